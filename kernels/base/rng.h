@@ -1,0 +1,43 @@
+/* Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
+ * 1, 2, 3", SC 2011, section 5). A number depends only on where it stands, (seed, stream, layer,
+ * step, sample, how many were drawn there before), so no result depends on which rank drew it. */
+#ifndef MINIPOD_KERNELS_BASE_RNG_H
+#define MINIPOD_KERNELS_BASE_RNG_H
+
+#include <stdint.h>
+
+/* What the numbers are for. Two uses never share a stream. */
+typedef enum pod_stream {
+    POD_STREAM_WEIGHTS,
+    POD_STREAM_SHUFFLE,
+    POD_STREAM_AUGMENT,
+    POD_STREAM_DROPOUT,
+    POD_STREAM_GLYPHS,
+    POD_STREAM_TEST
+} pod_stream;
+
+typedef struct pod_place { /* fields that do not matter stay 0 */
+    pod_stream stream;
+    uint16_t layer;
+    uint32_t step;   /* or epoch */
+    uint64_t sample; /* below 2^40 */
+} pod_place;
+
+typedef struct pod_rng {
+    uint32_t key[2], counter[4];
+    uint32_t word[4];
+    int n_left; /* words not handed out yet */
+} pod_rng;
+
+pod_rng pod_rng_at(uint64_t seed, pod_place at);
+
+uint32_t pod_rng_u32(pod_rng *r);
+uint64_t pod_rng_u64(pod_rng *r);
+float pod_rng_uniform(pod_rng *r);              /* [0, 1), 24 bits */
+float pod_rng_normal(pod_rng *r);               /* mean 0, variance 1; Box-Muller */
+uint64_t pod_rng_below(pod_rng *r, uint64_t n); /* 0 .. n-1, without bias; n > 0 */
+
+/* One Philox4x32-10 block, for the published known answers. */
+void pod_philox(const uint32_t key[2], const uint32_t counter[4], uint32_t out[4]);
+
+#endif

@@ -1,0 +1,71 @@
+/* 2-D convolution of images, forward and both gradients.
+ *
+ *   x  (N, H, W, C)    input           w (K, R, S, C)   filters
+ *   y  (N, P, Q, K)    output
+ *   y[n,p,q,k] = sum over r,s,c of x[n, p*stride - pad_h + r, q*stride - pad_w + s, c] * w[k,r,s,c]
+ *
+ * where x is 0 outside the image. pad_h and pad_w are the rows and columns before the image; what
+ * is needed behind it follows from P and Q. x, y, w and their gradients share one element type,
+ * float32 or bfloat16, except the weight gradient, which is always float32; products accumulate in
+ * float32.
+ *
+ *   pass            a    b    out
+ *   FORWARD         x    w    y
+ *   INPUT_GRAD      dy   w    dx
+ *   WEIGHT_GRAD     x    dy   dw (float32)
+ *
+ * Kernels stand in conv.def, best first, the reference last; tests and benchmarks walk that table.
+ */
+#ifndef MINIPOD_KERNELS_CONV_CONV_H
+#define MINIPOD_KERNELS_CONV_CONV_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/base/bf16.h"
+#include "kernels/base/dtype.h"
+#include "kernels/base/status.h"
+
+typedef struct pod_conv_shape {
+    int64_t n, h, w, c; /* input */
+    int64_t p, q, k;    /* output */
+    int64_t r, s;       /* filter */
+    int64_t stride, pad_h, pad_w;
+} pod_conv_shape;
+
+typedef enum pod_conv_pass {
+    POD_CONV_FORWARD,
+    POD_CONV_INPUT_GRAD,
+    POD_CONV_WEIGHT_GRAD,
+    POD_N_CONV_PASSES
+} pod_conv_pass;
+
+typedef struct pod_conv_call {
+    pod_conv_shape shape;
+    pod_conv_pass pass;
+    pod_dtype dtype;
+    const void *a, *b; /* see the table above */
+    void *out;
+} pod_conv_call;
+
+typedef struct pod_conv_kernel {
+    const char *name; /* "gemm", "gemm_1x1", "ref" */
+    uint32_t needs;   /* POD_CPU_ bits */
+    const char *(*why_not)(
+        const pod_conv_call *call); /* NULL: it applies. Pointers are not looked at. */
+    size_t (*scratch_bytes)(const pod_conv_call *call); /* of memory aligned to 64 bytes */
+    void (*run)(const pod_conv_call *call, void *scratch);
+} pod_conv_kernel;
+
+const pod_conv_kernel *pod_conv_kernels(int *n); /* best first; the last one is the reference */
+
+/* As pod_gemm_pick. */
+const pod_conv_kernel *pod_conv_pick(uint32_t cpu, const pod_conv_call *call);
+
+/* E_SHAPE or E_UNSUPPORTED when the call breaks the contract above; pointers are not looked at. */
+POD_MUST pod_status pod_conv_check(const pod_conv_call *call);
+
+/* Multiply-adds of any of the three passes, times two. */
+double pod_conv_flops(const pod_conv_shape *s);
+
+#endif

@@ -1,0 +1,56 @@
+/* Matrix products C = op(A) op(B) + beta C, row-major, n_batch times.
+ *
+ * op(A) is (M, K), op(B) is (K, N), C is (M, N). With trans_a, A is stored (K, M); with trans_b, B
+ * is stored (N, K). Leading dimensions count elements from one stored row to the next. A and B are
+ * both float32 or both bfloat16; products accumulate in float32 (at least); C is float32 or
+ * bfloat16. beta is 0 (C is not read, so it may hold anything) or 1 (float32 C only). Any of M, N,
+ * K, n_batch may be 0; K = 0 gives beta C.
+ *
+ * Kernels stand in gemm.def, best first, the reference last; tests and benchmarks walk that table.
+ */
+#ifndef MINIPOD_KERNELS_GEMM_GEMM_H
+#define MINIPOD_KERNELS_GEMM_GEMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/base/bf16.h"
+#include "kernels/base/dtype.h"
+#include "kernels/base/status.h"
+
+typedef struct pod_gemm_shape {
+    int64_t m, n, k;
+} pod_gemm_shape;
+
+typedef struct pod_gemm_call {
+    pod_gemm_shape shape;
+    int64_t n_batch, stride_a, stride_b, stride_c; /* elements from one product to the next */
+    bool trans_a, trans_b;
+    pod_dtype ab_dtype, c_dtype;
+    int64_t lda, ldb, ldc;
+    float beta;
+    const void *a, *b;
+    void *c;
+} pod_gemm_call;
+
+typedef struct pod_gemm_kernel {
+    const char *name; /* <isa>_<tile> or the library's name: "blas", "ref" */
+    uint32_t needs;   /* POD_CPU_ bits */
+    const char *(*why_not)(
+        const pod_gemm_call *call); /* NULL: it applies. Pointers are not looked at. */
+    size_t (*scratch_bytes)(const pod_gemm_call *call); /* of memory aligned to 64 bytes */
+    /* Cannot fail: the call was checked when the program was built. */
+    void (*run)(const pod_gemm_call *call, void *scratch);
+} pod_gemm_kernel;
+
+const pod_gemm_kernel *pod_gemm_kernels(int *n); /* best first; the last one is the reference */
+
+/* The first kernel whose needs are within `cpu` and which does not refuse; the reference when `cpu`
+ * is POD_CPU_REFERENCE_ONLY. Always answers. */
+const pod_gemm_kernel *pod_gemm_pick(uint32_t cpu, const pod_gemm_call *call);
+
+/* E_SHAPE or E_UNSUPPORTED when the call breaks the contract above; pointers are not looked at. */
+POD_MUST pod_status pod_gemm_check(const pod_gemm_call *call);
+
+#endif

@@ -1,0 +1,42 @@
+/* Batch normalization (Ioffe and Szegedy, 2015), its statistics apart from its application, so that
+ * a group of cores can share them by summing. x, y, dy, dx are (rows, C) of type t; all else float32.
+ *
+ *   sums       sum[c] = sum_rows x,  sum_sq[c] = sum_rows x^2
+ *              (all-reduce of both over the group)
+ *   moments    mean = sum/count, var = max(sum_sq/count - mean^2, 0), rstd = 1/sqrt(var + eps)
+ *   apply      y = (x - mean) rstd gamma + beta
+ *   grad_sums  dbeta[c] = sum_rows dy,  dgamma[c] = sum_rows dy (x - mean) rstd
+ *              (all-reduce of both over the group)
+ *   grad_apply dx = gamma rstd (dy - dbeta/count - (x - mean) rstd dgamma/count)
+ *
+ * `count` is the group's rows. Sums are kept as in kernels/reduce: the cancellation in var costs
+ * about 2^-22 (mean/std)^2 relative, negligible for activations. grad_apply with count infinite gives
+ * the gradient for fixed statistics. y and dx may be in place of x and dy. */
+#ifndef MINIPOD_KERNELS_NORM_NORM_H
+#define MINIPOD_KERNELS_NORM_NORM_H
+
+#include <stdint.h>
+
+#include "kernels/base/bf16.h"
+#include "kernels/base/cpu.h"
+#include "kernels/base/dtype.h"
+
+typedef struct pod_norm {
+    const char *name;
+    uint32_t needs; /* POD_CPU_ bits */
+    void (*sums)(int64_t rows, int64_t c, pod_dtype t, const void *x, float *sum, float *sum_sq);
+    void (*moments)(int64_t c, double count, float eps, const float *sum, const float *sum_sq,
+                    float *mean, float *var, float *rstd);
+    void (*apply)(int64_t rows, int64_t c, pod_dtype t, const void *x, const float *mean,
+                  const float *rstd, const float *gamma, const float *beta, void *y);
+    void (*grad_sums)(int64_t rows, int64_t c, pod_dtype t, const void *x, const void *dy,
+                      const float *mean, const float *rstd, float *dgamma, float *dbeta);
+    void (*grad_apply)(int64_t rows, int64_t c, double count, pod_dtype t, const void *x,
+                       const void *dy, const float *mean, const float *rstd, const float *gamma,
+                       const float *dgamma, const float *dbeta, void *dx);
+} pod_norm;
+
+const pod_norm *pod_norm_sets(int *n); /* best first; the last one is the reference */
+const pod_norm *pod_norm_pick(uint32_t cpu);
+
+#endif

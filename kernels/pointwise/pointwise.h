@@ -1,0 +1,40 @@
+/* Element by element. Tensors are flat: `count` elements, or rows x C with C innermost.
+ *
+ * `t` is the element type of tensors that travel between layers, POD_F32 or POD_BF16; arithmetic is
+ * float32. Outputs may be the same memory as an input of the same type unless a line says
+ * otherwise. A set holds every function; sets stand in pointwise.def, best first, the reference
+ * last. */
+#ifndef MINIPOD_KERNELS_POINTWISE_POINTWISE_H
+#define MINIPOD_KERNELS_POINTWISE_POINTWISE_H
+
+#include <stdint.h>
+
+#include "kernels/base/bf16.h"
+#include "kernels/base/cpu.h"
+#include "kernels/base/dtype.h"
+
+typedef struct pod_pointwise {
+    const char *name;
+    uint32_t needs; /* POD_CPU_ bits */
+    /* y = x in another type; both ways between f32 and bf16. Not in place. */
+    void (*cast)(int64_t count, pod_dtype from, const void *x, pod_dtype to, void *y);
+    /* y = max(x, 0); a NaN stays a NaN. */
+    void (*relu)(int64_t count, pod_dtype t, const void *x, void *y);
+    /* dx = y > 0 ? dy : 0, where y is what relu gave. */
+    void (*relu_grad)(int64_t count, pod_dtype t, const void *y, const void *dy, void *dx);
+    /* y = a + b */
+    void (*add)(int64_t count, pod_dtype t, const void *a, const void *b, void *y);
+    /* y[row,c] = x[row,c] + bias[c]; bias is float32 (C). */
+    void (*bias_add)(int64_t rows, int64_t c, pod_dtype t, const void *x, const float *bias,
+                     void *y);
+    /* y = alpha x + beta z, float32. With beta = 0, z is not read. */
+    void (*axpby)(int64_t count, float alpha, const float *x, float beta, const float *z, float *y);
+    /* y[row,c] = x[row,c] * scale[c] + shift[c]: bytes of an image to activations. Not in place. */
+    void (*normalize_u8)(int64_t rows, int64_t c, const uint8_t *x, const float *scale,
+                         const float *shift, pod_dtype t, void *y);
+} pod_pointwise;
+
+const pod_pointwise *pod_pointwise_sets(int *n); /* best first; the last one is the reference */
+const pod_pointwise *pod_pointwise_pick(uint32_t cpu);
+
+#endif

@@ -1,0 +1,35 @@
+/* Pooling of images, NHWC. x and its gradient (N, H, W, C), y and its gradient (N, P, Q, C), type t.
+ *
+ *   max       y = max over the window; places outside the image do not take part; a NaN wins
+ *   max_grad  each dy goes to the first place, in row-major order, that holds the window's maximum;
+ *             windows that overlap add up (in float32)
+ *   mean      y (N, C) = mean over H x W, accumulated in float32
+ *   mean_grad dx = dy / (H W) */
+#ifndef MINIPOD_KERNELS_POOL_POOL_H
+#define MINIPOD_KERNELS_POOL_POOL_H
+
+#include <stdint.h>
+
+#include "kernels/base/bf16.h"
+#include "kernels/base/cpu.h"
+#include "kernels/base/dtype.h"
+
+typedef struct pod_pool_shape {
+    int64_t n, h, w, c;          /* input */
+    int64_t p, q;                /* output */
+    int64_t window, stride, pad; /* square windows; pad rows and columns before the image */
+} pod_pool_shape;
+
+typedef struct pod_pool {
+    const char *name;
+    uint32_t needs; /* POD_CPU_ bits */
+    void (*max)(const pod_pool_shape *s, pod_dtype t, const void *x, void *y);
+    void (*max_grad)(const pod_pool_shape *s, pod_dtype t, const void *x, const void *dy, void *dx);
+    void (*mean)(int64_t n, int64_t hw, int64_t c, pod_dtype t, const void *x, void *y);
+    void (*mean_grad)(int64_t n, int64_t hw, int64_t c, pod_dtype t, const void *dy, void *dx);
+} pod_pool;
+
+const pod_pool *pod_pool_sets(int *n); /* best first; the last one is the reference */
+const pod_pool *pod_pool_pick(uint32_t cpu);
+
+#endif

@@ -1,0 +1,26 @@
+/* Sums. Accumulated so that the error does not grow with the count beyond a few roundings: partial
+ * sums over fixed blocks, combined in double precision. The same set gives the same bits each time.
+ */
+#ifndef MINIPOD_KERNELS_REDUCE_REDUCE_H
+#define MINIPOD_KERNELS_REDUCE_REDUCE_H
+
+#include <stdint.h>
+
+#include "kernels/base/bf16.h"
+#include "kernels/base/cpu.h"
+#include "kernels/base/dtype.h"
+
+typedef struct pod_reduce {
+    const char *name;
+    uint32_t needs;                                 /* POD_CPU_ bits */
+    float (*sum_sq)(int64_t count, const float *x); /* sum of squares, float32 */
+    /* sum[c] = sum over rows of x[row,c]; x (rows, C) of type t; float32 out. */
+    void (*col_sum)(int64_t rows, int64_t c, pod_dtype t, const void *x, float *sum);
+    /* into += from: one step of an all-reduce. */
+    void (*accumulate)(int64_t count, const float *from, float *into);
+} pod_reduce;
+
+const pod_reduce *pod_reduce_sets(int *n); /* best first; the last one is the reference */
+const pod_reduce *pod_reduce_pick(uint32_t cpu);
+
+#endif

@@ -1,0 +1,30 @@
+/* Softmax cross entropy with label smoothing, float32 logits (rows, C), int32 labels (rows).
+ *
+ * The target of a row is (1 - smoothing) at its label plus smoothing/C everywhere. A row whose label
+ * is negative is padding: it counts nowhere and its gradient is 0.
+ *
+ *   loss     *loss = scale * sum over rows of -sum_c target[c] log softmax(logits)[c]
+ *   grad     dlogits[row,c] = scale * (softmax(logits)[c] - target[c])
+ *   correct  *n = rows whose label's logit is greater than all before it and not less than any after
+ *            (the first maximum is the answer); a NaN row is never correct */
+#ifndef MINIPOD_KERNELS_SOFTMAX_SOFTMAX_H
+#define MINIPOD_KERNELS_SOFTMAX_SOFTMAX_H
+
+#include <stdint.h>
+
+#include "kernels/base/cpu.h"
+
+typedef struct pod_softmax {
+    const char *name;
+    uint32_t needs; /* POD_CPU_ bits */
+    void (*loss)(int64_t rows, int64_t c, const float *logits, const int32_t *labels,
+                 float smoothing, float scale, float *loss);
+    void (*grad)(int64_t rows, int64_t c, const float *logits, const int32_t *labels,
+                 float smoothing, float scale, float *dlogits); /* may be in place */
+    void (*correct)(int64_t rows, int64_t c, const float *logits, const int32_t *labels, float *n);
+} pod_softmax;
+
+const pod_softmax *pod_softmax_sets(int *n); /* best first; the last one is the reference */
+const pod_softmax *pod_softmax_pick(uint32_t cpu);
+
+#endif

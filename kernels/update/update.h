@@ -1,0 +1,40 @@
+/* One pass over a weight (float32, `count` elements): what optimizers do element by element. Norms
+ * are apart (kernels/reduce). Weights w and states v, m are read and written in place; g is only read.
+ *
+ *   momentum_outer  e = g + decay w;  v = momentum v + e;  d = nesterov ? e + momentum v : v;
+ *                   w = w - rate d        (the rate outside: PyTorch's SGD, and the MLPerf
+ *                                          reference's LARS with rate = lr trust)
+ *   momentum_inner  e = rate (g + decay w);  v = momentum v + e;  d = nesterov ? e + momentum v : v;
+ *                   w = w - d             (the rate inside: the LARS of You et al. 2017)
+ *   adam_direction  m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
+ *                   u = (m / c1) / (sqrt(v / c2) + eps) + decay w
+ *                                         (c = 1 - b^step; LAMB's direction, and AdamW's step)
+ *   descend         w = w - rate u */
+#ifndef MINIPOD_KERNELS_UPDATE_UPDATE_H
+#define MINIPOD_KERNELS_UPDATE_UPDATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernels/base/cpu.h"
+
+typedef struct pod_adam_attr {
+    float beta1, beta2, correction1, correction2, eps, decay;
+} pod_adam_attr;
+
+typedef struct pod_update {
+    const char *name;
+    uint32_t needs; /* POD_CPU_ bits */
+    void (*momentum_outer)(int64_t count, float rate, float momentum, float decay, bool nesterov,
+                           const float *g, float *v, float *w);
+    void (*momentum_inner)(int64_t count, float rate, float momentum, float decay, bool nesterov,
+                           const float *g, float *v, float *w);
+    void (*adam_direction)(int64_t count, const pod_adam_attr *attr, const float *g, const float *w,
+                           float *m, float *v, float *u);
+    void (*descend)(int64_t count, float rate, const float *u, float *w);
+} pod_update;
+
+const pod_update *pod_update_sets(int *n); /* best first; the last one is the reference */
+const pod_update *pod_update_pick(uint32_t cpu);
+
+#endif

@@ -1,0 +1,87 @@
+/* What every test program shares: main, the summary, bounds, and inputs.
+ *
+ * A test program defines pod_test_suites in CUnit's tables; main is in the harness and exits 0 only
+ * when every assertion on every rank held. Under MPI the ranks' totals are gathered, so that the
+ * printed summary is true, and no FATAL assertion may be used there: one rank that leaves hangs the
+ * others. A test that cannot run here (a kernel this CPU lacks, data that is absent) calls
+ * pod_test_skip and returns; skips are counted and printed. */
+#ifndef MINIPOD_TESTS_HARNESS_H
+#define MINIPOD_TESTS_HARNESS_H
+
+#include <CUnit/CUnit.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernels/base/dtype.h"
+#include "kernels/base/status.h"
+
+extern CU_SuiteInfo pod_test_suites[]; /* ends with CU_SUITE_INFO_NULL */
+
+/* Says what is skipped and why: "skipped: <what>: <why>" on standard output, rank 0 only. */
+void pod_test_skip(const char *what, const char *why);
+
+int pod_test_rank(void); /* 0 without MPI */
+int pod_test_size(void); /* 1 without MPI */
+
+/* Path of a data set beside the repository, "../shared/data/<name>" or $MINIPOD_TEST_DATA/<name>;
+ * NULL when it is not there. Borrowed until the next call. */
+const char *pod_test_data(const char *name);
+
+/* An empty directory for this test's files, removed at exit. The same on all ranks. */
+const char *pod_test_dir(void);
+
+/* Fails the running test with a message; the condition form of it. */
+void pod_test_fail(const char *file, int line, const char *fmt, ...) POD_PRINTF(3, 4);
+#define POD_CHECK(cond, ...)                                         \
+    do {                                                             \
+        CU_PASS("");                                                 \
+        if (!(cond)) pod_test_fail(__FILE__, __LINE__, __VA_ARGS__); \
+    } while (0)
+
+/* A call that must succeed; prints the recorded error otherwise. */
+#define POD_CHECK_OK(expr)                                                        \
+    do {                                                                          \
+        pod_status pod_c_ = (expr);                                               \
+        POD_CHECK(pod_c_ == POD_OK, "%s: %s: %s", #expr, pod_status_name(pod_c_), \
+                  pod_error_text());                                              \
+    } while (0)
+
+/* A call that must fail with `want` and whose text must contain `part`. */
+#define POD_CHECK_FAILS(expr, want, part)                                               \
+    do {                                                                                \
+        pod_status pod_c_ = (expr);                                                     \
+        POD_CHECK(pod_c_ == (want) && strstr(pod_error_text(), (part)),                 \
+                  "%s: got %s '%s', want %s with '%s'", #expr, pod_status_name(pod_c_), \
+                  pod_error_text(), #want, (part));                                     \
+    } while (0)
+
+/* |got - want| <= bound, or both the same infinity, or both NaN. */
+bool pod_test_near(double got, double want, double bound);
+
+/* Compares count elements of type t with want; `bound(i)` = bound[i] when bound is not NULL, else
+ * 0: equal in value. Reports the first few that differ, under the name. Answers how many differ. */
+int64_t pod_test_compare(const char *name, int64_t count, pod_dtype t, const void *got,
+                         const double *want, const double *bound);
+
+/* Unit roundoff of a type: 2^-24 for float32, 2^-8 ... as rounding to nearest gives. */
+double pod_test_roundoff(pod_dtype t);
+
+/* Bound of a dot product of length k accumulated in float32 in any order and stored as t, when the
+ * sum of |a_i b_i| is sum_abs: (k + 1) u sum_abs / (1 - (k + 1) u), plus one rounding to t. Higham,
+ * "Accuracy and Stability of Numerical Algorithms", section 3.1. */
+double pod_test_bound_dot(int64_t k, double sum_abs, double result, pod_dtype t);
+
+/* Fills with values drawn by (seed); uniform in [-1, 1), rounded to t where t is bf16. */
+void pod_test_fill(uint64_t seed, int64_t count, pod_dtype t, void *out);
+/* The same in small whole numbers of [-max, max], so that sums are exact in any order. */
+void pod_test_fill_exact(uint64_t seed, int64_t count, int max, pod_dtype t, void *out);
+
+/* Memory with a guard page directly behind it (and one before the start): writing outside crashes
+ * the test. Released with pod_test_guard_free. */
+void *pod_test_guard(size_t bytes);
+void pod_test_guard_free(void *p, size_t bytes);
+
+double pod_test_get(pod_dtype t, const void *data, int64_t i); /* element i as a double */
+void pod_test_put(pod_dtype t, void *data, int64_t i, double value);
+
+#endif
