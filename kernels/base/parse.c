@@ -33,9 +33,11 @@ pod_status pod_parse_int(const char *what, const char *text, int64_t min, int64_
 
 pod_status pod_parse_double(const char *what, const char *text, double min, double max, double *out)
 {
+    /* strtod would also take hexadecimal numbers and leading space. */
+    const bool is_decimal = *text && text[strspn(text, "0123456789.eE+-")] == '\0';
     char *end;
-    double value = has_space_or_is_empty(text) ? 0 : strtod(text, &end);
-    if (has_space_or_is_empty(text) || *end != '\0' || end == text || !isfinite(value))
+    double value = is_decimal ? strtod(text, &end) : 0;
+    if (!is_decimal || *end != '\0' || !isfinite(value))
         return pod_fail(POD_E_INVALID, "%s: '%s' is not a finite number", what, text);
     if (value < min || value > max)
         return pod_fail(POD_E_INVALID, "%s: %s is not within %g to %g", what, text, min, max);
@@ -43,25 +45,38 @@ pod_status pod_parse_double(const char *what, const char *text, double min, doub
     return POD_OK;
 }
 
+/* digits [. digits] [K M G T] [B]; the whole part is kept exact, beyond what a double holds. */
+static bool read_size(const char *text, int64_t *out)
+{
+    static const char digits[] = "0123456789", suffixes[] = "KMGT";
+    if (!isdigit((unsigned char)*text)) return false;
+    char *p;
+    errno = 0;
+    intmax_t whole = strtoimax(text, &p, 10);
+    double fraction = 0;
+    if (*p == '.') {
+        const size_t n_digits = strspn(p + 1, digits);
+        if (n_digits == 0) return false;
+        fraction = strtod(p, NULL); /* stops at the suffix, which is no E */
+        if (p[1 + n_digits] == 'e' || p[1 + n_digits] == 'E') return false;
+        p += 1 + n_digits;
+    }
+    const char *suffix = *p ? strchr(suffixes, toupper((unsigned char)*p)) : NULL;
+    const int shift = suffix ? 10 * (int)(suffix - suffixes + 1) : 0;
+    p += suffix != NULL;
+    p += *p == 'B' || *p == 'b';
+    fraction = ldexp(fraction, shift);
+    if (*p != '\0' || errno || whole > INT64_MAX >> shift || fraction != floor(fraction))
+        return false;
+    *out = whole * ((int64_t)1 << shift) + (int64_t)fraction;
+    return true;
+}
+
 pod_status pod_parse_size(const char *what, const char *text, int64_t *out)
 {
-    static const char suffixes[] = "KMGT";
-    char *end;
-    double value = has_space_or_is_empty(text) ? -1 : strtod(text, &end);
-    bool ok = !has_space_or_is_empty(text) && end != text && isdigit((unsigned char)text[0]);
-    if (ok) {
-        const char *suffix = *end ? strchr(suffixes, toupper((unsigned char)*end)) : NULL;
-        if (suffix) {
-            value = ldexp(value, 10 * (int)(suffix - suffixes + 1));
-            end++;
-        }
-        if (*end == 'B' || *end == 'b') end++;
-        ok = *end == '\0' && value < 0x1p62 && value == floor(value);
-    }
-    if (!ok)
+    if (!read_size(text, out))
         return pod_fail(POD_E_INVALID, "%s: '%s' is not a size in bytes (like 4096, 64K, 1.5M)",
                         what, text);
-    *out = (int64_t)value;
     return POD_OK;
 }
 

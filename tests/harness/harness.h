@@ -4,13 +4,15 @@
  * when every assertion on every rank held. Under MPI the ranks' totals are gathered, so that the
  * printed summary is true, and no FATAL assertion may be used there: one rank that leaves hangs the
  * others. A test that cannot run here (a kernel this CPU lacks, data that is absent) calls
- * pod_test_skip and returns; skips are counted and printed. */
+ * pod_test_skip and returns; skips are counted and printed. A program runs only the tests whose
+ * "suite.test" contains its first argument, when there is one. */
 #ifndef MINIPOD_TESTS_HARNESS_H
 #define MINIPOD_TESTS_HARNESS_H
 
 #include <CUnit/CUnit.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "kernels/base/dtype.h"
 #include "kernels/base/status.h"
@@ -27,7 +29,8 @@ int pod_test_size(void); /* 1 without MPI */
  * NULL when it is not there. Borrowed until the next call. */
 const char *pod_test_data(const char *name);
 
-/* An empty directory for this test's files, removed at exit. The same on all ranks. */
+/* A directory for this program's files, empty at its start, removed at its end. The same on all
+ * ranks. */
 const char *pod_test_dir(void);
 
 /* Fails the running test with a message; the condition form of it. */
@@ -49,6 +52,7 @@ void pod_test_fail(const char *file, int line, const char *fmt, ...) POD_PRINTF(
 /* A call that must fail with `want` and whose text must contain `part`. */
 #define POD_CHECK_FAILS(expr, want, part)                                               \
     do {                                                                                \
+        pod_error_set("");                                                              \
         pod_status pod_c_ = (expr);                                                     \
         POD_CHECK(pod_c_ == (want) && strstr(pod_error_text(), (part)),                 \
                   "%s: got %s '%s', want %s with '%s'", #expr, pod_status_name(pod_c_), \
@@ -59,25 +63,31 @@ void pod_test_fail(const char *file, int line, const char *fmt, ...) POD_PRINTF(
 bool pod_test_near(double got, double want, double bound);
 
 /* Compares count elements of type t with want; `bound(i)` = bound[i] when bound is not NULL, else
- * 0: equal in value. Reports the first few that differ, under the name. Answers how many differ. */
+ * 0: equal in value. Fails the running test for the first few that differ, under the name. Answers
+ * how many differ. */
 int64_t pod_test_compare(const char *name, int64_t count, pod_dtype t, const void *got,
                          const double *want, const double *bound);
 
-/* Unit roundoff of a type: 2^-24 for float32, 2^-8 ... as rounding to nearest gives. */
+/* Unit roundoff of a type, rounding to nearest: 2^-24 for float32, 2^-8 for bfloat16; 0 for whole
+ * numbers. */
 double pod_test_roundoff(pod_dtype t);
 
 /* Bound of a dot product of length k accumulated in float32 in any order and stored as t, when the
- * sum of |a_i b_i| is sum_abs: (k + 1) u sum_abs / (1 - (k + 1) u), plus one rounding to t. Higham,
- * "Accuracy and Stability of Numerical Algorithms", section 3.1. */
+ * sum of |a_i b_i| is sum_abs: (k + 1) u sum_abs / (1 - (k + 1) u), plus one rounding to t (float32
+ * is what was accumulated: none). Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1. */
 double pod_test_bound_dot(int64_t k, double sum_abs, double result, pod_dtype t);
 
-/* Fills with values drawn by (seed); uniform in [-1, 1), rounded to t where t is bf16. */
+/* Fills with values drawn by (seed); uniform in [-1, 1), rounded to t where t is bf16.
+ * t is f32 or bf16. */
 void pod_test_fill(uint64_t seed, int64_t count, pod_dtype t, void *out);
-/* The same in small whole numbers of [-max, max], so that sums are exact in any order. */
+/* The same in small whole numbers of [-max, max], so that sums are exact in any order;
+ * of [0, max] where t is u8. */
 void pod_test_fill_exact(uint64_t seed, int64_t count, int max, pod_dtype t, void *out);
 
-/* Memory with a guard page directly behind it (and one before the start): writing outside crashes
- * the test. Released with pod_test_guard_free. */
+/* Memory with a guard page directly behind it: reading or writing there crashes the test. What is
+ * written before the start (a page at most) crashes too, or is found by pod_test_guard_free, which
+ * releases the memory and fails the test. Filled with 0xff bytes, NaNs in any floating type. Its
+ * address is aligned as far as `bytes` is. */
 void *pod_test_guard(size_t bytes);
 void pod_test_guard_free(void *p, size_t bytes);
 

@@ -1,0 +1,330 @@
+#include "tests/harness/harness.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kernels/base/assert.h"
+#include "kernels/base/bf16.h"
+#include "kernels/base/rng.h"
+#include "tests/harness/run.h"
+
+static int own_rank, n_ranks = 1;
+static long n_skips;
+static bool in_line; /* "suite.test: " stands on standard output without its end */
+static char test_dir[POD__TEST_PATH];
+
+int pod_test_rank(void) { return own_rank; }
+
+int pod_test_size(void) { return n_ranks; }
+
+/* ---- running ------------------------------------------------------------------------------- */
+
+static void end_line(void)
+{
+    if (in_line) putchar('\n');
+    in_line = false;
+}
+
+void pod_test_skip(const char *what, const char *why)
+{
+    n_skips++;
+    if (own_rank != 0) return;
+    end_line();
+    printf("skipped: %s: %s\n", what, why);
+    fflush(stdout);
+}
+
+void pod_test_fail(const char *file, int line, const char *fmt, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    CU_assertImplementation(CU_FALSE, (unsigned)line, text, file, "", CU_FALSE);
+}
+
+static void print_failures(const CU_pFailureRecord first, const char *suite, const char *test)
+{
+    const int most = 12;
+    int n = 0;
+    for (CU_pFailureRecord f = first; f; f = f->pNext) {
+        if (n++ >= most) continue;
+        if (n_ranks > 1) fprintf(stderr, "rank %d: ", own_rank);
+        fprintf(stderr, "%s:%u: %s [%s.%s]\n", f->strFileName ? f->strFileName : "?",
+                f->uiLineNumber, f->strCondition ? f->strCondition : "?", suite, test);
+    }
+    if (n > most) fprintf(stderr, "%d more failures like these [%s.%s]\n", n - most, suite, test);
+}
+
+static void on_test_start(const CU_pTest test, const CU_pSuite suite)
+{
+    if (own_rank != 0) return;
+    printf("%s.%s: ", suite->pName, test->pName);
+    fflush(stdout);
+    in_line = true;
+}
+
+static void on_test_complete(const CU_pTest test, const CU_pSuite suite,
+                             const CU_pFailureRecord first)
+{
+    if (own_rank == 0) {
+        if (!in_line) printf("%s.%s: ", suite->pName, test->pName);
+        puts(first ? "FAILED" : "ok");
+        fflush(stdout);
+        in_line = false;
+    }
+    print_failures(first, suite->pName, test->pName);
+}
+
+static void on_suite_init_failure(const CU_pSuite suite)
+{
+    fprintf(stderr, "rank %d: suite %s: its set-up failed, no test of it ran\n", own_rank,
+            suite->pName);
+}
+
+static void on_suite_cleanup_failure(const CU_pSuite suite)
+{
+    fprintf(stderr, "rank %d: suite %s: its clean-up failed\n", own_rank, suite->pName);
+}
+
+static void keep_only(const char *filter)
+{
+    char name[256];
+    CU_set_fail_on_inactive(CU_FALSE);
+    for (CU_pSuite s = CU_get_registry()->pSuite; s; s = s->pNext) {
+        for (CU_pTest t = s->pTest; t; t = t->pNext) {
+            snprintf(name, sizeof name, "%s.%s", s->pName, t->pName);
+            if (!strstr(name, filter)) CU_set_test_active(t, CU_FALSE);
+        }
+    }
+}
+
+void pod__test_begin(int rank, int size)
+{
+    own_rank = rank;
+    n_ranks = size;
+}
+
+pod__test_totals pod__test_run(const char *filter)
+{
+    if (CU_initialize_registry() != CUE_SUCCESS ||
+        CU_register_suites(pod_test_suites) != CUE_SUCCESS) {
+        fprintf(stderr, "CUnit: %s\n", CU_get_error_msg());
+        return (pod__test_totals){.n_failures = 1};
+    }
+    if (filter) keep_only(filter);
+    CU_set_test_start_handler(on_test_start);
+    CU_set_test_complete_handler(on_test_complete);
+    CU_set_suite_init_failure_handler(on_suite_init_failure);
+    CU_set_suite_cleanup_failure_handler(on_suite_cleanup_failure);
+    CU_run_all_tests();
+    pod__test_totals totals = {
+        .n_tests = (long)CU_get_number_of_tests_run(),
+        .n_asserts = (long)CU_get_number_of_asserts(),
+        .n_failures = (long)CU_get_number_of_failure_records(),
+        .n_skips = n_skips,
+    };
+    CU_cleanup_registry();
+    return totals;
+}
+
+int pod__test_end(const char *program, pod__test_totals all_ranks)
+{
+    /* A program in which nothing was asserted proves nothing, unless it says what it skipped. */
+    bool empty = all_ranks.n_asserts == 0 && all_ranks.n_skips == 0;
+    if (own_rank == 0) {
+        const char *slash = strrchr(program, '/');
+        printf("%s: %ld tests%s, %ld assertions, %ld failed, %ld skipped\n",
+               slash ? slash + 1 : program, all_ranks.n_tests, n_ranks > 1 ? " on all ranks" : "",
+               all_ranks.n_asserts, all_ranks.n_failures, all_ranks.n_skips);
+        if (empty) printf("nothing was asserted: that counts as a failure\n");
+        fflush(stdout);
+    }
+    return all_ranks.n_failures > 0 || empty;
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+const char *pod_test_data(const char *name)
+{
+    static char path[1024];
+    const char *folder = getenv("MINIPOD_TEST_DATA");
+    snprintf(path, sizeof path, "%s/%s", folder ? folder : POD_TEST_SOURCE_DIR "/../shared/data",
+             name);
+    return access(path, R_OK) == 0 ? path : NULL;
+}
+
+static void remove_tree(const char *path)
+{
+    struct stat s;
+    if (lstat(path, &s) != 0) return;
+    DIR *d = S_ISDIR(s.st_mode) ? opendir(path) : NULL;
+    if (d) {
+        char child[1024];
+        for (struct dirent *e = readdir(d); e; e = readdir(d)) {
+            if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+            int n = snprintf(child, sizeof child, "%s/%s", path, e->d_name);
+            if (n > 0 && (size_t)n < sizeof child) remove_tree(child);
+        }
+        closedir(d);
+    }
+    (void)remove(path);
+}
+
+void pod__test_dir_make(char path[POD__TEST_PATH])
+{
+    const char *tmp = getenv("TMPDIR");
+    int n = snprintf(path, POD__TEST_PATH, "%s/minipod-test-XXXXXX", tmp ? tmp : "/tmp");
+    if (n < 0 || n >= POD__TEST_PATH || !mkdtemp(path)) {
+        perror(path);
+        path[0] = '\0';
+    }
+}
+
+void pod__test_dir_use(const char *path) { snprintf(test_dir, sizeof test_dir, "%s", path); }
+
+const char *pod_test_dir(void) { return test_dir; }
+
+void pod__test_dir_remove(void)
+{
+    if (test_dir[0]) remove_tree(test_dir);
+    test_dir[0] = '\0';
+}
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+double pod_test_get(pod_dtype t, const void *data, int64_t i)
+{
+    switch (t) {
+    case POD_F32: return (double)((const float *)data)[i];
+    case POD_BF16: return (double)pod_bf16_to_f32(((const pod_bf16 *)data)[i]);
+    case POD_I32: return ((const int32_t *)data)[i];
+    case POD_U8: return ((const uint8_t *)data)[i];
+    case POD_N_DTYPES: break;
+    }
+    POD_ASSERT(false, "element type %d of %d", (int)t, (int)POD_N_DTYPES);
+}
+
+void pod_test_put(pod_dtype t, void *data, int64_t i, double value)
+{
+    switch (t) {
+    case POD_F32: ((float *)data)[i] = (float)value; return;
+    case POD_BF16: ((pod_bf16 *)data)[i] = pod_bf16_from_f32((float)value); return;
+    case POD_I32: ((int32_t *)data)[i] = (int32_t)value; return;
+    case POD_U8: ((uint8_t *)data)[i] = (uint8_t)value; return;
+    case POD_N_DTYPES: break;
+    }
+    POD_ASSERT(false, "element type %d of %d", (int)t, (int)POD_N_DTYPES);
+}
+
+void pod_test_fill(uint64_t seed, int64_t count, pod_dtype t, void *out)
+{
+    POD_ASSERT(t == POD_F32 || t == POD_BF16, "%s cannot hold fractions", pod_dtype_name(t));
+    pod_rng r = pod_rng_at(seed, (pod_place){.stream = POD_STREAM_TEST});
+    for (int64_t i = 0; i < count; i++)
+        pod_test_put(t, out, i, 2.0 * (double)pod_rng_uniform(&r) - 1.0);
+}
+
+void pod_test_fill_exact(uint64_t seed, int64_t count, int max, pod_dtype t, void *out)
+{
+    POD_ASSERT(max >= 0 && (t != POD_BF16 || max <= 256), "%d is not exact in bf16", max);
+    pod_rng r = pod_rng_at(seed, (pod_place){.stream = POD_STREAM_TEST});
+    const int min = t == POD_U8 ? 0 : -max;
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t draw = pod_rng_below(&r, (uint64_t)(max - min) + 1);
+        pod_test_put(t, out, i, (double)min + (double)draw);
+    }
+}
+
+/* ---- bounds -------------------------------------------------------------------------------- */
+
+double pod_test_roundoff(pod_dtype t)
+{
+    static const double u[POD_N_DTYPES] = {[POD_F32] = 0x1p-24, [POD_BF16] = 0x1p-8};
+    return u[t];
+}
+
+double pod_test_bound_dot(int64_t k, double sum_abs, double result, pod_dtype t)
+{
+    double ku = (double)(k + 1) * pod_test_roundoff(POD_F32);
+    double error = ku * sum_abs / (1.0 - ku);
+    if (t != POD_BF16) return error;
+    /* What lies below the smallest normal number is flushed to zero. */
+    return error + pod_test_roundoff(t) * (fabs(result) + error) + (double)FLT_MIN;
+}
+
+bool pod_test_near(double got, double want, double bound)
+{
+    if (isnan(got) || isnan(want)) return isnan(got) && isnan(want);
+    if (isinf(got) || isinf(want)) return got == want;
+    return fabs(got - want) <= bound;
+}
+
+int64_t pod_test_compare(const char *name, int64_t count, pod_dtype t, const void *got,
+                         const double *want, const double *bound)
+{
+    const int64_t shown = 3;
+    int64_t n_wrong = 0;
+    CU_PASS("");
+    for (int64_t i = 0; i < count; i++) {
+        double value = pod_test_get(t, got, i), limit = bound ? bound[i] : 0.0;
+        if (pod_test_near(value, want[i], limit)) continue;
+        if (n_wrong++ < shown)
+            pod_test_fail(__FILE__, __LINE__, "%s: element %lld of %lld is %.9g, want %.9g +- %.3g",
+                          name, (long long)i, (long long)count, value, want[i], limit);
+    }
+    if (n_wrong > shown)
+        pod_test_fail(__FILE__, __LINE__, "%s: %lld of %lld elements are wrong", name,
+                      (long long)n_wrong, (long long)count);
+    return n_wrong;
+}
+
+/* ---- guarded memory ------------------------------------------------------------------------ */
+
+enum { SLACK_BYTE = 0xa5, FRESH_BYTE = 0xff };
+
+static size_t page_bytes(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+
+static size_t body_bytes(size_t bytes)
+{
+    return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
+}
+
+/* | guard page | slack, data | guard page |: the data ends where the last page begins. */
+void *pod_test_guard(size_t bytes)
+{
+    const size_t page = page_bytes(), body = body_bytes(bytes);
+    int fd = open("/dev/zero", O_RDWR);
+    POD_ASSERT(fd >= 0, "/dev/zero cannot be opened");
+    char *start = mmap(NULL, body + 2 * page, PROT_NONE, MAP_PRIVATE, fd, 0);
+    close(fd);
+    POD_ASSERT(start != MAP_FAILED, "no room for %zu bytes", bytes);
+    POD_ASSERT(body == 0 || mprotect(start + page, body, PROT_READ | PROT_WRITE) == 0,
+               "%zu bytes cannot be made writable", body);
+    char *data = start + page + body - bytes;
+    memset(start + page, SLACK_BYTE, body - bytes);
+    memset(data, FRESH_BYTE, bytes);
+    return data;
+}
+
+void pod_test_guard_free(void *p, size_t bytes)
+{
+    if (!p) return;
+    const size_t page = page_bytes(), body = body_bytes(bytes);
+    char *start = (char *)p + bytes - body - page;
+    for (char *at = start + page; at < (char *)p; at++) {
+        POD_CHECK((unsigned char)*at == SLACK_BYTE, "written %td bytes before the start",
+                  (char *)p - at);
+    }
+    munmap(start, body + 2 * page);
+}
