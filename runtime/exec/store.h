@@ -1,0 +1,26 @@
+/* Weights and everything else that is kept from step to step, by name, outside any executor: the
+ * train and eval programs and the checkpoint share one. float32. */
+#ifndef MINIPOD_RUNTIME_EXEC_STORE_H
+#define MINIPOD_RUNTIME_EXEC_STORE_H
+
+#include "kernels/base/status.h"
+#include "runtime/program/program.h"
+
+typedef struct pod_store pod_store;
+
+/* Room for all variables of the program, with their initial values, drawn from (seed, the variable's
+ * name): the same on every rank, whatever else the program holds. */
+POD_MUST pod_status pod_store_create(const pod_program *p, uint64_t seed, pod_store **out);
+void pod_store_destroy(pod_store *s); /* NULL is allowed */
+
+int pod_store_n(const pod_store *s);
+const pod_program_variable *pod_store_variable(const pod_store *s, int i);
+int pod_store_find(const pod_store *s, const char *name); /* -1: there is none */
+float *pod_store_data(pod_store *s, int i);               /* aligned to 64 bytes */
+int64_t pod_store_count(const pod_store *s, int i);       /* elements */
+size_t pod_store_bytes(const pod_store *s);
+
+/* FNV-1a over names and bits of all variables but optimizer states: equal on all ranks. */
+uint64_t pod_store_hash(const pod_store *s);
+
+#endif

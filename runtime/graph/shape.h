@@ -1,0 +1,46 @@
+/* Shapes and types of values.
+ *
+ * Letters, everywhere: N samples, H W image rows and columns, C input channels, P Q output rows and
+ * columns, K output channels, R S filter rows and columns. Images are (N, H, W, C), filters
+ * (K, R, S, C), matrices (rows, columns), all row-major. */
+#ifndef MINIPOD_RUNTIME_GRAPH_SHAPE_H
+#define MINIPOD_RUNTIME_GRAPH_SHAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collectives/mesh/mesh.h"
+#include "kernels/base/dtype.h"
+
+enum { POD_MAX_DIMS = 5 };
+
+typedef struct pod_shape {
+    int n_dims; /* 0: a scalar */
+    int64_t dim[POD_MAX_DIMS];
+} pod_shape;
+
+/* `shape` is the whole value's. The masks say how the cores of a mesh hold it; bit d stands for mesh
+ * dimension d. All zero: every core holds the whole value, the same bits. */
+typedef struct pod_type {
+    pod_dtype dtype;
+    pod_shape shape;
+    uint8_t split[POD_MAX_DIMS]; /* dimension i is cut into equal shards over these mesh dimensions */
+    uint8_t sum;  /* the value is the sum, over these mesh dimensions, of what the cores hold */
+    uint8_t vary; /* along these, cores hold values of their own (a statistic of their samples);
+                     where one value is wanted it is their mean */
+} pod_type;
+
+int64_t pod_shape_count(const pod_shape *s); /* elements; 1 for a scalar */
+bool pod_shape_equal(const pod_shape *a, const pod_shape *b);
+/* "(256, 28, 28, 16)" into text; returns text. */
+const char *pod_shape_print(const pod_shape *s, char *text, size_t bytes);
+
+pod_type pod_type_of(pod_dtype t, int n_dims, const int64_t dim[]); /* held whole by every core */
+/* What one core holds: split dimensions divided by the extents, rounded up. */
+pod_shape pod_type_local(const pod_type *t, const pod_mesh *m);
+size_t pod_type_local_bytes(const pod_type *t, const pod_mesh *m);
+/* Product of the extents of the mesh dimensions in the mask: the cores of one group. */
+int pod_mask_size(const pod_mesh *m, uint8_t mask);
+
+#endif

@@ -1,0 +1,93 @@
+/* What the system knows of one op. Each op is one file, op_<name>.c, and one line in ops.def. */
+#ifndef MINIPOD_RUNTIME_OPS_OP_H
+#define MINIPOD_RUNTIME_OPS_OP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/base/arena.h"
+#include "kernels/base/status.h"
+#include "kernels/gemm/gemm.h"
+#include "runtime/graph/graph.h"
+
+/* What a program is made for. */
+typedef struct pod_target {
+    const char *name; /* "host", "reference" */
+    uint32_t cpu;     /* POD_CPU_ bits, or POD_CPU_REFERENCE_ONLY */
+} pod_target;
+
+/* The work of a node on the whole value, before any partition. */
+typedef struct pod_cost {
+    double matrix_flops; /* two a multiply-add of matrix products and convolutions */
+    double vector_ops;   /* everything else, one an element and operation */
+    double bytes_read, bytes_written;
+} pod_cost;
+
+/* What an instruction runs. in, out and scratch are ready; nothing may fail or allocate. When out[k]
+ * is in[j] (see in_place) both pointers are equal. */
+typedef void pod_run_fn(const void *attr, const void *const in[], void *const out[], void *scratch);
+
+/* What lowering is asked. Types are the graph's, with how they are spread; the shapes are what one
+ * core holds. */
+typedef struct pod_lower_args {
+    const pod_node *node;
+    const pod_type *in, *out;
+    const pod_shape *in_local, *out_local;
+    const pod_mesh *mesh;
+    const pod_target *target;
+    pod_arena *arena; /* for the attr; lives as long as the program */
+} pod_lower_args;
+
+typedef struct pod_lowering {
+    pod_run_fn *run;
+    const void *attr; /* in the arena */
+    size_t attr_bytes;
+    size_t scratch_bytes;
+    const char *impl;             /* name of the kernel: "blas", "avx512", "ref" */
+    int8_t in_place[POD_MAX_OUT]; /* out k may take the memory of in in_place[k]; -1: it may not */
+} pod_lowering;
+
+typedef enum pod_op_kind {
+    POD_OP_RUN,        /* becomes an instruction */
+    POD_OP_INPUT,      /* fed by the host; attr is its name */
+    POD_OP_VARIABLE,   /* lives in the store */
+    POD_OP_VIEW,       /* its output is its input's memory: no instruction */
+    POD_OP_COLLECTIVE  /* becomes a start and a wait; only passes make it */
+} pod_op_kind;
+
+struct pod_op {
+    const char *name;
+    pod_op_kind kind;
+    int min_in, max_in;
+    int n_out;
+    /* false: an input that is a sum or varies over cores is reduced before this op sees it. true: the
+     * op takes this core's own part, and infer says what comes out. */
+    bool takes_parts;
+    /* Types of the outputs, with shape, dtype, split, sum and vary, from those of the inputs; `label`
+     * is in n. Errors name the inputs' shapes. */
+    pod_status (*infer)(const pod_node *n, const pod_type in[], int n_in, pod_type out[]);
+    /* Appends the gradient's nodes. d_out[k] has id 0 where no gradient comes in (never for all);
+     * d_in[j] is wanted where need[j], and left 0 where there is none. NULL: not differentiable. */
+    void (*grad)(pod_graph *g, const pod_node *n, const pod_value d_out[], const bool need[],
+                 pod_value d_in[]);
+    void (*cost)(const pod_node *n, const pod_type in[], const pod_type out[], pod_cost *cost);
+    /* Only for POD_OP_RUN. The calls were checked by infer; E_NOMEM is the usual failure. */
+    pod_status (*lower)(const pod_lower_args *args, pod_lowering *lowering);
+};
+
+const pod_op *const *pod_ops(int *n); /* the order of ops.def */
+const pod_op *pod_op_find(const char *name); /* NULL: there is none */
+
+/* Adds a node through infer. Sticky: if any input has id 0, or inference fails (its text recorded in
+ * the graph), every output has id 0. Writes op->n_out values. The label is the scope, or the op's
+ * name outside any scope. */
+void pod_op_add(pod_graph *g, const pod_op *op, const void *attr, size_t attr_bytes,
+                const pod_value in[], int n_in, pod_value out[]);
+pod_value pod_op_add1(pod_graph *g, const pod_op *op, const void *attr, size_t attr_bytes,
+                      const pod_value in[], int n_in);
+
+/* Inference again over types that were spread: for passes. */
+POD_MUST pod_status pod_op_infer(const pod_node *n, const pod_type in[], pod_type out[]);
+
+#endif

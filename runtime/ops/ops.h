@@ -1,0 +1,100 @@
+/* What a model includes: the builder calls, one an op. All are sticky (runtime/graph/graph.h).
+ *
+ * Activations are float32 or bfloat16 ("the travelling type"); weights are float32 variables and are
+ * cast where an op meets bfloat16 activations. Shapes: see runtime/graph/shape.h. */
+#ifndef MINIPOD_RUNTIME_OPS_OPS_H
+#define MINIPOD_RUNTIME_OPS_OPS_H
+
+#include "runtime/graph/graph.h"
+
+/* ---- leaves: op_leaf.c ---- */
+pod_value pod_input(pod_graph *g, const char *name, pod_type type);
+/* A trained variable, float32, named by scope and `name`. */
+pod_value pod_weight(pod_graph *g, const char *name, pod_shape shape, pod_init init, pod_role role);
+/* Kept from step to step and not trained. */
+pod_value pod_variable(pod_graph *g, const char *name, pod_shape shape, pod_init init,
+                       pod_role role);
+
+/* ---- matrix products and convolutions ---- */
+typedef struct pod_matmul_attr {
+    bool trans_a, trans_b;
+    pod_dtype c_dtype; /* of the result */
+} pod_matmul_attr;
+/* op(a) op(b): (M, K) by (K, N), or batched (B, M, K) by (B, K, N). One element type for both. */
+pod_value pod_matmul(pod_graph *g, pod_value a, pod_value b, pod_matmul_attr attr);
+
+typedef struct pod_conv2d_attr {
+    int stride;
+    int pad; /* rows and columns of zeros on every side */
+} pod_conv2d_attr;
+/* x (N, H, W, C), w (K, R, S, C) -> (N, P, Q, K), P = (H + 2 pad - R) / stride + 1. The filter is
+ * cast to x's type. */
+pod_value pod_conv2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr attr);
+/* x (N, F) by a new weight "w" (F, units) and, with_bias, a new bias "b", both in the current scope. */
+pod_value pod_dense(pod_graph *g, pod_value x, int64_t units, bool with_bias);
+
+/* ---- pointwise ---- */
+pod_value pod_cast(pod_graph *g, pod_value x, pod_dtype to); /* x itself when it has that type */
+pod_value pod_relu(pod_graph *g, pod_value x);
+pod_value pod_add(pod_graph *g, pod_value a, pod_value b);
+pod_value pod_bias_add(pod_graph *g, pod_value x, pod_value bias); /* bias (C), last dimension of x */
+/* alpha x + beta z, float32. */
+pod_value pod_axpby(pod_graph *g, float alpha, pod_value x, float beta, pod_value z);
+pod_value pod_scale(pod_graph *g, float alpha, pod_value x); /* float32 */
+/* Bytes of an image (N, H, W, C) to (x / 255 - mean[c]) / std[c]; C up to POD_MAX_CHANNELS. */
+enum { POD_MAX_CHANNELS = 4 };
+pod_value pod_normalize(pod_graph *g, pod_value images, const float mean[], const float std[],
+                        pod_dtype to);
+pod_value pod_reshape(pod_graph *g, pod_value x, pod_shape shape); /* keeps the first dimension */
+
+/* ---- batch normalization: op_batchnorm.c ---- */
+typedef struct pod_batchnorm_attr {
+    float momentum; /* moving = momentum moving + (1 - momentum) batch */
+    float eps;
+    bool train;     /* false: the moving statistics normalize */
+    pod_init gamma; /* ONE, or ZERO for the last one of a residual unit */
+} pod_batchnorm_attr;
+/* Over all dimensions but the last. Makes "gamma", "beta", "moving_mean", "moving_var" in the current
+ * scope. In training the statistics are those of a core's own samples, the moving ones follow their
+ * mean over all cores; the moving variance follows the biased batch variance. */
+pod_value pod_batchnorm(pod_graph *g, pod_value x, pod_batchnorm_attr attr);
+
+/* ---- pooling ---- */
+typedef struct pod_max_pool_attr {
+    int window, stride, pad;
+} pod_max_pool_attr;
+pod_value pod_max_pool(pod_graph *g, pod_value x, pod_max_pool_attr attr);
+pod_value pod_mean_pool(pod_graph *g, pod_value x); /* (N, H, W, C) -> (N, C) */
+
+/* ---- loss and measure: logits (N, C) float32, labels (N) int32, negative: padding ---- */
+typedef struct pod_softmax_loss_attr {
+    float smoothing;
+    float scale; /* 1/N: the mean over the whole batch; 1: the sum */
+} pod_softmax_loss_attr;
+pod_value pod_softmax_loss(pod_graph *g, pod_value logits, pod_value labels,
+                           pod_softmax_loss_attr attr); /* scalar */
+pod_value pod_count_correct(pod_graph *g, pod_value logits, pod_value labels); /* scalar */
+
+/* ---- updates: what optimizers are made of; scalars are float32 of no dimensions ---- */
+pod_value pod_sum_sq(pod_graph *g, pod_value x);
+typedef struct pod_momentum_attr {
+    float momentum, decay;
+    bool nesterov;
+    bool rate_inside;     /* v gathers rate times the gradient (You 2017), else the gradient */
+    bool trust;           /* rate = lr eta |w| / (|g| + decay |w| + eps), lr where a norm is 0 */
+    float eta, eps;
+} pod_momentum_attr;
+/* Assigns w and v. w_sq and g_sq are the sums of squares, id 0 without trust. */
+void pod_momentum_update(pod_graph *g, pod_value w, pod_value v, pod_value grad, pod_value lr,
+                         pod_value w_sq, pod_value g_sq, pod_momentum_attr attr);
+typedef struct pod_adam_update_attr {
+    float beta1, beta2, eps, decay;
+} pod_adam_update_attr;
+/* Assigns m and v; answers the direction u (kernels/update). `step` counts from 1. */
+pod_value pod_adam_direction(pod_graph *g, pod_value w, pod_value m, pod_value v, pod_value grad,
+                             pod_value step, pod_adam_update_attr attr);
+/* Assigns w - lr u, or with the sums of squares given w - lr |w|/|u| u (ratio 1 where a norm is 0). */
+void pod_descend(pod_graph *g, pod_value w, pod_value u, pod_value lr, pod_value w_sq,
+                 pod_value u_sq);
+
+#endif

@@ -1,0 +1,31 @@
+/* Optimizers: rules that append update nodes to a graph, one call a weight. One file each, one line
+ * in optims.def. */
+#ifndef MINIPOD_RUNTIME_OPTIM_OPTIM_H
+#define MINIPOD_RUNTIME_OPTIM_OPTIM_H
+
+#include "runtime/graph/graph.h"
+
+typedef struct pod_hparams {
+    float momentum;
+    bool nesterov;
+    float weight_decay; /* not on normalizations and biases */
+    float trust;        /* LARS's eta */
+    float beta1, beta2; /* LAMB, AdamW */
+    float epsilon;
+} pod_hparams;
+
+typedef struct pod_optim {
+    const char *name;    /* "lars" */
+    const char *formula; /* one line, for --help and explain */
+    const char *source;  /* where the formula stands */
+    int n_states;
+    /* Appends the update of w by its gradient. `state` are n_states variables of w's shape that start
+     * at zero; lr and step (from 1) are scalar inputs. Roles NORM and BIAS skip decay and trust. */
+    void (*update)(pod_graph *g, pod_value w, pod_role role, pod_value grad,
+                   const pod_value state[], pod_value lr, pod_value step, const pod_hparams *hp);
+} pod_optim;
+
+const pod_optim *pod_optims(int *n);
+const pod_optim *pod_optim_find(const char *name); /* NULL: there is none */
+
+#endif

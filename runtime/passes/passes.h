@@ -1,0 +1,42 @@
+/* From graph to program. Each pass is one file; passes.def lists them in the order they run.
+ *
+ *   grad       appends the derivative of a loss to the graph
+ *   update     appends the optimizer's nodes, a weight at a time, in order of the gradients' readiness
+ *   partition  spreads the batch over the mesh and reduces what was summed apart; drops dead nodes
+ *   bucket     joins the reductions into few, in order of readiness
+ *   order      instructions, a collective's start and wait apart
+ *   memory     lives of slots -> offsets in one slab, in place where an op allows it
+ *   emit       the program
+ *
+ * Inference is not a pass of its own: the builder infers each node as it is added, partition again. */
+#ifndef MINIPOD_RUNTIME_PASSES_PASSES_H
+#define MINIPOD_RUNTIME_PASSES_PASSES_H
+
+#include "collectives/algo/algo.h"
+#include "runtime/graph/graph.h"
+#include "runtime/optim/optim.h"
+#include "runtime/program/program.h"
+
+/* grad[i] is the derivative of the scalar `loss` by variable i, id 0 where it is not trained or does
+ * not matter; `grad` has room for all variables. Nodes go into phase BACKWARD. */
+POD_MUST pod_status pod_pass_grad(pod_graph *g, pod_value loss, pod_value grad[]);
+
+/* Adds the scalar inputs "lr" and "step" and the update of every variable with a gradient. Optimizer
+ * states become variables "<weight>/<optimizer><k>". Nodes go into phase UPDATE. */
+POD_MUST pod_status pod_pass_update(pod_graph *g, const pod_value grad[], const pod_optim *optim,
+                                    const pod_hparams *hp);
+
+typedef struct pod_compile_args {
+    pod_mesh mesh;
+    const pod_target *target;
+    const pod_coll_rules *rules; /* which algorithm for which size */
+    int64_t bucket_bytes;        /* an all-reduce joins gradients up to about this many bytes */
+    size_t guard_bytes;          /* left free behind every slot; 0 but for the check executor */
+} pod_compile_args;
+
+/* Inputs whose first dimension is N, the batch, are spread over the whole mesh; `batch` must divide
+ * by the number of cores. The program lives in the arena; the graph may go. */
+POD_MUST pod_status pod_compile(const pod_graph *g, int64_t batch, const pod_compile_args *args,
+                                pod_arena *arena, const pod_program **out);
+
+#endif

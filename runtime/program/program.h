@@ -1,0 +1,89 @@
+/* A program: what one step does, in order, as plain data. The same on every rank; printable and
+ * hashable. Executors make no choices beyond it. */
+#ifndef MINIPOD_RUNTIME_PROGRAM_PROGRAM_H
+#define MINIPOD_RUNTIME_PROGRAM_PROGRAM_H
+
+#include <stdio.h>
+
+#include "collectives/algo/algo.h"
+#include "runtime/graph/graph.h"
+#include "runtime/ops/op.h"
+
+typedef enum pod_instr_kind {
+    POD_I_RUN,        /* run(attr, in, out, scratch) */
+    POD_I_COLL_START, /* the collective on the memory of slot in[0] may begin */
+    POD_I_COLL_WAIT,  /* it has ended; nothing touched the slot in between */
+    POD_I_FETCH       /* the host reads in[0], a float32 scalar, as output number `ticket` */
+} pod_instr_kind;
+
+/* Where a slot's memory is. */
+typedef enum pod_space {
+    POD_SPACE_INPUT,  /* the host's, given each step; `index` is the input */
+    POD_SPACE_STORE,  /* a variable; `index` is the program's variable */
+    POD_SPACE_STEP,   /* the slab, for part of one step */
+    POD_SPACE_WINDOW  /* the slab of memory that collectives work on */
+} pod_space;
+
+typedef struct pod_slot {
+    pod_space space;
+    int32_t index;      /* of the input or variable */
+    size_t offset;      /* within the slab, or within the variable */
+    size_t bytes;
+    int32_t root;       /* the slot whose memory this one is part of; itself when it has its own */
+    int32_t first, last; /* instructions between which a root slot of STEP or WINDOW is alive */
+    pod_type type;      /* as in the graph; scratch is bytes of no type (n_dims 0, POD_U8) */
+} pod_slot;
+
+typedef struct pod_instr {
+    pod_instr_kind kind;
+    pod_phase phase;
+    const char *label; /* "stage3/unit2/conv1" */
+    const char *op;    /* "conv2d_dw", "allreduce" */
+    const char *impl;  /* kernel or algorithm */
+    pod_run_fn *run;
+    const void *attr;
+    size_t attr_bytes;
+    const int32_t *in, *out; /* slots */
+    int n_in, n_out;
+    int32_t scratch;   /* slot, or -1 */
+    int32_t ticket;    /* ties a start to its wait: index of `coll`; of a FETCH: the output */
+    pod_cost cost;     /* of this core's part */
+} pod_instr;
+
+/* A collective of the program: all-reduce in place over one slot. */
+typedef struct pod_program_coll {
+    pod_coll_args args;
+    const pod_coll_algo *algo;
+    int32_t slot;
+} pod_program_coll;
+
+typedef struct pod_program_variable {
+    const char *name;
+    pod_type type;
+    pod_init init;
+    pod_role role;
+} pod_program_variable;
+
+typedef struct pod_program {
+    pod_mesh mesh;
+    const char *target;
+    const pod_instr *instr;
+    const pod_slot *slot;
+    const pod_program_coll *coll;
+    const pod_named *input; /* name and slot: value.id is the slot's index */
+    const char *const *output;
+    const pod_program_variable *variable;
+    int32_t n_instrs, n_slots, n_colls, n_inputs, n_outputs, n_variables;
+    size_t step_bytes, window_bytes; /* of the two slabs */
+    size_t store_bytes;              /* all variables */
+    double model_flops;   /* of one step, all cores, from the graph as it was built */
+    int64_t reduce_bytes; /* all-reduced in one step: sum of the buffers' bytes */
+    uint64_t fingerprint; /* equal on all ranks, or the run does not start */
+} pod_program;
+
+/* One line an instruction: index, phase, op, label, kernel, slots, offsets and bytes. */
+void pod_program_print(const pod_program *p, FILE *to);
+/* Over everything above but pointers and the fingerprint itself (FNV-1a, 64 bits). */
+uint64_t pod_program_fingerprint(const pod_program *p);
+
+#endif
