@@ -36,8 +36,8 @@ static void end_line(void)
 
 void pod_test_skip(const char *what, const char *why)
 {
-    n_skips++;
     if (own_rank != 0) return;
+    n_skips++;
     end_line();
     printf("skipped: %s: %s\n", what, why);
     fflush(stdout);
@@ -55,29 +55,34 @@ void pod_test_fail(const char *file, int line, const char *fmt, ...)
 
 static void print_failures(const CU_pFailureRecord first, const char *suite, const char *test)
 {
-    const int most = 12;
+    enum { MOST = 12 };
+    char place[32] = "", line[2048];
     int n = 0;
+    if (n_ranks > 1) snprintf(place, sizeof place, "rank %d: ", own_rank);
     for (CU_pFailureRecord f = first; f; f = f->pNext) {
-        if (n++ >= most) continue;
-        if (n_ranks > 1) fprintf(stderr, "rank %d: ", own_rank);
-        fprintf(stderr, "%s:%u: %s [%s.%s]\n", f->strFileName ? f->strFileName : "?",
-                f->uiLineNumber, f->strCondition ? f->strCondition : "?", suite, test);
+        if (n++ >= MOST) continue;
+        /* In one piece, because the ranks share the pipe. */
+        snprintf(line, sizeof line, "%s%s:%u: %s [%s.%s]\n", place,
+                 f->strFileName ? f->strFileName : "?", f->uiLineNumber,
+                 f->strCondition ? f->strCondition : "?", suite, test);
+        fputs(line, stderr);
     }
-    if (n > most) fprintf(stderr, "%d more failures like these [%s.%s]\n", n - most, suite, test);
+    if (n > MOST) fprintf(stderr, "%s%d more failures [%s.%s]\n", place, n - MOST, suite, test);
 }
 
+/* Named before it runs, in case it does not come back. */
 static void on_test_start(const CU_pTest test, const CU_pSuite suite)
 {
     if (own_rank != 0) return;
-    printf("%s.%s: ", suite->pName, test->pName);
+    in_line = n_ranks == 1;
+    printf("%s.%s%s", suite->pName, test->pName, in_line ? ": " : "\n");
     fflush(stdout);
-    in_line = true;
 }
 
 static void on_test_complete(const CU_pTest test, const CU_pSuite suite,
                              const CU_pFailureRecord first)
 {
-    if (own_rank == 0) {
+    if (n_ranks == 1) {
         if (!in_line) printf("%s.%s: ", suite->pName, test->pName);
         puts(first ? "FAILED" : "ok");
         fflush(stdout);
@@ -144,9 +149,10 @@ int pod__test_end(const char *program, pod__test_totals all_ranks)
     bool empty = all_ranks.n_asserts == 0 && all_ranks.n_skips == 0;
     if (own_rank == 0) {
         const char *slash = strrchr(program, '/');
-        printf("%s: %ld tests%s, %ld assertions, %ld failed, %ld skipped\n",
-               slash ? slash + 1 : program, all_ranks.n_tests, n_ranks > 1 ? " on all ranks" : "",
-               all_ranks.n_asserts, all_ranks.n_failures, all_ranks.n_skips);
+        printf("%s: %ld tests", slash ? slash + 1 : program, all_ranks.n_tests / n_ranks);
+        if (n_ranks > 1) printf(" on each of %d ranks", n_ranks);
+        printf(", %ld assertions, %ld failed, %ld skipped\n", all_ranks.n_asserts,
+               all_ranks.n_failures, all_ranks.n_skips);
         if (empty) printf("nothing was asserted: that counts as a failure\n");
         fflush(stdout);
     }
@@ -322,9 +328,9 @@ void pod_test_guard_free(void *p, size_t bytes)
     if (!p) return;
     const size_t page = page_bytes(), body = body_bytes(bytes);
     char *start = (char *)p + bytes - body - page;
-    for (char *at = start + page; at < (char *)p; at++) {
-        POD_CHECK((unsigned char)*at == SLACK_BYTE, "written %td bytes before the start",
-                  (char *)p - at);
-    }
+    const unsigned char *at = (unsigned char *)p;
+    const unsigned char *first = (unsigned char *)start + page;
+    while (at > first && at[-1] == SLACK_BYTE) at--;
+    POD_CHECK(at == first, "written %td bytes before the start", (unsigned char *)p - at + 1);
     munmap(start, body + 2 * page);
 }

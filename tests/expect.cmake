@@ -1,0 +1,27 @@
+# Runs a command and holds its exit code and its output against what is expected:
+#   cmake -DEXIT=<n>|fails [-DMATCH=<regex>] -P expect.cmake -- COMMAND ARGUMENT...
+cmake_minimum_required(VERSION 3.25)
+
+set(command "")
+set(in_command FALSE)
+math(EXPR last "${CMAKE_ARGC} - 1")
+foreach(i RANGE ${last})
+  if(in_command)
+    list(APPEND command "${CMAKE_ARGV${i}}")
+  elseif(CMAKE_ARGV${i} STREQUAL "--")
+    set(in_command TRUE)
+  endif()
+endforeach()
+
+execute_process(COMMAND ${command} RESULT_VARIABLE exit OUTPUT_VARIABLE output ERROR_VARIABLE output)
+message("${output}")
+if(EXIT STREQUAL "fails")
+  if(exit EQUAL 0)
+    message(FATAL_ERROR "exit code 0, want a failure")
+  endif()
+elseif(NOT exit STREQUAL EXIT)
+  message(FATAL_ERROR "exit code ${exit}, want ${EXIT}")
+endif()
+if(DEFINED MATCH AND NOT output MATCHES "${MATCH}")
+  message(FATAL_ERROR "the output does not match '${MATCH}'")
+endif()
