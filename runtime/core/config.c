@@ -1,0 +1,616 @@
+#include "runtime/core/config.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/base/arena.h"
+#include "kernels/base/assert.h"
+#include "kernels/base/parse.h"
+#include "runtime/core/ini.h"
+
+enum { ONLY_TYPED = 1 << 20, MAX_TEXT_BYTES = 4096, MAX_NAME_BYTES = 64 };
+
+#define ANY          .min = 0, .max = 0
+#define WITHIN(a, b) .min = (a), .max = (b)
+#define CHOICES(c)   .choices = (c)
+static const pod_option options[POD_N_OPTS] = {
+#define POD_OPTION(id, n, l, t, u, d, limits, g, who, h)     \
+    [POD_OPT_##id] = {.name = (n),                           \
+                      .letter = (l),                         \
+                      .type = POD_OPTION_##t,                \
+                      .unit = (u),                           \
+                      .fallback = (d),                       \
+                      limits,                                \
+                      .group = (g),                          \
+                      .only_typed = ((who)&ONLY_TYPED) != 0, \
+                      .commands = (who)&POD_CMD_ALL,         \
+                      .help = (h)},
+#include "runtime/core/options.def"
+};
+
+static const char *const source_names[POD_N_SOURCES] = {"default", "file", "environment",
+                                                        "command line"};
+
+/* Names in the environment that mean something elsewhere. */
+static const char *const other_names[] = {"MINIPOD_MAX_ISA", "MINIPOD_TEST_DATA",
+                                          "MINIPOD_VERBOSE"};
+
+typedef struct setting {
+    const char *text; /* as it was written */
+    pod_source source;
+    int64_t whole; /* INT, SIZE, BOOL */
+    double real;
+} setting;
+
+struct pod_config {
+    pod_arena *arena;
+    uint32_t command; /* POD_CMD_ bit; all of them when it came from a print */
+    setting set[POD_N_OPTS];
+    const char **args;
+    int n_args;
+    const char **warnings;
+    int n_warnings;
+};
+
+const pod_option *pod_options(int *n)
+{
+    *n = POD_N_OPTS;
+    return options;
+}
+
+const char *pod_source_name(pod_source s)
+{
+    POD_ASSERT(s >= 0 && s < POD_N_SOURCES, "source %d of %d", (int)s, (int)POD_N_SOURCES);
+    return source_names[s];
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static int smaller(int a, int b) { return a < b ? a : b; }
+
+/* Letters to insert, delete or change to make b of a (Levenshtein). */
+static int edit_distance(const char *a, const char *b)
+{
+    int row[MAX_NAME_BYTES + 1];
+    const int n = (int)strlen(b);
+    for (int j = 0; j <= n; j++) row[j] = j;
+    for (int i = 1; a[i - 1] != '\0'; i++) {
+        int diagonal = row[0];
+        row[0] = i;
+        for (int j = 1; j <= n; j++) {
+            int change = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            row[j] = smaller(change, smaller(row[j], row[j - 1]) + 1);
+        }
+    }
+    return row[n];
+}
+
+const char *pod_nearest_name(const char *given, const char *const names[], int n)
+{
+    if (strlen(given) > MAX_NAME_BYTES) return NULL;
+    const char *best = NULL;
+    int best_distance = 1 + smaller(3, (int)strlen(given) / 2);
+    for (int i = 0; i < n; i++) {
+        if (strlen(names[i]) > MAX_NAME_BYTES) continue;
+        int distance = edit_distance(given, names[i]);
+        if (distance >= best_distance) continue;
+        best = names[i];
+        best_distance = distance;
+    }
+    return best;
+}
+
+static int find_option(const char *name, size_t length)
+{
+    for (int i = 0; i < POD_N_OPTS; i++)
+        if (strlen(options[i].name) == length && strncmp(options[i].name, name, length) == 0)
+            return i;
+    return -1;
+}
+
+static int find_letter(char letter, uint32_t command)
+{
+    for (int i = 0; i < POD_N_OPTS; i++)
+        if (options[i].letter == letter && (options[i].commands & command)) return i;
+    return -1;
+}
+
+const char *pod_option_environment(const pod_option *o, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "MINIPOD_%s", o->name);
+    for (char *p = text; *p != '\0'; p++) *p = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
+    return text;
+}
+
+static pod_status fail_unknown(const char *spelled, const char *name, uint32_t command)
+{
+    const char *known[POD_N_OPTS];
+    int n = 0;
+    for (int i = 0; i < POD_N_OPTS; i++)
+        if (options[i].commands & command) known[n++] = options[i].name;
+    const char *near = pod_nearest_name(name, known, n);
+    return pod_fail(POD_E_INVALID, "%s: there is no such option%s%s%s", spelled,
+                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+static bool is_choice(const char *choices, const char *text)
+{
+    const size_t length = strlen(text);
+    for (const char *p = choices; p; p = strchr(p, '|')) {
+        if (*p == '|') p++;
+        if (length == strcspn(p, "|") && strncmp(p, text, length) == 0) return true;
+    }
+    return false;
+}
+
+static pod_status check_text(const char *what, const char *text)
+{
+    if (strlen(text) >= MAX_TEXT_BYTES)
+        return pod_fail(POD_E_INVALID, "%s: '%.40s...' has %zu bytes, at most %d are allowed", what,
+                        text, strlen(text), MAX_TEXT_BYTES - 1);
+    for (const char *p = text; *p != '\0'; p++)
+        if (iscntrl((unsigned char)*p))
+            return pod_fail(POD_E_INVALID, "%s: '%s' contains the control character %d", what, text,
+                            (unsigned char)*p);
+    return POD_OK;
+}
+
+static pod_status parse_size_within(const pod_option *o, const char *what, const char *text,
+                                    int64_t *out)
+{
+    int64_t bytes;
+    POD_TRY(pod_parse_size(what, text, &bytes));
+    if ((double)bytes < o->min || (double)bytes > o->max) {
+        char low[32], high[32];
+        return pod_fail(POD_E_INVALID, "%s: %s is not within %s to %s", what, text,
+                        pod_print_size((int64_t)o->min, low, sizeof low),
+                        pod_print_size((int64_t)o->max, high, sizeof high));
+    }
+    *out = bytes;
+    return POD_OK;
+}
+
+/* `what` is the option as the person spelled it. */
+static pod_status parse_value(const pod_option *o, const char *what, const char *text, setting *out)
+{
+    POD_TRY(check_text(what, text));
+    bool on = false;
+    switch (o->type) {
+    case POD_OPTION_INT:
+        POD_TRY(pod_parse_int(what, text, (int64_t)o->min, (int64_t)o->max, &out->whole));
+        break;
+    case POD_OPTION_DOUBLE:
+        POD_TRY(pod_parse_double(what, text, o->min, o->max, &out->real));
+        break;
+    case POD_OPTION_SIZE: POD_TRY(parse_size_within(o, what, text, &out->whole)); break;
+    case POD_OPTION_BOOL:
+        POD_TRY(pod_parse_bool(what, text, &on));
+        out->whole = on;
+        break;
+    case POD_OPTION_CHOICE:
+        if (!is_choice(o->choices, text))
+            return pod_fail(POD_E_INVALID, "%s: '%s' is none of %s", what, text, o->choices);
+        break;
+    case POD_OPTION_TEXT: break;
+    }
+    return POD_OK;
+}
+
+static pod_status set_option(pod_config *c, int option, pod_source source, const char *what,
+                             const char *text)
+{
+    setting value = {.source = source};
+    POD_TRY(parse_value(&options[option], what, text, &value));
+    value.text = pod_arena_text(c->arena, "%s", text);
+    if (!value.text) return POD_E_NOMEM;
+    c->set[option] = value;
+    return POD_OK;
+}
+
+/* ---- where values come from ----------------------------------------------------------------- */
+
+typedef struct word { /* an option found on the command line */
+    int option;
+    const char *spelled; /* "--lr", "-o" */
+    const char *text;
+} word;
+
+typedef struct command_line {
+    const pod_command_form *command;
+    int argc;
+    char *const *argv;
+    int at; /* next to be read */
+    word *words;
+    int n_words;
+} command_line;
+
+static bool is_on_or_off(const char *text)
+{
+    return strcmp(text, "on") == 0 || strcmp(text, "off") == 0;
+}
+
+/* The text after an option without `=`. */
+static pod_status take_value(command_line *l, const pod_option *o, const char *spelled,
+                             const char **out)
+{
+    const char *next = l->at < l->argc ? l->argv[l->at] : NULL;
+    if (o->type == POD_OPTION_BOOL) {
+        bool given = next && !o->only_typed && is_on_or_off(next);
+        *out = given ? l->argv[l->at++] : "on";
+        return POD_OK;
+    }
+    if (!next || strncmp(next, "--", 2) == 0)
+        return pod_fail(POD_E_INVALID, "%s: a value is missing behind it", spelled);
+    *out = l->argv[l->at++];
+    return POD_OK;
+}
+
+static pod_status read_option(pod_config *c, command_line *l, const char *given)
+{
+    const bool is_long = given[1] == '-';
+    const char *name = given + (is_long ? 2 : 1);
+    const size_t length = is_long ? strcspn(name, "=") : 1;
+    const char *spelled =
+        pod_arena_text(c->arena, "%.*s", (int)(name - given + (long)length), given);
+    if (!spelled) return POD_E_NOMEM;
+    const int found = is_long ? find_option(name, length) : find_letter(name[0], l->command->bit);
+    if (found < 0 || (!is_long && name[1] != '\0'))
+        return fail_unknown(is_long ? spelled : given, spelled + (name - given), l->command->bit);
+    const pod_option *o = &options[found];
+    if (!(o->commands & l->command->bit))
+        return pod_fail(POD_E_INVALID, "%s: not an option of %s", spelled, l->command->name);
+    word w = {.option = found, .spelled = spelled};
+    if (is_long && name[length] == '=')
+        w.text = name + length + 1;
+    else
+        POD_TRY(take_value(l, o, spelled, &w.text));
+    l->words[l->n_words++] = w;
+    return POD_OK;
+}
+
+static bool asks_only(int argc, char *const argv[], pod_config *c)
+{
+    static const struct {
+        const char *spelled;
+        pod_opt option;
+    } asks[] = {{"--help", POD_OPT_HELP}, {"-h", POD_OPT_HELP}, {"--version", POD_OPT_VERSION}};
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        for (size_t j = 0; j < sizeof asks / sizeof asks[0]; j++)
+            if (strcmp(argv[i], asks[j].spelled) == 0) {
+                c->set[asks[j].option] =
+                    (setting){.text = "on", .source = POD_FROM_COMMAND_LINE, .whole = 1};
+                return true;
+            }
+    return false;
+}
+
+static pod_status read_words(pod_config *c, command_line *l)
+{
+    bool ended = false;
+    while (l->at < l->argc) {
+        const char *given = l->argv[l->at++];
+        if (!ended && strcmp(given, "--") == 0) {
+            ended = true;
+        } else if (!ended && given[0] == '-' && given[1] != '\0') {
+            POD_TRY(read_option(c, l, given));
+        } else {
+            POD_TRY(check_text("argument", given));
+            if (c->n_args == l->command->max_args)
+                return pod_fail(POD_E_INVALID, "unexpected argument '%s': %s takes %s", given,
+                                l->command->name,
+                                l->command->max_args ? l->command->args : "options only");
+            c->args[c->n_args] = pod_arena_text(c->arena, "%s", given);
+            if (!c->args[c->n_args++]) return POD_E_NOMEM;
+        }
+    }
+    return POD_OK;
+}
+
+static pod_status set_from_file(void *ctx, const char *place, const char *section, const char *key,
+                                const char *value)
+{
+    pod_config *c = ctx;
+    char what[640];
+    snprintf(what, sizeof what, "%s: %.80s", place, key);
+    if (section[0] != '\0')
+        return pod_fail(POD_E_FORMAT, "%s: options stand in no [section], found [%s]", what,
+                        section);
+    int found = find_option(key, strlen(key));
+    if (found < 0) return fail_unknown(what, key, POD_CMD_ALL);
+    if (options[found].only_typed || found == POD_OPT_CONF)
+        return pod_fail(POD_E_INVALID, "%s: may only be given on the command line", what);
+    if (options[found].commands & c->command) {
+        POD_TRY(set_option(c, found, POD_FROM_FILE, what, value));
+    } else {
+        setting checked;
+        POD_TRY(parse_value(&options[found], what, value, &checked));
+    }
+    return POD_OK;
+}
+
+static pod_status warn_of(pod_config *c, const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof other_names / sizeof other_names[0]; i++)
+        if (strlen(other_names[i]) == length && strncmp(other_names[i], name, length) == 0)
+            return POD_OK;
+    const char *text = pod_arena_text(c->arena, "%.*s in the environment means nothing to minipod",
+                                      (int)length, name);
+    if (!text) return POD_E_NOMEM;
+    c->warnings[c->n_warnings++] = text;
+    return POD_OK;
+}
+
+static int find_environment(const char *name, size_t length)
+{
+    for (int i = 0; i < POD_N_OPTS; i++) {
+        char known[MAX_NAME_BYTES];
+        pod_option_environment(&options[i], known, sizeof known);
+        if (!options[i].only_typed && strlen(known) == length && strncmp(known, name, length) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static pod_status read_environment(pod_config *c, char *const environment[])
+{
+    for (int i = 0; environment[i]; i++) {
+        const char *entry = environment[i];
+        if (strncmp(entry, "MINIPOD_", 8) != 0) continue;
+        const size_t length = strcspn(entry, "=");
+        const int found = find_environment(entry, length);
+        if (found < 0) {
+            POD_TRY(warn_of(c, entry, length));
+        } else if (entry[length] == '=' && (options[found].commands & c->command)) {
+            char what[MAX_NAME_BYTES];
+            pod_option_environment(&options[found], what, sizeof what);
+            POD_TRY(set_option(c, found, POD_FROM_ENVIRONMENT, what, entry + length + 1));
+        }
+    }
+    return POD_OK;
+}
+
+/* Files in the order they were typed; the one of the environment when none was. */
+static pod_status read_files(pod_config *c, const command_line *l)
+{
+    bool any = false;
+    for (int i = 0; i < l->n_words; i++) {
+        if (l->words[i].option != POD_OPT_CONF) continue;
+        POD_TRY(pod_ini_read(l->words[i].text, set_from_file, c));
+        any = true;
+    }
+    const char *other = c->set[POD_OPT_CONF].text;
+    if (!any && other[0] != '\0') POD_TRY(pod_ini_read(other, set_from_file, c));
+    return POD_OK;
+}
+
+static pod_status read_all(pod_config *c, command_line *l, char *const environment[])
+{
+    if (asks_only(l->argc, l->argv, c)) return POD_OK;
+    POD_TRY(read_words(c, l));
+    /* The environment is read first, since it may name the file; a value set in it is kept aside
+     * while the file is read, and overrides it. */
+    POD_TRY(read_environment(c, environment));
+    setting from_environment[POD_N_OPTS];
+    memcpy(from_environment, c->set, sizeof from_environment);
+    POD_TRY(read_files(c, l));
+    for (int i = 0; i < POD_N_OPTS; i++)
+        if (from_environment[i].source == POD_FROM_ENVIRONMENT) c->set[i] = from_environment[i];
+    for (int i = 0; i < l->n_words; i++)
+        POD_TRY(set_option(c, l->words[i].option, POD_FROM_COMMAND_LINE, l->words[i].spelled,
+                           l->words[i].text));
+    return POD_OK;
+}
+
+/* ---- making one ------------------------------------------------------------------------------ */
+
+static pod_status create_with_defaults(int max_args, int max_warnings, pod_config **out)
+{
+    pod_arena *arena;
+    POD_TRY(pod_arena_create(NULL, &arena));
+    pod_config *c = POD_ARENA_NEW(arena, pod_config, 1);
+    pod_status s = c ? POD_OK : POD_E_NOMEM;
+    if (c) {
+        c->arena = arena;
+        c->args = POD_ARENA_NEW(arena, const char *, max_args);
+        c->warnings = POD_ARENA_NEW(arena, const char *, max_warnings);
+        if (!c->args || !c->warnings) s = POD_E_NOMEM;
+    }
+    for (int i = 0; i < POD_N_OPTS && s == POD_OK; i++)
+        s = set_option(c, i, POD_FROM_DEFAULT, options[i].name, options[i].fallback);
+    if (s == POD_OK)
+        *out = c;
+    else
+        pod_arena_destroy(arena);
+    return s;
+}
+
+void pod_config_destroy(pod_config *c)
+{
+    if (c) pod_arena_destroy(c->arena);
+}
+
+pod_status pod_config_from_args(const pod_command_form *command, int argc, char *const argv[],
+                                char *const environment[], pod_config **out)
+{
+    int n_environment = 0;
+    while (environment[n_environment]) n_environment++;
+    pod_config *c;
+    POD_TRY(create_with_defaults(command->max_args, n_environment, &c));
+    c->command = command->bit;
+    command_line l = {.command = command,
+                      .argc = argc,
+                      .argv = argv,
+                      .words = POD_ARENA_NEW(c->arena, word, argc)};
+    pod_status s = l.words ? read_all(c, &l, environment) : POD_E_NOMEM;
+    if (s != POD_OK) {
+        pod_config_destroy(c);
+        return pod__trace(__FILE__, __LINE__, s);
+    }
+    *out = c;
+    return POD_OK;
+}
+
+/* ---- as text --------------------------------------------------------------------------------- */
+
+static const char arguments_header[] = "arguments";
+
+static void print_all(const pod_config *c, FILE *to)
+{
+    for (int s = 0; s < POD_N_SOURCES; s++) {
+        fprintf(to, "[%s]\n", source_names[s]);
+        for (int i = 0; i < POD_N_OPTS; i++)
+            if ((int)c->set[i].source == s)
+                fprintf(to, "%s = %s\n", options[i].name, c->set[i].text);
+    }
+    fprintf(to, "[%s]\n", arguments_header);
+    for (int i = 0; i < c->n_args; i++) fprintf(to, "%d = %s\n", i, c->args[i]);
+}
+
+const char *pod_config_print(const pod_config *c)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *to = open_memstream(&text, &bytes);
+    POD_ASSERT(to, "no memory for a stream of %d options", (int)POD_N_OPTS);
+    print_all(c, to);
+    fclose(to);
+    const char *kept = pod_arena_text(c->arena, "%s", text);
+    free(text);
+    POD_ASSERT(kept, "no memory for the text of %d options", (int)POD_N_OPTS);
+    return kept;
+}
+
+/* [file], [arguments]: the source that follows; POD_N_SOURCES stands for the arguments. */
+static pod_status parse_header(const char *line, int *section)
+{
+    for (int s = 0; s <= POD_N_SOURCES; s++) {
+        const char *name = s < POD_N_SOURCES ? source_names[s] : arguments_header;
+        const size_t length = strlen(name);
+        if (strncmp(line + 1, name, length) != 0 || strcmp(line + 1 + length, "]") != 0) continue;
+        *section = s;
+        return POD_OK;
+    }
+    return pod_fail(POD_E_FORMAT, "printed configuration: no section is called '%s'", line);
+}
+
+static pod_status parse_line(pod_config *c, int section, int max_args, char *line)
+{
+    char *equals = strstr(line, " = ");
+    if (!equals || section < 0)
+        return pod_fail(POD_E_FORMAT, "printed configuration: '%s' is no 'name = value'", line);
+    const char *value = equals + 3;
+    if (section == POD_N_SOURCES) {
+        POD_ASSERT(c->n_args < max_args, "%d arguments", c->n_args);
+        c->args[c->n_args] = pod_arena_text(c->arena, "%s", value);
+        return c->args[c->n_args++] ? POD_OK : POD_E_NOMEM;
+    }
+    const int found = find_option(line, (size_t)(equals - line));
+    if (found < 0)
+        return pod_fail(POD_E_FORMAT, "printed configuration: there is no option '%s'", line);
+    POD_TRY(set_option(c, found, (pod_source)section, options[found].name, value));
+    return POD_OK;
+}
+
+static pod_status parse_lines(pod_config *c, int max_args, char *text)
+{
+    int section = -1;
+    for (char *line = text; *line != '\0';) {
+        char *end = strchr(line, '\n');
+        if (!end) return pod_fail(POD_E_FORMAT, "printed configuration: cut off at '%s'", line);
+        *end = '\0';
+        if (line[0] == '[')
+            POD_TRY(parse_header(line, &section));
+        else
+            POD_TRY(parse_line(c, section, max_args, line));
+        line = end + 1;
+    }
+    return POD_OK;
+}
+
+pod_status pod_config_parse(const char *printed, pod_config **out)
+{
+    int n_lines = 0;
+    for (const char *p = printed; *p != '\0'; p++) n_lines += *p == '\n';
+    pod_config *c;
+    POD_TRY(create_with_defaults(n_lines, 0, &c));
+    c->command = POD_CMD_ALL;
+    char *copy = pod_arena_text(c->arena, "%s", printed);
+    pod_status s = copy ? parse_lines(c, n_lines, copy) : POD_E_NOMEM;
+    if (s != POD_OK) {
+        pod_config_destroy(c);
+        return pod__trace(__FILE__, __LINE__, s);
+    }
+    *out = c;
+    return POD_OK;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static const setting *get(const pod_config *c, pod_opt o, pod_option_type type)
+{
+    POD_ASSERT(o >= 0 && o < POD_N_OPTS, "option %d of %d", (int)o, (int)POD_N_OPTS);
+    POD_ASSERT(options[o].type == type, "--%s has type %d, asked for as %d", options[o].name,
+               (int)options[o].type, (int)type);
+    return &c->set[o];
+}
+
+int64_t pod_config_int(const pod_config *c, pod_opt o) { return get(c, o, POD_OPTION_INT)->whole; }
+
+double pod_config_double(const pod_config *c, pod_opt o)
+{
+    return get(c, o, POD_OPTION_DOUBLE)->real;
+}
+
+int64_t pod_config_size(const pod_config *c, pod_opt o)
+{
+    return get(c, o, POD_OPTION_SIZE)->whole;
+}
+
+bool pod_config_bool(const pod_config *c, pod_opt o)
+{
+    return get(c, o, POD_OPTION_BOOL)->whole != 0;
+}
+
+const char *pod_config_text(const pod_config *c, pod_opt o)
+{
+    const bool is_choice_type = o >= 0 && o < POD_N_OPTS && options[o].type == POD_OPTION_CHOICE;
+    return get(c, o, is_choice_type ? POD_OPTION_CHOICE : POD_OPTION_TEXT)->text;
+}
+
+const char *pod_config_value(const pod_config *c, pod_opt o)
+{
+    POD_ASSERT(o >= 0 && o < POD_N_OPTS, "option %d of %d", (int)o, (int)POD_N_OPTS);
+    return c->set[o].text;
+}
+
+pod_source pod_config_source(const pod_config *c, pod_opt o)
+{
+    POD_ASSERT(o >= 0 && o < POD_N_OPTS, "option %d of %d", (int)o, (int)POD_N_OPTS);
+    return c->set[o].source;
+}
+
+bool pod_config_is_set(const pod_config *c, pod_opt o)
+{
+    return pod_config_source(c, o) != POD_FROM_DEFAULT;
+}
+
+int pod_config_n_args(const pod_config *c) { return c->n_args; }
+
+const char *pod_config_arg(const pod_config *c, int i)
+{
+    POD_ASSERT(i >= 0 && i < c->n_args, "argument %d of %d", i, c->n_args);
+    return c->args[i];
+}
+
+int pod_config_n_warnings(const pod_config *c) { return c->n_warnings; }
+
+const char *pod_config_warning(const pod_config *c, int i)
+{
+    POD_ASSERT(i >= 0 && i < c->n_warnings, "warning %d of %d", i, c->n_warnings);
+    return c->warnings[i];
+}

@@ -1,0 +1,122 @@
+/* The settings of one command: file < environment < command line.
+ *
+ * An option is one name in three spellings made by rule: --lr-schedule, MINIPOD_LR_SCHEDULE, and
+ * the file key lr-schedule. All of them stand in options.def. A value follows as `--lr 0.1` or
+ * `--lr=0.1`; a bool also stands alone (`--trace`, `--trace on`, `--trace=off`). `--` ends the
+ * options. Files given with --conf are read in order, and the last word wins; a key that no command
+ * knows is an error, one of another command is checked and not used, so that train and eval can
+ * share a file.
+ *
+ * Errors are E_INVALID, or what reading a file gave; one line that names the option as the person
+ * spelled it (or FILE:LINE, or the environment name), what was wanted and what was found. */
+#ifndef MINIPOD_RUNTIME_CORE_CONFIG_H
+#define MINIPOD_RUNTIME_CORE_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "kernels/base/status.h"
+
+enum { /* who takes an option */
+       POD_CMD_TRAIN = 1u << 0,
+       POD_CMD_EVAL = 1u << 1,
+       POD_CMD_DATA = 1u << 2,
+       POD_CMD_CALIBRATE = 1u << 3,
+       POD_CMD_EXPLAIN = 1u << 4,
+       POD_CMD_ALL = 0xffff
+};
+
+typedef enum pod_opt {
+#define POD_OPTION(id, ...) POD_OPT_##id,
+#include "runtime/core/options.def"
+    POD_N_OPTS
+} pod_opt;
+
+typedef enum pod_option_type {
+    POD_OPTION_INT,
+    POD_OPTION_DOUBLE,
+    POD_OPTION_SIZE,
+    POD_OPTION_TEXT,
+    POD_OPTION_BOOL,
+    POD_OPTION_CHOICE
+} pod_option_type;
+
+typedef struct pod_option {
+    const char *name;
+    char letter; /* 0: none */
+    pod_option_type type;
+    const char *unit, *fallback;
+    double min, max;     /* INT, DOUBLE, SIZE */
+    const char *choices; /* "a|b|c": CHOICE */
+    const char *group;
+    bool only_typed; /* neither environment nor file */
+    uint32_t commands;
+    const char *help;
+} pod_option;
+
+const pod_option *pod_options(int *n); /* in pod_opt's order */
+/* "MINIPOD_LR_SCHEDULE" into `text`; returns `text`. */
+const char *pod_option_environment(const pod_option *o, char *text, size_t bytes);
+
+typedef enum pod_source { /* a later one overrides an earlier one */
+                          POD_FROM_DEFAULT,
+                          POD_FROM_FILE,
+                          POD_FROM_ENVIRONMENT,
+                          POD_FROM_COMMAND_LINE,
+                          POD_N_SOURCES
+} pod_source;
+
+const char *pod_source_name(pod_source s); /* "default", "file", "environment", "command line" */
+
+/* What the parser must know of a command; bench/commands.def has them. */
+typedef struct pod_command_form {
+    const char *name;
+    uint32_t bit;     /* POD_CMD_ */
+    const char *args; /* "ACTION [FILE]", or "" */
+    int max_args;     /* words that are no options */
+    const char *summary;
+} pod_command_form;
+
+typedef struct pod_config pod_config;
+
+/* `argv` is what follows the command's name; `environment` ends with NULL as environ does. When
+ * --help or --version stands on the command line, nothing else is looked at. */
+POD_MUST pod_status pod_config_from_args(const pod_command_form *command, int argc,
+                                         char *const argv[], char *const environment[],
+                                         pod_config **out);
+void pod_config_destroy(pod_config *c); /* NULL is allowed */
+
+/* All options, arguments and where they come from as text, `name = value` under a [source] each;
+ * alive as long as c. pod_config_parse makes an equal configuration from it: so rank 0 reads the
+ * world and sends the text to the others. */
+const char *pod_config_print(const pod_config *c);
+POD_MUST pod_status pod_config_parse(const char *printed, pod_config **out);
+
+/* Typed by options.def: asking for another type is a fault of ours. Texts live as long as c. */
+int64_t pod_config_int(const pod_config *c, pod_opt o);
+double pod_config_double(const pod_config *c, pod_opt o);
+int64_t pod_config_size(const pod_config *c, pod_opt o); /* bytes */
+bool pod_config_bool(const pod_config *c, pod_opt o);
+const char *pod_config_text(const pod_config *c, pod_opt o);  /* TEXT and CHOICE; "" when absent */
+const char *pod_config_value(const pod_config *c, pod_opt o); /* any type, as it was written */
+
+pod_source pod_config_source(const pod_config *c, pod_opt o);
+bool pod_config_is_set(const pod_config *c, pod_opt o); /* by anyone but the default */
+
+int pod_config_n_args(const pod_config *c);
+const char *pod_config_arg(const pod_config *c, int i);
+
+/* Lines to print as warnings: MINIPOD_ names in the environment that mean nothing. */
+int pod_config_n_warnings(const pod_config *c);
+const char *pod_config_warning(const pod_config *c, int i);
+
+/* `minipod COMMAND --help`: the command's options by group, each with unit, range, default and
+ * environment name. */
+void pod_config_help(const pod_command_form *command, FILE *to);
+
+/* What `given` may have meant among `names`, or NULL when nothing is near. */
+const char *pod_nearest_name(const char *given, const char *const names[], int n);
+
+#endif

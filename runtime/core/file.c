@@ -1,0 +1,198 @@
+#include "runtime/core/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_PATH_BYTES = 4096 };
+
+struct pod_file {
+    FILE *stream;
+    char *path;
+    char *part;
+};
+
+static void release(pod_file *f)
+{
+    free(f->path);
+    free(f->part);
+    free(f);
+}
+
+static char *join(const char *a, const char *b)
+{
+    size_t bytes = strlen(a) + strlen(b) + 1;
+    char *text = malloc(bytes);
+    if (text) snprintf(text, bytes, "%s%s", a, b);
+    return text;
+}
+
+pod_status pod_file_open(const char *path, pod_file **out)
+{
+    if (path[0] == '\0') return pod_fail(POD_E_IO, "cannot write a file without a name");
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return pod_fail(POD_E_IO, "%s: cannot write a file: it is a directory", path);
+    pod_file *f = calloc(1, sizeof *f);
+    if (!f) return pod_fail(POD_E_NOMEM, "%s: out of memory", path);
+    f->path = join(path, "");
+    f->part = join(path, ".part");
+    if (!f->path || !f->part) {
+        release(f);
+        return pod_fail(POD_E_NOMEM, "%s: out of memory", path);
+    }
+    f->stream = fopen(f->part, "w");
+    if (!f->stream) {
+        pod_status s = pod_fail(POD_E_IO, "%s: cannot write: %s", path, strerror(errno));
+        release(f);
+        return s;
+    }
+    *out = f;
+    return POD_OK;
+}
+
+FILE *pod_file_stream(pod_file *f) { return f->stream; }
+
+/* A rename is durable once the directory's entry is. File systems that refuse to sync a directory
+ * leave nothing more to do. */
+static void sync_directory_of(const char *path)
+{
+    char dir[MAX_PATH_BYTES];
+    snprintf(dir, sizeof dir, "%s", path);
+    char *slash = strrchr(dir, '/');
+    if (slash == dir) slash++;
+    if (slash) *slash = '\0';
+    int fd = open(slash ? dir : ".", O_RDONLY);
+    if (fd < 0) return;
+    (void)fsync(fd);
+    close(fd);
+}
+
+pod_status pod_file_close(pod_file *f)
+{
+    errno = 0;
+    bool ok = fflush(f->stream) == 0 && !ferror(f->stream) && fsync(fileno(f->stream)) == 0;
+    int reason = errno;
+    if (fclose(f->stream) != 0 && ok) {
+        ok = false;
+        reason = errno;
+    }
+    if (ok && rename(f->part, f->path) != 0) {
+        ok = false;
+        reason = errno;
+    }
+    pod_status s = POD_OK;
+    if (ok)
+        sync_directory_of(f->path);
+    else
+        s = pod_fail(POD_E_IO, "%s: cannot write: %s", f->path,
+                     reason ? strerror(reason) : "an earlier write failed");
+    release(f);
+    return s;
+}
+
+void pod_file_abandon(pod_file *f)
+{
+    if (!f) return;
+    fclose(f->stream);
+    unlink(f->part);
+    release(f);
+}
+
+pod_status pod_file_write_atomic(const char *path, const void *data, size_t bytes)
+{
+    pod_file *f;
+    POD_TRY(pod_file_open(path, &f));
+    fwrite(data, 1, bytes, f->stream); /* a short write leaves the stream's error set */
+    POD_TRY(pod_file_close(f));
+    return POD_OK;
+}
+
+pod_status pod_file_read_text(pod_arena *a, const char *path, size_t max_bytes, char **out)
+{
+    FILE *f = fopen(path, "r");
+    if (!f) return pod_fail(POD_E_IO, "%s: cannot read: %s", path, strerror(errno));
+    pod_status s = POD_OK;
+    char *text = NULL;
+    size_t used = 0, room = 4096;
+    while (true) {
+        char *grown = realloc(text, room + 1);
+        if (!grown) {
+            s = pod_fail(POD_E_NOMEM, "%s: out of memory", path);
+            goto done;
+        }
+        text = grown;
+        used += fread(text + used, 1, room - used, f);
+        if (used < room) break;
+        if (used > max_bytes) break;
+        room *= 2;
+    }
+    if (ferror(f)) {
+        s = pod_fail(POD_E_IO, "%s: cannot read: %s", path, strerror(errno));
+        goto done;
+    }
+    if (used > max_bytes) {
+        s = pod_fail(POD_E_FORMAT, "%s: longer than %zu bytes", path, max_bytes);
+        goto done;
+    }
+    char *copy = pod_arena_copy(a, text, 1, used + 1);
+    if (!copy) {
+        s = POD_E_NOMEM;
+        goto done;
+    }
+    copy[used] = '\0';
+    *out = copy;
+done:
+    free(text);
+    fclose(f);
+    return s;
+}
+
+static pod_status check_writable(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return pod_fail(POD_E_IO, "%s: cannot make the directory: %s", path, strerror(errno));
+    if (!S_ISDIR(st.st_mode)) return pod_fail(POD_E_IO, "%s: exists and is no directory", path);
+    if (access(path, W_OK | X_OK) != 0)
+        return pod_fail(POD_E_IO, "%s: cannot write in the directory: %s", path, strerror(errno));
+    return POD_OK;
+}
+
+pod_status pod_dir_make(const char *path)
+{
+    char part[MAX_PATH_BYTES];
+    size_t length = strlen(path);
+    if (length == 0 || length >= sizeof part)
+        return pod_fail(POD_E_IO, "'%.40s': a directory's name has 1 to %d bytes, this has %zu",
+                        path, MAX_PATH_BYTES - 1, length);
+    memcpy(part, path, length + 1);
+    for (size_t i = 1; i <= length; i++) {
+        if (part[i] != '/' && part[i] != '\0') continue;
+        char kept = part[i];
+        part[i] = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST && errno != EISDIR)
+            return pod_fail(POD_E_IO, "%s: cannot make the directory: %s", part, strerror(errno));
+        part[i] = kept;
+    }
+    POD_TRY(check_writable(path));
+    return POD_OK;
+}
+
+pod_status pod_dir_make_for(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash || slash == path) return POD_OK;
+    char dir[MAX_PATH_BYTES];
+    if ((size_t)(slash - path) >= sizeof dir)
+        return pod_fail(POD_E_IO, "'%.40s...': a directory's name has at most %d bytes", path,
+                        MAX_PATH_BYTES - 1);
+    memcpy(dir, path, (size_t)(slash - path));
+    dir[slash - path] = '\0';
+    POD_TRY(pod_dir_make(dir));
+    return POD_OK;
+}

@@ -1,0 +1,36 @@
+/* Files that are whole or not there.
+ *
+ * What a run leaves is written aside, as PATH.part, then synced and renamed: a killed run leaves no
+ * half file under a final name. Errors are E_IO and name the path and the system's reason. */
+#ifndef MINIPOD_RUNTIME_CORE_FILE_H
+#define MINIPOD_RUNTIME_CORE_FILE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "kernels/base/arena.h"
+#include "kernels/base/status.h"
+
+typedef struct pod_file pod_file;
+
+/* Opens PATH.part for writing; the directory must exist. */
+POD_MUST pod_status pod_file_open(const char *path, pod_file **out);
+FILE *pod_file_stream(pod_file *f); /* borrowed until close; its errors are found by close */
+/* Syncs and renames to PATH. On failure PATH is untouched; PATH.part stays to be looked at. Releases
+ * f either way. */
+POD_MUST pod_status pod_file_close(pod_file *f);
+void pod_file_abandon(pod_file *f); /* removes PATH.part and releases f; NULL is allowed */
+
+POD_MUST pod_status pod_file_write_atomic(const char *path, const void *data, size_t bytes);
+
+/* The whole file as text with a closing 0, from the arena; E_FORMAT when longer than max_bytes. */
+POD_MUST pod_status pod_file_read_text(pod_arena *a, const char *path, size_t max_bytes,
+                                       char **out);
+
+/* Makes the directory and those above it; one that exists is fine. E_IO unless files can be made in
+ * it afterwards. */
+POD_MUST pod_status pod_dir_make(const char *path);
+/* The same for the directory that `path` stands in. */
+POD_MUST pod_status pod_dir_make_for(const char *path);
+
+#endif

@@ -1,0 +1,339 @@
+/* Options: every source, their precedence, every kind of error, help, and print against parse. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/core/config.h"
+#include "tests/harness/harness.h"
+
+enum { MAX_WORDS = 12 };
+
+static const pod_command_form train = {"train", POD_CMD_TRAIN, "", 0, "trains"};
+static const pod_command_form eval = {"eval", POD_CMD_EVAL, "", 0, "evaluates"};
+static const pod_command_form data = {"data", POD_CMD_DATA, "ACTION [NAME]", 2, "data sets"};
+
+/* The words of a line, split at blanks; ~ stands for a blank within a word. */
+static int split(const char *line, char *buffer, char *words[MAX_WORDS + 1])
+{
+    strcpy(buffer, line);
+    int n = 0;
+    for (char *w = strtok(buffer, " "); w && n < MAX_WORDS; w = strtok(NULL, " ")) {
+        for (char *p = w; *p; p++)
+            if (*p == '~') *p = ' ';
+        words[n++] = w;
+    }
+    words[n] = NULL;
+    return n;
+}
+
+static pod_status parse(const pod_command_form *form, const char *line, const char *environment,
+                        pod_config **out)
+{
+    char line_text[1024], environment_text[1024];
+    char *argv[MAX_WORDS + 1], *env[MAX_WORDS + 1];
+    int argc = split(line, line_text, argv);
+    split(environment, environment_text, env);
+    return pod_config_from_args(form, argc, argv, env, out);
+}
+
+static const char *write_file(const char *name, const char *text)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", pod_test_dir(), name);
+    FILE *f = fopen(path, "w");
+    POD_CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0, "cannot write %s", path);
+    return path;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static void defaults_hold(void)
+{
+    pod_config *c;
+    POD_CHECK_OK(parse(&train, "", "", &c));
+    int n;
+    const pod_option *o = pod_options(&n);
+    for (int i = 0; i < n; i++) {
+        POD_CHECK(!pod_config_is_set(c, (pod_opt)i), "--%s is set", o[i].name);
+        POD_CHECK(strcmp(pod_config_value(c, (pod_opt)i), o[i].fallback) == 0, "--%s: '%s'",
+                  o[i].name, pod_config_value(c, (pod_opt)i));
+        POD_CHECK(o[i].help[0] != '\0' && o[i].commands != 0, "--%s: no help", o[i].name);
+        for (int j = 0; j < i; j++)
+            POD_CHECK(strcmp(o[i].name, o[j].name) != 0, "--%s stands twice", o[i].name);
+    }
+    CU_ASSERT_EQUAL(pod_config_int(c, POD_OPT_BATCH), 256);
+    CU_ASSERT_EQUAL(pod_config_size(c, POD_OPT_BUCKET), 4 << 20);
+    CU_ASSERT_EQUAL(pod_config_double(c, POD_OPT_LR), 0.1);
+    CU_ASSERT_FALSE(pod_config_bool(c, POD_OPT_TRACE));
+    CU_ASSERT_STRING_EQUAL(pod_config_text(c, POD_OPT_PRECISION), "bf16");
+    CU_ASSERT_STRING_EQUAL(pod_config_text(c, POD_OPT_OUT), "");
+    pod_config_destroy(c);
+}
+
+static void spellings(void)
+{
+    pod_config *c;
+    POD_CHECK_OK(parse(&train,
+                       "--lr=0.5 --batch 64 --bucket=1.5M --optimizer lars --trace --nesterov on "
+                       "--quiet=off --out a~b --end-lr 0",
+                       "", &c));
+    CU_ASSERT_EQUAL(pod_config_double(c, POD_OPT_LR), 0.5);
+    CU_ASSERT_EQUAL(pod_config_int(c, POD_OPT_BATCH), 64);
+    CU_ASSERT_EQUAL(pod_config_size(c, POD_OPT_BUCKET), 3 << 19);
+    CU_ASSERT_STRING_EQUAL(pod_config_text(c, POD_OPT_OPTIMIZER), "lars");
+    CU_ASSERT_TRUE(pod_config_bool(c, POD_OPT_TRACE));
+    CU_ASSERT_TRUE(pod_config_bool(c, POD_OPT_NESTEROV));
+    CU_ASSERT_FALSE(pod_config_bool(c, POD_OPT_QUIET));
+    CU_ASSERT_TRUE(pod_config_is_set(c, POD_OPT_QUIET));
+    CU_ASSERT_STRING_EQUAL(pod_config_text(c, POD_OPT_OUT), "a b");
+    pod_config_destroy(c);
+
+    POD_CHECK_OK(parse(&data, "make -o x.h5 -- --glyphs", "", &c));
+    CU_ASSERT_EQUAL(pod_config_n_args(c), 2);
+    CU_ASSERT_STRING_EQUAL(pod_config_arg(c, 0), "make");
+    CU_ASSERT_STRING_EQUAL(pod_config_arg(c, 1), "--glyphs");
+    CU_ASSERT_STRING_EQUAL(pod_config_text(c, POD_OPT_OUTPUT), "x.h5");
+    pod_config_destroy(c);
+}
+
+static void precedence(void)
+{
+    const char *first = write_file("a.conf", "# a comment\n"
+                                             "  lr = 1 ; behind a value\n"
+                                             "momentum = 0.1\nbatch=8\nepochs = 3\n");
+    char line[1200];
+    const char *second_text = "epochs = 4\n";
+    snprintf(line, sizeof line, "--conf %s", first);
+    const char *second = write_file("b.conf", second_text);
+    size_t used = strlen(line);
+    snprintf(line + used, sizeof line - used, " --conf %s --batch 32", second);
+    pod_config *c;
+    POD_CHECK_OK(parse(&train, line, "MINIPOD_MOMENTUM=0.2 MINIPOD_BATCH=16 OTHER=1", &c));
+    const struct {
+        pod_opt option;
+        double want;
+        pod_source source;
+    } rows[] = {
+        {POD_OPT_LR, 1, POD_FROM_FILE},
+        {POD_OPT_EPOCHS, 4, POD_FROM_FILE},
+        {POD_OPT_MOMENTUM, 0.2, POD_FROM_ENVIRONMENT},
+        {POD_OPT_BATCH, 32, POD_FROM_COMMAND_LINE},
+        {POD_OPT_TRUST, 0.001, POD_FROM_DEFAULT},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        double got = strtod(pod_config_value(c, rows[i].option), NULL);
+        POD_CHECK(got == rows[i].want && pod_config_source(c, rows[i].option) == rows[i].source,
+                  "row %zu: %g from the %s", i, got,
+                  pod_source_name(pod_config_source(c, rows[i].option)));
+    }
+    pod_config_destroy(c);
+}
+
+static void file_of_the_environment(void)
+{
+    char environment[600];
+    snprintf(environment, sizeof environment, "MINIPOD_LR=7 MINIPOD_CONF=%s",
+             write_file("c.conf", "lr = 3\nbatch = 24\n"));
+    pod_config *c;
+    POD_CHECK_OK(parse(&train, "", environment, &c));
+    CU_ASSERT_EQUAL(pod_config_double(c, POD_OPT_LR), 7.0);
+    CU_ASSERT_EQUAL(pod_config_int(c, POD_OPT_BATCH), 24);
+    pod_config_destroy(c);
+    /* A file for train serves eval as well. */
+    POD_CHECK_OK(parse(&eval, "", environment, &c));
+    CU_ASSERT_EQUAL(pod_config_int(c, POD_OPT_BATCH), 24);
+    CU_ASSERT_FALSE(pod_config_is_set(c, POD_OPT_LR));
+    pod_config_destroy(c);
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+static void bad_lines(void)
+{
+    static const struct {
+        const char *line, *environment, *part;
+    } rows[] = {
+        {"--bacth 3", "", "--bacth: there is no such option; did you mean batch?"},
+        {"--zzzzzzzz", "", "--zzzzzzzz: there is no such option"},
+        {"-x", "", "-x: there is no such option"},
+        {"-oo", "", "-oo: there is no such option"},
+        {"--licence MIT", "", "--licence: not an option of train"},
+        {"--batch 0", "", "--batch: 0 is not within 1 to 16777216"},
+        {"--batch 1e3", "", "--batch: '1e3' is not a whole number"},
+        {"--batch", "", "--batch: a value is missing"},
+        {"--batch --lr 1", "", "--batch: a value is missing"},
+        {"--batch=", "", "--batch: '' is not a whole number"},
+        {"--lr nan", "", "--lr: 'nan' is not a finite number"},
+        {"--lr -1", "", "--lr: -1 is not within 0 to 1e+06"},
+        {"--momentum=1.5", "", "--momentum: 1.5 is not within 0 to 1"},
+        {"--bucket 4X", "", "--bucket: '4X' is not a size"},
+        {"--bucket 0", "", "--bucket: 0 is not within 1 to 16G"},
+        {"--precision bf17", "", "--precision: 'bf17' is none of bf16|f32"},
+        {"--precision bf16|f32", "", "is none of bf16|f32"},
+        {"--precision bf", "", "is none of"},
+        {"--trace=maybe", "", "--trace: 'maybe' is neither on nor off"},
+        {"--out a\nb", "", "control character 10"},
+        {"extra", "", "unexpected argument 'extra': train takes options only"},
+        {"--trace maybe", "", "unexpected argument 'maybe'"},
+        {"", "MINIPOD_BATCH=many", "MINIPOD_BATCH: 'many' is not a whole number"},
+        {"--conf /nowhere/x.conf", "", "/nowhere/x.conf: cannot read"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pod_config *c = NULL;
+        pod_status s = parse(&train, rows[i].line, rows[i].environment, &c);
+        POD_CHECK(s != POD_OK && strstr(pod_error_text(), rows[i].part), "'%s': %s '%s'",
+                  rows[i].line, pod_status_name(s), pod_error_text());
+        POD_CHECK(c == NULL && !strchr(pod_error_text(), '\n'), "'%s': half made", rows[i].line);
+        if (s == POD_OK) pod_config_destroy(c);
+    }
+    pod_config *c;
+    POD_CHECK_FAILS(parse(&data, "import idx folder", "", &c), POD_E_INVALID,
+                    "unexpected argument 'folder': data takes ACTION [NAME]");
+}
+
+static void bad_files(void)
+{
+    char long_line[400];
+    memset(long_line, 'x', sizeof long_line);
+    long_line[sizeof long_line - 1] = '\0';
+    const struct {
+        const char *text, *part;
+    } rows[] = {
+        {"lr = 1\n\nlearning = 2\n", "bad.conf:3: learning: there is no such option"},
+        {"lrr = 2\n", "did you mean lr?"},
+        {"lr = fast\n", "bad.conf:1: lr: 'fast' is not a finite number"},
+        {"licence = \x01\n", "bad.conf:1: byte 1 is not text"},
+        {"classes = a\nlr\n", "bad.conf:2: neither"},
+        {"[train]\nlr = 1\n", "bad.conf:2: lr: options stand in no [section]"},
+        {"help = on\n", "may only be given on the command line"},
+        {"conf = other.conf\n", "may only be given on the command line"},
+        {"lr =\n", "'' is not a finite number"},
+        {"lr = 1\n  2\n", "bad.conf:2: neither"},
+        {long_line, "bad.conf:1: the line is longer than"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char line[600];
+        snprintf(line, sizeof line, "--conf %s", write_file("bad.conf", rows[i].text));
+        pod_config *c = NULL;
+        pod_status s = parse(&train, line, "", &c);
+        POD_CHECK(s != POD_OK && strstr(pod_error_text(), rows[i].part), "row %zu: %s '%s'", i,
+                  pod_status_name(s), pod_error_text());
+        if (s == POD_OK) pod_config_destroy(c);
+    }
+}
+
+static void strange_environment_warns(void)
+{
+    pod_config *c;
+    POD_CHECK_OK(parse(&train, "",
+                       "MINIPOD_BACTH=3 MINIPOD_MAX_ISA=ref MINIPOD_VERBOSE=1 MINIPOD_LICENCE=MIT "
+                       "MINIPOD_HELP=1 MINIPODX=1",
+                       &c));
+    CU_ASSERT_EQUAL(pod_config_n_warnings(c), 2);
+    for (int i = 0; i < pod_config_n_warnings(c); i++)
+        POD_CHECK(strstr(pod_config_warning(c, i), i ? "MINIPOD_HELP" : "MINIPOD_BACTH"), "%s",
+                  pod_config_warning(c, i));
+    pod_config_destroy(c);
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static char *help_of(const pod_command_form *form)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *to = open_memstream(&text, &bytes);
+    pod_config_help(form, to);
+    fclose(to);
+    return text;
+}
+
+static void help_has_every_option(void)
+{
+    const pod_command_form *const forms[] = {&train, &eval, &data};
+    int n;
+    const pod_option *o = pod_options(&n);
+    for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++) {
+        char *text = help_of(forms[f]);
+        for (int i = 0; i < n; i++) {
+            char environment[64], want[80], name[80];
+            snprintf(name, sizeof name, "--%s", o[i].name);
+            snprintf(want, sizeof want, "%s]",
+                     pod_option_environment(&o[i], environment, sizeof environment));
+            const bool here = strstr(text, o[i].help) && strstr(text, name) &&
+                              (o[i].only_typed || strstr(text, want));
+            const bool takes = (o[i].commands & forms[f]->bit) != 0;
+            POD_CHECK(takes ? here : !strstr(text, want), "%s --help and --%s", forms[f]->name,
+                      o[i].name);
+        }
+        for (const char *line = text; line; line = strchr(line + 1, '\n'))
+            POD_CHECK(strcspn(line + 1, "\n") <= 120, "long: %.60s", line);
+        free(text);
+    }
+}
+
+static void help_is_asked_for(void)
+{
+    pod_config *c;
+    POD_CHECK_OK(parse(&train, "--bogus --help", "", &c));
+    CU_ASSERT_TRUE(pod_config_bool(c, POD_OPT_HELP));
+    pod_config_destroy(c);
+    POD_CHECK_OK(parse(&train, "--version", "", &c));
+    CU_ASSERT_TRUE(pod_config_bool(c, POD_OPT_VERSION));
+    CU_ASSERT_FALSE(pod_config_bool(c, POD_OPT_HELP));
+    pod_config_destroy(c);
+}
+
+static void print_is_the_inverse_of_parse(void)
+{
+    pod_config *c, *again;
+    POD_CHECK_OK(parse(&data, "make --origin=~a~=~b~;~c --classes #x [file] -o y",
+                       "MINIPOD_LICENCE=MIT", &c));
+    const char *text = pod_config_print(c);
+    POD_CHECK_OK(pod_config_parse(text, &again));
+    CU_ASSERT_STRING_EQUAL(pod_config_print(again), text);
+    CU_ASSERT_STRING_EQUAL(pod_config_text(again, POD_OPT_ORIGIN), " a = b ; c");
+    CU_ASSERT_STRING_EQUAL(pod_config_arg(again, 1), "[file]");
+    int n;
+    (void)pod_options(&n);
+    for (int i = 0; i < n; i++)
+        POD_CHECK(pod_config_source(c, (pod_opt)i) == pod_config_source(again, (pod_opt)i),
+                  "option %d", i);
+    pod_config_destroy(again);
+
+    POD_CHECK_FAILS(pod_config_parse("[fil]\n", &again), POD_E_FORMAT, "[fil]");
+    POD_CHECK_FAILS(pod_config_parse("lr = 1\n", &again), POD_E_FORMAT, "lr = 1");
+    POD_CHECK_FAILS(pod_config_parse("[file]\nlr = 1", &again), POD_E_FORMAT, "cut off");
+    POD_CHECK_FAILS(pod_config_parse("[file]\nlx = 1\n", &again), POD_E_FORMAT, "lx");
+    POD_CHECK_FAILS(pod_config_parse("[file]\nlr = x\n", &again), POD_E_INVALID, "lr");
+    pod_config_destroy(c);
+}
+
+static void nearest(void)
+{
+    static const char *const names[] = {"train", "eval", "explain"};
+    CU_ASSERT_STRING_EQUAL(pod_nearest_name("trian", names, 3), "train");
+    CU_ASSERT_STRING_EQUAL(pod_nearest_name("explian", names, 3), "explain");
+    CU_ASSERT_PTR_NULL(pod_nearest_name("quux", names, 3));
+    CU_ASSERT_PTR_NULL(pod_nearest_name("", names, 3));
+}
+
+static CU_TestInfo tests[] = {
+    {"defaults hold", defaults_hold},
+    {"spellings", spellings},
+    {"precedence", precedence},
+    {"file of the environment", file_of_the_environment},
+    {"bad lines", bad_lines},
+    {"bad files", bad_files},
+    {"strange environment warns", strange_environment_warns},
+    {"help has every option", help_has_every_option},
+    {"help is asked for", help_is_asked_for},
+    {"print is the inverse of parse", print_is_the_inverse_of_parse},
+    {"nearest", nearest},
+    CU_TEST_INFO_NULL,
+};
+
+CU_SuiteInfo pod_test_suites[] = {
+    {"runtime.config", NULL, NULL, NULL, NULL, tests},
+    CU_SUITE_INFO_NULL,
+};

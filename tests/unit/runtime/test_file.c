@@ -1,0 +1,189 @@
+/* Files written aside and renamed, directories, and the clock and log beside them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/core/clock.h"
+#include "runtime/core/file.h"
+#include "runtime/core/log.h"
+#include "tests/harness/harness.h"
+
+static const char *at(const char *name)
+{
+    static char path[4][600];
+    static int turn;
+    turn = (turn + 1) % 4;
+    snprintf(path[turn], sizeof path[turn], "%s/%s", pod_test_dir(), name);
+    return path[turn];
+}
+
+static bool exists(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+static void check_text(const char *path, const char *want)
+{
+    pod_arena *a;
+    char *text;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(pod_file_read_text(a, path, 1 << 20, &text));
+    CU_ASSERT_STRING_EQUAL(text, want);
+    pod_arena_destroy(a);
+}
+
+static void written_whole(void)
+{
+    const char *path = at("whole.txt"), *part = at("whole.txt.part");
+    POD_CHECK_OK(pod_file_write_atomic(path, "old", 3));
+    pod_file *f;
+    POD_CHECK_OK(pod_file_open(path, &f));
+    fputs("new text", pod_file_stream(f));
+    check_text(path, "old"); /* until it is closed */
+    CU_ASSERT_TRUE(exists(part));
+    POD_CHECK_OK(pod_file_close(f));
+    check_text(path, "new text");
+    CU_ASSERT_FALSE(exists(part));
+
+    POD_CHECK_OK(pod_file_open(path, &f));
+    fputs("not wanted", pod_file_stream(f));
+    pod_file_abandon(f);
+    check_text(path, "new text");
+    CU_ASSERT_FALSE(exists(part));
+}
+
+static void unwritable(void)
+{
+    POD_CHECK_FAILS(pod_file_write_atomic("/nowhere/at/all", "x", 1), POD_E_IO,
+                    "/nowhere/at/all: cannot write");
+    POD_CHECK_FAILS(pod_file_write_atomic("", "x", 1), POD_E_IO, "without a name");
+    POD_CHECK_FAILS(pod_file_write_atomic(pod_test_dir(), "x", 1), POD_E_IO, "is a directory");
+    if (access("/dev/full", W_OK) != 0) {
+        pod_test_skip("a full disk", "no /dev/full");
+        return;
+    }
+    /* The .part file is a link to a device that is always full. */
+    const char *path = at("full.txt");
+    CU_ASSERT_EQUAL(symlink("/dev/full", at("full.txt.part")), 0);
+    POD_CHECK_FAILS(pod_file_write_atomic(path, "x", 1), POD_E_IO, "full.txt: cannot write");
+    CU_ASSERT_FALSE(exists(path));
+}
+
+static void read_back(void)
+{
+    pod_arena *a;
+    char *text = NULL;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    char *large = malloc(20000);
+    memset(large, 'z', 20000);
+    POD_CHECK_OK(pod_file_write_atomic(at("large"), large, 20000));
+    POD_CHECK_OK(pod_file_read_text(a, at("large"), 20000, &text));
+    POD_CHECK(text && strlen(text) == 20000 && memcmp(text, large, 20000) == 0, "differs");
+    POD_CHECK_FAILS(pod_file_read_text(a, at("large"), 19999, &text), POD_E_FORMAT, "longer than");
+    POD_CHECK_FAILS(pod_file_read_text(a, at("absent"), 9, &text), POD_E_IO, "absent: cannot read");
+    POD_CHECK_FAILS(pod_file_read_text(a, pod_test_dir(), 9, &text), POD_E_IO, "cannot read");
+    free(large);
+    pod_arena_destroy(a);
+}
+
+static void directories(void)
+{
+    POD_CHECK_OK(pod_dir_make(at("a/b/c")));
+    POD_CHECK_OK(pod_dir_make(at("a/b/c/"))); /* again */
+    POD_CHECK_OK(pod_dir_make("/"));
+    POD_CHECK_OK(pod_dir_make("."));
+    POD_CHECK_OK(pod_dir_make_for(at("d/e/file")));
+    CU_ASSERT_TRUE(exists(at("d/e")) && !exists(at("d/e/file")));
+    POD_CHECK_OK(pod_dir_make_for("file"));
+    POD_CHECK_OK(pod_file_write_atomic(at("plain"), "", 0));
+    POD_CHECK_FAILS(pod_dir_make(at("plain")), POD_E_IO, "exists and is no directory");
+    POD_CHECK_FAILS(pod_dir_make(at("plain/below")), POD_E_IO, "plain");
+    POD_CHECK_FAILS(pod_dir_make("/proc/no/such"), POD_E_IO, "/proc/no");
+    POD_CHECK_FAILS(pod_dir_make(""), POD_E_IO, "1 to");
+}
+
+static void sleep_ms(long ms)
+{
+    struct timespec t = {.tv_nsec = ms * 1000000};
+    nanosleep(&t, NULL);
+}
+
+static void clock_goes_forth(void)
+{
+    pod_clock c = pod_clock_start();
+    const pod_stamp year_2020 = 1577836800LL * 1000000000, year_2200 = 7258118400LL * 1000000000;
+    pod_time t0 = pod_clock_now(&c);
+    pod_stamp s0 = pod_clock_stamp(&c);
+    CU_ASSERT_TRUE(s0 > year_2020 && s0 < year_2200);
+    sleep_ms(2);
+    pod_time t1 = pod_clock_now(&c);
+    pod_stamp s1 = pod_clock_stamp(&c);
+    CU_ASSERT_TRUE(t0 >= 0 && t1 - t0 >= 2000000000); /* 2 ms in picoseconds */
+    CU_ASSERT_TRUE(s1 - s0 >= 2000000);               /* and in nanoseconds */
+    CU_ASSERT_TRUE(t1 <= (s1 - c.stamp) * 1000);      /* the same start */
+    CU_ASSERT_EQUAL(pod_time_seconds(2000000000000), 2.0);
+    CU_ASSERT_EQUAL(pod_stamp_seconds(3000000000), 3.0);
+}
+
+static void log_by_level(void)
+{
+    char *out_text = NULL, *err_text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&out_text, &bytes), *err = open_memstream(&err_text, &bytes);
+    pod_log quiet = pod_log_start(0, out, err, "off", true);
+    pod_log other = pod_log_start(1, out, err, "on", false);
+    pod_log_say(&quiet, POD_LOG_INFO, "not this");
+    pod_log_say(&other, POD_LOG_ERROR, "nor this");
+    pod_progress_begin(&other, "steps", "steps", 0, 10);
+    pod_progress_at(&other, 5, "nor that");
+    pod_progress_end(&other);
+    pod_log_say(&quiet, POD_LOG_RESULT, "accuracy %d", 1);
+    pod_log_say(&quiet, POD_LOG_WARNING, "w");
+    pod_log_say(&quiet, POD_LOG_ERROR, "e");
+    CU_ASSERT_STRING_EQUAL(out_text, "accuracy 1\n");
+    CU_ASSERT_STRING_EQUAL(err_text, "minipod: warning: w\nminipod: e\n");
+    fclose(out);
+    fclose(err);
+    free(out_text);
+    free(err_text);
+}
+
+static void log_progress_in_place(void)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    pod_log l = pod_log_start(0, out, out, "on", false);
+    pod_progress_begin(&l, "epoch 1", "steps", 2, 12);
+    pod_progress_at(&l, 3, "too early %d", 1);
+    sleep_ms(120);
+    pod_progress_at(&l, 7, "loss %.2f", 0.5);
+    pod_progress_at(&l, 8, "too early again");
+    fflush(out);
+    POD_CHECK(strstr(text, "epoch 1 7/12 steps  ") == text, "'%s'", text);
+    POD_CHECK(strstr(text, "s left  loss 0.50") && !strstr(text, "early"), "'%s'", text);
+    pod_log_say(&l, POD_LOG_INFO, "line");
+    POD_CHECK(strstr(text, "\r\033[Kline\n"), "'%s'", text);
+    fclose(out);
+    free(text);
+}
+
+static CU_TestInfo tests[] = {
+    {"written whole", written_whole},
+    {"unwritable", unwritable},
+    {"read back", read_back},
+    {"directories", directories},
+    {"clock goes forth", clock_goes_forth},
+    {"log by level", log_by_level},
+    {"log progress in place", log_progress_in_place},
+    CU_TEST_INFO_NULL,
+};
+
+CU_SuiteInfo pod_test_suites[] = {
+    {"runtime.file", NULL, NULL, NULL, NULL, tests},
+    CU_SUITE_INFO_NULL,
+};
