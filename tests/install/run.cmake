@@ -1,0 +1,22 @@
+# Installs minipod from its build tree and builds and runs the consumer beside this file against it:
+#   cmake -DBUILD=<build tree> -DWORK=<directory> -DCC=<compiler> -DFLAGS=<flags> -P run.cmake
+cmake_minimum_required(VERSION 3.25)
+
+function(step what)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE exit OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT exit EQUAL 0)
+    message(FATAL_ERROR "${what}: exit ${exit}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE "${WORK}")
+step("install" ${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
+step("configure" ${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build
+  -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_C_COMPILER=${CC} -DCMAKE_C_FLAGS=${FLAGS})
+step("build" ${CMAKE_COMMAND} --build ${WORK}/build)
+step("run" ${WORK}/build/consumer)
+if(NOT output STREQUAL "3.14062 1\n")
+  message(FATAL_ERROR "the consumer prints '${output}', want '3.14062 1'")
+endif()
+file(REMOVE_RECURSE "${WORK}")
