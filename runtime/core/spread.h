@@ -1,0 +1,16 @@
+/* How a set of measured values is told in a row: never one number alone. */
+#ifndef MINIPOD_RUNTIME_CORE_SPREAD_H
+#define MINIPOD_RUNTIME_CORE_SPREAD_H
+
+#include <stdint.h>
+
+typedef struct pod_spread { /* in the unit of the values; all 0 when there were none */
+    int64_t n;
+    double min, median, mean, p99, max;
+} pod_spread;
+
+/* Sorts `values` in place. The median of an even number is the mean of the middle two; p99 is the
+ * smallest value that 99 % do not exceed (nearest rank). */
+pod_spread pod_spread_of(double *values, int64_t n);
+
+#endif

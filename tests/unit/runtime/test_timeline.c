@@ -1,0 +1,159 @@
+/* Timelines and step statistics: hand-made steps whose sums stand in the comments. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/base/arena.h"
+#include "runtime/measure/steptime.h"
+#include "tests/harness/harness.h"
+
+static const pod_time ms = 1000000000; /* picoseconds */
+
+static pod_timeline *make(int64_t max_steps, int64_t max_events, int64_t kept)
+{
+    pod_timeline *tl = NULL;
+    pod_timeline_plan plan = {
+        .rank = 3, .max_steps = max_steps, .max_events = max_events, .kept_steps = kept};
+    POD_CHECK_OK(pod_timeline_create(&plan, &tl));
+    return tl;
+}
+
+/* One step of `length` ms from `at` ms: input 1, forward 2, backward 3, reduce 1, update 1 (8 in
+ * all), and a message in flight for 3 beside them. */
+static void add_step(pod_timeline *tl, int64_t step, int64_t at, int64_t length)
+{
+    static const int took[POD_N_PHASES] = {1, 2, 3, 1, 1};
+    pod_timeline_begin_step(tl, step, at * ms);
+    pod_time t = at * ms;
+    for (int p = 0; p < POD_N_PHASES; p++) {
+        pod_timeline_add(tl, POD_LANE_COMPUTE, (pod_phase)p, p, t, t + took[p] * ms);
+        t += took[p] * ms;
+    }
+    pod_timeline_add(tl, POD_LANE_COMM, POD_PHASE_REDUCE, 3, (at + 4) * ms, (at + 7) * ms);
+    pod_timeline_end_step(tl, (at + length) * ms);
+}
+
+static void a_step_closes(void)
+{
+    pod_timeline *tl = make(4, 16, 1);
+    add_step(tl, 7, 100, 10);
+    int64_t n;
+    const pod_step_row *row = pod_timeline_rows(tl, &n);
+    CU_ASSERT_EQUAL(n, 1);
+    CU_ASSERT_EQUAL(row->step, 7);
+    CU_ASSERT_EQUAL(row->phase[POD_PHASE_INPUT], 1 * ms);
+    CU_ASSERT_EQUAL(row->phase[POD_PHASE_BACKWARD], 3 * ms);
+    CU_ASSERT_EQUAL(row->phase[POD_PHASE_REDUCE], 1 * ms); /* exposed, of 3 in flight */
+    CU_ASSERT_EQUAL(row->comm, 3 * ms);
+    CU_ASSERT_EQUAL(row->other, 2 * ms); /* 10 - 8 */
+    CU_ASSERT_EQUAL(row->end - row->begin, 10 * ms);
+    CU_ASSERT_EQUAL(row->n_dropped, 0);
+    pod_timeline_destroy(tl);
+}
+
+static void dropped_events_count_as_other(void)
+{
+    pod_timeline *tl = make(1, 3, 1); /* room for input, forward, backward */
+    add_step(tl, 0, 0, 10);
+    int64_t n;
+    const pod_step_row *row = pod_timeline_rows(tl, &n);
+    CU_ASSERT_EQUAL(row->n_dropped, 3);
+    CU_ASSERT_EQUAL(row->other, 4 * ms); /* 10 - (1 + 2 + 3) */
+    CU_ASSERT_EQUAL(row->comm, 0);
+    pod_timeline_destroy(tl);
+}
+
+static void last_steps_are_kept(void)
+{
+    pod_timeline *tl = make(10, 6, 3);
+    pod_event *events = malloc((size_t)pod_timeline_kept_room(tl) * sizeof *events);
+    CU_ASSERT_EQUAL(pod_timeline_kept_room(tl), 18);
+    CU_ASSERT_EQUAL(pod_timeline_copy_kept(tl, events), 0);
+    for (int64_t step = 0; step < 10; step++) {
+        if (step == 5) { /* a step that is open, or ended, leaves the kept ones whole */
+            pod_timeline_begin_step(tl, 5, 50 * ms);
+            pod_timeline_add(tl, POD_LANE_DATA, POD_PHASE_INPUT, -1, 50 * ms, 51 * ms);
+            CU_ASSERT_EQUAL(pod_timeline_copy_kept(tl, events), 18);
+            CU_ASSERT_EQUAL(events[0].step, 2);
+            pod_timeline_end_step(tl, 60 * ms);
+        } else {
+            add_step(tl, step, 10 * step, 10);
+        }
+    }
+    CU_ASSERT_EQUAL(pod_timeline_copy_kept(tl, events), 18);
+    for (int64_t i = 0; i < 18; i++)
+        POD_CHECK(events[i].step == 7 + i / 6 && events[i].rank == 3, "event %d: step %d", (int)i,
+                  (int)events[i].step);
+    CU_ASSERT_EQUAL(events[5].lane, POD_LANE_COMM);
+    CU_ASSERT_EQUAL(events[5].begin, 74 * ms);
+    free(events);
+    pod_timeline_destroy(tl);
+}
+
+static void steps_allocate_nothing(void)
+{
+    pod_timeline *tl = make(100, 6, 2);
+    const long before = pod_alloc_count();
+    for (int64_t step = 0; step < 100; step++) add_step(tl, step, 10 * step, 9);
+    CU_ASSERT_EQUAL(pod_alloc_count(), before);
+    pod_timeline_destroy(tl);
+}
+
+static void statistics(void)
+{
+    enum { N = 101 };
+    pod_timeline *tl = make(N, 6, 1);
+    pod_time at = 0;
+    for (int64_t step = 0; step < N; step++) { /* lengths 10, 11, .. 110 ms, out of order */
+        const int64_t length = 10 + (step * 37) % N;
+        add_step(tl, step, at, length);
+        at += length;
+    }
+    int64_t n;
+    pod_step_stats s;
+    const pod_step_row *rows = pod_timeline_rows(tl, &n);
+    POD_CHECK_OK(pod_step_stats_of(rows, n, &s));
+    const double u = 1e-12;
+    CU_ASSERT_EQUAL(s.step.n, N);
+    POD_CHECK(pod_test_near(s.step.min, 0.010, u), "min %g", s.step.min);
+    POD_CHECK(pod_test_near(s.step.median, 0.060, u), "median %g", s.step.median);
+    POD_CHECK(pod_test_near(s.step.mean, 0.060, u), "mean %g", s.step.mean);
+    /* the 100th of 101: 99 % of 101 is 99.99 */
+    POD_CHECK(pod_test_near(s.step.p99, 0.109, u), "p99 %g", s.step.p99);
+    POD_CHECK(pod_test_near(s.step.max, 0.110, u), "max %g", s.step.max);
+    POD_CHECK(pod_test_near(s.phase[POD_PHASE_BACKWARD].median, 0.003, u), "backward");
+    POD_CHECK(pod_test_near(s.comm.p99, 0.003, u), "comm %g", s.comm.p99);
+    POD_CHECK(pod_test_near(s.other.median, 0.052, u), "other %g", s.other.median);
+    double shares = pod_step_share_other(&s);
+    for (int p = 0; p < POD_N_PHASES; p++) shares += pod_step_share(&s, (pod_phase)p);
+    POD_CHECK(pod_test_near(shares, 1, 1e-12), "shares sum to %.17g", shares);
+    POD_CHECK(pod_test_near(pod_step_share(&s, POD_PHASE_FORWARD), 2.0 / 60, 1e-12), "forward");
+
+    POD_CHECK_OK(pod_step_stats_of(rows, 0, &s));
+    CU_ASSERT_EQUAL(s.step.n, 0);
+    CU_ASSERT_EQUAL(pod_step_share(&s, POD_PHASE_FORWARD), 0.0);
+    pod_timeline_destroy(tl);
+}
+
+static void spread_of_few(void)
+{
+    double one[] = {3}, two[] = {4, 2};
+    pod_spread s = pod_spread_of(one, 1);
+    CU_ASSERT_TRUE(s.min == 3 && s.median == 3 && s.p99 == 3 && s.max == 3);
+    s = pod_spread_of(two, 2);
+    CU_ASSERT_TRUE(s.min == 2 && s.median == 3 && s.p99 == 4 && s.max == 4);
+}
+
+static CU_TestInfo tests[] = {
+    {"a step closes", a_step_closes},
+    {"dropped events count as other", dropped_events_count_as_other},
+    {"last steps are kept", last_steps_are_kept},
+    {"steps allocate nothing", steps_allocate_nothing},
+    {"statistics", statistics},
+    {"spread of few", spread_of_few},
+    CU_TEST_INFO_NULL,
+};
+
+CU_SuiteInfo pod_test_suites[] = {
+    {"runtime.timeline", NULL, NULL, NULL, NULL, tests},
+    CU_SUITE_INFO_NULL,
+};
