@@ -65,12 +65,12 @@ void pod_arena_destroy(pod_arena *a)
 
 static void *block_take(block *b, size_t align, size_t bytes)
 {
-    uintptr_t base = (uintptr_t)b + header_bytes();
-    uintptr_t at = (base + b->used + align - 1) / align * align;
-    size_t end = at - base;
-    if (end > b->bytes || bytes > b->bytes - end) return NULL;
-    b->used = end + bytes;
-    return (void *)at;
+    unsigned char *data = (unsigned char *)b + header_bytes();
+    size_t past = ((uintptr_t)data + b->used) % align;
+    size_t start = b->used + (past ? align - past : 0);
+    if (start > b->bytes || bytes > b->bytes - start) return NULL;
+    b->used = start + bytes;
+    return data + start;
 }
 
 void *pod_arena_get(pod_arena *a, size_t align, size_t bytes)

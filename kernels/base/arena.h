@@ -34,7 +34,7 @@ void *pod_arena_get(pod_arena *a, size_t align, size_t bytes);
 /* Copies; NULL as above. */
 void *pod_arena_copy(pod_arena *a, const void *src, size_t align, size_t bytes);
 char *pod_arena_text(pod_arena *a, const char *fmt, ...) POD_PRINTF(2, 3);
-char *pod_arena_vtext(pod_arena *a, const char *fmt, va_list args);
+char *pod_arena_vtext(pod_arena *a, const char *fmt, va_list args) POD_PRINTF(2, 0);
 
 size_t pod_arena_bytes(const pod_arena *a); /* what has been handed out so far */
 

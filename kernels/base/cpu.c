@@ -72,9 +72,9 @@ static void read_model(void)
     unsigned brand[12] = {0};
     unsigned a, b, c, d;
     if (!__get_cpuid(0x80000000u, &a, &b, &c, &d) || a < 0x80000004u) return;
-    for (unsigned i = 0; i < 3; i++)
-        __get_cpuid(0x80000002u + i, &brand[4 * i], &brand[4 * i + 1], &brand[4 * i + 2],
-                    &brand[4 * i + 3]);
+    unsigned *part = brand;
+    for (unsigned i = 0; i < 3; i++, part += 4)
+        __get_cpuid(0x80000002u + i, &part[0], &part[1], &part[2], &part[3]);
     char text[sizeof brand + 1] = {0};
     memcpy(text, brand, sizeof brand);
     const char *start = text + strspn(text, " ");

@@ -9,20 +9,14 @@
 #include <string.h>
 #include <strings.h>
 
-static bool has_space_or_is_empty(const char *text)
-{
-    if (*text == '\0') return true;
-    for (const char *p = text; *p; p++)
-        if (isspace((unsigned char)*p)) return true;
-    return false;
-}
-
 pod_status pod_parse_int(const char *what, const char *text, int64_t min, int64_t max, int64_t *out)
 {
+    /* strtoimax would also take leading space. */
+    const bool is_number = *text && text[strspn(text, "0123456789+-")] == '\0';
+    char *end = NULL;
     errno = 0;
-    char *end;
-    intmax_t value = has_space_or_is_empty(text) ? 0 : strtoimax(text, &end, 10);
-    if (has_space_or_is_empty(text) || *end != '\0' || end == text)
+    intmax_t value = is_number ? strtoimax(text, &end, 10) : 0;
+    if (!end || *end != '\0' || end == text)
         return pod_fail(POD_E_INVALID, "%s: '%s' is not a whole number", what, text);
     if (errno == ERANGE || value < min || value > max)
         return pod_fail(POD_E_INVALID, "%s: %s is not within %" PRId64 " to %" PRId64, what, text,
@@ -35,9 +29,9 @@ pod_status pod_parse_double(const char *what, const char *text, double min, doub
 {
     /* strtod would also take hexadecimal numbers and leading space. */
     const bool is_decimal = *text && text[strspn(text, "0123456789.eE+-")] == '\0';
-    char *end;
+    char *end = NULL;
     double value = is_decimal ? strtod(text, &end) : 0;
-    if (!is_decimal || *end != '\0' || !isfinite(value))
+    if (!end || *end != '\0' || !isfinite(value))
         return pod_fail(POD_E_INVALID, "%s: '%s' is not a finite number", what, text);
     if (value < min || value > max)
         return pod_fail(POD_E_INVALID, "%s: %s is not within %g to %g", what, text, min, max);
