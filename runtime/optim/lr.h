@@ -1,0 +1,54 @@
+/* Learning-rate schedules: pure functions of the step.
+ *
+ * Steps count from 0: step s makes the (s+1)-th update. A linear warm-up gives base s /
+ * warmup_steps for s < warmup_steps, so that the very first update of a warmed-up run has rate 0,
+ * as in the MLPerf reference and in TensorFlow's EfficientNet. From s = warmup_steps on:
+ *
+ *   constant  base
+ *   poly      (base - end) (1 - p/T)^power + end,  p = min(max(1, s - warmup_steps), T),
+ *             T = train_steps - warmup_steps + 1, but base itself at the end of a warm-up:
+ *             TensorFlow's LARS schedule, MLPerf reference. The last step of a run has p = T - 2
+ *             and stands a little above `end`.
+ *   exp       base decay_rate^floor(s / decay_steps): stairs that count from step 0, under the
+ *             warm-up too, as in TensorFlow's EfficientNet; the rate falls from base by the stairs
+ *             passed meanwhile.
+ *   cosine    end + (base - end) (1 + cos(pi q)) / 2,  q = (s - warmup_steps) / (train_steps -
+ *             warmup_steps), at most 1: one period of Loshchilov and Hutter 2017. */
+#ifndef MINIPOD_RUNTIME_OPTIM_LR_H
+#define MINIPOD_RUNTIME_OPTIM_LR_H
+
+#include <stdint.h>
+
+#include "kernels/base/status.h"
+
+#define POD_LR_MAP(X)       \
+    X(CONSTANT, "constant") \
+    X(POLY, "poly")         \
+    X(EXP, "exp")           \
+    X(COSINE, "cosine")
+
+typedef enum pod_lr_kind {
+#define POD_X(id, name) POD_LR_##id,
+    POD_LR_MAP(POD_X)
+#undef POD_X
+        POD_N_LR_KINDS
+} pod_lr_kind;
+
+typedef struct pod_lr {
+    pod_lr_kind kind;
+    double base, end;     /* `end`: poly and cosine */
+    int64_t warmup_steps; /* 0: none */
+    int64_t train_steps;  /* of the whole run, warm-up included: poly and cosine */
+    double power;         /* poly */
+    double decay_rate;    /* exp: factor of one stair */
+    double decay_steps;   /* exp: length of a stair, > 0; 2.4 epochs need not be whole steps */
+} pod_lr;
+
+/* The rate of a step >= 0; behind train_steps poly and cosine stay at `end`. */
+double pod_lr_at(const pod_lr *lr, int64_t step);
+
+const char *pod_lr_print(pod_lr_kind kind); /* "poly" */
+/* E_INVALID: names the text and the kinds there are. */
+POD_MUST pod_status pod_lr_parse(const char *text, pod_lr_kind *out);
+
+#endif
