@@ -1,0 +1,14 @@
+# Every source is laid out as .clang-format says. Only version 14 is asked: others lay out otherwise.
+#   cmake -DROOT=<tree> -DCLANG_FORMAT=<program> -P format.cmake
+cmake_minimum_required(VERSION 3.25)
+
+set(files "")
+foreach(folder kernels collectives runtime models bench tests)
+  file(GLOB_RECURSE found "${ROOT}/${folder}/*.c" "${ROOT}/${folder}/*.h")
+  list(APPEND files ${found})
+endforeach()
+execute_process(COMMAND ${CLANG_FORMAT} --dry-run -Werror --ferror-limit=1 ${files}
+  RESULT_VARIABLE exit)
+if(NOT exit EQUAL 0)
+  message(FATAL_ERROR "to lay them out: git ls-files '*.c' '*.h' | xargs ${CLANG_FORMAT} -i")
+endif()
