@@ -46,6 +46,9 @@ typedef struct pod_gemm_kernel {
 
 const pod_gemm_kernel *pod_gemm_kernels(int *n); /* best first; the last one is the reference */
 
+/* The kernel of that name, NULL when there is none. */
+const pod_gemm_kernel *pod_gemm_find(const char *name);
+
 /* The first kernel whose needs are within `cpu` and which does not refuse; the reference when `cpu`
  * is POD_CPU_REFERENCE_ONLY. Always answers. */
 const pod_gemm_kernel *pod_gemm_pick(uint32_t cpu, const pod_gemm_call *call);

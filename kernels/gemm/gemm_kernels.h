@@ -1,0 +1,14 @@
+/* What the files of this folder give to the table in gemm.c. */
+#ifndef MINIPOD_KERNELS_GEMM_GEMM_KERNELS_H
+#define MINIPOD_KERNELS_GEMM_GEMM_KERNELS_H
+
+#include "kernels/gemm/gemm.h"
+
+#define POD_GEMM(name, needs, id)                                     \
+    const char *pod__gemm_##id##_why_not(const pod_gemm_call *call);  \
+    size_t pod__gemm_##id##_scratch_bytes(const pod_gemm_call *call); \
+    void pod__gemm_##id##_run(const pod_gemm_call *call, void *scratch);
+#include "kernels/gemm/gemm.def"
+#undef POD_GEMM
+
+#endif

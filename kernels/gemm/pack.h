@@ -1,0 +1,31 @@
+/* Moving numbers into the panels that a matrix product reads, and its results out of them:
+ * bfloat16 to float32 and back (as kernels/base/bf16.h says, bit for bit), and overlapping windows
+ * of a row laid out one below the other. */
+#ifndef MINIPOD_KERNELS_GEMM_PACK_H
+#define MINIPOD_KERNELS_GEMM_PACK_H
+
+#include <stdint.h>
+
+#include "kernels/base/bf16.h"
+#include "kernels/base/dtype.h"
+
+typedef struct pod_pack {
+    const char *name; /* "avx512", "avx2", "plain" */
+    uint32_t needs;   /* POD_CPU_ bits */
+    void (*widen)(int64_t n, const pod_bf16 *src, float *dst);
+    void (*narrow)(int64_t n, const float *src, pod_bf16 *dst);
+    /* Copies n windows of `run` floats: from src + i step to dst + i ld. The windows may overlap
+     * each other in src, never in dst. */
+    void (*windows)(int64_t n, int64_t run, const float *src, int64_t step, float *dst, int64_t ld);
+} pod_pack;
+
+const pod_pack *const *pod_packs(int *n); /* best first, plain C last */
+const pod_pack *pod_pack_pick(uint32_t cpu);
+
+/* n elements of type t from src[at] on, as float32; and float32 to dst[at] on. */
+void pod_pack_load(const pod_pack *pack, pod_dtype t, const void *src, int64_t at, int64_t n,
+                   float *out);
+void pod_pack_store(const pod_pack *pack, pod_dtype t, const float *src, int64_t n, void *dst,
+                    int64_t at);
+
+#endif
