@@ -1,0 +1,158 @@
+/* Vectors of float32 under AVX2 and FMA: the names and the contract of simd_avx512.h.
+ *
+ * Without the instruction set switched on, this header is empty. */
+#ifndef MINIPOD_KERNELS_BASE_SIMD_AVX2_H
+#define MINIPOD_KERNELS_BASE_SIMD_AVX2_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/base/dtype.h"
+
+#if defined(__AVX2__) && defined(__FMA__)
+#include <immintrin.h>
+
+#define POD_ISA(name)  name##_avx2
+#define POD_VEC_INLINE static inline __attribute__((always_inline))
+
+enum { POD_VEC_LANES = 8, POD_VEC16_LANES = 16 };
+typedef __m256 pod_vec;
+typedef __m256 pod_vec_mask; /* all bits of a lane, or none */
+
+POD_VEC_INLINE pod_vec pod__vec_widen(__m128i bf16)
+{
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bf16), 16));
+}
+
+/* Rounds by adding half, less one where the last kept bit is even; but a NaN takes its quiet bit
+ * instead, and what has exponent 0 keeps its sign alone. */
+POD_VEC_INLINE __m128i pod__vec_narrow(pod_vec v)
+{
+    const __m256i bits = _mm256_castps_si256(v);
+    const __m256i number = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_ORD_Q));
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    const __m256i half = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff));
+    const __m256i quiet = _mm256_andnot_si256(number, _mm256_set1_epi32(0x00400000));
+    const __m256i exponent = _mm256_and_si256(bits, _mm256_set1_epi32(0x7f800000));
+    const __m256i tiny = _mm256_cmpeq_epi32(exponent, _mm256_setzero_si256());
+    const __m256i rounded = _mm256_add_epi32(bits, _mm256_and_si256(half, number));
+    const __m256i fraction = _mm256_and_si256(tiny, _mm256_set1_epi32(INT32_MAX));
+    const __m256i r = _mm256_andnot_si256(fraction, _mm256_or_si256(rounded, quiet));
+    const __m256i high = _mm256_srli_epi32(r, 16);
+    return _mm_packus_epi32(_mm256_castsi256_si128(high), _mm256_extracti128_si256(high, 1));
+}
+
+/* Part of a vector goes through the stack: AVX2 has no masks for 8 and 16 bits. */
+POD_VEC_INLINE pod_vec pod_vec_load(pod_dtype t, const void *data, int64_t i, int n)
+{
+    if (t == POD_BF16) {
+        uint16_t part[POD_VEC_LANES] = {0};
+        const void *p = (const uint16_t *)data + i;
+        if (n < POD_VEC_LANES) p = memcpy(part, p, sizeof part[0] * (size_t)n);
+        return pod__vec_widen(_mm_loadu_si128(p));
+    }
+    float part[POD_VEC_LANES] = {0};
+    const float *p = (const float *)data + i;
+    if (n < POD_VEC_LANES) p = memcpy(part, p, sizeof part[0] * (size_t)n);
+    return _mm256_loadu_ps(p);
+}
+
+POD_VEC_INLINE void pod_vec_store(pod_dtype t, void *data, int64_t i, int n, pod_vec v)
+{
+    if (t == POD_BF16) {
+        uint16_t part[POD_VEC_LANES], *p = (uint16_t *)data + i;
+        _mm_storeu_si128((void *)(n < POD_VEC_LANES ? part : p), pod__vec_narrow(v));
+        if (n < POD_VEC_LANES) memcpy(p, part, sizeof part[0] * (size_t)n);
+        return;
+    }
+    float part[POD_VEC_LANES], *p = (float *)data + i;
+    _mm256_storeu_ps(n < POD_VEC_LANES ? part : p, v);
+    if (n < POD_VEC_LANES) memcpy(p, part, sizeof part[0] * (size_t)n);
+}
+
+POD_VEC_INLINE pod_vec pod_vec_load_u8(const uint8_t *data, int64_t i, int n)
+{
+    uint8_t part[POD_VEC_LANES] = {0};
+    const void *p = data + i;
+    if (n < POD_VEC_LANES) p = memcpy(part, p, (size_t)n);
+    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(p)));
+}
+
+POD_VEC_INLINE pod_vec pod_vec_all(float x) { return _mm256_set1_ps(x); }
+POD_VEC_INLINE pod_vec pod_vec_add(pod_vec a, pod_vec b) { return _mm256_add_ps(a, b); }
+POD_VEC_INLINE pod_vec pod_vec_sub(pod_vec a, pod_vec b) { return _mm256_sub_ps(a, b); }
+POD_VEC_INLINE pod_vec pod_vec_mul(pod_vec a, pod_vec b) { return _mm256_mul_ps(a, b); }
+POD_VEC_INLINE pod_vec pod_vec_div(pod_vec a, pod_vec b) { return _mm256_div_ps(a, b); }
+POD_VEC_INLINE pod_vec pod_vec_sqrt(pod_vec a) { return _mm256_sqrt_ps(a); }
+POD_VEC_INLINE pod_vec pod_vec_fma(pod_vec a, pod_vec b, pod_vec c)
+{
+    return _mm256_fmadd_ps(a, b, c);
+}
+
+POD_VEC_INLINE void pod_vec_add_f64(pod_vec v, double *into)
+{
+    const __m256d low = _mm256_cvtps_pd(_mm256_castps256_ps128(v));
+    const __m256d high = _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1));
+    _mm256_storeu_pd(into, _mm256_add_pd(_mm256_loadu_pd(into), low));
+    _mm256_storeu_pd(into + 4, _mm256_add_pd(_mm256_loadu_pd(into + 4), high));
+}
+
+POD_VEC_INLINE pod_vec_mask pod_vec_gt(pod_vec a, pod_vec b)
+{
+    return _mm256_cmp_ps(a, b, _CMP_GT_OQ);
+}
+POD_VEC_INLINE pod_vec_mask pod_vec_not_le(pod_vec a, pod_vec b)
+{
+    return _mm256_cmp_ps(a, b, _CMP_NLE_UQ);
+}
+POD_VEC_INLINE pod_vec_mask pod_vec_is_number(pod_vec a) { return _mm256_cmp_ps(a, a, _CMP_ORD_Q); }
+POD_VEC_INLINE pod_vec_mask pod_vec_mask_all(void)
+{
+    return _mm256_castsi256_ps(_mm256_set1_epi32(-1));
+}
+POD_VEC_INLINE pod_vec_mask pod_vec_mask_and(pod_vec_mask a, pod_vec_mask b)
+{
+    return _mm256_and_ps(a, b);
+}
+POD_VEC_INLINE pod_vec_mask pod_vec_mask_and_not(pod_vec_mask a, pod_vec_mask b)
+{
+    return _mm256_andnot_ps(b, a);
+}
+POD_VEC_INLINE pod_vec pod_vec_select(pod_vec_mask m, pod_vec yes, pod_vec no)
+{
+    return _mm256_blendv_ps(no, yes, m);
+}
+
+typedef __m256i pod_vec16;
+
+POD_VEC_INLINE pod_vec16 pod_vec16_load(const void *data, int64_t i, int n)
+{
+    uint16_t part[POD_VEC16_LANES] = {0};
+    const void *p = (const uint16_t *)data + i;
+    if (n < POD_VEC16_LANES) p = memcpy(part, p, sizeof part[0] * (size_t)n);
+    return _mm256_loadu_si256(p);
+}
+
+POD_VEC_INLINE void pod_vec16_store(void *data, int64_t i, int n, pod_vec16 v)
+{
+    uint16_t part[POD_VEC16_LANES], *p = (uint16_t *)data + i;
+    _mm256_storeu_si256((void *)(n < POD_VEC16_LANES ? part : p), v);
+    if (n < POD_VEC16_LANES) memcpy(p, part, sizeof part[0] * (size_t)n);
+}
+
+POD_VEC_INLINE pod_vec16 pod_vec16_relu(pod_vec16 x)
+{
+    const __m256i above_minus_inf = _mm256_cmpgt_epi16(x, _mm256_set1_epi16((short)0xff80));
+    return _mm256_or_si256(_mm256_max_epi16(x, _mm256_setzero_si256()),
+                           _mm256_and_si256(x, above_minus_inf));
+}
+
+POD_VEC_INLINE pod_vec16 pod_vec16_where_positive(pod_vec16 y, pod_vec16 v)
+{
+    const __m256i above_zero = _mm256_cmpgt_epi16(y, _mm256_setzero_si256());
+    const __m256i nan = _mm256_cmpgt_epi16(y, _mm256_set1_epi16(0x7f80));
+    return _mm256_and_si256(v, _mm256_andnot_si256(nan, above_zero));
+}
+
+#endif
+#endif

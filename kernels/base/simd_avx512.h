@@ -1,0 +1,164 @@
+/* Vectors of float32 under AVX-512: the words in which a family's fast kernels are written once.
+ *
+ * simd_avx2.h defines the same names; a <family>_simd.inc is compiled under each of the two. Loads
+ * and stores need no alignment and move n <= POD_VEC_LANES elements from element i on; lanes beyond
+ * n are 0 and their memory is not touched. Storing as bf16 gives the bits of pod_bf16_from_f32.
+ * Only pod_vec_fma is fused: files that include this are compiled with -ffp-contract=off, so that
+ * what is elementwise has the bits of the reference.
+ *
+ * Without the instruction set switched on, this header is empty. */
+#ifndef MINIPOD_KERNELS_BASE_SIMD_AVX512_H
+#define MINIPOD_KERNELS_BASE_SIMD_AVX512_H
+
+#include <stdint.h>
+
+#include "kernels/base/dtype.h"
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#include <immintrin.h>
+
+#define POD_ISA(name)  name##_avx512
+#define POD_VEC_INLINE static inline __attribute__((always_inline))
+
+enum { POD_VEC_LANES = 16, POD_VEC16_LANES = 32 };
+typedef __m512 pod_vec;
+typedef __mmask16 pod_vec_mask;
+
+POD_VEC_INLINE __mmask16 pod__first(int n) { return (__mmask16)((1u << n) - 1u); }
+
+POD_VEC_INLINE pod_vec pod__vec_widen(__m256i bf16)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16), 16));
+}
+
+POD_VEC_INLINE __m256i pod__vec_narrow(pod_vec v)
+{
+    const __m512i bits = _mm512_castps_si512(v);
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    const __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+    const __mmask16 tiny = _mm512_testn_epi32_mask(bits, _mm512_set1_epi32(0x7f800000));
+    __m512i r = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
+    r = _mm512_mask_or_epi32(r, nan, bits, _mm512_set1_epi32(0x00400000));
+    r = _mm512_mask_and_epi32(r, tiny, bits, _mm512_set1_epi32(INT32_MIN));
+    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(r, 16));
+}
+
+POD_VEC_INLINE pod_vec pod_vec_load(pod_dtype t, const void *data, int64_t i, int n)
+{
+    if (t == POD_BF16) {
+        const uint16_t *p = (const uint16_t *)data + i;
+        return pod__vec_widen(n == POD_VEC_LANES ? _mm256_loadu_si256((const void *)p)
+                                                 : _mm256_maskz_loadu_epi16(pod__first(n), p));
+    }
+    const float *p = (const float *)data + i;
+    return n == POD_VEC_LANES ? _mm512_loadu_ps(p) : _mm512_maskz_loadu_ps(pod__first(n), p);
+}
+
+POD_VEC_INLINE void pod_vec_store(pod_dtype t, void *data, int64_t i, int n, pod_vec v)
+{
+    if (t == POD_BF16) {
+        uint16_t *p = (uint16_t *)data + i;
+        if (n == POD_VEC_LANES)
+            _mm256_storeu_si256((void *)p, pod__vec_narrow(v));
+        else
+            _mm256_mask_storeu_epi16(p, pod__first(n), pod__vec_narrow(v));
+        return;
+    }
+    float *p = (float *)data + i;
+    if (n == POD_VEC_LANES)
+        _mm512_storeu_ps(p, v);
+    else
+        _mm512_mask_storeu_ps(p, pod__first(n), v);
+}
+
+POD_VEC_INLINE pod_vec pod_vec_load_u8(const uint8_t *data, int64_t i, int n)
+{
+    const uint8_t *p = data + i;
+    const __m128i bytes = n == POD_VEC_LANES ? _mm_loadu_si128((const void *)p)
+                                             : _mm_maskz_loadu_epi8(pod__first(n), p);
+    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes));
+}
+
+POD_VEC_INLINE pod_vec pod_vec_all(float x) { return _mm512_set1_ps(x); }
+POD_VEC_INLINE pod_vec pod_vec_add(pod_vec a, pod_vec b) { return _mm512_add_ps(a, b); }
+POD_VEC_INLINE pod_vec pod_vec_sub(pod_vec a, pod_vec b) { return _mm512_sub_ps(a, b); }
+POD_VEC_INLINE pod_vec pod_vec_mul(pod_vec a, pod_vec b) { return _mm512_mul_ps(a, b); }
+POD_VEC_INLINE pod_vec pod_vec_div(pod_vec a, pod_vec b) { return _mm512_div_ps(a, b); }
+POD_VEC_INLINE pod_vec pod_vec_sqrt(pod_vec a) { return _mm512_sqrt_ps(a); }
+POD_VEC_INLINE pod_vec pod_vec_fma(pod_vec a, pod_vec b, pod_vec c) /* a b + c, rounded once */
+{
+    return _mm512_fmadd_ps(a, b, c);
+}
+
+/* into[lane] += v[lane], in double. */
+POD_VEC_INLINE void pod_vec_add_f64(pod_vec v, double *into)
+{
+    const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(v));
+    const __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
+    _mm512_storeu_pd(into, _mm512_add_pd(_mm512_loadu_pd(into), low));
+    _mm512_storeu_pd(into + 8, _mm512_add_pd(_mm512_loadu_pd(into + 8), high));
+}
+
+/* Comparisons. A NaN compares false with everything, so `not_le` is true of it. */
+POD_VEC_INLINE pod_vec_mask pod_vec_gt(pod_vec a, pod_vec b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
+}
+POD_VEC_INLINE pod_vec_mask pod_vec_not_le(pod_vec a, pod_vec b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_NLE_UQ);
+}
+POD_VEC_INLINE pod_vec_mask pod_vec_is_number(pod_vec a)
+{
+    return _mm512_cmp_ps_mask(a, a, _CMP_ORD_Q);
+}
+POD_VEC_INLINE pod_vec_mask pod_vec_mask_all(void) { return (pod_vec_mask)0xffff; }
+POD_VEC_INLINE pod_vec_mask pod_vec_mask_and(pod_vec_mask a, pod_vec_mask b)
+{
+    return (pod_vec_mask)(a & b);
+}
+POD_VEC_INLINE pod_vec_mask pod_vec_mask_and_not(pod_vec_mask a, pod_vec_mask b) /* a and not b */
+{
+    return (pod_vec_mask)(a & ~b);
+}
+POD_VEC_INLINE pod_vec pod_vec_select(pod_vec_mask m, pod_vec yes, pod_vec no)
+{
+    return _mm512_mask_blend_ps(m, no, yes);
+}
+
+/* Vectors of bf16 as they stand, for what only chooses among bits. */
+typedef __m512i pod_vec16;
+
+POD_VEC_INLINE pod_vec16 pod_vec16_load(const void *data, int64_t i, int n)
+{
+    const uint16_t *p = (const uint16_t *)data + i;
+    return n == POD_VEC16_LANES ? _mm512_loadu_si512(p)
+                                : _mm512_maskz_loadu_epi16((1u << n) - 1u, p);
+}
+
+POD_VEC_INLINE void pod_vec16_store(void *data, int64_t i, int n, pod_vec16 v)
+{
+    uint16_t *p = (uint16_t *)data + i;
+    if (n == POD_VEC16_LANES)
+        _mm512_storeu_si512(p, v);
+    else
+        _mm512_mask_storeu_epi16(p, (1u << n) - 1u, v);
+}
+
+/* x where x > 0 or x is a NaN, else 0. As integers: NaNs with a sign are what lies above -inf. */
+POD_VEC_INLINE pod_vec16 pod_vec16_relu(pod_vec16 x)
+{
+    const __mmask32 negative_nan = _mm512_cmpgt_epu16_mask(x, _mm512_set1_epi16((short)0xff80));
+    const __m512i positive = _mm512_max_epi16(x, _mm512_setzero_si512());
+    return _mm512_mask_mov_epi16(positive, negative_nan, x);
+}
+
+/* v where y > 0, else 0. As integers: the numbers above 0 go up to +inf, NaNs lie beyond. */
+POD_VEC_INLINE pod_vec16 pod_vec16_where_positive(pod_vec16 y, pod_vec16 v)
+{
+    const __m512i from_zero = _mm512_sub_epi16(y, _mm512_set1_epi16(1));
+    return _mm512_maskz_mov_epi16(_mm512_cmplt_epu16_mask(from_zero, _mm512_set1_epi16(0x7f80)), v);
+}
+
+#endif
+#endif

@@ -1,0 +1,71 @@
+/* Batch normalization, plainly: sums in double and rounded once; what is elementwise in float32. */
+#include <math.h>
+
+#include "kernels/base/element.h"
+#include "kernels/norm/sets.h"
+
+void pod__norm_sums_ref(int64_t rows, int64_t c, pod_dtype t, const void *x, float *sum,
+                        float *sum_sq)
+{
+    for (int64_t j = 0; j < c; j++) {
+        double s = 0, q = 0;
+        for (int64_t row = 0; row < rows; row++) {
+            const double v = (double)pod_element_get(t, x, row * c + j);
+            s += v;
+            q += v * v;
+        }
+        sum[j] = (float)s;
+        sum_sq[j] = (float)q;
+    }
+}
+
+void pod__norm_moments(int64_t c, double count, float eps, const float *sum, const float *sum_sq,
+                       float *mean, float *var, float *rstd)
+{
+    for (int64_t j = 0; j < c; j++) {
+        const double m = (double)sum[j] / count;
+        const double difference = (double)sum_sq[j] / count - m * m;
+        const double v = difference < 0 ? 0 : difference; /* a NaN stays */
+        mean[j] = (float)m;
+        var[j] = (float)v;
+        rstd[j] = (float)(1 / sqrt(v + (double)eps));
+    }
+}
+
+void pod__norm_apply_ref(int64_t rows, int64_t c, pod_dtype t, const void *x, const float *mean,
+                         const float *rstd, const float *gamma, const float *beta, void *y)
+{
+    for (int64_t i = 0; i < rows * c; i++) {
+        const int64_t j = i % c;
+        const float centred = pod_element_get(t, x, i) - mean[j];
+        pod_element_put(t, y, i, centred * (rstd[j] * gamma[j]) + beta[j]);
+    }
+}
+
+void pod__norm_grad_sums_ref(int64_t rows, int64_t c, pod_dtype t, const void *x, const void *dy,
+                             const float *mean, const float *rstd, float *dgamma, float *dbeta)
+{
+    for (int64_t j = 0; j < c; j++) {
+        double by_x = 0, alone = 0;
+        for (int64_t row = 0; row < rows; row++) {
+            const double g = (double)pod_element_get(t, dy, row * c + j);
+            by_x += g * ((double)pod_element_get(t, x, row * c + j) - (double)mean[j]);
+            alone += g;
+        }
+        dgamma[j] = (float)(by_x * (double)rstd[j]);
+        dbeta[j] = (float)alone;
+    }
+}
+
+void pod__norm_grad_apply_ref(int64_t rows, int64_t c, double count, pod_dtype t, const void *x,
+                              const void *dy, const float *mean, const float *rstd,
+                              const float *gamma, const float *dgamma, const float *dbeta, void *dx)
+{
+    for (int64_t i = 0; i < rows * c; i++) {
+        const int64_t j = i % c;
+        const pod__norm_slope k = pod__norm_slope_of(count, rstd[j], gamma[j], dgamma[j], dbeta[j]);
+        const float centred = pod_element_get(t, x, i) - mean[j];
+        const float from_mean = pod_element_get(t, dy, i) - k.offset;
+        pod_element_put(t, dx, i, k.scale * (from_mean - centred * k.slope));
+    }
+}

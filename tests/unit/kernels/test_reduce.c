@@ -1,0 +1,206 @@
+/* Sums: every set against sums in double, within the roundings that a term can pass. */
+#include <stdlib.h>
+
+#include "kernels/base/simd_loop.h"
+#include "kernels/reduce/reduce.h"
+#include "tests/unit/kernels/kernel_test.h"
+
+/* Roundings to float32 of one term: its square, its way through a sum, the result. */
+enum { ROUNDINGS = POD_SUM_CHAIN + 2 };
+
+static double bound_sum(double sum_abs)
+{
+    return ROUNDINGS * pod_test_roundoff(POD_F32) * sum_abs * 1.001;
+}
+
+static bool runs(const pod_reduce *k) { return !(k->needs & ~pod_cpu_features()); }
+
+static void test_sets(void)
+{
+    int n;
+    const pod_reduce *sets = pod_reduce_sets(&n);
+    for (int i = 0; i < n; i++) {
+        kernel_runs("reduce", sets[i].name, sets[i].needs);
+        POD_CHECK(pod_reduce_pick(sets[i].needs) == &sets[i], "%s is not picked", sets[i].name);
+    }
+    CU_ASSERT_STRING_EQUAL(pod_reduce_pick(POD_CPU_REFERENCE_ONLY)->name, "ref");
+}
+
+static void test_sum_sq(void)
+{
+    const int64_t counts[] = {0, 1, 15, 16, 17, 127, 255, 256, 257, 1000, 100003};
+    int n;
+    const pod_reduce *sets = pod_reduce_sets(&n);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        tensor x = tensor_random(i + 1, POD_F32, counts[i]);
+        double want = 0;
+        for (int64_t j = 0; j < counts[i]; j++) want += tensor_get(&x, j) * tensor_get(&x, j);
+        for (int s = 0; s < n; s++) {
+            if (!runs(&sets[s])) continue;
+            const double got = (double)sets[s].sum_sq(counts[i], x.data);
+            POD_CHECK(pod_test_near(got, want, bound_sum(want)), "%s, %lld: %.9g, want %.9g",
+                      sets[s].name, (long long)counts[i], got, want);
+        }
+        tensor_free(&x);
+    }
+}
+
+static void check_col_sum(int64_t rows, int64_t c, pod_dtype t)
+{
+    int n;
+    const pod_reduce *sets = pod_reduce_sets(&n);
+    tensor x = tensor_random(3, t, rows * c), sum = tensor_new(POD_F32, c);
+    double *want = calloc((size_t)c, sizeof *want), *bound = calloc((size_t)c, sizeof *bound);
+    char name[96];
+    for (int64_t i = 0; i < rows * c; i++) {
+        want[i % c] += tensor_get(&x, i);
+        bound[i % c] += bound_sum(fabs(tensor_get(&x, i)));
+    }
+    for (int s = 0; s < n; s++) {
+        if (!runs(&sets[s])) continue;
+        snprintf(name, sizeof name, "%s col_sum %s (%lld, %lld)", sets[s].name, pod_dtype_name(t),
+                 (long long)rows, (long long)c);
+        memset(sum.data, 0xff, tensor_bytes(&sum));
+        sets[s].col_sum(rows, c, t, x.data, sum.data);
+        tensor_check_near(name, &sum, want, bound);
+    }
+    tensor_free(&x), tensor_free(&sum);
+    free(want), free(bound);
+}
+
+static void test_col_sum(void)
+{
+    const int64_t columns[] = {1, 3, 10, 16, 20, 64, 100, 1024, 1030, 2100};
+    const int64_t rows[] = {0, 1, 2, 7, 50, 333};
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+        for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
+            for (int t = 0; t < 2; t++) check_col_sum(rows[r], columns[i], t ? POD_BF16 : POD_F32);
+    check_col_sum(30011, 1, POD_F32);
+    check_col_sum(30011, 3, POD_BF16);
+}
+
+/* Whole numbers add up without rounding, so the sets must agree to the bit. */
+static void test_exact(void)
+{
+    enum { ROWS = 5003, C = 20 };
+    int n;
+    const pod_reduce *sets = pod_reduce_sets(&n);
+    tensor x = tensor_new(POD_F32, ROWS * C), sum = tensor_new(POD_F32, C);
+    double want[C] = {0}, want_sq = 0;
+    pod_test_fill_exact(7, ROWS * C, 8, POD_F32, x.data);
+    for (int i = 0; i < ROWS * C; i++) {
+        want[i % C] += tensor_get(&x, i);
+        want_sq += tensor_get(&x, i) * tensor_get(&x, i);
+    }
+    for (int s = 0; s < n; s++) {
+        if (!runs(&sets[s])) continue;
+        sets[s].col_sum(ROWS, C, POD_F32, x.data, sum.data);
+        tensor_check_near(sets[s].name, &sum, want, NULL);
+        CU_ASSERT_EQUAL((double)sets[s].sum_sq(ROWS * C, x.data), want_sq);
+    }
+    tensor_free(&x), tensor_free(&sum);
+}
+
+/* A float32 chain would be off by thousands of roundings here. */
+static void test_error_does_not_grow(void)
+{
+    enum { N = 3000000 };
+    int n;
+    const pod_reduce *sets = pod_reduce_sets(&n);
+    tensor x = tensor_new(POD_F32, N), sum = tensor_new(POD_F32, 1);
+    for (int i = 0; i < N; i++) ((float *)x.data)[i] = 0.1f;
+    const double want = N * (double)0.1f, want_sq = want * (double)0.1f;
+    for (int s = 0; s < n; s++) {
+        if (!runs(&sets[s])) continue;
+        const double bound = bound_sum(want), bound_sq = bound_sum(want_sq);
+        const double got_sq = (double)sets[s].sum_sq(N, x.data);
+        sets[s].col_sum(N, 1, POD_F32, x.data, sum.data);
+        tensor_check_near(sets[s].name, &sum, &want, &bound);
+        POD_CHECK(pod_test_near(got_sq, want_sq, bound_sq), "%s: %.9g, want %.9g", sets[s].name,
+                  got_sq, want_sq);
+    }
+    tensor_free(&x), tensor_free(&sum);
+}
+
+/* The same bits wherever the data lies. */
+static void test_alignment(void)
+{
+    enum { ROWS = 77, C = 20, N = ROWS * C };
+    static float room[N + 32], sums[2][C];
+    int n;
+    const pod_reduce *sets = pod_reduce_sets(&n);
+    tensor x = tensor_random(9, POD_F32, N);
+    for (int s = 0; s < n; s++) {
+        if (!runs(&sets[s])) continue;
+        const float want = sets[s].sum_sq(N, x.data);
+        sets[s].col_sum(ROWS, C, POD_F32, x.data, sums[0]);
+        for (int shift = 0; shift < 32; shift++) {
+            memcpy(room + shift, x.data, tensor_bytes(&x));
+            CU_ASSERT_EQUAL(sets[s].sum_sq(N, room + shift), want);
+            sets[s].col_sum(ROWS, C, POD_F32, room + shift, sums[1]);
+            CU_ASSERT_EQUAL(memcmp(sums[0], sums[1], sizeof sums[0]), 0);
+        }
+    }
+    tensor_free(&x);
+}
+
+/* What is not a number stays in its column, and gets through. */
+static void test_not_numbers(void)
+{
+    enum { ROWS = 70, C = 20 };
+    int n;
+    const pod_reduce *sets = pod_reduce_sets(&n);
+    tensor x = tensor_random(4, POD_F32, ROWS * C), sum = tensor_new(POD_F32, C);
+    pod_test_put(POD_F32, x.data, 69 * C + 3, (double)NAN);
+    pod_test_put(POD_F32, x.data, 4 * C + 5, (double)INFINITY);
+    pod_test_put(POD_F32, x.data, 68 * C + 19, -(double)INFINITY);
+    for (int s = 0; s < n; s++) {
+        if (!runs(&sets[s])) continue;
+        sets[s].col_sum(ROWS, C, POD_F32, x.data, sum.data);
+        for (int j = 0; j < C; j++) {
+            const double got = tensor_get(&sum, j);
+            const bool ok = j == 3    ? isnan(got)
+                            : j == 5  ? got == (double)INFINITY
+                            : j == 19 ? got == -(double)INFINITY
+                                      : isfinite(got);
+            POD_CHECK(ok, "%s: column %d is %g", sets[s].name, j, got);
+        }
+        CU_ASSERT(isnan(sets[s].sum_sq(ROWS * C, x.data)));
+    }
+    tensor_free(&x), tensor_free(&sum);
+}
+
+static void test_accumulate(void)
+{
+    const int64_t counts[] = {0, 1, 15, 16, 17, 33, 1001};
+    int n;
+    const pod_reduce *sets = pod_reduce_sets(&n);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        tensor from = tensor_random(2 * i + 1, POD_F32, counts[i]);
+        tensor into = tensor_random(2 * i + 2, POD_F32, counts[i]);
+        tensor want = tensor_new(POD_F32, counts[i]);
+        tensor_sprinkle(&from);
+        for (int64_t j = 0; j < counts[i]; j++)
+            ((float *)want.data)[j] = ((float *)into.data)[j] + ((float *)from.data)[j];
+        for (int s = 0; s < n; s++) {
+            if (!runs(&sets[s])) continue;
+            tensor got = tensor_copy(&into);
+            sets[s].accumulate(counts[i], from.data, got.data);
+            tensor_check_same(sets[s].name, &got, &want);
+            tensor_free(&got);
+        }
+        tensor_free(&from), tensor_free(&into), tensor_free(&want);
+    }
+}
+
+static CU_TestInfo tests[] = {{"sets", test_sets},
+                              {"sum_sq", test_sum_sq},
+                              {"col_sum", test_col_sum},
+                              {"exact", test_exact},
+                              {"error_does_not_grow", test_error_does_not_grow},
+                              {"alignment", test_alignment},
+                              {"not_numbers", test_not_numbers},
+                              {"accumulate", test_accumulate},
+                              CU_TEST_INFO_NULL};
+
+CU_SuiteInfo pod_test_suites[] = {{"reduce", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
