@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034 # PACKAGES is for those who source this
 # Sourced by tests/run and bench/quickstart: installs what a build needs and is missing, on Debian
 # and Ubuntu. Uses the caller's fail() and say().
 
@@ -36,8 +37,8 @@ install_packages() { # PACKAGE...
 }
 
 build_preset() { # PRESET
+    local report
     say "building preset $1 into build/$1"
-    cmake --preset "$1" >"build-$1.log" 2>&1 || { cat "build-$1.log"; fail "cmake --preset $1"; }
-    rm -f "build-$1.log"
+    report=$(cmake --preset "$1" 2>&1) || { printf '%s\n' "$report"; fail "cmake --preset $1"; }
     cmake --build --preset "$1" || fail "cmake --build --preset $1"
 }
