@@ -1,0 +1,73 @@
+/* Collective algorithms: each builds one rank's schedule and moves no data.
+ *
+ * Every collective works in place on one buffer of `count` elements on each rank of a group:
+ *
+ *     allreduce       every element becomes its sum over the group, the same bits on all ranks
+ *     reduce_scatter  the sum of block i ends at member i; the other blocks are left undefined
+ *     allgather       block i starts at member i and ends on all
+ *     broadcast       all elements of member `root` end on all
+ *
+ * Block i is pod_block(count, size, i) whatever the algorithm. Any group, any count: also 0, and
+ * fewer elements than ranks. */
+#ifndef MINIPOD_COLLECTIVES_ALGO_ALGO_H
+#define MINIPOD_COLLECTIVES_ALGO_ALGO_H
+
+#include <stdint.h>
+
+#include "collectives/mesh/group.h"
+#include "collectives/mesh/mesh.h"
+#include "collectives/sched/sched.h"
+#include "kernels/base/dtype.h"
+
+typedef enum pod_coll {
+    POD_ALLREDUCE,
+    POD_REDUCE_SCATTER,
+    POD_ALLGATHER,
+    POD_BROADCAST,
+    POD_N_COLLS
+} pod_coll;
+
+const char *pod_coll_name(pod_coll coll); /* "allreduce" */
+
+typedef struct pod_coll_args {
+    pod_coll coll;
+    pod_dtype dtype;
+    int64_t count;   /* elements of the whole buffer */
+    int root;        /* of a broadcast: a member's index in its group */
+    pod_group group; /* pod_group_all for the whole mesh */
+} pod_coll_args;
+
+typedef struct pod_range {
+    int64_t first, count;
+} pod_range;
+
+/* The i-th of `size` blocks of `count` elements: in order, without gap, early blocks longer by at
+ * most one. */
+pod_range pod_block(int64_t count, int size, int index);
+
+typedef struct pod_coll_algo {
+    const char *name; /* "torus2d", unique among those of its collective */
+    pod_coll coll;
+    const char *good_for;
+    /* NULL: it applies; else one clause that says why not. */
+    const char *(*why_not)(const pod_mesh *m, const pod_coll_args *args);
+    /* Adds the steps of `rank`. E_NOMEM, at once or as what pod_sched_finish reports. */
+    pod_status (*build)(const pod_mesh *m, int rank, const pod_coll_args *args, pod_sched *out);
+} pod_coll_algo;
+
+/* All of them; those of one collective stand together, best for much data first, and the last of
+ * each applies always. */
+const pod_coll_algo *pod_coll_algos(int *n);
+const pod_coll_algo *pod_coll_find(pod_coll coll, const char *name); /* NULL: there is none */
+
+/* One rank's schedule, in the arena. E_INVALID when the group or root does not fit the mesh or the
+ * algorithm refuses, with its reason; E_NOMEM. */
+POD_MUST pod_status pod_coll_build(pod_arena *a, const pod_coll_algo *algo, const pod_mesh *m,
+                                   int rank, const pod_coll_args *args, const pod_sched **out);
+/* The schedules of all ranks of the mesh: (*out)[r] is rank r's. */
+POD_MUST pod_status pod_coll_build_all(pod_arena *a, const pod_coll_algo *algo, const pod_mesh *m,
+                                       const pod_coll_args *args, const pod_sched *const **out);
+
+typedef struct pod_coll_rules pod_coll_rules; /* which algorithm at which size: rules.h */
+
+#endif

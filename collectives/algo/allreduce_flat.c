@@ -1,0 +1,35 @@
+/* All-reduce by one rank: the specification.
+ *
+ * Member 0 receives from members 1, 2, ... one after the other and adds in that order, then sends
+ * the sum to all. 2 (size - 1) messages of the whole buffer pass through member 0. */
+#include "collectives/algo/algorithms.h"
+
+const char *pod__allreduce_flat_why_not(const pod_mesh *m, const pod_coll_args *args)
+{
+    (void)m;
+    (void)args;
+    return NULL;
+}
+
+enum { TAG_GATHER, TAG_RESULT };
+
+pod_status pod__allreduce_flat_build(const pod_mesh *m, int rank, const pod_coll_args *args,
+                                     pod_sched *out)
+{
+    const pod_group *g = &args->group;
+    const pod_span whole = {POD_BUF_MAIN, 0};
+    int root = pod_group_member(m, g, rank, 0);
+    if (rank != root) {
+        int32_t sent = pod_sched_send(out, root, TAG_GATHER, whole, args->count, POD_NO_STEP);
+        pod_sched_recv(out, root, TAG_RESULT, whole, args->count, sent);
+        return POD_OK;
+    }
+    int size = pod_group_size(m, g);
+    int32_t sum = POD_NO_STEP;
+    for (int i = 1; i < size; i++)
+        sum = pod_sched_recv_reduce(out, pod_group_member(m, g, rank, i), TAG_GATHER, whole,
+                                    args->count, sum, POD_NO_STEP);
+    for (int i = 1; i < size; i++)
+        pod_sched_send(out, pod_group_member(m, g, rank, i), TAG_RESULT, whole, args->count, sum);
+    return POD_OK;
+}

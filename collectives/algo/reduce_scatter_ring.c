@@ -1,0 +1,21 @@
+/* Reduce-scatter along a ring: the first half of the ring all-reduce. size - 1 rounds of count /
+ * size elements. */
+#include "collectives/algo/algorithms.h"
+#include "collectives/algo/ring.h"
+
+const char *pod__reduce_scatter_ring_why_not(const pod_mesh *m, const pod_coll_args *args)
+{
+    (void)m;
+    (void)args;
+    return NULL;
+}
+
+pod_status pod__reduce_scatter_ring_build(const pod_mesh *m, int rank, const pod_coll_args *args,
+                                          pod_sched *out)
+{
+    pod__ring ring;
+    POD_TRY(pod__ring_init(out, m, args->group, rank, (pod_range){0, args->count}, 0, POD_NO_STEP,
+                           &ring));
+    pod__ring_reduce_scatter(&ring, out);
+    return POD_OK;
+}

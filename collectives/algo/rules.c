@@ -1,0 +1,192 @@
+#include "collectives/algo/rules.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "kernels/base/assert.h"
+#include "kernels/base/parse.h"
+
+typedef struct rule {
+    int64_t from, to; /* bytes; to is INT64_MAX where the end is open */
+    const pod_coll_algo *algo;
+} rule;
+
+struct pod_coll_rules {
+    rule *rules;
+    int n_rules;
+};
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+static pod_status parse_collective(const char *text, pod_coll *out)
+{
+    for (int c = 0; c < POD_N_COLLS; c++) {
+        if (strcmp(text, pod_coll_name((pod_coll)c)) != 0) continue;
+        *out = (pod_coll)c;
+        return POD_OK;
+    }
+    return pod_fail(POD_E_INVALID,
+                    "rules: '%s' is neither a collective (allreduce, reduce_scatter, allgather, "
+                    "broadcast) nor a range of sizes (like 0-64K, 64K-)",
+                    text);
+}
+
+static pod_status parse_range(char *text, rule *out)
+{
+    char *dash = strchr(text, '-');
+    if (!dash) return pod_fail(POD_E_INVALID, "rules: range '%s' has no '-'", text);
+    *dash = '\0';
+    POD_TRY(pod_parse_size("rules: lower end", text, &out->from));
+    out->to = INT64_MAX;
+    if (dash[1] != '\0') POD_TRY(pod_parse_size("rules: upper end", dash + 1, &out->to));
+    if (out->from >= out->to)
+        return pod_fail(POD_E_INVALID, "rules: the range from %" PRId64 " to %" PRId64 " is empty",
+                        out->from, out->to);
+    return POD_OK;
+}
+
+static pod_status find_algo(pod_coll coll, const char *name, const pod_coll_algo **out)
+{
+    *out = pod_coll_find(coll, name);
+    if (*out) return POD_OK;
+    char names[128] = "";
+    int n;
+    const pod_coll_algo *algos = pod_coll_algos(&n);
+    for (int i = 0; i < n; i++) {
+        if (algos[i].coll != coll) continue;
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", algos[i].name);
+    }
+    return pod_fail(POD_E_INVALID, "rules: '%s' is no algorithm of %s (%s)", name,
+                    pod_coll_name(coll), names);
+}
+
+/* The part of *rest before the separator; *rest becomes what follows, NULL when nothing does. */
+static char *take(char **rest, char separator)
+{
+    char *part = *rest;
+    char *end = strchr(part, separator);
+    *rest = end ? end + 1 : NULL;
+    if (end) *end = '\0';
+    return part;
+}
+
+/* `coll` comes in as the collective of the rule before and goes out as this one's. */
+static pod_status parse_rule(char *text, pod_coll *coll, rule *out)
+{
+    *out = (rule){.from = 0, .to = INT64_MAX};
+    char *rest = text;
+    char *word = take(&rest, ':');
+    if (rest && !isdigit((unsigned char)*word)) {
+        POD_TRY(parse_collective(word, coll));
+        word = take(&rest, ':');
+    }
+    if (rest) {
+        POD_TRY(parse_range(word, out));
+        word = take(&rest, ':');
+    }
+    if (rest)
+        return pod_fail(POD_E_INVALID, "rules: '%s' stands behind algorithm '%s'", rest, word);
+    return find_algo(*coll, word, &out->algo);
+}
+
+pod_status pod_coll_rules_parse(pod_arena *a, const char *text, pod_coll_rules **out)
+{
+    int n = 1;
+    for (const char *p = text; *p; p++) n += *p == ';';
+    char *copy = pod_arena_text(a, "%s", text);
+    pod_coll_rules *r = POD_ARENA_NEW(a, pod_coll_rules, 1);
+    rule *rules = POD_ARENA_NEW(a, rule, n);
+    if (!copy || !r || !rules) return POD_E_NOMEM;
+    *r = (pod_coll_rules){rules, n};
+    pod_coll coll = POD_ALLREDUCE;
+    char *rest = copy;
+    for (int i = 0; i < n; i++) POD_TRY(parse_rule(take(&rest, ';'), &coll, &rules[i]));
+    *out = r;
+    return POD_OK;
+}
+
+static const char *print_range(const rule *r, char text[64])
+{
+    char from[32];
+    char to[32] = "";
+    pod_print_size(r->from, from, sizeof from);
+    if (r->to != INT64_MAX) pod_print_size(r->to, to, sizeof to);
+    snprintf(text, 64, "%s-%s", from, to);
+    return text;
+}
+
+const char *pod_coll_rules_print(pod_arena *a, const pod_coll_rules *r)
+{
+    const char *text = "";
+    pod_coll coll = POD_N_COLLS;
+    for (int i = 0; i < r->n_rules && text; i++) {
+        const rule *rule_i = &r->rules[i];
+        bool is_new = rule_i->algo->coll != coll;
+        char range[64];
+        coll = rule_i->algo->coll;
+        text = pod_arena_text(a, "%s%s%s%s%s:%s", text, i ? ";" : "",
+                              is_new ? pod_coll_name(coll) : "", is_new ? ":" : "",
+                              print_range(rule_i, range), rule_i->algo->name);
+    }
+    return text;
+}
+
+/* ---- choice -------------------------------------------------------------------------------- */
+
+static bool covers(const rule *r, const pod_coll_args *args, int64_t bytes)
+{
+    return r->algo->coll == args->coll && r->from <= bytes && bytes < r->to;
+}
+
+static int64_t bytes_of(const pod_coll_args *args)
+{
+    return args->count * (int64_t)pod_dtype_bytes(args->dtype);
+}
+
+/* Whether the candidate applies; tells `out`, unless that is NULL. */
+static bool try_candidate(FILE *out, const pod_coll_algo *algo, const char *from, const pod_mesh *m,
+                          const pod_coll_args *args)
+{
+    const char *reason = algo->why_not(m, args);
+    if (out && reason) fprintf(out, "  %s (%s) refuses: %s\n", algo->name, from, reason);
+    if (out && !reason) fprintf(out, "  %s (%s): %s\n", algo->name, from, algo->good_for);
+    return !reason;
+}
+
+static const pod_coll_algo *choose(FILE *out, const pod_coll_rules *r, const pod_mesh *m,
+                                   const pod_coll_args *args)
+{
+    int64_t bytes = bytes_of(args);
+    for (int i = 0; i < r->n_rules; i++) {
+        if (!covers(&r->rules[i], args, bytes)) continue;
+        char range[64];
+        char from[80];
+        snprintf(from, sizeof from, "rule %s", print_range(&r->rules[i], range));
+        if (try_candidate(out, r->rules[i].algo, from, m, args)) return r->rules[i].algo;
+    }
+    int n;
+    const pod_coll_algo *algos = pod_coll_algos(&n);
+    for (int i = 0; i < n; i++)
+        if (algos[i].coll == args->coll && try_candidate(out, &algos[i], "no rule", m, args))
+            return &algos[i];
+    POD_ASSERT(false, "no algorithm of %s applies", pod_coll_name(args->coll));
+    return NULL;
+}
+
+const pod_coll_algo *pod_coll_pick(const pod_coll_rules *r, const pod_mesh *m,
+                                   const pod_coll_args *args)
+{
+    return choose(NULL, r, m, args);
+}
+
+void pod_coll_explain(FILE *out, const pod_coll_rules *r, const pod_mesh *m,
+                      const pod_coll_args *args)
+{
+    char size[32];
+    fprintf(out, "%s of %s over %d ranks\n", pod_coll_name(args->coll),
+            pod_print_size(bytes_of(args), size, sizeof size), pod_group_size(m, &args->group));
+    choose(out, r, m, args);
+}

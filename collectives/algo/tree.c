@@ -1,0 +1,49 @@
+#include "collectives/algo/tree.h"
+
+static const pod_span whole = {POD_BUF_MAIN, 0};
+
+static int size_of(const pod__tree *t) { return pod_group_size(t->mesh, t->group); }
+
+/* This rank's place, counted from the root. */
+static int own_place(const pod__tree *t)
+{
+    int size = size_of(t);
+    return (pod_group_index(t->mesh, t->group, t->rank) - t->root + size) % size;
+}
+
+static int rank_at(const pod__tree *t, int place)
+{
+    int index = (place + t->root) % size_of(t);
+    return pod_group_member(t->mesh, t->group, t->rank, index);
+}
+
+/* The distance to the parent; for the root, the first power of two that is not below size. */
+static int reach_of(const pod__tree *t, int place)
+{
+    int reach = 1;
+    while (reach < size_of(t) && !(place & reach)) reach *= 2;
+    return reach;
+}
+
+int32_t pod__tree_reduce(const pod__tree *t, pod_sched *s, int32_t after)
+{
+    int place = own_place(t);
+    int reach = reach_of(t, place);
+    for (int child = 1; child < reach && place + child < size_of(t); child *= 2)
+        after = pod_sched_recv_reduce(s, rank_at(t, place + child), t->tag, whole, t->count, after,
+                                      POD_NO_STEP);
+    return place == 0
+               ? after
+               : pod_sched_send(s, rank_at(t, place - reach), t->tag, whole, t->count, after);
+}
+
+void pod__tree_broadcast(const pod__tree *t, pod_sched *s, int32_t after)
+{
+    int place = own_place(t);
+    int reach = reach_of(t, place);
+    if (place != 0)
+        after = pod_sched_recv(s, rank_at(t, place - reach), t->tag, whole, t->count, after);
+    for (int child = reach / 2; child > 0; child /= 2)
+        if (place + child < size_of(t))
+            pod_sched_send(s, rank_at(t, place + child), t->tag, whole, t->count, after);
+}

@@ -1,0 +1,145 @@
+#include "collectives/sched/sched.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+enum { FIRST_CAPACITY = 16, FAILURE_BYTES = 160 };
+
+struct pod_sched {
+    pod_arena *arena;
+    pod_step *steps;
+    int32_t n_steps, capacity;
+    int64_t count, scratch_count;
+    int n_tags;
+    pod_status status; /* of the first add that failed, with its text */
+    char failure[FAILURE_BYTES];
+};
+
+pod_status pod_sched_create(pod_arena *a, int64_t count, pod_sched **out)
+{
+    if (count < 0)
+        return pod_fail(POD_E_INVALID, "schedule: a buffer of %" PRId64 " elements", count);
+    pod_sched *s = POD_ARENA_NEW(a, pod_sched, 1);
+    if (!s) return POD_E_NOMEM;
+    s->arena = a;
+    s->count = count;
+    *out = s;
+    return POD_OK;
+}
+
+static int32_t fail(pod_sched *s, pod_status status)
+{
+    s->status = status;
+    snprintf(s->failure, sizeof s->failure, "%s", pod_error_text());
+    return POD_NO_STEP;
+}
+
+static pod_status check_step(const pod_sched *s, const pod_step *step)
+{
+    for (int i = 0; i < 2; i++)
+        if (step->after[i] < POD_NO_STEP || step->after[i] >= s->n_steps)
+            return pod_fail(POD_E_INVALID, "schedule: step %d comes after %d, not an earlier step",
+                            (int)s->n_steps, (int)step->after[i]);
+    if (step->count < 0 || step->src.first < 0 || step->dst.first < 0 || step->tag < 0 ||
+        step->tag == INT_MAX)
+        return pod_fail(POD_E_INVALID,
+                        "schedule: step %d has count %" PRId64 ", tag %d, spans from %" PRId64
+                        " and %" PRId64,
+                        (int)s->n_steps, step->count, step->tag, step->src.first, step->dst.first);
+    return POD_OK;
+}
+
+/* The old array stays behind in the arena: at most as much again as the schedule itself. */
+static pod_status grow(pod_sched *s)
+{
+    if (s->capacity > INT32_MAX / 2)
+        return pod_fail(POD_E_UNSUPPORTED, "schedule: more than %d steps", (int)s->capacity);
+    int32_t capacity = s->capacity ? 2 * s->capacity : FIRST_CAPACITY;
+    pod_step *steps = POD_ARENA_NEW(s->arena, pod_step, capacity);
+    if (!steps) return POD_E_NOMEM;
+    if (s->n_steps) memcpy(steps, s->steps, (size_t)s->n_steps * sizeof *steps);
+    s->steps = steps;
+    s->capacity = capacity;
+    return POD_OK;
+}
+
+static void note_scratch(pod_sched *s, pod_span span, int64_t count)
+{
+    if (span.buf == POD_BUF_SCRATCH && span.first + count > s->scratch_count)
+        s->scratch_count = span.first + count;
+}
+
+int32_t pod_sched_add(pod_sched *s, pod_step step)
+{
+    if (s->status != POD_OK) return POD_NO_STEP;
+    pod_status status = check_step(s, &step);
+    if (status == POD_OK && s->n_steps == s->capacity) status = grow(s);
+    if (status != POD_OK) return fail(s, status);
+    note_scratch(s, step.src, step.count);
+    note_scratch(s, step.dst, step.count);
+    if (step.tag >= s->n_tags) s->n_tags = step.tag + 1;
+    s->steps[s->n_steps] = step;
+    return s->n_steps++;
+}
+
+int32_t pod_sched_send(pod_sched *s, int peer, int tag, pod_span src, int64_t count, int32_t after)
+{
+    if (count == 0) return after;
+    return pod_sched_add(s, (pod_step){.kind = POD_STEP_SEND,
+                                       .peer = peer,
+                                       .tag = tag,
+                                       .after = {after, POD_NO_STEP},
+                                       .src = src,
+                                       .count = count});
+}
+
+int32_t pod_sched_recv(pod_sched *s, int peer, int tag, pod_span dst, int64_t count, int32_t after)
+{
+    if (count == 0) return after;
+    return pod_sched_add(s, (pod_step){.kind = POD_STEP_RECV,
+                                       .peer = peer,
+                                       .tag = tag,
+                                       .after = {after, POD_NO_STEP},
+                                       .dst = dst,
+                                       .count = count});
+}
+
+int32_t pod_sched_recv_reduce(pod_sched *s, int peer, int tag, pod_span span, int64_t count,
+                              int32_t after, int32_t after_too)
+{
+    if (count == 0) return after;
+    return pod_sched_add(s, (pod_step){.kind = POD_STEP_RECV_REDUCE,
+                                       .peer = peer,
+                                       .tag = tag,
+                                       .after = {after, after_too},
+                                       .src = span,
+                                       .dst = span,
+                                       .count = count});
+}
+
+int32_t pod_sched_join(pod_sched *s, int32_t a, int32_t b)
+{
+    if (a == b || b == POD_NO_STEP) return a;
+    if (a == POD_NO_STEP) return b;
+    return pod_sched_add(s, (pod_step){.kind = POD_STEP_JOIN, .after = {a, b}});
+}
+
+pod_status pod_sched_finish(const pod_sched *s)
+{
+    return s->status == POD_OK ? POD_OK : pod_fail(s->status, "%s", s->failure);
+}
+
+pod_arena *pod_sched_arena(const pod_sched *s) { return s->arena; }
+
+const pod_step *pod_sched_steps(const pod_sched *s, int32_t *n)
+{
+    *n = s->n_steps;
+    return s->steps;
+}
+
+int64_t pod_sched_count(const pod_sched *s) { return s->count; }
+
+int64_t pod_sched_scratch_count(const pod_sched *s) { return s->scratch_count; }
+
+int pod_sched_n_tags(const pod_sched *s) { return s->n_tags; }

@@ -1,0 +1,104 @@
+/* One rank's part of one collective, as data: steps over spans of elements, with dependencies.
+ *
+ * An algorithm builds it, and chooses everything there is to choose: peers, order, spans. Executors
+ * carry it out over MPI, in one process, or on a virtual clock, and choose nothing. A step may begin
+ * when the steps it names in `after` are complete; steps that are not so ordered may run in any
+ * order or at once. A send is complete when its source may be written again, a receive when its data
+ * is in place.
+ *
+ * A message is named by sender, receiver and tag, and a schedule uses each name once: matching never
+ * depends on which of two messages was sent first. */
+#ifndef MINIPOD_COLLECTIVES_SCHED_SCHED_H
+#define MINIPOD_COLLECTIVES_SCHED_SCHED_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "kernels/base/arena.h"
+#include "kernels/base/status.h"
+
+typedef enum pod_step_kind {
+    POD_STEP_SEND,        /* src to peer */
+    POD_STEP_RECV,        /* dst = received */
+    POD_STEP_RECV_REDUCE, /* dst = src + received; src and dst are the same span or disjoint */
+    POD_STEP_COPY,        /* dst = src; the spans do not overlap */
+    POD_STEP_JOIN,        /* only waits */
+    POD_N_STEP_KINDS
+} pod_step_kind;
+
+typedef enum pod_buf {
+    POD_BUF_MAIN,    /* the caller's one buffer: what goes in, and in its place what comes out */
+    POD_BUF_SCRATCH, /* the executor's; its contents at the start are undefined */
+    POD_N_BUFS
+} pod_buf;
+
+typedef struct pod_span {
+    pod_buf buf;
+    int64_t first; /* element */
+} pod_span;
+
+enum { POD_NO_STEP = -1 };
+
+typedef struct pod_step {
+    pod_step_kind kind;
+    int peer, tag;    /* of a message; the peer is a rank of the mesh */
+    int32_t after[2]; /* earlier steps of this rank, or POD_NO_STEP */
+    pod_span src, dst;
+    int64_t count; /* elements; 0 for a JOIN */
+} pod_step;
+
+typedef struct pod_sched pod_sched;
+
+/* An empty schedule over a buffer of `count` elements; it lives in the arena. */
+POD_MUST pod_status pod_sched_create(pod_arena *a, int64_t count, pod_sched **out);
+
+/* Adds a step and answers its number. Sticky: after a failure (no memory, `after` that names no
+ * earlier step, a negative count, tag or span) it adds nothing, answers POD_NO_STEP, and
+ * pod_sched_finish reports the first cause. */
+int32_t pod_sched_add(pod_sched *s, pod_step step);
+
+/* The same in the words of an algorithm. A step of no elements is not added, on either side, since
+ * both know the count: the answer is then `after`, what the step would have waited for. */
+int32_t pod_sched_send(pod_sched *s, int peer, int tag, pod_span src, int64_t count, int32_t after);
+int32_t pod_sched_recv(pod_sched *s, int peer, int tag, pod_span dst, int64_t count, int32_t after);
+/* span += received. */
+int32_t pod_sched_recv_reduce(pod_sched *s, int peer, int tag, pod_span span, int64_t count,
+                              int32_t after, int32_t after_too);
+/* What waits for both; no step is added where one of them is enough. */
+int32_t pod_sched_join(pod_sched *s, int32_t a, int32_t b);
+
+POD_MUST pod_status pod_sched_finish(const pod_sched *s); /* the first failure of any add */
+
+pod_arena *pod_sched_arena(const pod_sched *s); /* for notes an algorithm takes while it builds */
+const pod_step *pod_sched_steps(const pod_sched *s,
+                                int32_t *n);         /* borrowed while nothing is added */
+int64_t pod_sched_count(const pod_sched *s);         /* elements of MAIN */
+int64_t pod_sched_scratch_count(const pod_sched *s); /* elements of SCRATCH it needs */
+int pod_sched_n_tags(const pod_sched *s);            /* tags are below this */
+
+/* Finds fault in the parts of all ranks together; all[r] is rank r's. E_INVALID with one line that
+ * names rank and step, for: a span outside its buffer; a message without its other half, sent twice,
+ * or of two counts; a deadlock; two steps of one rank that touch the same element, one of them
+ * writing, without an order between them.
+ *
+ * The deadlock model is rendezvous: a send and its receive complete together, when both may begin.
+ * A schedule that passes needs no message buffered anywhere, so it runs under any transport that
+ * begins each step when it may. E_NOMEM. */
+POD_MUST pod_status pod_sched_verify(const pod_sched *const all[], int n_ranks);
+
+enum { POD_STEP_TEXT_BYTES = 160 };
+const char *pod_step_kind_name(pod_step_kind kind); /* "recv_reduce" */
+/* "send main[0..4) to 1 tag 0 after 3", into `text`; returns `text`. */
+const char *pod_step_print(const pod_step *step, char *text, size_t text_bytes);
+/* One rank's steps, a line each. */
+void pod_sched_print(FILE *out, int rank, const pod_sched *s);
+
+/* Draws who holds what: for each round a table of ranks and stretches of MAIN, where a cell lists
+ * the ranks whose contributions are in the sum ("0-2" is the sum of three; "1x2" counts one twice)
+ * and a star marks what the round wrote. Round k is what takes k messages, one after another, to
+ * come about. A step whose span lies outside its buffer must have been ruled out by verify.
+ * E_UNSUPPORTED beyond 64 ranks or 1024 elements; E_INVALID as verify has it for messages that do
+ * not match and for deadlock. Nothing is printed on failure. */
+POD_MUST pod_status pod_sched_draw(FILE *out, const pod_sched *const all[], int n_ranks);
+
+#endif
