@@ -45,9 +45,9 @@ static void *grown(pod_graph *g, void *array, int32_t n, int32_t extra, int32_t 
 }
 
 /* GROW(g, g->node, ...): false when there is no memory; the array is then as it was. */
-#define GROW(g, array, n, extra, cap)                                                              \
-    ((bigger = grown((g), (array), (n), (extra), &(cap), sizeof(array)[0])) != NULL                \
-     && ((array) = bigger, true))
+#define GROW(g, array, n, extra, cap)                                                  \
+    ((bigger = grown((g), (array), (n), (extra), &(cap), sizeof(array)[0])) != NULL && \
+     ((array) = bigger, true))
 
 pod_status pod_graph_create(pod_arena *a, pod_graph **out)
 {
@@ -109,6 +109,8 @@ const char *pod_graph_scope(const pod_graph *g) { return g->scope; }
 
 void pod_graph_set_phase(pod_graph *g, pod_phase p) { g->phase = p; }
 
+pod_phase pod_graph_phase(const pod_graph *g) { return g->phase; }
+
 int32_t pod_graph_append(pod_graph *g, const pod_op *op, const char *label, const void *attr,
                          size_t attr_bytes, const pod_value in[], int n_in, const pod_type out[],
                          int n_out)
@@ -118,8 +120,8 @@ int32_t pod_graph_append(pod_graph *g, const pod_op *op, const char *label, cons
         POD_ASSERT(in[i].id > 0 && in[i].id <= g->n_values, "value %d of %d", in[i].id,
                    g->n_values);
     void *bigger;
-    if (!GROW(g, g->node, g->n_nodes, 1, g->node_cap)
-        || !GROW(g, g->value, g->n_values + 1, n_out, g->value_cap))
+    if (!GROW(g, g->node, g->n_nodes, 1, g->node_cap) ||
+        !GROW(g, g->value, g->n_values + 1, n_out, g->value_cap))
         return -1;
     pod_node n = {.op = op,
                   .phase = g->phase,
@@ -198,8 +200,7 @@ void pod_assign(pod_graph *g, pod_value variable, pod_value value)
         char want[96], got[96];
         pod_graph_fail(g, POD_E_SHAPE, "variable '%s' is %s %s, cannot become %s %s", v->name,
                        pod_dtype_name(to->dtype), pod_shape_print(&to->shape, want, sizeof want),
-                       pod_dtype_name(from->dtype),
-                       pod_shape_print(&from->shape, got, sizeof got));
+                       pod_dtype_name(from->dtype), pod_shape_print(&from->shape, got, sizeof got));
         return;
     }
     v->assigned = value;

@@ -88,6 +88,7 @@ void pod_scope_end(pod_graph *g);
 const char *pod_graph_scope(const pod_graph *g); /* "stage3/unit2"; "" outside */
 /* Nodes made from here on belong to this phase. A new graph is in FORWARD. */
 void pod_graph_set_phase(pod_graph *g, pod_phase p);
+pod_phase pod_graph_phase(const pod_graph *g);
 
 /* The raw builder: no inference, no checks of types. `label`, `attr` and `in` are copied. Returns
  * the node's index, -1 when the graph has failed. */

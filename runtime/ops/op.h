@@ -41,7 +41,7 @@ typedef struct pod_lower_args {
 
 typedef struct pod_lowering {
     pod_run_fn *run;
-    const void *attr; /* in the arena */
+    const void *attr; /* in the arena; hashed: no pointers, no padding */
     size_t attr_bytes;
     size_t scratch_bytes;
     const char *impl;             /* name of the kernel: "blas", "avx512", "ref" */
@@ -49,34 +49,39 @@ typedef struct pod_lowering {
 } pod_lowering;
 
 typedef enum pod_op_kind {
-    POD_OP_RUN,        /* becomes an instruction */
-    POD_OP_INPUT,      /* fed by the host; attr is its name */
-    POD_OP_VARIABLE,   /* lives in the store */
-    POD_OP_VIEW,       /* its output is its input's memory: no instruction */
-    POD_OP_COLLECTIVE  /* becomes a start and a wait; only passes make it */
+    POD_OP_RUN,       /* becomes an instruction */
+    POD_OP_INPUT,     /* fed by the host; attr is its name */
+    POD_OP_VARIABLE,  /* lives in the store */
+    POD_OP_VIEW,      /* its output is its input's memory: no instruction */
+    POD_OP_COLLECTIVE /* becomes a start and a wait; only passes make it */
 } pod_op_kind;
+
+enum { POD_N_OUT_IS_N_IN = -1 };
 
 struct pod_op {
     const char *name;
     pod_op_kind kind;
     int min_in, max_in;
-    int n_out;
+    int n_out; /* POD_N_OUT_IS_N_IN: as many as inputs */
     /* false: an input that is a sum or varies over cores is reduced before this op sees it. true: the
-     * op takes this core's own part, and infer says what comes out. */
+     * op takes this core's own part, and infer says what comes out; where infer answers
+     * E_UNSUPPORTED (an add of a sum and a whole value), all inputs are to be reduced first. */
     bool takes_parts;
-    /* Types of the outputs, with shape, dtype, split, sum and vary, from those of the inputs; `label`
-     * is in n. Errors name the inputs' shapes. */
+    /* Types of the outputs, with shape, dtype, split, sum and vary, from those of the inputs. The
+     * error's text names the inputs' shapes, but neither op nor label: pod_op_infer and pod_op_add
+     * put them before it. NULL for leaves: the builder gives their types. */
     pod_status (*infer)(const pod_node *n, const pod_type in[], int n_in, pod_type out[]);
     /* Appends the gradient's nodes. d_out[k] has id 0 where no gradient comes in (never for all);
      * d_in[j] is wanted where need[j], and left 0 where there is none. NULL: not differentiable. */
     void (*grad)(pod_graph *g, const pod_node *n, const pod_value d_out[], const bool need[],
                  pod_value d_in[]);
+    /* NULL where there is no instruction of its own: leaves, views, collectives. */
     void (*cost)(const pod_node *n, const pod_type in[], const pod_type out[], pod_cost *cost);
     /* Only for POD_OP_RUN. The calls were checked by infer; E_NOMEM is the usual failure. */
     pod_status (*lower)(const pod_lower_args *args, pod_lowering *lowering);
 };
 
-const pod_op *const *pod_ops(int *n); /* the order of ops.def */
+const pod_op *const *pod_ops(int *n);        /* the order of ops.def */
 const pod_op *pod_op_find(const char *name); /* NULL: there is none */
 
 /* Adds a node through infer. Sticky: if any input has id 0, or inference fails (its text recorded in

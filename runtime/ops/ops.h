@@ -14,6 +14,7 @@ pod_value pod_weight(pod_graph *g, const char *name, pod_shape shape, pod_init i
 /* Kept from step to step and not trained. */
 pod_value pod_variable(pod_graph *g, const char *name, pod_shape shape, pod_init init,
                        pod_role role);
+pod_value pod_fill(pod_graph *g, float value); /* a constant scalar, float32: op_fill.c */
 
 /* ---- matrix products and convolutions ---- */
 typedef struct pod_matmul_attr {
@@ -37,7 +38,8 @@ pod_value pod_dense(pod_graph *g, pod_value x, int64_t units, bool with_bias);
 pod_value pod_cast(pod_graph *g, pod_value x, pod_dtype to); /* x itself when it has that type */
 pod_value pod_relu(pod_graph *g, pod_value x);
 pod_value pod_add(pod_graph *g, pod_value a, pod_value b);
-pod_value pod_bias_add(pod_graph *g, pod_value x, pod_value bias); /* bias (C), last dimension of x */
+pod_value pod_bias_add(pod_graph *g, pod_value x,
+                       pod_value bias); /* bias (C), last dimension of x */
 /* alpha x + beta z, float32. */
 pod_value pod_axpby(pod_graph *g, float alpha, pod_value x, float beta, pod_value z);
 pod_value pod_scale(pod_graph *g, float alpha, pod_value x); /* float32 */
@@ -72,7 +74,7 @@ typedef struct pod_softmax_loss_attr {
     float scale; /* 1/N: the mean over the whole batch; 1: the sum */
 } pod_softmax_loss_attr;
 pod_value pod_softmax_loss(pod_graph *g, pod_value logits, pod_value labels,
-                           pod_softmax_loss_attr attr); /* scalar */
+                           pod_softmax_loss_attr attr);                        /* scalar */
 pod_value pod_count_correct(pod_graph *g, pod_value logits, pod_value labels); /* scalar */
 
 /* ---- updates: what optimizers are made of; scalars are float32 of no dimensions ---- */
@@ -80,8 +82,8 @@ pod_value pod_sum_sq(pod_graph *g, pod_value x);
 typedef struct pod_momentum_attr {
     float momentum, decay;
     bool nesterov;
-    bool rate_inside;     /* v gathers rate times the gradient (You 2017), else the gradient */
-    bool trust;           /* rate = lr eta |w| / (|g| + decay |w| + eps), lr where a norm is 0 */
+    bool rate_inside; /* v gathers rate times the gradient (You 2017), else the gradient */
+    bool trust;       /* rate = lr eta |w| / (|g| + decay |w| + eps), lr where a norm is 0 */
     float eta, eps;
 } pod_momentum_attr;
 /* Assigns w and v. w_sq and g_sq are the sums of squares, id 0 without trust. */

@@ -1,0 +1,101 @@
+/* What the files of this folder share: the ops by name, checks of types for infer, and the plain
+ * parts of cost and lowering. Nobody outside includes it. */
+#ifndef MINIPOD_RUNTIME_OPS_OP_COMMON_H
+#define MINIPOD_RUNTIME_OPS_OP_COMMON_H
+
+#include "kernels/base/assert.h"
+#include "kernels/norm/norm.h"
+#include "kernels/pointwise/pointwise.h"
+#include "kernels/pool/pool.h"
+#include "kernels/reduce/reduce.h"
+#include "kernels/softmax/softmax.h"
+#include "kernels/update/update.h"
+#include "runtime/ops/op.h"
+#include "runtime/ops/ops.h"
+
+#define POD_OP(name) extern const pod_op pod__op_##name;
+#include "runtime/ops/ops.def"
+#undef POD_OP
+
+/* ---- for builders ---- */
+/* Whether types may be asked of v. A v of id 0 in a graph that has not failed is recorded. */
+bool pod__usable(pod_graph *g, pod_value v);
+
+/* ---- for infer: what a type must be. `what` names the input in the text. All E_SHAPE. ---- */
+enum { POD__FLOATS = 1u << POD_F32 | 1u << POD_BF16, POD__TYPE_TEXT = 160 };
+
+/* "bf16 (8, 4)", with how it is spread, where it is: "bf16 (8, 4) split 1,0 sum 0 vary 0". */
+const char *pod__type_print(const pod_type *t, char *text, size_t bytes);
+pod_status pod__want_dtype(const char *what, const pod_type *t,
+                           unsigned dtypes); /* of 1 << dtype */
+pod_status pod__want_dims(const char *what, const pod_type *t, int n_dims);
+pod_status pod__want_scalar(const char *what, const pod_type *t); /* float32, whole */
+/* The same element type, shape and spread. */
+pod_status pod__want_alike(const char *what_a, const pod_type *a, const char *what_b,
+                           const pod_type *b);
+/* float32 (C), C the last dimension of x, and spread like it. `sum` and `vary` may be anything. */
+pod_status pod__want_channels(const char *what, const pod_type *t, const pod_type *x);
+/* At most the first dimension is split; E_UNSUPPORTED. */
+pod_status pod__want_only_rows_split(const char *what, const pod_type *t);
+pod_status pod__want_whole(const char *what, const pod_type *t); /* nothing split; E_UNSUPPORTED */
+pod_status pod__want_no_parts(const char *what, const pod_type *t); /* no sum, no vary */
+
+/* Any number of inputs, all alike; the output is like them. */
+pod_status pod__infer_elementwise(const pod_node *n, const pod_type in[], int n_in, pod_type out[]);
+
+/* float32 (C), C the last dimension of x, split like it. */
+pod_type pod__channels_of(const pod_type *x);
+/* Mesh dimensions over which any dimension of t but the last is split: what a sum over rows leaves. */
+uint8_t pod__rows_split(const pod_type *t);
+int64_t pod__rows(const pod_shape *s); /* product of all dimensions but the last */
+int64_t pod__last(const pod_shape *s);
+
+/* ---- for cost: every input read once, every output written once ---- */
+void pod__cost_of(const pod_node *n, const pod_type in[], const pod_type out[], double vector_ops,
+                  pod_cost *cost);
+/* One operation an element of the first output. */
+void pod__cost_elementwise(const pod_node *n, const pod_type in[], const pod_type out[],
+                           pod_cost *cost);
+
+/* ---- for lower ---- */
+/* Fills the lowering with a copy of attr, no scratch and nothing in place. E_NOMEM. */
+pod_status pod__lower(const pod_lower_args *args, pod_run_fn *run, const char *impl,
+                      const void *attr, size_t attr_bytes, pod_lowering *l);
+
+/* Tensors as a kernel sees them, and the set of kernels by its index: an attr holds no pointers. */
+typedef struct pod__flat_attr {
+    int64_t count;
+    int32_t dtype, set;
+} pod__flat_attr;
+typedef struct pod__rows_attr {
+    int64_t rows, c;
+    int32_t dtype, set;
+} pod__rows_attr;
+/* The shape of input 0. */
+pod__flat_attr pod__flat_of(const pod_lower_args *args, int32_t set);
+pod__rows_attr pod__rows_of(const pod_lower_args *args, int32_t set);
+
+/* pod__pointwise_pick(cpu): index of the set for this CPU; pod__pointwise_at(index): the set. */
+#define POD__FAMILY(family)                                           \
+    static inline int32_t pod__##family##_pick(uint32_t cpu)          \
+    {                                                                 \
+        int n;                                                        \
+        const pod_##family *sets = pod_##family##_sets(&n);           \
+        int32_t set = (int32_t)(pod_##family##_pick(cpu) - sets);     \
+        POD_ASSERT(set >= 0 && set < n, "set %d of %d", (int)set, n); \
+        return set;                                                   \
+    }                                                                 \
+    static inline const pod_##family *pod__##family##_at(int32_t set) \
+    {                                                                 \
+        int n;                                                        \
+        return &pod_##family##_sets(&n)[set];                         \
+    }
+POD__FAMILY(norm)
+POD__FAMILY(pointwise)
+POD__FAMILY(pool)
+POD__FAMILY(reduce)
+POD__FAMILY(softmax)
+POD__FAMILY(update)
+#undef POD__FAMILY
+
+#endif

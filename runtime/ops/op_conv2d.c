@@ -1,0 +1,210 @@
+/* conv2d and its two gradients.
+ *
+ *   conv2d     x (N, H, W, C), w (K, R, S, C)  -> y  (N, P, Q, K), of x's type
+ *   conv2d_dx  dy (N, P, Q, K), w              -> dx (N, H, W, C), of dy's type
+ *   conv2d_dw  x, dy                           -> dw (K, R, S, C), float32; the sum over the cores'
+ *                                                 samples
+ *
+ * Over a mesh only N is split. */
+#include <inttypes.h>
+
+#include "kernels/conv/conv.h"
+#include "runtime/ops/op_common.h"
+
+/* One attr for the three, so that cost and lowering are shared. */
+typedef struct conv_attr {
+    int64_t stride, pad;
+    int64_t rows, cols; /* conv2d_dx: of the image; conv2d_dw: of the filter; else 0 */
+    int64_t pass;
+} conv_attr;
+
+static int64_t extent_out(int64_t image, int64_t filter, const conv_attr *a)
+{
+    const int64_t room = image + 2 * a->pad - filter;
+    return room < 0 ? 0 : room / a->stride + 1;
+}
+
+/* Which of (in 0, in 1, out) are x, w and y. */
+static const struct {
+    int x, w, y;
+} role[POD_N_CONV_PASSES] = {[POD_CONV_FORWARD] = {0, 1, 2},
+                             [POD_CONV_INPUT_GRAD] = {2, 1, 0},
+                             [POD_CONV_WEIGHT_GRAD] = {0, 2, 1}};
+
+static pod_conv_shape conv_shape(const conv_attr *a, const pod_shape *in0, const pod_shape *in1,
+                                 const pod_shape *out)
+{
+    const pod_shape *const all[] = {in0, in1, out};
+    const int64_t *x = all[role[a->pass].x]->dim, *w = all[role[a->pass].w]->dim,
+                  *y = all[role[a->pass].y]->dim;
+    return (pod_conv_shape){.n = x[0],
+                            .h = x[1],
+                            .w = x[2],
+                            .c = x[3],
+                            .p = y[1],
+                            .q = y[2],
+                            .k = y[3],
+                            .r = w[1],
+                            .s = w[2],
+                            .stride = a->stride,
+                            .pad_h = a->pad,
+                            .pad_w = a->pad};
+}
+
+/* Both operands: images and filters of one floating type, only samples split. */
+static pod_status check_operands(const char *name0, const pod_type *in0, const char *name1,
+                                 const pod_type *in1, bool in1_has_samples)
+{
+    POD_TRY(pod__want_dims(name0, in0, 4));
+    POD_TRY(pod__want_dims(name1, in1, 4));
+    POD_TRY(pod__want_dtype(name0, in0, POD__FLOATS));
+    POD_TRY(pod__want_dtype(name1, in1, 1u << in0->dtype));
+    POD_TRY(pod__want_only_rows_split(name0, in0));
+    return in1_has_samples ? pod__want_only_rows_split(name1, in1) : pod__want_whole(name1, in1);
+}
+
+/* That (N, P, Q, K) = y is what comes of x and w. */
+static pod_status check_fit(const conv_attr *a, const pod_type *in0, const pod_type *in1,
+                            const pod_shape *x, const pod_shape *w, const pod_shape *y)
+{
+    const int64_t p = extent_out(x->dim[1], w->dim[1], a), q = extent_out(x->dim[2], w->dim[2], a);
+    if (p > 0 && q > 0 && x->dim[3] == w->dim[3] && y->dim[0] == x->dim[0] && y->dim[1] == p &&
+        y->dim[2] == q && y->dim[3] == w->dim[0])
+        return POD_OK;
+    char t0[POD__TYPE_TEXT], t1[POD__TYPE_TEXT];
+    return pod_fail(POD_E_SHAPE,
+                    "%s is %s, %s is %s, stride %" PRId64 ", padding %" PRId64
+                    ": they do not fit (images (N, H, W, C), filters (K, R, S, C))",
+                    role[a->pass].x == 0 ? "x" : "dy", pod__type_print(in0, t0, sizeof t0),
+                    role[a->pass].w == 1 ? "the filter" : "dy", pod__type_print(in1, t1, sizeof t1),
+                    a->stride, a->pad);
+}
+
+static pod_type images(pod_dtype t, int64_t n, int64_t h, int64_t w, int64_t c, uint8_t split)
+{
+    pod_type type = pod_type_of(t, 4, (const int64_t[]){n, h, w, c});
+    type.split[0] = split;
+    return type;
+}
+
+static pod_status conv2d_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
+{
+    (void)n_in;
+    const conv_attr *a = n->attr;
+    POD_TRY(check_operands("x", &in[0], "the filter", &in[1], false));
+    const int64_t *x = in[0].shape.dim, *w = in[1].shape.dim;
+    out[0] = images(in[0].dtype, x[0], extent_out(x[1], w[1], a), extent_out(x[2], w[2], a), w[0],
+                    in[0].split[0]);
+    return check_fit(a, &in[0], &in[1], &in[0].shape, &in[1].shape, &out[0].shape);
+}
+
+static pod_status conv2d_dx_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
+{
+    (void)n_in;
+    const conv_attr *a = n->attr;
+    POD_TRY(check_operands("dy", &in[0], "the filter", &in[1], false));
+    out[0] = images(in[0].dtype, in[0].shape.dim[0], a->rows, a->cols, in[1].shape.dim[3],
+                    in[0].split[0]);
+    return check_fit(a, &in[0], &in[1], &out[0].shape, &in[1].shape, &in[0].shape);
+}
+
+static pod_status conv2d_dw_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
+{
+    (void)n_in;
+    const conv_attr *a = n->attr;
+    POD_TRY(check_operands("x", &in[0], "dy", &in[1], true));
+    out[0] = images(POD_F32, in[1].shape.dim[3], a->rows, a->cols, in[0].shape.dim[3], 0);
+    out[0].sum = in[0].split[0];
+    if (in[0].split[0] != in[1].split[0]) return pod__want_alike("x", &in[0], "dy", &in[1]);
+    return check_fit(a, &in[0], &in[1], &in[0].shape, &out[0].shape, &in[1].shape);
+}
+
+static void conv2d_grad(pod_graph *g, const pod_node *n, const pod_value d_out[], const bool need[],
+                        pod_value d_in[])
+{
+    const conv_attr *a = n->attr;
+    pod_value x = n->in[0], w = n->in[1];
+    const pod_type x_type = *pod_graph_type(g, x), w_type = *pod_graph_type(g, w);
+    pod_value dy = pod_cast(g, d_out[0], x_type.dtype);
+    if (need[0]) {
+        const conv_attr dx = {a->stride, a->pad, x_type.shape.dim[1], x_type.shape.dim[2],
+                              POD_CONV_INPUT_GRAD};
+        d_in[0] = pod_op_add1(g, &pod__op_conv2d_dx, &dx, sizeof dx, (const pod_value[]){dy, w}, 2);
+    }
+    if (need[1]) {
+        const conv_attr dw = {a->stride, a->pad, w_type.shape.dim[1], w_type.shape.dim[2],
+                              POD_CONV_WEIGHT_GRAD};
+        d_in[1] = pod_op_add1(g, &pod__op_conv2d_dw, &dw, sizeof dw, (const pod_value[]){x, dy}, 2);
+    }
+}
+
+static void conv_cost(const pod_node *n, const pod_type in[], const pod_type out[], pod_cost *cost)
+{
+    const pod_conv_shape s = conv_shape(n->attr, &in[0].shape, &in[1].shape, &out[0].shape);
+    pod__cost_of(n, in, out, 0, cost);
+    cost->matrix_flops = pod_conv_flops(&s);
+}
+
+typedef struct conv_run_attr {
+    pod_conv_shape shape;
+    int32_t pass, dtype, kernel, unused;
+} conv_run_attr;
+
+static pod_conv_call call_of(const conv_run_attr *a)
+{
+    return (pod_conv_call){
+        .shape = a->shape, .pass = (pod_conv_pass)a->pass, .dtype = (pod_dtype)a->dtype};
+}
+
+static void conv_run(const void *attr, const void *const in[], void *const out[], void *scratch)
+{
+    const conv_run_attr *a = attr;
+    int n;
+    pod_conv_call call = call_of(a);
+    call.a = in[0];
+    call.b = in[1];
+    call.out = out[0];
+    pod_conv_kernels(&n)[a->kernel].run(&call, scratch);
+}
+
+static pod_status conv_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    const conv_attr *a = args->node->attr;
+    conv_run_attr run = {
+        .shape = conv_shape(a, &args->in_local[0], &args->in_local[1], &args->out_local[0]),
+        .pass = (int32_t)a->pass,
+        .dtype = (int32_t)args->in[0].dtype};
+    const pod_conv_call call = call_of(&run);
+    POD_TRY(pod_conv_check(&call));
+    int n;
+    const pod_conv_kernel *kernel = pod_conv_pick(args->target->cpu, &call);
+    run.kernel = (int32_t)(kernel - pod_conv_kernels(&n));
+    POD_TRY(pod__lower(args, conv_run, kernel->name, &run, sizeof run, l));
+    l->scratch_bytes = kernel->scratch_bytes(&call);
+    return POD_OK;
+}
+
+#define CONV_OP(op_name, infer_fn, grad_fn)               \
+    const pod_op pod__op_##op_name = {.name = #op_name,   \
+                                      .kind = POD_OP_RUN, \
+                                      .min_in = 2,        \
+                                      .max_in = 2,        \
+                                      .n_out = 1,         \
+                                      .infer = infer_fn,  \
+                                      .grad = grad_fn,    \
+                                      .cost = conv_cost,  \
+                                      .lower = conv_lower}
+CONV_OP(conv2d, conv2d_infer, conv2d_grad);
+CONV_OP(conv2d_dx, conv2d_dx_infer, NULL);
+CONV_OP(conv2d_dw, conv2d_dw_infer, NULL);
+
+pod_value pod_conv2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr attr)
+{
+    if (!pod__usable(g, x)) return (pod_value){0};
+    if (attr.stride < 1 || attr.pad < 0)
+        return pod_graph_fail(g, POD_E_INVALID, "conv2d: stride %d, padding %d", attr.stride,
+                              attr.pad);
+    const conv_attr a = {.stride = attr.stride, .pad = attr.pad, .pass = POD_CONV_FORWARD};
+    w = pod_cast(g, w, pod_graph_type(g, x)->dtype);
+    return pod_op_add1(g, &pod__op_conv2d, &a, sizeof a, (const pod_value[]){x, w}, 2);
+}

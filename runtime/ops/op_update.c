@@ -1,0 +1,308 @@
+/* What optimizers are made of, kernels/update. w, v, m, g, u float32 of one shape; scalars float32.
+ *
+ *   sum_sq          x                            -> sum of squares
+ *   momentum        w, v, g, lr [, w_sq, g_sq]   -> w', v'
+ *   adam_direction  w, m, v, g, step             -> m', v', u
+ *   descend         w, u, lr [, w_sq, u_sq]      -> w'
+ *
+ * The kernels write weights and states in place: where an output is not given its input's memory, it
+ * starts as a copy. */
+#include <math.h>
+#include <string.h>
+
+#include "runtime/ops/op_common.h"
+
+static pod_status want_tensors(const pod_type in[], int n_tensors)
+{
+    POD_TRY(pod__want_dtype("w", &in[0], 1u << POD_F32));
+    for (int i = 1; i < n_tensors; i++)
+        POD_TRY(pod__want_alike("w", &in[0], "a state or gradient", &in[i]));
+    return POD_OK;
+}
+
+static pod_status want_scalars(const pod_type in[], int from, int n_in)
+{
+    static const char *const name[] = {"lr or step", "the weight's square", "the other square"};
+    for (int i = from; i < n_in; i++) POD_TRY(pod__want_scalar(name[i - from], &in[i]));
+    return POD_OK;
+}
+
+static float scalar(const void *in) { return *(const float *)in; }
+
+static void *start_as(void *out, const void *in, int64_t count)
+{
+    if (out != in) memcpy(out, in, (size_t)count * sizeof(float));
+    return out;
+}
+
+/* ---- sum_sq -------------------------------------------------------------------------------- */
+
+static pod_status sum_sq_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
+{
+    (void)n, (void)n_in;
+    POD_TRY(pod__want_dtype("x", &in[0], 1u << POD_F32));
+    out[0] = pod_type_of(POD_F32, 0, NULL);
+    unsigned mask = 0;
+    for (int i = 0; i < in[0].shape.n_dims; i++) mask |= in[0].split[i];
+    out[0].sum = (uint8_t)mask;
+    return POD_OK;
+}
+
+static void sum_sq_cost(const pod_node *n, const pod_type in[], const pod_type out[],
+                        pod_cost *cost)
+{
+    pod__cost_of(n, in, out, 2 * (double)pod_shape_count(&in[0].shape), cost);
+}
+
+static void sum_sq_run(const void *attr, const void *const in[], void *const out[], void *scratch)
+{
+    (void)scratch;
+    const pod__flat_attr *a = attr;
+    *(float *)out[0] = pod__reduce_at(a->set)->sum_sq(a->count, in[0]);
+}
+
+static pod_status sum_sq_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    const pod__flat_attr run = pod__flat_of(args, pod__reduce_pick(args->target->cpu));
+    return pod__lower(args, sum_sq_run, pod__reduce_at(run.set)->name, &run, sizeof run, l);
+}
+
+const pod_op pod__op_sum_sq = {.name = "sum_sq",
+                               .kind = POD_OP_RUN,
+                               .min_in = 1,
+                               .max_in = 1,
+                               .n_out = 1,
+                               .infer = sum_sq_infer,
+                               .cost = sum_sq_cost,
+                               .lower = sum_sq_lower};
+
+pod_value pod_sum_sq(pod_graph *g, pod_value x)
+{
+    return pod_op_add1(g, &pod__op_sum_sq, NULL, 0, &x, 1);
+}
+
+/* ---- momentum ------------------------------------------------------------------------------ */
+
+typedef struct momentum_attr {
+    float momentum, decay, eta, eps;
+    int32_t nesterov, rate_inside;
+} momentum_attr;
+
+static pod_status momentum_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
+{
+    (void)n;
+    POD_TRY(want_tensors(in, 3));
+    POD_TRY(want_scalars(in, 3, n_in));
+    out[0] = out[1] = in[0];
+    return POD_OK;
+}
+
+static void momentum_cost(const pod_node *n, const pod_type in[], const pod_type out[],
+                          pod_cost *cost)
+{
+    pod__cost_of(n, in, out, 6 * (double)pod_shape_count(&out[0].shape), cost);
+}
+
+typedef struct momentum_run_attr {
+    int64_t count;
+    momentum_attr rule;
+    int32_t trust, set;
+} momentum_run_attr;
+
+/* lr eta |w| / (|g| + decay |w| + eps); lr where a norm is 0. */
+static float trusted_rate(const momentum_attr *rule, float lr, float w_sq, float g_sq)
+{
+    const double w = sqrt((double)w_sq), g = sqrt((double)g_sq);
+    if (!(w > 0) || !(g > 0)) return lr;
+    return (float)((double)lr * (double)rule->eta * w /
+                   (g + (double)rule->decay * w + (double)rule->eps));
+}
+
+static void momentum_run(const void *attr, const void *const in[], void *const out[], void *scratch)
+{
+    (void)scratch;
+    const momentum_run_attr *a = attr;
+    const momentum_attr *rule = &a->rule;
+    const pod_update *set = pod__update_at(a->set);
+    float rate = scalar(in[3]);
+    if (a->trust) rate = trusted_rate(rule, rate, scalar(in[4]), scalar(in[5]));
+    float *w = start_as(out[0], in[0], a->count), *v = start_as(out[1], in[1], a->count);
+    (rule->rate_inside ? set->momentum_inner : set->momentum_outer)(
+        a->count, rate, rule->momentum, rule->decay, rule->nesterov != 0, in[2], v, w);
+}
+
+static pod_status momentum_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    const momentum_attr *rule = args->node->attr;
+    const momentum_run_attr run = {.count = pod_shape_count(&args->in_local[0]),
+                                   .rule = *rule,
+                                   .trust = args->node->n_in == 6,
+                                   .set = pod__update_pick(args->target->cpu)};
+    POD_TRY(pod__lower(args, momentum_run, pod__update_at(run.set)->name, &run, sizeof run, l));
+    l->in_place[0] = 0;
+    l->in_place[1] = 1;
+    return POD_OK;
+}
+
+const pod_op pod__op_momentum = {.name = "momentum",
+                                 .kind = POD_OP_RUN,
+                                 .min_in = 4,
+                                 .max_in = 6,
+                                 .n_out = 2,
+                                 .infer = momentum_infer,
+                                 .cost = momentum_cost,
+                                 .lower = momentum_lower};
+
+void pod_momentum_update(pod_graph *g, pod_value w, pod_value v, pod_value grad, pod_value lr,
+                         pod_value w_sq, pod_value g_sq, pod_momentum_attr attr)
+{
+    const momentum_attr rule = {.momentum = attr.momentum,
+                                .decay = attr.decay,
+                                .eta = attr.eta,
+                                .eps = attr.eps,
+                                .nesterov = attr.nesterov,
+                                .rate_inside = attr.rate_inside};
+    pod_value out[2];
+    pod_op_add(g, &pod__op_momentum, &rule, sizeof rule,
+               (const pod_value[]){w, v, grad, lr, w_sq, g_sq}, attr.trust ? 6 : 4, out);
+    if (!out[0].id) return;
+    pod_assign(g, w, out[0]);
+    pod_assign(g, v, out[1]);
+}
+
+/* ---- adam_direction ------------------------------------------------------------------------ */
+
+typedef struct adam_attr {
+    float beta1, beta2, eps, decay;
+} adam_attr;
+
+static pod_status adam_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
+{
+    (void)n;
+    POD_TRY(want_tensors(in, 4));
+    POD_TRY(want_scalars(in, 4, n_in));
+    out[0] = out[1] = out[2] = in[0];
+    return POD_OK;
+}
+
+static void adam_cost(const pod_node *n, const pod_type in[], const pod_type out[], pod_cost *cost)
+{
+    pod__cost_of(n, in, out, 14 * (double)pod_shape_count(&out[0].shape), cost);
+}
+
+typedef struct adam_run_attr {
+    int64_t count;
+    adam_attr rule;
+    int32_t set, unused;
+} adam_run_attr;
+
+static void adam_run(const void *attr, const void *const in[], void *const out[], void *scratch)
+{
+    (void)scratch;
+    const adam_run_attr *a = attr;
+    const double step = (double)scalar(in[4]);
+    const pod_adam_attr rule = {.beta1 = a->rule.beta1,
+                                .beta2 = a->rule.beta2,
+                                .correction1 = (float)(1.0 - pow((double)a->rule.beta1, step)),
+                                .correction2 = (float)(1.0 - pow((double)a->rule.beta2, step)),
+                                .eps = a->rule.eps,
+                                .decay = a->rule.decay};
+    float *m = start_as(out[0], in[1], a->count), *v = start_as(out[1], in[2], a->count);
+    pod__update_at(a->set)->adam_direction(a->count, &rule, in[3], in[0], m, v, out[2]);
+}
+
+static pod_status adam_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    const adam_attr *rule = args->node->attr;
+    const adam_run_attr run = {.count = pod_shape_count(&args->in_local[0]),
+                               .rule = *rule,
+                               .set = pod__update_pick(args->target->cpu)};
+    POD_TRY(pod__lower(args, adam_run, pod__update_at(run.set)->name, &run, sizeof run, l));
+    l->in_place[0] = 1;
+    l->in_place[1] = 2;
+    return POD_OK;
+}
+
+const pod_op pod__op_adam_direction = {.name = "adam_direction",
+                                       .kind = POD_OP_RUN,
+                                       .min_in = 5,
+                                       .max_in = 5,
+                                       .n_out = 3,
+                                       .infer = adam_infer,
+                                       .cost = adam_cost,
+                                       .lower = adam_lower};
+
+pod_value pod_adam_direction(pod_graph *g, pod_value w, pod_value m, pod_value v, pod_value grad,
+                             pod_value step, pod_adam_update_attr attr)
+{
+    const adam_attr rule = {attr.beta1, attr.beta2, attr.eps, attr.decay};
+    pod_value out[3];
+    pod_op_add(g, &pod__op_adam_direction, &rule, sizeof rule,
+               (const pod_value[]){w, m, v, grad, step}, 5, out);
+    if (!out[0].id) return (pod_value){0};
+    pod_assign(g, m, out[0]);
+    pod_assign(g, v, out[1]);
+    return out[2];
+}
+
+/* ---- descend ------------------------------------------------------------------------------- */
+
+static pod_status descend_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
+{
+    (void)n;
+    POD_TRY(want_tensors(in, 2));
+    POD_TRY(want_scalars(in, 2, n_in));
+    out[0] = in[0];
+    return POD_OK;
+}
+
+static void descend_cost(const pod_node *n, const pod_type in[], const pod_type out[],
+                         pod_cost *cost)
+{
+    pod__cost_of(n, in, out, 2 * (double)pod_shape_count(&out[0].shape), cost);
+}
+
+typedef struct descend_run_attr {
+    int64_t count;
+    int32_t trust, set;
+} descend_run_attr;
+
+static void descend_run(const void *attr, const void *const in[], void *const out[], void *scratch)
+{
+    (void)scratch;
+    const descend_run_attr *a = attr;
+    float rate = scalar(in[2]);
+    if (a->trust) {
+        const double w = sqrt((double)scalar(in[3])), u = sqrt((double)scalar(in[4]));
+        if (w > 0 && u > 0) rate = (float)((double)rate * w / u);
+    }
+    pod__update_at(a->set)->descend(a->count, rate, in[1], start_as(out[0], in[0], a->count));
+}
+
+static pod_status descend_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    const descend_run_attr run = {.count = pod_shape_count(&args->in_local[0]),
+                                  .trust = args->node->n_in == 5,
+                                  .set = pod__update_pick(args->target->cpu)};
+    POD_TRY(pod__lower(args, descend_run, pod__update_at(run.set)->name, &run, sizeof run, l));
+    l->in_place[0] = 0;
+    return POD_OK;
+}
+
+const pod_op pod__op_descend = {.name = "descend",
+                                .kind = POD_OP_RUN,
+                                .min_in = 3,
+                                .max_in = 5,
+                                .n_out = 1,
+                                .infer = descend_infer,
+                                .cost = descend_cost,
+                                .lower = descend_lower};
+
+void pod_descend(pod_graph *g, pod_value w, pod_value u, pod_value lr, pod_value w_sq,
+                 pod_value u_sq)
+{
+    const bool trust = w_sq.id && u_sq.id;
+    pod_value next = pod_op_add1(g, &pod__op_descend, NULL, 0,
+                                 (const pod_value[]){w, u, lr, w_sq, u_sq}, trust ? 5 : 3);
+    if (next.id) pod_assign(g, w, next);
+}
