@@ -1,0 +1,101 @@
+#include "runtime/data/dataset.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "kernels/base/assert.h"
+#include "runtime/data/dataset_h5.h"
+#include "runtime/data/glyphs.h"
+
+pod_status pod_dataset_open(const char *spec, uint64_t seed, pod_dataset **out)
+{
+    const pod_dataset_options options = {.cache_bytes = POD_DATASET_CACHE_BYTES};
+    return pod_dataset_open_with(spec, seed, &options, out);
+}
+
+pod_status pod_dataset_open_with(const char *spec, uint64_t seed,
+                                 const pod_dataset_options *options, pod_dataset **out)
+{
+    if (pod_glyphs_is_spec(spec)) {
+        pod_glyphs_options glyphs = {0};
+        POD_TRY(pod_glyphs_parse(spec, &glyphs));
+        return pod_glyphs_open(&glyphs, seed, options->alloc, out);
+    }
+    return pod__dataset_open_h5(spec, options, out);
+}
+
+void pod_dataset_close(pod_dataset *d)
+{
+    if (!d) return;
+    if (d->kind->close) d->kind->close(d);
+    pod_arena_destroy(d->arena);
+}
+
+static void check_index(const pod_dataset *d, pod_split split, int64_t index)
+{
+    POD_ASSERT(index >= 0 && index < d->info.n_samples[split],
+               "sample %" PRId64 " of %" PRId64 " in %s/%s", index, d->info.n_samples[split],
+               d->info.name, pod_split_name(split));
+}
+
+pod_status pod_dataset_read(const pod_dataset *d, pod_split split, int64_t index, uint8_t *pixels)
+{
+    check_index(d, split, index);
+    return d->kind->read(d, split, index, pixels);
+}
+
+int32_t pod_dataset_label(const pod_dataset *d, pod_split split, int64_t index)
+{
+    check_index(d, split, index);
+    return d->kind->label(d, split, index);
+}
+
+void pod_dataset_count_classes(const pod_dataset *d, pod_split split, int64_t counts[])
+{
+    memset(counts, 0, (size_t)d->info.n_classes * sizeof counts[0]);
+    for (int64_t i = 0; i < d->info.n_samples[split]; i++) counts[pod_dataset_label(d, split, i)]++;
+}
+
+int64_t pod_dataset_sample_bytes(const pod_dataset_info *info)
+{
+    return info->height * info->width * info->channels;
+}
+
+static pod_status check_size(const char *where, const pod_dataset_info *info)
+{
+    const int64_t size[] = {info->height, info->width, info->channels};
+    int64_t bytes = 1;
+    for (int i = 0; i < 3; i++) {
+        if (size[i] < 1 || size[i] > POD_DATASET_MAX_SAMPLE_BYTES / bytes)
+            return pod_fail(POD_E_FORMAT,
+                            "%s: images of %" PRId64 "x%" PRId64 "x%" PRId64
+                            ", need at least 1x1x1 and at most %" PRId64 " bytes",
+                            where, size[0], size[1], size[2], POD_DATASET_MAX_SAMPLE_BYTES);
+        bytes *= size[i];
+    }
+    for (int s = 0; s < POD_N_SPLITS; s++)
+        if (info->n_samples[s] < 1 || info->n_samples[s] > INT64_MAX / bytes)
+            return pod_fail(POD_E_FORMAT, "%s: %" PRId64 " %s samples, need at least 1", where,
+                            info->n_samples[s], pod_split_name((pod_split)s));
+    return POD_OK;
+}
+
+pod_status pod_dataset_info_check(const char *where, const pod_dataset_info *info)
+{
+    POD_TRY(check_size(where, info));
+    if (info->n_classes < 1)
+        return pod_fail(POD_E_FORMAT, "%s: %d classes, need at least 1", where, info->n_classes);
+    for (int i = 0; i < info->n_classes; i++)
+        if (info->class_names[i][0] == '\0')
+            return pod_fail(POD_E_FORMAT, "%s: class %d has an empty name", where, i);
+    if (!info->mean || !info->std) return POD_OK;
+    for (int64_t c = 0; c < info->channels; c++) {
+        double mean = info->mean[c], std = info->std[c];
+        if (!(mean >= 0 && mean <= 1 && std > 0 && std <= 1))
+            return pod_fail(POD_E_FORMAT,
+                            "%s: channel %" PRId64
+                            " has mean %g and std %g, need 0 <= mean <= 1 and 0 < std <= 1",
+                            where, c, mean, std);
+    }
+    return POD_OK;
+}

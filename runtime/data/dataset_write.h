@@ -1,0 +1,34 @@
+/* Writes a data set as an HDF5 file; layout in dataset.h. The file is made aside, as PATH.part, and
+ * renamed at the end, so that no half file stands under the final name. Samples come in order; mean
+ * and std are taken from the training pixels as they pass. Takes the HDF5 lock itself. */
+#ifndef MINIPOD_RUNTIME_DATA_DATASET_WRITE_H
+#define MINIPOD_RUNTIME_DATA_DATASET_WRITE_H
+
+#include "runtime/data/dataset.h"
+
+typedef struct pod_dataset_writer pod_dataset_writer;
+
+/* Tells how far a long job is: `done` of `total` samples. A NULL report stays silent. */
+typedef struct pod_progress {
+    void (*report)(void *ctx, int64_t done, int64_t total);
+    void *ctx;
+} pod_progress;
+
+/* `info` with its texts is borrowed until the writer ends. Where its mean and std are NULL they are
+ * computed; a channel that never changes gets std 1, so that dividing by it is harmless. */
+POD_MUST pod_status pod_dataset_writer_open(const char *path, const pod_dataset_info *info,
+                                            pod_dataset_writer **out);
+/* Appends to a split; pixels: (count, H, W, C), labels: (count). Too many samples, or a label
+ * outside of the classes, is POD_E_FORMAT. */
+POD_MUST pod_status pod_dataset_writer_add(pod_dataset_writer *w, pod_split split, int64_t count,
+                                           const uint8_t *pixels, const int32_t *labels);
+/* Ends the writer in any case. On success the file is complete, on the disk, under its name. */
+POD_MUST pod_status pod_dataset_writer_finish(pod_dataset_writer *w);
+void pod_dataset_writer_abort(pod_dataset_writer *w); /* leaves no file; NULL is allowed */
+
+/* Copies a whole open data set, whatever its kind, into a file: `data make glyphs`. Mean and std
+ * are copied, not computed again. */
+POD_MUST pod_status pod_dataset_export(const pod_dataset *d, const char *path,
+                                       pod_progress progress);
+
+#endif

@@ -1,0 +1,91 @@
+/* HDF5, wrapped: one lock, one way to fail, and the few shapes of reading and writing that the data
+ * folder needs.
+ *
+ * Debian's serial HDF5 is not thread-safe, so every function here, and every direct call of HDF5,
+ * stands between pod_h5_lock and pod_h5_unlock. HDF5's own error printing is switched off; the
+ * innermost reason it gives stands at the end of our one line: "F.h5: dataset '/train/images':
+ * cannot be read (inflate() failed)".
+ *
+ * Files are written in the format of HDF5 1.10, whose metadata carries checksums; with strings of
+ * fixed length and compressed chunks (a checksum each) no flipped byte goes unseen.
+ *
+ * Attributes are those of the file's root. An id of 0 or below means none, so a zeroed struct is an
+ * empty one. */
+#ifndef MINIPOD_RUNTIME_DATA_H5_H
+#define MINIPOD_RUNTIME_DATA_H5_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernels/base/arena.h"
+#include "kernels/base/dtype.h"
+#include "kernels/base/status.h"
+
+enum { POD_H5_MAX_DIMS = 8 };
+
+typedef int64_t pod_h5_id; /* HDF5's hid_t */
+
+void pod_h5_lock(void); /* not recursive */
+void pod_h5_unlock(void);
+
+typedef struct pod_h5_file {
+    pod_h5_id id;
+    const char *path; /* borrowed; for messages */
+} pod_h5_file;
+
+/* Fails with the system's reason (missing, not permitted) or HDF5's (no HDF5 file, truncated). */
+POD_MUST pod_status pod_h5_open(const char *path, pod_h5_file *out); /* read only */
+/* Makes the file, or empties it. */
+POD_MUST pod_status pod_h5_create(const char *path, pod_h5_file *out);
+/* Closes the file and all that is open in it. What was not written before is written here, so a
+ * writer looks at the status. An empty one is allowed. */
+pod_status pod_h5_close(pod_h5_file *f);
+
+/* ---- arrays: what HDF5 calls datasets ----------------------------------------------------------
+ */
+
+typedef struct pod_h5_array {
+    pod_h5_id id;
+    const pod_h5_file *file; /* borrowed */
+    const char *name;        /* borrowed: "/train/images" */
+    char type[16];           /* in the file: "u8", "i32", "f64"; "string", "other" */
+    int n_dims;
+    int64_t dim[POD_H5_MAX_DIMS];
+} pod_h5_array;
+
+POD_MUST pod_status pod_h5_array_open(const pod_h5_file *f, const char *name, pod_h5_array *out);
+/* Chunks of chunk_rows along dimension 0, shuffled bytes, deflate 4; groups on the way are made. */
+POD_MUST pod_status pod_h5_array_create(const pod_h5_file *f, const char *name, pod_dtype t,
+                                        int n_dims, const int64_t dim[], int64_t chunk_rows,
+                                        pod_h5_array *out);
+void pod_h5_array_close(pod_h5_array *a);
+
+/* Rows first .. first + count - 1 of dimension 0 as elements of t (numbers out of range are
+ * clipped; POD_BF16 stands for its 16 bits). */
+POD_MUST pod_status pod_h5_read_rows(const pod_h5_array *a, pod_dtype t, int64_t first,
+                                     int64_t count, void *out);
+POD_MUST pod_status pod_h5_write_rows(const pod_h5_array *a, pod_dtype t, int64_t first,
+                                      int64_t count, const void *data);
+
+/* ---- attributes -------------------------------------------------------------------------------
+ */
+
+bool pod_h5_has(const pod_h5_file *f, const char *name);
+
+POD_MUST pod_status pod_h5_put_i64(const pod_h5_file *f, const char *name, int64_t value);
+POD_MUST pod_status pod_h5_put_f64(const pod_h5_file *f, const char *name, int64_t n,
+                                   const double value[]);
+POD_MUST pod_status pod_h5_put_text(const pod_h5_file *f, const char *name, const char *text);
+POD_MUST pod_status pod_h5_put_texts(const pod_h5_file *f, const char *name, int64_t n,
+                                     const char *const text[]);
+
+POD_MUST pod_status pod_h5_get_i64(const pod_h5_file *f, const char *name, int64_t *out);
+/* The attribute must hold exactly n numbers. */
+POD_MUST pod_status pod_h5_get_f64(const pod_h5_file *f, const char *name, int64_t n, double out[]);
+/* Strings of fixed or variable length (what h5py writes); copied into the arena. */
+POD_MUST pod_status pod_h5_get_text(const pod_h5_file *f, const char *name, pod_arena *a,
+                                    const char **out);
+POD_MUST pod_status pod_h5_get_texts(const pod_h5_file *f, const char *name, pod_arena *a,
+                                     int64_t *n, const char *const **out);
+
+#endif

@@ -1,0 +1,257 @@
+#include "runtime/data/import_idx.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/data/idx.h"
+
+enum { ROWS_AT_ONCE = 256, MAX_PATH_BYTES = 4096, MAX_LICENCE_BYTES = 32 * 1024 };
+
+typedef struct import {
+    pod_arena *arena;
+    const char *folder;
+    const pod_import_options *options;
+    pod_dataset_info info;
+    pod_idx *images[POD_N_SPLITS], *labels[POD_N_SPLITS];
+    int32_t *label[POD_N_SPLITS]; /* (N) */
+} import;
+
+/* ---- finding the files -----------------------------------------------------------------------
+ */
+
+static bool exists(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
+static pod_status open_any(const char *folder, const char *stem, const char *const rank[],
+                           int n_ranks, pod_idx **out)
+{
+    static const char joint[] = {'-', '.'};
+    static const char *const suffix[] = {"", ".gz"};
+    for (int i = 0; i < n_ranks * 4; i++) {
+        char path[MAX_PATH_BYTES];
+        int n = snprintf(path, sizeof path, "%s/%s%cidx%s-ubyte%s", folder, stem, joint[i / 2 % 2],
+                         rank[i / 4], suffix[i % 2]);
+        if (n < (int)sizeof path && exists(path)) return pod_idx_open(path, out);
+    }
+    return pod_fail(POD_E_IO, "%s: no file %s-idx%s-ubyte or %s-idx%s-ubyte.gz", folder, stem,
+                    rank[0], stem, rank[0]);
+}
+
+static pod_status open_files(import *m)
+{
+    static const char *const image_stem[POD_N_SPLITS] = {"train-images", "t10k-images"};
+    static const char *const label_stem[POD_N_SPLITS] = {"train-labels", "t10k-labels"};
+    static const char *const image_ranks[] = {"3", "4"}, *const label_ranks[] = {"1"};
+    for (int s = 0; s < POD_N_SPLITS; s++) {
+        POD_TRY(open_any(m->folder, image_stem[s], image_ranks, 2, &m->images[s]));
+        POD_TRY(open_any(m->folder, label_stem[s], label_ranks, 1, &m->labels[s]));
+    }
+    return POD_OK;
+}
+
+/* ---- what the headers say --------------------------------------------------------------------
+ */
+
+static pod_status check_pair(const pod_idx *images, const pod_idx *labels)
+{
+    if (pod_idx_n_dims(images) < 3)
+        return pod_fail(POD_E_FORMAT, "%s: %d dimensions, images need 3 or 4", pod_idx_path(images),
+                        pod_idx_n_dims(images));
+    if (pod_idx_n_dims(labels) != 1)
+        return pod_fail(POD_E_FORMAT, "%s: %d dimensions, labels need 1", pod_idx_path(labels),
+                        pod_idx_n_dims(labels));
+    if (pod_idx_dims(labels)[0] != pod_idx_dims(images)[0])
+        return pod_fail(POD_E_FORMAT, "%s: %" PRId64 " labels for %" PRId64 " images",
+                        pod_idx_path(labels), pod_idx_dims(labels)[0], pod_idx_dims(images)[0]);
+    return POD_OK;
+}
+
+static pod_status take_size(import *m, int split)
+{
+    const pod_idx *x = m->images[split];
+    const int64_t *dim = pod_idx_dims(x);
+    int64_t channels = pod_idx_n_dims(x) == 4 ? dim[3] : 1;
+    pod_dataset_info *info = &m->info;
+    if (split == 0) {
+        info->height = dim[1];
+        info->width = dim[2];
+        info->channels = channels;
+    }
+    if (dim[1] != info->height || dim[2] != info->width || channels != info->channels)
+        return pod_fail(POD_E_FORMAT,
+                        "%s: images of %" PRId64 "x%" PRId64 "x%" PRId64 ", training has %" PRId64
+                        "x%" PRId64 "x%" PRId64,
+                        pod_idx_path(x), dim[1], dim[2], channels, info->height, info->width,
+                        info->channels);
+    info->n_samples[split] = dim[0];
+    return POD_OK;
+}
+
+/* ---- labels and classes ----------------------------------------------------------------------
+ */
+
+static pod_status load_labels(import *m, int split)
+{
+    int64_t n = m->info.n_samples[split];
+    uint8_t *byte = POD_ARENA_NEW(m->arena, uint8_t, n);
+    int32_t *label = POD_ARENA_NEW(m->arena, int32_t, n);
+    if (!byte || !label) return POD_E_NOMEM;
+    POD_TRY(pod_idx_read(m->labels[split], n, byte));
+    POD_TRY(pod_idx_finish(m->labels[split]));
+    for (int64_t i = 0; i < n; i++) label[i] = byte[i];
+    m->label[split] = label;
+    return POD_OK;
+}
+
+static pod_status number_classes(import *m)
+{
+    int32_t largest = 0;
+    for (int s = 0; s < POD_N_SPLITS; s++)
+        for (int64_t i = 0; i < m->info.n_samples[s]; i++)
+            if (m->label[s][i] > largest) largest = m->label[s][i];
+    const char **name = POD_ARENA_NEW(m->arena, const char *, largest + 1);
+    if (!name) return POD_E_NOMEM;
+    for (int i = 0; i <= largest; i++)
+        if (!(name[i] = pod_arena_text(m->arena, "%d", i))) return POD_E_NOMEM;
+    m->info.n_classes = largest + 1;
+    m->info.class_names = name;
+    return POD_OK;
+}
+
+static pod_status name_classes(import *m, const char *list)
+{
+    int n = 1;
+    for (const char *p = list; *p; p++) n += *p == ',';
+    const char **name = POD_ARENA_NEW(m->arena, const char *, n);
+    if (!name) return POD_E_NOMEM;
+    for (int i = 0; i < n; i++) {
+        size_t length = strcspn(list, ",");
+        if (!(name[i] = pod_arena_text(m->arena, "%.*s", (int)length, list))) return POD_E_NOMEM;
+        list += length + 1;
+    }
+    m->info.n_classes = n;
+    m->info.class_names = name;
+    return POD_OK;
+}
+
+/* Before any pixel is unpacked. */
+static pod_status check_labels(const import *m)
+{
+    for (int s = 0; s < POD_N_SPLITS; s++)
+        for (int64_t i = 0; i < m->info.n_samples[s]; i++)
+            if (m->label[s][i] >= m->info.n_classes)
+                return pod_fail(POD_E_FORMAT, "%s: label %" PRId64 " is %d, need 0 to %d",
+                                pod_idx_path(m->labels[s]), i, m->label[s][i],
+                                m->info.n_classes - 1);
+    return POD_OK;
+}
+
+/* ---- texts -----------------------------------------------------------------------------------
+ */
+
+/* "" when there is none. */
+static const char *licence_of(import *m)
+{
+    static const char *const names[] = {"LICENSE", "LICENSE.txt", "LICENCE", "COPYING"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char path[MAX_PATH_BYTES];
+        snprintf(path, sizeof path, "%s/%s", m->folder, names[i]);
+        FILE *f = fopen(path, "r");
+        if (!f) continue;
+        char *text = pod_arena_get(m->arena, 1, MAX_LICENCE_BYTES + 1);
+        size_t n = text ? fread(text, 1, MAX_LICENCE_BYTES, f) : 0;
+        fclose(f);
+        while (n > 0 && text[n - 1] == '\n') text[--n] = '\0';
+        if (n > 0) return text;
+    }
+    return "";
+}
+
+static const char *name_of(import *m)
+{
+    size_t end = strlen(m->folder);
+    while (end > 1 && m->folder[end - 1] == '/') end--;
+    size_t begin = end;
+    while (begin > 0 && m->folder[begin - 1] != '/') begin--;
+    return pod_arena_text(m->arena, "%.*s", (int)(end - begin), m->folder + begin);
+}
+
+static pod_status take_texts(import *m)
+{
+    const pod_import_options *o = m->options;
+    m->info.name = o->name ? o->name : name_of(m);
+    m->info.origin = o->origin ? o->origin : "";
+    m->info.licence = o->licence ? o->licence : licence_of(m);
+    return m->info.name ? POD_OK : POD_E_NOMEM;
+}
+
+/* ---- the import ------------------------------------------------------------------------------
+ */
+
+static pod_status copy_images(import *m, pod_dataset_writer *w, pod_split split, int64_t *n_done)
+{
+    int64_t bytes = pod_dataset_sample_bytes(&m->info), n = m->info.n_samples[split];
+    int64_t total = m->info.n_samples[0] + m->info.n_samples[1];
+    int64_t rows = bytes < (1 << 20) ? ROWS_AT_ONCE : 1;
+    uint8_t *pixels = POD_ARENA_NEW(m->arena, uint8_t, rows * bytes);
+    if (!pixels) return POD_E_NOMEM;
+    for (int64_t first = 0; first < n; first += rows) {
+        int64_t count = rows < n - first ? rows : n - first;
+        POD_TRY(pod_idx_read(m->images[split], count * bytes, pixels));
+        POD_TRY(pod_dataset_writer_add(w, split, count, pixels, m->label[split] + first));
+        *n_done += count;
+        if (m->options->progress.report)
+            m->options->progress.report(m->options->progress.ctx, *n_done, total);
+    }
+    return pod_idx_finish(m->images[split]);
+}
+
+static pod_status prepare(import *m)
+{
+    POD_TRY(open_files(m));
+    for (int s = 0; s < POD_N_SPLITS; s++) {
+        POD_TRY(check_pair(m->images[s], m->labels[s]));
+        POD_TRY(take_size(m, s));
+        POD_TRY(load_labels(m, s));
+    }
+    if (m->options->classes)
+        POD_TRY(name_classes(m, m->options->classes));
+    else
+        POD_TRY(number_classes(m));
+    POD_TRY(check_labels(m));
+    return take_texts(m);
+}
+
+static pod_status convert(import *m, const char *h5_path)
+{
+    POD_TRY(prepare(m));
+    pod_dataset_writer *w;
+    POD_TRY(pod_dataset_writer_open(h5_path, &m->info, &w));
+    int64_t n_done = 0;
+    pod_status s = POD_OK;
+    for (int split = 0; s == POD_OK && split < POD_N_SPLITS; split++)
+        s = copy_images(m, w, (pod_split)split, &n_done);
+    if (s == POD_OK) return pod_dataset_writer_finish(w);
+    pod_dataset_writer_abort(w);
+    return s;
+}
+
+pod_status pod_import_idx(const char *folder, const char *h5_path,
+                          const pod_import_options *options)
+{
+import m = {.folder = folder, .options = options };
+    POD_TRY(pod_arena_create(NULL, &m.arena));
+    pod_status s = convert(&m, h5_path);
+    for (int i = 0; i < POD_N_SPLITS; i++) {
+        pod_idx_close(m.images[i]);
+        pod_idx_close(m.labels[i]);
+    }
+    pod_arena_destroy(m.arena);
+    return s;
+}
