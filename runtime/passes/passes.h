@@ -21,8 +21,9 @@
  * not matter; `grad` has room for all variables. Nodes go into phase BACKWARD. */
 POD_MUST pod_status pod_pass_grad(pod_graph *g, pod_value loss, pod_value grad[]);
 
-/* Adds the scalar inputs "lr" and "step" and the update of every variable with a gradient. Optimizer
- * states become variables "<weight>/<optimizer><k>". Nodes go into phase UPDATE. */
+/* Adds the scalar inputs "lr" and "step" (from 1), both float32, and the update of every variable
+ * with a gradient, in the order in which the gradients are made. Optimizer states become variables
+ * "<weight>/<optimizer>/<k>", k from 0, of role STATE. Nodes go into phase UPDATE. */
 POD_MUST pod_status pod_pass_update(pod_graph *g, const pod_value grad[], const pod_optim *optim,
                                     const pod_hparams *hp);
 

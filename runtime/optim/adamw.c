@@ -1,0 +1,25 @@
+/* Adam with decoupled weight decay (Loshchilov and Hutter, 2019), the decay scaled by the rate as
+ * in PyTorch. With t the step from 1:
+ *
+ *   m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;  m' = m / (1 - b1^t);  v' = v / (1 - b2^t);
+ *   w -= lr (m' / (sqrt(v') + eps) + decay w)
+ *
+ * Normalizations and biases do not decay. */
+#include "runtime/optim/rules.h"
+
+pod_value pod__adamw_direction(pod_graph *g, pod_value w, pod_role role, pod_value grad,
+                               const pod_value state[], pod_value step, const pod_hparams *hp)
+{
+    return pod_adam_direction(g, w, state[0], state[1], grad, step,
+                              (pod_adam_update_attr){.beta1 = hp->beta1,
+                                                     .beta2 = hp->beta2,
+                                                     .eps = hp->epsilon,
+                                                     .decay = pod__optim_decay(role, hp)});
+}
+
+void pod__adamw_update(pod_graph *g, pod_value w, pod_role role, pod_value grad,
+                       const pod_value state[], pod_value lr, pod_value step, const pod_hparams *hp)
+{
+    const pod_value none = {0};
+    pod_descend(g, w, pod__adamw_direction(g, w, role, grad, state, step, hp), lr, none, none);
+}
