@@ -1,0 +1,29 @@
+/* What the families of models.def share: their build functions, and the pieces of a network.
+ * Everything is sticky (runtime/graph/graph.h). Filters are (K, R, S, C), images (N, H, W, C). */
+#ifndef MINIPOD_MODELS_FAMILY_H
+#define MINIPOD_MODELS_FAMILY_H
+
+#include "models/model.h"
+
+#define POD_MODEL(name, h, w, c, param, build, about) \
+    pod_value build(pod_graph *g, int depth, pod_value images, const pod_model_args *args);
+#include "models/models.def"
+#undef POD_MODEL
+
+/* In scope `name`: convolution k x k with padding k/2 to c_out channels, He's initial values, no
+ * bias; batch norm, whose scale starts as `gamma`. */
+pod_value pod__conv_bn(pod_graph *g, pod_value x, const char *name, int64_t c_out, int k,
+                       int stride, pod_init_kind gamma, const pod_model_args *args);
+
+/* In scope "logits": x (N, F) -> (N, n_classes) float32. The product takes x's type and sums into
+ * float32 without a rounding between, then the bias. Weights start normal with deviation 0.01 (the
+ * MLPerf reference's last layer), biases at 0. */
+pod_value pod__logits(pod_graph *g, pod_value x, const pod_model_args *args);
+
+/* Fails the graph unless images are (N, H, W, C) with H and W at least `smallest`. */
+void pod__need_images(pod_graph *g, const char *model, pod_value images, int64_t smallest);
+
+/* Channels: the last dimension; 0 in a graph that has failed. */
+int64_t pod__channels(const pod_graph *g, pod_value x);
+
+#endif
