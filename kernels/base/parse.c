@@ -121,3 +121,12 @@ const char *pod_print_size(int64_t bytes, char *text, size_t text_bytes)
         snprintf(text, text_bytes, "%" PRId64 "%c", bytes, suffixes[shift]);
     return text;
 }
+
+const char *pod_print_double(double value, char *text, size_t text_bytes)
+{
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, text_bytes, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    return text;
+}

@@ -1,0 +1,185 @@
+#include "runtime/core/machine.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/base/cpu.h"
+#include "kernels/base/parse.h"
+#include "runtime/core/file.h"
+#include "runtime/core/ini.h"
+
+typedef enum field_type { FIELD_TEXT, FIELD_COUNT, FIELD_RATE } field_type;
+
+typedef struct field {
+    const char *key;
+    field_type type;
+    size_t offset;
+} field;
+
+static const field fields[] = {
+#define POD_MACHINE(type, name, what) {#name, FIELD_##type, offsetof(pod_machine, name)},
+#include "runtime/core/machine.def"
+};
+
+enum { N_FIELDS = sizeof fields / sizeof fields[0] };
+
+typedef struct reading {
+    pod_machine machine;
+    bool seen[N_FIELDS];
+} reading;
+
+static pod_status set_field(pod_machine *m, const field *f, const char *what, const char *value)
+{
+    char *at = (char *)m + f->offset;
+    int64_t count;
+    double rate;
+    switch (f->type) {
+    case FIELD_TEXT:
+        if (strlen(value) >= POD_MACHINE_TEXT_BYTES)
+            return pod_fail(POD_E_INVALID, "%s: '%.40s...' has more than %d bytes", what, value,
+                            POD_MACHINE_TEXT_BYTES - 1);
+        memcpy(at, value, strlen(value) + 1);
+        break;
+    case FIELD_COUNT:
+        POD_TRY(pod_parse_int(what, value, 1, 1 << 20, &count));
+        memcpy(at, &count, sizeof count);
+        break;
+    case FIELD_RATE:
+        POD_TRY(pod_parse_double(what, value, 0, 1e9, &rate));
+        memcpy(at, &rate, sizeof rate);
+        break;
+    }
+    return POD_OK;
+}
+
+static pod_status read_key(void *ctx, const char *place, const char *section, const char *key,
+                           const char *value)
+{
+    reading *r = ctx;
+    char what[640];
+    snprintf(what, sizeof what, "%s: %.80s", place, key);
+    if (section[0] != '\0')
+        return pod_fail(POD_E_FORMAT, "%s: a machine file has no [section], found [%s]", what,
+                        section);
+    for (int i = 0; i < N_FIELDS; i++) {
+        if (strcmp(fields[i].key, key) != 0) continue;
+        if (r->seen[i]) return pod_fail(POD_E_FORMAT, "%s: stands twice", what);
+        r->seen[i] = true;
+        POD_TRY(set_field(&r->machine, &fields[i], what, value));
+        return POD_OK;
+    }
+    return pod_fail(POD_E_INVALID, "%s: a machine file has no such key", what);
+}
+
+pod_status pod_machine_read(const char *path, pod_machine *out)
+{
+    reading r = {0};
+    POD_TRY(pod_ini_read(path, read_key, &r));
+    const char *clock = r.machine.clock;
+    if (strcmp(clock, "wall") != 0 && strcmp(clock, "virtual") != 0)
+        return pod_fail(POD_E_INVALID, "%s: clock is wall or virtual, found '%s'", path, clock);
+    *out = r.machine;
+    return POD_OK;
+}
+
+pod_status pod_machine_host_path(char *path, size_t bytes)
+{
+    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    const bool has_config = config && config[0] == '/';
+    if (!has_config && !(home && home[0] != '\0'))
+        return pod_fail(POD_E_IO,
+                        "this host's machine file: neither XDG_CONFIG_HOME nor HOME is set");
+    const int n = has_config ? snprintf(path, bytes, "%s/minipod/host.conf", config)
+                             : snprintf(path, bytes, "%s/.config/minipod/host.conf", home);
+    if (n < 0 || (size_t)n >= bytes)
+        return pod_fail(POD_E_IO, "this host's machine file: its path has more than %zu bytes",
+                        bytes - 1);
+    return POD_OK;
+}
+
+void pod_machine_describe_host(pod_machine *out)
+{
+    pod_machine m = {0};
+    snprintf(m.name, sizeof m.name, "host");
+    snprintf(m.clock, sizeof m.clock, "wall");
+    if (gethostname(m.hostname, sizeof m.hostname - 1) != 0) m.hostname[0] = '\0';
+    snprintf(m.cpu_model, sizeof m.cpu_model, "%s", pod_cpu_model());
+    pod_cpu_print(pod_cpu_features(), m.cpu_features, sizeof m.cpu_features);
+    m.physical_cores = pod_cpu_physical_cores();
+    *out = m;
+}
+
+static pod_status load_host(pod_machine *out)
+{
+    char path[4096];
+    pod_machine here, found;
+    pod_machine_describe_host(&here);
+    if (pod_machine_host_path(path, sizeof path) != POD_OK) {
+        snprintf(here.why_unknown, sizeof here.why_unknown, "%s", pod_error_text());
+    } else if (access(path, F_OK) != 0) {
+        snprintf(here.why_unknown, sizeof here.why_unknown,
+                 "this host was not measured yet: run minipod calibrate");
+    } else {
+        POD_TRY(pod_machine_read(path, &found));
+        if (strcmp(found.cpu_model, here.cpu_model) == 0) {
+            *out = found;
+            return POD_OK;
+        }
+        snprintf(here.why_unknown, sizeof here.why_unknown,
+                 "the machine file is of a %s, this is a %s: run minipod calibrate",
+                 found.cpu_model[0] ? found.cpu_model : "CPU without a name", here.cpu_model);
+    }
+    *out = here;
+    return POD_OK;
+}
+
+pod_status pod_machine_load(const char *name, pod_machine *out)
+{
+    if (strcmp(name, "host") == 0)
+        POD_TRY(load_host(out));
+    else
+        POD_TRY(pod_machine_read(name, out));
+    return POD_OK;
+}
+
+void pod_machine_print(const pod_machine *m, FILE *to)
+{
+    for (int i = 0; i < N_FIELDS; i++) {
+        const char *at = (const char *)m + fields[i].offset;
+        char text[32];
+        int64_t count;
+        double rate;
+        switch (fields[i].type) {
+        case FIELD_TEXT:
+            if (at[0] != '\0') fprintf(to, "%s = %s\n", fields[i].key, at);
+            break;
+        case FIELD_COUNT:
+            memcpy(&count, at, sizeof count);
+            if (count > 0) fprintf(to, "%s = %" PRId64 "\n", fields[i].key, count);
+            break;
+        case FIELD_RATE:
+            memcpy(&rate, at, sizeof rate);
+            if (rate > 0)
+                fprintf(to, "%s = %s\n", fields[i].key, pod_print_double(rate, text, sizeof text));
+            break;
+        }
+    }
+}
+
+pod_status pod_machine_write(const char *path, const pod_machine *m)
+{
+    pod_file *f;
+    POD_TRY(pod_file_open(path, &f));
+    fprintf(pod_file_stream(f), "# made by minipod calibrate; rates are of one core\n");
+    pod_machine_print(m, pod_file_stream(f));
+    POD_TRY(pod_file_close(f));
+    return POD_OK;
+}
+
+double pod_machine_peak_flop_per_s(const pod_machine *m, pod_dtype t)
+{
+    return 1e9 * (t == POD_BF16 ? m->peak_bf16_gflop_per_s : m->peak_f32_gflop_per_s);
+}

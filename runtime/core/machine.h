@@ -1,0 +1,52 @@
+/* What a machine can do: a file of `key = value` lines, read into a value.
+ *
+ * `minipod calibrate` measures this host and writes its file; --machine host reads it back. Rates
+ * are 1e9 FLOPs or bytes a second and count one core; 0 or "" is what is not known. Never measured
+ * inside a run. */
+#ifndef MINIPOD_RUNTIME_CORE_MACHINE_H
+#define MINIPOD_RUNTIME_CORE_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "kernels/base/dtype.h"
+#include "kernels/base/status.h"
+
+enum { POD_MACHINE_TEXT_BYTES = 96 };
+
+typedef char pod_machine_text[POD_MACHINE_TEXT_BYTES];
+
+typedef struct pod_machine { /* a value without pointers: may be sent to other ranks as it is */
+#define POD_MACHINE_FIELD_TEXT         pod_machine_text
+#define POD_MACHINE_FIELD_COUNT        int64_t
+#define POD_MACHINE_FIELD_RATE         double
+#define POD_MACHINE(type, field, what) POD_MACHINE_FIELD_##type field;
+#include "runtime/core/machine.def"
+    char
+        why_unknown[256]; /* "" when the file was read; else what is the matter with it, one line */
+} pod_machine;
+
+/* E_IO when the file cannot be read; E_INVALID or E_FORMAT naming file, line and key for a key that
+ * is not in machine.def, one that stands twice, or a bad value. */
+POD_MUST pod_status pod_machine_read(const char *path, pod_machine *out);
+
+/* `name` is a path, or "host": the file that calibrate wrote for this host. A host that was not
+ * calibrated, or whose CPU is another than the file's, is no error: all rates are 0, the name is
+ * "host", and why_unknown says so. */
+POD_MUST pod_status pod_machine_load(const char *name, pod_machine *out);
+
+/* Where calibrate writes: ${XDG_CONFIG_HOME:-~/.config}/minipod/host.conf. */
+POD_MUST pod_status pod_machine_host_path(char *path, size_t bytes);
+
+/* What can be told of this host without measuring; the rates stay 0. */
+void pod_machine_describe_host(pod_machine *out);
+
+void pod_machine_print(const pod_machine *m, FILE *to); /* the inverse of read */
+POD_MUST pod_status pod_machine_write(const char *path, const pod_machine *m);
+
+/* FLOP/s of one core with operands of this type; 0: not known. */
+double pod_machine_peak_flop_per_s(const pod_machine *m, pod_dtype t);
+
+#endif

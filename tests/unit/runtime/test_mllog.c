@@ -1,0 +1,228 @@
+/* The training log: a small run's log passes the judge; each line taken away, or put elsewhere,
+ * makes it fail. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "kernels/base/arena.h"
+#include "runtime/core/file.h"
+#include "runtime/train/mllog.h"
+#include "tests/harness/harness.h"
+#include "tests/harness/mllog_check.h"
+
+static const char *at(const char *name)
+{
+    static char path[4][600];
+    static int turn;
+    turn = (turn + 1) % 4;
+    snprintf(path[turn], sizeof path[turn], "%s/%s", pod_test_dir(), name);
+    return path[turn];
+}
+
+static void write_run(pod_mllog *l)
+{
+    pod_mllog_submission(
+        l, &(pod_mllog_run){"resnet", "nobody", "2 cores \"x\\y\"", "resnet20", "glyphs"});
+    pod_mllog_put(l, "init_start", pod_mllog_null());
+    pod_mllog_put(l, "seed", pod_mllog_int(11));
+    pod_mllog_put(l, "global_batch_size", pod_mllog_int(256));
+    pod_mllog_put(l, "lars_opt_end_learning_rate", pod_mllog_real(0.0001));
+    pod_mllog_put(l, "train_samples", pod_mllog_int(60000));
+    pod_mllog_put(l, "eval_samples", pod_mllog_int(10000));
+    pod_mllog_put(l, "init_stop", pod_mllog_null());
+    pod_mllog_put(l, "run_start", pod_mllog_null());
+    for (int epoch = 1; epoch <= 2; epoch++) {
+        const pod_mllog_value n = pod_mllog_int(epoch);
+        pod_mllog_put(l, "epoch_start", pod_mllog_null(), {"epoch_num", n});
+        pod_mllog_put(l, "epoch_stop", pod_mllog_null(), {"epoch_num", n});
+        pod_mllog_put(l, "eval_start", pod_mllog_null(), {"epoch_num", n});
+        pod_mllog_put(l, "eval_stop", pod_mllog_null(), {"epoch_num", n});
+        pod_mllog_put(l, "eval_accuracy", pod_mllog_real(0.4 * epoch), {"epoch_num", n});
+    }
+    pod_mllog_put(l, "run_stop", pod_mllog_null(), {"status", pod_mllog_text("success")});
+}
+
+static const char *make_log(void)
+{
+    const char *path = at("mllog.txt");
+    pod_clock clock = pod_clock_start();
+    pod_mllog *l;
+    POD_CHECK_OK(pod_mllog_open(path, 0, &clock, &l));
+    write_run(l);
+    POD_CHECK_OK(pod_mllog_close(l));
+    return path;
+}
+
+static void a_run_passes(void)
+{
+    char why[512] = "";
+    POD_CHECK(pod_mllog_check(make_log(), why, sizeof why), "%s", why);
+}
+
+static void lines_are_as_the_library_writes_them(void)
+{
+    pod_arena *a;
+    char *text;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(pod_file_read_text(a, make_log(), 1 << 20, &text));
+    const char *line = strstr(text, "\"key\": \"epoch_start\"");
+    CU_ASSERT_PTR_NOT_NULL(line);
+    while (line && line > text && line[-1] != '\n') line--;
+    long long time_ms;
+    int lineno, epoch, length = 0;
+    const int n = line ? sscanf(line,
+                                ":::MLLOG {\"namespace\": \"\", \"time_ms\": %lld, "
+                                "\"event_type\": \"INTERVAL_START\", \"key\": \"epoch_start\", "
+                                "\"value\": null, \"metadata\": {\"file\": \"test_mllog.c\", "
+                                "\"lineno\": %d, \"epoch_num\": %d}}%n",
+                                &time_ms, &lineno, &epoch, &length)
+                       : 0;
+    POD_CHECK(n == 3 && length > 0 && line[length] == '\n', "%.200s", line ? line : "");
+    CU_ASSERT_TRUE(time_ms > 1577836800000LL && epoch == 1); /* after 2020 */
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"value\": 0.0001, "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"value\": \"2 cores \\\"x\\\\y\\\"\", "));
+    pod_arena_destroy(a);
+}
+
+/* Splits a text into its lines, each with its newline. */
+static int split_lines(char *text, const char *lines[], int max)
+{
+    int n = 0;
+    for (char *p = text; *p != '\0' && n < max; n++) {
+        lines[n] = p;
+        p = strchr(p, '\n') + 1;
+    }
+    return n;
+}
+
+static void write_lines(const char *path, const char *const lines[], int n, int skip, int swap)
+{
+    FILE *f = fopen(path, "w");
+    for (int i = 0; i < n; i++) {
+        const int from = i == swap ? i + 1 : i == swap + 1 && swap >= 0 ? i - 1 : i;
+        const char *end = strchr(lines[from], '\n');
+        if (from != skip) fwrite(lines[from], 1, (size_t)(end - lines[from] + 1), f);
+    }
+    fclose(f);
+}
+
+static bool has_key(const char *line, const char *key)
+{
+    const char *found = strstr(line, key);
+    return found && found < strchr(line, '\n');
+}
+
+/* Every record but a hyper-parameter is needed, in a file with one epoch as in one with two. */
+static void each_line_is_needed(void)
+{
+    pod_arena *a;
+    char *text, why[512];
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(pod_file_read_text(a, make_log(), 1 << 20, &text));
+    const char *lines[64];
+    const int n = split_lines(text, lines, 64);
+    CU_ASSERT_EQUAL(n, 28); /* 9 + 8 + 2 x 5 + 1 */
+    const char *path = at("cut.txt");
+    write_lines(path, lines, n, -1, -2);
+    POD_CHECK(pod_mllog_check(path, why, sizeof why), "%s", why);
+    for (int skip = 0; skip < n; skip++) {
+        write_lines(path, lines, n, skip, -2);
+        POD_CHECK(pod_mllog_check(path, why, sizeof why) == has_key(lines[skip], "lars_opt"),
+                  "without line %d: %.120s", skip + 1, lines[skip]);
+    }
+    /* Neighbours change places from init_stop on, where all order matters; but an evaluation may
+     * begin within an epoch. */
+    for (int swap = 15; swap + 1 < n; swap++) {
+        write_lines(path, lines, n, -1, swap);
+        POD_CHECK(pod_mllog_check(path, why, sizeof why) == has_key(lines[swap], "epoch_stop"),
+                  "line %d behind the next", swap + 1);
+    }
+    pod_arena_destroy(a);
+}
+
+static void bad_records_are_found(void)
+{
+    static const struct {
+        const char *from, *to, *part; /* of the first line that has `from` */
+    } rows[] = {
+        {"\"open\"", "\"closed\"", "submission_division"},
+        {"\"resnet\"", "\"resnet20\"", "submission_benchmark"},
+        {"\"nobody\"", "\"\"", "submission_org"},
+        {"\"value\": 0.40000000000000002", "\"value\": null", "fraction"},
+        {"\"value\": 0.4", "\"value\": 40", "fraction"},
+        {"\"value\": 0.8", "\"value\": nan", "not one JSON object"},
+        {"\"epoch_num\": 2", "\"epoch_num\": 0", "epoch_num 0 after 1"},
+        {"\"success\"", "\"done\"", "status"},
+        {"\"lineno\"", "\"line\"", "lineno"},
+        {"test_mllog.c", "/home/x.c", "plain file"},
+        {"}}\n", "}} x\n", "not one JSON object"},
+        {":::MLLOG ", ":::MLL ", "no record"},
+        {"INTERVAL_END", "INTERVAL_START", "event_type"},
+    };
+    pod_arena *a;
+    char *text, why[512];
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(pod_file_read_text(a, make_log(), 1 << 20, &text));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *found = strstr(text, rows[i].from);
+        if (!found) continue; /* the other spelling of a number */
+        char *changed = pod_arena_text(a, "%.*s%s%s", (int)(found - text), text, rows[i].to,
+                                       found + strlen(rows[i].from));
+        POD_CHECK_OK(pod_file_write_atomic(at("bad.txt"), changed, strlen(changed)));
+        const bool ok = pod_mllog_check(at("bad.txt"), why, sizeof why);
+        POD_CHECK(!ok && strstr(why, rows[i].part), "row %zu: %s", i, ok ? "passes" : why);
+    }
+    pod_arena_destroy(a);
+}
+
+static void silent_where_it_should_be(void)
+{
+    struct stat st;
+    pod_clock clock = pod_clock_start();
+    pod_mllog *l;
+    POD_CHECK_OK(pod_mllog_open(at("silent.txt"), 1, &clock, &l));
+    write_run(l);
+    POD_CHECK_OK(pod_mllog_close(l));
+    POD_CHECK_OK(pod_mllog_open(NULL, 0, &clock, &l));
+    write_run(l);
+    POD_CHECK_OK(pod_mllog_close(l));
+    CU_ASSERT_NOT_EQUAL(stat(at("silent.txt"), &st), 0);
+    CU_ASSERT_NOT_EQUAL(stat(at("silent.txt.part"), &st), 0);
+}
+
+static void lines_are_there_before_the_end(void)
+{
+    pod_arena *a;
+    char *text;
+    pod_clock clock = pod_clock_start();
+    pod_mllog *l;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(pod_mllog_open(at("live.txt"), 0, &clock, &l));
+    pod_mllog_put(l, "a_long_key_before_a_short_one", pod_mllog_real((double)NAN));
+    pod_mllog_put(l, "k", pod_mllog_bool(true));
+    POD_CHECK_OK(pod_file_read_text(a, at("live.txt.part"), 1 << 20, &text));
+    const char *lines[4];
+    CU_ASSERT_EQUAL(split_lines(text, lines, 4), 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(lines[0], "\"value\": null"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(lines[1], "\"key\": \"k\", \"value\": true"));
+    POD_CHECK_OK(pod_mllog_close(l));
+    POD_CHECK_FAILS(pod_mllog_open("/nowhere/mllog.txt", 0, &clock, &l), POD_E_IO, "/nowhere");
+    pod_arena_destroy(a);
+}
+
+static CU_TestInfo tests[] = {
+    {"a run passes", a_run_passes},
+    {"lines are as the library writes them", lines_are_as_the_library_writes_them},
+    {"each line is needed", each_line_is_needed},
+    {"bad records are found", bad_records_are_found},
+    {"silent where it should be", silent_where_it_should_be},
+    {"lines are there before the end", lines_are_there_before_the_end},
+    CU_TEST_INFO_NULL,
+};
+
+CU_SuiteInfo pod_test_suites[] = {
+    {"runtime.mllog", NULL, NULL, NULL, NULL, tests},
+    CU_SUITE_INFO_NULL,
+};
