@@ -114,6 +114,17 @@ static bool has_key(const char *line, const char *key)
     return found && found < strchr(line, '\n');
 }
 
+/* All records at one time, so that only their order tells. */
+static void stop_time(char *text)
+{
+    static const char field[] = "\"time_ms\": ";
+    const char *first = strstr(text, field) + strlen(field);
+    for (char *at = text; (at = strstr(at, field)) != NULL;) {
+        at += strlen(field);
+        memmove(at, first, strspn(first, "0123456789"));
+    }
+}
+
 /* Every record but a hyper-parameter is needed, in a file with one epoch as in one with two. */
 static void each_line_is_needed(void)
 {
@@ -121,6 +132,7 @@ static void each_line_is_needed(void)
     char *text, why[512];
     POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_OK(pod_file_read_text(a, make_log(), 1 << 20, &text));
+    stop_time(text);
     const char *lines[64];
     const int n = split_lines(text, lines, 64);
     CU_ASSERT_EQUAL(n, 28); /* 9 + 8 + 2 x 5 + 1 */
