@@ -14,6 +14,10 @@
  *   INPUT_GRAD      dy   w    dx
  *   WEIGHT_GRAD     x    dy   dw (float32)
  *
+ * Every dimension is at least 1, only n may be 0. Windows may lie partly or wholly outside the
+ * image. Where an operand is not finite, it is not promised whether the zeros outside the image
+ * multiply it (0 * infinity is NaN).
+ *
  * Kernels stand in conv.def, best first, the reference last; tests and benchmarks walk that table.
  */
 #ifndef MINIPOD_KERNELS_CONV_CONV_H
@@ -59,7 +63,8 @@ typedef struct pod_conv_kernel {
 
 const pod_conv_kernel *pod_conv_kernels(int *n); /* best first; the last one is the reference */
 
-/* As pod_gemm_pick. */
+/* As pod_gemm_find and pod_gemm_pick. */
+const pod_conv_kernel *pod_conv_find(const char *name);
 const pod_conv_kernel *pod_conv_pick(uint32_t cpu, const pod_conv_call *call);
 
 /* E_SHAPE or E_UNSUPPORTED when the call breaks the contract above; pointers are not looked at. */

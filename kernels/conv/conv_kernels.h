@@ -1,0 +1,14 @@
+/* What the files of this folder give to the table in conv.c. */
+#ifndef MINIPOD_KERNELS_CONV_CONV_KERNELS_H
+#define MINIPOD_KERNELS_CONV_CONV_KERNELS_H
+
+#include "kernels/conv/conv.h"
+
+#define POD_CONV(name, needs, id)                                     \
+    const char *pod__conv_##id##_why_not(const pod_conv_call *call);  \
+    size_t pod__conv_##id##_scratch_bytes(const pod_conv_call *call); \
+    void pod__conv_##id##_run(const pod_conv_call *call, void *scratch);
+#include "kernels/conv/conv.def"
+#undef POD_CONV
+
+#endif

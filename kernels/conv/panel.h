@@ -1,0 +1,30 @@
+/* Windows of images as the rows of a matrix, a panel of some of them at a time.
+ *
+ *   image  (N, H, W, C), float32 or bfloat16
+ *   row (n, p, q) of the matrix: the (R, S, C) pixels below window (p, q) of image n, float32
+ *
+ * Windows follow each other n, p, q; a line is the `q` windows of one (n, p). Window (p, q) begins
+ * at pixel (top + p step, left + q step), which may lie outside the image, where all is 0. */
+#ifndef MINIPOD_KERNELS_CONV_PANEL_H
+#define MINIPOD_KERNELS_CONV_PANEL_H
+
+#include <stdint.h>
+
+#include "kernels/base/dtype.h"
+
+typedef struct pod__windows {
+    const void *image;
+    pod_dtype dtype;
+    int64_t h, w, c;
+    int64_t p, q, r, s;
+    int64_t step, top, left;
+} pod__windows;
+
+/* Floats of scratch for panels of up to n_lines lines. */
+int64_t pod__strip_floats(const pod__windows *v, int64_t n_lines);
+
+/* Lines line .. line + n_lines - 1 into panel (n_lines Q, R S C). `strip` is scratch. */
+void pod__panel_build(const pod__windows *v, int64_t line, int64_t n_lines, float *strip,
+                      float *panel);
+
+#endif
