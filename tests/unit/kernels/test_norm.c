@@ -1,0 +1,391 @@
+/* Batch normalization: sums against double, what is elementwise against the reference bit by bit,
+ * the reference against the formulas in double, and the gradient against finite differences. */
+#include <stdlib.h>
+
+#include "kernels/base/simd_loop.h"
+#include "kernels/norm/norm.h"
+#include "tests/unit/kernels/kernel_test.h"
+
+/* Roundings to float32 of one term of a sum: x - mean, the product, its way through the sum, the
+ * scaling, the result. */
+enum { ROUNDINGS = POD_SUM_CHAIN + 4 };
+
+static bool runs(const pod_norm *k) { return !(k->needs & ~pod_cpu_features()); }
+
+static const pod_norm *reference(void) { return pod_norm_pick(POD_CPU_REFERENCE_ONLY); }
+
+static void test_sets(void)
+{
+    int n;
+    const pod_norm *sets = pod_norm_sets(&n);
+    for (int i = 0; i < n; i++) {
+        kernel_runs("norm", sets[i].name, sets[i].needs);
+        POD_CHECK(pod_norm_pick(sets[i].needs) == &sets[i], "%s is not picked", sets[i].name);
+    }
+    CU_ASSERT_STRING_EQUAL(reference()->name, "ref");
+}
+
+/* Activations with a mean of their own in each column, and all that goes with them. */
+typedef struct batch {
+    int64_t rows, c;
+    pod_dtype t;
+    double count;
+    tensor x, dy, mean, rstd, gamma, beta, dgamma, dbeta;
+} batch;
+
+static tensor column(uint64_t seed, int64_t c, double low, double high)
+{
+    tensor v = tensor_random(seed, POD_F32, c);
+    for (int64_t j = 0; j < c; j++)
+        pod_test_put(POD_F32, v.data, j, low + (high - low) * (tensor_get(&v, j) + 1) / 2);
+    return v;
+}
+
+static batch batch_make(int64_t rows, int64_t c, pod_dtype t)
+{
+    batch b = {.rows = rows, .c = c, .t = t, .count = (double)(2 * rows + 1)};
+    b.x = tensor_random(1, t, rows * c);
+    b.dy = tensor_random(2, t, rows * c);
+    for (int64_t i = 0; i < rows * c; i++)
+        pod_test_put(t, b.x.data, i, tensor_get(&b.x, i) + 0.25 * (double)(i % c % 5));
+    b.mean = column(3, c, -0.2, 1.2);
+    b.rstd = column(4, c, 0.5, 3);
+    b.gamma = column(5, c, -2, 2);
+    b.beta = column(6, c, -1, 1);
+    b.dgamma = column(7, c, -5, 5);
+    b.dbeta = column(8, c, -5, 5);
+    return b;
+}
+
+static void batch_free(batch *b)
+{
+    tensor *all[] = {&b->x, &b->dy, &b->mean, &b->rstd, &b->gamma, &b->beta, &b->dgamma, &b->dbeta};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) tensor_free(all[i]);
+}
+
+static void apply(const pod_norm *k, const batch *b, void *y)
+{
+    k->apply(b->rows, b->c, b->t, b->x.data, b->mean.data, b->rstd.data, b->gamma.data,
+             b->beta.data, y);
+}
+
+static void grad_apply(const pod_norm *k, const batch *b, void *dx)
+{
+    k->grad_apply(b->rows, b->c, b->count, b->t, b->x.data, b->dy.data, b->mean.data, b->rstd.data,
+                  b->gamma.data, b->dgamma.data, b->dbeta.data, dx);
+}
+
+/* ---- sums ---------------------------------------------------------------------------------- */
+
+/* Both sums of one call, against double. */
+static void check_sums(const pod_norm *k, const batch *b, bool grad)
+{
+    const int64_t c = b->c;
+    double *want = calloc((size_t)(4 * c), sizeof *want), *bound = want + 2 * c;
+    tensor plain = tensor_new(POD_F32, c), times = tensor_new(POD_F32, c);
+    char name[96];
+    for (int64_t i = 0; i < b->rows * c; i++) {
+        const int64_t j = i % c;
+        const double x = tensor_get(&b->x, i), one = grad ? tensor_get(&b->dy, i) : x;
+        const double factor = grad ? tensor_get(&b->rstd, j) : 1;
+        const double two = grad ? (x - tensor_get(&b->mean, j)) * factor : x;
+        want[j] += one;
+        want[c + j] += one * two;
+        bound[j] += ROUNDINGS * pod_test_roundoff(POD_F32) * 1.001 * fabs(one);
+        bound[c + j] += ROUNDINGS * pod_test_roundoff(POD_F32) * 1.001 * fabs(one * two);
+    }
+    if (grad)
+        k->grad_sums(b->rows, c, b->t, b->x.data, b->dy.data, b->mean.data, b->rstd.data,
+                     times.data, plain.data);
+    else
+        k->sums(b->rows, c, b->t, b->x.data, plain.data, times.data);
+    snprintf(name, sizeof name, "%s %s %s (%lld, %lld)", k->name, grad ? "grad_sums" : "sums",
+             pod_dtype_name(b->t), (long long)b->rows, (long long)c);
+    tensor_check_near(name, &plain, want, bound);
+    tensor_check_near(name, &times, want + c, bound + c);
+    tensor_free(&plain), tensor_free(&times);
+    free(want);
+}
+
+/* A float32 chain over these rows would be off by thousands of roundings. */
+static void test_error_does_not_grow(void)
+{
+    enum { ROWS = 1000000 };
+    int n;
+    const pod_norm *sets = pod_norm_sets(&n);
+    batch b = batch_make(ROWS, 1, POD_F32);
+    for (int i = 0; i < ROWS; i++) {
+        pod_test_put(POD_F32, b.x.data, i, 0.1);
+        pod_test_put(POD_F32, b.dy.data, i, 0.3);
+    }
+    for (int s = 0; s < n; s++) {
+        if (!runs(&sets[s])) continue;
+        check_sums(&sets[s], &b, false);
+        check_sums(&sets[s], &b, true);
+    }
+    batch_free(&b);
+}
+
+/* ---- what is elementwise ------------------------------------------------------------------- */
+
+static void check_same(const pod_norm *k, const batch *b)
+{
+    char name[96];
+    snprintf(name, sizeof name, "%s %s (%lld, %lld)", k->name, pod_dtype_name(b->t),
+             (long long)b->rows, (long long)b->c);
+    tensor want = tensor_new(b->t, b->rows * b->c), got = tensor_new(b->t, b->rows * b->c);
+    batch twin = *b;
+    apply(reference(), b, want.data);
+    apply(k, b, got.data);
+    tensor_check_same(name, &got, &want);
+    twin.x = tensor_copy(&b->x);
+    apply(k, &twin, twin.x.data);
+    tensor_check_same(name, &twin.x, &want);
+    tensor_free(&twin.x);
+
+    grad_apply(reference(), b, want.data);
+    grad_apply(k, b, got.data);
+    tensor_check_same(name, &got, &want);
+    twin.x = b->x;
+    twin.dy = tensor_copy(&b->dy);
+    grad_apply(k, &twin, twin.dy.data);
+    tensor_check_same(name, &twin.dy, &want);
+    tensor_free(&twin.dy);
+    tensor_free(&want), tensor_free(&got);
+}
+
+static void test_shapes(void)
+{
+    const int64_t columns[] = {1, 3, 16, 20, 64, 100, 1024, 1030};
+    const int64_t rows[] = {0, 1, 2, 7, 50, 333};
+    int n;
+    const pod_norm *sets = pod_norm_sets(&n);
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+        for (size_t r = 0; r < 2 * sizeof rows / sizeof rows[0]; r++) {
+            batch b = batch_make(rows[r / 2], columns[i], r % 2 ? POD_BF16 : POD_F32);
+            for (int s = 0; s < n; s++) {
+                if (!runs(&sets[s])) continue;
+                check_sums(&sets[s], &b, false);
+                check_sums(&sets[s], &b, true);
+                check_same(&sets[s], &b);
+            }
+            batch_free(&b);
+        }
+    }
+}
+
+/* The reference against the formulas of the header in double. */
+static void check_formulas(pod_dtype t)
+{
+    enum { ROWS = 50, C = 20, N = ROWS * C };
+    static double y[N], dx[N], y_bound[N], dx_bound[N];
+    batch b = batch_make(ROWS, C, t);
+    tensor got = tensor_new(t, N);
+    for (int64_t i = 0; i < N; i++) {
+        const int64_t j = i % C;
+        const double x = tensor_get(&b.x, i) - tensor_get(&b.mean, j), dy = tensor_get(&b.dy, i);
+        const double scale = tensor_get(&b.rstd, j) * tensor_get(&b.gamma, j);
+        const double offset = tensor_get(&b.dbeta, j) / b.count;
+        const double slope = tensor_get(&b.rstd, j) * tensor_get(&b.dgamma, j) / b.count;
+        y[i] = x * scale + tensor_get(&b.beta, j);
+        dx[i] = scale * (dy - offset - x * slope);
+        /* x, scale and their product are rounded, then the sum. */
+        y_bound[i] = bound_rounded(t, 3 * fabs(x * scale) + fabs(y[i]), y[i]);
+        /* offset and dy - offset; x, slope and their product; the difference, scale, the product. */
+        const double inner = fabs(offset) + fabs(dy - offset) + 3 * fabs(x * slope);
+        dx_bound[i] = bound_rounded(t, fabs(scale) * inner + 3 * fabs(dx[i]), dx[i]);
+    }
+    apply(reference(), &b, got.data);
+    tensor_check_near("apply", &got, y, y_bound);
+    grad_apply(reference(), &b, got.data);
+    tensor_check_near("grad_apply", &got, dx, dx_bound);
+    tensor_free(&got);
+    batch_free(&b);
+}
+
+static void test_formulas(void)
+{
+    check_formulas(POD_F32);
+    check_formulas(POD_BF16);
+}
+
+static void test_moments(void)
+{
+    enum { C = 4 };
+    /* Columns: 1, 2, 3, 6; a constant whose squares were rounded down; a NaN; an infinity. */
+    const float sum[C] = {12, 4, NAN, INFINITY}, sum_sq[C] = {50, 3.9999f, NAN, INFINITY};
+    const double mean[C] = {3, 1, (double)NAN, (double)INFINITY};
+    const double var[C] = {3.5, 0, (double)NAN, (double)NAN};
+    const float eps = 0.25f;
+    tensor m = tensor_new(POD_F32, C), v = tensor_new(POD_F32, C), r = tensor_new(POD_F32, C);
+    const double rstd[C] = {1 / sqrt(3.75), 2, (double)NAN, (double)NAN};
+    const double bound[C] = {0x1p-24, 0, 0, 0};
+    int n;
+    const pod_norm *sets = pod_norm_sets(&n);
+    for (int s = 0; s < n; s++) {
+        if (!runs(&sets[s])) continue;
+        sets[s].moments(C, 4, eps, sum, sum_sq, m.data, v.data, r.data);
+        tensor_check_near("mean", &m, mean, NULL);
+        tensor_check_near("var", &v, var, NULL);
+        tensor_check_near("rstd", &r, rstd, bound);
+    }
+    tensor_free(&m), tensor_free(&v), tensor_free(&r);
+}
+
+/* Two halves of a batch, their sums added, are the whole batch: what a group of cores does. */
+static void test_group(void)
+{
+    enum { ROWS = 64, C = 16 };
+    batch b = batch_make(ROWS, C, POD_F32);
+    pod_test_fill_exact(3, ROWS * C, 8, POD_F32, b.x.data);
+    float sum[3][C], sum_sq[3][C];
+    const float *half = (const float *)b.x.data + ROWS / 2 * C;
+    int n;
+    const pod_norm *sets = pod_norm_sets(&n);
+    for (int s = 0; s < n; s++) {
+        if (!runs(&sets[s])) continue;
+        sets[s].sums(ROWS, C, POD_F32, b.x.data, sum[0], sum_sq[0]);
+        sets[s].sums(ROWS / 2, C, POD_F32, b.x.data, sum[1], sum_sq[1]);
+        sets[s].sums(ROWS / 2, C, POD_F32, half, sum[2], sum_sq[2]);
+        for (int j = 0; j < C; j++) {
+            CU_ASSERT_EQUAL(sum[0][j], sum[1][j] + sum[2][j]);
+            CU_ASSERT_EQUAL(sum_sq[0][j], sum_sq[1][j] + sum_sq[2][j]);
+        }
+    }
+    batch_free(&b);
+}
+
+/* ---- gradients ----------------------------------------------------------------------------- */
+
+enum { G_ROWS = 7, G_C = 3, G_N = G_ROWS * G_C };
+static const double EPS = 1e-3;
+
+/* L = sum of dy y, y normalized by the batch's own statistics, in double. */
+static double loss(const double *x, const batch *b)
+{
+    double total = 0;
+    for (int j = 0; j < G_C; j++) {
+        double mean = 0, var = 0;
+        for (int r = 0; r < G_ROWS; r++) mean += x[r * G_C + j] / G_ROWS;
+        for (int r = 0; r < G_ROWS; r++) var += pow(x[r * G_C + j] - mean, 2) / G_ROWS;
+        for (int r = 0; r < G_ROWS; r++)
+            total += tensor_get(&b->dy, r * G_C + j) *
+                     ((x[r * G_C + j] - mean) / sqrt(var + EPS) * tensor_get(&b->gamma, j) +
+                      tensor_get(&b->beta, j));
+    }
+    return total;
+}
+
+/* The fourth-order central difference: an error of h^4, with h = 2^-9 some 1e-11. */
+static double slope_at(double *x, int i, const batch *b)
+{
+    const double h = 0x1p-9, x0 = x[i];
+    double at[4];
+    const double steps[4] = {-2, -1, 1, 2};
+    for (int s = 0; s < 4; s++) {
+        x[i] = x0 + steps[s] * h;
+        at[s] = loss(x, b);
+    }
+    x[i] = x0;
+    return (at[0] - 8 * at[1] + 8 * at[2] - at[3]) / (12 * h);
+}
+
+static void check_gradient(const pod_norm *k)
+{
+    batch b = batch_make(G_ROWS, G_C, POD_F32);
+    tensor dx = tensor_new(POD_F32, G_N);
+    double x[G_N], want[G_N], bound[G_N];
+    float sum[G_C], sum_sq[G_C], var[G_C];
+    b.count = G_ROWS;
+    k->sums(G_ROWS, G_C, POD_F32, b.x.data, sum, sum_sq);
+    k->moments(G_C, G_ROWS, (float)EPS, sum, sum_sq, b.mean.data, var, b.rstd.data);
+    k->grad_sums(G_ROWS, G_C, POD_F32, b.x.data, b.dy.data, b.mean.data, b.rstd.data, b.dgamma.data,
+                 b.dbeta.data);
+    grad_apply(k, &b, dx.data);
+    for (int i = 0; i < G_N; i++) x[i] = tensor_get(&b.x, i);
+    for (int i = 0; i < G_N; i++) {
+        want[i] = slope_at(x, i, &b);
+        /* Terms are below |gamma| rstd (1 + 1 + |x - mean| rstd) with |dy| <= 1; each has passed
+         * the sums, the moments (whose cancellation costs mean^2 / var) and the line itself. */
+        const double rstd = tensor_get(&b.rstd, i % G_C), mean = tensor_get(&b.mean, i % G_C);
+        const double size =
+            fabs(tensor_get(&b.gamma, i % G_C)) * rstd * (2 + fabs(x[i] - mean) * rstd);
+        const double n_roundings = 2 * ROUNDINGS + 2 * ROUNDINGS * (1 + mean * mean * rstd * rstd);
+        bound[i] = n_roundings * pod_test_roundoff(POD_F32) * size + 1e-9;
+    }
+    tensor_check_near(k->name, &dx, want, bound);
+    tensor_free(&dx);
+    batch_free(&b);
+}
+
+static void test_gradient(void)
+{
+    int n;
+    const pod_norm *sets = pod_norm_sets(&n);
+    for (int s = 0; s < n; s++)
+        if (runs(&sets[s])) check_gradient(&sets[s]);
+}
+
+/* With infinite count the statistics are constants: dx = gamma rstd dy. */
+static void test_fixed_statistics(void)
+{
+    enum { ROWS = 9, C = 20, N = ROWS * C };
+    double want[N], bound[N];
+    batch b = batch_make(ROWS, C, POD_F32);
+    tensor dx = tensor_new(POD_F32, N);
+    int n;
+    const pod_norm *sets = pod_norm_sets(&n);
+    b.count = (double)INFINITY;
+    for (int i = 0; i < N; i++) {
+        want[i] = tensor_get(&b.gamma, i % C) * tensor_get(&b.rstd, i % C) * tensor_get(&b.dy, i);
+        bound[i] = bound_rounded(POD_F32, 2 * fabs(want[i]), want[i]);
+    }
+    for (int s = 0; s < n; s++) {
+        if (!runs(&sets[s])) continue;
+        grad_apply(&sets[s], &b, dx.data);
+        tensor_check_near(sets[s].name, &dx, want, bound);
+    }
+    tensor_free(&dx);
+    batch_free(&b);
+}
+
+/* A NaN spoils its own column and no other; the same bits wherever the data lies. */
+static void test_columns_apart(void)
+{
+    enum { ROWS = 70, C = 20, N = ROWS * C };
+    static float room[N + 16], a[2][C], q[2][C];
+    batch b = batch_make(ROWS, C, POD_F32);
+    pod_test_put(POD_F32, b.x.data, 69 * C + 3, (double)NAN);
+    int n;
+    const pod_norm *sets = pod_norm_sets(&n);
+    for (int s = 0; s < n; s++) {
+        if (!runs(&sets[s])) continue;
+        sets[s].sums(ROWS, C, POD_F32, b.x.data, a[0], q[0]);
+        for (int j = 0; j < C; j++)
+            POD_CHECK(isnan(a[0][j]) == (j == 3) && isnan(q[0][j]) == (j == 3), "%s: column %d",
+                      sets[s].name, j);
+        for (int shift = 0; shift < 16; shift++) {
+            memcpy(room + shift, b.dy.data, tensor_bytes(&b.dy));
+            sets[s].grad_sums(ROWS, C, POD_F32, b.dy.data, b.dy.data, b.mean.data, b.rstd.data,
+                              a[0], q[0]);
+            sets[s].grad_sums(ROWS, C, POD_F32, room + shift, room + shift, b.mean.data,
+                              b.rstd.data, a[1], q[1]);
+            CU_ASSERT_EQUAL(memcmp(a[0], a[1], sizeof a[0]), 0);
+            CU_ASSERT_EQUAL(memcmp(q[0], q[1], sizeof q[0]), 0);
+        }
+    }
+    batch_free(&b);
+}
+
+static CU_TestInfo tests[] = {{"sets", test_sets},
+                              {"shapes", test_shapes},
+                              {"error_does_not_grow", test_error_does_not_grow},
+                              {"formulas", test_formulas},
+                              {"moments", test_moments},
+                              {"group", test_group},
+                              {"gradient", test_gradient},
+                              {"fixed_statistics", test_fixed_statistics},
+                              {"columns_apart", test_columns_apart},
+                              CU_TEST_INFO_NULL};
+
+CU_SuiteInfo pod_test_suites[] = {{"norm", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
