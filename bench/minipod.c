@@ -1,4 +1,5 @@
-/* minipod COMMAND [options]: finds the command, reads its settings, runs it, says how it ended.
+/* minipod COMMAND [options]: finds the command, reads its settings, runs it, says how it ended. Under
+ * mpirun rank 0 reads the settings and sends them to the others, and rank 0 speaks.
  * Exit 0: done; 1: the run failed or missed its target; 2: usage, or input that cannot be used. */
 #include <stdlib.h>
 #include <string.h>
@@ -6,14 +7,17 @@
 #include "bench/command.h"
 #include "kernels/base/cpu.h"
 
+typedef enum takes_ranks { ALONE, RANKS } takes_ranks;
+
 typedef struct command {
     pod_command_form form;
+    takes_ranks ranks;
     pod_command_fn *run;
 } command;
 
 static const command commands[] = {
-#define POD_COMMAND(name, bit, args, max_args, summary) \
-    {{#name, (bit), (args), (max_args), (summary)}, pod_cmd_##name},
+#define POD_COMMAND(name, bit, ranks, args, max_args, summary) \
+    {{#name, (bit), (args), (max_args), (summary)}, (ranks), pod_cmd_##name},
 #include "bench/commands.def"
 };
 
@@ -29,11 +33,7 @@ static void print_help(void)
            " minipod this is.\n");
 }
 
-static int print_version(void)
-{
-    printf("minipod %s\n", POD_VERSION);
-    return POD_EXIT_OK;
-}
+static void print_version(void) { printf("minipod %s\n", POD_VERSION); }
 
 static int fail_usage(const char *given)
 {
@@ -57,30 +57,48 @@ static int exit_code_of(pod_status s)
     return POD_EXIT_USAGE;
 }
 
-/* One line, whatever the level of printing. */
-static int report(const command *c, pod_status s)
+/* Rank 0 reads the settings; the others get them, or its status without a text of their own. */
+static pod_status share_config(pod_comm *comm, pod_status mine, pod_config **config)
 {
-    fflush(stdout);
-    fprintf(stderr, "minipod %s: %s\n", c->form.name, pod_error_text());
-    return exit_code_of(s);
+    const bool reads = pod_comm_rank(comm) == 0;
+    const char *printed = reads && mine == POD_OK ? pod_config_print(*config) : "";
+    struct {
+        pod_status status;
+        uint64_t bytes;
+    } head = {mine, strlen(printed) + 1};
+    pod_comm_broadcast(comm, 0, &head, sizeof head);
+    if (head.status != POD_OK) return head.status;
+    char *text = malloc(head.bytes);
+    if (!text) pod_comm_abort(comm, POD_EXIT_FAILED);
+    memcpy(text, printed, reads ? head.bytes : 0);
+    pod_comm_broadcast(comm, 0, text, head.bytes);
+    const pod_status s = pod_comm_agree(comm, reads ? POD_OK : pod_config_parse(text, config));
+    free(text);
+    return s;
 }
 
-static pod_status run_with(const command *c, const pod_config *config, int *exit_code)
+/* What --help and --version ask for; false when neither stands there. */
+static bool answers_itself(const command *c, const pod_config *config, bool speaks)
 {
-    if (pod_config_bool(config, POD_OPT_VERSION)) {
-        *exit_code = print_version();
-        return POD_OK;
-    }
-    if (pod_config_bool(config, POD_OPT_HELP)) {
-        pod_config_help(&c->form, stdout);
-        return POD_OK;
-    }
-    pod_log log = pod_log_start(0, stdout, stderr, pod_config_text(config, POD_OPT_PROGRESS),
+    const bool version = pod_config_bool(config, POD_OPT_VERSION);
+    const bool help = pod_config_bool(config, POD_OPT_HELP);
+    if (speaks && version) print_version();
+    if (speaks && !version && help) pod_config_help(&c->form, stdout);
+    return version || help;
+}
+
+static pod_status run_with(const command *c, const pod_config *config, pod_comm *comm,
+                           const pod_clock *clock, int *exit_code)
+{
+    const int rank = comm ? pod_comm_rank(comm) : 0;
+    if (answers_itself(c, config, rank == 0)) return POD_OK;
+    pod_log log = pod_log_start(rank, stdout, stderr, pod_config_text(config, POD_OPT_PROGRESS),
                                 pod_config_bool(config, POD_OPT_QUIET));
     for (int i = 0; i < pod_config_n_warnings(config); i++)
         pod_log_say(&log, POD_LOG_WARNING, "%s", pod_config_warning(config, i));
-    pod_call call = {.config = config, .log = &log};
+    pod_call call = {.config = config, .log = &log, .comm = comm, .clock = *clock};
     pod_status s = c->run(&call, exit_code);
+    if (comm) s = pod_comm_agree(comm, s); /* one rank's failure is not to pass in silence */
     pod_progress_end(&log);
     return s;
 }
@@ -88,12 +106,22 @@ static pod_status run_with(const command *c, const pod_config *config, int *exit
 static int run_command(const command *c, int argc, char *argv[])
 {
     extern char **environ;
+    const pod_clock clock = pod_clock_start();
+    pod_comm *comm = NULL;
     pod_config *config = NULL;
     int exit_code = POD_EXIT_OK;
-    pod_status s = pod_config_from_args(&c->form, argc, argv, environ, &config);
-    if (s == POD_OK) s = run_with(c, config, &exit_code);
-    if (s != POD_OK) exit_code = report(c, s);
+    pod_status s = c->ranks == RANKS ? pod_comm_open(&comm) : POD_OK;
+    const bool speaks = !comm || pod_comm_rank(comm) == 0;
+    if (s == POD_OK && speaks) s = pod_config_from_args(&c->form, argc, argv, environ, &config);
+    if (comm) s = share_config(comm, s, &config);
+    if (s == POD_OK) s = run_with(c, config, comm, &clock, &exit_code);
+    if (s != POD_OK) exit_code = exit_code_of(s);
+    if (s != POD_OK && speaks) {
+        fflush(stdout);
+        fprintf(stderr, "minipod %s: %s\n", c->form.name, pod_error_text());
+    }
     pod_config_destroy(config);
+    pod_comm_close(comm);
     return exit_code;
 }
 
@@ -105,7 +133,10 @@ int main(int argc, char *argv[])
         return POD_EXIT_USAGE;
     }
     if (argc < 2) return fail_usage(NULL);
-    if (strcmp(argv[1], "--version") == 0) return print_version();
+    if (strcmp(argv[1], "--version") == 0) {
+        print_version();
+        return POD_EXIT_OK;
+    }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         print_help();
         return POD_EXIT_OK;

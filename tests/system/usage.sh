@@ -2,7 +2,7 @@
 # usage.sh MINIPOD: what a person types wrong ends with exit 2 and one line on standard error that
 # says what was wanted; help and version end with exit 0.
 set -u
-minipod=$1
+minipod=$(realpath "$1")
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
