@@ -6,7 +6,8 @@
  * Only pod_vec_fma is fused: files that include this are compiled with -ffp-contract=off, so that
  * what is elementwise has the bits of the reference.
  *
- * Without the instruction set switched on, this header is empty. */
+ * With AVX512_BF16 switched on too, narrowing is one instruction, and the family's functions are
+ * named for that. Without AVX-512 switched on, this header is empty. */
 #ifndef MINIPOD_KERNELS_BASE_SIMD_AVX512_H
 #define MINIPOD_KERNELS_BASE_SIMD_AVX512_H
 
@@ -17,7 +18,11 @@
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #include <immintrin.h>
 
-#define POD_ISA(name)  name##_avx512
+#ifdef __AVX512BF16__
+#define POD_ISA(name) name##_avx512_bf16
+#else
+#define POD_ISA(name) name##_avx512
+#endif
 #define POD_VEC_INLINE static inline __attribute__((always_inline))
 
 enum { POD_VEC_LANES = 16, POD_VEC16_LANES = 32 };
@@ -31,6 +36,11 @@ POD_VEC_INLINE pod_vec pod__vec_widen(__m256i bf16)
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16), 16));
 }
 
+#ifdef __AVX512BF16__
+/* The instruction rounds to nearest even, makes NaNs quiet and flushes subnormals, whatever the
+ * control register says: the same bits as below, and as pod_bf16_from_f32. */
+POD_VEC_INLINE __m256i pod__vec_narrow(pod_vec v) { return (__m256i)_mm512_cvtneps_pbh(v); }
+#else
 POD_VEC_INLINE __m256i pod__vec_narrow(pod_vec v)
 {
     const __m512i bits = _mm512_castps_si512(v);
@@ -42,6 +52,7 @@ POD_VEC_INLINE __m256i pod__vec_narrow(pod_vec v)
     r = _mm512_mask_and_epi32(r, tiny, bits, _mm512_set1_epi32(INT32_MIN));
     return _mm512_cvtepi32_epi16(_mm512_srli_epi32(r, 16));
 }
+#endif
 
 POD_VEC_INLINE pod_vec pod_vec_load(pod_dtype t, const void *data, int64_t i, int n)
 {

@@ -1,5 +1,6 @@
 /* Batch normalization (Ioffe and Szegedy, 2015), its statistics apart from its application, so that
- * a group of cores can share them by summing. x, y, dy, dx are (rows, C) of type t; all else float32.
+ * a group of cores can share them by summing. x, y, dy, dx are (rows, C) of type t; all else is
+ * float32.
  *
  *   sums       sum[c] = sum_rows x,  sum_sq[c] = sum_rows x^2
  *              (all-reduce of both over the group)
@@ -10,8 +11,10 @@
  *   grad_apply dx = gamma rstd (dy - dbeta/count - (x - mean) rstd dgamma/count)
  *
  * `count` is the group's rows. Sums are kept as in kernels/reduce: the cancellation in var costs
- * about 2^-22 (mean/std)^2 relative, negligible for activations. grad_apply with count infinite gives
- * the gradient for fixed statistics. y and dx may be in place of x and dy. */
+ * about 2^-22 (mean/std)^2 relative, negligible for activations. grad_apply with count infinite
+ * gives the gradient for fixed statistics. y and dx may be in place of x and dy.
+ * The same set gives the same sums each time, wherever the data lies; of the rest every set gives
+ * the same bits. */
 #ifndef MINIPOD_KERNELS_NORM_NORM_H
 #define MINIPOD_KERNELS_NORM_NORM_H
 

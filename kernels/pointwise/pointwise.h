@@ -2,8 +2,8 @@
  *
  * `t` is the element type of tensors that travel between layers, POD_F32 or POD_BF16; arithmetic is
  * float32. Outputs may be the same memory as an input of the same type unless a line says
- * otherwise. A set holds every function; sets stand in pointwise.def, best first, the reference
- * last. */
+ * otherwise. Every set gives the same bits (which NaN it is aside). Sets stand in pointwise.def,
+ * best first, the reference last. */
 #ifndef MINIPOD_KERNELS_POINTWISE_POINTWISE_H
 #define MINIPOD_KERNELS_POINTWISE_POINTWISE_H
 
@@ -16,7 +16,7 @@
 typedef struct pod_pointwise {
     const char *name;
     uint32_t needs; /* POD_CPU_ bits */
-    /* y = x in another type; both ways between f32 and bf16. Not in place. */
+    /* y = x in the other type, f32 or bf16; from != to. Not in place. */
     void (*cast)(int64_t count, pod_dtype from, const void *x, pod_dtype to, void *y);
     /* y = max(x, 0); a NaN stays a NaN. */
     void (*relu)(int64_t count, pod_dtype t, const void *x, void *y);

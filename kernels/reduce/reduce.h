@@ -1,6 +1,6 @@
 /* Sums. Accumulated so that the error does not grow with the count beyond a few roundings: partial
- * sums over fixed blocks, combined in double precision. The same set gives the same bits each time.
- */
+ * sums over fixed blocks, combined in double precision. The same set gives the same bits each time,
+ * wherever the data lies; of accumulate every set gives the same. */
 #ifndef MINIPOD_KERNELS_REDUCE_REDUCE_H
 #define MINIPOD_KERNELS_REDUCE_REDUCE_H
 

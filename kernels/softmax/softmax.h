@@ -1,12 +1,12 @@
 /* Softmax cross entropy with label smoothing, float32 logits (rows, C), int32 labels (rows).
  *
- * The target of a row is (1 - smoothing) at its label plus smoothing/C everywhere. A row whose label
- * is negative is padding: it counts nowhere and its gradient is 0.
+ * The target of a row is (1 - smoothing) at its label plus smoothing/C everywhere. A row whose
+ * label is negative is padding: it counts nowhere and its gradient is 0.
  *
  *   loss     *loss = scale * sum over rows of -sum_c target[c] log softmax(logits)[c]
  *   grad     dlogits[row,c] = scale * (softmax(logits)[c] - target[c])
- *   correct  *n = rows whose label's logit is greater than all before it and not less than any after
- *            (the first maximum is the answer); a NaN row is never correct */
+ *   correct  *n = rows whose label's logit is greater than all before it and not less than any
+ *            after (the first maximum is the answer); a NaN row is never correct */
 #ifndef MINIPOD_KERNELS_SOFTMAX_SOFTMAX_H
 #define MINIPOD_KERNELS_SOFTMAX_SOFTMAX_H
 

@@ -1,15 +1,20 @@
 /* One pass over a weight (float32, `count` elements): what optimizers do element by element. Norms
- * are apart (kernels/reduce). Weights w and states v, m are read and written in place; g is only read.
+ * are apart (kernels/reduce). Weights w and states v, m are read and written in place; g is only
+ * read.
  *
  *   momentum_outer  e = g + decay w;  v = momentum v + e;  d = nesterov ? e + momentum v : v;
  *                   w = w - rate d        (the rate outside: PyTorch's SGD, and the MLPerf
  *                                          reference's LARS with rate = lr trust)
- *   momentum_inner  e = rate (g + decay w);  v = momentum v + e;  d = nesterov ? e + momentum v : v;
+ *   momentum_inner  e = rate (g + decay w);  v = momentum v + e;
+ *                   d = nesterov ? e + momentum v : v;
  *                   w = w - d             (the rate inside: the LARS of You et al. 2017)
  *   adam_direction  m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
  *                   u = (m / c1) / (sqrt(v / c2) + eps) + decay w
  *                                         (c = 1 - b^step; LAMB's direction, and AdamW's step)
- *   descend         w = w - rate u */
+ *   descend         w = w - rate u
+ *
+ * Every set gives the same bits: each operation above is rounded to float32, in the order written;
+ * division by c is multiplication by 1/c. */
 #ifndef MINIPOD_KERNELS_UPDATE_UPDATE_H
 #define MINIPOD_KERNELS_UPDATE_UPDATE_H
 

@@ -1,5 +1,6 @@
 #include "runtime/core/machine.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -100,6 +101,13 @@ pod_status pod_machine_host_path(char *path, size_t bytes)
     return POD_OK;
 }
 
+/* What a file cannot hold: blanks at the end. */
+static void trim(char *text)
+{
+    for (size_t n = strlen(text); n > 0 && isspace((unsigned char)text[n - 1]); n--)
+        text[n - 1] = '\0';
+}
+
 void pod_machine_describe_host(pod_machine *out)
 {
     pod_machine m = {0};
@@ -107,6 +115,7 @@ void pod_machine_describe_host(pod_machine *out)
     snprintf(m.clock, sizeof m.clock, "wall");
     if (gethostname(m.hostname, sizeof m.hostname - 1) != 0) m.hostname[0] = '\0';
     snprintf(m.cpu_model, sizeof m.cpu_model, "%s", pod_cpu_model());
+    trim(m.cpu_model);
     pod_cpu_print(pod_cpu_features(), m.cpu_features, sizeof m.cpu_features);
     m.physical_cores = pod_cpu_physical_cores();
     *out = m;

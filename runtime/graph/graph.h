@@ -40,8 +40,8 @@ typedef struct pod_value_info {
     int out;      /* which of its outputs */
 } pod_value_info;
 
-/* HE: normal with variance 2 scale / fan-in (He et al., 2015), fan-in = elements of one filter.
- * NORMAL: standard deviation `scale`. UNIFORM: in [-scale, scale). */
+/* HE: normal with variance 2 scale / fan-in (He et al., 2015); fan-in is R S C of filters (K, R, S, C)
+ * and the rows of a matrix. NORMAL: standard deviation `scale`. UNIFORM: in [-scale, scale). */
 typedef enum pod_init_kind {
     POD_INIT_ZERO,
     POD_INIT_ONE,

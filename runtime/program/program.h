@@ -18,20 +18,20 @@ typedef enum pod_instr_kind {
 
 /* Where a slot's memory is. */
 typedef enum pod_space {
-    POD_SPACE_INPUT,  /* the host's, given each step; `index` is the input */
-    POD_SPACE_STORE,  /* a variable; `index` is the program's variable */
-    POD_SPACE_STEP,   /* the slab, for part of one step */
-    POD_SPACE_WINDOW  /* the slab of memory that collectives work on */
+    POD_SPACE_INPUT, /* the host's, given each step; `index` is the input */
+    POD_SPACE_STORE, /* a variable; `index` is the program's variable */
+    POD_SPACE_STEP,  /* the slab, for part of one step */
+    POD_SPACE_WINDOW /* the slab of memory that collectives work on */
 } pod_space;
 
 typedef struct pod_slot {
     pod_space space;
-    int32_t index;      /* of the input or variable */
-    size_t offset;      /* within the slab, or within the variable */
+    int32_t index; /* of the input or variable */
+    size_t offset; /* within the slab, or within the variable */
     size_t bytes;
-    int32_t root;       /* the slot whose memory this one is part of; itself when it has its own */
+    int32_t root;        /* the slot whose memory this one is part of; itself when it has its own */
     int32_t first, last; /* instructions between which a root slot of STEP or WINDOW is alive */
-    pod_type type;      /* as in the graph; scratch is bytes of no type (n_dims 0, POD_U8) */
+    pod_type type;       /* as in the graph; scratch is bytes of no type (n_dims 0, POD_U8) */
 } pod_slot;
 
 typedef struct pod_instr {
@@ -45,9 +45,9 @@ typedef struct pod_instr {
     size_t attr_bytes;
     const int32_t *in, *out; /* slots */
     int n_in, n_out;
-    int32_t scratch;   /* slot, or -1 */
-    int32_t ticket;    /* ties a start to its wait: index of `coll`; of a FETCH: the output */
-    pod_cost cost;     /* of this core's part */
+    int32_t scratch; /* slot, or -1 */
+    int32_t ticket;  /* ties a start to its wait: index of `coll`; of a FETCH: the output */
+    pod_cost cost;   /* of this core's part */
 } pod_instr;
 
 /* A collective of the program: all-reduce in place over one slot. */
@@ -76,14 +76,16 @@ typedef struct pod_program {
     int32_t n_instrs, n_slots, n_colls, n_inputs, n_outputs, n_variables;
     size_t step_bytes, window_bytes; /* of the two slabs */
     size_t store_bytes;              /* all variables */
-    double model_flops;   /* of one step, all cores, from the graph as it was built */
-    int64_t reduce_bytes; /* all-reduced in one step: sum of the buffers' bytes */
-    uint64_t fingerprint; /* equal on all ranks, or the run does not start */
+    size_t guard_bytes;              /* left free behind every slot of the slabs */
+    double model_flops;              /* of one step, all cores, from the graph as it was built */
+    int64_t reduce_bytes;            /* all-reduced in one step: sum of the buffers' bytes */
+    uint64_t fingerprint;            /* equal on all ranks, or the run does not start */
 } pod_program;
 
 /* One line an instruction: index, phase, op, label, kernel, slots, offsets and bytes. */
 void pod_program_print(const pod_program *p, FILE *to);
-/* Over everything above but pointers and the fingerprint itself (FNV-1a, 64 bits). */
+/* Over the order, kernels, slots, collectives and variables; FNV-1a, 64 bits. Attributes hold pointers
+ * of this process and stay out: they follow from types and kernels. */
 uint64_t pod_program_fingerprint(const pod_program *p);
 
 #endif

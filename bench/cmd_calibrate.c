@@ -1,0 +1,318 @@
+/* minipod calibrate: measures this host, one core at a time, and writes its machine file.
+ *
+ * Register peaks, float32 products of three sizes, and copies within each level of memory; several
+ * repetitions each, told with their spread and whether the result was right. The file takes the
+ * medians, but of the peaks the best repetition: other work on this host can only hide a peak, and
+ * one that is too low would flatter every goodput. Runs read the file and never measure. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/command.h"
+#include "bench/common/table.h"
+#include "kernels/base/arena.h"
+#include "kernels/base/cpu.h"
+#include "kernels/gemm/blas.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/peak.h"
+#include "runtime/core/file.h"
+#include "runtime/core/machine.h"
+#include "runtime/core/spread.h"
+
+enum { N_REPETITIONS = 9, ALIGN = 64 };
+
+/* Work that can be repeated `rounds` times; answers how many FLOPs or bytes that was. */
+typedef double work_fn(void *ctx, int64_t rounds);
+
+static double seconds_of(work_fn *work, void *ctx, int64_t rounds, double *amount)
+{
+    const pod_clock clock = pod_clock_start();
+    *amount = work(ctx, rounds);
+    return pod_time_seconds(pod_clock_now(&clock));
+}
+
+/* In 1e9 a second. Rounds are doubled until one repetition is long enough for the clock; the trials
+ * warm up. */
+static pod_spread measure(work_fn *work, void *ctx)
+{
+    const double long_enough_s = 0.01;
+    double amount, rate[N_REPETITIONS];
+    int64_t rounds = 1;
+    while (seconds_of(work, ctx, rounds, &amount) < long_enough_s) rounds *= 2;
+    for (int i = 0; i < N_REPETITIONS; i++) {
+        const double s = seconds_of(work, ctx, rounds, &amount);
+        rate[i] = 1e-9 * amount / s;
+    }
+    return pod_spread_of(rate, N_REPETITIONS);
+}
+
+/* Four digits are what such a measurement is worth. */
+static double rounded(double rate)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.4g", rate);
+    return strtod(text, NULL);
+}
+
+static const pod_column columns[] = {
+    {"what", "", true},    {"impl", "", true}, {"size", "", true}, {"unit", "", true},
+    {"median", "", false}, {"min", "", false}, {"max", "", false}, {"spread", "%", false},
+    {"reps", "", false},   {"ok", "", true}};
+
+static void add_row(pod_table *t, const char *what, const char *impl, const char *size,
+                    const char *unit, const pod_spread *s, const char *ok)
+{
+    pod_table_add(t, "%s", what);
+    pod_table_add(t, "%s", impl);
+    pod_table_add(t, "%s", size);
+    pod_table_add(t, "%s", unit);
+    pod_table_add(t, "%.4g", s->median);
+    pod_table_add(t, "%.4g", s->min);
+    pod_table_add(t, "%.4g", s->max);
+    pod_table_add(t, "%.1f", 100 * (s->max - s->min) / s->median);
+    pod_table_add(t, "%" PRId64, s->n);
+    pod_table_add(t, "%s", ok);
+}
+
+/* ---- register peaks -------------------------------------------------------------------------- */
+
+static double run_peak(void *ctx, int64_t rounds)
+{
+    const pod_peak_kernel *k = ctx;
+    return k->run(rounds);
+}
+
+static void keep_best(double rate, const char *kernel, double *best, pod_machine_text best_kernel)
+{
+    if (rate <= *best) return;
+    *best = rounded(rate);
+    snprintf(best_kernel, POD_MACHINE_TEXT_BYTES, "%s", kernel);
+}
+
+static void measure_peaks(pod_table *t, pod_machine *m)
+{
+    int n;
+    const pod_peak_kernel *kernels = pod_peak_kernels(&n);
+    for (int i = 0; i < n; i++) {
+        if ((kernels[i].needs & pod_cpu_features()) != kernels[i].needs) continue;
+        pod_peak_kernel kernel = kernels[i];
+        const pod_spread s = measure(run_peak, &kernel);
+        add_row(t, "peak", kernel.name, pod_dtype_name(kernel.dtype), "GFLOP/s", &s, "-");
+        /* Float32 units serve bfloat16 too, once it is widened. */
+        keep_best(s.max, kernel.name, &m->peak_bf16_gflop_per_s, m->peak_bf16_kernel);
+        if (kernel.dtype == POD_F32)
+            keep_best(s.max, kernel.name, &m->peak_f32_gflop_per_s, m->peak_f32_kernel);
+    }
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+typedef struct product {
+    pod_gemm_call call;
+    const pod_gemm_kernel *kernel;
+    void *scratch;
+} product;
+
+static double run_product(void *ctx, int64_t rounds)
+{
+    product *p = ctx;
+    for (int64_t i = 0; i < rounds; i++) p->kernel->run(&p->call, p->scratch);
+    return 2.0 * (double)rounds * (double)(p->call.shape.m * p->call.shape.n * p->call.shape.k);
+}
+
+/* Small whole numbers, so that every sum is exact in any order. */
+static float whole(int64_t i) { return (float)(i * 7 % 5 - 2); }
+
+static bool product_is_right(const product *p)
+{
+    const float *a = p->call.a, *b = p->call.b, *c = p->call.c;
+    const int64_t n = p->call.shape.n;
+    const int64_t every = 1 + n * n / 997;
+    for (int64_t at = 0; at < n * n; at += every) {
+        double sum = 0;
+        for (int64_t k = 0; k < n; k++)
+            sum += (double)a[at / n * n + k] * (double)b[k * n + at % n];
+        if (sum != (double)c[at]) return false;
+    }
+    return true;
+}
+
+static pod_status prepare_product(pod_arena *arena, int64_t n, product *out)
+{
+    const size_t bytes = (size_t)(n * n) * sizeof(float);
+    float *a = pod_arena_get(arena, ALIGN, bytes), *b = pod_arena_get(arena, ALIGN, bytes);
+    float *c = pod_arena_get(arena, ALIGN, bytes);
+    if (!a || !b || !c) return POD_E_NOMEM;
+    for (int64_t i = 0; i < n * n; i++) {
+        a[i] = whole(i);
+        b[i] = whole(3 * i + 1);
+    }
+    product p = {.call = {.shape = {n, n, n},
+                          .n_batch = 1,
+                          .ab_dtype = POD_F32,
+                          .c_dtype = POD_F32,
+                          .lda = n,
+                          .ldb = n,
+                          .ldc = n,
+                          .a = a,
+                          .b = b,
+                          .c = c}};
+    p.kernel = pod_gemm_pick(pod_cpu_features(), &p.call);
+    p.scratch = pod_arena_get(arena, ALIGN, p.kernel->scratch_bytes(&p.call));
+    if (!p.scratch) return POD_E_NOMEM;
+    *out = p;
+    return POD_OK;
+}
+
+static pod_status measure_product(pod_table *t, int64_t n, pod_machine_text kernel, double *rate)
+{
+    pod_arena *arena;
+    POD_TRY(pod_arena_create(NULL, &arena));
+    product p;
+    pod_status s = prepare_product(arena, n, &p);
+    if (s == POD_OK) {
+        char size[32];
+        snprintf(size, sizeof size, "%" PRId64 "x%" PRId64 "x%" PRId64, n, n, n);
+        const pod_spread spread = measure(run_product, &p);
+        const bool right = product_is_right(&p);
+        add_row(t, "sgemm", p.kernel->name, size, "GFLOP/s", &spread, right ? "yes" : "NO");
+        *rate = rounded(spread.median);
+        snprintf(kernel, POD_MACHINE_TEXT_BYTES, "%s", p.kernel->name);
+        if (!right)
+            s = pod_fail(POD_E_NUMERIC, "sgemm %s: kernel %s gives a wrong product", size,
+                         p.kernel->name);
+    }
+    pod_arena_destroy(arena);
+    return s;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+typedef struct copying {
+    char *from, *to;
+    size_t bytes;
+} copying;
+
+static double run_copy(void *ctx, int64_t rounds)
+{
+    copying *c = ctx;
+    for (int64_t i = 0; i < rounds; i++) {
+        memcpy(c->to, c->from, c->bytes);
+        c->from[(size_t)i % c->bytes]++; /* or all rounds but one might be left out */
+    }
+    return 2.0 * (double)rounds * (double)c->bytes; /* read plus written */
+}
+
+static pod_status measure_copy(pod_table *t, const char *level, size_t bytes, double *rate)
+{
+    pod_arena *arena;
+    POD_TRY(pod_arena_create(NULL, &arena));
+    copying c = {.from = pod_arena_get(arena, ALIGN, bytes),
+                 .to = pod_arena_get(arena, ALIGN, bytes),
+                 .bytes = bytes};
+    pod_status s = c.from && c.to ? POD_OK : POD_E_NOMEM;
+    if (s == POD_OK) {
+        char size[32], what[32];
+        memset(c.from, 1, bytes);
+        const pod_spread spread = measure(run_copy, &c);
+        memcpy(c.to, c.from, bytes);
+        const bool right = memcmp(c.to, c.from, bytes) == 0;
+        snprintf(what, sizeof what, "copy %s", level);
+        snprintf(size, sizeof size, "2 x %zu KiB", bytes >> 10);
+        add_row(t, what, "memcpy", size, "GB/s", &spread, right ? "yes" : "NO");
+        *rate = rounded(spread.median);
+    }
+    pod_arena_destroy(arena);
+    return s;
+}
+
+/* Bytes of a cache as the C library knows it, or `otherwise`. */
+static size_t cache_bytes(int name, size_t otherwise)
+{
+    const long bytes = sysconf(name);
+    return bytes > 0 ? (size_t)bytes : otherwise;
+}
+
+static pod_status measure_copies(pod_table *t, pod_machine *m)
+{
+    const size_t KIB = 1024, MIB = KIB * KIB;
+    const size_t l1 = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 32 * KIB);
+    const size_t l2 = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 512 * KIB);
+    const size_t l3 = cache_bytes(_SC_LEVEL3_CACHE_SIZE, 32 * MIB);
+    /* Two buffers: half of a cache in all; beyond the last one, twice of it, within reason. */
+    const size_t beyond = l3 < 32 * MIB ? 32 * MIB : l3 > 256 * MIB ? 256 * MIB : l3;
+    POD_TRY(measure_copy(t, "l1", l1 / 4, &m->copy_l1_gb_per_s));
+    POD_TRY(measure_copy(t, "l2", l2 / 4, &m->copy_l2_gb_per_s));
+    POD_TRY(measure_copy(t, "memory", beyond, &m->copy_memory_gb_per_s));
+    return POD_OK;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static pod_status measure_all(pod_call *call, pod_table *t, pod_machine *m)
+{
+    pod_log_say(call->log, POD_LOG_INFO, "measuring one core of %s", m->cpu_model);
+    measure_peaks(t, m);
+    POD_TRY(measure_product(t, 64, m->sgemm_kernel, &m->sgemm_64_gflop_per_s));
+    POD_TRY(measure_product(t, 256, m->sgemm_kernel, &m->sgemm_256_gflop_per_s));
+    POD_TRY(measure_product(t, 1024, m->sgemm_kernel, &m->sgemm_1024_gflop_per_s));
+    POD_TRY(measure_copies(t, m));
+    return POD_OK;
+}
+
+static pod_status write_json(const char *path, const pod_machine *m, const pod_table *t)
+{
+    pod_file *f;
+    POD_TRY(pod_file_open(path, &f));
+    pod_json j = pod_json_start(pod_file_stream(f), 2);
+    pod_json_open_object(&j, NULL);
+    pod_json_text(&j, "schema", "minipod.calibrate");
+    pod_json_int(&j, "version", 1);
+    pod_json_text(&j, "clock", m->clock);
+    pod_json_text(&j, "hostname", m->hostname);
+    pod_json_text(&j, "cpu_model", m->cpu_model);
+    pod_json_text(&j, "cpu_features", m->cpu_features);
+    pod_json_int(&j, "physical_cores", m->physical_cores);
+    pod_json_text(&j, "blas", pod_blas_config());
+    pod_table_json(t, &j, "rows");
+    pod_json_close(&j);
+    POD_TRY(pod_file_close(f));
+    return POD_OK;
+}
+
+static pod_status calibrate(pod_call *call, const char *path, pod_table *t)
+{
+    const char *csv = pod_config_text(call->config, POD_OPT_CSV);
+    const char *json = pod_config_text(call->config, POD_OPT_JSON);
+    pod_machine m;
+    pod_machine_describe_host(&m);
+    pod_table_note(t, "minipod calibrate %s, clock wall, one core at a time", POD_VERSION);
+    pod_table_note(t, "%s, %s: %s, %" PRId64 " physical cores", m.hostname, m.cpu_model,
+                   m.cpu_features[0] ? m.cpu_features : "no vector features", m.physical_cores);
+    pod_table_note(t, "%s", pod_blas_config());
+    POD_TRY(measure_all(call, t, &m));
+    POD_TRY(pod_table_print(t, stdout));
+    POD_TRY(pod_machine_write(path, &m));
+    pod_log_say(call->log, POD_LOG_RESULT, "# written: %s", path);
+    if (csv[0] != '\0') POD_TRY(pod_table_write_csv(t, csv));
+    if (json[0] != '\0') POD_TRY(write_json(json, &m, t));
+    return POD_OK;
+}
+
+pod_status pod_cmd_calibrate(pod_call *call, int *exit_code)
+{
+    (void)exit_code;
+    char path[4096];
+    const char *given = pod_config_text(call->config, POD_OPT_OUTPUT);
+    if (given[0] == '\0')
+        POD_TRY(pod_machine_host_path(path, sizeof path));
+    else
+        snprintf(path, sizeof path, "%s", given);
+    POD_TRY(pod_dir_make_for(path)); /* before it is measured for nothing */
+    pod_table *t;
+    POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
+    pod_status s = calibrate(call, path, t);
+    pod_table_destroy(t);
+    return s;
+}

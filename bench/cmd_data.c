@@ -1,0 +1,123 @@
+/* minipod data: import idx FOLDER -o F.h5, make glyphs[:HxWxC] -o F.h5, info F.h5. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/command.h"
+#include "runtime/core/file.h"
+#include "runtime/data/dataset_print.h"
+#include "runtime/data/glyphs.h"
+#include "runtime/data/import_idx.h"
+
+typedef struct writing { /* samples that go to a file, on the progress line */
+    pod_log *log;
+    bool has_begun;
+} writing;
+
+static void report_progress(void *ctx, int64_t done, int64_t total)
+{
+    writing *w = ctx;
+    if (!w->has_begun) pod_progress_begin(w->log, "writing", "samples", 0, total);
+    w->has_begun = true;
+    pod_progress_at(w->log, done, "%s", "");
+    if (done == total) pod_progress_end(w->log);
+}
+
+static const char *text_or_null(const pod_config *c, pod_opt o)
+{
+    return pod_config_is_set(c, o) ? pod_config_text(c, o) : NULL;
+}
+
+static pod_status need_output(const pod_config *c, const char **out)
+{
+    const char *path = pod_config_text(c, POD_OPT_OUTPUT);
+    if (path[0] == '\0')
+        return pod_fail(POD_E_INVALID, "%s needs -o FILE, the HDF5 file to write",
+                        pod_config_arg(c, 0));
+    *out = path;
+    return POD_OK;
+}
+
+static pod_status print_info(const char *path, pod_call *call)
+{
+    const pod_dataset_options options = {.cache_bytes = 0};
+    const char *json = pod_config_text(call->config, POD_OPT_JSON);
+    pod_dataset *d;
+    char *text = NULL;
+    POD_TRY(pod_dataset_open_with(path, (uint64_t)pod_config_int(call->config, POD_OPT_SEED),
+                                  &options, &d));
+    pod_status s = pod_dataset_print(d, stdout);
+    if (s == POD_OK && json[0] != '\0') s = pod_dataset_print_json(d, &text);
+    if (s == POD_OK && text) s = pod_file_write_atomic(json, text, strlen(text));
+    free(text);
+    pod_dataset_close(d);
+    return s;
+}
+
+static pod_status run_import(pod_call *call)
+{
+    const pod_config *c = call->config;
+    const char *path = "";
+    if (strcmp(pod_config_arg(c, 1), "idx") != 0)
+        return pod_fail(POD_E_INVALID, "import: '%s' is no form of data; there is idx",
+                        pod_config_arg(c, 1));
+    POD_TRY(need_output(c, &path));
+    writing w = {.log = call->log};
+    const pod_import_options options = {.classes = text_or_null(c, POD_OPT_CLASSES),
+                                        .origin = text_or_null(c, POD_OPT_ORIGIN),
+                                        .licence = text_or_null(c, POD_OPT_LICENCE),
+                                        .progress = {report_progress, &w}};
+    POD_TRY(pod_import_idx(pod_config_arg(c, 2), path, &options));
+    POD_TRY(print_info(path, call));
+    return POD_OK;
+}
+
+static pod_status run_make(pod_call *call)
+{
+    const pod_config *c = call->config;
+    const char *spec = pod_config_arg(c, 1), *path = "";
+    if (!pod_glyphs_is_spec(spec))
+        return pod_fail(POD_E_INVALID, "make: '%s' is not made here; there is glyphs[:HxWxC]",
+                        spec);
+    POD_TRY(need_output(c, &path));
+    writing w = {.log = call->log};
+    pod_dataset *d;
+    POD_TRY(pod_dataset_open(spec, (uint64_t)pod_config_int(c, POD_OPT_SEED), &d));
+    pod_status s = pod_dataset_export(d, path, (pod_progress){report_progress, &w});
+    pod_dataset_close(d);
+    POD_TRY(s);
+    POD_TRY(print_info(path, call));
+    return POD_OK;
+}
+
+static pod_status run_info(pod_call *call)
+{
+    POD_TRY(print_info(pod_config_arg(call->config, 1), call));
+    return POD_OK;
+}
+
+static const struct action {
+    const char *name, *form;
+    int n_args;
+    pod_status (*run)(pod_call *call);
+} actions[] = {
+    {"import", "import idx FOLDER -o F.h5", 3, run_import},
+    {"make", "make glyphs[:HxWxC] -o F.h5", 2, run_make},
+    {"info", "info F.h5", 2, run_info},
+};
+
+pod_status pod_cmd_data(pod_call *call, int *exit_code)
+{
+    (void)exit_code;
+    const int n_args = pod_config_n_args(call->config);
+    const char *name = n_args > 0 ? pod_config_arg(call->config, 0) : "";
+    for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
+        if (strcmp(name, actions[i].name) != 0) continue;
+        if (n_args != actions[i].n_args)
+            return pod_fail(POD_E_INVALID, "want %s, found %d of its words", actions[i].form,
+                            n_args);
+        POD_TRY(actions[i].run(call));
+        return POD_OK;
+    }
+    return pod_fail(POD_E_INVALID, "%s%s%swant import, make or info",
+                    name[0] ? "there is no '" : "", name, name[0] ? "': " : "");
+}

@@ -1,0 +1,177 @@
+#include "bench/common/table.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/base/arena.h"
+#include "kernels/base/assert.h"
+#include "runtime/core/file.h"
+
+typedef struct text_list {
+    const char **text;
+    int n, room;
+} text_list;
+
+struct pod_table {
+    pod_arena *arena;
+    const pod_column *column;
+    int n_columns;
+    text_list notes, cells;
+    pod_status status;
+};
+
+pod_status pod_table_create(const pod_column columns[], int n_columns, pod_table **out)
+{
+    pod_arena *arena;
+    POD_TRY(pod_arena_create(NULL, &arena));
+    pod_table *t = POD_ARENA_NEW(arena, pod_table, 1);
+    if (!t) {
+        pod_arena_destroy(arena);
+        return POD_E_NOMEM;
+    }
+    *t = (pod_table){.arena = arena, .column = columns, .n_columns = n_columns};
+    *out = t;
+    return POD_OK;
+}
+
+void pod_table_destroy(pod_table *t)
+{
+    if (t) pod_arena_destroy(t->arena);
+}
+
+static void append(pod_table *t, text_list *list, const char *fmt, va_list args)
+{
+    if (t->status != POD_OK) return;
+    if (list->n == list->room) {
+        const int room = list->room ? 2 * list->room : 16;
+        const char **larger = POD_ARENA_NEW(t->arena, const char *, room);
+        if (!larger) {
+            t->status = POD_E_NOMEM;
+            return;
+        }
+        if (list->n) memcpy(larger, list->text, (size_t)list->n * sizeof larger[0]);
+        list->text = larger;
+        list->room = room;
+    }
+    list->text[list->n] = pod_arena_vtext(t->arena, fmt, args);
+    if (list->text[list->n])
+        list->n++;
+    else
+        t->status = POD_E_NOMEM;
+}
+
+void pod_table_note(pod_table *t, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    append(t, &t->notes, fmt, args);
+    va_end(args);
+}
+
+void pod_table_add(pod_table *t, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    append(t, &t->cells, fmt, args);
+    va_end(args);
+}
+
+static int n_rows(const pod_table *t)
+{
+    POD_ASSERT(t->cells.n % t->n_columns == 0, "%d cells in %d columns", t->cells.n, t->n_columns);
+    return t->cells.n / t->n_columns;
+}
+
+static const char *cell(const pod_table *t, int row, int column)
+{
+    return t->cells.text[row * t->n_columns + column];
+}
+
+static int width_of(const pod_table *t, int column)
+{
+    size_t width = strlen(t->column[column].name);
+    if (strlen(t->column[column].unit) > width) width = strlen(t->column[column].unit);
+    for (int row = 0; row < n_rows(t); row++)
+        if (strlen(cell(t, row, column)) > width) width = strlen(cell(t, row, column));
+    return (int)width;
+}
+
+static void print_cell(const pod_table *t, int column, const char *text, FILE *to)
+{
+    const int width = width_of(t, column);
+    const bool last = column + 1 == t->n_columns;
+    if (column > 0) fputs("  ", to);
+    if (!t->column[column].is_text)
+        fprintf(to, "%*s", width, text);
+    else
+        fprintf(to, "%-*s", last ? 0 : width, text);
+}
+
+pod_status pod_table_print(const pod_table *t, FILE *to)
+{
+    if (t->status != POD_OK) return t->status;
+    for (int i = 0; i < t->notes.n; i++) fprintf(to, "# %s\n", t->notes.text[i]);
+    for (int line = 0; line < 2; line++) {
+        fputs("# ", to);
+        for (int c = 0; c < t->n_columns; c++)
+            print_cell(t, c, line ? t->column[c].unit : t->column[c].name, to);
+        fputc('\n', to);
+    }
+    for (int row = 0; row < n_rows(t); row++) {
+        fputs("  ", to);
+        for (int c = 0; c < t->n_columns; c++) print_cell(t, c, cell(t, row, c), to);
+        fputc('\n', to);
+    }
+    return POD_OK;
+}
+
+/* RFC 4180: quoted where it must be. */
+static void print_csv_cell(const char *text, FILE *to)
+{
+    if (!strpbrk(text, ",\"\n\r")) {
+        fputs(text, to);
+        return;
+    }
+    fputc('"', to);
+    for (const char *p = text; *p != '\0'; p++) {
+        if (*p == '"') fputc('"', to);
+        fputc(*p, to);
+    }
+    fputc('"', to);
+}
+
+pod_status pod_table_write_csv(const pod_table *t, const char *path)
+{
+    if (t->status != POD_OK) return t->status;
+    pod_file *f;
+    POD_TRY(pod_file_open(path, &f));
+    FILE *to = pod_file_stream(f);
+    for (int i = 0; i < t->notes.n; i++) fprintf(to, "# %s\n", t->notes.text[i]);
+    for (int row = -1; row < n_rows(t); row++)
+        for (int c = 0; c < t->n_columns; c++) {
+            print_csv_cell(row < 0 ? t->column[c].name : cell(t, row, c), to);
+            fputc(c + 1 < t->n_columns ? ',' : '\n', to);
+        }
+    POD_TRY(pod_file_close(f));
+    return POD_OK;
+}
+
+void pod_table_json(const pod_table *t, pod_json *j, const char *key)
+{
+    pod_json_open_array(j, key);
+    for (int row = 0; row < n_rows(t); row++) {
+        pod_json_open_object(j, NULL);
+        for (int c = 0; c < t->n_columns; c++) {
+            const char *text = cell(t, row, c);
+            char *end;
+            const double number = strtod(text, &end);
+            if (!t->column[c].is_text && end != text && *end == '\0')
+                pod_json_double(j, t->column[c].name, number);
+            else
+                pod_json_text(j, t->column[c].name, text);
+        }
+        pod_json_close(j);
+    }
+    pod_json_close(j);
+}

@@ -1,0 +1,37 @@
+/* A table of results: aligned for a person, CSV and JSON for a program, all from the same cells.
+ *
+ * Names stand in the first line, units in the second, in lines that begin with # as nccl-tests has
+ * them; so do the notes before them. A CSV has the notes, one line of names, then the rows. */
+#ifndef MINIPOD_BENCH_COMMON_TABLE_H
+#define MINIPOD_BENCH_COMMON_TABLE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "kernels/base/status.h"
+#include "runtime/core/json.h"
+
+typedef struct pod_column {
+    const char *name; /* lower case, without its unit: the CSV's heading */
+    const char *unit; /* "" where there is none */
+    bool is_text;     /* aligned left; else a number */
+} pod_column;
+
+typedef struct pod_table pod_table;
+
+/* The columns are borrowed as long as the table. */
+POD_MUST pod_status pod_table_create(const pod_column columns[], int n_columns, pod_table **out);
+void pod_table_destroy(pod_table *t); /* NULL is allowed */
+
+/* A line before the table: what was measured, where, on which clock. */
+void pod_table_note(pod_table *t, const char *fmt, ...) POD_PRINTF(2, 3);
+/* The next cell, row by row. */
+void pod_table_add(pod_table *t, const char *fmt, ...) POD_PRINTF(2, 3);
+
+/* E_NOMEM if any note or cell found no memory. Rows must be complete. */
+POD_MUST pod_status pod_table_print(const pod_table *t, FILE *to);
+POD_MUST pod_status pod_table_write_csv(const pod_table *t, const char *path);
+/* An array of objects under `key`, numbers as numbers. */
+void pod_table_json(const pod_table *t, pod_json *j, const char *key);
+
+#endif

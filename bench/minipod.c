@@ -1,0 +1,148 @@
+/* minipod COMMAND [options]: finds the command, reads its settings, runs it, says how it ended. Under
+ * mpirun rank 0 reads the settings and sends them to the others, and rank 0 speaks.
+ * Exit 0: done; 1: the run failed or missed its target; 2: usage, or input that cannot be used. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/command.h"
+#include "kernels/base/cpu.h"
+
+typedef enum takes_ranks { ALONE, RANKS } takes_ranks;
+
+typedef struct command {
+    pod_command_form form;
+    takes_ranks ranks;
+    pod_command_fn *run;
+} command;
+
+static const command commands[] = {
+#define POD_COMMAND(name, bit, ranks, args, max_args, summary) \
+    {{#name, (bit), (args), (max_args), (summary)}, (ranks), pod_cmd_##name},
+#include "bench/commands.def"
+};
+
+enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+
+static void print_help(void)
+{
+    printf("usage: minipod COMMAND [options]\n"
+           "A miniature TPU pod on ordinary CPUs.\n\n");
+    for (int i = 0; i < N_COMMANDS; i++)
+        printf("  %-12s%s\n", commands[i].form.name, commands[i].form.summary);
+    printf("\n`minipod COMMAND --help` lists a command's options, `minipod --version` says which"
+           " minipod this is.\n");
+}
+
+static void print_version(void) { printf("minipod %s\n", POD_VERSION); }
+
+static int fail_usage(const char *given)
+{
+    const char *names[N_COMMANDS];
+    for (int i = 0; i < N_COMMANDS; i++) names[i] = commands[i].form.name;
+    const char *near = given ? pod_nearest_name(given, names, N_COMMANDS) : NULL;
+    if (!given)
+        fprintf(stderr, "minipod: a command is missing; minipod --help lists them\n");
+    else if (near)
+        fprintf(stderr, "minipod: '%s' is no command; did you mean %s?\n", given, near);
+    else
+        fprintf(stderr, "minipod: '%s' is no command; minipod --help lists them\n", given);
+    return POD_EXIT_USAGE;
+}
+
+static int exit_code_of(pod_status s)
+{
+    static const pod_status runs_fail_with[] = {POD_E_NOMEM, POD_E_COMM, POD_E_NUMERIC};
+    for (size_t i = 0; i < sizeof runs_fail_with / sizeof runs_fail_with[0]; i++)
+        if (s == runs_fail_with[i]) return POD_EXIT_FAILED;
+    return POD_EXIT_USAGE;
+}
+
+/* Rank 0 reads the settings; the others get them, or its status without a text of their own. */
+static pod_status share_config(pod_comm *comm, pod_status mine, pod_config **config)
+{
+    const bool reads = pod_comm_rank(comm) == 0;
+    const char *printed = reads && mine == POD_OK ? pod_config_print(*config) : "";
+    struct {
+        pod_status status;
+        uint64_t bytes;
+    } head = {mine, strlen(printed) + 1};
+    pod_comm_broadcast(comm, 0, &head, sizeof head);
+    if (head.status != POD_OK) return head.status;
+    char *text = malloc(head.bytes);
+    if (!text) pod_comm_abort(comm, POD_EXIT_FAILED);
+    memcpy(text, printed, reads ? head.bytes : 0);
+    pod_comm_broadcast(comm, 0, text, head.bytes);
+    const pod_status s = pod_comm_agree(comm, reads ? POD_OK : pod_config_parse(text, config));
+    free(text);
+    return s;
+}
+
+/* What --help and --version ask for; false when neither stands there. */
+static bool answers_itself(const command *c, const pod_config *config, bool speaks)
+{
+    const bool version = pod_config_bool(config, POD_OPT_VERSION);
+    const bool help = pod_config_bool(config, POD_OPT_HELP);
+    if (speaks && version) print_version();
+    if (speaks && !version && help) pod_config_help(&c->form, stdout);
+    return version || help;
+}
+
+static pod_status run_with(const command *c, const pod_config *config, pod_comm *comm,
+                           const pod_clock *clock, int *exit_code)
+{
+    const int rank = comm ? pod_comm_rank(comm) : 0;
+    if (answers_itself(c, config, rank == 0)) return POD_OK;
+    pod_log log = pod_log_start(rank, stdout, stderr, pod_config_text(config, POD_OPT_PROGRESS),
+                                pod_config_bool(config, POD_OPT_QUIET));
+    for (int i = 0; i < pod_config_n_warnings(config); i++)
+        pod_log_say(&log, POD_LOG_WARNING, "%s", pod_config_warning(config, i));
+    pod_call call = {.config = config, .log = &log, .comm = comm, .clock = *clock};
+    pod_status s = c->run(&call, exit_code);
+    if (comm) s = pod_comm_agree(comm, s); /* one rank's failure is not to pass in silence */
+    pod_progress_end(&log);
+    return s;
+}
+
+static int run_command(const command *c, int argc, char *argv[])
+{
+    extern char **environ;
+    const pod_clock clock = pod_clock_start();
+    pod_comm *comm = NULL;
+    pod_config *config = NULL;
+    int exit_code = POD_EXIT_OK;
+    pod_status s = c->ranks == RANKS ? pod_comm_open(&comm) : POD_OK;
+    const bool speaks = !comm || pod_comm_rank(comm) == 0;
+    if (s == POD_OK && speaks) s = pod_config_from_args(&c->form, argc, argv, environ, &config);
+    if (comm) s = share_config(comm, s, &config);
+    if (s == POD_OK) s = run_with(c, config, comm, &clock, &exit_code);
+    if (s != POD_OK) exit_code = exit_code_of(s);
+    if (s != POD_OK && speaks) {
+        fflush(stdout);
+        fprintf(stderr, "minipod %s: %s\n", c->form.name, pod_error_text());
+    }
+    pod_config_destroy(config);
+    pod_comm_close(comm);
+    return exit_code;
+}
+
+int main(int argc, char *argv[])
+{
+    const char *max_isa = getenv("MINIPOD_MAX_ISA");
+    if (max_isa && pod_cpu_cap(max_isa) != POD_OK) {
+        fprintf(stderr, "minipod: %s\n", pod_error_text());
+        return POD_EXIT_USAGE;
+    }
+    if (argc < 2) return fail_usage(NULL);
+    if (strcmp(argv[1], "--version") == 0) {
+        print_version();
+        return POD_EXIT_OK;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_help();
+        return POD_EXIT_OK;
+    }
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (strcmp(argv[1], commands[i].form.name) == 0)
+            return run_command(&commands[i], argc - 2, argv + 2);
+    return fail_usage(argv[1]);
+}

@@ -1,0 +1,192 @@
+#include "collectives/exec/comm.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/exec/comm_mpi.h"
+#include "kernels/base/assert.h"
+
+enum { CHUNK_BYTES = 1 << 16, MAX_MESSAGE_BYTES = 1 << 30, VERSION_BYTES = 64, TEXT_BYTES = 1024 };
+
+struct pod_comm {
+    MPI_Comm world; /* ours alone: no message of a caller's library can meet one of these */
+    int rank, size;
+    bool ends_mpi;
+    int next_tag, n_tag_holders, max_tag;
+    char version[VERSION_BYTES];
+};
+
+/* ---- start and end ------------------------------------------------------------------------- */
+
+static void end_all(int exit_code)
+{
+    fflush(NULL);
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+}
+
+static void end_all_failed(void) { end_all(1); }
+
+/* "Open MPI v4.1.4, package: ...": up to the first comma, or the line. */
+static void note_version(pod_comm *c)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int n;
+    MPI_Get_library_version(text, &n);
+    text[strcspn(text, ",\n")] = '\0';
+    snprintf(c->version, sizeof c->version, "%.*s", VERSION_BYTES - 1, text);
+}
+
+static int find_max_tag(MPI_Comm world)
+{
+    int *max_tag;
+    int is_set;
+    MPI_Comm_get_attr(world, MPI_TAG_UB, (void *)&max_tag, &is_set);
+    return is_set ? *max_tag : 32767; /* what the standard promises */
+}
+
+pod_status pod_comm_open(pod_comm **out)
+{
+    int is_running;
+    MPI_Initialized(&is_running);
+    if (!is_running) {
+        int provided;
+        MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+        if (provided < MPI_THREAD_FUNNELED) {
+            MPI_Finalize();
+            return pod_fail(POD_E_COMM, "MPI gives thread level %d, need %d (funneled)", provided,
+                            MPI_THREAD_FUNNELED);
+        }
+    }
+    pod_comm *c = calloc(1, sizeof *c);
+    int have_memory = c != NULL;
+    MPI_Allreduce(MPI_IN_PLACE, &have_memory, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
+    if (!c || !have_memory) {
+        free(c);
+        if (!is_running) MPI_Finalize();
+        return pod_fail(POD_E_NOMEM, "comm: no memory for %zu bytes", sizeof *c);
+    }
+    c->ends_mpi = !is_running;
+    MPI_Comm_dup(MPI_COMM_WORLD, &c->world);
+    MPI_Comm_rank(c->world, &c->rank);
+    MPI_Comm_size(c->world, &c->size);
+    c->max_tag = find_max_tag(c->world);
+    note_version(c);
+    pod_assert_install(end_all_failed, c->size > 1 ? c->rank : -1);
+    *out = c;
+    return POD_OK;
+}
+
+void pod_comm_close(pod_comm *c)
+{
+    if (!c) return;
+    pod_assert_install(abort, -1);
+    MPI_Comm_free(&c->world);
+    if (c->ends_mpi) MPI_Finalize();
+    free(c);
+}
+
+void pod_comm_abort(pod_comm *c, int exit_code)
+{
+    (void)c;
+    end_all(exit_code);
+    abort();
+}
+
+int pod_comm_rank(const pod_comm *c) { return c->rank; }
+int pod_comm_size(const pod_comm *c) { return c->size; }
+const char *pod_comm_version(const pod_comm *c) { return c->version; }
+MPI_Comm pod__comm_world(const pod_comm *c) { return c->world; }
+
+/* ---- agreement ----------------------------------------------------------------------------- */
+
+pod_status pod_comm_agree(pod_comm *c, pod_status mine)
+{
+    struct {
+        int status, rank;
+    } own = {(int)mine, c->rank}, worst;
+    MPI_Allreduce(&own, &worst, 1, MPI_2INT, MPI_MINLOC, c->world);
+    if (worst.status == (int)POD_OK) return POD_OK;
+
+    char text[TEXT_BYTES];
+    snprintf(text, sizeof text, "%s", pod_error_text());
+    MPI_Bcast(text, sizeof text, MPI_CHAR, worst.rank, c->world);
+    int is_alike = worst.status == (int)mine && strcmp(text, pod_error_text()) == 0;
+    int all_alike;
+    MPI_Allreduce(&is_alike, &all_alike, 1, MPI_INT, MPI_LAND, c->world);
+    if (all_alike) return mine;
+    return pod_fail((pod_status)worst.status, "rank %d: %s", worst.rank, text);
+}
+
+pod_status pod_comm_same(pod_comm *c, const char *what, const void *data, size_t bytes)
+{
+    unsigned long long root_bytes = bytes;
+    MPI_Bcast(&root_bytes, 1, MPI_UNSIGNED_LONG_LONG, 0, c->world);
+    bool differs = root_bytes != bytes;
+    unsigned char chunk[CHUNK_BYTES];
+    const unsigned char *own = data;
+    for (size_t at = 0; at < root_bytes; at += CHUNK_BYTES) {
+        size_t n = root_bytes - at < CHUNK_BYTES ? (size_t)root_bytes - at : CHUNK_BYTES;
+        if (c->rank == 0) memcpy(chunk, own + at, n);
+        MPI_Bcast(chunk, (int)n, MPI_BYTE, 0, c->world);
+        differs = differs || memcmp(chunk, own + at, n) != 0;
+    }
+    int first = differs ? c->rank : c->size;
+    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, c->world);
+    if (first == c->size) return POD_OK;
+    return pod_fail(POD_E_MISMATCH, "%s: rank %d differs from rank 0", what, first);
+}
+
+pod_status pod__comm_take_tags(pod_comm *c, int n, int *first)
+{
+    /* Ranks that hold none start anew; the others keep them from it. */
+    int need[2] = {c->n_tag_holders ? c->next_tag : 0, n};
+    MPI_Allreduce(MPI_IN_PLACE, need, 2, MPI_INT, MPI_MAX, c->world);
+    if (need[1] > c->max_tag - need[0])
+        return pod_fail(POD_E_UNSUPPORTED, "collective: needs %d tags from %d on, MPI has %d",
+                        need[1], need[0], c->max_tag);
+    c->next_tag = need[0] + need[1];
+    c->n_tag_holders++;
+    *first = need[0];
+    return POD_OK;
+}
+
+void pod__comm_give_tags(pod_comm *c) { c->n_tag_holders--; }
+
+/* ---- totals -------------------------------------------------------------------------------- */
+
+void pod_comm_barrier(pod_comm *c) { MPI_Barrier(c->world); }
+
+void pod_comm_broadcast(pod_comm *c, int root, void *data, size_t bytes)
+{
+    char *at = data;
+    while (bytes > 0) {
+        size_t n = bytes < MAX_MESSAGE_BYTES ? bytes : MAX_MESSAGE_BYTES;
+        MPI_Bcast(at, (int)n, MPI_BYTE, root, c->world);
+        at += n;
+        bytes -= n;
+    }
+}
+
+void pod_comm_gather(pod_comm *c, const void *mine, size_t bytes, void *all)
+{
+    POD_ASSERT(bytes <= MAX_MESSAGE_BYTES, "gather of %zu bytes a rank, at most %d", bytes,
+               MAX_MESSAGE_BYTES);
+    MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, c->world);
+}
+
+/* Reduced on one rank and sent to all, so that all have the same bits; an MPI_Allreduce need not
+ * give that. */
+static void reduce_to_all(pod_comm *c, double *values, int n, MPI_Op op)
+{
+    if (c->rank == 0)
+        MPI_Reduce(MPI_IN_PLACE, values, n, MPI_DOUBLE, op, 0, c->world);
+    else
+        MPI_Reduce(values, NULL, n, MPI_DOUBLE, op, 0, c->world);
+    MPI_Bcast(values, n, MPI_DOUBLE, 0, c->world);
+}
+
+void pod_comm_sum(pod_comm *c, double *values, int n) { reduce_to_all(c, values, n, MPI_SUM); }
+void pod_comm_max(pod_comm *c, double *values, int n) { reduce_to_all(c, values, n, MPI_MAX); }

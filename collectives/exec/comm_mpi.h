@@ -1,0 +1,16 @@
+/* What the executors over MPI need of a comm, beyond comm.h. */
+#ifndef MINIPOD_COLLECTIVES_EXEC_COMM_MPI_H
+#define MINIPOD_COLLECTIVES_EXEC_COMM_MPI_H
+
+#include <mpi.h>
+
+#include "collectives/exec/comm.h"
+
+MPI_Comm pod__comm_world(const pod_comm *c);
+
+/* Tags for one run: `n` of them on every rank, from *first on, the same on all ranks, while no other
+ * run that is alive has them. E_UNSUPPORTED when MPI has no more. Collective. */
+POD_MUST pod_status pod__comm_take_tags(pod_comm *c, int n, int *first);
+void pod__comm_give_tags(pod_comm *c); /* of one run. Local. */
+
+#endif

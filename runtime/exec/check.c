@@ -1,0 +1,292 @@
+/* check: all ranks of a program in one process, with every slot watched. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "collectives/exec/exec_local.h"
+#include "runtime/exec/exec.h"
+#include "runtime/exec/finite.h"
+
+enum { NAN_BYTE = 0xff, CANARY = 0xa5, SLAB_ALIGN = 64 };
+
+typedef struct core { /* one rank's memory and what is known of it */
+    char *step_slab, *window;
+    pod_store *store;
+    const int *store_index;
+    const void *const *feed; /* by input, n_ranks apart */
+    uint64_t *hash;          /* by slot: of what was written last; 0: nothing readable */
+    void **aside;            /* by collective: the buffer while it is in flight */
+} core;
+
+typedef struct check {
+    const pod_program *p;
+    pod_arena *arena;
+    int n_ranks;
+    core *core;
+    bool *is_written;               /* by slot: some instruction writes it; else views and sums */
+    const pod_sched *const **sched; /* by collective: of all ranks */
+} check;
+
+static uint64_t hash_of(const void *data, size_t bytes)
+{
+    uint64_t h = 0xcbf29ce484222325u, word;
+    const char *p = data;
+    for (; bytes >= sizeof word; p += sizeof word, bytes -= sizeof word) {
+        memcpy(&word, p, sizeof word);
+        h = (h ^ word) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 29;
+    }
+    for (; bytes > 0; p++, bytes--) h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+    return h | 1; /* never 0 */
+}
+
+static char *memory_of(const check *c, int rank, int32_t slot)
+{
+    const pod_slot *s = &c->p->slot[slot];
+    const core *k = &c->core[rank];
+    switch (s->space) {
+    case POD_SPACE_INPUT: {
+        /* Inputs are only read. */
+        union {
+            const void *from;
+            char *to;
+        } feed = {.from = k->feed[(size_t)s->index * (size_t)c->n_ranks]};
+        return feed.to + s->offset;
+    }
+    case POD_SPACE_STORE:
+        return (char *)pod_store_data(k->store, k->store_index[s->index]) + s->offset;
+    case POD_SPACE_STEP: return k->step_slab + s->offset;
+    case POD_SPACE_WINDOW: return k->window + s->offset;
+    }
+    return NULL;
+}
+
+static pod_status fault(const check *c, pod_status status, int rank, int32_t i, const char *what)
+{
+    const pod_instr *instr = &c->p->instr[i];
+    return pod_fail(status, "instruction %d, %s '%s' (kernel %s), rank %d: %s", (int)i, instr->op,
+                    instr->label, instr->impl, rank, what);
+}
+
+/* What a slot holds is known from here on, and so is every view of the same bytes. */
+static void note_written(const check *c, int rank, int32_t slot)
+{
+    const pod_slot *s = &c->p->slot[slot];
+    uint64_t hash = hash_of(memory_of(c, rank, slot), s->bytes);
+    c->core[rank].hash[slot] = hash;
+    for (int32_t v = 0; v < c->p->n_slots; v++) {
+        const pod_slot *view = &c->p->slot[v];
+        if (!c->is_written[v] && view->root == s->root && view->offset == s->offset &&
+            view->bytes == s->bytes)
+            c->core[rank].hash[v] = hash;
+    }
+}
+
+static pod_status verify_reads(const check *c, int rank, int32_t i)
+{
+    const pod_instr *instr = &c->p->instr[i];
+    for (int j = 0; j < instr->n_in; j++) {
+        int32_t slot = instr->in[j];
+        uint64_t known = c->core[rank].hash[slot];
+        if (known == 0) return fault(c, POD_E_MISMATCH, rank, i, "reads what was never written");
+        if (known != hash_of(memory_of(c, rank, slot), c->p->slot[slot].bytes))
+            return fault(c, POD_E_MISMATCH, rank, i, "reads what something else has overwritten");
+    }
+    return POD_OK;
+}
+
+static bool is_also_read(const check *c, int rank, const pod_instr *instr, const char *memory)
+{
+    for (int j = 0; j < instr->n_in; j++)
+        if (memory_of(c, rank, instr->in[j]) == memory) return true;
+    return false;
+}
+
+static char *guard_of(const check *c, int rank, int32_t slot)
+{
+    const pod_slot *root = &c->p->slot[c->p->slot[slot].root];
+    if (root->space != POD_SPACE_STEP && root->space != POD_SPACE_WINDOW) return NULL;
+    return memory_of(c, rank, c->p->slot[slot].root) + root->bytes;
+}
+
+static void spoil(const check *c, int rank, int32_t slot, const pod_instr *instr)
+{
+    char *memory = memory_of(c, rank, slot), *guard = guard_of(c, rank, slot);
+    if (!is_also_read(c, rank, instr, memory)) memset(memory, NAN_BYTE, c->p->slot[slot].bytes);
+    if (guard) memset(guard, CANARY, c->p->guard_bytes);
+}
+
+static bool guard_is_whole(const check *c, int rank, int32_t slot)
+{
+    const char *guard = guard_of(c, rank, slot);
+    for (size_t b = 0; guard && b < c->p->guard_bytes; b++)
+        if ((unsigned char)guard[b] != CANARY) return false;
+    return true;
+}
+
+static pod_status run_one(const check *c, int rank, int32_t i)
+{
+    enum { MOST = 16 };
+    const pod_instr *instr = &c->p->instr[i];
+    const void *in[MOST];
+    void *out[POD_MAX_OUT];
+    POD_TRY(verify_reads(c, rank, i));
+    for (int j = 0; j < instr->n_in; j++) in[j] = memory_of(c, rank, instr->in[j]);
+    for (int k = 0; k < instr->n_out; k++) {
+        out[k] = memory_of(c, rank, instr->out[k]);
+        spoil(c, rank, instr->out[k], instr);
+    }
+    if (instr->scratch >= 0) spoil(c, rank, instr->scratch, instr);
+    instr->run(instr->attr, in, out,
+               instr->scratch >= 0 ? memory_of(c, rank, instr->scratch) : NULL);
+    if (instr->scratch >= 0 && !guard_is_whole(c, rank, instr->scratch))
+        return fault(c, POD_E_MISMATCH, rank, i, "wrote behind its scratch");
+    for (int k = 0; k < instr->n_out; k++) {
+        const pod_slot *s = &c->p->slot[instr->out[k]];
+        if (!guard_is_whole(c, rank, instr->out[k]))
+            return fault(c, POD_E_MISMATCH, rank, i, "wrote behind its output");
+        if (!pod__all_finite(s->type.dtype, out[k],
+                             (int64_t)(s->bytes / pod_dtype_bytes(s->type.dtype))))
+            return fault(c, POD_E_NUMERIC, rank, i, "an output is not finite");
+        note_written(c, rank, instr->out[k]);
+    }
+    return POD_OK;
+}
+
+/* In flight, the buffer belongs to the collective: nobody may read or write it. */
+static void start(const check *c, int32_t coll)
+{
+    int32_t slot = c->p->coll[coll].slot;
+    size_t bytes = c->p->slot[slot].bytes;
+    for (int r = 0; r < c->n_ranks; r++) {
+        char *memory = memory_of(c, r, slot);
+        memcpy(c->core[r].aside[coll], memory, bytes);
+        memset(memory, NAN_BYTE, bytes);
+    }
+}
+
+static pod_status finish(const check *c, int32_t coll, void **buffers)
+{
+    const pod_program_coll *pc = &c->p->coll[coll];
+    for (int r = 0; r < c->n_ranks; r++) buffers[r] = c->core[r].aside[coll];
+    POD_TRY(pod_sched_run_local(c->sched[coll], c->n_ranks, pc->args.dtype, buffers));
+    for (int r = 0; r < c->n_ranks; r++) {
+        memcpy(memory_of(c, r, pc->slot), buffers[r], c->p->slot[pc->slot].bytes);
+        for (int32_t s = 0; s < c->p->n_slots; s++) {
+            if (c->p->slot[s].root != pc->slot) continue;
+            if (c->is_written[s])
+                c->core[r].hash[s] = 0; /* a core's own part is gone */
+            else
+                c->core[r].hash[s] = hash_of(memory_of(c, r, s), c->p->slot[s].bytes);
+        }
+    }
+    return POD_OK;
+}
+
+static void spoil_dead(const check *c, int32_t i)
+{
+    for (int32_t s = 0; s < c->p->n_slots; s++) {
+        const pod_slot *slot = &c->p->slot[s];
+        bool is_slab = slot->space == POD_SPACE_STEP || slot->space == POD_SPACE_WINDOW;
+        if (!is_slab || slot->root != s || slot->last != i) continue;
+        for (int r = 0; r < c->n_ranks; r++) memset(memory_of(c, r, s), NAN_BYTE, slot->bytes);
+    }
+}
+
+static pod_status fetch(const check *c, int32_t i, double outputs[])
+{
+    const pod_instr *instr = &c->p->instr[i];
+    float first = 0, value;
+    for (int r = 0; r < c->n_ranks; r++) {
+        POD_TRY(verify_reads(c, r, i));
+        memcpy(&value, memory_of(c, r, instr->in[0]), sizeof value);
+        if (r == 0) first = value;
+        if (memcmp(&first, &value, sizeof first) != 0)
+            return fault(c, POD_E_MISMATCH, r, i, "differs from rank 0");
+    }
+    outputs[instr->ticket] = (double)first;
+    return POD_OK;
+}
+
+static pod_status take_core(check *c, int rank, pod_store *store, const void *const feeds[])
+{
+    const pod_program *p = c->p;
+    core *k = &c->core[rank];
+    int *index = POD_ARENA_NEW(c->arena, int, p->n_variables);
+    k->step_slab = pod_arena_get(c->arena, SLAB_ALIGN, p->step_bytes);
+    k->window = pod_arena_get(c->arena, SLAB_ALIGN, p->window_bytes);
+    k->hash = POD_ARENA_NEW(c->arena, uint64_t, p->n_slots);
+    k->aside = POD_ARENA_NEW(c->arena, void *, p->n_colls);
+    if (!index || !k->step_slab || !k->window || !k->hash || !k->aside) return POD_E_NOMEM;
+    k->store = store;
+    k->store_index = index;
+    k->feed = feeds + rank;
+    memset(k->step_slab, NAN_BYTE, p->step_bytes);
+    memset(k->window, NAN_BYTE, p->window_bytes);
+    for (int v = 0; v < p->n_variables; v++) {
+        index[v] = pod_store_find(store, p->variable[v].name);
+        if (index[v] < 0)
+            return pod_fail(POD_E_MISMATCH, "store: has no variable '%s'", p->variable[v].name);
+    }
+    for (int32_t i = 0; i < p->n_colls; i++) {
+        k->aside[i] = pod_arena_get(c->arena, SLAB_ALIGN, p->slot[p->coll[i].slot].bytes);
+        if (!k->aside[i]) return POD_E_NOMEM;
+    }
+    for (int32_t s = 0; s < p->n_slots; s++) {
+        const pod_slot *slot = &p->slot[s];
+        if (slot->root == s && (slot->space == POD_SPACE_INPUT || slot->space == POD_SPACE_STORE))
+            note_written(c, rank, s);
+    }
+    return POD_OK;
+}
+
+static pod_status prepare(check *c, pod_store *const stores[], const void *const feeds[])
+{
+    const pod_program *p = c->p;
+    c->core = POD_ARENA_NEW(c->arena, core, c->n_ranks);
+    c->is_written = POD_ARENA_NEW(c->arena, bool, p->n_slots);
+    c->sched = POD_ARENA_NEW(c->arena, const pod_sched *const *, p->n_colls);
+    if (!c->core || !c->is_written || !c->sched) return POD_E_NOMEM;
+    for (int32_t s = 0; s < p->n_slots; s++) {
+        pod_space space = p->slot[s].space;
+        bool is_given = space == POD_SPACE_INPUT || space == POD_SPACE_STORE;
+        c->is_written[s] = is_given && p->slot[s].root == s;
+    }
+    for (int32_t i = 0; i < p->n_instrs; i++)
+        for (int k = 0; p->instr[i].kind == POD_I_RUN && k < p->instr[i].n_out; k++)
+            c->is_written[p->instr[i].out[k]] = true;
+    for (int32_t i = 0; i < p->n_colls; i++)
+        POD_TRY(pod_coll_build_all(c->arena, p->coll[i].algo, &p->mesh, &p->coll[i].args,
+                                   &c->sched[i]));
+    for (int r = 0; r < c->n_ranks; r++) POD_TRY(take_core(c, r, stores[r], feeds));
+    return POD_OK;
+}
+
+static pod_status run_all(check *c, double outputs[])
+{
+    void **buffers = POD_ARENA_NEW(c->arena, void *, c->n_ranks);
+    if (!buffers) return POD_E_NOMEM;
+    for (int32_t i = 0; i < c->p->n_instrs; i++) {
+        const pod_instr *instr = &c->p->instr[i];
+        switch (instr->kind) {
+        case POD_I_RUN:
+            for (int r = 0; r < c->n_ranks; r++) POD_TRY(run_one(c, r, i));
+            break;
+        case POD_I_COLL_START: start(c, instr->ticket); break;
+        case POD_I_COLL_WAIT: POD_TRY(finish(c, instr->ticket, buffers)); break;
+        case POD_I_FETCH: POD_TRY(fetch(c, i, outputs)); break;
+        }
+        spoil_dead(c, i);
+    }
+    return POD_OK;
+}
+
+pod_status pod_check_step(const pod_program *p, pod_store *const stores[],
+                          const void *const feeds[], double outputs[])
+{
+    check c = {.p = p, .n_ranks = pod_mesh_size(&p->mesh)};
+    POD_TRY(pod_arena_create(NULL, &c.arena));
+    pod_status status = prepare(&c, stores, feeds);
+    if (status == POD_OK) status = run_all(&c, outputs);
+    pod_arena_destroy(c.arena);
+    return status;
+}

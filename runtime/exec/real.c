@@ -1,0 +1,345 @@
+/* real: one rank's part of a program, on this host. Pointers are resolved once, at open; a step walks
+ * the instructions, and lets the collectives in flight advance between them. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/exec/coll_run.h"
+#include "kernels/base/assert.h"
+#include "runtime/exec/exec.h"
+#include "runtime/exec/finite.h"
+
+enum { SLAB_ALIGN = 64 };
+
+typedef struct feed_ref { /* a pointer that follows the host's data */
+    const void **where;
+    int32_t input;
+    size_t offset;
+} feed_ref;
+
+typedef struct bound { /* an instruction with its pointers */
+    const void **in;
+    void **out;
+    void *scratch;
+} bound;
+
+struct pod_exec {
+    const pod_program *program;
+    pod_store *store;
+    pod_comm *comm;
+    pod_clock clock;
+    pod_arena *arena;
+    char *step_slab, *window;
+    bound *bound;
+    feed_ref *ref;
+    int n_refs;
+    pod_coll_run **coll; /* by collective */
+    pod_time *started;   /* by collective */
+    int32_t *in_flight;
+    int n_in_flight;
+    double *output;
+};
+
+/* ---- opening ---- */
+
+static pod_status find_variables(const pod_exec *e, int *store_index)
+{
+    const pod_program *p = e->program;
+    for (int i = 0; i < p->n_variables; i++) {
+        const pod_program_variable *v = &p->variable[i];
+        store_index[i] = pod_store_find(e->store, v->name);
+        if (store_index[i] < 0)
+            return pod_fail(POD_E_MISMATCH, "store: has no variable '%s'", v->name);
+        if (pod_store_count(e->store, store_index[i]) != pod_shape_count(&v->type.shape))
+            return pod_fail(POD_E_MISMATCH, "store: '%s' has %" PRId64 " elements, need %" PRId64,
+                            v->name, pod_store_count(e->store, store_index[i]),
+                            pod_shape_count(&v->type.shape));
+    }
+    return POD_OK;
+}
+
+static void *slot_memory(pod_exec *e, const int *store_index, int32_t index)
+{
+    const pod_slot *s = &e->program->slot[index];
+    switch (s->space) {
+    case POD_SPACE_INPUT: return NULL; /* set by feed */
+    case POD_SPACE_STORE:
+        return (char *)pod_store_data(e->store, store_index[s->index]) + s->offset;
+    case POD_SPACE_STEP: return e->step_slab + s->offset;
+    case POD_SPACE_WINDOW: return e->window + s->offset;
+    }
+    return NULL;
+}
+
+static int count_feed_refs(const pod_program *p)
+{
+    int n = 0;
+    for (int32_t i = 0; i < p->n_instrs; i++)
+        for (int j = 0; j < p->instr[i].n_in; j++)
+            n += p->slot[p->instr[i].in[j]].space == POD_SPACE_INPUT;
+    return n;
+}
+
+static pod_status bind_instr(pod_exec *e, const int *store_index, int32_t i)
+{
+    const pod_instr *instr = &e->program->instr[i];
+    bound *b = &e->bound[i];
+    b->in = POD_ARENA_NEW(e->arena, const void *, instr->n_in);
+    b->out = POD_ARENA_NEW(e->arena, void *, instr->n_out);
+    if (!b->in || !b->out) return POD_E_NOMEM;
+    for (int j = 0; j < instr->n_in; j++) {
+        const pod_slot *s = &e->program->slot[instr->in[j]];
+        b->in[j] = slot_memory(e, store_index, instr->in[j]);
+        if (s->space == POD_SPACE_INPUT)
+            e->ref[e->n_refs++] = (feed_ref){&b->in[j], s->index, s->offset};
+    }
+    for (int k = 0; k < instr->n_out; k++) b->out[k] = slot_memory(e, store_index, instr->out[k]);
+    if (instr->scratch >= 0) b->scratch = slot_memory(e, store_index, instr->scratch);
+    return POD_OK;
+}
+
+static pod_status bind_collective(pod_exec *e, int32_t i)
+{
+    const pod_program_coll *c = &e->program->coll[i];
+    const pod_sched *sched;
+    POD_TRY(pod_coll_build(e->arena, c->algo, &e->program->mesh, pod_comm_rank(e->comm), &c->args,
+                           &sched));
+    return pod_coll_run_create_mpi(e->comm, sched, c->args.dtype,
+                                   e->window + e->program->slot[c->slot].offset, &e->coll[i]);
+}
+
+static pod_status take_memory(pod_exec *e)
+{
+    const pod_program *p = e->program;
+    /* The slabs are touched here, so that the first step does not pay for their pages. */
+    e->step_slab = pod_arena_get(e->arena, SLAB_ALIGN, p->step_bytes);
+    e->window = pod_arena_get(e->arena, SLAB_ALIGN, p->window_bytes);
+    e->bound = POD_ARENA_NEW(e->arena, bound, p->n_instrs);
+    e->ref = POD_ARENA_NEW(e->arena, feed_ref, count_feed_refs(p));
+    e->coll = POD_ARENA_NEW(e->arena, pod_coll_run *, p->n_colls);
+    e->started = POD_ARENA_NEW(e->arena, pod_time, p->n_colls);
+    e->in_flight = POD_ARENA_NEW(e->arena, int32_t, p->n_colls);
+    e->output = POD_ARENA_NEW(e->arena, double, p->n_outputs);
+    bool ok = e->step_slab && e->window && e->bound && e->ref && e->coll && e->started &&
+              e->in_flight && e->output;
+    return ok ? POD_OK : POD_E_NOMEM;
+}
+
+static pod_status bind_own(pod_exec *e)
+{
+    POD_TRY(take_memory(e));
+    int *store_index = POD_ARENA_NEW(e->arena, int, e->program->n_variables);
+    if (!store_index) return POD_E_NOMEM;
+    POD_TRY(find_variables(e, store_index));
+    for (int32_t i = 0; i < e->program->n_instrs; i++) POD_TRY(bind_instr(e, store_index, i));
+    return POD_OK;
+}
+
+static pod_status bind_all(pod_exec *e)
+{
+    POD_TRY(pod_comm_same(e->comm, "the program", &e->program->fingerprint,
+                          sizeof e->program->fingerprint));
+    POD_TRY(pod_comm_agree(e->comm, bind_own(e)));
+    for (int32_t i = 0; i < e->program->n_colls; i++) POD_TRY(bind_collective(e, i));
+    return POD_OK;
+}
+
+static pod_status create(const pod_program *p, pod_store *store, pod_comm *comm, pod_clock clock,
+                         pod_exec **out)
+{
+    pod_arena *arena;
+    POD_TRY(pod_arena_create(NULL, &arena));
+    pod_exec *e = POD_ARENA_NEW(arena, pod_exec, 1);
+    if (!e) {
+        pod_arena_destroy(arena);
+        return POD_E_NOMEM;
+    }
+    *e = (pod_exec){.program = p, .store = store, .comm = comm, .clock = clock, .arena = arena};
+    *out = e;
+    return POD_OK;
+}
+
+pod_status pod_exec_open(const pod_program *p, pod_store *store, pod_comm *comm, pod_clock clock,
+                         pod_exec **out)
+{
+    POD_ASSERT(pod_mesh_size(&p->mesh) == pod_comm_size(comm), "a mesh of %d cores on %d ranks",
+               pod_mesh_size(&p->mesh), pod_comm_size(comm));
+    pod_exec *e = NULL;
+    pod_status status = pod_comm_agree(comm, create(p, store, comm, clock, &e));
+    if (e && status == POD_OK) status = bind_all(e);
+    if (status == POD_OK)
+        *out = e;
+    else
+        pod_exec_close(e);
+    return status;
+}
+
+void pod_exec_close(pod_exec *e)
+{
+    if (!e) return;
+    for (int32_t i = 0; e->coll && i < e->program->n_colls; i++)
+        if (e->coll[i]) pod_coll_run_destroy(e->coll[i]);
+    pod_arena_destroy(e->arena);
+}
+
+/* ---- running ---- */
+
+void pod_exec_feed(pod_exec *e, int input, const void *data)
+{
+    for (int i = 0; i < e->n_refs; i++)
+        if (e->ref[i].input == input) *e->ref[i].where = (const char *)data + e->ref[i].offset;
+}
+
+double pod_exec_output(const pod_exec *e, int output)
+{
+    POD_ASSERT(output >= 0 && output < e->program->n_outputs, "output %d of %d", output,
+               (int)e->program->n_outputs);
+    return e->output[output];
+}
+
+static void poll_in_flight(pod_exec *e)
+{
+    for (int i = 0; i < e->n_in_flight; i++) (void)pod_coll_run_poll(e->coll[e->in_flight[i]]);
+}
+
+static void start_collective(pod_exec *e, int32_t c)
+{
+    e->started[c] = pod_clock_now(&e->clock);
+    e->in_flight[e->n_in_flight++] = c;
+    pod_coll_run_start(e->coll[c]);
+}
+
+/* While one is waited for, the others advance too. */
+static void wait_collective(pod_exec *e, int32_t c)
+{
+    while (!pod_coll_run_poll(e->coll[c])) {
+        if (e->n_in_flight == 1) {
+            pod_coll_run_wait(e->coll[c]);
+            break;
+        }
+        poll_in_flight(e);
+    }
+    int kept = 0;
+    for (int i = 0; i < e->n_in_flight; i++)
+        if (e->in_flight[i] != c) e->in_flight[kept++] = e->in_flight[i];
+    e->n_in_flight = kept;
+}
+
+static void run_instr(pod_exec *e, int32_t i)
+{
+    const pod_instr *instr = &e->program->instr[i];
+    const bound *b = &e->bound[i];
+    switch (instr->kind) {
+    case POD_I_RUN: instr->run(instr->attr, b->in, b->out, b->scratch); break;
+    case POD_I_COLL_START: start_collective(e, instr->ticket); break;
+    case POD_I_COLL_WAIT: wait_collective(e, instr->ticket); break;
+    case POD_I_FETCH: {
+        float value;
+        memcpy(&value, b->in[0], sizeof value);
+        e->output[instr->ticket] = (double)value;
+        break;
+    }
+    }
+    if (instr->kind == POD_I_RUN) poll_in_flight(e);
+}
+
+static void record(pod_exec *e, pod_timeline *tl, int32_t i, pod_time begin, pod_time end)
+{
+    const pod_instr *instr = &e->program->instr[i];
+    pod_timeline_add(tl, POD_LANE_COMPUTE, instr->phase, i, begin, end);
+    if (instr->kind == POD_I_COLL_WAIT)
+        pod_timeline_add(tl, POD_LANE_COMM, POD_PHASE_REDUCE, i, e->started[instr->ticket], end);
+}
+
+static bool loss_is_lost(const pod_exec *e, int32_t i)
+{
+    const pod_instr *instr = &e->program->instr[i];
+    return instr->kind == POD_I_FETCH && instr->ticket == 0 && !isfinite(e->output[0]);
+}
+
+/* All ranks have the same loss and the same program, so all have started the same collectives. */
+static void drain(pod_exec *e)
+{
+    while (e->n_in_flight > 0) wait_collective(e, e->in_flight[0]);
+}
+
+pod_status pod_exec_step(pod_exec *e, pod_timeline *tl)
+{
+    pod_time begin = tl ? pod_clock_now(&e->clock) : 0;
+    for (int32_t i = 0; i < e->program->n_instrs; i++) {
+        run_instr(e, i);
+        if (tl) {
+            pod_time end = pod_clock_now(&e->clock);
+            record(e, tl, i, begin, end);
+            begin = end;
+        }
+        if (loss_is_lost(e, i)) {
+            drain(e);
+            return pod_fail(POD_E_NUMERIC, "%s is %g", e->program->output[0], e->output[0]);
+        }
+    }
+    return POD_OK;
+}
+
+/* ---- looking for the fault ---- */
+
+static int32_t first_bad_variable(const pod_exec *e)
+{
+    for (int i = 0; i < pod_store_n(e->store); i++)
+        if (!pod__all_finite(POD_F32, pod_store_data(e->store, i), pod_store_count(e->store, i)))
+            return i;
+    return -1;
+}
+
+static bool writes_bad_value(const pod_exec *e, int32_t i)
+{
+    const pod_instr *instr = &e->program->instr[i];
+    for (int k = 0; instr->kind == POD_I_RUN && k < instr->n_out; k++) {
+        const pod_slot *s = &e->program->slot[instr->out[k]];
+        int64_t count = (int64_t)(s->bytes / pod_dtype_bytes(s->type.dtype));
+        if (!pod__all_finite(s->type.dtype, e->bound[i].out[k], count)) return true;
+    }
+    return false;
+}
+
+/* The first instruction of this rank that writes a value that is not finite, n_instrs if none does. */
+static int32_t first_bad_instr(pod_exec *e)
+{
+    int32_t found = e->program->n_instrs;
+    for (int32_t i = 0; i < e->program->n_instrs; i++) {
+        run_instr(e, i);
+        if (found == e->program->n_instrs && writes_bad_value(e, i)) found = i;
+        if (loss_is_lost(e, i)) break;
+    }
+    drain(e);
+    return found;
+}
+
+pod_status pod_exec_find_fault(pod_exec *e, int64_t step)
+{
+    int32_t variable = first_bad_variable(e);
+    if (variable >= 0)
+        return pod_fail(POD_E_NUMERIC,
+                        "step %" PRId64 ": '%s' was not finite before the step began", step,
+                        pod_store_variable(e->store, variable)->name);
+    int32_t mine = first_bad_instr(e);
+    const int size = pod_comm_size(e->comm);
+    int32_t first[2] = {e->program->n_instrs, 0}; /* instruction, rank */
+    int32_t *all = malloc(sizeof mine * (size_t)size);
+    if (!all) pod_comm_abort(e->comm, 1);
+    pod_comm_gather(e->comm, &mine, sizeof mine, all);
+    for (int r = 0; pod_comm_rank(e->comm) == 0 && r < size; r++)
+        if (all[r] < first[0]) first[0] = all[r], first[1] = r;
+    free(all);
+    pod_comm_broadcast(e->comm, 0, first, sizeof first);
+    if (first[0] == e->program->n_instrs)
+        return pod_fail(POD_E_NUMERIC, "step %" PRId64 ": the sum of the loss over cores overflows",
+                        step);
+    const pod_instr *instr = &e->program->instr[first[0]];
+    return pod_fail(POD_E_NUMERIC,
+                    "step %" PRId64 ": the first output that is not finite is that of %s '%s' "
+                    "(instruction %d, %s, kernel %s) on rank %d",
+                    step, instr->op, instr->label, (int)first[0], pod_phase_name(instr->phase),
+                    instr->impl, (int)first[1]);
+}

@@ -1,0 +1,124 @@
+/* bucket: the all-reduces of single values become few of many, in the order in which their values are
+ * ready, so that a bucket can travel while backward goes on. What the host reads goes into a bucket of
+ * its own: it is waited for before the update. */
+#include <stdlib.h>
+
+#include "kernels/base/assert.h"
+#include "runtime/passes/plan.h"
+
+typedef struct reduction {
+    int32_t node, ready;
+    uint8_t mask;
+    bool is_output;
+} reduction;
+
+static int by_readiness(const void *a, const void *b)
+{
+    const reduction *x = a, *y = b;
+    if (x->is_output != y->is_output) return x->is_output ? -1 : 1;
+    if (x->mask != y->mask) return x->mask < y->mask ? -1 : 1;
+    if (x->ready != y->ready) return x->ready < y->ready ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+/* The last node that makes or reads the value, other than all-reduces: in place, the sum may replace
+ * the core's own part only after that. */
+static int32_t *last_uses(const pod_plan *plan)
+{
+    const pod_graph *g = plan->graph;
+    int32_t *last = POD_ARENA_NEW(plan->arena, int32_t, pod_graph_n_values(g) + 1);
+    if (!last) return NULL;
+    for (int32_t i = 0; i < pod_graph_n_nodes(g); i++) {
+        const pod_node *n = pod_graph_node(g, i);
+        for (int k = 0; k < n->n_out; k++) last[n->first_out + k] = i;
+        if (n->op->kind == POD_OP_COLLECTIVE) continue;
+        for (int j = 0; j < n->n_in; j++) last[n->in[j].id] = i;
+    }
+    for (int32_t i = pod_graph_n_nodes(g) - 1; i >= 0; i--) {
+        const pod_node *n = pod_graph_node(g, i);
+        if (n->op->kind == POD_OP_VIEW && last[n->first_out] > last[n->in[0].id])
+            last[n->in[0].id] = last[n->first_out];
+    }
+    return last;
+}
+
+static bool is_read_by_host(const pod_graph *g, pod_value v)
+{
+    for (int i = 0; i < pod_graph_n_outputs(g); i++)
+        if (pod_graph_output(g, i)->value.id == v.id) return true;
+    return false;
+}
+
+static int find_reductions(const pod_plan *plan, const int32_t *last, reduction *out)
+{
+    const pod_graph *g = plan->graph;
+    int n = 0;
+    for (int32_t i = 0; i < pod_graph_n_nodes(g); i++) {
+        const pod_node *node = pod_graph_node(g, i);
+        if (node->op->kind != POD_OP_COLLECTIVE) continue;
+        const pod_type *t = pod_graph_type(g, node->in[0]);
+        POD_ASSERT(t->dtype == POD_F32, "'%s': %s is all-reduced", node->label,
+                   pod_dtype_name(t->dtype));
+        out[n++] = (reduction){.node = i,
+                               .ready = last[node->in[0].id],
+                               .mask = (uint8_t)(t->sum | t->vary),
+                               .is_output = is_read_by_host(g, pod_node_out(node, 0))};
+    }
+    return n;
+}
+
+static int64_t count_of(const pod_plan *plan, int32_t node)
+{
+    const pod_node *n = pod_graph_node(plan->graph, node);
+    pod_shape local = pod_type_local(pod_graph_type(plan->graph, n->in[0]), &plan->args->mesh);
+    return pod_shape_count(&local);
+}
+
+/* Values in a bucket begin at multiples of 64 bytes, as kernels like them. */
+static int64_t padded(int64_t count) { return (count + 15) / 16 * 16; }
+
+static void add_to_bucket(pod_plan *plan, pod_bucket *b, const reduction *r)
+{
+    const pod_node *n = pod_graph_node(plan->graph, r->node);
+    int index = (int)(b - plan->bucket);
+    b->node[b->n_nodes] = r->node;
+    b->first[b->n_nodes++] = b->count;
+    plan->bucket_of_value[n->in[0].id] = plan->bucket_of_value[n->first_out] = index;
+    plan->place_in_bucket[n->in[0].id] = plan->place_in_bucket[n->first_out] = b->count;
+    b->count += padded(count_of(plan, r->node));
+    if (r->ready > b->ready) b->ready = r->ready;
+}
+
+pod_status pod__pass_bucket(pod_plan *plan)
+{
+    const pod_graph *g = plan->graph;
+    const int32_t n_values = pod_graph_n_values(g), n_nodes = pod_graph_n_nodes(g);
+    int32_t *last = last_uses(plan);
+    reduction *all = POD_ARENA_NEW(plan->arena, reduction, n_nodes);
+    int32_t *nodes = POD_ARENA_NEW(plan->arena, int32_t, n_nodes);
+    int64_t *firsts = POD_ARENA_NEW(plan->arena, int64_t, n_nodes);
+    plan->bucket = POD_ARENA_NEW(plan->arena, pod_bucket, n_nodes);
+    plan->bucket_of_value = POD_ARENA_NEW(plan->arena, int32_t, n_values + 1);
+    plan->place_in_bucket = POD_ARENA_NEW(plan->arena, int64_t, n_values + 1);
+    if (!last || !all || !nodes || !firsts || !plan->bucket || !plan->bucket_of_value ||
+        !plan->place_in_bucket)
+        return POD_E_NOMEM;
+    for (int32_t v = 0; v <= n_values; v++) plan->bucket_of_value[v] = -1;
+
+    int n = find_reductions(plan, last, all);
+    qsort(all, (size_t)n, sizeof all[0], by_readiness);
+    pod_bucket *open = NULL;
+    for (int i = 0; i < n; i++) {
+        bool fits = open && open->mask == all[i].mask && open->is_output == all[i].is_output &&
+                    open->count * 4 < plan->args->bucket_bytes;
+        if (!fits) {
+            open = &plan->bucket[plan->n_buckets++];
+            *open = (pod_bucket){.mask = all[i].mask,
+                                 .is_output = all[i].is_output,
+                                 .node = nodes + i,
+                                 .first = firsts + i};
+        }
+        add_to_bucket(plan, open, &all[i]);
+    }
+    return POD_OK;
+}

@@ -1,0 +1,285 @@
+/* emit: the plan becomes a program, which needs neither graph nor plan any more. */
+#include <string.h>
+
+#include "collectives/algo/rules.h"
+#include "kernels/base/assert.h"
+#include "runtime/passes/plan.h"
+
+typedef struct emit {
+    pod_plan *plan;
+    pod_instr *instr;
+    int32_t n_instrs;
+    pod_program *program;
+} emit;
+
+static const char *text(emit *e, const char *from)
+{
+    return pod_arena_text(e->plan->arena, "%s", from);
+}
+
+static pod_status copy_slots(emit *e, const pod_value value[], int n, const int32_t **out)
+{
+    int32_t *slots = POD_ARENA_NEW(e->plan->arena, int32_t, n);
+    if (!slots) return POD_E_NOMEM;
+    for (int i = 0; i < n; i++) {
+        slots[i] = e->plan->slot_of_value[value[i].id];
+        POD_ASSERT(slots[i] >= 0, "value %d has no slot", (int)value[i].id);
+    }
+    *out = slots;
+    return POD_OK;
+}
+
+/* This core's part of the work: all of it where nothing is spread. */
+static pod_cost cost_of(const emit *e, const pod_node *n)
+{
+    const pod_graph *g = e->plan->graph;
+    pod_type type[16];
+    pod_cost cost = {0};
+    POD_ASSERT(n->n_in + n->n_out <= 16, "'%s' has %d values", n->label, n->n_in + n->n_out);
+    uint8_t mask = 0;
+    for (int i = 0; i < n->n_in + n->n_out; i++) {
+        pod_value v = i < n->n_in ? n->in[i] : pod_node_out(n, i - n->n_in);
+        type[i] = *pod_graph_type(g, v);
+        for (int d = 0; d < POD_MAX_DIMS; d++) mask |= type[i].split[d];
+    }
+    if (n->op->cost) n->op->cost(n, type, type + n->n_in, &cost);
+    double share = 1.0 / pod_mask_size(&e->plan->args->mesh, mask);
+    cost.matrix_flops *= share;
+    cost.vector_ops *= share;
+    cost.bytes_read *= share;
+    cost.bytes_written *= share;
+    return cost;
+}
+
+static pod_status emit_node(emit *e, int32_t item)
+{
+    const pod_plan *plan = e->plan;
+    const pod_node *n = pod_graph_node(plan->graph, plan->item[item].index);
+    const pod_lowering *l = &plan->lowering[plan->item[item].index];
+    pod_value out[POD_MAX_OUT];
+    for (int k = 0; k < n->n_out; k++) out[k] = pod_node_out(n, k);
+    pod_instr instr = {.kind = POD_I_RUN,
+                       .phase = n->phase,
+                       .label = text(e, n->label),
+                       .op = n->op->name,
+                       .impl = l->impl,
+                       .run = l->run,
+                       .attr = l->attr,
+                       .attr_bytes = l->attr_bytes,
+                       .n_in = n->n_in,
+                       .n_out = n->n_out,
+                       .scratch = plan->scratch_of_item[item],
+                       .ticket = -1,
+                       .cost = cost_of(e, n)};
+    if (!instr.label) return POD_E_NOMEM;
+    POD_TRY(copy_slots(e, n->in, n->n_in, &instr.in));
+    POD_TRY(copy_slots(e, out, n->n_out, &instr.out));
+    e->instr[e->n_instrs++] = instr;
+    return POD_OK;
+}
+
+static pod_status emit_collective(emit *e, const pod_item *item)
+{
+    const pod_plan *plan = e->plan;
+    const pod_bucket *b = &plan->bucket[item->index];
+    int32_t *slot = pod_arena_copy(plan->arena, &b->slot, _Alignof(int32_t), sizeof b->slot);
+    const char *label =
+        pod_arena_text(plan->arena, "%s %d", b->is_output ? "outputs" : "bucket", item->index);
+    if (!slot || !label) return POD_E_NOMEM;
+    pod_instr instr = {.kind = item->kind == POD_ITEM_START ? POD_I_COLL_START : POD_I_COLL_WAIT,
+                       .phase = POD_PHASE_REDUCE,
+                       .label = label,
+                       .op = "allreduce",
+                       .impl = e->program->coll[item->index].algo->name,
+                       .scratch = -1,
+                       .ticket = item->index};
+    if (instr.kind == POD_I_COLL_START) {
+        instr.in = slot;
+        instr.n_in = 1;
+    } else {
+        instr.out = slot;
+        instr.n_out = 1;
+    }
+    e->instr[e->n_instrs++] = instr;
+    return POD_OK;
+}
+
+static pod_status emit_fetch(emit *e, int output)
+{
+    const pod_named *named = pod_graph_output(e->plan->graph, output);
+    pod_instr instr = {.kind = POD_I_FETCH,
+                       .phase = POD_PHASE_REDUCE,
+                       .label = text(e, named->name),
+                       .op = "fetch",
+                       .impl = "",
+                       .n_in = 1,
+                       .scratch = -1,
+                       .ticket = output};
+    if (!instr.label) return POD_E_NOMEM;
+    POD_TRY(copy_slots(e, &named->value, 1, &instr.in));
+    e->instr[e->n_instrs++] = instr;
+    return POD_OK;
+}
+
+static void run_assign(const void *attr, const void *const in[], void *const out[], void *scratch)
+{
+    (void)scratch;
+    size_t bytes;
+    memcpy(&bytes, attr, sizeof bytes);
+    memcpy(out[0], in[0], bytes);
+}
+
+/* Variables whose new value could not be made in place are copied at the end. */
+static pod_status emit_assignments(emit *e)
+{
+    const pod_graph *g = e->plan->graph;
+    for (int i = 0; i < pod_graph_n_variables(g); i++) {
+        const pod_variable_info *v = pod_graph_variable(g, i);
+        if (!v->assigned.id) continue;
+        const pod_slot *from = &e->plan->slot[e->plan->slot_of_value[v->assigned.id]];
+        const pod_slot *to = &e->plan->slot[e->plan->slot_of_value[v->value.id]];
+        if (from->root == to->root) continue;
+        size_t *bytes = pod_arena_copy(e->plan->arena, &to->bytes, _Alignof(size_t), sizeof *bytes);
+        pod_instr instr = {.kind = POD_I_RUN,
+                           .phase = POD_PHASE_UPDATE,
+                           .label = text(e, v->name),
+                           .op = "assign",
+                           .impl = "copy",
+                           .run = run_assign,
+                           .attr = bytes,
+                           .attr_bytes = sizeof *bytes,
+                           .n_in = 1,
+                           .n_out = 1,
+                           .scratch = -1,
+                           .ticket = -1};
+        if (!bytes || !instr.label) return POD_E_NOMEM;
+        POD_TRY(copy_slots(e, &v->assigned, 1, &instr.in));
+        POD_TRY(copy_slots(e, &v->value, 1, &instr.out));
+        e->instr[e->n_instrs++] = instr;
+    }
+    return POD_OK;
+}
+
+static pod_status pick_collectives(emit *e)
+{
+    const pod_plan *plan = e->plan;
+    pod_program_coll *coll = POD_ARENA_NEW(plan->arena, pod_program_coll, plan->n_buckets);
+    if (!coll) return POD_E_NOMEM;
+    for (int b = 0; b < plan->n_buckets; b++) {
+        coll[b].args = (pod_coll_args){.coll = POD_ALLREDUCE,
+                                       .dtype = POD_F32,
+                                       .count = plan->bucket[b].count,
+                                       .group = {.dims = plan->bucket[b].mask}};
+        coll[b].algo = pod_coll_pick(plan->args->rules, &plan->args->mesh, &coll[b].args);
+        coll[b].slot = plan->bucket[b].slot;
+        e->program->reduce_bytes += plan->bucket[b].count * (int64_t)sizeof(float);
+    }
+    e->program->coll = coll;
+    e->program->n_colls = plan->n_buckets;
+    return POD_OK;
+}
+
+static pod_status copy_names(emit *e)
+{
+    const pod_graph *g = e->plan->graph;
+    pod_program *p = e->program;
+    p->n_inputs = pod_graph_n_inputs(g);
+    p->n_outputs = pod_graph_n_outputs(g);
+    p->n_variables = pod_graph_n_variables(g);
+    pod_named *input = POD_ARENA_NEW(e->plan->arena, pod_named, p->n_inputs);
+    const char **output = POD_ARENA_NEW(e->plan->arena, const char *, p->n_outputs);
+    pod_program_variable *variable =
+        POD_ARENA_NEW(e->plan->arena, pod_program_variable, p->n_variables);
+    if (!input || !output || !variable) return POD_E_NOMEM;
+    for (int i = 0; i < p->n_inputs; i++) {
+        const pod_named *from = pod_graph_input(g, i);
+        input[i] = (pod_named){text(e, from->name), {e->plan->slot_of_value[from->value.id]}};
+        if (!input[i].name) return POD_E_NOMEM;
+    }
+    for (int i = 0; i < p->n_outputs; i++)
+        if (!(output[i] = text(e, pod_graph_output(g, i)->name))) return POD_E_NOMEM;
+    for (int i = 0; i < p->n_variables; i++) {
+        const pod_variable_info *from = pod_graph_variable(g, i);
+        const pod_type *type = pod_graph_type(g, from->value);
+        variable[i] = (pod_program_variable){text(e, from->name), *type, from->init, from->role};
+        if (!variable[i].name) return POD_E_NOMEM;
+        p->store_bytes += pod_type_local_bytes(type, &p->mesh);
+    }
+    p->input = input;
+    p->output = output;
+    p->variable = variable;
+    return POD_OK;
+}
+
+static double model_flops(const pod_graph *g)
+{
+    double flops = 0;
+    pod_type type[16];
+    for (int32_t i = 0; i < pod_graph_n_nodes(g); i++) {
+        const pod_node *n = pod_graph_node(g, i);
+        if (!n->op->cost) continue;
+        POD_ASSERT(n->n_in + n->n_out <= 16, "'%s' has %d values", n->label, n->n_in + n->n_out);
+        for (int j = 0; j < n->n_in; j++) type[j] = *pod_graph_type(g, n->in[j]);
+        for (int k = 0; k < n->n_out; k++)
+            type[n->n_in + k] = *pod_graph_type(g, pod_node_out(n, k));
+        pod_cost cost = {0};
+        n->op->cost(n, type, type + n->n_in, &cost);
+        flops += cost.matrix_flops;
+    }
+    return flops;
+}
+
+static pod_status emit_items(emit *e)
+{
+    for (int32_t i = 0; i < e->plan->n_items; i++) {
+        const pod_item *item = &e->plan->item[i];
+        switch (item->kind) {
+        case POD_ITEM_NODE: POD_TRY(emit_node(e, i)); break;
+        case POD_ITEM_START:
+        case POD_ITEM_WAIT: POD_TRY(emit_collective(e, item)); break;
+        case POD_ITEM_FETCH: POD_TRY(emit_fetch(e, item->index)); break;
+        }
+    }
+    return emit_assignments(e);
+}
+
+pod_status pod__pass_emit(const pod_graph *built, pod_plan *plan, const pod_program **out)
+{
+    emit e = {.plan = plan};
+    e.program = POD_ARENA_NEW(plan->arena, pod_program, 1);
+    e.instr =
+        POD_ARENA_NEW(plan->arena, pod_instr, plan->n_items + pod_graph_n_variables(plan->graph));
+    if (!e.program || !e.instr) return POD_E_NOMEM;
+    e.program->mesh = plan->args->mesh;
+    e.program->target = text(&e, plan->args->target->name);
+    if (!e.program->target) return POD_E_NOMEM;
+    POD_TRY(pick_collectives(&e));
+    POD_TRY(emit_items(&e));
+    POD_TRY(copy_names(&e));
+    e.program->instr = e.instr;
+    e.program->n_instrs = e.n_instrs;
+    e.program->slot = plan->slot;
+    e.program->n_slots = plan->n_slots;
+    e.program->step_bytes = plan->step_bytes;
+    e.program->window_bytes = plan->window_bytes;
+    e.program->guard_bytes = plan->args->guard_bytes;
+    e.program->model_flops = model_flops(built);
+    e.program->fingerprint = pod_program_fingerprint(e.program);
+    *out = e.program;
+    return POD_OK;
+}
+
+pod_status pod_compile(const pod_graph *g, int64_t batch, const pod_compile_args *args,
+                       pod_arena *arena, const pod_program **out)
+{
+    pod_plan *plan = POD_ARENA_NEW(arena, pod_plan, 1);
+    if (!plan) return POD_E_NOMEM;
+    plan->arena = arena;
+    plan->args = args;
+    POD_TRY(pod__pass_partition(g, batch, plan));
+    POD_TRY(pod__pass_bucket(plan));
+    POD_TRY(pod__pass_order(plan));
+    POD_TRY(pod__pass_lower(plan));
+    POD_TRY(pod__pass_memory(plan));
+    return pod__pass_emit(g, plan, out);
+}

@@ -1,0 +1,96 @@
+/* order: the instructions in a row. Nodes keep the graph's order; a bucket starts as soon as its last
+ * value is ready and is waited for right before the first node that reads from it. What the host
+ * reads is waited for and fetched before the first node of the update, so that a loss that is not
+ * finite stops the step while the weights are still whole. */
+#include "runtime/passes/plan.h"
+
+typedef struct order {
+    pod_plan *plan;
+    bool *started, *waited; /* by bucket */
+    bool fetched;
+    int32_t at; /* the node that comes next */
+} order;
+
+static void add(order *o, pod_item_kind kind, int32_t index)
+{
+    o->plan->item[o->plan->n_items++] = (pod_item){kind, index};
+}
+
+static void start_ready(order *o, int32_t node)
+{
+    for (int b = 0; b < o->plan->n_buckets; b++) {
+        if (o->started[b] || o->plan->bucket[b].ready > node) continue;
+        o->started[b] = true;
+        add(o, POD_ITEM_START, b);
+    }
+}
+
+static pod_status wait_for(order *o, pod_value v)
+{
+    int b = o->plan->bucket_of_value[v.id];
+    if (b < 0 || o->waited[b]) return POD_OK;
+    const pod_node *maker = pod_graph_maker(o->plan->graph, v);
+    if (maker->op->kind != POD_OP_COLLECTIVE) return POD_OK; /* a core's own part, not yet summed */
+    if (!o->started[b])
+        return pod_fail(POD_E_UNSUPPORTED,
+                        "order: the sum of '%s' is wanted before its parts were last read",
+                        maker->label);
+    o->waited[b] = true;
+    add(o, POD_ITEM_WAIT, b);
+    return POD_OK;
+}
+
+static pod_status fetch_outputs(order *o)
+{
+    if (o->fetched) return POD_OK;
+    o->fetched = true;
+    const pod_graph *g = o->plan->graph;
+    for (int i = 0; i < pod_graph_n_outputs(g); i++) {
+        const pod_named *output = pod_graph_output(g, i);
+        if (pod_graph_maker(g, output->value)->op->kind != POD_OP_COLLECTIVE &&
+            pod_graph_value(g, output->value)->node >= o->at)
+            return pod_fail(POD_E_UNSUPPORTED, "order: output '%s' is made during the update",
+                            output->name);
+        POD_TRY(wait_for(o, output->value));
+    }
+    for (int i = 0; i < pod_graph_n_outputs(g); i++) add(o, POD_ITEM_FETCH, i);
+    return POD_OK;
+}
+
+pod_status pod__pass_order(pod_plan *plan)
+{
+    const pod_graph *g = plan->graph;
+    const int32_t n_nodes = pod_graph_n_nodes(g);
+    order o = {.plan = plan};
+    o.started = POD_ARENA_NEW(plan->arena, bool, plan->n_buckets + 1);
+    o.waited = POD_ARENA_NEW(plan->arena, bool, plan->n_buckets + 1);
+    plan->item = POD_ARENA_NEW(plan->arena, pod_item,
+                               n_nodes + 2 * plan->n_buckets + pod_graph_n_outputs(g));
+    if (!o.started || !o.waited || !plan->item) return POD_E_NOMEM;
+    for (int32_t i = 0; i < n_nodes; i++) {
+        const pod_node *n = pod_graph_node(g, i);
+        o.at = i;
+        if (n->phase == POD_PHASE_UPDATE) POD_TRY(fetch_outputs(&o));
+        if (n->op->kind != POD_OP_COLLECTIVE)
+            for (int j = 0; j < n->n_in; j++) POD_TRY(wait_for(&o, n->in[j]));
+        if (n->op->kind == POD_OP_RUN) add(&o, POD_ITEM_NODE, i);
+        start_ready(&o, i);
+    }
+    o.at = n_nodes;
+    return fetch_outputs(&o);
+}
+
+int pod__item_reads(const pod_plan *plan, const pod_item *item, const pod_value **value)
+{
+    switch (item->kind) {
+    case POD_ITEM_NODE: {
+        const pod_node *n = pod_graph_node(plan->graph, item->index);
+        *value = n->in;
+        return n->n_in;
+    }
+    case POD_ITEM_FETCH: *value = &pod_graph_output(plan->graph, item->index)->value; return 1;
+    case POD_ITEM_START:
+    case POD_ITEM_WAIT: break;
+    }
+    return 0;
+}

@@ -1,0 +1,181 @@
+/* partition: a graph over the whole batch becomes the graph that every core runs on its shard.
+ *
+ * Inputs with the batch as first dimension are split over the whole mesh; infer carries the spread
+ * through the graph; where an op meets a sum or a varying value that it does not take in parts, an
+ * all-reduce goes in between (and, for a varying value, the division that makes it a mean). Nodes that
+ * nothing needs are dropped, and those that only lead to an assignment move behind backward. */
+#include <string.h>
+
+#include "kernels/base/assert.h"
+#include "runtime/ops/ops.h"
+#include "runtime/passes/plan.h"
+
+typedef struct partition {
+    const pod_graph *from;
+    pod_graph *to;
+    const pod_mesh *mesh;
+    uint8_t mesh_mask; /* dimensions longer than 1 */
+    int64_t batch;
+    bool *is_live;      /* by node of `from`: something needs it */
+    bool *is_early;     /* it leads to backward or to an output, not just to an assignment */
+    pod_value *mapped;  /* by value id of `from` */
+    pod_value *reduced; /* by value id of `to`; each may bring two more: its sum and its mean */
+} partition;
+
+static void mark(const partition *p, pod_value v, bool *marked)
+{
+    marked[pod_graph_value(p->from, v)->node] = true;
+}
+
+/* Everything that marked nodes need is marked as well: one sweep back, for makers come first. */
+static void spread_back(const partition *p, bool *marked)
+{
+    for (int32_t i = pod_graph_n_nodes(p->from) - 1; i >= 0; i--) {
+        if (!marked[i]) continue;
+        const pod_node *n = pod_graph_node(p->from, i);
+        for (int j = 0; j < n->n_in; j++) mark(p, n->in[j], marked);
+    }
+}
+
+static void find_live(partition *p)
+{
+    for (int i = 0; i < pod_graph_n_outputs(p->from); i++) {
+        mark(p, pod_graph_output(p->from, i)->value, p->is_live);
+        mark(p, pod_graph_output(p->from, i)->value, p->is_early);
+    }
+    for (int i = 0; i < pod_graph_n_variables(p->from); i++) {
+        const pod_variable_info *v = pod_graph_variable(p->from, i);
+        if (v->assigned.id) mark(p, v->assigned, p->is_live);
+    }
+    spread_back(p, p->is_live);
+    for (int32_t i = 0; i < pod_graph_n_nodes(p->from); i++)
+        if (p->is_live[i] && pod_graph_node(p->from, i)->phase == POD_PHASE_BACKWARD)
+            p->is_early[i] = true;
+    spread_back(p, p->is_early);
+}
+
+static pod_phase phase_of(const partition *p, int32_t node)
+{
+    pod_phase phase = pod_graph_node(p->from, node)->phase;
+    return p->is_early[node] ? phase : POD_PHASE_UPDATE;
+}
+
+/* The value every core agrees on: the sum of the parts, or the mean of what varies. */
+static pod_value reduced(partition *p, pod_value v)
+{
+    const pod_type type = *pod_graph_type(p->to, v);
+    if (!type.sum && !type.vary) return v;
+    if (p->reduced[v.id].id) return p->reduced[v.id];
+    const char *label = pod_graph_maker(p->to, v)->label;
+    pod_value part = v; /* its memory becomes the sum's, so it must be an instruction's own */
+    if (pod_graph_maker(p->to, v)->op->kind != POD_OP_RUN)
+        part = pod_op_add1(p->to, pod_op_find("copy"), NULL, 0, &v, 1);
+    if (!part.id) return part;
+    pod_type whole = type;
+    whole.sum = whole.vary = 0;
+    pod_graph_set_phase(p->to, POD_PHASE_REDUCE);
+    int32_t node =
+        pod_graph_append(p->to, pod_op_find("allreduce"), label, NULL, 0, &part, 1, &whole, 1);
+    pod_graph_set_phase(p->to, POD_PHASE_UPDATE);
+    if (node < 0) return (pod_value){0};
+    pod_value out = pod_node_out(pod_graph_node(p->to, node), 0);
+    if (type.vary) out = pod_scale(p->to, 1.0f / (float)pod_mask_size(p->mesh, type.vary), out);
+    if (out.id) p->reduced[v.id] = out;
+    return out;
+}
+
+static void split_batch(const partition *p, pod_type *type)
+{
+    if (type->shape.n_dims > 0 && type->shape.dim[0] == p->batch) type->split[0] = p->mesh_mask;
+}
+
+static pod_status copy_node(partition *p, int32_t index, pod_value *in, pod_type *in_type,
+                            pod_type *out_type)
+{
+    const pod_node *n = pod_graph_node(p->from, index);
+    for (int j = 0; j < n->n_in; j++) {
+        in[j] = p->mapped[n->in[j].id];
+        if (!n->op->takes_parts) in[j] = reduced(p, in[j]);
+        if (!in[j].id) return pod_graph_finish(p->to);
+        in_type[j] = *pod_graph_type(p->to, in[j]);
+    }
+    if (n->op->kind == POD_OP_INPUT || n->op->kind == POD_OP_VARIABLE) {
+        out_type[0] = *pod_graph_type(p->from, pod_node_out(n, 0));
+        if (n->op->kind == POD_OP_INPUT) split_batch(p, &out_type[0]);
+    } else {
+        POD_TRY(pod_op_infer(n, in_type, out_type));
+    }
+    pod_graph_set_phase(p->to, phase_of(p, index));
+    int32_t made = pod_graph_append(p->to, n->op, n->label, n->attr, n->attr_bytes, in, n->n_in,
+                                    out_type, n->n_out);
+    if (made < 0) return pod_graph_finish(p->to);
+    for (int k = 0; k < n->n_out; k++)
+        p->mapped[n->first_out + k] = pod_node_out(pod_graph_node(p->to, made), k);
+    return POD_OK;
+}
+
+static pod_status copy_nodes(partition *p, pod_arena *arena)
+{
+    int max_in = 1, max_out = 1;
+    for (int32_t i = 0; i < pod_graph_n_nodes(p->from); i++) {
+        const pod_node *n = pod_graph_node(p->from, i);
+        if (n->n_in > max_in) max_in = n->n_in;
+        if (n->n_out > max_out) max_out = n->n_out;
+    }
+    pod_value *in = POD_ARENA_NEW(arena, pod_value, max_in);
+    pod_type *in_type = POD_ARENA_NEW(arena, pod_type, max_in);
+    pod_type *out_type = POD_ARENA_NEW(arena, pod_type, max_out);
+    if (!in || !in_type || !out_type) return POD_E_NOMEM;
+    for (int phase = 0; phase < POD_N_PHASES; phase++)
+        for (int32_t i = 0; i < pod_graph_n_nodes(p->from); i++)
+            if (p->is_live[i] && (int)phase_of(p, i) == phase)
+                POD_TRY(copy_node(p, i, in, in_type, out_type));
+    return POD_OK;
+}
+
+static pod_status copy_names(partition *p)
+{
+    for (int i = 0; i < pod_graph_n_inputs(p->from); i++) {
+        const pod_named *input = pod_graph_input(p->from, i);
+        pod_value v = p->mapped[input->value.id];
+        if (v.id) pod_graph_add_input(p->to, input->name, v);
+    }
+    for (int i = 0; i < pod_graph_n_variables(p->from); i++) {
+        pod_variable_info v = *pod_graph_variable(p->from, i);
+        if (!p->mapped[v.value.id].id) continue;
+        pod_value assigned = v.assigned.id ? reduced(p, p->mapped[v.assigned.id]) : v.assigned;
+        v.value = p->mapped[v.value.id];
+        v.assigned = (pod_value){0};
+        pod_graph_add_variable(p->to, &v);
+        if (assigned.id) pod_assign(p->to, v.value, assigned);
+    }
+    for (int i = 0; i < pod_graph_n_outputs(p->from); i++) {
+        const pod_named *output = pod_graph_output(p->from, i);
+        pod_value v = reduced(p, p->mapped[output->value.id]);
+        if (v.id) pod_output(p->to, output->name, v);
+    }
+    return pod_graph_finish(p->to);
+}
+
+pod_status pod__pass_partition(const pod_graph *g, int64_t batch, pod_plan *plan)
+{
+    const pod_mesh *mesh = &plan->args->mesh;
+    if (batch % pod_mesh_size(mesh) != 0)
+        return pod_fail(POD_E_INVALID, "batch: %lld does not divide by the %d cores of the mesh",
+                        (long long)batch, pod_mesh_size(mesh));
+    partition p = {.from = g, .mesh = mesh, .batch = batch};
+    for (int d = 0; d < mesh->n_dims; d++)
+        if (mesh->extent[d] > 1) p.mesh_mask |= (uint8_t)(1u << d);
+    const int32_t n_nodes = pod_graph_n_nodes(g), n_values = pod_graph_n_values(g);
+    p.is_live = POD_ARENA_NEW(plan->arena, bool, n_nodes);
+    p.is_early = POD_ARENA_NEW(plan->arena, bool, n_nodes);
+    p.mapped = POD_ARENA_NEW(plan->arena, pod_value, n_values + 1);
+    p.reduced = POD_ARENA_NEW(plan->arena, pod_value, 3 * n_values + 1);
+    if (!p.is_live || !p.is_early || !p.mapped || !p.reduced) return POD_E_NOMEM;
+    POD_TRY(pod_graph_create(plan->arena, &p.to));
+    find_live(&p);
+    POD_TRY(copy_nodes(&p, plan->arena));
+    POD_TRY(copy_names(&p));
+    plan->graph = p.to;
+    return POD_OK;
+}

@@ -1,0 +1,60 @@
+/* What the later passes hand on: a partitioned graph, the buckets its reductions were joined into, the
+ * order of the instructions, and the slots. Private to this folder; lives in the program's arena. */
+#ifndef MINIPOD_RUNTIME_PASSES_PLAN_H
+#define MINIPOD_RUNTIME_PASSES_PLAN_H
+
+#include "runtime/passes/passes.h"
+
+/* Reductions that travel as one: an all-reduce in place over one slot. */
+typedef struct pod_bucket {
+    uint8_t mask;   /* mesh dimensions summed over */
+    int32_t *node;  /* the all-reduce nodes of the graph that were joined */
+    int64_t *first; /* where each one's value begins, in elements */
+    int n_nodes;
+    int64_t count;  /* elements, all together */
+    bool is_output; /* holds what the host reads */
+    int32_t ready;  /* node after which it may start */
+    int32_t slot;
+} pod_bucket;
+
+typedef enum pod_item_kind {
+    POD_ITEM_NODE,
+    POD_ITEM_START,
+    POD_ITEM_WAIT,
+    POD_ITEM_FETCH
+} pod_item_kind;
+typedef struct pod_item { /* becomes one instruction */
+    pod_item_kind kind;
+    int32_t index; /* of the node, bucket or output */
+} pod_item;
+
+typedef struct pod_plan {
+    pod_arena *arena;
+    const pod_compile_args *args;
+    pod_graph *graph; /* partitioned */
+    pod_bucket *bucket;
+    int n_buckets;
+    int32_t *bucket_of_value; /* by value id: the bucket it is part of, in or out, or -1 */
+    int64_t *place_in_bucket; /* by value id: elements */
+    pod_item *item;
+    int32_t n_items;
+    pod_lowering *lowering; /* by node */
+    pod_slot *slot;
+    int32_t n_slots;
+    int32_t *slot_of_value;   /* by value id */
+    int32_t *scratch_of_item; /* slot, or -1 */
+    size_t step_bytes, window_bytes;
+} pod_plan;
+
+POD_MUST pod_status pod__pass_partition(const pod_graph *g, int64_t batch, pod_plan *plan);
+POD_MUST pod_status pod__pass_bucket(pod_plan *plan);
+POD_MUST pod_status pod__pass_order(pod_plan *plan);
+POD_MUST pod_status pod__pass_lower(pod_plan *plan);
+POD_MUST pod_status pod__pass_memory(pod_plan *plan);
+POD_MUST pod_status pod__pass_emit(const pod_graph *built, pod_plan *plan, const pod_program **out);
+
+/* The values an item reads, in order, into `value`; returns how many. START and WAIT answer none:
+ * they work on the bucket. */
+int pod__item_reads(const pod_plan *plan, const pod_item *item, const pod_value **value);
+
+#endif

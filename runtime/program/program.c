@@ -1,0 +1,94 @@
+#include "runtime/program/program.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const char *const space_name[] = {"input", "store", "step", "window"};
+
+static void print_slots(const pod_program *p, const char *sign, const int32_t *slot, int n,
+                        FILE *to)
+{
+    for (int i = 0; i < n; i++) {
+        const pod_slot *s = &p->slot[slot[i]];
+        fprintf(to, " %s%s", sign, space_name[s->space]);
+        if (s->space == POD_SPACE_INPUT || s->space == POD_SPACE_STORE)
+            fprintf(to, "[%d]", (int)s->index);
+        else
+            fprintf(to, "+%zu", s->offset);
+        fprintf(to, ":%zu", s->bytes);
+    }
+}
+
+void pod_program_print(const pod_program *p, FILE *to)
+{
+    static const char *const kind_name[] = {"run", "start", "wait", "fetch"};
+    char mesh[64];
+    pod_mesh_print(&p->mesh, mesh, sizeof mesh);
+    fprintf(to, "# program for mesh %s, target %s, fingerprint %016" PRIx64 "\n", mesh, p->target,
+            p->fingerprint);
+    fprintf(to,
+            "# %d instructions, %d collectives of %" PRId64
+            " bytes a step, slab %zu + %zu bytes, store %zu bytes\n",
+            (int)p->n_instrs, (int)p->n_colls, p->reduce_bytes, p->step_bytes, p->window_bytes,
+            p->store_bytes);
+    fprintf(to, "# index kind phase op kernel label  <reads  >writes (space+offset:bytes)\n");
+    for (int32_t i = 0; i < p->n_instrs; i++) {
+        const pod_instr *in = &p->instr[i];
+        fprintf(to, "%5d %-5s %-8s %-14s %-10s %-32s", (int)i, kind_name[in->kind],
+                pod_phase_name(in->phase), in->op, in->impl, in->label);
+        print_slots(p, "<", in->in, in->n_in, to);
+        print_slots(p, ">", in->out, in->n_out, to);
+        if (in->scratch >= 0) print_slots(p, "~", &in->scratch, 1, to);
+        fputc('\n', to);
+    }
+}
+
+static uint64_t hash_bytes(uint64_t h, const void *data, size_t bytes)
+{
+    const unsigned char *p = data;
+    for (size_t i = 0; i < bytes; i++) h = (h ^ p[i]) * 0x100000001b3u;
+    return h;
+}
+
+static uint64_t hash_i64(uint64_t h, int64_t value) { return hash_bytes(h, &value, sizeof value); }
+
+static uint64_t hash_text(uint64_t h, const char *text)
+{
+    return hash_bytes(h, text, strlen(text) + 1);
+}
+
+static uint64_t hash_type(uint64_t h, const pod_type *t)
+{
+    h = hash_i64(h, t->dtype);
+    h = hash_i64(h, t->shape.n_dims);
+    for (int i = 0; i < t->shape.n_dims; i++)
+        h = hash_i64(hash_i64(h, t->shape.dim[i]), t->split[i]);
+    return hash_i64(h, t->sum << 8 | t->vary);
+}
+
+static uint64_t hash_instr(uint64_t h, const pod_instr *in)
+{
+    h = hash_i64(h, in->kind);
+    h = hash_i64(h, in->phase);
+    h = hash_text(hash_text(hash_text(h, in->label), in->op), in->impl);
+    for (int i = 0; i < in->n_in; i++) h = hash_i64(h, in->in[i]);
+    for (int i = 0; i < in->n_out; i++) h = hash_i64(h, in->out[i]);
+    return hash_i64(hash_i64(h, in->scratch), in->ticket);
+}
+
+uint64_t pod_program_fingerprint(const pod_program *p)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (int d = 0; d < p->mesh.n_dims; d++) h = hash_i64(h, p->mesh.extent[d]);
+    for (int32_t i = 0; i < p->n_instrs; i++) h = hash_instr(h, &p->instr[i]);
+    for (int32_t i = 0; i < p->n_slots; i++) {
+        const pod_slot *s = &p->slot[i];
+        h = hash_type(
+            hash_i64(hash_i64(hash_i64(h, s->space), (int64_t)s->offset), (int64_t)s->bytes),
+            &s->type);
+    }
+    for (int32_t i = 0; i < p->n_colls; i++)
+        h = hash_text(hash_i64(h, p->coll[i].args.count), p->coll[i].algo->name);
+    for (int32_t i = 0; i < p->n_variables; i++) h = hash_text(h, p->variable[i].name);
+    return h;
+}

@@ -1,0 +1,33 @@
+#include "runtime/train/eval.h"
+
+#include <stdio.h>
+
+#include "runtime/train/network.h"
+
+void pod_feed_next(pod_exec *e, pod_loader *l, pod_comm *comm, pod_batch *batch)
+{
+    if (pod_loader_next(l, batch) != POD_OK) {
+        fprintf(stderr, "minipod: rank %d: %s\n", pod_comm_rank(comm), pod_error_text());
+        pod_comm_abort(comm, 1);
+    }
+    pod_exec_feed(e, POD_NET_IMAGES, batch->images);
+    pod_exec_feed(e, POD_NET_LABELS, batch->labels);
+}
+
+pod_status pod_evaluate(pod_exec *e, pod_loader *l, int64_t n_samples, pod_comm *comm,
+                        pod_eval_result *out)
+{
+    double loss = 0, correct = 0;
+    const int64_t n_batches = pod_loader_steps_per_epoch(l);
+    for (int64_t i = 0; i < n_batches; i++) {
+        pod_batch batch;
+        pod_feed_next(e, l, comm, &batch);
+        POD_TRY(pod_exec_step(e, NULL));
+        loss += pod_exec_output(e, POD_NET_LOSS);
+        correct += pod_exec_output(e, POD_NET_CORRECT);
+    }
+    *out = (pod_eval_result){.loss = loss / (double)n_samples,
+                             .accuracy = correct / (double)n_samples,
+                             .n_samples = n_samples};
+    return POD_OK;
+}

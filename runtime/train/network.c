@@ -1,0 +1,67 @@
+#include "runtime/train/network.h"
+
+#include "kernels/base/assert.h"
+#include "runtime/ops/ops.h"
+
+static pod_value input_images(pod_graph *g, const pod_setup *s, const pod_dataset_info *data)
+{
+    float mean[POD_MAX_CHANNELS], std[POD_MAX_CHANNELS];
+    if (data->channels > POD_MAX_CHANNELS)
+        return pod_graph_fail(g, POD_E_UNSUPPORTED,
+                              "images have %d channels, at most %d can be fed", (int)data->channels,
+                              POD_MAX_CHANNELS);
+    for (int64_t c = 0; c < data->channels; c++) {
+        mean[c] = (float)data->mean[c];
+        std[c] = (float)data->std[c];
+    }
+    int64_t dim[4] = {s->batch, data->height, data->width, data->channels};
+    pod_value bytes = pod_input(g, "images", pod_type_of(POD_U8, 4, dim));
+    return pod_normalize(g, bytes, mean, std, s->precision);
+}
+
+static pod_status add_update(pod_graph *g, const pod_setup *s, pod_value loss)
+{
+    /* A failed builder has nothing to derive. */
+    POD_TRY(pod_graph_finish(g));
+    pod_value *grad = POD_ARENA_NEW(pod_graph_arena(g), pod_value, pod_graph_n_variables(g));
+    if (!grad) return POD_E_NOMEM;
+    POD_TRY(pod_pass_grad(g, loss, grad));
+    return pod_pass_update(g, grad, s->optim, &s->hparams);
+}
+
+pod_status pod_network_graph(const pod_network *net, const pod_setup *s,
+                             const pod_dataset_info *data, bool train, pod_arena *arena,
+                             pod_graph **out)
+{
+    pod_graph *g;
+    POD_TRY(pod_graph_create(arena, &g));
+    pod_value images = input_images(g, s, data);
+    pod_value labels = pod_input(g, "labels", pod_type_of(POD_I32, 1, &s->batch));
+    pod_value logits = net->build(net->ctx, g, images, train);
+    pod_softmax_loss_attr attr = {.smoothing = train ? s->label_smoothing : 0.0f,
+                                  .scale = train ? 1.0f / (float)s->batch : 1.0f};
+    pod_value loss = pod_softmax_loss(g, logits, labels, attr);
+    pod_output(g, "loss", loss);
+    pod_output(g, "correct", pod_count_correct(g, logits, labels));
+    if (train) POD_TRY(add_update(g, s, loss));
+    POD_TRY(pod_graph_finish(g));
+    *out = g;
+    return POD_OK;
+}
+
+pod_status pod_network_compile(const pod_network *net, const pod_setup *s,
+                               const pod_dataset_info *data, bool train, const pod_target *target,
+                               pod_arena *arena, const pod_program **out)
+{
+    pod_arena *for_graph;
+    POD_TRY(pod_arena_create(NULL, &for_graph));
+    pod_graph *g;
+    pod_status status = pod_network_graph(net, s, data, train, for_graph, &g);
+    if (status == POD_OK) {
+        pod_compile_args args = {
+            .mesh = s->mesh, .target = target, .rules = s->rules, .bucket_bytes = s->bucket_bytes};
+        status = pod_compile(g, s->batch, &args, arena, out);
+    }
+    pod_arena_destroy(for_graph);
+    return status;
+}

@@ -1,0 +1,35 @@
+/* The programs of a run: a network between its input and its loss, compiled for training or for
+ * evaluation. Both name their variables alike, so one store serves both. */
+#ifndef MINIPOD_RUNTIME_TRAIN_NETWORK_H
+#define MINIPOD_RUNTIME_TRAIN_NETWORK_H
+
+#include "runtime/data/dataset.h"
+#include "runtime/passes/passes.h"
+#include "runtime/train/setup.h"
+
+/* images (N, H, W, C) in the travelling type -> logits (N, n_classes) float32. The layer of models
+ * lies above this one, so a network comes in as a function. */
+typedef struct pod_network {
+    const char *name;
+    pod_value (*build)(const void *ctx, pod_graph *g, pod_value images, bool train);
+    const void *ctx;
+} pod_network;
+
+/* Inputs and outputs of both programs. */
+enum { POD_NET_IMAGES, POD_NET_LABELS, POD_NET_LR, POD_NET_STEP };
+enum { POD_NET_LOSS, POD_NET_CORRECT };
+
+/* The graph of one step: `images` u8 (N, H, W, C), `labels` i32 (N); for training also the scalars
+ * `lr` and `step`, gradients and update. Outputs: `loss` (training: the mean over the batch;
+ * evaluation: the sum over its samples) and `correct`, a count. Lives in `arena`. */
+POD_MUST pod_status pod_network_graph(const pod_network *net, const pod_setup *s,
+                                      const pod_dataset_info *data, bool train, pod_arena *arena,
+                                      pod_graph **out);
+
+/* Graph and program; only the program stays, in `arena`. */
+POD_MUST pod_status pod_network_compile(const pod_network *net, const pod_setup *s,
+                                        const pod_dataset_info *data, bool train,
+                                        const pod_target *target, pod_arena *arena,
+                                        const pod_program **out);
+
+#endif

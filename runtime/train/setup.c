@@ -1,0 +1,108 @@
+#include "runtime/train/setup.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "kernels/base/assert.h"
+
+static pod_mesh near_square(int n_ranks)
+{
+    int y = (int)sqrt((double)n_ranks);
+    while (n_ranks % y != 0) y--;
+    return (pod_mesh){.n_dims = 2, .extent = {n_ranks / y, y}, .wraps = {true, true}};
+}
+
+pod_status pod_setup_mesh(const char *text, int n_ranks, pod_mesh *out)
+{
+    pod_mesh mesh = near_square(n_ranks);
+    if (strcmp(text, "auto") != 0) POD_TRY(pod_mesh_parse(text, &mesh));
+    if (pod_mesh_size(&mesh) != n_ranks)
+        return pod_fail(POD_E_INVALID,
+                        "mesh: %s has %d cores, but there are %d ranks (mpirun -n %d)", text,
+                        pod_mesh_size(&mesh), n_ranks, pod_mesh_size(&mesh));
+    *out = mesh;
+    return POD_OK;
+}
+
+static pod_hparams hparams_from(const pod_config *c)
+{
+    return (pod_hparams){
+        .momentum = (float)pod_config_double(c, POD_OPT_MOMENTUM),
+        .nesterov = pod_config_bool(c, POD_OPT_NESTEROV),
+        .weight_decay = (float)pod_config_double(c, POD_OPT_WEIGHT_DECAY),
+        .trust = (float)pod_config_double(c, POD_OPT_TRUST),
+        .beta1 = (float)pod_config_double(c, POD_OPT_BETA1),
+        .beta2 = (float)pod_config_double(c, POD_OPT_BETA2),
+        .epsilon = (float)pod_config_double(c, POD_OPT_EPSILON),
+    };
+}
+
+static pod_status training_from(const pod_config *c, pod_setup *s)
+{
+    const char *name = pod_config_text(c, POD_OPT_OPTIMIZER);
+    s->optim = pod_optim_find(name);
+    POD_ASSERT(s->optim, "optimizer '%s' is a choice but not in the table", name);
+    s->hparams = hparams_from(c);
+    s->lr = (pod_lr){.base = pod_config_double(c, POD_OPT_LR),
+                     .end = pod_config_double(c, POD_OPT_END_LR),
+                     .power = pod_config_double(c, POD_OPT_POLY_POWER),
+                     .decay_rate = pod_config_double(c, POD_OPT_DECAY_RATE)};
+    POD_TRY(pod_lr_parse(pod_config_text(c, POD_OPT_LR_SCHEDULE), &s->lr.kind));
+    s->warmup_epochs = pod_config_double(c, POD_OPT_WARMUP);
+    s->decay_epochs = pod_config_double(c, POD_OPT_DECAY_EPOCHS);
+    s->epochs = pod_config_double(c, POD_OPT_EPOCHS);
+    s->steps = pod_config_int(c, POD_OPT_STEPS);
+    s->eval_every = pod_config_double(c, POD_OPT_EVAL_EVERY);
+    s->target = pod_config_double(c, POD_OPT_TARGET);
+    s->label_smoothing = (float)pod_config_double(c, POD_OPT_LABEL_SMOOTHING);
+    return pod_augment_parse(pod_config_text(c, POD_OPT_AUGMENT),
+                             (int)pod_config_int(c, POD_OPT_CROP_PAD), &s->augment);
+}
+
+pod_status pod_setup_from(const pod_config *c, int n_ranks, pod_arena *arena, pod_setup *out)
+{
+    pod_setup s = {
+        .model = pod_config_text(c, POD_OPT_MODEL),
+        .data = pod_config_text(c, POD_OPT_DATA),
+        .seed = (uint64_t)pod_config_int(c, POD_OPT_SEED),
+        .batch = pod_config_int(c, POD_OPT_BATCH),
+        .bn_momentum = (float)pod_config_double(c, POD_OPT_BN_MOMENTUM),
+        .bn_epsilon = (float)pod_config_double(c, POD_OPT_BN_EPSILON),
+        .prefetch = (int)pod_config_int(c, POD_OPT_PREFETCH),
+        .data_cache_bytes = pod_config_size(c, POD_OPT_DATA_CACHE),
+        .bucket_bytes = pod_config_size(c, POD_OPT_BUCKET),
+    };
+    s.precision = strcmp(pod_config_text(c, POD_OPT_PRECISION), "f32") == 0 ? POD_F32 : POD_BF16;
+    POD_TRY(pod_setup_mesh(pod_config_text(c, POD_OPT_MESH), n_ranks, &s.mesh));
+    if (s.batch % n_ranks != 0)
+        return pod_fail(POD_E_INVALID,
+                        "batch: %" PRId64 " does not divide by the %d cores of the mesh", s.batch,
+                        n_ranks);
+    const char *rules = pod_config_text(c, POD_OPT_ALGO);
+    POD_TRY(pod_coll_rules_parse(arena, *rules ? rules : POD_COLL_RULES_DEFAULT, &s.rules));
+    POD_TRY(training_from(c, &s));
+    *out = s;
+    return POD_OK;
+}
+
+pod_status pod_setup_schedule(pod_setup *s, int64_t n_train, pod_schedule *out)
+{
+    if (s->batch > n_train)
+        return pod_fail(POD_E_INVALID,
+                        "batch: %" PRId64 " is more than the %" PRId64 " training samples",
+                        s->batch, n_train);
+    pod_schedule r = {.steps_per_epoch = n_train / s->batch};
+    const double per_epoch = (double)r.steps_per_epoch;
+    r.n_steps = s->steps > 0 ? s->steps : (int64_t)llround(s->epochs * per_epoch);
+    if (r.n_steps < 1)
+        return pod_fail(POD_E_INVALID, "epochs: %g epochs of %" PRId64 " steps are no step",
+                        s->epochs, r.steps_per_epoch);
+    int64_t every = (int64_t)llround(s->eval_every * per_epoch);
+    r.eval_every = s->eval_every > 0 ? (every > 0 ? every : 1) : r.n_steps;
+    s->lr.train_steps = r.n_steps;
+    s->lr.warmup_steps = (int64_t)llround(s->warmup_epochs * per_epoch);
+    s->lr.decay_steps = s->decay_epochs * per_epoch;
+    *out = r;
+    return POD_OK;
+}

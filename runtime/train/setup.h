@@ -1,0 +1,55 @@
+/* What a run was asked to do: the settings of train and eval, checked and turned into numbers. */
+#ifndef MINIPOD_RUNTIME_TRAIN_SETUP_H
+#define MINIPOD_RUNTIME_TRAIN_SETUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collectives/algo/rules.h"
+#include "runtime/core/config.h"
+#include "runtime/data/augment.h"
+#include "runtime/optim/lr.h"
+#include "runtime/optim/optim.h"
+
+typedef struct pod_setup {
+    pod_mesh mesh;
+    const char *model, *data; /* borrowed from the configuration */
+    uint64_t seed;
+    int64_t batch; /* global */
+    pod_dtype precision;
+    float bn_momentum, bn_epsilon, label_smoothing;
+    pod_augment augment;
+    int prefetch;
+    int64_t data_cache_bytes;
+    pod_coll_rules *rules;
+    int64_t bucket_bytes;
+
+    const pod_optim *optim;
+    pod_hparams hparams;
+    pod_lr lr; /* steps are filled in by pod_setup_schedule */
+    double warmup_epochs, decay_epochs;
+    double epochs;
+    int64_t steps;     /* 0: by epochs */
+    double eval_every; /* epochs; 0: only at the end */
+    double target;     /* accuracy; 0: none */
+} pod_setup;
+
+/* `text` "auto": as square as the number of ranks allows, the longer side first. E_INVALID when it
+ * does not parse or has another number of cores than there are ranks. */
+POD_MUST pod_status pod_setup_mesh(const char *text, int n_ranks, pod_mesh *out);
+
+/* `arena` keeps the rules; `c` must outlive the setup. E_INVALID, naming the option. */
+POD_MUST pod_status pod_setup_from(const pod_config *c, int n_ranks, pod_arena *arena,
+                                   pod_setup *out);
+
+/* How long a run is, once the data set is known. */
+typedef struct pod_schedule {
+    int64_t steps_per_epoch, n_steps;
+    int64_t eval_every; /* steps; n_steps: only at the end */
+} pod_schedule;
+
+/* Also completes s->lr. E_INVALID when the batch is larger than the training set or the run has no
+ * step. */
+POD_MUST pod_status pod_setup_schedule(pod_setup *s, int64_t n_train, pod_schedule *out);
+
+#endif

@@ -1,0 +1,53 @@
+/* The training loop: from a data set to a target, on all ranks. */
+#ifndef MINIPOD_RUNTIME_TRAIN_TRAIN_H
+#define MINIPOD_RUNTIME_TRAIN_TRAIN_H
+
+#include "runtime/core/log.h"
+#include "runtime/measure/goodput.h"
+#include "runtime/measure/steptime.h"
+#include "runtime/train/eval.h"
+#include "runtime/train/mllog.h"
+#include "runtime/train/network.h"
+
+typedef struct pod_train_args {
+    pod_setup *setup; /* its schedule is filled in */
+    const pod_network *network;
+    const pod_target *target;
+    pod_comm *comm;
+    pod_clock clock;
+    pod_log *log;
+    pod_job_log *job; /* a span is open while this works; none before and after */
+    pod_mllog *mllog;
+    const char *resume; /* "": from the beginning */
+    const char *out;    /* a folder that exists, or "": nothing is kept */
+    int64_t kept_steps; /* whose events the timeline keeps; at least 1 */
+} pod_train_args;
+
+typedef struct pod_train_result {
+    bool began; /* the first step was reached; a failure before it is one of input */
+    pod_schedule schedule;
+    int64_t first_step, n_steps; /* n_steps were done in this run, from first_step on */
+    bool reached;                /* the target; false too when there is none */
+    pod_eval_result last, best;
+    double run_s;            /* from the start of the run, when nothing of the data was read */
+    double time_to_target_s; /* the same at the end of the evaluation that reached it */
+    double train_s;          /* of all steps */
+    int64_t n_evals;
+    pod_step_stats stats;                          /* of this rank, without the first step */
+    double phase_share[POD_N_PHASES], other_share; /* of the step, mean over ranks */
+    double exposed_s;     /* all-reduce that was not hidden, a step, mean over ranks */
+    int64_t reduce_bytes; /* all-reduced a step */
+    double model_flops;
+    size_t memory_bytes; /* of a core: slabs and store */
+    int64_t n_weights;   /* trained elements */
+    uint64_t weights_hash, fingerprint;
+    pod_timeline *timeline;     /* the caller's to destroy; NULL when no step was reached */
+    const pod_program *program; /* of training; lives in `arena` */
+    pod_arena *arena;           /* the caller's to destroy; may be NULL */
+} pod_train_result;
+
+/* E_NUMERIC: the loss was not finite; the text names step and instruction. The result tells how far
+ * it got, whatever the status; its timeline and arena are the caller's in any case. Collective. */
+POD_MUST pod_status pod_train(const pod_train_args *args, pod_train_result *out);
+
+#endif

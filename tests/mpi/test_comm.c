@@ -1,0 +1,159 @@
+/* The ranks of a job: agreement on failures, equality, totals. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/exec/comm.h"
+#include "collectives/exec/comm_mpi.h"
+#include "tests/harness/harness.h"
+
+static pod_comm *comm;
+static int rank, size;
+
+static int open_comm(void)
+{
+    if (pod_comm_open(&comm) != POD_OK) return 1;
+    rank = pod_comm_rank(comm);
+    size = pod_comm_size(comm);
+    return 0;
+}
+
+static int close_comm(void)
+{
+    pod_comm_close(comm);
+    return 0;
+}
+
+static void test_open(void)
+{
+    POD_CHECK(rank == pod_test_rank() && size == pod_test_size(), "rank %d of %d", rank, size);
+    POD_CHECK(strlen(pod_comm_version(comm)) > 3 && !strchr(pod_comm_version(comm), ','),
+              "version '%s'", pod_comm_version(comm));
+    pod_comm_close(NULL);
+}
+
+static void test_agree_ok(void)
+{
+    pod_error_set("from before");
+    POD_CHECK_OK(pod_comm_agree(comm, POD_OK));
+    POD_CHECK(strcmp(pod_error_text(), "from before") == 0, "record: '%s'", pod_error_text());
+}
+
+/* The last rank alone fails. */
+static void test_agree_one(void)
+{
+    pod_error_set("");
+    pod_status mine = rank == size - 1 ? pod_fail(POD_E_IO, "disk %d is full", rank) : POD_OK;
+    pod_status got = pod_comm_agree(comm, mine);
+    char want[64];
+    snprintf(want, sizeof want, size > 1 ? "rank %d: disk %d is full" : "disk %d is full", size - 1,
+             size - 1);
+    POD_CHECK(got == POD_E_IO && strcmp(pod_error_text(), want) == 0, "%s '%s'",
+              pod_status_name(got), pod_error_text());
+}
+
+/* Rank 0 fails in one way, the others in a worse one: of these the lowest speaks. */
+static void test_agree_worst(void)
+{
+    pod_status mine =
+        rank == 0 ? pod_fail(POD_E_INVALID, "mild") : pod_fail(POD_E_MISMATCH, "bad on %d", rank);
+    pod_status got = pod_comm_agree(comm, mine);
+    const char *want = size > 1 ? "rank 1: bad on 1" : "mild";
+    POD_CHECK(got == (size > 1 ? POD_E_MISMATCH : POD_E_INVALID) &&
+                  strcmp(pod_error_text(), want) == 0,
+              "%s '%s'", pod_status_name(got), pod_error_text());
+}
+
+static void test_agree_alike(void)
+{
+    pod_status got = pod_comm_agree(comm, pod_fail(POD_E_FORMAT, "line 3 is odd"));
+    POD_CHECK(got == POD_E_FORMAT && strcmp(pod_error_text(), "line 3 is odd") == 0, "%s '%s'",
+              pod_status_name(got), pod_error_text());
+}
+
+static void test_same(void)
+{
+    enum { BYTES = 200001 }; /* several of the pieces in which it is compared */
+    unsigned char *data = calloc(1, BYTES);
+    POD_CHECK_OK(pod_comm_same(comm, "weights", data, BYTES));
+    POD_CHECK_OK(pod_comm_same(comm, "nothing", NULL, 0));
+    char want[64];
+    snprintf(want, sizeof want, "weights: rank %d differs from rank 0", size - 1);
+    if (size > 1) {
+        data[BYTES - 1] = rank == size - 1;
+        POD_CHECK_FAILS(pod_comm_same(comm, "weights", data, BYTES), POD_E_MISMATCH, want);
+        data[BYTES - 1] = 0;
+        size_t bytes = rank == size - 1 ? BYTES - 70000 : BYTES;
+        POD_CHECK_FAILS(pod_comm_same(comm, "weights", data, bytes), POD_E_MISMATCH, want);
+        bytes = rank == size - 1 ? BYTES : 5;
+        POD_CHECK_FAILS(pod_comm_same(comm, "weights", data, bytes), POD_E_MISMATCH, want);
+        data[0] = rank > 0; /* the first that differs is named */
+        POD_CHECK_FAILS(pod_comm_same(comm, "weights", data, BYTES), POD_E_MISMATCH, "rank 1 ");
+    }
+    free(data);
+}
+
+static void test_totals(void)
+{
+    int token = rank == size - 1 ? 4711 : 0;
+    pod_comm_broadcast(comm, size - 1, &token, sizeof token);
+    POD_CHECK(token == 4711, "broadcast %d", token);
+
+    int mine[2] = {rank, 100 + rank};
+    int all[64] = {0};
+    pod_comm_gather(comm, mine, sizeof mine, rank == 0 ? all : NULL);
+    for (int r = 0; rank == 0 && r < size; r++)
+        POD_CHECK(all[2 * r] == r && all[2 * r + 1] == 100 + r, "gathered %d %d from %d",
+                  all[2 * r], all[2 * r + 1], r);
+
+    double sums[3] = {1, rank, 0.1 * rank};
+    pod_comm_sum(comm, sums, 3);
+    POD_CHECK(sums[0] == size && sums[1] == size * (size - 1) / 2, "sums %g %g", sums[0], sums[1]);
+    POD_CHECK_OK(pod_comm_same(comm, "sums", sums, sizeof sums));
+
+    double largest[2] = {rank, -rank};
+    pod_comm_max(comm, largest, 2);
+    POD_CHECK(largest[0] == size - 1 && largest[1] == 0, "max %g %g", largest[0], largest[1]);
+    pod_comm_barrier(comm);
+}
+
+/* Tags are the same on all ranks, are not given twice, and come back. */
+static void test_tags(void)
+{
+    int first[3] = {-1, -1, -1};
+    POD_CHECK_OK(pod__comm_take_tags(comm, 3 + rank, &first[0]));
+    POD_CHECK_OK(pod__comm_take_tags(comm, 1, &first[1]));
+    POD_CHECK(first[0] == 0 && first[1] == 3 + size - 1, "tags from %d and %d", first[0], first[1]);
+    POD_CHECK_FAILS(pod__comm_take_tags(comm, INT_MAX - 1, &first[2]), POD_E_UNSUPPORTED,
+                    "collective: needs 2147483646 tags");
+    pod__comm_give_tags(comm);
+    POD_CHECK_OK(pod__comm_take_tags(comm, 1, &first[1]));
+    POD_CHECK(first[1] == 3 + size, "tags from %d", first[1]);
+    pod__comm_give_tags(comm);
+    /* One rank has not given back all of its tags yet. */
+    if (rank > 0) pod__comm_give_tags(comm);
+    POD_CHECK_OK(pod__comm_take_tags(comm, 1, &first[1]));
+    POD_CHECK(first[1] == 4 + size, "tags from %d", first[1]);
+    pod__comm_give_tags(comm);
+    if (rank == 0) pod__comm_give_tags(comm);
+    POD_CHECK_OK(pod__comm_take_tags(comm, 1, &first[1]));
+    POD_CHECK(first[1] == 0, "tags from %d", first[1]);
+    pod__comm_give_tags(comm);
+}
+
+static CU_TestInfo tests[] = {
+    {"open", test_open},
+    {"agree ok", test_agree_ok},
+    {"agree one", test_agree_one},
+    {"same", test_same},
+    {"agree worst", test_agree_worst},
+    {"agree alike", test_agree_alike},
+    {"totals", test_totals},
+    {"tags", test_tags},
+    CU_TEST_INFO_NULL,
+};
+
+CU_SuiteInfo pod_test_suites[] = {
+    {"comm", open_comm, close_comm, NULL, NULL, tests},
+    CU_SUITE_INFO_NULL,
+};

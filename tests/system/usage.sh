@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# usage.sh MINIPOD: what a person types wrong ends with exit 2 and one line on standard error that
+# says what was wanted; help and version end with exit 0.
+set -u
+minipod=$(realpath "$1")
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export XDG_CONFIG_HOME=$work/config
+failed=0
+
+# expect EXIT PATTERN WORD...: the exit code, and a pattern in what is printed
+expect() {
+    local want=$1 pattern=$2 code lines
+    shift 2
+    "$minipod" "$@" >out 2>err
+    code=$?
+    lines=$(wc -l <err)
+    if [ "$code" -ne "$want" ]; then
+        echo "minipod $*: exit $code, want $want: $(head -c 300 err)"
+        failed=1
+    elif [ "$want" -eq 2 ] && { [ "$lines" -ne 1 ] || [ -s out ]; }; then
+        echo "minipod $*: $lines lines of error, $(wc -l <out) of output; want one and none"
+        failed=1
+    elif ! cat out err | grep -q -e "$pattern"; then
+        echo "minipod $*: no '$pattern' in: $(cat out err | head -c 300)"
+        failed=1
+    fi
+}
+
+expect 0 '^usage: minipod COMMAND' --help
+expect 0 '^  calibrate ' -h
+expect 0 '^minipod [0-9]*\.[0-9]*\.[0-9]*$' --version
+expect 2 'a command is missing'
+expect 2 "'calibrat' is no command; did you mean calibrate" calibrat
+expect 2 "'--batch' is no command" --batch 3
+
+for command in calibrate data; do
+    expect 0 "^usage: minipod $command " "$command" --help
+    expect 0 '^minipod [0-9]' "$command" --version
+    expect 2 'there is no such option; did you mean quiet?' "$command" --quite
+    expect 2 "'often' is none of auto|on|off" "$command" --progress often
+    expect 2 'a value is missing' "$command" --conf
+    expect 2 'absent.conf: cannot read: No such file' "$command" --conf absent.conf
+done
+
+printf 'quiet = on\nspeed = 3\n' >bad.conf
+expect 2 'bad.conf:2: speed: there is no such option' calibrate --conf bad.conf
+expect 2 "unexpected argument 'fast'" calibrate fast
+expect 2 'not an option of calibrate' calibrate --classes a,b
+expect 2 '/proc/nowhere' calibrate -o /proc/nowhere/host.conf
+[ ! -e config ] || { echo "a failed calibrate left files"; failed=1; }
+
+expect 2 'want import, make or info' data
+expect 2 "there is no 'frob'" data frob
+expect 2 'want import idx FOLDER -o F.h5' data import idx
+expect 2 "'csv' is no form of data" data import csv x -o y.h5
+expect 2 'needs -o FILE' data make glyphs
+expect 2 "'mnist' is not made here" data make mnist -o y.h5
+expect 2 '0x1x1' data make glyphs:0x1x1 -o y.h5
+expect 2 '/nowhere/y.h5' data make glyphs:8x8x1:10+10 -o /nowhere/y.h5
+expect 2 'empty: no file train-images' data import idx empty -o y.h5
+expect 2 'bad.conf' data info bad.conf
+[ ! -e y.h5 ] && [ ! -e y.h5.part ] || { echo "a failed command left y.h5"; failed=1; }
+
+MINIPOD_MAX_ISA=mmx expect 2 "MINIPOD_MAX_ISA: 'mmx' is none of" data info x
+MINIPOD_PROGRESS=often expect 2 "MINIPOD_PROGRESS: 'often'" data info x
+
+expect 0 'images *8x8x1' data make glyphs:8x8x1:20+10 -o made.h5 --seed 7
+expect 0 'train *20' data info made.h5
+MINIPOD_SPEED=3 expect 0 'warning: MINIPOD_SPEED in the environment' data info made.h5
+exit $failed

@@ -1,0 +1,329 @@
+/* Every algorithm of the table, on many meshes, groups and counts, in the one-process executor. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "collectives/algo/rules.h"
+#include "tests/unit/collectives/coll_cases.h"
+
+static const char *const meshes[] = {
+    "1",   "2",   "3",   "5",    "8",    "13",    "1x1",   "1x4",   "4x1",   "2x2",   "3x2",  "2x3",
+    "4x4", "5x3", "8x8", "7x11", "16x2", "16x16", "2x2x2", "2x3x4", "1x1x5", "2x1x3", "2x8x4"};
+
+static void describe(char text[200], const pod_mesh *m, const pod_coll_algo *algo,
+                     const pod_coll_args *args)
+{
+    char mesh[POD_MESH_TEXT_BYTES];
+    snprintf(text, 200, "%s %s mesh %s dims %u step %d tile %d count %" PRId64 " root %d",
+             pod_coll_name(args->coll), algo->name, pod_mesh_print(m, mesh, sizeof mesh),
+             (unsigned)args->group.dims, args->group.step[0], args->group.tile[0], args->count,
+             args->root);
+}
+
+/* How many elements of one rank are not what they must be; `bound` may be NULL: exact. Elements
+ * behind the buffer count as well. */
+static int64_t count_wrong(const coll_data *d, pod_range range, int rank, const double *want,
+                           const double *bound)
+{
+    int64_t n_wrong = 0;
+    for (int64_t i = range.first; i < range.first + range.count; i++)
+        n_wrong += !(fabs((double)d->buf[rank][i] - want[i]) <= (bound ? bound[i] : 0));
+    n_wrong += memcmp(d->buf[rank] + d->count, d->initial[rank] + d->count,
+                      COLL_GUARD * sizeof(float)) != 0;
+    return n_wrong;
+}
+
+/* What stands in all buffers against what must; exact inputs leave no room for error. */
+static void check_values(const coll_data *d, const pod_mesh *m, const pod_coll_args *args,
+                         bool is_exact, const char *what)
+{
+    double *want = malloc((size_t)(d->count + 1) * sizeof *want);
+    double *bound = malloc((size_t)(d->count + 1) * sizeof *bound);
+    int size = pod_group_size(m, &args->group);
+    for (int first = 0; first < d->n_ranks; first++) {
+        if (pod_group_index(m, &args->group, first) != 0) continue;
+        coll_want(d, m, args, first, want, bound);
+        for (int k = 0; k < size; k++) {
+            int rank = pod_group_member(m, &args->group, first, k);
+            pod_range range = coll_result_range(m, args, rank);
+            int64_t n = count_wrong(d, range, rank, want, is_exact ? NULL : bound);
+            POD_CHECK(n == 0, "%s: rank %d has %" PRId64 " wrong", what, rank, n);
+        }
+    }
+    free(want);
+    free(bound);
+}
+
+/* Members of a group hold the same bits after an all-reduce. */
+static void check_same_bits(const coll_data *d, const pod_mesh *m, const pod_coll_args *args,
+                            const char *what)
+{
+    int n_differ = 0;
+    for (int rank = 0; rank < d->n_ranks; rank++) {
+        int first = pod_group_member(m, &args->group, rank, 0);
+        n_differ += memcmp(d->buf[rank], d->buf[first], (size_t)d->count * sizeof(float)) != 0;
+    }
+    POD_CHECK(n_differ == 0, "%s: %d ranks differ from their first", what, n_differ);
+}
+
+static void run_case(const pod_mesh *m, const pod_coll_algo *algo, const pod_coll_args *args,
+                     bool is_exact)
+{
+    char what[200];
+    describe(what, m, algo, args);
+    int n_ranks = pod_mesh_size(m);
+    pod_arena *arena;
+    POD_CHECK_OK(pod_arena_create(NULL, &arena));
+    const pod_sched *const *all = NULL;
+    pod_status status = pod_coll_build_all(arena, algo, m, args, &all);
+    POD_CHECK(status == POD_OK, "%s: %s", what, pod_error_text());
+    if (status == POD_OK && is_exact) {
+        status = pod_sched_verify(all, n_ranks);
+        POD_CHECK(status == POD_OK, "%s: %s", what, pod_error_text());
+    }
+    coll_data d = coll_data_make(n_ranks, args->count, is_exact);
+    if (status == POD_OK) status = pod_sched_run_local(all, n_ranks, POD_F32, (void **)d.buf);
+    POD_CHECK(status == POD_OK, "%s: %s", what, pod_error_text());
+    check_values(&d, m, args, is_exact, what);
+    if (args->coll == POD_ALLREDUCE) check_same_bits(&d, m, args, what);
+    coll_data_free(&d);
+    pod_arena_destroy(arena);
+}
+
+/* Every algorithm that applies; broadcasts from the first, a middle and the last member. */
+static void run_algos(const pod_mesh *m, pod_group group, int64_t count, bool is_exact)
+{
+    POD_CHECK_OK(pod_group_verify(m, &group));
+    int size = pod_group_size(m, &group);
+    int n;
+    const pod_coll_algo *algos = pod_coll_algos(&n);
+    for (int i = 0; i < n; i++) {
+        pod_coll_args args = {algos[i].coll, POD_F32, count, 0, group};
+        if (algos[i].why_not(m, &args)) continue;
+        run_case(m, &algos[i], &args, is_exact);
+        for (int k = 1; k < 3 && algos[i].coll == POD_BROADCAST && size > k; k++) {
+            args.root = k * (size - 1) / 2;
+            run_case(m, &algos[i], &args, is_exact);
+        }
+    }
+}
+
+static void run_counts(const pod_mesh *m, pod_group group, bool is_exact)
+{
+    int size = pod_group_size(m, &group);
+    const int64_t counts[] = {0, 1, size + 1, 1009, 2, size - 1, size, 3 * size + 2};
+    int n_counts = pod_mesh_size(m) > 64 ? 4 : 8;
+    for (int c = 0; c < n_counts; c++) run_algos(m, group, counts[c], is_exact);
+}
+
+static void test_meshes(void)
+{
+    for (size_t i = 0; i < sizeof meshes / sizeof meshes[0]; i++) {
+        pod_mesh m = {0};
+        POD_CHECK_OK(pod_mesh_parse(meshes[i], &m));
+        run_counts(&m, pod_group_all(&m), true);
+    }
+}
+
+static void test_rounded_sums(void)
+{
+    static const char *const some[] = {"2", "3", "7", "3x2", "4x4", "2x3x4", "16x4"};
+    for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
+        pod_mesh m = {0};
+        POD_CHECK_OK(pod_mesh_parse(some[i], &m));
+        run_algos(&m, pod_group_all(&m), 1009, false);
+    }
+}
+
+static void test_groups(void)
+{
+    static const struct {
+        const char *mesh;
+        pod_group group;
+    } cases[] = {
+        {"4x3", {.dims = 0}},
+        {"4x3", {.dims = 1}},
+        {"4x3", {.dims = 2}},
+        {"8x2", {.dims = 1, .tile = {4}}},
+        {"8x2", {.dims = 1, .step = {2}}},
+        {"8x2", {.dims = 3, .step = {2}, .tile = {4}}},
+        {"4x6", {.dims = 3, .tile = {2, 3}}},
+        {"4x6", {.dims = 3, .step = {2, 3}}},
+        {"2x4x4", {.dims = 6}},
+        {"2x4x4", {.dims = 5, .tile = {0, 0, 2}}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pod_mesh m = {0};
+        POD_CHECK_OK(pod_mesh_parse(cases[i].mesh, &m));
+        run_counts(&m, cases[i].group, true);
+    }
+}
+
+static void test_large_count(void)
+{
+    pod_mesh m = {0};
+    POD_CHECK_OK(pod_mesh_parse("3x2", &m));
+    run_algos(&m, pod_group_all(&m), 200003, true);
+}
+
+static void test_2048_ranks(void)
+{
+    pod_mesh m = {0};
+    POD_CHECK_OK(pod_mesh_parse("32x64", &m));
+    const pod_coll_args args = {POD_ALLREDUCE, POD_F32, 4099, 0, pod_group_all(&m)};
+    int n_ranks = pod_mesh_size(&m);
+    pod_arena *arena;
+    POD_CHECK_OK(pod_arena_create(NULL, &arena));
+    const pod_sched *const *all;
+    POD_CHECK_OK(
+        pod_coll_build_all(arena, pod_coll_find(POD_ALLREDUCE, "torus2d"), &m, &args, &all));
+    POD_CHECK_OK(pod_sched_verify(all, n_ranks));
+    coll_data d = coll_data_make(n_ranks, args.count, true);
+    POD_CHECK_OK(pod_sched_run_local(all, n_ranks, POD_F32, (void **)d.buf));
+    check_values(&d, &m, &args, true, "torus2d 32x64");
+    check_same_bits(&d, &m, &args, "torus2d 32x64");
+    coll_data_free(&d);
+    pod_arena_destroy(arena);
+}
+
+/* Blocks follow one another, cover everything, and differ by at most one element. */
+static void test_blocks(void)
+{
+    for (int size = 1; size < 40; size++) {
+        for (int64_t count = 0; count < 100; count += 7) {
+            int64_t at = 0;
+            bool is_even = true;
+            for (int i = 0; i < size; i++) {
+                pod_range b = pod_block(count, size, i);
+                is_even = is_even && b.first == at && b.count >= count / size &&
+                          b.count <= (count + size - 1) / size;
+                at += b.count;
+            }
+            POD_CHECK(is_even && at == count, "%" PRId64 " in %d blocks", count, size);
+        }
+    }
+    int64_t huge = INT64_C(1) << 60;
+    POD_CHECK(pod_block(huge, 1 << 20, (1 << 20) - 1).first == huge - (INT64_C(1) << 40), "huge");
+}
+
+static void test_build_refuses(void)
+{
+    pod_mesh m = {0};
+    POD_CHECK_OK(pod_mesh_parse("4x1", &m));
+    pod_arena *arena;
+    POD_CHECK_OK(pod_arena_create(NULL, &arena));
+    const pod_sched *s = NULL;
+    const pod_sched *const *all = NULL;
+    pod_coll_args args = {POD_ALLREDUCE, POD_F32, 10, 0, pod_group_all(&m)};
+    const pod_coll_algo *torus = pod_coll_find(POD_ALLREDUCE, "torus2d");
+    POD_CHECK_FAILS(pod_coll_build(arena, torus, &m, 0, &args, &s), POD_E_INVALID,
+                    "allreduce: torus2d refuses: the group is longer than 1 in fewer than two");
+    POD_CHECK_FAILS(pod_coll_build_all(arena, torus, &m, &args, &all), POD_E_INVALID, "refuses");
+    args.group.step[0] = 3;
+    const pod_coll_algo *ring = pod_coll_find(POD_ALLREDUCE, "ring");
+    POD_CHECK_FAILS(pod_coll_build(arena, ring, &m, 0, &args, &s), POD_E_INVALID, "step of 3");
+    args = (pod_coll_args){POD_BROADCAST, POD_F32, 10, 4, pod_group_all(&m)};
+    const pod_coll_algo *tree = pod_coll_find(POD_BROADCAST, "tree");
+    POD_CHECK_FAILS(pod_coll_build(arena, tree, &m, 0, &args, &s), POD_E_INVALID,
+                    "broadcast: root 4 in a group of 4");
+    args = (pod_coll_args){POD_BROADCAST, POD_F32, -1, 0, pod_group_all(&m)};
+    POD_CHECK_FAILS(pod_coll_build(arena, tree, &m, 0, &args, &s), POD_E_INVALID, "-1 elements");
+    POD_CHECK(!s && !all, "something was left behind");
+    pod_arena_destroy(arena);
+}
+
+/* With one dimension the torus is the ring, step for step. */
+static void test_torus_of_a_line(void)
+{
+    pod_mesh m = {0};
+    POD_CHECK_OK(pod_mesh_parse("5", &m));
+    pod_arena *arena;
+    POD_CHECK_OK(pod_arena_create(NULL, &arena));
+    const pod_coll_args args = {POD_ALLREDUCE, POD_F32, 11, 0, pod_group_all(&m)};
+    static const char *const names[2] = {"torus2d", "ring"};
+    char *text[2];
+    for (int i = 0; i < 2; i++) {
+        size_t bytes;
+        FILE *file = open_memstream(&text[i], &bytes);
+        pod_sched *s;
+        POD_CHECK_OK(pod_sched_create(arena, args.count, &s));
+        POD_CHECK_OK(pod_coll_find(POD_ALLREDUCE, names[i])->build(&m, 3, &args, s));
+        pod_sched_print(file, 3, s);
+        fclose(file);
+    }
+    POD_CHECK(strcmp(text[0], text[1]) == 0, "torus2d\n%sring\n%s", text[0], text[1]);
+    free(text[0]);
+    free(text[1]);
+    pod_arena_destroy(arena);
+}
+
+/* What is stuck, or of another type, is refused before anything is touched. */
+static void test_local_refuses(void)
+{
+    pod_arena *arena;
+    POD_CHECK_OK(pod_arena_create(NULL, &arena));
+    pod_sched *s[2];
+    float data[2][4] = {{1, 2, 3, 4}, {5, 6, 7, 8}};
+    void *buf[2] = {data[0], data[1]};
+    const pod_span whole = {POD_BUF_MAIN, 0};
+    for (int r = 0; r < 2; r++) {
+        POD_CHECK_OK(pod_sched_create(arena, 4, &s[r]));
+        int32_t got = pod_sched_recv(s[r], 1 - r, 0, whole, 4, POD_NO_STEP);
+        pod_sched_send(s[r], 1 - r, 0, whole, 4, got);
+    }
+    const pod_sched *all[2] = {s[0], s[1]};
+    POD_CHECK_FAILS(pod_sched_run_local(all, 2, POD_F32, buf), POD_E_INVALID, "deadlock");
+    POD_CHECK_FAILS(pod_sched_run_local(all, 2, POD_BF16, buf), POD_E_UNSUPPORTED, "bf16");
+    POD_CHECK(data[0][0] == 1 && data[1][3] == 8, "data was touched");
+    pod_arena_destroy(arena);
+}
+
+/* Copies and scratch memory, which no algorithm uses yet: member 1 keeps a copy, receives, and hands
+ * copy plus received on; member 0 adds what comes to something else than its destination. */
+static void test_local_scratch(void)
+{
+    pod_arena *arena;
+    POD_CHECK_OK(pod_arena_create(NULL, &arena));
+    pod_sched *s[2];
+    float data[2][2] = {{1, 2}, {10, 20}};
+    void *buf[2] = {data[0], data[1]};
+    const pod_span whole = {POD_BUF_MAIN, 0};
+    const pod_span kept = {POD_BUF_SCRATCH, 3};
+    for (int r = 0; r < 2; r++) POD_CHECK_OK(pod_sched_create(arena, 2, &s[r]));
+    int32_t sent = pod_sched_send(s[0], 1, 0, whole, 2, POD_NO_STEP);
+    pod_sched_add(s[0], (pod_step){POD_STEP_RECV_REDUCE, 1, 0, {sent, -1}, whole, kept, 2});
+    pod_sched_add(s[0], (pod_step){POD_STEP_COPY, 0, 0, {1, -1}, kept, whole, 2});
+    pod_sched_add(s[1], (pod_step){POD_STEP_COPY, 0, 0, {-1, -1}, whole, kept, 2});
+    int32_t got = pod_sched_recv(s[1], 0, 0, whole, 2, 0);
+    pod_sched_send(s[1], 0, 0, kept, 2, got);
+    const pod_sched *all[2] = {s[0], s[1]};
+    POD_CHECK_OK(pod_sched_verify(all, 2));
+    POD_CHECK_OK(pod_sched_run_local(all, 2, POD_F32, buf));
+    POD_CHECK(data[0][0] == 11 && data[0][1] == 22 && data[1][0] == 1 && data[1][1] == 2,
+              "%g %g %g %g", (double)data[0][0], (double)data[0][1], (double)data[1][0],
+              (double)data[1][1]);
+    pod_arena_destroy(arena);
+}
+
+static CU_TestInfo algo_tests[] = {
+    {"meshes", test_meshes},
+    {"groups", test_groups},
+    {"rounded sums", test_rounded_sums},
+    {"large count", test_large_count},
+    {"2048 ranks", test_2048_ranks},
+    {"blocks", test_blocks},
+    {"build refuses", test_build_refuses},
+    {"torus of a line", test_torus_of_a_line},
+    CU_TEST_INFO_NULL,
+};
+
+static CU_TestInfo local_tests[] = {
+    {"refuses", test_local_refuses},
+    {"scratch", test_local_scratch},
+    CU_TEST_INFO_NULL,
+};
+
+CU_SuiteInfo pod_test_suites[] = {
+    {"algo", NULL, NULL, NULL, NULL, algo_tests},
+    {"local", NULL, NULL, NULL, NULL, local_tests},
+    CU_SUITE_INFO_NULL,
+};

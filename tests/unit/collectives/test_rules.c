@@ -1,0 +1,186 @@
+/* Rules that choose an algorithm: text, choice, refusals, explanation. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/algo/rules.h"
+#include "tests/harness/harness.h"
+
+static pod_arena *arena;
+
+static int open_arena(void) { return pod_arena_create(NULL, &arena) == POD_OK ? 0 : 1; }
+
+static int close_arena(void)
+{
+    pod_arena_destroy(arena);
+    return 0;
+}
+
+static pod_coll_rules *rules_of(const char *text)
+{
+    pod_coll_rules *r = NULL;
+    POD_CHECK_OK(pod_coll_rules_parse(arena, text, &r));
+    return r;
+}
+
+static pod_mesh mesh_of(const char *text)
+{
+    pod_mesh m = {0};
+    POD_CHECK_OK(pod_mesh_parse(text, &m));
+    return m;
+}
+
+static void test_round_trip(void)
+{
+    static const struct {
+        const char *text, *printed;
+    } cases[] = {
+        {POD_COLL_RULES_DEFAULT, POD_COLL_RULES_DEFAULT},
+        {"ring", "allreduce:0-:ring"},
+        {"allreduce:flat", "allreduce:0-:flat"},
+        {"0-1000:tree", "allreduce:0-1000:tree"},
+        {"allreduce:0-1.5K:tree;1536-2MB:ring;2m-:torus2d",
+         "allreduce:0-1536:tree;1536-2M:ring;2M-:torus2d"},
+        {"broadcast:tree;allgather:0-4G:ring;0-:ring;reduce_scatter:ring",
+         "broadcast:0-:tree;allgather:0-4G:ring;0-:ring;reduce_scatter:0-:ring"},
+        {"allreduce:64K-:ring;allreduce:64K-:flat", "allreduce:64K-:ring;64K-:flat"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *printed = pod_coll_rules_print(arena, rules_of(cases[i].text));
+        POD_CHECK(strcmp(printed, cases[i].printed) == 0, "'%s' prints '%s', want '%s'",
+                  cases[i].text, printed, cases[i].printed);
+        const char *again = pod_coll_rules_print(arena, rules_of(printed));
+        POD_CHECK(strcmp(printed, again) == 0, "'%s' reads back as '%s'", printed, again);
+    }
+}
+
+static void test_parse_refuses(void)
+{
+    static const struct {
+        const char *text, *part;
+    } cases[] = {
+        {"", "'' is no algorithm of allreduce (torus2d, ring, tree, flat)"},
+        {"star", "'star' is no algorithm of allreduce"},
+        {"broadcast:ring", "'ring' is no algorithm of broadcast (tree)"},
+        {"reduce:ring", "'reduce' is neither a collective"},
+        {"allreduce:0-64K:tree;", "'' is no algorithm"},
+        {"0-64K:", "'' is no algorithm"},
+        {"64K:tree", "'64K' has no '-'"},
+        {"64K-0:tree", "65536 to 0 is empty"},
+        {"4-4:tree", "4 to 4 is empty"},
+        {"0-x:tree", "upper end: 'x' is not a size"},
+        {"1.0001-:tree", "lower end: '1.0001' is not a size"},
+        {"allreduce:0-:tree:ring", "'ring' stands behind algorithm 'tree'"},
+        {"allreduce:tree:ring", "range 'tree' has no '-'"},
+        {"allreduce ring", "'allreduce ring' is no algorithm"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pod_coll_rules *r = NULL;
+        POD_CHECK_FAILS(pod_coll_rules_parse(arena, cases[i].text, &r), POD_E_INVALID,
+                        cases[i].part);
+        POD_CHECK(!r, "'%s' left rules behind", cases[i].text);
+    }
+}
+
+static void test_pick(void)
+{
+    static const struct {
+        const char *rules, *mesh;
+        pod_coll coll;
+        int64_t count; /* of float32 */
+        const char *want;
+    } cases[] = {
+        {POD_COLL_RULES_DEFAULT, "2x2", POD_ALLREDUCE, 0, "tree"},
+        {POD_COLL_RULES_DEFAULT, "2x2", POD_ALLREDUCE, 16383, "tree"},
+        {POD_COLL_RULES_DEFAULT, "2x2", POD_ALLREDUCE, 16384, "torus2d"},
+        {POD_COLL_RULES_DEFAULT, "2x2", POD_REDUCE_SCATTER, 16384, "ring"},
+        {POD_COLL_RULES_DEFAULT, "2x2", POD_ALLGATHER, 16384, "ring"},
+        {POD_COLL_RULES_DEFAULT, "2x2", POD_BROADCAST, 16384, "tree"},
+        /* a rule that refuses: on to the next rule, then to the table */
+        {POD_COLL_RULES_DEFAULT, "1x4", POD_ALLREDUCE, 16384, "ring"},
+        {POD_COLL_RULES_DEFAULT, "1", POD_ALLREDUCE, 16384, "ring"},
+        {"torus2d;tree", "4", POD_ALLREDUCE, 16384, "tree"},
+        {"torus2d;flat", "2x2", POD_ALLREDUCE, 16384, "torus2d"},
+        /* no rule for the size, or for the collective */
+        {"0-64K:tree", "2x2", POD_ALLREDUCE, 1 << 20, "torus2d"},
+        {"0-64K:tree", "4", POD_ALLREDUCE, 1 << 20, "ring"},
+        {"broadcast:tree", "2x2", POD_ALLREDUCE, 1, "torus2d"},
+        {"flat", "2x2", POD_ALLREDUCE, 1, "flat"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pod_mesh m = mesh_of(cases[i].mesh);
+        const pod_coll_args args = {cases[i].coll, POD_F32, cases[i].count, 0, pod_group_all(&m)};
+        const pod_coll_algo *algo = pod_coll_pick(rules_of(cases[i].rules), &m, &args);
+        POD_CHECK(algo->coll == cases[i].coll && strcmp(algo->name, cases[i].want) == 0,
+                  "%s on %s, %s of %d: %s, want %s", cases[i].rules, cases[i].mesh,
+                  pod_coll_name(cases[i].coll), (int)cases[i].count, algo->name, cases[i].want);
+    }
+    /* A row of a mesh is a group of one dimension. */
+    pod_mesh m = mesh_of("4x4");
+    const pod_coll_args row = {POD_ALLREDUCE, POD_F32, 1 << 20, 0, {.dims = 1}};
+    POD_CHECK(strcmp(pod_coll_pick(rules_of("torus2d"), &m, &row)->name, "ring") == 0, "row");
+    /* Bytes, not elements. */
+    const pod_coll_args bf16 = {POD_ALLREDUCE, POD_BF16, 16384, 0, pod_group_all(&m)};
+    POD_CHECK(strcmp(pod_coll_pick(rules_of(POD_COLL_RULES_DEFAULT), &m, &bf16)->name, "tree") == 0,
+              "bf16");
+}
+
+static void test_explain(void)
+{
+    pod_mesh m = mesh_of("1x4");
+    const pod_coll_args args = {POD_ALLREDUCE, POD_F32, 1 << 18, 0, pod_group_all(&m)};
+    char *text;
+    size_t bytes;
+    FILE *file = open_memstream(&text, &bytes);
+    pod_coll_explain(file, rules_of(POD_COLL_RULES_DEFAULT), &m, &args);
+    fclose(file);
+    const char *want =
+        "allreduce of 1M over 4 ranks\n"
+        "  torus2d (rule 64K-) refuses: the group is longer than 1 in fewer than two dimensions\n"
+        "  torus2d (no rule) refuses: the group is longer than 1 in fewer than two dimensions\n"
+        "  ring (no rule): much data on few ranks\n";
+    POD_CHECK(strcmp(text, want) == 0, "printed\n%swant\n%s", text, want);
+    free(text);
+}
+
+/* What pod_coll_pick rests on: the last algorithm of every collective refuses nothing, and those of
+ * one collective stand together. */
+static void test_table(void)
+{
+    int n;
+    const pod_coll_algo *algos = pod_coll_algos(&n);
+    bool is_there[POD_N_COLLS] = {false};
+    for (int i = 0; i < n; i++) {
+        pod_coll coll = algos[i].coll;
+        bool is_last = i == n - 1 || algos[i + 1].coll != coll;
+        POD_CHECK(pod_coll_find(coll, algos[i].name) == &algos[i], "%s is not found or there twice",
+                  algos[i].name);
+        POD_CHECK(!is_there[coll], "%s: those of one collective do not stand together",
+                  algos[i].name);
+        is_there[coll] = is_last;
+        for (int k = 0; is_last && k < 4; k++) {
+            static const char *const meshes[] = {"1", "1x4", "2x2", "2x3x4"};
+            pod_mesh m = mesh_of(meshes[k]);
+            const pod_coll_args args = {coll, POD_F32, k, 0, pod_group_all(&m)};
+            POD_CHECK(!algos[i].why_not(&m, &args), "%s %s refuses", pod_coll_name(coll),
+                      algos[i].name);
+        }
+    }
+    for (int c = 0; c < POD_N_COLLS; c++)
+        POD_CHECK(is_there[c], "no %s", pod_coll_name((pod_coll)c));
+    POD_CHECK(!pod_coll_find(POD_BROADCAST, "flat"), "an algorithm of another collective");
+}
+
+static CU_TestInfo tests[] = {
+    {"round trip", test_round_trip},
+    {"parse refuses", test_parse_refuses},
+    {"pick", test_pick},
+    {"explain", test_explain},
+    {"table", test_table},
+    CU_TEST_INFO_NULL,
+};
+
+CU_SuiteInfo pod_test_suites[] = {
+    {"rules", open_arena, close_arena, NULL, NULL, tests},
+    CU_SUITE_INFO_NULL,
+};

@@ -1,0 +1,242 @@
+/* The models: trained parameters and multiply-adds against sums made by hand or published, shapes
+ * at several image sizes, and what is refused. */
+#include <inttypes.h>
+
+#include "models/model.h"
+#include "runtime/ops/op.h"
+#include "tests/harness/harness.h"
+
+enum { BATCH = 2 };
+
+typedef struct built {
+    pod_arena *arena;
+    pod_graph *graph;
+    pod_value logits;
+} built;
+
+static built build(const char *name, const int64_t hwc[3], int64_t n_classes, pod_dtype travelling,
+                   bool train)
+{
+    built b = {0};
+    POD_CHECK_OK(pod_arena_create(NULL, &b.arena));
+    POD_CHECK_OK(pod_graph_create(b.arena, &b.graph));
+    const pod_model *m = pod_model_find(name);
+    POD_CHECK(m != NULL, "there is no model '%s'", name);
+    const pod_type type = pod_type_of(travelling, 4, (int64_t[]){BATCH, hwc[0], hwc[1], hwc[2]});
+    const pod_model_args args = {n_classes, train, 0.9f, 1e-5f};
+    b.logits = m->build(b.graph, m->param, pod_input(b.graph, "images", type), &args);
+    return b;
+}
+
+static int64_t n_trained(const pod_graph *g)
+{
+    int64_t n = 0;
+    for (int i = 0; i < pod_graph_n_variables(g); i++) {
+        const pod_variable_info *v = pod_graph_variable(g, i);
+        if (v->role == POD_ROLE_WEIGHT || v->role == POD_ROLE_NORM || v->role == POD_ROLE_BIAS)
+            n += pod_shape_count(&pod_graph_type(g, v->value)->shape);
+    }
+    return n;
+}
+
+/* Of one image. */
+static double multiply_adds(const pod_graph *g)
+{
+    double flops = 0;
+    for (int32_t i = 0; i < pod_graph_n_nodes(g); i++) {
+        const pod_node *n = pod_graph_node(g, i);
+        if (!n->op->cost) continue;
+        pod_type in[8], out[POD_MAX_OUT];
+        for (int k = 0; k < n->n_in; k++) in[k] = *pod_graph_type(g, n->in[k]);
+        for (int k = 0; k < n->n_out; k++) out[k] = *pod_graph_type(g, pod_node_out(n, k));
+        pod_cost cost = {0};
+        n->op->cost(n, in, out, &cost);
+        flops += cost.matrix_flops;
+    }
+    return flops / 2 / BATCH;
+}
+
+/* A 3x3 convolution of c to k channels without bias, a 1x1, and the two weights of a batch norm. */
+#define CONV3(c, k) (9 * (c) * (k))
+#define CONV1(c, k) ((c) * (k))
+#define BN(c)       (2 * (c))
+
+/* The residual networks for small images with n units a stage and 10 classes, stem and stages one
+ * line each; p1, p2, p3 are the pixels of the stages. */
+#define SMALL_PARAMETERS(c, n)                                                               \
+    (CONV3(c, 16) + BN(16) + 2 * (n) * (CONV3(16, 16) + BN(16)) + CONV3(16, 32) +            \
+     (2 * (n)-1) * CONV3(32, 32) + 2 * (n)*BN(32) + CONV1(16, 32) + BN(32) + CONV3(32, 64) + \
+     (2 * (n)-1) * CONV3(64, 64) + 2 * (n)*BN(64) + CONV1(32, 64) + BN(64) + 64 * 10 + 10)
+#define SMALL_MACS(c, n, p1, p2, p3)                                        \
+    ((p1) * (CONV3(c, 16) + 2 * (n)*CONV3(16, 16)) +                        \
+     (p2) * (CONV3(16, 32) + (2 * (n)-1) * CONV3(32, 32) + CONV1(16, 32)) + \
+     (p3) * (CONV3(32, 64) + (2 * (n)-1) * CONV3(64, 64) + CONV1(32, 64)) + 64 * 10)
+
+static const struct {
+    const char *name;
+    int64_t hwc[3], n_classes, parameters, multiply_adds;
+} counts[] = {
+    {"mlp",
+     {28, 28, 1},
+     10,
+     784 * 512 + 512 + 512 * 256 + 256 + 256 * 10 + 10,
+     784 * 512 + 512 * 256 + 256 * 10},
+    /* Stem 144 + 32; stages 13824 + 192, 50688 + 384 + 512 + 64, 202752 + 768 + 2048 + 128; dense
+     * 650. Multiply-adds 112896; 10838016, 9934848 + 100352, the same; 640. */
+    {"resnet20", {28, 28, 1}, 10, 272186, 31021952},
+    {"resnet8", {32, 32, 3}, 10, SMALL_PARAMETERS(3, 1), SMALL_MACS(3, 1, 1024, 256, 64)},
+    {"resnet14", {32, 32, 3}, 10, SMALL_PARAMETERS(3, 2), SMALL_MACS(3, 2, 1024, 256, 64)},
+    {"resnet20", {32, 32, 3}, 10, SMALL_PARAMETERS(3, 3), SMALL_MACS(3, 3, 1024, 256, 64)},
+    {"resnet32", {32, 32, 3}, 10, SMALL_PARAMETERS(3, 5), SMALL_MACS(3, 5, 1024, 256, 64)},
+    {"resnet44", {32, 32, 3}, 10, SMALL_PARAMETERS(3, 7), SMALL_MACS(3, 7, 1024, 256, 64)},
+    {"resnet56", {32, 32, 3}, 10, SMALL_PARAMETERS(3, 9), SMALL_MACS(3, 9, 1024, 256, 64)},
+    /* torchvision's resnet50: 25,557,032 parameters, 4.09 GMAC */
+    {"resnet50", {224, 224, 3}, 1000, 25557032, 4089184256},
+};
+
+static void parameters_and_multiply_adds(void)
+{
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        built b = build(counts[i].name, counts[i].hwc, counts[i].n_classes, POD_BF16, true);
+        POD_CHECK_OK(pod_graph_finish(b.graph));
+        int64_t n = n_trained(b.graph);
+        POD_CHECK(n == counts[i].parameters, "%s: %" PRId64 " parameters, want %" PRId64,
+                  counts[i].name, n, counts[i].parameters);
+        double macs = multiply_adds(b.graph);
+        POD_CHECK(macs == (double)counts[i].multiply_adds, "%s: %.0f multiply-adds, want %" PRId64,
+                  counts[i].name, macs, counts[i].multiply_adds);
+        pod_arena_destroy(b.arena);
+    }
+}
+
+/* Every model of the table at every size it takes, with grey and with colour, in both types. */
+static void logits_at_many_sizes(void)
+{
+    static const int64_t sizes[][3] = {{4, 4, 1},   {28, 28, 1}, {32, 32, 3},
+                                       {33, 47, 3}, {40, 32, 4}, {224, 224, 3}};
+    int n;
+    const pod_model *m = pod_models(&n);
+    for (int i = 0; i < n; i++)
+        for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+            if (strcmp(m[i].name, "resnet50") == 0 && sizes[k][0] < 32) continue;
+            for (int bf16 = 0; bf16 < 2; bf16++) {
+                built b = build(m[i].name, sizes[k], 7, bf16 ? POD_BF16 : POD_F32, k % 2 == 0);
+                POD_CHECK_OK(pod_graph_finish(b.graph));
+                if (b.logits.id) {
+                    const pod_type *t = pod_graph_type(b.graph, b.logits);
+                    POD_CHECK(t->dtype == POD_F32 && t->shape.n_dims == 2 &&
+                                  t->shape.dim[0] == BATCH && t->shape.dim[1] == 7,
+                              "%s: logits (%d, %d) of %s", m[i].name, (int)t->shape.dim[0],
+                              (int)t->shape.dim[1], pod_dtype_name(t->dtype));
+                }
+                CU_ASSERT_STRING_EQUAL(pod_graph_scope(b.graph), "");
+                pod_arena_destroy(b.arena);
+            }
+        }
+}
+
+/* A network's name counts its convolutions and products, shortcuts aside. */
+static void depth_is_the_name(void)
+{
+    int n;
+    const pod_model *m = pod_models(&n);
+    for (int i = 0; i < n; i++) {
+        if (!m[i].param) continue;
+        built b = build(m[i].name, (int64_t[]){m[i].h, m[i].w, m[i].c}, 10, POD_F32, true);
+        int layers = 0;
+        for (int32_t k = 0; k < pod_graph_n_nodes(b.graph); k++) {
+            const pod_node *node = pod_graph_node(b.graph, k);
+            layers += (strcmp(node->op->name, "conv2d") == 0 && !strstr(node->label, "shortcut")) ||
+                      strcmp(node->op->name, "matmul") == 0;
+        }
+        POD_CHECK(layers == m[i].param, "%s has %d layers", m[i].name, layers);
+        pod_arena_destroy(b.arena);
+    }
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), k = strlen(end);
+    return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+/* Only ResNet-50's last scale of each of its 16 units starts at 0; moving statistics move in
+ * training and stay in evaluation. */
+static void variables(void)
+{
+    for (int train = 0; train < 2; train++)
+        for (int deep = 0; deep < 2; deep++) {
+            built b =
+                build(deep ? "resnet50" : "resnet20", (int64_t[]){32, 32, 3}, 10, POD_F32, train);
+            POD_CHECK_OK(pod_graph_finish(b.graph));
+            int zero_scales = 0, scales = 0, moving = 0;
+            for (int i = 0; i < pod_graph_n_variables(b.graph); i++) {
+                const pod_variable_info *v = pod_graph_variable(b.graph, i);
+                bool is_scale = ends_with(v->name, "/gamma");
+                bool zero = deep && ends_with(v->name, "/conv3/gamma");
+                scales += is_scale;
+                zero_scales += is_scale && v->init.kind == POD_INIT_ZERO;
+                moving += v->role == POD_ROLE_MOVING;
+                POD_CHECK(!is_scale || v->init.kind == (zero ? POD_INIT_ZERO : POD_INIT_ONE),
+                          "%s starts as %d", v->name, (int)v->init.kind);
+                POD_CHECK((v->assigned.id != 0) == (train && v->role == POD_ROLE_MOVING),
+                          "%s becomes %d", v->name, (int)v->assigned.id);
+            }
+            CU_ASSERT_EQUAL(zero_scales, deep ? 16 : 0);
+            CU_ASSERT_EQUAL(scales, deep ? 53 : 21);
+            CU_ASSERT_EQUAL(moving, 2 * scales);
+            pod_arena_destroy(b.arena);
+        }
+}
+
+static void small_images_are_refused(void)
+{
+    static const struct {
+        const char *name;
+        int64_t hwc[3];
+        const char *text;
+    } cases[] = {
+        {"resnet20", {3, 28, 1}, "resnet20: images are 3x28, need at least 4x4"},
+        {"resnet8", {28, 1, 1}, "resnet8: images are 28x1, need at least 4x4"},
+        {"resnet50", {224, 31, 3}, "resnet50: images are 224x31, need at least 32x32"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        built b = build(cases[i].name, cases[i].hwc, 10, POD_F32, true);
+        POD_CHECK_FAILS(pod_graph_finish(b.graph), POD_E_SHAPE, cases[i].text);
+        CU_ASSERT_EQUAL(b.logits.id, 0);
+        pod_arena_destroy(b.arena);
+    }
+}
+
+static void other_inputs_are_refused(void)
+{
+    int n;
+    const pod_model *m = pod_models(&n);
+    for (int i = 0; i < n; i++) {
+        pod_arena *arena;
+        pod_graph *g;
+        POD_CHECK_OK(pod_arena_create(NULL, &arena));
+        POD_CHECK_OK(pod_graph_create(arena, &g));
+        pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, (int64_t[]){BATCH, 784}));
+        const pod_model_args args = {10, true, 0.9f, 1e-5f};
+        CU_ASSERT_EQUAL(m[i].build(g, m[i].param, x, &args).id, 0);
+        POD_CHECK_FAILS(pod_graph_finish(g), POD_E_SHAPE, "images are (2, 784), need (N, H, W, C)");
+        pod_arena_destroy(arena);
+    }
+    CU_ASSERT_PTR_NULL(pod_model_find("resnet21"));
+}
+
+static CU_TestInfo tests[] = {
+    {"parameters_and_multiply_adds", parameters_and_multiply_adds},
+    {"logits_at_many_sizes", logits_at_many_sizes},
+    {"depth_is_the_name", depth_is_the_name},
+    {"variables", variables},
+    {"small_images_are_refused", small_images_are_refused},
+    {"other_inputs_are_refused", other_inputs_are_refused},
+    CU_TEST_INFO_NULL,
+};
+
+CU_SuiteInfo pod_test_suites[] = {
+    {"models", NULL, NULL, NULL, NULL, tests},
+    CU_SUITE_INFO_NULL,
+};
