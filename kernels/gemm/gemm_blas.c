@@ -91,7 +91,7 @@ static void multiply(const product *p)
 static pod_gemm_shape block_of(pod_gemm_shape s)
 {
     const int64_t k = at_most(s.k, 512), n = at_most(s.n, 512);
-    const int64_t floats = 512 * 1024 / (int64_t)sizeof(float);
+    const int64_t floats = INT64_C(512) * 1024 / (int64_t)sizeof(float);
     return (pod_gemm_shape){at_most(s.m, floats / at_least(at_least(k, n), 32)), n, k};
 }
 

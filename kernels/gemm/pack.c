@@ -22,9 +22,9 @@ const pod_pack *const *pod_packs(int *n)
 
 const pod_pack *pod_pack_pick(uint32_t cpu)
 {
-    int i = 0;
-    while (packs[i]->needs & ~cpu) i++;
-    return packs[i];
+    for (int i = 0; i < N_PACKS; i++)
+        if ((packs[i]->needs & ~cpu) == 0) return packs[i];
+    return &pod__pack_plain;
 }
 
 void pod_pack_load(const pod_pack *pack, pod_dtype t, const void *src, int64_t at, int64_t n,

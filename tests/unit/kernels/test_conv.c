@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "kernels/base/assert.h"
 #include "kernels/base/cpu.h"
 #include "kernels/conv/conv.h"
 #include "tests/harness/harness.h"
@@ -54,7 +55,7 @@ static tensor tensor_of(int64_t count, pod_dtype type)
     t.data = pod_test_guard((size_t)count * pod_dtype_bytes(type));
     t.value = calloc((size_t)count + 1, sizeof *t.value);
     t.sum_abs = calloc((size_t)count + 1, sizeof *t.sum_abs);
-    CU_ASSERT_FATAL(t.value && t.sum_abs);
+    POD_ASSERT(t.value && t.sum_abs, "no memory for %lld numbers", (long long)count);
     return t;
 }
 
@@ -222,7 +223,7 @@ static void try_shapes(bool exact)
     int n_kernels;
     const pod_conv_kernel *kernels = pod_conv_kernels(&n_kernels);
     int *n_runs = calloc((size_t)n_kernels, sizeof *n_runs);
-    CU_ASSERT_FATAL(n_runs != NULL);
+    POD_ASSERT(n_runs != NULL, "no memory for %d counts", n_kernels);
     for (int s = 0; s < N_OF(shapes); s++)
         for (int type = 0; type < N_OF(types); type++) {
             trial t = trial_of(shapes[s], types[type]);

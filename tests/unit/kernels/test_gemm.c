@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "kernels/base/assert.h"
 #include "kernels/base/cpu.h"
 #include "kernels/gemm/blas.h"
 #include "kernels/gemm/gemm.h"
@@ -20,6 +21,14 @@ static const struct {
 } layouts[] = {{1, 0}, {3, 5}, {0, 1}};
 
 #define N_OF(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+/* Zeros, n of them; one more, so that n may be 0. */
+static double *zeros(int64_t n)
+{
+    double *p = calloc((size_t)n + 1, sizeof *p);
+    POD_ASSERT(p != NULL, "no memory for %lld numbers", (long long)n);
+    return p;
+}
 
 /* A call, its memory, and the size of each operand in elements. */
 typedef struct trial {
@@ -75,9 +84,8 @@ static trial trial_of(pod_gemm_call call)
     t.c_count = extent(call.n_batch, call.stride_c, s.m, s.n, call.ldc);
     t.call.a = t.a = pod_test_guard((size_t)t.a_count * pod_dtype_bytes(call.ab_dtype));
     t.call.b = t.b = pod_test_guard((size_t)t.b_count * pod_dtype_bytes(call.ab_dtype));
-    t.want = calloc((size_t)(call.n_batch * s.m * s.n) + 1, sizeof *t.want);
-    t.sum_abs = calloc((size_t)(call.n_batch * s.m * s.n) + 1, sizeof *t.sum_abs);
-    CU_ASSERT_FATAL(t.want && t.sum_abs);
+    t.want = zeros(call.n_batch * s.m * s.n);
+    t.sum_abs = zeros(call.n_batch * s.m * s.n);
     return t;
 }
 
@@ -96,7 +104,7 @@ static void fill(trial *t, uint64_t seed, bool exact)
     const pod_gemm_shape s = c->shape;
     const int64_t n_a = c->n_batch * s.m * s.k, n_b = c->n_batch * s.k * s.n;
     float *values = calloc((size_t)(n_a + n_b) + 1, sizeof *values);
-    CU_ASSERT_FATAL(values != NULL);
+    POD_ASSERT(values != NULL, "no memory for %lld numbers", (long long)(n_a + n_b));
     if (exact)
         pod_test_fill_exact(seed, n_a + n_b, 3, POD_F32, values);
     else
@@ -118,8 +126,7 @@ static void work_out(trial *t)
     const pod_gemm_call *c = &t->call;
     const pod_gemm_shape s = c->shape;
     double *want = t->want, *sum_abs = t->sum_abs;
-    double *row = calloc((size_t)s.k + 1, sizeof *row);
-    CU_ASSERT_FATAL(row != NULL);
+    double *row = zeros(s.k);
     for (int64_t i = 0; i < c->n_batch; i++)
         for (int64_t m = 0; m < s.m; m++) {
             for (int64_t k = 0; k < s.k; k++)
@@ -234,7 +241,7 @@ static void try_shapes(bool exact)
                                       .ab_dtype = types[variant >> 2]};
                 lay_out(&call, layouts[l].gap);
                 trial t = trial_of(call);
-                fill(&t, (uint64_t)(s * 100 + l * 10 + variant), exact);
+                fill(&t, (uint64_t)s * 100 + (uint64_t)l * 10 + (uint64_t)variant, exact);
                 work_out(&t);
                 try_kernels(&t, exact);
                 trial_end(&t);
@@ -258,22 +265,21 @@ static void gemm_says_what_this_cpu_lacks(void)
 /* Row 1 of A gets the value, and so must row 1 of C; the other rows stay as they were. */
 static void special_in_a_row(pod_dtype type, const pod_gemm_kernel *kernel, double value)
 {
-    enum { M = 20, N = 17, K = 40 };
-    pod_gemm_call call = {.shape = {M, N, K}, .n_batch = 1, .ab_dtype = type, .c_dtype = type};
+    const int64_t m = 20, n = 17, k = 40;
+    pod_gemm_call call = {.shape = {m, n, k}, .n_batch = 1, .ab_dtype = type, .c_dtype = type};
     lay_out(&call, 0);
     trial t = trial_of(call);
     fill(&t, 1, true);
     work_out(&t);
-    for (int64_t n = 0; n < N; n++) pod_test_put(type, t.b, b_at(&call, 0, 3, n), 1.0);
+    for (int64_t i = 0; i < n; i++) pod_test_put(type, t.b, b_at(&call, 0, 3, i), 1.0);
     c_begin(&t, 0.0);
     run(&t, kernel);
-    double *before = calloc(M * N, sizeof *before);
-    CU_ASSERT_FATAL(before != NULL);
-    for (int64_t i = 0; i < M * N; i++) before[i] = pod_test_get(type, t.c, i);
+    double *before = zeros(m * n);
+    for (int64_t i = 0; i < m * n; i++) before[i] = pod_test_get(type, t.c, i);
     pod_test_put(type, t.a, a_at(&call, 0, 1, 3), value);
     run(&t, kernel);
-    for (int64_t i = 0; i < M * N; i++) {
-        const double want = i / N == 1 ? value : before[i];
+    for (int64_t i = 0; i < m * n; i++) {
+        const double want = i / n == 1 ? value : before[i];
         const double got = pod_test_get(type, t.c, i);
         POD_CHECK(pod_test_near(got, want, 0.0), "%s %s: element %lld is %g, want %g", kernel->name,
                   pod_dtype_name(type), (long long)i, got, want);
@@ -307,15 +313,15 @@ static void gemm_batch_lies_side_by_side(void)
     for (int i = 0; i < n; i++) {
         if (kernels[i].needs & ~pod_cpu_features()) continue;
         float a[M * HEADS * K], b[K * N], c[M * HEADS * N];
-        pod_test_fill_exact(1, M * HEADS * K, 3, POD_F32, a);
-        pod_test_fill_exact(2, K * N, 3, POD_F32, b);
+        pod_test_fill_exact(1, N_OF(a), 3, POD_F32, a);
+        pod_test_fill_exact(2, N_OF(b), 3, POD_F32, b);
         const pod_gemm_call call = {.shape = {M, N, K},
                                     .n_batch = HEADS,
                                     .stride_a = K,
                                     .stride_c = N,
-                                    .lda = HEADS * K,
+                                    .lda = (int64_t)HEADS * K,
                                     .ldb = N,
-                                    .ldc = HEADS * N,
+                                    .ldc = (int64_t)HEADS * N,
                                     .a = a,
                                     .b = b,
                                     .c = c};
@@ -329,7 +335,7 @@ static void gemm_batch_lies_side_by_side(void)
                     for (int k = 0; k < K; k++)
                         want[(m * HEADS + head) * N + col] +=
                             (double)(a[(m * HEADS + head) * K + k] * b[k * N + col]);
-        pod_test_compare(kernels[i].name, M * HEADS * N, POD_F32, c, want, NULL);
+        pod_test_compare(kernels[i].name, N_OF(c), POD_F32, c, want, NULL);
     }
 }
 

@@ -65,7 +65,8 @@ static void windows_lie_below_each_other(const pod_pack *pack)
         for (int i = 0; i < n_to; i++) to[i] = -1.0f;
         pack->windows(N, run, from, STEP, to, ld);
         for (int i = 0; i < n_to; i++) {
-            const double want = i % ld < run ? i / ld * STEP + i % ld : -1.0;
+            const int window = i / ld, column = i % ld;
+            const double want = column < run ? window * STEP + column : -1.0;
             POD_CHECK(pod_test_near((double)to[i], want, 0.0), "%s: run %d, %d is %g, want %g",
                       pack->name, run, i, (double)to[i], want);
         }
