@@ -5,7 +5,8 @@
 #include "models/family.h"
 
 static const pod_model models[] = {
-#define POD_MODEL(name, h, w, c, param, build, about) {name, about, h, w, c, param, build},
+#define POD_MODEL(name, h, w, c, n_classes, param, build, about) \
+    {name, about, h, w, c, n_classes, param, build},
 #include "models/models.def"
 #undef POD_MODEL
 };

@@ -14,8 +14,9 @@ typedef struct pod_model_args {
 typedef struct pod_model {
     const char *name;  /* "resnet20" */
     const char *about; /* one line, with its source */
-    int64_t h, w, c; /* the image size it was published for; others work where the strides allow */
-    int param;       /* the family's own, e.g. the depth */
+    int64_t h, w, c;   /* the images it was published for; others work where the strides allow */
+    int64_t n_classes; /* likewise */
+    int param;         /* the family's own, e.g. the depth */
     /* images (N, H, W, C) in the travelling type -> logits (N, n_classes) float32 */
     pod_value (*build)(pod_graph *g, int param, pod_value images, const pod_model_args *args);
 } pod_model;

@@ -34,7 +34,9 @@ pod_value pod__resnet_small(pod_graph *g, int depth, pod_value images, const pod
     pod__need_images(g, name, images, SMALLEST);
     if (pod_graph_failed(g)) return (pod_value){0};
 
-    pod_value x = pod_relu(g, pod__conv_bn(g, images, "stem", 16, 3, 1, POD_INIT_ONE, args));
+    pod_scope_begin(g, "stem");
+    pod_value x = pod_relu(g, pod__conv_bn(g, images, "conv", 16, 3, 1, POD_INIT_ONE, args));
+    pod_scope_end(g);
     for (int s = 0; s < N_STAGES; s++) {
         pod_scope_begin(g, "stage%d", s + 1);
         for (int u = 0; u < n_units; u++)
