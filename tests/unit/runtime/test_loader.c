@@ -24,7 +24,8 @@ static pod_status source_read(const pod_dataset *base, pod_split split, int64_t 
     if (s->is_broken && index == BAD_SAMPLE)
         return pod_fail(POD_E_IO, "sample %d cannot be read", BAD_SAMPLE);
     if (s->is_slow && index % 7 == 0) nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL);
-    for (int i = 0; i < BYTES; i++) pixels[i] = (uint8_t)(index + i + 100 * (int)split + 1);
+    for (int i = 0; i < BYTES; i++)
+        pixels[i] = (uint8_t)(index + i + (split == POD_SPLIT_TEST ? 101 : 1));
     return POD_OK;
 }
 
@@ -146,9 +147,9 @@ static void check_rows(const source *s, pod_split split, const pod_batch *b, int
         if (b->samples[i] >= 0) {
             label = source_label(&s->base, split, b->samples[i]);
             for (int j = 0; j < BYTES; j++)
-                want[j] = (uint8_t)(b->samples[i] + j + 100 * (int)split + 1);
+                want[j] = (uint8_t)(b->samples[i] + j + (split == POD_SPLIT_TEST ? 101 : 1));
         }
-        POD_CHECK(b->labels[i] == label && memcmp(b->images + i * BYTES, want, BYTES) == 0,
+        POD_CHECK(b->labels[i] == label && memcmp(b->images + i * (int64_t)BYTES, want, BYTES) == 0,
                   "step %lld, row %lld is not sample %lld", (long long)b->step, (long long)i,
                   (long long)b->samples[i]);
         CU_ASSERT((b->samples[i] >= 0) == (i < b->n_valid));

@@ -1,0 +1,464 @@
+/* Data sets in HDF5: what is written is read back, from memory and from the file; every wrong form
+ * is refused with its name; no flipped byte and no cut makes wrong data or a crash. */
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/data/dataset_print.h"
+#include "runtime/data/dataset_write.h"
+#include "runtime/data/glyphs.h"
+#include "runtime/data/h5.h"
+#include "tests/harness/harness.h"
+
+enum { MAX_PATH_BYTES = 512, MAX_BYTES = 4096 };
+
+static const char *in_dir(char path[MAX_PATH_BYTES], const char *name)
+{
+    snprintf(path, MAX_PATH_BYTES, "%s/%s", pod_test_dir(), name);
+    return path;
+}
+
+/* Small glyphs in a file; the data set they came from stays open for comparison. */
+static pod_dataset *export_glyphs(const char *spec, const char *path)
+{
+    pod_dataset *d = NULL;
+    POD_CHECK_OK(pod_dataset_open(spec, 7, &d));
+    if (d) POD_CHECK_OK(pod_dataset_export(d, path, (pod_progress){0}));
+    return d;
+}
+
+/* How many samples differ. */
+static int64_t count_differences(const pod_dataset *a, const pod_dataset *b)
+{
+    int64_t n = 0, bytes = pod_dataset_sample_bytes(&a->info);
+    if (bytes != pod_dataset_sample_bytes(&b->info) || bytes > MAX_BYTES) return -1;
+    for (int s = 0; s < POD_N_SPLITS; s++) {
+        if (a->info.n_samples[s] != b->info.n_samples[s]) return -1;
+        for (int64_t i = 0; i < a->info.n_samples[s]; i++) {
+            uint8_t x[MAX_BYTES] = {0}, y[MAX_BYTES] = {1};
+            pod_status read_x = pod_dataset_read(a, (pod_split)s, i, x);
+            pod_status read_y = pod_dataset_read(b, (pod_split)s, i, y);
+            n += read_x != POD_OK || read_y != POD_OK || memcmp(x, y, (size_t)bytes) != 0 ||
+                 pod_dataset_label(a, (pod_split)s, i) != pod_dataset_label(b, (pod_split)s, i);
+        }
+    }
+    return n;
+}
+
+static bool same_info(const pod_dataset_info *a, const pod_dataset_info *b)
+{
+    bool same = a->n_classes == b->n_classes && a->channels == b->channels &&
+                strcmp(a->name, b->name) == 0 && strcmp(a->origin, b->origin) == 0 &&
+                strcmp(a->licence, b->licence) == 0;
+    for (int i = 0; same && i < a->n_classes; i++)
+        same = strcmp(a->class_names[i], b->class_names[i]) == 0;
+    for (int64_t c = 0; same && c < a->channels; c++)
+        same = !(a->mean[c] < b->mean[c]) && !(a->mean[c] > b->mean[c]) &&
+               !(a->std[c] < b->std[c]) && !(a->std[c] > b->std[c]);
+    return same;
+}
+
+/* ---- round trip ------------------------------------------------------------------------------
+ */
+
+static void export_reads_back(void)
+{
+    static const char *const specs[] = {"glyphs:8x6x3:700+30", "glyphs:28x28x1:300+10",
+                                        "glyphs:1x1x1:1+1", "glyphs:5x3x9:1300+1"};
+    for (size_t k = 0; k < sizeof specs / sizeof specs[0]; k++) {
+        char path[MAX_PATH_BYTES], part[MAX_PATH_BYTES];
+        pod_dataset *made = export_glyphs(specs[k], in_dir(path, "glyphs.h5"));
+        for (int64_t cache = 0; cache <= 1 << 30; cache += 1 << 30) { /* from the file, in memory */
+            pod_dataset *d = NULL;
+            pod_dataset_options o = {.cache_bytes = cache};
+            POD_CHECK_OK(pod_dataset_open_with(path, 0, &o, &d));
+            if (!d || !made) return;
+            CU_ASSERT(strcmp(d->kind->name, "hdf5") == 0 && same_info(&d->info, &made->info));
+            POD_CHECK(count_differences(made, d) == 0, "%s, cache of %lld bytes", specs[k],
+                      (long long)cache);
+            pod_dataset_close(d);
+        }
+        pod_dataset_close(made);
+        CU_ASSERT(access(in_dir(part, "glyphs.h5.part"), F_OK) != 0);
+    }
+}
+
+static void writer_takes_statistics(void)
+{
+    /* one channel 0, 255, 0, 255, ...: mean and std 1/2; one always 51: mean 0.2, and std 1 */
+    uint8_t pixels[4 * 2 * 2] = {0, 51, 255, 51, 0, 51, 255, 51, 0, 51, 255, 51, 0, 51, 255, 51};
+    const int32_t labels[4] = {0, 299, 1, 2};
+    const char *names[300];
+    for (int i = 0; i < 300; i++) names[i] = i % 2 ? "odd" : "even";
+    pod_dataset_info info = {.name = "n",
+                             .origin = "",
+                             .licence = "",
+                             .n_samples = {4, 1},
+                             .height = 1,
+                             .width = 2,
+                             .channels = 2,
+                             .n_classes = 300,
+                             .class_names = names};
+    char path[MAX_PATH_BYTES];
+    pod_dataset_writer *w = NULL;
+    POD_CHECK_OK(pod_dataset_writer_open(in_dir(path, "stat.h5"), &info, &w));
+    if (!w) return;
+    POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 3, pixels, labels));
+    POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 1, pixels + 12, labels + 3));
+    POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TEST, 1, pixels + 1, labels));
+    POD_CHECK_OK(pod_dataset_writer_finish(w));
+    pod_dataset *d = NULL;
+    POD_CHECK_OK(pod_dataset_open(path, 0, &d));
+    if (!d) return;
+    CU_ASSERT_DOUBLE_EQUAL(d->info.mean[0], 0.5, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(d->info.std[0], 0.5, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(d->info.mean[1], 0.2, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(d->info.std[1], 1, 0);
+    CU_ASSERT(pod_dataset_label(d, POD_SPLIT_TRAIN, 1) == 299); /* beyond a byte */
+    pod_dataset_close(d);
+}
+
+static void writer_refuses(void)
+{
+    const char *const names[] = {"a", "b"};
+    pod_dataset_info info = {.name = "n",
+                             .origin = "",
+                             .licence = "",
+                             .n_samples = {2, 1},
+                             .height = 1,
+                             .width = 1,
+                             .channels = 1,
+                             .n_classes = 2,
+                             .class_names = names};
+    const uint8_t pixels[3] = {1, 2, 3};
+    const int32_t labels[3] = {0, 1, 2}, negative[1] = {-1};
+    char path[MAX_PATH_BYTES];
+    in_dir(path, "refused.h5");
+    pod_dataset_writer *w = NULL;
+    POD_CHECK_OK(pod_dataset_writer_open(path, &info, &w));
+    if (!w) return;
+    POD_CHECK_FAILS(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 3, pixels, labels), POD_E_FORMAT,
+                    "3 train samples, need 2");
+    POD_CHECK_FAILS(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 1, pixels, labels + 2), POD_E_FORMAT,
+                    "train label 0 is 2, need 0 to 1");
+    POD_CHECK_FAILS(pod_dataset_writer_add(w, POD_SPLIT_TEST, 1, pixels, negative), POD_E_FORMAT,
+                    "test label 0 is -1");
+    POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 2, pixels, labels));
+    POD_CHECK_FAILS(pod_dataset_writer_finish(w), POD_E_FORMAT, "0 test samples, need 1");
+    CU_ASSERT(access(path, F_OK) != 0);
+    POD_CHECK_FAILS(pod_dataset_writer_open("/nowhere/x.h5", &info, &w), POD_E_IO, "/nowhere/x.h5");
+    info.n_samples[POD_SPLIT_TEST] = 0;
+    POD_CHECK_FAILS(pod_dataset_writer_open(path, &info, &w), POD_E_FORMAT, "0 test samples");
+}
+
+/* What h5py writes by itself: the older format, strings of variable length, labels of 64 bits. */
+static void reads_files_of_others(void)
+{
+    pod_dataset *d = NULL;
+    POD_CHECK_OK(pod_dataset_open(POD_TEST_SOURCE_DIR "/tests/data/h5py_style.h5", 0, &d));
+    if (!d) return;
+    uint8_t pixels[4];
+    CU_ASSERT(strcmp(d->info.name, "four pixels") == 0 && strcmp(d->info.licence, "") == 0);
+    CU_ASSERT(d->info.n_classes == 3 && strcmp(d->info.class_names[2], "zebra \xc3\xa9") == 0);
+    for (int64_t i = 0; i < d->info.n_samples[POD_SPLIT_TRAIN]; i++) {
+        POD_CHECK_OK(pod_dataset_read(d, POD_SPLIT_TRAIN, i, pixels));
+        CU_ASSERT(pixels[3] == 4 * i + 3 && pod_dataset_label(d, POD_SPLIT_TRAIN, i) == i % 3);
+    }
+    pod_dataset_close(d);
+}
+
+/* ---- wrong forms -----------------------------------------------------------------------------
+ */
+
+typedef struct form { /* a file with one thing wrong; zeros are right */
+    const char *why;  /* what the message must say */
+    int n_dims;       /* of the training images */
+    pod_dtype image_type;
+    int64_t n_labels, width_test;
+    int32_t label;
+    int n_mean, version, n_classes;
+    double std;
+    const char *leave_out;
+    bool labels_2d, text_mean;
+} form;
+
+static const form forms[] = {
+    {"dataset '/train/images' has 3 dimensions, need 4", .n_dims = 3},
+    {"dataset '/train/images' has type i32, need u8", .image_type = POD_I32},
+    {"'/test/images' has images of 2x5x1, '/train/images' of 2x3x1", .width_test = 5},
+    {"dataset '/train/labels' has 5 labels for 4 images", .n_labels = 5},
+    {"dataset '/train/labels' has 2 dimensions", .labels_2d = true},
+    {"dataset '/train/labels': label 3 is 2, need 0 to 1", .label = 2},
+    {"dataset '/train/labels': label 3 is -1, need 0 to 1", .label = -1},
+    {"attribute 'mean' holds 2 values of type f64, need 1 numbers", .n_mean = 2},
+    {"attribute 'mean' holds 1 values of type string", .text_mean = true},
+    {"channel 0 has mean 0.5 and std -1", .std = -1},
+    {"channel 0 has mean 0.5 and std 300", .std = 300},
+    {"layout version 2, need 1", .version = 2},
+    {"0 classes, need at least 1", .n_classes = -1},
+    {"attribute 'minipod_dataset' is missing", .leave_out = "minipod_dataset"},
+    {"attribute 'name' is missing", .leave_out = "name"},
+    {"attribute 'class_names' is missing", .leave_out = "class_names"},
+    {"attribute 'mean' is missing", .leave_out = "mean"},
+    {"attribute 'std' is missing", .leave_out = "std"},
+    {"dataset '/train/images' is missing", .leave_out = "/train/images"},
+    {"dataset '/train/labels' is missing", .leave_out = "/train/labels"},
+    {"dataset '/test/images' is missing", .leave_out = "/test/images"},
+    {"dataset '/test/labels' is missing", .leave_out = "/test/labels"},
+};
+
+static bool kept(const form *x, const char *name)
+{
+    return !x->leave_out || strcmp(x->leave_out, name) != 0;
+}
+
+static pod_status put_array(const form *x, const pod_h5_file *f, const char *name, pod_dtype t,
+                            int n_dims, const int64_t dim[], const void *data)
+{
+    if (!kept(x, name)) return POD_OK;
+    pod_h5_array a;
+    POD_TRY(pod_h5_array_create(f, name, t, n_dims, dim, 3, &a));
+    pod_status s = pod_h5_write_rows(&a, t, 0, dim[0], data);
+    pod_h5_array_close(&a);
+    return s;
+}
+
+static pod_status put_form(const form *x, const pod_h5_file *f)
+{
+    static const uint8_t zeros[4 * 4 * 2 * 5];
+    const char *const names[] = {"a", "b"};
+    const double mean[] = {0.5, 0.5}, std[] = {x->std < 0 || x->std > 0 ? x->std : 0.25};
+    const int32_t label[8] = {0, 1, 0, x->label, 1};
+    int64_t n_labels[] = {x->n_labels ? x->n_labels : 4, 1}, n_test_labels[] = {1};
+    const int64_t train[] = {4, 2, 3, 1}, test[] = {1, 2, x->width_test ? x->width_test : 3, 1};
+    pod_dtype t = x->image_type ? x->image_type : POD_U8;
+    POD_TRY(put_array(x, f, "/train/images", t, x->n_dims ? x->n_dims : 4, train, zeros));
+    POD_TRY(put_array(x, f, "/test/images", POD_U8, 4, test, zeros));
+    POD_TRY(put_array(x, f, "/train/labels", POD_I32, x->labels_2d ? 2 : 1, n_labels, label));
+    POD_TRY(put_array(x, f, "/test/labels", POD_U8, 1, n_test_labels, zeros));
+    if (kept(x, "minipod_dataset"))
+        POD_TRY(pod_h5_put_i64(f, "minipod_dataset", x->version ? x->version : 1));
+    if (kept(x, "name")) POD_TRY(pod_h5_put_text(f, "name", "form"));
+    if (kept(x, "class_names"))
+        POD_TRY(pod_h5_put_texts(f, "class_names", x->n_classes < 0 ? 0 : 2, names));
+    if (x->text_mean)
+        POD_TRY(pod_h5_put_text(f, "mean", "0.5"));
+    else if (kept(x, "mean"))
+        POD_TRY(pod_h5_put_f64(f, "mean", x->n_mean ? x->n_mean : 1, mean));
+    if (kept(x, "std")) POD_TRY(pod_h5_put_f64(f, "std", 1, std));
+    return POD_OK;
+}
+
+static void write_form(const form *x, const char *path)
+{
+    pod_h5_file f = {0};
+    pod_h5_lock();
+    POD_CHECK_OK(pod_h5_create(path, &f));
+    POD_CHECK_OK(put_form(x, &f));
+    POD_CHECK_OK(pod_h5_close(&f));
+    pod_h5_unlock();
+}
+
+static void wrong_forms_are_named(void)
+{
+    char path[MAX_PATH_BYTES];
+    in_dir(path, "form.h5");
+    pod_dataset *d = NULL;
+    write_form(&(form){0}, path);
+    POD_CHECK_OK(pod_dataset_open(path, 0, &d));
+    pod_dataset_close(d);
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        write_form(&forms[i], path);
+        d = NULL;
+        POD_CHECK_FAILS(pod_dataset_open(path, 0, &d), POD_E_FORMAT, forms[i].why);
+        CU_ASSERT(strstr(pod_error_text(), path) && !d);
+    }
+}
+
+static void no_data_set_at_all(void)
+{
+    char path[MAX_PATH_BYTES];
+    pod_dataset *d = NULL;
+    POD_CHECK_FAILS(pod_dataset_open("/nowhere/F.h5", 0, &d), POD_E_IO,
+                    "/nowhere/F.h5: No such file or directory");
+    FILE *f = fopen(in_dir(path, "text.h5"), "w");
+    if (!f) return;
+    POD_CHECK_FAILS(pod_dataset_open(path, 0, &d), POD_E_FORMAT, "not a whole HDF5 file");
+    fputs("not HDF5 at all", f);
+    fclose(f);
+    POD_CHECK_FAILS(pod_dataset_open(path, 0, &d), POD_E_FORMAT, "not a whole HDF5 file");
+    POD_CHECK_FAILS(pod_dataset_open(pod_test_dir(), 0, &d), POD_E_FORMAT, pod_test_dir());
+}
+
+/* ---- damage ----------------------------------------------------------------------------------
+ */
+
+static char *slurp(const char *path, size_t *bytes)
+{
+    struct stat info;
+    FILE *f = fopen(path, "rb");
+    if (!f || fstat(fileno(f), &info) != 0) return NULL;
+    *bytes = (size_t)info.st_size;
+    char *data = malloc(*bytes);
+    if (data && fread(data, 1, *bytes, f) != *bytes) *bytes = 0;
+    fclose(f);
+    return data;
+}
+
+static void spill(const char *path, const char *data, size_t bytes)
+{
+    FILE *f = fopen(path, "wb");
+    POD_CHECK(f && fwrite(data, 1, bytes, f) == bytes, "%s", path);
+    if (f) fclose(f);
+}
+
+/* HDF5 1.10 itself leaks a little when a damaged file does not open. Its name in a leak's stack
+ * makes the leak sanitizer pass over it; without the sanitizer nobody calls this. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void) { return "leak:libhdf5"; }
+
+/* Opened, it must be the right data; answers whether it was refused. */
+static bool refused_or_right(const char *path, const pod_dataset *want, int64_t cache,
+                             const char *what, size_t at)
+{
+    pod_dataset *d = NULL;
+    pod_dataset_options o = {.cache_bytes = cache};
+    if (pod_dataset_open_with(path, 0, &o, &d) != POD_OK) {
+        POD_CHECK(strstr(pod_error_text(), path) && !strchr(pod_error_text(), '\n'), "%s %zu: '%s'",
+                  what, at, pod_error_text());
+        return true;
+    }
+    int64_t n_samples = want->info.n_samples[0] + want->info.n_samples[1], n_read = 0;
+    if (cache > 0) /* all was read at open */
+        POD_CHECK(same_info(&d->info, &want->info) && count_differences(want, d) == 0,
+                  "%s %zu: opened with other data", what, at);
+    for (int s = 0; cache == 0 && s < POD_N_SPLITS; s++) /* a read may fail yet, never lie */
+        for (int64_t i = 0; i < want->info.n_samples[s]; i++) {
+            uint8_t x[MAX_BYTES], y[MAX_BYTES];
+            if (pod_dataset_read(d, (pod_split)s, i, x) != POD_OK) continue;
+            n_read++;
+            pod_status read_want = pod_dataset_read(want, (pod_split)s, i, y);
+            size_t bytes = (size_t)pod_dataset_sample_bytes(&want->info);
+            POD_CHECK(read_want == POD_OK && memcmp(x, y, bytes) == 0,
+                      "%s %zu: sample %lld is another", what, at, (long long)i);
+        }
+    pod_dataset_close(d);
+    return cache == 0 && n_read < n_samples;
+}
+
+static void damage_never_lies(void)
+{
+    char path[MAX_PATH_BYTES], hurt[MAX_PATH_BYTES];
+    pod_dataset *want = export_glyphs("glyphs:8x8x1:60+20", in_dir(path, "whole.h5"));
+    size_t bytes = 0;
+    char *data = slurp(path, &bytes);
+    if (!want || !data || bytes == 0) return;
+    in_dir(hurt, "hurt.h5");
+    int n_flips = 0, n_refused = 0, n_cuts = 0, n_cut_refused = 0;
+    for (size_t at = 0; at < bytes; at += at < 300 ? 1 : 29) {
+        char before = data[at];
+        data[at] = (char)(before ^ (1 << at % 8));
+        spill(hurt, data, bytes);
+        data[at] = before;
+        n_flips++;
+        n_refused += refused_or_right(hurt, want, at % 2 ? 1 << 20 : 0, "byte flipped at", at);
+    }
+    for (size_t at = 0; at < bytes; at += 1 + bytes / 60) {
+        spill(hurt, data, at);
+        n_cuts++;
+        n_cut_refused += refused_or_right(hurt, want, 1 << 20, "cut at", at);
+    }
+    CU_ASSERT(n_cut_refused == n_cuts);
+    POD_CHECK(n_refused > n_flips / 4, "%d of %d flips were seen", n_refused, n_flips);
+    free(data);
+    pod_dataset_close(want);
+}
+
+/* ---- out of memory ---------------------------------------------------------------------------
+ */
+
+typedef struct budget {
+    int n_left, n_alive;
+} budget;
+
+static void *budget_get(void *ctx, size_t align, size_t bytes)
+{
+    budget *b = ctx;
+    if (b->n_left-- <= 0) return NULL;
+    b->n_alive++;
+    return pod_alloc_default.get(NULL, align, bytes);
+}
+
+static void budget_put(void *ctx, void *p)
+{
+    ((budget *)ctx)->n_alive--;
+    pod_alloc_default.put(NULL, p);
+}
+
+static void out_of_memory(void)
+{
+    char path[MAX_PATH_BYTES];
+    pod_dataset_close(export_glyphs("glyphs:28x28x3:100+40", in_dir(path, "large.h5")));
+    const char *const specs[] = {path, "glyphs:224x224x3"};
+    for (size_t k = 0; k < sizeof specs / sizeof specs[0]; k++) {
+        int n_failed = 0;
+        pod_dataset *d = NULL;
+        for (int n = 0; n < 100 && !d; n++) {
+            budget left = {.n_left = n};
+            pod_alloc from = {budget_get, budget_put, &left};
+            pod_dataset_options o = {.cache_bytes = 1 << 30, .alloc = &from};
+            pod_status s = pod_dataset_open_with(specs[k], 0, &o, &d);
+            CU_ASSERT((s == POD_OK) == (d != NULL) && (s == POD_OK || s == POD_E_NOMEM));
+            n_failed += s == POD_E_NOMEM;
+            if (d) pod_dataset_close(d);
+            CU_ASSERT(left.n_alive == 0);
+        }
+        POD_CHECK(n_failed >= 3 && d, "%s: failed %d times", specs[k], n_failed);
+    }
+}
+
+/* ---- what is printed -------------------------------------------------------------------------
+ */
+
+static void prints(void)
+{
+    char *text = NULL, *json = NULL;
+    size_t bytes = 0;
+    pod_dataset *d = NULL;
+    POD_CHECK_OK(pod_dataset_open("glyphs:8x6x2:100+20", 1, &d));
+    FILE *to = open_memstream(&text, &bytes);
+    if (!d || !to) return;
+    POD_CHECK_OK(pod_dataset_print(d, to));
+    fclose(to);
+    CU_ASSERT(strstr(text, "images    8x6x2 (HxWxC), 8 bits\n") && strstr(text, "train     100\n"));
+    CU_ASSERT(strstr(text, "class     3: tent, 10 train, 2 test\n") != NULL);
+    free(text);
+    POD_CHECK_OK(pod_dataset_print_json(d, &json));
+    cJSON *all = cJSON_Parse(json);
+    CU_ASSERT_PTR_NOT_NULL(all);
+    CU_ASSERT(cJSON_GetObjectItem(all, "n_train")->valueint == 100);
+    CU_ASSERT(cJSON_GetArraySize(cJSON_GetObjectItem(all, "mean")) == 2);
+    cJSON *tent = cJSON_GetArrayItem(cJSON_GetObjectItem(all, "classes"), 3);
+    CU_ASSERT(strcmp(cJSON_GetObjectItem(tent, "name")->valuestring, "tent") == 0);
+    CU_ASSERT(cJSON_GetObjectItem(tent, "n_test")->valueint == 2);
+    cJSON_Delete(all);
+    free(json);
+    pod_dataset_close(d);
+}
+
+static CU_TestInfo tests[] = {{"export_reads_back", export_reads_back},
+                              {"writer_takes_statistics", writer_takes_statistics},
+                              {"writer_refuses", writer_refuses},
+                              {"reads_files_of_others", reads_files_of_others},
+                              {"wrong_forms_are_named", wrong_forms_are_named},
+                              {"no_data_set_at_all", no_data_set_at_all},
+                              {"damage_never_lies", damage_never_lies},
+                              {"out_of_memory", out_of_memory},
+                              {"prints", prints},
+                              CU_TEST_INFO_NULL};
+
+CU_SuiteInfo pod_test_suites[] = {{.pName = "runtime.dataset", .pTests = tests},
+                                  CU_SUITE_INFO_NULL};
