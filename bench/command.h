@@ -19,8 +19,8 @@ typedef struct pod_call { /* what a command is called with; borrowed */
 
 /* Does the work. `exit_code` is POD_EXIT_OK; a command that ended well and missed its target sets
  * POD_EXIT_FAILED. On failure the error record is printed by the caller, which works the exit code
- * out of the status: input that cannot be used is POD_EXIT_USAGE, a run that failed
- * POD_EXIT_FAILED. Collective where there are ranks: all answer alike. */
+ * out of the status unless the command has set one: input that cannot be used is POD_EXIT_USAGE, a
+ * run that failed POD_EXIT_FAILED. Collective where there are ranks: all answer alike. */
 typedef pod_status pod_command_fn(pod_call *call, int *exit_code);
 
 #define POD_COMMAND(name, ...) pod_command_fn pod_cmd_##name;

@@ -115,7 +115,7 @@ static int run_command(const command *c, int argc, char *argv[])
     if (s == POD_OK && speaks) s = pod_config_from_args(&c->form, argc, argv, environ, &config);
     if (comm) s = share_config(comm, s, &config);
     if (s == POD_OK) s = run_with(c, config, comm, &clock, &exit_code);
-    if (s != POD_OK) exit_code = exit_code_of(s);
+    if (s != POD_OK && exit_code == POD_EXIT_OK) exit_code = exit_code_of(s);
     if (s != POD_OK && speaks) {
         fflush(stdout);
         fprintf(stderr, "minipod %s: %s\n", c->form.name, pod_error_text());

@@ -11,7 +11,8 @@
  * lies above this one, so a network comes in as a function. */
 typedef struct pod_network {
     const char *name;
-    pod_value (*build)(const void *ctx, pod_graph *g, pod_value images, bool train);
+    pod_value (*build)(const void *ctx, pod_graph *g, pod_value images, int64_t n_classes,
+                       bool train);
     const void *ctx;
 } pod_network;
 

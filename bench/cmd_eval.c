@@ -1,0 +1,121 @@
+/* minipod eval: the accuracy of a checkpoint on the test split, on all ranks. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "bench/command.h"
+#include "bench/common/table.h"
+#include "bench/models.h"
+#include "kernels/base/cpu.h"
+#include "runtime/core/file.h"
+#include "runtime/core/json.h"
+#include "runtime/train/eval.h"
+#include "runtime/train/snapshot.h"
+
+typedef struct job {
+    pod_call *call;
+    pod_arena *arena;
+    pod_setup setup;
+    pod_network network;
+    pod_network_choice choice;
+    pod_dataset *data;
+    const pod_program *program;
+    pod_store *store;
+    pod_exec *exec;
+    pod_loader *loader;
+    int64_t step; /* of the checkpoint */
+    pod_eval_result result;
+    double seconds;
+} job;
+
+static pod_status open_own(job *j)
+{
+    const pod_setup *s = &j->setup;
+    const pod_target host = {"host", pod_cpu_features()};
+    const pod_dataset_options options = {.cache_bytes = s->data_cache_bytes};
+    POD_TRY(pod_dataset_open_with(s->data, s->seed, &options, &j->data));
+    POD_TRY(
+        pod_network_compile(&j->network, s, &j->data->info, false, &host, j->arena, &j->program));
+    POD_TRY(pod_store_create(j->program, s->seed, &j->store));
+    pod_loader_options batches = {.global_batch = s->batch,
+                                  .rank = pod_comm_rank(j->call->comm),
+                                  .size = pod_comm_size(j->call->comm),
+                                  .seed = s->seed,
+                                  .keep_tail = true,
+                                  .depth = s->prefetch};
+    return pod_loader_open(j->data, POD_SPLIT_TEST, &batches, &j->loader);
+}
+
+static pod_status evaluate(job *j)
+{
+    const pod_config *c = j->call->config;
+    pod_comm *comm = j->call->comm;
+    const char *path = pod_config_text(c, POD_OPT_RESUME);
+    if (!*path)
+        return pod_fail(POD_E_INVALID,
+                        "resume: which checkpoint? --resume FILE, or a run's folder");
+    POD_TRY(pod_setup_from(c, pod_comm_size(comm), j->arena, &j->setup));
+    POD_TRY(pod_network_choose(&j->setup, &j->choice, &j->network));
+    POD_TRY(pod_comm_agree(comm, open_own(j)));
+    pod_checkpoint_info want = {.model = j->setup.model};
+    POD_TRY(pod_snapshot_restore(path, &want, false, j->store, comm, &j->step));
+    POD_TRY(pod_exec_open(j->program, j->store, comm, j->call->clock, &j->exec));
+    pod_time begin = pod_clock_now(&j->call->clock);
+    POD_TRY(pod_evaluate(j->exec, j->loader, j->data->info.n_samples[POD_SPLIT_TEST], comm,
+                         &j->result));
+    j->seconds = pod_time_seconds(pod_clock_now(&j->call->clock) - begin);
+    return POD_OK;
+}
+
+static const pod_column columns[] = {
+    {"model", "", true},    {"data", "", true},  {"ranks", "", false},    {"step", "", false},
+    {"samples", "", false}, {"loss", "", false}, {"accuracy", "", false}, {"time", "s", false}};
+
+static pod_status print_results(job *j)
+{
+    const pod_config *c = j->call->config;
+    const char *csv = pod_config_text(c, POD_OPT_CSV), *json = pod_config_text(c, POD_OPT_JSON);
+    pod_table *t;
+    POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
+    pod_table_note(t, "minipod %s eval, clock wall, checkpoint %s", POD_VERSION,
+                   pod_config_text(c, POD_OPT_RESUME));
+    pod_table_add(t, "%s", j->setup.model);
+    pod_table_add(t, "%s", j->setup.data);
+    pod_table_add(t, "%d", pod_comm_size(j->call->comm));
+    pod_table_add(t, "%" PRId64, j->step);
+    pod_table_add(t, "%" PRId64, j->result.n_samples);
+    pod_table_add(t, "%.6f", j->result.loss);
+    pod_table_add(t, "%.4f", j->result.accuracy);
+    pod_table_add(t, "%.3f", j->seconds);
+    pod_status s = pod_table_print(t, j->call->log->out);
+    if (s == POD_OK && *csv) s = pod_table_write_csv(t, csv);
+    pod_file *f;
+    if (s == POD_OK && *json && (s = pod_file_open(json, &f)) == POD_OK) {
+        pod_json writer = pod_json_start(pod_file_stream(f), 2);
+        pod_json_open_object(&writer, NULL);
+        pod_json_text(&writer, "schema", "minipod.eval");
+        pod_json_int(&writer, "version", 1);
+        pod_json_text(&writer, "clock", "wall");
+        pod_table_json(t, &writer, "results");
+        pod_json_close(&writer);
+        s = pod_file_close(f);
+    }
+    pod_table_destroy(t);
+    return s;
+}
+
+pod_status pod_cmd_eval(pod_call *call, int *exit_code)
+{
+    (void)exit_code;
+    job j = {.call = call};
+    pod_status status = pod_comm_agree(call->comm, pod_arena_create(NULL, &j.arena));
+    if (status == POD_OK) status = evaluate(&j);
+    if (status == POD_OK)
+        status =
+            pod_comm_agree(call->comm, pod_comm_rank(call->comm) == 0 ? print_results(&j) : POD_OK);
+    pod_exec_close(j.exec);
+    pod_loader_close(j.loader);
+    pod_store_destroy(j.store);
+    pod_dataset_close(j.data);
+    pod_arena_destroy(j.arena);
+    return status;
+}

@@ -1,0 +1,34 @@
+/* What a training run is and leaves, gathered for its records and its table. */
+#ifndef MINIPOD_BENCH_RUN_H
+#define MINIPOD_BENCH_RUN_H
+
+#include "bench/command.h"
+#include "runtime/core/machine.h"
+#include "runtime/train/train.h"
+
+typedef struct pod_run {
+    const pod_config *config;
+    const pod_setup *setup;
+    const pod_train_result *result;
+    const pod_machine *machine;
+    const pod_job_log *job; /* finished */
+    int ranks, physical_cores;
+    const char *mpi;     /* "Open MPI v4.1.4 ..." */
+    pod_status status;   /* how training ended */
+    const char *failure; /* one line, "" when it ended well */
+} pod_run;
+
+pod_ideal pod_run_ideal(const pod_run *r);
+double pod_run_samples_per_s(const pod_run *r); /* batch / mean step, without the first step */
+double pod_run_epochs(const pod_run *r);        /* trained so far, those before a resume included */
+
+/* run.json: settings, host, kernels, results; null is what is not known. Names of results are those of
+ * the command's contract. */
+POD_MUST pod_status pod_run_write_json(const pod_run *r, const char *path);
+/* steps.csv: one row a step of rank 0. */
+POD_MUST pod_status pod_run_write_steps(const pod_run *r, const char *path);
+
+/* The run's table: quantity, value, unit, note. Printed, and as CSV where `csv` is not "". */
+POD_MUST pod_status pod_run_print_table(const pod_run *r, FILE *to, const char *csv);
+
+#endif

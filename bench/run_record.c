@@ -1,0 +1,211 @@
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "bench/run.h"
+#include "kernels/base/cpu.h"
+#include "kernels/gemm/blas.h"
+#include "runtime/core/file.h"
+#include "runtime/core/json.h"
+
+enum { RUN_VERSION = 1 };
+
+static const double unknown = (double)NAN;
+
+pod_ideal pod_run_ideal(const pod_run *r)
+{
+    return (pod_ideal){
+        .model_flops = r->result->model_flops,
+        .peak_flop_per_s = pod_machine_peak_flop_per_s(r->machine, r->setup->precision),
+        .ranks = r->ranks,
+        .physical_cores = r->physical_cores,
+        .median_step_s = r->result->stats.step.median,
+    };
+}
+
+double pod_run_samples_per_s(const pod_run *r)
+{
+    double mean = r->result->stats.step.mean;
+    return mean > 0 ? (double)r->setup->batch / mean : unknown;
+}
+
+double pod_run_epochs(const pod_run *r)
+{
+    const pod_train_result *t = r->result;
+    if (t->schedule.steps_per_epoch == 0) return 0;
+    return (double)(t->first_step + t->n_steps) / (double)t->schedule.steps_per_epoch;
+}
+
+static void put_settings(const pod_run *r, pod_json *j)
+{
+    int n;
+    const pod_option *options = pod_options(&n);
+    pod_json_open_object(j, "settings");
+    for (int i = 0; i < n; i++)
+        if (options[i].commands & POD_CMD_TRAIN && !options[i].only_typed)
+            pod_json_text(j, options[i].name, pod_config_value(r->config, (pod_opt)i));
+    pod_json_close(j);
+}
+
+static void put_host(const pod_run *r, pod_json *j)
+{
+    char features[64];
+    pod_json_open_object(j, "host");
+    pod_json_text(j, "hostname", r->machine->hostname);
+    pod_json_text(j, "cpu_model", pod_cpu_model());
+    pod_json_text(j, "cpu_features", pod_cpu_print(pod_cpu_features(), features, sizeof features));
+    pod_json_int(j, "physical_cores", r->physical_cores);
+    pod_json_text(j, "mpi", r->mpi);
+    pod_json_text(j, "blas", pod_blas_config());
+    pod_json_text(j, "compiler", __VERSION__);
+    pod_json_close(j);
+}
+
+/* Each op with the kernel or algorithm that was picked for it, and how often. */
+static void put_picks(const pod_program *p, pod_json *j)
+{
+    pod_json_open_array(j, "picks");
+    for (int32_t i = 0; p && i < p->n_instrs; i++) {
+        const pod_instr *a = &p->instr[i];
+        if (a->kind == POD_I_COLL_WAIT || a->kind == POD_I_FETCH) continue;
+        int n_same = 0;
+        bool is_first = true;
+        for (int32_t k = 0; k < p->n_instrs; k++) {
+            const pod_instr *b = &p->instr[k];
+            bool same =
+                b->kind == a->kind && strcmp(a->op, b->op) == 0 && strcmp(a->impl, b->impl) == 0;
+            n_same += same;
+            if (same && k < i) is_first = false;
+        }
+        if (!is_first) continue;
+        pod_json_open_object(j, NULL);
+        pod_json_text(j, "op", a->op);
+        pod_json_text(j, "kernel", a->impl);
+        pod_json_int(j, "instructions", n_same);
+        pod_json_close(j);
+    }
+    pod_json_close(j);
+}
+
+static void put_hash(pod_json *j, const char *key, uint64_t hash)
+{
+    char text[20];
+    snprintf(text, sizeof text, "%016" PRIx64, hash);
+    pod_json_text(j, key, text);
+}
+
+static void put_spread(pod_json *j, const char *key, const pod_spread *s)
+{
+    pod_json_open_object(j, key);
+    pod_json_int(j, "n", s->n);
+    pod_json_double(j, "min", s->min);
+    pod_json_double(j, "median", s->median);
+    pod_json_double(j, "mean", s->mean);
+    pod_json_double(j, "p99", s->p99);
+    pod_json_double(j, "max", s->max);
+    pod_json_close(j);
+}
+
+static void put_results(const pod_run *r, pod_json *j)
+{
+    const pod_train_result *t = r->result;
+    const pod_ideal ideal = pod_run_ideal(r);
+    const pod_goodput goodput = pod_goodput_of(r->job, &ideal);
+    pod_json_double(j, "step_s", t->stats.step.median);
+    pod_json_double(j, "samples_per_s", pod_run_samples_per_s(r));
+    pod_json_double(j, "allreduce_share", t->phase_share[POD_PHASE_REDUCE]);
+    pod_json_double(j, "allreduce_exposed_s", t->exposed_s);
+    pod_json_int(j, "allreduce_bytes_per_step", t->reduce_bytes);
+    pod_json_int(j, "memory_bytes_per_core", (int64_t)t->memory_bytes);
+    pod_json_double(j, "program_goodput", goodput.program);
+    pod_json_double(j, "ideal_step_s", goodput.ideal_step_s);
+    pod_json_double(j, "model_flops_per_step", t->model_flops);
+    pod_json_double(j, "runtime_goodput", goodput.runtime);
+    pod_json_double(j, "eval_accuracy", t->n_evals ? t->last.accuracy : unknown);
+    pod_json_double(j, "best_eval_accuracy", t->n_evals ? t->best.accuracy : unknown);
+    pod_json_double(j, "eval_loss", t->n_evals ? t->last.loss : unknown);
+    pod_json_double(j, "target", r->setup->target > 0 ? r->setup->target : unknown);
+    pod_json_double(j, "epochs", pod_run_epochs(r));
+    pod_json_int(j, "steps", t->first_step + t->n_steps);
+    pod_json_double(j, "time_to_target_s", t->reached ? t->time_to_target_s : unknown);
+    pod_json_double(j, "run_s", t->run_s);
+    put_hash(j, "weights_hash", t->weights_hash);
+    put_hash(j, "program_fingerprint", t->fingerprint);
+    put_spread(j, "step_spread_s", &t->stats.step);
+    pod_json_open_object(j, "phase_share");
+    for (int p = 0; p < POD_N_PHASES; p++)
+        pod_json_double(j, pod_phase_name((pod_phase)p), t->phase_share[p]);
+    pod_json_double(j, "other", t->other_share);
+    pod_json_close(j);
+}
+
+static void put_run(const pod_run *r, pod_json *j)
+{
+    char mesh[POD_MESH_TEXT_BYTES];
+    pod_json_open_object(j, NULL);
+    pod_json_text(j, "schema", "minipod.run");
+    pod_json_int(j, "version", RUN_VERSION);
+    pod_json_text(j, "minipod", POD_VERSION);
+    pod_json_text(j, "git", POD_GIT_ID);
+    pod_json_text(j, "status", pod_status_name(r->status));
+    pod_json_text(j, "failure", *r->failure ? r->failure : NULL);
+    pod_json_text(j, "clock", "wall");
+    pod_json_text(j, "machine", r->machine->name);
+    pod_json_text(j, "model", r->setup->model);
+    pod_json_text(j, "data", r->setup->data);
+    pod_json_text(j, "mesh", pod_mesh_print(&r->setup->mesh, mesh, sizeof mesh));
+    pod_json_int(j, "ranks", r->ranks);
+    pod_json_int(j, "global_batch", r->setup->batch);
+    pod_json_text(j, "precision", pod_dtype_name(r->setup->precision));
+    pod_json_text(j, "optimizer", r->setup->optim->name);
+    pod_json_int(j, "seed", (int64_t)r->setup->seed);
+    pod_json_int(j, "parameters", r->result->n_weights);
+    put_results(r, j);
+    put_settings(r, j);
+    put_host(r, j);
+    put_picks(r->result->program, j);
+    pod_json_close(j);
+}
+
+pod_status pod_run_write_json(const pod_run *r, const char *path)
+{
+    pod_file *f;
+    POD_TRY(pod_file_open(path, &f));
+    pod_json j = pod_json_start(pod_file_stream(f), 3);
+    put_run(r, &j);
+    fputc('\n', pod_file_stream(f));
+    return pod_file_close(f);
+}
+
+static void print_steps(const pod_run *r, FILE *to)
+{
+    int64_t n = 0;
+    const pod_step_row *row =
+        r->result->timeline ? pod_timeline_rows(r->result->timeline, &n) : NULL;
+    char mesh[POD_MESH_TEXT_BYTES];
+    fprintf(to, "# minipod %s, clock wall, machine %s, model %s, mesh %s, %d ranks, rank 0\n",
+            POD_VERSION, r->machine->name, r->setup->model,
+            pod_mesh_print(&r->setup->mesh, mesh, sizeof mesh), r->ranks);
+    fprintf(to,
+            "# times in seconds; begin counts from the start of the program; reduce is what was "
+            "not hidden; allreduce is the time in flight\n");
+    fprintf(to, "step,begin,total");
+    for (int p = 0; p < POD_N_PHASES; p++) fprintf(to, ",%s", pod_phase_name((pod_phase)p));
+    fprintf(to, ",other,allreduce,lr\n");
+    for (int64_t i = 0; i < n; i++) {
+        fprintf(to, "%" PRId64 ",%.9f,%.9f", row[i].step, pod_time_seconds(row[i].begin),
+                pod_time_seconds(row[i].end - row[i].begin));
+        for (int p = 0; p < POD_N_PHASES; p++)
+            fprintf(to, ",%.9f", pod_time_seconds(row[i].phase[p]));
+        fprintf(to, ",%.9f,%.9f,%.9g\n", pod_time_seconds(row[i].other),
+                pod_time_seconds(row[i].comm), pod_lr_at(&r->setup->lr, row[i].step));
+    }
+}
+
+pod_status pod_run_write_steps(const pod_run *r, const char *path)
+{
+    pod_file *f;
+    POD_TRY(pod_file_open(path, &f));
+    print_steps(r, pod_file_stream(f));
+    return pod_file_close(f);
+}
