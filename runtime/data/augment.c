@@ -44,8 +44,9 @@ void pod_augment_apply(const pod_augment *a, uint64_t seed, int64_t epoch, int64
                                              .step = (uint32_t)epoch,
                                              .sample = (uint64_t)sample});
     bool mirror = (pod_rng_u32(&r) & 1) != 0 && a->flip;
-    int64_t dy = (int64_t)pod_rng_below(&r, (uint64_t)(2 * a->pad + 1)) - a->pad;
-    int64_t dx = (int64_t)pod_rng_below(&r, (uint64_t)(2 * a->pad + 1)) - a->pad;
+    uint64_t places = 2 * (uint64_t)a->pad + 1;
+    int64_t dy = (int64_t)pod_rng_below(&r, places) - a->pad;
+    int64_t dx = (int64_t)pod_rng_below(&r, places) - a->pad;
     int64_t row = width * channels;
     for (int64_t y = 0; y < height; y++) {
         const uint8_t *from = y + dy >= 0 && y + dy < height ? in + (y + dy) * row : NULL;

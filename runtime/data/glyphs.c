@@ -252,7 +252,7 @@ pod_status pod_glyphs_parse(const char *spec, pod_glyphs_options *out)
     char size[64] = "";
     if (spec[strlen("glyphs")] == ':') {
         const char *text = spec + strlen("glyphs:"), *counts = strchr(text, ':');
-        size_t n = counts ? (size_t)(counts - text) : strlen(text);
+        size_t n = strcspn(text, ":");
         if (n >= sizeof size) return pod_fail(POD_E_INVALID, "%s: size is too long", spec);
         memcpy(size, text, n);
         int64_t dim[3];

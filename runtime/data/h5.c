@@ -311,11 +311,12 @@ pod_status pod_h5_put_text(const pod_h5_file *f, const char *name, const char *t
 pod_status pod_h5_put_texts(const pod_h5_file *f, const char *name, int64_t n,
                             const char *const text[])
 {
+    POD_ASSERT(n >= 0 && n <= MAX_TEXTS, "%" PRId64 " texts", n);
     size_t longest = 0;
     for (int64_t i = 0; i < n; i++)
         if (strlen(text[i]) > longest) longest = strlen(text[i]);
     size_t bytes = longest + 1;
-    char *table = calloc((size_t)n, bytes);
+    char *table = calloc((size_t)n + 1, bytes);
     if (!table) return pod_fail(POD_E_NOMEM, "%s: no memory for attribute '%s'", f->path, name);
     for (int64_t i = 0; i < n; i++) memcpy(table + (size_t)i * bytes, text[i], strlen(text[i]));
     hid_t type = text_type(bytes);

@@ -70,11 +70,12 @@ static pod_status read_header(pod_idx *x)
                         "%s: magic is 0x%02x%02x%02x%02x, need 0x000008NN, NN 1 to %d dimensions",
                         x->path, magic[0], magic[1], magic[2], magic[3], POD_IDX_MAX_DIMS);
     x->n_dims = magic[3];
-    n = read_some(x, 4 * x->n_dims, extent);
-    if (n < 4 * x->n_dims) return fail_short(x, 4 * x->n_dims - n);
+    const int64_t extent_bytes = 4 * (int64_t)x->n_dims;
+    n = read_some(x, extent_bytes, extent);
+    if (n < extent_bytes) return fail_short(x, extent_bytes - n);
     x->n_left = 1;
     for (int i = 0; i < x->n_dims; i++) {
-        const uint8_t *e = extent + 4 * i;
+        const uint8_t *e = extent + 4 * (size_t)i;
         x->dim[i] = (int64_t)e[0] << 24 | e[1] << 16 | e[2] << 8 | e[3];
         if (x->dim[i] == 0)
             return pod_fail(POD_E_FORMAT, "%s: extent %d is 0, need at least 1", x->path, i);
