@@ -7,7 +7,9 @@
  * cannot be read (inflate() failed)".
  *
  * Files are written in the format of HDF5 1.10, whose metadata carries checksums; with strings of
- * fixed length and compressed chunks (a checksum each) no flipped byte goes unseen.
+ * fixed length and compressed chunks (a checksum each) no flipped byte goes unseen. A file of the
+ * older formats, as others write them, is read too, but has no such guard: HDF5 1.10 may even crash
+ * on a damaged one.
  *
  * Attributes are those of the file's root. An id of 0 or below means none, so a zeroed struct is an
  * empty one. */
