@@ -1,11 +1,12 @@
-/* minipod COMMAND [options]: finds the command, reads its settings, runs it, says how it ended. Under
- * mpirun rank 0 reads the settings and sends them to the others, and rank 0 speaks.
+/* minipod COMMAND [options]: finds the command, reads its settings, runs it, says how it ended.
+ * Under mpirun rank 0 reads the settings and sends them to the others, and rank 0 speaks.
  * Exit 0: done; 1: the run failed or missed its target; 2: usage, or input that cannot be used. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/command.h"
 #include "kernels/base/cpu.h"
+#include "runtime/core/nearest.h"
 
 typedef enum takes_ranks { ALONE, RANKS } takes_ranks;
 

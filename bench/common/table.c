@@ -40,6 +40,8 @@ void pod_table_destroy(pod_table *t)
     if (t) pod_arena_destroy(t->arena);
 }
 
+static void append(pod_table *t, text_list *list, const char *fmt, va_list args) POD_PRINTF(3, 0);
+
 static void append(pod_table *t, text_list *list, const char *fmt, va_list args)
 {
     if (t->status != POD_OK) return;

@@ -9,6 +9,7 @@
 #include "kernels/base/assert.h"
 #include "kernels/base/parse.h"
 #include "runtime/core/ini.h"
+#include "runtime/core/nearest.h"
 
 enum { ONLY_TYPED = 1 << 20, MAX_TEXT_BYTES = 4096, MAX_NAME_BYTES = 64 };
 
@@ -67,41 +68,6 @@ const char *pod_source_name(pod_source s)
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
-
-static int smaller(int a, int b) { return a < b ? a : b; }
-
-/* Letters to insert, delete or change to make b of a (Levenshtein). */
-static int edit_distance(const char *a, const char *b)
-{
-    int row[MAX_NAME_BYTES + 1];
-    const int n = (int)strlen(b);
-    for (int j = 0; j <= n; j++) row[j] = j;
-    for (int i = 1; a[i - 1] != '\0'; i++) {
-        int diagonal = row[0];
-        row[0] = i;
-        for (int j = 1; j <= n; j++) {
-            int change = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = smaller(change, smaller(row[j], row[j - 1]) + 1);
-        }
-    }
-    return row[n];
-}
-
-const char *pod_nearest_name(const char *given, const char *const names[], int n)
-{
-    if (strlen(given) > MAX_NAME_BYTES) return NULL;
-    const char *best = NULL;
-    int best_distance = 1 + smaller(3, (int)strlen(given) / 2);
-    for (int i = 0; i < n; i++) {
-        if (strlen(names[i]) > MAX_NAME_BYTES) continue;
-        int distance = edit_distance(given, names[i]);
-        if (distance >= best_distance) continue;
-        best = names[i];
-        best_distance = distance;
-    }
-    return best;
-}
 
 static int find_option(const char *name, size_t length)
 {

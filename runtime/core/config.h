@@ -116,7 +116,4 @@ const char *pod_config_warning(const pod_config *c, int i);
  * environment name. */
 void pod_config_help(const pod_command_form *command, FILE *to);
 
-/* What `given` may have meant among `names`, or NULL when nothing is near. */
-const char *pod_nearest_name(const char *given, const char *const names[], int n);
-
 #endif

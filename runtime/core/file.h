@@ -16,8 +16,8 @@ typedef struct pod_file pod_file;
 /* Opens PATH.part for writing; the directory must exist. */
 POD_MUST pod_status pod_file_open(const char *path, pod_file **out);
 FILE *pod_file_stream(pod_file *f); /* borrowed until close; its errors are found by close */
-/* Syncs and renames to PATH. On failure PATH is untouched; PATH.part stays to be looked at. Releases
- * f either way. */
+/* Syncs and renames to PATH. On failure PATH is untouched; PATH.part stays to be looked at.
+ * Releases f either way. */
 POD_MUST pod_status pod_file_close(pod_file *f);
 void pod_file_abandon(pod_file *f); /* removes PATH.part and releases f; NULL is allowed */
 

@@ -1,7 +1,7 @@
 /* Writes JSON as it goes: no tree in memory, whatever the length; reading is cJSON's.
  *
- * cJSON's own printer keeps numbers as doubles and prints them with 15 digits when that is within an
- * epsilon. Here doubles read back equal, 64-bit integers stay whole, what is not finite becomes
+ * cJSON's own printer keeps numbers as doubles and prints them with 15 digits when that is within
+ * an epsilon. Here doubles read back equal, 64-bit integers stay whole, what is not finite becomes
  * null, and text is valid UTF-8 whatever the bytes were (a stray byte becomes U+FFFD). Errors are
  * those of the stream: whoever closes it finds them. */
 #ifndef MINIPOD_RUNTIME_CORE_JSON_H

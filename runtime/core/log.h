@@ -50,8 +50,8 @@ void pod_progress_begin(pod_log *l, const char *what, const char *unit, int64_t 
 void pod_progress_at(pod_log *l, int64_t done, const char *note_fmt, ...) POD_PRINTF(3, 4);
 void pod_progress_end(pod_log *l); /* takes the line away */
 
-/* Whether what is written to f is seen on a terminal. Open MPI gives each rank a terminal of its own
- * whatever mpirun's output is; so under mpirun it is mpirun's that counts. */
+/* Whether what is written to f is seen on a terminal. Open MPI gives each rank a terminal of its
+ * own, whatever mpirun's output is; so under mpirun it is mpirun's that counts. */
 bool pod_is_terminal(FILE *f);
 
 #endif

@@ -6,7 +6,7 @@
 #include "kernels/base/arena.h"
 #include "kernels/base/assert.h"
 
-/* Events stand in blocks of max_events, one a step, used in turn: step i of this timeline writes
+/* Events stand in blocks of max_events, one a step, used in turn: the i-th step of this run writes
  * into block i mod n_blocks. One block more than is kept, so that an open step harms no kept one. */
 struct pod_timeline {
     pod_arena *arena;

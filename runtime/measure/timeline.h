@@ -1,5 +1,5 @@
-/* What one rank did and when: the one record that executors write and measurements read, whether the
- * clock is this host's or a simulated machine's.
+/* What one rank did and when: the one record that executors write and measurements read, whether
+ * the clock is this host's or a simulated machine's.
  *
  * A run is long, so events are kept for the last few steps only (for a trace); each step is folded
  * into one row when it ends. All memory is taken at creation: a step allocates nothing.

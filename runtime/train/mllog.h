@@ -4,10 +4,10 @@
  * data it saw, says division open and unverified. Wall-clock times only: nothing of a virtual clock
  * may stand in such a log.
  *
- * Rank 0 writes, the others are silent. A record is one line in one write; numbers read back equal;
- * what is not finite becomes null (so an eval_accuracy must be finite, a null there ends the
- * checker). Times come from one clock. The lines go to PATH.part, which close renames: a run that is
- * killed leaves the lines that were written under that name.
+ * Rank 0 writes, the others are silent. A record is one line in one write; numbers read back
+ * equal; what is not finite becomes null (so an eval_accuracy must be finite, a null there ends the
+ * checker). Times come from one clock. The lines go to PATH.part, which close renames: a run that
+ * is killed leaves the lines that were written under that name.
  *
  * Order of a run, epochs counted from 1: pod_mllog_submission, init_start, seed,
  * global_batch_size, hyper-parameters, train_samples, eval_samples, init_stop, run_start, then by
@@ -69,13 +69,15 @@ static inline pod_mllog_value pod_mllog_text(const char *x)
 }
 
 /* A record; its place, and so file and lineno of its metadata, is that of the call. event_type
- * follows from the key: INTERVAL_START for ..._start, INTERVAL_END for ..._stop, else POINT_IN_TIME.
+ * follows from the key: INTERVAL_START for ..._start, INTERVAL_END for ..._stop, else
+ * POINT_IN_TIME.
  *
  *   pod_mllog_put(l, "seed", pod_mllog_int(seed));
  *   pod_mllog_put(l, "epoch_start", pod_mllog_null(), {"epoch_num", pod_mllog_int(epoch)});
  *
  * Keys of our own begin with minipod_ and contain none of the words that the reference checker
- * searches whole lines for; nor does the name of the calling file. Anything else is a fault of ours. */
+ * searches whole lines for; nor does the name of the calling file. Anything else is a fault of
+ * ours. */
 #define pod_mllog_put(l, key, ...) POD_MLLOG_PUT_((l), (key), __VA_ARGS__, POD_MLLOG_END_)
 #define POD_MLLOG_END_ \
     {                  \
@@ -88,9 +90,10 @@ static inline pod_mllog_value pod_mllog_text(const char *x)
 void pod__mllog_put(const char *file, int line, pod_mllog *l, const char *key,
                     pod_mllog_value value, const pod_mllog_meta meta[]);
 
-/* What comes first: submission_benchmark (whose open rules the checker applies, "resnet" for an image
- * classifier), division open, org, platform, status research; minipod_model and minipod_data name the
- * truth, minipod_claim what the log is; cache_clear false, since the caches are left as they are. */
+/* What comes first: submission_benchmark (whose open rules the checker applies, "resnet" for an
+ * image classifier), division open, org, platform, status research; minipod_model and minipod_data
+ * name the truth, minipod_claim what the log is; cache_clear false, since the caches are left as
+ * they are. */
 typedef struct pod_mllog_run {
     const char *benchmark, *org, *platform, *model, *data;
 } pod_mllog_run;

@@ -1,4 +1,4 @@
-/* mllog_check FILE: exit 0 when the log is one that the reference checker passes, else 1 and why. */
+/* mllog_check FILE: exit 0 when the log is as the reference checker wants it, else 1 and why. */
 #include <stdio.h>
 
 #include "tests/harness/mllog_check.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/core/config.h"
+#include "runtime/core/nearest.h"
 #include "tests/harness/harness.h"
 
 enum { MAX_WORDS = 12 };

@@ -1,4 +1,4 @@
-/* Goodput of a hand-made job: categories close to the wall clock, factors are redone in comments. */
+/* Goodput of a hand-made job: categories close to the wall clock, factors redone in comments. */
 #include <cJSON.h>
 #include <math.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static void odd_nanoseconds_close(void)
     CU_ASSERT_EQUAL(l.by_span[POD_JOB_OTHER], 3001);
 }
 
-/* 6e9 FLOPs a step, 2 cores of 1e10 FLOP/s at work (4 ranks share them): 0.3 s ideal, 0.5 s real. */
+/* 6e9 FLOPs a step, 2 cores of 1e10 FLOP/s at work (4 ranks share them): ideal 0.3 s, real 0.5. */
 static const pod_ideal ideal = {6e9, 1e10, 4, 2, 0.5};
 
 static void factors(void)
