@@ -110,7 +110,7 @@ static char *write_json(int line_depth)
     FILE *to = open_memstream(&text, &bytes);
     pod_json j = pod_json_start(to, line_depth);
     pod_json_open_object(&j, NULL);
-    pod_json_text(&j, "text", "a\"b\\c\n\x01\x7f \xc3\xa9 \xff \xc3");
+    pod_json_text(&j, "text", "a\"b\\c\n\x01\x7f \xc3\xa9 \xff \xc3 \xed\xa0\x80");
     pod_json_open_array(&j, "doubles");
     for (size_t i = 0; i < sizeof doubles / sizeof doubles[0]; i++)
         pod_json_double(&j, NULL, doubles[i]);
@@ -142,7 +142,8 @@ static void json_reads_back(void)
         CU_ASSERT_TRUE(cJSON_IsNull(cJSON_GetArrayItem(array, n)));
         CU_ASSERT_TRUE(cJSON_IsNull(cJSON_GetArrayItem(array, n + 1)));
         CU_ASSERT_STRING_EQUAL(cJSON_GetObjectItem(root, "text")->valuestring,
-                               "a\"b\\c\n\x01\x7f \xc3\xa9 \xef\xbf\xbd \xef\xbf\xbd");
+                               "a\"b\\c\n\x01\x7f \xc3\xa9 \xef\xbf\xbd \xef\xbf\xbd "
+                               "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"); /* a surrogate */
         CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"int\": -9223372036854775808"));
         CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"decimal\": -1.000002"));
         CU_ASSERT_TRUE(cJSON_IsTrue(cJSON_GetObjectItem(root, "yes")));
