@@ -1,6 +1,7 @@
 #include "bench/models.h"
 
 #include "runtime/core/config.h"
+#include "runtime/core/nearest.h"
 
 enum { MAX_MODELS = 64 };
 
