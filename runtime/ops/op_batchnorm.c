@@ -394,7 +394,7 @@ pod_value pod_batchnorm(pod_graph *g, pod_value x, pod_batchnorm_attr attr)
     pod_value mean = pod_variable(g, "moving_mean", c, zero, POD_ROLE_MOVING);
     pod_value var = pod_variable(g, "moving_var", c, one, POD_ROLE_MOVING);
     const bn_moments_attr moments = {.rows = (double)pod__rows(&t.shape), .eps = attr.eps};
-    bn_attr apply = {.rows = INFINITY};
+    bn_attr apply = {.rows = HUGE_VAL};
     pod_value rstd;
     if (attr.train) {
         pod_value sums[2], stat[3];

@@ -70,8 +70,8 @@ static void lines_are_as_the_library_writes_them(void)
     const char *line = strstr(text, "\"key\": \"epoch_start\"");
     CU_ASSERT_PTR_NOT_NULL(line);
     while (line && line > text && line[-1] != '\n') line--;
-    long long time_ms;
-    int lineno, epoch, length = 0;
+    long long time_ms = 0;
+    int lineno = 0, epoch = 0, length = 0;
     const int n = line ? sscanf(line,
                                 ":::MLLOG {\"namespace\": \"\", \"time_ms\": %lld, "
                                 "\"event_type\": \"INTERVAL_START\", \"key\": \"epoch_start\", "
