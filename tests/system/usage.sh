@@ -35,7 +35,7 @@ expect 2 'a command is missing'
 expect 2 "'calibrat' is no command; did you mean calibrate" calibrat
 expect 2 "'--batch' is no command" --batch 3
 
-for command in calibrate data; do
+for command in calibrate data explain; do
     expect 0 "^usage: minipod $command " "$command" --help
     expect 0 '^minipod [0-9]' "$command" --version
     expect 2 'there is no such option; did you mean quiet?' "$command" --quite
@@ -62,6 +62,15 @@ expect 2 '/nowhere/y.h5' data make glyphs:8x8x1:10+10 -o /nowhere/y.h5
 expect 2 'empty: no file train-images' data import idx empty -o y.h5
 expect 2 'bad.conf' data info bad.conf
 [ ! -e y.h5 ] && [ ! -e y.h5.part ] || { echo "a failed command left y.h5"; failed=1; }
+
+expect 2 'say what to explain: model program' explain
+expect 2 "'modle' cannot be explained; these can: model program" explain modle
+expect 2 "there is no 'resnet21'; did you mean resnet20" explain model --model resnet21
+expect 2 'resnet50: images are 28x28, need at least 32x32' explain model --model resnet50 --data glyphs
+expect 2 '256 does not divide by the 3 cores' explain program --mesh 3
+expect 2 '2y2' explain schedule --mesh 2y2
+expect 2 'absent.h5' explain model --data absent.h5
+expect 2 'absent.conf' explain machine --machine absent.conf
 
 MINIPOD_MAX_ISA=mmx expect 2 "MINIPOD_MAX_ISA: 'mmx' is none of" data info x
 MINIPOD_PROGRESS=often expect 2 "MINIPOD_PROGRESS: 'often'" data info x
