@@ -25,9 +25,8 @@ typedef struct pod_shape {
 typedef struct pod_type {
     pod_dtype dtype;
     pod_shape shape;
-    uint8_t
-        split[POD_MAX_DIMS]; /* dimension i is cut into equal shards over these mesh dimensions */
-    uint8_t sum;  /* the value is the sum, over these mesh dimensions, of what the cores hold */
+    uint8_t split[POD_MAX_DIMS]; /* by dimension: over what it is cut into equal shards */
+    uint8_t sum;                 /* over these, the value is the sum of what the cores hold */
     uint8_t vary; /* along these, cores hold values of their own (a statistic of their samples);
                      where one value is wanted it is their mean */
 } pod_type;
