@@ -10,7 +10,7 @@
 #include "tests/harness/harness.h"
 #include "tests/harness/nets.h"
 
-enum { STEPS = 4, LONG_STEPS = 20 };
+enum { STEPS = 3, LONG_STEPS = 20 };
 
 static pod_comm *comm;
 static int rank, size;
@@ -32,11 +32,11 @@ static int close_comm(void)
 /* The meshes of this many ranks. */
 static const char *const *meshes(void)
 {
-    static const char *const by_size[9][5] = {
+    static const char *const by_size[9][3] = {
         [1] = {"1x1"},
-        [2] = {"1x2", "2"},
-        [4] = {"2x2", "4x1", "2x1x2"},
-        [8] = {"4x2", "2x2x2", "8"},
+        [2] = {"1x2"},
+        [4] = {"2x2", "4x1"},
+        [8] = {"4x2", "2x2x2"},
     };
     return by_size[size];
 }
@@ -162,14 +162,16 @@ static void run_beside_check(const pod_test_plan *plan)
     bed_close(&b);
 }
 
+/* Every algorithm with every network on every mesh; types and buckets take turns. */
 static void test_same_bits(void)
 {
+    int turn = 0;
     for (const char *const *mesh = meshes(); *mesh; mesh++)
         for (int net = 0; net < POD_TEST_N_NETS; net++)
-            for (int i = 0; i < 2 * N_RULES; i++) {
-                pod_test_plan plan = plan_of(net, i % 2 ? POD_BF16 : POD_F32, *mesh);
-                plan.rules = rules[i / 2];
-                plan.bucket_bytes = buckets[(i + net) % N_BUCKETS];
+            for (int r = 0; r < N_RULES; r++, turn++) {
+                pod_test_plan plan = plan_of(net, turn % 2 ? POD_BF16 : POD_F32, *mesh);
+                plan.rules = rules[r];
+                plan.bucket_bytes = buckets[turn % N_BUCKETS];
                 run_beside_check(&plan);
             }
 }
@@ -311,7 +313,7 @@ static void expect_fault(bed *b, const char *where)
         POD_CHECK_FAILS(real_step(b, STEPS, 0.5f), POD_E_NUMERIC, "loss is ");
         POD_CHECK(is_as_kept(b->store, kept), "%s: the failed step wrote to the store", b->text);
     }
-    POD_CHECK_FAILS(pod_exec_find_fault(b->exec, STEPS), POD_E_NUMERIC, "step 4: ");
+    POD_CHECK_FAILS(pod_exec_find_fault(b->exec, STEPS), POD_E_NUMERIC, "step 3: ");
     POD_CHECK(strstr(pod_error_text(), place) != NULL, "%s: '%s', want %s", b->text,
               pod_error_text(), place);
     uint64_t said = 0;
