@@ -24,8 +24,8 @@ typedef struct pod_cost {
     double bytes_read, bytes_written;
 } pod_cost;
 
-/* What an instruction runs. in, out and scratch are ready; nothing may fail or allocate. When out[k]
- * is in[j] (see in_place) both pointers are equal. */
+/* What an instruction runs. in, out and scratch are ready; nothing may fail or allocate. When
+ * out[k] is in[j] (see in_place) both pointers are equal. */
 typedef void pod_run_fn(const void *attr, const void *const in[], void *const out[], void *scratch);
 
 /* What lowering is asked. Types are the graph's, with how they are spread; the shapes are what one
@@ -63,8 +63,8 @@ struct pod_op {
     pod_op_kind kind;
     int min_in, max_in;
     int n_out; /* POD_N_OUT_IS_N_IN: as many as inputs */
-    /* false: an input that is a sum or varies over cores is reduced before this op sees it. true: the
-     * op takes this core's own part, and infer says what comes out; where infer answers
+    /* false: an input that is a sum or varies over cores is reduced before this op sees it. true:
+     * the op takes this core's own part, and infer says what comes out; where infer answers
      * E_UNSUPPORTED (an add of a sum and a whole value), all inputs are to be reduced first. */
     bool takes_parts;
     /* Types of the outputs, with shape, dtype, split, sum and vary, from those of the inputs. The
@@ -84,9 +84,9 @@ struct pod_op {
 const pod_op *const *pod_ops(int *n);        /* the order of ops.def */
 const pod_op *pod_op_find(const char *name); /* NULL: there is none */
 
-/* Adds a node through infer. Sticky: if any input has id 0, or inference fails (its text recorded in
- * the graph), every output has id 0. Writes op->n_out values. The label is the scope, or the op's
- * name outside any scope. */
+/* Adds a node through infer. Sticky: if any input has id 0, or inference fails (its text recorded
+ * in the graph), every output has id 0. Writes op->n_out values. The label is the scope, or the
+ * op's name outside any scope. */
 void pod_op_add(pod_graph *g, const pod_op *op, const void *attr, size_t attr_bytes,
                 const pod_value in[], int n_in, pod_value out[]);
 pod_value pod_op_add1(pod_graph *g, const pod_op *op, const void *attr, size_t attr_bytes,

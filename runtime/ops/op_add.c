@@ -1,5 +1,5 @@
-/* add: y = a + b, of one shape and type. The sum of two sums over the same mesh dimensions is such a
- * sum: it is added up before it is reduced. */
+/* add: y = a + b, of one shape and type. The sum of two sums over the same mesh dimensions is such
+ * a sum: it is added up before it is reduced. */
 #include "runtime/ops/op_common.h"
 
 static pod_status add_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])

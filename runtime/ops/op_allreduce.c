@@ -1,5 +1,5 @@
-/* allreduce: values that are sums, or vary, over the same mesh dimensions become whole. n inputs give
- * n outputs, which is what a bucket is. Only passes make it, by pod_graph_append. */
+/* allreduce: values that are sums, or vary, over the same mesh dimensions become whole. n inputs
+ * give n outputs, which is what a bucket is. Only passes make it, by pod_graph_append. */
 #include <limits.h>
 
 #include "runtime/ops/op_common.h"

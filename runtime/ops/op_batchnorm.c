@@ -7,16 +7,16 @@
  *   bn_grad_sums   x, dy, mean, rstd                        -> dgamma, dbeta  sums over cores
  *   bn_grad_apply  x, dy, mean, rstd, gamma, dgamma, dbeta  -> dx
  *
- * x, y and their gradients have type (..., C); all else is float32 (C). bn_moments takes a core's own
- * sums, over whatever group of mesh dimensions they have been reduced already: the moments then are
- * those of the group's samples and vary over the rest. The gradient of bn_apply is that of the whole
- * normalization, statistics included: bn_sums and bn_moments have none of their own. */
+ * x, y and their gradients have type (..., C); all else is float32 (C). bn_moments takes a core's
+ * own sums, over whatever group of mesh dimensions they have been reduced already: the moments then
+ * are those of the group's samples and vary over the rest. The gradient of bn_apply is that of the
+ * whole normalization, statistics included: bn_sums and bn_moments have none of their own. */
 #include <math.h>
 
 #include "runtime/ops/op_common.h"
 
-/* rows: of the whole x. Of bn_apply: infinite where the statistics are fixed; bn_grad_apply inherits
- * it. */
+/* rows: of the whole x. Of bn_apply: infinite where the statistics are fixed; bn_grad_apply
+ * inherits it. */
 typedef struct bn_attr {
     double rows;
 } bn_attr;

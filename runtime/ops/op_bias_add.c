@@ -1,5 +1,5 @@
-/* bias_add: y[row,c] = x[row,c] + bias[c]. col_sum, its gradient by the bias: sum[c] over rows, a sum
- * over the cores that hold rows. */
+/* bias_add: y[row,c] = x[row,c] + bias[c]. col_sum, its gradient by the bias: sum[c] over rows, a
+ * sum over the cores that hold rows. */
 #include "runtime/ops/op_common.h"
 
 static pod_status bias_add_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])

@@ -45,7 +45,8 @@ pod_status pod__infer_elementwise(const pod_node *n, const pod_type in[], int n_
 
 /* float32 (C), C the last dimension of x, split like it. */
 pod_type pod__channels_of(const pod_type *x);
-/* Mesh dimensions over which any dimension of t but the last is split: what a sum over rows leaves. */
+/* Mesh dimensions over which any dimension of t but the last is split: what a sum over rows
+ * leaves. */
 uint8_t pod__rows_split(const pod_type *t);
 int64_t pod__rows(const pod_shape *s); /* product of all dimensions but the last */
 int64_t pod__last(const pod_shape *s);

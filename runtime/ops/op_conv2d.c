@@ -184,15 +184,15 @@ static pod_status conv_lower(const pod_lower_args *args, pod_lowering *l)
     return POD_OK;
 }
 
-#define CONV_OP(op_name, infer_fn, grad_fn)               \
-    const pod_op pod__op_##op_name = {.name = #op_name,   \
-                                      .kind = POD_OP_RUN, \
-                                      .min_in = 2,        \
-                                      .max_in = 2,        \
-                                      .n_out = 1,         \
-                                      .infer = infer_fn,  \
-                                      .grad = grad_fn,    \
-                                      .cost = conv_cost,  \
+#define CONV_OP(op_name, infer_fn, grad_fn)                \
+    const pod_op pod__op_##op_name = {.name = #op_name,    \
+                                      .kind = POD_OP_RUN,  \
+                                      .min_in = 2,         \
+                                      .max_in = 2,         \
+                                      .n_out = 1,          \
+                                      .infer = (infer_fn), \
+                                      .grad = (grad_fn),   \
+                                      .cost = conv_cost,   \
                                       .lower = conv_lower}
 CONV_OP(conv2d, conv2d_infer, conv2d_grad);
 CONV_OP(conv2d_dx, conv2d_dx_infer, NULL);

@@ -1,8 +1,10 @@
 /* Softmax cross entropy and what is measured beside it, kernels/softmax.
  *
- *   softmax_loss   logits (N, C) f32, labels (N) i32          -> loss, a sum over the cores' samples
- *   softmax_grad   logits, labels, d_loss                     -> dlogits
- *   count_correct  logits, labels                             -> n, a sum over the cores' samples */
+ *   softmax_loss   logits (N, C) f32, labels (N) i32   -> loss
+ *   softmax_grad   logits, labels, d_loss              -> dlogits
+ *   count_correct  logits, labels                      -> n
+ *
+ * The loss and n are sums over the cores' samples. */
 #include "runtime/ops/op_common.h"
 
 typedef struct softmax_attr {

@@ -5,8 +5,8 @@
  *   adam_direction  w, m, v, g, step             -> m', v', u
  *   descend         w, u, lr [, w_sq, u_sq]      -> w'
  *
- * The kernels write weights and states in place: where an output is not given its input's memory, it
- * starts as a copy. */
+ * The kernels write weights and states in place: where an output is not given its input's memory,
+ * it starts as a copy. */
 #include <math.h>
 #include <string.h>
 
@@ -22,8 +22,8 @@ static pod_status want_tensors(const pod_type in[], int n_tensors)
 
 static pod_status want_scalars(const pod_type in[], int from, int n_in)
 {
-    static const char *const name[] = {"lr or step", "the weight's square", "the other square"};
-    for (int i = from; i < n_in; i++) POD_TRY(pod__want_scalar(name[i - from], &in[i]));
+    for (int i = from; i < n_in; i++)
+        POD_TRY(pod__want_scalar(i == from ? "lr or step" : "a sum of squares", &in[i]));
     return POD_OK;
 }
 

@@ -1,7 +1,7 @@
 /* What a model includes: the builder calls, one an op. All are sticky (runtime/graph/graph.h).
  *
- * Activations are float32 or bfloat16 ("the travelling type"); weights are float32 variables and are
- * cast where an op meets bfloat16 activations. Shapes: see runtime/graph/shape.h. */
+ * Activations are float32 or bfloat16 ("the travelling type"); weights are float32 variables and
+ * are cast where an op meets bfloat16 activations. Shapes: see runtime/graph/shape.h. */
 #ifndef MINIPOD_RUNTIME_OPS_OPS_H
 #define MINIPOD_RUNTIME_OPS_OPS_H
 
@@ -31,7 +31,8 @@ typedef struct pod_conv2d_attr {
 /* x (N, H, W, C), w (K, R, S, C) -> (N, P, Q, K), P = (H + 2 pad - R) / stride + 1. The filter is
  * cast to x's type. */
 pod_value pod_conv2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr attr);
-/* x (N, F) by a new weight "w" (F, units) and, with_bias, a new bias "b", both in the current scope. */
+/* x (N, F) by a new weight "w" (F, units) and, with_bias, a new bias "b", both in the current
+ * scope. */
 pod_value pod_dense(pod_graph *g, pod_value x, int64_t units, bool with_bias);
 
 /* ---- pointwise ---- */
@@ -56,9 +57,9 @@ typedef struct pod_batchnorm_attr {
     bool train;     /* false: the moving statistics normalize */
     pod_init gamma; /* ONE, or ZERO for the last one of a residual unit */
 } pod_batchnorm_attr;
-/* Over all dimensions but the last. Makes "gamma", "beta", "moving_mean", "moving_var" in the current
- * scope. In training the statistics are those of a core's own samples, the moving ones follow their
- * mean over all cores; the moving variance follows the biased batch variance. */
+/* Over all dimensions but the last. Makes "gamma", "beta", "moving_mean", "moving_var" in the
+ * current scope. In training the statistics are those of a core's own samples, the moving ones
+ * follow their mean over all cores; the moving variance follows the biased batch variance. */
 pod_value pod_batchnorm(pod_graph *g, pod_value x, pod_batchnorm_attr attr);
 
 /* ---- pooling ---- */
@@ -95,7 +96,8 @@ typedef struct pod_adam_update_attr {
 /* Assigns m and v; answers the direction u (kernels/update). `step` counts from 1. */
 pod_value pod_adam_direction(pod_graph *g, pod_value w, pod_value m, pod_value v, pod_value grad,
                              pod_value step, pod_adam_update_attr attr);
-/* Assigns w - lr u, or with the sums of squares given w - lr |w|/|u| u (ratio 1 where a norm is 0). */
+/* Assigns w - lr u, or with the sums of squares given w - lr |w|/|u| u (ratio 1 where a norm is
+ * 0). */
 void pod_descend(pod_graph *g, pod_value w, pod_value u, pod_value lr, pod_value w_sq,
                  pod_value u_sq);
 

@@ -172,7 +172,7 @@ static void check_node_in_place(pod_interp *it, int32_t index)
     for (int j = 0; j < n->n_in; j++) in[j] = it->value[n->in[j].id].data;
     for (int k = 0; k < n->n_out; k++) {
         const buffer *b = &it->value[n->first_out + k];
-        const int j = l->in_place[k];
+        const int8_t j = l->in_place[k];
         out[k] = pod_test_guard(b->bytes);
         if (j < 0) continue;
         POD_CHECK(it->value[n->in[j].id].bytes == b->bytes, "%s: output %d cannot be in place",

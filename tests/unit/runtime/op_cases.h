@@ -10,17 +10,16 @@
 
 typedef struct op_case {
     const char *name;
-    /* Appends variables and the op under test on values of type `travel`; answers what comes out. */
+    /* Appends variables and the op under test on values of type `travel`; answers what comes
+     * out. */
     pod_value (*build)(pod_graph *g, pod_rng *r, pod_dtype travel, int param);
     int param;
-    /* An element of y comes of y_terms terms whose sizes add up to y_reach at most, when inputs are in
-     * [-1, 1) and a step more; an element of a gradient likewise, of d_terms and d_reach. */
-    int y_terms;
-    double y_reach;
-    int d_terms;
-    double d_reach;
+    /* An element of y comes of y_terms terms whose sizes add up to y_reach at most, when inputs are
+     * in [-1, 1) and a step more; an element of a gradient likewise, of d_terms and d_reach. */
+    int y_terms, d_terms;
+    bool apart; /* inputs are k + 1/2 for distinct whole k; step stays below 1/2 */
+    double y_reach, d_reach;
     double step; /* of the finite difference */
-    bool apart;  /* inputs are distinct and not near 0: k + 1/2 for whole k. step stays below 1/2 */
 } op_case;
 
 const op_case *op_cases(int *n);
@@ -36,8 +35,8 @@ typedef struct op_graph {
 } op_graph;
 
 /* Bound of an element of y, or of a gradient, computed in float32: (terms + 12) u reach; Higham,
- * "Accuracy and Stability of Numerical Algorithms", section 3.1, and a dozen roundings for what stands
- * around the sum. */
+ * "Accuracy and Stability of Numerical Algorithms", section 3.1, and a dozen roundings for what
+ * stands around the sum. */
 double op_bound_y(const op_case *c);
 double op_bound_d(const op_case *c);
 
@@ -45,9 +44,9 @@ double op_bound_d(const op_case *c);
 op_graph op_graph_open(const op_case *c, uint64_t seed, pod_dtype travel);
 void op_graph_close(op_graph *og);
 
-/* Fills variables and inputs with numbers that bfloat16 holds: in [-1, 1), or as the case wants them;
- * moving variances in [1/2, 3/2); the weights of a loss in [-1/4, 3/4), so that
- * their sums do not vanish; labels from -1 to one below the classes of `g`'s softmax. */
+/* Fills variables and inputs with numbers that bfloat16 holds: in [-1, 1), or as the case wants
+ * them; moving variances in [1/2, 3/2); the weights of a loss in [-1/4, 3/4), so that their sums do
+ * not vanish; labels from -1 to one below the classes of `g`'s softmax. */
 void op_fill(pod_interp *it, const pod_graph *g, uint64_t seed, bool apart);
 
 #endif

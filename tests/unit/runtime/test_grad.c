@@ -1,9 +1,9 @@
 /* runtime/passes/grad and the gradients of ops, against central differences in float32.
  *
- * Along a direction d of one variable, D(h) = (L(+h) - L(-h)) / 2h. It is off by the roundings of the
- * two losses over h, which the cases bound, and, where the loss is no polynomial of degree 2, by
- * about h^2 L'''/6, of which D(h) - D(h/2) is three quarters: the derivative is taken as
- * (4 D(h/2) - D(h)) / 3 and trusted to |D(h) - D(h/2)|. A bound that comes out weak against what the
+ * Along a direction d of one variable, D(h) = (L(+h) - L(-h)) / 2h. It is off by the roundings of
+ * the two losses over h, which the cases bound, and, where the loss is no polynomial of degree 2,
+ * by about h^2 L'''/6, of which D(h) - D(h/2) is three quarters: the derivative is taken as (4
+ * D(h/2) - D(h)) / 3 and trusted to |D(h) - D(h/2)|. A bound that comes out weak against what the
  * gradient's terms add up to fails the test as well. */
 #include <math.h>
 #include <stdio.h>
@@ -78,11 +78,12 @@ static double smooth_step(probe *p, double h)
 {
     (void)loss_at(p, 0);
     const uint64_t here = kinks(p);
-    for (int i = 0; i < MAX_HALVINGS; i++, h /= 2) {
-        (void)loss_at(p, h);
+    for (int i = 0; i < MAX_HALVINGS; i++) {
+        const double step = ldexp(h, -i);
+        (void)loss_at(p, step);
         const bool ahead = kinks(p) == here;
-        (void)loss_at(p, -h);
-        if (ahead && kinks(p) == here) return h;
+        (void)loss_at(p, -step);
+        if (ahead && kinks(p) == here) return step;
     }
     POD_CHECK(false, "%s: no smooth step", p->name);
     return h;
@@ -98,7 +99,8 @@ static void check_direction(probe *p, const float *grad, const rules *rule)
     const double h = smooth_step(p, rule->h);
     const double coarse = difference(p, h), fine = difference(p, h / 2);
     const double got = (4 * fine - coarse) / 3;
-    /* 4/3 of the finer difference's noise and 1/3 of the coarser's: 3 times loss_bound / h at most */
+    /* 4/3 of the finer difference's noise and 1/3 of the coarser's: 3 times loss_bound / h at
+     * most */
     const double bound = 3 * rule->loss_bound / h + fabs(coarse - fine);
     POD_CHECK(bound <= rule->weak * fmax(size, rule->floor), "%s: the bound %g is weak against %g",
               p->name, bound, size);
@@ -120,7 +122,7 @@ static void fill_dir(probe *p, uint64_t seed)
 static int check_variables(const char *name, const op_graph *og, pod_interp *it, uint64_t seed,
                            const rules *rule)
 {
-    static probe p;
+    probe p = {0};
     int n_checked = 0;
     for (int i = 0; i < pod_graph_n_variables(og->g); i++) {
         const pod_variable_info *v = pod_graph_variable(og->g, i);
@@ -206,7 +208,8 @@ static pod_value images(pod_graph *g, pod_dtype travel)
     return pod_cast(g, x, travel);
 }
 
-/* A stem with a pool where asked for, a residual unit that halves the image, the mean, a dense layer. */
+/* A stem with a pool where asked for, a residual unit that halves the image, the mean, a dense
+ * layer. */
 static pod_value residual_model(pod_graph *g, pod_dtype travel, int with_max_pool)
 {
     pod_value x = pod_relu(g, conv_bn(g, images(g, travel), "stem", 4, 3, 1));
@@ -225,7 +228,7 @@ static pod_value residual_model(pod_graph *g, pod_dtype travel, int with_max_poo
 static pod_value mlp_model(pod_graph *g, pod_dtype travel, int param)
 {
     (void)param;
-    pod_value x = pod_reshape(g, images(g, travel), (pod_shape){2, {N, SIZE * SIZE * 2}});
+    pod_value x = pod_reshape(g, images(g, travel), (pod_shape){2, {N, (int64_t)SIZE * SIZE * 2}});
     for (int i = 0; i < 2; i++) {
         pod_scope_begin(g, "hidden%d", i);
         x = pod_relu(g, pod_dense(g, x, 12, true));
@@ -264,8 +267,8 @@ static op_graph open_model(const struct model *m, pod_dtype travel)
     return og;
 }
 
-/* Weights of about the size that keeps activations; batch norms whose channels lie clearly on one side
- * of 0, so that few of the ReLUs that follow change sides within a step. */
+/* Weights of about the size that keeps activations; batch norms whose channels lie clearly on one
+ * side of 0, so that few of the ReLUs that follow change sides within a step. */
 static void fill_model(pod_interp *it, const pod_graph *g, bool one_sided)
 {
     op_fill(it, g, 7, false);
@@ -346,8 +349,8 @@ static double distance(pod_interp *got, pod_interp *want, pod_value got_v, pod_v
     return sqrt(apart / size);
 }
 
-/* Every rounding moves what is stored by 2^-8 of itself at most, so a gradient by about as many times
- * that as roundings stand before it. */
+/* Every rounding moves what is stored by 2^-8 of itself at most, so a gradient by about as many
+ * times that as roundings stand before it. */
 static void bf16_models_agree_with_f32(void)
 {
     for (int m = 0; m < N_MODELS; m++) {
@@ -455,8 +458,8 @@ static void marks_its_nodes(void)
     pod_arena_destroy(s.arena);
 }
 
-/* Two ways lead from the bfloat16 copy of w to the loss: the weights of the loss come back in float32
- * by one and rounded by the other, through the ReLU, and are added in float32. */
+/* Two ways lead from the bfloat16 copy of w to the loss: the weights of the loss come back in
+ * float32 by one and rounded by the other, through the ReLU, and are added in float32. */
 static void casts_keep_float32(void)
 {
     pod_value grad[2];

@@ -1,0 +1,416 @@
+/* runtime/ops: the numbers. Ops without a gradient against their formulas in double precision; all
+ * cases of the gradients' table on fast kernels against the reference, in bfloat16 against float32,
+ * and in place against apart. The last test asks whether every op of the table was run by one of
+ * these. */
+#include <math.h>
+#include <stdio.h>
+
+#include "kernels/base/assert.h"
+#include "kernels/base/cpu.h"
+#include "runtime/passes/passes.h"
+#include "tests/harness/harness.h"
+#include "tests/unit/runtime/op_cases.h"
+
+enum { COUNT = 37 }; /* of the tensors in formulas: no multiple of a vector */
+
+enum { N_TARGETS = 2 };
+
+static uint32_t target_cpu(int target)
+{
+    return target == 0 ? POD_CPU_REFERENCE_ONLY : pod_cpu_features();
+}
+
+typedef struct bench {
+    pod_arena *arena;
+    pod_graph *g;
+    pod_interp *it;
+} bench;
+
+static bench open_bench(void)
+{
+    bench b = {0};
+    POD_CHECK_OK(pod_arena_create(NULL, &b.arena));
+    POD_CHECK_OK(pod_graph_create(b.arena, &b.g));
+    return b;
+}
+
+/* Lowers, fills, sets the scalar inputs named, runs, and runs again in place. */
+static void run_bench(bench *b, uint32_t cpu, const char *const names[], const float scalars[],
+                      int n_scalars)
+{
+    POD_CHECK_OK(pod_graph_finish(b->g));
+    POD_CHECK_OK(pod_interp_create(b->g, cpu, &b->it));
+    op_fill(b->it, b->g, 5, false);
+    for (int i = 0; i < pod_graph_n_inputs(b->g); i++)
+        for (int k = 0; k < n_scalars; k++)
+            if (strcmp(pod_graph_input(b->g, i)->name, names[k]) == 0)
+                *(float *)pod_interp_data(b->it, pod_graph_input(b->g, i)->value) = scalars[k];
+    pod_interp_run(b->it, -1);
+    pod_interp_check_in_place(b->it);
+}
+
+static void close_bench(bench *b)
+{
+    pod_interp_destroy(b->it);
+    pod_arena_destroy(b->arena);
+}
+
+static pod_value state(pod_graph *g, const char *name, pod_role role)
+{
+    const pod_shape s = {1, {COUNT}};
+    const pod_init init = {POD_INIT_NORMAL, 1};
+    return role == POD_ROLE_STATE ? pod_variable(g, name, s, init, role)
+                                  : pod_weight(g, name, s, init, role);
+}
+
+static pod_value scalar_input(pod_graph *g, const char *name)
+{
+    return pod_input(g, name, pod_type_of(POD_F32, 0, NULL));
+}
+
+static pod_value tensor_input(pod_graph *g, const char *name)
+{
+    return pod_input(g, name, pod_type_of(POD_F32, 1, (int64_t[]){COUNT}));
+}
+
+/* Element by element against want, within so many roundings of what `reach` is the size of. */
+static void check_values(const char *what, bench *b, pod_value v, const double *want, double reach,
+                         int roundings)
+{
+    const int64_t n = pod_shape_count(&pod_graph_type(b->g, v)->shape);
+    for (int64_t i = 0; i < n; i++) {
+        const double got = pod_interp_get(b->it, v, i);
+        POD_CHECK(pod_test_near(got, want[i], roundings * pod_test_roundoff(POD_F32) * reach),
+                  "%s: element %d is %.9g, want %.9g", what, (int)i, got, want[i]);
+    }
+}
+
+static double sum_sq(bench *b, pod_value v)
+{
+    double sum = 0;
+    for (int i = 0; i < COUNT; i++) sum += pow(pod_interp_get(b->it, v, i), 2);
+    return sum;
+}
+
+/* ---- updates ------------------------------------------------------------------------------- */
+
+enum { NESTEROV = 1, INSIDE = 2, TRUST = 4, ZERO_WEIGHT = 8, ZERO_GRAD = 16 };
+
+static void check_momentum(int how, uint32_t cpu)
+{
+    const bool trust = how & TRUST;
+    const float lr = 0.25f, momentum = 0.875f, decay = 0.0625f, eta = 0.5f, eps = 0.125f;
+    bench b = open_bench();
+    pod_value w = state(b.g, "w", POD_ROLE_WEIGHT), v = state(b.g, "v", POD_ROLE_STATE);
+    pod_value g = tensor_input(b.g, "grad"), nothing = {0};
+    if (how & ZERO_GRAD) g = pod_scale(b.g, 0, g);
+    const pod_value w_sq =
+        trust ? pod_sum_sq(b.g, how & ZERO_WEIGHT ? pod_scale(b.g, 0, w) : w) : nothing;
+    const pod_value g_sq = trust ? pod_sum_sq(b.g, g) : nothing;
+    pod_momentum_update(b.g, w, v, g, scalar_input(b.g, "lr"), w_sq, g_sq,
+                        (pod_momentum_attr){.momentum = momentum,
+                                            .decay = decay,
+                                            .nesterov = how & NESTEROV,
+                                            .rate_inside = how & INSIDE,
+                                            .trust = trust,
+                                            .eta = eta,
+                                            .eps = eps});
+    run_bench(&b, cpu, (const char *[]){"lr"}, &lr, 1);
+    double rate = (double)lr, want_w[COUNT], want_v[COUNT];
+    const double w_norm = sqrt(sum_sq(&b, w)), g_norm = sqrt(sum_sq(&b, g));
+    if (trust && !(how & (ZERO_WEIGHT | ZERO_GRAD)))
+        rate *= (double)eta * w_norm / (g_norm + (double)decay * w_norm + (double)eps);
+    for (int i = 0; i < COUNT; i++) {
+        const double w0 = pod_interp_get(b.it, w, i), v0 = pod_interp_get(b.it, v, i);
+        double e = pod_interp_get(b.it, g, i) + (double)decay * w0;
+        if (how & INSIDE) e *= rate;
+        want_v[i] = (double)momentum * v0 + e;
+        const double d = how & NESTEROV ? e + (double)momentum * want_v[i] : want_v[i];
+        want_w[i] = w0 - (how & INSIDE ? d : rate * d);
+    }
+    char name[32];
+    snprintf(name, sizeof name, "momentum %d", how);
+    for (int i = 0; i < pod_graph_n_variables(b.g); i++) {
+        const pod_variable_info *info = pod_graph_variable(b.g, i);
+        if (info->value.id == w.id) check_values(name, &b, info->assigned, want_w, 4, 8);
+        if (info->value.id == v.id) check_values(name, &b, info->assigned, want_v, 4, 8);
+        POD_CHECK((info->assigned.id != 0) == (info->value.id == w.id || info->value.id == v.id),
+                  "%s: '%s' is not assigned as it should", name, info->name);
+    }
+    close_bench(&b);
+}
+
+static void momentum_follows_its_formula(void)
+{
+    static const int hows[] = {0,
+                               NESTEROV,
+                               INSIDE,
+                               INSIDE | NESTEROV,
+                               TRUST,
+                               TRUST | INSIDE,
+                               TRUST | NESTEROV,
+                               TRUST | ZERO_GRAD,
+                               TRUST | ZERO_WEIGHT};
+    for (int t = 0; t < N_TARGETS; t++)
+        for (size_t i = 0; i < sizeof hows / sizeof hows[0]; i++)
+            check_momentum(hows[i], target_cpu(t));
+}
+
+/* m, v and u after `step` steps' corrections, then w - lr u, or with trust w - lr |w|/|u| u. */
+static void check_adam(float step, bool trust, bool zero_weight, uint32_t cpu)
+{
+    const pod_adam_update_attr attr = {
+        .beta1 = .875f, .beta2 = .9375f, .eps = .25f, .decay = .125f};
+    const float lr = 0.125f;
+    bench b = open_bench();
+    pod_value w = state(b.g, "w", POD_ROLE_WEIGHT), m = state(b.g, "m", POD_ROLE_STATE);
+    pod_value root = state(b.g, "root", POD_ROLE_STATE), v = state(b.g, "v", POD_ROLE_STATE);
+    pod_value g = tensor_input(b.g, "grad"), nothing = {0};
+    pod_value u = pod_adam_direction(b.g, w, m, v, g, scalar_input(b.g, "step"), attr);
+    const pod_value w_sq =
+        trust ? pod_sum_sq(b.g, zero_weight ? pod_scale(b.g, 0, w) : w) : nothing;
+    pod_descend(b.g, w, u, scalar_input(b.g, "lr"), w_sq, trust ? pod_sum_sq(b.g, u) : nothing);
+    POD_CHECK_OK(pod_graph_finish(b.g));
+    POD_CHECK_OK(pod_interp_create(b.g, cpu, &b.it));
+    op_fill(b.it, b.g, 5, false);
+    for (int i = 0; i < COUNT; i++) { /* v is a mean of squares */
+        const float r = ((float *)pod_interp_data(b.it, root))[i];
+        ((float *)pod_interp_data(b.it, v))[i] = r * r;
+    }
+    *(float *)pod_interp_data(b.it, pod_graph_input(b.g, 1)->value) = step;
+    *(float *)pod_interp_data(b.it, pod_graph_input(b.g, 2)->value) = lr;
+    pod_interp_run(b.it, -1);
+    pod_interp_check_in_place(b.it);
+    double want_m[COUNT], want_v[COUNT], want_u[COUNT], want_w[COUNT], u_sq = 0;
+    const double b1 = (double)attr.beta1, b2 = (double)attr.beta2;
+    for (int i = 0; i < COUNT; i++) {
+        const double g0 = pod_interp_get(b.it, g, i), w0 = pod_interp_get(b.it, w, i);
+        want_m[i] = b1 * pod_interp_get(b.it, m, i) + (1 - b1) * g0;
+        want_v[i] = b2 * pod_interp_get(b.it, v, i) + (1 - b2) * g0 * g0;
+        want_u[i] = want_m[i] / (1 - pow(b1, (double)step)) /
+                        (sqrt(want_v[i] / (1 - pow(b2, (double)step))) + (double)attr.eps) +
+                    (double)attr.decay * w0;
+        u_sq += want_u[i] * want_u[i];
+    }
+    const double ratio = trust && !zero_weight ? sqrt(sum_sq(&b, w) / u_sq) : 1;
+    for (int i = 0; i < COUNT; i++)
+        want_w[i] = pod_interp_get(b.it, w, i) - (double)lr * ratio * want_u[i];
+    check_values("m", &b, pod_graph_variable(b.g, 1)->assigned, want_m, 1, 8);
+    check_values("v", &b, pod_graph_variable(b.g, 3)->assigned, want_v, 1, 8);
+    check_values("u", &b, u, want_u, 8 * 4, 8); /* m / c1 is below 8, over eps at least */
+    check_values("w", &b, pod_graph_variable(b.g, 0)->assigned, want_w, 8 * 4, 8);
+    close_bench(&b);
+}
+
+static void adam_and_descend_follow_their_formulas(void)
+{
+    for (int t = 0; t < N_TARGETS; t++) {
+        check_adam(1, false, false, target_cpu(t));
+        check_adam(7, false, false, target_cpu(t));
+        check_adam(7, true, false, target_cpu(t));
+        check_adam(7, true, true, target_cpu(t));
+    }
+}
+
+/* ---- what is measured, and constants ------------------------------------------------------- */
+
+static void sums_and_constants(void)
+{
+    for (int t = 0; t < N_TARGETS; t++) {
+        bench b = open_bench();
+        pod_value x = tensor_input(b.g, "x"), sum = pod_sum_sq(b.g, x), c = pod_fill(b.g, -2.5f);
+        pod_value copy = pod_op_add1(b.g, pod_op_find("copy"), NULL, 0, &x, 1);
+        run_bench(&b, target_cpu(t), NULL, NULL, 0);
+        const double want = sum_sq(&b, x), filled = -2.5;
+        check_values("sum_sq", &b, sum, &want, want, COUNT);
+        check_values("fill", &b, c, &filled, 0, 0);
+        CU_ASSERT(memcmp(pod_interp_data(b.it, copy), pod_interp_data(b.it, x),
+                         COUNT * sizeof(float)) == 0);
+        close_bench(&b);
+    }
+}
+
+static void correct_answers_are_counted(void)
+{
+    const float logits[5][3] = {{1, 3, 2}, {3, 1, 2}, {0, 0, 1}, {1, 1, 0}, {5, 4, 3}};
+    const int32_t labels[5] = {1, 1, 2, 0, -1}; /* right, wrong, right, right, padding */
+    for (int t = 0; t < N_TARGETS; t++) {
+        bench b = open_bench();
+        pod_value x = pod_input(b.g, "x", pod_type_of(POD_F32, 2, (int64_t[]){5, 3}));
+        pod_value l = pod_input(b.g, "labels", pod_type_of(POD_I32, 1, (int64_t[]){5}));
+        pod_value n = pod_count_correct(b.g, x, l);
+        POD_CHECK_OK(pod_interp_create(b.g, target_cpu(t), &b.it));
+        memcpy(pod_interp_data(b.it, x), logits, sizeof logits);
+        memcpy(pod_interp_data(b.it, l), labels, sizeof labels);
+        pod_interp_run(b.it, -1);
+        CU_ASSERT_EQUAL(pod_interp_get(b.it, n, 0), 3);
+        close_bench(&b);
+    }
+}
+
+static void images_are_normalized(void)
+{
+    const float mean[2] = {0.25f, 0.5f}, std[2] = {0.5f, 2.0f};
+    static const pod_dtype to[] = {POD_F32, POD_BF16};
+    for (int t = 0; t < N_TARGETS; t++)
+        for (int k = 0; k < 2; k++) {
+            bench b = open_bench();
+            pod_value x = pod_input(b.g, "x", pod_type_of(POD_U8, 4, (int64_t[]){2, 3, 3, 2}));
+            pod_value y = pod_normalize(b.g, x, mean, std, to[k]);
+            POD_CHECK_OK(pod_interp_create(b.g, target_cpu(t), &b.it));
+            uint8_t *bytes = pod_interp_data(b.it, x);
+            for (int i = 0; i < 36; i++) bytes[i] = (uint8_t)(i * 255 / 35);
+            pod_interp_run(b.it, -1);
+            for (int i = 0; i < 36; i++) {
+                const double m = (double)mean[i % 2], s = (double)std[i % 2];
+                const double want = (bytes[i] / 255.0 - m) / s;
+                const double bound =
+                    4 * pod_test_roundoff(POD_F32) * 2 + pod_test_roundoff(to[k]) * fabs(want);
+                POD_CHECK(pod_test_near(pod_interp_get(b.it, y, i), want, bound), "%d: %g, want %g",
+                          i, pod_interp_get(b.it, y, i), want);
+            }
+            close_bench(&b);
+        }
+}
+
+/* The moving statistics go a part of the way to those of the batch; the biased variance. */
+static void moving_statistics_follow(void)
+{
+    for (int t = 0; t < N_TARGETS; t++) {
+        bench b = open_bench();
+        pod_value x = pod_input(b.g, "x", pod_type_of(POD_F32, 2, (int64_t[]){COUNT, 1}));
+        pod_batchnorm(b.g, x, (pod_batchnorm_attr){.momentum = 0.75f, .eps = 1e-3f, .train = true});
+        run_bench(&b, target_cpu(t), NULL, NULL, 0);
+        double sum = 0;
+        for (int i = 0; i < COUNT; i++) sum += pod_interp_get(b.it, x, i);
+        const double mean = sum / COUNT, var = sum_sq(&b, x) / COUNT - mean * mean;
+        const double batch[2] = {mean, var};
+        for (int i = 0; i < 2; i++) { /* gamma, beta, moving_mean, moving_var */
+            const pod_variable_info *v = pod_graph_variable(b.g, 2 + i);
+            const double want = 0.75 * pod_interp_get(b.it, v->value, 0) + 0.25 * batch[i];
+            check_values(v->name, &b, v->assigned, &want, 2, 8);
+            CU_ASSERT_EQUAL(pod_graph_maker(b.g, v->assigned)->phase, POD_PHASE_UPDATE);
+        }
+        close_bench(&b);
+    }
+}
+
+/* ---- every case of the table, two ways ----------------------------------------------------- */
+
+typedef struct ran {
+    op_graph og;
+    pod_interp *it;
+} ran;
+
+static ran run_case(const op_case *c, uint64_t seed, pod_dtype travel, uint32_t cpu)
+{
+    ran r = {.og = op_graph_open(c, seed, travel)};
+    POD_CHECK_OK(pod_interp_create(r.og.g, cpu, &r.it));
+    op_fill(r.it, r.og.g, seed, c->apart);
+    pod_interp_run(r.it, -1);
+    return r;
+}
+
+static void close_ran(ran *r)
+{
+    pod_interp_destroy(r->it);
+    op_graph_close(&r->og);
+}
+
+/* |got - want| <= bound + part |want|, element by element */
+static void check_close(const op_case *c, const char *what, const ran *got, pod_value got_v,
+                        const ran *want, pod_value want_v, double bound, double part)
+{
+    const int64_t n = pod_shape_count(&pod_graph_type(want->og.g, want_v)->shape);
+    for (int64_t i = 0; i < n; i++) {
+        const double g = pod_interp_get(got->it, got_v, i), w = pod_interp_get(want->it, want_v, i);
+        POD_CHECK(pod_test_near(g, w, bound + part * fabs(w)),
+                  "%s: %s[%d] is %g, want %g, bound %g", c->name, what, (int)i, g, w,
+                  bound + part * fabs(w));
+    }
+}
+
+/* A result in bfloat16 is rounded once or, behind a product and its bias, twice: the product is
+ * below |y| + 1. A gradient is rounded once, the incoming one being exact in bfloat16. */
+static void check_cases(pod_dtype travel, bool same_travel, bool same_cpu)
+{
+    int n;
+    const op_case *c = op_cases(&n);
+    const uint32_t all = pod_cpu_features();
+    const double u = travel == POD_BF16 ? pod_test_roundoff(POD_BF16) : 0;
+    for (int i = 0; i < n; i++) {
+        ran got = run_case(&c[i], 11, travel, all);
+        ran want = run_case(&c[i], 11, same_travel ? travel : POD_F32,
+                            same_cpu ? all : POD_CPU_REFERENCE_ONLY);
+        check_close(&c[i], "y", &got, got.og.y, &want, want.og.y, 2 * op_bound_y(&c[i]) + u, 2 * u);
+        for (int k = 0; k < pod_graph_n_variables(want.og.g); k++)
+            if (want.og.grad[k].id)
+                check_close(&c[i], "gradient", &got, got.og.grad[k], &want, want.og.grad[k],
+                            2 * op_bound_d(&c[i]), 2 * u);
+        close_ran(&got);
+        close_ran(&want);
+    }
+}
+
+static void fast_kernels_agree_with_the_reference(void) { check_cases(POD_F32, true, false); }
+
+static void fast_bf16_kernels_agree_with_the_reference(void) { check_cases(POD_BF16, true, false); }
+
+static void bf16_agrees_with_f32(void) { check_cases(POD_BF16, false, true); }
+
+static void in_place_agrees_with_apart(void)
+{
+    static const pod_dtype travel[] = {POD_F32, POD_BF16};
+    int n;
+    const op_case *c = op_cases(&n);
+    for (int t = 0; t < N_TARGETS; t++)
+        for (int i = 0; i < n; i++)
+            for (int k = 0; k < 2; k++) {
+                ran r = run_case(&c[i], 12, travel[k], target_cpu(t));
+                pod_interp_check_in_place(r.it);
+                close_ran(&r);
+            }
+}
+
+/* ---- completeness -------------------------------------------------------------------------- */
+
+static void every_op_was_run(void)
+{
+    int n;
+    const pod_op *const *ops = pod_ops(&n);
+    if (!pod_interp_n_ops_run()) {
+        pod_test_skip("every_op_was_run", "it was asked for alone");
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        POD_CHECK(ops[i]->kind == POD_OP_COLLECTIVE || pod_interp_has_run(ops[i]),
+                  "no test has run %s", ops[i]->name);
+}
+
+static CU_TestInfo formula_tests[] = {
+    {"momentum", momentum_follows_its_formula},
+    {"adam_and_descend", adam_and_descend_follow_their_formulas},
+    {"sums_and_constants", sums_and_constants},
+    {"count_correct", correct_answers_are_counted},
+    {"normalize", images_are_normalized},
+    {"moving_statistics", moving_statistics_follow},
+    CU_TEST_INFO_NULL,
+};
+static CU_TestInfo agreement_tests[] = {
+    {"fast_and_reference", fast_kernels_agree_with_the_reference},
+    {"fast_and_reference_bf16", fast_bf16_kernels_agree_with_the_reference},
+    {"bf16_and_f32", bf16_agrees_with_f32},
+    {"in_place_and_apart", in_place_agrees_with_apart},
+    CU_TEST_INFO_NULL,
+};
+static CU_TestInfo completeness_tests[] = {
+    {"every_op_was_run", every_op_was_run},
+    CU_TEST_INFO_NULL,
+};
+
+CU_SuiteInfo pod_test_suites[] = {
+    {"formula", NULL, NULL, NULL, NULL, formula_tests},
+    {"agreement", NULL, NULL, NULL, NULL, agreement_tests},
+    {"completeness", NULL, NULL, NULL, NULL, completeness_tests},
+    CU_SUITE_INFO_NULL,
+};

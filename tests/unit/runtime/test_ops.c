@@ -1,0 +1,590 @@
+/* runtime/ops: what builders and inference refuse, how types spread over a mesh, and costs. The
+ * numbers that ops compute are tested in test_op_values.c and test_grad.c. */
+#include <math.h>
+
+#include "kernels/base/assert.h"
+#include "kernels/base/cpu.h"
+#include "runtime/ops/ops.h"
+#include "runtime/passes/passes.h"
+#include "tests/harness/harness.h"
+#include "tests/harness/interp.h"
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+static void finds_every_op(void)
+{
+    int n;
+    const pod_op *const *ops = pod_ops(&n);
+    for (int i = 0; i < n; i++) {
+        CU_ASSERT_PTR_EQUAL(pod_op_find(ops[i]->name), ops[i]);
+        const bool leaf = ops[i]->kind == POD_OP_INPUT || ops[i]->kind == POD_OP_VARIABLE;
+        const bool runs = ops[i]->kind == POD_OP_RUN;
+        POD_CHECK(leaf == !ops[i]->infer && runs == (ops[i]->lower != NULL) &&
+                      runs == (ops[i]->cost != NULL),
+                  "%s: functions that do not fit its kind", ops[i]->name);
+    }
+    CU_ASSERT_PTR_NULL(pod_op_find("conv3d"));
+    CU_ASSERT_PTR_NULL(pod_op_find(""));
+}
+
+/* ---- refusals ------------------------------------------------------------------------------ */
+
+static pod_value f32(pod_graph *g, const char *name, int n_dims, const int64_t dim[])
+{
+    return pod_input(g, name, pod_type_of(POD_F32, n_dims, dim));
+}
+#define F32(g, name, ...)                                                       \
+    f32((g), (name), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
+        (const int64_t[]){__VA_ARGS__})
+
+static pod_value ints(pod_graph *g, pod_dtype t, int n_dims, const int64_t dim[])
+{
+    return pod_input(g, "ints", pod_type_of(t, n_dims, dim));
+}
+#define INTS(g, t, ...)                                                       \
+    ints((g), (t), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
+         (const int64_t[]){__VA_ARGS__})
+
+static void matmul_inner(pod_graph *g)
+{
+    pod_matmul(g, F32(g, "a", 4, 3), F32(g, "b", 4, 5), (pod_matmul_attr){.c_dtype = POD_F32});
+}
+static void matmul_transposed(pod_graph *g)
+{
+    pod_matmul(g, F32(g, "a", 4, 3), F32(g, "b", 3, 5),
+               (pod_matmul_attr){.trans_a = true, .c_dtype = POD_F32});
+}
+static void matmul_types(pod_graph *g)
+{
+    pod_matmul(g, F32(g, "a", 4, 3), pod_cast(g, F32(g, "b", 3, 5), POD_BF16),
+               (pod_matmul_attr){.c_dtype = POD_F32});
+}
+static void matmul_batch(pod_graph *g)
+{
+    pod_matmul(g, F32(g, "a", 2, 4, 3), F32(g, "b", 3, 3, 5),
+               (pod_matmul_attr){.c_dtype = POD_F32});
+}
+static void matmul_result(pod_graph *g)
+{
+    pod_matmul(g, F32(g, "a", 4, 3), F32(g, "b", 3, 5), (pod_matmul_attr){.c_dtype = POD_I32});
+}
+static void conv_channels(pod_graph *g)
+{
+    pod_conv2d(g, F32(g, "x", 2, 8, 8, 3), F32(g, "w", 6, 3, 3, 4),
+               (pod_conv2d_attr){.stride = 1, .pad = 1});
+}
+static void conv_small(pod_graph *g)
+{
+    pod_conv2d(g, F32(g, "x", 2, 2, 8, 3), F32(g, "w", 6, 5, 3, 3),
+               (pod_conv2d_attr){.stride = 1, .pad = 1});
+}
+static void conv_dims(pod_graph *g)
+{
+    pod_conv2d(g, F32(g, "x", 2, 8, 3), F32(g, "w", 6, 3, 3, 3),
+               (pod_conv2d_attr){.stride = 1, .pad = 1});
+}
+static void conv_stride(pod_graph *g)
+{
+    pod_conv2d(g, F32(g, "x", 2, 8, 8, 3), F32(g, "w", 6, 3, 3, 3), (pod_conv2d_attr){.pad = 1});
+}
+static void dense_images(pod_graph *g) { pod_dense(g, F32(g, "x", 2, 8, 8, 3), 10, true); }
+static void cast_ints(pod_graph *g) { pod_cast(g, INTS(g, POD_I32, 4), POD_F32); }
+static void cast_to_ints(pod_graph *g) { pod_cast(g, F32(g, "x", 4), POD_I32); }
+static void relu_ints(pod_graph *g) { pod_relu(g, INTS(g, POD_U8, 4, 4)); }
+static void add_shapes(pod_graph *g) { pod_add(g, F32(g, "a", 4, 3), F32(g, "b", 3, 4)); }
+static void add_types(pod_graph *g)
+{
+    pod_add(g, F32(g, "a", 4, 3), pod_cast(g, F32(g, "b", 4, 3), POD_BF16));
+}
+static void bias_length(pod_graph *g) { pod_bias_add(g, F32(g, "x", 4, 3), F32(g, "b", 4)); }
+static void axpby_bf16(pod_graph *g) { pod_scale(g, 2, pod_cast(g, F32(g, "x", 4), POD_BF16)); }
+static void axpby_shapes(pod_graph *g) { pod_axpby(g, 1, F32(g, "x", 4, 3), 1, F32(g, "z", 12)); }
+static void normalize_floats(pod_graph *g)
+{
+    pod_normalize(g, F32(g, "x", 1, 2, 2, 1), (float[]){0}, (float[]){1}, POD_F32);
+}
+static void normalize_channels(pod_graph *g)
+{
+    const float many[POD_MAX_CHANNELS + 1] = {1, 1, 1, 1, 1};
+    pod_normalize(g, INTS(g, POD_U8, 1, 2, 2, 5), many, many, POD_F32);
+}
+static void normalize_std(pod_graph *g)
+{
+    pod_normalize(g, INTS(g, POD_U8, 1, 2, 2, 1), (float[]){0}, (float[]){0}, POD_F32);
+}
+static void reshape_count(pod_graph *g)
+{
+    pod_reshape(g, F32(g, "x", 4, 3), (pod_shape){2, {4, 4}});
+}
+static void reshape_first(pod_graph *g)
+{
+    pod_reshape(g, F32(g, "x", 4, 3), (pod_shape){2, {3, 4}});
+}
+static void batchnorm_ints(pod_graph *g)
+{
+    pod_batchnorm(g, INTS(g, POD_I32, 4, 3), (pod_batchnorm_attr){.train = true});
+}
+static void batchnorm_vector(pod_graph *g)
+{
+    pod_batchnorm(g, F32(g, "x", 4), (pod_batchnorm_attr){.train = true});
+}
+static void pool_small(pod_graph *g)
+{
+    pod_max_pool(g, F32(g, "x", 1, 2, 2, 3), (pod_max_pool_attr){5, 1, 1});
+}
+static void pool_pad(pod_graph *g)
+{
+    pod_max_pool(g, F32(g, "x", 1, 8, 8, 3), (pod_max_pool_attr){2, 1, 2});
+}
+static void mean_pool_matrix(pod_graph *g) { pod_mean_pool(g, F32(g, "x", 4, 3)); }
+static void loss_labels(pod_graph *g)
+{
+    pod_softmax_loss(g, F32(g, "x", 4, 3), INTS(g, POD_I32, 5),
+                     (pod_softmax_loss_attr){.scale = 1});
+}
+static void loss_label_type(pod_graph *g)
+{
+    pod_softmax_loss(g, F32(g, "x", 4, 3), F32(g, "labels", 4),
+                     (pod_softmax_loss_attr){.scale = 1});
+}
+static void loss_bf16(pod_graph *g)
+{
+    pod_count_correct(g, pod_cast(g, F32(g, "x", 4, 3), POD_BF16), INTS(g, POD_I32, 4));
+}
+static void momentum_rate(pod_graph *g)
+{
+    const pod_shape s = {1, {4}};
+    pod_value w = pod_weight(g, "w", s, (pod_init){POD_INIT_ONE, 1}, POD_ROLE_WEIGHT);
+    pod_value v = pod_variable(g, "v", s, (pod_init){.kind = POD_INIT_ZERO}, POD_ROLE_STATE);
+    pod_momentum_update(g, w, v, F32(g, "grad", 4), F32(g, "lr", 1), (pod_value){0}, (pod_value){0},
+                        (pod_momentum_attr){.momentum = 0.9f});
+}
+static void descend_shape(pod_graph *g)
+{
+    pod_value w =
+        pod_weight(g, "w", (pod_shape){1, {4}}, (pod_init){POD_INIT_ONE, 1}, POD_ROLE_WEIGHT);
+    pod_descend(g, w, F32(g, "u", 5), pod_fill(g, 1), (pod_value){0}, (pod_value){0});
+}
+static void input_twice(pod_graph *g) { (void)F32(g, "x", 1), (void)F32(g, "x", 1); }
+static void input_empty(pod_graph *g) { (void)F32(g, "x", 4, 0); }
+static void variable_twice(pod_graph *g)
+{
+    for (int i = 0; i < 2; i++)
+        pod_weight(g, "w", (pod_shape){1, {4}}, (pod_init){POD_INIT_ONE, 1}, POD_ROLE_WEIGHT);
+}
+static void nothing_passed_on(pod_graph *g) { pod_relu(g, (pod_value){0}); }
+
+/* The text names what is wrong with its shapes; all are made in scope "unit1". */
+static const struct {
+    void (*build)(pod_graph *g);
+    pod_status status;
+    const char *text;
+} refusals[] = {
+    {matmul_inner, POD_E_SHAPE, "matmul: a is f32 (4, 3), b is f32 (4, 5)"},
+    {matmul_transposed, POD_E_SHAPE, "a is f32 (4, 3) transposed, b is f32 (3, 5)"},
+    {matmul_types, POD_E_SHAPE, "a is f32 (4, 3), b is bf16 (3, 5)"},
+    {matmul_batch, POD_E_SHAPE, "a is f32 (2, 4, 3), b is f32 (3, 3, 5)"},
+    {matmul_result, POD_E_SHAPE, "the result is i32 (4, 5), need f32 or bf16"},
+    {conv_channels, POD_E_SHAPE,
+     "conv2d: x is f32 (2, 8, 8, 3), the filter is f32 (6, 3, 3, 4), stride 1, padding 1"},
+    {conv_small, POD_E_SHAPE, "x is f32 (2, 2, 8, 3), the filter is f32 (6, 5, 3, 3)"},
+    {conv_dims, POD_E_SHAPE, "x is f32 (2, 8, 3), need 4 dimensions"},
+    {conv_stride, POD_E_INVALID, "stride 0"},
+    {dense_images, POD_E_SHAPE, "input is f32 (2, 8, 8, 3), need (N, F)"},
+    {cast_ints, POD_E_SHAPE, "x is i32 (4), need f32 or bf16"},
+    {cast_to_ints, POD_E_SHAPE, "the result is i32 (4)"},
+    {relu_ints, POD_E_SHAPE, "x is u8 (4, 4)"},
+    {add_shapes, POD_E_SHAPE, "a is f32 (4, 3), b is f32 (3, 4)"},
+    {add_types, POD_E_SHAPE, "a is f32 (4, 3), b is bf16 (4, 3)"},
+    {bias_length, POD_E_SHAPE,
+     "the bias is f32 (4), need f32 and the last dimension of f32 (4, 3)"},
+    {axpby_bf16, POD_E_SHAPE, "x is bf16 (4), need f32"},
+    {axpby_shapes, POD_E_SHAPE, "x is f32 (4, 3), z is f32 (12)"},
+    {normalize_floats, POD_E_SHAPE, "images is f32 (1, 2, 2, 1), need u8"},
+    {normalize_channels, POD_E_SHAPE, "images are u8 (1, 2, 2, 5), need at most 4 channels"},
+    {normalize_std, POD_E_INVALID, "std[0] is 0"},
+    {reshape_count, POD_E_SHAPE, "x is f32 (4, 3), cannot become (4, 4)"},
+    {reshape_first, POD_E_SHAPE, "x is f32 (4, 3), cannot become (3, 4)"},
+    {batchnorm_ints, POD_E_SHAPE, "bn_sums: x is i32 (4, 3)"},
+    {batchnorm_vector, POD_E_SHAPE, "x is f32 (4), need"},
+    {pool_small, POD_E_SHAPE, "x is f32 (1, 2, 2, 3), too small for a window of 5 with padding 1"},
+    {pool_pad, POD_E_INVALID, "window 2, stride 1, padding 2"},
+    {mean_pool_matrix, POD_E_SHAPE, "x is f32 (4, 3), need 4 dimensions"},
+    {loss_labels, POD_E_SHAPE, "labels are i32 (5), logits are f32 (4, 3)"},
+    {loss_label_type, POD_E_SHAPE, "labels is f32 (4), need i32"},
+    {loss_bf16, POD_E_SHAPE, "logits is bf16 (4, 3), need f32"},
+    {momentum_rate, POD_E_SHAPE, "lr or step is f32 (1), need a scalar f32"},
+    {descend_shape, POD_E_SHAPE, "w is f32 (4), a state or gradient is f32 (5)"},
+    {input_twice, POD_E_INVALID, "input 'x' exists already"},
+    {input_empty, POD_E_SHAPE, "input 'x' is f32 (4, 0), need positive dimensions"},
+    {variable_twice, POD_E_INVALID, "variable 'unit1/w' exists already"},
+    {nothing_passed_on, POD_E_INVALID, "an input is nothing"},
+};
+
+static void builders_refuse(void)
+{
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        pod_arena *a;
+        pod_graph *g;
+        POD_CHECK_OK(pod_arena_create(NULL, &a));
+        POD_CHECK_OK(pod_graph_create(a, &g));
+        pod_scope_begin(g, "unit1");
+        refusals[i].build(g);
+        POD_CHECK_FAILS(pod_graph_finish(g), refusals[i].status, refusals[i].text);
+        POD_CHECK(strstr(pod_error_text(), "in 'unit1'"), "no scope in '%s'", pod_error_text());
+        /* what fails passes on: nothing more is added, nothing replaces the first cause */
+        const int32_t n = pod_graph_n_nodes(g);
+        pod_value x = pod_relu(g, F32(g, "later", 2, 2));
+        x = pod_batchnorm(g, x, (pod_batchnorm_attr){.train = true});
+        x = pod_dense(g, pod_cast(g, x, POD_BF16), 3, true);
+        CU_ASSERT(x.id == 0 && pod_graph_n_nodes(g) == n);
+        POD_CHECK_FAILS(pod_graph_finish(g), refusals[i].status, refusals[i].text);
+        pod_arena_destroy(a);
+    }
+}
+
+/* ---- how types spread over a mesh ---------------------------------------------------------- */
+
+enum { N = 8, MESH = 3 }; /* the batch, no other extent; split over dimensions 0 and 1 */
+
+/* A model with its gradients and updates. */
+static pod_graph *training_graph(pod_arena *a)
+{
+    pod_graph *g;
+    POD_CHECK_OK(pod_graph_create(a, &g));
+    pod_value images = INTS(g, POD_U8, N, 6, 6, 3);
+    pod_value labels = pod_input(g, "labels", pod_type_of(POD_I32, 1, (int64_t[]){N}));
+    pod_value x = pod_normalize(g, images, (float[]){0, 0, 0}, (float[]){1, 1, 1}, POD_BF16);
+    for (int i = 0; i < 2; i++) {
+        pod_scope_begin(g, "unit%d", i);
+        pod_value w = pod_weight(g, "w", (pod_shape){4, {4, 3, 3, i ? 4 : 3}},
+                                 (pod_init){POD_INIT_HE, 1}, POD_ROLE_WEIGHT);
+        pod_value y = pod_conv2d(g, x, w, (pod_conv2d_attr){.stride = 1, .pad = 1});
+        y = pod_batchnorm(g, y, (pod_batchnorm_attr){.eps = 1e-3f, .train = true});
+        y = pod_relu(g, y);
+        x = i ? pod_add(g, x, y) : pod_max_pool(g, y, (pod_max_pool_attr){2, 2, 0});
+        pod_scope_end(g);
+    }
+    x = pod_reshape(g, x, (pod_shape){3, {N, 9, 4}});
+    x = pod_reshape(g, x, (pod_shape){4, {N, 3, 3, 4}});
+    x = pod_cast(g, pod_dense(g, pod_mean_pool(g, x), 5, true), POD_F32);
+    pod_value loss = pod_softmax_loss(g, x, labels, (pod_softmax_loss_attr){.scale = 1.0f / N});
+    pod_output(g, "loss", loss);
+    pod_output(g, "correct", pod_count_correct(g, x, labels));
+    pod_value grad[16];
+    POD_ASSERT(pod_graph_n_variables(g) <= 16, "%d variables", pod_graph_n_variables(g));
+    POD_CHECK_OK(pod_pass_grad(g, loss, grad));
+    pod_value lr = pod_input(g, "lr", pod_type_of(POD_F32, 0, NULL));
+    const int n = pod_graph_n_variables(g);
+    for (int i = 0; i < n; i++) {
+        if (!grad[i].id) continue;
+        pod_value w = pod_graph_variable(g, i)->value;
+        pod_descend(g, w, grad[i], lr, pod_sum_sq(g, w), pod_sum_sq(g, grad[i]));
+    }
+    POD_CHECK_OK(pod_graph_finish(g));
+    return g;
+}
+
+/* What is not split by samples: sum and vary of the outputs. All else must be whole. */
+static const struct {
+    const char *op;
+    unsigned sum, vary;
+} spread[] = {
+    {"conv2d_dw", MESH, 0},    {"matmul", MESH, 0},        {"col_sum", MESH, 0},
+    {"bn_sums", MESH, 0},      {"bn_moments", 0, MESH},    {"bn_grad_sums", MESH, 0},
+    {"softmax_loss", MESH, 0}, {"count_correct", MESH, 0},
+};
+
+static void check_spread(const pod_node *n, const pod_type *t)
+{
+    unsigned sum = 0, vary = 0;
+    const bool by_samples = t->shape.n_dims && t->shape.dim[0] == N;
+    for (size_t i = 0; i < sizeof spread / sizeof spread[0] && !by_samples; i++)
+        if (strcmp(spread[i].op, n->op->name) == 0) sum = spread[i].sum, vary = spread[i].vary;
+    POD_CHECK(t->split[0] == (by_samples ? MESH : 0) && t->sum == sum && t->vary == vary,
+              "%s '%s': split %x sum %x vary %x, want split %x sum %x vary %x", n->op->name,
+              n->label, t->split[0], t->sum, t->vary, by_samples ? MESH : 0, sum, vary);
+    for (int i = 1; i < t->shape.n_dims; i++) CU_ASSERT_EQUAL(t->split[i], 0);
+}
+
+/* As partition does: inputs with samples are split, what an op does not take in parts is
+ * reduced. */
+static void samples_spread_through_training(void)
+{
+    pod_arena *a;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    pod_graph *g = training_graph(a);
+    pod_type *type = POD_ARENA_NEW(a, pod_type, pod_graph_n_values(g) + 1);
+    POD_ASSERT(type, "no memory");
+    for (int32_t i = 0; i < pod_graph_n_nodes(g); i++) {
+        const pod_node *n = pod_graph_node(g, i);
+        pod_type in[8], out[POD_MAX_OUT];
+        for (int j = 0; j < n->n_in; j++) {
+            in[j] = type[n->in[j].id];
+            if (!n->op->takes_parts) in[j].sum = in[j].vary = 0;
+        }
+        if (n->op->infer) {
+            POD_CHECK_OK(pod_op_infer(n, in, out));
+        } else {
+            out[0] = *pod_graph_type(g, pod_node_out(n, 0));
+            if (out[0].shape.n_dims && out[0].shape.dim[0] == N) out[0].split[0] = MESH;
+        }
+        for (int k = 0; k < n->n_out; k++) {
+            const pod_type *built = pod_graph_type(g, pod_node_out(n, k));
+            CU_ASSERT(built->dtype == out[k].dtype &&
+                      pod_shape_equal(&built->shape, &out[k].shape));
+            check_spread(n, &out[k]);
+            type[n->first_out + k] = out[k];
+        }
+    }
+    pod_arena_destroy(a);
+}
+
+/* The first node of an op in a graph, under a label. */
+static pod_node find_node(const pod_graph *g, const char *op)
+{
+    for (int32_t i = 0; i < pod_graph_n_nodes(g); i++)
+        if (strcmp(pod_graph_node(g, i)->op->name, op) == 0) return *pod_graph_node(g, i);
+    POD_ASSERT(false, "no %s", op);
+    return (pod_node){0};
+}
+
+/* Types by hand: "f32 (4)" whole, then changed. */
+static pod_type spread_type(pod_dtype t, int n_dims, const int64_t dim[], unsigned split0,
+                            unsigned sum, unsigned vary)
+{
+    pod_type type = pod_type_of(t, n_dims, dim);
+    type.split[0] = (uint8_t)split0;
+    type.sum = (uint8_t)sum;
+    type.vary = (uint8_t)vary;
+    return type;
+}
+#define VEC(sum, vary) spread_type(POD_F32, 1, (int64_t[]){4}, 0, (sum), (vary))
+#define MAT(split)     spread_type(POD_F32, 2, (int64_t[]){N, 4}, (split), 0, 0)
+
+static pod_node node_of(const char *op, int n_in, int n_out)
+{
+    return (pod_node){.op = pod_op_find(op), .label = "unit1", .n_in = n_in, .n_out = n_out};
+}
+
+static void parts_pass_through_linear_ops(void)
+{
+    static const char *const ops[] = {"add", "copy", "allreduce"};
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+        const bool reduces = strcmp(ops[i], "allreduce") == 0;
+        const pod_node n = node_of(ops[i], strcmp(ops[i], "copy") == 0 ? 1 : 2, reduces ? 2 : 1);
+        const pod_type sums[] = {VEC(3, 0), VEC(3, 0)}, means[] = {VEC(0, 1), VEC(0, 1)};
+        pod_type out[2];
+        POD_CHECK_OK(pod_op_infer(&n, sums, out));
+        POD_CHECK(out[0].sum == (reduces ? 0 : 3) && out[0].vary == 0, "%s of sums", ops[i]);
+        POD_CHECK_OK(pod_op_infer(&n, means, out));
+        POD_CHECK(out[0].sum == 0 && out[0].vary == (reduces ? 0 : 1), "%s of means", ops[i]);
+        CU_ASSERT(n.op->takes_parts);
+    }
+}
+
+static void inference_refuses_unlike_spreads(void)
+{
+    pod_type out[2];
+    const pod_node add = node_of("add", 2, 1), relu_grad = node_of("relu_grad", 2, 1);
+    const pod_node reduce = node_of("allreduce", 2, 2), loss = node_of("softmax_loss", 2, 1);
+    const pod_node bias = node_of("bias_add", 2, 1), sums = node_of("bn_grad_sums", 4, 2);
+    const pod_type labels = pod_type_of(POD_I32, 1, (int64_t[]){N});
+    POD_CHECK_FAILS(pod_op_infer(&add, (pod_type[]){VEC(3, 0), VEC(0, 0)}, out), POD_E_UNSUPPORTED,
+                    "add 'unit1': a is f32 (4) split 0 sum 3 vary 0, b is f32 (4)");
+    POD_CHECK_FAILS(pod_op_infer(&reduce, (pod_type[]){VEC(3, 0), VEC(1, 0)}, out), POD_E_SHAPE,
+                    "allreduce 'unit1': input 0 is f32 (4) split 0 sum 3 vary 0, input 1 is");
+    POD_CHECK_FAILS(pod_op_infer(&relu_grad, (pod_type[]){MAT(3), MAT(1)}, out), POD_E_SHAPE,
+                    "relu_grad 'unit1'");
+    POD_CHECK_FAILS(pod_op_infer(&loss, (pod_type[]){MAT(3), labels}, out), POD_E_SHAPE,
+                    "labels are i32 (8), logits are f32 (8, 4) split 3,0");
+    POD_CHECK_FAILS(pod_op_infer(&bias, (pod_type[]){MAT(3), VEC(3, 0)}, out), POD_E_SHAPE,
+                    "need it reduced");
+    POD_CHECK_FAILS(pod_op_infer(&sums, (pod_type[]){MAT(3), MAT(3), VEC(3, 0), VEC(3, 0)}, out),
+                    POD_E_SHAPE, "the mean is f32 (4) split 0 sum 3");
+}
+
+static void convolutions_split_only_samples(void)
+{
+    pod_arena *a;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    pod_graph *g = training_graph(a);
+    const pod_node n = find_node(g, "conv2d");
+    pod_type in[2] = {*pod_graph_type(g, n.in[0]), *pod_graph_type(g, n.in[1])}, out;
+    in[0].split[1] = 1;
+    POD_CHECK_FAILS(pod_op_infer(&n, in, &out), POD_E_UNSUPPORTED,
+                    "only its first dimension may be split");
+    in[0].split[1] = 0, in[1].split[0] = 1;
+    POD_CHECK_FAILS(pod_op_infer(&n, in, &out), POD_E_UNSUPPORTED, "may not be split");
+    pod_arena_destroy(a);
+}
+
+/* (8, 4) by (4, 4), rows, columns and the sum cut over mesh dimensions a bit each. */
+static void matmul_splits_any_dimension(void)
+{
+    static const struct {
+        unsigned m, k_a, k_b, cols, sum;
+        bool fits;
+    } rows[] = {{1, 0, 0, 0, 0, true},  {0, 0, 0, 2, 0, true},  {1, 0, 0, 2, 0, true},
+                {0, 2, 2, 0, 2, true},  {1, 2, 2, 4, 2, true},  {1, 0, 0, 1, 0, false},
+                {1, 1, 1, 0, 0, false}, {0, 2, 0, 0, 0, false}, {0, 1, 1, 1, 0, false}};
+    pod_arena *a;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    pod_graph *g;
+    POD_CHECK_OK(pod_graph_create(a, &g));
+    pod_matmul(g, F32(g, "a", N, 4), F32(g, "b", 4, 4), (pod_matmul_attr){.c_dtype = POD_F32});
+    const pod_node n = find_node(g, "matmul");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pod_type in[2] = {MAT(rows[i].m),
+                          spread_type(POD_F32, 2, (int64_t[]){4, 4}, rows[i].k_b, 0, 0)};
+        in[0].split[1] = (uint8_t)rows[i].k_a;
+        in[1].split[1] = (uint8_t)rows[i].cols;
+        pod_type out = {0};
+        const pod_status s = pod_op_infer(&n, in, &out);
+        POD_CHECK(s == (rows[i].fits ? POD_OK : POD_E_SHAPE), "row %zu: %s", i, pod_status_name(s));
+        if (s != POD_OK) continue;
+        POD_CHECK(out.split[0] == rows[i].m && out.split[1] == rows[i].cols &&
+                      out.sum == rows[i].sum && out.vary == 0,
+                  "row %zu: split %x,%x sum %x", i, out.split[0], out.split[1], out.sum);
+    }
+    pod_arena_destroy(a);
+}
+
+/* ---- batch norm's groups ------------------------------------------------------------------- */
+
+/* Lowers for a 2x2 mesh and runs: sums over the group's rows, which are the batch's rows over the
+ * cores that still hold parts. */
+static pod_status run_on_mesh(const pod_node *n, const pod_type in[], const pod_type out[],
+                              pod_arena *a, const void *const data[], void *const result[])
+{
+    const pod_mesh mesh = {.n_dims = 2, .extent = {2, 2}};
+    const pod_target target = {"test", POD_CPU_REFERENCE_ONLY};
+    pod_shape in_local[8], out_local[POD_MAX_OUT];
+    for (int i = 0; i < n->n_in; i++) in_local[i] = pod_type_local(&in[i], &mesh);
+    for (int i = 0; i < n->n_out; i++) out_local[i] = pod_type_local(&out[i], &mesh);
+    const pod_lower_args args = {n, in, out, in_local, out_local, &mesh, &target, a};
+    pod_lowering l;
+    POD_TRY(n->op->lower(&args, &l));
+    CU_ASSERT_EQUAL(l.scratch_bytes, 0);
+    l.run(l.attr, data, result, NULL);
+    return POD_OK;
+}
+
+static void moments_count_their_group(void)
+{
+    static const struct {
+        unsigned parts;
+        float cores;
+    } groups[] = {{3, 4}, {1, 2}, {2, 2}, {0, 1}};
+    pod_arena *a;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    pod_graph *g = training_graph(a);
+    const pod_node n = find_node(g, "bn_moments"); /* (8, 6, 6, 4): 288 rows */
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        const pod_type in[2] = {VEC(groups[i].parts, 0), VEC(groups[i].parts, 0)};
+        pod_type out[3];
+        POD_CHECK_OK(pod_op_infer(&n, in, out));
+        CU_ASSERT(out[0].vary == groups[i].parts && out[0].sum == 0);
+        const float rows = 288 / groups[i].cores;
+        const float sum[4] = {rows, 2 * rows, 0, -rows}, sum_sq[4] = {2 * rows, 5 * rows, 0, rows};
+        float mean[4] = {0}, var[4] = {0}, rstd[4] = {0};
+        POD_CHECK_OK(run_on_mesh(&n, in, out, a, (const void *[]){sum, sum_sq},
+                                 (void *[]){mean, var, rstd}));
+        CU_ASSERT(mean[0] == 1 && mean[1] == 2 && mean[2] == 0 && mean[3] == -1);
+        CU_ASSERT(var[0] == 1 && var[1] == 1 && var[2] == 0 && var[3] == 0);
+        CU_ASSERT(pod_test_near((double)rstd[0], 1 / sqrt(1.001), 1e-6));
+    }
+    pod_arena_destroy(a);
+}
+
+/* With x at its mean the gradient is gamma rstd (dy - dbeta / rows): it shows the count. */
+static void gradients_count_their_group(void)
+{
+    enum { X, DY, MEAN, RSTD, GAMMA, DGAMMA, DBETA };
+    pod_arena *a;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    pod_graph *g;
+    POD_CHECK_OK(pod_graph_create(a, &g));
+    pod_value w =
+        pod_weight(g, "x", (pod_shape){2, {N, 4}}, (pod_init){POD_INIT_ONE, 1}, POD_ROLE_WEIGHT);
+    pod_value y = pod_batchnorm(g, w, (pod_batchnorm_attr){.eps = 1e-3f, .train = true});
+    pod_value grad[8];
+    POD_CHECK_OK(pod_pass_grad(g, pod_test_weigh(g, y, F32(g, "r", N, 4)), grad));
+    const pod_node n = find_node(g, "bn_grad_apply");
+    for (unsigned parts = 0; parts < 4; parts++) {
+        pod_type in[7] = {MAT(MESH), MAT(MESH),     VEC(0, parts), VEC(0, parts),
+                          VEC(0, 0), VEC(parts, 0), VEC(parts, 0)};
+        pod_type out[1];
+        POD_CHECK_OK(pod_op_infer(&n, in, out));
+        CU_ASSERT(out[0].split[0] == MESH && !out[0].sum && !out[0].vary);
+        const float rows = parts == 3 ? 2 : parts ? 4 : 8; /* of 8, over 4, 2 or 1 groups */
+        const float x[8] = {0}, dy[8] = {3, 3, 3, 3, 3, 3, 3, 3}, zero[4] = {0};
+        const float one[4] = {1, 1, 1, 1}, dbeta[4] = {rows, rows, rows, rows};
+        float dx[8] = {0};
+        POD_CHECK_OK(run_on_mesh(
+            &n, in, out, a, (const void *[]){x, dy, zero, one, one, zero, dbeta}, (void *[]){dx}));
+        for (int i = 0; i < 8; i++) CU_ASSERT_EQUAL(dx[i], 2);
+        in[DGAMMA] = in[DBETA] = VEC(parts ^ 1, 0);
+        POD_CHECK_FAILS(pod_op_infer(&n, in, out), POD_E_SHAPE, "of different groups of cores");
+    }
+    pod_arena_destroy(a);
+}
+
+/* ---- costs --------------------------------------------------------------------------------- */
+
+static void costs_are_those_of_the_whole(void)
+{
+    static const struct {
+        const char *op;
+        double matrix_flops, bytes_read, bytes_written;
+    } want[] = {
+        {"conv2d", 2.0 * N * 36 * 4 * 27, 2.0 * (N * 36 * 3 + 4 * 27), 2.0 * N * 36 * 4},
+        {"conv2d_dx", 2.0 * N * 9 * 4 * 36, 2.0 * (N * 9 * 4 + 4 * 36), 2.0 * N * 9 * 4},
+        {"conv2d_dw", 2.0 * N * 9 * 4 * 36, 2.0 * (N * 9 * 4 * 2), 4.0 * 4 * 36},
+        {"matmul", 2.0 * N * 4 * 5, 2.0 * (N * 4 + 4 * 5), 2.0 * N * 5},
+        {"relu", 0, 2.0 * N * 36 * 4, 2.0 * N * 36 * 4},
+        {"bn_sums", 0, 2.0 * N * 36 * 4, 4.0 * 2 * 4},
+        {"normalize", 0, N * 36 * 3, 2.0 * N * 36 * 3},
+    };
+    pod_arena *a;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    pod_graph *g = training_graph(a);
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+        const pod_node n = find_node(g, want[i].op);
+        pod_type in[8], out[POD_MAX_OUT];
+        pod_cost cost;
+        for (int j = 0; j < n.n_in; j++) in[j] = *pod_graph_type(g, n.in[j]);
+        for (int k = 0; k < n.n_out; k++) out[k] = *pod_graph_type(g, pod_node_out(&n, k));
+        n.op->cost(&n, in, out, &cost);
+        POD_CHECK(cost.matrix_flops == want[i].matrix_flops &&
+                      cost.bytes_read == want[i].bytes_read &&
+                      cost.bytes_written == want[i].bytes_written &&
+                      (cost.vector_ops > 0) == (cost.matrix_flops == 0),
+                  "%s: %g flops, %g vector, %g read, %g written", want[i].op, cost.matrix_flops,
+                  cost.vector_ops, cost.bytes_read, cost.bytes_written);
+    }
+    pod_arena_destroy(a);
+}
+
+static CU_TestInfo table_tests[] = {
+    {"finds_every_op", finds_every_op},
+    {"builders_refuse", builders_refuse},
+    {"costs_are_those_of_the_whole", costs_are_those_of_the_whole},
+    CU_TEST_INFO_NULL,
+};
+static CU_TestInfo spread_tests[] = {
+    {"samples_spread_through_training", samples_spread_through_training},
+    {"parts_pass_through_linear_ops", parts_pass_through_linear_ops},
+    {"inference_refuses_unlike_spreads", inference_refuses_unlike_spreads},
+    {"convolutions_split_only_samples", convolutions_split_only_samples},
+    {"matmul_splits_any_dimension", matmul_splits_any_dimension},
+    {"moments_count_their_group", moments_count_their_group},
+    {"gradients_count_their_group", gradients_count_their_group},
+    CU_TEST_INFO_NULL,
+};
+
+CU_SuiteInfo pod_test_suites[] = {
+    {"table", NULL, NULL, NULL, NULL, table_tests},
+    {"spread", NULL, NULL, NULL, NULL, spread_tests},
+    CU_SUITE_INFO_NULL,
+};
