@@ -71,6 +71,15 @@ static void test_agree_alike(void)
               pod_status_name(got), pod_error_text());
 }
 
+/* The same kind of trouble on all ranks, in different places: the lowest rank speaks, by name. */
+static void test_agree_same_kind(void)
+{
+    pod_status got = pod_comm_agree(comm, pod_fail(POD_E_FORMAT, "line %d is odd", rank));
+    const char *want = size > 1 ? "rank 0: line 0 is odd" : "line 0 is odd";
+    POD_CHECK(got == POD_E_FORMAT && strcmp(pod_error_text(), want) == 0, "%s '%s'",
+              pod_status_name(got), pod_error_text());
+}
+
 static void test_same(void)
 {
     enum { BYTES = 200001 }; /* several of the pieces in which it is compared */
@@ -148,6 +157,7 @@ static CU_TestInfo tests[] = {
     {"same", test_same},
     {"agree worst", test_agree_worst},
     {"agree alike", test_agree_alike},
+    {"agree on one kind", test_agree_same_kind},
     {"totals", test_totals},
     {"tags", test_tags},
     CU_TEST_INFO_NULL,
