@@ -5,10 +5,9 @@
  *     y, x: the same way back
  *
  * 2 (X - 1) + 2 (Y - 1) rounds against 2 (X Y - 1) of one ring, and as little data. With three
- * dimensions the first, the cores of a chip, comes first of all; with one this is the ring. (Ying et
- * al., "Image classification at supercomputer scale", 2018; Kumar et al., "Exploring the limits of
- * concurrency in ML training on Google TPUs", 2020, section 3.2: there, the halves of the buffer run
- * in both orders at once, here all of it in one.) */
+ * dimensions the first, the cores of a chip, comes first of all; with one this is the ring. After
+ * the 2-D gradient summation of Ying et al., "Image classification at supercomputer scale", 2018,
+ * and Kumar et al., "Exploring the limits of concurrency in ML training on Google TPUs", 2020. */
 #include "collectives/algo/algorithms.h"
 #include "collectives/algo/ring.h"
 

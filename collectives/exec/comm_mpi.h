@@ -8,8 +8,8 @@
 
 MPI_Comm pod__comm_world(const pod_comm *c);
 
-/* Tags for one run: `n` of them on every rank, from *first on, the same on all ranks, while no other
- * run that is alive has them. E_UNSUPPORTED when MPI has no more. Collective. */
+/* Tags for one run: `n` of them on every rank, from *first on, the same on all ranks, while no
+ * other run that is alive has them. E_UNSUPPORTED when MPI has no more. Collective. */
 POD_MUST pod_status pod__comm_take_tags(pod_comm *c, int n, int *first);
 void pod__comm_give_tags(pod_comm *c); /* of one run. Local. */
 

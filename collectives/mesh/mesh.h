@@ -24,7 +24,8 @@ typedef struct pod_coord {
 } pod_coord;
 
 /* "2x16x32", fastest first: one to three extents >= 1 whose product fits an int. An extent wraps;
- * `o` behind it opens it, `w` wraps it and says that this was asked for ("2x128ox32"). E_INVALID. */
+ * `o` behind it opens it, `w` wraps it and says that this was asked for ("2x128ox32").
+ * E_INVALID. */
 POD_MUST pod_status pod_mesh_parse(const char *text, pod_mesh *out);
 /* The inverse of parse, into POD_MESH_TEXT_BYTES; returns `text`. An open dimension shows its o
  * whoever opened it. */

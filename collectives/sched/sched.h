@@ -1,13 +1,13 @@
 /* One rank's part of one collective, as data: steps over spans of elements, with dependencies.
  *
  * An algorithm builds it, and chooses everything there is to choose: peers, order, spans. Executors
- * carry it out over MPI, in one process, or on a virtual clock, and choose nothing. A step may begin
- * when the steps it names in `after` are complete; steps that are not so ordered may run in any
- * order or at once. A send is complete when its source may be written again, a receive when its data
- * is in place.
+ * carry it out over MPI, in one process, or on a virtual clock, and choose nothing. A step may
+ * begin when the steps it names in `after` are complete; steps that are not so ordered may run in
+ * any order or at once. A send is complete when its source may be written again, a receive when its
+ * data is in place.
  *
- * A message is named by sender, receiver and tag, and a schedule uses each name once: matching never
- * depends on which of two messages was sent first. */
+ * A message is named by sender, receiver and tag, and a schedule uses each name once: matching
+ * never depends on which of two messages was sent first. */
 #ifndef MINIPOD_COLLECTIVES_SCHED_SCHED_H
 #define MINIPOD_COLLECTIVES_SCHED_SCHED_H
 
@@ -77,9 +77,9 @@ int64_t pod_sched_scratch_count(const pod_sched *s); /* elements of SCRATCH it n
 int pod_sched_n_tags(const pod_sched *s);            /* tags are below this */
 
 /* Finds fault in the parts of all ranks together; all[r] is rank r's. E_INVALID with one line that
- * names rank and step, for: a span outside its buffer; a message without its other half, sent twice,
- * or of two counts; a deadlock; two steps of one rank that touch the same element, one of them
- * writing, without an order between them.
+ * names rank and step, for: a span outside its buffer; a message without its other half, sent
+ * twice, or of two counts; a deadlock; two steps of one rank that touch the same element, one of
+ * them writing, without an order between them.
  *
  * The deadlock model is rendezvous: a send and its receive complete together, when both may begin.
  * A schedule that passes needs no message buffered anywhere, so it runs under any transport that

@@ -1,4 +1,5 @@
-/* pod_sched_verify: spans, then messages and deadlock (the order's), then races within each rank. */
+/* pod_sched_verify: spans, then messages and deadlock (the order's), then races within each
+ * rank. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>

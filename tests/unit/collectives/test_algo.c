@@ -277,8 +277,8 @@ static void test_local_refuses(void)
     pod_arena_destroy(arena);
 }
 
-/* Copies and scratch memory, which no algorithm uses yet: member 1 keeps a copy, receives, and hands
- * copy plus received on; member 0 adds what comes to something else than its destination. */
+/* Copies and scratch memory, which no algorithm uses yet: member 1 keeps a copy, receives, and
+ * hands copy plus received on; member 0 adds what comes to something else than its destination. */
 static void test_local_scratch(void)
 {
     pod_arena *arena;
