@@ -89,6 +89,17 @@ static void split_batch(const partition *p, pod_type *type)
     if (type->shape.n_dims > 0 && type->shape.dim[0] == p->batch) type->split[0] = p->mesh_mask;
 }
 
+/* For an op that takes parts, but not these together: sums over unlike dimensions. */
+static pod_status reduce_all(partition *p, int n, pod_value in[], pod_type in_type[])
+{
+    for (int j = 0; j < n; j++) {
+        in[j] = reduced(p, in[j]);
+        if (!in[j].id) return pod_graph_finish(p->to);
+        in_type[j] = *pod_graph_type(p->to, in[j]);
+    }
+    return POD_OK;
+}
+
 static pod_status copy_node(partition *p, int32_t index, pod_value *in, pod_type *in_type,
                             pod_type *out_type)
 {
@@ -103,7 +114,12 @@ static pod_status copy_node(partition *p, int32_t index, pod_value *in, pod_type
         out_type[0] = *pod_graph_type(p->from, pod_node_out(n, 0));
         if (n->op->kind == POD_OP_INPUT) split_batch(p, &out_type[0]);
     } else {
-        POD_TRY(pod_op_infer(n, in_type, out_type));
+        pod_status status = pod_op_infer(n, in_type, out_type);
+        if (status == POD_E_UNSUPPORTED && n->op->takes_parts) {
+            POD_TRY(reduce_all(p, n->n_in, in, in_type));
+            status = pod_op_infer(n, in_type, out_type);
+        }
+        POD_TRY(status);
     }
     pod_graph_set_phase(p->to, phase_of(p, index));
     int32_t made = pod_graph_append(p->to, n->op, n->label, n->attr, n->attr_bytes, in, n->n_in,
