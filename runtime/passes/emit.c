@@ -243,7 +243,7 @@ static pod_status emit_items(emit *e)
     return emit_assignments(e);
 }
 
-pod_status pod__pass_emit(const pod_graph *built, pod_plan *plan, const pod_program **out)
+pod_status pod__pass_emit(pod_plan *plan)
 {
     emit e = {.plan = plan};
     e.program = POD_ARENA_NEW(plan->arena, pod_program, 1);
@@ -263,23 +263,8 @@ pod_status pod__pass_emit(const pod_graph *built, pod_plan *plan, const pod_prog
     e.program->step_bytes = plan->step_bytes;
     e.program->window_bytes = plan->window_bytes;
     e.program->guard_bytes = plan->args->guard_bytes;
-    e.program->model_flops = model_flops(built);
+    e.program->model_flops = model_flops(plan->built);
     e.program->fingerprint = pod_program_fingerprint(e.program);
-    *out = e.program;
+    plan->program = e.program;
     return POD_OK;
-}
-
-pod_status pod_compile(const pod_graph *g, int64_t batch, const pod_compile_args *args,
-                       pod_arena *arena, const pod_program **out)
-{
-    pod_plan *plan = POD_ARENA_NEW(arena, pod_plan, 1);
-    if (!plan) return POD_E_NOMEM;
-    plan->arena = arena;
-    plan->args = args;
-    POD_TRY(pod__pass_partition(g, batch, plan));
-    POD_TRY(pod__pass_bucket(plan));
-    POD_TRY(pod__pass_order(plan));
-    POD_TRY(pod__pass_lower(plan));
-    POD_TRY(pod__pass_memory(plan));
-    return pod__pass_emit(g, plan, out);
 }

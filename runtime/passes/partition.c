@@ -173,8 +173,10 @@ static pod_status copy_names(partition *p)
     return pod_graph_finish(p->to);
 }
 
-pod_status pod__pass_partition(const pod_graph *g, int64_t batch, pod_plan *plan)
+pod_status pod__pass_partition(pod_plan *plan)
 {
+    const pod_graph *g = plan->built;
+    const int64_t batch = plan->batch;
     const pod_mesh *mesh = &plan->args->mesh;
     if (batch % pod_mesh_size(mesh) != 0)
         return pod_fail(POD_E_INVALID, "batch: %lld does not divide by the %d cores of the mesh",

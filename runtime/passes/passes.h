@@ -1,14 +1,10 @@
-/* From graph to program. Each pass is one file; passes.def lists them in the order they run.
+/* From graph to program. Each pass is one file. Two add to the graph while it is built:
  *
- *   grad       appends the derivative of a loss to the graph
- *   update     appends the optimizer's nodes, a weight at a time, in order of the gradients' readiness
- *   partition  spreads the batch over the mesh and reduces what was summed apart; drops dead nodes
- *   bucket     joins the reductions into few, in order of readiness
- *   order      instructions, a collective's start and wait apart
- *   memory     lives of slots -> offsets in one slab, in place where an op allows it
- *   emit       the program
+ *   grad       appends the derivative of a loss
+ *   update     appends the optimizer's nodes, a weight at a time, as the gradients become ready
  *
- * Inference is not a pass of its own: the builder infers each node as it is added, partition again. */
+ * and pod_compile runs those of passes.def, which make a program of the finished graph. Inference is
+ * not a pass of its own: the builder infers each node as it is added, partition again. */
 #ifndef MINIPOD_RUNTIME_PASSES_PASSES_H
 #define MINIPOD_RUNTIME_PASSES_PASSES_H
 
@@ -17,8 +13,8 @@
 #include "runtime/optim/optim.h"
 #include "runtime/program/program.h"
 
-/* grad[i] is the derivative of the scalar `loss` by variable i, id 0 where it is not trained or does
- * not matter; `grad` has room for all variables. Nodes go into phase BACKWARD. */
+/* grad[i] is the derivative of the scalar `loss` by variable i, id 0 where it is not trained or has
+ * no part in it; `grad` has room for all variables. Nodes go into phase BACKWARD. */
 POD_MUST pod_status pod_pass_grad(pod_graph *g, pod_value loss, pod_value grad[]);
 
 /* Adds the scalar inputs "lr" and "step" (from 1), both float32, and the update of every variable
@@ -35,8 +31,9 @@ typedef struct pod_compile_args {
     size_t guard_bytes;          /* left free behind every slot; 0 but for the check executor */
 } pod_compile_args;
 
-/* Inputs whose first dimension is N, the batch, are spread over the whole mesh; `batch` must divide
- * by the number of cores. The program lives in the arena; the graph may go. */
+/* Inputs whose first dimension is N, the batch, are spread over the whole mesh. E_INVALID unless
+ * `batch` divides by the number of cores; E_UNSUPPORTED, naming the node, for a spread that an op does
+ * not take; E_NOMEM. The program lives in the arena; the graph may go. */
 POD_MUST pod_status pod_compile(const pod_graph *g, int64_t batch, const pod_compile_args *args,
                                 pod_arena *arena, const pod_program **out);
 

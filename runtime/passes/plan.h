@@ -1,5 +1,6 @@
-/* What the later passes hand on: a partitioned graph, the buckets its reductions were joined into, the
- * order of the instructions, and the slots. Private to this folder; lives in the program's arena. */
+/* What the passes of passes.def hand on: a partitioned graph, the buckets its reductions were joined
+ * into, the order of the instructions, and the slots. Private to this folder; lives in the program's
+ * arena. */
 #ifndef MINIPOD_RUNTIME_PASSES_PLAN_H
 #define MINIPOD_RUNTIME_PASSES_PLAN_H
 
@@ -31,6 +32,8 @@ typedef struct pod_item { /* becomes one instruction */
 typedef struct pod_plan {
     pod_arena *arena;
     const pod_compile_args *args;
+    const pod_graph *built; /* as it came */
+    int64_t batch;
     pod_graph *graph; /* partitioned */
     pod_bucket *bucket;
     int n_buckets;
@@ -44,14 +47,12 @@ typedef struct pod_plan {
     int32_t *slot_of_value;   /* by value id */
     int32_t *scratch_of_item; /* slot, or -1 */
     size_t step_bytes, window_bytes;
+    const pod_program *program;
 } pod_plan;
 
-POD_MUST pod_status pod__pass_partition(const pod_graph *g, int64_t batch, pod_plan *plan);
-POD_MUST pod_status pod__pass_bucket(pod_plan *plan);
-POD_MUST pod_status pod__pass_order(pod_plan *plan);
-POD_MUST pod_status pod__pass_lower(pod_plan *plan);
-POD_MUST pod_status pod__pass_memory(pod_plan *plan);
-POD_MUST pod_status pod__pass_emit(const pod_graph *built, pod_plan *plan, const pod_program **out);
+typedef pod_status pod_pass_fn(pod_plan *plan);
+#define POD_PASS(name) POD_MUST pod_pass_fn pod__pass_##name;
+#include "runtime/passes/passes.def"
 
 /* The values an item reads, in order, into `value`; returns how many. START and WAIT answer none:
  * they work on the bucket. */
