@@ -13,7 +13,7 @@ typedef struct core { /* one rank's memory and what is known of it */
     pod_store *store;
     const int *store_index;
     const void *const *feed; /* by input, n_ranks apart */
-    uint64_t *hash;          /* by slot: of what was written last; 0: nothing readable */
+    uint64_t *hash;          /* by slot, views left out: of what was written; 0: nothing readable */
     void **aside;            /* by collective: the buffer while it is in flight */
 } core;
 
@@ -22,7 +22,8 @@ typedef struct check {
     pod_arena *arena;
     int n_ranks;
     core *core;
-    bool *is_written;               /* by slot: some instruction writes it; else views and sums */
+    bool *is_written;               /* by slot: some instruction writes it */
+    bool *in_flight;                /* by collective */
     const pod_sched *const **sched; /* by collective: of all ranks */
 } check;
 
@@ -67,29 +68,29 @@ static pod_status fault(const check *c, pod_status status, int rank, int32_t i, 
                     instr->label, instr->impl, rank, what);
 }
 
-/* What a slot holds is known from here on, and so is every view of the same bytes. */
+/* What a slot holds is known from here on. A view has no entry of its own: it shows what the slot it
+ * was made from holds, and is stale once something else was written there. */
 static void note_written(const check *c, int rank, int32_t slot)
 {
-    const pod_slot *s = &c->p->slot[slot];
-    uint64_t hash = hash_of(memory_of(c, rank, slot), s->bytes);
-    c->core[rank].hash[slot] = hash;
-    for (int32_t v = 0; v < c->p->n_slots; v++) {
-        const pod_slot *view = &c->p->slot[v];
-        if (!c->is_written[v] && view->root == s->root && view->offset == s->offset &&
-            view->bytes == s->bytes)
-            c->core[rank].hash[v] = hash;
-    }
+    c->core[rank].hash[slot] = hash_of(memory_of(c, rank, slot), c->p->slot[slot].bytes);
+}
+
+/* NULL: the slot holds what was written to it last. */
+static const char *what_is_wrong(const check *c, int rank, int32_t slot)
+{
+    uint64_t known = c->core[rank].hash[c->p->slot[slot].shows];
+    if (known == 0) return "reads what was never written";
+    if (known != hash_of(memory_of(c, rank, slot), c->p->slot[slot].bytes))
+        return "reads what something else has overwritten";
+    return NULL;
 }
 
 static pod_status verify_reads(const check *c, int rank, int32_t i)
 {
     const pod_instr *instr = &c->p->instr[i];
     for (int j = 0; j < instr->n_in; j++) {
-        int32_t slot = instr->in[j];
-        uint64_t known = c->core[rank].hash[slot];
-        if (known == 0) return fault(c, POD_E_MISMATCH, rank, i, "reads what was never written");
-        if (known != hash_of(memory_of(c, rank, slot), c->p->slot[slot].bytes))
-            return fault(c, POD_E_MISMATCH, rank, i, "reads what something else has overwritten");
+        const char *wrong = what_is_wrong(c, rank, instr->in[j]);
+        if (wrong) return fault(c, POD_E_MISMATCH, rank, i, wrong);
     }
     return POD_OK;
 }
@@ -123,6 +124,19 @@ static bool guard_is_whole(const check *c, int rank, int32_t slot)
     return true;
 }
 
+/* Whether the slot lies in a buffer that belongs to a collective now. */
+static bool is_in_flight(const check *c, int32_t slot)
+{
+    const pod_slot *s = &c->p->slot[slot];
+    for (int32_t k = 0; s->space == POD_SPACE_WINDOW && k < c->p->n_colls; k++) {
+        const pod_slot *buffer = &c->p->slot[c->p->coll[k].slot];
+        if (c->in_flight[k] && s->offset < buffer->offset + buffer->bytes &&
+            buffer->offset < s->offset + s->bytes)
+            return true;
+    }
+    return false;
+}
+
 static pod_status run_one(const check *c, int rank, int32_t i)
 {
     enum { MOST = 16 };
@@ -133,6 +147,8 @@ static pod_status run_one(const check *c, int rank, int32_t i)
     for (int j = 0; j < instr->n_in; j++) in[j] = memory_of(c, rank, instr->in[j]);
     for (int k = 0; k < instr->n_out; k++) {
         out[k] = memory_of(c, rank, instr->out[k]);
+        if (is_in_flight(c, instr->out[k]))
+            return fault(c, POD_E_MISMATCH, rank, i, "writes into a buffer in flight");
         spoil(c, rank, instr->out[k], instr);
     }
     if (instr->scratch >= 0) spoil(c, rank, instr->scratch, instr);
@@ -152,31 +168,57 @@ static pod_status run_one(const check *c, int rank, int32_t i)
     return POD_OK;
 }
 
-/* In flight, the buffer belongs to the collective: nobody may read or write it. */
-static void start(const check *c, int32_t coll)
+/* Whether the slot is a core's own part of the bucket in slot `bucket`. */
+static bool is_part_of(const check *c, int32_t slot, int32_t bucket)
 {
-    int32_t slot = c->p->coll[coll].slot;
-    size_t bytes = c->p->slot[slot].bytes;
+    const pod_slot *s = &c->p->slot[slot];
+    return s->root == bucket && s->shows == slot && c->is_written[slot];
+}
+
+/* All parts are there. In flight, the buffer belongs to the collective: nobody may read or write it.
+ */
+static pod_status start(const check *c, int32_t i)
+{
+    const int32_t coll = c->p->instr[i].ticket, slot = c->p->coll[coll].slot;
+    const size_t bytes = c->p->slot[slot].bytes;
+    c->in_flight[coll] = true;
     for (int r = 0; r < c->n_ranks; r++) {
+        for (int32_t s = 0; s < c->p->n_slots; s++) {
+            const char *wrong = is_part_of(c, s, slot) ? what_is_wrong(c, r, s) : NULL;
+            if (wrong) return fault(c, POD_E_MISMATCH, r, i, wrong);
+        }
         char *memory = memory_of(c, r, slot);
         memcpy(c->core[r].aside[coll], memory, bytes);
         memset(memory, NAN_BYTE, bytes);
     }
+    return POD_OK;
 }
 
-static pod_status finish(const check *c, int32_t coll, void **buffers)
+static bool is_untouched(const char *memory, size_t bytes)
 {
+    for (size_t b = 0; b < bytes; b++)
+        if ((unsigned char)memory[b] != NAN_BYTE) return false;
+    return true;
+}
+
+static pod_status finish(const check *c, int32_t i, void **buffers)
+{
+    const int32_t coll = c->p->instr[i].ticket;
     const pod_program_coll *pc = &c->p->coll[coll];
+    const size_t bytes = c->p->slot[pc->slot].bytes;
+    c->in_flight[coll] = false;
     for (int r = 0; r < c->n_ranks; r++) buffers[r] = c->core[r].aside[coll];
     POD_TRY(pod_sched_run_local(c->sched[coll], c->n_ranks, pc->args.dtype, buffers));
     for (int r = 0; r < c->n_ranks; r++) {
-        memcpy(memory_of(c, r, pc->slot), buffers[r], c->p->slot[pc->slot].bytes);
+        if (!is_untouched(memory_of(c, r, pc->slot), bytes))
+            return fault(c, POD_E_MISMATCH, r, i, "its buffer was written to while in flight");
+        memcpy(memory_of(c, r, pc->slot), buffers[r], bytes);
         for (int32_t s = 0; s < c->p->n_slots; s++) {
-            if (c->p->slot[s].root != pc->slot) continue;
-            if (c->is_written[s])
+            if (c->p->slot[s].root != pc->slot || c->p->slot[s].shows != s) continue;
+            if (is_part_of(c, s, pc->slot))
                 c->core[r].hash[s] = 0; /* a core's own part is gone */
             else
-                c->core[r].hash[s] = hash_of(memory_of(c, r, s), c->p->slot[s].bytes);
+                note_written(c, r, s);
         }
     }
     return POD_OK;
@@ -244,13 +286,9 @@ static pod_status prepare(check *c, pod_store *const stores[], const void *const
     const pod_program *p = c->p;
     c->core = POD_ARENA_NEW(c->arena, core, c->n_ranks);
     c->is_written = POD_ARENA_NEW(c->arena, bool, p->n_slots);
+    c->in_flight = POD_ARENA_NEW(c->arena, bool, p->n_colls);
     c->sched = POD_ARENA_NEW(c->arena, const pod_sched *const *, p->n_colls);
-    if (!c->core || !c->is_written || !c->sched) return POD_E_NOMEM;
-    for (int32_t s = 0; s < p->n_slots; s++) {
-        pod_space space = p->slot[s].space;
-        bool is_given = space == POD_SPACE_INPUT || space == POD_SPACE_STORE;
-        c->is_written[s] = is_given && p->slot[s].root == s;
-    }
+    if (!c->core || !c->is_written || !c->in_flight || !c->sched) return POD_E_NOMEM;
     for (int32_t i = 0; i < p->n_instrs; i++)
         for (int k = 0; p->instr[i].kind == POD_I_RUN && k < p->instr[i].n_out; k++)
             c->is_written[p->instr[i].out[k]] = true;
@@ -271,8 +309,8 @@ static pod_status run_all(check *c, double outputs[])
         case POD_I_RUN:
             for (int r = 0; r < c->n_ranks; r++) POD_TRY(run_one(c, r, i));
             break;
-        case POD_I_COLL_START: start(c, instr->ticket); break;
-        case POD_I_COLL_WAIT: POD_TRY(finish(c, instr->ticket, buffers)); break;
+        case POD_I_COLL_START: POD_TRY(start(c, i)); break;
+        case POD_I_COLL_WAIT: POD_TRY(finish(c, i, buffers)); break;
         case POD_I_FETCH: POD_TRY(fetch(c, i, outputs)); break;
         }
         spoil_dead(c, i);

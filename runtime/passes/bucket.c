@@ -1,13 +1,16 @@
-/* bucket: the all-reduces of single values become few of many, in the order in which their values are
- * ready, so that a bucket can travel while backward goes on. What the host reads goes into a bucket of
- * its own: it is waited for before the update. */
+/* bucket: the all-reduces of single values become few of many, in the order in which their values
+ * are ready, so that a bucket can travel while backward goes on. Nothing joins a bucket that is
+ * wanted before it is ready itself. What the host reads goes into a bucket of its own: it is waited
+ * for before the update. */
 #include <stdlib.h>
 
 #include "kernels/base/assert.h"
 #include "runtime/passes/plan.h"
 
 typedef struct reduction {
-    int32_t node, ready;
+    int32_t node;
+    int32_t ready;  /* the node after which it may start */
+    int32_t wanted; /* the first node that reads the sum */
     uint8_t mask;
     bool is_output;
 } reduction;
@@ -42,6 +45,21 @@ static int32_t *last_uses(const pod_plan *plan)
     return last;
 }
 
+/* The first node that reads the value; n_nodes when none does. */
+static int32_t *first_reads(const pod_plan *plan)
+{
+    const pod_graph *g = plan->graph;
+    const int32_t n_nodes = pod_graph_n_nodes(g), n_values = pod_graph_n_values(g);
+    int32_t *first = POD_ARENA_NEW(plan->arena, int32_t, n_values + 1);
+    if (!first) return NULL;
+    for (int32_t v = 0; v <= n_values; v++) first[v] = n_nodes;
+    for (int32_t i = n_nodes - 1; i >= 0; i--) {
+        const pod_node *n = pod_graph_node(g, i);
+        for (int j = 0; j < n->n_in; j++) first[n->in[j].id] = i;
+    }
+    return first;
+}
+
 static bool is_read_by_host(const pod_graph *g, pod_value v)
 {
     for (int i = 0; i < pod_graph_n_outputs(g); i++)
@@ -49,7 +67,8 @@ static bool is_read_by_host(const pod_graph *g, pod_value v)
     return false;
 }
 
-static int find_reductions(const pod_plan *plan, const int32_t *last, reduction *out)
+static int find_reductions(const pod_plan *plan, const int32_t *last, const int32_t *first,
+                           reduction *out)
 {
     const pod_graph *g = plan->graph;
     int n = 0;
@@ -61,6 +80,7 @@ static int find_reductions(const pod_plan *plan, const int32_t *last, reduction 
                    pod_dtype_name(t->dtype));
         out[n++] = (reduction){.node = i,
                                .ready = last[node->in[0].id],
+                               .wanted = first[node->first_out],
                                .mask = (uint8_t)(t->sum | t->vary),
                                .is_output = is_read_by_host(g, pod_node_out(node, 0))};
     }
@@ -93,31 +113,35 @@ pod_status pod__pass_bucket(pod_plan *plan)
 {
     const pod_graph *g = plan->graph;
     const int32_t n_values = pod_graph_n_values(g), n_nodes = pod_graph_n_nodes(g);
-    int32_t *last = last_uses(plan);
+    int32_t *last = last_uses(plan), *first = first_reads(plan);
     reduction *all = POD_ARENA_NEW(plan->arena, reduction, n_nodes);
     int32_t *nodes = POD_ARENA_NEW(plan->arena, int32_t, n_nodes);
     int64_t *firsts = POD_ARENA_NEW(plan->arena, int64_t, n_nodes);
     plan->bucket = POD_ARENA_NEW(plan->arena, pod_bucket, n_nodes);
     plan->bucket_of_value = POD_ARENA_NEW(plan->arena, int32_t, n_values + 1);
     plan->place_in_bucket = POD_ARENA_NEW(plan->arena, int64_t, n_values + 1);
-    if (!last || !all || !nodes || !firsts || !plan->bucket || !plan->bucket_of_value ||
+    if (!last || !first || !all || !nodes || !firsts || !plan->bucket || !plan->bucket_of_value ||
         !plan->place_in_bucket)
         return POD_E_NOMEM;
     for (int32_t v = 0; v <= n_values; v++) plan->bucket_of_value[v] = -1;
 
-    int n = find_reductions(plan, last, all);
+    int n = find_reductions(plan, last, first, all);
     qsort(all, (size_t)n, sizeof all[0], by_readiness);
     pod_bucket *open = NULL;
+    int32_t wanted = 0; /* the open bucket */
     for (int i = 0; i < n; i++) {
         bool fits = open && open->mask == all[i].mask && open->is_output == all[i].is_output &&
-                    open->count * 4 < plan->args->bucket_bytes;
+                    open->count * (int64_t)sizeof(float) < plan->args->bucket_bytes &&
+                    all[i].ready < wanted;
         if (!fits) {
             open = &plan->bucket[plan->n_buckets++];
             *open = (pod_bucket){.mask = all[i].mask,
                                  .is_output = all[i].is_output,
                                  .node = nodes + i,
                                  .first = firsts + i};
+            wanted = n_nodes;
         }
+        if (all[i].wanted < wanted) wanted = all[i].wanted;
         add_to_bucket(plan, open, &all[i]);
     }
     return POD_OK;

@@ -25,7 +25,7 @@ static int32_t new_slot(memory *m, pod_slot slot)
 {
     pod_plan *plan = m->plan;
     POD_ASSERT(plan->n_slots < m->slot_cap, "%d slots", plan->n_slots);
-    slot.root = plan->n_slots;
+    slot.root = slot.shows = plan->n_slots;
     plan->slot[plan->n_slots] = slot;
     return plan->n_slots++;
 }
@@ -58,10 +58,12 @@ static void find_last_uses(memory *m)
         int n = pod__item_reads(plan, &plan->item[i], &read);
         for (int j = 0; j < n; j++) m->last_use[read[j].id] = i;
     }
-    /* A variable that is copied into its place at the end keeps its new value until then. */
-    for (int v = 0; v < pod_graph_n_variables(plan->graph); v++) {
+    /* A variable that is copied into its place keeps its new value until the last of these copies,
+     * which come behind the items, at most one a variable. */
+    const int n_variables = pod_graph_n_variables(plan->graph);
+    for (int v = 0; v < n_variables; v++) {
         pod_value assigned = pod_graph_variable(plan->graph, v)->assigned;
-        if (assigned.id) m->last_use[assigned.id] = plan->n_items;
+        if (assigned.id) m->last_use[assigned.id] = plan->n_items + n_variables;
     }
     for (int32_t i = pod_graph_n_nodes(plan->graph) - 1; i >= 0; i--) {
         const pod_node *n = pod_graph_node(plan->graph, i);
@@ -169,9 +171,9 @@ static void place_output(memory *m, const pod_node *n, int k, int32_t item)
     extend(m, slot, item, last);
 }
 
-/* Views and the results of collectives have the memory of what they came from, wherever in the order
- * their first reader stands. */
-static void place_borrowed(memory *m)
+/* The results of collectives lie where their parts lay, wherever in the order their first reader
+ * stands. */
+static void place_results(memory *m)
 {
     pod_plan *plan = m->plan;
     const pod_graph *g = plan->graph;
@@ -190,8 +192,10 @@ static void place_view(memory *m, const pod_node *n)
     pod_plan *plan = m->plan;
     const pod_value out = pod_node_out(n, 0);
     const int32_t of = plan->slot_of_value[n->in[0].id];
-    plan->slot_of_value[out.id] =
+    const int32_t made =
         part_slot(m, of, 0, plan->slot[of].bytes, pod_graph_type(plan->graph, out));
+    plan->slot[made].shows = plan->slot[of].shows;
+    plan->slot_of_value[out.id] = made;
 }
 
 static void place_values(memory *m)
@@ -299,7 +303,7 @@ pod_status pod__pass_memory(pod_plan *plan)
     for (int32_t v = 0; v <= n_values; v++) plan->slot_of_value[v] = -1;
     find_last_uses(&m);
     place_leaves(&m);
-    place_borrowed(&m);
+    place_results(&m);
     place_values(&m);
     POD_TRY(place_slab(&m, POD_SPACE_STEP, &plan->step_bytes));
     POD_TRY(place_slab(&m, POD_SPACE_WINDOW, &plan->window_bytes));

@@ -2,6 +2,7 @@
  * value is ready and is waited for right before the first node that reads from it. What the host
  * reads is waited for and fetched before the first node of the update, so that a loss that is not
  * finite stops the step while the weights are still whole. */
+#include "kernels/base/assert.h"
 #include "runtime/passes/plan.h"
 
 typedef struct order {
@@ -57,6 +58,19 @@ static pod_status fetch_outputs(order *o)
     return POD_OK;
 }
 
+/* What no node reads any more: the outputs, and sums that variables become. */
+static pod_status end_step(order *o)
+{
+    POD_TRY(fetch_outputs(o));
+    for (int i = 0; i < pod_graph_n_variables(o->plan->graph); i++) {
+        pod_value v = pod_graph_variable(o->plan->graph, i)->assigned;
+        if (v.id) POD_TRY(wait_for(o, v));
+    }
+    for (int b = 0; b < o->plan->n_buckets; b++)
+        POD_ASSERT(o->waited[b], "bucket %d is in flight when the step ends", b);
+    return POD_OK;
+}
+
 pod_status pod__pass_order(pod_plan *plan)
 {
     const pod_graph *g = plan->graph;
@@ -77,7 +91,7 @@ pod_status pod__pass_order(pod_plan *plan)
         start_ready(&o, i);
     }
     o.at = n_nodes;
-    return fetch_outputs(&o);
+    return end_step(&o);
 }
 
 int pod__item_reads(const pod_plan *plan, const pod_item *item, const pod_value **value)

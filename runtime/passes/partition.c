@@ -19,7 +19,7 @@ typedef struct partition {
     bool *is_live;      /* by node of `from`: something needs it */
     bool *is_early;     /* it leads to backward or to an output, not just to an assignment */
     pod_value *mapped;  /* by value id of `from` */
-    pod_value *reduced; /* by value id of `to`; each may bring two more: its sum and its mean */
+    pod_value *reduced; /* by value id of `to`; each may bring a copy, its sum and its mean */
 } partition;
 
 static void mark(const partition *p, pod_value v, bool *marked)
@@ -45,7 +45,9 @@ static void find_live(partition *p)
     }
     for (int i = 0; i < pod_graph_n_variables(p->from); i++) {
         const pod_variable_info *v = pod_graph_variable(p->from, i);
-        if (v->assigned.id) mark(p, v->assigned, p->is_live);
+        if (!v->assigned.id) continue;
+        mark(p, v->assigned, p->is_live);
+        mark(p, v->value, p->is_live); /* kept, even if no node reads it */
     }
     spread_back(p, p->is_live);
     for (int32_t i = 0; i < pod_graph_n_nodes(p->from); i++)
@@ -60,13 +62,15 @@ static pod_phase phase_of(const partition *p, int32_t node)
     return p->is_early[node] ? phase : POD_PHASE_UPDATE;
 }
 
-/* The value every core agrees on: the sum of the parts, or the mean of what varies. */
+/* The value every core agrees on: the sum of the parts, or the mean of what varies. What it takes
+ * beside the collective itself belongs to the phase of whoever asks first. */
 static pod_value reduced(partition *p, pod_value v)
 {
     const pod_type type = *pod_graph_type(p->to, v);
     if (!type.sum && !type.vary) return v;
     if (p->reduced[v.id].id) return p->reduced[v.id];
     const char *label = pod_graph_maker(p->to, v)->label;
+    const pod_phase phase = pod_graph_phase(p->to);
     pod_value part = v; /* its memory becomes the sum's, so it must be an instruction's own */
     if (pod_graph_maker(p->to, v)->op->kind != POD_OP_RUN)
         part = pod_op_add1(p->to, pod_op_find("copy"), NULL, 0, &v, 1);
@@ -76,7 +80,7 @@ static pod_value reduced(partition *p, pod_value v)
     pod_graph_set_phase(p->to, POD_PHASE_REDUCE);
     int32_t node =
         pod_graph_append(p->to, pod_op_find("allreduce"), label, NULL, 0, &part, 1, &whole, 1);
-    pod_graph_set_phase(p->to, POD_PHASE_UPDATE);
+    pod_graph_set_phase(p->to, phase);
     if (node < 0) return (pod_value){0};
     pod_value out = pod_node_out(pod_graph_node(p->to, node), 0);
     if (type.vary) out = pod_scale(p->to, 1.0f / (float)pod_mask_size(p->mesh, type.vary), out);
@@ -89,45 +93,59 @@ static void split_batch(const partition *p, pod_type *type)
     if (type->shape.n_dims > 0 && type->shape.dim[0] == p->batch) type->split[0] = p->mesh_mask;
 }
 
-/* For an op that takes parts, but not these together: sums over unlike dimensions. */
-static pod_status reduce_all(partition *p, int n, pod_value in[], pod_type in_type[])
+/* The node's inputs in the new graph, reduced where it does not take parts, and their types. */
+static pod_status map_inputs(partition *p, const pod_node *n, bool takes_parts, pod_value *in,
+                             pod_type *in_type)
 {
-    for (int j = 0; j < n; j++) {
-        in[j] = reduced(p, in[j]);
+    for (int j = 0; j < n->n_in; j++) {
+        in[j] = p->mapped[n->in[j].id];
+        if (!takes_parts) in[j] = reduced(p, in[j]);
         if (!in[j].id) return pod_graph_finish(p->to);
         in_type[j] = *pod_graph_type(p->to, in[j]);
     }
     return POD_OK;
 }
 
+/* An op that takes parts may still refuse a mixture of them: then it gets whole values. */
+static pod_status infer_node(partition *p, const pod_node *n, pod_value *in, pod_type *in_type,
+                             pod_type *out_type)
+{
+    POD_TRY(map_inputs(p, n, n->op->takes_parts, in, in_type));
+    if (n->op->kind == POD_OP_INPUT || n->op->kind == POD_OP_VARIABLE) {
+        out_type[0] = *pod_graph_type(p->from, pod_node_out(n, 0));
+        if (n->op->kind == POD_OP_INPUT) split_batch(p, &out_type[0]);
+        return POD_OK;
+    }
+    pod_status s = pod_op_infer(n, in_type, out_type);
+    if (s == POD_E_UNSUPPORTED && n->op->takes_parts) {
+        POD_TRY(map_inputs(p, n, false, in, in_type));
+        s = pod_op_infer(n, in_type, out_type);
+    }
+    return s;
+}
+
 static pod_status copy_node(partition *p, int32_t index, pod_value *in, pod_type *in_type,
                             pod_type *out_type)
 {
     const pod_node *n = pod_graph_node(p->from, index);
-    for (int j = 0; j < n->n_in; j++) {
-        in[j] = p->mapped[n->in[j].id];
-        if (!n->op->takes_parts) in[j] = reduced(p, in[j]);
-        if (!in[j].id) return pod_graph_finish(p->to);
-        in_type[j] = *pod_graph_type(p->to, in[j]);
-    }
-    if (n->op->kind == POD_OP_INPUT || n->op->kind == POD_OP_VARIABLE) {
-        out_type[0] = *pod_graph_type(p->from, pod_node_out(n, 0));
-        if (n->op->kind == POD_OP_INPUT) split_batch(p, &out_type[0]);
-    } else {
-        pod_status status = pod_op_infer(n, in_type, out_type);
-        if (status == POD_E_UNSUPPORTED && n->op->takes_parts) {
-            POD_TRY(reduce_all(p, n->n_in, in, in_type));
-            status = pod_op_infer(n, in_type, out_type);
-        }
-        POD_TRY(status);
-    }
     pod_graph_set_phase(p->to, phase_of(p, index));
+    POD_TRY(infer_node(p, n, in, in_type, out_type));
     int32_t made = pod_graph_append(p->to, n->op, n->label, n->attr, n->attr_bytes, in, n->n_in,
                                     out_type, n->n_out);
     if (made < 0) return pod_graph_finish(p->to);
     for (int k = 0; k < n->n_out; k++)
         p->mapped[n->first_out + k] = pod_node_out(pod_graph_node(p->to, made), k);
     return POD_OK;
+}
+
+/* What the host reads is whole before the update begins. */
+static void reduce_outputs(partition *p)
+{
+    pod_graph_set_phase(p->to, POD_PHASE_REDUCE);
+    for (int i = 0; i < pod_graph_n_outputs(p->from); i++) {
+        pod_value v = p->mapped[pod_graph_output(p->from, i)->value.id];
+        if (v.id) (void)reduced(p, v); /* a failure stays in the graph */
+    }
 }
 
 static pod_status copy_nodes(partition *p, pod_arena *arena)
@@ -142,15 +160,29 @@ static pod_status copy_nodes(partition *p, pod_arena *arena)
     pod_type *in_type = POD_ARENA_NEW(arena, pod_type, max_in);
     pod_type *out_type = POD_ARENA_NEW(arena, pod_type, max_out);
     if (!in || !in_type || !out_type) return POD_E_NOMEM;
-    for (int phase = 0; phase < POD_N_PHASES; phase++)
+    for (int phase = 0; phase < POD_N_PHASES; phase++) {
+        if (phase == POD_PHASE_UPDATE) reduce_outputs(p);
         for (int32_t i = 0; i < pod_graph_n_nodes(p->from); i++)
             if (p->is_live[i] && (int)phase_of(p, i) == phase)
                 POD_TRY(copy_node(p, i, in, in_type, out_type));
-    return POD_OK;
+    }
+    return pod_graph_finish(p->to);
+}
+
+/* What a variable becomes: whole, and in memory of its own. Another variable's memory may hold that
+ * one's next value by the time this one is assigned. */
+static pod_value assigned_value(partition *p, pod_value v)
+{
+    pod_value whole = reduced(p, p->mapped[v.id]);
+    if (!whole.id) return whole;
+    const pod_op_kind kind = pod_graph_maker(p->to, whole)->op->kind;
+    if (kind == POD_OP_RUN || kind == POD_OP_COLLECTIVE) return whole;
+    return pod_op_add1(p->to, pod_op_find("copy"), NULL, 0, &whole, 1);
 }
 
 static pod_status copy_names(partition *p)
 {
+    pod_graph_set_phase(p->to, POD_PHASE_UPDATE);
     for (int i = 0; i < pod_graph_n_inputs(p->from); i++) {
         const pod_named *input = pod_graph_input(p->from, i);
         pod_value v = p->mapped[input->value.id];
@@ -159,7 +191,7 @@ static pod_status copy_names(partition *p)
     for (int i = 0; i < pod_graph_n_variables(p->from); i++) {
         pod_variable_info v = *pod_graph_variable(p->from, i);
         if (!p->mapped[v.value.id].id) continue;
-        pod_value assigned = v.assigned.id ? reduced(p, p->mapped[v.assigned.id]) : v.assigned;
+        pod_value assigned = v.assigned.id ? assigned_value(p, v.assigned) : v.assigned;
         v.value = p->mapped[v.value.id];
         v.assigned = (pod_value){0};
         pod_graph_add_variable(p->to, &v);
@@ -188,7 +220,7 @@ pod_status pod__pass_partition(pod_plan *plan)
     p.is_live = POD_ARENA_NEW(plan->arena, bool, n_nodes);
     p.is_early = POD_ARENA_NEW(plan->arena, bool, n_nodes);
     p.mapped = POD_ARENA_NEW(plan->arena, pod_value, n_values + 1);
-    p.reduced = POD_ARENA_NEW(plan->arena, pod_value, 3 * n_values + 1);
+    p.reduced = POD_ARENA_NEW(plan->arena, pod_value, 4 * n_values + 1);
     if (!p.is_live || !p.is_early || !p.mapped || !p.reduced) return POD_E_NOMEM;
     POD_TRY(pod_graph_create(plan->arena, &p.to));
     find_live(&p);

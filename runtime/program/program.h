@@ -30,6 +30,7 @@ typedef struct pod_slot {
     size_t offset; /* within the slab, or within the variable */
     size_t bytes;
     int32_t root;        /* the slot whose memory this one is part of; itself when it has its own */
+    int32_t shows;       /* a view: the slot whose value it shows in another shape; else itself */
     int32_t first, last; /* instructions between which a root slot of STEP or WINDOW is alive */
     pod_type type;       /* as in the graph; scratch is bytes of no type (n_dims 0, POD_U8) */
 } pod_slot;

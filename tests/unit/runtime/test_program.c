@@ -116,6 +116,63 @@ static void test_planted_overlap(void)
     pod_arena_destroy(a);
 }
 
+/* Of the program with the two instructions exchanged. */
+static bool finds_exchange(pod_arena *a, const pod_program *p, pod_test_job *j, int32_t x,
+                           int32_t y)
+{
+    double outputs[2];
+    pod_program bad = *p;
+    pod_instr *instr = pod_arena_copy(a, p->instr, 16, sizeof *instr * (size_t)p->n_instrs);
+    if (!instr) return false;
+    const pod_instr kept = instr[x];
+    instr[x] = instr[y];
+    instr[y] = kept;
+    bad.instr = instr;
+    return pod_check_step(&bad, j->store, j->feed, outputs) == POD_E_MISMATCH;
+}
+
+/* A collective that starts before its last part is there, or is waited for after its sum is read; a
+ * write into its buffer while it is in flight. */
+static void test_planted_in_flight(void)
+{
+    pod_arena *a;
+    const pod_program *p;
+    static pod_test_job j;
+    double outputs[2];
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    POD_CHECK_OK(compile(a, &pod_test_nets[POD_TEST_RESIDUAL], POD_F32, "2x1", 1 << 20, 0,
+                         POD_CPU_REFERENCE_ONLY, &p));
+    pod_test_job_start(&j, p);
+    int n_writes = 0;
+    int32_t in_flight = -1;
+    for (int32_t i = 1; i + 1 < p->n_instrs; i++) {
+        const pod_instr *instr = &p->instr[i];
+        if (instr->kind == POD_I_COLL_START) {
+            POD_CHECK(finds_exchange(a, p, &j, i - 1, i), "start %d, one too early", (int)i);
+            in_flight = instr->in[0];
+        } else if (instr->kind == POD_I_COLL_WAIT) {
+            if (p->instr[i + 1].kind != POD_I_COLL_WAIT)
+                POD_CHECK(finds_exchange(a, p, &j, i, i + 1), "wait %d, one too late", (int)i);
+            in_flight = -1;
+        } else if (in_flight >= 0 && instr->kind == POD_I_RUN) {
+            const int32_t out = instr->out[0];
+            pod_slot *slots = pod_arena_copy(a, p->slot, 16, sizeof *slots * (size_t)p->n_slots);
+            if (!slots || slots[out].bytes > slots[in_flight].bytes) continue;
+            slots[out].space = POD_SPACE_WINDOW;
+            slots[out].root = out;
+            slots[out].offset = slots[in_flight].offset;
+            pod_program bad = *p;
+            bad.slot = slots;
+            POD_CHECK(pod_check_step(&bad, j.store, j.feed, outputs) == POD_E_MISMATCH,
+                      "instruction %d writes into a buffer in flight", (int)i);
+            n_writes++;
+        }
+    }
+    POD_CHECK(n_writes > 0, "nothing runs while a collective is in flight");
+    pod_test_job_end(&j);
+    pod_arena_destroy(a);
+}
+
 static void test_plan(void)
 {
     pod_arena *a;
@@ -166,6 +223,7 @@ static void test_refusals(void)
 static CU_TestInfo tests[] = {{"all meshes follow one path", test_meshes},
                               {"targets and guards", test_targets},
                               {"planted overlaps are found", test_planted_overlap},
+                              {"planted faults of collectives are found", test_planted_in_flight},
                               {"the plan", test_plan},
                               {"refusals", test_refusals},
                               CU_TEST_INFO_NULL};
