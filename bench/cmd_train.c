@@ -205,17 +205,19 @@ static pod_status train(job *j)
     pod_status trained = pod_train(&args, &j->result);
     const char *failure = trained == POD_OK ? "" : pod_arena_text(j->arena, "%s", pod_error_text());
     if (!failure) failure = "";
-    pod_status logged = pod_comm_agree(call->comm, pod_mllog_close(j->mllog));
-    j->mllog = NULL;
-    pod_status recorded = j->result.began ? record(j, trained, failure) : POD_OK;
+    pod_status logged = POD_OK, recorded = POD_OK;
+    if (j->result.began) {
+        logged = pod_comm_agree(call->comm, pod_mllog_close(j->mllog));
+        j->mllog = NULL;
+        recorded = record(j, trained, failure);
+    }
     if (trained != POD_OK) pod_error_set(failure);
     return trained != POD_OK ? trained : logged != POD_OK ? logged : recorded;
 }
 
 static void release(job *j)
 {
-    if (j->mllog && pod_mllog_close(j->mllog) != POD_OK)
-        pod_log_say(j->call->log, POD_LOG_WARNING, "%s", pod_error_text());
+    if (j->mllog) pod_mllog_abandon(j->mllog); /* nothing began: an earlier run's log stays */
     pod_timeline_destroy(j->result.timeline);
     pod_arena_destroy(j->result.arena);
     pod_arena_destroy(j->arena);

@@ -6,6 +6,7 @@
 
 #include "bench/command.h"
 #include "kernels/base/cpu.h"
+#include "runtime/core/file.h"
 #include "runtime/core/nearest.h"
 
 typedef enum takes_ranks { ALONE, RANKS } takes_ranks;
@@ -24,6 +25,15 @@ static const command commands[] = {
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
+/* What mpirun tells a process of its place; MPI itself is not open yet, or never. */
+static int place(const char *name, int otherwise)
+{
+    const char *text = getenv(name);
+    return text && text[0] != '\0' ? atoi(text) : otherwise;
+}
+
+static bool speaks_first(void) { return place("OMPI_COMM_WORLD_RANK", 0) == 0; }
+
 static void print_help(void)
 {
     printf("usage: minipod COMMAND [options]\n"
@@ -41,12 +51,13 @@ static int fail_usage(const char *given)
     const char *names[N_COMMANDS];
     for (int i = 0; i < N_COMMANDS; i++) names[i] = commands[i].form.name;
     const char *near = given ? pod_nearest_name(given, names, N_COMMANDS) : NULL;
+    if (!speaks_first()) return POD_EXIT_USAGE;
     if (!given)
         fprintf(stderr, "minipod: a command is missing; minipod --help lists them\n");
     else if (near)
         fprintf(stderr, "minipod: '%s' is no command; did you mean %s?\n", given, near);
     else
-        fprintf(stderr, "minipod: '%s' is no command; minipod --help lists them\n", given);
+        fprintf(stderr, "minipod: '%.80s' is no command; minipod --help lists them\n", given);
     return POD_EXIT_USAGE;
 }
 
@@ -88,6 +99,18 @@ static bool answers_itself(const command *c, const pod_config *config, bool spea
     return version || help;
 }
 
+/* Files of results are asked for before the work whose results they take. Collective. */
+static pod_status check_result_files(const pod_config *config, pod_comm *comm)
+{
+    static const pod_opt takes_file[] = {POD_OPT_CSV, POD_OPT_JSON};
+    pod_status s = POD_OK;
+    for (size_t i = 0; i < sizeof takes_file / sizeof takes_file[0] && s == POD_OK; i++) {
+        const char *path = pod_config_text(config, takes_file[i]);
+        if (path[0] != '\0' && (!comm || pod_comm_rank(comm) == 0)) s = pod_file_check(path);
+    }
+    return comm ? pod_comm_agree(comm, s) : s;
+}
+
 static pod_status run_with(const command *c, const pod_config *config, pod_comm *comm,
                            const pod_clock *clock, int *exit_code)
 {
@@ -97,11 +120,20 @@ static pod_status run_with(const command *c, const pod_config *config, pod_comm 
                                 pod_config_bool(config, POD_OPT_QUIET));
     for (int i = 0; i < pod_config_n_warnings(config); i++)
         pod_log_say(&log, POD_LOG_WARNING, "%s", pod_config_warning(config, i));
+    POD_TRY(check_result_files(config, comm));
     pod_call call = {.config = config, .log = &log, .comm = comm, .clock = *clock};
     pod_status s = c->run(&call, exit_code);
     if (comm) s = pod_comm_agree(comm, s); /* one rank's failure is not to pass in silence */
     pod_progress_end(&log);
     return s;
+}
+
+/* Several of a command without ranks would all write the same file. */
+static pod_status check_alone(void)
+{
+    const int n = place("OMPI_COMM_WORLD_SIZE", 1);
+    if (n > 1) return pod_fail(POD_E_INVALID, "runs alone, found %d ranks (mpirun -n %d)", n, n);
+    return POD_OK;
 }
 
 static int run_command(const command *c, int argc, char *argv[])
@@ -111,9 +143,10 @@ static int run_command(const command *c, int argc, char *argv[])
     pod_comm *comm = NULL;
     pod_config *config = NULL;
     int exit_code = POD_EXIT_OK;
-    pod_status s = c->ranks == RANKS ? pod_comm_open(&comm) : POD_OK;
-    const bool speaks = !comm || pod_comm_rank(comm) == 0;
-    if (s == POD_OK && speaks) s = pod_config_from_args(&c->form, argc, argv, environ, &config);
+    pod_status s = c->ranks == RANKS ? pod_comm_open(&comm) : check_alone();
+    const bool speaks = comm ? pod_comm_rank(comm) == 0 : speaks_first();
+    if (s == POD_OK && (speaks || !comm))
+        s = pod_config_from_args(&c->form, argc, argv, environ, &config);
     if (comm) s = share_config(comm, s, &config);
     if (s == POD_OK) s = run_with(c, config, comm, &clock, &exit_code);
     if (s != POD_OK && exit_code == POD_EXIT_OK) exit_code = exit_code_of(s);
@@ -130,16 +163,16 @@ int main(int argc, char *argv[])
 {
     const char *max_isa = getenv("MINIPOD_MAX_ISA");
     if (max_isa && pod_cpu_cap(max_isa) != POD_OK) {
-        fprintf(stderr, "minipod: %s\n", pod_error_text());
+        if (speaks_first()) fprintf(stderr, "minipod: %s\n", pod_error_text());
         return POD_EXIT_USAGE;
     }
     if (argc < 2) return fail_usage(NULL);
     if (strcmp(argv[1], "--version") == 0) {
-        print_version();
+        if (speaks_first()) print_version();
         return POD_EXIT_OK;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        print_help();
+        if (speaks_first()) print_help();
         return POD_EXIT_OK;
     }
     for (int i = 0; i < N_COMMANDS; i++)

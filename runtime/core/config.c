@@ -98,7 +98,7 @@ static pod_status fail_unknown(const char *spelled, const char *name, uint32_t c
     for (int i = 0; i < POD_N_OPTS; i++)
         if (options[i].commands & command) known[n++] = options[i].name;
     const char *near = pod_nearest_name(name, known, n);
-    return pod_fail(POD_E_INVALID, "%s: there is no such option%s%s%s", spelled,
+    return pod_fail(POD_E_INVALID, "%.640s: there is no such option%s%s%s", spelled,
                     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
@@ -167,10 +167,19 @@ static pod_status parse_value(const pod_option *o, const char *what, const char 
     return POD_OK;
 }
 
+/* An empty text is most often that of a shell variable that is not set. */
+static pod_status check_not_empty(const pod_option *o, const char *what, const char *text)
+{
+    if (o->type == POD_OPTION_TEXT && text[0] == '\0')
+        return pod_fail(POD_E_INVALID, "%s: the value is empty", what);
+    return POD_OK;
+}
+
 static pod_status set_option(pod_config *c, int option, pod_source source, const char *what,
                              const char *text)
 {
     setting value = {.source = source};
+    if (source != POD_FROM_DEFAULT) POD_TRY(check_not_empty(&options[option], what, text));
     POD_TRY(parse_value(&options[option], what, text, &value));
     value.text = pod_arena_text(c->arena, "%s", text);
     if (!value.text) return POD_E_NOMEM;
@@ -235,6 +244,7 @@ static pod_status read_option(pod_config *c, command_line *l, const char *given)
         w.text = name + length + 1;
     else
         POD_TRY(take_value(l, o, spelled, &w.text));
+    POD_TRY(check_not_empty(o, spelled, w.text));
     l->words[l->n_words++] = w;
     return POD_OK;
 }
@@ -294,6 +304,7 @@ static pod_status set_from_file(void *ctx, const char *place, const char *sectio
         POD_TRY(set_option(c, found, POD_FROM_FILE, what, value));
     } else {
         setting checked;
+        POD_TRY(check_not_empty(&options[found], what, value));
         POD_TRY(parse_value(&options[found], what, value, &checked));
     }
     return POD_OK;

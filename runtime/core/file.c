@@ -31,12 +31,21 @@ static char *join(const char *a, const char *b)
     return text;
 }
 
+/* A rename would put a file where a device was: /dev/null, or /dev/stdout that links to one. */
+static pod_status check_replaceable(const char *path)
+{
+    struct stat st;
+    if (lstat(path, &st) != 0 || S_ISREG(st.st_mode)) return POD_OK;
+    const char *kind = S_ISDIR(st.st_mode)   ? "a directory"
+                       : S_ISLNK(st.st_mode) ? "a symbolic link"
+                                             : "no regular file";
+    return pod_fail(POD_E_IO, "%s: cannot write a file: it is %s", path, kind);
+}
+
 pod_status pod_file_open(const char *path, pod_file **out)
 {
     if (path[0] == '\0') return pod_fail(POD_E_IO, "cannot write a file without a name");
-    struct stat st;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        return pod_fail(POD_E_IO, "%s: cannot write a file: it is a directory", path);
+    POD_TRY(check_replaceable(path));
     pod_file *f = calloc(1, sizeof *f);
     if (!f) return pod_fail(POD_E_NOMEM, "%s: out of memory", path);
     f->path = join(path, "");
@@ -101,6 +110,14 @@ void pod_file_abandon(pod_file *f)
     fclose(f->stream);
     unlink(f->part);
     release(f);
+}
+
+pod_status pod_file_check(const char *path)
+{
+    pod_file *f;
+    POD_TRY(pod_file_open(path, &f));
+    pod_file_abandon(f);
+    return POD_OK;
 }
 
 pod_status pod_file_write_atomic(const char *path, const void *data, size_t bytes)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "kernels/base/assert.h"
@@ -65,9 +66,13 @@ static void release(hid_t id)
 /* HDF5 hides errno; the system is asked first. */
 static pod_status ask_system(const char *path, int flags)
 {
-    int fd = open(path, flags | O_CLOEXEC, 0666);
+    /* Without waiting for the other end of a pipe. */
+    int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd < 0) return pod_fail(POD_E_IO, "%s: %s", path, strerror(errno));
+    struct stat st;
+    const bool is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
     close(fd);
+    if (!is_file) return pod_fail(POD_E_IO, "%s: is no regular file", path);
     return POD_OK;
 }
 

@@ -33,6 +33,13 @@ static bool has_searched_word(const char *text)
     return false;
 }
 
+static void release(pod_mllog *l)
+{
+    if (l->line_stream) fclose(l->line_stream);
+    free(l->line);
+    free(l);
+}
+
 pod_status pod_mllog_open(const char *path, int rank, const pod_clock *clock, pod_mllog **out)
 {
     pod_mllog *l = calloc(1, sizeof *l);
@@ -44,9 +51,7 @@ pod_status pod_mllog_open(const char *path, int rank, const pod_clock *clock, po
         pod_status s = l->line_stream ? pod_file_open(path, &l->file)
                                       : pod_fail(POD_E_NOMEM, "%s: out of memory", path);
         if (s != POD_OK) {
-            if (l->line_stream) fclose(l->line_stream);
-            free(l->line);
-            free(l);
+            release(l);
             return pod__trace(__FILE__, __LINE__, s);
         }
     }
@@ -57,14 +62,15 @@ pod_status pod_mllog_open(const char *path, int rank, const pod_clock *clock, po
 pod_status pod_mllog_close(pod_mllog *l)
 {
     pod_status s = l->status;
-    if (l->file) {
-        pod_status closed = pod_file_close(l->file);
-        if (s == POD_OK) s = closed;
-        fclose(l->line_stream);
-        free(l->line);
-    }
-    free(l);
-    return s;
+    pod_status closed = l->file ? pod_file_close(l->file) : POD_OK;
+    release(l);
+    return s != POD_OK ? s : closed;
+}
+
+void pod_mllog_abandon(pod_mllog *l)
+{
+    pod_file_abandon(l->file);
+    release(l);
 }
 
 static void put_value(pod_json *j, const char *name, pod_mllog_value v)

@@ -30,6 +30,8 @@ POD_MUST pod_status pod_mllog_open(const char *path, int rank, const pod_clock *
                                    pod_mllog **out);
 /* Renames to PATH; the first failure of any write. Releases l either way. */
 POD_MUST pod_status pod_mllog_close(pod_mllog *l);
+/* Removes what was written and leaves PATH as it was, for a run that could not begin. */
+void pod_mllog_abandon(pod_mllog *l);
 
 typedef struct pod_mllog_value {
     enum { POD_MLLOG_NULL, POD_MLLOG_INT, POD_MLLOG_REAL, POD_MLLOG_BOOL, POD_MLLOG_TEXT } kind;

@@ -80,7 +80,9 @@ pod_status pod_setup_from(const pod_config *c, int n_ranks, pod_arena *arena, po
                         "batch: %" PRId64 " does not divide by the %d cores of the mesh", s.batch,
                         n_ranks);
     const char *rules = pod_config_text(c, POD_OPT_ALGO);
-    POD_TRY(pod_coll_rules_parse(arena, *rules ? rules : POD_COLL_RULES_DEFAULT, &s.rules));
+    pod_status ruled =
+        pod_coll_rules_parse(arena, *rules ? rules : POD_COLL_RULES_DEFAULT, &s.rules);
+    if (ruled != POD_OK) return pod_fail(ruled, "algo: %s", pod_error_text());
     POD_TRY(training_from(c, &s));
     *out = s;
     return POD_OK;

@@ -122,7 +122,10 @@ static pod_status open_timeline(trainer *t)
                               .max_events =
                                   t->result->program->n_instrs + t->result->program->n_colls + 1,
                               .kept_steps = t->args->kept_steps};
-    return pod_timeline_create(&plan, &t->result->timeline);
+    pod_status status = pod_timeline_create(&plan, &t->result->timeline);
+    if (status != POD_E_NOMEM) return status;
+    return pod_fail(POD_E_INVALID, "steps: no memory for the times of %" PRId64 " steps",
+                    plan.max_steps);
 }
 
 static pod_status prepare(trainer *t)

@@ -62,6 +62,14 @@ static void unwritable(void)
                     "/nowhere/at/all: cannot write");
     POD_CHECK_FAILS(pod_file_write_atomic("", "x", 1), POD_E_IO, "without a name");
     POD_CHECK_FAILS(pod_file_write_atomic(pod_test_dir(), "x", 1), POD_E_IO, "is a directory");
+    POD_CHECK_FAILS(pod_file_check("/nowhere/at/all"), POD_E_IO, "/nowhere/at/all: cannot write");
+    /* What is no file is not replaced by one. */
+    CU_ASSERT_EQUAL(mkfifo(at("pipe"), 0600), 0);
+    POD_CHECK_FAILS(pod_file_check(at("pipe")), POD_E_IO, "pipe: cannot write a file: it is no");
+    CU_ASSERT_EQUAL(symlink("/dev/full", at("link")), 0);
+    POD_CHECK_FAILS(pod_file_check(at("link")), POD_E_IO, "it is a symbolic link");
+    POD_CHECK_OK(pod_file_check(at("could be")));
+    CU_ASSERT_FALSE(exists(at("could be")) || exists(at("could be.part")));
     if (access("/dev/full", W_OK) != 0) {
         pod_test_skip("a full disk", "no /dev/full");
         return;

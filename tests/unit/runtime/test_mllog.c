@@ -204,6 +204,23 @@ static void silent_where_it_should_be(void)
     CU_ASSERT_NOT_EQUAL(stat(at("silent.txt.part"), &st), 0);
 }
 
+static void abandoned_leaves_the_log_before(void)
+{
+    struct stat before, after;
+    pod_clock clock = pod_clock_start();
+    pod_mllog *l;
+    const char *path = make_log();
+    CU_ASSERT_EQUAL(stat(path, &before), 0);
+    POD_CHECK_OK(pod_mllog_open(path, 0, &clock, &l));
+    pod_mllog_put(l, "k", pod_mllog_bool(true));
+    pod_mllog_abandon(l);
+    CU_ASSERT_EQUAL(stat(path, &after), 0);
+    CU_ASSERT_TRUE(before.st_ino == after.st_ino && before.st_size == after.st_size);
+    CU_ASSERT_NOT_EQUAL(stat(at("mllog.txt.part"), &after), 0);
+    POD_CHECK_OK(pod_mllog_open(NULL, 0, &clock, &l));
+    pod_mllog_abandon(l);
+}
+
 static void lines_are_there_before_the_end(void)
 {
     pod_arena *a;
@@ -230,6 +247,7 @@ static CU_TestInfo tests[] = {
     {"each line is needed", each_line_is_needed},
     {"bad records are found", bad_records_are_found},
     {"silent where it should be", silent_where_it_should_be},
+    {"abandoned leaves the log before", abandoned_leaves_the_log_before},
     {"lines are there before the end", lines_are_there_before_the_end},
     CU_TEST_INFO_NULL,
 };

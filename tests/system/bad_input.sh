@@ -1,0 +1,258 @@
+#!/usr/bin/env bash
+# bad_input.sh MINIPOD: whatever is wrong with what minipod is given, it ends on all ranks with exit
+# 2, says one line that names the thing, what was wanted and what was found, and leaves no file. Each
+# case is run alone and on three ranks; `data`, which takes no ranks, alone.
+. "$(dirname "$0")/common.sh"
+limit_s=20 # a hang, however busy this machine is
+at_once=3  # cases that run together
+
+n_cases=0
+
+# check NAME EXIT PATTERN WORD...: what a finished case left in NAME/
+check() {
+    local dir=$1 code=$2 pattern=$3 text what left
+    shift 3
+    what="$* [$dir]"
+    text=$(without_banner "$dir/err")
+    if [ "$code" -ne 2 ]; then
+        fail "${what:0:200}: exit $code, want 2: ${text:0:300}"
+    elif [ "$(grep -c . <<<"$text")" -ne 1 ] || [ -s "$dir/out" ]; then
+        fail "${what:0:200}: want one line of error and no output: ${text:0:600} $(head -c 200 "$dir/out")"
+    elif ! grep -q -e '^minipod' <<<"$text" || ! grep -q -e "$pattern" <<<"$text"; then
+        fail "${what:0:200}: want '$pattern', found '${text:0:400}'"
+    fi
+    left=$(find "$dir/cwd" -type f)
+    [ -z "$left" ] || fail "${what:0:200}: left $left"
+}
+
+# run_case DIR RANKS PATTERN WORD...; 0 ranks: without mpirun. In a folder of its own.
+run_case() {
+    local dir=$1 ranks=$2 pattern=$3 launch=()
+    shift 3
+    [ "$ranks" -eq 0 ] || launch=(mpirun -n "$ranks" --bind-to none)
+    mkdir -p "$dir/cwd"
+    (cd "$dir/cwd" && exec timeout "$limit_s" "${launch[@]}" "$minipod" "$@" >../out 2>../err)
+    local code=$?
+    check "$dir" $code "$pattern" "$@" >"$dir/verdict"
+}
+
+queue() {
+    n_cases=$((n_cases + 1))
+    while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do wait -n; done
+    run_case "$work/case$n_cases" "$@" &
+}
+
+# PATTERN WORD...: alone, and on three ranks
+both() {
+    queue 0 "$@"
+    queue 3 "$@"
+}
+alone() { queue 0 "$@"; }
+
+# ---- what the cases are given ----------------------------------------------------------------
+
+mkdir in && cd in || exit 1
+size=glyphs:8x8x1:60+30
+short=(--model mlp --batch 12 --steps 2 --progress off)
+
+be32() { # the number as four bytes, the highest first
+    local hex
+    hex=$(printf '%08x' "$1")
+    printf '%b' "\\x${hex:0:2}\\x${hex:2:2}\\x${hex:4:2}\\x${hex:6:2}"
+}
+# idx_pair NAME N CLASSES: N images of 4x4, labels 0 to CLASSES-1 in turn
+idx_pair() {
+    local i
+    { be32 $((0x803)); be32 "$2"; be32 4; be32 4; head -c $((16 * $2)) /dev/urandom; } \
+        >"$1-images-idx3-ubyte"
+    { be32 $((0x801)); be32 "$2"; for ((i = 0; i < $2; i++)); do printf '%b' "\\x0$((i % $3))"; done; } \
+        >"$1-labels-idx1-ubyte"
+}
+make() { "$minipod" "$@" >made.log 2>&1 || { cat made.log; fail "cannot prepare: $*"; exit 1; }; }
+
+make data make $size -o good.h5
+mkdir small && idx_pair small/train 24 3 && idx_pair small/t10k 12 3
+make data import idx small -o three.h5
+make train --data $size "${short[@]}" --out run
+mv run/checkpoint/last.h5 mlp.h5
+make train --data $size "${short[@]}" --optimizer adamw --out run2
+mv run2/checkpoint/last.h5 adamw.h5
+rm -r run run2
+half() { head -c $(($(stat -c %s "$1") / 2)) "$1"; }
+# over FILE OFFSET TEXT COPY: COPY is FILE with TEXT written over its bytes from OFFSET on
+over() { cp "$1" "$4" && printf '%b' "$3" | dd of="$4" bs=1 seek="$2" conv=notrunc status=none; }
+half good.h5 >half.h5
+half mlp.h5 >half_checkpoint.h5
+: >empty
+mkfifo pipe
+echo 'no HDF5' >text.h5
+sed 's/minipod_dataset/minipod_datasex/' good.h5 >layout.h5
+cp good.h5 corrupt.h5
+size_of=$(stat -c %s good.h5)
+# Noise in the middle, which belongs to the training images.
+head -c 512 /dev/urandom | dd of=corrupt.h5 bs=1 seek=$((size_of / 2)) conv=notrunc status=none
+printf 'batch = 12\nspeed = 3\n' >unknown.conf
+printf 'batch = 12\n\nlr = fast\n' >value.conf
+printf 'batch\n' >form.conf
+printf 'name = x\n' >bad_machine.conf
+printf 'batch = 12\n' >good.conf
+long=$(head -c 5000 /dev/zero | tr '\0' x)
+digits=$(head -c 3000 /dev/zero | tr '\0' 9)
+cd .. || exit 1
+in=$work/in
+data=(--data $size)
+
+# ---- words -----------------------------------------------------------------------------------
+
+both "'trian' is no command; did you mean train" trian
+both 'a command is missing'
+both "'' is no command" ''
+both '--bach: there is no such option; did you mean batch' train --bach 3
+both "'$(head -c 30 <<<"$long")" train "$long"
+both '--xxxxx.*: there is no such option' train "--$long"
+both "'sgdd' is none of sgd|lars" train --optimizer sgdd
+both "'f16' is none of bf16|f32" train --precision f16
+both "'nan' is not a finite number" train --lr nan
+both "'inf' is not a finite number" train --target inf
+both '1e999.* is not a finite number' train --lr 1e999
+both '1.5 is not within 0 to 1' train --target 1.5
+both '-3 is not within 1 to' train --batch -3
+both '99999999999999999999 is not within' train --batch 99999999999999999999
+both 'at most 4095' train --steps "$digits$digits"
+both "--model: 'xxx.*has 5000 bytes, at most" train --model "$long"
+both "--bucket: '4Q' is not a size" train --bucket 4Q
+both '--conf: the value is empty' train --conf ''
+both '--data: the value is empty' train --data ''
+both '--model: the value is empty' train --model ''
+both '--out: the value is empty' train --out ''
+both "--batch: '' is not a whole number" train --batch ''
+both 'a value is missing behind it' train --batch
+both "there is no 'resnet21'; did you mean resnet20" train --batch 12 --model resnet21
+both 'unexpected argument' train fast
+both 'not an option of eval' eval --lr 3
+both 'which checkpoint' eval
+both 'trace: timeline.json goes into --out' train "${data[@]}" "${short[@]}" --trace
+
+# ---- the mesh, the batch ---------------------------------------------------------------------
+
+both '--mesh: the value is empty' train --mesh ''
+both 'mesh: 2x2 has 4 cores, but there [a-z]* [13] rank' train --mesh 2x2
+both "mesh '0x2'" train --mesh 0x2
+both "mesh '2x'" train --mesh 2x
+both "mesh 'big'" train --mesh big
+both "mesh '1x1x1x1x1'" train --mesh 1x1x1x1x1
+both 'mesh.*99999x99999' train --mesh 99999x99999
+queue 3 'batch: 10 does not divide by the 3 cores' train --batch 10
+both 'batch: 600 is more than the 60 training samples' train "${data[@]}" --model mlp --batch 600
+both 'epochs: 0.001 epochs of 5 steps are no step' train "${data[@]}" --model mlp --batch 12 --epochs 0.001
+both 'steps: .*1000000000000' train "${data[@]}" --model mlp --batch 12 --steps 1000000000000
+both 'algo: .*shrub' train --batch 12 --algo shrub
+both 'algo: .*spiral' train --batch 12 --algo allreduce:0-:spiral
+both 'algo: .*from 4096 to 2048 is empty' train --batch 12 --algo 'allreduce:4K-2K:tree'
+
+# ---- files -----------------------------------------------------------------------------------
+
+both 'absent.conf: cannot read: No such file' train --conf absent.conf
+both 'unknown.conf:2: speed: there is no such option' train --conf "$in/good.conf" --conf "$in/unknown.conf"
+both "value.conf:3: lr: 'fast' is not a finite number" train --conf "$in/value.conf"
+both 'form.conf:1: neither' train --conf "$in/form.conf"
+both '/in: cannot read: Is a directory' train --conf "$in"
+both 'absent.conf' train "${data[@]}" "${short[@]}" --machine absent.conf
+both 'bad_machine.conf' train "${data[@]}" "${short[@]}" --machine "$in/bad_machine.conf"
+both 'empty/below' train "${data[@]}" "${short[@]}" --out "$in/empty/below"
+both 'nowhere/t.csv: cannot write: No such file' train "${data[@]}" "${short[@]}" --csv nowhere/t.csv
+both '/in: cannot write a file: it is a directory' train "${data[@]}" "${short[@]}" --json "$in"
+both 'pipe: cannot write a file: it is no regular file' train "${data[@]}" "${short[@]}" --json "$in/pipe"
+both 'nowhere/t.csv: cannot write: No such file' eval "${data[@]}" "${short[@]:0:4}" --resume "$in/mlp.h5" --csv nowhere/t.csv
+alone 'nowhere/t.csv: cannot write: No such file' calibrate -o here.conf --csv nowhere/t.csv
+alone 'nowhere/t.json: cannot write: No such file' data info "$in/good.h5" --json nowhere/t.json
+
+# ---- data sets -------------------------------------------------------------------------------
+
+both 'absent.h5: No such file' train --data absent.h5 --batch 12 --out o
+both '/in: is no regular file' train --data "$in" --batch 12 --out o
+both 'pipe: is no regular file' train --data "$in/pipe" --batch 12
+both 'text.h5: not a whole HDF5 file' train --data "$in/text.h5" "${short[@]}" --out o
+both 'empty: not a whole HDF5 file' train --data "$in/empty" "${short[@]}"
+both 'half.h5: not a whole HDF5 file' train --data "$in/half.h5" "${short[@]}"
+both 'corrupt.h5' train --data "$in/corrupt.h5" "${short[@]}" --out o
+both "layout.h5: attribute 'minipod_dataset' is missing" train --data "$in/layout.h5" "${short[@]}"
+both "mlp.h5: attribute 'minipod_dataset' is missing" eval --batch 12 --data "$in/mlp.h5" --resume "$in/mlp.h5"
+both '8x8, need at least 32x32' train "${data[@]}" --model resnet50 --batch 12
+both '5 channels, at most 4' train --data glyphs:8x8x5:60+30 "${short[@]}"
+both "glyphs: size '8x8' has 2 extents" train --data glyphs:8x8 "${short[@]}"
+both 'at most 1073741824 bytes' train --data glyphs:99999x99999x3 "${short[@]}"
+both 'training samples: 0 is not within' train --data glyphs:8x8x1:0+0 "${short[@]}"
+
+# ---- checkpoints -----------------------------------------------------------------------------
+
+for command in train eval; do
+    run=("$command" "${data[@]}" --model mlp --batch 12)
+    both 'absent.h5: No such file' "${run[@]}" --resume absent.h5
+    both '/in/checkpoint/last.h5: No such file' "${run[@]}" --resume "$in"
+    both 'text.h5: not a whole HDF5 file' "${run[@]}" --resume "$in/text.h5"
+    both 'half_checkpoint.h5: not a whole HDF5 file' "${run[@]}" --resume "$in/half_checkpoint.h5"
+    both 'good.h5: is no checkpoint' "${run[@]}" --resume "$in/good.h5"
+    both "mlp.h5: is a checkpoint of model 'mlp', this run has 'resnet8'" \
+        "$command" "${data[@]}" --model resnet8 --batch 12 --resume "$in/mlp.h5"
+    both "mlp.h5: .*has .* values" "$command" --data "$in/three.h5" --model mlp --batch 12 --resume "$in/mlp.h5"
+done
+both "mlp.h5: is a checkpoint of optimizer 'sgd', this run has 'lars'" \
+    train "${data[@]}" "${short[@]}" --optimizer lars --resume "$in/mlp.h5"
+both 'mlp.h5 has 2 steps, the run ends after 2' train "${data[@]}" "${short[@]}" --resume "$in/mlp.h5" --out o
+
+# ---- the environment -------------------------------------------------------------------------
+
+export MINIPOD_BATCH=many
+both "MINIPOD_BATCH: 'many' is not a whole number" train
+unset MINIPOD_BATCH
+export MINIPOD_PRECISION=f8
+both "MINIPOD_PRECISION: 'f8' is none of" eval --resume x
+unset MINIPOD_PRECISION
+export MINIPOD_DATA=
+both 'MINIPOD_DATA: the value is empty' train
+unset MINIPOD_DATA
+export MINIPOD_MAX_ISA=mmx
+both "MINIPOD_MAX_ISA: 'mmx' is none of" train
+unset MINIPOD_MAX_ISA
+
+# ---- IDX -------------------------------------------------------------------------------------
+
+# idx_case PATTERN FOLDER: an import of that folder
+idx_case() { alone "$1" data import idx "$in/$2" -o y.h5; }
+# variant NAME: a copy of the good folder, to be spoiled by the lines that follow
+variant() { cp -r "$in/small" "$in/$1" && cd "$in/$1" || exit 1; }
+images=train-images-idx3-ubyte labels=train-labels-idx1-ubyte
+
+variant truncated && half $images >x && mv x $images
+variant header && head -c 9 $images >x && mv x $images
+variant nothing && : >$images
+variant magic && over $images 2 '\x0d' x && mv x $images
+variant count && over $labels 4 '\x00\x00\x00\x17' x && mv x $labels && truncate -s -1 $labels
+variant labels && over $labels 10 '\x07' x && mv x $labels
+variant trailing && echo more >>$labels
+variant missing && rm t10k-images-idx3-ubyte
+variant zipped && gzip $images && half $images.gz >x && mv x $images.gz
+variant garbled && gzip $images && printf '\xff\xff\xff\xff' | dd of=$images.gz bs=1 seek=100 conv=notrunc status=none
+variant folder && rm $images && mkdir $images
+cd "$work" || exit 1
+idx_case 'train-images.*truncated' truncated
+idx_case 'train-images.*truncated' header
+idx_case 'train-images.*truncated' nothing
+idx_case 'train-images.*magic is 0x00000d03, need 0x000008' magic
+idx_case '24 images.*23 labels\|23 labels.*24 images' count
+alone 'label.* 7' data import idx "$in/labels" -o y.h5 --classes a,b,c
+idx_case 'train-labels.*behind\|train-labels.*more' trailing
+idx_case 'missing: no file t10k-images' missing
+idx_case 'train-images.*gz: ' zipped
+idx_case 'train-images.*gz: cannot be read' garbled
+idx_case 'train-images.*directory' folder
+idx_case 'No such file\|no file' absent
+alone 'small/below/y.h5\|empty/y.h5' data import idx "$in/small" -o "$in/empty/y.h5"
+queue 3 'data: runs alone, found 3 ranks' data info "$in/good.h5"
+
+wait
+cat "$work"/case*/verdict
+grep -q FAILED "$work"/case*/verdict && failed=1
+echo "$n_cases runs"
+exit $failed
