@@ -2,6 +2,7 @@
 # bad_input.sh MINIPOD: whatever is wrong with what minipod is given, it ends on all ranks with exit
 # 2, says one line that names the thing, what was wanted and what was found, and leaves no file. Each
 # case is run alone and on three ranks; `data`, which takes no ranks, alone.
+# shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 limit_s=20 # a hang, however busy this machine is
 at_once=3  # cases that run together
@@ -70,12 +71,12 @@ idx_pair() {
 }
 make() { "$minipod" "$@" >made.log 2>&1 || { cat made.log; fail "cannot prepare: $*"; exit 1; }; }
 
-make data make $size -o good.h5
+make data make "$size" -o good.h5
 mkdir small && idx_pair small/train 24 3 && idx_pair small/t10k 12 3
 make data import idx small -o three.h5
-make train --data $size "${short[@]}" --out run
+make train --data "$size" "${short[@]}" --out run
 mv run/checkpoint/last.h5 mlp.h5
-make train --data $size "${short[@]}" --optimizer adamw --out run2
+make train --data "$size" "${short[@]}" --optimizer adamw --out run2
 mv run2/checkpoint/last.h5 adamw.h5
 rm -r run run2
 half() { head -c $(($(stat -c %s "$1") / 2)) "$1"; }
@@ -100,7 +101,7 @@ long=$(head -c 5000 /dev/zero | tr '\0' x)
 digits=$(head -c 3000 /dev/zero | tr '\0' 9)
 cd .. || exit 1
 in=$work/in
-data=(--data $size)
+data=(--data "$size")
 
 # ---- words -----------------------------------------------------------------------------------
 
@@ -255,4 +256,4 @@ wait
 cat "$work"/case*/verdict
 grep -q FAILED "$work"/case*/verdict && failed=1
 echo "$n_cases runs"
-exit $failed
+exit "$failed"

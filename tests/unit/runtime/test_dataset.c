@@ -290,7 +290,7 @@ static void no_data_set_at_all(void)
     fputs("not HDF5 at all", f);
     fclose(f);
     POD_CHECK_FAILS(pod_dataset_open(path, 0, &d), POD_E_FORMAT, "not a whole HDF5 file");
-    POD_CHECK_FAILS(pod_dataset_open(pod_test_dir(), 0, &d), POD_E_FORMAT, pod_test_dir());
+    POD_CHECK_FAILS(pod_dataset_open(pod_test_dir(), 0, &d), POD_E_IO, "is no regular file");
 }
 
 /* ---- damage ----------------------------------------------------------------------------------
