@@ -159,19 +159,29 @@ pod_status pod_table_write_csv(const pod_table *t, const char *path)
     return POD_OK;
 }
 
+/* Digits alone stay a whole number; what is no number ("-") is a text. */
+static void put_number(pod_json *j, const char *key, const char *text)
+{
+    char *end;
+    const double number = strtod(text, &end);
+    if (end == text || *end != '\0')
+        pod_json_text(j, key, text);
+    else if (text[strspn(text, "-0123456789")] == '\0')
+        pod_json_int(j, key, strtoll(text, NULL, 10));
+    else
+        pod_json_double(j, key, number);
+}
+
 void pod_table_json(const pod_table *t, pod_json *j, const char *key)
 {
     pod_json_open_array(j, key);
     for (int row = 0; row < n_rows(t); row++) {
         pod_json_open_object(j, NULL);
         for (int c = 0; c < t->n_columns; c++) {
-            const char *text = cell(t, row, c);
-            char *end;
-            const double number = strtod(text, &end);
-            if (!t->column[c].is_text && end != text && *end == '\0')
-                pod_json_double(j, t->column[c].name, number);
+            if (t->column[c].is_text)
+                pod_json_text(j, t->column[c].name, cell(t, row, c));
             else
-                pod_json_text(j, t->column[c].name, text);
+                put_number(j, t->column[c].name, cell(t, row, c));
         }
         pod_json_close(j);
     }

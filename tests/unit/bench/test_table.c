@@ -71,6 +71,32 @@ static void csv_and_json(void)
     pod_table_destroy(t);
 }
 
+static void numbers_as_they_are(void)
+{
+    static const pod_column one[] = {{"n", "", false}};
+    static const char *const cells[][2] = {
+        {"10000", "{\"n\": 10000}"},
+        {"-3", "{\"n\": -3}"},
+        {"9007199254740993", "{\"n\": 9007199254740993}"}, /* no double */
+        {"0.50", "{\"n\": 0.5}"},
+        {"-", "{\"n\": \"-\"}"},
+    };
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
+        pod_table *t;
+        POD_CHECK_OK(pod_table_create(one, 1, &t));
+        pod_table_add(t, "%s", cells[i][0]);
+        char *json = NULL;
+        size_t bytes;
+        FILE *to = open_memstream(&json, &bytes);
+        pod_json j = pod_json_start(to, 0);
+        pod_table_json(t, &j, NULL);
+        fclose(to);
+        POD_CHECK(strstr(json, cells[i][1]), "%s became %s", cells[i][0], json);
+        free(json);
+        pod_table_destroy(t);
+    }
+}
+
 static void many_rows_and_none(void)
 {
     pod_table *t = make(200);
@@ -94,6 +120,7 @@ static void many_rows_and_none(void)
 static CU_TestInfo tests[] = {
     {"aligned for a person", aligned_for_a_person},
     {"csv and json", csv_and_json},
+    {"numbers as they are", numbers_as_they_are},
     {"many rows and none", many_rows_and_none},
     CU_TEST_INFO_NULL,
 };
