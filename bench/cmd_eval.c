@@ -60,7 +60,7 @@ static pod_status evaluate(job *j)
     POD_TRY(pod_snapshot_restore(path, &want, false, j->store, comm, &j->step));
     POD_TRY(pod_exec_open(j->program, j->store, comm, j->call->clock, &j->exec));
     pod_time begin = pod_clock_now(&j->call->clock);
-    POD_TRY(pod_evaluate(j->exec, j->loader, j->data->info.n_samples[POD_SPLIT_TEST], comm,
+    POD_TRY(pod_evaluate(j->exec, j->loader, j->data->info.n_samples[POD_SPLIT_TEST], comm, j->step,
                          &j->result));
     j->seconds = pod_time_seconds(pod_clock_now(&j->call->clock) - begin);
     return POD_OK;

@@ -14,7 +14,7 @@ void pod_feed_next(pod_exec *e, pod_loader *l, pod_comm *comm, pod_batch *batch)
     pod_exec_feed(e, POD_NET_LABELS, batch->labels);
 }
 
-pod_status pod_evaluate(pod_exec *e, pod_loader *l, int64_t n_samples, pod_comm *comm,
+pod_status pod_evaluate(pod_exec *e, pod_loader *l, int64_t n_samples, pod_comm *comm, int64_t step,
                         pod_eval_result *out)
 {
     double loss = 0, correct = 0;
@@ -22,7 +22,12 @@ pod_status pod_evaluate(pod_exec *e, pod_loader *l, int64_t n_samples, pod_comm 
     for (int64_t i = 0; i < n_batches; i++) {
         pod_batch batch;
         pod_feed_next(e, l, comm, &batch);
-        POD_TRY(pod_exec_step(e, NULL));
+        pod_status status = pod_exec_step(e, NULL);
+        if (status == POD_E_NUMERIC) {
+            status = pod_exec_find_fault(e, step);
+            return pod_fail(status, "evaluation after %s", pod_error_text());
+        }
+        POD_TRY(status);
         loss += pod_exec_output(e, POD_NET_LOSS);
         correct += pod_exec_output(e, POD_NET_CORRECT);
     }

@@ -200,12 +200,12 @@ static pod_status evaluate(trainer *t, int64_t n_done)
     const pod_mllog_value epoch = epoch_number(t, n_done);
     pod_mllog_put(a->mllog, "eval_start", pod_mllog_null(), {"epoch_num", epoch});
     begin_span(t, POD_JOB_EVAL);
-    pod_status status = pod_evaluate(t->eval_exec, t->eval_loader,
-                                     t->data->info.n_samples[POD_SPLIT_TEST], a->comm, &r->last);
+    pod_status status =
+        pod_evaluate(t->eval_exec, t->eval_loader, t->data->info.n_samples[POD_SPLIT_TEST], a->comm,
+                     n_done, &r->last);
     end_span(t, POD_JOB_EVAL);
     pod_mllog_put(a->mllog, "eval_stop", pod_mllog_null(), {"epoch_num", epoch});
-    if (status != POD_OK)
-        return pod_fail(status, "evaluation after step %" PRId64 ": %s", n_done, pod_error_text());
+    POD_TRY(status);
     pod_mllog_put(a->mllog, "eval_accuracy", pod_mllog_real(r->last.accuracy),
                   {"epoch_num", epoch});
     r->n_evals++;
@@ -290,7 +290,8 @@ static void share_phases(trainer *t)
     if (n_steps > 0) r->exposed_s = sum[POD_PHASE_REDUCE] / n_steps;
 }
 
-/* The steps of this rank; what the first one took beyond a usual one was start-up. */
+/* The steps of this rank; what the first one took beyond a usual one was start-up. Waits for input
+ * have a category of their own already. */
 static pod_status measure(trainer *t)
 {
     pod_train_result *r = t->result;
@@ -299,8 +300,10 @@ static pod_status measure(trainer *t)
     if (n > 0) {
         int64_t skip = n > 1 ? 1 : 0;
         POD_TRY(pod_step_stats_of(row + skip, n - skip, &r->stats));
-        double first_s = pod_time_seconds(row[0].end - row[0].begin);
-        double excess_s = first_s - r->stats.step.median;
+        double first_s =
+            pod_time_seconds(row[0].end - row[0].begin - row[0].phase[POD_PHASE_INPUT]);
+        double usual_s = r->stats.step.median - r->stats.phase[POD_PHASE_INPUT].median;
+        double excess_s = first_s - usual_s;
         if (skip && excess_s > 0)
             pod_job_move(t->args->job, POD_JOB_STEP, POD_JOB_BUILD, (pod_stamp)(excess_s * 1e9));
     }

@@ -29,23 +29,23 @@ static const struct rule {
     {"init_start", ONE, 2},
     {"seed", ONE, 3},
     {"global_batch_size", ONE, 3},
-    {"train_samples", ONE, 3},
-    {"eval_samples", ONE, 3},
     {"init_stop", ONE, 4},
     {"run_start", ONE, 5},
-    {"epoch_start", SOME, 6},
-    {"epoch_stop", SOME, 6},
-    {"eval_start", SOME, 6},
-    {"eval_stop", SOME, 6},
-    {"eval_accuracy", SOME, 6},
-    {"run_stop", ONE, 7},
+    {"train_samples", ONE, 6},
+    {"eval_samples", ONE, 6},
+    {"epoch_start", SOME, 7},
+    {"epoch_stop", SOME, 7},
+    {"eval_start", SOME, 7},
+    {"eval_stop", SOME, 7},
+    {"eval_accuracy", SOME, 7},
+    {"run_stop", ONE, 8},
 };
 
 enum { N_RULES = sizeof rules / sizeof rules[0] };
 
 typedef struct judge {
     int line, count[N_RULES], stage;
-    double last_time, init_time, last_epoch;
+    double last_time, init_time, last_epoch, last_eval;
     bool epoch_open, eval_open, accuracy_due;
     char *why;
     size_t why_bytes;
@@ -110,16 +110,20 @@ static bool check_event_type(judge *g, const char *key, const cJSON *type)
     return true;
 }
 
-/* Epochs and evaluations open and close in turn; each evaluation has its accuracy. */
+/* Epochs and evaluations open and close in turn; each evaluation has its accuracy. Epochs are
+ * numbered from 1; an evaluation says how many have passed, so one within epoch 2 has 1.4. */
 static bool check_pairs(judge *g, const char *key, const cJSON *metadata)
 {
     const bool is_epoch = strncmp(key, "epoch_", 6) == 0, is_eval = strncmp(key, "eval_", 5) == 0;
     if (strcmp(key, "eval_samples") == 0 || (!is_epoch && !is_eval)) return true;
     const cJSON *epoch = cJSON_GetObjectItem(metadata, "epoch_num");
     if (!cJSON_IsNumber(epoch)) return fault(g, "%s has no epoch_num", key);
-    if (epoch->valuedouble < g->last_epoch)
-        return fault(g, "epoch_num %g after %g", epoch->valuedouble, g->last_epoch);
-    g->last_epoch = epoch->valuedouble;
+    double *last = is_epoch ? &g->last_epoch : &g->last_eval;
+    if (epoch->valuedouble < *last)
+        return fault(g, "epoch_num %g after %g", epoch->valuedouble, *last);
+    *last = epoch->valuedouble;
+    if (is_eval && (*last <= g->last_epoch - 1 || *last > g->last_epoch))
+        return fault(g, "an evaluation at epoch %g in epoch %g", *last, g->last_epoch);
     if (strcmp(key, "eval_accuracy") == 0) {
         if (!g->accuracy_due) return fault(g, "eval_accuracy without an evaluation before it");
         g->accuracy_due = false;

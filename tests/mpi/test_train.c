@@ -1,0 +1,463 @@
+/* The training loop on a small made data set: resume, target, evaluation, logs, refusals. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernels/base/cpu.h"
+#include "runtime/core/file.h"
+#include "runtime/train/snapshot.h"
+#include "tests/harness/harness.h"
+#include "tests/harness/mllog_check.h"
+#include "tests/harness/training.h"
+
+enum { STEPS_PER_EPOCH = 5, N_TEST = 77 }; /* of pod_test_run_defaults */
+
+static pod_comm *comm;
+static int rank, size;
+
+static int open_comm(void)
+{
+    if (pod_comm_open(&comm) != POD_OK) return 1;
+    rank = pod_comm_rank(comm);
+    size = pod_comm_size(comm);
+    return 0;
+}
+
+static int close_comm(void)
+{
+    pod_comm_close(comm);
+    return 0;
+}
+
+#define RUN(r, net, name, ...)                                \
+    pod_test_run_well((r), comm, &pod_test_nets[net], (name), \
+                      (const char *const[]){__VA_ARGS__, NULL})
+
+/* The same text on all ranks, of one line. */
+static void check_error(const pod_test_run *r, pod_status want, const char *part)
+{
+    POD_CHECK(r->status == want && strstr(r->error, part) && !strchr(r->error, '\n'),
+              "got %s '%s', want %s with '%s'", pod_status_name(r->status), r->error,
+              pod_status_name(want), part);
+    char text[sizeof r->error] = "";
+    memcpy(text, r->error, strlen(r->error));
+    POD_CHECK_OK(pod_comm_same(comm, "the error", text, sizeof text));
+}
+
+/* ---- resume -------------------------------------------------------------------------------- */
+
+static const char *resume_option(const pod_test_run *r)
+{
+    static char text[640];
+    snprintf(text, sizeof text, "--resume=%s", r->folder);
+    return text;
+}
+
+static void check_same_end(const char *what, const pod_test_run *a, const pod_test_run *b)
+{
+    POD_CHECK(a->result.weights_hash == b->result.weights_hash,
+              "%s: weights %016" PRIx64 ", straight %016" PRIx64, what, b->result.weights_hash,
+              a->result.weights_hash);
+    POD_CHECK(a->result.last.accuracy == b->result.last.accuracy &&
+                  a->result.last.loss == b->result.last.loss,
+              "%s: evaluation %.9g, %.9g, straight %.9g, %.9g", what, b->result.last.accuracy,
+              b->result.last.loss, a->result.last.accuracy, a->result.last.loss);
+    const int64_t done = b->result.first_step + b->result.n_steps;
+    POD_CHECK(b->result.first_step > 0 && done == a->result.n_steps,
+              "%s: resumed at %" PRId64 ", ended at %" PRId64, what, b->result.first_step, done);
+}
+
+/* Cut within an epoch and at its end; each optimizer has other states. */
+static void test_resume(void)
+{
+    static const struct {
+        int net;
+        const char *optimizer, *lr, *precision, *cut;
+    } cases[] = {
+        {POD_TEST_BN_RESIDUAL, "--optimizer=lars", "--lr=0.5", "--precision=f32", "--steps=7"},
+        {POD_TEST_BN_RESIDUAL, "--optimizer=adamw", "--lr=0.01", "--precision=bf16", "--steps=5"},
+        {POD_TEST_RESIDUAL, "--optimizer=lamb", "--lr=0.01", "--precision=f32", "--steps=1"},
+        {POD_TEST_PERCEPTRON, "--optimizer=sgd", "--lr=0.05", "--precision=bf16", "--steps=12"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pod_test_run straight, cut, rest;
+        RUN(&straight, cases[i].net, "straight", cases[i].optimizer, cases[i].lr,
+            cases[i].precision, "--steps=13");
+        RUN(&cut, cases[i].net, "cut", cases[i].optimizer, cases[i].lr, cases[i].precision,
+            cases[i].cut);
+        RUN(&rest, cases[i].net, "rest", cases[i].optimizer, cases[i].lr, cases[i].precision,
+            "--steps=13", resume_option(&cut));
+        check_same_end(cases[i].optimizer, &straight, &rest);
+        POD_CHECK(cut.result.weights_hash != straight.result.weights_hash,
+                  "%s: the second part changed nothing", cases[i].optimizer);
+        pod_test_run_end(&straight);
+        pod_test_run_end(&cut);
+        pod_test_run_end(&rest);
+    }
+}
+
+/* A run that stopped at its target goes on along its schedule. */
+static void test_resume_after_target(void)
+{
+    pod_test_run straight, cut, rest;
+    RUN(&straight, POD_TEST_BN_RESIDUAL, "straight", "--epochs=3", "--lr-schedule=cosine",
+        "--warmup=1");
+    RUN(&cut, POD_TEST_BN_RESIDUAL, "cut", "--epochs=3", "--lr-schedule=cosine", "--warmup=1",
+        "--target=0.001");
+    POD_CHECK(cut.result.reached && cut.result.n_steps == STEPS_PER_EPOCH,
+              "reached %d after %" PRId64 " steps", cut.result.reached, cut.result.n_steps);
+    RUN(&rest, POD_TEST_BN_RESIDUAL, "rest", "--epochs=3", "--lr-schedule=cosine", "--warmup=1",
+        resume_option(&cut));
+    check_same_end("cosine", &straight, &rest);
+    pod_test_run_end(&straight);
+    pod_test_run_end(&cut);
+    pod_test_run_end(&rest);
+}
+
+/* ---- logs ---------------------------------------------------------------------------------- */
+
+/* Every `field` number of the log's records of `key`; answers how many. Rank 0 has the log. */
+static int log_numbers(const pod_test_run *r, const char *key, const char *field, int room,
+                       double out[])
+{
+    enum { MAX_BYTES = 1 << 20 };
+    char wanted[64], place[64], *text;
+    int n = 0;
+    pod_arena *a;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    snprintf(wanted, sizeof wanted, "\"key\": \"%s\"", key);
+    snprintf(place, sizeof place, "\"%s\": ", field);
+    POD_CHECK_OK(pod_file_read_text(a, r->mllog_path, MAX_BYTES, &text));
+    for (const char *at = strstr(text, wanted); at && n < room; at = strstr(at + 1, wanted)) {
+        const char *number = strstr(at, place);
+        if (number) out[n++] = strtod(number + strlen(place), NULL);
+    }
+    pod_arena_destroy(a);
+    return n;
+}
+
+static bool log_has(const pod_test_run *r, const char *part)
+{
+    pod_arena *a;
+    char *text;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(pod_file_read_text(a, r->mllog_path, 1 << 20, &text));
+    const bool found = strstr(text, part) != NULL;
+    pod_arena_destroy(a);
+    return found;
+}
+
+static void check_log(const pod_test_run *r)
+{
+    char why[512] = "";
+    if (rank == 0) POD_CHECK(pod_mllog_check(r->mllog_path, why, sizeof why), "%s", why);
+}
+
+static void check_numbers(const pod_test_run *r, const char *key, const char *field, int n_want,
+                          const double want[])
+{
+    enum { ROOM = 32 };
+    double got[ROOM];
+    if (rank != 0) return;
+    const int n = log_numbers(r, key, field, ROOM, got);
+    POD_CHECK(n == n_want, "%d records of %s, want %d", n, key, n_want);
+    for (int i = 0; i < n && i < n_want; i++)
+        POD_CHECK(fabs(got[i] - want[i]) < 1e-12, "%s number %d: %s %g, want %g", key, i, field,
+                  got[i], want[i]);
+}
+
+static void test_epochs(void)
+{
+    pod_test_run r;
+    RUN(&r, POD_TEST_PERCEPTRON, "epochs", "--epochs=2.4", "--eval-every=0.4");
+    check_log(&r);
+    POD_CHECK(r.result.n_steps == 12 && r.result.n_evals == 6,
+              "%" PRId64 " steps, %" PRId64 " evaluations", r.result.n_steps, r.result.n_evals);
+    const double epochs[] = {1, 2, 3}, evals[] = {0.4, 0.8, 1.2, 1.6, 2.0, 2.4};
+    check_numbers(&r, "epoch_start", "epoch_num", 3, epochs);
+    check_numbers(&r, "epoch_stop", "epoch_num", 3, epochs);
+    check_numbers(&r, "eval_start", "epoch_num", 6, evals);
+    check_numbers(&r, "eval_accuracy", "epoch_num", 6, evals);
+    check_numbers(&r, "train_samples", "value", 1, (const double[]){210});
+    check_numbers(&r, "eval_samples", "value", 1, (const double[]){N_TEST});
+    if (rank == 0) POD_CHECK(log_has(&r, "\"status\": \"aborted\""), "no target, yet a success");
+    pod_test_run_end(&r);
+
+    RUN(&r, POD_TEST_PERCEPTRON, "at end", "--steps=7", "--eval-every=0");
+    check_log(&r);
+    check_numbers(&r, "eval_accuracy", "epoch_num", 1, (const double[]){1.4});
+    pod_test_run_end(&r);
+}
+
+/* The best accuracy of a run, asked for as its target, ends the next one where it was met first. */
+static void test_target(void)
+{
+    enum { ROOM = 32 };
+    pod_test_run all, stopped;
+    char target[48];
+    double accuracy[ROOM] = {0};
+    int n = 0, first = 0;
+    RUN(&all, POD_TEST_RESIDUAL, "all", "--epochs=4", "--eval-every=0.4");
+    POD_CHECK(!all.result.reached && all.result.n_steps == 20, "%" PRId64 " steps without target",
+              all.result.n_steps);
+    if (rank == 0) n = log_numbers(&all, "eval_accuracy", "value", ROOM, accuracy);
+    pod_comm_broadcast(comm, 0, &n, sizeof n);
+    pod_comm_broadcast(comm, 0, accuracy, sizeof accuracy);
+    while (first < n && accuracy[first] < all.result.best.accuracy) first++;
+    POD_CHECK(n == 10 && first > 0 && first < n, "the best of %d evaluations is number %d", n,
+              first);
+    snprintf(target, sizeof target, "--target=%.17g", all.result.best.accuracy);
+    RUN(&stopped, POD_TEST_RESIDUAL, "stopped", "--epochs=4", "--eval-every=0.4", target);
+    const pod_train_result *s = &stopped.result;
+    POD_CHECK(s->reached && s->n_steps == 2 * (first + 1) && s->n_evals == first + 1,
+              "reached %d after %" PRId64 " steps and %" PRId64 " evaluations, want %d", s->reached,
+              s->n_steps, s->n_evals, first + 1);
+    POD_CHECK(s->last.accuracy == all.result.best.accuracy, "stopped at %.17g, wanted %.17g",
+              s->last.accuracy, all.result.best.accuracy);
+    POD_CHECK(s->time_to_target_s > 0 && s->time_to_target_s <= s->run_s,
+              "%g s to the target, %g s in all", s->time_to_target_s, s->run_s);
+    check_log(&stopped);
+    if (rank == 0) POD_CHECK(log_has(&stopped, "\"status\": \"success\""), "no success in the log");
+    pod_test_run_end(&all);
+    pod_test_run_end(&stopped);
+}
+
+/* ---- evaluation ---------------------------------------------------------------------------- */
+
+/* Sums over the test set by the check executor on one core, in batches that divide it. */
+typedef struct hand_count {
+    double loss, correct;
+} hand_count;
+
+static hand_count count_by_hand(const pod_test_run *run, const pod_test_net *net)
+{
+    enum { BATCH = 7, MAX_PIXELS = 144 };
+    pod_arena *a;
+    pod_dataset *data;
+    const pod_program *p;
+    pod_store *store;
+    int64_t step;
+    hand_count sum = {0, 0};
+    pod_setup setup = run->setup;
+    const pod_target host = {"host", pod_cpu_features()};
+    const pod_network network = pod_test_network(net);
+    const pod_checkpoint_info want = {.model = setup.model};
+    setup.batch = BATCH;
+    POD_CHECK_OK(pod_mesh_parse("1x1", &setup.mesh));
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(pod_dataset_open(setup.data, setup.seed, &data));
+    POD_CHECK_OK(pod_network_compile(&network, &setup, &data->info, false, &host, a, &p));
+    POD_CHECK_OK(pod_store_create(p, 999, &store));
+    POD_CHECK_OK(pod_snapshot_restore(run->folder, &want, false, store, comm, &step));
+    uint8_t images[BATCH * MAX_PIXELS];
+    int32_t labels[BATCH];
+    const void *feeds[] = {images, labels};
+    for (int64_t i = 0; i < N_TEST; i += BATCH) {
+        double outputs[2] = {0};
+        for (int k = 0; k < BATCH; k++) {
+            POD_CHECK_OK(
+                pod_dataset_read(data, POD_SPLIT_TEST, i + k, images + (size_t)k * MAX_PIXELS));
+            labels[k] = pod_dataset_label(data, POD_SPLIT_TEST, i + k);
+        }
+        POD_CHECK_OK(pod_check_step(p, &store, feeds, outputs));
+        sum.loss += outputs[POD_NET_LOSS];
+        sum.correct += outputs[POD_NET_CORRECT];
+    }
+    pod_store_destroy(store);
+    pod_dataset_close(data);
+    pod_arena_destroy(a);
+    return sum;
+}
+
+static void test_evaluation(void)
+{
+    for (int net = 0; net < POD_TEST_N_NETS; net++) {
+        pod_test_run r;
+        RUN(&r, net, "evaluated", "--epochs=2", "--eval-every=0");
+        const hand_count hand = count_by_hand(&r, &pod_test_nets[net]);
+        const pod_eval_result *got = &r.result.last;
+        POD_CHECK(got->n_samples == N_TEST, "%" PRId64 " samples", got->n_samples);
+        POD_CHECK(fabs(got->accuracy * N_TEST - hand.correct) < 1e-9,
+                  "%s: accuracy %.9g, by hand %g of %d", pod_test_nets[net].name, got->accuracy,
+                  hand.correct, N_TEST);
+        POD_CHECK(fabs(got->loss * N_TEST - hand.loss) < 1e-5 * hand.loss,
+                  "%s: loss %.9g, by hand %.9g", pod_test_nets[net].name, got->loss,
+                  hand.loss / N_TEST);
+        pod_test_run_end(&r);
+    }
+}
+
+/* ---- what a run tells of itself ------------------------------------------------------------- */
+
+static pod_stamp sum_of_spans(const pod_job_log *l)
+{
+    pod_stamp sum = 0;
+    for (int s = 0; s < POD_N_JOB_SPANS; s++) sum += l->by_span[s];
+    return sum;
+}
+
+static void test_job_log(void)
+{
+    pod_test_run first, r;
+    RUN(&first, POD_TEST_RESIDUAL, "job", "--steps=3");
+    RUN(&r, POD_TEST_RESIDUAL, "rest", "--epochs=3", resume_option(&first));
+    const pod_job_log *l = &r.job;
+    const pod_stamp *by = l->by_span;
+    POD_CHECK(sum_of_spans(l) == l->ended - l->begun,
+              "categories sum to %" PRId64 " ns of %" PRId64, sum_of_spans(l), l->ended - l->begun);
+    POD_CHECK(l->n_steps == 12, "%" PRId64 " steps", l->n_steps);
+    static const pod_job_span used[] = {POD_JOB_BUILD, POD_JOB_STEP,    POD_JOB_INPUT_WAIT,
+                                        POD_JOB_EVAL,  POD_JOB_RESTORE, POD_JOB_SAVE};
+    for (size_t i = 0; i < sizeof used / sizeof used[0]; i++)
+        POD_CHECK(by[used[i]] > 0, "no time in %s", pod_job_span_name(used[i]));
+    POD_CHECK(by[POD_JOB_LOST_STEP] == 0, "%" PRId64 " ns lost", by[POD_JOB_LOST_STEP]);
+    /* Only what the first step worked longer than a usual one is start-up. */
+    int64_t n;
+    double own_s = 0;
+    const pod_step_row *row = pod_timeline_rows(r.result.timeline, &n);
+    for (int64_t i = 1; i < n; i++)
+        own_s += pod_time_seconds(row[i].end - row[i].begin - row[i].phase[POD_PHASE_INPUT]);
+    POD_CHECK(pod_stamp_seconds(by[POD_JOB_STEP]) >= own_s - 1e-6 * (double)n,
+              "%.9g s in productive steps, all but the first took %.9g s",
+              pod_stamp_seconds(by[POD_JOB_STEP]), own_s);
+    const double said = pod_stamp_seconds(l->ended - l->begun);
+    POD_CHECK(said >= r.wall_s, "the job took %g s, training in it %g s", said, r.wall_s);
+    pod_test_run_end(&first);
+    pod_test_run_end(&r);
+}
+
+static void test_result(void)
+{
+    pod_test_run r;
+    RUN(&r, POD_TEST_RESIDUAL, "result", "--epochs=2");
+    const pod_train_result *t = &r.result;
+    double share = t->other_share;
+    for (int p = 0; p < POD_N_PHASES; p++) share += t->phase_share[p];
+    POD_CHECK(fabs(share - 1) < 1e-9, "shares of phases sum to %.12g", share);
+    POD_CHECK(t->stats.step.n == 9 && t->stats.n_dropped == 0,
+              "%d steps, %" PRId64 " events dropped", (int)t->stats.step.n, t->stats.n_dropped);
+    /* stem 4x3x3x1, a and b 4x3x3x4, down 6x3x3x4, fc 6x10 + 10 */
+    const int64_t n_weights = 36 + 144 + 144 + 216 + 60 + 10;
+    POD_CHECK(t->n_weights == n_weights, "%" PRId64 " weights", t->n_weights);
+    POD_CHECK(size == 1 || t->reduce_bytes >= 4 * n_weights, "%" PRId64 " bytes all-reduced",
+              t->reduce_bytes);
+    POD_CHECK(t->best.accuracy >= t->last.accuracy && t->n_evals == 2, "%" PRId64 " evaluations",
+              t->n_evals);
+    uint64_t hash = t->weights_hash;
+    POD_CHECK_OK(pod_comm_same(comm, "the weights", &hash, sizeof hash));
+    pod_test_run_end(&r);
+}
+
+/* ---- trouble ------------------------------------------------------------------------------- */
+
+static void test_refusals(void)
+{
+    pod_test_run good, r;
+    char missing[640];
+    RUN(&good, POD_TEST_RESIDUAL, "good", "--steps=6");
+    snprintf(missing, sizeof missing, "--resume=%s/nowhere.h5", good.folder);
+    const struct {
+        int net;
+        const char *option[3];
+        pod_status status;
+        const char *part;
+    } cases[] = {
+        {POD_TEST_PERCEPTRON,
+         {resume_option(&good)},
+         POD_E_MISMATCH,
+         "is a checkpoint of model 'residual', this run has 'perceptron'"},
+        {POD_TEST_PERCEPTRON,
+         {resume_option(&good), "--model=residual"},
+         POD_E_MISMATCH,
+         "has no variable 'fc1/w'"},
+        {POD_TEST_RESIDUAL,
+         {resume_option(&good), "--optimizer=adamw"},
+         POD_E_MISMATCH,
+         "is a checkpoint of optimizer 'lars', this run has 'adamw'"},
+        {POD_TEST_RESIDUAL,
+         {resume_option(&good), "--steps=6"},
+         POD_E_INVALID,
+         "has 6 steps, the run ends after 6"},
+        {POD_TEST_RESIDUAL, {missing}, POD_E_IO, "nowhere.h5"},
+        {POD_TEST_RESIDUAL, {"--data=/nowhere/data.h5"}, POD_E_IO, "/nowhere/data.h5"},
+        {POD_TEST_RESIDUAL,
+         {"--data=glyphs:12x12x1:20+9"},
+         POD_E_INVALID,
+         "batch: 40 is more than the 20 training samples"},
+        {POD_TEST_RESIDUAL, {"--mesh=3x5"}, POD_E_INVALID, "mesh: 3x5 has 15 cores"},
+        {POD_TEST_RESIDUAL, {"--epochs=0.01"}, POD_E_INVALID, "are no step"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *const options[] = {cases[i].option[0], cases[i].option[1], NULL};
+        pod_test_run_start(&r, comm, &pod_test_nets[cases[i].net], "refused", options);
+        check_error(&r, cases[i].status, cases[i].part);
+        POD_CHECK(!r.result.began, "'%s' and yet it began", r.error);
+        POD_CHECK(r.job.begun == 0 || sum_of_spans(&r.job) == r.job.ended - r.job.begun,
+                  "the job log of '%s' does not close", r.error);
+        pod_test_run_end(&r);
+    }
+    pod_test_run_end(&good);
+}
+
+static void check_lost(const pod_test_run *r, const char *where)
+{
+    const pod_train_result *t = &r->result;
+    const pod_job_log *l = &r->job;
+    char start[64];
+    snprintf(start, sizeof start,
+             "%sstep %" PRId64 ": the first output that is not finite is that of ", where,
+             t->first_step + t->n_steps);
+    check_error(r, POD_E_NUMERIC, start);
+    POD_CHECK(strstr(r->error, " on rank ") != NULL, "'%s' names no rank", r->error);
+    POD_CHECK(t->began && t->n_steps > 0 && t->n_steps < 15, "began %d, %" PRId64 " steps",
+              t->began, t->n_steps);
+    POD_CHECK(l->by_span[POD_JOB_STEP] == 0 && l->by_span[POD_JOB_LOST_STEP] > 0,
+              "%" PRId64 " ns kept, %" PRId64 " ns lost", l->by_span[POD_JOB_STEP],
+              l->by_span[POD_JOB_LOST_STEP]);
+    POD_CHECK(sum_of_spans(l) == l->ended - l->begun, "%" PRId64 " ns of %" PRId64, sum_of_spans(l),
+              l->ended - l->begun);
+    if (rank == 0) POD_CHECK(log_has(r, "\"status\": \"aborted\""), "no abortion in the log");
+    char path[700];
+    snprintf(path, sizeof path, "%s/checkpoint/last.h5", r->folder);
+    FILE *f = fopen(path, "r");
+    POD_CHECK(f == NULL, "a lost run left a checkpoint");
+    if (f) fclose(f);
+}
+
+/* Weights explode after a good first evaluation: an evaluation finds it, or a step. */
+static void test_not_finite(void)
+{
+    pod_test_run good, r;
+    const char *const often[] = {"--lr=1e6",   "--trust=1000",     "--warmup=1",
+                                 "--epochs=4", "--eval-every=0.2", NULL};
+    pod_test_run_start(&r, comm, &pod_test_nets[POD_TEST_RESIDUAL], "lost", often);
+    check_lost(&r, "evaluation after ");
+    POD_CHECK(r.result.n_evals > 0, "%" PRId64 " evaluations", r.result.n_evals);
+    pod_test_run_end(&r);
+
+    RUN(&good, POD_TEST_RESIDUAL, "good", "--steps=5");
+    const char *const seldom[] = {"--lr=1e6", "--trust=1000", "--epochs=4", resume_option(&good),
+                                  NULL};
+    pod_test_run_start(&r, comm, &pod_test_nets[POD_TEST_RESIDUAL], "lost again", seldom);
+    check_lost(&r, "");
+    if (rank == 0) {
+        check_numbers(&r, "epoch_start", "epoch_num", 1, (const double[]){2});
+        check_numbers(&r, "epoch_stop", "epoch_num", 1, (const double[]){2});
+    }
+    pod_test_run_end(&r);
+    pod_test_run_end(&good);
+}
+
+static CU_TestInfo tests[] = {{"resume equals a straight run", test_resume},
+                              {"resume after the target", test_resume_after_target},
+                              {"epochs and evaluations", test_epochs},
+                              {"the target ends a run", test_target},
+                              {"evaluation counts exactly", test_evaluation},
+                              {"the job log closes", test_job_log},
+                              {"the result", test_result},
+                              {"refusals", test_refusals},
+                              {"a loss that is not finite", test_not_finite},
+                              CU_TEST_INFO_NULL};
+CU_SuiteInfo pod_test_suites[] = {{"train", open_comm, close_comm, NULL, NULL, tests},
+                                  CU_SUITE_INFO_NULL};
