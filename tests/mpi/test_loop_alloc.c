@@ -1,0 +1,106 @@
+/* After the first step the training loop asks for no memory: calls of the allocator by our own code
+ * are counted, through the linker's --wrap, which leaves libraries of others alone. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/core/file.h"
+#include "tests/harness/harness.h"
+#include "tests/harness/training.h"
+
+/* ---- the wrapped calls; names are the linker's ---- */
+
+static atomic_long n_calls;
+
+#define COUNT(result, name, params, args) \
+    result __real_##name params;          \
+    result __wrap_##name params;          \
+    result __wrap_##name params           \
+    {                                     \
+        atomic_fetch_add(&n_calls, 1);    \
+        return __real_##name args;        \
+    }
+
+COUNT(void *, malloc, (size_t bytes), (bytes))
+COUNT(void *, calloc, (size_t n, size_t bytes), (n, bytes))
+COUNT(void *, realloc, (void *p, size_t bytes), (p, bytes))
+COUNT(void *, aligned_alloc, (size_t align, size_t bytes), (align, bytes))
+COUNT(int, posix_memalign, (void **out, size_t align, size_t bytes), (out, align, bytes))
+COUNT(char *, strdup, (const char *text), (text))
+COUNT(char *, strndup, (const char *text, size_t n), (text, n))
+COUNT(FILE *, fopen, (const char *path, const char *mode), (path, mode))
+COUNT(FILE *, open_memstream, (char **text, size_t *bytes), (text, bytes))
+
+/* Steps of training and of evaluation alike; each takes long enough for progress to be printed. */
+enum { MAX_CALLS = 256 };
+static long before[MAX_CALLS], after[MAX_CALLS];
+static int n_steps;
+
+pod_status __real_pod_exec_step(pod_exec *e, pod_timeline *tl);
+pod_status __wrap_pod_exec_step(pod_exec *e, pod_timeline *tl);
+pod_status __wrap_pod_exec_step(pod_exec *e, pod_timeline *tl)
+{
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    before[n_steps % MAX_CALLS] = atomic_load(&n_calls);
+    pod_status s = __real_pod_exec_step(e, tl);
+    nanosleep(&pause, NULL);
+    after[n_steps++ % MAX_CALLS] = atomic_load(&n_calls);
+    return s;
+}
+
+/* ---- the test ---- */
+
+static pod_comm *comm;
+
+static int open_comm(void) { return pod_comm_open(&comm) == POD_OK ? 0 : 1; }
+
+static int close_comm(void)
+{
+    pod_comm_close(comm);
+    return 0;
+}
+
+static bool has_text(const char *path, const char *part)
+{
+    pod_arena *a;
+    char *text = NULL;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(pod_file_read_text(a, path, 1 << 20, &text));
+    const bool found = text && strstr(text, part) != NULL;
+    pod_arena_destroy(a);
+    return found;
+}
+
+static void train(const pod_test_net *net, const char *prefetch)
+{
+    enum { N_TRAIN = 15, N_EVALS = 3, EVAL_STEPS = 2 }; /* 77 samples in batches of 40 */
+    pod_test_run r;
+    n_steps = 0;
+    atomic_store(&n_calls, 0);
+    pod_test_run_well(&r, comm, net, "run",
+                      (const char *const[]){"--epochs=3", "--augment=crop+flip", prefetch, NULL});
+    POD_CHECK(n_steps == N_TRAIN + N_EVALS * EVAL_STEPS, "%s: %d steps", net->name, n_steps);
+    POD_CHECK(before[0] > 0, "%s: nothing was counted", net->name);
+    for (int i = 1; i < n_steps; i++)
+        POD_CHECK(after[i] == after[0], "%s, %s: %ld calls up to step %d", net->name, prefetch,
+                  after[i] - after[0], i);
+    POD_CHECK(atomic_load(&n_calls) > after[0], "%s: the checkpoint was written without memory",
+              net->name);
+    if (pod_test_rank() == 0) {
+        POD_CHECK(has_text(r.said_path, "left"), "%s: no progress was shown", net->name);
+        POD_CHECK(has_text(r.mllog_path, "eval_accuracy"), "%s: nothing was logged", net->name);
+    }
+    pod_test_run_end(&r);
+}
+
+static void test_loop(void)
+{
+    train(&pod_test_nets[POD_TEST_BN_RESIDUAL], "--prefetch=2");
+    train(&pod_test_nets[POD_TEST_PERCEPTRON], "--prefetch=0");
+}
+
+static CU_TestInfo tests[] = {{"nothing after the first step", test_loop}, CU_TEST_INFO_NULL};
+CU_SuiteInfo pod_test_suites[] = {{"loop_alloc", open_comm, close_comm, NULL, NULL, tests},
+                                  CU_SUITE_INFO_NULL};
