@@ -1,8 +1,8 @@
 /* check: all ranks of a program in one process, with every slot watched. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "collectives/exec/exec_local.h"
+#include "kernels/base/hash.h"
 #include "runtime/exec/exec.h"
 #include "runtime/exec/finite.h"
 
@@ -27,17 +27,17 @@ typedef struct check {
     const pod_sched *const **sched; /* by collective: of all ranks */
 } check;
 
+/* Eight bytes at a time: every slot is hashed at every read. */
 static uint64_t hash_of(const void *data, size_t bytes)
 {
-    uint64_t h = 0xcbf29ce484222325u, word;
+    uint64_t h = POD_HASH_START, word;
     const char *p = data;
     for (; bytes >= sizeof word; p += sizeof word, bytes -= sizeof word) {
         memcpy(&word, p, sizeof word);
         h = (h ^ word) * 0x9e3779b97f4a7c15u;
         h ^= h >> 29;
     }
-    for (; bytes > 0; p++, bytes--) h = (h ^ (unsigned char)*p) * 0x100000001b3u;
-    return h | 1; /* never 0 */
+    return pod_hash_bytes(h, p, bytes) | 1; /* never 0 */
 }
 
 static char *memory_of(const check *c, int rank, int32_t slot)

@@ -26,9 +26,9 @@ void pod_exec_feed(pod_exec *e, int input, const void *data);
 POD_MUST pod_status pod_exec_step(pod_exec *e, pod_timeline *tl);
 double pod_exec_output(const pod_exec *e, int output); /* of the last step, summed over cores */
 
-/* After E_NUMERIC, with the same feeds: runs the step again up to the update, looking at every value.
- * E_NUMERIC with a text that names the first weight or instruction that was not finite and its rank,
- * the same on all ranks; `step` is for the text. Collective. */
+/* After E_NUMERIC, with the same feeds: runs the step again up to the update, looking at every
+ * value. E_NUMERIC with a text that names the first weight or instruction that was not finite and its
+ * rank, the same on all ranks; `step` is for the text. Collective. */
 POD_MUST pod_status pod_exec_find_fault(pod_exec *e, int64_t step);
 
 /* check: one process plays all ranks, in lockstep, and proves the plan: slots are full of NaN before

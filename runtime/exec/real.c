@@ -2,7 +2,6 @@
  * the instructions, and lets the collectives in flight advance between them. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "collectives/exec/coll_run.h"
@@ -99,16 +98,6 @@ static pod_status bind_instr(pod_exec *e, const int *store_index, int32_t i)
     return POD_OK;
 }
 
-static pod_status bind_collective(pod_exec *e, int32_t i)
-{
-    const pod_program_coll *c = &e->program->coll[i];
-    const pod_sched *sched;
-    POD_TRY(pod_coll_build(e->arena, c->algo, &e->program->mesh, pod_comm_rank(e->comm), &c->args,
-                           &sched));
-    return pod_coll_run_create_mpi(e->comm, sched, c->args.dtype,
-                                   e->window + e->program->slot[c->slot].offset, &e->coll[i]);
-}
-
 static pod_status take_memory(pod_exec *e)
 {
     const pod_program *p = e->program;
@@ -126,13 +115,18 @@ static pod_status take_memory(pod_exec *e)
     return ok ? POD_OK : POD_E_NOMEM;
 }
 
-static pod_status bind_own(pod_exec *e)
+/* What a rank does alone; its failure is agreed before the runs of collectives are made together. */
+static pod_status bind_own(pod_exec *e, const pod_sched **sched)
 {
+    const pod_program *p = e->program;
     POD_TRY(take_memory(e));
-    int *store_index = POD_ARENA_NEW(e->arena, int, e->program->n_variables);
-    if (!store_index) return POD_E_NOMEM;
+    int *store_index = POD_ARENA_NEW(e->arena, int, p->n_variables);
+    if (!sched || !store_index) return POD_E_NOMEM;
     POD_TRY(find_variables(e, store_index));
-    for (int32_t i = 0; i < e->program->n_instrs; i++) POD_TRY(bind_instr(e, store_index, i));
+    for (int32_t i = 0; i < p->n_instrs; i++) POD_TRY(bind_instr(e, store_index, i));
+    for (int32_t i = 0; i < p->n_colls; i++)
+        POD_TRY(pod_coll_build(e->arena, p->coll[i].algo, &p->mesh, pod_comm_rank(e->comm),
+                               &p->coll[i].args, &sched[i]));
     return POD_OK;
 }
 
@@ -140,8 +134,13 @@ static pod_status bind_all(pod_exec *e)
 {
     POD_TRY(pod_comm_same(e->comm, "the program", &e->program->fingerprint,
                           sizeof e->program->fingerprint));
-    POD_TRY(pod_comm_agree(e->comm, bind_own(e)));
-    for (int32_t i = 0; i < e->program->n_colls; i++) POD_TRY(bind_collective(e, i));
+    const int32_t n_colls = e->program->n_colls;
+    const pod_sched **sched = POD_ARENA_NEW(e->arena, const pod_sched *, n_colls);
+    POD_TRY(pod_comm_agree(e->comm, bind_own(e, sched)));
+    for (int32_t i = 0; i < n_colls; i++)
+        POD_TRY(pod_coll_run_create_mpi(
+            e->comm, sched[i], e->program->coll[i].args.dtype,
+            e->window + e->program->slot[e->program->coll[i].slot].offset, &e->coll[i]));
     return POD_OK;
 }
 
@@ -284,12 +283,14 @@ pod_status pod_exec_step(pod_exec *e, pod_timeline *tl)
 
 /* ---- looking for the fault ---- */
 
+/* The first variable of the store that is not finite, pod_store_n if all are. */
 static int32_t first_bad_variable(const pod_exec *e)
 {
-    for (int i = 0; i < pod_store_n(e->store); i++)
-        if (!pod__all_finite(POD_F32, pod_store_data(e->store, i), pod_store_count(e->store, i)))
-            return i;
-    return -1;
+    int32_t i = 0;
+    while (i < pod_store_n(e->store) &&
+           pod__all_finite(POD_F32, pod_store_data(e->store, i), pod_store_count(e->store, i)))
+        i++;
+    return i;
 }
 
 static bool writes_bad_value(const pod_exec *e, int32_t i)
@@ -316,30 +317,33 @@ static int32_t first_bad_instr(pod_exec *e)
     return found;
 }
 
+/* The least (index, rank) over all ranks, as one number that a double holds exactly. */
+static void agree_first(pod_exec *e, int32_t mine, int32_t *index, int *rank)
+{
+    const int64_t size = pod_comm_size(e->comm);
+    double key = -(double)(mine * size + pod_comm_rank(e->comm));
+    pod_comm_max(e->comm, &key, 1);
+    *index = (int32_t)((int64_t)-key / size);
+    *rank = (int)((int64_t)-key % size);
+}
+
 pod_status pod_exec_find_fault(pod_exec *e, int64_t step)
 {
-    int32_t variable = first_bad_variable(e);
-    if (variable >= 0)
+    int32_t first;
+    int rank;
+    agree_first(e, first_bad_variable(e), &first, &rank);
+    if (first < pod_store_n(e->store))
         return pod_fail(POD_E_NUMERIC,
                         "step %" PRId64 ": '%s' was not finite before the step began", step,
-                        pod_store_variable(e->store, variable)->name);
-    int32_t mine = first_bad_instr(e);
-    const int size = pod_comm_size(e->comm);
-    int32_t first[2] = {e->program->n_instrs, 0}; /* instruction, rank */
-    int32_t *all = malloc(sizeof mine * (size_t)size);
-    if (!all) pod_comm_abort(e->comm, 1);
-    pod_comm_gather(e->comm, &mine, sizeof mine, all);
-    for (int r = 0; pod_comm_rank(e->comm) == 0 && r < size; r++)
-        if (all[r] < first[0]) first[0] = all[r], first[1] = r;
-    free(all);
-    pod_comm_broadcast(e->comm, 0, first, sizeof first);
-    if (first[0] == e->program->n_instrs)
+                        pod_store_variable(e->store, first)->name);
+    agree_first(e, first_bad_instr(e), &first, &rank);
+    if (first == e->program->n_instrs)
         return pod_fail(POD_E_NUMERIC, "step %" PRId64 ": the sum of the loss over cores overflows",
                         step);
-    const pod_instr *instr = &e->program->instr[first[0]];
+    const pod_instr *instr = &e->program->instr[first];
     return pod_fail(POD_E_NUMERIC,
                     "step %" PRId64 ": the first output that is not finite is that of %s '%s' "
                     "(instruction %d, %s, kernel %s) on rank %d",
-                    step, instr->op, instr->label, (int)first[0], pod_phase_name(instr->phase),
-                    instr->impl, (int)first[1]);
+                    step, instr->op, instr->label, (int)first, pod_phase_name(instr->phase),
+                    instr->impl, rank);
 }

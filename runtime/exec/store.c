@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/base/assert.h"
+#include "kernels/base/hash.h"
 #include "kernels/base/rng.h"
 
 enum { STORE_ALIGN = 64 };
@@ -17,15 +18,6 @@ struct pod_store {
     size_t bytes;
 };
 
-static uint64_t hash_bytes(uint64_t h, const void *data, size_t bytes)
-{
-    const unsigned char *p = data;
-    for (size_t i = 0; i < bytes; i++) h = (h ^ p[i]) * 0x100000001b3u;
-    return h;
-}
-
-static const uint64_t hash_start = 0xcbf29ce484222325u;
-
 static float init_scale(const pod_init *init, const pod_shape *shape)
 {
     if (init->kind != POD_INIT_HE) return init->scale;
@@ -36,7 +28,7 @@ static float init_scale(const pod_init *init, const pod_shape *shape)
 static void init_variable(const pod_program_variable *v, uint64_t seed, int64_t count, float *data)
 {
     const float scale = init_scale(&v->init, &v->type.shape);
-    uint64_t place = hash_bytes(hash_start, v->name, strlen(v->name)) & 0xffffffffffu;
+    uint64_t place = pod_hash_bytes(POD_HASH_START, v->name, strlen(v->name)) & 0xffffffffffu;
     pod_rng rng = pod_rng_at(seed, (pod_place){.stream = POD_STREAM_WEIGHTS, .sample = place});
     for (int64_t i = 0; i < count; i++) {
         switch (v->init.kind) {
@@ -124,11 +116,11 @@ size_t pod_store_bytes(const pod_store *s) { return s->bytes; }
 
 uint64_t pod_store_hash(const pod_store *s)
 {
-    uint64_t h = hash_start;
+    uint64_t h = POD_HASH_START;
     for (int i = 0; i < s->n; i++) {
         if (s->variable[i].role == POD_ROLE_STATE) continue;
-        h = hash_bytes(h, s->variable[i].name, strlen(s->variable[i].name) + 1);
-        h = hash_bytes(h, s->data[i], (size_t)s->count[i] * sizeof(float));
+        h = pod_hash_text(h, s->variable[i].name);
+        h = pod_hash_bytes(h, s->data[i], (size_t)s->count[i] * sizeof(float));
     }
     return h;
 }

@@ -1,7 +1,8 @@
 #include "runtime/program/program.h"
 
 #include <inttypes.h>
-#include <string.h>
+
+#include "kernels/base/hash.h"
 
 static const char *const space_name[] = {"input", "store", "step", "window"};
 
@@ -43,18 +44,9 @@ void pod_program_print(const pod_program *p, FILE *to)
     }
 }
 
-static uint64_t hash_bytes(uint64_t h, const void *data, size_t bytes)
+static uint64_t hash_i64(uint64_t h, int64_t value)
 {
-    const unsigned char *p = data;
-    for (size_t i = 0; i < bytes; i++) h = (h ^ p[i]) * 0x100000001b3u;
-    return h;
-}
-
-static uint64_t hash_i64(uint64_t h, int64_t value) { return hash_bytes(h, &value, sizeof value); }
-
-static uint64_t hash_text(uint64_t h, const char *text)
-{
-    return hash_bytes(h, text, strlen(text) + 1);
+    return pod_hash_bytes(h, &value, sizeof value);
 }
 
 static uint64_t hash_type(uint64_t h, const pod_type *t)
@@ -70,7 +62,7 @@ static uint64_t hash_instr(uint64_t h, const pod_instr *in)
 {
     h = hash_i64(h, in->kind);
     h = hash_i64(h, in->phase);
-    h = hash_text(hash_text(hash_text(h, in->label), in->op), in->impl);
+    h = pod_hash_text(pod_hash_text(pod_hash_text(h, in->label), in->op), in->impl);
     for (int i = 0; i < in->n_in; i++) h = hash_i64(h, in->in[i]);
     for (int i = 0; i < in->n_out; i++) h = hash_i64(h, in->out[i]);
     return hash_i64(hash_i64(h, in->scratch), in->ticket);
@@ -78,7 +70,7 @@ static uint64_t hash_instr(uint64_t h, const pod_instr *in)
 
 uint64_t pod_program_fingerprint(const pod_program *p)
 {
-    uint64_t h = 0xcbf29ce484222325u;
+    uint64_t h = POD_HASH_START;
     for (int d = 0; d < p->mesh.n_dims; d++) h = hash_i64(h, p->mesh.extent[d]);
     for (int32_t i = 0; i < p->n_instrs; i++) h = hash_instr(h, &p->instr[i]);
     for (int32_t i = 0; i < p->n_slots; i++) {
@@ -88,7 +80,7 @@ uint64_t pod_program_fingerprint(const pod_program *p)
             &s->type);
     }
     for (int32_t i = 0; i < p->n_colls; i++)
-        h = hash_text(hash_i64(h, p->coll[i].args.count), p->coll[i].algo->name);
-    for (int32_t i = 0; i < p->n_variables; i++) h = hash_text(h, p->variable[i].name);
+        h = pod_hash_text(hash_i64(h, p->coll[i].args.count), p->coll[i].algo->name);
+    for (int32_t i = 0; i < p->n_variables; i++) h = pod_hash_text(h, p->variable[i].name);
     return h;
 }

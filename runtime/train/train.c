@@ -1,7 +1,6 @@
 #include "runtime/train/train.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "runtime/train/snapshot.h"
@@ -330,7 +329,7 @@ static void release(trainer *t)
     pod_dataset_close(t->data);
 }
 
-static pod_status run(trainer *t)
+static pod_status train(trainer *t)
 {
     const pod_train_args *a = t->args;
     begin_span(t, POD_JOB_BUILD);
@@ -342,6 +341,19 @@ static pod_status run(trainer *t)
                        t->result->schedule.n_steps);
     status = run_steps(t);
     pod_progress_end(a->log);
+    return status;
+}
+
+/* The log's run ends with the last evaluation, as time_to_target_s does: saving is not in it. */
+static pod_status run(trainer *t)
+{
+    const pod_train_args *a = t->args;
+    pod_mllog_put(a->mllog, "run_start", pod_mllog_null());
+    pod_status status = train(t);
+    const bool success = status == POD_OK && t->result->reached;
+    pod_mllog_put(a->mllog, "run_stop", pod_mllog_null(),
+                  {"status", pod_mllog_text(success ? "success" : "aborted")});
+    if (!t->result->began) return status;
     if (status == POD_OK) {
         pod_job_keep(a->job);
         status = save(t);
@@ -355,11 +367,7 @@ pod_status pod_train(const pod_train_args *args, pod_train_result *out)
 {
     *out = (pod_train_result){0};
     trainer t = {.args = args, .result = out, .run_began = pod_clock_now(&args->clock)};
-    pod_mllog_put(args->mllog, "run_start", pod_mllog_null());
     pod_status status = run(&t);
-    pod_mllog_put(
-        args->mllog, "run_stop", pod_mllog_null(),
-        {"status", pod_mllog_text(status == POD_OK && out->reached ? "success" : "aborted")});
     release(&t);
     return status;
 }
