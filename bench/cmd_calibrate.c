@@ -1,5 +1,7 @@
 /* minipod calibrate: measures this host, one core at a time, and writes its machine file.
  *
+ * Under mpirun rank 0 measures its host and the others sleep meanwhile.
+ *
  * Register peaks, float32 products of three sizes, and copies within each level of memory; several
  * repetitions each, told with their spread and whether the result was right. The file takes the
  * medians, but of the peaks the best repetition: other work on this host can only hide a peak, and
@@ -292,7 +294,7 @@ static pod_status calibrate(pod_call *call, const char *path, pod_table *t)
                    m.cpu_features[0] ? m.cpu_features : "no vector features", m.physical_cores);
     pod_table_note(t, "%s", pod_blas_config());
     POD_TRY(measure_all(call, t, &m));
-    POD_TRY(pod_table_print(t, stdout));
+    POD_TRY(pod_table_print(t, call->log->out));
     POD_TRY(pod_machine_write(path, &m));
     pod_log_say(call->log, POD_LOG_RESULT, "# written: %s", path);
     if (csv[0] != '\0') POD_TRY(pod_table_write_csv(t, csv));
@@ -300,9 +302,8 @@ static pod_status calibrate(pod_call *call, const char *path, pod_table *t)
     return POD_OK;
 }
 
-pod_status pod_cmd_calibrate(pod_call *call, int *exit_code)
+static pod_status calibrate_here(pod_call *call)
 {
-    (void)exit_code;
     char path[4096];
     const char *given = pod_config_text(call->config, POD_OPT_OUTPUT);
     if (given[0] == '\0')
@@ -310,10 +311,18 @@ pod_status pod_cmd_calibrate(pod_call *call, int *exit_code)
     else
         snprintf(path, sizeof path, "%s", given);
     POD_TRY(pod_dir_make_for(path)); /* before it is measured for nothing */
-    POD_TRY(pod_file_check(path));
     pod_table *t;
     POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
     pod_status s = calibrate(call, path, t);
     pod_table_destroy(t);
     return s;
+}
+
+/* Ranks at work side by side would measure one another. */
+pod_status pod_cmd_calibrate(pod_call *call, int *exit_code)
+{
+    (void)exit_code;
+    pod_status mine = pod_comm_rank(call->comm) == 0 ? calibrate_here(call) : POD_OK;
+    pod_comm_barrier_idle(call->comm);
+    return pod_comm_agree(call->comm, mine);
 }

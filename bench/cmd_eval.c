@@ -30,6 +30,8 @@ typedef struct job {
 static pod_status open_own(job *j)
 {
     const pod_setup *s = &j->setup;
+    POD_TRY(pod_setup_from(j->call->config, pod_comm_size(j->call->comm), j->arena, &j->setup));
+    POD_TRY(pod_network_choose(s, &j->choice, &j->network));
     const pod_target host = {"host", pod_cpu_features()};
     const pod_dataset_options options = {.cache_bytes = s->data_cache_bytes};
     POD_TRY(pod_dataset_open_with(s->data, s->seed, &options, &j->data));
@@ -53,8 +55,6 @@ static pod_status evaluate(job *j)
     if (!*path)
         return pod_fail(POD_E_INVALID,
                         "resume: which checkpoint? --resume FILE, or a run's folder");
-    POD_TRY(pod_setup_from(c, pod_comm_size(comm), j->arena, &j->setup));
-    POD_TRY(pod_network_choose(&j->setup, &j->choice, &j->network));
     POD_TRY(pod_comm_agree(comm, open_own(j)));
     pod_checkpoint_info want = {.model = j->setup.model};
     POD_TRY(pod_snapshot_restore(path, &want, false, j->store, comm, &j->step));

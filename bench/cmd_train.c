@@ -55,15 +55,20 @@ static pod_status open_own_outputs(job *j)
     return pod_mllog_open(path, pod_comm_rank(comm), &j->call->clock, &j->mllog);
 }
 
-static pod_status set_up(job *j)
+static pod_status read_settings(job *j)
 {
     const pod_config *c = j->call->config;
-    pod_comm *comm = j->call->comm;
     j->out = pod_config_text(c, POD_OPT_OUT);
     if (pod_config_bool(c, POD_OPT_TRACE) && !*j->out)
         return pod_fail(POD_E_INVALID, "trace: timeline.json goes into --out, which is not given");
-    POD_TRY(pod_setup_from(c, pod_comm_size(comm), j->arena, &j->setup));
-    POD_TRY(pod_network_choose(&j->setup, &j->choice, &j->network));
+    POD_TRY(pod_setup_from(c, pod_comm_size(j->call->comm), j->arena, &j->setup));
+    return pod_network_choose(&j->setup, &j->choice, &j->network);
+}
+
+static pod_status set_up(job *j)
+{
+    pod_comm *comm = j->call->comm;
+    POD_TRY(pod_comm_agree(comm, read_settings(j)));
     POD_TRY(load_machine(j));
     return pod_comm_agree(comm, open_own_outputs(j));
 }

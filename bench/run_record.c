@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "bench/run.h"
-#include "kernels/base/cpu.h"
 #include "kernels/gemm/blas.h"
 #include "runtime/core/file.h"
 #include "runtime/core/json.h"
@@ -47,14 +46,16 @@ static void put_settings(const pod_run *r, pod_json *j)
     pod_json_close(j);
 }
 
+/* Where it ran; the machine file it was held against may be of another host. */
 static void put_host(const pod_run *r, pod_json *j)
 {
-    char features[64];
+    pod_machine here;
+    pod_machine_describe_host(&here);
     pod_json_open_object(j, "host");
-    pod_json_text(j, "hostname", r->machine->hostname);
-    pod_json_text(j, "cpu_model", pod_cpu_model());
-    pod_json_text(j, "cpu_features", pod_cpu_print(pod_cpu_features(), features, sizeof features));
-    pod_json_int(j, "physical_cores", r->physical_cores);
+    pod_json_text(j, "hostname", here.hostname);
+    pod_json_text(j, "cpu_model", here.cpu_model);
+    pod_json_text(j, "cpu_features", here.cpu_features);
+    pod_json_int(j, "physical_cores", here.physical_cores);
     pod_json_text(j, "mpi", r->mpi);
     pod_json_text(j, "blas", pod_blas_config());
     pod_json_text(j, "compiler", __VERSION__);
@@ -173,7 +174,6 @@ pod_status pod_run_write_json(const pod_run *r, const char *path)
     POD_TRY(pod_file_open(path, &f));
     pod_json j = pod_json_start(pod_file_stream(f), 3);
     put_run(r, &j);
-    fputc('\n', pod_file_stream(f));
     return pod_file_close(f);
 }
 
