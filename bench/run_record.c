@@ -186,14 +186,14 @@ static void print_steps(const pod_run *r, FILE *to)
     fprintf(to, "# minipod %s, clock wall, machine %s, model %s, mesh %s, %d ranks, rank 0\n",
             POD_VERSION, r->machine->name, r->setup->model,
             pod_mesh_print(&r->setup->mesh, mesh, sizeof mesh), r->ranks);
-    fprintf(to,
-            "# times in seconds; begin counts from the start of the program; reduce is what was "
-            "not hidden; allreduce is the time in flight\n");
+    fprintf(to, "# steps count from 1; times in seconds; begin counts from the start of the "
+                "program; reduce is what was "
+                "not hidden; allreduce is the time in flight\n");
     fprintf(to, "step,begin,total");
     for (int p = 0; p < POD_N_PHASES; p++) fprintf(to, ",%s", pod_phase_name((pod_phase)p));
     fprintf(to, ",other,allreduce,lr\n");
     for (int64_t i = 0; i < n; i++) {
-        fprintf(to, "%" PRId64 ",%.9f,%.9f", row[i].step, pod_time_seconds(row[i].begin),
+        fprintf(to, "%" PRId64 ",%.9f,%.9f", row[i].step + 1, pod_time_seconds(row[i].begin),
                 pod_time_seconds(row[i].end - row[i].begin));
         for (int p = 0; p < POD_N_PHASES; p++)
             fprintf(to, ",%.9f", pod_time_seconds(row[i].phase[p]));

@@ -110,11 +110,18 @@ static void print_cell(const pod_table *t, int column, const char *text, FILE *t
         fprintf(to, "%-*s", last ? 0 : width, text);
 }
 
+static bool has_units(const pod_table *t)
+{
+    for (int c = 0; c < t->n_columns; c++)
+        if (t->column[c].unit[0] != '\0') return true;
+    return false;
+}
+
 pod_status pod_table_print(const pod_table *t, FILE *to)
 {
     if (t->status != POD_OK) return t->status;
     for (int i = 0; i < t->notes.n; i++) fprintf(to, "# %s\n", t->notes.text[i]);
-    for (int line = 0; line < 2; line++) {
+    for (int line = 0; line < (has_units(t) ? 2 : 1); line++) {
         fputs("# ", to);
         for (int c = 0; c < t->n_columns; c++)
             print_cell(t, c, line ? t->column[c].unit : t->column[c].name, to);

@@ -46,7 +46,7 @@ static void write_event(pod_json *j, const pod_trace_rank *r, const pod_event *e
     pod_json_int(j, "pid", r->rank);
     pod_json_int(j, "tid", e->lane);
     pod_json_open_object(j, "args");
-    pod_json_int(j, "step", e->step);
+    pod_json_int(j, "step", e->step + 1);
     if (e->instr >= 0) pod_json_int(j, "instr", e->instr);
     pod_json_close(j);
     pod_json_close(j);

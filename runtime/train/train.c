@@ -164,7 +164,7 @@ static pod_status train_step(trainer *t, int64_t step)
     end_span(t, POD_JOB_STEP);
     pod_job_move(t->args->job, POD_JOB_STEP, POD_JOB_INPUT_WAIT, (fed - begin) / 1000);
     if (status != POD_E_NUMERIC) return status;
-    return pod_exec_find_fault(t->exec, step);
+    return pod_exec_find_fault(t->exec, step + 1);
 }
 
 /* Epochs count from 1 in the log; an evaluation within an epoch has a fraction. */
@@ -232,24 +232,30 @@ static void show_progress(trainer *t, int64_t n_done)
                     (double)((n_done - t->result->first_step) * s->batch) / since_start(t));
 }
 
-static pod_status run_steps(trainer *t)
+static pod_status one_step(trainer *t, int64_t step)
 {
     const pod_schedule *s = &t->result->schedule;
-    for (int64_t step = t->result->first_step; step < s->n_steps && !t->result->reached; step++) {
-        open_epoch(t, step);
-        pod_status status = train_step(t, step);
-        if (status != POD_OK) {
-            close_epoch(t, step + 1);
-            return status;
-        }
-        t->result->n_steps++;
-        show_progress(t, step + 1);
-        bool is_last = step + 1 == s->n_steps;
-        if ((step + 1) % s->steps_per_epoch == 0 || is_last) close_epoch(t, step + 1);
-        if ((step + 1) % s->eval_every == 0 || is_last) POD_TRY(evaluate(t, step + 1));
-    }
-    close_epoch(t, t->result->first_step + t->result->n_steps);
+    POD_TRY(train_step(t, step));
+    t->result->n_steps++;
+    show_progress(t, step + 1);
+    bool is_last = step + 1 == s->n_steps;
+    if ((step + 1) % s->steps_per_epoch == 0 || is_last) close_epoch(t, step + 1);
+    if ((step + 1) % s->eval_every == 0 || is_last) POD_TRY(evaluate(t, step + 1));
     return POD_OK;
+}
+
+/* The log's epoch is closed whatever ends the loop: the last step, the target, a failure. */
+static pod_status run_steps(trainer *t)
+{
+    const int64_t n_steps = t->result->schedule.n_steps;
+    pod_status status = POD_OK;
+    int64_t step = t->result->first_step;
+    for (; step < n_steps && !t->result->reached && status == POD_OK; step++) {
+        open_epoch(t, step);
+        status = one_step(t, step);
+    }
+    close_epoch(t, step);
+    return status;
 }
 
 /* ---- after the last step ---- */

@@ -46,7 +46,7 @@ enum { N_RULES = sizeof rules / sizeof rules[0] };
 typedef struct judge {
     int line, count[N_RULES], stage;
     double last_time, init_time, last_epoch, last_eval;
-    bool epoch_open, eval_open, accuracy_due;
+    bool epoch_open, eval_open, accuracy_due, aborted;
     char *why;
     size_t why_bytes;
 } judge;
@@ -83,7 +83,8 @@ static bool check_value(judge *g, const char *key, const cJSON *value)
         if (strcmp(key, choices[i].key) == 0 && !is_one_of(value, choices[i].words))
             return fault(g, "%s is none of '%s'", key, choices[i].words);
     const bool is_name = !strcmp(key, "submission_org") || !strcmp(key, "submission_platform") ||
-                         !strncmp(key, "minipod_", 8);
+                         !strcmp(key, "minipod_model") || !strcmp(key, "minipod_data") ||
+                         !strcmp(key, "minipod_claim");
     if (is_name && (!cJSON_IsString(value) || value->valuestring[0] == '\0'))
         return fault(g, "%s is no text", key);
     const bool is_whole = !strcmp(key, "seed") || strstr(key, "_samples") || strstr(key, "_size");
@@ -174,6 +175,8 @@ static bool check_record(judge *g, const cJSON *record)
     if (strcmp(name, "run_stop") == 0 &&
         !is_one_of(cJSON_GetObjectItem(metadata, "status"), "success aborted"))
         return fault(g, "run_stop without status success or aborted");
+    if (strcmp(name, "run_stop") == 0)
+        g->aborted = is_one_of(cJSON_GetObjectItem(metadata, "status"), "aborted");
     return check_event_type(g, name, cJSON_GetObjectItem(record, "event_type")) &&
            check_value(g, name, value) && check_order(g, name, time_ms->valuedouble) &&
            check_pairs(g, name, metadata);
@@ -192,6 +195,11 @@ static bool check_line(judge *g, const char *text)
     return ok;
 }
 
+static bool may_lack(const judge *g, const char *key)
+{
+    return g->aborted && strncmp(key, "eval_", 5) == 0 && strcmp(key, "eval_samples") != 0;
+}
+
 bool pod_mllog_check(const char *path, char *why, size_t bytes)
 {
     judge g = {.why = why, .why_bytes = bytes};
@@ -204,9 +212,9 @@ bool pod_mllog_check(const char *path, char *why, size_t bytes)
     free(text);
     fclose(f);
     for (int i = 0; i < N_RULES && ok; i++)
-        if (rules[i].occurs != ANY_TIMES && g.count[i] == 0)
+        if (rules[i].occurs != ANY_TIMES && g.count[i] == 0 && !may_lack(&g, rules[i].key))
             ok = fault(&g, "%s is missing", rules[i].key);
-    if (ok && (g.epoch_open || g.eval_open || g.accuracy_due))
+    if (ok && (g.epoch_open || g.eval_open || (g.accuracy_due && !g.aborted)))
         ok = fault(&g, "an epoch or an evaluation is not closed");
     return ok;
 }
