@@ -35,7 +35,7 @@ void pod_program_print(const pod_program *p, FILE *to)
     fprintf(to, "# index kind phase op kernel label  <reads  >writes (space+offset:bytes)\n");
     for (int32_t i = 0; i < p->n_instrs; i++) {
         const pod_instr *in = &p->instr[i];
-        fprintf(to, "%5d %-5s %-8s %-14s %-10s %-32s", (int)i, kind_name[in->kind],
+        fprintf(to, "%5d %-5s %-8s %-14s %-11s %-32s", (int)i, kind_name[in->kind],
                 pod_phase_name(in->phase), in->op, in->impl, in->label);
         print_slots(p, "<", in->in, in->n_in, to);
         print_slots(p, ">", in->out, in->n_out, to);
