@@ -1,0 +1,241 @@
+/* Settings of a run: meshes, every option in its field, schedules in whole steps, refusals. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "runtime/train/setup.h"
+#include "tests/harness/harness.h"
+
+/* ---- meshes ---- */
+
+static void test_auto_mesh(void)
+{
+    static const int rows[][3] = {{1, 1, 1},           {2, 2, 1},
+                                  {3, 3, 1},           {4, 2, 2},
+                                  {5, 5, 1},           {6, 3, 2},
+                                  {7, 7, 1},           {8, 4, 2},
+                                  {9, 3, 3},           {12, 4, 3},
+                                  {15, 5, 3},          {16, 4, 4},
+                                  {36, 6, 6},          {48, 8, 6},
+                                  {49, 7, 7},          {97, 97, 1},
+                                  {128, 16, 8},        {512, 32, 16},
+                                  {1024, 32, 32},      {2048, 64, 32},
+                                  {999999, 1001, 999}, {1000000, 1000, 1000}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pod_mesh m = {0};
+        POD_CHECK_OK(pod_setup_mesh("auto", rows[i][0], &m));
+        POD_CHECK(m.n_dims == 2 && m.extent[0] == rows[i][1] && m.extent[1] == rows[i][2],
+                  "%d ranks: %dx%d, want %dx%d", rows[i][0], m.extent[0], m.extent[1], rows[i][1],
+                  rows[i][2]);
+        POD_CHECK(m.wraps[0] && m.wraps[1] && !m.is_forced[0] && !m.is_forced[1],
+                  "%d ranks: not a torus", rows[i][0]);
+    }
+}
+
+static void test_given_mesh(void)
+{
+    pod_mesh m = {.n_dims = -1};
+    POD_CHECK_FAILS(pod_setup_mesh("2x2", 3, &m), POD_E_INVALID,
+                    "mesh: 2x2 has 4 cores, but there are 3 ranks (mpirun -n 4)");
+    POD_CHECK_FAILS(pod_setup_mesh("4x4", 1, &m), POD_E_INVALID, "16 cores, but there are 1 ranks");
+    POD_CHECK_FAILS(pod_setup_mesh("2y2", 4, &m), POD_E_INVALID, "2y2");
+    POD_CHECK_FAILS(pod_setup_mesh("0x4", 4, &m), POD_E_INVALID, "0x4");
+    POD_CHECK_FAILS(pod_setup_mesh("", 1, &m), POD_E_INVALID, "mesh");
+    CU_ASSERT_EQUAL(m.n_dims, -1);
+    POD_CHECK_OK(pod_setup_mesh("2x1x3o", 6, &m));
+    POD_CHECK(m.n_dims == 3 && m.extent[0] == 2 && m.extent[2] == 3 && !m.wraps[2],
+              "%d dimensions, %dx%dx%d", m.n_dims, m.extent[0], m.extent[1], m.extent[2]);
+}
+
+/* ---- options ---- */
+
+typedef struct bench {
+    pod_arena *arena;
+    pod_config *config;
+    pod_setup setup;
+    pod_status status;
+} bench;
+
+static bench set_up(int n_ranks, const char *const options[])
+{
+    enum { MAX_OPTIONS = 40 };
+    static const pod_command_form train = {.name = "train", .bit = POD_CMD_TRAIN, .args = ""};
+    char *no_environment[] = {NULL}, *argv[MAX_OPTIONS];
+    int argc = 0;
+    bench b = {.status = POD_E_NOMEM};
+    POD_CHECK_OK(pod_arena_create(NULL, &b.arena));
+    while (options[argc]) {
+        argv[argc] = pod_arena_text(b.arena, "%s", options[argc]);
+        argc++;
+    }
+    POD_CHECK_OK(pod_config_from_args(&train, argc, argv, no_environment, &b.config));
+    pod_error_set("");
+    if (b.config) b.status = pod_setup_from(b.config, n_ranks, b.arena, &b.setup);
+    return b;
+}
+
+static void take_down(bench *b)
+{
+    pod_config_destroy(b->config);
+    pod_arena_destroy(b->arena);
+}
+
+#define SET_UP(n_ranks, ...) set_up((n_ranks), (const char *const[]){__VA_ARGS__, NULL})
+
+/* Every option has a value of its own, so that none can stand in another's field. */
+static void test_fields(void)
+{
+    bench b =
+        SET_UP(4, "--model=m1", "--data=d1", "--batch=44", "--precision=f32", "--bn-momentum=0.51",
+               "--bn-epsilon=0.52", "--augment=flip", "--crop-pad=3", "--prefetch=5",
+               "--data-cache=6K", "--seed=7", "--mesh=2x2", "--algo=ring", "--bucket=8K",
+               "--optimizer=lamb", "--lr=0.53", "--lr-schedule=poly", "--warmup=0.54",
+               "--end-lr=0.55", "--poly-power=0.56", "--decay-rate=0.57", "--decay-epochs=0.58",
+               "--momentum=0.59", "--nesterov", "--weight-decay=0.61", "--trust=0.62",
+               "--beta1=0.63", "--beta2=0.64", "--epsilon=0.65", "--label-smoothing=0.66",
+               "--epochs=0.67", "--steps=9", "--target=0.68", "--eval-every=0.69");
+    const pod_setup *s = &b.setup;
+    const struct {
+        const char *name;
+        double got, want;
+    } rows[] = {
+        {"batch", (double)s->batch, 44},
+        {"bn-momentum", (double)s->bn_momentum, 0.51},
+        {"bn-epsilon", (double)s->bn_epsilon, 0.52},
+        {"prefetch", s->prefetch, 5},
+        {"data-cache", (double)s->data_cache_bytes, 6144},
+        {"seed", (double)s->seed, 7},
+        {"bucket", (double)s->bucket_bytes, 8192},
+        {"lr", s->lr.base, 0.53},
+        {"warmup", s->warmup_epochs, 0.54},
+        {"end-lr", s->lr.end, 0.55},
+        {"poly-power", s->lr.power, 0.56},
+        {"decay-rate", s->lr.decay_rate, 0.57},
+        {"decay-epochs", s->decay_epochs, 0.58},
+        {"momentum", (double)s->hparams.momentum, 0.59},
+        {"weight-decay", (double)s->hparams.weight_decay, 0.61},
+        {"trust", (double)s->hparams.trust, 0.62},
+        {"beta1", (double)s->hparams.beta1, 0.63},
+        {"beta2", (double)s->hparams.beta2, 0.64},
+        {"epsilon", (double)s->hparams.epsilon, 0.65},
+        {"label-smoothing", (double)s->label_smoothing, 0.66},
+        {"epochs", s->epochs, 0.67},
+        {"steps", (double)s->steps, 9},
+        {"target", s->target, 0.68},
+        {"eval-every", s->eval_every, 0.69},
+    };
+    POD_CHECK(b.status == POD_OK, "%s", pod_error_text());
+    if (b.status == POD_OK) {
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+            POD_CHECK(fabs(rows[i].got - rows[i].want) < 1e-6, "%s: %g, want %g", rows[i].name,
+                      rows[i].got, rows[i].want);
+        CU_ASSERT_STRING_EQUAL(s->model, "m1");
+        CU_ASSERT_STRING_EQUAL(s->data, "d1");
+        CU_ASSERT_EQUAL(s->precision, POD_F32);
+        CU_ASSERT_STRING_EQUAL(s->optim->name, "lamb");
+        CU_ASSERT_EQUAL(s->lr.kind, POD_LR_POLY);
+        CU_ASSERT(s->hparams.nesterov);
+        CU_ASSERT_STRING_EQUAL(pod_coll_rules_print(b.arena, s->rules), "allreduce:0-:ring");
+        CU_ASSERT_EQUAL(pod_mesh_size(&s->mesh), 4);
+    }
+    take_down(&b);
+}
+
+static void test_defaults(void)
+{
+    bench b = SET_UP(6, "--batch=60");
+    POD_CHECK(b.status == POD_OK, "%s", pod_error_text());
+    CU_ASSERT_EQUAL(b.setup.precision, POD_BF16);
+    CU_ASSERT_EQUAL(b.setup.mesh.extent[0], 3);
+    CU_ASSERT_EQUAL(b.setup.steps, 0);
+    CU_ASSERT_STRING_EQUAL(pod_coll_rules_print(b.arena, b.setup.rules), POD_COLL_RULES_DEFAULT);
+    take_down(&b);
+}
+
+static void test_refusals(void)
+{
+    static const struct {
+        const char *option;
+        const char *part;
+    } rows[] = {
+        {"--mesh=2x3", "mesh: 2x3 has 6 cores, but there are 4 ranks"},
+        {"--batch=254", "batch: 254 does not divide by the 4 cores of the mesh"},
+        {"--batch=3", "batch: 3 does not divide"},
+        {"--algo=nonsense", "nonsense"},
+        {"--algo=allreduce:4K-1K:ring", "the range from 4096 to 1024 is empty"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        bench b = SET_UP(4, rows[i].option);
+        POD_CHECK(b.status == POD_E_INVALID && strstr(pod_error_text(), rows[i].part),
+                  "%s: %s '%s'", rows[i].option, pod_status_name(b.status), pod_error_text());
+        take_down(&b);
+    }
+}
+
+/* ---- schedules ---- */
+
+static void test_schedule(void)
+{
+    static const struct {
+        int64_t n_train, batch;
+        double epochs;
+        int64_t steps;
+        double eval_every, warmup, decay;
+        int64_t per_epoch, n_steps, eval_steps, warmup_steps;
+        double decay_steps;
+    } rows[] = {
+        /* the tail of an epoch is dropped: 210 / 40 = 5 steps */
+        {210, 40, 2.4, 0, 0.4, 1.0, 2.4, 5, 12, 2, 5, 12.0},
+        {210, 40, 2.4, 0, 0.0, 0.0, 0.5, 5, 12, 12, 0, 2.5},
+        {210, 40, 3.0, 0, 1.0, 0.5, 1.0, 5, 15, 5, 3, 5.0},  /* 2.5 steps round up */
+        {210, 40, 3.0, 0, 0.01, 0.0, 1.0, 5, 15, 1, 0, 5.0}, /* at least a step apart */
+        {210, 40, 3.0, 7, 1.0, 2.0, 1.0, 5, 7, 5, 10, 5.0},  /* steps go before epochs */
+        {40, 40, 1.0, 0, 1.0, 0.0, 2.4, 1, 1, 1, 0, 2.4},
+        {60000, 1024, 12.0, 0, 1.0, 2.0, 2.4, 58, 696, 58, 116, 139.2},
+        {210, 40, 0.1, 0, 1.0, 0.0, 1.0, 5, 1, 5, 0, 5.0}, /* half a step rounds up */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pod_setup s = {.batch = rows[i].batch,
+                       .epochs = rows[i].epochs,
+                       .steps = rows[i].steps,
+                       .eval_every = rows[i].eval_every,
+                       .warmup_epochs = rows[i].warmup,
+                       .decay_epochs = rows[i].decay};
+        pod_schedule got = {0};
+        POD_CHECK_OK(pod_setup_schedule(&s, rows[i].n_train, &got));
+        POD_CHECK(got.steps_per_epoch == rows[i].per_epoch && got.n_steps == rows[i].n_steps &&
+                      got.eval_every == rows[i].eval_steps,
+                  "row %zu: %" PRId64 " steps an epoch, %" PRId64
+                  " in all, evaluated each %" PRId64,
+                  i, got.steps_per_epoch, got.n_steps, got.eval_every);
+        POD_CHECK(s.lr.train_steps == rows[i].n_steps &&
+                      s.lr.warmup_steps == rows[i].warmup_steps &&
+                      fabs(s.lr.decay_steps - rows[i].decay_steps) < 1e-9,
+                  "row %zu: %" PRId64 " steps, %" PRId64 " of warm-up, stairs of %g", i,
+                  s.lr.train_steps, s.lr.warmup_steps, s.lr.decay_steps);
+    }
+}
+
+static void test_no_schedule(void)
+{
+    pod_schedule got = {.n_steps = -1};
+    pod_setup s = {.batch = 40, .epochs = 0.01, .decay_epochs = 1};
+    POD_CHECK_FAILS(pod_setup_schedule(&s, 39, &got), POD_E_INVALID,
+                    "batch: 40 is more than the 39 training samples");
+    POD_CHECK_FAILS(pod_setup_schedule(&s, 210, &got), POD_E_INVALID,
+                    "epochs: 0.01 epochs of 5 steps are no step");
+    CU_ASSERT_EQUAL(got.n_steps, -1);
+    s.steps = 1;
+    POD_CHECK_OK(pod_setup_schedule(&s, 210, &got));
+    CU_ASSERT_EQUAL(got.n_steps, 1);
+}
+
+static CU_TestInfo tests[] = {{"the mesh of a number of ranks", test_auto_mesh},
+                              {"a given mesh", test_given_mesh},
+                              {"every option in its field", test_fields},
+                              {"defaults", test_defaults},
+                              {"refusals", test_refusals},
+                              {"schedules", test_schedule},
+                              {"no schedule", test_no_schedule},
+                              CU_TEST_INFO_NULL};
+CU_SuiteInfo pod_test_suites[] = {{"setup", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
