@@ -1,5 +1,5 @@
-/* A whole training run of a small network, as the command makes one: settings from options, logs and
- * a checkpoint in a folder of the test's own. */
+/* A whole training run of a small network, as the command makes one: settings from options, logs
+ * and a checkpoint in a folder of the test's own. */
 #ifndef MINIPOD_TESTS_TRAINING_H
 #define MINIPOD_TESTS_TRAINING_H
 
@@ -24,8 +24,8 @@ typedef struct pod_test_run {
  * 10) and 77 to test with (no multiple of the batch), batch 40, augmented, LARS. */
 extern const char *const pod_test_run_defaults[];
 
-/* Trains `net`, which "--model" names at will, with more options, a list that ends with NULL; a later
- * word wins. What it leaves is in pod_test_dir()/name. Collective. */
+/* Trains `net` with more options, a list that ends with NULL; a later word wins, so "--model" may
+ * name it otherwise. What it leaves is in pod_test_dir()/name. Collective. */
 void pod_test_run_start(pod_test_run *r, pod_comm *comm, const pod_test_net *net, const char *name,
                         const char *const options[]);
 /* The same with a check of success. */

@@ -1,5 +1,5 @@
-/* The builder: sticky failures with their scope, what is refused, reading back; and memory that runs
- * out at every single request of a graph's building and compiling. */
+/* The builder: sticky failures with their scope, what is refused, reading back; and memory that
+ * runs out at every single request of a graph's building and compiling. */
 #include <stdio.h>
 #include <string.h>
 

@@ -27,9 +27,9 @@ static pod_store *store_of(const pod_program_variable v[], int n, uint64_t seed)
 
 /* ---- initial values ---- */
 
-/* How far the mean and variance of n draws may stand from those of their distribution, with standard
- * deviation sd and fourth central moment kurtosis sd^4: five standard errors, sd / sqrt(n) and
- * sd^2 sqrt((kurtosis - 1) / n). Beyond that by chance: once in 1.7 million. */
+/* How far the mean and variance of n draws may stand from those of their distribution, with
+ * standard deviation sd and fourth central moment kurtosis sd^4: five standard errors, sd / sqrt(n)
+ * and sd^2 sqrt((kurtosis - 1) / n). Beyond that by chance: once in 1.7 million. */
 static void check_moments(const char *what, const float *x, int64_t n, double sd, double kurtosis)
 {
     double mean = 0, variance = 0;
