@@ -35,6 +35,18 @@ double pod_run_epochs(const pod_run *r)
     return (double)(t->first_step + t->n_steps) / (double)t->schedule.steps_per_epoch;
 }
 
+/* What was typed; the rest of the settings came from files, the environment and defaults. */
+static void put_arguments(const pod_run *r, pod_json *j)
+{
+    int n;
+    const pod_option *options = pod_options(&n);
+    pod_json_open_object(j, "arguments");
+    for (int i = 0; i < n; i++)
+        if (pod_config_source(r->config, (pod_opt)i) == POD_FROM_COMMAND_LINE)
+            pod_json_text(j, options[i].name, pod_config_value(r->config, (pod_opt)i));
+    pod_json_close(j);
+}
+
 static void put_settings(const pod_run *r, pod_json *j)
 {
     int n;
@@ -162,6 +174,7 @@ static void put_run(const pod_run *r, pod_json *j)
     pod_json_int(j, "seed", (int64_t)r->setup->seed);
     pod_json_int(j, "parameters", r->result->n_weights);
     put_results(r, j);
+    put_arguments(r, j);
     put_settings(r, j);
     put_host(r, j);
     put_picks(r->result->program, j);

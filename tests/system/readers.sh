@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# readers.sh MINIPOD MLLOG_CHECK: what a run leaves can be read by others (h5ls, h5dump, any JSON or CSV
+# reader, h5py), and the same training gives the same weights: twice, resumed, and from a file.
+mllog_check=$(realpath "$2")
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname "$0")/common.sh"
+set_of=glyphs:8x8x1:96+40
+run=(--model resnet8 --batch 24 --augment crop+flip --crop-pad 1 --label-smoothing 0.1 --lr 0.02
+    --lr-schedule constant --momentum 0.9 --progress off --quiet)
+
+# trains NAME RANKS WORD...: into NAME/
+trains() {
+    local name=$1 ranks=$2
+    shift 2
+    timeout 120 mpirun -n "$ranks" --bind-to none "$minipod" train "${run[@]}" --out "$name" "$@" \
+        >"$name.out" 2>"$name.err" || fail "$name: $(cat "$name.err" "$name.out")"
+}
+
+json_value() { grep -o "\"$2\": [^,]*" "$1" | head -n 1 | sed 's/^[^:]*: //'; }
+hash_of() { json_value "$1/run.json" weights_hash; }
+same_hash() {
+    case $(hash_of "$2") in
+    '""' | '' | null) fail "$2 has no hash" ;;
+    "$(hash_of "$1")") ;;
+    *) fail "weights of $1: $(hash_of "$1"), of $2: $(hash_of "$2")" ;;
+    esac
+}
+
+# ---- the same weights ------------------------------------------------------------------------
+
+"$minipod" data make $set_of -o set.h5 --json set.json >info || fail "data make: $(cat info)"
+trains straight 4 --data $set_of --mesh 2x2 --steps 8 --trace --csv run.csv --json run.json
+trains again 4 --data $set_of --mesh 2x2 --steps 8
+trains from_file 4 --data set.h5 --mesh 2x2 --steps 8 --data-cache 0
+trains half 4 --data $set_of --mesh 2x2 --steps 5
+trains resumed 4 --data $set_of --mesh 2x2 --steps 8 --resume half
+for name in again from_file resumed; do same_hash straight $name; done
+if [ "$(hash_of half)" = "$(hash_of straight)" ]; then fail "three more steps changed no weight"; fi
+cmp -s straight/run.json run.json || fail "--json differs from run.json"
+for name in straight resumed; do
+    "$mllog_check" $name/mllog.txt || fail "$name: the log does not pass"
+done
+find . -name '*.part' | grep . && fail "files are left half"
+
+# ---- the accuracy again ----------------------------------------------------------------------
+
+want=$(json_value straight/run.json eval_accuracy)
+eval=(eval --model resnet8 --batch 24 --data set.h5 --resume straight --progress off)
+"$minipod" "${eval[@]}" --json eval1.json --csv eval1.csv >out 2>&1 || fail "eval: $(cat out)"
+on_ranks 3 "${eval[@]}" --json eval3.json >out 2>&1 || fail "eval on 3 ranks: $(cat out)"
+for json in eval1.json eval3.json; do
+    [ "$(json_value $json accuracy | tr -d ' }')" = "$want" ] ||
+        fail "$json: accuracy $(json_value $json accuracy), train said $want"
+done
+
+# ---- HDF5 ------------------------------------------------------------------------------------
+
+# holds WHAT PATTERN COMMAND...
+holds() {
+    local pattern=$1
+    shift
+    "$@" >out 2>err || fail "$*: $(cat err)"
+    [ -s err ] && fail "$*: $(cat err)"
+    grep -q -e "$pattern" out || fail "$*: no '$pattern' in $(head -c 600 out)"
+}
+checkpoint=straight/checkpoint/last.h5
+if command -v h5ls >/dev/null && command -v h5dump >/dev/null; then
+    holds '^/train/images  *Dataset {96/*[^,]*, 8, 8, 1}' h5ls -r set.h5
+    holds 'ATTRIBUTE "class_names"' h5dump -H set.h5
+    holds '"ring", "fork"' h5dump -a class_names set.h5
+    holds 'DATASPACE  SIMPLE { ( 40 )' h5dump -d /test/labels set.h5
+    holds 'ATTRIBUTE "optimizer"' h5dump -H $checkpoint
+    holds '(0): 8$' h5dump -a step $checkpoint
+    holds '^/weights/logits.*Dataset {.*10}' h5ls -r $checkpoint
+    holds '^/state/.*Dataset' h5ls -r $checkpoint
+else
+    echo "skipped: h5ls and h5dump are not here (package hdf5-tools)"
+fi
+
+# ---- JSON and CSV ----------------------------------------------------------------------------
+
+if ! command -v python3 >/dev/null; then
+    echo "skipped: python3 is not here"
+    exit "$failed"
+fi
+python3 - <<'PY' || fail "what other readers found"
+import csv, json, re
+
+def load(path):
+    def no_constant(name):
+        raise ValueError(f"{path}: {name} is no JSON")
+    return json.load(open(path), parse_constant=no_constant)
+
+run, goodput, trace = (load(f"straight/{n}.json") for n in ("run", "goodput", "timeline"))
+wanted = """schema version git clock machine model mesh ranks global_batch seed step_s samples_per_s
+    allreduce_share allreduce_exposed_s memory_bytes_per_core program_goodput ideal_step_s
+    eval_accuracy target epochs time_to_target_s weights_hash arguments settings host picks""".split()
+missing = [key for key in wanted if key not in run]
+assert not missing, f"run.json lacks {missing}"
+assert run["clock"] == "wall" and run["ranks"] == 4 and run["mesh"] == "2x2", run
+assert run["steps"] == 8 and run["epochs"] == 2 and run["global_batch"] == 24, run
+assert run["step_s"] > 0 and 0 <= run["allreduce_share"] <= 1 and run["samples_per_s"] > 0
+assert run["target"] is None and run["time_to_target_s"] is None and run["failure"] is None
+assert re.fullmatch("[0-9a-f]{16}", run["weights_hash"])
+assert run["host"]["cpu_features"] and run["host"]["hostname"], run["host"]
+assert {"op", "kernel", "instructions"} <= set(run["picks"][0]), run["picks"][0]
+assert run["arguments"]["batch"] == "24" and "seed" not in run["arguments"], run["arguments"]
+assert run["settings"]["seed"] == "1" and run["settings"]["batch"] == "24", run["settings"]
+
+categories = goodput["categories_ns"]
+assert all(isinstance(ns, int) and ns >= 0 for ns in categories.values()), categories
+assert sum(categories.values()) == goodput["total_elapsed_time_ns"], "categories and wall time"
+assert categories["PRODUCTIVE_STEPS"] > 0 and categories["EVALUATION"] > 0, categories
+assert categories["WASTED_PROGRESS_FROM_DISRUPTION"] == 0, categories
+
+events = trace["traceEvents"]
+spans = [e for e in events if e["ph"] == "X"]
+assert {e["pid"] for e in spans} == {0, 1, 2, 3}, "ranks of the trace"
+assert all(e["dur"] >= 0 and e["name"] and e["cat"] for e in spans)
+assert max(e["args"]["step"] for e in spans) == 8, "steps count from 1"
+named = {e["pid"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
+assert named == {0, 1, 2, 3}, named
+assert {"forward", "backward", "update", "reduce"} <= {e["cat"] for e in spans}
+
+def table(path):
+    lines = [line for line in open(path) if not line.startswith("#")]
+    rows = list(csv.reader(lines))
+    assert len(rows) > 1 and len({len(row) for row in rows}) == 1, f"{path} is not rectangular"
+    assert rows[0] == [name.lower() for name in rows[0]], f"{path}: {rows[0]}"
+    return rows
+
+steps = table("straight/steps.csv")
+assert [row[0] for row in steps[1:]] == [str(i) for i in range(1, 9)], "steps of steps.csv"
+for row in steps[1:]:
+    at = dict(zip(steps[0], map(float, row)))
+    parts = sum(at[k] for k in ("input", "forward", "backward", "reduce", "update", "other"))
+    assert abs(parts - at["total"]) < 1e-7, f"step {row[0]}: parts {parts}, total {at['total']}"
+assert [row[0] for row in table("resumed/steps.csv")[1:]] == ["6", "7", "8"], "steps after a resume"
+assert dict((r[0], r[1]) for r in table("run.csv"))["model"] == "resnet8"
+assert table("eval1.csv")[0][0] == "model"
+info = load("set.json")
+assert load("eval3.json")["schema"] == "minipod.eval" and isinstance(info, dict)
+
+try:
+    import h5py
+except ImportError:
+    print("skipped: python3-h5py is not here")
+else:
+    with h5py.File("straight/checkpoint/last.h5") as f:
+        assert f.attrs["step"] == 8
+        n = []
+        f["weights"].visititems(lambda _, x: n.append(x.size) if isinstance(x, h5py.Dataset) else None)
+        assert sum(n) >= run["parameters"], (sum(n), run["parameters"])
+    with h5py.File("set.h5") as f:
+        assert f["train/images"].shape == (96, 8, 8, 1) and f["train/labels"][...].max() == 9
+PY
+exit "$failed"
