@@ -10,8 +10,8 @@ typedef struct pod_network_choice { /* what the network's builder needs */
     const pod_setup *setup;
 } pod_network_choice;
 
-/* E_INVALID with the nearest name when the setup's model is none of the table. `choice` and the setup
- * must stay where they are as long as the network is used. */
+/* E_INVALID with the nearest name when the setup's model is none of the table. `choice` and the
+ * setup must stay where they are as long as the network is used. */
 POD_MUST pod_status pod_network_choose(const pod_setup *s, pod_network_choice *choice,
                                        pod_network *out);
 

@@ -22,8 +22,8 @@ pod_ideal pod_run_ideal(const pod_run *r);
 double pod_run_samples_per_s(const pod_run *r); /* batch / mean step, without the first step */
 double pod_run_epochs(const pod_run *r);        /* trained so far, those before a resume included */
 
-/* run.json: settings, host, kernels, results; null is what is not known. Names of results are those of
- * the command's contract. */
+/* run.json: settings, host, kernels, results; null is what is not known. Names of results are those
+ * of the command's contract. */
 POD_MUST pod_status pod_run_write_json(const pod_run *r, const char *path);
 /* steps.csv: one row a step of rank 0. */
 POD_MUST pod_status pod_run_write_steps(const pod_run *r, const char *path);

@@ -16,7 +16,7 @@ typedef struct pod_file pod_file;
 /* Opens PATH.part for writing; the directory must exist. What stands at PATH may only be a regular
  * file: a device or a link would be replaced by one. */
 POD_MUST pod_status pod_file_open(const char *path, pod_file **out);
-/* Whether pod_file_open would succeed, asked before long work whose results go there. Leaves nothing. */
+/* Whether pod_file_open would succeed; asked before long work. Leaves nothing. */
 POD_MUST pod_status pod_file_check(const char *path);
 FILE *pod_file_stream(pod_file *f); /* borrowed until close; its errors are found by close */
 /* Syncs and renames to PATH. On failure PATH is untouched; PATH.part stays to be looked at.

@@ -40,8 +40,8 @@ POD_MUST pod_status pod_checkpoint_write(const char *path, const pod_checkpoint_
 /* The texts go into the arena. E_IO, E_FORMAT. */
 POD_MUST pod_status pod_checkpoint_read_info(const char *path, pod_arena *a,
                                              pod_checkpoint_info *out);
-/* Fills the tensors. E_MISMATCH, naming the file and the variable, where one is missing or has another
- * shape; E_NUMERIC where a value is not finite. */
+/* Fills the tensors. E_MISMATCH, naming the file and the variable, where one is missing or has
+ * another shape; E_NUMERIC where a value is not finite. */
 POD_MUST pod_status pod_checkpoint_read(const char *path, const pod_tensor tensor[], int n);
 
 #endif

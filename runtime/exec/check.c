@@ -68,8 +68,8 @@ static pod_status fault(const check *c, pod_status status, int rank, int32_t i, 
                     instr->label, instr->impl, rank, what);
 }
 
-/* What a slot holds is known from here on. A view has no entry of its own: it shows what the slot it
- * was made from holds, and is stale once something else was written there. */
+/* What a slot holds is known from here on. A view has no entry of its own: it shows what the slot
+ * it was made from holds, and is stale once something else was written there. */
 static void note_written(const check *c, int rank, int32_t slot)
 {
     c->core[rank].hash[slot] = hash_of(memory_of(c, rank, slot), c->p->slot[slot].bytes);
@@ -175,8 +175,7 @@ static bool is_part_of(const check *c, int32_t slot, int32_t bucket)
     return s->root == bucket && s->shows == slot && c->is_written[slot];
 }
 
-/* All parts are there. In flight, the buffer belongs to the collective: nobody may read or write it.
- */
+/* All parts must be there. In flight the buffer is the collective's: no read or write of others. */
 static pod_status start(const check *c, int32_t i)
 {
     const int32_t coll = c->p->instr[i].ticket, slot = c->p->coll[coll].slot;

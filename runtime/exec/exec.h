@@ -17,26 +17,26 @@ POD_MUST pod_status pod_exec_open(const pod_program *p, pod_store *store, pod_co
                                   pod_clock clock, pod_exec **out);
 void pod_exec_close(pod_exec *e); /* NULL is allowed */
 
-/* The host's data for input i of the program, this rank's part; borrowed until the next feed of it. */
+/* This rank's part of the data for input i of the program; borrowed until it is fed again. */
 void pod_exec_feed(pod_exec *e, int input, const void *data);
 
-/* One step: allocates nothing. Adds its events to `tl`, between begin and end of a step (NULL: none).
- * E_NUMERIC when output 0, the loss, is not finite: then nothing was updated, on any rank, and all
- * ranks answer alike; pod_exec_find_fault says where it began. */
+/* One step: allocates nothing. Adds its events to `tl`, between begin and end of a step (NULL:
+ * none). E_NUMERIC when output 0, the loss, is not finite: then nothing was updated, on any rank,
+ * and all ranks answer alike; pod_exec_find_fault says where it began. */
 POD_MUST pod_status pod_exec_step(pod_exec *e, pod_timeline *tl);
 double pod_exec_output(const pod_exec *e, int output); /* of the last step, summed over cores */
 
 /* After E_NUMERIC, with the same feeds: runs the step again up to the update, looking at every
- * value. E_NUMERIC with a text that names the first weight or instruction that was not finite and its
- * rank, the same on all ranks; `step` is for the text. Collective. */
+ * value. E_NUMERIC with a text that names the first weight or instruction that was not finite and
+ * its rank, the same on all ranks; `step` is for the text. Collective. */
 POD_MUST pod_status pod_exec_find_fault(pod_exec *e, int64_t step);
 
-/* check: one process plays all ranks, in lockstep, and proves the plan: slots are full of NaN before
- * they are first written and after their last use; what was written is hashed, and verified before
- * each read; canaries stand behind slots where the program was compiled with guards; a collective's
- * buffer is NaN while it is in flight; values must be finite. feeds[i * n_ranks + r] is rank r's data
- * of input i; every rank's store is updated. E_MISMATCH (the plan or a kernel is wrong), E_NUMERIC (a
- * value is not finite); both name instruction and rank. */
+/* check: one process plays all ranks, in lockstep, and proves the plan: slots are full of NaN
+ * before they are first written and after their last use; what was written is hashed, and verified
+ * before each read; canaries stand behind slots where the program was compiled with guards; a
+ * collective's buffer is NaN while it is in flight; values must be finite. feeds[i * n_ranks + r]
+ * is rank r's data of input i; every rank's store is updated. E_MISMATCH (the plan or a kernel is
+ * wrong), E_NUMERIC (a value is not finite); both name instruction and rank. */
 POD_MUST pod_status pod_check_step(const pod_program *p, pod_store *const stores[],
                                    const void *const feeds[], double outputs[]);
 

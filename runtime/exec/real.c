@@ -1,5 +1,5 @@
-/* real: one rank's part of a program, on this host. Pointers are resolved once, at open; a step walks
- * the instructions, and lets the collectives in flight advance between them. */
+/* real: one rank's part of a program, on this host. Pointers are resolved once, at open; a step
+ * walks the instructions, and lets the collectives in flight advance between them. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -115,7 +115,7 @@ static pod_status take_memory(pod_exec *e)
     return ok ? POD_OK : POD_E_NOMEM;
 }
 
-/* What a rank does alone; its failure is agreed before the runs of collectives are made together. */
+/* What a rank does alone: agreed upon before the runs of collectives are made together. */
 static pod_status bind_own(pod_exec *e, const pod_sched **sched)
 {
     const pod_program *p = e->program;
@@ -304,7 +304,7 @@ static bool writes_bad_value(const pod_exec *e, int32_t i)
     return false;
 }
 
-/* The first instruction of this rank that writes a value that is not finite, n_instrs if none does. */
+/* The first instruction of this rank that writes what is not finite, n_instrs if none does. */
 static int32_t first_bad_instr(pod_exec *e)
 {
     int32_t found = e->program->n_instrs;

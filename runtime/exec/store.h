@@ -8,8 +8,8 @@
 
 typedef struct pod_store pod_store;
 
-/* Room for all variables of the program, with their initial values, drawn from (seed, the variable's
- * name): the same on every rank, whatever else the program holds. */
+/* Room for all variables of the program, with their initial values, drawn from (seed, the
+ * variable's name): the same on every rank, whatever else the program holds. */
 POD_MUST pod_status pod_store_create(const pod_program *p, uint64_t seed, pod_store **out);
 void pod_store_destroy(pod_store *s); /* NULL is allowed */
 

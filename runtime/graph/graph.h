@@ -40,8 +40,8 @@ typedef struct pod_value_info {
     int out;      /* which of its outputs */
 } pod_value_info;
 
-/* HE: normal with variance 2 scale / fan-in (He et al., 2015); fan-in is R S C of filters (K, R, S, C)
- * and the rows of a matrix. NORMAL: standard deviation `scale`. UNIFORM: in [-scale, scale). */
+/* HE: normal with variance 2 scale / fan-in (He et al., 2015); fan-in is R S C of filters (K, R, S,
+ * C) and the rows of a matrix. NORMAL: standard deviation `scale`. UNIFORM: in [-scale, scale). */
 typedef enum pod_init_kind {
     POD_INIT_ZERO,
     POD_INIT_ONE,
@@ -99,7 +99,7 @@ int32_t pod_graph_append(pod_graph *g, const pod_op *op, const char *label, cons
 /* Registers what a value, the output of an input or variable node, is. Names are copied. */
 void pod_graph_add_input(pod_graph *g, const char *name, pod_value value);
 void pod_graph_add_variable(pod_graph *g, const pod_variable_info *v);
-/* At the end of the step the variable becomes `value`, of the same type. At most once a variable. */
+/* At the end of the step the variable becomes `value`, of its type. At most once a variable. */
 void pod_assign(pod_graph *g, pod_value variable, pod_value value);
 /* A scalar float32 that the host reads after each step. */
 void pod_output(pod_graph *g, const char *name, pod_value value);

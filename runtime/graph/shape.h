@@ -20,8 +20,8 @@ typedef struct pod_shape {
     int64_t dim[POD_MAX_DIMS];
 } pod_shape;
 
-/* `shape` is the whole value's. The masks say how the cores of a mesh hold it; bit d stands for mesh
- * dimension d. All zero: every core holds the whole value, the same bits. */
+/* `shape` is the whole value's. The masks say how the cores of a mesh hold it; bit d stands for
+ * mesh dimension d. All zero: every core holds the whole value, the same bits. */
 typedef struct pod_type {
     pod_dtype dtype;
     pod_shape shape;

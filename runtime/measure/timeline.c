@@ -7,7 +7,7 @@
 #include "kernels/base/assert.h"
 
 /* Events stand in blocks of max_events, one a step, used in turn: the i-th step of this run writes
- * into block i mod n_blocks. One block more than is kept, so that an open step harms no kept one. */
+ * into block i mod n_blocks. One block more than is kept, so that an open one harms none. */
 struct pod_timeline {
     pod_arena *arena;
     pod_timeline_plan plan;

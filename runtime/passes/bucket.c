@@ -24,8 +24,8 @@ static int by_readiness(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* The last node that makes or reads the value, other than all-reduces: in place, the sum may replace
- * the core's own part only after that. */
+/* The last node that makes or reads the value, other than all-reduces: in place, the sum may
+ * replace the core's own part only after that. */
 static int32_t *last_uses(const pod_plan *plan)
 {
     const pod_graph *g = plan->graph;

@@ -1,5 +1,5 @@
-/* lower: each node that runs gets its kernel, its attributes and its scratch, for one core's share and
- * the target at hand. */
+/* lower: each node that runs gets its kernel, its attributes and its scratch, for one core's share
+ * and the target at hand. */
 #include <string.h>
 
 #include "runtime/passes/plan.h"

@@ -2,9 +2,9 @@
  *
  * A value's slot is the host's memory (inputs), the store's (variables, and the values assigned to
  * them where an op updates in place), part of a bucket, part of another value (views, in-place
- * outputs), or its own. Slots of their own are alive from the item that first writes to the one that
- * last reads them; the largest are placed first, each at the lowest offset where nothing alive at the
- * same time lies. */
+ * outputs), or its own. Slots of their own are alive from the item that first writes to the one
+ * that last reads them; the largest are placed first, each at the lowest offset where nothing alive
+ * at the same time lies. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,8 +121,8 @@ static int variable_that_becomes(const pod_graph *g, pod_value v)
     return -1;
 }
 
-/* The slot of in[j], if output k may take it over: nothing reads it after this item, and where it is
- * a variable, the output is what it becomes. */
+/* The slot of in[j], if output k may take it over: nothing reads it after this item, and where it
+ * is a variable, the output is what it becomes. */
 static int32_t slot_to_take(const memory *m, const pod_node *n, int k, int j, int32_t item)
 {
     const pod_plan *plan = m->plan;

@@ -1,7 +1,7 @@
-/* order: the instructions in a row. Nodes keep the graph's order; a bucket starts as soon as its last
- * value is ready and is waited for right before the first node that reads from it. What the host
- * reads is waited for and fetched before the first node of the update, so that a loss that is not
- * finite stops the step while the weights are still whole. */
+/* order: the instructions in a row. Nodes keep the graph's order; a bucket starts as soon as its
+ * last value is ready and is waited for right before the first node that reads from it. What the
+ * host reads is waited for and fetched before the first node of the update, so that a loss that is
+ * not finite stops the step while the weights are still whole. */
 #include "kernels/base/assert.h"
 #include "runtime/passes/plan.h"
 

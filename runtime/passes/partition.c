@@ -2,8 +2,8 @@
  *
  * Inputs with the batch as first dimension are split over the whole mesh; infer carries the spread
  * through the graph; where an op meets a sum or a varying value that it does not take in parts, an
- * all-reduce goes in between (and, for a varying value, the division that makes it a mean). Nodes that
- * nothing needs are dropped, and those that only lead to an assignment move behind backward. */
+ * all-reduce goes in between (and, for a varying value, the division that makes it a mean). Nodes
+ * that nothing needs are dropped, those that only lead to an assignment move behind backward. */
 #include <string.h>
 
 #include "kernels/base/assert.h"

@@ -3,8 +3,8 @@
  *   grad       appends the derivative of a loss
  *   update     appends the optimizer's nodes, a weight at a time, as the gradients become ready
  *
- * and pod_compile runs those of passes.def, which make a program of the finished graph. Inference is
- * not a pass of its own: the builder infers each node as it is added, partition again. */
+ * and pod_compile runs those of passes.def, which make a program of the finished graph. Inference
+ * is not a pass of its own: the builder infers each node as it is added, partition again. */
 #ifndef MINIPOD_RUNTIME_PASSES_PASSES_H
 #define MINIPOD_RUNTIME_PASSES_PASSES_H
 
@@ -32,8 +32,8 @@ typedef struct pod_compile_args {
 } pod_compile_args;
 
 /* Inputs whose first dimension is N, the batch, are spread over the whole mesh. E_INVALID unless
- * `batch` divides by the number of cores; E_UNSUPPORTED, naming the node, for a spread that an op does
- * not take; E_NOMEM. The program lives in the arena; the graph may go. */
+ * `batch` divides by the number of cores; E_UNSUPPORTED, naming the node, for a spread that an op
+ * does not take; E_NOMEM. The program lives in the arena; the graph may go. */
 POD_MUST pod_status pod_compile(const pod_graph *g, int64_t batch, const pod_compile_args *args,
                                 pod_arena *arena, const pod_program **out);
 

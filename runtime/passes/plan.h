@@ -1,6 +1,6 @@
-/* What the passes of passes.def hand on: a partitioned graph, the buckets its reductions were joined
- * into, the order of the instructions, and the slots. Private to this folder; lives in the program's
- * arena. */
+/* What the passes of passes.def hand on: a partitioned graph, the buckets its reductions were
+ * joined into, the order of the instructions, and the slots. Private to this folder; lives in the
+ * program's arena. */
 #ifndef MINIPOD_RUNTIME_PASSES_PLAN_H
 #define MINIPOD_RUNTIME_PASSES_PLAN_H
 

@@ -63,6 +63,7 @@ static uint64_t hash_instr(uint64_t h, const pod_instr *in)
     h = hash_i64(h, in->kind);
     h = hash_i64(h, in->phase);
     h = pod_hash_text(pod_hash_text(pod_hash_text(h, in->label), in->op), in->impl);
+    h = pod_hash_bytes(h, in->attr, in->attr_bytes);
     for (int i = 0; i < in->n_in; i++) h = hash_i64(h, in->in[i]);
     for (int i = 0; i < in->n_out; i++) h = hash_i64(h, in->out[i]);
     return hash_i64(hash_i64(h, in->scratch), in->ticket);
@@ -71,7 +72,8 @@ static uint64_t hash_instr(uint64_t h, const pod_instr *in)
 uint64_t pod_program_fingerprint(const pod_program *p)
 {
     uint64_t h = POD_HASH_START;
-    for (int d = 0; d < p->mesh.n_dims; d++) h = hash_i64(h, p->mesh.extent[d]);
+    for (int d = 0; d < p->mesh.n_dims; d++)
+        h = hash_i64(hash_i64(h, p->mesh.extent[d]), p->mesh.wraps[d]);
     for (int32_t i = 0; i < p->n_instrs; i++) h = hash_instr(h, &p->instr[i]);
     for (int32_t i = 0; i < p->n_slots; i++) {
         const pod_slot *s = &p->slot[i];

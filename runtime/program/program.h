@@ -85,8 +85,7 @@ typedef struct pod_program {
 
 /* One line an instruction: index, phase, op, label, kernel, slots, offsets and bytes. */
 void pod_program_print(const pod_program *p, FILE *to);
-/* Over the order, kernels, slots, collectives and variables; FNV-1a, 64 bits. Attributes hold pointers
- * of this process and stay out: they follow from types and kernels. */
+/* Over the order, kernels, attributes, slots, collectives and variables (kernels/base/hash.h). */
 uint64_t pod_program_fingerprint(const pod_program *p);
 
 #endif

@@ -19,8 +19,8 @@ typedef struct pod_eval_result {
 POD_MUST pod_status pod_evaluate(pod_exec *e, pod_loader *l, int64_t n_samples, pod_comm *comm,
                                  int64_t step, pod_eval_result *out);
 
-/* The next batch, into the inputs of the program. A rank that fails says so and ends the job, for the
- * others are waiting in the step. */
+/* The next batch, into the inputs of the program. A rank that fails says so and ends the job, for
+ * the others are waiting in the step. */
 void pod_feed_next(pod_exec *e, pod_loader *l, pod_comm *comm, pod_batch *batch);
 
 #endif

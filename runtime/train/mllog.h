@@ -10,10 +10,10 @@
  * is killed leaves the lines that were written under that name.
  *
  * Order of a run, epochs counted from 1: pod_mllog_submission, init_start, seed,
- * global_batch_size, hyper-parameters, init_stop, run_start, train_samples and eval_samples (no data
- * are read before run_start, so nobody knows them earlier), then by epoch epoch_start, epoch_stop,
- * eval_start, eval_stop, eval_accuracy (a fraction; `epoch_num` beside each), at last run_stop with
- * `status` "success" only when the target was reached, else "aborted". */
+ * global_batch_size, hyper-parameters, init_stop, run_start, train_samples and eval_samples (no
+ * data are read before run_start, so nobody knows them earlier), then by epoch epoch_start,
+ * epoch_stop, eval_start, eval_stop, eval_accuracy (a fraction; `epoch_num` beside each), at last
+ * run_stop with `status` "success" only when the target was reached, else "aborted". */
 #ifndef MINIPOD_RUNTIME_TRAIN_MLLOG_H
 #define MINIPOD_RUNTIME_TRAIN_MLLOG_H
 

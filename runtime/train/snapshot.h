@@ -13,8 +13,8 @@ POD_MUST pod_status pod_snapshot_save(const char *path, const pod_checkpoint_inf
                                       pod_store *store, pod_comm *comm);
 
 /* Fills the store from `path`, a checkpoint file or a run's folder with one in it, and answers its
- * step in `step`. `want` says what the run is: E_MISMATCH when the checkpoint is of another model or,
- * with_state, of another optimizer. Without state only weights are read. Collective. */
+ * step in `step`. `want` says what the run is: E_MISMATCH when the checkpoint is of another model
+ * or, with_state, of another optimizer. Without state only weights are read. Collective. */
 POD_MUST pod_status pod_snapshot_restore(const char *path, const pod_checkpoint_info *want,
                                          bool with_state, pod_store *store, pod_comm *comm,
                                          int64_t *step);

@@ -197,9 +197,27 @@ static void test_stale_view(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {{"sums that forward needs whole", test_forward},
-                              {"what variables become", test_assigned},
-                              {"collectives end within the step", test_ends},
-                              {"a stale view is found", test_stale_view},
-                              CU_TEST_INFO_NULL};
+/* What a kernel is told beside its operands tells programs apart too. */
+static void test_attributes(void)
+{
+    pod_arena *a;
+    uint64_t fingerprint[2] = {0};
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    for (int i = 0; i < 2; i++) {
+        pod_graph *g;
+        const pod_program *p = NULL;
+        POD_CHECK_OK(pod_graph_create(a, &g));
+        pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, (int64_t[]){N, C}));
+        pod_output(g, "sq", pod_sum_sq(g, pod_scale(g, i ? 2.0f : 3.0f, x)));
+        POD_CHECK_OK(compile(a, g, "2x1", 1, &p));
+        if (p) fingerprint[i] = p->fingerprint;
+    }
+    POD_CHECK(fingerprint[0] != fingerprint[1], "other factors, same fingerprint");
+    pod_arena_destroy(a);
+}
+
+static CU_TestInfo tests[] = {
+    {"sums that forward needs whole", test_forward},     {"what variables become", test_assigned},
+    {"collectives end within the step", test_ends},      {"a stale view is found", test_stale_view},
+    {"attributes tell programs apart", test_attributes}, CU_TEST_INFO_NULL};
 CU_SuiteInfo pod_test_suites[] = {{"partition", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
