@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "kernels/base/cpu.h"
+#include "runtime/core/config.h"
 #include "runtime/ops/ops.h"
 #include "runtime/optim/lr.h"
 #include "runtime/optim/optim.h"
@@ -266,6 +267,25 @@ static void states_are_variables(void)
     }
 }
 
+/* The options list what the tables have, in the same order: they lie in a layer below. */
+static void options_name_the_tables(void)
+{
+    char names[256] = "";
+    size_t used = 0;
+    int n;
+    const pod_option *options = pod_options(&n);
+    const pod_optim *all = pod_optims(&n);
+    for (int o = 0; o < n; o++)
+        used +=
+            (size_t)snprintf(names + used, sizeof names - used, "%s%s", o ? "|" : "", all[o].name);
+    CU_ASSERT_STRING_EQUAL(options[POD_OPT_OPTIMIZER].choices, names);
+    used = 0;
+    for (int k = 0; k < POD_N_LR_KINDS; k++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", k ? "|" : "",
+                                 pod_lr_print((pod_lr_kind)k));
+    CU_ASSERT_STRING_EQUAL(options[POD_OPT_LR_SCHEDULE].choices, names);
+}
+
 /* Every weight with a gradient is assigned, in the order of the gradients, by nodes of UPDATE. */
 static void readiness_orders_the_updates(void)
 {
@@ -413,6 +433,7 @@ static void follow_their_formulas(void)
 }
 
 static CU_TestInfo tests[] = {
+    {"options_name_the_tables", options_name_the_tables},
     {"states_are_variables", states_are_variables},
     {"readiness_orders_the_updates", readiness_orders_the_updates},
     {"follow_their_formulas", follow_their_formulas},
