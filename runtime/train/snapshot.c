@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "runtime/exec/finite.h"
+
 const char *pod_snapshot_path(pod_arena *a, const char *dir)
 {
     return pod_arena_text(a, "%s/checkpoint/last.h5", dir);
@@ -33,6 +35,17 @@ static pod_status tensors_of(pod_store *store, bool with_state, pod_arena *a, po
     return POD_OK;
 }
 
+/* What could not be read again is not written over what can. */
+static pod_status check_finite(const char *path, const pod_store *store, const pod_tensor tensor[],
+                               int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!pod__all_finite(POD_F32, tensor[i].data, pod_store_count(store, i)))
+            return pod_fail(POD_E_NUMERIC, "%s: '%s' holds a value that is not finite: not saved",
+                            path, tensor[i].name);
+    return POD_OK;
+}
+
 static pod_status save_own(const char *path, const pod_checkpoint_info *info, pod_store *store)
 {
     pod_arena *a;
@@ -40,6 +53,7 @@ static pod_status save_own(const char *path, const pod_checkpoint_info *info, po
     pod_tensor *tensor = NULL;
     int n = 0;
     pod_status status = tensors_of(store, true, a, &tensor, &n);
+    if (status == POD_OK) status = check_finite(path, store, tensor, n);
     if (status == POD_OK) status = pod_checkpoint_write(path, info, tensor, n);
     pod_arena_destroy(a);
     return status;

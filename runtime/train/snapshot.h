@@ -8,7 +8,8 @@
 #include "runtime/data/checkpoint.h"
 #include "runtime/exec/store.h"
 
-/* Writes the whole store. Collective. */
+/* Writes the whole store; E_NUMERIC, and nothing new under `path`, when a value is not finite.
+ * Collective. */
 POD_MUST pod_status pod_snapshot_save(const char *path, const pod_checkpoint_info *info,
                                       pod_store *store, pod_comm *comm);
 

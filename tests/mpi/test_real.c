@@ -186,7 +186,7 @@ static double loss_alone(const pod_test_plan *plan)
     pod_arena *a = NULL;
     const pod_program *p;
     static pod_test_job j;
-    double loss = NAN;
+    double loss = (double)NAN;
     if (rank == 0) {
         POD_CHECK_OK(pod_arena_create(NULL, &a));
         POD_CHECK_OK(pod_test_compile(a, &alone, &p));
@@ -207,7 +207,7 @@ typedef struct path {
 static path train_real(const pod_test_plan *plan)
 {
     bed b;
-    path way = {NAN, NAN, 0};
+    path way = {0, 0, 0};
     if (bed_open(&b, plan)) {
         for (int step = 0; step < LONG_STEPS; step++) {
             POD_CHECK_OK(real_step(&b, step, 0.5f));

@@ -450,6 +450,35 @@ static void test_not_finite(void)
     pod_test_run_end(&good);
 }
 
+/* A moving variance can overflow while the loss, behind the normalization, stays finite. What no
+ * resume would accept is not saved over what stood there. */
+static void test_no_bad_checkpoint(void)
+{
+    pod_arena *a;
+    const pod_program *p;
+    pod_store *store = NULL;
+    int64_t step = 0;
+    char path[640];
+    const pod_test_plan plan = {.net = &pod_test_nets[POD_TEST_BN_RESIDUAL], .mesh = "1x1"};
+    pod_checkpoint_info info = {"m", "d", "lars", 1, 17, 24};
+    snprintf(path, sizeof path, "%s/kept.h5", pod_test_dir());
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    POD_CHECK_OK(pod_store_create(p, 1, &store));
+    float *variance = pod_store_data(store, pod_store_find(store, "down/moving_var"));
+    const float before = variance[5];
+    POD_CHECK_OK(pod_snapshot_save(path, &info, store, comm));
+    variance[5] = INFINITY;
+    info.step = 18;
+    POD_CHECK_FAILS(pod_snapshot_save(path, &info, store, comm), POD_E_NUMERIC,
+                    "'down/moving_var' holds a value that is not finite: not saved");
+    POD_CHECK_OK(pod_snapshot_restore(path, &info, true, store, comm, &step));
+    POD_CHECK(step == 17 && variance[5] == before, "step %" PRId64 ", variance %g", step,
+              (double)variance[5]);
+    pod_store_destroy(store);
+    pod_arena_destroy(a);
+}
+
 static CU_TestInfo tests[] = {{"resume equals a straight run", test_resume},
                               {"resume after the target", test_resume_after_target},
                               {"epochs and evaluations", test_epochs},
@@ -459,6 +488,7 @@ static CU_TestInfo tests[] = {{"resume equals a straight run", test_resume},
                               {"the result", test_result},
                               {"refusals", test_refusals},
                               {"a loss that is not finite", test_not_finite},
+                              {"nothing bad is saved", test_no_bad_checkpoint},
                               CU_TEST_INFO_NULL};
 CU_SuiteInfo pod_test_suites[] = {{"train", open_comm, close_comm, NULL, NULL, tests},
                                   CU_SUITE_INFO_NULL};
