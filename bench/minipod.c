@@ -6,6 +6,7 @@
 
 #include "bench/command.h"
 #include "kernels/base/cpu.h"
+#include "models/model.h"
 #include "runtime/core/file.h"
 #include "runtime/core/nearest.h"
 
@@ -13,13 +14,14 @@ typedef enum takes_ranks { ALONE, RANKS } takes_ranks;
 
 typedef struct command {
     pod_command_form form;
+    const char *examples; /* lines */
     takes_ranks ranks;
     pod_command_fn *run;
 } command;
 
 static const command commands[] = {
-#define POD_COMMAND(name, bit, ranks, args, max_args, summary) \
-    {{#name, (bit), (args), (max_args), (summary)}, (ranks), pod_cmd_##name},
+#define POD_COMMAND(name, bit, ranks, args, max_args, summary, examples) \
+    {{#name, (bit), (args), (max_args), (summary)}, (examples), (ranks), pod_cmd_##name},
 #include "bench/commands.def"
 };
 
@@ -89,13 +91,25 @@ static pod_status share_config(pod_comm *comm, pod_status mine, pod_config **con
     return s;
 }
 
+static void print_command_help(const command *c)
+{
+    int n;
+    pod_config_help(&c->form, stdout);
+    if (pod_options(&n)[POD_OPT_MODEL].commands & c->form.bit) {
+        const pod_model *models = pod_models(&n);
+        printf("\nmodels\n");
+        for (int i = 0; i < n; i++) printf("  %-12s%s\n", models[i].name, models[i].about);
+    }
+    printf("\nexamples\n%s", c->examples);
+}
+
 /* What --help and --version ask for; false when neither stands there. */
 static bool answers_itself(const command *c, const pod_config *config, bool speaks)
 {
     const bool version = pod_config_bool(config, POD_OPT_VERSION);
     const bool help = pod_config_bool(config, POD_OPT_HELP);
     if (speaks && version) print_version();
-    if (speaks && !version && help) pod_config_help(&c->form, stdout);
+    if (speaks && !version && help) print_command_help(c);
     return version || help;
 }
 

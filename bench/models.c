@@ -25,7 +25,7 @@ static pod_status fail_unknown(const char *name)
     const char *near = pod_nearest_name(name, names, n < MAX_MODELS ? n : MAX_MODELS);
     if (near)
         return pod_fail(POD_E_INVALID, "model: there is no '%s'; did you mean %s?", name, near);
-    return pod_fail(POD_E_INVALID, "model: there is no '%s'; `minipod explain model` lists them",
+    return pod_fail(POD_E_INVALID, "model: there is no '%.80s'; `minipod train --help` lists them",
                     name);
 }
 

@@ -7,6 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A line that is longer than the terminal is wide ends at its edge: of a wrapped one, only the last
+ * part could be taken away. */
+#define NO_WRAP "\033[?7l"
+#define WRAP    "\033[?7h"
+
 static const pod_time second_ps = 1000000000000;
 
 bool pod_is_terminal(FILE *f)
@@ -96,12 +101,11 @@ void pod_progress_at(pod_log *l, int64_t done, const char *note_fmt, ...)
     const double rate = (double)(done - l->first) / pod_time_seconds(now - l->begun);
     if (rate > 0) print_duration((double)(l->total - done) / rate, left, sizeof left);
     take_line_away(l);
+    if (l->in_place) fputs(NO_WRAP, l->out);
     fprintf(l->out, "%s %" PRId64 "/%" PRId64 " %s  %.4g %s/s  %s left%s%s", l->what, done,
             l->total, l->unit, rate, l->unit, left, note[0] ? "  " : "", note);
-    if (l->in_place)
-        l->line_is_open = true;
-    else
-        fputc('\n', l->out);
+    l->line_is_open = l->in_place;
+    fputs(l->in_place ? WRAP : "\n", l->out);
     fflush(l->out);
 }
 

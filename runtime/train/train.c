@@ -335,6 +335,21 @@ static void release(trainer *t)
     pod_dataset_close(t->data);
 }
 
+static void announce(const trainer *t)
+{
+    const pod_setup *s = t->args->setup;
+    const pod_schedule *r = &t->result->schedule;
+    const int64_t *n = t->data->info.n_samples;
+    char mesh[POD_MESH_TEXT_BYTES];
+    pod_log_say(t->args->log, POD_LOG_INFO,
+                "training %s on %s: %" PRId64 " samples, %" PRId64
+                " to test; mesh %s, batch %" PRId64 ", %" PRId64 " steps (%.4g epochs)%s",
+                s->model, s->data, n[POD_SPLIT_TRAIN], n[POD_SPLIT_TEST],
+                pod_mesh_print(&s->mesh, mesh, sizeof mesh), s->batch, r->n_steps,
+                (double)r->n_steps / (double)r->steps_per_epoch,
+                *t->args->out ? "" : "; without --out nothing is kept");
+}
+
 static pod_status train(trainer *t)
 {
     const pod_train_args *a = t->args;
@@ -343,6 +358,7 @@ static pod_status train(trainer *t)
     end_span(t, POD_JOB_BUILD);
     POD_TRY(status);
     t->result->began = true;
+    announce(t);
     pod_progress_begin(a->log, "train", "steps", t->result->first_step,
                        t->result->schedule.n_steps);
     status = run_steps(t);
