@@ -34,6 +34,8 @@ static int place(const char *name, int otherwise)
     return text && text[0] != '\0' ? atoi(text) : otherwise;
 }
 
+/* Before MPI is open, or without it, rank 0 alone speaks and the others leave with POD_EXIT_OK: mpirun
+ * ends a job with the first process that fails, which could be before rank 0 has spoken. */
 static bool speaks_first(void) { return place("OMPI_COMM_WORLD_RANK", 0) == 0; }
 
 static void print_help(void)
@@ -53,7 +55,7 @@ static int fail_usage(const char *given)
     const char *names[N_COMMANDS];
     for (int i = 0; i < N_COMMANDS; i++) names[i] = commands[i].form.name;
     const char *near = given ? pod_nearest_name(given, names, N_COMMANDS) : NULL;
-    if (!speaks_first()) return POD_EXIT_USAGE;
+    if (!speaks_first()) return POD_EXIT_OK;
     if (!given)
         fprintf(stderr, "minipod: a command is missing; minipod --help lists them\n");
     else if (near)
@@ -168,16 +170,18 @@ static int run_command(const command *c, int argc, char *argv[])
         fflush(stdout);
         fprintf(stderr, "minipod %s: %s\n", c->form.name, pod_error_text());
     }
+    const bool is_unheard = !comm && !speaks;
     pod_config_destroy(config);
     pod_comm_close(comm);
-    return exit_code;
+    return is_unheard ? POD_EXIT_OK : exit_code;
 }
 
 int main(int argc, char *argv[])
 {
     const char *max_isa = getenv("MINIPOD_MAX_ISA");
     if (max_isa && pod_cpu_cap(max_isa) != POD_OK) {
-        if (speaks_first()) fprintf(stderr, "minipod: %s\n", pod_error_text());
+        if (!speaks_first()) return POD_EXIT_OK;
+        fprintf(stderr, "minipod: %s\n", pod_error_text());
         return POD_EXIT_USAGE;
     }
     if (argc < 2) return fail_usage(NULL);
