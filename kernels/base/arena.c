@@ -95,6 +95,13 @@ void *pod_arena_get(pod_arena *a, size_t align, size_t bytes)
     return p;
 }
 
+void *pod_arena_get_array(pod_arena *a, size_t align, size_t element_bytes, size_t n)
+{
+    if (n <= SIZE_MAX / element_bytes) return pod_arena_get(a, align, n * element_bytes);
+    (void)pod_fail(POD_E_NOMEM, "arena: no memory for %zu elements of %zu bytes", n, element_bytes);
+    return NULL;
+}
+
 void *pod_arena_copy(pod_arena *a, const void *src, size_t align, size_t bytes)
 {
     void *p = pod_arena_get(a, align, bytes);

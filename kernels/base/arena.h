@@ -17,8 +17,8 @@ typedef struct pod_alloc {
 
 extern const pod_alloc pod_alloc_default; /* aligned_alloc and free */
 
-/* How often this process has asked pod_alloc_default for memory: a training step must not move it.
- */
+/* How often this process has asked pod_alloc_default for memory: a training step must not move
+ * it. */
 long pod_alloc_count(void);
 
 typedef struct pod_arena pod_arena;
@@ -31,6 +31,10 @@ void pod_arena_destroy(pod_arena *a); /* frees all that came out of it; NULL is 
  * returns POD_E_NOMEM. `bytes` may be 0. Alive until the arena is destroyed. */
 void *pod_arena_get(pod_arena *a, size_t align, size_t bytes);
 
+/* The same for n elements of `element_bytes`; NULL as above, also where their product is more than a
+ * size_t holds (a negative count that was cast is such an n). */
+void *pod_arena_get_array(pod_arena *a, size_t align, size_t element_bytes, size_t n);
+
 /* Copies; NULL as above. */
 void *pod_arena_copy(pod_arena *a, const void *src, size_t align, size_t bytes);
 char *pod_arena_text(pod_arena *a, const char *fmt, ...) POD_PRINTF(2, 3);
@@ -39,6 +43,6 @@ char *pod_arena_vtext(pod_arena *a, const char *fmt, va_list args) POD_PRINTF(2,
 size_t pod_arena_bytes(const pod_arena *a); /* what has been handed out so far */
 
 #define POD_ARENA_NEW(arena, type, n) \
-    ((type *)pod_arena_get((arena), _Alignof(type), sizeof(type) * (size_t)(n)))
+    ((type *)pod_arena_get_array((arena), _Alignof(type), sizeof(type), (size_t)(n)))
 
 #endif

@@ -60,8 +60,9 @@ static bool read_size(const char *text, int64_t *out)
     p += suffix != NULL;
     p += *p == 'B' || *p == 'b';
     fraction = ldexp(fraction, shift);
-    if (*p != '\0' || errno || whole > INT64_MAX >> shift || fraction != floor(fraction))
-        return false;
+    /* A fraction as long as 0.99999999999999999 rounds to 1. */
+    const bool is_whole = fraction == floor(fraction) && fraction < ldexp(1, shift);
+    if (*p != '\0' || errno || whole > INT64_MAX >> shift || !is_whole) return false;
     *out = whole * ((int64_t)1 << shift) + (int64_t)fraction;
     return true;
 }

@@ -13,8 +13,8 @@ POD_MUST pod_status pod_parse_int(const char *what, const char *text, int64_t mi
 /* Finite, min <= value <= max, C locale; infinities as bounds mean no bound. */
 POD_MUST pod_status pod_parse_double(const char *what, const char *text, double min, double max,
                                      double *out);
-/* "64K", "1.5M", "4G": binary suffixes, case-insensitive, an optional B behind; whole bytes, >= 0.
- */
+/* "64K", "1.5M", "4G": binary suffixes, case-insensitive, an optional B behind; whole bytes, 0 or
+ * more. */
 POD_MUST pod_status pod_parse_size(const char *what, const char *text, int64_t *out);
 /* on, off, true, false, yes, no, 1, 0 */
 POD_MUST pod_status pod_parse_bool(const char *what, const char *text, bool *out);

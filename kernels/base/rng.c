@@ -62,8 +62,7 @@ float pod_rng_normal(pod_rng *r)
 
 uint64_t pod_rng_below(pod_rng *r, uint64_t n)
 {
-    /* Draws below the largest multiple of n are kept (UINT64_MAX % n + 1 would overflow at n = 1).
-     */
+    /* Draws below a large multiple of n are kept; the largest of all would overflow at n = 1. */
     uint64_t limit = UINT64_MAX - UINT64_MAX % n;
     uint64_t x;
     do x = pod_rng_u64(r);

@@ -34,8 +34,8 @@ const char *pod_status_text(pod_status s); /* "shapes do not fit" */
 
 /* The text of this thread's last failure, one line without a newline; "" when there was none. */
 const char *pod_error_text(void);
-/* The places the failure passed on its way up, innermost first, one a line; "" when there are none.
- */
+/* The places the failure passed on its way up, innermost first, one a line; "" when there are
+ * none. */
 const char *pod_error_trace(void);
 /* Replaces the record by a text that came from elsewhere (another rank, another thread). */
 void pod_error_set(const char *text);

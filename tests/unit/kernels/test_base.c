@@ -294,6 +294,13 @@ static void arena_refuses_what_overflows(void)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         POD_CHECK(!pod_arena_get(a, 16, sizes[i]), "%zu bytes were handed out", sizes[i]);
     CU_ASSERT_PTR_NOT_NULL(pod_arena_get(a, 16, 0));
+    /* 4 n is 0, and 16, but for its highest bits; a count below 0. */
+    const int64_t counts[] = {INT64_MAX / 2 + 1, INT64_MAX / 2 + 5, -1, INT64_MIN};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        POD_CHECK(!POD_ARENA_NEW(a, int32_t, counts[i]), "%lld numbers were handed out",
+                  (long long)counts[i]);
+    CU_ASSERT_PTR_NOT_NULL(strstr(pod_error_text(), "no memory for 9223372036854775808 elements"));
+    CU_ASSERT_PTR_NOT_NULL(POD_ARENA_NEW(a, int32_t, 0));
     pod_arena_destroy(a);
 }
 
@@ -389,10 +396,26 @@ static void parse_size(void)
                 {"9007199254740993", 9007199254740993},
                 {"8388607T", (int64_t)8388607 << 40},
                 {"9223372036854775807", INT64_MAX}};
-    static const char *const bad[] = {
-        "",    "K",    "-1",   "+1",  "1.5", "0.3K", "1KK",      "1 K",
-        "1P",  "1KBB", "0x10", "1e3", "inf", "nan",  "8388608T", "99999999999999999999",
-        ".5K", "1.K"};
+    static const char *const bad[] = {"",
+                                      "K",
+                                      "-1",
+                                      "+1",
+                                      "1.5",
+                                      "0.3K",
+                                      "1KK",
+                                      "1 K",
+                                      "1P",
+                                      "1KBB",
+                                      "0x10",
+                                      "1e3",
+                                      "inf",
+                                      "nan",
+                                      "8388608T",
+                                      "99999999999999999999",
+                                      ".5K",
+                                      "1.K",
+                                      "8388607.99999999999999999999T",
+                                      "0.99999999999999999999K"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         int64_t got = 42;
         POD_CHECK_OK(pod_parse_size("--bytes", good[i].text, &got));
