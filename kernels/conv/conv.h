@@ -18,8 +18,8 @@
  * image. Where an operand is not finite, it is not promised whether the zeros outside the image
  * multiply it (0 * infinity is NaN).
  *
- * Kernels stand in conv.def, best first, the reference last; tests and benchmarks walk that table.
- */
+ * Kernels stand in conv.def, best first, the reference last; tests and benchmarks walk that
+ * table. */
 #ifndef MINIPOD_KERNELS_CONV_CONV_H
 #define MINIPOD_KERNELS_CONV_CONV_H
 

@@ -1,18 +1,6 @@
 /* The specification of the three passes: one float32 sum for each element of the result. */
+#include "kernels/base/element.h"
 #include "kernels/conv/conv_kernels.h"
-
-static float element(pod_dtype t, const void *data, int64_t i)
-{
-    return t == POD_BF16 ? pod_bf16_to_f32(((const pod_bf16 *)data)[i]) : ((const float *)data)[i];
-}
-
-static void put(pod_dtype t, void *data, int64_t i, float value)
-{
-    if (t == POD_BF16)
-        ((pod_bf16 *)data)[i] = pod_bf16_from_f32(value);
-    else
-        ((float *)data)[i] = value;
-}
 
 static int64_t x_at(const pod_conv_shape *s, int64_t n, int64_t h, int64_t w, int64_t c)
 {
@@ -41,8 +29,8 @@ static float y_sum(const pod_conv_call *call, int64_t n, int64_t p, int64_t q, i
             const int64_t w = q * s->stride - s->pad_w + t;
             if (w < 0 || w >= s->w) continue;
             for (int64_t c = 0; c < s->c; c++)
-                sum += element(call->dtype, call->a, x_at(s, n, h, w, c)) *
-                       element(call->dtype, call->b, w_at(s, k, r, t, c));
+                sum += pod_element_get(call->dtype, call->a, x_at(s, n, h, w, c)) *
+                       pod_element_get(call->dtype, call->b, w_at(s, k, r, t, c));
         }
     }
     return sum;
@@ -60,8 +48,8 @@ static float dx_sum(const pod_conv_call *call, int64_t n, int64_t h, int64_t w, 
             const int64_t from_w = w + s->pad_w - t, q = from_w / s->stride;
             if (from_w < 0 || from_w % s->stride != 0 || q >= s->q) continue;
             for (int64_t k = 0; k < s->k; k++)
-                sum += element(call->dtype, call->a, y_at(s, n, p, q, k)) *
-                       element(call->dtype, call->b, w_at(s, k, r, t, c));
+                sum += pod_element_get(call->dtype, call->a, y_at(s, n, p, q, k)) *
+                       pod_element_get(call->dtype, call->b, w_at(s, k, r, t, c));
         }
     }
     return sum;
@@ -79,8 +67,8 @@ static float dw_sum(const pod_conv_call *call, int64_t k, int64_t r, int64_t t, 
             for (int64_t q = 0; q < s->q; q++) {
                 const int64_t w = q * s->stride - s->pad_w + t;
                 if (w < 0 || w >= s->w) continue;
-                sum += element(call->dtype, call->a, x_at(s, n, h, w, c)) *
-                       element(call->dtype, call->b, y_at(s, n, p, q, k));
+                sum += pod_element_get(call->dtype, call->a, x_at(s, n, h, w, c)) *
+                       pod_element_get(call->dtype, call->b, y_at(s, n, p, q, k));
             }
         }
     return sum;
@@ -93,7 +81,8 @@ static void forward(const pod_conv_call *call)
         for (int64_t p = 0; p < s->p; p++)
             for (int64_t q = 0; q < s->q; q++)
                 for (int64_t k = 0; k < s->k; k++)
-                    put(call->dtype, call->out, y_at(s, n, p, q, k), y_sum(call, n, p, q, k));
+                    pod_element_put(call->dtype, call->out, y_at(s, n, p, q, k),
+                                    y_sum(call, n, p, q, k));
 }
 
 static void input_grad(const pod_conv_call *call)
@@ -103,7 +92,8 @@ static void input_grad(const pod_conv_call *call)
         for (int64_t h = 0; h < s->h; h++)
             for (int64_t w = 0; w < s->w; w++)
                 for (int64_t c = 0; c < s->c; c++)
-                    put(call->dtype, call->out, x_at(s, n, h, w, c), dx_sum(call, n, h, w, c));
+                    pod_element_put(call->dtype, call->out, x_at(s, n, h, w, c),
+                                    dx_sum(call, n, h, w, c));
 }
 
 static void weight_grad(const pod_conv_call *call)
@@ -113,7 +103,8 @@ static void weight_grad(const pod_conv_call *call)
         for (int64_t r = 0; r < s->r; r++)
             for (int64_t t = 0; t < s->s; t++)
                 for (int64_t c = 0; c < s->c; c++)
-                    put(POD_F32, call->out, w_at(s, k, r, t, c), dw_sum(call, k, r, t, c));
+                    pod_element_put(POD_F32, call->out, w_at(s, k, r, t, c),
+                                    dw_sum(call, k, r, t, c));
 }
 
 const char *pod__conv_ref_why_not(const pod_conv_call *call)

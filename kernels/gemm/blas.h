@@ -6,9 +6,8 @@
 
 #include <stdint.h>
 
-/* Version, options and the CPU kernels in use: "OpenBLAS 0.3.21 ... DYNAMIC_ARCH ... SkylakeX ...".
- * Several builds can be installed; this is the one that was loaded. Alive as long as the process.
- */
+/* Version, options and the CPU kernels in use, "OpenBLAS 0.3.21 ... DYNAMIC_ARCH ... SkylakeX ...",
+ * of the build that was loaded: several can be installed. Alive as long as the process. */
 const char *pod_blas_config(void);
 
 /* A caller who is free to cut a tall float32 product (rows, k) x (k, n) into shorter ones gets the

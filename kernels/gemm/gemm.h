@@ -6,8 +6,8 @@
  * bfloat16. beta is 0 (C is not read, so it may hold anything) or 1 (float32 C only). Any of M, N,
  * K, n_batch may be 0; K = 0 gives beta C.
  *
- * Kernels stand in gemm.def, best first, the reference last; tests and benchmarks walk that table.
- */
+ * Kernels stand in gemm.def, best first, the reference last; tests and benchmarks walk that
+ * table. */
 #ifndef MINIPOD_KERNELS_GEMM_GEMM_H
 #define MINIPOD_KERNELS_GEMM_GEMM_H
 

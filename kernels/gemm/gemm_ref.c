@@ -1,18 +1,6 @@
 /* The specification of a matrix product: one float32 sum an element, k ascending. */
+#include "kernels/base/element.h"
 #include "kernels/gemm/gemm_kernels.h"
-
-static float element(pod_dtype t, const void *data, int64_t i)
-{
-    return t == POD_BF16 ? pod_bf16_to_f32(((const pod_bf16 *)data)[i]) : ((const float *)data)[i];
-}
-
-static void put(pod_dtype t, void *data, int64_t i, float value)
-{
-    if (t == POD_BF16)
-        ((pod_bf16 *)data)[i] = pod_bf16_from_f32(value);
-    else
-        ((float *)data)[i] = value;
-}
 
 static float dot(const pod_gemm_call *c, int64_t batch, int64_t m, int64_t n)
 {
@@ -21,8 +9,8 @@ static float dot(const pod_gemm_call *c, int64_t batch, int64_t m, int64_t n)
     const int64_t a = batch * c->stride_a + m * a_row, b = batch * c->stride_b + n * b_column;
     float sum = 0.0f;
     for (int64_t k = 0; k < c->shape.k; k++)
-        sum +=
-            element(c->ab_dtype, c->a, a + k * a_step) * element(c->ab_dtype, c->b, b + k * b_step);
+        sum += pod_element_get(c->ab_dtype, c->a, a + k * a_step) *
+               pod_element_get(c->ab_dtype, c->b, b + k * b_step);
     return sum;
 }
 
@@ -47,6 +35,6 @@ void pod__gemm_ref_run(const pod_gemm_call *c, void *scratch)
                 const int64_t at = batch * c->stride_c + m * c->ldc + n;
                 float value = dot(c, batch, m, n);
                 if (c->beta > 0.0f) value += ((const float *)c->c)[at];
-                put(c->c_dtype, c->c, at, value);
+                pod_element_put(c->c_dtype, c->c, at, value);
             }
 }

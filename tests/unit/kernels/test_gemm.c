@@ -202,7 +202,8 @@ static void compare(const trial *t, const char *name, double before, bool exact)
     POD_CHECK(n_seen == c->n_batch * s.m * s.n, "%s: %lld elements seen", what, (long long)n_seen);
 }
 
-static void try_kernels(trial *t, bool exact)
+/* n_runs[i] counts how often kernel i ran, so that one which refuses everything is found out. */
+static void try_kernels(trial *t, bool exact, int n_runs[])
 {
     int n_kernels;
     const pod_gemm_kernel *kernels = pod_gemm_kernels(&n_kernels);
@@ -222,6 +223,7 @@ static void try_kernels(trial *t, bool exact)
             run(t, &kernels[i]);
             compare(t, kernels[i].name, before, exact);
             c_end(t);
+            n_runs[i]++;
         }
     }
 }
@@ -229,6 +231,10 @@ static void try_kernels(trial *t, bool exact)
 static void try_shapes(bool exact)
 {
     static const pod_dtype types[] = {POD_F32, POD_BF16};
+    int n_kernels;
+    const pod_gemm_kernel *kernels = pod_gemm_kernels(&n_kernels);
+    int *n_runs = calloc((size_t)n_kernels, sizeof *n_runs);
+    POD_ASSERT(n_runs != NULL, "no memory for %d counts", n_kernels);
     for (int s = 0; s < N_OF(shapes); s++)
         for (int l = 0; l < N_OF(layouts); l++) {
             const bool is_large = shapes[s].m * shapes[s].n * shapes[s].k > 1000000;
@@ -243,10 +249,14 @@ static void try_shapes(bool exact)
                 trial t = trial_of(call);
                 fill(&t, (uint64_t)s * 100 + (uint64_t)l * 10 + (uint64_t)variant, exact);
                 work_out(&t);
-                try_kernels(&t, exact);
+                try_kernels(&t, exact, n_runs);
                 trial_end(&t);
             }
         }
+    for (int i = 0; i < n_kernels; i++)
+        if ((kernels[i].needs & ~pod_cpu_features()) == 0)
+            POD_CHECK(n_runs[i] >= 12, "%s: ran %d times only", kernels[i].name, n_runs[i]);
+    free(n_runs);
 }
 
 static void gemm_keeps_within_the_bound(void) { try_shapes(false); }

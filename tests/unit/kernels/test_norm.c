@@ -191,7 +191,8 @@ static void check_formulas(pod_dtype t)
         dx[i] = scale * (dy - offset - x * slope);
         /* x, scale and their product are rounded, then the sum. */
         y_bound[i] = bound_rounded(t, 3 * fabs(x * scale) + fabs(y[i]), y[i]);
-        /* offset and dy - offset; x, slope and their product; the difference, scale, the product. */
+        /* offset and dy - offset; x, slope and their product; the difference, scale, the
+         * product. */
         const double inner = fabs(offset) + fabs(dy - offset) + 3 * fabs(x * slope);
         dx_bound[i] = bound_rounded(t, fabs(scale) * inner + 3 * fabs(dx[i]), dx[i]);
     }
