@@ -13,9 +13,14 @@ bool pod_coll_run_poll(pod_coll_run *r) { return r->kind->poll(r); }
 
 void pod_coll_run_wait(pod_coll_run *r)
 {
-    for (int n_polls = 1; !r->kind->poll(r); n_polls++)
+    int n_polls = 1;
+    while (!r->kind->poll(r)) {
         /* With more ranks than cores the peer may need this one to go on. */
-        if (n_polls >= POLLS_BEFORE_YIELD) sched_yield();
+        if (n_polls == POLLS_BEFORE_YIELD)
+            sched_yield();
+        else
+            n_polls++;
+    }
 }
 
 void pod_coll_run_destroy(pod_coll_run *r)

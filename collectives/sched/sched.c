@@ -42,7 +42,8 @@ static pod_status check_step(const pod_sched *s, const pod_step *step)
             return pod_fail(POD_E_INVALID, "schedule: step %d comes after %d, not an earlier step",
                             (int)s->n_steps, (int)step->after[i]);
     if (step->count < 0 || step->src.first < 0 || step->dst.first < 0 || step->tag < 0 ||
-        step->tag == INT_MAX)
+        step->tag == INT_MAX || step->src.first > INT64_MAX - step->count ||
+        step->dst.first > INT64_MAX - step->count)
         return pod_fail(POD_E_INVALID,
                         "schedule: step %d has count %" PRId64 ", tag %d, spans from %" PRId64
                         " and %" PRId64,

@@ -53,8 +53,8 @@ typedef struct pod_sched pod_sched;
 POD_MUST pod_status pod_sched_create(pod_arena *a, int64_t count, pod_sched **out);
 
 /* Adds a step and answers its number. Sticky: after a failure (no memory, `after` that names no
- * earlier step, a negative count, tag or span) it adds nothing, answers POD_NO_STEP, and
- * pod_sched_finish reports the first cause. */
+ * earlier step, a negative count, tag or span, a span past 2^63 - 1) it adds nothing, answers
+ * POD_NO_STEP, and pod_sched_finish reports the first cause. */
 int32_t pod_sched_add(pod_sched *s, pod_step step);
 
 /* The same in the words of an algorithm. A step of no elements is not added, on either side, since

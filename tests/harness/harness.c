@@ -334,3 +334,25 @@ void pod_test_guard_free(void *p, size_t bytes)
     POD_CHECK(at == first, "written %td bytes before the start", (unsigned char *)p - at + 1);
     munmap(start, body + 2 * page);
 }
+
+/* ---- memory that ends ---------------------------------------------------------------------- */
+
+static void *budget_get(void *ctx, size_t align, size_t bytes)
+{
+    pod_test_budget *b = ctx;
+    if (b->n_left == 0) return NULL;
+    b->n_left--;
+    b->n_alive++;
+    return pod_alloc_default.get(NULL, align, bytes);
+}
+
+static void budget_put(void *ctx, void *p)
+{
+    ((pod_test_budget *)ctx)->n_alive--;
+    pod_alloc_default.put(NULL, p);
+}
+
+pod_alloc pod_test_budget_alloc(pod_test_budget *b)
+{
+    return (pod_alloc){budget_get, budget_put, b};
+}

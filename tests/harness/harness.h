@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kernels/base/arena.h"
 #include "kernels/base/dtype.h"
 #include "kernels/base/status.h"
 
@@ -74,7 +75,8 @@ double pod_test_roundoff(pod_dtype t);
 
 /* Bound of a dot product of length k accumulated in float32 in any order and stored as t, when the
  * sum of |a_i b_i| is sum_abs: (k + 1) u sum_abs / (1 - (k + 1) u), plus one rounding to t (float32
- * is what was accumulated: none). Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1. */
+ * is what was accumulated: none). Higham, "Accuracy and Stability of Numerical Algorithms", section
+ * 3.1. */
 double pod_test_bound_dot(int64_t k, double sum_abs, double result, pod_dtype t);
 
 /* Fills with values drawn by (seed); uniform in [-1, 1), rounded to t where t is bf16.
@@ -90,6 +92,13 @@ void pod_test_fill_exact(uint64_t seed, int64_t count, int max, pod_dtype t, voi
  * address is aligned as far as `bytes` is. */
 void *pod_test_guard(size_t bytes);
 void pod_test_guard_free(void *p, size_t bytes);
+
+/* Memory that ends: grants n_left requests and refuses the others, for loops that let the first fail,
+ * then the second, ... n_alive: granted and not given back. The budget outlives the allocator. */
+typedef struct pod_test_budget {
+    int n_left, n_alive;
+} pod_test_budget;
+pod_alloc pod_test_budget_alloc(pod_test_budget *b);
 
 double pod_test_get(pod_dtype t, const void *data, int64_t i); /* element i as a double */
 void pod_test_put(pod_dtype t, void *data, int64_t i, double value);

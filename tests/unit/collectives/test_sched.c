@@ -96,21 +96,13 @@ static void test_add_is_sticky(void)
     b = bench_of(1);
     pod_sched_send(b.s[0], 1, -3, main_at(0), 1, POD_NO_STEP);
     POD_CHECK_FAILS(pod_sched_finish(b.s[0]), POD_E_INVALID, "tag -3");
+    pod_arena_destroy(b.arena);
+
+    b = bench_of(1);
+    pod_sched_send(b.s[0], 1, 0, main_at(INT64_MAX - 1), 2, POD_NO_STEP);
+    POD_CHECK_FAILS(pod_sched_finish(b.s[0]), POD_E_INVALID, "spans from 9223372036854775806");
     POD_CHECK_FAILS(pod_sched_create(b.arena, -1, &b.s[0]), POD_E_INVALID, "-1 elements");
     pod_arena_destroy(b.arena);
-}
-
-/* Memory that ends after so many requests. */
-static void *get_limited(void *ctx, size_t align, size_t bytes)
-{
-    int *n_left = ctx;
-    return (*n_left)-- > 0 ? pod_alloc_default.get(NULL, align, bytes) : NULL;
-}
-
-static void put_limited(void *ctx, void *p)
-{
-    (void)ctx;
-    pod_alloc_default.put(NULL, p);
 }
 
 static void test_out_of_memory(void)
@@ -122,8 +114,8 @@ static void test_out_of_memory(void)
     int n_failed = 0;
     pod_status status = POD_E_NOMEM;
     for (int limit = 1; status != POD_OK && limit < 1000; limit++) {
-        int n_left = limit;
-        const pod_alloc from = {get_limited, put_limited, &n_left};
+        pod_test_budget left = {.n_left = limit};
+        const pod_alloc from = pod_test_budget_alloc(&left);
         pod_arena *arena;
         POD_CHECK_OK(pod_arena_create(&from, &arena));
         const pod_sched *const *all = NULL;
@@ -132,6 +124,7 @@ static void test_out_of_memory(void)
                   limit, pod_status_name(status));
         n_failed += status != POD_OK;
         pod_arena_destroy(arena);
+        POD_CHECK(left.n_alive == 0, "limit %d: %d blocks are left", limit, left.n_alive);
     }
     POD_CHECK(status == POD_OK && n_failed > 10, "%d failures", n_failed);
 }

@@ -61,8 +61,7 @@ static bool same_info(const pod_dataset_info *a, const pod_dataset_info *b)
     return same;
 }
 
-/* ---- round trip ------------------------------------------------------------------------------
- */
+/* ---- round trip ------------------------------------------------------------------------------ */
 
 static void export_reads_back(void)
 {
@@ -170,8 +169,7 @@ static void reads_files_of_others(void)
     pod_dataset_close(d);
 }
 
-/* ---- wrong forms -----------------------------------------------------------------------------
- */
+/* ---- wrong forms ----------------------------------------------------------------------------- */
 
 typedef struct form { /* a file with one thing wrong; zeros are right */
     const char *why;  /* what the message must say */
@@ -293,8 +291,7 @@ static void no_data_set_at_all(void)
     POD_CHECK_FAILS(pod_dataset_open(pod_test_dir(), 0, &d), POD_E_IO, "is no regular file");
 }
 
-/* ---- damage ----------------------------------------------------------------------------------
- */
+/* ---- damage ---------------------------------------------------------------------------------- */
 
 static char *slurp(const char *path, size_t *bytes)
 {
@@ -377,26 +374,7 @@ static void damage_never_lies(void)
     pod_dataset_close(want);
 }
 
-/* ---- out of memory ---------------------------------------------------------------------------
- */
-
-typedef struct budget {
-    int n_left, n_alive;
-} budget;
-
-static void *budget_get(void *ctx, size_t align, size_t bytes)
-{
-    budget *b = ctx;
-    if (b->n_left-- <= 0) return NULL;
-    b->n_alive++;
-    return pod_alloc_default.get(NULL, align, bytes);
-}
-
-static void budget_put(void *ctx, void *p)
-{
-    ((budget *)ctx)->n_alive--;
-    pod_alloc_default.put(NULL, p);
-}
+/* ---- out of memory --------------------------------------------------------------------------- */
 
 static void out_of_memory(void)
 {
@@ -407,8 +385,8 @@ static void out_of_memory(void)
         int n_failed = 0;
         pod_dataset *d = NULL;
         for (int n = 0; n < 100 && !d; n++) {
-            budget left = {.n_left = n};
-            pod_alloc from = {budget_get, budget_put, &left};
+            pod_test_budget left = {.n_left = n};
+            pod_alloc from = pod_test_budget_alloc(&left);
             pod_dataset_options o = {.cache_bytes = 1 << 30, .alloc = &from};
             pod_status s = pod_dataset_open_with(specs[k], 0, &o, &d);
             CU_ASSERT((s == POD_OK) == (d != NULL) && (s == POD_OK || s == POD_E_NOMEM));
@@ -420,8 +398,7 @@ static void out_of_memory(void)
     }
 }
 
-/* ---- what is printed -------------------------------------------------------------------------
- */
+/* ---- what is printed ------------------------------------------------------------------------- */
 
 static void prints(void)
 {

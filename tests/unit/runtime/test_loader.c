@@ -9,8 +9,7 @@
 
 enum { N = 103, BATCH = 12, STEPS = 8, MAX_N = 128, BYTES = 4, BAD_SAMPLE = 40 };
 
-/* ---- a source --------------------------------------------------------------------------------
- */
+/* ---- a source -------------------------------------------------------------------------------- */
 
 typedef struct source {
     pod_dataset base;
@@ -61,8 +60,7 @@ static pod_loader *opened(const source *s, pod_split split, const pod_loader_opt
     return l;
 }
 
-/* ---- the sampler -----------------------------------------------------------------------------
- */
+/* ---- the sampler ----------------------------------------------------------------------------- */
 
 static void order_is_a_permutation(void)
 {
@@ -135,8 +133,7 @@ static void refuses(void)
     }
 }
 
-/* ---- training --------------------------------------------------------------------------------
- */
+/* ---- training -------------------------------------------------------------------------------- */
 
 /* One batch must be what the sample numbers in it say. */
 static void check_rows(const source *s, pod_split split, const pod_batch *b, int64_t n_rows)
@@ -236,8 +233,7 @@ static void augments_by_place(void)
     pod_loader_close(l);
 }
 
-/* ---- evaluation ------------------------------------------------------------------------------
- */
+/* ---- evaluation ------------------------------------------------------------------------------ */
 
 static void evaluation_counts_all(void)
 {
@@ -274,8 +270,7 @@ static void evaluation_counts_all(void)
     }
 }
 
-/* ---- trouble ---------------------------------------------------------------------------------
- */
+/* ---- trouble --------------------------------------------------------------------------------- */
 
 static void failure_comes_out_of_next(void)
 {
@@ -327,34 +322,15 @@ static void allocates_nothing_on_the_way(void)
     pod_loader_close(l);
 }
 
-/* ---- out of memory ---------------------------------------------------------------------------
- */
-
-typedef struct budget {
-    int n_left, n_alive;
-} budget;
-
-static void *budget_get(void *ctx, size_t align, size_t bytes)
-{
-    budget *b = ctx;
-    if (b->n_left-- <= 0) return NULL;
-    b->n_alive++;
-    return pod_alloc_default.get(NULL, align, bytes);
-}
-
-static void budget_put(void *ctx, void *p)
-{
-    ((budget *)ctx)->n_alive--;
-    pod_alloc_default.put(NULL, p);
-}
+/* ---- out of memory --------------------------------------------------------------------------- */
 
 static void out_of_memory(void)
 {
     source s = make_source();
     int n_failed = 0;
     for (int n = 0; n < 100; n++) {
-        budget left = {.n_left = n};
-        pod_alloc from = {budget_get, budget_put, &left};
+        pod_test_budget left = {.n_left = n};
+        pod_alloc from = pod_test_budget_alloc(&left);
         pod_loader_options o = training(0, 1);
         o.alloc = &from;
         pod_loader *l = NULL;
