@@ -8,7 +8,7 @@
 #include "runtime/core/file.h"
 #include "runtime/data/h5.h"
 
-enum { NAME_BYTES = 512, CHUNK_BYTES = 1 << 20 };
+enum { NAME_BYTES = 512, CHUNK_BYTES = 1 << 20, DIMS_BYTES = 24 * POD_H5_MAX_DIMS };
 
 static pod_status array_name(const pod_tensor *t, char name[NAME_BYTES])
 {
@@ -127,18 +127,26 @@ pod_status pod_checkpoint_read_info(const char *path, pod_arena *a, pod_checkpoi
     return s;
 }
 
+/* "3x3x16x32"; "one value" without dimensions. */
+static const char *print_dims(int n, const int64_t dim[], char text[DIMS_BYTES])
+{
+    int used = snprintf(text, DIMS_BYTES, "%s", n == 0 ? "one value" : "");
+    for (int i = 0; i < n; i++)
+        used +=
+            snprintf(text + used, (size_t)(DIMS_BYTES - used), "%s%" PRId64, i ? "x" : "", dim[i]);
+    return text;
+}
+
 static pod_status check_shape(const char *path, const pod_tensor *t, const pod_h5_array *array)
 {
     bool same = array->n_dims == t->n_dims && strcmp(array->type, "f32") == 0;
     for (int i = 0; same && i < t->n_dims; i++) same = array->dim[i] == t->dim[i];
     if (same) return POD_OK;
-    int64_t found = 1, wanted = 1;
-    for (int i = 0; i < array->n_dims; i++) found *= array->dim[i];
-    for (int i = 0; i < t->n_dims; i++) wanted *= t->dim[i];
+    char found[DIMS_BYTES], wanted[DIMS_BYTES];
     return pod_fail(POD_E_MISMATCH,
-                    "%s: '%s' has %" PRId64 " values of type %s in %d dimensions, need %" PRId64
-                    " of f32 in %d: a checkpoint of another model?",
-                    path, t->name, found, array->type, array->n_dims, wanted, t->n_dims);
+                    "%s: '%s' is %s of %s, need f32 of %s: a checkpoint of another model?", path,
+                    t->name, array->type, print_dims(array->n_dims, array->dim, found),
+                    print_dims(t->n_dims, t->dim, wanted));
 }
 
 static pod_status read_tensor(const pod_h5_file *f, const pod_tensor *t)

@@ -51,8 +51,7 @@ static void h5_close(pod_dataset *base)
 
 static const pod_dataset_kind h5_kind = {"hdf5", h5_read, h5_label, h5_close};
 
-/* ---- opening, with the lock held --------------------------------------------------------------
- */
+/* ---- opening, with the lock held ------------------------------------------------------------- */
 
 static pod_status read_version(const pod_h5_file *f)
 {

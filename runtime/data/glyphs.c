@@ -61,8 +61,7 @@ static const glyph glyphs[POD_GLYPHS_N_CLASSES] = {
         {74, 84}}}}},
 };
 
-/* ---- drawing ---------------------------------------------------------------------------------
- */
+/* ---- drawing --------------------------------------------------------------------------------- */
 
 typedef struct point {
     float x, y;
@@ -120,8 +119,8 @@ typedef struct warp {
 
 static warp draw_warp(pod_rng *r)
 {
-    /* Rotation by the tangent of the half angle: no sine, whose last bit differs between machines.
-     */
+    /* Rotation by the tangent of the half angle: no sine, whose last bit differs between
+     * machines. */
     float t = between(r, -0.2f, 0.2f), norm = 1 / (1 + t * t);
     float cosine = (1 - t * t) * norm, sine = 2 * t * norm;
     float scale = between(r, 0.6f, 0.95f), aspect = between(r, 0.85f, 1.15f);
@@ -223,8 +222,7 @@ void pod_glyphs_draw(const pod_glyphs_options *o, uint64_t seed, pod_split split
     colour(&r, o->height * o->width, o->channels, pixels);
 }
 
-/* ---- as a data set ---------------------------------------------------------------------------
- */
+/* ---- as a data set --------------------------------------------------------------------------- */
 
 static const pod_glyphs_options defaults = {28, 28, 1, {20000, 4000}};
 

@@ -27,8 +27,7 @@ void pod_h5_lock(void)
 
 void pod_h5_unlock(void) { pthread_mutex_unlock(&the_lock); }
 
-/* ---- failing ---------------------------------------------------------------------------------
- */
+/* ---- failing --------------------------------------------------------------------------------- */
 
 typedef struct reason {
     char text[REASON_BYTES];
@@ -60,8 +59,7 @@ static void release(hid_t id)
     if (id > 0) H5Idec_ref(id);
 }
 
-/* ---- files -----------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* HDF5 hides errno; the system is asked first. */
 static pod_status ask_system(const char *path, int flags)
@@ -118,8 +116,7 @@ pod_status pod_h5_close(pod_h5_file *f)
     return POD_OK;
 }
 
-/* ---- arrays ----------------------------------------------------------------------------------
- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 /* "u8", "i32", "f64", "string", "other" */
 static void describe_type(hid_t type, char *text, size_t text_bytes)
@@ -266,8 +263,7 @@ pod_status pod_h5_write_rows(const pod_h5_array *a, pod_dtype t, int64_t first, 
                     a->file->path, a->name, first, first + count - 1, why.text);
 }
 
-/* ---- attributes, written ---------------------------------------------------------------------
- */
+/* ---- attributes, written --------------------------------------------------------------------- */
 
 bool pod_h5_has(const pod_h5_file *f, const char *name) { return H5Aexists(f->id, name) > 0; }
 
@@ -331,8 +327,7 @@ pod_status pod_h5_put_texts(const pod_h5_file *f, const char *name, int64_t n,
     return s;
 }
 
-/* ---- attributes, read ------------------------------------------------------------------------
- */
+/* ---- attributes, read ------------------------------------------------------------------------ */
 
 typedef struct attribute {
     const pod_h5_file *file;
@@ -425,8 +420,9 @@ static pod_status copy_variable(const attribute *at, pod_arena *a, const char **
 
 static pod_status copy_fixed(const attribute *at, pod_arena *a, const char **text)
 {
-    size_t bytes = H5Tget_size(at->type);
-    char *table = bytes <= MAX_TEXT_BYTES ? calloc((size_t)at->n + 1, bytes) : NULL;
+    const size_t bytes = H5Tget_size(at->type), n = (size_t)at->n;
+    char *table =
+        bytes >= 1 && bytes <= MAX_TEXT_BYTES && n <= MAX_TEXTS ? calloc(n + 1, bytes) : NULL;
     if (!table) return fail_attribute(at, "does not fit into memory");
     pod_status s = POD_OK;
     if (H5Aread(at->id, at->type, table) < 0) s = fail_attribute(at, "cannot be read");

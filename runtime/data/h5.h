@@ -43,8 +43,7 @@ POD_MUST pod_status pod_h5_create(const char *path, pod_h5_file *out);
  * writer looks at the status. An empty one is allowed. */
 pod_status pod_h5_close(pod_h5_file *f);
 
-/* ---- arrays: what HDF5 calls datasets ----------------------------------------------------------
- */
+/* ---- arrays: what HDF5 calls datasets -------------------------------------------------------- */
 
 typedef struct pod_h5_array {
     pod_h5_id id;
@@ -69,8 +68,7 @@ POD_MUST pod_status pod_h5_read_rows(const pod_h5_array *a, pod_dtype t, int64_t
 POD_MUST pod_status pod_h5_write_rows(const pod_h5_array *a, pod_dtype t, int64_t first,
                                       int64_t count, const void *data);
 
-/* ---- attributes -------------------------------------------------------------------------------
- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 bool pod_h5_has(const pod_h5_file *f, const char *name);
 

@@ -10,17 +10,16 @@
 
 enum { ROWS_AT_ONCE = 256, MAX_PATH_BYTES = 4096, MAX_LICENCE_BYTES = 32 * 1024 };
 
-typedef struct import {
+typedef struct intake {
     pod_arena *arena;
     const char *folder;
     const pod_import_options *options;
     pod_dataset_info info;
     pod_idx *images[POD_N_SPLITS], *labels[POD_N_SPLITS];
     int32_t *label[POD_N_SPLITS]; /* (N) */
-} import;
+} intake;
 
-/* ---- finding the files -----------------------------------------------------------------------
- */
+/* ---- finding the files ----------------------------------------------------------------------- */
 
 static bool exists(const char *path)
 {
@@ -43,7 +42,7 @@ static pod_status open_any(const char *folder, const char *stem, const char *con
                     rank[0], stem, rank[0]);
 }
 
-static pod_status open_files(import *m)
+static pod_status open_files(intake *m)
 {
     static const char *const image_stem[POD_N_SPLITS] = {"train-images", "t10k-images"};
     static const char *const label_stem[POD_N_SPLITS] = {"train-labels", "t10k-labels"};
@@ -55,8 +54,7 @@ static pod_status open_files(import *m)
     return POD_OK;
 }
 
-/* ---- what the headers say --------------------------------------------------------------------
- */
+/* ---- what the headers say -------------------------------------------------------------------- */
 
 static pod_status check_pair(const pod_idx *images, const pod_idx *labels)
 {
@@ -72,7 +70,7 @@ static pod_status check_pair(const pod_idx *images, const pod_idx *labels)
     return POD_OK;
 }
 
-static pod_status take_size(import *m, int split)
+static pod_status take_size(intake *m, int split)
 {
     const pod_idx *x = m->images[split];
     const int64_t *dim = pod_idx_dims(x);
@@ -93,10 +91,9 @@ static pod_status take_size(import *m, int split)
     return POD_OK;
 }
 
-/* ---- labels and classes ----------------------------------------------------------------------
- */
+/* ---- labels and classes ---------------------------------------------------------------------- */
 
-static pod_status load_labels(import *m, int split)
+static pod_status load_labels(intake *m, int split)
 {
     int64_t n = m->info.n_samples[split];
     uint8_t *byte = POD_ARENA_NEW(m->arena, uint8_t, n);
@@ -109,7 +106,7 @@ static pod_status load_labels(import *m, int split)
     return POD_OK;
 }
 
-static pod_status number_classes(import *m)
+static pod_status number_classes(intake *m)
 {
     int32_t largest = 0;
     for (int s = 0; s < POD_N_SPLITS; s++)
@@ -124,7 +121,7 @@ static pod_status number_classes(import *m)
     return POD_OK;
 }
 
-static pod_status name_classes(import *m, const char *list)
+static pod_status name_classes(intake *m, const char *list)
 {
     int n = 1;
     for (const char *p = list; *p; p++) n += *p == ',';
@@ -141,7 +138,7 @@ static pod_status name_classes(import *m, const char *list)
 }
 
 /* Before any pixel is unpacked. */
-static pod_status check_labels(const import *m)
+static pod_status check_labels(const intake *m)
 {
     for (int s = 0; s < POD_N_SPLITS; s++)
         for (int64_t i = 0; i < m->info.n_samples[s]; i++)
@@ -152,11 +149,10 @@ static pod_status check_labels(const import *m)
     return POD_OK;
 }
 
-/* ---- texts -----------------------------------------------------------------------------------
- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 /* "" when there is none. */
-static const char *licence_of(import *m)
+static const char *licence_of(intake *m)
 {
     static const char *const names[] = {"LICENSE", "LICENSE.txt", "LICENCE", "COPYING"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -173,7 +169,7 @@ static const char *licence_of(import *m)
     return "";
 }
 
-static const char *name_of(import *m)
+static const char *name_of(intake *m)
 {
     size_t end = strlen(m->folder);
     while (end > 1 && m->folder[end - 1] == '/') end--;
@@ -182,7 +178,7 @@ static const char *name_of(import *m)
     return pod_arena_text(m->arena, "%.*s", (int)(end - begin), m->folder + begin);
 }
 
-static pod_status take_texts(import *m)
+static pod_status take_texts(intake *m)
 {
     const pod_import_options *o = m->options;
     m->info.name = o->name ? o->name : name_of(m);
@@ -191,10 +187,9 @@ static pod_status take_texts(import *m)
     return m->info.name ? POD_OK : POD_E_NOMEM;
 }
 
-/* ---- the import ------------------------------------------------------------------------------
- */
+/* ---- the import ------------------------------------------------------------------------------ */
 
-static pod_status copy_images(import *m, pod_dataset_writer *w, pod_split split, int64_t *n_done)
+static pod_status copy_images(intake *m, pod_dataset_writer *w, pod_split split, int64_t *n_done)
 {
     int64_t bytes = pod_dataset_sample_bytes(&m->info), n = m->info.n_samples[split];
     int64_t total = m->info.n_samples[0] + m->info.n_samples[1];
@@ -212,7 +207,7 @@ static pod_status copy_images(import *m, pod_dataset_writer *w, pod_split split,
     return pod_idx_finish(m->images[split]);
 }
 
-static pod_status prepare(import *m)
+static pod_status prepare(intake *m)
 {
     POD_TRY(open_files(m));
     for (int s = 0; s < POD_N_SPLITS; s++) {
@@ -228,7 +223,7 @@ static pod_status prepare(import *m)
     return take_texts(m);
 }
 
-static pod_status convert(import *m, const char *h5_path)
+static pod_status convert(intake *m, const char *h5_path)
 {
     POD_TRY(prepare(m));
     pod_dataset_writer *w;
@@ -245,7 +240,7 @@ static pod_status convert(import *m, const char *h5_path)
 pod_status pod_import_idx(const char *folder, const char *h5_path,
                           const pod_import_options *options)
 {
-import m = {.folder = folder, .options = options };
+    intake m = {.folder = folder, .options = options};
     POD_TRY(pod_arena_create(NULL, &m.arena));
     pod_status s = convert(&m, h5_path);
     for (int i = 0; i < POD_N_SPLITS; i++) {

@@ -46,8 +46,7 @@ struct pod_loader {
     bool is_closing;
 };
 
-/* ---- the thread ------------------------------------------------------------------------------
- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 static pod_status read_row(pod_loader *l, int64_t epoch, int64_t sample, uint8_t *pixels)
 {
@@ -130,8 +129,7 @@ static pod_status start_thread(pod_loader *l)
     return POD_OK;
 }
 
-/* ---- opening ---------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static pod_status take_slots(pod_loader *l)
 {
@@ -219,8 +217,7 @@ void pod_loader_close(pod_loader *l)
     pod_arena_destroy(l->arena);
 }
 
-/* ---- taking batches --------------------------------------------------------------------------
- */
+/* ---- taking batches -------------------------------------------------------------------------- */
 
 pod_status pod_loader_next(pod_loader *l, pod_batch *out)
 {

@@ -29,8 +29,8 @@ typedef struct pod_sampler { /* a value */
     uint64_t seed;
 } pod_sampler;
 
-/* POD_E_INVALID: the batch does not divide over the ranks, or (tail dropped) exceeds the samples.
- */
+/* POD_E_INVALID: the batch does not divide over the ranks, or (tail dropped) exceeds the
+ * samples. */
 POD_MUST pod_status pod_sampler_check(const pod_sampler *s);
 
 int64_t pod_sampler_local_batch(const pod_sampler *s);

@@ -1,10 +1,11 @@
 /* A main for fuzz targets where libFuzzer is absent (gcc): NAME [--seconds S] [--seed N] PATH...
  *
- * Calls LLVMFuzzerTestOneInput with the empty input, with every file of the PATHs (files, or folders
- * of files), and then with mutations of them until the time is up. The n-th input depends only on
- * the seed and the files. An input that crashes the target, or holds it longer than HANG_S, is
- * written to "NAME.crash" in the working directory; given as a PATH it is tried alone. There is no
- * guidance by coverage: libFuzzer (POD_FUZZ with clang) digs deeper, this guards what it found. */
+ * Calls LLVMFuzzerTestOneInput with the empty input, with every file of the PATHs (files, or
+ * folders of files), and then with mutations of them until the time is up. The n-th input
+ * depends only on the seed and the files. An input that crashes the target, or holds it longer
+ * than HANG_S, is written to "NAME.crash" in the working directory; given as a PATH it is tried
+ * alone. There is no guidance by coverage: libFuzzer (POD_FUZZ with clang) digs deeper, this
+ * guards what it found. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -99,7 +100,7 @@ static void add_path(const char *path)
     free(entry);
 }
 
-/* ---- mutations: each edits work[0 .. bytes) and answers the new length ------------------------- */
+/* ---- mutations: each edits work[0 .. bytes) and answers the new length ----------------------- */
 
 static size_t below(pod_rng *r, size_t n) { return n ? (size_t)pod_rng_below(r, n) : 0; }
 

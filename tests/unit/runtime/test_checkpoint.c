@@ -160,10 +160,11 @@ static void other_models(void)
         pod_tensor tensor;
         const char *part;
     } rows[] = {
-        {{.name = "fc/w", .n_dims = 2, .dim = {25, 20}}, "'fc/w' has 500 values"},
-        {{.name = "fc/w", .n_dims = 1, .dim = {500}}, "in 2 dimensions, need 500 of f32 in 1"},
-        {{.name = "fc/b", .n_dims = 1, .dim = {24}}, "'fc/b' has 25 values"},
-        {{.name = "fc/b", .n_dims = 1, .dim = {26}}, "need 26"},
+        {{.name = "fc/w", .n_dims = 2, .dim = {25, 20}},
+         "'fc/w' is f32 of 20x25, need f32 of 25x20:"},
+        {{.name = "fc/w", .n_dims = 1, .dim = {500}}, "is f32 of 20x25, need f32 of 500:"},
+        {{.name = "fc/b", .n_dims = 1, .dim = {24}}, "'fc/b' is f32 of 25, need f32 of 24:"},
+        {{.name = "fc/b", .n_dims = 1, .dim = {26}}, "need f32 of 26:"},
         {{.name = "fc/c", .n_dims = 1, .dim = {25}}, "has no variable 'fc/c'"},
         {{.name = "fc", .n_dims = 1, .dim = {25}}, "has no variable 'fc'"},
         {{.name = "fc/b", .is_state = true, .n_dims = 1, .dim = {25}}, "has no variable 'fc/b'"},

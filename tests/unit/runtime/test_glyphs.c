@@ -132,8 +132,7 @@ static void as_a_data_set(void)
     pod_dataset_close(d);
 }
 
-/* ---- how hard it is: softmax regression, plain SGD -------------------------------------------
- */
+/* ---- how hard it is: softmax regression, plain SGD ------------------------------------------- */
 
 enum { SIDE = 28, N_PIXELS = SIDE * SIDE, N_TRAIN = 4000, N_TEST = 1000, N_EPOCHS = 5 };
 

@@ -12,8 +12,7 @@
 
 enum { MAX_PATH_BYTES = 512, MAX_FILE_BYTES = 4096 };
 
-/* ---- building files --------------------------------------------------------------------------
- */
+/* ---- building files -------------------------------------------------------------------------- */
 
 typedef struct bytes {
     size_t n;
@@ -116,8 +115,7 @@ static pod_status import_folder(const folder *f, const char *classes, pod_datase
     return pod_dataset_open(path, 0, out);
 }
 
-/* ---- what is whole ---------------------------------------------------------------------------
- */
+/* ---- what is whole --------------------------------------------------------------------------- */
 
 static void check_good(const pod_dataset *d)
 {
@@ -209,8 +207,7 @@ static void reads_colour(void)
     pod_dataset_close(d);
 }
 
-/* ---- corruption ------------------------------------------------------------------------------
- */
+/* ---- corruption ------------------------------------------------------------------------------ */
 
 typedef struct damage {
     const char *why;
@@ -317,8 +314,7 @@ static void names_what_is_missing(void)
     POD_CHECK_FAILS(pod_import_idx(f.path, "/nowhere/F.h5", &o), POD_E_IO, "/nowhere/F.h5");
 }
 
-/* ---- the real thing --------------------------------------------------------------------------
- */
+/* ---- the real thing -------------------------------------------------------------------------- */
 
 static void fashion_mnist(void)
 {
