@@ -4,7 +4,8 @@ cmake_minimum_required(VERSION 3.25)
 
 set(files "")
 foreach(folder kernels collectives runtime models bench tests)
-  file(GLOB_RECURSE found "${ROOT}/${folder}/*.c" "${ROOT}/${folder}/*.h")
+  file(GLOB_RECURSE found "${ROOT}/${folder}/*.c" "${ROOT}/${folder}/*.h"
+    "${ROOT}/${folder}/*.inc")
   list(APPEND files ${found})
 endforeach()
 execute_process(COMMAND ${CLANG_FORMAT} --dry-run -Werror --ferror-limit=1 ${files}

@@ -29,7 +29,7 @@ static double train_on(const pod_test_net *net, pod_dtype precision, const char 
     pod_arena *a;
     const pod_program *p;
     static pod_test_job j;
-    double loss = NAN;
+    double loss = (double)NAN;
     if (pod_arena_create(NULL, &a) != POD_OK) return loss;
     pod_status s = compile(a, net, precision, mesh_text, bucket_bytes, guard_bytes, cpu, &p);
     POD_CHECK(s == POD_OK, "%s on %s: %s", net->name, mesh_text, pod_error_text());
