@@ -34,8 +34,8 @@ static int place(const char *name, int otherwise)
     return text && text[0] != '\0' ? atoi(text) : otherwise;
 }
 
-/* Before MPI is open, or without it, rank 0 alone speaks and the others leave with POD_EXIT_OK: mpirun
- * ends a job with the first process that fails, which could be before rank 0 has spoken. */
+/* Before MPI is open, or without it, rank 0 alone speaks and the others leave with POD_EXIT_OK:
+ * mpirun ends a job with the first process that fails, which could be before rank 0 has spoken. */
 static bool speaks_first(void) { return place("OMPI_COMM_WORLD_RANK", 0) == 0; }
 
 static void print_help(void)

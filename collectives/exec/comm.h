@@ -34,8 +34,8 @@ POD_MUST pod_status pod_comm_agree(pod_comm *c, pod_status mine);
 POD_MUST pod_status pod_comm_same(pod_comm *c, const char *what, const void *data, size_t bytes);
 
 void pod_comm_barrier(pod_comm *c);
-/* A barrier for ranks that have nothing to do while one works long: who comes early sleeps, and takes
- * no core from what is measured meanwhile. Late by some milliseconds. */
+/* A barrier for ranks that have nothing to do while one works long: who comes early sleeps, and
+ * takes no core from what is measured meanwhile. Late by some milliseconds. */
 void pod_comm_barrier_idle(pod_comm *c);
 /* `bytes` is the same on all ranks. */
 void pod_comm_broadcast(pod_comm *c, int root, void *data, size_t bytes);

@@ -31,8 +31,8 @@ void pod_arena_destroy(pod_arena *a); /* frees all that came out of it; NULL is 
  * returns POD_E_NOMEM. `bytes` may be 0. Alive until the arena is destroyed. */
 void *pod_arena_get(pod_arena *a, size_t align, size_t bytes);
 
-/* The same for n elements of `element_bytes`; NULL as above, also where their product is more than a
- * size_t holds (a negative count that was cast is such an n). */
+/* The same for n elements of `element_bytes`; NULL as above, also where their product is more than
+ * a size_t holds (a negative count that was cast is such an n). */
 void *pod_arena_get_array(pod_arena *a, size_t align, size_t element_bytes, size_t n);
 
 /* Copies; NULL as above. */

@@ -1,5 +1,6 @@
 /* FNV-1a, 64 bits (draft-eastlake-fnv): for fingerprints that ranks compare, not against an
- * adversary. Starts from POD_HASH_START; what is hashed piece by piece has the hash of the whole. */
+ * adversary. Starts from POD_HASH_START; what is hashed piece by piece has the hash of the
+ * whole. */
 #ifndef MINIPOD_KERNELS_BASE_HASH_H
 #define MINIPOD_KERNELS_BASE_HASH_H
 

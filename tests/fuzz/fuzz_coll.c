@@ -1,4 +1,5 @@
-/* Parsers of meshes and rules on any text: what parses prints, and the print reads back the same. */
+/* Parsers of meshes and rules on any text: what parses prints, and the print reads back the
+ * same. */
 #include <string.h>
 
 #include "collectives/algo/rules.h"

@@ -93,8 +93,9 @@ void pod_test_fill_exact(uint64_t seed, int64_t count, int max, pod_dtype t, voi
 void *pod_test_guard(size_t bytes);
 void pod_test_guard_free(void *p, size_t bytes);
 
-/* Memory that ends: grants n_left requests and refuses the others, for loops that let the first fail,
- * then the second, ... n_alive: granted and not given back. The budget outlives the allocator. */
+/* Memory that ends: grants n_left requests and refuses the others, for loops that let the first
+ * fail, then the second, ... n_alive: granted and not given back. The budget outlives the
+ * allocator. */
 typedef struct pod_test_budget {
     int n_left, n_alive;
 } pod_test_budget;

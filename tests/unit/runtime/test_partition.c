@@ -22,8 +22,8 @@ static pod_value variable(pod_graph *g, const char *name, pod_init_kind init)
     return pod_variable(g, name, (pod_shape){1, {C}}, (pod_init){.kind = init}, POD_ROLE_MOVING);
 }
 
-/* x (N, C); b = sum of rows of x; y = x + b; b2 = sum of rows of y; z = y + b2.
- * sum = b;  after = sum of rows of z, which nothing else reads;  total += b;  left, right = right, left. */
+/* x (N, C); b = sum of rows of x; y = x + b; b2 = sum of rows of y; z = y + b2. sum = b;  after =
+ * sum of rows of z, which nothing else reads;  total += b;  left, right = right, left. */
 static pod_status build(pod_arena *a, bool with_update, pod_graph **out)
 {
     pod_graph *g;
