@@ -190,6 +190,12 @@ pod_status pod_run_write_json(const pod_run *r, const char *path)
     return pod_file_close(f);
 }
 
+static void print_number(FILE *to, double value)
+{
+    fputc(',', to);
+    if (isfinite(value)) fprintf(to, "%.9g", value);
+}
+
 static void print_steps(const pod_run *r, FILE *to)
 {
     int64_t n = 0;
@@ -200,18 +206,21 @@ static void print_steps(const pod_run *r, FILE *to)
             POD_VERSION, r->machine->name, r->setup->model,
             pod_mesh_print(&r->setup->mesh, mesh, sizeof mesh), r->ranks);
     fprintf(to, "# steps count from 1; times in seconds; begin counts from the start of the "
-                "program; reduce is what was "
-                "not hidden; allreduce is the time in flight\n");
+                "program; reduce is what was not hidden; allreduce is the time in flight; loss and "
+                "accuracy are those of the training batch, empty where not finite\n");
     fprintf(to, "step,begin,total");
     for (int p = 0; p < POD_N_PHASES; p++) fprintf(to, ",%s", pod_phase_name((pod_phase)p));
-    fprintf(to, ",other,allreduce,lr\n");
+    fprintf(to, ",other,allreduce,lr,loss,accuracy\n");
     for (int64_t i = 0; i < n; i++) {
         fprintf(to, "%" PRId64 ",%.9f,%.9f", row[i].step + 1, pod_time_seconds(row[i].begin),
                 pod_time_seconds(row[i].end - row[i].begin));
         for (int p = 0; p < POD_N_PHASES; p++)
             fprintf(to, ",%.9f", pod_time_seconds(row[i].phase[p]));
-        fprintf(to, ",%.9f,%.9f,%.9g\n", pod_time_seconds(row[i].other),
-                pod_time_seconds(row[i].comm), pod_lr_at(&r->setup->lr, row[i].step));
+        fprintf(to, ",%.9f,%.9f", pod_time_seconds(row[i].other), pod_time_seconds(row[i].comm));
+        print_number(to, pod_lr_at(&r->setup->lr, row[i].step));
+        print_number(to, (double)r->result->loss[i]);
+        print_number(to, (double)r->result->accuracy[i]);
+        fputc('\n', to);
     }
 }
 

@@ -114,14 +114,17 @@ static pod_status open_loaders(trainer *t)
     return pod_loader_open(t->data, POD_SPLIT_TEST, &options, &t->eval_loader);
 }
 
-static pod_status open_timeline(trainer *t)
+static pod_status open_records(trainer *t)
 {
     pod_timeline_plan plan = {.rank = pod_comm_rank(t->args->comm),
                               .max_steps = t->result->schedule.n_steps - t->result->first_step,
                               .max_events =
                                   t->result->program->n_instrs + t->result->program->n_colls + 1,
                               .kept_steps = t->args->kept_steps};
+    t->result->loss = POD_ARENA_NEW(t->result->arena, float, plan.max_steps);
+    t->result->accuracy = POD_ARENA_NEW(t->result->arena, float, plan.max_steps);
     pod_status status = pod_timeline_create(&plan, &t->result->timeline);
+    if (!t->result->loss || !t->result->accuracy) status = POD_E_NOMEM;
     if (status != POD_E_NOMEM) return status;
     return pod_fail(POD_E_INVALID, "steps: no memory for the times of %" PRId64 " steps",
                     plan.max_steps);
@@ -139,7 +142,7 @@ static pod_status prepare(trainer *t)
     POD_TRY(pod_exec_open(t->result->program, t->store, a->comm, a->clock, &t->exec));
     POD_TRY(pod_exec_open(t->eval_program, t->store, a->comm, a->clock, &t->eval_exec));
     POD_TRY(pod_comm_agree(a->comm, open_loaders(t)));
-    POD_TRY(pod_comm_agree(a->comm, open_timeline(t)));
+    POD_TRY(pod_comm_agree(a->comm, open_records(t)));
     pod_exec_feed(t->exec, POD_NET_LR, &t->lr);
     pod_exec_feed(t->exec, POD_NET_STEP, &t->step_number);
     return POD_OK;
@@ -163,6 +166,10 @@ static pod_status train_step(trainer *t, int64_t step)
     pod_timeline_end_step(tl, now(t));
     end_span(t, POD_JOB_STEP);
     pod_job_move(t->args->job, POD_JOB_STEP, POD_JOB_INPUT_WAIT, (fed - begin) / 1000);
+    const int64_t row = step - t->result->first_step;
+    t->result->loss[row] = (float)pod_exec_output(t->exec, POD_NET_LOSS);
+    t->result->accuracy[row] =
+        (float)(pod_exec_output(t->exec, POD_NET_CORRECT) / (double)t->args->setup->batch);
     if (status != POD_E_NUMERIC) return status;
     return pod_exec_find_fault(t->exec, step + 1);
 }
