@@ -585,6 +585,40 @@ static void cpu_cap(void)
     CU_ASSERT_EQUAL(pod_cpu_features(), all);
 }
 
+/* The flags line of /proc/cpuinfo holds " name ". */
+static bool system_lists(const char *flags, const char *name)
+{
+    char word[32];
+    snprintf(word, sizeof word, " %s ", name);
+    return strstr(flags, word) != NULL;
+}
+
+/* Else every fast kernel could be skipped and nothing would fail. AMX is left out: the system may
+ * refuse it to a process. */
+static void cpu_agrees_with_the_system(void)
+{
+    char flags[8192] = "", line[8192];
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, "flags", 5) == 0) {
+            line[strcspn(line, "\n")] = ' ';
+            memcpy(flags, line, sizeof flags);
+        }
+    if (f) fclose(f);
+    if (!flags[0]) {
+        pod_test_skip("the CPU's features", "the operating system does not list them");
+        return;
+    }
+    bool avx2 = system_lists(flags, "avx2") && system_lists(flags, "fma");
+    bool avx512 = avx2 && system_lists(flags, "avx512f") && system_lists(flags, "avx512bw") &&
+                  system_lists(flags, "avx512dq") && system_lists(flags, "avx512vl");
+    bool bf16 = avx512 && system_lists(flags, "avx512_bf16");
+    const uint32_t found = pod_cpu_features();
+    CU_ASSERT_EQUAL(!!(found & POD_CPU_AVX2), avx2);
+    CU_ASSERT_EQUAL(!!(found & POD_CPU_AVX512), avx512);
+    CU_ASSERT_EQUAL(!!(found & POD_CPU_AVX512_BF16), bf16);
+}
+
 static void cpu_print(void)
 {
     char text[64], tiny[4];
@@ -634,6 +668,7 @@ static CU_TestInfo status_tests[] = {
     CU_TEST_INFO_NULL,
 };
 static CU_TestInfo cpu_tests[] = {
+    {"agrees with the system", cpu_agrees_with_the_system}, /* before cap lowers anything */
     {"cap", cpu_cap},
     {"print", cpu_print},
     CU_TEST_INFO_NULL,
