@@ -53,6 +53,15 @@ static pod_status print_info(const char *path, pod_call *call)
     return s;
 }
 
+/* What a data set is called: its file's name without folder and ending. */
+static void name_after(const char *path, char *name, size_t bytes)
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(name, bytes, "%s", slash ? slash + 1 : path);
+    char *ending = strrchr(name, '.');
+    if (ending && ending != name) *ending = '\0';
+}
+
 static pod_status run_import(pod_call *call)
 {
     const pod_config *c = call->config;
@@ -62,7 +71,10 @@ static pod_status run_import(pod_call *call)
                         pod_config_arg(c, 1));
     POD_TRY(need_output(c, &path));
     writing w = {.log = call->log};
-    const pod_import_options options = {.classes = text_or_null(c, POD_OPT_CLASSES),
+    char name[256];
+    name_after(path, name, sizeof name);
+    const pod_import_options options = {.name = name,
+                                        .classes = text_or_null(c, POD_OPT_CLASSES),
                                         .origin = text_or_null(c, POD_OPT_ORIGIN),
                                         .licence = text_or_null(c, POD_OPT_LICENCE),
                                         .progress = {report_progress, &w}};

@@ -33,7 +33,8 @@ static void add_circumstances(pod_table *t, const pod_run *r)
     const pod_setup *s = r->setup;
     if (r->ranks > r->physical_cores)
         snprintf(note, sizeof note, "ranks share cores: times are the operating system's too");
-    row(t, "model", "", s->data, "%s", s->model);
+    row(t, "model", "", "", "%s", s->model);
+    row(t, "data", "", s->data, "%s", r->result->data_name);
     row(t, "parameters", "", "trained", "%" PRId64, r->result->n_weights);
     row(t, "clock", "", r->machine->name, "wall");
     row(t, "mesh", "", "", "%s", pod_mesh_print(&s->mesh, mesh, sizeof mesh));

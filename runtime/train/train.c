@@ -38,6 +38,7 @@ static pod_status open_data(trainer *t)
     const pod_dataset_info *info = &t->data->info;
     POD_TRY(
         pod_setup_schedule(t->args->setup, info->n_samples[POD_SPLIT_TRAIN], &t->result->schedule));
+    pod_mllog_put(t->args->mllog, "minipod_data_name", pod_mllog_text(info->name));
     pod_mllog_put(t->args->mllog, "train_samples", pod_mllog_int(info->n_samples[POD_SPLIT_TRAIN]));
     pod_mllog_put(t->args->mllog, "eval_samples", pod_mllog_int(info->n_samples[POD_SPLIT_TEST]));
     return POD_OK;
@@ -48,6 +49,8 @@ static pod_status compile_programs(trainer *t)
     const pod_train_args *a = t->args;
     pod_train_result *r = t->result;
     POD_TRY(pod_arena_create(NULL, &r->arena));
+    r->data_name = pod_arena_text(r->arena, "%s", t->data->info.name);
+    if (!r->data_name) return POD_E_NOMEM;
     POD_TRY(pod_network_compile(a->network, a->setup, &t->data->info, true, a->target, r->arena,
                                 &r->program));
     POD_TRY(pod_network_compile(a->network, a->setup, &t->data->info, false, a->target, r->arena,

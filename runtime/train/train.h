@@ -38,8 +38,9 @@ typedef struct pod_train_result {
     double exposed_s;     /* all-reduce that was not hidden, a step, mean over ranks */
     int64_t reduce_bytes; /* all-reduced a step */
     double model_flops;
-    size_t memory_bytes; /* of a core: slabs and store */
-    int64_t n_weights;   /* trained elements */
+    size_t memory_bytes;   /* of a core: slabs and store */
+    const char *data_name; /* what the data set calls itself; in `arena`, NULL before it is open */
+    int64_t n_weights;     /* trained elements */
     uint64_t weights_hash, fingerprint;
     float *loss, *accuracy; /* of the training batch, a step a row of the timeline; in `arena` */
     pod_timeline *timeline; /* the caller's to destroy; NULL when no step was reached */
