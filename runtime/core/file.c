@@ -42,6 +42,23 @@ static pod_status check_replaceable(const char *path)
     return pod_fail(POD_E_IO, "%s: cannot write a file: it is %s", path, kind);
 }
 
+/* Locked before it is emptied: of two runs into one folder the later is refused and harms nothing.
+ * fcntl's lock, since HDF5 puts flock's on the same file. Where there are no locks there is none. */
+static FILE *open_part(const char *part)
+{
+    int fd = open(part, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) return NULL;
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    bool taken = fcntl(fd, F_SETLK, &lock) != 0 && (errno == EAGAIN || errno == EACCES);
+    if (taken) errno = EBUSY;
+    FILE *stream = !taken && ftruncate(fd, 0) == 0 ? fdopen(fd, "w") : NULL;
+    if (stream) return stream;
+    int reason = errno;
+    close(fd);
+    errno = reason;
+    return NULL;
+}
+
 pod_status pod_file_open(const char *path, pod_file **out)
 {
     if (path[0] == '\0') return pod_fail(POD_E_IO, "cannot write a file without a name");
@@ -54,9 +71,10 @@ pod_status pod_file_open(const char *path, pod_file **out)
         release(f);
         return pod_fail(POD_E_NOMEM, "%s: out of memory", path);
     }
-    f->stream = fopen(f->part, "w");
+    f->stream = open_part(f->part);
     if (!f->stream) {
-        pod_status s = pod_fail(POD_E_IO, "%s: cannot write: %s", path, strerror(errno));
+        const char *why = errno == EBUSY ? "another process is writing it" : strerror(errno);
+        pod_status s = pod_fail(POD_E_IO, "%s: cannot write: %s", path, why);
         release(f);
         return s;
     }

@@ -14,7 +14,7 @@
 typedef struct pod_file pod_file;
 
 /* Opens PATH.part for writing; the directory must exist. What stands at PATH may only be a regular
- * file: a device or a link would be replaced by one. */
+ * file: a device or a link would be replaced by one. Refused while another process has it open. */
 POD_MUST pod_status pod_file_open(const char *path, pod_file **out);
 /* Whether pod_file_open would succeed; asked before long work. Leaves nothing. */
 POD_MUST pod_status pod_file_check(const char *path);

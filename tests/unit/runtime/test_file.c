@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -180,9 +181,30 @@ static void log_progress_in_place(void)
     free(text);
 }
 
+/* What another process has open is neither written nor emptied. */
+static void one_writer(void)
+{
+    pod_file *f;
+    POD_CHECK_OK(pod_file_open(at("shared"), &f));
+    fputs("first\n", pod_file_stream(f));
+    fflush(pod_file_stream(f));
+    pid_t other = fork();
+    if (other == 0) {
+        bool refused = pod_file_check(at("shared")) == POD_E_IO &&
+                       strstr(pod_error_text(), "another process is writing it");
+        _exit(refused ? 0 : 1);
+    }
+    int how = -1;
+    CU_ASSERT_EQUAL(waitpid(other, &how, 0), other);
+    CU_ASSERT_EQUAL(how, 0);
+    POD_CHECK_OK(pod_file_close(f));
+    check_text(at("shared"), "first\n");
+}
+
 static CU_TestInfo tests[] = {
     {"written whole", written_whole},
     {"unwritable", unwritable},
+    {"one writer", one_writer},
     {"read back", read_back},
     {"directories", directories},
     {"clock goes forth", clock_goes_forth},
