@@ -161,8 +161,9 @@ static pod_status write_own_records(job *j, const pod_run *run)
     const char *json = pod_config_text(j->call->config, POD_OPT_JSON);
     if (*j->out) {
         const char *run_json = file_in(j, "run.json"), *steps = file_in(j, "steps.csv"),
-                   *goodput = file_in(j, "goodput.json");
-        if (!run_json || !steps || !goodput) return POD_E_NOMEM;
+                   *goodput = file_in(j, "goodput.json"), *timeline = file_in(j, "timeline.json");
+        if (!run_json || !steps || !goodput || !timeline) return POD_E_NOMEM;
+        (void)remove(timeline); /* an older run's; this run's is written later, when asked for */
         POD_TRY(pod_run_write_json(run, run_json));
         POD_TRY(pod_run_write_steps(run, steps));
         POD_TRY(pod_goodput_write(goodput, "wall", j->machine.name, &j->log, &ideal));

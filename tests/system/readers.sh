@@ -30,7 +30,9 @@ same_hash() {
 
 "$minipod" data make $set_of -o set.h5 --json set.json >info || fail "data make: $(cat info)"
 trains straight 4 --data $set_of --mesh 2x2 --steps 8 --trace --csv run.csv --json run.json
+mkdir again && cp straight/timeline.json again # an older run's
 trains again 4 --data $set_of --mesh 2x2 --steps 8
+[ -e again/timeline.json ] && fail "an older run's timeline.json stands beside the new records"
 trains from_file 4 --data set.h5 --mesh 2x2 --steps 8 --data-cache 0
 trains half 4 --data $set_of --mesh 2x2 --steps 5
 trains resumed 4 --data $set_of --mesh 2x2 --steps 8 --resume half
