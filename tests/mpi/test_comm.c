@@ -6,23 +6,7 @@
 #include "collectives/exec/comm.h"
 #include "collectives/exec/comm_mpi.h"
 #include "tests/harness/harness.h"
-
-static pod_comm *comm;
-static int rank, size;
-
-static int open_comm(void)
-{
-    if (pod_comm_open(&comm) != POD_OK) return 1;
-    rank = pod_comm_rank(comm);
-    size = pod_comm_size(comm);
-    return 0;
-}
-
-static int close_comm(void)
-{
-    pod_comm_close(comm);
-    return 0;
-}
+#include "tests/mpi/ranks.h"
 
 static void test_open(void)
 {

@@ -7,25 +7,10 @@
 #include "kernels/base/arena.h"
 #include "tests/unit/collectives/coll_cases.h"
 
+#include "tests/mpi/ranks.h" /* last: it names `rank` and `size` */
+
 /* A message in two parts, the second short; see exec_mpi. */
 enum { LONG_COUNT = (1 << 22) + 5 };
-
-static pod_comm *comm;
-static int rank, size;
-
-static int open_comm(void)
-{
-    if (pod_comm_open(&comm) != POD_OK) return 1;
-    rank = pod_comm_rank(comm);
-    size = pod_comm_size(comm);
-    return 0;
-}
-
-static int close_comm(void)
-{
-    pod_comm_close(comm);
-    return 0;
-}
 
 /* The meshes of this many ranks. */
 static const char *const *meshes(void)

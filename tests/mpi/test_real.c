@@ -9,25 +9,9 @@
 #include "runtime/exec/exec.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/nets.h"
+#include "tests/mpi/ranks.h"
 
 enum { STEPS = 3, LONG_STEPS = 20 };
-
-static pod_comm *comm;
-static int rank, size;
-
-static int open_comm(void)
-{
-    if (pod_comm_open(&comm) != POD_OK) return 1;
-    rank = pod_comm_rank(comm);
-    size = pod_comm_size(comm);
-    return 0;
-}
-
-static int close_comm(void)
-{
-    pod_comm_close(comm);
-    return 0;
-}
 
 /* The meshes of this many ranks. */
 static const char *const *meshes(void)

@@ -10,25 +10,9 @@
 #include "tests/harness/harness.h"
 #include "tests/harness/mllog_check.h"
 #include "tests/harness/training.h"
+#include "tests/mpi/ranks.h"
 
 enum { STEPS_PER_EPOCH = 5, N_TEST = 77 }; /* of pod_test_run_defaults */
-
-static pod_comm *comm;
-static int rank, size;
-
-static int open_comm(void)
-{
-    if (pod_comm_open(&comm) != POD_OK) return 1;
-    rank = pod_comm_rank(comm);
-    size = pod_comm_size(comm);
-    return 0;
-}
-
-static int close_comm(void)
-{
-    pod_comm_close(comm);
-    return 0;
-}
 
 #define RUN(r, net, name, ...)                                \
     pod_test_run_well((r), comm, &pod_test_nets[net], (name), \
