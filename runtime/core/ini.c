@@ -15,6 +15,12 @@ typedef struct reading {
     void *ctx;
 } reading;
 
+/* inih starts a comment at a ';' behind a blank, but not at one right behind the '='. */
+static const char *without_comment(const char *value)
+{
+    return value && value[0] != ';' ? value : "";
+}
+
 /* inih's line source; NULL ends the file. It is ours in order to count lines, to refuse what inih
  * would cut or join silently, and to stop at the first failure. */
 static char *read_line(char *text, int room, void *stream)
@@ -53,7 +59,7 @@ static int hand_on(void *user, const char *section, const char *key, const char 
     if (r->status != POD_OK) return 0;
     char place[512];
     snprintf(place, sizeof place, "%s:%d", r->path, r->line);
-    r->status = r->fn(r->ctx, place, section, key, value ? value : "");
+    r->status = r->fn(r->ctx, place, section, key, without_comment(value));
     return r->status == POD_OK;
 }
 
