@@ -1,5 +1,6 @@
 #include "collectives/algo/algo.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "collectives/algo/algorithms.h"
@@ -7,7 +8,7 @@
 
 static const pod_coll_algo algos[] = {
 #define POD_COLL_ALGO(coll, name, file, good_for) \
-    {name, coll, good_for, pod__##file##_why_not, pod__##file##_build},
+    {name, coll, good_for, pod__##file##_why_not, pod__##file##_build, pod__##file##_seconds},
 #include "collectives/algo/algorithms.def"
 #undef POD_COLL_ALGO
 };
@@ -15,7 +16,7 @@ static const pod_coll_algo algos[] = {
 const char *pod_coll_name(pod_coll coll)
 {
     static const char *const names[POD_N_COLLS] = {"allreduce", "reduce_scatter", "allgather",
-                                                   "broadcast"};
+                                                   "broadcast", "alltoall"};
     return names[coll];
 }
 
@@ -51,6 +52,9 @@ static pod_status check_args(const pod_coll_algo *algo, const pod_mesh *m,
     if (args->root < 0 || args->root >= size)
         return pod_fail(POD_E_INVALID, "%s: root %d in a group of %d", pod_coll_name(args->coll),
                         args->root, size);
+    if (args->coll == POD_ALLTOALL && args->count % size != 0)
+        return pod_fail(POD_E_INVALID, "alltoall: %" PRId64 " elements in %d equal blocks",
+                        args->count, size);
     const char *reason = algo->why_not(m, args);
     if (reason)
         return pod_fail(POD_E_INVALID, "%s: %s refuses: %s", pod_coll_name(args->coll), algo->name,

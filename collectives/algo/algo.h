@@ -6,9 +6,10 @@
  *     reduce_scatter  the sum of block i ends at member i; the other blocks are left undefined
  *     allgather       block i starts at member i and ends on all
  *     broadcast       all elements of member `root` end on all
+ *     alltoall        block j of member i ends as block i of member j
  *
  * Block i is pod_block(count, size, i) whatever the algorithm. Any group, any count: also 0, and
- * fewer elements than ranks. */
+ * fewer elements than ranks; only an alltoall wants a count that the group's size divides. */
 #ifndef MINIPOD_COLLECTIVES_ALGO_ALGO_H
 #define MINIPOD_COLLECTIVES_ALGO_ALGO_H
 
@@ -16,6 +17,7 @@
 
 #include "collectives/mesh/group.h"
 #include "collectives/mesh/mesh.h"
+#include "collectives/net/net.h"
 #include "collectives/sched/sched.h"
 #include "kernels/base/dtype.h"
 
@@ -24,6 +26,7 @@ typedef enum pod_coll {
     POD_REDUCE_SCATTER,
     POD_ALLGATHER,
     POD_BROADCAST,
+    POD_ALLTOALL,
     POD_N_COLLS
 } pod_coll;
 
@@ -32,9 +35,13 @@ const char *pod_coll_name(pod_coll coll); /* "allreduce" */
 typedef struct pod_coll_args {
     pod_coll coll;
     pod_dtype dtype;
-    int64_t count;   /* elements of the whole buffer */
-    int root;        /* of a broadcast: a member's index in its group */
-    pod_group group; /* pod_group_all for the whole mesh */
+    int64_t count;       /* elements of the whole buffer */
+    int root;            /* of a broadcast: a member's index in its group */
+    pod_group group;     /* pod_group_all for the whole mesh */
+    int node_size;       /* ranks node_size * i on, so many, can read and write each other's memory;
+                        0 or 1: each rank only its own */
+    int64_t chunk_bytes; /* of the parts in which an algorithm that can sends a block on before the
+                            whole of it has come; 0: its own choice */
 } pod_coll_args;
 
 typedef struct pod_range {
@@ -53,6 +60,9 @@ typedef struct pod_coll_algo {
     const char *(*why_not)(const pod_mesh *m, const pod_coll_args *args);
     /* Adds the steps of `rank`. E_NOMEM, at once or as what pod_sched_finish reports. */
     pod_status (*build)(const pod_mesh *m, int rank, const pod_coll_args *args, pod_sched *out);
+    /* The closed form: from when all ranks start together until the last is done, were no link
+     * wanted by anyone else. */
+    double (*seconds)(const pod_net *net, const pod_mesh *m, const pod_coll_args *args);
 } pod_coll_algo;
 
 /* All of them; those of one collective stand together, best for much data first, and the last of

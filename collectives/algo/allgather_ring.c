@@ -19,3 +19,8 @@ pod_status pod__allgather_ring_build(const pod_mesh *m, int rank, const pod_coll
     pod__ring_allgather(&ring, out);
     return POD_OK;
 }
+
+double pod__allgather_ring_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args)
+{
+    return pod__ring_seconds(net, m, args, false);
+}

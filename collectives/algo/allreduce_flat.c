@@ -33,3 +33,18 @@ pod_status pod__allreduce_flat_build(const pod_mesh *m, int rank, const pod_coll
         pod_sched_send(out, pod_group_member(m, g, rank, i), TAG_RESULT, whole, args->count, sum);
     return POD_OK;
 }
+
+/* The messages to member 0 leave at once and come in one after the other over its links; those back
+ * leave it likewise. */
+double pod__allreduce_flat_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args)
+{
+    const double bytes = (double)(args->count * (int64_t)pod_dtype_bytes(args->dtype));
+    const int root = pod_group_member(m, &args->group, 0, 0);
+    double seconds = 0;
+    for (int i = 1; i < pod_group_size(m, &args->group); i++) {
+        const int member = pod_group_member(m, &args->group, 0, i);
+        seconds += pod_net_message_s(net, m, member, root, bytes) + pod_net_reduce_s(net, bytes) +
+                   pod_net_message_s(net, m, root, member, bytes);
+    }
+    return seconds;
+}

@@ -48,3 +48,18 @@ pod_status pod__allreduce_torus2d_build(const pod_mesh *m, int rank, const pod_c
     }
     return POD_OK;
 }
+
+double pod__allreduce_torus2d_seconds(const pod_net *net, const pod_mesh *m,
+                                      const pod_coll_args *args)
+{
+    pod_coll_args line = *args;
+    double seconds = 0;
+    for (int d = 0; d < m->n_dims; d++) {
+        line.group = args->group;
+        line.group.dims &= 1u << d;
+        seconds += pod__ring_seconds(net, m, &line, true) + pod__ring_seconds(net, m, &line, false);
+        const int extent = pod_group_extent(m, &args->group, d);
+        line.count = (line.count + extent - 1) / extent;
+    }
+    return seconds;
+}

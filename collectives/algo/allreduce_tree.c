@@ -23,3 +23,8 @@ pod_status pod__allreduce_tree_build(const pod_mesh *m, int rank, const pod_coll
     pod__tree_broadcast(&tree, out, reduced);
     return POD_OK;
 }
+
+double pod__allreduce_tree_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args)
+{
+    return pod__tree_seconds(net, m, args, true) + pod__tree_seconds(net, m, args, false);
+}

@@ -19,3 +19,9 @@ pod_status pod__reduce_scatter_ring_build(const pod_mesh *m, int rank, const pod
     pod__ring_reduce_scatter(&ring, out);
     return POD_OK;
 }
+
+double pod__reduce_scatter_ring_seconds(const pod_net *net, const pod_mesh *m,
+                                        const pod_coll_args *args)
+{
+    return pod__ring_seconds(net, m, args, true);
+}

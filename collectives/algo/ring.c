@@ -75,3 +75,19 @@ void pod__ring_allgather(pod__ring *r, pod_sched *s)
         r->last[b] = pod_sched_recv(s, member(r, -1), tag, span_of(block), block.count, r->last[b]);
     }
 }
+
+double pod__ring_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
+                         bool reduces)
+{
+    const int size = pod_group_size(m, &args->group);
+    const double bytes =
+        (double)(args->count * (int64_t)pod_dtype_bytes(args->dtype)) / (double)size;
+    double round = 0;
+    for (int i = 0; i < size; i++) {
+        const int from = pod_group_member(m, &args->group, 0, i);
+        const int to = pod_group_member(m, &args->group, 0, (i + 1) % size);
+        const double seconds = pod_net_message_s(net, m, from, to, bytes);
+        if (seconds > round) round = seconds;
+    }
+    return (size - 1) * (round + (reduces ? pod_net_reduce_s(net, bytes) : 0));
+}

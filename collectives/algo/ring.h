@@ -32,6 +32,10 @@ POD_MUST pod_status pod__ring_init(pod_sched *s, const pod_mesh *m, pod_group gr
 pod_range pod__ring_block(const pod__ring *r, int index);
 int pod__ring_n_tags(const pod__ring *r);
 
+/* Of one such move over `count` elements; reduces says which. */
+double pod__ring_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
+                         bool reduces);
+
 /* size - 1 rounds; afterwards last[index] is the step that completed this rank's own block. */
 void pod__ring_reduce_scatter(pod__ring *r, pod_sched *s);
 /* size - 1 rounds, from this rank's own block on; afterwards last[b] is the step after which block

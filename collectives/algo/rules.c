@@ -29,7 +29,7 @@ static pod_status parse_collective(const char *text, pod_coll *out)
     }
     return pod_fail(POD_E_INVALID,
                     "rules: '%s' is neither a collective (allreduce, reduce_scatter, allgather, "
-                    "broadcast) nor a range of sizes (like 0-64K, 64K-)",
+                    "broadcast, alltoall) nor a range of sizes (like 0-64K, 64K-)",
                     text);
 }
 

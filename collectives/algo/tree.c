@@ -47,3 +47,15 @@ void pod__tree_broadcast(const pod__tree *t, pod_sched *s, int32_t after)
         if (place + child < size_of(t))
             pod_sched_send(s, rank_at(t, place + child), t->tag, whole, t->count, after);
 }
+
+double pod__tree_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
+                         bool reduces)
+{
+    const double bytes = (double)(args->count * (int64_t)pod_dtype_bytes(args->dtype));
+    const pod__tree tree = {.mesh = m, .group = &args->group, .root = args->root};
+    double seconds = 0;
+    for (int reach = 1; reach < size_of(&tree); reach *= 2)
+        seconds += pod_net_message_s(net, m, rank_at(&tree, reach), rank_at(&tree, 0), bytes) +
+                   (reduces ? pod_net_reduce_s(net, bytes) : 0);
+    return seconds;
+}

@@ -26,4 +26,8 @@ int32_t pod__tree_reduce(const pod__tree *t, pod_sched *s, int32_t after);
 /* Begins after `after`. */
 void pod__tree_broadcast(const pod__tree *t, pod_sched *s, int32_t after);
 
+/* Of the reduction (or, without `reduces`, the broadcast) of the whole buffer. */
+double pod__tree_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
+                         bool reduces);
+
 #endif

@@ -9,10 +9,20 @@
 #include <stdbool.h>
 
 #include "collectives/exec/comm.h"
+#include "collectives/exec/window.h"
 #include "collectives/sched/sched.h"
 #include "kernels/base/dtype.h"
 
 typedef struct pod_coll_run pod_coll_run;
+
+/* Over shared memory between ranks of one node, over MPI's point-to-point messages between nodes.
+ * The buffer lies in the window, the same one on all ranks, wherever in it; scratch is the run's
+ * own. Waiting pauses, then yields, then sleeps; a peer that died ends the job and is named. Types
+ * f32, bf16 and binned. Schedules that share memory name only ranks of one node, or E_UNSUPPORTED.
+ * `what` names the collective in messages, "allreduce torus2d 4M". Collective; E_NOMEM. */
+POD_MUST pod_status pod_coll_run_create_shm(pod_comm *c, const pod_sched *s, pod_dtype t,
+                                            pod_window *w, void *buf, const char *what,
+                                            pod_coll_run **out);
 
 /* Over MPI's point-to-point messages (Isend, Irecv, Test; never MPI's own collectives). The
  * schedule and the buffer are borrowed until destroy. All ranks create their runs in the same

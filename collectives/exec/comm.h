@@ -6,6 +6,7 @@
 #ifndef MINIPOD_COLLECTIVES_EXEC_COMM_H
 #define MINIPOD_COLLECTIVES_EXEC_COMM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,11 @@ _Noreturn void pod_comm_abort(pod_comm *c, int exit_code);
 
 int pod_comm_rank(const pod_comm *c);
 int pod_comm_size(const pod_comm *c);
+/* Whether this rank and another run on one node. Local. */
+bool pod_comm_shares_node(const pod_comm *c, int rank);
+/* What pod_coll_args.node_size says of this job: ranks of a node where every node has as many and
+ * they follow one another, else 1. Local. */
+int pod_comm_node_size(const pod_comm *c);
 const char *pod_comm_version(const pod_comm *c); /* "Open MPI v4.1.4 ..." */
 
 /* The worst status of all ranks, with the text of the lowest rank that has it as the error record

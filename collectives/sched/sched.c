@@ -4,14 +4,18 @@
 #include <limits.h>
 #include <string.h>
 
+#include "kernels/base/assert.h"
+
 enum { FIRST_CAPACITY = 16, FAILURE_BYTES = 160 };
 
 struct pod_sched {
     pod_arena *arena;
     pod_step *steps;
     int32_t n_steps, capacity;
-    int64_t count, scratch_count;
+    int64_t count;
+    int64_t needs[POD_N_BUFS]; /* elements that the steps touch */
     int n_tags;
+    int *shared, n_shared;
     pod_status status; /* of the first add that failed, with its text */
     char failure[FAILURE_BYTES];
 };
@@ -65,10 +69,9 @@ static pod_status grow(pod_sched *s)
     return POD_OK;
 }
 
-static void note_scratch(pod_sched *s, pod_span span, int64_t count)
+static void note_need(pod_sched *s, pod_span span, int64_t count)
 {
-    if (span.buf == POD_BUF_SCRATCH && span.first + count > s->scratch_count)
-        s->scratch_count = span.first + count;
+    if (span.first + count > s->needs[span.buf]) s->needs[span.buf] = span.first + count;
 }
 
 int32_t pod_sched_add(pod_sched *s, pod_step step)
@@ -77,8 +80,8 @@ int32_t pod_sched_add(pod_sched *s, pod_step step)
     pod_status status = check_step(s, &step);
     if (status == POD_OK && s->n_steps == s->capacity) status = grow(s);
     if (status != POD_OK) return fail(s, status);
-    note_scratch(s, step.src, step.count);
-    note_scratch(s, step.dst, step.count);
+    note_need(s, step.src, step.count);
+    note_need(s, step.dst, step.count);
     if (step.tag >= s->n_tags) s->n_tags = step.tag + 1;
     s->steps[s->n_steps] = step;
     return s->n_steps++;
@@ -119,11 +122,58 @@ int32_t pod_sched_recv_reduce(pod_sched *s, int peer, int tag, pod_span span, in
                                        .count = count});
 }
 
+int32_t pod_sched_copy(pod_sched *s, pod_span src, pod_span dst, int64_t count, int32_t after)
+{
+    if (count == 0) return after;
+    return pod_sched_add(s, (pod_step){.kind = POD_STEP_COPY,
+                                       .after = {after, POD_NO_STEP},
+                                       .src = src,
+                                       .dst = dst,
+                                       .count = count});
+}
+
+int32_t pod_sched_sync(pod_sched *s, int tag, int32_t after)
+{
+    return pod_sched_add(
+        s, (pod_step){.kind = POD_STEP_SYNC, .tag = tag, .after = {after, POD_NO_STEP}});
+}
+
+int32_t pod_sched_reduce_all(pod_sched *s, pod_span span, int64_t count, int32_t after)
+{
+    if (count == 0) return after;
+    return pod_sched_add(s, (pod_step){.kind = POD_STEP_REDUCE_ALL,
+                                       .after = {after, POD_NO_STEP},
+                                       .src = span,
+                                       .dst = span,
+                                       .count = count});
+}
+
 int32_t pod_sched_join(pod_sched *s, int32_t a, int32_t b)
 {
     if (a == b || b == POD_NO_STEP) return a;
     if (a == POD_NO_STEP) return b;
     return pod_sched_add(s, (pod_step){.kind = POD_STEP_JOIN, .after = {a, b}});
+}
+
+void pod_sched_share(pod_sched *s, const int rank[], int n)
+{
+    if (s->status != POD_OK) return;
+    POD_ASSERT(s->n_shared == 0, "a schedule shares with %d ranks and then with %d", s->n_shared,
+               n);
+    int *copy = POD_ARENA_NEW(s->arena, int, n);
+    if (!copy) {
+        (void)fail(s, POD_E_NOMEM);
+        return;
+    }
+    memcpy(copy, rank, (size_t)n * sizeof *copy);
+    s->shared = copy;
+    s->n_shared = n;
+}
+
+const int *pod_sched_shared(const pod_sched *s, int *n)
+{
+    *n = s->n_shared;
+    return s->shared;
 }
 
 pod_status pod_sched_finish(const pod_sched *s)
@@ -141,6 +191,13 @@ const pod_step *pod_sched_steps(const pod_sched *s, int32_t *n)
 
 int64_t pod_sched_count(const pod_sched *s) { return s->count; }
 
-int64_t pod_sched_scratch_count(const pod_sched *s) { return s->scratch_count; }
+int64_t pod_sched_scratch_count(const pod_sched *s) { return s->needs[POD_BUF_SCRATCH]; }
+
+int64_t pod_sched_sum_count(const pod_sched *s) { return s->needs[POD_BUF_SUM]; }
+
+pod_dtype pod_sched_dtype(pod_buf buf, pod_dtype t)
+{
+    return buf == POD_BUF_SUM && t == POD_BF16 ? POD_F32 : t;
+}
 
 int pod_sched_n_tags(const pod_sched *s) { return s->n_tags; }

@@ -7,7 +7,16 @@
  * data is in place.
  *
  * A message is named by sender, receiver and tag, and a schedule uses each name once: matching
- * never depends on which of two messages was sent first. */
+ * never depends on which of two messages was sent first.
+ *
+ * Ranks that can read and write each other's memory may do without messages. A schedule names them
+ * once (pod_sched_share), the same list in the same order on all of them; a SYNC orders what they
+ * do before it and after it, and between two of them REDUCE_FROM and REDUCE_ALL work on the memory
+ * of all at once. A SYNC is named by its tag, apart from the tags of messages.
+ *
+ * The elements of MAIN and SCRATCH, and so of every message, have the type that the executor is
+ * told. SUM holds float32 where that type is bf16, else the same type: a COPY or RECV_REDUCE whose
+ * ends differ widens or rounds. No message leaves from or arrives in SUM. */
 #ifndef MINIPOD_COLLECTIVES_SCHED_SCHED_H
 #define MINIPOD_COLLECTIVES_SCHED_SCHED_H
 
@@ -15,6 +24,7 @@
 #include <stdio.h>
 
 #include "kernels/base/arena.h"
+#include "kernels/base/dtype.h"
 #include "kernels/base/status.h"
 
 typedef enum pod_step_kind {
@@ -23,12 +33,16 @@ typedef enum pod_step_kind {
     POD_STEP_RECV_REDUCE, /* dst = src + received; src and dst are the same span or disjoint */
     POD_STEP_COPY,        /* dst = src; the spans do not overlap */
     POD_STEP_JOIN,        /* only waits */
+    POD_STEP_SYNC,        /* complete when every sharing rank has begun its own of this tag */
+    POD_STEP_REDUCE_FROM, /* dst = sum of src over the sharing ranks, in their order */
+    POD_STEP_REDUCE_ALL,  /* the same, stored to dst on every sharing rank */
     POD_N_STEP_KINDS
 } pod_step_kind;
 
 typedef enum pod_buf {
     POD_BUF_MAIN,    /* the caller's one buffer: what goes in, and in its place what comes out */
     POD_BUF_SCRATCH, /* the executor's; its contents at the start are undefined */
+    POD_BUF_SUM,     /* the executor's, for sums on the way; likewise undefined */
     POD_N_BUFS
 } pod_buf;
 
@@ -41,7 +55,7 @@ enum { POD_NO_STEP = -1 };
 
 typedef struct pod_step {
     pod_step_kind kind;
-    int peer, tag;    /* of a message; the peer is a rank of the mesh */
+    int peer, tag;    /* of a message, where the peer is a rank of the mesh; of a SYNC the tag */
     int32_t after[2]; /* earlier steps of this rank, or POD_NO_STEP */
     pod_span src, dst;
     int64_t count; /* elements; 0 for a JOIN */
@@ -64,8 +78,19 @@ int32_t pod_sched_recv(pod_sched *s, int peer, int tag, pod_span dst, int64_t co
 /* span += received. */
 int32_t pod_sched_recv_reduce(pod_sched *s, int peer, int tag, pod_span span, int64_t count,
                               int32_t after, int32_t after_too);
+/* dst = src on this rank. */
+int32_t pod_sched_copy(pod_sched *s, pod_span src, pod_span dst, int64_t count, int32_t after);
+/* Always added, whatever there is to do between. */
+int32_t pod_sched_sync(pod_sched *s, int tag, int32_t after);
+/* span of all sharing ranks = its sum over them. */
+int32_t pod_sched_reduce_all(pod_sched *s, pod_span span, int64_t count, int32_t after);
 /* What waits for both; no step is added where one of them is enough. */
 int32_t pod_sched_join(pod_sched *s, int32_t a, int32_t b);
+
+/* The ranks that share memory with this one in this schedule, itself among them, in the order in
+ * which sums are made. At most once, before the first step that needs it. Copied; sticky. */
+void pod_sched_share(pod_sched *s, const int rank[], int n);
+const int *pod_sched_shared(const pod_sched *s, int *n); /* n is 0 when nothing is shared */
 
 POD_MUST pod_status pod_sched_finish(const pod_sched *s); /* the first failure of any add */
 
@@ -74,7 +99,10 @@ const pod_step *pod_sched_steps(const pod_sched *s,
                                 int32_t *n);         /* borrowed while nothing is added */
 int64_t pod_sched_count(const pod_sched *s);         /* elements of MAIN */
 int64_t pod_sched_scratch_count(const pod_sched *s); /* elements of SCRATCH it needs */
-int pod_sched_n_tags(const pod_sched *s);            /* tags are below this */
+int64_t pod_sched_sum_count(const pod_sched *s);     /* elements of SUM it needs */
+/* What the elements of a buffer are when those of MAIN are `t`. */
+pod_dtype pod_sched_dtype(pod_buf buf, pod_dtype t);
+int pod_sched_n_tags(const pod_sched *s); /* tags are below this */
 
 /* Finds fault in the parts of all ranks together; all[r] is rank r's. E_INVALID with one line that
  * names rank and step, for: a span outside its buffer; a message without its other half, sent

@@ -216,6 +216,7 @@ double pod_test_get(pod_dtype t, const void *data, int64_t i)
     case POD_BF16: return (double)pod_bf16_to_f32(((const pod_bf16 *)data)[i]);
     case POD_I32: return ((const int32_t *)data)[i];
     case POD_U8: return ((const uint8_t *)data)[i];
+    case POD_BINNED:
     case POD_N_DTYPES: break;
     }
     POD_ASSERT(false, "element type %d of %d", (int)t, (int)POD_N_DTYPES);
@@ -228,6 +229,7 @@ void pod_test_put(pod_dtype t, void *data, int64_t i, double value)
     case POD_BF16: ((pod_bf16 *)data)[i] = pod_bf16_from_f32((float)value); return;
     case POD_I32: ((int32_t *)data)[i] = (int32_t)value; return;
     case POD_U8: ((uint8_t *)data)[i] = (uint8_t)value; return;
+    case POD_BINNED:
     case POD_N_DTYPES: break;
     }
     POD_ASSERT(false, "element type %d of %d", (int)t, (int)POD_N_DTYPES);

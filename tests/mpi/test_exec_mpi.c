@@ -87,7 +87,8 @@ static void run_algos(const pod_mesh *m, pod_group group, int64_t count)
     int n;
     const pod_coll_algo *algos = pod_coll_algos(&n);
     for (int i = 0; i < n; i++) {
-        pod_coll_args args = {algos[i].coll, POD_F32, count, 0, group};
+        pod_coll_args args = {.coll = algos[i].coll, .dtype = POD_F32, .root = 0, .group = group};
+        args.count = coll_count(args.coll, count, pod_group_size(m, &group));
         if (algos[i].coll == POD_BROADCAST) args.root = pod_group_size(m, &group) - 1;
         if (!algos[i].why_not(m, &args)) run_case(m, &algos[i], &args);
     }
@@ -109,7 +110,11 @@ static void test_long_messages(void)
 {
     if (size > 3) return; /* more ranks show no more */
     pod_mesh m = {1, {size}, {true}, {false}};
-    const pod_coll_args args = {POD_ALLREDUCE, POD_F32, LONG_COUNT, 0, pod_group_all(&m)};
+    const pod_coll_args args = {.coll = POD_ALLREDUCE,
+                                .dtype = POD_F32,
+                                .count = LONG_COUNT,
+                                .root = 0,
+                                .group = pod_group_all(&m)};
     run_case(&m, pod_coll_find(POD_ALLREDUCE, "tree"), &args);
 }
 
@@ -124,7 +129,11 @@ static void test_in_flight(void)
     job jobs[N_JOBS];
     bool is_open = true;
     for (int k = 0; k < N_JOBS; k++) {
-        const pod_coll_args args = {POD_ALLREDUCE, POD_F32, counts[k], 0, pod_group_all(&m)};
+        const pod_coll_args args = {.coll = POD_ALLREDUCE,
+                                    .dtype = POD_F32,
+                                    .count = counts[k],
+                                    .root = 0,
+                                    .group = pod_group_all(&m)};
         is_open = job_open(&jobs[k], &m, pod_coll_find(POD_ALLREDUCE, names[k]), &args) && is_open;
     }
     long n_allocated = pod_alloc_count();
@@ -188,7 +197,11 @@ static void test_refuses(void)
     pod_mesh m = {1, {size + 1}, {true}, {false}};
     pod_arena *arena;
     POD_CHECK_OK(pod_arena_create(NULL, &arena));
-    const pod_coll_args args = {POD_ALLREDUCE, POD_F32, 10, 0, pod_group_all(&m)};
+    const pod_coll_args args = {.coll = POD_ALLREDUCE,
+                                .dtype = POD_F32,
+                                .count = 10,
+                                .root = 0,
+                                .group = pod_group_all(&m)};
     const pod_sched *s = NULL;
     POD_CHECK_OK(pod_coll_build(arena, pod_coll_find(POD_ALLREDUCE, "flat"), &m, rank, &args, &s));
     float data[10] = {0};

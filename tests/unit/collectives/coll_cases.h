@@ -88,12 +88,33 @@ static inline void coll_want_copy(const coll_data *d, const pod_mesh *m, const p
     }
 }
 
-/* What must stand in the buffers of the group of `rank`. */
+/* An all-to-all wants equal blocks: the least count that is not below `count`. */
+static inline int64_t coll_count(pod_coll coll, int64_t count, int size)
+{
+    return coll == POD_ALLTOALL ? (count + size - 1) / size * size : count;
+}
+
+/* Block i comes from member i. */
+static inline void coll_want_alltoall(const coll_data *d, const pod_mesh *m, const pod_group *g,
+                                      int rank, double *want, double *bound)
+{
+    int size = pod_group_size(m, g), index = pod_group_index(m, g, rank);
+    int64_t count = d->count / size;
+    for (int64_t i = 0; i < d->count; i++) {
+        const float *x = d->initial[pod_group_member(m, g, rank, (int)(i / count))];
+        want[i] = (double)x[index * count + i % count];
+        bound[i] = 0;
+    }
+}
+
+/* What must stand in the buffer of `rank`; the same for its whole group but after an all-to-all. */
 static inline void coll_want(const coll_data *d, const pod_mesh *m, const pod_coll_args *args,
                              int rank, double *want, double *bound)
 {
     if (args->coll == POD_ALLGATHER || args->coll == POD_BROADCAST)
         coll_want_copy(d, m, args, rank, want, bound);
+    else if (args->coll == POD_ALLTOALL)
+        coll_want_alltoall(d, m, &args->group, rank, want, bound);
     else
         coll_want_sum(d, m, &args->group, rank, want, bound);
 }

@@ -109,7 +109,11 @@ static void test_pick(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         pod_mesh m = mesh_of(cases[i].mesh);
-        const pod_coll_args args = {cases[i].coll, POD_F32, cases[i].count, 0, pod_group_all(&m)};
+        const pod_coll_args args = {.coll = cases[i].coll,
+                                    .dtype = POD_F32,
+                                    .count = cases[i].count,
+                                    .root = 0,
+                                    .group = pod_group_all(&m)};
         const pod_coll_algo *algo = pod_coll_pick(rules_of(cases[i].rules), &m, &args);
         POD_CHECK(algo->coll == cases[i].coll && strcmp(algo->name, cases[i].want) == 0,
                   "%s on %s, %s of %d: %s, want %s", cases[i].rules, cases[i].mesh,
@@ -117,10 +121,15 @@ static void test_pick(void)
     }
     /* A row of a mesh is a group of one dimension. */
     pod_mesh m = mesh_of("4x4");
-    const pod_coll_args row = {POD_ALLREDUCE, POD_F32, 1 << 20, 0, {.dims = 1}};
+    const pod_coll_args row = {
+        .coll = POD_ALLREDUCE, .dtype = POD_F32, .count = 1 << 20, .root = 0, .group = {.dims = 1}};
     POD_CHECK(strcmp(pod_coll_pick(rules_of("torus2d"), &m, &row)->name, "ring") == 0, "row");
     /* Bytes, not elements. */
-    const pod_coll_args bf16 = {POD_ALLREDUCE, POD_BF16, 16384, 0, pod_group_all(&m)};
+    const pod_coll_args bf16 = {.coll = POD_ALLREDUCE,
+                                .dtype = POD_BF16,
+                                .count = 16384,
+                                .root = 0,
+                                .group = pod_group_all(&m)};
     POD_CHECK(strcmp(pod_coll_pick(rules_of(POD_COLL_RULES_DEFAULT), &m, &bf16)->name, "tree") == 0,
               "bf16");
 }
@@ -128,7 +137,11 @@ static void test_pick(void)
 static void test_explain(void)
 {
     pod_mesh m = mesh_of("1x4");
-    const pod_coll_args args = {POD_ALLREDUCE, POD_F32, 1 << 18, 0, pod_group_all(&m)};
+    const pod_coll_args args = {.coll = POD_ALLREDUCE,
+                                .dtype = POD_F32,
+                                .count = 1 << 18,
+                                .root = 0,
+                                .group = pod_group_all(&m)};
     char *text;
     size_t bytes;
     FILE *file = open_memstream(&text, &bytes);
@@ -161,7 +174,8 @@ static void test_table(void)
         for (int k = 0; is_last && k < 4; k++) {
             static const char *const meshes[] = {"1", "1x4", "2x2", "2x3x4"};
             pod_mesh m = mesh_of(meshes[k]);
-            const pod_coll_args args = {coll, POD_F32, k, 0, pod_group_all(&m)};
+            const pod_coll_args args = {
+                .coll = coll, .dtype = POD_F32, .count = k, .root = 0, .group = pod_group_all(&m)};
             POD_CHECK(!algos[i].why_not(&m, &args), "%s %s refuses", pod_coll_name(coll),
                       algos[i].name);
         }

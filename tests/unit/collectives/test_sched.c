@@ -109,7 +109,11 @@ static void test_out_of_memory(void)
 {
     pod_mesh m;
     POD_CHECK_OK(pod_mesh_parse("16x16", &m));
-    const pod_coll_args args = {POD_ALLREDUCE, POD_F32, 1000, 0, pod_group_all(&m)};
+    const pod_coll_args args = {.coll = POD_ALLREDUCE,
+                                .dtype = POD_F32,
+                                .count = 1000,
+                                .root = 0,
+                                .group = pod_group_all(&m)};
     const pod_coll_algo *algo = pod_coll_find(POD_ALLREDUCE, "torus2d");
     int n_failed = 0;
     pod_status status = POD_E_NOMEM;
@@ -286,7 +290,11 @@ static void test_rounds(void)
         pod_mesh m;
         POD_CHECK_OK(pod_arena_create(NULL, &arena));
         POD_CHECK_OK(pod_mesh_parse(cases[i].mesh, &m));
-        const pod_coll_args args = {POD_ALLREDUCE, POD_F32, 1000, 0, pod_group_all(&m)};
+        const pod_coll_args args = {.coll = POD_ALLREDUCE,
+                                    .dtype = POD_F32,
+                                    .count = 1000,
+                                    .root = 0,
+                                    .group = pod_group_all(&m)};
         const pod_sched *const *all;
         pod_sched_order order = {0};
         POD_CHECK_OK(pod_coll_build_all(arena, pod_coll_find(POD_ALLREDUCE, cases[i].algo), &m,
@@ -341,7 +349,11 @@ static void check_drawing(const char *mesh, const char *algo, int64_t count, con
     pod_mesh m;
     POD_CHECK_OK(pod_arena_create(NULL, &arena));
     POD_CHECK_OK(pod_mesh_parse(mesh, &m));
-    const pod_coll_args args = {POD_ALLREDUCE, POD_F32, count, 0, pod_group_all(&m)};
+    const pod_coll_args args = {.coll = POD_ALLREDUCE,
+                                .dtype = POD_F32,
+                                .count = count,
+                                .root = 0,
+                                .group = pod_group_all(&m)};
     const pod_sched *const *all;
     POD_CHECK_OK(pod_coll_build_all(arena, pod_coll_find(POD_ALLREDUCE, algo), &m, &args, &all));
     text t;

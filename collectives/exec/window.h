@@ -1,0 +1,19 @@
+/* Memory of this rank that the other ranks of its node can read and write: where collectives over
+ * shared memory find what they work on, so that nothing is copied to get there. */
+#ifndef MINIPOD_COLLECTIVES_EXEC_WINDOW_H
+#define MINIPOD_COLLECTIVES_EXEC_WINDOW_H
+
+#include "collectives/exec/comm.h"
+
+typedef struct pod_window pod_window;
+
+/* `bytes` on this rank, which need not be those of others, zeroed. E_NOMEM, also where the node has
+ * too little shared memory. Collective. */
+POD_MUST pod_status pod_window_create(pod_comm *c, size_t bytes, pod_window **out);
+/* No run uses it any more. Collective; NULL is allowed. */
+void pod_window_destroy(pod_window *w);
+
+void *pod_window_data(const pod_window *w); /* this rank's own; aligned to 4096 bytes */
+size_t pod_window_bytes(const pod_window *w);
+
+#endif
