@@ -1,72 +1,103 @@
 #include "collectives/exec/exec_local.h"
 
-#include <string.h>
+#include <stdbool.h>
 
+#include "collectives/exec/add_received.h"
 #include "collectives/sched/order.h"
 #include "kernels/base/cpu.h"
-#include "kernels/reduce/reduce.h"
+#include "kernels/combine/combine.h"
 
-typedef struct rank_memory {
-    float *of[POD_N_BUFS];
-} rank_memory;
+enum { ALIGN_BYTES = 64 };
 
-static pod_status find_memory(pod_arena *work, const pod_sched *const all[], int n_ranks,
-                              void *const buf[], rank_memory **out)
+/* What a run is made of. */
+typedef struct local_run {
+    const pod_sched *const *all;
+    pod_dtype dtype;
+    const pod_combine *combine;
+    char *(*memory)[POD_N_BUFS]; /* (n_ranks) */
+} local_run;
+
+static pod_status find_memory(pod_arena *work, int n_ranks, void *const buf[], local_run *run)
 {
-    rank_memory *memory = POD_ARENA_NEW(work, rank_memory, n_ranks);
-    if (!memory) return POD_E_NOMEM;
+    run->memory = pod_arena_get_array(work, _Alignof(char *), sizeof *run->memory, (size_t)n_ranks);
+    if (!run->memory) return POD_E_NOMEM;
     for (int r = 0; r < n_ranks; r++) {
-        memory[r].of[POD_BUF_MAIN] = buf[r];
-        memory[r].of[POD_BUF_SCRATCH] = POD_ARENA_NEW(work, float, pod_sched_scratch_count(all[r]));
-        if (!memory[r].of[POD_BUF_SCRATCH]) return POD_E_NOMEM;
+        const int64_t count[POD_N_BUFS] = {0, pod_sched_scratch_count(run->all[r]),
+                                           pod_sched_sum_count(run->all[r])};
+        run->memory[r][POD_BUF_MAIN] = buf[r];
+        for (int b = POD_BUF_SCRATCH; b < POD_N_BUFS; b++) {
+            const size_t bytes = pod_dtype_bytes(pod_sched_dtype((pod_buf)b, run->dtype));
+            run->memory[r][b] = pod_arena_get_array(work, ALIGN_BYTES, bytes, (size_t)count[b]);
+            if (!run->memory[r][b]) return POD_E_NOMEM;
+        }
     }
-    *out = memory;
     return POD_OK;
 }
 
-static float *place_of(const rank_memory *memory, pod_span at)
+static void *place_of(const local_run *run, int rank, pod_span at)
 {
-    return memory->of[at.buf] + at.first;
+    const size_t bytes = pod_dtype_bytes(pod_sched_dtype(at.buf, run->dtype));
+    return run->memory[rank][at.buf] + (size_t)at.first * bytes;
 }
 
-static void run_event(const pod_sched *const all[], const rank_memory *memory,
-                      const pod_reduce *reduce, const pod_sched_event *e)
+/* The sum of `src` over the ranks that share with this one, to `dst` on this one or on all. */
+static void reduce_shared(const local_run *run, int rank, const pod_step *s)
+{
+    int n;
+    const int *shared = pod_sched_shared(run->all[rank], &n);
+    const void *in[POD_COMBINE_MAX_INPUTS];
+    void *out[POD_COMBINE_MAX_INPUTS] = {place_of(run, rank, s->dst)};
+    const bool is_all = s->kind == POD_STEP_REDUCE_ALL;
+    for (int k = 0; k < n; k++) {
+        in[k] = place_of(run, shared[k], s->src);
+        if (is_all) out[k] = place_of(run, shared[k], s->dst);
+    }
+    run->combine->add_all(s->count, run->dtype, n, in, is_all ? n : 1, out);
+}
+
+static void receive(const local_run *run, const pod_sched_event *e, const pod_step *s)
 {
     int32_t n;
-    const pod_step *s = &pod_sched_steps(all[e->rank], &n)[e->step];
+    const pod_span sent = pod_sched_steps(run->all[s->peer], &n)[e->send_step].src;
+    const void *received = place_of(run, s->peer, sent);
+    void *dst = place_of(run, e->rank, s->dst);
+    if (s->kind == POD_STEP_RECV)
+        run->combine->convert(s->count, run->dtype, received, run->dtype, dst);
+    else
+        pod__add_received(run->combine, s, run->dtype, s->count, received,
+                          place_of(run, e->rank, s->src), dst);
+}
+
+static void run_event(const local_run *run, const pod_sched_event *e)
+{
+    int32_t n;
+    const pod_step *s = &pod_sched_steps(run->all[e->rank], &n)[e->step];
     if (s->count == 0) return;
-    const float *own = place_of(&memory[e->rank], s->src);
-    float *dst = place_of(&memory[e->rank], s->dst);
-    size_t bytes = (size_t)s->count * sizeof *dst;
-    if (s->kind == POD_STEP_COPY) {
-        memcpy(dst, own, bytes);
-        return;
-    }
-    pod_span sent = pod_sched_steps(all[s->peer], &n)[e->send_step].src;
-    const float *received = place_of(&memory[s->peer], sent);
-    if (s->kind == POD_STEP_RECV) {
-        memcpy(dst, received, bytes);
-    } else {
-        if (dst != own) memcpy(dst, own, bytes);
-        reduce->accumulate(s->count, received, dst);
-    }
+    if (e->send_step != POD_NO_STEP)
+        receive(run, e, s);
+    else if (s->kind == POD_STEP_COPY)
+        run->combine->convert(
+            s->count, pod_sched_dtype(s->src.buf, run->dtype), place_of(run, e->rank, s->src),
+            pod_sched_dtype(s->dst.buf, run->dtype), place_of(run, e->rank, s->dst));
+    else
+        reduce_shared(run, e->rank, s);
 }
 
 pod_status pod_sched_run_local(const pod_sched *const all[], int n_ranks, pod_dtype t,
                                void *const buf[])
 {
-    if (t != POD_F32)
-        return pod_fail(POD_E_UNSUPPORTED, "collective: elements are %s, the executor takes f32",
+    if (t != POD_F32 && t != POD_BF16 && t != POD_BINNED)
+        return pod_fail(POD_E_UNSUPPORTED,
+                        "collective: elements are %s, the executor takes f32, bf16 and binned",
                         pod_dtype_name(t));
-    const pod_reduce *reduce = pod_reduce_pick(pod_cpu_features());
+    local_run run = {.all = all, .dtype = t, .combine = pod_combine_pick(pod_cpu_features())};
     pod_arena *work;
     POD_TRY(pod_arena_create(NULL, &work));
     pod_sched_order order;
-    rank_memory *memory;
     pod_status status;
     POD_TRY_GOTO(status, pod_sched_order_build(work, all, n_ranks, &order), done);
-    POD_TRY_GOTO(status, find_memory(work, all, n_ranks, buf, &memory), done);
-    for (int32_t i = 0; i < order.n_events; i++) run_event(all, memory, reduce, &order.event[i]);
+    POD_TRY_GOTO(status, find_memory(work, n_ranks, buf, &run), done);
+    for (int32_t i = 0; i < order.n_events; i++) run_event(&run, &order.event[i]);
 done:
     pod_arena_destroy(work);
     return status;

@@ -9,7 +9,7 @@
  * collectives/sched/order.h. A message goes straight from one buffer to the other, and sums are
  * made as under MPI, so that the results have the same bits. E_INVALID, with nothing done, when the
  * parts do not fit together or would wait for each other (pod_sched_verify); races and spans are
- * not looked at. E_UNSUPPORTED for other types than POD_F32; E_NOMEM. */
+ * not looked at. E_UNSUPPORTED for other types than f32, bf16 and binned; E_NOMEM. */
 POD_MUST pod_status pod_sched_run_local(const pod_sched *const all[], int n_ranks, pod_dtype t,
                                         void *const buf[]);
 

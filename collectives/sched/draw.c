@@ -15,17 +15,18 @@ enum { MAX_RANKS = 64, MAX_ELEMENTS = 1024, CELL_BYTES = 8 * MAX_RANKS };
 typedef struct picture {
     const pod_sched *const *all;
     int n_ranks;
-    int64_t count, scratch_count;
-    uint8_t *n_from;  /* (n_ranks, count + scratch_count, n_ranks) */
-    bool *is_new;     /* (n_ranks, count + scratch_count): written in this round */
-    bool *is_column;  /* (count): a column begins here */
-    int column_width; /* of the widest cell */
+    int64_t count;            /* elements of MAIN, of the rank that has most */
+    int64_t base[POD_N_BUFS]; /* where a buffer begins among the elements of a rank */
+    int64_t n_places;         /* elements of a rank, of all its buffers */
+    uint8_t *n_from;          /* (n_ranks, n_places, n_ranks) */
+    bool *is_new;             /* (n_ranks, n_places): written in this round */
+    bool *is_column;          /* (count): a column begins here */
+    int column_width;         /* of the widest cell */
 } picture;
 
 static size_t place_of(const picture *p, int rank, pod_span at)
 {
-    int64_t base = at.buf == POD_BUF_SCRATCH ? p->count : 0;
-    return (size_t)(rank * (p->count + p->scratch_count) + base + at.first);
+    return (size_t)(rank * p->n_places + p->base[at.buf] + at.first);
 }
 
 static uint8_t *content_of(const picture *p, int rank, pod_span at)
@@ -42,11 +43,32 @@ static void move(picture *p, int rank, pod_span dst, const uint8_t *a, const uin
     memset(&p->is_new[place_of(p, rank, dst)], true, (size_t)count);
 }
 
+/* Element by element, so that a destination may be its own source. */
+static void reduce_shared(picture *p, int rank, const pod_step *s)
+{
+    int n;
+    const int *shared = pod_sched_shared(p->all[rank], &n);
+    for (int64_t i = 0; i < s->count; i++) {
+        const pod_span src = {s->src.buf, s->src.first + i}, dst = {s->dst.buf, s->dst.first + i};
+        uint8_t sum[MAX_RANKS] = {0};
+        for (int k = 0; k < n; k++)
+            for (int from = 0; from < p->n_ranks; from++)
+                sum[from] = (uint8_t)(sum[from] + content_of(p, shared[k], src)[from]);
+        for (int k = 0; k < n; k++)
+            if (s->kind == POD_STEP_REDUCE_ALL || shared[k] == rank)
+                move(p, shared[k], dst, sum, NULL, 1);
+    }
+}
+
 static void apply(picture *p, const pod_sched_event *e)
 {
     int32_t n;
     const pod_step *s = &pod_sched_steps(p->all[e->rank], &n)[e->step];
-    if (s->kind == POD_STEP_JOIN) return;
+    if (s->kind == POD_STEP_JOIN || s->kind == POD_STEP_SYNC) return;
+    if (s->kind == POD_STEP_REDUCE_FROM || s->kind == POD_STEP_REDUCE_ALL) {
+        reduce_shared(p, e->rank, s);
+        return;
+    }
     const uint8_t *own = content_of(p, e->rank, s->src);
     if (s->kind == POD_STEP_COPY) {
         move(p, e->rank, s->dst, own, NULL, s->count);
@@ -150,7 +172,7 @@ static void print_table(FILE *out, const picture *p, int32_t round)
 /* With nowhere to print, measures. */
 static void run_rounds(FILE *out, picture *p, const pod_sched_order *order)
 {
-    size_t places = (size_t)(p->n_ranks * (p->count + p->scratch_count));
+    size_t places = (size_t)(p->n_ranks * p->n_places);
     memset(p->n_from, 0, places * (size_t)p->n_ranks);
     for (int rank = 0; rank < p->n_ranks; rank++)
         for (int64_t i = 0; i < p->count; i++)
@@ -170,16 +192,23 @@ static void run_rounds(FILE *out, picture *p, const pod_sched_order *order)
 static pod_status make_picture(pod_arena *a, const pod_sched *const all[], int n_ranks, picture *p)
 {
     *p = (picture){.all = all, .n_ranks = n_ranks};
+    int64_t most[POD_N_BUFS] = {0};
     for (int r = 0; r < n_ranks; r++) {
-        if (pod_sched_count(all[r]) > p->count) p->count = pod_sched_count(all[r]);
-        if (pod_sched_scratch_count(all[r]) > p->scratch_count)
-            p->scratch_count = pod_sched_scratch_count(all[r]);
+        const int64_t count[POD_N_BUFS] = {pod_sched_count(all[r]), pod_sched_scratch_count(all[r]),
+                                           pod_sched_sum_count(all[r])};
+        for (int b = 0; b < POD_N_BUFS; b++)
+            if (count[b] > most[b]) most[b] = count[b];
     }
-    if (n_ranks > MAX_RANKS || p->count > MAX_ELEMENTS || p->scratch_count > MAX_ELEMENTS)
-        return pod_fail(POD_E_UNSUPPORTED,
-                        "drawing: %d ranks and %" PRId64 " elements, at most %d and %d", n_ranks,
-                        p->count, MAX_RANKS, MAX_ELEMENTS);
-    size_t places = (size_t)(n_ranks * (p->count + p->scratch_count));
+    for (int b = 0; b < POD_N_BUFS; b++) {
+        if (n_ranks > MAX_RANKS || most[b] > MAX_ELEMENTS)
+            return pod_fail(POD_E_UNSUPPORTED,
+                            "drawing: %d ranks and %" PRId64 " elements, at most %d and %d",
+                            n_ranks, most[b], MAX_RANKS, MAX_ELEMENTS);
+        p->base[b] = p->n_places;
+        p->n_places += most[b];
+    }
+    p->count = most[POD_BUF_MAIN];
+    size_t places = (size_t)(n_ranks * p->n_places);
     p->n_from = POD_ARENA_NEW(a, uint8_t, places * (size_t)n_ranks);
     p->is_new = POD_ARENA_NEW(a, bool, places);
     p->is_column = POD_ARENA_NEW(a, bool, p->count);

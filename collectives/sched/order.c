@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { NONE = -1 };
 
@@ -11,12 +12,14 @@ typedef struct world {
     const pod_sched *const *all;
     int n_ranks;
     int32_t n_steps;
-    int32_t *first;                      /* (n_ranks + 1) */
-    const pod_step **step;               /* (n_steps) */
-    int32_t *rank;                       /* (n_steps) */
-    int32_t *partner;                    /* (n_steps) the other half of a message, or NONE */
-    int32_t *n_waits;                    /* (n_steps) unfinished steps that it comes after */
-    int32_t *round;                      /* (n_steps) of the latest of them; once done, its own */
+    int32_t *first;        /* (n_ranks + 1) */
+    const pod_step **step; /* (n_steps) */
+    int32_t *rank;         /* (n_steps) */
+    int32_t *next;         /* (n_steps) of those that complete together: in a circle */
+    int32_t *head;         /* (n_steps) the one of them that stands for all */
+    int32_t *n_waits;      /* (n_steps) unfinished steps that it comes after */
+    int32_t *n_missing;    /* (n_steps) of a head: how many of its circle wait */
+    int32_t *round;        /* (n_steps) of the latest of them; once done, its own */
     int32_t *dependent, *next_dependent; /* (n_steps), (2 n_steps): lists of edges by their tail;
                                             edge 2 i + j is the j-th `after` of step i */
 } world;
@@ -24,6 +27,12 @@ typedef struct world {
 static bool is_message(const pod_step *s)
 {
     return s->kind == POD_STEP_SEND || s->kind == POD_STEP_RECV || s->kind == POD_STEP_RECV_REDUCE;
+}
+
+static bool needs_sharing(const pod_step *s)
+{
+    return s->kind == POD_STEP_SYNC || s->kind == POD_STEP_REDUCE_FROM ||
+           s->kind == POD_STEP_REDUCE_ALL;
 }
 
 static pod_status blame(const world *w, int32_t i, const char *fault)
@@ -51,13 +60,15 @@ static pod_status number_steps(pod_arena *a, const pod_sched *const all[], int n
     w->first[n_ranks] = w->n_steps = (int32_t)total;
     w->step = POD_ARENA_NEW(a, const pod_step *, total);
     w->rank = POD_ARENA_NEW(a, int32_t, total);
-    w->partner = POD_ARENA_NEW(a, int32_t, total);
+    w->next = POD_ARENA_NEW(a, int32_t, total);
+    w->head = POD_ARENA_NEW(a, int32_t, total);
+    w->n_missing = POD_ARENA_NEW(a, int32_t, total);
     w->n_waits = POD_ARENA_NEW(a, int32_t, total);
     w->round = POD_ARENA_NEW(a, int32_t, total);
     w->dependent = POD_ARENA_NEW(a, int32_t, total);
     w->next_dependent = POD_ARENA_NEW(a, int32_t, 2 * total);
-    if (!w->step || !w->rank || !w->partner || !w->n_waits || !w->round || !w->dependent ||
-        !w->next_dependent)
+    if (!w->step || !w->rank || !w->next || !w->head || !w->n_missing || !w->n_waits || !w->round ||
+        !w->dependent || !w->next_dependent)
         return POD_E_NOMEM;
     for (int r = 0; r < n_ranks; r++) {
         int32_t n;
@@ -65,29 +76,38 @@ static pod_status number_steps(pod_arena *a, const pod_sched *const all[], int n
         for (int32_t i = 0; i < n; i++) {
             w->step[w->first[r] + i] = &steps[i];
             w->rank[w->first[r] + i] = r;
+            w->next[w->first[r] + i] = w->head[w->first[r] + i] = w->first[r] + i;
         }
     }
     return POD_OK;
 }
 
-/* ---- messages ------------------------------------------------------------------------------ */
+/* ---- what completes together --------------------------------------------------------------- */
 
-typedef struct half {
-    int32_t from, to, tag;
+typedef struct mark {
+    int32_t key[3]; /* of a message: sender, receiver, tag; of a SYNC: the first of the ranks that
+                       share, tag, place among them */
     int32_t step;
-} half;
+} mark;
 
-static int by_name(const void *a, const void *b)
+static int by_key(const void *a, const void *b)
 {
-    const half *x = a;
-    const half *y = b;
-    if (x->from != y->from) return x->from < y->from ? -1 : 1;
-    if (x->to != y->to) return x->to < y->to ? -1 : 1;
-    if (x->tag != y->tag) return x->tag < y->tag ? -1 : 1;
+    const mark *x = a;
+    const mark *y = b;
+    for (int k = 0; k < 3; k++)
+        if (x->key[k] != y->key[k]) return x->key[k] < y->key[k] ? -1 : 1;
     return 0;
 }
 
-static pod_status collect(const world *w, bool sends, half *list, int32_t *n_list)
+static pod_status sort_marks(const world *w, mark *list, int32_t n, const char *fault)
+{
+    if (n) qsort(list, (size_t)n, sizeof *list, by_key);
+    for (int32_t i = 1; i < n; i++)
+        if (by_key(&list[i - 1], &list[i]) == 0) return blame(w, list[i].step, fault);
+    return POD_OK;
+}
+
+static pod_status collect_messages(const world *w, bool sends, mark *list, int32_t *n_list)
 {
     int32_t n = 0;
     for (int32_t i = 0; i < w->n_steps; i++) {
@@ -95,28 +115,23 @@ static pod_status collect(const world *w, bool sends, half *list, int32_t *n_lis
         if (!is_message(s) || (s->kind == POD_STEP_SEND) != sends) continue;
         if (s->peer < 0 || s->peer >= w->n_ranks) return blame(w, i, "there is no such peer");
         if (s->peer == w->rank[i]) return blame(w, i, "a message to itself");
-        list[n++] =
-            sends ? (half){w->rank[i], s->peer, s->tag, i} : (half){s->peer, w->rank[i], s->tag, i};
+        list[n++] = sends ? (mark){{w->rank[i], s->peer, s->tag}, i}
+                          : (mark){{s->peer, w->rank[i], s->tag}, i};
     }
-    if (n) qsort(list, (size_t)n, sizeof *list, by_name);
-    for (int32_t i = 1; i < n; i++)
-        if (by_name(&list[i - 1], &list[i]) == 0)
-            return blame(w, list[i].step, "a second message with this peer and tag");
     *n_list = n;
-    return POD_OK;
+    return sort_marks(w, list, n, "a second message with this peer and tag");
 }
 
 static pod_status pair_messages(pod_arena *a, world *w)
 {
-    half *sends = POD_ARENA_NEW(a, half, w->n_steps);
-    half *recvs = POD_ARENA_NEW(a, half, w->n_steps);
+    mark *sends = POD_ARENA_NEW(a, mark, w->n_steps);
+    mark *recvs = POD_ARENA_NEW(a, mark, w->n_steps);
     if (!sends || !recvs) return POD_E_NOMEM;
     int32_t n_sends, n_recvs;
-    POD_TRY(collect(w, true, sends, &n_sends));
-    POD_TRY(collect(w, false, recvs, &n_recvs));
-    for (int32_t i = 0; i < w->n_steps; i++) w->partner[i] = NONE;
+    POD_TRY(collect_messages(w, true, sends, &n_sends));
+    POD_TRY(collect_messages(w, false, recvs, &n_recvs));
     for (int32_t i = 0; i < n_sends || i < n_recvs; i++) {
-        int order = i == n_sends ? 1 : i == n_recvs ? -1 : by_name(&sends[i], &recvs[i]);
+        int order = i == n_sends ? 1 : i == n_recvs ? -1 : by_key(&sends[i], &recvs[i]);
         if (order < 0) return blame(w, sends[i].step, "no receive takes it");
         if (order > 0) return blame(w, recvs[i].step, "nobody sends it");
         int64_t sent = w->step[sends[i].step]->count;
@@ -125,8 +140,84 @@ static pod_status pair_messages(pod_arena *a, world *w)
             snprintf(fault, sizeof fault, "%" PRId64 " elements are sent", sent);
             return blame(w, recvs[i].step, fault);
         }
-        w->partner[sends[i].step] = recvs[i].step;
-        w->partner[recvs[i].step] = sends[i].step;
+        w->next[sends[i].step] = w->head[sends[i].step] = recvs[i].step;
+        w->next[recvs[i].step] = sends[i].step;
+    }
+    return POD_OK;
+}
+
+static bool is_same_list(const pod_sched *x, const pod_sched *y)
+{
+    int n_x, n_y;
+    const int *list_x = pod_sched_shared(x, &n_x);
+    const int *list_y = pod_sched_shared(y, &n_y);
+    return n_x == n_y && memcmp(list_x, list_y, (size_t)n_x * sizeof *list_x) == 0;
+}
+
+/* All that share name the same ranks; place[r] becomes where rank r stands among its own. */
+static pod_status check_lists(const world *w, int32_t place[])
+{
+    for (int r = 0; r < w->n_ranks; r++) place[r] = NONE;
+    for (int r = 0; r < w->n_ranks; r++) {
+        int n;
+        const int *list = pod_sched_shared(w->all[r], &n);
+        for (int k = 0; k < n && list[0] == r; k++) {
+            int q = list[k];
+            if (q < 0 || q >= w->n_ranks || place[q] != NONE || !is_same_list(w->all[r], w->all[q]))
+                return pod_fail(POD_E_INVALID,
+                                "schedule: rank %d shares with rank %d, which does not share the "
+                                "same way",
+                                r, q);
+            place[q] = k;
+        }
+    }
+    for (int r = 0; r < w->n_ranks; r++) {
+        int n;
+        const int *list = pod_sched_shared(w->all[r], &n);
+        if (n > 0 && place[r] == NONE)
+            return pod_fail(POD_E_INVALID,
+                            "schedule: rank %d shares with rank %d, which does not share with it",
+                            r, list[0]);
+    }
+    return POD_OK;
+}
+
+static pod_status collect_syncs(const world *w, const int32_t place[], mark *list, int32_t *n_list)
+{
+    int32_t n = 0;
+    for (int32_t i = 0; i < w->n_steps; i++) {
+        const pod_step *s = w->step[i];
+        if (!needs_sharing(s)) continue;
+        int n_shared;
+        const int *shared = pod_sched_shared(w->all[w->rank[i]], &n_shared);
+        if (n_shared == 0) return blame(w, i, "the rank shares with none");
+        if (s->kind == POD_STEP_SYNC) list[n++] = (mark){{shared[0], s->tag, place[w->rank[i]]}, i};
+    }
+    *n_list = n;
+    return sort_marks(w, list, n, "a second sync with this tag");
+}
+
+static pod_status gather_syncs(pod_arena *a, world *w)
+{
+    int32_t *place = POD_ARENA_NEW(a, int32_t, w->n_ranks);
+    mark *list = POD_ARENA_NEW(a, mark, w->n_steps);
+    if (!place || !list) return POD_E_NOMEM;
+    int32_t n_list;
+    POD_TRY(check_lists(w, place));
+    POD_TRY(collect_syncs(w, place, list, &n_list));
+    for (int32_t first = 0, n = 0; first < n_list; first += n) {
+        const int *shared = pod_sched_shared(w->all[list[first].key[0]], &n);
+        for (int32_t k = 0; k < n; k++) {
+            const mark *m = &list[first + k];
+            if (first + k == n_list || m->key[0] != list[first].key[0] ||
+                m->key[1] != list[first].key[1] || m->key[2] != k) {
+                char fault[64];
+                snprintf(fault, sizeof fault, "rank %d does not come", shared[k]);
+                return blame(w, list[first].step, fault);
+            }
+            w->head[m->step] = list[first].step;
+            w->next[m->step] = list[first + (k + 1) % n].step;
+        }
     }
     return POD_OK;
 }
@@ -150,22 +241,21 @@ static void link_steps(world *w)
 
 static bool is_done(const world *w, int32_t i) { return w->n_waits[i] < 0; }
 
-/* May run: what it comes after is done, and its partner's as well. */
-static bool is_ready(const world *w, int32_t i)
+/* Whether the step is one rank's part of a move from rank to rank. */
+static bool is_move(const pod_step *s)
 {
-    return w->n_waits[i] == 0 && (w->partner[i] == NONE || w->n_waits[w->partner[i]] == 0);
+    return is_message(s) || s->kind == POD_STEP_REDUCE_FROM || s->kind == POD_STEP_REDUCE_ALL;
 }
 
-/* Takes step i as done and puts what is ready through it at the end of the queue, a message once
- * and as its receive. */
+/* Takes step i as done and puts what may begin through it at the end of the queue, by its head. */
 static void finish_step(world *w, int32_t i, int32_t queue[], int32_t *n_queue)
 {
     w->n_waits[i] = -1;
     for (int32_t e = w->dependent[i]; e != NONE; e = w->next_dependent[e]) {
         int32_t d = e / 2;
         if (w->round[d] < w->round[i]) w->round[d] = w->round[i];
-        if (--w->n_waits[d] > 0 || !is_ready(w, d)) continue;
-        queue[(*n_queue)++] = w->step[d]->kind == POD_STEP_SEND ? w->partner[d] : d;
+        if (--w->n_waits[d] == 0 && --w->n_missing[w->head[d]] == 0)
+            queue[(*n_queue)++] = w->head[d];
     }
 }
 
@@ -175,7 +265,7 @@ static pod_status blame_deadlock(const world *w)
     int32_t i = 0;
     while (is_done(w, i)) i++;
     for (int32_t hops = 0; hops < w->n_steps; hops++) {
-        if (w->n_waits[i] == 0) i = w->partner[i];
+        while (w->n_waits[i] == 0) i = w->next[i];
         const int32_t *after = w->step[i]->after;
         int32_t first = w->first[w->rank[i]];
         i = first +
@@ -184,25 +274,38 @@ static pod_status blame_deadlock(const world *w)
     return blame(w, i, "deadlock: it waits, through other ranks, for itself");
 }
 
-/* Runs everything in a queue; queue holds the events in an order that works. */
+/* Runs everything in a queue; queue holds the heads in an order that works. */
 static pod_status run_queue(world *w, int32_t queue[], int32_t *n_queue)
 {
     int32_t n_done = 0;
+    for (int32_t i = 0; i < w->n_steps; i++) w->n_missing[w->head[i]] += w->n_waits[i] > 0;
     for (int32_t i = 0; i < w->n_steps; i++)
-        if (is_ready(w, i) && w->step[i]->kind != POD_STEP_SEND) queue[(*n_queue)++] = i;
+        if (w->head[i] == i && w->n_missing[i] == 0) queue[(*n_queue)++] = i;
     for (int32_t q = 0; q < *n_queue; q++) {
-        int32_t i = queue[q];
-        int32_t partner = w->partner[i];
-        if (partner != NONE) {
-            int32_t later = w->round[i] > w->round[partner] ? w->round[i] : w->round[partner];
-            w->round[i] = w->round[partner] = later + 1;
-            finish_step(w, partner, queue, n_queue);
+        const int32_t head = queue[q];
+        int32_t round = w->round[head];
+        for (int32_t i = w->next[head]; i != head; i = w->next[i])
+            if (w->round[i] > round) round = w->round[i];
+        round += is_move(w->step[head]);
+        int32_t i = head;
+        do {
+            i = w->next[i];
+            w->round[i] = round;
+            finish_step(w, i, queue, n_queue);
             n_done++;
-        }
-        finish_step(w, i, queue, n_queue);
-        n_done++;
+        } while (i != head);
     }
     return n_done == w->n_steps ? POD_OK : blame_deadlock(w);
+}
+
+/* A step's number in its own rank. */
+static int32_t number_of(const world *w, int32_t i) { return i - w->first[w->rank[i]]; }
+
+static int32_t n_events_of(const world *w, int32_t head)
+{
+    int32_t n = 1;
+    for (int32_t i = w->next[head]; i != head; i = w->next[i]) n++;
+    return is_message(w->step[head]) ? 1 : n;
 }
 
 /* A counting sort by round, which keeps the order within a round. */
@@ -213,18 +316,22 @@ static pod_status sort_events(pod_arena *a, pod_arena *work, const world *w, con
     for (int32_t q = 0; q < n; q++)
         if (w->round[queue[q]] > n_rounds) n_rounds = w->round[queue[q]];
     int32_t *place = POD_ARENA_NEW(work, int32_t, n_rounds + 2);
-    pod_sched_event *event = POD_ARENA_NEW(a, pod_sched_event, n);
+    pod_sched_event *event = POD_ARENA_NEW(a, pod_sched_event, w->n_steps);
     if (!place || !event) return POD_E_NOMEM;
-    for (int32_t q = 0; q < n; q++) place[w->round[queue[q]] + 1]++;
+    for (int32_t q = 0; q < n; q++) place[w->round[queue[q]] + 1] += n_events_of(w, queue[q]);
     for (int32_t k = 0; k <= n_rounds; k++) place[k + 1] += place[k];
     for (int32_t q = 0; q < n; q++) {
-        int32_t i = queue[q];
-        int32_t partner = w->partner[i];
-        int32_t send_step = partner == NONE ? POD_NO_STEP : partner - w->first[w->rank[partner]];
-        event[place[w->round[i]]++] =
-            (pod_sched_event){w->rank[i], i - w->first[w->rank[i]], send_step, w->round[i]};
+        const int32_t head = queue[q];
+        const bool is_pair = is_message(w->step[head]);
+        int32_t i = head;
+        do {
+            event[place[w->round[i]]++] =
+                (pod_sched_event){w->rank[i], number_of(w, i),
+                                  is_pair ? number_of(w, w->next[i]) : POD_NO_STEP, w->round[i]};
+            i = w->next[i];
+        } while (i != head && !is_pair);
     }
-    *out = (pod_sched_order){event, n, n_rounds};
+    *out = (pod_sched_order){event, place[n_rounds], n_rounds};
     return POD_OK;
 }
 
@@ -237,6 +344,7 @@ pod_status pod_sched_order_build(pod_arena *a, const pod_sched *const all[], int
     pod_status status;
     POD_TRY_GOTO(status, number_steps(work, all, n_ranks, &w), done);
     POD_TRY_GOTO(status, pair_messages(work, &w), done);
+    POD_TRY_GOTO(status, gather_syncs(work, &w), done);
     link_steps(&w);
     int32_t *queue = POD_ARENA_NEW(work, int32_t, w.n_steps);
     int32_t n_queue = 0;

@@ -59,8 +59,13 @@ void pod_sched_print(FILE *out, int rank, const pod_sched *s)
 {
     int32_t n;
     const pod_step *steps = pod_sched_steps(s, &n);
-    fprintf(out, "rank %d: %d steps over %" PRId64 " elements, scratch %" PRId64 "\n", rank, (int)n,
+    fprintf(out, "rank %d: %d steps over %" PRId64 " elements, scratch %" PRId64, rank, (int)n,
             pod_sched_count(s), pod_sched_scratch_count(s));
+    if (pod_sched_sum_count(s)) fprintf(out, ", sum %" PRId64, pod_sched_sum_count(s));
+    int n_shared;
+    const int *shared = pod_sched_shared(s, &n_shared);
+    for (int k = 0; k < n_shared; k++) fprintf(out, "%s %d", k ? "" : ", shared by", shared[k]);
+    fputc('\n', out);
     for (int32_t i = 0; i < n; i++) {
         char text[POD_STEP_TEXT_BYTES];
         fprintf(out, "%5d  %s\n", (int)i, pod_step_print(&steps[i], text, sizeof text));

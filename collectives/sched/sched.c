@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/base/assert.h"
+#include "kernels/combine/combine.h"
 
 enum { FIRST_CAPACITY = 16, FAILURE_BYTES = 160 };
 
@@ -138,14 +139,25 @@ int32_t pod_sched_sync(pod_sched *s, int tag, int32_t after)
         s, (pod_step){.kind = POD_STEP_SYNC, .tag = tag, .after = {after, POD_NO_STEP}});
 }
 
-int32_t pod_sched_reduce_all(pod_sched *s, pod_span span, int64_t count, int32_t after)
+static int32_t reduce(pod_sched *s, pod_step_kind kind, pod_span src, pod_span dst, int64_t count,
+                      int32_t after)
 {
     if (count == 0) return after;
-    return pod_sched_add(s, (pod_step){.kind = POD_STEP_REDUCE_ALL,
-                                       .after = {after, POD_NO_STEP},
-                                       .src = span,
-                                       .dst = span,
-                                       .count = count});
+    return pod_sched_add(
+        s,
+        (pod_step){
+            .kind = kind, .after = {after, POD_NO_STEP}, .src = src, .dst = dst, .count = count});
+}
+
+int32_t pod_sched_reduce_from(pod_sched *s, pod_span src, pod_span dst, int64_t count,
+                              int32_t after)
+{
+    return reduce(s, POD_STEP_REDUCE_FROM, src, dst, count, after);
+}
+
+int32_t pod_sched_reduce_all(pod_sched *s, pod_span span, int64_t count, int32_t after)
+{
+    return reduce(s, POD_STEP_REDUCE_ALL, span, span, count, after);
 }
 
 int32_t pod_sched_join(pod_sched *s, int32_t a, int32_t b)
@@ -160,6 +172,11 @@ void pod_sched_share(pod_sched *s, const int rank[], int n)
     if (s->status != POD_OK) return;
     POD_ASSERT(s->n_shared == 0, "a schedule shares with %d ranks and then with %d", s->n_shared,
                n);
+    if (n > POD_COMBINE_MAX_INPUTS) {
+        (void)fail(s, pod_fail(POD_E_UNSUPPORTED, "schedule: %d ranks share memory, at most %d", n,
+                               POD_COMBINE_MAX_INPUTS));
+        return;
+    }
     int *copy = POD_ARENA_NEW(s->arena, int, n);
     if (!copy) {
         (void)fail(s, POD_E_NOMEM);

@@ -14,9 +14,14 @@
  * do before it and after it, and between two of them REDUCE_FROM and REDUCE_ALL work on the memory
  * of all at once. A SYNC is named by its tag, apart from the tags of messages.
  *
+ * SCRATCH of a run is not that of the run before: an executor has two and takes turns. So a run may
+ * end while others still read this rank's SCRATCH. It is written again by the run after next, and
+ * who begins that has met all others in the next one, which they began when they had read.
+ *
  * The elements of MAIN and SCRATCH, and so of every message, have the type that the executor is
  * told. SUM holds float32 where that type is bf16, else the same type: a COPY or RECV_REDUCE whose
- * ends differ widens or rounds. No message leaves from or arrives in SUM. */
+ * ends differ widens or rounds, the latter once, after it has added. No message leaves from or
+ * arrives in SUM, and REDUCE_FROM and REDUCE_ALL do not touch it. */
 #ifndef MINIPOD_COLLECTIVES_SCHED_SCHED_H
 #define MINIPOD_COLLECTIVES_SCHED_SCHED_H
 
@@ -82,13 +87,17 @@ int32_t pod_sched_recv_reduce(pod_sched *s, int peer, int tag, pod_span span, in
 int32_t pod_sched_copy(pod_sched *s, pod_span src, pod_span dst, int64_t count, int32_t after);
 /* Always added, whatever there is to do between. */
 int32_t pod_sched_sync(pod_sched *s, int tag, int32_t after);
+/* dst = the sum of src over the sharing ranks. */
+int32_t pod_sched_reduce_from(pod_sched *s, pod_span src, pod_span dst, int64_t count,
+                              int32_t after);
 /* span of all sharing ranks = its sum over them. */
 int32_t pod_sched_reduce_all(pod_sched *s, pod_span span, int64_t count, int32_t after);
 /* What waits for both; no step is added where one of them is enough. */
 int32_t pod_sched_join(pod_sched *s, int32_t a, int32_t b);
 
 /* The ranks that share memory with this one in this schedule, itself among them, in the order in
- * which sums are made. At most once, before the first step that needs it. Copied; sticky. */
+ * which sums are made. At most once, before the first step that needs it. Copied; sticky, also for
+ * more ranks than POD_COMBINE_MAX_INPUTS. */
 void pod_sched_share(pod_sched *s, const int rank[], int n);
 const int *pod_sched_shared(const pod_sched *s, int *n); /* n is 0 when nothing is shared */
 

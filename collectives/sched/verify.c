@@ -43,7 +43,8 @@ static pod_status check_spans(int rank, const pod_sched *s)
 {
     int32_t n;
     const pod_step *steps = pod_sched_steps(s, &n);
-    const int64_t limit[POD_N_BUFS] = {pod_sched_count(s), pod_sched_scratch_count(s)};
+    const int64_t limit[POD_N_BUFS] = {pod_sched_count(s), pod_sched_scratch_count(s),
+                                       pod_sched_sum_count(s)};
     for (int32_t i = 0; i < n; i++) {
         access a[2];
         int n_accesses = accesses_of(&steps[i], i, a);

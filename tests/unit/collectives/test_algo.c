@@ -293,7 +293,7 @@ static void test_local_refuses(void)
     }
     const pod_sched *all[2] = {s[0], s[1]};
     POD_CHECK_FAILS(pod_sched_run_local(all, 2, POD_F32, buf), POD_E_INVALID, "deadlock");
-    POD_CHECK_FAILS(pod_sched_run_local(all, 2, POD_BF16, buf), POD_E_UNSUPPORTED, "bf16");
+    POD_CHECK_FAILS(pod_sched_run_local(all, 2, POD_I32, buf), POD_E_UNSUPPORTED, "i32");
     POD_CHECK(data[0][0] == 1 && data[1][3] == 8, "data was touched");
     pod_arena_destroy(arena);
 }

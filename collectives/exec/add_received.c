@@ -1,0 +1,31 @@
+#include "collectives/exec/add_received.h"
+
+enum { PART_ELEMENTS = 1024 };
+
+/* dst, of type t, = own + received, where own is float32. */
+static void add_and_round(const pod_combine *combine, pod_dtype t, int64_t count,
+                          const char *received, const float *own, char *dst)
+{
+    const int64_t bytes = (int64_t)pod_dtype_bytes(t);
+    float sum[PART_ELEMENTS];
+    for (int64_t i = 0; i < count; i += PART_ELEMENTS) {
+        const int64_t n = count - i < PART_ELEMENTS ? count - i : PART_ELEMENTS;
+        combine->add(n, t, received + i * bytes, POD_F32, own + i, sum);
+        combine->convert(n, POD_F32, sum, t, dst + i * bytes);
+    }
+}
+
+void pod__add_received(const pod_combine *combine, const pod_step *step, pod_dtype t, int64_t count,
+                       const void *received, const void *own, void *dst)
+{
+    const pod_dtype t_own = pod_sched_dtype(step->src.buf, t);
+    const pod_dtype t_dst = pod_sched_dtype(step->dst.buf, t);
+    if (t_own == t_dst) {
+        combine->add(count, t, received, t_dst, own, dst);
+    } else if (t_dst == t) {
+        add_and_round(combine, t, count, received, own, dst);
+    } else {
+        combine->convert(count, t_own, own, t_dst, dst);
+        combine->add(count, t, received, t_dst, dst, dst);
+    }
+}

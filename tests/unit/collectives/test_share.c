@@ -1,0 +1,316 @@
+/* Schedules that share memory: meetings, what the verifier finds in them, sums, drawing. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "collectives/exec/exec_local.h"
+#include "collectives/sched/order.h"
+#include "tests/harness/harness.h"
+
+enum { MAX_RANKS = 4, COUNT = 8 };
+
+static const int all_ranks[MAX_RANKS] = {0, 1, 2, 3};
+
+/* Schedules of a few ranks, which all share, in an arena of their own. */
+typedef struct bench {
+    pod_arena *arena;
+    pod_sched *s[MAX_RANKS];
+    const pod_sched *all[MAX_RANKS];
+    int n_ranks;
+} bench;
+
+static bench bench_of(int n_ranks, int n_shared)
+{
+    bench b = {.n_ranks = n_ranks};
+    POD_CHECK_OK(pod_arena_create(NULL, &b.arena));
+    for (int r = 0; r < n_ranks; r++) {
+        POD_CHECK_OK(pod_sched_create(b.arena, COUNT, &b.s[r]));
+        if (r < n_shared) pod_sched_share(b.s[r], all_ranks, n_shared);
+        b.all[r] = b.s[r];
+    }
+    return b;
+}
+
+static pod_span main_at(int64_t first) { return (pod_span){POD_BUF_MAIN, first}; }
+static pod_span scratch_at(int64_t first) { return (pod_span){POD_BUF_SCRATCH, first}; }
+static pod_span sum_at(int64_t first) { return (pod_span){POD_BUF_SUM, first}; }
+
+/* Expects success when part is NULL, else E_INVALID with that text. */
+static void expect(bench *b, const char *part)
+{
+    if (part)
+        POD_CHECK_FAILS(pod_sched_verify(b->all, b->n_ranks), POD_E_INVALID, part);
+    else
+        POD_CHECK_OK(pod_sched_verify(b->all, b->n_ranks));
+    pod_arena_destroy(b->arena);
+}
+
+/* Every rank sums its share for all, between two meetings: what most faults below start from. */
+static bench direct(int n_ranks)
+{
+    bench b = bench_of(n_ranks, n_ranks);
+    for (int r = 0; r < n_ranks; r++) {
+        int32_t met = pod_sched_sync(b.s[r], 0, POD_NO_STEP);
+        met = pod_sched_reduce_all(b.s[r], main_at(2 * r), 2, met);
+        pod_sched_sync(b.s[r], 1, met);
+    }
+    return b;
+}
+
+/* ---- meetings ------------------------------------------------------------------------------ */
+
+static void test_lists(void)
+{
+    static const int swapped[2] = {1, 0}, beyond[2] = {0, 7}, twice[2] = {0, 0};
+    bench b = bench_of(2, 2);
+    expect(&b, NULL);
+    b = bench_of(2, 0);
+    pod_sched_share(b.s[0], all_ranks, 2);
+    expect(&b, "rank 0 shares with rank 1, which does not share the same way");
+    b = bench_of(2, 0);
+    pod_sched_share(b.s[1], all_ranks, 2);
+    expect(&b, "rank 1 shares with rank 0, which does not share with it");
+    b = bench_of(2, 0);
+    pod_sched_share(b.s[0], all_ranks, 2);
+    pod_sched_share(b.s[1], swapped, 2);
+    expect(&b, "rank 0 shares with rank 1, which does not share the same way");
+    b = bench_of(2, 0);
+    pod_sched_share(b.s[0], beyond, 2);
+    expect(&b, "rank 0 shares with rank 7, which does not share the same way");
+    b = bench_of(2, 0);
+    pod_sched_share(b.s[0], twice, 2);
+    expect(&b, "rank 0 shares with rank 0, which does not share the same way");
+    b = bench_of(1, 0);
+    pod_sched_sync(b.s[0], 3, POD_NO_STEP);
+    expect(&b, "rank 0 step 0 (sync tag 3): the rank shares with none");
+    b = bench_of(1, 0);
+    pod_sched_reduce_all(b.s[0], main_at(0), 2, POD_NO_STEP);
+    expect(&b, "rank 0 step 0 (reduce_all main[0..2) to main[0..2)): the rank shares with none");
+    static const int many[257] = {0};
+    b = bench_of(1, 0);
+    pod_sched_share(b.s[0], many, 257);
+    POD_CHECK_FAILS(pod_sched_verify(b.all, 1), POD_E_UNSUPPORTED, "257 ranks share memory, at mo");
+    pod_arena_destroy(b.arena);
+}
+
+static void test_syncs(void)
+{
+    bench b = direct(3);
+    pod_sched_sync(b.s[1], 2, POD_NO_STEP);
+    expect(&b, "rank 1 step 3 (sync tag 2): rank 0 does not come");
+    b = direct(3);
+    pod_sched_sync(b.s[0], 2, POD_NO_STEP);
+    pod_sched_sync(b.s[1], 2, POD_NO_STEP);
+    expect(&b, "rank 0 step 3 (sync tag 2): rank 2 does not come");
+    b = direct(3);
+    pod_sched_sync(b.s[2], 0, POD_NO_STEP);
+    expect(&b, "(sync tag 0): a second sync with this tag");
+    b = bench_of(2, 2); /* in another order */
+    for (int r = 0; r < 2; r++) pod_sched_sync(b.s[r], r, pod_sched_sync(b.s[r], 1 - r, -1));
+    expect(&b, "deadlock: it waits, through other ranks, for itself");
+    b = bench_of(3, 3); /* a message that its receiver waits for first */
+    for (int r = 0; r < 3; r++) {
+        int32_t met = POD_NO_STEP;
+        if (r == 1) met = pod_sched_recv(b.s[1], 0, 0, main_at(0), 1, POD_NO_STEP);
+        met = pod_sched_sync(b.s[r], 0, met);
+        if (r == 0) pod_sched_send(b.s[0], 1, 0, main_at(0), 1, met);
+    }
+    expect(&b, "deadlock");
+}
+
+/* The SYNCs of a tag stand side by side, in the order of the list, when the last has come. */
+static void test_order(void)
+{
+    static const int reversed[3] = {2, 1, 0};
+    bench b = bench_of(3, 0);
+    int32_t got[3] = {POD_NO_STEP, POD_NO_STEP, POD_NO_STEP};
+    pod_sched_send(b.s[0], 1, 0, main_at(0), 8, POD_NO_STEP);
+    got[1] = pod_sched_recv(b.s[1], 0, 0, main_at(0), 8, POD_NO_STEP);
+    for (int r = 0; r < 3; r++) {
+        pod_sched_share(b.s[r], reversed, 3);
+        int32_t met = pod_sched_sync(b.s[r], 0, got[r]);
+        if (r == 2) pod_sched_reduce_from(b.s[r], main_at(0), scratch_at(0), 8, met);
+    }
+    static const pod_sched_event want[] = {{1, 0, 0, 1},
+                                           {2, 0, POD_NO_STEP, 1},
+                                           {1, 1, POD_NO_STEP, 1},
+                                           {0, 1, POD_NO_STEP, 1},
+                                           {2, 1, POD_NO_STEP, 2}};
+    pod_sched_order order = {0};
+    POD_CHECK_OK(pod_sched_order_build(b.arena, b.all, 3, &order));
+    POD_CHECK(order.n_events == 5 && order.n_rounds == 2, "%d events, %d rounds",
+              (int)order.n_events, (int)order.n_rounds);
+    for (int i = 0; i < 5 && i < order.n_events; i++)
+        POD_CHECK(memcmp(&order.event[i], &want[i], sizeof want[i]) == 0,
+                  "event %d: rank %d step %d send %d round %d", i, (int)order.event[i].rank,
+                  (int)order.event[i].step, (int)order.event[i].send_step,
+                  (int)order.event[i].round);
+    pod_arena_destroy(b.arena);
+}
+
+/* ---- sums ---------------------------------------------------------------------------------- */
+
+/* Element i of rank r: whole numbers that a bf16 holds, whose sum over three ranks it does not. */
+static double value_of(int r, int64_t i) { return (double)(128 + r + i); }
+
+static void fill(pod_dtype t, int r, void *data)
+{
+    for (int64_t i = 0; i < COUNT; i++) pod_test_put(t, data, i, value_of(r, i));
+}
+
+/* 3 i + 387: in [256, 512) bf16 holds even numbers, ties to a multiple of 4. */
+static double sum_of(pod_dtype t, int64_t i)
+{
+    static const double rounded[COUNT] = {388, 390, 392, 396, 400, 402, 404, 408};
+    return t == POD_BF16 ? rounded[i] : (double)(387 + 3 * i);
+}
+
+static void test_reduce(void)
+{
+    static const pod_dtype types[] = {POD_F32, POD_BF16};
+    for (size_t k = 0; k < 2; k++) {
+        float data[3][COUNT]; /* large enough for either type */
+        void *buf[3] = {data[0], data[1], data[2]};
+        double want[COUNT];
+        bench b = bench_of(3, 3);
+        for (int r = 0; r < 3; r++) {
+            fill(types[k], r, buf[r]);
+            int32_t met = pod_sched_sync(b.s[r], 0, POD_NO_STEP);
+            if (r < 2) met = pod_sched_reduce_all(b.s[r], main_at(3 * r), 3, met);
+            if (r == 2) met = pod_sched_reduce_from(b.s[r], main_at(6), scratch_at(1), 2, met);
+            if (r == 2) pod_sched_copy(b.s[r], scratch_at(1), main_at(6), 2, met);
+        }
+        POD_CHECK_OK(pod_sched_run_local(b.all, 3, types[k], buf));
+        for (int r = 0; r < 3; r++) {
+            for (int64_t i = 0; i < COUNT; i++)
+                want[i] = r == 2 || i < 6 ? sum_of(types[k], i) : value_of(r, i);
+            pod_test_compare(pod_dtype_name(types[k]), COUNT, types[k], buf[r], want, NULL);
+        }
+        pod_arena_destroy(b.arena);
+    }
+}
+
+/* Sums on the way are float32: rounded once, where they would be off if they were rounded each
+ * time. 256 + 1 + 1 = 258, but to bf16 256 + 1 = 256. */
+static void test_sum_buffer(void)
+{
+    static const pod_dtype types[] = {POD_F32, POD_BF16};
+    static const double initial[3] = {256, 1, 1};
+    for (size_t k = 0; k < 2; k++) {
+        float data[3][COUNT];
+        void *buf[3] = {data[0], data[1], data[2]};
+        bench b = bench_of(3, 0);
+        for (int r = 0; r < 3; r++)
+            for (int64_t i = 0; i < COUNT; i++) pod_test_put(types[k], buf[r], i, initial[r]);
+        pod_step add = {POD_STEP_RECV_REDUCE, 1, 0, {-1, -1}, main_at(0), sum_at(0), COUNT};
+        int32_t got = pod_sched_add(b.s[0], add);
+        add = (pod_step){POD_STEP_RECV_REDUCE, 2, 0, {got, -1}, sum_at(0), main_at(0), 4};
+        pod_sched_add(b.s[0], add);
+        add = (pod_step){POD_STEP_RECV_REDUCE, 2, 1, {got, -1}, sum_at(4), sum_at(4), 4};
+        got = pod_sched_add(b.s[0], add);
+        pod_sched_copy(b.s[0], sum_at(4), main_at(4), 4, got);
+        pod_sched_send(b.s[1], 0, 0, main_at(0), COUNT, POD_NO_STEP);
+        for (int tag = 0; tag < 2; tag++)
+            pod_sched_send(b.s[2], 0, tag, main_at(4 * tag), 4, POD_NO_STEP);
+        POD_CHECK_OK(pod_sched_verify(b.all, 3));
+        POD_CHECK_OK(pod_sched_run_local(b.all, 3, types[k], buf));
+        static const double want[COUNT] = {258, 258, 258, 258, 258, 258, 258, 258};
+        pod_test_compare(pod_dtype_name(types[k]), COUNT, types[k], buf[0], want, NULL);
+        pod_arena_destroy(b.arena);
+    }
+}
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+typedef struct text {
+    char *data;
+    size_t bytes;
+    FILE *file;
+} text;
+
+static void check_text(text *t, const char *want)
+{
+    fclose(t->file);
+    POD_CHECK(strcmp(t->data, want) == 0, "printed\n%swant\n%s", t->data, want);
+    free(t->data);
+}
+
+static void test_print(void)
+{
+    bench b = direct(2);
+    pod_sched_reduce_from(b.s[1], main_at(0), scratch_at(0), 3, 2);
+    pod_sched_copy(b.s[1], scratch_at(0), sum_at(1), 2, 3);
+    text t;
+    t.file = open_memstream(&t.data, &t.bytes);
+    pod_sched_print(t.file, 1, b.s[1]);
+    check_text(&t, "rank 1: 5 steps over 8 elements, scratch 3, sum 3, shared by 0 1\n"
+                   "    0  sync tag 0\n"
+                   "    1  reduce_all main[2..4) to main[2..4) after 0\n"
+                   "    2  sync tag 1 after 1\n"
+                   "    3  reduce_from main[0..3) to scratch[0..3) after 2\n"
+                   "    4  copy scratch[0..2) to sum[1..3) after 3\n");
+    pod_arena_destroy(b.arena);
+}
+
+static void test_draw(void)
+{
+    bench b = direct(3);
+    text t;
+    t.file = open_memstream(&t.data, &t.bytes);
+    POD_CHECK_OK(pod_sched_draw(t.file, b.all, 3));
+    check_text(&t, "elements  0..5  6..7\n"
+                   "start\n"
+                   "  rank 0   0     0\n"
+                   "  rank 1   1     1\n"
+                   "  rank 2   2     2\n"
+                   "round 1\n"
+                   "  rank 0   0-2*  0\n"
+                   "  rank 1   0-2*  1\n"
+                   "  rank 2   0-2*  2\n");
+    pod_arena_destroy(b.arena);
+
+    b = bench_of(2, 2); /* through SCRATCH and SUM, on rank 0 alone */
+    for (int r = 0; r < 2; r++) {
+        int32_t kept = pod_sched_copy(b.s[r], main_at(0), scratch_at(0), COUNT, POD_NO_STEP);
+        int32_t met = pod_sched_sync(b.s[r], 0, kept);
+        if (r == 1) continue;
+        met = pod_sched_reduce_from(b.s[r], scratch_at(0), main_at(0), COUNT, met);
+        met = pod_sched_copy(b.s[r], main_at(0), sum_at(0), COUNT, met);
+        pod_sched_copy(b.s[r], sum_at(0), main_at(0), 2, met);
+    }
+    t.file = open_memstream(&t.data, &t.bytes);
+    POD_CHECK_OK(pod_sched_draw(t.file, b.all, 2));
+    check_text(&t, "elements  0..7\n"
+                   "start\n"
+                   "  rank 0   0\n"
+                   "  rank 1   1\n"
+                   "round 1\n"
+                   "  rank 0   0-1*\n"
+                   "  rank 1   1\n");
+    pod_arena_destroy(b.arena);
+}
+
+static CU_TestInfo meeting_tests[] = {
+    {"lists", test_lists},
+    {"syncs", test_syncs},
+    {"order", test_order},
+    CU_TEST_INFO_NULL,
+};
+
+static CU_TestInfo local_tests[] = {
+    {"reduce", test_reduce},
+    {"sum buffer", test_sum_buffer},
+    CU_TEST_INFO_NULL,
+};
+
+static CU_TestInfo text_tests[] = {
+    {"print", test_print},
+    {"draw", test_draw},
+    CU_TEST_INFO_NULL,
+};
+
+CU_SuiteInfo pod_test_suites[] = {
+    {"meetings", NULL, NULL, NULL, NULL, meeting_tests},
+    {"local", NULL, NULL, NULL, NULL, local_tests},
+    {"text", NULL, NULL, NULL, NULL, text_tests},
+    CU_SUITE_INFO_NULL,
+};
