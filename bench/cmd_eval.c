@@ -30,7 +30,7 @@ typedef struct job {
 static pod_status open_own(job *j)
 {
     const pod_setup *s = &j->setup;
-    POD_TRY(pod_setup_from(j->call->config, pod_comm_size(j->call->comm), j->arena, &j->setup));
+    POD_TRY(pod_setup_from(j->call->config, pod_comm_size(j->call->comm), 1, j->arena, &j->setup));
     POD_TRY(pod_network_choose(s, &j->choice, &j->network));
     const pod_target host = {"host", pod_cpu_features()};
     const pod_dataset_options options = {.cache_bytes = s->data_cache_bytes};

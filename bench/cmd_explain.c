@@ -36,6 +36,12 @@ static pod_status find_data(pod_explain *e, pod_explain_run *r)
     return POD_OK;
 }
 
+int pod_explain_node_size(const pod_explain *e, int n_ranks)
+{
+    const int64_t given = pod_config_int(e->config, POD_OPT_NODE);
+    return given == 0 || given > n_ranks ? n_ranks : (int)given;
+}
+
 pod_status pod_explain_run_of(pod_explain *e, pod_explain_run *out)
 {
     const char *text = pod_config_text(e->config, POD_OPT_MESH);
@@ -45,8 +51,9 @@ pod_status pod_explain_run_of(pod_explain *e, pod_explain_run *out)
         POD_TRY(pod_mesh_parse(text, &mesh));
         n_ranks = pod_mesh_size(&mesh);
     }
+    const int node = pod_explain_node_size(e, n_ranks);
     pod_setup setup;
-    POD_TRY(pod_setup_from(e->config, n_ranks, e->arena, &setup));
+    POD_TRY(pod_setup_from(e->config, n_ranks, node, e->arena, &setup));
     *out = (pod_explain_run){.setup = setup};
     POD_TRY(pod_network_choose(&out->setup, &out->choice, &out->net));
     POD_TRY(find_data(e, out));

@@ -29,6 +29,8 @@ typedef struct pod_explain_run { /* points into itself: not to be copied */
     pod_dataset *dataset;  /* NULL: published size */
 } pod_explain_run;
 
+/* pod_coll_args.node_size by --node. */
+int pod_explain_node_size(const pod_explain *e, int n_ranks);
 POD_MUST pod_status pod_explain_run_of(pod_explain *e, pod_explain_run *out);
 void pod_explain_run_end(pod_explain_run *r);
 const char *pod_explain_source(const pod_explain_run *r); /* where the data's size comes from */

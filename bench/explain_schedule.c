@@ -8,10 +8,13 @@
 
 enum { MAX_DRAWN_RANKS = 64 }; /* what pod_sched_draw takes */
 
-static pod_coll_args allreduce(const pod_mesh *m, int64_t count)
+static pod_coll_args allreduce(const pod_explain *e, const pod_mesh *m, int64_t count)
 {
-    return (pod_coll_args){
-        .coll = POD_ALLREDUCE, .dtype = POD_F32, .count = count, .group = pod_group_all(m)};
+    return (pod_coll_args){.coll = POD_ALLREDUCE,
+                           .dtype = POD_F32,
+                           .count = count,
+                           .group = pod_group_all(m),
+                           .node_size = pod_explain_node_size(e, pod_mesh_size(m))};
 }
 
 static pod_status draw(pod_explain *e, const pod_coll_algo *algo, const pod_mesh *m, int64_t count)
@@ -23,7 +26,7 @@ static pod_status draw(pod_explain *e, const pod_coll_algo *algo, const pod_mesh
     }
     /* One element a block shows it all, and the lines stay short. */
     if (count > n_ranks) count = n_ranks;
-    const pod_coll_args args = allreduce(m, count);
+    const pod_coll_args args = allreduce(e, m, count);
     const pod_sched *const *all;
     POD_TRY(pod_coll_build_all(e->arena, algo, m, &args, &all));
     printf("# who holds what, drawn for %" PRId64 " elements\n", count);
@@ -42,7 +45,7 @@ pod_status pod_explain_schedule(pod_explain *e)
     POD_TRY(pod_mesh_parse(mesh_text, &mesh));
     POD_TRY(
         pod_coll_rules_parse(e->arena, *rules_text ? rules_text : POD_COLL_RULES_DEFAULT, &rules));
-    const pod_coll_args args = allreduce(&mesh, bytes / (int64_t)sizeof(float));
+    const pod_coll_args args = allreduce(e, &mesh, bytes / (int64_t)sizeof(float));
     const pod_coll_algo *algo = pod_coll_pick(rules, &mesh, &args);
     const pod_sched *const *all;
     POD_TRY(pod_coll_build_all(e->arena, algo, &mesh, &args, &all));

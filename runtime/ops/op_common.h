@@ -4,6 +4,7 @@
 #define MINIPOD_RUNTIME_OPS_OP_COMMON_H
 
 #include "kernels/base/assert.h"
+#include "kernels/combine/combine.h"
 #include "kernels/norm/norm.h"
 #include "kernels/pointwise/pointwise.h"
 #include "kernels/pool/pool.h"
@@ -91,6 +92,7 @@ pod__rows_attr pod__rows_of(const pod_lower_args *args, int32_t set);
         int n;                                                        \
         return &pod_##family##_sets(&n)[set];                         \
     }
+POD__FAMILY(combine)
 POD__FAMILY(norm)
 POD__FAMILY(pointwise)
 POD__FAMILY(pool)

@@ -12,6 +12,7 @@ typedef struct reduction {
     int32_t ready;  /* the node after which it may start */
     int32_t wanted; /* the first node that reads the sum */
     uint8_t mask;
+    pod_dtype dtype;
     bool is_output;
 } reduction;
 
@@ -20,6 +21,7 @@ static int by_readiness(const void *a, const void *b)
     const reduction *x = a, *y = b;
     if (x->is_output != y->is_output) return x->is_output ? -1 : 1;
     if (x->mask != y->mask) return x->mask < y->mask ? -1 : 1;
+    if (x->dtype != y->dtype) return x->dtype < y->dtype ? -1 : 1;
     if (x->ready != y->ready) return x->ready < y->ready ? -1 : 1;
     return (x->node > y->node) - (x->node < y->node);
 }
@@ -76,12 +78,11 @@ static int find_reductions(const pod_plan *plan, const int32_t *last, const int3
         const pod_node *node = pod_graph_node(g, i);
         if (node->op->kind != POD_OP_COLLECTIVE) continue;
         const pod_type *t = pod_graph_type(g, node->in[0]);
-        POD_ASSERT(t->dtype == POD_F32, "'%s': %s is all-reduced", node->label,
-                   pod_dtype_name(t->dtype));
         out[n++] = (reduction){.node = i,
                                .ready = last[node->in[0].id],
                                .wanted = first[node->first_out],
                                .mask = (uint8_t)(t->sum | t->vary),
+                               .dtype = t->dtype,
                                .is_output = is_read_by_host(g, pod_node_out(node, 0))};
     }
     return n;
@@ -95,7 +96,11 @@ static int64_t count_of(const pod_plan *plan, int32_t node)
 }
 
 /* Values in a bucket begin at multiples of 64 bytes, as kernels like them. */
-static int64_t padded(int64_t count) { return (count + 15) / 16 * 16; }
+static int64_t padded(int64_t count, pod_dtype t)
+{
+    const int64_t line = 64 / (int64_t)pod_dtype_bytes(t);
+    return (count + line - 1) / line * line;
+}
 
 static void add_to_bucket(pod_plan *plan, pod_bucket *b, const reduction *r)
 {
@@ -105,7 +110,7 @@ static void add_to_bucket(pod_plan *plan, pod_bucket *b, const reduction *r)
     b->first[b->n_nodes++] = b->count;
     plan->bucket_of_value[n->in[0].id] = plan->bucket_of_value[n->first_out] = index;
     plan->place_in_bucket[n->in[0].id] = plan->place_in_bucket[n->first_out] = b->count;
-    b->count += padded(count_of(plan, r->node));
+    b->count += padded(count_of(plan, r->node), r->dtype);
     if (r->ready > b->ready) b->ready = r->ready;
 }
 
@@ -130,12 +135,15 @@ pod_status pod__pass_bucket(pod_plan *plan)
     pod_bucket *open = NULL;
     int32_t wanted = 0; /* the open bucket */
     for (int i = 0; i < n; i++) {
-        bool fits = open && open->mask == all[i].mask && open->is_output == all[i].is_output &&
-                    open->count * (int64_t)sizeof(float) < plan->args->bucket_bytes &&
-                    all[i].ready < wanted;
+        bool fits =
+            open && open->mask == all[i].mask && open->dtype == all[i].dtype &&
+            open->is_output == all[i].is_output &&
+            open->count * (int64_t)pod_dtype_bytes(open->dtype) < plan->args->bucket_bytes &&
+            all[i].ready < wanted;
         if (!fits) {
             open = &plan->bucket[plan->n_buckets++];
             *open = (pod_bucket){.mask = all[i].mask,
+                                 .dtype = all[i].dtype,
                                  .is_output = all[i].is_output,
                                  .node = nodes + i,
                                  .first = firsts + i};

@@ -83,8 +83,10 @@ static pod_status emit_collective(emit *e, const pod_item *item)
     const pod_plan *plan = e->plan;
     const pod_bucket *b = &plan->bucket[item->index];
     int32_t *slot = pod_arena_copy(plan->arena, &b->slot, _Alignof(int32_t), sizeof b->slot);
+    const char *type = b->dtype == POD_F32 ? "" : pod_dtype_name(b->dtype);
     const char *label =
-        pod_arena_text(plan->arena, "%s %d", b->is_output ? "outputs" : "bucket", item->index);
+        pod_arena_text(plan->arena, "%s %d%s%s", b->is_output ? "outputs" : "bucket", item->index,
+                       *type ? " " : "", type);
     if (!slot || !label) return POD_E_NOMEM;
     pod_instr instr = {.kind = item->kind == POD_ITEM_START ? POD_I_COLL_START : POD_I_COLL_WAIT,
                        .phase = POD_PHASE_REDUCE,
@@ -167,12 +169,13 @@ static pod_status pick_collectives(emit *e)
     if (!coll) return POD_E_NOMEM;
     for (int b = 0; b < plan->n_buckets; b++) {
         coll[b].args = (pod_coll_args){.coll = POD_ALLREDUCE,
-                                       .dtype = POD_F32,
+                                       .dtype = plan->bucket[b].dtype,
                                        .count = plan->bucket[b].count,
-                                       .group = {.dims = plan->bucket[b].mask}};
+                                       .group = {.dims = plan->bucket[b].mask},
+                                       .node_size = plan->args->node_size};
         coll[b].algo = pod_coll_pick(plan->args->rules, &plan->args->mesh, &coll[b].args);
         coll[b].slot = plan->bucket[b].slot;
-        e->program->reduce_bytes += plan->bucket[b].count * (int64_t)sizeof(float);
+        e->program->reduce_bytes += (int64_t)plan->slot[plan->bucket[b].slot].bytes;
     }
     e->program->coll = coll;
     e->program->n_colls = plan->n_buckets;

@@ -96,11 +96,12 @@ static void place_leaves(memory *m)
     }
     for (int b = 0; b < plan->n_buckets; b++) {
         pod_bucket *bucket = &plan->bucket[b];
-        pod_type t = pod_type_of(POD_F32, 1, &bucket->count);
-        bucket->slot = new_slot(m, (pod_slot){.space = POD_SPACE_WINDOW,
-                                              .bytes = (size_t)bucket->count * sizeof(float),
-                                              .first = plan->n_items,
-                                              .type = t});
+        pod_type t = pod_type_of(bucket->dtype, 1, &bucket->count);
+        bucket->slot =
+            new_slot(m, (pod_slot){.space = POD_SPACE_WINDOW,
+                                   .bytes = (size_t)bucket->count * pod_dtype_bytes(bucket->dtype),
+                                   .first = plan->n_items,
+                                   .type = t});
     }
 }
 
@@ -109,7 +110,7 @@ static int32_t bucket_part(memory *m, pod_value v)
     pod_plan *plan = m->plan;
     const pod_type *t = pod_graph_type(plan->graph, v);
     return part_slot(m, plan->bucket[plan->bucket_of_value[v.id]].slot,
-                     (size_t)plan->place_in_bucket[v.id] * sizeof(float),
+                     (size_t)plan->place_in_bucket[v.id] * pod_dtype_bytes(t->dtype),
                      pod_type_local_bytes(t, &plan->args->mesh), t);
 }
 

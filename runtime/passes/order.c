@@ -1,7 +1,8 @@
 /* order: the instructions in a row. Nodes keep the graph's order; a bucket starts as soon as its
- * last value is ready and is waited for right before the first node that reads from it. What the
- * host reads is waited for and fetched before the first node of the update, so that a loss that is
- * not finite stops the step while the weights are still whole. */
+ * last value is ready and is waited for right before the first node that reads from it, or at once
+ * where nothing is to run meanwhile. What the host reads is waited for and fetched before the first
+ * node of the update, so that a loss that is not finite stops the step while the weights are still
+ * whole. */
 #include "kernels/base/assert.h"
 #include "runtime/passes/plan.h"
 
@@ -23,6 +24,9 @@ static void start_ready(order *o, int32_t node)
         if (o->started[b] || o->plan->bucket[b].ready > node) continue;
         o->started[b] = true;
         add(o, POD_ITEM_START, b);
+        if (!o->plan->args->wait_at_once) continue;
+        o->waited[b] = true;
+        add(o, POD_ITEM_WAIT, b);
     }
 }
 

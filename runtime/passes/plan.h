@@ -12,7 +12,8 @@ typedef struct pod_bucket {
     int32_t *node;  /* the all-reduce nodes of the graph that were joined */
     int64_t *first; /* where each one's value begins, in elements */
     int n_nodes;
-    int64_t count;  /* elements, all together */
+    int64_t count; /* elements, all together */
+    pod_dtype dtype;
     bool is_output; /* holds what the host reads */
     int32_t ready;  /* node after which it may start */
     int32_t slot;

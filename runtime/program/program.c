@@ -81,8 +81,11 @@ uint64_t pod_program_fingerprint(const pod_program *p)
             hash_i64(hash_i64(hash_i64(h, s->space), (int64_t)s->offset), (int64_t)s->bytes),
             &s->type);
     }
-    for (int32_t i = 0; i < p->n_colls; i++)
-        h = pod_hash_text(hash_i64(h, p->coll[i].args.count), p->coll[i].algo->name);
+    for (int32_t i = 0; i < p->n_colls; i++) {
+        const pod_coll_args *a = &p->coll[i].args;
+        h = hash_i64(hash_i64(hash_i64(h, a->count), a->dtype), a->node_size);
+        h = pod_hash_text(hash_i64(h, a->chunk_bytes), p->coll[i].algo->name);
+    }
     for (int32_t i = 0; i < p->n_variables; i++) h = pod_hash_text(h, p->variable[i].name);
     return h;
 }

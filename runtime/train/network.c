@@ -58,8 +58,13 @@ pod_status pod_network_compile(const pod_network *net, const pod_setup *s,
     pod_graph *g;
     pod_status status = pod_network_graph(net, s, data, train, for_graph, &g);
     if (status == POD_OK) {
-        pod_compile_args args = {
-            .mesh = s->mesh, .target = target, .rules = s->rules, .bucket_bytes = s->bucket_bytes};
+        const pod_compile_args args = {.mesh = s->mesh,
+                                       .target = target,
+                                       .rules = s->rules,
+                                       .bucket_bytes = s->bucket_bytes,
+                                       .wire = s->wire,
+                                       .node_size = s->node_size,
+                                       .wait_at_once = !s->overlap};
         status = pod_compile(g, s->batch, &args, arena, out);
     }
     pod_arena_destroy(for_graph);

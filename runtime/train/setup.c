@@ -60,7 +60,13 @@ static pod_status training_from(const pod_config *c, pod_setup *s)
                              (int)pod_config_int(c, POD_OPT_CROP_PAD), &s->augment);
 }
 
-pod_status pod_setup_from(const pod_config *c, int n_ranks, pod_arena *arena, pod_setup *out)
+static pod_dtype wire_from(const pod_config *c)
+{
+    return strcmp(pod_config_text(c, POD_OPT_WIRE), "bf16") == 0 ? POD_BF16 : POD_F32;
+}
+
+pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_arena *arena,
+                          pod_setup *out)
 {
     pod_setup s = {
         .model = pod_config_text(c, POD_OPT_MODEL),
@@ -72,6 +78,9 @@ pod_status pod_setup_from(const pod_config *c, int n_ranks, pod_arena *arena, po
         .prefetch = (int)pod_config_int(c, POD_OPT_PREFETCH),
         .data_cache_bytes = pod_config_size(c, POD_OPT_DATA_CACHE),
         .bucket_bytes = pod_config_size(c, POD_OPT_BUCKET),
+        .wire = wire_from(c),
+        .overlap = pod_config_bool(c, POD_OPT_OVERLAP),
+        .node_size = node_size,
     };
     s.precision = strcmp(pod_config_text(c, POD_OPT_PRECISION), "f32") == 0 ? POD_F32 : POD_BF16;
     POD_TRY(pod_setup_mesh(pod_config_text(c, POD_OPT_MESH), n_ranks, &s.mesh));

@@ -23,6 +23,9 @@ typedef struct pod_setup {
     int64_t data_cache_bytes;
     pod_coll_rules *rules;
     int64_t bucket_bytes;
+    pod_dtype wire; /* of gradients: pod_compile_args */
+    bool overlap;
+    int node_size;
 
     const pod_optim *optim;
     pod_hparams hparams;
@@ -38,9 +41,10 @@ typedef struct pod_setup {
  * does not parse or has another number of cores than there are ranks. */
 POD_MUST pod_status pod_setup_mesh(const char *text, int n_ranks, pod_mesh *out);
 
-/* `arena` keeps the rules; `c` must outlive the setup. E_INVALID, naming the option. */
-POD_MUST pod_status pod_setup_from(const pod_config *c, int n_ranks, pod_arena *arena,
-                                   pod_setup *out);
+/* `node_size` is that of the job (pod_comm_node_size); `arena` keeps the rules; `c` must outlive
+ * the setup. E_INVALID, naming the option. */
+POD_MUST pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size,
+                                   pod_arena *arena, pod_setup *out);
 
 /* How long a run is, once the data set is known. */
 typedef struct pod_schedule {

@@ -121,6 +121,9 @@ pod_status pod_test_compile(pod_arena *a, const pod_test_plan *plan, const pod_p
                                    .target = &target,
                                    .rules = rules,
                                    .bucket_bytes = plan->bucket_bytes,
+                                   .wire = plan->wire,
+                                   .node_size = plan->node_size,
+                                   .wait_at_once = plan->wait_at_once,
                                    .guard_bytes = plan->guard_bytes};
     return pod_compile(g, POD_TEST_BATCH, &args, a, out);
 }

@@ -36,6 +36,9 @@ typedef struct pod_test_plan {
     int64_t bucket_bytes;
     size_t guard_bytes;
     uint32_t cpu;
+    pod_dtype wire; /* these three as in pod_compile_args */
+    int node_size;
+    bool wait_at_once;
 } pod_test_plan;
 
 /* The program lives in the arena. */

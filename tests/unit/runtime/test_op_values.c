@@ -230,6 +230,26 @@ static void sums_and_constants(void)
     }
 }
 
+/* There and back: what the type of the wire keeps of each value, and nothing else. */
+static void sums_travel(void)
+{
+    for (int t = 0; t < N_TARGETS; t++) {
+        bench b = open_bench();
+        const int32_t to = POD_BF16;
+        pod_value x = tensor_input(b.g, "x");
+        pod_value out = pod_op_add1(b.g, pod_op_find("to_wire"), &to, sizeof to, &x, 1);
+        pod_value back = pod_op_add1(b.g, pod_op_find("from_wire"), NULL, 0, &out, 1);
+        run_bench(&b, target_cpu(t), NULL, NULL, 0);
+        const float *from = pod_interp_data(b.it, x), *got = pod_interp_data(b.it, back);
+        for (int i = 0; i < COUNT; i++) {
+            const float want = pod_bf16_to_f32(pod_bf16_from_f32(from[i]));
+            POD_CHECK(got[i] == want, "%.9g came back as %.9g, want %.9g", (double)from[i],
+                      (double)got[i], (double)want);
+        }
+        close_bench(&b);
+    }
+}
+
 static void correct_answers_are_counted(void)
 {
     const float logits[5][3] = {{1, 3, 2}, {3, 1, 2}, {0, 0, 1}, {1, 1, 0}, {5, 4, 3}};
@@ -391,6 +411,7 @@ static CU_TestInfo formula_tests[] = {
     {"momentum", momentum_follows_its_formula},
     {"adam_and_descend", adam_and_descend_follow_their_formulas},
     {"sums_and_constants", sums_and_constants},
+    {"to_wire_and_from_wire", sums_travel},
     {"count_correct", correct_answers_are_counted},
     {"normalize", images_are_normalized},
     {"moving_statistics", moving_statistics_follow},

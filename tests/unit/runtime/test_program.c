@@ -210,6 +210,116 @@ static void test_plan(void)
     pod_arena_destroy(a);
 }
 
+/* ---- variants of a plan -------------------------------------------------------------------- */
+
+static const pod_test_plan residual = {.net = &pod_test_nets[POD_TEST_BN_RESIDUAL],
+                                       .mesh = "2x2",
+                                       .bucket_bytes = 512,
+                                       .guard_bytes = 64,
+                                       .cpu = POD_CPU_REFERENCE_ONLY};
+
+typedef struct trained {
+    const pod_program *program;
+    uint64_t weights;
+    double loss;
+} trained;
+
+static trained train_plan(pod_arena *a, const pod_test_plan *plan)
+{
+    static pod_test_job j;
+    trained t = {0};
+    POD_CHECK_OK(pod_test_compile(a, plan, &t.program));
+    if (!t.program) return t;
+    pod_test_job_start(&j, t.program);
+    t.loss = pod_test_job_train(&j, t.program, STEPS);
+    t.weights = pod_store_hash(j.store[0]);
+    pod_test_job_end(&j);
+    return t;
+}
+
+/* Collectives that are waited for at once leave the same weights, and another fingerprint. */
+static void test_wait_at_once(void)
+{
+    pod_arena *a;
+    pod_test_plan plan = residual;
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    const trained beside = train_plan(a, &plan);
+    plan.wait_at_once = true;
+    const trained apart = train_plan(a, &plan);
+    const pod_program *on = beside.program, *off = apart.program;
+    CU_ASSERT_EQUAL(beside.weights, apart.weights);
+    CU_ASSERT_NOT_EQUAL(on->fingerprint, off->fingerprint);
+    CU_ASSERT_EQUAL(on->n_instrs, off->n_instrs);
+    int n_apart = 0;
+    for (int32_t i = 0; i + 1 < off->n_instrs; i++) {
+        if (off->instr[i].kind == POD_I_COLL_START)
+            POD_CHECK(off->instr[i + 1].kind == POD_I_COLL_WAIT &&
+                          off->instr[i + 1].ticket == off->instr[i].ticket,
+                      "instruction %d is not waited for at once", (int)i);
+        n_apart += on->instr[i].kind == POD_I_COLL_START && on->instr[i + 1].kind == POD_I_RUN;
+    }
+    POD_CHECK(n_apart > 2, "%d collectives run beside instructions", n_apart);
+    pod_arena_destroy(a);
+}
+
+/* Ranks of a node are part of what a program is made for. */
+static void test_node_size(void)
+{
+    pod_arena *a;
+    const pod_program *p, *q;
+    pod_test_plan plan = residual;
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    plan.node_size = 4;
+    POD_CHECK_OK(pod_test_compile(a, &plan, &q));
+    CU_ASSERT_NOT_EQUAL(p->fingerprint, q->fingerprint);
+    for (int32_t i = 0; i < q->n_colls; i++) CU_ASSERT_EQUAL(q->coll[i].args.node_size, 4);
+    pod_arena_destroy(a);
+}
+
+static int count_op(const pod_program *p, const char *op)
+{
+    int n = 0;
+    for (int32_t i = 0; i < p->n_instrs; i++) n += strcmp(p->instr[i].op, op) == 0;
+    return n;
+}
+
+/* Gradients travel as bf16, each converted once before and once behind; what the host reads and
+ * moving statistics as they are. Half the bytes of the gradients, and other weights by a little. */
+static void test_wire_bf16(void)
+{
+    pod_arena *a;
+    pod_test_plan plan = residual;
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    const trained f32 = train_plan(a, &plan);
+    plan.wire = POD_BF16;
+    const trained bf16 = train_plan(a, &plan);
+    const pod_program *p = f32.program, *q = bf16.program;
+    CU_ASSERT_NOT_EQUAL(p->fingerprint, q->fingerprint);
+    CU_ASSERT_NOT_EQUAL(f32.weights, bf16.weights);
+    POD_CHECK(fabs(bf16.loss - f32.loss) < 0.01 * f32.loss, "loss %.9g, %.9g in float32", bf16.loss,
+              f32.loss);
+    const int n_weights = count_op(p, "momentum");
+    CU_ASSERT_EQUAL(count_op(p, "to_wire"), 0);
+    CU_ASSERT_EQUAL(count_op(q, "to_wire"), n_weights);
+    CU_ASSERT_EQUAL(count_op(q, "from_wire"), n_weights);
+    for (int32_t i = 0; i < q->n_instrs; i++) {
+        const pod_instr *in = &q->instr[i];
+        if (strcmp(in->op, "momentum") == 0)
+            POD_CHECK(q->slot[in->in[2]].space == POD_SPACE_STEP, "%s reads a bucket", in->label);
+        if (in->kind == POD_I_FETCH) CU_ASSERT_EQUAL(q->slot[in->in[0]].type.dtype, POD_F32);
+    }
+    bool has_f32 = false, has_bf16 = false;
+    for (int32_t i = 0; i < q->n_colls; i++) {
+        CU_ASSERT_EQUAL(q->coll[i].args.dtype, q->slot[q->coll[i].slot].type.dtype);
+        has_f32 = has_f32 || q->coll[i].args.dtype == POD_F32;
+        has_bf16 = has_bf16 || q->coll[i].args.dtype == POD_BF16;
+    }
+    CU_ASSERT(has_f32 && has_bf16);
+    CU_ASSERT(q->reduce_bytes < p->reduce_bytes);
+    pod_arena_destroy(a);
+}
+
 static void test_refusals(void)
 {
     pod_arena *a;
@@ -225,6 +335,9 @@ static CU_TestInfo tests[] = {{"all meshes follow one path", test_meshes},
                               {"planted overlaps are found", test_planted_overlap},
                               {"planted faults of collectives are found", test_planted_in_flight},
                               {"the plan", test_plan},
+                              {"waiting at once", test_wait_at_once},
+                              {"ranks of a node", test_node_size},
+                              {"gradients travel as bf16", test_wire_bf16},
                               {"refusals", test_refusals},
                               CU_TEST_INFO_NULL};
 CU_SuiteInfo pod_test_suites[] = {{"program", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};

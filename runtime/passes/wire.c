@@ -1,0 +1,180 @@
+/* wire: what is all-reduced travels in another type than the float32 it is made in and read as.
+ *
+ * A core's part is converted as soon as it is made, into the memory that is all-reduced; the sum is
+ * converted back before its first reader, or before the update where the host reads it. With bf16
+ * only gradients travel so: sums that backward makes and the update alone reads. With binned, whose
+ * sums do not depend on their order, everything does: also the loss and moving statistics. */
+#include "runtime/ops/op.h"
+#include "runtime/passes/plan.h"
+
+typedef struct wire {
+    const pod_graph *from;
+    pod_graph *to;
+    pod_dtype type;
+    bool *read_early;  /* by value of `from`: something other than the update reads it */
+    bool *travels;     /* by value of `from`: it is all-reduced, and not as it is */
+    pod_value *mapped; /* by value of `from` */
+    pod_value *packed; /* by value of `from`: as it travels, the parts and then the sum */
+} wire;
+
+static void find_early_reads(wire *w)
+{
+    for (int32_t i = 0; i < pod_graph_n_nodes(w->from); i++) {
+        const pod_node *n = pod_graph_node(w->from, i);
+        if (n->phase == POD_PHASE_UPDATE || n->op->kind == POD_OP_COLLECTIVE) continue;
+        for (int j = 0; j < n->n_in; j++) w->read_early[n->in[j].id] = true;
+    }
+    for (int i = 0; i < pod_graph_n_outputs(w->from); i++)
+        w->read_early[pod_graph_output(w->from, i)->value.id] = true;
+}
+
+/* Whoever made the value, where partition put a copy in between. */
+static const pod_node *true_maker(const pod_graph *g, pod_value v)
+{
+    const pod_node *n = pod_graph_maker(g, v);
+    return n->op == pod_op_find("copy") ? pod_graph_maker(g, n->in[0]) : n;
+}
+
+static bool is_gradient(const wire *w, const pod_node *reduction)
+{
+    const pod_value part = reduction->in[0], sum = pod_node_out(reduction, 0);
+    const pod_type *t = pod_graph_type(w->from, part);
+    return t->sum && !t->vary && !w->read_early[sum.id] &&
+           true_maker(w->from, part)->phase == POD_PHASE_BACKWARD;
+}
+
+static void find_travellers(wire *w)
+{
+    for (int32_t i = 0; i < pod_graph_n_nodes(w->from); i++) {
+        const pod_node *n = pod_graph_node(w->from, i);
+        if (n->op->kind == POD_OP_COLLECTIVE)
+            w->travels[n->in[0].id] = w->type == POD_BINNED || is_gradient(w, n);
+    }
+}
+
+static pod_value convert(wire *w, const char *op, const char *label, pod_value x, pod_dtype to)
+{
+    const int32_t attr = (int32_t)to;
+    pod_type type = *pod_graph_type(w->to, x);
+    type.dtype = to;
+    const int32_t at =
+        pod_graph_append(w->to, pod_op_find(op), label, &attr, sizeof attr, &x, 1, &type, 1);
+    return at < 0 ? (pod_value){0} : pod_node_out(pod_graph_node(w->to, at), 0);
+}
+
+/* v in float32, for whoever comes next. */
+static pod_value readable(wire *w, pod_value v)
+{
+    pod_value *mapped = &w->mapped[v.id];
+    if (!mapped->id && w->packed[v.id].id)
+        *mapped =
+            convert(w, "from_wire", pod_graph_maker(w->from, v)->label, w->packed[v.id], POD_F32);
+    return *mapped;
+}
+
+static void pack(wire *w, pod_value v, pod_value made)
+{
+    w->packed[v.id] = convert(w, "to_wire", pod_graph_maker(w->from, v)->label, made, w->type);
+}
+
+static pod_status add_reduction(wire *w, const pod_node *n)
+{
+    const pod_value part = n->in[0], sum = pod_node_out(n, 0);
+    const bool travels = w->travels[part.id];
+    const pod_value in = travels ? w->packed[part.id] : w->mapped[part.id];
+    pod_type type = *pod_graph_type(w->from, sum);
+    if (travels) type.dtype = w->type;
+    const int32_t at = pod_graph_append(w->to, n->op, n->label, NULL, 0, &in, 1, &type, 1);
+    if (at < 0) return pod_graph_finish(w->to);
+    *(travels ? &w->packed[sum.id] : &w->mapped[sum.id]) =
+        pod_node_out(pod_graph_node(w->to, at), 0);
+    return POD_OK;
+}
+
+static pod_status add_node(wire *w, const pod_node *n, pod_value *in, pod_type *out_type)
+{
+    for (int j = 0; j < n->n_in; j++) in[j] = readable(w, n->in[j]);
+    if (n->op == pod_op_find("copy") && w->travels[n->first_out]) {
+        pack(w, pod_node_out(n, 0), in[0]); /* which is memory of its own, too */
+        return pod_graph_finish(w->to);
+    }
+    for (int k = 0; k < n->n_out; k++) out_type[k] = *pod_graph_type(w->from, pod_node_out(n, k));
+    const int32_t at = pod_graph_append(w->to, n->op, n->label, n->attr, n->attr_bytes, in, n->n_in,
+                                        out_type, n->n_out);
+    for (int k = 0; at >= 0 && k < n->n_out; k++) {
+        const pod_value v = pod_node_out(n, k);
+        w->mapped[v.id] = pod_node_out(pod_graph_node(w->to, at), k);
+        if (w->travels[v.id]) pack(w, v, w->mapped[v.id]);
+    }
+    return pod_graph_finish(w->to);
+}
+
+static void read_outputs(wire *w)
+{
+    pod_graph_set_phase(w->to, POD_PHASE_REDUCE);
+    for (int i = 0; i < pod_graph_n_outputs(w->from); i++)
+        (void)readable(w, pod_graph_output(w->from, i)->value); /* a failure stays in the graph */
+}
+
+static pod_status add_nodes(wire *w, pod_arena *arena)
+{
+    int max_in = 1, max_out = 1;
+    for (int32_t i = 0; i < pod_graph_n_nodes(w->from); i++) {
+        const pod_node *n = pod_graph_node(w->from, i);
+        if (n->n_in > max_in) max_in = n->n_in;
+        if (n->n_out > max_out) max_out = n->n_out;
+    }
+    pod_value *in = POD_ARENA_NEW(arena, pod_value, max_in);
+    pod_type *out_type = POD_ARENA_NEW(arena, pod_type, max_out);
+    if (!in || !out_type) return POD_E_NOMEM;
+    for (int32_t i = 0; i < pod_graph_n_nodes(w->from); i++) {
+        const pod_node *n = pod_graph_node(w->from, i);
+        if (n->phase == POD_PHASE_UPDATE) read_outputs(w);
+        pod_graph_set_phase(w->to, n->phase);
+        POD_TRY(n->op->kind == POD_OP_COLLECTIVE ? add_reduction(w, n)
+                                                 : add_node(w, n, in, out_type));
+    }
+    read_outputs(w);
+    return pod_graph_finish(w->to);
+}
+
+static pod_status add_names(wire *w)
+{
+    pod_graph_set_phase(w->to, POD_PHASE_UPDATE);
+    for (int i = 0; i < pod_graph_n_inputs(w->from); i++) {
+        const pod_named *input = pod_graph_input(w->from, i);
+        pod_graph_add_input(w->to, input->name, w->mapped[input->value.id]);
+    }
+    for (int i = 0; i < pod_graph_n_variables(w->from); i++) {
+        pod_variable_info v = *pod_graph_variable(w->from, i);
+        const pod_value assigned = v.assigned.id ? readable(w, v.assigned) : v.assigned;
+        v.value = w->mapped[v.value.id];
+        v.assigned = (pod_value){0};
+        pod_graph_add_variable(w->to, &v);
+        if (assigned.id) pod_assign(w->to, v.value, assigned);
+    }
+    for (int i = 0; i < pod_graph_n_outputs(w->from); i++) {
+        const pod_named *output = pod_graph_output(w->from, i);
+        pod_output(w->to, output->name, w->mapped[output->value.id]);
+    }
+    return pod_graph_finish(w->to);
+}
+
+pod_status pod__pass_wire(pod_plan *plan)
+{
+    if (plan->args->wire == POD_F32) return POD_OK;
+    wire w = {.from = plan->graph, .type = plan->args->wire};
+    const int32_t n_values = pod_graph_n_values(w.from);
+    w.read_early = POD_ARENA_NEW(plan->arena, bool, n_values + 1);
+    w.travels = POD_ARENA_NEW(plan->arena, bool, n_values + 1);
+    w.mapped = POD_ARENA_NEW(plan->arena, pod_value, n_values + 1);
+    w.packed = POD_ARENA_NEW(plan->arena, pod_value, n_values + 1);
+    if (!w.read_early || !w.travels || !w.mapped || !w.packed) return POD_E_NOMEM;
+    POD_TRY(pod_graph_create(plan->arena, &w.to));
+    find_early_reads(&w);
+    find_travellers(&w);
+    POD_TRY(add_nodes(&w, plan->arena));
+    POD_TRY(add_names(&w));
+    plan->graph = w.to;
+    return POD_OK;
+}
