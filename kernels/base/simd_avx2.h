@@ -26,7 +26,7 @@ POD_VEC_INLINE pod_vec pod__vec_widen(__m128i bf16)
 
 /* Rounds by adding half, less one where the last kept bit is even; but a NaN takes its quiet bit
  * instead, and what has exponent 0 keeps its sign alone. */
-POD_VEC_INLINE __m128i pod__vec_narrow(pod_vec v)
+POD_VEC_INLINE __m256i pod__vec_round(pod_vec v) /* the upper half of each lane */
 {
     const __m256i bits = _mm256_castps_si256(v);
     const __m256i number = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_ORD_Q));
@@ -37,8 +37,12 @@ POD_VEC_INLINE __m128i pod__vec_narrow(pod_vec v)
     const __m256i tiny = _mm256_cmpeq_epi32(exponent, _mm256_setzero_si256());
     const __m256i rounded = _mm256_add_epi32(bits, _mm256_and_si256(half, number));
     const __m256i fraction = _mm256_and_si256(tiny, _mm256_set1_epi32(INT32_MAX));
-    const __m256i r = _mm256_andnot_si256(fraction, _mm256_or_si256(rounded, quiet));
-    const __m256i high = _mm256_srli_epi32(r, 16);
+    return _mm256_andnot_si256(fraction, _mm256_or_si256(rounded, quiet));
+}
+
+POD_VEC_INLINE __m128i pod__vec_narrow(pod_vec v)
+{
+    const __m256i high = _mm256_srli_epi32(pod__vec_round(v), 16);
     return _mm_packus_epi32(_mm256_castsi256_si128(high), _mm256_extracti128_si256(high, 1));
 }
 
@@ -138,6 +142,20 @@ POD_VEC_INLINE void pod_vec16_store(void *data, int64_t i, int n, pod_vec16 v)
     uint16_t part[POD_VEC16_LANES], *p = (uint16_t *)data + i;
     _mm256_storeu_si256((void *)(n < POD_VEC16_LANES ? part : p), v);
     if (n < POD_VEC16_LANES) memcpy(p, part, sizeof part[0] * (size_t)n);
+}
+
+POD_VEC_INLINE pod_vec pod_vec16_even(pod_vec16 x)
+{
+    return _mm256_castsi256_ps(_mm256_slli_epi32(x, 16));
+}
+POD_VEC_INLINE pod_vec pod_vec16_odd(pod_vec16 x)
+{
+    return _mm256_castsi256_ps(_mm256_and_si256(x, _mm256_set1_epi32((int)0xffff0000)));
+}
+POD_VEC_INLINE pod_vec16 pod_vec16_join(pod_vec even, pod_vec odd)
+{
+    const __m256i low = _mm256_srli_epi32(pod__vec_round(even), 16);
+    return _mm256_blend_epi16(low, pod__vec_round(odd), 0xaa);
 }
 
 POD_VEC_INLINE pod_vec16 pod_vec16_relu(pod_vec16 x)

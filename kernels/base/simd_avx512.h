@@ -41,7 +41,8 @@ POD_VEC_INLINE pod_vec pod__vec_widen(__m256i bf16)
  * control register says: the same bits as below, and as pod_bf16_from_f32. */
 POD_VEC_INLINE __m256i pod__vec_narrow(pod_vec v) { return (__m256i)_mm512_cvtneps_pbh(v); }
 #else
-POD_VEC_INLINE __m256i pod__vec_narrow(pod_vec v)
+/* To bf16 in the upper half of each lane; what is in the lower half does not count. */
+POD_VEC_INLINE __m512i pod__vec_round(pod_vec v)
 {
     const __m512i bits = _mm512_castps_si512(v);
     const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
@@ -49,8 +50,12 @@ POD_VEC_INLINE __m256i pod__vec_narrow(pod_vec v)
     const __mmask16 tiny = _mm512_testn_epi32_mask(bits, _mm512_set1_epi32(0x7f800000));
     __m512i r = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
     r = _mm512_mask_or_epi32(r, nan, bits, _mm512_set1_epi32(0x00400000));
-    r = _mm512_mask_and_epi32(r, tiny, bits, _mm512_set1_epi32(INT32_MIN));
-    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(r, 16));
+    return _mm512_mask_and_epi32(r, tiny, bits, _mm512_set1_epi32(INT32_MIN));
+}
+
+POD_VEC_INLINE __m256i pod__vec_narrow(pod_vec v)
+{
+    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(pod__vec_round(v), 16));
 }
 #endif
 
@@ -154,6 +159,28 @@ POD_VEC_INLINE void pod_vec16_store(void *data, int64_t i, int n, pod_vec16 v)
         _mm512_storeu_si512(p, v);
     else
         _mm512_mask_storeu_epi16(p, (1u << n) - 1u, v);
+}
+
+/* The elements of even and of odd index as float32; and back, rounded as by pod_vec_store. */
+POD_VEC_INLINE pod_vec pod_vec16_even(pod_vec16 x)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(x, 16));
+}
+POD_VEC_INLINE pod_vec pod_vec16_odd(pod_vec16 x)
+{
+    return _mm512_castsi512_ps(_mm512_and_si512(x, _mm512_set1_epi32((int)0xffff0000)));
+}
+POD_VEC_INLINE pod_vec16 pod_vec16_join(pod_vec even, pod_vec odd)
+{
+#ifdef __AVX512BF16__
+    const __m512i halves = _mm512_setr_epi32(
+        0x100000, 0x110001, 0x120002, 0x130003, 0x140004, 0x150005, 0x160006, 0x170007, 0x180008,
+        0x190009, 0x1a000a, 0x1b000b, 0x1c000c, 0x1d000d, 0x1e000e, 0x1f000f);
+    return _mm512_permutexvar_epi16(halves, (__m512i)_mm512_cvtne2ps_pbh(odd, even));
+#else
+    const __m512i low = _mm512_srli_epi32(pod__vec_round(even), 16);
+    return _mm512_mask_mov_epi16(low, 0xaaaaaaaa, pod__vec_round(odd));
+#endif
 }
 
 /* x where x > 0 or x is a NaN, else 0. As integers: NaNs with a sign are what lies above -inf. */

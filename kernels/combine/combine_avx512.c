@@ -1,0 +1,4 @@
+/* Made of combine_simd.inc. */
+#include "kernels/base/simd_avx512.h"
+
+#include "kernels/combine/combine_simd.inc"
