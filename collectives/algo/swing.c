@@ -1,0 +1,122 @@
+#include "collectives/algo/swing.h"
+
+const char *pod__swing_why_not(const pod_mesh *m, const pod_coll_args *args)
+{
+    for (int d = 0; d < m->n_dims; d++) {
+        const int extent = pod_group_extent(m, &args->group, d);
+        if (extent & (extent - 1)) return "an extent of the group is no power of two";
+    }
+    return NULL;
+}
+
+int pod__swing_n_parts(const pod_mesh *m, const pod_group *g)
+{
+    int n_long = 0;
+    for (int d = 0; d < m->n_dims; d++) n_long += pod_group_extent(m, g, d) > 1;
+    return n_long ? 2 * n_long : 1;
+}
+
+/* 1, -1, 3, -5, 11, ... */
+static int delta(int s) { return (1 - (s % 2 ? 1 : -1) * (1 << (s + 1))) / 3; }
+
+typedef struct turn {
+    int dim, s; /* it is the s-th round along dim */
+} turn;
+
+/* Which dimension a round of a part takes. */
+static turn turn_of(const pod_mesh *m, const pod_group *g, int part, int round)
+{
+    int d = 0;
+    for (int n_before = part / 2;; d++)
+        if (pod_group_extent(m, g, d) > 1 && n_before-- == 0) break;
+    int n_done[POD_MESH_MAX_DIMS] = {0};
+    for (;; d = (d + 1) % m->n_dims) {
+        if (1 << n_done[d] == pod_group_extent(m, g, d)) continue;
+        if (round-- == 0) return (turn){d, n_done[d]};
+        n_done[d]++;
+    }
+}
+
+/* Of two that meet in round s, one is even. With those that they are still to meet, directly or
+ * not, the even a meets all even numbers a + 2^(s+1) i and all odd ones a + delta(s) + 2^(s+1) i;
+ * so what it keeps for them is told by bit s + 1 of a, and what the odd b keeps by that of b -
+ * delta(s + 1). In the last round they are alone. */
+static bool keeps_upper(int x, int s, int extent)
+{
+    if (2 << s == extent) return x % 2;
+    return ((x % 2 ? x - delta(s + 1) : x) >> (s + 1) & 1) != 0;
+}
+
+static int modulo(int x, int extent) { return (x % extent + extent) % extent; }
+
+/* Along a dimension of which the numbers are `x` for this part: the index of the peer. */
+static int peer_of(const pod_mesh *m, const pod_group *g, int index, int part, turn t, int *x)
+{
+    int stride = 1;
+    for (int d = 0; d < t.dim; d++) stride *= pod_group_extent(m, g, d);
+    const int extent = pod_group_extent(m, g, t.dim);
+    const int at = index / stride % extent;
+    const int sign = part % 2 ? -1 : 1;
+    *x = modulo(sign * at, extent);
+    const int peer_x = *x % 2 ? *x - delta(t.s) : *x + delta(t.s);
+    return index + (modulo(sign * peer_x, extent) - at) * stride;
+}
+
+void pod__swing_pairs(const pod_mesh *m, const pod_group *g, int rank, int part, pod__pairs *p)
+{
+    const int index = pod_group_index(m, g, rank);
+    const int n_rounds = pod__log2_floor(pod_group_size(m, g));
+    for (int k = 0; k < n_rounds; k++) {
+        const turn t = turn_of(m, g, part, k);
+        int x;
+        const int peer = peer_of(m, g, index, part, t, &x);
+        pod__pairs_add(p, pod_group_member(m, g, rank, peer),
+                       keeps_upper(x, t.s, pod_group_extent(m, g, t.dim)));
+    }
+}
+
+/* Of one part every other link along the dimension carries (delta + 1) / 2 messages, upwards those
+ * of the even numbers. Of two that mirror each other all links carry delta, the even numbers of the
+ * one and the odd numbers of the other. Only between two members a link carries both parts. */
+static int load_of(int n_parts, int distance, int extent)
+{
+    if (n_parts == 1) return (distance + 1) / 2;
+    return extent == 2 ? 2 * distance : distance;
+}
+
+/* The slowest message of a part, when links carry `load` as much; with no load its distance alone
+ * is of interest. */
+static double slowest_of(const pod_net *net, const pod_mesh *m, const pod_group *g, int part,
+                         turn t, double bytes, int *distance)
+{
+    double slowest = 0;
+    *distance = 0;
+    for (int i = 0; i < pod_group_size(m, g); i++) {
+        int x;
+        const int from = pod_group_member(m, g, 0, i);
+        const int to = pod_group_member(m, g, 0, peer_of(m, g, i, part, t, &x));
+        const double seconds = pod_net_message_s(net, m, from, to, bytes);
+        const int d = pod__distance(m, g, from, to);
+        if (seconds > slowest) slowest = seconds;
+        if (d > *distance) *distance = d;
+    }
+    return slowest;
+}
+
+double pod__swing_round_s(const pod_net *net, const pod_mesh *m, const pod_group *g, int n_parts,
+                          int round, double bytes)
+{
+    int load[POD_MESH_MAX_DIMS] = {0}, distance;
+    for (int part = 0; part < n_parts; part += 2) {
+        const turn t = turn_of(m, g, part, round);
+        (void)slowest_of(net, m, g, part, t, 0, &distance);
+        load[t.dim] += load_of(n_parts, distance, pod_group_extent(m, g, t.dim));
+    }
+    double slowest = 0;
+    for (int part = 0; part < n_parts; part += 2) {
+        const turn t = turn_of(m, g, part, round);
+        const double seconds = slowest_of(net, m, g, part, t, bytes * load[t.dim], &distance);
+        if (seconds > slowest) slowest = seconds;
+    }
+    return slowest;
+}
