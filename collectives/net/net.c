@@ -2,12 +2,7 @@
 
 #include <stdlib.h>
 
-static int hops_along(const pod_mesh *m, int dim, int from, int to)
-{
-    int up = abs(to - from);
-    int around = m->extent[dim] - up;
-    return m->wraps[dim] && around < up ? around : up;
-}
+#include "collectives/mesh/route.h"
 
 double pod_net_message_s(const pod_net *net, const pod_mesh *m, int from, int to, double bytes)
 {
@@ -15,7 +10,7 @@ double pod_net_message_s(const pod_net *net, const pod_mesh *m, int from, int to
     const pod_coord a = pod_mesh_coord(m, from), b = pod_mesh_coord(m, to);
     double seconds = net->message_s, slowest = 0;
     for (int d = 0; d < m->n_dims; d++) {
-        int hops = hops_along(m, d, a.at[d], b.at[d]);
+        const int hops = abs(pod_route_along(m, d, a.at[d], b.at[d], true));
         seconds += hops * net->link_latency_s[d];
         if (hops > 0 && bytes / net->link_bytes_per_s[d] > slowest)
             slowest = bytes / net->link_bytes_per_s[d];

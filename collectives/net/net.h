@@ -1,13 +1,21 @@
 /* What a machine's interconnect costs: the numbers that closed forms and the simulator share.
  *
  * A mesh has a link in each direction between neighbours along each dimension. A message goes
- * dimension by dimension, the shorter way round where the dimension wraps, and moves on hop by hop
- * without waiting for its tail:
+ * dimension by dimension, the shorter way round where the dimension wraps (mesh/route.h), and its
+ * head moves on hop by hop without waiting for its tail:
  *
  *     t = message_s + sum over hops of latency + bytes / bandwidth of its slowest link
  *
- * while each link on the way is held for bytes / its bandwidth. What is received and added takes
- * bytes / reduce_bytes_per_s more; a rank adds one thing at a time. */
+ * while each link on the way is held for bytes / its bandwidth from when the head enters it. At a
+ * link that is held the head waits, first come first served; those behind it become free all the
+ * same (net/links.h).
+ *
+ * A sender prepares one message at a time: of several that could leave together, the k-th leaves
+ * k message_s later. Nothing else of the rank is busy meanwhile. A send is complete when its tail
+ * has left the first link's near end.
+ *
+ * What is received and added takes bytes / reduce_bytes_per_s more. A rank adds and copies one
+ * thing after the other; sending and receiving go on meanwhile. */
 #ifndef MINIPOD_COLLECTIVES_NET_NET_H
 #define MINIPOD_COLLECTIVES_NET_NET_H
 

@@ -1,0 +1,392 @@
+#include "collectives/exec/exec_sim.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+#include "collectives/exec/sim.h"
+#include "collectives/net/links.h"
+#include "kernels/base/assert.h"
+
+typedef enum event_kind {
+    EVENT_HEAD,     /* the head of a SEND's message comes to a link */
+    EVENT_TAIL,     /* the whole message of a RECV has come */
+    EVENT_COMPLETE, /* a step */
+    EVENT_DONE,     /* a rank, with all of its steps */
+    EVENT_START,    /* a rank */
+    N_EVENT_KINDS
+} event_kind;
+
+enum { KIND_SHIFT = 61, COLL_SHIFT = 32, MAX_COLLS = 1 << 16 };
+
+typedef struct core { /* what a rank does one thing at a time with */
+    int64_t sender_free_ps, unit_free_ps;
+} core;
+
+struct pod_sim {
+    pod_arena *arena;
+    pod_engine *engine;
+    pod_net net;
+    pod_mesh mesh;
+    pod_links *links;
+    core *core; /* (n_ranks) */
+    pod_sim_coll **coll;
+    int n_colls, coll_capacity;
+    int64_t message_ps, sync_ps, now_ps;
+    int32_t complete_first, complete_last; /* steps of the collective that the event is of, whose
+                                              dependents are to be told */
+    int64_t n_messages, wait_sender_ps;
+    double message_bytes;
+};
+
+pod_status pod_sim_create(const pod_net *net, const pod_mesh *m, pod_sim **out)
+{
+    pod_arena *a;
+    POD_TRY(pod_arena_create(NULL, &a));
+    pod_status status = POD_E_NOMEM;
+    pod_sim *sim = POD_ARENA_NEW(a, pod_sim, 1);
+    if (!sim) goto failed;
+    *sim = (pod_sim){.arena = a, .net = *net, .mesh = *m, .complete_first = POD__SIM_NONE};
+    sim->core = POD_ARENA_NEW(a, core, pod_mesh_size(m));
+    if (!sim->core) goto failed;
+    POD_TRY_GOTO(status, pod_links_create(a, net, m, &sim->links), failed);
+    POD_TRY_GOTO(status, pod_engine_create(NULL, &sim->engine), failed);
+    sim->message_ps = pod_ps(net->message_s);
+    sim->sync_ps = pod_ps(net->sync_s);
+    *out = sim;
+    return POD_OK;
+failed:
+    pod_arena_destroy(a);
+    return status;
+}
+
+void pod_sim_destroy(pod_sim *sim)
+{
+    if (!sim) return;
+    pod_engine_destroy(sim->engine);
+    pod_arena_destroy(sim->arena);
+}
+
+static pod_status make_room(pod_sim *sim)
+{
+    if (sim->n_colls < sim->coll_capacity) return POD_OK;
+    if (sim->n_colls == MAX_COLLS)
+        return pod_fail(POD_E_UNSUPPORTED, "simulation: more than %d collectives", MAX_COLLS);
+    const int capacity = sim->coll_capacity ? 2 * sim->coll_capacity : 4;
+    pod_sim_coll **coll = POD_ARENA_NEW(sim->arena, pod_sim_coll *, capacity);
+    if (!coll) return POD_E_NOMEM;
+    for (int i = 0; i < sim->n_colls; i++) coll[i] = sim->coll[i];
+    sim->coll = coll;
+    sim->coll_capacity = capacity;
+    return POD_OK;
+}
+
+pod_status pod_sim_add(pod_sim *sim, const pod_sched *const all[], pod_dtype t, pod_sim_coll **out)
+{
+    pod_sim_coll *c;
+    POD_TRY(make_room(sim));
+    POD_TRY(pod__sim_coll_build(sim->arena, &sim->net, &sim->mesh, all, t, &c));
+    /* A step waits for one event, a SEND for a second of its message, a rank for two. */
+    POD_TRY(pod_engine_reserve(sim->engine, 2 * (int64_t)c->n_steps + 2 * (int64_t)c->n_ranks));
+    c->number = (uint32_t)sim->n_colls;
+    sim->coll[sim->n_colls++] = c;
+    *out = c;
+    return POD_OK;
+}
+
+static void push(pod_sim *sim, const pod_sim_coll *c, event_kind kind, int32_t id, int64_t at_ps)
+{
+    pod_engine_push(sim->engine, at_ps,
+                    (uint64_t)kind << KIND_SHIFT | (uint64_t)c->number << COLL_SHIFT |
+                        (uint32_t)id);
+}
+
+static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+/* Takes step i as complete; its dependents are told before the next event. */
+static void complete(pod_sim *sim, pod_sim_coll *c, int32_t i)
+{
+    c->step[i].stage = POD__SIM_COMPLETE;
+    c->step[i].next = POD__SIM_NONE;
+    if (sim->complete_first == POD__SIM_NONE)
+        sim->complete_first = i;
+    else
+        c->step[sim->complete_last].next = i;
+    sim->complete_last = i;
+}
+
+/* The step is complete when its rank, which does one thing at a time, has worked on it. */
+static void work(pod_sim *sim, pod_sim_coll *c, int32_t i)
+{
+    core *own = &sim->core[c->step[i].rank];
+    own->unit_free_ps = pod_ps_add(later(own->unit_free_ps, sim->now_ps), c->step[i].cost);
+    if (own->unit_free_ps == sim->now_ps)
+        complete(sim, c, i);
+    else
+        push(sim, c, EVENT_COMPLETE, i, own->unit_free_ps);
+}
+
+static void begin_join(pod_sim *sim, pod_sim_coll *c, int32_t i) { complete(sim, c, i); }
+
+static void begin_sync(pod_sim *sim, pod_sim_coll *c, int32_t i)
+{
+    pod__sim_sync *group = &c->sync[c->step[i].partner];
+    if (++group->n_begun < group->n) return;
+    group->n_begun = 0;
+    const int64_t at_ps = pod_ps_add(sim->now_ps, sim->sync_ps);
+    for (int32_t k = 0; k < group->n; k++)
+        push(sim, c, EVENT_COMPLETE, c->sync_member[group->first + k], at_ps);
+}
+
+/* The whole message has come to a receive that has begun. */
+static void take_message(pod_sim *sim, pod_sim_coll *c, int32_t i)
+{
+    if (c->step[i].kind == POD_STEP_RECV)
+        complete(sim, c, i);
+    else
+        work(sim, c, i);
+}
+
+static void begin_recv(pod_sim *sim, pod_sim_coll *c, int32_t i)
+{
+    pod__sim_step *s = &c->step[i];
+    s->stage = POD__SIM_BEGUN;
+    if (s->at_ps <= sim->now_ps)
+        take_message(sim, c, i);
+    else if (s->at_ps != POD_PS_NEVER)
+        push(sim, c, EVENT_TAIL, i, s->at_ps);
+}
+
+static void count_down(pod_sim *sim, pod_sim_coll *c, int rank)
+{
+    if (--c->rank[rank].n_left == 0)
+        push(sim, c, EVENT_DONE, rank, later(sim->now_ps, c->rank[rank].sent_ps));
+}
+
+/* The source of a SEND is free from then on. Most have no dependents, and are not worth an event. */
+static void tail_leaves(pod_sim *sim, pod_sim_coll *c, int32_t i, int64_t at_ps)
+{
+    pod__sim_step *send = &c->step[i];
+    if (send[0].edge < send[1].edge) {
+        push(sim, c, EVENT_COMPLETE, i, at_ps);
+        return;
+    }
+    send->stage = POD__SIM_COMPLETE;
+    c->rank[send->rank].sent_ps = later(c->rank[send->rank].sent_ps, at_ps);
+    count_down(sim, c, send->rank);
+}
+
+/* The head of a message has come to a node on its way, now; at its own rank the source is free when
+ * the tail has left. */
+static void pass_head(pod_sim *sim, pod_sim_coll *c, int32_t i)
+{
+    pod__sim_step *send = &c->step[i];
+    pod__sim_step *recv = &c->step[send->partner];
+    const bool is_first = send->head_at == send->rank;
+    pod_transit t = {.at = send->head_at, .head_ps = sim->now_ps, .tail_ps = send->at_ps};
+    (void)pod_links_pass(sim->links, &t, recv->rank, (double)send->cost);
+    send->head_at = t.at;
+    send->at_ps = t.tail_ps;
+    if (t.at != recv->rank) {
+        push(sim, c, EVENT_HEAD, i, t.head_ps);
+    } else {
+        recv->at_ps = t.tail_ps;
+        if (recv->stage == POD__SIM_BEGUN) push(sim, c, EVENT_TAIL, send->partner, t.tail_ps);
+    }
+    if (is_first) tail_leaves(sim, c, i, t.left_ps);
+}
+
+static void begin_send(pod_sim *sim, pod_sim_coll *c, int32_t i)
+{
+    pod__sim_step *send = &c->step[i];
+    core *own = &sim->core[send->rank];
+    const int64_t start_ps = later(own->sender_free_ps, sim->now_ps);
+    sim->wait_sender_ps = pod_ps_add(sim->wait_sender_ps, start_ps - sim->now_ps);
+    own->sender_free_ps = pod_ps_add(start_ps, sim->message_ps);
+    sim->n_messages++;
+    sim->message_bytes += (double)send->cost;
+    send->head_at = send->rank;
+    send->at_ps = own->sender_free_ps;
+    if (own->sender_free_ps == sim->now_ps)
+        pass_head(sim, c, i);
+    else
+        push(sim, c, EVENT_HEAD, i, own->sender_free_ps);
+}
+
+typedef void begin_fn(pod_sim *sim, pod_sim_coll *c, int32_t i);
+
+static begin_fn *const begin_step[POD_N_STEP_KINDS] = {
+    [POD_STEP_SEND] = begin_send,        [POD_STEP_RECV] = begin_recv,
+    [POD_STEP_RECV_REDUCE] = begin_recv, [POD_STEP_COPY] = work,
+    [POD_STEP_JOIN] = begin_join,        [POD_STEP_SYNC] = begin_sync,
+    [POD_STEP_REDUCE_FROM] = work,       [POD_STEP_REDUCE_ALL] = work};
+
+/* Tells the dependents of what is complete; some begin, and some of those are complete at once. */
+static void tell_dependents(pod_sim *sim, pod_sim_coll *c)
+{
+    while (sim->complete_first != POD__SIM_NONE) {
+        const pod__sim_step *s = &c->step[sim->complete_first];
+        sim->complete_first = s->next;
+        count_down(sim, c, s->rank);
+        for (int32_t e = s[0].edge; e < s[1].edge; e++) {
+            const int32_t i = c->dependent[e];
+            if (--c->step[i].n_waits == 0) begin_step[c->step[i].kind](sim, c, i);
+        }
+    }
+}
+
+/* ---- ranks ---------------------------------------------------------------------------------- */
+
+static void reset(pod_sim_coll *c)
+{
+    for (int32_t i = 0; i < c->n_steps; i++) {
+        pod__sim_step *s = &c->step[i];
+        s->n_waits = s->n_after;
+        s->stage = POD__SIM_WAITS;
+        s->at_ps = POD_PS_NEVER;
+    }
+    for (int r = 0; r < c->n_ranks; r++) {
+        c->rank[r].n_left = c->rank[r + 1].first - c->rank[r].first;
+        c->rank[r].sent_ps = 0;
+        c->rank[r].is_started = false;
+    }
+    c->n_not_done = c->n_ranks;
+}
+
+void pod_sim_start(pod_sim *sim, pod_sim_coll *c, int rank, int64_t at_ps)
+{
+    POD_ASSERT(rank >= 0 && rank < c->n_ranks, "rank %d of %d", rank, c->n_ranks);
+    POD_ASSERT(at_ps >= sim->now_ps, "a start at %" PRId64 " ps, now is %" PRId64, at_ps,
+               sim->now_ps);
+    if (c->n_not_done == 0) reset(c);
+    POD_ASSERT(!c->rank[rank].is_started, "rank %d starts again while others are not done", rank);
+    c->rank[rank].is_started = true;
+    push(sim, c, EVENT_START, rank, at_ps);
+}
+
+static void start_rank(pod_sim *sim, pod_sim_coll *c, int rank)
+{
+    for (int32_t i = c->rank[rank].first; i < c->rank[rank + 1].first; i++)
+        if (c->step[i].n_after == 0) begin_step[c->step[i].kind](sim, c, i);
+    if (c->rank[rank].first == c->rank[rank + 1].first) push(sim, c, EVENT_DONE, rank, sim->now_ps);
+}
+
+bool pod_sim_next(pod_sim *sim, pod_sim_done *out)
+{
+    pod_event event;
+    while (pod_engine_pop(sim->engine, &event)) {
+        sim->now_ps = event.at_ps;
+        const event_kind kind = (event_kind)(event.key >> KIND_SHIFT);
+        pod_sim_coll *c = sim->coll[event.key >> COLL_SHIFT & (MAX_COLLS - 1)];
+        const int32_t id = (int32_t)(event.key & UINT32_MAX);
+        switch (kind) {
+        case EVENT_HEAD: pass_head(sim, c, id); break;
+        case EVENT_TAIL: take_message(sim, c, id); break;
+        case EVENT_COMPLETE: complete(sim, c, id); break;
+        case EVENT_START: start_rank(sim, c, id); break;
+        default:
+            c->n_not_done--;
+            *out = (pod_sim_done){c, id, event.at_ps};
+            return true;
+        }
+        tell_dependents(sim, c);
+    }
+    return false;
+}
+
+/* ---- what came of it ------------------------------------------------------------------------ */
+
+pod_status pod_sim_check_done(const pod_sim *sim, const pod_sim_coll *c)
+{
+    for (int r = 0; r < c->n_ranks; r++) {
+        if (!c->rank[r].is_started || c->rank[r].n_left == 0) continue;
+        int32_t i = c->rank[r].first;
+        while (c->step[i].stage == POD__SIM_COMPLETE || c->step[i].n_waits > 0) i++;
+        return pod_fail(
+            POD_E_INVALID, "simulation: rank %d waits for ever in step %d (%s) from %.9f s on", r,
+            (int)(i - c->rank[r].first), pod_step_kind_name((pod_step_kind)c->step[i].kind),
+            pod_ps_seconds(sim->now_ps));
+    }
+    return POD_OK;
+}
+
+int64_t pod_sim_now(const pod_sim *sim) { return sim->now_ps; }
+
+pod_sim_use pod_sim_used(const pod_sim *sim)
+{
+    const pod_links_use links = pod_links_used(sim->links);
+    return (pod_sim_use){.n_events = pod_engine_n_events(sim->engine),
+                         .n_messages = sim->n_messages,
+                         .message_bytes = sim->message_bytes,
+                         .busiest_link = links.busiest,
+                         .busiest_s = pod_ps_seconds(links.busy_ps),
+                         .link_s = pod_ps_seconds(links.total_ps),
+                         .wait_link_s = pod_ps_seconds(links.wait_ps),
+                         .wait_sender_s = pod_ps_seconds(sim->wait_sender_ps)};
+}
+
+/* ---- one collective on its own -------------------------------------------------------------- */
+
+static pod_status add_algo(pod_sim *sim, const pod_coll_algo *algo, const pod_coll_args *args,
+                           pod_sim_coll **out)
+{
+    const pod_sched *const *all;
+    pod_arena *work;
+    pod_status status;
+    POD_TRY(pod_arena_create(NULL, &work));
+    POD_TRY_GOTO(status, pod_coll_build_all(work, algo, &sim->mesh, args, &all), done);
+    POD_TRY_GOTO(status, pod_sim_add(sim, all, args->dtype, out), done);
+done:
+    pod_arena_destroy(work);
+    return status;
+}
+
+/* Answers when the last rank is done, counted from when the first one starts. */
+static double run_once(pod_sim *sim, pod_sim_coll *c, const double start_s[], double done_s[])
+{
+    const int n_ranks = pod_mesh_size(&sim->mesh);
+    int64_t first_ps = POD_PS_NEVER, last_ps = 0;
+    for (int r = 0; r < n_ranks; r++) {
+        const int64_t at_ps = start_s ? pod_ps(start_s[r]) : 0;
+        if (at_ps < first_ps) first_ps = at_ps;
+        pod_sim_start(sim, c, r, at_ps);
+    }
+    pod_sim_done done;
+    while (pod_sim_next(sim, &done)) {
+        if (done_s) done_s[done.rank] = pod_ps_seconds(done.at_ps);
+        last_ps = done.at_ps;
+    }
+    return pod_ps_seconds(last_ps - first_ps);
+}
+
+static double wall_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+pod_status pod_sim_collective(const pod_net *net, const pod_mesh *m, const pod_coll_algo *algo,
+                              const pod_coll_args *args, const double start_s[], double done_s[],
+                              pod_sim_report *out)
+{
+    const double began_s = wall_s();
+    pod_sim *sim;
+    pod_sim_coll *c;
+    pod_status status;
+    POD_TRY(pod_sim_create(net, m, &sim));
+    POD_TRY_GOTO(status, add_algo(sim, algo, args, &c), done);
+    const double built_s = wall_s();
+    pod_sim_report r = {.seconds = run_once(sim, c, start_s, done_s)};
+    POD_TRY_GOTO(status, pod_sim_check_done(sim, c), done);
+    r.use = pod_sim_used(sim);
+    r.busiest_share = r.seconds > 0 ? r.use.busiest_s / r.seconds : 0;
+    pod_route_link_print(m, r.use.busiest_link, r.busiest_link, sizeof r.busiest_link);
+    r.build_wall_s = built_s - began_s;
+    r.run_wall_s = wall_s() - built_s;
+    *out = r;
+done:
+    pod_sim_destroy(sim);
+    return status;
+}

@@ -1,0 +1,87 @@
+/* Schedules on a virtual clock: when each rank of a machine is done, without its data.
+ *
+ * A simulation is a machine (pod_net and mesh) with an event queue. Collectives are added to it,
+ * and each rank's part is started at a time of its own; several may be in flight at once, and then
+ * share links and ranks. A step begins when what it comes after is complete, and costs what
+ * collectives/net/net.h says:
+ *
+ *     SEND                     leaves after message_s; complete when its tail has left the rank
+ *     RECV                     complete when begun and the tail has come
+ *     RECV_REDUCE              the same, then the rank adds for bytes / reduce_bytes_per_s
+ *     COPY                     what is read and written / memory_bytes_per_s
+ *     REDUCE_FROM, REDUCE_ALL  likewise, of all ranks that share
+ *     SYNC                     sync_s after the last rank began its own
+ *
+ * What a rank adds and copies it does one after the other, in the order in which it could begin.
+ * The same calls give the same picoseconds. */
+#ifndef MINIPOD_COLLECTIVES_EXEC_EXEC_SIM_H
+#define MINIPOD_COLLECTIVES_EXEC_EXEC_SIM_H
+
+#include "collectives/algo/algo.h"
+#include "collectives/mesh/route.h"
+#include "collectives/net/net.h"
+#include "collectives/sched/sched.h"
+#include "kernels/base/dtype.h"
+
+typedef struct pod_sim pod_sim;
+typedef struct pod_sim_coll pod_sim_coll; /* a collective of a simulation */
+
+/* E_INVALID for a net with a rate or time that is none; E_NOMEM. */
+POD_MUST pod_status pod_sim_create(const pod_net *net, const pod_mesh *m, pod_sim **out);
+void pod_sim_destroy(pod_sim *sim); /* and its collectives; NULL is allowed */
+
+/* Adds a collective of which all[r] is the part of rank r, for every rank of the mesh; nothing is
+ * kept of `all`. E_INVALID, naming rank and step, when a message or sync has no other half;
+ * races and spans are not looked at. E_NOMEM. Nothing is allocated after this. */
+POD_MUST pod_status pod_sim_add(pod_sim *sim, const pod_sched *const all[], pod_dtype t,
+                                pod_sim_coll **out);
+
+/* Rank begins its part at this time, not before pod_sim_now. A collective can be started again when
+ * all its ranks are done. */
+void pod_sim_start(pod_sim *sim, pod_sim_coll *c, int rank, int64_t at_ps);
+
+typedef struct pod_sim_done {
+    pod_sim_coll *coll;
+    int rank;
+    int64_t at_ps;
+} pod_sim_done;
+
+/* Goes on until a rank is done with its part: no peer reads or writes its buffer any more. False
+ * when nothing more can happen. More may be started between two calls. */
+bool pod_sim_next(pod_sim *sim, pod_sim_done *out);
+
+/* POD_OK unless a rank that started is not done, though nothing more can happen: E_INVALID with the
+ * step that it waits in. */
+POD_MUST pod_status pod_sim_check_done(const pod_sim *sim, const pod_sim_coll *c);
+
+int64_t pod_sim_now(const pod_sim *sim);
+
+typedef struct pod_sim_use { /* since create */
+    int64_t n_events, n_messages;
+    double message_bytes; /* counted once, however many links they pass */
+    int busiest_link;     /* for pod_route_link_print */
+    double busiest_s;     /* how long that link was held */
+    double link_s;        /* how long all links were held, together */
+    double wait_link_s;   /* that messages waited for links, all together */
+    double wait_sender_s; /* that messages waited for an earlier one of their sender */
+} pod_sim_use;
+
+pod_sim_use pod_sim_used(const pod_sim *sim);
+
+/* One collective of an algorithm, on its own. */
+typedef struct pod_sim_report {
+    double seconds; /* from when the first rank starts until the last is done */
+    pod_sim_use use;
+    double busiest_share; /* of the time, that the busiest link was held */
+    char busiest_link[POD_LINK_TEXT_BYTES];
+    double build_wall_s, run_wall_s; /* this host's time: of schedules, and of events */
+} pod_sim_report;
+
+/* start_s (ranks of the mesh) may be NULL: all start at 0. done_s (same) may be NULL. E_INVALID as
+ * pod_coll_build_all and pod_sim_create; E_NOMEM. */
+POD_MUST pod_status pod_sim_collective(const pod_net *net, const pod_mesh *m,
+                                       const pod_coll_algo *algo, const pod_coll_args *args,
+                                       const double start_s[], double done_s[],
+                                       pod_sim_report *out);
+
+#endif

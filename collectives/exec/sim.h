@@ -1,0 +1,53 @@
+/* What a simulation knows of a collective: its steps, of all ranks, in the form that is run. */
+#ifndef MINIPOD_COLLECTIVES_EXEC_SIM_H
+#define MINIPOD_COLLECTIVES_EXEC_SIM_H
+
+#include "collectives/exec/exec_sim.h"
+#include "collectives/net/engine.h"
+
+enum { POD__SIM_NONE = -1 };
+
+typedef struct pod__sim_step { /* 40 bytes: what runs is bound by memory */
+    int64_t at_ps;             /* RECV: when its message comes, or POD_PS_NEVER while that is
+                                  not known; SEND: when the tail of its message follows */
+    int64_t cost;              /* SEND: bytes; RECV_REDUCE, COPY, REDUCE_*: ps of work */
+    int32_t rank;
+    int32_t partner; /* SEND: its receive; RECV: its send; SYNC: its group */
+    int32_t head_at; /* SEND: the rank that the head of its message has come to */
+    int32_t edge;    /* its dependents: from here to where those of the next step begin */
+    int32_t next;    /* in the list of what is complete */
+    uint8_t kind, n_after, n_waits, stage;
+} pod__sim_step;
+
+enum { POD__SIM_WAITS, POD__SIM_BEGUN, POD__SIM_COMPLETE }; /* stage; BEGUN of receives only */
+
+typedef struct pod__sim_sync { /* the SYNCs of one tag of ranks that share */
+    int32_t first, n;          /* in `sync_member` */
+    int32_t n_begun;
+} pod__sim_sync;
+
+typedef struct pod__sim_rank {
+    int32_t first; /* step */
+    int32_t n_left;
+    int64_t sent_ps; /* the last of its sends that no step waits for is complete */
+    bool is_started;
+} pod__sim_rank;
+
+struct pod_sim_coll {
+    uint32_t number;
+    int n_ranks, n_not_done; /* n_not_done: 0 before the first start */
+    int32_t n_steps;
+    pod__sim_rank *rank; /* (n_ranks + 1) */
+    pod__sim_step *step; /* (n_steps + 1) */
+    int32_t *dependent;  /* (edges) */
+    pod__sim_sync *sync; /* groups */
+    int32_t n_syncs;
+    int32_t *sync_member; /* steps */
+};
+
+/* Steps numbered through, messages and syncs paired, dependents listed; in the arena. */
+POD_MUST pod_status pod__sim_coll_build(pod_arena *a, const pod_net *net, const pod_mesh *m,
+                                        const pod_sched *const all[], pod_dtype t,
+                                        pod_sim_coll **out);
+
+#endif

@@ -1,0 +1,100 @@
+/* A heap in which a node has four children: half as deep as with two, and the four lie together. */
+#include "collectives/net/engine.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "kernels/base/assert.h"
+
+enum { N_CHILDREN = 4, LINE_BYTES = 64 };
+
+struct pod_engine {
+    pod_alloc memory;
+    pod_event *heap;
+    int64_t n, capacity;
+    int64_t now_ps, n_out;
+};
+
+pod_status pod_engine_create(const pod_alloc *from, pod_engine **out)
+{
+    const pod_alloc memory = from ? *from : pod_alloc_default;
+    pod_engine *e = memory.get(memory.ctx, LINE_BYTES, sizeof *e);
+    if (!e) return pod_fail(POD_E_NOMEM, "event queue: no memory for %zu bytes", sizeof *e);
+    *e = (pod_engine){.memory = memory};
+    *out = e;
+    return POD_OK;
+}
+
+void pod_engine_destroy(pod_engine *e)
+{
+    if (!e) return;
+    const pod_alloc memory = e->memory;
+    if (e->heap) memory.put(memory.ctx, e->heap);
+    memory.put(memory.ctx, e);
+}
+
+pod_status pod_engine_reserve(pod_engine *e, int64_t n)
+{
+    const int64_t capacity = e->capacity + n;
+    const size_t bytes = (size_t)capacity * sizeof *e->heap;
+    /* Not from an arena, which would write to all of it: few events wait at a time, and memory that
+     * is not touched is not taken. */
+    pod_event *heap = e->memory.get(e->memory.ctx, LINE_BYTES, bytes);
+    if (!heap)
+        return pod_fail(POD_E_NOMEM, "event queue: no memory for %" PRId64 " events", capacity);
+    if (e->n) memcpy(heap, e->heap, (size_t)e->n * sizeof *heap);
+    if (e->heap) e->memory.put(e->memory.ctx, e->heap);
+    e->heap = heap;
+    e->capacity = capacity;
+    return POD_OK;
+}
+
+static bool is_before(pod_event a, pod_event b)
+{
+    return (a.at_ps < b.at_ps) | ((a.at_ps == b.at_ps) & (a.key < b.key));
+}
+
+/* Moves the hole at i up to where `event` belongs. */
+static void sift_up(pod_event *heap, int64_t i, pod_event event)
+{
+    while (i > 0) {
+        const int64_t parent = (i - 1) / N_CHILDREN;
+        if (!is_before(event, heap[parent])) break;
+        heap[i] = heap[parent];
+        i = parent;
+    }
+    heap[i] = event;
+}
+
+void pod_engine_push(pod_engine *e, int64_t at_ps, uint64_t key)
+{
+    POD_DCHECK(at_ps >= e->now_ps, "an event at %" PRId64 " ps, now is %" PRId64, at_ps, e->now_ps);
+    POD_ASSERT(e->n < e->capacity, "%" PRId64 " events wait, room for %" PRId64, e->n, e->capacity);
+    sift_up(e->heap, e->n++, (pod_event){at_ps, key});
+}
+
+bool pod_engine_pop(pod_engine *e, pod_event *out)
+{
+    if (e->n == 0) return false;
+    pod_event *heap = e->heap;
+    *out = heap[0];
+    e->now_ps = out->at_ps;
+    e->n_out++;
+    /* The hole sinks to a leaf, and the last event, which is late as a rule, rises from there. */
+    const int64_t n = --e->n;
+    int64_t hole = 0;
+    for (int64_t child = 1; child < n; child = N_CHILDREN * hole + 1) {
+        const int64_t end = child + N_CHILDREN < n ? child + N_CHILDREN : n;
+        int64_t first = child;
+        for (int64_t c = child + 1; c < end; c++)
+            if (is_before(heap[c], heap[first])) first = c;
+        heap[hole] = heap[first];
+        hole = first;
+    }
+    if (n > 0) sift_up(heap, hole, heap[n]);
+    return true;
+}
+
+int64_t pod_engine_now(const pod_engine *e) { return e->now_ps; }
+
+int64_t pod_engine_n_events(const pod_engine *e) { return e->n_out; }

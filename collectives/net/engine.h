@@ -1,0 +1,54 @@
+/* The event queue of a simulation: what happens next on a virtual clock.
+ *
+ * Time is counted in whole picoseconds, so that sums close and a run gives the same times on every
+ * machine. Events come out by time, and those of one time by their key: what the caller packs into
+ * a key names the event and decides ties, whatever the order in which events were put in. */
+#ifndef MINIPOD_COLLECTIVES_NET_ENGINE_H
+#define MINIPOD_COLLECTIVES_NET_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernels/base/arena.h"
+#include "kernels/base/status.h"
+
+#define POD_PS_NEVER INT64_MAX /* later than everything; sums that would pass it end here */
+
+/* The nearest picosecond; NaN and what lies beyond 106 days is POD_PS_NEVER, below 0 is 0. */
+static inline int64_t pod_ps(double seconds)
+{
+    const double ps = seconds * 1e12 + 0.5;
+    if (ps < 1) return 0;
+    return ps < 9.2e18 ? (int64_t)ps : POD_PS_NEVER;
+}
+
+static inline double pod_ps_seconds(int64_t ps) { return (double)ps * 1e-12; }
+
+/* a + b for a, b >= 0. */
+static inline int64_t pod_ps_add(int64_t a, int64_t b)
+{
+    return a > POD_PS_NEVER - b ? POD_PS_NEVER : a + b;
+}
+
+typedef struct pod_event {
+    int64_t at_ps;
+    uint64_t key;
+} pod_event;
+
+typedef struct pod_engine pod_engine;
+
+POD_MUST pod_status pod_engine_create(const pod_alloc *from, pod_engine **out); /* NULL: default */
+void pod_engine_destroy(pod_engine *e); /* NULL is allowed */
+
+/* Room for n more events at once than were ever asked for before; E_NOMEM. */
+POD_MUST pod_status pod_engine_reserve(pod_engine *e, int64_t n);
+
+/* Not before pod_engine_now; no more in the queue than there is room for. */
+void pod_engine_push(pod_engine *e, int64_t at_ps, uint64_t key);
+/* Takes out the next event and makes its time now; false when there is none. */
+bool pod_engine_pop(pod_engine *e, pod_event *out);
+
+int64_t pod_engine_now(const pod_engine *e);      /* of the last event that came out, from 0 */
+int64_t pod_engine_n_events(const pod_engine *e); /* that came out so far */
+
+#endif

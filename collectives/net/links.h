@@ -1,0 +1,41 @@
+/* The links of a machine while messages pass: which is held until when, and how long it was used.
+ *
+ * A message that comes to a busy link waits there; who came first goes first. It waits in the node,
+ * so that the links behind it become free when its tail has passed. */
+#ifndef MINIPOD_COLLECTIVES_NET_LINKS_H
+#define MINIPOD_COLLECTIVES_NET_LINKS_H
+
+#include <stdint.h>
+
+#include "collectives/mesh/route.h"
+#include "collectives/net/net.h"
+#include "kernels/base/arena.h"
+
+typedef struct pod_links pod_links;
+
+/* In the arena, all free. E_INVALID for a net with a rate or time that is none; E_NOMEM. */
+POD_MUST pod_status pod_links_create(pod_arena *a, const pod_net *net, const pod_mesh *m,
+                                     pod_links **out);
+
+typedef struct pod_transit { /* a message on its way */
+    int at;                  /* the rank that its head has come to */
+    int64_t head_ps;         /* when it came */
+    int64_t tail_ps;         /* when the whole of it will have come */
+    int64_t left_ps;         /* when its tail will have left the rank before */
+} pod_transit;
+
+/* Takes the head, which is at t->at at the time t->head_ps, one hop on towards `to`; false when it
+ * is there. Calls come in the order of head_ps. */
+bool pod_links_pass(pod_links *l, pod_transit *t, int to, double bytes);
+
+typedef struct pod_links_use {
+    int busiest;      /* link; the first of those that were used as long */
+    int64_t busy_ps;  /* how long it was held */
+    int64_t total_ps; /* the same of all links together */
+    int64_t wait_ps;  /* that messages waited for links, all together */
+    int64_t n_waits;  /* times that one waited */
+} pod_links_use;
+
+pod_links_use pod_links_used(const pod_links *l); /* since create */
+
+#endif

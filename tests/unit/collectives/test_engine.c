@@ -1,0 +1,106 @@
+/* The event queue: order, ties, and times at the ends of what can be counted. */
+#include <math.h>
+
+#include "collectives/net/engine.h"
+#include "kernels/base/rng.h"
+#include "tests/harness/harness.h"
+
+static void test_picoseconds(void)
+{
+    CU_ASSERT_EQUAL(pod_ps(0), 0);
+    CU_ASSERT_EQUAL(pod_ps(-1), 0);
+    CU_ASSERT_EQUAL(pod_ps(0.4e-12), 0);
+    CU_ASSERT_EQUAL(pod_ps(0.6e-12), 1);
+    CU_ASSERT_EQUAL(pod_ps(1e-6), 1000000);
+    CU_ASSERT_EQUAL(pod_ps(86400), INT64_C(86400000000000000));
+    CU_ASSERT_EQUAL(pod_ps(1e8), POD_PS_NEVER);
+    CU_ASSERT_EQUAL(pod_ps((double)INFINITY), POD_PS_NEVER);
+    CU_ASSERT_EQUAL(pod_ps((double)NAN), POD_PS_NEVER);
+    CU_ASSERT_EQUAL(pod_ps_add(1, 2), 3);
+    CU_ASSERT_EQUAL(pod_ps_add(POD_PS_NEVER, 0), POD_PS_NEVER);
+    CU_ASSERT_EQUAL(pod_ps_add(POD_PS_NEVER, POD_PS_NEVER), POD_PS_NEVER);
+    CU_ASSERT_EQUAL(pod_ps_add(POD_PS_NEVER - 5, 4), POD_PS_NEVER - 1);
+    CU_ASSERT_EQUAL(pod_ps_seconds(1500000), 1.5e-6);
+}
+
+static void test_ties(void)
+{
+    static const struct {
+        int64_t at_ps;
+        uint64_t key;
+    } in[] = {{5, 1}, {3, 9}, {3, 2}, {5, 0}, {0, 7}, {3, 3}},
+      want[] = {{0, 7}, {3, 2}, {3, 3}, {3, 9}, {5, 0}, {5, 1}};
+    enum { N = sizeof in / sizeof in[0] };
+    /* The order in which they go in makes no difference. */
+    for (int turn = 0; turn < N; turn++) {
+        pod_engine *e;
+        POD_CHECK_OK(pod_engine_create(NULL, &e));
+        POD_CHECK_OK(pod_engine_reserve(e, N));
+        for (int i = 0; i < N; i++)
+            pod_engine_push(e, in[(i + turn) % N].at_ps, in[(i + turn) % N].key);
+        pod_event out;
+        for (int i = 0; i < N; i++) {
+            CU_ASSERT_TRUE(pod_engine_pop(e, &out));
+            POD_CHECK(out.at_ps == want[i].at_ps && out.key == want[i].key,
+                      "turn %d: event %d is %d/%d", turn, i, (int)out.at_ps, (int)out.key);
+            CU_ASSERT_EQUAL(pod_engine_now(e), out.at_ps);
+        }
+        CU_ASSERT_FALSE(pod_engine_pop(e, &out));
+        CU_ASSERT_EQUAL(pod_engine_n_events(e), N);
+        pod_engine_destroy(e);
+    }
+}
+
+/* Events that come out put others in, as a simulation does; the queue grows and drains. */
+static void test_long_run(void)
+{
+    enum { N_FIRST = 1000, N_ALL = 200000 };
+    pod_engine *e;
+    POD_CHECK_OK(pod_engine_create(NULL, &e));
+    POD_CHECK_OK(pod_engine_reserve(e, 10));
+    for (int i = 0; i < 10; i++) pod_engine_push(e, i, (uint64_t)i);
+    POD_CHECK_OK(pod_engine_reserve(e, N_FIRST)); /* keeps what waits */
+    pod_rng rng = pod_rng_at(7, (pod_place){POD_STREAM_TEST, 0, 0, 0});
+    for (int i = 10; i < N_FIRST; i++)
+        pod_engine_push(e, (int64_t)pod_rng_below(&rng, 1000), (uint64_t)i);
+    int64_t n_pushed = N_FIRST, n_popped = 0, n_disordered = 0;
+    pod_event last = {0, 0}, out;
+    while (pod_engine_pop(e, &out)) {
+        n_popped++;
+        n_disordered += out.at_ps < last.at_ps ||
+                        (out.at_ps == last.at_ps && out.key < last.key && out.key < N_FIRST);
+        last = out;
+        for (int k = 0; k < 2 && n_pushed < N_ALL && n_pushed - n_popped < N_FIRST; k++)
+            pod_engine_push(e, out.at_ps + 1 + (int64_t)pod_rng_below(&rng, 50),
+                            (uint64_t)n_pushed++);
+    }
+    CU_ASSERT_EQUAL(n_popped, N_ALL);
+    CU_ASSERT_EQUAL(n_disordered, 0);
+    pod_engine_destroy(e);
+}
+
+static void test_no_memory(void)
+{
+    for (int n = 0;; n++) {
+        pod_test_budget budget = {.n_left = n};
+        const pod_alloc memory = pod_test_budget_alloc(&budget);
+        pod_engine *e = NULL;
+        pod_status s = pod_engine_create(&memory, &e);
+        if (s == POD_OK) s = pod_engine_reserve(e, 4);
+        if (s == POD_OK) s = pod_engine_reserve(e, 4);
+        pod_engine_destroy(e);
+        CU_ASSERT_EQUAL(budget.n_alive, 0);
+        if (s == POD_OK) {
+            CU_ASSERT_EQUAL(n, 3);
+            return;
+        }
+        CU_ASSERT_EQUAL(s, POD_E_NOMEM);
+    }
+}
+
+static CU_TestInfo tests[] = {{"picoseconds", test_picoseconds},
+                              {"ties", test_ties},
+                              {"long run", test_long_run},
+                              {"no memory", test_no_memory},
+                              CU_TEST_INFO_NULL};
+CU_SuiteInfo pod_test_suites[] = {{"engine", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
