@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "collectives/exec/board.h"
 #include "collectives/exec/comm_mpi.h"
 #include "kernels/base/assert.h"
 
@@ -14,7 +15,11 @@ enum { CHUNK_BYTES = 1 << 16, MAX_MESSAGE_BYTES = 1 << 30, VERSION_BYTES = 64, T
 
 struct pod_comm {
     MPI_Comm world; /* ours alone: no message of a caller's library can meet one of these */
+    MPI_Comm node;
     int rank, size;
+    int *leader;    /* (size) the lowest rank of each one's node */
+    int *node_rank; /* (size) its rank there */
+    pod__board *board;
     bool ends_mpi;
     int next_tag, n_tag_holders, max_tag;
     char version[VERSION_BYTES];
@@ -40,6 +45,27 @@ static void note_version(pod_comm *c)
     snprintf(c->version, sizeof c->version, "%.*s", VERSION_BYTES - 1, text);
 }
 
+/* Ranks of a node follow one another there as in the world. */
+static void find_nodes(pod_comm *c)
+{
+    int leader = c->rank;
+    MPI_Comm_set_errhandler(c->node, MPI_ERRORS_RETURN);
+    MPI_Bcast(&leader, 1, MPI_INT, 0, c->node);
+    int node_rank;
+    MPI_Comm_rank(c->node, &node_rank);
+    MPI_Allgather(&leader, 1, MPI_INT, c->leader, 1, MPI_INT, c->world);
+    MPI_Allgather(&node_rank, 1, MPI_INT, c->node_rank, 1, MPI_INT, c->world);
+}
+
+void pod_comm_split_nodes(pod_comm *c, int n)
+{
+    POD_ASSERT(n > 0 && !c->board, "nodes of %d ranks, with or after runs", n);
+    MPI_Comm whole = c->node;
+    MPI_Comm_split(whole, c->rank / n, c->rank, &c->node);
+    MPI_Comm_free(&whole);
+    find_nodes(c);
+}
+
 static int find_max_tag(MPI_Comm world)
 {
     int *max_tag;
@@ -61,18 +87,24 @@ pod_status pod_comm_open(pod_comm **out)
                             MPI_THREAD_FUNNELED);
         }
     }
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
     pod_comm *c = calloc(1, sizeof *c);
-    int have_memory = c != NULL;
+    int *leader = calloc(2 * (size_t)size, sizeof *leader);
+    int have_memory = c && leader;
     MPI_Allreduce(MPI_IN_PLACE, &have_memory, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
-    if (!c || !have_memory) {
+    if (!c || !leader || !have_memory) {
+        free(leader);
         free(c);
         if (!is_running) MPI_Finalize();
-        return pod_fail(POD_E_NOMEM, "comm: no memory for %zu bytes", sizeof *c);
+        return pod_fail(POD_E_NOMEM, "comm: no memory for a table of %d ranks", size);
     }
-    c->ends_mpi = !is_running;
+    *c = (pod_comm){
+        .size = size, .leader = leader, .node_rank = leader + size, .ends_mpi = !is_running};
     MPI_Comm_dup(MPI_COMM_WORLD, &c->world);
     MPI_Comm_rank(c->world, &c->rank);
-    MPI_Comm_size(c->world, &c->size);
+    MPI_Comm_split_type(c->world, MPI_COMM_TYPE_SHARED, c->rank, MPI_INFO_NULL, &c->node);
+    find_nodes(c);
     c->max_tag = find_max_tag(c->world);
     note_version(c);
     pod_assert_install(end_all_failed, c->size > 1 ? c->rank : -1);
@@ -84,8 +116,11 @@ void pod_comm_close(pod_comm *c)
 {
     if (!c) return;
     pod_assert_install(abort, -1);
+    pod__board_close(c->board);
+    MPI_Comm_free(&c->node);
     MPI_Comm_free(&c->world);
     if (c->ends_mpi) MPI_Finalize();
+    free(c->leader);
     free(c);
 }
 
@@ -100,6 +135,34 @@ int pod_comm_rank(const pod_comm *c) { return c->rank; }
 int pod_comm_size(const pod_comm *c) { return c->size; }
 const char *pod_comm_version(const pod_comm *c) { return c->version; }
 MPI_Comm pod__comm_world(const pod_comm *c) { return c->world; }
+MPI_Comm pod__comm_node(const pod_comm *c) { return c->node; }
+
+bool pod_comm_shares_node(const pod_comm *c, int rank)
+{
+    return c->leader[rank] == c->leader[c->rank];
+}
+
+int pod__comm_node_rank(const pod_comm *c, int rank)
+{
+    return pod_comm_shares_node(c, rank) ? c->node_rank[rank] : -1;
+}
+
+int pod_comm_node_size(const pod_comm *c)
+{
+    int n = 0;
+    while (n < c->size && c->leader[n] == 0) n++;
+    if (c->size % n != 0) return 1;
+    for (int r = 0; r < c->size; r++)
+        if (c->leader[r] != r - r % n) return 1;
+    return n;
+}
+
+pod_status pod__comm_open_board(pod_comm *c)
+{
+    return c->board ? POD_OK : pod__board_open(c, &c->board);
+}
+
+pod__board *pod__comm_board(const pod_comm *c) { return c->board; }
 
 /* ---- agreement ----------------------------------------------------------------------------- */
 

@@ -30,6 +30,10 @@ bool pod_comm_shares_node(const pod_comm *c, int rank);
 /* What pod_coll_args.node_size says of this job: ranks of a node where every node has as many and
  * they follow one another, else 1. Local. */
 int pod_comm_node_size(const pod_comm *c);
+/* From now on ranks of one node that are not of one group, 0 to n - 1, n to 2 n - 1, ... of the
+ * world, take each other for ranks of two nodes: several nodes played on one. Before there are any
+ * windows or runs. */
+void pod_comm_split_nodes(pod_comm *c, int n);
 const char *pod_comm_version(const pod_comm *c); /* "Open MPI v4.1.4 ..." */
 
 /* The worst status of all ranks, with the text of the lowest rank that has it as the error record

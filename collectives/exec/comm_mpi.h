@@ -7,6 +7,13 @@
 #include "collectives/exec/comm.h"
 
 MPI_Comm pod__comm_world(const pod_comm *c);
+MPI_Comm pod__comm_node(const pod_comm *c); /* the ranks of this node; its errors return */
+/* The rank there of a rank of the world; -1 for one of another node. */
+int pod__comm_node_rank(const pod_comm *c, int rank);
+
+/* The board of this node, opened once a comm, closed with it. Collective. */
+POD_MUST pod_status pod__comm_open_board(pod_comm *c);
+struct pod__board *pod__comm_board(const pod_comm *c); /* NULL: not opened */
 
 /* Tags for one run: `n` of them on every rank, from *first on, the same on all ranks, while no
  * other run that is alive has them. E_UNSUPPORTED when MPI has no more. Collective. */

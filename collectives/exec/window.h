@@ -15,5 +15,11 @@ void pod_window_destroy(pod_window *w);
 
 void *pod_window_data(const pod_window *w); /* this rank's own; aligned to 4096 bytes */
 size_t pod_window_bytes(const pod_window *w);
+/* That of another rank of this node, as this process sees it. */
+void *pod_window_data_of(const pod_window *w, int rank);
+
+/* What a rank of the node wrote to any part of the window before it came here, all see behind it.
+ * For set-up. Collective. */
+void pod_window_sync(pod_window *w);
 
 #endif

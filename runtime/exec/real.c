@@ -2,6 +2,7 @@
  * walks the instructions, and lets the collectives in flight advance between them. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "collectives/exec/coll_run.h"
@@ -9,7 +10,7 @@
 #include "runtime/exec/exec.h"
 #include "runtime/exec/finite.h"
 
-enum { SLAB_ALIGN = 64 };
+enum { SLAB_ALIGN = 64, WHAT_BYTES = 96 };
 
 typedef struct feed_ref { /* a pointer that follows the host's data */
     const void **where;
@@ -137,10 +138,15 @@ static pod_status bind_all(pod_exec *e)
     const int32_t n_colls = e->program->n_colls;
     const pod_sched **sched = POD_ARENA_NEW(e->arena, const pod_sched *, n_colls);
     POD_TRY(pod_comm_agree(e->comm, bind_own(e, sched)));
-    for (int32_t i = 0; i < n_colls; i++)
-        POD_TRY(pod_coll_run_create_mpi(
-            e->comm, sched[i], e->program->coll[i].args.dtype,
-            e->window + e->program->slot[e->program->coll[i].slot].offset, &e->coll[i]));
+    for (int32_t i = 0; i < n_colls; i++) {
+        const pod_program_coll *coll = &e->program->coll[i];
+        char what[WHAT_BYTES];
+        snprintf(what, sizeof what, "%s %s of %" PRId64 " elements", pod_coll_name(coll->args.coll),
+                 coll->algo->name, coll->args.count);
+        POD_TRY(pod_coll_run_create_mpi(e->comm, sched[i], coll->args.dtype,
+                                        e->window + e->program->slot[coll->slot].offset, what,
+                                        &e->coll[i]));
+    }
     return POD_OK;
 }
 

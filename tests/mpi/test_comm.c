@@ -5,6 +5,7 @@
 
 #include "collectives/exec/comm.h"
 #include "collectives/exec/comm_mpi.h"
+#include "collectives/exec/window.h"
 #include "tests/harness/harness.h"
 #include "tests/mpi/ranks.h"
 
@@ -134,6 +135,53 @@ static void test_tags(void)
     pod__comm_give_tags(comm);
 }
 
+/* The tests run on one host; then two nodes are played on it, the second short where the ranks are
+ * odd. */
+static void test_nodes(void)
+{
+    POD_CHECK(pod_comm_node_size(comm) == size, "nodes of %d", pod_comm_node_size(comm));
+    const int n = (size + 1) / 2;
+    pod_comm_split_nodes(comm, n);
+    POD_CHECK(pod_comm_node_size(comm) == (size % n ? 1 : n), "nodes of %d, split to %d",
+              pod_comm_node_size(comm), n);
+    for (int r = 0; r < size; r++)
+        POD_CHECK(pod_comm_shares_node(comm, r) == (r / n == rank / n), "rank %d, nodes of %d", r,
+                  n);
+}
+
+/* What a rank writes to its part of a window the others read, and the other way round. */
+static void test_window(void)
+{
+    const size_t bytes = 100 + 5000 * (size_t)rank;
+    pod_window *w = NULL;
+    POD_CHECK_OK(pod_window_create(comm, bytes, &w));
+    if (!w) return;
+    unsigned char *own = pod_window_data(w);
+    POD_CHECK(pod_window_bytes(w) == bytes && (uintptr_t)own % 4096 == 0, "%zu bytes at %p",
+              pod_window_bytes(w), (void *)own);
+    size_t n_set = 0;
+    for (size_t i = 0; i < bytes; i++) n_set += own[i] != 0;
+    POD_CHECK(n_set == 0, "%zu bytes are not 0", n_set);
+    memset(own, rank + 1, bytes);
+    pod_window_sync(w);
+    for (int r = 0; r < size; r++) {
+        const unsigned char *data = pod_window_data_of(w, r);
+        POD_CHECK(data[0] == r + 1 && data[99 + 5000 * r] == r + 1, "rank %d: %d, %d", r, data[0],
+                  data[99 + 5000 * r]);
+    }
+    unsigned char *next = pod_window_data_of(w, (rank + 1) % size);
+    pod_window_sync(w);
+    next[7] = 77;
+    pod_window_sync(w);
+    POD_CHECK(own[7] == 77 && own[6] == rank + 1, "%d, %d", own[7], own[6]);
+    pod_window_destroy(w);
+    pod_window_destroy(NULL);
+    w = NULL;
+    POD_CHECK_FAILS(pod_window_create(comm, rank == size - 1 ? (size_t)1 << 50 : 1, &w),
+                    POD_E_NOMEM, size > 1 ? "/dev/shm has" : "shared memory");
+    POD_CHECK(!w, "a window was left behind");
+}
+
 static CU_TestInfo tests[] = {
     {"open", test_open},
     {"agree ok", test_agree_ok},
@@ -144,6 +192,8 @@ static CU_TestInfo tests[] = {
     {"agree on one kind", test_agree_same_kind},
     {"totals", test_totals},
     {"tags", test_tags},
+    {"window", test_window},
+    {"nodes", test_nodes}, /* the last: the comm stays split */
     CU_TEST_INFO_NULL,
 };
 
