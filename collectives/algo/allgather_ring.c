@@ -13,14 +13,10 @@ const char *pod__allgather_ring_why_not(const pod_mesh *m, const pod_coll_args *
 pod_status pod__allgather_ring_build(const pod_mesh *m, int rank, const pod_coll_args *args,
                                      pod_sched *out)
 {
-    pod__ring ring;
-    POD_TRY(pod__ring_init(out, m, args->group, rank, (pod_range){0, args->count}, 0, POD_NO_STEP,
-                           &ring));
-    pod__ring_allgather(&ring, out);
-    return POD_OK;
+    return pod__ring_build(m, rank, args, false, POD__GATHERS, out);
 }
 
 double pod__allgather_ring_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args)
 {
-    return pod__ring_seconds(net, m, args, false);
+    return pod__ring_alone_seconds(net, m, args, false, POD__GATHERS);
 }

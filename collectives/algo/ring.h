@@ -1,45 +1,75 @@
-/* Moves along a ring, of which ring and torus algorithms are made.
+/* Moves along a ring or line of ranks, of which ring and torus algorithms are made.
  *
- * A ring runs through the members of a group in the order of their index. It works on one range of
- * MAIN, cut into a block for each member. `last[b]` is the step of this rank that block b has to
- * wait for: given, and kept up to date, so that one move follows another block by block.
+ * A ring works on one range of MAIN, cut into a block for each member. What is added up for block b
+ * comes to its member from both sides: of the others, `up` send theirs upwards to it, hop by hop,
+ * and the other size - 1 - up send downwards. A ring one way has up = size - 1 for all blocks; one
+ * both ways size / 2, so that all links work and blocks need half the hops; on a line, up is what
+ * lies below the member. An all-gather is the same backwards. In each direction a member sends
+ * size - 1 blocks at most, so any of these moves the least data.
  *
- * Reduce-scatter over three ranks, blocks a b c, a digit for each contribution. A block starts
- * behind the member that it ends at and goes once round:
+ * A reduce-scatter one way over three ranks, blocks a b c, a digit for each contribution:
  *
  *     rank 0   a0  b0  c0       a0   b0   c02      a012 b0   c02
  *     rank 1   a1  b1  c1       a01  b1   c1       a01  b012 c1
- *     rank 2   a2  b2  c2       a2   b12  c2       a2   b12  c012 */
+ *     rank 2   a2  b2  c2       a2   b12  c2       a2   b12  c012
+ *
+ * Blocks travel in pieces, and a piece is sent on when it has come, whatever becomes of the rest of
+ * its block. `last` names the step of this rank that a piece has to wait for: kept up to date, so
+ * that one move follows another piece by piece. A rank takes 4 (size - 1) n_pieces steps, or a few
+ * more on a line, for a reduce-scatter and an all-gather. */
 #ifndef MINIPOD_COLLECTIVES_ALGO_RING_H
 #define MINIPOD_COLLECTIVES_ALGO_RING_H
 
 #include "collectives/algo/algo.h"
+#include "collectives/algo/path.h"
+
+typedef enum pod__moves { POD__REDUCES = 1, POD__GATHERS = 2, POD__BOTH = 3 } pod__moves;
+
+typedef struct pod__ring_plan { /* a value, the same on all members */
+    pod__path path;
+    bool both_ways;
+    int n_pieces; /* of each block */
+} pod__ring_plan;
 
 typedef struct pod__ring {
-    const pod_mesh *mesh;
-    pod_group group;
-    int rank;        /* of the mesh */
-    int size, index; /* of the group */
-    int first_tag;   /* of the 2 (size - 1) that a reduce-scatter and an all-gather use */
+    pod__ring_plan plan;
+    int rank, neighbor[2]; /* of the mesh; the next one up, down */
+    int size, position;
+    int first_tag; /* of pod__ring_n_tags */
     pod_range range;
-    int32_t *last; /* (size) */
+    int32_t *last; /* (size, n_pieces) by position */
 } pod__ring;
 
-/* Every block may be touched after step `entry`. `last` lives in the schedule's arena; E_NOMEM. */
-POD_MUST pod_status pod__ring_init(pod_sched *s, const pod_mesh *m, pod_group group, int rank,
-                                   pod_range range, int first_tag, int32_t entry, pod__ring *out);
+/* How to go about `args`, but with this group over `count` elements. Without args->chunk_bytes,
+ * pieces are such that one that comes in, what it is added to and the sum stay together in a
+ * core's L2; two pieces at least where that balances the links. */
+pod__ring_plan pod__ring_plan_of(const pod_mesh *m, pod_group group, const pod_coll_args *args,
+                                 int64_t count, bool both_ways);
 
-pod_range pod__ring_block(const pod__ring *r, int index);
+/* Every piece may be touched at once. `last` lives in the schedule's arena; E_NOMEM. */
+POD_MUST pod_status pod__ring_init(pod_sched *s, const pod__ring_plan *plan, int rank,
+                                   pod_range range, int first_tag, pod__ring *out);
+
 int pod__ring_n_tags(const pod__ring *r);
+pod_range pod__ring_own_block(const pod__ring *r);
+/* The pieces of `r` (of its own block only, with is_own) wait for what the rings before, or within
+ * its block, do to the same elements. */
+void pod__ring_follow(pod__ring *r, pod_sched *s, const pod__ring *const before[], int n_before,
+                      bool is_own);
 
-/* Of one such move over `count` elements; reduces says which. */
-double pod__ring_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
-                         bool reduces);
-
-/* size - 1 rounds; afterwards last[index] is the step that completed this rank's own block. */
 void pod__ring_reduce_scatter(pod__ring *r, pod_sched *s);
-/* size - 1 rounds, from this rank's own block on; afterwards last[b] is the step after which block
- * b may be read (what only reads it need not wait for the sends). */
 void pod__ring_allgather(pod__ring *r, pod_sched *s);
+
+/* A whole collective of one ring, its closed form, and why both ways are no other than one. */
+POD_MUST pod_status pod__ring_build(const pod_mesh *m, int rank, const pod_coll_args *args,
+                                    bool both_ways, pod__moves moves, pod_sched *out);
+double pod__ring_alone_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
+                               bool both_ways, pod__moves moves);
+const char *pod__ring_why_not_both_ways(const pod_mesh *m, const pod_coll_args *args);
+
+/* Of the moves over `bytes`, while `n_streams` such rings of each rank share its adder and sender,
+ * and `n_sharing` ranks a link. */
+double pod__ring_seconds(const pod_net *net, const pod__ring_plan *plan, double bytes,
+                         pod__moves moves, int n_streams, int n_sharing);
 
 #endif

@@ -51,7 +51,7 @@ static pod_status find_algo(pod_coll coll, const char *name, const pod_coll_algo
 {
     *out = pod_coll_find(coll, name);
     if (*out) return POD_OK;
-    char names[256] = "";
+    char names[512] = "";
     int n;
     const pod_coll_algo *algos = pod_coll_algos(&n);
     for (int i = 0; i < n; i++) {

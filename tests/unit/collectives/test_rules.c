@@ -93,17 +93,18 @@ static void test_pick(void)
         {POD_COLL_RULES_DEFAULT, "2x2", POD_ALLREDUCE, 0, "tree"},
         {POD_COLL_RULES_DEFAULT, "2x2", POD_ALLREDUCE, 16383, "tree"},
         {POD_COLL_RULES_DEFAULT, "2x2", POD_ALLREDUCE, 16384, "torus2d"},
-        {POD_COLL_RULES_DEFAULT, "2x2", POD_REDUCE_SCATTER, 16384, "ring"},
-        {POD_COLL_RULES_DEFAULT, "2x2", POD_ALLGATHER, 16384, "ring"},
+        {POD_COLL_RULES_DEFAULT, "2x2", POD_REDUCE_SCATTER, 16384, "ring2"},
+        {POD_COLL_RULES_DEFAULT, "2x2", POD_ALLGATHER, 16384, "ring2"},
         {POD_COLL_RULES_DEFAULT, "2x2", POD_BROADCAST, 16384, "tree"},
         /* a rule that refuses: on to the next rule, then to the table */
-        {POD_COLL_RULES_DEFAULT, "1x4", POD_ALLREDUCE, 16384, "ring"},
+        {POD_COLL_RULES_DEFAULT, "1x4", POD_ALLREDUCE, 16384, "ring2"},
         {POD_COLL_RULES_DEFAULT, "1", POD_ALLREDUCE, 16384, "ring"},
         {"torus2d;tree", "4", POD_ALLREDUCE, 16384, "tree"},
         {"torus2d;flat", "2x2", POD_ALLREDUCE, 16384, "torus2d"},
         /* no rule for the size, or for the collective */
         {"0-64K:tree", "2x2", POD_ALLREDUCE, 1 << 20, "torus2d"},
-        {"0-64K:tree", "4", POD_ALLREDUCE, 1 << 20, "ring"},
+        {"0-64K:tree", "4", POD_ALLREDUCE, 1 << 20, "ring2"},
+        {"0-64K:tree", "4o", POD_ALLREDUCE, 1 << 20, "ring"},
         {"broadcast:tree", "2x2", POD_ALLREDUCE, 1, "torus2d"},
         {"flat", "2x2", POD_ALLREDUCE, 1, "flat"},
     };
@@ -123,7 +124,7 @@ static void test_pick(void)
     pod_mesh m = mesh_of("4x4");
     const pod_coll_args row = {
         .coll = POD_ALLREDUCE, .dtype = POD_F32, .count = 1 << 20, .root = 0, .group = {.dims = 1}};
-    POD_CHECK(strcmp(pod_coll_pick(rules_of("torus2d"), &m, &row)->name, "ring") == 0, "row");
+    POD_CHECK(strcmp(pod_coll_pick(rules_of("torus2d"), &m, &row)->name, "ring2") == 0, "row");
     /* Bytes, not elements. */
     const pod_coll_args bf16 = {.coll = POD_ALLREDUCE,
                                 .dtype = POD_BF16,
@@ -151,7 +152,8 @@ static void test_explain(void)
         "allreduce of 1M over 4 ranks\n"
         "  torus2d (rule 64K-) refuses: the group is longer than 1 in fewer than two dimensions\n"
         "  torus2d (no rule) refuses: the group is longer than 1 in fewer than two dimensions\n"
-        "  ring (no rule): much data on few ranks\n";
+        "  bucket (no rule) refuses: the group is longer than 1 in fewer than two dimensions\n"
+        "  ring2 (no rule): much data on few ranks: both ways at once\n";
     POD_CHECK(strcmp(text, want) == 0, "printed\n%swant\n%s", text, want);
     free(text);
 }

@@ -271,9 +271,11 @@ static void test_order(void)
     pod_arena_destroy(b.arena);
 }
 
-/* Rounds by hand: a ring of p takes 2 (p - 1), a torus the sum of that over its dimensions. A tree
- * of 8 takes 3 up and 3 down, one of 5 has its deepest member at 3 = 2 + 1: 3 up, 2 down. Member 0
- * of flat adds one after the other, then all hear from it at once. */
+/* Rounds by hand: a ring one way of p takes 2 (p - 1), as an open line does; one both ways p, since
+ * a rank takes one after the other the two that end at it; a torus the sum of that over its
+ * dimensions. A tree of 8 takes 3 up and 3 down, one of 5 has its deepest member at
+ * 3 = 2 + 1: 3 up, 2 down. Member 0 of flat adds one after the other, then all hear from it at
+ * once. */
 static void test_rounds(void)
 {
     static const struct {
@@ -281,9 +283,11 @@ static void test_rounds(void)
         int n_rounds;
     } cases[] = {
         {"ring", "1x4", 6},    {"ring", "7", 12},        {"ring", "3x3", 16},
-        {"torus2d", "2x2", 4}, {"torus2d", "4x3", 10},   {"torus2d", "2x4x3", 12},
+        {"torus2d", "2x2", 4}, {"torus2d", "4x3", 7},    {"torus2d", "2x4x3", 9},
         {"tree", "8", 6},      {"tree", "5", 5},         {"tree", "2", 2},
-        {"flat", "5", 5},      {"torus2d", "16x16", 60},
+        {"flat", "5", 5},      {"torus2d", "16x16", 32}, {"bucket", "16x16", 32},
+        {"ring2", "1x4", 4},   {"ring2", "7", 7},        {"ring", "7o", 12},
+        {"ring2", "3x4", 12},  {"torus2d", "4x5o", 12},  {"bucket", "4ox5", 11},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         pod_arena *arena;
@@ -365,7 +369,34 @@ static void check_drawing(const char *mesh, const char *algo, int64_t count, con
 
 static void test_draw(void)
 {
-    check_drawing("2x2", "torus2d", 8,
+    check_drawing("2x2", "torus2d", 4,
+                  "elements  0     1     2     3\n"
+                  "start\n"
+                  "  rank 0   0     0     0     0\n"
+                  "  rank 1   1     1     1     1\n"
+                  "  rank 2   2     2     2     2\n"
+                  "  rank 3   3     3     3     3\n"
+                  "round 1\n"
+                  "  rank 0   0-1*  0     0,2*  0\n"
+                  "  rank 1   1     0-1*  1,3*  1\n"
+                  "  rank 2   2-3*  2     2     0,2*\n"
+                  "  rank 3   3     2-3*  3     1,3*\n"
+                  "round 2\n"
+                  "  rank 0   0-3*  0     0-3*  0\n"
+                  "  rank 1   1     0-3*  1,3   1\n"
+                  "  rank 2   2-3   2     2     0-3*\n"
+                  "  rank 3   3     2-3   3     1,3\n"
+                  "round 3\n"
+                  "  rank 0   0-3   0-3*  0-3   0-3*\n"
+                  "  rank 1   0-3*  0-3   0-3*  1\n"
+                  "  rank 2   0-3*  2     0-3*  0-3\n"
+                  "  rank 3   3     0-3*  3     0-3*\n"
+                  "round 4\n"
+                  "  rank 0   0-3   0-3   0-3   0-3\n"
+                  "  rank 1   0-3   0-3   0-3   0-3*\n"
+                  "  rank 2   0-3   0-3*  0-3   0-3\n"
+                  "  rank 3   0-3*  0-3   0-3*  0-3\n");
+    check_drawing("2x2", "bucket", 8,
                   "elements  0..1  2..3  4..5  6..7\n"
                   "start\n"
                   "  rank 0   0     0     0     0\n"
