@@ -4,6 +4,7 @@
 #include <ini.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct reading {
@@ -63,15 +64,31 @@ static int hand_on(void *user, const char *section, const char *key, const char 
     return r->status == POD_OK;
 }
 
-pod_status pod_ini_read(const char *path, pod_ini_fn *fn, void *ctx)
+static pod_status read_all(const char *path, FILE *file, pod_ini_fn *fn, void *ctx)
 {
-    reading r = {.path = path, .file = fopen(path, "r"), .fn = fn, .ctx = ctx};
-    if (!r.file) return pod_fail(POD_E_IO, "%s: cannot read: %s", path, strerror(errno));
+    reading r = {.path = path, .file = file, .fn = fn, .ctx = ctx};
     int bad_line = ini_parse_stream(read_line, &r, hand_on, &r);
-    fclose(r.file);
+    fclose(file);
     if (r.status != POD_OK) return pod__trace(__FILE__, __LINE__, r.status);
     if (bad_line < 0) return pod_fail(POD_E_NOMEM, "%s: out of memory", path);
     if (bad_line > 0)
         return pod_fail(POD_E_FORMAT, "%s:%d: neither 'key = value' nor a comment", path, bad_line);
     return POD_OK;
+}
+
+pod_status pod_ini_read(const char *path, pod_ini_fn *fn, void *ctx)
+{
+    FILE *file = fopen(path, "r");
+    if (!file) return pod_fail(POD_E_IO, "%s: cannot read: %s", path, strerror(errno));
+    return read_all(path, file, fn, ctx);
+}
+
+pod_status pod_ini_read_text(const char *name, const char *text, pod_ini_fn *fn, void *ctx)
+{
+    char *copy = strdup(text); /* fmemopen takes no const, and reads only */
+    FILE *file = copy ? fmemopen(copy, strlen(copy), "r") : NULL;
+    pod_status status =
+        file ? read_all(name, file, fn, ctx) : pod_fail(POD_E_NOMEM, "%s: out of memory", name);
+    free(copy);
+    return status;
 }

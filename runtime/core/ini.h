@@ -16,4 +16,8 @@ typedef pod_status pod_ini_fn(void *ctx, const char *place, const char *section,
  * otherwise the first status that `fn` returned. */
 POD_MUST pod_status pod_ini_read(const char *path, pod_ini_fn *fn, void *ctx);
 
+/* The same of a text that is not empty; `name` stands for the file in places and messages. */
+POD_MUST pod_status pod_ini_read_text(const char *name, const char *text, pod_ini_fn *fn,
+                                      void *ctx);
+
 #endif

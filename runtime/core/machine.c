@@ -11,8 +11,9 @@
 #include "kernels/base/parse.h"
 #include "runtime/core/file.h"
 #include "runtime/core/ini.h"
+#include "runtime/core/machine_presets.h"
 
-typedef enum field_type { FIELD_TEXT, FIELD_COUNT, FIELD_RATE } field_type;
+typedef enum field_type { FIELD_TEXT, FIELD_COUNT, FIELD_RATE, FIELD_WRAP } field_type;
 
 typedef struct field {
     const char *key;
@@ -32,11 +33,36 @@ typedef struct reading {
     bool seen[N_FIELDS];
 } reading;
 
+enum { MAX_COUNT = 1 << 20 };
+
+static pod_status parse_wrap(const char *what, const char *text, pod_wrap_rule *out)
+{
+    int64_t extent;
+    const bool is_at = strncmp(text, "at ", 3) == 0, is_every = strncmp(text, "every ", 6) == 0;
+    if (strcmp(text, "never") == 0) {
+        *out = (pod_wrap_rule){POD_WRAP_NEVER, 0};
+        return POD_OK;
+    }
+    if (!is_at && !is_every)
+        return pod_fail(POD_E_INVALID, "%s: '%s' is not never, at N or every N", what, text);
+    POD_TRY(pod_parse_int(what, text + (is_at ? 3 : 6), 1, MAX_COUNT, &extent));
+    *out = (pod_wrap_rule){is_at ? POD_WRAP_AT : POD_WRAP_EVERY, (int32_t)extent};
+    return POD_OK;
+}
+
+static const char *print_wrap(pod_wrap_rule r, char *text, size_t text_bytes)
+{
+    if (r.kind == POD_WRAP_NEVER) return "never";
+    snprintf(text, text_bytes, "%s %d", r.kind == POD_WRAP_AT ? "at" : "every", (int)r.extent);
+    return text;
+}
+
 static pod_status set_field(pod_machine *m, const field *f, const char *what, const char *value)
 {
     char *at = (char *)m + f->offset;
     int64_t count;
     double rate;
+    pod_wrap_rule wrap = {0};
     switch (f->type) {
     case FIELD_TEXT:
         if (strlen(value) >= POD_MACHINE_TEXT_BYTES)
@@ -45,12 +71,16 @@ static pod_status set_field(pod_machine *m, const field *f, const char *what, co
         memcpy(at, value, strlen(value) + 1);
         break;
     case FIELD_COUNT:
-        POD_TRY(pod_parse_int(what, value, 1, 1 << 20, &count));
+        POD_TRY(pod_parse_int(what, value, 1, MAX_COUNT, &count));
         memcpy(at, &count, sizeof count);
         break;
     case FIELD_RATE:
         POD_TRY(pod_parse_double(what, value, 0, 1e9, &rate));
         memcpy(at, &rate, sizeof rate);
+        break;
+    case FIELD_WRAP:
+        POD_TRY(parse_wrap(what, value, &wrap));
+        memcpy(at, &wrap, sizeof wrap);
         break;
     }
     return POD_OK;
@@ -75,15 +105,49 @@ static pod_status read_key(void *ctx, const char *place, const char *section, co
     return pod_fail(POD_E_INVALID, "%s: a machine file has no such key", what);
 }
 
+static pod_status finish_reading(const char *path, const reading *r, pod_machine *out)
+{
+    const char *clock = r->machine.clock;
+    if (strcmp(clock, "wall") != 0 && strcmp(clock, "virtual") != 0)
+        return pod_fail(POD_E_INVALID, "%s: clock is wall or virtual, found '%s'", path, clock);
+    *out = r->machine;
+    return POD_OK;
+}
+
 pod_status pod_machine_read(const char *path, pod_machine *out)
 {
     reading r = {0};
     POD_TRY(pod_ini_read(path, read_key, &r));
-    const char *clock = r.machine.clock;
-    if (strcmp(clock, "wall") != 0 && strcmp(clock, "virtual") != 0)
-        return pod_fail(POD_E_INVALID, "%s: clock is wall or virtual, found '%s'", path, clock);
-    *out = r.machine;
-    return POD_OK;
+    return finish_reading(path, &r, out);
+}
+
+const char *pod_machine_known(int i) { return pod__machine_presets[i].name; }
+
+static const pod__machine_preset *find_preset(const char *name)
+{
+    const pod__machine_preset *p = pod__machine_presets;
+    while (p->name && strcmp(p->name, name) != 0) p++;
+    return p->name ? p : NULL;
+}
+
+static pod_status read_preset(const pod__machine_preset *p, pod_machine *out)
+{
+    reading r = {0};
+    char place[64];
+    snprintf(place, sizeof place, "%s.conf", p->name);
+    POD_TRY(pod_ini_read_text(place, p->text, read_key, &r));
+    return finish_reading(place, &r, out);
+}
+
+/* A word that names nothing is more often a misspelt machine than a file that is not there. */
+static pod_status refuse_name(const char *name)
+{
+    char known[256] = "host";
+    for (int i = 0; pod_machine_known(i); i++) {
+        const size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, ", %s", pod_machine_known(i));
+    }
+    return pod_fail(POD_E_IO, "machine '%s': neither a file nor one of %s", name, known);
 }
 
 pod_status pod_machine_host_path(char *path, size_t bytes)
@@ -147,8 +211,13 @@ static pod_status load_host(pod_machine *out)
 
 pod_status pod_machine_load(const char *name, pod_machine *out)
 {
+    const pod__machine_preset *preset = find_preset(name);
     if (strcmp(name, "host") == 0)
         POD_TRY(load_host(out));
+    else if (preset)
+        POD_TRY(read_preset(preset, out));
+    else if (!strchr(name, '/') && access(name, F_OK) != 0)
+        POD_TRY(refuse_name(name));
     else
         POD_TRY(pod_machine_read(name, out));
     return POD_OK;
@@ -161,6 +230,7 @@ void pod_machine_print(const pod_machine *m, FILE *to)
         char text[32];
         int64_t count;
         double rate;
+        pod_wrap_rule wrap;
         switch (fields[i].type) {
         case FIELD_TEXT:
             if (at[0] != '\0') fprintf(to, "%s = %s\n", fields[i].key, at);
@@ -173,6 +243,11 @@ void pod_machine_print(const pod_machine *m, FILE *to)
             memcpy(&rate, at, sizeof rate);
             if (rate > 0)
                 fprintf(to, "%s = %s\n", fields[i].key, pod_print_double(rate, text, sizeof text));
+            break;
+        case FIELD_WRAP:
+            memcpy(&wrap, at, sizeof wrap);
+            if (wrap.kind != POD_WRAP_UNKNOWN)
+                fprintf(to, "%s = %s\n", fields[i].key, print_wrap(wrap, text, sizeof text));
             break;
         }
     }

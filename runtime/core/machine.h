@@ -1,7 +1,8 @@
 /* What a machine can do: a file of `key = value` lines, read into a value.
  *
- * `minipod calibrate` measures this host and writes its file; --machine host reads it back. Rates
- * are 1e9 FLOPs or bytes a second and count one core; 0 or "" is what is not known. Never measured
+ * `minipod calibrate` measures this host and writes its file; --machine host reads it back. The
+ * files of machines that nobody here owns are part of the program. Rates are 1e9 FLOPs or bytes a
+ * second and count one core; 0 or "" is what is not known. Never measured
  * inside a run. */
 #ifndef MINIPOD_RUNTIME_CORE_MACHINE_H
 #define MINIPOD_RUNTIME_CORE_MACHINE_H
@@ -18,10 +19,16 @@ enum { POD_MACHINE_TEXT_BYTES = 96 };
 
 typedef char pod_machine_text[POD_MACHINE_TEXT_BYTES];
 
+typedef struct pod_wrap_rule { /* which extents of chips along a dimension are a ring */
+    enum { POD_WRAP_UNKNOWN, POD_WRAP_NEVER, POD_WRAP_AT, POD_WRAP_EVERY } kind;
+    int32_t extent; /* AT this one, EVERY multiple of it */
+} pod_wrap_rule;
+
 typedef struct pod_machine { /* a value without pointers: may be sent to other ranks as it is */
 #define POD_MACHINE_FIELD_TEXT         pod_machine_text
 #define POD_MACHINE_FIELD_COUNT        int64_t
 #define POD_MACHINE_FIELD_RATE         double
+#define POD_MACHINE_FIELD_WRAP         pod_wrap_rule
 #define POD_MACHINE(type, field, what) POD_MACHINE_FIELD_##type field;
 #include "runtime/core/machine.def"
     char
@@ -32,10 +39,14 @@ typedef struct pod_machine { /* a value without pointers: may be sent to other r
  * is not in machine.def, one that stands twice, or a bad value. */
 POD_MUST pod_status pod_machine_read(const char *path, pod_machine *out);
 
-/* `name` is a path, or "host": the file that calibrate wrote for this host. A host that was not
- * calibrated, or whose CPU is another than the file's, is no error: all rates are 0, the name is
- * "host", and why_unknown says so. */
+/* `name` is one of those that the program knows (runtime/core/machines: "tpu-v3"), a path, or
+ * "host": the file that calibrate wrote for this host. A host that was not calibrated, or whose CPU
+ * is another than the file's, is no error: all rates are 0, the name is "host", and why_unknown
+ * says so. */
 POD_MUST pod_status pod_machine_load(const char *name, pod_machine *out);
+
+/* The i-th name that the program knows beside "host"; NULL behind the last. */
+const char *pod_machine_known(int i);
 
 /* Where calibrate writes: ${XDG_CONFIG_HOME:-~/.config}/minipod/host.conf. */
 POD_MUST pod_status pod_machine_host_path(char *path, size_t bytes);

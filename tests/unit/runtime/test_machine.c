@@ -8,6 +8,7 @@
 #include "runtime/core/file.h"
 #include "runtime/core/json.h"
 #include "runtime/core/machine.h"
+#include "runtime/core/machine_net.h"
 #include "tests/harness/harness.h"
 
 static const char *write_text(const char *text)
@@ -27,6 +28,8 @@ static void print_is_the_inverse_of_read(void)
     m.peak_f32_gflop_per_s = 1.0 / 3;
     m.peak_bf16_gflop_per_s = 2900.5;
     snprintf(m.peak_bf16_kernel, sizeof m.peak_bf16_kernel, "amx");
+    m.wraps_x = (pod_wrap_rule){POD_WRAP_AT, 32};
+    m.wraps_y = (pod_wrap_rule){.kind = POD_WRAP_NEVER};
     char path[600];
     snprintf(path, sizeof path, "%s/host.conf", pod_test_dir());
     POD_CHECK_OK(pod_machine_write(path, &m));
@@ -48,6 +51,8 @@ static void bad_files(void)
         {"clock = wall\nphysical_cores = 0\n", "m.conf:2: physical_cores: 0 is not within"},
         {"clock = wall\npeak_f32_gflop_per_s = -1\n", "-1 is not within 0"},
         {"clock = wall\npeak_f32_gflop_per_s = fast\n", "'fast' is not a finite number"},
+        {"clock = wall\nwraps_x = sometimes\n", "m.conf:2: wraps_x: 'sometimes' is not never"},
+        {"clock = wall\nwraps_x = every 0\n", "m.conf:2: wraps_x: 0 is not within"},
         {"[a]\nclock = wall\n", "no [section], found [a]"},
         {"clock\n", "m.conf:1: neither"},
         {"name = 12345678901234567890123456789012345678901234567890"
@@ -62,6 +67,8 @@ static void bad_files(void)
     }
     pod_machine m;
     POD_CHECK_FAILS(pod_machine_load("/nowhere.conf", &m), POD_E_IO, "/nowhere.conf: cannot read");
+    POD_CHECK_FAILS(pod_machine_load("tpu-v9", &m), POD_E_IO,
+                    "machine 'tpu-v9': neither a file nor one of host, tpu-v2, ");
 }
 
 static void host_may_be_unknown(void)
@@ -97,6 +104,96 @@ static void host_may_be_unknown(void)
     POD_CHECK_FAILS(pod_machine_host_path(path, 10), POD_E_IO, "more than 9 bytes");
     unsetenv("HOME");
     POD_CHECK_FAILS(pod_machine_host_path(path, sizeof path), POD_E_IO, "HOME");
+}
+
+/* ---- machines known by name ------------------------------------------------------------------ */
+
+static void known_machines(void)
+{
+    int n = 0;
+    for (; pod_machine_known(n); n++) {
+        pod_machine m, again;
+        pod_mesh mesh;
+        pod_net net;
+        char path[600];
+        POD_CHECK_OK(pod_machine_load(pod_machine_known(n), &m));
+        CU_ASSERT_STRING_EQUAL(m.name, pod_machine_known(n));
+        CU_ASSERT_STRING_EQUAL(m.clock, "virtual");
+        POD_CHECK_OK(pod_mesh_parse("2x4x8", &mesh));
+        POD_CHECK_OK(pod_machine_net(&m, &mesh, &net));
+        CU_ASSERT_TRUE(m.peak_bf16_gflop_per_s > 0);
+        snprintf(path, sizeof path, "%s/known.conf", pod_test_dir());
+        POD_CHECK_OK(pod_machine_write(path, &m));
+        POD_CHECK_OK(pod_machine_read(path, &again));
+        CU_ASSERT_EQUAL(memcmp(&m, &again, sizeof m), 0);
+    }
+    CU_ASSERT_EQUAL(n, 4);
+}
+
+static void machines_wrap_meshes(void)
+{
+    static const struct {
+        const char *machine, *mesh, *want; /* what comes out, or a part of why not */
+    } rows[] = {
+        {"tpu-v3", "2x32x32", "2ox32x32"},
+        {"tpu-v3", "2x16x32", "2ox16ox32"},
+        {"tpu-v3", "2x64x32", "2ox64ox32"},
+        {"tpu-v3", "1x8x8", "1ox8ox8o"},
+        {"tpu-v3", "32x32", "32x32"}, /* without the cores */
+        {"tpu-v3", "32", "32"},
+        {"tpu-v3", "2x32ox32", "2ox32ox32"},
+        {"tpu-v3", "2x32wx32", "2ox32wx32"},
+        {"tpu-v3", "2x16wx32",
+         "mesh 2x16wx32: on tpu-v3 dimension 1 does not wrap at an extent of 16"},
+        {"tpu-v3", "2wx32x32", "dimension 0 does not wrap"},
+        {"tpu-v3", "4x32x32", "cores of a chip, tpu-v3 has 2"},
+        {"tpu-v2", "2x16x16", "2ox16x16"},
+        {"tpu-v2", "2x32x16", "2ox32ox16"},
+        {"multipod", "2x128x32", "2ox128ox32"},
+        {"multipod", "2x128wx32", "dimension 1 does not wrap"},
+        {"tpu-v4", "4x8x16", "4x8x16"},
+        {"tpu-v4", "2x8x6", "2ox8x6o"},
+        {"host", "2x3o", "2x3o"}, /* says nothing of it */
+        {"host", "2wx3", "2wx3"},
+    };
+    setenv("XDG_CONFIG_HOME", pod_test_dir(), 1);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pod_machine m;
+        pod_mesh mesh;
+        char text[POD_MESH_TEXT_BYTES];
+        POD_CHECK_OK(pod_machine_load(rows[i].machine, &m));
+        POD_CHECK_OK(pod_mesh_parse(rows[i].mesh, &mesh));
+        const pod_status s = pod_machine_wrap_mesh(&m, &mesh);
+        if (s == POD_OK)
+            POD_CHECK(strcmp(pod_mesh_print(&mesh, text, sizeof text), rows[i].want) == 0,
+                      "%s %s: %s", rows[i].machine, rows[i].mesh, text);
+        else
+            POD_CHECK(s == POD_E_INVALID && strstr(pod_error_text(), rows[i].want), "%s %s: %s",
+                      rows[i].machine, rows[i].mesh, pod_error_text());
+    }
+    unsetenv("XDG_CONFIG_HOME");
+}
+
+static void machine_nets(void)
+{
+    pod_machine m;
+    pod_mesh mesh;
+    pod_net net;
+    POD_CHECK_OK(pod_machine_load("tpu-v3", &m));
+    POD_CHECK_OK(pod_mesh_parse("2x32x32", &mesh));
+    POD_CHECK_OK(pod_machine_net(&m, &mesh, &net));
+    CU_ASSERT_EQUAL(net.link_bytes_per_s[0], 225e9);
+    CU_ASSERT_EQUAL(net.link_bytes_per_s[2], 70e9);
+    CU_ASSERT_DOUBLE_EQUAL(net.link_latency_s[1], 1e-6, 1e-18);
+    CU_ASSERT_EQUAL(net.reduce_bytes_per_s, 150e9);
+    CU_ASSERT_TRUE(net.is_chip_shared);
+    POD_CHECK_OK(pod_mesh_parse("32x32", &mesh));
+    POD_CHECK_OK(pod_machine_net(&m, &mesh, &net));
+    CU_ASSERT_EQUAL(net.link_bytes_per_s[0], 70e9);
+    CU_ASSERT_FALSE(net.is_chip_shared);
+    POD_CHECK_OK(pod_machine_load(write_text("clock = virtual\nname = slow\n"), &m));
+    POD_CHECK_FAILS(pod_machine_net(&m, &mesh, &net), POD_E_INVALID,
+                    "machine slow: its file has no link_gb_per_s");
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -158,6 +255,9 @@ static CU_TestInfo tests[] = {
     {"print is the inverse of read", print_is_the_inverse_of_read},
     {"bad files", bad_files},
     {"host may be unknown", host_may_be_unknown},
+    {"known machines", known_machines},
+    {"machines wrap meshes", machines_wrap_meshes},
+    {"machine nets", machine_nets},
     {"json reads back", json_reads_back},
     CU_TEST_INFO_NULL,
 };

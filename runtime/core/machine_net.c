@@ -1,0 +1,73 @@
+#include "runtime/core/machine_net.h"
+
+/* Whether the first dimension is the cores of a chip. */
+static bool has_cores(const pod_machine *m, const pod_mesh *mesh)
+{
+    return mesh->n_dims == POD_MESH_MAX_DIMS && m->cores_per_chip > 1;
+}
+
+static pod_wrap_rule rule_of(const pod_machine *m, const pod_mesh *mesh, int dim)
+{
+    const pod_wrap_rule of_chips[] = {m->wraps_x, m->wraps_y, m->wraps_z};
+    const pod_wrap_rule of_cores = {.kind = POD_WRAP_NEVER};
+    if (!has_cores(m, mesh)) return of_chips[dim];
+    return dim == 0 ? of_cores : of_chips[dim - 1];
+}
+
+static bool wraps_at(pod_wrap_rule rule, int extent, bool otherwise)
+{
+    switch (rule.kind) {
+    case POD_WRAP_AT: return extent == rule.extent;
+    case POD_WRAP_EVERY: return extent % rule.extent == 0;
+    case POD_WRAP_NEVER: return false;
+    default: return otherwise;
+    }
+}
+
+pod_status pod_machine_wrap_mesh(const pod_machine *m, pod_mesh *mesh)
+{
+    char text[POD_MESH_TEXT_BYTES];
+    pod_mesh_print(mesh, text, sizeof text);
+    if (has_cores(m, mesh) && mesh->extent[0] > m->cores_per_chip)
+        return pod_fail(POD_E_INVALID,
+                        "mesh %s: the first of three extents is cores of a chip, %s has %d", text,
+                        m->name, (int)m->cores_per_chip);
+    pod_mesh decided = *mesh;
+    for (int d = 0; d < mesh->n_dims; d++) {
+        const bool can = wraps_at(rule_of(m, mesh, d), mesh->extent[d], mesh->wraps[d]);
+        if (mesh->is_forced[d] && mesh->wraps[d] && !can)
+            return pod_fail(POD_E_INVALID,
+                            "mesh %s: on %s dimension %d does not wrap at an extent of %d", text,
+                            m->name, d, mesh->extent[d]);
+        if (!mesh->is_forced[d]) decided.wraps[d] = can;
+    }
+    *mesh = decided;
+    return POD_OK;
+}
+
+static pod_status need(const pod_machine *m, const char *key, double value)
+{
+    if (value > 0) return POD_OK;
+    return pod_fail(POD_E_INVALID, "machine %s: its file has no %s, which a simulation needs",
+                    m->name, key);
+}
+
+pod_status pod_machine_net(const pod_machine *m, const pod_mesh *mesh, pod_net *out)
+{
+    POD_TRY(need(m, "link_gb_per_s", m->link_gb_per_s));
+    POD_TRY(need(m, "reduce_gb_per_s", m->reduce_gb_per_s));
+    POD_TRY(need(m, "copy_memory_gb_per_s", m->copy_memory_gb_per_s));
+    if (has_cores(m, mesh)) POD_TRY(need(m, "core_gb_per_s", m->core_gb_per_s));
+    pod_net net = {.message_s = 1e-6 * m->message_us,
+                   .reduce_bytes_per_s = 1e9 * m->reduce_gb_per_s,
+                   .memory_bytes_per_s = 1e9 * m->copy_memory_gb_per_s,
+                   .sync_s = 1e-6 * m->sync_us,
+                   .is_chip_shared = has_cores(m, mesh)};
+    for (int d = 0; d < mesh->n_dims; d++) {
+        const bool is_core = d == 0 && has_cores(m, mesh);
+        net.link_bytes_per_s[d] = 1e9 * (is_core ? m->core_gb_per_s : m->link_gb_per_s);
+        net.link_latency_s[d] = 1e-6 * (is_core ? m->core_latency_us : m->link_latency_us);
+    }
+    *out = net;
+    return POD_OK;
+}

@@ -1,0 +1,20 @@
+/* What a machine file says of the interconnect: to the simulator, to closed forms, to a mesh. */
+#ifndef MINIPOD_RUNTIME_CORE_MACHINE_NET_H
+#define MINIPOD_RUNTIME_CORE_MACHINE_NET_H
+
+#include "collectives/mesh/mesh.h"
+#include "collectives/net/net.h"
+#include "runtime/core/machine.h"
+
+/* Dimensions are x, y and z of chips in this order; a mesh of three on a machine with several cores
+ * a chip begins with those, and then x and y.
+ *
+ * Opens or wraps each dimension as the machine does at that extent; what its file says nothing of
+ * stays as it is, and so does what was forced. E_INVALID for a wrap that was asked for and that the
+ * machine cannot do, and for more cores a chip than it has. */
+POD_MUST pod_status pod_machine_wrap_mesh(const pod_machine *m, pod_mesh *mesh);
+
+/* E_INVALID when the file lacks a number that this needs. */
+POD_MUST pod_status pod_machine_net(const pod_machine *m, const pod_mesh *mesh, pod_net *out);
+
+#endif
