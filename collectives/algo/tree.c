@@ -17,18 +17,17 @@ static int rank_at(const pod__tree *t, int place)
     return pod_group_member(t->mesh, t->group, t->rank, index);
 }
 
-/* The distance to the parent; for the root, the first power of two that is not below size. */
-static int reach_of(const pod__tree *t, int place)
+int pod__tree_reach(int size, int place)
 {
     int reach = 1;
-    while (reach < size_of(t) && !(place & reach)) reach *= 2;
+    while (reach < size && !(place & reach)) reach *= 2;
     return reach;
 }
 
 int32_t pod__tree_reduce(const pod__tree *t, pod_sched *s, int32_t after)
 {
     int place = own_place(t);
-    int reach = reach_of(t, place);
+    int reach = pod__tree_reach(size_of(t), place);
     for (int child = 1; child < reach && place + child < size_of(t); child *= 2)
         after = pod_sched_recv_reduce(s, rank_at(t, place + child), t->tag, whole, t->count, after,
                                       POD_NO_STEP);
@@ -40,7 +39,7 @@ int32_t pod__tree_reduce(const pod__tree *t, pod_sched *s, int32_t after)
 void pod__tree_broadcast(const pod__tree *t, pod_sched *s, int32_t after)
 {
     int place = own_place(t);
-    int reach = reach_of(t, place);
+    int reach = pod__tree_reach(size_of(t), place);
     if (place != 0)
         after = pod_sched_recv(s, rank_at(t, place - reach), t->tag, whole, t->count, after);
     for (int child = reach / 2; child > 0; child /= 2)

@@ -26,6 +26,10 @@ int32_t pod__tree_reduce(const pod__tree *t, pod_sched *s, int32_t after);
 /* Begins after `after`. */
 void pod__tree_broadcast(const pod__tree *t, pod_sched *s, int32_t after);
 
+/* How far a place, counted from the root, is from its parent, and how many places from it on are
+ * its own and those below it; for the root, the first power of two that is not below size. */
+int pod__tree_reach(int size, int place);
+
 /* Of the reduction (or, without `reduces`, the broadcast) of the whole buffer. */
 double pod__tree_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
                          bool reduces);

@@ -76,6 +76,11 @@ static void test_rounds_and_volume(void)
         {POD_ALLGATHER, "bruck", "3", 2, 2},
         {POD_ALLGATHER, "bruck", "13", 4, 12},
         {POD_ALLGATHER, "bruck", "7x11", 7, 76},
+        {POD_ALLTOALL, "bruck", "1", 0, 0},
+        {POD_ALLTOALL, "bruck", "2", 1, 1},
+        {POD_ALLTOALL, "bruck", "16", 4, 32},
+        {POD_ALLTOALL, "bruck", "7", 3, 3 + 3 + 3},
+        {POD_ALLTOALL, "bruck", "13", 4, 6 + 6 + 5 + 5},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const pod_mesh m = mesh_of(cases[i].mesh);
@@ -121,6 +126,36 @@ static void test_folded_volume(void)
                       cases[i].name, r, count_moved(all[r], true));
     }
     pod_arena_destroy(arena);
+}
+
+/* From whichever root, every other rank receives each element once, and the block behind the root
+ * comes last to the one before it. */
+static void test_scatter_ring_volume(void)
+{
+    static const struct {
+        const char *mesh;
+        int root, n_rounds;
+    } cases[] = {{"2", 0, 1}, {"2", 1, 1}, {"5", 3, 4}, {"8", 0, 7}, {"4x3", 7, 11}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const pod_mesh m = mesh_of(cases[i].mesh);
+        const int size = pod_mesh_size(&m);
+        pod_coll_args args = args_of(&m, POD_BROADCAST, 100);
+        args.root = cases[i].root;
+        pod_arena *arena;
+        POD_CHECK_OK(pod_arena_create(NULL, &arena));
+        const pod_sched *const *all;
+        POD_CHECK_OK(pod_coll_build_all(arena, pod_coll_find(POD_BROADCAST, "scatter_ring"), &m,
+                                        &args, &all));
+        pod_sched_order order;
+        POD_CHECK_OK(pod_sched_order_build(arena, all, size, &order));
+        POD_CHECK(order.n_rounds == cases[i].n_rounds, "%s from %d: %d rounds", cases[i].mesh,
+                  cases[i].root, (int)order.n_rounds);
+        for (int r = 0; r < size; r++)
+            POD_CHECK(count_moved(all[r], false) == (r == args.root ? 0 : 100),
+                      "%s from %d: rank %d receives %" PRId64, cases[i].mesh, cases[i].root, r,
+                      count_moved(all[r], false));
+        pod_arena_destroy(arena);
+    }
 }
 
 static void check_peers(const char *mesh, int rank, int part, int n, const int peers[])
@@ -251,6 +286,13 @@ static void test_seconds(void)
         {POD_ALLREDUCE, "swing_latency", "8", 2 * (1.5 + 8 + 4) + (2.5 + 16 + 4) + 4},
         {POD_REDUCE_SCATTER, "recursive_halving", "4", 2 + 8 + 2 + 1.5 + 2 + 1},
         {POD_ALLGATHER, "recursive_doubling", "4", 2 + 8 + 1.5 + 2},
+        /* one block of 2000 from the next; then two from two further on, of which someone's are two
+         * messages */
+        {POD_ALLGATHER, "bruck", "4", 1.5 + 2 + 1 + 2 + 8},
+        {POD_REDUCE_SCATTER, "bruck", "4", 1.5 + 2 + 1 + 1 + 2 + 8 + 2},
+        {POD_BROADCAST, "scatter_ring", "4", 2 + 4 + 1.5 + 2 + 3 * (1.5 + 2)},
+        /* two blocks gathered, sent one on, two gathered, sent two on, three brought home */
+        {POD_ALLTOALL, "bruck", "4", 2 + 1.5 + 4 + 2 + 2 + 8 + 3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const pod_mesh m = mesh_of(cases[i].mesh);
@@ -265,6 +307,7 @@ static void test_seconds(void)
 static CU_TestInfo tests[] = {
     {"rounds and volume", test_rounds_and_volume},
     {"folded volume", test_folded_volume},
+    {"scatter_ring volume", test_scatter_ring_volume},
     {"swing peers", test_swing_peers},
     {"same bits", test_same_bits},
     {"refusals", test_refusals},

@@ -61,7 +61,7 @@ static void test_parse_refuses(void)
     } cases[] = {
         {"", "'' is no algorithm of allreduce (torus2d, "},
         {"star", "'star' is no algorithm of allreduce"},
-        {"broadcast:ring", "'ring' is no algorithm of broadcast (tree)"},
+        {"broadcast:ring", "'ring' is no algorithm of broadcast (scatter_ring, tree)"},
         {"reduce:ring", "'reduce' is neither a collective"},
         {"allreduce:0-64K:tree;", "'' is no algorithm"},
         {"0-64K:", "'' is no algorithm"},
@@ -95,7 +95,7 @@ static void test_pick(void)
         {POD_COLL_RULES_DEFAULT, "2x2", POD_ALLREDUCE, 16384, "torus2d"},
         {POD_COLL_RULES_DEFAULT, "2x2", POD_REDUCE_SCATTER, 16384, "ring2"},
         {POD_COLL_RULES_DEFAULT, "2x2", POD_ALLGATHER, 16384, "ring2"},
-        {POD_COLL_RULES_DEFAULT, "2x2", POD_BROADCAST, 16384, "tree"},
+        {POD_COLL_RULES_DEFAULT, "2x2", POD_BROADCAST, 16384, "scatter_ring"},
         /* a rule that refuses: on to the next rule, then to the table */
         {POD_COLL_RULES_DEFAULT, "1x4", POD_ALLREDUCE, 16384, "ring2"},
         {POD_COLL_RULES_DEFAULT, "1", POD_ALLREDUCE, 16384, "ring"},
