@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "kernels/base/bf16.h"
+#include "kernels/base/binned.h"
 #include "kernels/base/rng.h"
 #include "kernels/combine/combine.h"
 #include "tests/unit/kernels/kernel_test.h"
@@ -10,6 +11,8 @@
 static const int64_t counts[] = {0,  1,  2,   8,   15,  16,  17,  31,  33,   47,
                                  64, 65, 127, 128, 129, 191, 257, 513, 1001, 100003};
 enum { N_COUNTS = sizeof counts / sizeof counts[0], ROOM = 40 /* above every shift */ };
+
+static const pod_dtype types[] = {POD_F32, POD_BF16, POD_BINNED};
 
 static bool runs(const pod_combine *k) { return !(k->needs & ~pod_cpu_features()); }
 
@@ -26,11 +29,19 @@ static void test_sets(void)
 
 /* ---- elements of any bits, wherever they lie ------------------------------------------------ */
 
-/* All exponents, NaNs with a payload, subnormals. */
+/* All exponents, NaNs with a payload, subnormals; binned sums of two such. */
 static tensor tensor_any(uint64_t seed, pod_dtype t, int64_t count)
 {
     tensor x = tensor_new(t, count);
     pod_rng rng = pod_rng_at(seed, (pod_place){.stream = POD_STREAM_TEST});
+    for (int64_t i = 0; t == POD_BINNED && i < count; i++) {
+        const uint32_t bits[2] = {pod_rng_u32(&rng), pod_rng_u32(&rng)};
+        float f[2];
+        memcpy(f, bits, sizeof f);
+        ((pod_binned *)x.data)[i] =
+            pod_binned_add(pod_binned_from_f32(f[0]), pod_binned_from_f32(f[1]));
+    }
+    if (t == POD_BINNED) return x;
     for (size_t i = 0; i < tensor_bytes(&x); i += 8) {
         const uint64_t bits = pod_rng_u64(&rng);
         const size_t left = tensor_bytes(&x) - i;
@@ -55,6 +66,14 @@ static void check_rest(const char *name, const tensor *got, const tensor *was, i
         memcmp(got->data, was->data, (size_t)shift * bytes) == 0 &&
         memcmp((char *)got->data + end, (char *)was->data + end, tensor_bytes(got) - end) == 0;
     POD_CHECK(same, "%s: written beside what it was given", name);
+}
+
+static void check_same(const char *name, const tensor *got, const tensor *want)
+{
+    if (got->t != POD_BINNED)
+        tensor_check_same(name, got, want);
+    else
+        POD_CHECK(memcmp(got->data, want->data, tensor_bytes(got)) == 0, "%s: other bits", name);
 }
 
 static const pod_combine *reference(void) { return pod_combine_pick(POD_CPU_REFERENCE_ONLY); }
@@ -91,7 +110,7 @@ static void check_add(const pod_combine *k, int64_t count, int64_t shift, pod_dt
     const tensor sum = in_place ? own : tensor_part(&sum_all, 2 * shift, count);
     reference()->add(count, t, from.data, t_sum, own.data, want.data);
     k->add(count, t, from.data, t_sum, own.data, sum.data);
-    tensor_check_same(name, &sum, &want);
+    check_same(name, &sum, &want);
     check_rest(name, &own_all, &was, shift, in_place ? count : 0);
     tensor_free(&from_all), tensor_free(&own_all), tensor_free(&was);
     tensor_free(&sum_all), tensor_free(&want);
@@ -103,6 +122,7 @@ static void check_adds(const pod_combine *k, int64_t count, int64_t shift)
         check_add(k, count, shift, POD_F32, POD_F32, in_place);
         check_add(k, count, shift, POD_BF16, POD_BF16, in_place);
         check_add(k, count, shift, POD_BF16, POD_F32, in_place);
+        check_add(k, count, shift, POD_BINNED, POD_BINNED, in_place);
     }
 }
 
@@ -135,7 +155,7 @@ static void check_all(const pod_combine *k, int64_t count, int64_t shift, pod_dt
     k->add_all(count, t, n_in, in, n_out, out);
     for (int j = 0; j < n_out; j++) {
         const tensor got = {t, count, out[j]};
-        tensor_check_same(name, &got, &want);
+        check_same(name, &got, &want);
     }
     check_rest(name, &in_all[0], &was, shift, in_place ? count : 0);
     for (int j = 0; j < n_in; j++) tensor_free(&in_all[j]);
@@ -148,9 +168,8 @@ static void check_alls(const pod_combine *k, int64_t count, int64_t shift)
     const int n_buffers[][2] = {{1, 1}, {1, 3}, {2, 2}, {3, 1}, {4, 4}, {5, 7}, {8, 8}, {16, 16}};
     for (size_t i = 0; i < sizeof n_buffers / sizeof n_buffers[0]; i++) {
         if (count > 1001 && i != 2) continue; /* n_in = 2 */
-        for (int v = 0; v < 4; v++)
-            check_all(k, count, shift, v & 1 ? POD_BF16 : POD_F32, n_buffers[i][0], n_buffers[i][1],
-                      v & 2);
+        for (int v = 0; v < 6; v++)
+            check_all(k, count, shift, types[v / 2], n_buffers[i][0], n_buffers[i][1], v & 1);
     }
     if (count == 257)
         check_all(k, count, shift, POD_F32, POD_COMBINE_MAX_INPUTS, POD_COMBINE_MAX_INPUTS, true);
@@ -171,14 +190,17 @@ static void check_convert(const pod_combine *k, int64_t count, int64_t shift, po
     const tensor from = tensor_part(&from_all, shift, count), got = tensor_part(&got_all, 1, count);
     reference()->convert(count, t_from, from.data, t_to, want.data);
     k->convert(count, t_from, from.data, t_to, got.data);
-    tensor_check_same(name, &got, &want);
+    check_same(name, &got, &want);
     tensor_free(&from_all), tensor_free(&want), tensor_free(&got_all);
 }
 
 static void check_converts(const pod_combine *k, int64_t count, int64_t shift)
 {
-    for (int v = 0; v < 4; v++)
-        check_convert(k, count, shift, v & 1 ? POD_BF16 : POD_F32, v & 2 ? POD_BF16 : POD_F32);
+    for (int v = 0; v < 3; v++) {
+        check_convert(k, count, shift, POD_F32, types[v]);
+        check_convert(k, count, shift, types[v], POD_F32);
+        check_convert(k, count, shift, types[v], types[v]);
+    }
 }
 
 static void test_convert(void) { each_case(check_converts); }
@@ -210,6 +232,11 @@ static void test_arithmetic(void)
         CU_ASSERT(pod_bf16_to_f32(sum_b) == 256.0f);
         sets[s].add(1, POD_BF16, &b[1], POD_F32, &f[0], &sum[0]);
         CU_ASSERT(sum[0] == 16777216.0f);
+        pod_binned big;
+        sets[s].convert(1, POD_F32, &f[0], POD_BINNED, &big);
+        sets[s].add(1, POD_BINNED, &big, POD_BINNED, &big, &big);
+        sets[s].convert(1, POD_BINNED, &big, POD_F32, &sum[0]);
+        CU_ASSERT(sum[0] == 33554430.0f);
         sets[s].convert(1, POD_BF16, &b[0], POD_F32, &sum[1]);
         CU_ASSERT(sum[1] == 256.0f);
         sets[s].convert(1, POD_F32, &f[0], POD_BF16, &sum_b);
