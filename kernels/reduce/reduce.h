@@ -1,6 +1,6 @@
 /* Sums. Accumulated so that the error does not grow with the count beyond a few roundings: partial
  * sums over fixed blocks, combined in double precision. The same set gives the same bits each time,
- * wherever the data lies; of accumulate every set gives the same. */
+ * wherever the data lies. */
 #ifndef MINIPOD_KERNELS_REDUCE_REDUCE_H
 #define MINIPOD_KERNELS_REDUCE_REDUCE_H
 
@@ -16,8 +16,6 @@ typedef struct pod_reduce {
     float (*sum_sq)(int64_t count, const float *x); /* sum of squares, float32 */
     /* sum[c] = sum over rows of x[row,c]; x (rows, C) of type t; float32 out. */
     void (*col_sum)(int64_t rows, int64_t c, pod_dtype t, const void *x, float *sum);
-    /* into += from: one step of an all-reduce. */
-    void (*accumulate)(int64_t count, const float *from, float *into);
 } pod_reduce;
 
 const pod_reduce *pod_reduce_sets(int *n); /* best first; the last one is the reference */

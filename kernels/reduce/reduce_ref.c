@@ -17,8 +17,3 @@ void pod__reduce_col_sum_ref(int64_t rows, int64_t c, pod_dtype t, const void *x
         sum[j] = (float)s;
     }
 }
-
-void pod__reduce_accumulate_ref(int64_t count, const float *from, float *into)
-{
-    for (int64_t i = 0; i < count; i++) into[i] += from[i];
-}

@@ -170,29 +170,6 @@ static void test_not_numbers(void)
     tensor_free(&x), tensor_free(&sum);
 }
 
-static void test_accumulate(void)
-{
-    const int64_t counts[] = {0, 1, 15, 16, 17, 33, 1001};
-    int n;
-    const pod_reduce *sets = pod_reduce_sets(&n);
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        tensor from = tensor_random(2 * i + 1, POD_F32, counts[i]);
-        tensor into = tensor_random(2 * i + 2, POD_F32, counts[i]);
-        tensor want = tensor_new(POD_F32, counts[i]);
-        tensor_sprinkle(&from);
-        for (int64_t j = 0; j < counts[i]; j++)
-            ((float *)want.data)[j] = ((float *)into.data)[j] + ((float *)from.data)[j];
-        for (int s = 0; s < n; s++) {
-            if (!runs(&sets[s])) continue;
-            tensor got = tensor_copy(&into);
-            sets[s].accumulate(counts[i], from.data, got.data);
-            tensor_check_same(sets[s].name, &got, &want);
-            tensor_free(&got);
-        }
-        tensor_free(&from), tensor_free(&into), tensor_free(&want);
-    }
-}
-
 static CU_TestInfo tests[] = {{"sets", test_sets},
                               {"sum_sq", test_sum_sq},
                               {"col_sum", test_col_sum},
@@ -200,7 +177,6 @@ static CU_TestInfo tests[] = {{"sets", test_sets},
                               {"error_does_not_grow", test_error_does_not_grow},
                               {"alignment", test_alignment},
                               {"not_numbers", test_not_numbers},
-                              {"accumulate", test_accumulate},
                               CU_TEST_INFO_NULL};
 
 CU_SuiteInfo pod_test_suites[] = {{"reduce", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
