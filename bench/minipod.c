@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/command.h"
+#include "collectives/algo/algo.h"
 #include "kernels/base/cpu.h"
 #include "models/model.h"
 #include "runtime/core/file.h"
@@ -93,10 +94,22 @@ static pod_status share_config(pod_comm *comm, pod_status mine, pod_config **con
     return s;
 }
 
+static void print_algorithms(void)
+{
+    int n;
+    const pod_coll_algo *algos = pod_coll_algos(&n);
+    printf("\nalgorithms (--algo takes their names joined by commas, mpi for the MPI library's "
+           "own, all"
+           " for all\nof them, or rules like 0-64K:tree;64K-:torus2d)\n");
+    for (int i = 0; i < n; i++)
+        printf("  %-16s%-12s%s\n", pod_coll_name(algos[i].coll), algos[i].name, algos[i].good_for);
+}
+
 static void print_command_help(const command *c)
 {
     int n;
     pod_config_help(&c->form, stdout);
+    if (c->form.bit == POD_CMD_COLL) print_algorithms();
     if (pod_options(&n)[POD_OPT_MODEL].commands & c->form.bit) {
         const pod_model *models = pod_models(&n);
         printf("\nmodels\n");

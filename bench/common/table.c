@@ -18,6 +18,7 @@ struct pod_table {
     const pod_column *column;
     int n_columns;
     text_list notes, cells;
+    int n_head_notes; /* -1: all stand before the rows */
     pod_status status;
 };
 
@@ -30,7 +31,7 @@ pod_status pod_table_create(const pod_column columns[], int n_columns, pod_table
         pod_arena_destroy(arena);
         return POD_E_NOMEM;
     }
-    *t = (pod_table){.arena = arena, .column = columns, .n_columns = n_columns};
+    *t = (pod_table){.arena = arena, .column = columns, .n_columns = n_columns, .n_head_notes = -1};
     *out = t;
     return POD_OK;
 }
@@ -70,6 +71,8 @@ void pod_table_note(pod_table *t, const char *fmt, ...)
     append(t, &t->notes, fmt, args);
     va_end(args);
 }
+
+void pod_table_footer(pod_table *t) { t->n_head_notes = t->notes.n; }
 
 void pod_table_add(pod_table *t, const char *fmt, ...)
 {
@@ -117,10 +120,16 @@ static bool has_units(const pod_table *t)
     return false;
 }
 
+static void print_notes(const pod_table *t, int from, int end, FILE *to)
+{
+    for (int i = from; i < end; i++) fprintf(to, "# %s\n", t->notes.text[i]);
+}
+
 pod_status pod_table_print(const pod_table *t, FILE *to)
 {
     if (t->status != POD_OK) return t->status;
-    for (int i = 0; i < t->notes.n; i++) fprintf(to, "# %s\n", t->notes.text[i]);
+    const int n_head = t->n_head_notes < 0 ? t->notes.n : t->n_head_notes;
+    print_notes(t, 0, n_head, to);
     for (int line = 0; line < (has_units(t) ? 2 : 1); line++) {
         fputs("# ", to);
         for (int c = 0; c < t->n_columns; c++)
@@ -132,6 +141,7 @@ pod_status pod_table_print(const pod_table *t, FILE *to)
         for (int c = 0; c < t->n_columns; c++) print_cell(t, c, cell(t, row, c), to);
         fputc('\n', to);
     }
+    print_notes(t, n_head, t->notes.n, to);
     return POD_OK;
 }
 
@@ -156,7 +166,7 @@ pod_status pod_table_write_csv(const pod_table *t, const char *path)
     pod_file *f;
     POD_TRY(pod_file_open(path, &f));
     FILE *to = pod_file_stream(f);
-    for (int i = 0; i < t->notes.n; i++) fprintf(to, "# %s\n", t->notes.text[i]);
+    print_notes(t, 0, t->notes.n, to);
     for (int row = -1; row < n_rows(t); row++)
         for (int c = 0; c < t->n_columns; c++) {
             print_csv_cell(row < 0 ? t->column[c].name : cell(t, row, c), to);

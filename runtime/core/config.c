@@ -31,6 +31,15 @@ static const pod_option options[POD_N_OPTS] = {
 #include "runtime/core/options.def"
 };
 
+static const struct {
+    const char *name;
+    int option;
+} second_names[] = {
+#define POD_OPTION(...)
+#define POD_SECOND_NAME(n, id) {(n), POD_OPT_##id},
+#include "runtime/core/options.def"
+};
+
 static const char *const source_names[POD_N_SOURCES] = {"default", "file", "environment",
                                                         "command line"};
 
@@ -69,11 +78,20 @@ const char *pod_source_name(pod_source s)
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
+static bool is_name(const char *known, const char *name, size_t length)
+{
+    if (strlen(known) != length) return false;
+    for (size_t i = 0; i < length; i++)
+        if (known[i] != (name[i] == '_' ? '-' : name[i])) return false;
+    return true;
+}
+
 static int find_option(const char *name, size_t length)
 {
     for (int i = 0; i < POD_N_OPTS; i++)
-        if (strlen(options[i].name) == length && strncmp(options[i].name, name, length) == 0)
-            return i;
+        if (is_name(options[i].name, name, length)) return i;
+    for (size_t i = 0; i < sizeof second_names / sizeof second_names[0]; i++)
+        if (is_name(second_names[i].name, name, length)) return second_names[i].option;
     return -1;
 }
 
@@ -206,7 +224,10 @@ typedef struct command_line {
 
 static bool is_on_or_off(const char *text)
 {
-    return strcmp(text, "on") == 0 || strcmp(text, "off") == 0;
+    static const char *const words[] = {"on", "off", "1", "0"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(text, words[i]) == 0) return true;
+    return false;
 }
 
 /* The text after an option without `=`. */

@@ -1,9 +1,9 @@
 /* The settings of one command: file < environment < command line.
  *
  * An option is one name in three spellings made by rule: --lr-schedule, MINIPOD_LR_SCHEDULE, and
- * the file key lr-schedule. All of them stand in options.def. A value follows as `--lr 0.1` or
- * `--lr=0.1`; a bool also stands alone (`--trace`, `--trace on`, `--trace=off`). `--` ends the
- * options. Files given with --conf are read in order, and the last word wins; a key that no command
+ * the file key lr-schedule; nccl-tests' --lr_schedule will do for the first and last. All of them
+ * stand in options.def. A value follows as `--lr 0.1` or `--lr=0.1`; a bool also stands alone
+ * (`--trace`, `--trace on`, `--trace 1`, `--trace=off`). `--` ends the options. Files given with --conf are read in order, and the last word wins; a key that no command
  * knows is an error, one of another command is checked and not used, so that train and eval can
  * share a file.
  *
@@ -25,6 +25,7 @@ enum { /* who takes an option */
        POD_CMD_DATA = 1u << 2,
        POD_CMD_CALIBRATE = 1u << 3,
        POD_CMD_EXPLAIN = 1u << 4,
+       POD_CMD_COLL = 1u << 5,
        POD_CMD_ALL = 0xffff
 };
 

@@ -132,6 +132,20 @@ both "there is no 'resnet21'; did you mean resnet20" train --batch 12 --model re
 both 'unexpected argument' train fast
 both 'not an option of eval' eval --lr 3
 both 'which checkpoint' eval
+both "--minbytes: '4X' is not a size" coll --minbytes 4X
+both 'minbytes: 8M is more than maxbytes, 4M' coll -b 8M -e 4M
+both 'stepbytes: stepfactor is given too' coll -i 4K -f 2
+both 'stepbytes: more than 1000 sizes' coll -i 4
+both "-d: 'int8' is none of float|bfloat16" coll -d int8
+both "-o: 'max' is none of sum" coll -o max
+both "--on: 'gpu' is none of auto" coll --on gpu
+both "rules: 'fastest' is no algorithm of allreduce" coll --algo fastest
+queue 3 'algo: torus2d refuses allreduce of 4K: the group is longer than 1 in fewer' coll --algo torus2d,mpi
+both 'mesh: 5x2 has 10 cores, but there [a-z]* [13] rank' coll --mesh 5x2
+both 'node: 2 ranks a node do not divide [13] ranks' coll --node 2
+both 'buffers: too many of 4096 bytes would be needed' coll --buffers cold -e 4K
+queue 3 'on: local is one process, found 3 ranks' coll --on local
+queue 0 'algo: mpi refuses allreduce of 4K: it runs on the ranks of a job only' coll --on local --algo mpi
 both 'trace: timeline.json goes into --out' train "${data[@]}" "${short[@]}" --trace
 
 # ---- the mesh, the batch ---------------------------------------------------------------------

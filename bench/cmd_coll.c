@@ -1,0 +1,59 @@
+/* minipod coll: benchmarks collectives in nccl-tests' dialect: the same options and columns, results
+ * checked unless told otherwise, and the MPI library's own collectives as a peer in the same run. */
+#include "bench/coll.h"
+
+static pod_status measure(pod_bench *b)
+{
+    switch (b->plan.on) {
+    case POD_ON_LOCAL: return pod_bench_local(b);
+    default: return pod_bench_ranks(b);
+    }
+}
+
+static pod_status tell(const pod_bench *b)
+{
+    const char *json = pod_config_text(b->call->config, POD_OPT_JSON);
+    POD_TRY(pod_bench_print(b));
+    return json[0] != '\0' ? pod_bench_write_json(b, json) : POD_OK;
+}
+
+/* Each algorithm of ours on each kind of buffer; the peer only where it was measured alone. */
+static bool is_fast_enough(const pod_bench *b)
+{
+    const double bound = pod_config_double(b->call->config, POD_OPT_MIN_BUSBW);
+    bool ok = true;
+    for (int i = 0; bound > 0 && i < 2 * b->plan.n_entries; i++) {
+        const bool is_cold = i % 2;
+        const pod_bench_summary s = pod_bench_summarize(b, i / 2, is_cold);
+        if (s.n_rows == 0 || s.busbw >= bound) continue;
+        if (b->plan.entry[i / 2].is_peer && b->plan.n_entries > 1) continue;
+        ok = false;
+        pod_log_say(b->call->log, POD_LOG_ERROR,
+                    "coll: %s, %s: average bus bandwidth %.4g GB/s, --min-busbw wants %g; slowest "
+                    "at %lld bytes: %.4g GB/s",
+                    pod_bench_name(s.slowest), is_cold ? "cold" : "hot", s.busbw, bound,
+                    (long long)pod_bench_bytes(&b->plan, s.slowest->size),
+                    pod_bench_busbw(b, s.slowest));
+    }
+    return ok;
+}
+
+static pod_status run(pod_bench *b, int *exit_code)
+{
+    pod_comm *comm = b->call->comm;
+    POD_TRY(pod_bench_plan_from(b->call, b->arena, &b->plan));
+    pod_machine_describe_host(&b->machine);
+    POD_TRY(measure(b));
+    POD_TRY(pod_comm_agree(comm, pod_comm_rank(comm) == 0 ? tell(b) : POD_OK));
+    if (!is_fast_enough(b) || pod_bench_n_wrong(b) > 0) *exit_code = POD_EXIT_FAILED;
+    return POD_OK;
+}
+
+pod_status pod_cmd_coll(pod_call *call, int *exit_code)
+{
+    pod_bench b = {.call = call};
+    POD_TRY(pod_comm_agree(call->comm, pod_arena_create(NULL, &b.arena)));
+    const pod_status s = run(&b, exit_code);
+    pod_arena_destroy(b.arena);
+    return s;
+}

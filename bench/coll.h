@@ -1,0 +1,131 @@
+/* minipod coll, in parts: a plan of what is measured, the ways to measure it, rows that come of it,
+ * and what is told of them. */
+#ifndef MINIPOD_BENCH_COLL_H
+#define MINIPOD_BENCH_COLL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bench/command.h"
+#include "bench/common/table.h"
+#include "collectives/algo/algo.h"
+#include "collectives/algo/rules.h"
+#include "kernels/base/arena.h"
+#include "runtime/core/machine.h"
+#include "runtime/core/spread.h"
+
+typedef enum pod_bench_on { /* --on; auto is SHM under mpirun */
+                            POD_ON_SHM,
+                            POD_ON_MPI,
+                            POD_ON_LOCAL,
+                            POD_ON_SIM
+} pod_bench_on;
+
+/* What --algo names, with a row for each size: an algorithm, what rules pick, or the MPI
+ * library's. */
+typedef struct pod_bench_entry {
+    const pod_coll_algo *algo; /* NULL: the rules', or the peer */
+    bool is_peer;
+} pod_bench_entry;
+
+typedef struct pod_bench_plan { /* the same on all ranks */
+    pod_bench_on on;
+    pod_coll coll;
+    pod_dtype dtype;
+    const char *type; /* as nccl-tests calls it: "float" */
+    pod_mesh mesh;
+    int n_ranks, node_size;
+    int n_cores;         /* physical, of rank 0's node */
+    int n_node_ranks;    /* at most so many on one node */
+    int64_t cache_bytes; /* of the last level, of rank 0's node */
+    int64_t chunk_bytes;
+    const int64_t *count; /* (n_sizes) elements */
+    int n_sizes;
+    const pod_coll_rules *rules; /* NULL: entries are named */
+    pod_bench_entry *entry;
+    int n_entries;
+    int n_iters, n_warmup, n_rounds;
+    bool with_hot, with_cold, with_check;
+    const char **refusal; /* lines: what `all` leaves out, and why */
+    int n_refusals;
+} pod_bench_plan;
+
+typedef struct pod_bench_row {
+    int size, entry;           /* of the plan */
+    const pod_coll_algo *algo; /* NULL: the peer */
+    int n_buffers;             /* 1: hot */
+    pod_spread round_s;        /* of an operation, one value a round */
+    pod_spread iter_s;         /* of an operation timed by itself; n is 0 where none was */
+    double iter_cv;            /* standard deviation / mean */
+    const double *iters;       /* (iter_s.n) in seconds, as they came */
+    int64_t n_wrong;           /* elements over all ranks; -1: not looked at */
+    double ideal_s;            /* the limit for this size and mesh; 0: none is known */
+} pod_bench_row;
+
+typedef struct pod_bench {
+    pod_call *call;
+    pod_arena *arena;
+    pod_bench_plan plan;
+    pod_machine machine; /* whose time it is */
+    pod_bench_row *row;
+    int n_rows, room;
+} pod_bench;
+
+/* ---- coll_plan.c ---------------------------------------------------------------------------- */
+
+/* From the options. E_INVALID for what cannot be measured; collective where there are ranks. */
+POD_MUST pod_status pod_bench_plan_from(pod_call *call, pod_arena *a, pod_bench_plan *out);
+
+pod_coll_args pod_bench_args(const pod_bench_plan *p, int size);
+int64_t pod_bench_bytes(const pod_bench_plan *p, int size);
+/* Buffers to go round so that none is found in a cache: those of a node together are twice its last
+ * one. 0: that would be too many, or cold buffers are not asked for. */
+int pod_bench_n_cold(const pod_bench_plan *p, int size);
+/* Why this entry has no row at this size, or NULL. */
+const char *pod_bench_why_not(const pod_bench_plan *p, const pod_bench_entry *e, int size);
+/* The algorithm of an entry at a size; NULL for the peer. */
+const pod_coll_algo *pod_bench_algo(const pod_bench_plan *p, const pod_bench_entry *e, int size);
+const char *pod_bench_clock(const pod_bench_plan *p); /* "wall" or "virtual" */
+
+/* ---- the ways to measure: coll_ranks.c, coll_local.c --------------------------------------- */
+
+/* Every size and entry; rows are added on all ranks alike. Collective where there are ranks. */
+POD_MUST pod_status pod_bench_ranks(pod_bench *b);
+POD_MUST pod_status pod_bench_local(pod_bench *b);
+
+/* ---- coll_rows.c ---------------------------------------------------------------------------- */
+
+POD_MUST pod_status pod_bench_add(pod_bench *b, const pod_bench_row *row);
+const char *pod_bench_name(const pod_bench_row *r);                 /* "ring", "mpi" */
+double pod_bench_algbw(const pod_bench *b, const pod_bench_row *r); /* GB/s */
+double pod_bench_busbw(const pod_bench *b, const pod_bench_row *r);
+/* The share of its buffer that a rank must read and write at the least, on average: 1 is all of it
+ * read and all of it written. */
+double pod_bench_traffic(const pod_bench_plan *p, int size);
+/* Reads and writes all of a buffer once: what the limit on a wall clock is measured with. */
+void pod_bench_exchange_halves(void *elements, size_t half);
+double pod_bench_cv(const double values[], int64_t n);
+
+/* How one entry did on hot or on cold buffers, over all sizes it was measured at. */
+typedef struct pod_bench_summary {
+    int entry;
+    bool is_cold;
+    int n_rows;
+    double busbw;       /* mean */
+    double against_mpi; /* geometric mean of time of mpi / own time; 0: mpi was not measured */
+    const pod_bench_row *slowest;
+} pod_bench_summary;
+
+pod_bench_summary pod_bench_summarize(const pod_bench *b, int entry, bool is_cold);
+int64_t pod_bench_n_wrong(const pod_bench *b);
+/* The rows of one size that are hot or cold: the fastest that is not the peer; NULL: none. */
+const pod_bench_row *pod_bench_best(const pod_bench *b, int size, bool is_cold);
+const pod_bench_row *pod_bench_find(const pod_bench *b, int size, int entry, bool is_cold);
+
+/* ---- coll_table.c, coll_record.c: rank 0 ---------------------------------------------------- */
+
+/* The table with its header and footer, on the screen and, where asked for, as CSV. */
+POD_MUST pod_status pod_bench_print(const pod_bench *b);
+POD_MUST pod_status pod_bench_write_json(const pod_bench *b, const char *path);
+
+#endif

@@ -1,0 +1,347 @@
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/coll.h"
+#include "collectives/exec/peer_mpi.h"
+#include "kernels/base/cpu.h"
+#include "kernels/base/parse.h"
+#include "runtime/train/setup.h"
+
+enum { MAX_SIZES = 1000, MAX_ENTRIES = 64 };
+
+/* ---- sizes ---------------------------------------------------------------------------------- */
+
+static int64_t element_bytes(const pod_bench_plan *p) { return (int64_t)pod_dtype_bytes(p->dtype); }
+
+/* Whole elements; of an alltoall, equal blocks. */
+static int64_t count_of(const pod_bench_plan *p, int64_t bytes)
+{
+    const int64_t count = bytes / element_bytes(p);
+    return p->coll == POD_ALLTOALL ? count / p->n_ranks * p->n_ranks : count;
+}
+
+static int64_t next_size(const pod_config *c, int64_t bytes)
+{
+    const int64_t step = pod_config_size(c, POD_OPT_STEPBYTES);
+    if (step > 0) return bytes + step;
+    return bytes > 0 ? bytes * pod_config_int(c, POD_OPT_STEPFACTOR) : 1;
+}
+
+static pod_status sizes_from(const pod_config *c, pod_arena *a, pod_bench_plan *p)
+{
+    const int64_t min = pod_config_size(c, POD_OPT_MINBYTES);
+    const int64_t max = pod_config_size(c, POD_OPT_MAXBYTES);
+    int64_t *count = POD_ARENA_NEW(a, int64_t, MAX_SIZES);
+    if (!count) return POD_E_NOMEM;
+    if (min > max)
+        return pod_fail(POD_E_INVALID, "minbytes: %s is more than maxbytes, %s",
+                        pod_config_value(c, POD_OPT_MINBYTES),
+                        pod_config_value(c, POD_OPT_MAXBYTES));
+    if (pod_config_is_set(c, POD_OPT_STEPFACTOR) && pod_config_is_set(c, POD_OPT_STEPBYTES))
+        return pod_fail(POD_E_INVALID, "stepbytes: stepfactor is given too, one of them must go");
+    for (int64_t bytes = min; bytes <= max; bytes = next_size(c, bytes)) {
+        const int64_t n = count_of(p, bytes);
+        if (p->n_sizes > 0 && n == count[p->n_sizes - 1]) continue;
+        if (p->n_sizes == MAX_SIZES)
+            return pod_fail(POD_E_INVALID, "stepbytes: more than %d sizes from %s to %s", MAX_SIZES,
+                            pod_config_value(c, POD_OPT_MINBYTES),
+                            pod_config_value(c, POD_OPT_MAXBYTES));
+        count[p->n_sizes++] = n;
+    }
+    p->count = count;
+    return POD_OK;
+}
+
+pod_coll_args pod_bench_args(const pod_bench_plan *p, int size)
+{
+    return (pod_coll_args){.coll = p->coll,
+                           .dtype = p->dtype,
+                           .count = p->count[size],
+                           .group = pod_group_all(&p->mesh),
+                           .node_size = p->node_size,
+                           .chunk_bytes = p->chunk_bytes};
+}
+
+int64_t pod_bench_bytes(const pod_bench_plan *p, int size)
+{
+    return p->count[size] * element_bytes(p);
+}
+
+static bool runs_mpi(const pod_bench_plan *p) { return p->on == POD_ON_SHM || p->on == POD_ON_MPI; }
+
+int pod_bench_n_cold(const pod_bench_plan *p, int size)
+{
+    enum { MAX_BUFFERS = 256 };
+    const int64_t max_node_bytes = (int64_t)1 << 32; /* but for two buffers of each rank */
+    const int64_t bytes = pod_bench_bytes(p, size) * p->n_node_ranks;
+    if (bytes == 0 || !p->with_cold || !runs_mpi(p)) return 0;
+    const int64_t n = (2 * p->cache_bytes + bytes - 1) / bytes;
+    if (n <= 2) return 2;
+    return n <= MAX_BUFFERS && n * bytes <= max_node_bytes ? (int)n : 0;
+}
+
+static pod_status check_some_size(const pod_bench_plan *p)
+{
+    for (int s = 0; s < p->n_sizes; s++)
+        if (p->with_hot || pod_bench_n_cold(p, s) > 0) return POD_OK;
+    return pod_fail(POD_E_INVALID,
+                    "buffers: too many of %" PRId64 " bytes would be needed for them to be cold",
+                    pod_bench_bytes(p, p->n_sizes - 1));
+}
+
+/* ---- what is measured ----------------------------------------------------------------------- */
+
+const char *pod_bench_why_not(const pod_bench_plan *p, const pod_bench_entry *e, int size)
+{
+    const pod_coll_args args = pod_bench_args(p, size);
+    if (e->is_peer && !runs_mpi(p)) return "it runs on the ranks of a job only";
+    if (e->is_peer) return pod_peer_mpi_why_not(&args, p->n_ranks);
+    return e->algo ? e->algo->why_not(&p->mesh, &args) : NULL;
+}
+
+const pod_coll_algo *pod_bench_algo(const pod_bench_plan *p, const pod_bench_entry *e, int size)
+{
+    if (e->is_peer || e->algo) return e->algo;
+    const pod_coll_args args = pod_bench_args(p, size);
+    return pod_coll_pick(p->rules, &p->mesh, &args);
+}
+
+static const char *name_of(const pod_bench_entry *e) { return e->is_peer ? "mpi" : e->algo->name; }
+
+static bool find_entry(const pod_bench_plan *p, const char *name, size_t length,
+                       pod_bench_entry *out)
+{
+    char text[32];
+    if (length >= sizeof text) return false;
+    memcpy(text, name, length);
+    text[length] = '\0';
+    *out = (pod_bench_entry){pod_coll_find(p->coll, text), strcmp(text, "mpi") == 0};
+    return out->algo || out->is_peer;
+}
+
+/* "ring,mpi"; false when there is a word in it that is no name. */
+static bool entries_named(pod_bench_plan *p, const char *text)
+{
+    p->n_entries = 0;
+    for (const char *at = text; at; at = strchr(at, ',')) {
+        if (*at == ',') at++;
+        if (p->n_entries == MAX_ENTRIES) return false;
+        if (!find_entry(p, at, strcspn(at, ","), &p->entry[p->n_entries++])) return false;
+    }
+    return true;
+}
+
+static void entries_all(pod_bench_plan *p)
+{
+    int n;
+    const pod_coll_algo *algos = pod_coll_algos(&n);
+    for (int i = 0; i < n; i++)
+        if (algos[i].coll == p->coll && p->n_entries < MAX_ENTRIES - 1)
+            p->entry[p->n_entries++] = (pod_bench_entry){.algo = &algos[i]};
+    p->entry[p->n_entries++] = (pod_bench_entry){.is_peer = true};
+}
+
+/* Takes away what refuses every size, and says what refuses any. */
+static pod_status leave_out(pod_arena *a, pod_bench_plan *p)
+{
+    int n_kept = 0;
+    p->refusal = POD_ARENA_NEW(a, const char *, p->n_entries);
+    if (!p->refusal) return POD_E_NOMEM;
+    for (int i = 0; i < p->n_entries; i++) {
+        const pod_bench_entry e = p->entry[i];
+        const char *reason = NULL;
+        int n_refused = 0;
+        for (int s = 0; s < p->n_sizes; s++) {
+            const char *why = pod_bench_why_not(p, &e, s);
+            if (why) reason = why;
+            n_refused += why != NULL;
+        }
+        if (n_refused < p->n_sizes) p->entry[n_kept++] = e;
+        if (n_refused == 0) continue;
+        const char *line = n_refused == p->n_sizes
+                               ? pod_arena_text(a, "%s refuses: %s", name_of(&e), reason)
+                               : pod_arena_text(a, "%s refuses %d of %d sizes: %s", name_of(&e),
+                                                n_refused, p->n_sizes, reason);
+        if (!line) return POD_E_NOMEM;
+        p->refusal[p->n_refusals++] = line;
+    }
+    p->n_entries = n_kept;
+    return POD_OK;
+}
+
+static pod_status check_none_refuses(const pod_bench_plan *p)
+{
+    for (int i = 0; i < p->n_entries; i++)
+        for (int s = 0; s < p->n_sizes; s++) {
+            const char *why = pod_bench_why_not(p, &p->entry[i], s);
+            char size[32];
+            if (why)
+                return pod_fail(POD_E_INVALID, "algo: %s refuses %s of %s: %s",
+                                name_of(&p->entry[i]), pod_coll_name(p->coll),
+                                pod_print_size(pod_bench_bytes(p, s), size, sizeof size), why);
+        }
+    return POD_OK;
+}
+
+static pod_status entries_from(const pod_config *c, pod_arena *a, pod_bench_plan *p)
+{
+    const char *text = pod_config_text(c, POD_OPT_ALGO);
+    p->entry = POD_ARENA_NEW(a, pod_bench_entry, MAX_ENTRIES);
+    if (!p->entry) return POD_E_NOMEM;
+    if (strcmp(text, "all") == 0) {
+        entries_all(p);
+        return leave_out(a, p);
+    }
+    if (entries_named(p, text)) return check_none_refuses(p);
+    if (text[0] == '\0' || strcmp(text, "rules") == 0) text = POD_COLL_RULES_DEFAULT;
+    pod_coll_rules *rules;
+    const pod_status s = pod_coll_rules_parse(a, text, &rules);
+    if (s != POD_OK) return pod_fail(s, "algo: %s", pod_error_text());
+    p->rules = rules;
+    p->entry[0] = (pod_bench_entry){0};
+    p->n_entries = 1;
+    return POD_OK;
+}
+
+/* ---- where ---------------------------------------------------------------------------------- */
+
+static pod_bench_on on_of(const char *text)
+{
+    static const struct {
+        const char *text;
+        pod_bench_on on;
+    } names[] = {{"auto", POD_ON_SHM},
+                 {"shm", POD_ON_SHM},
+                 {"mpi", POD_ON_MPI},
+                 {"local", POD_ON_LOCAL},
+                 {"sim", POD_ON_SIM}};
+    size_t i = 0;
+    while (strcmp(names[i].text, text) != 0) i++;
+    return names[i].on;
+}
+
+const char *pod_bench_clock(const pod_bench_plan *p)
+{
+    return p->on == POD_ON_SIM ? "virtual" : "wall";
+}
+
+static int n_on_my_node(pod_comm *comm)
+{
+    int n = 0;
+    for (int r = 0; r < pod_comm_size(comm); r++) n += pod_comm_shares_node(comm, r);
+    return n;
+}
+
+static int most_on_a_node(pod_comm *comm)
+{
+    double n = n_on_my_node(comm);
+    pod_comm_max(comm, &n, 1);
+    return (int)n;
+}
+
+/* Rank 0's node stands for all. */
+static void describe_node(pod_comm *comm, pod_bench_plan *p)
+{
+    const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    p->cache_bytes = bytes > 0 ? bytes : 32 << 20;
+    p->n_cores = pod_cpu_physical_cores();
+    pod_comm_broadcast(comm, 0, &p->cache_bytes, sizeof p->cache_bytes);
+    pod_comm_broadcast(comm, 0, &p->n_cores, sizeof p->n_cores);
+    p->n_node_ranks = most_on_a_node(comm);
+}
+
+/* All ranks of the mesh in this process. */
+static pod_status place_alone(const pod_config *c, pod_comm *comm, pod_bench_plan *p)
+{
+    const char *mesh = pod_config_text(c, POD_OPT_MESH);
+    if (pod_comm_size(comm) > 1)
+        return pod_fail(POD_E_INVALID, "on: %s is one process, found %d ranks (mpirun -n %d)",
+                        pod_config_text(c, POD_OPT_ON), pod_comm_size(comm), pod_comm_size(comm));
+    POD_TRY(pod_mesh_parse(strcmp(mesh, "auto") == 0 ? "2x2" : mesh, &p->mesh));
+    p->n_ranks = pod_mesh_size(&p->mesh);
+    p->node_size = p->n_ranks;
+    return POD_OK;
+}
+
+static pod_status place_ranks(const pod_config *c, pod_comm *comm, pod_bench_plan *p)
+{
+    const int64_t node = pod_config_int(c, POD_OPT_NODE);
+    p->n_ranks = pod_comm_size(comm);
+    p->node_size = 1;
+    POD_TRY(pod_setup_mesh(pod_config_text(c, POD_OPT_MESH), p->n_ranks, &p->mesh));
+    if (p->on == POD_ON_MPI) return POD_OK;
+    if (node > 0) pod_comm_split_nodes(comm, (int)node);
+    p->node_size = pod_comm_node_size(comm);
+    if (strcmp(pod_config_text(c, POD_OPT_ON), "shm") == 0 && n_on_my_node(comm) < p->n_ranks)
+        return pod_fail(POD_E_INVALID,
+                        "on: shm is of one node, found %d ranks on several; auto"
+                        " takes shared memory within a node and MPI between",
+                        p->n_ranks);
+    return POD_OK;
+}
+
+static pod_status check_node(const pod_config *c, const pod_bench_plan *p, int n_ranks)
+{
+    const int64_t node = pod_config_int(c, POD_OPT_NODE);
+    if (node > n_ranks || (node > 0 && n_ranks % node != 0))
+        return pod_fail(POD_E_INVALID, "node: %" PRId64 " ranks a node do not divide %d ranks",
+                        node, n_ranks);
+    if (node > 0 && p->on == POD_ON_MPI)
+        return pod_fail(POD_E_INVALID, "node: with --on mpi no ranks share memory");
+    return POD_OK;
+}
+
+static pod_status place_from(const pod_config *c, pod_comm *comm, pod_bench_plan *p)
+{
+    const int64_t node = pod_config_int(c, POD_OPT_NODE);
+    p->on = on_of(pod_config_text(c, POD_OPT_ON));
+    describe_node(comm, p);
+    if (runs_mpi(p)) {
+        POD_TRY(check_node(c, p, pod_comm_size(comm)));
+        return place_ranks(c, comm, p);
+    }
+    POD_TRY(place_alone(c, comm, p));
+    if (node > 0) p->node_size = (int)node;
+    return check_node(c, p, p->n_ranks);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static pod_coll coll_of(const char *name)
+{
+    int c = 0;
+    while (strcmp(pod_coll_name((pod_coll)c), name) != 0) c++;
+    return (pod_coll)c;
+}
+
+static void type_from(const pod_config *c, pod_bench_plan *p)
+{
+    const char *text = pod_config_text(c, POD_OPT_DATATYPE);
+    const bool is_bf16 = text[0] == 'b';
+    p->dtype = is_bf16 ? POD_BF16 : POD_F32;
+    p->type = is_bf16 ? "bfloat16" : "float";
+}
+
+pod_status pod_bench_plan_from(pod_call *call, pod_arena *a, pod_bench_plan *out)
+{
+    const pod_config *c = call->config;
+    const char *buffers = pod_config_text(c, POD_OPT_BUFFERS);
+    pod_bench_plan p = {
+        .coll = coll_of(pod_config_text(c, POD_OPT_COLLECTIVE)),
+        .chunk_bytes = pod_config_size(c, POD_OPT_CHUNK),
+        .n_iters = (int)pod_config_int(c, POD_OPT_ITERS),
+        .n_warmup = (int)pod_config_int(c, POD_OPT_WARMUP_ITERS),
+        .n_rounds = (int)pod_config_int(c, POD_OPT_ROUNDS),
+        .with_hot = strcmp(buffers, "cold") != 0,
+        .with_cold = strcmp(buffers, "hot") != 0,
+        .with_check = pod_config_bool(c, POD_OPT_CHECK),
+    };
+    type_from(c, &p);
+    POD_TRY(place_from(c, call->comm, &p));
+    POD_TRY(sizes_from(c, a, &p));
+    POD_TRY(check_some_size(&p));
+    POD_TRY(entries_from(c, a, &p));
+    *out = p;
+    return POD_OK;
+}

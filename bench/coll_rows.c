@@ -1,0 +1,128 @@
+#include <math.h>
+#include <string.h>
+
+#include "bench/coll.h"
+
+pod_status pod_bench_add(pod_bench *b, const pod_bench_row *row)
+{
+    if (b->n_rows == b->room) {
+        const int room = b->room ? 2 * b->room : 64;
+        pod_bench_row *larger = POD_ARENA_NEW(b->arena, pod_bench_row, room);
+        if (!larger) return POD_E_NOMEM;
+        if (b->n_rows) memcpy(larger, b->row, (size_t)b->n_rows * sizeof larger[0]);
+        b->row = larger;
+        b->room = room;
+    }
+    b->row[b->n_rows++] = *row;
+    return POD_OK;
+}
+
+const char *pod_bench_name(const pod_bench_row *r) { return r->algo ? r->algo->name : "mpi"; }
+
+/* ---- figures of a row ----------------------------------------------------------------------- */
+
+double pod_bench_algbw(const pod_bench *b, const pod_bench_row *r)
+{
+    const double s = r->round_s.median;
+    return s > 0 ? 1e-9 * (double)pod_bench_bytes(&b->plan, r->size) / s : 0;
+}
+
+/* nccl-tests, doc/PERFORMANCE.md. */
+static double busbw_factor(pod_coll coll, int n_ranks)
+{
+    const double n = n_ranks, others = (n - 1) / n;
+    switch (coll) {
+    case POD_ALLREDUCE: return 2 * others;
+    case POD_BROADCAST: return 1;
+    default: return others;
+    }
+}
+
+double pod_bench_busbw(const pod_bench *b, const pod_bench_row *r)
+{
+    return pod_bench_algbw(b, r) * busbw_factor(b->plan.coll, b->plan.n_ranks);
+}
+
+double pod_bench_traffic(const pod_bench_plan *p, int size)
+{
+    const double n = p->n_ranks;
+    if (p->n_ranks == 1 || p->count[size] == 0) return 0;
+    switch (p->coll) {
+    case POD_ALLREDUCE: return 1;
+    case POD_REDUCE_SCATTER: return (1 + 1 / n) / 2; /* all of it is read, a block is written */
+    default: return (n - 1) / n;
+    }
+}
+
+void pod_bench_exchange_halves(void *elements, size_t half)
+{
+    char *low = elements, *high = low + half;
+    memcpy(high, low, half);
+    memcpy(low, high, half);
+}
+
+double pod_bench_cv(const double values[], int64_t n)
+{
+    double mean = 0, square = 0;
+    for (int64_t i = 0; i < n; i++) mean += values[i] / (double)n;
+    for (int64_t i = 0; i < n; i++) square += (values[i] - mean) * (values[i] - mean) / (double)n;
+    return mean > 0 ? sqrt(square) / mean : 0;
+}
+
+/* ---- figures of many rows ------------------------------------------------------------------- */
+
+static bool is_cold(const pod_bench_row *r) { return r->n_buffers > 1; }
+
+const pod_bench_row *pod_bench_find(const pod_bench *b, int size, int entry, bool cold)
+{
+    for (int i = 0; i < b->n_rows; i++)
+        if (b->row[i].size == size && b->row[i].entry == entry && is_cold(&b->row[i]) == cold)
+            return &b->row[i];
+    return NULL;
+}
+
+const pod_bench_row *pod_bench_best(const pod_bench *b, int size, bool cold)
+{
+    const pod_bench_row *best = NULL;
+    for (int i = 0; i < b->n_rows; i++) {
+        const pod_bench_row *r = &b->row[i];
+        if (r->size != size || is_cold(r) != cold || !r->algo) continue;
+        if (!best || r->round_s.median < best->round_s.median) best = r;
+    }
+    return best;
+}
+
+static const pod_bench_row *peer_of(const pod_bench *b, int size, bool cold)
+{
+    for (int e = 0; e < b->plan.n_entries; e++)
+        if (b->plan.entry[e].is_peer) return pod_bench_find(b, size, e, cold);
+    return NULL;
+}
+
+pod_bench_summary pod_bench_summarize(const pod_bench *b, int entry, bool cold)
+{
+    pod_bench_summary s = {.entry = entry, .is_cold = cold};
+    double log_ratios = 0;
+    int n_ratios = 0;
+    for (int i = 0; i < b->n_rows; i++) {
+        const pod_bench_row *r = &b->row[i], *peer = peer_of(b, r->size, cold);
+        if (r->entry != entry || is_cold(r) != cold) continue;
+        s.n_rows++;
+        s.busbw += pod_bench_busbw(b, r);
+        if (!s.slowest || pod_bench_busbw(b, r) < pod_bench_busbw(b, s.slowest)) s.slowest = r;
+        if (!peer || peer->round_s.median <= 0 || r->round_s.median <= 0) continue;
+        log_ratios += log(peer->round_s.median / r->round_s.median);
+        n_ratios++;
+    }
+    if (s.n_rows > 0) s.busbw /= s.n_rows;
+    if (n_ratios > 0) s.against_mpi = exp(log_ratios / n_ratios);
+    return s;
+}
+
+int64_t pod_bench_n_wrong(const pod_bench *b)
+{
+    int64_t n = 0;
+    for (int i = 0; i < b->n_rows; i++)
+        if (b->row[i].n_wrong > 0) n += b->row[i].n_wrong;
+    return n;
+}

@@ -1,0 +1,294 @@
+/* The table of minipod coll: what was measured and how in lines with #, nccl-tests' columns, then
+ * ours, and the verdicts at the end. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "bench/coll.h"
+#include "collectives/exec/peer_mpi.h"
+#include "kernels/base/parse.h"
+
+static const pod_column columns[] = {{"size", "(B)", false},     {"count", "(elements)", false},
+                                     {"type", "", true},         {"redop", "", true},
+                                     {"root", "", false},        {"time", "(us)", false},
+                                     {"algbw", "(GB/s)", false}, {"busbw", "(GB/s)", false},
+                                     {"#wrong", "", false},      {"i_min", "(us)", false},
+                                     {"i_max", "(us)", false},   {"i_p99", "(us)", false},
+                                     {"i_cv%", "", false},       {"algo", "", true},
+                                     {"mesh", "", true},         {"clock", "", true},
+                                     {"ideal", "(us)", false},   {"frac", "", false},
+                                     {"buffers", "", true},      {"spread%", "", false}};
+
+static bool adds(pod_coll coll) { return coll == POD_ALLREDUCE || coll == POD_REDUCE_SCATTER; }
+
+/* Four digits, without an exponent. */
+static void add_number(pod_table *t, double x)
+{
+    const int digits = x >= 1000 ? 0 : x >= 100 ? 1 : x >= 10 ? 2 : x >= 1 ? 3 : 4;
+    pod_table_add(t, "%.*f", digits, x);
+}
+
+static void add_known(pod_table *t, bool is_known, double x)
+{
+    if (is_known)
+        add_number(t, x);
+    else
+        pod_table_add(t, "-");
+}
+
+static void add_iterations(pod_table *t, const pod_bench_row *r)
+{
+    const bool known = r->iter_s.n > 0;
+    add_known(t, known, 1e6 * r->iter_s.min);
+    add_known(t, known, 1e6 * r->iter_s.max);
+    add_known(t, known, 1e6 * r->iter_s.p99);
+    if (known)
+        pod_table_add(t, "%.1f", 100 * r->iter_cv);
+    else
+        pod_table_add(t, "-");
+}
+
+static void add_row(pod_table *t, const pod_bench *b, const pod_bench_row *r)
+{
+    const pod_bench_plan *p = &b->plan;
+    const double time_s = r->round_s.median;
+    char mesh[POD_MESH_TEXT_BYTES];
+    pod_table_add(t, "%" PRId64, pod_bench_bytes(p, r->size));
+    pod_table_add(t, "%" PRId64, p->count[r->size]);
+    pod_table_add(t, "%s", p->type);
+    pod_table_add(t, "%s", adds(p->coll) ? "sum" : "none");
+    pod_table_add(t, "%d", p->coll == POD_BROADCAST ? 0 : -1);
+    add_number(t, 1e6 * time_s);
+    add_number(t, pod_bench_algbw(b, r));
+    add_number(t, pod_bench_busbw(b, r));
+    if (r->n_wrong < 0)
+        pod_table_add(t, "-");
+    else
+        pod_table_add(t, "%" PRId64, r->n_wrong);
+    add_iterations(t, r);
+    pod_table_add(t, "%s", pod_bench_name(r));
+    pod_table_add(t, "%s", pod_mesh_print(&p->mesh, mesh, sizeof mesh));
+    pod_table_add(t, "%s", pod_bench_clock(p));
+    add_known(t, r->ideal_s > 0, 1e6 * r->ideal_s);
+    if (r->ideal_s > 0 && time_s > 0)
+        pod_table_add(t, "%.3f", r->ideal_s / time_s);
+    else
+        pod_table_add(t, "-");
+    pod_table_add(t, "%s", r->n_buffers > 1 ? "cold" : "hot");
+    pod_table_add(t, "%.1f", time_s > 0 ? 100 * (r->round_s.max - r->round_s.min) / time_s : 0);
+}
+
+/* ---- before the rows ------------------------------------------------------------------------ */
+
+static const char *busbw_factor(pod_coll coll)
+{
+    switch (coll) {
+    case POD_ALLREDUCE: return "2(n-1)/n";
+    case POD_BROADCAST: return "1";
+    default: return "(n-1)/n";
+    }
+}
+
+static const char *traffic_factor(pod_coll coll)
+{
+    switch (coll) {
+    case POD_ALLREDUCE: return "all of it";
+    case POD_REDUCE_SCATTER: return "all of it read, a block written";
+    default: return "(n-1)/n of it";
+    }
+}
+
+static bool is_measured(const pod_bench *b, bool peer)
+{
+    for (int i = 0; i < b->n_rows; i++)
+        if (!b->row[i].algo == peer) return true;
+    return false;
+}
+
+static void note_where(pod_table *t, const pod_bench *b)
+{
+    const pod_bench_plan *p = &b->plan;
+    const pod_machine *m = &b->machine;
+    const bool alone = p->on == POD_ON_LOCAL;
+    char mesh[POD_MESH_TEXT_BYTES];
+    pod_table_note(t, "minipod coll %s, git %s, clock %s, machine %s", POD_VERSION, POD_GIT_ID,
+                   pod_bench_clock(p), m->name);
+    pod_table_note(t, "host %s, %s, %s, %" PRId64 " physical cores, %s", m->hostname, m->cpu_model,
+                   m->cpu_features[0] ? m->cpu_features : "no vector features", m->physical_cores,
+                   pod_comm_version(b->call->comm));
+    pod_table_note(t, "%s of n = %d ranks, mesh %s, on %s", pod_coll_name(p->coll), p->n_ranks,
+                   pod_mesh_print(&p->mesh, mesh, sizeof mesh),
+                   pod_config_text(b->call->config, POD_OPT_ON));
+    if (alone)
+        pod_table_note(t, "all ranks are in one process: times are those of one core that does the"
+                          " work of all, one after another");
+    else if (p->n_node_ranks > p->n_cores)
+        pod_table_note(t, "%d ranks share %d cores: times are the operating system's too",
+                       p->n_node_ranks, p->n_cores);
+}
+
+static void note_how(pod_table *t, const pod_bench *b)
+{
+    const pod_bench_plan *p = &b->plan;
+    pod_table_note(t,
+                   "algbw = size / time, busbw = algbw x %s (nccl-tests); size is the %s; GB/s"
+                   " are 1e9",
+                   busbw_factor(p->coll),
+                   p->coll == POD_ALLGATHER || p->coll == POD_REDUCE_SCATTER ? "whole array's"
+                                                                             : "buffer's");
+    pod_table_note(t,
+                   "time: %d iterations back to back after %d not timed, the slowest rank's;"
+                   " median of %d rounds in which the algorithms take turns, spread%% over them",
+                   p->n_iters, p->n_warmup, p->n_rounds);
+    pod_table_note(t,
+                   p->on == POD_ON_LOCAL ? "i_*: of each iteration of the last round"
+                                         : "i_*: each of %d more iterations by itself, likewise"
+                                           " the slowest rank's",
+                   p->n_iters);
+    pod_table_note(t,
+                   "ours in place%s%s%s; timed on zeros, checked on whole numbers whose sums"
+                   " are exact",
+                   is_measured(b, true) ? "; mpi is " : "",
+                   is_measured(b, true) ? pod_peer_mpi_name(p->coll) : "",
+                   is_measured(b, true) && p->coll != POD_BROADCAST ? " out of place" : "");
+    pod_table_note(t,
+                   "ideal: every rank's buffer, %s, through memory once in and once out, as fast"
+                   " as %s in this run at this size; frac = ideal / time",
+                   traffic_factor(p->coll),
+                   p->on == POD_ON_LOCAL ? "one core copies" : "all ranks at once copy");
+}
+
+static void note_buffers(pod_table *t, const pod_bench *b)
+{
+    const pod_bench_plan *p = &b->plan;
+    char cache[32];
+    int n_hot_only = 0;
+    for (int s = 0; s < p->n_sizes; s++) n_hot_only += pod_bench_n_cold(p, s) == 0;
+    if (p->on == POD_ON_LOCAL) return;
+    pod_print_size(p->cache_bytes, cache, sizeof cache);
+    if (p->with_hot) pod_table_note(t, "hot: the same buffer each time");
+    if (p->with_cold)
+        pod_table_note(t,
+                       "cold: another buffer each time, of so many that those of a node are"
+                       " twice its last cache of %s; %d of %d sizes are too small for that",
+                       cache, n_hot_only, p->n_sizes);
+}
+
+static void note_all(pod_table *t, const pod_bench *b)
+{
+    note_where(t, b);
+    note_how(t, b);
+    note_buffers(t, b);
+    for (int i = 0; i < b->plan.n_refusals; i++) pod_table_note(t, "%s", b->plan.refusal[i]);
+}
+
+/* ---- behind the rows ------------------------------------------------------------------------ */
+
+static const char *entry_name(const pod_bench_plan *p, int entry)
+{
+    const pod_bench_entry *e = &p->entry[entry];
+    return e->is_peer ? "mpi" : e->algo ? e->algo->name : "rules";
+}
+
+static void note_summary(pod_table *t, const pod_bench *b, bool is_cold)
+{
+    const char *buffers = is_cold ? "cold" : "hot";
+    for (int e = 0; e < b->plan.n_entries; e++) {
+        const pod_bench_summary s = pod_bench_summarize(b, e, is_cold);
+        if (s.n_rows == 0) continue;
+        char against[64] = "";
+        if (s.against_mpi > 0 && !b->plan.entry[e].is_peer)
+            snprintf(against, sizeof against, ", %.2f x mpi (geometric mean)", s.against_mpi);
+        pod_table_note(t, "Avg bus bandwidth    : %.6g GB/s, %s, %s, %d sizes%s", s.busbw,
+                       entry_name(&b->plan, e), buffers, s.n_rows, against);
+    }
+}
+
+/* The best own algorithm of each size, against the peer where that was measured. */
+static void note_best(pod_table *t, const pod_bench *b, bool is_cold)
+{
+    const pod_bench_plan *p = &b->plan;
+    double log_ratios = 0, worst = 0;
+    int n_ratios = 0;
+    for (int s = 0; s < p->n_sizes; s++) {
+        const pod_bench_row *best = pod_bench_best(b, s, is_cold), *peer = NULL;
+        for (int e = 0; e < p->n_entries; e++)
+            if (p->entry[e].is_peer) peer = pod_bench_find(b, s, e, is_cold);
+        if (!best) continue;
+        char size[32], against[64] = "";
+        if (peer && best->round_s.median > 0 && peer->round_s.median > 0) {
+            const double ratio = peer->round_s.median / best->round_s.median;
+            snprintf(against, sizeof against, ", %.2f x mpi", ratio);
+            log_ratios += log(ratio);
+            if (n_ratios++ == 0 || ratio < worst) worst = ratio;
+        }
+        pod_table_note(t, "Best of ours         : %s at %s, %s%s", pod_bench_name(best),
+                       pod_print_size(pod_bench_bytes(p, s), size, sizeof size),
+                       is_cold ? "cold" : "hot", against);
+    }
+    if (n_ratios > 0)
+        pod_table_note(t,
+                       "Best against mpi     : %.2f x (geometric mean of %d sizes, at least"
+                       " %.2f), %s",
+                       exp(log_ratios / n_ratios), n_ratios, worst, is_cold ? "cold" : "hot");
+}
+
+static void note_verdicts(pod_table *t, const pod_bench *b)
+{
+    const int64_t n_wrong = pod_bench_n_wrong(b);
+    if (b->plan.with_check)
+        pod_table_note(t, "Out of bounds values : %" PRId64 " %s", n_wrong,
+                       n_wrong ? "FAILED" : "OK");
+    else
+        pod_table_note(t, "Out of bounds values : not checked");
+    for (int is_cold = 0; is_cold < 2; is_cold++) note_summary(t, b, is_cold);
+    if (b->plan.n_entries > 1)
+        for (int is_cold = 0; is_cold < 2; is_cold++) note_best(t, b, is_cold);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static pod_status fill_and_print(pod_table *t, const pod_bench *b)
+{
+    FILE *to = b->call->log->out;
+    const char *csv = pod_config_text(b->call->config, POD_OPT_CSV);
+    note_all(t, b);
+    for (int i = 0; i < b->n_rows; i++) add_row(t, b, &b->row[i]);
+    pod_table_footer(t);
+    note_verdicts(t, b);
+    POD_TRY(pod_table_print(t, to));
+    return csv[0] != '\0' ? pod_table_write_csv(t, csv) : POD_OK;
+}
+
+/* -I: where in a measurement the slow ones stand. */
+static pod_status print_iterations(const pod_bench *b)
+{
+    static const pod_column names[] = {{"size", "(B)", false},
+                                       {"algo", "", true},
+                                       {"buffers", "", true},
+                                       {"iteration", "", false},
+                                       {"time", "(us)", false}};
+    pod_table *t;
+    POD_TRY(pod_table_create(names, sizeof names / sizeof names[0], &t));
+    for (int i = 0; i < b->n_rows; i++)
+        for (int64_t k = 0; k < b->row[i].iter_s.n; k++) {
+            pod_table_add(t, "%" PRId64, pod_bench_bytes(&b->plan, b->row[i].size));
+            pod_table_add(t, "%s", pod_bench_name(&b->row[i]));
+            pod_table_add(t, "%s", b->row[i].n_buffers > 1 ? "cold" : "hot");
+            pod_table_add(t, "%" PRId64, k);
+            add_number(t, 1e6 * b->row[i].iters[k]);
+        }
+    const pod_status s = pod_table_print(t, b->call->log->out);
+    pod_table_destroy(t);
+    return s;
+}
+
+pod_status pod_bench_print(const pod_bench *b)
+{
+    if (pod_config_bool(b->call->config, POD_OPT_PER_ITER_TIMING)) POD_TRY(print_iterations(b));
+    pod_table *t;
+    POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
+    const pod_status s = fill_and_print(t, b);
+    pod_table_destroy(t);
+    return s;
+}

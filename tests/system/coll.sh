@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# coll.sh MINIPOD: the benchmark of collectives measures what it was asked for, at 1, 2 and 4 ranks and
+# in one process; its table, CSV and JSON say the same; it ends with the exit code that it owes.
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname "$0")/common.sh"
+columns='size count type redop root time algbw busbw #wrong i_min i_max i_p99 i_cv% algo mesh clock'
+columns+=' ideal frac buffers spread%'
+quick=(-n 2 -w 1 --rounds 2 --buffers hot --progress off)
+
+rows() { grep -v '^#' "$1" | awk 'NF > 5'; }
+# field FILE N: column N of every row
+field() { rows "$1" | awk -v n="$2" '{ print $n }'; }
+
+# is_table NAME: columns in their order, all results right
+is_table() {
+    local names
+    names=$(grep -E '^# +size +count' "$1" | tr -s ' ' | sed 's/^# //; s/ $//')
+    [ "$names" = "$columns" ] || fail "$1: columns '$names'"
+    rows "$1" | awk 'NF != 20 { exit 1 }' || fail "$1: a row without 20 fields: $(cat "$1")"
+    grep -q '^# Out of bounds values : 0 OK$' "$1" || fail "$1: no verdict: $(tail -n 5 "$1")"
+    grep -q '^# Avg bus bandwidth    : [0-9.]* GB/s' "$1" || fail "$1: no average bus bandwidth"
+    [ "$(field "$1" 9 | sort -u)" = 0 ] || fail "$1: #wrong is $(field "$1" 9 | sort -u)"
+}
+
+# ---- every collective, every algorithm and the MPI library's -----------------------------------
+
+for ranks in 1 2 4; do
+    for collective in allreduce reduce_scatter allgather broadcast alltoall; do
+        out=$collective.$ranks
+        on_ranks "$ranks" coll "${quick[@]}" --collective $collective --algo all -b 4 -e 8K -f 2048 \
+            >"$out" 2>err || fail "$out: exit $?: $(without_banner err)"
+        is_table "$out"
+        [ "$(field "$out" 14 | sort -u | grep -c -x mpi)" = 1 ] || fail "$out: no row for mpi"
+        grep -q '^# Best against mpi' "$out" || fail "$out: ours are not held against mpi"
+        [ "$(field "$out" 16 | sort -u)" = wall ] || fail "$out: another clock than the wall's"
+    done
+done
+grep -q '^# 4 ranks share [0-9]* cores' allreduce.4 || [ "$(nproc)" -ge 4 ] ||
+    fail "ranks share cores and nobody says so"
+
+# ---- nccl-tests' spelling of everything, and what is measured then -----------------------------
+
+on_ranks 2 coll --minbytes 1K --maxbytes 3K --stepbytes 1K --iters 3 --warmup_iters 0 --op sum \
+    --datatype float --check 1 --per_iter_timing 1 --output_file run.json --csv run.csv \
+    --algo ring,mpi --buffers hot --progress off >long 2>err || fail "long names: exit $?: $(without_banner err)"
+is_table long
+[ "$(field long 1 | tr '\n' ' ')" = "1024 1024 2048 2048 3072 3072 " ] ||
+    fail "sizes are $(field long 1 | tr '\n' ' ')"
+[ "$(field long 2 | head -n 1)" = 256 ] || fail "1K are $(field long 2 | head -n 1) elements"
+[ "$(field long 14 | tr '\n' ' ')" = "ring mpi ring mpi ring mpi " ] || fail "algorithms in disorder"
+[ "$(grep -v '^#' long | awk 'NF == 5' | wc -l)" = 18 ] || fail "-I: $(grep -v '^#' long)"
+on_ranks 2 coll -b 1K -e 3K -i 1K -n 3 -w 0 -o sum -d float -c 1 -I 1 -J short.json --csv short.csv \
+    --algo ring,mpi --buffers hot --progress off >short 2>err || fail "short names: exit $?: $(without_banner err)"
+is_table short
+[ "$(field short 1)" = "$(field long 1)" ] || fail "short and long names measure differently"
+on_ranks 2 coll -c 0 -e 4K "${quick[@]}" >unchecked 2>err || fail "-c 0: exit $?"
+[ "$(field unchecked 9)" = - ] || fail "-c 0: #wrong is $(field unchecked 9)"
+grep -q '^# Out of bounds values : not checked$' unchecked || fail "-c 0 hides it"
+
+# The same names in the CSV, and the cells of the table.
+[ "$(grep -v '^#' run.csv | head -n 1)" = "${columns// /,}" ] ||
+    fail "CSV: header $(grep -v '^#' run.csv | head -n 1)"
+[ "$(grep -v '^#' run.csv | tail -n +2 | tr ',' ' ')" = "$(rows long | tr -s ' ' | sed 's/^ //; s/ $//')" ] ||
+    fail "CSV: other cells than the table's"
+if command -v python3 >/dev/null; then
+    python3 - <<'PY' || fail "JSON"
+import csv, json
+run = json.load(open("run.json"))
+table = list(csv.DictReader(line for line in open("run.csv") if not line.startswith("# ")))
+assert run["schema"] == "minipod.coll" and run["clock"] == "wall" and run["mesh"] == "2x1", run
+assert run["args"]["algo"] == "ring,mpi" and run["header"]["n_ranks"] == 2, run["args"]
+assert len(run["rows"]) == len(table) == 6, len(run["rows"])
+for i, (row, cells) in enumerate(zip(run["rows"], table)):
+    assert row["coll_sn"] == i and row["coll"] == "allreduce" and row["wrong"] == 0, row
+    assert row["coll_msg_size_bytes"] == int(cells["size"]), row
+    assert abs(row["coll_exec_time_us"] / float(cells["time"]) - 1) < 1e-2, row
+    # Two ranks: the factor is 1.
+    assert abs(row["coll_busbw_gbs"] / row["coll_algobw_gbs"] - 1) < 1e-9, row
+    assert abs(row["coll_algobw_gbs"] * row["coll_exec_time_us"] * 1e3 / row["coll_msg_size_bytes"] - 1) < 1e-9
+    assert len(row["iteration_us"]) == 3 and min(row["iteration_us"]) == row["iteration_min_us"], row
+PY
+fi
+
+# ---- cold buffers, one process, rules ----------------------------------------------------------
+
+on_ranks 2 coll --algo ring,mpi -b 16M -e 16M -n 2 --rounds 1 --progress off >cold 2>err ||
+    fail "cold: exit $?: $(without_banner err)"
+is_table cold
+[ "$(field cold 19 | tr '\n' ' ')" = "hot hot cold cold " ] || fail "buffers: $(field cold 19)"
+"$minipod" coll --on local --mesh 4x3 --algo all "${quick[@]}" -e 64K >local 2>err ||
+    fail "local: exit $?: $(cat err)"
+is_table local
+grep -q '^# all ranks are in one process' local || fail "local: whose time it is stays unsaid"
+grep -q '^# mpi refuses: ' local || fail "local: mpi is left out in silence"
+"$minipod" coll --on local --mesh 4x4 --algo 'allreduce:0-8K:tree;8K-:ring' "${quick[@]}" -e 64K >rules 2>err ||
+    fail "rules: exit $?: $(cat err)"
+[ "$(field rules 14 | tr '\n' ' ')" = "tree ring ring " ] || fail "rules: $(field rules 14)"
+
+# ---- exit codes --------------------------------------------------------------------------------
+
+on_ranks 2 coll --algo ring,mpi -e 4K "${quick[@]}" --min-busbw 1e5 >slow 2>err
+[ $? -eq 1 ] || fail "--min-busbw: another exit than 1"
+without_banner err | grep -q 'coll: ring, hot: average bus bandwidth .* GB/s, --min-busbw wants 100000; slowest at 4096 bytes' ||
+    fail "--min-busbw: $(without_banner err)"
+without_banner err | grep -q 'coll: mpi' && fail "--min-busbw: the peer is held to it"
+on_ranks 2 coll --algo ring -e 4K "${quick[@]}" --min-busbw 1e-6 >fast 2>err || fail "--min-busbw 1e-6: exit $?"
+
+[ "$failed" -eq 0 ] && echo "coll: all as it should be"
+exit "$failed"
