@@ -1,8 +1,9 @@
 /* All-reduce by one rank: the specification.
  *
  * Member 0 receives from members 1, 2, ... one after the other and adds in that order, then sends
- * the sum to all. 2 (size - 1) messages of the whole buffer pass through member 0. */
+ * the sum, rounded once, to all. 2 (size - 1) messages of the whole buffer pass through member 0. */
 #include "collectives/algo/algorithms.h"
+#include "collectives/algo/sum.h"
 
 const char *pod__allreduce_flat_why_not(const pod_mesh *m, const pod_coll_args *args)
 {
@@ -27,8 +28,8 @@ pod_status pod__allreduce_flat_build(const pod_mesh *m, int rank, const pod_coll
     int size = pod_group_size(m, g);
     int32_t sum = POD_NO_STEP;
     for (int i = 1; i < size; i++)
-        sum = pod_sched_recv_reduce(out, pod_group_member(m, g, rank, i), TAG_GATHER, whole,
-                                    args->count, sum, POD_NO_STEP);
+        sum = pod__sum_receive(out, args->dtype, i - 1, size - 1, pod_group_member(m, g, rank, i),
+                               TAG_GATHER, args->count, sum);
     for (int i = 1; i < size; i++)
         pod_sched_send(out, pod_group_member(m, g, rank, i), TAG_RESULT, whole, args->count, sum);
     return POD_OK;

@@ -17,7 +17,7 @@ enum { TAG_REDUCE, TAG_BROADCAST };
 pod_status pod__allreduce_tree_build(const pod_mesh *m, int rank, const pod_coll_args *args,
                                      pod_sched *out)
 {
-    pod__tree tree = {m, &args->group, rank, 0, TAG_REDUCE, args->count};
+    pod__tree tree = {m, &args->group, rank, 0, TAG_REDUCE, args->count, args->dtype};
     int32_t reduced = pod__tree_reduce(&tree, out, POD_NO_STEP);
     tree.tag = TAG_BROADCAST;
     pod__tree_broadcast(&tree, out, reduced);

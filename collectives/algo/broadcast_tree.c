@@ -12,7 +12,7 @@ const char *pod__broadcast_tree_why_not(const pod_mesh *m, const pod_coll_args *
 pod_status pod__broadcast_tree_build(const pod_mesh *m, int rank, const pod_coll_args *args,
                                      pod_sched *out)
 {
-    pod__tree tree = {m, &args->group, rank, args->root, 0, args->count};
+    pod__tree tree = {m, &args->group, rank, args->root, 0, args->count, args->dtype};
     pod__tree_broadcast(&tree, out, POD_NO_STEP);
     return POD_OK;
 }

@@ -14,8 +14,10 @@
 #include "collectives/algo/algo.h"
 #include "kernels/base/arena.h"
 
-/* Little data takes the tree, whose rounds are few; from there on the torus. */
-#define POD_COLL_RULES_DEFAULT "allreduce:0-64K:tree;64K-:torus2d"
+/* Within a node all read all; else little data takes the tree, whose rounds are few, and much data
+ * leaves its node as little as it can. */
+#define POD_COLL_RULES_DEFAULT \
+    "allreduce:0-8K:oneshot;8K-:direct;0-64K:tree;64K-:hierarchical;64K-:torus2d"
 
 /* Into the arena. E_INVALID for a text that does not follow the grammar, an empty range, a name
  * that is none; E_NOMEM. */

@@ -1,5 +1,7 @@
 #include "collectives/algo/tree.h"
 
+#include "collectives/algo/sum.h"
+
 static const pod_span whole = {POD_BUF_MAIN, 0};
 
 static int size_of(const pod__tree *t) { return pod_group_size(t->mesh, t->group); }
@@ -28,9 +30,11 @@ int32_t pod__tree_reduce(const pod__tree *t, pod_sched *s, int32_t after)
 {
     int place = own_place(t);
     int reach = pod__tree_reach(size_of(t), place);
-    for (int child = 1; child < reach && place + child < size_of(t); child *= 2)
-        after = pod_sched_recv_reduce(s, rank_at(t, place + child), t->tag, whole, t->count, after,
-                                      POD_NO_STEP);
+    int n_children = 0;
+    for (int child = 1; child < reach && place + child < size_of(t); child *= 2) n_children++;
+    for (int k = 0; k < n_children; k++)
+        after = pod__sum_receive(s, t->dtype, k, n_children, rank_at(t, place + (1 << k)), t->tag,
+                                 t->count, after);
     return place == 0
                ? after
                : pod_sched_send(s, rank_at(t, place - reach), t->tag, whole, t->count, after);

@@ -18,6 +18,7 @@ typedef struct pod__tree {
     int root; /* index in the group */
     int tag;
     int64_t count;
+    pod_dtype dtype; /* bf16 is summed in float32 and rounded once a rank */
 } pod__tree;
 
 /* Begins after `after`; answers the step with which this rank's part ends: the root has the sum,

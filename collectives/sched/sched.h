@@ -114,9 +114,12 @@ pod_dtype pod_sched_dtype(pod_buf buf, pod_dtype t);
 int pod_sched_n_tags(const pod_sched *s); /* tags are below this */
 
 /* Finds fault in the parts of all ranks together; all[r] is rank r's. E_INVALID with one line that
- * names rank and step, for: a span outside its buffer; a message without its other half, sent
- * twice, or of two counts; a deadlock; two steps of one rank that touch the same element, one of
- * them writing, without an order between them.
+ * names rank and step, for: a span outside its buffer, or in SUM where that may not be; a message
+ * without its other half, sent twice, or of two counts; ranks that do not agree on who shares; a
+ * SYNC to which one of them does not come; a deadlock; two steps that touch the same element, one
+ * of them writing, without an order between them, whether of one rank or of two that share; a step
+ * that touches another rank's memory before that rank has begun, or its MAIN when it may be done.
+ * What orders steps of two ranks is SYNCs and messages among those that share.
  *
  * The deadlock model is rendezvous: a send and its receive complete together, when both may begin.
  * A schedule that passes needs no message buffered anywhere, so it runs under any transport that

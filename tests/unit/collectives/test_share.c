@@ -1,4 +1,5 @@
 /* Schedules that share memory: meetings, what the verifier finds in them, sums, drawing. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -145,6 +146,134 @@ static void test_order(void)
                   (int)order.event[i].step, (int)order.event[i].send_step,
                   (int)order.event[i].round);
     pod_arena_destroy(b.arena);
+}
+
+/* ---- races --------------------------------------------------------------------------------- */
+
+static void test_spans(void)
+{
+    bench b = direct(2);
+    pod_sched_reduce_from(b.s[1], main_at(6), scratch_at(0), 3, 1);
+    expect(&b,
+           "rank 1 step 3 (reduce_from main[6..9) to scratch[0..3) after 1): the buffer of rank "
+           "0 has 8 elements");
+    b = direct(2);
+    pod_sched_reduce_all(b.s[0], scratch_at(0), 2, 0);
+    expect(&b,
+           "(reduce_all scratch[0..2) to scratch[0..2) after 0): the buffer of rank 1 has 0 el");
+    b = direct(2);
+    pod_sched_reduce_from(b.s[0], main_at(0), main_at(1), 2, 0);
+    expect(&b, "(reduce_from main[0..2) to main[1..3) after 0): source and destination overlap");
+    b = direct(2);
+    pod_sched_reduce_from(b.s[0], main_at(0), sum_at(1), 2, 0);
+    expect(&b, "(reduce_from main[0..2) to sum[1..3) after 0): sum is not shared");
+    b = bench_of(2, 0);
+    pod_sched_send(b.s[0], 1, 0, sum_at(0), 2, POD_NO_STEP);
+    pod_sched_recv(b.s[1], 0, 0, main_at(0), 2, POD_NO_STEP);
+    expect(&b, "rank 0 step 0 (send sum[0..2) to 1 tag 0): sum is no end of a message");
+    b = bench_of(2, 0);
+    pod_sched_send(b.s[0], 1, 0, main_at(0), 2, POD_NO_STEP);
+    pod_sched_recv(b.s[1], 0, 0, sum_at(0), 2, POD_NO_STEP);
+    expect(&b, "rank 1 step 0 (recv sum[0..2) from 0 tag 0): sum is no end of a message");
+}
+
+/* Ranks that meet, touch what a step of theirs touches, and meet again; rank 1 does so by `mine`. */
+static bench between_meetings(pod_step mine, bool meets_before, bool meets_after)
+{
+    bench b = bench_of(3, 3);
+    for (int r = 0; r < 3; r++) {
+        int32_t at = meets_before ? pod_sched_sync(b.s[r], 0, POD_NO_STEP) : POD_NO_STEP;
+        mine.after[0] = at;
+        mine.after[1] = POD_NO_STEP;
+        if (r == 1) at = pod_sched_add(b.s[r], mine);
+        if (meets_after) pod_sched_sync(b.s[r], 1, at);
+    }
+    return b;
+}
+
+static void test_races_across(void)
+{
+    const pod_step to_all = {
+        .kind = POD_STEP_REDUCE_ALL, .src = main_at(2), .dst = main_at(2), .count = 3};
+    const pod_step from_all = {
+        .kind = POD_STEP_REDUCE_FROM, .src = main_at(2), .dst = main_at(2), .count = 3};
+    bench b = direct(3);
+    expect(&b, NULL);
+    b = between_meetings(to_all, true, true);
+    expect(&b, NULL);
+    b = between_meetings(to_all, false, true); /* a meeting is missing */
+    expect(&b,
+           "rank 1 step 0 (reduce_all main[2..5) to main[2..5)): touches memory of rank 0, which "
+           "may not have begun");
+    b = between_meetings(to_all, true, false);
+    expect(&b,
+           "rank 1 step 1 (reduce_all main[2..5) to main[2..5) after 0): touches memory of rank "
+           "0, which may be done");
+    b = between_meetings(from_all, true, false);
+    expect(&b, "touches memory of rank 0, which may be done");
+
+    b = between_meetings(to_all, true, true); /* two writers */
+    pod_sched_reduce_all(b.s[2], main_at(4), 2, 0);
+    expect(&b,
+           "rank 2 step 2 (reduce_all main[4..6) to main[4..6) after 0): races with rank 1 step 1 "
+           "(reduce_all main[2..5)");
+    b = between_meetings(from_all, true, true); /* a reader, and the owner writes */
+    pod_sched_copy(b.s[0], main_at(0), main_at(4), 1, 0);
+    expect(&b,
+           "rank 1 step 1 (reduce_from main[2..5) to main[2..5) after 0): races with rank 0 step "
+           "2 (copy main[0..1) to main[4..5) after 0)");
+    b = between_meetings(from_all, true, true); /* the same with an order */
+    pod_sched_copy(b.s[0], main_at(0), main_at(4), 1, 1);
+    expect(&b, NULL);
+    b = between_meetings(from_all, true, true); /* two readers */
+    pod_sched_copy(b.s[0], main_at(4), scratch_at(0), 1, 0);
+    expect(&b, NULL);
+    b = between_meetings(from_all, true, true); /* the elements that rank 1 writes are its own */
+    pod_sched_copy(b.s[0], main_at(2), scratch_at(0), 3, 0);
+    expect(&b, NULL);
+    b = between_meetings(to_all, true, true); /* rank 0 is written by rank 1 */
+    pod_sched_copy(b.s[0], main_at(2), scratch_at(0), 3, 0);
+    expect(&b,
+           "rank 1 step 1 (reduce_all main[2..5) to main[2..5) after 0): races with rank 0 step 2");
+}
+
+/* Who reads SCRATCH of others must have met them, but need not meet them again. */
+static void test_races_scratch(void)
+{
+    for (int fault = 0; fault < 3; fault++) {
+        bench b = bench_of(2, 2);
+        for (int r = 0; r < 2; r++) {
+            int32_t at = POD_NO_STEP;
+            at = pod_sched_copy(b.s[r], main_at(0), scratch_at(0), COUNT, at);
+            if (fault != 1) at = pod_sched_sync(b.s[r], 0, fault == 2 ? POD_NO_STEP : at);
+            pod_sched_reduce_from(b.s[r], scratch_at(0), main_at(0), COUNT, at);
+        }
+        expect(&b, fault ? "races with" : NULL);
+    }
+}
+
+/* A message orders what comes before its send and after its receive; between the two ranks' other
+ * steps it says nothing, and neither does one that goes through a rank outside. */
+static void test_races_messages(void)
+{
+    for (int variant = 0; variant < 3; variant++) {
+        const bool is_outside = variant == 2;
+        bench b = bench_of(3, 2);
+        int32_t met[2], at;
+        for (int r = 0; r < 2; r++) met[r] = pod_sched_sync(b.s[r], 0, POD_NO_STEP);
+        at = pod_sched_reduce_from(b.s[0], main_at(0), main_at(0), 4, met[0]);
+        pod_sched_send(b.s[0], is_outside ? 2 : 1, 0, main_at(0), 4, variant == 1 ? met[0] : at);
+        if (is_outside)
+            pod_sched_send(b.s[2], 1, 0, main_at(0), 4,
+                           pod_sched_recv(b.s[2], 0, 0, main_at(0), 4, POD_NO_STEP));
+        at = pod_sched_recv(b.s[1], is_outside ? 2 : 0, 0, main_at(4), 4, POD_NO_STEP);
+        at = pod_sched_copy(b.s[1], main_at(4), main_at(0), 4, at);
+        for (int r = 0; r < 2; r++) pod_sched_sync(b.s[r], 1, r ? at : 1);
+        expect(&b, variant == 0   ? NULL
+                   : variant == 1 ? "races with"
+                                  : "rank 1 step 2 (copy main[4..8) to main[0..4) after 1): races "
+                                    "with rank 0 step 1 (reduce_from main[0..4) to main[0..4)");
+    }
 }
 
 /* ---- sums ---------------------------------------------------------------------------------- */
@@ -296,6 +425,14 @@ static CU_TestInfo meeting_tests[] = {
     CU_TEST_INFO_NULL,
 };
 
+static CU_TestInfo race_tests[] = {
+    {"spans", test_spans},
+    {"across ranks", test_races_across},
+    {"scratch", test_races_scratch},
+    {"messages", test_races_messages},
+    CU_TEST_INFO_NULL,
+};
+
 static CU_TestInfo local_tests[] = {
     {"reduce", test_reduce},
     {"sum buffer", test_sum_buffer},
@@ -310,6 +447,7 @@ static CU_TestInfo text_tests[] = {
 
 CU_SuiteInfo pod_test_suites[] = {
     {"meetings", NULL, NULL, NULL, NULL, meeting_tests},
+    {"races", NULL, NULL, NULL, NULL, race_tests},
     {"local", NULL, NULL, NULL, NULL, local_tests},
     {"text", NULL, NULL, NULL, NULL, text_tests},
     CU_SUITE_INFO_NULL,

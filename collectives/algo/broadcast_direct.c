@@ -1,0 +1,34 @@
+/* Broadcast where all ranks share memory: all members read the root's buffer, at once. */
+#include "collectives/algo/algorithms.h"
+#include "collectives/algo/share.h"
+
+const char *pod__broadcast_direct_why_not(const pod_mesh *m, const pod_coll_args *args)
+{
+    return pod__share_why_not(m, args);
+}
+
+pod_status pod__broadcast_direct_build(const pod_mesh *m, int rank, const pod_coll_args *args,
+                                       pod_sched *out)
+{
+    const pod__sharers among = pod__sharers_of(m, &args->group, rank);
+    const pod_span whole = {POD_BUF_MAIN, 0};
+    if (among.index != args->root)
+        pod_sched_recv(out, among.rank[args->root], 0, whole, args->count, POD_NO_STEP);
+    else
+        for (int i = 0; i < among.size; i++)
+            if (i != args->root)
+                pod_sched_send(out, among.rank[i], 0, whole, args->count, POD_NO_STEP);
+    return POD_OK;
+}
+
+/* The messages leave the root one after the other. */
+double pod__broadcast_direct_seconds(const pod_net *net, const pod_mesh *m,
+                                     const pod_coll_args *args)
+{
+    const pod__sharers among = pod__sharers_of(m, &args->group, 0);
+    double seconds = 0;
+    for (int i = 0; i < among.size; i++)
+        seconds += pod_net_message_s(net, m, among.rank[args->root], among.rank[i],
+                                     pod__share_bytes(args, 1));
+    return seconds;
+}
