@@ -17,7 +17,7 @@ typedef struct pod_coll_run pod_coll_run;
 
 /* Over shared memory between ranks of one node, over MPI's point-to-point messages between nodes.
  * The buffer lies in the window, the same one on all ranks, wherever in it; scratch is the run's
- * own. Types f32 and bf16. Schedules that share memory name only ranks of one node, or
+ * own. Types f32, bf16 and binned. Schedules that share memory name only ranks of one node, or
  * E_UNSUPPORTED; E_INVALID where the parts of two ranks do not fit together. Collective; E_NOMEM.
  */
 POD_MUST pod_status pod_coll_run_create_shm(pod_comm *c, const pod_sched *s, pod_dtype t,

@@ -162,9 +162,10 @@ static pod_status make_memory(pod_coll_run *r, const pod_sched *s, bool has_wind
 
 static pod_status prepare(pod_coll_run *r, const pod_sched *s, pod_window *w, void *buf)
 {
-    if (r->type != POD_F32 && r->type != POD_BF16)
-        return pod_fail(POD_E_UNSUPPORTED, "%s: elements are %s, the executor takes f32 and bf16",
-                        r->what, pod_dtype_name(r->type));
+    if (r->type != POD_F32 && r->type != POD_BF16 && r->type != POD_BINNED)
+        return pod_fail(POD_E_UNSUPPORTED,
+                        "%s: elements are %s, the executor takes f32, bf16 and binned", r->what,
+                        pod_dtype_name(r->type));
     POD_TRY(pod_sched_finish(s));
     r->steps = pod_sched_steps(s, &r->n_steps);
     r->combine = pod_combine_pick(pod_cpu_features());
