@@ -30,21 +30,25 @@ pod_status pod__allreduce_swing_build(const pod_mesh *m, int rank, const pod_col
     return POD_OK;
 }
 
-/* A rank sends the messages of its parts one after the other, and adds likewise: either may take
- * longer than a round of one part. The parts that wait in the first round are behind to the end. */
+/* What takes longest: the rounds of the part that begins last; the messages of all parts, which a
+ * rank prepares one after the other, until the last has come; or what it adds one after the other,
+ * from when the first has come, and then the all-gather. */
 double pod__allreduce_swing_seconds(const pod_net *net, const pod_mesh *m,
                                     const pod_coll_args *args)
 {
     const pod_group *g = &args->group;
     const int n_parts = pod__swing_n_parts(m, g), n_rounds = pod__log2_floor(pod_group_size(m, g));
     double bytes = (double)(args->count * (int64_t)pod_dtype_bytes(args->dtype)) / n_parts;
-    double seconds = n_rounds ? (n_parts - 1) * net->message_s : 0;
+    double messages = 0, adds = 0, nearest = 0;
     for (int k = 0; k < n_rounds; k++) {
         bytes /= 2;
         const double message = pod__swing_round_s(net, m, g, n_parts, k, bytes);
-        const double sends = n_parts * net->message_s;
-        const double add = pod_net_reduce_s(net, bytes);
-        seconds += fmax(message + add, fmax(sends, n_parts * add)) + fmax(message, sends);
+        if (k == 0) nearest = message;
+        messages += message;
+        adds += pod_net_reduce_s(net, bytes);
     }
-    return seconds;
+    if (n_rounds == 0) return 0;
+    const double rounds = (n_parts - 1) * net->message_s + 2 * messages + adds;
+    const double sender = (2 * n_rounds * n_parts - 1) * net->message_s + nearest;
+    return fmax(rounds, fmax(sender, nearest + n_parts * adds + messages));
 }

@@ -60,24 +60,27 @@ static int32_t scatter(const ring_place *p, pod_sched *s)
     return came;
 }
 
-/* In round k the block of the place k behind moves on. */
+/* In round k the block of the place k behind moves on. What the scatter left here moves on in its
+ * turn as well, not before what came until then: that has farther to go. */
 static void gather(const ring_place *p, pod_sched *s, int32_t scattered)
 {
     const int next = (p->place + 1) % p->size, before = (p->place + p->size - 1) % p->size;
-    int32_t came = scattered; /* what is next to move on */
+    int32_t came = POD_NO_STEP;
     for (int k = 0; k < p->size - 1; k++) {
-        const int tag = TAG_RING + k;
         const int sent = (p->place + p->size - k) % p->size;
         const pod_range out = blocks_of(p, sent, sent + 1);
-        if (!is_scattered_to(p, sent, next))
-            pod_sched_send(s, rank_at(p, next), tag, (pod_span){POD_BUF_MAIN, out.first}, out.count,
-                           came);
+        if (!is_scattered_to(p, sent, next) && out.count > 0)
+            pod_sched_add(s, (pod_step){.kind = POD_STEP_SEND,
+                                        .peer = rank_at(p, next),
+                                        .tag = TAG_RING + k,
+                                        .after = {came, scattered},
+                                        .src = {POD_BUF_MAIN, out.first},
+                                        .count = out.count});
         const int received = (before + p->size - k) % p->size;
         const pod_range in = blocks_of(p, received, received + 1);
-        came = scattered;
-        if (!is_scattered_to(p, received, p->place))
-            came = pod_sched_recv(s, rank_at(p, before), tag, (pod_span){POD_BUF_MAIN, in.first},
-                                  in.count, POD_NO_STEP);
+        if (!is_scattered_to(p, received, p->place) && in.count > 0)
+            came = pod_sched_recv(s, rank_at(p, before), TAG_RING + k,
+                                  (pod_span){POD_BUF_MAIN, in.first}, in.count, POD_NO_STEP);
     }
 }
 
@@ -91,8 +94,8 @@ pod_status pod__broadcast_scatter_ring_build(const pod_mesh *m, int rank, const 
     return POD_OK;
 }
 
-/* The longest way through the tree, to ever smaller halves; then all blocks but its own come to the
- * place behind the root. */
+/* The root sends to all its children, one after the other; then its own block goes round all
+ * places. */
 double pod__broadcast_scatter_ring_seconds(const pod_net *net, const pod_mesh *m,
                                            const pod_coll_args *args)
 {
@@ -100,15 +103,15 @@ double pod__broadcast_scatter_ring_seconds(const pod_net *net, const pod_mesh *m
     const ring_place p = {m, args, 0, size, 0};
     const double element_bytes = (double)pod_dtype_bytes(args->dtype);
     const double block_bytes = (double)args->count * element_bytes / size;
-    double seconds = 0, hop = 0;
-    for (int reach = 1; reach < size; reach *= 2) {
-        const double bytes = (double)blocks_of(&p, reach, 2 * reach).count * element_bytes;
-        seconds += pod_net_message_s(net, m, rank_at(&p, 0), rank_at(&p, reach), bytes);
+    double seconds = 0;
+    for (int child = 1; child < size; child *= 2) {
+        const double bytes = (double)blocks_of(&p, child, 2 * child).count * element_bytes;
+        const int to = rank_at(&p, child);
+        seconds += net->message_s + pod_net_message_s(net, m, rank_at(&p, 0), to, bytes) -
+                   pod_net_message_s(net, m, rank_at(&p, 0), to, 0);
     }
-    for (int place = 0; place < size; place++) {
-        const double one = pod_net_message_s(net, m, rank_at(&p, place),
-                                             rank_at(&p, (place + 1) % size), block_bytes);
-        if (one > hop) hop = one;
-    }
-    return seconds + (size - 1) * hop;
+    for (int place = 0; place + 1 < size; place++)
+        seconds +=
+            pod_net_message_s(net, m, rank_at(&p, place), rank_at(&p, place + 1), block_bytes);
+    return seconds;
 }

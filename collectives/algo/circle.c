@@ -1,5 +1,7 @@
 #include "collectives/algo/circle.h"
 
+#include <math.h>
+
 #include "collectives/algo/pairs.h"
 
 typedef struct circle {
@@ -91,25 +93,27 @@ double pod__circle_round_s(const pod_net *net, const pod_mesh *m, const pod_grou
     for (int i = 0; i < size; i++) {
         const int from = pod_group_member(m, g, 0, i);
         const int to = pod_group_member(m, g, 0, (i + reach) % size);
-        const int sharing = pod__distance(m, g, from, to);
-        const double seconds = pod_net_message_s(net, m, from, to, bytes * sharing);
-        if (seconds > slowest) slowest = seconds;
+        slowest = fmax(slowest, pod__shared_message_s(net, m, g, from, to, bytes, reach));
     }
     return slowest;
 }
 
-/* Where several blocks move, some member's are in two messages, the second behind the first. */
+/* Where several blocks move, those of some member are in two messages: the second is prepared while
+ * the first, of a block or more, is on its way. */
 double pod__circle_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
                            bool reduces)
 {
-    const circle c = circle_of(m, 0, args);
+    const circle c = circle_of(m, pod_group_member(m, &args->group, 0, 0), args);
     const double block_bytes =
         (double)(args->count * (int64_t)pod_dtype_bytes(args->dtype)) / (double)c.size;
     double seconds = 0;
     for (int reach = 1; reach < c.size; reach *= 2) {
         const int n = n_blocks_of(&c, reach);
+        const int to = pod_group_member(m, &args->group, 0, reach);
+        const double block_s = pod_net_message_s(net, m, c.rank, to, block_bytes) -
+                               pod_net_message_s(net, m, c.rank, to, 0);
         seconds += pod__circle_round_s(net, m, &args->group, reach, n * block_bytes) +
-                   (n > 1 ? net->message_s : 0) +
+                   (n > 1 ? fmax(0, net->message_s - block_s) : 0) +
                    (reduces ? pod_net_reduce_s(net, n * block_bytes) : 0);
     }
     return seconds;

@@ -25,8 +25,8 @@ void pod__circle_reduce_scatter(const pod_mesh *m, int rank, const pod_coll_args
 /* Of either. */
 double pod__circle_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
                            bool reduces);
-/* The slowest message of a round in which every member sends `bytes` to the one `reach` further on,
- * over links that it shares with as many others as its distance says. */
+/* The slowest message of a round in which every member sends `bytes` to the one `reach` further
+ * on. */
 double pod__circle_round_s(const pod_net *net, const pod_mesh *m, const pod_group *g, int reach,
                            double bytes);
 

@@ -1,5 +1,6 @@
 #include "collectives/algo/pairs.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "kernels/base/assert.h"
@@ -167,33 +168,63 @@ double pod__far_pairs_s(const pod_net *net, const pod_mesh *m, const pod_coll_ar
 
 /* ---- closed forms -------------------------------------------------------------------------- */
 
-int pod__distance(const pod_mesh *m, const pod_group *g, int from, int to)
+/* Farthest of all dimensions; how many share a link there. */
+typedef struct reach {
+    int distance, n_sharing;
+} reach;
+
+static reach reach_of(const pod_mesh *m, const pod_group *g, int from, int to)
 {
     int a = pod_group_index(m, g, from), b = pod_group_index(m, g, to);
-    int farthest = 0;
+    reach farthest = {0, 1};
     for (int d = 0; d < m->n_dims; d++) {
         const int extent = pod_group_extent(m, g, d);
         const int step = g->step[d] ? g->step[d] : 1;
         const bool is_ring = m->wraps[d] && extent * step == m->extent[d];
         int distance = abs(a % extent - b % extent);
         if (is_ring && extent - distance < distance) distance = extent - distance;
-        if (distance > farthest) farthest = distance;
+        const bool is_both_ways = is_ring && 2 * distance == extent && step % 2;
+        if (distance > farthest.distance)
+            farthest = (reach){distance, is_both_ways ? (distance + 1) / 2 : distance};
         a /= extent;
         b /= extent;
     }
     return farthest;
 }
 
+int pod__distance(const pod_mesh *m, const pod_group *g, int from, int to)
+{
+    return reach_of(m, g, from, to).distance;
+}
+
+double pod__waiting_message_s(const pod_net *net, const pod_mesh *m, int from, int to, double bytes,
+                              int distance, int n)
+{
+    const double alone = pod_net_message_s(net, m, from, to, bytes);
+    const double no_bytes = pod_net_message_s(net, m, from, to, 0);
+    const int between = (distance + n - 1) / n;
+    const double hops_s = (no_bytes - net->message_s) * between / distance;
+    return alone + (n - 1) * fmax(0, alone - no_bytes - hops_s);
+}
+
+double pod__shared_message_s(const pod_net *net, const pod_mesh *m, const pod_group *g, int from,
+                             int to, double bytes, int most)
+{
+    if (from == to) return 0;
+    const reach r = reach_of(m, g, from, to);
+    return pod__waiting_message_s(net, m, from, to, bytes, r.distance,
+                                  r.n_sharing < most ? r.n_sharing : most);
+}
+
 double pod__fold_round_s(const pod__fold *f, const pod_net *net, int bit, double bytes)
 {
     double slowest = 0;
     for (int place = 0; place < 1 << f->n_rounds; place++) {
-        const pod_mesh *m = f->mesh;
-        const int from = pod_group_member(m, &f->group, f->rank, index_of_place(f, place));
-        const int to = pod_group_member(m, &f->group, f->rank, index_of_place(f, place ^ bit));
-        const int sharing = pod__distance(m, &f->group, from, to);
-        const double seconds = pod_net_message_s(net, m, from, to, bytes * sharing);
-        if (seconds > slowest) slowest = seconds;
+        const int from = pod_group_member(f->mesh, &f->group, f->rank, index_of_place(f, place));
+        const int to =
+            pod_group_member(f->mesh, &f->group, f->rank, index_of_place(f, place ^ bit));
+        slowest =
+            fmax(slowest, pod__shared_message_s(net, f->mesh, &f->group, from, to, bytes, bit));
     }
     return slowest;
 }

@@ -72,16 +72,26 @@ int pod__log2_floor(int n); /* n > 0 */
 
 /* ---- closed forms -------------------------------------------------------------------------- */
 
-/* How many members further on, the shorter way where the group goes all round a dimension, along
- * the dimension where it is farthest.
+/* A message of a round in which members send as far as this one, over links that n of them share, in
+ * the dimension where it goes farthest. A member meets its peer D members on. By pairs, the lower D
+ * of 2 D send up over the link in their middle; or all go the same way, and the last D before a link
+ * cross it: n = D. Halfway round a ring neighbours go opposite ways (mesh/route.h): n = D / 2,
+ * rounded up. The caller may know that it is `most` at the most.
  *
- * It is also how often a round uses a link. Let all members of a line send to one at distance D: by
- * pairs, the lower D of 2 D send up over the link in their middle; or all go the same way, and the
- * last D before a link cross it. */
+ * A link serves them one by one. With x = bytes / bandwidth, and g = D / n members (rounded up) from
+ * one of the n to the next, a message comes to one that entered the link g members further on, and
+ * again: it waits n - 1 times for what is left of x when its head has gone that far,
+ *
+ *     t = message_s + D hops + x + (n - 1) max(0, x - g hops) */
+double pod__shared_message_s(const pod_net *net, const pod_mesh *m, const pod_group *g, int from,
+                             int to, double bytes, int most);
+/* How many members further on, the shorter way round, along the dimension where it is farthest. */
 int pod__distance(const pod_mesh *m, const pod_group *g, int from, int to);
+/* The same of a message that goes over `distance` members, where n share a link. */
+double pod__waiting_message_s(const pod_net *net, const pod_mesh *m, int from, int to, double bytes,
+                              int distance, int n);
 
-/* A round of pod__fold_pairs in which each sends `bytes`: the slowest message, over links that it
- * shares with as many others as its distance says. */
+/* The slowest message of a round of pod__fold_pairs in which each sends `bytes`. */
 double pod__fold_round_s(const pod__fold *f, const pod_net *net, int bit, double bytes);
 /* In and out, of the whole buffer. */
 double pod__fold_ends_s(const pod__fold *f, const pod_net *net, double bytes);

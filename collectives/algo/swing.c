@@ -1,5 +1,7 @@
 #include "collectives/algo/swing.h"
 
+#include <math.h>
+
 const char *pod__swing_why_not(const pod_mesh *m, const pod_coll_args *args)
 {
     for (int d = 0; d < m->n_dims; d++) {
@@ -75,48 +77,52 @@ void pod__swing_pairs(const pod_mesh *m, const pod_group *g, int rank, int part,
     }
 }
 
+typedef struct round_reach {
+    double seconds; /* of the slowest message, over links of its own or shared by n_sharing */
+    int distance;   /* of the farthest */
+} round_reach;
+
+static round_reach slowest_of(const pod_net *net, const pod_mesh *m, const pod_group *g, int part,
+                              int round, double bytes, int n_sharing)
+{
+    round_reach slowest = {0, 0};
+    for (int i = 0; i < pod_group_size(m, g); i++) {
+        int x;
+        const int from = pod_group_member(m, g, 0, i);
+        const int peer = peer_of(m, g, i, part, turn_of(m, g, part, round), &x);
+        const int to = pod_group_member(m, g, 0, peer);
+        const int distance = pod__distance(m, g, from, to);
+        if (distance > slowest.distance) slowest.distance = distance;
+        slowest.seconds = fmax(
+            slowest.seconds, pod__waiting_message_s(net, m, from, to, bytes, distance, n_sharing));
+    }
+    return slowest;
+}
+
 /* Of one part every other link along the dimension carries (delta + 1) / 2 messages, upwards those
  * of the even numbers. Of two that mirror each other all links carry delta, the even numbers of the
  * one and the odd numbers of the other. Only between two members a link carries both parts. */
-static int load_of(int n_parts, int distance, int extent)
+static int n_sharing_of(int n_parts, int distance, int extent)
 {
     if (n_parts == 1) return (distance + 1) / 2;
     return extent == 2 ? 2 * distance : distance;
 }
 
-/* The slowest message of a part, when links carry `load` as much; with no load its distance alone
- * is of interest. */
-static double slowest_of(const pod_net *net, const pod_mesh *m, const pod_group *g, int part,
-                         turn t, double bytes, int *distance)
-{
-    double slowest = 0;
-    *distance = 0;
-    for (int i = 0; i < pod_group_size(m, g); i++) {
-        int x;
-        const int from = pod_group_member(m, g, 0, i);
-        const int to = pod_group_member(m, g, 0, peer_of(m, g, i, part, t, &x));
-        const double seconds = pod_net_message_s(net, m, from, to, bytes);
-        const int d = pod__distance(m, g, from, to);
-        if (seconds > slowest) slowest = seconds;
-        if (d > *distance) *distance = d;
-    }
-    return slowest;
-}
-
 double pod__swing_round_s(const pod_net *net, const pod_mesh *m, const pod_group *g, int n_parts,
                           int round, double bytes)
 {
-    int load[POD_MESH_MAX_DIMS] = {0}, distance;
-    for (int part = 0; part < n_parts; part += 2) {
-        const turn t = turn_of(m, g, part, round);
-        (void)slowest_of(net, m, g, part, t, 0, &distance);
-        load[t.dim] += load_of(n_parts, distance, pod_group_extent(m, g, t.dim));
+    int n_sharing[POD_MESH_MAX_DIMS] = {0}, farthest = 0;
+    for (int part = 0; part < n_parts; part++) {
+        const int distance = slowest_of(net, m, g, part, round, 0, 1).distance;
+        farthest = part % 2 && farthest > distance ? farthest : distance;
+        if (part % 2 == 0 && n_parts > 1) continue; /* with the one that mirrors it */
+        const int dim = turn_of(m, g, part, round).dim;
+        n_sharing[dim] += n_sharing_of(n_parts, farthest, pod_group_extent(m, g, dim));
     }
     double slowest = 0;
-    for (int part = 0; part < n_parts; part += 2) {
-        const turn t = turn_of(m, g, part, round);
-        const double seconds = slowest_of(net, m, g, part, t, bytes * load[t.dim], &distance);
-        if (seconds > slowest) slowest = seconds;
+    for (int part = 0; part < n_parts; part++) {
+        const int n = n_sharing[turn_of(m, g, part, round).dim];
+        slowest = fmax(slowest, slowest_of(net, m, g, part, round, bytes, n).seconds);
     }
     return slowest;
 }

@@ -5,6 +5,7 @@
 
 #include "collectives/algo/pairs.h"
 #include "collectives/algo/swing.h"
+#include "collectives/exec/exec_sim.h"
 #include "collectives/sched/order.h"
 #include "tests/unit/collectives/coll_cases.h"
 
@@ -271,28 +272,33 @@ static void test_seconds(void)
     } cases[] = {
         /* 8 s a transfer on one link, 1 and 1/2 s before it, 4 s to add, and a copy of 4 s */
         {POD_ALLREDUCE, "recursive_doubling", "2", 1.5 + 8 + 4 + 4},
-        /* one hop, then two hops on links shared by two */
-        {POD_ALLREDUCE, "recursive_doubling", "4", 1.5 + 8 + 4 + (2 + 16 + 4)},
+        /* one hop, then two hops, half of them either way round */
+        {POD_ALLREDUCE, "recursive_doubling", "4", 1.5 + 8 + 4 + (2 + 8 + 4)},
+        /* then two hops on links shared by two, one hop apart, and four with the other two hops
+         * off */
+        {POD_ALLREDUCE, "recursive_doubling", "8",
+         1.5 + 8 + 4 + (2 + 8 + 7.5 + 4) + (3 + 8 + 7 + 4) + 4},
         /* the same along each of two dimensions, and an even number of rounds: no copy */
-        {POD_ALLREDUCE, "recursive_doubling", "4x4", 2 * (1.5 + 8 + 4 + 2 + 16 + 4)},
-        /* halves to neighbours, quarters two hops on shared links, both ways */
-        {POD_ALLREDUCE, "rabenseifner", "4", 2 * (1.5 + 4 + 2 + 4) + 2 + 1},
+        {POD_ALLREDUCE, "recursive_doubling", "4x4", 2 * (1.5 + 8 + 4 + 2 + 8 + 4)},
+        /* halves to neighbours, quarters two hops, both ways */
+        {POD_ALLREDUCE, "rabenseifner", "4", 2 * (1.5 + 4 + 2 + 2) + 2 + 1},
         {POD_ALLREDUCE, "rabenseifner", "3", 2 * (1.5 + 8) + 4 + 2 * (1.5 + 4) + 2},
         /* two parts of 4000 bytes: a half, then a quarter to neighbours; the second part is one
          * message behind */
         {POD_ALLREDUCE, "swing", "4", 1 + 2 * (3.5 + 2.5) + 1 + 0.5},
         {POD_ALLREDUCE, "swing_latency", "4", 2 * (1.5 + 8 + 4)},
-        /* the third round is three hops on links that carry two of them */
-        {POD_ALLREDUCE, "swing_latency", "8", 2 * (1.5 + 8 + 4) + (2.5 + 16 + 4) + 4},
-        {POD_REDUCE_SCATTER, "recursive_halving", "4", 2 + 8 + 2 + 1.5 + 2 + 1},
-        {POD_ALLGATHER, "recursive_doubling", "4", 2 + 8 + 1.5 + 2},
-        /* one block of 2000 from the next; then two from two further on, of which someone's are two
-         * messages */
-        {POD_ALLGATHER, "bruck", "4", 1.5 + 2 + 1 + 2 + 8},
-        {POD_REDUCE_SCATTER, "bruck", "4", 1.5 + 2 + 1 + 1 + 2 + 8 + 2},
-        {POD_BROADCAST, "scatter_ring", "4", 2 + 4 + 1.5 + 2 + 3 * (1.5 + 2)},
+        /* the third round is three hops, and a link two hops on carries another */
+        {POD_ALLREDUCE, "swing_latency", "8", 2 * (1.5 + 8 + 4) + (2.5 + 8 + 7 + 4) + 4},
+        {POD_REDUCE_SCATTER, "recursive_halving", "4", 2 + 4 + 2 + 1.5 + 2 + 1},
+        {POD_ALLGATHER, "recursive_doubling", "4", 2 + 4 + 1.5 + 2},
+        /* one block of 2000 from the next, then two from two further on; the second of two messages
+         * is prepared while the first is under way */
+        {POD_ALLGATHER, "bruck", "4", 1.5 + 2 + 2 + 4},
+        {POD_REDUCE_SCATTER, "bruck", "4", 1.5 + 2 + 1 + 2 + 4 + 2},
+        /* one block and two blocks from the root, then three hops of one */
+        {POD_BROADCAST, "scatter_ring", "4", 2 + 6 + 3 * (1.5 + 2)},
         /* two blocks gathered, sent one on, two gathered, sent two on, three brought home */
-        {POD_ALLTOALL, "bruck", "4", 2 + 1.5 + 4 + 2 + 2 + 8 + 3},
+        {POD_ALLTOALL, "bruck", "4", 2 + 1.5 + 4 + 2 + 2 + 4 + 3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const pod_mesh m = mesh_of(cases[i].mesh);
@@ -304,6 +310,83 @@ static void test_seconds(void)
     }
 }
 
+/* The closed form against the virtual clock, where nothing contends or all contend alike: within 1 %
+ * from little data to much, with or without time to add. */
+static void test_seconds_as_simulated(void)
+{
+    static const pod_net nets[] = {{.link_bytes_per_s = {50e9, 50e9, 50e9},
+                                    .link_latency_s = {1e-6, 1e-6, 1e-6},
+                                    .message_s = 1e-6,
+                                    .reduce_bytes_per_s = 100e9,
+                                    .memory_bytes_per_s = 400e9},
+                                   {.link_bytes_per_s = {70e9, 70e9, 70e9},
+                                    .link_latency_s = {2e-7, 2e-7, 2e-7},
+                                    .message_s = 5e-7,
+                                    .reduce_bytes_per_s = INFINITY,
+                                    .memory_bytes_per_s = INFINITY}};
+    static const struct {
+        pod_coll coll;
+        const char *name, *meshes[6];
+    } cases[] = {
+        {POD_ALLREDUCE, "recursive_doubling", {"2", "4", "8", "4x4", "8x4", "2x4x4"}},
+        {POD_ALLREDUCE, "rabenseifner", {"2", "3", "4", "2x2", "4x4", "2x4x4"}},
+        {POD_ALLREDUCE, "swing_latency", {"2", "4", "16", "4x4", "16x4", "2x4x4"}},
+        {POD_REDUCE_SCATTER, "recursive_halving", {"2", "4", "8", "4x4", "8x8", "2x4x4"}},
+        {POD_REDUCE_SCATTER, "bruck", {"2", "3", "4", "2x2"}},
+        {POD_ALLGATHER, "recursive_doubling", {"2", "4", "4x4", "2x4x4"}},
+        {POD_ALLGATHER, "bruck", {"2", "3", "4", "2x2"}},
+        {POD_ALLTOALL, "bruck", {"2", "3", "8", "16"}},
+    };
+    static const int64_t counts[] = {64, 4096, 1 << 24};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (int k = 0; k < 6 * 3 * 2; k++) {
+            if (!cases[i].meshes[k % 6]) continue;
+            const pod_mesh m = mesh_of(cases[i].meshes[k % 6]);
+            const int64_t count = coll_count(POD_ALLTOALL, counts[k / 6 % 3], pod_mesh_size(&m));
+            const pod_coll_args args = args_of(&m, cases[i].coll, count);
+            const pod_coll_algo *algo = pod_coll_find(cases[i].coll, cases[i].name);
+            const double want = algo->seconds(&nets[k / 18], &m, &args);
+            pod_sim_report r;
+            POD_CHECK_OK(pod_sim_collective(&nets[k / 18], &m, algo, &args, NULL, NULL, &r));
+            POD_CHECK(pod_test_near(r.seconds, want, 0.01 * want),
+                      "%s %s on %s, %" PRId64 " elements, net %d: simulated %g s, closed form %g",
+                      pod_coll_name(algo->coll), algo->name, cases[i].meshes[k % 6], count, k / 18,
+                      r.seconds, want);
+        }
+    }
+}
+
+/* Of much data, where the algorithm itself makes links shared: the closer to each other the ranks
+ * stay in time, the nearer. */
+static void test_seconds_with_contention(void)
+{
+    static const pod_net net = {.link_bytes_per_s = {50e9, 50e9, 50e9},
+                                .link_latency_s = {1e-6, 1e-6, 1e-6},
+                                .message_s = 1e-6,
+                                .reduce_bytes_per_s = INFINITY,
+                                .memory_bytes_per_s = INFINITY};
+    static const struct {
+        pod_coll coll;
+        const char *name, *mesh;
+        double most; /* relative */
+    } cases[] = {
+        {POD_ALLREDUCE, "rabenseifner", "16", 0.1},  {POD_ALLREDUCE, "swing", "8", 0.01},
+        {POD_ALLREDUCE, "swing", "4x4", 0.01},       {POD_ALLREDUCE, "swing", "8x8", 0.05},
+        {POD_ALLREDUCE, "swing", "16", 0.25},        {POD_BROADCAST, "scatter_ring", "16", 0.01},
+        {POD_BROADCAST, "scatter_ring", "4x4", 0.01}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const pod_mesh m = mesh_of(cases[i].mesh);
+        const pod_coll_args args = args_of(&m, cases[i].coll, 1 << 24);
+        const pod_coll_algo *algo = pod_coll_find(cases[i].coll, cases[i].name);
+        const double want = algo->seconds(&net, &m, &args);
+        pod_sim_report r;
+        POD_CHECK_OK(pod_sim_collective(&net, &m, algo, &args, NULL, NULL, &r));
+        POD_CHECK(pod_test_near(r.seconds, want, cases[i].most * want),
+                  "%s on %s: simulated %g s, closed form %g", cases[i].name, cases[i].mesh,
+                  r.seconds, want);
+    }
+}
+
 static CU_TestInfo tests[] = {
     {"rounds and volume", test_rounds_and_volume},
     {"folded volume", test_folded_volume},
@@ -312,6 +395,8 @@ static CU_TestInfo tests[] = {
     {"same bits", test_same_bits},
     {"refusals", test_refusals},
     {"seconds", test_seconds},
+    {"seconds as simulated", test_seconds_as_simulated},
+    {"seconds with contention", test_seconds_with_contention},
     CU_TEST_INFO_NULL,
 };
 
