@@ -8,12 +8,10 @@
 #include "kernels/base/assert.h"
 
 typedef enum event_kind {
-    EVENT_HEAD,     /* the head of a SEND's message comes to a link */
-    EVENT_TAIL,     /* the whole message of a RECV has come */
-    EVENT_COMPLETE, /* a step */
-    EVENT_DONE,     /* a rank, with all of its steps */
-    EVENT_START,    /* a rank */
-    N_EVENT_KINDS
+    EVENT_SEND, /* a SEND begins */
+    EVENT_HEAD, /* the head of its message comes to a link */
+    EVENT_WORK, /* a step has all that it works on */
+    EVENT_DONE  /* a rank, with all of its steps */
 } event_kind;
 
 enum { KIND_SHIFT = 61, COLL_SHIFT = 32, MAX_COLLS = 1 << 16 };
@@ -32,8 +30,8 @@ struct pod_sim {
     pod_sim_coll **coll;
     int n_colls, coll_capacity;
     int64_t message_ps, sync_ps, now_ps;
-    int32_t complete_first, complete_last; /* steps of the collective that the event is of, whose
-                                              dependents are to be told */
+    int32_t known_first, known_last; /* steps of the collective that the event is of, whose
+                                        dependents are to be told of their time */
     int64_t n_messages, wait_sender_ps;
     double message_bytes;
 };
@@ -45,7 +43,7 @@ pod_status pod_sim_create(const pod_net *net, const pod_mesh *m, pod_sim **out)
     pod_status status = POD_E_NOMEM;
     pod_sim *sim = POD_ARENA_NEW(a, pod_sim, 1);
     if (!sim) goto failed;
-    *sim = (pod_sim){.arena = a, .net = *net, .mesh = *m, .complete_first = POD__SIM_NONE};
+    *sim = (pod_sim){.arena = a, .net = *net, .mesh = *m, .known_first = POD__SIM_NONE};
     sim->core = POD_ARENA_NEW(a, core, pod_mesh_size(m));
     if (!sim->core) goto failed;
     POD_TRY_GOTO(status, pod_links_create(a, net, m, &sim->links), failed);
@@ -85,8 +83,7 @@ pod_status pod_sim_add(pod_sim *sim, const pod_sched *const all[], pod_dtype t, 
     pod_sim_coll *c;
     POD_TRY(make_room(sim));
     POD_TRY(pod__sim_coll_build(sim->arena, &sim->net, &sim->mesh, all, t, &c));
-    /* A step waits for one event, a SEND for a second of its message, a rank for two. */
-    POD_TRY(pod_engine_reserve(sim->engine, 2 * (int64_t)c->n_steps + 2 * (int64_t)c->n_ranks));
+    POD_TRY(pod_engine_reserve(sim->engine, (int64_t)c->n_steps + c->n_ranks));
     c->number = (uint32_t)sim->n_colls;
     sim->coll[sim->n_colls++] = c;
     *out = c;
@@ -104,77 +101,80 @@ static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
-/* Takes step i as complete; its dependents are told before the next event. */
-static void complete(pod_sim *sim, pod_sim_coll *c, int32_t i)
+/* The step is complete at step[i].at_ps; its dependents are told before the next event. */
+static void is_known(pod_sim *sim, pod_sim_coll *c, int32_t i)
 {
-    c->step[i].stage = POD__SIM_COMPLETE;
-    c->step[i].next = POD__SIM_NONE;
-    if (sim->complete_first == POD__SIM_NONE)
-        sim->complete_first = i;
+    c->step[i].link = POD__SIM_NONE;
+    if (sim->known_first == POD__SIM_NONE)
+        sim->known_first = i;
     else
-        c->step[sim->complete_last].next = i;
-    sim->complete_last = i;
+        c->step[sim->known_last].link = i;
+    sim->known_last = i;
 }
 
-/* The step is complete when its rank, which does one thing at a time, has worked on it. */
-static void work(pod_sim *sim, pod_sim_coll *c, int32_t i)
+static void ready_send(pod_sim *sim, pod_sim_coll *c, int32_t i)
 {
-    core *own = &sim->core[c->step[i].rank];
-    own->unit_free_ps = pod_ps_add(later(own->unit_free_ps, sim->now_ps), c->step[i].cost);
-    if (own->unit_free_ps == sim->now_ps)
-        complete(sim, c, i);
-    else
-        push(sim, c, EVENT_COMPLETE, i, own->unit_free_ps);
+    push(sim, c, EVENT_SEND, i, c->step[i].at_ps);
 }
 
-static void begin_join(pod_sim *sim, pod_sim_coll *c, int32_t i) { complete(sim, c, i); }
+static void ready_work(pod_sim *sim, pod_sim_coll *c, int32_t i)
+{
+    push(sim, c, EVENT_WORK, i, c->step[i].at_ps);
+}
 
-static void begin_sync(pod_sim *sim, pod_sim_coll *c, int32_t i)
+static void ready_sync(pod_sim *sim, pod_sim_coll *c, int32_t i)
 {
     pod__sim_sync *group = &c->sync[c->step[i].partner];
-    if (++group->n_begun < group->n) return;
-    group->n_begun = 0;
-    const int64_t at_ps = pod_ps_add(sim->now_ps, sim->sync_ps);
-    for (int32_t k = 0; k < group->n; k++)
-        push(sim, c, EVENT_COMPLETE, c->sync_member[group->first + k], at_ps);
+    group->at_ps = later(group->at_ps, c->step[i].at_ps);
+    if (--group->n_waits > 0) return;
+    for (int32_t k = group->first; k < group->first + group->n; k++) {
+        c->step[c->sync_member[k]].at_ps = pod_ps_add(group->at_ps, sim->sync_ps);
+        is_known(sim, c, c->sync_member[k]);
+    }
 }
 
-/* The whole message has come to a receive that has begun. */
-static void take_message(pod_sim *sim, pod_sim_coll *c, int32_t i)
-{
-    if (c->step[i].kind == POD_STEP_RECV)
-        complete(sim, c, i);
-    else
-        work(sim, c, i);
-}
+typedef void ready_fn(pod_sim *sim, pod_sim_coll *c, int32_t i);
 
-static void begin_recv(pod_sim *sim, pod_sim_coll *c, int32_t i)
+/* What becomes of a step that waits for nothing more. */
+static ready_fn *const ready_step[POD_N_STEP_KINDS] = {
+    [POD_STEP_SEND] = ready_send,        [POD_STEP_RECV] = is_known,
+    [POD_STEP_RECV_REDUCE] = ready_work, [POD_STEP_COPY] = ready_work,
+    [POD_STEP_JOIN] = is_known,          [POD_STEP_SYNC] = ready_sync,
+    [POD_STEP_REDUCE_FROM] = ready_work, [POD_STEP_REDUCE_ALL] = ready_work};
+
+/* One of what step i waits for is complete, or comes, at this time. */
+static void tell(pod_sim *sim, pod_sim_coll *c, int32_t i, int64_t at_ps)
 {
     pod__sim_step *s = &c->step[i];
-    s->stage = POD__SIM_BEGUN;
-    if (s->at_ps <= sim->now_ps)
-        take_message(sim, c, i);
-    else if (s->at_ps != POD_PS_NEVER)
-        push(sim, c, EVENT_TAIL, i, s->at_ps);
+    s->at_ps = later(s->at_ps, at_ps);
+    if (--s->n_waits == 0) ready_step[s->kind](sim, c, i);
 }
 
-static void count_down(pod_sim *sim, pod_sim_coll *c, int rank)
+static void tell_dependents(pod_sim *sim, pod_sim_coll *c, const pod__sim_step *s, int64_t at_ps)
 {
-    if (--c->rank[rank].n_left == 0)
-        push(sim, c, EVENT_DONE, rank, later(sim->now_ps, c->rank[rank].sent_ps));
+    pod__sim_rank *rank = &c->rank[s->rank];
+    rank->end_ps = later(rank->end_ps, at_ps);
+    if (--rank->n_left == 0) push(sim, c, EVENT_DONE, s->rank, rank->end_ps);
+    for (int32_t e = s[0].edge; e < s[1].edge; e++) tell(sim, c, c->dependent[e], at_ps);
 }
 
-/* The source of a SEND is free from then on. Most have no dependents, and are not worth an event. */
-static void tail_leaves(pod_sim *sim, pod_sim_coll *c, int32_t i, int64_t at_ps)
+static void tell_known(pod_sim *sim, pod_sim_coll *c)
 {
-    pod__sim_step *send = &c->step[i];
-    if (send[0].edge < send[1].edge) {
-        push(sim, c, EVENT_COMPLETE, i, at_ps);
-        return;
+    while (sim->known_first != POD__SIM_NONE) {
+        const pod__sim_step *s = &c->step[sim->known_first];
+        sim->known_first = s->link;
+        tell_dependents(sim, c, s, s->at_ps);
     }
-    send->stage = POD__SIM_COMPLETE;
-    c->rank[send->rank].sent_ps = later(c->rank[send->rank].sent_ps, at_ps);
-    count_down(sim, c, send->rank);
+}
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+static void work(pod_sim *sim, pod_sim_coll *c, int32_t i)
+{
+    const pod__sim_step *s = &c->step[i];
+    core *own = &sim->core[s->rank];
+    own->unit_free_ps = pod_ps_add(later(own->unit_free_ps, sim->now_ps), s->cost);
+    tell_dependents(sim, c, s, own->unit_free_ps);
 }
 
 /* The head of a message has come to a node on its way, now; at its own rank the source is free when
@@ -182,19 +182,17 @@ static void tail_leaves(pod_sim *sim, pod_sim_coll *c, int32_t i, int64_t at_ps)
 static void pass_head(pod_sim *sim, pod_sim_coll *c, int32_t i)
 {
     pod__sim_step *send = &c->step[i];
-    pod__sim_step *recv = &c->step[send->partner];
-    const bool is_first = send->head_at == send->rank;
-    pod_transit t = {.at = send->head_at, .head_ps = sim->now_ps, .tail_ps = send->at_ps};
-    (void)pod_links_pass(sim->links, &t, recv->rank, (double)send->cost);
-    send->head_at = t.at;
+    const int to = c->step[send->partner].rank;
+    const bool is_first = send->link == send->rank;
+    pod_transit t = {.at = send->link, .head_ps = sim->now_ps, .tail_ps = send->at_ps};
+    (void)pod_links_pass(sim->links, &t, to, (double)send->cost);
+    send->link = t.at;
     send->at_ps = t.tail_ps;
-    if (t.at != recv->rank) {
+    if (is_first) tell_dependents(sim, c, send, t.left_ps);
+    if (t.at == to)
+        tell(sim, c, send->partner, t.tail_ps);
+    else
         push(sim, c, EVENT_HEAD, i, t.head_ps);
-    } else {
-        recv->at_ps = t.tail_ps;
-        if (recv->stage == POD__SIM_BEGUN) push(sim, c, EVENT_TAIL, send->partner, t.tail_ps);
-    }
-    if (is_first) tail_leaves(sim, c, i, t.left_ps);
 }
 
 static void begin_send(pod_sim *sim, pod_sim_coll *c, int32_t i)
@@ -206,34 +204,12 @@ static void begin_send(pod_sim *sim, pod_sim_coll *c, int32_t i)
     own->sender_free_ps = pod_ps_add(start_ps, sim->message_ps);
     sim->n_messages++;
     sim->message_bytes += (double)send->cost;
-    send->head_at = send->rank;
+    send->link = send->rank;
     send->at_ps = own->sender_free_ps;
     if (own->sender_free_ps == sim->now_ps)
         pass_head(sim, c, i);
     else
         push(sim, c, EVENT_HEAD, i, own->sender_free_ps);
-}
-
-typedef void begin_fn(pod_sim *sim, pod_sim_coll *c, int32_t i);
-
-static begin_fn *const begin_step[POD_N_STEP_KINDS] = {
-    [POD_STEP_SEND] = begin_send,        [POD_STEP_RECV] = begin_recv,
-    [POD_STEP_RECV_REDUCE] = begin_recv, [POD_STEP_COPY] = work,
-    [POD_STEP_JOIN] = begin_join,        [POD_STEP_SYNC] = begin_sync,
-    [POD_STEP_REDUCE_FROM] = work,       [POD_STEP_REDUCE_ALL] = work};
-
-/* Tells the dependents of what is complete; some begin, and some of those are complete at once. */
-static void tell_dependents(pod_sim *sim, pod_sim_coll *c)
-{
-    while (sim->complete_first != POD__SIM_NONE) {
-        const pod__sim_step *s = &c->step[sim->complete_first];
-        sim->complete_first = s->next;
-        count_down(sim, c, s->rank);
-        for (int32_t e = s[0].edge; e < s[1].edge; e++) {
-            const int32_t i = c->dependent[e];
-            if (--c->step[i].n_waits == 0) begin_step[c->step[i].kind](sim, c, i);
-        }
-    }
 }
 
 /* ---- ranks ---------------------------------------------------------------------------------- */
@@ -242,13 +218,18 @@ static void reset(pod_sim_coll *c)
 {
     for (int32_t i = 0; i < c->n_steps; i++) {
         pod__sim_step *s = &c->step[i];
-        s->n_waits = s->n_after;
-        s->stage = POD__SIM_WAITS;
-        s->at_ps = POD_PS_NEVER;
+        const bool is_root = s->n_after == 0;
+        const bool receives = s->kind == POD_STEP_RECV || s->kind == POD_STEP_RECV_REDUCE;
+        s->n_waits = (uint8_t)(s->n_after + is_root + receives);
+        s->at_ps = 0;
+    }
+    for (int32_t g = 0; g < c->n_syncs; g++) {
+        c->sync[g].n_waits = c->sync[g].n;
+        c->sync[g].at_ps = 0;
     }
     for (int r = 0; r < c->n_ranks; r++) {
         c->rank[r].n_left = c->rank[r + 1].first - c->rank[r].first;
-        c->rank[r].sent_ps = 0;
+        c->rank[r].end_ps = 0;
         c->rank[r].is_started = false;
     }
     c->n_not_done = c->n_ranks;
@@ -261,15 +242,38 @@ void pod_sim_start(pod_sim *sim, pod_sim_coll *c, int rank, int64_t at_ps)
                sim->now_ps);
     if (c->n_not_done == 0) reset(c);
     POD_ASSERT(!c->rank[rank].is_started, "rank %d starts again while others are not done", rank);
-    c->rank[rank].is_started = true;
-    push(sim, c, EVENT_START, rank, at_ps);
+    pod__sim_rank *r = &c->rank[rank];
+    r->is_started = true;
+    if (r->n_left == 0) push(sim, c, EVENT_DONE, rank, at_ps);
+    for (int32_t i = r[0].first; i < r[1].first; i++)
+        if (c->step[i].n_after == 0) tell(sim, c, i, at_ps);
+    tell_known(sim, c);
 }
 
-static void start_rank(pod_sim *sim, pod_sim_coll *c, int rank)
+static pod_sim_coll *coll_of(const pod_sim *sim, pod_event event)
 {
-    for (int32_t i = c->rank[rank].first; i < c->rank[rank + 1].first; i++)
-        if (c->step[i].n_after == 0) begin_step[c->step[i].kind](sim, c, i);
-    if (c->rank[rank].first == c->rank[rank + 1].first) push(sim, c, EVENT_DONE, rank, sim->now_ps);
+    return sim->coll[event.key >> COLL_SHIFT & (MAX_COLLS - 1)];
+}
+
+static event_kind kind_of(pod_event event) { return (event_kind)(event.key >> KIND_SHIFT); }
+
+static int32_t id_of(pod_event event) { return (int32_t)(event.key & UINT32_MAX); }
+
+/* With many ranks the steps are in no cache when their turn comes. What the next event is about is
+ * fetched meanwhile with all that it will touch, and what may follow it so that this can be done. */
+static void fetch_soon(const pod_sim *sim)
+{
+    int n;
+    const pod_event *soon = pod_engine_soon(sim->engine, &n);
+    for (int k = 0; k < n; k++)
+        if (kind_of(soon[k]) != EVENT_DONE)
+            __builtin_prefetch(&coll_of(sim, soon[k])->step[id_of(soon[k])], 1);
+    if (n == 0 || kind_of(soon[0]) == EVENT_DONE) return;
+    const pod_sim_coll *c = coll_of(sim, soon[0]);
+    const pod__sim_step *s = &c->step[id_of(soon[0])];
+    if (s->partner != POD__SIM_NONE) __builtin_prefetch(&c->step[s->partner], 1);
+    for (int32_t e = s[0].edge; e < s[1].edge; e++)
+        __builtin_prefetch(&c->step[c->dependent[e]], 1);
 }
 
 bool pod_sim_next(pod_sim *sim, pod_sim_done *out)
@@ -277,32 +281,43 @@ bool pod_sim_next(pod_sim *sim, pod_sim_done *out)
     pod_event event;
     while (pod_engine_pop(sim->engine, &event)) {
         sim->now_ps = event.at_ps;
-        const event_kind kind = (event_kind)(event.key >> KIND_SHIFT);
-        pod_sim_coll *c = sim->coll[event.key >> COLL_SHIFT & (MAX_COLLS - 1)];
-        const int32_t id = (int32_t)(event.key & UINT32_MAX);
-        switch (kind) {
+        pod_sim_coll *c = coll_of(sim, event);
+        const int32_t id = id_of(event);
+        fetch_soon(sim);
+        switch (kind_of(event)) {
+        case EVENT_SEND: begin_send(sim, c, id); break;
         case EVENT_HEAD: pass_head(sim, c, id); break;
-        case EVENT_TAIL: take_message(sim, c, id); break;
-        case EVENT_COMPLETE: complete(sim, c, id); break;
-        case EVENT_START: start_rank(sim, c, id); break;
-        default:
+        case EVENT_WORK: work(sim, c, id); break;
+        case EVENT_DONE:
             c->n_not_done--;
             *out = (pod_sim_done){c, id, event.at_ps};
             return true;
         }
-        tell_dependents(sim, c);
+        tell_known(sim, c);
     }
     return false;
 }
 
 /* ---- what came of it ------------------------------------------------------------------------ */
 
+/* Without an event to come: a step of the rank that waits for what will not be. */
+static int32_t find_stuck(const pod_sim_coll *c, int rank)
+{
+    for (int32_t i = c->rank[rank].first; i < c->rank[rank + 1].first; i++) {
+        const pod__sim_step *s = &c->step[i];
+        const bool waits_in_sync = s->kind == POD_STEP_SYNC && c->sync[s->partner].n_waits > 0;
+        if (s->n_waits > 0 || waits_in_sync) return i;
+    }
+    return POD__SIM_NONE;
+}
+
 pod_status pod_sim_check_done(const pod_sim *sim, const pod_sim_coll *c)
 {
     for (int r = 0; r < c->n_ranks; r++) {
         if (!c->rank[r].is_started || c->rank[r].n_left == 0) continue;
-        int32_t i = c->rank[r].first;
-        while (c->step[i].stage == POD__SIM_COMPLETE || c->step[i].n_waits > 0) i++;
+        const int32_t i = find_stuck(c, r);
+        POD_ASSERT(i != POD__SIM_NONE, "rank %d has %d steps left, none waits", r,
+                   (int)c->rank[r].n_left);
         return pod_fail(
             POD_E_INVALID, "simulation: rank %d waits for ever in step %d (%s) from %.9f s on", r,
             (int)(i - c->rank[r].first), pod_step_kind_name((pod_step_kind)c->step[i].kind),

@@ -7,29 +7,31 @@
 
 enum { POD__SIM_NONE = -1 };
 
+/* The time of a step is known as soon as the times of all that it waits for are, be they to come:
+ * then those that wait for it are told, without an event. Besides the steps in its `after` a
+ * receive waits for its message, and a step that comes after none for the start of its rank. */
 typedef struct pod__sim_step { /* 40 bytes: what runs is bound by memory */
-    int64_t at_ps;             /* RECV: when its message comes, or POD_PS_NEVER while that is
-                                  not known; SEND: when the tail of its message follows */
+    int64_t at_ps;             /* the latest of what it waits for, as far as known; of a SEND that
+                                  has begun, when the tail of its message follows the head */
     int64_t cost;              /* SEND: bytes; RECV_REDUCE, COPY, REDUCE_*: ps of work */
     int32_t rank;
-    int32_t partner; /* SEND: its receive; RECV: its send; SYNC: its group */
-    int32_t head_at; /* SEND: the rank that the head of its message has come to */
+    int32_t partner; /* SEND: its receive; SYNC: its group */
     int32_t edge;    /* its dependents: from here to where those of the next step begin */
-    int32_t next;    /* in the list of what is complete */
-    uint8_t kind, n_after, n_waits, stage;
+    int32_t link;    /* SEND: the rank that the head of its message has come to; else the next in
+                        the list of what is known to be complete */
+    uint8_t kind, n_after, n_waits;
 } pod__sim_step;
-
-enum { POD__SIM_WAITS, POD__SIM_BEGUN, POD__SIM_COMPLETE }; /* stage; BEGUN of receives only */
 
 typedef struct pod__sim_sync { /* the SYNCs of one tag of ranks that share */
     int32_t first, n;          /* in `sync_member` */
-    int32_t n_begun;
+    int32_t n_waits;
+    int64_t at_ps;
 } pod__sim_sync;
 
 typedef struct pod__sim_rank {
-    int32_t first; /* step */
+    int32_t first; /* of its steps, which lie together */
     int32_t n_left;
-    int64_t sent_ps; /* the last of its sends that no step waits for is complete */
+    int64_t end_ps; /* the latest of its steps whose times are known */
     bool is_started;
 } pod__sim_rank;
 

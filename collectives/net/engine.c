@@ -95,6 +95,12 @@ bool pod_engine_pop(pod_engine *e, pod_event *out)
     return true;
 }
 
+const pod_event *pod_engine_soon(const pod_engine *e, int *n)
+{
+    *n = e->n < N_CHILDREN + 1 ? (int)e->n : N_CHILDREN + 1;
+    return e->heap;
+}
+
 int64_t pod_engine_now(const pod_engine *e) { return e->now_ps; }
 
 int64_t pod_engine_n_events(const pod_engine *e) { return e->n_out; }

@@ -48,6 +48,10 @@ void pod_engine_push(pod_engine *e, int64_t at_ps, uint64_t key);
 /* Takes out the next event and makes its time now; false when there is none. */
 bool pod_engine_pop(pod_engine *e, pod_event *out);
 
+/* The next event, and behind it some of which one will follow it if nothing is put in between: for
+ * who wants their data at hand. Borrowed until the queue changes. */
+const pod_event *pod_engine_soon(const pod_engine *e, int *n);
+
 int64_t pod_engine_now(const pod_engine *e);      /* of the last event that came out, from 0 */
 int64_t pod_engine_n_events(const pod_engine *e); /* that came out so far */
 
