@@ -15,6 +15,19 @@ static void add_and_round(const pod_combine *combine, pod_dtype t, int64_t count
     }
 }
 
+/* dst, float32, = own + received, both of type t. In parts too: what was widened is added to while it
+ * is in L1. */
+static void widen_and_add(const pod_combine *combine, pod_dtype t, int64_t count,
+                          const char *received, const char *own, float *dst)
+{
+    const int64_t bytes = (int64_t)pod_dtype_bytes(t);
+    for (int64_t i = 0; i < count; i += PART_ELEMENTS) {
+        const int64_t n = count - i < PART_ELEMENTS ? count - i : PART_ELEMENTS;
+        combine->convert(n, t, own + i * bytes, POD_F32, dst + i);
+        combine->add(n, t, received + i * bytes, POD_F32, dst + i, dst + i);
+    }
+}
+
 void pod__add_received(const pod_combine *combine, const pod_step *step, pod_dtype t, int64_t count,
                        const void *received, const void *own, void *dst)
 {
@@ -25,7 +38,6 @@ void pod__add_received(const pod_combine *combine, const pod_step *step, pod_dty
     } else if (t_dst == t) {
         add_and_round(combine, t, count, received, own, dst);
     } else {
-        combine->convert(count, t_own, own, t_dst, dst);
-        combine->add(count, t, received, t_dst, dst, dst);
+        widen_and_add(combine, t, count, received, own, dst);
     }
 }

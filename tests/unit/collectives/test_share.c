@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collectives/exec/add_received.h"
 #include "collectives/exec/exec_local.h"
 #include "collectives/sched/order.h"
 #include "tests/harness/harness.h"
@@ -318,6 +319,30 @@ static void test_reduce(void)
     }
 }
 
+/* Every pair of types, longer than the parts in which it is done. */
+static void test_add_received(void)
+{
+    enum { LONG = 3001 };
+    static float received[LONG], own[LONG], dst[LONG]; /* large enough for either type */
+    const pod_span spans[][2] = {
+        {main_at(0), main_at(0)}, {main_at(0), sum_at(0)}, {sum_at(0), main_at(0)}};
+    const pod_combine *combine = pod_combine_pick(pod_cpu_features());
+    for (size_t k = 0; k < sizeof spans / sizeof spans[0]; k++) {
+        const pod_step step = {
+            .kind = POD_STEP_RECV_REDUCE, .src = spans[k][0], .dst = spans[k][1]};
+        const pod_dtype t_own = pod_sched_dtype(step.src.buf, POD_BF16);
+        const pod_dtype t_dst = pod_sched_dtype(step.dst.buf, POD_BF16);
+        double want[LONG];
+        for (int64_t i = 0; i < LONG; i++) { /* a bf16 holds whole numbers below 256 */
+            pod_test_put(POD_BF16, received, i, (double)(i % 131));
+            pod_test_put(t_own, own, i, (double)(i % 97));
+            want[i] = (double)(i % 131 + i % 97);
+        }
+        pod__add_received(combine, &step, POD_BF16, LONG, received, own, dst);
+        pod_test_compare("add_received", LONG, t_dst, dst, want, NULL);
+    }
+}
+
 /* Sums on the way are float32: rounded once, where they would be off if they were rounded each
  * time. 256 + 1 + 1 = 258, but to bf16 256 + 1 = 256. */
 static void test_sum_buffer(void)
@@ -435,6 +460,7 @@ static CU_TestInfo race_tests[] = {
 
 static CU_TestInfo local_tests[] = {
     {"reduce", test_reduce},
+    {"add_received", test_add_received},
     {"sum buffer", test_sum_buffer},
     CU_TEST_INFO_NULL,
 };
