@@ -84,65 +84,68 @@ static pod_status number_steps(pod_arena *a, const pod_sched *const all[], int n
 
 /* ---- what completes together --------------------------------------------------------------- */
 
-typedef struct mark {
-    int32_t key[3]; /* of a message: sender, receiver, tag; of a SYNC: the first of the ranks that
-                       share, tag, place among them */
-    int32_t step;
-} mark;
+/* The sends by their names: in slot[hash & mask] or behind it, as step + 1. */
+typedef struct send_table {
+    int32_t *slot;
+    uint32_t mask;
+} send_table;
 
-static int by_key(const void *a, const void *b)
+/* Where the send of this name is, or would be. */
+static int32_t *slot_of(const world *w, const send_table *t, int from, int to, int tag)
 {
-    const mark *x = a;
-    const mark *y = b;
-    for (int k = 0; k < 3; k++)
-        if (x->key[k] != y->key[k]) return x->key[k] < y->key[k] ? -1 : 1;
-    return 0;
+    uint64_t hash = (uint64_t)from * 0x9e3779b97f4a7c15u;
+    hash = (hash ^ (uint64_t)to) * 0x9e3779b97f4a7c15u;
+    hash = (hash ^ (uint64_t)tag) * 0x9e3779b97f4a7c15u;
+    for (uint32_t k = (uint32_t)(hash >> 32);; k++) {
+        int32_t *slot = &t->slot[k & t->mask];
+        if (*slot == 0) return slot;
+        const pod_step *s = w->step[*slot - 1];
+        if (w->rank[*slot - 1] == from && s->peer == to && s->tag == tag) return slot;
+    }
 }
 
-static pod_status sort_marks(const world *w, mark *list, int32_t n, const char *fault)
+static pod_status enter_sends(pod_arena *a, const world *w, send_table *t)
 {
-    if (n) qsort(list, (size_t)n, sizeof *list, by_key);
-    for (int32_t i = 1; i < n; i++)
-        if (by_key(&list[i - 1], &list[i]) == 0) return blame(w, list[i].step, fault);
-    return POD_OK;
-}
-
-static pod_status collect_messages(const world *w, bool sends, mark *list, int32_t *n_list)
-{
-    int32_t n = 0;
+    uint32_t n_slots = 1;
+    for (int32_t i = 0, n = 0; i < w->n_steps; i++)
+        if (w->step[i]->kind == POD_STEP_SEND)
+            for (n++; n_slots < 2 * (uint32_t)n;) n_slots *= 2;
+    *t = (send_table){POD_ARENA_NEW(a, int32_t, n_slots), n_slots - 1};
+    if (!t->slot) return POD_E_NOMEM;
     for (int32_t i = 0; i < w->n_steps; i++) {
         const pod_step *s = w->step[i];
-        if (!is_message(s) || (s->kind == POD_STEP_SEND) != sends) continue;
+        if (!is_message(s)) continue;
         if (s->peer < 0 || s->peer >= w->n_ranks) return blame(w, i, "there is no such peer");
         if (s->peer == w->rank[i]) return blame(w, i, "a message to itself");
-        list[n++] = sends ? (mark){{w->rank[i], s->peer, s->tag}, i}
-                          : (mark){{s->peer, w->rank[i], s->tag}, i};
+        if (s->kind != POD_STEP_SEND) continue;
+        int32_t *slot = slot_of(w, t, w->rank[i], s->peer, s->tag);
+        if (*slot) return blame(w, i, "a second message with this peer and tag");
+        *slot = i + 1;
     }
-    *n_list = n;
-    return sort_marks(w, list, n, "a second message with this peer and tag");
+    return POD_OK;
 }
 
 static pod_status pair_messages(pod_arena *a, world *w)
 {
-    mark *sends = POD_ARENA_NEW(a, mark, w->n_steps);
-    mark *recvs = POD_ARENA_NEW(a, mark, w->n_steps);
-    if (!sends || !recvs) return POD_E_NOMEM;
-    int32_t n_sends, n_recvs;
-    POD_TRY(collect_messages(w, true, sends, &n_sends));
-    POD_TRY(collect_messages(w, false, recvs, &n_recvs));
-    for (int32_t i = 0; i < n_sends || i < n_recvs; i++) {
-        int order = i == n_sends ? 1 : i == n_recvs ? -1 : by_key(&sends[i], &recvs[i]);
-        if (order < 0) return blame(w, sends[i].step, "no receive takes it");
-        if (order > 0) return blame(w, recvs[i].step, "nobody sends it");
-        int64_t sent = w->step[sends[i].step]->count;
-        if (sent != w->step[recvs[i].step]->count) {
+    send_table sends;
+    POD_TRY(enter_sends(a, w, &sends));
+    for (int32_t i = 0; i < w->n_steps; i++) {
+        const pod_step *s = w->step[i];
+        if (!is_message(s) || s->kind == POD_STEP_SEND) continue;
+        const int32_t send = *slot_of(w, &sends, s->peer, w->rank[i], s->tag) - 1;
+        if (send == NONE) return blame(w, i, "nobody sends it");
+        if (w->head[send] != send) return blame(w, i, "a second message with this peer and tag");
+        if (w->step[send]->count != s->count) {
             char fault[64];
-            snprintf(fault, sizeof fault, "%" PRId64 " elements are sent", sent);
-            return blame(w, recvs[i].step, fault);
+            snprintf(fault, sizeof fault, "%" PRId64 " elements are sent", w->step[send]->count);
+            return blame(w, i, fault);
         }
-        w->next[sends[i].step] = w->head[sends[i].step] = recvs[i].step;
-        w->next[recvs[i].step] = sends[i].step;
+        w->next[send] = w->head[send] = i;
+        w->next[i] = send;
     }
+    for (int32_t i = 0; i < w->n_steps; i++)
+        if (w->step[i]->kind == POD_STEP_SEND && w->head[i] == i)
+            return blame(w, i, "no receive takes it");
     return POD_OK;
 }
 
@@ -182,7 +185,22 @@ static pod_status check_lists(const world *w, int32_t place[])
     return POD_OK;
 }
 
-static pod_status collect_syncs(const world *w, const int32_t place[], mark *list, int32_t *n_list)
+typedef struct meeting_part {   /* a SYNC */
+    int32_t leader, tag, place; /* leader: the first of the ranks that share */
+    int32_t step;
+} meeting_part;
+
+static int by_meeting(const void *a, const void *b)
+{
+    const meeting_part *x = a;
+    const meeting_part *y = b;
+    if (x->leader != y->leader) return x->leader < y->leader ? -1 : 1;
+    if (x->tag != y->tag) return x->tag < y->tag ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+static pod_status collect_syncs(const world *w, const int32_t place[], meeting_part *list,
+                                int32_t *n_list)
 {
     int32_t n = 0;
     for (int32_t i = 0; i < w->n_steps; i++) {
@@ -191,26 +209,32 @@ static pod_status collect_syncs(const world *w, const int32_t place[], mark *lis
         int n_shared;
         const int *shared = pod_sched_shared(w->all[w->rank[i]], &n_shared);
         if (n_shared == 0) return blame(w, i, "the rank shares with none");
-        if (s->kind == POD_STEP_SYNC) list[n++] = (mark){{shared[0], s->tag, place[w->rank[i]]}, i};
+        if (s->kind == POD_STEP_SYNC)
+            list[n++] = (meeting_part){shared[0], s->tag, place[w->rank[i]], i};
     }
+    if (n) qsort(list, (size_t)n, sizeof *list, by_meeting);
+    for (int32_t i = 1; i < n; i++)
+        if (by_meeting(&list[i - 1], &list[i]) == 0)
+            return blame(w, list[i].step, "a second sync with this tag");
     *n_list = n;
-    return sort_marks(w, list, n, "a second sync with this tag");
+    return POD_OK;
 }
 
 static pod_status gather_syncs(pod_arena *a, world *w)
 {
     int32_t *place = POD_ARENA_NEW(a, int32_t, w->n_ranks);
-    mark *list = POD_ARENA_NEW(a, mark, w->n_steps);
+    int32_t n_list = 0;
+    for (int32_t i = 0; i < w->n_steps; i++) n_list += w->step[i]->kind == POD_STEP_SYNC;
+    meeting_part *list = POD_ARENA_NEW(a, meeting_part, n_list);
     if (!place || !list) return POD_E_NOMEM;
-    int32_t n_list;
     POD_TRY(check_lists(w, place));
     POD_TRY(collect_syncs(w, place, list, &n_list));
     for (int32_t first = 0, n = 0; first < n_list; first += n) {
-        const int *shared = pod_sched_shared(w->all[list[first].key[0]], &n);
+        const int *shared = pod_sched_shared(w->all[list[first].leader], &n);
         for (int32_t k = 0; k < n; k++) {
-            const mark *m = &list[first + k];
-            if (first + k == n_list || m->key[0] != list[first].key[0] ||
-                m->key[1] != list[first].key[1] || m->key[2] != k) {
+            const meeting_part *m = &list[first + k];
+            if (first + k == n_list || m->leader != list[first].leader ||
+                m->tag != list[first].tag || m->place != k) {
                 char fault[64];
                 snprintf(fault, sizeof fault, "rank %d does not come", shared[k]);
                 return blame(w, list[first].step, fault);
