@@ -3,20 +3,23 @@
 #include <stdio.h>
 
 #include "collectives/algo/rules.h"
+#include "kernels/base/bf16.h"
 #include "tests/unit/collectives/coll_cases.h"
 
-static const char *const meshes[] = {
-    "1",   "2",   "3",   "5",    "8",    "13",    "1x1",   "1x4",   "4x1",   "2x2",   "3x2",  "2x3",
-    "4x4", "5x3", "8x8", "7x11", "16x2", "16x16", "2x2x2", "2x3x4", "1x1x5", "2x1x3", "2x8x4"};
+/* Beside all from 1x1 to 8x8. */
+static const char *const meshes[] = {"1",     "2",     "5",     "13",    "5o",
+                                     "4x3o",  "7x11",  "16x2",  "16x16", "2x2x2",
+                                     "2x3x4", "1x1x5", "2x1x3", "3x2x2", "2x8x4"};
 
 static void describe(char text[200], const pod_mesh *m, const pod_coll_algo *algo,
                      const pod_coll_args *args)
 {
     char mesh[POD_MESH_TEXT_BYTES];
-    snprintf(text, 200, "%s %s mesh %s dims %u step %d tile %d count %" PRId64 " root %d",
+    snprintf(text, 200,
+             "%s %s mesh %s nodes of %d dims %u step %d tile %d %s count %" PRId64 " root %d",
              pod_coll_name(args->coll), algo->name, pod_mesh_print(m, mesh, sizeof mesh),
-             (unsigned)args->group.dims, args->group.step[0], args->group.tile[0], args->count,
-             args->root);
+             args->node_size, (unsigned)args->group.dims, args->group.step[0], args->group.tile[0],
+             pod_dtype_name(args->dtype), args->count, args->root);
 }
 
 /* How many elements of one rank are not what they must be; `bound` may be NULL: exact. Elements
@@ -32,9 +35,29 @@ static int64_t count_wrong(const coll_data *d, pod_range range, int rank, const 
     return n_wrong;
 }
 
+/* Turns the bound of a sum in float32, (p - 1) u S / (1 - (p - 1) u), into that of one in bf16. A
+ * sum that is rounded once is off by that, and then by u_bf16 of itself. Else every addition of the
+ * p - 1 may be rounded, first to float32. */
+static void widen_bound(const pod_coll_algo *algo, int size, int64_t count, const double *want,
+                        double *bound)
+{
+    static const char *const round_once[] = {"direct", "oneshot", "flat"};
+    bool is_once = false;
+    for (size_t i = 0; i < sizeof round_once / sizeof round_once[0]; i++)
+        is_once = is_once || strcmp(algo->name, round_once[i]) == 0;
+    const double u = pod_test_roundoff(POD_F32), u_bf16 = pod_test_roundoff(POD_BF16);
+    const double single = (size - 1) * u, each = (size - 1) * (u_bf16 + u + u * u_bf16);
+    for (int64_t i = 0; i < count; i++) {
+        if (is_once)
+            bound[i] += u_bf16 * (fabs(want[i]) + bound[i]);
+        else if (size > 1)
+            bound[i] *= (1 - single) / single * each / (1 - each);
+    }
+}
+
 /* What stands in all buffers against what must; exact inputs leave no room for error. */
-static void check_values(const coll_data *d, const pod_mesh *m, const pod_coll_args *args,
-                         bool is_exact, const char *what)
+static void check_values(const coll_data *d, const pod_mesh *m, const pod_coll_algo *algo,
+                         const pod_coll_args *args, bool is_exact, const char *what)
 {
     double *want = malloc((size_t)(d->count + 1) * sizeof *want);
     double *bound = malloc((size_t)(d->count + 1) * sizeof *bound);
@@ -43,7 +66,10 @@ static void check_values(const coll_data *d, const pod_mesh *m, const pod_coll_a
         if (pod_group_index(m, &args->group, first) != 0) continue;
         for (int k = 0; k < size; k++) {
             int rank = pod_group_member(m, &args->group, first, k);
-            if (k == 0 || args->coll == POD_ALLTOALL) coll_want(d, m, args, rank, want, bound);
+            if (k == 0 || args->coll == POD_ALLTOALL) {
+                coll_want(d, m, args, rank, want, bound);
+                if (args->dtype == POD_BF16) widen_bound(algo, size, d->count, want, bound);
+            }
             pod_range range = coll_result_range(m, args, rank);
             int64_t n = count_wrong(d, range, rank, want, is_exact ? NULL : bound);
             POD_CHECK(n == 0, "%s: rank %d has %" PRId64 " wrong", what, rank, n);
@@ -65,6 +91,28 @@ static void check_same_bits(const coll_data *d, const pod_mesh *m, const pod_col
     POD_CHECK(n_differ == 0, "%s: %d ranks differ from their first", what, n_differ);
 }
 
+/* Rounds to bf16 and runs on that, or runs on the float32 as they are. */
+static pod_status run_local(const pod_sched *const *all, coll_data *d, pod_dtype t)
+{
+    if (t == POD_F32) return pod_sched_run_local(all, d->n_ranks, t, (void **)d->buf);
+    const int64_t n = d->count + COLL_GUARD;
+    pod_bf16 **buf = malloc((size_t)d->n_ranks * sizeof *buf);
+    for (int r = 0; r < d->n_ranks; r++) {
+        buf[r] = malloc((size_t)n * sizeof *buf[r]);
+        for (int64_t i = 0; i < n; i++) {
+            buf[r][i] = pod_bf16_from_f32(d->initial[r][i]);
+            d->initial[r][i] = pod_bf16_to_f32(buf[r][i]);
+        }
+    }
+    pod_status status = pod_sched_run_local(all, d->n_ranks, t, (void **)buf);
+    for (int r = 0; r < d->n_ranks; r++) {
+        for (int64_t i = 0; i < n; i++) d->buf[r][i] = pod_bf16_to_f32(buf[r][i]);
+        free(buf[r]);
+    }
+    free(buf);
+    return status;
+}
+
 static void run_case(const pod_mesh *m, const pod_coll_algo *algo, const pod_coll_args *args,
                      bool is_exact)
 {
@@ -81,57 +129,134 @@ static void run_case(const pod_mesh *m, const pod_coll_algo *algo, const pod_col
         POD_CHECK(status == POD_OK, "%s: %s", what, pod_error_text());
     }
     coll_data d = coll_data_make(n_ranks, args->count, is_exact);
-    if (status == POD_OK) status = pod_sched_run_local(all, n_ranks, POD_F32, (void **)d.buf);
+    if (status == POD_OK) status = run_local(all, &d, args->dtype);
     POD_CHECK(status == POD_OK, "%s: %s", what, pod_error_text());
-    check_values(&d, m, args, is_exact, what);
+    check_values(&d, m, algo, args, is_exact, what);
     if (args->coll == POD_ALLREDUCE) check_same_bits(&d, m, args, what);
     coll_data_free(&d);
     pod_arena_destroy(arena);
 }
 
-/* Every algorithm that applies; broadcasts from the first, a middle and the last member. */
-static void run_algos(const pod_mesh *m, pod_group group, int64_t count, bool is_exact)
+/* Broadcasts from the first, a middle and the last member. */
+static void run_roots(const pod_mesh *m, const pod_coll_algo *algo, pod_coll_args args,
+                      bool is_exact)
+{
+    const int size = pod_group_size(m, &args.group);
+    run_case(m, algo, &args, is_exact);
+    for (int k = 1; k < 3 && algo->coll == POD_BROADCAST && size > k; k++) {
+        args.root = k * (size - 1) / 2;
+        run_case(m, algo, &args, is_exact);
+    }
+}
+
+/* Every algorithm that applies; one that wants nodes, on nodes of several sizes. */
+static void run_algos(const pod_mesh *m, pod_group group, int64_t count, pod_dtype t, bool is_exact)
 {
     POD_CHECK_OK(pod_group_verify(m, &group));
-    int size = pod_group_size(m, &group);
+    const int size = pod_group_size(m, &group), n_ranks = pod_mesh_size(m);
+    const int node_sizes[] = {n_ranks, 2, 3, 4, 6, 8, 16};
     int n;
     const pod_coll_algo *algos = pod_coll_algos(&n);
     for (int i = 0; i < n; i++) {
-        pod_coll_args args = {.coll = algos[i].coll, .dtype = POD_F32, .root = 0, .group = group};
+        pod_coll_args args = {.coll = algos[i].coll, .dtype = t, .group = group};
         args.count = coll_count(args.coll, count, size);
-        if (algos[i].why_not(m, &args)) continue;
-        run_case(m, &algos[i], &args, is_exact);
-        for (int k = 1; k < 3 && algos[i].coll == POD_BROADCAST && size > k; k++) {
-            args.root = k * (size - 1) / 2;
-            run_case(m, &algos[i], &args, is_exact);
+        if (!algos[i].why_not(m, &args)) {
+            run_roots(m, &algos[i], args, is_exact);
+            continue;
+        }
+        for (size_t k = 0; k < sizeof node_sizes / sizeof node_sizes[0]; k++) {
+            args.node_size = node_sizes[k];
+            if ((k == 0 || args.node_size < n_ranks) && !algos[i].why_not(m, &args))
+                run_roots(m, &algos[i], args, is_exact);
         }
     }
 }
 
-static void run_counts(const pod_mesh *m, pod_group group, bool is_exact)
+static void run_counts(const pod_mesh *m, pod_group group, int n_counts)
 {
-    int size = pod_group_size(m, &group);
-    const int64_t counts[] = {0, 1, size + 1, 1009, 2, size - 1, size, 3 * size + 2};
-    int n_counts = pod_mesh_size(m) > 64 ? 4 : 8;
-    for (int c = 0; c < n_counts; c++) run_algos(m, group, counts[c], is_exact);
+    const int size = pod_group_size(m, &group);
+    const int64_t counts[] = {0, 1, size + 1, 3 * size + 2, 2, size - 1, size, 1009};
+    for (int c = 0; c < n_counts; c++) run_algos(m, group, counts[c], POD_F32, true);
+}
+
+static pod_mesh mesh_of(const char *text)
+{
+    pod_mesh m = {0};
+    POD_CHECK_OK(pod_mesh_parse(text, &m));
+    return m;
 }
 
 static void test_meshes(void)
 {
     for (size_t i = 0; i < sizeof meshes / sizeof meshes[0]; i++) {
-        pod_mesh m = {0};
-        POD_CHECK_OK(pod_mesh_parse(meshes[i], &m));
-        run_counts(&m, pod_group_all(&m), true);
+        const pod_mesh m = mesh_of(meshes[i]);
+        run_counts(&m, pod_group_all(&m), pod_mesh_size(&m) > 64 ? 3 : 8);
     }
 }
 
+static void test_all_to_8x8(void)
+{
+    for (int x = 1; x <= 8; x++) {
+        for (int y = 1; y <= 8; y++) {
+            char text[16];
+            snprintf(text, sizeof text, "%dx%d", x, y);
+            const pod_mesh m = mesh_of(text);
+            run_counts(&m, pod_group_all(&m), 4);
+        }
+    }
+}
+
+static const char *const some_meshes[] = {"2", "3", "7", "3x2", "4x4", "2x3x4", "16x4"};
+
 static void test_rounded_sums(void)
 {
-    static const char *const some[] = {"2", "3", "7", "3x2", "4x4", "2x3x4", "16x4"};
-    for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
-        pod_mesh m = {0};
-        POD_CHECK_OK(pod_mesh_parse(some[i], &m));
-        run_algos(&m, pod_group_all(&m), 1009, false);
+    for (size_t i = 0; i < sizeof some_meshes / sizeof some_meshes[0]; i++) {
+        const pod_mesh m = mesh_of(some_meshes[i]);
+        run_algos(&m, pod_group_all(&m), 1009, POD_F32, false);
+        run_algos(&m, pod_group_all(&m), 1009, POD_BF16, false);
+    }
+}
+
+/* Whole numbers up to 8 of up to 32 ranks: no sum on the way exceeds 256, up to which bf16 holds
+ * them all. */
+static void test_exact_bf16(void)
+{
+    static const char *const at_most_32[] = {"1", "2", "3x2", "13", "4x4", "2x3x4", "8x4"};
+    for (size_t i = 0; i < sizeof at_most_32 / sizeof at_most_32[0]; i++) {
+        const pod_mesh m = mesh_of(at_most_32[i]);
+        run_algos(&m, pod_group_all(&m), 3 * pod_mesh_size(&m) + 2, POD_BF16, true);
+    }
+}
+
+/* Sums in the order of members: the same bits, whatever is rounded. */
+static void test_bits_of_flat(void)
+{
+    static const char *const names[] = {"flat", "direct", "oneshot"};
+    static const pod_dtype types[] = {POD_F32, POD_BF16};
+    enum { COUNT = 1009 };
+    const pod_mesh m = mesh_of("4x3");
+    for (int k = 0; k < 2; k++) {
+        coll_data d[3];
+        pod_arena *arena;
+        POD_CHECK_OK(pod_arena_create(NULL, &arena));
+        for (int i = 0; i < 3; i++) {
+            const pod_coll_args args = {.coll = POD_ALLREDUCE,
+                                        .dtype = types[k],
+                                        .count = COUNT,
+                                        .group = pod_group_all(&m),
+                                        .node_size = 12};
+            const pod_sched *const *all;
+            POD_CHECK_OK(
+                pod_coll_build_all(arena, pod_coll_find(POD_ALLREDUCE, names[i]), &m, &args, &all));
+            d[i] = coll_data_make(12, COUNT, false);
+            POD_CHECK_OK(run_local(all, &d[i], types[k]));
+            for (int r = 0; r < 12; r++)
+                POD_CHECK(memcmp(d[i].buf[r], d[0].buf[0], COUNT * sizeof(float)) == 0,
+                          "%s %s: rank %d has other bits than flat", names[i],
+                          pod_dtype_name(types[k]), r);
+        }
+        for (int i = 0; i < 3; i++) coll_data_free(&d[i]);
+        pod_arena_destroy(arena);
     }
 }
 
@@ -155,7 +280,7 @@ static void test_groups(void)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         pod_mesh m = {0};
         POD_CHECK_OK(pod_mesh_parse(cases[i].mesh, &m));
-        run_counts(&m, cases[i].group, true);
+        run_counts(&m, cases[i].group, 8);
     }
 }
 
@@ -163,31 +288,19 @@ static void test_large_count(void)
 {
     pod_mesh m = {0};
     POD_CHECK_OK(pod_mesh_parse("3x2", &m));
-    run_algos(&m, pod_group_all(&m), 200003, true);
+    run_algos(&m, pod_group_all(&m), 200003, POD_F32, true);
 }
 
 static void test_2048_ranks(void)
 {
-    pod_mesh m = {0};
-    POD_CHECK_OK(pod_mesh_parse("32x64", &m));
+    static const char *const names[] = {"torus2d", "hierarchical"};
+    const pod_mesh m = mesh_of("32x64");
     const pod_coll_args args = {.coll = POD_ALLREDUCE,
                                 .dtype = POD_F32,
                                 .count = 4099,
-                                .root = 0,
-                                .group = pod_group_all(&m)};
-    int n_ranks = pod_mesh_size(&m);
-    pod_arena *arena;
-    POD_CHECK_OK(pod_arena_create(NULL, &arena));
-    const pod_sched *const *all;
-    POD_CHECK_OK(
-        pod_coll_build_all(arena, pod_coll_find(POD_ALLREDUCE, "torus2d"), &m, &args, &all));
-    POD_CHECK_OK(pod_sched_verify(all, n_ranks));
-    coll_data d = coll_data_make(n_ranks, args.count, true);
-    POD_CHECK_OK(pod_sched_run_local(all, n_ranks, POD_F32, (void **)d.buf));
-    check_values(&d, &m, &args, true, "torus2d 32x64");
-    check_same_bits(&d, &m, &args, "torus2d 32x64");
-    coll_data_free(&d);
-    pod_arena_destroy(arena);
+                                .group = pod_group_all(&m),
+                                .node_size = 16};
+    for (int i = 0; i < 2; i++) run_case(&m, pod_coll_find(POD_ALLREDUCE, names[i]), &args, true);
 }
 
 /* Blocks follow one another, cover everything, and differ by at most one element. */
@@ -327,8 +440,11 @@ static void test_local_scratch(void)
 
 static CU_TestInfo algo_tests[] = {
     {"meshes", test_meshes},
+    {"all to 8x8", test_all_to_8x8},
     {"groups", test_groups},
     {"rounded sums", test_rounded_sums},
+    {"exact bf16", test_exact_bf16},
+    {"bits of flat", test_bits_of_flat},
     {"large count", test_large_count},
     {"2048 ranks", test_2048_ranks},
     {"blocks", test_blocks},
