@@ -14,6 +14,7 @@
 
 #include "kernels/base/assert.h"
 #include "kernels/base/bf16.h"
+#include "kernels/base/binned.h"
 #include "kernels/base/rng.h"
 #include "tests/harness/run.h"
 
@@ -216,7 +217,7 @@ double pod_test_get(pod_dtype t, const void *data, int64_t i)
     case POD_BF16: return (double)pod_bf16_to_f32(((const pod_bf16 *)data)[i]);
     case POD_I32: return ((const int32_t *)data)[i];
     case POD_U8: return ((const uint8_t *)data)[i];
-    case POD_BINNED:
+    case POD_BINNED: return (double)pod_binned_to_f32(((const pod_binned *)data)[i]);
     case POD_N_DTYPES: break;
     }
     POD_ASSERT(false, "element type %d of %d", (int)t, (int)POD_N_DTYPES);
@@ -229,7 +230,7 @@ void pod_test_put(pod_dtype t, void *data, int64_t i, double value)
     case POD_BF16: ((pod_bf16 *)data)[i] = pod_bf16_from_f32((float)value); return;
     case POD_I32: ((int32_t *)data)[i] = (int32_t)value; return;
     case POD_U8: ((uint8_t *)data)[i] = (uint8_t)value; return;
-    case POD_BINNED:
+    case POD_BINNED: ((pod_binned *)data)[i] = pod_binned_from_f32((float)value); return;
     case POD_N_DTYPES: break;
     }
     POD_ASSERT(false, "element type %d of %d", (int)t, (int)POD_N_DTYPES);
