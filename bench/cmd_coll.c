@@ -6,6 +6,7 @@ static pod_status measure(pod_bench *b)
 {
     switch (b->plan.on) {
     case POD_ON_LOCAL: return pod_bench_local(b);
+    case POD_ON_SIM: return pod_bench_sim(b);
     default: return pod_bench_ranks(b);
     }
 }
@@ -42,7 +43,7 @@ static pod_status run(pod_bench *b, int *exit_code)
 {
     pod_comm *comm = b->call->comm;
     POD_TRY(pod_bench_plan_from(b->call, b->arena, &b->plan));
-    pod_machine_describe_host(&b->machine);
+    pod_machine_describe_host(&b->host);
     POD_TRY(measure(b));
     POD_TRY(pod_comm_agree(comm, pod_comm_rank(comm) == 0 ? tell(b) : POD_OK));
     if (!is_fast_enough(b) || pod_bench_n_wrong(b) > 0) *exit_code = POD_EXIT_FAILED;

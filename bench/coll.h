@@ -10,6 +10,7 @@
 #include "bench/common/table.h"
 #include "collectives/algo/algo.h"
 #include "collectives/algo/rules.h"
+#include "collectives/net/net.h"
 #include "kernels/base/arena.h"
 #include "runtime/core/machine.h"
 #include "runtime/core/spread.h"
@@ -32,7 +33,9 @@ typedef struct pod_bench_plan { /* the same on all ranks */
     pod_bench_on on;
     pod_coll coll;
     pod_dtype dtype;
-    const char *type; /* as nccl-tests calls it: "float" */
+    const char *type;    /* as nccl-tests calls it: "float" */
+    pod_machine machine; /* whose time it is */
+    pod_net net;         /* its links, on a virtual clock */
     pod_mesh mesh;
     int n_ranks, node_size;
     int n_cores;         /* physical, of rank 0's node */
@@ -60,13 +63,17 @@ typedef struct pod_bench_row {
     const double *iters;       /* (iter_s.n) in seconds, as they came */
     int64_t n_wrong;           /* elements over all ranks; -1: not looked at */
     double ideal_s;            /* the limit for this size and mesh; 0: none is known */
+    const char *busiest_link;  /* of a simulation, with those below; else NULL */
+    double busiest_share;      /* of the time */
+    int64_t n_events;
+    double events_per_s; /* of this host's time */
 } pod_bench_row;
 
 typedef struct pod_bench {
     pod_call *call;
     pod_arena *arena;
     pod_bench_plan plan;
-    pod_machine machine; /* whose time it is */
+    pod_machine host; /* rank 0's */
     pod_bench_row *row;
     int n_rows, room;
 } pod_bench;
@@ -92,6 +99,7 @@ const char *pod_bench_clock(const pod_bench_plan *p); /* "wall" or "virtual" */
 /* Every size and entry; rows are added on all ranks alike. Collective where there are ranks. */
 POD_MUST pod_status pod_bench_ranks(pod_bench *b);
 POD_MUST pod_status pod_bench_local(pod_bench *b);
+POD_MUST pod_status pod_bench_sim(pod_bench *b);
 
 /* ---- coll_rows.c ---------------------------------------------------------------------------- */
 

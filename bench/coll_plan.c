@@ -6,6 +6,7 @@
 #include "collectives/exec/peer_mpi.h"
 #include "kernels/base/cpu.h"
 #include "kernels/base/parse.h"
+#include "runtime/core/machine_net.h"
 #include "runtime/train/setup.h"
 
 enum { MAX_SIZES = 1000, MAX_ENTRIES = 64 };
@@ -251,6 +252,26 @@ static void describe_node(pod_comm *comm, pod_bench_plan *p)
     p->n_node_ranks = most_on_a_node(comm);
 }
 
+/* The machine, and its links under this mesh. */
+static pod_status machine_from(const pod_config *c, pod_bench_plan *p)
+{
+    const char *name = pod_config_text(c, POD_OPT_MACHINE);
+    if (p->on != POD_ON_SIM) {
+        if (pod_config_is_set(c, POD_OPT_MACHINE))
+            return pod_fail(POD_E_INVALID,
+                            "machine: %s is for --on sim; on %s the clock is this host's", name,
+                            pod_config_text(c, POD_OPT_ON));
+        pod_machine_describe_host(&p->machine);
+        return POD_OK;
+    }
+    if (!pod_config_is_set(c, POD_OPT_MACHINE))
+        return pod_fail(POD_E_INVALID, "machine: --on sim wants one, like --machine %s",
+                        pod_machine_known(0));
+    POD_TRY(pod_machine_load(name, &p->machine));
+    POD_TRY(pod_machine_wrap_mesh(&p->machine, &p->mesh));
+    return pod_machine_net(&p->machine, &p->mesh, &p->net);
+}
+
 /* All ranks of the mesh in this process. */
 static pod_status place_alone(const pod_config *c, pod_comm *comm, pod_bench_plan *p)
 {
@@ -260,7 +281,7 @@ static pod_status place_alone(const pod_config *c, pod_comm *comm, pod_bench_pla
                         pod_config_text(c, POD_OPT_ON), pod_comm_size(comm), pod_comm_size(comm));
     POD_TRY(pod_mesh_parse(strcmp(mesh, "auto") == 0 ? "2x2" : mesh, &p->mesh));
     p->n_ranks = pod_mesh_size(&p->mesh);
-    p->node_size = p->n_ranks;
+    p->node_size = p->on == POD_ON_SIM ? 1 : p->n_ranks;
     return POD_OK;
 }
 
@@ -339,6 +360,8 @@ pod_status pod_bench_plan_from(pod_call *call, pod_arena *a, pod_bench_plan *out
     };
     type_from(c, &p);
     POD_TRY(place_from(c, call->comm, &p));
+    POD_TRY(machine_from(c, &p));
+    if (p.on == POD_ON_SIM) p.with_check = false; /* no data */
     POD_TRY(sizes_from(c, a, &p));
     POD_TRY(check_some_size(&p));
     POD_TRY(entries_from(c, a, &p));

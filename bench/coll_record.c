@@ -34,7 +34,7 @@ static void put_environment(pod_json *j)
 
 static void put_host(pod_json *j, const pod_bench *b)
 {
-    const pod_machine *m = &b->machine;
+    const pod_machine *m = &b->host;
     pod_json_open_object(j, "host");
     pod_json_text(j, "hostname", m->hostname);
     pod_json_text(j, "cpu_model", m->cpu_model);
@@ -89,6 +89,12 @@ static void put_row(pod_json *j, const pod_bench *b, int sequence, const pod_ben
         pod_json_double(j, "iteration_cv", r->iter_cv);
     }
     if (r->ideal_s > 0) pod_json_double(j, "ideal_us", 1e6 * r->ideal_s);
+    if (r->busiest_link) {
+        pod_json_text(j, "busiest_link", r->busiest_link);
+        pod_json_double(j, "busiest_share", r->busiest_share);
+        pod_json_int(j, "events", r->n_events);
+        pod_json_double(j, "events_per_s", r->events_per_s);
+    }
     if (pod_config_bool(b->call->config, POD_OPT_PER_ITER_TIMING)) put_iterations(j, r);
     pod_json_close(j);
 }
@@ -103,7 +109,7 @@ static void put_run(pod_json *j, const pod_bench *b)
     pod_json_text(j, "minipod", POD_VERSION);
     pod_json_text(j, "git", POD_GIT_ID);
     pod_json_text(j, "clock", pod_bench_clock(p));
-    pod_json_text(j, "machine", b->machine.name);
+    pod_json_text(j, "machine", b->plan.machine.name);
     pod_json_text(j, "mesh", pod_mesh_print(&p->mesh, mesh, sizeof mesh));
     pod_json_int(j, "ranks", p->n_ranks);
     put_header(j, b);

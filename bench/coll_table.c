@@ -8,6 +8,7 @@
 #include "collectives/exec/peer_mpi.h"
 #include "kernels/base/parse.h"
 
+/* The last ones are a simulation's. */
 static const pod_column columns[] = {{"size", "(B)", false},     {"count", "(elements)", false},
                                      {"type", "", true},         {"redop", "", true},
                                      {"root", "", false},        {"time", "(us)", false},
@@ -17,7 +18,11 @@ static const pod_column columns[] = {{"size", "(B)", false},     {"count", "(ele
                                      {"i_cv%", "", false},       {"algo", "", true},
                                      {"mesh", "", true},         {"clock", "", true},
                                      {"ideal", "(us)", false},   {"frac", "", false},
-                                     {"buffers", "", true},      {"spread%", "", false}};
+                                     {"buffers", "", true},      {"spread%", "", false},
+                                     {"busiest", "", true},      {"busy%", "", false},
+                                     {"events", "", false},      {"events/s", "(M)", false}};
+
+enum { N_COLUMNS = sizeof columns / sizeof columns[0], N_OF_SIM = 4 };
 
 static bool adds(pod_coll coll) { return coll == POD_ALLREDUCE || coll == POD_REDUCE_SCATTER; }
 
@@ -74,8 +79,13 @@ static void add_row(pod_table *t, const pod_bench *b, const pod_bench_row *r)
         pod_table_add(t, "%.3f", r->ideal_s / time_s);
     else
         pod_table_add(t, "-");
-    pod_table_add(t, "%s", r->n_buffers > 1 ? "cold" : "hot");
+    pod_table_add(t, "%s", p->on == POD_ON_SIM ? "-" : r->n_buffers > 1 ? "cold" : "hot");
     pod_table_add(t, "%.1f", time_s > 0 ? 100 * (r->round_s.max - r->round_s.min) / time_s : 0);
+    if (!r->busiest_link) return;
+    pod_table_add(t, "%s", r->busiest_link);
+    pod_table_add(t, "%.1f", 100 * r->busiest_share);
+    pod_table_add(t, "%" PRId64, r->n_events);
+    add_number(t, 1e-6 * r->events_per_s);
 }
 
 /* ---- before the rows ------------------------------------------------------------------------ */
@@ -108,11 +118,11 @@ static bool is_measured(const pod_bench *b, bool peer)
 static void note_where(pod_table *t, const pod_bench *b)
 {
     const pod_bench_plan *p = &b->plan;
-    const pod_machine *m = &b->machine;
+    const pod_machine *m = &b->host;
     const bool alone = p->on == POD_ON_LOCAL;
     char mesh[POD_MESH_TEXT_BYTES];
     pod_table_note(t, "minipod coll %s, git %s, clock %s, machine %s", POD_VERSION, POD_GIT_ID,
-                   pod_bench_clock(p), m->name);
+                   pod_bench_clock(p), p->machine.name);
     pod_table_note(t, "host %s, %s, %s, %" PRId64 " physical cores, %s", m->hostname, m->cpu_model,
                    m->cpu_features[0] ? m->cpu_features : "no vector features", m->physical_cores,
                    pod_comm_version(b->call->comm));
@@ -122,29 +132,23 @@ static void note_where(pod_table *t, const pod_bench *b)
     if (alone)
         pod_table_note(t, "all ranks are in one process: times are those of one core that does the"
                           " work of all, one after another");
-    else if (p->n_node_ranks > p->n_cores)
+    else if (p->on != POD_ON_SIM && p->n_node_ranks > p->n_cores)
         pod_table_note(t, "%d ranks share %d cores: times are the operating system's too",
                        p->n_node_ranks, p->n_cores);
 }
 
-static void note_how(pod_table *t, const pod_bench *b)
+static void note_timing(pod_table *t, const pod_bench *b)
 {
     const pod_bench_plan *p = &b->plan;
-    pod_table_note(t,
-                   "algbw = size / time, busbw = algbw x %s (nccl-tests); size is the %s; GB/s"
-                   " are 1e9",
-                   busbw_factor(p->coll),
-                   p->coll == POD_ALLGATHER || p->coll == POD_REDUCE_SCATTER ? "whole array's"
-                                                                             : "buffer's");
     pod_table_note(t,
                    "time: %d iterations back to back after %d not timed, the slowest rank's;"
                    " median of %d rounds in which the algorithms take turns, spread%% over them",
                    p->n_iters, p->n_warmup, p->n_rounds);
-    pod_table_note(t,
-                   p->on == POD_ON_LOCAL ? "i_*: of each iteration of the last round"
-                                         : "i_*: each of %d more iterations by itself, likewise"
-                                           " the slowest rank's",
-                   p->n_iters);
+    if (p->on == POD_ON_LOCAL)
+        pod_table_note(t, "i_*: of each iteration of the last round");
+    else
+        pod_table_note(t, "i_*: each of %d more iterations by itself, likewise the slowest rank's",
+                       p->n_iters);
     pod_table_note(t,
                    "ours in place%s%s%s; timed on zeros, checked on whole numbers whose sums"
                    " are exact",
@@ -158,13 +162,47 @@ static void note_how(pod_table *t, const pod_bench *b)
                    p->on == POD_ON_LOCAL ? "one core copies" : "all ranks at once copy");
 }
 
+static void note_simulation(pod_table *t, const pod_bench_plan *p)
+{
+    pod_table_note(
+        t, "time: from when all ranks start together until the last is done; no data moves");
+    for (int d = 0; d < p->mesh.n_dims; d++)
+        pod_table_note(t, "links along dimension %d: %.4g GB/s one way, %.4g us a hop%s", d,
+                       1e-9 * p->net.link_bytes_per_s[d], 1e6 * p->net.link_latency_s[d],
+                       p->net.is_chip_shared && d > 0 ? ", of a chip and so shared by its cores"
+                                                      : "");
+    if (p->node_size == 1)
+        pod_table_note(t,
+                       "ideal: the largest of what is set by the farthest core, by the links of a"
+                       " core and of a chip, and by all links together (%s); frac = ideal / time",
+                       p->coll == POD_ALLREDUCE  ? "2(n-1) sizes over them"
+                       : p->coll == POD_ALLTOALL ? "what halves of the mesh have for each other"
+                                                 : "n-1 sizes over them");
+    pod_table_note(t, "busiest, busy%%: the link that was held longest, and its share of the time;"
+                      " events/s: of the engine on this host");
+}
+
+static void note_how(pod_table *t, const pod_bench *b)
+{
+    const pod_bench_plan *p = &b->plan;
+    const bool is_whole = p->coll == POD_ALLGATHER || p->coll == POD_REDUCE_SCATTER;
+    pod_table_note(t,
+                   "algbw = size / time, busbw = algbw x %s (nccl-tests); size is the %s; GB/s"
+                   " are 1e9",
+                   busbw_factor(p->coll), is_whole ? "whole array's" : "buffer's");
+    if (p->on == POD_ON_SIM)
+        note_simulation(t, p);
+    else
+        note_timing(t, b);
+}
+
 static void note_buffers(pod_table *t, const pod_bench *b)
 {
     const pod_bench_plan *p = &b->plan;
     char cache[32];
     int n_hot_only = 0;
     for (int s = 0; s < p->n_sizes; s++) n_hot_only += pod_bench_n_cold(p, s) == 0;
-    if (p->on == POD_ON_LOCAL) return;
+    if (p->on == POD_ON_LOCAL || p->on == POD_ON_SIM) return;
     pod_print_size(p->cache_bytes, cache, sizeof cache);
     if (p->with_hot) pod_table_note(t, "hot: the same buffer each time");
     if (p->with_cold)
@@ -190,17 +228,22 @@ static const char *entry_name(const pod_bench_plan *p, int entry)
     return e->is_peer ? "mpi" : e->algo ? e->algo->name : "rules";
 }
 
+static const char *buffers_of(const pod_bench_plan *p, bool is_cold)
+{
+    return p->on == POD_ON_SIM ? "simulated" : is_cold ? "cold" : "hot";
+}
+
 static void note_summary(pod_table *t, const pod_bench *b, bool is_cold)
 {
-    const char *buffers = is_cold ? "cold" : "hot";
     for (int e = 0; e < b->plan.n_entries; e++) {
         const pod_bench_summary s = pod_bench_summarize(b, e, is_cold);
         if (s.n_rows == 0) continue;
         char against[64] = "";
         if (s.against_mpi > 0 && !b->plan.entry[e].is_peer)
             snprintf(against, sizeof against, ", %.2f x mpi (geometric mean)", s.against_mpi);
-        pod_table_note(t, "Avg bus bandwidth    : %.6g GB/s, %s, %s, %d sizes%s", s.busbw,
-                       entry_name(&b->plan, e), buffers, s.n_rows, against);
+        pod_table_note(t, "Avg bus bandwidth    : %.4g GB/s, %s, %s, %d size%s%s", s.busbw,
+                       entry_name(&b->plan, e), buffers_of(&b->plan, is_cold), s.n_rows,
+                       s.n_rows == 1 ? "" : "s", against);
     }
 }
 
@@ -224,13 +267,13 @@ static void note_best(pod_table *t, const pod_bench *b, bool is_cold)
         }
         pod_table_note(t, "Best of ours         : %s at %s, %s%s", pod_bench_name(best),
                        pod_print_size(pod_bench_bytes(p, s), size, sizeof size),
-                       is_cold ? "cold" : "hot", against);
+                       buffers_of(p, is_cold), against);
     }
     if (n_ratios > 0)
         pod_table_note(t,
                        "Best against mpi     : %.2f x (geometric mean of %d sizes, at least"
                        " %.2f), %s",
-                       exp(log_ratios / n_ratios), n_ratios, worst, is_cold ? "cold" : "hot");
+                       exp(log_ratios / n_ratios), n_ratios, worst, buffers_of(p, is_cold));
 }
 
 static void note_verdicts(pod_table *t, const pod_bench *b)
@@ -287,7 +330,8 @@ pod_status pod_bench_print(const pod_bench *b)
 {
     if (pod_config_bool(b->call->config, POD_OPT_PER_ITER_TIMING)) POD_TRY(print_iterations(b));
     pod_table *t;
-    POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
+    POD_TRY(
+        pod_table_create(columns, b->plan.on == POD_ON_SIM ? N_COLUMNS : N_COLUMNS - N_OF_SIM, &t));
     const pod_status s = fill_and_print(t, b);
     pod_table_destroy(t);
     return s;

@@ -1,61 +1,119 @@
-/* explain schedule: the all-reduce of --size bytes of float32 over --mesh (2x2 where that is auto):
- * why this algorithm, what rank 0 does in it, and who holds what after each round. */
+/* explain schedule: the --collective of --size bytes of float32 over --mesh (2x2 where that is
+ * auto): why this algorithm, what rank 0 does in it, and who holds what after each round.
+ *
+ * explain algorithms: the table of those of the collective, with what each is good for, or why it
+ * refuses this mesh and size. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "bench/explain.h"
 #include "collectives/algo/rules.h"
+#include "kernels/base/parse.h"
 
 enum { MAX_DRAWN_RANKS = 64 }; /* what pod_sched_draw takes */
 
-static pod_coll_args allreduce(const pod_explain *e, const pod_mesh *m, int64_t count)
+/* What the options ask for. */
+typedef struct subject {
+    pod_mesh mesh;
+    pod_coll_args args;
+} subject;
+
+static pod_status subject_from(const pod_explain *e, subject *out)
 {
-    return (pod_coll_args){.coll = POD_ALLREDUCE,
-                           .dtype = POD_F32,
-                           .count = count,
-                           .group = pod_group_all(m),
-                           .node_size = pod_explain_node_size(e, pod_mesh_size(m))};
+    const char *mesh = pod_config_text(e->config, POD_OPT_MESH);
+    const char *collective = pod_config_text(e->config, POD_OPT_COLLECTIVE);
+    const int64_t count = pod_config_size(e->config, POD_OPT_SIZE) / (int64_t)sizeof(float);
+    subject s = {.args = {.dtype = POD_F32,
+                          .count = count,
+                          .chunk_bytes = pod_config_size(e->config, POD_OPT_CHUNK)}};
+    POD_TRY(pod_mesh_parse(strcmp(mesh, "auto") == 0 ? "2x2" : mesh, &s.mesh));
+    const int n_ranks = pod_mesh_size(&s.mesh);
+    while (strcmp(pod_coll_name(s.args.coll), collective) != 0) s.args.coll++;
+    if (s.args.coll == POD_ALLTOALL) s.args.count -= count % n_ranks;
+    s.args.group = pod_group_all(&s.mesh);
+    s.args.node_size = pod_explain_node_size(e, n_ranks);
+    *out = s;
+    return POD_OK;
 }
 
-static pod_status draw(pod_explain *e, const pod_coll_algo *algo, const pod_mesh *m, int64_t count)
+static pod_status draw(pod_explain *e, const pod_coll_algo *algo, const subject *x)
 {
-    const int n_ranks = pod_mesh_size(m);
+    const int n_ranks = pod_mesh_size(&x->mesh);
     if (n_ranks > MAX_DRAWN_RANKS) {
         printf("# not drawn: %d ranks, at most %d are\n", n_ranks, MAX_DRAWN_RANKS);
         return POD_OK;
     }
     /* One element a block shows it all, and the lines stay short. */
-    if (count > n_ranks) count = n_ranks;
-    const pod_coll_args args = allreduce(e, m, count);
+    pod_coll_args args = x->args;
+    if (args.count > n_ranks) args.count = n_ranks;
     const pod_sched *const *all;
-    POD_TRY(pod_coll_build_all(e->arena, algo, m, &args, &all));
-    printf("# who holds what, drawn for %" PRId64 " elements\n", count);
+    POD_TRY(pod_coll_build_all(e->arena, algo, &x->mesh, &args, &all));
+    printf("# who holds what, drawn for %" PRId64 " elements\n", args.count);
     POD_TRY(pod_sched_draw(stdout, all, n_ranks));
+    return POD_OK;
+}
+
+/* --algo is a name of this collective, or rules. */
+static pod_status pick(pod_explain *e, const subject *x, const pod_coll_algo **out)
+{
+    const char *text = pod_config_text(e->config, POD_OPT_ALGO);
+    const pod_coll_algo *named = pod_coll_find(x->args.coll, text);
+    if (named) {
+        printf("%s %s: %s\n", pod_coll_name(named->coll), named->name, named->good_for);
+        *out = named;
+        return POD_OK;
+    }
+    pod_coll_rules *rules;
+    POD_TRY(pod_coll_rules_parse(e->arena, *text ? text : POD_COLL_RULES_DEFAULT, &rules));
+    pod_coll_explain(stdout, rules, &x->mesh, &x->args);
+    *out = pod_coll_pick(rules, &x->mesh, &x->args);
     return POD_OK;
 }
 
 pod_status pod_explain_schedule(pod_explain *e)
 {
-    const char *rules_text = pod_config_text(e->config, POD_OPT_ALGO);
-    const char *mesh_text = pod_config_text(e->config, POD_OPT_MESH);
-    const int64_t bytes = pod_config_size(e->config, POD_OPT_SIZE);
-    pod_mesh mesh;
-    pod_coll_rules *rules;
-    if (strcmp(mesh_text, "auto") == 0) mesh_text = "2x2";
-    POD_TRY(pod_mesh_parse(mesh_text, &mesh));
-    POD_TRY(
-        pod_coll_rules_parse(e->arena, *rules_text ? rules_text : POD_COLL_RULES_DEFAULT, &rules));
-    const pod_coll_args args = allreduce(e, &mesh, bytes / (int64_t)sizeof(float));
-    const pod_coll_algo *algo = pod_coll_pick(rules, &mesh, &args);
+    subject x;
+    const pod_coll_algo *algo = NULL;
     const pod_sched *const *all;
-    POD_TRY(pod_coll_build_all(e->arena, algo, &mesh, &args, &all));
-    POD_TRY(pod_sched_verify(all, pod_mesh_size(&mesh)));
-
-    pod_coll_explain(stdout, rules, &mesh, &args);
-    printf("\n# rank 0 of mesh %s, %" PRId64 " elements; all ranks verified\n", mesh_text,
-           args.count);
+    char mesh[POD_MESH_TEXT_BYTES];
+    POD_TRY(subject_from(e, &x));
+    POD_TRY(pick(e, &x, &algo));
+    POD_TRY(pod_coll_build_all(e->arena, algo, &x.mesh, &x.args, &all));
+    POD_TRY(pod_sched_verify(all, pod_mesh_size(&x.mesh)));
+    printf("\n# rank 0 of mesh %s, %" PRId64 " elements; all ranks verified\n",
+           pod_mesh_print(&x.mesh, mesh, sizeof mesh), x.args.count);
     pod_sched_print(stdout, 0, all[0]);
     putchar('\n');
-    POD_TRY(draw(e, algo, &mesh, args.count));
-    return POD_OK;
+    return draw(e, algo, &x);
+}
+
+pod_status pod_explain_algorithms(pod_explain *e)
+{
+    static const pod_column columns[] = {{"collective", "", true},
+                                         {"algorithm", "", true},
+                                         {"applies", "", true},
+                                         {"good for, or why not", "", true}};
+    int n;
+    const pod_coll_algo *algos = pod_coll_algos(&n);
+    char mesh[POD_MESH_TEXT_BYTES], size[32];
+    subject x;
+    pod_table *t;
+    POD_TRY(subject_from(e, &x));
+    POD_TRY(pod_table_create(columns, 4, &t));
+    pod_table_note(t, "mesh %s, %s, %d ranks of a node share memory",
+                   pod_mesh_print(&x.mesh, mesh, sizeof mesh),
+                   pod_print_size(4 * x.args.count, size, sizeof size), x.args.node_size);
+    for (int i = 0; i < n; i++) {
+        pod_coll_args args = x.args;
+        args.coll = algos[i].coll;
+        if (pod_config_is_set(e->config, POD_OPT_COLLECTIVE) && args.coll != x.args.coll) continue;
+        const char *why_not = algos[i].why_not(&x.mesh, &args);
+        pod_table_add(t, "%s", pod_coll_name(args.coll));
+        pod_table_add(t, "%s", algos[i].name);
+        pod_table_add(t, "%s", why_not ? "no" : "yes");
+        pod_table_add(t, "%s", why_not ? why_not : algos[i].good_for);
+    }
+    const pod_status s = pod_table_print(t, stdout);
+    pod_table_destroy(t);
+    return s;
 }

@@ -145,6 +145,10 @@ both 'mesh: 5x2 has 10 cores, but there [a-z]* [13] rank' coll --mesh 5x2
 both 'node: 2 ranks a node do not divide [13] ranks' coll --node 2
 both 'buffers: too many of 4096 bytes would be needed' coll --buffers cold -e 4K
 queue 3 'on: local is one process, found 3 ranks' coll --on local
+queue 0 'machine: --on sim wants one, like --machine [a-z]' coll --on sim
+queue 0 'machine host: its file has no link_gb_per_s' coll --on sim --machine host
+queue 0 'mesh 2wx2: on tpu-v3 dimension 0 does not wrap' coll --on sim --machine tpu-v3 --mesh 2wx2
+both 'machine: tpu-v3 is for --on sim' coll --machine tpu-v3
 queue 0 'algo: mpi refuses allreduce of 4K: it runs on the ranks of a job only' coll --on local --algo mpi
 both 'trace: timeline.json goes into --out' train "${data[@]}" "${short[@]}" --trace
 

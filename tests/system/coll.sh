@@ -96,6 +96,17 @@ grep -q '^# mpi refuses: ' local || fail "local: mpi is left out in silence"
     fail "rules: exit $?: $(cat err)"
 [ "$(field rules 14 | tr '\n' ' ')" = "tree ring ring " ] || fail "rules: $(field rules 14)"
 
+# A ring of 4 with 70 GB/s and 1 us a hop would take 1 MiB round in 11.2 us; tpu-v3 leaves it a line.
+"$minipod" coll --on sim --machine tpu-v3 --mesh 4 --algo all -b 1M -e 1M --json sim.json --progress off >sim 2>err ||
+    fail "sim: exit $?: $(cat err)"
+[ "$(grep -E '^# +size +count' sim | tr -s ' ' | sed 's/^# //; s/ $//')" = "$columns busiest busy% events events/s" ] ||
+    fail "sim: columns $(grep -E '^# +size' sim)"
+[ "$(field sim 16 | sort -u)" = virtual ] || fail "sim: clock $(field sim 16)"
+[ "$(field sim 17 | sort -u)" = 14.98 ] || fail "sim: ideal of 1 MiB over a link of 70 GB/s: $(field sim 17)"
+rows sim | awk '$18 > 1.0005 || $18 < 0.01 { exit 1 }' || fail "sim: frac $(field sim 18)"
+grep -q 'clock virtual, machine tpu-v3$' sim || fail "sim: whose time it is stays unsaid"
+grep -q '"busiest_link": "dimension 0' sim.json || fail "sim: no busiest link in the JSON"
+
 # ---- exit codes --------------------------------------------------------------------------------
 
 on_ranks 2 coll --algo ring,mpi -e 4K "${quick[@]}" --min-busbw 1e5 >slow 2>err

@@ -1,0 +1,43 @@
+/* Collectives on a machine that need not exist, on its virtual clock: one operation each, from when
+ * all ranks start together until the last is done. Nothing of it is chance, so once is enough. */
+#include "bench/coll.h"
+#include "collectives/algo/ideal.h"
+#include "collectives/exec/exec_sim.h"
+
+static pod_status simulate(pod_bench *b, int size, int entry)
+{
+    const pod_bench_plan *p = &b->plan;
+    const pod_coll_args args = pod_bench_args(p, size);
+    const pod_coll_algo *algo = pod_bench_algo(p, &p->entry[entry], size);
+    pod_sim_report r;
+    POD_TRY(pod_sim_collective(&p->net, &p->mesh, algo, &args, NULL, NULL, &r));
+    const bool shares_memory = p->node_size > 1; /* then links are not the limit */
+    pod_bench_row row = {
+        .size = size,
+        .entry = entry,
+        .algo = algo,
+        .n_buffers = 1,
+        .round_s = pod_spread_of(&r.seconds, 1),
+        .n_wrong = -1,
+        .ideal_s = shares_memory ? 0 : pod_coll_ideal_s(&p->net, &p->mesh, &args),
+        .busiest_link = pod_arena_text(b->arena, "%s", r.busiest_link),
+        .busiest_share = r.busiest_share,
+        .n_events = r.use.n_events,
+        .events_per_s = r.run_wall_s > 0 ? (double)r.use.n_events / r.run_wall_s : 0,
+    };
+    return row.busiest_link ? pod_bench_add(b, &row) : POD_E_NOMEM;
+}
+
+pod_status pod_bench_sim(pod_bench *b)
+{
+    const pod_bench_plan *p = &b->plan;
+    pod_log *log = b->call->log;
+    pod_progress_begin(log, "simulating", "sizes", 0, p->n_sizes);
+    for (int s = 0; s < p->n_sizes; s++) {
+        for (int e = 0; e < p->n_entries; e++)
+            if (!pod_bench_why_not(p, &p->entry[e], s)) POD_TRY(simulate(b, s, e));
+        pod_progress_at(log, s + 1, "%s", "");
+    }
+    pod_progress_end(log);
+    return POD_OK;
+}
