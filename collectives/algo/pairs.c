@@ -168,24 +168,29 @@ double pod__far_pairs_s(const pod_net *net, const pod_mesh *m, const pod_coll_ar
 
 /* ---- closed forms -------------------------------------------------------------------------- */
 
-/* Farthest of all dimensions; how many share a link there. */
-typedef struct reach {
-    int distance, n_sharing;
+int pod__n_on_chip(const pod_net *net, const pod_mesh *m, const pod_group *g, int dim)
+{
+    const bool is_shared = net->is_chip_shared && m->n_dims == POD_MESH_MAX_DIMS && dim > 0;
+    return is_shared ? pod_group_extent(m, g, 0) : 1;
+}
+
+typedef struct reach { /* along the dimension where it is farthest */
+    int distance, dim;
+    bool is_halfway; /* round a ring, and neighbours go opposite ways */
 } reach;
 
 static reach reach_of(const pod_mesh *m, const pod_group *g, int from, int to)
 {
     int a = pod_group_index(m, g, from), b = pod_group_index(m, g, to);
-    reach farthest = {0, 1};
+    reach farthest = {0};
     for (int d = 0; d < m->n_dims; d++) {
         const int extent = pod_group_extent(m, g, d);
         const int step = g->step[d] ? g->step[d] : 1;
         const bool is_ring = m->wraps[d] && extent * step == m->extent[d];
         int distance = abs(a % extent - b % extent);
         if (is_ring && extent - distance < distance) distance = extent - distance;
-        const bool is_both_ways = is_ring && 2 * distance == extent && step % 2;
         if (distance > farthest.distance)
-            farthest = (reach){distance, is_both_ways ? (distance + 1) / 2 : distance};
+            farthest = (reach){distance, d, is_ring && 2 * distance == extent && step % 2};
         a /= extent;
         b /= extent;
     }
@@ -212,8 +217,9 @@ double pod__shared_message_s(const pod_net *net, const pod_mesh *m, const pod_gr
 {
     if (from == to) return 0;
     const reach r = reach_of(m, g, from, to);
+    const int n = (r.distance < most ? r.distance : most) * pod__n_on_chip(net, m, g, r.dim);
     return pod__waiting_message_s(net, m, from, to, bytes, r.distance,
-                                  r.n_sharing < most ? r.n_sharing : most);
+                                  r.is_halfway ? (n + 1) / 2 : n);
 }
 
 double pod__fold_round_s(const pod__fold *f, const pod_net *net, int bit, double bytes)

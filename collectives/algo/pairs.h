@@ -76,7 +76,8 @@ int pod__log2_floor(int n); /* n > 0 */
  * the dimension where it goes farthest. A member meets its peer D members on. By pairs, the lower D
  * of 2 D send up over the link in their middle; or all go the same way, and the last D before a link
  * cross it: n = D. Halfway round a ring neighbours go opposite ways (mesh/route.h): n = D / 2,
- * rounded up. The caller may know that it is `most` at the most.
+ * rounded up. The caller may know that it is `most` at the most. Cores of a chip that share its
+ * links make it as many times more.
  *
  * A link serves them one by one. With x = bytes / bandwidth, and g = D / n members (rounded up) from
  * one of the n to the next, a message comes to one that entered the link g members further on, and
@@ -87,6 +88,8 @@ double pod__shared_message_s(const pod_net *net, const pod_mesh *m, const pod_gr
                              int to, double bytes, int most);
 /* How many members further on, the shorter way round, along the dimension where it is farthest. */
 int pod__distance(const pod_mesh *m, const pod_group *g, int from, int to);
+/* Members on one chip that share its links along this dimension, itself among them. */
+int pod__n_on_chip(const pod_net *net, const pod_mesh *m, const pod_group *g, int dim);
 /* The same of a message that goes over `distance` members, where n share a link. */
 double pod__waiting_message_s(const pod_net *net, const pod_mesh *m, int from, int to, double bytes,
                               int distance, int n);

@@ -101,11 +101,16 @@ static round_reach slowest_of(const pod_net *net, const pod_mesh *m, const pod_g
 
 /* Of one part every other link along the dimension carries (delta + 1) / 2 messages, upwards those
  * of the even numbers. Of two that mirror each other all links carry delta, the even numbers of the
- * one and the odd numbers of the other. Only between two members a link carries both parts. */
-static int n_sharing_of(int n_parts, int distance, int extent)
+ * one and the odd numbers of the other. Between two members a link carries both parts. Cores of a
+ * chip that share its links carry as many times more, but between two members every other core goes
+ * the other way. */
+static int n_sharing_of(int n_parts, int distance, int extent, int n_on_chip)
 {
-    if (n_parts == 1) return (distance + 1) / 2;
-    return extent == 2 ? 2 * distance : distance;
+    if (extent == 2) {
+        const int n = (n_parts == 1 ? 1 : 2) * distance * n_on_chip;
+        return n_on_chip > 1 ? (n + 1) / 2 : n;
+    }
+    return (n_parts == 1 ? (distance + 1) / 2 : distance) * n_on_chip;
 }
 
 double pod__swing_round_s(const pod_net *net, const pod_mesh *m, const pod_group *g, int n_parts,
@@ -117,7 +122,8 @@ double pod__swing_round_s(const pod_net *net, const pod_mesh *m, const pod_group
         farthest = part % 2 && farthest > distance ? farthest : distance;
         if (part % 2 == 0 && n_parts > 1) continue; /* with the one that mirrors it */
         const int dim = turn_of(m, g, part, round).dim;
-        n_sharing[dim] += n_sharing_of(n_parts, farthest, pod_group_extent(m, g, dim));
+        n_sharing[dim] += n_sharing_of(n_parts, farthest, pod_group_extent(m, g, dim),
+                                       pod__n_on_chip(net, m, g, dim));
     }
     double slowest = 0;
     for (int part = 0; part < n_parts; part++) {
