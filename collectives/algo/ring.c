@@ -199,7 +199,11 @@ void pod__ring_allgather(pod__ring *r, pod_sched *s)
 {
     for (int hops = 0; hops < r->size; hops++) {
         for (int i = 0; i < r->plan.n_pieces * N_WAYS; i++) {
-            visit v = {.piece = i / N_WAYS, .way = i % N_WAYS};
+            visit v = {.piece = i / N_WAYS};
+            /* Of the two that begin here, the one that goes farther sets out first. */
+            const int farther =
+                spread(&r->plan, r->position, v.piece, UP) >= r->size / 2 ? UP : DOWN;
+            v.way = i % N_WAYS ? 1 - farther : farther;
             v.position = wrap(r, v.way == UP ? r->position - hops : r->position + hops);
             const int spreads = spread(&r->plan, v.position, v.piece, v.way);
             if (hops > spreads) continue;
@@ -231,105 +235,82 @@ const char *pod__ring_why_not_both_ways(const pod_mesh *m, const pod_coll_args *
 
 /* ---- closed form --------------------------------------------------------------------------- */
 
-/* Of one piece over one hop, nothing in its way. */
-typedef struct hop {
-    double longest_s, shortest_s, sum_s; /* message over the path's hops, without the adding */
-    double link_s;                       /* the longest that one holds a link */
-} hop;
-
-static hop hops_of(const pod_net *net, const pod__path *p, double piece_bytes)
+static double hop_seconds(const pod_net *net, const pod__path *p, int position, double bytes)
 {
-    hop h = {0, INFINITY, 0, 0};
-    for (int i = 0; i < p->size - p->is_line; i++) {
-        const int from = pod_group_member(p->mesh, &p->group, 0, pod__path_index(p, i));
-        const int to =
-            pod_group_member(p->mesh, &p->group, 0, pod__path_index(p, (i + 1) % p->size));
-        const double s = pod_net_message_s(net, p->mesh, from, to, piece_bytes);
-        const double held_s = s - pod_net_message_s(net, p->mesh, from, to, 0);
+    const int next = (position + 1) % p->size;
+    return pod_net_message_s(
+        net, p->mesh, pod_group_member(p->mesh, &p->group, 0, pod__path_index(p, position)),
+        pod_group_member(p->mesh, &p->group, 0, pod__path_index(p, next)), bytes);
+}
+
+typedef struct hops { /* of messages along a path, nothing in their way */
+    double chain_s;   /* the longest of n_hops one after another */
+    double longest_s;
+    double link_s; /* the longest that one holds a link */
+} hops;
+
+static hops hops_of(const pod_net *net, const pod__path *p, double bytes, int n_hops)
+{
+    const int n_starts = p->is_line ? 1 : p->size;
+    hops h = {0};
+    double chain_s = 0;
+    for (int i = 0; i < n_hops + n_starts - 1; i++) {
+        const double s = hop_seconds(net, p, i % p->size, bytes);
         h.longest_s = fmax(h.longest_s, s);
-        h.shortest_s = fmin(h.shortest_s, s);
-        h.sum_s += s;
-        h.link_s = fmax(h.link_s, held_s);
+        h.link_s = fmax(h.link_s, s - hop_seconds(net, p, i % p->size, 0));
+        chain_s += s;
+        if (i >= n_hops) chain_s -= hop_seconds(net, p, i - n_hops, bytes);
+        h.chain_s = fmax(h.chain_s, chain_s);
     }
     return h;
 }
 
-/* One move: n members, P pieces a block, H = n - 1 hops at most, or n / 2 both ways. A piece takes
- *
- *     L = message_s + latency + piece / bandwidth + piece / reduce rate            over a hop
- *     chain = H L + (pieces that set out before the last one) x the slowest of
- *             message_s, piece / bandwidth and piece / reduce rate
- *
- * while the busiest of what they share sets a bound: whatever of L stands before or behind it, and
- * between them all that has to pass. That is
- *
- *     one way, line:  (n - 1) P messages over a link     both ways:  (n - 1) P / 2
- *     each rank:      (n - 1) P messages sent, (n - 1) P added, but (n + 1) P within a line
- *
- * and time = max(chain, L + busy - one of them). Where an all-gather follows on a reduce-scatter,
- * piece by piece, both parts of max are sums over the two. */
-typedef struct move {
-    double hop_s, way_s, fill_s; /* L, H L, what is added to that for the chain */
-    double busy_s[3], one_s[3];  /* of the busiest link, a sender, an adder */
-} move;
-
-static move move_of(const pod_net *net, const pod__ring_plan *p, double bytes, bool reduces,
-                    int n_streams, int n_sharing)
+void pod__ring_cost_add(const pod_net *net, const pod__ring_plan *plan, double bytes,
+                        pod__moves moves, int n_sharing, pod__ring_cost *to)
 {
-    const int n = p->path.size, n_pieces = p->n_pieces;
-    const int others = n - 1;
-    const int n_hops = p->both_ways ? others - others / 2 : others;
+    const int n = plan->path.size, n_pieces = plan->n_pieces, others = n - 1;
+    if (others == 0 || bytes <= 0) return;
+    const bool both_ways = plan->both_ways && n > 2, is_line = plan->path.is_line;
+    const int n_hops = both_ways ? others - others / 2 : others;
     const double piece_bytes = bytes / n / n_pieces;
-    const hop h = hops_of(net, &p->path, piece_bytes);
-    const double add_s = reduces ? pod_net_reduce_s(net, piece_bytes) : 0;
-    const bool is_balanced = p->both_ways && (n_pieces % 2 == 0 || others % 2 == 0);
-    const double over_link = is_balanced ? others * n_pieces / 2.0 : n_hops * n_pieces;
-    const double added = (p->path.is_line ? n + 1 : others) * n_pieces;
+    const hops h = hops_of(net, &plan->path, piece_bytes, n_hops);
+    const bool is_uneven = both_ways && others % 2 == 1; /* one way goes a hop farther */
+    const bool is_balanced = both_ways && (n_pieces % 2 == 0 || !is_uneven);
+    const double link_s =
+        (is_balanced ? others * n_pieces / 2.0 : n_hops * n_pieces) * n_sharing * h.link_s;
 
-    move v = {.hop_s = h.longest_s + add_s};
-    v.way_s = n_hops * v.hop_s;
-    if (n_hops == others) v.way_s = h.sum_s - (p->path.is_line ? 0 : h.shortest_s) + n_hops * add_s;
-    const double one_s[3] = {h.link_s, net->message_s, add_s};
-    const double busy[3] = {over_link * n_sharing, others * n_pieces * n_streams,
-                            added * n_streams};
-    const int n_ways = p->both_ways && n > 2 ? N_WAYS : 1;
-    /* Those pieces of a link that come last have a hop fewer to go. */
-    const bool is_uneven = is_balanced && others % 2 == 1;
-    const int n_before[3] = {n_pieces - 1 - is_uneven, n_ways * n_pieces - 1,
-                             n_ways * n_pieces - 1};
-    for (int i = 0; i < 3; i++) {
-        v.one_s[i] = one_s[i];
-        v.busy_s[i] = busy[i] * one_s[i];
-        v.fill_s = fmax(v.fill_s, n_before[i] * one_s[i]);
-    }
-    return v;
-}
-
-double pod__ring_seconds(const pod_net *net, const pod__ring_plan *plan, double bytes,
-                         pod__moves moves, int n_streams, int n_sharing)
-{
-    if (plan->path.size == 1 || bytes == 0) return 0;
-    double chain_s = 0, fill_s = 0, hop_s = 0, busy_s[3] = {0}, one_s[3] = {0};
     for (int gathers = 0; gathers < 2; gathers++) {
         if (!(moves & (gathers ? POD__GATHERS : POD__REDUCES))) continue;
-        const move v = move_of(net, plan, bytes, !gathers, n_streams, n_sharing);
-        chain_s += v.way_s;
-        fill_s = fmax(fill_s, v.fill_s);
-        hop_s = v.hop_s;
-        for (int i = 0; i < 3; i++) {
-            busy_s[i] += v.busy_s[i];
-            one_s[i] = v.one_s[i];
-        }
+        const bool follows = gathers && moves == POD__BOTH;
+        const double add_s = gathers ? 0 : pod_net_reduce_s(net, piece_bytes);
+        const double own_s = fmax(net->message_s, add_s);
+        const int n_behind = n_pieces - 1 - (is_balanced && is_uneven);
+        to->chain_s += h.chain_s + n_hops * add_s + (both_ways && !is_uneven ? own_s : 0);
+        to->fill_s =
+            fmax(to->fill_s, fmax(n_behind * h.link_s, (n_pieces - 1) * (both_ways + 1) * own_s));
+        /* On a line the middle is summed up first and sets out; then the ends' links take all. */
+        to->link_s +=
+            is_line && follows ? n / 2 * (n_pieces * h.link_s) + (n / 2 - 1) * h.longest_s : link_s;
+        to->sender_s += (is_line && follows ? n + 1 : others) * n_pieces * net->message_s;
+        to->adder_s += (is_line ? n + 1 : others) * n_pieces * add_s;
+        to->link_lead_s = h.longest_s - h.link_s + add_s;
+        to->sender_lead_s = h.longest_s - net->message_s + add_s;
+        to->adder_lead_s = fmax(to->adder_lead_s, gathers ? 0 : h.longest_s);
     }
-    double seconds = chain_s + fill_s;
-    for (int i = 0; i < 3; i++) seconds = fmax(seconds, hop_s + busy_s[i] - one_s[i]);
-    return seconds;
 }
 
-double pod__ring_alone_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
-                               bool both_ways, pod__moves moves)
+double pod__ring_cost_seconds(const pod__ring_cost *c)
+{
+    const double own_s = fmax(c->sender_s + c->sender_lead_s, c->adder_s + c->adder_lead_s);
+    return fmax(c->chain_s + c->fill_s, fmax(c->link_s + c->link_lead_s, own_s));
+}
+
+double pod__ring_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
+                         bool both_ways, pod__moves moves)
 {
     const pod__ring_plan plan = pod__ring_plan_of(m, args->group, args, args->count, both_ways);
     const double bytes = (double)args->count * (double)pod_dtype_bytes(args->dtype);
-    return pod__ring_seconds(net, &plan, bytes, moves, 1, 1);
+    pod__ring_cost cost = {0};
+    pod__ring_cost_add(net, &plan, bytes, moves, 1, &cost);
+    return pod__ring_cost_seconds(&cost);
 }

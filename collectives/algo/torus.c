@@ -134,66 +134,78 @@ pod_status pod__torus_build(const pod_mesh *m, int rank, const pod_coll_args *ar
 
 /* ---- closed form --------------------------------------------------------------------------- */
 
-/* One after the other: cores' reduce-scatter, that along the first dimension, both moves along the
- * second, and the all-gathers back; the longer of the two orders counts. What shares a sender, an
- * adder (the orders) or a link (the cores of a chip) is behind by one piece, and stays so. */
 typedef struct clock {
     const pod_net *net;
     const pod_mesh *mesh;
     const pod_coll_args *args;
+    pod__ring_cost dim[POD_MESH_MAX_DIMS]; /* of all orders together */
+    pod__ring_cost order;                  /* of one */
+    double in_turn_s;                      /* of one, each move after the one before */
+    int n_pieces;                          /* of the first dimension's blocks */
+    int n_sharing;                         /* cores of a chip that use its links */
 } clock;
 
-static pod__ring_plan plan_along(const clock *c, int dim, int64_t count)
+static double alone(const clock *c, const pod__ring_plan *plan, double bytes, pod__moves moves,
+                    int n_sharing)
 {
-    return pod__ring_plan_of(c->mesh, line_of(&c->args->group, dim), c->args, count, true);
+    pod__ring_cost cost = {0};
+    pod__ring_cost_add(c->net, plan, bytes, moves, n_sharing, &cost);
+    return pod__ring_cost_seconds(&cost);
 }
 
-static double bytes_of(const clock *c, int64_t count)
+/* Both moves along a dimension; answers the elements of a block. */
+static int64_t add_moves(clock *c, int dim, int64_t count, bool is_last)
 {
-    return (double)count * (double)pod_dtype_bytes(c->args->dtype);
+    const pod__ring_plan plan =
+        pod__ring_plan_of(c->mesh, line_of(&c->args->group, dim), c->args, count, true);
+    const double bytes = (double)count * (double)pod_dtype_bytes(c->args->dtype);
+    const int n_sharing = dim == 0 && c->mesh->n_dims == 3 ? 1 : c->n_sharing;
+    pod__ring_cost_add(c->net, &plan, bytes, POD__BOTH, n_sharing, &c->dim[dim]);
+    pod__ring_cost_add(c->net, &plan, bytes, POD__BOTH, 1, &c->order);
+    c->in_turn_s += is_last ? alone(c, &plan, bytes, POD__BOTH, n_sharing)
+                            : alone(c, &plan, bytes, POD__REDUCES, n_sharing) +
+                                  alone(c, &plan, bytes, POD__GATHERS, n_sharing);
+    if (c->n_pieces == 0) c->n_pieces = plan.n_pieces;
+    return (count + plan.path.size - 1) / plan.path.size;
 }
 
-static double order_seconds(const clock *c, const torus *t, int order, int64_t count, int n_sharing)
+/* What the second order's first message waits for: those of the first order. */
+static double behind_seconds(const clock *c, const torus *t)
 {
-    double seconds = 0, behind_s = 0;
-    for (int i = 0; i < t->n_dims; i++) {
-        const pod__ring_plan plan = plan_along(c, dim_at(t, order, i), count);
-        const double bytes = bytes_of(c, count);
-        const pod__moves each[2] = {POD__REDUCES, POD__GATHERS}, both[1] = {POD__BOTH};
-        const bool is_last = i == t->n_dims - 1;
-        for (int k = 0; k < (is_last ? 1 : 2); k++)
-            seconds += pod__ring_seconds(c->net, &plan, bytes, is_last ? both[k] : each[k],
-                                         t->n_orders, n_sharing);
-        count = (count + plan.path.size - 1) / plan.path.size;
-        if (i > 0) continue;
-        const double piece_bytes = bytes_of(c, count) / plan.n_pieces;
-        const double link_s = piece_bytes / c->net->link_bytes_per_s[dim_at(t, order, i)];
-        const double adder_s = pod_net_reduce_s(c->net, piece_bytes);
-        behind_s =
-            fmax((t->n_orders - 1) * fmax(c->net->message_s, adder_s), (n_sharing - 1) * link_s);
-    }
-    return seconds + behind_s;
+    if (t->n_orders == 1) return 0;
+    return n_ways(c->mesh, &c->args->group, t->dim[0]) * c->net->message_s;
 }
 
+/* With one piece a block, moves take their turns; with many, all dimensions work at once, and what
+ * is busy longest decides: the more pieces, the nearer to that. Left out is what two orders take
+ * from each other where dimensions are of different lengths. */
 double pod__torus_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
                           int n_orders)
 {
     const torus t = torus_of(m, &args->group, n_orders);
-    const clock c = {net, m, args};
+    clock start = {.net = net, .mesh = m, .args = args, .n_sharing = 1};
     int64_t count = args->count;
-    double chip_s = 0, order_s = 0;
-    int n_sharing = 1;
     if (t.chip != NONE) {
-        const pod__ring_plan plan = plan_along(&c, t.chip, count);
-        const double bytes = bytes_of(&c, count);
-        chip_s = pod__ring_seconds(net, &plan, bytes, POD__REDUCES, 1, 1) +
-                 pod__ring_seconds(net, &plan, bytes, POD__GATHERS, 1, 1);
-        count = (count + plan.path.size - 1) / plan.path.size;
-        if (net->is_chip_shared) n_sharing = plan.path.size;
+        count = add_moves(&start, t.chip, count, t.n_dims == 0);
+        if (net->is_chip_shared) start.n_sharing = pod_group_extent(m, &args->group, t.chip);
     }
+    clock c = start;
+    double in_turn_s = 0, at_once_s = 0, sender_s = 0, adder_s = 0;
     for (int i = 0; i < t.n_orders; i++) {
-        const pod_range share = share_of(&t, (pod_range){0, count}, i);
-        order_s = fmax(order_s, order_seconds(&c, &t, i, share.count, n_sharing));
+        c.order = start.order;
+        c.in_turn_s = start.in_turn_s;
+        int64_t left = share_of(&t, (pod_range){0, count}, i).count;
+        for (int k = 0; k < t.n_dims; k++)
+            left = add_moves(&c, dim_at(&t, i, k), left, k == t.n_dims - 1);
+        in_turn_s = fmax(in_turn_s, c.in_turn_s);
+        at_once_s = fmax(at_once_s, c.order.chain_s + c.order.fill_s);
     }
-    return chip_s + order_s;
+    for (int d = 0; d < m->n_dims; d++) {
+        at_once_s = fmax(at_once_s, c.dim[d].link_s + c.dim[d].link_lead_s);
+        sender_s += c.dim[d].sender_s;
+        adder_s += c.dim[d].adder_s;
+    }
+    at_once_s = fmax(at_once_s, fmax(sender_s, adder_s));
+    const double rest_s = fmax(in_turn_s - at_once_s, 0);
+    return at_once_s + rest_s * fmin(1, 2.0 / fmax(c.n_pieces, 1)) + behind_seconds(&c, &t);
 }
