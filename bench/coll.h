@@ -83,6 +83,7 @@ typedef struct pod_bench {
 /* From the options. E_INVALID for what cannot be measured; collective where there are ranks. */
 POD_MUST pod_status pod_bench_plan_from(pod_call *call, pod_arena *a, pod_bench_plan *out);
 
+/* With the chunk that a rule names where rules choose. */
 pod_coll_args pod_bench_args(const pod_bench_plan *p, int size);
 int64_t pod_bench_bytes(const pod_bench_plan *p, int size);
 /* Buffers to go round so that none is found in a cache: those of a node together are twice its last

@@ -56,12 +56,14 @@ static pod_status sizes_from(const pod_config *c, pod_arena *a, pod_bench_plan *
 
 pod_coll_args pod_bench_args(const pod_bench_plan *p, int size)
 {
-    return (pod_coll_args){.coll = p->coll,
-                           .dtype = p->dtype,
-                           .count = p->count[size],
-                           .group = pod_group_all(&p->mesh),
-                           .node_size = p->node_size,
-                           .chunk_bytes = p->chunk_bytes};
+    pod_coll_args args = {.coll = p->coll,
+                          .dtype = p->dtype,
+                          .count = p->count[size],
+                          .group = pod_group_all(&p->mesh),
+                          .node_size = p->node_size,
+                          .chunk_bytes = p->chunk_bytes};
+    if (p->rules) (void)pod_coll_pick(p->rules, &p->mesh, &args);
+    return args;
 }
 
 int64_t pod_bench_bytes(const pod_bench_plan *p, int size)
@@ -104,7 +106,7 @@ const char *pod_bench_why_not(const pod_bench_plan *p, const pod_bench_entry *e,
 const pod_coll_algo *pod_bench_algo(const pod_bench_plan *p, const pod_bench_entry *e, int size)
 {
     if (e->is_peer || e->algo) return e->algo;
-    const pod_coll_args args = pod_bench_args(p, size);
+    pod_coll_args args = pod_bench_args(p, size);
     return pod_coll_pick(p->rules, &p->mesh, &args);
 }
 
@@ -197,7 +199,7 @@ static pod_status entries_from(const pod_config *c, pod_arena *a, pod_bench_plan
     if (entries_named(p, text)) return check_none_refuses(p);
     if (text[0] == '\0' || strcmp(text, "rules") == 0) text = POD_COLL_RULES_DEFAULT;
     pod_coll_rules *rules;
-    const pod_status s = pod_coll_rules_parse(a, text, &rules);
+    const pod_status s = pod_coll_rules_load(a, text, &rules);
     if (s != POD_OK) return pod_fail(s, "algo: %s", pod_error_text());
     p->rules = rules;
     p->entry[0] = (pod_bench_entry){0};

@@ -54,7 +54,7 @@ static pod_status draw(pod_explain *e, const pod_coll_algo *algo, const subject 
 }
 
 /* --algo is a name of this collective, or rules. */
-static pod_status pick(pod_explain *e, const subject *x, const pod_coll_algo **out)
+static pod_status pick(pod_explain *e, subject *x, const pod_coll_algo **out)
 {
     const char *text = pod_config_text(e->config, POD_OPT_ALGO);
     const pod_coll_algo *named = pod_coll_find(x->args.coll, text);
@@ -64,7 +64,7 @@ static pod_status pick(pod_explain *e, const subject *x, const pod_coll_algo **o
         return POD_OK;
     }
     pod_coll_rules *rules;
-    POD_TRY(pod_coll_rules_parse(e->arena, *text ? text : POD_COLL_RULES_DEFAULT, &rules));
+    POD_TRY(pod_coll_rules_load(e->arena, *text ? text : POD_COLL_RULES_DEFAULT, &rules));
     pod_coll_explain(stdout, rules, &x->mesh, &x->args);
     *out = pod_coll_pick(rules, &x->mesh, &x->args);
     return POD_OK;

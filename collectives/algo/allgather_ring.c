@@ -18,5 +18,5 @@ pod_status pod__allgather_ring_build(const pod_mesh *m, int rank, const pod_coll
 
 double pod__allgather_ring_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args)
 {
-    return pod__ring_seconds(net, m, args, false, POD__GATHERS);
+    return pod__ring_args_seconds(net, m, args, false, POD__GATHERS);
 }

@@ -117,10 +117,10 @@ double pod__allreduce_hierarchical_seconds(const pod_net *net, const pod_mesh *m
         const double part = (double)(count * (int64_t)pod_dtype_bytes(args->dtype));
         const int n_sharing = d == t.dim ? t.part : 1;
         if (d == m->n_dims - 1)
-            seconds += pod__ring_seconds(net, &plan, part, POD__BOTH, 1, n_sharing);
+            seconds += pod__ring_seconds(net, &plan, part, POD__BOTH, n_sharing);
         else
-            seconds += pod__ring_seconds(net, &plan, part, POD__REDUCES, 1, n_sharing) +
-                       pod__ring_seconds(net, &plan, part, POD__GATHERS, 1, n_sharing);
+            seconds += pod__ring_seconds(net, &plan, part, POD__REDUCES, n_sharing) +
+                       pod__ring_seconds(net, &plan, part, POD__GATHERS, n_sharing);
         count = pod_block(count, plan.path.size, 0).count;
     }
     return seconds;

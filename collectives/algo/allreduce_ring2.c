@@ -20,5 +20,5 @@ pod_status pod__allreduce_ring2_build(const pod_mesh *m, int rank, const pod_col
 double pod__allreduce_ring2_seconds(const pod_net *net, const pod_mesh *m,
                                     const pod_coll_args *args)
 {
-    return pod__ring_seconds(net, m, args, true, POD__BOTH);
+    return pod__ring_args_seconds(net, m, args, true, POD__BOTH);
 }

@@ -19,5 +19,5 @@ pod_status pod__reduce_scatter_ring_build(const pod_mesh *m, int rank, const pod
 double pod__reduce_scatter_ring_seconds(const pod_net *net, const pod_mesh *m,
                                         const pod_coll_args *args)
 {
-    return pod__ring_seconds(net, m, args, false, POD__REDUCES);
+    return pod__ring_args_seconds(net, m, args, false, POD__REDUCES);
 }

@@ -17,5 +17,5 @@ pod_status pod__reduce_scatter_ring2_build(const pod_mesh *m, int rank, const po
 double pod__reduce_scatter_ring2_seconds(const pod_net *net, const pod_mesh *m,
                                          const pod_coll_args *args)
 {
-    return pod__ring_seconds(net, m, args, true, POD__REDUCES);
+    return pod__ring_args_seconds(net, m, args, true, POD__REDUCES);
 }

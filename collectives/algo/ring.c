@@ -305,12 +305,18 @@ double pod__ring_cost_seconds(const pod__ring_cost *c)
     return fmax(c->chain_s + c->fill_s, fmax(c->link_s + c->link_lead_s, own_s));
 }
 
-double pod__ring_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
-                         bool both_ways, pod__moves moves)
+double pod__ring_seconds(const pod_net *net, const pod__ring_plan *plan, double bytes,
+                         pod__moves moves, int n_sharing)
+{
+    pod__ring_cost cost = {0};
+    pod__ring_cost_add(net, plan, bytes, moves, n_sharing, &cost);
+    return pod__ring_cost_seconds(&cost);
+}
+
+double pod__ring_args_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
+                              bool both_ways, pod__moves moves)
 {
     const pod__ring_plan plan = pod__ring_plan_of(m, args->group, args, args->count, both_ways);
     const double bytes = (double)args->count * (double)pod_dtype_bytes(args->dtype);
-    pod__ring_cost cost = {0};
-    pod__ring_cost_add(net, &plan, bytes, moves, 1, &cost);
-    return pod__ring_cost_seconds(&cost);
+    return pod__ring_seconds(net, &plan, bytes, moves, 1);
 }

@@ -89,12 +89,15 @@ typedef struct pod__ring_cost {
 void pod__ring_cost_add(const pod_net *net, const pod__ring_plan *plan, double bytes,
                         pod__moves moves, int n_sharing, pod__ring_cost *to);
 double pod__ring_cost_seconds(const pod__ring_cost *c);
+/* Of these moves alone. */
+double pod__ring_seconds(const pod_net *net, const pod__ring_plan *plan, double bytes,
+                         pod__moves moves, int n_sharing);
 
 /* A whole collective of one ring, its closed form, and why both ways are no other than one. */
 POD_MUST pod_status pod__ring_build(const pod_mesh *m, int rank, const pod_coll_args *args,
                                     bool both_ways, pod__moves moves, pod_sched *out);
-double pod__ring_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
-                         bool both_ways, pod__moves moves);
+double pod__ring_args_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
+                              bool both_ways, pod__moves moves);
 const char *pod__ring_why_not_both_ways(const pod_mesh *m, const pod_coll_args *args);
 
 #endif

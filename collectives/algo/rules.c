@@ -1,6 +1,7 @@
 #include "collectives/algo/rules.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 typedef struct rule {
     int64_t from, to; /* bytes; to is INT64_MAX where the end is open */
     const pod_coll_algo *algo;
+    int64_t chunk_bytes; /* 0: the rule names none */
 } rule;
 
 struct pod_coll_rules {
@@ -89,24 +91,107 @@ static pod_status parse_rule(char *text, pod_coll *coll, rule *out)
     }
     if (rest)
         return pod_fail(POD_E_INVALID, "rules: '%s' stands behind algorithm '%s'", rest, word);
+    char *chunk = word;
+    word = take(&chunk, '@');
+    if (chunk) POD_TRY(pod_parse_size("rules: chunk", chunk, &out->chunk_bytes));
+    if (chunk && out->chunk_bytes == 0)
+        return pod_fail(POD_E_INVALID, "rules: a chunk of 0 bytes for '%s'", word);
     return find_algo(*coll, word, &out->algo);
+}
+
+static int count_of(const char *text, char c)
+{
+    int n = 0;
+    for (; *text; text++) n += *text == c;
+    return n;
+}
+
+/* Room for so many rules; none is there yet. */
+static pod_status create_rules(pod_arena *a, int capacity, pod_coll_rules **out)
+{
+    pod_coll_rules *r = POD_ARENA_NEW(a, pod_coll_rules, 1);
+    rule *rules = POD_ARENA_NEW(a, rule, capacity);
+    if (!r || !rules) return POD_E_NOMEM;
+    *r = (pod_coll_rules){rules, 0};
+    *out = r;
+    return POD_OK;
+}
+
+static pod_status parse_rules(char *text, pod_coll *coll, pod_coll_rules *r)
+{
+    for (char *rest = text; rest; r->n_rules++)
+        POD_TRY(parse_rule(take(&rest, ';'), coll, &r->rules[r->n_rules]));
+    return POD_OK;
 }
 
 pod_status pod_coll_rules_parse(pod_arena *a, const char *text, pod_coll_rules **out)
 {
-    int n = 1;
-    for (const char *p = text; *p; p++) n += *p == ';';
     char *copy = pod_arena_text(a, "%s", text);
-    pod_coll_rules *r = POD_ARENA_NEW(a, pod_coll_rules, 1);
-    rule *rules = POD_ARENA_NEW(a, rule, n);
-    if (!copy || !r || !rules) return POD_E_NOMEM;
-    *r = (pod_coll_rules){rules, n};
+    pod_coll_rules *r = NULL;
+    if (!copy) return POD_E_NOMEM;
+    POD_TRY(create_rules(a, count_of(text, ';') + 1, &r));
     pod_coll coll = POD_ALLREDUCE;
-    char *rest = copy;
-    for (int i = 0; i < n; i++) POD_TRY(parse_rule(take(&rest, ';'), &coll, &rules[i]));
+    POD_TRY(parse_rules(copy, &coll, r));
     *out = r;
     return POD_OK;
 }
+
+/* ---- file ---------------------------------------------------------------------------------- */
+
+/* The whole file as a text. */
+static pod_status read_text(const char *path, char text[POD_COLL_RULES_FILE_BYTES + 2])
+{
+    FILE *file = fopen(path, "r");
+    if (!file) return pod_fail(POD_E_IO, "%s: %s", path, strerror(errno));
+    const size_t n = fread(text, 1, POD_COLL_RULES_FILE_BYTES + 1, file);
+    const bool failed = ferror(file) != 0;
+    fclose(file);
+    if (failed) return pod_fail(POD_E_IO, "%s: it cannot be read", path);
+    if (n > POD_COLL_RULES_FILE_BYTES)
+        return pod_fail(POD_E_INVALID, "%s: more than %d bytes of rules", path,
+                        (int)POD_COLL_RULES_FILE_BYTES);
+    text[n] = '\0';
+    if (strlen(text) < n) return pod_fail(POD_E_INVALID, "%s: a byte 0 in a text", path);
+    return POD_OK;
+}
+
+/* What of a line is rules, without blanks around it. */
+static char *rules_of_line(char *line)
+{
+    line[strcspn(line, "#")] = '\0';
+    line += strspn(line, " \t\r");
+    size_t n = strlen(line);
+    while (n > 0 && strchr(" \t\r", line[n - 1])) n--;
+    line[n] = '\0';
+    return line;
+}
+
+pod_status pod_coll_rules_read(pod_arena *a, const char *path, pod_coll_rules **out)
+{
+    char *rest = POD_ARENA_NEW(a, char, POD_COLL_RULES_FILE_BYTES + 2);
+    pod_coll_rules *r = NULL;
+    if (!rest) return POD_E_NOMEM;
+    POD_TRY(read_text(path, rest));
+    POD_TRY(create_rules(a, count_of(rest, ';') + count_of(rest, '\n') + 1, &r));
+    pod_coll coll = POD_ALLREDUCE;
+    for (int line = 1; rest; line++) {
+        char *rules = rules_of_line(take(&rest, '\n'));
+        if (*rules == '\0') continue;
+        const pod_status parsed = parse_rules(rules, &coll, r);
+        if (parsed != POD_OK) return pod_fail(parsed, "%s:%d: %s", path, line, pod_error_text());
+    }
+    if (r->n_rules == 0) return pod_fail(POD_E_INVALID, "%s: there is no rule in it", path);
+    *out = r;
+    return POD_OK;
+}
+
+pod_status pod_coll_rules_load(pod_arena *a, const char *text, pod_coll_rules **out)
+{
+    return text[0] == '@' ? pod_coll_rules_read(a, text + 1, out)
+                          : pod_coll_rules_parse(a, text, out);
+}
+
+/* ---- print --------------------------------------------------------------------------------- */
 
 static const char *print_range(const rule *r, char text[64])
 {
@@ -118,6 +203,15 @@ static const char *print_range(const rule *r, char text[64])
     return text;
 }
 
+/* "@256K", or nothing. */
+static const char *print_chunk(const rule *r, char text[40])
+{
+    char size[32];
+    snprintf(text, 40, "%s%s", r->chunk_bytes ? "@" : "",
+             r->chunk_bytes ? pod_print_size(r->chunk_bytes, size, sizeof size) : "");
+    return text;
+}
+
 const char *pod_coll_rules_print(pod_arena *a, const pod_coll_rules *r)
 {
     const char *text = "";
@@ -125,11 +219,12 @@ const char *pod_coll_rules_print(pod_arena *a, const pod_coll_rules *r)
     for (int i = 0; i < r->n_rules && text; i++) {
         const rule *rule_i = &r->rules[i];
         bool is_new = rule_i->algo->coll != coll;
-        char range[64];
+        char range[64], chunk[40];
         coll = rule_i->algo->coll;
-        text = pod_arena_text(a, "%s%s%s%s%s:%s", text, i ? ";" : "",
+        text = pod_arena_text(a, "%s%s%s%s%s:%s%s", text, i ? ";" : "",
                               is_new ? pod_coll_name(coll) : "", is_new ? ":" : "",
-                              print_range(rule_i, range), rule_i->algo->name);
+                              print_range(rule_i, range), rule_i->algo->name,
+                              print_chunk(rule_i, chunk));
     }
     return text;
 }
@@ -157,15 +252,20 @@ static bool try_candidate(FILE *out, const pod_coll_algo *algo, const char *from
 }
 
 static const pod_coll_algo *choose(FILE *out, const pod_coll_rules *r, const pod_mesh *m,
-                                   const pod_coll_args *args)
+                                   pod_coll_args *args)
 {
     int64_t bytes = bytes_of(args);
     for (int i = 0; i < r->n_rules; i++) {
-        if (!covers(&r->rules[i], args, bytes)) continue;
-        char range[64];
-        char from[80];
-        snprintf(from, sizeof from, "rule %s", print_range(&r->rules[i], range));
-        if (try_candidate(out, r->rules[i].algo, from, m, args)) return r->rules[i].algo;
+        const rule *rule_i = &r->rules[i];
+        if (!covers(rule_i, args, bytes)) continue;
+        char range[64], chunk[40], from[120];
+        snprintf(from, sizeof from, "rule %s%s%s", print_range(rule_i, range),
+                 rule_i->chunk_bytes ? " " : "", print_chunk(rule_i, chunk));
+        pod_coll_args with = *args;
+        if (rule_i->chunk_bytes) with.chunk_bytes = rule_i->chunk_bytes;
+        if (!try_candidate(out, rule_i->algo, from, m, &with)) continue;
+        *args = with;
+        return rule_i->algo;
     }
     int n;
     const pod_coll_algo *algos = pod_coll_algos(&n);
@@ -176,8 +276,7 @@ static const pod_coll_algo *choose(FILE *out, const pod_coll_rules *r, const pod
     return NULL;
 }
 
-const pod_coll_algo *pod_coll_pick(const pod_coll_rules *r, const pod_mesh *m,
-                                   const pod_coll_args *args)
+const pod_coll_algo *pod_coll_pick(const pod_coll_rules *r, const pod_mesh *m, pod_coll_args *args)
 {
     return choose(NULL, r, m, args);
 }
@@ -186,7 +285,8 @@ void pod_coll_explain(FILE *out, const pod_coll_rules *r, const pod_mesh *m,
                       const pod_coll_args *args)
 {
     char size[32];
+    pod_coll_args picked = *args;
     fprintf(out, "%s of %s over %d ranks\n", pod_coll_name(args->coll),
             pod_print_size(bytes_of(args), size, sizeof size), pod_group_size(m, &args->group));
-    choose(out, r, m, args);
+    choose(out, r, m, &picked);
 }

@@ -1,11 +1,15 @@
 /* Rules that choose an algorithm by size: "allreduce:0-64K:tree;64K-:torus2d".
  *
  *     rules = rule { ";" rule }
- *     rule  = [ collective ":" ] [ from "-" [ to ] ":" ] algorithm
+ *     rule  = [ collective ":" ] [ from "-" [ to ] ":" ] algorithm [ "@" chunk ]
  *
  * A rule holds for buffers of from <= bytes < to; an upper end left out is open, a range left out
  * is every size. A collective left out is that of the rule before, allreduce in the first. Sizes
- * are bytes of the whole buffer, with binary suffixes. So "ring" alone is a rule, too. */
+ * are bytes of the whole buffer, with binary suffixes. So "ring" alone is a rule, too. The chunk, in
+ * bytes as well, is how much of a block an algorithm hands on at a time: "torus2d@256K".
+ *
+ * A file of rules has them on lines of their own, as if there were a ';' between: what follows a #
+ * is a comment. */
 #ifndef MINIPOD_COLLECTIVES_ALGO_RULES_H
 #define MINIPOD_COLLECTIVES_ALGO_RULES_H
 
@@ -19,16 +23,22 @@
 #define POD_COLL_RULES_DEFAULT \
     "allreduce:0-8K:oneshot;8K-:direct;0-64K:tree;64K-:hierarchical;64K-:torus2d"
 
+enum { POD_COLL_RULES_FILE_BYTES = 1 << 16 };
+
 /* Into the arena. E_INVALID for a text that does not follow the grammar, an empty range, a name
  * that is none; E_NOMEM. */
 POD_MUST pod_status pod_coll_rules_parse(pod_arena *a, const char *text, pod_coll_rules **out);
+/* The same from a file of at most POD_COLL_RULES_FILE_BYTES; errors name file and line. E_IO. */
+POD_MUST pod_status pod_coll_rules_read(pod_arena *a, const char *path, pod_coll_rules **out);
+/* "@FILE" is read, any other text parsed. */
+POD_MUST pod_status pod_coll_rules_load(pod_arena *a, const char *text, pod_coll_rules **out);
 /* A text that parse reads back as the same rules, into the arena; NULL without memory. */
 const char *pod_coll_rules_print(pod_arena *a, const pod_coll_rules *r);
 
 /* Always answers: the first rule for the size whose algorithm does not refuse, else the first such
- * algorithm of the table, whose last one refuses nothing. The group and root must fit the mesh. */
-const pod_coll_algo *pod_coll_pick(const pod_coll_rules *r, const pod_mesh *m,
-                                   const pod_coll_args *args);
+ * algorithm of the table, whose last one refuses nothing. A chunk that the rule names goes to
+ * args->chunk_bytes. The group and root must fit the mesh. */
+const pod_coll_algo *pod_coll_pick(const pod_coll_rules *r, const pod_mesh *m, pod_coll_args *args);
 
 /* What pick considered, a line each, with the reason of every refusal; the last line is the
  * pick. */

@@ -145,14 +145,6 @@ typedef struct clock {
     int n_sharing;                         /* cores of a chip that use its links */
 } clock;
 
-static double alone(const clock *c, const pod__ring_plan *plan, double bytes, pod__moves moves,
-                    int n_sharing)
-{
-    pod__ring_cost cost = {0};
-    pod__ring_cost_add(c->net, plan, bytes, moves, n_sharing, &cost);
-    return pod__ring_cost_seconds(&cost);
-}
-
 /* Both moves along a dimension; answers the elements of a block. */
 static int64_t add_moves(clock *c, int dim, int64_t count, bool is_last)
 {
@@ -162,9 +154,9 @@ static int64_t add_moves(clock *c, int dim, int64_t count, bool is_last)
     const int n_sharing = dim == 0 && c->mesh->n_dims == 3 ? 1 : c->n_sharing;
     pod__ring_cost_add(c->net, &plan, bytes, POD__BOTH, n_sharing, &c->dim[dim]);
     pod__ring_cost_add(c->net, &plan, bytes, POD__BOTH, 1, &c->order);
-    c->in_turn_s += is_last ? alone(c, &plan, bytes, POD__BOTH, n_sharing)
-                            : alone(c, &plan, bytes, POD__REDUCES, n_sharing) +
-                                  alone(c, &plan, bytes, POD__GATHERS, n_sharing);
+    c->in_turn_s += is_last ? pod__ring_seconds(c->net, &plan, bytes, POD__BOTH, n_sharing)
+                            : pod__ring_seconds(c->net, &plan, bytes, POD__REDUCES, n_sharing) +
+                                  pod__ring_seconds(c->net, &plan, bytes, POD__GATHERS, n_sharing);
     if (c->n_pieces == 0) c->n_pieces = plan.n_pieces;
     return (count + plan.path.size - 1) / plan.path.size;
 }

@@ -90,7 +90,7 @@ pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_a
                         n_ranks);
     const char *rules = pod_config_text(c, POD_OPT_ALGO);
     pod_status ruled =
-        pod_coll_rules_parse(arena, *rules ? rules : POD_COLL_RULES_DEFAULT, &s.rules);
+        pod_coll_rules_load(arena, *rules ? rules : POD_COLL_RULES_DEFAULT, &s.rules);
     if (ruled != POD_OK) return pod_fail(ruled, "algo: %s", pod_error_text());
     POD_TRY(training_from(c, &s));
     *out = s;

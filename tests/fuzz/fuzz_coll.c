@@ -1,10 +1,11 @@
-/* Parsers of meshes and rules on any text: what parses prints, and the print reads back the
- * same. */
+/* Parsers of meshes and rules, as options and as files, on any text: what parses prints, and the
+ * print reads back the same. */
 #include <string.h>
 
 #include "collectives/algo/rules.h"
 #include "collectives/mesh/mesh.h"
 #include "kernels/base/assert.h"
+#include "tests/fuzz/fuzz_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
@@ -22,19 +23,23 @@ static void try_mesh(const char *text)
                "'%s' reads back as '%s'", printed, reprinted);
 }
 
-static void try_rules(const char *text)
+static void check_printed(pod_arena *arena, const pod_coll_rules *rules)
+{
+    const char *printed = pod_coll_rules_print(arena, rules);
+    pod_coll_rules *again;
+    POD_ASSERT(printed && pod_coll_rules_parse(arena, printed, &again) == POD_OK, "'%s': %s",
+               printed ? printed : "", pod_error_text());
+    POD_ASSERT(strcmp(printed, pod_coll_rules_print(arena, again)) == 0,
+               "'%s' reads back as something else", printed);
+}
+
+static void try_rules(const char *text, const char *path)
 {
     pod_arena *arena;
     POD_ASSERT(pod_arena_create(NULL, &arena) == POD_OK, "%s", pod_error_text());
     pod_coll_rules *rules;
-    if (pod_coll_rules_parse(arena, text, &rules) == POD_OK) {
-        const char *printed = pod_coll_rules_print(arena, rules);
-        pod_coll_rules *again;
-        POD_ASSERT(printed && pod_coll_rules_parse(arena, printed, &again) == POD_OK, "'%s': %s",
-                   printed ? printed : "", pod_error_text());
-        POD_ASSERT(strcmp(printed, pod_coll_rules_print(arena, again)) == 0,
-                   "'%s' reads back as something else", printed);
-    }
+    if (pod_coll_rules_parse(arena, text, &rules) == POD_OK) check_printed(arena, rules);
+    if (pod_coll_rules_read(arena, path, &rules) == POD_OK) check_printed(arena, rules);
     pod_arena_destroy(arena);
 }
 
@@ -45,6 +50,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (bytes) memcpy(text, data, bytes);
     text[bytes] = '\0';
     try_mesh(text);
-    try_rules(text);
+    try_rules(text, fuzz_file(data, bytes));
     return 0;
 }

@@ -44,6 +44,9 @@ static void test_round_trip(void)
         {"broadcast:tree;allgather:0-4G:ring;0-:ring;reduce_scatter:ring",
          "broadcast:0-:tree;allgather:0-4G:ring;0-:ring;reduce_scatter:0-:ring"},
         {"allreduce:64K-:ring;allreduce:64K-:flat", "allreduce:64K-:ring;64K-:flat"},
+        {"torus2d@256K", "allreduce:0-:torus2d@256K"},
+        {"0-1M:ring@1000;1M-:ring2@1.5m;allgather:ring@64K",
+         "allreduce:0-1M:ring@1000;1M-:ring2@1536K;allgather:0-:ring@64K"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *printed = pod_coll_rules_print(arena, rules_of(cases[i].text));
@@ -73,6 +76,10 @@ static void test_parse_refuses(void)
         {"allreduce:0-:tree:ring", "'ring' stands behind algorithm 'tree'"},
         {"allreduce:tree:ring", "range 'tree' has no '-'"},
         {"allreduce ring", "'allreduce ring' is no algorithm"},
+        {"ring@", "chunk: '' is not a size"},
+        {"ring@0", "a chunk of 0 bytes for 'ring'"},
+        {"ring@4K@8K", "chunk: '4K@8K' is not a size"},
+        {"@4K", "'' is no algorithm"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         pod_coll_rules *r = NULL;
@@ -110,11 +117,11 @@ static void test_pick(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         pod_mesh m = mesh_of(cases[i].mesh);
-        const pod_coll_args args = {.coll = cases[i].coll,
-                                    .dtype = POD_F32,
-                                    .count = cases[i].count,
-                                    .root = 0,
-                                    .group = pod_group_all(&m)};
+        pod_coll_args args = {.coll = cases[i].coll,
+                              .dtype = POD_F32,
+                              .count = cases[i].count,
+                              .root = 0,
+                              .group = pod_group_all(&m)};
         const pod_coll_algo *algo = pod_coll_pick(rules_of(cases[i].rules), &m, &args);
         POD_CHECK(algo->coll == cases[i].coll && strcmp(algo->name, cases[i].want) == 0,
                   "%s on %s, %s of %d: %s, want %s", cases[i].rules, cases[i].mesh,
@@ -122,15 +129,15 @@ static void test_pick(void)
     }
     /* A row of a mesh is a group of one dimension. */
     pod_mesh m = mesh_of("4x4");
-    const pod_coll_args row = {
+    pod_coll_args row = {
         .coll = POD_ALLREDUCE, .dtype = POD_F32, .count = 1 << 20, .root = 0, .group = {.dims = 1}};
     POD_CHECK(strcmp(pod_coll_pick(rules_of("torus2d"), &m, &row)->name, "ring2") == 0, "row");
     /* Bytes, not elements. */
-    const pod_coll_args bf16 = {.coll = POD_ALLREDUCE,
-                                .dtype = POD_BF16,
-                                .count = 16384,
-                                .root = 0,
-                                .group = pod_group_all(&m)};
+    pod_coll_args bf16 = {.coll = POD_ALLREDUCE,
+                          .dtype = POD_BF16,
+                          .count = 16384,
+                          .root = 0,
+                          .group = pod_group_all(&m)};
     POD_CHECK(strcmp(pod_coll_pick(rules_of(POD_COLL_RULES_DEFAULT), &m, &bf16)->name, "tree") == 0,
               "bf16");
 }
@@ -156,11 +163,11 @@ static void test_pick_on_nodes(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         pod_mesh m = mesh_of(cases[i].mesh);
-        const pod_coll_args args = {.coll = POD_ALLREDUCE,
-                                    .dtype = POD_F32,
-                                    .count = cases[i].count,
-                                    .group = pod_group_all(&m),
-                                    .node_size = cases[i].node_size};
+        pod_coll_args args = {.coll = POD_ALLREDUCE,
+                              .dtype = POD_F32,
+                              .count = cases[i].count,
+                              .group = pod_group_all(&m),
+                              .node_size = cases[i].node_size};
         const pod_coll_algo *algo = pod_coll_pick(rules_of(POD_COLL_RULES_DEFAULT), &m, &args);
         POD_CHECK(strcmp(algo->name, cases[i].want) == 0,
                   "%s, nodes of %d, %d elements: %s, want %s", cases[i].mesh, cases[i].node_size,
@@ -226,7 +233,7 @@ static void test_table(void)
         for (int k = 0; is_last && k < 4; k++) {
             static const char *const meshes[] = {"1", "1x4", "2x2", "2x3x4"};
             pod_mesh m = mesh_of(meshes[k]);
-            const pod_coll_args args = {
+            pod_coll_args args = {
                 .coll = coll, .dtype = POD_F32, .count = k, .root = 0, .group = pod_group_all(&m)};
             POD_CHECK(!algos[i].why_not(&m, &args), "%s %s refuses", pod_coll_name(coll),
                       algos[i].name);
@@ -237,12 +244,103 @@ static void test_table(void)
     POD_CHECK(!pod_coll_find(POD_BROADCAST, "flat"), "an algorithm of another collective");
 }
 
+/* A rule's chunk goes to the arguments; without one they stay; one that refuses leaves nothing. */
+static void test_chunk(void)
+{
+    static const struct {
+        const char *rules, *mesh;
+        int64_t want; /* chunk_bytes, where 77 went in */
+    } cases[] = {
+        {"ring@256K", "4", 262144},      {"ring", "4", 77},
+        {"torus2d@256K;tree", "4", 77},  {"torus2d@256K;ring@4K", "4", 4096},
+        {"torus2d@8", "2x2", 8},         {"0-1K:ring@8;1K-:ring@16", "4", 16},
+        {"broadcast:tree@8", "2x2", 77},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pod_mesh m = mesh_of(cases[i].mesh);
+        pod_coll_args args = {.coll = POD_ALLREDUCE,
+                              .dtype = POD_F32,
+                              .count = 4096,
+                              .group = pod_group_all(&m),
+                              .chunk_bytes = 77};
+        (void)pod_coll_pick(rules_of(cases[i].rules), &m, &args);
+        POD_CHECK(args.chunk_bytes == cases[i].want, "%s on %s: %d, want %d", cases[i].rules,
+                  cases[i].mesh, (int)args.chunk_bytes, (int)cases[i].want);
+    }
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+static const char *file_of(const char *text, size_t bytes)
+{
+    static char path[] = "rules.tmp";
+    FILE *file = fopen(path, "w");
+    POD_CHECK(file && fwrite(text, 1, bytes, file) == bytes, "%s", path);
+    if (file) fclose(file);
+    return path;
+}
+
+static void test_file(void)
+{
+    static const char text[] = "# measured on some host\n"
+                               "\n"
+                               "allreduce:0-64K:tree\r\n"
+                               "  64K-1M:ring@16K;1M-:bucket   # and why\n"
+                               "allgather:ring";
+    pod_coll_rules *r = NULL;
+    POD_CHECK_OK(pod_coll_rules_read(arena, file_of(text, strlen(text)), &r));
+    const char *printed = r ? pod_coll_rules_print(arena, r) : "";
+    POD_CHECK(strcmp(printed, "allreduce:0-64K:tree;64K-1M:ring@16K;1M-:bucket;"
+                              "allgather:0-:ring") == 0,
+              "'%s'", printed);
+    pod_coll_rules *loaded = NULL;
+    POD_CHECK_OK(pod_coll_rules_load(arena, "@rules.tmp", &loaded));
+    POD_CHECK(loaded && strcmp(pod_coll_rules_print(arena, loaded), printed) == 0, "loaded");
+    POD_CHECK_OK(pod_coll_rules_load(arena, "tree", &loaded));
+}
+
+static void test_file_refuses(void)
+{
+    static const struct {
+        const char *text;
+        size_t bytes;
+        const char *part;
+    } cases[] = {
+        {"", 0, "rules.tmp: there is no rule in it"},
+        {"# only\n\n", 8, "rules.tmp: there is no rule in it"},
+        {"tree\n\n0-1K:star\n", 16, "rules.tmp:3: rules: 'star' is no algorithm"},
+        {"tree;\n", 6, "rules.tmp:1: rules: '' is no algorithm"},
+        {"tree\0ring", 9, "a byte 0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pod_coll_rules *r = NULL;
+        POD_CHECK_FAILS(pod_coll_rules_read(arena, file_of(cases[i].text, cases[i].bytes), &r),
+                        POD_E_INVALID, cases[i].part);
+        POD_CHECK(!r, "case %d left rules behind", (int)i);
+    }
+    const size_t bytes = POD_COLL_RULES_FILE_BYTES + 1;
+    char *blank = malloc(bytes);
+    memset(blank, ' ', bytes);
+    pod_coll_rules *r = NULL;
+    POD_CHECK_FAILS(pod_coll_rules_read(arena, file_of(blank, bytes), &r), POD_E_INVALID,
+                    "more than 65536 bytes");
+    POD_CHECK_FAILS(pod_coll_rules_read(arena, file_of(blank, bytes - 1), &r), POD_E_INVALID,
+                    "no rule in it");
+    free(blank);
+    remove("rules.tmp");
+    POD_CHECK_FAILS(pod_coll_rules_load(arena, "@rules.tmp", &r), POD_E_IO, "rules.tmp: No such");
+    POD_CHECK_FAILS(pod_coll_rules_load(arena, "@/", &r), POD_E_IO, "/: ");
+}
+
 static CU_TestInfo tests[] = {
     {"round trip", test_round_trip},
     {"parse refuses", test_parse_refuses},
     {"pick", test_pick},
     {"pick on nodes", test_pick_on_nodes},
     {"explain", test_explain},
+    {"chunk", test_chunk},
+    {"file", test_file},
+    {"file refuses", test_file_refuses},
     {"table", test_table},
     CU_TEST_INFO_NULL,
 };
