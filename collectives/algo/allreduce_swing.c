@@ -3,8 +3,8 @@
  *
  * Every link of a torus works: the buffer is cut into a part for each dimension and direction, and
  * the parts run side by side. 2 log2(size) rounds; a rank sends 2 (size - 1) / size of the buffer,
- * no more than in a ring; a link carries more than that, since peers are up to a third of an extent
- * apart, but most of the data moves in the first rounds, between neighbours. */
+ * no more than in a ring; a link carries more than that, since peers are up to about a third of an
+ * extent apart, but most of the data moves in the first rounds, between neighbours. */
 #include <math.h>
 
 #include "collectives/algo/algorithms.h"

@@ -3,7 +3,8 @@
  * Members are counted from the root on: their place. Block b is that of place b; on its way there
  * the scatter leaves it with those above b in the tree, and the ring brings it to nobody who has
  * it. So every rank receives the buffer once, and the root sends it about twice, where in the tree
- * alone it sends it log2(size) times. van de Geijn, "On global combine operations", 1994. */
+ * alone it sends it log2(size) times. Barnett, Gupta, Payne, Shuler, van de Geijn and Watts,
+ * "Interprocessor collective communication library (InterCom)", 1994. */
 #include "collectives/algo/algorithms.h"
 #include "collectives/algo/tree.h"
 

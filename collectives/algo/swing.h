@@ -1,7 +1,7 @@
 /* Swing's rounds: pairs that stay close on a torus.
  *
  * On a ring of 2^n a rank's peer in round s is delta(s) = (1 - (-2)^(s+1)) / 3 = 1, -1, 3, -5, ...
- * further on, where its own number is even, and as far back, where it is odd: at most two thirds as
+ * further on, where its own number is even, and as far back, where it is odd: about two thirds as
  * far as with recursive doubling. On a torus the rounds take the dimensions in turn; one that is
  * done is passed over. From whichever dimension they start, and with delta or -delta, every pair
  * holds the same and everything comes together once, so that 2 per dimension run side by side and
