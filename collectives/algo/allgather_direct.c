@@ -20,5 +20,5 @@ double pod__allgather_direct_seconds(const pod_net *net, const pod_mesh *m,
                                      const pod_coll_args *args)
 {
     const pod__sharers among = pod__sharers_of(m, &args->group, 0);
-    return pod__share_messages_seconds(net, m, &among, pod__share_bytes(args, among.size));
+    return pod_net_all_to_all_s(net, m, &args->group, pod__share_bytes(args, among.size));
 }

@@ -35,17 +35,23 @@ pod_status pod__allreduce_flat_build(const pod_mesh *m, int rank, const pod_coll
     return POD_OK;
 }
 
-/* The messages to member 0 leave at once and come in one after the other over its links; those back
- * leave it likewise. */
+/* The messages to member 0 leave at once, and are added one after the other as they come; those
+ * back leave at once. */
 double pod__allreduce_flat_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args)
 {
+    const int size = pod_group_size(m, &args->group);
     const double bytes = (double)(args->count * (int64_t)pod_dtype_bytes(args->dtype));
     const int root = pod_group_member(m, &args->group, 0, 0);
-    double seconds = 0;
-    for (int i = 1; i < pod_group_size(m, &args->group); i++) {
+    pod_net_fan in = {0}, out = {0};
+    double added_s = 0; /* were no link shared */
+    for (int i = 1; i < size; i++) {
         const int member = pod_group_member(m, &args->group, 0, i);
-        seconds += pod_net_message_s(net, m, member, root, bytes) + pod_net_reduce_s(net, bytes) +
-                   pod_net_message_s(net, m, root, member, bytes);
+        pod_net_fan_add(&in, net, m, member, root, bytes, false);
+        pod_net_fan_add(&out, net, m, root, member, bytes, true);
+        const double came_s = pod_net_message_s(net, m, member, root, bytes);
+        added_s = (came_s > added_s ? came_s : added_s) + pod_net_reduce_s(net, bytes);
     }
-    return seconds;
+    const double came_s = pod_net_fan_s(&in, net, bytes, false);
+    const double last_s = size > 1 ? came_s + pod_net_reduce_s(net, bytes) : 0;
+    return (last_s > added_s ? last_s : added_s) + pod_net_fan_s(&out, net, bytes, true);
 }

@@ -26,9 +26,10 @@ double pod__broadcast_direct_seconds(const pod_net *net, const pod_mesh *m,
                                      const pod_coll_args *args)
 {
     const pod__sharers among = pod__sharers_of(m, &args->group, 0);
-    double seconds = 0;
+    const double bytes = pod__share_bytes(args, 1);
+    pod_net_fan out = {0};
     for (int i = 0; i < among.size; i++)
-        seconds += pod_net_message_s(net, m, among.rank[args->root], among.rank[i],
-                                     pod__share_bytes(args, 1));
-    return seconds;
+        if (i != args->root)
+            pod_net_fan_add(&out, net, m, among.rank[args->root], among.rank[i], bytes, true);
+    return pod_net_fan_s(&out, net, bytes, true);
 }

@@ -51,14 +51,41 @@ void pod__tree_broadcast(const pod__tree *t, pod_sched *s, int32_t after)
             pod_sched_send(s, rank_at(t, place + child), t->tag, whole, t->count, after);
 }
 
+/* When a place has the sum of those below it: its children's come in turn. */
+static double reduced_s(const pod_net *net, const pod__tree *t, double bytes, int place)
+{
+    const int size = size_of(t), reach = pod__tree_reach(size, place);
+    double seconds = 0;
+    for (int child = place + 1; child < size && child - place < reach; child += child - place) {
+        const double came_s =
+            reduced_s(net, t, bytes, child) +
+            pod_net_message_s(net, t->mesh, rank_at(t, child), rank_at(t, place), bytes);
+        seconds = (came_s > seconds ? came_s : seconds) + pod_net_reduce_s(net, bytes);
+    }
+    return seconds;
+}
+
+/* How long after a place has the data the last of those below it has. */
+static double spread_s(const pod_net *net, const pod__tree *t, double bytes, int place)
+{
+    const int size = size_of(t);
+    double seconds = 0, leaves_s = 0;
+    for (int hop = pod__tree_reach(size, place) / 2; hop > 0; hop /= 2) {
+        const int child = place + hop;
+        if (child >= size) continue;
+        const double s =
+            leaves_s + spread_s(net, t, bytes, child) +
+            pod_net_message_s(net, t->mesh, rank_at(t, place), rank_at(t, child), bytes);
+        if (s > seconds) seconds = s;
+        leaves_s += net->message_s;
+    }
+    return seconds;
+}
+
 double pod__tree_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
                          bool reduces)
 {
     const double bytes = (double)(args->count * (int64_t)pod_dtype_bytes(args->dtype));
     const pod__tree tree = {.mesh = m, .group = &args->group, .root = args->root};
-    double seconds = 0;
-    for (int reach = 1; reach < size_of(&tree); reach *= 2)
-        seconds += pod_net_message_s(net, m, rank_at(&tree, reach), rank_at(&tree, 0), bytes) +
-                   (reduces ? pod_net_reduce_s(net, bytes) : 0);
-    return seconds;
+    return reduces ? reduced_s(net, &tree, bytes, 0) : spread_s(net, &tree, bytes, 0);
 }

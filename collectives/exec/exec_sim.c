@@ -32,7 +32,7 @@ struct pod_sim {
     int64_t message_ps, sync_ps, now_ps;
     int32_t known_first, known_last; /* steps of the collective that the event is of, whose
                                         dependents are to be told of their time */
-    int64_t n_messages, wait_sender_ps;
+    int64_t n_messages, wait_sender_ps, wait_work_ps;
     double message_bytes;
 };
 
@@ -173,7 +173,9 @@ static void work(pod_sim *sim, pod_sim_coll *c, int32_t i)
 {
     const pod__sim_step *s = &c->step[i];
     core *own = &sim->core[s->rank];
-    own->unit_free_ps = pod_ps_add(later(own->unit_free_ps, sim->now_ps), s->cost);
+    const int64_t start_ps = later(own->unit_free_ps, sim->now_ps);
+    sim->wait_work_ps = pod_ps_add(sim->wait_work_ps, start_ps - sim->now_ps);
+    own->unit_free_ps = pod_ps_add(start_ps, s->cost);
     tell_dependents(sim, c, s, own->unit_free_ps);
 }
 
@@ -338,7 +340,8 @@ pod_sim_use pod_sim_used(const pod_sim *sim)
                          .busiest_s = pod_ps_seconds(links.busy_ps),
                          .link_s = pod_ps_seconds(links.total_ps),
                          .wait_link_s = pod_ps_seconds(links.wait_ps),
-                         .wait_sender_s = pod_ps_seconds(sim->wait_sender_ps)};
+                         .wait_sender_s = pod_ps_seconds(sim->wait_sender_ps),
+                         .wait_work_s = pod_ps_seconds(sim->wait_work_ps)};
 }
 
 /* ---- one collective on its own -------------------------------------------------------------- */

@@ -13,7 +13,12 @@
  *     SYNC                     sync_s after the last rank began its own
  *
  * What a rank adds and copies it does one after the other, in the order in which it could begin.
- * The same calls give the same picoseconds. */
+ * The same calls give the same picoseconds.
+ *
+ * Where nothing waits for a link, a sender or a rank's sums, a rank that starts d later delays the
+ * end by d at most, and faster links delay nothing. Where something waits, who comes first goes
+ * first, and a little delay can change who that is: then the end may come later by as much as is
+ * waited, and no more (Graham, "Bounds on multiprocessing timing anomalies", 1969). */
 #ifndef MINIPOD_COLLECTIVES_EXEC_EXEC_SIM_H
 #define MINIPOD_COLLECTIVES_EXEC_EXEC_SIM_H
 
@@ -64,6 +69,7 @@ typedef struct pod_sim_use { /* since create */
     double link_s;        /* how long all links were held, together */
     double wait_link_s;   /* that messages waited for links, all together */
     double wait_sender_s; /* that messages waited for an earlier one of their sender */
+    double wait_work_s;   /* that sums and copies waited for earlier ones of their rank */
 } pod_sim_use;
 
 pod_sim_use pod_sim_used(const pod_sim *sim);

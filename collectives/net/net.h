@@ -21,6 +21,7 @@
 
 #include <stdbool.h>
 
+#include "collectives/mesh/group.h"
 #include "collectives/mesh/mesh.h"
 
 typedef struct pod_net {                        /* a value; a rate of INFINITY takes no time */
@@ -37,5 +38,23 @@ typedef struct pod_net {                        /* a value; a rate of INFINITY t
 /* A message that meets no other. 0 to oneself. */
 double pod_net_message_s(const pod_net *net, const pod_mesh *m, int from, int to, double bytes);
 double pod_net_reduce_s(const pod_net *net, double bytes); /* of adding what was received */
+
+/* Messages of `bytes` from each member of a group to every other, all leaving together, until the
+ * last has come: links carry what goes through them on average, as they do where all dimensions
+ * wrap. */
+double pod_net_all_to_all_s(const pod_net *net, const pod_mesh *m, const pod_group *g,
+                            double bytes);
+
+/* Messages of `bytes` between one rank and others, all leaving together: a value, begun as 0. What
+ * they share are the links at that rank. */
+typedef struct pod_net_fan {
+    int n, at_link[POD_MESH_MAX_DIMS][2];
+    double alone_s; /* of the farthest, by itself */
+} pod_net_fan;
+
+void pod_net_fan_add(pod_net_fan *f, const pod_net *net, const pod_mesh *m, int from, int to,
+                     double bytes, bool from_one); /* from_one: `from` is the one rank, else `to` */
+/* Until the last has come. */
+double pod_net_fan_s(const pod_net_fan *f, const pod_net *net, double bytes, bool from_one);
 
 #endif

@@ -1,0 +1,334 @@
+/* What must hold of every algorithm on a virtual clock, whatever it does. */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collectives/exec/exec_sim.h"
+#include "collectives/net/engine.h"
+#include "tests/harness/harness.h"
+
+static const char *const meshes[] = {"2",   "3",   "4",   "5",   "7",    "8",     "8o",
+                                     "1x4", "3x2", "4x4", "5x3", "4x3o", "2x3x4", "2ox2x4"};
+
+static const pod_net nets[] = {
+    {{70e9, 70e9, 70e9}, {1e-6, 1e-6, 1e-6}, 0, 150e9, 450e9, 1e-6, false},
+    {{70e9, 10e9, 30e9}, {1e-6, 2e-6, 1e-7}, 0, 1e12, 450e9, 2e-6, true},
+    {{70e9, 70e9, 70e9}, {1e-6, 1e-6, 1e-6}, 5e-7, 50e9, 450e9, 1e-6, false}};
+
+static const int64_t counts[] = {1, 100, 10000, 300000}; /* elements a rank */
+
+enum {
+    N_MESHES = sizeof meshes / sizeof meshes[0],
+    N_NETS = sizeof nets / sizeof nets[0],
+    N_COUNTS = sizeof counts / sizeof counts[0],
+    MAX_RANKS = 32
+};
+
+typedef struct example {
+    const pod_coll_algo *algo;
+    pod_mesh mesh;
+    pod_coll_args args;
+    pod_net net;
+    char what[160];
+} example;
+
+typedef void check_fn(const example *e, void *ctx);
+
+/* Calls `check` for each algorithm on each mesh, net and size that it takes. */
+static void for_all(check_fn *check, void *ctx)
+{
+    int n_algos;
+    const pod_coll_algo *algos = pod_coll_algos(&n_algos);
+    for (int k = 0; k < n_algos * N_MESHES * N_NETS * N_COUNTS; k++) {
+        const int c = k % N_COUNTS, q = k / N_COUNTS % N_NETS, m = k / N_COUNTS / N_NETS % N_MESHES;
+        example e = {.algo = &algos[k / N_COUNTS / N_NETS / N_MESHES], .net = nets[q]};
+        POD_CHECK_OK(pod_mesh_parse(meshes[m], &e.mesh));
+        const int size = pod_mesh_size(&e.mesh);
+        e.args = (pod_coll_args){.coll = e.algo->coll,
+                                 .dtype = POD_F32,
+                                 .count = counts[c] * size,
+                                 .group = pod_group_all(&e.mesh),
+                                 .node_size = size};
+        snprintf(e.what, sizeof e.what, "%s %s mesh %s net %d count %d",
+                 pod_coll_name(e.algo->coll), e.algo->name, meshes[m], q, (int)e.args.count);
+        if (!e.algo->why_not(&e.mesh, &e.args)) check(&e, ctx);
+    }
+}
+
+static pod_sim_report simulate(const example *e, const pod_net *net, const double start_s[])
+{
+    pod_sim_report r = {0};
+    POD_CHECK_OK(pod_sim_collective(net, &e->mesh, e->algo, &e->args, start_s, NULL, &r));
+    return r;
+}
+
+/* ---- closed forms --------------------------------------------------------------------------- */
+
+enum { MAX_ALGOS = 64 };
+
+/* Closed forms that take each round for as long as its longest message, though not every member
+ * waits for that one: where members are several hops apart, their number is odd, or two
+ * orders share a rank's sums. There the simulator finds these shares of them, on other shapes the
+ * same time. */
+static const struct {
+    pod_coll coll;
+    const char *name;
+    double least, most;
+} bounds[] = {{POD_ALLREDUCE, "torus2d", 0.95, 1.05},
+              {POD_ALLREDUCE, "ring", 0.94, 1.01},
+              {POD_ALLREDUCE, "swing", 0.74, 1.05},
+              {POD_ALLREDUCE, "swing_latency", 0.84, 1.01},
+              {POD_ALLREDUCE, "recursive_doubling", 0.66, 1.01},
+              {POD_ALLTOALL, "direct", 0.97, 1.01},
+              {POD_ALLTOALL, "bruck", 0.8, 1.01}};
+
+typedef struct comparison {
+    int n_compared[MAX_ALGOS], n_within[MAX_ALGOS]; /* 1 % */
+} comparison;
+
+static void check_closed_form(const example *e, void *ctx)
+{
+    comparison *c = ctx;
+    int n_algos;
+    const ptrdiff_t i = e->algo - pod_coll_algos(&n_algos);
+    const pod_sim_report r = simulate(e, &e->net, NULL);
+    if (r.use.wait_link_s > 0 || r.use.wait_sender_s > 0) return;
+    const double closed_s = e->algo->seconds(&e->net, &e->mesh, &e->args);
+    double least = 0.99, most = 1.01;
+    for (size_t k = 0; k < sizeof bounds / sizeof bounds[0]; k++) {
+        if (bounds[k].coll != e->algo->coll || strcmp(bounds[k].name, e->algo->name) != 0) continue;
+        least = bounds[k].least;
+        most = bounds[k].most;
+    }
+    POD_CHECK(r.seconds >= least * closed_s && r.seconds <= most * closed_s,
+              "%s: %.6g us simulated, %.6g us by closed form", e->what, 1e6 * r.seconds,
+              1e6 * closed_s);
+    c->n_compared[i]++;
+    c->n_within[i] += pod_test_near(r.seconds, closed_s, 0.01 * closed_s);
+}
+
+/* These always wait: a member sends several messages at once, or needs more than one node. */
+static bool is_never_alone(const pod_coll_algo *algo)
+{
+    return strcmp(algo->name, "hierarchical") == 0 || strcmp(algo->name, "scatter_ring") == 0;
+}
+
+static void test_closed_forms(void)
+{
+    comparison c = {{0}, {0}};
+    int n_algos;
+    const pod_coll_algo *algos = pod_coll_algos(&n_algos);
+    CU_ASSERT_TRUE_FATAL(n_algos <= MAX_ALGOS);
+    for_all(check_closed_form, &c);
+    for (int i = 0; i < n_algos; i++)
+        POD_CHECK(2 * c.n_within[i] > c.n_compared[i] || is_never_alone(&algos[i]),
+                  "%s %s: within 1 %% in %d of %d", pod_coll_name(algos[i].coll), algos[i].name,
+                  c.n_within[i], c.n_compared[i]);
+}
+
+/* ---- stragglers and faster links ------------------------------------------------------------ */
+
+static const double rounding_s = 1e-9; /* times are rounded to 1 ps at each of many steps */
+
+static double waits(const pod_sim_use *use)
+{
+    return use->wait_link_s + use->wait_sender_s + use->wait_work_s;
+}
+
+/* However late one rank starts, the end comes no later than that, but for what is waited. */
+static void check_straggler(const example *e, void *ctx)
+{
+    int *n_without_waits = ctx;
+    const int size = pod_mesh_size(&e->mesh);
+    const double base_s = simulate(e, &e->net, NULL).seconds;
+    const double delays_s[] = {1e-7, 0.1 * base_s, 0.7 * base_s, 3 * base_s};
+    for (int k = 0; k < 8; k++) {
+        double start_s[MAX_RANKS] = {0};
+        const int late[] = {0, size - 1};
+        const double delay_s = delays_s[k / 2];
+        start_s[late[k % 2]] = delay_s;
+        const pod_sim_report r = simulate(e, &e->net, start_s);
+        POD_CHECK(r.seconds <= base_s + delay_s + waits(&r.use) + rounding_s,
+                  "%s: rank %d starts %g us late: %g us instead of %g", e->what, late[k % 2],
+                  1e6 * delay_s, 1e6 * r.seconds, 1e6 * base_s);
+        *n_without_waits += waits(&r.use) == 0;
+    }
+}
+
+static void test_stragglers(void)
+{
+    int n_without_waits = 0;
+    for_all(check_straggler, &n_without_waits);
+    CU_ASSERT_TRUE(n_without_waits > 1000);
+}
+
+static void check_monotone(const example *e, void *ctx)
+{
+    int *n_without_waits = ctx;
+    const double base_s = simulate(e, &e->net, NULL).seconds;
+    static const double faster[] = {1.01, 20};
+    for (int k = 0; k < 4; k++) {
+        pod_net net = e->net;
+        for (int d = 0; d < POD_MESH_MAX_DIMS; d++) {
+            if (k % 2)
+                net.link_bytes_per_s[d] *= faster[k / 2];
+            else
+                net.link_latency_s[d] /= faster[k / 2];
+        }
+        const pod_sim_report r = simulate(e, &net, NULL);
+        POD_CHECK(r.seconds <= base_s + waits(&r.use) + rounding_s,
+                  "%s: %s %g times better: %g us instead of %g", e->what,
+                  k % 2 ? "bandwidth" : "latency", faster[k / 2], 1e6 * r.seconds, 1e6 * base_s);
+        *n_without_waits += waits(&r.use) == 0;
+    }
+}
+
+static void test_monotone(void)
+{
+    int n_without_waits = 0;
+    for_all(check_monotone, &n_without_waits);
+    CU_ASSERT_TRUE(n_without_waits > 1000);
+}
+
+/* ---- a ring whose ranks start one after the other -------------------------------------------- */
+
+static double later(double a, double b) { return a > b ? a : b; }
+
+/* The same ring once more, as a table: done[r][k] is when rank r has its k-th message, added as
+ * long as there are sums to make; its next one leaves then, when the link is free. */
+static double ring_by_hand(const pod_net *net, int size, double block_bytes, const double start_s[],
+                           double done_s[MAX_RANKS])
+{
+    const double held_s = block_bytes / net->link_bytes_per_s[0];
+    double sent_s[MAX_RANKS], unit_s[MAX_RANKS] = {0}, last_s = 0;
+    for (int r = 0; r < size; r++) {
+        done_s[r] = sent_s[r] = start_s[r];
+    }
+    for (int k = 0; k < 2 * (size - 1); k++) {
+        double came_s[MAX_RANKS];
+        for (int r = 0; r < size; r++) {
+            const int from = (r + size - 1) % size;
+            came_s[r] = later(done_s[from], sent_s[from]) + held_s + net->link_latency_s[0];
+        }
+        for (int r = 0; r < size; r++) {
+            sent_s[r] = later(done_s[r], sent_s[r]) + held_s;
+            const double begun_s = later(came_s[r], later(start_s[r], unit_s[r]));
+            done_s[r] = begun_s;
+            if (k < size - 1) done_s[r] = unit_s[r] = begun_s + pod_net_reduce_s(net, block_bytes);
+        }
+    }
+    for (int r = 0; r < size; r++) {
+        done_s[r] = later(done_s[r], sent_s[r]);
+        last_s = later(last_s, done_s[r]);
+    }
+    return last_s;
+}
+
+static void test_skewed_ring(void)
+{
+    static const int sizes[] = {2, 3, 5, 8, 16};
+    static const double skews_s[] = {0, 1e-7, 1.5e-6, -1.5e-6, 1e-4};
+    for (int k = 0; k < 25; k++) {
+        const int size = sizes[k % 5];
+        char text[16];
+        snprintf(text, sizeof text, "%d", size);
+        example e = {.algo = pod_coll_find(POD_ALLREDUCE, "ring"), .net = nets[0]};
+        POD_CHECK_OK(pod_mesh_parse(text, &e.mesh));
+        e.args = (pod_coll_args){.coll = POD_ALLREDUCE,
+                                 .dtype = POD_F32,
+                                 .count = 10000 * size,
+                                 .group = pod_group_all(&e.mesh)};
+        double start_s[MAX_RANKS], want_s[MAX_RANKS], done_s[MAX_RANKS];
+        for (int r = 0; r < size; r++) /* upwards, downwards, and one in the middle out of line */
+            start_s[r] = 1e-3 + r * skews_s[k / 5] + (r == size / 2 ? 3e-6 : 0);
+        ring_by_hand(&e.net, size, 40000, start_s, want_s);
+        pod_sim_report r;
+        POD_CHECK_OK(pod_sim_collective(&e.net, &e.mesh, e.algo, &e.args, start_s, done_s, &r));
+        for (int i = 0; i < size; i++)
+            POD_CHECK(pod_test_near(done_s[i], want_s[i], 1e-9),
+                      "size %d skew %g us: rank %d is done at %.6f us, want %.6f", size,
+                      1e6 * skews_s[k / 5], i, 1e6 * done_s[i], 1e6 * want_s[i]);
+    }
+}
+
+/* ---- one simulation, several collectives ---------------------------------------------------- */
+
+static int64_t run(pod_sim *sim, pod_sim_coll *const c[], int n_colls, int64_t at_ps,
+                   bool backwards)
+{
+    const int size = 16;
+    for (int k = 0; k < n_colls * size; k++) {
+        const int i = backwards ? n_colls * size - 1 - k : k;
+        pod_sim_start(sim, c[i / size], i % size, at_ps);
+    }
+    pod_sim_done done;
+    int n_done = 0;
+    for (; pod_sim_next(sim, &done); n_done++) CU_ASSERT_EQUAL(pod_sim_now(sim), done.at_ps);
+    CU_ASSERT_EQUAL(n_done, n_colls * size);
+    for (int i = 0; i < n_colls; i++) POD_CHECK_OK(pod_sim_check_done(sim, c[i]));
+    return pod_sim_now(sim) - at_ps;
+}
+
+static pod_sim_coll *add(pod_sim *sim, pod_arena *a, const pod_mesh *m, uint32_t dims)
+{
+    const pod_sched *const *all;
+    pod_sim_coll *c = NULL;
+    const pod_coll_args args = {
+        .coll = POD_ALLREDUCE, .dtype = POD_BF16, .count = 160000, .group = {.dims = dims}};
+    POD_CHECK_OK(pod_coll_build_all(a, pod_coll_find(POD_ALLREDUCE, "ring"), m, &args, &all));
+    POD_CHECK_OK(pod_sim_add(sim, all, POD_BF16, &c));
+    return c;
+}
+
+static void test_in_flight(void)
+{
+    pod_arena *a;
+    pod_sim *sim;
+    pod_mesh m;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(pod_mesh_parse("4x4", &m));
+    POD_CHECK_OK(pod_sim_create(&nets[0], &m, &sim));
+    pod_sim_coll *rows = add(sim, a, &m, 1), *columns = add(sim, a, &m, 2),
+                 *more = add(sim, a, &m, 1);
+    const int64_t alone = run(sim, &rows, 1, 0, false);
+    CU_ASSERT_TRUE(alone > 0);
+    /* Again, later, and whichever rank is started first. */
+    CU_ASSERT_EQUAL(run(sim, &rows, 1, pod_sim_now(sim), false), alone);
+    CU_ASSERT_EQUAL(run(sim, &rows, 1, pod_sim_now(sim) + 12345, true), alone);
+    CU_ASSERT_EQUAL(run(sim, &columns, 1, pod_sim_now(sim), false), alone);
+    /* Links of two dimensions do not meet, sums do; on the same links two take longer than one,
+     * and less than one after the other. */
+    pod_sim_coll *const crossing[] = {rows, columns}, *const sharing[] = {rows, more};
+    const int64_t crossed = run(sim, crossing, 2, pod_sim_now(sim), false);
+    const int64_t shared = run(sim, sharing, 2, pod_sim_now(sim), false);
+    CU_ASSERT_TRUE(crossed >= alone && crossed < shared);
+    CU_ASSERT_TRUE(shared < 2 * alone);
+    CU_ASSERT_EQUAL(run(sim, sharing, 2, pod_sim_now(sim), true), shared);
+    pod_sim_destroy(sim);
+    pod_arena_destroy(a);
+}
+
+/* 2048 cores of a TPU v3 pod; the busiest link is held for some, and no more than all, of the time. */
+static void test_pod(void)
+{
+    example e = {.algo = pod_coll_find(POD_ALLREDUCE, "torus2d"), .net = nets[0]};
+    e.net.is_chip_shared = true;
+    POD_CHECK_OK(pod_mesh_parse("2ox32x32", &e.mesh));
+    e.args = (pod_coll_args){
+        .coll = POD_ALLREDUCE, .dtype = POD_F32, .count = 65536, .group = pod_group_all(&e.mesh)};
+    const pod_sim_report r = simulate(&e, &e.net, NULL), again = simulate(&e, &e.net, NULL);
+    CU_ASSERT_EQUAL(r.seconds, again.seconds);
+    CU_ASSERT_EQUAL(r.use.wait_link_s, again.use.wait_link_s);
+    CU_ASSERT_EQUAL(r.use.busiest_link, again.use.busiest_link);
+    CU_ASSERT_TRUE(r.busiest_share > 0 && r.busiest_share <= 1);
+    CU_ASSERT_TRUE(r.use.n_events >= r.use.n_messages);
+}
+
+static CU_TestInfo tests[] = {{"closed forms", test_closed_forms},
+                              {"stragglers", test_stragglers},
+                              {"monotone", test_monotone},
+                              {"skewed ring", test_skewed_ring},
+                              {"in flight", test_in_flight},
+                              {"pod", test_pod},
+                              CU_TEST_INFO_NULL};
+CU_SuiteInfo pod_test_suites[] = {{"sim_algos", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
