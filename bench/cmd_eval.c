@@ -30,14 +30,15 @@ typedef struct job {
 static pod_status open_own(job *j)
 {
     const pod_setup *s = &j->setup;
-    POD_TRY(pod_setup_from(j->call->config, pod_comm_size(j->call->comm), 1, j->arena, &j->setup));
+    POD_TRY(pod_setup_from(j->call->config, pod_comm_size(j->call->comm),
+                           pod_comm_node_size(j->call->comm), j->arena, &j->setup));
     POD_TRY(pod_network_choose(s, &j->choice, &j->network));
     const pod_target host = {"host", pod_cpu_features()};
     const pod_dataset_options options = {.cache_bytes = s->data_cache_bytes};
     POD_TRY(pod_dataset_open_with(s->data, s->seed, &options, &j->data));
     POD_TRY(
         pod_network_compile(&j->network, s, &j->data->info, false, &host, j->arena, &j->program));
-    POD_TRY(pod_store_create(j->program, s->seed, &j->store));
+    POD_TRY(pod_store_create(j->program, pod_comm_rank(j->call->comm), s->seed, &j->store));
     pod_loader_options batches = {.global_batch = s->batch,
                                   .rank = pod_comm_rank(j->call->comm),
                                   .size = pod_comm_size(j->call->comm),

@@ -61,7 +61,8 @@ static pod_status read_settings(job *j)
     j->out = pod_config_text(c, POD_OPT_OUT);
     if (pod_config_bool(c, POD_OPT_TRACE) && !*j->out)
         return pod_fail(POD_E_INVALID, "trace: timeline.json goes into --out, which is not given");
-    POD_TRY(pod_setup_from(c, pod_comm_size(j->call->comm), 1, j->arena, &j->setup));
+    POD_TRY(pod_setup_from(c, pod_comm_size(j->call->comm), pod_comm_node_size(j->call->comm),
+                           j->arena, &j->setup));
     return pod_network_choose(&j->setup, &j->choice, &j->network);
 }
 

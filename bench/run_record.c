@@ -130,6 +130,9 @@ static void put_results(const pod_run *r, pod_json *j)
     pod_json_double(j, "allreduce_exposed_s", t->exposed_s);
     pod_json_int(j, "allreduce_bytes_per_step", t->reduce_bytes);
     pod_json_int(j, "memory_bytes_per_core", (int64_t)t->memory_bytes);
+    pod_json_double(j, "optimizer_share", t->phase_share[POD_PHASE_UPDATE]);
+    pod_json_int(j, "optimizer_state_bytes", (int64_t)t->state_bytes);
+    pod_json_int(j, "optimizer_state_bytes_unsharded", (int64_t)t->whole_state_bytes);
     pod_json_double(j, "program_goodput", goodput.program);
     pod_json_double(j, "ideal_step_s", goodput.ideal_step_s);
     pod_json_double(j, "model_flops_per_step", t->model_flops);

@@ -73,9 +73,10 @@ static void add_outcome(pod_table *t, const pod_run *r)
 
 static void add_steps(pod_table *t, const pod_run *r)
 {
-    static const char *const notes[POD_N_PHASES] = {"waiting for the batch", "", "",
-                                                    "all-reduce that was not hidden", ""};
+    static const char *const notes[POD_N_PHASES] = {
+        "waiting for the batch", "", "", "all-reduce that was not hidden", "the optimizer's share"};
     const pod_train_result *x = r->result;
+    char note[TEXT_BYTES];
     const pod_spread *step = &x->stats.step;
     row(t, "samples/s", "1/s", "training steps, without the first", "%.1f",
         pod_run_samples_per_s(r));
@@ -91,6 +92,8 @@ static void add_steps(pod_table *t, const pod_run *r)
     row(t, "all-reduce in flight", "ms", "a step, summed over collectives, rank 0", "%.3f",
         x->stats.comm.mean * 1e3);
     row(t, "all-reduced", "bytes", "a step and core", "%" PRId64, x->reduce_bytes);
+    snprintf(note, sizeof note, "a core; whole it is %.3f", (double)x->whole_state_bytes / 1048576);
+    row(t, "optimizer state", "MiB", note, "%.3f", (double)x->state_bytes / 1048576);
     row(t, "memory", "MiB", "a core: activations, buckets, weights and states", "%.1f",
         (double)x->memory_bytes / 1048576);
 }

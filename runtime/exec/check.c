@@ -15,6 +15,7 @@ typedef struct core { /* one rank's memory and what is known of it */
     const void *const *feed; /* by input, n_ranks apart */
     uint64_t *hash;          /* by slot, views left out: of what was written; 0: nothing readable */
     void **aside;            /* by collective: the buffer while it is in flight */
+    const void **attr;       /* by instruction */
 } core;
 
 typedef struct check {
@@ -40,7 +41,7 @@ static uint64_t hash_of(const void *data, size_t bytes)
     return pod_hash_bytes(h, p, bytes) | 1; /* never 0 */
 }
 
-static char *memory_of(const check *c, int rank, int32_t slot)
+static char *base_of(const check *c, int rank, int32_t slot)
 {
     const pod_slot *s = &c->p->slot[slot];
     const core *k = &c->core[rank];
@@ -61,6 +62,18 @@ static char *memory_of(const check *c, int rank, int32_t slot)
     return NULL;
 }
 
+/* What the rank holds of the slot's value. */
+static char *memory_of(const check *c, int rank, int32_t slot)
+{
+    return base_of(c, rank, slot) + pod_program_part(c->p, slot, rank).offset;
+}
+
+static size_t bytes_of(const check *c, int rank, int32_t slot)
+{
+    return (size_t)pod_program_part(c->p, slot, rank).count *
+           pod_dtype_bytes(c->p->slot[slot].type.dtype);
+}
+
 static pod_status fault(const check *c, pod_status status, int rank, int32_t i, const char *what)
 {
     const pod_instr *instr = &c->p->instr[i];
@@ -72,15 +85,16 @@ static pod_status fault(const check *c, pod_status status, int rank, int32_t i, 
  * it was made from holds, and is stale once something else was written there. */
 static void note_written(const check *c, int rank, int32_t slot)
 {
-    c->core[rank].hash[slot] = hash_of(memory_of(c, rank, slot), c->p->slot[slot].bytes);
+    c->core[rank].hash[slot] = hash_of(memory_of(c, rank, slot), bytes_of(c, rank, slot));
 }
 
 /* NULL: the slot holds what was written to it last. */
 static const char *what_is_wrong(const check *c, int rank, int32_t slot)
 {
-    uint64_t known = c->core[rank].hash[c->p->slot[slot].shows];
+    const int32_t shown = c->p->slot[slot].shows;
+    const uint64_t known = c->core[rank].hash[shown];
     if (known == 0) return "reads what was never written";
-    if (known != hash_of(memory_of(c, rank, slot), c->p->slot[slot].bytes))
+    if (known != hash_of(memory_of(c, rank, shown), bytes_of(c, rank, shown)))
         return "reads what something else has overwritten";
     return NULL;
 }
@@ -106,13 +120,13 @@ static char *guard_of(const check *c, int rank, int32_t slot)
 {
     const pod_slot *root = &c->p->slot[c->p->slot[slot].root];
     if (root->space != POD_SPACE_STEP && root->space != POD_SPACE_WINDOW) return NULL;
-    return memory_of(c, rank, c->p->slot[slot].root) + root->bytes;
+    return base_of(c, rank, c->p->slot[slot].root) + root->bytes;
 }
 
 static void spoil(const check *c, int rank, int32_t slot, const pod_instr *instr)
 {
     char *memory = memory_of(c, rank, slot), *guard = guard_of(c, rank, slot);
-    if (!is_also_read(c, rank, instr, memory)) memset(memory, NAN_BYTE, c->p->slot[slot].bytes);
+    if (!is_also_read(c, rank, instr, memory)) memset(memory, NAN_BYTE, bytes_of(c, rank, slot));
     if (guard) memset(guard, CANARY, c->p->guard_bytes);
 }
 
@@ -152,7 +166,7 @@ static pod_status run_one(const check *c, int rank, int32_t i)
         spoil(c, rank, instr->out[k], instr);
     }
     if (instr->scratch >= 0) spoil(c, rank, instr->scratch, instr);
-    instr->run(instr->attr, in, out,
+    instr->run(c->core[rank].attr[i], in, out,
                instr->scratch >= 0 ? memory_of(c, rank, instr->scratch) : NULL);
     if (instr->scratch >= 0 && !guard_is_whole(c, rank, instr->scratch))
         return fault(c, POD_E_MISMATCH, rank, i, "wrote behind its scratch");
@@ -160,8 +174,8 @@ static pod_status run_one(const check *c, int rank, int32_t i)
         const pod_slot *s = &c->p->slot[instr->out[k]];
         if (!guard_is_whole(c, rank, instr->out[k]))
             return fault(c, POD_E_MISMATCH, rank, i, "wrote behind its output");
-        if (!pod__all_finite(s->type.dtype, out[k],
-                             (int64_t)(s->bytes / pod_dtype_bytes(s->type.dtype))))
+        const int64_t count = pod_program_part(c->p, instr->out[k], rank).count;
+        if (!pod__all_finite(s->type.dtype, out[k], count))
             return fault(c, POD_E_NUMERIC, rank, i, "an output is not finite");
         note_written(c, rank, instr->out[k]);
     }
@@ -229,7 +243,7 @@ static void spoil_dead(const check *c, int32_t i)
         const pod_slot *slot = &c->p->slot[s];
         bool is_slab = slot->space == POD_SPACE_STEP || slot->space == POD_SPACE_WINDOW;
         if (!is_slab || slot->root != s || slot->last != i) continue;
-        for (int r = 0; r < c->n_ranks; r++) memset(memory_of(c, r, s), NAN_BYTE, slot->bytes);
+        for (int r = 0; r < c->n_ranks; r++) memset(base_of(c, r, s), NAN_BYTE, slot->bytes);
     }
 }
 
@@ -257,7 +271,13 @@ static pod_status take_core(check *c, int rank, pod_store *store, const void *co
     k->window = pod_arena_get(c->arena, SLAB_ALIGN, p->window_bytes);
     k->hash = POD_ARENA_NEW(c->arena, uint64_t, p->n_slots);
     k->aside = POD_ARENA_NEW(c->arena, void *, p->n_colls);
-    if (!index || !k->step_slab || !k->window || !k->hash || !k->aside) return POD_E_NOMEM;
+    k->attr = POD_ARENA_NEW(c->arena, const void *, p->n_instrs);
+    if (!index || !k->step_slab || !k->window || !k->hash || !k->aside || !k->attr)
+        return POD_E_NOMEM;
+    for (int32_t i = 0; i < p->n_instrs; i++) {
+        k->attr[i] = pod_program_attr(p, i, rank, c->arena);
+        if (p->instr[i].attr && !k->attr[i]) return POD_E_NOMEM;
+    }
     k->store = store;
     k->store_index = index;
     k->feed = feeds + rank;

@@ -10,12 +10,13 @@
 
 typedef struct pod_exec pod_exec;
 
-/* real: this rank's part, kernels and MPI, on the wall clock. `p` and `store` are borrowed until
- * close; the store must hold every variable of the program (E_MISMATCH names one it lacks). The
- * program's fingerprint must be that of all ranks. Collective. */
+/* real: this rank's part, kernels and collectives, on the wall clock. What is all-reduced lies in
+ * memory that the ranks of a node share. `p` and `store` are borrowed until close; the store must
+ * hold every variable of the program (E_MISMATCH names one it lacks). The program's fingerprint
+ * must be that of all ranks. Collective. */
 POD_MUST pod_status pod_exec_open(const pod_program *p, pod_store *store, pod_comm *comm,
                                   pod_clock clock, pod_exec **out);
-void pod_exec_close(pod_exec *e); /* NULL is allowed */
+void pod_exec_close(pod_exec *e); /* collective; NULL is allowed */
 
 /* This rank's part of the data for input i of the program; borrowed until it is fed again. */
 void pod_exec_feed(pod_exec *e, int input, const void *data);

@@ -19,6 +19,7 @@ typedef struct feed_ref { /* a pointer that follows the host's data */
 } feed_ref;
 
 typedef struct bound { /* an instruction with its pointers */
+    const void *attr;
     const void **in;
     void **out;
     void *scratch;
@@ -30,13 +31,15 @@ struct pod_exec {
     pod_comm *comm;
     pod_clock clock;
     pod_arena *arena;
-    char *step_slab, *window;
+    char *step_slab;
+    pod_window *window;
     bound *bound;
     feed_ref *ref;
     int n_refs;
-    pod_coll_run **coll; /* by collective */
-    pod_time *started;   /* by collective */
-    int32_t *in_flight;
+    pod_coll_run **coll;          /* by collective */
+    pod_time *started;            /* by collective */
+    int32_t *in_flight;           /* collectives, in the order of their starts */
+    pod_coll_run **run_in_flight; /* theirs */
     int n_in_flight;
     double *output;
 };
@@ -51,10 +54,10 @@ static pod_status find_variables(const pod_exec *e, int *store_index)
         store_index[i] = pod_store_find(e->store, v->name);
         if (store_index[i] < 0)
             return pod_fail(POD_E_MISMATCH, "store: has no variable '%s'", v->name);
-        if (pod_store_count(e->store, store_index[i]) != pod_shape_count(&v->type.shape))
+        const int64_t need = pod_type_part(&v->type, pod_comm_rank(e->comm)).count;
+        if (pod_store_count(e->store, store_index[i]) != need)
             return pod_fail(POD_E_MISMATCH, "store: '%s' has %" PRId64 " elements, need %" PRId64,
-                            v->name, pod_store_count(e->store, store_index[i]),
-                            pod_shape_count(&v->type.shape));
+                            v->name, pod_store_count(e->store, store_index[i]), need);
     }
     return POD_OK;
 }
@@ -62,12 +65,13 @@ static pod_status find_variables(const pod_exec *e, int *store_index)
 static void *slot_memory(pod_exec *e, const int *store_index, int32_t index)
 {
     const pod_slot *s = &e->program->slot[index];
+    const size_t offset =
+        s->offset + pod_program_part(e->program, index, pod_comm_rank(e->comm)).offset;
     switch (s->space) {
     case POD_SPACE_INPUT: return NULL; /* set by feed */
-    case POD_SPACE_STORE:
-        return (char *)pod_store_data(e->store, store_index[s->index]) + s->offset;
-    case POD_SPACE_STEP: return e->step_slab + s->offset;
-    case POD_SPACE_WINDOW: return e->window + s->offset;
+    case POD_SPACE_STORE: return (char *)pod_store_data(e->store, store_index[s->index]) + offset;
+    case POD_SPACE_STEP: return e->step_slab + offset;
+    case POD_SPACE_WINDOW: return (char *)pod_window_data(e->window) + offset;
     }
     return NULL;
 }
@@ -87,7 +91,8 @@ static pod_status bind_instr(pod_exec *e, const int *store_index, int32_t i)
     bound *b = &e->bound[i];
     b->in = POD_ARENA_NEW(e->arena, const void *, instr->n_in);
     b->out = POD_ARENA_NEW(e->arena, void *, instr->n_out);
-    if (!b->in || !b->out) return POD_E_NOMEM;
+    b->attr = pod_program_attr(e->program, i, pod_comm_rank(e->comm), e->arena);
+    if (!b->in || !b->out || (instr->attr && !b->attr)) return POD_E_NOMEM;
     for (int j = 0; j < instr->n_in; j++) {
         const pod_slot *s = &e->program->slot[instr->in[j]];
         b->in[j] = slot_memory(e, store_index, instr->in[j]);
@@ -102,17 +107,17 @@ static pod_status bind_instr(pod_exec *e, const int *store_index, int32_t i)
 static pod_status take_memory(pod_exec *e)
 {
     const pod_program *p = e->program;
-    /* The slabs are touched here, so that the first step does not pay for their pages. */
+    /* The slab is touched here, so that the first step does not pay for its pages. */
     e->step_slab = pod_arena_get(e->arena, SLAB_ALIGN, p->step_bytes);
-    e->window = pod_arena_get(e->arena, SLAB_ALIGN, p->window_bytes);
     e->bound = POD_ARENA_NEW(e->arena, bound, p->n_instrs);
     e->ref = POD_ARENA_NEW(e->arena, feed_ref, count_feed_refs(p));
     e->coll = POD_ARENA_NEW(e->arena, pod_coll_run *, p->n_colls);
     e->started = POD_ARENA_NEW(e->arena, pod_time, p->n_colls);
     e->in_flight = POD_ARENA_NEW(e->arena, int32_t, p->n_colls);
+    e->run_in_flight = POD_ARENA_NEW(e->arena, pod_coll_run *, p->n_colls);
     e->output = POD_ARENA_NEW(e->arena, double, p->n_outputs);
-    bool ok = e->step_slab && e->window && e->bound && e->ref && e->coll && e->started &&
-              e->in_flight && e->output;
+    bool ok = e->step_slab && e->bound && e->ref && e->coll && e->started && e->in_flight &&
+              e->run_in_flight && e->output;
     return ok ? POD_OK : POD_E_NOMEM;
 }
 
@@ -120,7 +125,6 @@ static pod_status take_memory(pod_exec *e)
 static pod_status bind_own(pod_exec *e, const pod_sched **sched)
 {
     const pod_program *p = e->program;
-    POD_TRY(take_memory(e));
     int *store_index = POD_ARENA_NEW(e->arena, int, p->n_variables);
     if (!sched || !store_index) return POD_E_NOMEM;
     POD_TRY(find_variables(e, store_index));
@@ -131,20 +135,30 @@ static pod_status bind_own(pod_exec *e, const pod_sched **sched)
     return POD_OK;
 }
 
+static const char *label_of(const pod_program *p, int32_t coll)
+{
+    int32_t i = 0;
+    while (p->instr[i].kind != POD_I_COLL_START || p->instr[i].ticket != coll) i++;
+    return p->instr[i].label;
+}
+
 static pod_status bind_all(pod_exec *e)
 {
     POD_TRY(pod_comm_same(e->comm, "the program", &e->program->fingerprint,
                           sizeof e->program->fingerprint));
     const int32_t n_colls = e->program->n_colls;
     const pod_sched **sched = POD_ARENA_NEW(e->arena, const pod_sched *, n_colls);
+    POD_TRY(pod_comm_agree(e->comm, take_memory(e)));
+    POD_TRY(pod_window_create(e->comm, e->program->window_bytes, &e->window));
     POD_TRY(pod_comm_agree(e->comm, bind_own(e, sched)));
     for (int32_t i = 0; i < n_colls; i++) {
         const pod_program_coll *coll = &e->program->coll[i];
+        const pod_slot *buffer = &e->program->slot[coll->slot];
         char what[WHAT_BYTES];
-        snprintf(what, sizeof what, "%s %s of %" PRId64 " elements", pod_coll_name(coll->args.coll),
-                 coll->algo->name, coll->args.count);
-        POD_TRY(pod_coll_run_create_mpi(e->comm, sched[i], coll->args.dtype,
-                                        e->window + e->program->slot[coll->slot].offset, what,
+        snprintf(what, sizeof what, "%s %s of %zu bytes, %s", pod_coll_name(coll->args.coll),
+                 coll->algo->name, buffer->bytes, label_of(e->program, i));
+        POD_TRY(pod_coll_run_create_shm(e->comm, sched[i], coll->args.dtype, e->window,
+                                        (char *)pod_window_data(e->window) + buffer->offset, what,
                                         &e->coll[i]));
     }
     return POD_OK;
@@ -183,8 +197,8 @@ pod_status pod_exec_open(const pod_program *p, pod_store *store, pod_comm *comm,
 void pod_exec_close(pod_exec *e)
 {
     if (!e) return;
-    for (int32_t i = 0; e->coll && i < e->program->n_colls; i++)
-        if (e->coll[i]) pod_coll_run_destroy(e->coll[i]);
+    for (int32_t i = 0; e->coll && i < e->program->n_colls; i++) pod_coll_run_destroy(e->coll[i]);
+    pod_window_destroy(e->window);
     pod_arena_destroy(e->arena);
 }
 
@@ -205,12 +219,13 @@ double pod_exec_output(const pod_exec *e, int output)
 
 static void poll_in_flight(pod_exec *e)
 {
-    for (int i = 0; i < e->n_in_flight; i++) (void)pod_coll_run_poll(e->coll[e->in_flight[i]]);
+    for (int i = 0; i < e->n_in_flight; i++) (void)pod_coll_run_poll(e->run_in_flight[i]);
 }
 
 static void start_collective(pod_exec *e, int32_t c)
 {
     e->started[c] = pod_clock_now(&e->clock);
+    e->run_in_flight[e->n_in_flight] = e->coll[c];
     e->in_flight[e->n_in_flight++] = c;
     pod_coll_run_start(e->coll[c]);
 }
@@ -218,17 +233,14 @@ static void start_collective(pod_exec *e, int32_t c)
 /* While one is waited for, the others advance too. */
 static void wait_collective(pod_exec *e, int32_t c)
 {
-    while (!pod_coll_run_poll(e->coll[c])) {
-        if (e->n_in_flight == 1) {
-            pod_coll_run_wait(e->coll[c]);
-            break;
-        }
-        poll_in_flight(e);
-    }
     int kept = 0;
-    for (int i = 0; i < e->n_in_flight; i++)
-        if (e->in_flight[i] != c) e->in_flight[kept++] = e->in_flight[i];
+    for (int i = 0; i < e->n_in_flight; i++) {
+        if (e->in_flight[i] == c) continue;
+        e->run_in_flight[kept] = e->run_in_flight[i];
+        e->in_flight[kept++] = e->in_flight[i];
+    }
     e->n_in_flight = kept;
+    pod_coll_run_wait_among(e->coll[c], e->run_in_flight, kept);
 }
 
 static void run_instr(pod_exec *e, int32_t i)
@@ -236,7 +248,7 @@ static void run_instr(pod_exec *e, int32_t i)
     const pod_instr *instr = &e->program->instr[i];
     const bound *b = &e->bound[i];
     switch (instr->kind) {
-    case POD_I_RUN: instr->run(instr->attr, b->in, b->out, b->scratch); break;
+    case POD_I_RUN: instr->run(b->attr, b->in, b->out, b->scratch); break;
     case POD_I_COLL_START: start_collective(e, instr->ticket); break;
     case POD_I_COLL_WAIT: wait_collective(e, instr->ticket); break;
     case POD_I_FETCH: {
@@ -304,7 +316,7 @@ static bool writes_bad_value(const pod_exec *e, int32_t i)
     const pod_instr *instr = &e->program->instr[i];
     for (int k = 0; instr->kind == POD_I_RUN && k < instr->n_out; k++) {
         const pod_slot *s = &e->program->slot[instr->out[k]];
-        int64_t count = (int64_t)(s->bytes / pod_dtype_bytes(s->type.dtype));
+        int64_t count = pod_program_part(e->program, instr->out[k], pod_comm_rank(e->comm)).count;
         if (!pod__all_finite(s->type.dtype, e->bound[i].out[k], count)) return true;
     }
     return false;

@@ -14,7 +14,7 @@ struct pod_store {
     pod_program_variable *variable;
     int64_t *count; /* elements, by variable */
     float **data;
-    int n;
+    int n, core;
     size_t bytes;
 };
 
@@ -51,7 +51,9 @@ static pod_status fill(pod_store *s, const pod_program *p, uint64_t seed)
         pod_program_variable v = p->variable[i];
         POD_ASSERT(v.type.dtype == POD_F32, "'%s' is %s", v.name, pod_dtype_name(v.type.dtype));
         v.name = pod_arena_text(s->arena, "%s", v.name);
-        s->count[i] = pod_shape_count(&v.type.shape);
+        POD_ASSERT(v.type.shard.per_core == 0 || v.init.kind == POD_INIT_ZERO,
+                   "'%s' is dealt out and does not start at zero", v.name);
+        s->count[i] = pod_type_part(&v.type, s->core).count;
         size_t bytes = (size_t)s->count[i] * sizeof(float);
         s->data[i] = pod_arena_get(s->arena, STORE_ALIGN, bytes);
         if (!v.name || !s->data[i]) return POD_E_NOMEM;
@@ -63,7 +65,7 @@ static pod_status fill(pod_store *s, const pod_program *p, uint64_t seed)
     return POD_OK;
 }
 
-pod_status pod_store_create(const pod_program *p, uint64_t seed, pod_store **out)
+pod_status pod_store_create(const pod_program *p, int core, uint64_t seed, pod_store **out)
 {
     pod_arena *arena;
     POD_TRY(pod_arena_create(NULL, &arena));
@@ -71,6 +73,7 @@ pod_status pod_store_create(const pod_program *p, uint64_t seed, pod_store **out
     pod_status status = POD_E_NOMEM;
     if (s) {
         s->arena = arena;
+        s->core = core;
         status = fill(s, p, seed);
     }
     if (status != POD_OK)
@@ -111,6 +114,8 @@ int64_t pod_store_count(const pod_store *s, int i)
     POD_ASSERT(i >= 0 && i < s->n, "variable %d of %d", i, s->n);
     return s->count[i];
 }
+
+int pod_store_core(const pod_store *s) { return s->core; }
 
 size_t pod_store_bytes(const pod_store *s) { return s->bytes; }
 

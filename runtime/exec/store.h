@@ -9,15 +9,18 @@
 typedef struct pod_store pod_store;
 
 /* Room for all variables of the program, with their initial values, drawn from (seed, the
- * variable's name): the same on every rank, whatever else the program holds. */
-POD_MUST pod_status pod_store_create(const pod_program *p, uint64_t seed, pod_store **out);
+ * variable's name): the same on every rank, whatever else the program holds. Of a variable that is
+ * dealt out it is the part of core `core`, and its initial value is zero. */
+POD_MUST pod_status pod_store_create(const pod_program *p, int core, uint64_t seed,
+                                     pod_store **out);
 void pod_store_destroy(pod_store *s); /* NULL is allowed */
 
 int pod_store_n(const pod_store *s);
 const pod_program_variable *pod_store_variable(const pod_store *s, int i);
 int pod_store_find(const pod_store *s, const char *name); /* -1: there is none */
 float *pod_store_data(pod_store *s, int i);               /* aligned to 64 bytes */
-int64_t pod_store_count(const pod_store *s, int i);       /* elements */
+int64_t pod_store_count(const pod_store *s, int i);       /* elements of data */
+int pod_store_core(const pod_store *s);
 size_t pod_store_bytes(const pod_store *s);
 
 /* FNV-1a over names and bits of all variables but optimizer states: equal on all ranks. */

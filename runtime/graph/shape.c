@@ -57,3 +57,22 @@ size_t pod_type_local_bytes(const pod_type *t, const pod_mesh *m)
     pod_shape local = pod_type_local(t, m);
     return (size_t)pod_shape_count(&local) * pod_dtype_bytes(t->dtype);
 }
+
+uint8_t pod_mask_all(const pod_mesh *m)
+{
+    unsigned mask = 0;
+    for (int d = 0; d < m->n_dims; d++)
+        if (m->extent[d] > 1) mask |= 1u << d;
+    return (uint8_t)mask;
+}
+
+static int64_t within(int64_t x, int64_t most) { return x < 0 ? 0 : x > most ? most : x; }
+
+pod_part pod_type_part(const pod_type *t, int core)
+{
+    const int64_t count = pod_shape_count(&t->shape);
+    if (t->shard.per_core == 0) return (pod_part){0, count};
+    const int64_t block = core * t->shard.per_core - t->shard.first;
+    const int64_t first = within(block, count);
+    return (pod_part){first, within(block + t->shard.per_core, count) - first};
+}

@@ -20,6 +20,14 @@ typedef struct pod_shape {
     int64_t dim[POD_MAX_DIMS];
 } pod_shape;
 
+/* A value of `shape` elements that lies from `first` on in a sequence of elements which is dealt out
+ * to the cores along the mesh dimensions in `over`, per_core to each, in their order. A core holds
+ * what of the value falls into its block: all, some, or nothing. per_core 0: not dealt out. */
+typedef struct pod_shard {
+    int64_t first, per_core;
+    uint8_t over;
+} pod_shard;
+
 /* `shape` is the whole value's. The masks say how the cores of a mesh hold it; bit d stands for
  * mesh dimension d. All zero: every core holds the whole value, the same bits. */
 typedef struct pod_type {
@@ -29,7 +37,12 @@ typedef struct pod_type {
     uint8_t sum;                 /* over these, the value is the sum of what the cores hold */
     uint8_t vary; /* along these, cores hold values of their own (a statistic of their samples);
                      where one value is wanted it is their mean */
+    pod_shard shard;
 } pod_type;
+
+typedef struct pod_part { /* of a value, its elements in their order */
+    int64_t first, count;
+} pod_part;
 
 int64_t pod_shape_count(const pod_shape *s); /* elements; 1 for a scalar */
 bool pod_shape_equal(const pod_shape *a, const pod_shape *b);
@@ -40,7 +53,10 @@ pod_type pod_type_of(pod_dtype t, int n_dims, const int64_t dim[]); /* held whol
 /* What one core holds: split dimensions divided by the extents, rounded up. */
 pod_shape pod_type_local(const pod_type *t, const pod_mesh *m);
 size_t pod_type_local_bytes(const pod_type *t, const pod_mesh *m);
+/* What a core holds of a value that is dealt out, `core` its number among them; else the whole. */
+pod_part pod_type_part(const pod_type *t, int core);
 /* Product of the extents of the mesh dimensions in the mask: the cores of one group. */
 int pod_mask_size(const pod_mesh *m, uint8_t mask);
+uint8_t pod_mask_all(const pod_mesh *m); /* the dimensions longer than 1 */
 
 #endif

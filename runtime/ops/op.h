@@ -67,6 +67,9 @@ struct pod_op {
      * the op takes this core's own part, and infer says what comes out; where infer answers
      * E_UNSUPPORTED (an add of a sum and a whole value), all inputs are to be reduced first. */
     bool takes_parts;
+    /* The op works element by element on all its values but scalars, and its run attr begins with
+     * an int64_t, their count: run with another count on pointers moved alike, it does so many. */
+    bool by_element;
     /* Types of the outputs, with shape, dtype, split, sum and vary, from those of the inputs. The
      * error's text names the inputs' shapes, but neither op nor label: pod_op_infer and pod_op_add
      * put them before it. NULL for leaves: the builder gives their types. */
@@ -91,6 +94,9 @@ void pod_op_add(pod_graph *g, const pod_op *op, const void *attr, size_t attr_by
                 const pod_value in[], int n_in, pod_value out[]);
 pod_value pod_op_add1(pod_graph *g, const pod_op *op, const void *attr, size_t attr_bytes,
                       const pod_value in[], int n_in);
+
+/* Values that are dealt out as one sequence begin at multiples of a line: the elements one takes. */
+int64_t pod_shard_padded(int64_t count);
 
 /* Inference again over types that were spread: for passes. */
 POD_MUST pod_status pod_op_infer(const pod_node *n, const pod_type in[], pod_type out[]);

@@ -69,7 +69,8 @@ pod_status pod__want_alike(const char *what_a, const pod_type *a, const char *wh
                            const pod_type *b)
 {
     if (a->dtype == b->dtype && pod_shape_equal(&a->shape, &b->shape) && same_split(a, b) &&
-        a->sum == b->sum && a->vary == b->vary)
+        a->sum == b->sum && a->vary == b->vary && a->shard.first == b->shard.first &&
+        a->shard.per_core == b->shard.per_core)
         return POD_OK;
     char text_a[POD__TYPE_TEXT], text_b[POD__TYPE_TEXT];
     return pod_fail(POD_E_SHAPE, "%s is %s, %s is %s: need the same", what_a,

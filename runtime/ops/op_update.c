@@ -44,7 +44,7 @@ static pod_status sum_sq_infer(const pod_node *n, const pod_type in[], int n_in,
     out[0] = pod_type_of(POD_F32, 0, NULL);
     unsigned mask = 0;
     for (int i = 0; i < in[0].shape.n_dims; i++) mask |= in[0].split[i];
-    out[0].sum = (uint8_t)mask;
+    out[0].sum = (uint8_t)(mask | in[0].shard.over);
     return POD_OK;
 }
 
@@ -72,6 +72,7 @@ const pod_op pod__op_sum_sq = {.name = "sum_sq",
                                .min_in = 1,
                                .max_in = 1,
                                .n_out = 1,
+                               .by_element = true,
                                .infer = sum_sq_infer,
                                .cost = sum_sq_cost,
                                .lower = sum_sq_lower};
@@ -149,6 +150,7 @@ const pod_op pod__op_momentum = {.name = "momentum",
                                  .min_in = 4,
                                  .max_in = 6,
                                  .n_out = 2,
+                                 .by_element = true,
                                  .infer = momentum_infer,
                                  .cost = momentum_cost,
                                  .lower = momentum_lower};
@@ -228,6 +230,7 @@ const pod_op pod__op_adam_direction = {.name = "adam_direction",
                                        .min_in = 5,
                                        .max_in = 5,
                                        .n_out = 3,
+                                       .by_element = true,
                                        .infer = adam_infer,
                                        .cost = adam_cost,
                                        .lower = adam_lower};
@@ -294,6 +297,7 @@ const pod_op pod__op_descend = {.name = "descend",
                                 .min_in = 3,
                                 .max_in = 5,
                                 .n_out = 1,
+                                .by_element = true,
                                 .infer = descend_infer,
                                 .cost = descend_cost,
                                 .lower = descend_lower};

@@ -11,6 +11,7 @@ typedef struct reduction {
     int32_t node;
     int32_t ready;  /* the node after which it may start */
     int32_t wanted; /* the first node that reads the sum */
+    pod_coll coll;
     uint8_t mask;
     pod_dtype dtype;
     bool is_output;
@@ -69,29 +70,54 @@ static bool is_read_by_host(const pod_graph *g, pod_value v)
     return false;
 }
 
+/* Of a collective of values that are dealt out: how they are. */
+static const pod_shard *shard_of(const pod_graph *g, const pod_node *n, int i, pod_coll coll)
+{
+    return &pod_graph_type(g, coll == POD_ALLGATHER ? n->in[i] : pod_node_out(n, i))->shard;
+}
+
+static pod_coll coll_of(const pod_graph *g, const pod_node *n)
+{
+    if (pod_graph_type(g, n->in[0])->shard.per_core) return POD_ALLGATHER;
+    return pod_graph_type(g, pod_node_out(n, 0))->shard.per_core ? POD_REDUCE_SCATTER
+                                                                 : POD_ALLREDUCE;
+}
+
+static reduction reduction_of(const pod_plan *plan, int32_t index, const int32_t *last,
+                              const int32_t *first)
+{
+    const pod_graph *g = plan->graph;
+    const pod_node *n = pod_graph_node(g, index);
+    const pod_type *t = pod_graph_type(g, n->in[0]);
+    reduction r = {.node = index,
+                   .wanted = pod_graph_n_nodes(g),
+                   .coll = coll_of(g, n),
+                   .mask = (uint8_t)(t->sum | t->vary | t->shard.over),
+                   .dtype = t->dtype};
+    for (int i = 0; i < n->n_in; i++) {
+        const pod_value out = pod_node_out(n, i);
+        if (last[n->in[i].id] > r.ready) r.ready = last[n->in[i].id];
+        if (first[out.id] < r.wanted) r.wanted = first[out.id];
+        r.is_output = r.is_output || is_read_by_host(g, out);
+    }
+    return r;
+}
+
 static int find_reductions(const pod_plan *plan, const int32_t *last, const int32_t *first,
                            reduction *out)
 {
     const pod_graph *g = plan->graph;
     int n = 0;
     for (int32_t i = 0; i < pod_graph_n_nodes(g); i++) {
-        const pod_node *node = pod_graph_node(g, i);
-        if (node->op->kind != POD_OP_COLLECTIVE) continue;
-        const pod_type *t = pod_graph_type(g, node->in[0]);
-        out[n++] = (reduction){.node = i,
-                               .ready = last[node->in[0].id],
-                               .wanted = first[node->first_out],
-                               .mask = (uint8_t)(t->sum | t->vary),
-                               .dtype = t->dtype,
-                               .is_output = is_read_by_host(g, pod_node_out(node, 0))};
+        if (pod_graph_node(g, i)->op->kind == POD_OP_COLLECTIVE)
+            out[n++] = reduction_of(plan, i, last, first);
     }
     return n;
 }
 
-static int64_t count_of(const pod_plan *plan, int32_t node)
+static int64_t count_of(const pod_plan *plan, pod_value v)
 {
-    const pod_node *n = pod_graph_node(plan->graph, node);
-    pod_shape local = pod_type_local(pod_graph_type(plan->graph, n->in[0]), &plan->args->mesh);
+    pod_shape local = pod_type_local(pod_graph_type(plan->graph, v), &plan->args->mesh);
     return pod_shape_count(&local);
 }
 
@@ -102,15 +128,27 @@ static int64_t padded(int64_t count, pod_dtype t)
     return (count + line - 1) / line * line;
 }
 
+static void place(pod_plan *plan, const pod_bucket *b, const pod_node *n, int i, int64_t first)
+{
+    const int32_t in = n->in[i].id, out = pod_node_out(n, i).id;
+    plan->bucket_of_value[in] = plan->bucket_of_value[out] = (int32_t)(b - plan->bucket);
+    plan->place_in_bucket[in] = plan->place_in_bucket[out] = first;
+}
+
+/* Values that are dealt out lie as they are dealt. */
 static void add_to_bucket(pod_plan *plan, pod_bucket *b, const reduction *r)
 {
     const pod_node *n = pod_graph_node(plan->graph, r->node);
-    int index = (int)(b - plan->bucket);
-    b->node[b->n_nodes] = r->node;
-    b->first[b->n_nodes++] = b->count;
-    plan->bucket_of_value[n->in[0].id] = plan->bucket_of_value[n->first_out] = index;
-    plan->place_in_bucket[n->in[0].id] = plan->place_in_bucket[n->first_out] = b->count;
-    b->count += padded(count_of(plan, r->node), r->dtype);
+    for (int i = 0; i < n->n_in; i++) {
+        if (r->coll == POD_ALLREDUCE) {
+            place(plan, b, n, i, b->count);
+            b->count += padded(count_of(plan, n->in[i]), r->dtype);
+        } else {
+            const pod_shard *s = shard_of(plan->graph, n, i, r->coll);
+            place(plan, b, n, i, s->first);
+            b->count = s->per_core * pod_mask_size(&plan->args->mesh, s->over);
+        }
+    }
     if (r->ready > b->ready) b->ready = r->ready;
 }
 
@@ -120,12 +158,10 @@ pod_status pod__pass_bucket(pod_plan *plan)
     const int32_t n_values = pod_graph_n_values(g), n_nodes = pod_graph_n_nodes(g);
     int32_t *last = last_uses(plan), *first = first_reads(plan);
     reduction *all = POD_ARENA_NEW(plan->arena, reduction, n_nodes);
-    int32_t *nodes = POD_ARENA_NEW(plan->arena, int32_t, n_nodes);
-    int64_t *firsts = POD_ARENA_NEW(plan->arena, int64_t, n_nodes);
     plan->bucket = POD_ARENA_NEW(plan->arena, pod_bucket, n_nodes);
     plan->bucket_of_value = POD_ARENA_NEW(plan->arena, int32_t, n_values + 1);
     plan->place_in_bucket = POD_ARENA_NEW(plan->arena, int64_t, n_values + 1);
-    if (!last || !first || !all || !nodes || !firsts || !plan->bucket || !plan->bucket_of_value ||
+    if (!last || !first || !all || !plan->bucket || !plan->bucket_of_value ||
         !plan->place_in_bucket)
         return POD_E_NOMEM;
     for (int32_t v = 0; v <= n_values; v++) plan->bucket_of_value[v] = -1;
@@ -136,7 +172,8 @@ pod_status pod__pass_bucket(pod_plan *plan)
     int32_t wanted = 0; /* the open bucket */
     for (int i = 0; i < n; i++) {
         bool fits =
-            open && open->mask == all[i].mask && open->dtype == all[i].dtype &&
+            open && open->coll == POD_ALLREDUCE && all[i].coll == POD_ALLREDUCE &&
+            open->mask == all[i].mask && open->dtype == all[i].dtype &&
             open->is_output == all[i].is_output &&
             open->count * (int64_t)pod_dtype_bytes(open->dtype) < plan->args->bucket_bytes &&
             all[i].ready < wanted;
@@ -144,9 +181,8 @@ pod_status pod__pass_bucket(pod_plan *plan)
             open = &plan->bucket[plan->n_buckets++];
             *open = (pod_bucket){.mask = all[i].mask,
                                  .dtype = all[i].dtype,
-                                 .is_output = all[i].is_output,
-                                 .node = nodes + i,
-                                 .first = firsts + i};
+                                 .coll = all[i].coll,
+                                 .is_output = all[i].is_output};
             wanted = n_nodes;
         }
         if (all[i].wanted < wanted) wanted = all[i].wanted;

@@ -41,6 +41,7 @@ static pod_cost cost_of(const emit *e, const pod_node *n)
         pod_value v = i < n->n_in ? n->in[i] : pod_node_out(n, i - n->n_in);
         type[i] = *pod_graph_type(g, v);
         for (int d = 0; d < POD_MAX_DIMS; d++) mask |= type[i].split[d];
+        mask |= type[i].shard.over;
     }
     if (n->op->cost) n->op->cost(n, type, type + n->n_in, &cost);
     double share = 1.0 / pod_mask_size(&e->plan->args->mesh, mask);
@@ -49,6 +50,15 @@ static pod_cost cost_of(const emit *e, const pod_node *n)
     cost.bytes_read *= share;
     cost.bytes_written *= share;
     return cost;
+}
+
+static int32_t dealt_slot(const emit *e, const pod_instr *instr)
+{
+    for (int i = 0; i < instr->n_in + instr->n_out; i++) {
+        const int32_t slot = i < instr->n_in ? instr->in[i] : instr->out[i - instr->n_in];
+        if (e->plan->slot[slot].type.shard.per_core > 0) return slot;
+    }
+    return -1;
 }
 
 static pod_status emit_node(emit *e, int32_t item)
@@ -74,6 +84,8 @@ static pod_status emit_node(emit *e, int32_t item)
     if (!instr.label) return POD_E_NOMEM;
     POD_TRY(copy_slots(e, n->in, n->n_in, &instr.in));
     POD_TRY(copy_slots(e, out, n->n_out, &instr.out));
+    instr.part_of = dealt_slot(e, &instr);
+    POD_ASSERT(instr.part_of < 0 || n->op->by_element, "'%s' cannot run on a part", n->label);
     e->instr[e->n_instrs++] = instr;
     return POD_OK;
 }
@@ -84,16 +96,17 @@ static pod_status emit_collective(emit *e, const pod_item *item)
     const pod_bucket *b = &plan->bucket[item->index];
     int32_t *slot = pod_arena_copy(plan->arena, &b->slot, _Alignof(int32_t), sizeof b->slot);
     const char *type = b->dtype == POD_F32 ? "" : pod_dtype_name(b->dtype);
+    const char *what = b->is_output ? "outputs" : b->coll == POD_ALLGATHER ? "weights" : "bucket";
     const char *label =
-        pod_arena_text(plan->arena, "%s %d%s%s", b->is_output ? "outputs" : "bucket", item->index,
-                       *type ? " " : "", type);
+        pod_arena_text(plan->arena, "%s %d%s%s", what, item->index, *type ? " " : "", type);
     if (!slot || !label) return POD_E_NOMEM;
     pod_instr instr = {.kind = item->kind == POD_ITEM_START ? POD_I_COLL_START : POD_I_COLL_WAIT,
                        .phase = POD_PHASE_REDUCE,
                        .label = label,
-                       .op = "allreduce",
+                       .op = pod_coll_name(b->coll),
                        .impl = e->program->coll[item->index].algo->name,
                        .scratch = -1,
+                       .part_of = -1,
                        .ticket = item->index};
     if (instr.kind == POD_I_COLL_START) {
         instr.in = slot;
@@ -116,6 +129,7 @@ static pod_status emit_fetch(emit *e, int output)
                        .impl = "",
                        .n_in = 1,
                        .scratch = -1,
+                       .part_of = -1,
                        .ticket = output};
     if (!instr.label) return POD_E_NOMEM;
     POD_TRY(copy_slots(e, &named->value, 1, &instr.in));
@@ -153,6 +167,7 @@ static pod_status emit_assignments(emit *e)
                            .n_in = 1,
                            .n_out = 1,
                            .scratch = -1,
+                           .part_of = -1,
                            .ticket = -1};
         if (!bytes || !instr.label) return POD_E_NOMEM;
         POD_TRY(copy_slots(e, &v->assigned, 1, &instr.in));
@@ -168,18 +183,29 @@ static pod_status pick_collectives(emit *e)
     pod_program_coll *coll = POD_ARENA_NEW(plan->arena, pod_program_coll, plan->n_buckets);
     if (!coll) return POD_E_NOMEM;
     for (int b = 0; b < plan->n_buckets; b++) {
-        coll[b].args = (pod_coll_args){.coll = POD_ALLREDUCE,
+        coll[b].args = (pod_coll_args){.coll = plan->bucket[b].coll,
                                        .dtype = plan->bucket[b].dtype,
                                        .count = plan->bucket[b].count,
                                        .group = {.dims = plan->bucket[b].mask},
                                        .node_size = plan->args->node_size};
         coll[b].algo = pod_coll_pick(plan->args->rules, &plan->args->mesh, &coll[b].args);
         coll[b].slot = plan->bucket[b].slot;
-        e->program->reduce_bytes += (int64_t)plan->slot[plan->bucket[b].slot].bytes;
+        const int64_t bytes = (int64_t)plan->slot[plan->bucket[b].slot].bytes;
+        e->program->reduce_bytes += plan->bucket[b].coll == POD_ALLREDUCE ? bytes : bytes / 2;
     }
     e->program->coll = coll;
     e->program->n_colls = plan->n_buckets;
     return POD_OK;
+}
+
+/* What a core keeps of the optimizer's states. */
+static size_t state_bytes(const pod_program *p, const pod_program_variable *variable, int core)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < p->n_variables; i++)
+        if (variable[i].role == POD_ROLE_STATE)
+            bytes += (size_t)pod_type_part(&variable[i].type, core).count * sizeof(float);
+    return bytes;
 }
 
 static pod_status copy_names(emit *e)
@@ -206,8 +232,16 @@ static pod_status copy_names(emit *e)
         const pod_type *type = pod_graph_type(g, from->value);
         variable[i] = (pod_program_variable){text(e, from->name), *type, from->init, from->role};
         if (!variable[i].name) return POD_E_NOMEM;
-        p->store_bytes += pod_type_local_bytes(type, &p->mesh);
+        if (from->role == POD_ROLE_STATE)
+            p->whole_state_bytes += pod_type_local_bytes(type, &p->mesh);
+        else
+            p->store_bytes += pod_type_local_bytes(type, &p->mesh);
     }
+    for (int core = 0; core < pod_mesh_size(&p->mesh); core++) {
+        const size_t bytes = state_bytes(p, variable, core);
+        if (bytes > p->state_bytes) p->state_bytes = bytes;
+    }
+    p->store_bytes += p->state_bytes;
     p->input = input;
     p->output = output;
     p->variable = variable;

@@ -180,8 +180,8 @@ static void place_results(memory *m)
     const pod_graph *g = plan->graph;
     for (int32_t i = 0; i < pod_graph_n_nodes(g); i++) {
         const pod_node *n = pod_graph_node(g, i);
-        if (n->op->kind == POD_OP_COLLECTIVE) {
-            pod_value out = pod_node_out(n, 0);
+        for (int k = 0; n->op->kind == POD_OP_COLLECTIVE && k < n->n_out; k++) {
+            pod_value out = pod_node_out(n, k);
             plan->slot_of_value[out.id] = bucket_part(m, out);
             extend(m, plan->slot_of_value[out.id], plan->n_items, m->last_use[out.id]);
         }

@@ -213,9 +213,7 @@ pod_status pod__pass_partition(pod_plan *plan)
     if (batch % pod_mesh_size(mesh) != 0)
         return pod_fail(POD_E_INVALID, "batch: %lld does not divide by the %d cores of the mesh",
                         (long long)batch, pod_mesh_size(mesh));
-    partition p = {.from = g, .mesh = mesh, .batch = batch};
-    for (int d = 0; d < mesh->n_dims; d++)
-        if (mesh->extent[d] > 1) p.mesh_mask |= (uint8_t)(1u << d);
+    partition p = {.from = g, .mesh = mesh, .mesh_mask = pod_mask_all(mesh), .batch = batch};
     const int32_t n_nodes = pod_graph_n_nodes(g), n_values = pod_graph_n_values(g);
     p.is_live = POD_ARENA_NEW(plan->arena, bool, n_nodes);
     p.is_early = POD_ARENA_NEW(plan->arena, bool, n_nodes);

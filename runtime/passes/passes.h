@@ -29,6 +29,7 @@ typedef struct pod_compile_args {
     const pod_coll_rules *rules; /* which algorithm for which size */
     int64_t bucket_bytes;        /* an all-reduce joins gradients up to about this many bytes */
     pod_dtype wire;              /* what gradients travel as: f32, bf16; binned: and all else */
+    bool shard_update;           /* each core updates its part of the weights */
     int node_size;               /* ranks that share memory: pod_coll_args has it */
     bool wait_at_once;           /* a collective is waited for as soon as it has started */
     size_t guard_bytes;          /* left free behind every slot; 0 but for the check executor */

@@ -6,12 +6,10 @@
 
 #include "runtime/passes/passes.h"
 
-/* Reductions that travel as one: an all-reduce in place over one slot. */
+/* Values that travel as one: a collective in place over one slot. */
 typedef struct pod_bucket {
-    uint8_t mask;   /* mesh dimensions summed over */
-    int32_t *node;  /* the all-reduce nodes of the graph that were joined */
-    int64_t *first; /* where each one's value begins, in elements */
-    int n_nodes;
+    pod_coll coll;
+    uint8_t mask;  /* mesh dimensions of its cores */
     int64_t count; /* elements, all together */
     pod_dtype dtype;
     bool is_output; /* holds what the host reads */

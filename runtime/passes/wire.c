@@ -35,20 +35,32 @@ static const pod_node *true_maker(const pod_graph *g, pod_value v)
     return n->op == pod_op_find("copy") ? pod_graph_maker(g, n->in[0]) : n;
 }
 
-static bool is_gradient(const wire *w, const pod_node *reduction)
+static bool is_gradient(const wire *w, pod_value part, pod_value sum)
 {
-    const pod_value part = reduction->in[0], sum = pod_node_out(reduction, 0);
     const pod_type *t = pod_graph_type(w->from, part);
     return t->sum && !t->vary && !w->read_early[sum.id] &&
            true_maker(w->from, part)->phase == POD_PHASE_BACKWARD;
+}
+
+/* All values of a collective have one type; it takes the wire's when all may. */
+static bool may_travel(const wire *w, const pod_node *n)
+{
+    bool may = true;
+    for (int i = 0; i < n->n_in; i++) {
+        const pod_type *t = pod_graph_type(w->from, n->in[i]);
+        const bool is_sum = t->sum || t->vary;
+        may =
+            may && (w->type == POD_BINNED ? is_sum : is_gradient(w, n->in[i], pod_node_out(n, i)));
+    }
+    return may;
 }
 
 static void find_travellers(wire *w)
 {
     for (int32_t i = 0; i < pod_graph_n_nodes(w->from); i++) {
         const pod_node *n = pod_graph_node(w->from, i);
-        if (n->op->kind == POD_OP_COLLECTIVE)
-            w->travels[n->in[0].id] = w->type == POD_BINNED || is_gradient(w, n);
+        if (n->op->kind != POD_OP_COLLECTIVE || !may_travel(w, n)) continue;
+        for (int j = 0; j < n->n_in; j++) w->travels[n->in[j].id] = true;
     }
 }
 
@@ -77,18 +89,20 @@ static void pack(wire *w, pod_value v, pod_value made)
     w->packed[v.id] = convert(w, "to_wire", pod_graph_maker(w->from, v)->label, made, w->type);
 }
 
-static pod_status add_reduction(wire *w, const pod_node *n)
+static pod_status add_collective(wire *w, const pod_node *n, pod_value *in, pod_type *out_type)
 {
-    const pod_value part = n->in[0], sum = pod_node_out(n, 0);
-    const bool travels = w->travels[part.id];
-    const pod_value in = travels ? w->packed[part.id] : w->mapped[part.id];
-    pod_type type = *pod_graph_type(w->from, sum);
-    if (travels) type.dtype = w->type;
-    const int32_t at = pod_graph_append(w->to, n->op, n->label, NULL, 0, &in, 1, &type, 1);
-    if (at < 0) return pod_graph_finish(w->to);
-    *(travels ? &w->packed[sum.id] : &w->mapped[sum.id]) =
-        pod_node_out(pod_graph_node(w->to, at), 0);
-    return POD_OK;
+    const bool travels = w->travels[n->in[0].id];
+    for (int j = 0; j < n->n_in; j++) {
+        in[j] = travels ? w->packed[n->in[j].id] : w->mapped[n->in[j].id];
+        out_type[j] = *pod_graph_type(w->from, pod_node_out(n, j));
+        if (travels) out_type[j].dtype = w->type;
+    }
+    const int32_t at = pod_graph_append(w->to, n->op, n->label, n->attr, n->attr_bytes, in, n->n_in,
+                                        out_type, n->n_out);
+    for (int k = 0; at >= 0 && k < n->n_out; k++)
+        (travels ? w->packed : w->mapped)[n->first_out + k] =
+            pod_node_out(pod_graph_node(w->to, at), k);
+    return pod_graph_finish(w->to);
 }
 
 static pod_status add_node(wire *w, const pod_node *n, pod_value *in, pod_type *out_type)
@@ -131,7 +145,7 @@ static pod_status add_nodes(wire *w, pod_arena *arena)
         const pod_node *n = pod_graph_node(w->from, i);
         if (n->phase == POD_PHASE_UPDATE) read_outputs(w);
         pod_graph_set_phase(w->to, n->phase);
-        POD_TRY(n->op->kind == POD_OP_COLLECTIVE ? add_reduction(w, n)
+        POD_TRY(n->op->kind == POD_OP_COLLECTIVE ? add_collective(w, n, in, out_type)
                                                  : add_node(w, n, in, out_type));
     }
     read_outputs(w);

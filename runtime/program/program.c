@@ -1,6 +1,8 @@
 #include "runtime/program/program.h"
 
 #include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "kernels/base/hash.h"
 
@@ -16,8 +18,30 @@ static void print_slots(const pod_program *p, const char *sign, const int32_t *s
             fprintf(to, "[%d]", (int)s->index);
         else
             fprintf(to, "+%zu", s->offset);
-        fprintf(to, ":%zu", s->bytes);
+        fprintf(to, ":%zu%s", s->bytes, s->type.shard.per_core ? ":part" : "");
     }
+}
+
+pod_slot_part pod_program_part(const pod_program *p, int32_t slot, int core)
+{
+    const pod_slot *s = &p->slot[slot];
+    const size_t element = pod_dtype_bytes(s->type.dtype);
+    if (s->type.shard.per_core == 0) return (pod_slot_part){0, (int64_t)(s->bytes / element)};
+    const pod_part part = pod_type_part(&s->type, core);
+    const bool is_alone =
+        s->space == POD_SPACE_STORE && p->variable[s->index].type.shard.per_core > 0;
+    return (pod_slot_part){is_alone ? 0 : (size_t)part.first * element, part.count};
+}
+
+const void *pod_program_attr(const pod_program *p, int32_t instr, int core, pod_arena *a)
+{
+    const pod_instr *in = &p->instr[instr];
+    if (in->part_of < 0) return in->attr;
+    void *attr = pod_arena_copy(a, in->attr, _Alignof(max_align_t), in->attr_bytes);
+    if (!attr) return NULL;
+    const int64_t count = pod_program_part(p, in->part_of, core).count;
+    memcpy(attr, &count, sizeof count);
+    return attr;
 }
 
 void pod_program_print(const pod_program *p, FILE *to)
@@ -32,7 +56,8 @@ void pod_program_print(const pod_program *p, FILE *to)
             " bytes a step, slab %zu + %zu bytes, store %zu bytes\n",
             (int)p->n_instrs, (int)p->n_colls, p->reduce_bytes, p->step_bytes, p->window_bytes,
             p->store_bytes);
-    fprintf(to, "# index kind phase op kernel label  <reads  >writes (space+offset:bytes)\n");
+    fprintf(to, "# index kind phase op kernel label  <reads  >writes (space+offset:bytes, "
+                ":part where a core holds a part)\n");
     for (int32_t i = 0; i < p->n_instrs; i++) {
         const pod_instr *in = &p->instr[i];
         fprintf(to, "%5d %-5s %-8s %-14s %-11s %-32s", (int)i, kind_name[in->kind],
@@ -55,7 +80,8 @@ static uint64_t hash_type(uint64_t h, const pod_type *t)
     h = hash_i64(h, t->shape.n_dims);
     for (int i = 0; i < t->shape.n_dims; i++)
         h = hash_i64(hash_i64(h, t->shape.dim[i]), t->split[i]);
-    return hash_i64(h, t->sum << 8 | t->vary);
+    h = hash_i64(hash_i64(h, t->shard.first), t->shard.per_core);
+    return hash_i64(h, t->shard.over << 16 | t->sum << 8 | t->vary);
 }
 
 static uint64_t hash_instr(uint64_t h, const pod_instr *in)
@@ -66,7 +92,7 @@ static uint64_t hash_instr(uint64_t h, const pod_instr *in)
     h = pod_hash_bytes(h, in->attr, in->attr_bytes);
     for (int i = 0; i < in->n_in; i++) h = hash_i64(h, in->in[i]);
     for (int i = 0; i < in->n_out; i++) h = hash_i64(h, in->out[i]);
-    return hash_i64(hash_i64(h, in->scratch), in->ticket);
+    return hash_i64(hash_i64(hash_i64(h, in->scratch), in->ticket), in->part_of);
 }
 
 uint64_t pod_program_fingerprint(const pod_program *p)
@@ -83,7 +109,8 @@ uint64_t pod_program_fingerprint(const pod_program *p)
     }
     for (int32_t i = 0; i < p->n_colls; i++) {
         const pod_coll_args *a = &p->coll[i].args;
-        h = hash_i64(hash_i64(hash_i64(h, a->count), a->dtype), a->node_size);
+        h = hash_i64(hash_i64(h, a->coll), a->count);
+        h = hash_i64(hash_i64(h, a->dtype), a->node_size);
         h = pod_hash_text(hash_i64(h, a->chunk_bytes), p->coll[i].algo->name);
     }
     for (int32_t i = 0; i < p->n_variables; i++) h = pod_hash_text(h, p->variable[i].name);

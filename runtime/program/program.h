@@ -47,11 +47,13 @@ typedef struct pod_instr {
     const int32_t *in, *out; /* slots */
     int n_in, n_out;
     int32_t scratch; /* slot, or -1 */
+    int32_t part_of; /* a slot whose value is dealt out: the instruction runs on what this core
+                        holds of it, and so do its other values of that shape; or -1 */
     int32_t ticket;  /* ties a start to its wait: index of `coll`; of a FETCH: the output */
     pod_cost cost;   /* of this core's part */
 } pod_instr;
 
-/* A collective of the program: all-reduce in place over one slot. */
+/* A collective of the program: in place over one slot. */
 typedef struct pod_program_coll {
     pod_coll_args args;
     const pod_coll_algo *algo;
@@ -76,12 +78,26 @@ typedef struct pod_program {
     const pod_program_variable *variable;
     int32_t n_instrs, n_slots, n_colls, n_inputs, n_outputs, n_variables;
     size_t step_bytes, window_bytes; /* of the two slabs */
-    size_t store_bytes;              /* all variables */
+    size_t store_bytes;              /* all variables; of those that are dealt out a core's part */
+    size_t state_bytes;              /* of these, the optimizer's */
+    size_t whole_state_bytes;        /* the same, were nothing dealt out */
     size_t guard_bytes;              /* left free behind every slot of the slabs */
     double model_flops;              /* of one step, all cores, from the graph as it was built */
-    int64_t reduce_bytes;            /* all-reduced in one step: sum of the buffers' bytes */
+    int64_t reduce_bytes;            /* all-reduced in one step: sum of the buffers' bytes; to
+                                        scatter or to gather is half an all-reduce */
     uint64_t fingerprint;            /* equal on all ranks, or the run does not start */
 } pod_program;
+
+/* What core `core` holds of a slot's value: bytes behind the slot's memory, and elements. The store
+ * keeps nothing but the part of a variable that is dealt out. */
+typedef struct pod_slot_part {
+    size_t offset;
+    int64_t count;
+} pod_slot_part;
+pod_slot_part pod_program_part(const pod_program *p, int32_t slot, int core);
+/* The attr of an instruction for core `core`: as it is, or a copy in the arena with the count of
+ * the core's part in place. NULL without memory. */
+const void *pod_program_attr(const pod_program *p, int32_t instr, int core, pod_arena *a);
 
 /* One line an instruction: index, phase, op, label, kernel, slots, offsets and bytes. */
 void pod_program_print(const pod_program *p, FILE *to);

@@ -63,6 +63,7 @@ pod_status pod_network_compile(const pod_network *net, const pod_setup *s,
                                        .rules = s->rules,
                                        .bucket_bytes = s->bucket_bytes,
                                        .wire = s->wire,
+                                       .shard_update = s->shard_update,
                                        .node_size = s->node_size,
                                        .wait_at_once = !s->overlap};
         status = pod_compile(g, s->batch, &args, arena, out);

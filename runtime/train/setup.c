@@ -62,7 +62,9 @@ static pod_status training_from(const pod_config *c, pod_setup *s)
 
 static pod_dtype wire_from(const pod_config *c)
 {
-    return strcmp(pod_config_text(c, POD_OPT_WIRE), "bf16") == 0 ? POD_BF16 : POD_F32;
+    const char *wire = pod_config_text(c, POD_OPT_WIRE);
+    if (strcmp(wire, "exact") == 0) return POD_BINNED;
+    return strcmp(wire, "bf16") == 0 ? POD_BF16 : POD_F32;
 }
 
 pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_arena *arena,
@@ -80,6 +82,7 @@ pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_a
         .bucket_bytes = pod_config_size(c, POD_OPT_BUCKET),
         .wire = wire_from(c),
         .overlap = pod_config_bool(c, POD_OPT_OVERLAP),
+        .shard_update = pod_config_bool(c, POD_OPT_SHARD_UPDATE),
         .node_size = node_size,
     };
     s.precision = strcmp(pod_config_text(c, POD_OPT_PRECISION), "f32") == 0 ? POD_F32 : POD_BF16;

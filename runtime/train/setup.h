@@ -24,7 +24,7 @@ typedef struct pod_setup {
     pod_coll_rules *rules;
     int64_t bucket_bytes;
     pod_dtype wire; /* of gradients: pod_compile_args */
-    bool overlap;
+    bool overlap, shard_update;
     int node_size;
 
     const pod_optim *optim;

@@ -55,11 +55,13 @@ static pod_status compile_programs(trainer *t)
                                 &r->program));
     POD_TRY(pod_network_compile(a->network, a->setup, &t->data->info, false, a->target, r->arena,
                                 &t->eval_program));
-    POD_TRY(pod_store_create(r->program, a->setup->seed, &t->store));
+    POD_TRY(pod_store_create(r->program, pod_comm_rank(a->comm), a->setup->seed, &t->store));
     r->reduce_bytes = r->program->reduce_bytes;
     r->model_flops = r->program->model_flops;
     r->fingerprint = r->program->fingerprint;
     r->memory_bytes = r->program->step_bytes + r->program->window_bytes + r->program->store_bytes;
+    r->state_bytes = r->program->state_bytes;
+    r->whole_state_bytes = r->program->whole_state_bytes;
     for (int i = 0; i < pod_store_n(t->store); i++) {
         pod_role role = pod_store_variable(t->store, i)->role;
         if (role == POD_ROLE_WEIGHT || role == POD_ROLE_NORM || role == POD_ROLE_BIAS)

@@ -102,7 +102,7 @@ pod_status pod_test_graph(pod_arena *a, const pod_test_plan *plan, pod_graph **o
         .batch = POD_TEST_BATCH,
         .precision = plan->precision,
         .label_smoothing = 0.1f,
-        .optim = pod_optim_find("lars"),
+        .optim = pod_optim_find(plan->optimizer ? plan->optimizer : "lars"),
         .hparams = {.momentum = 0.9f, .weight_decay = 1e-3f, .trust = 0.02f, .epsilon = 1e-6f}};
     return pod_network_graph(&net, &setup, &data, true, a, out);
 }
@@ -122,6 +122,7 @@ pod_status pod_test_compile(pod_arena *a, const pod_test_plan *plan, const pod_p
                                    .rules = rules,
                                    .bucket_bytes = plan->bucket_bytes,
                                    .wire = plan->wire,
+                                   .shard_update = plan->shard_update,
                                    .node_size = plan->node_size,
                                    .wait_at_once = plan->wait_at_once,
                                    .guard_bytes = plan->guard_bytes};
@@ -142,7 +143,7 @@ void pod_test_job_start(pod_test_job *j, const pod_program *p)
     }
     const int local = POD_TEST_BATCH / j->n_ranks;
     for (int r = 0; r < j->n_ranks; r++) {
-        POD_CHECK_OK(pod_store_create(p, 3, &j->store[r]));
+        POD_CHECK_OK(pod_store_create(p, r, 3, &j->store[r]));
         j->feed[POD_NET_IMAGES * j->n_ranks + r] = j->images + r * local * POD_TEST_PIXELS;
         j->feed[POD_NET_LABELS * j->n_ranks + r] = j->labels + r * local;
         j->feed[POD_NET_LR * j->n_ranks + r] = &j->lr;

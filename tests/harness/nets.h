@@ -36,7 +36,9 @@ typedef struct pod_test_plan {
     int64_t bucket_bytes;
     size_t guard_bytes;
     uint32_t cpu;
-    pod_dtype wire; /* these three as in pod_compile_args */
+    const char *optimizer; /* NULL: lars */
+    pod_dtype wire;        /* these as in pod_compile_args */
+    bool shard_update;
     int node_size;
     bool wait_at_once;
 } pod_test_plan;

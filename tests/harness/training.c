@@ -36,7 +36,8 @@ static pod_status configure(pod_test_run *r, pod_comm *comm, const pod_test_net 
         argv[argc++] = pod_arena_text(r->arena, "%s", pod_test_run_defaults[i]);
     for (int i = 0; options[i]; i++) argv[argc++] = pod_arena_text(r->arena, "%s", options[i]);
     POD_TRY(pod_config_from_args(&train, argc, argv, no_environment, &r->config));
-    return pod_setup_from(r->config, pod_comm_size(comm), 1, r->arena, &r->setup);
+    return pod_setup_from(r->config, pod_comm_size(comm), pod_comm_node_size(comm), r->arena,
+                          &r->setup);
 }
 
 static pod_status open_files(pod_test_run *r, pod_comm *comm, const pod_clock *clock,

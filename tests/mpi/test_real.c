@@ -25,9 +25,11 @@ static const char *const *meshes(void)
     return by_size[size];
 }
 
-static const char *const rules[] = {"flat", "ring", "tree", "torus2d",
-                                    "allreduce:0-256:tree;256-:torus2d"};
+static const char *const rules[] = {"flat",    "ring",   "tree",
+                                    "torus2d", "direct", "allreduce:0-256:tree;256-:torus2d"};
 static const int64_t buckets[] = {1, 700, 1 << 20};
+static const pod_dtype wires[] = {POD_F32, POD_BF16, POD_BINNED};
+enum { N_WIRES = sizeof wires / sizeof wires[0] };
 enum { N_RULES = sizeof rules / sizeof rules[0], N_BUCKETS = sizeof buckets / sizeof buckets[0] };
 
 static pod_test_plan plan_of(int net, pod_dtype precision, const char *mesh)
@@ -36,15 +38,16 @@ static pod_test_plan plan_of(int net, pod_dtype precision, const char *mesh)
                            .precision = precision,
                            .mesh = mesh,
                            .bucket_bytes = 700,
+                           .node_size = pod_comm_node_size(comm),
                            .cpu = pod_cpu_features()};
 }
 
 static const char *plan_text(const pod_test_plan *p)
 {
     static char text[160];
-    snprintf(text, sizeof text, "%s, %s, mesh %s, %s, buckets of %" PRId64, p->net->name,
+    snprintf(text, sizeof text, "%s, %s, mesh %s, %s, buckets of %" PRId64 " %s%s", p->net->name,
              pod_dtype_name(p->precision), p->mesh, p->rules ? p->rules : "two rules",
-             p->bucket_bytes);
+             p->bucket_bytes, pod_dtype_name(p->wire), p->shard_update ? ", dealt out" : "");
     return text;
 }
 
@@ -70,7 +73,7 @@ static bool bed_open(bed *b, const pod_test_plan *plan)
     *b = (bed){.text = plan_text(plan)};
     bool ok = pod_arena_create(NULL, &b->arena) == POD_OK &&
               pod_test_compile(b->arena, plan, &b->program) == POD_OK &&
-              pod_store_create(b->program, 3, &b->store) == POD_OK;
+              pod_store_create(b->program, rank, 3, &b->store) == POD_OK;
     POD_CHECK(ok, "%s: %s", b->text, pod_error_text());
     if (pod_comm_agree(comm, ok ? POD_OK : POD_E_NOMEM) != POD_OK) return false;
     pod_test_job_start(&b->job, b->program);
@@ -109,10 +112,29 @@ static size_t store_bytes(const pod_store *s, int i)
     return (size_t)pod_store_count(s, i) * sizeof(float);
 }
 
+/* Each rank holds a part of its own. */
+static void compare_parts(bed *b, int i)
+{
+    for (int r = 0; r < size; r++) {
+        pod_store *played = b->job.store[r];
+        pod_comm_broadcast(comm, 0, pod_store_data(played, i), store_bytes(played, i));
+        if (r != rank) continue;
+        const bool same = store_bytes(played, i) == store_bytes(b->store, i) &&
+                          memcmp(pod_store_data(played, i), pod_store_data(b->store, i),
+                                 store_bytes(played, i)) == 0;
+        POD_CHECK(same, "%s: rank %d has other bits in its part of '%s'", b->text, rank,
+                  pod_store_variable(b->store, i)->name);
+    }
+}
+
 /* Every variable of this rank, states included, has the bits of the played ranks. */
 static void compare_stores(bed *b)
 {
     for (int i = 0; i < pod_store_n(b->store); i++) {
+        if (pod_store_variable(b->store, i)->type.shard.per_core) {
+            compare_parts(b, i);
+            continue;
+        }
         const size_t bytes = store_bytes(b->store, i);
         const float *own = pod_store_data(b->store, i);
         float *played = pod_store_data(b->job.store[0], i);
@@ -146,7 +168,7 @@ static void run_beside_check(const pod_test_plan *plan)
     bed_close(&b);
 }
 
-/* Every algorithm with every network on every mesh; types and buckets take turns. */
+/* Every algorithm with every network on every mesh; the rest takes turns. */
 static void test_same_bits(void)
 {
     int turn = 0;
@@ -156,6 +178,9 @@ static void test_same_bits(void)
                 pod_test_plan plan = plan_of(net, turn % 2 ? POD_BF16 : POD_F32, *mesh);
                 plan.rules = rules[r];
                 plan.bucket_bytes = buckets[turn % N_BUCKETS];
+                plan.wire = wires[turn / 2 % N_WIRES];
+                plan.shard_update = turn / 3 % 2 == 1;
+                plan.wait_at_once = turn % 5 == 4;
                 run_beside_check(&plan);
             }
 }
@@ -413,7 +438,7 @@ static void test_other_program(void)
     plan.bucket_bytes = rank == size - 1 && size > 1 ? 1 : 1 << 20;
     POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_OK(pod_test_compile(a, &plan, &p));
-    POD_CHECK_OK(pod_store_create(p, 3, &store));
+    POD_CHECK_OK(pod_store_create(p, rank, 3, &store));
     if (size > 1) {
         char text[64];
         snprintf(text, sizeof text, "the program: rank %d differs from rank 0", size - 1);
@@ -440,7 +465,7 @@ static void test_other_store(void)
     POD_CHECK_OK(pod_test_compile(a, &plan, &p));
     plan.net = &pod_test_nets[POD_TEST_PERCEPTRON];
     POD_CHECK_OK(pod_test_compile(a, &plan, &other));
-    POD_CHECK_OK(pod_store_create(rank == size - 1 ? other : p, 3, &store));
+    POD_CHECK_OK(pod_store_create(rank == size - 1 ? other : p, rank, 3, &store));
     POD_CHECK_FAILS(pod_exec_open(p, store, comm, pod_clock_start(), &e), POD_E_MISMATCH,
                     "store: has no variable 'stem/w'");
     pod_exec_close(e);

@@ -232,7 +232,7 @@ static hand_count count_by_hand(const pod_test_run *run, const pod_test_net *net
     POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_OK(pod_dataset_open(setup.data, setup.seed, &data));
     POD_CHECK_OK(pod_network_compile(&network, &setup, &data->info, false, &host, a, &p));
-    POD_CHECK_OK(pod_store_create(p, 999, &store));
+    POD_CHECK_OK(pod_store_create(p, 0, 999, &store));
     POD_CHECK_OK(pod_snapshot_restore(run->folder, &want, false, store, comm, &step));
     uint8_t images[BATCH * MAX_PIXELS];
     int32_t labels[BATCH];
@@ -448,7 +448,7 @@ static void test_no_bad_checkpoint(void)
     snprintf(path, sizeof path, "%s/kept.h5", pod_test_dir());
     POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_OK(pod_test_compile(a, &plan, &p));
-    POD_CHECK_OK(pod_store_create(p, 1, &store));
+    POD_CHECK_OK(pod_store_create(p, 0, 1, &store));
     float *variance = pod_store_data(store, pod_store_find(store, "down/moving_var"));
     const float before = variance[5];
     POD_CHECK_OK(pod_snapshot_save(path, &info, store, comm));

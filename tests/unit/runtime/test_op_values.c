@@ -220,7 +220,10 @@ static void sums_and_constants(void)
         bench b = open_bench();
         pod_value x = tensor_input(b.g, "x"), sum = pod_sum_sq(b.g, x), c = pod_fill(b.g, -2.5f);
         pod_value copy = pod_op_add1(b.g, pod_op_find("copy"), NULL, 0, &x, 1);
+        const pod_shard dealt = {.per_core = 1 << 20};
+        pod_value part = pod_op_add1(b.g, pod_op_find("shard"), &dealt, sizeof dealt, &x, 1);
         run_bench(&b, target_cpu(t), NULL, NULL, 0);
+        CU_ASSERT_PTR_EQUAL(pod_interp_data(b.it, part), pod_interp_data(b.it, x));
         const double want = sum_sq(&b, x), filled = -2.5;
         check_values("sum_sq", &b, sum, &want, want, COUNT);
         check_values("fill", &b, c, &filled, 0, 0);

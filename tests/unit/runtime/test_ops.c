@@ -383,6 +383,38 @@ static void parts_pass_through_linear_ops(void)
     }
 }
 
+/* Two sums of 5 and 40 elements over mesh dimensions 0 and 1, blocks of 32 elements on three of the
+ * cores: the first value lies in block 0, the second begins at a line of its own, block 1. */
+static void values_are_dealt_out(void)
+{
+    const int64_t per_core = 32;
+    const pod_type in[] = {{.dtype = POD_F32, .shape = {1, {5}}, .sum = 3},
+                           {.dtype = POD_F32, .shape = {2, {8, 5}}, .sum = 3}};
+    static const int64_t first[2][4] = {{0, 5, 5, 5}, {0, 0, 32, 40}},
+                         count[2][4] = {{5, 0, 0, 0}, {0, 32, 8, 0}};
+    pod_type out[2], whole[2];
+    pod_node scatter = node_of("reduce_scatter", 2, 2), gather = node_of("allgather", 2, 2);
+    scatter.attr = &per_core;
+    POD_CHECK_OK(pod_op_infer(&scatter, in, out));
+    for (int i = 0; i < 2; i++) {
+        CU_ASSERT(out[i].sum == 0 && out[i].shard.over == 3 && out[i].shard.first == 32 * i);
+        for (int core = 0; core < 4; core++) {
+            const pod_part part = pod_type_part(&out[i], core);
+            POD_CHECK(part.first == first[i][core] && part.count == count[i][core],
+                      "value %d, core %d: %d from %d", i, core, (int)part.count, (int)part.first);
+        }
+    }
+    POD_CHECK_OK(pod_op_infer(&gather, out, whole));
+    CU_ASSERT(whole[0].shard.per_core == 0 && pod_type_part(&whole[1], 3).count == 40);
+    const pod_node sum_sq = node_of("sum_sq", 1, 1), add = node_of("add", 2, 1);
+    POD_CHECK_OK(pod_op_infer(&sum_sq, &out[1], whole));
+    CU_ASSERT_EQUAL(whole[0].sum, 3); /* of a part: the cores' sums add up to the whole's */
+    const pod_type unlike[] = {out[1], in[1]};
+    POD_CHECK_FAILS(pod_op_infer(&add, unlike, whole), POD_E_UNSUPPORTED, "add 'unit1': ");
+    const pod_type plain[] = {pod_type_of(POD_F32, 1, (int64_t[]){5}), in[1]};
+    POD_CHECK_FAILS(pod_op_infer(&scatter, plain, out), POD_E_SHAPE, "need sums of one type");
+}
+
 static void inference_refuses_unlike_spreads(void)
 {
     pod_type out[2];
@@ -575,6 +607,7 @@ static CU_TestInfo table_tests[] = {
 static CU_TestInfo spread_tests[] = {
     {"samples_spread_through_training", samples_spread_through_training},
     {"parts_pass_through_linear_ops", parts_pass_through_linear_ops},
+    {"values_are_dealt_out", values_are_dealt_out},
     {"inference_refuses_unlike_spreads", inference_refuses_unlike_spreads},
     {"convolutions_split_only_samples", convolutions_split_only_samples},
     {"matmul_splits_any_dimension", matmul_splits_any_dimension},

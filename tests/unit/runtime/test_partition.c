@@ -130,7 +130,7 @@ static void test_meshes(bool with_update)
             pod_status s = compile(a, g, meshes[m], bucket, &p);
             POD_CHECK(s == POD_OK, "on %s: %s", meshes[m], pod_error_text());
             const int n_ranks = s == POD_OK ? pod_mesh_size(&p->mesh) : 0;
-            for (int r = 0; r < n_ranks; r++) POD_CHECK_OK(pod_store_create(p, 1, &store[r]));
+            for (int r = 0; r < n_ranks; r++) POD_CHECK_OK(pod_store_create(p, r, 1, &store[r]));
             if (s == POD_OK) run_steps(p, meshes[m], with_update, store);
             for (int r = 0; r < n_ranks; r++) pod_store_destroy(store[r]);
             pod_arena_destroy(a);
@@ -180,7 +180,7 @@ static void test_stale_view(void)
     double outputs[2];
     pod_store *store;
     fill(data, 0);
-    POD_CHECK_OK(pod_store_create(p, 1, &store));
+    POD_CHECK_OK(pod_store_create(p, 0, 1, &store));
     POD_CHECK_OK(pod_check_step(p, &store, feeds, outputs));
 
     const int32_t from = p->instr[0].out[0], to = p->instr[1].out[0];

@@ -320,6 +320,152 @@ static void test_wire_bf16(void)
     pod_arena_destroy(a);
 }
 
+/* ---- updates on parts of the weights -------------------------------------------------------- */
+
+/* |a - b| / |b| over all weights: how far two runs are apart. */
+static double distance(pod_store *a, pod_store *b)
+{
+    double apart = 0, size = 0;
+    for (int i = 0; i < pod_store_n(a); i++) {
+        if (pod_store_variable(a, i)->role == POD_ROLE_STATE) continue;
+        const float *x = pod_store_data(a, i);
+        const float *y = pod_store_data(b, pod_store_find(b, pod_store_variable(a, i)->name));
+        for (int64_t k = 0; k < pod_store_count(a, i); k++) {
+            apart += ((double)x[k] - (double)y[k]) * ((double)x[k] - (double)y[k]);
+            size += (double)y[k] * (double)y[k];
+        }
+    }
+    return sqrt(apart / size);
+}
+
+static void train_job(pod_arena *a, const pod_test_plan *plan, const pod_program **p,
+                      pod_test_job *j)
+{
+    POD_CHECK_OK(pod_test_compile(a, plan, p));
+    pod_test_job_start(j, *p);
+    (void)pod_test_job_train(j, *p, STEPS);
+}
+
+/* What all cores together keep of every state is the whole of it. */
+static void check_states(const char *what, const pod_test_job *j, const pod_program *p)
+{
+    for (int i = 0; i < pod_store_n(j->store[0]); i++) {
+        const pod_program_variable *v = pod_store_variable(j->store[0], i);
+        int64_t kept = 0;
+        for (int r = 0; r < j->n_ranks; r++) kept += pod_store_count(j->store[r], i);
+        const int64_t count = pod_shape_count(&v->type.shape);
+        const int64_t want = v->role == POD_ROLE_STATE ? count : count * j->n_ranks;
+        POD_CHECK(kept == want, "%s: %d elements of '%s' are kept, want %d", what, (int)kept,
+                  v->name, (int)want);
+    }
+    POD_CHECK(p->state_bytes < p->whole_state_bytes || j->n_ranks == 1, "%s: %zu of %zu bytes",
+              what, p->state_bytes, p->whole_state_bytes);
+}
+
+/* Each core updates its part: the weights are those of the whole update. Sums between two ranks and
+ * exact ones have the same bits in any order, and so have the weights of optimizers without norms;
+ * with norms, which are rounded once more a core, they are apart by roundings. */
+static void test_shard_update(void)
+{
+    static const struct {
+        const char *optimizer;
+        bool has_norms;
+    } rules[] = {
+        {"sgd", false}, {"lars", true}, {"lars-mlperf", true}, {"lamb", true}, {"adamw", false}};
+    static const int64_t buckets[] = {1, 512, 1 << 20};
+    static const pod_dtype wires[] = {POD_F32, POD_BF16, POD_BINNED};
+    static pod_test_job whole, parts;
+    for (size_t m = 0; m < sizeof meshes / sizeof meshes[0]; m++)
+        for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
+            const size_t turn = m + r;
+            pod_test_plan plan = residual;
+            const pod_program *p, *q;
+            pod_arena *a;
+            if (pod_arena_create(NULL, &a) != POD_OK) return;
+            plan.net = &pod_test_nets[turn % POD_TEST_N_NETS];
+            plan.mesh = meshes[m];
+            plan.optimizer = rules[r].optimizer;
+            plan.bucket_bytes = buckets[turn % 3];
+            plan.wire = wires[turn / 3 % 3];
+            train_job(a, &plan, &p, &whole);
+            plan.shard_update = true;
+            train_job(a, &plan, &q, &parts);
+            char what[96];
+            snprintf(what, sizeof what, "%s on %s, %s, %s", rules[r].optimizer, meshes[m],
+                     plan.net->name, pod_dtype_name(plan.wire));
+            const bool same_sums = pod_mesh_size(&p->mesh) <= 2 || plan.wire == POD_BINNED;
+            const double bound =
+                same_sums ? (rules[r].has_norms ? 1e-5 : 0) : (plan.wire == POD_BF16 ? 0.2 : 2e-4);
+            const double apart = distance(parts.store[0], whole.store[0]);
+            POD_CHECK(apart <= bound, "%s: weights are %g apart, at most %g", what, apart, bound);
+            check_states(what, &parts, q);
+            POD_CHECK((p->fingerprint == q->fingerprint) == (pod_mesh_size(&p->mesh) == 1),
+                      "%s: fingerprints", what);
+            pod_test_job_end(&whole);
+            pod_test_job_end(&parts);
+            pod_arena_destroy(a);
+        }
+}
+
+/* ---- sums that do not depend on their order -------------------------------------------------- */
+
+static const struct {
+    const char *mesh, *rules;
+    int64_t bucket_bytes;
+} of_four[] = {
+    {"4x1", "ring", 1 << 20},   {"2x2", "torus2d", 512},          {"1x4", "tree", 1},
+    {"2x2", "direct", 1 << 20}, {"4", "recursive_doubling", 700}, {"2x2", "swing", 4096}};
+enum { N_OF_FOUR = sizeof of_four / sizeof of_four[0] };
+
+/* Four ranks: whatever the algorithm, the buckets and the shape of the mesh, the same weights; with
+ * float32 not. Without norms that is so of the update on parts, too. */
+static void test_wire_exact(void)
+{
+    static const char *const rules[] = {"lars", "adamw"};
+    for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++)
+        for (int wire = 0; wire < 2; wire++) {
+            pod_test_plan plan = residual;
+            pod_arena *a;
+            int n_alike = 0;
+            uint64_t first = 0;
+            if (pod_arena_create(NULL, &a) != POD_OK) return;
+            plan.optimizer = rules[r];
+            plan.wire = wire ? POD_BINNED : POD_F32;
+            plan.node_size = 4;
+            for (int i = 0; i < N_OF_FOUR; i++) {
+                plan.mesh = of_four[i].mesh;
+                plan.rules = of_four[i].rules;
+                plan.bucket_bytes = of_four[i].bucket_bytes;
+                plan.shard_update = wire && r == 1 && i % 2 == 1;
+                const trained t = train_plan(a, &plan);
+                if (i == 0) first = t.weights;
+                n_alike += t.weights == first;
+            }
+            POD_CHECK((n_alike == N_OF_FOUR) == (wire == 1), "%s, %s: %d of %d alike", rules[r],
+                      pod_dtype_name(plan.wire), n_alike, (int)N_OF_FOUR);
+            pod_arena_destroy(a);
+        }
+}
+
+/* Whatever is summed is binned, the loss and moving statistics too. */
+static void test_exact_program(void)
+{
+    pod_arena *a;
+    const pod_program *p;
+    pod_test_plan plan = residual;
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    plan.wire = POD_BINNED;
+    plan.shard_update = true;
+    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    for (int32_t i = 0; i < p->n_colls; i++)
+        POD_CHECK((p->coll[i].args.dtype == POD_BINNED) == (p->coll[i].args.coll != POD_ALLGATHER),
+                  "collective %d is of %s", (int)i, pod_dtype_name(p->coll[i].args.dtype));
+    for (int32_t i = 0; i < p->n_instrs; i++)
+        if (p->instr[i].kind == POD_I_FETCH)
+            CU_ASSERT_EQUAL(p->slot[p->instr[i].in[0]].type.dtype, POD_F32);
+    pod_arena_destroy(a);
+}
+
 static void test_refusals(void)
 {
     pod_arena *a;
@@ -338,6 +484,9 @@ static CU_TestInfo tests[] = {{"all meshes follow one path", test_meshes},
                               {"waiting at once", test_wait_at_once},
                               {"ranks of a node", test_node_size},
                               {"gradients travel as bf16", test_wire_bf16},
+                              {"updates on parts of the weights", test_shard_update},
+                              {"exact sums, one path", test_wire_exact},
+                              {"exact sums, all of them", test_exact_program},
                               {"refusals", test_refusals},
                               CU_TEST_INFO_NULL};
 CU_SuiteInfo pod_test_suites[] = {{"program", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};

@@ -85,15 +85,15 @@ static void take_down(bench *b)
 /* Every option has a value of its own, so that none can stand in another's field. */
 static void test_fields(void)
 {
-    bench b = SET_UP(4, "--model=m1", "--data=d1", "--batch=44", "--precision=f32",
-                     "--bn-momentum=0.51", "--bn-epsilon=0.52", "--augment=flip", "--crop-pad=3",
-                     "--prefetch=5", "--data-cache=6K", "--seed=7", "--mesh=2x2", "--algo=ring",
-                     "--bucket=8K", "--wire=bf16", "--overlap=off", "--optimizer=lamb", "--lr=0.53",
-                     "--lr-schedule=poly", "--warmup=0.54", "--end-lr=0.55", "--poly-power=0.56",
-                     "--decay-rate=0.57", "--decay-epochs=0.58", "--momentum=0.59", "--nesterov",
-                     "--weight-decay=0.61", "--trust=0.62", "--beta1=0.63", "--beta2=0.64",
-                     "--epsilon=0.65", "--label-smoothing=0.66", "--epochs=0.67", "--steps=9",
-                     "--target=0.68", "--eval-every=0.69");
+    bench b = SET_UP(
+        4, "--model=m1", "--data=d1", "--batch=44", "--precision=f32", "--bn-momentum=0.51",
+        "--bn-epsilon=0.52", "--augment=flip", "--crop-pad=3", "--prefetch=5", "--data-cache=6K",
+        "--seed=7", "--mesh=2x2", "--algo=ring", "--bucket=8K", "--wire=bf16", "--overlap=off",
+        "--shard-update", "--optimizer=lamb", "--lr=0.53", "--lr-schedule=poly", "--warmup=0.54",
+        "--end-lr=0.55", "--poly-power=0.56", "--decay-rate=0.57", "--decay-epochs=0.58",
+        "--momentum=0.59", "--nesterov", "--weight-decay=0.61", "--trust=0.62", "--beta1=0.63",
+        "--beta2=0.64", "--epsilon=0.65", "--label-smoothing=0.66", "--epochs=0.67", "--steps=9",
+        "--target=0.68", "--eval-every=0.69");
     const pod_setup *s = &b.setup;
     const struct {
         const char *name;
@@ -108,6 +108,7 @@ static void test_fields(void)
         {"bucket", (double)s->bucket_bytes, 8192},
         {"wire", s->wire, POD_BF16},
         {"overlap", s->overlap, 0},
+        {"shard-update", s->shard_update, 1},
         {"node size", s->node_size, 2},
         {"lr", s->lr.base, 0.53},
         {"warmup", s->warmup_epochs, 0.54},
@@ -150,7 +151,7 @@ static void test_defaults(void)
     POD_CHECK(b.status == POD_OK, "%s", pod_error_text());
     CU_ASSERT_EQUAL(b.setup.precision, POD_BF16);
     CU_ASSERT_EQUAL(b.setup.wire, POD_F32);
-    CU_ASSERT(b.setup.overlap);
+    CU_ASSERT(b.setup.overlap && !b.setup.shard_update);
     CU_ASSERT_EQUAL(b.setup.mesh.extent[0], 3);
     CU_ASSERT_EQUAL(b.setup.steps, 0);
     CU_ASSERT_STRING_EQUAL(pod_coll_rules_print(b.arena, b.setup.rules), POD_COLL_RULES_DEFAULT);

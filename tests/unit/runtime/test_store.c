@@ -21,7 +21,7 @@ static pod_store *store_of(const pod_program_variable v[], int n, uint64_t seed)
 {
     const pod_program p = {.variable = v, .n_variables = n};
     pod_store *s = NULL;
-    POD_CHECK_OK(pod_store_create(&p, seed, &s));
+    POD_CHECK_OK(pod_store_create(&p, 0, seed, &s));
     return s;
 }
 
@@ -165,7 +165,7 @@ static void test_meshes(void)
         POD_CHECK_OK(pod_arena_create(NULL, &a));
         POD_CHECK_OK(pod_test_compile(a, &plan, &p));
         pod_store *s = NULL;
-        POD_CHECK_OK(pod_store_create(p, 4, &s));
+        POD_CHECK_OK(pod_store_create(p, 0, 4, &s));
         hash[i] = pod_store_hash(s);
         POD_CHECK(hash[i] == hash[0], "mesh %s: %016" PRIx64 ", alone %016" PRIx64, meshes[i],
                   hash[i], hash[0]);

@@ -1,0 +1,421 @@
+/* shard: each core updates its part of the weights (Xu et al. 2020, arXiv 2004.13336).
+ *
+ * Gradients that the update alone reads are joined into buckets, in the order of their updates, and
+ * a bucket is dealt out: its sums are scattered instead of all-reduced, each core runs the update
+ * on its block of them, and the new weights are gathered. A block may hold parts of several weights
+ * and a weight may lie across blocks. Optimizer states are kept for a core's block alone.
+ *
+ *     parts of g --reduce_scatter--> g | w | states  --update--> w' | states' --allgather--> w'
+ *
+ * A norm is the sum of squares of a core's part, rounded to float32, summed over the cores. So that
+ * the norms of a bucket travel as one, what leads to them stands before all that reads them. A
+ * gradient of which anything else is made is left as it was. */
+#include "runtime/ops/op.h"
+#include "runtime/passes/plan.h"
+
+enum { NONE = -1 };
+
+typedef struct group { /* a gradient, and what the update makes of it */
+    int32_t reduction; /* node */
+    bool stays;        /* something else has a hand in it */
+    pod_shard shard;
+} group;
+
+typedef struct shard {
+    const pod_plan *plan;
+    const pod_graph *from;
+    pod_graph *to;
+    group *group;
+    int n_groups;
+    int32_t *group_of_value, *group_of_node; /* or NONE */
+    bool *leads_to_norm;                     /* by node */
+    pod_value *mapped;                       /* by value of `from` */
+    pod_value *part;                         /* by variable's value: this core's part of it */
+    pod_value *gathered;                     /* by value assigned to a weight: the whole of it */
+    pod_value *value;                        /* of the collective at hand, by input */
+    pod_type *in_type, *out_type;            /* of the node at hand */
+} shard;
+
+static bool is_scalar(const pod_graph *g, pod_value v)
+{
+    return pod_graph_type(g, v)->shape.n_dims == 0;
+}
+
+static bool is_variable(const pod_graph *g, pod_value v)
+{
+    return pod_graph_maker(g, v)->op->kind == POD_OP_VARIABLE;
+}
+
+static bool is_state(const pod_graph *g, pod_value v)
+{
+    const int i = pod_graph_find_variable(g, v);
+    return i >= 0 && pod_graph_variable(g, i)->role == POD_ROLE_STATE;
+}
+
+/* ---- which gradients, and what is made of them ---- */
+
+static void find_groups(shard *s)
+{
+    const uint8_t all = pod_mask_all(&s->plan->args->mesh);
+    for (int32_t i = 0; i < pod_graph_n_nodes(s->from); i++) {
+        const pod_node *n = pod_graph_node(s->from, i);
+        if (n->op->kind != POD_OP_COLLECTIVE) continue;
+        const pod_type *t = pod_graph_type(s->from, n->in[0]);
+        if (t->sum != all || t->vary || t->shape.n_dims == 0) continue;
+        s->group_of_value[n->first_out] = s->n_groups;
+        s->group[s->n_groups++] = (group){.reduction = i};
+    }
+}
+
+static void leave(shard *s, int32_t k)
+{
+    if (k != NONE) s->group[k].stays = true;
+}
+
+/* A node that reads a value of a group belongs to it, with the variables it reads. */
+static void join(shard *s, int32_t node)
+{
+    const pod_node *n = pod_graph_node(s->from, node);
+    int32_t k = NONE;
+    for (int j = 0; j < n->n_in && k == NONE; j++) k = s->group_of_value[n->in[j].id];
+    if (k == NONE) return;
+    bool fits = n->op->by_element && n->phase == POD_PHASE_UPDATE;
+    for (int j = 0; j < n->n_in; j++) {
+        int32_t *of = &s->group_of_value[n->in[j].id];
+        if (*of == NONE && !is_scalar(s->from, n->in[j])) {
+            if (is_variable(s->from, n->in[j]))
+                *of = k;
+            else
+                fits = false;
+        }
+        if (*of != NONE && *of != k) {
+            leave(s, *of);
+            fits = false;
+        }
+    }
+    for (int o = 0; o < n->n_out; o++) s->group_of_value[n->first_out + o] = k;
+    s->group_of_node[node] = k;
+    if (!fits) leave(s, k);
+}
+
+/* Norms of a weight itself are made of the variable, before the node that told whose it is. */
+static void join_norms(shard *s, int32_t node)
+{
+    const pod_node *n = pod_graph_node(s->from, node);
+    if (s->group_of_node[node] != NONE || n->phase != POD_PHASE_UPDATE || !n->op->by_element ||
+        n->n_in != 1 || n->n_out != 1 || !is_scalar(s->from, pod_node_out(n, 0)))
+        return;
+    const int32_t k = s->group_of_value[n->in[0].id];
+    s->group_of_node[node] = s->group_of_value[n->first_out] = k;
+}
+
+/* What a group makes may go to its own nodes and variables, and nowhere else. */
+static void verify_groups(shard *s)
+{
+    for (int32_t i = 0; i < pod_graph_n_nodes(s->from); i++) {
+        const pod_node *n = pod_graph_node(s->from, i);
+        for (int j = 0; j < n->n_in; j++) {
+            const int32_t k = s->group_of_value[n->in[j].id];
+            if (k != s->group_of_node[i] && !is_variable(s->from, n->in[j])) leave(s, k);
+        }
+    }
+    for (int i = 0; i < pod_graph_n_outputs(s->from); i++)
+        leave(s, s->group_of_value[pod_graph_output(s->from, i)->value.id]);
+    for (int i = 0; i < pod_graph_n_variables(s->from); i++) {
+        const pod_variable_info *v = pod_graph_variable(s->from, i);
+        const int32_t k = s->group_of_value[v->value.id];
+        const int32_t of = v->assigned.id ? s->group_of_value[v->assigned.id] : NONE;
+        const bool is_made =
+            of != NONE && s->group_of_node[pod_graph_value(s->from, v->assigned)->node] == of;
+        if (k == of && (k == NONE || is_made)) continue;
+        leave(s, k);
+        leave(s, of);
+    }
+}
+
+static int32_t group_of(const shard *s, int32_t node)
+{
+    const int32_t k = s->group_of_node[node];
+    return k != NONE && !s->group[k].stays ? k : NONE;
+}
+
+/* What nodes of a group need for a norm. */
+static void find_norms(shard *s)
+{
+    for (int32_t i = pod_graph_n_nodes(s->from) - 1; i >= 0; i--) {
+        const pod_node *n = pod_graph_node(s->from, i);
+        if (group_of(s, i) == NONE) continue;
+        if (is_scalar(s->from, pod_node_out(n, 0))) s->leads_to_norm[i] = true;
+        for (int j = 0; j < n->n_in && s->leads_to_norm[i]; j++)
+            s->leads_to_norm[pod_graph_value(s->from, n->in[j])->node] = true;
+    }
+}
+
+/* Buckets: groups that follow one another with shards of one block length. */
+static int next_group(const shard *s, int k)
+{
+    while (k < s->n_groups && s->group[k].stays) k++;
+    return k;
+}
+
+static int64_t count_of(const shard *s, int k)
+{
+    const pod_node *n = pod_graph_node(s->from, s->group[k].reduction);
+    return pod_shape_count(&pod_graph_type(s->from, n->in[0])->shape);
+}
+
+/* The groups from `begin` on that make a bucket get their shards; answers the one after. */
+static int fill_bucket(shard *s, int begin)
+{
+    const pod_compile_args *args = s->plan->args;
+    const int64_t full = args->bucket_bytes / (int64_t)pod_dtype_bytes(args->wire);
+    const uint8_t all = pod_mask_all(&args->mesh);
+    const int n_cores = pod_mask_size(&args->mesh, all);
+    int64_t count = 0;
+    int end = begin;
+    for (; end < s->n_groups && (count == 0 || count < full); end = next_group(s, end + 1)) {
+        s->group[end].shard = (pod_shard){.first = count, .over = all};
+        count += pod_shard_padded(count_of(s, end));
+    }
+    for (int k = begin; k < end; k = next_group(s, k + 1))
+        s->group[k].shard.per_core = pod_shard_padded((count + n_cores - 1) / n_cores);
+    return end;
+}
+
+/* ---- the new graph ---- */
+
+static pod_status add_node(shard *s, int32_t index)
+{
+    const pod_node *n = pod_graph_node(s->from, index);
+    for (int j = 0; j < n->n_in; j++) s->value[j] = s->mapped[n->in[j].id];
+    for (int o = 0; o < n->n_out; o++) {
+        const pod_value v = pod_node_out(n, o);
+        const int32_t k = s->group_of_value[v.id];
+        s->out_type[o] = *pod_graph_type(s->from, v);
+        if (k != NONE && !s->group[k].stays && is_state(s->from, v))
+            s->out_type[o].shard = s->group[k].shard;
+    }
+    pod_graph_set_phase(s->to, n->phase);
+    const int32_t at = pod_graph_append(s->to, n->op, n->label, n->attr, n->attr_bytes, s->value,
+                                        n->n_in, s->out_type, n->n_out);
+    for (int o = 0; at >= 0 && o < n->n_out; o++)
+        s->mapped[n->first_out + o] = pod_node_out(pod_graph_node(s->to, at), o);
+    return pod_graph_finish(s->to);
+}
+
+/* A node whose types follow from those of its inputs, s->value; answers its index. */
+static pod_status infer_node(shard *s, const pod_node *n, int32_t *at)
+{
+    for (int j = 0; j < n->n_in; j++) s->in_type[j] = *pod_graph_type(s->to, s->value[j]);
+    POD_TRY(pod_op_infer(n, s->in_type, s->out_type));
+    pod_graph_set_phase(s->to, n->phase);
+    *at = pod_graph_append(s->to, n->op, n->label, n->attr, n->attr_bytes, s->value, n->n_in,
+                           s->out_type, n->n_out);
+    return pod_graph_finish(s->to);
+}
+
+static pod_status add_collective(shard *s, const char *op, const char *label, int n_values,
+                                 const int64_t *per_core, int32_t *at)
+{
+    const pod_node n = {.op = pod_op_find(op),
+                        .label = label,
+                        .attr = per_core,
+                        .attr_bytes = per_core ? sizeof *per_core : 0,
+                        .phase = POD_PHASE_REDUCE,
+                        .n_in = n_values,
+                        .n_out = n_values,
+                        .in = s->value};
+    return infer_node(s, &n, at);
+}
+
+static pod_status scatter(shard *s, int begin, int end)
+{
+    int n = 0;
+    int32_t at;
+    const pod_node *first = pod_graph_node(s->from, s->group[begin].reduction);
+    for (int k = begin; k < end; k = next_group(s, k + 1))
+        s->value[n++] = s->mapped[pod_graph_node(s->from, s->group[k].reduction)->in[0].id];
+    POD_TRY(
+        add_collective(s, "reduce_scatter", first->label, n, &s->group[begin].shard.per_core, &at));
+    n = 0;
+    for (int k = begin; k < end; k = next_group(s, k + 1))
+        s->mapped[pod_graph_node(s->from, s->group[k].reduction)->first_out] =
+            pod_node_out(pod_graph_node(s->to, at), n++);
+    return POD_OK;
+}
+
+/* A weight is whole on every core; what the update reads is this core's part. */
+static pod_status part_of(shard *s, pod_value v, const pod_shard *dealt, pod_value *out)
+{
+    if (!is_variable(s->from, v) || is_state(s->from, v)) {
+        *out = s->mapped[v.id];
+        return POD_OK;
+    }
+    if (!s->part[v.id].id) {
+        const pod_type type = *pod_graph_type(s->from, v);
+        pod_type part = type;
+        part.shard = *dealt;
+        const char *label = pod_graph_maker(s->from, v)->label;
+        pod_graph_set_phase(s->to, POD_PHASE_UPDATE);
+        const int32_t at = pod_graph_append(s->to, pod_op_find("shard"), label, dealt,
+                                            sizeof *dealt, &s->mapped[v.id], 1, &part, 1);
+        if (at < 0) return pod_graph_finish(s->to);
+        s->part[v.id] = pod_node_out(pod_graph_node(s->to, at), 0);
+    }
+    *out = s->part[v.id];
+    return POD_OK;
+}
+
+static pod_status add_group_node(shard *s, int32_t index)
+{
+    pod_node n = *pod_graph_node(s->from, index);
+    const pod_shard *dealt = &s->group[group_of(s, index)].shard;
+    const int32_t first_out = n.first_out;
+    int32_t at;
+    for (int j = 0; j < n.n_in; j++)
+        if (is_scalar(s->from, n.in[j]))
+            s->value[j] = s->mapped[n.in[j].id];
+        else
+            POD_TRY(part_of(s, n.in[j], dealt, &s->value[j]));
+    n.in = s->value;
+    POD_TRY(infer_node(s, &n, &at));
+    for (int o = 0; o < n.n_out; o++)
+        s->mapped[first_out + o] = pod_node_out(pod_graph_node(s->to, at), o);
+    return POD_OK;
+}
+
+/* Nodes of the groups that do, or do not, lead to a norm, in their order. */
+static pod_status add_group_nodes(shard *s, int begin, int end, bool to_norms)
+{
+    for (int32_t i = 0; i < pod_graph_n_nodes(s->from); i++) {
+        const int32_t k = group_of(s, i);
+        if (k >= begin && k < end && s->leads_to_norm[i] == to_norms) POD_TRY(add_group_node(s, i));
+    }
+    return POD_OK;
+}
+
+static pod_status reduce_norms(shard *s, int begin, int end)
+{
+    for (int32_t i = 0; i < pod_graph_n_nodes(s->from); i++) {
+        const pod_node *n = pod_graph_node(s->from, i);
+        const int32_t k = group_of(s, i);
+        if (k < begin || k >= end || !is_scalar(s->from, pod_node_out(n, 0))) continue;
+        int32_t at;
+        s->value[0] = s->mapped[n->first_out];
+        POD_TRY(add_collective(s, "allreduce", n->label, 1, NULL, &at));
+        s->mapped[n->first_out] = pod_node_out(pod_graph_node(s->to, at), 0);
+    }
+    return POD_OK;
+}
+
+static bool is_gathered(const shard *s, const pod_variable_info *v, int begin, int end)
+{
+    if (!v->assigned.id || v->role == POD_ROLE_STATE) return false;
+    const int32_t k = group_of(s, pod_graph_value(s->from, v->assigned)->node);
+    return k >= begin && k < end;
+}
+
+static pod_status gather(shard *s, int begin, int end)
+{
+    const pod_graph *g = s->from;
+    const pod_node *first = pod_graph_node(g, s->group[begin].reduction);
+    int n = 0;
+    int32_t at;
+    for (int i = 0; i < pod_graph_n_variables(g); i++)
+        if (is_gathered(s, pod_graph_variable(g, i), begin, end))
+            s->value[n++] = s->mapped[pod_graph_variable(g, i)->assigned.id];
+    POD_TRY(add_collective(s, "allgather", first->label, n, NULL, &at));
+    n = 0;
+    for (int i = 0; i < pod_graph_n_variables(g); i++)
+        if (is_gathered(s, pod_graph_variable(g, i), begin, end))
+            s->gathered[pod_graph_variable(g, i)->assigned.id] =
+                pod_node_out(pod_graph_node(s->to, at), n++);
+    return POD_OK;
+}
+
+static pod_status add_nodes(shard *s)
+{
+    for (int32_t i = 0; i < pod_graph_n_nodes(s->from); i++) {
+        const pod_node *n = pod_graph_node(s->from, i);
+        const bool is_reduction = n->op->kind == POD_OP_COLLECTIVE;
+        const int32_t k = is_reduction ? s->group_of_value[n->first_out] : NONE;
+        if (group_of(s, i) != NONE || (k != NONE && !s->group[k].stays)) continue;
+        POD_TRY(add_node(s, i));
+    }
+    for (int begin = next_group(s, 0), end; begin < s->n_groups; begin = end) {
+        end = begin;
+        while (end < s->n_groups &&
+               (end == begin || s->group[end].shard.first > s->group[begin].shard.first))
+            end = next_group(s, end + 1);
+        POD_TRY(scatter(s, begin, end));
+        POD_TRY(add_group_nodes(s, begin, end, true));
+        POD_TRY(reduce_norms(s, begin, end));
+        POD_TRY(add_group_nodes(s, begin, end, false));
+        POD_TRY(gather(s, begin, end));
+    }
+    return POD_OK;
+}
+
+static pod_status add_names(shard *s)
+{
+    pod_graph_set_phase(s->to, POD_PHASE_UPDATE);
+    for (int i = 0; i < pod_graph_n_inputs(s->from); i++) {
+        const pod_named *input = pod_graph_input(s->from, i);
+        pod_graph_add_input(s->to, input->name, s->mapped[input->value.id]);
+    }
+    for (int i = 0; i < pod_graph_n_variables(s->from); i++) {
+        pod_variable_info v = *pod_graph_variable(s->from, i);
+        pod_value assigned = v.assigned;
+        if (assigned.id)
+            assigned =
+                s->gathered[assigned.id].id ? s->gathered[assigned.id] : s->mapped[assigned.id];
+        v.value = s->mapped[v.value.id];
+        v.assigned = (pod_value){0};
+        pod_graph_add_variable(s->to, &v);
+        if (assigned.id) pod_assign(s->to, v.value, assigned);
+    }
+    for (int i = 0; i < pod_graph_n_outputs(s->from); i++) {
+        const pod_named *output = pod_graph_output(s->from, i);
+        pod_output(s->to, output->name, s->mapped[output->value.id]);
+    }
+    return pod_graph_finish(s->to);
+}
+
+static pod_status take_memory(shard *s)
+{
+    pod_arena *a = s->plan->arena;
+    const int32_t n_nodes = pod_graph_n_nodes(s->from), n_values = pod_graph_n_values(s->from);
+    s->group = POD_ARENA_NEW(a, group, n_nodes);
+    s->group_of_value = POD_ARENA_NEW(a, int32_t, n_values + 1);
+    s->group_of_node = POD_ARENA_NEW(a, int32_t, n_nodes);
+    s->leads_to_norm = POD_ARENA_NEW(a, bool, n_nodes);
+    s->mapped = POD_ARENA_NEW(a, pod_value, n_values + 1);
+    s->part = POD_ARENA_NEW(a, pod_value, n_values + 1);
+    s->gathered = POD_ARENA_NEW(a, pod_value, n_values + 1);
+    s->value = POD_ARENA_NEW(a, pod_value, n_values + 1);
+    s->in_type = POD_ARENA_NEW(a, pod_type, n_values + 1);
+    s->out_type = POD_ARENA_NEW(a, pod_type, n_values + 1);
+    if (!s->group || !s->group_of_value || !s->group_of_node || !s->leads_to_norm || !s->mapped ||
+        !s->part || !s->gathered || !s->value || !s->in_type || !s->out_type)
+        return POD_E_NOMEM;
+    for (int32_t v = 0; v <= n_values; v++) s->group_of_value[v] = NONE;
+    for (int32_t i = 0; i < n_nodes; i++) s->group_of_node[i] = NONE;
+    return pod_graph_create(a, &s->to);
+}
+
+pod_status pod__pass_shard(pod_plan *plan)
+{
+    shard s = {.plan = plan, .from = plan->graph};
+    if (!plan->args->shard_update || pod_mask_all(&plan->args->mesh) == 0) return POD_OK;
+    POD_TRY(take_memory(&s));
+    find_groups(&s);
+    for (int32_t i = 0; i < pod_graph_n_nodes(s.from); i++) join(&s, i);
+    for (int32_t i = 0; i < pod_graph_n_nodes(s.from); i++) join_norms(&s, i);
+    verify_groups(&s);
+    find_norms(&s);
+    for (int k = next_group(&s, 0); k < s.n_groups;) k = fill_bucket(&s, k);
+    POD_TRY(add_nodes(&s));
+    POD_TRY(add_names(&s));
+    plan->graph = s.to;
+    return POD_OK;
+}
