@@ -1,5 +1,7 @@
 #include "collectives/exec/board.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "collectives/exec/window.h"
@@ -8,7 +10,9 @@ enum { CACHE_LINE = 64 };
 
 typedef struct place { /* of a rank, in its part of the window */
     _Alignas(CACHE_LINE) uint32_t bell;
-    _Alignas(CACHE_LINE) pod__cpu_set cpus;
+    _Alignas(CACHE_LINE) pthread_mutex_t life; /* its rank holds it */
+    int found_dead;                            /* rank + 1 of whom it found dead, and then ended */
+    pod__cpu_set cpus;
 } place;
 
 struct pod__board {
@@ -37,31 +41,79 @@ static bool find_crowd(const pod__board *b)
     return n_ranks > pod__cpu_set_count(&all);
 }
 
+static pod_status begin_life(place *own)
+{
+    pthread_mutexattr_t a;
+    int failed = pthread_mutexattr_init(&a);
+    if (!failed) {
+        pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
+        pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
+        failed = pthread_mutex_init(&own->life, &a);
+        pthread_mutexattr_destroy(&a);
+    }
+    if (!failed) failed = pthread_mutex_lock(&own->life);
+    return failed
+               ? pod_fail(POD_E_UNSUPPORTED, "board: no lock between processes: error %d", failed)
+               : POD_OK;
+}
+
+static pod_status show_place(pod__board *b)
+{
+    place *own = place_of(b, pod_comm_rank(b->comm));
+    pod__host_cpus(&own->cpus);
+    pod_status status = begin_life(own);
+    const bool is_held = status == POD_OK;
+    status = pod_comm_agree(b->comm, status);
+    if (status != POD_OK && is_held) pthread_mutex_unlock(&own->life);
+    return status;
+}
+
 pod_status pod__board_open(pod_comm *c, pod__board **out)
 {
     pod__board *b = malloc(sizeof *b);
-    POD_TRY(pod_comm_agree(c, b ? POD_OK : pod_fail(POD_E_NOMEM, "board: %zu bytes", sizeof *b)));
+    pod_status status =
+        pod_comm_agree(c, b ? POD_OK : pod_fail(POD_E_NOMEM, "board: %zu bytes", sizeof *b));
+    if (status != POD_OK) goto failed;
     *b = (pod__board){.comm = c};
-    pod_status status = pod_window_create(c, sizeof(place), &b->window);
-    if (status != POD_OK) {
-        free(b);
-        return status;
-    }
-    pod__host_cpus(&place_of(b, pod_comm_rank(c))->cpus);
+    POD_TRY_GOTO(status, pod_window_create(c, sizeof(place), &b->window), failed);
+    POD_TRY_GOTO(status, show_place(b), no_life);
     pod_window_sync(b->window);
     b->is_crowded = find_crowd(b);
     *out = b;
     return POD_OK;
+no_life:
+    pod_window_destroy(b->window);
+failed:
+    free(b);
+    return status;
 }
 
 void pod__board_close(pod__board *b)
 {
     if (!b) return;
+    pthread_mutex_unlock(&place_of(b, pod_comm_rank(b->comm))->life);
     pod_window_destroy(b->window);
     free(b);
 }
 
 bool pod__board_is_crowded(const pod__board *b) { return b->is_crowded; }
+
+int pod__board_find_dead(const pod__board *b)
+{
+    const int own = pod_comm_rank(b->comm);
+    for (int r = 0; r < pod_comm_size(b->comm); r++) {
+        if (r == own || !pod_comm_shares_node(b->comm, r)) continue;
+        place *its = place_of(b, r);
+        int state = pthread_mutex_trylock(&its->life);
+        if (state == EOWNERDEAD) {
+            int dead = its->found_dead ? its->found_dead - 1 : r;
+            place_of(b, own)->found_dead = dead + 1;
+            return dead;
+        }
+        if (state == 0) pthread_mutex_unlock(&its->life); /* it has closed */
+    }
+    return -1;
+}
 
 uint32_t *pod__board_bell(const pod__board *b, int rank) { return &place_of(b, rank)->bell; }
 

@@ -1,5 +1,5 @@
 /* What the ranks of a node show each other, whichever collectives they are in: who sleeps and wants
- * to be woken. For collectives/exec only. */
+ * to be woken, and who is alive. For collectives/exec only. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_BOARD_H
 #define MINIPOD_COLLECTIVES_EXEC_BOARD_H
 
@@ -13,6 +13,10 @@ void pod__board_close(pod__board *b); /* collective; NULL is allowed */
 
 /* Whether the ranks of this node outnumber the CPUs that they may run on. */
 bool pod__board_is_crowded(const pod__board *b);
+
+/* A rank of this node that ended before it closed its board, by a signal or otherwise; -1: none.
+ * Every rank holds a lock that the kernel marks when its holder is gone. */
+int pod__board_find_dead(const pod__board *b);
 
 /* The bell of a rank of this node: 1 while it sleeps or is about to. */
 uint32_t *pod__board_bell(const pod__board *b, int rank);

@@ -11,7 +11,13 @@
 #include "collectives/exec/comm_mpi.h"
 #include "kernels/base/assert.h"
 
-enum { CHUNK_BYTES = 1 << 16, MAX_MESSAGE_BYTES = 1 << 30, VERSION_BYTES = 64, TEXT_BYTES = 1024 };
+enum {
+    CHUNK_BYTES = 1 << 16,
+    MAX_MESSAGE_BYTES = 1 << 30,
+    VERSION_BYTES = 64,
+    FIRST_PATIENCE_S = 30,
+    TEXT_BYTES = 1024
+};
 
 struct pod_comm {
     MPI_Comm world; /* ours alone: no message of a caller's library can meet one of these */
@@ -20,6 +26,7 @@ struct pod_comm {
     int *leader;    /* (size) the lowest rank of each one's node */
     int *node_rank; /* (size) its rank there */
     pod__board *board;
+    double patience_s;
     bool ends_mpi;
     int next_tag, n_tag_holders, max_tag;
     char version[VERSION_BYTES];
@@ -99,8 +106,11 @@ pod_status pod_comm_open(pod_comm **out)
         if (!is_running) MPI_Finalize();
         return pod_fail(POD_E_NOMEM, "comm: no memory for a table of %d ranks", size);
     }
-    *c = (pod_comm){
-        .size = size, .leader = leader, .node_rank = leader + size, .ends_mpi = !is_running};
+    *c = (pod_comm){.size = size,
+                    .leader = leader,
+                    .node_rank = leader + size,
+                    .patience_s = FIRST_PATIENCE_S,
+                    .ends_mpi = !is_running};
     MPI_Comm_dup(MPI_COMM_WORLD, &c->world);
     MPI_Comm_rank(c->world, &c->rank);
     MPI_Comm_split_type(c->world, MPI_COMM_TYPE_SHARED, c->rank, MPI_INFO_NULL, &c->node);
@@ -156,6 +166,9 @@ int pod_comm_node_size(const pod_comm *c)
         if (c->leader[r] != r - r % n) return 1;
     return n;
 }
+
+void pod_comm_set_patience(pod_comm *c, double seconds) { c->patience_s = seconds; }
+double pod__comm_patience_s(const pod_comm *c) { return c->patience_s; }
 
 pod_status pod__comm_open_board(pod_comm *c)
 {

@@ -34,6 +34,9 @@ int pod_comm_node_size(const pod_comm *c);
  * world, take each other for ranks of two nodes: several nodes played on one. Before there are any
  * windows or runs. */
 void pod_comm_split_nodes(pod_comm *c, int n);
+/* How long a rank waits in a collective before it says on standard error for whom; it waits on, and
+ * says so again after twice the time. 30 s from the start. Local. */
+void pod_comm_set_patience(pod_comm *c, double seconds);
 const char *pod_comm_version(const pod_comm *c); /* "Open MPI v4.1.4 ..." */
 
 /* The worst status of all ranks, with the text of the lowest rank that has it as the error record

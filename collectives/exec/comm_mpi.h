@@ -15,6 +15,8 @@ int pod__comm_node_rank(const pod_comm *c, int rank);
 POD_MUST pod_status pod__comm_open_board(pod_comm *c);
 struct pod__board *pod__comm_board(const pod_comm *c); /* NULL: not opened */
 
+double pod__comm_patience_s(const pod_comm *c);
+
 /* Tags for one run: `n` of them on every rank, from *first on, the same on all ranks, while no
  * other run that is alive has them. E_UNSUPPORTED when MPI has no more. Collective. */
 POD_MUST pod_status pod__comm_take_tags(pod_comm *c, int n, int *first);

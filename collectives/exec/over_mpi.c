@@ -89,6 +89,13 @@ void pod__mpi_poll(pod_coll_run *r)
     }
 }
 
+int pod__mpi_awaited(const pod_coll_run *r, int rank[], int n, int max)
+{
+    for (int k = 0; k < r->mpi.n_in_flight; k++)
+        n = pod__note_rank(rank, n, max, r->steps[r->mpi.part[k].step].peer);
+    return n;
+}
+
 /* ---- preparing ----------------------------------------------------------------------------- */
 
 static pod_status make_state(pod_coll_run *r)

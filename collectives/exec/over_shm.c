@@ -69,8 +69,9 @@ typedef struct pending {
     int32_t step;
 } pending;
 
-typedef struct memory { /* of a sharing rank, as this process sees it */
+typedef struct memory { /* of a rank, as this process sees it */
     char *main, *scratch[2];
+    uint32_t *arrived;
     uint32_t *bell;
 } memory;
 
@@ -83,7 +84,8 @@ struct pod__over_shm {
     memory *sharing;   /* (layout.n_shared) */
     const void **in;   /* (layout.n_shared) of add_all */
     void **out;
-    link *link; /* (n_steps) */
+    uint32_t *arrived; /* (layout.n_syncs) this rank's own */
+    link *link;        /* (n_steps) */
     int turn;
     pending *pending; /* (n_steps) */
     int32_t n_pending;
@@ -203,6 +205,24 @@ void pod__shm_poll(pod_coll_run *r)
             pod__run_finish(r, p.step);
         pod__run_begin_ready(r);
     }
+}
+
+/* Who has not come to a SYNC says so by what is not in its list of arrivals. */
+int pod__shm_awaited(const pod_coll_run *r, int rank[], int n, int max)
+{
+    const pod__over_shm *m = r->shm;
+    for (int32_t p = 0; p < m->n_pending; p++) {
+        const pod_step *s = &r->steps[m->pending[p].step];
+        if (s->kind != POD_STEP_SYNC) {
+            n = pod__note_rank(rank, n, max, s->peer);
+            continue;
+        }
+        const ptrdiff_t index = m->link[m->pending[p].step].own - m->arrived;
+        for (int k = 0; k < m->layout.n_shared; k++)
+            if (!has_reached(&m->sharing[k].arrived[index], r->epoch))
+                n = pod__note_rank(rank, n, max, m->shared[k]);
+    }
+    return n;
 }
 
 bool pod__shm_is_idle(const pod_coll_run *r) { return r->shm->n_pending == 0; }
@@ -353,6 +373,7 @@ static memory find_memory(const pod_coll_run *r, int rank)
     const head *h = (const void *)part;
     return (memory){.main = (char *)pod_window_data_of(m->data, rank) + h->main,
                     .scratch = {part + h->scratch[0], part + h->scratch[1]},
+                    .arrived = (uint32_t *)(void *)(part + h->arrived),
                     .bell = pod__board_bell(pod__comm_board(r->comm), rank)};
 }
 
@@ -421,9 +442,9 @@ static pod_status connect_shared(pod_coll_run *r, int32_t i)
     if (s->kind == POD_STEP_SYNC) {
         const int *at = bsearch(&s->tag, m->syncs, (size_t)h->n_syncs, sizeof *at, compare_ints);
         const size_t index = (size_t)(at - m->syncs);
-        char *first = part_of(m, m->shared[0]), *own = pod_window_data(m->control);
+        char *first = part_of(m, m->shared[0]);
         counter *counters = (void *)(first + ((const head *)(const void *)first)->counters);
-        m->link[i].own = (uint32_t *)(void *)(own + h->arrived) + index;
+        m->link[i].own = m->arrived + index;
         m->link[i].awaited = &counters[index].n_arrived;
         return POD_OK;
     }
@@ -437,7 +458,8 @@ static pod_status connect_shared(pod_coll_run *r, int32_t i)
 
 static pod_status connect_alone(pod_coll_run *r)
 {
-    const pod__over_shm *m = r->shm;
+    pod__over_shm *m = r->shm;
+    m->arrived = find_memory(r, pod_comm_rank(r->comm)).arrived;
     for (int32_t k = 0; k < m->layout.n_messages; k++) POD_TRY(connect_message(r, &m->messages[k]));
     for (int k = 0; k < m->layout.n_shared; k++) {
         POD_TRY(check_sharing(r, m->shared[k]));

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "collectives/exec/board.h"
+#include "collectives/exec/watch.h"
 #include "kernels/base/assert.h"
 #include "kernels/base/cpu.h"
 
@@ -199,6 +199,7 @@ failed:
 static pod_status create(pod_comm *c, const pod_sched *s, pod_dtype t, pod_window *w, void *buf,
                          const char *what, pod_coll_run **out)
 {
+    pod__watch_install();
     pod_coll_run *r = NULL;
     pod_status status = pod_comm_agree(c, create_alone(c, s, t, w, buf, what, &r));
     if (status != POD_OK) {

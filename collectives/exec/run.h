@@ -66,6 +66,16 @@ static inline void *pod__run_place(const pod_coll_run *r, pod_span at)
     return r->memory[at.buf] + (size_t)at.first * r->element_bytes[at.buf];
 }
 
+/* Adds a rank to the n in rank[], unless it is there or max are; answers how many are. */
+static inline int pod__note_rank(int rank[], int n, int max, int added)
+{
+    for (int i = 0; i < n; i++)
+        if (rank[i] == added) return n;
+    if (n == max) return n;
+    rank[n] = added;
+    return n + 1;
+}
+
 void pod__run_finish(pod_coll_run *r, int32_t step);
 void pod__run_begin_ready(pod_coll_run *r);
 
@@ -75,6 +85,9 @@ POD_MUST pod_status pod__mpi_connect(pod_coll_run *r, int n_tags); /* collective
 void pod__mpi_begin(pod_coll_run *r, int32_t step);
 void pod__mpi_poll(pod_coll_run *r);
 void pod__mpi_close(pod_coll_run *r);
+/* Adds the ranks that the run waits for to the n in rank[], none twice and no more than max in all;
+ * answers how many there are then. Safe in a signal handler. */
+int pod__mpi_awaited(const pod_coll_run *r, int rank[], int n, int max);
 
 /* ---- over_shm.c ---- */
 POD_MUST pod_status pod__shm_prepare(pod_coll_run *r, const pod_sched *s,
@@ -83,7 +96,8 @@ POD_MUST pod_status pod__shm_connect(pod_coll_run *r); /* collective */
 void pod__shm_start(pod_coll_run *r);                  /* before any step of this run begins */
 void pod__shm_begin(pod_coll_run *r, int32_t step);
 void pod__shm_poll(pod_coll_run *r);
-bool pod__shm_is_idle(const pod_coll_run *r); /* waits for nobody */
-void pod__shm_close(pod_coll_run *r);         /* collective */
+bool pod__shm_is_idle(const pod_coll_run *r);                            /* waits for nobody */
+void pod__shm_close(pod_coll_run *r);                                    /* collective */
+int pod__shm_awaited(const pod_coll_run *r, int rank[], int n, int max); /* as above */
 
 #endif

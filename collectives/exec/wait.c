@@ -4,7 +4,7 @@
 #include <sched.h>
 
 #include "collectives/exec/board.h"
-#include "collectives/exec/run.h"
+#include "collectives/exec/watch.h"
 
 /* What is tried before this rank sleeps. A message between two ranks that both run comes within the
  * pauses. Where ranks outnumber the CPUs the other one needs this CPU first: it gets it at once,
@@ -16,27 +16,29 @@ typedef struct patience {
 
 static const patience roomy = {2000, 200}, crowded = {4, 100};
 
+enum { LOOKS_BEFORE_WATCH = 256 };
 static const int64_t SLEEP_NS = 200000000; /* at most, then it looks again */
 
 typedef struct waiter {
     pod_coll_run *run;
     pod_coll_run *const *others;
     int n_others;
-    int64_t n_changes; /* of all of them */
-    bool has_moved;    /* in the last look */
+    const pod__board *board; /* NULL: nobody to be woken by */
+    const patience *patience;
+    int64_t n_changes; /* of all of them, at the last look */
+    int64_t n_looks;   /* since something moved */
+    pod__watch watch;
 } waiter;
 
 /* Polls all; true when the run is done. */
 static bool look(waiter *w)
 {
     bool is_done = pod_coll_run_poll(w->run);
-    int64_t n_changes = w->run->n_changes;
+    w->n_changes = w->run->n_changes;
     for (int i = 0; !is_done && i < w->n_others; i++) {
         (void)pod_coll_run_poll(w->others[i]);
-        n_changes += w->others[i]->n_changes;
+        w->n_changes += w->others[i]->n_changes;
     }
-    w->has_moved = n_changes != w->n_changes;
-    w->n_changes = n_changes;
     return is_done;
 }
 
@@ -49,30 +51,45 @@ static bool can_sleep(const waiter *w)
     return !has_messages;
 }
 
-static bool sleep_until_rung(waiter *w, uint32_t *bell)
+static void sleep_until_rung(waiter *w)
 {
+    uint32_t *bell = pod__board_bell(w->board, pod_comm_rank(w->run->comm));
+    const int64_t n_changes = w->n_changes;
+    bool was_rung = true;
     pod__bell_set(bell);
-    bool is_done = look(w);
-    if (!is_done && !w->has_moved) (void)pod__host_sleep(bell, 1, SLEEP_NS);
+    if (!look(w) && w->n_changes == n_changes) was_rung = pod__host_sleep(bell, 1, SLEEP_NS);
     pod__bell_clear(bell);
-    return is_done;
+    if (!was_rung) pod__watch_look(&w->watch, w->run);
+}
+
+static void pass_time(waiter *w)
+{
+    const patience *p = w->patience;
+    if (w->n_looks < p->n_pauses) {
+        pod__host_pause();
+    } else if (w->n_looks < p->n_pauses + p->n_yields || !can_sleep(w)) {
+        sched_yield();
+        if (w->n_looks % LOOKS_BEFORE_WATCH == LOOKS_BEFORE_WATCH - 1)
+            pod__watch_look(&w->watch, w->run);
+    } else {
+        sleep_until_rung(w);
+    }
 }
 
 void pod_coll_run_wait_among(pod_coll_run *r, pod_coll_run *const others[], int n)
 {
     waiter w = {.run = r, .others = others, .n_others = n};
-    pod_comm *c = r->comm;
-    const pod__board *board = pod__comm_board(c);
-    const patience p = board && !pod__board_is_crowded(board) ? roomy : crowded;
-    for (int n_looks = 0; !look(&w); n_looks = w.has_moved ? 0 : n_looks + 1) {
-        if (n_looks < p.n_pauses) {
-            pod__host_pause();
-        } else if (n_looks < p.n_pauses + p.n_yields || !can_sleep(&w)) {
-            sched_yield();
-        } else if (sleep_until_rung(&w, pod__board_bell(board, pod_comm_rank(c)))) {
-            break;
-        }
+    if (look(&w)) return;
+    w.board = pod__comm_board(r->comm);
+    w.patience = w.board && !pod__board_is_crowded(w.board) ? &roomy : &crowded;
+    pod__watch_set(r);
+    for (int64_t n_changes = w.n_changes; pass_time(&w), !look(&w); n_changes = w.n_changes) {
+        w.n_looks++;
+        if (w.n_changes == n_changes) continue;
+        w.n_looks = 0;
+        w.watch = (pod__watch){0};
     }
+    pod__watch_set(NULL);
 }
 
 void pod_coll_run_wait(pod_coll_run *r) { pod_coll_run_wait_among(r, NULL, 0); }
