@@ -46,19 +46,3 @@ double pod__share_reduce_seconds(const pod_net *net, int n_reads, int n_writes, 
 {
     return (n_reads + n_writes) * bytes / net->memory_bytes_per_s;
 }
-
-double pod__share_messages_seconds(const pod_net *net, const pod_mesh *m, const pod__sharers *among,
-                                   double bytes)
-{
-    double seconds = 0;
-    for (int k = 1; k < among->size; k++) {
-        double round = 0;
-        for (int i = 0; i < among->size; i++) {
-            const double one = pod_net_message_s(net, m, among->rank[i],
-                                                 among->rank[(i + k) % among->size], bytes);
-            if (one > round) round = one;
-        }
-        seconds += round;
-    }
-    return seconds;
-}

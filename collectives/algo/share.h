@@ -24,8 +24,5 @@ void pod__share_blocks(pod_sched *s, const pod__sharers *among, int64_t count, i
 double pod__share_bytes(const pod_coll_args *args, int size); /* of the longest of `size` blocks */
 /* Of a step that reads and writes so many times `bytes`. */
 double pod__share_reduce_seconds(const pod_net *net, int n_reads, int n_writes, double bytes);
-/* Of messages of `bytes` from each to every other, in size - 1 rounds. */
-double pod__share_messages_seconds(const pod_net *net, const pod_mesh *m, const pod__sharers *among,
-                                   double bytes);
 
 #endif
