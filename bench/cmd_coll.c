@@ -14,8 +14,11 @@ static pod_status measure(pod_bench *b)
 static pod_status tell(const pod_bench *b)
 {
     const char *json = pod_config_text(b->call->config, POD_OPT_JSON);
+    const char *rules = pod_config_text(b->call->config, POD_OPT_AUTOTUNE);
     POD_TRY(pod_bench_print(b));
-    return json[0] != '\0' ? pod_bench_write_json(b, json) : POD_OK;
+    if (json[0] != '\0') POD_TRY(pod_bench_write_json(b, json));
+    /* What is wrong is not to be picked. */
+    return rules[0] != '\0' && pod_bench_n_wrong(b) == 0 ? pod_bench_autotune(b, rules) : POD_OK;
 }
 
 /* Each algorithm of ours on each kind of buffer; the peer only where it was measured alone. */
@@ -32,7 +35,7 @@ static bool is_fast_enough(const pod_bench *b)
         pod_log_say(b->call->log, POD_LOG_ERROR,
                     "coll: %s, %s: average bus bandwidth %.4g GB/s, --min-busbw wants %g; slowest "
                     "at %lld bytes: %.4g GB/s",
-                    pod_bench_name(s.slowest), is_cold ? "cold" : "hot", s.busbw, bound,
+                    b->plan.entry[i / 2].name, is_cold ? "cold" : "hot", s.busbw, bound,
                     (long long)pod_bench_bytes(&b->plan, s.slowest->size),
                     pod_bench_busbw(b, s.slowest));
     }

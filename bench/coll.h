@@ -25,7 +25,9 @@ typedef enum pod_bench_on { /* --on; auto is SHM under mpirun */
 /* What --algo names, with a row for each size: an algorithm, what rules pick, or the MPI
  * library's. */
 typedef struct pod_bench_entry {
+    const char *name;          /* "ring", "ring@64K", "mpi", "rules" */
     const pod_coll_algo *algo; /* NULL: the rules', or the peer */
+    int64_t chunk_bytes;       /* 0: the plan's */
     bool is_peer;
 } pod_bench_entry;
 
@@ -55,6 +57,7 @@ typedef struct pod_bench_plan { /* the same on all ranks */
 
 typedef struct pod_bench_row {
     int size, entry;           /* of the plan */
+    const char *name;          /* of the algorithm that ran: "ring@64K", "mpi" */
     const pod_coll_algo *algo; /* NULL: the peer */
     int n_buffers;             /* 1: hot */
     pod_spread round_s;        /* of an operation, one value a round */
@@ -86,14 +89,21 @@ POD_MUST pod_status pod_bench_plan_from(pod_call *call, pod_arena *a, pod_bench_
 /* With the chunk that a rule names where rules choose. */
 pod_coll_args pod_bench_args(const pod_bench_plan *p, int size);
 int64_t pod_bench_bytes(const pod_bench_plan *p, int size);
-/* Buffers to go round so that none is found in a cache: those of a node together are twice its last
- * one. 0: that would be too many, or cold buffers are not asked for. */
+/* Buffers to go round so that none is found in a cache: those of a node together are half as much
+ * again as its last one holds. 0: that would be too many, or cold buffers are not asked for. */
 int pod_bench_n_cold(const pod_bench_plan *p, int size);
+bool pod_bench_runs_mpi(const pod_bench_plan *p);
+const char *pod_bench_clock(const pod_bench_plan *p); /* "wall" or "virtual" */
+
+/* ---- coll_entries.c -------------------------------------------------------------------------- */
+
+/* --algo, for a plan that has all else. */
+POD_MUST pod_status pod_bench_entries_from(const pod_config *c, pod_arena *a, pod_bench_plan *p);
 /* Why this entry has no row at this size, or NULL. */
 const char *pod_bench_why_not(const pod_bench_plan *p, const pod_bench_entry *e, int size);
-/* The algorithm of an entry at a size; NULL for the peer. */
-const pod_coll_algo *pod_bench_algo(const pod_bench_plan *p, const pod_bench_entry *e, int size);
-const char *pod_bench_clock(const pod_bench_plan *p); /* "wall" or "virtual" */
+/* What an entry runs at a size; NULL for the peer. */
+const pod_coll_algo *pod_bench_pick(const pod_bench_plan *p, const pod_bench_entry *e, int size,
+                                    pod_coll_args *args);
 
 /* ---- the ways to measure: coll_ranks.c, coll_local.c --------------------------------------- */
 
@@ -104,8 +114,8 @@ POD_MUST pod_status pod_bench_sim(pod_bench *b);
 
 /* ---- coll_rows.c ---------------------------------------------------------------------------- */
 
-POD_MUST pod_status pod_bench_add(pod_bench *b, const pod_bench_row *row);
-const char *pod_bench_name(const pod_bench_row *r);                 /* "ring", "mpi" */
+/* `args` are what the algorithm was built with: they and the entry give the row its name. */
+POD_MUST pod_status pod_bench_add(pod_bench *b, pod_bench_row row, const pod_coll_args *args);
 double pod_bench_algbw(const pod_bench *b, const pod_bench_row *r); /* GB/s */
 double pod_bench_busbw(const pod_bench *b, const pod_bench_row *r);
 /* The share of its buffer that a rank must read and write at the least, on average: 1 is all of it
@@ -131,10 +141,12 @@ int64_t pod_bench_n_wrong(const pod_bench *b);
 const pod_bench_row *pod_bench_best(const pod_bench *b, int size, bool is_cold);
 const pod_bench_row *pod_bench_find(const pod_bench *b, int size, int entry, bool is_cold);
 
-/* ---- coll_table.c, coll_record.c: rank 0 ---------------------------------------------------- */
+/* ---- coll_table.c, coll_record.c, coll_autotune.c: rank 0 ---------------------------------------------------- */
 
 /* The table with its header and footer, on the screen and, where asked for, as CSV. */
 POD_MUST pod_status pod_bench_print(const pod_bench *b);
 POD_MUST pod_status pod_bench_write_json(const pod_bench *b, const char *path);
+/* Rules for pod_coll_rules_read; every size has a row that is not the peer's. */
+POD_MUST pod_status pod_bench_autotune(const pod_bench *b, const char *path);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "kernels/base/assert.h"
 #include "kernels/base/bf16.h"
+#include "kernels/base/binned.h"
 
 /* Values repeat with a period that no block or chunk divides, so that what comes to a wrong place
  * shows, and sums are made once for all of them. */
@@ -35,8 +36,8 @@ static bool adds(pod_coll coll) { return coll == POD_ALLREDUCE || coll == POD_RE
 pod_status pod_coll_data_create(pod_arena *a, const pod_coll_args *args, int n_ranks,
                                 pod_coll_data **out)
 {
-    POD_ASSERT(args->dtype == POD_F32 || args->dtype == POD_BF16, "no exact inputs of type %s",
-               pod_dtype_name(args->dtype));
+    POD_ASSERT(args->dtype == POD_F32 || args->dtype == POD_BF16 || args->dtype == POD_BINNED,
+               "no exact inputs of type %s", pod_dtype_name(args->dtype));
     pod_coll_data *d = POD_ARENA_NEW(a, pod_coll_data, 1);
     if (!d) return POD_E_NOMEM;
     const int64_t exact = exact_up_to(args->dtype);
@@ -86,16 +87,20 @@ static int64_t wrong_guards(const pod_coll_data *d, const void *elements)
 
 static void put(const pod_coll_data *d, void *elements, int64_t i, float x)
 {
-    if (d->args.dtype == POD_BF16)
-        ((pod_bf16 *)elements)[i] = pod_bf16_from_f32(x);
-    else
-        ((float *)elements)[i] = x;
+    switch (d->args.dtype) {
+    case POD_BF16: ((pod_bf16 *)elements)[i] = pod_bf16_from_f32(x); break;
+    case POD_BINNED: ((pod_binned *)elements)[i] = pod_binned_from_f32(x); break;
+    default: ((float *)elements)[i] = x;
+    }
 }
 
 static float get(const pod_coll_data *d, const void *elements, int64_t i)
 {
-    return d->args.dtype == POD_BF16 ? pod_bf16_to_f32(((const pod_bf16 *)elements)[i])
-                                     : ((const float *)elements)[i];
+    switch (d->args.dtype) {
+    case POD_BF16: return pod_bf16_to_f32(((const pod_bf16 *)elements)[i]);
+    case POD_BINNED: return pod_binned_to_f32(((const pod_binned *)elements)[i]);
+    default: return ((const float *)elements)[i];
+    }
 }
 
 /* ---- what goes in and what comes out ------------------------------------------------------- */

@@ -9,7 +9,7 @@
 
 typedef struct pod_coll_data pod_coll_data;
 
-/* Over all `n_ranks` ranks; f32 and bf16. E_NOMEM. */
+/* Over all `n_ranks` ranks; f32, bf16 and binned. E_NOMEM. */
 POD_MUST pod_status pod_coll_data_create(pod_arena *a, const pod_coll_args *args, int n_ranks,
                                          pod_coll_data **out);
 

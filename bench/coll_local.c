@@ -85,8 +85,8 @@ static double time_copy(const bench_local *x)
 static pod_status measure_entry(bench_local *x, int entry, double copy_s)
 {
     const pod_bench_plan *p = x->plan;
-    const pod_coll_args args = pod_bench_args(p, x->size);
-    const pod_coll_algo *algo = pod_bench_algo(p, &p->entry[entry], x->size);
+    pod_coll_args args;
+    const pod_coll_algo *algo = pod_bench_pick(p, &p->entry[entry], x->size, &args);
     const pod_sched *const *all;
     double *round_s = POD_ARENA_NEW(x->arena, double, p->n_rounds),
            *iter_s = POD_ARENA_NEW(x->b->arena, double, p->n_iters);
@@ -107,7 +107,7 @@ static pod_status measure_entry(bench_local *x, int entry, double copy_s)
                          .n_wrong = -1,
                          .ideal_s = copy_s * pod_bench_traffic(p, x->size)};
     if (p->with_check) POD_TRY(count_wrong(x, all, &row.n_wrong));
-    return pod_bench_add(x->b, &row);
+    return pod_bench_add(x->b, row, &args);
 }
 
 static pod_status measure_entries(bench_local *x)

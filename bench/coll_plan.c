@@ -3,13 +3,12 @@
 #include <unistd.h>
 
 #include "bench/coll.h"
-#include "collectives/exec/peer_mpi.h"
 #include "kernels/base/cpu.h"
 #include "kernels/base/parse.h"
 #include "runtime/core/machine_net.h"
 #include "runtime/train/setup.h"
 
-enum { MAX_SIZES = 1000, MAX_ENTRIES = 64 };
+enum { MAX_SIZES = 1000 };
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
@@ -71,15 +70,18 @@ int64_t pod_bench_bytes(const pod_bench_plan *p, int size)
     return p->count[size] * element_bytes(p);
 }
 
-static bool runs_mpi(const pod_bench_plan *p) { return p->on == POD_ON_SHM || p->on == POD_ON_MPI; }
+bool pod_bench_runs_mpi(const pod_bench_plan *p)
+{
+    return p->on == POD_ON_SHM || p->on == POD_ON_MPI;
+}
 
 int pod_bench_n_cold(const pod_bench_plan *p, int size)
 {
-    enum { MAX_BUFFERS = 256 };
+    enum { MAX_BUFFERS = 96 };
     const int64_t max_node_bytes = (int64_t)1 << 32; /* but for two buffers of each rank */
     const int64_t bytes = pod_bench_bytes(p, size) * p->n_node_ranks;
-    if (bytes == 0 || !p->with_cold || !runs_mpi(p)) return 0;
-    const int64_t n = (2 * p->cache_bytes + bytes - 1) / bytes;
+    if (bytes == 0 || !p->with_cold || !pod_bench_runs_mpi(p)) return 0;
+    const int64_t n = (3 * p->cache_bytes / 2 + bytes - 1) / bytes;
     if (n <= 2) return 2;
     return n <= MAX_BUFFERS && n * bytes <= max_node_bytes ? (int)n : 0;
 }
@@ -91,120 +93,6 @@ static pod_status check_some_size(const pod_bench_plan *p)
     return pod_fail(POD_E_INVALID,
                     "buffers: too many of %" PRId64 " bytes would be needed for them to be cold",
                     pod_bench_bytes(p, p->n_sizes - 1));
-}
-
-/* ---- what is measured ----------------------------------------------------------------------- */
-
-const char *pod_bench_why_not(const pod_bench_plan *p, const pod_bench_entry *e, int size)
-{
-    const pod_coll_args args = pod_bench_args(p, size);
-    if (e->is_peer && !runs_mpi(p)) return "it runs on the ranks of a job only";
-    if (e->is_peer) return pod_peer_mpi_why_not(&args, p->n_ranks);
-    return e->algo ? e->algo->why_not(&p->mesh, &args) : NULL;
-}
-
-const pod_coll_algo *pod_bench_algo(const pod_bench_plan *p, const pod_bench_entry *e, int size)
-{
-    if (e->is_peer || e->algo) return e->algo;
-    pod_coll_args args = pod_bench_args(p, size);
-    return pod_coll_pick(p->rules, &p->mesh, &args);
-}
-
-static const char *name_of(const pod_bench_entry *e) { return e->is_peer ? "mpi" : e->algo->name; }
-
-static bool find_entry(const pod_bench_plan *p, const char *name, size_t length,
-                       pod_bench_entry *out)
-{
-    char text[32];
-    if (length >= sizeof text) return false;
-    memcpy(text, name, length);
-    text[length] = '\0';
-    *out = (pod_bench_entry){pod_coll_find(p->coll, text), strcmp(text, "mpi") == 0};
-    return out->algo || out->is_peer;
-}
-
-/* "ring,mpi"; false when there is a word in it that is no name. */
-static bool entries_named(pod_bench_plan *p, const char *text)
-{
-    p->n_entries = 0;
-    for (const char *at = text; at; at = strchr(at, ',')) {
-        if (*at == ',') at++;
-        if (p->n_entries == MAX_ENTRIES) return false;
-        if (!find_entry(p, at, strcspn(at, ","), &p->entry[p->n_entries++])) return false;
-    }
-    return true;
-}
-
-static void entries_all(pod_bench_plan *p)
-{
-    int n;
-    const pod_coll_algo *algos = pod_coll_algos(&n);
-    for (int i = 0; i < n; i++)
-        if (algos[i].coll == p->coll && p->n_entries < MAX_ENTRIES - 1)
-            p->entry[p->n_entries++] = (pod_bench_entry){.algo = &algos[i]};
-    p->entry[p->n_entries++] = (pod_bench_entry){.is_peer = true};
-}
-
-/* Takes away what refuses every size, and says what refuses any. */
-static pod_status leave_out(pod_arena *a, pod_bench_plan *p)
-{
-    int n_kept = 0;
-    p->refusal = POD_ARENA_NEW(a, const char *, p->n_entries);
-    if (!p->refusal) return POD_E_NOMEM;
-    for (int i = 0; i < p->n_entries; i++) {
-        const pod_bench_entry e = p->entry[i];
-        const char *reason = NULL;
-        int n_refused = 0;
-        for (int s = 0; s < p->n_sizes; s++) {
-            const char *why = pod_bench_why_not(p, &e, s);
-            if (why) reason = why;
-            n_refused += why != NULL;
-        }
-        if (n_refused < p->n_sizes) p->entry[n_kept++] = e;
-        if (n_refused == 0) continue;
-        const char *line = n_refused == p->n_sizes
-                               ? pod_arena_text(a, "%s refuses: %s", name_of(&e), reason)
-                               : pod_arena_text(a, "%s refuses %d of %d sizes: %s", name_of(&e),
-                                                n_refused, p->n_sizes, reason);
-        if (!line) return POD_E_NOMEM;
-        p->refusal[p->n_refusals++] = line;
-    }
-    p->n_entries = n_kept;
-    return POD_OK;
-}
-
-static pod_status check_none_refuses(const pod_bench_plan *p)
-{
-    for (int i = 0; i < p->n_entries; i++)
-        for (int s = 0; s < p->n_sizes; s++) {
-            const char *why = pod_bench_why_not(p, &p->entry[i], s);
-            char size[32];
-            if (why)
-                return pod_fail(POD_E_INVALID, "algo: %s refuses %s of %s: %s",
-                                name_of(&p->entry[i]), pod_coll_name(p->coll),
-                                pod_print_size(pod_bench_bytes(p, s), size, sizeof size), why);
-        }
-    return POD_OK;
-}
-
-static pod_status entries_from(const pod_config *c, pod_arena *a, pod_bench_plan *p)
-{
-    const char *text = pod_config_text(c, POD_OPT_ALGO);
-    p->entry = POD_ARENA_NEW(a, pod_bench_entry, MAX_ENTRIES);
-    if (!p->entry) return POD_E_NOMEM;
-    if (strcmp(text, "all") == 0) {
-        entries_all(p);
-        return leave_out(a, p);
-    }
-    if (entries_named(p, text)) return check_none_refuses(p);
-    if (text[0] == '\0' || strcmp(text, "rules") == 0) text = POD_COLL_RULES_DEFAULT;
-    pod_coll_rules *rules;
-    const pod_status s = pod_coll_rules_load(a, text, &rules);
-    if (s != POD_OK) return pod_fail(s, "algo: %s", pod_error_text());
-    p->rules = rules;
-    p->entry[0] = (pod_bench_entry){0};
-    p->n_entries = 1;
-    return POD_OK;
 }
 
 /* ---- where ---------------------------------------------------------------------------------- */
@@ -320,7 +208,7 @@ static pod_status place_from(const pod_config *c, pod_comm *comm, pod_bench_plan
     const int64_t node = pod_config_int(c, POD_OPT_NODE);
     p->on = on_of(pod_config_text(c, POD_OPT_ON));
     describe_node(comm, p);
-    if (runs_mpi(p)) {
+    if (pod_bench_runs_mpi(p)) {
         POD_TRY(check_node(c, p, pod_comm_size(comm)));
         return place_ranks(c, comm, p);
     }
@@ -341,9 +229,8 @@ static pod_coll coll_of(const char *name)
 static void type_from(const pod_config *c, pod_bench_plan *p)
 {
     const char *text = pod_config_text(c, POD_OPT_DATATYPE);
-    const bool is_bf16 = text[0] == 'b';
-    p->dtype = is_bf16 ? POD_BF16 : POD_F32;
-    p->type = is_bf16 ? "bfloat16" : "float";
+    p->dtype = text[0] == 'b' ? POD_BF16 : text[0] == 'e' ? POD_BINNED : POD_F32;
+    p->type = text[0] == 'b' ? "bfloat16" : text[0] == 'e' ? "exact" : "float";
 }
 
 pod_status pod_bench_plan_from(pod_call *call, pod_arena *a, pod_bench_plan *out)
@@ -366,7 +253,7 @@ pod_status pod_bench_plan_from(pod_call *call, pod_arena *a, pod_bench_plan *out
     if (p.on == POD_ON_SIM) p.with_check = false; /* no data */
     POD_TRY(sizes_from(c, a, &p));
     POD_TRY(check_some_size(&p));
-    POD_TRY(entries_from(c, a, &p));
+    POD_TRY(pod_bench_entries_from(c, a, &p));
     *out = p;
     return POD_OK;
 }

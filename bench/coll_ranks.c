@@ -17,6 +17,7 @@ enum { ALIGN = 4096, MIN_COPIES = 5 };
 typedef struct subject { /* one entry at one size */
     int entry;
     const pod_coll_algo *algo;
+    pod_coll_args args;
     const pod_peer_mpi *peer; /* NULL: ours */
     pod_coll_run **run;       /* (n_buffers) */
     double *round_s;          /* (n_rounds) of an operation */
@@ -205,15 +206,14 @@ static pod_status make_run(const bench_ranks *x, const pod_sched *sched, const c
 
 static pod_status make_runs(bench_ranks *x, subject *s)
 {
-    const pod_coll_args args = pod_bench_args(x->plan, x->size);
     char what[96], bytes[32];
     const pod_sched *sched;
     pod_status mine =
-        pod_coll_build(x->arena, s->algo, &x->plan->mesh, pod_comm_rank(x->comm), &args, &sched);
+        pod_coll_build(x->arena, s->algo, &x->plan->mesh, pod_comm_rank(x->comm), &s->args, &sched);
     s->run = POD_ARENA_NEW(x->arena, pod_coll_run *, x->n_buffers);
     if (mine == POD_OK && !s->run) mine = POD_E_NOMEM;
     POD_TRY(pod_comm_agree(x->comm, mine));
-    snprintf(what, sizeof what, "%s %s %s", pod_coll_name(args.coll), s->algo->name,
+    snprintf(what, sizeof what, "%s %s %s", pod_coll_name(s->args.coll), s->algo->name,
              pod_print_size(pod_bench_bytes(x->plan, x->size), bytes, sizeof bytes));
     for (int i = 0; i < x->n_buffers; i++)
         POD_TRY(make_run(x, sched, what, input(x, s, i), &s->run[i]));
@@ -223,12 +223,11 @@ static pod_status make_runs(bench_ranks *x, subject *s)
 /* Local: what can be had without the other ranks. */
 static pod_status make_subject(bench_ranks *x, const pod_bench_entry *e, subject *s)
 {
-    const pod_coll_args args = pod_bench_args(x->plan, x->size);
-    s->algo = pod_bench_algo(x->plan, e, x->size);
+    s->algo = pod_bench_pick(x->plan, e, x->size, &s->args);
     s->round_s = POD_ARENA_NEW(x->arena, double, x->plan->n_rounds);
     s->iter_s = POD_ARENA_NEW(x->b->arena, double, x->plan->n_iters);
     if (!s->round_s || !s->iter_s) return POD_E_NOMEM;
-    return e->is_peer ? pod_peer_mpi_create(x->arena, x->comm, &args, &s->peer) : POD_OK;
+    return e->is_peer ? pod_peer_mpi_create(x->arena, x->comm, &s->args, &s->peer) : POD_OK;
 }
 
 static pod_status make_subjects(bench_ranks *x)
@@ -277,7 +276,7 @@ static pod_status add_rows(bench_ranks *x)
             .n_wrong = s->n_wrong,
             .ideal_s = x->copy_s * pod_bench_traffic(p, x->size),
         };
-        POD_TRY(pod_bench_add(x->b, &row));
+        POD_TRY(pod_bench_add(x->b, row, &s->args));
     }
     return POD_OK;
 }

@@ -2,8 +2,19 @@
 #include <string.h>
 
 #include "bench/coll.h"
+#include "kernels/base/parse.h"
 
-pod_status pod_bench_add(pod_bench *b, const pod_bench_row *row)
+static const char *name_of(pod_bench *b, const pod_bench_row *row, const pod_coll_args *args)
+{
+    const pod_bench_entry *e = &b->plan.entry[row->entry];
+    char chunk[32];
+    if (e->algo || e->is_peer) return e->name;
+    if (args->chunk_bytes == b->plan.chunk_bytes) return row->algo->name;
+    return pod_arena_text(b->arena, "%s@%s", row->algo->name,
+                          pod_print_size(args->chunk_bytes, chunk, sizeof chunk));
+}
+
+pod_status pod_bench_add(pod_bench *b, pod_bench_row row, const pod_coll_args *args)
 {
     if (b->n_rows == b->room) {
         const int room = b->room ? 2 * b->room : 64;
@@ -13,11 +24,11 @@ pod_status pod_bench_add(pod_bench *b, const pod_bench_row *row)
         b->row = larger;
         b->room = room;
     }
-    b->row[b->n_rows++] = *row;
+    row.name = name_of(b, &row, args);
+    if (!row.name) return POD_E_NOMEM;
+    b->row[b->n_rows++] = row;
     return POD_OK;
 }
-
-const char *pod_bench_name(const pod_bench_row *r) { return r->algo ? r->algo->name : "mpi"; }
 
 /* ---- figures of a row ----------------------------------------------------------------------- */
 

@@ -7,12 +7,12 @@
 static pod_status simulate(pod_bench *b, int size, int entry)
 {
     const pod_bench_plan *p = &b->plan;
-    const pod_coll_args args = pod_bench_args(p, size);
-    const pod_coll_algo *algo = pod_bench_algo(p, &p->entry[entry], size);
+    pod_coll_args args;
+    const pod_coll_algo *algo = pod_bench_pick(p, &p->entry[entry], size, &args);
     pod_sim_report r;
     POD_TRY(pod_sim_collective(&p->net, &p->mesh, algo, &args, NULL, NULL, &r));
     const bool shares_memory = p->node_size > 1; /* then links are not the limit */
-    pod_bench_row row = {
+    const pod_bench_row row = {
         .size = size,
         .entry = entry,
         .algo = algo,
@@ -25,7 +25,7 @@ static pod_status simulate(pod_bench *b, int size, int entry)
         .n_events = r.use.n_events,
         .events_per_s = r.run_wall_s > 0 ? (double)r.use.n_events / r.run_wall_s : 0,
     };
-    return row.busiest_link ? pod_bench_add(b, &row) : POD_E_NOMEM;
+    return row.busiest_link ? pod_bench_add(b, row, &args) : POD_E_NOMEM;
 }
 
 pod_status pod_bench_sim(pod_bench *b)

@@ -71,7 +71,7 @@ static void add_row(pod_table *t, const pod_bench *b, const pod_bench_row *r)
     else
         pod_table_add(t, "%" PRId64, r->n_wrong);
     add_iterations(t, r);
-    pod_table_add(t, "%s", pod_bench_name(r));
+    pod_table_add(t, "%s", r->name);
     pod_table_add(t, "%s", pod_mesh_print(&p->mesh, mesh, sizeof mesh));
     pod_table_add(t, "%s", pod_bench_clock(p));
     add_known(t, r->ideal_s > 0, 1e6 * r->ideal_s);
@@ -208,7 +208,7 @@ static void note_buffers(pod_table *t, const pod_bench *b)
     if (p->with_cold)
         pod_table_note(t,
                        "cold: another buffer each time, of so many that those of a node are"
-                       " twice its last cache of %s; %d of %d sizes are too small for that",
+                       " 1.5 times its last cache of %s; %d of %d sizes are too small for that",
                        cache, n_hot_only, p->n_sizes);
 }
 
@@ -221,12 +221,6 @@ static void note_all(pod_table *t, const pod_bench *b)
 }
 
 /* ---- behind the rows ------------------------------------------------------------------------ */
-
-static const char *entry_name(const pod_bench_plan *p, int entry)
-{
-    const pod_bench_entry *e = &p->entry[entry];
-    return e->is_peer ? "mpi" : e->algo ? e->algo->name : "rules";
-}
 
 static const char *buffers_of(const pod_bench_plan *p, bool is_cold)
 {
@@ -242,7 +236,7 @@ static void note_summary(pod_table *t, const pod_bench *b, bool is_cold)
         if (s.against_mpi > 0 && !b->plan.entry[e].is_peer)
             snprintf(against, sizeof against, ", %.2f x mpi (geometric mean)", s.against_mpi);
         pod_table_note(t, "Avg bus bandwidth    : %.4g GB/s, %s, %s, %d size%s%s", s.busbw,
-                       entry_name(&b->plan, e), buffers_of(&b->plan, is_cold), s.n_rows,
+                       b->plan.entry[e].name, buffers_of(&b->plan, is_cold), s.n_rows,
                        s.n_rows == 1 ? "" : "s", against);
     }
 }
@@ -265,7 +259,7 @@ static void note_best(pod_table *t, const pod_bench *b, bool is_cold)
             log_ratios += log(ratio);
             if (n_ratios++ == 0 || ratio < worst) worst = ratio;
         }
-        pod_table_note(t, "Best of ours         : %s at %s, %s%s", pod_bench_name(best),
+        pod_table_note(t, "Best of ours         : %s at %s, %s%s", best->name,
                        pod_print_size(pod_bench_bytes(p, s), size, sizeof size),
                        buffers_of(p, is_cold), against);
     }
@@ -316,7 +310,7 @@ static pod_status print_iterations(const pod_bench *b)
     for (int i = 0; i < b->n_rows; i++)
         for (int64_t k = 0; k < b->row[i].iter_s.n; k++) {
             pod_table_add(t, "%" PRId64, pod_bench_bytes(&b->plan, b->row[i].size));
-            pod_table_add(t, "%s", pod_bench_name(&b->row[i]));
+            pod_table_add(t, "%s", b->row[i].name);
             pod_table_add(t, "%s", b->row[i].n_buffers > 1 ? "cold" : "hot");
             pod_table_add(t, "%" PRId64, k);
             add_number(t, 1e6 * b->row[i].iters[k]);

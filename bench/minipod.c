@@ -98,9 +98,10 @@ static void print_algorithms(void)
 {
     int n;
     const pod_coll_algo *algos = pod_coll_algos(&n);
-    printf("\nalgorithms (--algo takes their names joined by commas, mpi for the MPI library's "
-           "own, all"
-           " for all\nof them, or rules like 0-64K:tree;64K-:torus2d)\n");
+    printf(
+        "\nalgorithms (--algo takes their names joined by commas, mpi for the MPI library's "
+        "own, all"
+        " for all\nof them, rules like 0-64K:tree;64K-:ring@256K, or @FILE with rules in lines)\n");
     for (int i = 0; i < n; i++)
         printf("  %-16s%-12s%s\n", pod_coll_name(algos[i].coll), algos[i].name, algos[i].good_for);
 }
@@ -131,7 +132,7 @@ static bool answers_itself(const command *c, const pod_config *config, bool spea
 /* Files of results are asked for before the work whose results they take. Collective. */
 static pod_status check_result_files(const pod_config *config, pod_comm *comm)
 {
-    static const pod_opt takes_file[] = {POD_OPT_CSV, POD_OPT_JSON};
+    static const pod_opt takes_file[] = {POD_OPT_CSV, POD_OPT_JSON, POD_OPT_AUTOTUNE};
     pod_status s = POD_OK;
     for (size_t i = 0; i < sizeof takes_file / sizeof takes_file[0] && s == POD_OK; i++) {
         const char *path = pod_config_text(config, takes_file[i]);

@@ -149,6 +149,10 @@ queue 0 'machine: --on sim wants one, like --machine [a-z]' coll --on sim
 queue 0 'machine host: its file has no link_gb_per_s' coll --on sim --machine host
 queue 0 'mesh 2wx2: on tpu-v3 dimension 0 does not wrap' coll --on sim --machine tpu-v3 --mesh 2wx2
 both 'machine: tpu-v3 is for --on sim' coll --machine tpu-v3
+both 'autotune: --algo 0-:ring is not a list of algorithms' coll --autotune r.conf --algo 0-:ring
+both '/in: cannot write a file: it is a directory' coll --autotune "$in"
+both 'nowhere: cannot read\|nowhere: No such\|nowhere' coll --algo @nowhere
+queue 3 'algo: mpi refuses allreduce of 4K: MPI has no bfloat16' coll -d bf16 --algo mpi
 queue 0 'algo: mpi refuses allreduce of 4K: it runs on the ranks of a job only' coll --on local --algo mpi
 both 'trace: timeline.json goes into --out' train "${data[@]}" "${short[@]}" --trace
 

@@ -107,6 +107,28 @@ rows sim | awk '$18 > 1.0005 || $18 < 0.01 { exit 1 }' || fail "sim: frac $(fiel
 grep -q 'clock virtual, machine tpu-v3$' sim || fail "sim: whose time it is stays unsaid"
 grep -q '"busiest_link": "dimension 0' sim.json || fail "sim: no busiest link in the JSON"
 
+# ---- rules from measurements, and back --------------------------------------------------------
+
+"$minipod" coll --on sim --machine tpu-v4 --mesh 4x4 --autotune tuned.conf -b 64 -e 16M --progress off >tuned 2>err ||
+    fail "autotune: exit $?: $(cat err)"
+grep -q '@128K' tuned || fail "autotune: no chunks were tried"
+[ "$(grep -v '^#' tuned.conf | grep -c '^allreduce:0-')" = 1 ] || fail "autotune: $(cat tuned.conf)"
+[ "$(grep -c '^# [0-9]*[KM]*: .* us, next .* us, default' tuned.conf)" = 10 ] || fail "autotune: $(cat tuned.conf)"
+"$minipod" coll --on sim --machine tpu-v4 --mesh 4x4 --algo @tuned.conf -b 64 -e 16M --progress off >ruled 2>err ||
+    fail "autotune: its rules: exit $?: $(cat err)"
+# No more than 5 % behind the fastest, at any size.
+awk 'FNR == NR && NF > 20 { if (!($1 in best) || $6 < best[$1]) best[$1] = $6; next }
+     NF > 20 { n++; if ($6 > 1.051 * best[$1]) exit 1 } END { if (n != 10) exit 1 }' \
+    <(rows tuned) <(rows ruled) || fail "autotune: its rules are slow: $(cat ruled)"
+"$minipod" explain schedule --mesh 4x4 --algo @tuned.conf >/dev/null || fail "autotune: not for explain"
+on_ranks 2 coll --autotune own.conf --algo ring,mpi "${quick[@]}" -e 64K >tuned 2>err || fail "autotune: exit $?"
+[ "$(grep -v '^#' own.conf | tr -d '\n')" = "allreduce:0-:ring" ] || fail "autotune: $(cat own.conf)"
+
+# The sum that is the same in any order; MPI has no such type.
+on_ranks 2 coll -d exact --algo direct,tree "${quick[@]}" -e 64K >exact 2>err || fail "exact: $(without_banner err)"
+is_table exact
+[ "$(field exact 2 | head -n 1)" = 256 ] || fail "exact: $(field exact 2 | head -n 1) elements in 4K"
+
 # ---- exit codes --------------------------------------------------------------------------------
 
 on_ranks 2 coll --algo ring,mpi -e 4K "${quick[@]}" --min-busbw 1e5 >slow 2>err

@@ -5,6 +5,7 @@
 
 #include "bench/coll_data.h"
 #include "kernels/base/bf16.h"
+#include "kernels/base/binned.h"
 #include "tests/harness/harness.h"
 
 enum { MAX_RANKS = 300, ALIGN = 4096 };
@@ -41,13 +42,16 @@ static world make(pod_coll coll, pod_dtype t, int n_ranks, int64_t count)
 
 static float get(const world *w, const void *p, int64_t i)
 {
+    if (w->args.dtype == POD_BINNED) return pod_binned_to_f32(((const pod_binned *)p)[i]);
     return w->args.dtype == POD_BF16 ? pod_bf16_to_f32(((const pod_bf16 *)p)[i])
                                      : ((const float *)p)[i];
 }
 
 static void put(const world *w, void *p, int64_t i, float x)
 {
-    if (w->args.dtype == POD_BF16)
+    if (w->args.dtype == POD_BINNED)
+        ((pod_binned *)p)[i] = pod_binned_from_f32(x);
+    else if (w->args.dtype == POD_BF16)
         ((pod_bf16 *)p)[i] = pod_bf16_from_f32(x);
     else
         ((float *)p)[i] = x;
@@ -100,14 +104,16 @@ static int64_t wrong(const world *w)
     return n;
 }
 
-static const pod_dtype types[] = {POD_F32, POD_BF16};
+static const pod_dtype types[] = {POD_F32, POD_BF16, POD_BINNED};
+
+enum { N_TYPES = sizeof types / sizeof types[0] };
 
 static void right_results_are_right(void)
 {
     static const int ranks[] = {1, 2, 3, 5, 16, 127, 129, 300};
     static const int64_t counts[] = {0, 1, 2, 37};
     for (int c = 0; c < POD_N_COLLS; c++)
-        for (int t = 0; t < 2; t++)
+        for (int t = 0; t < N_TYPES; t++)
             for (size_t k = 0; k < sizeof ranks / sizeof ranks[0]; k++)
                 for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
                     const int64_t blocks = c == POD_ALLTOALL ? ranks[k] : 1;
@@ -159,7 +165,7 @@ static void plant(const world *w, fault f)
 static void wrong_results_are_wrong(void)
 {
     for (int c = 0; c < POD_N_COLLS; c++)
-        for (int t = 0; t < 2; t++)
+        for (int t = 0; t < N_TYPES; t++)
             for (int f = 0; f < N_FAULTS; f++) {
                 world w = make((pod_coll)c, types[t], 4, 200);
                 operate(&w);
@@ -175,7 +181,7 @@ static void wrong_results_are_wrong(void)
 static void every_rank_counts(void)
 {
     static const int ranks[] = {2, 16, 130, 300};
-    for (int t = 0; t < 2; t++)
+    for (int t = 0; t < N_TYPES; t++)
         for (size_t k = 0; k < sizeof ranks / sizeof ranks[0]; k++) {
             world w = make(POD_ALLREDUCE, types[t], ranks[k], 4);
             for (int left_out = 0; left_out < ranks[k]; left_out++) {
