@@ -70,7 +70,7 @@ static pod_status sum_between(const pod_mesh *m, int rank, const pod_coll_args *
         const pod__ring_plan plan =
             pod__ring_plan_of(m, line_of(&t, t.dim + i), args, range.count, true);
         POD_TRY(pod__ring_init(s, &plan, rank, range, tag, &ring[i]));
-        tag += pod__ring_n_tags(&ring[i]);
+        tag += pod__ring_n_tags(&plan);
         const pod__ring *before = &ring[i - (i > 0)];
         if (i > 0) pod__ring_follow(&ring[i], s, &before, 1, false);
         for (int k = 0; k < ring[i].size * plan.n_pieces && i == 0; k++) ring[i].last[k] = entry;

@@ -86,7 +86,7 @@ pod_status pod__ring_init(pod_sched *s, const pod__ring_plan *plan, int rank, po
     return POD_OK;
 }
 
-int pod__ring_n_tags(const pod__ring *r) { return 2 * r->size * r->plan.n_pieces; }
+int pod__ring_n_tags(const pod__ring_plan *p) { return 2 * p->path.size * p->n_pieces; }
 
 static pod_range block_at(const pod__ring *r, int position)
 {

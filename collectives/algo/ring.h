@@ -50,7 +50,7 @@ pod__ring_plan pod__ring_plan_of(const pod_mesh *m, pod_group group, const pod_c
 POD_MUST pod_status pod__ring_init(pod_sched *s, const pod__ring_plan *plan, int rank,
                                    pod_range range, int first_tag, pod__ring *out);
 
-int pod__ring_n_tags(const pod__ring *r);
+int pod__ring_n_tags(const pod__ring_plan *p);
 pod_range pod__ring_own_block(const pod__ring *r);
 /* The pieces of `r` (of its own block only, with is_own) wait for what the rings before, or within
  * its block, do to the same elements. */

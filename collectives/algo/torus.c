@@ -89,7 +89,7 @@ static pod_status add_ring(site *at, int dim, pod_range range, const pod__ring *
     const pod__ring_plan plan =
         pod__ring_plan_of(at->mesh, line_of(&at->args->group, dim), at->args, range.count, true);
     POD_TRY(pod__ring_init(at->s, &plan, at->rank, range, at->tag, out));
-    at->tag += pod__ring_n_tags(out);
+    at->tag += pod__ring_n_tags(&plan);
     if (before) pod__ring_follow(out, at->s, &before, 1, false);
     pod__ring_reduce_scatter(out, at->s);
     return POD_OK;
@@ -111,6 +111,20 @@ static pod_status add_order(site *at, const torus *t, int order, pod_range range
     return POD_OK;
 }
 
+/* What an order uses of tags on the rank that uses most: ranks that meet in the next order may have
+ * got blocks of different lengths, and so pieces, in this one. */
+static int n_order_tags(const site *at, const torus *t, int order, int64_t count)
+{
+    int n_tags = 0;
+    for (int i = 0; i < t->n_dims; i++) {
+        const pod_group line = line_of(&at->args->group, dim_at(t, order, i));
+        const pod__ring_plan plan = pod__ring_plan_of(at->mesh, line, at->args, count, true);
+        n_tags += pod__ring_n_tags(&plan);
+        count = pod_block(count, plan.path.size, 0).count;
+    }
+    return n_tags;
+}
+
 pod_status pod__torus_build(const pod_mesh *m, int rank, const pod_coll_args *args, int n_orders,
                             pod_sched *out)
 {
@@ -123,9 +137,12 @@ pod_status pod__torus_build(const pod_mesh *m, int rank, const pod_coll_args *ar
         POD_TRY(add_ring(&at, t.chip, range, NULL, &chip));
         range = pod__ring_own_block(&chip);
     }
-    for (int i = 0; i < t.n_orders; i++)
-        POD_TRY(
-            add_order(&at, &t, i, share_of(&t, range, i), t.chip == NONE ? NULL : &chip, ring[i]));
+    for (int i = 0; i < t.n_orders; i++) {
+        const pod_range share = share_of(&t, range, i);
+        const int next_tag = at.tag + n_order_tags(&at, &t, i, share.count);
+        POD_TRY(add_order(&at, &t, i, share, t.chip == NONE ? NULL : &chip, ring[i]));
+        at.tag = next_tag;
+    }
     if (t.chip == NONE) return POD_OK;
     if (t.n_dims > 0) pod__ring_follow(&chip, out, within, t.n_orders, true);
     pod__ring_allgather(&chip, out);

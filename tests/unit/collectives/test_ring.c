@@ -1,0 +1,358 @@
+/* Rings, lines and the torus made of them: which way they go, what they load, what they cost. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "collectives/algo/path.h"
+#include "collectives/exec/exec_sim.h"
+#include "collectives/mesh/route.h"
+#include "collectives/sched/order.h"
+#include "tests/unit/collectives/coll_cases.h"
+
+static const struct {
+    pod_coll coll;
+    const char *name;
+} family[] = {{POD_ALLREDUCE, "torus2d"},    {POD_ALLREDUCE, "bucket"},
+              {POD_ALLREDUCE, "ring2"},      {POD_ALLREDUCE, "ring"},
+              {POD_REDUCE_SCATTER, "ring2"}, {POD_REDUCE_SCATTER, "ring"},
+              {POD_ALLGATHER, "ring2"},      {POD_ALLGATHER, "ring"}};
+enum { N_FAMILY = sizeof family / sizeof family[0] };
+
+static pod_mesh mesh_of(const char *text)
+{
+    pod_mesh m = {0};
+    POD_CHECK_OK(pod_mesh_parse(text, &m));
+    return m;
+}
+
+/* ---- paths --------------------------------------------------------------------------------- */
+
+static int n_hops(const pod_mesh *m, int from, int to)
+{
+    const pod_coord a = pod_mesh_coord(m, from), b = pod_mesh_coord(m, to);
+    int n = 0;
+    for (int d = 0; d < m->n_dims; d++) n += abs(pod_route_along(m, d, a.at[d], b.at[d], true));
+    return n;
+}
+
+/* Position and index are inverse; how many hops the way round takes. */
+static int walk(const pod__path *p, const char *what)
+{
+    int hops = 0;
+    for (int i = 0; i < p->size; i++) {
+        const int index = pod__path_index(p, i);
+        POD_CHECK(index >= 0 && index < p->size && pod__path_position(p, index) == i,
+                  "%s: position %d is member %d", what, i, index);
+        const int next = pod__path_index(p, (i + 1) % p->size);
+        hops += n_hops(p->mesh, pod_group_member(p->mesh, &p->group, 0, index),
+                       pod_group_member(p->mesh, &p->group, 0, next));
+    }
+    return hops;
+}
+
+/* An even number of members in two or three dimensions makes a cycle of single hops even on an open
+ * mesh; so does one dimension that wraps; a line turns at its end. */
+static void test_paths(void)
+{
+    static const struct {
+        const char *mesh;
+        int hops;
+    } cases[] = {{"1", 0},        {"2o", 2},        {"5", 5},         {"5o", 8},
+                 {"2ox2o", 4},    {"3ox2o", 6},     {"2ox3o", 6},     {"4ox4o", 16},
+                 {"5ox4o", 20},   {"8ox7o", 56},    {"3x3", 10},      {"3ox3o", 12},
+                 {"2ox2ox2o", 8}, {"3ox4ox5o", 60}, {"3ox3ox2o", 18}, {"1x4ox3o", 12},
+                 {"3x5x3", 47}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const pod_mesh m = mesh_of(cases[i].mesh);
+        const pod__path p = pod__path_of(&m, pod_group_all(&m));
+        const int hops = walk(&p, cases[i].mesh);
+        POD_CHECK(hops == cases[i].hops, "%s: %d hops, want %d", cases[i].mesh, hops,
+                  cases[i].hops);
+    }
+    /* Peers 2 apart in x over a wrapped row: 2 hops each; within a tile of it a line. */
+    const pod_mesh m = mesh_of("8x2");
+    const pod__path row = pod__path_of(&m, (pod_group){.dims = 1, .step = {2}});
+    POD_CHECK(!row.is_line && walk(&row, "every other") == 8, "every other of a row");
+    const pod__path tile = pod__path_of(&m, (pod_group){.dims = 1, .tile = {4}});
+    POD_CHECK(tile.is_line && walk(&tile, "tile") == 6, "a tile of a row");
+}
+
+/* ---- results ------------------------------------------------------------------------------- */
+
+static void run_case(const pod_mesh *m, const pod_coll_algo *algo, const pod_coll_args *args,
+                     const char *what)
+{
+    const int n_ranks = pod_mesh_size(m);
+    pod_arena *arena;
+    POD_CHECK_OK(pod_arena_create(NULL, &arena));
+    const pod_sched *const *all = NULL;
+    coll_data d = coll_data_make(n_ranks, args->count, true);
+    double *want = malloc((size_t)(2 * args->count + 2) * sizeof *want);
+    pod_status status = pod_coll_build_all(arena, algo, m, args, &all);
+    if (status == POD_OK) status = pod_sched_verify(all, n_ranks);
+    if (status == POD_OK) status = pod_sched_run_local(all, n_ranks, POD_F32, (void **)d.buf);
+    POD_CHECK(status == POD_OK, "%s %s on %s: %s", pod_coll_name(args->coll), algo->name, what,
+              pod_error_text());
+    int64_t n_wrong = 0;
+    for (int r = 0; r < n_ranks && status == POD_OK; r++) {
+        coll_want(&d, m, args, r, want, want + args->count + 1);
+        const pod_range range = coll_result_range(m, args, r);
+        for (int64_t i = range.first; i < range.first + range.count; i++)
+            n_wrong += (double)d.buf[r][i] != want[i];
+    }
+    POD_CHECK(n_wrong == 0, "%s %s on %s, %" PRId64 " elements: %" PRId64 " wrong",
+              pod_coll_name(args->coll), algo->name, what, args->count, n_wrong);
+    free(want);
+    coll_data_free(&d);
+    pod_arena_destroy(arena);
+}
+
+/* In whole blocks, and in pieces of two elements and less. */
+static void run_family(const pod_mesh *m, pod_group group, const char *what)
+{
+    const int64_t size = pod_group_size(m, &group);
+    const int64_t counts[] = {1, 5 * size + 3}, chunks[] = {0, 8};
+    for (int f = 0; f < N_FAMILY; f++) {
+        const pod_coll_algo *algo = pod_coll_find(family[f].coll, family[f].name);
+        for (int i = 0; i < 2; i++) {
+            const pod_coll_args args = {.coll = family[f].coll,
+                                        .dtype = POD_F32,
+                                        .count = counts[i],
+                                        .group = group,
+                                        .chunk_bytes = chunks[i]};
+            if (!algo->why_not(m, &args)) run_case(m, algo, &args, what);
+        }
+    }
+}
+
+static void test_open_meshes(void)
+{
+    static const char *const edge[3][2] = {{"o", ""}, {"", "o"}, {"o", "o"}};
+    for (int x = 1; x <= 8; x++) {
+        for (int y = 1; y <= 8; y++) {
+            for (int e = 0; e < 3; e++) {
+                char text[16];
+                snprintf(text, sizeof text, "%d%sx%d%s", x, edge[e][0], y, edge[e][1]);
+                const pod_mesh m = mesh_of(text);
+                run_family(&m, pod_group_all(&m), text);
+            }
+        }
+    }
+}
+
+static void test_groups(void)
+{
+    static const struct {
+        const char *mesh;
+        pod_group group;
+    } cases[] = {
+        {"7o", {.dims = 1}},
+        {"8ox2", {.dims = 1, .step = {2}}},
+        {"8x6", {.dims = 3, .step = {2, 3}}},
+        {"8x6o", {.dims = 3, .step = {2}, .tile = {4, 3}}},
+        {"2x4x5o", {.dims = 7}},
+        {"2x4ox5", {.dims = 3}},
+        {"2x6x3o", {.dims = 6, .step = {0, 2}}},
+        {"4x3x3", {.dims = 7, .tile = {2}}},
+        {"3ox3ox3o", {.dims = 7}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const pod_mesh m = mesh_of(cases[i].mesh);
+        POD_CHECK_OK(pod_group_verify(&m, &cases[i].group));
+        run_family(&m, cases[i].group, cases[i].mesh);
+    }
+}
+
+static void test_refuses(void)
+{
+    static const struct {
+        const char *name, *mesh, *part; /* "": it applies */
+    } cases[] = {
+        {"ring2", "2", "fewer than three"},
+        {"ring2", "1x2", "fewer than three"},
+        {"ring2", "4o", "is a line"},
+        {"ring2", "4", ""},
+        {"ring2", "4ox2o", ""},
+        {"torus2d", "8", "fewer than two dimensions"},
+        {"bucket", "8x1", "fewer than two"},
+        {"torus2d", "2x1x3", ""},
+        {"ring", "1", ""},
+        {"ring", "4o", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const pod_mesh m = mesh_of(cases[i].mesh);
+        const pod_coll_args args = {.dtype = POD_F32, .count = 64, .group = pod_group_all(&m)};
+        const char *reason = pod_coll_find(POD_ALLREDUCE, cases[i].name)->why_not(&m, &args);
+        POD_CHECK(*cases[i].part ? reason && strstr(reason, cases[i].part) : !reason,
+                  "%s on %s: %s", cases[i].name, cases[i].mesh, reason ? reason : "applies");
+    }
+}
+
+/* ---- load ---------------------------------------------------------------------------------- */
+
+typedef struct load {
+    int64_t *carried; /* (links) elements */
+    int32_t *round;   /* (links) the last one in which a message passed */
+    int n_twice;      /* times that two passed in one */
+} load;
+
+static void pass(const pod_mesh *m, int from, int to, int64_t count, int32_t round, load *l)
+{
+    pod_hop hop;
+    const pod_coord end = pod_mesh_coord(m, to);
+    for (int at = from; at != to; at = pod_mesh_neighbor(m, at, hop.dim, hop.dir)) {
+        const pod_coord here = pod_mesh_coord(m, at);
+        if (!pod_route_next(m, &here, &end, &hop)) return;
+        const int link = pod_route_link(m, at, hop);
+        l->carried[link] += count;
+        l->n_twice += l->round[link] == round;
+        l->round[link] = round;
+    }
+}
+
+/* Over a wrapped 4x4 torus2d loads every link of the machine alike, and in whole blocks never two
+ * messages want a link in the same round. */
+static void test_links_of_torus(void)
+{
+    enum { N_LINKS = 64, COUNT = 32 * 7 };
+    for (int n_pieces = 1; n_pieces <= 2; n_pieces++) {
+        const pod_mesh m = mesh_of("4x4");
+        const pod_coll_args args = {.coll = POD_ALLREDUCE,
+                                    .dtype = POD_F32,
+                                    .count = COUNT,
+                                    .group = pod_group_all(&m),
+                                    .chunk_bytes = n_pieces == 1 ? 0 : 56};
+        pod_arena *arena;
+        POD_CHECK_OK(pod_arena_create(NULL, &arena));
+        const pod_sched *const *all;
+        POD_CHECK_OK(
+            pod_coll_build_all(arena, pod_coll_find(POD_ALLREDUCE, "torus2d"), &m, &args, &all));
+        pod_sched_order order;
+        POD_CHECK_OK(pod_sched_order_build(arena, all, 16, &order));
+        POD_CHECK(pod_route_n_links(&m) == N_LINKS, "%d links", pod_route_n_links(&m));
+        int64_t carried[N_LINKS] = {0};
+        int32_t round[N_LINKS] = {0};
+        load l = {carried, round, 0};
+        for (int32_t i = 0; i < order.n_events; i++) {
+            const pod_sched_event *e = &order.event[i];
+            int32_t n;
+            const pod_step *s = &pod_sched_steps(all[e->rank], &n)[e->step];
+            if (e->send_step != POD_NO_STEP) pass(&m, s->peer, e->rank, s->count, e->round, &l);
+        }
+        /* 15 / 16 of the buffer leave each rank twice, over 4 links. */
+        for (int k = 0; k < N_LINKS; k++)
+            POD_CHECK(4 * carried[k] == 2 * COUNT * 15 / 16, "link %d carries %d", k,
+                      (int)carried[k]);
+        POD_CHECK(n_pieces == 2 || l.n_twice == 0, "%d times two at once", l.n_twice);
+        pod_arena_destroy(arena);
+    }
+}
+
+/* Steps of one rank, as ring.h has it: what a schedule of a whole machine costs to hold. */
+static void test_steps(void)
+{
+    static const struct {
+        const char *name, *mesh;
+        int64_t count, chunk_bytes;
+        int32_t n_steps; /* joins among them */
+    } cases[] = {
+        {"ring", "8", 4096, 0, 4 * 7},         {"ring2", "8", 4096, 0, 4 * 7},
+        {"ring", "8", 4096, 512, 4 * 7 * 4},   {"ring2", "8", 4096, 512, 4 * 7 * 4},
+        {"bucket", "4x4", 4096, 0, 4 * 6 + 3}, {"torus2d", "4x4", 4096, 0, 8 * 6 + 2 * 3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const pod_mesh m = mesh_of(cases[i].mesh);
+        const pod_coll_args args = {.coll = POD_ALLREDUCE,
+                                    .dtype = POD_F32,
+                                    .count = cases[i].count,
+                                    .group = pod_group_all(&m),
+                                    .chunk_bytes = cases[i].chunk_bytes};
+        pod_arena *arena;
+        POD_CHECK_OK(pod_arena_create(NULL, &arena));
+        const pod_sched *s;
+        int32_t n = 0;
+        POD_CHECK_OK(
+            pod_coll_build(arena, pod_coll_find(POD_ALLREDUCE, cases[i].name), &m, 3, &args, &s));
+        pod_sched_steps(s, &n);
+        POD_CHECK(n == cases[i].n_steps, "%s on %s: %d steps, want %d", cases[i].name,
+                  cases[i].mesh, (int)n, (int)cases[i].n_steps);
+        pod_arena_destroy(arena);
+    }
+}
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+static const pod_net torus_net = {.link_bytes_per_s = {70e9, 70e9, 70e9},
+                                  .link_latency_s = {1e-6, 1e-6, 1e-6},
+                                  .message_s = 0.01e-6,
+                                  .reduce_bytes_per_s = 400e9,
+                                  .memory_bytes_per_s = INFINITY};
+
+static void check_time(const char *name, const char *mesh, int64_t count, int64_t chunk_bytes,
+                       double bound)
+{
+    const pod_mesh m = mesh_of(mesh);
+    const pod_coll_args args = {.coll = POD_ALLREDUCE,
+                                .dtype = POD_F32,
+                                .count = count,
+                                .group = pod_group_all(&m),
+                                .chunk_bytes = chunk_bytes};
+    const pod_coll_algo *algo = pod_coll_find(POD_ALLREDUCE, name);
+    pod_sim_report r = {0};
+    POD_CHECK_OK(pod_sim_collective(&torus_net, &m, algo, &args, NULL, NULL, &r));
+    const double form = algo->seconds(&torus_net, &m, &args);
+    POD_CHECK(fabs(form - r.seconds) <= bound * r.seconds,
+              "%s on %s, %" PRId64 " elements by %" PRId64 " bytes: %.9g s, simulated %.9g", name,
+              mesh, count, chunk_bytes, form, r.seconds);
+}
+
+/* Where no two messages meet: whole blocks; and a ring one way in pieces. */
+static void test_time_exact(void)
+{
+    static const struct {
+        const char *name, *mesh;
+    } cases[] = {{"ring", "2"},       {"ring", "5"},       {"ring", "16"},     {"ring", "4o"},
+                 {"ring", "7o"},      {"ring", "3x4"},     {"ring", "5x5"},    {"ring", "4ox3o"},
+                 {"ring2", "3"},      {"ring2", "4"},      {"ring2", "9"},     {"ring2", "4x4"},
+                 {"bucket", "2x2"},   {"bucket", "4x4"},   {"bucket", "5x3"},  {"bucket", "6x5o"},
+                 {"bucket", "2x4x4"}, {"torus2d", "2x2"},  {"torus2d", "4x4"}, {"torus2d", "8x8"},
+                 {"torus2d", "5x5"},  {"torus2d", "2x4x4"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        check_time(cases[i].name, cases[i].mesh, 1 << 10, 0, 0.01);
+        check_time(cases[i].name, cases[i].mesh, 1 << 13, 0, 0.01);
+    }
+    for (int64_t bytes = 1 << 20; bytes <= 1 << 26; bytes *= 4) {
+        check_time("ring", "8", bytes / 4, 0, 0.01);
+        check_time("ring", "4x4", bytes / 4, 64 << 10, 0.01);
+        check_time("ring", "3", bytes / 4, bytes / 12, 0.01);
+    }
+}
+
+/* In pieces, where messages of several moves queue for a link: near, and never far below. */
+static void test_time_in_pieces(void)
+{
+    static const char *const meshes[] = {"4x4", "8x8", "6x4o", "2x4x4"};
+    for (size_t i = 0; i < sizeof meshes / sizeof meshes[0]; i++) {
+        for (int64_t bytes = 1 << 20; bytes <= 1 << 26; bytes *= 8) {
+            check_time("ring2", meshes[i], bytes / 4, 0, 0.10);
+            check_time("bucket", meshes[i], bytes / 4, 0, 0.25);
+            check_time("torus2d", meshes[i], bytes / 4, 0, 0.25);
+        }
+    }
+}
+
+static CU_TestInfo tests[] = {
+    {"paths", test_paths},
+    {"open meshes", test_open_meshes},
+    {"groups", test_groups},
+    {"refuses", test_refuses},
+    {"links of a torus", test_links_of_torus},
+    {"steps", test_steps},
+    {"time, exact", test_time_exact},
+    {"time, in pieces", test_time_in_pieces},
+    CU_TEST_INFO_NULL,
+};
+
+CU_SuiteInfo pod_test_suites[] = {
+    {"ring", NULL, NULL, NULL, NULL, tests},
+    CU_SUITE_INFO_NULL,
+};
