@@ -135,8 +135,8 @@ void pod_sched_print(FILE *out, int rank, const pod_sched *s);
 
 /* Draws who holds what: for each round a table of ranks and stretches of MAIN, where a cell lists
  * the ranks whose contributions are in the sum ("0-2" is the sum of three; "1x2" counts one twice)
- * and a star marks what the round wrote. Round k is what takes k messages, one after another, to
- * come about. A step whose span lies outside its buffer must have been ruled out by verify.
+ * and a star marks what the round wrote. Round k is what takes k messages or sums over shared
+ * memory, one after another, to come about. A step whose span lies outside its buffer must have been ruled out by verify.
  * E_UNSUPPORTED beyond 64 ranks or 1024 elements; E_INVALID as verify has it for messages that do
  * not match and for deadlock. Nothing is printed on failure. */
 POD_MUST pod_status pod_sched_draw(FILE *out, const pod_sched *const all[], int n_ranks);
