@@ -220,9 +220,9 @@ static void reset(pod_sim_coll *c)
 {
     for (int32_t i = 0; i < c->n_steps; i++) {
         pod__sim_step *s = &c->step[i];
-        const bool is_root = s->n_after == 0;
-        const bool receives = s->kind == POD_STEP_RECV || s->kind == POD_STEP_RECV_REDUCE;
-        s->n_waits = (uint8_t)(s->n_after + is_root + receives);
+        const unsigned is_root = s->n_after == 0;
+        const unsigned receives = s->kind == POD_STEP_RECV || s->kind == POD_STEP_RECV_REDUCE;
+        s->n_waits = (s->n_after + is_root + receives) & 3u;
         s->at_ps = 0;
     }
     for (int32_t g = 0; g < c->n_syncs; g++) {
@@ -252,21 +252,21 @@ void pod_sim_start(pod_sim *sim, pod_sim_coll *c, int rank, int64_t at_ps)
     tell_known(sim, c);
 }
 
-static pod_sim_coll *coll_of(const pod_sim *sim, pod_event event)
+static pod_sim_coll *coll_of(const pod_sim *sim, pod_engine_event event)
 {
     return sim->coll[event.key >> COLL_SHIFT & (MAX_COLLS - 1)];
 }
 
-static event_kind kind_of(pod_event event) { return (event_kind)(event.key >> KIND_SHIFT); }
+static event_kind kind_of(pod_engine_event event) { return (event_kind)(event.key >> KIND_SHIFT); }
 
-static int32_t id_of(pod_event event) { return (int32_t)(event.key & UINT32_MAX); }
+static int32_t id_of(pod_engine_event event) { return (int32_t)(event.key & UINT32_MAX); }
 
 /* With many ranks the steps are in no cache when their turn comes. What the next event is about is
  * fetched meanwhile with all that it will touch, and what may follow it so that this can be done. */
 static void fetch_soon(const pod_sim *sim)
 {
     int n;
-    const pod_event *soon = pod_engine_soon(sim->engine, &n);
+    const pod_engine_event *soon = pod_engine_soon(sim->engine, &n);
     for (int k = 0; k < n; k++)
         if (kind_of(soon[k]) != EVENT_DONE)
             __builtin_prefetch(&coll_of(sim, soon[k])->step[id_of(soon[k])], 1);
@@ -280,7 +280,7 @@ static void fetch_soon(const pod_sim *sim)
 
 bool pod_sim_next(pod_sim *sim, pod_sim_done *out)
 {
-    pod_event event;
+    pod_engine_event event;
     while (pod_engine_pop(sim->engine, &event)) {
         sim->now_ps = event.at_ps;
         pod_sim_coll *c = coll_of(sim, event);

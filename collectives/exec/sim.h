@@ -10,16 +10,16 @@ enum { POD__SIM_NONE = -1 };
 /* The time of a step is known as soon as the times of all that it waits for are, be they to come:
  * then those that wait for it are told, without an event. Besides the steps in its `after` a
  * receive waits for its message, and a step that comes after none for the start of its rank. */
-typedef struct pod__sim_step { /* 40 bytes: what runs is bound by memory */
+typedef struct pod__sim_step { /* 32 bytes, two a cache line: what runs is bound by memory */
     int64_t at_ps;             /* the latest of what it waits for, as far as known; of a SEND that
                                   has begun, when the tail of its message follows the head */
-    int64_t cost;              /* SEND: bytes; RECV_REDUCE, COPY, REDUCE_*: ps of work */
     int32_t rank;
-    int32_t partner; /* SEND: its receive; SYNC: its group */
-    int32_t edge;    /* its dependents: from here to where those of the next step begin */
-    int32_t link;    /* SEND: the rank that the head of its message has come to; else the next in
+    int32_t partner;    /* SEND: its receive; SYNC: its group */
+    int32_t edge;       /* its dependents: from here to where those of the next step begin */
+    int32_t link;       /* SEND: the rank that the head of its message has come to; else the next in
                         the list of what is known to be complete */
-    uint8_t kind, n_after, n_waits;
+    uint64_t cost : 56; /* SEND: bytes; RECV_REDUCE, COPY, REDUCE_*: ps of work, 20 hours at most */
+    uint64_t kind : 4, n_after : 2, n_waits : 2;
 } pod__sim_step;
 
 typedef struct pod__sim_sync { /* the SYNCs of one tag of ranks that share */

@@ -4,6 +4,8 @@
 
 #include "collectives/exec/sim.h"
 
+enum { CACHE_LINE_BYTES = 64 };
+
 typedef struct builder {
     pod_arena *out, *work;
     const pod_net *net;
@@ -29,6 +31,8 @@ static pod_status blame(const builder *b, int32_t i, const char *fault)
 }
 
 /* ---- steps and what they cost --------------------------------------------------------------- */
+
+#define MAX_COST ((INT64_C(1) << 56) - 1) /* what a step has room for */
 
 static int64_t cost_of(const builder *b, const pod_sched *s, const pod_step *step)
 {
@@ -62,17 +66,18 @@ static pod_status number_steps(builder *b, int n_ranks)
                             INT32_MAX / 2);
     }
     c->rank[n_ranks].first = c->n_steps = (int32_t)total;
-    c->step = POD_ARENA_NEW(b->out, pod__sim_step, total + 1);
+    c->step = pod_arena_get_array(b->out, CACHE_LINE_BYTES, sizeof *c->step, (size_t)total + 1);
     if (!c->step) return POD_E_NOMEM;
     for (int r = 0; r < n_ranks; r++) {
         for (int32_t i = c->rank[r].first; i < c->rank[r + 1].first; i++) {
             const pod_step *step = &b->steps[r][i - c->rank[r].first];
-            c->step[i] =
-                (pod__sim_step){.rank = r,
-                                .partner = POD__SIM_NONE,
-                                .kind = (uint8_t)step->kind,
-                                .n_after = (uint8_t)((step->after[0] >= 0) + (step->after[1] >= 0)),
-                                .cost = cost_of(b, b->all[r], step)};
+            const int64_t cost = cost_of(b, b->all[r], step);
+            c->step[i] = (pod__sim_step){
+                .rank = r,
+                .partner = POD__SIM_NONE,
+                .kind = (unsigned)step->kind & 15u,
+                .n_after = ((unsigned)(step->after[0] >= 0) + (step->after[1] >= 0)) & 3u,
+                .cost = (uint64_t)(cost < MAX_COST ? cost : MAX_COST) & MAX_COST};
         }
     }
     return POD_OK;

@@ -10,7 +10,7 @@ enum { N_CHILDREN = 4, LINE_BYTES = 64 };
 
 struct pod_engine {
     pod_alloc memory;
-    pod_event *heap;
+    pod_engine_event *heap;
     int64_t n, capacity;
     int64_t now_ps, n_out;
 };
@@ -39,7 +39,7 @@ pod_status pod_engine_reserve(pod_engine *e, int64_t n)
     const size_t bytes = (size_t)capacity * sizeof *e->heap;
     /* Not from an arena, which would write to all of it: few events wait at a time, and memory that
      * is not touched is not taken. */
-    pod_event *heap = e->memory.get(e->memory.ctx, LINE_BYTES, bytes);
+    pod_engine_event *heap = e->memory.get(e->memory.ctx, LINE_BYTES, bytes);
     if (!heap)
         return pod_fail(POD_E_NOMEM, "event queue: no memory for %" PRId64 " events", capacity);
     if (e->n) memcpy(heap, e->heap, (size_t)e->n * sizeof *heap);
@@ -49,13 +49,13 @@ pod_status pod_engine_reserve(pod_engine *e, int64_t n)
     return POD_OK;
 }
 
-static bool is_before(pod_event a, pod_event b)
+static bool is_before(pod_engine_event a, pod_engine_event b)
 {
     return (a.at_ps < b.at_ps) | ((a.at_ps == b.at_ps) & (a.key < b.key));
 }
 
 /* Moves the hole at i up to where `event` belongs. */
-static void sift_up(pod_event *heap, int64_t i, pod_event event)
+static void sift_up(pod_engine_event *heap, int64_t i, pod_engine_event event)
 {
     while (i > 0) {
         const int64_t parent = (i - 1) / N_CHILDREN;
@@ -70,13 +70,13 @@ void pod_engine_push(pod_engine *e, int64_t at_ps, uint64_t key)
 {
     POD_DCHECK(at_ps >= e->now_ps, "an event at %" PRId64 " ps, now is %" PRId64, at_ps, e->now_ps);
     POD_ASSERT(e->n < e->capacity, "%" PRId64 " events wait, room for %" PRId64, e->n, e->capacity);
-    sift_up(e->heap, e->n++, (pod_event){at_ps, key});
+    sift_up(e->heap, e->n++, (pod_engine_event){at_ps, key});
 }
 
-bool pod_engine_pop(pod_engine *e, pod_event *out)
+bool pod_engine_pop(pod_engine *e, pod_engine_event *out)
 {
     if (e->n == 0) return false;
-    pod_event *heap = e->heap;
+    pod_engine_event *heap = e->heap;
     *out = heap[0];
     e->now_ps = out->at_ps;
     e->n_out++;
@@ -95,7 +95,7 @@ bool pod_engine_pop(pod_engine *e, pod_event *out)
     return true;
 }
 
-const pod_event *pod_engine_soon(const pod_engine *e, int *n)
+const pod_engine_event *pod_engine_soon(const pod_engine *e, int *n)
 {
     *n = e->n < N_CHILDREN + 1 ? (int)e->n : N_CHILDREN + 1;
     return e->heap;

@@ -30,10 +30,10 @@ static inline int64_t pod_ps_add(int64_t a, int64_t b)
     return a > POD_PS_NEVER - b ? POD_PS_NEVER : a + b;
 }
 
-typedef struct pod_event {
+typedef struct pod_engine_event {
     int64_t at_ps;
     uint64_t key;
-} pod_event;
+} pod_engine_event;
 
 typedef struct pod_engine pod_engine;
 
@@ -46,11 +46,11 @@ POD_MUST pod_status pod_engine_reserve(pod_engine *e, int64_t n);
 /* Not before pod_engine_now; no more in the queue than there is room for. */
 void pod_engine_push(pod_engine *e, int64_t at_ps, uint64_t key);
 /* Takes out the next event and makes its time now; false when there is none. */
-bool pod_engine_pop(pod_engine *e, pod_event *out);
+bool pod_engine_pop(pod_engine *e, pod_engine_event *out);
 
 /* The next event, and behind it some of which one will follow it if nothing is put in between: for
  * who wants their data at hand. Borrowed until the queue changes. */
-const pod_event *pod_engine_soon(const pod_engine *e, int *n);
+const pod_engine_event *pod_engine_soon(const pod_engine *e, int *n);
 
 int64_t pod_engine_now(const pod_engine *e);      /* of the last event that came out, from 0 */
 int64_t pod_engine_n_events(const pod_engine *e); /* that came out so far */

@@ -38,7 +38,7 @@ static void test_ties(void)
         POD_CHECK_OK(pod_engine_reserve(e, N));
         for (int i = 0; i < N; i++)
             pod_engine_push(e, in[(i + turn) % N].at_ps, in[(i + turn) % N].key);
-        pod_event out;
+        pod_engine_event out;
         for (int i = 0; i < N; i++) {
             CU_ASSERT_TRUE(pod_engine_pop(e, &out));
             POD_CHECK(out.at_ps == want[i].at_ps && out.key == want[i].key,
@@ -64,7 +64,7 @@ static void test_long_run(void)
     for (int i = 10; i < N_FIRST; i++)
         pod_engine_push(e, (int64_t)pod_rng_below(&rng, 1000), (uint64_t)i);
     int64_t n_pushed = N_FIRST, n_popped = 0, n_disordered = 0;
-    pod_event last = {0, 0}, out;
+    pod_engine_event last = {0, 0}, out;
     while (pod_engine_pop(e, &out)) {
         n_popped++;
         n_disordered += out.at_ps < last.at_ps ||
