@@ -65,6 +65,7 @@ void pod__ring_allgather(pod__ring *r, pod_sched *s);
  *
  *     L = message_s + latency + piece / bandwidth + piece / reduce rate       over a hop
  *     chain = H L                                                             all the way
+ *             and message_s or an adding more both ways over an odd n, where two end at once
  *     fill = (pieces that set out before the last one) x the slowest of
  *            message_s, piece / bandwidth and piece / reduce rate
  *
@@ -78,7 +79,8 @@ void pod__ring_allgather(pod__ring *r, pod_sched *s);
  *     time = max(chain + fill, link + lead, sender + lead, adder + lead)
  *
  * where each term is the sum over moves that follow one another, but fill, which is their
- * longest. */
+ * longest. Exact where no two messages want one link at once: with whole blocks, and one way in any
+ * pieces; else within some per cent. */
 typedef struct pod__ring_cost {
     double chain_s, fill_s;
     double link_s, sender_s, adder_s; /* busy */
