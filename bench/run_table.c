@@ -43,6 +43,10 @@ static void add_circumstances(pod_table *t, const pod_run *r)
     row(t, "precision", "", "", "%s", pod_dtype_name(s->precision));
     row(t, "global batch", "samples", "", "%" PRId64, s->batch);
     row(t, "optimizer", "", s->optim->formula, "%s", s->optim->name);
+    snprintf(note, sizeof note, "%s; %s",
+             s->overlap ? "beside the step" : "each is waited for at once",
+             s->shard_update ? "each core updates its part" : "each core updates all weights");
+    row(t, "wire", "", note, "%s", pod_config_text(r->config, POD_OPT_WIRE));
 }
 
 static void add_outcome(pod_table *t, const pod_run *r)

@@ -45,6 +45,29 @@ static void check_moments(const char *what, const float *x, int64_t n, double sd
               variance, sd * sd, variance_bound);
 }
 
+/* A variable that is dealt out: of 10 elements from 5 on, in blocks of 4, core 2 holds 3 to 6. */
+static void test_dealt_out(void)
+{
+    static const int64_t want[] = {0, 3, 4, 3, 0};
+    pod_program_variable v[] = {
+        variable("w", 1, (int64_t[]){10}, (pod_init){POD_INIT_ONE, 0}, POD_ROLE_WEIGHT),
+        variable("w/sgd/0", 2, (int64_t[]){2, 5}, (pod_init){POD_INIT_ZERO, 0}, POD_ROLE_STATE)};
+    v[1].type.shard = (pod_shard){.first = 5, .per_core = 4, .over = 1};
+    const pod_program p = {.variable = v, .n_variables = 2};
+    for (int core = 0; core < 5; core++) {
+        pod_store *s = NULL;
+        POD_CHECK_OK(pod_store_create(&p, core, 1, &s));
+        CU_ASSERT_EQUAL(pod_store_core(s), core);
+        CU_ASSERT_EQUAL(pod_store_count(s, 0), 10);
+        POD_CHECK(pod_store_count(s, 1) == want[core], "core %d holds %d elements, want %d", core,
+                  (int)pod_store_count(s, 1), (int)want[core]);
+        for (int64_t i = 0; i < pod_store_count(s, 1); i++)
+            CU_ASSERT(pod_store_data(s, 1)[i] == 0.0f);
+        CU_ASSERT_EQUAL(pod_store_bytes(s), (size_t)(10 + want[core]) * sizeof(float));
+        pod_store_destroy(s);
+    }
+}
+
 static void test_moments(void)
 {
     static const struct {
@@ -220,11 +243,9 @@ static void test_hash(void)
     pod_store_destroy(two);
 }
 
-static CU_TestInfo tests[] = {{"moments of initial values", test_moments},
-                              {"bounds and lookup", test_bounds},
-                              {"variables are independent", test_independence},
-                              {"company does not matter", test_company},
-                              {"meshes do not matter", test_meshes},
-                              {"the hash sees every bit", test_hash},
-                              CU_TEST_INFO_NULL};
+static CU_TestInfo tests[] = {
+    {"moments of initial values", test_moments}, {"parts of a variable", test_dealt_out},
+    {"bounds and lookup", test_bounds},          {"variables are independent", test_independence},
+    {"company does not matter", test_company},   {"meshes do not matter", test_meshes},
+    {"the hash sees every bit", test_hash},      CU_TEST_INFO_NULL};
 CU_SuiteInfo pod_test_suites[] = {{"store", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
