@@ -15,7 +15,7 @@ static const pod_net nets[] = {
     {{70e9, 10e9, 30e9}, {1e-6, 2e-6, 1e-7}, 0, 1e12, 450e9, 2e-6, true},
     {{70e9, 70e9, 70e9}, {1e-6, 1e-6, 1e-6}, 5e-7, 50e9, 450e9, 1e-6, false}};
 
-static const int64_t counts[] = {1, 100, 10000, 300000}; /* elements a rank */
+static const int64_t counts[] = {1, 1000, 300000}; /* elements a rank */
 
 enum {
     N_MESHES = sizeof meshes / sizeof meshes[0],
