@@ -4,6 +4,7 @@
 
 #include "collectives/mesh/group.h"
 #include "collectives/mesh/mesh.h"
+#include "collectives/mesh/route.h"
 #include "tests/harness/harness.h"
 
 static pod_mesh mesh_of(const char *text)
@@ -170,6 +171,49 @@ static void test_group_faults(void)
     POD_CHECK_OK(pod_group_verify(&m, &elsewhere));
 }
 
+/* The ranks that a message passes, its end among them. */
+static void test_routes(void)
+{
+    static const struct {
+        const char *mesh;
+        int from, to;
+        const char *want;
+    } rows[] = {
+        {"5", 0, 2, "1 2"},           {"5", 0, 3, "4 3"}, {"5o", 0, 3, "1 2 3"},
+        {"4", 0, 2, "1 2"}, /* halfway: even places go up */
+        {"4", 1, 3, "0 3"},           {"4", 3, 1, "2 1"}, {"2", 0, 1, "1"},
+        {"3x4", 0, 10, "1 10"}, /* x first, then y */
+        {"3ox4o", 0, 10, "1 4 7 10"}, {"3x4", 7, 7, ""},  {"2ox3x3", 0, 17, "1 5 17"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const pod_mesh m = mesh_of(rows[i].mesh);
+        char got[64] = "";
+        int rank = rows[i].from;
+        for (int n = 0; n < 8; n++) {
+            const pod_coord at = pod_mesh_coord(&m, rank), to = pod_mesh_coord(&m, rows[i].to);
+            pod_hop hop;
+            if (!pod_route_next(&m, &at, &to, &hop)) break;
+            rank = pod_mesh_neighbor(&m, rank, hop.dim, hop.dir);
+            snprintf(got + strlen(got), sizeof got - strlen(got), "%s%d", got[0] ? " " : "", rank);
+        }
+        POD_CHECK(strcmp(got, rows[i].want) == 0, "%s: %d to %d over %s, want %s", rows[i].mesh,
+                  rows[i].from, rows[i].to, got, rows[i].want);
+    }
+}
+
+static void test_links(void)
+{
+    const pod_mesh m = mesh_of("3x4");
+    char text[POD_LINK_TEXT_BYTES];
+    CU_ASSERT_EQUAL(pod_route_n_links(&m), 48);
+    const int link = pod_route_link(&m, 7, (pod_hop){1, -1});
+    CU_ASSERT_EQUAL(link, 3 * 12 + 7);
+    CU_ASSERT_STRING_EQUAL(pod_route_link_print(&m, link, text, sizeof text),
+                           "dimension 1 down from 1,2");
+    CU_ASSERT_STRING_EQUAL(pod_route_link_print(&m, 0, text, sizeof text),
+                           "dimension 0 up from 0,0");
+}
+
 static CU_TestInfo tests[] = {
     {"parse and print", test_parse},
     {"parse refuses", test_parse_refuses},
@@ -177,6 +221,8 @@ static CU_TestInfo tests[] = {
     {"neighbours", test_neighbors},
     {"members of groups", test_group_members},
     {"groups that do not fit", test_group_faults},
+    {"routes", test_routes},
+    {"links", test_links},
     CU_TEST_INFO_NULL,
 };
 
