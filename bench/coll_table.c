@@ -115,6 +115,11 @@ static bool is_measured(const pod_bench *b, bool peer)
     return false;
 }
 
+static bool shares_cores(const pod_bench_plan *p)
+{
+    return pod_bench_runs_mpi(p) && p->n_node_ranks > p->n_cores;
+}
+
 static void note_where(pod_table *t, const pod_bench *b)
 {
     const pod_bench_plan *p = &b->plan;
@@ -132,7 +137,7 @@ static void note_where(pod_table *t, const pod_bench *b)
     if (alone)
         pod_table_note(t, "all ranks are in one process: times are those of one core that does the"
                           " work of all, one after another");
-    else if (p->on != POD_ON_SIM && p->n_node_ranks > p->n_cores)
+    else if (shares_cores(p))
         pod_table_note(t, "%d ranks share %d cores: times are the operating system's too",
                        p->n_node_ranks, p->n_cores);
 }
@@ -157,9 +162,10 @@ static void note_timing(pod_table *t, const pod_bench *b)
                    is_measured(b, true) && p->coll != POD_BROADCAST ? " out of place" : "");
     pod_table_note(t,
                    "ideal: every rank's buffer, %s, through memory once in and once out, as fast"
-                   " as %s in this run at this size; frac = ideal / time",
+                   " as %s in this run at this size%s; frac = ideal / time",
                    traffic_factor(p->coll),
-                   p->on == POD_ON_LOCAL ? "one core copies" : "all ranks at once copy");
+                   p->on == POD_ON_LOCAL ? "one core copies" : "all ranks at once copy",
+                   shares_cores(p) ? ", times ranks / cores" : "");
 }
 
 static void note_simulation(pod_table *t, const pod_bench_plan *p)
