@@ -179,8 +179,8 @@ static void note_simulation(pod_table *t, const pod_bench_plan *p)
                                                       : "");
     if (p->node_size == 1)
         pod_table_note(t,
-                       "ideal: the largest of what is set by the farthest core, by the links of a"
-                       " core and of a chip, and by all links together (%s); frac = ideal / time",
+                       "ideal: the largest of what the farthest core, the links of a core, chip or"
+                       " row, and all links together allow (%s); frac = ideal / time",
                        p->coll == POD_ALLREDUCE  ? "2(n-1) sizes over them"
                        : p->coll == POD_ALLTOALL ? "what halves of the mesh have for each other"
                                                  : "n-1 sizes over them");

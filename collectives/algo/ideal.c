@@ -16,45 +16,49 @@ static int sharers(const pod_net *net, const pod_mesh *m, int dim)
     return net->is_chip_shared && m->n_dims == POD_MESH_MAX_DIMS && dim > 0 ? m->extent[0] : 1;
 }
 
-/* Bytes a second of all links, both ways. */
-static double all_links(const pod_net *net, const pod_mesh *m)
+/* The mesh with all dimensions but some contracted: parts whose inside costs nothing. */
+typedef struct parts {
+    int n, n_cores;     /* how many parts, and cores of each */
+    double all_links;   /* bytes a second of the links between parts, both ways */
+    double into_corner; /* of those into the part that has the fewest */
+} parts;
+
+static parts contract(const pod_net *net, const pod_mesh *m, uint32_t kept)
 {
-    double sum = 0;
+    parts p = {.n = 1};
     for (int d = 0; d < m->n_dims; d++)
-        sum += 2 * links_along(m, d) * net->link_bytes_per_s[d] / sharers(net, m, d);
-    return sum;
+        if (kept >> d & 1) p.n *= m->extent[d];
+    p.n_cores = pod_mesh_size(m) / p.n;
+    for (int d = 0; d < m->n_dims; d++) {
+        if (!(kept >> d & 1) || m->extent[d] == 1) continue;
+        const double rate = net->link_bytes_per_s[d] / sharers(net, m, d);
+        p.all_links += 2 * links_along(m, d) * rate;
+        /* A core among several sees all links of its chip. */
+        p.into_corner += (m->wraps[d] ? 2 : 1) * fmax(p.n_cores * rate, net->link_bytes_per_s[d]);
+    }
+    return p;
 }
 
-/* Bytes a second into the core that has the fewest links, along dimensions from `first` on. */
-static double corner_links(const pod_net *net, const pod_mesh *m, int first)
+/* What must come in to one of n equal parts, or in a reduce-scatter go out of it. */
+static double bytes_in(pod_coll coll, double bytes, const parts *p)
 {
-    double sum = 0;
-    for (int d = first; d < m->n_dims; d++)
-        if (m->extent[d] > 1) sum += (m->wraps[d] ? 2 : 1) * net->link_bytes_per_s[d];
-    return sum;
+    if (coll == POD_ALLREDUCE || coll == POD_BROADCAST) return bytes;
+    const double buffers = coll == POD_ALLTOALL ? p->n_cores : 1; /* those have nothing alike */
+    return buffers * bytes * (p->n - 1) / p->n;
 }
 
-/* What must come in to a part of the mesh, one of `n_parts` that are equal, or in a reduce-scatter
- * go out of it. */
-static double bytes_in(pod_coll coll, double bytes, double n_parts)
+static double corner_and_traffic_s(const pod_net *net, const pod_mesh *m, pod_coll coll,
+                                   double bytes)
 {
-    return coll == POD_ALLREDUCE || coll == POD_BROADCAST ? bytes : bytes * (n_parts - 1) / n_parts;
-}
-
-static double corner_s(const pod_net *net, const pod_mesh *m, pod_coll coll, double bytes)
-{
-    const int n = pod_mesh_size(m), cores = sharers(net, m, m->n_dims - 1);
-    const double core_s = bytes_in(coll, bytes, n) / corner_links(net, m, 0);
-    if (cores == 1 || cores == n) return core_s;
-    const double buffers =
-        coll == POD_ALLTOALL ? cores : 1; /* those of a chip have nothing alike */
-    return fmax(core_s, buffers * bytes_in(coll, bytes, n / cores) / corner_links(net, m, 1));
-}
-
-static double traffic_s(const pod_net *net, const pod_mesh *m, pod_coll coll, double bytes)
-{
-    const double moves = (coll == POD_ALLREDUCE ? 2.0 : 1.0) * (pod_mesh_size(m) - 1);
-    return moves * bytes / all_links(net, m);
+    double most = 0;
+    for (uint32_t kept = 1; kept < 1u << m->n_dims; kept++) {
+        const parts p = contract(net, m, kept);
+        const double moves = (coll == POD_ALLREDUCE ? 2.0 : 1.0) * (p.n - 1);
+        if (p.n == 1) continue;
+        most = fmax(most, bytes_in(coll, bytes, &p) / p.into_corner);
+        most = fmax(most, moves * bytes / p.all_links);
+    }
+    return most;
 }
 
 /* From one end to the other, or from the root. */
@@ -88,7 +92,6 @@ double pod_coll_ideal_s(const pod_net *net, const pod_mesh *m, const pod_coll_ar
 {
     const double bytes = (double)args->count * (double)pod_dtype_bytes(args->dtype);
     if (pod_mesh_size(m) == 1 || args->count == 0) return 0;
-    const double s = fmax(far_s(net, m, args), corner_s(net, m, args->coll, bytes));
-    if (args->coll == POD_ALLTOALL) return fmax(s, halves_s(net, m, bytes));
-    return fmax(s, traffic_s(net, m, args->coll, bytes));
+    const double s = fmax(far_s(net, m, args), corner_and_traffic_s(net, m, args->coll, bytes));
+    return args->coll == POD_ALLTOALL ? fmax(s, halves_s(net, m, bytes)) : s;
 }

@@ -72,6 +72,17 @@ static void cores_of_a_chip_share_its_links(void)
     CU_ASSERT_DOUBLE_EQUAL(pod_coll_ideal_s(&net, &m, &args), 8e-3, 1e-12);
 }
 
+/* Rows of 4 with links of 1 GB/s, 100 times slower from row to row: as if each row were one core of
+ * four links each way, 4 MB go round a ring of 4 in 2 x 3/4 x 4 MB / (2 x 4 x 10 MB/s). */
+static void a_slow_dimension_sets_the_limit(void)
+{
+    pod_net net = plain;
+    const pod_coll_args args = {.coll = POD_ALLREDUCE, .dtype = POD_F32, .count = 1000000};
+    const pod_mesh m = mesh_of("4x4");
+    net.link_bytes_per_s[1] = 1e7;
+    CU_ASSERT_DOUBLE_EQUAL(pod_coll_ideal_s(&net, &m, &args), 75e-3, 1e-12);
+}
+
 static void nothing_simulated_is_faster(void)
 {
     static const char *const meshes[] = {"2",   "2o",  "3",    "5o",    "8",      "4x4",   "4ox4",
@@ -83,7 +94,7 @@ static void nothing_simulated_is_faster(void)
         pod_net net = plain;
         const pod_mesh m = mesh_of(meshes[k / 2]);
         net.is_chip_shared = k % 2;
-        net.link_bytes_per_s[1] = k % 3 ? 1e9 : 3e9;
+        net.link_bytes_per_s[1] = k % 3 == 0 ? 3e9 : k % 3 == 1 ? 1e9 : 1e8;
         for (int a = 0; a < n; a++)
             for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
                 const int size = pod_mesh_size(&m);
@@ -121,6 +132,7 @@ static void it_is_reached(void)
 static CU_TestInfo tests[] = {
     {"numbers by hand", numbers_by_hand},
     {"cores of a chip share its links", cores_of_a_chip_share_its_links},
+    {"a slow dimension sets the limit", a_slow_dimension_sets_the_limit},
     {"nothing simulated is faster", nothing_simulated_is_faster},
     {"it is reached", it_is_reached},
     CU_TEST_INFO_NULL,
