@@ -78,9 +78,11 @@ static inline pod_binned pod_binned_add(pod_binned a, pod_binned b)
     const int64_t t_a = a.high & POD_BINNED_TOP, t_b = b.high & POD_BINNED_TOP;
     const pod_binned upper = t_a < t_b ? b : a, lower = t_a < t_b ? a : b;
     const int64_t apart = t_a < t_b ? t_b - t_a : t_a - t_b;
-    const int64_t high = apart == 0 ? lower.high - t_a : 0;
+    const int64_t high = apart == 0 ? lower.high & ~POD_BINNED_TOP : 0;
     const int64_t low = apart == 0 ? lower.low : apart == 1 ? lower.high >> POD_BINNED_TOP_BITS : 0;
-    return (pod_binned){upper.high + high, upper.low + low};
+    /* Wraps, where gaps between values are added with whatever they hold. */
+    return (pod_binned){(int64_t)((uint64_t)upper.high + (uint64_t)high),
+                        (int64_t)((uint64_t)upper.low + (uint64_t)low)};
 }
 
 /* v 2^unit 2^-149, v > 0, as the bits of a float32. Bit 0 of v may stand for bits below it where v

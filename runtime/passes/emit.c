@@ -145,13 +145,23 @@ static void run_assign(const void *attr, const void *const in[], void *const out
     memcpy(out[0], in[0], bytes);
 }
 
-/* Variables whose new value could not be made in place are copied at the end. */
-static pod_status emit_assignments(emit *e)
+enum { AT_THE_END = -1 };
+
+/* When the variable's new value is copied: gathered weights as soon as their bucket has
+ * been waited for, which is behind all that reads the old ones; others at the end. */
+static int32_t time_of_copy(const pod_plan *plan, const pod_variable_info *v)
+{
+    const int32_t b = plan->bucket_of_value[v->assigned.id];
+    return b >= 0 && plan->bucket[b].coll == POD_ALLGATHER ? b : AT_THE_END;
+}
+
+/* Variables whose new value could not be made in place are copied. */
+static pod_status emit_assignments(emit *e, int32_t when)
 {
     const pod_graph *g = e->plan->graph;
     for (int i = 0; i < pod_graph_n_variables(g); i++) {
         const pod_variable_info *v = pod_graph_variable(g, i);
-        if (!v->assigned.id) continue;
+        if (!v->assigned.id || time_of_copy(e->plan, v) != when) continue;
         const pod_slot *from = &e->plan->slot[e->plan->slot_of_value[v->assigned.id]];
         const pod_slot *to = &e->plan->slot[e->plan->slot_of_value[v->value.id]];
         if (from->root == to->root) continue;
@@ -266,18 +276,37 @@ static double model_flops(const pod_graph *g)
     return flops;
 }
 
+/* Lives of slots were found by items. */
+static void count_lives_by_instr(const emit *e, const int32_t *instr_of_item)
+{
+    const int32_t n_items = e->plan->n_items;
+    for (int32_t s = 0; s < e->plan->n_slots; s++) {
+        pod_slot *slot = &e->plan->slot[s];
+        slot->first = slot->first < n_items ? instr_of_item[slot->first] : e->n_instrs;
+        slot->last = slot->last < n_items ? instr_of_item[slot->last] : e->n_instrs;
+    }
+}
+
 static pod_status emit_items(emit *e)
 {
+    int32_t *instr_of_item = POD_ARENA_NEW(e->plan->arena, int32_t, e->plan->n_items);
+    if (!instr_of_item) return POD_E_NOMEM;
     for (int32_t i = 0; i < e->plan->n_items; i++) {
         const pod_item *item = &e->plan->item[i];
+        instr_of_item[i] = e->n_instrs;
         switch (item->kind) {
         case POD_ITEM_NODE: POD_TRY(emit_node(e, i)); break;
-        case POD_ITEM_START:
-        case POD_ITEM_WAIT: POD_TRY(emit_collective(e, item)); break;
+        case POD_ITEM_START: POD_TRY(emit_collective(e, item)); break;
+        case POD_ITEM_WAIT:
+            POD_TRY(emit_collective(e, item));
+            POD_TRY(emit_assignments(e, item->index));
+            break;
         case POD_ITEM_FETCH: POD_TRY(emit_fetch(e, item->index)); break;
         }
     }
-    return emit_assignments(e);
+    POD_TRY(emit_assignments(e, AT_THE_END));
+    count_lives_by_instr(e, instr_of_item);
+    return POD_OK;
 }
 
 pod_status pod__pass_emit(pod_plan *plan)

@@ -62,16 +62,14 @@ static pod_status fetch_outputs(order *o)
     return POD_OK;
 }
 
-/* What no node reads any more: the outputs, and sums that variables become. */
+/* What no node reads any more: the outputs, and what variables become, in the order it comes. */
 static pod_status end_step(order *o)
 {
     POD_TRY(fetch_outputs(o));
-    for (int i = 0; i < pod_graph_n_variables(o->plan->graph); i++) {
-        pod_value v = pod_graph_variable(o->plan->graph, i)->assigned;
-        if (v.id) POD_TRY(wait_for(o, v));
+    for (int b = 0; b < o->plan->n_buckets; b++) {
+        POD_ASSERT(o->started[b], "bucket %d has not started when the step ends", b);
+        if (!o->waited[b]) add(o, POD_ITEM_WAIT, b);
     }
-    for (int b = 0; b < o->plan->n_buckets; b++)
-        POD_ASSERT(o->waited[b], "bucket %d is in flight when the step ends", b);
     return POD_OK;
 }
 

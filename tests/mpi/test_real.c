@@ -17,10 +17,7 @@ enum { STEPS = 3, LONG_STEPS = 20 };
 static const char *const *meshes(void)
 {
     static const char *const by_size[9][3] = {
-        [1] = {"1x1"},
-        [2] = {"1x2"},
-        [4] = {"2x2", "4x1"},
-        [8] = {"4x2", "2x2x2"},
+        [1] = {"1x1"}, [2] = {"1x2"}, [3] = {"3x1"}, [4] = {"2x2", "4x1"}, [8] = {"4x2", "2x2x2"},
     };
     return by_size[size];
 }
