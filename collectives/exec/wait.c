@@ -7,14 +7,16 @@
 #include "collectives/exec/watch.h"
 
 /* What is tried before this rank sleeps. A message between two ranks that both run comes within the
- * pauses. Where ranks outnumber the CPUs the other one needs this CPU first: it gets it at once,
- * and a bounded number of times, since ranks that wait side by side only pass it on to each other.
- */
+ * pauses. Then the other one may need this CPU: because ranks outnumber the CPUs, or because
+ * somebody else's work has put two of them on one. It gets it, a bounded number of times, since
+ * ranks that wait side by side only pass it on to each other. With room the yields last longer than
+ * it takes to wake a rank that sleeps (50 us on a virtual machine): else two ranks that have once
+ * slept would sleep at every meeting. */
 typedef struct patience {
     int n_pauses, n_yields;
 } patience;
 
-static const patience roomy = {2000, 200}, crowded = {4, 100};
+static const patience roomy = {32, 2000}, crowded = {4, 100};
 
 enum { LOOKS_BEFORE_WATCH = 256 };
 static const int64_t SLEEP_NS = 200000000; /* at most, then it looks again */
