@@ -1,5 +1,5 @@
-/* minipod coll: benchmarks collectives in nccl-tests' dialect: the same options and columns, results
- * checked unless told otherwise, and the MPI library's own collectives as a peer in the same run. */
+/* minipod coll: benchmarks collectives in nccl-tests' dialect: the same options and columns,
+ * results checked unless told otherwise, the MPI library's own collectives in the same run. */
 #include <inttypes.h>
 
 #include "bench/coll.h"

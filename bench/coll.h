@@ -121,8 +121,10 @@ double pod_bench_busbw(const pod_bench *b, const pod_bench_row *r);
 /* The share of its buffer that a rank must read and write at the least, on average: 1 is all of it
  * read and all of it written. */
 double pod_bench_traffic(const pod_bench_plan *p, int size);
-/* Reads and writes all of a buffer once: what the limit on a wall clock is measured with. */
-void pod_bench_exchange_halves(void *elements, size_t half);
+/* Reads and writes all of a buffer once, in place, with the kernel of collectives over shared memory;
+ * k chooses how many parts of it at a time. What the limit on a wall clock is measured with. The
+ * buffer is of zeros, or what is in it afterwards does not matter. */
+void pod_bench_rewrite(void *buffer, size_t bytes, int k);
 double pod_bench_cv(const double values[], int64_t n);
 
 /* How one entry did on hot or on cold buffers, over all sizes it was measured at. */
@@ -141,7 +143,7 @@ int64_t pod_bench_n_wrong(const pod_bench *b);
 const pod_bench_row *pod_bench_best(const pod_bench *b, int size, bool is_cold);
 const pod_bench_row *pod_bench_find(const pod_bench *b, int size, int entry, bool is_cold);
 
-/* ---- coll_table.c, coll_record.c, coll_autotune.c: rank 0 ---------------------------------------------------- */
+/* ---- coll_table.c, coll_record.c, coll_autotune.c: rank 0 ----------------------------------- */
 
 /* The table with its header and footer, on the screen and, where asked for, as CSV. */
 POD_MUST pod_status pod_bench_print(const pod_bench *b);

@@ -66,7 +66,7 @@ static range best_range(const pod_bench *b, int first)
     return best;
 }
 
-/* ---- the file --------------------------------------------------------------------------------- */
+/* ---- the file ------------------------------------------------------------------------------- */
 
 static void put_entry(FILE *to, const pod_bench *b, const char *before, int entry, int size)
 {

@@ -20,10 +20,10 @@ size_t pod_coll_data_bytes(int64_t count, pod_dtype t);
 void *pod_coll_data_at(void *memory);
 
 /* What rank `rank` gives; elements that it does not give are NaN. Guards are set. */
-void pod_coll_data_fill(const pod_coll_data *d, int rank, void *elements);
+void pod_coll_data_fill(pod_coll_data *d, int rank, void *elements);
 /* NaN alone: where a result will stand that does not start in place. Guards are set. */
 void pod_coll_data_clear(const pod_coll_data *d, void *elements);
 /* How many elements of what rank `rank` was to get, and of the guards, are wrong. */
-int64_t pod_coll_data_wrong(const pod_coll_data *d, int rank, const void *elements);
+int64_t pod_coll_data_wrong(pod_coll_data *d, int rank, const void *elements);
 
 #endif

@@ -25,7 +25,7 @@ const pod_coll_algo *pod_bench_pick(const pod_bench_plan *p, const pod_bench_ent
     return e->algo;
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 static pod_status add(pod_bench_plan *p, pod_bench_entry e)
 {
@@ -78,7 +78,7 @@ static pod_status add_all(pod_bench_plan *p)
     return POD_OK;
 }
 
-/* ---- chunks ----------------------------------------------------------------------------------- */
+/* ---- chunks --------------------------------------------------------------------------------- */
 
 /* Whether a schedule for the largest size is another with this chunk. */
 static pod_status is_cut(pod_arena *a, const pod_bench_plan *p, const pod_bench_entry *e,
@@ -119,7 +119,7 @@ static pod_status add_chunks(pod_arena *a, pod_bench_plan *p)
     return POD_OK;
 }
 
-/* ---- refusals --------------------------------------------------------------------------------- */
+/* ---- refusals ------------------------------------------------------------------------------- */
 
 /* Takes away what refuses every size, and says what refuses any. */
 static pod_status leave_out(pod_arena *a, pod_bench_plan *p)
@@ -163,7 +163,7 @@ static pod_status check_none_refuses(const pod_bench_plan *p)
     return POD_OK;
 }
 
-/* ---- the option ------------------------------------------------------------------------------- */
+/* ---- the option ----------------------------------------------------------------------------- */
 
 static pod_status add_rules(pod_arena *a, const char *text, pod_bench_plan *p)
 {

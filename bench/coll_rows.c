@@ -3,6 +3,7 @@
 
 #include "bench/coll.h"
 #include "kernels/base/parse.h"
+#include "kernels/combine/combine.h"
 
 static const char *name_of(pod_bench *b, const pod_bench_row *row, const pod_coll_args *args)
 {
@@ -65,11 +66,16 @@ double pod_bench_traffic(const pod_bench_plan *p, int size)
     }
 }
 
-void pod_bench_exchange_halves(void *elements, size_t half)
+void pod_bench_rewrite(void *buffer, size_t bytes, int k)
 {
-    char *low = elements, *high = low + half;
-    memcpy(high, low, half);
-    memcpy(low, high, half);
+    enum { MAX_PARTS = 4 };
+    const int n = 1 << k % 3; /* parts that go on side by side */
+    const int64_t count = (int64_t)(bytes / sizeof(float)) / n;
+    const pod_combine *c = pod_combine_pick(pod_cpu_features());
+    const void *in[MAX_PARTS];
+    void *out[MAX_PARTS];
+    for (int i = 0; i < n; i++) in[i] = out[i] = (float *)buffer + i * count;
+    c->add_all(count, POD_F32, n, in, n, out);
 }
 
 double pod_bench_cv(const double values[], int64_t n)

@@ -164,7 +164,8 @@ static void note_timing(pod_table *t, const pod_bench *b)
                    "ideal: every rank's buffer, %s, through memory once in and once out, as fast"
                    " as %s in this run at this size%s; frac = ideal / time",
                    traffic_factor(p->coll),
-                   p->on == POD_ON_LOCAL ? "one core copies" : "all ranks at once copy",
+                   p->on == POD_ON_LOCAL ? "one core rewrites it"
+                                         : "all ranks at once rewrite theirs",
                    shares_cores(p) ? ", times ranks / cores" : "");
 }
 

@@ -25,7 +25,8 @@ void pod_table_destroy(pod_table *t); /* NULL is allowed */
 
 /* A line before the table: what was measured, where, on which clock. */
 void pod_table_note(pod_table *t, const char *fmt, ...) POD_PRINTF(2, 3);
-/* Notes from here on stand behind the rows when the table is printed; a CSV has all of them before. */
+/* Notes from here on stand behind the rows where the table is printed; a CSV has all of them
+ * before. */
 void pod_table_footer(pod_table *t);
 /* The next cell, row by row. */
 void pod_table_add(pod_table *t, const char *fmt, ...) POD_PRINTF(2, 3);

@@ -10,14 +10,15 @@
  *               all-gather (n-1)/n S / (2 d bandwidth), and an all-reduce twice that
  *     halves    in an all-to-all, what the halves of a dimension have for each other
  *
- * Corner and traffic hold for chips, rows and planes as well, each taken for one core with the links
- * that leave it: a slow dimension, or links that cores share, set the limit then. */
+ * Corner and traffic hold for chips, rows and planes as well, each taken for one core with the
+ * links that leave it: a slow dimension, or links that cores share, set the limit then. */
 #ifndef MINIPOD_COLLECTIVES_ALGO_IDEAL_H
 #define MINIPOD_COLLECTIVES_ALGO_IDEAL_H
 
 #include "collectives/algo/algo.h"
 
-/* Of a collective over the whole mesh whose ranks share no memory; 0 for one core or no elements. */
+/* Of a collective over the whole mesh whose ranks share no memory; 0 for one core or no
+ * elements. */
 double pod_coll_ideal_s(const pod_net *net, const pod_mesh *m, const pod_coll_args *args);
 
 #endif
