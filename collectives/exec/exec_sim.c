@@ -230,7 +230,7 @@ static void reset(pod_sim_coll *c)
         c->sync[g].at_ps = 0;
     }
     for (int r = 0; r < c->n_ranks; r++) {
-        c->rank[r].n_left = c->rank[r + 1].first - c->rank[r].first;
+        c->rank[r].n_left = c->rank[r].n_steps;
         c->rank[r].end_ps = 0;
         c->rank[r].is_started = false;
     }
@@ -247,8 +247,7 @@ void pod_sim_start(pod_sim *sim, pod_sim_coll *c, int rank, int64_t at_ps)
     pod__sim_rank *r = &c->rank[rank];
     r->is_started = true;
     if (r->n_left == 0) push(sim, c, EVENT_DONE, rank, at_ps);
-    for (int32_t i = r[0].first; i < r[1].first; i++)
-        if (c->step[i].n_after == 0) tell(sim, c, i, at_ps);
+    for (int32_t k = r[0].root; k < r[1].root; k++) tell(sim, c, c->root[k], at_ps);
     tell_known(sim, c);
 }
 
@@ -302,13 +301,17 @@ bool pod_sim_next(pod_sim *sim, pod_sim_done *out)
 
 /* ---- what came of it ------------------------------------------------------------------------ */
 
-/* Without an event to come: a step of the rank that waits for what will not be. */
-static int32_t find_stuck(const pod_sim_coll *c, int rank)
+/* Without an event to come: a step of the rank that waits for what will not be; *place is its number
+ * in the rank's own schedule. */
+static int32_t find_stuck(const pod_sim_coll *c, int rank, int *place)
 {
-    for (int32_t i = c->rank[rank].first; i < c->rank[rank + 1].first; i++) {
+    *place = 0;
+    for (int32_t i = 0; i < c->n_steps; i++) {
         const pod__sim_step *s = &c->step[i];
+        if (s->rank != rank) continue;
         const bool waits_in_sync = s->kind == POD_STEP_SYNC && c->sync[s->partner].n_waits > 0;
         if (s->n_waits > 0 || waits_in_sync) return i;
+        (*place)++;
     }
     return POD__SIM_NONE;
 }
@@ -317,13 +320,13 @@ pod_status pod_sim_check_done(const pod_sim *sim, const pod_sim_coll *c)
 {
     for (int r = 0; r < c->n_ranks; r++) {
         if (!c->rank[r].is_started || c->rank[r].n_left == 0) continue;
-        const int32_t i = find_stuck(c, r);
+        int place;
+        const int32_t i = find_stuck(c, r, &place);
         POD_ASSERT(i != POD__SIM_NONE, "rank %d has %d steps left, none waits", r,
                    (int)c->rank[r].n_left);
         return pod_fail(
             POD_E_INVALID, "simulation: rank %d waits for ever in step %d (%s) from %.9f s on", r,
-            (int)(i - c->rank[r].first), pod_step_kind_name((pod_step_kind)c->step[i].kind),
-            pod_ps_seconds(sim->now_ps));
+            place, pod_step_kind_name((pod_step_kind)c->step[i].kind), pod_ps_seconds(sim->now_ps));
     }
     return POD_OK;
 }

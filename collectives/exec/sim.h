@@ -7,7 +7,11 @@
 
 enum { POD__SIM_NONE = -1 };
 
-/* The time of a step is known as soon as the times of all that it waits for are, be they to come:
+/* Steps are numbered so that those of one place in the schedules of a few ranks lie side by side:
+ * ranks run alike, so what happens at one time lies together in memory. Numbers decide ties as well,
+ * hence only a few: no part of a schedule goes before another part on all ranks.
+ *
+ * The time of a step is known as soon as the times of all that it waits for are, be they to come:
  * then those that wait for it are told, without an event. Besides the steps in its `after` a
  * receive waits for its message, and a step that comes after none for the start of its rank. */
 typedef struct pod__sim_step { /* 32 bytes, two a cache line: what runs is bound by memory */
@@ -29,8 +33,9 @@ typedef struct pod__sim_sync { /* the SYNCs of one tag of ranks that share */
 } pod__sim_sync;
 
 typedef struct pod__sim_rank {
-    int32_t first; /* of its steps, which lie together */
-    int32_t n_left;
+    int32_t n_steps, n_left;
+    int32_t
+        root; /* its steps that come after none: in `root`, from here to those of the next rank */
     int64_t end_ps; /* the latest of its steps whose times are known */
     bool is_started;
 } pod__sim_rank;
@@ -42,6 +47,7 @@ struct pod_sim_coll {
     pod__sim_rank *rank; /* (n_ranks + 1) */
     pod__sim_step *step; /* (n_steps + 1) */
     int32_t *dependent;  /* (edges) */
+    int32_t *root;       /* steps */
     pod__sim_sync *sync; /* groups */
     int32_t n_syncs;
     int32_t *sync_member; /* steps */

@@ -4,7 +4,7 @@
 
 #include "collectives/exec/sim.h"
 
-enum { CACHE_LINE_BYTES = 64 };
+enum { CACHE_LINE_BYTES = 64, RANKS_TOGETHER = 8 };
 
 typedef struct builder {
     pod_arena *out, *work;
@@ -12,13 +12,14 @@ typedef struct builder {
     pod_dtype dtype;
     const pod_sched *const *all;
     const pod_step **steps; /* (n_ranks) of the schedules */
+    int32_t *first;         /* (n_ranks + 1) of a rank's steps, which lie together to begin with */
     pod_sim_coll *coll;
 } builder;
 
 static const pod_step *source_of(const builder *b, int32_t i)
 {
-    const pod__sim_rank *rank = &b->coll->rank[b->coll->step[i].rank];
-    return &b->steps[b->coll->step[i].rank][i - rank->first];
+    const int rank = b->coll->step[i].rank;
+    return &b->steps[rank][i - b->first[rank]];
 }
 
 static pod_status blame(const builder *b, int32_t i, const char *fault)
@@ -27,7 +28,7 @@ static pod_status blame(const builder *b, int32_t i, const char *fault)
     const int rank = b->coll->step[i].rank;
     pod_step_print(source_of(b, i), text, sizeof text);
     return pod_fail(POD_E_INVALID, "schedule: rank %d step %d (%s): %s", rank,
-                    (int)(i - b->coll->rank[rank].first), text, fault);
+                    (int)(i - b->first[rank]), text, fault);
 }
 
 /* ---- steps and what they cost --------------------------------------------------------------- */
@@ -59,18 +60,19 @@ static pod_status number_steps(builder *b, int n_ranks)
     for (int r = 0; r < n_ranks; r++) {
         int32_t n;
         b->steps[r] = pod_sched_steps(b->all[r], &n);
-        c->rank[r].first = (int32_t)total;
+        b->first[r] = (int32_t)total;
+        c->rank[r].n_steps = n;
         total += n;
         if (total > INT32_MAX / 2)
             return pod_fail(POD_E_UNSUPPORTED, "schedule: more than %d steps in all",
                             INT32_MAX / 2);
     }
-    c->rank[n_ranks].first = c->n_steps = (int32_t)total;
-    c->step = pod_arena_get_array(b->out, CACHE_LINE_BYTES, sizeof *c->step, (size_t)total + 1);
+    b->first[n_ranks] = c->n_steps = (int32_t)total;
+    c->step = POD_ARENA_NEW(b->work, pod__sim_step, total + 1);
     if (!c->step) return POD_E_NOMEM;
     for (int r = 0; r < n_ranks; r++) {
-        for (int32_t i = c->rank[r].first; i < c->rank[r + 1].first; i++) {
-            const pod_step *step = &b->steps[r][i - c->rank[r].first];
+        for (int32_t i = b->first[r]; i < b->first[r + 1]; i++) {
+            const pod_step *step = &b->steps[r][i - b->first[r]];
             const int64_t cost = cost_of(b, b->all[r], step);
             c->step[i] = (pod__sim_step){
                 .rank = r,
@@ -89,12 +91,12 @@ static pod_status list_dependents(builder *b)
     int64_t n = 0;
     for (int32_t i = 0; i < c->n_steps; i++) {
         const pod_step *step = source_of(b, i);
-        const int32_t first = c->rank[c->step[i].rank].first;
+        const int32_t first = b->first[c->step[i].rank];
         for (int j = 0; j < 2; j++)
             if (step->after[j] != POD_NO_STEP) c->step[first + step->after[j]].edge++;
         n += c->step[i].n_after;
     }
-    c->dependent = POD_ARENA_NEW(b->out, int32_t, n);
+    c->dependent = POD_ARENA_NEW(b->work, int32_t, n);
     if (!c->dependent) return POD_E_NOMEM;
     /* Where a list ends, counted down to where it begins. */
     int32_t end = 0;
@@ -102,7 +104,7 @@ static pod_status list_dependents(builder *b)
     c->step[c->n_steps].edge = end;
     for (int32_t i = c->n_steps; i-- > 0;) {
         const pod_step *step = source_of(b, i);
-        const int32_t first = c->rank[c->step[i].rank].first;
+        const int32_t first = b->first[c->step[i].rank];
         for (int j = 0; j < 2; j++)
             if (step->after[j] != POD_NO_STEP)
                 c->dependent[--c->step[first + step->after[j]].edge] = i;
@@ -165,7 +167,7 @@ static int32_t *find_send(const builder *b, int32_t *table, uint32_t mask, int p
 static pod_status pair_sender(builder *b, const receives *recv, int rank, int32_t *table)
 {
     pod_sim_coll *c = b->coll;
-    const int32_t begin = c->rank[rank].first, end = c->rank[rank + 1].first;
+    const int32_t begin = b->first[rank], end = b->first[rank + 1];
     uint32_t mask = 1;
     while (mask < 2 * (uint32_t)(end - begin)) mask = 2 * mask + 1;
     for (uint32_t i = 0; i <= mask; i++) table[i] = POD__SIM_NONE;
@@ -201,7 +203,7 @@ static pod_status pair_messages(builder *b)
     POD_TRY(sort_receives(b, &recv));
     int32_t most = 0;
     for (int r = 0; r < c->n_ranks; r++) {
-        const int32_t n = c->rank[r + 1].first - c->rank[r].first;
+        const int32_t n = b->first[r + 1] - b->first[r];
         if (n > most) most = n;
     }
     int32_t *table = POD_ARENA_NEW(b->work, int32_t, 4 * (int64_t)most + 2);
@@ -272,6 +274,76 @@ static pod_status group_syncs(builder *b)
     return POD_OK;
 }
 
+/* ---- order ---------------------------------------------------------------------------------- */
+
+/* number[i] becomes the place of step i when a few ranks at a time take turns, step by step. */
+static pod_status renumber(const builder *b, int32_t **out)
+{
+    const pod_sim_coll *c = b->coll;
+    int32_t *number = POD_ARENA_NEW(b->work, int32_t, c->n_steps);
+    if (!number) return POD_E_NOMEM;
+    int32_t next = 0;
+    for (int first = 0; first < c->n_ranks; first += RANKS_TOGETHER) {
+        const int end = first + RANKS_TOGETHER < c->n_ranks ? first + RANKS_TOGETHER : c->n_ranks;
+        const int32_t before = next, n = b->first[end] - b->first[first];
+        for (int32_t k = 0; next < before + n; k++)
+            for (int r = first; r < end; r++)
+                if (k < c->rank[r].n_steps) number[b->first[r] + k] = next++;
+    }
+    *out = number;
+    return POD_OK;
+}
+
+static pod_status list_roots(builder *b, const int32_t number[])
+{
+    pod_sim_coll *c = b->coll;
+    int32_t n = 0;
+    for (int32_t i = 0; i < c->n_steps; i++) n += c->step[i].n_after == 0;
+    c->root = POD_ARENA_NEW(b->out, int32_t, n);
+    if (!c->root) return POD_E_NOMEM;
+    n = 0;
+    for (int r = 0; r < c->n_ranks; r++) {
+        c->rank[r].root = n;
+        for (int32_t i = b->first[r]; i < b->first[r + 1]; i++)
+            if (c->step[i].n_after == 0) c->root[n++] = number[i];
+    }
+    c->rank[c->n_ranks].root = n;
+    return POD_OK;
+}
+
+/* Moves the steps, and what they name, to where they are to lie. */
+static pod_status interleave(builder *b)
+{
+    pod_sim_coll *c = b->coll;
+    int32_t *number = NULL;
+    POD_TRY(renumber(b, &number));
+    POD_TRY(list_roots(b, number));
+    const int32_t n = c->n_steps, n_edges = c->step[n].edge;
+    pod__sim_step *step =
+        pod_arena_get_array(b->out, CACHE_LINE_BYTES, sizeof *step, (size_t)n + 1);
+    int32_t *dependent = POD_ARENA_NEW(b->out, int32_t, n_edges);
+    int32_t *old = POD_ARENA_NEW(b->work, int32_t, n);
+    if (!step || !dependent || !old) return POD_E_NOMEM;
+    for (int32_t i = 0; i < n; i++) old[number[i]] = i;
+    int32_t end = 0;
+    for (int32_t k = 0; k < n; k++) {
+        const pod__sim_step *from = &c->step[old[k]];
+        step[k] = *from;
+        step[k].edge = end;
+        for (int32_t e = from[0].edge; e < from[1].edge; e++)
+            dependent[end++] = number[c->dependent[e]];
+        if (from->kind != POD_STEP_SYNC && from->partner != POD__SIM_NONE)
+            step[k].partner = number[from->partner];
+    }
+    step[n].edge = end;
+    for (int32_t g = 0; g < c->n_syncs; g++)
+        for (int32_t k = c->sync[g].first; k < c->sync[g].first + c->sync[g].n; k++)
+            c->sync_member[k] = number[c->sync_member[k]];
+    c->step = step;
+    c->dependent = dependent;
+    return POD_OK;
+}
+
 pod_status pod__sim_coll_build(pod_arena *a, const pod_net *net, const pod_mesh *m,
                                const pod_sched *const all[], pod_dtype t, pod_sim_coll **out)
 {
@@ -280,9 +352,10 @@ pod_status pod__sim_coll_build(pod_arena *a, const pod_net *net, const pod_mesh 
     POD_TRY(pod_arena_create(NULL, &work));
     builder b = {.out = a, .work = work, .net = net, .dtype = t, .all = all};
     b.steps = POD_ARENA_NEW(work, const pod_step *, n_ranks);
+    b.first = POD_ARENA_NEW(work, int32_t, n_ranks + 1);
     b.coll = POD_ARENA_NEW(a, pod_sim_coll, 1);
     pod_status status = POD_E_NOMEM;
-    if (!b.steps || !b.coll) goto done;
+    if (!b.steps || !b.first || !b.coll) goto done;
     b.coll->n_ranks = n_ranks;
     b.coll->rank = POD_ARENA_NEW(a, pod__sim_rank, n_ranks + 1);
     if (!b.coll->rank) goto done;
@@ -290,6 +363,7 @@ pod_status pod__sim_coll_build(pod_arena *a, const pod_net *net, const pod_mesh 
     POD_TRY_GOTO(status, list_dependents(&b), done);
     POD_TRY_GOTO(status, pair_messages(&b), done);
     POD_TRY_GOTO(status, group_syncs(&b), done);
+    POD_TRY_GOTO(status, interleave(&b), done);
     *out = b.coll;
 done:
     pod_arena_destroy(work);

@@ -8,9 +8,13 @@
 
 enum { N_CHILDREN = 4, LINE_BYTES = 64 };
 
+/* The children of a node fill a cache line: those of the first begin at heap[1]. */
+enum { N_SKIPPED = N_CHILDREN - 1 };
+_Static_assert(N_CHILDREN * sizeof(pod_engine_event) == LINE_BYTES, "children of a node");
+
 struct pod_engine {
     pod_alloc memory;
-    pod_engine_event *heap;
+    pod_engine_event *lines, *heap; /* heap = lines + N_SKIPPED */
     int64_t n, capacity;
     int64_t now_ps, n_out;
 };
@@ -29,22 +33,23 @@ void pod_engine_destroy(pod_engine *e)
 {
     if (!e) return;
     const pod_alloc memory = e->memory;
-    if (e->heap) memory.put(memory.ctx, e->heap);
+    if (e->lines) memory.put(memory.ctx, e->lines);
     memory.put(memory.ctx, e);
 }
 
 pod_status pod_engine_reserve(pod_engine *e, int64_t n)
 {
     const int64_t capacity = e->capacity + n;
-    const size_t bytes = (size_t)capacity * sizeof *e->heap;
+    const size_t bytes = (size_t)(N_SKIPPED + capacity) * sizeof *e->heap;
     /* Not from an arena, which would write to all of it: few events wait at a time, and memory that
      * is not touched is not taken. */
-    pod_engine_event *heap = e->memory.get(e->memory.ctx, LINE_BYTES, bytes);
-    if (!heap)
+    pod_engine_event *lines = e->memory.get(e->memory.ctx, LINE_BYTES, bytes);
+    if (!lines)
         return pod_fail(POD_E_NOMEM, "event queue: no memory for %" PRId64 " events", capacity);
-    if (e->n) memcpy(heap, e->heap, (size_t)e->n * sizeof *heap);
-    if (e->heap) e->memory.put(e->memory.ctx, e->heap);
-    e->heap = heap;
+    if (e->n) memcpy(lines + N_SKIPPED, e->heap, (size_t)e->n * sizeof *lines);
+    if (e->lines) e->memory.put(e->memory.ctx, e->lines);
+    e->lines = lines;
+    e->heap = lines + N_SKIPPED;
     e->capacity = capacity;
     return POD_OK;
 }
@@ -52,6 +57,23 @@ pod_status pod_engine_reserve(pod_engine *e, int64_t n)
 static bool is_before(pod_engine_event a, pod_engine_event b)
 {
     return (a.at_ps < b.at_ps) | ((a.at_ps == b.at_ps) & (a.key < b.key));
+}
+
+/* The first of the children, of which there are all: compared in pairs and without a branch, which
+ * nothing could foretell. */
+static int64_t first_of_all(const pod_engine_event child[])
+{
+    const int64_t a = is_before(child[1], child[0]);
+    const int64_t b = 2 + is_before(child[3], child[2]);
+    return a + (b - a) * is_before(child[b], child[a]);
+}
+
+static int64_t first_of_few(const pod_engine_event child[], int64_t n)
+{
+    int64_t first = 0;
+    for (int64_t c = 1; c < n; c++)
+        if (is_before(child[c], child[first])) first = c;
+    return first;
 }
 
 /* Moves the hole at i up to where `event` belongs. */
@@ -84,12 +106,10 @@ bool pod_engine_pop(pod_engine *e, pod_engine_event *out)
     const int64_t n = --e->n;
     int64_t hole = 0;
     for (int64_t child = 1; child < n; child = N_CHILDREN * hole + 1) {
-        const int64_t end = child + N_CHILDREN < n ? child + N_CHILDREN : n;
-        int64_t first = child;
-        for (int64_t c = child + 1; c < end; c++)
-            if (is_before(heap[c], heap[first])) first = c;
-        heap[hole] = heap[first];
-        hole = first;
+        child += n - child >= N_CHILDREN ? first_of_all(heap + child)
+                                         : first_of_few(heap + child, n - child);
+        heap[hole] = heap[child];
+        hole = child;
     }
     if (n > 0) sift_up(heap, hole, heap[n]);
     return true;
