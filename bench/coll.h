@@ -83,7 +83,8 @@ typedef struct pod_bench {
 
 /* ---- coll_plan.c ---------------------------------------------------------------------------- */
 
-/* From the options. E_INVALID for what cannot be measured; collective where there are ranks. */
+/* From the options. E_INVALID for what cannot be measured; E_MISMATCH where files of rules differ
+ * between hosts. Collective. */
 POD_MUST pod_status pod_bench_plan_from(pod_call *call, pod_arena *a, pod_bench_plan *out);
 
 /* With the chunk that a rule names where rules choose. */
@@ -105,7 +106,7 @@ const char *pod_bench_why_not(const pod_bench_plan *p, const pod_bench_entry *e,
 const pod_coll_algo *pod_bench_pick(const pod_bench_plan *p, const pod_bench_entry *e, int size,
                                     pod_coll_args *args);
 
-/* ---- the ways to measure: coll_ranks.c, coll_local.c --------------------------------------- */
+/* ---- the ways to measure: coll_ranks.c, coll_local.c, coll_sim.c ---------------------------- */
 
 /* Every size and entry; rows are added on all ranks alike. Collective where there are ranks. */
 POD_MUST pod_status pod_bench_ranks(pod_bench *b);
@@ -121,9 +122,9 @@ double pod_bench_busbw(const pod_bench *b, const pod_bench_row *r);
 /* The share of its buffer that a rank must read and write at the least, on average: 1 is all of it
  * read and all of it written. */
 double pod_bench_traffic(const pod_bench_plan *p, int size);
-/* Reads and writes all of a buffer once, in place, with the kernel of collectives over shared memory;
- * k chooses how many parts of it at a time. What the limit on a wall clock is measured with. The
- * buffer is of zeros, or what is in it afterwards does not matter. */
+/* Reads and writes all of a buffer once, in place, with the kernel of collectives over shared
+ * memory; k chooses how many parts of it at a time. What the limit on a wall clock is measured
+ * with. The buffer is of zeros, or what is in it afterwards does not matter. */
 void pod_bench_rewrite(void *buffer, size_t bytes, int k);
 double pod_bench_cv(const double values[], int64_t n);
 
@@ -148,7 +149,7 @@ const pod_bench_row *pod_bench_find(const pod_bench *b, int size, int entry, boo
 /* The table with its header and footer, on the screen and, where asked for, as CSV. */
 POD_MUST pod_status pod_bench_print(const pod_bench *b);
 POD_MUST pod_status pod_bench_write_json(const pod_bench *b, const char *path);
-/* Rules for pod_coll_rules_read; every size has a row that is not the peer's. */
+/* Rules for pod_coll_rules_read; every size has a row that is not the peer's (plan_from). */
 POD_MUST pod_status pod_bench_autotune(const pod_bench *b, const char *path);
 
 #endif

@@ -47,6 +47,7 @@ static bool find(const pod_bench_plan *p, const char *name, pod_bench_entry *out
                              .algo = pod_coll_find(p->coll, text),
                              .is_peer = !chunk && strcmp(text, "mpi") == 0};
     if (chunk && pod_parse_size("chunk", chunk, &out->chunk_bytes) != POD_OK) return false;
+    if (chunk && out->chunk_bytes == 0) return false; /* the rules say what is wrong with it */
     return out->algo || out->is_peer;
 }
 
@@ -180,6 +181,8 @@ pod_status pod_bench_entries_from(const pod_config *c, pod_arena *a, pod_bench_p
     const char *text = pod_config_text(c, POD_OPT_ALGO);
     const bool tunes = pod_config_is_set(c, POD_OPT_AUTOTUNE);
     bool is_named = false;
+    if (tunes && p->chunk_bytes > 0)
+        return pod_fail(POD_E_INVALID, "chunk: --autotune tries several, one of them must go");
     p->entry = POD_ARENA_NEW(a, pod_bench_entry, MAX_ENTRIES);
     if (!p->entry) return POD_E_NOMEM;
     if (strcmp(text, "all") == 0 || (tunes && text[0] == '\0')) {

@@ -86,13 +86,25 @@ int pod_bench_n_cold(const pod_bench_plan *p, int size)
     return n <= MAX_BUFFERS && n * bytes <= max_node_bytes ? (int)n : 0;
 }
 
-static pod_status check_some_size(const pod_bench_plan *p)
+/* Some size has a row, and where rules come of them, every one. */
+static pod_status check_buffers(const pod_config *c, const pod_bench_plan *p)
 {
-    for (int s = 0; s < p->n_sizes; s++)
-        if (p->with_hot || pod_bench_n_cold(p, s) > 0) return POD_OK;
+    const bool tunes = pod_config_is_set(c, POD_OPT_AUTOTUNE);
+    int n_cold = 0, other = 0; /* the last size without cold buffers */
+    for (int s = 0; s < p->n_sizes; s++) {
+        if (pod_bench_n_cold(p, s) > 0)
+            n_cold++;
+        else
+            other = s;
+    }
+    if (p->with_hot || n_cold == p->n_sizes || (n_cold > 0 && !tunes)) return POD_OK;
+    if (!pod_bench_runs_mpi(p))
+        return pod_fail(POD_E_INVALID, "buffers: on %s none are cold",
+                        pod_config_text(c, POD_OPT_ON));
     return pod_fail(POD_E_INVALID,
-                    "buffers: too many of %" PRId64 " bytes would be needed for them to be cold",
-                    pod_bench_bytes(p, p->n_sizes - 1));
+                    "buffers: too many of %" PRId64 " bytes would be needed for them to be cold%s",
+                    pod_bench_bytes(p, other),
+                    tunes ? ", and --autotune wants a time at every size" : "");
 }
 
 /* ---- where ---------------------------------------------------------------------------------- */
@@ -233,7 +245,8 @@ static void type_from(const pod_config *c, pod_bench_plan *p)
     p->type = text[0] == 'b' ? "bfloat16" : text[0] == 'e' ? "exact" : "float";
 }
 
-pod_status pod_bench_plan_from(pod_call *call, pod_arena *a, pod_bench_plan *out)
+/* What is collective in it fails on all ranks alike. */
+static pod_status read_plan(pod_call *call, pod_arena *a, pod_bench_plan *out)
 {
     const pod_config *c = call->config;
     const char *buffers = pod_config_text(c, POD_OPT_BUFFERS);
@@ -252,8 +265,22 @@ pod_status pod_bench_plan_from(pod_call *call, pod_arena *a, pod_bench_plan *out
     POD_TRY(machine_from(c, &p));
     if (p.on == POD_ON_SIM) p.with_check = false; /* no data */
     POD_TRY(sizes_from(c, a, &p));
-    POD_TRY(check_some_size(&p));
+    POD_TRY(check_buffers(c, &p));
     POD_TRY(pod_bench_entries_from(c, a, &p));
     *out = p;
     return POD_OK;
+}
+
+/* A file of rules is read on every host, from its own disk. */
+static pod_status check_same_rules(pod_comm *comm, pod_arena *a, const pod_bench_plan *p)
+{
+    const char *text = p->rules ? pod_coll_rules_print(a, p->rules) : "";
+    POD_TRY(pod_comm_agree(comm, text ? POD_OK : POD_E_NOMEM));
+    return pod_comm_same(comm, "algo: the rules", text, strlen(text));
+}
+
+pod_status pod_bench_plan_from(pod_call *call, pod_arena *a, pod_bench_plan *out)
+{
+    POD_TRY(pod_comm_agree(call->comm, read_plan(call, a, out)));
+    return check_same_rules(call->comm, a, out);
 }

@@ -99,11 +99,11 @@ static void print_algorithms(void)
     int n;
     const pod_coll_algo *algos = pod_coll_algos(&n);
     printf(
-        "\nalgorithms (--algo takes their names joined by commas, mpi for the MPI library's "
-        "own, all"
-        " for all\nof them, rules like 0-64K:tree;64K-:ring@256K, or @FILE with rules in lines)\n");
+        "\nalgorithms (--algo takes their names joined by commas, mpi for the MPI library's own, "
+        "all for all\nof them, rules like 0-64K:tree;64K-:ring@256K, or @FILE with rules in "
+        "lines)\n");
     for (int i = 0; i < n; i++)
-        printf("  %-16s%-12s%s\n", pod_coll_name(algos[i].coll), algos[i].name, algos[i].good_for);
+        printf("  %-16s%-20s%s\n", pod_coll_name(algos[i].coll), algos[i].name, algos[i].good_for);
 }
 
 static void print_command_help(const command *c)

@@ -144,12 +144,17 @@ queue 3 'algo: torus2d refuses allreduce of 4K: the group is longer than 1 in fe
 both 'mesh: 5x2 has 10 cores, but there [a-z]* [13] rank' coll --mesh 5x2
 both 'node: 2 ranks a node do not divide [13] ranks' coll --node 2
 both 'buffers: too many of 4096 bytes would be needed' coll --buffers cold -e 4K
+both 'too many of 4096 bytes .* wants a time at every size' \
+    coll --autotune r.conf --buffers cold -b 4K -e 256M -f 65536
+queue 0 'buffers: on local none are cold' coll --on local --buffers cold
 queue 3 'on: local is one process, found 3 ranks' coll --on local
 queue 0 'machine: --on sim wants one, like --machine [a-z]' coll --on sim
 queue 0 'machine host: its file has no link_gb_per_s' coll --on sim --machine host
 queue 0 'mesh 2wx2: on tpu-v3 dimension 0 does not wrap' coll --on sim --machine tpu-v3 --mesh 2wx2
 both 'machine: tpu-v3 is for --on sim' coll --machine tpu-v3
 both 'autotune: --algo 0-:ring is not a list of algorithms' coll --autotune r.conf --algo 0-:ring
+both 'chunk: --autotune tries several' coll --autotune r.conf --chunk 64K
+both "rules: a chunk of 0 bytes for 'ring'" coll --algo ring@0
 both '/in: cannot write a file: it is a directory' coll --autotune "$in"
 both 'nowhere: cannot read\|nowhere: No such\|nowhere' coll --algo @nowhere
 queue 3 'algo: mpi refuses allreduce of 4K: MPI has no bfloat16' coll -d bf16 --algo mpi

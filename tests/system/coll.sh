@@ -124,6 +124,21 @@ awk 'FNR == NR && NF > 20 { if (!($1 in best) || $6 < best[$1]) best[$1] = $6; n
 on_ranks 2 coll --autotune own.conf --algo ring,mpi "${quick[@]}" -e 64K >tuned 2>err || fail "autotune: exit $?"
 [ "$(grep -v '^#' own.conf | tr -d '\n')" = "allreduce:0-:ring" ] || fail "autotune: $(cat own.conf)"
 
+# Rules come from each host's own disk: all ranks end alike where one has others, or none.
+mkdir here there
+echo 'allreduce:ring' >here/r.conf
+echo 'allreduce:tree' >there/r.conf
+# on_two WANTED: on two ranks, in these two folders
+on_two() {
+    timeout 30 mpirun --bind-to none -n 1 --wdir "$work/here" "$minipod" coll --algo @r.conf "${quick[@]}" -e 4K : \
+        -n 1 --wdir "$work/there" "$minipod" coll --algo @r.conf "${quick[@]}" -e 4K >out 2>err
+    local code=$?
+    [ $code -eq 2 ] && without_banner err | grep -q "$1" || fail "two hosts: exit $code: $(without_banner err)"
+}
+on_two '^minipod coll: algo: the rules: rank 1 differs from rank 0$'
+rm there/r.conf
+on_two '^minipod coll: rank 1: algo: r.conf: No such file'
+
 # The sum that is the same in any order; MPI has no such type.
 on_ranks 2 coll -d exact --algo direct,tree "${quick[@]}" -e 64K >exact 2>err || fail "exact: $(without_banner err)"
 is_table exact

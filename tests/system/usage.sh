@@ -44,6 +44,7 @@ for command in calibrate data explain; do
     expect 2 'absent.conf: cannot read: No such file' "$command" --conf absent.conf
 done
 
+expect 0 ' recursive_halving  *little data: ' coll --help
 printf 'quiet = on\nspeed = 3\n' >bad.conf
 expect 2 'bad.conf:2: speed: there is no such option' calibrate --conf bad.conf
 expect 2 "unexpected argument 'fast'" calibrate fast
