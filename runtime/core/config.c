@@ -70,12 +70,6 @@ const pod_option *pod_options(int *n)
     return options;
 }
 
-const char *pod_source_name(pod_source s)
-{
-    POD_ASSERT(s >= 0 && s < POD_N_SOURCES, "source %d of %d", (int)s, (int)POD_N_SOURCES);
-    return source_names[s];
-}
-
 /* ---- names ---------------------------------------------------------------------------------- */
 
 static bool is_name(const char *known, const char *name, size_t length)
@@ -100,13 +94,6 @@ static int find_letter(char letter, uint32_t command)
     for (int i = 0; i < POD_N_OPTS; i++)
         if (options[i].letter == letter && (options[i].commands & command)) return i;
     return -1;
-}
-
-const char *pod_option_environment(const pod_option *o, char *text, size_t bytes)
-{
-    snprintf(text, bytes, "MINIPOD_%s", o->name);
-    for (char *p = text; *p != '\0'; p++) *p = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
-    return text;
 }
 
 static pod_status fail_unknown(const char *spelled, const char *name, uint32_t command)
@@ -224,10 +211,8 @@ typedef struct command_line {
 
 static bool is_on_or_off(const char *text)
 {
-    static const char *const words[] = {"on", "off", "1", "0"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strcmp(text, words[i]) == 0) return true;
-    return false;
+    bool on;
+    return pod_parse_bool("", text, &on) == POD_OK;
 }
 
 /* The text after an option without `=`. */

@@ -3,9 +3,9 @@
  * An option is one name in three spellings made by rule: --lr-schedule, MINIPOD_LR_SCHEDULE, and
  * the file key lr-schedule; nccl-tests' --lr_schedule will do for the first and last. All of them
  * stand in options.def. A value follows as `--lr 0.1` or `--lr=0.1`; a bool also stands alone
- * (`--trace`, `--trace on`, `--trace 1`, `--trace=off`). `--` ends the options. Files given with --conf are read in order, and the last word wins; a key that no command
- * knows is an error, one of another command is checked and not used, so that train and eval can
- * share a file.
+ * (`--trace`, `--trace on`, `--trace 1`, `--trace=off`). `--` ends the options. Files given with
+ * --conf are read in order, and the last word wins; a key that no command knows is an error, one of
+ * another command is checked and not used, so that train and eval can share a file.
  *
  * Errors are E_INVALID, or what reading a file gave; one line that names the option as the person
  * spelled it (or FILE:LINE, or the environment name), what was wanted and what was found. */
@@ -68,8 +68,6 @@ typedef enum pod_source { /* a later one overrides an earlier one */
                           POD_FROM_COMMAND_LINE,
                           POD_N_SOURCES
 } pod_source;
-
-const char *pod_source_name(pod_source s); /* "default", "file", "environment", "command line" */
 
 /* What the parser must know of a command; bench/commands.def has them. */
 typedef struct pod_command_form {

@@ -1,9 +1,17 @@
 /* `minipod COMMAND --help`, from the table of options. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "kernels/base/parse.h"
 #include "runtime/core/config.h"
+
+const char *pod_option_environment(const pod_option *o, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "MINIPOD_%s", o->name);
+    for (char *p = text; *p != '\0'; p++) *p = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
+    return text;
+}
 
 /* What a value looks like: "N", "X", "SIZE", "TEXT", "[on|off]", "sgd|lars". */
 static void print_form(const pod_option *o, char *text, size_t bytes)

@@ -2,8 +2,7 @@
  *
  * `minipod calibrate` measures this host and writes its file; --machine host reads it back. The
  * files of machines that nobody here owns are part of the program. Rates are 1e9 FLOPs or bytes a
- * second and count one core; 0 or "" is what is not known. Never measured
- * inside a run. */
+ * second and count one core; 0 or "" is what is not known. Never measured inside a run. */
 #ifndef MINIPOD_RUNTIME_CORE_MACHINE_H
 #define MINIPOD_RUNTIME_CORE_MACHINE_H
 
