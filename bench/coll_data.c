@@ -83,8 +83,6 @@ static float get(const pod_coll_data *d, const void *elements, int64_t i)
 
 /* ---- patterns ------------------------------------------------------------------------------- */
 
-static bool adds(pod_coll coll) { return coll == POD_ALLREDUCE || coll == POD_REDUCE_SCATTER; }
-
 static void make_sums(const pod_coll_data *d)
 {
     for (int64_t i = 0; i < PERIOD; i++) {
@@ -114,7 +112,7 @@ pod_status pod_coll_data_create(pod_arena *a, const pod_coll_args *args, int n_r
                          .source = -1};
     if (!d->sums || !d->given || !d->nothing) return POD_E_NOMEM;
     for (int64_t i = 0; i < PERIOD; i++) put(d, d->nothing, i, NAN);
-    if (adds(args->coll)) {
+    if (pod_coll_adds(args->coll)) {
         d->every = (n_ranks + most_givers - 1) / most_givers;
         d->most = exact / ((n_ranks + d->every - 1) / d->every);
         make_sums(d);

@@ -24,8 +24,6 @@ static const pod_column columns[] = {{"size", "(B)", false},     {"count", "(ele
 
 enum { N_COLUMNS = sizeof columns / sizeof columns[0], N_OF_SIM = 4 };
 
-static bool adds(pod_coll coll) { return coll == POD_ALLREDUCE || coll == POD_REDUCE_SCATTER; }
-
 /* Four digits, without an exponent. */
 static void add_number(pod_table *t, double x)
 {
@@ -61,7 +59,7 @@ static void add_row(pod_table *t, const pod_bench *b, const pod_bench_row *r)
     pod_table_add(t, "%" PRId64, pod_bench_bytes(p, r->size));
     pod_table_add(t, "%" PRId64, p->count[r->size]);
     pod_table_add(t, "%s", p->type);
-    pod_table_add(t, "%s", adds(p->coll) ? "sum" : "none");
+    pod_table_add(t, "%s", pod_coll_adds(p->coll) ? "sum" : "none");
     pod_table_add(t, "%d", p->coll == POD_BROADCAST ? 0 : -1);
     add_number(t, 1e6 * time_s);
     add_number(t, pod_bench_algbw(b, r));

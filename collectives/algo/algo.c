@@ -20,6 +20,8 @@ const char *pod_coll_name(pod_coll coll)
     return names[coll];
 }
 
+bool pod_coll_adds(pod_coll coll) { return coll == POD_ALLREDUCE || coll == POD_REDUCE_SCATTER; }
+
 pod_range pod_block(int64_t count, int size, int index)
 {
     POD_DCHECK(index >= 0 && index < size, "block %d of %d", index, size);

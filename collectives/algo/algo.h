@@ -13,6 +13,7 @@
 #ifndef MINIPOD_COLLECTIVES_ALGO_ALGO_H
 #define MINIPOD_COLLECTIVES_ALGO_ALGO_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "collectives/mesh/group.h"
@@ -31,6 +32,7 @@ typedef enum pod_coll {
 } pod_coll;
 
 const char *pod_coll_name(pod_coll coll); /* "allreduce" */
+bool pod_coll_adds(pod_coll coll);        /* all-reduce and reduce-scatter */
 
 typedef struct pod_coll_args {
     pod_coll coll;

@@ -25,8 +25,8 @@
  *
  * SCRATCH. What a peer reads by a message is free when the message is taken. What others read by
  * REDUCE_FROM may be read still when this rank's run is done, if no SYNC stands behind it. So runs
- * take turns on two copies: a copy is written again two runs on, and whoever comes through a SYNC of
- * the run between them knows that all have left the run before. */
+ * take turns on two copies: a copy is written again two runs on, and whoever comes through a SYNC
+ * of the run between them knows that all have left the run before. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,12 +229,6 @@ bool pod__shm_is_idle(const pod_coll_run *r) { return r->shm->n_pending == 0; }
 
 /* ---- preparing: what this rank does alone ---------------------------------------------------- */
 
-static bool is_shared(const pod_step *s)
-{
-    return s->kind == POD_STEP_SYNC || s->kind == POD_STEP_REDUCE_FROM ||
-           s->kind == POD_STEP_REDUCE_ALL;
-}
-
 /* By peer, so that a cache line of flags has one reader. */
 static int compare_messages(const void *a, const void *b)
 {
@@ -261,7 +255,7 @@ static pod_status list_messages(pod_coll_run *r)
         const pod_step *s = &r->steps[i];
         if (s->kind == POD_STEP_SYNC)
             m->syncs[h->n_syncs++] = s->tag;
-        else if (r->carrier[i] == POD__BY_SHM && !is_shared(s))
+        else if (r->carrier[i] == POD__BY_SHM && !pod_step_is_shared(s))
             m->messages[h->n_messages++] =
                 (message){s->peer, s->kind == POD_STEP_SEND, s->tag, i, 0, s->src, s->count};
     }
@@ -287,7 +281,7 @@ static pod_status check_shared(const pod_coll_run *r)
                             r->what, rank);
     }
     for (int32_t i = 0; i < r->n_steps; i++)
-        if (is_shared(&r->steps[i]) && !has_own)
+        if (pod_step_is_shared(&r->steps[i]) && !has_own)
             return pod_fail(POD_E_INVALID,
                             "%s: step %d is a %s, and this rank is not of those that share",
                             r->what, (int)i, pod_step_kind_name(r->steps[i].kind));
@@ -466,7 +460,7 @@ static pod_status connect_alone(pod_coll_run *r)
         m->sharing[k] = find_memory(r, m->shared[k]);
     }
     for (int32_t i = 0; i < r->n_steps; i++)
-        if (is_shared(&r->steps[i])) POD_TRY(connect_shared(r, i));
+        if (pod_step_is_shared(&r->steps[i])) POD_TRY(connect_shared(r, i));
     return POD_OK;
 }
 

@@ -22,13 +22,11 @@ const char *pod_peer_mpi_name(pod_coll coll)
     return names[coll];
 }
 
-static bool adds(pod_coll coll) { return coll == POD_ALLREDUCE || coll == POD_REDUCE_SCATTER; }
-
 const char *pod_peer_mpi_why_not(const pod_coll_args *args, int n_ranks)
 {
     if (args->count > INT_MAX) return "MPI counts elements in an int";
-    if (adds(args->coll) && args->dtype == POD_BF16) return "MPI has no bfloat16";
-    if (adds(args->coll) && args->dtype != POD_F32) return "MPI has no such element type";
+    if (pod_coll_adds(args->coll) && args->dtype == POD_BF16) return "MPI has no bfloat16";
+    if (pod_coll_adds(args->coll) && args->dtype != POD_F32) return "MPI has no such element type";
     if (args->coll == POD_ALLTOALL && args->count % n_ranks != 0) return "blocks are not equal";
     return NULL;
 }

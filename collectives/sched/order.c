@@ -24,17 +24,6 @@ typedef struct world {
                                             edge 2 i + j is the j-th `after` of step i */
 } world;
 
-static bool is_message(const pod_step *s)
-{
-    return s->kind == POD_STEP_SEND || s->kind == POD_STEP_RECV || s->kind == POD_STEP_RECV_REDUCE;
-}
-
-static bool needs_sharing(const pod_step *s)
-{
-    return s->kind == POD_STEP_SYNC || s->kind == POD_STEP_REDUCE_FROM ||
-           s->kind == POD_STEP_REDUCE_ALL;
-}
-
 static pod_status blame(const world *w, int32_t i, const char *fault)
 {
     char text[POD_STEP_TEXT_BYTES];
@@ -114,7 +103,7 @@ static pod_status enter_sends(pod_arena *a, const world *w, send_table *t)
     if (!t->slot) return POD_E_NOMEM;
     for (int32_t i = 0; i < w->n_steps; i++) {
         const pod_step *s = w->step[i];
-        if (!is_message(s)) continue;
+        if (!pod_step_is_message(s)) continue;
         if (s->peer < 0 || s->peer >= w->n_ranks) return blame(w, i, "there is no such peer");
         if (s->peer == w->rank[i]) return blame(w, i, "a message to itself");
         if (s->kind != POD_STEP_SEND) continue;
@@ -131,7 +120,7 @@ static pod_status pair_messages(pod_arena *a, world *w)
     POD_TRY(enter_sends(a, w, &sends));
     for (int32_t i = 0; i < w->n_steps; i++) {
         const pod_step *s = w->step[i];
-        if (!is_message(s) || s->kind == POD_STEP_SEND) continue;
+        if (!pod_step_is_message(s) || s->kind == POD_STEP_SEND) continue;
         const int32_t send = *slot_of(w, &sends, s->peer, w->rank[i], s->tag) - 1;
         if (send == NONE) return blame(w, i, "nobody sends it");
         if (w->head[send] != send) return blame(w, i, "a second message with this peer and tag");
@@ -205,7 +194,7 @@ static pod_status collect_syncs(const world *w, const int32_t place[], meeting_p
     int32_t n = 0;
     for (int32_t i = 0; i < w->n_steps; i++) {
         const pod_step *s = w->step[i];
-        if (!needs_sharing(s)) continue;
+        if (!pod_step_is_shared(s)) continue;
         int n_shared;
         const int *shared = pod_sched_shared(w->all[w->rank[i]], &n_shared);
         if (n_shared == 0) return blame(w, i, "the rank shares with none");
@@ -240,8 +229,9 @@ static pod_status gather_syncs(pod_arena *a, world *w)
                 return blame(w, list[first].step, fault);
             }
             w->head[m->step] = list[first].step;
-            w->next[m->step] = list[first + (k + 1) % n].step;
         }
+        for (int32_t k = 0; k < n; k++)
+            w->next[list[first + k].step] = list[first + (k + 1) % n].step;
     }
     return POD_OK;
 }
@@ -268,7 +258,8 @@ static bool is_done(const world *w, int32_t i) { return w->n_waits[i] < 0; }
 /* Whether the step is one rank's part of a move from rank to rank. */
 static bool is_move(const pod_step *s)
 {
-    return is_message(s) || s->kind == POD_STEP_REDUCE_FROM || s->kind == POD_STEP_REDUCE_ALL;
+    return pod_step_is_message(s) || s->kind == POD_STEP_REDUCE_FROM ||
+           s->kind == POD_STEP_REDUCE_ALL;
 }
 
 /* Takes step i as done and puts what may begin through it at the end of the queue, by its head. */
@@ -329,7 +320,7 @@ static int32_t n_events_of(const world *w, int32_t head)
 {
     int32_t n = 1;
     for (int32_t i = w->next[head]; i != head; i = w->next[i]) n++;
-    return is_message(w->step[head]) ? 1 : n;
+    return pod_step_is_message(w->step[head]) ? 1 : n;
 }
 
 /* A counting sort by round, which keeps the order within a round. */
@@ -346,7 +337,7 @@ static pod_status sort_events(pod_arena *a, pod_arena *work, const world *w, con
     for (int32_t k = 0; k <= n_rounds; k++) place[k + 1] += place[k];
     for (int32_t q = 0; q < n; q++) {
         const int32_t head = queue[q];
-        const bool is_pair = is_message(w->step[head]);
+        const bool is_pair = pod_step_is_message(w->step[head]);
         int32_t i = head;
         do {
             event[place[w->round[i]]++] =

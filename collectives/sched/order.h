@@ -1,5 +1,5 @@
-/* What happens when the parts of all ranks run together: the messages paired, the SYNCs met, and all
- * events in one order in which nothing waits.
+/* What happens when the parts of all ranks run together: the messages paired, the SYNCs met, and
+ * all events in one order in which nothing waits.
  *
  * The order is that of a world with rendezvous (see pod_sched_verify) in which all ranks advance
  * in step: sorted by round, and within a round so that what depends stands behind. The one-process

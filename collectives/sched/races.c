@@ -168,7 +168,7 @@ static int32_t accesses_of(const team *t, int k, const pod_step *s, int32_t numb
 {
     int32_t n = 0;
     for (int i = 0; i < t->n; i++) {
-        const bool reads_here = pod__step_reads(s) && (i == k || pod__step_is_shared(s));
+        const bool reads_here = pod__step_reads(s) && (i == k || pod__step_sums(s));
         const bool writes_here = pod__step_writes(s) && (i == k || s->kind == POD_STEP_REDUCE_ALL);
         const pod_span src = s->src, dst = s->dst;
         if (reads_here)
@@ -256,7 +256,7 @@ static void measure(const world *w, team *t, size_t *n_accesses)
         const pod_step *steps = pod_sched_steps(w->all[t->rank[k]], &n);
         t->first[k + 1] = t->first[k] + n;
         for (int32_t i = 0; i < n; i++)
-            *n_accesses += pod__step_is_shared(&steps[i]) ? 2 * (size_t)t->n : 2;
+            *n_accesses += pod__step_sums(&steps[i]) ? 2 * (size_t)t->n : 2;
     }
 }
 

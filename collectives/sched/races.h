@@ -13,7 +13,7 @@ POD_MUST pod_status pod__sched_check_races(pod_arena *work, const pod_sched *con
 /* E_INVALID: "schedule: rank 1 step 2 (recv ...): fault". */
 pod_status pod__sched_blame(const pod_sched *const all[], int rank, int32_t i, const char *fault);
 
-static inline bool pod__step_is_shared(const pod_step *s)
+static inline bool pod__step_sums(const pod_step *s)
 {
     return s->kind == POD_STEP_REDUCE_FROM || s->kind == POD_STEP_REDUCE_ALL;
 }

@@ -1,7 +1,7 @@
 /* One rank's part of one collective, as data: steps over spans of elements, with dependencies.
  *
  * An algorithm builds it, and chooses everything there is to choose: peers, order, spans. Executors
- * carry it out over MPI, in one process, or on a virtual clock, and choose nothing. A step may
+ * carry it out between processes, in one, or on a virtual clock, and choose nothing. A step may
  * begin when the steps it names in `after` are complete; steps that are not so ordered may run in
  * any order or at once. A send is complete when its source may be written again, a receive when its
  * data is in place.
@@ -25,6 +25,7 @@
 #ifndef MINIPOD_COLLECTIVES_SCHED_SCHED_H
 #define MINIPOD_COLLECTIVES_SCHED_SCHED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -65,6 +66,19 @@ typedef struct pod_step {
     pod_span src, dst;
     int64_t count; /* elements; 0 for a JOIN */
 } pod_step;
+
+/* One half of a message. */
+static inline bool pod_step_is_message(const pod_step *s)
+{
+    return s->kind == POD_STEP_SEND || s->kind == POD_STEP_RECV || s->kind == POD_STEP_RECV_REDUCE;
+}
+
+/* Of ranks that share memory alone. */
+static inline bool pod_step_is_shared(const pod_step *s)
+{
+    return s->kind == POD_STEP_SYNC || s->kind == POD_STEP_REDUCE_FROM ||
+           s->kind == POD_STEP_REDUCE_ALL;
+}
 
 typedef struct pod_sched pod_sched;
 
@@ -136,9 +150,9 @@ void pod_sched_print(FILE *out, int rank, const pod_sched *s);
 /* Draws who holds what: for each round a table of ranks and stretches of MAIN, where a cell lists
  * the ranks whose contributions are in the sum ("0-2" is the sum of three; "1x2" counts one twice)
  * and a star marks what the round wrote. Round k is what takes k messages or sums over shared
- * memory, one after another, to come about. A step whose span lies outside its buffer must have been ruled out by verify.
- * E_UNSUPPORTED beyond 64 ranks or 1024 elements; E_INVALID as verify has it for messages that do
- * not match and for deadlock. Nothing is printed on failure. */
+ * memory, one after another, to come about. A step whose span lies outside its buffer must have
+ * been ruled out by verify. E_UNSUPPORTED beyond 64 ranks or 1024 elements; E_INVALID as verify has
+ * it for messages that do not match and for deadlock. Nothing is printed on failure. */
 POD_MUST pod_status pod_sched_draw(FILE *out, const pod_sched *const all[], int n_ranks);
 
 #endif

@@ -20,8 +20,8 @@ static int64_t elements_of(const pod_sched *s, pod_buf buf)
                                     : pod_sched_sum_count(s);
 }
 
-/* `text` becomes what is wrong with a span of a step of `rank`, if it reaches beyond its end on this
- * rank or, for what all of them are read or written by, on one that shares with it. */
+/* `text` becomes what is wrong with a span of a step of `rank`, if it reaches beyond its end on
+ * this rank or, for what all of them are read or written by, on one that shares with it. */
 static bool is_beyond(const pod_sched *const all[], int rank, pod_span span, int64_t count,
                       bool on_all, char text[96])
 {
@@ -46,7 +46,7 @@ static const char *fault_of(const pod_step *s)
     const bool has_sum_src = s->src.buf == POD_BUF_SUM, has_sum_dst = s->dst.buf == POD_BUF_SUM;
     if ((s->kind == POD_STEP_SEND && has_sum_src) || (s->kind == POD_STEP_RECV && has_sum_dst))
         return "sum is no end of a message";
-    if (pod__step_is_shared(s) && (has_sum_src || has_sum_dst)) return "sum is not shared";
+    if (pod__step_sums(s) && (has_sum_src || has_sum_dst)) return "sum is not shared";
     const bool can_be_same = s->kind != POD_STEP_COPY;
     if (pod__step_reads(s) && pod__step_writes(s) && s->src.buf == s->dst.buf &&
         s->src.first < s->dst.first + s->count && s->dst.first < s->src.first + s->count &&
@@ -64,7 +64,7 @@ static pod_status check_spans(const pod_sched *const all[], int rank)
         char text[96];
         const bool on_all = s->kind == POD_STEP_REDUCE_ALL;
         if ((pod__step_reads(s) &&
-             is_beyond(all, rank, s->src, s->count, pod__step_is_shared(s), text)) ||
+             is_beyond(all, rank, s->src, s->count, pod__step_sums(s), text)) ||
             (pod__step_writes(s) && is_beyond(all, rank, s->dst, s->count, on_all, text)))
             return pod__sched_blame(all, rank, i, text);
         const char *fault = fault_of(s);

@@ -7,7 +7,7 @@
 
 #include "kernels/base/dtype.h"
 
-/* True for types that have no infinities. */
+/* Of f32 and bf16; true for other types. */
 bool pod__all_finite(pod_dtype t, const void *data, int64_t count);
 
 #endif
