@@ -1,5 +1,5 @@
-/* All-reduce where all ranks share memory: each sums its share of the buffer by reading it from all,
- * and stores the sum to all.
+/* All-reduce where all ranks share memory: each sums its share of the buffer by reading it from
+ * all, and stores the sum to all.
  *
  *     meet | rank i: block i of every rank = its sum over them | meet
  *

@@ -1,7 +1,8 @@
 /* All-reduce by one rank: the specification.
  *
  * Member 0 receives from members 1, 2, ... one after the other and adds in that order, then sends
- * the sum, rounded once, to all. 2 (size - 1) messages of the whole buffer pass through member 0. */
+ * the sum, rounded once, to all. 2 (size - 1) messages of the whole buffer pass through member
+ * 0. */
 #include "collectives/algo/algorithms.h"
 #include "collectives/algo/sum.h"
 

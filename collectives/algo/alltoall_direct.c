@@ -1,8 +1,8 @@
 /* All-to-all where all ranks share memory: every two members exchange a block, all pairs at once.
  *
- * One of the two keeps a copy of its block and reads the other's into its place; the other reads the
- * copy once it has been read: three blocks moved a pair, where a copy of all that comes in would
- * move four. The two take turns at keeping, so that all have as much to do. */
+ * One of the two keeps a copy of its block and reads the other's into its place; the other reads
+ * the copy once it has been read: three blocks moved a pair, where a copy of all that comes in
+ * would move four. The two take turns at keeping, so that all have as much to do. */
 #include "collectives/algo/algorithms.h"
 #include "collectives/algo/share.h"
 

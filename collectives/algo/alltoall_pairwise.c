@@ -33,8 +33,8 @@ pod_status pod__alltoall_pairwise_build(const pod_mesh *m, int rank, const pod_c
     return POD_OK;
 }
 
-/* All messages leave at once; what comes is copied, one block after the other, and the last one when
- * all have come. */
+/* All messages leave at once; what comes is copied, one block after the other, and the last one
+ * when all have come. */
 double pod__alltoall_pairwise_seconds(const pod_net *net, const pod_mesh *m,
                                       const pod_coll_args *args)
 {

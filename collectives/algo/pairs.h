@@ -40,8 +40,8 @@ void pod__pairs_allgather(pod__pairs *p, pod_sched *s);
  * and ends in MAIN. */
 void pod__pairs_exchange(pod__pairs *p, pod_sched *s);
 
-/* The greatest power of two of members that is in a group. Each of the n_extra others acts through a
- * neighbour: of the first 2 n_extra members the even ones hand their data to the odd ones and get
+/* The greatest power of two of members that is in a group. Each of the n_extra others acts through
+ * a neighbour: of the first 2 n_extra members the even ones hand their data to the odd ones and get
  * the result from them. Those that meet are numbered from 0: their place. */
 typedef struct pod__fold {
     const pod_mesh *mesh;
@@ -72,16 +72,16 @@ int pod__log2_floor(int n); /* n > 0 */
 
 /* ---- closed forms -------------------------------------------------------------------------- */
 
-/* A message of a round in which members send as far as this one, over links that n of them share, in
- * the dimension where it goes farthest. A member meets its peer D members on. By pairs, the lower D
- * of 2 D send up over the link in their middle; or all go the same way, and the last D before a link
- * cross it: n = D. Halfway round a ring neighbours go opposite ways (mesh/route.h): n = D / 2,
- * rounded up. The caller may know that it is `most` at the most. Cores of a chip that share its
- * links make it as many times more.
+/* A message of a round in which members send as far as this one, over links that n of them share,
+ * in the dimension where it goes farthest. A member meets its peer D members on. By pairs, the
+ * lower D of 2 D send up over the link in their middle; or all go the same way, and the last D
+ * before a link cross it: n = D. Halfway round a ring neighbours go opposite ways (mesh/route.h):
+ * n = D / 2, rounded up. The caller may know that it is `most` at the most. Cores of a chip that
+ * share its links make it as many times more.
  *
- * A link serves them one by one. With x = bytes / bandwidth, and g = D / n members (rounded up) from
- * one of the n to the next, a message comes to one that entered the link g members further on, and
- * again: it waits n - 1 times for what is left of x when its head has gone that far,
+ * A link serves them one by one. With x = bytes / bandwidth, and g = D / n members (rounded up)
+ * from one of the n to the next, a message comes to one that entered the link g members further on,
+ * and again: it waits n - 1 times for what is left of x when its head has gone that far,
  *
  *     t = message_s + D hops + x + (n - 1) max(0, x - g hops) */
 double pod__shared_message_s(const pod_net *net, const pod_mesh *m, const pod_group *g, int from,

@@ -32,8 +32,8 @@ pod__path pod__path_of(const pod_mesh *m, pod_group group)
     return p;
 }
 
-/* To and fro through the dimensions from `first` on: a digit runs backwards where the number above it
- * is odd. */
+/* To and fro through the dimensions from `first` on: a digit runs backwards where the number above
+ * it is odd. */
 static void sweep(const pod__path *p, int first, int position, int at[])
 {
     for (int i = first; i < p->n_dims; i++) {

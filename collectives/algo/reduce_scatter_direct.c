@@ -1,5 +1,5 @@
-/* Reduce-scatter where all ranks share memory: between two meetings each sums its block by reading it
- * from all. */
+/* Reduce-scatter where all ranks share memory: between two meetings each sums its block by reading
+ * it from all. */
 #include "collectives/algo/algorithms.h"
 #include "collectives/algo/share.h"
 

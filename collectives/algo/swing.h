@@ -20,8 +20,8 @@ int pod__swing_n_parts(const pod_mesh *m, const pod_group *g);
 /* The rounds of a part. Those of parts 2 i and 2 i + 1 mirror each other. */
 void pod__swing_pairs(const pod_mesh *m, const pod_group *g, int rank, int part, pod__pairs *p);
 
-/* The slowest message of a round of `n_parts` parts at once (1, or all), each of `bytes`, over links
- * that they share. */
+/* The slowest message of a round of `n_parts` parts at once (1, or all), each of `bytes`, over
+ * links that they share. */
 double pod__swing_round_s(const pod_net *net, const pod_mesh *m, const pod_group *g, int n_parts,
                           int round, double bytes);
 

@@ -15,8 +15,8 @@ static void add_and_round(const pod_combine *combine, pod_dtype t, int64_t count
     }
 }
 
-/* dst, float32, = own + received, both of type t. In parts too: what was widened is added to while it
- * is in L1. */
+/* dst, float32, = own + received, both of type t. In parts too: what was widened is added to while
+ * it is in L1. */
 static void widen_and_add(const pod_combine *combine, pod_dtype t, int64_t count,
                           const char *received, const char *own, float *dst)
 {

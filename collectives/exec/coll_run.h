@@ -33,8 +33,8 @@ POD_MUST pod_status pod_coll_run_create_mpi(pod_comm *c, const pod_sched *s, pod
 void pod_coll_run_start(pod_coll_run *r); /* posts what can go at once */
 /* Advances without waiting; true when done, so that no peer reads or writes my buffer any more. */
 bool pod_coll_run_poll(pod_coll_run *r);
-/* Polls this run until it is done: pauses in between, then yields, then, where it waits for ranks of
- * this node only, sleeps until one of them rings. A run advances only when it is polled, so with
+/* Polls this run until it is done: pauses in between, then yields, then, where it waits for ranks
+ * of this node only, sleeps until one of them rings. A run advances only when it is polled, so with
  * several in flight all ranks wait for them in the same order; two that wait crosswise would wait
  * for ever. */
 void pod_coll_run_wait(pod_coll_run *r);

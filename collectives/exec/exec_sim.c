@@ -261,7 +261,8 @@ static event_kind kind_of(pod_engine_event event) { return (event_kind)(event.ke
 static int32_t id_of(pod_engine_event event) { return (int32_t)(event.key & UINT32_MAX); }
 
 /* With many ranks the steps are in no cache when their turn comes. What the next event is about is
- * fetched meanwhile with all that it will touch, and what may follow it so that this can be done. */
+ * fetched meanwhile with all that it will touch, and what may follow it so that this can be
+ * done. */
 static void fetch_soon(const pod_sim *sim)
 {
     int n;
@@ -301,8 +302,8 @@ bool pod_sim_next(pod_sim *sim, pod_sim_done *out)
 
 /* ---- what came of it ------------------------------------------------------------------------ */
 
-/* Without an event to come: a step of the rank that waits for what will not be; *place is its number
- * in the rank's own schedule. */
+/* Without an event to come: a step of the rank that waits for what will not be; *place is its
+ * number in the rank's own schedule. */
 static int32_t find_stuck(const pod_sim_coll *c, int rank, int *place)
 {
     *place = 0;

@@ -8,8 +8,8 @@
 enum { POD__SIM_NONE = -1 };
 
 /* Steps are numbered so that those of one place in the schedules of a few ranks lie side by side:
- * ranks run alike, so what happens at one time lies together in memory. Numbers decide ties as well,
- * hence only a few: no part of a schedule goes before another part on all ranks.
+ * ranks run alike, so what happens at one time lies together in memory. Numbers decide ties as
+ * well, hence only a few: no part of a schedule goes before another part on all ranks.
  *
  * The time of a step is known as soon as the times of all that it waits for are, be they to come:
  * then those that wait for it are told, without an event. Besides the steps in its `after` a
@@ -34,8 +34,7 @@ typedef struct pod__sim_sync { /* the SYNCs of one tag of ranks that share */
 
 typedef struct pod__sim_rank {
     int32_t n_steps, n_left;
-    int32_t
-        root; /* its steps that come after none: in `root`, from here to those of the next rank */
+    int32_t root;   /* its steps that come after none: in `root`, to those of the next rank */
     int64_t end_ps; /* the latest of its steps whose times are known */
     bool is_started;
 } pod__sim_rank;

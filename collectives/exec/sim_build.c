@@ -151,7 +151,8 @@ static uint32_t hash(int peer, int tag, uint32_t mask)
     return (h ^ h >> 15) & mask;
 }
 
-/* The place of the message to `peer` under `tag` in a table of steps; empty when it is not there. */
+/* The place of the message to `peer` under `tag` in a table of steps; empty when it is not
+ * there. */
 static int32_t *find_send(const builder *b, int32_t *table, uint32_t mask, int peer, int tag)
 {
     uint32_t at = hash(peer, tag, mask);

@@ -25,8 +25,9 @@
  * or with infinities of both signs, is the quiet NaN 0x7fc00000.
  *
  * Demmel and Nguyen, "Fast reproducible floating-point summation", ARITH 2013; Ahrens, Demmel and
- * Nguyen, "Algorithms for efficient reproducible floating point summation", ACM TOMS 2020. There the
- * bins are floating-point numbers that are renormalised; here they are integers with headroom. */
+ * Nguyen, "Algorithms for efficient reproducible floating point summation", ACM TOMS 2020. There
+ * the bins are floating-point numbers that are renormalised; here they are integers with
+ * headroom. */
 #ifndef MINIPOD_KERNELS_BASE_BINNED_H
 #define MINIPOD_KERNELS_BASE_BINNED_H
 

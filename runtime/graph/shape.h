@@ -20,9 +20,10 @@ typedef struct pod_shape {
     int64_t dim[POD_MAX_DIMS];
 } pod_shape;
 
-/* A value of `shape` elements that lies from `first` on in a sequence of elements which is dealt out
- * to the cores along the mesh dimensions in `over`, per_core to each, in their order. A core holds
- * what of the value falls into its block: all, some, or nothing. per_core 0: not dealt out. */
+/* A value of `shape` elements that lies from `first` on in a sequence of elements which is dealt
+ * out to the cores along the mesh dimensions in `over`, per_core to each, in their order. A core
+ * holds what of the value falls into its block: all, some, or nothing. per_core 0: not dealt
+ * out. */
 typedef struct pod_shard {
     int64_t first, per_core;
     uint8_t over;

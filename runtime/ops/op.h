@@ -95,7 +95,8 @@ void pod_op_add(pod_graph *g, const pod_op *op, const void *attr, size_t attr_by
 pod_value pod_op_add1(pod_graph *g, const pod_op *op, const void *attr, size_t attr_bytes,
                       const pod_value in[], int n_in);
 
-/* Values that are dealt out as one sequence begin at multiples of a line: the elements one takes. */
+/* Values that are dealt out as one sequence begin at multiples of a line: the elements one
+ * takes. */
 int64_t pod_shard_padded(int64_t count);
 
 /* Inference again over types that were spread: for passes. */

@@ -7,12 +7,12 @@
  *
  *     parts of g --reduce_scatter--> g | w | states  --update--> w' | states' --allgather--> w'
  *
- * A norm is the sum of squares of a core's part, rounded to float32, summed over the cores: R of them
- * bring at most R + 1 roundings, (R + 1) 2^-24 of it, beside those of the kernel, whose blocks begin
- * elsewhere. All else is element by element, so that without norms the new weights have the bits of
- * the whole update where the sums of gradients have. So that the norms of a bucket travel as one,
- * what leads to them stands before all that reads them. A gradient of which anything else is made is
- * left as it was. */
+ * A norm is the sum of squares of a core's part, rounded to float32, summed over the cores: R of
+ * them bring at most R + 1 roundings, (R + 1) 2^-24 of it, beside those of the kernel, whose blocks
+ * begin elsewhere. All else is element by element, so that without norms the new weights have the
+ * bits of the whole update where the sums of gradients have. So that the norms of a bucket travel
+ * as one, what leads to them stands before all that reads them. A gradient of which anything else
+ * is made is left as it was. */
 #include "runtime/ops/op.h"
 #include "runtime/passes/plan.h"
 

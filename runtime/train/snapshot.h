@@ -1,6 +1,6 @@
-/* Between the store and a checkpoint file: rank 0 reads and writes. All ranks hold the same weights;
- * states that are dealt out are whole in the file, so that any mesh may go on with it, dealt out or
- * not. */
+/* Between the store and a checkpoint file: rank 0 reads and writes. All ranks hold the same
+ * weights; states that are dealt out are whole in the file, so that any mesh may go on with it,
+ * dealt out or not. */
 #ifndef MINIPOD_RUNTIME_TRAIN_SNAPSHOT_H
 #define MINIPOD_RUNTIME_TRAIN_SNAPSHOT_H
 

@@ -310,8 +310,8 @@ static void test_seconds(void)
     }
 }
 
-/* The closed form against the virtual clock, where nothing contends or all contend alike: within 1 %
- * from little data to much, with or without time to add. */
+/* The closed form against the virtual clock, where nothing contends or all contend alike: within
+ * 1 % from little data to much, with or without time to add. */
 static void test_seconds_as_simulated(void)
 {
     static const pod_net nets[] = {{.link_bytes_per_s = {50e9, 50e9, 50e9},

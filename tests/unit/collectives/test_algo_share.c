@@ -1,5 +1,5 @@
-/* Algorithms over shared memory: whom they refuse, what they do in how many rounds, and their closed
- * forms. That they are right is test_algo's. */
+/* Algorithms over shared memory: whom they refuse, what they do in how many rounds, and their
+ * closed forms. That they are right is test_algo's. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -178,7 +178,8 @@ static void test_spans(void)
     expect(&b, "rank 1 step 0 (recv sum[0..2) from 0 tag 0): sum is no end of a message");
 }
 
-/* Ranks that meet, touch what a step of theirs touches, and meet again; rank 1 does so by `mine`. */
+/* Ranks that meet, touch what a step of theirs touches, and meet again; rank 1 does so by
+ * `mine`. */
 static bench between_meetings(pod_step mine, bool meets_before, bool meets_after)
 {
     bench b = bench_of(3, 3);

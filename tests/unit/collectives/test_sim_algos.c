@@ -308,7 +308,8 @@ static void test_in_flight(void)
     pod_arena_destroy(a);
 }
 
-/* 2048 cores of a TPU v3 pod; the busiest link is held for some, and no more than all, of the time. */
+/* 2048 cores of a TPU v3 pod; the busiest link is held for some, and no more than all, of the
+ * time. */
 static void test_pod(void)
 {
     example e = {.algo = pod_coll_find(POD_ALLREDUCE, "torus2d"), .net = nets[0]};
