@@ -117,10 +117,12 @@ static void put_head(FILE *to, const pod_bench *b)
     fprintf(to, "# %s of %s, mesh %s, %d ranks, %d of a node, %d physical cores, on %s.\n",
             pod_coll_name(p->coll), p->type, pod_mesh_print(&p->mesh, mesh, sizeof mesh),
             p->n_ranks, p->node_size, p->n_cores, pod_config_text(b->call->config, POD_OPT_ON));
-    fprintf(to, "# %d algorithms at %d sizes, %d rounds of %d iterations, %s buffers%s.\n",
-            p->n_entries, p->n_sizes, p->n_rounds, p->n_iters,
-            pod_config_text(b->call->config, POD_OPT_BUFFERS),
-            p->with_hot && p->with_cold ? " (geometric mean of hot and cold)" : "");
+    fprintf(to, "# %d algorithms at %d sizes", p->n_entries, p->n_sizes);
+    if (p->on != POD_ON_SIM) fprintf(to, ", %d rounds of %d iterations", p->n_rounds, p->n_iters);
+    if (pod_bench_runs_mpi(p))
+        fprintf(to, ", %s buffers%s", pod_config_text(b->call->config, POD_OPT_BUFFERS),
+                p->with_hot && p->with_cold ? " (geometric mean of hot and cold)" : "");
+    fputs(".\n", to);
     fprintf(to,
             "# A range has the one that stays within %g %% of the fastest for the most sizes.\n",
             100 * SLACK);

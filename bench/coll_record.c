@@ -74,8 +74,10 @@ static void put_row(pod_json *j, const pod_bench *b, int sequence, const pod_ben
     pod_json_int(j, "count", p->count[r->size]);
     pod_json_text(j, "type", p->type);
     pod_json_text(j, "algo", r->name);
-    pod_json_text(j, "buffers", r->n_buffers > 1 ? "cold" : "hot");
-    pod_json_int(j, "n_buffers", r->n_buffers);
+    if (p->on != POD_ON_SIM) {
+        pod_json_text(j, "buffers", r->n_buffers > 1 ? "cold" : "hot");
+        pod_json_int(j, "n_buffers", r->n_buffers);
+    }
     pod_json_double(j, "time_min_us", 1e6 * r->round_s.min);
     pod_json_double(j, "time_max_us", 1e6 * r->round_s.max);
     if (r->n_wrong < 0)

@@ -105,6 +105,7 @@ grep -q '^# mpi refuses: ' local || fail "local: mpi is left out in silence"
 [ "$(field sim 17 | sort -u)" = 14.98 ] || fail "sim: ideal of 1 MiB over a link of 70 GB/s: $(field sim 17)"
 rows sim | awk '$18 > 1.0005 || $18 < 0.01 { exit 1 }' || fail "sim: frac $(field sim 18)"
 grep -q 'clock virtual, machine tpu-v3$' sim || fail "sim: whose time it is stays unsaid"
+grep -q '"buffers": "hot"' sim.json && fail "sim: buffers in the JSON"
 grep -q '"busiest_link": "dimension 0' sim.json || fail "sim: no busiest link in the JSON"
 
 # ---- rules from measurements, and back --------------------------------------------------------
@@ -112,6 +113,7 @@ grep -q '"busiest_link": "dimension 0' sim.json || fail "sim: no busiest link in
 "$minipod" coll --on sim --machine tpu-v4 --mesh 4x4 --autotune tuned.conf -b 64 -e 16M --progress off >tuned 2>err ||
     fail "autotune: exit $?: $(cat err)"
 grep -q '@128K' tuned || fail "autotune: no chunks were tried"
+grep -q '^# [0-9]* algorithms at 10 sizes\.$' tuned.conf || fail "autotune: rounds or buffers of a simulation: $(cat tuned.conf)"
 [ "$(grep -v '^#' tuned.conf | grep -c '^allreduce:0-')" = 1 ] || fail "autotune: $(cat tuned.conf)"
 [ "$(grep -c '^# [0-9]*[KM]*: .* us, next .* us, default' tuned.conf)" = 10 ] || fail "autotune: $(cat tuned.conf)"
 "$minipod" coll --on sim --machine tpu-v4 --mesh 4x4 --algo @tuned.conf -b 64 -e 16M --progress off >ruled 2>err ||
