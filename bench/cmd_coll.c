@@ -13,11 +13,21 @@ static pod_status measure(pod_bench *b)
     }
 }
 
-static pod_status tell(const pod_bench *b)
+/* Whether what plays many ranks in one process finds the memory for them. */
+static pod_status check_room(const pod_bench *b)
+{
+    switch (b->plan.on) {
+    case POD_ON_LOCAL: return pod_bench_local_room(b);
+    case POD_ON_SIM: return pod_bench_sim_room(b);
+    default: return POD_OK;
+    }
+}
+
+static pod_status tell(pod_bench *b)
 {
     const char *json = pod_config_text(b->call->config, POD_OPT_JSON);
     const char *rules = pod_config_text(b->call->config, POD_OPT_AUTOTUNE);
-    POD_TRY(pod_bench_print(b));
+    POD_TRY(pod_bench_table_end(b));
     if (json[0] != '\0') POD_TRY(pod_bench_write_json(b, json));
     /* What is wrong is not to be picked. */
     return rules[0] != '\0' && pod_bench_n_wrong(b) == 0 ? pod_bench_autotune(b, rules) : POD_OK;
@@ -58,8 +68,11 @@ static pod_status run(pod_bench *b, int *exit_code)
     pod_comm *comm = b->call->comm;
     POD_TRY(pod_bench_plan_from(b->call, b->arena, &b->plan));
     pod_machine_describe_host(&b->host);
+    POD_TRY(pod_comm_agree(comm, check_room(b)));
+    const bool speaks = pod_comm_rank(comm) == 0;
+    POD_TRY(pod_comm_agree(comm, speaks ? pod_bench_table_begin(b) : POD_OK));
     POD_TRY(measure(b));
-    POD_TRY(pod_comm_agree(comm, pod_comm_rank(comm) == 0 ? tell(b) : POD_OK));
+    POD_TRY(pod_comm_agree(comm, speaks ? tell(b) : POD_OK));
     if (!is_right(b) || !is_fast_enough(b)) *exit_code = POD_EXIT_FAILED;
     return POD_OK;
 }
@@ -69,6 +82,7 @@ pod_status pod_cmd_coll(pod_call *call, int *exit_code)
     pod_bench b = {.call = call};
     POD_TRY(pod_comm_agree(call->comm, pod_arena_create(NULL, &b.arena)));
     const pod_status s = run(&b, exit_code);
+    pod_table_destroy(b.table);
     pod_arena_destroy(b.arena);
     return s;
 }

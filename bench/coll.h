@@ -77,6 +77,7 @@ typedef struct pod_bench {
     pod_arena *arena;
     pod_bench_plan plan;
     pod_machine host; /* rank 0's */
+    pod_table *table; /* on rank 0, once it has begun; else NULL */
     pod_bench_row *row;
     int n_rows, room;
 } pod_bench;
@@ -90,6 +91,9 @@ POD_MUST pod_status pod_bench_plan_from(pod_call *call, pod_arena *a, pod_bench_
 /* With the chunk that a rule names where rules choose. */
 pod_coll_args pod_bench_args(const pod_bench_plan *p, int size);
 int64_t pod_bench_bytes(const pod_bench_plan *p, int size);
+/* E_INVALID when this host has no `bytes` of memory: asked for beforehand, since a host that runs
+ * out ends its programs without a word. `what` needs them. */
+POD_MUST pod_status pod_bench_check_memory(const char *what, double bytes);
 /* Buffers to go round so that none is found in a cache: those of a node together are half as much
  * again as its last one holds. 0: that would be too many, or cold buffers are not asked for. */
 int pod_bench_n_cold(const pod_bench_plan *p, int size);
@@ -112,6 +116,9 @@ const pod_coll_algo *pod_bench_pick(const pod_bench_plan *p, const pod_bench_ent
 POD_MUST pod_status pod_bench_ranks(pod_bench *b);
 POD_MUST pod_status pod_bench_local(pod_bench *b);
 POD_MUST pod_status pod_bench_sim(pod_bench *b);
+/* Whether the one process finds memory for all ranks: pod_bench_check_memory of the most. */
+POD_MUST pod_status pod_bench_local_room(const pod_bench *b);
+POD_MUST pod_status pod_bench_sim_room(const pod_bench *b);
 
 /* ---- coll_rows.c ---------------------------------------------------------------------------- */
 
@@ -146,8 +153,11 @@ const pod_bench_row *pod_bench_find(const pod_bench *b, int size, int entry, boo
 
 /* ---- coll_table.c, coll_record.c, coll_autotune.c: rank 0 ----------------------------------- */
 
-/* The table with its header and footer, on the screen and, where asked for, as CSV. */
-POD_MUST pod_status pod_bench_print(const pod_bench *b);
+/* The table on the screen: its head before anything is measured, each row as soon as it is known,
+ * at the end the footer, the CSV and the iterations, where they are asked for. */
+POD_MUST pod_status pod_bench_table_begin(pod_bench *b);
+void pod_bench_table_row(pod_bench *b, const pod_bench_row *r);
+POD_MUST pod_status pod_bench_table_end(pod_bench *b);
 POD_MUST pod_status pod_bench_write_json(const pod_bench *b, const char *path);
 /* Rules for pod_coll_rules_read; every size has a row that is not the peer's (plan_from). */
 POD_MUST pod_status pod_bench_autotune(const pod_bench *b, const char *path);

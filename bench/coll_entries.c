@@ -51,7 +51,7 @@ static bool find(const pod_bench_plan *p, const char *name, pod_bench_entry *out
     return out->algo || out->is_peer;
 }
 
-/* Names joined by commas; *is_named is false when there is a word that is none. */
+/* Names joined by commas; *is_named is false when the only word is none. */
 static pod_status add_named(pod_arena *a, const char *text, pod_bench_plan *p, bool *is_named)
 {
     char *rest = pod_arena_text(a, "%s", text);
@@ -64,6 +64,10 @@ static pod_status add_named(pod_arena *a, const char *text, pod_bench_plan *p, b
         pod_bench_entry e;
         *is_named = find(p, name, &e);
         if (*is_named) POD_TRY(add(p, e));
+        if (!*is_named && strchr(text, ','))
+            return pod_fail(POD_E_INVALID,
+                            "algo: '%s' is no algorithm of %s (explain algorithms lists them)",
+                            name, pod_coll_name(p->coll));
     }
     if (!*is_named) p->n_entries = 0;
     return POD_OK;

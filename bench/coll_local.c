@@ -5,6 +5,7 @@
 #include "bench/coll.h"
 #include "bench/coll_data.h"
 #include "collectives/exec/exec_local.h"
+#include "kernels/base/parse.h"
 
 enum { ALIGN = 4096, COPIES = 6 };
 
@@ -120,6 +121,17 @@ static pod_status measure_entries(bench_local *x)
     for (int e = 0; e < p->n_entries; e++)
         if (!pod_bench_why_not(p, &p->entry[e], x->size)) POD_TRY(measure_entry(x, e, copy_s));
     return POD_OK;
+}
+
+pod_status pod_bench_local_room(const pod_bench *b)
+{
+    const pod_bench_plan *p = &b->plan;
+    const int last = p->n_sizes - 1; /* the largest */
+    char what[80], size[32];
+    snprintf(what, sizeof what, "%d ranks with %s each", p->n_ranks,
+             pod_print_size(pod_bench_bytes(p, last), size, sizeof size));
+    return pod_bench_check_memory(what, (double)p->n_ranks *
+                                            (double)pod_coll_data_bytes(p->count[last], p->dtype));
 }
 
 pod_status pod_bench_local(pod_bench *b)

@@ -28,6 +28,7 @@ pod_status pod_bench_add(pod_bench *b, pod_bench_row row, const pod_coll_args *a
     row.name = name_of(b, &row, args);
     if (!row.name) return POD_E_NOMEM;
     b->row[b->n_rows++] = row;
+    if (b->table) pod_bench_table_row(b, &row);
     return POD_OK;
 }
 

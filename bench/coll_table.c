@@ -106,10 +106,10 @@ static const char *traffic_factor(pod_coll coll)
     }
 }
 
-static bool is_measured(const pod_bench *b, bool peer)
+static bool has_peer(const pod_bench_plan *p)
 {
-    for (int i = 0; i < b->n_rows; i++)
-        if (!b->row[i].algo == peer) return true;
+    for (int e = 0; e < p->n_entries; e++)
+        if (p->entry[e].is_peer) return true;
     return false;
 }
 
@@ -155,9 +155,8 @@ static void note_timing(pod_table *t, const pod_bench *b)
     pod_table_note(t,
                    "ours in place%s%s%s; timed on zeros, checked on whole numbers whose sums"
                    " are exact",
-                   is_measured(b, true) ? "; mpi is " : "",
-                   is_measured(b, true) ? pod_peer_mpi_name(p->coll) : "",
-                   is_measured(b, true) && p->coll != POD_BROADCAST ? " out of place" : "");
+                   has_peer(p) ? "; mpi is " : "", has_peer(p) ? pod_peer_mpi_name(p->coll) : "",
+                   has_peer(p) && p->coll != POD_BROADCAST ? " out of place" : "");
     pod_table_note(t,
                    "ideal: every rank's buffer, %s, through memory once in and once out, as fast"
                    " as %s in this run at this size%s; frac = ideal / time",
@@ -290,18 +289,6 @@ static void note_verdicts(pod_table *t, const pod_bench *b)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static pod_status fill_and_print(pod_table *t, const pod_bench *b)
-{
-    FILE *to = b->call->log->out;
-    const char *csv = pod_config_text(b->call->config, POD_OPT_CSV);
-    note_all(t, b);
-    for (int i = 0; i < b->n_rows; i++) add_row(t, b, &b->row[i]);
-    pod_table_footer(t);
-    note_verdicts(t, b);
-    POD_TRY(pod_table_print(t, to));
-    return csv[0] != '\0' ? pod_table_write_csv(t, csv) : POD_OK;
-}
-
 /* -I: where in a measurement the slow ones stand. */
 static pod_status print_iterations(const pod_bench *b)
 {
@@ -325,13 +312,29 @@ static pod_status print_iterations(const pod_bench *b)
     return s;
 }
 
-pod_status pod_bench_print(const pod_bench *b)
+/* Of cells that are not known yet when the first row is printed. */
+static const int widths[N_COLUMNS] = {10, 10, 8, 5, 4, 7, 6, 6, 6,  7, 7, 7,
+                                      6,  18, 5, 7, 7, 5, 7, 7, 26, 5, 9, 8};
+
+pod_status pod_bench_table_begin(pod_bench *b)
 {
-    if (pod_config_bool(b->call->config, POD_OPT_PER_ITER_TIMING)) POD_TRY(print_iterations(b));
-    pod_table *t;
-    POD_TRY(
-        pod_table_create(columns, b->plan.on == POD_ON_SIM ? N_COLUMNS : N_COLUMNS - N_OF_SIM, &t));
-    const pod_status s = fill_and_print(t, b);
-    pod_table_destroy(t);
+    POD_TRY(pod_table_create(columns, b->plan.on == POD_ON_SIM ? N_COLUMNS : N_COLUMNS - N_OF_SIM,
+                             &b->table));
+    pod_table_stream(b->table, b->call->log, widths);
+    note_all(b->table, b);
+    return POD_OK;
+}
+
+void pod_bench_table_row(pod_bench *b, const pod_bench_row *r) { add_row(b->table, b, r); }
+
+pod_status pod_bench_table_end(pod_bench *b)
+{
+    const char *csv = pod_config_text(b->call->config, POD_OPT_CSV);
+    pod_table_footer(b->table);
+    note_verdicts(b->table, b);
+    pod_status s = pod_table_print(b->table, b->call->log->out);
+    if (s == POD_OK && csv[0] != '\0') s = pod_table_write_csv(b->table, csv);
+    if (s == POD_OK && pod_config_bool(b->call->config, POD_OPT_PER_ITER_TIMING))
+        s = print_iterations(b);
     return s;
 }

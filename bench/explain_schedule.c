@@ -59,7 +59,8 @@ static pod_status pick(pod_explain *e, subject *x, const pod_coll_algo **out)
     const char *text = pod_config_text(e->config, POD_OPT_ALGO);
     const pod_coll_algo *named = pod_coll_find(x->args.coll, text);
     if (named) {
-        printf("%s %s: %s\n", pod_coll_name(named->coll), named->name, named->good_for);
+        if (!named->why_not(&x->mesh, &x->args))
+            printf("%s %s: %s\n", pod_coll_name(named->coll), named->name, named->good_for);
         *out = named;
         return POD_OK;
     }

@@ -19,6 +19,9 @@ struct pod_table {
     int n_columns;
     text_list notes, cells;
     int n_head_notes; /* -1: all stand before the rows */
+    pod_log *log;     /* of a stream; else NULL */
+    const int *widths;
+    bool has_names; /* the stream has them */
     pod_status status;
 };
 
@@ -64,24 +67,6 @@ static void append(pod_table *t, text_list *list, const char *fmt, va_list args)
         t->status = POD_E_NOMEM;
 }
 
-void pod_table_note(pod_table *t, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    append(t, &t->notes, fmt, args);
-    va_end(args);
-}
-
-void pod_table_footer(pod_table *t) { t->n_head_notes = t->notes.n; }
-
-void pod_table_add(pod_table *t, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    append(t, &t->cells, fmt, args);
-    va_end(args);
-}
-
 static int n_rows(const pod_table *t)
 {
     POD_ASSERT(t->cells.n % t->n_columns == 0, "%d cells in %d columns", t->cells.n, t->n_columns);
@@ -97,6 +82,7 @@ static int width_of(const pod_table *t, int column)
 {
     size_t width = strlen(t->column[column].name);
     if (strlen(t->column[column].unit) > width) width = strlen(t->column[column].unit);
+    if (t->widths) return (int)width > t->widths[column] ? (int)width : t->widths[column];
     for (int row = 0; row < n_rows(t); row++)
         if (strlen(cell(t, row, column)) > width) width = strlen(cell(t, row, column));
     return (int)width;
@@ -120,6 +106,74 @@ static bool has_units(const pod_table *t)
     return false;
 }
 
+typedef void line_fn(const pod_table *t, int number, FILE *to);
+
+/* Number 0 has the names, 1 the units. */
+static void print_names(const pod_table *t, int number, FILE *to)
+{
+    fputs("# ", to);
+    for (int c = 0; c < t->n_columns; c++)
+        print_cell(t, c, number ? t->column[c].unit : t->column[c].name, to);
+}
+
+static void print_row(const pod_table *t, int number, FILE *to)
+{
+    fputs("  ", to);
+    for (int c = 0; c < t->n_columns; c++) print_cell(t, c, cell(t, number, c), to);
+}
+
+static void stream_line(pod_table *t, line_fn *print, int number)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *to = open_memstream(&text, &bytes);
+    if (to) print(t, number, to);
+    if (!to || fclose(to) != 0)
+        t->status = pod_fail(POD_E_NOMEM, "table: no memory for a line");
+    else
+        pod_log_say(t->log, POD_LOG_RESULT, "%s", text);
+    free(text);
+}
+
+static void stream_names(pod_table *t)
+{
+    t->has_names = true;
+    for (int line = 0; line < (has_units(t) ? 2 : 1); line++) stream_line(t, print_names, line);
+}
+
+void pod_table_note(pod_table *t, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    append(t, &t->notes, fmt, args);
+    va_end(args);
+    if (t->log && t->status == POD_OK)
+        pod_log_say(t->log, POD_LOG_RESULT, "# %s", t->notes.text[t->notes.n - 1]);
+}
+
+void pod_table_footer(pod_table *t)
+{
+    t->n_head_notes = t->notes.n;
+    if (t->log && !t->has_names) stream_names(t);
+}
+
+void pod_table_stream(pod_table *t, pod_log *log, const int widths[])
+{
+    t->log = log;
+    t->widths = widths;
+}
+
+void pod_table_add(pod_table *t, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    append(t, &t->cells, fmt, args);
+    va_end(args);
+    if (!t->log || t->status != POD_OK || t->cells.n % t->n_columns != 0) return;
+    if (!t->has_names) stream_names(t);
+    stream_line(t, print_row, t->cells.n / t->n_columns - 1);
+}
+
 static void print_notes(const pod_table *t, int from, int end, FILE *to)
 {
     for (int i = from; i < end; i++) fprintf(to, "# %s\n", t->notes.text[i]);
@@ -127,18 +181,15 @@ static void print_notes(const pod_table *t, int from, int end, FILE *to)
 
 pod_status pod_table_print(const pod_table *t, FILE *to)
 {
-    if (t->status != POD_OK) return t->status;
+    if (t->status != POD_OK || t->log) return t->status;
     const int n_head = t->n_head_notes < 0 ? t->notes.n : t->n_head_notes;
     print_notes(t, 0, n_head, to);
     for (int line = 0; line < (has_units(t) ? 2 : 1); line++) {
-        fputs("# ", to);
-        for (int c = 0; c < t->n_columns; c++)
-            print_cell(t, c, line ? t->column[c].unit : t->column[c].name, to);
+        print_names(t, line, to);
         fputc('\n', to);
     }
     for (int row = 0; row < n_rows(t); row++) {
-        fputs("  ", to);
-        for (int c = 0; c < t->n_columns; c++) print_cell(t, c, cell(t, row, c), to);
+        print_row(t, row, to);
         fputc('\n', to);
     }
     print_notes(t, n_head, t->notes.n, to);

@@ -10,6 +10,7 @@
 
 #include "kernels/base/status.h"
 #include "runtime/core/json.h"
+#include "runtime/core/log.h"
 
 typedef struct pod_column {
     const char *name; /* lower case, without its unit: the CSV's heading */
@@ -28,6 +29,10 @@ void pod_table_note(pod_table *t, const char *fmt, ...) POD_PRINTF(2, 3);
 /* Notes from here on stand behind the rows where the table is printed; a CSV has all of them
  * before. */
 void pod_table_footer(pod_table *t);
+/* From here on what is complete goes to the log at once: a note, the names before the first row, a
+ * row with its last cell. widths[c] is the least width of column c, since later rows are not known;
+ * both are borrowed. pod_table_print then has nothing left to print. */
+void pod_table_stream(pod_table *t, pod_log *log, const int widths[]);
 /* The next cell, row by row. */
 void pod_table_add(pod_table *t, const char *fmt, ...) POD_PRINTF(2, 3);
 

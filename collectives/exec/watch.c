@@ -49,7 +49,7 @@ static void add_state(line *l, const pod_coll_run *r)
     int rank[MAX_NAMED];
     int n = pod__mpi_awaited(r, rank, 0, MAX_NAMED);
     if (r->shm) n = pod__shm_awaited(r, rank, n, MAX_NAMED);
-    add_text(l, "waiting for ");
+    add_text(l, n > 0 ? "waiting for " : "nobody to wait for");
     for (int i = 0; i < n; i++) {
         if (i > 0) add_text(l, ", ");
         add_rank(l, rank[i]);

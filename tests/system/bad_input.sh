@@ -137,6 +137,9 @@ both 'minbytes: 8M is more than maxbytes, 4M' coll -b 8M -e 4M
 both 'stepbytes: stepfactor is given too' coll -i 4K -f 2
 both 'stepbytes: more than 1000 sizes' coll -i 4
 both "-d: 'int8' is none of float|bfloat16" coll -d int8
+both "algo: 'foo' is no algorithm of allreduce" coll --algo ring,foo
+alone '1000000 ranks with [0-9]* steps of ring each need about' coll --on sim --machine tpu-v4 \
+    --mesh 100x100x100 --algo ring -e 4K
 both "-o: 'max' is none of sum" coll -o max
 both "--on: 'gpu' is none of auto" coll --on gpu
 both "rules: 'fastest' is no algorithm of allreduce" coll --algo fastest

@@ -41,6 +41,42 @@ static void aligned_for_a_person(void)
     pod_table_destroy(t);
 }
 
+/* Each line is there as soon as it is known; nothing is printed twice. */
+static void streamed(void)
+{
+    static const int widths[] = {6, 6, 0};
+    char *text = NULL;
+    size_t bytes;
+    FILE *to = open_memstream(&text, &bytes);
+    pod_log log = {.out = to, .err = to, .level = POD_LOG_RESULT};
+    pod_table *t;
+    POD_CHECK_OK(pod_table_create(columns, 3, &t));
+    pod_table_stream(t, &log, widths);
+    pod_table_note(t, "clock wall");
+    fflush(to);
+    CU_ASSERT_STRING_EQUAL(text, "# clock wall\n");
+    pod_table_add(t, "ring");
+    pod_table_add(t, "12.5");
+    fflush(to);
+    CU_ASSERT_STRING_EQUAL(text, "# clock wall\n");
+    pod_table_add(t, "a");
+    fflush(to);
+    const char *const rows = "# clock wall\n"
+                             "# impl      time  note\n"
+                             "#             us  \n"
+                             "  ring      12.5  a\n";
+    CU_ASSERT_STRING_EQUAL(text, rows);
+    pod_table_footer(t);
+    pod_table_note(t, "all well");
+    POD_CHECK_OK(pod_table_print(t, to));
+    fflush(to);
+    CU_ASSERT_EQUAL(strncmp(text, rows, strlen(rows)), 0);
+    CU_ASSERT_STRING_EQUAL(text + strlen(rows), "# all well\n");
+    fclose(to);
+    free(text);
+    pod_table_destroy(t);
+}
+
 static void csv_and_json(void)
 {
     pod_table *t = make(2);
@@ -119,6 +155,7 @@ static void many_rows_and_none(void)
 
 static CU_TestInfo tests[] = {
     {"aligned for a person", aligned_for_a_person},
+    {"streamed", streamed},
     {"csv and json", csv_and_json},
     {"numbers as they are", numbers_as_they_are},
     {"many rows and none", many_rows_and_none},
