@@ -6,10 +6,20 @@
 #include "kernels/conv/conv_kernels.h"
 
 static const pod_conv_kernel kernels[] = {
-#define POD_CONV(name, needs, id) \
-    {name, needs, pod__conv_##id##_why_not, pod__conv_##id##_scratch_bytes, pod__conv_##id##_run},
+#define POD_CONV(name, needs, id)                                                                 \
+    {name, needs, pod__conv_##id##_why_not, pod__conv_##id##_scratch_bytes, pod__conv_##id##_run, \
+     NULL, NULL},
+#define POD_CONV_PACKS(name, needs, id) \
+    {name,                              \
+     needs,                             \
+     pod__conv_##id##_why_not,          \
+     pod__conv_##id##_scratch_bytes,    \
+     pod__conv_##id##_run,              \
+     pod__conv_##id##_packed_bytes,     \
+     pod__conv_##id##_pack},
 #include "kernels/conv/conv.def"
 #undef POD_CONV
+#undef POD_CONV_PACKS
 };
 
 enum { N_KERNELS = sizeof kernels / sizeof kernels[0] };
@@ -53,6 +63,17 @@ pod_status pod_conv_check(const pod_conv_call *call)
                             (long long)dims[i].value, (long long)dims[i].min);
     if (call->pass < 0 || call->pass >= POD_N_CONV_PASSES)
         return pod_fail(POD_E_UNSUPPORTED, "conv: there is no pass %d", (int)call->pass);
+    static const unsigned allowed[POD_N_CONV_PASSES] = {
+        [POD_CONV_FORWARD] = POD_CONV_PACKED_W | POD_CONV_AFFINE_X | POD_CONV_RELU_X |
+                             POD_CONV_BIAS | POD_CONV_RELU | POD_CONV_SUMS,
+        [POD_CONV_INPUT_GRAD] = POD_CONV_PACKED_W,
+        [POD_CONV_WEIGHT_GRAD] = POD_CONV_AFFINE_X | POD_CONV_RELU_X,
+    };
+    if (call->fused & ~allowed[call->pass])
+        return pod_fail(POD_E_UNSUPPORTED, "conv: pass %d cannot fuse 0x%x", (int)call->pass,
+                        call->fused & ~allowed[call->pass]);
+    if ((call->fused & POD_CONV_RELU_X) && !(call->fused & POD_CONV_AFFINE_X))
+        return pod_fail(POD_E_UNSUPPORTED, "conv: RELU_X comes with AFFINE_X only");
     if (call->dtype != POD_F32 && call->dtype != POD_BF16)
         return pod_fail(POD_E_UNSUPPORTED, "conv: elements are %s, need f32 or bf16",
                         pod_dtype_name(call->dtype));

@@ -14,6 +14,20 @@
  *   INPUT_GRAD      dy   w    dx
  *   WEIGHT_GRAD     x    dy   dw (float32)
  *
+ * `fused` is a set of POD_CONV_ bits, each allowed where the table has its pass:
+ *
+ *   bit        FORWARD  INPUT_GRAD  WEIGHT_GRAD
+ *   PACKED_W   yes      yes         -     b is what the same kernel's `pack` made of w, for a call
+ *                                         that differs at most in n and in the pointers
+ *   AFFINE_X   yes      -           yes   instead of x, v = x x_scale[c] + x_shift[c] inside the
+ *                                         image (0 outside), one rounding to float32 or two, then
+ *                                         rounded to the element type
+ *   RELU_X     yes      -           yes   with AFFINE_X: max(v, 0), a NaN stays
+ *   BIAS       yes      -           -     y + bias[k]
+ *   RELU       yes      -           -     max(y, 0), a NaN stays
+ *   SUMS       yes      -           -     sum[k] and sum_sq[k]: of y as stored and of its square,
+ *                                         over all n, p, q; as kernels/reduce keeps sums
+ *
  * Every dimension is at least 1, only n may be 0. Windows may lie partly or wholly outside the
  * image. Where an operand is not finite, it is not promised whether the zeros outside the image
  * multiply it (0 * infinity is NaN).
@@ -44,12 +58,25 @@ typedef enum pod_conv_pass {
     POD_N_CONV_PASSES
 } pod_conv_pass;
 
+enum {
+    POD_CONV_PACKED_W = 1 << 0,
+    POD_CONV_AFFINE_X = 1 << 1,
+    POD_CONV_RELU_X = 1 << 2,
+    POD_CONV_BIAS = 1 << 3,
+    POD_CONV_RELU = 1 << 4,
+    POD_CONV_SUMS = 1 << 5
+};
+
 typedef struct pod_conv_call {
     pod_conv_shape shape;
     pod_conv_pass pass;
     pod_dtype dtype;
-    const void *a, *b; /* see the table above */
+    unsigned fused;
+    const void *a, *b;              /* see the table above */
+    const float *x_scale, *x_shift; /* (C) */
+    const float *bias;              /* (K) */
     void *out;
+    float *sum, *sum_sq; /* (K) */
 } pod_conv_call;
 
 typedef struct pod_conv_kernel {
@@ -59,6 +86,11 @@ typedef struct pod_conv_kernel {
         const pod_conv_call *call); /* NULL: it applies. Pointers are not looked at. */
     size_t (*scratch_bytes)(const pod_conv_call *call); /* of memory aligned to 64 bytes */
     void (*run)(const pod_conv_call *call, void *scratch);
+    /* Bytes of packed w, aligned to 64; NULL: this kernel takes no packed w. */
+    size_t (*packed_bytes)(const pod_conv_call *call);
+    /* w (K, R, S, C), of type `from` (float32 is rounded where the call is bfloat16), into
+     * `packed`, for the call's pass. */
+    void (*pack)(const pod_conv_call *call, pod_dtype from, const void *w, void *packed);
 } pod_conv_kernel;
 
 const pod_conv_kernel *pod_conv_kernels(int *n); /* best first; the last one is the reference */

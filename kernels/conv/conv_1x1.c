@@ -123,6 +123,7 @@ static void lay_upright(const pod_conv_call *call, void *out)
 const char *pod__conv_1x1_why_not(const pod_conv_call *call)
 {
     const pod_conv_shape *s = &call->shape;
+    if (call->fused) return "it fuses nothing and takes no packed filters";
     if (s->r != 1 || s->s != 1) return "the filter is not 1x1";
     if (s->pad_h != 0 || s->pad_w != 0) return "there is padding";
     if ((s->p - 1) * s->stride >= s->h || (s->q - 1) * s->stride >= s->w)

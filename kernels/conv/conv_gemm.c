@@ -285,6 +285,7 @@ static void weight_grad(const pod_conv_call *call, float *scratch)
 const char *pod__conv_gemm_why_not(const pod_conv_call *call)
 {
     const pod_conv_shape *s = &call->shape;
+    if (call->fused) return "it fuses nothing and takes no packed filters";
     const int64_t max = INT_MAX;
     if (s->r * s->s > max / larger(s->c, s->k)) return "a filter is above 2^31 - 1 elements";
     if (larger(s->q, s->w) > max / 2) return "a line is above 2^30 pixels";

@@ -17,6 +17,17 @@ static int64_t y_at(const pod_conv_shape *s, int64_t n, int64_t p, int64_t q, in
     return ((n * s->p + p) * s->q + q) * s->k + k;
 }
 
+/* A pixel of x, changed as the call asks. */
+static float x_value(const pod_conv_call *call, int64_t at)
+{
+    const float x = pod_element_get(call->dtype, call->a, at);
+    if (!(call->fused & POD_CONV_AFFINE_X)) return x;
+    const int64_t c = at % call->shape.c;
+    float v = x * call->x_scale[c] + call->x_shift[c];
+    if ((call->fused & POD_CONV_RELU_X) && v <= 0.0f) v = 0.0f;
+    return call->dtype == POD_BF16 ? pod_bf16_to_f32(pod_bf16_from_f32(v)) : v;
+}
+
 /* y[n,p,q,k] */
 static float y_sum(const pod_conv_call *call, int64_t n, int64_t p, int64_t q, int64_t k)
 {
@@ -29,11 +40,12 @@ static float y_sum(const pod_conv_call *call, int64_t n, int64_t p, int64_t q, i
             const int64_t w = q * s->stride - s->pad_w + t;
             if (w < 0 || w >= s->w) continue;
             for (int64_t c = 0; c < s->c; c++)
-                sum += pod_element_get(call->dtype, call->a, x_at(s, n, h, w, c)) *
+                sum += x_value(call, x_at(s, n, h, w, c)) *
                        pod_element_get(call->dtype, call->b, w_at(s, k, r, t, c));
         }
     }
-    return sum;
+    if (call->fused & POD_CONV_BIAS) sum += call->bias[k];
+    return (call->fused & POD_CONV_RELU) && sum <= 0.0f ? 0.0f : sum;
 }
 
 /* dx[n,h,w,c] = sum over the windows p, q and their taps r, t that lie on pixel h, w */
@@ -67,11 +79,26 @@ static float dw_sum(const pod_conv_call *call, int64_t k, int64_t r, int64_t t, 
             for (int64_t q = 0; q < s->q; q++) {
                 const int64_t w = q * s->stride - s->pad_w + t;
                 if (w < 0 || w >= s->w) continue;
-                sum += pod_element_get(call->dtype, call->a, x_at(s, n, h, w, c)) *
+                sum += x_value(call, x_at(s, n, h, w, c)) *
                        pod_element_get(call->dtype, call->b, y_at(s, n, p, q, k));
             }
         }
     return sum;
+}
+
+static void sum_channels(const pod_conv_call *call)
+{
+    const int64_t rows = call->shape.n * call->shape.p * call->shape.q, k_end = call->shape.k;
+    for (int64_t k = 0; k < k_end; k++) {
+        double sum = 0, sum_sq = 0;
+        for (int64_t row = 0; row < rows; row++) {
+            const double y = (double)pod_element_get(call->dtype, call->out, row * k_end + k);
+            sum += y;
+            sum_sq += y * y;
+        }
+        call->sum[k] = (float)sum;
+        call->sum_sq[k] = (float)sum_sq;
+    }
 }
 
 static void forward(const pod_conv_call *call)
@@ -83,6 +110,7 @@ static void forward(const pod_conv_call *call)
                 for (int64_t k = 0; k < s->k; k++)
                     pod_element_put(call->dtype, call->out, y_at(s, n, p, q, k),
                                     y_sum(call, n, p, q, k));
+    if (call->fused & POD_CONV_SUMS) sum_channels(call);
 }
 
 static void input_grad(const pod_conv_call *call)
@@ -109,8 +137,7 @@ static void weight_grad(const pod_conv_call *call)
 
 const char *pod__conv_ref_why_not(const pod_conv_call *call)
 {
-    (void)call;
-    return NULL;
+    return call->fused & POD_CONV_PACKED_W ? "it has no packed layout" : NULL;
 }
 
 size_t pod__conv_ref_scratch_bytes(const pod_conv_call *call)

@@ -6,10 +6,20 @@
 #include "kernels/gemm/gemm_kernels.h"
 
 static const pod_gemm_kernel kernels[] = {
-#define POD_GEMM(name, needs, id) \
-    {name, needs, pod__gemm_##id##_why_not, pod__gemm_##id##_scratch_bytes, pod__gemm_##id##_run},
+#define POD_GEMM(name, needs, id)                                                                 \
+    {name, needs, pod__gemm_##id##_why_not, pod__gemm_##id##_scratch_bytes, pod__gemm_##id##_run, \
+     NULL, NULL},
+#define POD_GEMM_PACKS(name, needs, id) \
+    {name,                              \
+     needs,                             \
+     pod__gemm_##id##_why_not,          \
+     pod__gemm_##id##_scratch_bytes,    \
+     pod__gemm_##id##_run,              \
+     pod__gemm_##id##_packed_bytes,     \
+     pod__gemm_##id##_pack},
 #include "kernels/gemm/gemm.def"
 #undef POD_GEMM
+#undef POD_GEMM_PACKS
 };
 
 enum { N_KERNELS = sizeof kernels / sizeof kernels[0] };
@@ -80,6 +90,9 @@ pod_status pod_gemm_check(const pod_gemm_call *c)
                         pod_dtype_name(c->c_dtype));
     const bool overwrites = !(c->beta < 0.0f) && !(c->beta > 0.0f);
     const bool adds = c->beta >= 1.0f && c->beta <= 1.0f;
+    if ((c->fused & POD_GEMM_PACKED_B) && c->n_batch != 1)
+        return pod_fail(POD_E_UNSUPPORTED, "gemm: a packed B for a batch of %lld, need 1",
+                        (long long)c->n_batch);
     if (!overwrites && !(adds && c->c_dtype == POD_F32))
         return pod_fail(POD_E_UNSUPPORTED, "gemm: beta is %g with C in %s, need 0, or 1 with f32",
                         (double)c->beta, pod_dtype_name(c->c_dtype));

@@ -6,6 +6,10 @@
  * bfloat16. beta is 0 (C is not read, so it may hold anything) or 1 (float32 C only). Any of M, N,
  * K, n_batch may be 0; K = 0 gives beta C.
  *
+ * `fused` is a set of POD_GEMM_ bits: what is done to a result before it is rounded and stored, so
+ * that C = max(op(A) op(B) + beta C + bias, 0) with all of them; and whether B comes packed, as
+ * the same kernel's `pack` laid it out for a call that differs at most in M and in the pointers.
+ *
  * Kernels stand in gemm.def, best first, the reference last; tests and benchmarks walk that
  * table. */
 #ifndef MINIPOD_KERNELS_GEMM_GEMM_H
@@ -23,6 +27,12 @@ typedef struct pod_gemm_shape {
     int64_t m, n, k;
 } pod_gemm_shape;
 
+enum {
+    POD_GEMM_BIAS = 1 << 0,    /* + bias[n], float32 */
+    POD_GEMM_RELU = 1 << 1,    /* max(., 0); a NaN stays */
+    POD_GEMM_PACKED_B = 1 << 2 /* b is what `pack` made; n_batch is 1 */
+};
+
 typedef struct pod_gemm_call {
     pod_gemm_shape shape;
     int64_t n_batch, stride_a, stride_b, stride_c; /* elements from one product to the next */
@@ -30,7 +40,9 @@ typedef struct pod_gemm_call {
     pod_dtype ab_dtype, c_dtype;
     int64_t lda, ldb, ldc;
     float beta;
+    unsigned fused;
     const void *a, *b;
+    const float *bias;
     void *c;
 } pod_gemm_call;
 
@@ -42,6 +54,11 @@ typedef struct pod_gemm_kernel {
     size_t (*scratch_bytes)(const pod_gemm_call *call); /* of memory aligned to 64 bytes */
     /* Cannot fail: the call was checked when the program was built. */
     void (*run)(const pod_gemm_call *call, void *scratch);
+    /* Bytes of packed B, aligned to 64; NULL: this kernel takes no packed B. */
+    size_t (*packed_bytes)(const pod_gemm_call *call);
+    /* B, of type `from` (float32 is rounded where the call is bfloat16) as the call says it lies,
+     * into `packed`. */
+    void (*pack)(const pod_gemm_call *call, pod_dtype from, const void *b, void *packed);
 } pod_gemm_kernel;
 
 const pod_gemm_kernel *pod_gemm_kernels(int *n); /* best first; the last one is the reference */

@@ -169,6 +169,7 @@ const char *pod__gemm_blas_why_not(const pod_gemm_call *c)
     const int64_t sizes[] = {c->shape.m, c->shape.n, c->shape.k, c->lda, c->ldb, c->ldc};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         if (sizes[i] > INT_MAX) return "a dimension is above 2^31 - 1";
+    if (c->fused) return "the library fuses nothing and takes no packed operand";
     return NULL;
 }
 

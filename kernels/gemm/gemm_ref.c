@@ -16,8 +16,7 @@ static float dot(const pod_gemm_call *c, int64_t batch, int64_t m, int64_t n)
 
 const char *pod__gemm_ref_why_not(const pod_gemm_call *call)
 {
-    (void)call;
-    return NULL;
+    return call->fused & POD_GEMM_PACKED_B ? "it has no packed layout" : NULL;
 }
 
 size_t pod__gemm_ref_scratch_bytes(const pod_gemm_call *call)
@@ -35,6 +34,8 @@ void pod__gemm_ref_run(const pod_gemm_call *c, void *scratch)
                 const int64_t at = batch * c->stride_c + m * c->ldc + n;
                 float value = dot(c, batch, m, n);
                 if (c->beta > 0.0f) value += ((const float *)c->c)[at];
+                if (c->fused & POD_GEMM_BIAS) value += c->bias[n];
+                if ((c->fused & POD_GEMM_RELU) && value <= 0.0f) value = 0.0f;
                 pod_element_put(c->c_dtype, c->c, at, value);
             }
 }

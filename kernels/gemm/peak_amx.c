@@ -1,25 +1,11 @@
 /* The peak of AMX's bfloat16 tile product: (16, 32) x (32, 16) onto (16, 16) float32, four products
  * in flight on two tiles of A and two of B. */
-#include <immintrin.h>
-#include <string.h>
-
+#include "kernels/base/tile_amx.h"
 #include "kernels/gemm/peak_kernels.h"
-
-/* What ldtilecfg reads (Intel 64 manual, volume 1, section 18.2). */
-typedef struct tile_config {
-    uint8_t palette, start_row, reserved[14];
-    uint16_t row_bytes[16];
-    uint8_t rows[16];
-} tile_config;
 
 double pod__peak_amx(int64_t n_rounds)
 {
-    tile_config config = {.palette = 1};
-    for (int i = 0; i < 8; i++) {
-        config.row_bytes[i] = 64;
-        config.rows[i] = 16;
-    }
-    _tile_loadconfig(&config);
+    pod_amx_begin();
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
@@ -36,7 +22,7 @@ double pod__peak_amx(int64_t n_rounds)
     }
     float sums[16 * 16];
     _tile_stored(0, sums, 64);
-    _tile_release();
+    pod_amx_end();
     pod__peak_keep(sums[0]);
     return (double)n_rounds * 4 * (16 * 16 * 32) * 2.0;
 }

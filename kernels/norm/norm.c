@@ -10,7 +10,11 @@ static const pod_norm sets[] = {
      pod__norm_moments,            \
      pod__norm_apply_##isa,        \
      pod__norm_grad_sums_##isa,    \
-     pod__norm_grad_apply_##isa},
+     pod__norm_grad_apply_##isa,   \
+     pod__norm_fold,               \
+     pod__norm_apply_act_ref,      \
+     pod__norm_grad_sums_act_ref,  \
+     pod__norm_grad_apply_act_ref},
 #include "kernels/norm/norm.def"
 #undef POD_NORM
 };

@@ -10,6 +10,16 @@
  *              (all-reduce of both over the group)
  *   grad_apply dx = gamma rstd (dy - dbeta/count - (x - mean) rstd dgamma/count)
  *
+ * and with what stands behind a normalization in a network done in the same pass:
+ *
+ *   fold            scale = rstd gamma,  shift = beta - mean scale
+ *   apply_act       y = act(x scale + shift + r),  r = 0, res, or res res_scale + res_shift;
+ *                   act is max(., 0) (a NaN stays) or nothing
+ *   grad_sums_act   g = dz where the activation let x through, else 0; dbeta = sum_rows g,
+ *                   dgamma = sum_rows g (x - mean) rstd. It was let through where z > 0, or without
+ *                   a z where x scale + shift > 0. g_out keeps g (it may be dz; NULL: nowhere)
+ *   grad_apply_act  grad_apply of the same g, of a z that is not given
+ *
  * `count` is the group's rows. Sums are kept as in kernels/reduce: the cancellation in var costs
  * about 2^-22 (mean/std)^2 relative, negligible for activations. grad_apply with count infinite
  * gives the gradient for fixed statistics. y and dx may be in place of x and dy.
@@ -18,6 +28,7 @@
 #ifndef MINIPOD_KERNELS_NORM_NORM_H
 #define MINIPOD_KERNELS_NORM_NORM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernels/base/bf16.h"
@@ -37,6 +48,19 @@ typedef struct pod_norm {
     void (*grad_apply)(int64_t rows, int64_t c, double count, pod_dtype t, const void *x,
                        const void *dy, const float *mean, const float *rstd, const float *gamma,
                        const float *dgamma, const float *dbeta, void *dx);
+    void (*fold)(int64_t c, const float *mean, const float *rstd, const float *gamma,
+                 const float *beta, float *scale, float *shift);
+    /* res, res_scale and res_shift may be NULL; y may be x or res */
+    void (*apply_act)(int64_t rows, int64_t c, pod_dtype t, const void *x, const float *scale,
+                      const float *shift, const void *res, const float *res_scale,
+                      const float *res_shift, bool relu, void *y);
+    void (*grad_sums_act)(int64_t rows, int64_t c, pod_dtype t, const void *x, const void *dz,
+                          const void *z, const float *scale, const float *shift, const float *mean,
+                          const float *rstd, void *g_out, float *dgamma, float *dbeta);
+    void (*grad_apply_act)(int64_t rows, int64_t c, double count, pod_dtype t, const void *x,
+                           const void *dz, const float *scale, const float *shift,
+                           const float *mean, const float *rstd, const float *gamma,
+                           const float *dgamma, const float *dbeta, void *dx);
 } pod_norm;
 
 const pod_norm *pod_norm_sets(int *n); /* best first; the last one is the reference */

@@ -69,3 +69,69 @@ void pod__norm_grad_apply_ref(int64_t rows, int64_t c, double count, pod_dtype t
         pod_element_put(t, dx, i, k.scale * (from_mean - centred * k.slope));
     }
 }
+
+void pod__norm_fold(int64_t c, const float *mean, const float *rstd, const float *gamma,
+                    const float *beta, float *scale, float *shift)
+{
+    for (int64_t j = 0; j < c; j++) {
+        scale[j] = rstd[j] * gamma[j];
+        shift[j] = (float)((double)beta[j] - (double)mean[j] * (double)scale[j]);
+    }
+}
+
+void pod__norm_apply_act_ref(int64_t rows, int64_t c, pod_dtype t, const void *x,
+                             const float *scale, const float *shift, const void *res,
+                             const float *res_scale, const float *res_shift, bool relu, void *y)
+{
+    for (int64_t i = 0; i < rows * c; i++) {
+        const int64_t j = i % c;
+        float v = pod_element_get(t, x, i) * scale[j] + shift[j];
+        if (res) {
+            float r = pod_element_get(t, res, i);
+            if (res_scale) r = r * res_scale[j] + res_shift[j];
+            v += r;
+        }
+        if (relu && v <= 0.0f) v = 0.0f;
+        pod_element_put(t, y, i, v);
+    }
+}
+
+/* Whether the activation let element i, of column j, through. */
+static bool passes(pod_dtype t, const void *x, const void *z, const float *scale,
+                   const float *shift, int64_t i, int64_t j)
+{
+    if (z) return pod_element_get(t, z, i) > 0.0f;
+    return pod_element_get(t, x, i) * scale[j] + shift[j] > 0.0f;
+}
+
+void pod__norm_grad_sums_act_ref(int64_t rows, int64_t c, pod_dtype t, const void *x,
+                                 const void *dz, const void *z, const float *scale,
+                                 const float *shift, const float *mean, const float *rstd,
+                                 void *g_out, float *dgamma, float *dbeta)
+{
+    for (int64_t j = 0; j < c; j++) {
+        double by_x = 0, alone = 0;
+        for (int64_t i = j; i < rows * c; i += c) {
+            const float g = passes(t, x, z, scale, shift, i, j) ? pod_element_get(t, dz, i) : 0.0f;
+            by_x += (double)g * ((double)pod_element_get(t, x, i) - (double)mean[j]);
+            alone += (double)g;
+            if (g_out) pod_element_put(t, g_out, i, g);
+        }
+        dgamma[j] = (float)(by_x * (double)rstd[j]);
+        dbeta[j] = (float)alone;
+    }
+}
+
+void pod__norm_grad_apply_act_ref(int64_t rows, int64_t c, double count, pod_dtype t, const void *x,
+                                  const void *dz, const float *scale, const float *shift,
+                                  const float *mean, const float *rstd, const float *gamma,
+                                  const float *dgamma, const float *dbeta, void *dx)
+{
+    for (int64_t i = 0; i < rows * c; i++) {
+        const int64_t j = i % c;
+        const pod__norm_slope k = pod__norm_slope_of(count, rstd[j], gamma[j], dgamma[j], dbeta[j]);
+        const float g = passes(t, x, NULL, scale, shift, i, j) ? pod_element_get(t, dz, i) : 0.0f;
+        const float centred = pod_element_get(t, x, i) - mean[j];
+        pod_element_put(t, dx, i, k.scale * ((g - k.offset) - centred * k.slope));
+    }
+}

@@ -1,0 +1,41 @@
+/* The AMX tile registers as minipod uses them: all eight hold 16 rows of 64 bytes, so what is
+ * smaller is padded with zeros in memory. A kernel begins, works and ends within one call; between
+ * calls the tiles are free, so that a context switch has nothing to save.
+ *
+ *   A tile   16 rows m of 32 bfloat16 k
+ *   B tile   16 rows of pairs (2k, 2k + 1) for 16 columns n: "VNNI pairs"
+ *   C tile   16 rows m of 16 float32 n
+ *
+ * Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18. Included by
+ * files compiled for AMX only. */
+#ifndef MINIPOD_KERNELS_BASE_TILE_AMX_H
+#define MINIPOD_KERNELS_BASE_TILE_AMX_H
+
+#include <stdint.h>
+
+#if defined(__AMX_TILE__) && defined(__AMX_BF16__)
+#include <immintrin.h>
+
+enum { POD_AMX_ROWS = 16, POD_AMX_ROW_BYTES = 64, POD_AMX_K = 32 };
+
+/* What ldtilecfg reads. */
+typedef struct pod_amx_config {
+    uint8_t palette, start_row, reserved[14];
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+} pod_amx_config;
+
+static inline void pod_amx_begin(void)
+{
+    pod_amx_config config = {.palette = 1};
+    for (int i = 0; i < 8; i++) {
+        config.row_bytes[i] = POD_AMX_ROW_BYTES;
+        config.rows[i] = POD_AMX_ROWS;
+    }
+    _tile_loadconfig(&config);
+}
+
+static inline void pod_amx_end(void) { _tile_release(); }
+
+#endif
+#endif
