@@ -2,7 +2,8 @@
  *
  * Under mpirun rank 0 measures its host and the others sleep meanwhile.
  *
- * Register peaks, float32 products of three sizes, and copies within each level of memory; several
+ * Register peaks, float32 products of three sizes, copies within each level of memory, and every
+ * kernel for products and convolutions on each kind of call, by which runs choose; several
  * repetitions each, told with their spread and whether the result was right. The file takes the
  * medians, but of the peaks the best repetition: other work on this host can only hide a peak, and
  * one that is too low would flatter every goodput. Runs read the file and never measure. */
@@ -15,6 +16,8 @@
 #include "bench/common/table.h"
 #include "kernels/base/arena.h"
 #include "kernels/base/cpu.h"
+#include "kernels/base/element.h"
+#include "kernels/conv/conv.h"
 #include "kernels/gemm/blas.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/peak.h"
@@ -160,7 +163,7 @@ static pod_status prepare_product(pod_arena *arena, int64_t n, product *out)
                           .a = a,
                           .b = b,
                           .c = c}};
-    p.kernel = pod_gemm_pick(pod_cpu_features(), &p.call);
+    p.kernel = pod_gemm_pick(&(pod_choice){.cpu = pod_cpu_features()}, &p.call);
     p.scratch = pod_arena_get(arena, ALIGN, p.kernel->scratch_bytes(&p.call));
     if (!p.scratch) return POD_E_NOMEM;
     *out = p;
@@ -187,6 +190,109 @@ static pod_status measure_product(pod_table *t, int64_t n, pod_machine_text kern
     }
     pod_arena_destroy(arena);
     return s;
+}
+
+/* ---- which kernel for which kind of call ----------------------------------------------------- */
+
+typedef struct kernel_work {
+    pod_gemm_call gemm;
+    pod_conv_call conv;
+    const pod_gemm_kernel *gemm_kernel; /* NULL: a convolution */
+    const pod_conv_kernel *conv_kernel;
+    double flops; /* of one call */
+    void *scratch;
+} kernel_work;
+
+static double run_kernel(void *ctx, int64_t rounds)
+{
+    kernel_work *w = ctx;
+    for (int64_t i = 0; i < rounds; i++) {
+        if (w->gemm_kernel)
+            w->gemm_kernel->run(&w->gemm, w->scratch);
+        else
+            w->conv_kernel->run(&w->conv, w->scratch);
+    }
+    return (double)rounds * w->flops;
+}
+
+/* Ones, as float32 or bfloat16. */
+static void *ones(pod_arena *arena, int64_t count, pod_dtype type)
+{
+    void *data = pod_arena_get(arena, ALIGN, (size_t)count * pod_dtype_bytes(type));
+    for (int64_t i = 0; data && i < count; i++) pod_element_put(type, data, i, 1.0f);
+    return data;
+}
+
+static pod_status prepare_gemm(pod_arena *arena, kernel_work *w)
+{
+    const pod_gemm_shape s = w->gemm.shape;
+    w->gemm.a = ones(arena, s.m * s.k, w->gemm.ab_dtype);
+    w->gemm.b = ones(arena, s.k * s.n, w->gemm.ab_dtype);
+    w->gemm.c = ones(arena, s.m * s.n, w->gemm.c_dtype);
+    w->scratch = pod_arena_get(arena, ALIGN, w->gemm_kernel->scratch_bytes(&w->gemm));
+    w->flops = 2.0 * (double)(s.m * s.n) * (double)s.k;
+    return w->gemm.a && w->gemm.b && w->gemm.c && w->scratch ? POD_OK : POD_E_NOMEM;
+}
+
+static pod_status prepare_conv(pod_arena *arena, kernel_work *w)
+{
+    const pod_conv_shape s = w->conv.shape;
+    void *x = ones(arena, s.n * s.h * s.w * s.c, w->conv.dtype);
+    void *filter = ones(arena, s.k * s.r * s.s * s.c, POD_F32); /* its gradient is float32 */
+    void *y = ones(arena, s.n * s.p * s.q * s.k, w->conv.dtype);
+    w->conv.a = w->conv.pass == POD_CONV_INPUT_GRAD ? y : x;
+    w->conv.b = w->conv.pass == POD_CONV_WEIGHT_GRAD ? y : filter;
+    w->conv.out = w->conv.pass == POD_CONV_FORWARD      ? y
+                  : w->conv.pass == POD_CONV_INPUT_GRAD ? x
+                                                        : filter;
+    w->scratch = pod_arena_get(arena, ALIGN, w->conv_kernel->scratch_bytes(&w->conv));
+    w->flops = pod_conv_flops(&s);
+    return x && filter && y && w->scratch ? POD_OK : POD_E_NOMEM;
+}
+
+static pod_status measure_kernel(pod_table *t, pod_machine *m, const char *kind, kernel_work w)
+{
+    pod_arena *arena;
+    POD_TRY(pod_arena_create(NULL, &arena));
+    const char *name = w.gemm_kernel ? w.gemm_kernel->name : w.conv_kernel->name;
+    pod_status s = w.gemm_kernel ? prepare_gemm(arena, &w) : prepare_conv(arena, &w);
+    if (s == POD_OK) {
+        const pod_spread spread = measure(run_kernel, &w);
+        add_row(t, kind, name, "", "GFLOP/s", &spread, "-");
+        s = pod_rates_set(&m->kernel_rate, kind, name, rounded(spread.median));
+    }
+    pod_arena_destroy(arena);
+    return s;
+}
+
+/* Of those that could be chosen for calls of this kind: all but the reference. */
+static bool is_candidate(const pod_candidate *c, int i, int n)
+{
+    return i < n - 1 && (c[i].needs & ~pod_cpu_features()) == 0 && !c[i].refusal;
+}
+
+static pod_status measure_kernels(pod_table *t, pod_machine *m)
+{
+    pod_candidate c[POD_MAX_CANDIDATES];
+    kernel_work w = {0};
+    const char *kind;
+    int n;
+    for (int i = 0; (kind = pod_gemm_kind_at(i, &w.gemm)); i++) {
+        n = pod_gemm_candidates(&w.gemm, c);
+        for (int j = 0; j < n; j++) {
+            w.gemm_kernel = &pod_gemm_kernels(&n)[j];
+            if (is_candidate(c, j, n)) POD_TRY(measure_kernel(t, m, kind, w));
+        }
+    }
+    w.gemm_kernel = NULL;
+    for (int i = 0; (kind = pod_conv_kind_at(i, &w.conv)); i++) {
+        n = pod_conv_candidates(&w.conv, c);
+        for (int j = 0; j < n; j++) {
+            w.conv_kernel = &pod_conv_kernels(&n)[j];
+            if (is_candidate(c, j, n)) POD_TRY(measure_kernel(t, m, kind, w));
+        }
+    }
+    return POD_OK;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -260,6 +366,7 @@ static pod_status measure_all(pod_call *call, pod_table *t, pod_machine *m)
     POD_TRY(measure_product(t, 256, m->sgemm_kernel, &m->sgemm_256_gflop_per_s));
     POD_TRY(measure_product(t, 1024, m->sgemm_kernel, &m->sgemm_1024_gflop_per_s));
     POD_TRY(measure_copies(t, m));
+    POD_TRY(measure_kernels(t, m));
     return POD_OK;
 }
 

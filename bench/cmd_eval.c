@@ -5,7 +5,7 @@
 #include "bench/command.h"
 #include "bench/common/table.h"
 #include "bench/models.h"
-#include "kernels/base/cpu.h"
+#include "bench/target.h"
 #include "runtime/core/file.h"
 #include "runtime/core/json.h"
 #include "runtime/train/eval.h"
@@ -33,7 +33,8 @@ static pod_status open_own(job *j)
     POD_TRY(pod_setup_from(j->call->config, pod_comm_size(j->call->comm),
                            pod_comm_node_size(j->call->comm), j->arena, &j->setup));
     POD_TRY(pod_network_choose(s, &j->choice, &j->network));
-    const pod_target host = {"host", pod_cpu_features()};
+    pod_target host;
+    POD_TRY(pod_target_from(j->call->config, NULL, &host));
     const pod_dataset_options options = {.cache_bytes = s->data_cache_bytes};
     POD_TRY(pod_dataset_open_with(s->data, s->seed, &options, &j->data));
     POD_TRY(

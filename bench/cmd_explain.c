@@ -3,7 +3,6 @@
 
 #include "bench/command.h"
 #include "bench/explain.h"
-#include "kernels/base/cpu.h"
 #include "runtime/core/machine.h"
 
 /* ---- the run that is explained --------------------------------------------------------------- */
@@ -56,6 +55,8 @@ pod_status pod_explain_run_of(pod_explain *e, pod_explain_run *out)
     POD_TRY(pod_setup_from(e->config, n_ranks, node, e->arena, &setup));
     *out = (pod_explain_run){.setup = setup};
     POD_TRY(pod_network_choose(&out->setup, &out->choice, &out->net));
+    POD_TRY(pod_machine_load(pod_config_text(e->config, POD_OPT_MACHINE), &out->machine));
+    POD_TRY(pod_target_from(e->config, &out->machine, &out->target));
     POD_TRY(find_data(e, out));
     return POD_OK;
 }
@@ -72,10 +73,10 @@ const char *pod_explain_source(const pod_explain_run *r)
 pod_status pod_explain_program(pod_explain *e)
 {
     pod_explain_run r;
-    const pod_target here = {.name = "host", .cpu = pod_cpu_features()};
     const pod_program *program;
     POD_TRY(pod_explain_run_of(e, &r));
-    pod_status s = pod_network_compile(&r.net, &r.setup, &r.data, true, &here, e->arena, &program);
+    pod_status s =
+        pod_network_compile(&r.net, &r.setup, &r.data, true, &r.target, e->arena, &program);
     if (s == POD_OK) pod_program_print(program, stdout);
     pod_explain_run_end(&r);
     POD_TRY(s);

@@ -5,6 +5,7 @@
 
 #include "bench/models.h"
 #include "bench/run.h"
+#include "bench/target.h"
 #include "kernels/base/cpu.h"
 #include "runtime/core/file.h"
 #include "runtime/measure/trace.h"
@@ -18,6 +19,7 @@ typedef struct job { /* everything of one call */
     pod_network network;
     pod_network_choice choice;
     pod_machine machine;
+    pod_target target;
     pod_job_log log;
     pod_mllog *mllog;
     const char *out; /* folder, or "" */
@@ -71,6 +73,7 @@ static pod_status set_up(job *j)
     pod_comm *comm = j->call->comm;
     POD_TRY(pod_comm_agree(comm, read_settings(j)));
     POD_TRY(load_machine(j));
+    POD_TRY(pod_comm_agree(comm, pod_target_from(j->call->config, &j->machine, &j->target)));
     return pod_comm_agree(comm, open_own_outputs(j));
 }
 
@@ -193,11 +196,10 @@ static pod_status record(job *j, pod_status trained, const char *failure)
 static pod_status train(job *j)
 {
     pod_call *call = j->call;
-    const pod_target host = {"host", pod_cpu_features()};
     pod_train_args args = {
         .setup = &j->setup,
         .network = &j->network,
-        .target = &host,
+        .target = &j->target,
         .comm = call->comm,
         .clock = call->clock,
         .log = call->log,

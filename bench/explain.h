@@ -5,6 +5,7 @@
 
 #include "bench/common/table.h"
 #include "bench/models.h"
+#include "bench/target.h"
 #include "runtime/core/config.h"
 #include "runtime/data/dataset.h"
 
@@ -25,6 +26,8 @@ typedef struct pod_explain_run { /* points into itself: not to be copied */
     pod_setup setup;
     pod_network_choice choice;
     pod_network net;
+    pod_machine machine;
+    pod_target target;
     pod_dataset_info data; /* lives in the arena, or as long as `dataset` */
     pod_dataset *dataset;  /* NULL: published size */
 } pod_explain_run;

@@ -1,6 +1,7 @@
-/* explain kernels: every kernel of every table, best first, whether this CPU can run it, whether it
- * is picked and why not; then what the model's training step picked. A kernel may refuse a call by
- * its shape, so products and convolutions stand once for each kind of call. */
+/* explain kernels: every kernel of every table, whether this CPU can run it, how fast it is, whether
+ * it is picked and why not; then what the model's training step picked. A kernel may refuse a call
+ * by its shape and is faster or slower by it, so products and convolutions stand once for each kind
+ * of call. */
 #include <string.h>
 
 #include "bench/explain.h"
@@ -15,45 +16,18 @@
 #include "kernels/softmax/softmax.h"
 #include "kernels/update/update.h"
 
-typedef struct candidate {
-    const char *name;
-    uint32_t needs;
-    const char *refusal; /* of the call, whatever the CPU; NULL: it takes it */
-} candidate;
-
-enum { MAX_CANDIDATES = 16 };
-
 /* ---- the tables ------------------------------------------------------------------------------ */
 
-/* Sets of kernels of one family are picked by CPU alone. */
-#define SETS(family)                                                                            \
-    static int family##_candidates(const void *call, candidate out[])                           \
-    {                                                                                           \
-        (void)call;                                                                             \
-        int n;                                                                                  \
-        const pod_##family *set = pod_##family##_sets(&n);                                      \
-        for (int i = 0; i < fit(n); i++) out[i] = (candidate){set[i].name, set[i].needs, NULL}; \
-        return n;                                                                               \
+/* Sets of kernels of one family are picked by CPU alone: the first that it can run. */
+#define SETS(family)                                                                           \
+    static int family##_candidates(pod_candidate out[POD_MAX_CANDIDATES])                      \
+    {                                                                                          \
+        int n;                                                                                 \
+        const pod_##family *set = pod_##family##_sets(&n);                                     \
+        POD_ASSERT(n <= POD_MAX_CANDIDATES, "%d sets in one table", n);                        \
+        for (int i = 0; i < n; i++) out[i] = (pod_candidate){set[i].name, set[i].needs, NULL}; \
+        return n;                                                                              \
     }
-/* A kernel of these may refuse a call. */
-#define KERNELS(family)                                                      \
-    static int family##_candidates(const void *call, candidate out[])        \
-    {                                                                        \
-        int n;                                                               \
-        const pod_##family##_kernel *k = pod_##family##_kernels(&n);         \
-        for (int i = 0; i < fit(n); i++)                                     \
-            out[i] = (candidate){k[i].name, k[i].needs, k[i].why_not(call)}; \
-        return n;                                                            \
-    }
-
-static int fit(int n)
-{
-    POD_ASSERT(n <= MAX_CANDIDATES, "%d kernels in one table", n);
-    return n;
-}
-
-KERNELS(gemm)
-KERNELS(conv)
 SETS(pointwise)
 SETS(reduce)
 SETS(norm)
@@ -61,88 +35,73 @@ SETS(softmax)
 SETS(pool)
 SETS(update)
 
-#define GEMM(type)                                                                  \
-    &(const pod_gemm_call)                                                          \
-    {                                                                               \
-        .shape = {256, 256, 256}, .n_batch = 1, .lda = 256, .ldb = 256, .ldc = 256, \
-        .ab_dtype = (type), .c_dtype = POD_F32                                      \
-    }
-/* 32 images of 28x28, 64 to 64 channels. */
-#define CONV(which, type, side, step)                         \
-    &(const pod_conv_call)                                    \
-    {                                                         \
-        .pass = POD_CONV_##which, .dtype = (type), .shape = { \
-            .n = 32,                                          \
-            .h = 28,                                          \
-            .w = 28,                                          \
-            .c = 64,                                          \
-            .p = 28 / (step),                                 \
-            .q = 28 / (step),                                 \
-            .k = 64,                                          \
-            .r = (side),                                      \
-            .s = (side),                                      \
-            .stride = (step),                                 \
-            .pad_h = (side) / 2,                              \
-            .pad_w = (side) / 2                               \
-        }                                                     \
-    }
-
 static const struct {
-    const char *family, *kind;
-    int (*candidates)(const void *call, candidate out[]);
-    const void *call;
-} cases[] = {
-    {"gemm", "bf16", gemm_candidates, GEMM(POD_BF16)},
-    {"gemm", "f32", gemm_candidates, GEMM(POD_F32)},
-    {"conv", "1x1 bf16", conv_candidates, CONV(FORWARD, POD_BF16, 1, 1)},
-    {"conv", "3x3 bf16", conv_candidates, CONV(FORWARD, POD_BF16, 3, 1)},
-    {"conv", "3x3/2 bf16", conv_candidates, CONV(FORWARD, POD_BF16, 3, 2)},
-    {"conv", "3x3 bf16 dx", conv_candidates, CONV(INPUT_GRAD, POD_BF16, 3, 1)},
-    {"conv", "3x3 bf16 dw", conv_candidates, CONV(WEIGHT_GRAD, POD_BF16, 3, 1)},
-    {"conv", "3x3 f32", conv_candidates, CONV(FORWARD, POD_F32, 3, 1)},
-    {"pointwise", "any", pointwise_candidates, NULL},
-    {"reduce", "any", reduce_candidates, NULL},
-    {"norm", "any", norm_candidates, NULL},
-    {"softmax", "any", softmax_candidates, NULL},
-    {"pool", "any", pool_candidates, NULL},
-    {"update", "any", update_candidates, NULL},
-};
+    const char *kind;
+    int (*candidates)(pod_candidate out[POD_MAX_CANDIDATES]);
+} families[] = {{"pointwise", pointwise_candidates}, {"reduce", reduce_candidates},
+                {"norm", norm_candidates},           {"softmax", softmax_candidates},
+                {"pool", pool_candidates},           {"update", update_candidates}};
 
 static const pod_column table_columns[] = {
-    {"family", "", true}, {"call", "", true}, {"kernel", "", true}, {"verdict", "", true}};
+    {"kind", "", true}, {"kernel", "", true}, {"rate", "GFLOP/s", false}, {"verdict", "", true}};
 enum { N_TABLE_COLUMNS = 4 };
 
-static void add_verdict(pod_table *t, const candidate *c, uint32_t cpu, const char *picked)
+static void add_verdict(pod_table *t, const pod_candidate *c, uint32_t cpu, const char *picked)
 {
     char lacks[64];
     if (c->needs & ~cpu)
         pod_table_add(t, "this CPU lacks %s", pod_cpu_print(c->needs & ~cpu, lacks, sizeof lacks));
     else if (c->refusal)
         pod_table_add(t, "refuses: %s", c->refusal);
-    else if (picked)
-        pod_table_add(t, "applies; %s stands before it", picked);
-    else
+    else if (c->name == picked)
         pod_table_add(t, "picked");
+    else
+        pod_table_add(t, "applies; %s is preferred", picked);
 }
 
-static pod_status print_tables(uint32_t cpu)
+static void add_kind(pod_table *t, const pod_choice *how, const char *kind, const pod_candidate *c,
+                     int n)
+{
+    const char *picked = c[pod_choose(how, kind, c, n)].name;
+    for (int i = 0; i < n; i++) {
+        const double rate = pod_rates_find(how->rates, kind, c[i].name);
+        pod_table_add(t, "%s", kind);
+        pod_table_add(t, "%s", c[i].name);
+        if (rate > 0)
+            pod_table_add(t, "%.4g", rate);
+        else
+            pod_table_add(t, "-");
+        add_verdict(t, &c[i], how->cpu, picked);
+    }
+}
+
+static void add_kinds(pod_table *t, const pod_choice *how)
+{
+    pod_candidate c[POD_MAX_CANDIDATES];
+    pod_gemm_call gemm;
+    pod_conv_call conv;
+    const char *kind;
+    for (int i = 0; (kind = pod_gemm_kind_at(i, &gemm)); i++)
+        add_kind(t, how, kind, c, pod_gemm_candidates(&gemm, c));
+    for (int i = 0; (kind = pod_conv_kind_at(i, &conv)); i++)
+        add_kind(t, how, kind, c, pod_conv_candidates(&conv, c));
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
+        add_kind(t, how, families[i].kind, c, families[i].candidates(c));
+}
+
+static pod_status print_tables(const pod_explain_run *r)
 {
     char features[128];
     pod_table *t;
+    const pod_choice how = pod_target_choice(&r->target);
+    const bool measured = r->machine.kernel_rate.n > 0;
     POD_TRY(pod_table_create(table_columns, N_TABLE_COLUMNS, &t));
-    pod_table_note(t, "%s: %s", pod_cpu_model(), pod_cpu_print(cpu, features, sizeof features));
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        candidate c[MAX_CANDIDATES];
-        const int n = cases[i].candidates(cases[i].call, c);
-        const char *picked = NULL;
-        for (int k = 0; k < n; k++) {
-            pod_table_add(t, "%s", cases[i].family);
-            pod_table_add(t, "%s", cases[i].kind);
-            pod_table_add(t, "%s", c[k].name);
-            add_verdict(t, &c[k], cpu, picked);
-            if (!picked && !(c[k].needs & ~cpu) && !c[k].refusal) picked = c[k].name;
-        }
-    }
+    pod_table_note(t, "%s: %s", pod_cpu_model(), pod_cpu_print(how.cpu, features, sizeof features));
+    pod_table_note(t, "rates: %s",
+                   measured ? "of the machine file"
+                            : "built in; minipod calibrate measures this host's");
+    if (how.impl && *how.impl) pod_table_note(t, "preferred where they apply: %s", how.impl);
+    add_kinds(t, &how);
     pod_status s = pod_table_print(t, stdout);
     pod_table_destroy(t);
     return s;
@@ -201,11 +160,11 @@ static pod_status print_uses(const pod_explain *e, const pod_explain_run *r, con
 pod_status pod_explain_kernels(pod_explain *e)
 {
     pod_explain_run r;
-    const pod_target here = {.name = "host", .cpu = pod_cpu_features()};
     const pod_program *program;
     POD_TRY(pod_explain_run_of(e, &r));
-    pod_status s = pod_network_compile(&r.net, &r.setup, &r.data, true, &here, e->arena, &program);
-    if (s == POD_OK) s = print_tables(here.cpu);
+    pod_status s =
+        pod_network_compile(&r.net, &r.setup, &r.data, true, &r.target, e->arena, &program);
+    if (s == POD_OK) s = print_tables(&r);
     putchar('\n');
     if (s == POD_OK) s = print_uses(e, &r, program);
     pod_explain_run_end(&r);

@@ -37,14 +37,65 @@ const pod_conv_kernel *pod_conv_find(const char *name)
     return NULL;
 }
 
-const pod_conv_kernel *pod_conv_pick(uint32_t cpu, const pod_conv_call *call)
+/* ---- which kernel ---- */
+
+/* Convolutions by what limits them. Kinds are told apart by the first that fits. */
+typedef enum shape_kind { POINT, FEW, STRIDED, WINDOW, N_SHAPE_KINDS } shape_kind;
+
+#define NAMES(what)                                                                \
+    {                                                                              \
+        {"conv.f32." what, "conv.f32." what ".dx", "conv.f32." what ".dw"},        \
+            {"conv.bf16." what, "conv.bf16." what ".dx", "conv.bf16." what ".dw"}, \
+    }
+static const struct {
+    const char *name[2][POD_N_CONV_PASSES]; /* [is bf16][pass] */
+    pod_conv_shape typical;
+} kinds[N_SHAPE_KINDS] = {
+    [POINT] = {NAMES("1x1"), {2, 28, 28, 128, 28, 28, 256, 1, 1, 1, 0, 0}},
+    [FEW] = {NAMES("few"), {2, 64, 64, 3, 32, 32, 64, 7, 7, 2, 3, 3}}, /* few channels */
+    [STRIDED] = {NAMES("strided"), {2, 28, 28, 64, 14, 14, 64, 3, 3, 2, 1, 1}},
+    [WINDOW] = {NAMES("window"), {2, 28, 28, 64, 28, 28, 64, 3, 3, 1, 1, 1}},
+};
+#undef NAMES
+
+static shape_kind shape_kind_of(const pod_conv_shape *s)
 {
-    const pod_conv_kernel *reference = &kernels[N_KERNELS - 1];
-    if (cpu == POD_CPU_REFERENCE_ONLY) return reference;
-    for (const pod_conv_kernel *k = kernels; k < reference; k++)
-        if ((k->needs & ~cpu) == 0 && !k->why_not(call)) return k;
-    return reference;
+    if (s->r == 1 && s->s == 1) return POINT;
+    if (s->c < 8) return FEW;
+    return s->stride > 1 ? STRIDED : WINDOW;
 }
+
+const char *pod_conv_kind(const pod_conv_call *call)
+{
+    return kinds[shape_kind_of(&call->shape)].name[call->dtype == POD_BF16][call->pass];
+}
+
+const char *pod_conv_kind_at(int i, pod_conv_call *typical)
+{
+    const int n_passes = POD_N_CONV_PASSES;
+    if (i >= 2 * n_passes * N_SHAPE_KINDS) return NULL;
+    *typical = (pod_conv_call){.shape = kinds[i / (2 * n_passes)].typical,
+                               .pass = (pod_conv_pass)(i / 2 % n_passes),
+                               .dtype = i % 2 ? POD_F32 : POD_BF16};
+    return pod_conv_kind(typical);
+}
+
+int pod_conv_candidates(const pod_conv_call *call, pod_candidate out[POD_MAX_CANDIDATES])
+{
+    _Static_assert((int)N_KERNELS <= (int)POD_MAX_CANDIDATES, "more room for candidates");
+    for (int i = 0; i < N_KERNELS; i++)
+        out[i] = (pod_candidate){kernels[i].name, kernels[i].needs, kernels[i].why_not(call)};
+    return N_KERNELS;
+}
+
+const pod_conv_kernel *pod_conv_pick(const pod_choice *how, const pod_conv_call *call)
+{
+    pod_candidate candidate[POD_MAX_CANDIDATES];
+    const int n = pod_conv_candidates(call, candidate);
+    return &kernels[pod_choose(how, pod_conv_kind(call), candidate, n)];
+}
+
+/* ---- checks ---- */
 
 pod_status pod_conv_check(const pod_conv_call *call)
 {

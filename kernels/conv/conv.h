@@ -41,6 +41,7 @@
 #include <stdint.h>
 
 #include "kernels/base/bf16.h"
+#include "kernels/base/choice.h"
 #include "kernels/base/dtype.h"
 #include "kernels/base/status.h"
 
@@ -95,9 +96,12 @@ typedef struct pod_conv_kernel {
 
 const pod_conv_kernel *pod_conv_kernels(int *n); /* best first; the last one is the reference */
 
-/* As pod_gemm_find and pod_gemm_pick. */
+/* As their namesakes in kernels/gemm/gemm.h. */
 const pod_conv_kernel *pod_conv_find(const char *name);
-const pod_conv_kernel *pod_conv_pick(uint32_t cpu, const pod_conv_call *call);
+const pod_conv_kernel *pod_conv_pick(const pod_choice *how, const pod_conv_call *call);
+const char *pod_conv_kind(const pod_conv_call *call);
+const char *pod_conv_kind_at(int i, pod_conv_call *typical);
+int pod_conv_candidates(const pod_conv_call *call, pod_candidate out[POD_MAX_CANDIDATES]);
 
 /* E_SHAPE or E_UNSUPPORTED when the call breaks the contract above; pointers are not looked at. */
 POD_MUST pod_status pod_conv_check(const pod_conv_call *call);

@@ -90,10 +90,15 @@ typedef struct layout {
     size_t weights, pixels, end; /* the product's own scratch comes first */
 } layout;
 
+static const pod_gemm_kernel *kernel_for(const pod_gemm_call *g)
+{
+    return pod_gemm_pick(&(pod_choice){.cpu = pod_cpu_features()}, g);
+}
+
 static size_t gemm_bytes(const pod_conv_call *call, int64_t rows)
 {
     const pod_gemm_call g = product_of(call, rows);
-    return padded(pod_gemm_pick(pod_cpu_features(), &g)->scratch_bytes(&g));
+    return padded(kernel_for(&g)->scratch_bytes(&g));
 }
 
 static layout layout_of(const pod_conv_call *call)
@@ -135,10 +140,7 @@ const char *pod__conv_1x1_why_not(const pod_conv_call *call)
 
 size_t pod__conv_1x1_scratch_bytes(const pod_conv_call *call) { return layout_of(call).end; }
 
-static void multiply(const pod_gemm_call *g, void *scratch)
-{
-    pod_gemm_pick(pod_cpu_features(), g)->run(g, scratch);
-}
+static void multiply(const pod_gemm_call *g, void *scratch) { kernel_for(g)->run(g, scratch); }
 
 static void forward(const pod_conv_call *call, char *scratch)
 {

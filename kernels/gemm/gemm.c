@@ -37,14 +37,66 @@ const pod_gemm_kernel *pod_gemm_find(const char *name)
     return NULL;
 }
 
-const pod_gemm_kernel *pod_gemm_pick(uint32_t cpu, const pod_gemm_call *call)
+/* ---- which kernel ---- */
+
+/* Products by what limits them. Kinds are told apart by the first that fits. */
+typedef enum shape_kind { NARROW, SHORT, SMALL, LARGE, N_SHAPE_KINDS } shape_kind;
+
+static const struct {
+    const char *f32, *bf16;
+    pod_gemm_shape typical;
+} kinds[N_SHAPE_KINDS] = {
+    [NARROW] = {"gemm.f32.narrow", "gemm.bf16.narrow", {1024, 10, 256}}, /* few rows or columns */
+    [SHORT] = {"gemm.f32.short", "gemm.bf16.short", {1024, 256, 16}},    /* few products a sum */
+    [SMALL] = {"gemm.f32.small", "gemm.bf16.small", {64, 64, 64}},
+    [LARGE] = {"gemm.f32.large", "gemm.bf16.large", {512, 256, 512}},
+};
+
+static shape_kind shape_kind_of(pod_gemm_shape s)
 {
-    const pod_gemm_kernel *reference = &kernels[N_KERNELS - 1];
-    if (cpu == POD_CPU_REFERENCE_ONLY) return reference;
-    for (const pod_gemm_kernel *k = kernels; k < reference; k++)
-        if ((k->needs & ~cpu) == 0 && !k->why_not(call)) return k;
-    return reference;
+    const double small = 1e6; /* multiply-adds */
+    if (s.m < 16 || s.n < 16) return NARROW;
+    if (s.k < 32) return SHORT;
+    return (double)s.m * (double)s.n * (double)s.k < small ? SMALL : LARGE;
 }
+
+const char *pod_gemm_kind(const pod_gemm_call *call)
+{
+    const shape_kind kind = shape_kind_of(call->shape);
+    return call->ab_dtype == POD_F32 ? kinds[kind].f32 : kinds[kind].bf16;
+}
+
+const char *pod_gemm_kind_at(int i, pod_gemm_call *typical)
+{
+    if (i >= 2 * N_SHAPE_KINDS) return NULL;
+    const pod_dtype type = i % 2 ? POD_F32 : POD_BF16;
+    const pod_gemm_shape s = kinds[i / 2].typical;
+    *typical = (pod_gemm_call){.shape = s,
+                               .n_batch = 1,
+                               .ab_dtype = type,
+                               .c_dtype = type,
+                               .lda = s.k,
+                               .ldb = s.n,
+                               .ldc = s.n};
+    return pod_gemm_kind(typical);
+}
+
+int pod_gemm_candidates(const pod_gemm_call *call, pod_candidate out[POD_MAX_CANDIDATES])
+{
+    _Static_assert((int)N_KERNELS <= (int)POD_MAX_CANDIDATES, "more room for candidates");
+    for (int i = 0; i < N_KERNELS; i++)
+        out[i] = (pod_candidate){kernels[i].name, kernels[i].needs, kernels[i].why_not(call)};
+    return N_KERNELS;
+}
+
+const pod_gemm_kernel *pod_gemm_pick(const pod_choice *how, const pod_gemm_call *call)
+{
+    pod_candidate candidate[POD_MAX_CANDIDATES];
+    const int n = pod_gemm_candidates(call, candidate);
+    return &kernels[pod_choose(how, pod_gemm_kind(call), candidate, n)];
+}
+
+/* ---- checks ---- */
 
 /* A matrix as it is stored: rows of `width` elements, `ld` apart. */
 static pod_status check_matrix(char name, int64_t width, int64_t ld, int64_t stride)

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "kernels/base/bf16.h"
+#include "kernels/base/choice.h"
 #include "kernels/base/dtype.h"
 #include "kernels/base/status.h"
 
@@ -66,9 +67,14 @@ const pod_gemm_kernel *pod_gemm_kernels(int *n); /* best first; the last one is 
 /* The kernel of that name, NULL when there is none. */
 const pod_gemm_kernel *pod_gemm_find(const char *name);
 
-/* The first kernel whose needs are within `cpu` and which does not refuse; the reference when `cpu`
- * is POD_CPU_REFERENCE_ONLY. Always answers. */
-const pod_gemm_kernel *pod_gemm_pick(uint32_t cpu, const pod_gemm_call *call);
+/* As kernels/base/choice.h says. Always answers. */
+const pod_gemm_kernel *pod_gemm_pick(const pod_choice *how, const pod_gemm_call *call);
+/* The kind of a call, for rates; and the i-th of all kinds with a call that is typical of it, its
+ * pointers left NULL. NULL behind the last. */
+const char *pod_gemm_kind(const pod_gemm_call *call);
+const char *pod_gemm_kind_at(int i, pod_gemm_call *typical);
+/* Every kernel asked about the call, in the table's order; returns how many. */
+int pod_gemm_candidates(const pod_gemm_call *call, pod_candidate out[POD_MAX_CANDIDATES]);
 
 /* E_SHAPE or E_UNSUPPORTED when the call breaks the contract above; pointers are not looked at. */
 POD_MUST pod_status pod_gemm_check(const pod_gemm_call *call);

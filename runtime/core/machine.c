@@ -13,7 +13,7 @@
 #include "runtime/core/ini.h"
 #include "runtime/core/machine_presets.h"
 
-typedef enum field_type { FIELD_TEXT, FIELD_COUNT, FIELD_RATE, FIELD_WRAP } field_type;
+typedef enum field_type { FIELD_TEXT, FIELD_COUNT, FIELD_RATE, FIELD_WRAP, FIELD_RATES } field_type;
 
 typedef struct field {
     const char *key;
@@ -50,6 +50,30 @@ static pod_status parse_wrap(const char *what, const char *text, pod_wrap_rule *
     return POD_OK;
 }
 
+/* "gemm.bf16.large amx_32x32 1200" */
+static pod_status parse_rate(const char *what, const char *text, pod_rates *out)
+{
+    char kind[POD_RATE_KIND_BYTES], kernel[POD_RATE_KERNEL_BYTES], number[32], more;
+    double rate;
+    if (sscanf(text, "%31s %23s %31s %c", kind, kernel, number, &more) != 3)
+        return pod_fail(POD_E_INVALID, "%s: '%.60s' is not a kind, a kernel and a rate", what,
+                        text);
+    POD_TRY(pod_parse_double(what, number, 0, 1e9, &rate));
+    for (int32_t i = 0; i < out->n; i++)
+        if (strcmp(out->rate[i].kind, kind) == 0 && strcmp(out->rate[i].kernel, kernel) == 0)
+            return pod_fail(POD_E_FORMAT, "%s: %s %s stands twice", what, kind, kernel);
+    pod_status s = pod_rates_set(out, kind, kernel, rate);
+    return s == POD_OK ? s : pod_fail(s, "%s: %s", what, pod_error_text());
+}
+
+static void print_rates(const char *key, const pod_rates *r, FILE *to)
+{
+    char text[32];
+    for (int32_t i = 0; i < r->n; i++)
+        fprintf(to, "%s = %s %s %s\n", key, r->rate[i].kind, r->rate[i].kernel,
+                pod_print_double(r->rate[i].gflop_per_s, text, sizeof text));
+}
+
 static const char *print_wrap(pod_wrap_rule r, char *text, size_t text_bytes)
 {
     if (r.kind == POD_WRAP_NEVER) return "never";
@@ -82,6 +106,7 @@ static pod_status set_field(pod_machine *m, const field *f, const char *what, co
         POD_TRY(parse_wrap(what, value, &wrap));
         memcpy(at, &wrap, sizeof wrap);
         break;
+    case FIELD_RATES: POD_TRY(parse_rate(what, value, (pod_rates *)(void *)at)); break;
     }
     return POD_OK;
 }
@@ -97,7 +122,8 @@ static pod_status read_key(void *ctx, const char *place, const char *section, co
                         section);
     for (int i = 0; i < N_FIELDS; i++) {
         if (strcmp(fields[i].key, key) != 0) continue;
-        if (r->seen[i]) return pod_fail(POD_E_FORMAT, "%s: stands twice", what);
+        if (r->seen[i] && fields[i].type != FIELD_RATES)
+            return pod_fail(POD_E_FORMAT, "%s: stands twice", what);
         r->seen[i] = true;
         POD_TRY(set_field(&r->machine, &fields[i], what, value));
         return POD_OK;
@@ -248,6 +274,9 @@ void pod_machine_print(const pod_machine *m, FILE *to)
             memcpy(&wrap, at, sizeof wrap);
             if (wrap.kind != POD_WRAP_UNKNOWN)
                 fprintf(to, "%s = %s\n", fields[i].key, print_wrap(wrap, text, sizeof text));
+            break;
+        case FIELD_RATES:
+            print_rates(fields[i].key, (const pod_rates *)(const void *)at, to);
             break;
         }
     }

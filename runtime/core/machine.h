@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "kernels/base/choice.h"
 #include "kernels/base/dtype.h"
 #include "kernels/base/status.h"
 
@@ -28,6 +29,7 @@ typedef struct pod_machine { /* a value without pointers: may be sent to other r
 #define POD_MACHINE_FIELD_COUNT        int64_t
 #define POD_MACHINE_FIELD_RATE         double
 #define POD_MACHINE_FIELD_WRAP         pod_wrap_rule
+#define POD_MACHINE_FIELD_RATES        pod_rates
 #define POD_MACHINE(type, field, what) POD_MACHINE_FIELD_##type field;
 #include "runtime/core/machine.def"
     char

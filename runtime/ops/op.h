@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "kernels/base/arena.h"
+#include "kernels/base/choice.h"
 #include "kernels/base/status.h"
 #include "kernels/gemm/gemm.h"
 #include "runtime/graph/graph.h"
@@ -15,7 +16,14 @@
 typedef struct pod_target {
     const char *name; /* "host", "reference" */
     uint32_t cpu;     /* POD_CPU_ bits, or POD_CPU_REFERENCE_ONLY */
+    const char *impl; /* kernels to prefer where they apply: pod_choice; NULL: none */
+    const pod_rates *rates;
 } pod_target;
+
+static inline pod_choice pod_target_choice(const pod_target *t)
+{
+    return (pod_choice){.cpu = t->cpu, .impl = t->impl, .rates = t->rates};
+}
 
 /* The work of a node on the whole value, before any partition. */
 typedef struct pod_cost {

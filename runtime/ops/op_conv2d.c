@@ -177,7 +177,8 @@ static pod_status conv_lower(const pod_lower_args *args, pod_lowering *l)
     const pod_conv_call call = call_of(&run);
     POD_TRY(pod_conv_check(&call));
     int n;
-    const pod_conv_kernel *kernel = pod_conv_pick(args->target->cpu, &call);
+    const pod_choice how = pod_target_choice(args->target);
+    const pod_conv_kernel *kernel = pod_conv_pick(&how, &call);
     run.kernel = (int32_t)(kernel - pod_conv_kernels(&n));
     POD_TRY(pod__lower(args, conv_run, kernel->name, &run, sizeof run, l));
     l->scratch_bytes = kernel->scratch_bytes(&call);

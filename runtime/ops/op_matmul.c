@@ -147,7 +147,8 @@ static pod_status matmul_lower(const pod_lower_args *args, pod_lowering *l)
     const pod_gemm_call call = call_of(&run);
     POD_TRY(pod_gemm_check(&call));
     int n;
-    const pod_gemm_kernel *kernel = pod_gemm_pick(args->target->cpu, &call);
+    const pod_choice how = pod_target_choice(args->target);
+    const pod_gemm_kernel *kernel = pod_gemm_pick(&how, &call);
     run.kernel = (int32_t)(kernel - pod_gemm_kernels(&n));
     POD_TRY(pod__lower(args, matmul_run, kernel->name, &run, sizeof run, l));
     l->scratch_bytes = kernel->scratch_bytes(&call);

@@ -112,7 +112,7 @@ pod_status pod_test_compile(pod_arena *a, const pod_test_plan *plan, const pod_p
     pod_graph *g = NULL;
     pod_coll_rules *rules;
     pod_mesh mesh;
-    const pod_target target = {"test", plan->cpu};
+    const pod_target target = {.name = "test", .cpu = plan->cpu};
     POD_TRY(pod_mesh_parse(plan->mesh, &mesh));
     POD_TRY(pod_test_graph(a, plan, &g));
     const char *text = plan->rules ? plan->rules : "allreduce:0-256:tree;256-:torus2d";

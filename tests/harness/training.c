@@ -66,7 +66,7 @@ static void put_header(const pod_test_run *r, pod_mllog *l)
 static pod_status train(pod_test_run *r, pod_comm *comm, const pod_test_net *net)
 {
     const pod_clock clock = pod_clock_start();
-    const pod_target host = {"host", pod_cpu_features()};
+    const pod_target host = {.name = "host", .cpu = pod_cpu_features()};
     const pod_network network = pod_test_network(net);
     pod_mllog *mllog = NULL;
     FILE *said = NULL;

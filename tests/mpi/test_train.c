@@ -224,7 +224,7 @@ static hand_count count_by_hand(const pod_test_run *run, const pod_test_net *net
     int64_t step;
     hand_count sum = {0, 0};
     pod_setup setup = run->setup;
-    const pod_target host = {"host", pod_cpu_features()};
+    const pod_target host = {.name = "host", .cpu = pod_cpu_features()};
     const pod_network network = pod_test_network(net);
     const pod_checkpoint_info want = {.model = setup.model};
     setup.batch = BATCH;

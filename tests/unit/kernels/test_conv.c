@@ -353,12 +353,13 @@ static void conv_check_refuses(void)
 static void conv_pick_takes_the_best(void)
 {
     pod_conv_call call = {.shape = shapes[1]};
-    CU_ASSERT_STRING_EQUAL(pod_conv_pick(0, &call)->name, "gemm");
-    CU_ASSERT_STRING_EQUAL(pod_conv_pick(POD_CPU_REFERENCE_ONLY, &call)->name, "ref");
+    CU_ASSERT_STRING_EQUAL(pod_conv_pick(&(pod_choice){.cpu = 0}, &call)->name, "gemm");
+    CU_ASSERT_STRING_EQUAL(pod_conv_pick(&(pod_choice){.cpu = POD_CPU_REFERENCE_ONLY}, &call)->name,
+                           "ref");
     call.shape = (pod_conv_shape){3, 9, 7, 20, 5, 4, 6, 1, 1, 2, 0, 0};
-    CU_ASSERT_STRING_EQUAL(pod_conv_pick(0, &call)->name, "gemm_1x1");
+    CU_ASSERT_STRING_EQUAL(pod_conv_pick(&(pod_choice){.cpu = 0}, &call)->name, "gemm_1x1");
     call.shape.s = INT64_C(1) << 31;
-    CU_ASSERT_STRING_EQUAL(pod_conv_pick(0, &call)->name, "ref");
+    CU_ASSERT_STRING_EQUAL(pod_conv_pick(&(pod_choice){.cpu = 0}, &call)->name, "ref");
     CU_ASSERT_PTR_NULL(pod_conv_find("no such kernel"));
     CU_ASSERT_STRING_EQUAL(pod_conv_find("gemm_1x1")->name, "gemm_1x1");
 }

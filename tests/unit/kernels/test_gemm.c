@@ -387,10 +387,11 @@ static void gemm_pick_always_answers(void)
 {
     pod_gemm_call call = {.shape = {8, 8, 8}, .n_batch = 1};
     lay_out(&call, 0);
-    CU_ASSERT_STRING_EQUAL(pod_gemm_pick(POD_CPU_REFERENCE_ONLY, &call)->name, "ref");
-    CU_ASSERT_STRING_EQUAL(pod_gemm_pick(0, &call)->name, "blas");
+    CU_ASSERT_STRING_EQUAL(pod_gemm_pick(&(pod_choice){.cpu = POD_CPU_REFERENCE_ONLY}, &call)->name,
+                           "ref");
+    CU_ASSERT_STRING_EQUAL(pod_gemm_pick(&(pod_choice){.cpu = 0}, &call)->name, "blas");
     call.lda = INT64_C(1) << 40;
-    CU_ASSERT_STRING_EQUAL(pod_gemm_pick(0, &call)->name, "ref");
+    CU_ASSERT_STRING_EQUAL(pod_gemm_pick(&(pod_choice){.cpu = 0}, &call)->name, "ref");
     CU_ASSERT_PTR_NULL(pod_gemm_find("no such kernel"));
     CU_ASSERT_STRING_EQUAL(pod_gemm_find("ref")->name, "ref");
     CU_ASSERT_PTR_NOT_NULL(strstr(pod_blas_config(), "OpenBLAS"));

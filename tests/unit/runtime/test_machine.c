@@ -29,6 +29,8 @@ static void print_is_the_inverse_of_read(void)
     m.peak_bf16_gflop_per_s = 2900.5;
     snprintf(m.peak_bf16_kernel, sizeof m.peak_bf16_kernel, "amx");
     m.wraps_x = (pod_wrap_rule){POD_WRAP_AT, 32};
+    POD_CHECK_OK(pod_rates_set(&m.kernel_rate, "gemm.f32.large", "blas", 1.0 / 7));
+    POD_CHECK_OK(pod_rates_set(&m.kernel_rate, "gemm.f32.large", "ref", 0));
     m.wraps_y = (pod_wrap_rule){.kind = POD_WRAP_NEVER};
     char path[600];
     snprintf(path, sizeof path, "%s/host.conf", pod_test_dir());
@@ -53,6 +55,11 @@ static void bad_files(void)
         {"clock = wall\npeak_f32_gflop_per_s = fast\n", "'fast' is not a finite number"},
         {"clock = wall\nwraps_x = sometimes\n", "m.conf:2: wraps_x: 'sometimes' is not never"},
         {"clock = wall\nwraps_x = every 0\n", "m.conf:2: wraps_x: 0 is not within"},
+        {"clock = wall\nkernel_rate = a b\n", "kernel_rate: 'a b' is not a kind, a kernel and"},
+        {"clock = wall\nkernel_rate = a b 1 2\n", "'a b 1 2' is not a kind, a kernel and"},
+        {"clock = wall\nkernel_rate = a b -1\n", "m.conf:2: kernel_rate: -1 is not within"},
+        {"clock = wall\nkernel_rate = a b 1\nkernel_rate = a b 2\n",
+         "m.conf:3: kernel_rate: a b st"},
         {"[a]\nclock = wall\n", "no [section], found [a]"},
         {"clock\n", "m.conf:1: neither"},
         {"name = 12345678901234567890123456789012345678901234567890"

@@ -490,7 +490,7 @@ static pod_status run_on_mesh(const pod_node *n, const pod_type in[], const pod_
                               pod_arena *a, const void *const data[], void *const result[])
 {
     const pod_mesh mesh = {.n_dims = 2, .extent = {2, 2}};
-    const pod_target target = {"test", POD_CPU_REFERENCE_ONLY};
+    const pod_target target = {.name = "test", .cpu = POD_CPU_REFERENCE_ONLY};
     pod_shape in_local[8], out_local[POD_MAX_OUT];
     for (int i = 0; i < n->n_in; i++) in_local[i] = pod_type_local(&in[i], &mesh);
     for (int i = 0; i < n->n_out; i++) out_local[i] = pod_type_local(&out[i], &mesh);

@@ -51,7 +51,7 @@ static pod_status build(pod_arena *a, bool with_update, pod_graph **out)
 static pod_status compile(pod_arena *a, const pod_graph *g, const char *mesh, int64_t bucket_bytes,
                           const pod_program **out)
 {
-    static const pod_target target = {"test", POD_CPU_REFERENCE_ONLY};
+    static const pod_target target = {.name = "test", .cpu = POD_CPU_REFERENCE_ONLY};
     pod_coll_rules *rules;
     pod_compile_args args = {.target = &target, .bucket_bytes = bucket_bytes, .guard_bytes = 64};
     POD_TRY(pod_mesh_parse(mesh, &args.mesh));

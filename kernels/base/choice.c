@@ -1,0 +1,96 @@
+#include "kernels/base/choice.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "kernels/base/cpu.h"
+
+static const struct {
+    const char *kind, *kernel;
+    double gflop_per_s;
+} built_in[] = {
+#define POD_RATE(kind, kernel, gflop_per_s) {kind, kernel, gflop_per_s},
+#include "kernels/base/rates.def"
+#undef POD_RATE
+};
+
+enum { N_BUILT_IN = sizeof built_in / sizeof built_in[0] };
+
+static bool is_word(const char *text, size_t room)
+{
+    const size_t n = strcspn(text, " \t\r\n,;=#");
+    return n > 0 && text[n] == '\0' && n < room;
+}
+
+static pod_rate *find_own(pod_rates *r, const char *kind, const char *kernel)
+{
+    for (int32_t i = 0; i < r->n; i++)
+        if (strcmp(r->rate[i].kind, kind) == 0 && strcmp(r->rate[i].kernel, kernel) == 0)
+            return &r->rate[i];
+    return NULL;
+}
+
+pod_status pod_rates_set(pod_rates *r, const char *kind, const char *kernel, double gflop_per_s)
+{
+    if (!is_word(kind, POD_RATE_KIND_BYTES) || !is_word(kernel, POD_RATE_KERNEL_BYTES))
+        return pod_fail(POD_E_INVALID, "'%.40s' '%.40s' are no names of a kind and a kernel", kind,
+                        kernel);
+    pod_rate *at = find_own(r, kind, kernel);
+    if (!at && r->n == POD_MAX_RATES)
+        return pod_fail(POD_E_NOMEM, "more than %d rates of kernels", POD_MAX_RATES);
+    if (!at) at = &r->rate[r->n++];
+    memset(at, 0, sizeof *at);
+    memcpy(at->kind, kind, strlen(kind));
+    memcpy(at->kernel, kernel, strlen(kernel));
+    at->gflop_per_s = gflop_per_s;
+    return POD_OK;
+}
+
+double pod_rates_find(const pod_rates *measured, const char *kind, const char *kernel)
+{
+    for (int32_t i = 0; measured && i < measured->n; i++)
+        if (strcmp(measured->rate[i].kind, kind) == 0 &&
+            strcmp(measured->rate[i].kernel, kernel) == 0)
+            return measured->rate[i].gflop_per_s;
+    for (int i = 0; i < N_BUILT_IN; i++)
+        if (strcmp(built_in[i].kind, kind) == 0 && strcmp(built_in[i].kernel, kernel) == 0)
+            return built_in[i].gflop_per_s;
+    return 0;
+}
+
+static bool applies(const pod_choice *how, const pod_candidate *c)
+{
+    return (c->needs & ~how->cpu) == 0 && !c->refusal;
+}
+
+/* The first word of `impl` that names a kernel which applies, -1 when none does. */
+static int find_wished(const pod_choice *how, const pod_candidate *candidate, int n)
+{
+    for (const char *word = how->impl; word && *word; word += *word == ',') {
+        const size_t length = strcspn(word, ",");
+        for (int i = 0; i < n; i++)
+            if (strlen(candidate[i].name) == length &&
+                strncmp(candidate[i].name, word, length) == 0 && applies(how, &candidate[i]))
+                return i;
+        word += length;
+    }
+    return -1;
+}
+
+int pod_choose(const pod_choice *how, const char *kind, const pod_candidate *candidate, int n)
+{
+    if (how->cpu == POD_CPU_REFERENCE_ONLY) return n - 1;
+    const int wished = find_wished(how, candidate, n);
+    if (wished >= 0) return wished;
+    int best = n - 1;
+    double best_rate = -1;
+    for (int i = 0; i < n - 1; i++) {
+        if (!applies(how, &candidate[i])) continue;
+        const double rate = pod_rates_find(how->rates, kind, candidate[i].name);
+        if (rate > best_rate) {
+            best = i;
+            best_rate = rate;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,109 @@
+/* kernels/base/choice: which kernel of a table is taken, rule by rule; and that the kinds that the
+ * families list are those that calls have. */
+#include <string.h>
+
+#include "kernels/base/choice.h"
+#include "kernels/base/cpu.h"
+#include "kernels/conv/conv.h"
+#include "kernels/gemm/gemm.h"
+#include "tests/harness/harness.h"
+
+enum { FAST, SLOW, PICKY, REFERENCE, N };
+
+static const pod_candidate table[N] = {[FAST] = {"fast", POD_CPU_AVX512, NULL},
+                                       [SLOW] = {"slow", 0, NULL},
+                                       [PICKY] = {"picky", 0, "not today"},
+                                       [REFERENCE] = {"ref", 0, NULL}};
+
+static int chosen(uint32_t cpu, const char *impl, const pod_rates *rates)
+{
+    return pod_choose(&(pod_choice){.cpu = cpu, .impl = impl, .rates = rates}, "test.kind", table,
+                      N);
+}
+
+static void first_that_applies(void)
+{
+    CU_ASSERT_EQUAL(chosen(POD_CPU_AVX512, NULL, NULL), FAST);
+    CU_ASSERT_EQUAL(chosen(0, NULL, NULL), SLOW);
+    CU_ASSERT_EQUAL(chosen(POD_CPU_REFERENCE_ONLY, NULL, NULL), REFERENCE);
+    CU_ASSERT_EQUAL(pod_choose(&(pod_choice){.cpu = 0}, "test.kind", &table[PICKY], 2), 1);
+}
+
+static void a_wish_is_granted_where_it_applies(void)
+{
+    CU_ASSERT_EQUAL(chosen(POD_CPU_AVX512, "slow", NULL), SLOW);
+    CU_ASSERT_EQUAL(chosen(POD_CPU_AVX512, "picky,ref,slow", NULL), REFERENCE);
+    CU_ASSERT_EQUAL(chosen(0, "fast,picky", NULL), SLOW);
+    CU_ASSERT_EQUAL(chosen(POD_CPU_AVX512, "slo,lowest,,", NULL), FAST);
+    CU_ASSERT_EQUAL(chosen(POD_CPU_REFERENCE_ONLY, "slow", NULL), REFERENCE);
+}
+
+static void the_highest_rate_wins(void)
+{
+    pod_rates rates = {0};
+    CU_ASSERT_EQUAL(pod_rates_set(&rates, "test.kind", "slow", 2), POD_OK);
+    CU_ASSERT_EQUAL(pod_rates_set(&rates, "other.kind", "fast", 9), POD_OK);
+    CU_ASSERT_EQUAL(pod_rates_set(&rates, "test.kind", "ref", 100), POD_OK);
+    CU_ASSERT_EQUAL(chosen(POD_CPU_AVX512, NULL, &rates), SLOW);
+    CU_ASSERT_EQUAL(pod_rates_set(&rates, "test.kind", "fast", 2), POD_OK);
+    CU_ASSERT_EQUAL(chosen(POD_CPU_AVX512, NULL, &rates), FAST);
+    CU_ASSERT_EQUAL(pod_rates_set(&rates, "test.kind", "fast", 1), POD_OK);
+    CU_ASSERT_EQUAL(rates.n, 4);
+    CU_ASSERT_EQUAL(chosen(POD_CPU_AVX512, NULL, &rates), SLOW);
+    CU_ASSERT_EQUAL(pod_rates_find(&rates, "test.kind", "fast"), 1);
+    CU_ASSERT_EQUAL(pod_rates_find(&rates, "test.kind", "none"), 0);
+}
+
+static void rates_refuse_what_a_file_cannot_hold(void)
+{
+    static pod_rates rates;
+    CU_ASSERT_EQUAL(pod_rates_set(&rates, "", "k", 1), POD_E_INVALID);
+    CU_ASSERT_EQUAL(pod_rates_set(&rates, "a b", "k", 1), POD_E_INVALID);
+    CU_ASSERT_EQUAL(pod_rates_set(&rates, "kind", "a-name-of-more-than-23-letters", 1),
+                    POD_E_INVALID);
+    char name[8];
+    for (int i = 0; i < POD_MAX_RATES; i++) {
+        snprintf(name, sizeof name, "k%d", i);
+        CU_ASSERT_EQUAL(pod_rates_set(&rates, "kind", name, 1), POD_OK);
+    }
+    CU_ASSERT_EQUAL(pod_rates_set(&rates, "kind", "one-more", 1), POD_E_NOMEM);
+    CU_ASSERT_EQUAL(pod_rates_set(&rates, "kind", "k0", 2), POD_OK);
+}
+
+/* Each kind is that of its typical call, and stands once. */
+static void kinds_are_those_of_their_calls(void)
+{
+    const char *seen[128], *kind;
+    pod_gemm_call gemm;
+    pod_conv_call conv;
+    int n = 0;
+    for (int i = 0; (kind = pod_gemm_kind_at(i, &gemm)); i++) {
+        CU_ASSERT_STRING_EQUAL(pod_gemm_kind(&gemm), kind);
+        CU_ASSERT_EQUAL(pod_gemm_check(&gemm), POD_OK);
+        seen[n++] = kind;
+    }
+    for (int i = 0; (kind = pod_conv_kind_at(i, &conv)); i++) {
+        CU_ASSERT_STRING_EQUAL(pod_conv_kind(&conv), kind);
+        CU_ASSERT_EQUAL(pod_conv_check(&conv), POD_OK);
+        seen[n++] = kind;
+    }
+    CU_ASSERT_TRUE(n > 20);
+    for (int i = 0; i < n; i++) {
+        CU_ASSERT_TRUE(strlen(seen[i]) < POD_RATE_KIND_BYTES);
+        for (int j = 0; j < i; j++) CU_ASSERT_STRING_NOT_EQUAL(seen[i], seen[j]);
+    }
+}
+
+static CU_TestInfo tests[] = {
+    {"first_that_applies", first_that_applies},
+    {"a_wish_is_granted_where_it_applies", a_wish_is_granted_where_it_applies},
+    {"the_highest_rate_wins", the_highest_rate_wins},
+    {"rates_refuse_what_a_file_cannot_hold", rates_refuse_what_a_file_cannot_hold},
+    {"kinds_are_those_of_their_calls", kinds_are_those_of_their_calls},
+    CU_TEST_INFO_NULL,
+};
+
+CU_SuiteInfo pod_test_suites[] = {
+    {.pName = "choice", .pTests = tests},
+    CU_SUITE_INFO_NULL,
+};
