@@ -3,18 +3,18 @@
 #include "kernels/norm/sets.h"
 
 static const pod_norm sets[] = {
-#define POD_NORM(name, needs, isa) \
-    {name,                         \
-     needs,                        \
-     pod__norm_sums_##isa,         \
-     pod__norm_moments,            \
-     pod__norm_apply_##isa,        \
-     pod__norm_grad_sums_##isa,    \
-     pod__norm_grad_apply_##isa,   \
-     pod__norm_fold,               \
-     pod__norm_apply_act_ref,      \
-     pod__norm_grad_sums_act_ref,  \
-     pod__norm_grad_apply_act_ref},
+#define POD_NORM(name, needs, isa)  \
+    {name,                          \
+     needs,                         \
+     pod__norm_sums_##isa,          \
+     pod__norm_moments,             \
+     pod__norm_apply_##isa,         \
+     pod__norm_grad_sums_##isa,     \
+     pod__norm_grad_apply_##isa,    \
+     pod__norm_fold,                \
+     pod__norm_apply_act_##isa,     \
+     pod__norm_grad_sums_act_##isa, \
+     pod__norm_grad_apply_act_##isa},
 #include "kernels/norm/norm.def"
 #undef POD_NORM
 };

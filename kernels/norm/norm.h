@@ -22,9 +22,10 @@
  *
  * `count` is the group's rows. Sums are kept as in kernels/reduce: the cancellation in var costs
  * about 2^-22 (mean/std)^2 relative, negligible for activations. grad_apply with count infinite
- * gives the gradient for fixed statistics. y and dx may be in place of x and dy.
- * The same set gives the same sums each time, wherever the data lies; of the rest every set gives
- * the same bits. */
+ * gives the gradient for fixed statistics. y and dx may be in place of x, dy and dz.
+ * The same set gives the same sums each time, wherever the data lies, and grad_sums_act those of
+ * grad_sums of g. Of the rest, g_out among it, every set gives the same bits; in apply_act and in
+ * what lets a gradient through, each product and each sum is rounded, in the order written. */
 #ifndef MINIPOD_KERNELS_NORM_NORM_H
 #define MINIPOD_KERNELS_NORM_NORM_H
 
@@ -50,7 +51,7 @@ typedef struct pod_norm {
                        const float *dgamma, const float *dbeta, void *dx);
     void (*fold)(int64_t c, const float *mean, const float *rstd, const float *gamma,
                  const float *beta, float *scale, float *shift);
-    /* res, res_scale and res_shift may be NULL; y may be x or res */
+    /* res, or res_scale and res_shift, may be NULL; y may be x or res. */
     void (*apply_act)(int64_t rows, int64_t c, pod_dtype t, const void *x, const float *scale,
                       const float *shift, const void *res, const float *res_scale,
                       const float *res_shift, bool relu, void *y);

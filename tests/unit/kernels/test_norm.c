@@ -63,6 +63,13 @@ static void batch_free(batch *b)
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) tensor_free(all[i]);
 }
 
+/* The case, for a message. */
+static void batch_name(const pod_norm *k, const char *what, const batch *b, char name[96])
+{
+    snprintf(name, 96, "%s %s %s (%lld, %lld)", k->name, what, pod_dtype_name(b->t),
+             (long long)b->rows, (long long)b->c);
+}
+
 static void apply(const pod_norm *k, const batch *b, void *y)
 {
     k->apply(b->rows, b->c, b->t, b->x.data, b->mean.data, b->rstd.data, b->gamma.data,
@@ -77,8 +84,9 @@ static void grad_apply(const pod_norm *k, const batch *b, void *dx)
 
 /* ---- sums ---------------------------------------------------------------------------------- */
 
-/* Both sums of one call, against double. */
-static void check_sums(const pod_norm *k, const batch *b, bool grad)
+/* Both sums of one call, against double. With a `gate` (of the batch's size), of the gradient
+ * where that is above 0, and by grad_sums_act, which is shown it as z. */
+static void check_sums(const pod_norm *k, const batch *b, bool grad, const tensor *gate)
 {
     const int64_t c = b->c;
     double *want = calloc((size_t)(4 * c), sizeof *want), *bound = want + 2 * c;
@@ -86,7 +94,8 @@ static void check_sums(const pod_norm *k, const batch *b, bool grad)
     char name[96];
     for (int64_t i = 0; i < b->rows * c; i++) {
         const int64_t j = i % c;
-        const double x = tensor_get(&b->x, i), one = grad ? tensor_get(&b->dy, i) : x;
+        const bool open = !gate || tensor_get(gate, i) > 0;
+        const double x = tensor_get(&b->x, i), one = !grad ? x : open ? tensor_get(&b->dy, i) : 0;
         const double factor = grad ? tensor_get(&b->rstd, j) : 1;
         const double two = grad ? (x - tensor_get(&b->mean, j)) * factor : x;
         want[j] += one;
@@ -94,13 +103,15 @@ static void check_sums(const pod_norm *k, const batch *b, bool grad)
         bound[j] += ROUNDINGS * pod_test_roundoff(POD_F32) * 1.001 * fabs(one);
         bound[c + j] += ROUNDINGS * pod_test_roundoff(POD_F32) * 1.001 * fabs(one * two);
     }
-    if (grad)
+    if (gate)
+        k->grad_sums_act(b->rows, c, b->t, b->x.data, b->dy.data, gate->data, NULL, NULL,
+                         b->mean.data, b->rstd.data, NULL, times.data, plain.data);
+    else if (grad)
         k->grad_sums(b->rows, c, b->t, b->x.data, b->dy.data, b->mean.data, b->rstd.data,
                      times.data, plain.data);
     else
         k->sums(b->rows, c, b->t, b->x.data, plain.data, times.data);
-    snprintf(name, sizeof name, "%s %s %s (%lld, %lld)", k->name, grad ? "grad_sums" : "sums",
-             pod_dtype_name(b->t), (long long)b->rows, (long long)c);
+    batch_name(k, grad ? "grad_sums" : "sums", b, name);
     tensor_check_near(name, &plain, want, bound);
     tensor_check_near(name, &times, want + c, bound + c);
     tensor_free(&plain), tensor_free(&times);
@@ -120,8 +131,8 @@ static void test_error_does_not_grow(void)
     }
     for (int s = 0; s < n; s++) {
         if (!runs(&sets[s])) continue;
-        check_sums(&sets[s], &b, false);
-        check_sums(&sets[s], &b, true);
+        check_sums(&sets[s], &b, false, NULL);
+        check_sums(&sets[s], &b, true, NULL);
     }
     batch_free(&b);
 }
@@ -131,8 +142,7 @@ static void test_error_does_not_grow(void)
 static void check_same(const pod_norm *k, const batch *b)
 {
     char name[96];
-    snprintf(name, sizeof name, "%s %s (%lld, %lld)", k->name, pod_dtype_name(b->t),
-             (long long)b->rows, (long long)b->c);
+    batch_name(k, "apply or grad_apply", b, name);
     tensor want = tensor_new(b->t, b->rows * b->c), got = tensor_new(b->t, b->rows * b->c);
     batch twin = *b;
     apply(reference(), b, want.data);
@@ -165,8 +175,8 @@ static void test_shapes(void)
             batch b = batch_make(rows[r / 2], columns[i], r % 2 ? POD_BF16 : POD_F32);
             for (int s = 0; s < n; s++) {
                 if (!runs(&sets[s])) continue;
-                check_sums(&sets[s], &b, false);
-                check_sums(&sets[s], &b, true);
+                check_sums(&sets[s], &b, false, NULL);
+                check_sums(&sets[s], &b, true, NULL);
                 check_same(&sets[s], &b);
             }
             batch_free(&b);
@@ -231,6 +241,205 @@ static void test_moments(void)
         tensor_check_near("rstd", &r, rstd, bound);
     }
     tensor_free(&m), tensor_free(&v), tensor_free(&r);
+}
+
+/* ---- with an activation behind ------------------------------------------------------------- */
+
+/* apply_act on what is given, into y. */
+static void apply_act(const pod_norm *k, const batch *b, const tensor *x, const tensor *res,
+                      bool scaled, bool relu, const tensor *y)
+{
+    k->apply_act(b->rows, b->c, b->t, x->data, b->gamma.data, b->beta.data, res ? res->data : NULL,
+                 scaled ? b->rstd.data : NULL, scaled ? b->mean.data : NULL, relu, y->data);
+}
+
+/* The bits of the reference, in a place of its own, over x and over the residual. */
+static void check_apply_act(const pod_norm *k, const batch *b, bool with_res, bool scaled,
+                            bool relu)
+{
+    char name[96];
+    batch_name(k, relu ? "apply_act" : "apply_act without", b, name);
+    const tensor *res = with_res ? &b->dy : NULL;
+    tensor want = tensor_new(b->t, b->rows * b->c), got = tensor_copy(&b->x);
+    apply_act(reference(), b, &b->x, res, scaled, relu, &want);
+    apply_act(k, b, &got, res, scaled, relu, &got);
+    tensor_check_same(name, &got, &want);
+    memset(got.data, 0x55, tensor_bytes(&got));
+    apply_act(k, b, &b->x, res, scaled, relu, &got);
+    tensor_check_same(name, &got, &want);
+    tensor_free(&got);
+    if (with_res) {
+        got = tensor_copy(res);
+        apply_act(k, b, &b->x, &got, scaled, relu, &got);
+        tensor_check_same(name, &got, &want);
+        tensor_free(&got);
+    }
+    tensor_free(&want);
+}
+
+/* What came out of the activation, where it is recomputed from x. */
+static tensor gate_by_x(const batch *b)
+{
+    tensor z = tensor_new(POD_F32, b->rows * b->c);
+    for (int64_t i = 0; i < z.count; i++) {
+        const float x = (float)tensor_get(&b->x, i), a = (float)tensor_get(&b->gamma, i % b->c);
+        const float product = x * a;
+        pod_test_put(POD_F32, z.data, i, (double)(product + (float)tensor_get(&b->beta, i % b->c)));
+    }
+    return z;
+}
+
+/* The gradient where the gate is above 0, else 0. */
+static tensor gated(const batch *b, const tensor *gate)
+{
+    tensor g = tensor_copy(&b->dy);
+    for (int64_t i = 0; i < g.count; i++)
+        if (!(tensor_get(gate, i) > 0)) pod_test_put(g.t, g.data, i, 0);
+    return g;
+}
+
+static void grad_sums_act(const pod_norm *k, const batch *b, const void *dz, const void *z,
+                          void *g_out, float *dgamma, float *dbeta)
+{
+    k->grad_sums_act(b->rows, b->c, b->t, b->x.data, dz, z, b->gamma.data, b->beta.data,
+                     b->mean.data, b->rstd.data, g_out, dgamma, dbeta);
+}
+
+/* g as the definition says, over dz too; and the sums of grad_sums of that g, to the bit. */
+static void check_grad_sums_act(const pod_norm *k, const batch *b, const tensor *z)
+{
+    char name[96];
+    batch_name(k, z ? "grad_sums_act by z" : "grad_sums_act by x", b, name);
+    tensor by_x = gate_by_x(b), want = gated(b, z ? z : &by_x), g = tensor_copy(&b->dy);
+    tensor sums[6];
+    for (int i = 0; i < 6; i++) sums[i] = tensor_new(POD_F32, b->c);
+    k->grad_sums(b->rows, b->c, b->t, b->x.data, want.data, b->mean.data, b->rstd.data,
+                 sums[0].data, sums[1].data);
+    grad_sums_act(k, b, b->dy.data, z ? z->data : NULL, NULL, sums[2].data, sums[3].data);
+    grad_sums_act(k, b, g.data, z ? z->data : NULL, g.data, sums[4].data, sums[5].data);
+    tensor_check_same(name, &g, &want);
+    for (int i = 2; i < 6; i++) tensor_check_same(name, &sums[i], &sums[i % 2]);
+    for (int i = 0; i < 6; i++) tensor_free(&sums[i]);
+    tensor_free(&by_x), tensor_free(&want), tensor_free(&g);
+}
+
+/* grad_apply of the gated gradient, to the bit; over x and over dz too. */
+static void check_grad_apply_act(const pod_norm *k, const batch *b)
+{
+    char name[96];
+    batch_name(k, "grad_apply_act", b, name);
+    tensor by_x = gate_by_x(b), want = tensor_new(b->t, b->rows * b->c);
+    batch of_g = *b;
+    of_g.dy = gated(b, &by_x);
+    grad_apply(reference(), &of_g, want.data);
+    for (int place = 0; place < 3; place++) {
+        tensor x = tensor_copy(&b->x), dz = tensor_copy(&b->dy), own = tensor_copy(&b->x);
+        tensor *dx = place == 0 ? &own : place == 1 ? &x : &dz;
+        k->grad_apply_act(b->rows, b->c, b->count, b->t, x.data, dz.data, b->gamma.data,
+                          b->beta.data, b->mean.data, b->rstd.data, b->gamma.data, b->dgamma.data,
+                          b->dbeta.data, dx->data);
+        tensor_check_same(name, dx, &want);
+        tensor_free(&x), tensor_free(&dz), tensor_free(&own);
+    }
+    tensor_free(&of_g.dy), tensor_free(&by_x), tensor_free(&want);
+}
+
+static void check_act(const pod_norm *k, const batch *b)
+{
+    tensor z = tensor_random(9, b->t, b->rows * b->c);
+    tensor_sprinkle(&z);
+    for (int form = 0; form < 6; form++)
+        check_apply_act(k, b, form / 2 > 0, form / 2 == 2, form % 2);
+    check_sums(k, b, true, &z);
+    check_grad_sums_act(k, b, &z);
+    check_grad_sums_act(k, b, NULL);
+    check_grad_apply_act(k, b);
+    tensor_free(&z);
+}
+
+static void test_act(void)
+{
+    const int64_t columns[] = {1, 16, 20, 100, 1030, 2048};
+    const int64_t rows[] = {0, 1, 5, 330};
+    int n;
+    const pod_norm *sets = pod_norm_sets(&n);
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+        for (size_t r = 0; r < 2 * sizeof rows / sizeof rows[0]; r++) {
+            batch b = batch_make(rows[r / 2], columns[i], r % 2 ? POD_BF16 : POD_F32);
+            for (int s = 0; s < n; s++)
+                if (runs(&sets[s])) check_act(&sets[s], &b);
+            batch_free(&b);
+        }
+    }
+}
+
+/* Infinities and NaNs among x, the residual and dz go where the definition says. */
+static void test_act_of_odd_ones(void)
+{
+    int n;
+    const pod_norm *sets = pod_norm_sets(&n);
+    for (int t = 0; t < 2; t++) {
+        batch b = batch_make(9, 20, t ? POD_BF16 : POD_F32);
+        tensor_sprinkle(&b.dy);
+        pod_test_put(b.t, b.x.data, 5, (double)NAN);
+        pod_test_put(b.t, b.x.data, 45, (double)INFINITY);
+        pod_test_put(b.t, b.x.data, 66, -(double)INFINITY);
+        for (int s = 0; s < n; s++)
+            if (runs(&sets[s])) check_act(&sets[s], &b);
+        batch_free(&b);
+    }
+}
+
+/* Column by column: the activation of a residual sum, by hand. */
+static void test_act_by_hand(void)
+{
+    enum { C = 4 };
+    const float scale[C] = {2, 2, -1, 1}, shift[C] = {1, -8, 0, -0.0f};
+    const float res_scale[C] = {0.5f, 1, 1, 1}, res_shift[C] = {-1, 0, 0, -0.0f};
+    const float x[C] = {3, 3, NAN, 0}, res[C] = {4, 1, 1, -0.0f};
+    /* Without the activation, with it, with res added, with res scaled and shifted. */
+    const double want[4][C] = {{7, -2, (double)NAN, 0},
+                               {7, 0, (double)NAN, 0},
+                               {11, 0, (double)NAN, 0},
+                               {8, 0, (double)NAN, 0}};
+    int n;
+    const pod_norm *sets = pod_norm_sets(&n);
+    tensor y = tensor_new(POD_F32, C);
+    for (int i = 0; i < 4 * n; i++) {
+        const pod_norm *k = &sets[i / 4];
+        const int form = i % 4;
+        if (!runs(k)) continue;
+        k->apply_act(1, C, POD_F32, x, scale, shift, form >= 2 ? res : NULL,
+                     form == 3 ? res_scale : NULL, form == 3 ? res_shift : NULL, form >= 1, y.data);
+        tensor_check_near(k->name, &y, want[form], NULL);
+    }
+    tensor_free(&y);
+}
+
+/* fold's line is apply's: (x - mean) rstd gamma + beta. */
+static void test_fold(void)
+{
+    enum { C = 37 };
+    double want[2][C], bound[2][C];
+    batch b = batch_make(1, C, POD_F32);
+    tensor scale = tensor_new(POD_F32, C), shift = tensor_new(POD_F32, C);
+    int n;
+    const pod_norm *sets = pod_norm_sets(&n);
+    for (int j = 0; j < C; j++) {
+        want[0][j] = tensor_get(&b.rstd, j) * tensor_get(&b.gamma, j);
+        want[1][j] = tensor_get(&b.beta, j) - tensor_get(&b.mean, j) * want[0][j];
+        bound[0][j] = bound_rounded(POD_F32, fabs(want[0][j]), want[0][j]);
+        const double product = fabs(tensor_get(&b.mean, j) * want[0][j]);
+        bound[1][j] = bound_rounded(POD_F32, 2 * product + fabs(want[1][j]), want[1][j]);
+    }
+    for (int s = 0; s < n; s++) {
+        sets[s].fold(C, b.mean.data, b.rstd.data, b.gamma.data, b.beta.data, scale.data,
+                     shift.data);
+        tensor_check_near("scale", &scale, want[0], bound[0]);
+        tensor_check_near("shift", &shift, want[1], bound[1]);
+    }
+    tensor_free(&scale), tensor_free(&shift);
+    batch_free(&b);
 }
 
 /* Two halves of a batch, their sums added, are the whole batch: what a group of cores does. */
@@ -383,6 +592,10 @@ static CU_TestInfo tests[] = {{"sets", test_sets},
                               {"error_does_not_grow", test_error_does_not_grow},
                               {"formulas", test_formulas},
                               {"moments", test_moments},
+                              {"fold", test_fold},
+                              {"act", test_act},
+                              {"act_of_odd_ones", test_act_of_odd_ones},
+                              {"act_by_hand", test_act_by_hand},
                               {"group", test_group},
                               {"gradient", test_gradient},
                               {"fixed_statistics", test_fixed_statistics},
