@@ -10,7 +10,7 @@
 #include "runtime/core/file.h"
 #include "runtime/measure/trace.h"
 
-enum { TRACED_STEPS = 8 };
+enum { KEPT_STEPS = 8 };
 
 typedef struct job { /* everything of one call */
     pod_call *call;
@@ -106,10 +106,10 @@ static void log_start(job *j)
 
 /* ---- after ---- */
 
-static const char *label_of(const void *ctx, int32_t instr)
+static pod_trace_what what_is(const void *ctx, int32_t instr)
 {
-    const pod_program *p = ctx;
-    return p->instr[instr].label;
+    const pod_instr *in = &((const pod_program *)ctx)->instr[instr];
+    return (pod_trace_what){in->label, in->op, in->impl};
 }
 
 /* The last steps of all ranks in one file; rank 0 writes it. Collective. */
@@ -139,7 +139,7 @@ static pod_status write_trace(job *j)
                                         .event = gathered + r * room,
                                         .n = all[r].n,
                                         .shift = (all[r].begun - all[0].begun) * 1000};
-        status = pod_trace_write(file_in(j, "timeline.json"), "wall", ranks, size, label_of,
+        status = pod_trace_write(file_in(j, "timeline.json"), "wall", ranks, size, what_is,
                                  j->result.program);
     }
     return pod_comm_agree(comm, status);
@@ -189,7 +189,15 @@ static pod_status record(job *j, pod_status trained, const char *failure)
     if (pod_comm_rank(comm) == 0 && j->result.n_steps > 0)
         mine = pod_run_print_table(&run, j->call->log->out,
                                    pod_config_text(j->call->config, POD_OPT_CSV));
+    if (mine == POD_OK && pod_comm_rank(comm) == 0 && j->result.n_steps > 0 &&
+        pod_config_bool(j->call->config, POD_OPT_PROFILE))
+        mine = pod_run_print_profile(&run, j->call->log->out);
     return pod_comm_agree(comm, mine);
+}
+
+static bool keeps_events(const pod_config *c)
+{
+    return pod_config_bool(c, POD_OPT_TRACE) || pod_config_bool(c, POD_OPT_PROFILE);
 }
 
 /* A failure of training is reported rather than one of its records. */
@@ -207,7 +215,7 @@ static pod_status train(job *j)
         .mllog = j->mllog,
         .resume = pod_config_text(call->config, POD_OPT_RESUME),
         .out = j->out,
-        .kept_steps = pod_config_bool(call->config, POD_OPT_TRACE) ? TRACED_STEPS : 1,
+        .kept_steps = keeps_events(call->config) ? KEPT_STEPS : 1,
     };
     log_start(j);
     pod_job_end(&j->log, POD_JOB_INIT, pod_clock_stamp(&call->clock));

@@ -30,5 +30,7 @@ POD_MUST pod_status pod_run_write_steps(const pod_run *r, const char *path);
 
 /* The run's table: quantity, value, unit, note. Printed, and as CSV where `csv` is not "". */
 POD_MUST pod_status pod_run_print_table(const pod_run *r, FILE *to, const char *csv);
+/* Where the time of the last steps went, by op and kernel. */
+POD_MUST pod_status pod_run_print_profile(const pod_run *r, FILE *to);
 
 #endif

@@ -35,10 +35,11 @@ static void write_names(pod_json *j, int rank)
         write_name(j, "thread_name", rank, lane, lane_names[lane]);
 }
 
-static void write_event(pod_json *j, const pod_trace_rank *r, const pod_event *e, const char *name)
+static void write_event(pod_json *j, const pod_trace_rank *r, const pod_event *e,
+                        pod_trace_what what)
 {
     pod_json_open_object(j, NULL);
-    pod_json_text(j, "name", name);
+    pod_json_text(j, "name", what.label);
     pod_json_text(j, "cat", pod_phase_name((pod_phase)e->phase));
     pod_json_text(j, "ph", "X");
     pod_json_decimal(j, "ts", e->begin + r->shift, PICOSECOND_PLACES);
@@ -47,13 +48,17 @@ static void write_event(pod_json *j, const pod_trace_rank *r, const pod_event *e
     pod_json_int(j, "tid", e->lane);
     pod_json_open_object(j, "args");
     pod_json_int(j, "step", e->step + 1);
-    if (e->instr >= 0) pod_json_int(j, "instr", e->instr);
+    if (e->instr >= 0) {
+        pod_json_int(j, "instr", e->instr);
+        pod_json_text(j, "op", what.op);
+        pod_json_text(j, "kernel", what.kernel);
+    }
     pod_json_close(j);
     pod_json_close(j);
 }
 
 pod_status pod_trace_write(const char *path, const char *clock, const pod_trace_rank ranks[],
-                           int n_ranks, pod_trace_label *label, const void *ctx)
+                           int n_ranks, pod_trace_what_fn *what, const void *ctx)
 {
     pod_file *f;
     POD_TRY(pod_file_open(path, &f));
@@ -68,8 +73,8 @@ pod_status pod_trace_write(const char *path, const char *clock, const pod_trace_
         write_names(&j, ranks[r].rank);
         for (int64_t i = 0; i < ranks[r].n; i++) {
             const pod_event *e = &ranks[r].event[i];
-            write_event(&j, &ranks[r], e,
-                        e->instr >= 0 ? label(ctx, e->instr) : name_without_instr(e->phase));
+            const pod_trace_what none = {.label = name_without_instr(e->phase)};
+            write_event(&j, &ranks[r], e, e->instr >= 0 ? what(ctx, e->instr) : none);
         }
     }
     pod_json_close(&j);

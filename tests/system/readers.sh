@@ -29,7 +29,8 @@ same_hash() {
 # ---- the same weights ------------------------------------------------------------------------
 
 "$minipod" data make $set_of -o set.h5 --json set.json >info || fail "data make: $(cat info)"
-trains straight 4 --data $set_of --mesh 2x2 --steps 8 --trace --csv run.csv --json run.json
+trains straight 4 --data $set_of --mesh 2x2 --steps 8 --trace --profile --csv run.csv --json run.json
+grep -q "backward *conv2d_dw .*GFLOP/s\|backward  *conv2d_dw " straight.out || fail "no profile: $(cat straight.out)"
 mkdir again && cp straight/timeline.json again # an older run's
 trains again 4 --data $set_of --mesh 2x2 --steps 8
 [ -e again/timeline.json ] && fail "an older run's timeline.json stands beside the new records"

@@ -8,10 +8,10 @@
 #include "runtime/measure/trace.h"
 #include "tests/harness/harness.h"
 
-static const char *label(const void *ctx, int32_t instr)
+static pod_trace_what what_is(const void *ctx, int32_t instr)
 {
     const char *const *names = ctx;
-    return names[instr];
+    return (pod_trace_what){names[instr], "conv2d", "gemm_1x1"};
 }
 
 static const char *const labels[] = {"conv1", "say \"hi\"/\xff"};
@@ -28,7 +28,7 @@ static cJSON *write_and_read(const pod_trace_rank ranks[], int n_ranks)
 {
     char path[600];
     snprintf(path, sizeof path, "%s/timeline.json", pod_test_dir());
-    POD_CHECK_OK(pod_trace_write(path, "wall", ranks, n_ranks, label, labels));
+    POD_CHECK_OK(pod_trace_write(path, "wall", ranks, n_ranks, what_is, labels));
     pod_arena *a;
     char *text;
     POD_CHECK_OK(pod_arena_create(NULL, &a));
@@ -68,6 +68,10 @@ static void two_ranks(void)
     CU_ASSERT_STRING_EQUAL(cJSON_GetObjectItem(wait, "name")->valuestring, "WAIT_FOR_DATA");
     CU_ASSERT_STRING_EQUAL(cJSON_GetObjectItem(conv, "name")->valuestring, "conv1");
     CU_ASSERT_STRING_EQUAL(cJSON_GetObjectItem(conv, "cat")->valuestring, "forward");
+    const cJSON *args = cJSON_GetObjectItem(conv, "args");
+    CU_ASSERT_STRING_EQUAL(cJSON_GetObjectItem(args, "op")->valuestring, "conv2d");
+    CU_ASSERT_STRING_EQUAL(cJSON_GetObjectItem(args, "kernel")->valuestring, "gemm_1x1");
+    CU_ASSERT_PTR_NULL(cJSON_GetObjectItem(cJSON_GetObjectItem(wait, "args"), "op"));
     CU_ASSERT_EQUAL(cJSON_GetObjectItem(last, "pid")->valueint, 1);
     CU_ASSERT_EQUAL(cJSON_GetObjectItem(last, "tid")->valueint, POD_LANE_COMM);
     CU_ASSERT_STRING_EQUAL(cJSON_GetObjectItem(last, "name")->valuestring,
@@ -81,7 +85,7 @@ static void no_events(void)
     cJSON *root = write_and_read(ranks, 1);
     CU_ASSERT_EQUAL(count_of(cJSON_GetObjectItem(root, "traceEvents"), "X"), 0);
     cJSON_Delete(root);
-    POD_CHECK_FAILS(pod_trace_write("/nowhere/t", "wall", ranks, 1, label, labels), POD_E_IO,
+    POD_CHECK_FAILS(pod_trace_write("/nowhere/t", "wall", ranks, 1, what_is, labels), POD_E_IO,
                     "/nowhere/t");
 }
 
