@@ -24,26 +24,41 @@ POD_VEC_INLINE pod_vec pod__vec_widen(__m128i bf16)
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bf16), 16));
 }
 
-/* Rounds by adding half, less one where the last kept bit is even; but a NaN takes its quiet bit
- * instead, and what has exponent 0 keeps its sign alone. */
-POD_VEC_INLINE __m256i pod__vec_round(pod_vec v) /* the upper half of each lane */
+/* To bf16, from the upper and the lower halves of 16 lanes and which of them are NaNs: one more
+ * where the lower half is above 0x8000, or is 0x8000 and the last kept bit odd. A NaN takes its
+ * quiet bit instead, and what has exponent 0 keeps its sign alone. */
+POD_VEC_INLINE __m256i pod__vec_round(__m256i high, __m256i low, __m256i nan)
 {
-    const __m256i bits = _mm256_castps_si256(v);
-    const __m256i number = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_ORD_Q));
-    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-    const __m256i half = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff));
-    const __m256i quiet = _mm256_andnot_si256(number, _mm256_set1_epi32(0x00400000));
-    const __m256i exponent = _mm256_and_si256(bits, _mm256_set1_epi32(0x7f800000));
-    const __m256i tiny = _mm256_cmpeq_epi32(exponent, _mm256_setzero_si256());
-    const __m256i rounded = _mm256_add_epi32(bits, _mm256_and_si256(half, number));
-    const __m256i fraction = _mm256_and_si256(tiny, _mm256_set1_epi32(INT32_MAX));
+    const __m256i odd = _mm256_and_si256(high, _mm256_set1_epi16(1));
+    const __m256i above = _mm256_xor_si256(low, _mm256_set1_epi16(INT16_MIN));
+    const __m256i up = _mm256_cmpgt_epi16(_mm256_adds_epi16(above, odd), _mm256_setzero_si256());
+    const __m256i rounded = _mm256_sub_epi16(high, _mm256_andnot_si256(nan, up));
+    const __m256i quiet = _mm256_and_si256(nan, _mm256_set1_epi16(0x40));
+    const __m256i exponent = _mm256_and_si256(high, _mm256_set1_epi16(0x7f80));
+    const __m256i tiny = _mm256_cmpeq_epi16(exponent, _mm256_setzero_si256());
+    const __m256i fraction = _mm256_and_si256(tiny, _mm256_set1_epi16(INT16_MAX));
     return _mm256_andnot_si256(fraction, _mm256_or_si256(rounded, quiet));
+}
+
+POD_VEC_INLINE __m256i pod__vec_nan(pod_vec v)
+{
+    return _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+}
+
+POD_VEC_INLINE __m256i pod_vec16_narrow(pod_vec first, pod_vec second)
+{
+    const __m256i f = _mm256_castps_si256(first), s = _mm256_castps_si256(second);
+    const __m256i zero = _mm256_setzero_si256();
+    const __m256i high = _mm256_packus_epi32(_mm256_srli_epi32(f, 16), _mm256_srli_epi32(s, 16));
+    const __m256i low =
+        _mm256_packus_epi32(_mm256_blend_epi16(f, zero, 0xaa), _mm256_blend_epi16(s, zero, 0xaa));
+    const __m256i nan = _mm256_packs_epi32(pod__vec_nan(first), pod__vec_nan(second));
+    return _mm256_permute4x64_epi64(pod__vec_round(high, low, nan), 0xd8);
 }
 
 POD_VEC_INLINE __m128i pod__vec_narrow(pod_vec v)
 {
-    const __m256i high = _mm256_srli_epi32(pod__vec_round(v), 16);
-    return _mm_packus_epi32(_mm256_castsi256_si128(high), _mm256_extracti128_si256(high, 1));
+    return _mm256_castsi256_si128(pod_vec16_narrow(v, _mm256_setzero_ps()));
 }
 
 /* Part of a vector goes through the stack: AVX2 has no masks for 8 and 16 bits. */
@@ -91,6 +106,17 @@ POD_VEC_INLINE pod_vec pod_vec_sqrt(pod_vec a) { return _mm256_sqrt_ps(a); }
 POD_VEC_INLINE pod_vec pod_vec_fma(pod_vec a, pod_vec b, pod_vec c)
 {
     return _mm256_fmadd_ps(a, b, c);
+}
+
+POD_VEC_INLINE pod_vec pod_vec_even(pod_vec a, pod_vec b)
+{
+    const __m256d pairs = _mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88));
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(pairs, 0xd8));
+}
+POD_VEC_INLINE pod_vec pod_vec_odd(pod_vec a, pod_vec b)
+{
+    const __m256d pairs = _mm256_castps_pd(_mm256_shuffle_ps(a, b, 0xdd));
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(pairs, 0xd8));
 }
 
 POD_VEC_INLINE void pod_vec_add_f64(pod_vec v, double *into)
@@ -154,8 +180,10 @@ POD_VEC_INLINE pod_vec pod_vec16_odd(pod_vec16 x)
 }
 POD_VEC_INLINE pod_vec16 pod_vec16_join(pod_vec even, pod_vec odd)
 {
-    const __m256i low = _mm256_srli_epi32(pod__vec_round(even), 16);
-    return _mm256_blend_epi16(low, pod__vec_round(odd), 0xaa);
+    const __m256i e = _mm256_castps_si256(even), o = _mm256_castps_si256(odd);
+    return pod__vec_round(_mm256_blend_epi16(_mm256_srli_epi32(e, 16), o, 0xaa),
+                          _mm256_blend_epi16(e, _mm256_slli_epi32(o, 16), 0xaa),
+                          _mm256_blend_epi16(pod__vec_nan(even), pod__vec_nan(odd), 0xaa));
 }
 
 POD_VEC_INLINE pod_vec16 pod_vec16_relu(pod_vec16 x)

@@ -106,6 +106,20 @@ POD_VEC_INLINE pod_vec pod_vec_fma(pod_vec a, pod_vec b, pod_vec c) /* a b + c, 
     return _mm512_fmadd_ps(a, b, c);
 }
 
+/* The lanes of even and of odd index of a and b, one behind the other. */
+POD_VEC_INLINE pod_vec pod_vec_even(pod_vec a, pod_vec b)
+{
+    const __m512i even =
+        _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    return _mm512_permutex2var_ps(a, even, b);
+}
+POD_VEC_INLINE pod_vec pod_vec_odd(pod_vec a, pod_vec b)
+{
+    const __m512i odd =
+        _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    return _mm512_permutex2var_ps(a, odd, b);
+}
+
 /* into[lane] += v[lane], in double. */
 POD_VEC_INLINE void pod_vec_add_f64(pod_vec v, double *into)
 {
@@ -180,6 +194,17 @@ POD_VEC_INLINE pod_vec16 pod_vec16_join(pod_vec even, pod_vec odd)
 #else
     const __m512i low = _mm512_srli_epi32(pod__vec_round(even), 16);
     return _mm512_mask_mov_epi16(low, 0xaaaaaaaa, pod__vec_round(odd));
+#endif
+}
+
+/* Elements one behind the other, rounded as by pod_vec_store. */
+POD_VEC_INLINE pod_vec16 pod_vec16_narrow(pod_vec first, pod_vec second)
+{
+#ifdef __AVX512BF16__
+    return (__m512i)_mm512_cvtne2ps_pbh(second, first);
+#else
+    return _mm512_inserti64x4(_mm512_castsi256_si512(pod__vec_narrow(first)),
+                              pod__vec_narrow(second), 1);
 #endif
 }
 
