@@ -8,6 +8,7 @@
 #include "kernels/base/assert.h"
 #include "kernels/base/cpu.h"
 #include "kernels/conv/conv.h"
+#include "kernels/depthwise/depthwise.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/norm/norm.h"
 #include "kernels/pointwise/pointwise.h"
@@ -28,6 +29,7 @@
         for (int i = 0; i < n; i++) out[i] = (pod_candidate){set[i].name, set[i].needs, NULL}; \
         return n;                                                                              \
     }
+SETS(depthwise)
 SETS(pointwise)
 SETS(reduce)
 SETS(norm)
@@ -38,9 +40,10 @@ SETS(update)
 static const struct {
     const char *kind;
     int (*candidates)(pod_candidate out[POD_MAX_CANDIDATES]);
-} families[] = {{"pointwise", pointwise_candidates}, {"reduce", reduce_candidates},
-                {"norm", norm_candidates},           {"softmax", softmax_candidates},
-                {"pool", pool_candidates},           {"update", update_candidates}};
+} families[] = {{"depthwise", depthwise_candidates}, {"pointwise", pointwise_candidates},
+                {"reduce", reduce_candidates},       {"norm", norm_candidates},
+                {"softmax", softmax_candidates},     {"pool", pool_candidates},
+                {"update", update_candidates}};
 
 static const pod_column table_columns[] = {
     {"kind", "", true}, {"kernel", "", true}, {"rate", "GFLOP/s", false}, {"verdict", "", true}};
