@@ -25,6 +25,10 @@ typedef struct pod_amx_config {
     uint8_t rows[16];
 } pod_amx_config;
 
+/* gcc's tile intrinsics do not tell the compiler which memory they read: what plain C wrote before
+ * must be ordered before the tile loads that read it. Tile stores are ordered by themselves. */
+static inline void pod_amx_order(void) { __asm__ volatile("" ::: "memory"); }
+
 static inline void pod_amx_begin(void)
 {
     pod_amx_config config = {.palette = 1};
@@ -32,6 +36,7 @@ static inline void pod_amx_begin(void)
         config.row_bytes[i] = POD_AMX_ROW_BYTES;
         config.rows[i] = POD_AMX_ROWS;
     }
+    pod_amx_order();
     _tile_loadconfig(&config);
 }
 
