@@ -97,6 +97,7 @@ printf 'batch = 12\n\nlr = fast\n' >value.conf
 printf 'batch\n' >form.conf
 printf 'name = x\n' >bad_machine.conf
 printf 'batch = 12\n' >good.conf
+printf '# mine\ngem 8x8x8\n' >shapes.txt
 long=$(head -c 5000 /dev/zero | tr '\0' x)
 digits=$(head -c 3000 /dev/zero | tr '\0' 9)
 cd .. || exit 1
@@ -162,6 +163,15 @@ both '/in: cannot write a file: it is a directory' coll --autotune "$in"
 both 'nowhere: cannot read\|nowhere: No such\|nowhere' coll --algo @nowhere
 queue 3 'algo: mpi refuses allreduce of 4K: MPI has no bfloat16' coll -d bf16 --algo mpi
 queue 0 'algo: mpi refuses allreduce of 4K: it runs on the ranks of a job only' coll --on local --algo mpi
+alone "shapes 'resnet5': neither a file nor one of all, gemm" kernels --shapes resnet5
+alone 'shapes: nowhere/s.txt: cannot read: No such file' kernels --shapes nowhere/s.txt
+alone "shapes.txt:2: 'gem' is none of gemm|conv" kernels --shapes "$in/shapes.txt"
+alone "problem: gemm takes no word 'fast'" kernels gemm 8x8x8 fast
+alone "problem: gemm: '8x8' has 2 numbers, need 3" kernels gemm 8x8
+alone '1000000x1000000x1 bf16 needs about [0-9.e+]* GB of memory' kernels gemm 1000000x1000000x1
+alone "impl: there is no kernel 'sgem'; did you mean 'sgemm'" kernels gemm 8x8x8 --impl sgem
+alone "family: none of 1 problems is of 'conv'" kernels gemm 8x8x8 --family conv
+alone "'maybe' is none of on|off|both" kernels --packed maybe
 both 'trace: timeline.json goes into --out' train "${data[@]}" "${short[@]}" --trace
 
 # ---- the mesh, the batch ---------------------------------------------------------------------

@@ -1,0 +1,305 @@
+/* The table of minipod kernels: what was measured and how in lines with #, a row a contender,
+ * verdicts and ratios at the end. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/kernels.h"
+#include "kernels/base/cpu.h"
+#include "kernels/base/parse.h"
+#include "kernels/gemm/blas.h"
+#include "kernels/gemm/peak.h"
+
+static const pod_column columns[] = {{"impl", "", true},     {"op", "", true},
+                                     {"shape", "", true},    {"type", "", true},
+                                     {"packed", "", true},   {"buffers", "", true},
+                                     {"med", "(us)", false}, {"min", "(us)", false},
+                                     {"p99", "(us)", false}, {"rate", "(GFLOP/s)", false},
+                                     {"peak%", "", false},   {"err/bound", "", false},
+                                     {"ok", "", true}};
+
+static const int widths[] = {12, 9, 30, 12, 6, 7, 9, 9, 9, 9, 6, 9, 3};
+
+enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
+
+/* ---- peaks ----------------------------------------------------------------------------------- */
+
+/* The best of a few short repetitions: other work on this host can only hide a peak. */
+static double peak_of(const pod_peak_kernel *k)
+{
+    const double long_enough_s = 0.004;
+    double best = 0;
+    int64_t rounds = 1;
+    for (int i = 0; i < 8;) {
+        const pod_clock clock = pod_clock_start();
+        const double flops = k->run(rounds);
+        const double s = pod_time_seconds(pod_clock_now(&clock));
+        if (s < long_enough_s) {
+            rounds *= 2;
+            continue;
+        }
+        best = fmax(best, 1e-9 * flops / s);
+        i++;
+    }
+    return best;
+}
+
+static void keep_best(double rate, const char *kernel, double *best, pod_machine_text best_kernel)
+{
+    if (rate <= *best) return;
+    *best = rate;
+    snprintf(best_kernel, POD_MACHINE_TEXT_BYTES, "%s", kernel);
+}
+
+void pod_kernels_measure_peaks(pod_kernels_bench *b)
+{
+    int n;
+    const pod_peak_kernel *k = pod_peak_kernels(&n);
+    pod_machine *m = &b->peak;
+    for (int i = 0; i < n; i++) {
+        if (k[i].needs & ~pod_cpu_features()) continue;
+        const double rate = peak_of(&k[i]);
+        /* Float32 units serve bfloat16 too, once it is widened. */
+        keep_best(rate, k[i].name, &m->peak_bf16_gflop_per_s, m->peak_bf16_kernel);
+        if (k[i].dtype == POD_F32)
+            keep_best(rate, k[i].name, &m->peak_f32_gflop_per_s, m->peak_f32_kernel);
+    }
+}
+
+static double peak_gflops(const pod_kernels_bench *b, pod_dtype t)
+{
+    return t == POD_BF16 ? b->peak.peak_bf16_gflop_per_s : b->peak.peak_f32_gflop_per_s;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static double gflops_of(const pod_kernels_row *r)
+{
+    return r->time_s.median > 0 ? 1e-9 * r->flops / r->time_s.median : 0;
+}
+
+bool pod_kernels_is_right(const pod_kernels_row *r) { return r->err <= 1; }
+
+/* Four digits, without an exponent. */
+static void add_number(pod_table *t, double x)
+{
+    const int digits = x >= 1000 ? 0 : x >= 100 ? 1 : x >= 10 ? 2 : x >= 1 ? 3 : 4;
+    pod_table_add(t, "%.*f", digits, x);
+}
+
+static void add_cells(pod_kernels_bench *b, const pod_kernels_row *r)
+{
+    pod_table *t = b->table;
+    const double peak = peak_gflops(b, r->peak);
+    pod_table_add(t, "%s", r->impl);
+    pod_table_add(t, "%s", r->op);
+    pod_table_add(t, "%s", r->shape);
+    pod_table_add(t, "%s", r->type);
+    pod_table_add(t, "%s", r->is_packed ? "yes" : "no");
+    pod_table_add(t, "%s", r->is_cold ? "cold" : "hot");
+    add_number(t, 1e6 * r->time_s.median);
+    add_number(t, 1e6 * r->time_s.min);
+    add_number(t, 1e6 * r->time_s.p99);
+    add_number(t, gflops_of(r));
+    pod_table_add(t, "%.1f", peak > 0 ? 100 * gflops_of(r) / peak : 0);
+    if (r->err < 0)
+        pod_table_add(t, "-");
+    else
+        pod_table_add(t, "%.3f", r->err);
+    pod_table_add(t, "%s", r->err < 0 ? "-" : pod_kernels_is_right(r) ? "yes" : "NO");
+}
+
+pod_status pod_kernels_add(pod_kernels_bench *b, const pod_kernels_row *row)
+{
+    if (b->n_rows == b->room) {
+        const int room = b->room ? 2 * b->room : 64;
+        pod_kernels_row *larger = POD_ARENA_NEW(b->arena, pod_kernels_row, room);
+        if (!larger) return POD_E_NOMEM;
+        if (b->n_rows) memcpy(larger, b->row, (size_t)b->n_rows * sizeof larger[0]);
+        b->row = larger;
+        b->room = room;
+    }
+    b->row[b->n_rows++] = *row;
+    add_cells(b, row);
+    return POD_OK;
+}
+
+int pod_kernels_n_wrong(const pod_kernels_bench *b)
+{
+    int n = 0;
+    for (int i = 0; i < b->n_rows; i++)
+        n += b->row[i].err >= 0 && !pod_kernels_is_right(&b->row[i]);
+    return n;
+}
+
+/* ---- before the rows ------------------------------------------------------------------------- */
+
+/* The CPUs that this process may run on, as Linux prints them: "0-1". */
+static void print_cpus(char *text, size_t text_bytes)
+{
+    static const char key[] = "Cpus_allowed_list:";
+    char line[256];
+    snprintf(text, text_bytes, "?");
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f)) {
+        if (strncmp(line, key, sizeof key - 1) != 0) continue;
+        const char *list = line + sizeof key - 1 + strspn(line + sizeof key - 1, " \t");
+        snprintf(text, text_bytes, "%.*s", (int)strcspn(list, "\n"), list);
+    }
+    if (f) fclose(f);
+}
+
+static void note_peaks(pod_table *t, const pod_kernels_bench *b)
+{
+    const pod_machine *m = &b->machine;
+    pod_table_note(t,
+                   "register peak in this run: bf16 %.4g GFLOP/s (%s), f32 %.4g (%s); peak%% is of"
+                   " the type that is read",
+                   b->peak.peak_bf16_gflop_per_s, b->peak.peak_bf16_kernel,
+                   b->peak.peak_f32_gflop_per_s, b->peak.peak_f32_kernel);
+    if (m->why_unknown[0] != '\0')
+        pod_table_note(t, "machine file: %s", m->why_unknown);
+    else
+        pod_table_note(t, "machine file %s: bf16 %.4g GFLOP/s, f32 %.4g", m->name,
+                       m->peak_bf16_gflop_per_s, m->peak_f32_gflop_per_s);
+}
+
+static void note_how(pod_table *t, const pod_kernels_plan *p)
+{
+    char cache[32];
+    pod_table_note(t,
+                   "each call timed by itself: %d rounds in which the contenders take turns, a turn"
+                   " is %d calls or 50 ms after %d not timed",
+                   p->n_rounds, p->n_iters, p->n_warmup);
+    pod_table_note(t, "packed: weights (B, w) were laid out for the kernel beforehand; no: as they"
+                      " come, what packing there is, is in the time");
+    if (p->with_hot) pod_table_note(t, "hot: the same operands each time");
+    pod_print_size(p->cache_bytes, cache, sizeof cache);
+    if (p->with_cold)
+        pod_table_note(t,
+                       "cold: other operands each time, of so many that they are 1.5 times the"
+                       " last cache of %s",
+                       cache);
+    if (p->with_check)
+        pod_table_note(t, "err/bound: the worst of the corners and 64 places of the output against"
+                          " its definition in double, as a share of what the arithmetic allows; all"
+                          " of the output is written and finite");
+}
+
+static void note_all(pod_table *t, const pod_kernels_bench *b)
+{
+    const pod_machine *m = &b->host;
+    const char *coretype = getenv("OPENBLAS_CORETYPE");
+    char cpus[128];
+    print_cpus(cpus, sizeof cpus);
+    pod_table_note(t, "minipod kernels %s, git %s, clock wall, compiler %s", POD_VERSION,
+                   POD_GIT_ID, __VERSION__);
+    pod_table_note(t, "host %s, %s, %s, one thread on CPUs %s", m->hostname, m->cpu_model,
+                   m->cpu_features[0] ? m->cpu_features : "no vector features", cpus);
+    pod_table_note(t, "%s%s%s", pod_blas_config(),
+                   coretype ? ", held back by OPENBLAS_CORETYPE=" : "", coretype ? coretype : "");
+    note_peaks(t, b);
+    note_how(t, &b->plan);
+}
+
+/* ---- behind the rows: each kind of contender against all others ------------------------------ */
+
+static bool same_kind(const pod_kernels_row *a, const pod_kernels_row *b)
+{
+    return strcmp(a->op, b->op) == 0 && strcmp(a->impl, b->impl) == 0 &&
+           a->is_packed == b->is_packed && a->is_cold == b->is_cold;
+}
+
+static bool is_first_of_kind(const pod_kernels_bench *b, int at)
+{
+    for (int i = 0; i < at; i++)
+        if (same_kind(&b->row[i], &b->row[at])) return false;
+    return true;
+}
+
+static const char *packed_text(const pod_kernels_row *r) { return r->is_packed ? " packed" : ""; }
+
+/* Over the problems that rows like `mine` and rows like `other` have both. */
+static double mean_ratio(const pod_kernels_bench *b, const pod_kernels_row *mine,
+                         const pod_kernels_row *other, int *n)
+{
+    double log_ratios = 0;
+    *n = 0;
+    for (int i = 0; i < b->n_rows; i++) {
+        if (!same_kind(&b->row[i], mine)) continue;
+        for (int k = 0; k < b->n_rows; k++) {
+            if (b->row[k].problem != b->row[i].problem || !same_kind(&b->row[k], other)) continue;
+            log_ratios += log(b->row[k].time_s.median / b->row[i].time_s.median);
+            (*n)++;
+        }
+    }
+    return *n > 0 ? exp(log_ratios / *n) : 0;
+}
+
+static void note_ratios(const pod_kernels_bench *b, const pod_kernels_row *mine, char *text,
+                        size_t text_bytes)
+{
+    text[0] = '\0';
+    for (int i = 0; i < b->n_rows; i++) {
+        const pod_kernels_row *other = &b->row[i];
+        const size_t used = strlen(text);
+        int n;
+        if (!is_first_of_kind(b, i) || same_kind(mine, other)) continue;
+        if (strcmp(mine->op, other->op) != 0 || mine->is_cold != other->is_cold) continue;
+        const double ratio = mean_ratio(b, mine, other, &n);
+        if (n > 0)
+            snprintf(text + used, text_bytes - used, "%s %.2f x %s%s (%d)", used ? "," : ";", ratio,
+                     other->impl, packed_text(other), n);
+    }
+}
+
+static void note_kind(pod_table *t, const pod_kernels_bench *b, const pod_kernels_row *kind)
+{
+    const double peak = peak_gflops(b, kind->peak);
+    char ratios[1024];
+    double log_rates = 0;
+    int n = 0;
+    for (int i = 0; i < b->n_rows; i++)
+        if (same_kind(&b->row[i], kind)) {
+            log_rates += log(gflops_of(&b->row[i]));
+            n++;
+        }
+    const double mean = exp(log_rates / n);
+    note_ratios(b, kind, ratios, sizeof ratios);
+    pod_table_note(t, "%s %s, %s%s: %.4g GFLOP/s, %.1f %% of the peak, %d problem%s%s", kind->op,
+                   kind->is_cold ? "cold" : "hot", kind->impl, packed_text(kind), mean,
+                   peak > 0 ? 100 * mean / peak : 0, n, n == 1 ? "" : "s", ratios);
+}
+
+static void note_verdicts(pod_table *t, const pod_kernels_bench *b)
+{
+    const int n_wrong = pod_kernels_n_wrong(b);
+    pod_table_note(t, "geometric means; how many times as fast as others on the problems (so many)"
+                      " that both took");
+    for (int i = 0; i < b->n_rows; i++)
+        if (is_first_of_kind(b, i)) note_kind(t, b, &b->row[i]);
+    if (b->plan.with_check)
+        pod_table_note(t, "Wrong: %d of %d rows %s", n_wrong, b->n_rows, n_wrong ? "FAILED" : "OK");
+    else
+        pod_table_note(t, "Wrong: not checked");
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+pod_status pod_kernels_table_begin(pod_kernels_bench *b)
+{
+    POD_TRY(pod_table_create(columns, N_COLUMNS, &b->table));
+    pod_table_stream(b->table, b->call->log, widths);
+    note_all(b->table, b);
+    return POD_OK;
+}
+
+pod_status pod_kernels_table_end(pod_kernels_bench *b)
+{
+    const char *csv = pod_config_text(b->call->config, POD_OPT_CSV);
+    pod_table_footer(b->table);
+    note_verdicts(b->table, b);
+    POD_TRY(pod_table_print(b->table, b->call->log->out));
+    return csv[0] != '\0' ? pod_table_write_csv(b->table, csv) : POD_OK;
+}

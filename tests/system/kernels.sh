@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# kernels.sh MINIPOD: the benchmark of kernels measures the problems it is given by each kernel that
+# runs here; table, CSV and JSON say the same; every row is right.
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname "$0")/common.sh"
+columns='impl op shape type packed buffers med min p99 rate peak% err/bound ok'
+quick=(-n 2 -w 1 --rounds 2 --progress off)
+
+rows() { grep -v '^#' "$1" | awk 'NF > 5'; }
+# field FILE N: column N of every row, each once
+field() { rows "$1" | awk -v n="$2" '{ print $n }' | sort -u | tr '\n' ' '; }
+
+# is_table NAME: columns in their order, all results right
+is_table() {
+    local names
+    names=$(grep -E '^# +impl +op' "$1" | tr -s ' ' | sed 's/^# //; s/ $//')
+    [ "$names" = "$columns" ] || fail "$1: columns '$names'"
+    rows "$1" | awk 'NF != 13 || $12 > 1 || $13 != "yes" { exit 1 }' || fail "$1: a row: $(cat "$1")"
+    grep -q '^# Wrong: 0 of [0-9]* rows OK$' "$1" || fail "$1: no verdict: $(tail -n 5 "$1")"
+}
+
+cat >tiny.txt <<'TXT'
+# tails of every tile, both types, all transposes
+gemm 33x17x65 nt c=bf16
+gemm 33x17x65 tn f32
+gemm 2*33x17x65 tt
+gemm 5x7x9 bias relu    # fused
+conv 2x9x8x5:3x3x7/2+1
+conv 2x9x8x5:1x1x7 f32
+conv.fwd 2x9x8x5:3x3x7+1 affine relu_x bias relu sums
+conv.dw 2x9x8x5:3x3x7+1 affine
+TXT
+
+"$minipod" kernels --shapes tiny.txt --impl ref "${quick[@]}" --buffers hot >ref 2>err || fail "ref: exit $?: $(cat err)"
+is_table ref
+[ "$(rows ref | wc -l)" = 12 ] || fail "ref: it takes every problem: $(rows ref)"
+[ "$(field ref 2)" = "conv.dw conv.dx conv.fwd gemm " ] || fail "ref: $(field ref 2)"
+"$minipod" kernels --shapes tiny.txt "${quick[@]}" --csv run.csv --json run.json >all 2>err || fail "all: exit $?: $(cat err)"
+is_table all
+rows all | awk '$1 == "sgemm" { n++ } END { exit n == 0 }' || fail "all: no sgemm: $(cat all)"
+[ "$(field all 6)" = "cold hot " ] || fail "all: buffers $(field all 6)"
+grep -q '^# gemm hot, blas: .* x sgemm ([0-9]*)' all || fail "all: no ratios: $(cat all)"
+grep -q '^# register peak in this run: bf16 [0-9.]* GFLOP/s' all || fail "all: no peak"
+[ "$(grep -v '^#' run.csv | head -n 1)" = "${columns// /,}" ] || fail "CSV: header $(grep -v '^#' run.csv | head -n 1)"
+if command -v python3 >/dev/null; then
+    python3 - <<'PY' || fail "JSON"
+import csv, json
+run = json.load(open("run.json"))
+table = list(csv.DictReader(line for line in open("run.csv") if not line.startswith("# ")))
+assert run["schema"] == "minipod.kernels" and run["wrong"] == 0 and run["clock"] == "wall", run
+assert run["args"]["shapes"] == "tiny.txt" and run["host"]["peak_bf16_gflop_per_s"] > 0, run["args"]
+assert len(run["rows"]) == len(table) > 12, len(run["rows"])
+for row, cells in zip(run["rows"], table):
+    assert row["impl"] == cells["impl"] and row["shape"] == cells["shape"] and row["ok"] == "yes", row
+    assert abs(row["med"] - float(cells["med"])) < 1e-9 and row["min"] <= row["med"] <= row["p99"], row
+PY
+fi
+
+# One problem on the command line, chosen functions, no check.
+"$minipod" kernels "${quick[@]}" --buffers hot --family conv.dx,gemm --impl gemm conv 2x9x8x5:3x3x7+1 >one 2>err ||
+    fail "one: exit $?: $(cat err)"
+is_table one
+[ "$(field one 2)$(field one 3)" = "conv.dx 2x9x8x5:3x3x7+1 " ] || fail "one: $(rows one)"
+"$minipod" kernels "${quick[@]}" --buffers hot -c 0 gemm 8x8x8 >unchecked 2>err || fail "-c 0: exit $?: $(cat err)"
+grep -q '^# Wrong: not checked$' unchecked || fail "-c 0 hides it"
+MINIPOD_MAX_ISA=ref "$minipod" kernels "${quick[@]}" --buffers hot gemm 8x8x8 >capped 2>err || fail "capped: exit $?: $(cat err)"
+grep -q 'peak in this run: bf16 [0-9.]* GFLOP/s (scalar)' capped || fail "capped: $(cat capped)"
+
+[ "$failed" = 0 ] && echo "kernels are measured, checked and told alike"
+exit "$failed"

@@ -1,0 +1,133 @@
+/* Problems of `minipod kernels`: lines, files, the sets that the program knows, and what is none. */
+#include <string.h>
+
+#include "bench/kernels_problem.h"
+#include "tests/harness/harness.h"
+
+static pod_problem parsed(const char *line)
+{
+    pod_problem p = {0};
+    POD_CHECK(pod_problem_parse("line", line, &p) == POD_OK, "'%s': %s", line, pod_error_text());
+    return p;
+}
+
+static void product(void)
+{
+    const pod_problem p = parsed("gemm 8*128x64x32 c=bf16 tn");
+    CU_ASSERT_EQUAL(p.family, POD_FAMILY_gemm);
+    CU_ASSERT_EQUAL(p.product.m, 128);
+    CU_ASSERT_EQUAL(p.product.n, 64);
+    CU_ASSERT_EQUAL(p.product.k, 32);
+    CU_ASSERT_EQUAL(p.n_batch, 8);
+    CU_ASSERT(p.trans_a && !p.trans_b);
+    CU_ASSERT(p.dtype == POD_BF16 && p.c_dtype == POD_BF16);
+    CU_ASSERT_EQUAL(parsed("gemm 1x2x3 f32 bias relu").fused, POD_GEMM_BIAS | POD_GEMM_RELU);
+}
+
+/* ResNet-50's stem: 224 + 2 * 3 - 7 = 223 places to go, 112 windows with a stride of 2. */
+static void convolution(void)
+{
+    const pod_problem p = parsed("conv.dx 16x224x224x3:7x7x64/2+3");
+    CU_ASSERT_EQUAL(p.function, POD_CONV_INPUT_GRAD);
+    CU_ASSERT(p.conv.n == 16 && p.conv.h == 224 && p.conv.w == 224 && p.conv.c == 3);
+    CU_ASSERT(p.conv.p == 112 && p.conv.q == 112 && p.conv.k == 64);
+    CU_ASSERT(p.conv.r == 7 && p.conv.s == 7 && p.conv.stride == 2);
+    CU_ASSERT(p.conv.pad_h == 3 && p.conv.pad_w == 3);
+    CU_ASSERT_EQUAL(parsed("conv 1x8x8x4:1x1x8").function, -1);
+    CU_ASSERT_EQUAL(parsed("conv.dw 1x8x8x4:1x1x8 relu_x").fused,
+                    POD_CONV_AFFINE_X | POD_CONV_RELU_X);
+}
+
+static void printed(void)
+{
+    static const char *const lines[] = {
+        "gemm 256x256x256 bf16",
+        "gemm 96*128x64x128 f32 c=bf16 tt bias relu",
+        "conv 16x56x56x64:3x3x128/2+1 bf16",
+        "conv.fwd 2x9x8x5:1x1x7 f32 affine relu_x bias relu sums",
+        "conv.dw 2x9x8x5:3x2x7 bf16 affine",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        char text[POD_PROBLEM_TEXT_BYTES];
+        const pod_problem p = parsed(lines[i]);
+        CU_ASSERT_STRING_EQUAL(pod_problem_print(&p, text, sizeof text), lines[i]);
+    }
+}
+
+static void refused(void)
+{
+    static const struct {
+        const char *line, *text;
+    } cases[] = {
+        {"", "no problem in it"},
+        {"gem 1x2x3", "'gem' is none of gemm|conv"},
+        {"gemm", "'gemm' has no shape behind it"},
+        {"gemm.fwd 1x2x3", "gemm has no functions"},
+        {"conv.up 1x8x8x4:1x1x8", "conv has the functions fwd|dx|dw"},
+        {"conv. 1x8x8x4:1x1x8", "conv has the functions fwd|dx|dw"},
+        {"gemm 1x2", "'1x2' has 2 numbers, need 3"},
+        {"gemm 1x2x3x4", "1x2x3x4"},
+        {"gemm 1x0x3", "1x0x3"},
+        {"gemm 0*1x2x3", "0 is not within"},
+        {"gemm 1x2x16777217", "16777217 is more than"},
+        {"gemm 16777216x16777216x1", "elements are more than"},
+        {"gemm 1x2x3 tx", "gemm takes no word 'tx'"},
+        {"gemm 1x2x3 sums", "takes no word 'sums'"},
+        {"conv 1x8x8x4:1x1x8 bias", "takes no word 'bias'"},
+        {"conv.dx 1x8x8x4:1x1x8 bias", "takes no word 'bias'"},
+        {"conv 1x8x8x4", "is not NxHxWxC:RxSxK"},
+        {"conv 1x8x8x4:9x9x8", "a window of 9x9 fits nowhere"},
+        {"conv 1x8x8x4:1x1x8/0", "0 is not within"},
+        {"conv 1x8x8x4:1x1x8+-1", "-1"},
+        {"gemm 1x2x3\001", "a control character"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pod_problem p = {.n_batch = 77};
+        const pod_status s = pod_problem_parse("a.txt:3", cases[i].line, &p);
+        POD_CHECK(s == POD_E_INVALID && strstr(pod_error_text(), cases[i].text) &&
+                      strncmp(pod_error_text(), "a.txt:3: ", 9) == 0,
+                  "'%s': %s, want '%s'", cases[i].line, pod_error_text(), cases[i].text);
+        CU_ASSERT_EQUAL(p.n_batch, 77);
+    }
+}
+
+static void files(void)
+{
+    pod_arena *a;
+    pod_problem *p;
+    int n;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(
+        pod_problems_parse(a, "x", "# head\n\ngemm 1x2x3 # tail\n \t\nconv 1x8x8x4:1x1x8", &p, &n));
+    CU_ASSERT(n == 2 && p[1].family == POD_FAMILY_conv);
+    CU_ASSERT_EQUAL(pod_problems_parse(a, "x", "gemm 1x2x3\n\ngemm 1x2\n", &p, &n), POD_E_INVALID);
+    CU_ASSERT_PTR_NOT_NULL(strstr(pod_error_text(), "x:3: gemm"));
+    CU_ASSERT_EQUAL(pod_problems_parse(a, "x", "# nothing\n", &p, &n), POD_E_FORMAT);
+    CU_ASSERT_EQUAL(pod_problems_load(a, "resnet5", &p, &n), POD_E_IO);
+    CU_ASSERT_PTR_NOT_NULL(strstr(pod_error_text(), "neither a file nor one of all, gemm"));
+    pod_arena_destroy(a);
+}
+
+/* Every set can be read, and all of them together are all of their problems. */
+static void sets(void)
+{
+    pod_arena *a;
+    pod_problem *p;
+    int n, n_all = 0;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    for (int i = 0; pod_problems_known(i); i++) {
+        POD_CHECK_OK(pod_problems_load(a, pod_problems_known(i), &p, &n));
+        n_all += n;
+    }
+    POD_CHECK_OK(pod_problems_load(a, "all", &p, &n));
+    CU_ASSERT(n == n_all && n > 50);
+    pod_arena_destroy(a);
+}
+
+static CU_TestInfo tests[] = {{"product", product}, {"convolution", convolution},
+                              {"printed", printed}, {"refused", refused},
+                              {"files", files},     {"sets", sets},
+                              CU_TEST_INFO_NULL};
+
+CU_SuiteInfo pod_test_suites[] = {{"bench.problem", NULL, NULL, NULL, NULL, tests},
+                                  CU_SUITE_INFO_NULL};
