@@ -142,7 +142,7 @@ static pod_status print_uses(const pod_explain *e, const pod_explain_run *r, con
         if (p->instr[i].kind != POD_I_RUN) continue;
         use *u = find_use(uses, &n, &p->instr[i]);
         u->n++;
-        u->flops += p->instr[i].cost.matrix_flops;
+        u->flops += pod_program_times(p, i) * p->instr[i].cost.matrix_flops;
     }
     pod_table *t;
     char mesh[POD_MESH_TEXT_BYTES];

@@ -10,7 +10,7 @@
 typedef struct use {
     pod_phase phase;
     const char *op, *kernel;
-    int n; /* instructions */
+    int n; /* instructions, each time it runs in a step */
     double flops, bytes;
     double *step_s; /* by kept step */
     double median_s;
@@ -42,9 +42,10 @@ static pod_status take_memory(pod_arena *a, const pod_program *program, int n_st
     for (int32_t i = 0; i < program->n_instrs; i++) {
         const pod_instr *in = &program->instr[i];
         use *u = &p->use[p->use_of_instr[i] = find_use(p, in)];
-        u->n++;
-        u->flops += in->cost.matrix_flops;
-        u->bytes += in->cost.bytes_read + in->cost.bytes_written;
+        const int times = pod_program_times(program, i);
+        u->n += times;
+        u->flops += times * in->cost.matrix_flops;
+        u->bytes += times * (in->cost.bytes_read + in->cost.bytes_written);
     }
     for (int i = 0; i < p->n_uses; i++) {
         p->use[i].step_s = POD_ARENA_NEW(a, double, n_steps);

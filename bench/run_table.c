@@ -41,7 +41,10 @@ static void add_circumstances(pod_table *t, const pod_run *r)
     row(t, "ranks", "", "", "%d", r->ranks);
     row(t, "physical cores", "", note, "%d", r->physical_cores);
     row(t, "precision", "", "", "%s", pod_dtype_name(s->precision));
-    row(t, "global batch", "samples", "", "%" PRId64, s->batch);
+    if (s->accumulate > 1)
+        snprintf(note, sizeof note, "a core's share in %d micro-steps of %" PRId64, s->accumulate,
+                 s->batch / r->ranks / s->accumulate);
+    row(t, "global batch", "samples", s->accumulate > 1 ? note : "", "%" PRId64, s->batch);
     row(t, "optimizer", "", s->optim->formula, "%s", s->optim->name);
     snprintf(note, sizeof note, "%s; %s",
              s->overlap ? "beside the step" : "each is waited for at once",

@@ -10,13 +10,14 @@
 
 #include "kernels/base/status.h"
 
-enum { POD_MESH_MAX_DIMS = 3, POD_MESH_TEXT_BYTES = 48 };
+/* ROOM: extents there is room for; the last is for who counts more than cores (micro-steps). */
+enum { POD_MESH_MAX_DIMS = 3, POD_MESH_ROOM = POD_MESH_MAX_DIMS + 1, POD_MESH_TEXT_BYTES = 48 };
 
 typedef struct pod_mesh { /* a value: copy it freely */
     int n_dims;
-    int extent[POD_MESH_MAX_DIMS];
-    bool wraps[POD_MESH_MAX_DIMS];
-    bool is_forced[POD_MESH_MAX_DIMS]; /* the text said o or w: a machine file does not decide it */
+    int extent[POD_MESH_ROOM];
+    bool wraps[POD_MESH_ROOM];
+    bool is_forced[POD_MESH_ROOM]; /* the text said o or w: a machine file does not decide it */
 } pod_mesh;
 
 typedef struct pod_coord {

@@ -22,6 +22,7 @@ typedef struct check {
     const pod_program *p;
     pod_arena *arena;
     int n_ranks;
+    int32_t micro_step;
     core *core;
     bool *is_written;               /* by slot: some instruction writes it */
     bool *in_flight;                /* by collective */
@@ -52,7 +53,7 @@ static char *base_of(const check *c, int rank, int32_t slot)
             const void *from;
             char *to;
         } feed = {.from = k->feed[(size_t)s->index * (size_t)c->n_ranks]};
-        return feed.to + s->offset;
+        return feed.to + s->offset + (size_t)c->micro_step * s->advance;
     }
     case POD_SPACE_STORE:
         return (char *)pod_store_data(k->store, k->store_index[s->index]) + s->offset;
@@ -237,12 +238,20 @@ static pod_status finish(const check *c, int32_t i, void **buffers)
     return POD_OK;
 }
 
+/* What came into the micro-steps is read in the next one, too. */
+static bool is_dead(const check *c, const pod_slot *slot, int32_t i)
+{
+    const pod_repeat *r = &c->p->repeat;
+    const bool goes_on = i >= r->first && i < r->end && c->micro_step + 1 < r->count;
+    return slot->last == i && !(goes_on && slot->first < r->first);
+}
+
 static void spoil_dead(const check *c, int32_t i)
 {
     for (int32_t s = 0; s < c->p->n_slots; s++) {
         const pod_slot *slot = &c->p->slot[s];
         bool is_slab = slot->space == POD_SPACE_STEP || slot->space == POD_SPACE_WINDOW;
-        if (!is_slab || slot->root != s || slot->last != i) continue;
+        if (!is_slab || slot->root != s || !is_dead(c, slot, i)) continue;
         for (int r = 0; r < c->n_ranks; r++) memset(base_of(c, r, s), NAN_BYTE, slot->bytes);
     }
 }
@@ -318,12 +327,33 @@ static pod_status prepare(check *c, pod_store *const stores[], const void *const
     return POD_OK;
 }
 
+/* Inputs move on; what the last micro-step made is not to be read in this one. */
+static void begin_micro_step(check *c, pod_turn turn)
+{
+    const pod_repeat *repeat = &c->p->repeat;
+    if (repeat->count == 1 || turn.instr != repeat->first) return;
+    c->micro_step = turn.micro_step;
+    for (int32_t s = 0; s < c->p->n_slots; s++) {
+        const pod_slot *slot = &c->p->slot[s], *root = &c->p->slot[slot->root];
+        const bool is_slab = root->space == POD_SPACE_STEP || root->space == POD_SPACE_WINDOW;
+        const bool is_inner = is_slab && root->first >= repeat->first && root->first < repeat->end;
+        for (int r = 0; r < c->n_ranks; r++) {
+            if (slot->space == POD_SPACE_INPUT && slot->root == s) note_written(c, r, s);
+            if (is_inner) c->core[r].hash[s] = 0;
+        }
+    }
+}
+
 static pod_status run_all(check *c, double outputs[])
 {
     void **buffers = POD_ARENA_NEW(c->arena, void *, c->n_ranks);
     if (!buffers) return POD_E_NOMEM;
-    for (int32_t i = 0; i < c->p->n_instrs; i++) {
+    const int64_t n_turns = pod_program_n_turns(c->p);
+    for (int64_t n = 0; n < n_turns; n++) {
+        const pod_turn turn = pod_program_turn(c->p, n);
+        const int32_t i = turn.instr;
         const pod_instr *instr = &c->p->instr[i];
+        begin_micro_step(c, turn);
         switch (instr->kind) {
         case POD_I_RUN:
             for (int r = 0; r < c->n_ranks; r++) POD_TRY(run_one(c, r, i));

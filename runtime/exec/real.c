@@ -15,7 +15,8 @@ enum { SLAB_ALIGN = 64, WHAT_BYTES = 96 };
 typedef struct feed_ref { /* a pointer that follows the host's data */
     const void **where;
     int32_t input;
-    size_t offset;
+    size_t offset, advance; /* bytes; the latter with each micro-step */
+    const char *first;      /* where it points in the first one */
 } feed_ref;
 
 typedef struct bound { /* an instruction with its pointers */
@@ -97,7 +98,8 @@ static pod_status bind_instr(pod_exec *e, const int *store_index, int32_t i)
         const pod_slot *s = &e->program->slot[instr->in[j]];
         b->in[j] = slot_memory(e, store_index, instr->in[j]);
         if (s->space == POD_SPACE_INPUT)
-            e->ref[e->n_refs++] = (feed_ref){&b->in[j], s->index, s->offset};
+            e->ref[e->n_refs++] = (feed_ref){
+                .where = &b->in[j], .input = s->index, .offset = s->offset, .advance = s->advance};
     }
     for (int k = 0; k < instr->n_out; k++) b->out[k] = slot_memory(e, store_index, instr->out[k]);
     if (instr->scratch >= 0) b->scratch = slot_memory(e, store_index, instr->scratch);
@@ -206,8 +208,20 @@ void pod_exec_close(pod_exec *e)
 
 void pod_exec_feed(pod_exec *e, int input, const void *data)
 {
-    for (int i = 0; i < e->n_refs; i++)
-        if (e->ref[i].input == input) *e->ref[i].where = (const char *)data + e->ref[i].offset;
+    for (int i = 0; i < e->n_refs; i++) {
+        feed_ref *r = &e->ref[i];
+        if (r->input == input) *r->where = r->first = (const char *)data + r->offset;
+    }
+}
+
+/* Where a micro-step begins, inputs move on to its samples. */
+static void move_feeds(pod_exec *e, pod_turn turn)
+{
+    if (e->program->repeat.count == 1 || turn.instr != e->program->repeat.first) return;
+    for (int i = 0; i < e->n_refs; i++) {
+        const feed_ref *r = &e->ref[i];
+        if (r->advance > 0) *r->where = r->first + (size_t)turn.micro_step * r->advance;
+    }
 }
 
 double pod_exec_output(const pod_exec *e, int output)
@@ -284,7 +298,11 @@ static void drain(pod_exec *e)
 pod_status pod_exec_step(pod_exec *e, pod_timeline *tl)
 {
     pod_time begin = tl ? pod_clock_now(&e->clock) : 0;
-    for (int32_t i = 0; i < e->program->n_instrs; i++) {
+    const int64_t n_turns = pod_program_n_turns(e->program);
+    for (int64_t n = 0; n < n_turns; n++) {
+        const pod_turn turn = pod_program_turn(e->program, n);
+        const int32_t i = turn.instr;
+        move_feeds(e, turn);
         run_instr(e, i);
         if (tl) {
             pod_time end = pod_clock_now(&e->clock);
@@ -322,46 +340,50 @@ static bool writes_bad_value(const pod_exec *e, int32_t i)
     return false;
 }
 
-/* The first instruction of this rank that writes what is not finite, n_instrs if none does. */
-static int32_t first_bad_instr(pod_exec *e)
+/* The first turn in which this rank writes what is not finite; n_turns if there is none. */
+static int64_t first_bad_turn(pod_exec *e)
 {
-    int32_t found = e->program->n_instrs;
-    for (int32_t i = 0; i < e->program->n_instrs; i++) {
-        run_instr(e, i);
-        if (found == e->program->n_instrs && writes_bad_value(e, i)) found = i;
-        if (loss_is_lost(e, i)) break;
+    const int64_t n_turns = pod_program_n_turns(e->program);
+    int64_t found = n_turns;
+    for (int64_t n = 0; n < n_turns; n++) {
+        const pod_turn turn = pod_program_turn(e->program, n);
+        move_feeds(e, turn);
+        run_instr(e, turn.instr);
+        if (found == n_turns && writes_bad_value(e, turn.instr)) found = n;
+        if (loss_is_lost(e, turn.instr)) break;
     }
     drain(e);
     return found;
 }
 
 /* The least (index, rank) over all ranks, as one number that a double holds exactly. */
-static void agree_first(pod_exec *e, int32_t mine, int32_t *index, int *rank)
+static void agree_first(pod_exec *e, int64_t mine, int64_t *index, int *rank)
 {
     const int64_t size = pod_comm_size(e->comm);
     double key = -(double)(mine * size + pod_comm_rank(e->comm));
     pod_comm_max(e->comm, &key, 1);
-    *index = (int32_t)((int64_t)-key / size);
+    *index = (int64_t)-key / size;
     *rank = (int)((int64_t)-key % size);
 }
 
 pod_status pod_exec_find_fault(pod_exec *e, int64_t step)
 {
-    int32_t first;
+    int64_t first;
     int rank;
     agree_first(e, first_bad_variable(e), &first, &rank);
     if (first < pod_store_n(e->store))
         return pod_fail(POD_E_NUMERIC,
                         "step %" PRId64 ": '%s' was not finite before the step began", step,
-                        pod_store_variable(e->store, first)->name);
-    agree_first(e, first_bad_instr(e), &first, &rank);
-    if (first == e->program->n_instrs)
+                        pod_store_variable(e->store, (int)first)->name);
+    agree_first(e, first_bad_turn(e), &first, &rank);
+    if (first == pod_program_n_turns(e->program))
         return pod_fail(POD_E_NUMERIC, "step %" PRId64 ": the sum of the loss over cores overflows",
                         step);
-    const pod_instr *instr = &e->program->instr[first];
+    const pod_turn turn = pod_program_turn(e->program, first);
+    const pod_instr *instr = &e->program->instr[turn.instr];
     return pod_fail(POD_E_NUMERIC,
                     "step %" PRId64 ": the first output that is not finite is that of %s '%s' "
                     "(instruction %d, %s, kernel %s) on rank %d",
-                    step, instr->op, instr->label, (int)first, pod_phase_name(instr->phase),
+                    step, instr->op, instr->label, (int)turn.instr, pod_phase_name(instr->phase),
                     instr->impl, rank);
 }

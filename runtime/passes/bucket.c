@@ -128,11 +128,19 @@ static int64_t padded(int64_t count, pod_dtype t)
     return (count + line - 1) / line * line;
 }
 
+static void place_value(pod_plan *plan, const pod_bucket *b, pod_value v, int64_t first)
+{
+    plan->bucket_of_value[v.id] = (int32_t)(b - plan->bucket);
+    plan->place_in_bucket[v.id] = first;
+}
+
+/* What is added up over micro-steps begins, as zeros, where it ends. */
 static void place(pod_plan *plan, const pod_bucket *b, const pod_node *n, int i, int64_t first)
 {
-    const int32_t in = n->in[i].id, out = pod_node_out(n, i).id;
-    plan->bucket_of_value[in] = plan->bucket_of_value[out] = (int32_t)(b - plan->bucket);
-    plan->place_in_bucket[in] = plan->place_in_bucket[out] = first;
+    const pod_node *maker = pod_graph_maker(plan->graph, n->in[i]);
+    place_value(plan, b, n->in[i], first);
+    place_value(plan, b, pod_node_out(n, i), first);
+    if (maker->op == pod_op_find("accumulate")) place_value(plan, b, maker->in[0], first);
 }
 
 /* Values that are dealt out lie as they are dealt. */

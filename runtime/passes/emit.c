@@ -44,7 +44,7 @@ static pod_cost cost_of(const emit *e, const pod_node *n)
         mask |= type[i].shard.over;
     }
     if (n->op->cost) n->op->cost(n, type, type + n->n_in, &cost);
-    double share = 1.0 / pod_mask_size(&e->plan->args->mesh, mask);
+    double share = 1.0 / pod_mask_size(&e->plan->spread, mask);
     cost.matrix_flops *= share;
     cost.vector_ops *= share;
     cost.bytes_read *= share;
@@ -306,6 +306,12 @@ static pod_status emit_items(emit *e)
     }
     POD_TRY(emit_assignments(e, AT_THE_END));
     count_lives_by_instr(e, instr_of_item);
+    const pod_stretch *repeated = &e->plan->repeated_item;
+    e->program->repeat = (pod_repeat){.count = 1};
+    if (repeated->first < repeated->end)
+        e->program->repeat = (pod_repeat){.first = instr_of_item[repeated->first],
+                                          .end = instr_of_item[repeated->end - 1] + 1,
+                                          .count = e->plan->args->accumulate};
     return POD_OK;
 }
 

@@ -10,7 +10,7 @@ static pod_status lower_node(pod_plan *plan, int32_t index, pod_type *type, pod_
     for (int i = 0; i < n->n_in + n->n_out; i++) {
         pod_value v = i < n->n_in ? n->in[i] : pod_node_out(n, i - n->n_in);
         type[i] = *pod_graph_type(plan->graph, v);
-        local[i] = pod_type_local(&type[i], &plan->args->mesh);
+        local[i] = pod_type_local(&type[i], &plan->spread);
     }
     pod_lower_args args = {
         .node = n,
@@ -18,7 +18,7 @@ static pod_status lower_node(pod_plan *plan, int32_t index, pod_type *type, pod_
         .out = type + n->n_in,
         .in_local = local,
         .out_local = local + n->n_in,
-        .mesh = &plan->args->mesh,
+        .mesh = &plan->spread,
         .target = plan->args->target,
         .arena = plan->arena,
     };

@@ -4,7 +4,8 @@
  * them where an op updates in place), part of a bucket, part of another value (views, in-place
  * outputs), or its own. Slots of their own are alive from the item that first writes to the one
  * that last reads them; the largest are placed first, each at the lowest offset where nothing alive
- * at the same time lies. */
+ * at the same time lies. What is made before the micro-steps and read in them is alive until the
+ * last of them ends; what they add up stays in one slot. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ typedef struct memory {
     pod_plan *plan;
     int32_t *last_use; /* by value: the last item that reads it, or that makes it */
     int32_t slot_cap;
+    const pod_op *accumulate;
 } memory;
 
 static size_t aligned(size_t bytes) { return (bytes + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN; }
@@ -50,13 +52,25 @@ static void extend(memory *m, int32_t slot, int32_t first, int32_t last)
     if (last > root->last) root->last = last;
 }
 
+static bool is_repeated(const pod_plan *plan, int32_t item)
+{
+    return item >= plan->repeated_item.first && item < plan->repeated_item.end;
+}
+
+/* The item that reads v last, of all those that run when item i reads it. */
+static int32_t last_read(const pod_plan *plan, pod_value v, int32_t i)
+{
+    const bool comes_in = pod_graph_value(plan->graph, v)->node < plan->repeated_node.first;
+    return comes_in && is_repeated(plan, i) ? plan->repeated_item.end - 1 : i;
+}
+
 static void find_last_uses(memory *m)
 {
     const pod_plan *plan = m->plan;
     for (int32_t i = 0; i < plan->n_items; i++) {
         const pod_value *read;
         int n = pod__item_reads(plan, &plan->item[i], &read);
-        for (int j = 0; j < n; j++) m->last_use[read[j].id] = i;
+        for (int j = 0; j < n; j++) m->last_use[read[j].id] = last_read(plan, read[j], i);
     }
     /* A variable that is copied into its place keeps its new value until the last of these copies,
      * which come behind the items, at most one a variable. */
@@ -82,8 +96,10 @@ static void place_leaves(memory *m)
         plan->slot_of_value[v.id] =
             new_slot(m, (pod_slot){.space = POD_SPACE_INPUT,
                                    .index = i,
-                                   .bytes = pod_type_local_bytes(t, &plan->args->mesh),
+                                   .bytes = pod_type_local_bytes(t, &plan->spread),
                                    .type = *t});
+        pod_slot *slot = &plan->slot[plan->slot_of_value[v.id]];
+        if (t->split[0] & plan->in_time) slot->advance = slot->bytes;
     }
     for (int i = 0; i < pod_graph_n_variables(g); i++) {
         pod_value v = pod_graph_variable(g, i)->value;
@@ -91,7 +107,7 @@ static void place_leaves(memory *m)
         plan->slot_of_value[v.id] =
             new_slot(m, (pod_slot){.space = POD_SPACE_STORE,
                                    .index = i,
-                                   .bytes = pod_type_local_bytes(t, &plan->args->mesh),
+                                   .bytes = pod_type_local_bytes(t, &plan->spread),
                                    .type = *t});
     }
     for (int b = 0; b < plan->n_buckets; b++) {
@@ -111,7 +127,7 @@ static int32_t bucket_part(memory *m, pod_value v)
     const pod_type *t = pod_graph_type(plan->graph, v);
     return part_slot(m, plan->bucket[plan->bucket_of_value[v.id]].slot,
                      (size_t)plan->place_in_bucket[v.id] * pod_dtype_bytes(t->dtype),
-                     pod_type_local_bytes(t, &plan->args->mesh), t);
+                     pod_type_local_bytes(t, &plan->spread), t);
 }
 
 /* The variable that becomes v at the end of the step, or -1. */
@@ -131,7 +147,7 @@ static int32_t slot_to_take(const memory *m, const pod_node *n, int k, int j, in
     const int32_t from = plan->slot_of_value[n->in[j].id];
     const pod_slot *slot = &plan->slot[from];
     const pod_value out = pod_node_out(n, k);
-    const size_t bytes = pod_type_local_bytes(pod_graph_type(g, out), &plan->args->mesh);
+    const size_t bytes = pod_type_local_bytes(pod_graph_type(g, out), &plan->spread);
     if (slot->bytes != bytes) return -1;
     for (int i = 0; i < n->n_in; i++) /* another input in the same memory would be overwritten */
         if (i != j && plan->slot[plan->slot_of_value[n->in[i].id]].root == slot->root) return -1;
@@ -143,6 +159,7 @@ static int32_t slot_to_take(const memory *m, const pod_node *n, int k, int j, in
     }
     const pod_slot *root = &plan->slot[slot->root];
     if (root->space != POD_SPACE_STEP || root->bytes != bytes) return -1;
+    if (is_repeated(plan, item) && root->first < plan->repeated_item.first) return -1;
     return root->last == item && variable_that_becomes(g, out) < 0 ? from : -1;
 }
 
@@ -151,10 +168,12 @@ static void place_output(memory *m, const pod_node *n, int k, int32_t item)
     pod_plan *plan = m->plan;
     const pod_value out = pod_node_out(n, k);
     const pod_type *t = pod_graph_type(plan->graph, out);
-    const size_t bytes = pod_type_local_bytes(t, &plan->args->mesh);
+    const size_t bytes = pod_type_local_bytes(t, &plan->spread);
     int32_t last = m->last_use[out.id] > item ? m->last_use[out.id] : item;
     int32_t slot = -1;
-    if (plan->bucket_of_value[out.id] >= 0) {
+    if (n->op == m->accumulate) {
+        slot = plan->slot_of_value[n->in[0].id];
+    } else if (plan->bucket_of_value[out.id] >= 0) {
         slot = bucket_part(m, out);
     } else {
         int j = plan->lowering[plan->item[item].index].in_place[k];
@@ -294,7 +313,9 @@ static void settle_parts(pod_plan *plan)
 pod_status pod__pass_memory(pod_plan *plan)
 {
     const int32_t n_values = pod_graph_n_values(plan->graph);
-    memory m = {.plan = plan, .slot_cap = n_values + plan->n_items + plan->n_buckets};
+    memory m = {.plan = plan,
+                .slot_cap = n_values + plan->n_items + plan->n_buckets,
+                .accumulate = pod_op_find("accumulate")};
     m.last_use = POD_ARENA_NEW(plan->arena, int32_t, n_values + 1);
     plan->slot = POD_ARENA_NEW(plan->arena, pod_slot, m.slot_cap);
     plan->slot_of_value = POD_ARENA_NEW(plan->arena, int32_t, n_values + 1);

@@ -2,7 +2,7 @@
  * last value is ready and is waited for right before the first node that reads from it, or at once
  * where nothing is to run meanwhile. What the host reads is waited for and fetched before the first
  * node of the update, so that a loss that is not finite stops the step while the weights are still
- * whole. */
+ * whole. Nothing starts before the last micro-step has run. */
 #include "kernels/base/assert.h"
 #include "runtime/passes/plan.h"
 
@@ -20,6 +20,7 @@ static void add(order *o, pod_item_kind kind, int32_t index)
 
 static void start_ready(order *o, int32_t node)
 {
+    if (node + 1 < o->plan->repeated_node.end) return;
     for (int b = 0; b < o->plan->n_buckets; b++) {
         if (o->started[b] || o->plan->bucket[b].ready > node) continue;
         o->started[b] = true;
@@ -86,10 +87,13 @@ pod_status pod__pass_order(pod_plan *plan)
     for (int32_t i = 0; i < n_nodes; i++) {
         const pod_node *n = pod_graph_node(g, i);
         o.at = i;
-        if (n->phase == POD_PHASE_UPDATE) POD_TRY(fetch_outputs(&o));
+        if (i == plan->repeated_node.first) plan->repeated_item.first = plan->n_items;
+        if (n->phase == POD_PHASE_UPDATE && i >= plan->repeated_node.end)
+            POD_TRY(fetch_outputs(&o));
         if (n->op->kind != POD_OP_COLLECTIVE)
             for (int j = 0; j < n->n_in; j++) POD_TRY(wait_for(&o, n->in[j]));
         if (n->op->kind == POD_OP_RUN) add(&o, POD_ITEM_NODE, i);
+        if (i + 1 == plan->repeated_node.end) plan->repeated_item.end = plan->n_items;
         start_ready(&o, i);
     }
     o.at = n_nodes;

@@ -13,8 +13,8 @@
 typedef struct partition {
     const pod_graph *from;
     pod_graph *to;
-    const pod_mesh *mesh;
-    uint8_t mesh_mask; /* dimensions longer than 1 */
+    const pod_mesh *mesh; /* of cores, and of micro-steps */
+    uint8_t mesh_mask;    /* dimensions longer than 1 */
     int64_t batch;
     bool *is_live;      /* by node of `from`: something needs it */
     bool *is_early;     /* it leads to backward or to an output, not just to an assignment */
@@ -209,10 +209,16 @@ pod_status pod__pass_partition(pod_plan *plan)
 {
     const pod_graph *g = plan->built;
     const int64_t batch = plan->batch;
-    const pod_mesh *mesh = &plan->args->mesh;
-    if (batch % pod_mesh_size(mesh) != 0)
+    const pod_mesh *mesh = &plan->spread;
+    const int n_cores = pod_mesh_size(&plan->args->mesh);
+    if (batch % n_cores != 0)
         return pod_fail(POD_E_INVALID, "batch: %lld does not divide by the %d cores of the mesh",
-                        (long long)batch, pod_mesh_size(mesh));
+                        (long long)batch, n_cores);
+    if (batch % pod_mesh_size(mesh) != 0)
+        return pod_fail(POD_E_INVALID,
+                        "batch: %lld does not divide by the %d cores of the mesh times %d "
+                        "micro-steps",
+                        (long long)batch, n_cores, pod_mesh_size(mesh) / n_cores);
     partition p = {.from = g, .mesh = mesh, .mesh_mask = pod_mask_all(mesh), .batch = batch};
     const int32_t n_nodes = pod_graph_n_nodes(g), n_values = pod_graph_n_values(g);
     p.is_live = POD_ARENA_NEW(plan->arena, bool, n_nodes);

@@ -32,12 +32,13 @@ typedef struct pod_compile_args {
     bool shard_update;           /* each core updates its part of the weights */
     int node_size;               /* ranks that share memory: pod_coll_args has it */
     bool wait_at_once;           /* a collective is waited for as soon as it has started */
+    int accumulate;              /* micro-steps of a step, whose sums are added up; 0 is 1 */
     size_t guard_bytes;          /* left free behind every slot; 0 but for the check executor */
 } pod_compile_args;
 
-/* Inputs whose first dimension is N, the batch, are spread over the whole mesh. E_INVALID unless
- * `batch` divides by the number of cores; E_UNSUPPORTED, naming the node, for a spread that an op
- * does not take; E_NOMEM. The program lives in the arena; the graph may go. */
+/* Inputs whose first dimension is N, the batch, are spread over the whole mesh, and a core's share
+ * over the micro-steps. E_INVALID unless `batch` divides by the number of cores times that of
+ * micro-steps; E_UNSUPPORTED, naming the node, for a spread that an op does not take; E_NOMEM. The program lives in the arena; the graph may go. */
 POD_MUST pod_status pod_compile(const pod_graph *g, int64_t batch, const pod_compile_args *args,
                                 pod_arena *arena, const pod_program **out);
 

@@ -28,19 +28,28 @@ typedef struct pod_item { /* becomes one instruction */
     int32_t index; /* of the node, bucket or output */
 } pod_item;
 
+typedef struct pod_stretch { /* of nodes or items, from first to before end */
+    int32_t first, end;
+} pod_stretch;
+
 typedef struct pod_plan {
     pod_arena *arena;
     const pod_compile_args *args;
+    pod_mesh spread; /* the mesh, and behind it, where there are several, the micro-steps of a core:
+                        what values are spread over, in space and time */
+    uint8_t in_time; /* the bit of the micro-steps in masks; 0: there is one */
     const pod_graph *built; /* as it came */
     int64_t batch;
-    pod_graph *graph; /* partitioned */
+    pod_graph *graph;          /* partitioned */
+    pod_stretch repeated_node; /* of the graph: what every micro-step does; set by repeat */
     pod_bucket *bucket;
     int n_buckets;
     int32_t *bucket_of_value; /* by value id: the bucket it is part of, in or out, or -1 */
     int64_t *place_in_bucket; /* by value id: elements */
     pod_item *item;
     int32_t n_items;
-    pod_lowering *lowering; /* by node */
+    pod_stretch repeated_item; /* none: empty */
+    pod_lowering *lowering;    /* by node */
     pod_slot *slot;
     int32_t n_slots;
     int32_t *slot_of_value;   /* by value id */

@@ -28,11 +28,14 @@ static void find_early_reads(wire *w)
         w->read_early[pod_graph_output(w->from, i)->value.id] = true;
 }
 
-/* Whoever made the value, where partition put a copy in between. */
+/* Whoever made the value, where passes have copied it or added it up in between. */
 static const pod_node *true_maker(const pod_graph *g, pod_value v)
 {
+    const pod_op *copy = pod_op_find("copy"), *accumulate = pod_op_find("accumulate");
     const pod_node *n = pod_graph_maker(g, v);
-    return n->op == pod_op_find("copy") ? pod_graph_maker(g, n->in[0]) : n;
+    while (n->op == copy || n->op == accumulate)
+        n = pod_graph_maker(g, n->in[n->op == accumulate ? 1 : 0]);
+    return n;
 }
 
 static bool is_gradient(const wire *w, pod_value part, pod_value sum)

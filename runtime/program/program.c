@@ -22,6 +22,27 @@ static void print_slots(const pod_program *p, const char *sign, const int32_t *s
     }
 }
 
+int64_t pod_program_n_turns(const pod_program *p)
+{
+    const pod_repeat *r = &p->repeat;
+    return p->n_instrs + (int64_t)(r->end - r->first) * (r->count - 1);
+}
+
+pod_turn pod_program_turn(const pod_program *p, int64_t n)
+{
+    const pod_repeat *r = &p->repeat;
+    const int64_t length = r->end - r->first, within = n - r->first;
+    if (within < 0) return (pod_turn){(int32_t)n, 0};
+    if (within < length * r->count)
+        return (pod_turn){r->first + (int32_t)(within % length), (int32_t)(within / length)};
+    return (pod_turn){(int32_t)(n - length * (r->count - 1)), r->count - 1};
+}
+
+int pod_program_times(const pod_program *p, int32_t instr)
+{
+    return instr >= p->repeat.first && instr < p->repeat.end ? p->repeat.count : 1;
+}
+
 pod_slot_part pod_program_part(const pod_program *p, int32_t slot, int core)
 {
     const pod_slot *s = &p->slot[slot];
@@ -56,6 +77,9 @@ void pod_program_print(const pod_program *p, FILE *to)
             " bytes a step, slab %zu + %zu bytes, store %zu bytes\n",
             (int)p->n_instrs, (int)p->n_colls, p->reduce_bytes, p->step_bytes, p->window_bytes,
             p->store_bytes);
+    if (p->repeat.count > 1)
+        fprintf(to, "# instructions %d to %d run %d times, once a micro-step\n",
+                (int)p->repeat.first, (int)p->repeat.end - 1, (int)p->repeat.count);
     fprintf(to, "# index kind phase op kernel label  <reads  >writes (space+offset:bytes, "
                 ":part where a core holds a part)\n");
     for (int32_t i = 0; i < p->n_instrs; i++) {
@@ -100,6 +124,8 @@ uint64_t pod_program_fingerprint(const pod_program *p)
     uint64_t h = POD_HASH_START;
     for (int d = 0; d < p->mesh.n_dims; d++)
         h = hash_i64(hash_i64(h, p->mesh.extent[d]), p->mesh.wraps[d]);
+    if (p->repeat.count > 1)
+        h = hash_i64(hash_i64(hash_i64(h, p->repeat.first), p->repeat.end), p->repeat.count);
     for (int32_t i = 0; i < p->n_instrs; i++) h = hash_instr(h, &p->instr[i]);
     for (int32_t i = 0; i < p->n_slots; i++) {
         const pod_slot *s = &p->slot[i];

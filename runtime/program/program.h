@@ -32,6 +32,7 @@ typedef struct pod_slot {
     int32_t root;        /* the slot whose memory this one is part of; itself when it has its own */
     int32_t shows;       /* a view: the slot whose value it shows in another shape; else itself */
     int32_t first, last; /* instructions between which a root slot of STEP or WINDOW is alive */
+    size_t advance;      /* of an input: bytes by which it moves on with each micro-step */
     pod_type type;       /* as in the graph; scratch is bytes of no type (n_dims 0, POD_U8) */
 } pod_slot;
 
@@ -67,8 +68,16 @@ typedef struct pod_program_variable {
     pod_role role;
 } pod_program_variable;
 
+/* The instructions from `first` to before `end` run `count` times in a step, once a micro-step:
+ * inputs move on from one to the next, and sums are added up. An empty range with count 1: there
+ * are no micro-steps. */
+typedef struct pod_repeat {
+    int32_t first, end, count;
+} pod_repeat;
+
 typedef struct pod_program {
     pod_mesh mesh;
+    pod_repeat repeat;
     const char *target;
     const pod_instr *instr;
     const pod_slot *slot;
@@ -87,6 +96,15 @@ typedef struct pod_program {
                                         scatter or to gather is half an all-reduce */
     uint64_t fingerprint;            /* equal on all ranks, or the run does not start */
 } pod_program;
+
+/* The instructions that run in one step, each micro-step counted, and the n-th of them. */
+typedef struct pod_turn {
+    int32_t instr, micro_step;
+} pod_turn;
+int64_t pod_program_n_turns(const pod_program *p);
+pod_turn pod_program_turn(const pod_program *p, int64_t n);
+/* How often the instruction runs in a step. */
+int pod_program_times(const pod_program *p, int32_t instr);
 
 /* What core `core` holds of a slot's value: bytes behind the slot's memory, and elements. The store
  * keeps nothing but the part of a variable that is dealt out. */

@@ -75,6 +75,7 @@ pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_a
         .data = pod_config_text(c, POD_OPT_DATA),
         .seed = (uint64_t)pod_config_int(c, POD_OPT_SEED),
         .batch = pod_config_int(c, POD_OPT_BATCH),
+        .accumulate = (int)pod_config_int(c, POD_OPT_ACCUMULATE),
         .bn_momentum = (float)pod_config_double(c, POD_OPT_BN_MOMENTUM),
         .bn_epsilon = (float)pod_config_double(c, POD_OPT_BN_EPSILON),
         .prefetch = (int)pod_config_int(c, POD_OPT_PREFETCH),
@@ -91,6 +92,11 @@ pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_a
         return pod_fail(POD_E_INVALID,
                         "batch: %" PRId64 " does not divide by the %d cores of the mesh", s.batch,
                         n_ranks);
+    if (s.batch / n_ranks % s.accumulate != 0)
+        return pod_fail(POD_E_INVALID,
+                        "accumulate: a batch of %" PRId64
+                        " does not divide by %d cores times %d micro-steps",
+                        s.batch, n_ranks, s.accumulate);
     const char *rules = pod_config_text(c, POD_OPT_ALGO);
     pod_status ruled =
         pod_coll_rules_load(arena, *rules ? rules : POD_COLL_RULES_DEFAULT, &s.rules);

@@ -15,7 +15,8 @@ typedef struct pod_setup {
     pod_mesh mesh;
     const char *model, *data; /* borrowed from the configuration */
     uint64_t seed;
-    int64_t batch; /* global */
+    int64_t batch;  /* global */
+    int accumulate; /* micro-steps, in which a core does its share of the batch */
     pod_dtype precision;
     float bn_momentum, bn_epsilon, label_smoothing;
     pod_augment augment;

@@ -123,8 +123,8 @@ static pod_status open_records(trainer *t)
 {
     pod_timeline_plan plan = {.rank = pod_comm_rank(t->args->comm),
                               .max_steps = t->result->schedule.n_steps - t->result->first_step,
-                              .max_events =
-                                  t->result->program->n_instrs + t->result->program->n_colls + 1,
+                              .max_events = pod_program_n_turns(t->result->program) +
+                                            t->result->program->n_colls + 1,
                               .kept_steps = t->args->kept_steps};
     t->result->loss = POD_ARENA_NEW(t->result->arena, float, plan.max_steps);
     t->result->accuracy = POD_ARENA_NEW(t->result->arena, float, plan.max_steps);

@@ -1,5 +1,7 @@
 #include "tests/harness/nets.h"
 
+#include <math.h>
+
 #include "kernels/base/rng.h"
 #include "runtime/exec/exec.h"
 #include "runtime/ops/ops.h"
@@ -125,6 +127,7 @@ pod_status pod_test_compile(pod_arena *a, const pod_test_plan *plan, const pod_p
                                    .shard_update = plan->shard_update,
                                    .node_size = plan->node_size,
                                    .wait_at_once = plan->wait_at_once,
+                                   .accumulate = plan->accumulate,
                                    .guard_bytes = plan->guard_bytes};
     return pod_compile(g, POD_TEST_BATCH, &args, a, out);
 }
@@ -168,4 +171,19 @@ double pod_test_job_train(pod_test_job *j, const pod_program *p, int n_steps)
         POD_CHECK(pod_store_hash(j->store[r]) == pod_store_hash(j->store[0]),
                   "rank %d has other weights than rank 0", r);
     return outputs[POD_NET_LOSS];
+}
+
+double pod_test_distance(pod_store *a, pod_store *b)
+{
+    double apart = 0, size = 0;
+    for (int i = 0; i < pod_store_n(a); i++) {
+        if (pod_store_variable(a, i)->role == POD_ROLE_STATE) continue;
+        const float *x = pod_store_data(a, i);
+        const float *y = pod_store_data(b, pod_store_find(b, pod_store_variable(a, i)->name));
+        for (int64_t k = 0; k < pod_store_count(a, i); k++) {
+            apart += ((double)x[k] - (double)y[k]) * ((double)x[k] - (double)y[k]);
+            size += (double)y[k] * (double)y[k];
+        }
+    }
+    return sqrt(apart / size);
 }

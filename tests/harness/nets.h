@@ -41,6 +41,7 @@ typedef struct pod_test_plan {
     bool shard_update;
     int node_size;
     bool wait_at_once;
+    int accumulate;
 } pod_test_plan;
 
 /* The program lives in the arena. */
@@ -65,5 +66,7 @@ void pod_test_job_end(pod_test_job *j);
 /* Steps of the check executor; answers the last loss. Fails the running test where a step fails or
  * ranks end with other weights than rank 0. */
 double pod_test_job_train(pod_test_job *j, const pod_program *p, int n_steps);
+/* |a - b| / |b| over all weights and moving statistics: how far two runs are apart. */
+double pod_test_distance(pod_store *a, pod_store *b);
 
 #endif

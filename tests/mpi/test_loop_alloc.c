@@ -73,8 +73,7 @@ static bool has_text(const char *path, const char *part)
     return found;
 }
 
-static void train(const pod_test_net *net, const char *prefetch, const char *wire,
-                  const char *sharded)
+static void train(const pod_test_net *net, const char *prefetch, const char *wire, const char *how)
 {
     enum { N_TRAIN = 15, N_EVALS = 3, EVAL_STEPS = 2 }; /* 77 samples in batches of 40 */
     pod_test_run r;
@@ -82,7 +81,7 @@ static void train(const pod_test_net *net, const char *prefetch, const char *wir
     atomic_store(&n_calls, 0);
     pod_test_run_well(
         &r, comm, net, "run",
-        (const char *const[]){"--epochs=3", "--augment=crop+flip", prefetch, wire, sharded, NULL});
+        (const char *const[]){"--epochs=3", "--augment=crop+flip", prefetch, wire, how, NULL});
     POD_CHECK(n_steps == N_TRAIN + N_EVALS * EVAL_STEPS, "%s: %d steps", net->name, n_steps);
     POD_CHECK(before[0] > 0, "%s: nothing was counted", net->name);
     for (int i = 1; i < n_steps; i++)
@@ -103,6 +102,7 @@ static void test_loop(void)
     train(&pod_test_nets[POD_TEST_PERCEPTRON], "--prefetch=0", "--wire=bf16", "--shard-update=off");
     train(&pod_test_nets[POD_TEST_BN_RESIDUAL], "--prefetch=0", "--wire=exact",
           "--shard-update=on");
+    train(&pod_test_nets[POD_TEST_BN_RESIDUAL], "--prefetch=2", "--wire=f32", "--accumulate=4");
 }
 
 static CU_TestInfo tests[] = {{"nothing after the first step", test_loop}, CU_TEST_INFO_NULL};

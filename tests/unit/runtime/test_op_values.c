@@ -253,6 +253,27 @@ static void sums_travel(void)
     }
 }
 
+/* Three parts in turn, from zeros on. */
+static void parts_are_added_up(void)
+{
+    for (int t = 0; t < N_TARGETS; t++) {
+        bench b = open_bench();
+        const int32_t in_time = 1;
+        pod_value x = tensor_input(b.g, "x"), sum[4];
+        pod_type type = *pod_graph_type(b.g, x);
+        sum[0] = pod_op_add1(b.g, pod_op_find("zeros"), &type, sizeof type, NULL, 0);
+        for (int k = 0; k < 3; k++)
+            sum[k + 1] = pod_op_add1(b.g, pod_op_find("accumulate"), &in_time, sizeof in_time,
+                                     (const pod_value[]){sum[k], x}, 2);
+        run_bench(&b, target_cpu(t), NULL, NULL, 0);
+        const float *from = pod_interp_data(b.it, x), *got = pod_interp_data(b.it, sum[3]);
+        for (int i = 0; i < COUNT; i++)
+            POD_CHECK(got[i] == from[i] + from[i] + from[i], "3 x %.9g is %.9g", (double)from[i],
+                      (double)got[i]);
+        close_bench(&b);
+    }
+}
+
 static void correct_answers_are_counted(void)
 {
     const float logits[5][3] = {{1, 3, 2}, {3, 1, 2}, {0, 0, 1}, {1, 1, 0}, {5, 4, 3}};
@@ -415,6 +436,7 @@ static CU_TestInfo formula_tests[] = {
     {"adam_and_descend", adam_and_descend_follow_their_formulas},
     {"sums_and_constants", sums_and_constants},
     {"to_wire_and_from_wire", sums_travel},
+    {"zeros_and_accumulate", parts_are_added_up},
     {"count_correct", correct_answers_are_counted},
     {"normalize", images_are_normalized},
     {"moving_statistics", moving_statistics_follow},

@@ -407,6 +407,22 @@ static void parts_pass_through_linear_ops(void)
     }
 }
 
+/* The micro-steps are dimension 2; what is left to add up is over the others. */
+static void parts_are_added_up_in_time(void)
+{
+    const int32_t in_time = 4;
+    pod_node n = node_of("accumulate", 2, 1);
+    n.attr = &in_time;
+    pod_type out[1];
+    const pod_type sums[] = {VEC(3, 0), VEC(7, 0)}, means[] = {VEC(0, 1), VEC(0, 5)};
+    POD_CHECK_OK(pod_op_infer(&n, sums, out));
+    CU_ASSERT(out[0].sum == 3 && out[0].vary == 0);
+    POD_CHECK_OK(pod_op_infer(&n, means, out));
+    CU_ASSERT(out[0].sum == 0 && out[0].vary == 1);
+    const pod_type unlike[] = {VEC(1, 0), VEC(7, 0)};
+    POD_CHECK_FAILS(pod_op_infer(&n, unlike, out), POD_E_SHAPE, "what was added up is");
+}
+
 /* Two sums of 5 and 40 elements over mesh dimensions 0 and 1, blocks of 32 elements on three of the
  * cores: the first value lies in block 0, the second begins at a line of its own, block 1. */
 static void values_are_dealt_out(void)
@@ -632,6 +648,7 @@ static CU_TestInfo spread_tests[] = {
     {"samples_spread_through_training", samples_spread_through_training},
     {"parts_pass_through_linear_ops", parts_pass_through_linear_ops},
     {"values_are_dealt_out", values_are_dealt_out},
+    {"parts_are_added_up_in_time", parts_are_added_up_in_time},
     {"inference_refuses_unlike_spreads", inference_refuses_unlike_spreads},
     {"convolutions_split_only_samples", convolutions_split_only_samples},
     {"matmul_splits_any_dimension", matmul_splits_any_dimension},

@@ -322,22 +322,6 @@ static void test_wire_bf16(void)
 
 /* ---- updates on parts of the weights -------------------------------------------------------- */
 
-/* |a - b| / |b| over all weights: how far two runs are apart. */
-static double distance(pod_store *a, pod_store *b)
-{
-    double apart = 0, size = 0;
-    for (int i = 0; i < pod_store_n(a); i++) {
-        if (pod_store_variable(a, i)->role == POD_ROLE_STATE) continue;
-        const float *x = pod_store_data(a, i);
-        const float *y = pod_store_data(b, pod_store_find(b, pod_store_variable(a, i)->name));
-        for (int64_t k = 0; k < pod_store_count(a, i); k++) {
-            apart += ((double)x[k] - (double)y[k]) * ((double)x[k] - (double)y[k]);
-            size += (double)y[k] * (double)y[k];
-        }
-    }
-    return sqrt(apart / size);
-}
-
 static void train_job(pod_arena *a, const pod_test_plan *plan, const pod_program **p,
                       pod_test_job *j)
 {
@@ -396,7 +380,7 @@ static void test_shard_update(void)
             const bool same_sums = pod_mesh_size(&p->mesh) <= 2 || plan.wire == POD_BINNED;
             const double bound =
                 same_sums ? (rules[r].has_norms ? 1e-5 : 0) : (plan.wire == POD_BF16 ? 0.2 : 2e-4);
-            const double apart = distance(parts.store[0], whole.store[0]);
+            const double apart = pod_test_distance(parts.store[0], whole.store[0]);
             POD_CHECK(apart <= bound, "%s: weights are %g apart, at most %g", what, apart, bound);
             check_states(what, &parts, q);
             POD_CHECK((p->fingerprint == q->fingerprint) == (pod_mesh_size(&p->mesh) == 1),

@@ -167,6 +167,8 @@ static void test_refusals(void)
         {"--mesh=2x3", "mesh: 2x3 has 6 cores, but there are 4 ranks"},
         {"--batch=254", "batch: 254 does not divide by the 4 cores of the mesh"},
         {"--batch=3", "batch: 3 does not divide"},
+        {"--accumulate=3",
+         "accumulate: a batch of 256 does not divide by 4 cores times 3 micro-steps"},
         {"--algo=nonsense", "nonsense"},
         {"--algo=allreduce:4K-1K:ring", "the range from 4096 to 1024 is empty"},
     };
