@@ -8,8 +8,9 @@ static const pod_update sets[] = {
      needs,                            \
      pod__update_momentum_outer_##isa, \
      pod__update_momentum_inner_##isa, \
-     pod__update_adam_direction_##isa, \
-     pod__update_descend_##isa},
+     pod__update_adam_step_##isa,      \
+     pod__update_adam_norms_##isa,     \
+     pod__update_adam_descend_##isa},
 #include "kernels/update/update.def"
 #undef POD_UPDATE
 };

@@ -8,12 +8,17 @@
  *   momentum_inner  e = rate (g + decay w);  v = momentum v + e;
  *                   d = nesterov ? e + momentum v : v;
  *                   w = w - d             (the rate inside: the LARS of You et al. 2017)
- *   adam_direction  m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
- *                   u = (m / c1) / (sqrt(v / c2) + eps) + decay w
- *                                         (c = 1 - b^step; LAMB's direction, and AdamW's step)
- *   descend         w = w - rate u
+ *   adam_step       m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
+ *                   u = (m / c1) / (sqrt(v / c2) + eps) + decay w;
+ *                   w = w - rate u        (c = 1 - b^step: AdamW)
  *
- * Every set gives the same bits: each operation above is rounded to float32, in the order written;
+ * and where the rate hangs on norms of w and u (LAMB), in two passes, u being stored in neither:
+ *
+ *   adam_norms      m and v as above;  w_sq = sum of w^2,  u_sq = sum of u^2
+ *   adam_descend    u of m and v as above;  w = w - rate u
+ *
+ * Both sums are those of sum_sq in kernels/reduce, to the bit in sets of one name; all else every
+ * set gives the same bits: each operation above is rounded to float32, in the order written;
  * division by c is multiplication by 1/c. */
 #ifndef MINIPOD_KERNELS_UPDATE_UPDATE_H
 #define MINIPOD_KERNELS_UPDATE_UPDATE_H
@@ -34,9 +39,12 @@ typedef struct pod_update {
                            const float *g, float *v, float *w);
     void (*momentum_inner)(int64_t count, float rate, float momentum, float decay, bool nesterov,
                            const float *g, float *v, float *w);
-    void (*adam_direction)(int64_t count, const pod_adam_attr *attr, const float *g, const float *w,
-                           float *m, float *v, float *u);
-    void (*descend)(int64_t count, float rate, const float *u, float *w);
+    void (*adam_step)(int64_t count, const pod_adam_attr *attr, float rate, const float *g,
+                      float *m, float *v, float *w);
+    void (*adam_norms)(int64_t count, const pod_adam_attr *attr, const float *g, const float *w,
+                       float *m, float *v, float *w_sq, float *u_sq);
+    void (*adam_descend)(int64_t count, const pod_adam_attr *attr, float rate, const float *m,
+                         const float *v, float *w);
 } pod_update;
 
 const pod_update *pod_update_sets(int *n); /* best first; the last one is the reference */

@@ -25,20 +25,55 @@ void pod__update_momentum_inner_ref(int64_t count, float rate, float momentum, f
     }
 }
 
-void pod__update_adam_direction_ref(int64_t count, const pod_adam_attr *attr, const float *g,
-                                    const float *w, float *m, float *v, float *u)
+/* Divided once, not for each element. */
+typedef struct corrections {
+    float per_c1, per_c2;
+} corrections;
+
+static corrections corrections_of(const pod_adam_attr *attr)
 {
-    const float b1 = attr->beta1, b2 = attr->beta2, eps = attr->eps, decay = attr->decay;
-    /* Divided once, not for each element. */
-    const float per_c1 = 1 / attr->correction1, per_c2 = 1 / attr->correction2;
+    return (corrections){1 / attr->correction1, 1 / attr->correction2};
+}
+
+static void take_gradient(const pod_adam_attr *attr, float g, float *m, float *v)
+{
+    *m = attr->beta1 * *m + (1 - attr->beta1) * g;
+    *v = attr->beta2 * *v + (1 - attr->beta2) * (g * g);
+}
+
+static float direction(const pod_adam_attr *attr, corrections by, float m, float v, float w)
+{
+    return m * by.per_c1 / (sqrtf(v * by.per_c2) + attr->eps) + attr->decay * w;
+}
+
+void pod__update_adam_step_ref(int64_t count, const pod_adam_attr *attr, float rate, const float *g,
+                               float *m, float *v, float *w)
+{
+    const corrections by = corrections_of(attr);
     for (int64_t i = 0; i < count; i++) {
-        m[i] = b1 * m[i] + (1 - b1) * g[i];
-        v[i] = b2 * v[i] + (1 - b2) * (g[i] * g[i]);
-        u[i] = m[i] * per_c1 / (sqrtf(v[i] * per_c2) + eps) + decay * w[i];
+        take_gradient(attr, g[i], &m[i], &v[i]);
+        w[i] = w[i] - rate * direction(attr, by, m[i], v[i], w[i]);
     }
 }
 
-void pod__update_descend_ref(int64_t count, float rate, const float *u, float *w)
+void pod__update_adam_norms_ref(int64_t count, const pod_adam_attr *attr, const float *g,
+                                const float *w, float *m, float *v, float *w_sq, float *u_sq)
 {
-    for (int64_t i = 0; i < count; i++) w[i] = w[i] - rate * u[i];
+    const corrections by = corrections_of(attr);
+    double w_sum = 0, u_sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        take_gradient(attr, g[i], &m[i], &v[i]);
+        const double u = (double)direction(attr, by, m[i], v[i], w[i]);
+        w_sum += (double)w[i] * (double)w[i];
+        u_sum += u * u;
+    }
+    *w_sq = (float)w_sum;
+    *u_sq = (float)u_sum;
+}
+
+void pod__update_adam_descend_ref(int64_t count, const pod_adam_attr *attr, float rate,
+                                  const float *m, const float *v, float *w)
+{
+    const corrections by = corrections_of(attr);
+    for (int64_t i = 0; i < count; i++) w[i] = w[i] - rate * direction(attr, by, m[i], v[i], w[i]);
 }

@@ -2,8 +2,9 @@
  *
  *   sum_sq          x                            -> sum of squares
  *   momentum        w, v, g, lr [, w_sq, g_sq]   -> w', v'
- *   adam_direction  w, m, v, g, step             -> m', v', u
- *   descend         w, u, lr [, w_sq, u_sq]      -> w'
+ *   adam_step       w, m, v, g, step, lr          -> w', m', v'
+ *   adam_norms      w, m, v, g, step              -> m', v', w_sq, u_sq
+ *   adam_descend    w, m', v', step, lr, w_sq, u_sq -> w'
  *
  * The kernels write weights and states in place: where an output is not given its input's memory,
  * it starts as a copy. */
@@ -35,16 +36,23 @@ static void *start_as(void *out, const void *in, int64_t count)
     return out;
 }
 
+/* The type of a sum over all elements of x: each core has its part of it. */
+static pod_type sum_over(const pod_type *x)
+{
+    pod_type sum = pod_type_of(POD_F32, 0, NULL);
+    unsigned mask = x->shard.over;
+    for (int i = 0; i < x->shape.n_dims; i++) mask |= x->split[i];
+    sum.sum = (uint8_t)mask;
+    return sum;
+}
+
 /* ---- sum_sq -------------------------------------------------------------------------------- */
 
 static pod_status sum_sq_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
 {
     (void)n, (void)n_in;
     POD_TRY(pod__want_dtype("x", &in[0], 1u << POD_F32));
-    out[0] = pod_type_of(POD_F32, 0, NULL);
-    unsigned mask = 0;
-    for (int i = 0; i < in[0].shape.n_dims; i++) mask |= in[0].split[i];
-    out[0].sum = (uint8_t)(mask | in[0].shard.over);
+    out[0] = sum_over(&in[0]);
     return POD_OK;
 }
 
@@ -172,13 +180,42 @@ void pod_momentum_update(pod_graph *g, pod_value w, pod_value v, pod_value grad,
     pod_assign(g, v, out[1]);
 }
 
-/* ---- adam_direction ------------------------------------------------------------------------ */
+/* ---- adam ---------------------------------------------------------------------------------- */
 
 typedef struct adam_attr {
     float beta1, beta2, eps, decay;
 } adam_attr;
 
-static pod_status adam_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
+typedef struct adam_run_attr {
+    int64_t count;
+    adam_attr rule;
+    int32_t set, unused;
+} adam_run_attr;
+
+/* The rule as the kernels take it, at this step. */
+static pod_adam_attr adam_at(const adam_attr *rule, const void *step)
+{
+    const double t = (double)scalar(step);
+    return (pod_adam_attr){.beta1 = rule->beta1,
+                           .beta2 = rule->beta2,
+                           .correction1 = (float)(1.0 - pow((double)rule->beta1, t)),
+                           .correction2 = (float)(1.0 - pow((double)rule->beta2, t)),
+                           .eps = rule->eps,
+                           .decay = rule->decay};
+}
+
+static pod_status adam_lower(const pod_lower_args *args, pod_run_fn *fn, pod_lowering *l)
+{
+    const adam_attr *rule = args->node->attr;
+    const adam_run_attr run = {.count = pod_shape_count(&args->in_local[0]),
+                               .rule = *rule,
+                               .set = pod__update_pick(args->target->cpu)};
+    return pod__lower(args, fn, pod__update_at(run.set)->name, &run, sizeof run, l);
+}
+
+/* ---- adam_step ----------------------------------------------------------------------------- */
+
+static pod_status adam_step_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
 {
     (void)n;
     POD_TRY(want_tensors(in, 4));
@@ -187,126 +224,158 @@ static pod_status adam_infer(const pod_node *n, const pod_type in[], int n_in, p
     return POD_OK;
 }
 
-static void adam_cost(const pod_node *n, const pod_type in[], const pod_type out[], pod_cost *cost)
+static void adam_step_cost(const pod_node *n, const pod_type in[], const pod_type out[],
+                           pod_cost *cost)
 {
-    pod__cost_of(n, in, out, 14 * (double)pod_shape_count(&out[0].shape), cost);
+    pod__cost_of(n, in, out, 16 * (double)pod_shape_count(&in[0].shape), cost);
 }
 
-typedef struct adam_run_attr {
-    int64_t count;
-    adam_attr rule;
-    int32_t set, unused;
-} adam_run_attr;
-
-static void adam_run(const void *attr, const void *const in[], void *const out[], void *scratch)
+static void adam_step_run(const void *attr, const void *const in[], void *const out[],
+                          void *scratch)
 {
     (void)scratch;
     const adam_run_attr *a = attr;
-    const double step = (double)scalar(in[4]);
-    const pod_adam_attr rule = {.beta1 = a->rule.beta1,
-                                .beta2 = a->rule.beta2,
-                                .correction1 = (float)(1.0 - pow((double)a->rule.beta1, step)),
-                                .correction2 = (float)(1.0 - pow((double)a->rule.beta2, step)),
-                                .eps = a->rule.eps,
-                                .decay = a->rule.decay};
-    float *m = start_as(out[0], in[1], a->count), *v = start_as(out[1], in[2], a->count);
-    pod__update_at(a->set)->adam_direction(a->count, &rule, in[3], in[0], m, v, out[2]);
+    const pod_adam_attr rule = adam_at(&a->rule, in[4]);
+    float *w = start_as(out[0], in[0], a->count), *m = start_as(out[1], in[1], a->count);
+    float *v = start_as(out[2], in[2], a->count);
+    pod__update_at(a->set)->adam_step(a->count, &rule, scalar(in[5]), in[3], m, v, w);
 }
 
-static pod_status adam_lower(const pod_lower_args *args, pod_lowering *l)
+static pod_status adam_step_lower(const pod_lower_args *args, pod_lowering *l)
 {
-    const adam_attr *rule = args->node->attr;
-    const adam_run_attr run = {.count = pod_shape_count(&args->in_local[0]),
-                               .rule = *rule,
-                               .set = pod__update_pick(args->target->cpu)};
-    POD_TRY(pod__lower(args, adam_run, pod__update_at(run.set)->name, &run, sizeof run, l));
+    POD_TRY(adam_lower(args, adam_step_run, l));
+    for (int8_t k = 0; k < 3; k++) l->in_place[k] = k;
+    return POD_OK;
+}
+
+const pod_op pod__op_adam_step = {.name = "adam_step",
+                                  .kind = POD_OP_RUN,
+                                  .min_in = 6,
+                                  .max_in = 6,
+                                  .n_out = 3,
+                                  .by_element = true,
+                                  .infer = adam_step_infer,
+                                  .cost = adam_step_cost,
+                                  .lower = adam_step_lower};
+
+void pod_adam_update(pod_graph *g, pod_value w, pod_value m, pod_value v, pod_value grad,
+                     pod_value step, pod_value lr, pod_adam_update_attr attr)
+{
+    const adam_attr rule = {attr.beta1, attr.beta2, attr.eps, attr.decay};
+    pod_value out[3];
+    pod_op_add(g, &pod__op_adam_step, &rule, sizeof rule,
+               (const pod_value[]){w, m, v, grad, step, lr}, 6, out);
+    if (!out[0].id) return;
+    pod_assign(g, w, out[0]);
+    pod_assign(g, m, out[1]);
+    pod_assign(g, v, out[2]);
+}
+
+/* ---- adam_norms ---------------------------------------------------------------------------- */
+
+static pod_status adam_norms_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
+{
+    (void)n;
+    POD_TRY(want_tensors(in, 4));
+    POD_TRY(want_scalars(in, 4, n_in));
+    out[0] = out[1] = in[0];
+    out[2] = out[3] = sum_over(&in[0]);
+    return POD_OK;
+}
+
+static void adam_norms_cost(const pod_node *n, const pod_type in[], const pod_type out[],
+                            pod_cost *cost)
+{
+    pod__cost_of(n, in, out, 18 * (double)pod_shape_count(&in[0].shape), cost);
+}
+
+static void adam_norms_run(const void *attr, const void *const in[], void *const out[],
+                           void *scratch)
+{
+    (void)scratch;
+    const adam_run_attr *a = attr;
+    const pod_adam_attr rule = adam_at(&a->rule, in[4]);
+    float *m = start_as(out[0], in[1], a->count), *v = start_as(out[1], in[2], a->count);
+    pod__update_at(a->set)->adam_norms(a->count, &rule, in[3], in[0], m, v, out[2], out[3]);
+}
+
+static pod_status adam_norms_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    POD_TRY(adam_lower(args, adam_norms_run, l));
     l->in_place[0] = 1;
     l->in_place[1] = 2;
     return POD_OK;
 }
 
-const pod_op pod__op_adam_direction = {.name = "adam_direction",
-                                       .kind = POD_OP_RUN,
-                                       .min_in = 5,
-                                       .max_in = 5,
-                                       .n_out = 3,
-                                       .by_element = true,
-                                       .infer = adam_infer,
-                                       .cost = adam_cost,
-                                       .lower = adam_lower};
+const pod_op pod__op_adam_norms = {.name = "adam_norms",
+                                   .kind = POD_OP_RUN,
+                                   .min_in = 5,
+                                   .max_in = 5,
+                                   .n_out = 4,
+                                   .by_element = true,
+                                   .infer = adam_norms_infer,
+                                   .cost = adam_norms_cost,
+                                   .lower = adam_norms_lower};
 
-pod_value pod_adam_direction(pod_graph *g, pod_value w, pod_value m, pod_value v, pod_value grad,
-                             pod_value step, pod_adam_update_attr attr)
-{
-    const adam_attr rule = {attr.beta1, attr.beta2, attr.eps, attr.decay};
-    pod_value out[3];
-    pod_op_add(g, &pod__op_adam_direction, &rule, sizeof rule,
-               (const pod_value[]){w, m, v, grad, step}, 5, out);
-    if (!out[0].id) return (pod_value){0};
-    pod_assign(g, m, out[0]);
-    pod_assign(g, v, out[1]);
-    return out[2];
-}
+/* ---- adam_descend -------------------------------------------------------------------------- */
 
-/* ---- descend ------------------------------------------------------------------------------- */
-
-static pod_status descend_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
+static pod_status adam_descend_infer(const pod_node *n, const pod_type in[], int n_in,
+                                     pod_type out[])
 {
     (void)n;
-    POD_TRY(want_tensors(in, 2));
-    POD_TRY(want_scalars(in, 2, n_in));
+    POD_TRY(want_tensors(in, 3));
+    POD_TRY(want_scalars(in, 3, n_in));
     out[0] = in[0];
     return POD_OK;
 }
 
-static void descend_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                         pod_cost *cost)
+static void adam_descend_cost(const pod_node *n, const pod_type in[], const pod_type out[],
+                              pod_cost *cost)
 {
-    pod__cost_of(n, in, out, 2 * (double)pod_shape_count(&out[0].shape), cost);
+    pod__cost_of(n, in, out, 9 * (double)pod_shape_count(&in[0].shape), cost);
 }
 
-typedef struct descend_run_attr {
-    int64_t count;
-    int32_t trust, set;
-} descend_run_attr;
-
-static void descend_run(const void *attr, const void *const in[], void *const out[], void *scratch)
+static void adam_descend_run(const void *attr, const void *const in[], void *const out[],
+                             void *scratch)
 {
     (void)scratch;
-    const descend_run_attr *a = attr;
-    float rate = scalar(in[2]);
-    if (a->trust) {
-        const double w = sqrt((double)scalar(in[3])), u = sqrt((double)scalar(in[4]));
-        if (w > 0 && u > 0) rate = (float)((double)rate * w / u);
-    }
-    pod__update_at(a->set)->descend(a->count, rate, in[1], start_as(out[0], in[0], a->count));
+    const adam_run_attr *a = attr;
+    const pod_adam_attr rule = adam_at(&a->rule, in[3]);
+    const double w = sqrt((double)scalar(in[5])), u = sqrt((double)scalar(in[6]));
+    const float lr = scalar(in[4]), rate = w > 0 && u > 0 ? (float)((double)lr * w / u) : lr;
+    pod__update_at(a->set)->adam_descend(a->count, &rule, rate, in[1], in[2],
+                                         start_as(out[0], in[0], a->count));
 }
 
-static pod_status descend_lower(const pod_lower_args *args, pod_lowering *l)
+static pod_status adam_descend_lower(const pod_lower_args *args, pod_lowering *l)
 {
-    const descend_run_attr run = {.count = pod_shape_count(&args->in_local[0]),
-                                  .trust = args->node->n_in == 5,
-                                  .set = pod__update_pick(args->target->cpu)};
-    POD_TRY(pod__lower(args, descend_run, pod__update_at(run.set)->name, &run, sizeof run, l));
+    POD_TRY(adam_lower(args, adam_descend_run, l));
     l->in_place[0] = 0;
     return POD_OK;
 }
 
-const pod_op pod__op_descend = {.name = "descend",
-                                .kind = POD_OP_RUN,
-                                .min_in = 3,
-                                .max_in = 5,
-                                .n_out = 1,
-                                .by_element = true,
-                                .infer = descend_infer,
-                                .cost = descend_cost,
-                                .lower = descend_lower};
+const pod_op pod__op_adam_descend = {.name = "adam_descend",
+                                     .kind = POD_OP_RUN,
+                                     .min_in = 7,
+                                     .max_in = 7,
+                                     .n_out = 1,
+                                     .by_element = true,
+                                     .infer = adam_descend_infer,
+                                     .cost = adam_descend_cost,
+                                     .lower = adam_descend_lower};
 
-void pod_descend(pod_graph *g, pod_value w, pod_value u, pod_value lr, pod_value w_sq,
-                 pod_value u_sq)
+void pod_lamb_update(pod_graph *g, pod_value w, pod_value m, pod_value v, pod_value grad,
+                     pod_value step, pod_value lr, pod_adam_update_attr attr)
 {
-    const bool trust = w_sq.id && u_sq.id;
-    pod_value next = pod_op_add1(g, &pod__op_descend, NULL, 0,
-                                 (const pod_value[]){w, u, lr, w_sq, u_sq}, trust ? 5 : 3);
-    if (next.id) pod_assign(g, w, next);
+    const adam_attr rule = {attr.beta1, attr.beta2, attr.eps, attr.decay};
+    pod_value out[4];
+    pod_op_add(g, &pod__op_adam_norms, &rule, sizeof rule, (const pod_value[]){w, m, v, grad, step},
+               5, out);
+    const pod_value next =
+        pod_op_add1(g, &pod__op_adam_descend, &rule, sizeof rule,
+                    (const pod_value[]){w, out[0], out[1], step, lr, out[2], out[3]}, 7);
+    if (!next.id) return;
+    pod_assign(g, w, next);
+    pod_assign(g, m, out[0]);
+    pod_assign(g, v, out[1]);
 }

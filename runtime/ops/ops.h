@@ -101,12 +101,11 @@ void pod_momentum_update(pod_graph *g, pod_value w, pod_value v, pod_value grad,
 typedef struct pod_adam_update_attr {
     float beta1, beta2, eps, decay;
 } pod_adam_update_attr;
-/* Assigns m and v; answers the direction u (kernels/update). `step` counts from 1. */
-pod_value pod_adam_direction(pod_graph *g, pod_value w, pod_value m, pod_value v, pod_value grad,
-                             pod_value step, pod_adam_update_attr attr);
-/* Assigns w - lr u, or with the sums of squares given w - lr |w|/|u| u (ratio 1 where a norm is
- * 0). */
-void pod_descend(pod_graph *g, pod_value w, pod_value u, pod_value lr, pod_value w_sq,
-                 pod_value u_sq);
+/* Assigns w - lr u, m and v (kernels/update). `step` counts from 1. */
+void pod_adam_update(pod_graph *g, pod_value w, pod_value m, pod_value v, pod_value grad,
+                     pod_value step, pod_value lr, pod_adam_update_attr attr);
+/* The same with w - lr |w|/|u| u, the ratio 1 where a norm is 0. */
+void pod_lamb_update(pod_graph *g, pod_value w, pod_value m, pod_value v, pod_value grad,
+                     pod_value step, pod_value lr, pod_adam_update_attr attr);
 
 #endif

@@ -7,19 +7,16 @@
  * Normalizations and biases do not decay. */
 #include "runtime/optim/rules.h"
 
-pod_value pod__adamw_direction(pod_graph *g, pod_value w, pod_role role, pod_value grad,
-                               const pod_value state[], pod_value step, const pod_hparams *hp)
+pod_adam_update_attr pod__adamw_attr(pod_role role, const pod_hparams *hp)
 {
-    return pod_adam_direction(g, w, state[0], state[1], grad, step,
-                              (pod_adam_update_attr){.beta1 = hp->beta1,
-                                                     .beta2 = hp->beta2,
-                                                     .eps = hp->epsilon,
-                                                     .decay = pod__optim_decay(role, hp)});
+    return (pod_adam_update_attr){.beta1 = hp->beta1,
+                                  .beta2 = hp->beta2,
+                                  .eps = hp->epsilon,
+                                  .decay = pod__optim_decay(role, hp)};
 }
 
 void pod__adamw_update(pod_graph *g, pod_value w, pod_role role, pod_value grad,
                        const pod_value state[], pod_value lr, pod_value step, const pod_hparams *hp)
 {
-    const pod_value none = {0};
-    pod_descend(g, w, pod__adamw_direction(g, w, role, grad, state, step, hp), lr, none, none);
+    pod_adam_update(g, w, state[0], state[1], grad, step, lr, pod__adamw_attr(role, hp));
 }

@@ -6,11 +6,7 @@
 void pod__lamb_update(pod_graph *g, pod_value w, pod_role role, pod_value grad,
                       const pod_value state[], pod_value lr, pod_value step, const pod_hparams *hp)
 {
-    pod_value u = pod__adamw_direction(g, w, role, grad, state, step, hp);
-    pod_value w_sq = {0}, u_sq = {0};
-    if (!pod__optim_skips(role)) {
-        w_sq = pod_sum_sq(g, w);
-        u_sq = pod_sum_sq(g, u);
-    }
-    pod_descend(g, w, u, lr, w_sq, u_sq);
+    const pod_adam_update_attr attr = pod__adamw_attr(role, hp);
+    (pod__optim_skips(role) ? pod_adam_update : pod_lamb_update)(g, w, state[0], state[1], grad,
+                                                                 step, lr, attr);
 }

@@ -44,6 +44,13 @@ static bool is_scalar(const pod_graph *g, pod_value v)
     return pod_graph_type(g, v)->shape.n_dims == 0;
 }
 
+static bool makes_scalar(const pod_graph *g, const pod_node *n)
+{
+    for (int o = 0; o < n->n_out; o++)
+        if (is_scalar(g, pod_node_out(n, o))) return true;
+    return false;
+}
+
 static bool is_variable(const pod_graph *g, pod_value v)
 {
     return pod_graph_maker(g, v)->op->kind == POD_OP_VARIABLE;
@@ -148,7 +155,7 @@ static void find_norms(shard *s)
     for (int32_t i = pod_graph_n_nodes(s->from) - 1; i >= 0; i--) {
         const pod_node *n = pod_graph_node(s->from, i);
         if (group_of(s, i) == NONE) continue;
-        if (is_scalar(s->from, pod_node_out(n, 0))) s->leads_to_norm[i] = true;
+        if (makes_scalar(s->from, n)) s->leads_to_norm[i] = true;
         for (int j = 0; j < n->n_in && s->leads_to_norm[i]; j++)
             s->leads_to_norm[pod_graph_value(s->from, n->in[j])->node] = true;
     }
@@ -302,11 +309,13 @@ static pod_status reduce_norms(shard *s, int begin, int end)
     for (int32_t i = 0; i < pod_graph_n_nodes(s->from); i++) {
         const pod_node *n = pod_graph_node(s->from, i);
         const int32_t k = group_of(s, i);
-        if (k < begin || k >= end || !is_scalar(s->from, pod_node_out(n, 0))) continue;
-        int32_t at;
-        s->value[0] = s->mapped[n->first_out];
-        POD_TRY(add_collective(s, "allreduce", n->label, 1, NULL, &at));
-        s->mapped[n->first_out] = pod_node_out(pod_graph_node(s->to, at), 0);
+        for (int o = 0; o < n->n_out && k >= begin && k < end; o++) {
+            if (!is_scalar(s->from, pod_node_out(n, o))) continue;
+            int32_t at;
+            s->value[0] = s->mapped[n->first_out + o];
+            POD_TRY(add_collective(s, "allreduce", n->label, 1, NULL, &at));
+            s->mapped[n->first_out + o] = pod_node_out(pod_graph_node(s->to, at), 0);
+        }
     }
     return POD_OK;
 }

@@ -2,6 +2,7 @@
  * made carried along step by step; and against the reference bit by bit. */
 #include <stdlib.h>
 
+#include "kernels/reduce/reduce.h"
 #include "kernels/update/update.h"
 #include "tests/unit/kernels/kernel_test.h"
 
@@ -25,9 +26,9 @@ static void test_sets(void)
 }
 
 /* The rules as the header numbers them. */
-typedef enum rule { OUTER, OUTER_NESTEROV, INNER, INNER_NESTEROV, ADAM, N_RULES } rule;
-static const char *const rule_names[N_RULES] = {"outer", "outer nesterov", "inner",
-                                                "inner nesterov", "adam"};
+typedef enum rule { OUTER, OUTER_NESTEROV, INNER, INNER_NESTEROV, ADAM, LAMB, N_RULES } rule;
+static const char *const rule_names[N_RULES] = {"outer",          "outer nesterov", "inner",
+                                                "inner nesterov", "adam",           "lamb"};
 
 static pod_adam_attr adam_at(int step)
 {
@@ -41,31 +42,37 @@ static pod_adam_attr adam_at(int step)
 }
 
 typedef struct state {
-    tensor w, v, m, u;
+    tensor w, v, m, norms; /* norms: w_sq, u_sq */
 } state;
 
 static state state_make(int64_t count)
 {
     state s = {tensor_random(1, POD_F32, count), tensor_new(POD_F32, count),
-               tensor_new(POD_F32, count), tensor_new(POD_F32, count)};
+               tensor_new(POD_F32, count), tensor_new(POD_F32, 2)};
     memset(s.v.data, 0, tensor_bytes(&s.v));
     memset(s.m.data, 0, tensor_bytes(&s.m));
-    memset(s.u.data, 0, tensor_bytes(&s.u));
+    memset(s.norms.data, 0, tensor_bytes(&s.norms));
     return s;
 }
 
 static void state_free(state *s)
 {
-    tensor_free(&s->w), tensor_free(&s->v), tensor_free(&s->m), tensor_free(&s->u);
+    tensor_free(&s->w), tensor_free(&s->v), tensor_free(&s->m), tensor_free(&s->norms);
 }
 
 static void step(const pod_update *k, rule r, int number, const tensor *g, state *s)
 {
     const bool nesterov = r == OUTER_NESTEROV || r == INNER_NESTEROV;
+    const pod_adam_attr attr = adam_at(number);
+    float *const norms = s->norms.data;
     if (r == ADAM) {
-        const pod_adam_attr attr = adam_at(number);
-        k->adam_direction(g->count, &attr, g->data, s->w.data, s->m.data, s->v.data, s->u.data);
-        k->descend(g->count, RATE, s->u.data, s->w.data);
+        k->adam_step(g->count, &attr, RATE, g->data, s->m.data, s->v.data, s->w.data);
+        return;
+    }
+    if (r == LAMB) {
+        k->adam_norms(g->count, &attr, g->data, s->w.data, s->m.data, s->v.data, &norms[0],
+                      &norms[1]);
+        k->adam_descend(g->count, &attr, RATE, s->m.data, s->v.data, s->w.data);
         return;
     }
     (r == OUTER || r == OUTER_NESTEROV ? k->momentum_outer : k->momentum_inner)(
@@ -144,7 +151,7 @@ static void check_trace(const pod_update *k, rule r)
         step(k, r, number, &g, &s);
         for (int i = 0; i < COUNT; i++) {
             const num gi = exactly(tensor_get(&g, i));
-            if (r == ADAM)
+            if (r == ADAM || r == LAMB)
                 trace_adam(&want[i], number, gi);
             else
                 trace_momentum(&want[i], r, gi);
@@ -190,7 +197,6 @@ static void check_same(rule r, int64_t count, bool finite)
         tensor_check_same(name, &got.w, &want.w);
         tensor_check_same(name, &got.v, &want.v);
         tensor_check_same(name, &got.m, &want.m);
-        tensor_check_same(name, &got.u, &want.u);
         if (!finite && count > 2) CU_ASSERT(isnan(tensor_get(&got.w, 2)));
         state_free(&got), state_free(&want);
     }
@@ -207,7 +213,62 @@ static void test_same_bits(void)
     }
 }
 
-static CU_TestInfo tests[] = {
-    {"sets", test_sets}, {"traces", test_traces}, {"same_bits", test_same_bits}, CU_TEST_INFO_NULL};
+/* ---- LAMB's passes ---------------------------------------------------------------------------- */
+
+/* The weights of the step in one pass, to the bit; and the sums of squares that kernels/reduce has
+ * of w and u. u itself is what a descent from 0 at rate -1 arrives at, where nothing decays. */
+static void check_lamb(const pod_update *k, const pod_reduce *sums, int64_t count, float eps)
+{
+    pod_adam_attr attr = adam_at(3);
+    attr.eps = eps;
+    attr.decay = 0;
+    state by_two = state_make(count), by_one = state_make(count), u = state_make(count);
+    tensor g = tensor_random(7, POD_F32, count);
+    float w_sq, u_sq;
+    memset(u.w.data, 0, tensor_bytes(&u.w));
+    const float want_w_sq = sums->sum_sq(count, by_two.w.data);
+    k->adam_norms(count, &attr, g.data, by_two.w.data, by_two.m.data, by_two.v.data, &w_sq, &u_sq);
+    k->adam_descend(count, &attr, -1, by_two.m.data, by_two.v.data, u.w.data);
+    k->adam_descend(count, &attr, RATE, by_two.m.data, by_two.v.data, by_two.w.data);
+    k->adam_step(count, &attr, RATE, g.data, by_one.m.data, by_one.v.data, by_one.w.data);
+    tensor_check_same(k->name, &by_two.w, &by_one.w);
+    tensor_check_same(k->name, &by_two.m, &by_one.m);
+    tensor_check_same(k->name, &by_two.v, &by_one.v);
+    const float want_u_sq = sums->sum_sq(count, u.w.data);
+    POD_CHECK(w_sq == want_w_sq && u_sq == want_u_sq,
+              "%s, %lld: sums of squares %.9g and %.9g, want %.9g and %.9g", k->name,
+              (long long)count, (double)w_sq, (double)u_sq, (double)want_w_sq, (double)want_u_sq);
+    state_free(&by_two), state_free(&by_one), state_free(&u);
+    tensor_free(&g);
+}
+
+static const pod_reduce *reduce_named(const char *name)
+{
+    int n;
+    const pod_reduce *sets = pod_reduce_sets(&n);
+    while (n > 0 && strcmp(sets[n - 1].name, name) != 0) n--;
+    return n ? &sets[n - 1] : NULL;
+}
+
+static void test_lamb(void)
+{
+    const int64_t counts[] = {0, 1, 7, 16, 33, 255, 256, 257, 5000};
+    int n;
+    const pod_update *sets = pod_update_sets(&n);
+    for (int i = 0; i < n; i++) {
+        const pod_reduce *sums = reduce_named(sets[i].name);
+        POD_CHECK(sums, "no sums in %s", sets[i].name);
+        for (size_t j = 0; sums && runs(&sets[i]) && j < sizeof counts / sizeof counts[0]; j++) {
+            check_lamb(&sets[i], sums, counts[j], ADAM_EPS);
+            check_lamb(&sets[i], sums, counts[j], 0);
+        }
+    }
+}
+
+static CU_TestInfo tests[] = {{"sets", test_sets},
+                              {"traces", test_traces},
+                              {"same_bits", test_same_bits},
+                              {"lamb", test_lamb},
+                              CU_TEST_INFO_NULL};
 
 CU_SuiteInfo pod_test_suites[] = {{"update", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};

@@ -179,11 +179,14 @@ static void momentum_rate(pod_graph *g)
     pod_momentum_update(g, w, v, F32(g, "grad", 4), F32(g, "lr", 1), (pod_value){0}, (pod_value){0},
                         (pod_momentum_attr){.momentum = 0.9f});
 }
-static void descend_shape(pod_graph *g)
+static void momentum_shape(pod_graph *g)
 {
     pod_value w =
         pod_weight(g, "w", (pod_shape){1, {4}}, (pod_init){POD_INIT_ONE, 1}, POD_ROLE_WEIGHT);
-    pod_descend(g, w, F32(g, "u", 5), pod_fill(g, 1), (pod_value){0}, (pod_value){0});
+    pod_value v = pod_variable(g, "v", (pod_shape){1, {4}}, (pod_init){.kind = POD_INIT_ZERO},
+                               POD_ROLE_STATE);
+    pod_momentum_update(g, w, v, F32(g, "u", 5), pod_fill(g, 1), (pod_value){0}, (pod_value){0},
+                        (pod_momentum_attr){.momentum = 0.9f});
 }
 static void input_twice(pod_graph *g) { (void)F32(g, "x", 1), (void)F32(g, "x", 1); }
 static void input_empty(pod_graph *g) { (void)F32(g, "x", 4, 0); }
@@ -238,7 +241,7 @@ static const struct {
     {loss_label_type, POD_E_SHAPE, "labels is f32 (4), need i32"},
     {loss_bf16, POD_E_SHAPE, "logits is bf16 (4, 3), need f32"},
     {momentum_rate, POD_E_SHAPE, "lr or step is f32 (1), need a scalar f32"},
-    {descend_shape, POD_E_SHAPE, "w is f32 (4), a state or gradient is f32 (5)"},
+    {momentum_shape, POD_E_SHAPE, "w is f32 (4), a state or gradient is f32 (5)"},
     {input_twice, POD_E_INVALID, "input 'x' exists already"},
     {input_empty, POD_E_SHAPE, "input 'x' is f32 (4, 0), need positive dimensions"},
     {variable_twice, POD_E_INVALID, "variable 'unit1/w' exists already"},
@@ -299,11 +302,18 @@ static pod_graph *training_graph(pod_arena *a)
     POD_ASSERT(pod_graph_n_variables(g) <= 16, "%d variables", pod_graph_n_variables(g));
     POD_CHECK_OK(pod_pass_grad(g, loss, grad));
     pod_value lr = pod_input(g, "lr", pod_type_of(POD_F32, 0, NULL));
+    pod_value step = pod_input(g, "step", pod_type_of(POD_F32, 0, NULL));
+    const pod_init zero = {.kind = POD_INIT_ZERO};
     const int n = pod_graph_n_variables(g);
     for (int i = 0; i < n; i++) {
         if (!grad[i].id) continue;
         pod_value w = pod_graph_variable(g, i)->value;
-        pod_descend(g, w, grad[i], lr, pod_sum_sq(g, w), pod_sum_sq(g, grad[i]));
+        const pod_shape shape = pod_graph_type(g, w)->shape;
+        pod_scope_begin(g, "update%d", i);
+        pod_value m = pod_variable(g, "m", shape, zero, POD_ROLE_STATE);
+        pod_value v = pod_variable(g, "v", shape, zero, POD_ROLE_STATE);
+        pod_lamb_update(g, w, m, v, grad[i], step, lr, (pod_adam_update_attr){.beta1 = 0.9f});
+        pod_scope_end(g);
     }
     POD_CHECK_OK(pod_graph_finish(g));
     return g;
