@@ -1,4 +1,4 @@
-/* minipod explain model|program|schedule|kernels|machine: what was decided, and why. */
+/* minipod explain WHAT, one of explain.def: what was decided, and why. */
 #include <string.h>
 
 #include "bench/command.h"

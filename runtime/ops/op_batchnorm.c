@@ -13,27 +13,21 @@
  * whole normalization, statistics included: bn_sums and bn_moments have none of their own. */
 #include <math.h>
 
-#include "runtime/ops/op_common.h"
+#include "runtime/ops/op_batchnorm.h"
 
-/* rows: of the whole x. Of bn_apply: infinite where the statistics are fixed; bn_grad_apply
- * inherits it. */
-typedef struct bn_attr {
-    double rows;
-} bn_attr;
 typedef struct bn_moments_attr {
     double rows;
     float eps, unused;
 } bn_moments_attr;
 
-static pod_status want_images(const char *what, const pod_type *t)
+pod_status pod__bn_want_images(const char *what, const pod_type *t)
 {
     POD_TRY(pod__want_dtype(what, t, POD__FLOATS));
     if (t->shape.n_dims < 2) return pod__want_dims(what, t, 4);
     return pod__want_no_parts(what, t);
 }
 
-/* The rows of which each core that holds a part of the sums has counted its own. */
-static double own_rows(double rows, const pod_lower_args *args, int in)
+double pod__bn_own_rows(double rows, const pod_lower_args *args, int in)
 {
     return rows / pod_mask_size(args->mesh, args->in[in].sum);
 }
@@ -43,7 +37,7 @@ static double own_rows(double rows, const pod_lower_args *args, int in)
 static pod_status bn_sums_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
 {
     (void)n, (void)n_in;
-    POD_TRY(want_images("x", &in[0]));
+    POD_TRY(pod__bn_want_images("x", &in[0]));
     out[0] = pod__channels_of(&in[0]);
     out[0].sum = pod__rows_split(&in[0]);
     out[1] = out[0];
@@ -117,7 +111,7 @@ static void bn_moments_cost(const pod_node *n, const pod_type in[], const pod_ty
 static pod_status bn_moments_lower(const pod_lower_args *args, pod_lowering *l)
 {
     const bn_moments_attr *attr = args->node->attr;
-    const moments_run_attr run = {.count = own_rows(attr->rows, args, 0),
+    const moments_run_attr run = {.count = pod__bn_own_rows(attr->rows, args, 0),
                                   .c = args->in_local[0].dim[0],
                                   .eps = attr->eps,
                                   .set = pod__norm_pick(args->target->cpu)};
@@ -184,20 +178,25 @@ const pod_op pod__op_bn_rstd = {.name = "bn_rstd",
 
 /* ---- bn_apply ------------------------------------------------------------------------------ */
 
-/* mean and rstd, as they stand in `in`: of x's channels, varying alike, summed. */
+pod_status pod__bn_want_pair(const pod_type *x, const char *name0, const pod_type *in0,
+                             const char *name1, const pod_type *in1)
+{
+    POD_TRY(pod__want_channels(name0, in0, x));
+    POD_TRY(pod__want_alike(name0, in0, name1, in1));
+    if (!in0->sum) return POD_OK;
+    return pod__want_no_parts(name0, in0);
+}
+
 static pod_status want_moments(const pod_type *x, const pod_type *mean, const pod_type *rstd)
 {
-    POD_TRY(pod__want_channels("the mean", mean, x));
-    POD_TRY(pod__want_alike("the mean", mean, "rstd", rstd));
-    if (!mean->sum) return POD_OK;
-    return pod__want_no_parts("the mean", mean);
+    return pod__bn_want_pair(x, "the mean", mean, "rstd", rstd);
 }
 
 static pod_status bn_apply_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
 {
     static const char *const name[] = {"x", "the mean", "rstd", "gamma", "beta"};
     (void)n, (void)n_in;
-    POD_TRY(want_images("x", &in[0]));
+    POD_TRY(pod__bn_want_images("x", &in[0]));
     POD_TRY(want_moments(&in[0], &in[1], &in[2]));
     for (int i = 3; i < 5; i++) {
         POD_TRY(pod__want_channels(name[i], &in[i], &in[0]));
@@ -261,7 +260,7 @@ static pod_status bn_grad_sums_infer(const pod_node *n, const pod_type in[], int
                                      pod_type out[])
 {
     (void)n, (void)n_in;
-    POD_TRY(want_images("x", &in[0]));
+    POD_TRY(pod__bn_want_images("x", &in[0]));
     POD_TRY(pod__want_alike("x", &in[0], "dy", &in[1]));
     POD_TRY(want_moments(&in[0], &in[2], &in[3]));
     out[0] = pod__channels_of(&in[0]);
@@ -303,27 +302,31 @@ const pod_op pod__op_bn_grad_sums = {.name = "bn_grad_sums",
 
 /* ---- bn_grad_apply ------------------------------------------------------------------------- */
 
-/* dgamma and dbeta must be sums over the samples of which mean and rstd are the moments: they are
- * parts over the mesh dimensions over which those vary. */
+pod_status pod__bn_want_sums_of_group(const pod__bn_attr *attr, const pod_type *x,
+                                      const pod_type *mean, const pod_type *dgamma,
+                                      const pod_type *dbeta)
+{
+    POD_TRY(pod__want_channels("dgamma", dgamma, x));
+    POD_TRY(pod__want_alike("dgamma", dgamma, "dbeta", dbeta));
+    if (!isfinite(attr->rows) || (dgamma->sum == mean->vary && !dgamma->vary)) return POD_OK;
+    char sums[POD__TYPE_TEXT], of[POD__TYPE_TEXT];
+    return pod_fail(POD_E_SHAPE, "dgamma is %s, the mean is %s: of different groups of cores",
+                    pod__type_print(dgamma, sums, sizeof sums),
+                    pod__type_print(mean, of, sizeof of));
+}
+
 static pod_status bn_grad_apply_infer(const pod_node *n, const pod_type in[], int n_in,
                                       pod_type out[])
 {
     enum { X, DY, MEAN, RSTD, GAMMA, DGAMMA, DBETA };
-    const bn_attr *attr = n->attr;
+    const pod__bn_attr *attr = n->attr;
     (void)n_in;
-    POD_TRY(want_images("x", &in[X]));
+    POD_TRY(pod__bn_want_images("x", &in[X]));
     POD_TRY(pod__want_alike("x", &in[X], "dy", &in[DY]));
     POD_TRY(want_moments(&in[X], &in[MEAN], &in[RSTD]));
     POD_TRY(pod__want_channels("gamma", &in[GAMMA], &in[X]));
     POD_TRY(pod__want_no_parts("gamma", &in[GAMMA]));
-    POD_TRY(pod__want_channels("dgamma", &in[DGAMMA], &in[X]));
-    POD_TRY(pod__want_alike("dgamma", &in[DGAMMA], "dbeta", &in[DBETA]));
-    if (isfinite(attr->rows) && (in[DGAMMA].sum != in[MEAN].vary || in[DGAMMA].vary)) {
-        char sums[POD__TYPE_TEXT], mean[POD__TYPE_TEXT];
-        return pod_fail(POD_E_SHAPE, "dgamma is %s, the mean is %s: of different groups of cores",
-                        pod__type_print(&in[DGAMMA], sums, sizeof sums),
-                        pod__type_print(&in[MEAN], mean, sizeof mean));
-    }
+    POD_TRY(pod__bn_want_sums_of_group(attr, &in[X], &in[MEAN], &in[DGAMMA], &in[DBETA]));
     out[0] = in[X];
     return POD_OK;
 }
@@ -351,9 +354,9 @@ static void bn_grad_apply_run(const void *attr, const void *const in[], void *co
 
 static pod_status bn_grad_apply_lower(const pod_lower_args *args, pod_lowering *l)
 {
-    const bn_attr *attr = args->node->attr;
+    const pod__bn_attr *attr = args->node->attr;
     const grad_apply_run_attr run = {.rows = pod__rows_of(args, pod__norm_pick(args->target->cpu)),
-                                     .count = own_rows(attr->rows, args, 5)};
+                                     .count = pod__bn_own_rows(attr->rows, args, 5)};
     POD_TRY(
         pod__lower(args, bn_grad_apply_run, pod__norm_at(run.rows.set)->name, &run, sizeof run, l));
     l->in_place[0] = 1;
@@ -394,7 +397,7 @@ pod_value pod_batchnorm(pod_graph *g, pod_value x, pod_batchnorm_attr attr)
     pod_value mean = pod_variable(g, "moving_mean", c, zero, POD_ROLE_MOVING);
     pod_value var = pod_variable(g, "moving_var", c, one, POD_ROLE_MOVING);
     const bn_moments_attr moments = {.rows = (double)pod__rows(&t.shape), .eps = attr.eps};
-    bn_attr apply = {.rows = HUGE_VAL};
+    pod__bn_attr apply = {.rows = HUGE_VAL};
     pod_value rstd;
     if (attr.train) {
         pod_value sums[2], stat[3];

@@ -164,6 +164,25 @@ void pod__cost_elementwise(const pod_node *n, const pod_type in[], const pod_typ
     pod__cost_of(n, in, out, (double)pod_shape_count(&out[0].shape), cost);
 }
 
+static bool is_slower(const pod__rechoice *r)
+{
+    const double nearly = 0.9;
+    const pod_candidate *now = &r->candidate[r->now], *then = &r->candidate[r->then];
+    const double now_rate = pod_rates_find(r->how->rates, r->kind, now->name),
+                 then_rate = pod_rates_find(r->how->rates, r->kind, then->name);
+    if (now_rate > 0 || then_rate > 0) return then_rate < nearly * now_rate;
+    return now->needs & ~then->needs;
+}
+
+const char *pod__why_no_gain(const pod__rechoice *r, pod_arena *arena)
+{
+    if (r->then == r->now || (r->then != r->n - 1 && !is_slower(r))) return NULL;
+    const pod_candidate *now = &r->candidate[r->now];
+    POD_ASSERT(now->refusal, "%s takes the call, and another is chosen", now->name);
+    const char *why = pod_arena_text(arena, "%s: %s", now->name, now->refusal);
+    return why ? why : "";
+}
+
 pod_status pod__lower(const pod_lower_args *args, pod_run_fn *run, const char *impl,
                       const void *attr, size_t attr_bytes, pod_lowering *l)
 {

@@ -59,6 +59,18 @@ void pod__cost_of(const pod_node *n, const pod_type in[], const pod_type out[], 
 void pod__cost_elementwise(const pod_node *n, const pod_type in[], const pod_type out[],
                            pod_cost *cost);
 
+/* ---- for the pass that fuses ---- */
+/* The choice of a kernel for a plain call and for the same with more to do in it. */
+typedef struct pod__rechoice {
+    const pod_choice *how;
+    const char *kind;
+    pod_candidate candidate[POD_MAX_CANDIDATES]; /* for the fused call */
+    int n, now, then;                            /* chosen for the plain call, for the fused one */
+} pod__rechoice;
+/* Why to fuse is no gain: `then` is the reference, or slower than `now` by the rates, or, without
+ * rates, does without instructions that `now` uses; NULL: it is one. "" without memory. */
+const char *pod__why_no_gain(const pod__rechoice *r, pod_arena *arena);
+
 /* ---- for lower ---- */
 /* Fills the lowering with a copy of attr, no scratch and nothing in place. E_NOMEM. */
 pod_status pod__lower(const pod_lower_args *args, pod_run_fn *run, const char *impl,

@@ -5,17 +5,25 @@
  *   conv2d_dw  x, dy                           -> dw (K, R, S, C), float32; the sum over the cores'
  *                                                 samples
  *
- * Over a mesh only N is split. */
+ * and those that only passes make (the fused bits of kernels/conv):
+ *
+ *   conv2d_sums      x, w                 -> y, sum, sum_sq  of y's channels, sums over cores
+ *   conv2d_act       x, w, scale, shift   -> y               of x scale + shift, or its relu
+ *   conv2d_act_sums  x, w, scale, shift   -> y, sum, sum_sq
+ *   conv2d_dw_act    x, dy, scale, shift  -> dw
+ *
+ * Over a mesh only N is split; scale and shift may vary. */
 #include <inttypes.h>
 
 #include "kernels/conv/conv.h"
+#include "runtime/ops/fused.h"
 #include "runtime/ops/op_common.h"
 
-/* One attr for the three, so that cost and lowering are shared. */
+/* One attr for all, so that cost and lowering are shared. */
 typedef struct conv_attr {
     int64_t stride, pad;
     int64_t rows, cols; /* conv2d_dx: of the image; conv2d_dw: of the filter; else 0 */
-    int64_t pass;
+    int64_t pass, fused;
 } conv_attr;
 
 static int64_t extent_out(int64_t image, int64_t filter, const conv_attr *a)
@@ -119,6 +127,39 @@ static pod_status conv2d_dw_infer(const pod_node *n, const pod_type in[], int n_
     return check_fit(a, &in[0], &in[1], &in[0].shape, &out[0].shape, &in[1].shape);
 }
 
+/* What a core makes of its own samples with its own scale and shift is its part of the whole. */
+static pod_status check_act(const pod_type in[])
+{
+    POD_TRY(pod__want_no_parts("x", &in[0]));
+    POD_TRY(pod__want_no_parts("the second operand", &in[1]));
+    POD_TRY(pod__want_channels("the scale", &in[2], &in[0]));
+    return pod__want_alike("the scale", &in[2], "the shift", &in[3]);
+}
+
+static void infer_sums(pod_type out[])
+{
+    out[1] = pod__channels_of(&out[0]);
+    out[1].sum = pod__rows_split(&out[0]);
+    out[2] = out[1];
+}
+
+static pod_status conv2d_fused_infer(const pod_node *n, const pod_type in[], int n_in,
+                                     pod_type out[])
+{
+    const conv_attr *a = n->attr;
+    POD_TRY(conv2d_infer(n, in, n_in, out));
+    if (a->fused & POD_CONV_AFFINE_X) POD_TRY(check_act(in));
+    if (a->fused & POD_CONV_SUMS) infer_sums(out);
+    return POD_OK;
+}
+
+static pod_status conv2d_dw_act_infer(const pod_node *n, const pod_type in[], int n_in,
+                                      pod_type out[])
+{
+    POD_TRY(conv2d_dw_infer(n, in, n_in, out));
+    return check_act(in);
+}
+
 static void conv2d_grad(pod_graph *g, const pod_node *n, const pod_value d_out[], const bool need[],
                         pod_value d_in[])
 {
@@ -127,13 +168,13 @@ static void conv2d_grad(pod_graph *g, const pod_node *n, const pod_value d_out[]
     const pod_type x_type = *pod_graph_type(g, x), w_type = *pod_graph_type(g, w);
     pod_value dy = pod_cast(g, d_out[0], x_type.dtype);
     if (need[0]) {
-        const conv_attr dx = {a->stride, a->pad, x_type.shape.dim[1], x_type.shape.dim[2],
-                              POD_CONV_INPUT_GRAD};
+        const conv_attr dx = {a->stride,           a->pad, x_type.shape.dim[1], x_type.shape.dim[2],
+                              POD_CONV_INPUT_GRAD, 0};
         d_in[0] = pod_op_add1(g, &pod__op_conv2d_dx, &dx, sizeof dx, (const pod_value[]){dy, w}, 2);
     }
     if (need[1]) {
-        const conv_attr dw = {a->stride, a->pad, w_type.shape.dim[1], w_type.shape.dim[2],
-                              POD_CONV_WEIGHT_GRAD};
+        const conv_attr dw = {
+            a->stride, a->pad, w_type.shape.dim[1], w_type.shape.dim[2], POD_CONV_WEIGHT_GRAD, 0};
         d_in[1] = pod_op_add1(g, &pod__op_conv2d_dw, &dw, sizeof dw, (const pod_value[]){x, dy}, 2);
     }
 }
@@ -147,13 +188,15 @@ static void conv_cost(const pod_node *n, const pod_type in[], const pod_type out
 
 typedef struct conv_run_attr {
     pod_conv_shape shape;
-    int32_t pass, dtype, kernel, unused;
+    int32_t pass, dtype, kernel, fused;
 } conv_run_attr;
 
 static pod_conv_call call_of(const conv_run_attr *a)
 {
-    return (pod_conv_call){
-        .shape = a->shape, .pass = (pod_conv_pass)a->pass, .dtype = (pod_dtype)a->dtype};
+    return (pod_conv_call){.shape = a->shape,
+                           .pass = (pod_conv_pass)a->pass,
+                           .dtype = (pod_dtype)a->dtype,
+                           .fused = (unsigned)a->fused};
 }
 
 static void conv_run(const void *attr, const void *const in[], void *const out[], void *scratch)
@@ -164,6 +207,14 @@ static void conv_run(const void *attr, const void *const in[], void *const out[]
     call.a = in[0];
     call.b = in[1];
     call.out = out[0];
+    if (call.fused & POD_CONV_AFFINE_X) {
+        call.x_scale = in[2];
+        call.x_shift = in[3];
+    }
+    if (call.fused & POD_CONV_SUMS) {
+        call.sum = out[1];
+        call.sum_sq = out[2];
+    }
     pod_conv_kernels(&n)[a->kernel].run(&call, scratch);
 }
 
@@ -173,7 +224,8 @@ static pod_status conv_lower(const pod_lower_args *args, pod_lowering *l)
     conv_run_attr run = {
         .shape = conv_shape(a, &args->in_local[0], &args->in_local[1], &args->out_local[0]),
         .pass = (int32_t)a->pass,
-        .dtype = (int32_t)args->in[0].dtype};
+        .dtype = (int32_t)args->in[0].dtype,
+        .fused = (int32_t)a->fused};
     const pod_conv_call call = call_of(&run);
     POD_TRY(pod_conv_check(&call));
     int n;
@@ -185,19 +237,24 @@ static pod_status conv_lower(const pod_lower_args *args, pod_lowering *l)
     return POD_OK;
 }
 
-#define CONV_OP(op_name, infer_fn, grad_fn)                \
-    const pod_op pod__op_##op_name = {.name = #op_name,    \
-                                      .kind = POD_OP_RUN,  \
-                                      .min_in = 2,         \
-                                      .max_in = 2,         \
-                                      .n_out = 1,          \
-                                      .infer = (infer_fn), \
-                                      .grad = (grad_fn),   \
-                                      .cost = conv_cost,   \
+#define CONV_OP(op_name, inputs, outputs, parts, infer_fn, grad_fn) \
+    const pod_op pod__op_##op_name = {.name = #op_name,             \
+                                      .kind = POD_OP_RUN,           \
+                                      .min_in = (inputs),           \
+                                      .max_in = (inputs),           \
+                                      .n_out = (outputs),           \
+                                      .takes_parts = (parts),       \
+                                      .infer = (infer_fn),          \
+                                      .grad = (grad_fn),            \
+                                      .cost = conv_cost,            \
                                       .lower = conv_lower}
-CONV_OP(conv2d, conv2d_infer, conv2d_grad);
-CONV_OP(conv2d_dx, conv2d_dx_infer, NULL);
-CONV_OP(conv2d_dw, conv2d_dw_infer, NULL);
+CONV_OP(conv2d, 2, 1, false, conv2d_infer, conv2d_grad);
+CONV_OP(conv2d_dx, 2, 1, false, conv2d_dx_infer, NULL);
+CONV_OP(conv2d_dw, 2, 1, false, conv2d_dw_infer, NULL);
+CONV_OP(conv2d_sums, 2, 3, false, conv2d_fused_infer, NULL);
+CONV_OP(conv2d_act, 4, 1, true, conv2d_fused_infer, NULL);
+CONV_OP(conv2d_act_sums, 4, 3, true, conv2d_fused_infer, NULL);
+CONV_OP(conv2d_dw_act, 4, 1, true, conv2d_dw_act_infer, NULL);
 
 pod_value pod_conv2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr attr)
 {
@@ -208,4 +265,41 @@ pod_value pod_conv2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr att
     const conv_attr a = {.stride = attr.stride, .pad = attr.pad, .pass = POD_CONV_FORWARD};
     w = pod_cast(g, w, pod_graph_type(g, x)->dtype);
     return pod_op_add1(g, &pod__op_conv2d, &a, sizeof a, (const pod_value[]){x, w}, 2);
+}
+
+/* ---- for the pass that fuses --------------------------------------------------------------- */
+
+const char *pod_conv2d_why_not(const pod_fuse_args *args, unsigned bits)
+{
+    const conv_attr *a = args->node->attr;
+    pod_conv_call call = {
+        .shape = conv_shape(a, &args->in[0].shape, &args->in[1].shape, &args->out[0].shape),
+        .pass = (pod_conv_pass)a->pass,
+        .dtype = args->in[0].dtype,
+        .fused = (unsigned)a->fused};
+    call.shape.n = args->samples;
+    int n;
+    const pod_conv_kernel *first = pod_conv_kernels(&n);
+    pod__rechoice r = {.how = &args->how, .kind = pod_conv_kind(&call)};
+    r.now = (int)(pod_conv_pick(&args->how, &call) - first);
+    call.fused |= bits;
+    r.then = (int)(pod_conv_pick(&args->how, &call) - first);
+    r.n = pod_conv_candidates(&call, r.candidate);
+    return pod__why_no_gain(&r, args->arena);
+}
+
+pod_status pod_conv2d_fuse(pod_node *node, unsigned bits, pod_arena *arena)
+{
+    conv_attr attr = *(const conv_attr *)node->attr;
+    attr.fused |= bits;
+    const conv_attr *copy = pod_arena_copy(arena, &attr, _Alignof(conv_attr), sizeof attr);
+    if (!copy) return POD_E_NOMEM;
+    node->attr = copy;
+    if (attr.pass == POD_CONV_WEIGHT_GRAD)
+        node->op = &pod__op_conv2d_dw_act;
+    else if (!(attr.fused & POD_CONV_SUMS))
+        node->op = &pod__op_conv2d_act;
+    else
+        node->op = attr.fused & POD_CONV_AFFINE_X ? &pod__op_conv2d_act_sums : &pod__op_conv2d_sums;
+    return POD_OK;
 }

@@ -1,11 +1,15 @@
-/* matmul: (M, K) by (K, N), or batched (B, M, K) by (B, K, N), with transposes. */
+/* matmul: (M, K) by (K, N), or batched (B, M, K) by (B, K, N), with transposes.
+ *
+ *   matmul_bias  a, b, bias (N)  -> c  the product of matrices and bias, or its relu; only passes
+ *                                      make it (the fused bits of kernels/gemm) */
 #include <math.h>
 
 #include "kernels/gemm/gemm.h"
+#include "runtime/ops/fused.h"
 #include "runtime/ops/op_common.h"
 
 typedef struct matmul_attr {
-    int32_t trans_a, trans_b, c_dtype;
+    int32_t trans_a, trans_b, c_dtype, fused;
 } matmul_attr;
 
 /* Where the dimensions of a product stand in its operands. */
@@ -59,6 +63,15 @@ static pod_status matmul_infer(const pod_node *n, const pod_type in[], int n_in,
     return pod__want_dtype("the result", &c, POD__FLOATS);
 }
 
+static pod_status matmul_bias_infer(const pod_node *n, const pod_type in[], int n_in,
+                                    pod_type out[])
+{
+    POD_TRY(matmul_infer(n, in, n_in, out));
+    POD_TRY(pod__want_dims("a", &in[0], 2));
+    POD_TRY(pod__want_no_parts("the product", &out[0]));
+    return pod__want_channels("the bias", &in[2], &out[0]);
+}
+
 /* The type an operand's gradient is made in: that of what it was cast from, so that weights get
  * float32 straight from the accumulators. */
 static int32_t grad_dtype(const pod_graph *g, pod_value operand)
@@ -71,7 +84,7 @@ static int32_t grad_dtype(const pod_graph *g, pod_value operand)
 static pod_value product(pod_graph *g, pod_value a, pod_value b, bool trans_a, bool trans_b,
                          int32_t c_dtype)
 {
-    const matmul_attr attr = {trans_a, trans_b, c_dtype};
+    const matmul_attr attr = {trans_a, trans_b, c_dtype, 0};
     return pod_op_add1(g, &pod__op_matmul, &attr, sizeof attr, (pod_value[]){a, b}, 2);
 }
 
@@ -101,7 +114,7 @@ static void matmul_cost(const pod_node *n, const pod_type in[], const pod_type o
 
 typedef struct matmul_run_attr {
     int64_t m, n, k, n_batch;
-    int32_t trans_a, trans_b, ab_dtype, c_dtype, kernel, unused;
+    int32_t trans_a, trans_b, ab_dtype, c_dtype, kernel, fused;
 } matmul_run_attr;
 
 static pod_gemm_call call_of(const matmul_run_attr *a)
@@ -117,7 +130,8 @@ static pod_gemm_call call_of(const matmul_run_attr *a)
                            .c_dtype = (pod_dtype)a->c_dtype,
                            .lda = a->trans_a ? a->m : a->k,
                            .ldb = a->trans_b ? a->k : a->n,
-                           .ldc = a->n};
+                           .ldc = a->n,
+                           .fused = (unsigned)a->fused};
 }
 
 static void matmul_run(const void *attr, const void *const in[], void *const out[], void *scratch)
@@ -128,22 +142,30 @@ static void matmul_run(const void *attr, const void *const in[], void *const out
     call.a = in[0];
     call.b = in[1];
     call.c = out[0];
+    if (call.fused & POD_GEMM_BIAS) call.bias = in[2];
     pod_gemm_kernels(&n)[a->kernel].run(&call, scratch);
+}
+
+/* `a` and `c` as one core holds them. */
+static matmul_run_attr run_attr_of(const matmul_attr *attr, const pod_shape *a, const pod_shape *c,
+                                   pod_dtype ab_dtype)
+{
+    const places at = places_of(attr, a->n_dims);
+    return (matmul_run_attr){.m = c->dim[c->n_dims - 2],
+                             .n = c->dim[c->n_dims - 1],
+                             .k = a->dim[at.ak],
+                             .n_batch = at.b >= 0 ? a->dim[0] : 1,
+                             .trans_a = attr->trans_a,
+                             .trans_b = attr->trans_b,
+                             .ab_dtype = (int32_t)ab_dtype,
+                             .c_dtype = attr->c_dtype,
+                             .fused = attr->fused};
 }
 
 static pod_status matmul_lower(const pod_lower_args *args, pod_lowering *l)
 {
-    const matmul_attr *attr = args->node->attr;
-    const pod_shape *a = &args->in_local[0], *c = &args->out_local[0];
-    const places at = places_of(attr, a->n_dims);
-    matmul_run_attr run = {.m = c->dim[c->n_dims - 2],
-                           .n = c->dim[c->n_dims - 1],
-                           .k = a->dim[at.ak],
-                           .n_batch = at.b >= 0 ? a->dim[0] : 1,
-                           .trans_a = attr->trans_a,
-                           .trans_b = attr->trans_b,
-                           .ab_dtype = (int32_t)args->in[0].dtype,
-                           .c_dtype = attr->c_dtype};
+    matmul_run_attr run =
+        run_attr_of(args->node->attr, &args->in_local[0], &args->out_local[0], args->in[0].dtype);
     const pod_gemm_call call = call_of(&run);
     POD_TRY(pod_gemm_check(&call));
     int n;
@@ -164,6 +186,15 @@ const pod_op pod__op_matmul = {.name = "matmul",
                                .grad = matmul_grad,
                                .cost = matmul_cost,
                                .lower = matmul_lower};
+
+const pod_op pod__op_matmul_bias = {.name = "matmul_bias",
+                                    .kind = POD_OP_RUN,
+                                    .min_in = 3,
+                                    .max_in = 3,
+                                    .n_out = 1,
+                                    .infer = matmul_bias_infer,
+                                    .cost = matmul_cost,
+                                    .lower = matmul_lower};
 
 pod_value pod_matmul(pod_graph *g, pod_value a, pod_value b, pod_matmul_attr attr)
 {
@@ -191,4 +222,37 @@ pod_value pod_dense(pod_graph *g, pod_value x, int64_t units, bool with_bias)
     pod_value b = pod_weight(g, "b", (pod_shape){.n_dims = 1, .dim = {units}},
                              (pod_init){.kind = POD_INIT_ZERO}, POD_ROLE_BIAS);
     return pod_bias_add(g, y, b);
+}
+
+/* ---- for the pass that fuses --------------------------------------------------------------- */
+
+const char *pod_matmul_why_not(const pod_fuse_args *args, unsigned bits, pod_dtype c_dtype)
+{
+    const matmul_attr *attr = args->node->attr;
+    pod_shape c = args->out[0].shape;
+    c.dim[0] = args->samples;
+    if (c.n_dims != 2 || attr->trans_a) return "not rows of samples by a matrix";
+    const matmul_run_attr run = run_attr_of(attr, &args->in[0].shape, &c, args->in[0].dtype);
+    pod_gemm_call call = call_of(&run);
+    int n;
+    const pod_gemm_kernel *first = pod_gemm_kernels(&n);
+    pod__rechoice r = {.how = &args->how, .kind = pod_gemm_kind(&call)};
+    r.now = (int)(pod_gemm_pick(&args->how, &call) - first);
+    call.fused |= bits;
+    call.c_dtype = c_dtype;
+    r.then = (int)(pod_gemm_pick(&args->how, &call) - first);
+    r.n = pod_gemm_candidates(&call, r.candidate);
+    return pod__why_no_gain(&r, args->arena);
+}
+
+pod_status pod_matmul_fuse(pod_node *node, unsigned bits, pod_dtype c_dtype, pod_arena *arena)
+{
+    matmul_attr attr = *(const matmul_attr *)node->attr;
+    attr.fused |= (int32_t)bits;
+    attr.c_dtype = (int32_t)c_dtype;
+    const matmul_attr *copy = pod_arena_copy(arena, &attr, _Alignof(matmul_attr), sizeof attr);
+    if (!copy) return POD_E_NOMEM;
+    node->attr = copy;
+    node->op = &pod__op_matmul_bias;
+    return POD_OK;
 }

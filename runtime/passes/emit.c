@@ -329,6 +329,8 @@ pod_status pod__pass_emit(pod_plan *plan)
     POD_TRY(emit_items(&e));
     POD_TRY(copy_names(&e));
     e.program->instr = e.instr;
+    e.program->fusion = plan->fusion;
+    e.program->n_fusions = plan->n_fusions;
     e.program->n_instrs = e.n_instrs;
     e.program->slot = plan->slot;
     e.program->n_slots = plan->n_slots;

@@ -207,7 +207,7 @@ static pod_status copy_names(partition *p)
 
 pod_status pod__pass_partition(pod_plan *plan)
 {
-    const pod_graph *g = plan->built;
+    const pod_graph *g = plan->fused;
     const int64_t batch = plan->batch;
     const pod_mesh *mesh = &plan->spread;
     const int n_cores = pod_mesh_size(&plan->args->mesh);

@@ -26,6 +26,7 @@ POD_MUST pod_status pod_pass_update(pod_graph *g, const pod_value grad[], const 
 typedef struct pod_compile_args {
     pod_mesh mesh;
     const pod_target *target;
+    bool fusion;                 /* nodes are joined where the target has a kernel for it */
     const pod_coll_rules *rules; /* which algorithm for which size */
     int64_t bucket_bytes;        /* an all-reduce joins gradients up to about this many bytes */
     pod_dtype wire;              /* what gradients travel as: f32, bf16; binned: and all else */

@@ -32,6 +32,8 @@ typedef struct pod_stretch { /* of nodes or items, from first to before end */
     int32_t first, end;
 } pod_stretch;
 
+enum { POD_MAX_FUSIONS = 64 };
+
 typedef struct pod_plan {
     pod_arena *arena;
     const pod_compile_args *args;
@@ -39,6 +41,9 @@ typedef struct pod_plan {
                         what values are spread over, in space and time */
     uint8_t in_time; /* the bit of the micro-steps in masks; 0: there is one */
     const pod_graph *built; /* as it came */
+    const pod_graph *fused;
+    pod_fusion *fusion; /* what was found */
+    int n_fusions;
     int64_t batch;
     pod_graph *graph;          /* partitioned */
     pod_stretch repeated_node; /* of the graph: what every micro-step does; set by repeat */

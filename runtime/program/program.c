@@ -65,6 +65,14 @@ const void *pod_program_attr(const pod_program *p, int32_t instr, int core, pod_
     return attr;
 }
 
+static void print_fusions(const pod_program *p, FILE *to)
+{
+    fprintf(to, "# fused:");
+    for (int32_t i = 0; i < p->n_fusions; i++)
+        if (!p->fusion[i].refused) fprintf(to, " %s %d", p->fusion[i].name, p->fusion[i].n);
+    fprintf(to, p->n_fusions ? "\n" : " nothing\n");
+}
+
 void pod_program_print(const pod_program *p, FILE *to)
 {
     static const char *const kind_name[] = {"run", "start", "wait", "fetch"};
@@ -80,6 +88,7 @@ void pod_program_print(const pod_program *p, FILE *to)
     if (p->repeat.count > 1)
         fprintf(to, "# instructions %d to %d run %d times, once a micro-step\n",
                 (int)p->repeat.first, (int)p->repeat.end - 1, (int)p->repeat.count);
+    print_fusions(p, to);
     fprintf(to, "# index kind phase op kernel label  <reads  >writes (space+offset:bytes, "
                 ":part where a core holds a part)\n");
     for (int32_t i = 0; i < p->n_instrs; i++) {

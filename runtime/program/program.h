@@ -75,6 +75,13 @@ typedef struct pod_repeat {
     int32_t first, end, count;
 } pod_repeat;
 
+/* A pattern of nodes that become one, and how often that was done or refused. */
+typedef struct pod_fusion {
+    const char *name, *matches, *becomes;
+    const char *refused; /* why; NULL: it was done */
+    int n;
+} pod_fusion;
+
 typedef struct pod_program {
     pod_mesh mesh;
     pod_repeat repeat;
@@ -85,6 +92,8 @@ typedef struct pod_program {
     const pod_named *input; /* name and slot: value.id is the slot's index */
     const char *const *output;
     const pod_program_variable *variable;
+    const pod_fusion *fusion; /* none where nothing was to be fused; not part of the fingerprint */
+    int32_t n_fusions;
     int32_t n_instrs, n_slots, n_colls, n_inputs, n_outputs, n_variables;
     size_t step_bytes, window_bytes; /* of the two slabs */
     size_t store_bytes;              /* all variables; of those that are dealt out a core's part */

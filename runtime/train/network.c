@@ -60,6 +60,7 @@ pod_status pod_network_compile(const pod_network *net, const pod_setup *s,
     if (status == POD_OK) {
         const pod_compile_args args = {.mesh = s->mesh,
                                        .target = target,
+                                       .fusion = s->fusion,
                                        .rules = s->rules,
                                        .bucket_bytes = s->bucket_bytes,
                                        .wire = s->wire,

@@ -23,6 +23,7 @@ typedef struct pod_setup {
     int prefetch;
     int64_t data_cache_bytes;
     pod_coll_rules *rules;
+    bool fusion;
     int64_t bucket_bytes;
     pod_dtype wire; /* of gradients: pod_compile_args */
     bool overlap, shard_update;

@@ -121,6 +121,7 @@ pod_status pod_test_compile(pod_arena *a, const pod_test_plan *plan, const pod_p
     POD_TRY(pod_coll_rules_parse(a, text, &rules));
     const pod_compile_args args = {.mesh = mesh,
                                    .target = &target,
+                                   .fusion = plan->fusion,
                                    .rules = rules,
                                    .bucket_bytes = plan->bucket_bytes,
                                    .wire = plan->wire,

@@ -1,7 +1,9 @@
 #include "tests/unit/runtime/op_cases.h"
 
+#include <stdio.h>
+
 #include "kernels/base/assert.h"
-#include "runtime/passes/passes.h"
+#include "runtime/passes/plan.h"
 #include "tests/harness/harness.h"
 
 enum { N_CLASSES = 5 };
@@ -237,6 +239,40 @@ op_graph op_graph_open(const op_case *c, uint64_t seed, pod_dtype travel)
     POD_ASSERT(og.grad, "no memory");
     POD_CHECK_OK(pod_pass_grad(og.g, og.loss, og.grad));
     return og;
+}
+
+op_graph op_graph_fuse(op_graph *og, uint32_t cpu, int *n_fused)
+{
+    const int n_before = pod_graph_n_variables(og->g);
+    pod_value *grad = POD_ARENA_NEW(og->arena, pod_value, 2 * n_before),
+              *fused_grad = POD_ARENA_NEW(og->arena, pod_value, 2 * n_before);
+    POD_ASSERT(grad && fused_grad, "no memory");
+    for (int i = 0; i < n_before; i++) {
+        grad[i] = og->grad[i];
+        if (!grad[i].id) continue;
+        char name[32];
+        snprintf(name, sizeof name, "gradient%d", i);
+        pod_value kept = pod_variable(og->g, name, pod_graph_type(og->g, grad[i])->shape,
+                                      (pod_init){.kind = POD_INIT_ZERO}, POD_ROLE_STATE);
+        pod_assign(og->g, kept, grad[i]);
+    }
+    og->grad = grad;
+    pod_output(og->g, "loss", og->loss);
+    POD_CHECK_OK(pod_graph_finish(og->g));
+
+    const pod_target target = {.name = "test", .cpu = cpu};
+    const pod_compile_args args = {
+        .mesh = {.n_dims = 1, .extent = {1}}, .target = &target, .fusion = true};
+    pod_plan plan = {.arena = og->arena, .args = &args, .spread = args.mesh, .built = og->g};
+    POD_CHECK_OK(pod__pass_fuse(&plan));
+    op_graph fused = {.arena = og->arena, .g = (pod_graph *)plan.fused, .grad = fused_grad};
+    fused.loss = pod_graph_output(fused.g, 0)->value;
+    for (int i = 0, k = n_before; i < n_before; i++)
+        if (grad[i].id) fused_grad[i] = pod_graph_variable(fused.g, k++)->assigned;
+    *n_fused = 0;
+    for (int i = 0; i < plan.n_fusions; i++)
+        if (!plan.fusion[i].refused) *n_fused += plan.fusion[i].n;
+    return fused;
 }
 
 void op_graph_close(op_graph *og) { pod_arena_destroy(og->arena); }

@@ -43,6 +43,10 @@ double op_bound_d(const op_case *c);
 /* The graph of a case with its gradients; the same shapes for the same seed, whatever the type. */
 op_graph op_graph_open(const op_case *c, uint64_t seed, pod_dtype travel);
 void op_graph_close(op_graph *og);
+/* The same as the pass `fuse` makes it for `cpu`: its variables, inputs, loss and gradients, in the
+ * same arena; y and n_forward are not known. `og` gets outputs and variables that keep what is
+ * compared. `n_fused` counts the patterns that applied. */
+op_graph op_graph_fuse(op_graph *og, uint32_t cpu, int *n_fused);
 
 /* Fills variables and inputs with numbers that bfloat16 holds: in [-1, 1), or as the case wants
  * them; moving variances in [1/2, 3/2); the weights of a loss in [-1/4, 3/4), so that their sums do

@@ -118,9 +118,10 @@ static void fill_dir(probe *p, uint64_t seed)
     }
 }
 
-/* All variables that have a gradient, around the values they hold. The graph has been run. */
-static int check_variables(const char *name, const op_graph *og, pod_interp *it, uint64_t seed,
-                           const rules *rule)
+/* All variables that have a gradient, around the values they hold. The graph has been run, and so
+ * has `of`, whose gradients are looked at: the same graph, or the same fused. */
+static int check_variables(const char *name, const op_graph *og, pod_interp *it, const op_graph *of,
+                           pod_interp *of_it, uint64_t seed, const rules *rule)
 {
     probe p = {0};
     int n_checked = 0;
@@ -129,7 +130,7 @@ static int check_variables(const char *name, const op_graph *og, pod_interp *it,
         if (!og->grad[i].id) continue;
         char title[128];
         snprintf(title, sizeof title, "%s by '%s', seed %d", name, v->name, (int)seed);
-        const pod_type *t = pod_graph_type(og->g, og->grad[i]);
+        const pod_type *t = pod_graph_type(of->g, of->grad[i]);
         p.name = title, p.it = it, p.og = og, p.variable = v->value;
         p.count = pod_shape_count(&t->shape);
         POD_ASSERT(p.count <= MAX_COUNT, "%s", title);
@@ -138,7 +139,7 @@ static int check_variables(const char *name, const op_graph *og, pod_interp *it,
                   "%s: the gradient's type is not the variable's", title);
         float *x = pod_interp_data(it, v->value), grad[MAX_COUNT];
         memcpy(p.start, x, (size_t)p.count * sizeof *x);
-        memcpy(grad, pod_interp_data(it, og->grad[i]), (size_t)p.count * sizeof *x);
+        memcpy(grad, pod_interp_data(of_it, of->grad[i]), (size_t)p.count * sizeof *x);
         for (int k = 0; k < N_DIRECTIONS; k++) {
             fill_dir(&p, seed * 100 + (uint64_t)(i * N_DIRECTIONS + k));
             check_direction(&p, grad, rule);
@@ -165,7 +166,7 @@ static void check_case(const op_case *c, uint64_t seed, uint32_t cpu)
         for (int64_t i = 0; i < n; i++) weights += fabs(pod_interp_get(it, og.r, i));
     }
     const rules rule = {.h = c->step, .loss_bound = weights * op_bound_y(c), .weak = 0.01};
-    const int n = check_variables(c->name, &og, it, seed, &rule);
+    const int n = check_variables(c->name, &og, it, &og, it, seed, &rule);
     POD_CHECK(n > 0, "%s: nothing has a gradient", c->name);
     pod_interp_destroy(it);
     op_graph_close(&og);
@@ -292,26 +293,45 @@ static void fill_model(pod_interp *it, const pod_graph *g, bool one_sided)
     }
 }
 
+static pod_interp *run_model(const op_graph *og, uint32_t cpu)
+{
+    pod_interp *it = NULL;
+    POD_CHECK_OK(pod_interp_create(og->g, cpu, &it));
+    fill_model(it, og->g, true);
+    pod_interp_run(it, -1);
+    return it;
+}
+
+static void check_model(const struct model *m, uint32_t cpu)
+{
+    int n_fused;
+    op_graph og = open_model(m, POD_F32), fused = op_graph_fuse(&og, cpu, &n_fused);
+    pod_interp *it = run_model(&og, cpu), *fused_it = run_model(&fused, cpu);
+    /* The roundings of activations average out; those of the last sums stay. A shift before a
+     * batch norm has a gradient near 0, against which any bound is weak: hence the floor. */
+    const double loss = pod_interp_get(it, og.loss, 0);
+    const rules rule = {.h = 1.0 / 64,
+                        .loss_bound = 8 * pod_test_roundoff(POD_F32) * loss,
+                        .weak = 0.05,
+                        .floor = 0.01 * loss};
+    const double fused_loss = pod_interp_get(fused_it, fused.loss, 0);
+    POD_CHECK(pod_test_near(fused_loss, loss, 2 * rule.loss_bound),
+              "%s: the loss is %.9g, plain %.9g", m->name, fused_loss, loss);
+    const int n = check_variables(m->name, &og, it, &og, it, 1, &rule);
+    POD_CHECK(n == m->n_weights, "%s: %d gradients, want %d", m->name, n, m->n_weights);
+    (void)check_variables(m->name, &og, it, &fused, fused_it, 1, &rule);
+    if (cpu == POD_CPU_REFERENCE_ONLY) POD_CHECK(n_fused >= 2, "%s: %d fused", m->name, n_fused);
+    pod_interp_destroy(it);
+    pod_interp_destroy(fused_it);
+    op_graph_close(&og);
+}
+
+/* As they are built and fused; differences are those of the plain loss. */
 static void models_agree_with_differences(void)
 {
     for (int m = 0; m < N_MODELS; m++) {
-        op_graph og = open_model(&models[m], POD_F32);
-        pod_interp *it = NULL;
-        POD_CHECK_OK(pod_interp_create(og.g, pod_cpu_features(), &it));
-        fill_model(it, og.g, true);
-        pod_interp_run(it, -1);
-        /* The roundings of activations average out; those of the last sums stay. A shift before a
-         * batch norm has a gradient near 0, against which any bound is weak: hence the floor. */
-        const double loss = pod_interp_get(it, og.loss, 0);
-        const rules rule = {.h = 1.0 / 64,
-                            .loss_bound = 8 * pod_test_roundoff(POD_F32) * loss,
-                            .weak = 0.05,
-                            .floor = 0.01 * loss};
-        const int n = check_variables(models[m].name, &og, it, 1, &rule);
-        POD_CHECK(n == models[m].n_weights, "%s: %d gradients, want %d", models[m].name, n,
-                  models[m].n_weights);
-        pod_interp_destroy(it);
-        op_graph_close(&og);
+        check_model(&models[m], POD_CPU_REFERENCE_ONLY);
+        check_model(&models[m], pod_cpu_features());
     }
 }
 

@@ -1,0 +1,276 @@
+/* Batch normalization joined with what stands behind it, kernels/norm. Only passes make these ops.
+ *
+ *   bn_fold            mean, rstd, gamma, beta                -> scale, shift
+ *   bn_apply_act       x, scale, shift                        -> act(x scale + shift)
+ *                      .., res                                -> act(x scale + shift + res)
+ *                      .., res, res_scale, res_shift          -> .. + res res_scale + res_shift
+ *   bn_grad_sums_act   x, dz, scale, shift, mean, rstd        -> dgamma, dbeta
+ *   bn_grad_apply_act  x, dz, scale, shift, mean, rstd, gamma, dgamma, dbeta -> dx
+ *   bn_grad_sums_of    x, dz, z, mean, rstd                   -> dgamma, dbeta, g
+ *
+ * Of z = relu(x scale + shift) the gradients `_act` take dz and find out from x what the activation
+ * let through; bn_grad_sums_of sees it in a z that more was added to, and hands on g, which is dz
+ * where z > 0 and else 0. How the statistics may vary and which sums go with them is as in
+ * op_batchnorm.c. */
+#include "runtime/ops/fused.h"
+#include "runtime/ops/op_batchnorm.h"
+
+/* ---- bn_fold ------------------------------------------------------------------------------- */
+
+static pod_status bn_fold_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
+{
+    static const char *const name[] = {"the mean", "rstd", "gamma", "beta"};
+    (void)n, (void)n_in;
+    POD_TRY(pod__want_dims("the mean", &in[0], 1));
+    POD_TRY(pod__bn_want_pair(&in[0], name[0], &in[0], name[1], &in[1]));
+    for (int i = 2; i < 4; i++) {
+        POD_TRY(pod__want_channels(name[i], &in[i], &in[0]));
+        POD_TRY(pod__want_no_parts(name[i], &in[i]));
+    }
+    out[0] = out[1] = in[0];
+    return POD_OK;
+}
+
+static void bn_fold_cost(const pod_node *n, const pod_type in[], const pod_type out[],
+                         pod_cost *cost)
+{
+    pod__cost_of(n, in, out, 3 * (double)pod_shape_count(&in[0].shape), cost);
+}
+
+typedef struct fold_run_attr {
+    int64_t c, set;
+} fold_run_attr;
+
+static void bn_fold_run(const void *attr, const void *const in[], void *const out[], void *scratch)
+{
+    (void)scratch;
+    const fold_run_attr *a = attr;
+    pod__norm_at((int32_t)a->set)->fold(a->c, in[0], in[1], in[2], in[3], out[0], out[1]);
+}
+
+static pod_status bn_fold_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    const fold_run_attr run = {args->in_local[0].dim[0], pod__norm_pick(args->target->cpu)};
+    return pod__lower(args, bn_fold_run, pod__norm_at((int32_t)run.set)->name, &run, sizeof run, l);
+}
+
+const pod_op pod__op_bn_fold = {.name = "bn_fold",
+                                .kind = POD_OP_RUN,
+                                .min_in = 4,
+                                .max_in = 4,
+                                .n_out = 2,
+                                .takes_parts = true,
+                                .infer = bn_fold_infer,
+                                .cost = bn_fold_cost,
+                                .lower = bn_fold_lower};
+
+/* ---- bn_apply_act -------------------------------------------------------------------------- */
+
+static pod_status want_folded(const pod_type *x, const pod_type in[])
+{
+    return pod__bn_want_pair(x, "the scale", &in[0], "the shift", &in[1]);
+}
+
+static pod_status bn_apply_act_infer(const pod_node *n, const pod_type in[], int n_in,
+                                     pod_type out[])
+{
+    (void)n;
+    POD_TRY(pod__bn_want_images("x", &in[0]));
+    POD_TRY(want_folded(&in[0], &in[1]));
+    if (n_in > 3) POD_TRY(pod__want_alike("x", &in[0], "the residual", &in[3]));
+    if (n_in > 4) POD_TRY(want_folded(&in[3], &in[n_in - 2]));
+    out[0] = in[0];
+    return POD_OK;
+}
+
+static void bn_apply_act_cost(const pod_node *n, const pod_type in[], const pod_type out[],
+                              pod_cost *cost)
+{
+    pod__cost_of(n, in, out, n->n_in * (double)pod_shape_count(&out[0].shape), cost);
+}
+
+typedef struct apply_run_attr {
+    pod__rows_attr rows;
+    int32_t relu, n_in;
+} apply_run_attr;
+
+static void bn_apply_act_run(const void *attr, const void *const in[], void *const out[],
+                             void *scratch)
+{
+    (void)scratch;
+    const apply_run_attr *a = attr;
+    pod__norm_at(a->rows.set)
+        ->apply_act(a->rows.rows, a->rows.c, (pod_dtype)a->rows.dtype, in[0], in[1], in[2],
+                    a->n_in > 3 ? in[3] : NULL, a->n_in > 4 ? in[4] : NULL,
+                    a->n_in > 4 ? in[5] : NULL, a->relu != 0, out[0]);
+}
+
+static pod_status bn_apply_act_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    const pod_bn_act_attr *attr = args->node->attr;
+    const apply_run_attr run = {.rows = pod__rows_of(args, pod__norm_pick(args->target->cpu)),
+                                .relu = (int32_t)attr->relu,
+                                .n_in = args->node->n_in};
+    POD_TRY(
+        pod__lower(args, bn_apply_act_run, pod__norm_at(run.rows.set)->name, &run, sizeof run, l));
+    l->in_place[0] = 0;
+    return POD_OK;
+}
+
+const pod_op pod__op_bn_apply_act = {.name = "bn_apply_act",
+                                     .kind = POD_OP_RUN,
+                                     .min_in = 3,
+                                     .max_in = 6,
+                                     .n_out = 1,
+                                     .takes_parts = true,
+                                     .infer = bn_apply_act_infer,
+                                     .cost = bn_apply_act_cost,
+                                     .lower = bn_apply_act_lower};
+
+/* ---- bn_grad_sums_act, bn_grad_sums_of ----------------------------------------------------- */
+
+static pod_status grad_sums_infer(const pod_type *x, const pod_type *dz, const pod_type moments[],
+                                  pod_type out[])
+{
+    POD_TRY(pod__bn_want_images("x", x));
+    POD_TRY(pod__want_alike("x", x, "dz", dz));
+    POD_TRY(pod__bn_want_pair(x, "the mean", &moments[0], "rstd", &moments[1]));
+    out[0] = pod__channels_of(x);
+    out[0].sum = pod__rows_split(x);
+    out[1] = out[0];
+    return POD_OK;
+}
+
+static pod_status bn_grad_sums_act_infer(const pod_node *n, const pod_type in[], int n_in,
+                                         pod_type out[])
+{
+    (void)n, (void)n_in;
+    POD_TRY(grad_sums_infer(&in[0], &in[1], &in[4], out));
+    return want_folded(&in[0], &in[2]);
+}
+
+static pod_status bn_grad_sums_of_infer(const pod_node *n, const pod_type in[], int n_in,
+                                        pod_type out[])
+{
+    (void)n, (void)n_in;
+    POD_TRY(grad_sums_infer(&in[0], &in[1], &in[3], out));
+    out[2] = in[1];
+    return pod__want_alike("x", &in[0], "z", &in[2]);
+}
+
+static void grad_sums_cost(const pod_node *n, const pod_type in[], const pod_type out[],
+                           pod_cost *cost)
+{
+    const double ops = n->op == &pod__op_bn_grad_sums_act ? 8 : 6;
+    pod__cost_of(n, in, out, ops * (double)pod_shape_count(&in[0].shape), cost);
+}
+
+static void bn_grad_sums_act_run(const void *attr, const void *const in[], void *const out[],
+                                 void *scratch)
+{
+    (void)scratch;
+    const pod__rows_attr *a = attr;
+    pod__norm_at(a->set)->grad_sums_act(a->rows, a->c, (pod_dtype)a->dtype, in[0], in[1], NULL,
+                                        in[2], in[3], in[4], in[5], NULL, out[0], out[1]);
+}
+
+static void bn_grad_sums_of_run(const void *attr, const void *const in[], void *const out[],
+                                void *scratch)
+{
+    (void)scratch;
+    const pod__rows_attr *a = attr;
+    pod__norm_at(a->set)->grad_sums_act(a->rows, a->c, (pod_dtype)a->dtype, in[0], in[1], in[2],
+                                        NULL, NULL, in[3], in[4], out[2], out[0], out[1]);
+}
+
+static pod_status grad_sums_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    const bool hands_on = args->node->op == &pod__op_bn_grad_sums_of;
+    const pod__rows_attr run = pod__rows_of(args, pod__norm_pick(args->target->cpu));
+    POD_TRY(pod__lower(args, hands_on ? bn_grad_sums_of_run : bn_grad_sums_act_run,
+                       pod__norm_at(run.set)->name, &run, sizeof run, l));
+    if (hands_on) l->in_place[2] = 1;
+    return POD_OK;
+}
+
+const pod_op pod__op_bn_grad_sums_act = {.name = "bn_grad_sums_act",
+                                         .kind = POD_OP_RUN,
+                                         .min_in = 6,
+                                         .max_in = 6,
+                                         .n_out = 2,
+                                         .takes_parts = true,
+                                         .infer = bn_grad_sums_act_infer,
+                                         .cost = grad_sums_cost,
+                                         .lower = grad_sums_lower};
+
+const pod_op pod__op_bn_grad_sums_of = {.name = "bn_grad_sums_of",
+                                        .kind = POD_OP_RUN,
+                                        .min_in = 5,
+                                        .max_in = 5,
+                                        .n_out = 3,
+                                        .takes_parts = true,
+                                        .infer = bn_grad_sums_of_infer,
+                                        .cost = grad_sums_cost,
+                                        .lower = grad_sums_lower};
+
+/* ---- bn_grad_apply_act --------------------------------------------------------------------- */
+
+enum { X, DZ, SCALE, SHIFT, MEAN, RSTD, GAMMA, DGAMMA, DBETA, N_GRAD_APPLY_IN };
+
+static pod_status bn_grad_apply_act_infer(const pod_node *n, const pod_type in[], int n_in,
+                                          pod_type out[])
+{
+    (void)n_in;
+    POD_TRY(pod__bn_want_images("x", &in[X]));
+    POD_TRY(pod__want_alike("x", &in[X], "dz", &in[DZ]));
+    POD_TRY(want_folded(&in[X], &in[SCALE]));
+    POD_TRY(pod__bn_want_pair(&in[X], "the mean", &in[MEAN], "rstd", &in[RSTD]));
+    POD_TRY(pod__want_channels("gamma", &in[GAMMA], &in[X]));
+    POD_TRY(pod__want_no_parts("gamma", &in[GAMMA]));
+    POD_TRY(pod__bn_want_sums_of_group(n->attr, &in[X], &in[MEAN], &in[DGAMMA], &in[DBETA]));
+    out[0] = in[X];
+    return POD_OK;
+}
+
+static void bn_grad_apply_act_cost(const pod_node *n, const pod_type in[], const pod_type out[],
+                                   pod_cost *cost)
+{
+    pod__cost_of(n, in, out, 10 * (double)pod_shape_count(&out[0].shape), cost);
+}
+
+typedef struct grad_apply_run_attr {
+    pod__rows_attr rows;
+    double count;
+} grad_apply_run_attr;
+
+static void bn_grad_apply_act_run(const void *attr, const void *const in[], void *const out[],
+                                  void *scratch)
+{
+    (void)scratch;
+    const grad_apply_run_attr *a = attr;
+    pod__norm_at(a->rows.set)
+        ->grad_apply_act(a->rows.rows, a->rows.c, a->count, (pod_dtype)a->rows.dtype, in[X], in[DZ],
+                         in[SCALE], in[SHIFT], in[MEAN], in[RSTD], in[GAMMA], in[DGAMMA], in[DBETA],
+                         out[0]);
+}
+
+static pod_status bn_grad_apply_act_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    const pod__bn_attr *attr = args->node->attr;
+    const grad_apply_run_attr run = {.rows = pod__rows_of(args, pod__norm_pick(args->target->cpu)),
+                                     .count = pod__bn_own_rows(attr->rows, args, DGAMMA)};
+    POD_TRY(pod__lower(args, bn_grad_apply_act_run, pod__norm_at(run.rows.set)->name, &run,
+                       sizeof run, l));
+    l->in_place[0] = DZ;
+    return POD_OK;
+}
+
+const pod_op pod__op_bn_grad_apply_act = {.name = "bn_grad_apply_act",
+                                          .kind = POD_OP_RUN,
+                                          .min_in = N_GRAD_APPLY_IN,
+                                          .max_in = N_GRAD_APPLY_IN,
+                                          .n_out = 1,
+                                          .takes_parts = true,
+                                          .infer = bn_grad_apply_act_infer,
+                                          .cost = bn_grad_apply_act_cost,
+                                          .lower = bn_grad_apply_act_lower};

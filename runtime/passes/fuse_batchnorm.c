@@ -1,0 +1,213 @@
+/* Patterns of batch normalization: y is what is normalized, n = bn_apply(y), z what the activation
+ * makes of it, d its gradient. */
+#include "kernels/conv/conv.h"
+#include "runtime/passes/fuse.h"
+
+enum { Y, MEAN, RSTD, GAMMA, BETA };                       /* inputs of bn_apply */
+enum { GRAD_SUMS_DY = 1, GRAD_SUMS_MEAN, GRAD_SUMS_RSTD }; /* of bn_grad_sums */
+
+/* scale and shift of a bn_apply: n = y scale + shift. Made before it, once. */
+typedef struct folded {
+    pod_value scale, shift;
+} folded;
+
+static folded fold_of(pod__fuse *f, pod__site *bn)
+{
+    pod__site *fold = bn - 1;
+    if (!fold->node.op) {
+        *fold = (pod__site){.node = bn->node};
+        fold->node.op = pod_op_find("bn_fold");
+        fold->node.attr = NULL;
+        fold->node.attr_bytes = 0;
+        fold->node.n_out = 0;
+        pod__set_inputs(fold, &bn->in[MEAN], 4);
+        pod__add_output(f, fold, bn->in[MEAN]);
+        pod__add_output(f, fold, bn->in[MEAN]);
+    }
+    return (folded){fold->out[0], fold->out[1]};
+}
+
+static pod__site *maker_that_is(const pod__fuse *f, pod_value v, const char *op)
+{
+    pod__site *s = pod__maker_of(f, v);
+    return pod__site_is(s, op) ? s : NULL;
+}
+
+/* Whether s is a bn_grad_sums or bn_grad_apply of d through the normalization of `bn`. */
+static bool is_grad_of(const pod__site *s, const char *op, const pod__site *bn, pod_value d)
+{
+    return pod__site_is(s, op) && s->in[Y].id == bn->in[Y].id && s->in[GRAD_SUMS_DY].id == d.id &&
+           s->in[GRAD_SUMS_MEAN].id == bn->in[MEAN].id &&
+           s->in[GRAD_SUMS_RSTD].id == bn->in[RSTD].id;
+}
+
+/* ---- bn_grad_act: z = relu(n), d = relu_grad(z, dz), which bn_grad_sums and _apply read ---- */
+
+pod__verdict pod__fuse_bn_grad_act(pod__fuse *f, pod__site *at)
+{
+    if (!pod__site_is(at, "relu_grad")) return pod__no_match();
+    const pod__site *relu = maker_that_is(f, at->in[0], "relu");
+    pod__site *bn = relu ? maker_that_is(f, relu->in[0], "bn_apply") : NULL;
+    if (!bn) return pod__no_match();
+    const pod_value dz = at->in[1], d = at->out[0];
+    const pod__readers r = pod__readers_of(f, d);
+    if (r.n < 1) return pod__refused("the masked gradient has many readers");
+    pod__site *sums = r.site[0], *apply = r.n > 1 ? r.site[1] : NULL;
+    if (!is_grad_of(sums, "bn_grad_sums", bn, d)) return pod__refused_by_reader(f, sums);
+    if (apply && !is_grad_of(apply, "bn_grad_apply", bn, d))
+        return pod__refused_by_reader(f, apply);
+    if (r.n > 2) return pod__refused_by_reader(f, r.site[2]);
+    const folded k = fold_of(f, bn);
+    const pod_value mean = bn->in[MEAN], rstd = bn->in[RSTD], y = bn->in[Y];
+    pod__set_inputs(sums, (pod_value[]){y, dz, k.scale, k.shift, mean, rstd}, 6);
+    sums->node.op = pod_op_find("bn_grad_sums_act");
+    if (apply) {
+        enum { FROM_GAMMA = 4 };
+        const pod_value gamma = apply->in[FROM_GAMMA], dgamma = apply->in[FROM_GAMMA + 1],
+                        dbeta = apply->in[FROM_GAMMA + 2];
+        pod__set_inputs(
+            apply, (pod_value[]){y, dz, k.scale, k.shift, mean, rstd, gamma, dgamma, dbeta}, 9);
+        apply->node.op = pod_op_find("bn_grad_apply_act");
+    }
+    pod__clear(at);
+    return pod__fused();
+}
+
+/* ---- bn_prologue: convolutions and their weight gradients read y and do the rest as they load ---- */
+
+static bool is_conv_of(const pod__site *s, pod_value z)
+{
+    const bool is_conv = pod__site_is(s, "conv2d") || pod__site_is(s, "conv2d_dw");
+    return is_conv && s->in[0].id == z.id && s->in[1].id != z.id;
+}
+
+static const char *why_no_prologue(const pod__fuse *f, const pod__site *conv, unsigned bits)
+{
+    pod__fuse_types types;
+    const pod_fuse_args args = pod__fuse_args_of(f, conv, &types);
+    return pod_conv2d_why_not(&args, bits);
+}
+
+pod__verdict pod__fuse_bn_prologue(pod__fuse *f, pod__site *at)
+{
+    if (!pod__site_is(at, "bn_apply")) return pod__no_match();
+    pod__site *relu = pod__only_reader(f, at->out[0], "relu");
+    const pod_value z = relu ? relu->out[0] : at->out[0];
+    const unsigned bits = POD_CONV_AFFINE_X | (relu ? POD_CONV_RELU_X : 0);
+    const pod__readers r = pod__readers_of(f, z);
+    bool any_conv = false;
+    for (int i = 0; i < r.n; i++) any_conv = any_conv || is_conv_of(r.site[i], z);
+    if (!any_conv) return pod__no_match();
+    for (int i = 0; i < r.n; i++)
+        if (!is_conv_of(r.site[i], z)) return pod__refused_by_reader(f, r.site[i]);
+    for (int i = 0; i < r.n; i++) {
+        const char *why = why_no_prologue(f, r.site[i], bits);
+        if (why) return pod__refused(why);
+    }
+    const folded k = fold_of(f, at);
+    for (int i = 0; i < r.n; i++) {
+        pod__site *conv = r.site[i];
+        pod__set_inputs(conv, (pod_value[]){at->in[Y], conv->in[1], k.scale, k.shift}, 4);
+        if (pod_conv2d_fuse(&conv->node, bits, f->plan->arena) != POD_OK) f->no_memory = true;
+    }
+    if (relu) pod__clear(relu);
+    pod__clear(at);
+    return pod__fused();
+}
+
+/* ---- bn_apply_act: z = relu(n), n + r, relu(n + r), where r may be another n ---- */
+
+/* A bn_apply whose result only `reader` sees. */
+static pod__site *own_bn(const pod__fuse *f, pod_value v, const pod__site *reader)
+{
+    pod__site *bn = maker_that_is(f, v, "bn_apply");
+    return bn && pod__only_reader(f, v, reader->node.op->name) == reader ? bn : NULL;
+}
+
+static void become_apply_act(pod__fuse *f, pod__site *at, bool relu, const pod_value in[], int n)
+{
+    const pod_bn_act_attr attr = {.relu = relu};
+    at->node.attr = pod_arena_copy(f->plan->arena, &attr, _Alignof(pod_bn_act_attr), sizeof attr);
+    f->no_memory = f->no_memory || !at->node.attr;
+    at->node.attr_bytes = sizeof attr;
+    at->node.op = pod_op_find("bn_apply_act");
+    pod__set_inputs(at, in, n);
+}
+
+/* The node `last`, an add or the relu behind it, becomes the normalization, sum and activation. */
+static pod__verdict fuse_residual(pod__fuse *f, pod__site *add, pod__site *last)
+{
+    const bool relu = last != add;
+    pod__site *bn = own_bn(f, add->in[0], add), *other = own_bn(f, add->in[1], add);
+    const pod_value plain = bn ? add->in[1] : add->in[0];
+    if (add->in[0].id == add->in[1].id || (!bn && !other)) return pod__no_match();
+    if (!bn) bn = other, other = NULL;
+    const folded k = fold_of(f, bn);
+    if (other) {
+        const folded o = fold_of(f, other);
+        const pod_value in[] = {bn->in[Y], k.scale, k.shift, other->in[Y], o.scale, o.shift};
+        become_apply_act(f, last, relu, in, 6);
+        pod__clear(other);
+    } else {
+        const pod_value in[] = {bn->in[Y], k.scale, k.shift, plain};
+        become_apply_act(f, last, relu, in, 4);
+    }
+    pod__clear(bn);
+    if (relu) pod__clear(add);
+    return pod__fused();
+}
+
+pod__verdict pod__fuse_bn_apply_act(pod__fuse *f, pod__site *at)
+{
+    if (pod__site_is(at, "add"))
+        return pod__only_reader(f, at->out[0], "relu") ? pod__no_match() : fuse_residual(f, at, at);
+    if (!pod__site_is(at, "relu")) return pod__no_match();
+    pod__site *add = maker_that_is(f, at->in[0], "add");
+    if (add && pod__only_reader(f, at->in[0], "relu")) return fuse_residual(f, add, at);
+    pod__site *bn = own_bn(f, at->in[0], at);
+    if (!bn) return pod__no_match();
+    const folded k = fold_of(f, bn);
+    become_apply_act(f, at, true, (pod_value[]){bn->in[Y], k.scale, k.shift}, 3);
+    pod__clear(bn);
+    return pod__fused();
+}
+
+/* ---- bn_grad_sums_of: d = relu_grad(z, dz) is made by the first that reads it ---- */
+
+pod__verdict pod__fuse_bn_grad_sums_of(pod__fuse *f, pod__site *at)
+{
+    if (!pod__site_is(at, "relu_grad")) return pod__no_match();
+    const pod_value z = at->in[0], dz = at->in[1], d = at->out[0];
+    const pod__readers r = pod__readers_of(f, d);
+    bool any = false;
+    for (int i = 0; i < r.n; i++) any = any || pod__site_is(r.site[i], "bn_grad_sums");
+    if (!any) return pod__no_match();
+    pod__site *sums = r.site[0];
+    if (!pod__site_is(sums, "bn_grad_sums")) return pod__refused_by_reader(f, sums);
+    const pod_value y = sums->in[Y], mean = sums->in[GRAD_SUMS_MEAN],
+                    rstd = sums->in[GRAD_SUMS_RSTD];
+    pod__set_inputs(sums, (pod_value[]){y, dz, z, mean, rstd}, 5);
+    sums->node.op = pod_op_find("bn_grad_sums_of");
+    pod__take_output(f, sums, d);
+    pod__clear(at);
+    return pod__fused();
+}
+
+/* ---- conv_sums ---- */
+
+pod__verdict pod__fuse_conv_sums(pod__fuse *f, pod__site *at)
+{
+    if (!pod__site_is(at, "bn_sums")) return pod__no_match();
+    pod__site *conv = maker_that_is(f, at->in[0], "conv2d");
+    if (!conv) conv = maker_that_is(f, at->in[0], "conv2d_act");
+    if (!conv) return pod__no_match();
+    pod__fuse_types types;
+    const pod_fuse_args args = pod__fuse_args_of(f, conv, &types);
+    const char *why = pod_conv2d_why_not(&args, POD_CONV_SUMS);
+    if (why) return pod__refused(why);
+    if (pod_conv2d_fuse(&conv->node, POD_CONV_SUMS, f->plan->arena) != POD_OK) f->no_memory = true;
+    pod__take_output(f, conv, at->out[0]);
+    pod__take_output(f, conv, at->out[1]);
+    pod__clear(at);
+    return pod__fused();
+}

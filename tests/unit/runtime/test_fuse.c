@@ -1,0 +1,251 @@
+/* runtime/passes/fuse: fused programs on meshes against plain ones, what they save, and what is
+ * refused. The numbers of fused ops and their gradients are tested in test_op_values.c and
+ * test_grad.c. */
+#include <math.h>
+
+#include "kernels/base/cpu.h"
+#include "runtime/exec/exec.h"
+#include "runtime/ops/ops.h"
+#include "runtime/passes/passes.h"
+#include "tests/harness/harness.h"
+#include "tests/harness/nets.h"
+
+enum { STEPS = 3 };
+
+static const pod_test_plan residual = {.net = &pod_test_nets[POD_TEST_BN_RESIDUAL],
+                                       .mesh = "2x2",
+                                       .bucket_bytes = 512,
+                                       .guard_bytes = 64,
+                                       .cpu = POD_CPU_REFERENCE_ONLY,
+                                       .fusion = true};
+
+typedef struct trained {
+    const pod_program *program;
+    double loss;
+} trained;
+
+static trained train(pod_arena *a, const pod_test_plan *plan)
+{
+    static pod_test_job j;
+    trained t = {0};
+    POD_CHECK_OK(pod_test_compile(a, plan, &t.program));
+    if (!t.program) return t;
+    pod_test_job_start(&j, t.program);
+    t.loss = pod_test_job_train(&j, t.program, STEPS);
+    pod_test_job_end(&j);
+    return t;
+}
+
+static void check_like_plain(const pod_test_plan *plan, double part)
+{
+    pod_arena *a;
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    pod_test_plan apart = *plan;
+    apart.fusion = false;
+    const trained fused = train(a, plan), plain = train(a, &apart);
+    POD_CHECK(fabs(fused.loss - plain.loss) <= part * plain.loss,
+              "%s on %s: loss %.9g fused, %.9g plain", plan->net->name, plan->mesh, fused.loss,
+              plain.loss);
+    if (fused.program && plain.program) {
+        CU_ASSERT_EQUAL(fused.program->model_flops, plain.program->model_flops);
+        CU_ASSERT(fused.program->n_fusions > 0 && plain.program->n_fusions == 0);
+        CU_ASSERT(fused.program->n_instrs < plain.program->n_instrs);
+    }
+    pod_arena_destroy(a);
+}
+
+/* The check executor plays all ranks: statistics are a core's own, the ranks keep the same
+ * weights. */
+static void follows_the_plain_program(void)
+{
+    static const char *const meshes[] = {"1x1", "2x2", "3x1", "4x2"};
+    const uint32_t cpus[] = {POD_CPU_REFERENCE_ONLY, pod_cpu_features()};
+    for (int n = 0; n < POD_TEST_N_NETS; n++)
+        for (size_t m = 0; m < sizeof meshes / sizeof meshes[0]; m++)
+            for (int c = 0; c < 2; c++) {
+                pod_test_plan plan = residual;
+                plan.net = &pod_test_nets[n];
+                plan.mesh = meshes[m];
+                plan.cpu = cpus[c];
+                if (cpus[c] != POD_CPU_REFERENCE_ONLY && !pod_test_nets[n].with_bn) continue;
+                check_like_plain(&plan, 1e-4);
+                plan.precision = POD_BF16;
+                check_like_plain(&plan, 0.02);
+            }
+}
+
+static void follows_it_in_other_modes(void)
+{
+    pod_test_plan plan = residual;
+    plan.wire = POD_BF16;
+    check_like_plain(&plan, 0.01);
+    plan.wire = POD_BINNED;
+    check_like_plain(&plan, 1e-4);
+    plan.wire = POD_F32;
+    plan.wait_at_once = true;
+    check_like_plain(&plan, 1e-4);
+    plan.shard_update = true;
+    check_like_plain(&plan, 1e-4);
+    plan.accumulate = 3;
+    check_like_plain(&plan, 1e-4);
+}
+
+/* ---- what was found -------------------------------------------------------------------------- */
+
+/* The count in the line of a pattern: where it was done, or refused for this reason. */
+static int count_of(const pod_program *p, const char *name, const char *refused)
+{
+    for (int32_t i = 0; i < p->n_fusions; i++) {
+        const pod_fusion *f = &p->fusion[i];
+        if (strcmp(f->name, name) != 0 || !f->refused != !refused) continue;
+        if (!refused || strstr(f->refused, refused)) return f->n;
+    }
+    return refused ? 0 : -1;
+}
+
+static int n_instrs(const pod_program *p, const char *op)
+{
+    int n = 0;
+    for (int32_t i = 0; i < p->n_instrs; i++) n += strcmp(p->instr[i].op, op) == 0;
+    return n;
+}
+
+static double bytes_moved(const pod_program *p)
+{
+    double bytes = 0;
+    for (int32_t i = 0; i < p->n_instrs; i++)
+        bytes += p->instr[i].cost.bytes_read + p->instr[i].cost.bytes_written;
+    return bytes;
+}
+
+/* stem: its activation is read by a convolution and an add; a: by convolution b alone; b: added to
+ * the stem's; down: by the mean. */
+static void counts_what_it_does(void)
+{
+    pod_arena *a;
+    const pod_program *p, *plain;
+    pod_test_plan plan = residual;
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    plan.fusion = false;
+    POD_CHECK_OK(pod_test_compile(a, &plan, &plain));
+    CU_ASSERT_EQUAL(count_of(p, "bn_grad_act", NULL), 3);
+    CU_ASSERT_EQUAL(count_of(p, "bn_prologue", NULL), 1);
+    CU_ASSERT_EQUAL(count_of(p, "bn_prologue", "add reads it too"), 1);
+    CU_ASSERT_EQUAL(count_of(p, "bn_apply_act", NULL), 3);
+    CU_ASSERT_EQUAL(count_of(p, "bn_grad_sums_of", NULL), 1);
+    CU_ASSERT_EQUAL(count_of(p, "conv_sums", NULL), 4);
+    CU_ASSERT_EQUAL(count_of(p, "matmul_bias", NULL), 1);
+    CU_ASSERT_EQUAL(n_instrs(p, "relu") + n_instrs(p, "relu_grad") + n_instrs(p, "bn_sums"), 0);
+    CU_ASSERT_EQUAL(n_instrs(p, "bn_apply") + n_instrs(p, "bias_add"), 0);
+    CU_ASSERT_EQUAL(n_instrs(p, "conv2d_act_sums"), 1);
+    CU_ASSERT_EQUAL(n_instrs(p, "conv2d_dw_act"), 1);
+    CU_ASSERT(bytes_moved(p) < 0.8 * bytes_moved(plain));
+    CU_ASSERT(p->step_bytes < plain->step_bytes);
+    pod_arena_destroy(a);
+}
+
+/* Where no kernel but the reference would take more, convolutions and products stay as they are. */
+static void target_decides(void)
+{
+    pod_arena *a;
+    const pod_program *p;
+    pod_test_plan plan = residual;
+    plan.cpu = 0;
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    CU_ASSERT_EQUAL(count_of(p, "bn_prologue", NULL), 0);
+    CU_ASSERT_EQUAL(count_of(p, "bn_prologue", "gemm: it fuses nothing"), 1);
+    CU_ASSERT_EQUAL(count_of(p, "conv_sums", "gemm: it fuses nothing"), 4);
+    CU_ASSERT_EQUAL(count_of(p, "matmul_bias", "blas: the library fuses nothing"), 1);
+    CU_ASSERT_EQUAL(count_of(p, "bn_apply_act", NULL), 4);
+    pod_arena_destroy(a);
+}
+
+/* ---- graphs that must stay as they are ------------------------------------------------------- */
+
+static const pod_program *compile(pod_arena *a, const pod_graph *g)
+{
+    const pod_target target = {.name = "reference", .cpu = POD_CPU_REFERENCE_ONLY};
+    const pod_compile_args args = {
+        .mesh = {.n_dims = 1, .extent = {1}}, .target = &target, .fusion = true, .bucket_bytes = 1};
+    const pod_program *p = NULL;
+    POD_CHECK_OK(pod_compile(g, 4, &args, a, &p));
+    return p;
+}
+
+static pod_value conv_bn(pod_graph *g, const char *name, pod_value x)
+{
+    const pod_batchnorm_attr bn = {.eps = 1e-3f, .gamma = {POD_INIT_ONE, 1}};
+    pod_scope_begin(g, "%s", name);
+    pod_value w = pod_weight(g, "w", (pod_shape){4, {2, 3, 3, 2}}, (pod_init){POD_INIT_HE, 1},
+                             POD_ROLE_WEIGHT);
+    x = pod_batchnorm(g, pod_conv2d(g, x, w, (pod_conv2d_attr){.stride = 1, .pad = 1}), bn);
+    pod_scope_end(g);
+    return x;
+}
+
+static pod_value total(pod_graph *g, pod_value x) { return pod_sum_sq(g, pod_cast(g, x, POD_F32)); }
+
+/* What is read twice is stored; what the host reads or a variable becomes is made. */
+static void keeps_what_is_read(void)
+{
+    pod_arena *a;
+    pod_graph *g;
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    POD_CHECK_OK(pod_graph_create(a, &g));
+    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, (const int64_t[]){4, 4, 4, 2}));
+    pod_value n = conv_bn(g, "a", x), z = pod_relu(g, n);
+    pod_output(g, "sum of n", total(g, n)); /* the relu is not its only reader */
+    pod_value m = conv_bn(g, "b", z);       /* the prologue of c, but it is pooled as well */
+    pod_value pooled = pod_max_pool(g, m, (pod_max_pool_attr){.window = 2, .stride = 2});
+    pod_output(g, "pooled", total(g, pooled));
+    x = conv_bn(g, "c", m);
+    pod_value kept =
+        pod_variable(g, "kept", (pod_shape){4, {4, 4, 4, 2}}, (pod_init){0}, POD_ROLE_MOVING);
+    pod_assign(g, kept, x); /* so no relu(x) in place of x */
+    pod_output(g, "loss", total(g, pod_relu(g, x)));
+    POD_CHECK_OK(pod_graph_finish(g));
+    const pod_program *p = compile(a, g);
+    if (p) {
+        CU_ASSERT_EQUAL(n_instrs(p, "bn_apply"), 3);
+        CU_ASSERT_EQUAL(n_instrs(p, "relu"), 2);
+        CU_ASSERT_EQUAL(n_instrs(p, "conv2d"), 3);
+        CU_ASSERT_EQUAL(count_of(p, "bn_prologue", "max_pool reads it too"), 1);
+    }
+    pod_arena_destroy(a);
+}
+
+/* A product that is read twice, and one that is not of samples. */
+static void keeps_products(void)
+{
+    pod_arena *a;
+    pod_graph *g;
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    POD_CHECK_OK(pod_graph_create(a, &g));
+    const int64_t dim[] = {4, 4};
+    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, dim));
+    pod_value b = pod_weight(g, "b", (pod_shape){1, {4}}, (pod_init){0}, POD_ROLE_BIAS);
+    pod_value y = pod_matmul(g, x, x, (pod_matmul_attr){.c_dtype = POD_F32});
+    pod_value t = pod_matmul(g, x, x, (pod_matmul_attr){.trans_a = true, .c_dtype = POD_F32});
+    pod_output(g, "y", total(g, y));
+    pod_output(g, "y + b", total(g, pod_bias_add(g, y, b)));
+    pod_output(g, "t + b", total(g, pod_bias_add(g, t, b)));
+    POD_CHECK_OK(pod_graph_finish(g));
+    const pod_program *p = compile(a, g);
+    if (p) {
+        CU_ASSERT_EQUAL(count_of(p, "matmul_bias", NULL), 0);
+        CU_ASSERT_EQUAL(count_of(p, "matmul_bias", "the product has other readers"), 1);
+        CU_ASSERT_EQUAL(count_of(p, "matmul_bias", "not rows of samples"), 1);
+    }
+    pod_arena_destroy(a);
+}
+
+static CU_TestInfo tests[] = {{"follows the plain program", follows_the_plain_program},
+                              {"follows it in other modes", follows_it_in_other_modes},
+                              {"counts what it does", counts_what_it_does},
+                              {"the target decides", target_decides},
+                              {"keeps what is read", keeps_what_is_read},
+                              {"keeps products", keeps_products},
+                              CU_TEST_INFO_NULL};
+CU_SuiteInfo pod_test_suites[] = {{"fuse", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
