@@ -3,11 +3,10 @@
  *
  *   for blocks of columns n, of rows m, of depth k        B's block stays in L2
  *     for panels of 32 rows: A's piece, into L1           as it lies where tiles can read it
- *       for panels of 32 columns: B's piece, streamed     tile loads that leave L1 to A
- *         the square of C: from memory or zero, + A B, to memory
+ *       for panels of 32 columns: B's piece, streamed     by tile loads that leave L1 to A
+ *         a square of sums, into scratch; the one before leaves for C meanwhile
  *
- * Between blocks of k a square's sums wait in C where it is float32, else in scratch. Squares that
- * are cut, fused or rounded leave through a square of scratch (finish). */
+ * Between blocks of k sums wait in C where it is float32, else in scratch. */
 #include <immintrin.h>
 
 #include "kernels/base/tile_amx.h"
@@ -23,8 +22,8 @@ enum {
     SQUARE_BYTES = PANEL * PANEL * (int)sizeof(float),
 };
 
-/* The depth of a block keeps A's piece within L1; rows and columns keep both blocks, and the squares
- * between them, within L2. */
+/* The depth of a block keeps A's piece and two squares within L1; rows and columns keep both blocks,
+ * and the squares between them, within L2. */
 static const int64_t max_steps = 20, max_rows = 512, max_columns = 512;
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -40,7 +39,7 @@ static int64_t block_depth(int64_t k)
 
 /* Regions of the scratch, in bytes from its start. */
 typedef struct layout {
-    size_t square, a, b, sums, end;
+    size_t squares, a, b, sums, end;
 } layout;
 
 static layout layout_of(const pod_gemm_call *c)
@@ -49,7 +48,7 @@ static layout layout_of(const pod_gemm_call *c)
     const int64_t n_columns = panels(smaller(c->shape.n, max_columns));
     const int64_t n_rows = panels(smaller(c->shape.m, max_rows));
     const bool sums_wait = c->c_dtype == POD_BF16 && c->shape.k > depth;
-    layout at = {.square = 0, .a = SQUARE_BYTES};
+    layout at = {.squares = 0, .a = (size_t)2 * SQUARE_BYTES};
     at.b = at.a + (size_t)piece;
     at.sums = at.b + (c->fused & POD_GEMM_PACKED_B ? 0 : (size_t)(n_columns * piece));
     at.end = at.sums + (sums_wait ? (size_t)(n_rows * n_columns * SQUARE_BYTES) : 0);
@@ -64,10 +63,81 @@ typedef struct a_piece {
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* A square of sums on its way to memory, a few rows a step while the next square is multiplied: so
+ * C's lines are fetched in its shadow. All addresses are of the next row. */
+typedef struct leaving {
+    const float *sums, *plus, *bias; /* plus: what C held, NULL: it does not count */
+    void *to;
+    int64_t plus_ld, to_ld, rows, columns;
+    pod_dtype type;
+    bool relu, is_plain; /* plain: whole rows of float32, as they are or added to what `to` holds */
+} leaving;
+
+INLINE __m512 finished(__m512 v, const leaving *l, int64_t column, __mmask16 mask)
+{
+    if (l->plus) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, l->plus + column));
+    if (l->bias) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, l->bias + column));
+    if (l->relu)
+        v = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NLE_UQ), v);
+    return v;
+}
+
+static void leave_row(leaving *l)
+{
+    const __mmask32 mask = l->columns < PANEL ? (1u << l->columns) - 1u : UINT32_MAX;
+    const __mmask16 mask_low = (__mmask16)mask, mask_high = (__mmask16)(mask >> 16);
+    const __m512 low = finished(_mm512_load_ps(l->sums), l, 0, mask_low);
+    const __m512 high = finished(_mm512_load_ps(l->sums + 16), l, 16, mask_high);
+    l->sums += PANEL;
+    if (l->plus) l->plus += l->plus_ld;
+    if (l->type == POD_BF16) {
+        _mm512_mask_storeu_epi16(l->to, mask, (__m512i)_mm512_cvtne2ps_pbh(high, low));
+        l->to = (pod_bf16 *)l->to + l->to_ld;
+    } else {
+        _mm512_mask_storeu_ps(l->to, mask_low, low);
+        _mm512_mask_storeu_ps((float *)l->to + 16, mask_high, high);
+        l->to = (float *)l->to + l->to_ld;
+    }
+}
+
+INLINE void leave_plain(leaving *l, int64_t n, bool adds)
+{
+    const float *sums = l->sums;
+    float *to = l->to;
+    const int64_t ld = l->to_ld;
+    for (int64_t i = 0; i < n; i++, sums += PANEL, to += ld) {
+        __m512 low = _mm512_load_ps(sums), high = _mm512_load_ps(sums + 16);
+        if (adds) {
+            low = _mm512_add_ps(low, _mm512_loadu_ps(to));
+            high = _mm512_add_ps(high, _mm512_loadu_ps(to + 16));
+        }
+        _mm512_storeu_ps(to, low);
+        _mm512_storeu_ps(to + 16, high);
+    }
+    l->sums = sums;
+    l->to = to;
+}
+
+/* The next rows of it, `max` at most. */
+INLINE void leave(leaving *l, int64_t max)
+{
+    const int64_t n = smaller(l->rows, max);
+    if (l->is_plain && l->plus) {
+        leave_plain(l, n, true);
+    } else if (l->is_plain) {
+        leave_plain(l, n, false);
+    } else {
+        for (int64_t i = 0; i < n; i++) leave_row(l);
+    }
+    l->rows -= n;
+}
+
 /* Tiles 0 1 of the square, below them 2 3; `tall` and `wide`: it has more than 16 rows, columns. */
-INLINE void multiply(const a_piece *a, const char *b, int64_t steps, bool tall, bool wide)
+INLINE void multiply(const a_piece *a, const char *b, int64_t steps, leaving *before, bool tall,
+                     bool wide)
 {
     const char *upper = a->at, *lower = upper + 16 * a->row_bytes;
+    const int64_t rows_a_step = steps < 1 ? 0 : (PANEL + steps - 1) / steps;
     for (int64_t step = 0; step < steps; step++) {
         _tile_stream_loadd(6, b, LINE);
         _tile_loadd(4, upper, a->row_bytes);
@@ -81,103 +151,25 @@ INLINE void multiply(const a_piece *a, const char *b, int64_t steps, bool tall, 
             _tile_dpbf16ps(2, 5, 6);
             if (wide) _tile_dpbf16ps(3, 5, 7);
         }
+        leave(before, rows_a_step);
         upper += a->step_bytes, lower += a->step_bytes, b += STEP_BYTES;
     }
+    leave(before, PANEL);
 }
 
-INLINE void begin_square(const float *from, int64_t ld, bool tall, bool wide)
+/* One square through one block of k, into `sums`, while `before` leaves. */
+INLINE void run_square(const a_piece *a, const char *b, int64_t steps, leaving *before, float *sums,
+                       bool tall, bool wide)
 {
-    if (!from) {
-        _tile_zero(0);
-        _tile_zero(1);
-        _tile_zero(2);
-        _tile_zero(3);
-        return;
-    }
-    const int64_t row_bytes = ld * (int64_t)sizeof *from;
-    _tile_loadd(0, from, row_bytes);
-    if (wide) _tile_loadd(1, from + 16, row_bytes);
-    if (tall) _tile_loadd(2, from + 16 * ld, row_bytes);
-    if (tall && wide) _tile_loadd(3, from + 16 * ld + 16, row_bytes);
-}
-
-INLINE void end_square(float *into, int64_t ld, bool tall, bool wide)
-{
-    const int64_t row_bytes = ld * (int64_t)sizeof *into;
-    _tile_stored(0, into, row_bytes);
-    if (wide) _tile_stored(1, into + 16, row_bytes);
-    if (tall) _tile_stored(2, into + 16 * ld, row_bytes);
-    if (tall && wide) _tile_stored(3, into + 16 * ld + 16, row_bytes);
-}
-
-/* One square through one block of k: `into` = `from` (zero where that is NULL) + A B. */
-typedef struct square {
-    const float *from;
-    float *into;
-    int64_t ld, rows, columns;
-} square;
-
-INLINE void run_square(const square *s, const a_piece *a, const char *b, int64_t steps, bool tall,
-                       bool wide)
-{
-    begin_square(s->from, s->ld, tall, wide);
-    multiply(a, b, steps, tall, wide);
-    end_square(s->into, s->ld, tall, wide);
-}
-
-static void run_any_square(const square *s, const a_piece *a, const char *b, int64_t steps)
-{
-    if (s->rows > 16)
-        s->columns > 16 ? run_square(s, a, b, steps, true, true)
-                        : run_square(s, a, b, steps, true, false);
-    else
-        s->columns > 16 ? run_square(s, a, b, steps, false, true)
-                        : run_square(s, a, b, steps, false, false);
-}
-
-/* What is done to the sums of a square, and in which type they leave. */
-typedef struct epilogue {
-    bool adds, relu; /* what C held is added */
-    const float *bias;
-} epilogue;
-
-INLINE __m512 finished(__m512 v, const epilogue *e, const float *c, __m512 bias, __mmask16 mask)
-{
-    if (e->adds) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, c));
-    if (e->bias) v = _mm512_add_ps(v, bias);
-    if (e->relu)
-        v = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NLE_UQ), v);
-    return v;
-}
-
-INLINE void finish_f32(const square *s, const epilogue *e, float *c, int64_t ldc, int64_t column)
-{
-    const int64_t n = s->columns - column;
-    const __mmask16 mask = n < 16 ? (__mmask16)((1u << n) - 1u) : UINT16_MAX;
-    const __m512 bias =
-        e->bias ? _mm512_maskz_loadu_ps(mask, e->bias + column) : _mm512_undefined_ps();
-    for (int64_t i = 0; i < s->rows; i++) {
-        float *at = c + i * ldc + column;
-        const __m512 v = _mm512_load_ps(s->into + i * PANEL + column);
-        _mm512_mask_storeu_ps(at, mask, finished(v, e, at, bias, mask));
-    }
-}
-
-INLINE void finish_bf16(const square *s, const epilogue *e, pod_bf16 *c, int64_t ldc)
-{
-    const __mmask32 mask = s->columns < PANEL ? (1u << s->columns) - 1u : UINT32_MAX;
-    const __mmask16 mask_high = (__mmask16)(mask >> 16);
-    __m512 bias_low = _mm512_setzero_ps(), bias_high = _mm512_setzero_ps();
-    if (e->bias) {
-        bias_low = _mm512_maskz_loadu_ps((__mmask16)mask, e->bias);
-        bias_high = _mm512_maskz_loadu_ps(mask_high, e->bias + 16);
-    }
-    for (int64_t i = 0; i < s->rows; i++) {
-        const float *v = s->into + i * PANEL;
-        const __m512 low = finished(_mm512_load_ps(v), e, NULL, bias_low, 0);
-        const __m512 high = finished(_mm512_load_ps(v + 16), e, NULL, bias_high, 0);
-        _mm512_mask_storeu_epi16(c + i * ldc, mask, (__m512i)_mm512_cvtne2ps_pbh(high, low));
-    }
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    multiply(a, b, steps, before, tall, wide);
+    _tile_stored(0, sums, 2 * LINE);
+    if (wide) _tile_stored(1, sums + 16, 2 * LINE);
+    if (tall) _tile_stored(2, sums + 16 * PANEL, 2 * LINE);
+    if (tall && wide) _tile_stored(3, sums + 16 * PANEL + 16, 2 * LINE);
 }
 
 /* One product of the batch. */
@@ -188,6 +180,8 @@ typedef struct product {
     const pod_bf16 *a;
     const void *b; /* packed, or bfloat16 */
     void *c;
+    leaving before; /* the square that was multiplied last */
+    int parity;
 } product;
 
 /* Rows m, columns n, depth k of it. */
@@ -262,67 +256,61 @@ static a_piece piece_of_a(const product *p, const block *of, int64_t m, int64_t 
     return (a_piece){room, LINE, STEP_BYTES};
 }
 
-/* The square at (m, n) through the block's depth: whole ones straight to memory, others by way of
- * scratch. */
-static void to_f32(const product *p, const block *of, const a_piece *a, const char *b, square s,
-                   int64_t m, int64_t n)
+/* How the square at (m, n) leaves after this block of k. */
+static leaving leaving_of(const product *p, const block *of, int64_t m, int64_t n,
+                          const float *sums)
 {
     const pod_gemm_call *call = p->call;
-    const bool is_last = of->k + of->depth >= call->shape.k;
-    float *c = (float *)p->c + m * call->ldc + n;
-    const epilogue e = {.adds = of->k > 0 || call->beta > 0.0f,
-                        .relu = is_last && (call->fused & POD_GEMM_RELU),
-                        .bias = is_last && (call->fused & POD_GEMM_BIAS) ? call->bias + n : NULL};
-    if (s.rows == PANEL && s.columns == PANEL && !e.relu && !e.bias) {
-        s.from = e.adds ? c : NULL;
-        s.into = c;
-        s.ld = call->ldc;
-        run_any_square(&s, a, b, pod__amx_steps(of->depth));
-        return;
+    const bool is_first = of->k == 0, is_last = of->k + of->depth >= call->shape.k;
+    leaving l = {.sums = sums,
+                 .rows = smaller(of->m + of->rows - m, PANEL),
+                 .columns = smaller(of->n + of->columns - n, PANEL)};
+    if (is_last && call->fused & POD_GEMM_BIAS) l.bias = call->bias + n;
+    l.relu = is_last && call->fused & POD_GEMM_RELU;
+    const int64_t at = m * call->ldc + n;
+    if (call->c_dtype == POD_F32) {
+        l.to = (float *)p->c + at;
+        l.to_ld = l.plus_ld = call->ldc;
+        if (!is_first || call->beta > 0.0f) l.plus = l.to;
+    } else {
+        const int64_t index = (m - of->m) / PANEL * panels(of->columns) + (n - of->n) / PANEL;
+        float *wait = (void *)(p->scratch + p->at.sums + index * SQUARE_BYTES);
+        l.type = is_last ? POD_BF16 : POD_F32;
+        l.to = is_last ? (void *)((pod_bf16 *)p->c + at) : wait;
+        l.to_ld = is_last ? call->ldc : PANEL;
+        l.plus_ld = PANEL;
+        if (!is_first) l.plus = wait;
     }
-    s.into = (void *)(p->scratch + p->at.square);
-    run_any_square(&s, a, b, pod__amx_steps(of->depth));
-    finish_f32(&s, &e, c, call->ldc, 0);
-    if (s.columns > 16) finish_f32(&s, &e, c, call->ldc, 16);
+    l.is_plain = l.type == POD_F32 && l.columns == PANEL && (!l.plus || l.plus == l.to) &&
+                 !l.bias && !l.relu;
+    return l;
 }
 
-static void to_bf16(const product *p, const block *of, const a_piece *a, const char *b, square s,
-                    int64_t m, int64_t n)
-{
-    const pod_gemm_call *call = p->call;
-    const bool is_last = of->k + of->depth >= call->shape.k;
-    const int64_t index = (m - of->m) / PANEL * panels(of->columns) + (n - of->n) / PANEL;
-    float *sums = (void *)(p->scratch + p->at.sums + index * SQUARE_BYTES);
-    s.from = of->k > 0 ? sums : NULL;
-    s.into = is_last ? (void *)(p->scratch + p->at.square) : sums;
-    run_any_square(&s, a, b, pod__amx_steps(of->depth));
-    if (!is_last) return;
-    const epilogue e = {.relu = call->fused & POD_GEMM_RELU,
-                        .bias = call->fused & POD_GEMM_BIAS ? call->bias + n : NULL};
-    finish_bf16(&s, &e, (pod_bf16 *)p->c + m * call->ldc + n, call->ldc);
-}
-
-static void run_block(const product *p, const block *of)
+static void run_block(product *p, const block *of)
 {
     const b_pieces b = pieces_of_b(p, of);
-    pod_amx_order();
+    const int64_t steps = pod__amx_steps(of->depth);
     for (int64_t m = of->m; m < of->m + of->rows; m += PANEL) {
         const int64_t rows = smaller(of->m + of->rows - m, PANEL);
         const a_piece a = piece_of_a(p, of, m, rows);
         pod_amx_order();
         const char *b_at = b.at;
         for (int64_t n = of->n; n < of->n + of->columns; n += PANEL, b_at += b.panel_bytes) {
-            const square s = {
-                .rows = rows, .columns = smaller(of->n + of->columns - n, PANEL), .ld = PANEL};
-            if (p->call->c_dtype == POD_F32)
-                to_f32(p, of, &a, b_at, s, m, n);
+            float *sums = (void *)(p->scratch + p->at.squares + p->parity * SQUARE_BYTES);
+            const bool wide = of->n + of->columns - n > 16;
+            if (rows > 16)
+                wide ? run_square(&a, b_at, steps, &p->before, sums, true, true)
+                     : run_square(&a, b_at, steps, &p->before, sums, true, false);
             else
-                to_bf16(p, of, &a, b_at, s, m, n);
+                wide ? run_square(&a, b_at, steps, &p->before, sums, false, true)
+                     : run_square(&a, b_at, steps, &p->before, sums, false, false);
+            p->before = leaving_of(p, of, m, n, sums);
+            p->parity = !p->parity;
         }
     }
 }
 
-static void run_product(const product *p)
+static void run_product(product *p)
 {
     const pod_gemm_shape s = p->call->shape;
     const int64_t depth = block_depth(s.k);
@@ -339,6 +327,7 @@ static void run_product(const product *p)
             } while (at.k < s.k);
         }
     }
+    leave(&p->before, PANEL);
 }
 
 const char *pod__gemm_amx_why_not(const pod_gemm_call *call)
