@@ -84,8 +84,10 @@ static pod_status make_race(const pod_kernels_plan *p, pod_race *r)
     switch (r->problem.family) {
     case POD_FAMILY_gemm: return pod_race_gemm(p, r);
     case POD_FAMILY_conv: return pod_race_conv(p, r);
-    default: return POD_OK;
+    case POD_FAMILY_depthwise: return pod_race_depthwise(p, r);
+    case POD_N_FAMILIES: break;
     }
+    return POD_OK;
 }
 
 static pod_status run_race(pod_kernels_bench *b, const pod_problem *p)
@@ -101,6 +103,7 @@ static pod_status run_race(pod_kernels_bench *b, const pod_problem *p)
         s = pod_fail(POD_E_INVALID, "%s: %s", pod_problem_print(p, text, sizeof text),
                      pod_error_text());
     if (s == POD_OK) s = pod_race_run(b, &r);
+    pod_race_end_peers(&r);
     pod_arena_destroy(r.arena);
     return s;
 }

@@ -27,6 +27,15 @@ typedef struct pod_kernels_plan {
     int64_t cache_bytes; /* of the last level */
 } pod_kernels_plan;
 
+/* n_sets operands of `count` elements, one behind the other with the same numbers in each, within
+ * -1 to 1 and of bfloat16's precision whatever the type; or of zeros. */
+typedef struct pod_operand {
+    pod_dtype dtype;
+    int64_t count;
+    size_t stride; /* bytes from one set's to the next one's */
+    char *data;
+} pod_operand;
+
 typedef struct pod_contender pod_contender;
 typedef struct pod_race pod_race;
 
@@ -36,10 +45,9 @@ struct pod_contender {
     bool is_peer;   /* of no table of ours */
     pod_dtype peak; /* against the register peak of this type */
     void (*run)(const pod_contender *c, int set);
-    /* How far the worst value is from what it should be, as a share of what the arithmetic allows:
-     * at most 1 is right. Runs on set 0 and looks at what it left. */
-    double (*verify)(const pod_race *race, const pod_contender *c);
-    const void *call; /* the family's */
+    void (*settle)(const pod_contender *c); /* brings set 0's output to `out`; NULL: it is there */
+    const pod_operand *out;
+    const void *call; /* whoever runs it knows what */
 };
 
 struct pod_race {
@@ -48,9 +56,13 @@ struct pod_race {
     double flops;     /* 0: only bytes count */
     double bytes;     /* read and written at the least */
     int n_sets;
+    /* How far the worst value of c->out is from what it should be, as a share of what the
+     * arithmetic allows: at most 1 is right. */
+    double (*err)(const pod_race *r, const pod_contender *c);
     void *operands; /* the family's */
     pod_contender contender[POD_MAX_CONTENDERS];
     int n_contenders;
+    struct pod_peer_contender *peers; /* a list, to be ended with the race */
 };
 
 typedef struct pod_kernels_row {
@@ -83,6 +95,7 @@ typedef struct pod_kernels_bench {
  * kernel takes. */
 pod_status pod_race_gemm(const pod_kernels_plan *plan, pod_race *r);
 pod_status pod_race_conv(const pod_kernels_plan *plan, pod_race *r);
+pod_status pod_race_depthwise(const pod_kernels_plan *plan, pod_race *r);
 
 /* ---- kernels_impls.c ------------------------------------------------------------------------- */
 
@@ -98,23 +111,18 @@ int pod_race_n_sets(const pod_kernels_plan *plan, const pod_problem *p);
 POD_MUST pod_status pod_race_check_room(const pod_kernels_plan *plan, const pod_problem *p);
 /* Whether --impl names it. */
 bool pod_race_wants(const pod_kernels_plan *plan, const char *impl);
-/* Adds one when --impl names it; *c is copied. */
-void pod_race_add(const pod_kernels_plan *plan, pod_race *r, const pod_contender *c);
+/* *c is copied. */
+void pod_race_add(pod_race *r, const pod_contender *c);
+/* What peers make of r->problem with these operands, packed and not, as the plan says. */
+POD_MUST pod_status pod_race_add_peers(const pod_kernels_plan *plan, pod_race *r,
+                                       const pod_operand *a, const pod_operand *b,
+                                       const pod_operand *out);
+void pod_race_end_peers(pod_race *r);
 /* All rounds; adds rows to b. */
 POD_MUST pod_status pod_race_run(pod_kernels_bench *b, pod_race *r);
 
 /* ---- kernels_data.c -------------------------------------------------------------------------- */
 
-/* n_sets operands of `count` elements, one behind the other with the same numbers in each, within
- * -1 to 1 and of bfloat16's precision whatever the type; or of zeros. */
-typedef struct pod_operand {
-    pod_dtype dtype;
-    int64_t count;
-    size_t stride; /* bytes from one set's to the next one's */
-    char *data;
-} pod_operand;
-
-double pod_operand_bytes(pod_dtype t, int64_t count);
 POD_MUST pod_status pod_operand_random(pod_race *r, pod_dtype t, int64_t count, uint64_t seed,
                                        pod_operand *out);
 POD_MUST pod_status pod_operand_room(pod_race *r, pod_dtype t, int64_t count, pod_operand *out);

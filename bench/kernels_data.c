@@ -9,11 +9,6 @@
 /* Numbers repeat after so many; a prime, so that rows of an operand differ. */
 enum { N_NUMBERS = 8191, N_SAMPLES = 64 };
 
-double pod_operand_bytes(pod_dtype t, int64_t count)
-{
-    return (double)pod_dtype_bytes(t) * (double)count;
-}
-
 pod_status pod_operand_room(pod_race *r, pod_dtype t, int64_t count, pod_operand *out)
 {
     const size_t bytes = pod_dtype_bytes(t) * (size_t)count, align = POD_RACE_ALIGN;

@@ -13,6 +13,7 @@ typedef struct operands { /* of one type; a and b hold the same numbers in all *
 typedef struct product {
     operands of_problem, of_peer; /* the peer's are float32 */
     const float *bias;            /* (N); NULL: not fused */
+    pod_gemm_call call;           /* as the problem says; pointers are left out */
 } product;
 
 typedef struct call {
@@ -38,9 +39,10 @@ static void run(const pod_contender *c, int set)
 /* ---- right or wrong -------------------------------------------------------------------------- */
 
 /* One element of C by its definition, in double, and what the arithmetic allows. */
-static double element(const pod_gemm_call *g, const operands *o, const float *bias,
-                      const int64_t at[3], double *bound)
+static double element(const product *p, pod_dtype c_dtype, const int64_t at[3], double *bound)
 {
+    const pod_gemm_call *g = &p->call;
+    const operands *o = &p->of_problem;
     const int64_t i = at[0], m = at[1], n = at[2];
     double sum = 0, sum_abs = 0;
     for (int64_t k = 0; k < g->shape.k; k++) {
@@ -53,31 +55,26 @@ static double element(const pod_gemm_call *g, const operands *o, const float *bi
         sum_abs += fabs(term);
     }
     if (g->fused & POD_GEMM_BIAS) {
-        sum += (double)bias[n];
-        sum_abs += fabs((double)bias[n]);
+        sum += (double)p->bias[n];
+        sum_abs += fabs((double)p->bias[n]);
     }
     if (g->fused & POD_GEMM_RELU && sum < 0) sum = 0;
-    *bound = pod_dot_bound(g->shape.k + 1, sum_abs, sum, g->c_dtype);
+    *bound = pod_dot_bound(g->shape.k + 1, sum_abs, sum, c_dtype);
     return sum;
 }
 
-static double verify(const pod_race *r, const pod_contender *c)
+static double err(const pod_race *r, const pod_contender *c)
 {
-    const call *x = c->call;
     const product *p = r->operands;
-    const pod_gemm_shape s = x->call.shape;
-    const int64_t dim[3] = {x->call.n_batch, s.m, s.n};
+    const pod_gemm_shape s = p->call.shape;
+    const int64_t dim[3] = {p->call.n_batch, s.m, s.n};
     int64_t at[3];
     double worst = 0;
-    pod_operand_spoil(&x->operands->c);
-    run(c, 0);
-    if (!pod_operand_is_finite(&x->operands->c)) return (double)INFINITY;
     for (int i = 0; pod_sample_at(i, 3, dim, at); i++) {
         double bound;
-        const double want = element(&x->call, x->operands, p->bias, at, &bound);
-        const double got =
-            pod_operand_value(&x->operands->c, at[0] * x->call.stride_c + at[1] * s.n + at[2]);
-        worst = fmax(worst, fabs(got - want) / bound);
+        const double want = element(p, c->out->dtype, at, &bound);
+        const double got = pod_operand_value(c->out, (at[0] * s.m + at[1]) * s.n + at[2]);
+        if (got != want) worst = fmax(worst, fabs(got - want) / bound);
     }
     return worst;
 }
@@ -118,7 +115,6 @@ static pod_status add(const pod_kernels_plan *plan, pod_race *r, const char *imp
     const bool is_packed = g->fused & POD_GEMM_PACKED_B;
     if (!pod_race_wants(plan, impl) || k->needs & ~pod_cpu_features() || k->why_not(g))
         return POD_OK;
-    if (is_packed ? !plan->with_packed || !k->packed_bytes : false) return POD_OK;
     call *x = POD_ARENA_NEW(r->arena, call, 1);
     if (!x) return POD_E_NOMEM;
     *x = (call){.call = *g, .kernel = k, .operands = o};
@@ -126,14 +122,13 @@ static pod_status add(const pod_kernels_plan *plan, pod_race *r, const char *imp
     x->scratch = pod_arena_get(r->arena, POD_RACE_ALIGN, k->scratch_bytes(g));
     if (!x->scratch) return POD_E_NOMEM;
     if (is_packed) POD_TRY(pack(r, x));
-    pod_race_add(plan, r,
-                 &(pod_contender){.impl = impl,
-                                  .is_packed = is_packed,
-                                  .is_peer = o == &((const product *)r->operands)->of_peer,
-                                  .peak = g->ab_dtype,
-                                  .run = run,
-                                  .verify = verify,
-                                  .call = x});
+    pod_race_add(r, &(pod_contender){.impl = impl,
+                                     .is_packed = is_packed,
+                                     .is_peer = o == &((const product *)r->operands)->of_peer,
+                                     .peak = g->ab_dtype,
+                                     .run = run,
+                                     .out = &o->c,
+                                     .call = x});
     return POD_OK;
 }
 
@@ -143,12 +138,13 @@ static pod_status add_kernels(const pod_kernels_plan *plan, pod_race *r)
     const product *p = r->operands;
     int n;
     const pod_gemm_kernel *k = pod_gemm_kernels(&n);
-    pod_gemm_call g = call_of(&r->problem, r->problem.dtype, r->problem.c_dtype), packed = g;
+    pod_gemm_call g = p->call, packed = g;
     packed.fused |= POD_GEMM_PACKED_B;
     POD_TRY(pod_gemm_check(&g));
     for (int i = 0; i < n; i++) {
         const bool takes_packed = k[i].packed_bytes && g.n_batch == 1;
-        if (takes_packed) POD_TRY(add(plan, r, k[i].name, &k[i], &packed, &p->of_problem));
+        if (takes_packed && plan->with_packed)
+            POD_TRY(add(plan, r, k[i].name, &k[i], &packed, &p->of_problem));
         if (plan->with_unpacked || !takes_packed)
             POD_TRY(add(plan, r, k[i].name, &k[i], &g, &p->of_problem));
     }
@@ -171,6 +167,8 @@ pod_status pod_race_gemm(const pod_kernels_plan *plan, pod_race *r)
     const pod_problem *p = &r->problem;
     product *all = r->operands = POD_ARENA_NEW(r->arena, product, 1);
     if (!all) return POD_E_NOMEM;
+    r->err = err;
+    all->call = call_of(p, p->dtype, p->c_dtype);
     POD_TRY(make_operands(r, p->dtype, p->c_dtype, &all->of_problem));
     if (p->dtype != POD_F32) POD_TRY(make_operands(r, POD_F32, POD_F32, &all->of_peer));
     if (p->fused & POD_GEMM_BIAS) {
@@ -178,5 +176,7 @@ pod_status pod_race_gemm(const pod_kernels_plan *plan, pod_race *r)
         POD_TRY(pod_operand_random(r, POD_F32, p->product.n, 3, &bias));
         all->bias = pod_operand_at(&bias, 0);
     }
-    return add_kernels(plan, r);
+    POD_TRY(add_kernels(plan, r));
+    const operands *o = &all->of_problem;
+    return pod_race_add_peers(plan, r, &o->a, &o->b, &o->c);
 }

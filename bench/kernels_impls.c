@@ -2,8 +2,10 @@
 #include <string.h>
 
 #include "bench/kernels.h"
+#include "bench/peers/peer.h"
 #include "kernels/base/assert.h"
 #include "kernels/conv/conv.h"
+#include "kernels/depthwise/depthwise.h"
 #include "kernels/gemm/gemm.h"
 #include "runtime/core/nearest.h"
 
@@ -22,18 +24,22 @@ static void add(names *all, const char *name)
     all->name[all->n++] = name;
 }
 
-#define ADD_ALL(list, all)                                 \
+#define ADD_ALL(type, table, all)                          \
     do {                                                   \
         int n_;                                            \
-        const struct list *k_ = list##s(&n_);              \
+        const type *k_ = table(&n_);                       \
         for (int i = 0; i < n_; i++) add(all, k_[i].name); \
     } while (0)
 
 static void add_known(names *all)
 {
-    ADD_ALL(pod_gemm_kernel, all);
-    ADD_ALL(pod_conv_kernel, all);
+    int n;
+    ADD_ALL(pod_gemm_kernel, pod_gemm_kernels, all);
+    ADD_ALL(pod_conv_kernel, pod_conv_kernels, all);
+    ADD_ALL(pod_depthwise, pod_depthwise_sets, all);
     add(all, "sgemm");
+    const pod_peer *peer = pod_peers(&n);
+    for (int i = 0; i < n; i++) add(all, peer[i].name);
     add(all, "all");
 }
 

@@ -36,22 +36,25 @@ static const char *function_name(pod_family_id family, int i, int *length)
 /* What a word fuses, as a function's bits; 0: it takes no such word. */
 typedef struct fused_word {
     const char *word;
-    unsigned product, forward, input_grad, weight_grad;
+    unsigned product, forward, input_grad, weight_grad, depthwise_forward;
 } fused_word;
 
 static const fused_word fused_words[] = {
-    {"affine", 0, POD_CONV_AFFINE_X, 0, POD_CONV_AFFINE_X},
-    {"relu_x", 0, POD_CONV_RELU_X, 0, POD_CONV_RELU_X},
-    {"bias", POD_GEMM_BIAS, POD_CONV_BIAS, 0, 0},
-    {"relu", POD_GEMM_RELU, POD_CONV_RELU, 0, 0},
-    {"sums", 0, POD_CONV_SUMS, 0, 0},
+    {"affine", 0, POD_CONV_AFFINE_X, 0, POD_CONV_AFFINE_X, 0},
+    {"relu_x", 0, POD_CONV_RELU_X, 0, POD_CONV_RELU_X, 0},
+    {"bias", POD_GEMM_BIAS, POD_CONV_BIAS, 0, 0, 0},
+    {"relu", POD_GEMM_RELU, POD_CONV_RELU, 0, 0, 0},
+    {"sums", 0, POD_CONV_SUMS, 0, 0, POD_CONV_SUMS},
 };
 
 enum { N_FUSED_WORDS = sizeof fused_words / sizeof fused_words[0] };
 
 static unsigned fused_bit(const fused_word *w, const pod_problem *p)
 {
-    if (families[p->family].form == POD_FORM_PRODUCT) return w->product;
+    const pod_problem_form form = families[p->family].form;
+    if (form == POD_FORM_PRODUCT) return w->product;
+    if (form == POD_FORM_DEPTHWISE)
+        return p->function == POD_CONV_FORWARD ? w->depthwise_forward : 0;
     switch (p->function) {
     case POD_CONV_FORWARD: return w->forward;
     case POD_CONV_INPUT_GRAD: return w->input_grad;
@@ -150,16 +153,27 @@ static int64_t n_windows(int64_t size, int64_t r, int64_t stride, int64_t pad)
     return size + 2 * pad < r ? 0 : (size + 2 * pad - r) / stride + 1;
 }
 
-static pod_status parse_conv(const char *what, char *text, pod_problem *p)
+static pod_status check_conv_counts(const char *what, const pod_conv_shape *s)
+{
+    POD_TRY(check_count(what, 4, (int64_t[]){s->n, s->h, s->w, s->c}));
+    POD_TRY(check_count(what, 4, (int64_t[]){s->n, s->p, s->q, s->k}));
+    return check_count(what, 4, (int64_t[]){s->k, s->r, s->s, s->c});
+}
+
+/* NxHxWxC:RxSxK, of a depthwise convolution NxHxWxC:RxS. */
+static pod_status parse_conv(const char *what, char *text, bool is_depthwise, pod_problem *p)
 {
     int64_t pad, stride, image[4], filter[3];
     POD_TRY(cut_number(what, text, '+', 0, 0, &pad));
     POD_TRY(cut_number(what, text, '/', 1, 1, &stride));
     char *colon = strchr(text, ':');
-    if (!colon) return pod_fail(POD_E_INVALID, "%s: '%.80s' is not NxHxWxC:RxSxK", what, text);
+    if (!colon)
+        return pod_fail(POD_E_INVALID, "%s: '%.80s' is not NxHxWxC:RxS%s", what, text,
+                        is_depthwise ? "" : "xK");
     *colon = '\0';
     POD_TRY(parse_dims(what, text, 4, image));
-    POD_TRY(parse_dims(what, colon + 1, 3, filter));
+    POD_TRY(parse_dims(what, colon + 1, is_depthwise ? 2 : 3, filter));
+    if (is_depthwise) filter[2] = image[3];
     p->conv = (pod_conv_shape){.n = image[0],
                                .h = image[1],
                                .w = image[2],
@@ -175,10 +189,7 @@ static pod_status parse_conv(const char *what, char *text, pod_problem *p)
     if (p->conv.p < 1 || p->conv.q < 1)
         return pod_fail(POD_E_INVALID, "%s: a window of %" PRId64 "x%" PRId64 " fits nowhere", what,
                         filter[0], filter[1]);
-    POD_TRY(check_count(what, 4, image));
-    POD_TRY(check_count(what, 4, (int64_t[]){p->conv.n, p->conv.p, p->conv.q, p->conv.k}));
-    POD_TRY(check_count(what, 4, (int64_t[]){p->conv.k, p->conv.r, p->conv.s, p->conv.c}));
-    return POD_OK;
+    return check_conv_counts(what, &p->conv);
 }
 
 /* ---- a line ---------------------------------------------------------------------------------- */
@@ -219,7 +230,8 @@ static pod_status parse_shape(const char *place, char *text, pod_problem *p)
     snprintf(what, sizeof what, "%s: %s", place, families[p->family].name);
     switch (families[p->family].form) {
     case POD_FORM_PRODUCT: return parse_product(what, text, p);
-    case POD_FORM_CONV: return parse_conv(what, text, p);
+    case POD_FORM_CONV: return parse_conv(what, text, false, p);
+    case POD_FORM_DEPTHWISE: return parse_conv(what, text, true, p);
     }
     return POD_OK;
 }
@@ -273,15 +285,15 @@ const char *pod_problem_print_op(const pod_problem *p, char *text, size_t text_b
     return text;
 }
 
-static void print_conv(const pod_conv_shape *s, char *text, size_t text_bytes)
+static void print_conv(const pod_conv_shape *s, bool is_depthwise, char *text, size_t text_bytes)
 {
-    char stride[32] = "", pad[32] = "";
+    char k[32] = "", stride[32] = "", pad[32] = "";
+    if (!is_depthwise) snprintf(k, sizeof k, "x%" PRId64, s->k);
     if (s->stride != 1) snprintf(stride, sizeof stride, "/%" PRId64, s->stride);
     if (s->pad_h != 0) snprintf(pad, sizeof pad, "+%" PRId64, s->pad_h);
     snprintf(text, text_bytes,
-             "%" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64 ":%" PRId64 "x%" PRId64 "x%" PRId64
-             "%s%s",
-             s->n, s->h, s->w, s->c, s->r, s->s, s->k, stride, pad);
+             "%" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64 ":%" PRId64 "x%" PRId64 "%s%s%s", s->n,
+             s->h, s->w, s->c, s->r, s->s, k, stride, pad);
 }
 
 const char *pod_problem_print_shape(const pod_problem *p, char *text, size_t text_bytes)
@@ -293,7 +305,8 @@ const char *pod_problem_print_shape(const pod_problem *p, char *text, size_t tex
         snprintf(text, text_bytes, "%s%" PRId64 "x%" PRId64 "x%" PRId64, batch, p->product.m,
                  p->product.n, p->product.k);
         break;
-    case POD_FORM_CONV: print_conv(&p->conv, text, text_bytes); break;
+    case POD_FORM_CONV: print_conv(&p->conv, false, text, text_bytes); break;
+    case POD_FORM_DEPTHWISE: print_conv(&p->conv, true, text, text_bytes); break;
     }
     return text;
 }
@@ -337,6 +350,7 @@ double pod_problem_flops(const pod_problem *p)
     switch (families[p->family].form) {
     case POD_FORM_PRODUCT: return 2 * (double)p->n_batch * (double)s.m * (double)s.n * (double)s.k;
     case POD_FORM_CONV: return pod_conv_flops(&p->conv);
+    case POD_FORM_DEPTHWISE: return pod_conv_flops(&p->conv) / (double)p->conv.c;
     }
     return 0;
 }
@@ -351,10 +365,11 @@ static double product_bytes(const pod_problem *p)
 static double conv_bytes(const pod_problem *p)
 {
     const pod_conv_shape *s = &p->conv;
+    const int64_t n_filters = families[p->family].form == POD_FORM_DEPTHWISE ? 1 : s->k;
     const pod_dtype w_dtype = p->function == POD_CONV_WEIGHT_GRAD ? POD_F32 : p->dtype;
     return (double)pod_dtype_bytes(p->dtype) *
                (double)(s->n * s->h * s->w * s->c + s->n * s->p * s->q * s->k) +
-           (double)pod_dtype_bytes(w_dtype) * (double)(s->k * s->r * s->s * s->c);
+           (double)pod_dtype_bytes(w_dtype) * (double)(n_filters * s->r * s->s * s->c);
 }
 
 double pod_problem_bytes(const pod_problem *p)

@@ -7,6 +7,7 @@
  *   PRODUCT  MxNxK                        or BATCH*MxNxK
  *   CONV     NxHxWxC:RxSxK[/STRIDE][+PAD] C to K channels, windows of RxS; stride 1 and no pad
  *                                         unless they are given
+ *   DEPTHWISE NxHxWxC:RxS[/STRIDE][+PAD]  likewise
  *
  *   word         means                                      taken by
  *   bf16 | f32   element type of what is read; bf16 if none  all
@@ -15,7 +16,7 @@
  *   bias relu    are fused into the kernel                   PRODUCT, CONV forward
  *   affine       x is scaled and shifted as it is read       CONV forward and weight gradient
  *   relu_x       affine, and what is negative becomes 0      the same
- *   sums         sums of the output and of its square        CONV forward
+ *   sums         sums of the output and of its square        CONV, DEPTHWISE forward
  *
  * A file has a problem a line; what follows a # is a comment. */
 #ifndef MINIPOD_BENCH_KERNELS_PROBLEM_H
@@ -29,7 +30,11 @@
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/gemm.h"
 
-typedef enum pod_problem_form { POD_FORM_PRODUCT, POD_FORM_CONV } pod_problem_form;
+typedef enum pod_problem_form {
+    POD_FORM_PRODUCT,
+    POD_FORM_CONV,
+    POD_FORM_DEPTHWISE
+} pod_problem_form;
 
 typedef enum pod_family_id {
 #define POD_FAMILY(name, ...) POD_FAMILY_##name,
@@ -55,7 +60,7 @@ typedef struct pod_problem { /* a value */
     int64_t n_batch;
     bool trans_a, trans_b;
     pod_dtype c_dtype;
-    /* CONV */
+    /* CONV; DEPTHWISE, with k = c */
     pod_conv_shape conv;
     unsigned fused; /* POD_GEMM_ or POD_CONV_ bits */
 } pod_problem;

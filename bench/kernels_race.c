@@ -41,9 +41,8 @@ bool pod_race_wants(const pod_kernels_plan *plan, const char *impl)
     return false;
 }
 
-void pod_race_add(const pod_kernels_plan *plan, pod_race *r, const pod_contender *c)
+void pod_race_add(pod_race *r, const pod_contender *c)
 {
-    if (!pod_race_wants(plan, c->impl)) return;
     POD_ASSERT(r->n_contenders < POD_MAX_CONTENDERS, "%d contenders", r->n_contenders);
     r->contender[r->n_contenders++] = *c;
 }
@@ -131,6 +130,15 @@ static pod_status add_row(pod_kernels_bench *b, const pod_race *r, const pod_con
     return pod_kernels_add(b, &row);
 }
 
+/* What set 0 gives; its output is NaN before, so that what is not written shows. */
+static double err_of(const pod_race *r, const pod_contender *c)
+{
+    pod_operand_spoil(c->out);
+    c->run(c, 0);
+    if (c->settle) c->settle(c);
+    return pod_operand_is_finite(c->out) ? r->err(r, c) : (double)INFINITY;
+}
+
 pod_status pod_race_run(pod_kernels_bench *b, pod_race *r)
 {
     const pod_kernels_plan *p = &b->plan;
@@ -146,7 +154,7 @@ pod_status pod_race_run(pod_kernels_bench *b, pod_race *r)
     take_turns(x);
     for (int i = 0; i < r->n_contenders; i++) {
         const pod_contender *c = &r->contender[i];
-        const double err = p->with_check ? c->verify(r, c) : -1;
+        const double err = p->with_check ? err_of(r, c) : -1;
         for (int is_cold = 0; is_cold < 2; is_cold++)
             if (x->timing[i][is_cold].n > 0)
                 POD_TRY(add_row(b, r, c, &x->timing[i][is_cold], is_cold, err));

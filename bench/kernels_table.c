@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/kernels.h"
+#include "bench/peers/peer.h"
 #include "kernels/base/cpu.h"
 #include "kernels/base/parse.h"
 #include "kernels/gemm/blas.h"
@@ -191,7 +192,7 @@ static void note_all(pod_table *t, const pod_kernels_bench *b)
 {
     const pod_machine *m = &b->host;
     const char *coretype = getenv("OPENBLAS_CORETYPE");
-    char cpus[128];
+    char cpus[128], version[64];
     print_cpus(cpus, sizeof cpus);
     pod_table_note(t, "minipod kernels %s, git %s, clock wall, compiler %s", POD_VERSION,
                    POD_GIT_ID, __VERSION__);
@@ -199,6 +200,10 @@ static void note_all(pod_table *t, const pod_kernels_bench *b)
                    m->cpu_features[0] ? m->cpu_features : "no vector features", cpus);
     pod_table_note(t, "%s%s%s", pod_blas_config(),
                    coretype ? ", held back by OPENBLAS_CORETYPE=" : "", coretype ? coretype : "");
+    int n;
+    const pod_peer *peer = pod_peers(&n);
+    for (int i = 0; i < n; i++)
+        pod_table_note(t, "%s: %s", peer[i].name, peer[i].version(version, sizeof version));
     note_peaks(t, b);
     note_how(t, &b->plan);
 }

@@ -29,12 +29,15 @@ conv 2x9x8x5:3x3x7/2+1
 conv 2x9x8x5:1x1x7 f32
 conv.fwd 2x9x8x5:3x3x7+1 affine relu_x bias relu sums
 conv.dw 2x9x8x5:3x3x7+1 affine
+depthwise 2x9x8x5:3x3/2+1
+depthwise 2x9x8x37:5x5+2 f32
+depthwise.fwd 2x9x8x37:5x5+2 sums
 TXT
 
 "$minipod" kernels --shapes tiny.txt --impl ref "${quick[@]}" --buffers hot >ref 2>err || fail "ref: exit $?: $(cat err)"
 is_table ref
-[ "$(rows ref | wc -l)" = 12 ] || fail "ref: it takes every problem: $(rows ref)"
-[ "$(field ref 2)" = "conv.dw conv.dx conv.fwd gemm " ] || fail "ref: $(field ref 2)"
+[ "$(rows ref | wc -l)" = 19 ] || fail "ref: it takes every problem: $(rows ref)"
+[ "$(field ref 2)" = "conv.dw conv.dx conv.fwd depthwise.dw depthwise.dx depthwise.fwd gemm " ] || fail "ref: $(field ref 2)"
 "$minipod" kernels --shapes tiny.txt "${quick[@]}" --csv run.csv --json run.json >all 2>err || fail "all: exit $?: $(cat err)"
 is_table all
 rows all | awk '$1 == "sgemm" { n++ } END { exit n == 0 }' || fail "all: no sgemm: $(cat all)"
@@ -49,7 +52,7 @@ run = json.load(open("run.json"))
 table = list(csv.DictReader(line for line in open("run.csv") if not line.startswith("# ")))
 assert run["schema"] == "minipod.kernels" and run["wrong"] == 0 and run["clock"] == "wall", run
 assert run["args"]["shapes"] == "tiny.txt" and run["host"]["peak_bf16_gflop_per_s"] > 0, run["args"]
-assert len(run["rows"]) == len(table) > 12, len(run["rows"])
+assert len(run["rows"]) == len(table) > 19, len(run["rows"])
 for row, cells in zip(run["rows"], table):
     assert row["impl"] == cells["impl"] and row["shape"] == cells["shape"] and row["ok"] == "yes", row
     assert abs(row["med"] - float(cells["med"])) < 1e-9 and row["min"] <= row["med"] <= row["p99"], row

@@ -38,6 +38,19 @@ static void convolution(void)
                     POD_CONV_AFFINE_X | POD_CONV_RELU_X);
 }
 
+/* Twice the multiply-adds; each operand once. */
+static void work(void)
+{
+    const pod_problem g = parsed("gemm 2*3x5x7 c=bf16"), c = parsed("conv.dw 2x4x4x3:3x3x5+1"),
+                      d = parsed("depthwise.fwd 2x4x4x3:3x3+1 f32");
+    CU_ASSERT_EQUAL(pod_problem_flops(&g), 2 * 2 * 3 * 5 * 7);
+    CU_ASSERT_EQUAL(pod_problem_bytes(&g), 2 * 2 * (3 * 7 + 7 * 5 + 3 * 5));
+    CU_ASSERT_EQUAL(pod_problem_flops(&c), 2 * 2 * 16 * 5 * 27);
+    CU_ASSERT_EQUAL(pod_problem_bytes(&c), 2 * (2 * 16 * 3 + 2 * 16 * 5) + 4 * 5 * 27);
+    CU_ASSERT_EQUAL(pod_problem_flops(&d), 2 * 2 * 16 * 3 * 9);
+    CU_ASSERT_EQUAL(pod_problem_bytes(&d), 4 * (2 * 2 * 16 * 3 + 27));
+}
+
 static void printed(void)
 {
     static const char *const lines[] = {
@@ -46,6 +59,8 @@ static void printed(void)
         "conv 16x56x56x64:3x3x128/2+1 bf16",
         "conv.fwd 2x9x8x5:1x1x7 f32 affine relu_x bias relu sums",
         "conv.dw 2x9x8x5:3x2x7 bf16 affine",
+        "depthwise 16x112x112x32:3x3+1 bf16",
+        "depthwise.fwd 1x28x28x240:5x5/2+2 f32 sums",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         char text[POD_PROBLEM_TEXT_BYTES];
@@ -75,6 +90,9 @@ static void refused(void)
         {"gemm 1x2x3 sums", "takes no word 'sums'"},
         {"conv 1x8x8x4:1x1x8 bias", "takes no word 'bias'"},
         {"conv.dx 1x8x8x4:1x1x8 bias", "takes no word 'bias'"},
+        {"depthwise 1x8x8x4:3x3x4", "3x3x4"},
+        {"depthwise 1x8x8x4", "is not NxHxWxC:RxS"},
+        {"depthwise 1x8x8x4:3x3 sums", "takes no word 'sums'"},
         {"conv 1x8x8x4", "is not NxHxWxC:RxSxK"},
         {"conv 1x8x8x4:9x9x8", "a window of 9x9 fits nowhere"},
         {"conv 1x8x8x4:1x1x8/0", "0 is not within"},
@@ -125,9 +143,9 @@ static void sets(void)
 }
 
 static CU_TestInfo tests[] = {{"product", product}, {"convolution", convolution},
-                              {"printed", printed}, {"refused", refused},
-                              {"files", files},     {"sets", sets},
-                              CU_TEST_INFO_NULL};
+                              {"work", work},       {"printed", printed},
+                              {"refused", refused}, {"files", files},
+                              {"sets", sets},       CU_TEST_INFO_NULL};
 
 CU_SuiteInfo pod_test_suites[] = {{"bench.problem", NULL, NULL, NULL, NULL, tests},
                                   CU_SUITE_INFO_NULL};
