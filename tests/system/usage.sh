@@ -69,6 +69,7 @@ expect 2 "'modle' cannot be explained; these can: model program" explain modle
 expect 2 "there is no 'resnet21'; did you mean resnet20" explain model --model resnet21
 expect 2 'resnet50: images are 28x28, need at least 32x32' explain model --model resnet50 --data glyphs
 expect 2 '256 does not divide by the 3 cores' explain program --mesh 3
+expect 2 'memory: 1.0 MiB do not hold a batch of 1' explain memory --model mlp --memory 1M
 expect 2 '2y2' explain schedule --mesh 2y2
 expect 2 'absent.h5' explain model --data absent.h5
 expect 2 'absent.conf' explain machine --machine absent.conf

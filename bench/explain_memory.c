@@ -1,0 +1,183 @@
+/* explain memory: what a core needs for a training step, what of it is alive where most is, and the
+ * largest batch that fits --memory. Each batch asked about is compiled; nothing is run. */
+#include <inttypes.h>
+
+#include "bench/explain.h"
+#include "runtime/program/footprint.h"
+
+enum { N_SHOWN = 10 };
+
+static const double MIB = 1048576;
+
+static pod_status compile(pod_explain_run *r, pod_arena *arena, const pod_program **out)
+{
+    return pod_network_compile(&r->net, &r->setup, &r->data, true, &r->target, arena, out);
+}
+
+/* ---- one program ----------------------------------------------------------------------------- */
+
+static const pod_column columns[] = {
+    {"memory", "", true}, {"bytes", "", false}, {"size", "MiB", false}, {"note", "", true}};
+static const pod_column alive_columns[] = {{"alive at the peak", "", true},
+                                           {"op", "", true},
+                                           {"use", "", true},
+                                           {"size", "MiB", false},
+                                           {"share", "%", false}};
+
+static void row(pod_table *t, const char *what, double bytes, const char *note)
+{
+    pod_table_add(t, "%s", what);
+    pod_table_add(t, "%.0f", bytes);
+    pod_table_add(t, "%.1f", bytes / MIB);
+    pod_table_add(t, "%s", note);
+}
+
+/* The host keeps those batches beside the program's memory. */
+static double fed_bytes(const pod_explain_run *r)
+{
+    const double sample = (double)r->data.height * (double)r->data.width * (double)r->data.channels;
+    const double local = (double)r->setup.batch / pod_mesh_size(&r->setup.mesh);
+    return (r->setup.prefetch + 1) * local * (sample + sizeof(int32_t));
+}
+
+static pod_status print_rows(const pod_explain_run *r, const pod_program *p, const pod_footprint *f)
+{
+    pod_table *t;
+    char mesh[POD_MESH_TEXT_BYTES], note[96], micro_steps[48] = "";
+    POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
+    if (p->repeat.count > 1)
+        snprintf(micro_steps, sizeof micro_steps, " in %d micro-steps", (int)p->repeat.count);
+    pod_table_note(t, "a training step of %s on one core of mesh %s, batch %" PRId64 "%s",
+                   r->net.name, pod_mesh_print(&p->mesh, mesh, sizeof mesh), r->setup.batch,
+                   micro_steps);
+    row(t, "total", (double)f->total_bytes, "memory_bytes_per_core of a run");
+    const pod_instr *at = &p->instr[f->peak];
+    snprintf(note, sizeof note, "%.1f %% alive at %s '%s', %s",
+             100 * (double)f->alive_bytes / (double)p->step_bytes, at->op, at->label,
+             pod_phase_name(at->phase));
+    row(t, "  step", (double)p->step_bytes, note);
+    for (int u = 0; u < POD_N_USES; u++) {
+        char name[48];
+        snprintf(name, sizeof name, "    %s", pod_use_name((pod_use)u));
+        row(t, name, (double)f->use_bytes[u], "");
+    }
+    row(t, "  buckets", (double)p->window_bytes, "shared with the ranks of a node");
+    row(t, "  weights", (double)(p->store_bytes - p->state_bytes), "and moving statistics");
+    row(t, "  optimizer state", (double)p->state_bytes, "");
+    row(t, "fed", fed_bytes(r), "batches that the host makes ahead, not in the total");
+    row(t, "moved", f->moved_bytes, "read and written in a step");
+    row(t, "reduced", (double)p->reduce_bytes, "by collectives in a step");
+    pod_status s = pod_table_print(t, stdout);
+    pod_table_destroy(t);
+    return s;
+}
+
+static pod_status print_alive(const pod_program *p, const pod_footprint *f)
+{
+    pod_table *t;
+    POD_TRY(pod_table_create(alive_columns, sizeof alive_columns / sizeof alive_columns[0], &t));
+    for (int32_t i = 0; i < f->n_alive && i < N_SHOWN; i++) {
+        const pod_alive *a = &f->alive[i];
+        pod_table_add(t, "%s", p->instr[a->maker].label);
+        pod_table_add(t, "%s", p->instr[a->maker].op);
+        pod_table_add(t, "%s", pod_use_name(a->use));
+        pod_table_add(t, "%.1f", (double)a->bytes / MIB);
+        pod_table_add(t, "%.1f", 100 * (double)a->bytes / (double)f->alive_bytes);
+    }
+    putchar('\n');
+    pod_status s = pod_table_print(t, stdout);
+    pod_table_destroy(t);
+    return s;
+}
+
+/* ---- the largest batch ----------------------------------------------------------------------- */
+
+typedef struct fit {
+    pod_explain_run *run;
+    int64_t unit;    /* of the batch: all cores, all micro-steps, a sample each */
+    int64_t n_units; /* found; 0: none */
+    double limit_bytes, found_bytes;
+} fit;
+
+static pod_status fits(fit *f, int64_t n_units, bool *out)
+{
+    pod_arena *a;
+    const pod_program *p;
+    POD_TRY(pod_arena_create(NULL, &a));
+    const int64_t batch = f->run->setup.batch;
+    f->run->setup.batch = n_units * f->unit;
+    pod_status s = compile(f->run, a, &p);
+    if (s == POD_OK) {
+        const double bytes =
+            (double)(p->step_bytes + p->window_bytes + p->store_bytes) + fed_bytes(f->run);
+        *out = bytes <= f->limit_bytes;
+        if (*out) f->found_bytes = bytes;
+    }
+    f->run->setup.batch = batch;
+    pod_arena_destroy(a);
+    return s;
+}
+
+/* Doubled until it does not fit, then halved between; memory grows with the batch. */
+static pod_status find_largest(fit *f)
+{
+    enum { MAX_BATCH = 1 << 24 };
+    int64_t yes = 0, no = 1;
+    for (bool is_in = true; is_in && no * f->unit <= MAX_BATCH;) {
+        POD_TRY(fits(f, no, &is_in));
+        if (!is_in) break;
+        yes = no;
+        no *= 2;
+    }
+    while (no - yes > 1) {
+        const int64_t middle = yes + (no - yes) / 2;
+        bool is_in;
+        POD_TRY(fits(f, middle, &is_in));
+        if (is_in)
+            yes = middle;
+        else
+            no = middle;
+    }
+    f->n_units = yes;
+    return POD_OK;
+}
+
+static pod_status find_fit(pod_explain *e, pod_explain_run *r, fit *f)
+{
+    const int64_t limit = pod_config_size(e->config, POD_OPT_MEMORY);
+    *f = (fit){.run = r,
+               .unit = pod_mesh_size(&r->setup.mesh) * r->setup.accumulate,
+               .limit_bytes = (double)limit};
+    if (limit == 0) return POD_OK;
+    POD_TRY(find_largest(f));
+    if (f->n_units > 0) return POD_OK;
+    return pod_fail(POD_E_INVALID, "memory: %.1f MiB do not hold a batch of %" PRId64,
+                    f->limit_bytes / MIB, f->unit);
+}
+
+static void print_fit(const fit *f)
+{
+    if (f->n_units == 0) return;
+    printf("\nlargest batch in %.1f MiB a core: %" PRId64 " (%" PRId64
+           " a core), with %.1f MiB, what is fed included\n",
+           f->limit_bytes / MIB, f->n_units * f->unit, f->n_units * f->run->setup.accumulate,
+           f->found_bytes / MIB);
+}
+
+pod_status pod_explain_memory(pod_explain *e)
+{
+    pod_explain_run r;
+    const pod_program *program;
+    pod_footprint f;
+    fit largest;
+    POD_TRY(pod_explain_run_of(e, &r));
+    pod_status s = compile(&r, e->arena, &program);
+    if (s == POD_OK) s = pod_footprint_of(program, e->arena, &f);
+    if (s == POD_OK) s = find_fit(e, &r, &largest);
+    if (s == POD_OK) s = print_rows(&r, program, &f);
+    if (s == POD_OK) s = print_alive(program, &f);
+    if (s == POD_OK) print_fit(&largest);
+    pod_explain_run_end(&r);
+    POD_TRY(s);
+    return POD_OK;
+}
