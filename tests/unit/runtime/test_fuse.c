@@ -135,6 +135,8 @@ static void counts_what_it_does(void)
     CU_ASSERT_EQUAL(count_of(p, "bn_apply_act", NULL), 3);
     CU_ASSERT_EQUAL(count_of(p, "bn_grad_sums_of", NULL), 1);
     CU_ASSERT_EQUAL(count_of(p, "conv_sums", NULL), 4);
+    CU_ASSERT_EQUAL(count_of(p, "bn_again", NULL), 1); /* the stem's */
+    CU_ASSERT_EQUAL(n_instrs(p, "bn_apply_act"), 3 + 1);
     CU_ASSERT_EQUAL(count_of(p, "matmul_bias", NULL), 1);
     CU_ASSERT_EQUAL(n_instrs(p, "relu") + n_instrs(p, "relu_grad") + n_instrs(p, "bn_sums"), 0);
     CU_ASSERT_EQUAL(n_instrs(p, "bn_apply") + n_instrs(p, "bias_add"), 0);

@@ -1,0 +1,62 @@
+/* What forward makes in one pass over memory is made again for backward, instead of being kept while
+ * forward goes on. */
+#include <string.h>
+
+#include "runtime/passes/fuse.h"
+
+static bool is_image(const pod__fuse *f, pod_value v)
+{
+    return pod_graph_type(f->from, f->model[v.id])->shape.n_dims > 1;
+}
+
+/* Everything the node reads is in memory when `last` runs, even if the node is not asked again. */
+static bool inputs_stay(const pod__fuse *f, const pod__site *s, const pod__site *last)
+{
+    for (int j = 0; j < s->node.n_in; j++) {
+        if (!is_image(f, s->in[j])) continue;
+        const pod__readers r = pod__readers_of(f, s->in[j]);
+        if (r.n < 1 || r.site[r.n - 1] <= last) return false;
+    }
+    return true;
+}
+
+/* Whether forward has convolutions to run between the two. */
+static bool goes_on(const pod__site *from, const pod__site *to)
+{
+    for (const pod__site *s = from + 1; s < to; s++)
+        if (s->node.op && s->node.phase == POD_PHASE_FORWARD &&
+            strncmp(s->node.op->name, "conv2d", strlen("conv2d")) == 0)
+            return true;
+    return false;
+}
+
+static void read_instead(pod__site *s, pod_value old, pod_value new)
+{
+    for (int j = 0; j < s->node.n_in; j++)
+        if (s->in[j].id == old.id) s->in[j] = new;
+}
+
+/* z of a sum is read by convolutions and by the next sum, and in backward by the gradients of both:
+ * it is made again before the first of these from what is there anyway. A z that is made so is not
+ * there for the next one, which is kept. */
+pod__verdict pod__fuse_bn_again(pod__fuse *f, pod__site *at)
+{
+    if (!pod__site_is(at, "bn_apply_act") || at->node.phase != POD_PHASE_FORWARD)
+        return pod__no_match();
+    const pod_value z = at->out[0];
+    const pod__readers r = pod__readers_of(f, z);
+    int first = 0; /* of those that stand in backward */
+    while (first < r.n && r.site[first]->node.phase == POD_PHASE_FORWARD) first++;
+    if (first == 0 || first >= r.n) return pod__no_match();
+    if (!goes_on(r.site[first - 1], r.site[first])) return pod__no_match();
+    pod__site *again = r.site[first] - 1;
+    if (again->node.op) return pod__refused("there is no room before its reader");
+    if (!inputs_stay(f, at, r.site[r.n - 1]))
+        return pod__refused("what it is made of does not stay");
+    *again = *at;
+    again->node.phase = r.site[first]->node.phase;
+    again->node.n_out = 0;
+    const pod_value made = pod__add_output(f, again, z);
+    for (int i = first; i < r.n; i++) read_instead(r.site[i], z, made);
+    return pod__fused();
+}
