@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Training steps of minipod and of PyTorch side by side, on the same cores of the same machine.
+
+The two take turns, round by round, so that what else this host does hits both; each run's value is
+its median step, the table has the median over the rounds. Both train the same network (the counts
+of parameters must be equal) on images of the same size and classes; minipod reads made images
+through its loader, PyTorch has a batch of noise ready in memory. What follows -- goes to `minipod
+train`.
+
+  compare.py --model resnet20 --batch 128                           one core
+  compare.py --model resnet50 --batch 16 --steps 4 --rounds 3
+  compare.py --model resnet20 --batch 256 --ranks 2 --cpus 0,1      two ranks on two cores
+  compare.py --model resnet20 --batch 128 -- --impl blas,gemm
+  compare.py --model resnet20 --minipod build/release/bench/minipod --json resnet20.json
+
+Exit 0: measured; 1: a run failed; 77: PyTorch is not here.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+IMAGES = {"mlp": "28x28x1", "resnet50": "224x224x3"}  # others: 32x32x3
+CLASSES = 10  # of minipod's made images
+SKIPPED = 77
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
+               "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def run(command, args, json_path):
+    """The record that the command left; None: it has nothing to run with."""
+    words = ["taskset", "-c", args.cpus] + command
+    done = subprocess.run(words, env={**os.environ, **ENVIRONMENT}, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if done.returncode == SKIPPED:
+        print(done.stdout, end="")
+        return None
+    if done.returncode != 0:
+        print(f"{' '.join(words)}: exit {done.returncode}\n{done.stdout}", file=sys.stderr)
+        sys.exit(1)
+    with open(json_path, encoding="utf-8") as f:
+        return json.load(f)
+
+
+def run_minipod(args, folder):
+    path = os.path.join(folder, "minipod.json")
+    samples = max(2 * args.batch, 64)
+    launch = ["mpirun", "-n", str(args.ranks), "--bind-to", "none"] if args.ranks > 1 else []
+    record = run(launch + [
+        args.minipod, "train", "--model", args.model, "--batch", str(args.batch),
+        "--data", f"glyphs:{args.images}:{samples}+{args.batch}", "--precision", args.precision,
+        "--steps", str(args.steps + args.warmup_steps), "--eval-every", "0", "--progress", "off",
+        "--json", path] + args.rest, args, path)
+    step = record["step_spread_s"]
+    return {"parameters": record["parameters"], "step_s": step["median"], "min_s": step["min"]}
+
+
+def run_torch(args, folder):
+    path = os.path.join(folder, "torch.json")
+    record = run([
+        args.python, os.path.join(HERE, "torch_train.py"), "--model", args.model,
+        "--batch", str(args.batch), "--shape", args.images, "--classes", str(CLASSES),
+        "--precision", args.precision, "--ranks", str(args.ranks), "--steps", str(args.steps),
+        "--warmup-steps", str(args.warmup_steps), "--json", path], args, path)
+    if record is None:
+        sys.exit(SKIPPED)
+    return {"parameters": record["parameters"], "step_s": record["step_s"],
+            "min_s": record["step_min_s"], "peer": record["peer"]}
+
+
+def print_table(args, rows):
+    """rows: name, then what each round gave."""
+    print(f"# {args.model}, {rows[0][1][0]['parameters']} parameters, images {args.images}, batch "
+          f"{args.batch}, {args.precision}, {args.ranks} rank(s) on CPUs {args.cpus}, clock wall")
+    print(f"# {args.rounds} rounds in turn of {args.steps} steps; step: the median over rounds of "
+          "the runs' median steps; best: the fastest step of all")
+    print(f"# {'program':<18}{'step':>10}{'spread':>8}{'best':>10}{'samples':>10}")
+    print(f"# {'':<18}{'(ms)':>10}{'(%)':>8}{'(ms)':>10}{'(1/s)':>10}")
+    for name, runs in rows:
+        steps = [r["step_s"] for r in runs]
+        middle = statistics.median(steps)
+        print(f"  {name:<18}{1e3 * middle:>10.2f}{100 * (max(steps) - min(steps)) / middle:>8.1f}"
+              f"{1e3 * min(r['min_s'] for r in runs):>10.2f}{args.batch / middle:>10.2f}")
+
+
+def compare(args, folder):
+    ours, theirs = [], []
+    for _ in range(args.rounds):
+        theirs.append(run_torch(args, folder))
+        ours.append(run_minipod(args, folder))
+        if ours[-1]["parameters"] != theirs[-1]["parameters"]:
+            print(f"not the same network: minipod has {ours[-1]['parameters']} parameters, "
+                  f"PyTorch {theirs[-1]['parameters']}", file=sys.stderr)
+            sys.exit(1)
+    ratios = [t["step_s"] / o["step_s"] for o, t in zip(ours, theirs)]
+    print_table(args, [("minipod", ours), (theirs[0]["peer"], theirs)])
+    print(f"# minipod: {statistics.median(ratios):.2f} x PyTorch (median of the rounds, "
+          f"{min(ratios):.2f} to {max(ratios):.2f})")
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as f:
+            json.dump({"schema": "minipod.compare", "model": args.model, "batch": args.batch,
+                       "precision": args.precision, "ranks": args.ranks, "cpus": args.cpus,
+                       "minipod": ours, "peer": theirs, "ratio": statistics.median(ratios)}, f,
+                      indent=2)
+            f.write("\n")
+
+
+def read_arguments():
+    p = argparse.ArgumentParser(description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--model", default="resnet20")
+    p.add_argument("--batch", type=int, default=128, help="samples of one step over all ranks")
+    p.add_argument("--precision", choices=("bf16", "f32"), default="bf16")
+    p.add_argument("--ranks", type=int, default=1)
+    p.add_argument("--cpus", help="for taskset; as many as there are ranks, from 0")
+    p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--steps", type=int, default=10, help="of a run, after --warmup-steps")
+    p.add_argument("--warmup-steps", type=int, default=2)
+    p.add_argument("--minipod", default=os.path.join(HERE, "../../build/release/bench/minipod"))
+    p.add_argument("--python", default="/usr/bin/python3", help="one that has PyTorch")
+    p.add_argument("--json", help="all rounds also in this file")
+    p.add_argument("rest", nargs="*", help="behind --: for minipod train")
+    args = p.parse_args()
+    args.images = IMAGES.get(args.model, "32x32x3")
+    args.cpus = args.cpus or ",".join(str(i) for i in range(args.ranks))
+    return args
+
+
+def main():
+    args = read_arguments()
+    with tempfile.TemporaryDirectory() as folder:
+        compare(args, folder)
+
+
+if __name__ == "__main__":
+    main()
