@@ -3,12 +3,8 @@
  *
  *   forward      y (rows, K) = panel of x (rows, RSC)  *  w (K, RSC)^T
  *   weight grad  dw (K, RSC) += dy (rows, K)^T  *  panel of x (rows, RSC)
- *   input grad   dx, gathered: pixel h receives from the taps r with (h + pad - r) a multiple of
- *                the stride, that is from every stride-th tap. The pixels with the same remainder
- *                a = (h + pad) mod stride see the same taps a, a + stride, ...: together they are a
- *                convolution of step 1 over dy with those taps, last one first. One such product
- *                for each pair of remainders (one in all for stride 1) writes each pixel once and
- *                multiplies nothing twice. */
+ *   input grad   dx (pixels, C) = panel of dy (pixels, taps K)  *  w (taps K, C), a product for each
+ *                pair of remainders (residue.h) */
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
@@ -17,6 +13,7 @@
 #include "kernels/base/cpu.h"
 #include "kernels/conv/conv_kernels.h"
 #include "kernels/conv/panel.h"
+#include "kernels/conv/residue.h"
 #include "kernels/gemm/blas.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/pack.h"
@@ -81,34 +78,7 @@ static job forward_job(const pod_conv_call *call)
     return j;
 }
 
-/* One direction of the pixels with one remainder. */
-typedef struct residue {
-    int64_t tap, n_taps;     /* first tap; then every stride-th */
-    int64_t pixel, n_pixels; /* first pixel; then every stride-th */
-    int64_t first;           /* row of dy below the first pixel's last tap */
-} residue;
-
-static residue residue_of(int64_t a, int64_t n_taps, int64_t n_pixels, int64_t pad, int64_t stride)
-{
-    residue z = {.tap = a, .n_taps = a < n_taps ? (n_taps - a - 1) / stride + 1 : 0};
-    const int64_t i = pad > a ? (pad - a - 1) / stride + 1 : 0; /* h + pad = stride i + a, h >= 0 */
-    z.pixel = stride * i + a - pad;
-    z.n_pixels = z.pixel < n_pixels ? (n_pixels - z.pixel - 1) / stride + 1 : 0;
-    z.first = i - (z.n_taps - 1);
-    return z;
-}
-
-static residue rows_of(const pod_conv_shape *s, int64_t a)
-{
-    return residue_of(a, s->r, s->h, s->pad_h, s->stride);
-}
-
-static residue columns_of(const pod_conv_shape *s, int64_t b)
-{
-    return residue_of(b, s->s, s->w, s->pad_w, s->stride);
-}
-
-static job input_grad_job(const pod_conv_call *call, residue rows, residue columns)
+static job input_grad_job(const pod_conv_call *call, pod__residue rows, pod__residue columns)
 {
     const pod_conv_shape *s = &call->shape;
     const pod__windows view = {.image = call->a,
@@ -221,7 +191,8 @@ static void forward(const pod_conv_call *call, float *scratch)
 }
 
 /* The taps of one pair of remainders, last first: (taps, taps, K, C). */
-static void gather_weights(const pod_conv_call *call, residue rows, residue columns, float *out)
+static void gather_weights(const pod_conv_call *call, pod__residue rows, pod__residue columns,
+                           float *out)
 {
     const pod_pack *pack = pod_pack_pick(pod_cpu_features());
     const pod_conv_shape *s = &call->shape;
@@ -240,7 +211,7 @@ static void input_grad(const pod_conv_call *call, float *scratch)
     const pod_conv_shape *s = &call->shape;
     for (int64_t a = 0; a < s->stride; a++)
         for (int64_t b = 0; b < s->stride; b++) {
-            const residue rows = rows_of(s, a), columns = columns_of(s, b);
+            const pod__residue rows = pod__residue_rows(s, a), columns = pod__residue_columns(s, b);
             if (rows.n_pixels == 0 || columns.n_pixels == 0) continue;
             const job j = input_grad_job(call, rows, columns);
             float *weights = scratch + layout_of(&j).weights;
@@ -298,7 +269,7 @@ static int64_t input_grad_floats(const pod_conv_call *call)
     int64_t floats = 0;
     for (int64_t a = 0; a < s->stride; a++)
         for (int64_t b = 0; b < s->stride; b++) {
-            const residue rows = rows_of(s, a), columns = columns_of(s, b);
+            const pod__residue rows = pod__residue_rows(s, a), columns = pod__residue_columns(s, b);
             if (rows.n_pixels == 0 || columns.n_pixels == 0) continue;
             const job j = input_grad_job(call, rows, columns);
             floats = larger(floats, layout_of(&j).end);

@@ -35,6 +35,16 @@ static const pod_conv_shape shapes[] = {
     {70, 7, 8, 300, 3, 4, 4, 1, 1, 2, 0, 0},    /* 1x1, stride 2, several panels */
     {2, 4, 4, 3, 6, 6, 5, 1, 1, 1, 1, 1},       /* 1x1 with padding */
     {2, 6, 6, 3, 4, 5, 5, 1, 1, 1, 0, 0},       /* 1x1, not every pixel */
+    {16, 6, 6, 32, 6, 6, 33, 3, 3, 1, 1, 1},    /* as many images as a tile has rows */
+    {15, 4, 4, 64, 4, 4, 31, 3, 3, 1, 1, 1},    /* one less */
+    {33, 5, 4, 32, 3, 2, 40, 3, 3, 2, 1, 1},    /* two tiles and one more, stride 2 */
+    {31, 3, 3, 32, 3, 3, 32, 3, 3, 1, 1, 1},    /* one less than two */
+    {16, 7, 7, 16, 4, 4, 32, 3, 3, 2, 1, 1},    /* half a step of the depth */
+    {2, 9, 9, 15, 9, 9, 17, 3, 3, 1, 1, 1},     /* one less, one more */
+    {2, 5, 17, 24, 5, 17, 24, 5, 5, 1, 2, 2},   /* a tile and a pixel a line */
+    {1, 5, 31, 40, 5, 31, 33, 3, 3, 1, 1, 1},   /* two tiles less a pixel */
+    {16, 9, 9, 3, 5, 5, 16, 7, 7, 2, 3, 3},     /* few channels, many images */
+    {5, 7, 7, 64, 7, 7, 64, 1, 1, 1, 0, 0},     /* 1x1, where it lies */
     {0, 8, 8, 4, 8, 8, 4, 3, 3, 1, 1, 1},       /* no image */
     {0, 8, 8, 4, 4, 4, 4, 1, 1, 2, 0, 0},
 };

@@ -1,0 +1,284 @@
+/* bfloat16 convolution in AMX tiles, forward and input gradient, as an implicit product (see
+ * conv_amx.h): per block of output lines the image below is laid as a strip once, then multiplied
+ * with all filters. */
+#include <string.h>
+
+#include "kernels/base/tile_amx.h"
+#include "kernels/conv/conv_amx.h"
+#include "kernels/conv/conv_kernels.h"
+
+enum { SQUARE_FLOATS = 32 * 32 };
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t lines_of(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/* Regions of the scratch, in bytes from its start. Those behind `weights` are as large as the most
+ * demanding view wants them. */
+typedef struct layout {
+    int64_t square, sums, weights, chunks, tiles, rows, row, strip, end;
+} layout;
+
+static int64_t padded_width(const pod_conv_call *call) { return (call->shape.k + 31) / 32 * 32; }
+
+static int64_t weight_bytes(const pod_conv_call *call)
+{
+    int64_t bytes = 0;
+    for (int64_t i = 0; i < pod__amx_n_views(call); i++) {
+        const pod__amx_view v = pod__amx_view_at(call, i);
+        if (!pod__amx_is_empty(&v)) bytes += (int64_t)pod__amx_weight_bytes(&v);
+    }
+    return bytes;
+}
+
+static int64_t n_row_offsets(const pod__amx_plan *plan)
+{
+    return plan->way == POD__AMX_IMAGES ? POD__AMX_ROWS : plan->max_tiles * POD__AMX_ROWS;
+}
+
+static layout layout_of(const pod_conv_call *call)
+{
+    int64_t chunks = 0, tiles = 0, rows = 0, row = 0, strip = 0;
+    for (int64_t i = 0; i < pod__amx_n_views(call); i++) {
+        const pod__amx_view v = pod__amx_view_at(call, i);
+        if (pod__amx_is_empty(&v) || v.n_chunks == 0) continue;
+        const pod__amx_plan plan = pod__amx_plan_of(call, &v);
+        chunks = larger(chunks, v.n_chunks);
+        tiles = larger(tiles, plan.max_tiles);
+        rows = larger(rows, n_row_offsets(&plan));
+        row = larger(row, plan.row_bytes);
+        strip = larger(strip, plan.strip_bytes);
+    }
+    const bool packs = !(call->fused & POD_CONV_PACKED_W), sums = call->fused & POD_CONV_SUMS;
+    layout at = {.sums = SQUARE_FLOATS * (int64_t)sizeof(float)};
+    at.weights = at.sums + (sums ? 2 * padded_width(call) * (int64_t)sizeof(double) : 0);
+    at.chunks = at.weights + (packs ? weight_bytes(call) : 0);
+    at.tiles = at.chunks + lines_of(chunks * (int64_t)sizeof(int64_t));
+    at.rows = at.tiles + lines_of(tiles * (int64_t)sizeof(pod__amx_tile));
+    at.row = at.rows + lines_of(rows * (int64_t)sizeof(int64_t));
+    at.strip = at.row + lines_of(row);
+    at.end = at.strip + lines_of(strip);
+    return at;
+}
+
+/* ---- the tiles of a block ------------------------------------------------------------------- */
+
+/* Lines of one block: [line, line + n_lines) of image n, as pod__amx_fill wants them. */
+typedef struct block {
+    int64_t n, line, n_lines;
+} block;
+
+/* A run of one view. */
+typedef struct run {
+    const pod_conv_call *call;
+    const pod__amx_view *view;
+    const pod__amx_plan *plan;
+    char *strip;
+    pod__amx_tile *tiles;
+    int64_t *rows, *chunk_at;
+} run;
+
+static int64_t out_at(const pod__amx_view *v, int64_t n, int64_t p, int64_t q)
+{
+    const int64_t row = n * v->out_h + v->row + p * v->out_step;
+    return (row * v->out_w + v->column + q * v->out_step) * v->width;
+}
+
+static void place_chunks(const run *r)
+{
+    const pod__amx_view *v = r->view;
+    const pod__amx_plan *plan = r->plan;
+    int64_t *at = r->chunk_at;
+    for (int64_t i = 0; i < v->r; i++)
+        for (int64_t j = 0; j < v->chunks_row; j++) {
+            const int64_t plane = i % v->step * plan->plane_rows + i / v->step;
+            const int64_t value = j * POD__AMX_CHUNK;
+            if (plan->way == POD__AMX_IMAGES)
+                *at++ = i * plan->strip_row + value / v->c * POD__AMX_ROWS * plan->pitch +
+                        value % v->c * 2;
+            else
+                *at++ = plane * plan->strip_row + j * POD__AMX_LINE_BYTES;
+        }
+}
+
+static int64_t image_tiles(const run *r, block b)
+{
+    const pod__amx_view *v = r->view;
+    const int64_t pixel = POD__AMX_ROWS * r->plan->pitch, images = smaller(16, v->n - b.n);
+    for (int64_t i = 0; i < POD__AMX_ROWS; i++) r->rows[i] = i * v->out_h * v->out_w * v->width;
+    for (int64_t i = 0; i < b.n_lines; i++)
+        for (int64_t q = 0; q < v->q; q++)
+            r->tiles[i * v->q + q] = (pod__amx_tile){
+                .a = r->strip + i * v->step * r->plan->strip_row + q * v->step * pixel,
+                .rows = r->rows,
+                .at = out_at(v, b.n, b.line + i, q),
+                .n_rows = (int32_t)images};
+    return b.n_lines * v->q;
+}
+
+/* Where n pixels go, the first of which is pixel (n, p, q). */
+static void place_pixels(const run *r, int64_t n, int64_t p, int64_t q, int64_t n_pixels)
+{
+    const pod__amx_view *v = r->view;
+    for (int64_t i = 0; i < n_pixels; i++) {
+        r->rows[i] = out_at(v, n, p, q);
+        if (++q < v->q) continue;
+        q = 0;
+        if (++p < v->p) continue;
+        p = 0, n++;
+    }
+}
+
+/* Pixels that follow each other at the tiles' pitch, the first of them at `a`; `before` others stand
+ * in front of them. Where nothing may be read behind them, the last tile begins early. */
+static int64_t pixel_tiles(const run *r, const char *a, int64_t n_pixels, int64_t before)
+{
+    int64_t n_tiles = 0;
+    for (int64_t i = 0; i < n_pixels; i += POD__AMX_ROWS) {
+        const int64_t n_rows = smaller(POD__AMX_ROWS, n_pixels - i);
+        int64_t early = POD__AMX_ROWS - n_rows;
+        if (before + i < early) early = 0;
+        r->tiles[n_tiles++] = (pod__amx_tile){.a = a + (i - early) * r->plan->pitch,
+                                              .rows = r->rows + i,
+                                              .first = (int32_t)early,
+                                              .n_rows = (int32_t)n_rows};
+    }
+    return n_tiles;
+}
+
+static int64_t tiles_of(const run *r, block b)
+{
+    const pod__amx_view *v = r->view;
+    if (r->plan->way == POD__AMX_IMAGES) return image_tiles(r, b);
+    if (r->plan->way == POD__AMX_DIRECT) {
+        const int64_t p = b.line / v->q % v->p, n = b.line / v->q / v->p;
+        place_pixels(r, n, p, b.line % v->q, b.n_lines);
+        return pixel_tiles(r, (const char *)r->call->a + b.line * r->plan->pitch, b.n_lines,
+                           b.line);
+    }
+    const bool runs_on = r->plan->n_groups == 1 && v->r <= v->step;
+    place_pixels(r, runs_on ? b.line / v->p : b.n, runs_on ? b.line % v->p : b.line, 0,
+                 b.n_lines * v->q);
+    return pixel_tiles(r, r->strip, b.n_lines * v->q, 0);
+}
+
+/* ---- a view --------------------------------------------------------------------------------- */
+
+/* No tap reaches these pixels. */
+static void zero_view(const pod_conv_call *call, const pod__amx_view *v)
+{
+    for (int64_t n = 0; n < v->n; n++)
+        for (int64_t p = 0; p < v->p; p++)
+            for (int64_t q = 0; q < v->q; q++)
+                memset((pod_bf16 *)call->out + out_at(v, n, p, q), 0, (size_t)v->width * 2);
+}
+
+static pod__amx_product product_of(const run *r, const char *weights, char *scratch,
+                                   const layout *at)
+{
+    double *sums = (void *)(scratch + at->sums);
+    return (pod__amx_product){.tiles = r->tiles,
+                              .pitch = r->plan->pitch,
+                              .n_chunks = r->view->n_chunks,
+                              .width = r->view->width,
+                              .chunk_at = r->chunk_at,
+                              .weights = weights,
+                              .out = r->call->out,
+                              .fused = r->call->fused,
+                              .bias = r->call->bias,
+                              .sum = sums,
+                              .sum_sq = sums + padded_width(r->call),
+                              .tiles_outside = r->view->n_chunks > 16,
+                              .square = (void *)(scratch + at->square)};
+}
+
+static void run_view(const pod_conv_call *call, const pod__amx_view *v, const char *weights,
+                     char *scratch, const layout *at)
+{
+    const pod__amx_plan plan = pod__amx_plan_of(call, v);
+    const run r = {.call = call,
+                   .view = v,
+                   .plan = &plan,
+                   .strip = scratch + at->strip,
+                   .tiles = (void *)(scratch + at->tiles),
+                   .rows = (void *)(scratch + at->rows),
+                   .chunk_at = (void *)(scratch + at->chunks)};
+    pod__amx_product m = product_of(&r, weights, scratch, at);
+    const int64_t group = plan.way == POD__AMX_IMAGES ? POD__AMX_ROWS : 1;
+    place_chunks(&r);
+    for (int64_t n = 0; n < plan.n_groups; n++)
+        for (int64_t line = 0; line < plan.n_lines; line += plan.lines) {
+            const block b = {n * group, line, smaller(plan.lines, plan.n_lines - line)};
+            if (plan.way != POD__AMX_DIRECT)
+                pod__amx_fill(call, v, &plan, b.n, line, b.n_lines, scratch + at->row, r.strip);
+            m.n_tiles = tiles_of(&r, b);
+            pod__amx_multiply(&m);
+        }
+}
+
+/* ---- the kernel ----------------------------------------------------------------------------- */
+
+const char *pod__conv_amx_why_not(const pod_conv_call *call)
+{
+    const pod_conv_shape *s = &call->shape;
+    const int64_t max = INT32_MAX;
+    if (call->dtype != POD_BF16) return "it multiplies bfloat16 only";
+    if (call->pass == POD_CONV_WEIGHT_GRAD) return "it has no weight gradient";
+    if (s->r > max || s->s > max || s->r * s->s > max / 8 / larger(s->c, s->k))
+        return "a filter is above 2^28 elements";
+    if (s->stride > 64) return "the stride is above 64";
+    if (larger(s->q, s->w) > max / 64 / s->s / larger(s->c, s->k) / s->stride)
+        return "the windows of a line are too many for a strip";
+    return NULL;
+}
+
+size_t pod__conv_amx_scratch_bytes(const pod_conv_call *call)
+{
+    return (size_t)layout_of(call).end;
+}
+
+size_t pod__conv_amx_packed_bytes(const pod_conv_call *call) { return (size_t)weight_bytes(call); }
+
+void pod__conv_amx_pack(const pod_conv_call *call, pod_dtype from, const void *w, void *packed)
+{
+    char *to = packed;
+    for (int64_t i = 0; i < pod__amx_n_views(call); i++) {
+        const pod__amx_view v = pod__amx_view_at(call, i);
+        if (pod__amx_is_empty(&v)) continue;
+        pod__amx_pack_view(call, &v, from, w, to);
+        to += pod__amx_weight_bytes(&v);
+    }
+}
+
+static void store_sums(const pod_conv_call *call, const double *sums)
+{
+    for (int64_t k = 0; k < call->shape.k; k++) {
+        call->sum[k] = (float)sums[k];
+        call->sum_sq[k] = (float)sums[padded_width(call) + k];
+    }
+}
+
+void pod__conv_amx_run(const pod_conv_call *call, void *scratch)
+{
+    const layout at = layout_of(call);
+    char *room = scratch;
+    double *sums = (void *)(room + at.sums);
+    if (call->fused & POD_CONV_SUMS) memset(sums, 0, 2 * (size_t)padded_width(call) * sizeof *sums);
+    const char *weights = call->b;
+    if (!(call->fused & POD_CONV_PACKED_W) && call->shape.n > 0) {
+        pod__conv_amx_pack(call, POD_BF16, call->b, room + at.weights);
+        weights = room + at.weights;
+    }
+    pod_amx_begin();
+    for (int64_t i = 0; i < pod__amx_n_views(call) && call->shape.n > 0; i++) {
+        const pod__amx_view v = pod__amx_view_at(call, i);
+        if (pod__amx_is_empty(&v)) continue;
+        if (v.n_chunks == 0)
+            zero_view(call, &v);
+        else
+            run_view(call, &v, weights, room, &at);
+        weights += pod__amx_weight_bytes(&v);
+    }
+    pod_amx_end();
+    if (call->fused & POD_CONV_SUMS) store_sums(call, sums);
+}

@@ -1,0 +1,101 @@
+/* What the files of the AMX convolution share. It is an implicit product: a tile of A is 16 output
+ * pixels by 32 values ("a chunk") of one row of their windows, read where the image lies or from a
+ * strip, the part of the image below some lines of output, laid so that tiles can read it.
+ *
+ *   tile of A   16 pixels x 32 values of (s, c)     row by row at a fixed distance
+ *   tile of B   32 values of (s, c) x 16 filters    VNNI pairs, packed beforehand
+ *   tile of C   16 pixels x 16 filters
+ *
+ * A view is a convolution without direction: the forward pass is one, an input gradient one for
+ * each pair of remainders (residue.h). */
+#ifndef MINIPOD_KERNELS_CONV_CONV_AMX_H
+#define MINIPOD_KERNELS_CONV_CONV_AMX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/base/bf16.h"
+#include "kernels/conv/conv.h"
+#include "kernels/conv/residue.h"
+
+enum {
+    POD__AMX_ROWS = 16,       /* of a tile: pixels */
+    POD__AMX_CHUNK = 32,      /* bfloat16 values in a row of it */
+    POD__AMX_LINE_BYTES = 64, /* the same in bytes */
+    POD__AMX_TILE_BYTES = POD__AMX_ROWS * POD__AMX_LINE_BYTES
+};
+
+typedef struct pod__amx_view {
+    int64_t n, h, w, c; /* the image that is read */
+    int64_t p, q, width;
+    int64_t r, s, step, top, left; /* window (p, q) begins at (top + p step, left + q step) */
+    /* Where pixel (p, q) goes: (row + p out_step, column + q out_step) of (N, out_h, out_w, width) */
+    int64_t out_h, out_w, row, column, out_step;
+    int64_t chunks_row, n_chunks; /* of one row of a window, and of the window */
+    pod__residue rows, columns;   /* of an input gradient */
+} pod__amx_view;
+
+/* Views of a call, some of which may have no pixels. */
+int64_t pod__amx_n_views(const pod_conv_call *call);
+pod__amx_view pod__amx_view_at(const pod_conv_call *call, int64_t i);
+static inline bool pod__amx_is_empty(const pod__amx_view *v) { return v->p == 0 || v->q == 0; }
+
+/* Packed weights of one view: for every 32 filters, for every chunk, two tiles; one tile for the
+ * last 16 filters or fewer. */
+size_t pod__amx_weight_bytes(const pod__amx_view *v);
+void pod__amx_pack_view(const pod_conv_call *call, const pod__amx_view *v, pod_dtype from,
+                        const void *w, char *packed);
+
+/* How tiles of A lie:
+ *
+ *   DIRECT    a 1x1 filter reads the image where it is: a tile is 16 pixels that follow each other
+ *   WINDOWS   strip of window rows, each once: 16 pixels that follow each other, over line ends
+ *   IMAGES    strip of pixels (rows, columns, 16 images, C): one pixel of 16 images
+ */
+typedef enum pod__amx_way { POD__AMX_DIRECT, POD__AMX_WINDOWS, POD__AMX_IMAGES } pod__amx_way;
+
+typedef struct pod__amx_plan {
+    pod__amx_way way;
+    int64_t n_lines;    /* of a group: lines of output; pixels where DIRECT */
+    int64_t lines;      /* of a block, the last block of a group may have fewer */
+    int64_t n_groups;   /* what strips cannot span: images, sixteens of images; 1 */
+    int64_t max_tiles;  /* of a block */
+    int64_t pitch;      /* bytes from one row of a tile to the next */
+    int64_t strip_row;  /* bytes of a row of the strip */
+    int64_t plane_rows; /* WINDOWS: rows of the strip that are `step` rows apart */
+    int64_t strip_bytes, row_bytes;
+} pod__amx_plan;
+
+pod__amx_plan pod__amx_plan_of(const pod_conv_call *call, const pod__amx_view *v);
+
+/* The strip for lines [line, line + n_lines) of image n (or of the 16 images from n on; WINDOWS
+ * with r <= step may run on into the next images). `row` is scratch, plan->row_bytes. */
+void pod__amx_fill(const pod_conv_call *call, const pod__amx_view *v, const pod__amx_plan *plan,
+                   int64_t n, int64_t line, int64_t n_lines, char *row, char *strip);
+
+/* 16 rows of the product, of which n_rows from `first` on are stored: row first + i goes to
+ * out + at + rows[i]. */
+typedef struct pod__amx_tile {
+    const char *a;
+    const int64_t *rows;
+    int64_t at;
+    int32_t first, n_rows;
+} pod__amx_tile;
+
+typedef struct pod__amx_product {
+    const pod__amx_tile *tiles;
+    int64_t n_tiles, pitch, n_chunks, width;
+    const int64_t *chunk_at; /* bytes from a tile's beginning */
+    const char *weights;
+    pod_bf16 *out;
+    unsigned fused;
+    const float *bias;
+    double *sum, *sum_sq; /* (width, rounded up to 32) */
+    bool tiles_outside;   /* which loop is the outer one: tiles, or filters */
+    float *square;        /* 32 x 32, scratch */
+} pod__amx_product;
+
+void pod__amx_multiply(const pod__amx_product *m); /* tiles are configured */
+
+#endif

@@ -1,0 +1,39 @@
+/* The input gradient, gathered: pixel h receives from the taps r with (h + pad - r) a multiple of
+ * the stride, that is from every stride-th tap. The pixels with the same remainder
+ * a = (h + pad) mod stride see the same taps a, a + stride, ...: together they are a convolution of
+ * step 1 over dy with those taps, last one first. One such product for each pair of remainders (one
+ * in all for stride 1) writes each pixel once and multiplies nothing twice. */
+#ifndef MINIPOD_KERNELS_CONV_RESIDUE_H
+#define MINIPOD_KERNELS_CONV_RESIDUE_H
+
+#include "kernels/conv/conv.h"
+
+/* One direction of the pixels with one remainder. */
+typedef struct pod__residue {
+    int64_t tap, n_taps;     /* first tap; then every stride-th */
+    int64_t pixel, n_pixels; /* first pixel; then every stride-th */
+    int64_t first;           /* row of dy below the first pixel's last tap */
+} pod__residue;
+
+static inline pod__residue pod__residue_of(int64_t a, int64_t n_taps, int64_t n_pixels, int64_t pad,
+                                           int64_t stride)
+{
+    pod__residue z = {.tap = a, .n_taps = a < n_taps ? (n_taps - a - 1) / stride + 1 : 0};
+    const int64_t i = pad > a ? (pad - a - 1) / stride + 1 : 0; /* h + pad = stride i + a, h >= 0 */
+    z.pixel = stride * i + a - pad;
+    z.n_pixels = z.pixel < n_pixels ? (n_pixels - z.pixel - 1) / stride + 1 : 0;
+    z.first = i - (z.n_taps - 1);
+    return z;
+}
+
+static inline pod__residue pod__residue_rows(const pod_conv_shape *s, int64_t a)
+{
+    return pod__residue_of(a, s->r, s->h, s->pad_h, s->stride);
+}
+
+static inline pod__residue pod__residue_columns(const pod_conv_shape *s, int64_t b)
+{
+    return pod__residue_of(b, s->s, s->w, s->pad_w, s->stride);
+}
+
+#endif
