@@ -154,7 +154,7 @@ static bool is_in_flight(const check *c, int32_t slot)
 
 static pod_status run_one(const check *c, int rank, int32_t i)
 {
-    enum { MOST = 16 };
+    enum { MOST = 32 };
     const pod_instr *instr = &c->p->instr[i];
     const void *in[MOST];
     void *out[POD_MAX_OUT];

@@ -15,7 +15,7 @@
 #include "runtime/graph/phase.h"
 #include "runtime/graph/shape.h"
 
-enum { POD_MAX_OUT = 4 }; /* outputs of an op; only the bucket of an all-reduce has more */
+enum { POD_MAX_OUT = 8 }; /* outputs of an op; only the bucket of an all-reduce has more */
 
 typedef struct pod_op pod_op; /* runtime/ops/op.h */
 typedef struct pod_graph pod_graph;

@@ -49,7 +49,7 @@ typedef struct pod_lower_args {
 
 typedef struct pod_lowering {
     pod_run_fn *run;
-    const void *attr; /* in the arena; hashed: no pointers, no padding */
+    const void *attr; /* in the arena; the first attr_bytes are hashed: no pointers, no padding */
     size_t attr_bytes;
     size_t scratch_bytes;
     const char *impl;             /* name of the kernel: "blas", "avx512", "ref" */
@@ -78,6 +78,10 @@ struct pod_op {
     /* The op works element by element on all its values but scalars, and its run attr begins with
      * an int64_t, their count: run with another count on pointers moved alike, it does so many. */
     bool by_element;
+    /* How its values lie to samples, a letter each, inputs > outputs: 's' its first dimension is
+     * samples; 'w' it has none; '+' a sum over samples, float32. Run on some of the samples, the op
+     * does these alone. A node of fewer inputs has the first letters. NULL: it takes all at once. */
+    const char *by_sample;
     /* Types of the outputs, with shape, dtype, split, sum and vary, from those of the inputs. The
      * error's text names the inputs' shapes, but neither op nor label: pod_op_infer and pod_op_add
      * put them before it. NULL for leaves: the builder gives their types. */

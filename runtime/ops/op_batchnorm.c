@@ -64,6 +64,7 @@ static pod_status bn_sums_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_bn_sums = {.name = "bn_sums",
+                                .by_sample = "s>++",
                                 .kind = POD_OP_RUN,
                                 .min_in = 1,
                                 .max_in = 1,
@@ -244,6 +245,7 @@ static pod_status bn_apply_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_bn_apply = {.name = "bn_apply",
+                                 .by_sample = "swwww>s",
                                  .kind = POD_OP_RUN,
                                  .min_in = 5,
                                  .max_in = 5,
@@ -291,6 +293,7 @@ static pod_status bn_grad_sums_lower(const pod_lower_args *args, pod_lowering *l
 }
 
 const pod_op pod__op_bn_grad_sums = {.name = "bn_grad_sums",
+                                     .by_sample = "ssww>++",
                                      .kind = POD_OP_RUN,
                                      .min_in = 4,
                                      .max_in = 4,
@@ -364,6 +367,7 @@ static pod_status bn_grad_apply_lower(const pod_lower_args *args, pod_lowering *
 }
 
 const pod_op pod__op_bn_grad_apply = {.name = "bn_grad_apply",
+                                      .by_sample = "sswwwww>s",
                                       .kind = POD_OP_RUN,
                                       .min_in = 7,
                                       .max_in = 7,

@@ -118,6 +118,7 @@ static pod_status bn_apply_act_lower(const pod_lower_args *args, pod_lowering *l
 }
 
 const pod_op pod__op_bn_apply_act = {.name = "bn_apply_act",
+                                     .by_sample = "swwsww>s",
                                      .kind = POD_OP_RUN,
                                      .min_in = 3,
                                      .max_in = 6,
@@ -194,6 +195,7 @@ static pod_status grad_sums_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_bn_grad_sums_act = {.name = "bn_grad_sums_act",
+                                         .by_sample = "sswwww>++",
                                          .kind = POD_OP_RUN,
                                          .min_in = 6,
                                          .max_in = 6,
@@ -204,6 +206,7 @@ const pod_op pod__op_bn_grad_sums_act = {.name = "bn_grad_sums_act",
                                          .lower = grad_sums_lower};
 
 const pod_op pod__op_bn_grad_sums_of = {.name = "bn_grad_sums_of",
+                                        .by_sample = "sssww>++s",
                                         .kind = POD_OP_RUN,
                                         .min_in = 5,
                                         .max_in = 5,
@@ -266,6 +269,7 @@ static pod_status bn_grad_apply_act_lower(const pod_lower_args *args, pod_loweri
 }
 
 const pod_op pod__op_bn_grad_apply_act = {.name = "bn_grad_apply_act",
+                                          .by_sample = "sswwwwwww>s",
                                           .kind = POD_OP_RUN,
                                           .min_in = N_GRAD_APPLY_IN,
                                           .max_in = N_GRAD_APPLY_IN,

@@ -237,24 +237,25 @@ static pod_status conv_lower(const pod_lower_args *args, pod_lowering *l)
     return POD_OK;
 }
 
-#define CONV_OP(op_name, inputs, outputs, parts, infer_fn, grad_fn) \
-    const pod_op pod__op_##op_name = {.name = #op_name,             \
-                                      .kind = POD_OP_RUN,           \
-                                      .min_in = (inputs),           \
-                                      .max_in = (inputs),           \
-                                      .n_out = (outputs),           \
-                                      .takes_parts = (parts),       \
-                                      .infer = (infer_fn),          \
-                                      .grad = (grad_fn),            \
-                                      .cost = conv_cost,            \
+#define CONV_OP(op_name, inputs, outputs, parts, samples, infer_fn, grad_fn) \
+    const pod_op pod__op_##op_name = {.name = #op_name,                      \
+                                      .kind = POD_OP_RUN,                    \
+                                      .min_in = (inputs),                    \
+                                      .max_in = (inputs),                    \
+                                      .n_out = (outputs),                    \
+                                      .takes_parts = (parts),                \
+                                      .by_sample = (samples),                \
+                                      .infer = (infer_fn),                   \
+                                      .grad = (grad_fn),                     \
+                                      .cost = conv_cost,                     \
                                       .lower = conv_lower}
-CONV_OP(conv2d, 2, 1, false, conv2d_infer, conv2d_grad);
-CONV_OP(conv2d_dx, 2, 1, false, conv2d_dx_infer, NULL);
-CONV_OP(conv2d_dw, 2, 1, false, conv2d_dw_infer, NULL);
-CONV_OP(conv2d_sums, 2, 3, false, conv2d_fused_infer, NULL);
-CONV_OP(conv2d_act, 4, 1, true, conv2d_fused_infer, NULL);
-CONV_OP(conv2d_act_sums, 4, 3, true, conv2d_fused_infer, NULL);
-CONV_OP(conv2d_dw_act, 4, 1, true, conv2d_dw_act_infer, NULL);
+CONV_OP(conv2d, 2, 1, false, "sw>s", conv2d_infer, conv2d_grad);
+CONV_OP(conv2d_dx, 2, 1, false, "sw>s", conv2d_dx_infer, NULL);
+CONV_OP(conv2d_dw, 2, 1, false, "ss>+", conv2d_dw_infer, NULL);
+CONV_OP(conv2d_sums, 2, 3, false, "sw>s++", conv2d_fused_infer, NULL);
+CONV_OP(conv2d_act, 4, 1, true, "swww>s", conv2d_fused_infer, NULL);
+CONV_OP(conv2d_act_sums, 4, 3, true, "swww>s++", conv2d_fused_infer, NULL);
+CONV_OP(conv2d_dw_act, 4, 1, true, "ssww>+", conv2d_dw_act_infer, NULL);
 
 pod_value pod_conv2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr attr)
 {

@@ -110,6 +110,7 @@ static pod_status max_pool_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_max_pool = {.name = "max_pool",
+                                 .by_sample = "s>s",
                                  .kind = POD_OP_RUN,
                                  .min_in = 1,
                                  .max_in = 1,
@@ -120,6 +121,7 @@ const pod_op pod__op_max_pool = {.name = "max_pool",
                                  .lower = max_pool_lower};
 
 const pod_op pod__op_max_pool_grad = {.name = "max_pool_grad",
+                                      .by_sample = "ss>s",
                                       .kind = POD_OP_RUN,
                                       .min_in = 2,
                                       .max_in = 2,

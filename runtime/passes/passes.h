@@ -26,7 +26,9 @@ POD_MUST pod_status pod_pass_update(pod_graph *g, const pod_value grad[], const 
 typedef struct pod_compile_args {
     pod_mesh mesh;
     const pod_target *target;
-    bool fusion;                 /* nodes are joined where the target has a kernel for it */
+    bool fusion;       /* nodes are joined where the target has a kernel for it */
+    size_t tile_bytes; /* of a core's cache, for nodes that run a few samples at a time; 0:
+                                    none do */
     const pod_coll_rules *rules; /* which algorithm for which size */
     int64_t bucket_bytes;        /* an all-reduce joins gradients up to about this many bytes */
     pod_dtype wire;              /* what gradients travel as: f32, bf16; binned: and all else */

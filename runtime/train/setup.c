@@ -81,6 +81,7 @@ pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_a
         .prefetch = (int)pod_config_int(c, POD_OPT_PREFETCH),
         .data_cache_bytes = pod_config_size(c, POD_OPT_DATA_CACHE),
         .fusion = pod_config_bool(c, POD_OPT_FUSION),
+        .tile_bytes = (size_t)pod_config_size(c, POD_OPT_TILE),
         .bucket_bytes = pod_config_size(c, POD_OPT_BUCKET),
         .wire = wire_from(c),
         .overlap = pod_config_bool(c, POD_OPT_OVERLAP),

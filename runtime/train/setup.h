@@ -24,6 +24,7 @@ typedef struct pod_setup {
     int64_t data_cache_bytes;
     pod_coll_rules *rules;
     bool fusion;
+    size_t tile_bytes;
     int64_t bucket_bytes;
     pod_dtype wire; /* of gradients: pod_compile_args */
     bool overlap, shard_update;

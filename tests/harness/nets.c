@@ -122,6 +122,7 @@ pod_status pod_test_compile(pod_arena *a, const pod_test_plan *plan, const pod_p
     const pod_compile_args args = {.mesh = mesh,
                                    .target = &target,
                                    .fusion = plan->fusion,
+                                   .tile_bytes = plan->tile_bytes,
                                    .rules = rules,
                                    .bucket_bytes = plan->bucket_bytes,
                                    .wire = plan->wire,

@@ -39,6 +39,7 @@ typedef struct pod_test_plan {
     const char *optimizer; /* NULL: lars */
     pod_dtype wire;        /* these as in pod_compile_args */
     bool shard_update, fusion;
+    size_t tile_bytes;
     int node_size;
     bool wait_at_once;
     int accumulate;

@@ -513,6 +513,7 @@ static void fused_agree_with_plain(void)
 
 /* ---- completeness -------------------------------------------------------------------------- */
 
+/* `tiled` has no values of its own: test_tile.c holds it against the nodes it is made of. */
 static void every_op_was_run(void)
 {
     int n;
@@ -522,7 +523,8 @@ static void every_op_was_run(void)
         return;
     }
     for (int i = 0; i < n; i++)
-        POD_CHECK(ops[i]->kind == POD_OP_COLLECTIVE || pod_interp_has_run(ops[i]),
+        POD_CHECK(ops[i]->kind == POD_OP_COLLECTIVE || ops[i] == pod_op_find("tiled") ||
+                      pod_interp_has_run(ops[i]),
                   "no test has run %s", ops[i]->name);
 }
 
