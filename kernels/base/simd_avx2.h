@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/base/dtype.h"
+#include "kernels/base/exp.h"
 
 #if defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
@@ -125,6 +126,34 @@ POD_VEC_INLINE void pod_vec_add_f64(pod_vec v, double *into)
     const __m256d high = _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1));
     _mm256_storeu_pd(into, _mm256_add_pd(_mm256_loadu_pd(into), low));
     _mm256_storeu_pd(into + 4, _mm256_add_pd(_mm256_loadu_pd(into + 4), high));
+}
+
+POD_VEC_INLINE pod_vec pod_vec_first(int n, pod_vec x, pod_vec rest)
+{
+    if (n == POD_VEC_LANES) return x;
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256i first = _mm256_cmpgt_epi32(_mm256_set1_epi32(n), lane);
+    return _mm256_blendv_ps(rest, x, _mm256_castsi256_ps(first));
+}
+
+POD_VEC_INLINE pod_vec pod_vec_max(pod_vec a, pod_vec b) { return _mm256_max_ps(a, b); }
+
+POD_VEC_INLINE pod_vec pod_vec_exp(pod_vec x)
+{
+    const __m256 n = _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(POD_LOG2_E)),
+                                     _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    const __m256 r = _mm256_fnmadd_ps(n, _mm256_set1_ps(POD_LN2_LOW),
+                                      _mm256_fnmadd_ps(n, _mm256_set1_ps(POD_LN2_HIGH), x));
+    __m256 p = _mm256_set1_ps(POD_EXP_5);
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(POD_EXP_4));
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(POD_EXP_3));
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(POD_EXP_2));
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(POD_EXP_1));
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(POD_EXP_0));
+    p = _mm256_fmadd_ps(_mm256_mul_ps(r, r), p, _mm256_add_ps(r, _mm256_set1_ps(1)));
+    const __m256i power = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
+    const __m256 scaled = _mm256_mul_ps(p, _mm256_castsi256_ps(_mm256_slli_epi32(power, 23)));
+    return _mm256_and_ps(scaled, _mm256_cmp_ps(x, _mm256_set1_ps(-87), _CMP_NLT_UQ));
 }
 
 POD_VEC_INLINE pod_vec_mask pod_vec_gt(pod_vec a, pod_vec b)

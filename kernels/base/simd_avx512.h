@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "kernels/base/dtype.h"
+#include "kernels/base/exp.h"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #include <immintrin.h>
@@ -127,6 +128,33 @@ POD_VEC_INLINE void pod_vec_add_f64(pod_vec v, double *into)
     const __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
     _mm512_storeu_pd(into, _mm512_add_pd(_mm512_loadu_pd(into), low));
     _mm512_storeu_pd(into + 8, _mm512_add_pd(_mm512_loadu_pd(into + 8), high));
+}
+
+/* The first n lanes of x, the others of `rest`. */
+POD_VEC_INLINE pod_vec pod_vec_first(int n, pod_vec x, pod_vec rest)
+{
+    return n == POD_VEC_LANES ? x : _mm512_mask_blend_ps(pod__first(n), rest, x);
+}
+
+/* a where a > b, else b. */
+POD_VEC_INLINE pod_vec pod_vec_max(pod_vec a, pod_vec b) { return _mm512_max_ps(a, b); }
+
+/* e^x for x <= 0, within 2^-22 of it; 0 where x < -87; a NaN stays. e^x = 2^n e^r, r beside 0 and
+ * e^r by the polynomial of Moshier's Cephes. */
+POD_VEC_INLINE pod_vec pod_vec_exp(pod_vec x)
+{
+    const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(POD_LOG2_E)), 0);
+    const __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(POD_LN2_LOW),
+                                      _mm512_fnmadd_ps(n, _mm512_set1_ps(POD_LN2_HIGH), x));
+    __m512 p = _mm512_set1_ps(POD_EXP_5);
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(POD_EXP_4));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(POD_EXP_3));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(POD_EXP_2));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(POD_EXP_1));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(POD_EXP_0));
+    p = _mm512_fmadd_ps(_mm512_mul_ps(r, r), p, _mm512_add_ps(r, _mm512_set1_ps(1)));
+    const __mmask16 not_tiny = _mm512_cmp_ps_mask(x, _mm512_set1_ps(-87), _CMP_NLT_UQ);
+    return _mm512_maskz_scalef_ps(not_tiny, p, n);
 }
 
 /* Comparisons. A NaN compares false with everything, so `not_le` is true of it. */

@@ -4,14 +4,17 @@
 
 #include "kernels/softmax/softmax.h"
 
-#define POD_SOFTMAX(name, needs, isa)                                                 \
-    void pod__softmax_loss_##isa(int64_t rows, int64_t c, const float *logits,        \
-                                 const int32_t *labels, float smoothing, float scale, \
-                                 float *loss);                                        \
-    void pod__softmax_grad_##isa(int64_t rows, int64_t c, const float *logits,        \
-                                 const int32_t *labels, float smoothing, float scale, \
-                                 float *dlogits);                                     \
-    void pod__softmax_correct_##isa(int64_t rows, int64_t c, const float *logits,     \
+#define POD_SOFTMAX(name, needs, isa)                                                      \
+    void pod__softmax_loss_##isa(int64_t rows, int64_t c, const float *logits,             \
+                                 const int32_t *labels, float smoothing, float scale,      \
+                                 float *loss);                                             \
+    void pod__softmax_grad_##isa(int64_t rows, int64_t c, const float *logits,             \
+                                 const int32_t *labels, float smoothing, float scale,      \
+                                 float *dlogits);                                          \
+    void pod__softmax_loss_grad_##isa(int64_t rows, int64_t c, const float *logits,        \
+                                      const int32_t *labels, float smoothing, float scale, \
+                                      float grad_scale, float *loss, float *dlogits);      \
+    void pod__softmax_correct_##isa(int64_t rows, int64_t c, const float *logits,          \
                                     const int32_t *labels, float *n);
 #include "kernels/softmax/softmax.def"
 #undef POD_SOFTMAX

@@ -4,7 +4,12 @@
 
 static const pod_softmax sets[] = {
 #define POD_SOFTMAX(name, needs, isa) \
-    {name, needs, pod__softmax_loss_##isa, pod__softmax_grad_##isa, pod__softmax_correct_##isa},
+    {name,                            \
+     needs,                           \
+     pod__softmax_loss_##isa,         \
+     pod__softmax_grad_##isa,         \
+     pod__softmax_loss_grad_##isa,    \
+     pod__softmax_correct_##isa},
 #include "kernels/softmax/softmax.def"
 #undef POD_SOFTMAX
 };

@@ -5,8 +5,15 @@
  *
  *   loss     *loss = scale * sum over rows of -sum_c target[c] log softmax(logits)[c]
  *   grad     dlogits[row,c] = scale * (softmax(logits)[c] - target[c])
+ *   loss_grad  both, the gradient by a scale of its own, grad_scale: the logits pass once through
+ *            memory
  *   correct  *n = rows whose label's logit is greater than all before it and not less than any
- *            after (the first maximum is the answer); a NaN row is never correct */
+ *            after (the first maximum is the answer); a NaN row is never correct
+ *
+ * The reference works in double and rounds its results once. The other sets take x - max of a row,
+ * its exponential (within 2^-22 of it; 0 below e^-87) and the probabilities in float32, and sums as
+ * in kernels/reduce; the logarithm and what is made of it in double. loss_grad gives the bits of
+ * loss and of grad, correct the same number in every set. */
 #ifndef MINIPOD_KERNELS_SOFTMAX_SOFTMAX_H
 #define MINIPOD_KERNELS_SOFTMAX_SOFTMAX_H
 
@@ -21,6 +28,9 @@ typedef struct pod_softmax {
                  float smoothing, float scale, float *loss);
     void (*grad)(int64_t rows, int64_t c, const float *logits, const int32_t *labels,
                  float smoothing, float scale, float *dlogits); /* may be in place */
+    void (*loss_grad)(int64_t rows, int64_t c, const float *logits, const int32_t *labels,
+                      float smoothing, float scale, float grad_scale, float *loss,
+                      float *dlogits); /* may be in place */
     void (*correct)(int64_t rows, int64_t c, const float *logits, const int32_t *labels, float *n);
 } pod_softmax;
 

@@ -1,5 +1,5 @@
-/* Softmax cross entropy, plainly, in double: logits are few beside activations, so nothing faster
- * is needed. The row's maximum is taken off first, so that no exponential overflows. */
+/* Softmax cross entropy, plainly, in double. The row's maximum is taken off first, so that no
+ * exponential overflows. */
 #include <math.h>
 
 #include "kernels/base/assert.h"
@@ -63,6 +63,14 @@ void pod__softmax_grad_ref(int64_t rows, int64_t c, const float *logits, const i
         else
             for (int64_t j = 0; j < c; j++) out[j] = 0;
     }
+}
+
+void pod__softmax_loss_grad_ref(int64_t rows, int64_t c, const float *logits, const int32_t *labels,
+                                float smoothing, float scale, float grad_scale, float *loss,
+                                float *dlogits)
+{
+    pod__softmax_loss_ref(rows, c, logits, labels, smoothing, scale, loss);
+    pod__softmax_grad_ref(rows, c, logits, labels, smoothing, grad_scale, dlogits);
 }
 
 void pod__softmax_correct_ref(int64_t rows, int64_t c, const float *logits, const int32_t *labels,

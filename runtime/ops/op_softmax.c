@@ -1,8 +1,9 @@
 /* Softmax cross entropy and what is measured beside it, kernels/softmax.
  *
- *   softmax_loss   logits (N, C) f32, labels (N) i32   -> loss
- *   softmax_grad   logits, labels, d_loss              -> dlogits
- *   count_correct  logits, labels                      -> n
+ *   softmax_loss       logits (N, C) f32, labels (N) i32   -> loss
+ *   softmax_grad       logits, labels, d_loss              -> dlogits
+ *   softmax_loss_grad  logits, labels, d_loss              -> loss, dlogits: both in one pass
+ *   count_correct      logits, labels                      -> n
  *
  * The loss and n are sums over the cores' samples. */
 #include "runtime/ops/op_common.h"
@@ -45,6 +46,12 @@ static pod_status softmax_grad_infer(const pod_node *n, const pod_type in[], int
     return POD_OK;
 }
 
+static pod_status loss_grad_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
+{
+    POD_TRY(softmax_grad_infer(n, in, n_in, &out[1]));
+    return scalar_infer(n, in, n_in, &out[0]);
+}
+
 static void softmax_loss_grad(pod_graph *g, const pod_node *n, const pod_value d_out[],
                               const bool need[], pod_value d_in[])
 {
@@ -83,6 +90,16 @@ static void softmax_grad_run(const void *attr, const void *const in[], void *con
     pod__softmax_at(a->set)->grad(a->rows, a->c, in[0], in[1], a->smoothing, scale, out[0]);
 }
 
+static void loss_grad_run(const void *attr, const void *const in[], void *const out[],
+                          void *scratch)
+{
+    (void)scratch;
+    const softmax_run_attr *a = attr;
+    const float grad_scale = a->scale * *(const float *)in[2];
+    pod__softmax_at(a->set)->loss_grad(a->rows, a->c, in[0], in[1], a->smoothing, a->scale,
+                                       grad_scale, out[0], out[1]);
+}
+
 static void count_correct_run(const void *attr, const void *const in[], void *const out[],
                               void *scratch)
 {
@@ -114,6 +131,13 @@ static pod_status softmax_grad_lower(const pod_lower_args *args, pod_lowering *l
     return POD_OK;
 }
 
+static pod_status loss_grad_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    POD_TRY(lower(args, loss_grad_run, l));
+    l->in_place[1] = 0;
+    return POD_OK;
+}
+
 static pod_status count_correct_lower(const pod_lower_args *args, pod_lowering *l)
 {
     return lower(args, count_correct_run, l);
@@ -137,6 +161,15 @@ const pod_op pod__op_softmax_grad = {.name = "softmax_grad",
                                      .infer = softmax_grad_infer,
                                      .cost = softmax_cost,
                                      .lower = softmax_grad_lower};
+
+const pod_op pod__op_softmax_loss_grad = {.name = "softmax_loss_grad",
+                                          .kind = POD_OP_RUN,
+                                          .min_in = 3,
+                                          .max_in = 3,
+                                          .n_out = 2,
+                                          .infer = loss_grad_infer,
+                                          .cost = softmax_cost,
+                                          .lower = loss_grad_lower};
 
 const pod_op pod__op_count_correct = {.name = "count_correct",
                                       .kind = POD_OP_RUN,

@@ -2,6 +2,7 @@
  * differences of them. */
 #include <stdlib.h>
 
+#include "kernels/base/simd_loop.h"
 #include "kernels/softmax/softmax.h"
 #include "tests/unit/kernels/kernel_test.h"
 
@@ -72,19 +73,51 @@ static void row_of(const problem *p, int64_t r, double *row)
 
 static int label_of(const problem *p, int64_t r) { return ((int32_t *)p->labels.data)[r]; }
 
+static bool is_reference(const pod_softmax *k)
+{
+    return k == pod_softmax_pick(POD_CPU_REFERENCE_ONLY);
+}
+
+/* What a row costs in float32, relative to its sum of e^-d, d = max - x: the exponential's 2^-22,
+ * d's rounding, which counts d 2^-24, and the sum. `mean_d` is the mean of d in the target of
+ * smoothing, whose sum is rounded likewise. */
+typedef struct row_error {
+    double sum, mean_d, max;
+} row_error;
+
+static row_error row_error_of(int64_t c, const double *l)
+{
+    const double u = pod_test_roundoff(POD_F32);
+    row_error r = {.max = l[0]};
+    double sum = 0, off = 0;
+    for (int64_t j = 1; j < c; j++) r.max = l[j] > r.max ? l[j] : r.max;
+    for (int64_t j = 0; j < c; j++) {
+        const double d = r.max - l[j], e = exp(-d);
+        sum += e;
+        off += e * (4 * u + d * u) + 0x1p-125; /* what is below e^-87 is 0 */
+        r.mean_d += (POD_SUM_CHAIN + 1) * u * d / (double)c;
+    }
+    r.sum = off / sum + POD_SUM_CHAIN * u;
+    return r;
+}
+
 static void check_loss(const pod_softmax *k, const problem *p, float smoothing)
 {
     const float scale = 0.125f;
-    double *row = calloc((size_t)p->c, sizeof *row), want = 0;
+    double *row = calloc((size_t)p->c, sizeof *row), want = 0, in_float = 0;
     float got = -1;
     for (int64_t r = 0; r < p->rows; r++) {
         row_of(p, r, row);
-        if (label_of(p, r) >= 0)
-            want += (double)scale * row_loss(p->c, row, label_of(p, r), (double)smoothing);
+        if (label_of(p, r) < 0) continue;
+        want += (double)scale * row_loss(p->c, row, label_of(p, r), (double)smoothing);
+        const row_error e = row_error_of(p->c, row);
+        in_float += (double)scale * 1.01 * (e.sum + (double)smoothing * e.mean_d);
     }
     k->loss(p->rows, p->c, p->logits.data, p->labels.data, smoothing, scale, &got);
-    /* Double throughout, so one rounding to float32; and what log_sum_exp above loses itself. */
-    const double bound = want * (pod_test_roundoff(POD_F32) + 1e-12) + 1e-12;
+    /* The reference is in double throughout, so one rounding to float32; and what log_sum_exp
+     * above loses itself. */
+    const double bound =
+        want * (pod_test_roundoff(POD_F32) + 1e-12) + 1e-12 + (is_reference(k) ? 0 : in_float);
     POD_CHECK(pod_test_near((double)got, want, bound), "%s (%lld, %lld): %.9g, want %.9g", k->name,
               (long long)p->rows, (long long)p->c, (double)got, want);
     free(row);
@@ -103,6 +136,19 @@ static double slope_at(const problem *p, double *row, int64_t j, int label, doub
     return (at[0] - 8 * at[1] + 8 * at[2] - at[3]) / (12 * h);
 }
 
+/* scale (p - target) in float32: p has the errors of its exponential, of the sum, of 1 / sum and of
+ * their product; target one, the difference and its scaling one each. */
+static double grad_error(const problem *p, const double *row, int64_t j, int label, float smoothing)
+{
+    const double u = pod_test_roundoff(POD_F32), scale = 0.125;
+    const row_error e = row_error_of(p->c, row);
+    const double share = exp(row[j] - log_sum_exp(p->c, row));
+    const double target =
+        (j == label ? 1 - (double)smoothing : 0) + (double)smoothing / (double)p->c;
+    const double of_share = share * (4 * u + (e.max - row[j]) * u + e.sum + 3 * u) + 0x1p-125;
+    return 1.01 * scale * (of_share + target * u + 2 * u * fabs(share - target));
+}
+
 static void check_grad(const pod_softmax *k, const problem *p, float smoothing)
 {
     const float scale = 0.125f;
@@ -115,6 +161,8 @@ static void check_grad(const pod_softmax *k, const problem *p, float smoothing)
         if (label >= 0)
             want[i] = (double)scale * slope_at(p, row, i % p->c, label, (double)smoothing);
         bound[i] = label < 0 ? 0 : pod_test_roundoff(POD_F32) * fabs(want[i]) + 1e-9;
+        if (label >= 0 && !is_reference(k))
+            bound[i] += grad_error(p, row, i % p->c, label, smoothing);
     }
     tensor got = tensor_new(POD_F32, n), twin = tensor_copy(&p->logits);
     k->grad(p->rows, p->c, p->logits.data, p->labels.data, smoothing, scale, got.data);
@@ -125,9 +173,36 @@ static void check_grad(const pod_softmax *k, const problem *p, float smoothing)
     free(want);
 }
 
+/* In one pass the bits of two; over the logits too. */
+static void check_loss_grad(const pod_softmax *k, const problem *p, float smoothing)
+{
+    tensor want = tensor_new(POD_F32, p->rows * p->c), got = tensor_copy(&p->logits);
+    float want_loss, loss;
+    k->loss(p->rows, p->c, p->logits.data, p->labels.data, smoothing, 0.5f, &want_loss);
+    k->grad(p->rows, p->c, p->logits.data, p->labels.data, smoothing, 0.25f, want.data);
+    k->loss_grad(p->rows, p->c, got.data, p->labels.data, smoothing, 0.5f, 0.25f, &loss, got.data);
+    tensor_check_same(k->name, &got, &want);
+    memset(got.data, 0x55, tensor_bytes(&got));
+    k->loss_grad(p->rows, p->c, p->logits.data, p->labels.data, smoothing, 0.5f, 0.25f, &loss,
+                 got.data);
+    tensor_check_same(k->name, &got, &want);
+    POD_CHECK(loss == want_loss || (isnan(loss) && isnan(want_loss)), "%s: loss %.9g, want %.9g",
+              k->name, (double)loss, (double)want_loss);
+    tensor_free(&got), tensor_free(&want);
+}
+
+static void check_correct(const pod_softmax *k, const problem *p)
+{
+    float want, got;
+    pod_softmax_pick(POD_CPU_REFERENCE_ONLY)
+        ->correct(p->rows, p->c, p->logits.data, p->labels.data, &want);
+    k->correct(p->rows, p->c, p->logits.data, p->labels.data, &got);
+    CU_ASSERT_EQUAL(got, want);
+}
+
 static void test_shapes(void)
 {
-    const int64_t rows[] = {0, 1, 4, 17}, columns[] = {1, 2, 10, 17, 100};
+    const int64_t rows[] = {0, 1, 4, 17}, columns[] = {1, 2, 10, 17, 300};
     int n;
     const pod_softmax *sets = pod_softmax_sets(&n);
     for (size_t i = 0; i < 20; i++) {
@@ -138,9 +213,42 @@ static void test_shapes(void)
             check_loss(&sets[s], &p, 0.1f);
             check_grad(&sets[s], &p, 0);
             check_grad(&sets[s], &p, 0.1f);
+            check_loss_grad(&sets[s], &p, 0);
+            check_loss_grad(&sets[s], &p, 0.1f);
+            check_correct(&sets[s], &p);
         }
         problem_free(&p);
     }
+}
+
+/* The exponential: of (0, -d) the second class has the probability e^-d / (1 + e^-d). */
+static void test_exponential(void)
+{
+    enum { ROWS = 200000 };
+    const double u = pod_test_roundoff(POD_F32);
+    problem p = problem_make(ROWS, 2, 1);
+    tensor got = tensor_new(POD_F32, 2 * ROWS);
+    double *want = calloc(4 * ROWS, sizeof *want), *bound = want + 2 * ROWS;
+    int n;
+    const pod_softmax *sets = pod_softmax_sets(&n);
+    for (int64_t r = 0; r < ROWS; r++) {
+        pod_test_put(POD_F32, p.logits.data, 2 * r, 0);
+        pod_test_put(POD_F32, p.logits.data, 2 * r + 1, -(double)r * 90 / ROWS);
+        ((int32_t *)p.labels.data)[r] = 0;
+        const double e = exp(tensor_get(&p.logits, 2 * r + 1));
+        want[2 * r] = -e / (1 + e);
+        want[2 * r + 1] = e / (1 + e);
+        bound[2 * r] = 12 * u;                    /* beside 1, which is taken off */
+        bound[2 * r + 1] = e * 12 * u + 0x1p-125; /* 2^-22 of its own, 2^-22 of the sum's, 4 u */
+    }
+    for (int s = 0; s < n; s++) {
+        if (!runs(&sets[s])) continue;
+        sets[s].grad(ROWS, 2, p.logits.data, p.labels.data, 0, 1, got.data);
+        tensor_check_near(sets[s].name, &got, want, bound);
+    }
+    free(want);
+    tensor_free(&got);
+    problem_free(&p);
 }
 
 /* Logits of ten thousand: exp of one alone overflows. */
@@ -164,6 +272,7 @@ static void test_large(void)
         sets[s].grad(ROWS, C, p.logits.data, p.labels.data, 0.1f, 1, grad);
         for (int i = 0; i < ROWS * C; i++) CU_ASSERT(fabsf(grad[i]) <= 1);
         CU_ASSERT_DOUBLE_EQUAL((double)grad[1], 0.1 - 0.01, 1e-7);
+        check_loss_grad(&sets[s], &p, 0.1f);
     }
     problem_free(&p);
 }
@@ -212,11 +321,15 @@ static void test_not_numbers(void)
         sets[s].grad(3, C, logits, labels, 0, 1, grad);
         for (int i = 0; i < 3 * C; i++) CU_ASSERT_EQUAL(!isnan(grad[i]), i >= C);
         CU_ASSERT_EQUAL(grad[C + 1], 0);
+        sets[s].loss_grad(3, C, logits, labels, 0, 1, 1, &loss, grad);
+        CU_ASSERT(isnan(loss));
+        for (int i = 0; i < 3 * C; i++) CU_ASSERT_EQUAL(!isnan(grad[i]), i >= C);
     }
 }
 
 static CU_TestInfo tests[] = {
-    {"sets", test_sets},       {"shapes", test_shapes},           {"large", test_large},
-    {"correct", test_correct}, {"not_numbers", test_not_numbers}, CU_TEST_INFO_NULL};
+    {"sets", test_sets},   {"shapes", test_shapes},   {"exponential", test_exponential},
+    {"large", test_large}, {"correct", test_correct}, {"not_numbers", test_not_numbers},
+    CU_TEST_INFO_NULL};
 
 CU_SuiteInfo pod_test_suites[] = {{"softmax", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};

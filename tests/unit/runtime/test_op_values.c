@@ -232,6 +232,30 @@ static void sums_and_constants(void)
     }
 }
 
+/* Loss and gradient in one op have the bits of the two ops. */
+static void loss_and_gradient_in_one(void)
+{
+    for (int t = 0; t < N_TARGETS; t++) {
+        bench b = open_bench();
+        pod_value logits = pod_input(b.g, "logits", pod_type_of(POD_F32, 2, (int64_t[]){6, 11}));
+        pod_value labels = pod_input(b.g, "labels", pod_type_of(POD_I32, 1, (int64_t[]){6}));
+        pod_value d_loss = scalar_input(b.g, "d_loss"), both[2];
+        pod_value loss = pod_softmax_loss(
+            b.g, logits, labels, (pod_softmax_loss_attr){.smoothing = 0.125f, .scale = 0.25f});
+        const pod_node *n = pod_graph_maker(b.g, loss);
+        const pod_value in[3] = {logits, labels, d_loss};
+        pod_value grad =
+            pod_op_add1(b.g, pod_op_find("softmax_grad"), n->attr, n->attr_bytes, in, 3);
+        n = pod_graph_maker(b.g, loss);
+        pod_op_add(b.g, pod_op_find("softmax_loss_grad"), n->attr, n->attr_bytes, in, 3, both);
+        run_bench(&b, target_cpu(t), (const char *const[]){"d_loss"}, (const float[]){0.5f}, 1);
+        CU_ASSERT_EQUAL(pod_interp_get(b.it, both[0], 0), pod_interp_get(b.it, loss, 0));
+        CU_ASSERT(memcmp(pod_interp_data(b.it, both[1]), pod_interp_data(b.it, grad),
+                         6 * 11 * sizeof(float)) == 0);
+        close_bench(&b);
+    }
+}
+
 /* There and back: what the type of the wire keeps of each value, and nothing else. */
 static void sums_travel(void)
 {
@@ -532,6 +556,7 @@ static CU_TestInfo formula_tests[] = {
     {"momentum", momentum_follows_its_formula},
     {"adam_and_lamb", adam_and_lamb_follow_their_formulas},
     {"sums_and_constants", sums_and_constants},
+    {"loss_and_gradient_in_one", loss_and_gradient_in_one},
     {"to_wire_and_from_wire", sums_travel},
     {"zeros_and_accumulate", parts_are_added_up},
     {"count_correct", correct_answers_are_counted},
