@@ -30,7 +30,7 @@
  *
  * Every dimension is at least 1, only n may be 0. Windows may lie partly or wholly outside the
  * image. Where an operand is not finite, it is not promised whether the zeros outside the image
- * multiply it (0 * infinity is NaN).
+ * multiply it (0 * infinity is NaN), nor, for the weight gradient, whether zeros beside dy do.
  *
  * Kernels stand in conv.def, best first, the reference last; tests and benchmarks walk that
  * table. */
@@ -81,7 +81,7 @@ typedef struct pod_conv_call {
 } pod_conv_call;
 
 typedef struct pod_conv_kernel {
-    const char *name; /* "gemm", "gemm_1x1", "ref" */
+    const char *name; /* "amx_dw", "gemm", "ref" */
     uint32_t needs;   /* POD_CPU_ bits */
     const char *(*why_not)(
         const pod_conv_call *call); /* NULL: it applies. Pointers are not looked at. */
