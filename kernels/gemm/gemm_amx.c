@@ -17,7 +17,6 @@ enum {
     PANEL = POD__AMX_PANEL,
     STEP = POD__AMX_STEP,
     STEP_BYTES = POD__AMX_STEP_BYTES,
-    GROUP = 4 * PANEL, /* columns packed at a time from a matrix that lies across */
     LINE = 64,
     TILE_BYTES = 16 * LINE,
     SQUARE_BYTES = PANEL * PANEL * (int)sizeof(float),
@@ -50,8 +49,7 @@ static layout layout_of(const pod_gemm_call *c)
     const int64_t n_rows = panels(smaller(c->shape.m, max_rows));
     const bool sums_wait = c->c_dtype == POD_BF16 && c->shape.k > depth;
     layout at = {.squares = 0, .a = (size_t)2 * SQUARE_BYTES};
-    const int64_t a_panels = c->trans_a ? panels(smaller(c->shape.m, GROUP)) : 1;
-    at.b = at.a + (size_t)(a_panels * piece);
+    at.b = at.a + (size_t)piece;
     at.sums = at.b + (c->fused & POD_GEMM_PACKED_B ? 0 : (size_t)(n_columns * piece));
     at.end = at.sums + (sums_wait ? (size_t)(n_rows * n_columns * SQUARE_BYTES) : 0);
     return at;
@@ -197,21 +195,27 @@ typedef struct b_pieces {
     int64_t panel_bytes;
 } b_pieces;
 
+static void pack_b_panel(const pod_gemm_call *call, pod_dtype from, const void *b, const block *of,
+                         void *panel)
+{
+    const int64_t at = call->trans_b ? of->n * call->ldb + of->k : of->k * call->ldb + of->n;
+    const char *data = (const char *)b + at * (int64_t)pod_dtype_bytes(from);
+    if (call->trans_b)
+        pod__amx_pack_b_transposed(&(pod__amx_block){from, data, call->ldb, of->columns, of->depth},
+                                   panel);
+    else
+        pod__amx_pack_b(&(pod__amx_block){from, data, call->ldb, of->depth, of->columns}, panel);
+}
+
 static void pack_b_panels(const pod_gemm_call *call, pod_dtype from, const void *b, const block *of,
                           char *out)
 {
-    const int64_t panel_bytes = pod__amx_steps(of->depth) * STEP_BYTES;
-    const int64_t columns = call->trans_b ? PANEL : GROUP;
-    for (int64_t i = 0; i < of->columns; i += columns, out += columns / PANEL * panel_bytes) {
-        const int64_t n = of->n + i, width = smaller(of->columns - i, columns);
-        const int64_t at = call->trans_b ? n * call->ldb + of->k : of->k * call->ldb + n;
-        const char *data = (const char *)b + at * (int64_t)pod_dtype_bytes(from);
-        if (call->trans_b)
-            pod__amx_pack_b_transposed(&(pod__amx_block){from, data, call->ldb, width, of->depth},
-                                       out);
-        else
-            pod__amx_pack_b(&(pod__amx_block){from, data, call->ldb, of->depth, width}, out,
-                            panel_bytes);
+    block panel = *of;
+    for (int64_t n = 0; n < of->columns; n += PANEL) {
+        panel.n = of->n + n;
+        panel.columns = smaller(of->columns - n, PANEL);
+        pack_b_panel(call, from, b, &panel, out);
+        out += pod__amx_steps(of->depth) * STEP_BYTES;
     }
 }
 
@@ -233,28 +237,22 @@ static b_pieces pieces_of_b(const product *p, const block *of)
 static bool reads_a_as_it_lies(const product *p, const pod_bf16 *a, const block *of, int64_t rows)
 {
     const int64_t row_bytes = p->call->lda * (int64_t)sizeof *a;
-    if (rows % 16 || of->depth % STEP) return false;
+    if (p->call->trans_a || rows % 16 || of->depth % STEP) return false;
     if (of->columns <= 2 * PANEL) return true;
     return row_bytes % 2048 && row_bytes % LINE == 0 && (uintptr_t)a % LINE == 0;
 }
 
-/* A's piece for the panel at m. Transposed, a group of panels is packed with its first one. */
-static a_piece piece_of_a(const product *p, const block *of, int64_t m)
+static a_piece piece_of_a(const product *p, const block *of, int64_t m, int64_t rows)
 {
-    const int64_t lda = p->call->lda, rows = smaller(of->m + of->rows - m, PANEL);
-    const int64_t panel_bytes = pod__amx_steps(of->depth) * STEP_BYTES;
-    char *room = p->scratch + p->at.a;
-    if (p->call->trans_a) {
-        const int64_t in_group = (m - of->m) % GROUP;
-        const pod__amx_block group = {POD_BF16, p->a + of->k * lda + m, lda, of->depth,
-                                      smaller(of->m + of->rows - m, GROUP)};
-        if (in_group == 0) pod__amx_pack_a_transposed(&group, room, panel_bytes);
-        return (a_piece){room + in_group / PANEL * panel_bytes, LINE, STEP_BYTES};
-    }
-    const pod_bf16 *a = p->a + m * lda + of->k;
+    const int64_t lda = p->call->lda;
+    const pod_bf16 *a = p->a + (p->call->trans_a ? of->k * lda + m : m * lda + of->k);
     if (reads_a_as_it_lies(p, a, of, rows))
         return (a_piece){(const char *)a, lda * (int64_t)sizeof *a, LINE};
-    pod__amx_pack_a(&(pod__amx_block){POD_BF16, a, lda, rows, of->depth}, room);
+    char *room = p->scratch + p->at.a;
+    if (p->call->trans_a)
+        pod__amx_pack_a_transposed(&(pod__amx_block){POD_BF16, a, lda, of->depth, rows}, room);
+    else
+        pod__amx_pack_a(&(pod__amx_block){POD_BF16, a, lda, rows, of->depth}, room);
     return (a_piece){room, LINE, STEP_BYTES};
 }
 
@@ -294,7 +292,7 @@ static void run_block(product *p, const block *of)
     const int64_t steps = pod__amx_steps(of->depth);
     for (int64_t m = of->m; m < of->m + of->rows; m += PANEL) {
         const int64_t rows = smaller(of->m + of->rows - m, PANEL);
-        const a_piece a = piece_of_a(p, of, m);
+        const a_piece a = piece_of_a(p, of, m, rows);
         pod_amx_order();
         const char *b_at = b.at;
         for (int64_t n = of->n; n < of->n + of->columns; n += PANEL, b_at += b.panel_bytes) {

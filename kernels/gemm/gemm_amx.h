@@ -24,11 +24,10 @@ typedef struct pod__amx_block {
 } pod__amx_block;
 
 /* One panel each. B comes from (k, n) or, transposed, from (n, k); A, bfloat16, from (m, k) or,
- * transposed, from (k, m). What is wider than a panel makes several, `panel_bytes` apart: whole
- * stretches of its rows are read at a time, where lines far apart would come one by one. */
-void pod__amx_pack_b(const pod__amx_block *kn, void *panels, int64_t panel_bytes);
+ * transposed, from (k, m). */
+void pod__amx_pack_b(const pod__amx_block *kn, void *panel);
 void pod__amx_pack_b_transposed(const pod__amx_block *nk, void *panel);
 void pod__amx_pack_a(const pod__amx_block *mk, void *panel);
-void pod__amx_pack_a_transposed(const pod__amx_block *km, void *panels, int64_t panel_bytes);
+void pod__amx_pack_a_transposed(const pod__amx_block *km, void *panel);
 
 #endif

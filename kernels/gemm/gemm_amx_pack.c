@@ -36,30 +36,29 @@ INLINE void weave(__m512i even, __m512i odd, char *tile, bool wide)
     if (wide) _mm512_store_si512(tile + 16 * LINE, _mm512_unpackhi_epi16(even, odd));
 }
 
-INLINE void pack_b(const pod__amx_block *b, char *panels, int64_t panel_bytes)
+INLINE void pack_b(const pod__amx_block *b, char *out, bool wide)
 {
-    const int64_t n_pairs = pod__amx_steps(b->rows) * POD__AMX_STEP / 2;
+    const __mmask32 mask = first(b->columns);
+    const int64_t end = pod__amx_steps(b->rows) * POD__AMX_STEP, pairs = b->rows / 2;
     const __m512i none = _mm512_setzero_si512();
-    for (int64_t pair = 0; pair < n_pairs; pair++) {
-        char *tile = panels + pair / 16 * POD__AMX_STEP_BYTES + pair % 16 * LINE;
-        for (int64_t n = 0; n < b->columns; n += POD__AMX_PANEL, tile += panel_bytes) {
-            const __mmask32 mask = first(b->columns - n);
-            const bool wide = b->columns - n > 16;
-            const __m512i even = 2 * pair < b->rows ? load_line(b, 2 * pair, n, mask) : none;
-            const __m512i odd = 2 * pair + 1 < b->rows ? load_line(b, 2 * pair + 1, n, mask) : none;
-            weave(even, odd, tile, wide);
-        }
+    for (int64_t pair = 0; pair < end / 2; pair++) {
+        char *tile = out + pair / 16 * POD__AMX_STEP_BYTES + pair % 16 * LINE;
+        const __m512i even = 2 * pair < b->rows ? load_line(b, 2 * pair, 0, mask) : none;
+        const __m512i odd = pair < pairs ? load_line(b, 2 * pair + 1, 0, mask) : none;
+        weave(even, odd, tile, wide);
     }
 }
 
-void pod__amx_pack_b(const pod__amx_block *kn, void *panels, int64_t panel_bytes)
+void pod__amx_pack_b(const pod__amx_block *kn, void *panel)
 {
-    if (kn->t == POD_BF16)
-        pack_b(&(pod__amx_block){POD_BF16, kn->data, kn->ld, kn->rows, kn->columns}, panels,
-               panel_bytes);
-    else
-        pack_b(&(pod__amx_block){POD_F32, kn->data, kn->ld, kn->rows, kn->columns}, panels,
-               panel_bytes);
+    const bool wide = kn->columns > 16;
+    if (kn->t == POD_BF16) {
+        const pod__amx_block b = {POD_BF16, kn->data, kn->ld, kn->rows, kn->columns};
+        wide ? pack_b(&b, panel, true) : pack_b(&b, panel, false);
+        return;
+    }
+    const pod__amx_block b = {POD_F32, kn->data, kn->ld, kn->rows, kn->columns};
+    wide ? pack_b(&b, panel, true) : pack_b(&b, panel, false);
 }
 
 /* 16 bytes each of rows `apart` rows from each other, one a lane. */
@@ -151,15 +150,14 @@ void pod__amx_pack_b_transposed(const pod__amx_block *nk, void *panel)
     }
 }
 
-void pod__amx_pack_a_transposed(const pod__amx_block *km, void *panels, int64_t panel_bytes)
+void pod__amx_pack_a_transposed(const pod__amx_block *km, void *panel)
 {
     _Alignas(64) char room[POD__AMX_STEP_BYTES];
-    char *out = panels;
-    for (int64_t k = 0; k < km->rows; k += POD__AMX_STEP, out += POD__AMX_STEP_BYTES)
-        for (int64_t m = 0; m < km->columns; m += POD__AMX_PANEL) {
-            const square s = square_at(km, k, m, room);
-            transpose_words(s.rows, s.row_bytes, out + m / POD__AMX_PANEL * panel_bytes);
-        }
+    char *out = panel;
+    for (int64_t k = 0; k < km->rows; k += POD__AMX_STEP, out += POD__AMX_STEP_BYTES) {
+        const square s = square_at(km, k, 0, room);
+        transpose_words(s.rows, s.row_bytes, out);
+    }
 }
 
 void pod__amx_pack_a(const pod__amx_block *mk, void *panel)

@@ -7,6 +7,7 @@
  *
  * and those that only passes make (the fused bits of kernels/conv):
  *
+ *   conv2d_bias      x, w, bias (K)       -> y               with the bias, or its relu
  *   conv2d_sums      x, w                 -> y, sum, sum_sq  of y's channels, sums over cores
  *   conv2d_act       x, w, scale, shift   -> y               of x scale + shift, or its relu
  *   conv2d_act_sums  x, w, scale, shift   -> y, sum, sum_sq
@@ -150,6 +151,7 @@ static pod_status conv2d_fused_infer(const pod_node *n, const pod_type in[], int
     POD_TRY(conv2d_infer(n, in, n_in, out));
     if (a->fused & POD_CONV_AFFINE_X) POD_TRY(check_act(in));
     if (a->fused & POD_CONV_SUMS) infer_sums(out);
+    if (a->fused & POD_CONV_BIAS) return pod__want_channels("the bias", &in[2], &out[0]);
     return POD_OK;
 }
 
@@ -211,6 +213,7 @@ static void conv_run(const void *attr, const void *const in[], void *const out[]
         call.x_scale = in[2];
         call.x_shift = in[3];
     }
+    if (call.fused & POD_CONV_BIAS) call.bias = in[2];
     if (call.fused & POD_CONV_SUMS) {
         call.sum = out[1];
         call.sum_sq = out[2];
@@ -252,6 +255,7 @@ static pod_status conv_lower(const pod_lower_args *args, pod_lowering *l)
 CONV_OP(conv2d, 2, 1, false, "sw>s", conv2d_infer, conv2d_grad);
 CONV_OP(conv2d_dx, 2, 1, false, "sw>s", conv2d_dx_infer, NULL);
 CONV_OP(conv2d_dw, 2, 1, false, "ss>+", conv2d_dw_infer, NULL);
+CONV_OP(conv2d_bias, 3, 1, false, "sww>s", conv2d_fused_infer, NULL);
 CONV_OP(conv2d_sums, 2, 3, false, "sw>s++", conv2d_fused_infer, NULL);
 CONV_OP(conv2d_act, 4, 1, true, "swww>s", conv2d_fused_infer, NULL);
 CONV_OP(conv2d_act_sums, 4, 3, true, "swww>s++", conv2d_fused_infer, NULL);
@@ -298,6 +302,8 @@ pod_status pod_conv2d_fuse(pod_node *node, unsigned bits, pod_arena *arena)
     node->attr = copy;
     if (attr.pass == POD_CONV_WEIGHT_GRAD)
         node->op = &pod__op_conv2d_dw_act;
+    else if (attr.fused & POD_CONV_BIAS)
+        node->op = &pod__op_conv2d_bias;
     else if (!(attr.fused & POD_CONV_SUMS))
         node->op = &pod__op_conv2d_act;
     else

@@ -138,6 +138,7 @@ static void counts_what_it_does(void)
     CU_ASSERT_EQUAL(count_of(p, "bn_again", NULL), 1); /* the stem's */
     CU_ASSERT_EQUAL(n_instrs(p, "bn_apply_act"), 3 + 1);
     CU_ASSERT_EQUAL(count_of(p, "matmul_bias", NULL), 1);
+    CU_ASSERT_EQUAL(count_of(p, "softmax_loss_grad", NULL), 1);
     CU_ASSERT_EQUAL(n_instrs(p, "relu") + n_instrs(p, "relu_grad") + n_instrs(p, "bn_sums"), 0);
     CU_ASSERT_EQUAL(n_instrs(p, "bn_apply") + n_instrs(p, "bias_add"), 0);
     CU_ASSERT_EQUAL(n_instrs(p, "conv2d_act_sums"), 1);
@@ -166,11 +167,13 @@ static void target_decides(void)
 
 /* ---- graphs that must stay as they are ------------------------------------------------------- */
 
-static const pod_program *compile(pod_arena *a, const pod_graph *g)
+static const pod_program *compile(pod_arena *a, const pod_graph *g, bool fusion)
 {
     const pod_target target = {.name = "reference", .cpu = POD_CPU_REFERENCE_ONLY};
-    const pod_compile_args args = {
-        .mesh = {.n_dims = 1, .extent = {1}}, .target = &target, .fusion = true, .bucket_bytes = 1};
+    const pod_compile_args args = {.mesh = {.n_dims = 1, .extent = {1}},
+                                   .target = &target,
+                                   .fusion = fusion,
+                                   .bucket_bytes = 1};
     const pod_program *p = NULL;
     POD_CHECK_OK(pod_compile(g, 4, &args, a, &p));
     return p;
@@ -188,6 +191,43 @@ static pod_value conv_bn(pod_graph *g, const char *name, pod_value x)
 }
 
 static pod_value total(pod_graph *g, pod_value x) { return pod_sum_sq(g, pod_cast(g, x, POD_F32)); }
+
+static double run(const pod_program *p, const float *x)
+{
+    pod_store *store;
+    double out = 0;
+    const void *feed[] = {x};
+    POD_CHECK_OK(pod_store_create(p, 0, 3, &store));
+    POD_CHECK_OK(pod_check_step(p, (pod_store *const[]){store}, feed, &out));
+    pod_store_destroy(store);
+    return out;
+}
+
+/* Without gradients, with moving statistics: nothing normalized is stored but the last. */
+static void evaluates_alike(void)
+{
+    pod_arena *a;
+    pod_graph *g;
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    POD_CHECK_OK(pod_graph_create(a, &g));
+    const int64_t dim[] = {4, 4, 4, 2};
+    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, dim));
+    x = pod_relu(g, conv_bn(g, "a", x));
+    x = conv_bn(g, "c", pod_relu(g, conv_bn(g, "b", x)));
+    pod_output(g, "out", total(g, pod_relu(g, x)));
+    POD_CHECK_OK(pod_graph_finish(g));
+    float image[4 * 4 * 4 * 2];
+    for (int i = 0; i < 128; i++) image[i] = (float)(i % 7 - 3) / 4;
+    const pod_program *fused = compile(a, g, true), *plain = compile(a, g, false);
+    if (fused && plain) {
+        const double got = run(fused, image), want = run(plain, image);
+        POD_CHECK(want > 0 && fabs(got - want) <= 1e-5 * want, "%.9g fused, %.9g plain", got, want);
+        CU_ASSERT_EQUAL(n_instrs(fused, "conv2d_act"), 2);
+        CU_ASSERT_EQUAL(n_instrs(fused, "bn_apply_act"), 1);
+        CU_ASSERT_EQUAL(n_instrs(fused, "bn_fold"), 3);
+    }
+    pod_arena_destroy(a);
+}
 
 /* What is read twice is stored; what the host reads or a variable becomes is made. */
 static void keeps_what_is_read(void)
@@ -208,7 +248,7 @@ static void keeps_what_is_read(void)
     pod_assign(g, kept, x); /* so no relu(x) in place of x */
     pod_output(g, "loss", total(g, pod_relu(g, x)));
     POD_CHECK_OK(pod_graph_finish(g));
-    const pod_program *p = compile(a, g);
+    const pod_program *p = compile(a, g, true);
     if (p) {
         CU_ASSERT_EQUAL(n_instrs(p, "bn_apply"), 3);
         CU_ASSERT_EQUAL(n_instrs(p, "relu"), 2);
@@ -234,7 +274,7 @@ static void keeps_products(void)
     pod_output(g, "y + b", total(g, pod_bias_add(g, y, b)));
     pod_output(g, "t + b", total(g, pod_bias_add(g, t, b)));
     POD_CHECK_OK(pod_graph_finish(g));
-    const pod_program *p = compile(a, g);
+    const pod_program *p = compile(a, g, true);
     if (p) {
         CU_ASSERT_EQUAL(count_of(p, "matmul_bias", NULL), 0);
         CU_ASSERT_EQUAL(count_of(p, "matmul_bias", "the product has other readers"), 1);
@@ -247,6 +287,7 @@ static CU_TestInfo tests[] = {{"follows the plain program", follows_the_plain_pr
                               {"follows it in other modes", follows_it_in_other_modes},
                               {"counts what it does", counts_what_it_does},
                               {"the target decides", target_decides},
+                              {"evaluates alike", evaluates_alike},
                               {"keeps what is read", keeps_what_is_read},
                               {"keeps products", keeps_products},
                               CU_TEST_INFO_NULL};

@@ -474,13 +474,19 @@ static op_graph fusible_graph(pod_dtype travel)
     x = pod_relu(g, pod_add(g, y, conv_bn(g, "e", x, 5, 1)));
     x = pod_add(g, x, conv_bn(g, "f", x, 5, 1));
     x = pod_relu(g, conv_bn(g, "g", x, 3, 3));
-    pod_scope_begin(g, "last");
     x = conv(g, x, 3, 3);
+    pod_scope_begin(g, "last");
+    pod_value bias =
+        pod_weight(g, "b", (pod_shape){1, {3}}, (pod_init){POD_INIT_NORMAL, 1}, POD_ROLE_BIAS);
+    x = pod_bias_add(g, conv(g, x, 3, 1), bias);
+    if (travel == POD_F32) x = pod_relu(g, x); /* near 0 a rounding to bfloat16 changes sides */
     pod_scope_end(g);
     pod_scope_begin(g, "h");
     x = pod_relu(g, pod_dense(g, pod_mean_pool(g, x), 6, true));
     pod_scope_end(g);
+    pod_scope_begin(g, "logits");
     x = pod_cast(g, pod_dense(g, x, 4, true), POD_F32);
+    pod_scope_end(g);
     og.r = pod_input(g, "r", *pod_graph_type(g, x));
     og.loss = pod_test_weigh(g, x, og.r);
     og.grad = POD_ARENA_NEW(og.arena, pod_value, pod_graph_n_variables(g));
