@@ -160,6 +160,10 @@ POD_VEC_INLINE pod_vec_mask pod_vec_gt(pod_vec a, pod_vec b)
 {
     return _mm256_cmp_ps(a, b, _CMP_GT_OQ);
 }
+POD_VEC_INLINE pod_vec_mask pod_vec_equal(pod_vec a, pod_vec b)
+{
+    return _mm256_cmp_ps(a, b, _CMP_EQ_OQ);
+}
 POD_VEC_INLINE pod_vec_mask pod_vec_not_le(pod_vec a, pod_vec b)
 {
     return _mm256_cmp_ps(a, b, _CMP_NLE_UQ);

@@ -162,6 +162,10 @@ POD_VEC_INLINE pod_vec_mask pod_vec_gt(pod_vec a, pod_vec b)
 {
     return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
 }
+POD_VEC_INLINE pod_vec_mask pod_vec_equal(pod_vec a, pod_vec b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ);
+}
 POD_VEC_INLINE pod_vec_mask pod_vec_not_le(pod_vec a, pod_vec b)
 {
     return _mm512_cmp_ps_mask(a, b, _CMP_NLE_UQ);
