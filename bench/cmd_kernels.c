@@ -55,6 +55,19 @@ static pod_status check_family(const char *wanted, const pod_kernels_plan *p)
     return pod_fail(POD_E_INVALID, "family: none of %d problems is of '%s'", p->n_problems, wanted);
 }
 
+static pod_status check_room(const pod_kernels_plan *p)
+{
+    for (int i = 0; i < p->n_problems; i++) {
+        pod_problem one = p->problem[i];
+        const int n = one.function < 0 ? pod_family_n_functions(one.family) : 1;
+        for (int f = 0; f < n; f++) {
+            if (p->problem[i].function < 0) one.function = f;
+            POD_TRY(pod_race_check_room(p, &one));
+        }
+    }
+    return POD_OK;
+}
+
 static pod_status read_plan(const pod_config *c, pod_arena *a, pod_kernels_plan *p)
 {
     const char *buffers = pod_config_text(c, POD_OPT_BUFFERS);
@@ -73,8 +86,7 @@ static pod_status read_plan(const pod_config *c, pod_arena *a, pod_kernels_plan 
     POD_TRY(pod_kernels_check_impls(p->impl));
     POD_TRY(read_problems(c, a, p));
     POD_TRY(check_family(pod_config_text(c, POD_OPT_FAMILY), p));
-    for (int i = 0; i < p->n_problems; i++) POD_TRY(pod_race_check_room(p, &p->problem[i]));
-    return POD_OK;
+    return check_room(p);
 }
 
 /* ---- the races ------------------------------------------------------------------------------- */
@@ -85,9 +97,8 @@ static pod_status make_race(const pod_kernels_plan *p, pod_race *r)
     case POD_FAMILY_gemm: return pod_race_gemm(p, r);
     case POD_FAMILY_conv: return pod_race_conv(p, r);
     case POD_FAMILY_depthwise: return pod_race_depthwise(p, r);
-    case POD_N_FAMILIES: break;
+    default: return pod_race_vector(p, r);
     }
-    return POD_OK;
 }
 
 static pod_status run_race(pod_kernels_bench *b, const pod_problem *p)
@@ -95,14 +106,14 @@ static pod_status run_race(pod_kernels_bench *b, const pod_problem *p)
     char text[POD_PROBLEM_TEXT_BYTES];
     pod_race r = {.problem = *p,
                   .flops = pod_problem_flops(p),
-                  .bytes = pod_problem_bytes(p),
+                  .bytes = pod_race_bytes(p),
                   .n_sets = pod_race_n_sets(&b->plan, p)};
     POD_TRY(pod_arena_create(NULL, &r.arena));
     pod_status s = make_race(&b->plan, &r);
     if (s == POD_E_SHAPE || s == POD_E_UNSUPPORTED || s == POD_E_INVALID)
         s = pod_fail(POD_E_INVALID, "%s: %s", pod_problem_print(p, text, sizeof text),
                      pod_error_text());
-    if (s == POD_OK) s = pod_race_run(b, &r);
+    if (s == POD_OK && r.n_contenders > 0) s = pod_race_run(b, &r);
     pod_race_end_peers(&r);
     pod_arena_destroy(r.arena);
     return s;

@@ -39,14 +39,20 @@ typedef struct pod_operand {
 typedef struct pod_contender pod_contender;
 typedef struct pod_race pod_race;
 
+/* How far the worst value of c->out is from what it should be, as a share of what the arithmetic
+ * allows: at most 1 is right. */
+typedef double pod_err_fn(const pod_race *r, const pod_contender *c);
+
 struct pod_contender {
     const char *impl;
     bool is_packed; /* weights were packed beforehand */
     bool is_peer;   /* of no table of ours */
+    bool is_copy;   /* moves as many bytes, and no more: what others are held to */
     pod_dtype peak; /* against the register peak of this type */
     void (*run)(const pod_contender *c, int set);
     void (*settle)(const pod_contender *c); /* brings set 0's output to `out`; NULL: it is there */
-    const pod_operand *out;
+    const pod_operand *out; /* becomes NaN before it is looked at; NULL: err runs it */
+    pod_err_fn *err;
     const void *call; /* whoever runs it knows what */
 };
 
@@ -56,9 +62,6 @@ struct pod_race {
     double flops;     /* 0: only bytes count */
     double bytes;     /* read and written at the least */
     int n_sets;
-    /* How far the worst value of c->out is from what it should be, as a share of what the
-     * arithmetic allows: at most 1 is right. */
-    double (*err)(const pod_race *r, const pod_contender *c);
     void *operands; /* the family's */
     pod_contender contender[POD_MAX_CONTENDERS];
     int n_contenders;
@@ -73,6 +76,7 @@ typedef struct pod_kernels_row {
     bool is_packed, is_cold, is_peer;
     pod_dtype peak;
     double flops, bytes;
+    double copy_s; /* of the faster copy of as many bytes; 0: not known */
     pod_spread time_s;
     double err; /* of its bound; negative: not looked at */
 } pod_kernels_row;
@@ -89,13 +93,14 @@ typedef struct pod_kernels_bench {
     int n_races;
 } pod_kernels_bench;
 
-/* ---- families: kernels_gemm.c, kernels_conv.c ------------------------------------------------ */
+/* ---- families: kernels_gemm.c, kernels_conv.c, kernels_vector.c ------------------------------ */
 
 /* Operands and contenders for r->problem, which has one function. E_NOMEM, or E_SHAPE for what no
  * kernel takes. */
 pod_status pod_race_gemm(const pod_kernels_plan *plan, pod_race *r);
 pod_status pod_race_conv(const pod_kernels_plan *plan, pod_race *r);
 pod_status pod_race_depthwise(const pod_kernels_plan *plan, pod_race *r);
+pod_status pod_race_vector(const pod_kernels_plan *plan, pod_race *r);
 
 /* ---- kernels_impls.c ------------------------------------------------------------------------- */
 
@@ -104,6 +109,7 @@ POD_MUST pod_status pod_kernels_check_impls(const char *impl);
 
 /* ---- kernels_race.c -------------------------------------------------------------------------- */
 
+double pod_race_bytes(const pod_problem *p); /* of any family; of one function */
 /* So many sets that together they are half as much again as the last cache; 1 when cold buffers are
  * not asked for. */
 int pod_race_n_sets(const pod_kernels_plan *plan, const pod_problem *p);
@@ -116,7 +122,7 @@ void pod_race_add(pod_race *r, const pod_contender *c);
 /* What peers make of r->problem with these operands, packed and not, as the plan says. */
 POD_MUST pod_status pod_race_add_peers(const pod_kernels_plan *plan, pod_race *r,
                                        const pod_operand *a, const pod_operand *b,
-                                       const pod_operand *out);
+                                       const pod_operand *out, pod_err_fn *err);
 void pod_race_end_peers(pod_race *r);
 /* All rounds; adds rows to b. */
 POD_MUST pod_status pod_race_run(pod_kernels_bench *b, pod_race *r);

@@ -77,7 +77,6 @@ static pod_status make_operands(pod_race *r, pod_convolution *o)
     POD_TRY(pod_operand_room(r, POD_F32, s->k, &o->sum));
     POD_TRY(pod_operand_room(r, POD_F32, s->k, &o->sum_sq));
     r->operands = o;
-    r->err = pod_convolution_err;
     return POD_OK;
 }
 
@@ -110,6 +109,7 @@ static pod_status add_conv(const pod_kernels_plan *plan, pod_race *r, const pod_
                         .is_packed = is_packed,
                         .peak = g->dtype,
                         .run = run_conv,
+                        .err = pod_convolution_err,
                         .out = pod_convolution_sides(r->operands, (int)g->pass).out,
                         .call = x,
                     });
@@ -147,7 +147,7 @@ pod_status pod_race_conv(const pod_kernels_plan *plan, pod_race *r)
         if (!takes_packed || plan->with_unpacked) POD_TRY(add_conv(plan, r, &k[i], &g));
     }
     const pod_conv_sides s = pod_convolution_sides(o, r->problem.function);
-    return pod_race_add_peers(plan, r, s.a, s.b, s.out);
+    return pod_race_add_peers(plan, r, s.a, s.b, s.out, pod_convolution_err);
 }
 
 /* ---- kernels/depthwise ----------------------------------------------------------------------- */
@@ -163,6 +163,7 @@ static pod_status add_depthwise(pod_race *r, const pod_depthwise *set, const pod
                         .impl = set->name,
                         .peak = POD_F32, /* its units: there is no product of bfloat16 in it */
                         .run = run_depthwise,
+                        .err = pod_convolution_err,
                         .out = pod_convolution_sides(r->operands, (int)g->pass).out,
                         .call = x,
                     });
@@ -189,5 +190,5 @@ pod_status pod_race_depthwise(const pod_kernels_plan *plan, pod_race *r)
         if (pod_race_wants(plan, set[i].name) && !(set[i].needs & ~pod_cpu_features()))
             POD_TRY(add_depthwise(r, &set[i], &g));
     const pod_conv_sides side = pod_convolution_sides(o, r->problem.function);
-    return pod_race_add_peers(plan, r, side.a, side.b, side.out);
+    return pod_race_add_peers(plan, r, side.a, side.b, side.out, pod_convolution_err);
 }

@@ -17,7 +17,7 @@ typedef struct pod_conv_sides {
 
 pod_conv_sides pod_convolution_sides(const pod_convolution *o, int pass);
 
-/* pod_race's err, with a pod_convolution as operands. */
+/* A contender's err, in a race with a pod_convolution as operands. */
 double pod_convolution_err(const pod_race *r, const pod_contender *c);
 
 #endif

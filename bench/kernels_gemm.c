@@ -127,6 +127,7 @@ static pod_status add(const pod_kernels_plan *plan, pod_race *r, const char *imp
                                      .is_peer = o == &((const product *)r->operands)->of_peer,
                                      .peak = g->ab_dtype,
                                      .run = run,
+                                     .err = err,
                                      .out = &o->c,
                                      .call = x});
     return POD_OK;
@@ -167,7 +168,6 @@ pod_status pod_race_gemm(const pod_kernels_plan *plan, pod_race *r)
     const pod_problem *p = &r->problem;
     product *all = r->operands = POD_ARENA_NEW(r->arena, product, 1);
     if (!all) return POD_E_NOMEM;
-    r->err = err;
     all->call = call_of(p, p->dtype, p->c_dtype);
     POD_TRY(make_operands(r, p->dtype, p->c_dtype, &all->of_problem));
     if (p->dtype != POD_F32) POD_TRY(make_operands(r, POD_F32, POD_F32, &all->of_peer));
@@ -178,5 +178,5 @@ pod_status pod_race_gemm(const pod_kernels_plan *plan, pod_race *r)
     }
     POD_TRY(add_kernels(plan, r));
     const operands *o = &all->of_problem;
-    return pod_race_add_peers(plan, r, &o->a, &o->b, &o->c);
+    return pod_race_add_peers(plan, r, &o->a, &o->b, &o->c, err);
 }

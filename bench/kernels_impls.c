@@ -1,7 +1,7 @@
 /* --impl: names of kernels, of any table, and of peers. */
 #include <string.h>
 
-#include "bench/kernels.h"
+#include "bench/kernels_vector.h"
 #include "bench/peers/peer.h"
 #include "kernels/base/assert.h"
 #include "kernels/conv/conv.h"
@@ -37,7 +37,14 @@ static void add_known(names *all)
     ADD_ALL(pod_gemm_kernel, pod_gemm_kernels, all);
     ADD_ALL(pod_conv_kernel, pod_conv_kernels, all);
     ADD_ALL(pod_depthwise, pod_depthwise_sets, all);
+    for (int f = 0; f < POD_N_FAMILIES; f++) {
+        const char *name;
+        uint32_t needs;
+        for (int i = 0; pod_vector_set((pod_family_id)f, i, &name, &needs); i++) add(all, name);
+    }
     add(all, "sgemm");
+    add(all, "memcpy");
+    add(all, "memcpy64k");
     const pod_peer *peer = pod_peers(&n);
     for (int i = 0; i < n; i++) add(all, peer[i].name);
     add(all, "all");

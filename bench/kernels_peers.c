@@ -37,7 +37,7 @@ static void *out_of(const void *ctx, int set)
 }
 
 static pod_status add(pod_race *r, const pod_peer *peer, bool is_packed, const pod_operand *a,
-                      const pod_operand *b, const pod_operand *out)
+                      const pod_operand *b, const pod_operand *out, pod_err_fn *err)
 {
     pod_peer_contender *x = POD_ARENA_NEW(r->arena, pod_peer_contender, 1);
     if (!x) return POD_E_NOMEM;
@@ -58,6 +58,7 @@ static pod_status add(pod_race *r, const pod_peer *peer, bool is_packed, const p
                                      .is_peer = true,
                                      .peak = r->problem.dtype,
                                      .run = run,
+                                     .err = err,
                                      .settle = settle,
                                      .out = &x->out,
                                      .call = x});
@@ -65,14 +66,14 @@ static pod_status add(pod_race *r, const pod_peer *peer, bool is_packed, const p
 }
 
 pod_status pod_race_add_peers(const pod_kernels_plan *plan, pod_race *r, const pod_operand *a,
-                              const pod_operand *b, const pod_operand *out)
+                              const pod_operand *b, const pod_operand *out, pod_err_fn *err)
 {
     int n;
     const pod_peer *peer = pod_peers(&n);
     for (int i = 0; i < n; i++) {
         if (!pod_race_wants(plan, peer[i].name)) continue;
-        if (plan->with_packed) POD_TRY(add(r, &peer[i], true, a, b, out));
-        if (plan->with_unpacked) POD_TRY(add(r, &peer[i], false, a, b, out));
+        if (plan->with_packed) POD_TRY(add(r, &peer[i], true, a, b, out, err));
+        if (plan->with_unpacked) POD_TRY(add(r, &peer[i], false, a, b, out, err));
     }
     return POD_OK;
 }

@@ -53,6 +53,7 @@ static unsigned fused_bit(const fused_word *w, const pod_problem *p)
 {
     const pod_problem_form form = families[p->family].form;
     if (form == POD_FORM_PRODUCT) return w->product;
+    if (form != POD_FORM_CONV && form != POD_FORM_DEPTHWISE) return 0;
     if (form == POD_FORM_DEPTHWISE)
         return p->function == POD_CONV_FORWARD ? w->depthwise_forward : 0;
     switch (p->function) {
@@ -68,7 +69,8 @@ static pod_status parse_word(const char *place, const char *word, pod_problem *p
     char op[64];
     const bool is_product = families[p->family].form == POD_FORM_PRODUCT;
     const bool is_transposed = strlen(word) == 2 && strspn(word, "nt") == 2;
-    for (pod_dtype t = POD_F32; t <= POD_BF16; t++)
+    const pod_dtype last_type = families[p->family].form == POD_FORM_ROWS_F32 ? POD_F32 : POD_BF16;
+    for (pod_dtype t = POD_F32; t <= last_type; t++)
         if (strcmp(word, pod_dtype_name(t)) == 0) {
             p->dtype = t;
             return POD_OK;
@@ -174,6 +176,8 @@ static pod_status parse_conv(const char *what, char *text, bool is_depthwise, po
     POD_TRY(parse_dims(what, text, 4, image));
     POD_TRY(parse_dims(what, colon + 1, is_depthwise ? 2 : 3, filter));
     if (is_depthwise) filter[2] = image[3];
+    if (families[p->family].form == POD_FORM_WINDOWS && filter[0] != filter[1])
+        return pod_fail(POD_E_INVALID, "%s: windows are square, found %s", what, colon + 1);
     p->conv = (pod_conv_shape){.n = image[0],
                                .h = image[1],
                                .w = image[2],
@@ -190,6 +194,16 @@ static pod_status parse_conv(const char *what, char *text, bool is_depthwise, po
         return pod_fail(POD_E_INVALID, "%s: a window of %" PRId64 "x%" PRId64 " fits nowhere", what,
                         filter[0], filter[1]);
     return check_conv_counts(what, &p->conv);
+}
+
+static pod_status parse_rows(const char *what, const char *text, pod_problem *p)
+{
+    int64_t dim[2];
+    POD_TRY(parse_dims(what, text, 2, dim));
+    p->rows = dim[0];
+    p->columns = dim[1];
+    if (families[p->family].form == POD_FORM_ROWS_F32) p->dtype = POD_F32;
+    return check_count(what, 2, dim);
 }
 
 /* ---- a line ---------------------------------------------------------------------------------- */
@@ -217,7 +231,7 @@ static pod_status parse_op(const char *place, const char *op, pod_problem *p)
                         families[f].functions[0] ? "the functions " : "no functions",
                         families[f].functions);
     }
-    char known[192] = "";
+    char known[256] = "";
     for (int f = 0; f < POD_N_FAMILIES; f++)
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", f ? "|" : "",
                  families[f].name);
@@ -231,7 +245,10 @@ static pod_status parse_shape(const char *place, char *text, pod_problem *p)
     switch (families[p->family].form) {
     case POD_FORM_PRODUCT: return parse_product(what, text, p);
     case POD_FORM_CONV: return parse_conv(what, text, false, p);
-    case POD_FORM_DEPTHWISE: return parse_conv(what, text, true, p);
+    case POD_FORM_DEPTHWISE:
+    case POD_FORM_WINDOWS: return parse_conv(what, text, true, p);
+    case POD_FORM_ROWS:
+    case POD_FORM_ROWS_F32: return parse_rows(what, text, p);
     }
     return POD_OK;
 }
@@ -306,7 +323,12 @@ const char *pod_problem_print_shape(const pod_problem *p, char *text, size_t tex
                  p->product.n, p->product.k);
         break;
     case POD_FORM_CONV: print_conv(&p->conv, false, text, text_bytes); break;
-    case POD_FORM_DEPTHWISE: print_conv(&p->conv, true, text, text_bytes); break;
+    case POD_FORM_DEPTHWISE:
+    case POD_FORM_WINDOWS: print_conv(&p->conv, true, text, text_bytes); break;
+    case POD_FORM_ROWS:
+    case POD_FORM_ROWS_F32:
+        snprintf(text, text_bytes, "%" PRId64 "x%" PRId64, p->rows, p->columns);
+        break;
     }
     return text;
 }
@@ -351,8 +373,8 @@ double pod_problem_flops(const pod_problem *p)
     case POD_FORM_PRODUCT: return 2 * (double)p->n_batch * (double)s.m * (double)s.n * (double)s.k;
     case POD_FORM_CONV: return pod_conv_flops(&p->conv);
     case POD_FORM_DEPTHWISE: return pod_conv_flops(&p->conv) / (double)p->conv.c;
+    default: return 0;
     }
-    return 0;
 }
 
 static double product_bytes(const pod_problem *p)

@@ -8,9 +8,11 @@
  *   CONV     NxHxWxC:RxSxK[/STRIDE][+PAD] C to K channels, windows of RxS; stride 1 and no pad
  *                                         unless they are given
  *   DEPTHWISE NxHxWxC:RxS[/STRIDE][+PAD]  likewise
+ *   WINDOWS  the same, R = S
+ *   ROWS     ROWSxC                       C innermost; ROWS_F32: of float32 only
  *
  *   word         means                                      taken by
- *   bf16 | f32   element type of what is read; bf16 if none  all
+ *   bf16 | f32   element type of what is read; bf16 if none  all but ROWS_F32
  *   c=bf16       type of C; f32 if none                      PRODUCT
  *   nt tn tt     B, A or both lie transposed                 PRODUCT
  *   bias relu    are fused into the kernel                   PRODUCT, CONV forward
@@ -33,7 +35,10 @@
 typedef enum pod_problem_form {
     POD_FORM_PRODUCT,
     POD_FORM_CONV,
-    POD_FORM_DEPTHWISE
+    POD_FORM_DEPTHWISE,
+    POD_FORM_WINDOWS,
+    POD_FORM_ROWS,
+    POD_FORM_ROWS_F32
 } pod_problem_form;
 
 typedef enum pod_family_id {
@@ -42,7 +47,7 @@ typedef enum pod_family_id {
     POD_N_FAMILIES
 } pod_family_id;
 
-enum { POD_MAX_FUNCTIONS = 16, POD_PROBLEM_TEXT_BYTES = 192 };
+enum { POD_PROBLEM_TEXT_BYTES = 192 };
 
 typedef struct pod_family {
     const char *name;
@@ -60,7 +65,9 @@ typedef struct pod_problem { /* a value */
     int64_t n_batch;
     bool trans_a, trans_b;
     pod_dtype c_dtype;
-    /* CONV; DEPTHWISE, with k = c */
+    /* ROWS, ROWS_F32 */
+    int64_t rows, columns;
+    /* CONV; DEPTHWISE and WINDOWS, with k = c */
     pod_conv_shape conv;
     unsigned fused; /* POD_GEMM_ or POD_CONV_ bits */
 } pod_problem;
@@ -78,8 +85,8 @@ const char *pod_problem_print_op(const pod_problem *p, char *text, size_t text_b
 const char *pod_problem_print_shape(const pod_problem *p, char *text, size_t text_bytes);
 const char *pod_problem_print_words(const pod_problem *p, char *text, size_t text_bytes);
 
-/* Multiply-adds, times two; and what is read and written at the least: each operand once. Of a
- * problem of one function. */
+/* Multiply-adds, times two, of a product or convolution, else 0; and what it reads and writes at the
+ * least: each operand once. Of a problem of one function. */
 double pod_problem_flops(const pod_problem *p);
 double pod_problem_bytes(const pod_problem *p);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/kernels.h"
+#include "bench/kernels_vector.h"
 #include "kernels/base/assert.h"
 
 /* A turn ends after --iters calls, or when it has lasted so long: slow ones would hold up all. */
@@ -13,9 +13,17 @@ static const double turn_s = 0.05;
 
 enum { MAX_SETS = 1024 };
 
+double pod_race_bytes(const pod_problem *p)
+{
+    const pod_problem_form form = pod_families()[p->family].form;
+    const bool is_matrix =
+        form == POD_FORM_PRODUCT || form == POD_FORM_CONV || form == POD_FORM_DEPTHWISE;
+    return is_matrix ? pod_problem_bytes(p) : pod_vector_bytes(p);
+}
+
 int pod_race_n_sets(const pod_kernels_plan *plan, const pod_problem *p)
 {
-    const double sets = ceil(1.5 * (double)plan->cache_bytes / pod_problem_bytes(p));
+    const double sets = ceil(1.5 * (double)plan->cache_bytes / pod_race_bytes(p));
     return !plan->with_cold ? 1 : sets > MAX_SETS ? MAX_SETS : (int)sets;
 }
 
@@ -23,7 +31,7 @@ pod_status pod_race_check_room(const pod_kernels_plan *plan, const pod_problem *
 {
     const double here = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     /* Copies in another type for a peer, packed weights: about three times as much. */
-    const double bytes = 3 * pod_race_n_sets(plan, p) * pod_problem_bytes(p);
+    const double bytes = 3 * pod_race_n_sets(plan, p) * pod_race_bytes(p);
     char text[POD_PROBLEM_TEXT_BYTES];
     if (bytes <= here) return POD_OK;
     return pod_fail(POD_E_INVALID, "%s needs about %.3g GB of memory, this host has %.3g",
@@ -106,7 +114,7 @@ static void commas_for_blanks(char *text)
 }
 
 static pod_status add_row(pod_kernels_bench *b, const pod_race *r, const pod_contender *c,
-                          const timing *t, bool is_cold, double err)
+                          const timing *t, bool is_cold, double copy_s, double err)
 {
     char shape[POD_PROBLEM_TEXT_BYTES], type[64];
     pod_kernels_row row = {
@@ -120,6 +128,7 @@ static pod_status add_row(pod_kernels_bench *b, const pod_race *r, const pod_con
         .peak = c->peak,
         .flops = r->flops,
         .bytes = r->bytes,
+        .copy_s = copy_s,
         .time_s = pod_spread_of(t->time_s, t->n),
         .err = err};
     pod_problem_print_op(&r->problem, row.op, sizeof row.op);
@@ -133,10 +142,23 @@ static pod_status add_row(pod_kernels_bench *b, const pod_race *r, const pod_con
 /* What set 0 gives; its output is NaN before, so that what is not written shows. */
 static double err_of(const pod_race *r, const pod_contender *c)
 {
+    if (!c->out) return c->err(r, c);
     pod_operand_spoil(c->out);
     c->run(c, 0);
     if (c->settle) c->settle(c);
-    return pod_operand_is_finite(c->out) ? r->err(r, c) : (double)INFINITY;
+    return pod_operand_is_finite(c->out) ? c->err(r, c) : (double)INFINITY;
+}
+
+/* The median time of the faster copy of as many bytes; 0: there is none. */
+static double time_of_copy(running *x, bool is_cold)
+{
+    double best = 0;
+    for (int i = 0; i < x->race->n_contenders; i++) {
+        const timing *t = &x->timing[i][is_cold];
+        const double s = pod_spread_of(t->time_s, t->n).median;
+        if (x->race->contender[i].is_copy && (best <= 0 || s < best)) best = s;
+    }
+    return best;
 }
 
 pod_status pod_race_run(pod_kernels_bench *b, pod_race *r)
@@ -152,12 +174,13 @@ pod_status pod_race_run(pod_kernels_bench *b, pod_race *r)
         if (!t->time_s) return POD_E_NOMEM;
     }
     take_turns(x);
+    const double copy_s[2] = {time_of_copy(x, false), time_of_copy(x, true)};
     for (int i = 0; i < r->n_contenders; i++) {
         const pod_contender *c = &r->contender[i];
         const double err = p->with_check ? err_of(r, c) : -1;
         for (int is_cold = 0; is_cold < 2; is_cold++)
             if (x->timing[i][is_cold].n > 0)
-                POD_TRY(add_row(b, r, c, &x->timing[i][is_cold], is_cold, err));
+                POD_TRY(add_row(b, r, c, &x->timing[i][is_cold], is_cold, copy_s[is_cold], err));
     }
     b->n_races++;
     return POD_OK;

@@ -12,27 +12,27 @@
 #include "kernels/gemm/blas.h"
 #include "kernels/gemm/peak.h"
 
-static const pod_column columns[] = {{"impl", "", true},     {"op", "", true},
-                                     {"shape", "", true},    {"type", "", true},
-                                     {"packed", "", true},   {"buffers", "", true},
-                                     {"med", "(us)", false}, {"min", "(us)", false},
-                                     {"p99", "(us)", false}, {"rate", "(GFLOP/s)", false},
-                                     {"peak%", "", false},   {"err/bound", "", false},
-                                     {"ok", "", true}};
+static const pod_column columns[] = {
+    {"impl", "", true},           {"op", "", true},         {"shape", "", true},
+    {"type", "", true},           {"packed", "", true},     {"buffers", "", true},
+    {"med", "(us)", false},       {"min", "(us)", false},   {"p99", "(us)", false},
+    {"gflops", "(1e9/s)", false}, {"peak%", "", false},     {"gbs", "(1e9/s)", false},
+    {"copy%", "", false},         {"err/bound", "", false}, {"ok", "", true}};
 
-static const int widths[] = {12, 9, 30, 12, 6, 7, 9, 9, 9, 9, 6, 9, 3};
+static const int widths[] = {12, 20, 28, 12, 6, 7, 9, 9, 9, 8, 6, 8, 6, 9, 3};
 
 enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
 
 /* ---- peaks ----------------------------------------------------------------------------------- */
 
-/* The best of a few short repetitions: other work on this host can only hide a peak. */
+/* The best of many repetitions, shorter than a turn of the operating system: other work on this host
+ * can only hide a peak. */
 static double peak_of(const pod_peak_kernel *k)
 {
-    const double long_enough_s = 0.004;
+    const double long_enough_s = 0.0003;
     double best = 0;
     int64_t rounds = 1;
-    for (int i = 0; i < 8;) {
+    for (int i = 0; i < 80;) {
         const pod_clock clock = pod_clock_start();
         const double flops = k->run(rounds);
         const double s = pod_time_seconds(pod_clock_now(&clock));
@@ -80,6 +80,11 @@ static double gflops_of(const pod_kernels_row *r)
     return r->time_s.median > 0 ? 1e-9 * r->flops / r->time_s.median : 0;
 }
 
+static double gbs_of(const pod_kernels_row *r)
+{
+    return r->time_s.median > 0 ? 1e-9 * r->bytes / r->time_s.median : 0;
+}
+
 bool pod_kernels_is_right(const pod_kernels_row *r) { return r->err <= 1; }
 
 /* Four digits, without an exponent. */
@@ -87,6 +92,23 @@ static void add_number(pod_table *t, double x)
 {
     const int digits = x >= 1000 ? 0 : x >= 100 ? 1 : x >= 10 ? 2 : x >= 1 ? 3 : 4;
     pod_table_add(t, "%.*f", digits, x);
+}
+
+static void add_known(pod_table *t, bool is_known, double x)
+{
+    if (is_known)
+        add_number(t, x);
+    else
+        pod_table_add(t, "-");
+}
+
+/* Of `whole`; 0: that is not known. */
+static void add_share(pod_table *t, double whole, double part)
+{
+    if (whole > 0)
+        pod_table_add(t, "%.1f", 100 * part / whole);
+    else
+        pod_table_add(t, "-");
 }
 
 static void add_cells(pod_kernels_bench *b, const pod_kernels_row *r)
@@ -102,8 +124,10 @@ static void add_cells(pod_kernels_bench *b, const pod_kernels_row *r)
     add_number(t, 1e6 * r->time_s.median);
     add_number(t, 1e6 * r->time_s.min);
     add_number(t, 1e6 * r->time_s.p99);
-    add_number(t, gflops_of(r));
-    pod_table_add(t, "%.1f", peak > 0 ? 100 * gflops_of(r) / peak : 0);
+    add_known(t, r->flops > 0, gflops_of(r));
+    add_share(t, r->flops > 0 ? peak : 0, gflops_of(r));
+    add_number(t, gbs_of(r));
+    add_share(t, r->copy_s > 0 ? r->time_s.median : 0, r->copy_s);
     if (r->err < 0)
         pod_table_add(t, "-");
     else
@@ -182,10 +206,17 @@ static void note_how(pod_table *t, const pod_kernels_plan *p)
                        "cold: other operands each time, of so many that they are 1.5 times the"
                        " last cache of %s",
                        cache);
-    if (p->with_check)
-        pod_table_note(t, "err/bound: the worst of the corners and 64 places of the output against"
-                          " its definition in double, as a share of what the arithmetic allows; all"
-                          " of the output is written and finite");
+    pod_table_note(t,
+                   "gbs: each operand read or written once; copy%%: of the faster copy of as many"
+                   " bytes in the same rounds (memcpy, and memcpy in pieces of 64 KiB)");
+    if (!p->with_check) return;
+    pod_table_note(t,
+                   "err/bound: products and convolutions: the worst of the corners and 64 places of"
+                   " the output against its definition in double, as a share of what the"
+                   " arithmetic allows; all of the output is written and finite");
+    pod_table_note(t,
+                   "err/bound: others: all of the output against the reference's: 0 the same bits,"
+                   " else sums as a share of what roundings allow");
 }
 
 static void note_all(pod_table *t, const pod_kernels_bench *b)
@@ -261,20 +292,22 @@ static void note_ratios(const pod_kernels_bench *b, const pod_kernels_row *mine,
 
 static void note_kind(pod_table *t, const pod_kernels_bench *b, const pod_kernels_row *kind)
 {
-    const double peak = peak_gflops(b, kind->peak);
-    char ratios[1024];
+    const bool is_matrix = kind->flops > 0;
+    const double peak = is_matrix ? peak_gflops(b, kind->peak) : 0;
+    char ratios[1024], share[32] = "";
     double log_rates = 0;
     int n = 0;
     for (int i = 0; i < b->n_rows; i++)
         if (same_kind(&b->row[i], kind)) {
-            log_rates += log(gflops_of(&b->row[i]));
+            log_rates += log(is_matrix ? gflops_of(&b->row[i]) : gbs_of(&b->row[i]));
             n++;
         }
     const double mean = exp(log_rates / n);
     note_ratios(b, kind, ratios, sizeof ratios);
-    pod_table_note(t, "%s %s, %s%s: %.4g GFLOP/s, %.1f %% of the peak, %d problem%s%s", kind->op,
+    if (peak > 0) snprintf(share, sizeof share, ", %.1f %% of the peak", 100 * mean / peak);
+    pod_table_note(t, "%s %s, %s%s: %.4g %s%s, %d problem%s%s", kind->op,
                    kind->is_cold ? "cold" : "hot", kind->impl, packed_text(kind), mean,
-                   peak > 0 ? 100 * mean / peak : 0, n, n == 1 ? "" : "s", ratios);
+                   is_matrix ? "GFLOP/s" : "GB/s", share, n, n == 1 ? "" : "s", ratios);
 }
 
 static void note_verdicts(pod_table *t, const pod_kernels_bench *b)

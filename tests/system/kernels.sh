@@ -3,7 +3,7 @@
 # runs here; table, CSV and JSON say the same; every row is right.
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
-columns='impl op shape type packed buffers med min p99 rate peak% err/bound ok'
+columns='impl op shape type packed buffers med min p99 gflops peak% gbs copy% err/bound ok'
 quick=(-n 2 -w 1 --rounds 2 --progress off)
 
 rows() { grep -v '^#' "$1" | awk 'NF > 5'; }
@@ -15,7 +15,7 @@ is_table() {
     local names
     names=$(grep -E '^# +impl +op' "$1" | tr -s ' ' | sed 's/^# //; s/ $//')
     [ "$names" = "$columns" ] || fail "$1: columns '$names'"
-    rows "$1" | awk 'NF != 13 || $12 > 1 || $13 != "yes" { exit 1 }' || fail "$1: a row: $(cat "$1")"
+    rows "$1" | awk 'NF != 15 || $14 > 1 || $15 != "yes" { exit 1 }' || fail "$1: a row: $(cat "$1")"
     grep -q '^# Wrong: 0 of [0-9]* rows OK$' "$1" || fail "$1: no verdict: $(tail -n 5 "$1")"
 }
 
@@ -58,6 +58,19 @@ for row, cells in zip(run["rows"], table):
     assert abs(row["med"] - float(cells["med"])) < 1e-9 and row["min"] <= row["med"] <= row["p99"], row
 PY
 fi
+
+# What is bound by memory: every function of every family, once for each type it knows.
+for type in bf16 f32; do
+    printf '%s\n' "pointwise 33x37 $type" "norm 33x37 $type" "reduce 33x37 $type" "pool 2x9x9x37:3x3/2+1 $type" \
+        "combine 33x37 $type" >vectors.txt
+    [ $type = bf16 ] || printf '%s\n' 'softmax 33x10' 'update 33x37' >>vectors.txt
+    "$minipod" kernels --shapes vectors.txt "${quick[@]}" --buffers hot >$type 2>err || fail "$type: exit $?: $(cat err)"
+    is_table $type
+    rows $type | awk '$1 == "memcpy" { n++ } END { exit n == 0 }' || fail "$type: no copy: $(cat $type)"
+    "$minipod" kernels --shapes vectors.txt "${quick[@]}" --buffers hot --impl ref >$type.ref 2>err || fail "$type: exit $?: $(cat err)"
+done
+[ "$(field f32.ref 2 | wc -w)" = 33 ] || fail "f32: functions $(field f32.ref 2)"
+[ "$(field bf16.ref 2 | wc -w)" = 21 ] || fail "bf16: functions $(field bf16.ref 2)"
 
 # One problem on the command line, chosen functions, no check.
 "$minipod" kernels "${quick[@]}" --buffers hot --family conv.dx,gemm --impl gemm conv 2x9x8x5:3x3x7+1 >one 2>err ||

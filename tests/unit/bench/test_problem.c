@@ -61,6 +61,9 @@ static void printed(void)
         "conv.dw 2x9x8x5:3x2x7 bf16 affine",
         "depthwise 16x112x112x32:3x3+1 bf16",
         "depthwise.fwd 1x28x28x240:5x5/2+2 f32 sums",
+        "pool.max_grad 16x112x112x64:3x3/2+1 bf16",
+        "norm 50176x64 bf16",
+        "update.adam_step 4608x512 f32",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         char text[POD_PROBLEM_TEXT_BYTES];
@@ -93,6 +96,10 @@ static void refused(void)
         {"depthwise 1x8x8x4:3x3x4", "3x3x4"},
         {"depthwise 1x8x8x4", "is not NxHxWxC:RxS"},
         {"depthwise 1x8x8x4:3x3 sums", "takes no word 'sums'"},
+        {"pool 1x8x8x4:3x2", "windows are square"},
+        {"norm 64", "'64' has 1 numbers, need 2"},
+        {"norm.apply 64x64 relu", "norm.apply takes no word 'relu'"},
+        {"update 64x64 bf16", "update takes no word 'bf16'"},
         {"conv 1x8x8x4", "is not NxHxWxC:RxSxK"},
         {"conv 1x8x8x4:9x9x8", "a window of 9x9 fits nowhere"},
         {"conv 1x8x8x4:1x1x8/0", "0 is not within"},
