@@ -7,8 +7,6 @@
 #include "kernels/conv/conv_amx.h"
 #include "kernels/conv/conv_kernels.h"
 
-enum { SQUARE_FLOATS = 32 * 32 };
-
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t lines_of(int64_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -16,7 +14,7 @@ static int64_t lines_of(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 /* Regions of the scratch, in bytes from its start. Those behind `weights` are as large as the most
  * demanding view wants them. */
 typedef struct layout {
-    int64_t square, sums, weights, chunks, tiles, rows, row, strip, end;
+    int64_t squares, sums, weights, chunks, tiles, rows, row, strip, end;
 } layout;
 
 static int64_t padded_width(const pod_conv_call *call) { return (call->shape.k + 31) / 32 * 32; }
@@ -31,9 +29,16 @@ static int64_t weight_bytes(const pod_conv_call *call)
     return bytes;
 }
 
-static int64_t n_row_offsets(const pod__amx_plan *plan)
+/* Whether pixels that follow each other do so in the output. */
+static bool is_close(const pod__amx_view *v, const pod__amx_plan *plan)
 {
-    return plan->way == POD__AMX_IMAGES ? POD__AMX_ROWS : plan->max_tiles * POD__AMX_ROWS;
+    return plan->way != POD__AMX_IMAGES && v->p == v->out_h && v->q == v->out_w;
+}
+
+static int64_t n_row_offsets(const pod__amx_view *v, const pod__amx_plan *plan)
+{
+    return plan->way == POD__AMX_IMAGES || is_close(v, plan) ? POD__AMX_ROWS
+                                                             : plan->max_tiles * POD__AMX_ROWS;
 }
 
 static layout layout_of(const pod_conv_call *call)
@@ -45,12 +50,12 @@ static layout layout_of(const pod_conv_call *call)
         const pod__amx_plan plan = pod__amx_plan_of(call, &v);
         chunks = larger(chunks, v.n_chunks);
         tiles = larger(tiles, plan.max_tiles);
-        rows = larger(rows, n_row_offsets(&plan));
+        rows = larger(rows, n_row_offsets(&v, &plan));
         row = larger(row, plan.row_bytes);
         strip = larger(strip, plan.strip_bytes);
     }
     const bool packs = !(call->fused & POD_CONV_PACKED_W), sums = call->fused & POD_CONV_SUMS;
-    layout at = {.sums = SQUARE_FLOATS * (int64_t)sizeof(float)};
+    layout at = {.sums = 2 * POD__AMX_SQUARE_FLOATS * (int64_t)sizeof(float)};
     at.weights = at.sums + (sums ? 2 * padded_width(call) * (int64_t)sizeof(double) : 0);
     at.chunks = at.weights + (packs ? weight_bytes(call) : 0);
     at.tiles = at.chunks + lines_of(chunks * (int64_t)sizeof(int64_t));
@@ -63,10 +68,24 @@ static layout layout_of(const pod_conv_call *call)
 
 /* ---- the tiles of a block ------------------------------------------------------------------- */
 
-/* Lines of one block: [line, line + n_lines) of image n, as pod__amx_fill wants them. */
-typedef struct block {
-    int64_t n, line, n_lines;
-} block;
+static pod__amx_lines first_block(const pod__amx_plan *plan)
+{
+    return (pod__amx_lines){0, 0, smaller(plan->lines, plan->n_lines)};
+}
+
+/* Without lines after the last one. */
+static pod__amx_lines next_block(const pod__amx_view *v, const pod__amx_plan *plan,
+                                 pod__amx_lines b)
+{
+    b.line += b.n_lines;
+    if (b.line == plan->n_lines) {
+        b.line = 0;
+        b.n += plan->way == POD__AMX_IMAGES ? POD__AMX_ROWS : 1;
+        if (plan->n_groups == 1 || b.n >= v->n) return (pod__amx_lines){0};
+    }
+    b.n_lines = smaller(plan->lines, plan->n_lines - b.line);
+    return b;
+}
 
 /* A run of one view. */
 typedef struct run {
@@ -101,7 +120,7 @@ static void place_chunks(const run *r)
         }
 }
 
-static int64_t image_tiles(const run *r, block b)
+static int64_t image_tiles(const run *r, pod__amx_lines b)
 {
     const pod__amx_view *v = r->view;
     const int64_t pixel = POD__AMX_ROWS * r->plan->pitch, images = smaller(16, v->n - b.n);
@@ -129,37 +148,41 @@ static void place_pixels(const run *r, int64_t n, int64_t p, int64_t q, int64_t 
     }
 }
 
-/* Pixels that follow each other at the tiles' pitch, the first of them at `a`; `before` others stand
- * in front of them. Where nothing may be read behind them, the last tile begins early. */
-static int64_t pixel_tiles(const run *r, const char *a, int64_t n_pixels, int64_t before)
+/* n_pixels that follow each other at the tiles' pitch, from pixel (n, p, q) at `a` on. A last tile
+ * of few rows begins early where pixels lie before it, for nothing may be read behind it. */
+static int64_t pixel_tiles(const run *r, const char *a, int64_t n, int64_t p, int64_t q,
+                           int64_t n_pixels)
 {
+    const bool close = is_close(r->view, r->plan);
+    const int64_t at = close ? out_at(r->view, n, p, q) : 0;
+    const bool alone = r->plan->way == POD__AMX_WINDOWS || n + p + q == 0;
+    if (close)
+        for (int64_t i = 0; i < POD__AMX_ROWS; i++) r->rows[i] = i * r->view->width;
+    else
+        place_pixels(r, n, p, q, n_pixels);
     int64_t n_tiles = 0;
     for (int64_t i = 0; i < n_pixels; i += POD__AMX_ROWS) {
         const int64_t n_rows = smaller(POD__AMX_ROWS, n_pixels - i);
-        int64_t early = POD__AMX_ROWS - n_rows;
-        if (before + i < early) early = 0;
+        const int64_t early = alone && i == 0 ? 0 : POD__AMX_ROWS - n_rows;
         r->tiles[n_tiles++] = (pod__amx_tile){.a = a + (i - early) * r->plan->pitch,
-                                              .rows = r->rows + i,
+                                              .rows = close ? r->rows : r->rows + i,
+                                              .at = close ? at + i * r->view->width : 0,
                                               .first = (int32_t)early,
                                               .n_rows = (int32_t)n_rows};
     }
     return n_tiles;
 }
 
-static int64_t tiles_of(const run *r, block b)
+static int64_t tiles_of(const run *r, pod__amx_lines b)
 {
     const pod__amx_view *v = r->view;
     if (r->plan->way == POD__AMX_IMAGES) return image_tiles(r, b);
-    if (r->plan->way == POD__AMX_DIRECT) {
-        const int64_t p = b.line / v->q % v->p, n = b.line / v->q / v->p;
-        place_pixels(r, n, p, b.line % v->q, b.n_lines);
-        return pixel_tiles(r, (const char *)r->call->a + b.line * r->plan->pitch, b.n_lines,
-                           b.line);
-    }
-    const bool runs_on = r->plan->n_groups == 1 && v->r <= v->step;
-    place_pixels(r, runs_on ? b.line / v->p : b.n, runs_on ? b.line % v->p : b.line, 0,
-                 b.n_lines * v->q);
-    return pixel_tiles(r, r->strip, b.n_lines * v->q, 0);
+    if (r->plan->way == POD__AMX_DIRECT)
+        return pixel_tiles(r, (const char *)r->call->a + b.line * r->plan->pitch,
+                           b.line / v->q / v->p, b.line / v->q % v->p, b.line % v->q, b.n_lines);
+    const int64_t n = v->r <= v->step ? b.line / v->p : b.n;
+    const int64_t p = v->r <= v->step ? b.line % v->p : b.line;
+    return pixel_tiles(r, r->strip, n, p, 0, b.n_lines * v->q);
 }
 
 /* ---- a view --------------------------------------------------------------------------------- */
@@ -171,6 +194,41 @@ static void zero_view(const pod_conv_call *call, const pod__amx_view *v)
         for (int64_t p = 0; p < v->p; p++)
             for (int64_t q = 0; q < v->q; q++)
                 memset((pod_bf16 *)call->out + out_at(v, n, p, q), 0, (size_t)v->width * 2);
+}
+
+/* 16 filters whose pixels leave two at a time. */
+static bool has_pairs(const run *r) { return r->view->width == 16 && is_close(r->view, r->plan); }
+
+/* Output that is larger than the cache is gone from it when it is read again. */
+static bool streams(const run *r)
+{
+    const pod__amx_view *v = r->view;
+    const int64_t least = 4 * 1024 * 1024, row_bytes = v->width * 2;
+    const bool whole_lines = row_bytes % 64 == 0 || (has_pairs(r) && v->out_w % 2 == 0);
+    return whole_lines && (uintptr_t)r->call->out % 64 == 0 &&
+           v->n * v->out_h * v->out_w * row_bytes >= least;
+}
+
+/* The bytes of the image that the block will read. */
+static pod__amx_ahead ahead_of(const run *r, pod__amx_lines b)
+{
+    const pod__amx_view *v = r->view;
+    const int64_t row_bytes = v->w * v->c * 2, image_bytes = v->h * row_bytes;
+    pod__amx_ahead x = {.range_bytes = image_bytes};
+    int64_t begin = b.line * r->plan->pitch, bytes = b.n_lines * r->plan->pitch;
+    if (r->plan->way != POD__AMX_DIRECT) {
+        const int64_t top = v->top + b.line * v->step;
+        const int64_t first = smaller(larger(top, 0), v->h);
+        const int64_t end = larger(first, smaller(top + (b.n_lines - 1) * v->step + v->r, v->h));
+        begin = b.n * image_bytes + first * row_bytes;
+        bytes = (end - first) * row_bytes;
+    }
+    x.n_ranges = r->plan->way == POD__AMX_IMAGES ? smaller(16, v->n - b.n) : 1;
+    x.begin = x.at = (const char *)r->call->a + begin;
+    x.end = x.begin + bytes;
+    const int64_t squares = (r->plan->max_tiles + 1) / 2 * ((v->width + 31) / 32);
+    x.lines = (int)(x.n_ranges * bytes / 64 / larger(1, squares * v->n_chunks)) + 1;
+    return x;
 }
 
 static pod__amx_product product_of(const run *r, const char *weights, char *scratch,
@@ -188,8 +246,10 @@ static pod__amx_product product_of(const run *r, const char *weights, char *scra
                               .bias = r->call->bias,
                               .sum = sums,
                               .sum_sq = sums + padded_width(r->call),
-                              .tiles_outside = r->view->n_chunks > 16,
-                              .square = (void *)(scratch + at->square)};
+                              .tiles_outside = pod__amx_weight_bytes(r->view) <= 1024 * 1024,
+                              .streams = streams(r),
+                              .pairs = has_pairs(r),
+                              .squares = (void *)(scratch + at->squares)};
 }
 
 static void run_view(const pod_conv_call *call, const pod__amx_view *v, const char *weights,
@@ -204,16 +264,21 @@ static void run_view(const pod_conv_call *call, const pod__amx_view *v, const ch
                    .rows = (void *)(scratch + at->rows),
                    .chunk_at = (void *)(scratch + at->chunks)};
     pod__amx_product m = product_of(&r, weights, scratch, at);
-    const int64_t group = plan.way == POD__AMX_IMAGES ? POD__AMX_ROWS : 1;
     place_chunks(&r);
-    for (int64_t n = 0; n < plan.n_groups; n++)
-        for (int64_t line = 0; line < plan.n_lines; line += plan.lines) {
-            const block b = {n * group, line, smaller(plan.lines, plan.n_lines - line)};
-            if (plan.way != POD__AMX_DIRECT)
-                pod__amx_fill(call, v, &plan, b.n, line, b.n_lines, scratch + at->row, r.strip);
-            m.n_tiles = tiles_of(&r, b);
-            pod__amx_multiply(&m);
-        }
+    const bool looks = plan.way == POD__AMX_DIRECT || v->r > v->step;
+    pod__amx_lines next = first_block(&plan);
+    while (next.n_lines > 0) {
+        const pod__amx_lines b = next;
+        next = next_block(v, &plan, b);
+        pod__amx_ahead ahead = {0};
+        if (looks && next.n_lines > 0) ahead = ahead_of(&r, next);
+        m.ahead = &ahead;
+        if (plan.way != POD__AMX_DIRECT)
+            pod__amx_fill(call, v, &plan, b, scratch + at->row, r.strip);
+        m.n_tiles = tiles_of(&r, b);
+        pod__amx_multiply(&m);
+    }
+    _mm_sfence();
 }
 
 /* ---- the kernel ----------------------------------------------------------------------------- */

@@ -23,7 +23,8 @@ enum {
     POD__AMX_ROWS = 16,       /* of a tile: pixels */
     POD__AMX_CHUNK = 32,      /* bfloat16 values in a row of it */
     POD__AMX_LINE_BYTES = 64, /* the same in bytes */
-    POD__AMX_TILE_BYTES = POD__AMX_ROWS * POD__AMX_LINE_BYTES
+    POD__AMX_TILE_BYTES = POD__AMX_ROWS * POD__AMX_LINE_BYTES,
+    POD__AMX_SQUARE_FLOATS = 4 * POD__AMX_ROWS * 32
 };
 
 typedef struct pod__amx_view {
@@ -69,10 +70,15 @@ typedef struct pod__amx_plan {
 
 pod__amx_plan pod__amx_plan_of(const pod_conv_call *call, const pod__amx_view *v);
 
-/* The strip for lines [line, line + n_lines) of image n (or of the 16 images from n on; WINDOWS
- * with r <= step may run on into the next images). `row` is scratch, plan->row_bytes. */
+/* Lines [line, line + n_lines) of image n, or of the 16 images from n on; WINDOWS with r <= step may
+ * run on into the next images. */
+typedef struct pod__amx_lines {
+    int64_t n, line, n_lines;
+} pod__amx_lines;
+
+/* The strip for these lines. `row` is scratch, plan->row_bytes. */
 void pod__amx_fill(const pod_conv_call *call, const pod__amx_view *v, const pod__amx_plan *plan,
-                   int64_t n, int64_t line, int64_t n_lines, char *row, char *strip);
+                   pod__amx_lines b, char *row, char *strip);
 
 /* 16 rows of the product, of which n_rows from `first` on are stored: row first + i goes to
  * out + at + rows[i]. */
@@ -82,6 +88,14 @@ typedef struct pod__amx_tile {
     int64_t at;
     int32_t first, n_rows;
 } pod__amx_tile;
+
+/* What is asked of memory while products run: n_ranges of bytes, range_bytes from one's beginning to
+ * the next one's, `lines` lines a chunk. */
+typedef struct pod__amx_ahead {
+    const char *begin, *at, *end;
+    int64_t n_ranges, range_bytes;
+    int lines;
+} pod__amx_ahead;
 
 typedef struct pod__amx_product {
     const pod__amx_tile *tiles;
@@ -93,8 +107,19 @@ typedef struct pod__amx_product {
     const float *bias;
     double *sum, *sum_sq; /* (width, rounded up to 32) */
     bool tiles_outside;   /* which loop is the outer one: tiles, or filters */
-    float *square;        /* 32 x 32, scratch */
+    bool streams;         /* whole lines of output go past the caches: it is larger than they */
+    bool pairs;           /* 16 filters, and a tile's pixels lie close in the output */
+    pod__amx_ahead *ahead;
+    float *squares; /* 2 POD__AMX_SQUARE_FLOATS, scratch */
 } pod__amx_product;
+
+/* 2 tiles by 32 filters, or 4 by 16. */
+typedef struct pod__amx_square {
+    const pod__amx_tile *tiles;
+    int n_tiles;
+    int64_t filter;
+    float *values;
+} pod__amx_square;
 
 void pod__amx_multiply(const pod__amx_product *m); /* tiles are configured */
 

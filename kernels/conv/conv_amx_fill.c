@@ -115,43 +115,45 @@ static void copy_windows(const pod__amx_view *v, const char *row, char *to)
     }
 }
 
-static void fill_windows(const pod_conv_call *call, const pod__amx_view *v,
-                         const pod__amx_plan *plan, int64_t n, int64_t line, int64_t n_lines,
-                         char *row, char *strip)
+/* Rows of windows, `step` rows of the image apart. */
+static void fill_plane(const pod_conv_call *call, const pod__amx_view *v, const pod__amx_plan *plan,
+                       pod__amx_lines b, int64_t plane, char *row, char *strip)
 {
-    for (int64_t plane = 0; plane < smaller(v->step, v->r); plane++)
-        for (int64_t i = 0; i < n_lines + (v->r - 1 - plane) / v->step; i++) {
-            const bool runs_on = v->r <= v->step;
-            const int64_t image = runs_on ? (line + i) / v->p : n;
-            const int64_t p = runs_on ? (line + i) % v->p : line + i;
-            const int64_t h = v->top + p * v->step + plane;
-            char *to = strip + (plane * plan->plane_rows + i) * plan->strip_row;
-            if (v->s == 1) {
-                load_row(call, v, image, h, v->q, v->step, plan->pitch, to);
-                continue;
-            }
-            load_row(call, v, image, h, (v->q - 1) * v->step + v->s, 1, v->c * 2, row);
-            copy_windows(v, row, to);
+    const int64_t n_rows = b.n_lines + (v->r - 1 - plane) / v->step;
+    const int64_t columns = (v->q - 1) * v->step + v->s, row_bytes = plan->row_bytes / 2;
+    char *to = strip + plane * plan->plane_rows * plan->strip_row;
+    for (int64_t i = 0; i < n_rows + (v->s > 1); i++) {
+        const int64_t n = v->r <= v->step ? (b.line + i) / v->p : b.n;
+        const int64_t p = v->r <= v->step ? (b.line + i) % v->p : b.line + i;
+        const int64_t h = v->top + p * v->step + plane;
+        if (v->s == 1) {
+            load_row(call, v, n, h, v->q, v->step, plan->pitch, to + i * plan->strip_row);
+            continue;
         }
+        /* A row is read a row after it was written: what is read across stores waits for them. */
+        if (i < n_rows) load_row(call, v, n, h, columns, 1, v->c * 2, row + i % 2 * row_bytes);
+        if (i > 0) copy_windows(v, row + (i - 1) % 2 * row_bytes, to + (i - 1) * plan->strip_row);
+    }
 }
 
 static void fill_images(const pod_conv_call *call, const pod__amx_view *v,
-                        const pod__amx_plan *plan, int64_t n, int64_t line, int64_t n_lines,
-                        char *strip)
+                        const pod__amx_plan *plan, pod__amx_lines b, char *strip)
 {
-    const int64_t columns = (v->q - 1) * v->step + v->s, n_images = smaller(16, v->n - n);
-    for (int64_t i = 0; i < (n_lines - 1) * v->step + v->r; i++)
+    const int64_t columns = (v->q - 1) * v->step + v->s, n_images = smaller(16, v->n - b.n);
+    for (int64_t i = 0; i < (b.n_lines - 1) * v->step + v->r; i++)
         for (int64_t image = 0; image < n_images; image++)
-            load_row(call, v, n + image, v->top + line * v->step + i, columns, 1,
+            load_row(call, v, b.n + image, v->top + b.line * v->step + i, columns, 1,
                      POD__AMX_ROWS * plan->pitch,
                      strip + i * plan->strip_row + image * plan->pitch);
 }
 
 void pod__amx_fill(const pod_conv_call *call, const pod__amx_view *v, const pod__amx_plan *plan,
-                   int64_t n, int64_t line, int64_t n_lines, char *row, char *strip)
+                   pod__amx_lines b, char *row, char *strip)
 {
-    if (plan->way == POD__AMX_WINDOWS)
-        fill_windows(call, v, plan, n, line, n_lines, row, strip);
-    else
-        fill_images(call, v, plan, n, line, n_lines, strip);
+    if (plan->way == POD__AMX_IMAGES) {
+        fill_images(call, v, plan, b, strip);
+        return;
+    }
+    for (int64_t plane = 0; plane < smaller(v->step, v->r); plane++)
+        fill_plane(call, v, plan, b, plane, row, strip);
 }

@@ -128,7 +128,7 @@ static pod__amx_plan windows_plan(const pod__amx_view *v)
     plan.max_tiles = up(plan.lines * v->q, POD__AMX_ROWS);
     /* the last tile of a block may begin within the strip and end behind it */
     plan.strip_bytes = (planes * plan.plane_rows * v->q + POD__AMX_ROWS) * plan.pitch;
-    plan.row_bytes = ((v->q - 1) * v->step + v->s) * v->c * 2 + POD__AMX_LINE_BYTES;
+    plan.row_bytes = 2 * (((v->q - 1) * v->step + v->s) * v->c * 2 + POD__AMX_LINE_BYTES);
     return plan;
 }
 

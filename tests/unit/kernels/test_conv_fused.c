@@ -212,6 +212,24 @@ static void conv_fused_passes_on_what_is_not_finite(void)
     }
 }
 
+/* Output beyond the caches may take another way out. */
+static void conv_fused_fills_large_outputs(void)
+{
+    static const pod_conv_shape large[] = {
+        {1, 256, 512, 1, 256, 512, 16, 1, 1, 1, 0, 0},
+        {1, 256, 257, 2, 256, 257, 32, 1, 1, 1, 0, 0},
+        {16, 64, 32, 32, 64, 32, 64, 1, 2, 1, 0, 0},
+        {1, 256, 257, 2, 256, 257, 48, 1, 1, 1, 0, 0},
+        {16, 64, 128, 32, 64, 128, 16, 1, 2, 1, 0, 0},
+    };
+    for (int i = 0; i < N_OF(large); i++) {
+        try_kernels(large[i], POD_CONV_FORWARD, 0, false);
+        try_kernels(large[i], POD_CONV_FORWARD, POD_CONV_BIAS | POD_CONV_SUMS, false);
+    }
+    try_kernels((pod_conv_shape){1, 256, 512, 16, 128, 256, 2, 2, 2, 2, 0, 0}, POD_CONV_INPUT_GRAD,
+                0, false);
+}
+
 /* Filters packed for one number of images serve another. */
 static void conv_packed_filters_serve_any_batch(void)
 {
@@ -241,6 +259,7 @@ static void conv_packed_filters_serve_any_batch(void)
 static CU_TestInfo tests[] = {
     {"conv_fused_equals_the_reference", conv_fused_equals_the_reference},
     {"conv_fused_passes_on_what_is_not_finite", conv_fused_passes_on_what_is_not_finite},
+    {"conv_fused_fills_large_outputs", conv_fused_fills_large_outputs},
     {"conv_packed_filters_serve_any_batch", conv_packed_filters_serve_any_batch},
     CU_TEST_INFO_NULL,
 };
