@@ -56,6 +56,15 @@ typedef struct pod_lowering {
     int8_t in_place[POD_MAX_OUT]; /* out k may take the memory of in in_place[k]; -1: it may not */
 } pod_lowering;
 
+/* How a node would take a weight packed as its kernel likes it. */
+typedef struct pod_packing {
+    int input;        /* that is to be packed; the node that packs reads what was cast to it */
+    size_t bytes;     /* of the packed weight; 0: the kernel takes none */
+    const pod_op *op; /* that packs: float32 or bfloat16 -> bytes */
+    const void *attr; /* of the node from then on, and of the node that packs */
+    size_t attr_bytes;
+} pod_packing;
+
 typedef enum pod_op_kind {
     POD_OP_RUN,       /* becomes an instruction */
     POD_OP_INPUT,     /* fed by the host; attr is its name */
@@ -92,6 +101,8 @@ struct pod_op {
                  pod_value d_in[]);
     /* NULL where there is no instruction of its own: leaves, views, collectives. */
     void (*cost)(const pod_node *n, const pod_type in[], const pod_type out[], pod_cost *cost);
+    /* Asked before lowering; the attr goes into the arena. NULL: never. */
+    pod_status (*packing)(const pod_lower_args *args, pod_packing *out);
     /* Only for POD_OP_RUN. The calls were checked by infer; E_NOMEM is the usual failure. */
     pod_status (*lower)(const pod_lower_args *args, pod_lowering *lowering);
 };

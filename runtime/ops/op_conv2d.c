@@ -12,6 +12,8 @@
  *   conv2d_act       x, w, scale, shift   -> y               of x scale + shift, or its relu
  *   conv2d_act_sums  x, w, scale, shift   -> y, sum, sum_sq
  *   conv2d_dw_act    x, dy, scale, shift  -> dw
+ *   conv2d_pack      w                    -> bytes           w as the kernel of a conv2d or conv2d_dx
+ *                                                            reads it, which takes it for w
  *
  * Over a mesh only N is split; scale and shift may vary. */
 #include <inttypes.h>
@@ -26,6 +28,13 @@ typedef struct conv_attr {
     int64_t rows, cols; /* conv2d_dx: of the image; conv2d_dw: of the filter; else 0 */
     int64_t pass, fused;
 } conv_attr;
+
+/* Of what takes a packed filter, which does not show its shape any more. */
+typedef struct packed_attr {
+    conv_attr conv;
+    pod_conv_shape shape;
+    int64_t dtype, kernel;
+} packed_attr;
 
 static int64_t extent_out(int64_t image, int64_t filter, const conv_attr *a)
 {
@@ -46,6 +55,11 @@ static pod_conv_shape conv_shape(const conv_attr *a, const pod_shape *in0, const
     const pod_shape *const all[] = {in0, in1, out};
     const int64_t *x = all[role[a->pass].x]->dim, *w = all[role[a->pass].w]->dim,
                   *y = all[role[a->pass].y]->dim;
+    if (a->fused & POD_CONV_PACKED_W) {
+        pod_conv_shape packed = ((const packed_attr *)a)->shape;
+        packed.n = x[0];
+        return packed;
+    }
     return (pod_conv_shape){.n = x[0],
                             .h = x[1],
                             .w = x[2],
@@ -221,24 +235,131 @@ static void conv_run(const void *attr, const void *const in[], void *const out[]
     pod_conv_kernels(&n)[a->kernel].run(&call, scratch);
 }
 
-static pod_status conv_lower(const pod_lower_args *args, pod_lowering *l)
+static conv_run_attr run_attr_of(const pod_lower_args *args)
 {
     const conv_attr *a = args->node->attr;
-    conv_run_attr run = {
+    return (conv_run_attr){
         .shape = conv_shape(a, &args->in_local[0], &args->in_local[1], &args->out_local[0]),
         .pass = (int32_t)a->pass,
         .dtype = (int32_t)args->in[0].dtype,
         .fused = (int32_t)a->fused};
+}
+
+static pod_status conv_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    const conv_attr *a = args->node->attr;
+    conv_run_attr run = run_attr_of(args);
     const pod_conv_call call = call_of(&run);
     POD_TRY(pod_conv_check(&call));
     int n;
+    const pod_conv_kernel *const kernels = pod_conv_kernels(&n);
     const pod_choice how = pod_target_choice(args->target);
-    const pod_conv_kernel *kernel = pod_conv_pick(&how, &call);
-    run.kernel = (int32_t)(kernel - pod_conv_kernels(&n));
+    const pod_conv_kernel *kernel = a->fused & POD_CONV_PACKED_W
+                                        ? &kernels[((const packed_attr *)a)->kernel]
+                                        : pod_conv_pick(&how, &call);
+    run.kernel = (int32_t)(kernel - kernels);
     POD_TRY(pod__lower(args, conv_run, kernel->name, &run, sizeof run, l));
     l->scratch_bytes = kernel->scratch_bytes(&call);
     return POD_OK;
 }
+
+/* ---- packed filters ------------------------------------------------------------------------ */
+
+static pod_status conv_packing(const pod_lower_args *args, pod_packing *out)
+{
+    const conv_attr *a = args->node->attr;
+    const conv_run_attr run = run_attr_of(args);
+    pod_conv_call call = call_of(&run);
+    int n;
+    const pod_choice how = pod_target_choice(args->target);
+    const pod_conv_kernel *kernel = pod_conv_pick(&how, &call);
+    call.fused |= POD_CONV_PACKED_W;
+    out->bytes = 0;
+    if (a->pass == POD_CONV_WEIGHT_GRAD || !kernel->pack || pod_conv_pick(&how, &call) != kernel)
+        return POD_OK;
+    const packed_attr packed = {.conv = *a,
+                                .shape = run.shape,
+                                .dtype = run.dtype,
+                                .kernel = kernel - pod_conv_kernels(&n)};
+    packed_attr *attr = pod_arena_copy(args->arena, &packed, _Alignof(packed_attr), sizeof packed);
+    if (!attr) return POD_E_NOMEM;
+    attr->conv.fused |= POD_CONV_PACKED_W;
+    *out = (pod_packing){.input = 1,
+                         .bytes = kernel->packed_bytes(&call),
+                         .op = &pod__op_conv2d_pack,
+                         .attr = attr,
+                         .attr_bytes = sizeof *attr};
+    return POD_OK;
+}
+
+typedef struct pack_run_attr {
+    pod_conv_shape shape;
+    int32_t pass, dtype, kernel, fused, from, unused;
+} pack_run_attr;
+
+static pod_conv_call packed_call(const pack_run_attr *a)
+{
+    return (pod_conv_call){.shape = a->shape,
+                           .pass = (pod_conv_pass)a->pass,
+                           .dtype = (pod_dtype)a->dtype,
+                           .fused = (unsigned)a->fused};
+}
+
+static void conv2d_pack_run(const void *attr, const void *const in[], void *const out[],
+                            void *scratch)
+{
+    (void)scratch;
+    const pack_run_attr *a = attr;
+    const pod_conv_call call = packed_call(a);
+    int n;
+    pod_conv_kernels(&n)[a->kernel].pack(&call, (pod_dtype)a->from, in[0], out[0]);
+}
+
+static pack_run_attr pack_attr_of(const packed_attr *a, pod_dtype from)
+{
+    return (pack_run_attr){.shape = a->shape,
+                           .pass = (int32_t)a->conv.pass,
+                           .dtype = (int32_t)a->dtype,
+                           .kernel = (int32_t)a->kernel,
+                           .fused = (int32_t)a->conv.fused,
+                           .from = (int32_t)from};
+}
+
+static pod_status conv2d_pack_infer(const pod_node *n, const pod_type in[], int n_in,
+                                    pod_type out[])
+{
+    const packed_attr *a = n->attr;
+    const pack_run_attr run = pack_attr_of(a, in[0].dtype);
+    const pod_conv_call call = packed_call(&run);
+    int n_kernels;
+    (void)n_in;
+    POD_TRY(pod__want_dtype("the filter", &in[0], POD__FLOATS));
+    POD_TRY(pod__want_whole("the filter", &in[0]));
+    out[0] = pod_type_of(
+        POD_U8, 1,
+        (const int64_t[]){(int64_t)pod_conv_kernels(&n_kernels)[a->kernel].packed_bytes(&call)});
+    return POD_OK;
+}
+
+static pod_status conv2d_pack_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    const packed_attr *a = args->node->attr;
+    const pack_run_attr run = pack_attr_of(a, args->in[0].dtype);
+    int n;
+    return pod__lower(args, conv2d_pack_run, pod_conv_kernels(&n)[a->kernel].name, &run, sizeof run,
+                      l);
+}
+
+const pod_op pod__op_conv2d_pack = {.name = "conv2d_pack",
+                                    .kind = POD_OP_RUN,
+                                    .min_in = 1,
+                                    .max_in = 1,
+                                    .n_out = 1,
+                                    .infer = conv2d_pack_infer,
+                                    .cost = pod__cost_elementwise,
+                                    .lower = conv2d_pack_lower};
+
+/* ---- the table ----------------------------------------------------------------------------- */
 
 #define CONV_OP(op_name, inputs, outputs, parts, samples, infer_fn, grad_fn) \
     const pod_op pod__op_##op_name = {.name = #op_name,                      \
@@ -251,6 +372,7 @@ static pod_status conv_lower(const pod_lower_args *args, pod_lowering *l)
                                       .infer = (infer_fn),                   \
                                       .grad = (grad_fn),                     \
                                       .cost = conv_cost,                     \
+                                      .packing = conv_packing,               \
                                       .lower = conv_lower}
 CONV_OP(conv2d, 2, 1, false, "sw>s", conv2d_infer, conv2d_grad);
 CONV_OP(conv2d_dx, 2, 1, false, "sw>s", conv2d_dx_infer, NULL);

@@ -162,20 +162,108 @@ static matmul_run_attr run_attr_of(const matmul_attr *attr, const pod_shape *a, 
                              .fused = attr->fused};
 }
 
+/* Of what takes a packed b, which does not show its shape any more. */
+typedef struct packed_attr {
+    matmul_attr matmul;
+    int32_t kernel; /* packs and multiplies */
+    matmul_run_attr run;
+} packed_attr;
+
 static pod_status matmul_lower(const pod_lower_args *args, pod_lowering *l)
 {
+    const matmul_attr *attr = args->node->attr;
     matmul_run_attr run =
-        run_attr_of(args->node->attr, &args->in_local[0], &args->out_local[0], args->in[0].dtype);
+        run_attr_of(attr, &args->in_local[0], &args->out_local[0], args->in[0].dtype);
     const pod_gemm_call call = call_of(&run);
     POD_TRY(pod_gemm_check(&call));
     int n;
+    const pod_gemm_kernel *const kernels = pod_gemm_kernels(&n);
     const pod_choice how = pod_target_choice(args->target);
-    const pod_gemm_kernel *kernel = pod_gemm_pick(&how, &call);
-    run.kernel = (int32_t)(kernel - pod_gemm_kernels(&n));
+    const pod_gemm_kernel *kernel = attr->fused & POD_GEMM_PACKED_B
+                                        ? &kernels[((const packed_attr *)args->node->attr)->kernel]
+                                        : pod_gemm_pick(&how, &call);
+    run.kernel = (int32_t)(kernel - kernels);
     POD_TRY(pod__lower(args, matmul_run, kernel->name, &run, sizeof run, l));
     l->scratch_bytes = kernel->scratch_bytes(&call);
     return POD_OK;
 }
+
+/* ---- a packed b ---------------------------------------------------------------------------- */
+
+static pod_status matmul_packing(const pod_lower_args *args, pod_packing *out)
+{
+    const matmul_attr *a = args->node->attr;
+    const matmul_run_attr run =
+        run_attr_of(a, &args->in_local[0], &args->out_local[0], args->in[0].dtype);
+    pod_gemm_call call = call_of(&run);
+    int n;
+    const pod_choice how = pod_target_choice(args->target);
+    const pod_gemm_kernel *kernel = pod_gemm_pick(&how, &call);
+    call.fused |= POD_GEMM_PACKED_B;
+    out->bytes = 0;
+    if (args->in[0].shape.n_dims != 2 || !kernel->pack || pod_gemm_pick(&how, &call) != kernel)
+        return POD_OK;
+    const packed_attr packed = {
+        .matmul = *a, .kernel = (int32_t)(kernel - pod_gemm_kernels(&n)), .run = run};
+    packed_attr *attr = pod_arena_copy(args->arena, &packed, _Alignof(packed_attr), sizeof packed);
+    if (!attr) return POD_E_NOMEM;
+    attr->matmul.fused |= POD_GEMM_PACKED_B;
+    attr->run.kernel = attr->kernel;
+    *out = (pod_packing){.input = 1,
+                         .bytes = kernel->packed_bytes(&call),
+                         .op = &pod__op_matmul_pack,
+                         .attr = attr,
+                         .attr_bytes = sizeof *attr};
+    return POD_OK;
+}
+
+typedef struct pack_run_attr {
+    matmul_run_attr of;
+    int64_t from;
+} pack_run_attr;
+
+static void matmul_pack_run(const void *attr, const void *const in[], void *const out[],
+                            void *scratch)
+{
+    (void)scratch;
+    const pack_run_attr *a = attr;
+    const pod_gemm_call call = call_of(&a->of);
+    int n;
+    pod_gemm_kernels(&n)[a->of.kernel].pack(&call, (pod_dtype)a->from, in[0], out[0]);
+}
+
+static pod_status matmul_pack_infer(const pod_node *n, const pod_type in[], int n_in,
+                                    pod_type out[])
+{
+    const packed_attr *a = n->attr;
+    const pod_gemm_call call = call_of(&a->run);
+    int n_kernels;
+    (void)n_in;
+    POD_TRY(pod__want_dtype("b", &in[0], POD__FLOATS));
+    POD_TRY(pod__want_whole("b", &in[0]));
+    out[0] = pod_type_of(
+        POD_U8, 1,
+        (const int64_t[]){(int64_t)pod_gemm_kernels(&n_kernels)[a->kernel].packed_bytes(&call)});
+    return POD_OK;
+}
+
+static pod_status matmul_pack_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    const packed_attr *a = args->node->attr;
+    const pack_run_attr run = {a->run, args->in[0].dtype};
+    int n;
+    return pod__lower(args, matmul_pack_run, pod_gemm_kernels(&n)[a->kernel].name, &run, sizeof run,
+                      l);
+}
+
+const pod_op pod__op_matmul_pack = {.name = "matmul_pack",
+                                    .kind = POD_OP_RUN,
+                                    .min_in = 1,
+                                    .max_in = 1,
+                                    .n_out = 1,
+                                    .infer = matmul_pack_infer,
+                                    .cost = pod__cost_elementwise,
+                                    .lower = matmul_pack_lower};
 
 const pod_op pod__op_matmul = {.name = "matmul",
                                .kind = POD_OP_RUN,
@@ -185,6 +273,7 @@ const pod_op pod__op_matmul = {.name = "matmul",
                                .infer = matmul_infer,
                                .grad = matmul_grad,
                                .cost = matmul_cost,
+                               .packing = matmul_packing,
                                .lower = matmul_lower};
 
 const pod_op pod__op_matmul_bias = {.name = "matmul_bias",
@@ -194,6 +283,7 @@ const pod_op pod__op_matmul_bias = {.name = "matmul_bias",
                                     .n_out = 1,
                                     .infer = matmul_bias_infer,
                                     .cost = matmul_cost,
+                                    .packing = matmul_packing,
                                     .lower = matmul_lower};
 
 pod_value pod_matmul(pod_graph *g, pod_value a, pod_value b, pod_matmul_attr attr)
