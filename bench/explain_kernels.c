@@ -10,6 +10,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/layernorm/layernorm.h"
 #include "kernels/norm/norm.h"
 #include "kernels/pointwise/pointwise.h"
 #include "kernels/pool/pool.h"
@@ -33,6 +34,7 @@ SETS(depthwise)
 SETS(pointwise)
 SETS(reduce)
 SETS(norm)
+SETS(layernorm)
 SETS(softmax)
 SETS(pool)
 SETS(update)
@@ -42,8 +44,8 @@ static const struct {
     int (*candidates)(pod_candidate out[POD_MAX_CANDIDATES]);
 } families[] = {{"depthwise", depthwise_candidates}, {"pointwise", pointwise_candidates},
                 {"reduce", reduce_candidates},       {"norm", norm_candidates},
-                {"softmax", softmax_candidates},     {"pool", pool_candidates},
-                {"update", update_candidates}};
+                {"layernorm", layernorm_candidates}, {"softmax", softmax_candidates},
+                {"pool", pool_candidates},           {"update", update_candidates}};
 
 static const pod_column table_columns[] = {
     {"kind", "", true}, {"kernel", "", true}, {"rate", "GFLOP/s", false}, {"verdict", "", true}};

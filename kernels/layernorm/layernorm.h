@@ -1,0 +1,43 @@
+/* Layer normalization (Ba, Kiros and Hinton, 2016): each row of (rows, C) by its own mean and variance.
+ * x, res, y, dy, dx are (rows, C) of type t; mean and rstd (rows), gamma, beta and their gradients (C)
+ * are float32.
+ *
+ *   apply        s = x, or x + res, rounded to t and stored in sum;
+ *                mean = sum_c s / C,  rstd = 1 / sqrt(sum_c (s - mean)^2 / C + eps);
+ *                y = (s - mean) rstd gamma + beta
+ *   grad_x       g = dy gamma,  h = (s - mean) rstd,  a = sum_c g / C,  b = sum_c g h / C;
+ *                dx = rstd ((g - a) - h b) [+ more]
+ *   grad_params  dgamma[c] = sum_rows dy h,  dbeta[c] = sum_rows dy
+ *
+ * grad_x and grad_params are given s as x, and read x and dy from memory once each; so does apply x
+ * and res, a row staying in the cache while its mean, its variance and its y are made. Sums are kept
+ * as in kernels/reduce; they alone differ from set to set, and with them, by roundings, what is made
+ * of them. A NaN spoils its own row of y and dx, and its own column of dgamma and dbeta. */
+#ifndef MINIPOD_KERNELS_LAYERNORM_LAYERNORM_H
+#define MINIPOD_KERNELS_LAYERNORM_LAYERNORM_H
+
+#include <stdint.h>
+
+#include "kernels/base/bf16.h"
+#include "kernels/base/cpu.h"
+#include "kernels/base/dtype.h"
+
+typedef struct pod_layernorm {
+    const char *name;
+    uint32_t needs; /* POD_CPU_ bits */
+    /* res and sum are given both or are both NULL; sum may be x or res, y may be x */
+    void (*apply)(int64_t rows, int64_t c, float eps, pod_dtype t, const void *x, const void *res,
+                  const float *gamma, const float *beta, void *sum, void *y, float *mean,
+                  float *rstd);
+    /* more may be NULL; dx may be x, dy or more */
+    void (*grad_x)(int64_t rows, int64_t c, pod_dtype t, const void *x, const void *dy,
+                   const float *mean, const float *rstd, const float *gamma, const void *more,
+                   void *dx);
+    void (*grad_params)(int64_t rows, int64_t c, pod_dtype t, const void *x, const void *dy,
+                        const float *mean, const float *rstd, float *dgamma, float *dbeta);
+} pod_layernorm;
+
+const pod_layernorm *pod_layernorm_sets(int *n); /* best first; the last one is the reference */
+const pod_layernorm *pod_layernorm_pick(uint32_t cpu);
+
+#endif

@@ -1,0 +1,283 @@
+/* Layer normalization: every set against the formulas of the header in double, with the errors that
+ * float32 can have made, and the gradient of x against finite differences of them. */
+#include <stdlib.h>
+
+#include "kernels/base/simd_loop.h"
+#include "kernels/layernorm/layernorm.h"
+#include "tests/unit/kernels/kernel_test.h"
+
+static const float EPS = 1e-3f;
+static const double U = 0x1p-24;
+
+/* Roundings of a sum along a row or a column, and a few of what is made of its terms before. */
+enum { SUM = POD_SUM_CHAIN + 6 };
+
+static bool runs(const pod_layernorm *k) { return !(k->needs & ~pod_cpu_features()); }
+
+static void test_sets(void)
+{
+    int n;
+    const pod_layernorm *sets = pod_layernorm_sets(&n);
+    for (int i = 0; i < n; i++) {
+        kernel_runs("layernorm", sets[i].name, sets[i].needs);
+        POD_CHECK(pod_layernorm_pick(sets[i].needs) == &sets[i], "%s is not picked", sets[i].name);
+    }
+    CU_ASSERT_STRING_EQUAL(pod_layernorm_pick(POD_CPU_REFERENCE_ONLY)->name, "ref");
+}
+
+typedef struct batch {
+    int64_t rows, c;
+    pod_dtype t;
+    tensor x, res, dy, more, gamma, beta, mean, rstd; /* mean and rstd of x */
+} batch;
+
+/* One row's mean and 1 / sqrt(var + eps) in double. */
+static void moments(const tensor *x, int64_t r, int64_t c, double *mean, double *rstd)
+{
+    double sum = 0, squares = 0;
+    for (int64_t i = r * c; i < (r + 1) * c; i++) sum += tensor_get(x, i);
+    *mean = sum / (double)c;
+    for (int64_t i = r * c; i < (r + 1) * c; i++) squares += pow(tensor_get(x, i) - *mean, 2);
+    *rstd = 1 / sqrt(squares / (double)c + (double)EPS);
+}
+
+static batch batch_make(int64_t rows, int64_t c, pod_dtype t)
+{
+    batch b = {.rows = rows, .c = c, .t = t};
+    b.x = tensor_random(1, t, rows * c);
+    b.res = tensor_random(2, t, rows * c);
+    b.dy = tensor_random(3, t, rows * c);
+    b.more = tensor_random(4, t, rows * c);
+    b.gamma = tensor_random(5, POD_F32, c);
+    b.beta = tensor_random(6, POD_F32, c);
+    b.mean = tensor_new(POD_F32, rows);
+    b.rstd = tensor_new(POD_F32, rows);
+    for (int64_t r = 0; r < rows; r++) {
+        double mean, rstd;
+        for (int64_t i = r * c; i < (r + 1) * c; i++)
+            pod_test_put(t, b.x.data, i, tensor_get(&b.x, i) + 0.25 * (double)(r % 5));
+        moments(&b.x, r, c, &mean, &rstd);
+        pod_test_put(POD_F32, b.mean.data, r, mean);
+        pod_test_put(POD_F32, b.rstd.data, r, rstd);
+    }
+    return b;
+}
+
+static void batch_free(batch *b)
+{
+    tensor *all[] = {&b->x, &b->res, &b->dy, &b->more, &b->gamma, &b->beta, &b->mean, &b->rstd};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) tensor_free(all[i]);
+}
+
+static void batch_name(const pod_layernorm *k, const char *what, const batch *b, char name[96])
+{
+    snprintf(name, 96, "%s %s %s (%lld, %lld)", k->name, what, pod_dtype_name(b->t),
+             (long long)b->rows, (long long)b->c);
+}
+
+/* y of what was normalized, `s`. The mean is off by the roundings of a sum of |s|; so is each
+ * s - mean, and rstd by that relative to rstd and the roundings of the sum of squares. */
+static void check_apply(const pod_layernorm *k, const batch *b, bool with_res)
+{
+    const int64_t c = b->c, n = b->rows * c;
+    char name[96];
+    double *want = calloc((size_t)(2 * n + 4 * b->rows + 1), sizeof *want), *bound = want + n;
+    double *row = bound + n; /* mean, rstd, and their bounds */
+    tensor s = tensor_copy(&b->x), y = tensor_new(b->t, n);
+    tensor mean = tensor_new(POD_F32, b->rows), rstd = tensor_new(POD_F32, b->rows);
+    for (int64_t i = 0; with_res && i < n; i++)
+        pod_test_put(b->t, s.data, i,
+                     (double)((float)tensor_get(&b->x, i) + (float)tensor_get(&b->res, i)));
+    for (int64_t r = 0; r < b->rows; r++) {
+        double size = 0, m, k_r;
+        for (int64_t i = r * c; i < (r + 1) * c; i++) size += fabs(tensor_get(&s, i)) / (double)c;
+        moments(&s, r, c, &m, &k_r);
+        const double m_error = SUM * U * size, k_error = (SUM + 4 * m_error / U * k_r) * U * k_r;
+        row[r] = m, row[b->rows + r] = k_r;
+        row[2 * b->rows + r] = m_error, row[3 * b->rows + r] = k_error;
+        for (int64_t i = r * c; i < (r + 1) * c; i++) {
+            const double d = tensor_get(&s, i) - m, gamma = tensor_get(&b->gamma, i - r * c);
+            want[i] = d * k_r * gamma + tensor_get(&b->beta, i - r * c);
+            const double moved = (m_error * k_r + fabs(d) * k_error) * fabs(gamma);
+            const double rounded = 3 * fabs(d * k_r * gamma) + fabs(want[i]);
+            bound[i] = bound_rounded(b->t, rounded + 1.01 * moved / U, want[i]);
+        }
+    }
+    tensor sum = tensor_copy(&b->x);
+    batch_name(k, with_res ? "apply to a sum" : "apply", b, name);
+    k->apply(b->rows, c, EPS, b->t, sum.data, with_res ? b->res.data : NULL, b->gamma.data,
+             b->beta.data, with_res ? sum.data : NULL, y.data, mean.data, rstd.data);
+    tensor_check_same(name, &sum, &s);
+    tensor_check_near(name, &y, want, bound);
+    tensor_check_near(name, &mean, row, row + 2 * b->rows);
+    tensor_check_near(name, &rstd, row + b->rows, row + 3 * b->rows);
+    if (!with_res) { /* in place */
+        k->apply(b->rows, c, EPS, b->t, sum.data, NULL, b->gamma.data, b->beta.data, NULL, sum.data,
+                 mean.data, rstd.data);
+        tensor_check_same(name, &sum, &y);
+    }
+    tensor_free(&s), tensor_free(&y), tensor_free(&mean), tensor_free(&rstd), tensor_free(&sum);
+    free(want);
+}
+
+static void check_grad_x(const pod_layernorm *k, const batch *b, bool with_more)
+{
+    const int64_t c = b->c, n = b->rows * c;
+    char name[96];
+    double *want = calloc((size_t)(2 * n + 1), sizeof *want), *bound = want + n;
+    for (int64_t r = 0; r < b->rows; r++) {
+        const double m = tensor_get(&b->mean, r), k_r = tensor_get(&b->rstd, r);
+        double a = 0, by_h = 0, a_size = 0, by_h_size = 0;
+        for (int64_t i = r * c; i < (r + 1) * c; i++) {
+            const double g = tensor_get(&b->dy, i) * tensor_get(&b->gamma, i - r * c);
+            const double h = (tensor_get(&b->x, i) - m) * k_r;
+            a += g / (double)c, by_h += g * h / (double)c;
+            a_size += fabs(g) / (double)c, by_h_size += fabs(g * h) / (double)c;
+        }
+        for (int64_t i = r * c; i < (r + 1) * c; i++) {
+            const double g = tensor_get(&b->dy, i) * tensor_get(&b->gamma, i - r * c);
+            const double h = (tensor_get(&b->x, i) - m) * k_r;
+            const double more = with_more ? tensor_get(&b->more, i) : 0;
+            want[i] = k_r * (g - a - h * by_h) + more;
+            /* g, a, h b and their differences, which are no larger than what they are of. */
+            const double inner = 4 * fabs(g) + (SUM + 3) * a_size + (SUM + 4) * fabs(h) * by_h_size;
+            bound[i] = bound_rounded(b->t, k_r * inner + 2 * fabs(want[i]) + fabs(more), want[i]);
+        }
+    }
+    for (int place = 0; place < 4; place++) {
+        tensor x = tensor_copy(&b->x), dy = tensor_copy(&b->dy), more = tensor_copy(&b->more);
+        tensor own = tensor_copy(&b->x), *const places[] = {&own, &x, &dy, &more};
+        batch_name(k, with_more ? "grad_x and more" : "grad_x", b, name);
+        k->grad_x(b->rows, c, b->t, x.data, dy.data, b->mean.data, b->rstd.data, b->gamma.data,
+                  with_more ? more.data : NULL, places[place]->data);
+        tensor_check_near(name, places[place], want, bound);
+        tensor_free(&x), tensor_free(&dy), tensor_free(&more), tensor_free(&own);
+    }
+    free(want);
+}
+
+static void check_grad_params(const pod_layernorm *k, const batch *b)
+{
+    const int64_t c = b->c;
+    char name[96];
+    double *want = calloc((size_t)(4 * c), sizeof *want), *bound = want + 2 * c;
+    tensor dgamma = tensor_new(POD_F32, c), dbeta = tensor_new(POD_F32, c);
+    for (int64_t i = 0; i < b->rows * c; i++) {
+        const double dy = tensor_get(&b->dy, i), m = tensor_get(&b->mean, i / c);
+        const double term = dy * (tensor_get(&b->x, i) - m) * tensor_get(&b->rstd, i / c);
+        want[i % c] += term, bound[i % c] += SUM * U * 1.001 * fabs(term);
+        want[c + i % c] += dy, bound[c + i % c] += SUM * U * 1.001 * fabs(dy);
+    }
+    batch_name(k, "grad_params", b, name);
+    k->grad_params(b->rows, c, b->t, b->x.data, b->dy.data, b->mean.data, b->rstd.data, dgamma.data,
+                   dbeta.data);
+    tensor_check_near(name, &dgamma, want, bound);
+    tensor_check_near(name, &dbeta, want + c, bound + c);
+    tensor_free(&dgamma), tensor_free(&dbeta);
+    free(want);
+}
+
+static void test_shapes(void)
+{
+    const int64_t columns[] = {1, 3, 16, 31, 33, 64, 768, 1030, 2100};
+    const int64_t rows[] = {0, 1, 5, 47};
+    int n;
+    const pod_layernorm *sets = pod_layernorm_sets(&n);
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+        for (size_t r = 0; r < 2 * sizeof rows / sizeof rows[0]; r++) {
+            batch b = batch_make(rows[r / 2], columns[i], r % 2 ? POD_BF16 : POD_F32);
+            for (int s = 0; s < n; s++) {
+                if (!runs(&sets[s])) continue;
+                check_apply(&sets[s], &b, false);
+                check_apply(&sets[s], &b, true);
+                check_grad_x(&sets[s], &b, false);
+                check_grad_x(&sets[s], &b, true);
+                check_grad_params(&sets[s], &b);
+            }
+            batch_free(&b);
+        }
+    }
+}
+
+/* L = sum of dy y in double. */
+static double loss(const batch *b, tensor *x)
+{
+    double total = 0, mean, rstd;
+    moments(x, 0, b->c, &mean, &rstd);
+    for (int64_t j = 0; j < b->c; j++)
+        total +=
+            tensor_get(&b->dy, j) * (tensor_get(x, j) - mean) * rstd * tensor_get(&b->gamma, j);
+    return total;
+}
+
+/* Fourth-order central difference, steps of 2^-6 that float32 holds: some 1e-6 of error. */
+static void test_gradient(void)
+{
+    enum { C = 19 };
+    const double h = 0x1p-6, steps[4] = {-2, -1, 1, 2};
+    double want[C], bound[C], at[4];
+    batch b = batch_make(1, C, POD_F32);
+    pod_test_fill_exact(3, C, 8, POD_F32, b.x.data);
+    tensor dx = tensor_new(POD_F32, C);
+    int n;
+    const pod_layernorm *sets = pod_layernorm_sets(&n);
+    for (int j = 0; j < C; j++) {
+        const double x0 = tensor_get(&b.x, j);
+        for (int s = 0; s < 4; s++) {
+            pod_test_put(POD_F32, b.x.data, j, x0 + steps[s] * h);
+            at[s] = loss(&b, &b.x);
+        }
+        pod_test_put(POD_F32, b.x.data, j, x0);
+        want[j] = (at[0] - 8 * at[1] + 8 * at[2] - at[3]) / (12 * h);
+        bound[j] = 1e-5;
+    }
+    for (int s = 0; s < n; s++) {
+        if (!runs(&sets[s])) continue;
+        tensor y = tensor_new(POD_F32, C);
+        sets[s].apply(1, C, EPS, POD_F32, b.x.data, NULL, b.gamma.data, b.beta.data, NULL, y.data,
+                      b.mean.data, b.rstd.data);
+        sets[s].grad_x(1, C, POD_F32, b.x.data, b.dy.data, b.mean.data, b.rstd.data, b.gamma.data,
+                       NULL, dx.data);
+        tensor_check_near(sets[s].name, &dx, want, bound);
+        tensor_free(&y);
+    }
+    tensor_free(&dx);
+    batch_free(&b);
+}
+
+/* A NaN spoils its row of y and dx, and its column of the gradients of gamma; no other. */
+static void test_not_numbers(void)
+{
+    enum { ROWS = 5, C = 40, AT = 2 * C + 7 };
+    batch b = batch_make(ROWS, C, POD_BF16);
+    pod_test_put(b.t, b.x.data, AT, (double)NAN);
+    tensor y = tensor_new(b.t, ROWS * C), dgamma = tensor_new(POD_F32, C);
+    tensor dbeta = tensor_new(POD_F32, C), mean = tensor_new(POD_F32, ROWS);
+    tensor rstd = tensor_new(POD_F32, ROWS);
+    int n;
+    const pod_layernorm *sets = pod_layernorm_sets(&n);
+    for (int s = 0; s < n; s++) {
+        if (!runs(&sets[s])) continue;
+        sets[s].apply(ROWS, C, EPS, b.t, b.x.data, NULL, b.gamma.data, b.beta.data, NULL, y.data,
+                      mean.data, rstd.data);
+        for (int i = 0; i < ROWS * C; i++) CU_ASSERT_EQUAL(isnan(tensor_get(&y, i)), i / C == 2);
+        sets[s].grad_x(ROWS, C, b.t, b.x.data, b.dy.data, b.mean.data, b.rstd.data, b.gamma.data,
+                       NULL, y.data);
+        for (int i = 0; i < ROWS * C; i++) CU_ASSERT_EQUAL(isnan(tensor_get(&y, i)), i / C == 2);
+        sets[s].grad_params(ROWS, C, b.t, b.x.data, b.dy.data, b.mean.data, b.rstd.data,
+                            dgamma.data, dbeta.data);
+        for (int j = 0; j < C; j++)
+            CU_ASSERT(isnan(tensor_get(&dgamma, j)) == (j == 7) && !isnan(tensor_get(&dbeta, j)));
+    }
+    tensor_free(&y), tensor_free(&dgamma), tensor_free(&dbeta), tensor_free(&mean);
+    tensor_free(&rstd);
+    batch_free(&b);
+}
+
+static CU_TestInfo tests[] = {{"sets", test_sets},
+                              {"shapes", test_shapes},
+                              {"gradient", test_gradient},
+                              {"not_numbers", test_not_numbers},
+                              CU_TEST_INFO_NULL};
+
+CU_SuiteInfo pod_test_suites[] = {{"layernorm", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
