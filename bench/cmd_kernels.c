@@ -149,6 +149,7 @@ static pod_status run(pod_kernels_bench *b, int *exit_code)
     const pod_config *c = b->call->config;
     const char *json = pod_config_text(c, POD_OPT_JSON);
     POD_TRY(read_plan(c, b->arena, &b->plan));
+    b->plan.rates = &b->machine.kernel_rate;
     POD_TRY(pod_machine_load(pod_config_text(c, POD_OPT_MACHINE), &b->machine));
     pod_machine_describe_host(&b->host);
     pod_kernels_measure_peaks(b);

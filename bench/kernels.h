@@ -13,6 +13,7 @@
 #include "bench/common/table.h"
 #include "bench/kernels_problem.h"
 #include "kernels/base/arena.h"
+#include "kernels/base/choice.h"
 #include "runtime/core/machine.h"
 #include "runtime/core/spread.h"
 
@@ -24,7 +25,8 @@ typedef struct pod_kernels_plan {
     const char *impl; /* names joined by commas; "" or "all" */
     bool with_packed, with_unpacked, with_hot, with_cold, with_check;
     int n_iters, n_warmup, n_rounds;
-    int64_t cache_bytes; /* of the last level */
+    int64_t cache_bytes;    /* of the last level */
+    const pod_rates *rates; /* of --machine */
 } pod_kernels_plan;
 
 /* n_sets operands of `count` elements, one behind the other with the same numbers in each, within
@@ -46,6 +48,7 @@ typedef double pod_err_fn(const pod_race *r, const pod_contender *c);
 struct pod_contender {
     const char *impl;
     bool is_packed; /* weights were packed beforehand */
+    bool is_picked; /* what a training step on --machine would take for this call */
     bool is_peer;   /* of no table of ours */
     bool is_copy;   /* moves as many bytes, and no more: what others are held to */
     pod_dtype peak; /* against the register peak of this type */
@@ -73,7 +76,7 @@ typedef struct pod_kernels_row {
     char op[32];      /* "conv.fwd" */
     const char *impl; /* borrowed from a table or the arena */
     const char *shape, *type;
-    bool is_packed, is_cold, is_peer;
+    bool is_packed, is_cold, is_picked, is_peer;
     pod_dtype peak;
     double flops, bytes;
     double copy_s; /* of the faster copy of as many bytes; 0: not known */
@@ -117,6 +120,8 @@ int pod_race_n_sets(const pod_kernels_plan *plan, const pod_problem *p);
 POD_MUST pod_status pod_race_check_room(const pod_kernels_plan *plan, const pod_problem *p);
 /* Whether --impl names it. */
 bool pod_race_wants(const pod_kernels_plan *plan, const char *impl);
+/* How a training step on --machine chooses. */
+pod_choice pod_race_choice(const pod_kernels_plan *plan);
 /* *c is copied. */
 void pod_race_add(pod_race *r, const pod_contender *c);
 /* What peers make of r->problem with these operands, packed and not, as the plan says. */

@@ -98,6 +98,7 @@ static pod_status add_conv(const pod_kernels_plan *plan, pod_race *r, const pod_
     const bool is_packed = g->fused & POD_CONV_PACKED_W;
     if (!pod_race_wants(plan, k->name) || k->needs & ~pod_cpu_features() || k->why_not(g))
         return POD_OK;
+    const pod_choice how = pod_race_choice(plan);
     conv_call *x = POD_ARENA_NEW(r->arena, conv_call, 1);
     if (!x) return POD_E_NOMEM;
     *x = (conv_call){.call = *g, .kernel = k, .operands = r->operands};
@@ -107,6 +108,7 @@ static pod_status add_conv(const pod_kernels_plan *plan, pod_race *r, const pod_
     pod_race_add(r, &(pod_contender){
                         .impl = k->name,
                         .is_packed = is_packed,
+                        .is_picked = pod_conv_pick(&how, g) == k,
                         .peak = g->dtype,
                         .run = run_conv,
                         .err = pod_convolution_err,
@@ -161,6 +163,7 @@ static pod_status add_depthwise(pod_race *r, const pod_depthwise *set, const pod
     if (!x->scratch) return POD_E_NOMEM;
     pod_race_add(r, &(pod_contender){
                         .impl = set->name,
+                        .is_picked = pod_depthwise_pick(pod_cpu_features()) == set,
                         .peak = POD_F32, /* its units: there is no product of bfloat16 in it */
                         .run = run_depthwise,
                         .err = pod_convolution_err,

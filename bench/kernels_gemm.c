@@ -115,6 +115,8 @@ static pod_status add(const pod_kernels_plan *plan, pod_race *r, const char *imp
     const bool is_packed = g->fused & POD_GEMM_PACKED_B;
     if (!pod_race_wants(plan, impl) || k->needs & ~pod_cpu_features() || k->why_not(g))
         return POD_OK;
+    const pod_choice how = pod_race_choice(plan);
+    const bool is_peer = o == &((const product *)r->operands)->of_peer;
     call *x = POD_ARENA_NEW(r->arena, call, 1);
     if (!x) return POD_E_NOMEM;
     *x = (call){.call = *g, .kernel = k, .operands = o};
@@ -124,7 +126,8 @@ static pod_status add(const pod_kernels_plan *plan, pod_race *r, const char *imp
     if (is_packed) POD_TRY(pack(r, x));
     pod_race_add(r, &(pod_contender){.impl = impl,
                                      .is_packed = is_packed,
-                                     .is_peer = o == &((const product *)r->operands)->of_peer,
+                                     .is_picked = !is_peer && pod_gemm_pick(&how, g) == k,
+                                     .is_peer = is_peer,
                                      .peak = g->ab_dtype,
                                      .run = run,
                                      .err = err,

@@ -15,6 +15,17 @@ static const pod_family families[POD_N_FAMILIES] = {
 
 const pod_family *pod_families(void) { return families; }
 
+const char *pod_problem_form_text(pod_problem_form form)
+{
+    switch (form) {
+    case POD_FORM_PRODUCT: return "MxNxK or BATCH*MxNxK";
+    case POD_FORM_CONV: return "NxHxWxC:RxSxK[/STRIDE][+PAD]";
+    case POD_FORM_DEPTHWISE:
+    case POD_FORM_WINDOWS: return "NxHxWxC:RxS[/STRIDE][+PAD]";
+    default: return "ROWSxC";
+    }
+}
+
 int pod_family_n_functions(pod_family_id family)
 {
     int n = 1;

@@ -72,8 +72,9 @@ typedef struct pod_problem { /* a value */
     unsigned fused; /* POD_GEMM_ or POD_CONV_ bits */
 } pod_problem;
 
-const pod_family *pod_families(void);             /* (POD_N_FAMILIES) */
-int pod_family_n_functions(pod_family_id family); /* at least 1 */
+const pod_family *pod_families(void);                     /* (POD_N_FAMILIES) */
+const char *pod_problem_form_text(pod_problem_form form); /* "MxNxK or BATCH*MxNxK" */
+int pod_family_n_functions(pod_family_id family);         /* at least 1 */
 
 /* E_INVALID, with `place` ("FILE:LINE") before the text, when the line is no problem. */
 POD_MUST pod_status pod_problem_parse(const char *place, const char *line, pod_problem *out);

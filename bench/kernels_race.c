@@ -7,6 +7,7 @@
 
 #include "bench/kernels_vector.h"
 #include "kernels/base/assert.h"
+#include "kernels/base/cpu.h"
 
 /* A turn ends after --iters calls, or when it has lasted so long: slow ones would hold up all. */
 static const double turn_s = 0.05;
@@ -47,6 +48,11 @@ bool pod_race_wants(const pod_kernels_plan *plan, const char *impl)
         if (strcspn(name, ",") == bytes && strncmp(name, impl, bytes) == 0) return true;
     }
     return false;
+}
+
+pod_choice pod_race_choice(const pod_kernels_plan *plan)
+{
+    return (pod_choice){.cpu = pod_cpu_features(), .rates = plan->rates};
 }
 
 void pod_race_add(pod_race *r, const pod_contender *c)
@@ -124,6 +130,7 @@ static pod_status add_row(pod_kernels_bench *b, const pod_race *r, const pod_con
                                 pod_problem_print_shape(&r->problem, shape, sizeof shape)),
         .is_packed = c->is_packed,
         .is_cold = is_cold,
+        .is_picked = c->is_picked,
         .is_peer = c->is_peer,
         .peak = c->peak,
         .flops = r->flops,

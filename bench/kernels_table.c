@@ -12,14 +12,16 @@
 #include "kernels/gemm/blas.h"
 #include "kernels/gemm/peak.h"
 
-static const pod_column columns[] = {
-    {"impl", "", true},           {"op", "", true},         {"shape", "", true},
-    {"type", "", true},           {"packed", "", true},     {"buffers", "", true},
-    {"med", "(us)", false},       {"min", "(us)", false},   {"p99", "(us)", false},
-    {"gflops", "(1e9/s)", false}, {"peak%", "", false},     {"gbs", "(1e9/s)", false},
-    {"copy%", "", false},         {"err/bound", "", false}, {"ok", "", true}};
+static const pod_column columns[] = {{"impl", "", true},           {"op", "", true},
+                                     {"shape", "", true},          {"type", "", true},
+                                     {"packed", "", true},         {"pick", "", true},
+                                     {"buffers", "", true},        {"med", "(us)", false},
+                                     {"min", "(us)", false},       {"p99", "(us)", false},
+                                     {"gflops", "(1e9/s)", false}, {"peak%", "", false},
+                                     {"gbs", "(1e9/s)", false},    {"copy%", "", false},
+                                     {"err/bound", "", false},     {"ok", "", true}};
 
-static const int widths[] = {12, 20, 28, 12, 6, 7, 9, 9, 9, 8, 6, 8, 6, 9, 3};
+static const int widths[] = {12, 20, 28, 12, 6, 4, 7, 9, 9, 9, 8, 6, 8, 6, 9, 3};
 
 enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
 
@@ -120,6 +122,7 @@ static void add_cells(pod_kernels_bench *b, const pod_kernels_row *r)
     pod_table_add(t, "%s", r->shape);
     pod_table_add(t, "%s", r->type);
     pod_table_add(t, "%s", r->is_packed ? "yes" : "no");
+    pod_table_add(t, "%s", r->is_picked ? "*" : "-");
     pod_table_add(t, "%s", r->is_cold ? "cold" : "hot");
     add_number(t, 1e6 * r->time_s.median);
     add_number(t, 1e6 * r->time_s.min);
@@ -199,6 +202,8 @@ static void note_how(pod_table *t, const pod_kernels_plan *p)
                    p->n_rounds, p->n_iters, p->n_warmup);
     pod_table_note(t, "packed: weights (B, w) were laid out for the kernel beforehand; no: as they"
                       " come, what packing there is, is in the time");
+    pod_table_note(t, "pick *: what a training step here takes for this call, by the machine file's"
+                      " rates");
     if (p->with_hot) pod_table_note(t, "hot: the same operands each time");
     pod_print_size(p->cache_bytes, cache, sizeof cache);
     if (p->with_cold)
@@ -310,6 +315,50 @@ static void note_kind(pod_table *t, const pod_kernels_bench *b, const pod_kernel
                    is_matrix ? "GFLOP/s" : "GB/s", share, n, n == 1 ? "" : "s", ratios);
 }
 
+/* The fastest row of our tables for the same problem, packed and cold alike. */
+static double fastest_of_ours(const pod_kernels_bench *b, const pod_kernels_row *like)
+{
+    double best = 0;
+    for (int i = 0; i < b->n_rows; i++) {
+        const pod_kernels_row *r = &b->row[i];
+        if (r->problem != like->problem || r->is_packed != like->is_packed) continue;
+        if (r->is_cold != like->is_cold || r->is_peer) continue;
+        if (best <= 0 || r->time_s.median < best) best = r->time_s.median;
+    }
+    return best;
+}
+
+/* What the picks of one function lose, where there was a choice. */
+static void note_picks(pod_table *t, const pod_kernels_bench *b, const pod_kernels_row *first)
+{
+    const pod_kernels_row *worst_row = NULL;
+    double log_shares = 0, worst = 2;
+    int n = 0;
+    for (int i = 0; i < b->n_rows; i++) {
+        const pod_kernels_row *r = &b->row[i];
+        if (!r->is_picked || r->is_cold != first->is_cold || strcmp(r->op, first->op) != 0)
+            continue;
+        const double share = fastest_of_ours(b, r) / r->time_s.median;
+        log_shares += log(share);
+        n++;
+        if (share >= worst) continue;
+        worst = share;
+        worst_row = r;
+    }
+    if (n > 0)
+        pod_table_note(t, "%s %s, picks: %.2f of the fastest of ours, at least %.2f (%s %s%s)",
+                       first->op, first->is_cold ? "cold" : "hot", exp(log_shares / n), worst,
+                       worst_row->shape, worst_row->impl, packed_text(worst_row));
+}
+
+static bool is_first_of_op(const pod_kernels_bench *b, int at)
+{
+    for (int i = 0; i < at; i++)
+        if (strcmp(b->row[i].op, b->row[at].op) == 0 && b->row[i].is_cold == b->row[at].is_cold)
+            return false;
+    return true;
+}
+
 static void note_verdicts(pod_table *t, const pod_kernels_bench *b)
 {
     const int n_wrong = pod_kernels_n_wrong(b);
@@ -317,6 +366,8 @@ static void note_verdicts(pod_table *t, const pod_kernels_bench *b)
                       " that both took");
     for (int i = 0; i < b->n_rows; i++)
         if (is_first_of_kind(b, i)) note_kind(t, b, &b->row[i]);
+    for (int i = 0; i < b->n_rows; i++)
+        if (is_first_of_op(b, i)) note_picks(t, b, &b->row[i]);
     if (b->plan.with_check)
         pod_table_note(t, "Wrong: %d of %d rows %s", n_wrong, b->n_rows, n_wrong ? "FAILED" : "OK");
     else

@@ -236,14 +236,20 @@ pod_status pod_race_vector(const pod_kernels_plan *plan, pod_race *r)
     const char *name;
     uint32_t needs;
     const void *set;
+    bool is_taken = false;
     if (!is_of_type(r, pod_vector_find(&r->problem))) return POD_OK;
     POD_TRY(make_operands(r));
     for (int i = 0; (set = pod_vector_set(r->problem.family, i, &name, &needs)); i++) {
-        if (!pod_race_wants(plan, name) || needs & ~pod_cpu_features()) continue;
+        if (needs & ~pod_cpu_features()) continue;
+        const bool is_picked = !is_taken; /* the first that runs here, as each family's pick says */
+        is_taken = true;
+        if (!pod_race_wants(plan, name)) continue;
         call *x = POD_ARENA_NEW(r->arena, call, 1);
         if (!x) return POD_E_NOMEM;
         *x = (call){.race = r, .set = set};
-        pod_race_add(r, &(pod_contender){.impl = name, .run = run, .err = err, .call = x});
+        pod_race_add(r,
+                     &(pod_contender){
+                         .impl = name, .is_picked = is_picked, .run = run, .err = err, .call = x});
     }
     return r->n_contenders > 0 ? add_copies(plan, r) : POD_OK;
 }

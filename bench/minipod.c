@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/command.h"
+#include "bench/kernels_problem.h"
 #include "collectives/algo/algo.h"
 #include "kernels/base/cpu.h"
 #include "models/model.h"
@@ -106,11 +107,30 @@ static void print_algorithms(void)
         printf("  %-16s%-20s%s\n", pod_coll_name(algos[i].coll), algos[i].name, algos[i].good_for);
 }
 
+static void print_problems(void)
+{
+    printf(
+        "\nproblems: FAMILY[.FUNCTION] SHAPE [WORD...], one a line in a file, # begins a comment; a"
+        " family alone\nasks for all of its functions\n");
+    for (int f = 0; f < POD_N_FAMILIES; f++) {
+        const pod_family *family = &pod_families()[f];
+        printf("  %-10s %-40s %s\n", family->name, pod_problem_form_text(family->form),
+               family->about);
+        if (family->functions[0] != '\0') printf("  %-10s %s\n", "", family->functions);
+    }
+    printf(
+        "words: bf16, f32; of products also c=bf16, nt, tn, tt, bias, relu; of conv.fwd bias, relu,"
+        " affine,\nrelu_x, sums; of conv.dw affine, relu_x; of depthwise.fwd sums\nsets:");
+    for (int i = 0; pod_problems_known(i); i++) printf(" %s", pod_problems_known(i));
+    putchar('\n');
+}
+
 static void print_command_help(const command *c)
 {
     int n;
     pod_config_help(&c->form, stdout);
     if (c->form.bit == POD_CMD_COLL) print_algorithms();
+    if (c->form.bit == POD_CMD_KERNELS) print_problems();
     if (pod_options(&n)[POD_OPT_MODEL].commands & c->form.bit) {
         const pod_model *models = pod_models(&n);
         printf("\nmodels\n");

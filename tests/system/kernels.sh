@@ -3,7 +3,7 @@
 # runs here; table, CSV and JSON say the same; every row is right.
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
-columns='impl op shape type packed buffers med min p99 gflops peak% gbs copy% err/bound ok'
+columns='impl op shape type packed pick buffers med min p99 gflops peak% gbs copy% err/bound ok'
 quick=(-n 2 -w 1 --rounds 2 --progress off)
 
 rows() { grep -v '^#' "$1" | awk 'NF > 5'; }
@@ -15,7 +15,7 @@ is_table() {
     local names
     names=$(grep -E '^# +impl +op' "$1" | tr -s ' ' | sed 's/^# //; s/ $//')
     [ "$names" = "$columns" ] || fail "$1: columns '$names'"
-    rows "$1" | awk 'NF != 15 || $14 > 1 || $15 != "yes" { exit 1 }' || fail "$1: a row: $(cat "$1")"
+    rows "$1" | awk 'NF != 16 || $15 > 1 || $16 != "yes" { exit 1 }' || fail "$1: a row: $(cat "$1")"
     grep -q '^# Wrong: 0 of [0-9]* rows OK$' "$1" || fail "$1: no verdict: $(tail -n 5 "$1")"
 }
 
@@ -41,8 +41,9 @@ is_table ref
 "$minipod" kernels --shapes tiny.txt "${quick[@]}" --csv run.csv --json run.json >all 2>err || fail "all: exit $?: $(cat err)"
 is_table all
 rows all | awk '$1 == "sgemm" { n++ } END { exit n == 0 }' || fail "all: no sgemm: $(cat all)"
-[ "$(field all 6)" = "cold hot " ] || fail "all: buffers $(field all 6)"
+[ "$(field all 7)" = "cold hot " ] || fail "all: buffers $(field all 7)"
 grep -q '^# gemm hot, blas: .* x sgemm ([0-9]*)' all || fail "all: no ratios: $(cat all)"
+grep -q '^# gemm hot, picks: [01].[0-9]* of the fastest of ours' all || fail "all: nothing of picks"
 grep -q '^# register peak in this run: bf16 [0-9.]* GFLOP/s' all || fail "all: no peak"
 [ "$(grep -v '^#' run.csv | head -n 1)" = "${columns// /,}" ] || fail "CSV: header $(grep -v '^#' run.csv | head -n 1)"
 if command -v python3 >/dev/null; then
