@@ -67,6 +67,9 @@ static pod_status print_rows(const pod_explain_run *r, const pod_program *p, con
     row(t, "fed", fed_bytes(r), "batches that the host makes ahead, not in the total");
     row(t, "moved", f->moved_bytes, "read and written in a step");
     row(t, "reduced", (double)p->reduce_bytes, "by collectives in a step");
+    pod_table_footer(t);
+    if (r->setup.recompute)
+        pod_table_note(t, "%d instructions of forward run again in backward", (int)p->n_recomputed);
     pod_status s = pod_table_print(t, stdout);
     pod_table_destroy(t);
     return s;

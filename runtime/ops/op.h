@@ -91,6 +91,8 @@ struct pod_op {
      * samples; 'w' it has none; '+' a sum over samples, float32. Run on some of the samples, the op
      * does these alone. A node of fewer inputs has the first letters. NULL: it takes all at once. */
     const char *by_sample;
+    /* Made in one pass over memory: backward may make the outputs again rather than keep them. */
+    bool is_cheap;
     /* Types of the outputs, with shape, dtype, split, sum and vary, from those of the inputs. The
      * error's text names the inputs' shapes, but neither op nor label: pod_op_infer and pod_op_add
      * put them before it. NULL for leaves: the builder gives their types. */

@@ -62,6 +62,7 @@ const pod_op pod__op_normalize = {.name = "normalize",
                                   .min_in = 1,
                                   .max_in = 1,
                                   .n_out = 1,
+                                  .is_cheap = true,
                                   .infer = normalize_infer,
                                   .cost = normalize_cost,
                                   .lower = normalize_lower};

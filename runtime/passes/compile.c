@@ -15,15 +15,32 @@ static void spread_in_time(pod_plan *plan, int n_micro_steps)
     m->extent[m->n_dims++] = n_micro_steps;
 }
 
-pod_status pod_compile(const pod_graph *g, int64_t batch, const pod_compile_args *args,
-                       pod_arena *arena, const pod_program **out)
+static pod_status compile(const pod_graph *g, int64_t batch, const pod_compile_args *args,
+                          bool recompute, pod_arena *arena, const pod_program **out)
 {
     pod_plan *plan = POD_ARENA_NEW(arena, pod_plan, 1);
     if (!plan) return POD_E_NOMEM;
-    *plan =
-        (pod_plan){.arena = arena, .args = args, .spread = args->mesh, .built = g, .batch = batch};
+    *plan = (pod_plan){.arena = arena,
+                       .args = args,
+                       .spread = args->mesh,
+                       .built = g,
+                       .recompute = recompute,
+                       .batch = batch};
     spread_in_time(plan, args->accumulate);
     for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) POD_TRY(passes[i](plan));
     *out = plan->program;
+    return POD_OK;
+}
+
+/* Whether recomputing pays is known when memory is planned. */
+pod_status pod_compile(const pod_graph *g, int64_t batch, const pod_compile_args *args,
+                       pod_arena *arena, const pod_program **out)
+{
+    const pod_program *plain, *again;
+    POD_TRY(compile(g, batch, args, false, arena, &plain));
+    *out = plain;
+    if (!args->recompute) return POD_OK;
+    POD_TRY(compile(g, batch, args, true, arena, &again));
+    if (again->step_bytes < plain->step_bytes) *out = again;
     return POD_OK;
 }

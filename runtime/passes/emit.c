@@ -335,6 +335,7 @@ pod_status pod__pass_emit(pod_plan *plan)
     e.program->instr = e.instr;
     e.program->fusion = plan->fusion;
     e.program->n_fusions = plan->n_fusions;
+    e.program->n_recomputed = plan->n_recomputed;
     e.program->n_instrs = e.n_instrs;
     e.program->slot = plan->slot;
     e.program->n_slots = plan->n_slots;

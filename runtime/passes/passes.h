@@ -35,6 +35,7 @@ typedef struct pod_compile_args {
     bool shard_update;           /* each core updates its part of the weights */
     int node_size;               /* ranks that share memory: pod_coll_args has it */
     bool wait_at_once;           /* a collective is waited for as soon as it has started */
+    bool recompute;              /* cheap values are made again, where that takes less memory */
     int accumulate;              /* micro-steps of a step, whose sums are added up; 0 is 1 */
     size_t guard_bytes;          /* left free behind every slot; 0 but for the check executor */
 } pod_compile_args;

@@ -41,8 +41,10 @@ typedef struct pod_plan {
                         what values are spread over, in space and time */
     uint8_t in_time; /* the bit of the micro-steps in masks; 0: there is one */
     const pod_graph *built; /* as it came */
-    const pod_graph *fused;
-    pod_fusion *fusion; /* what was found */
+    const pod_graph *fused; /* as fuse and recompute leave it */
+    bool recompute;
+    int32_t n_recomputed; /* nodes that run again */
+    pod_fusion *fusion;   /* what was found */
     int n_fusions;
     int64_t batch;
     pod_graph *graph;          /* partitioned */

@@ -18,18 +18,23 @@ pod_status pod__rewrite_start(pod_arena *a, const pod_graph *from, pod_rewrite *
     return POD_OK;
 }
 
-pod_status pod__rewrite_node(pod_rewrite *w, int32_t index)
+pod_status pod__rewrite_node_in(pod_rewrite *w, int32_t index, pod_phase phase)
 {
     const pod_node *n = pod_graph_node(w->from, index);
     for (int j = 0; j < n->n_in; j++) w->in[j] = w->mapped[n->in[j].id];
     for (int k = 0; k < n->n_out; k++)
         w->out_type[k] = *pod_graph_type(w->from, pod_node_out(n, k));
-    pod_graph_set_phase(w->to, n->phase);
+    pod_graph_set_phase(w->to, phase);
     const int32_t at = pod_graph_append(w->to, n->op, n->label, n->attr, n->attr_bytes, w->in,
                                         n->n_in, w->out_type, n->n_out);
     for (int k = 0; at >= 0 && k < n->n_out; k++)
         w->mapped[n->first_out + k] = pod_node_out(pod_graph_node(w->to, at), k);
     return pod_graph_finish(w->to);
+}
+
+pod_status pod__rewrite_node(pod_rewrite *w, int32_t index)
+{
+    return pod__rewrite_node_in(w, index, pod_graph_node(w->from, index)->phase);
 }
 
 pod_status pod__rewrite_end(pod_rewrite *w)

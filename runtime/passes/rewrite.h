@@ -17,6 +17,8 @@ POD_MUST pod_status pod__rewrite_start(pod_arena *a, const pod_graph *from, pod_
 /* Node `index` of `from`, of the inputs that are mapped and the types it has there; its outputs
  * are mapped. */
 POD_MUST pod_status pod__rewrite_node(pod_rewrite *w, int32_t index);
+/* The same in another phase; where the outputs were mapped, this one counts from here on. */
+POD_MUST pod_status pod__rewrite_node_in(pod_rewrite *w, int32_t index, pod_phase phase);
 /* Inputs, variables and outputs, all of which are mapped. */
 POD_MUST pod_status pod__rewrite_end(pod_rewrite *w);
 

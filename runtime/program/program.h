@@ -100,6 +100,7 @@ typedef struct pod_program {
     size_t state_bytes;              /* of these, the optimizer's */
     size_t whole_state_bytes;        /* the same, were nothing dealt out */
     size_t guard_bytes;              /* left free behind every slot of the slabs */
+    int32_t n_recomputed;            /* nodes of forward that run again in backward */
     double model_flops;              /* of one step, all cores, from the graph as it was built */
     int64_t reduce_bytes;            /* all-reduced in one step: sum of the buffers' bytes; to
                                         scatter or to gather is half an all-reduce */

@@ -82,6 +82,7 @@ pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_a
         .data_cache_bytes = pod_config_size(c, POD_OPT_DATA_CACHE),
         .fusion = pod_config_bool(c, POD_OPT_FUSION),
         .tile_bytes = (size_t)pod_config_size(c, POD_OPT_TILE),
+        .recompute = pod_config_bool(c, POD_OPT_RECOMPUTE),
         .bucket_bytes = pod_config_size(c, POD_OPT_BUCKET),
         .wire = wire_from(c),
         .overlap = pod_config_bool(c, POD_OPT_OVERLAP),

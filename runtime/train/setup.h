@@ -23,7 +23,7 @@ typedef struct pod_setup {
     int prefetch;
     int64_t data_cache_bytes;
     pod_coll_rules *rules;
-    bool fusion;
+    bool fusion, recompute; /* pod_compile_args */
     size_t tile_bytes;
     int64_t bucket_bytes;
     pod_dtype wire; /* of gradients: pod_compile_args */

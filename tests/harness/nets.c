@@ -123,6 +123,7 @@ pod_status pod_test_compile(pod_arena *a, const pod_test_plan *plan, const pod_p
                                    .target = &target,
                                    .fusion = plan->fusion,
                                    .tile_bytes = plan->tile_bytes,
+                                   .recompute = plan->recompute,
                                    .rules = rules,
                                    .bucket_bytes = plan->bucket_bytes,
                                    .wire = plan->wire,

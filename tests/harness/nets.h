@@ -38,7 +38,7 @@ typedef struct pod_test_plan {
     uint32_t cpu;
     const char *optimizer; /* NULL: lars */
     pod_dtype wire;        /* these as in pod_compile_args */
-    bool shard_update, fusion;
+    bool shard_update, fusion, recompute;
     size_t tile_bytes;
     int node_size;
     bool wait_at_once;

@@ -64,6 +64,8 @@ static void test_whole_batch(void)
                     plan.wire = wires[w];
                     plan.shard_update = sharded;
                     plan.bucket_bytes = buckets[(k + w) % 3];
+                    plan.fusion = (m + k) % 2 == 1;
+                    plan.tile_bytes = (k + w) % 2 ? 4096 : 0;
                     pod_test_plan parts = plan;
                     parts.accumulate = n_micro_steps[k];
                     char what[128];
@@ -86,6 +88,8 @@ static void test_batch_norm(void)
         pod_test_plan parts = plan_of(POD_TEST_BN_RESIDUAL, cases[i].mesh);
         const pod_test_plan wide = plan_of(POD_TEST_BN_RESIDUAL, cases[i].wide);
         parts.accumulate = cases[i].n_micro_steps;
+        parts.fusion = i % 2 == 1;
+        parts.tile_bytes = i / 2 ? 4096 : 0;
         char what[64];
         snprintf(what, sizeof what, "%s x %d beside %s", cases[i].mesh, parts.accumulate,
                  cases[i].wide);
