@@ -70,6 +70,12 @@ typedef struct pod_batchnorm_attr {
  * biased batch variance. */
 pod_value pod_batchnorm(pod_graph *g, pod_value x, pod_batchnorm_attr attr);
 
+/* ---- layer normalization: op_layernorm.c ---- */
+/* Over the last dimension. Makes "gamma" and "beta" in the current scope. */
+pod_value pod_layer_norm(pod_graph *g, pod_value x, float eps);
+/* Of x + res, which *sum is then: what goes on beside a normalization, in one op with it. */
+pod_value pod_add_layer_norm(pod_graph *g, pod_value x, pod_value res, float eps, pod_value *sum);
+
 /* ---- pooling ---- */
 typedef struct pod_max_pool_attr {
     int window, stride, pad;

@@ -126,6 +126,19 @@ static pod_value batchnorm_case(pod_graph *g, pod_rng *r, pod_dtype travel, int 
 }
 
 /* param: window, stride, padding, a digit each */
+/* With RESIDUAL, of a sum that goes on beside it. eps keeps rstd below 3/2. */
+enum { RESIDUAL = 1 };
+
+static pod_value layernorm_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
+{
+    const int64_t dim[] = {pick(r, 1, 3), pick(r, 1, 3), pick(r, 2, 6)};
+    pod_value x = activation(g, travel, 3, dim), sum;
+    if (!(param & RESIDUAL)) return pod_layer_norm(g, x, 0.5f);
+    pod_value y =
+        pod_add_layer_norm(g, x, pod_cast(g, weight(g, "res", 3, dim), travel), 0.5f, &sum);
+    return pod_add(g, y, sum);
+}
+
 static pod_value max_pool_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
 {
     const int64_t x[] = {pick(r, 1, 2), pick(r, 3, 6), pick(r, 3, 6), pick(r, 1, 3)};
@@ -192,6 +205,8 @@ static const op_case cases[] = {
     {"batchnorm", batchnorm_case, 0, 4, 54, false, 4, 162, .125},
     {"batchnorm_dense", batchnorm_case, DENSE, 4, 18, false, 4, 54, .125},
     {"batchnorm_eval", batchnorm_case, EVALUATE, 4, 54, false, 10, 189, .5},
+    {"layer_norm", layernorm_case, 0, 6, 9, false, 5, 36, .125},
+    {"add_layer_norm", layernorm_case, RESIDUAL, 6, 9, false, 10, 48, .125},
     {"max_pool_2x2", max_pool_case, 220, 1, 1, true, 128, 1, .25},
     {"max_pool_3x3_overlap", max_pool_case, 321, 1, 4, true, 128, 4, .25},
     {"max_pool_3x3_dense", max_pool_case, 311, 1, 9, true, 128, 9, .25},
