@@ -12,7 +12,7 @@
  * A panel of paired pixels serves one r; or, sliding, all of them: then it holds every staged line,
  * and the r-th one begins r lines further on. Lines of dy between two images are zeros there.
  *
- * A 1x1 filter with fewer C than K turns x and pairs dy, which is cheaper, and turns the sums. */
+ * A 1x1 filter over all pixels pairs x as it lies. */
 #include "kernels/conv/conv_amx_dw.h"
 
 #include <string.h>
@@ -20,19 +20,20 @@
 #include "kernels/conv/conv_kernels.h"
 
 enum {
-    BLOCK_BYTES = 1024 * 1024, /* of what is turned, staged and paired; about half of a core's L2 */
-    BLOCK_PIXELS_MIN = 512,
-    WIDTH = 32,     /* channels staged at a time */
-    JOINED_MAX = 48 /* up to so many are staged together, whole lines of them */
+    BLOCK_BYTES = 512 * 1024, /* of what is turned, staged and paired; a quarter of a core's L2 */
+    BLOCK_PIXELS_MIN = 512,   /* or the sums go through memory too often */
+    WIDE = 256,               /* channels at a time of x as it lies: long reads */
+    WIDTH = 64,               /* staged */
+    JOINED_MAX = 48           /* up to so many are staged together, whole lines of them */
 };
 
 typedef struct plan {
     pod_conv_shape s;
-    bool swapped, direct, sliding, joined, in_place;
-    int64_t m, n_runs, run; /* channels turned; columns: runs of as many */
+    bool direct, sliding, joined, in_place;
+    int64_t m, n_runs, run; /* channels of dy; columns: runs of as many */
     int64_t run_pad, m_pad;
     int64_t images, lines;            /* of a block at most; one of them is 1 or lines is P */
-    int64_t width;                    /* channels staged at a time */
+    int64_t width;                    /* channels of x at a time */
     int64_t step, staged_step;        /* from window to window in staged x; in x */
     int64_t staged_cols, staged_rows; /* of an image of the block */
     int64_t taps_s;                   /* of a staged line that are panels of their own */
@@ -110,18 +111,16 @@ static plan plan_of(const pod_conv_call *call)
         s->n = s->p > 0;
     }
     const bool point = s->r == 1 && s->s == 1;
-    p.swapped = point && s->c < s->k && s->k % POD__DW_TILE == 0;
-    p.joined = (s->s > 1 || p.swapped) && s->c <= JOINED_MAX && s->s <= 8;
-    if (p.swapped) p.joined = true;
-    p.width = p.joined ? s->c : WIDTH;
+    p.joined = s->s > 1 && s->c <= JOINED_MAX && s->s <= 8;
+    p.width = p.joined ? s->c : smaller(p.direct ? WIDE : WIDTH, rounded_up(s->c, POD__DW_TILE));
     p.taps_s = p.joined ? 1 : s->s;
-    p.m = p.swapped ? s->c : s->k;
-    p.run = p.swapped ? s->k : p.joined ? s->s * s->c : s->c;
-    p.n_runs = p.swapped ? 1 : s->r * p.taps_s;
+    p.m = s->k;
+    p.run = p.joined ? s->s * s->c : s->c;
+    p.n_runs = s->r * p.taps_s;
     p.m_pad = rounded_up(p.m, POD__DW_TILE), p.run_pad = rounded_up(p.run, POD__DW_TILE);
-    p.n_tiles = (int)(p.joined && !p.swapped ? p.run_pad : WIDTH) / POD__DW_TILE;
+    p.n_tiles = (int)(p.joined ? p.run_pad : p.width) / POD__DW_TILE;
     p.sliding = is_sliding(s, p.n_tiles);
-    p.in_place = !p.swapped && p.m == p.m_pad && p.run == p.run_pad;
+    p.in_place = p.m == p.m_pad && p.run == p.run_pad;
     p.step = point ? 1 : s->stride, p.staged_step = point ? s->stride : 1;
     choose_block(&p);
     p.staged_cols = (s->q - 1) * p.step + s->s;
@@ -185,7 +184,6 @@ static void stage(const job *j, int64_t c)
         }
 }
 
-/* The block's pixels of dy; or of x, staged or as it lies, for a filter of 1x1. */
 static pod__dw_rows dy_rows(const job *j)
 {
     const pod_conv_shape *s = &j->p.s;
@@ -198,26 +196,15 @@ static pod__dw_rows dy_rows(const job *j)
                           .n_channels = s->k};
 }
 
-static pod__dw_rows x_rows(const job *j)
+/* Pixels of x as they lie, from channel c on. */
+static pod__dw_lines direct_lines(const job *j, int64_t c)
 {
     const pod_conv_shape *s = &j->p.s;
-    const int64_t pixel = j->b.line * s->q;
-    return (pod__dw_rows){.at =
-                              j->p.direct ? (const pod_bf16 *)j->call->a + pixel * s->c : j->staged,
-                          .n_images = 1,
-                          .pixels = j->b.n_images * j->b.n_lines * s->q,
-                          .pitch = s->c,
-                          .n_channels = s->c};
-}
-
-/* The same rows as one line to pair, from channel c on. */
-static pod__dw_lines one_line(pod__dw_rows rows, int64_t c)
-{
-    return (pod__dw_lines){.at = rows.at + c,
+    return (pod__dw_lines){.at = (const pod_bf16 *)j->call->a + j->b.line * s->q * s->c + c,
                            .n_images = 1,
                            .n_lines = 1,
-                           .n_pixels = rows.n_images * rows.pixels,
-                           .pixel_pitch = rows.pitch};
+                           .n_pixels = j->b.n_lines * s->q,
+                           .pixel_pitch = s->c};
 }
 
 /* Staged pixels that the windows see at tap r, s; or all staged lines. */
@@ -262,11 +249,13 @@ static void multiply(const job *j, const pod__dw_lines *lines, int64_t column, i
 static void multiply_taps(const job *j, int64_t c)
 {
     const plan *p = &j->p;
-    const int64_t left = p->joined ? p->run_pad : rounded_up(smaller(WIDTH, p->run - c), 16);
+    const int64_t left =
+        p->joined ? p->run_pad : rounded_up(smaller(p->width, p->run - c), POD__DW_TILE);
     const int n_tiles = (int)(left / POD__DW_TILE);
+    const int64_t n_rows = p->sliding ? 1 : p->s.r;
     for (int64_t s = 0; s < p->taps_s; s++)
-        for (int64_t r = 0; r < (p->sliding ? 1 : p->s.r); r++) {
-            const pod__dw_lines lines = window_lines(j, r, s);
+        for (int64_t r = 0; r < n_rows; r++) {
+            const pod__dw_lines lines = p->direct ? direct_lines(j, c) : window_lines(j, r, s);
             multiply(j, &lines, (r * p->taps_s + s) * p->run_pad + c, n_tiles);
         }
 }
@@ -274,18 +263,10 @@ static void multiply_taps(const job *j, int64_t c)
 static void run_block(const job *j)
 {
     const plan *p = &j->p;
-    if (p->swapped && !p->direct) stage(j, 0);
-    const pod__dw_rows turned = p->swapped ? x_rows(j) : dy_rows(j);
-    pod__dw_turn(&turned, j->edge, j->turned);
-    if (p->swapped || p->direct) {
-        for (int64_t c = 0; c < p->run; c += WIDTH) {
-            const pod__dw_lines lines = one_line(p->swapped ? dy_rows(j) : x_rows(j), c);
-            multiply(j, &lines, c, (int)(smaller(WIDTH, p->run - c) / POD__DW_TILE));
-        }
-        return;
-    }
+    const pod__dw_rows dy = dy_rows(j);
+    pod__dw_turn(&dy, j->edge, j->turned);
     for (int64_t c = 0; c < p->s.c; c += p->width) {
-        stage(j, c);
+        if (!p->direct) stage(j, c);
         multiply_taps(j, c);
     }
 }
@@ -297,13 +278,22 @@ static void store_sums(const job *j)
     const int64_t ld = p->n_runs * p->run_pad;
     float *out = j->call->out;
     if (p->in_place) return;
-    if (p->swapped) {
-        pod__dw_turn_sums(j->sums, ld, p->m, p->run, out);
-        return;
-    }
     for (int64_t k = 0; k < p->m; k++)
         for (int64_t i = 0; i < p->n_runs; i++, out += p->run)
             memcpy(out, j->sums + k * ld + i * p->run_pad, (size_t)p->run * sizeof *out);
+}
+
+static block block_at(const plan *p, int64_t image, int64_t line)
+{
+    return (block){image, smaller(p->images, p->s.n - image), line,
+                   smaller(p->lines, p->s.p - line)};
+}
+
+/* Without images behind the last one. */
+static block block_after(const plan *p, block b)
+{
+    if (b.line + b.n_lines < p->s.p) return block_at(p, b.image, b.line + b.n_lines);
+    return block_at(p, b.image + b.n_images, 0);
 }
 
 const char *pod__conv_amx_dw_why_not(const pod_conv_call *call)
@@ -337,13 +327,10 @@ void pod__conv_amx_dw_run(const pod_conv_call *call, void *scratch)
     j.turned = (void *)(room + at.turned), j.edge = (void *)(room + at.edge);
     j.staged = (void *)(room + at.staged), j.paired = (void *)(room + at.paired);
     pod__dw_begin();
-    for (j.b.image = 0; j.b.image < j.p.s.n; j.b.image += j.p.images)
-        for (j.b.line = 0; j.b.line < j.p.s.p; j.b.line += j.p.lines) {
-            j.b.n_images = smaller(j.p.images, j.p.s.n - j.b.image);
-            j.b.n_lines = smaller(j.p.lines, j.p.s.p - j.b.line);
-            run_block(&j);
-            j.first = false;
-        }
+    for (j.b = block_at(&j.p, 0, 0); j.b.n_images > 0; j.b = block_after(&j.p, j.b)) {
+        run_block(&j);
+        j.first = false;
+    }
     pod__dw_end();
     store_sums(&j);
 }

@@ -76,7 +76,4 @@ void pod__dw_begin(void); /* takes the tile registers, and gives them back */
 void pod__dw_end(void);
 void pod__dw_multiply(const pod__dw_product *product);
 
-/* out (n, m) = sums (m, n)^T. */
-void pod__dw_turn_sums(const float *sums, int64_t ld, int64_t m, int64_t n, float *out);
-
 #endif

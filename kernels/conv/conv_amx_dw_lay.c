@@ -93,20 +93,33 @@ static inline __m512i interleaved(const pod_bf16 *even, const pod_bf16 *odd)
     return _mm512_permutexvar_epi16(order, both);
 }
 
-static inline void pair_pixels(const pod_bf16 *even, const pod_bf16 *odd, int n_tiles,
-                               int64_t plane, pod_bf16 *to)
+static inline __attribute__((always_inline)) void pair_pixels(const pod_bf16 *even,
+                                                              const pod_bf16 *odd, int n_tiles,
+                                                              int64_t plane, pod_bf16 *to)
 {
     for (int t = 0; t < n_tiles; t++)
         _mm512_store_si512(to + t * plane * POD__DW_TILE,
                            interleaved(even + t * POD__DW_TILE, odd + t * POD__DW_TILE));
 }
 
-/* n pairs that lie in one line. */
-static void pair_run(const pod_bf16 *from, int64_t pitch, int64_t n, int n_tiles, int64_t plane,
-                     pod_bf16 *to)
+/* n pairs that lie in one line: so that n_tiles is a constant where it is inlined. */
+static inline __attribute__((always_inline)) void pair_tiles(const pod_bf16 *from, int64_t pitch,
+                                                             int64_t n, int n_tiles, int64_t plane,
+                                                             pod_bf16 *to)
 {
     for (int64_t i = 0; i < n; i++)
         pair_pixels(from + 2 * i * pitch, from + (2 * i + 1) * pitch, n_tiles, plane, to + 32 * i);
+}
+
+static void pair_run(const pod_bf16 *from, int64_t pitch, int64_t n, int n_tiles, int64_t plane,
+                     pod_bf16 *to)
+{
+    switch (n_tiles) {
+    case 1: pair_tiles(from, pitch, n, 1, plane, to); return;
+    case 2: pair_tiles(from, pitch, n, 2, plane, to); return;
+    case 3: pair_tiles(from, pitch, n, 3, plane, to); return;
+    default: pair_tiles(from, pitch, n, n_tiles, plane, to);
+    }
 }
 
 static void pair_last(const pod_bf16 *even, int n_tiles, int64_t plane, pod_bf16 *to)
@@ -129,12 +142,7 @@ void pod__dw_pair(const pod__dw_lines *lines, int n_tiles, int64_t plane, pod_bf
             pair_pixels(waiting, from, n_tiles, plane, to);
             from += lines->pixel_pitch, to += 32, n--;
         }
-        if (n_tiles == 1)
-            pair_run(from, lines->pixel_pitch, n / 2, 1, plane, to);
-        else if (n_tiles == 2)
-            pair_run(from, lines->pixel_pitch, n / 2, 2, plane, to);
-        else
-            pair_run(from, lines->pixel_pitch, n / 2, n_tiles, plane, to);
+        pair_run(from, lines->pixel_pitch, n / 2, n_tiles, plane, to);
         to += n / 2 * 32;
         waiting = n % 2 ? from + (n - 1) * lines->pixel_pitch : NULL;
     }
@@ -214,13 +222,4 @@ void pod__dw_stage(const pod__dw_line *line, int64_t pitch, pod_bf16 *out)
     for (int64_t c = 0; c < line->n_channels; c += 32)
         stage_affine(line, c, (int)smaller(32, line->n_channels - c), from, end - begin, pitch,
                      out + begin * pitch);
-}
-
-/* ---- sums ----------------------------------------------------------------------------------- */
-
-void pod__dw_turn_sums(const float *sums, int64_t ld, int64_t m, int64_t n, float *out)
-{
-    for (int64_t j0 = 0; j0 < n; j0 += 16)
-        for (int64_t i = 0; i < m; i++)
-            for (int64_t j = j0; j < smaller(n, j0 + 16); j++) out[j * m + i] = sums[i * ld + j];
 }
