@@ -4,6 +4,7 @@
 #include "bench/kernels_vector.h"
 #include "kernels/base/assert.h"
 #include "kernels/combine/combine.h"
+#include "kernels/layernorm/layernorm.h"
 #include "kernels/norm/norm.h"
 #include "kernels/pointwise/pointwise.h"
 #include "kernels/pool/pool.h"
@@ -44,6 +45,10 @@ RUN(norm, grad_sums_act, a->rows, a->c, a->t, v[0], v[1], NULL, v[2], v[3], v[4]
     v[7])
 RUN(norm, grad_apply_act, a->rows, a->c, (double)a->rows, a->t, v[0], v[1], v[2], v[3], v[4], v[5],
     v[6], v[7], v[8], v[9])
+
+RUN(layernorm, apply, a->rows, a->c, eps, a->t, v[0], NULL, v[1], v[2], NULL, v[3], v[4], v[5])
+RUN(layernorm, grad_x, a->rows, a->c, a->t, v[0], v[1], v[2], v[3], v[4], NULL, v[5])
+RUN(layernorm, grad_params, a->rows, a->c, a->t, v[0], v[1], v[2], v[3], v[4], v[5])
 
 static void reduce_sum_sq(const void *set, const pod_vector_args *a)
 {
@@ -147,6 +152,18 @@ RUN(combine, convert, a->count, a->t, v[0], a->other, v[1])
     {                                                    \
         POD_READS, POD_TYPE_U8, POD_EXTENT_ALL, false, 0 \
     }
+#define ROW                                                \
+    {                                                      \
+        POD_READS, POD_TYPE_F32, POD_EXTENT_ROWS, false, 0 \
+    }
+#define ROW_POS                                           \
+    {                                                     \
+        POD_READS, POD_TYPE_F32, POD_EXTENT_ROWS, true, 0 \
+    }
+#define ABOUT(most)                                                       \
+    {                                                                     \
+        POD_APPROXIMATES, POD_TYPE_PROBLEM, POD_EXTENT_ALL, false, (most) \
+    }
 #define OP(family, function, n, ...)                                              \
     {                                                                             \
         POD_FAMILY_##family, #function, family##_##function, (n), { __VA_ARGS__ } \
@@ -169,6 +186,9 @@ static const pod_vector_op ops[] = {
     OP(norm, apply_act, 5, IN, COL, COL, IN, OUT),
     OP(norm, grad_sums_act, 8, IN, IN, COL, COL, COL, COL_POS, SUM_COL(3), SUM_COL(1)),
     OP(norm, grad_apply_act, 10, IN, IN, COL, COL, COL, COL_POS, COL, COL, COL, OUT),
+    OP(layernorm, apply, 6, IN, COL, COL, ABOUT(16), NEAR(ROWS, 16), NEAR(ROWS, 16)),
+    OP(layernorm, grad_x, 6, IN, IN, ROW, ROW_POS, COL, ABOUT(64)),
+    OP(layernorm, grad_params, 6, IN, IN, ROW, ROW_POS, SUM_COL(3), SUM_COL(1)),
     OP(reduce, sum_sq, 2, IN_F, SUM_ALL(1)),
     OP(reduce, col_sum, 2, IN, SUM_COL(1)),
     OP(softmax, loss, 3, IN_F, LABELS, NEAR(ONE, 32)),
@@ -214,6 +234,7 @@ const void *pod_vector_set(pod_family_id family, int i, const char **name, uint3
     switch (family) {
         SETS(pointwise)
         SETS(norm)
+        SETS(layernorm)
         SETS(reduce)
         SETS(softmax)
         SETS(pool)

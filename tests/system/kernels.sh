@@ -62,7 +62,7 @@ fi
 
 # What is bound by memory: every function of every family, once for each type it knows.
 for type in bf16 f32; do
-    printf '%s\n' "pointwise 33x37 $type" "norm 33x37 $type" "reduce 33x37 $type" "pool 2x9x9x37:3x3/2+1 $type" \
+    printf '%s\n' "pointwise 33x37 $type" "norm 33x37 $type" "layernorm 33x37 $type" "reduce 33x37 $type" "pool 2x9x9x37:3x3/2+1 $type" \
         "combine 33x37 $type" >vectors.txt
     [ $type = bf16 ] || printf '%s\n' 'softmax 33x10' 'update 33x37' >>vectors.txt
     "$minipod" kernels --shapes vectors.txt "${quick[@]}" --buffers hot >$type 2>err || fail "$type: exit $?: $(cat err)"
@@ -70,8 +70,8 @@ for type in bf16 f32; do
     rows $type | awk '$1 == "memcpy" { n++ } END { exit n == 0 }' || fail "$type: no copy: $(cat $type)"
     "$minipod" kernels --shapes vectors.txt "${quick[@]}" --buffers hot --impl ref >$type.ref 2>err || fail "$type: exit $?: $(cat err)"
 done
-[ "$(field f32.ref 2 | wc -w)" = 33 ] || fail "f32: functions $(field f32.ref 2)"
-[ "$(field bf16.ref 2 | wc -w)" = 21 ] || fail "bf16: functions $(field bf16.ref 2)"
+[ "$(field f32.ref 2 | wc -w)" = 36 ] || fail "f32: functions $(field f32.ref 2)"
+[ "$(field bf16.ref 2 | wc -w)" = 24 ] || fail "bf16: functions $(field bf16.ref 2)"
 
 # One problem on the command line, chosen functions, no check.
 "$minipod" kernels "${quick[@]}" --buffers hot --family conv.dx,gemm --impl gemm conv 2x9x8x5:3x3x7+1 >one 2>err ||
