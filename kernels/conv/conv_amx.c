@@ -234,6 +234,9 @@ static pod__amx_ahead ahead_of(const run *r, pod__amx_lines b)
 static pod__amx_product product_of(const run *r, const char *weights, char *scratch,
                                    const layout *at)
 {
+    const size_t bytes = pod__amx_weight_bytes(r->view), first_cache = 36 * 1024,
+                 second_cache = 1024 * 1024;
+    const bool tiles_outside = bytes <= second_cache;
     double *sums = (void *)(scratch + at->sums);
     return (pod__amx_product){.tiles = r->tiles,
                               .pitch = r->plan->pitch,
@@ -246,7 +249,8 @@ static pod__amx_product product_of(const run *r, const char *weights, char *scra
                               .bias = r->call->bias,
                               .sum = sums,
                               .sum_sq = sums + padded_width(r->call),
-                              .tiles_outside = pod__amx_weight_bytes(r->view) <= 1024 * 1024,
+                              .tiles_outside = tiles_outside,
+                              .passes_by = tiles_outside && bytes > first_cache,
                               .streams = streams(r),
                               .pairs = has_pairs(r),
                               .squares = (void *)(scratch + at->squares)};

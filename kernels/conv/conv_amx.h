@@ -107,6 +107,7 @@ typedef struct pod__amx_product {
     const float *bias;
     double *sum, *sum_sq; /* (width, rounded up to 32) */
     bool tiles_outside;   /* which loop is the outer one: tiles, or filters */
+    bool passes_by;       /* filters are not kept in the first cache: it is left to the image */
     bool streams;         /* whole lines of output go past the caches: it is larger than they */
     bool pairs;           /* 16 filters, and a tile's pixels lie close in the output */
     pod__amx_ahead *ahead;

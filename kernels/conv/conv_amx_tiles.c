@@ -158,8 +158,20 @@ INLINE void zero_tiles(void)
     _tile_zero(3);
 }
 
+INLINE void load_filters(const char *b, bool passes_by)
+{
+    if (passes_by) {
+        _tile_stream_loadd(6, b, POD__AMX_LINE_BYTES);
+        _tile_stream_loadd(7, b + POD__AMX_TILE_BYTES, POD__AMX_LINE_BYTES);
+    } else {
+        _tile_loadd(6, b, POD__AMX_LINE_BYTES);
+        _tile_loadd(7, b + POD__AMX_TILE_BYTES, POD__AMX_LINE_BYTES);
+    }
+}
+
 /* One tile or two (tall) by 32 filters. */
-INLINE void multiply_wide(const pod__amx_product *m, const pod__amx_square *q, bool tall)
+INLINE void multiply_wide(const pod__amx_product *m, const pod__amx_square *q, bool tall,
+                          bool passes_by)
 {
     const char *b = m->weights + q->filter / 16 * m->n_chunks * POD__AMX_TILE_BYTES;
     const char *upper = q->tiles[0].a, *lower = q->tiles[tall ? 1 : 0].a;
@@ -167,10 +179,9 @@ INLINE void multiply_wide(const pod__amx_product *m, const pod__amx_square *q, b
     for (int64_t i = 0; i < m->n_chunks; i++, b += 2 * POD__AMX_TILE_BYTES) {
         const int64_t at = m->chunk_at[i];
         look_ahead(m->ahead);
-        _tile_loadd(6, b, POD__AMX_LINE_BYTES);
+        load_filters(b, passes_by);
         _tile_loadd(4, upper + at, m->pitch);
         _tile_dpbf16ps(0, 4, 6);
-        _tile_loadd(7, b + POD__AMX_TILE_BYTES, POD__AMX_LINE_BYTES);
         _tile_dpbf16ps(1, 4, 7);
         if (!tall) continue;
         _tile_loadd(5, lower + at, m->pitch);
@@ -205,8 +216,10 @@ INLINE void multiply_narrow(const pod__amx_product *m, const pod__amx_square *q,
 
 static void multiply(const pod__amx_product *m, const pod__amx_square *q, bool wide)
 {
-    if (wide)
-        q->n_tiles == 2 ? multiply_wide(m, q, true) : multiply_wide(m, q, false);
+    if (wide && q->n_tiles < 2)
+        multiply_wide(m, q, false, false);
+    else if (wide)
+        m->passes_by ? multiply_wide(m, q, true, true) : multiply_wide(m, q, true, false);
     else if (q->n_tiles == 4)
         multiply_narrow(m, q, 4);
     else
