@@ -52,11 +52,13 @@ static pod_status add(pod_race *r, const pod_peer *peer, bool is_packed, const p
     const pod_status s = peer->create(&call, &x->run);
     if (s == POD_E_UNSUPPORTED) return POD_OK;
     POD_TRY(s);
+    /* A depthwise convolution is held to float32's peak: no unit of bfloat16 products serves it. */
+    const bool is_depthwise = r->problem.family == POD_FAMILY_depthwise;
     r->peers = x;
     pod_race_add(r, &(pod_contender){.impl = peer->name,
                                      .is_packed = is_packed,
                                      .is_peer = true,
-                                     .peak = r->problem.dtype,
+                                     .peak = is_depthwise ? POD_F32 : r->problem.dtype,
                                      .run = run,
                                      .err = err,
                                      .settle = settle,
