@@ -8,11 +8,10 @@
  *     conv2d_dw      x, dy -> dw             dx = conv2d_dx(dy, w)
  *                                            dw += conv2d_dw(x, dy)
  *
- * A group grows by nodes that share a value with samples with it, until one needs a sum over the
- * samples that the group still makes, or until one sample of all its values does not fit the tile
- * any more, or the phase ends. Nodes in between that do not depend on the group go before it. A group is kept if it
- * saves more traffic than its weights, which each tile reads again, and its sums, which each tile
- * adds to, cost. */
+ * A group grows until a node needs a sum over the samples that the group still makes, or one sample
+ * of all its values does not fit the tile any more, or the phase ends. Nodes in between that do not
+ * depend on the group go before it. A group is kept if it saves more traffic than its weights,
+ * which each tile reads again, and its sums, which each tile adds to, cost. */
 #include <string.h>
 
 #include "kernels/base/assert.h"
@@ -90,13 +89,6 @@ static bool can_run_by_sample(const pod_node *n)
     return n->phase == POD_PHASE_FORWARD || n->phase == POD_PHASE_BACKWARD;
 }
 
-static bool shares_samples(const group *g, const pod_node *n)
-{
-    for (int i = 0; i < n->n_in + n->n_out; i++)
-        if (kind_of(n, i) == 's' && find_value(g, value_of(n, i)) >= 0) return true;
-    return false;
-}
-
 /* What one sample of the node's values that the group does not have yet takes. */
 static double more_sample_bytes(const tile *t, const pod_node *n)
 {
@@ -112,7 +104,6 @@ static bool may_join(const tile *t, const pod_node *n)
     const group *g = &t->group;
     if (g->n_nodes == POD_TILED_STEPS || g->n_values + n->n_in + n->n_out > POD_TILED_VALUES)
         return false;
-    if (g->n_nodes > 0 && !shares_samples(g, n)) return false;
     for (int i = 0; i < n->n_in + n->n_out; i++) {
         const pod_value v = value_of(n, i);
         const int known = find_value(g, v);

@@ -7,7 +7,7 @@ mllog_check=$(realpath "$2")
 . "$(dirname "$0")/common.sh"
 small=(--model mlp --data glyphs:8x8x1:60+30 --batch 12 --progress off)
 diverge=("${small[@]}" --lr 1e6 --lr-schedule constant --steps 50)
-place='step [0-9]*: the first output that is not finite is that of [a-z0-9]* .[a-z0-9/]*. '
+place='step [0-9]*: the first output that is not finite is that of [a-z0-9_]* .[a-z0-9/]*. '
 place+='(instruction [0-9]*, [a-z]*, kernel [a-z0-9_]*) on rank [0-9]'
 
 json_value() { grep -o "\"$2\": [^,]*" "$1" | head -n 1 | sed 's/^[^:]*: //'; }
