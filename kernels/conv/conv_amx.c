@@ -37,8 +37,9 @@ static bool is_close(const pod__amx_view *v, const pod__amx_plan *plan)
 
 static int64_t n_row_offsets(const pod__amx_view *v, const pod__amx_plan *plan)
 {
-    return plan->way == POD__AMX_IMAGES || is_close(v, plan) ? POD__AMX_ROWS
-                                                             : plan->max_tiles * POD__AMX_ROWS;
+    return plan->way == POD__AMX_IMAGES || plan->way == POD__AMX_STACKED || is_close(v, plan)
+               ? POD__AMX_ROWS
+               : plan->max_tiles * POD__AMX_ROWS;
 }
 
 static layout layout_of(const pod_conv_call *call)
@@ -108,6 +109,12 @@ static void place_chunks(const run *r)
     const pod__amx_view *v = r->view;
     const pod__amx_plan *plan = r->plan;
     int64_t *at = r->chunk_at;
+    if (v->stacked) {
+        for (int64_t i = 0; i < v->n_chunks; i++)
+            at[i] = i / v->s * pod__amx_stacked_step(v) * plan->strip_row +
+                    i % v->s * POD__AMX_LINE_BYTES;
+        return;
+    }
     for (int64_t i = 0; i < v->r; i++)
         for (int64_t j = 0; j < v->chunks_row; j++) {
             const int64_t plane = i % v->step * plan->plane_rows + i / v->step;
@@ -173,9 +180,24 @@ static int64_t pixel_tiles(const run *r, const char *a, int64_t n, int64_t p, in
     return n_tiles;
 }
 
+/* The tiles of any block, line by line: where they go counts from the block's first pixel. */
+static void place_stacked_tiles(const run *r)
+{
+    const pod__amx_view *v = r->view;
+    pod__amx_tile *t = r->tiles;
+    for (int64_t i = 0; i < POD__AMX_ROWS; i++) r->rows[i] = i * v->out_step * v->width;
+    for (int64_t i = 0; i < r->plan->lines; i++)
+        for (int64_t q = 0; q < v->q; q += POD__AMX_ROWS)
+            *t++ = (pod__amx_tile){.a = r->strip + i * r->plan->strip_row + q * r->plan->pitch,
+                                   .rows = r->rows,
+                                   .at = out_at(v, 0, i, q) - out_at(v, 0, 0, 0),
+                                   .n_rows = (int32_t)smaller(POD__AMX_ROWS, v->q - q)};
+}
+
 static int64_t tiles_of(const run *r, pod__amx_lines b)
 {
     const pod__amx_view *v = r->view;
+    if (v->stacked) return b.n_lines * ((v->q + POD__AMX_ROWS - 1) / POD__AMX_ROWS);
     if (r->plan->way == POD__AMX_IMAGES) return image_tiles(r, b);
     if (r->plan->way == POD__AMX_DIRECT)
         return pixel_tiles(r, (const char *)r->call->a + b.line * r->plan->pitch,
@@ -241,6 +263,7 @@ static pod__amx_product product_of(const run *r, const char *weights, char *scra
     return (pod__amx_product){.tiles = r->tiles,
                               .pitch = r->plan->pitch,
                               .n_chunks = r->view->n_chunks,
+                              .n_whole = r->view->r / 2 * r->view->s,
                               .width = r->view->width,
                               .chunk_at = r->chunk_at,
                               .weights = weights,
@@ -253,6 +276,7 @@ static pod__amx_product product_of(const run *r, const char *weights, char *scra
                               .passes_by = tiles_outside && bytes > first_cache,
                               .streams = streams(r),
                               .pairs = has_pairs(r),
+                              .stacked = r->view->stacked,
                               .squares = (void *)(scratch + at->squares)};
 }
 
@@ -269,6 +293,8 @@ static void run_view(const pod_conv_call *call, const pod__amx_view *v, const ch
                    .chunk_at = (void *)(scratch + at->chunks)};
     pod__amx_product m = product_of(&r, weights, scratch, at);
     place_chunks(&r);
+    if (v->stacked) place_stacked_tiles(&r);
+    pod__amx_begin(v->stacked);
     const bool looks = plan.way == POD__AMX_DIRECT || v->r > v->step;
     pod__amx_lines next = first_block(&plan);
     while (next.n_lines > 0) {
@@ -280,6 +306,7 @@ static void run_view(const pod_conv_call *call, const pod__amx_view *v, const ch
         if (plan.way != POD__AMX_DIRECT)
             pod__amx_fill(call, v, &plan, b, scratch + at->row, r.strip);
         m.n_tiles = tiles_of(&r, b);
+        if (v->stacked) m.out = (pod_bf16 *)call->out + out_at(v, b.n, b.line, 0);
         pod__amx_multiply(&m);
     }
     _mm_sfence();
@@ -338,7 +365,6 @@ void pod__conv_amx_run(const pod_conv_call *call, void *scratch)
         pod__conv_amx_pack(call, POD_BF16, call->b, room + at.weights);
         weights = room + at.weights;
     }
-    pod_amx_begin();
     for (int64_t i = 0; i < pod__amx_n_views(call) && call->shape.n > 0; i++) {
         const pod__amx_view v = pod__amx_view_at(call, i);
         if (pod__amx_is_empty(&v)) continue;

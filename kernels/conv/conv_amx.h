@@ -33,6 +33,7 @@ typedef struct pod__amx_view {
     int64_t r, s, step, top, left; /* window (p, q) begins at (top + p step, left + q step) */
     /* Where pixel (p, q) goes: (row + p out_step, column + q out_step) of (N, out_h, out_w, width) */
     int64_t out_h, out_w, row, column, out_step;
+    bool stacked;                 /* its chunks are those of POD__AMX_STACKED */
     int64_t chunks_row, n_chunks; /* of one row of a window, and of the window */
     pod__residue rows, columns;   /* of an input gradient */
 } pod__amx_view;
@@ -53,8 +54,16 @@ void pod__amx_pack_view(const pod_conv_call *call, const pod__amx_view *v, pod_d
  *   DIRECT    a 1x1 filter reads the image where it is: a tile is 16 pixels that follow each other
  *   WINDOWS   strip of window rows, each once: 16 pixels that follow each other, over line ends
  *   IMAGES    strip of pixels (rows, columns, 16 images, C): one pixel of 16 images
+ *   STACKED   C = 16: strip of pixels, each with the one below it: 16 that follow each other in a
+ *             line. A chunk is a column of two rows of a window, the last of an odd number of rows
+ *             the upper half of one: chunks of 16 values stand behind those of 32
  */
-typedef enum pod__amx_way { POD__AMX_DIRECT, POD__AMX_WINDOWS, POD__AMX_IMAGES } pod__amx_way;
+typedef enum pod__amx_way {
+    POD__AMX_DIRECT,
+    POD__AMX_WINDOWS,
+    POD__AMX_IMAGES,
+    POD__AMX_STACKED
+} pod__amx_way;
 
 typedef struct pod__amx_plan {
     pod__amx_way way;
@@ -69,6 +78,11 @@ typedef struct pod__amx_plan {
 } pod__amx_plan;
 
 pod__amx_plan pod__amx_plan_of(const pod_conv_call *call, const pod__amx_view *v);
+
+/* Rows of the strip for so many lines of output, where it is stacked; and from one pair of a window's
+ * rows to the next. */
+int64_t pod__amx_stacked_rows(const pod__amx_view *v, int64_t n_lines);
+static inline int64_t pod__amx_stacked_step(const pod__amx_view *v) { return 2 / v->step; }
 
 /* Lines [line, line + n_lines) of image n, or of the 16 images from n on; WINDOWS with r <= step may
  * run on into the next images. */
@@ -100,6 +114,7 @@ typedef struct pod__amx_ahead {
 typedef struct pod__amx_product {
     const pod__amx_tile *tiles;
     int64_t n_tiles, pitch, n_chunks, width;
+    int64_t n_whole;         /* STACKED: chunks of 32 values, those behind them have 16 */
     const int64_t *chunk_at; /* bytes from a tile's beginning */
     const char *weights;
     pod_bf16 *out;
@@ -110,6 +125,7 @@ typedef struct pod__amx_product {
     bool passes_by;       /* filters are not kept in the first cache: it is left to the image */
     bool streams;         /* whole lines of output go past the caches: it is larger than they */
     bool pairs;           /* 16 filters, and a tile's pixels lie close in the output */
+    bool stacked;
     pod__amx_ahead *ahead;
     float *squares; /* 2 POD__AMX_SQUARE_FLOATS, scratch */
 } pod__amx_product;
@@ -122,6 +138,8 @@ typedef struct pod__amx_square {
     float *values;
 } pod__amx_square;
 
-void pod__amx_multiply(const pod__amx_product *m); /* tiles are configured */
+/* The tile registers for pod__amx_multiply. */
+void pod__amx_begin(bool stacked);
+void pod__amx_multiply(const pod__amx_product *m);
 
 #endif

@@ -50,7 +50,8 @@ INLINE __m512 affine(__m256i bf16, __m512 scale, __m512 shift, bool rectified)
 INLINE void affine_pixels_as(const pixels *x, const pod_conv_call *call, bool rectified)
 {
     for (int64_t c = 0; c < x->c; c += POD__AMX_CHUNK) {
-        const __mmask32 mask = first(x->c - c);
+        /* pixels may follow each other closely, and all of a chunk are written before the next */
+        const __mmask32 mask = first(x->c - c), room = first(x->to_bytes / 2 - c);
         const __mmask16 low = (__mmask16)mask, high = (__mmask16)(mask >> 16);
         const __m512 scale[2] = {_mm512_maskz_loadu_ps(low, call->x_scale + c),
                                  _mm512_maskz_loadu_ps(high, call->x_scale + c + 16)};
@@ -60,8 +61,8 @@ INLINE void affine_pixels_as(const pixels *x, const pod_conv_call *call, bool re
             const __m512i v = _mm512_maskz_loadu_epi16(mask, x->from + i * x->from_bytes + 2 * c);
             const __m512 a = affine(_mm512_castsi512_si256(v), scale[0], shift[0], rectified);
             const __m512 b = affine(_mm512_extracti64x4_epi64(v, 1), scale[1], shift[1], rectified);
-            _mm512_storeu_si512(x->to + i * x->to_bytes + 2 * c,
-                                (__m512i)_mm512_cvtne2ps_pbh(b, a));
+            _mm512_mask_storeu_epi16(x->to + i * x->to_bytes + 2 * c, room,
+                                     (__m512i)_mm512_cvtne2ps_pbh(b, a));
         }
     }
 }
@@ -147,13 +148,82 @@ static void fill_images(const pod_conv_call *call, const pod__amx_view *v,
                      strip + i * plan->strip_row + image * plan->pitch);
 }
 
+/* A row of n pixels of 16 values, each to two places, to_bytes[1] from the first; changed as affine()
+ * does where there is a scale. */
+typedef struct stacked_row {
+    const char *from;
+    char *to, *to_too;
+    int64_t n;
+} stacked_row;
+
+INLINE void stack_row_as(const pod_conv_call *call, const stacked_row *x, bool changed,
+                         bool rectified)
+{
+    const __m512 scale = changed ? _mm512_loadu_ps(call->x_scale) : _mm512_setzero_ps();
+    const __m512 shift = changed ? _mm512_loadu_ps(call->x_shift) : _mm512_setzero_ps();
+    for (int64_t i = 0; i < x->n; i++) {
+        __m256i v = _mm256_loadu_si256((const void *)(x->from + i * 32));
+        if (changed) v = (__m256i)_mm512_cvtneps_pbh(affine(v, scale, shift, rectified));
+        _mm256_store_si256((void *)(x->to + i * POD__AMX_LINE_BYTES), v);
+        _mm256_store_si256((void *)(x->to_too + i * POD__AMX_LINE_BYTES), v);
+    }
+}
+
+static void stack_row(const pod_conv_call *call, const stacked_row *x)
+{
+    if (!(call->fused & POD_CONV_AFFINE_X))
+        stack_row_as(call, x, false, false);
+    else if (call->fused & POD_CONV_RELU_X)
+        stack_row_as(call, x, true, true);
+    else
+        stack_row_as(call, x, true, false);
+}
+
+static void zero_halves(const stacked_row *x)
+{
+    for (int64_t i = 0; i < x->n; i++) {
+        _mm256_store_si256((void *)(x->to + i * POD__AMX_LINE_BYTES), _mm256_setzero_si256());
+        _mm256_store_si256((void *)(x->to_too + i * POD__AMX_LINE_BYTES), _mm256_setzero_si256());
+    }
+}
+
+/* Row i of the image below the strip goes to the upper half of the strip's row i / step and to the
+ * lower half of the one before; with step 2 to one of them. */
+static void fill_stacked(const pod_conv_call *call, const pod__amx_view *v,
+                         const pod__amx_plan *plan, pod__amx_lines b, char *strip)
+{
+    const int64_t columns = plan->strip_row / POD__AMX_LINE_BYTES, half = POD__AMX_LINE_BYTES / 2;
+    const int64_t n_rows = pod__amx_stacked_rows(v, b.n_lines);
+    const int64_t begin = smaller(columns, larger(0, -v->left));
+    const int64_t end = larger(begin, smaller(columns, v->w - v->left));
+    for (int64_t i = 0; i < (n_rows - 1) * v->step + 2; i++) {
+        const int64_t h = v->top + b.line * v->step + i, upper = i / v->step;
+        const bool is_upper = i % v->step == 0 && upper<n_rows, is_lower = i> 0;
+        char *to = strip + upper * plan->strip_row;
+        char *lower = strip + (i - 1) / v->step * plan->strip_row + half;
+        stacked_row x = {.to = is_upper ? to : lower,
+                         .to_too = is_lower && (i - 1) % v->step == 0 ? lower : to};
+        x.n = h < 0 || h >= v->h || begin == end ? columns : begin;
+        zero_halves(&x);
+        if (x.n == columns) continue;
+        x.to += begin * POD__AMX_LINE_BYTES, x.to_too += begin * POD__AMX_LINE_BYTES;
+        x.n = end - begin;
+        x.from = (const char *)call->a + ((b.n * v->h + h) * v->w + v->left + begin) * half;
+        stack_row(call, &x);
+        x.to += x.n * POD__AMX_LINE_BYTES, x.to_too += x.n * POD__AMX_LINE_BYTES;
+        x.n = columns - end;
+        zero_halves(&x);
+    }
+}
+
 void pod__amx_fill(const pod_conv_call *call, const pod__amx_view *v, const pod__amx_plan *plan,
                    pod__amx_lines b, char *row, char *strip)
 {
-    if (plan->way == POD__AMX_IMAGES) {
+    if (plan->way == POD__AMX_IMAGES)
         fill_images(call, v, plan, b, strip);
-        return;
-    }
-    for (int64_t plane = 0; plane < smaller(v->step, v->r); plane++)
-        fill_plane(call, v, plan, b, plane, row, strip);
+    else if (plan->way == POD__AMX_STACKED)
+        fill_stacked(call, v, plan, b, strip);
+    else
+        for (int64_t plane = 0; plane < smaller(v->step, v->r); plane++)
+            fill_plane(call, v, plan, b, plane, row, strip);
 }

@@ -1,5 +1,6 @@
 /* Filters as tiles of B for the AMX convolution. A chunk holds 32 values of one row of a window,
- * zeros beyond its end; the input gradient's row is (taps, K), the last tap first. */
+ * zeros beyond its end, or, stacked, 16 values of each of two rows; the input gradient's row is
+ * (taps, K), the last tap first. */
 #include <immintrin.h>
 #include <string.h>
 
@@ -41,29 +42,54 @@ INLINE __m512i load_16(pod_dtype type, const void *from, int64_t n)
     return _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(mask, from)));
 }
 
+/* Where value i of a chunk stands: row r of the window, value e of that row. */
+typedef struct place {
+    int64_t r, e;
+} place;
+
+INLINE place place_of(const pod__amx_view *v, int64_t chunk, int64_t i)
+{
+    if (v->stacked) return (place){chunk / v->s * 2 + i / v->c, chunk % v->s * v->c + i % v->c};
+    return (place){chunk / v->chunks_row, chunk % v->chunks_row * POD__AMX_CHUNK + i};
+}
+
+/* Values [i, i + n) of a chunk, which lie in one row of a filter, zeros behind the row's end. */
+INLINE __m512i filter_values(const pod__amx_view *v, pod_dtype from, const void *w, int64_t filter,
+                             int64_t chunk, int64_t i, int64_t n)
+{
+    const place at = place_of(v, chunk, i);
+    const int64_t row = v->s * v->c;
+    if (at.r >= v->r) return _mm512_setzero_si512();
+    return load_32(from, element(from, w, (filter * v->r + at.r) * row + at.e),
+                   smaller(n, row - at.e));
+}
+
 /* Forward: a filter's row (S C) is a column of the tile. */
 static void pack_forward(const pod__amx_view *v, pod_dtype from, const void *w, int64_t filter,
                          int64_t chunk, char *tile)
 {
-    const int64_t r = chunk / v->chunks_row, begin = chunk % v->chunks_row * POD__AMX_CHUNK;
-    const int64_t row = v->s * v->c, n = smaller(POD__AMX_CHUNK, row - begin);
+    const int64_t n = v->stacked ? v->c : POD__AMX_CHUNK;
     const __m512i down =
         _mm512_mullo_epi32(_mm512_set1_epi32(16),
                            _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
     memset(tile, 0, POD__AMX_TILE_BYTES);
     for (int64_t i = 0; i < smaller(16, v->width - filter); i++) {
-        const int64_t at = ((filter + i) * v->r + r) * row + begin;
-        _mm512_i32scatter_epi32(tile + 4 * i, down, load_32(from, element(from, w, at), n), 4);
+        __m512i values = filter_values(v, from, w, filter + i, chunk, 0, n);
+        if (v->stacked) {
+            const __m512i below = filter_values(v, from, w, filter + i, chunk, n, n);
+            values = _mm512_inserti64x4(values, _mm512_castsi512_si256(below), 1);
+        }
+        _mm512_i32scatter_epi32(tile + 4 * i, down, values, 4);
     }
 }
 
-/* Value e of row r of the view's window meets these filters' values: (K, R, S, C) at C = column. */
+/* This value of the view's window meets these filters' values: (K, R, S, C) at C = column. */
 static __m512i grad_row(const pod_conv_shape *s, const pod__amx_view *v, pod_dtype from,
-                        const void *w, int64_t r, int64_t e, int64_t column)
+                        const void *w, place i, int64_t column)
 {
-    if (e >= v->s * v->c) return _mm512_setzero_si512();
-    const int64_t tap_r = v->rows.tap + (v->r - 1 - r) * s->stride;
-    const int64_t tap_s = v->columns.tap + (v->s - 1 - e / v->c) * s->stride, k = e % v->c;
+    if (i.r >= v->r || i.e >= v->s * v->c) return _mm512_setzero_si512();
+    const int64_t tap_r = v->rows.tap + (v->r - 1 - i.r) * s->stride;
+    const int64_t tap_s = v->columns.tap + (v->s - 1 - i.e / v->c) * s->stride, k = i.e % v->c;
     const int64_t at = ((k * s->r + tap_r) * s->s + tap_s) * s->c + column;
     return load_16(from, element(from, w, at), smaller(16, s->c - column));
 }
@@ -71,10 +97,10 @@ static __m512i grad_row(const pod_conv_shape *s, const pod__amx_view *v, pod_dty
 static void pack_grad(const pod_conv_shape *s, const pod__amx_view *v, pod_dtype from,
                       const void *w, int64_t column, int64_t chunk, char *tile)
 {
-    const int64_t r = chunk / v->chunks_row, begin = chunk % v->chunks_row * POD__AMX_CHUNK;
     for (int64_t pair = 0; pair < POD__AMX_CHUNK / 2; pair++) {
-        const __m512i even = grad_row(s, v, from, w, r, begin + 2 * pair, column);
-        const __m512i odd = grad_row(s, v, from, w, r, begin + 2 * pair + 1, column);
+        const place at = place_of(v, chunk, 2 * pair), next = place_of(v, chunk, 2 * pair + 1);
+        const __m512i even = grad_row(s, v, from, w, at, column);
+        const __m512i odd = grad_row(s, v, from, w, next, column);
         _mm512_storeu_si512(tile + pair * POD__AMX_LINE_BYTES,
                             _mm512_or_si512(even, _mm512_slli_epi32(odd, 16)));
     }

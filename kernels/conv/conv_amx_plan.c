@@ -4,6 +4,9 @@
 /* What strips may take of the cache, beside the filters. */
 static const int64_t cache_bytes = 1536 * 1024, strip_min = 256 * 1024;
 
+/* What a stacked strip takes of the first cache. */
+static const int64_t stacked_bytes = 24 * 1024;
+
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t up(int64_t n, int64_t of) { return (n + of - 1) / of; }
@@ -56,6 +59,13 @@ static pod__amx_view grad_view(const pod_conv_shape *s, pod__residue rows, pod__
                            .columns = columns};
 }
 
+/* Not of n nor of what is fused: packed filters serve all those. Of a short line too few rows of a
+ * tile are used. */
+static bool is_stacked(const pod__amx_view *v)
+{
+    return v->c == POD__AMX_CHUNK / 2 && v->r > 1 && v->step <= 2 && v->q >= 7;
+}
+
 pod__amx_view pod__amx_view_at(const pod_conv_call *call, int64_t i)
 {
     const pod_conv_shape *s = &call->shape;
@@ -64,7 +74,8 @@ pod__amx_view pod__amx_view_at(const pod_conv_call *call, int64_t i)
                           : grad_view(s, pod__residue_rows(s, i / s->stride),
                                       pod__residue_columns(s, i % s->stride));
     v.chunks_row = up(v.s * v.c, POD__AMX_CHUNK);
-    v.n_chunks = v.r * v.chunks_row;
+    v.stacked = is_stacked(&v);
+    v.n_chunks = v.stacked ? up(v.r, 2) * v.s : v.r * v.chunks_row;
     return v;
 }
 
@@ -132,8 +143,29 @@ static pod__amx_plan windows_plan(const pod__amx_view *v)
     return plan;
 }
 
+int64_t pod__amx_stacked_rows(const pod__amx_view *v, int64_t n_lines)
+{
+    return n_lines + (up(v->r, 2) - 1) * pod__amx_stacked_step(v);
+}
+
+static pod__amx_plan stacked_plan(const pod__amx_view *v)
+{
+    const int64_t few = 4; /* lines of images too wide for the cache: most of the strip is theirs */
+    pod__amx_plan plan = {.way = POD__AMX_STACKED, .n_lines = v->p, .n_groups = v->n};
+    plan.pitch = v->step * POD__AMX_LINE_BYTES;
+    plan.strip_row = ((v->q - 1) * v->step + v->s) * POD__AMX_LINE_BYTES;
+    const int64_t most = stacked_bytes / plan.strip_row - pod__amx_stacked_rows(v, 0);
+    plan.lines = even_part(v->p, larger(few, most));
+    plan.max_tiles = plan.lines * up(v->q, POD__AMX_ROWS);
+    /* the last tile of a line may end behind it */
+    plan.strip_bytes =
+        pod__amx_stacked_rows(v, plan.lines) * plan.strip_row + POD__AMX_ROWS * plan.pitch;
+    return plan;
+}
+
 pod__amx_plan pod__amx_plan_of(const pod_conv_call *call, const pod__amx_view *v)
 {
+    if (v->stacked) return stacked_plan(v);
     if (reads_in_place(call, v)) return direct_plan(v);
     return takes_images(v) ? images_plan(v) : windows_plan(v);
 }

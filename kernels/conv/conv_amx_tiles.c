@@ -214,9 +214,80 @@ INLINE void multiply_narrow(const pod__amx_product *m, const pod__amx_square *q,
     }
 }
 
+/* Stacked: tiles 4 of A and 5 of B for chunks of 32 values, 6 and 7 for those of 16. Registers are
+ * written with the instruction, hence macros. */
+#define MULTIPLY_STACKED_NARROW(A, B)           \
+    do {                                        \
+        const int64_t at = m->chunk_at[i];      \
+        look_ahead(m->ahead);                   \
+        _tile_loadd(B, b, POD__AMX_LINE_BYTES); \
+        _tile_loadd(A, t[0].a + at, m->pitch);  \
+        _tile_dpbf16ps(0, A, B);                \
+        if (n < 2) break;                       \
+        _tile_loadd(A, t[1].a + at, m->pitch);  \
+        _tile_dpbf16ps(1, A, B);                \
+        if (n < 3) break;                       \
+        _tile_loadd(A, t[2].a + at, m->pitch);  \
+        _tile_dpbf16ps(2, A, B);                \
+        if (n < 4) break;                       \
+        _tile_loadd(A, t[3].a + at, m->pitch);  \
+        _tile_dpbf16ps(3, A, B);                \
+    } while (0)
+
+#define MULTIPLY_STACKED_WIDE(A, B)                                   \
+    do {                                                              \
+        const int64_t at = m->chunk_at[i];                            \
+        look_ahead(m->ahead);                                         \
+        _tile_loadd(B, b, POD__AMX_LINE_BYTES);                       \
+        _tile_loadd(A, t[0].a + at, m->pitch);                        \
+        _tile_dpbf16ps(0, A, B);                                      \
+        if (n > 1) {                                                  \
+            _tile_loadd(A, t[1].a + at, m->pitch);                    \
+            _tile_dpbf16ps(2, A, B);                                  \
+        }                                                             \
+        _tile_loadd(B, b + POD__AMX_TILE_BYTES, POD__AMX_LINE_BYTES); \
+        if (n > 1) {                                                  \
+            _tile_dpbf16ps(3, A, B);                                  \
+            _tile_loadd(A, t[0].a + at, m->pitch);                    \
+        }                                                             \
+        _tile_dpbf16ps(1, A, B);                                      \
+    } while (0)
+
+INLINE void multiply_stacked_narrow(const pod__amx_product *m, const pod__amx_square *q, int n)
+{
+    const char *b = m->weights + q->filter / 16 * m->n_chunks * POD__AMX_TILE_BYTES;
+    const pod__amx_tile *t = q->tiles;
+    int64_t i = 0;
+    zero_tiles();
+    for (; i < m->n_whole; i++, b += POD__AMX_TILE_BYTES) MULTIPLY_STACKED_NARROW(4, 5);
+    for (; i < m->n_chunks; i++, b += POD__AMX_TILE_BYTES) MULTIPLY_STACKED_NARROW(6, 7);
+}
+
+INLINE void multiply_stacked_wide(const pod__amx_product *m, const pod__amx_square *q, int n)
+{
+    const char *b = m->weights + q->filter / 16 * m->n_chunks * POD__AMX_TILE_BYTES;
+    const pod__amx_tile *t = q->tiles;
+    int64_t i = 0;
+    zero_tiles();
+    for (; i < m->n_whole; i++, b += 2 * POD__AMX_TILE_BYTES) MULTIPLY_STACKED_WIDE(4, 5);
+    for (; i < m->n_chunks; i++, b += 2 * POD__AMX_TILE_BYTES) MULTIPLY_STACKED_WIDE(6, 7);
+}
+
+static void multiply_stacked(const pod__amx_product *m, const pod__amx_square *q, bool wide)
+{
+    if (wide)
+        q->n_tiles == 2 ? multiply_stacked_wide(m, q, 2) : multiply_stacked_wide(m, q, 1);
+    else if (q->n_tiles == 4)
+        multiply_stacked_narrow(m, q, 4);
+    else
+        multiply_stacked_narrow(m, q, q->n_tiles);
+}
+
 static void multiply(const pod__amx_product *m, const pod__amx_square *q, bool wide)
 {
-    if (wide && q->n_tiles < 2)
+    if (m->stacked)
+        multiply_stacked(m, q, wide);
+    else if (wide && q->n_tiles < 2)
         multiply_wide(m, q, false, false);
     else if (wide)
         m->passes_by ? multiply_wide(m, q, true, true) : multiply_wide(m, q, true, false);
@@ -254,6 +325,14 @@ static int n_taken(const pod__amx_product *m, int64_t tile, int64_t filter)
 {
     const int64_t most = m->width - filter > 16 ? 2 : 4, left = m->n_tiles - tile;
     return (int)(left < most ? left : most);
+}
+
+void pod__amx_begin(bool stacked)
+{
+    if (stacked)
+        pod_amx_begin_halves();
+    else
+        pod_amx_begin();
 }
 
 void pod__amx_multiply(const pod__amx_product *m)

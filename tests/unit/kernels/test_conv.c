@@ -41,6 +41,14 @@ static const pod_conv_shape shapes[] = {
     {31, 3, 3, 32, 3, 3, 32, 3, 3, 1, 1, 1},    /* one less than two */
     {16, 7, 7, 16, 4, 4, 32, 3, 3, 2, 1, 1},    /* half a step of the depth */
     {2, 9, 9, 15, 9, 9, 17, 3, 3, 1, 1, 1},     /* one less, one more */
+    {2, 5, 17, 16, 5, 17, 33, 3, 3, 1, 1, 1},   /* 16 channels: a tile and a pixel a line */
+    {3, 9, 31, 16, 9, 31, 15, 5, 5, 1, 2, 2},   /* two tiles less a pixel, five rows */
+    {2, 6, 32, 16, 5, 33, 16, 2, 2, 1, 0, 1},   /* two rows */
+    {2, 7, 33, 33, 9, 31, 16, 3, 3, 1, 2, 0},   /* 16 channels of dy */
+    {2, 40, 16, 16, 20, 8, 17, 3, 3, 2, 1, 1},  /* stride 2, several blocks */
+    {1, 9, 300, 16, 9, 300, 1, 3, 3, 1, 1, 1},  /* a line longer than the first cache */
+    {2, 4, 1, 16, 6, 1, 16, 3, 3, 1, 2, 1},     /* a pixel a line */
+    {1, 3, 3, 16, 8, 9, 16, 2, 3, 1, 3, 5},     /* windows wholly outside */
     {2, 5, 17, 24, 5, 17, 24, 5, 5, 1, 2, 2},   /* a tile and a pixel a line */
     {1, 5, 31, 40, 5, 31, 33, 3, 3, 1, 1, 1},   /* two tiles less a pixel */
     {16, 9, 9, 3, 5, 5, 16, 7, 7, 2, 3, 3},     /* few channels, many images */
