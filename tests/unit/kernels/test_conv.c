@@ -53,6 +53,13 @@ static const pod_conv_shape shapes[] = {
     {1, 5, 31, 40, 5, 31, 33, 3, 3, 1, 1, 1},   /* two tiles less a pixel */
     {16, 9, 9, 3, 5, 5, 16, 7, 7, 2, 3, 3},     /* few channels, many images */
     {5, 7, 7, 64, 7, 7, 64, 1, 1, 1, 0, 0},     /* 1x1, where it lies */
+    {8, 3, 4, 16, 3, 4, 17, 3, 3, 1, 1, 1},     /* lines that fill tiles of pixels */
+    {5, 4, 7, 33, 4, 7, 16, 3, 3, 1, 1, 1},     /* an odd one, two images a tile */
+    {3, 2, 10, 32, 2, 10, 32, 3, 3, 1, 1, 1},   /* three */
+    {4, 2, 8, 16, 2, 8, 16, 3, 3, 1, 1, 1},     /* four */
+    {2, 3, 14, 16, 4, 13, 24, 3, 3, 1, 1, 0},   /* borders that differ */
+    {1, 4, 28, 18, 3, 29, 16, 3, 3, 1, 0, 1},   /* the same, the other way */
+    {1, 2, 50, 16, 2, 50, 16, 3, 3, 1, 1, 1},   /* a line in two pieces */
     {0, 8, 8, 4, 8, 8, 4, 3, 3, 1, 1, 1},       /* no image */
     {0, 8, 8, 4, 4, 4, 4, 1, 1, 2, 0, 0},
 };

@@ -50,6 +50,26 @@ static const pod_conv_shape shapes[] = {
     {1, 3, 3, 16, 6, 6, 16, 3, 3, 2, 5, 5},
     {2, 9, 9, 16, 2, 2, 16, 2, 2, 4, 0, 0}, /* pixels unseen */
     {0, 8, 8, 16, 8, 8, 16, 3, 3, 1, 1, 1},
+    /* lines in tiles of pixels: one image a tile, two, four, with a rest behind, in pieces */
+    {3, 32, 32, 16, 32, 32, 16, 3, 3, 1, 1, 1},
+    {3, 16, 16, 32, 16, 16, 40, 3, 3, 1, 1, 1},
+    {6, 8, 8, 40, 8, 8, 17, 3, 3, 1, 1, 1},
+    {2, 11, 28, 17, 11, 28, 32, 3, 3, 1, 1, 1},
+    {3, 14, 14, 32, 14, 14, 16, 3, 3, 1, 1, 1},
+    {7, 7, 7, 48, 7, 7, 32, 3, 3, 1, 1, 1},
+    {2, 7, 30, 16, 7, 30, 32, 3, 3, 1, 1, 1},
+    {2, 5, 31, 32, 5, 31, 16, 3, 3, 1, 1, 1},
+    {2, 4, 33, 16, 4, 33, 17, 3, 3, 1, 1, 1},
+    {1, 9, 56, 48, 9, 56, 32, 3, 3, 1, 1, 1},
+    {1, 3, 62, 32, 3, 62, 32, 3, 3, 1, 1, 1},
+    {15, 3, 2, 16, 3, 2, 16, 3, 3, 1, 1, 1},
+    {75, 8, 8, 16, 8, 8, 16, 3, 3, 1, 1, 1},   /* several blocks */
+    {8, 3, 4, 192, 3, 4, 160, 3, 3, 1, 1, 1},  /* sums beyond the cache */
+    {3, 10, 12, 16, 8, 10, 16, 3, 3, 1, 0, 0}, /* other borders */
+    {3, 10, 12, 16, 12, 14, 32, 3, 3, 1, 2, 2},
+    {4, 10, 12, 33, 11, 11, 32, 3, 3, 1, 2, 0},
+    {2, 10, 12, 16, 16, 20, 16, 3, 3, 1, 4, 5},
+    {8, 12, 20, 16, 3, 4, 16, 3, 3, 1, 1, 1}, /* lines and columns unseen */
 };
 
 typedef struct trial {
@@ -203,7 +223,7 @@ static void poison(const pod_conv_shape *s, bool of_dy, float value)
 
 static void dw_passes_on_what_is_not_finite(void)
 {
-    static const int picked[] = {0, 2, 5, 6, 9, 12, 20, 21};
+    static const int picked[] = {0, 2, 5, 6, 9, 12, 20, 21, 38, 40, 43};
     for (int i = 0; i < N_OF(picked); i++)
         for (int of_dy = 0; of_dy < 2; of_dy++) {
             poison(&shapes[picked[i]], of_dy, NAN);
@@ -212,14 +232,14 @@ static void dw_passes_on_what_is_not_finite(void)
 }
 
 /* A kernel that has this pass only says so. */
-static void dw_refuses_the_other_passes(void)
+static void refuses_the_other_passes(const char *name)
 {
-    const pod_conv_kernel *kernel = pod_conv_find("amx_dw");
+    const pod_conv_kernel *kernel = pod_conv_find(name);
     if (!kernel) {
-        pod_test_skip("amx_dw", "it is not built for this architecture");
+        pod_test_skip(name, "it is not built for this architecture");
         return;
     }
-    pod_conv_call call = {.shape = shapes[0], .pass = POD_CONV_WEIGHT_GRAD, .dtype = POD_BF16};
+    pod_conv_call call = {.shape = shapes[2], .pass = POD_CONV_WEIGHT_GRAD, .dtype = POD_BF16};
     CU_ASSERT_PTR_NULL(kernel->why_not(&call));
     call.pass = POD_CONV_FORWARD;
     CU_ASSERT_PTR_NOT_NULL(kernel->why_not(&call));
@@ -227,8 +247,31 @@ static void dw_refuses_the_other_passes(void)
     CU_ASSERT_PTR_NOT_NULL(kernel->why_not(&call));
     call.pass = POD_CONV_WEIGHT_GRAD, call.dtype = POD_F32;
     CU_ASSERT_PTR_NOT_NULL(kernel->why_not(&call));
-    if (kernel->needs & ~pod_cpu_features())
-        pod_test_skip("amx_dw", "this CPU lacks what it needs");
+    if (kernel->needs & ~pod_cpu_features()) pod_test_skip(name, "this CPU lacks what it needs");
+}
+
+static void dw_refuses_the_other_passes(void)
+{
+    refuses_the_other_passes("amx_dw");
+    refuses_the_other_passes("amx_dw_lines");
+}
+
+/* The one by lines has a filter, a stride and a least number of channels; and lines that fill
+ * tiles: 17 pixels of 32 do not. */
+static void dw_by_lines_refuses_what_it_is_not_for(void)
+{
+    static const pod_conv_shape others[] = {
+        {4, 16, 16, 32, 16, 16, 32, 5, 5, 1, 2, 2}, {4, 16, 16, 32, 8, 8, 32, 3, 3, 2, 1, 1},
+        {4, 16, 16, 32, 16, 16, 32, 1, 1, 1, 0, 0}, {4, 16, 16, 15, 16, 16, 32, 3, 3, 1, 1, 1},
+        {4, 16, 16, 32, 16, 16, 15, 3, 3, 1, 1, 1}, {4, 17, 17, 32, 17, 17, 32, 3, 3, 1, 1, 1},
+        {1, 16, 16, 32, 16, 16, 32, 3, 3, 1, 1, 1}, {4, 80, 32, 32, 80, 32, 32, 3, 3, 1, 1, 1},
+    };
+    const pod_conv_kernel *kernel = pod_conv_find("amx_dw_lines");
+    for (int i = 0; kernel && i < N_OF(others); i++) {
+        const pod_conv_call call = {
+            .shape = others[i], .pass = POD_CONV_WEIGHT_GRAD, .dtype = POD_BF16};
+        CU_ASSERT_PTR_NOT_NULL(kernel->why_not(&call));
+    }
 }
 
 static CU_TestInfo dw_tests[] = {
@@ -236,6 +279,7 @@ static CU_TestInfo dw_tests[] = {
     {"dw_is_exact_on_whole_numbers", dw_is_exact_on_whole_numbers},
     {"dw_passes_on_what_is_not_finite", dw_passes_on_what_is_not_finite},
     {"dw_refuses_the_other_passes", dw_refuses_the_other_passes},
+    {"dw_by_lines_refuses_what_it_is_not_for", dw_by_lines_refuses_what_it_is_not_for},
     CU_TEST_INFO_NULL,
 };
 
