@@ -61,7 +61,7 @@ static void rates_refuse_what_a_file_cannot_hold(void)
     CU_ASSERT_EQUAL(pod_rates_set(&rates, "a b", "k", 1), POD_E_INVALID);
     CU_ASSERT_EQUAL(pod_rates_set(&rates, "kind", "a-name-of-more-than-23-letters", 1),
                     POD_E_INVALID);
-    char name[8];
+    char name[16];
     for (int i = 0; i < POD_MAX_RATES; i++) {
         snprintf(name, sizeof name, "k%d", i);
         CU_ASSERT_EQUAL(pod_rates_set(&rates, "kind", name, 1), POD_OK);
