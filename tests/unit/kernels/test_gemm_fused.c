@@ -23,7 +23,6 @@ typedef struct trial {
     pod_gemm_call call;
     tensor a, b, bias, c;
     double *sum, *sum_abs; /* of the terms of each element, (M, N) */
-
 } trial;
 
 static int64_t extent(int64_t rows, int64_t width, int64_t ld)
@@ -265,8 +264,31 @@ static void gemm_packed_b_serves_any_m(void)
     const pod_gemm_kernel *kernels = pod_gemm_kernels(&n);
     for (int i = 0; i < n; i++) {
         if (kernels[i].needs & ~pod_cpu_features()) continue;
-        trial t = trial_of((pod_gemm_shape){67, 35, 50}, false, false, POD_BF16, 1);
-        try_another_m(&kernels[i], &t);
+        trial t = trial_of((pod_gemm_shape){131, 129, 130}, false, false, POD_BF16, 1);
+        const int n_runs = try_another_m(&kernels[i], &t);
+        POD_CHECK(n_runs > 0 || !kernels[i].pack, "%s took no packed B", kernels[i].name);
+        trial_end(&t);
+    }
+}
+
+/* Several blocks of rows and columns, and of a long k: what is fused to the last of them alone, and
+ * where they begin in a packed B. */
+static void gemm_fuses_behind_the_last_block(void)
+{
+    static const pod_gemm_shape large[] = {{518, 1060, 65}, {130, 131, 900}};
+    int n;
+    const pod_gemm_kernel *kernels = pod_gemm_kernels(&n);
+    for (int s = 0; s < N_OF(large); s++) {
+        trial t = trial_of(large[s], false, s > 0, POD_BF16, 0);
+        for (int i = 0; i < n - 1; i++) {
+            if (!kernels[i].pack || !kernel_runs("gemm", kernels[i].name, kernels[i].needs))
+                continue;
+            t.call.fused = POD_GEMM_PACKED_B;
+            POD_CHECK(!kernels[i].why_not(&t.call), "%s refuses a large product", kernels[i].name);
+            if (s == 0) try_outputs(&kernels[i], &t, BIAS_AND_RELU);
+            t.call.fused = POD_GEMM_PACKED_B;
+            CU_ASSERT(try_packed(&kernels[i], &t, POD_F32) > 0);
+        }
         trial_end(&t);
     }
 }
@@ -299,6 +321,7 @@ static CU_TestInfo gemm_fused_tests[] = {
     {"gemm_fuses_bias_and_relu", gemm_fuses_bias_and_relu},
     {"gemm_takes_packed_b", gemm_takes_packed_b},
     {"gemm_packed_b_serves_any_m", gemm_packed_b_serves_any_m},
+    {"gemm_fuses_behind_the_last_block", gemm_fuses_behind_the_last_block},
     {"gemm_fused_passes_on_nan", gemm_fused_passes_on_nan},
     CU_TEST_INFO_NULL,
 };
