@@ -154,9 +154,8 @@ static bool is_in_flight(const check *c, int32_t slot)
 
 static pod_status run_one(const check *c, int rank, int32_t i)
 {
-    enum { MOST = 32 };
     const pod_instr *instr = &c->p->instr[i];
-    const void *in[MOST];
+    const void *in[POD_MAX_VALUES];
     void *out[POD_MAX_OUT];
     POD_TRY(verify_reads(c, rank, i));
     for (int j = 0; j < instr->n_in; j++) in[j] = memory_of(c, rank, instr->in[j]);

@@ -15,7 +15,8 @@
 #include "runtime/graph/phase.h"
 #include "runtime/graph/shape.h"
 
-enum { POD_MAX_OUT = 8 }; /* outputs of an op; only the bucket of an all-reduce has more */
+/* Outputs of an op; inputs and outputs of one. Only the bucket of a collective has more. */
+enum { POD_MAX_OUT = 8, POD_MAX_VALUES = 32 };
 
 typedef struct pod_op pod_op; /* runtime/ops/op.h */
 typedef struct pod_graph pod_graph;

@@ -1,12 +1,16 @@
-/* Several nodes that run as one, a few samples at a time, so that what one of them makes is still in
- * the core's cache when the next one reads it. Only the pass that tiles makes such a node
+/* Several nodes that run as one, a few samples at a time, so that what one of them makes is still
+ * in the core's cache when the next one reads it. Only the pass that tiles makes such a node
  * (runtime/passes/tile.c). */
 #ifndef MINIPOD_RUNTIME_OPS_TILED_H
 #define MINIPOD_RUNTIME_OPS_TILED_H
 
 #include "runtime/ops/op.h"
 
-enum { POD_TILED_VALUES = 48, POD_TILED_STEPS = 12, POD_TILED_IN = 24 };
+enum {
+    POD_TILED_VALUES = 48,
+    POD_TILED_STEPS = 12,
+    POD_TILED_IN = POD_MAX_VALUES - POD_MAX_OUT /* of a step, and of the whole */
+};
 
 typedef struct pod_tiled_value {
     pod_type type;

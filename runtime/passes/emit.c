@@ -5,8 +5,6 @@
 #include "kernels/base/assert.h"
 #include "runtime/passes/plan.h"
 
-enum { MAX_VALUES = 32 }; /* of a node that is no collective */
-
 typedef struct emit {
     pod_plan *plan;
     pod_instr *instr;
@@ -35,9 +33,9 @@ static pod_status copy_slots(emit *e, const pod_value value[], int n, const int3
 static pod_cost cost_of(const emit *e, const pod_node *n)
 {
     const pod_graph *g = e->plan->graph;
-    pod_type type[MAX_VALUES];
+    pod_type type[POD_MAX_VALUES];
     pod_cost cost = {0};
-    POD_ASSERT(n->n_in + n->n_out <= MAX_VALUES, "'%s' has %d values", n->label,
+    POD_ASSERT(n->n_in + n->n_out <= POD_MAX_VALUES, "'%s' has %d values", n->label,
                n->n_in + n->n_out);
     uint8_t mask = 0;
     for (int i = 0; i < n->n_in + n->n_out; i++) {
@@ -264,11 +262,11 @@ static pod_status copy_names(emit *e)
 static double model_flops(const pod_graph *g)
 {
     double flops = 0;
-    pod_type type[MAX_VALUES];
+    pod_type type[POD_MAX_VALUES];
     for (int32_t i = 0; i < pod_graph_n_nodes(g); i++) {
         const pod_node *n = pod_graph_node(g, i);
         if (!n->op->cost) continue;
-        POD_ASSERT(n->n_in + n->n_out <= MAX_VALUES, "'%s' has %d values", n->label,
+        POD_ASSERT(n->n_in + n->n_out <= POD_MAX_VALUES, "'%s' has %d values", n->label,
                    n->n_in + n->n_out);
         for (int j = 0; j < n->n_in; j++) type[j] = *pod_graph_type(g, n->in[j]);
         for (int k = 0; k < n->n_out; k++)
