@@ -181,7 +181,8 @@ static pod_status close_sites(const pod__fuse *f, pod_graph **out)
 
 /* ---- the pass ---- */
 
-/* One line a pattern, then one for each reason for which it was refused. */
+/* One line a pattern, then one for each reason for which it was refused, as long as the patterns
+ * that are still to be tried have room for theirs. */
 static pod_status count(pod_plan *plan, int first, int pattern, pod__verdict v)
 {
     pod_fusion *row = &plan->fusion[first];
@@ -193,7 +194,7 @@ static pod_status count(pod_plan *plan, int first, int pattern, pod__verdict v)
     for (row++; row < end; row++)
         if (strcmp(row->refused, v.refused) == 0) break;
     if (row == end) {
-        if (plan->n_fusions == POD_MAX_FUSIONS) return POD_OK;
+        if (plan->n_fusions >= POD_MAX_FUSIONS - N_PATTERNS) return POD_OK;
         *row = (pod_fusion){.name = patterns[pattern].name,
                             .matches = patterns[pattern].matches,
                             .becomes = patterns[pattern].becomes};
