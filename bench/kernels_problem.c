@@ -6,7 +6,7 @@
 
 #include "kernels/base/parse.h"
 
-enum { MAX_LINE_BYTES = 256, MAX_DIMENSION = 1 << 24 };
+enum { MAX_DIMENSION = 1 << 24 };
 
 static const pod_family families[POD_N_FAMILIES] = {
 #define POD_FAMILY(name, form, functions, about) {#name, POD_FORM_##form, (functions), (about)},
@@ -279,10 +279,10 @@ static char *next_word(char **rest)
 
 pod_status pod_problem_parse(const char *place, const char *line, pod_problem *out)
 {
-    char text[MAX_LINE_BYTES];
+    char text[POD_PROBLEM_LINE_BYTES];
     if (strlen(line) >= sizeof text)
         return pod_fail(POD_E_INVALID, "%s: '%.40s...' has more than %d bytes", place, line,
-                        MAX_LINE_BYTES - 1);
+                        POD_PROBLEM_LINE_BYTES - 1);
     for (const char *c = line; *c != '\0'; c++)
         if ((unsigned char)*c < ' ' && *c != '\t' && *c != '\r')
             return pod_fail(POD_E_INVALID, "%s: a control character", place);

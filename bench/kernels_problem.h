@@ -47,7 +47,7 @@ typedef enum pod_family_id {
     POD_N_FAMILIES
 } pod_family_id;
 
-enum { POD_PROBLEM_TEXT_BYTES = 192 };
+enum { POD_PROBLEM_LINE_BYTES = 256, POD_PROBLEM_TEXT_BYTES = 192 }; /* read; printed */
 
 typedef struct pod_family {
     const char *name;
@@ -86,8 +86,8 @@ const char *pod_problem_print_op(const pod_problem *p, char *text, size_t text_b
 const char *pod_problem_print_shape(const pod_problem *p, char *text, size_t text_bytes);
 const char *pod_problem_print_words(const pod_problem *p, char *text, size_t text_bytes);
 
-/* Multiply-adds, times two, of a product or convolution, else 0; and what it reads and writes at the
- * least: each operand once. Of a problem of one function. */
+/* Multiply-adds, times two, of a product or convolution, else 0; and what it reads and writes at
+ * the least: each operand once. Of a problem of one function. */
 double pod_problem_flops(const pod_problem *p);
 double pod_problem_bytes(const pod_problem *p);
 

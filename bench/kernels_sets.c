@@ -5,7 +5,7 @@
 #include "bench/kernels_shapes.h"
 #include "runtime/core/file.h"
 
-enum { MAX_FILE_BYTES = 1 << 20, MAX_LINE_BYTES = 256 };
+enum { MAX_FILE_BYTES = 1 << 20 };
 
 typedef struct reading {
     pod_arena *arena;
@@ -29,12 +29,12 @@ static pod_status add(reading *r, const pod_problem *p)
 
 static pod_status read_line(reading *r, const char *place, const char *begin, size_t bytes)
 {
-    char line[MAX_LINE_BYTES];
+    char line[POD_PROBLEM_LINE_BYTES];
     const char *comment = memchr(begin, '#', bytes);
     if (comment) bytes = (size_t)(comment - begin);
     if (bytes >= sizeof line)
-        return pod_fail(POD_E_INVALID, "%s: a line of more than %d bytes", place,
-                        MAX_LINE_BYTES - 1);
+        return pod_fail(POD_E_INVALID, "%s: a line of %zu bytes, need %d or fewer", place, bytes,
+                        POD_PROBLEM_LINE_BYTES - 1);
     memcpy(line, begin, bytes);
     line[bytes] = '\0';
     if (line[strspn(line, " \t\r")] == '\0') return POD_OK;
