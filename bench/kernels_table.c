@@ -27,8 +27,8 @@ enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
 
 /* ---- peaks ----------------------------------------------------------------------------------- */
 
-/* The best of many repetitions, shorter than a turn of the operating system: other work on this host
- * can only hide a peak. */
+/* The best of many repetitions, shorter than a turn of the operating system: other work on this
+ * host can only hide a peak. */
 static double peak_of(const pod_peak_kernel *k)
 {
     const double long_enough_s = 0.0003;

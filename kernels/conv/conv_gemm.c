@@ -3,8 +3,8 @@
  *
  *   forward      y (rows, K) = panel of x (rows, RSC)  *  w (K, RSC)^T
  *   weight grad  dw (K, RSC) += dy (rows, K)^T  *  panel of x (rows, RSC)
- *   input grad   dx (pixels, C) = panel of dy (pixels, taps K)  *  w (taps K, C), a product for each
- *                pair of remainders (residue.h) */
+ *   input grad   dx (pixels, C) = panel of dy (pixels, taps K)  *  w (taps K, C), a product for
+ *                each pair of remainders (residue.h) */
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>

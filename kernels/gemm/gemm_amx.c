@@ -22,8 +22,8 @@ enum {
     SQUARE_BYTES = PANEL * PANEL * (int)sizeof(float),
 };
 
-/* The depth of a block keeps A's piece and two squares within L1; rows and columns keep both blocks,
- * and the squares between them, within L2. */
+/* The depth of a block keeps A's piece and two squares within L1; rows and columns keep both
+ * blocks, and the squares between them, within L2. */
 static const int64_t max_steps = 20, max_rows = 512, max_columns = 512;
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }

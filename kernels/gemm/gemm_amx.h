@@ -1,12 +1,13 @@
 /* Panels of the AMX matrix product: operands laid out as tiles read them (kernels/base/tile_amx.h).
  *
- * A step is 32 of k. Two tiles stand in a step, 16 rows of 64 bytes each, one behind the other; what
- * the operand does not have is zero:
+ * A step is 32 of k. Two tiles stand in a step, 16 rows of 64 bytes each, one behind the other;
+ * what the operand does not have is zero:
  *
  *   A panel  32 rows m     [step][m = 32][k = 32]
  *   B panel  32 columns n  [step][tile = 2][pair = 16][n = 16][2]: pairs (k, k + 1)
  *
- * A panel that has at most 16 rows or columns leaves its second tile unwritten: nobody reads it. */
+ * A panel that has at most 16 rows or columns may leave its second tile unwritten: nobody reads
+ * it. */
 #ifndef MINIPOD_KERNELS_GEMM_GEMM_AMX_H
 #define MINIPOD_KERNELS_GEMM_GEMM_AMX_H
 

@@ -91,8 +91,8 @@ INLINE void transpose_dwords(const char *rows, int64_t row_bytes, char *out)
     }
 }
 
-/* (32, 32) words to their transpose: lane l of what is loaded is row 8 l + j, 8 columns of it; 8 x 8
- * within the lanes. */
+/* (32, 32) words to their transpose: lane l of what is loaded is row 8 l + j, 8 columns of it, so
+ * that transposing 8 x 8 within the lanes does it. */
 INLINE void transpose_words(const char *rows, int64_t row_bytes, char *out)
 {
     for (int quarter = 0; quarter < 4; quarter++) {

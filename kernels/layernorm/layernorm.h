@@ -1,6 +1,6 @@
-/* Layer normalization (Ba, Kiros and Hinton, 2016): each row of (rows, C) by its own mean and variance.
- * x, res, y, dy, dx are (rows, C) of type t; mean and rstd (rows), gamma, beta and their gradients (C)
- * are float32.
+/* Layer normalization (Ba, Kiros and Hinton, 2016): each row of (rows, C) by its own mean and
+ * variance. x, res, y, dy, dx are (rows, C) of type t; mean and rstd (rows), gamma, beta and their
+ * gradients (C) are float32.
  *
  *   apply        s = x, or x + res, rounded to t and stored in sum;
  *                mean = sum_c s / C,  rstd = 1 / sqrt(sum_c (s - mean)^2 / C + eps);
@@ -10,9 +10,9 @@
  *   grad_params  dgamma[c] = sum_rows dy h,  dbeta[c] = sum_rows dy
  *
  * grad_x and grad_params are given s as x, and read x and dy from memory once each; so does apply x
- * and res, a row staying in the cache while its mean, its variance and its y are made. Sums are kept
- * as in kernels/reduce; they alone differ from set to set, and with them, by roundings, what is made
- * of them. A NaN spoils its own row of y and dx, and its own column of dgamma and dbeta. */
+ * and res, a row staying in the cache while its mean, its variance and its y are made. Sums are
+ * kept as in kernels/reduce; they alone differ from set to set, and with them, by roundings, what
+ * is made of them. A NaN spoils its own row of y and dx, and its own column of dgamma and dbeta. */
 #ifndef MINIPOD_KERNELS_LAYERNORM_LAYERNORM_H
 #define MINIPOD_KERNELS_LAYERNORM_LAYERNORM_H
 

@@ -24,7 +24,8 @@ typedef struct pod_fuse_args {
  * NULL: one would. "" without memory. */
 const char *pod_conv2d_why_not(const pod_fuse_args *args, unsigned bits);
 /* The node does so from now on: its op and attr; inputs and outputs are the caller's. A convolution
- * becomes conv2d_bias, or conv2d_act, conv2d_sums or conv2d_act_sums, its weight gradient conv2d_dw_act. */
+ * becomes conv2d_bias, or conv2d_act, conv2d_sums or conv2d_act_sums, its weight gradient
+ * conv2d_dw_act. */
 POD_MUST pod_status pod_conv2d_fuse(pod_node *node, unsigned bits, pod_arena *arena);
 
 /* The same of a matmul, with POD_GEMM_ bits and what its result is stored as: it becomes

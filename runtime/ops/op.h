@@ -89,7 +89,8 @@ struct pod_op {
     bool by_element;
     /* How its values lie to samples, a letter each, inputs > outputs: 's' its first dimension is
      * samples; 'w' it has none; '+' a sum over samples, float32. Run on some of the samples, the op
-     * does these alone. A node of fewer inputs has the first letters. NULL: it takes all at once. */
+     * does these alone. A node of fewer inputs has the first letters. NULL: it takes all at
+     * once. */
     const char *by_sample;
     /* Made in one pass over memory: backward may make the outputs again rather than keep them. */
     bool is_cheap;

@@ -12,8 +12,9 @@
  *   conv2d_act       x, w, scale, shift   -> y               of x scale + shift, or its relu
  *   conv2d_act_sums  x, w, scale, shift   -> y, sum, sum_sq
  *   conv2d_dw_act    x, dy, scale, shift  -> dw
- *   conv2d_pack      w                    -> bytes           w as the kernel of a conv2d or conv2d_dx
- *                                                            reads it, which takes it for w
+ *   conv2d_pack      w                    -> bytes           w as the kernel of a conv2d or
+ *                                                            conv2d_dx reads it, which takes it
+ *                                                            for w
  *
  * Over a mesh only N is split; scale and shift may vary. */
 #include <inttypes.h>

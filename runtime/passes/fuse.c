@@ -1,6 +1,6 @@
-/* fuse: nodes that a kernel of the target does in one pass over memory become one node, by the table
- * of patterns fusions.def. The finished graph is looked at, gradients and updates included. Without
- * --fusion it stays as it is. */
+/* fuse: nodes that a kernel of the target does in one pass over memory become one node, by the
+ * table of patterns fusions.def. The finished graph is looked at, gradients and updates included.
+ * Without --fusion it stays as it is. */
 #include "runtime/passes/fuse.h"
 
 #include <string.h>

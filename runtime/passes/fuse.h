@@ -1,7 +1,7 @@
-/* The graph as patterns see and change it: a row of sites, each with a node or empty, in an order in
- * which every value is made before it is read. Every node of the graph has a site of its own with an
- * empty one before it, for what a pattern has to compute first. Values keep their ids; new ones get
- * ids behind them. Private to this folder.
+/* The graph as patterns see and change it: a row of sites, each with a node or empty, in an order
+ * in which every value is made before it is read. Every node of the graph has a site of its own
+ * with an empty one before it, for what a pattern has to compute first. Values keep their ids; new
+ * ones get ids behind them. Private to this folder.
  *
  * A pattern is tried at every site. It changes nothing, or it changes the nodes it matches: into
  * others, in the place of the last one it reads from; those left over are removed. */

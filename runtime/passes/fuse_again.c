@@ -1,5 +1,5 @@
-/* What forward makes in one pass over memory is made again for backward, instead of being kept while
- * forward goes on. */
+/* What forward makes in one pass over memory is made again for backward, instead of being kept
+ * while forward goes on. */
 #include <string.h>
 
 #include "runtime/passes/fuse.h"

@@ -73,7 +73,7 @@ pod__verdict pod__fuse_bn_grad_act(pod__fuse *f, pod__site *at)
     return pod__fused();
 }
 
-/* ---- bn_prologue: convolutions and their weight gradients read y and do the rest as they load ---- */
+/* ---- bn_prologue: convolutions, and dw, read y and do the rest as they load ---- */
 
 static bool is_conv_of(const pod__site *s, pod_value z)
 {

@@ -26,9 +26,9 @@ POD_MUST pod_status pod_pass_update(pod_graph *g, const pod_value grad[], const 
 typedef struct pod_compile_args {
     pod_mesh mesh;
     const pod_target *target;
-    bool fusion;       /* nodes are joined where the target has a kernel for it */
-    size_t tile_bytes; /* of a core's cache, for nodes that run a few samples at a time; 0:
-                                    none do */
+    bool fusion;                 /* nodes are joined where the target has a kernel for it */
+    size_t tile_bytes;           /* of a core's cache, for nodes that run a few samples at a time;
+                                    0: none do */
     const pod_coll_rules *rules; /* which algorithm for which size */
     int64_t bucket_bytes;        /* an all-reduce joins gradients up to about this many bytes */
     pod_dtype wire;              /* what gradients travel as: f32, bf16; binned: and all else */
@@ -42,7 +42,8 @@ typedef struct pod_compile_args {
 
 /* Inputs whose first dimension is N, the batch, are spread over the whole mesh, and a core's share
  * over the micro-steps. E_INVALID unless `batch` divides by the number of cores times that of
- * micro-steps; E_UNSUPPORTED, naming the node, for a spread that an op does not take; E_NOMEM. The program lives in the arena; the graph may go. */
+ * micro-steps; E_UNSUPPORTED, naming the node, for a spread that an op does not take; E_NOMEM. The
+ * program lives in the arena; the graph may go. */
 POD_MUST pod_status pod_compile(const pod_graph *g, int64_t batch, const pod_compile_args *args,
                                 pod_arena *arena, const pod_program **out);
 

@@ -1,4 +1,4 @@
-/* Problems of `minipod kernels`: lines, files, the sets that the program knows, and what is none. */
+/* Problems of `minipod kernels`: lines, files, the sets that the program knows, what is none. */
 #include <string.h>
 
 #include "bench/kernels_problem.h"

@@ -213,7 +213,7 @@ static void test_same_bits(void)
     }
 }
 
-/* ---- LAMB's passes ---------------------------------------------------------------------------- */
+/* ---- LAMB's passes --------------------------------------------------------------------------- */
 
 /* The weights of the step in one pass, to the bit; and the sums of squares that kernels/reduce has
  * of w and u. u itself is what a descent from 0 at rate -1 arrives at, where nothing decays. */
