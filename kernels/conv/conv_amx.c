@@ -49,7 +49,7 @@ static layout layout_of(const pod_conv_call *call)
         const pod__amx_view v = pod__amx_view_at(call, i);
         if (pod__amx_is_empty(&v) || v.n_chunks == 0) continue;
         const pod__amx_plan plan = pod__amx_plan_of(call, &v);
-        chunks = larger(chunks, v.n_chunks);
+        chunks = larger(chunks, v.stacked ? 2 * v.n_chunks : v.n_chunks);
         tiles = larger(tiles, plan.max_tiles);
         rows = larger(rows, n_row_offsets(&v, &plan));
         row = larger(row, plan.row_bytes);
@@ -110,9 +110,11 @@ static void place_chunks(const run *r)
     const pod__amx_plan *plan = r->plan;
     int64_t *at = r->chunk_at;
     if (v->stacked) {
-        for (int64_t i = 0; i < v->n_chunks; i++)
+        for (int64_t i = 0; i < v->n_chunks; i++) {
             at[i] = i / v->s * pod__amx_stacked_step(v) * plan->strip_row +
                     i % v->s * POD__AMX_LINE_BYTES;
+            at[v->n_chunks + i] = at[i] + plan->strip_bytes / 2;
+        }
         return;
     }
     for (int64_t i = 0; i < v->r; i++)
@@ -197,7 +199,6 @@ static void place_stacked_tiles(const run *r)
 static int64_t tiles_of(const run *r, pod__amx_lines b)
 {
     const pod__amx_view *v = r->view;
-    if (v->stacked) return b.n_lines * ((v->q + POD__AMX_ROWS - 1) / POD__AMX_ROWS);
     if (r->plan->way == POD__AMX_IMAGES) return image_tiles(r, b);
     if (r->plan->way == POD__AMX_DIRECT)
         return pixel_tiles(r, (const char *)r->call->a + b.line * r->plan->pitch,
@@ -280,6 +281,49 @@ static pod__amx_product product_of(const run *r, const char *weights, char *scra
                               .squares = (void *)(scratch + at->squares)};
 }
 
+/* While a block is multiplied the strip of the next one is laid. */
+static void run_stacked(const run *r, pod__amx_product *m, char *row)
+{
+    const pod__amx_view *v = r->view;
+    const int64_t tiles_of_line = (v->q + POD__AMX_ROWS - 1) / POD__AMX_ROWS;
+    place_stacked_tiles(r);
+    pod__amx_lines b = first_block(r->plan);
+    pod__amx_filling filling = pod__amx_filling_of(r->call, v, r->plan, b, row, r->strip);
+    m->filling = &filling;
+    for (int64_t i = 0; b.n_lines > 0; i++) {
+        pod__amx_fill_rows(&filling, filling.n_rows);
+        const pod__amx_lines next = next_block(v, r->plan, b);
+        const pod__amx_filling filled = filling;
+        filling = pod__amx_filling_of(r->call, v, r->plan, next, row,
+                                      r->strip + (i + 1) % 2 * (r->plan->strip_bytes / 2));
+        pod__amx_fill_after(&filling, &filled);
+        m->n_tiles = b.n_lines * tiles_of_line;
+        m->out = (pod_bf16 *)r->call->out + out_at(v, b.n, b.line, 0);
+        m->chunk_at = r->chunk_at + i % 2 * v->n_chunks;
+        pod__amx_multiply(m);
+        b = next;
+    }
+    pod__amx_end_product(m);
+}
+
+static void run_blocks(const run *r, pod__amx_product *m, char *row)
+{
+    const bool looks = r->plan->way == POD__AMX_DIRECT || r->view->r > r->view->step;
+    pod__amx_lines next = first_block(r->plan);
+    while (next.n_lines > 0) {
+        const pod__amx_lines b = next;
+        next = next_block(r->view, r->plan, b);
+        pod__amx_ahead ahead = {0};
+        if (looks && next.n_lines > 0) ahead = ahead_of(r, next);
+        m->ahead = &ahead;
+        if (r->plan->way != POD__AMX_DIRECT)
+            pod__amx_fill(r->call, r->view, r->plan, b, row, r->strip);
+        m->n_tiles = tiles_of(r, b);
+        pod__amx_multiply(m);
+        pod__amx_end_product(m);
+    }
+}
+
 static void run_view(const pod_conv_call *call, const pod__amx_view *v, const char *weights,
                      char *scratch, const layout *at)
 {
@@ -292,23 +336,14 @@ static void run_view(const pod_conv_call *call, const pod__amx_view *v, const ch
                    .rows = (void *)(scratch + at->rows),
                    .chunk_at = (void *)(scratch + at->chunks)};
     pod__amx_product m = product_of(&r, weights, scratch, at);
+    pod__amx_square before = {0};
+    m.before = &before;
     place_chunks(&r);
-    if (v->stacked) place_stacked_tiles(&r);
     pod__amx_begin(v->stacked);
-    const bool looks = plan.way == POD__AMX_DIRECT || v->r > v->step;
-    pod__amx_lines next = first_block(&plan);
-    while (next.n_lines > 0) {
-        const pod__amx_lines b = next;
-        next = next_block(v, &plan, b);
-        pod__amx_ahead ahead = {0};
-        if (looks && next.n_lines > 0) ahead = ahead_of(&r, next);
-        m.ahead = &ahead;
-        if (plan.way != POD__AMX_DIRECT)
-            pod__amx_fill(call, v, &plan, b, scratch + at->row, r.strip);
-        m.n_tiles = tiles_of(&r, b);
-        if (v->stacked) m.out = (pod_bf16 *)call->out + out_at(v, b.n, b.line, 0);
-        pod__amx_multiply(&m);
-    }
+    if (v->stacked)
+        run_stacked(&r, &m, scratch + at->row);
+    else
+        run_blocks(&r, &m, scratch + at->row);
     _mm_sfence();
 }
 

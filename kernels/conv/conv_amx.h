@@ -74,6 +74,7 @@ typedef struct pod__amx_plan {
     int64_t pitch;      /* bytes from one row of a tile to the next */
     int64_t strip_row;  /* bytes of a row of the strip */
     int64_t plane_rows; /* WINDOWS: rows of the strip that are `step` rows apart */
+    /* STACKED: of two strips */
     int64_t strip_bytes, row_bytes;
 } pod__amx_plan;
 
@@ -94,6 +95,28 @@ typedef struct pod__amx_lines {
 void pod__amx_fill(const pod_conv_call *call, const pod__amx_view *v, const pod__amx_plan *plan,
                    pod__amx_lines b, char *row, char *strip);
 
+/* A stacked strip that is being laid while the block before it is multiplied, some rows of the image
+ * a chunk; the two take turns. */
+typedef struct pod__amx_filling {
+    const pod_conv_call *call;
+    const pod__amx_view *view;
+    pod__amx_lines lines;
+    char *changed, *strip;
+    int turn;                     /* which of the two changed rows is next */
+    const char *above;            /* the row before the next one, NULL: zeros */
+    int64_t row_bytes;            /* of the strip */
+    int64_t first;                /* row of the image that is not in the strip before */
+    int64_t row, n_rows, at_once; /* of the image: the next one, all, and those of a chunk */
+} pod__amx_filling;
+
+/* `changed` is scratch, plan->row_bytes. */
+pod__amx_filling pod__amx_filling_of(const pod_conv_call *call, const pod__amx_view *v,
+                                     const pod__amx_plan *plan, pod__amx_lines b, char *changed,
+                                     char *strip);
+/* What the strip before, which is whole, has of this one. */
+void pod__amx_fill_after(pod__amx_filling *x, const pod__amx_filling *before);
+void pod__amx_fill_rows(pod__amx_filling *x, int64_t n); /* the next n, or those that are left */
+
 /* 16 rows of the product, of which n_rows from `first` on are stored: row first + i goes to
  * out + at + rows[i]. */
 typedef struct pod__amx_tile {
@@ -111,6 +134,15 @@ typedef struct pod__amx_ahead {
     int lines;
 } pod__amx_ahead;
 
+/* 2 tiles by 32 filters, or 4 by 16. */
+typedef struct pod__amx_square {
+    const pod__amx_tile *tiles;
+    int n_tiles;
+    int64_t filter;
+    float *values;
+    pod_bf16 *out;
+} pod__amx_square;
+
 typedef struct pod__amx_product {
     const pod__amx_tile *tiles;
     int64_t n_tiles, pitch, n_chunks, width;
@@ -127,19 +159,16 @@ typedef struct pod__amx_product {
     bool pairs;           /* 16 filters, and a tile's pixels lie close in the output */
     bool stacked;
     pod__amx_ahead *ahead;
-    float *squares; /* 2 POD__AMX_SQUARE_FLOATS, scratch */
+    pod__amx_filling *filling; /* STACKED */
+    pod__amx_square *before;   /* was multiplied, and leaves while the next one is */
+    float *squares;            /* 2 POD__AMX_SQUARE_FLOATS, scratch */
 } pod__amx_product;
-
-/* 2 tiles by 32 filters, or 4 by 16. */
-typedef struct pod__amx_square {
-    const pod__amx_tile *tiles;
-    int n_tiles;
-    int64_t filter;
-    float *values;
-} pod__amx_square;
 
 /* The tile registers for pod__amx_multiply. */
 void pod__amx_begin(bool stacked);
+/* The last square of a product leaves with the next product, or at the end: until then its tiles
+ * stay. */
 void pod__amx_multiply(const pod__amx_product *m);
+void pod__amx_end_product(const pod__amx_product *m);
 
 #endif

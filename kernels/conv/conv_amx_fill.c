@@ -148,72 +148,149 @@ static void fill_images(const pod_conv_call *call, const pod__amx_view *v,
                      strip + i * plan->strip_row + image * plan->pitch);
 }
 
-/* A row of n pixels of 16 values, each to two places, to_bytes[1] from the first; changed as affine()
- * does where there is a scale. */
-typedef struct stacked_row {
-    const char *from;
-    char *to, *to_too;
-    int64_t n;
-} stacked_row;
+/* ---- stacked -------------------------------------------------------------------------------- */
 
-INLINE void stack_row_as(const pod_conv_call *call, const stacked_row *x, bool changed,
-                         bool rectified)
+enum { STACKED_BYTES = POD__AMX_LINE_BYTES / 2 }; /* of a pixel: 16 values */
+
+INLINE __m512 changed(__m512i x, __m512 scale, __m512 shift, bool rectified)
 {
-    const __m512 scale = changed ? _mm512_loadu_ps(call->x_scale) : _mm512_setzero_ps();
-    const __m512 shift = changed ? _mm512_loadu_ps(call->x_shift) : _mm512_setzero_ps();
-    for (int64_t i = 0; i < x->n; i++) {
-        __m256i v = _mm256_loadu_si256((const void *)(x->from + i * 32));
-        if (changed) v = (__m256i)_mm512_cvtneps_pbh(affine(v, scale, shift, rectified));
-        _mm256_store_si256((void *)(x->to + i * POD__AMX_LINE_BYTES), v);
-        _mm256_store_si256((void *)(x->to_too + i * POD__AMX_LINE_BYTES), v);
+    const __m512 v = _mm512_fmadd_ps(_mm512_castsi512_ps(x), scale, shift);
+    return rectified ? _mm512_max_ps(_mm512_setzero_ps(), v) : v; /* of a NaN: the second */
+}
+
+/* n pixels, changed: two at a time, channels of even and of odd number apart. */
+INLINE void change_pixels_as(const pod_conv_call *call, const char *from, char *to, int64_t n,
+                             bool rectified)
+{
+    const __m512i lanes = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14);
+    const __m512i next = _mm512_add_epi32(lanes, _mm512_set1_epi32(1));
+    const __m512 scales = _mm512_loadu_ps(call->x_scale), shifts = _mm512_loadu_ps(call->x_shift);
+    const __m512 scale[2] = {_mm512_permutexvar_ps(lanes, scales),
+                             _mm512_permutexvar_ps(next, scales)};
+    const __m512 shift[2] = {_mm512_permutexvar_ps(lanes, shifts),
+                             _mm512_permutexvar_ps(next, shifts)};
+    const __m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i together = _mm512_or_si512(
+        number, _mm512_slli_epi32(_mm512_add_epi32(number, _mm512_set1_epi32(16)), 16));
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < n; i += 2) {
+        const __mmask32 mask = n - i > 1 ? UINT32_MAX : UINT16_MAX;
+        const __m512i v = _mm512_maskz_loadu_epi16(mask, from + i * STACKED_BYTES);
+        const __m512i high = _mm512_set1_epi32((int32_t)0xffff0000);
+        const __m512 even = changed(_mm512_slli_epi32(v, 16), scale[0], shift[0], rectified);
+        const __m512 odd = changed(_mm512_and_si512(v, high), scale[1], shift[1], rectified);
+        const __m512i y = (__m512i)_mm512_cvtne2ps_pbh(odd, even);
+        _mm512_storeu_si512(to + i * STACKED_BYTES, _mm512_permutexvar_epi16(together, y));
     }
 }
 
-static void stack_row(const pod_conv_call *call, const stacked_row *x)
+static void change_pixels(const pod_conv_call *call, const char *from, char *to, int64_t n)
 {
-    if (!(call->fused & POD_CONV_AFFINE_X))
-        stack_row_as(call, x, false, false);
-    else if (call->fused & POD_CONV_RELU_X)
-        stack_row_as(call, x, true, true);
+    if (call->fused & POD_CONV_RELU_X)
+        change_pixels_as(call, from, to, n, true);
     else
-        stack_row_as(call, x, true, false);
+        change_pixels_as(call, from, to, n, false);
 }
 
-static void zero_halves(const stacked_row *x)
+INLINE __m512i stacked(__m256i above, __m256i below)
 {
-    for (int64_t i = 0; i < x->n; i++) {
-        _mm256_store_si256((void *)(x->to + i * POD__AMX_LINE_BYTES), _mm256_setzero_si256());
-        _mm256_store_si256((void *)(x->to_too + i * POD__AMX_LINE_BYTES), _mm256_setzero_si256());
+    return _mm512_inserti64x4(_mm512_castsi256_si512(above), below, 1);
+}
+
+INLINE void stack_pixels_as(const char *above, const char *below, char *to, int64_t n,
+                            bool has_above, bool has_below)
+{
+    const __m256i zero = _mm256_setzero_si256();
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t at = i * STACKED_BYTES;
+        const __m256i upper = has_above ? _mm256_loadu_si256((const void *)(above + at)) : zero;
+        const __m256i lower = has_below ? _mm256_loadu_si256((const void *)(below + at)) : zero;
+        _mm512_store_si512((void *)(to + 2 * at), stacked(upper, lower));
     }
 }
 
-/* Row i of the image below the strip goes to the upper half of the strip's row i / step and to the
- * lower half of the one before; with step 2 to one of them. */
-static void fill_stacked(const pod_conv_call *call, const pod__amx_view *v,
-                         const pod__amx_plan *plan, pod__amx_lines b, char *strip)
+/* n pixels of a row on those of the row below it; NULL: zeros. */
+static void stack_pixels(const char *above, const char *below, char *to, int64_t n)
 {
-    const int64_t columns = plan->strip_row / POD__AMX_LINE_BYTES, half = POD__AMX_LINE_BYTES / 2;
-    const int64_t n_rows = pod__amx_stacked_rows(v, b.n_lines);
+    if (above && below)
+        stack_pixels_as(above, below, to, n, true, true);
+    else if (above)
+        stack_pixels_as(above, below, to, n, true, false);
+    else
+        stack_pixels_as(above, below, to, n, false, below != NULL);
+}
+
+static void zero_stacked(char *to, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        _mm512_store_si512((void *)(to + i * POD__AMX_LINE_BYTES), _mm512_setzero_si512());
+}
+
+/* Row i of the image below the strip is the lower half of one of the strip's rows. */
+static void fill_row(pod__amx_filling *f, int64_t i)
+{
+    const pod__amx_view *v = f->view;
+    const int64_t columns = f->row_bytes / POD__AMX_LINE_BYTES;
     const int64_t begin = smaller(columns, larger(0, -v->left));
     const int64_t end = larger(begin, smaller(columns, v->w - v->left));
-    for (int64_t i = 0; i < (n_rows - 1) * v->step + 2; i++) {
-        const int64_t h = v->top + b.line * v->step + i, upper = i / v->step;
-        const bool is_upper = i % v->step == 0 && upper<n_rows, is_lower = i> 0;
-        char *to = strip + upper * plan->strip_row;
-        char *lower = strip + (i - 1) / v->step * plan->strip_row + half;
-        stacked_row x = {.to = is_upper ? to : lower,
-                         .to_too = is_lower && (i - 1) % v->step == 0 ? lower : to};
-        x.n = h < 0 || h >= v->h || begin == end ? columns : begin;
-        zero_halves(&x);
-        if (x.n == columns) continue;
-        x.to += begin * POD__AMX_LINE_BYTES, x.to_too += begin * POD__AMX_LINE_BYTES;
-        x.n = end - begin;
-        x.from = (const char *)call->a + ((b.n * v->h + h) * v->w + v->left + begin) * half;
-        stack_row(call, &x);
-        x.to += x.n * POD__AMX_LINE_BYTES, x.to_too += x.n * POD__AMX_LINE_BYTES;
-        x.n = columns - end;
-        zero_halves(&x);
+    const int64_t h = v->top + f->lines.line * v->step + i;
+    const char *row = NULL;
+    if (h >= 0 && h < v->h && begin < end) {
+        row = (const char *)f->call->a +
+              ((f->lines.n * v->h + h) * v->w + v->left + begin) * STACKED_BYTES;
+        if (f->call->fused & POD_CONV_AFFINE_X) {
+            char *to = f->changed + f->turn * columns * STACKED_BYTES;
+            change_pixels(f->call, row, to, end - begin);
+            f->turn = 1 - f->turn;
+            row = to;
+        }
     }
+    const int64_t last = i - 1, is_second = v->step - 1;
+    if (i > f->first && (last & is_second) == 0) {
+        char *to = f->strip + (last >> is_second) * f->row_bytes;
+        zero_stacked(to, begin);
+        stack_pixels(f->above, row, to + begin * POD__AMX_LINE_BYTES, end - begin);
+        zero_stacked(to + end * POD__AMX_LINE_BYTES, columns - end);
+    }
+    f->above = row;
+}
+
+pod__amx_filling pod__amx_filling_of(const pod_conv_call *call, const pod__amx_view *v,
+                                     const pod__amx_plan *plan, pod__amx_lines b, char *changed,
+                                     char *strip)
+{
+    pod__amx_filling x = {.call = call,
+                          .view = v,
+                          .lines = b,
+                          .changed = changed,
+                          .strip = strip,
+                          .row_bytes = plan->strip_row};
+    if (b.n_lines > 0) x.n_rows = (pod__amx_stacked_rows(v, b.n_lines) - 1) * v->step + 2;
+    const int64_t squares = (plan->max_tiles + 3) / 4 * ((v->width + 15) / 16);
+    const int64_t steps = squares * v->n_chunks;
+    x.at_once = (x.n_rows + steps - 1) / steps;
+    return x;
+}
+
+void pod__amx_fill_after(pod__amx_filling *x, const pod__amx_filling *before)
+{
+    const int64_t line = before->lines.line + before->lines.n_lines;
+    if (x->lines.n_lines == 0 || x->lines.n != before->lines.n || x->lines.line != line) return;
+    const int64_t n_rows = pod__amx_stacked_rows(x->view, 0);
+    memcpy(x->strip, before->strip + before->lines.n_lines * x->row_bytes,
+           (size_t)(n_rows * x->row_bytes));
+    x->row = x->first = n_rows * x->view->step;
+    if (x->view->step == 1) {
+        x->above = before->above;
+        x->turn = before->turn;
+        x->row++;
+    }
+}
+
+void pod__amx_fill_rows(pod__amx_filling *x, int64_t n)
+{
+    for (; n > 0 && x->row < x->n_rows; n--) fill_row(x, x->row++);
 }
 
 void pod__amx_fill(const pod_conv_call *call, const pod__amx_view *v, const pod__amx_plan *plan,
@@ -221,8 +298,6 @@ void pod__amx_fill(const pod_conv_call *call, const pod__amx_view *v, const pod_
 {
     if (plan->way == POD__AMX_IMAGES)
         fill_images(call, v, plan, b, strip);
-    else if (plan->way == POD__AMX_STACKED)
-        fill_stacked(call, v, plan, b, strip);
     else
         for (int64_t plane = 0; plane < smaller(v->step, v->r); plane++)
             fill_plane(call, v, plan, b, plane, row, strip);

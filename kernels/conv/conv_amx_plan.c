@@ -4,8 +4,8 @@
 /* What strips may take of the cache, beside the filters. */
 static const int64_t cache_bytes = 1536 * 1024, strip_min = 256 * 1024;
 
-/* What a stacked strip takes of the first cache. */
-static const int64_t stacked_bytes = 24 * 1024;
+/* What each of the two stacked strips may take of the first cache. */
+static const int64_t stacked_bytes = 13 * 1024;
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -157,9 +157,10 @@ static pod__amx_plan stacked_plan(const pod__amx_view *v)
     const int64_t most = stacked_bytes / plan.strip_row - pod__amx_stacked_rows(v, 0);
     plan.lines = even_part(v->p, larger(few, most));
     plan.max_tiles = plan.lines * up(v->q, POD__AMX_ROWS);
+    plan.row_bytes = plan.strip_row + POD__AMX_LINE_BYTES; /* two rows of the image */
     /* the last tile of a line may end behind it */
     plan.strip_bytes =
-        pod__amx_stacked_rows(v, plan.lines) * plan.strip_row + POD__AMX_ROWS * plan.pitch;
+        2 * (pod__amx_stacked_rows(v, plan.lines) * plan.strip_row + POD__AMX_ROWS * plan.pitch);
     return plan;
 }
 

@@ -7,8 +7,8 @@
 
 enum { SQUARE = 32 };
 
-/* Sums of what was stored, in float32 over one tile: no term passes more than 16 roundings before it
- * goes to a double. */
+/* Sums of what was stored, in float32 over one tile, or over two of 16 filters: no term passes more
+ * than 18 roundings before it goes to a double. */
 typedef struct sums {
     __m512 sum[2], sum_sq[2];
 } sums;
@@ -27,12 +27,17 @@ INLINE void add_f64(double *into, __m512 v)
     _mm512_storeu_pd(into + 8, _mm512_add_pd(_mm512_loadu_pd(into + 8), high));
 }
 
-INLINE void add_sums(const pod__amx_product *m, int64_t filter, int64_t second, const sums *s)
+INLINE void add_sums(const pod__amx_product *m, int64_t filter, const sums *s)
 {
+    if (m->pairs) {
+        add_f64(m->sum + filter, _mm512_add_ps(s->sum[0], s->sum[1]));
+        add_f64(m->sum_sq + filter, _mm512_add_ps(s->sum_sq[0], s->sum_sq[1]));
+        return;
+    }
     add_f64(m->sum + filter, s->sum[0]);
-    add_f64(m->sum + second, s->sum[1]);
+    add_f64(m->sum + filter + 16, s->sum[1]);
     add_f64(m->sum_sq + filter, s->sum_sq[0]);
-    add_f64(m->sum_sq + second, s->sum_sq[1]);
+    add_f64(m->sum_sq + filter + 16, s->sum_sq[1]);
 }
 
 INLINE __m512 relu(__m512 v)
@@ -49,6 +54,7 @@ INLINE __m512 widen(__m256i bf16)
  * next follows close, two pixels are taken as one row of 32. */
 typedef struct leaving {
     const pod__amx_product *m;
+    pod_bf16 *out;
     int64_t filter;
     __mmask32 mask;
     __m512 bias[2];
@@ -74,7 +80,7 @@ INLINE void sum_row(sums *s, __m512i y)
 INLINE void finish_rows(const leaving *x, const pod__amx_tile *t, const float *from,
                         bool keeps_sums, sums *s)
 {
-    pod_bf16 *out = x->m->out + t->at + x->filter;
+    pod_bf16 *out = x->out + t->at + x->filter;
     from += t->first * SQUARE;
     for (int i = 0; i < t->n_rows; i++, from += SQUARE) {
         const __m512i y = finish_row(x, from);
@@ -91,7 +97,7 @@ INLINE void finish_rows(const leaving *x, const pod__amx_tile *t, const float *f
 INLINE void finish_pairs(const leaving *x, const pod__amx_tile *t, const float *from,
                          bool keeps_sums, sums *s)
 {
-    pod_bf16 *out = x->m->out + t->at;
+    pod_bf16 *out = x->out + t->at;
     from += t->first * 16;
     for (int i = 0; i + 1 < t->n_rows; i += 2, from += SQUARE) {
         const __m512i y = finish_row(x, from);
@@ -111,20 +117,24 @@ INLINE void finish_as(const pod__amx_product *m, const pod__amx_square *q, bool 
 {
     const int64_t columns = m->width - q->filter;
     const int64_t second = m->pairs ? q->filter : q->filter + 16;
-    leaving x = {m, q->filter, columns >= SQUARE ? UINT32_MAX : (1u << columns) - 1u, {{0}, {0}}};
+    leaving x = {
+        m, q->out, q->filter, columns >= SQUARE ? UINT32_MAX : (1u << columns) - 1u, {{0}, {0}}};
     if (m->fused & POD_CONV_BIAS) {
         const __mmask32 mask = m->pairs ? UINT32_MAX : x.mask;
         x.bias[0] = _mm512_maskz_loadu_ps((__mmask16)mask, m->bias + q->filter);
         x.bias[1] = _mm512_maskz_loadu_ps((__mmask16)(mask >> 16), m->bias + second);
     }
+    const sums none = {{_mm512_setzero_ps(), _mm512_setzero_ps()},
+                       {_mm512_setzero_ps(), _mm512_setzero_ps()}};
     for (int i = 0; i < q->n_tiles; i++) {
-        sums s = {{_mm512_setzero_ps(), _mm512_setzero_ps()},
-                  {_mm512_setzero_ps(), _mm512_setzero_ps()}};
-        if (m->pairs)
+        sums s = none;
+        if (m->pairs) {
             finish_pairs(&x, q->tiles + i, q->values + i * 16 * 16, keeps_sums, &s);
-        else
+            if (++i < q->n_tiles)
+                finish_pairs(&x, q->tiles + i, q->values + i * 16 * 16, keeps_sums, &s);
+        } else
             finish_rows(&x, q->tiles + i, q->values + i * 16 * SQUARE, keeps_sums, &s);
-        if (keeps_sums) add_sums(m, q->filter, second, &s);
+        if (keeps_sums) add_sums(m, q->filter, &s);
     }
 }
 
@@ -216,28 +226,28 @@ INLINE void multiply_narrow(const pod__amx_product *m, const pod__amx_square *q,
 
 /* Stacked: tiles 4 of A and 5 of B for chunks of 32 values, 6 and 7 for those of 16. Registers are
  * written with the instruction, hence macros. */
-#define MULTIPLY_STACKED_NARROW(A, B)           \
-    do {                                        \
-        const int64_t at = m->chunk_at[i];      \
-        look_ahead(m->ahead);                   \
-        _tile_loadd(B, b, POD__AMX_LINE_BYTES); \
-        _tile_loadd(A, t[0].a + at, m->pitch);  \
-        _tile_dpbf16ps(0, A, B);                \
-        if (n < 2) break;                       \
-        _tile_loadd(A, t[1].a + at, m->pitch);  \
-        _tile_dpbf16ps(1, A, B);                \
-        if (n < 3) break;                       \
-        _tile_loadd(A, t[2].a + at, m->pitch);  \
-        _tile_dpbf16ps(2, A, B);                \
-        if (n < 4) break;                       \
-        _tile_loadd(A, t[3].a + at, m->pitch);  \
-        _tile_dpbf16ps(3, A, B);                \
+#define MULTIPLY_STACKED_NARROW(A, B)                        \
+    do {                                                     \
+        const int64_t at = m->chunk_at[i];                   \
+        pod__amx_fill_rows(m->filling, m->filling->at_once); \
+        _tile_loadd(B, b, POD__AMX_LINE_BYTES);              \
+        _tile_loadd(A, t[0].a + at, m->pitch);               \
+        _tile_dpbf16ps(0, A, B);                             \
+        if (n < 2) break;                                    \
+        _tile_loadd(A, t[1].a + at, m->pitch);               \
+        _tile_dpbf16ps(1, A, B);                             \
+        if (n < 3) break;                                    \
+        _tile_loadd(A, t[2].a + at, m->pitch);               \
+        _tile_dpbf16ps(2, A, B);                             \
+        if (n < 4) break;                                    \
+        _tile_loadd(A, t[3].a + at, m->pitch);               \
+        _tile_dpbf16ps(3, A, B);                             \
     } while (0)
 
 #define MULTIPLY_STACKED_WIDE(A, B)                                   \
     do {                                                              \
         const int64_t at = m->chunk_at[i];                            \
-        look_ahead(m->ahead);                                         \
+        pod__amx_fill_rows(m->filling, m->filling->at_once);          \
         _tile_loadd(B, b, POD__AMX_LINE_BYTES);                       \
         _tile_loadd(A, t[0].a + at, m->pitch);                        \
         _tile_dpbf16ps(0, A, B);                                      \
@@ -311,8 +321,9 @@ static void store_square(const pod__amx_product *m, const pod__amx_square *q, bo
 
 /* What was multiplied before leaves while the next square is multiplied: the tile unit does not
  * wait. */
-static void take_square(const pod__amx_product *m, pod__amx_square *before, pod__amx_square q)
+static void take_square(const pod__amx_product *m, pod__amx_square q)
 {
+    pod__amx_square *before = m->before;
     const bool wide = m->width - q.filter > 16;
     multiply(m, &q, wide);
     if (before->n_tiles) finish(m, before);
@@ -337,7 +348,6 @@ void pod__amx_begin(bool stacked)
 
 void pod__amx_multiply(const pod__amx_product *m)
 {
-    pod__amx_square before = {0};
     pod_amx_order();
     const int64_t even = m->width % SQUARE > 0 && m->width % SQUARE <= 16
                              ? m->width / SQUARE * SQUARE
@@ -345,13 +355,18 @@ void pod__amx_multiply(const pod__amx_product *m)
     if (m->tiles_outside)
         for (int64_t i = 0; i < m->n_tiles; i += 2)
             for (int64_t filter = 0; filter < even; filter += SQUARE)
-                take_square(m, &before,
-                            (pod__amx_square){m->tiles + i, n_taken(m, i, filter), filter, NULL});
+                take_square(m, (pod__amx_square){m->tiles + i, n_taken(m, i, filter), filter, NULL,
+                                                 m->out});
     for (int64_t filter = m->tiles_outside ? even : 0; filter < m->width; filter += SQUARE)
         for (int64_t i = 0; i < m->n_tiles;) {
             const int n = n_taken(m, i, filter);
-            take_square(m, &before, (pod__amx_square){m->tiles + i, n, filter, NULL});
+            take_square(m, (pod__amx_square){m->tiles + i, n, filter, NULL, m->out});
             i += n;
         }
-    if (before.n_tiles) finish(m, &before);
+}
+
+void pod__amx_end_product(const pod__amx_product *m)
+{
+    if (m->before->n_tiles) finish(m, m->before);
+    m->before->n_tiles = 0;
 }
