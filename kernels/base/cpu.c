@@ -123,6 +123,11 @@ uint32_t pod_cpu_features(void)
     return found_features & allowed_features;
 }
 
+const char *pod_cpu_why_not(uint32_t needs)
+{
+    return needs & ~pod_cpu_features() ? "this CPU lacks its instructions" : NULL;
+}
+
 pod_status pod_cpu_cap(const char *max_isa)
 {
     static const struct {

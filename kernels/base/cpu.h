@@ -20,6 +20,10 @@ enum {
  * arch_prctl granted it. The same answer for the whole life of the process. */
 uint32_t pod_cpu_features(void);
 
+/* NULL: it has all of these POD_CPU_ bits. Else a kernel that needs them must not even be asked
+ * whether it takes a call: all of its file is compiled for them. The text says so. */
+const char *pod_cpu_why_not(uint32_t needs);
+
 /* Lowers the answer: "ref", "avx2", "avx512", "avx512_bf16" or "amx"; each includes those before
  * it. Called once at start with MINIPOD_MAX_ISA. E_INVALID for another name. */
 POD_MUST pod_status pod_cpu_cap(const char *max_isa);

@@ -83,8 +83,11 @@ const char *pod_conv_kind_at(int i, pod_conv_call *typical)
 int pod_conv_candidates(const pod_conv_call *call, pod_candidate out[POD_MAX_CANDIDATES])
 {
     _Static_assert((int)N_KERNELS <= (int)POD_MAX_CANDIDATES, "more room for candidates");
-    for (int i = 0; i < N_KERNELS; i++)
-        out[i] = (pod_candidate){kernels[i].name, kernels[i].needs, kernels[i].why_not(call)};
+    for (int i = 0; i < N_KERNELS; i++) {
+        const pod_conv_kernel *k = &kernels[i];
+        const char *lacks = pod_cpu_why_not(k->needs);
+        out[i] = (pod_candidate){k->name, k->needs, lacks ? lacks : k->why_not(call)};
+    }
     return N_KERNELS;
 }
 

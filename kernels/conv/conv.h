@@ -84,7 +84,8 @@ typedef struct pod_conv_kernel {
     const char *name; /* "amx_dw", "gemm", "ref" */
     uint32_t needs;   /* POD_CPU_ bits */
     const char *(*why_not)(
-        const pod_conv_call *call); /* NULL: it applies. Pointers are not looked at. */
+        const pod_conv_call *call); /* NULL: it applies. Pointers are not looked at. Like all
+                                       below, it is code for a CPU that has the `needs`. */
     size_t (*scratch_bytes)(const pod_conv_call *call); /* of memory aligned to 64 bytes */
     void (*run)(const pod_conv_call *call, void *scratch);
     /* Bytes of packed w, aligned to 64; NULL: this kernel takes no packed w. */

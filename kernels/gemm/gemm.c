@@ -84,8 +84,11 @@ const char *pod_gemm_kind_at(int i, pod_gemm_call *typical)
 int pod_gemm_candidates(const pod_gemm_call *call, pod_candidate out[POD_MAX_CANDIDATES])
 {
     _Static_assert((int)N_KERNELS <= (int)POD_MAX_CANDIDATES, "more room for candidates");
-    for (int i = 0; i < N_KERNELS; i++)
-        out[i] = (pod_candidate){kernels[i].name, kernels[i].needs, kernels[i].why_not(call)};
+    for (int i = 0; i < N_KERNELS; i++) {
+        const pod_gemm_kernel *k = &kernels[i];
+        const char *lacks = pod_cpu_why_not(k->needs);
+        out[i] = (pod_candidate){k->name, k->needs, lacks ? lacks : k->why_not(call)};
+    }
     return N_KERNELS;
 }
 

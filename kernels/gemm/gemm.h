@@ -51,7 +51,8 @@ typedef struct pod_gemm_kernel {
     const char *name; /* <isa>_<tile> or the library's name: "blas", "ref" */
     uint32_t needs;   /* POD_CPU_ bits */
     const char *(*why_not)(
-        const pod_gemm_call *call); /* NULL: it applies. Pointers are not looked at. */
+        const pod_gemm_call *call); /* NULL: it applies. Pointers are not looked at. Like all
+                                       below, it is code for a CPU that has the `needs`. */
     size_t (*scratch_bytes)(const pod_gemm_call *call); /* of memory aligned to 64 bytes */
     /* Cannot fail: the call was checked when the program was built. */
     void (*run)(const pod_gemm_call *call, void *scratch);

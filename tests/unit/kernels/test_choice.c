@@ -94,12 +94,35 @@ static void kinds_are_those_of_their_calls(void)
     }
 }
 
+static void check_refusals(const pod_candidate *c, int n, const char *kind)
+{
+    for (int i = 0; i < n; i++)
+        POD_CHECK(!c[i].needs || (c[i].refusal && strstr(c[i].refusal, "this CPU lacks")),
+                  "%s: %s was asked", kind, c[i].name);
+}
+
+/* What would refuse is compiled for the same instructions. */
+static void nobody_is_asked_who_cannot_run(void)
+{
+    pod_candidate c[POD_MAX_CANDIDATES];
+    const char *kind;
+    pod_gemm_call gemm;
+    pod_conv_call conv;
+    POD_CHECK_OK(pod_cpu_cap("ref"));
+    for (int i = 0; (kind = pod_gemm_kind_at(i, &gemm)); i++)
+        check_refusals(c, pod_gemm_candidates(&gemm, c), kind);
+    for (int i = 0; (kind = pod_conv_kind_at(i, &conv)); i++)
+        check_refusals(c, pod_conv_candidates(&conv, c), kind);
+    POD_CHECK_OK(pod_cpu_cap("amx"));
+}
+
 static CU_TestInfo tests[] = {
     {"first_that_applies", first_that_applies},
     {"a_wish_is_granted_where_it_applies", a_wish_is_granted_where_it_applies},
     {"the_highest_rate_wins", the_highest_rate_wins},
     {"rates_refuse_what_a_file_cannot_hold", rates_refuse_what_a_file_cannot_hold},
     {"kinds_are_those_of_their_calls", kinds_are_those_of_their_calls},
+    {"nobody_is_asked_who_cannot_run", nobody_is_asked_who_cannot_run},
     CU_TEST_INFO_NULL,
 };
 
