@@ -58,6 +58,7 @@ RUN(reduce, col_sum, a->rows, a->c, a->t, v[0], v[1])
 
 RUN(softmax, loss, a->rows, a->c, v[0], v[1], 0.1f, 1 / (float)a->rows, v[2])
 RUN(softmax, grad, a->rows, a->c, v[0], v[1], 0.1f, 1, v[2])
+RUN(softmax, loss_grad, a->rows, a->c, v[0], v[1], 0.1f, 1 / (float)a->rows, 1, v[2], v[3])
 RUN(softmax, correct, a->rows, a->c, v[0], v[1], v[2])
 
 static pod_pool_shape pool_shape(const pod_vector_args *a)
@@ -193,6 +194,7 @@ static const pod_vector_op ops[] = {
     OP(reduce, col_sum, 2, IN, SUM_COL(1)),
     OP(softmax, loss, 3, IN_F, LABELS, NEAR(ONE, 32)),
     OP(softmax, grad, 3, IN_F, LABELS, NEAR(ALL, 1)),
+    OP(softmax, loss_grad, 4, IN_F, LABELS, NEAR(ONE, 32), NEAR(ALL, 1)),
     OP(softmax, correct, 3, IN_F, LABELS, {POD_WRITES, POD_TYPE_F32, POD_EXTENT_ONE, false, 0}),
     OP(pool, max, 2, IN, {POD_WRITES, POD_TYPE_PROBLEM, POD_EXTENT_OUTPUT, false, 0}),
     OP(pool, max_grad, 3, IN, {POD_READS, POD_TYPE_PROBLEM, POD_EXTENT_OUTPUT, false, 0}, OUT),
