@@ -1,6 +1,7 @@
 /* The AMX tile registers as minipod uses them: all eight hold 16 rows of 64 bytes, so what is
- * smaller is padded with zeros in memory; or two of them hold half of that. A kernel begins, works and ends within one call; between
- * calls the tiles are free, so that a context switch has nothing to save.
+ * smaller is padded with zeros in memory; or two of them hold half of that. A kernel begins, works
+ * and ends within one call; between calls the tiles are free, so that a context switch has nothing
+ * to save.
  *
  *   A tile   16 rows m of 32 bfloat16 k
  *   B tile   16 rows of pairs (2k, 2k + 1) for 16 columns n: "VNNI pairs"

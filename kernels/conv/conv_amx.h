@@ -80,8 +80,8 @@ typedef struct pod__amx_plan {
 
 pod__amx_plan pod__amx_plan_of(const pod_conv_call *call, const pod__amx_view *v);
 
-/* Rows of the strip for so many lines of output, where it is stacked; and from one pair of a window's
- * rows to the next. */
+/* Rows of a stacked strip for so many lines of output; and from one pair of a window's rows to the
+ * next. */
 int64_t pod__amx_stacked_rows(const pod__amx_view *v, int64_t n_lines);
 static inline int64_t pod__amx_stacked_step(const pod__amx_view *v) { return 2 / v->step; }
 
@@ -95,8 +95,8 @@ typedef struct pod__amx_lines {
 void pod__amx_fill(const pod_conv_call *call, const pod__amx_view *v, const pod__amx_plan *plan,
                    pod__amx_lines b, char *row, char *strip);
 
-/* A stacked strip that is being laid while the block before it is multiplied, some rows of the image
- * a chunk; the two take turns. */
+/* A stacked strip that is being laid while the block before it is multiplied, some rows of the
+ * image a chunk; the two take turns. */
 typedef struct pod__amx_filling {
     const pod_conv_call *call;
     const pod__amx_view *view;
