@@ -112,6 +112,8 @@ static void find_pixels(const job *j, int64_t strip, pod__dw_pixels *pixels)
             pixels->at[i] = dy + (n * s->p * s->q + q) * s->k;
             pixels->step[i] = s->q * s->k;
         }
+    const bool close = p->g == 1 && p->pairs == POD__DW_PAIRS && column + POD__DW_PIXELS <= s->q;
+    pixels->pitch = close ? s->k : 0;
 }
 
 /* The next line, with its last tile of channels filled up. */
@@ -154,26 +156,26 @@ static void turn_strip(const job *j, int64_t i)
         turn_copied(j, &pixels, plane, to);
 }
 
-/* One line of one image, `line->n_channels` of its channels, to the strips of its pieces. */
-static void pair_pieces(const job *j, const pod__dw_line *line, int64_t width, int64_t strip,
-                        int64_t pieces, pod_bf16 *to)
+/* Where the pairs of a line of x come from: itself where it is one tile of channels as it lies, else
+ * what is staged of it. */
+static pod__dw_pairs source_of(const job *j, const pod__dw_line *line, int64_t width)
 {
     const plan *p = &j->p;
-    const int64_t plane = j->n_strips * p->s.h * p->line;
+    pod__dw_pairs from = {.x = line->x,
+                          .pitch = line->c,
+                          .column = line->first,
+                          .w = line->w,
+                          .n_pairs = p->pairs,
+                          .n_tiles = width / POD__DW_TILE,
+                          .g = p->g,
+                          .plane = j->n_strips * p->s.h * p->line};
+    if (line->x && !line->scale && line->c == POD__DW_TILE) return from;
     pod__dw_stage(line, width, j->staged);
-    for (int64_t i = 0; i < pieces; i++) {
-        const pod__dw_pairs pairs = {.staged =
-                                         j->staged + (strip + i) % p->pieces * 2 * p->pairs * width,
-                                     .width = width,
-                                     .n_pairs = p->pairs,
-                                     .n_tiles = width / POD__DW_TILE,
-                                     .g = p->g,
-                                     .plane = plane};
-        pod__dw_pair_line(&pairs, to + i * p->s.h * p->line);
-    }
+    from.x = j->staged, from.pitch = width, from.column = 0, from.w = p->staged_pixels;
+    return from;
 }
 
-/* Channels [c, c + width) of the block's x; strips that are pieces of the same lines together. */
+/* Channels [c, c + width) of the block's x. Pieces of the same lines are in one block. */
 static void pair_block(const job *j, int64_t c, int64_t width)
 {
     const plan *p = &j->p;
@@ -188,16 +190,16 @@ static void pair_block(const job *j, int64_t c, int64_t width)
         line.scale = j->call->x_scale + c, line.shift = j->call->x_shift + c;
         line.relu = (j->call->fused & POD_CONV_RELU_X) != 0;
     }
-    int64_t pieces;
-    for (int64_t i = 0; i < j->n_strips; i += pieces) {
-        const int64_t strip = j->first + i, image = strip / p->pieces * p->g;
-        pieces = smaller(p->pieces - strip % p->pieces, j->n_strips - i);
+    for (int64_t i = 0; i < j->n_strips; i += p->pieces) {
+        const int64_t image = (j->first + i) / p->pieces * p->g;
         for (int64_t h = 0; h < s->h; h++)
             for (int64_t n = 0; n < p->g; n++) {
                 const int64_t at = ((image + n) * s->h + h) * s->w * s->c + c;
                 line.x = image + n < s->n ? (const pod_bf16 *)j->call->a + at : NULL;
-                pair_pieces(j, &line, width, strip, pieces,
-                            j->paired + (i * s->h + h) * p->line + n * POD__DW_ROW);
+                pod__dw_pairs pairs = source_of(j, &line, width);
+                pod_bf16 *to = j->paired + (i * s->h + h) * p->line + n * POD__DW_ROW;
+                for (int64_t k = 0; k < p->pieces; k++, pairs.column += 2 * p->pairs)
+                    pod__dw_pair_line(&pairs, to + k * s->h * p->line);
             }
     }
 }

@@ -26,6 +26,7 @@ enum {
 typedef struct pod__dw_pixels {
     const pod_bf16 *at[32];
     int64_t step[32];
+    int64_t pitch; /* of pixels that lie one behind another; 0: they need not */
 } pod__dw_pixels;
 
 /* n_lines of dy to m tiles of channels each: tile m begins at turned + m plane. Reads whole tiles of
@@ -33,11 +34,14 @@ typedef struct pod__dw_pixels {
 void pod__dw_turn_lines(pod__dw_pixels *pixels, int64_t n_lines, int64_t m_tiles, int64_t plane,
                         pod_bf16 *turned);
 
-/* The pairs of one line of one image: staged has 2 n_pairs + 2 pixels of `width` channels, whole
- * tiles of them. Writes every g-th row of each of n_tiles tiles, `plane` apart. */
+/* The pairs of one line of one image: 2 n_pairs + 2 columns of it from `column` on. With a pitch of
+ * 16 those outside [0, w) are zeros, else all are inside. Writes every g-th row of each of n_tiles
+ * tiles, `plane` apart. */
 typedef struct pod__dw_pairs {
-    const pod_bf16 *staged;
-    int64_t width, n_pairs, n_tiles, g, plane;
+    const pod_bf16 *x; /* of column 0, whole tiles of channels */
+    int64_t pitch;     /* from column to column */
+    int64_t column, w;
+    int64_t n_pairs, n_tiles, g, plane;
 } pod__dw_pairs;
 
 void pod__dw_pair_line(const pod__dw_pairs *pairs, pod_bf16 *paired);

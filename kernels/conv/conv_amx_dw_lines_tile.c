@@ -4,21 +4,30 @@
 
 /* ---- turned --------------------------------------------------------------------------------- */
 
-/* Channels [c, c + 8) of the pixels i, 8 + i, 16 + i, 24 + i. */
-static inline __m512i four_pixels(const pod_bf16 *const pixel[32], int i, int64_t c)
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE __m128i pixel(const pod__dw_pixels *p, bool close, int i, int64_t c)
 {
-    __m512i v = _mm512_castsi128_si512(_mm_loadu_si128((const void *)(pixel[i] + c)));
-    v = _mm512_inserti32x4(v, _mm_loadu_si128((const void *)(pixel[8 + i] + c)), 1);
-    v = _mm512_inserti32x4(v, _mm_loadu_si128((const void *)(pixel[16 + i] + c)), 2);
-    return _mm512_inserti32x4(v, _mm_loadu_si128((const void *)(pixel[24 + i] + c)), 3);
+    const pod_bf16 *at = close ? p->at[0] + i * p->pitch : p->at[i];
+    return _mm_loadu_si128((const void *)(at + c));
+}
+
+/* Channels [c, c + 8) of the pixels i, 8 + i, 16 + i, 24 + i. */
+INLINE __m512i four_pixels(const pod__dw_pixels *p, bool close, int i, int64_t c)
+{
+    __m512i v = _mm512_castsi128_si512(pixel(p, close, i, c));
+    v = _mm512_inserti32x4(v, pixel(p, close, 8 + i, c), 1);
+    v = _mm512_inserti32x4(v, pixel(p, close, 16 + i, c), 2);
+    return _mm512_inserti32x4(v, pixel(p, close, 24 + i, c), 3);
 }
 
 /* 8 channels of 32 pixels to 8 rows: in each quarter of a register an 8x8 matrix turns. */
-static inline void turn_8(const pod_bf16 *const pixel[32], int64_t c, pod_bf16 *to)
+INLINE void turn_8(const pod__dw_pixels *pixels, bool close, int64_t c, pod_bf16 *to)
 {
     __m512i pairs[8], fours[8];
     for (int i = 0; i < 4; i++) {
-        const __m512i even = four_pixels(pixel, 2 * i, c), odd = four_pixels(pixel, 2 * i + 1, c);
+        const __m512i even = four_pixels(pixels, close, 2 * i, c);
+        const __m512i odd = four_pixels(pixels, close, 2 * i + 1, c);
         pairs[i] = _mm512_unpacklo_epi16(even, odd); /* channels 0-3 */
         pairs[4 + i] = _mm512_unpackhi_epi16(even, odd);
     }
@@ -37,21 +46,31 @@ static inline void turn_8(const pod_bf16 *const pixel[32], int64_t c, pod_bf16 *
     }
 }
 
+INLINE void turn_line(const pod__dw_pixels *pixels, bool close, int64_t m_tiles, int64_t plane,
+                      pod_bf16 *turned)
+{
+    for (int64_t c = 0; c < 16 * m_tiles; c += 16) {
+        pod_bf16 *to = turned + c / 16 * plane;
+        turn_8(pixels, close, c, to);
+        turn_8(pixels, close, c + 8, to + 8 * POD__DW_ROW);
+    }
+}
+
 void pod__dw_turn_lines(pod__dw_pixels *pixels, int64_t n_lines, int64_t m_tiles, int64_t plane,
                         pod_bf16 *turned)
 {
     for (int64_t l = 0; l < n_lines; l++, turned += POD__DW_LINE_TILE) {
-        for (int64_t m = 0; m < m_tiles; m++) {
-            turn_8(pixels->at, 16 * m, turned + m * plane);
-            turn_8(pixels->at, 16 * m + 8, turned + m * plane + 8 * POD__DW_ROW);
-        }
+        if (pixels->pitch > 0)
+            turn_line(pixels, true, m_tiles, plane, turned);
+        else
+            turn_line(pixels, false, m_tiles, plane, turned);
         for (int i = 0; i < 32; i++) pixels->at[i] += pixels->step[i];
     }
 }
 
 /* ---- paired --------------------------------------------------------------------------------- */
 
-static inline __m512i interleaved(__m512i pixels)
+INLINE __m512i interleaved(__m512i pixels)
 {
     const __m512i order =
         _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
@@ -59,28 +78,42 @@ static inline __m512i interleaved(__m512i pixels)
     return _mm512_permutexvar_epi16(order, pixels);
 }
 
-static inline __m512i two_pixels(const pod_bf16 *first, int64_t pitch)
+INLINE __m512i two_pixels(const pod_bf16 *x, int64_t pitch)
 {
-    return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256((const void *)first)),
-                              _mm256_loadu_si256((const void *)(first + pitch)), 1);
+    return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256((const void *)x)),
+                              _mm256_loadu_si256((const void *)(x + pitch)), 1);
 }
 
-/* With pixels that lie close: one load takes two. */
-static void pair_narrow(const pod__dw_pairs *p, pod_bf16 *even)
+/* The columns q and q + 1 of a line of 16 channels, where either may be outside. */
+INLINE __m512i two_at_border(const pod__dw_pairs *p, int64_t q)
+{
+    const bool first = q >= 0 && q < p->w, second = q + 1 >= 0 && q + 1 < p->w;
+    __m512i v = _mm512_setzero_si512();
+    if (first) v = _mm512_inserti64x4(v, _mm256_loadu_si256((const void *)(p->x + q * 16)), 0);
+    if (second)
+        v = _mm512_inserti64x4(v, _mm256_loadu_si256((const void *)(p->x + (q + 1) * 16)), 1);
+    return v;
+}
+
+/* n pairs from column q on, of 16 channels: one load takes two pixels. */
+INLINE void pair_narrow(const pod__dw_pairs *p, int64_t q, int64_t n, pod_bf16 *to)
 {
     const int64_t row = p->g * POD__DW_ROW;
-    pod_bf16 *odd = even + (POD__DW_PAIRS + p->g) * POD__DW_ROW;
-    const pod_bf16 *from = p->staged;
-    for (int64_t j = 0; j < p->n_pairs; j++, from += 32) {
-        _mm512_store_si512(even + j * row, interleaved(_mm512_loadu_si512(from)));
-        _mm512_store_si512(odd + j * row, interleaved(_mm512_loadu_si512(from + 16)));
-    }
-    _mm512_store_si512(even + p->n_pairs * row, interleaved(_mm512_loadu_si512(from)));
+    int64_t begin = q < 0 ? (1 - q) / 2 : 0, end = q < p->w ? (p->w - q) / 2 : 0;
+    begin = begin < n ? begin : n, end = end < n ? end : n;
+    if (end < begin) end = begin;
+    for (int64_t j = 0; j < begin; j++)
+        _mm512_store_si512(to + j * row, interleaved(two_at_border(p, q + 2 * j)));
+    for (int64_t j = begin; j < end; j++)
+        _mm512_store_si512(to + j * row, interleaved(_mm512_loadu_si512(p->x + (q + 2 * j) * 16)));
+    for (int64_t j = end; j < n; j++)
+        _mm512_store_si512(to + j * row, interleaved(two_at_border(p, q + 2 * j)));
 }
 
+/* All columns are inside. */
 static void pair_wide(const pod__dw_pairs *p, const pod_bf16 *from, pod_bf16 *even)
 {
-    const int64_t row = p->g * POD__DW_ROW, pitch = p->width;
+    const int64_t row = p->g * POD__DW_ROW, pitch = p->pitch;
     pod_bf16 *odd = even + (POD__DW_PAIRS + p->g) * POD__DW_ROW;
     for (int64_t j = 0; j < p->n_pairs; j++, from += 2 * pitch) {
         _mm512_store_si512(even + j * row, interleaved(two_pixels(from, pitch)));
@@ -91,12 +124,13 @@ static void pair_wide(const pod__dw_pairs *p, const pod_bf16 *from, pod_bf16 *ev
 
 void pod__dw_pair_line(const pod__dw_pairs *p, pod_bf16 *paired)
 {
-    if (p->width == 16) {
-        pair_narrow(p, paired);
+    if (p->pitch == 16) {
+        pair_narrow(p, p->column, p->n_pairs + 1, paired);
+        pair_narrow(p, p->column + 1, p->n_pairs, paired + (POD__DW_PAIRS + p->g) * POD__DW_ROW);
         return;
     }
     for (int64_t t = 0; t < p->n_tiles; t++)
-        pair_wide(p, p->staged + 16 * t, paired + t * p->plane);
+        pair_wide(p, p->x + p->column * p->pitch + 16 * t, paired + t * p->plane);
 }
 
 /* ---- multiplied ----------------------------------------------------------------------------- */
