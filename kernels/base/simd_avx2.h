@@ -219,6 +219,20 @@ POD_VEC_INLINE pod_vec16 pod_vec16_join(pod_vec even, pod_vec odd)
                           _mm256_blend_epi16(pod__vec_nan(even), pod__vec_nan(odd), 0xaa));
 }
 
+POD_VEC_INLINE pod_vec pod_vec16_even_where(pod_vec_mask m, pod_vec16 x)
+{
+    return _mm256_and_ps(m, pod_vec16_even(x));
+}
+POD_VEC_INLINE pod_vec pod_vec16_odd_where(pod_vec_mask m, pod_vec16 x)
+{
+    return _mm256_and_ps(m, pod_vec16_odd(x));
+}
+POD_VEC_INLINE pod_vec16 pod_vec16_rejoin(pod_vec even, pod_vec odd)
+{
+    const __m256i low = _mm256_srli_epi32(_mm256_castps_si256(even), 16);
+    return _mm256_or_si256(low, _mm256_castps_si256(odd));
+}
+
 POD_VEC_INLINE pod_vec16 pod_vec16_relu(pod_vec16 x)
 {
     const __m256i above_minus_inf = _mm256_cmpgt_epi16(x, _mm256_set1_epi16((short)0xff80));

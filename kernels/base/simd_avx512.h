@@ -229,6 +229,23 @@ POD_VEC_INLINE pod_vec16 pod_vec16_join(pod_vec even, pod_vec odd)
 #endif
 }
 
+/* The same where the mask says, 0 elsewhere. */
+POD_VEC_INLINE pod_vec pod_vec16_even_where(pod_vec_mask m, pod_vec16 x)
+{
+    return _mm512_castsi512_ps(_mm512_maskz_slli_epi32(m, x, 16));
+}
+POD_VEC_INLINE pod_vec pod_vec16_odd_where(pod_vec_mask m, pod_vec16 x)
+{
+    return _mm512_castsi512_ps(_mm512_maskz_and_epi32(m, x, _mm512_set1_epi32((int)0xffff0000)));
+}
+
+/* Back where the halves are bf16 already. */
+POD_VEC_INLINE pod_vec16 pod_vec16_rejoin(pod_vec even, pod_vec odd)
+{
+    const __m512i low = _mm512_srli_epi32(_mm512_castps_si512(even), 16);
+    return _mm512_or_si512(low, _mm512_castps_si512(odd));
+}
+
 /* Elements one behind the other, rounded as by pod_vec_store. */
 POD_VEC_INLINE pod_vec16 pod_vec16_narrow(pod_vec first, pod_vec second)
 {

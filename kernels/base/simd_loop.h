@@ -33,16 +33,22 @@ typedef struct pod_tile {
     int64_t rep;         /* rows taken as one; 1 unless cols = C */
 } pod_tile;
 
-/* `lanes` is a power of two, c > 0. */
-static inline pod_tile pod_tile_at(int64_t rows, int64_t c, int64_t first, int64_t lanes)
+/* A tile of `aim` elements or more where C is smaller; `lanes` is a power of two, c > 0. */
+static inline pod_tile pod_tile_of(int64_t rows, int64_t c, int64_t first, int64_t lanes,
+                                   int64_t aim)
 {
     pod_tile tile = {first, c - first < POD_TILE_MAX ? c - first : POD_TILE_MAX, 1};
     if (tile.cols < c) return tile;
     int64_t rep = 1;
-    while (c * rep % lanes != 0 || c * rep < POD_TILE_AIM) rep *= 2;
+    while (c * rep % lanes != 0 || c * rep < aim) rep *= 2;
     if (c * rep > POD_TILE_MAX) rep = 1;
     tile.rep = rep < rows ? rep : rows > 1 ? rows : 1;
     return tile;
+}
+
+static inline pod_tile pod_tile_at(int64_t rows, int64_t c, int64_t first, int64_t lanes)
+{
+    return pod_tile_of(rows, c, first, lanes, POD_TILE_AIM);
 }
 
 /* Elements of the tile in its next rows, when `rows_left` are left. */

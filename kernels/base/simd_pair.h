@@ -41,6 +41,29 @@ POD_VEC_INLINE void pod_vec2_store(pod_dtype t, void *data, int64_t i, int n, po
     pod_vec_store(POD_F32, data, i + first, n - first, x.b);
 }
 
+/* pod_vec2_load of what lies where x > y, and 0 elsewhere. */
+POD_VEC_INLINE pod_vec2 pod_vec2_load_where(pod_vec2 x, pod_vec2 y, pod_dtype t, const void *data,
+                                            int64_t i, int n)
+{
+    const pod_vec_mask a = pod_vec_gt(x.a, y.a), b = pod_vec_gt(x.b, y.b);
+    if (t == POD_BF16) {
+        const pod_vec16 v = pod_vec16_load(data, i, n);
+        return (pod_vec2){pod_vec16_even_where(a, v), pod_vec16_odd_where(b, v)};
+    }
+    const pod_vec zero = pod_vec_all(0);
+    const pod_vec2 v = pod_vec2_load(t, data, i, n);
+    return (pod_vec2){pod_vec_select(a, v.a, zero), pod_vec_select(b, v.b, zero)};
+}
+
+/* As pod_vec2_store of elements that were loaded so, or 0: their bits, nothing to be rounded. */
+POD_VEC_INLINE void pod_vec2_put_back(pod_dtype t, void *data, int64_t i, int n, pod_vec2 x)
+{
+    if (t == POD_BF16)
+        pod_vec16_store(data, i, n, pod_vec16_rejoin(x.a, x.b));
+    else
+        pod_vec2_store(POD_F32, data, i, n, x);
+}
+
 /* Elements one behind the other, whatever the type; as pod_vec2_load and _store otherwise. */
 POD_VEC_INLINE pod_vec2 pod_vec2_load_flat(pod_dtype t, const void *data, int64_t i, int n)
 {

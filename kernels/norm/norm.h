@@ -17,7 +17,8 @@
  *                   act is max(., 0) (a NaN stays) or nothing
  *   grad_sums_act   g = dz where the activation let x through, else 0; dbeta = sum_rows g,
  *                   dgamma = sum_rows g (x - mean) rstd. It was let through where z > 0, or without
- *                   a z where x scale + shift > 0. g_out keeps g (it may be dz; NULL: nowhere)
+ *                   a z where x scale + shift > 0. g_out keeps g, with the bits of dz (it may be
+ *                   dz; NULL: nowhere)
  *   grad_apply_act  grad_apply of the same g, of a z that is not given
  *
  * `count` is the group's rows. Sums are kept as in kernels/reduce: the cancellation in var costs

@@ -112,10 +112,14 @@ void pod__norm_grad_sums_act_ref(int64_t rows, int64_t c, pod_dtype t, const voi
     for (int64_t j = 0; j < c; j++) {
         double by_x = 0, alone = 0;
         for (int64_t i = j; i < rows * c; i += c) {
-            const float g = passes(t, x, z, scale, shift, i, j) ? pod_element_get(t, dz, i) : 0.0f;
+            const bool open = passes(t, x, z, scale, shift, i, j);
+            const float g = open ? pod_element_get(t, dz, i) : 0.0f;
             by_x += (double)g * ((double)pod_element_get(t, x, i) - (double)mean[j]);
             alone += (double)g;
-            if (g_out) pod_element_put(t, g_out, i, g);
+            if (g_out && t == POD_BF16)
+                ((pod_bf16 *)g_out)[i] = open ? ((const pod_bf16 *)dz)[i] : (pod_bf16){0};
+            else if (g_out)
+                ((float *)g_out)[i] = g;
         }
         dgamma[j] = (float)(by_x * (double)rstd[j]);
         dbeta[j] = (float)alone;
