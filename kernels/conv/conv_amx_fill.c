@@ -180,7 +180,8 @@ INLINE void change_pixels_as(const pod_conv_call *call, const char *from, char *
         const __m512 even = changed(_mm512_slli_epi32(v, 16), scale[0], shift[0], rectified);
         const __m512 odd = changed(_mm512_and_si512(v, high), scale[1], shift[1], rectified);
         const __m512i y = (__m512i)_mm512_cvtne2ps_pbh(odd, even);
-        _mm512_storeu_si512(to + i * STACKED_BYTES, _mm512_permutexvar_epi16(together, y));
+        _mm512_mask_storeu_epi16(to + i * STACKED_BYTES, mask,
+                                 _mm512_permutexvar_epi16(together, y));
     }
 }
 
