@@ -81,6 +81,7 @@ static void multiply_rows(const pod__dw_product *p, int64_t m_first, int64_t m_e
 void pod__dw_multiply(const pod__dw_product *p)
 {
     const int64_t even = p->m_tiles / 2 * 2;
+    pod_amx_order();
     if (even > 0) multiply_rows(p, 0, even, 2, 2);
     if (even < p->m_tiles) multiply_rows(p, even, p->m_tiles, 1, 4);
 }
