@@ -1,24 +1,17 @@
-/* explain fusions: the table of patterns, how often each one applied in the model's training step on
- * this host, and how often it was refused for what reason. */
+/* explain fusions: the table of patterns, how often each one applied in the model's training step
+ * on this host, and how often it was refused for what reason. */
 #include "bench/explain.h"
 
 static const pod_column columns[] = {
     {"pattern", "", true}, {"times", "", false}, {"verdict", "", true}};
 enum { N_COLUMNS = 3 };
 
-static double bytes_moved(const pod_program *p)
-{
-    double bytes = 0;
-    for (int32_t i = 0; i < p->n_instrs; i++)
-        bytes += p->instr[i].cost.bytes_read + p->instr[i].cost.bytes_written;
-    return bytes;
-}
-
 static void add_note(pod_table *t, const char *how, const pod_program *p)
 {
     const double mega = 1e6;
     pod_table_note(t, "%-5s %4d instructions, slab %.1f MB, %.1f MB read and written", how,
-                   (int)p->n_instrs, (double)p->step_bytes / mega, bytes_moved(p) / mega);
+                   (int)p->n_instrs, (double)p->step_bytes / mega,
+                   pod_program_moved_bytes(p) / mega);
 }
 
 static pod_status print(const pod_explain_run *r, const pod_program *plain,

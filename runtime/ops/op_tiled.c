@@ -13,7 +13,7 @@
 #include "kernels/base/hash.h"
 #include "runtime/ops/op_common.h"
 
-enum { ALIGN = 64, IMPL_BYTES = 200 };
+enum { ALIGN = 64, IMPL_BYTES = 64 * POD_TILED_STEPS };
 
 typedef struct operand {
     enum { OPERAND_IN, OPERAND_OUT, OPERAND_SCRATCH } where;

@@ -109,9 +109,7 @@ pod_status pod_footprint_of(const pod_program *p, pod_arena *arena, pod_footprin
     find_facts(p, of);
     POD_TRY(find_peak(p, arena, &f));
     POD_TRY(list_alive(p, of, arena, &f));
-    for (int32_t i = 0; i < p->n_instrs; i++)
-        f.moved_bytes += pod_program_times(p, i) *
-                         (p->instr[i].cost.bytes_read + p->instr[i].cost.bytes_written);
+    f.moved_bytes = pod_program_moved_bytes(p);
     *out = f;
     return POD_OK;
 }

@@ -43,6 +43,15 @@ int pod_program_times(const pod_program *p, int32_t instr)
     return instr >= p->repeat.first && instr < p->repeat.end ? p->repeat.count : 1;
 }
 
+double pod_program_moved_bytes(const pod_program *p)
+{
+    double bytes = 0;
+    for (int32_t i = 0; i < p->n_instrs; i++)
+        bytes += pod_program_times(p, i) *
+                 (p->instr[i].cost.bytes_read + p->instr[i].cost.bytes_written);
+    return bytes;
+}
+
 pod_slot_part pod_program_part(const pod_program *p, int32_t slot, int core)
 {
     const pod_slot *s = &p->slot[slot];

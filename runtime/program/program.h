@@ -115,6 +115,8 @@ int64_t pod_program_n_turns(const pod_program *p);
 pod_turn pod_program_turn(const pod_program *p, int64_t n);
 /* How often the instruction runs in a step. */
 int pod_program_times(const pod_program *p, int32_t instr);
+/* Bytes that one core reads and writes in a step, by the cost of its instructions. */
+double pod_program_moved_bytes(const pod_program *p);
 
 /* What core `core` holds of a slot's value: bytes behind the slot's memory, and elements. The store
  * keeps nothing but the part of a variable that is dealt out. */

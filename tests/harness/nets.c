@@ -1,6 +1,7 @@
 #include "tests/harness/nets.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "kernels/base/rng.h"
 #include "runtime/exec/exec.h"
@@ -189,4 +190,11 @@ double pod_test_distance(pod_store *a, pod_store *b)
         }
     }
     return sqrt(apart / size);
+}
+
+int pod_test_n_instrs(const pod_program *p, const char *op)
+{
+    int n = 0;
+    for (int32_t i = 0; i < p->n_instrs; i++) n += strcmp(p->instr[i].op, op) == 0;
+    return n;
 }

@@ -48,6 +48,8 @@ typedef struct pod_test_plan {
 /* The program lives in the arena. */
 POD_MUST pod_status pod_test_compile(pod_arena *a, const pod_test_plan *plan,
                                      const pod_program **out);
+/* How many instructions of the program are this op's. */
+int pod_test_n_instrs(const pod_program *p, const char *op);
 /* The graph that is compiled, for the same. */
 POD_MUST pod_status pod_test_graph(pod_arena *a, const pod_test_plan *plan, pod_graph **out);
 

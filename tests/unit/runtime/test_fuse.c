@@ -103,21 +103,6 @@ static int count_of(const pod_program *p, const char *name, const char *refused)
     return refused ? 0 : -1;
 }
 
-static int n_instrs(const pod_program *p, const char *op)
-{
-    int n = 0;
-    for (int32_t i = 0; i < p->n_instrs; i++) n += strcmp(p->instr[i].op, op) == 0;
-    return n;
-}
-
-static double bytes_moved(const pod_program *p)
-{
-    double bytes = 0;
-    for (int32_t i = 0; i < p->n_instrs; i++)
-        bytes += p->instr[i].cost.bytes_read + p->instr[i].cost.bytes_written;
-    return bytes;
-}
-
 /* stem: its activation is read by a convolution and an add; a: by convolution b alone; b: added to
  * the stem's; down: by the mean. */
 static void counts_what_it_does(void)
@@ -136,14 +121,16 @@ static void counts_what_it_does(void)
     CU_ASSERT_EQUAL(count_of(p, "bn_grad_sums_of", NULL), 1);
     CU_ASSERT_EQUAL(count_of(p, "conv_sums", NULL), 4);
     CU_ASSERT_EQUAL(count_of(p, "bn_again", NULL), 1); /* the stem's */
-    CU_ASSERT_EQUAL(n_instrs(p, "bn_apply_act"), 3 + 1);
+    CU_ASSERT_EQUAL(pod_test_n_instrs(p, "bn_apply_act"), 3 + 1);
     CU_ASSERT_EQUAL(count_of(p, "matmul_bias", NULL), 1);
     CU_ASSERT_EQUAL(count_of(p, "softmax_loss_grad", NULL), 1);
-    CU_ASSERT_EQUAL(n_instrs(p, "relu") + n_instrs(p, "relu_grad") + n_instrs(p, "bn_sums"), 0);
-    CU_ASSERT_EQUAL(n_instrs(p, "bn_apply") + n_instrs(p, "bias_add"), 0);
-    CU_ASSERT_EQUAL(n_instrs(p, "conv2d_act_sums"), 1);
-    CU_ASSERT_EQUAL(n_instrs(p, "conv2d_dw_act"), 1);
-    CU_ASSERT(bytes_moved(p) < 0.8 * bytes_moved(plain));
+    CU_ASSERT_EQUAL(pod_test_n_instrs(p, "relu") + pod_test_n_instrs(p, "relu_grad") +
+                        pod_test_n_instrs(p, "bn_sums"),
+                    0);
+    CU_ASSERT_EQUAL(pod_test_n_instrs(p, "bn_apply") + pod_test_n_instrs(p, "bias_add"), 0);
+    CU_ASSERT_EQUAL(pod_test_n_instrs(p, "conv2d_act_sums"), 1);
+    CU_ASSERT_EQUAL(pod_test_n_instrs(p, "conv2d_dw_act"), 1);
+    CU_ASSERT(pod_program_moved_bytes(p) < 0.8 * pod_program_moved_bytes(plain));
     CU_ASSERT(p->step_bytes < plain->step_bytes);
     pod_arena_destroy(a);
 }
@@ -222,9 +209,9 @@ static void evaluates_alike(void)
     if (fused && plain) {
         const double got = run(fused, image), want = run(plain, image);
         POD_CHECK(want > 0 && fabs(got - want) <= 1e-5 * want, "%.9g fused, %.9g plain", got, want);
-        CU_ASSERT_EQUAL(n_instrs(fused, "conv2d_act"), 2);
-        CU_ASSERT_EQUAL(n_instrs(fused, "bn_apply_act"), 1);
-        CU_ASSERT_EQUAL(n_instrs(fused, "bn_fold"), 3);
+        CU_ASSERT_EQUAL(pod_test_n_instrs(fused, "conv2d_act"), 2);
+        CU_ASSERT_EQUAL(pod_test_n_instrs(fused, "bn_apply_act"), 1);
+        CU_ASSERT_EQUAL(pod_test_n_instrs(fused, "bn_fold"), 3);
     }
     pod_arena_destroy(a);
 }
@@ -250,9 +237,9 @@ static void keeps_what_is_read(void)
     POD_CHECK_OK(pod_graph_finish(g));
     const pod_program *p = compile(a, g, true);
     if (p) {
-        CU_ASSERT_EQUAL(n_instrs(p, "bn_apply"), 3);
-        CU_ASSERT_EQUAL(n_instrs(p, "relu"), 2);
-        CU_ASSERT_EQUAL(n_instrs(p, "conv2d"), 3);
+        CU_ASSERT_EQUAL(pod_test_n_instrs(p, "bn_apply"), 3);
+        CU_ASSERT_EQUAL(pod_test_n_instrs(p, "relu"), 2);
+        CU_ASSERT_EQUAL(pod_test_n_instrs(p, "conv2d"), 3);
         CU_ASSERT_EQUAL(count_of(p, "bn_prologue", "max_pool reads it too"), 1);
     }
     pod_arena_destroy(a);

@@ -20,21 +20,6 @@ static const pod_test_plan residual = {.net = &pod_test_nets[POD_TEST_BN_RESIDUA
                                        .fusion = true,
                                        .tile_bytes = TILE_BYTES};
 
-static int n_instrs(const pod_program *p, const char *op)
-{
-    int n = 0;
-    for (int32_t i = 0; i < p->n_instrs; i++) n += strcmp(p->instr[i].op, op) == 0;
-    return n;
-}
-
-static double bytes_moved(const pod_program *p)
-{
-    double bytes = 0;
-    for (int32_t i = 0; i < p->n_instrs; i++)
-        bytes += p->instr[i].cost.bytes_read + p->instr[i].cost.bytes_written;
-    return bytes;
-}
-
 static double flops(const pod_program *p)
 {
     double flops = 0;
@@ -63,12 +48,13 @@ static void check_like_untiled(const pod_test_plan *plan, double part)
               "%s on %s: loss %.9g tiled, %.9g untiled, weights %g apart", plan->net->name,
               plan->mesh, loss, untiled_loss, distance);
     /* With other kernels the packed weights of so small a network may cost more than is saved. */
-    POD_CHECK(n_instrs(p, "tiled") > 0 || plan->cpu != POD_CPU_REFERENCE_ONLY,
+    POD_CHECK(pod_test_n_instrs(p, "tiled") > 0 || plan->cpu != POD_CPU_REFERENCE_ONLY,
               "%s on %s: nothing is tiled", plan->net->name, plan->mesh);
-    CU_ASSERT_EQUAL(n_instrs(untiled, "tiled"), 0);
+    CU_ASSERT_EQUAL(pod_test_n_instrs(untiled, "tiled"), 0);
     CU_ASSERT_EQUAL(p->model_flops, untiled->model_flops);
     CU_ASSERT_DOUBLE_EQUAL(flops(p), flops(untiled), 1e-9 * flops(p));
-    CU_ASSERT(n_instrs(p, "tiled") == 0 || bytes_moved(p) < bytes_moved(untiled));
+    CU_ASSERT(pod_test_n_instrs(p, "tiled") == 0 ||
+              pod_program_moved_bytes(p) < pod_program_moved_bytes(untiled));
     pod_test_job_end(&job);
     pod_test_job_end(&untiled_job);
     pod_arena_destroy(a);
@@ -167,8 +153,9 @@ static void groups_what_fits(void)
         pod_output(g, "y", total(g, y));
         const pod_program *p = compile(a, g, rows[i].tile_bytes);
         if (p)
-            POD_CHECK(n_instrs(p, "tiled") == rows[i].n_tiled, "%zu bytes: %d groups, expected %d",
-                      rows[i].tile_bytes, n_instrs(p, "tiled"), rows[i].n_tiled);
+            POD_CHECK(pod_test_n_instrs(p, "tiled") == rows[i].n_tiled,
+                      "%zu bytes: %d groups, expected %d", rows[i].tile_bytes,
+                      pod_test_n_instrs(p, "tiled"), rows[i].n_tiled);
         pod_arena_destroy(a);
     }
 }
@@ -187,9 +174,9 @@ static void ends_where_a_sum_is_needed(void)
     pod_output(g, "z", total(g, pod_relu(g, y)));
     const pod_program *p = compile(a, g, image_bytes * 4);
     if (p) {
-        CU_ASSERT_EQUAL(n_instrs(p, "tiled"), 2);
-        CU_ASSERT_EQUAL(n_instrs(p, "bn_sums") + n_instrs(p, "bn_apply"), 0);
-        CU_ASSERT_EQUAL(n_instrs(p, "bn_moments"), 1);
+        CU_ASSERT_EQUAL(pod_test_n_instrs(p, "tiled"), 2);
+        CU_ASSERT_EQUAL(pod_test_n_instrs(p, "bn_sums") + pod_test_n_instrs(p, "bn_apply"), 0);
+        CU_ASSERT_EQUAL(pod_test_n_instrs(p, "bn_moments"), 1);
     }
     pod_arena_destroy(a);
 }
