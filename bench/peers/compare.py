@@ -3,9 +3,9 @@
 
 The two take turns, round by round, so that what else this host does hits both; each run's value is
 its median step, the table has the median over the rounds. Both train the same network (the counts
-of parameters must be equal) on images of the same size and classes; minipod reads made images
-through its loader, PyTorch has a batch of noise ready in memory. What follows -- goes to `minipod
-train`.
+of parameters must be equal) on images of the same size and classes; minipod reads images that it
+made beforehand from a file through its loader, PyTorch has a batch of noise ready in memory. What
+follows -- goes to `minipod train`.
 
   compare.py --model resnet20 --batch 128                           one core
   compare.py --model resnet50 --batch 16 --steps 4 --rounds 3
@@ -46,13 +46,21 @@ def run(command, args, json_path):
         return json.load(f)
 
 
-def run_minipod(args, folder):
-    path = os.path.join(folder, "minipod.json")
+def make_data(args, folder):
+    """Two batches of images, so that drawing them is not counted against minipod."""
+    path = os.path.join(folder, "glyphs.h5")
     samples = max(2 * args.batch, 64)
+    subprocess.run([args.minipod, "data", "make", f"glyphs:{args.images}:{samples}+{args.batch}",
+                    "-o", path, "--quiet"], env={**os.environ, **ENVIRONMENT}, check=True)
+    return path
+
+
+def run_minipod(args, folder, data):
+    path = os.path.join(folder, "minipod.json")
     launch = ["mpirun", "-n", str(args.ranks), "--bind-to", "none"] if args.ranks > 1 else []
     record = run(launch + [
         args.minipod, "train", "--model", args.model, "--batch", str(args.batch),
-        "--data", f"glyphs:{args.images}:{samples}+{args.batch}", "--precision", args.precision,
+        "--data", data, "--precision", args.precision,
         "--steps", str(args.steps + args.warmup_steps), "--eval-every", "0", "--progress", "off",
         "--json", path] + args.rest, args, path)
     step = record["step_spread_s"]
@@ -88,10 +96,10 @@ def print_table(args, rows):
 
 
 def compare(args, folder):
-    ours, theirs = [], []
+    ours, theirs, data = [], [], make_data(args, folder)
     for _ in range(args.rounds):
         theirs.append(run_torch(args, folder))
-        ours.append(run_minipod(args, folder))
+        ours.append(run_minipod(args, folder, data))
         if ours[-1]["parameters"] != theirs[-1]["parameters"]:
             print(f"not the same network: minipod has {ours[-1]['parameters']} parameters, "
                   f"PyTorch {theirs[-1]['parameters']}", file=sys.stderr)
