@@ -36,4 +36,11 @@ int pod_group_extent(const pod_mesh *m, const pod_group *g, int dim); /* members
 int pod_group_index(const pod_mesh *m, const pod_group *g, int rank);
 int pod_group_member(const pod_mesh *m, const pod_group *g, int rank, int index);
 
+/* The groups of `size` cores that cover the mesh: up to 16 of them follow one another in rank, more
+ * are tiles near to square (whole chips, where the mesh has the cores of a chip as its first of
+ * three dimensions), at least as wide as high: as the MLPerf ResNet-50 code lays out its batch norm
+ * (32 replicas, 2 a chip: 4x4 chips; 64: 8 by 4). E_INVALID, naming the sizes there are, when such
+ * groups do not cover the mesh. */
+POD_MUST pod_status pod_group_tiles(const pod_mesh *m, int size, pod_group *out);
+
 #endif

@@ -10,8 +10,9 @@
 
 #include "kernels/base/status.h"
 
-/* ROOM: extents there is room for; the last is for who counts more than cores (micro-steps). */
-enum { POD_MESH_MAX_DIMS = 3, POD_MESH_ROOM = POD_MESH_MAX_DIMS + 1, POD_MESH_TEXT_BYTES = 48 };
+/* ROOM: extents there is room for, for who cuts each in two (tiles) and counts more than cores
+ * (micro-steps). */
+enum { POD_MESH_MAX_DIMS = 3, POD_MESH_ROOM = 2 * POD_MESH_MAX_DIMS + 1, POD_MESH_TEXT_BYTES = 48 };
 
 typedef struct pod_mesh { /* a value: copy it freely */
     int n_dims;

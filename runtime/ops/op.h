@@ -84,6 +84,9 @@ struct pod_op {
      * the op takes this core's own part, and infer says what comes out; where infer answers
      * E_UNSUPPORTED (an add of a sum and a whole value), all inputs are to be reduced first. */
     bool takes_parts;
+    /* Bits of inputs that are sums over samples, wanted over those of a whole group of cores that
+     * share batch norm's statistics; of what the cores of all groups hold they stay parts. */
+    uint32_t of_group;
     /* The op works element by element on all its values but scalars, and its run attr begins with
      * an int64_t, their count: run with another count on pointers moved alike, it does so many. */
     bool by_element;

@@ -277,6 +277,7 @@ const pod_op pod__op_bn_grad_apply_act = {.name = "bn_grad_apply_act",
                                           .max_in = N_GRAD_APPLY_IN,
                                           .n_out = 1,
                                           .takes_parts = true,
+                                          .of_group = 3u << DGAMMA,
                                           .infer = bn_grad_apply_act_infer,
                                           .cost = bn_grad_apply_act_cost,
                                           .lower = bn_grad_apply_act_lower};

@@ -16,18 +16,14 @@ typedef struct accumulate {
     pod_value *gained; /* by value of the old graph: added up over the micro-steps */
 } accumulate;
 
-static bool is_in_time(const accumulate *a, pod_value v)
-{
-    const pod_type *t = pod_graph_type(a->w.from, v);
-    return ((t->sum | t->vary) & a->plan->in_time) != 0;
-}
-
 static void find_reduced(accumulate *a)
 {
     for (int32_t i = 0; i < pod_graph_n_nodes(a->w.from); i++) {
         const pod_node *n = pod_graph_node(a->w.from, i);
         if (n->op->kind != POD_OP_COLLECTIVE) continue;
-        for (int j = 0; j < n->n_in; j++) a->is_reduced[n->in[j].id] = is_in_time(a, n->in[j]);
+        for (int j = 0; j < n->n_in; j++)
+            a->is_reduced[n->in[j].id] |=
+                (pod__mask_of_collective(a->w.from, n, j) & a->plan->in_time) != 0;
     }
 }
 

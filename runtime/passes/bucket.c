@@ -14,13 +14,14 @@ typedef struct reduction {
     pod_coll coll;
     uint8_t mask;
     pod_dtype dtype;
-    bool is_output;
+    bool is_output, is_repeated;
 } reduction;
 
 static int by_readiness(const void *a, const void *b)
 {
     const reduction *x = a, *y = b;
     if (x->is_output != y->is_output) return x->is_output ? -1 : 1;
+    if (x->is_repeated != y->is_repeated) return x->is_repeated ? -1 : 1;
     if (x->mask != y->mask) return x->mask < y->mask ? -1 : 1;
     if (x->dtype != y->dtype) return x->dtype < y->dtype ? -1 : 1;
     if (x->ready != y->ready) return x->ready < y->ready ? -1 : 1;
@@ -91,8 +92,10 @@ static reduction reduction_of(const pod_plan *plan, int32_t index, const int32_t
     const pod_type *t = pod_graph_type(g, n->in[0]);
     reduction r = {.node = index,
                    .wanted = pod_graph_n_nodes(g),
+                   .is_repeated =
+                       index >= plan->repeated_node.first && index < plan->repeated_node.end,
                    .coll = coll_of(g, n),
-                   .mask = (uint8_t)(t->sum | t->vary | t->shard.over),
+                   .mask = pod__mask_of_collective(g, n, 0),
                    .dtype = t->dtype};
     for (int i = 0; i < n->n_in; i++) {
         const pod_value out = pod_node_out(n, i);
@@ -117,7 +120,7 @@ static int find_reductions(const pod_plan *plan, const int32_t *last, const int3
 
 static int64_t count_of(const pod_plan *plan, pod_value v)
 {
-    pod_shape local = pod_type_local(pod_graph_type(plan->graph, v), &plan->args->mesh);
+    pod_shape local = pod_type_local(pod_graph_type(plan->graph, v), &plan->spread);
     return pod_shape_count(&local);
 }
 
@@ -154,7 +157,7 @@ static void add_to_bucket(pod_plan *plan, pod_bucket *b, const reduction *r)
         } else {
             const pod_shard *s = shard_of(plan->graph, n, i, r->coll);
             place(plan, b, n, i, s->first);
-            b->count = s->per_core * pod_mask_size(&plan->args->mesh, s->over);
+            b->count = s->per_core * pod_mask_size(&plan->spread, s->over);
         }
     }
     if (r->ready > b->ready) b->ready = r->ready;
@@ -182,7 +185,7 @@ pod_status pod__pass_bucket(pod_plan *plan)
         bool fits =
             open && open->coll == POD_ALLREDUCE && all[i].coll == POD_ALLREDUCE &&
             open->mask == all[i].mask && open->dtype == all[i].dtype &&
-            open->is_output == all[i].is_output &&
+            open->is_output == all[i].is_output && open->is_repeated == all[i].is_repeated &&
             open->count * (int64_t)pod_dtype_bytes(open->dtype) < plan->args->bucket_bytes &&
             all[i].ready < wanted;
         if (!fits) {
@@ -190,7 +193,8 @@ pod_status pod__pass_bucket(pod_plan *plan)
             *open = (pod_bucket){.mask = all[i].mask,
                                  .dtype = all[i].dtype,
                                  .coll = all[i].coll,
-                                 .is_output = all[i].is_output};
+                                 .is_output = all[i].is_output,
+                                 .is_repeated = all[i].is_repeated};
             wanted = n_nodes;
         }
         if (all[i].wanted < wanted) wanted = all[i].wanted;

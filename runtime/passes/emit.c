@@ -197,12 +197,14 @@ static pod_status pick_collectives(emit *e)
         coll[b].args = (pod_coll_args){.coll = plan->bucket[b].coll,
                                        .dtype = plan->bucket[b].dtype,
                                        .count = plan->bucket[b].count,
-                                       .group = {.dims = plan->bucket[b].mask},
+                                       .group = pod__group_of(plan, plan->bucket[b].mask),
                                        .node_size = plan->args->node_size};
         coll[b].algo = pod_coll_pick(plan->args->rules, &plan->args->mesh, &coll[b].args);
         coll[b].slot = plan->bucket[b].slot;
         const int64_t bytes = (int64_t)plan->slot[plan->bucket[b].slot].bytes;
-        e->program->reduce_bytes += plan->bucket[b].coll == POD_ALLREDUCE ? bytes : bytes / 2;
+        const int64_t n_times = plan->bucket[b].is_repeated ? plan->args->accumulate : 1;
+        e->program->reduce_bytes +=
+            n_times * (plan->bucket[b].coll == POD_ALLREDUCE ? bytes : bytes / 2);
     }
     e->program->coll = coll;
     e->program->n_colls = plan->n_buckets;

@@ -20,9 +20,10 @@ static void add(order *o, pod_item_kind kind, int32_t index)
 
 static void start_ready(order *o, int32_t node)
 {
-    if (node + 1 < o->plan->repeated_node.end) return;
+    const bool is_early = node + 1 < o->plan->repeated_node.end;
     for (int b = 0; b < o->plan->n_buckets; b++) {
-        if (o->started[b] || o->plan->bucket[b].ready > node) continue;
+        const pod_bucket *bucket = &o->plan->bucket[b];
+        if (o->started[b] || bucket->ready > node || (is_early && !bucket->is_repeated)) continue;
         o->started[b] = true;
         add(o, POD_ITEM_START, b);
         if (!o->plan->args->wait_at_once) continue;

@@ -20,6 +20,7 @@ typedef struct partition {
     bool *is_early;     /* it leads to backward or to an output, not just to an assignment */
     pod_value *mapped;  /* by value id of `from` */
     pod_value *reduced; /* by value id of `to`; each may bring a copy, its sum and its mean */
+    uint8_t group;      /* dimensions within a group of cores: pod_plan */
 } partition;
 
 static void mark(const partition *p, pod_value v, bool *marked)
@@ -62,6 +63,22 @@ static pod_phase phase_of(const partition *p, int32_t node)
     return p->is_early[node] ? phase : POD_PHASE_UPDATE;
 }
 
+/* `part` all-reduced: `whole` says over what it still is a sum then, or varies. */
+static pod_value add_allreduce(partition *p, pod_value part, const pod_type *whole)
+{
+    const char *label = pod_graph_maker(p->to, part)->label;
+    const pod_phase phase = pod_graph_phase(p->to);
+    /* its memory becomes the sum's, so it must be an instruction's own */
+    if (pod_graph_maker(p->to, part)->op->kind != POD_OP_RUN)
+        part = pod_op_add1(p->to, pod_op_find("copy"), NULL, 0, &part, 1);
+    if (!part.id) return part;
+    pod_graph_set_phase(p->to, POD_PHASE_REDUCE);
+    int32_t node =
+        pod_graph_append(p->to, pod_op_find("allreduce"), label, NULL, 0, &part, 1, whole, 1);
+    pod_graph_set_phase(p->to, phase);
+    return node < 0 ? (pod_value){0} : pod_node_out(pod_graph_node(p->to, node), 0);
+}
+
 /* The value every core agrees on: the sum of the parts, or the mean of what varies. What it takes
  * beside the collective itself belongs to the phase of whoever asks first. */
 static pod_value reduced(partition *p, pod_value v)
@@ -69,23 +86,26 @@ static pod_value reduced(partition *p, pod_value v)
     const pod_type type = *pod_graph_type(p->to, v);
     if (!type.sum && !type.vary) return v;
     if (p->reduced[v.id].id) return p->reduced[v.id];
-    const char *label = pod_graph_maker(p->to, v)->label;
-    const pod_phase phase = pod_graph_phase(p->to);
-    pod_value part = v; /* its memory becomes the sum's, so it must be an instruction's own */
-    if (pod_graph_maker(p->to, v)->op->kind != POD_OP_RUN)
-        part = pod_op_add1(p->to, pod_op_find("copy"), NULL, 0, &v, 1);
-    if (!part.id) return part;
     pod_type whole = type;
     whole.sum = whole.vary = 0;
-    pod_graph_set_phase(p->to, POD_PHASE_REDUCE);
-    int32_t node =
-        pod_graph_append(p->to, pod_op_find("allreduce"), label, NULL, 0, &part, 1, &whole, 1);
-    pod_graph_set_phase(p->to, phase);
-    if (node < 0) return (pod_value){0};
-    pod_value out = pod_node_out(pod_graph_node(p->to, node), 0);
-    if (type.vary) out = pod_scale(p->to, 1.0f / (float)pod_mask_size(p->mesh, type.vary), out);
+    pod_value out = add_allreduce(p, v, &whole);
+    if (out.id && type.vary)
+        out = pod_scale(p->to, 1.0f / (float)pod_mask_size(p->mesh, type.vary), out);
     if (out.id) p->reduced[v.id] = out;
     return out;
+}
+
+/* Sums over a group's samples, for all who read the value from here on. */
+static void reduce_in_group(partition *p, const pod_node *n)
+{
+    for (int j = 0; j < n->n_in; j++) {
+        pod_value *v = &p->mapped[n->in[j].id];
+        pod_type sum = *pod_graph_type(p->to, *v);
+        if ((n->op->of_group >> j & 1u) == 0 || (sum.sum & p->group) == 0) continue;
+        sum.sum = (uint8_t)(sum.sum & ~p->group);
+        *v = add_allreduce(p, *v, &sum);
+        if (!v->id) return;
+    }
 }
 
 static void split_batch(const partition *p, pod_type *type)
@@ -110,6 +130,7 @@ static pod_status map_inputs(partition *p, const pod_node *n, bool takes_parts, 
 static pod_status infer_node(partition *p, const pod_node *n, pod_value *in, pod_type *in_type,
                              pod_type *out_type)
 {
+    reduce_in_group(p, n);
     POD_TRY(map_inputs(p, n, n->op->takes_parts, in, in_type));
     if (n->op->kind == POD_OP_INPUT || n->op->kind == POD_OP_VARIABLE) {
         out_type[0] = *pod_graph_type(p->from, pod_node_out(n, 0));
@@ -219,12 +240,16 @@ pod_status pod__pass_partition(pod_plan *plan)
                         "batch: %lld does not divide by the %d cores of the mesh times %d "
                         "micro-steps",
                         (long long)batch, n_cores, pod_mesh_size(mesh) / n_cores);
-    partition p = {.from = g, .mesh = mesh, .mesh_mask = pod_mask_all(mesh), .batch = batch};
+    partition p = {.from = g,
+                   .mesh = mesh,
+                   .mesh_mask = pod_mask_all(mesh),
+                   .batch = batch,
+                   .group = plan->group};
     const int32_t n_nodes = pod_graph_n_nodes(g), n_values = pod_graph_n_values(g);
     p.is_live = POD_ARENA_NEW(plan->arena, bool, n_nodes);
     p.is_early = POD_ARENA_NEW(plan->arena, bool, n_nodes);
     p.mapped = POD_ARENA_NEW(plan->arena, pod_value, n_values + 1);
-    p.reduced = POD_ARENA_NEW(plan->arena, pod_value, 4 * n_values + 1);
+    p.reduced = POD_ARENA_NEW(plan->arena, pod_value, 6 * n_values + 1);
     if (!p.is_live || !p.is_early || !p.mapped || !p.reduced) return POD_E_NOMEM;
     POD_TRY(pod_graph_create(plan->arena, &p.to));
     find_live(&p);

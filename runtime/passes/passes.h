@@ -37,6 +37,8 @@ typedef struct pod_compile_args {
     bool wait_at_once;           /* a collective is waited for as soon as it has started */
     bool recompute;              /* cheap values are made again, where that takes less memory */
     int accumulate;              /* micro-steps of a step, whose sums are added up; 0 is 1 */
+    pod_group bn_group;          /* cores that share batch norm's statistics; tiles alone, no steps.
+                                    Zeroed: none do */
     size_t guard_bytes;          /* left free behind every slot; 0 but for the check executor */
 } pod_compile_args;
 

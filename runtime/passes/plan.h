@@ -12,8 +12,9 @@ typedef struct pod_bucket {
     uint8_t mask;  /* mesh dimensions of its cores */
     int64_t count; /* elements, all together */
     pod_dtype dtype;
-    bool is_output; /* holds what the host reads */
-    int32_t ready;  /* node after which it may start */
+    bool is_output;   /* holds what the host reads */
+    bool is_repeated; /* in every micro-step */
+    int32_t ready;    /* node after which it may start */
     int32_t slot;
 } pod_bucket;
 
@@ -37,9 +38,12 @@ enum { POD_MAX_FUSIONS = 64 };
 typedef struct pod_plan {
     pod_arena *arena;
     const pod_compile_args *args;
-    pod_mesh spread; /* the mesh, and behind it, where there are several, the micro-steps of a core:
-                        what values are spread over, in space and time */
-    uint8_t in_time; /* the bit of the micro-steps in masks; 0: there is one */
+    pod_mesh spread; /* what values are spread over, in space and time: the mesh, where a group of
+                        cores is a tile of a dimension that dimension as two, within the tile and
+                        from tile to tile; behind them, where there are several, the micro-steps */
+    uint8_t cores;   /* bits, in masks over `spread`: its dimensions of cores longer than 1 */
+    uint8_t group;   /* those within a group of pod_compile_args.bn_group */
+    uint8_t in_time; /* that of the micro-steps; 0: there is one */
     const pod_graph *built; /* as it came */
     const pod_graph *fused; /* as fuse and recompute leave it */
     bool recompute;
@@ -68,6 +72,11 @@ typedef struct pod_plan {
 typedef pod_status pod_pass_fn(pod_plan *plan);
 #define POD_PASS(name) POD_MUST pod_pass_fn pod__pass_##name;
 #include "runtime/passes/passes.def"
+
+/* The cores that a mask over the spread joins. */
+pod_group pod__group_of(const pod_plan *plan, uint8_t mask);
+/* Over what the collective's value i is reduced, or of its parts put together. */
+uint8_t pod__mask_of_collective(const pod_graph *g, const pod_node *n, int i);
 
 /* The values an item reads, in order, into `value`; returns how many. START and WAIT answer none:
  * they work on the bucket. */

@@ -66,12 +66,13 @@ static bool is_state(const pod_graph *g, pod_value v)
 
 static void find_groups(shard *s)
 {
-    const uint8_t all = pod_mask_all(&s->plan->args->mesh);
+    const uint8_t all = s->plan->cores;
     for (int32_t i = 0; i < pod_graph_n_nodes(s->from); i++) {
         const pod_node *n = pod_graph_node(s->from, i);
         if (n->op->kind != POD_OP_COLLECTIVE) continue;
         const pod_type *t = pod_graph_type(s->from, n->in[0]);
-        if (t->sum != all || t->vary || t->shape.n_dims == 0) continue;
+        const uint8_t reduced = pod__mask_of_collective(s->from, n, 0);
+        if (reduced != all || t->vary || t->shape.n_dims == 0) continue;
         s->group_of_value[n->first_out] = s->n_groups;
         s->group[s->n_groups++] = (group){.reduction = i};
     }
@@ -82,14 +83,19 @@ static void leave(shard *s, int32_t k)
     if (k != NONE) s->group[k].stays = true;
 }
 
-/* A node that reads a value of a group belongs to it, with the variables it reads. */
+/* A node that reads a value of a group belongs to it, with the variables it reads; what forward or
+ * backward reads is no gradient to deal out. */
 static void join(shard *s, int32_t node)
 {
     const pod_node *n = pod_graph_node(s->from, node);
     int32_t k = NONE;
+    if (n->phase != POD_PHASE_UPDATE) {
+        for (int j = 0; j < n->n_in; j++) leave(s, s->group_of_value[n->in[j].id]);
+        return;
+    }
     for (int j = 0; j < n->n_in && k == NONE; j++) k = s->group_of_value[n->in[j].id];
     if (k == NONE) return;
-    bool fits = n->op->by_element && n->phase == POD_PHASE_UPDATE;
+    bool fits = n->op->by_element;
     for (int j = 0; j < n->n_in; j++) {
         int32_t *of = &s->group_of_value[n->in[j].id];
         if (*of == NONE && !is_scalar(s->from, n->in[j])) {
@@ -179,8 +185,8 @@ static int fill_bucket(shard *s, int begin)
 {
     const pod_compile_args *args = s->plan->args;
     const int64_t full = args->bucket_bytes / (int64_t)pod_dtype_bytes(args->wire);
-    const uint8_t all = pod_mask_all(&args->mesh);
-    const int n_cores = pod_mask_size(&args->mesh, all);
+    const uint8_t all = s->plan->cores;
+    const int n_cores = pod_mesh_size(&args->mesh);
     int64_t count = 0;
     int end = begin;
     for (; end < s->n_groups && (count == 0 || count < full); end = next_group(s, end + 1)) {
@@ -418,7 +424,7 @@ static pod_status take_memory(shard *s)
 pod_status pod__pass_shard(pod_plan *plan)
 {
     shard s = {.plan = plan, .from = plan->graph};
-    if (!plan->args->shard_update || pod_mask_all(&plan->args->mesh) == 0) return POD_OK;
+    if (!plan->args->shard_update || plan->cores == 0) return POD_OK;
     POD_TRY(take_memory(&s));
     find_groups(&s);
     for (int32_t i = 0; i < pod_graph_n_nodes(s.from); i++) join(&s, i);

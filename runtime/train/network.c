@@ -69,7 +69,8 @@ pod_status pod_network_compile(const pod_network *net, const pod_setup *s,
                                        .shard_update = s->shard_update,
                                        .node_size = s->node_size,
                                        .wait_at_once = !s->overlap,
-                                       .accumulate = s->accumulate};
+                                       .accumulate = s->accumulate,
+                                       .bn_group = s->bn_group};
         status = pod_compile(g, s->batch, &args, arena, out);
     }
     pod_arena_destroy(for_graph);

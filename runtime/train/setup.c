@@ -91,6 +91,9 @@ pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_a
     };
     s.precision = strcmp(pod_config_text(c, POD_OPT_PRECISION), "f32") == 0 ? POD_F32 : POD_BF16;
     POD_TRY(pod_setup_mesh(pod_config_text(c, POD_OPT_MESH), n_ranks, &s.mesh));
+    pod_status tiled =
+        pod_group_tiles(&s.mesh, (int)pod_config_int(c, POD_OPT_BN_GROUP), &s.bn_group);
+    if (tiled != POD_OK) return pod_fail(tiled, "bn-group: %s", pod_error_text());
     if (s.batch % n_ranks != 0)
         return pod_fail(POD_E_INVALID,
                         "batch: %" PRId64 " does not divide by the %d cores of the mesh", s.batch,

@@ -19,6 +19,7 @@ typedef struct pod_setup {
     int accumulate; /* micro-steps, in which a core does its share of the batch */
     pod_dtype precision;
     float bn_momentum, bn_epsilon, label_smoothing;
+    pod_group bn_group; /* pod_compile_args */
     pod_augment augment;
     int prefetch;
     int64_t data_cache_bytes;

@@ -132,6 +132,7 @@ pod_status pod_test_compile(pod_arena *a, const pod_test_plan *plan, const pod_p
                                    .node_size = plan->node_size,
                                    .wait_at_once = plan->wait_at_once,
                                    .accumulate = plan->accumulate,
+                                   .bn_group = plan->bn_group,
                                    .guard_bytes = plan->guard_bytes};
     return pod_compile(g, POD_TEST_BATCH, &args, a, out);
 }

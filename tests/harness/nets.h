@@ -43,6 +43,7 @@ typedef struct pod_test_plan {
     int node_size;
     bool wait_at_once;
     int accumulate;
+    pod_group bn_group;
 } pod_test_plan;
 
 /* The program lives in the arena. */

@@ -214,6 +214,37 @@ static void test_links(void)
                            "dimension 0 up from 0,0");
 }
 
+/* Neighbours in rank up to 16, then tiles; chips of two cores as the MLPerf code lays them out. */
+static void test_group_tiles(void)
+{
+    static const struct {
+        const char *mesh;
+        int size, tile[POD_MESH_MAX_DIMS];
+    } cases[] = {
+        {"2x2", 1, {1, 1}},         {"2x2", 2, {2, 1}},         {"2x2", 4, {2, 2}},
+        {"4x2", 8, {4, 2}},         {"4x4", 2, {2, 1}},         {"4x4", 8, {4, 2}},
+        {"64", 32, {32}},           {"3x5", 3, {3, 1}},         {"2x8x16", 16, {2, 8, 1}},
+        {"2x16x16", 32, {2, 4, 4}}, {"2x32x64", 64, {2, 8, 4}}, {"2x128x32", 128, {2, 8, 8}},
+        {"16x16", 32, {8, 4}},      {"32x2", 32, {16, 2}},      {"32x2", 64, {32, 2}}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pod_mesh m;
+        pod_group g;
+        POD_CHECK_OK(pod_mesh_parse(cases[i].mesh, &m));
+        POD_CHECK_OK(pod_group_tiles(&m, cases[i].size, &g));
+        POD_CHECK_OK(pod_group_verify(&m, &g));
+        CU_ASSERT_EQUAL(pod_group_size(&m, &g), cases[i].size);
+        for (int d = 0; d < m.n_dims; d++)
+            POD_CHECK(pod_group_extent(&m, &g, d) == cases[i].tile[d], "%d of %s: %d along %d",
+                      cases[i].size, cases[i].mesh, pod_group_extent(&m, &g, d), d);
+    }
+    pod_mesh m;
+    pod_group g;
+    POD_CHECK_OK(pod_mesh_parse("6x4", &m));
+    POD_CHECK_FAILS(pod_group_tiles(&m, 4, &g), POD_E_INVALID,
+                    "groups of 4 cores do not tile the mesh 6x4; sizes that do: 1 2 3 6 12 24");
+    POD_CHECK_FAILS(pod_group_tiles(&m, 48, &g), POD_E_INVALID, "groups of 48 cores do not tile");
+}
+
 static CU_TestInfo tests[] = {
     {"parse and print", test_parse},
     {"parse refuses", test_parse_refuses},
@@ -221,6 +252,7 @@ static CU_TestInfo tests[] = {
     {"neighbours", test_neighbors},
     {"members of groups", test_group_members},
     {"groups that do not fit", test_group_faults},
+    {"groups by their size", test_group_tiles},
     {"routes", test_routes},
     {"links", test_links},
     CU_TEST_INFO_NULL,

@@ -1,0 +1,185 @@
+/* Batch norm over groups of cores, on the check executor: a group is one core of as many samples. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/base/cpu.h"
+#include "runtime/exec/exec.h"
+#include "tests/harness/harness.h"
+#include "tests/harness/nets.h"
+
+enum { STEPS = 4 };
+
+/* `like` has a core for each group. */
+typedef struct grouping {
+    const char *mesh, *like;
+    int size;
+    pod_group group; /* zeroed: that of pod_group_tiles */
+} grouping;
+
+static const grouping groupings[] = {
+    {"2x1", "1x1", 2, {0}},
+    {"2x2", "2x1", 2, {0}},
+    {"2x2", "1x1", 4, {0}},
+    {"4x1", "2x1", 2, {0}},
+    {"3x2", "2x1", 3, {0}},
+    {"4x2", "4x1", 2, {0}},
+    {"4x2", "2x1", 4, {0}},
+    {"4x2", "1x1", 8, {0}},
+    {"2x2x2", "2x1", 4, {0}},
+    {"4x3", "2x3", 2, {0}},
+    {"4x2", "2x1", 4, {.dims = 3, .tile = {2, 2}}},     /* tiles: ranks 0 1 4 5 and 2 3 6 7 */
+    {"4x3", "2x1", 6, {.dims = 3, .tile = {2, 3}}},     /* a whole dimension and part of one */
+    {"2x4", "2x2", 2, {.dims = 2, .tile = {0, 2}}},     /* columns */
+    {"2x3x2", "3x1", 4, {.dims = 5, .tile = {2, 0, 2}}} /* past the dimension between */
+};
+enum { N_GROUPINGS = sizeof groupings / sizeof groupings[0] };
+
+static pod_test_plan plan_of(const char *mesh, pod_dtype wire)
+{
+    return (pod_test_plan){.net = &pod_test_nets[POD_TEST_BN_RESIDUAL],
+                           .mesh = mesh,
+                           .bucket_bytes = 512,
+                           .guard_bytes = 64,
+                           .cpu = POD_CPU_REFERENCE_ONLY,
+                           .wire = wire,
+                           .optimizer = "sgd"};
+}
+
+static pod_group group_of(const grouping *x)
+{
+    pod_mesh m;
+    pod_group g = x->group;
+    POD_CHECK_OK(pod_mesh_parse(x->mesh, &m));
+    if (!g.dims) POD_CHECK_OK(pod_group_tiles(&m, x->size, &g));
+    POD_CHECK_OK(pod_group_verify(&m, &g));
+    CU_ASSERT_EQUAL(pod_group_size(&m, &g), x->size);
+    return g;
+}
+
+/* Members of a group get samples that follow each other, in the order of groups. */
+static void deal_to_groups(pod_test_job *j, const pod_program *p, const pod_group *g)
+{
+    const int local = POD_TEST_BATCH / j->n_ranks, size = pod_group_size(&p->mesh, g);
+    int n_groups = 0, number[POD_TEST_MAX_RANKS];
+    for (int r = 0; r < j->n_ranks; r++) {
+        const int first = pod_group_member(&p->mesh, g, r, 0);
+        number[r] = first == r ? n_groups++ : number[first];
+        const int place = number[r] * size + pod_group_index(&p->mesh, g, r);
+        j->feed[POD_NET_IMAGES * j->n_ranks + r] = j->images + place * local * POD_TEST_PIXELS;
+        j->feed[POD_NET_LABELS * j->n_ranks + r] = j->labels + place * local;
+    }
+    CU_ASSERT_EQUAL(n_groups * size, j->n_ranks);
+}
+
+/* The one core of a group meets in a micro-step what the group's cores do. */
+static void order_by_micro_steps(pod_test_job *j, int size, int n_micro_steps)
+{
+    const int n_ranks = j->n_ranks * size, part = POD_TEST_BATCH / n_ranks / n_micro_steps;
+    const pod_test_job was = *j;
+    int to = 0;
+    for (int group = 0; group < j->n_ranks; group++)
+        for (int m = 0; m < n_micro_steps; m++)
+            for (int i = 0; i < size; i++)
+                for (int k = 0; k < part; k++, to++) {
+                    const int from = ((group * size + i) * n_micro_steps + m) * part + k;
+                    memcpy(j->images + to * POD_TEST_PIXELS, was.images + from * POD_TEST_PIXELS,
+                           POD_TEST_PIXELS);
+                    j->labels[to] = was.labels[from];
+                }
+}
+
+/* How far a job in groups ends from one with a core a group. */
+static void compare(const char *what, const pod_test_plan *plan, const pod_test_plan *like,
+                    double bound)
+{
+    static pod_test_job x, y;
+    const pod_program *p, *q;
+    pod_arena *a;
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    pod_status status = pod_test_compile(a, like, &q);
+    if (status == POD_OK) status = pod_test_compile(a, plan, &p);
+    POD_CHECK(status == POD_OK, "%s: %s", what, pod_error_text());
+    if (status != POD_OK) {
+        pod_arena_destroy(a);
+        return;
+    }
+    pod_test_job_start(&y, q);
+    pod_test_job_start(&x, p);
+    deal_to_groups(&x, p, &plan->bn_group);
+    if (plan->accumulate) order_by_micro_steps(&y, x.n_ranks / y.n_ranks, plan->accumulate);
+    const double want = pod_test_job_train(&y, q, STEPS), got = pod_test_job_train(&x, p, STEPS);
+    const double apart = pod_test_distance(x.store[0], y.store[0]);
+    POD_CHECK(apart <= bound, "%s: weights are %g apart, at most %g", what, apart, bound);
+    POD_CHECK(fabs(got - want) <= bound * want, "%s: loss %.9g, want %.9g", what, got, want);
+    pod_test_job_end(&x);
+    pod_test_job_end(&y);
+    pod_arena_destroy(a);
+}
+
+/* float32 sums of 24 samples in another order, through the square root of a variance. */
+static void test_like_one_core(void)
+{
+    static const pod_dtype wires[] = {POD_F32, POD_BINNED};
+    for (int i = 0; i < N_GROUPINGS; i++)
+        for (int w = 0; w < 2; w++) {
+            pod_test_plan plan = plan_of(groupings[i].mesh, wires[w]);
+            pod_test_plan like = plan_of(groupings[i].like, wires[w]);
+            plan.bn_group = group_of(&groupings[i]);
+            plan.fusion = (i + w) % 2 == 1;
+            plan.tile_bytes = i % 3 == 1 ? 4096 : 0;
+            plan.shard_update = i % 2 == 1;
+            char what[96];
+            snprintf(what, sizeof what, "groups of %d on %s beside %s, %s", groupings[i].size,
+                     plan.mesh, like.mesh, pod_dtype_name(plan.wire));
+            compare(what, &plan, &like, 5e-5);
+        }
+}
+
+/* Each micro-step has statistics of its own over the group. */
+static void test_micro_steps(void)
+{
+    for (int i = 0; i < N_GROUPINGS; i++) {
+        pod_test_plan plan = plan_of(groupings[i].mesh, POD_F32);
+        pod_test_plan like = plan_of(groupings[i].like, POD_F32);
+        plan.bn_group = group_of(&groupings[i]);
+        pod_mesh m;
+        POD_CHECK_OK(pod_mesh_parse(plan.mesh, &m));
+        plan.accumulate = like.accumulate = POD_TEST_BATCH / pod_mesh_size(&m) % 3 == 0 ? 3 : 2;
+        plan.fusion = i % 2 == 0;
+        char what[96];
+        snprintf(what, sizeof what, "groups of %d on %s, %d micro-steps", groupings[i].size,
+                 plan.mesh, plan.accumulate);
+        compare(what, &plan, &like, 5e-5);
+    }
+}
+
+/* Without groups the statistics are others: the comparison can fail. */
+static void test_groups_matter(void)
+{
+    static pod_test_job x, y;
+    const pod_program *p, *q;
+    pod_arena *a;
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    pod_test_plan alone = plan_of("2x2", POD_F32), all = alone;
+    all.bn_group = (pod_group){.dims = 3};
+    POD_CHECK_OK(pod_test_compile(a, &alone, &p));
+    POD_CHECK_OK(pod_test_compile(a, &all, &q));
+    CU_ASSERT(p->fingerprint != q->fingerprint);
+    CU_ASSERT(p->n_colls < q->n_colls);
+    pod_test_job_start(&x, p);
+    pod_test_job_start(&y, q);
+    (void)pod_test_job_train(&x, p, STEPS);
+    (void)pod_test_job_train(&y, q, STEPS);
+    const double apart = pod_test_distance(x.store[0], y.store[0]);
+    POD_CHECK(apart > 1e-3, "groups change weights by %g only", apart);
+    pod_test_job_end(&x);
+    pod_test_job_end(&y);
+    pod_arena_destroy(a);
+}
+
+static CU_TestInfo tests[] = {{"a group is like one core", test_like_one_core},
+                              {"micro-steps", test_micro_steps},
+                              {"groups matter", test_groups_matter},
+                              CU_TEST_INFO_NULL};
+
+CU_SuiteInfo pod_test_suites[] = {{"bn_group", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
