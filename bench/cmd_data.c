@@ -1,4 +1,4 @@
-/* minipod data: import idx FOLDER -o F.h5, make glyphs[:HxWxC] -o F.h5, info F.h5. */
+/* minipod data: import idx|images FOLDER -o F.h5, make glyphs[:HxWxC] -o F.h5, info F.h5. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +7,7 @@
 #include "runtime/data/dataset_print.h"
 #include "runtime/data/glyphs.h"
 #include "runtime/data/import_idx.h"
+#include "runtime/data/import_images.h"
 
 typedef struct writing { /* samples that go to a file, on the progress line */
     pod_log *log;
@@ -62,23 +63,61 @@ static void name_after(const char *path, char *name, size_t bytes)
     if (ending && ending != name) *ending = '\0';
 }
 
+static pod_status import_idx(pod_call *call, const char *folder, const char *path,
+                             const pod_import_text *text)
+{
+    writing w = {.log = call->log};
+    const pod_import_options options = {.text = *text,
+                                        .classes = text_or_null(call->config, POD_OPT_CLASSES),
+                                        .progress = {report_progress, &w}};
+    return pod_import_idx(folder, path, &options);
+}
+
+static pod_status import_images(pod_call *call, const char *folder, const char *path,
+                                const pod_import_text *text)
+{
+    const pod_config *c = call->config;
+    if (!pod_config_is_set(c, POD_OPT_IMAGE_SIZE))
+        return pod_fail(POD_E_INVALID, "import images needs --image-size, like 64 or 48x64");
+    if (pod_config_is_set(c, POD_OPT_CLASSES))
+        return pod_fail(POD_E_INVALID, "classes: those of images are called like their folders");
+    pod_import_images_options options = {
+        .text = *text,
+        .channels = strcmp(pod_config_text(c, POD_OPT_CHANNELS), "1") == 0 ? 1 : 3,
+        .skip_bad = strcmp(pod_config_text(c, POD_OPT_ON_BAD_IMAGE), "skip") == 0,
+        .test_share = pod_config_double(c, POD_OPT_TEST_SHARE),
+        .split_by_class = strcmp(pod_config_text(c, POD_OPT_SPLIT_BY), "class") == 0,
+        .test_folder = pod_config_text(c, POD_OPT_TEST_FOLDER),
+        .n_threads = (int)pod_config_int(c, POD_OPT_INPUT_THREADS),
+        .log = call->log};
+    POD_TRY(pod_image_size_parse(pod_config_text(c, POD_OPT_IMAGE_SIZE), &options.height,
+                                 &options.width));
+    return pod_import_images(folder, path, &options);
+}
+
+static const struct form {
+    const char *name;
+    pod_status (*import)(pod_call *call, const char *folder, const char *path,
+                         const pod_import_text *text);
+} forms[] = {{"idx", import_idx}, {"images", import_images}};
+
 static pod_status run_import(pod_call *call)
 {
     const pod_config *c = call->config;
     const char *path = "";
-    if (strcmp(pod_config_arg(c, 1), "idx") != 0)
-        return pod_fail(POD_E_INVALID, "import: '%s' is no form of data; there is idx",
+    const struct form *form = NULL;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        if (strcmp(pod_config_arg(c, 1), forms[i].name) == 0) form = &forms[i];
+    if (!form)
+        return pod_fail(POD_E_INVALID, "import: '%s' is no form of data; there are idx and images",
                         pod_config_arg(c, 1));
     POD_TRY(need_output(c, &path));
-    writing w = {.log = call->log};
     char name[256];
     name_after(path, name, sizeof name);
-    const pod_import_options options = {.name = name,
-                                        .classes = text_or_null(c, POD_OPT_CLASSES),
-                                        .origin = text_or_null(c, POD_OPT_ORIGIN),
-                                        .licence = text_or_null(c, POD_OPT_LICENCE),
-                                        .progress = {report_progress, &w}};
-    POD_TRY(pod_import_idx(pod_config_arg(c, 2), path, &options));
+    const pod_import_text text = {.name = name,
+                                  .origin = text_or_null(c, POD_OPT_ORIGIN),
+                                  .licence = text_or_null(c, POD_OPT_LICENCE)};
+    POD_TRY(form->import(call, pod_config_arg(c, 2), path, &text));
     POD_TRY(print_info(path, call));
     return POD_OK;
 }
@@ -112,7 +151,7 @@ static const struct action {
     int n_args;
     pod_status (*run)(pod_call *call);
 } actions[] = {
-    {"import", "import idx FOLDER -o F.h5", 3, run_import},
+    {"import", "import idx|images FOLDER -o F.h5", 3, run_import},
     {"make", "make glyphs[:HxWxC] -o F.h5", 2, run_make},
     {"info", "info F.h5", 2, run_info},
 };

@@ -3,7 +3,8 @@
 # and Ubuntu. Uses the caller's fail() and say().
 
 PACKAGES="build-essential cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libopenblas-dev
-          libhdf5-dev hdf5-tools libcunit1-dev libcjson-dev libinih-dev zlib1g-dev"
+          libhdf5-dev hdf5-tools libcunit1-dev libcjson-dev libinih-dev zlib1g-dev
+          libjpeg-dev"
 
 missing_packages() { # PACKAGE...: prints those that are not installed
     local package

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/base/assert.h"
+#include "kernels/base/parse.h"
 #include "runtime/data/dataset_h5.h"
 #include "runtime/data/glyphs.h"
 
@@ -97,5 +98,15 @@ pod_status pod_dataset_info_check(const char *where, const pod_dataset_info *inf
                             " has mean %g and std %g, need 0 <= mean <= 1 and 0 < std <= 1",
                             where, c, mean, std);
     }
+    return POD_OK;
+}
+
+pod_status pod_image_size_parse(const char *text, int64_t *height, int64_t *width)
+{
+    int64_t dim[2];
+    int n_dims;
+    POD_TRY(pod_parse_dims("image-size", text, 2, dim, &n_dims));
+    *height = dim[0];
+    *width = dim[n_dims - 1];
     return POD_OK;
 }

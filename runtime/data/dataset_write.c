@@ -1,6 +1,7 @@
 #include "runtime/data/dataset_write.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "runtime/core/file.h"
 #include "runtime/data/channel_stats.h"
@@ -16,7 +17,7 @@ struct pod_dataset_writer {
     pod_file *aside; /* holds the name PATH.part; HDF5 writes into the same file */
     pod_h5_file file;
     pod_h5_array images[POD_N_SPLITS], labels[POD_N_SPLITS];
-    int64_t n_written[POD_N_SPLITS];
+    int64_t n_wanted[POD_N_SPLITS], n_written[POD_N_SPLITS];
     pod_channel_stats stats; /* of the training pixels */
 };
 
@@ -48,6 +49,7 @@ static pod_status create_file(pod_dataset_writer *w)
 
 static pod_status writer_init(pod_dataset_writer *w, const char *path)
 {
+    memcpy(w->n_wanted, w->info->n_samples, sizeof w->n_wanted);
     w->path = pod_arena_text(w->arena, "%s", path);
     w->part = pod_arena_text(w->arena, "%s.part", path);
     if (!w->path || !w->part) return POD_E_NOMEM;
@@ -86,9 +88,9 @@ pod_status pod_dataset_writer_add(pod_dataset_writer *w, pod_split split, int64_
 {
     const pod_dataset_info *info = w->info;
     int64_t first = w->n_written[split];
-    if (count > info->n_samples[split] - first)
+    if (count > w->n_wanted[split] - first)
         return pod_fail(POD_E_FORMAT, "%s: %" PRId64 " %s samples, need %" PRId64, w->path,
-                        first + count, pod_split_name(split), info->n_samples[split]);
+                        first + count, pod_split_name(split), w->n_wanted[split]);
     for (int64_t i = 0; i < count; i++)
         if (labels[i] < 0 || labels[i] >= info->n_classes)
             return pod_fail(POD_E_FORMAT, "%s: %s label %" PRId64 " is %d, need 0 to %d", w->path,
@@ -101,6 +103,24 @@ pod_status pod_dataset_writer_add(pod_dataset_writer *w, pod_split split, int64_
     pod_h5_unlock();
     if (s == POD_OK) w->n_written[split] += count;
     return s;
+}
+
+pod_status pod_dataset_writer_cut(pod_dataset_writer *w)
+{
+    pod_status status = POD_OK;
+    pod_h5_lock();
+    for (int s = 0; s < POD_N_SPLITS && status == POD_OK; s++) {
+        const int64_t n = w->n_written[s];
+        if (n < 1)
+            status = pod_fail(POD_E_FORMAT, "%s: 0 %s samples, need at least 1", w->path,
+                              pod_split_name((pod_split)s));
+        else
+            status = pod_h5_array_cut(&w->images[s], n);
+        if (status == POD_OK) status = pod_h5_array_cut(&w->labels[s], n);
+        w->n_wanted[s] = n;
+    }
+    pod_h5_unlock();
+    return status;
 }
 
 static pod_status put_statistics(pod_dataset_writer *w)
@@ -136,9 +156,9 @@ static pod_status close_file(pod_dataset_writer *w)
 static pod_status check_complete(const pod_dataset_writer *w)
 {
     for (int s = 0; s < POD_N_SPLITS; s++)
-        if (w->n_written[s] != w->info->n_samples[s])
+        if (w->n_written[s] != w->n_wanted[s])
             return pod_fail(POD_E_FORMAT, "%s: %" PRId64 " %s samples, need %" PRId64, w->path,
-                            w->n_written[s], pod_split_name((pod_split)s), w->info->n_samples[s]);
+                            w->n_written[s], pod_split_name((pod_split)s), w->n_wanted[s]);
     return POD_OK;
 }
 

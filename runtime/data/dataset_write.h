@@ -22,6 +22,8 @@ POD_MUST pod_status pod_dataset_writer_open(const char *path, const pod_dataset_
  * outside of the classes, is POD_E_FORMAT. */
 POD_MUST pod_status pod_dataset_writer_add(pod_dataset_writer *w, pod_split split, int64_t count,
                                            const uint8_t *pixels, const int32_t *labels);
+/* No more samples come: the splits hold those that were added, and `info` said how many at most. */
+POD_MUST pod_status pod_dataset_writer_cut(pod_dataset_writer *w);
 /* Ends the writer in any case. On success the file is complete, on the disk, under its name. */
 POD_MUST pod_status pod_dataset_writer_finish(pod_dataset_writer *w);
 void pod_dataset_writer_abort(pod_dataset_writer *w); /* leaves no file; NULL is allowed */

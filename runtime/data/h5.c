@@ -219,6 +219,18 @@ void pod_h5_array_close(pod_h5_array *a)
     a->id = 0;
 }
 
+pod_status pod_h5_array_cut(pod_h5_array *a, int64_t n_rows)
+{
+    POD_ASSERT(n_rows >= 0 && n_rows <= a->dim[0], "%" PRId64 " of %" PRId64 " rows", n_rows,
+               a->dim[0]);
+    hsize_t size[POD_H5_MAX_DIMS];
+    for (int i = 0; i < a->n_dims; i++) size[i] = (hsize_t)(i == 0 ? n_rows : a->dim[i]);
+    if (H5Dset_extent(a->id, size) < 0)
+        return fail_array(a->file, a->name, POD_E_IO, "cannot be shortened");
+    a->dim[0] = n_rows;
+    return POD_OK;
+}
+
 /* The rows as a selection in the file and a plain block in memory; false: out of memory. */
 static bool select_rows(const pod_h5_array *a, int64_t first, int64_t count, hid_t *in_file,
                         hid_t *in_memory)

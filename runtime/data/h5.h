@@ -60,6 +60,8 @@ POD_MUST pod_status pod_h5_array_create(const pod_h5_file *f, const char *name, 
                                         int n_dims, const int64_t dim[], int64_t chunk_rows,
                                         pod_h5_array *out);
 void pod_h5_array_close(pod_h5_array *a);
+/* Cuts dimension 0 of an array that was created here to its first n_rows. */
+POD_MUST pod_status pod_h5_array_cut(pod_h5_array *a, int64_t n_rows);
 
 /* Rows first .. first + count - 1 of dimension 0 as elements of t (numbers out of range are
  * clipped; POD_BF16 stands for its 16 bits). */

@@ -8,7 +8,7 @@
 
 #include "runtime/data/idx.h"
 
-enum { ROWS_AT_ONCE = 256, MAX_PATH_BYTES = 4096, MAX_LICENCE_BYTES = 32 * 1024 };
+enum { ROWS_AT_ONCE = 256, MAX_PATH_BYTES = 4096 };
 
 typedef struct intake {
     pod_arena *arena;
@@ -149,44 +149,6 @@ static pod_status check_labels(const intake *m)
     return POD_OK;
 }
 
-/* ---- texts ----------------------------------------------------------------------------------- */
-
-/* "" when there is none. */
-static const char *licence_of(intake *m)
-{
-    static const char *const names[] = {"LICENSE", "LICENSE.txt", "LICENCE", "COPYING"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char path[MAX_PATH_BYTES];
-        snprintf(path, sizeof path, "%s/%s", m->folder, names[i]);
-        FILE *f = fopen(path, "r");
-        if (!f) continue;
-        char *text = pod_arena_get(m->arena, 1, MAX_LICENCE_BYTES + 1);
-        size_t n = text ? fread(text, 1, MAX_LICENCE_BYTES, f) : 0;
-        fclose(f);
-        while (n > 0 && text[n - 1] == '\n') text[--n] = '\0';
-        if (n > 0) return text;
-    }
-    return "";
-}
-
-static const char *name_of(intake *m)
-{
-    size_t end = strlen(m->folder);
-    while (end > 1 && m->folder[end - 1] == '/') end--;
-    size_t begin = end;
-    while (begin > 0 && m->folder[begin - 1] != '/') begin--;
-    return pod_arena_text(m->arena, "%.*s", (int)(end - begin), m->folder + begin);
-}
-
-static pod_status take_texts(intake *m)
-{
-    const pod_import_options *o = m->options;
-    m->info.name = o->name ? o->name : name_of(m);
-    m->info.origin = o->origin ? o->origin : "";
-    m->info.licence = o->licence ? o->licence : licence_of(m);
-    return m->info.name ? POD_OK : POD_E_NOMEM;
-}
-
 /* ---- the import ------------------------------------------------------------------------------ */
 
 static pod_status copy_images(intake *m, pod_dataset_writer *w, pod_split split, int64_t *n_done)
@@ -220,7 +182,7 @@ static pod_status prepare(intake *m)
     else
         POD_TRY(number_classes(m));
     POD_TRY(check_labels(m));
-    return take_texts(m);
+    return pod__import_text_take(&m->options->text, m->folder, m->arena, &m->info);
 }
 
 static pod_status convert(intake *m, const char *h5_path)

@@ -11,12 +11,12 @@
 #define MINIPOD_RUNTIME_DATA_IMPORT_IDX_H
 
 #include "runtime/data/dataset_write.h"
+#include "runtime/data/import_text.h"
 
-typedef struct pod_import_options { /* a NULL takes its default */
-    const char *name;               /* the folder's name */
-    const char *classes; /* "T-shirt/top,Trouser,..."; "0", "1", ... up to the largest label */
-    const char *origin;  /* "" */
-    const char *licence; /* the text of LICENSE, LICENCE or COPYING in the folder, or "" */
+typedef struct pod_import_options {
+    pod_import_text text;
+    const char
+        *classes; /* "T-shirt/top,Trouser,..."; NULL: "0", "1", ... up to the largest label */
     pod_progress progress;
 } pod_import_options;
 

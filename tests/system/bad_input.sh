@@ -291,6 +291,19 @@ idx_case 'train-images.*gz: cannot be read' garbled
 idx_case 'train-images.*directory' folder
 idx_case 'No such file\|no file' absent
 alone 'small/below/y.h5\|empty/y.h5' data import idx "$in/small" -o "$in/empty/y.h5"
+
+# ---- images (more in import_images.sh) -------------------------------------------------------
+
+alone 'import images needs --image-size, like 64' data import images "$in" -o y.h5
+alone "image-size: '64x' is" data import images "$in" -o y.h5 --image-size 64x
+alone "image-size: '0' is" data import images "$in" -o y.h5 --image-size 0
+alone 'images of 99999x99999x3, need .* at most 1073741824 bytes' data import images "$in" -o y.h5 \
+    --image-size 99999 --on-bad-image skip
+alone 'classes: those of images are called like their folders' data import images "$in" -o y.h5 \
+    --image-size 8 --classes a,b
+alone "'pardon' is none of refuse|skip" data import images "$in" -o y.h5 --on-bad-image pardon
+alone "'tiff' is no form of data; there are idx and images" data import tiff "$in" -o y.h5
+
 queue 3 'data: runs alone, found 3 ranks' data info "$in/good.h5"
 
 wait

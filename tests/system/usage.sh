@@ -55,7 +55,7 @@ expect 2 '/proc/nowhere' calibrate -o /proc/nowhere/host.conf
 
 expect 2 'want import, make or info' data
 expect 2 "there is no 'frob'" data frob
-expect 2 'want import idx FOLDER -o F.h5' data import idx
+expect 2 'want import idx|images FOLDER -o F.h5' data import idx
 expect 2 "'csv' is no form of data" data import csv x -o y.h5
 expect 2 'needs -o FILE' data make glyphs
 expect 2 "'mnist' is not made here" data make mnist -o y.h5

@@ -168,12 +168,11 @@ static void texts_and_progress(void)
     fputs("Some Licence\nwith two lines\n", licence);
     fclose(licence);
     int64_t seen = 0;
-    pod_import_options o = {.name = "five things",
+    pod_import_options o = {.text = {.name = "five things", .origin = "here"},
                             .classes = "T-shirt/top,Trouser,c,d,e",
-                            .origin = "here",
                             .progress = {report, &seen}};
     for (int given = 0; given < 2; given++) {
-        if (given) o.licence = "MIT";
+        if (given) o.text.licence = "MIT";
         pod_dataset *d = NULL;
         seen = 0;
         POD_CHECK_OK(pod_import_idx(f.path, in_folder(&f, "out.h5", path), &o));

@@ -1,0 +1,365 @@
+#include "runtime/data/import_images.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/data/dataset_write.h"
+#include "runtime/data/image_folder.h"
+#include "runtime/data/jpeg.h"
+#include "runtime/data/resize.h"
+#include "runtime/data/thread.h"
+
+enum { MAX_PATH_BYTES = 4096, WHY_BYTES = 256, MAX_WINDOW = 256, WINDOW_BYTES = 8 << 20 };
+#define MAX_FILE_BYTES ((int64_t)1 << 28)
+
+typedef struct picture { /* what became of one file */
+    pod_status status;
+    char why[WHY_BYTES]; /* of a failure */
+    int64_t height, width;
+    bool is_progressive;
+} picture;
+
+/* Images that are decoded together, and then written together; all of one split. */
+typedef struct window {
+    int64_t first, n;
+    uint8_t *pixels;  /* (n, H, W, C) */
+    picture *picture; /* (n) */
+} window;
+
+typedef struct intake intake;
+
+typedef struct worker { /* one thread's own */
+    const intake *m;
+    const window *w;
+    int index;
+    pthread_t thread;
+    pod_jpeg *jpeg;
+    uint8_t *file;
+    size_t file_room;
+    void *scratch;
+    size_t scratch_room;
+} worker;
+
+struct intake {
+    pod_arena *arena;
+    const char *folder;
+    const pod_import_images_options *options;
+    pod_image_folder list;
+    pod_bad_images bad;
+    pod_dataset_info info;
+    window window[2];
+    int64_t window_rows;
+    worker *worker;
+    int n_running;               /* workers to be joined */
+    int32_t *label;              /* of the rows that are written together */
+    int64_t *n_of[POD_N_SPLITS]; /* (n_classes) samples */
+    /* Of the files that were looked at, and the samples that were written. */
+    int64_t n_done, n_kept, n_progressive, n_resized;
+    const char *progressive, *smallest, *largest; /* the first one; by their pixels */
+    picture small, large;
+};
+
+/* ---- one file, in a worker's thread ---------------------------------------------------------- */
+
+static bool make_room(void **p, size_t *room, size_t bytes)
+{
+    if (bytes <= *room) return true;
+    free(*p);
+    *p = malloc(bytes);
+    *room = *p ? bytes : 0;
+    return *p != NULL;
+}
+
+static pod_status read_open(worker *k, int fd, size_t *bytes)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) return pod_fail(POD_E_FORMAT, "%s", strerror(errno));
+    if (S_ISDIR(st.st_mode)) return pod_fail(POD_E_FORMAT, "a folder, need an image");
+    if (!S_ISREG(st.st_mode)) return pod_fail(POD_E_FORMAT, "no regular file");
+    if (st.st_size == 0) return pod_fail(POD_E_FORMAT, "empty");
+    if (st.st_size > MAX_FILE_BYTES)
+        return pod_fail(POD_E_FORMAT, "%" PRId64 " bytes, at most %" PRId64, (int64_t)st.st_size,
+                        MAX_FILE_BYTES);
+    void *room = k->file;
+    const bool ok = make_room(&room, &k->file_room, (size_t)st.st_size);
+    k->file = room;
+    if (!ok) return pod_fail(POD_E_NOMEM, "no memory for %" PRId64 " bytes", (int64_t)st.st_size);
+    size_t n = 0;
+    while (n < (size_t)st.st_size) {
+        const ssize_t got = read(fd, k->file + n, (size_t)st.st_size - n);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return pod_fail(POD_E_FORMAT, "cannot be read: %s", strerror(errno));
+        if (got == 0) break;
+        n += (size_t)got;
+    }
+    *bytes = n;
+    return POD_OK;
+}
+
+static pod_status read_file(worker *k, const char *path, size_t *bytes)
+{
+    /* Without waiting for the other end of a pipe. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return pod_fail(POD_E_FORMAT, "cannot be read: %s", strerror(errno));
+    const pod_status s = read_open(k, fd, bytes);
+    close(fd);
+    return s;
+}
+
+static pod_status convert(worker *k, size_t bytes, picture *p, uint8_t *out)
+{
+    const pod_dataset_info *info = &k->m->info;
+    const pod_jpeg_want want = {
+        .channels = (int)info->channels, .least_height = info->height, .least_width = info->width};
+    pod_jpeg_image image;
+    POD_TRY(pod_jpeg_decode(k->jpeg, k->file, bytes, &want, &image));
+    p->height = image.file_height;
+    p->width = image.file_width;
+    p->is_progressive = image.is_progressive;
+    const pod_resize_args args = {
+        .in = image.pixels,
+        .in_width = image.width,
+        .channels = info->channels,
+        .box = pod_box_centre(image.height, image.width, info->height, info->width),
+        .out = out,
+        .out_height = info->height,
+        .out_width = info->width};
+    const size_t scratch = pod_resize_scratch_bytes(args.box.height, args.box.width, info->height,
+                                                    info->width, info->channels);
+    if (!make_room(&k->scratch, &k->scratch_room, scratch))
+        return pod_fail(POD_E_NOMEM, "no memory to resize it");
+    pod_resize_args own = args;
+    own.scratch = k->scratch;
+    pod_resize(&own);
+    return POD_OK;
+}
+
+static pod_status take_file(worker *k, int64_t i, picture *p)
+{
+    char path[MAX_PATH_BYTES];
+    size_t bytes = 0;
+    const int n =
+        snprintf(path, sizeof path, "%s/%s", k->m->folder, k->m->list.file[k->w->first + i].path);
+    if (n >= (int)sizeof path) return pod_fail(POD_E_FORMAT, "the path is too long");
+    POD_TRY(read_file(k, path, &bytes));
+    POD_TRY(convert(k, bytes, p, k->w->pixels + i * pod_dataset_sample_bytes(&k->m->info)));
+    return POD_OK;
+}
+
+static void *run_worker(void *arg)
+{
+    worker *k = arg;
+    for (int64_t i = k->index; i < k->w->n; i += k->m->options->n_threads) {
+        picture *p = &k->w->picture[i];
+        *p = (picture){.status = POD_OK};
+        p->status = take_file(k, i, p);
+        if (p->status != POD_OK) snprintf(p->why, sizeof p->why, "%s", pod_error_text());
+    }
+    return NULL;
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+static pod_status start_window(intake *m, const window *w)
+{
+    for (int i = 0; i < m->options->n_threads; i++) {
+        m->worker[i].w = w;
+        POD_TRY(pod__thread_start(&m->worker[i].thread, run_worker, &m->worker[i]));
+        m->n_running++;
+    }
+    return POD_OK;
+}
+
+static void wait_for_window(intake *m)
+{
+    while (m->n_running > 0) pthread_join(m->worker[--m->n_running].thread, NULL);
+}
+
+/* The images behind `first`, as many as a window takes; none: the end. */
+static void place_window(const intake *m, int64_t first, window *w)
+{
+    const int64_t n_train = m->list.n_split[POD_SPLIT_TRAIN];
+    const int64_t left = (first < n_train ? n_train : m->list.n) - first;
+    w->first = first;
+    w->n = left < m->window_rows ? left : m->window_rows;
+}
+
+static void note_sample(intake *m, const pod_image_file *f, const picture *p)
+{
+    const int64_t pixels = p->height * p->width;
+    m->n_of[f->split][f->label]++;
+    if (p->is_progressive && m->n_progressive++ == 0) m->progressive = f->path;
+    m->n_resized += p->height != m->info.height || p->width != m->info.width;
+    if (!m->smallest || pixels < m->small.height * m->small.width) {
+        m->smallest = f->path;
+        m->small = *p;
+    }
+    if (!m->largest || pixels > m->large.height * m->large.width) {
+        m->largest = f->path;
+        m->large = *p;
+    }
+}
+
+/* What is whole moves together and is written; a failure is that of the first file that has one. */
+static pod_status write_window(intake *m, pod_dataset_writer *w, window *from)
+{
+    const int64_t bytes = pod_dataset_sample_bytes(&m->info);
+    int64_t n = 0;
+    for (int64_t i = 0; i < from->n; i++) {
+        const pod_image_file *f = &m->list.file[from->first + i];
+        const picture *p = &from->picture[i];
+        if (p->status != POD_OK) {
+            char path[MAX_PATH_BYTES];
+            snprintf(path, sizeof path, "%s/%s", m->folder, f->path);
+            if (p->status != POD_E_FORMAT) return pod_fail(p->status, "%s: %s", path, p->why);
+            POD_TRY(pod__bad_image(&m->bad, path, p->why));
+            continue;
+        }
+        if (n < i) memmove(from->pixels + n * bytes, from->pixels + i * bytes, (size_t)bytes);
+        m->label[n++] = f->label;
+        note_sample(m, f, p);
+    }
+    m->n_done += from->n;
+    m->n_kept += n;
+    pod_progress_at(m->options->log, m->n_done, "%s", "");
+    if (n == 0) return POD_OK;
+    return pod_dataset_writer_add(w, m->list.file[from->first].split, n, from->pixels, m->label);
+}
+
+/* While one window is written, the next is decoded. */
+static pod_status copy_images(intake *m, pod_dataset_writer *w)
+{
+    place_window(m, 0, &m->window[0]);
+    POD_TRY(start_window(m, &m->window[0]));
+    pod_status s = POD_OK;
+    for (int turn = 0; s == POD_OK && m->window[turn].n > 0; turn = !turn) {
+        window *now = &m->window[turn], *next = &m->window[!turn];
+        wait_for_window(m);
+        place_window(m, now->first + now->n, next);
+        if (next->n > 0) s = start_window(m, next);
+        if (s == POD_OK) s = write_window(m, w, now);
+    }
+    return s;
+}
+
+/* ---- before and after ------------------------------------------------------------------------ */
+
+static pod_status take_windows(intake *m)
+{
+    const int64_t bytes = pod_dataset_sample_bytes(&m->info), least = 2 * m->options->n_threads;
+    int64_t rows = WINDOW_BYTES / bytes;
+    rows = rows < least ? least : rows > MAX_WINDOW ? MAX_WINDOW : rows;
+    m->window_rows = rows;
+    m->label = POD_ARENA_NEW(m->arena, int32_t, rows);
+    if (!m->label) return POD_E_NOMEM;
+    for (int i = 0; i < 2; i++) {
+        m->window[i].pixels = POD_ARENA_NEW(m->arena, uint8_t, rows * bytes);
+        m->window[i].picture = POD_ARENA_NEW(m->arena, picture, rows);
+        if (!m->window[i].pixels || !m->window[i].picture) return POD_E_NOMEM;
+    }
+    for (int s = 0; s < POD_N_SPLITS; s++)
+        if (!(m->n_of[s] = POD_ARENA_NEW(m->arena, int64_t, m->list.n_classes))) return POD_E_NOMEM;
+    return POD_OK;
+}
+
+static pod_status take_workers(intake *m)
+{
+    m->worker = POD_ARENA_NEW(m->arena, worker, m->options->n_threads);
+    if (!m->worker) return POD_E_NOMEM;
+    for (int i = 0; i < m->options->n_threads; i++) {
+        m->worker[i] = (worker){.m = m, .index = i};
+        POD_TRY(pod_jpeg_create(&m->worker[i].jpeg));
+    }
+    return POD_OK;
+}
+
+static void release_workers(intake *m)
+{
+    wait_for_window(m);
+    for (int i = 0; m->worker && i < m->options->n_threads; i++) {
+        pod_jpeg_destroy(m->worker[i].jpeg);
+        free(m->worker[i].file);
+        free(m->worker[i].scratch);
+    }
+}
+
+static pod_status prepare(intake *m)
+{
+    const pod_import_images_options *o = m->options;
+    const pod_image_split split = {
+        .test_share = o->test_share, .by_class = o->split_by_class, .test_folder = o->test_folder};
+    POD_TRY(pod__image_folder_list(m->folder, &split, &m->bad, m->arena, &m->list));
+    m->info = (pod_dataset_info){.height = o->height,
+                                 .width = o->width,
+                                 .channels = o->channels,
+                                 .n_classes = m->list.n_classes,
+                                 .class_names = m->list.class_names};
+    memcpy(m->info.n_samples, m->list.n_split, sizeof m->info.n_samples);
+    POD_TRY(pod__import_text_take(&o->text, m->folder, m->arena, &m->info));
+    POD_TRY(pod_dataset_info_check(m->folder, &m->info));
+    POD_TRY(take_windows(m));
+    return take_workers(m);
+}
+
+static void tell_what_was_found(const intake *m, double seconds)
+{
+    pod_log *log = m->options->log;
+    pod_log_say(log, POD_LOG_INFO,
+                "%" PRId64 " of %" PRId64 " images imported, %" PRId64 " left out; %.1f s, %.0f/s",
+                m->n_kept, m->n_done, m->n_done - m->n_kept, seconds, (double)m->n_done / seconds);
+    if (m->n_resized > 0)
+        pod_log_say(log, POD_LOG_INFO,
+                    "%" PRId64 " resized, from %" PRId64 "x%" PRId64 " (%s) to %" PRId64 "x%" PRId64
+                    " (%s)",
+                    m->n_resized, m->small.height, m->small.width, m->smallest, m->large.height,
+                    m->large.width, m->largest);
+    if (m->n_progressive > 0)
+        pod_log_say(log, POD_LOG_INFO, "%" PRId64 " progressive, decoded like the others; first %s",
+                    m->n_progressive, m->progressive);
+    for (int s = 0; s < POD_N_SPLITS; s++)
+        for (int i = 0; i < m->info.n_classes; i++)
+            if (m->n_of[s][i] == 0)
+                pod_log_say(log, POD_LOG_WARNING, "class '%s' has no image to %s",
+                            m->info.class_names[i], s == POD_SPLIT_TRAIN ? "train" : "test");
+}
+
+static pod_status import(intake *m, const char *h5_path)
+{
+    pod_log *log = m->options->log;
+    const pod_time begun = pod_clock_now(&log->clock);
+    POD_TRY(prepare(m));
+    pod_dataset_writer *w;
+    POD_TRY(pod_dataset_writer_open(h5_path, &m->info, &w));
+    pod_progress_begin(log, "importing", "images", 0, m->list.n);
+    pod_status s = copy_images(m, w);
+    pod_progress_end(log);
+    if (s == POD_OK && m->n_kept < m->n_done) s = pod_dataset_writer_cut(w);
+    if (s == POD_OK) {
+        s = pod_dataset_writer_finish(w);
+    } else {
+        wait_for_window(m);
+        pod_dataset_writer_abort(w);
+    }
+    if (s == POD_OK) tell_what_was_found(m, pod_time_seconds(pod_clock_now(&log->clock) - begun));
+    return s;
+}
+
+pod_status pod_import_images(const char *folder, const char *h5_path,
+                             const pod_import_images_options *options)
+{
+    intake m = {.options = options, .bad = {.skip = options->skip_bad, .log = options->log}};
+    POD_TRY(pod_arena_create(NULL, &m.arena));
+    size_t n = strlen(folder);
+    while (n > 1 && folder[n - 1] == '/') n--;
+    m.folder = pod_arena_text(m.arena, "%.*s", (int)n, folder);
+    pod_status s = m.folder ? import(&m, h5_path) : POD_E_NOMEM;
+    release_workers(&m);
+    pod_arena_destroy(m.arena);
+    return s;
+}

@@ -1,0 +1,34 @@
+/* Folders of JPEG files to HDF5: `data import images FOLDER -o F.h5`. Which files, classes and
+ * splits: image_folder.h. All images of the set come out at one size: the largest box of its shape
+ * in the middle of a picture, brought to that size (resize.h).
+ *
+ * One pass: a file is read once, a few of them are in memory at a time. The result depends on the
+ * folder and the options alone, not on the number of threads. What cannot be used, a damaged file
+ * (jpeg.h), one that is no JPEG, grey among colours, a class folder without images, ends the import
+ * with its name and the reason, and no file is left; or it is left out with a warning. */
+#ifndef MINIPOD_RUNTIME_DATA_IMPORT_IMAGES_H
+#define MINIPOD_RUNTIME_DATA_IMPORT_IMAGES_H
+
+#include <stdbool.h>
+
+#include "runtime/core/log.h"
+#include "runtime/data/import_text.h"
+
+enum { POD_IMPORT_MAX_THREADS = 64 };
+
+typedef struct pod_import_images_options {
+    pod_import_text text;
+    int64_t height, width; /* of the set's images */
+    int channels;          /* 3: colour; 1: grey, to which colour is reduced */
+    bool skip_bad;
+    double test_share; /* of FOLDER/<class>/: the last of the order; above 0 and below 1 */
+    bool split_by_class;
+    const char *test_folder; /* of FOLDER/{train,<test>}/<class>/ */
+    int n_threads;           /* that decode, beside the one that writes; at least 1 */
+    pod_log *log;            /* progress, warnings, and what was found */
+} pod_import_images_options;
+
+POD_MUST pod_status pod_import_images(const char *folder, const char *h5_path,
+                                      const pod_import_images_options *options);
+
+#endif

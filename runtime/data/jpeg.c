@@ -1,0 +1,170 @@
+#include "runtime/data/jpeg.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <jpeglib.h>
+
+/* A progressive file passes over the whole image once a scan, however few bytes the scan has. */
+#define MAX_SCANNED_PIXELS ((int64_t)1 << 30)
+
+struct pod_jpeg {
+    struct jpeg_decompress_struct lib;
+    struct jpeg_error_mgr error;
+    struct jpeg_progress_mgr progress;
+    jmp_buf back; /* where a failure of the library goes on */
+    char why[JMSG_LENGTH_MAX];
+    pod_status status; /* of that failure */
+    uint8_t *pixels;
+    size_t room; /* bytes */
+    bool is_progressive;
+};
+
+static pod_jpeg *of(j_common_ptr lib) { return lib->client_data; }
+
+/* ---- what the library calls ------------------------------------------------------------------ */
+
+static void leave(j_common_ptr lib)
+{
+    pod_jpeg *j = of(lib);
+    j->error.format_message(lib, j->why);
+    longjmp(j->back, 1);
+}
+
+/* Level -1 is a warning: the data are damaged. Others are traces. */
+static void hear(j_common_ptr lib, int level)
+{
+    if (level < 0) leave(lib);
+}
+
+static void stay_silent(j_common_ptr lib) { (void)lib; }
+
+static void count_scans(j_common_ptr lib)
+{
+    const struct jpeg_decompress_struct *d = &of(lib)->lib;
+    const int64_t pixels = (int64_t)d->image_width * d->image_height;
+    if (!lib->is_decompressor || d->input_scan_number <= MAX_SCANNED_PIXELS / pixels) return;
+    snprintf(of(lib)->why, sizeof of(lib)->why, "%d scans over %u x %u pixels",
+             d->input_scan_number, d->image_height, d->image_width);
+    longjmp(of(lib)->back, 1);
+}
+
+/* ---- decoding, where a longjmp may leave ----------------------------------------------------- */
+
+static bool refuse(pod_jpeg *j, pod_status status, const char *why)
+{
+    j->status = status;
+    snprintf(j->why, sizeof j->why, "%s", why);
+    return false;
+}
+
+static bool check_header(pod_jpeg *j, const pod_jpeg_want *want)
+{
+    const struct jpeg_decompress_struct *d = &j->lib;
+    const int64_t pixels = (int64_t)d->image_width * d->image_height;
+    const bool is_grey = d->jpeg_color_space == JCS_GRAYSCALE;
+    const bool is_colour = d->jpeg_color_space == JCS_YCbCr || d->jpeg_color_space == JCS_RGB;
+    if (pixels > POD_JPEG_MAX_PIXELS) {
+        snprintf(j->why, sizeof j->why, "%u x %u pixels, at most %" PRId64 " are decoded",
+                 d->image_height, d->image_width, POD_JPEG_MAX_PIXELS);
+        return false;
+    }
+    if (!is_grey && !is_colour) {
+        snprintf(j->why, sizeof j->why, "%d colour components (CMYK or unknown), need RGB or grey",
+                 d->num_components);
+        return false;
+    }
+    if (is_grey && want->channels == 3) return refuse(j, POD_E_FORMAT, "grey, need colour");
+    return true;
+}
+
+/* The smallest of the reductions that the library has fast code for. */
+static void choose_scale(struct jpeg_decompress_struct *d, const pod_jpeg_want *want)
+{
+    for (unsigned eighths = 1; eighths <= 8; eighths *= 2) {
+        d->scale_num = eighths;
+        d->scale_denom = 8;
+        jpeg_calc_output_dimensions(d);
+        if (d->output_height >= want->least_height && d->output_width >= want->least_width) return;
+    }
+}
+
+static bool grow(pod_jpeg *j, size_t bytes)
+{
+    if (bytes <= j->room) return true;
+    free(j->pixels);
+    j->pixels = malloc(bytes);
+    j->room = j->pixels ? bytes : 0;
+    return j->pixels || refuse(j, POD_E_NOMEM, "no memory for its pixels");
+}
+
+static bool decode(pod_jpeg *j, const uint8_t *file, size_t bytes, const pod_jpeg_want *want)
+{
+    struct jpeg_decompress_struct *d = &j->lib;
+    jpeg_mem_src(d, file, (unsigned long)bytes);
+    jpeg_read_header(d, TRUE);
+    if (!check_header(j, want)) return false;
+    d->out_color_space = want->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    choose_scale(d, want);
+    const size_t row = (size_t)d->output_width * (size_t)want->channels;
+    if (!grow(j, row * d->output_height)) return false;
+    jpeg_start_decompress(d);
+    while (d->output_scanline < d->output_height) {
+        JSAMPROW to = j->pixels + row * d->output_scanline;
+        jpeg_read_scanlines(d, &to, 1);
+    }
+    j->is_progressive = jpeg_has_multiple_scans(d) != 0;
+    jpeg_finish_decompress(d);
+    return true;
+}
+
+/* ---- the interface --------------------------------------------------------------------------- */
+
+pod_status pod_jpeg_create(pod_jpeg **out)
+{
+    pod_jpeg *j = calloc(1, sizeof *j);
+    if (!j) return pod_fail(POD_E_NOMEM, "no memory for a JPEG decoder");
+    j->lib.err = jpeg_std_error(&j->error);
+    j->error.error_exit = leave;
+    j->error.emit_message = hear;
+    j->error.output_message = stay_silent;
+    j->lib.client_data = j;
+    if (setjmp(j->back)) {
+        free(j);
+        return pod_fail(POD_E_NOMEM, "no memory for a JPEG decoder");
+    }
+    jpeg_create_decompress(&j->lib);
+    j->progress.progress_monitor = count_scans;
+    j->lib.progress = &j->progress;
+    *out = j;
+    return POD_OK;
+}
+
+void pod_jpeg_destroy(pod_jpeg *j)
+{
+    if (!j) return;
+    jpeg_destroy_decompress(&j->lib);
+    free(j->pixels);
+    free(j);
+}
+
+pod_status pod_jpeg_decode(pod_jpeg *j, const uint8_t *file, size_t bytes,
+                           const pod_jpeg_want *want, pod_jpeg_image *out)
+{
+    if (bytes < 3 || file[0] != 0xff || file[1] != 0xd8 || file[2] != 0xff)
+        return pod_fail(POD_E_FORMAT, "no JPEG file");
+    j->status = POD_E_FORMAT;
+    if (setjmp(j->back) || !decode(j, file, bytes, want)) {
+        jpeg_abort_decompress(&j->lib);
+        return pod_fail(j->status, "%s", j->why);
+    }
+    *out = (pod_jpeg_image){.pixels = j->pixels,
+                            .height = j->lib.output_height,
+                            .width = j->lib.output_width,
+                            .file_height = j->lib.image_height,
+                            .file_width = j->lib.image_width,
+                            .is_progressive = j->is_progressive};
+    return POD_OK;
+}

@@ -1,0 +1,45 @@
+/* The JPEG decoder on any bytes: it neither crashes nor lies. What it decodes has the size that it
+ * states, and every pixel of it can be read: the resizer does. */
+#include <stdbool.h>
+
+#include "kernels/base/assert.h"
+#include "runtime/data/jpeg.h"
+#include "runtime/data/resize.h"
+
+enum { SIDE = 24, MAX_SCRATCH = 4 << 20 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static void shrink(const pod_jpeg_image *image, int channels)
+{
+    static _Alignas(64) uint8_t scratch[MAX_SCRATCH], out[SIDE * SIDE * 3];
+    const pod_box all = {0, 0, image->height, image->width};
+    if (pod_resize_scratch_bytes(all.height, all.width, SIDE, SIDE, channels) > MAX_SCRATCH) return;
+    const pod_resize_args args = {.in = image->pixels,
+                                  .in_width = image->width,
+                                  .channels = channels,
+                                  .box = all,
+                                  .out = out,
+                                  .out_height = SIDE,
+                                  .out_width = SIDE,
+                                  .scratch = scratch};
+    pod_resize(&args);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    static pod_jpeg *j; /* one for all inputs: a bad one must not spoil the next */
+    if (!j) POD_ASSERT(pod_jpeg_create(&j) == POD_OK, "no decoder");
+    for (int channels = 1; channels <= 3; channels += 2) {
+        const pod_jpeg_want want = {
+            .channels = channels, .least_height = SIDE, .least_width = SIDE};
+        pod_jpeg_image image;
+        if (pod_jpeg_decode(j, data, bytes, &want, &image) != POD_OK) continue;
+        POD_ASSERT(image.height > 0 && image.height <= image.file_height && image.width > 0 &&
+                       image.width <= image.file_width &&
+                       image.file_height <= POD_JPEG_MAX_PIXELS / image.file_width,
+                   "%lld x %lld", (long long)image.height, (long long)image.width);
+        shrink(&image, channels);
+    }
+    return 0;
+}

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# import_images.sh MINIPOD MAKE_JPEG: folders of JPEG files with all that is odd in them: each bad file is
+# named in one line, refused or skipped as asked, and never crashes the import.
+# shellcheck source-path=SCRIPTDIR source=common.sh
+make_jpeg=$(realpath "$2")
+. "$(dirname "$0")/common.sh"
+
+# image FILE HxW KIND
+image() { "$make_jpeg" "$@" || fail "cannot make $1"; }
+# refused PATTERN FOLDER [OPTION...]: one line on standard error, exit 2, no file
+refused() {
+    local pattern=$1 code
+    shift
+    "$minipod" data import images "$@" -o x.h5 --image-size 24 --progress off >out 2>err
+    code=$?
+    [ "$code" -eq 2 ] || fail "$*: exit $code, want 2: $(cat err)"
+    [ "$(wc -l <err)" -eq 1 ] && grep -q -e "$pattern" err || fail "$*: want '$pattern': $(cat err)"
+    [ ! -s out ] && [ ! -e x.h5 ] && [ ! -e x.h5.part ] || fail "$*: left something: $(cat out)"
+}
+# taken N PATTERN FOLDER [OPTION...]: N images, exit 0, and a line that matches
+taken() {
+    local n=$1 pattern=$2 code
+    shift 2
+    "$minipod" data import images "$@" -o x.h5 --image-size 24 --progress off >out 2>err
+    code=$?
+    [ "$code" -eq 0 ] || fail "$*: exit $code: $(cat err)"
+    cat out err >both
+    grep -q -e "^$n of [0-9]* images imported" both || fail "$*: want $n images: $(cat both)"
+    grep -q -e "$pattern" both || fail "$*: want '$pattern': $(cat both)"
+    rm -f x.h5
+}
+
+mkdir -p good/cat good/dog
+for i in 1 2 3 4 5; do
+    image good/cat/$((2 * i)).jpg $((20 + 4 * i))x48 rgb
+    image good/dog/$((2 * i + 1)).JPG 32x$((20 + 9 * i)) rgb
+done
+echo licence >good/LICENSE
+taken 10 '10 resized, from 32x29 (dog/3.JPG) to 32x65' good
+taken 10 'test  *2$' good/
+taken 10 'class  *1: dog, 3 train, 2 test' good --test-share 0.4 --split-by class
+taken 10 'images  *24x24x1 ' good --channels 1 --input-threads 3
+
+# with NAME COMMAND...: the good folder and one thing more, here called bad/
+with() { rm -rf bad && cp -r good bad && "$@"; }
+half() { head -c $(($(stat -c %s "$1") / 2)) "$1"; }
+cut_short() { half good/cat/2.jpg >bad/cat/5x.jpg; }
+noise() { { head -c 300 good/cat/2.jpg; yes noise | head -c 400; } >bad/cat/5x.jpg; }
+# bad_thing PATTERN COMMAND...: the good folder and one bad thing, refused and skipped
+bad_thing() {
+    local pattern=$1
+    shift
+    with "$@"
+    refused "$pattern" bad
+    refused "$pattern" bad --on-bad-image refuse --input-threads 2
+    taken 10 "warning: $pattern.*; left out" bad --on-bad-image skip
+}
+bad_thing 'bad/cat/5x.jpg: Premature end of JPEG file' cut_short
+bad_thing 'bad/cat/5x.jpg: ' noise
+bad_thing 'bad/dog/5x.jpg: grey, need colour' image bad/dog/5x.jpg 32x32 grey
+bad_thing 'bad/dog/5x.jpg: 4 colour components' image bad/dog/5x.jpg 32x32 cmyk
+bad_thing 'bad/dog/5x.png: no JPEG file' cp good/LICENSE bad/dog/5x.png
+bad_thing 'bad/dog/5x.jpg: empty' touch bad/dog/5x.jpg
+bad_thing 'bad/dog/5x: a folder, need an image' mkdir bad/dog/5x
+bad_thing 'bad/dog/5x: no regular file' mkfifo bad/dog/5x
+bad_thing 'bad/cow: a class folder without images' mkdir bad/cow
+with image bad/dog/5x.jpg 100x300 progressive
+taken 11 '1 progressive, decoded like the others; first dog/5x.jpg' bad
+taken 11 'to 100x300 (dog/5x.jpg)' bad
+
+refused 'nowhere: cannot be read as a folder: No such file' nowhere
+refused 'good/cat: has no folders of images' good/cat
+mkdir -p split/train split/validation
+cp -r good/cat good/dog split/train
+cp -r good/cat split/validation
+refused "split: has a folder 'train' but none 'test'" split
+taken 15 'class  *0: cat, 5 train, 5 test' split --test-folder validation
+exit "$failed"
