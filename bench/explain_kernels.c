@@ -9,6 +9,7 @@
 #include "kernels/base/cpu.h"
 #include "kernels/conv/conv.h"
 #include "kernels/depthwise/depthwise.h"
+#include "kernels/gate/gate.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/layernorm/layernorm.h"
 #include "kernels/norm/norm.h"
@@ -35,6 +36,7 @@ SETS(pointwise)
 SETS(reduce)
 SETS(norm)
 SETS(layernorm)
+SETS(gate)
 SETS(softmax)
 SETS(pool)
 SETS(update)
@@ -44,8 +46,9 @@ static const struct {
     int (*candidates)(pod_candidate out[POD_MAX_CANDIDATES]);
 } families[] = {{"depthwise", depthwise_candidates}, {"pointwise", pointwise_candidates},
                 {"reduce", reduce_candidates},       {"norm", norm_candidates},
-                {"layernorm", layernorm_candidates}, {"softmax", softmax_candidates},
-                {"pool", pool_candidates},           {"update", update_candidates}};
+                {"layernorm", layernorm_candidates}, {"gate", gate_candidates},
+                {"softmax", softmax_candidates},     {"pool", pool_candidates},
+                {"update", update_candidates}};
 
 static const pod_column table_columns[] = {
     {"kind", "", true}, {"kernel", "", true}, {"rate", "GFLOP/s", false}, {"verdict", "", true}};

@@ -4,6 +4,7 @@
 #include "bench/kernels_vector.h"
 #include "kernels/base/assert.h"
 #include "kernels/combine/combine.h"
+#include "kernels/gate/gate.h"
 #include "kernels/layernorm/layernorm.h"
 #include "kernels/norm/norm.h"
 #include "kernels/pointwise/pointwise.h"
@@ -49,6 +50,13 @@ RUN(norm, grad_apply_act, a->rows, a->c, (double)a->rows, a->t, v[0], v[1], v[2]
 RUN(layernorm, apply, a->rows, a->c, eps, a->t, v[0], NULL, v[1], v[2], NULL, v[3], v[4], v[5])
 RUN(layernorm, grad_x, a->rows, a->c, a->t, v[0], v[1], v[2], v[3], v[4], NULL, v[5])
 RUN(layernorm, grad_params, a->rows, a->c, a->t, v[0], v[1], v[2], v[3], v[4], v[5])
+
+RUN(gate, sigmoid, a->count, a->t, v[0], v[1])
+RUN(gate, sigmoid_grad, a->count, a->t, v[0], v[1], v[2])
+RUN(gate, swish, a->count, a->t, v[0], v[1])
+RUN(gate, swish_grad, a->count, a->t, v[0], v[1], v[2])
+RUN(gate, scale, 1, a->rows, a->c, a->t, v[0], v[1], v[2])
+RUN(gate, sums, 1, a->rows, a->c, a->t, v[0], v[1], v[2])
 
 static void reduce_sum_sq(const void *set, const pod_vector_args *a)
 {
@@ -190,6 +198,12 @@ static const pod_vector_op ops[] = {
     OP(layernorm, apply, 6, IN, COL, COL, ABOUT(16), NEAR(ROWS, 16), NEAR(ROWS, 16)),
     OP(layernorm, grad_x, 6, IN, IN, ROW, ROW_POS, COL, ABOUT(64)),
     OP(layernorm, grad_params, 6, IN, IN, ROW, ROW_POS, SUM_COL(3), SUM_COL(1)),
+    OP(gate, sigmoid, 2, IN, NEAR(ALL, 1)),
+    OP(gate, sigmoid_grad, 3, IN_F, IN_F, OUT),
+    OP(gate, swish, 2, IN, ABOUT(1)),
+    OP(gate, swish_grad, 3, IN, IN, ABOUT(2)),
+    OP(gate, scale, 3, IN, COL, OUT),
+    OP(gate, sums, 3, IN, IN, SUM_COL(1)),
     OP(reduce, sum_sq, 2, IN_F, SUM_ALL(1)),
     OP(reduce, col_sum, 2, IN, SUM_COL(1)),
     OP(softmax, loss, 3, IN_F, LABELS, NEAR(ONE, 32)),
@@ -237,6 +251,7 @@ const void *pod_vector_set(pod_family_id family, int i, const char **name, uint3
         SETS(pointwise)
         SETS(norm)
         SETS(layernorm)
+        SETS(gate)
         SETS(reduce)
         SETS(softmax)
         SETS(pool)

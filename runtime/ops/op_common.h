@@ -5,6 +5,7 @@
 
 #include "kernels/base/assert.h"
 #include "kernels/combine/combine.h"
+#include "kernels/gate/gate.h"
 #include "kernels/layernorm/layernorm.h"
 #include "kernels/norm/norm.h"
 #include "kernels/pointwise/pointwise.h"
@@ -106,6 +107,7 @@ pod__rows_attr pod__rows_of(const pod_lower_args *args, int32_t set);
         return &pod_##family##_sets(&n)[set];                         \
     }
 POD__FAMILY(combine)
+POD__FAMILY(gate)
 POD__FAMILY(layernorm)
 POD__FAMILY(norm)
 POD__FAMILY(pointwise)

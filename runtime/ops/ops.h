@@ -57,6 +57,12 @@ pod_value pod_normalize(pod_graph *g, pod_value images, const float mean[], cons
                         pod_dtype to);
 pod_value pod_reshape(pod_graph *g, pod_value x, pod_shape shape); /* keeps the first dimension */
 
+/* ---- sigmoid, swish and gates: op_gate.c ---- */
+pod_value pod_sigmoid(pod_graph *g, pod_value x); /* float32 */
+pod_value pod_swish(pod_graph *g, pod_value x);   /* x sigmoid(x) */
+/* x (N, ..., C), each channel of a sample by its number in gate (N, C), float32. */
+pod_value pod_gate_by(pod_graph *g, pod_value x, pod_value gate);
+
 /* ---- batch normalization: op_batchnorm.c ---- */
 typedef struct pod_batchnorm_attr {
     float momentum; /* moving = momentum moving + (1 - momentum) batch */

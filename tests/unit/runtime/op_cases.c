@@ -109,6 +109,27 @@ static pod_value reshape_case(pod_graph *g, pod_rng *r, pod_dtype travel, int pa
     return pod_reshape(g, x, (pod_shape){2, {n, h * c}});
 }
 
+static pod_value sigmoid_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
+{
+    (void)param;
+    return pod_sigmoid(g,
+                       activation(g, travel, 2, (const int64_t[]){pick(r, 1, 9), pick(r, 1, 9)}));
+}
+
+static pod_value swish_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
+{
+    (void)param;
+    return pod_swish(g, activation(g, travel, 2, (const int64_t[]){pick(r, 1, 9), pick(r, 1, 9)}));
+}
+
+static pod_value gate_case(pod_graph *g, pod_rng *r, pod_dtype travel, int n_dims)
+{
+    const int64_t n = pick(r, 1, 3), c = pick(r, 1, 9);
+    const int64_t images[] = {n, pick(r, 1, 3), pick(r, 1, 3), c}, gate[] = {n, c};
+    return pod_gate_by(g, activation(g, travel, n_dims, n_dims == 2 ? gate : images),
+                       weight(g, "s", 2, gate));
+}
+
 /* ---- normalization and pooling ------------------------------------------------------------- */
 
 enum { EVALUATE = 1, DENSE = 2 };
@@ -202,6 +223,10 @@ static const op_case cases[] = {
     {"axpby", axpby_case, 2, 2, 1, false, 2, 1, .5},
     {"scale", axpby_case, 1, 1, 1, false, 2, 1, .5},
     {"reshape", reshape_case, 0, 1, 1, false, 2, 1, .5},
+    {"sigmoid", sigmoid_case, 0, 20, 20, false, 1, 1, .125},
+    {"swish", swish_case, 0, 20, 20, false, 1.5, 1.5, .125},
+    {"gate", gate_case, 4, 1, 9, false, 9.0 / 4, 9, .5},
+    {"gate_dense", gate_case, 2, 1, 1, false, 9.0 / 4, 1, .5},
     {"batchnorm", batchnorm_case, 0, 4, 54, false, 4, 162, .125},
     {"batchnorm_dense", batchnorm_case, DENSE, 4, 18, false, 4, 54, .125},
     {"batchnorm_eval", batchnorm_case, EVALUATE, 4, 54, false, 10, 189, .5},

@@ -1,0 +1,39 @@
+/* Sigmoid, swish and gates: what squeeze-and-excite blocks are made of (Hu et al. 2018;
+ * Ramachandran et al. 2017).
+ *
+ * `t` is the element type of tensors that travel between layers, POD_F32 or POD_BF16; gates, and
+ * what a sigmoid gives, are float32, and so is arithmetic. The sigmoid of a set is within 2^-20 of
+ * itself and 2^-120; a NaN stays a NaN. Outputs may be the same memory as an input of the same
+ * type. Sets stand in gate.def, best first, the reference last. */
+#ifndef MINIPOD_KERNELS_GATE_GATE_H
+#define MINIPOD_KERNELS_GATE_GATE_H
+
+#include <stdint.h>
+
+#include "kernels/base/cpu.h"
+#include "kernels/base/dtype.h"
+
+typedef struct pod_gate {
+    const char *name;
+    uint32_t needs; /* POD_CPU_ bits */
+    /* y = 1 / (1 + e^-x) */
+    void (*sigmoid)(int64_t count, pod_dtype t, const void *x, float *y);
+    /* dx = dy y (1 - y), where y is what sigmoid gave. */
+    void (*sigmoid_grad)(int64_t count, pod_dtype t, const float *y, const float *dy, void *dx);
+    /* y = x sigmoid(x) */
+    void (*swish)(int64_t count, pod_dtype t, const void *x, void *y);
+    /* dx = dy s (1 + x (1 - s)), s = sigmoid(x) */
+    void (*swish_grad)(int64_t count, pod_dtype t, const void *x, const void *dy, void *dx);
+    /* y[n,i,c] = x[n,i,c] gate[n,c], i < rows: the pixels of image n. */
+    void (*scale)(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *x, const float *gate,
+                  void *y);
+    /* sum[n,c] = sum over i of x[n,i,c] y[n,i,c]. No term passes more than POD_SUM_CHAIN roundings
+     * (simd_loop.h) on its way to a double. */
+    void (*sums)(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *x, const void *y,
+                 float *sum);
+} pod_gate;
+
+const pod_gate *pod_gate_sets(int *n); /* best first; the last one is the reference */
+const pod_gate *pod_gate_pick(uint32_t cpu);
+
+#endif

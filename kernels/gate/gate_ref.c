@@ -1,0 +1,57 @@
+/* Sigmoid, swish and gates, plainly: what kernels/gate/gate.h says, in double, rounded at the end. */
+#include <math.h>
+
+#include "kernels/base/element.h"
+#include "kernels/gate/sets.h"
+
+static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+
+void pod__gate_sigmoid_ref(int64_t count, pod_dtype t, const void *x, float *y)
+{
+    for (int64_t i = 0; i < count; i++) y[i] = (float)sigmoid((double)pod_element_get(t, x, i));
+}
+
+void pod__gate_sigmoid_grad_ref(int64_t count, pod_dtype t, const float *y, const float *dy,
+                                void *dx)
+{
+    for (int64_t i = 0; i < count; i++)
+        pod_element_put(t, dx, i, (float)((double)dy[i] * (double)y[i] * (1 - (double)y[i])));
+}
+
+void pod__gate_swish_ref(int64_t count, pod_dtype t, const void *x, void *y)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const double v = (double)pod_element_get(t, x, i);
+        pod_element_put(t, y, i, (float)(v * sigmoid(v)));
+    }
+}
+
+void pod__gate_swish_grad_ref(int64_t count, pod_dtype t, const void *x, const void *dy, void *dx)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const double v = (double)pod_element_get(t, x, i), s = sigmoid(v);
+        const double slope = s * (1 + v * (1 - s));
+        pod_element_put(t, dx, i, (float)((double)pod_element_get(t, dy, i) * slope));
+    }
+}
+
+void pod__gate_scale_ref(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *x,
+                         const float *gate, void *y)
+{
+    for (int64_t i = 0; i < n * rows * c; i++)
+        pod_element_put(t, y, i, pod_element_get(t, x, i) * gate[i / (rows * c) * c + i % c]);
+}
+
+void pod__gate_sums_ref(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *x,
+                        const void *y, float *sum)
+{
+    for (int64_t image = 0; image < n; image++)
+        for (int64_t j = 0; j < c; j++) {
+            double total = 0;
+            for (int64_t r = 0; r < rows; r++) {
+                const int64_t i = (image * rows + r) * c + j;
+                total += (double)pod_element_get(t, x, i) * (double)pod_element_get(t, y, i);
+            }
+            sum[image * c + j] = (float)total;
+        }
+}

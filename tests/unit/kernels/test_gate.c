@@ -1,0 +1,216 @@
+/* Sigmoid, swish and gates: every set against the formulas of the header in double. */
+#include <stdlib.h>
+
+#include "kernels/base/simd_loop.h"
+#include "kernels/gate/gate.h"
+#include "tests/unit/kernels/kernel_test.h"
+
+static const double U = 0x1p-24, SIGMOID_ERROR = 0x1p-20, SIGMOID_LEAST = 0x1p-120;
+
+static bool runs(const pod_gate *k) { return !(k->needs & ~pod_cpu_features()); }
+
+static void test_sets(void)
+{
+    int n;
+    const pod_gate *sets = pod_gate_sets(&n);
+    for (int i = 0; i < n; i++) {
+        kernel_runs("gate", sets[i].name, sets[i].needs);
+        POD_CHECK(pod_gate_pick(sets[i].needs) == &sets[i], "%s is not picked", sets[i].name);
+    }
+    CU_ASSERT_STRING_EQUAL(pod_gate_pick(POD_CPU_REFERENCE_ONLY)->name, "ref");
+}
+
+static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+
+/* Numbers over the whole range of what a sigmoid tells apart, and beyond. */
+static tensor wide_numbers(uint64_t seed, pod_dtype t, int64_t count)
+{
+    tensor x = tensor_random(seed, t, count);
+    for (int64_t i = 0; i < count; i++) {
+        const double reach = i % 5 == 0 ? 100 : i % 5 == 1 ? 20 : 4;
+        pod_test_put(t, x.data, i, reach * tensor_get(&x, i));
+    }
+    return x;
+}
+
+/* An error of `relative` and `absolute` in float32, then the rounding to the type. */
+static double bound_of(pod_dtype t, double want, double relative, double absolute)
+{
+    const double off = relative * fabs(want) + absolute;
+    return off + (t == POD_BF16 ? 0x1p-8 * (fabs(want) + off) + 0x1p-126 : U * fabs(want));
+}
+
+static const int64_t counts[] = {0, 1, 7, 15, 16, 17, 31, 32, 33, 64, 100, 1000};
+enum { N_COUNTS = sizeof counts / sizeof counts[0] };
+
+/* What a curve is to give at element i, and how far off it may be. */
+typedef struct near {
+    double value, bound;
+} near;
+
+static near sigmoid_at(pod_dtype t, double x, double y, double dy)
+{
+    (void)t, (void)y, (void)dy;
+    return (near){sigmoid(x), bound_of(POD_F32, sigmoid(x), SIGMOID_ERROR, SIGMOID_LEAST)};
+}
+
+static near sigmoid_grad_at(pod_dtype t, double x, double y, double dy)
+{
+    (void)x;
+    const double want = dy * y * (1 - y);
+    return (near){want, bound_of(t, want, 4 * U, 0x1p-126) + U * fabs(dy * y)};
+}
+
+static near swish_at(pod_dtype t, double x, double y, double dy)
+{
+    (void)y, (void)dy;
+    const double want = x * sigmoid(x);
+    return (near){want, bound_of(t, want, SIGMOID_ERROR + 2 * U, fabs(x) * SIGMOID_LEAST)};
+}
+
+/* 1 - s and 1 + x (1 - s) lose what cancels. */
+static near swish_grad_at(pod_dtype t, double x, double y, double dy)
+{
+    (void)y;
+    const double s = sigmoid(x), want = dy * s * (1 + x * (1 - s));
+    const double inner = (SIGMOID_ERROR * s + U) * fabs(x) + 4 * U * (1 + fabs(x * (1 - s)));
+    const double off =
+        fabs(dy) * (s * inner + SIGMOID_ERROR * s * (1 + fabs(x)) + SIGMOID_LEAST * (1 + fabs(x)));
+    return (near){want, bound_of(t, want, 4 * U, off)};
+}
+
+typedef enum curve { SIGMOID, SIGMOID_GRAD, SWISH, SWISH_GRAD, N_CURVES } curve;
+static const char *const curve_name[] = {"sigmoid", "sigmoid_grad", "swish", "swish_grad"};
+
+static void run_curve(const pod_gate *k, curve what, const tensor *x, const tensor *y,
+                      const tensor *dy, const tensor *dy_f32, tensor *out)
+{
+    const int64_t n = x->count;
+    switch (what) {
+    case SIGMOID: k->sigmoid(n, x->t, x->data, out->data); break;
+    case SIGMOID_GRAD: k->sigmoid_grad(n, x->t, y->data, dy_f32->data, out->data); break;
+    case SWISH: k->swish(n, x->t, x->data, out->data); break;
+    default: k->swish_grad(n, x->t, x->data, dy->data, out->data);
+    }
+}
+
+static void check_curve(const pod_gate *k, curve what, pod_dtype t, int64_t n)
+{
+    static near (*const at[])(pod_dtype, double, double, double) = {sigmoid_at, sigmoid_grad_at,
+                                                                    swish_at, swish_grad_at};
+    tensor x = wide_numbers(1, t, n), dy = tensor_random(2, t, n), y = tensor_new(POD_F32, n);
+    tensor dy_f32 = tensor_random(3, POD_F32, n), out = tensor_new(what ? t : POD_F32, n);
+    for (int64_t i = 0; i < n; i++) pod_test_put(POD_F32, y.data, i, sigmoid(tensor_get(&x, i)));
+    run_curve(k, what, &x, &y, &dy, &dy_f32, &out);
+    for (int64_t i = 0; i < n; i++) {
+        const double d = tensor_get(what == SIGMOID_GRAD ? &dy_f32 : &dy, i);
+        const near want = at[what](t, tensor_get(&x, i), tensor_get(&y, i), d);
+        const double got = tensor_get(&out, i);
+        POD_CHECK(fabs(got - want.value) <= want.bound,
+                  "%s %s %s of %lld: x %.9g gives %.9g, want %.9g within %g", k->name,
+                  curve_name[what], pod_dtype_name(t), (long long)n, tensor_get(&x, i), got,
+                  want.value, want.bound);
+    }
+    tensor_free(&x), tensor_free(&y), tensor_free(&dy), tensor_free(&dy_f32), tensor_free(&out);
+}
+
+static void test_curves(void)
+{
+    int n;
+    const pod_gate *sets = pod_gate_sets(&n);
+    for (int k = 0; k < n; k++)
+        for (int what = 0; runs(&sets[k]) && what < N_CURVES; what++)
+            for (int i = 0; i < N_COUNTS; i++)
+                for (int t = 0; t < 2; t++)
+                    check_curve(&sets[k], (curve)what, t ? POD_BF16 : POD_F32, counts[i]);
+}
+
+static void test_odd_values(void)
+{
+    const float odd[] = {NAN, INFINITY, -INFINITY, 0, -0.0f, 3e38f, -3e38f, 1e-40f};
+    enum { N = sizeof odd / sizeof odd[0] };
+    int n;
+    const pod_gate *sets = pod_gate_sets(&n);
+    for (int k = 0; k < n; k++) {
+        float s[N], y[N];
+        if (!runs(&sets[k])) continue;
+        sets[k].sigmoid(N, POD_F32, odd, s);
+        sets[k].swish(N, POD_F32, odd, y);
+        POD_CHECK(isnan(s[0]) && s[1] == 1 && s[2] == 0 && s[3] == 0.5f && s[4] == 0.5f &&
+                      s[5] == 1 && s[6] == 0 && s[7] == 0.5f,
+                  "%s: sigmoid", sets[k].name);
+        POD_CHECK(isnan(y[0]) && isinf(y[1]) && isnan(y[2]) && y[3] == 0 && y[5] == odd[5] &&
+                      y[6] == 0,
+                  "%s: swish", sets[k].name);
+    }
+}
+
+/* ---- gates ----------------------------------------------------------------------------------- */
+
+static void check_scale(const pod_gate *k, int64_t n, int64_t rows, int64_t c, pod_dtype t)
+{
+    int n_sets;
+    const pod_gate *ref = &pod_gate_sets(&n_sets)[n_sets - 1];
+    char name[96];
+    snprintf(name, sizeof name, "%s scale %s (%lld, %lld, %lld)", k->name, pod_dtype_name(t),
+             (long long)n, (long long)rows, (long long)c);
+    tensor x = tensor_random(5, t, n * rows * c), gate = tensor_random(6, POD_F32, n * c);
+    tensor y = tensor_new(t, n * rows * c), want = tensor_new(t, n * rows * c);
+    tensor_sprinkle(&x);
+    ref->scale(n, rows, c, t, x.data, gate.data, want.data);
+    for (int64_t i = 0; i < x.count; i++) {
+        const double v = tensor_get(&x, i) * tensor_get(&gate, i / (rows * c) * c + i % c);
+        if (isfinite(v) && fabs(v) < 1e38)
+            POD_CHECK(fabs(tensor_get(&want, i) - v) <= bound_of(t, v, U, 0x1p-126),
+                      "the reference at %lld", (long long)i);
+    }
+    k->scale(n, rows, c, t, x.data, gate.data, y.data);
+    tensor_check_same(name, &y, &want);
+    k->scale(n, rows, c, t, x.data, gate.data, x.data);
+    tensor_check_same(name, &x, &want);
+    tensor_free(&x), tensor_free(&gate), tensor_free(&y), tensor_free(&want);
+}
+
+static void check_sums(const pod_gate *k, int64_t n, int64_t rows, int64_t c, pod_dtype t)
+{
+    tensor x = tensor_random(7, t, n * rows * c), y = tensor_random(8, t, n * rows * c);
+    tensor sum = tensor_new(POD_F32, n * c);
+    k->sums(n, rows, c, t, x.data, y.data, sum.data);
+    for (int64_t i = 0; i < n * c; i++) {
+        double want = 0, size = 0;
+        for (int64_t r = 0; r < rows; r++) {
+            const int64_t at = (i / c * rows + r) * c + i % c;
+            const double term = tensor_get(&x, at) * tensor_get(&y, at);
+            want += term, size += fabs(term);
+        }
+        const double bound = (POD_SUM_CHAIN + 1) * U * size;
+        POD_CHECK(fabs(tensor_get(&sum, i) - want) <= bound,
+                  "%s sums %s (%lld, %lld, %lld): %.9g, want %.9g within %g", k->name,
+                  pod_dtype_name(t), (long long)n, (long long)rows, (long long)c,
+                  tensor_get(&sum, i), want, bound);
+    }
+    tensor_free(&x), tensor_free(&y), tensor_free(&sum);
+}
+
+static void test_gates(void)
+{
+    static const int64_t shapes[][3] = {{1, 1, 1},   {2, 1, 33},  {3, 9, 4},    {2, 49, 16},
+                                        {1, 100, 7}, {2, 17, 96}, {1, 70, 240}, {2, 3, 1025},
+                                        {0, 5, 8},   {2, 0, 8},   {1, 300, 32}, {2, 5, 2048}};
+    int n;
+    const pod_gate *sets = pod_gate_sets(&n);
+    for (int k = 0; k < n; k++)
+        for (size_t i = 0; runs(&sets[k]) && i < sizeof shapes / sizeof shapes[0]; i++)
+            for (int t = 0; t < 2; t++) {
+                const int64_t *s = shapes[i];
+                check_scale(&sets[k], s[0], s[1], s[2], t ? POD_BF16 : POD_F32);
+                check_sums(&sets[k], s[0], s[1], s[2], t ? POD_BF16 : POD_F32);
+            }
+}
+
+static CU_TestInfo tests[] = {{"sets", test_sets},
+                              {"curves", test_curves},
+                              {"odd values", test_odd_values},
+                              {"gates", test_gates},
+                              CU_TEST_INFO_NULL};
+CU_SuiteInfo pod_test_suites[] = {{"gate", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
