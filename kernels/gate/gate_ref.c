@@ -1,4 +1,5 @@
-/* Sigmoid, swish and gates, plainly: what kernels/gate/gate.h says, in double, rounded at the end. */
+/* Sigmoid, swish and gates, plainly: what kernels/gate/gate.h says; curves and sums in double,
+ * rounded at the end. */
 #include <math.h>
 
 #include "kernels/base/element.h"
@@ -14,8 +15,7 @@ void pod__gate_sigmoid_ref(int64_t count, pod_dtype t, const void *x, float *y)
 void pod__gate_sigmoid_grad_ref(int64_t count, pod_dtype t, const float *y, const float *dy,
                                 void *dx)
 {
-    for (int64_t i = 0; i < count; i++)
-        pod_element_put(t, dx, i, (float)((double)dy[i] * (double)y[i] * (1 - (double)y[i])));
+    for (int64_t i = 0; i < count; i++) pod_element_put(t, dx, i, dy[i] * (y[i] * (1 - y[i])));
 }
 
 void pod__gate_swish_ref(int64_t count, pod_dtype t, const void *x, void *y)
