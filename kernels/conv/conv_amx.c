@@ -5,6 +5,7 @@
 
 #include "kernels/base/tile_amx.h"
 #include "kernels/conv/conv_amx.h"
+#include "kernels/conv/conv_amx_few.h"
 #include "kernels/conv/conv_kernels.h"
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -365,13 +366,20 @@ const char *pod__conv_amx_why_not(const pod_conv_call *call)
 
 size_t pod__conv_amx_scratch_bytes(const pod_conv_call *call)
 {
-    return (size_t)layout_of(call).end;
+    return pod__few_takes(call) ? pod__few_scratch_bytes(call) : (size_t)layout_of(call).end;
 }
 
-size_t pod__conv_amx_packed_bytes(const pod_conv_call *call) { return (size_t)weight_bytes(call); }
+size_t pod__conv_amx_packed_bytes(const pod_conv_call *call)
+{
+    return pod__few_takes(call) ? pod__few_packed_bytes(call) : (size_t)weight_bytes(call);
+}
 
 void pod__conv_amx_pack(const pod_conv_call *call, pod_dtype from, const void *w, void *packed)
 {
+    if (pod__few_takes(call)) {
+        pod__few_pack(call, from, w, packed);
+        return;
+    }
     char *to = packed;
     for (int64_t i = 0; i < pod__amx_n_views(call); i++) {
         const pod__amx_view v = pod__amx_view_at(call, i);
@@ -391,6 +399,10 @@ static void store_sums(const pod_conv_call *call, const double *sums)
 
 void pod__conv_amx_run(const pod_conv_call *call, void *scratch)
 {
+    if (pod__few_takes(call)) {
+        pod__few_run(call, scratch);
+        return;
+    }
     const layout at = layout_of(call);
     char *room = scratch;
     double *sums = (void *)(room + at.sums);

@@ -60,6 +60,10 @@ static const pod_conv_shape shapes[] = {
     {2, 3, 14, 16, 4, 13, 24, 3, 3, 1, 1, 0},   /* borders that differ */
     {1, 4, 28, 18, 3, 29, 16, 3, 3, 1, 0, 1},   /* the same, the other way */
     {1, 2, 50, 16, 2, 50, 16, 3, 3, 1, 1, 1},   /* a line in two pieces */
+    {3, 7, 32, 16, 7, 32, 16, 3, 3, 1, 1, 1},   /* two pixels a row of a tile */
+    {2, 5, 47, 16, 5, 47, 16, 3, 3, 1, 1, 1},   /* the last one half */
+    {2, 9, 33, 16, 5, 17, 32, 3, 3, 2, 1, 1},   /* stride 2 */
+    {3, 6, 32, 3, 6, 32, 16, 3, 3, 1, 1, 1},    /* windows folded into pixels */
     {0, 8, 8, 4, 8, 8, 4, 3, 3, 1, 1, 1},       /* no image */
     {0, 8, 8, 4, 4, 4, 4, 1, 1, 2, 0, 0},
 };
