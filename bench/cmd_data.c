@@ -77,6 +77,7 @@ static pod_status import_images(pod_call *call, const char *folder, const char *
                                 const pod_import_text *text)
 {
     const pod_config *c = call->config;
+    const int n_threads = (int)pod_config_int(c, POD_OPT_INPUT_THREADS);
     if (!pod_config_is_set(c, POD_OPT_IMAGE_SIZE))
         return pod_fail(POD_E_INVALID, "import images needs --image-size, like 64 or 48x64");
     if (pod_config_is_set(c, POD_OPT_CLASSES))
@@ -88,7 +89,7 @@ static pod_status import_images(pod_call *call, const char *folder, const char *
         .test_share = pod_config_double(c, POD_OPT_TEST_SHARE),
         .split_by_class = strcmp(pod_config_text(c, POD_OPT_SPLIT_BY), "class") == 0,
         .test_folder = pod_config_text(c, POD_OPT_TEST_FOLDER),
-        .n_threads = (int)pod_config_int(c, POD_OPT_INPUT_THREADS),
+        .n_threads = n_threads > 0 ? n_threads : 1,
         .log = call->log};
     POD_TRY(pod_image_size_parse(pod_config_text(c, POD_OPT_IMAGE_SIZE), &options.height,
                                  &options.width));

@@ -37,15 +37,11 @@ static pod_status open_own(job *j)
     POD_TRY(pod_target_from(j->call->config, NULL, &host));
     const pod_dataset_options options = {.cache_bytes = s->data_cache_bytes};
     POD_TRY(pod_dataset_open_with(s->data, s->seed, &options, &j->data));
-    POD_TRY(
-        pod_network_compile(&j->network, s, &j->data->info, false, &host, j->arena, &j->program));
-    POD_TRY(pod_store_create(j->program, pod_comm_rank(j->call->comm), s->seed, &j->store));
-    pod_loader_options batches = {.global_batch = s->batch,
-                                  .rank = pod_comm_rank(j->call->comm),
-                                  .size = pod_comm_size(j->call->comm),
-                                  .seed = s->seed,
-                                  .keep_tail = true,
-                                  .depth = s->prefetch};
+    const int rank = pod_comm_rank(j->call->comm), size = pod_comm_size(j->call->comm);
+    const pod_dataset_info seen = pod_setup_seen(s, &j->data->info);
+    POD_TRY(pod_network_compile(&j->network, s, &seen, false, &host, j->arena, &j->program));
+    POD_TRY(pod_store_create(j->program, rank, s->seed, &j->store));
+    const pod_loader_options batches = pod_setup_loader(s, false, rank, size);
     return pod_loader_open(j->data, POD_SPLIT_TEST, &batches, &j->loader);
 }
 

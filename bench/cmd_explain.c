@@ -35,6 +35,13 @@ static pod_status find_data(pod_explain *e, pod_explain_run *r)
     return POD_OK;
 }
 
+static pod_status see_data(pod_explain *e, pod_explain_run *r)
+{
+    POD_TRY(find_data(e, r));
+    r->data = pod_setup_seen(&r->setup, &r->data);
+    return POD_OK;
+}
+
 int pod_explain_node_size(const pod_explain *e, int n_ranks)
 {
     const int64_t given = pod_config_int(e->config, POD_OPT_NODE);
@@ -57,7 +64,7 @@ pod_status pod_explain_run_of(pod_explain *e, pod_explain_run *out)
     POD_TRY(pod_network_choose(&out->setup, &out->choice, &out->net));
     POD_TRY(pod_machine_load(pod_config_text(e->config, POD_OPT_MACHINE), &out->machine));
     POD_TRY(pod_target_from(e->config, &out->machine, &out->target));
-    POD_TRY(find_data(e, out));
+    POD_TRY(see_data(e, out));
     return POD_OK;
 }
 

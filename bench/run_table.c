@@ -78,10 +78,22 @@ static void add_outcome(pod_table *t, const pod_run *r)
     row(t, "weights", "", "hash, the same on all ranks", "%016" PRIx64, x->weights_hash);
 }
 
+static bool is_input_bound(const pod_train_result *x)
+{
+    const double input = x->phase_share[POD_PHASE_INPUT];
+    for (int p = 0; p < POD_N_PHASES; p++)
+        if (p != POD_PHASE_INPUT && x->phase_share[p] >= input) return false;
+    return input > x->other_share;
+}
+
 static void add_steps(pod_table *t, const pod_run *r)
 {
-    static const char *const notes[POD_N_PHASES] = {
-        "waiting for the batch", "", "", "all-reduce that was not hidden", "the optimizer's share"};
+    const char *const notes[POD_N_PHASES] = {
+        is_input_bound(r->result) ? "waiting for the batch, the largest share: try more "
+                                    "--input-threads, or a --data-cache "
+                                    "that takes the whole set"
+                                  : "waiting for the batch",
+        "", "", "all-reduce that was not hidden", "the optimizer's share"};
     const pod_train_result *x = r->result;
     char note[TEXT_BYTES];
     const pod_spread *step = &x->stats.step;

@@ -106,6 +106,9 @@ pod_status pod_image_size_parse(const char *text, int64_t *height, int64_t *widt
     int64_t dim[2];
     int n_dims;
     POD_TRY(pod_parse_dims("image-size", text, 2, dim, &n_dims));
+    if (dim[0] > POD_DATASET_MAX_SIDE || dim[n_dims - 1] > POD_DATASET_MAX_SIDE)
+        return pod_fail(POD_E_INVALID, "image-size: '%s' has more than %d pixels a side", text,
+                        POD_DATASET_MAX_SIDE);
     *height = dim[0];
     *width = dim[n_dims - 1];
     return POD_OK;

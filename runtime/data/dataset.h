@@ -89,6 +89,8 @@ int64_t pod_dataset_sample_bytes(const pod_dataset_info *info); /* H W C */
 /* Checks sizes, counts, names and, where not NULL, mean and std; `where` opens the message. */
 POD_MUST pod_status pod_dataset_info_check(const char *where, const pod_dataset_info *info);
 
+enum { POD_DATASET_MAX_SIDE = 16384 };
+
 /* "64" or "48x64", height first: what --image-size says. */
 POD_MUST pod_status pod_image_size_parse(const char *text, int64_t *height, int64_t *width);
 

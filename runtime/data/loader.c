@@ -2,24 +2,33 @@
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "kernels/base/assert.h"
+#include "runtime/data/thread.h"
 
-enum { TEXT_BYTES = 1024, MAX_DEPTH = 64 };
+enum { TEXT_BYTES = 1024, MAX_DEPTH = 64, MAX_THREADS = 64 };
 
-/* One batch of the ring; owned by the thread while it is made, by the caller of next until the call
+/* One batch of the ring; the threads' while it is made, the caller's of next until the call
  * after. */
 typedef struct slot {
     uint8_t *images;
     int32_t *labels;
     int64_t *samples;
     int64_t n_valid, step;
-    pod_status status;
-    char error[TEXT_BYTES]; /* of the thread: error records do not cross threads by themselves */
+    int64_t n_given, n_done; /* rows that threads took, and finished */
+    pod_status status;       /* of the first row that failed */
+    int64_t failed_row;
+    char error[TEXT_BYTES]; /* error records do not cross threads by themselves */
 } slot;
+
+typedef struct worker {
+    pod_loader *loader;
+    pthread_t thread;
+    uint8_t *raw; /* one sample before augmentation */
+    void *scratch;
+} worker;
 
 struct pod_loader {
     pod_arena *arena;
@@ -27,105 +36,151 @@ struct pod_loader {
     pod_split split;
     pod_sampler sampler;
     pod_augment augment;
+    pod_frame frame;
+    bool copies; /* what is seen is what is stored */
     int64_t local_batch, steps_per_epoch, sample_bytes, start_step;
 
-    /* The thread's own. */
-    int64_t *order; /* (n_samples), of epoch `order_epoch` */
-    int64_t order_epoch;
-    uint8_t *raw; /* one sample before augmentation */
+    int n_workers; /* at least 1: without threads, next does its work */
+    int n_threads;
+    worker *worker;
+    int64_t part; /* rows that a thread takes at once */
 
     /* The ring: depth slots ahead and one that the caller holds. Slot of step s: (s - start_step)
      * mod n_slots. */
     int n_slots;
     slot *slots;
-    bool has_thread; /* else next makes the batch */
-    pthread_t thread;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* of what follows, and of the slots' counts */
     pthread_cond_t was_made, was_freed;
-    int64_t n_made, n_taken; /* batches finished by the thread, handed out by next */
+    /* Batches laid out, finished in turn, handed out by next, and given back to it. */
+    int64_t n_begun, n_made, n_taken, n_freed;
+    int64_t *order; /* (n_samples), of epoch `order_epoch` */
+    int64_t order_epoch;
     bool is_closing;
 };
 
-/* ---- the thread ------------------------------------------------------------------------------ */
+/* ---- one batch ------------------------------------------------------------------------------- */
 
-static pod_status read_row(pod_loader *l, int64_t epoch, int64_t sample, uint8_t *pixels)
+/* Which samples the batch has. With the lock held. */
+static void lay_out(pod_loader *l, slot *b, int64_t step)
 {
-    const pod_dataset_info *info = &l->dataset->info;
-    bool augments = l->augment.pad > 0 || l->augment.flip;
-    POD_TRY(pod_dataset_read(l->dataset, l->split, sample, augments ? l->raw : pixels));
-    if (augments)
-        pod_augment_apply(&l->augment, l->sampler.seed, epoch, sample, info->height, info->width,
-                          info->channels, l->raw, pixels);
-    return POD_OK;
-}
-
-static pod_status make_batch(pod_loader *l, int64_t step, slot *b)
-{
-    int64_t epoch = step / l->steps_per_epoch;
+    const int64_t epoch = step / l->steps_per_epoch;
     if (epoch != l->order_epoch) pod_sampler_order(&l->sampler, epoch, l->order);
     l->order_epoch = epoch;
     b->step = step;
-    b->n_valid = 0;
+    b->n_valid = b->n_given = b->n_done = 0;
+    b->status = POD_OK;
     for (int64_t row = 0; row < l->local_batch; row++) {
-        int64_t at = pod_sampler_at(&l->sampler, step % l->steps_per_epoch, row);
-        uint8_t *pixels = b->images + row * l->sample_bytes;
+        const int64_t at = pod_sampler_at(&l->sampler, step % l->steps_per_epoch, row);
         b->samples[row] = at == POD_PADDING_ROW ? POD_PADDING_ROW : l->order[at];
-        if (at == POD_PADDING_ROW) {
-            b->labels[row] = POD_PADDING_LABEL;
-            memset(pixels, 0, (size_t)l->sample_bytes);
-            continue;
-        }
-        b->labels[row] = pod_dataset_label(l->dataset, l->split, b->samples[row]);
-        POD_TRY(read_row(l, epoch, b->samples[row], pixels));
-        b->n_valid++;
+        b->n_valid += at != POD_PADDING_ROW;
     }
+}
+
+static pod_status fill_row(const worker *k, const slot *b, int64_t row)
+{
+    const pod_loader *l = k->loader;
+    const int64_t sample = b->samples[row];
+    uint8_t *pixels = b->images + row * l->sample_bytes;
+    if (sample == POD_PADDING_ROW) {
+        b->labels[row] = POD_PADDING_LABEL;
+        memset(pixels, 0, (size_t)l->sample_bytes);
+        return POD_OK;
+    }
+    b->labels[row] = pod_dataset_label(l->dataset, l->split, sample);
+    POD_TRY(pod_dataset_read(l->dataset, l->split, sample, l->copies ? pixels : k->raw));
+    if (!l->copies)
+        pod_augment_apply(&l->augment, l->sampler.seed, b->step / l->steps_per_epoch, sample,
+                          &l->frame, k->raw, pixels, k->scratch);
     return POD_OK;
 }
 
-/* Waits for a free slot; false: the loader closes. */
-static bool wait_for_room(pod_loader *l)
+typedef struct part { /* rows of a batch that one thread fills */
+    slot *b;
+    int64_t first, n;
+} part;
+
+/* The next rows to fill, if there are any and the ring has room. With the lock held. */
+static bool take_part(pod_loader *l, part *out)
 {
-    /* The batch handed out last is still held by the caller. */
-    pthread_mutex_lock(&l->lock);
-    while (!l->is_closing && l->n_made - (l->n_taken > 0 ? l->n_taken - 1 : 0) >= l->n_slots)
-        pthread_cond_wait(&l->was_freed, &l->lock);
-    bool goes_on = !l->is_closing;
-    pthread_mutex_unlock(&l->lock);
-    return goes_on;
+    slot *b = l->n_begun > 0 ? &l->slots[(l->n_begun - 1) % l->n_slots] : NULL;
+    if (!b || b->n_given == l->local_batch) {
+        if (l->n_begun - l->n_freed == l->n_slots) return false;
+        b = &l->slots[l->n_begun % l->n_slots];
+        lay_out(l, b, l->start_step + l->n_begun++);
+    }
+    const int64_t left = l->local_batch - b->n_given;
+    *out = (part){b, b->n_given, left < l->part ? left : l->part};
+    b->n_given += out->n;
+    return true;
 }
 
-/* Makes the i-th batch of this loader; false when it failed, and the slot says how. */
-static bool fill_slot(pod_loader *l, int64_t i)
+/* Rows behind a failed one are not filled. Answers the row that failed, with its status. */
+static int64_t fill_part(const worker *k, const part *p, pod_status *status)
 {
-    slot *b = &l->slots[i % l->n_slots];
-    b->status = make_batch(l, l->start_step + i, b);
-    if (b->status != POD_OK) snprintf(b->error, sizeof b->error, "%s", pod_error_text());
-    return b->status == POD_OK;
+    for (int64_t row = p->first; row < p->first + p->n; row++)
+        if ((*status = fill_row(k, p->b, row)) != POD_OK) return row;
+    return -1;
 }
+
+/* With the lock held. */
+static void put_part(pod_loader *l, const part *p, int64_t failed_row, pod_status status)
+{
+    slot *b = p->b;
+    if (status != POD_OK && (b->status == POD_OK || failed_row < b->failed_row)) {
+        b->status = status;
+        b->failed_row = failed_row;
+        snprintf(b->error, sizeof b->error, "%s", pod_error_text());
+    }
+    b->n_done += p->n;
+    while (l->n_made < l->n_begun && l->slots[l->n_made % l->n_slots].n_done == l->local_batch) {
+        l->n_made++;
+        pthread_cond_signal(&l->was_made);
+    }
+}
+
+/* ---- the threads ----------------------------------------------------------------------------- */
 
 static void *run(void *arg)
 {
-    pod_loader *l = arg;
-    bool ok = true;
-    for (int64_t i = 0; ok && wait_for_room(l); i++) {
-        ok = fill_slot(l, i);
-        pthread_mutex_lock(&l->lock);
-        l->n_made++;
-        pthread_cond_signal(&l->was_made);
+    worker *k = arg;
+    pod_loader *l = k->loader;
+    part p;
+    pthread_mutex_lock(&l->lock);
+    while (!l->is_closing) {
+        if (!take_part(l, &p)) {
+            pthread_cond_wait(&l->was_freed, &l->lock);
+            continue;
+        }
         pthread_mutex_unlock(&l->lock);
+        pod_status status = POD_OK;
+        const int64_t failed_row = fill_part(k, &p, &status);
+        pthread_mutex_lock(&l->lock);
+        put_part(l, &p, failed_row, status);
     }
+    pthread_mutex_unlock(&l->lock);
     return NULL;
 }
 
-/* Signals are the main thread's business. */
-static pod_status start_thread(pod_loader *l)
+static void stop_threads(pod_loader *l)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&l->thread, NULL, run, l);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (failed) return pod_fail(POD_E_NOMEM, "prefetch thread: %s", strerror(failed));
+    pthread_mutex_lock(&l->lock);
+    l->is_closing = true;
+    pthread_cond_broadcast(&l->was_freed);
+    pthread_mutex_unlock(&l->lock);
+    while (l->n_threads > 0) pthread_join(l->worker[--l->n_threads].thread, NULL);
+}
+
+static pod_status start_threads(pod_loader *l, int n)
+{
+    while (l->n_threads < n) {
+        worker *k = &l->worker[l->n_threads];
+        pod_status s = pod__thread_start(&k->thread, run, k);
+        if (s != POD_OK) {
+            stop_threads(l);
+            return s;
+        }
+        l->n_threads++;
+    }
     return POD_OK;
 }
 
@@ -145,9 +200,49 @@ static pod_status take_slots(pod_loader *l)
     return POD_OK;
 }
 
+static pod_status take_workers(pod_loader *l)
+{
+    l->worker = POD_ARENA_NEW(l->arena, worker, l->n_workers);
+    if (!l->worker) return POD_E_NOMEM;
+    const size_t scratch = pod_augment_scratch_bytes(&l->augment, &l->frame);
+    for (int i = 0; i < l->n_workers; i++) {
+        worker *k = &l->worker[i];
+        k->loader = l;
+        k->raw = POD_ARENA_NEW(l->arena, uint8_t, pod_dataset_sample_bytes(&l->dataset->info));
+        k->scratch = pod_arena_get(l->arena, 64, scratch);
+        if (!k->raw || !k->scratch) return POD_E_NOMEM;
+    }
+    return POD_OK;
+}
+
+static pod_status check_options(const pod_loader *l, const pod_loader_options *o)
+{
+    POD_TRY(pod_sampler_check(&l->sampler));
+    if (o->depth < 0 || o->depth > MAX_DEPTH)
+        return pod_fail(POD_E_INVALID, "prefetch of %d batches, need 0 to %d", o->depth, MAX_DEPTH);
+    if (o->n_threads < 0 || o->n_threads > MAX_THREADS)
+        return pod_fail(POD_E_INVALID, "prefetch by %d threads, need 0 to %d", o->n_threads,
+                        MAX_THREADS);
+    POD_ASSERT(o->start_step >= 0, "step %" PRId64, o->start_step);
+    if (l->sampler.global_batch / l->sampler.size > INT64_MAX / l->sample_bytes)
+        return pod_fail(POD_E_INVALID, "batch %" PRId64 " does not fit into memory",
+                        o->global_batch);
+    return POD_OK;
+}
+
+static pod_frame frame_of(const pod_dataset_info *info, const pod_loader_options *o)
+{
+    return (pod_frame){.height = info->height,
+                       .width = info->width,
+                       .out_height = o->image_height ? o->image_height : info->height,
+                       .out_width = o->image_width ? o->image_width : info->width,
+                       .channels = info->channels};
+}
+
 static pod_status init(pod_loader *l, const pod_loader_options *o)
 {
     const pod_dataset_info *info = &l->dataset->info;
+    const bool has_threads = o->depth > 0 && o->n_threads > 0;
     l->sampler = (pod_sampler){.n_samples = info->n_samples[l->split],
                                .global_batch = o->global_batch,
                                .rank = o->rank,
@@ -155,24 +250,23 @@ static pod_status init(pod_loader *l, const pod_loader_options *o)
                                .shuffle = o->shuffle,
                                .keep_tail = o->keep_tail,
                                .seed = o->seed};
-    POD_TRY(pod_sampler_check(&l->sampler));
-    if (o->depth < 0 || o->depth > MAX_DEPTH)
-        return pod_fail(POD_E_INVALID, "prefetch of %d batches, need 0 to %d", o->depth, MAX_DEPTH);
-    POD_ASSERT(o->start_step >= 0, "step %" PRId64, o->start_step);
     l->augment = o->augment;
+    l->frame = frame_of(info, o);
+    l->copies = pod_augment_is_copy(&l->augment, &l->frame);
+    l->sample_bytes = l->frame.out_height * l->frame.out_width * l->frame.channels;
+    POD_TRY(check_options(l, o));
     l->local_batch = pod_sampler_local_batch(&l->sampler);
     l->steps_per_epoch = pod_sampler_steps_per_epoch(&l->sampler);
-    l->sample_bytes = pod_dataset_sample_bytes(info);
     l->start_step = o->start_step;
     l->order_epoch = -1;
     l->n_slots = o->depth + 1;
-    l->has_thread = o->depth > 0;
-    if (l->local_batch > INT64_MAX / l->sample_bytes)
-        return pod_fail(POD_E_INVALID, "batch %" PRId64 " does not fit into memory",
-                        o->global_batch);
+    l->n_workers = has_threads ? o->n_threads : 1;
+    /* Two parts a thread, so that one that is late leaves the other part to those before it. */
+    const int64_t n_parts = l->n_workers > 1 ? 2 * l->n_workers : 1;
+    l->part = (l->local_batch + n_parts - 1) / n_parts;
     l->order = POD_ARENA_NEW(l->arena, int64_t, l->sampler.n_samples);
-    l->raw = POD_ARENA_NEW(l->arena, uint8_t, l->sample_bytes);
-    if (!l->order || !l->raw) return POD_E_NOMEM;
+    if (!l->order) return POD_E_NOMEM;
+    POD_TRY(take_workers(l));
     return take_slots(l);
 }
 
@@ -188,7 +282,7 @@ static pod_status open_in(pod_arena *arena, const pod_dataset *d, pod_split spli
     pthread_mutex_init(&l->lock, NULL); /* with default attributes these three cannot fail */
     pthread_cond_init(&l->was_made, NULL);
     pthread_cond_init(&l->was_freed, NULL);
-    if (l->has_thread) POD_TRY(start_thread(l));
+    if (o->depth > 0 && o->n_threads > 0) POD_TRY(start_threads(l, o->n_threads));
     *out = l;
     return POD_OK;
 }
@@ -206,11 +300,7 @@ pod_status pod_loader_open(const pod_dataset *d, pod_split split, const pod_load
 void pod_loader_close(pod_loader *l)
 {
     if (!l) return;
-    pthread_mutex_lock(&l->lock);
-    l->is_closing = true;
-    pthread_cond_signal(&l->was_freed);
-    pthread_mutex_unlock(&l->lock);
-    if (l->has_thread) pthread_join(l->thread, NULL);
+    stop_threads(l);
     pthread_cond_destroy(&l->was_made);
     pthread_cond_destroy(&l->was_freed);
     pthread_mutex_destroy(&l->lock);
@@ -219,19 +309,26 @@ void pod_loader_close(pod_loader *l)
 
 /* ---- taking batches -------------------------------------------------------------------------- */
 
+/* Without threads: the caller does a worker's work. */
+static void make_next(pod_loader *l)
+{
+    part p;
+    while (l->n_made == l->n_taken && take_part(l, &p)) {
+        pod_status status = POD_OK;
+        const int64_t failed_row = fill_part(&l->worker[0], &p, &status);
+        put_part(l, &p, failed_row, status);
+    }
+}
+
 pod_status pod_loader_next(pod_loader *l, pod_batch *out)
 {
-    if (!l->has_thread && l->n_made == l->n_taken) {
-        fill_slot(l, l->n_made);
-        l->n_made++;
-    }
     pthread_mutex_lock(&l->lock);
+    l->n_freed = l->n_taken;
+    pthread_cond_broadcast(&l->was_freed);
+    if (l->n_threads == 0) make_next(l);
     while (l->n_made <= l->n_taken) pthread_cond_wait(&l->was_made, &l->lock);
     const slot *b = &l->slots[l->n_taken % l->n_slots];
-    if (b->status == POD_OK) { /* a failed one stays next for ever */
-        l->n_taken++;
-        pthread_cond_signal(&l->was_freed);
-    }
+    if (b->status == POD_OK) l->n_taken++; /* a failed one stays next for ever */
     pthread_mutex_unlock(&l->lock);
     if (b->status != POD_OK) {
         pod_error_set(b->error);

@@ -1,10 +1,12 @@
-/* The prefetch thread: makes the next batches of a split while the current one is used.
+/* The prefetch threads: they make the next batches of a split while the current one is used, each
+ * some rows of a batch.
  *
  * A batch is what the sampler says (sampler.h), read from the data set and augmented. Which bits
- * are in batch k depends on the options alone, never on timing. Batches follow each other without
- * end, epoch after epoch; training drops the tail of an epoch, evaluation (keep_tail) pads it with
- * zero pixels and label -1, so that one epoch is one pass over every sample: a caller that takes
- * pod_loader_steps_per_epoch batches finds the next evaluation already begun.
+ * are in batch k depends on the options alone, never on timing or on how many threads there are.
+ * Batches follow each other without end, epoch after epoch; training drops the tail of an epoch,
+ * evaluation (keep_tail) pads it with zero pixels and label -1, so that one epoch is one pass over
+ * every sample: a caller that takes pod_loader_steps_per_epoch batches finds the next evaluation
+ * already begun, and a training that evaluates in between finds its next batches made.
  *
  * All memory is taken by open. One thread calls next; open and close are local, not collective. */
 #ifndef MINIPOD_RUNTIME_DATA_LOADER_H
@@ -26,13 +28,16 @@ typedef struct pod_loader_options {
     bool shuffle;
     bool keep_tail;      /* evaluation: pad the last batch of an epoch instead of dropping it */
     pod_augment augment; /* zeroed: none */
-    int depth;           /* batches made ahead, 2 will do; 0: no thread, next makes them */
-    int64_t start_step;  /* the first batch is this one, counted from the beginning of training */
+    /* What is seen of an image; 0: all that is stored (augment.h). */
+    int64_t image_height, image_width;
+    int depth;          /* batches made ahead, 2 will do */
+    int n_threads;      /* that make them; where one of the two is 0, next does */
+    int64_t start_step; /* the first batch is this one, counted from the beginning of training */
     const pod_alloc *alloc; /* NULL: pod_alloc_default */
 } pod_loader_options;
 
 typedef struct pod_batch {
-    const uint8_t *images;  /* (local_batch, H, W, C), borrowed until the next call */
+    const uint8_t *images;  /* (local_batch, H, W, C) as seen, borrowed until the next call */
     const int32_t *labels;  /* (local_batch), borrowed until the next call */
     const int64_t *samples; /* (local_batch), index in the split or -1, borrowed likewise */
     int64_t n_valid;        /* rows of this rank that are samples; they come first */
@@ -47,7 +52,7 @@ POD_MUST pod_status pod_loader_open(const pod_dataset *d, pod_split split,
 /* Waits for the next batch. A failure to read a sample is reported here, when its batch is due, and
  * by every later call. */
 POD_MUST pod_status pod_loader_next(pod_loader *l, pod_batch *out);
-void pod_loader_close(pod_loader *l); /* ends the thread; NULL is allowed */
+void pod_loader_close(pod_loader *l); /* ends the threads; NULL is allowed */
 
 int64_t pod_loader_steps_per_epoch(const pod_loader *l);
 int64_t pod_loader_local_batch(const pod_loader *l);

@@ -56,8 +56,16 @@ static pod_status training_from(const pod_config *c, pod_setup *s)
     s->eval_every = pod_config_double(c, POD_OPT_EVAL_EVERY);
     s->target = pod_config_double(c, POD_OPT_TARGET);
     s->label_smoothing = (float)pod_config_double(c, POD_OPT_LABEL_SMOOTHING);
+    return POD_OK;
+}
+
+static pod_status images_from(const pod_config *c, pod_setup *s)
+{
+    const char *size = pod_config_text(c, POD_OPT_IMAGE_SIZE);
+    if (*size) POD_TRY(pod_image_size_parse(size, &s->image_height, &s->image_width));
     return pod_augment_parse(pod_config_text(c, POD_OPT_AUGMENT),
-                             (int)pod_config_int(c, POD_OPT_CROP_PAD), &s->augment);
+                             (int)pod_config_int(c, POD_OPT_CROP_PAD),
+                             pod_config_double(c, POD_OPT_CROP_AREA), &s->augment);
 }
 
 static pod_dtype wire_from(const pod_config *c)
@@ -79,6 +87,7 @@ pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_a
         .bn_momentum = (float)pod_config_double(c, POD_OPT_BN_MOMENTUM),
         .bn_epsilon = (float)pod_config_double(c, POD_OPT_BN_EPSILON),
         .prefetch = (int)pod_config_int(c, POD_OPT_PREFETCH),
+        .input_threads = (int)pod_config_int(c, POD_OPT_INPUT_THREADS),
         .data_cache_bytes = pod_config_size(c, POD_OPT_DATA_CACHE),
         .fusion = pod_config_bool(c, POD_OPT_FUSION),
         .tile_bytes = (size_t)pod_config_size(c, POD_OPT_TILE),
@@ -108,8 +117,32 @@ pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_a
         pod_coll_rules_load(arena, *rules ? rules : POD_COLL_RULES_DEFAULT, &s.rules);
     if (ruled != POD_OK) return pod_fail(ruled, "algo: %s", pod_error_text());
     POD_TRY(training_from(c, &s));
+    POD_TRY(images_from(c, &s));
     *out = s;
     return POD_OK;
+}
+
+pod_dataset_info pod_setup_seen(const pod_setup *s, const pod_dataset_info *stored)
+{
+    pod_dataset_info seen = *stored;
+    if (s->image_height) seen.height = s->image_height;
+    if (s->image_width) seen.width = s->image_width;
+    return seen;
+}
+
+pod_loader_options pod_setup_loader(const pod_setup *s, bool train, int rank, int size)
+{
+    return (pod_loader_options){.global_batch = s->batch,
+                                .rank = rank,
+                                .size = size,
+                                .seed = s->seed,
+                                .shuffle = train,
+                                .keep_tail = !train,
+                                .augment = train ? s->augment : (pod_augment){0},
+                                .image_height = s->image_height,
+                                .image_width = s->image_width,
+                                .depth = s->prefetch,
+                                .n_threads = s->input_threads};
 }
 
 pod_status pod_setup_schedule(pod_setup *s, int64_t n_train, pod_schedule *out)

@@ -8,6 +8,7 @@
 #include "collectives/algo/rules.h"
 #include "runtime/core/config.h"
 #include "runtime/data/augment.h"
+#include "runtime/data/loader.h"
 #include "runtime/optim/lr.h"
 #include "runtime/optim/optim.h"
 
@@ -19,9 +20,10 @@ typedef struct pod_setup {
     int accumulate; /* micro-steps, in which a core does its share of the batch */
     pod_dtype precision;
     float bn_momentum, bn_epsilon, label_smoothing;
-    pod_group bn_group; /* pod_compile_args */
+    pod_group bn_group;                /* pod_compile_args */
+    int64_t image_height, image_width; /* what the network sees; 0: what is stored */
     pod_augment augment;
-    int prefetch;
+    int prefetch, input_threads;
     int64_t data_cache_bytes;
     pod_coll_rules *rules;
     bool fusion, recompute; /* pod_compile_args */
@@ -49,6 +51,14 @@ POD_MUST pod_status pod_setup_mesh(const char *text, int n_ranks, pod_mesh *out)
  * the setup. E_INVALID, naming the option. */
 POD_MUST pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size,
                                    pod_arena *arena, pod_setup *out);
+
+/* The data set as the network sees it: --image-size instead of the stored one. Points to the same
+ * texts and numbers. */
+pod_dataset_info pod_setup_seen(const pod_setup *s, const pod_dataset_info *stored);
+
+/* How this rank's batches are made: training's, in an order of their own, augmented; or those of an
+ * evaluation, all samples in turn. */
+pod_loader_options pod_setup_loader(const pod_setup *s, bool train, int rank, int size);
 
 /* How long a run is, once the data set is known. */
 typedef struct pod_schedule {

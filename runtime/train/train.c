@@ -51,9 +51,10 @@ static pod_status compile_programs(trainer *t)
     POD_TRY(pod_arena_create(NULL, &r->arena));
     r->data_name = pod_arena_text(r->arena, "%s", t->data->info.name);
     if (!r->data_name) return POD_E_NOMEM;
-    POD_TRY(pod_network_compile(a->network, a->setup, &t->data->info, true, a->target, r->arena,
-                                &r->program));
-    POD_TRY(pod_network_compile(a->network, a->setup, &t->data->info, false, a->target, r->arena,
+    const pod_dataset_info seen = pod_setup_seen(a->setup, &t->data->info);
+    POD_TRY(
+        pod_network_compile(a->network, a->setup, &seen, true, a->target, r->arena, &r->program));
+    POD_TRY(pod_network_compile(a->network, a->setup, &seen, false, a->target, r->arena,
                                 &t->eval_program));
     POD_TRY(pod_store_create(r->program, pod_comm_rank(a->comm), a->setup->seed, &t->store));
     r->reduce_bytes = r->program->reduce_bytes;
@@ -103,20 +104,12 @@ static pod_status restore(trainer *t)
 static pod_status open_loaders(trainer *t)
 {
     const pod_setup *s = t->args->setup;
-    pod_loader_options options = {.global_batch = s->batch,
-                                  .rank = pod_comm_rank(t->args->comm),
-                                  .size = pod_comm_size(t->args->comm),
-                                  .seed = s->seed,
-                                  .shuffle = true,
-                                  .augment = s->augment,
-                                  .depth = s->prefetch,
-                                  .start_step = t->result->first_step};
-    POD_TRY(pod_loader_open(t->data, POD_SPLIT_TRAIN, &options, &t->loader));
-    options.shuffle = false;
-    options.keep_tail = true;
-    options.augment = (pod_augment){0};
-    options.start_step = 0;
-    return pod_loader_open(t->data, POD_SPLIT_TEST, &options, &t->eval_loader);
+    const int rank = pod_comm_rank(t->args->comm), size = pod_comm_size(t->args->comm);
+    pod_loader_options train = pod_setup_loader(s, true, rank, size);
+    const pod_loader_options test = pod_setup_loader(s, false, rank, size);
+    train.start_step = t->result->first_step;
+    POD_TRY(pod_loader_open(t->data, POD_SPLIT_TRAIN, &train, &t->loader));
+    return pod_loader_open(t->data, POD_SPLIT_TEST, &test, &t->eval_loader);
 }
 
 static pod_status open_records(trainer *t)

@@ -297,7 +297,7 @@ alone 'small/below/y.h5\|empty/y.h5' data import idx "$in/small" -o "$in/empty/y
 alone 'import images needs --image-size, like 64' data import images "$in" -o y.h5
 alone "image-size: '64x' is" data import images "$in" -o y.h5 --image-size 64x
 alone "image-size: '0' is" data import images "$in" -o y.h5 --image-size 0
-alone 'images of 99999x99999x3, need .* at most 1073741824 bytes' data import images "$in" -o y.h5 \
+alone "image-size: '99999' has more than 16384 pixels a side" data import images "$in" -o y.h5 \
     --image-size 99999 --on-bad-image skip
 alone 'classes: those of images are called like their folders' data import images "$in" -o y.h5 \
     --image-size 8 --classes a,b

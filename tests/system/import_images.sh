@@ -75,4 +75,28 @@ cp -r good/cat good/dog split/train
 cp -r good/cat split/validation
 refused "split: has a folder 'train' but none 'test'" split
 taken 15 'class  *0: cat, 5 train, 5 test' split --test-folder validation
+
+# What was imported is trained on and evaluated, smaller than it is stored; the weights do not depend on
+# who makes the batches, nor on what is kept in memory.
+"$minipod" data import images good -o good.h5 --image-size 24 --quiet >/dev/null || fail 'no good.h5'
+run=(--model mlp --data good.h5 --image-size 16x12 --batch 4 --progress off)
+weights() {
+    "$minipod" train "${run[@]}" --augment rrc+flip --steps 5 --out run "$@" >out 2>err ||
+        fail "train $*: $(cat err)"
+    awk '$1 == "weights" { print $2 }' out
+}
+want=$(weights)
+[ -n "$want" ] || fail "no weights in $(cat out)"
+for other in '--input-threads 0' '--input-threads 3' '--prefetch 0' '--data-cache 0 --input-threads 2'; do
+    # shellcheck disable=SC2086 # words
+    got=$(weights $other)
+    [ "$got" = "$want" ] || fail "weights $got with $other, $want without"
+done
+[ "$(weights --augment crop)" != "$want" ] || fail 'crop and rrc+flip are the same'
+[ "$(weights --crop-area 0.9)" != "$want" ] || fail 'crop-area does nothing'
+"$minipod" eval "${run[@]}" --resume run >out 2>err || fail "eval: $(cat err)"
+"$minipod" explain model --model mlp --data good.h5 --image-size 16x12 >out 2>err
+grep -q 'images 16x12x3, 2 classes (good)' out || fail "explain: $(cat out err)"
+"$minipod" explain model --model resnet50 --image-size 64 >out 2>err
+grep -q 'images 64x64x3, 1000 classes' out || fail "explain: $(cat out err)"
 exit "$failed"

@@ -1,5 +1,6 @@
 /* Sampler and prefetch thread, over a made source whose pixels tell their sample. All ranks of a
  * mesh are played by loaders of one process. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,6 +15,7 @@ enum { N = 103, BATCH = 12, STEPS = 8, MAX_N = 128, BYTES = 4, BAD_SAMPLE = 40 }
 typedef struct source {
     pod_dataset base;
     bool is_slow, is_broken;
+    atomic_int *n_read; /* of training samples; may be NULL */
 } source;
 
 static pod_status source_read(const pod_dataset *base, pod_split split, int64_t index,
@@ -22,6 +24,7 @@ static pod_status source_read(const pod_dataset *base, pod_split split, int64_t 
     const source *s = (const source *)base;
     if (s->is_broken && index == BAD_SAMPLE)
         return pod_fail(POD_E_IO, "sample %d cannot be read", BAD_SAMPLE);
+    if (s->n_read && split == POD_SPLIT_TRAIN) atomic_fetch_add(s->n_read, 1);
     if (s->is_slow && index % 7 == 0) nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL);
     for (int i = 0; i < BYTES; i++)
         pixels[i] = (uint8_t)(index + i + (split == POD_SPLIT_TEST ? 101 : 1));
@@ -49,8 +52,13 @@ static source make_source(void)
 
 static pod_loader_options training(int rank, int size)
 {
-    return (pod_loader_options){
-        .global_batch = BATCH, .rank = rank, .size = size, .seed = 77, .shuffle = true, .depth = 2};
+    return (pod_loader_options){.global_batch = BATCH,
+                                .rank = rank,
+                                .size = size,
+                                .seed = 77,
+                                .shuffle = true,
+                                .depth = 2,
+                                .n_threads = 1};
 }
 
 static pod_loader *opened(const source *s, pod_split split, const pod_loader_options *o)
@@ -109,22 +117,25 @@ static void refuses(void)
     source s = make_source();
     static const struct {
         int64_t batch;
-        int rank, size, depth;
+        int rank, size, depth, n_threads;
         bool keep_tail;
         const char *why;
     } bad[] = {
-        {10, 0, 3, 2, false, "batch 10 does not divide over 3 ranks"},
-        {0, 0, 1, 2, false, "batch 0"},
-        {104, 0, 2, 2, false, "batch 104 exceeds the data set's 103 samples"},
-        {12, 2, 2, 2, false, "rank 2 of 2"},
-        {12, 0, 1, -1, false, "prefetch of -1"},
-        {12, 0, 1, 1000, true, "prefetch of 1000"},
+        {10, 0, 3, 2, 1, false, "batch 10 does not divide over 3 ranks"},
+        {0, 0, 1, 2, 1, false, "batch 0"},
+        {104, 0, 2, 2, 1, false, "batch 104 exceeds the data set's 103 samples"},
+        {12, 2, 2, 2, 1, false, "rank 2 of 2"},
+        {12, 0, 1, -1, 1, false, "prefetch of -1"},
+        {12, 0, 1, 1000, 1, true, "prefetch of 1000"},
+        {12, 0, 1, 2, -1, true, "prefetch by -1 threads"},
+        {12, 0, 1, 2, 65, true, "prefetch by 65 threads"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         pod_loader_options o = {.global_batch = bad[i].batch,
                                 .rank = bad[i].rank,
                                 .size = bad[i].size,
                                 .depth = bad[i].depth,
+                                .n_threads = bad[i].n_threads,
                                 .keep_tail = bad[i].keep_tail};
         pod_loader *l = NULL;
         POD_CHECK_FAILS(pod_loader_open(&s.base, POD_SPLIT_TRAIN, &o, &l), POD_E_INVALID,
@@ -154,12 +165,13 @@ static void check_rows(const source *s, pod_split split, const pod_batch *b, int
 }
 
 /* The samples of n_steps global batches, (n_steps, BATCH), as `size` ranks see them. */
-static void run_mesh(const source *s, int size, int depth, int64_t start, int64_t n_steps,
-                     int64_t *samples)
+static void run_mesh(const source *s, int size, int depth, int n_threads, int64_t start,
+                     int64_t n_steps, int64_t *samples)
 {
     for (int rank = 0; rank < size; rank++) {
         pod_loader_options o = training(rank, size);
         o.depth = depth;
+        o.n_threads = n_threads;
         o.start_step = start;
         pod_loader *l = opened(s, POD_SPLIT_TRAIN, &o);
         if (!l) return;
@@ -182,7 +194,7 @@ static void once_an_epoch_on_any_mesh(void)
 {
     source s = make_source();
     int64_t want[N_STEPS * BATCH], got[N_STEPS * BATCH];
-    run_mesh(&s, 1, 2, 0, N_STEPS, want);
+    run_mesh(&s, 1, 2, 1, 0, N_STEPS, want);
     for (int epoch = 0; epoch < 3; epoch++) {
         bool seen[MAX_N] = {false};
         for (int i = 0; i < STEPS * BATCH; i++) {
@@ -195,7 +207,8 @@ static void once_an_epoch_on_any_mesh(void)
         for (int size = 1; size <= BATCH; size++) {
             if (BATCH % size != 0) continue;
             s.is_slow = is_slow == 1;
-            run_mesh(&s, size, size % 4, 0, N_STEPS, got); /* depth 0, too: without a thread */
+            /* depth 0 and no threads, too */
+            run_mesh(&s, size, size % 4, size % 5, 0, N_STEPS, got);
             POD_CHECK(memcmp(got, want, sizeof want) == 0, "%d ranks see another order", size);
         }
 }
@@ -204,33 +217,51 @@ static void resume_is_the_straight_run(void)
 {
     source s = make_source();
     int64_t want[N_STEPS * BATCH], got[N_STEPS * BATCH];
-    run_mesh(&s, 2, 2, 0, N_STEPS, want);
+    run_mesh(&s, 2, 2, 1, 0, N_STEPS, want);
     for (int64_t start = 0; start < N_STEPS; start += 5) {
         int64_t n = N_STEPS - start;
-        run_mesh(&s, 2, 2, start, n, got);
+        run_mesh(&s, 2, 2, (int)start % 4, start, n, got);
         POD_CHECK(memcmp(got, want + start * BATCH, (size_t)(n * BATCH) * sizeof *got) == 0,
                   "from step %lld on", (long long)start);
     }
 }
 
-static void augments_by_place(void)
+static void check_augmented(pod_augment augment, pod_frame frame, int n_threads)
 {
+    enum { MAX_SEEN = 16 };
     source s = make_source();
     pod_loader_options o = training(1, 3);
-    o.augment = (pod_augment){.pad = 1, .flip = true};
+    static _Alignas(64) uint8_t scratch[4096];
+    const size_t seen = (size_t)(frame.out_height * frame.out_width);
+    o.augment = augment;
+    o.n_threads = n_threads;
+    o.image_height = frame.out_height;
+    o.image_width = frame.out_width;
     pod_loader *l = opened(&s, POD_SPLIT_TRAIN, &o);
     if (!l) return;
     for (int k = 0; k < 2 * STEPS; k++) {
         pod_batch b = {0};
         POD_CHECK_OK(pod_loader_next(l, &b));
         for (int64_t i = 0; i < b.n_valid; i++) {
-            uint8_t raw[BYTES], want[BYTES];
+            uint8_t raw[BYTES], want[MAX_SEEN];
             POD_CHECK_OK(pod_dataset_read(&s.base, POD_SPLIT_TRAIN, b.samples[i], raw));
-            pod_augment_apply(&o.augment, o.seed, b.epoch, b.samples[i], 2, 2, 1, raw, want);
-            CU_ASSERT(memcmp(b.images + i * BYTES, want, BYTES) == 0);
+            pod_augment_apply(&o.augment, o.seed, b.epoch, b.samples[i], &frame, raw, want,
+                              scratch);
+            CU_ASSERT(memcmp(b.images + (size_t)i * seen, want, seen) == 0);
         }
     }
     pod_loader_close(l);
+}
+
+static void augments_by_place(void)
+{
+    const pod_augment crop = {.cut = POD_CUT_RANDOM, .pad = 1, .flip = true};
+    const pod_augment part = {.cut = POD_CUT_RESIZED, .least_area = 0.1, .flip = true};
+    for (int n_threads = 0; n_threads <= 3; n_threads++) {
+        check_augmented(crop, (pod_frame){2, 2, 2, 2, 1}, n_threads);
+        check_augmented(part, (pod_frame){2, 2, 4, 3, 1}, n_threads);
+        check_augmented((pod_augment){0}, (pod_frame){2, 2, 1, 4, 1}, n_threads);
+    }
 }
 
 /* ---- evaluation ------------------------------------------------------------------------------ */
@@ -249,7 +280,8 @@ static void evaluation_counts_all(void)
                                     .rank = rank,
                                     .size = SIZE,
                                     .keep_tail = true,
-                                    .depth = 2};
+                                    .depth = 2,
+                                    .n_threads = (int)k};
             pod_loader *l = opened(&s, POD_SPLIT_TEST, &o);
             if (!l) return;
             CU_ASSERT(pod_loader_steps_per_epoch(l) == n_steps);
@@ -270,6 +302,36 @@ static void evaluation_counts_all(void)
     }
 }
 
+/* While an evaluation goes on, and nobody asks for a batch of training, those ahead are made: as
+ * many as there is room for, and no more. */
+static void made_during_evaluation(void)
+{
+    enum { DEPTH = 3, WANT = (1 + DEPTH) * BATCH, PATIENCE = 10000 };
+    for (int n_threads = 1; n_threads <= 4; n_threads += 3) {
+        atomic_int n_read = 0;
+        source s = make_source();
+        s.n_read = &n_read;
+        pod_loader_options train = training(0, 1), test = training(0, 1);
+        train.depth = DEPTH;
+        train.n_threads = test.n_threads = n_threads;
+        test.keep_tail = true;
+        pod_loader *l = opened(&s, POD_SPLIT_TRAIN, &train);
+        pod_loader *eval = opened(&s, POD_SPLIT_TEST, &test);
+        pod_batch b = {0};
+        if (l && eval) {
+            POD_CHECK_OK(pod_loader_next(l, &b));
+            const int64_t n_steps = pod_loader_steps_per_epoch(eval);
+            for (int64_t k = 0; k < n_steps; k++) POD_CHECK_OK(pod_loader_next(eval, &b));
+            for (int k = 0; k < PATIENCE && atomic_load(&n_read) < WANT; k++)
+                nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+            POD_CHECK(atomic_load(&n_read) == WANT, "%d samples are read, want %d",
+                      atomic_load(&n_read), WANT);
+        }
+        pod_loader_close(l);
+        pod_loader_close(eval);
+    }
+}
+
 /* ---- trouble --------------------------------------------------------------------------------- */
 
 static void failure_comes_out_of_next(void)
@@ -280,6 +342,7 @@ static void failure_comes_out_of_next(void)
         pod_loader_options o = training(0, 1);
         o.shuffle = false;
         o.depth = depth;
+        o.n_threads = depth % 3 + 1;
         pod_loader *l = opened(&s, POD_SPLIT_TRAIN, &o);
         if (!l) return;
         pod_batch b = {0};
@@ -300,6 +363,7 @@ static void close_at_any_time(void)
     for (int n = 0; n < 40; n++) {
         pod_loader_options o = training(0, 2);
         o.depth = n % 4;
+        o.n_threads = n % 5;
         pod_loader *l = opened(&s, POD_SPLIT_TRAIN, &o);
         if (!l) return;
         pod_batch b;
@@ -351,6 +415,7 @@ static CU_TestInfo tests[] = {{"order_is_a_permutation", order_is_a_permutation}
                               {"resume_is_the_straight_run", resume_is_the_straight_run},
                               {"augments_by_place", augments_by_place},
                               {"evaluation_counts_all", evaluation_counts_all},
+                              {"made_during_evaluation", made_during_evaluation},
                               {"failure_comes_out_of_next", failure_comes_out_of_next},
                               {"close_at_any_time", close_at_any_time},
                               {"allocates_nothing_on_the_way", allocates_nothing_on_the_way},

@@ -85,15 +85,16 @@ static void take_down(bench *b)
 /* Every option has a value of its own, so that none can stand in another's field. */
 static void test_fields(void)
 {
-    bench b = SET_UP(
-        4, "--model=m1", "--data=d1", "--batch=44", "--precision=f32", "--bn-momentum=0.51",
-        "--bn-epsilon=0.52", "--augment=flip", "--crop-pad=3", "--prefetch=5", "--data-cache=6K",
-        "--seed=7", "--mesh=2x2", "--algo=ring", "--bucket=8K", "--wire=bf16", "--overlap=off",
-        "--shard-update", "--optimizer=lamb", "--lr=0.53", "--lr-schedule=poly", "--warmup=0.54",
-        "--end-lr=0.55", "--poly-power=0.56", "--decay-rate=0.57", "--decay-epochs=0.58",
-        "--momentum=0.59", "--nesterov", "--weight-decay=0.61", "--trust=0.62", "--beta1=0.63",
-        "--beta2=0.64", "--epsilon=0.65", "--label-smoothing=0.66", "--epochs=0.67", "--steps=9",
-        "--target=0.68", "--eval-every=0.69");
+    bench b = SET_UP(4, "--model=m1", "--data=d1", "--batch=44", "--precision=f32",
+                     "--bn-momentum=0.51", "--bn-epsilon=0.52", "--augment=flip", "--crop-pad=3",
+                     "--crop-area=0.53", "--image-size=48x96", "--prefetch=5", "--input-threads=6",
+                     "--data-cache=6K", "--seed=7", "--mesh=2x2", "--algo=ring", "--bucket=8K",
+                     "--wire=bf16", "--overlap=off", "--shard-update", "--optimizer=lamb",
+                     "--lr=0.53", "--lr-schedule=poly", "--warmup=0.54", "--end-lr=0.55",
+                     "--poly-power=0.56", "--decay-rate=0.57", "--decay-epochs=0.58",
+                     "--momentum=0.59", "--nesterov", "--weight-decay=0.61", "--trust=0.62",
+                     "--beta1=0.63", "--beta2=0.64", "--epsilon=0.65", "--label-smoothing=0.66",
+                     "--epochs=0.67", "--steps=9", "--target=0.68", "--eval-every=0.69");
     const pod_setup *s = &b.setup;
     const struct {
         const char *name;
@@ -103,6 +104,10 @@ static void test_fields(void)
         {"bn-momentum", (double)s->bn_momentum, 0.51},
         {"bn-epsilon", (double)s->bn_epsilon, 0.52},
         {"prefetch", s->prefetch, 5},
+        {"input-threads", s->input_threads, 6},
+        {"crop-area", s->augment.least_area, 0.53},
+        {"image height", (double)s->image_height, 48},
+        {"image width", (double)s->image_width, 96},
         {"data-cache", (double)s->data_cache_bytes, 6144},
         {"seed", (double)s->seed, 7},
         {"bucket", (double)s->bucket_bytes, 8192},
