@@ -6,6 +6,7 @@
 #include "kernels/base/tile_amx.h"
 #include "kernels/conv/conv_amx.h"
 #include "kernels/conv/conv_amx_few.h"
+#include "kernels/conv/conv_amx_strided.h"
 #include "kernels/conv/conv_kernels.h"
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -13,7 +14,7 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t lines_of(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /* Regions of the scratch, in bytes from its start. Those behind `weights` are as large as the most
- * demanding view wants them. */
+ * demanding view wants them, or are one where all views are taken together. */
 typedef struct layout {
     int64_t squares, sums, weights, chunks, tiles, rows, row, strip, end;
 } layout;
@@ -60,6 +61,10 @@ static layout layout_of(const pod_conv_call *call)
     layout at = {.sums = 2 * POD__AMX_SQUARE_FLOATS * (int64_t)sizeof(float)};
     at.weights = at.sums + (sums ? 2 * padded_width(call) * (int64_t)sizeof(double) : 0);
     at.chunks = at.weights + (packs ? weight_bytes(call) : 0);
+    if (pod__amx_strided_takes(call)) {
+        at.end = at.chunks + (int64_t)pod__amx_strided_scratch_bytes(call);
+        return at;
+    }
     at.tiles = at.chunks + lines_of(chunks * (int64_t)sizeof(int64_t));
     at.rows = at.tiles + lines_of(tiles * (int64_t)sizeof(pod__amx_tile));
     at.row = at.rows + lines_of(rows * (int64_t)sizeof(int64_t));
@@ -348,6 +353,20 @@ static void run_view(const pod_conv_call *call, const pod__amx_view *v, const ch
     _mm_sfence();
 }
 
+static void run_views(const pod_conv_call *call, const char *weights, char *scratch,
+                      const layout *at)
+{
+    for (int64_t i = 0; i < pod__amx_n_views(call) && call->shape.n > 0; i++) {
+        const pod__amx_view v = pod__amx_view_at(call, i);
+        if (pod__amx_is_empty(&v)) continue;
+        if (v.n_chunks == 0)
+            zero_view(call, &v);
+        else
+            run_view(call, &v, weights, scratch, at);
+        weights += pod__amx_weight_bytes(&v);
+    }
+}
+
 /* ---- the kernel ----------------------------------------------------------------------------- */
 
 const char *pod__conv_amx_why_not(const pod_conv_call *call)
@@ -412,15 +431,10 @@ void pod__conv_amx_run(const pod_conv_call *call, void *scratch)
         pod__conv_amx_pack(call, POD_BF16, call->b, room + at.weights);
         weights = room + at.weights;
     }
-    for (int64_t i = 0; i < pod__amx_n_views(call) && call->shape.n > 0; i++) {
-        const pod__amx_view v = pod__amx_view_at(call, i);
-        if (pod__amx_is_empty(&v)) continue;
-        if (v.n_chunks == 0)
-            zero_view(call, &v);
-        else
-            run_view(call, &v, weights, room, &at);
-        weights += pod__amx_weight_bytes(&v);
-    }
+    if (pod__amx_strided_takes(call))
+        pod__amx_strided_run(call, weights, room + at.chunks);
+    else
+        run_views(call, weights, room, &at);
     pod_amx_end();
     if (call->fused & POD_CONV_SUMS) store_sums(call, sums);
 }
