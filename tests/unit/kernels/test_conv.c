@@ -64,8 +64,12 @@ static const pod_conv_shape shapes[] = {
     {2, 5, 47, 16, 5, 47, 16, 3, 3, 1, 1, 1},   /* the last one half */
     {2, 9, 33, 16, 5, 17, 32, 3, 3, 2, 1, 1},   /* stride 2 */
     {3, 6, 32, 3, 6, 32, 16, 3, 3, 1, 1, 1},    /* windows folded into pixels */
+    {2, 7, 7, 64, 7, 7, 96, 1, 1, 1, 0, 0},     /* 1x1, panels of 32 pixels and two more */
+    {1, 8, 12, 160, 8, 12, 33, 1, 1, 1, 0, 0},  /* whole panels, a column beyond a strip */
+    {3, 9, 1, 2048, 9, 1, 40, 1, 1, 1, 0, 0},   /* pixels a page apart, less than a panel */
+    {3, 11, 1, 992, 11, 1, 520, 1, 1, 1, 0, 0}, /* more weights than a block */
     {0, 8, 8, 4, 8, 8, 4, 3, 3, 1, 1, 1},       /* no image */
-    {0, 8, 8, 4, 4, 4, 4, 1, 1, 2, 0, 0},
+    {0, 8, 8, 4, 4, 4, 4, 1, 1, 2, 0, 0},       {0, 8, 8, 4, 8, 8, 4, 1, 1, 1, 0, 0},
 };
 
 static const char *const pass_names[POD_N_CONV_PASSES] = {"forward", "input grad", "weight grad"};
