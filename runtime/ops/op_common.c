@@ -1,5 +1,6 @@
 #include "runtime/ops/op_common.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 bool pod__usable(pod_graph *g, pod_value v)
@@ -111,6 +112,46 @@ pod_status pod__want_no_parts(const char *what, const pod_type *t)
     char got[POD__TYPE_TEXT];
     return pod_fail(POD_E_SHAPE, "%s is %s, need it reduced", what,
                     pod__type_print(t, got, sizeof got));
+}
+
+/* ---- padding ------------------------------------------------------------------------------- */
+
+pod__padding pod__same_padding(const int64_t image[2], const int64_t filter[2], int64_t stride)
+{
+    pod__padding p = {{0, 0}, {0, 0}};
+    for (int d = 0; d < 2; d++) {
+        const int64_t windows = (image[d] + stride - 1) / stride;
+        const int64_t zeros = (windows - 1) * stride + filter[d] - image[d];
+        p.before[d] = zeros > 0 ? zeros / 2 : 0;
+        p.behind[d] = zeros > 0 ? zeros - zeros / 2 : 0;
+    }
+    return p;
+}
+
+pod__padding pod__padding_of(pod_graph *g, pod_value x, pod_value filter, int rows, int64_t stride,
+                             int64_t pad, bool same)
+{
+    if (!same || !pod__usable(g, filter)) return (pod__padding){{pad, pad}, {pad, pad}};
+    const pod_shape *image = &pod_graph_type(g, x)->shape;
+    return pod__same_padding(image->dim + 1, pod_graph_type(g, filter)->shape.dim + rows, stride);
+}
+
+int64_t pod__windows(int64_t image, int64_t filter, int64_t stride, const pod__padding *p, int d)
+{
+    const int64_t room = image + p->before[d] + p->behind[d] - filter;
+    return room < 0 ? 0 : room / stride + 1;
+}
+
+const char *pod__padding_print(const pod__padding *p, char text[POD__PADDING_TEXT])
+{
+    const int64_t *a = p->before, *b = p->behind;
+    if (a[0] == a[1] && a[0] == b[0] && a[0] == b[1])
+        snprintf(text, POD__PADDING_TEXT, "padding %" PRId64, a[0]);
+    else
+        snprintf(text, POD__PADDING_TEXT,
+                 "padding %" PRId64 "x%" PRId64 " before and %" PRId64 "x%" PRId64 " behind", a[0],
+                 a[1], b[0], b[1]);
+    return text;
 }
 
 pod_status pod__infer_elementwise(const pod_node *n, const pod_type in[], int n_in, pod_type out[])

@@ -24,6 +24,22 @@
 /* Whether types may be asked of v. A v of id 0 in a graph that has not failed is recorded. */
 bool pod__usable(pod_graph *g, pod_value v);
 
+/* Rows and columns of zeros before and behind an image. */
+typedef struct pod__padding {
+    int64_t before[2], behind[2];
+} pod__padding;
+/* TensorFlow's SAME: images of (H, W) give ceil(H / stride), ceil(W / stride), an odd zero goes
+ * behind. */
+pod__padding pod__same_padding(const int64_t image[2], const int64_t filter[2], int64_t stride);
+/* Windows that begin in the padded image, along dimension d: 0 rows, 1 columns; 0 where none fits. */
+int64_t pod__windows(int64_t image, int64_t filter, int64_t stride, const pod__padding *p, int d);
+/* Of images x (N, H, W, C) and a filter whose rows are its dimension `rows`; `same` overrides pad. */
+pod__padding pod__padding_of(pod_graph *g, pod_value x, pod_value filter, int rows, int64_t stride,
+                             int64_t pad, bool same);
+enum { POD__PADDING_TEXT = 96 };
+/* "padding 1", or "padding 0x0 before and 1x1 behind". */
+const char *pod__padding_print(const pod__padding *p, char text[POD__PADDING_TEXT]);
+
 /* ---- for infer: what a type must be. `what` names the input in the text. All E_SHAPE. ---- */
 enum { POD__FLOATS = 1u << POD_F32 | 1u << POD_BF16, POD__TYPE_TEXT = 160 };
 

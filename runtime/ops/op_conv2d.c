@@ -25,7 +25,8 @@
 
 /* One attr for all, so that cost and lowering are shared. */
 typedef struct conv_attr {
-    int64_t stride, pad;
+    int64_t stride;
+    pod__padding pad;
     int64_t rows, cols; /* conv2d_dx: of the image; conv2d_dw: of the filter; else 0 */
     int64_t pass, fused;
 } conv_attr;
@@ -36,12 +37,6 @@ typedef struct packed_attr {
     pod_conv_shape shape;
     int64_t dtype, kernel;
 } packed_attr;
-
-static int64_t extent_out(int64_t image, int64_t filter, const conv_attr *a)
-{
-    const int64_t room = image + 2 * a->pad - filter;
-    return room < 0 ? 0 : room / a->stride + 1;
-}
 
 /* Which of (in 0, in 1, out) are x, w and y. */
 static const struct {
@@ -71,8 +66,8 @@ static pod_conv_shape conv_shape(const conv_attr *a, const pod_shape *in0, const
                             .r = w[1],
                             .s = w[2],
                             .stride = a->stride,
-                            .pad_h = a->pad,
-                            .pad_w = a->pad};
+                            .pad_h = a->pad.before[0],
+                            .pad_w = a->pad.before[1]};
 }
 
 /* Both operands: images and filters of one floating type, only samples split. */
@@ -87,21 +82,26 @@ static pod_status check_operands(const char *name0, const pod_type *in0, const c
     return in1_has_samples ? pod__want_only_rows_split(name1, in1) : pod__want_whole(name1, in1);
 }
 
+static int64_t extent_out(const conv_attr *a, const pod_shape *x, const pod_shape *w, int d)
+{
+    return pod__windows(x->dim[1 + d], w->dim[1 + d], a->stride, &a->pad, d);
+}
+
 /* That (N, P, Q, K) = y is what comes of x and w. */
 static pod_status check_fit(const conv_attr *a, const pod_type *in0, const pod_type *in1,
                             const pod_shape *x, const pod_shape *w, const pod_shape *y)
 {
-    const int64_t p = extent_out(x->dim[1], w->dim[1], a), q = extent_out(x->dim[2], w->dim[2], a);
+    const int64_t p = extent_out(a, x, w, 0), q = extent_out(a, x, w, 1);
     if (p > 0 && q > 0 && x->dim[3] == w->dim[3] && y->dim[0] == x->dim[0] && y->dim[1] == p &&
         y->dim[2] == q && y->dim[3] == w->dim[0])
         return POD_OK;
-    char t0[POD__TYPE_TEXT], t1[POD__TYPE_TEXT];
+    char t0[POD__TYPE_TEXT], t1[POD__TYPE_TEXT], pad[POD__PADDING_TEXT];
     return pod_fail(POD_E_SHAPE,
-                    "%s is %s, %s is %s, stride %" PRId64 ", padding %" PRId64
+                    "%s is %s, %s is %s, stride %" PRId64 ", %s"
                     ": they do not fit (images (N, H, W, C), filters (K, R, S, C))",
                     role[a->pass].x == 0 ? "x" : "dy", pod__type_print(in0, t0, sizeof t0),
                     role[a->pass].w == 1 ? "the filter" : "dy", pod__type_print(in1, t1, sizeof t1),
-                    a->stride, a->pad);
+                    a->stride, pod__padding_print(&a->pad, pad));
 }
 
 static pod_type images(pod_dtype t, int64_t n, int64_t h, int64_t w, int64_t c, uint8_t split)
@@ -116,9 +116,9 @@ static pod_status conv2d_infer(const pod_node *n, const pod_type in[], int n_in,
     (void)n_in;
     const conv_attr *a = n->attr;
     POD_TRY(check_operands("x", &in[0], "the filter", &in[1], false));
-    const int64_t *x = in[0].shape.dim, *w = in[1].shape.dim;
-    out[0] = images(in[0].dtype, x[0], extent_out(x[1], w[1], a), extent_out(x[2], w[2], a), w[0],
-                    in[0].split[0]);
+    const pod_shape *x = &in[0].shape, *w = &in[1].shape;
+    out[0] = images(in[0].dtype, x->dim[0], extent_out(a, x, w, 0), extent_out(a, x, w, 1),
+                    w->dim[0], in[0].split[0]);
     return check_fit(a, &in[0], &in[1], &in[0].shape, &in[1].shape, &out[0].shape);
 }
 
@@ -390,7 +390,9 @@ pod_value pod_conv2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr att
     if (attr.stride < 1 || attr.pad < 0)
         return pod_graph_fail(g, POD_E_INVALID, "conv2d: stride %d, padding %d", attr.stride,
                               attr.pad);
-    const conv_attr a = {.stride = attr.stride, .pad = attr.pad, .pass = POD_CONV_FORWARD};
+    const conv_attr a = {.stride = attr.stride,
+                         .pad = pod__padding_of(g, x, w, 1, attr.stride, attr.pad, attr.same),
+                         .pass = POD_CONV_FORWARD};
     w = pod_cast(g, w, pod_graph_type(g, x)->dtype);
     return pod_op_add1(g, &pod__op_conv2d, &a, sizeof a, (const pod_value[]){x, w}, 2);
 }

@@ -13,16 +13,11 @@
 
 /* One attr for the three, so that cost and lowering are shared. */
 typedef struct depthwise_attr {
-    int64_t stride, pad, pad_behind;
+    int64_t stride;
+    pod__padding pad;
     int64_t rows, cols; /* depthwise2d_dx: of the image; depthwise2d_dw: of the filter; else 0 */
     int64_t pass;
 } depthwise_attr;
-
-static int64_t extent_out(int64_t image, int64_t filter, const depthwise_attr *a)
-{
-    const int64_t room = image + a->pad + a->pad_behind - filter;
-    return room < 0 ? 0 : room / a->stride + 1;
-}
 
 /* Which of (in 0, in 1, out) are x, w and y. */
 static const struct {
@@ -46,8 +41,8 @@ static pod_depthwise_shape depthwise_shape(const depthwise_attr *a, const pod_sh
                                  .r = w[0],
                                  .s = w[1],
                                  .stride = a->stride,
-                                 .pad_h = a->pad,
-                                 .pad_w = a->pad};
+                                 .pad_h = a->pad.before[0],
+                                 .pad_w = a->pad.before[1]};
 }
 
 static pod_status check_images(const char *name, const pod_type *images)
@@ -64,21 +59,26 @@ static pod_status check_filter(const pod_type *filter, pod_dtype dtype)
     return pod__want_whole("the filter", filter);
 }
 
+static int64_t extent_out(const depthwise_attr *a, const pod_shape *x, const pod_shape *w, int d)
+{
+    return pod__windows(x->dim[1 + d], w->dim[d], a->stride, &a->pad, d);
+}
+
 /* That (N, P, Q, C) = y is what comes of x and w. */
 static pod_status check_fit(const depthwise_attr *a, const pod_type *in0, const pod_type *in1,
                             const pod_shape *x, const pod_shape *w, const pod_shape *y)
 {
-    const int64_t p = extent_out(x->dim[1], w->dim[0], a), q = extent_out(x->dim[2], w->dim[1], a);
+    const int64_t p = extent_out(a, x, w, 0), q = extent_out(a, x, w, 1);
     if (p > 0 && q > 0 && x->dim[3] == w->dim[2] && y->dim[0] == x->dim[0] && y->dim[1] == p &&
         y->dim[2] == q && y->dim[3] == x->dim[3])
         return POD_OK;
-    char t0[POD__TYPE_TEXT], t1[POD__TYPE_TEXT];
+    char t0[POD__TYPE_TEXT], t1[POD__TYPE_TEXT], pad[POD__PADDING_TEXT];
     return pod_fail(POD_E_SHAPE,
-                    "%s is %s, %s is %s, stride %" PRId64 ", padding %" PRId64 " and %" PRId64
+                    "%s is %s, %s is %s, stride %" PRId64 ", %s"
                     ": they do not fit (images (N, H, W, C), filters (R, S, C))",
                     role[a->pass].x == 0 ? "x" : "dy", pod__type_print(in0, t0, sizeof t0),
                     role[a->pass].w == 1 ? "the filter" : "dy", pod__type_print(in1, t1, sizeof t1),
-                    a->stride, a->pad, a->pad_behind);
+                    a->stride, pod__padding_print(&a->pad, pad));
 }
 
 static pod_type images(const pod_type *like, int64_t h, int64_t w)
@@ -96,8 +96,8 @@ static pod_status depthwise2d_infer(const pod_node *n, const pod_type in[], int 
     const depthwise_attr *a = n->attr;
     POD_TRY(check_images("x", &in[0]));
     POD_TRY(check_filter(&in[1], in[0].dtype));
-    const int64_t *x = in[0].shape.dim, *w = in[1].shape.dim;
-    out[0] = images(&in[0], extent_out(x[1], w[0], a), extent_out(x[2], w[1], a));
+    const pod_shape *x = &in[0].shape, *w = &in[1].shape;
+    out[0] = images(&in[0], extent_out(a, x, w, 0), extent_out(a, x, w, 1));
     return check_fit(a, &in[0], &in[1], &in[0].shape, &in[1].shape, &out[0].shape);
 }
 
@@ -134,16 +134,14 @@ static void depthwise2d_grad(pod_graph *g, const pod_node *n, const pod_value d_
     const pod_type x_type = *pod_graph_type(g, x), w_type = *pod_graph_type(g, w);
     pod_value dy = pod_cast(g, d_out[0], x_type.dtype);
     if (need[0]) {
-        const depthwise_attr dx = {a->stride,           a->pad,
-                                   a->pad_behind,       x_type.shape.dim[1],
-                                   x_type.shape.dim[2], POD_DEPTHWISE_INPUT_GRAD};
+        const depthwise_attr dx = {a->stride, a->pad, x_type.shape.dim[1], x_type.shape.dim[2],
+                                   POD_DEPTHWISE_INPUT_GRAD};
         d_in[0] =
             pod_op_add1(g, &pod__op_depthwise2d_dx, &dx, sizeof dx, (const pod_value[]){dy, w}, 2);
     }
     if (need[1]) {
-        const depthwise_attr dw = {a->stride,           a->pad,
-                                   a->pad_behind,       w_type.shape.dim[0],
-                                   w_type.shape.dim[1], POD_DEPTHWISE_WEIGHT_GRAD};
+        const depthwise_attr dw = {a->stride, a->pad, w_type.shape.dim[0], w_type.shape.dim[1],
+                                   POD_DEPTHWISE_WEIGHT_GRAD};
         d_in[1] =
             pod_op_add1(g, &pod__op_depthwise2d_dw, &dw, sizeof dw, (const pod_value[]){x, dy}, 2);
     }
@@ -198,8 +196,9 @@ static pod_status depthwise_lower(const pod_lower_args *args, pod_lowering *l)
     return POD_OK;
 }
 
-#define DEPTHWISE_OP(op_name, infer_fn, grad_fn)              \
+#define DEPTHWISE_OP(op_name, samples, infer_fn, grad_fn)     \
     const pod_op pod__op_##op_name = {.name = #op_name,       \
+                                      .by_sample = (samples), \
                                       .kind = POD_OP_RUN,     \
                                       .min_in = 2,            \
                                       .max_in = 2,            \
@@ -208,19 +207,18 @@ static pod_status depthwise_lower(const pod_lower_args *args, pod_lowering *l)
                                       .grad = (grad_fn),      \
                                       .cost = depthwise_cost, \
                                       .lower = depthwise_lower}
-DEPTHWISE_OP(depthwise2d, depthwise2d_infer, depthwise2d_grad);
-DEPTHWISE_OP(depthwise2d_dx, depthwise2d_dx_infer, NULL);
-DEPTHWISE_OP(depthwise2d_dw, depthwise2d_dw_infer, NULL);
+DEPTHWISE_OP(depthwise2d, "sw>s", depthwise2d_infer, depthwise2d_grad);
+DEPTHWISE_OP(depthwise2d_dx, "sw>s", depthwise2d_dx_infer, NULL);
+DEPTHWISE_OP(depthwise2d_dw, "ss>+", depthwise2d_dw_infer, NULL);
 
-pod_value pod_depthwise2d(pod_graph *g, pod_value x, pod_value w, pod_depthwise2d_attr attr)
+pod_value pod_depthwise2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr attr)
 {
     if (!pod__usable(g, x)) return (pod_value){0};
-    if (attr.stride < 1 || attr.pad < 0 || attr.pad_behind < 0)
-        return pod_graph_fail(g, POD_E_INVALID, "depthwise2d: stride %d, padding %d and %d",
-                              attr.stride, attr.pad, attr.pad_behind);
+    if (attr.stride < 1 || attr.pad < 0)
+        return pod_graph_fail(g, POD_E_INVALID, "depthwise2d: stride %d, padding %d", attr.stride,
+                              attr.pad);
     const depthwise_attr a = {.stride = attr.stride,
-                              .pad = attr.pad,
-                              .pad_behind = attr.pad_behind,
+                              .pad = pod__padding_of(g, x, w, 0, attr.stride, attr.pad, attr.same),
                               .pass = POD_DEPTHWISE_FORWARD};
     w = pod_cast(g, w, pod_graph_type(g, x)->dtype);
     return pod_op_add1(g, &pod__op_depthwise2d, &a, sizeof a, (const pod_value[]){x, w}, 2);

@@ -26,18 +26,15 @@ pod_value pod_matmul(pod_graph *g, pod_value a, pod_value b, pod_matmul_attr att
 
 typedef struct pod_conv2d_attr {
     int stride;
-    int pad; /* rows and columns of zeros on every side */
+    int pad;   /* rows and columns of zeros on every side */
+    bool same; /* instead TensorFlow's SAME padding: P = ceil(H / stride), an odd zero behind */
 } pod_conv2d_attr;
 /* x (N, H, W, C), w (K, R, S, C) -> (N, P, Q, K), P = (H + 2 pad - R) / stride + 1. The filter is
  * cast to x's type. */
 pod_value pod_conv2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr attr);
-typedef struct pod_depthwise2d_attr {
-    int stride;
-    int pad, pad_behind; /* rows and columns of zeros before and behind the image */
-} pod_depthwise2d_attr;
-/* Each channel with a filter of its own: x (N, H, W, C), w (R, S, C) -> (N, P, Q, C),
- * P = (H + pad + pad_behind - R) / stride + 1. The filter is cast to x's type. */
-pod_value pod_depthwise2d(pod_graph *g, pod_value x, pod_value w, pod_depthwise2d_attr attr);
+/* Each channel with a filter of its own: x (N, H, W, C), w (R, S, C) -> (N, P, Q, C). The filter is
+ * cast to x's type. */
+pod_value pod_depthwise2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr attr);
 /* x (N, F) by a new weight "w" (F, units) and, with_bias, a new bias "b", both in the current
  * scope. */
 pod_value pod_dense(pod_graph *g, pod_value x, int64_t units, bool with_bias);

@@ -47,26 +47,29 @@ static pod_value dense_case(pod_graph *g, pod_rng *r, pod_dtype travel, int with
     return pod_dense(g, activation(g, travel, 2, x), pick(r, 1, 6), with_bias != 0);
 }
 
-/* param: filter rows, filter columns, stride, padding, a digit each */
+/* param: filter rows, filter columns, stride, padding or SAME, a digit each */
+enum { SAME = 9 };
+
+static pod_conv2d_attr attr_of(int param)
+{
+    const int pad = param % 10;
+    return (pod_conv2d_attr){.stride = param / 10 % 10, .pad = pad % SAME, .same = pad == SAME};
+}
+
 static pod_value conv2d_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
 {
     const int64_t rows = param / 1000, cols = param / 100 % 10;
     const int64_t c = pick(r, 1, 3), x[] = {pick(r, 1, 2), pick(r, 3, 5), pick(r, 3, 5), c};
     pod_value w = weight(g, "w", 4, (const int64_t[]){pick(r, 1, 4), rows, cols, c});
-    return pod_conv2d(g, activation(g, travel, 4, x), w,
-                      (pod_conv2d_attr){.stride = param / 10 % 10, .pad = param % 10});
+    return pod_conv2d(g, activation(g, travel, 4, x), w, attr_of(param));
 }
 
-/* param: filter rows, filter columns, stride, padding before and behind, a digit each */
 static pod_value depthwise2d_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
 {
-    const int64_t rows = param / 10000, cols = param / 1000 % 10;
+    const int64_t rows = param / 1000, cols = param / 100 % 10;
     const int64_t c = pick(r, 1, 3), x[] = {pick(r, 1, 2), pick(r, 3, 5), pick(r, 3, 5), c};
     pod_value w = weight(g, "w", 3, (const int64_t[]){rows, cols, c});
-    return pod_depthwise2d(g, activation(g, travel, 4, x), w,
-                           (pod_depthwise2d_attr){.stride = param / 100 % 10,
-                                                  .pad = param / 10 % 10,
-                                                  .pad_behind = param % 10});
+    return pod_depthwise2d(g, activation(g, travel, 4, x), w, attr_of(param));
 }
 
 /* ---- pointwise ----------------------------------------------------------------------------- */
@@ -206,15 +209,16 @@ static const op_case cases[] = {
     {"conv2d_3x3", conv2d_case, 3311, 27, 50, false, 61, 50, .5},
     {"conv2d_3x3_stride", conv2d_case, 3321, 27, 36, false, 61, 36, .5},
     {"conv2d_3x3_no_pad", conv2d_case, 3310, 27, 36, false, 61, 36, .5},
+    {"conv2d_3x3_same", conv2d_case, 3329, 27, 36, false, 61, 36, .5},
     {"conv2d_3x1", conv2d_case, 3111, 9, 70, false, 21, 70, .5},
     {"conv2d_2x3_stride3", conv2d_case, 2331, 18, 24, false, 41, 24, .5},
     {"conv2d_1x1", conv2d_case, 1110, 3, 50, false, 7, 50, .5},
     {"conv2d_1x1_stride", conv2d_case, 1120, 3, 18, false, 7, 18, .5},
-    {"depthwise2d_3x3", depthwise2d_case, 33111, 9, 50, false, 21, 50, .5},
-    {"depthwise2d_3x3_stride", depthwise2d_case, 33201, 9, 18, false, 21, 18, .5},
-    {"depthwise2d_5x5", depthwise2d_case, 55122, 25, 50, false, 57, 50, .5},
-    {"depthwise2d_5x5_stride", depthwise2d_case, 55221, 25, 18, false, 57, 18, .5},
-    {"depthwise2d_2x3", depthwise2d_case, 23100, 6, 24, false, 15, 24, .5},
+    {"depthwise2d_3x3", depthwise2d_case, 3311, 9, 50, false, 21, 50, .5},
+    {"depthwise2d_3x3_stride", depthwise2d_case, 3329, 9, 18, false, 21, 18, .5},
+    {"depthwise2d_5x5", depthwise2d_case, 5512, 25, 50, false, 57, 50, .5},
+    {"depthwise2d_5x5_stride", depthwise2d_case, 5529, 25, 18, false, 57, 18, .5},
+    {"depthwise2d_2x3", depthwise2d_case, 2310, 6, 24, false, 15, 24, .5},
     {"relu", relu_case, 0, 1, 1, true, 128, 1, .25},
     {"add", add_case, 1, 2, 1, false, 3, 1, .5},
     {"add_itself", add_case, 0, 2, 2, false, 3, 2, .5},

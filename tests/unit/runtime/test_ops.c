@@ -90,22 +90,22 @@ static void conv_stride(pod_graph *g)
 static void depthwise_channels(pod_graph *g)
 {
     pod_depthwise2d(g, F32(g, "x", 2, 8, 8, 3), F32(g, "w", 3, 3, 4),
-                    (pod_depthwise2d_attr){.stride = 1});
+                    (pod_conv2d_attr){.stride = 1});
 }
 static void depthwise_small(pod_graph *g)
 {
     pod_depthwise2d(g, F32(g, "x", 2, 2, 8, 3), F32(g, "w", 5, 3, 3),
-                    (pod_depthwise2d_attr){.stride = 1, .pad = 1, .pad_behind = 1});
+                    (pod_conv2d_attr){.stride = 1, .pad = 1});
 }
 static void depthwise_dims(pod_graph *g)
 {
     pod_depthwise2d(g, F32(g, "x", 2, 8, 8, 3), F32(g, "w", 3, 3, 3, 1),
-                    (pod_depthwise2d_attr){.stride = 1});
+                    (pod_conv2d_attr){.stride = 1});
 }
 static void depthwise_padding(pod_graph *g)
 {
     pod_depthwise2d(g, F32(g, "x", 2, 8, 8, 3), F32(g, "w", 3, 3, 3),
-                    (pod_depthwise2d_attr){.stride = 1, .pad_behind = -1});
+                    (pod_conv2d_attr){.stride = 1, .pad = -1});
 }
 static void dense_images(pod_graph *g) { pod_dense(g, F32(g, "x", 2, 8, 8, 3), 10, true); }
 static void cast_ints(pod_graph *g) { pod_cast(g, INTS(g, POD_I32, 4), POD_F32); }
@@ -214,9 +214,9 @@ static const struct {
     {conv_dims, POD_E_SHAPE, "x is f32 (2, 8, 3), need 4 dimensions"},
     {conv_stride, POD_E_INVALID, "stride 0"},
     {depthwise_channels, POD_E_SHAPE, "x is f32 (2, 8, 8, 3), the filter is f32 (3, 3, 4)"},
-    {depthwise_small, POD_E_SHAPE, "stride 1, padding 1 and 1: they do not fit"},
+    {depthwise_small, POD_E_SHAPE, "stride 1, padding 1: they do not fit"},
     {depthwise_dims, POD_E_SHAPE, "the filter is f32 (3, 3, 3, 1), need 3 dimensions"},
-    {depthwise_padding, POD_E_INVALID, "stride 1, padding 0 and -1"},
+    {depthwise_padding, POD_E_INVALID, "stride 1, padding -1"},
     {dense_images, POD_E_SHAPE, "input is f32 (2, 8, 8, 3), need (N, F)"},
     {cast_ints, POD_E_SHAPE, "x is i32 (4), need f32 or bf16"},
     {cast_to_ints, POD_E_SHAPE, "the result is i32 (4)"},
