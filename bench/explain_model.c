@@ -143,7 +143,7 @@ static pod_status build(pod_explain *e, pod_explain_run *r, pod_graph **out)
     POD_TRY(pod_graph_create(e->arena, &g));
     const int64_t dim[] = {r->setup.batch, r->data.height, r->data.width, r->data.channels};
     pod_value images = pod_input(g, "images", pod_type_of(r->setup.precision, 4, dim));
-    r->net.build(r->net.ctx, g, images, r->data.n_classes, false);
+    r->net.build(r->net.ctx, g, images, (pod_value){0}, r->data.n_classes, false);
     POD_TRY(pod_graph_finish(g));
     *out = g;
     return POD_OK;

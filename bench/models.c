@@ -5,14 +5,21 @@
 
 enum { MAX_MODELS = 64 };
 
-static pod_value build(const void *ctx, pod_graph *g, pod_value images, int64_t n_classes,
-                       bool train)
+static pod_value build(const void *ctx, pod_graph *g, pod_value images, pod_value draws,
+                       int64_t n_classes, bool train)
 {
     const pod_network_choice *choice = ctx;
+    const pod_setup *s = choice->setup;
     pod_model_args args = {.n_classes = n_classes,
                            .train = train,
-                           .bn_momentum = choice->setup->bn_momentum,
-                           .bn_epsilon = choice->setup->bn_epsilon};
+                           .bn_momentum = s->bn_momentum,
+                           .bn_epsilon = s->bn_epsilon,
+                           .bf16_products = s->bf16_products,
+                           .draws = draws,
+                           .dropout = s->dropout,
+                           .survival = s->survival,
+                           .width = s->width,
+                           .depth = s->depth};
     return choice->model->build(g, choice->model->param, images, &args);
 }
 

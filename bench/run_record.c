@@ -15,7 +15,8 @@ pod_ideal pod_run_ideal(const pod_run *r)
 {
     return (pod_ideal){
         .model_flops = r->result->model_flops,
-        .peak_flop_per_s = pod_machine_peak_flop_per_s(r->machine, r->setup->precision),
+        .peak_flop_per_s = pod_machine_peak_flop_per_s(
+            r->machine, r->setup->bf16_products ? POD_BF16 : r->setup->precision),
         .ranks = r->ranks,
         .physical_cores = r->physical_cores,
         .median_step_s = r->result->stats.step.median,
@@ -174,7 +175,7 @@ static void put_run(const pod_run *r, pod_json *j)
     pod_json_int(j, "ranks", r->ranks);
     pod_json_int(j, "global_batch", r->setup->batch);
     pod_json_int(j, "accumulate", r->setup->accumulate);
-    pod_json_text(j, "precision", pod_dtype_name(r->setup->precision));
+    pod_json_text(j, "precision", r->setup->precision_name);
     pod_json_text(j, "optimizer", r->setup->optim->name);
     pod_json_int(j, "seed", (int64_t)r->setup->seed);
     pod_json_int(j, "parameters", r->result->n_weights);

@@ -40,7 +40,7 @@ static void add_circumstances(pod_table *t, const pod_run *r)
     row(t, "mesh", "", "", "%s", pod_mesh_print(&s->mesh, mesh, sizeof mesh));
     row(t, "ranks", "", "", "%d", r->ranks);
     row(t, "physical cores", "", note, "%d", r->physical_cores);
-    row(t, "precision", "", "", "%s", pod_dtype_name(s->precision));
+    row(t, "precision", "", "", "%s", s->precision_name);
     if (s->accumulate > 1)
         snprintf(note, sizeof note, "a core's share in %d micro-steps of %" PRId64, s->accumulate,
                  s->batch / r->ranks / s->accumulate);

@@ -23,13 +23,53 @@ void pod__need_images(pod_graph *g, const char *model, pod_value images, int64_t
                        model, s->dim[1], s->dim[2], smallest, smallest);
 }
 
+static pod_dtype product_type(const pod_graph *g, pod_value x, const pod_model_args *args)
+{
+    return args->bf16_products ? POD_BF16 : pod_graph_type(g, x)->dtype;
+}
+
+pod_value pod__conv2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr attr,
+                      const pod_model_args *args)
+{
+    if (!x.id) return x;
+    const pod_dtype travelling = pod_graph_type(g, x)->dtype;
+    x = pod_cast(g, x, product_type(g, x, args));
+    return pod_cast(g, pod_conv2d(g, x, w, attr), travelling);
+}
+
+pod_value pod__depthwise2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr attr,
+                           const pod_model_args *args)
+{
+    if (!x.id) return x;
+    const pod_dtype travelling = pod_graph_type(g, x)->dtype;
+    x = pod_cast(g, x, product_type(g, x, args));
+    return pod_cast(g, pod_depthwise2d(g, x, w, attr), travelling);
+}
+
+static pod_value product(pod_graph *g, pod_value x, pod_value w, pod_dtype to,
+                         const pod_model_args *args)
+{
+    const pod_dtype t = product_type(g, x, args);
+    return pod_matmul(g, pod_cast(g, x, t), pod_cast(g, w, t), (pod_matmul_attr){.c_dtype = to});
+}
+
+pod_value pod__matmul(pod_graph *g, pod_value x, pod_value w, const pod_model_args *args)
+{
+    return x.id ? product(g, x, w, pod_graph_type(g, x)->dtype, args) : x;
+}
+
+pod_value pod__matmul_f32(pod_graph *g, pod_value x, pod_value w, const pod_model_args *args)
+{
+    return x.id ? product(g, x, w, POD_F32, args) : x;
+}
+
 pod_value pod__conv_bn(pod_graph *g, pod_value x, const char *name, int64_t c_out, int k,
                        int stride, pod_init_kind gamma, const pod_model_args *args)
 {
     pod_scope_begin(g, "%s", name);
     pod_value w = pod_weight(g, "w", (pod_shape){4, {c_out, k, k, pod__channels(g, x)}},
                              (pod_init){POD_INIT_HE, 1.0f}, POD_ROLE_WEIGHT);
-    pod_value y = pod_conv2d(g, x, w, (pod_conv2d_attr){.stride = stride, .pad = k / 2});
+    pod_value y = pod__conv2d(g, x, w, (pod_conv2d_attr){.stride = stride, .pad = k / 2}, args);
     y = pod_batchnorm(g, y,
                       (pod_batchnorm_attr){.momentum = args->bn_momentum,
                                            .eps = args->bn_epsilon,
@@ -43,13 +83,11 @@ pod_value pod__logits(pod_graph *g, pod_value x, const pod_model_args *args)
 {
     if (!x.id) return x;
     pod_scope_begin(g, "logits");
-    const pod_dtype travelling = pod_graph_type(g, x)->dtype;
     pod_value w = pod_weight(g, "w", (pod_shape){2, {pod__channels(g, x), args->n_classes}},
                              (pod_init){POD_INIT_NORMAL, 0.01f}, POD_ROLE_WEIGHT);
     pod_value b = pod_weight(g, "b", (pod_shape){1, {args->n_classes}},
                              (pod_init){.kind = POD_INIT_ZERO}, POD_ROLE_BIAS);
-    pod_value y =
-        pod_matmul(g, x, pod_cast(g, w, travelling), (pod_matmul_attr){.c_dtype = POD_F32});
+    pod_value y = pod__matmul_f32(g, x, w, args);
     y = pod_bias_add(g, y, b);
     pod_scope_end(g);
     return y;

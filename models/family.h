@@ -10,6 +10,15 @@
 #include "models/models.def"
 #undef POD_MODEL
 
+/* Of x by a float32 weight, in x's type; with bf16_products, of float32 x, in bfloat16 and back.
+ * pod__matmul_f32 sums into float32 in any case. */
+pod_value pod__conv2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr attr,
+                      const pod_model_args *args);
+pod_value pod__depthwise2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr attr,
+                           const pod_model_args *args);
+pod_value pod__matmul(pod_graph *g, pod_value x, pod_value w, const pod_model_args *args);
+pod_value pod__matmul_f32(pod_graph *g, pod_value x, pod_value w, const pod_model_args *args);
+
 /* In scope `name`: convolution k x k with padding k/2 to c_out channels, He's initial values, no
  * bias; batch norm, whose scale starts as `gamma`. */
 pod_value pod__conv_bn(pod_graph *g, pod_value x, const char *name, int64_t c_out, int k,

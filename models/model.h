@@ -9,6 +9,12 @@ typedef struct pod_model_args {
     int64_t n_classes;
     bool train;                    /* false: batch norm uses its moving statistics */
     float bn_momentum, bn_epsilon; /* of every batch norm */
+    bool bf16_products;            /* of float32 images: convolutions and matrix products in bf16 */
+    /* A number below 0, of width and depth 0, leaves it to the model. */
+    pod_value draws;     /* for pod_dropout; id 0: nothing is left out */
+    float dropout;       /* rate, of what the last layer reads */
+    float survival;      /* of the last residual unit; the rate of others grows up to it */
+    double width, depth; /* factors of channels and of units */
 } pod_model_args;
 
 typedef struct pod_model {

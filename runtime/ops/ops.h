@@ -60,6 +60,13 @@ pod_value pod_swish(pod_graph *g, pod_value x);   /* x sigmoid(x) */
 /* x (N, ..., C), each channel of a sample by its number in gate (N, C), float32. */
 pod_value pod_gate_by(pod_graph *g, pod_value x, pod_value gate);
 
+/* ---- what is left out at random in training: op_drop.c ---- */
+/* draws (N), int32: a random number a sample and step, from the host. Layers draw apart by their
+ * scope. Of x (N, C) each element with probability `rate`, the others times 1 / (1 - rate). */
+pod_value pod_dropout(pod_graph *g, pod_value x, pod_value draws, float rate);
+/* x (N, ..., C), all of a sample together: stochastic depth. */
+pod_value pod_drop_samples(pod_graph *g, pod_value x, pod_value draws, float rate);
+
 /* ---- batch normalization: op_batchnorm.c ---- */
 typedef struct pod_batchnorm_attr {
     float momentum; /* moving = momentum moving + (1 - momentum) batch */

@@ -38,6 +38,13 @@ pod_turn pod_program_turn(const pod_program *p, int64_t n)
     return (pod_turn){(int32_t)(n - length * (r->count - 1)), r->count - 1};
 }
 
+int pod_program_find_input(const pod_program *p, const char *name)
+{
+    for (int i = 0; i < p->n_inputs; i++)
+        if (strcmp(p->input[i].name, name) == 0) return i;
+    return -1;
+}
+
 int pod_program_times(const pod_program *p, int32_t instr)
 {
     return instr >= p->repeat.first && instr < p->repeat.end ? p->repeat.count : 1;

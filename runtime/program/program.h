@@ -113,6 +113,7 @@ typedef struct pod_turn {
 } pod_turn;
 int64_t pod_program_n_turns(const pod_program *p);
 pod_turn pod_program_turn(const pod_program *p, int64_t n);
+int pod_program_find_input(const pod_program *p, const char *name); /* -1: it has none */
 /* How often the instruction runs in a step. */
 int pod_program_times(const pod_program *p, int32_t instr);
 /* Bytes that one core reads and writes in a step, by the cost of its instructions. */

@@ -37,7 +37,9 @@ pod_status pod_network_graph(const pod_network *net, const pod_setup *s,
     POD_TRY(pod_graph_create(arena, &g));
     pod_value images = input_images(g, s, data);
     pod_value labels = pod_input(g, "labels", pod_type_of(POD_I32, 1, &s->batch));
-    pod_value logits = net->build(net->ctx, g, images, data->n_classes, train);
+    pod_value draws = {0};
+    if (train) draws = pod_input(g, "draws", pod_type_of(POD_I32, 1, &s->batch));
+    pod_value logits = net->build(net->ctx, g, images, draws, data->n_classes, train);
     pod_softmax_loss_attr attr = {.smoothing = train ? s->label_smoothing : 0.0f,
                                   .scale = train ? 1.0f / (float)s->batch : 1.0f};
     pod_value loss = pod_softmax_loss(g, logits, labels, attr);

@@ -8,20 +8,22 @@
 #include "runtime/train/setup.h"
 
 /* images (N, H, W, C) in the travelling type -> logits (N, n_classes) float32. The layer of models
- * lies above this one, so a network comes in as a function. */
+ * lies above this one, so a network comes in as a function. `draws` (N), int32, are random numbers
+ * for what is left out in training; id 0 in evaluation. */
 typedef struct pod_network {
     const char *name;
-    pod_value (*build)(const void *ctx, pod_graph *g, pod_value images, int64_t n_classes,
-                       bool train);
+    pod_value (*build)(const void *ctx, pod_graph *g, pod_value images, pod_value draws,
+                       int64_t n_classes, bool train);
     const void *ctx;
 } pod_network;
 
-/* Inputs and outputs of both programs. */
-enum { POD_NET_IMAGES, POD_NET_LABELS, POD_NET_LR, POD_NET_STEP };
+/* The first inputs, and the outputs, of both programs. Others are found by their names: a program
+ * has those that it reads (pod_program_find_input). */
+enum { POD_NET_IMAGES, POD_NET_LABELS };
 enum { POD_NET_LOSS, POD_NET_CORRECT };
 
-/* The graph of one step: `images` u8 (N, H, W, C), `labels` i32 (N); for training also the scalars
- * `lr` and `step`, gradients and update. Outputs: `loss` (training: the mean over the batch;
+/* The graph of one step: `images` u8 (N, H, W, C), `labels` i32 (N); for training also `draws`, i32
+ * (N), and the scalars `lr` and `step`, gradients and update. Outputs: `loss` (training: the mean over the batch;
  * evaluation: the sum over its samples) and `correct`, a count. Lives in `arena`. */
 POD_MUST pod_status pod_network_graph(const pod_network *net, const pod_setup *s,
                                       const pod_dataset_info *data, bool train, pod_arena *arena,

@@ -86,6 +86,10 @@ pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_a
         .accumulate = (int)pod_config_int(c, POD_OPT_ACCUMULATE),
         .bn_momentum = (float)pod_config_double(c, POD_OPT_BN_MOMENTUM),
         .bn_epsilon = (float)pod_config_double(c, POD_OPT_BN_EPSILON),
+        .dropout = (float)pod_config_double(c, POD_OPT_DROPOUT),
+        .survival = (float)pod_config_double(c, POD_OPT_SURVIVAL),
+        .width = pod_config_double(c, POD_OPT_WIDTH),
+        .depth = pod_config_double(c, POD_OPT_DEPTH),
         .prefetch = (int)pod_config_int(c, POD_OPT_PREFETCH),
         .input_threads = (int)pod_config_int(c, POD_OPT_INPUT_THREADS),
         .data_cache_bytes = pod_config_size(c, POD_OPT_DATA_CACHE),
@@ -98,7 +102,9 @@ pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_a
         .shard_update = pod_config_bool(c, POD_OPT_SHARD_UPDATE),
         .node_size = node_size,
     };
-    s.precision = strcmp(pod_config_text(c, POD_OPT_PRECISION), "f32") == 0 ? POD_F32 : POD_BF16;
+    s.precision_name = pod_config_text(c, POD_OPT_PRECISION);
+    s.precision = strcmp(s.precision_name, "bf16") == 0 ? POD_BF16 : POD_F32;
+    s.bf16_products = strcmp(s.precision_name, "bf16-conv") == 0;
     POD_TRY(pod_setup_mesh(pod_config_text(c, POD_OPT_MESH), n_ranks, &s.mesh));
     pod_status tiled =
         pod_group_tiles(&s.mesh, (int)pod_config_int(c, POD_OPT_BN_GROUP), &s.bn_group);

@@ -16,9 +16,13 @@ typedef struct pod_setup {
     pod_mesh mesh;
     const char *model, *data; /* borrowed from the configuration */
     uint64_t seed;
-    int64_t batch;  /* global */
-    int accumulate; /* micro-steps, in which a core does its share of the batch */
-    pod_dtype precision;
+    int64_t batch;              /* global */
+    int accumulate;             /* micro-steps, in which a core does its share of the batch */
+    const char *precision_name; /* "bf16-conv" */
+    pod_dtype precision;        /* of activations */
+    bool bf16_products;      /* of float32 activations: convolutions and matrix products in bf16 */
+    float dropout, survival; /* of the model; below 0: its own */
+    double width, depth;     /* likewise; 0: its own */
     float bn_momentum, bn_epsilon, label_smoothing;
     pod_group bn_group;                /* pod_compile_args */
     int64_t image_height, image_width; /* what the network sees; 0: what is stored */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "kernels/base/rng.h"
 #include "runtime/train/snapshot.h"
 
 typedef struct trainer {
@@ -15,6 +16,7 @@ typedef struct trainer {
     pod_loader *loader, *eval_loader;
     pod_time run_began;
     float lr, step_number; /* fed to the program */
+    int32_t *draws;        /* likewise, one a sample of this rank */
     bool epoch_is_open;    /* in the log */
 } trainer;
 
@@ -119,10 +121,11 @@ static pod_status open_records(trainer *t)
                               .max_events = pod_program_n_turns(t->result->program) +
                                             t->result->program->n_colls + 1,
                               .kept_steps = t->args->kept_steps};
+    t->draws = POD_ARENA_NEW(t->result->arena, int32_t, pod_loader_local_batch(t->loader));
     t->result->loss = POD_ARENA_NEW(t->result->arena, float, plan.max_steps);
     t->result->accuracy = POD_ARENA_NEW(t->result->arena, float, plan.max_steps);
     pod_status status = pod_timeline_create(&plan, &t->result->timeline);
-    if (!t->result->loss || !t->result->accuracy) status = POD_E_NOMEM;
+    if (!t->draws || !t->result->loss || !t->result->accuracy) status = POD_E_NOMEM;
     if (status != POD_E_NOMEM) return status;
     return pod_fail(POD_E_INVALID, "steps: no memory for the times of %" PRId64 " steps",
                     plan.max_steps);
@@ -141,12 +144,26 @@ static pod_status prepare(trainer *t)
     POD_TRY(pod_exec_open(t->eval_program, t->store, a->comm, a->clock, &t->eval_exec));
     POD_TRY(pod_comm_agree(a->comm, open_loaders(t)));
     POD_TRY(pod_comm_agree(a->comm, open_records(t)));
-    pod_exec_feed(t->exec, POD_NET_LR, &t->lr);
-    pod_exec_feed(t->exec, POD_NET_STEP, &t->step_number);
+    pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "lr"), &t->lr);
+    pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "step"), &t->step_number);
+    pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "draws"), t->draws);
     return POD_OK;
 }
 
 /* ---- the loop ---- */
+
+/* Random numbers for what is left out of a sample in this step, whichever rank has it. */
+static void draw(trainer *t, int64_t step, const pod_batch *batch)
+{
+    const int64_t n = pod_loader_local_batch(t->loader);
+    for (int64_t i = 0; i < n; i++) {
+        const pod_place place = {.stream = POD_STREAM_DROPOUT,
+                                 .step = (uint32_t)step,
+                                 .sample = (uint64_t)batch->samples[i]};
+        pod_rng rng = pod_rng_at(t->args->setup->seed, place);
+        t->draws[i] = (int32_t)pod_rng_u32(&rng);
+    }
+}
 
 static pod_status train_step(trainer *t, int64_t step)
 {
@@ -160,6 +177,7 @@ static pod_status train_step(trainer *t, int64_t step)
     pod_timeline_add(tl, POD_LANE_COMPUTE, POD_PHASE_INPUT, -1, begin, fed);
     t->lr = (float)pod_lr_at(&t->args->setup->lr, step);
     t->step_number = (float)(step + 1);
+    draw(t, step, &batch);
     pod_status status = pod_exec_step(t->exec, tl);
     pod_timeline_end_step(tl, now(t));
     end_span(t, POD_JOB_STEP);

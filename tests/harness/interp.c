@@ -5,7 +5,7 @@
 #include "kernels/base/assert.h"
 #include "tests/harness/harness.h"
 
-enum { FRESH_BYTE = 0xff, ALIGN = 64, MAX_IN = 16, MAX_OPS = 64 };
+enum { FRESH_BYTE = 0xff, ALIGN = 64, MAX_IN = 16, MAX_OPS = 128 };
 
 typedef struct buffer {
     void *data;

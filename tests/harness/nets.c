@@ -76,9 +76,10 @@ const pod_test_net pod_test_nets[POD_TEST_N_NETS] = {
     {"residual with batch norm", true, bn_residual},
 };
 
-static pod_value build(const void *ctx, pod_graph *g, pod_value images, int64_t n_classes,
-                       bool train)
+static pod_value build(const void *ctx, pod_graph *g, pod_value images, pod_value draws,
+                       int64_t n_classes, bool train)
 {
+    (void)draws;
     const pod_test_net *net = ctx;
     return net->logits(g, images, n_classes, train);
 }
@@ -139,6 +140,13 @@ pod_status pod_test_compile(pod_arena *a, const pod_test_plan *plan, const pod_p
 
 /* ---- jobs ---- */
 
+static void feed_scalar(pod_test_job *j, const pod_program *p, const char *name, int rank,
+                        const float *value)
+{
+    const int input = pod_program_find_input(p, name);
+    if (input >= 0) j->feed[input * j->n_ranks + rank] = value;
+}
+
 void pod_test_job_start(pod_test_job *j, const pod_program *p)
 {
     j->n_ranks = pod_mesh_size(&p->mesh);
@@ -154,8 +162,8 @@ void pod_test_job_start(pod_test_job *j, const pod_program *p)
         POD_CHECK_OK(pod_store_create(p, r, 3, &j->store[r]));
         j->feed[POD_NET_IMAGES * j->n_ranks + r] = j->images + r * local * POD_TEST_PIXELS;
         j->feed[POD_NET_LABELS * j->n_ranks + r] = j->labels + r * local;
-        j->feed[POD_NET_LR * j->n_ranks + r] = &j->lr;
-        j->feed[POD_NET_STEP * j->n_ranks + r] = &j->step;
+        feed_scalar(j, p, "lr", r, &j->lr);
+        feed_scalar(j, p, "step", r, &j->step);
     }
 }
 

@@ -65,7 +65,7 @@ typedef struct bed {
 
 static void feed_own(bed *b)
 {
-    for (int input = POD_NET_IMAGES; input <= POD_NET_STEP; input++)
+    for (int input = 0; input < b->program->n_inputs; input++)
         pod_exec_feed(b->exec, input, b->job.feed[input * size + rank]);
 }
 

@@ -1,6 +1,9 @@
 /* The models: trained parameters and multiply-adds against sums made by hand or published, shapes
  * at several image sizes, and what is refused. */
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "models/model.h"
 #include "runtime/ops/op.h"
@@ -14,6 +17,16 @@ typedef struct built {
     pod_value logits;
 } built;
 
+static pod_model_args args_of(int64_t n_classes, bool train)
+{
+    return (pod_model_args){.n_classes = n_classes,
+                            .train = train,
+                            .bn_momentum = 0.9f,
+                            .bn_epsilon = 1e-5f,
+                            .dropout = -1,
+                            .survival = -1};
+}
+
 static built build(const char *name, const int64_t hwc[3], int64_t n_classes, pod_dtype travelling,
                    bool train)
 {
@@ -23,7 +36,7 @@ static built build(const char *name, const int64_t hwc[3], int64_t n_classes, po
     const pod_model *m = pod_model_find(name);
     POD_CHECK(m != NULL, "there is no model '%s'", name);
     const pod_type type = pod_type_of(travelling, 4, (int64_t[]){BATCH, hwc[0], hwc[1], hwc[2]});
-    const pod_model_args args = {n_classes, train, 0.9f, 1e-5f};
+    const pod_model_args args = args_of(n_classes, train);
     b.logits = m->build(b.graph, m->param, pod_input(b.graph, "images", type), &args);
     return b;
 }
@@ -109,6 +122,56 @@ static void parameters_and_multiply_adds(void)
     }
 }
 
+/* Parameters as published with TensorFlow's code (efficientnet_builder); multiply-adds in millions,
+ * from the same tables with SAME padding, squeeze-and-excite and the last layer. */
+static void efficientnets(void)
+{
+    static const struct {
+        int64_t size, parameters, millions;
+    } want[] = {{224, 5288548, 386},    {240, 7794184, 687},   {260, 9109994, 994},
+                {300, 12233232, 1827},  {380, 19341616, 4394}, {456, 30389784, 10266},
+                {528, 43040704, 19068}, {600, 66347960, 37746}};
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "efficientnet-b%d", (int)i);
+        built b = build(name, (int64_t[]){want[i].size, want[i].size, 3}, 1000, POD_BF16, true);
+        POD_CHECK_OK(pod_graph_finish(b.graph));
+        const int64_t n = n_trained(b.graph);
+        POD_CHECK(n == want[i].parameters, "%s: %" PRId64 " parameters, want %" PRId64, name, n,
+                  want[i].parameters);
+        const double macs = multiply_adds(b.graph) / 1e6;
+        POD_CHECK(fabs(macs - (double)want[i].millions) <= 0.5,
+                  "%s: %.3f million multiply-adds, want %" PRId64, name, macs, want[i].millions);
+        pod_arena_destroy(b.arena);
+    }
+}
+
+/* Wider and deeper than B0 by the factors of B3 is B3; in evaluation nothing is left out. */
+static void scaled_by_hand(void)
+{
+    pod_arena *arena;
+    pod_graph *g;
+    POD_CHECK_OK(pod_arena_create(NULL, &arena));
+    for (int train = 0; train < 2; train++) {
+        POD_CHECK_OK(pod_graph_create(arena, &g));
+        pod_model_args args = args_of(1000, train);
+        args.width = 1.2, args.depth = 1.4;
+        const int64_t batch = BATCH;
+        if (train) args.draws = pod_input(g, "draws", pod_type_of(POD_I32, 1, &batch));
+        pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, (int64_t[]){BATCH, 64, 48, 3}));
+        const pod_model *m = pod_model_find("efficientnet-b0");
+        m->build(g, m->param, x, &args);
+        POD_CHECK_OK(pod_graph_finish(g));
+        CU_ASSERT_EQUAL(n_trained(g), 12233232);
+        int n_masks = 0;
+        for (int32_t i = 0; i < pod_graph_n_nodes(g); i++)
+            n_masks += strcmp(pod_graph_node(g, i)->op->name, "drop_mask") == 0;
+        CU_ASSERT_EQUAL(n_masks,
+                        train ? 20 : 0); /* 26 units, 7 of them without a shortcut; logits */
+    }
+    pod_arena_destroy(arena);
+}
+
 /* Every model of the table at every size it takes, with grey and with colour, in both types. */
 static void logits_at_many_sizes(void)
 {
@@ -141,7 +204,7 @@ static void depth_is_the_name(void)
     int n;
     const pod_model *m = pod_models(&n);
     for (int i = 0; i < n; i++) {
-        if (!m[i].param) continue;
+        if (strncmp(m[i].name, "resnet", strlen("resnet")) != 0) continue;
         built b = build(m[i].name, (int64_t[]){m[i].h, m[i].w, m[i].c}, 10, POD_F32, true);
         int layers = 0;
         for (int32_t k = 0; k < pod_graph_n_nodes(b.graph); k++) {
@@ -218,7 +281,7 @@ static void other_inputs_are_refused(void)
         POD_CHECK_OK(pod_arena_create(NULL, &arena));
         POD_CHECK_OK(pod_graph_create(arena, &g));
         pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, (int64_t[]){BATCH, 784}));
-        const pod_model_args args = {10, true, 0.9f, 1e-5f};
+        const pod_model_args args = args_of(10, true);
         CU_ASSERT_EQUAL(m[i].build(g, m[i].param, x, &args).id, 0);
         POD_CHECK_FAILS(pod_graph_finish(g), POD_E_SHAPE, "images are (2, 784), need (N, H, W, C)");
         pod_arena_destroy(arena);
@@ -228,6 +291,8 @@ static void other_inputs_are_refused(void)
 
 static CU_TestInfo tests[] = {
     {"parameters_and_multiply_adds", parameters_and_multiply_adds},
+    {"efficientnets", efficientnets},
+    {"scaled_by_hand", scaled_by_hand},
     {"logits_at_many_sizes", logits_at_many_sizes},
     {"depth_is_the_name", depth_is_the_name},
     {"variables", variables},

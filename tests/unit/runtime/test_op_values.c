@@ -315,6 +315,48 @@ static void correct_answers_are_counted(void)
     }
 }
 
+/* Each element, or each sample, is left out with the rate asked for and otherwise made larger; the
+ * draws and the scope decide, not the place in the batch. */
+static void some_are_left_out(void)
+{
+    enum { N = 4000, C = 6 };
+    const float rate = 0.3f;
+    bench b = open_bench();
+    pod_value x = pod_input(b.g, "x", pod_type_of(POD_F32, 2, (int64_t[]){N, C}));
+    pod_value draws = pod_input(b.g, "draws", pod_type_of(POD_I32, 1, (int64_t[]){N}));
+    pod_value y = pod_dropout(b.g, x, draws, rate), z = pod_drop_samples(b.g, x, draws, rate);
+    pod_scope_begin(b.g, "other");
+    pod_value other = pod_drop_samples(b.g, x, draws, rate);
+    pod_scope_end(b.g);
+    CU_ASSERT_EQUAL(pod_dropout(b.g, x, draws, 0).id, x.id);
+    POD_CHECK_OK(pod_interp_create(b.g, pod_cpu_features(), &b.it));
+    for (int i = 0; i < N * C; i++) ((float *)pod_interp_data(b.it, x))[i] = 1;
+    for (int i = 0; i < N; i++) /* the second half repeats the first */
+        ((int32_t *)pod_interp_data(b.it, draws))[i] = (int32_t)(i % (N / 2)) * 747796405;
+    pod_interp_run(b.it, -1);
+    int n_left[C] = {0}, n_samples = 0, n_both = 0;
+    for (int i = 0; i < N; i++) {
+        for (int c = 0; c < C; c++) {
+            const double at = pod_interp_get(b.it, y, i * C + c);
+            const double whole = pod_interp_get(b.it, z, i * C + c);
+            n_left[c] += at > 0;
+            CU_ASSERT(at == 0 || at == (double)(1 / (1 - rate)));
+            CU_ASSERT(whole == pod_interp_get(b.it, z, i * C));
+            CU_ASSERT(at == pod_interp_get(b.it, y, i % (N / 2) * C + c));
+        }
+        const bool kept = pod_interp_get(b.it, z, i * C) > 0;
+        n_samples += kept;
+        n_both += kept && pod_interp_get(b.it, other, i * C) > 0;
+    }
+    /* 2,000 independent draws, counted twice: 5 standard deviations */
+    const double bound = 5 * 2 * sqrt(2000 * 0.3 * 0.7);
+    for (int c = 0; c < C; c++)
+        POD_CHECK(fabs(n_left[c] - 0.7 * N) < bound, "%d of %d stay", n_left[c], N);
+    POD_CHECK(fabs(n_samples - 0.7 * N) < bound, "%d of %d samples stay", n_samples, N);
+    POD_CHECK(fabs(n_both - 0.49 * N) < bound, "%d of %d samples stay in both", n_both, N);
+    close_bench(&b);
+}
+
 static void images_are_normalized(void)
 {
     const float mean[2] = {0.25f, 0.5f}, std[2] = {0.5f, 2.0f};
@@ -572,6 +614,7 @@ static CU_TestInfo formula_tests[] = {
     {"to_wire_and_from_wire", sums_travel},
     {"zeros_and_accumulate", parts_are_added_up},
     {"count_correct", correct_answers_are_counted},
+    {"drop", some_are_left_out},
     {"normalize", images_are_normalized},
     {"moving_statistics", moving_statistics_follow},
     CU_TEST_INFO_NULL,
