@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/conv/conv_amx_dw.h"
+#include "kernels/conv/conv_amx_dw_turn.h"
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -19,28 +20,12 @@ static inline __m512i four_pixels(const pod_bf16 *from, int64_t pitch)
     return _mm512_inserti32x4(v, _mm_loadu_si128((const void *)(from + 24 * pitch)), 3);
 }
 
-/* 32 pixels of 8 channels to 8 rows of 32: in each quarter of a register an 8x8 matrix turns. */
+/* 32 pixels of 8 channels to 8 rows of 32. */
 static inline void turn_8(const pod_bf16 *from, int64_t pitch, pod_bf16 *to)
 {
-    __m512i v[8], pairs[8], fours[8];
+    __m512i v[8];
     for (int i = 0; i < 8; i++) v[i] = four_pixels(from + i * pitch, pitch);
-    for (int i = 0; i < 4; i++) {
-        pairs[i] = _mm512_unpacklo_epi16(v[2 * i], v[2 * i + 1]); /* channels 0-3 */
-        pairs[4 + i] = _mm512_unpackhi_epi16(v[2 * i], v[2 * i + 1]);
-    }
-    for (int i = 0; i < 4; i++) { /* fours[2 i]: channels 2 i and 2 i + 1 of pixels 0-3 */
-        const __m512i *p = pairs + i / 2 * 4;
-        fours[2 * i] =
-            i % 2 ? _mm512_unpackhi_epi32(p[0], p[1]) : _mm512_unpacklo_epi32(p[0], p[1]);
-        fours[2 * i + 1] =
-            i % 2 ? _mm512_unpackhi_epi32(p[2], p[3]) : _mm512_unpacklo_epi32(p[2], p[3]);
-    }
-    for (int i = 0; i < 4; i++) {
-        _mm512_store_si512(to + (2 * i) * POD__DW_PIXELS,
-                           _mm512_unpacklo_epi64(fours[2 * i], fours[2 * i + 1]));
-        _mm512_store_si512(to + (2 * i + 1) * POD__DW_PIXELS,
-                           _mm512_unpackhi_epi64(fours[2 * i], fours[2 * i + 1]));
-    }
+    pod__dw_turn_8(v, to);
 }
 
 /* 32 pixels of the grid from g on, filled up with zeros. */

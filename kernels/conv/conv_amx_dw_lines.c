@@ -1,14 +1,15 @@
-/* Weight gradient of 3x3 windows of stride 1 in bfloat16 tile products, line by line
+/* Weight gradient of 3x3 windows of stride 1 or 2 in bfloat16 tile products, line by line
  * (conv_amx_dw_lines.h). Going down the lines of a strip, the sums of the three taps r of one s stay
- * in registers, and so do the last three lines of dy:
+ * in registers, and so do the last lines of dy. With stride 1
  *
- *   sums[r] (K, C) += turned line h + 2 - r * paired line h
+ *   sums[r] (K, C) += turned line v + 2 - r * paired line v
  *
- * so that three products load two tiles. Lines of dy are counted from two above the first one that
- * the first line of x meets; those that are not there are zeros.
+ * so that three products load two tiles; with stride 2 an even line of x meets one line of dy, an odd
+ * one two. Lines of dy that are not there are zeros.
  *
- * A block of strips is laid and multiplied at a time: all of its dy, and x some channels at a time.
- * sums is dw itself where K and C fill whole tiles. */
+ * A part of the batch, of K and of C is multiplied while the next one is laid, piece by piece between
+ * the products: the tile unit and the vector units work at the same time. sums is dw itself where K
+ * and C fill whole tiles. */
 #include "kernels/conv/conv_amx_dw_lines.h"
 
 #include <string.h>
@@ -17,251 +18,286 @@
 #include "kernels/conv/conv_kernels.h"
 
 enum {
-    TAPS = 3,
-    BLOCK_BYTES = 512 * 1024,      /* of what is turned and paired: a quarter of a core's L2 */
-    LARGE_BYTES = 3 * BLOCK_BYTES, /* where the sums go to memory between blocks, and cost more */
-    SUMS_BYTES = 1024 * 1024,      /* from where on they do */
-    MAX_SIDE = 64,
-    WIDTH = 32 /* channels of x at a time */
+    /* Of a part; with the sums they fit a core's L2 twice, for this part and the next. */
+    TURNED_BYTES = 384 * 1024,
+    PAIRED_BYTES = 256 * 1024,
+    SUMS_BYTES = 768 * 1024, /* larger sums do not fit, and are to be passed over but once */
+    ONCE_BYTES = 900 * 1024, /* turned then: or x is paired too often */
+    PARTS = 64,              /* so many at least, so that little is laid before the first product */
+    PART_TILES = 32,         /* tiles of pixels that are enough for a part */
+    WIDTH = 4,               /* tiles of columns of a part */
+    MAX_SIDE = 256
 };
 
 typedef struct plan {
-    pod_conv_shape s;
-    int64_t pairs, pieces, g; /* of a line in a strip; strips of a line; images of a strip */
-    int64_t n_strips, block;  /* in all; at a time, at most */
-    int64_t m_tiles, c_pad;
-    int64_t width;         /* channels of x at a time, at most */
-    int64_t line;          /* elements of a paired line */
-    int64_t staged_pixels; /* of a line of x with its border */
+    pod__dw_grid grid;
+    int64_t m_tiles, t_tiles;
+    int64_t strips, lines, n_m, n_t; /* of a part, at most */
+    int64_t taps;                    /* s that are not joined */
     bool in_place;
 } plan;
 
 typedef struct layout { /* bytes from the start of the scratch */
-    size_t zeros, edge, staged, sums, turned, paired, end;
+    size_t zeros, staged, sums, turned[2], paired[2], end;
 } layout;
-
-typedef struct job {
-    const pod_conv_call *call;
-    plan p;
-    int64_t first, n_strips; /* of the block */
-    pod_bf16 *zeros, *edge, *staged, *turned, *paired;
-    float *sums;
-} job;
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t rounded_up(int64_t n, int64_t to) { return divided_up(n, to) * to; }
+static int64_t divided_down(int64_t a, int64_t b) { return a < 0 ? -divided_up(-a, b) : a / b; }
 static size_t padded(int64_t bytes) { return ((size_t)bytes + 63) / 64 * 64; }
 
 /* ---- decide --------------------------------------------------------------------------------- */
 
+static int64_t tiles_with(const pod_conv_shape *s, int64_t g)
+{
+    return divided_up(s->n, g) * divided_up(s->q * g, POD__DW_PIXELS);
+}
+
+/* Images of a strip: as few as fill the tiles best. */
+static int64_t choose_images(const pod_conv_shape *s)
+{
+    int64_t best = 2;
+    for (int64_t g = 4; g <= POD__DW_PIXELS && g < s->n + 2; g += 2)
+        if (tiles_with(s, g) < tiles_with(s, best)) best = g;
+    return best;
+}
+
+/* Columns u stride + b of x that windows see, u + shift of the tap: a segment from `row` on, with
+ * those of the lines v stride + a. Returns the row behind it. */
+static int64_t add_segment(pod__dw_grid *grid, int64_t a, int64_t b, int64_t row)
+{
+    const pod_conv_shape *s = &grid->call->shape;
+    const int64_t half = grid->g / 2;
+    int64_t least = INT64_MAX, most = INT64_MIN;
+    for (int64_t tap = 0; tap < POD__DW_TAPS; tap++) {
+        const int64_t shift = divided_down(tap - s->pad_w, s->stride);
+        if (tap - s->pad_w - shift * s->stride != b) continue;
+        least = smaller(least, shift), most = larger(most, shift);
+        grid->tap[a][tap] = row + (shift - least) * half;
+    }
+    if (least > most) return row;
+    const int64_t begin = larger(0, least);
+    const int64_t end = smaller(divided_up(s->w - b, s->stride), s->q + most);
+    if (begin < end)
+        grid->segment[grid->n_segments++] = (pod__dw_segment){.line = a,
+                                                              .column = begin * s->stride + b,
+                                                              .step = s->stride,
+                                                              .n_columns = end - begin,
+                                                              .row = row + (begin - least) * half};
+    return row + (s->q + most - least) * half;
+}
+
+static void lay_out_line(pod__dw_grid *grid)
+{
+    const pod_conv_shape *s = &grid->call->shape;
+    int64_t row = 0, last = 0;
+    for (int64_t a = 0; a < s->stride; a++) {
+        if (grid->joined) {
+            grid->segment[grid->n_segments++] =
+                (pod__dw_segment){.line = a, .step = s->stride, .n_columns = s->q, .row = row};
+            grid->tap[a][0] = row;
+            row += s->q * grid->g / 2;
+        } else {
+            for (int64_t b = 0; b < s->stride; b++) row = add_segment(grid, a, b, row);
+        }
+        for (int64_t tap = 0; tap < (grid->joined ? 1 : POD__DW_TAPS); tap++)
+            last = larger(last, grid->tap[a][tap]);
+    }
+    /* All tiles are whole. */
+    grid->line = larger(row, last + grid->n_tiles * POD__DW_TILE) * POD__DW_ROW;
+}
+
+static pod__dw_grid grid_of(const pod_conv_call *call)
+{
+    const pod_conv_shape *s = &call->shape;
+    pod__dw_grid grid = {.call = call, .joined = s->c < POD__DW_TILE, .g = choose_images(s)};
+    grid.n_strips = divided_up(s->n, grid.g);
+    grid.n_tiles = divided_up(s->q * grid.g, POD__DW_PIXELS);
+    grid.dy_line = s->stride == 1 ? s->pad_h - 2 : (s->pad_h - 1) / 2;
+    grid.halo = s->stride == 1 ? 2 : 1;
+    grid.n_lines = smaller(divided_up(s->h, s->stride), s->p - grid.dy_line);
+    grid.run = grid.joined ? POD__DW_TAPS * s->c : s->c;
+    grid.staged_pixels = (s->q - 1) * s->stride + POD__DW_TAPS;
+    lay_out_line(&grid);
+    return grid;
+}
+
+/* Where the sums are too large for the cache they are passed over once, if the whole batch can be
+ * laid with some channels of dy at a time. */
+static void choose_part(plan *p)
+{
+    const pod__dw_grid *grid = &p->grid;
+    const int64_t half = sizeof(pod_bf16), tile = grid->n_tiles * POD__DW_LINE_TILE * half;
+    const int64_t sums = p->m_tiles * p->taps * p->t_tiles * POD__DW_TAPS * 1024;
+    const int64_t whole = larger(1, grid->n_strips) * (grid->n_lines + grid->halo) * tile;
+    const bool once = sums > SUMS_BYTES && 2 * whole <= ONCE_BYTES;
+    p->n_m = once ? smaller(p->m_tiles, ONCE_BYTES / whole) : p->m_tiles;
+    p->n_m = divided_up(p->m_tiles, divided_up(p->m_tiles, p->n_m));
+    const int64_t all = larger(1, grid->n_strips * grid->n_lines);
+    const int64_t enough = larger(PART_TILES, all * grid->n_tiles / PARTS) / grid->n_tiles;
+    int64_t lines = once ? all : smaller(all, enough);
+    lines = once ? all : smaller(lines, TURNED_BYTES / (p->n_m * tile));
+    const int64_t width = PAIRED_BYTES / (larger(1, lines) * grid->line * half);
+    p->n_t = larger(1, smaller(smaller(WIDTH, p->t_tiles), width));
+    p->n_t = divided_up(p->t_tiles, divided_up(p->t_tiles, p->n_t));
+    lines = larger(1, lines);
+    p->strips = larger(1, lines / grid->n_lines);
+    p->strips = divided_up(grid->n_strips, divided_up(larger(1, grid->n_strips), p->strips));
+    p->lines = smaller(lines, grid->n_lines);
+    p->lines = divided_up(grid->n_lines, divided_up(grid->n_lines, p->lines));
+}
+
 static plan plan_of(const pod_conv_call *call)
 {
-    plan p = {.s = call->shape};
-    const pod_conv_shape *s = &p.s;
-    p.pieces = divided_up(s->q, 2 * POD__DW_PAIRS);
-    p.pairs = divided_up(s->q, 2 * p.pieces);
-    p.g = p.pieces > 1 ? 1 : smaller(larger(s->n, 1), POD__DW_PAIRS / p.pairs);
-    p.n_strips = divided_up(s->n, p.g) * p.pieces;
+    plan p = {.grid = grid_of(call)};
+    const pod_conv_shape *s = &call->shape;
     p.m_tiles = divided_up(s->k, POD__DW_TILE);
-    p.c_pad = rounded_up(s->c, POD__DW_TILE);
-    p.width = smaller(p.c_pad, WIDTH);
-    p.line = (2 * POD__DW_PAIRS + p.g) * POD__DW_ROW;
-    p.staged_pixels = 2 * p.pairs * p.pieces + 2;
-    p.in_place = s->k % POD__DW_TILE == 0 && s->c == p.c_pad;
-    const int64_t tiles = p.m_tiles * (s->h + 2) * POD__DW_LINE_TILE;
-    const int64_t lines = p.width / POD__DW_TILE * s->h * p.line;
-    const int64_t sums = s->k * TAPS * TAPS * s->c * (int64_t)sizeof(float);
-    const int64_t bytes = sums > SUMS_BYTES ? LARGE_BYTES : BLOCK_BYTES;
-    const int64_t most = larger(1, bytes / ((tiles + lines) * (int64_t)sizeof(pod_bf16)));
-    p.block = divided_up(p.n_strips, divided_up(larger(p.n_strips, 1), most));
-    p.block = rounded_up(larger(1, p.block), p.pieces);
+    p.t_tiles = divided_up(p.grid.run, POD__DW_TILE);
+    p.taps = p.grid.joined ? 1 : POD__DW_TAPS;
+    p.in_place = s->k % POD__DW_TILE == 0 && p.grid.run % POD__DW_TILE == 0;
+    choose_part(&p);
     return p;
+}
+
+/* Behind the last strip there are none. */
+static pod__dw_part part_at(const plan *p, int64_t strip, int64_t line, int64_t m, int64_t t)
+{
+    const pod__dw_grid *grid = &p->grid;
+    return (pod__dw_part){.strip = strip,
+                          .n_strips = smaller(p->strips, grid->n_strips - strip),
+                          .line = line,
+                          .n_lines = smaller(p->lines, grid->n_lines - line),
+                          .m = m,
+                          .n_m = smaller(p->n_m, p->m_tiles - m),
+                          .t = t,
+                          .n_t = smaller(p->n_t, p->t_tiles - t)};
+}
+
+static pod__dw_part part_after(const plan *p, const pod__dw_part *x)
+{
+    if (x->t + x->n_t < p->t_tiles) return part_at(p, x->strip, x->line, x->m, x->t + x->n_t);
+    if (x->m + x->n_m < p->m_tiles) return part_at(p, x->strip, x->line, x->m + x->n_m, 0);
+    if (x->line + x->n_lines < p->grid.n_lines)
+        return part_at(p, x->strip, x->line + x->n_lines, 0, 0);
+    return part_at(p, x->strip + x->n_strips, 0, 0, 0);
 }
 
 static layout layout_of(const plan *p)
 {
-    const pod_conv_shape *s = &p->s;
-    const int64_t k_pad = p->m_tiles * POD__DW_TILE, half = sizeof(pod_bf16);
+    const pod_conv_shape *s = &p->grid.call->shape;
+    const int64_t half = sizeof(pod_bf16), k_pad = p->m_tiles * POD__DW_TILE;
+    const int64_t sums = k_pad * POD__DW_TAPS * p->taps * p->t_tiles * POD__DW_TILE;
+    const int64_t staged = p->grid.staged_pixels * s->c + POD__DW_ROW;
+    const pod__dw_part part = part_at(p, 0, 0, 0, 0);
+    const size_t turned = padded(pod__dw_turned_count(&p->grid, &part) * half);
+    const size_t paired = padded(pod__dw_paired_count(&p->grid, &part) * half);
     layout at = {0};
-    at.edge = at.zeros + padded(k_pad * half);
-    at.staged = at.edge + padded(POD__DW_PIXELS * k_pad * half);
-    at.sums = at.staged + padded(p->staged_pixels * p->width * half);
-    at.turned = at.sums +
-                (p->in_place ? 0 : padded(k_pad * TAPS * TAPS * p->c_pad * (int64_t)sizeof(float)));
-    at.paired = at.turned + padded(p->m_tiles * p->block * (s->h + 2) * POD__DW_LINE_TILE * half);
-    at.end = at.paired + padded(p->width / POD__DW_TILE * p->block * s->h * p->line * half);
+    at.staged = at.zeros + padded(k_pad * half);
+    at.sums = at.staged + (p->grid.joined ? padded(2 * staged * half) : 0);
+    at.turned[0] = at.sums + (p->in_place ? 0 : padded(sums * (int64_t)sizeof(float)));
+    at.turned[1] = at.turned[0] + turned;
+    at.paired[0] = at.turned[1] + turned;
+    at.paired[1] = at.paired[0] + paired;
+    at.end = at.paired[1] + paired;
     return at;
 }
 
 /* ---- do ------------------------------------------------------------------------------------- */
 
-/* The pixels of the first line of a strip of dy in the order of a tile, and how far it is to the
- * next line; zeros and 0 where there is none. */
-static void find_pixels(const job *j, int64_t strip, pod__dw_pixels *pixels)
-{
-    const plan *p = &j->p;
-    const pod_conv_shape *s = &p->s;
-    const int64_t image = strip / p->pieces * p->g, column = strip % p->pieces * 2 * p->pairs;
-    const pod_bf16 *dy = (const pod_bf16 *)j->call->b + (image * s->p * s->q + column) * s->k;
-    for (int i = 0; i < POD__DW_PIXELS; i++) pixels->at[i] = j->zeros, pixels->step[i] = 0;
-    for (int64_t q = 0; q < 2 * p->pairs && column + q < s->q; q++)
-        for (int64_t n = 0; n < p->g && image + n < s->n; n++) {
-            const int64_t i = (q / 2 * p->g + n) * 2 + q % 2;
-            pixels->at[i] = dy + (n * s->p * s->q + q) * s->k;
-            pixels->step[i] = s->q * s->k;
-        }
-    const bool close = p->g == 1 && p->pairs == POD__DW_PAIRS && column + POD__DW_PIXELS <= s->q;
-    pixels->pitch = close ? s->k : 0;
-}
+typedef struct job {
+    const pod_conv_call *call;
+    plan p;
+    float *sums;
+    pod_bf16 *zeros, *staged, *turned[2], *paired[2];
+} job;
 
-/* The next line, with its last tile of channels filled up. */
-static void turn_copied(const job *j, pod__dw_pixels *pixels, int64_t plane, pod_bf16 *turned)
+static job job_of(const pod_conv_call *call, char *room)
 {
-    const int64_t pitch = j->p.m_tiles * POD__DW_TILE;
-    pod__dw_pixels copied = {0};
-    for (int i = 0; i < POD__DW_PIXELS; i++) {
-        copied.at[i] = j->edge + i * pitch;
-        memset(j->edge + i * pitch, 0, (size_t)pitch * sizeof *turned);
-        memcpy(j->edge + i * pitch, pixels->at[i], (size_t)j->p.s.k * sizeof *turned);
-        pixels->at[i] += pixels->step[i];
+    job j = {.call = call, .p = plan_of(call)};
+    const layout at = layout_of(&j.p);
+    j.zeros = (void *)(room + at.zeros), j.staged = (void *)(room + at.staged);
+    j.sums = j.p.in_place ? call->out : (void *)(room + at.sums);
+    for (int i = 0; i < 2; i++) {
+        j.turned[i] = (void *)(room + at.turned[i]);
+        j.paired[i] = (void *)(room + at.paired[i]);
     }
-    pod__dw_turn_lines(&copied, 1, j->p.m_tiles, plane, turned);
+    return j;
 }
 
-static void turn_strip(const job *j, int64_t i)
+static void lay_constants(const job *j)
 {
     const plan *p = &j->p;
-    const pod_conv_shape *s = &p->s;
-    const int64_t n_lines = s->h + 2, plane = j->n_strips * n_lines * POD__DW_LINE_TILE;
-    pod_bf16 *to = j->turned + i * n_lines * POD__DW_LINE_TILE;
-    const int64_t line = s->pad_h - 2; /* of dy: the first one turned */
-    const int64_t begin = smaller(n_lines, larger(0, -line));
-    const int64_t end = larger(begin, smaller(n_lines, s->p - line));
-    for (int64_t m = 0; m < p->m_tiles; m++) {
-        const size_t tile = POD__DW_LINE_TILE * sizeof *to;
-        memset(to + m * plane, 0, (size_t)begin * tile);
-        memset(to + m * plane + end * POD__DW_LINE_TILE, 0, (size_t)(n_lines - end) * tile);
-    }
-    pod__dw_pixels pixels;
-    find_pixels(j, j->first + i, &pixels);
-    for (int k = 0; k < POD__DW_PIXELS; k++) pixels.at[k] += (line + begin) * pixels.step[k];
-    to += begin * POD__DW_LINE_TILE;
-    if (s->k % POD__DW_TILE == 0) {
-        pod__dw_turn_lines(&pixels, end - begin, p->m_tiles, plane, to);
-        return;
-    }
-    for (int64_t a = begin; a < end; a++, to += POD__DW_LINE_TILE)
-        turn_copied(j, &pixels, plane, to);
-}
-
-/* Where the pairs of a line of x come from: itself where it is one tile of channels as it lies, else
- * what is staged of it. */
-static pod__dw_pairs source_of(const job *j, const pod__dw_line *line, int64_t width)
-{
-    const plan *p = &j->p;
-    pod__dw_pairs from = {.x = line->x,
-                          .pitch = line->c,
-                          .column = line->first,
-                          .w = line->w,
-                          .n_pairs = p->pairs,
-                          .n_tiles = width / POD__DW_TILE,
-                          .g = p->g,
-                          .plane = j->n_strips * p->s.h * p->line};
-    if (line->x && !line->scale && line->c == POD__DW_TILE) return from;
-    pod__dw_stage(line, width, j->staged);
-    from.x = j->staged, from.pitch = width, from.column = 0, from.w = p->staged_pixels;
-    return from;
-}
-
-/* Channels [c, c + width) of the block's x. Pieces of the same lines are in one block. */
-static void pair_block(const job *j, int64_t c, int64_t width)
-{
-    const plan *p = &j->p;
-    const pod_conv_shape *s = &p->s;
-    pod__dw_line line = {.w = s->w,
-                         .c = s->c,
-                         .first = -s->pad_w,
-                         .step = 1,
-                         .n_pixels = p->staged_pixels,
-                         .n_channels = smaller(width, s->c - c)};
-    if (j->call->fused & POD_CONV_AFFINE_X) {
-        line.scale = j->call->x_scale + c, line.shift = j->call->x_shift + c;
-        line.relu = (j->call->fused & POD_CONV_RELU_X) != 0;
-    }
-    for (int64_t i = 0; i < j->n_strips; i += p->pieces) {
-        const int64_t image = (j->first + i) / p->pieces * p->g;
-        for (int64_t h = 0; h < s->h; h++)
-            for (int64_t n = 0; n < p->g; n++) {
-                const int64_t at = ((image + n) * s->h + h) * s->w * s->c + c;
-                line.x = image + n < s->n ? (const pod_bf16 *)j->call->a + at : NULL;
-                pod__dw_pairs pairs = source_of(j, &line, width);
-                pod_bf16 *to = j->paired + (i * s->h + h) * p->line + n * POD__DW_ROW;
-                for (int64_t k = 0; k < p->pieces; k++, pairs.column += 2 * p->pairs)
-                    pod__dw_pair_line(&pairs, to + k * s->h * p->line);
-            }
-    }
-}
-
-/* All taps and all channels of dy with the channels of x that are paired, from c on. */
-static void multiply_block(const job *j, int64_t c, int64_t width)
-{
-    const plan *p = &j->p;
-    const int64_t a_plane = j->n_strips * (p->s.h + 2) * POD__DW_LINE_TILE;
-    const int64_t b_plane = j->n_strips * p->s.h * p->line;
-    const int64_t tap_at[TAPS] = {0, (POD__DW_PAIRS + p->g) * POD__DW_ROW, p->g * POD__DW_ROW};
-    pod__dw_strips strips = {.n_strips = j->n_strips,
-                             .n_lines = p->s.h,
-                             .line = p->line,
-                             .ld = TAPS * TAPS * p->c_pad,
-                             .adds = j->first > 0};
-    for (int64_t t = 0; t < width / POD__DW_TILE; t++)
-        for (int64_t s = 0; s < TAPS; s++)
-            for (int64_t m = 0; m < p->m_tiles; m++) {
-                strips.turned = j->turned + m * a_plane;
-                strips.paired = j->paired + t * b_plane + tap_at[s];
-                for (int64_t r = 0; r < TAPS; r++)
-                    strips.sums[r] = j->sums + m * POD__DW_TILE * strips.ld +
-                                     (r * TAPS + s) * p->c_pad + c + t * POD__DW_TILE;
-                pod__dw_multiply_strips(&strips);
-            }
-}
-
-static void run_block(const job *j)
-{
-    const plan *p = &j->p;
-    for (int64_t i = 0; i < j->n_strips; i++) turn_strip(j, i);
-    for (int64_t c = 0; c < p->c_pad; c += p->width) {
-        const int64_t width = smaller(p->width, p->c_pad - c);
-        pair_block(j, c, width);
-        multiply_block(j, c, width);
-    }
-}
-
-/* The rows of tiles that no pair is laid in, and what stands for pixels that are not there. */
-static void lay_zeros(const job *j)
-{
-    const plan *p = &j->p;
-    const int64_t n_lines = p->width / POD__DW_TILE * p->block * p->s.h;
-    const size_t row = POD__DW_ROW * sizeof *j->paired;
-    const int64_t even = (p->pairs + 1) * p->g, odd = p->pairs * p->g;
+    const int64_t staged = p->grid.staged_pixels * j->call->shape.c + POD__DW_ROW;
     memset(j->zeros, 0, (size_t)(p->m_tiles * POD__DW_TILE) * sizeof *j->zeros);
-    for (int64_t i = 0; i < n_lines; i++) {
-        pod_bf16 *line = j->paired + i * p->line,
-                 *second = line + (POD__DW_PAIRS + p->g) * POD__DW_ROW;
-        memset(line + even * POD__DW_ROW, 0, (size_t)(POD__DW_PAIRS + p->g - even) * row);
-        memset(second + odd * POD__DW_ROW, 0, (size_t)(POD__DW_PAIRS - odd) * row);
+    if (p->grid.joined) memset(j->staged, 0, (size_t)(2 * staged) * sizeof *j->staged);
+    for (int i = 0; i < 2; i++)
+        pod__dw_lay_borders(&p->grid, p->n_t * p->strips * p->lines, j->paired[i]);
+}
+
+/* All taps of a part, which `now` has laid. */
+static void multiply(const job *j, const pod__dw_laying *now, pod__dw_laying *next)
+{
+    const plan *p = &j->p;
+    const pod__dw_part *part = &now->part;
+    const int64_t a_plane = pod__dw_turned_count(&p->grid, part) / part->n_m;
+    const int64_t b_plane = pod__dw_paired_count(&p->grid, part) / part->n_t;
+    const int64_t run = p->t_tiles * POD__DW_TILE;
+    pod__dw_pass pass = {.grid = &p->grid,
+                         .part = part,
+                         .ld = POD__DW_TAPS * p->taps * run,
+                         .adds = part->strip > 0 || part->line > 0,
+                         .next = next};
+    for (int64_t t = 0; t < part->n_t; t++)
+        for (int64_t m = 0; m < part->n_m; m++)
+            for (pass.s = 0; pass.s < p->taps; pass.s++) {
+                pass.turned = now->turned + m * a_plane;
+                pass.paired = now->paired + t * b_plane;
+                for (int64_t r = 0; r < POD__DW_TAPS; r++)
+                    pass.sums[r] = j->sums + (part->m + m) * POD__DW_TILE * pass.ld +
+                                   (r * p->taps + pass.s) * run + (part->t + t) * POD__DW_TILE;
+                pod__dw_multiply_lines(&pass);
+            }
+}
+
+/* Lines of products that multiply goes through. */
+static int64_t lines_of(const plan *p, const pod__dw_part *part)
+{
+    return part->n_t * part->n_m * p->taps * part->n_strips * part->n_lines * p->grid.n_tiles;
+}
+
+static void run_parts(const job *j)
+{
+    const plan *p = &j->p;
+    pod__dw_laying now = {.grid = &p->grid,
+                          .part = part_at(p, 0, 0, 0, 0),
+                          .turned = j->turned[0],
+                          .paired = j->paired[0],
+                          .staged = j->staged,
+                          .zeros = j->zeros};
+    pod__dw_lay_begin(&now, true, 1);
+    pod__dw_lay_pieces(&now, INT64_MAX);
+    while (now.part.n_strips > 0) {
+        pod__dw_laying next = now;
+        next.part = part_after(p, &now.part);
+        const bool turns = next.part.t == 0; /* else it is for the same dy */
+        if (turns) next.turned = j->turned[now.turned == j->turned[0]];
+        next.paired = j->paired[now.paired == j->paired[0]];
+        pod__dw_lay_begin(&next, turns && next.part.n_strips > 0, lines_of(p, &now.part));
+        multiply(j, &now, &next);
+        pod__dw_lay_pieces(&next, INT64_MAX);
+        now = next;
     }
 }
 
 /* The sums to where they belong, without what fills up tiles. */
 static void store_sums(const job *j)
 {
-    const pod_conv_shape *s = &j->p.s;
+    const plan *p = &j->p;
+    const int64_t n_runs = j->call->shape.k * POD__DW_TAPS * p->taps, run = p->grid.run;
     float *out = j->call->out;
-    for (int64_t i = 0; i < s->k * TAPS * TAPS; i++, out += s->c)
-        memcpy(out, j->sums + i * j->p.c_pad, (size_t)s->c * sizeof *out);
+    for (int64_t i = 0; i < n_runs; i++, out += run)
+        memcpy(out, j->sums + i * p->t_tiles * POD__DW_TILE, (size_t)run * sizeof *out);
 }
 
 const char *pod__conv_amx_dw_lines_why_not(const pod_conv_call *call)
@@ -269,13 +305,15 @@ const char *pod__conv_amx_dw_lines_why_not(const pod_conv_call *call)
     const pod_conv_shape *s = &call->shape;
     if (call->pass != POD_CONV_WEIGHT_GRAD) return "it is for the weight gradient only";
     if (call->dtype != POD_BF16) return "it is for bf16 only";
-    if (s->r != TAPS || s->s != TAPS || s->stride != 1) return "it is for 3x3 windows of stride 1";
-    if (s->c < POD__DW_TILE || s->k < POD__DW_TILE) return "it needs 16 channels of x and of y";
+    if (s->r != POD__DW_TAPS || s->s != POD__DW_TAPS) return "it is for 3x3 windows only";
+    if (s->stride > POD__DW_STRIDE) return "it is for strides 1 and 2 only";
+    if (s->stride == 2 && s->pad_h % 2 == 0) return "with stride 2 it needs an odd border";
     if (s->c > INT16_MAX || s->k > INT16_MAX) return "there are more than 2^15 - 1 channels";
-    if (s->h > MAX_SIDE || s->w > MAX_SIDE || s->q > MAX_SIDE)
-        return "a side of the image is above 64";
-    const plan p = plan_of(call);
-    if (8 * s->n * s->q < 5 * p.n_strips * POD__DW_PIXELS)
+    if (s->h > MAX_SIDE || s->w > MAX_SIDE || s->p > MAX_SIDE || s->q > MAX_SIDE)
+        return "a side of the image is above 256";
+    const pod__dw_grid grid = grid_of(call);
+    if (grid.n_lines < 1) return "no window meets the image";
+    if (8 * s->n * s->q < 5 * grid.n_strips * grid.n_tiles * POD__DW_PIXELS)
         return "lines of images fill less than 5/8 of the tiles of pixels";
     return NULL;
 }
@@ -289,23 +327,14 @@ size_t pod__conv_amx_dw_lines_scratch_bytes(const pod_conv_call *call)
 void pod__conv_amx_dw_lines_run(const pod_conv_call *call, void *scratch)
 {
     const pod_conv_shape *s = &call->shape;
-    job j = {.call = call, .p = plan_of(call)};
     if (s->n == 0) {
-        memset(call->out, 0, (size_t)(s->k * TAPS * TAPS * s->c) * sizeof(float));
+        memset(call->out, 0, (size_t)(s->k * POD__DW_TAPS * POD__DW_TAPS * s->c) * sizeof(float));
         return;
     }
-    const layout at = layout_of(&j.p);
-    char *room = scratch;
-    j.zeros = (void *)(room + at.zeros), j.edge = (void *)(room + at.edge);
-    j.staged = (void *)(room + at.staged);
-    j.sums = j.p.in_place ? call->out : (void *)(room + at.sums);
-    j.turned = (void *)(room + at.turned), j.paired = (void *)(room + at.paired);
-    lay_zeros(&j);
+    const job j = job_of(call, scratch);
+    lay_constants(&j);
     pod__dw_begin();
-    for (; j.first < j.p.n_strips; j.first += j.p.block) {
-        j.n_strips = smaller(j.p.block, j.p.n_strips - j.first);
-        run_block(&j);
-    }
+    run_parts(&j);
     pod__dw_end();
     if (!j.p.in_place) store_sums(&j);
 }

@@ -70,6 +70,17 @@ static const pod_conv_shape shapes[] = {
     {4, 10, 12, 33, 11, 11, 32, 3, 3, 1, 2, 0},
     {2, 10, 12, 16, 16, 20, 16, 3, 3, 1, 4, 5},
     {8, 12, 20, 16, 3, 4, 16, 3, 3, 1, 1, 1}, /* lines and columns unseen */
+    /* the same with stride 2: even and odd sides, other borders, three channels */
+    {4, 16, 16, 32, 8, 8, 64, 3, 3, 2, 1, 1},
+    {5, 15, 17, 17, 8, 9, 33, 3, 3, 2, 1, 1},
+    {16, 14, 14, 48, 7, 7, 32, 3, 3, 2, 1, 1},
+    {16, 28, 28, 16, 14, 14, 16, 3, 3, 2, 1, 1},
+    {3, 56, 56, 16, 28, 28, 40, 3, 3, 2, 1, 1},
+    {4, 16, 16, 32, 8, 7, 32, 3, 3, 2, 1, 0},
+    {4, 12, 10, 16, 8, 8, 16, 3, 3, 2, 3, 4},
+    {9, 3, 3, 16, 2, 2, 16, 3, 3, 2, 1, 1},
+    {6, 32, 30, 3, 16, 15, 24, 3, 3, 2, 1, 1},
+    {7, 9, 14, 15, 9, 14, 17, 3, 3, 1, 1, 1},
 };
 
 typedef struct trial {
@@ -256,15 +267,15 @@ static void dw_refuses_the_other_passes(void)
     refuses_the_other_passes("amx_dw_lines");
 }
 
-/* The one by lines has a filter, a stride and a least number of channels; and lines that fill
- * tiles: 17 pixels of 32 do not. */
+/* The one by lines has a filter, strides 1 and 2 with their borders, and lines that fill tiles: 9
+ * pixels of 32 do not, nor does one image of two. */
 static void dw_by_lines_refuses_what_it_is_not_for(void)
 {
     static const pod_conv_shape others[] = {
-        {4, 16, 16, 32, 16, 16, 32, 5, 5, 1, 2, 2}, {4, 16, 16, 32, 8, 8, 32, 3, 3, 2, 1, 1},
-        {4, 16, 16, 32, 16, 16, 32, 1, 1, 1, 0, 0}, {4, 16, 16, 15, 16, 16, 32, 3, 3, 1, 1, 1},
-        {4, 16, 16, 32, 16, 16, 15, 3, 3, 1, 1, 1}, {4, 17, 17, 32, 17, 17, 32, 3, 3, 1, 1, 1},
-        {1, 16, 16, 32, 16, 16, 32, 3, 3, 1, 1, 1}, {4, 80, 32, 32, 80, 32, 32, 3, 3, 1, 1, 1},
+        {4, 16, 16, 32, 16, 16, 32, 5, 5, 1, 2, 2},   {4, 16, 16, 32, 16, 16, 32, 1, 1, 1, 0, 0},
+        {4, 16, 16, 32, 8, 8, 32, 3, 3, 2, 0, 1},     {4, 16, 16, 32, 6, 6, 32, 3, 3, 3, 1, 1},
+        {2, 9, 9, 32, 9, 9, 32, 3, 3, 1, 1, 1},       {1, 16, 16, 32, 16, 16, 32, 3, 3, 1, 1, 1},
+        {4, 272, 32, 32, 272, 32, 32, 3, 3, 1, 1, 1}, {4, 4, 4, 32, 4, 4, 32, 3, 3, 1, 7, 1},
     };
     const pod_conv_kernel *kernel = pod_conv_find("amx_dw_lines");
     for (int i = 0; kernel && i < N_OF(others); i++) {
