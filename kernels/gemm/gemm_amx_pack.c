@@ -117,7 +117,8 @@ INLINE void transpose_words(const char *rows, int64_t row_bytes, char *out)
     }
 }
 
-/* A (32, 32) square of the block in bfloat16, zeros beyond its edges: as it lies, or copied. */
+/* A (32, 32) square of the block in bfloat16, zeros beyond its edges: as it lies, or copied. Rows
+ * 4 KiB apart would all meet in one set of L1. */
 typedef struct square {
     const char *rows;
     int64_t row_bytes;
@@ -126,7 +127,7 @@ typedef struct square {
 INLINE square square_at(const pod__amx_block *b, int64_t row, int64_t column, char *room)
 {
     const bool is_whole = row + 32 <= b->rows && column + 32 <= b->columns;
-    if (is_whole && b->t == POD_BF16)
+    if (is_whole && b->t == POD_BF16 && b->ld % 2048)
         return (square){(const char *)((const pod_bf16 *)b->data + row * b->ld + column),
                         b->ld * (int64_t)sizeof(pod_bf16)};
     const __mmask32 mask = first(b->columns - column);
