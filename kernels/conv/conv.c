@@ -40,7 +40,7 @@ const pod_conv_kernel *pod_conv_find(const char *name)
 /* ---- which kernel ---- */
 
 /* Convolutions by what limits them. Kinds are told apart by the first that fits. */
-typedef enum shape_kind { POINT, FEW, STRIDED, WINDOW, N_SHAPE_KINDS } shape_kind;
+typedef enum shape_kind { POINT, POINT_STRIDED, FEW, STRIDED, WINDOW, N_SHAPE_KINDS } shape_kind;
 
 #define NAMES(what)                                                                \
     {                                                                              \
@@ -52,6 +52,7 @@ static const struct {
     pod_conv_shape typical;
 } kinds[N_SHAPE_KINDS] = {
     [POINT] = {NAMES("1x1"), {2, 28, 28, 128, 28, 28, 256, 1, 1, 1, 0, 0}},
+    [POINT_STRIDED] = {NAMES("1x1.strided"), {8, 28, 28, 128, 14, 14, 256, 1, 1, 2, 0, 0}},
     [FEW] = {NAMES("few"), {2, 64, 64, 3, 32, 32, 64, 7, 7, 2, 3, 3}}, /* few channels */
     [STRIDED] = {NAMES("strided"), {2, 28, 28, 64, 14, 14, 64, 3, 3, 2, 1, 1}},
     [WINDOW] = {NAMES("window"), {2, 28, 28, 64, 28, 28, 64, 3, 3, 1, 1, 1}},
@@ -60,7 +61,7 @@ static const struct {
 
 static shape_kind shape_kind_of(const pod_conv_shape *s)
 {
-    if (s->r == 1 && s->s == 1) return POINT;
+    if (s->r == 1 && s->s == 1) return s->stride > 1 ? POINT_STRIDED : POINT;
     if (s->c < 8) return FEW;
     return s->stride > 1 ? STRIDED : WINDOW;
 }

@@ -59,30 +59,55 @@ static pod_gemm_call product_of(const pod_conv_call *call, int64_t rows)
     return g;
 }
 
-/* Where row i of y (n, p, q) reads x, in bytes. */
-static int64_t pixel_at(const pod_conv_call *call, int64_t row)
+/* Rows of y (n, p, q) from `row` on that lie in one line, and where the first reads x, in bytes. */
+typedef struct line {
+    int64_t rows, at;
+} line;
+
+static line line_at(const pod_conv_call *call, int64_t row, int64_t rows)
 {
     const pod_conv_shape *s = &call->shape;
     const int64_t q = row % s->q, p = row / s->q % s->p, n = row / s->q / s->p;
     const int64_t pixel = (n * s->h + p * s->stride) * s->w + q * s->stride;
-    return pixel * s->c * (int64_t)pod_dtype_bytes(call->dtype);
+    return (line){smaller(rows, s->q - q), pixel * s->c * (int64_t)pod_dtype_bytes(call->dtype)};
+}
+
+/* n pixels of some bytes, from and to where they are so far apart. */
+static void copy_pixels(const char *from, size_t from_apart, char *to, size_t to_apart, int64_t n,
+                        size_t bytes)
+{
+    if (bytes == 32) /* few channels: what a call costs shows */
+        for (; n > 0; n--, from += from_apart, to += to_apart) memcpy(to, from, 32);
+    else if (bytes == 64)
+        for (; n > 0; n--, from += from_apart, to += to_apart) memcpy(to, from, 64);
+    else
+        for (; n > 0; n--, from += from_apart, to += to_apart) memcpy(to, from, bytes);
 }
 
 /* The pixels of x that rows row .. row + rows - 1 of y read, dense: x itself, or gathered. */
 static const void *pixels_of(const pod_conv_call *call, int64_t row, int64_t rows, char *panel)
 {
-    if (call->shape.stride == 1) return (const char *)call->a + pixel_at(call, row);
+    char *to = panel;
+    if (call->shape.stride == 1) return (const char *)call->a + line_at(call, row, rows).at;
     const size_t bytes = (size_t)call->shape.c * pod_dtype_bytes(call->dtype);
-    for (int64_t i = 0; i < rows; i++)
-        memcpy(panel + (size_t)i * bytes, (const char *)call->a + pixel_at(call, row + i), bytes);
+    const size_t apart = (size_t)call->shape.stride * bytes;
+    for (line x; rows > 0; row += x.rows, rows -= x.rows) {
+        x = line_at(call, row, rows);
+        copy_pixels((const char *)call->a + x.at, apart, to, bytes, x.rows, bytes);
+        to += (size_t)x.rows * bytes;
+    }
     return panel;
 }
 
 static void scatter(const pod_conv_call *call, int64_t row, int64_t rows, const char *panel)
 {
     const size_t bytes = (size_t)call->shape.c * pod_dtype_bytes(call->dtype);
-    for (int64_t i = 0; i < rows; i++)
-        memcpy((char *)call->out + pixel_at(call, row + i), panel + (size_t)i * bytes, bytes);
+    const size_t apart = (size_t)call->shape.stride * bytes;
+    for (line x; rows > 0; row += x.rows, rows -= x.rows) {
+        x = line_at(call, row, rows);
+        copy_pixels(panel, bytes, (char *)call->out + x.at, apart, x.rows, bytes);
+        panel += (size_t)x.rows * bytes;
+    }
 }
 
 /* Regions of the scratch, in bytes from its start. */

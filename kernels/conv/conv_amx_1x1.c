@@ -1,5 +1,5 @@
-/* bfloat16 convolution with a 1x1 filter and without stride, forward and input gradient, in AMX
- * tiles (see conv_amx_1x1.h):
+/* bfloat16 convolution with a 1x1 filter, forward and, without stride, input gradient, in AMX tiles
+ * (see conv_amx_1x1.h):
  *
  *   for blocks of columns                     whose weights stay in the second cache
  *     for panels of 32 pixels                 in the first cache; the next one is fetched, or laid
@@ -39,7 +39,8 @@ static product product_of(const pod_conv_call *call)
     const int64_t strip_bytes = x.n_chunks * POD__POINT_CHUNK_BYTES;
     const int64_t n_blocks = up(x.n_strips * strip_bytes, block_bytes);
     x.block_strips = up(x.n_strips, smaller(n_blocks, x.n_strips));
-    x.lays = (call->fused & POD_CONV_AFFINE_X) || x.d % SIDE || x.d * 2 % page == 0;
+    x.lays =
+        (call->fused & POD_CONV_AFFINE_X) || x.d % SIDE || x.d * 2 % page == 0 || s->stride > 1;
     return x;
 }
 
@@ -73,7 +74,8 @@ typedef struct run {
     const float *change;
     const char *weights;
     double *sums;
-    float *squares; /* two, which take turns */
+    float *squares;       /* two, which take turns */
+    int64_t row_at[SIDE]; /* of the panel that is being laid, with a stride */
     pod__point_ahead ahead;
     pod__point_laying laying;
     pod__point_leaving resting, leaving; /* in the tiles; in one of the squares */
@@ -101,12 +103,34 @@ static pod__point_panel panel_of(const run *r, int64_t panel)
     return (pod__point_panel){pixel(r, panel), r->x.d * 2, LINE};
 }
 
-static pod__point_laying laying_of(const run *r, int64_t panel)
+/* With a stride: where the panel's pixels are, bytes from the first one. Returns that one. */
+static const char *place_rows(run *r, int64_t panel)
 {
-    return (pod__point_laying){.from = pixel(r, panel),
+    const pod_conv_shape *s = &r->call->shape;
+    const int64_t row = panel * SIDE, n = n_rows(r, panel), pixel_bytes = r->x.d * 2;
+    int64_t q = row % s->q, p = row / s->q % s->p;
+    const int64_t line_bytes = s->w * pixel_bytes;
+    const int64_t image_bytes = s->h * line_bytes;
+    int64_t image = row / s->q / s->p * image_bytes;
+    const int64_t first = image + s->stride * (p * line_bytes + q * pixel_bytes);
+    for (int64_t i = 0; i < n; i++) {
+        r->row_at[i] = image + s->stride * (p * line_bytes + q * pixel_bytes) - first;
+        if (++q < s->q) continue;
+        q = 0;
+        if (++p < s->p) continue;
+        p = 0, image += image_bytes;
+    }
+    return (const char *)r->call->a + first;
+}
+
+static pod__point_laying laying_of(run *r, int64_t panel)
+{
+    const bool strides = r->call->shape.stride > 1;
+    return (pod__point_laying){.from = strides ? place_rows(r, panel) : pixel(r, panel),
                                .to = room_of(r, panel),
                                .depth = r->x.d,
                                .n_rows = is_laid(r, panel) ? n_rows(r, panel) : 0,
+                               .row_at = strides ? r->row_at : NULL,
                                .change = r->change,
                                .rectified = r->call->fused & POD_CONV_RELU_X};
 }
@@ -118,7 +142,7 @@ static pod__point_ahead ahead_of(const run *r, int64_t panel, bool is_whole, int
 {
     const int64_t in = panel + (r->x.lays ? 2 : 1), out = panel + 1;
     pod__point_ahead x = {0};
-    if (in < r->x.n_panels) {
+    if (in < r->x.n_panels && r->call->shape.stride == 1) {
         x.in = pixel(r, in);
         x.in_lines = up(up(n_rows(r, in) * r->x.d * 2, LINE), n_chunks);
     }
@@ -202,9 +226,11 @@ const char *pod__conv_amx_1x1_why_not(const pod_conv_call *call)
     if (call->dtype != POD_BF16) return "it multiplies bfloat16 only";
     if (call->pass == POD_CONV_WEIGHT_GRAD) return "it has no weight gradient";
     if (s->r != 1 || s->s != 1) return "the filter is not 1x1";
-    if (s->stride != 1) return "there is a stride";
     if (s->pad_h != 0 || s->pad_w != 0) return "there is padding";
-    if (s->p != s->h || s->q != s->w) return "not every pixel has a window";
+    if (s->stride != 1 && call->pass != POD_CONV_FORWARD) return "there is a stride";
+    if ((s->p - 1) * s->stride >= s->h || (s->q - 1) * s->stride >= s->w)
+        return "windows lie outside the image";
+    if (s->stride == 1 && (s->p != s->h || s->q != s->w)) return "not every pixel has a window";
     return NULL;
 }
 

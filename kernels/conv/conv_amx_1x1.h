@@ -1,5 +1,4 @@
-/* 1x1 convolution without stride in AMX tiles: a plain product of pixels and weights. Letters of
- * these files:
+/* 1x1 convolution in AMX tiles: a plain product of pixels and weights. Letters of these files:
  *
  *   M  pixels, N P Q     D  depth: C, or K of an input gradient     W  width: K, or C
  *
@@ -71,8 +70,9 @@ typedef struct pod__point_laying {
     const char *from; /* the first pixel */
     char *to;
     int64_t depth, n_rows;
-    int64_t row, chunk;  /* the next line */
-    const float *change; /* POD__POINT_CHANGE_FLOATS a chunk; NULL: as it is */
+    const int64_t *row_at; /* bytes from the first pixel; NULL: they follow each other */
+    int64_t row, chunk;    /* the next line */
+    const float *change;   /* POD__POINT_CHANGE_FLOATS a chunk; NULL: as it is */
     bool rectified;
 } pod__point_laying;
 

@@ -241,7 +241,8 @@ INLINE __m512 changed(__m512i x, __m512 scale, __m512 shift, bool rectified)
 }
 
 /* Values of even and of odd number apart: each is a float32 where it stands. */
-INLINE void lay_as(pod__point_laying *x, int64_t n_lines, bool changes, bool rectified)
+INLINE void lay_as(pod__point_laying *x, int64_t n_lines, bool gathers, bool changes,
+                   bool rectified)
 {
     const __m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i together = _mm512_or_si512(
@@ -254,12 +255,13 @@ INLINE void lay_as(pod__point_laying *x, int64_t n_lines, bool changes, bool rec
     const __m512 shift[2] = {changes ? _mm512_load_ps(change + 32) : zero,
                              changes ? _mm512_load_ps(change + 48) : zero};
     const int64_t pitch = x->depth * 2;
-    const char *from = x->from + x->row * pitch + x->chunk * LINE;
+    const int64_t *row_at = gathers ? x->row_at + x->row : NULL;
+    const char *from = x->from + (gathers ? 0 : x->row * pitch) + x->chunk * LINE;
     char *to = x->to + x->chunk * POD__POINT_CHUNK_BYTES + x->row * LINE;
     const __mmask32 mask = first(x->depth - x->chunk * SIDE);
 #pragma GCC unroll 4
     for (int64_t i = 0; i < n_lines; i++) {
-        __m512i v = _mm512_maskz_loadu_epi16(mask, from + i * pitch);
+        __m512i v = _mm512_maskz_loadu_epi16(mask, from + (gathers ? row_at[i] : i * pitch));
         if (changes) {
             const __m512 even = changed(_mm512_slli_epi32(v, 16), scale[0], shift[0], rectified);
             const __m512 odd = changed(_mm512_and_si512(v, high), scale[1], shift[1], rectified);
@@ -269,17 +271,25 @@ INLINE void lay_as(pod__point_laying *x, int64_t n_lines, bool changes, bool rec
     }
 }
 
+INLINE void lay_changed(pod__point_laying *x, int64_t n_lines, bool gathers)
+{
+    if (!x->change)
+        lay_as(x, n_lines, gathers, false, false);
+    else if (x->rectified)
+        lay_as(x, n_lines, gathers, true, true);
+    else
+        lay_as(x, n_lines, gathers, true, false);
+}
+
 void pod__point_lay(pod__point_laying *x, int64_t n_lines)
 {
     const int64_t n_chunks = (x->depth + SIDE - 1) / SIDE;
     while (n_lines > 0 && x->chunk < n_chunks && x->n_rows > 0) {
         const int64_t left = x->n_rows - x->row, n = left < n_lines ? left : n_lines;
-        if (!x->change)
-            lay_as(x, n, false, false);
-        else if (x->rectified)
-            lay_as(x, n, true, true);
+        if (x->row_at)
+            lay_changed(x, n, true);
         else
-            lay_as(x, n, true, false);
+            lay_changed(x, n, false);
         n_lines -= n;
         x->row += n;
         if (x->row < x->n_rows) return;
