@@ -68,8 +68,22 @@ static const pod_conv_shape shapes[] = {
     {1, 8, 12, 160, 8, 12, 33, 1, 1, 1, 0, 0},  /* whole panels, a column beyond a strip */
     {3, 9, 1, 2048, 9, 1, 40, 1, 1, 1, 0, 0},   /* pixels a page apart, less than a panel */
     {3, 11, 1, 992, 11, 1, 520, 1, 1, 1, 0, 0}, /* more weights than a block */
-    {0, 8, 8, 4, 8, 8, 4, 3, 3, 1, 1, 1},       /* no image */
-    {0, 8, 8, 4, 4, 4, 4, 1, 1, 2, 0, 0},       {0, 8, 8, 4, 8, 8, 4, 1, 1, 1, 0, 0},
+    {2, 5, 16, 32, 5, 16, 32, 3, 3, 1, 1, 1},   /* whole chunks of channels: a tile a line */
+    {3, 9, 8, 64, 9, 8, 32, 3, 3, 1, 1, 1},     /* two images a tile, an odd one */
+    {5, 6, 14, 32, 6, 14, 64, 3, 3, 1, 1, 1},   /* eight, of which three are not there */
+    {17, 7, 7, 32, 7, 7, 32, 3, 3, 1, 1, 1},    /* 16 and one more */
+    {1, 11, 17, 32, 11, 17, 32, 3, 3, 1, 1, 1}, /* a tile and a pixel a line */
+    {2, 30, 15, 32, 30, 15, 32, 3, 3, 1, 1, 1}, /* a pixel less, many lines */
+    {1, 9, 33, 96, 8, 31, 64, 5, 5, 1, 1, 1},   /* long windows */
+    {2, 4, 6, 64, 9, 9, 64, 2, 3, 1, 3, 2},     /* windows wholly outside */
+    {2, 15, 16, 32, 8, 8, 64, 3, 3, 2, 1, 1},   /* stride 2 */
+    {1, 12, 13, 32, 6, 6, 32, 2, 2, 2, 0, 0},   /* windows side by side */
+    {2, 9, 40, 32, 9, 38, 32, 1, 3, 1, 0, 0},   /* one row */
+    {1, 10, 10, 32, 4, 5, 32, 1, 2, 2, 0, 0},   /* rows that no window sees */
+    {2, 6, 6, 512, 6, 6, 224, 3, 3, 1, 1, 1},   /* filters that fill the second cache */
+    {0, 8, 8, 32, 8, 8, 32, 3, 3, 1, 1, 1},     /* no image */
+    {0, 8, 8, 4, 8, 8, 4, 3, 3, 1, 1, 1},       {0, 8, 8, 4, 4, 4, 4, 1, 1, 2, 0, 0},
+    {0, 8, 8, 4, 8, 8, 4, 1, 1, 1, 0, 0},
 };
 
 static const char *const pass_names[POD_N_CONV_PASSES] = {"forward", "input grad", "weight grad"};
