@@ -42,8 +42,8 @@ RUN(norm, grad_apply, a->rows, a->c, (double)a->rows, a->t, v[0], v[1], v[2], v[
     v[6], v[7])
 RUN(norm, fold, a->c, v[0], v[1], v[2], v[3], v[4], v[5])
 RUN(norm, apply_act, a->rows, a->c, a->t, v[0], v[1], v[2], v[3], NULL, NULL, true, v[4])
-RUN(norm, grad_sums_act, a->rows, a->c, a->t, v[0], v[1], NULL, v[2], v[3], v[4], v[5], NULL, v[6],
-    v[7])
+RUN(norm, grad_sums_act, a->rows, a->c, a->t, v[0], v[1], NULL, NULL, v[2], v[3], v[4], v[5], NULL,
+    v[6], v[7])
 RUN(norm, grad_apply_act, a->rows, a->c, (double)a->rows, a->t, v[0], v[1], v[2], v[3], v[4], v[5],
     v[6], v[7], v[8], v[9])
 

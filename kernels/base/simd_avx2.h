@@ -203,6 +203,16 @@ POD_VEC_INLINE void pod_vec16_store(void *data, int64_t i, int n, pod_vec16 v)
     if (n < POD_VEC16_LANES) memcpy(p, part, sizeof part[0] * (size_t)n);
 }
 
+POD_VEC_INLINE void pod_vec16_store_past(void *data, int64_t i, pod_vec16 v)
+{
+    _mm256_stream_si256((void *)((uint16_t *)data + i), v);
+}
+POD_VEC_INLINE void pod_vec_store_past(float *data, int64_t i, pod_vec v)
+{
+    _mm256_stream_ps(data + i, v);
+}
+POD_VEC_INLINE void pod_vec_past_end(void) { _mm_sfence(); }
+
 POD_VEC_INLINE pod_vec pod_vec16_even(pod_vec16 x)
 {
     return _mm256_castsi256_ps(_mm256_slli_epi32(x, 16));

@@ -207,6 +207,17 @@ POD_VEC_INLINE void pod_vec16_store(void *data, int64_t i, int n, pod_vec16 v)
         _mm512_mask_storeu_epi16(p, (1u << n) - 1u, v);
 }
 
+/* Past the caches, to a multiple of the vector's size. */
+POD_VEC_INLINE void pod_vec16_store_past(void *data, int64_t i, pod_vec16 v)
+{
+    _mm512_stream_si512((void *)((uint16_t *)data + i), v);
+}
+POD_VEC_INLINE void pod_vec_store_past(float *data, int64_t i, pod_vec v)
+{
+    _mm512_stream_ps(data + i, v);
+}
+POD_VEC_INLINE void pod_vec_past_end(void) { _mm_sfence(); } /* before others read it */
+
 /* The elements of even and of odd index as float32; and back, rounded as by pod_vec_store. */
 POD_VEC_INLINE pod_vec pod_vec16_even(pod_vec16 x)
 {

@@ -3,8 +3,12 @@
 #ifndef MINIPOD_KERNELS_BASE_SIMD_LOOP_H
 #define MINIPOD_KERNELS_BASE_SIMD_LOOP_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "kernels/base/dtype.h"
 
 /* Runs the block for i = 0, lanes, 2 lanes, ... with n = lanes known to the compiler, then once
  * with what is left of count. */
@@ -20,6 +24,28 @@
             __VA_ARGS__                                \
         }                                              \
     } while (0)
+
+/* The prefetcher of the core ends with the page and knows few streams: what is read in order is
+ * asked for POD_AHEAD_BYTES before. An output of POD_PAST_BYTES or more that is no input too, and
+ * which no cache of the core would hold until it is read, is stored past them: its lines need not be
+ * read first. */
+enum { POD_AHEAD_BYTES = 4096, POD_PAST_BYTES = 4 << 20 };
+
+static inline void pod_ahead(const void *data, int64_t bytes)
+{
+    const void *line = (const void *)((uintptr_t)data + (uintptr_t)bytes);
+    __asm__ volatile("prefetcht0 %a0" : : "p"(line)); /* gcc drops its own in some loops */
+}
+
+/* Whether `count` elements of out go past the caches; what is stored at once begins at multiples of
+ * `period` elements, and of whole vectors behind them. */
+static inline bool pod_goes_past(const void *out, pod_dtype t, int64_t count, int64_t period)
+{
+    enum { LINE = 64 };
+    const size_t bytes = pod_dtype_bytes(t);
+    return (size_t)count * bytes >= POD_PAST_BYTES && (uintptr_t)out % LINE == 0 &&
+           (size_t)period * bytes % LINE == 0;
+}
 
 /* A chunk of the columns, small enough that coefficients for it fit on the stack and in L1. Where C
  * is small, `rep` rows are taken as one, so that few vectors end inside a row:

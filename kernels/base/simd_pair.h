@@ -41,6 +41,33 @@ POD_VEC_INLINE void pod_vec2_store(pod_dtype t, void *data, int64_t i, int n, po
     pod_vec_store(POD_F32, data, i + first, n - first, x.b);
 }
 
+/* The same, past the caches where pod_goes_past says so. */
+POD_VEC_INLINE void pod_vec2_store_past(pod_dtype t, bool past, void *data, int64_t i, int n,
+                                        pod_vec2 x)
+{
+    if (!past || n < POD_VEC2_LANES) {
+        pod_vec2_store(t, data, i, n, x);
+    } else if (t == POD_BF16) {
+        pod_vec16_store_past(data, i, pod_vec16_join(x.a, x.b));
+    } else {
+        pod_vec_store_past(data, i, x.a);
+        pod_vec_store_past(data, i + POD_VEC_LANES, x.b);
+    }
+}
+
+/* Asks for the pair that stands `ahead` elements behind element i. */
+POD_VEC_INLINE void pod_vec2_ahead(pod_dtype t, const void *data, int64_t i, int64_t ahead)
+{
+    enum { LINE = 64 };
+    const int64_t bytes = (int64_t)pod_dtype_bytes(t);
+    for (int64_t k = 0; k < POD_VEC2_LANES * bytes; k += LINE)
+        pod_ahead(data, (i + ahead) * bytes + k);
+}
+POD_VEC_INLINE int64_t pod_ahead_elements(pod_dtype t)
+{
+    return POD_AHEAD_BYTES / (int64_t)pod_dtype_bytes(t);
+}
+
 /* pod_vec2_load of what lies where x > y, and 0 elsewhere. */
 POD_VEC_INLINE pod_vec2 pod_vec2_load_where(pod_vec2 x, pod_vec2 y, pod_dtype t, const void *data,
                                             int64_t i, int n)
@@ -106,12 +133,11 @@ POD_VEC_INLINE pod_vec2 pod_vec2_fma(pod_vec2 x, pod_vec2 y, pod_vec2 z) /* x y 
     return (pod_vec2){pod_vec_fma(x.a, y.a, z.a), pod_vec_fma(x.b, y.b, z.b)};
 }
 
-/* max(x, 0); a NaN stays. */
+/* max(x, 0); a NaN stays, and so does -0. */
 POD_VEC_INLINE pod_vec2 pod_vec2_relu(pod_vec2 x)
 {
     const pod_vec zero = pod_vec_all(0);
-    return (pod_vec2){pod_vec_select(pod_vec_not_le(x.a, zero), x.a, zero),
-                      pod_vec_select(pod_vec_not_le(x.b, zero), x.b, zero)};
+    return (pod_vec2){pod_vec_max(zero, x.a), pod_vec_max(zero, x.b)};
 }
 
 /* x where y > 0, else 0. */

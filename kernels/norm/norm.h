@@ -8,7 +8,8 @@
  *   apply      y = (x - mean) rstd gamma + beta
  *   grad_sums  dbeta[c] = sum_rows dy,  dgamma[c] = sum_rows dy (x - mean) rstd
  *              (all-reduce of both over the group)
- *   grad_apply dx = gamma rstd (dy - dbeta/count - (x - mean) rstd dgamma/count)
+ *   grad_apply dx = gamma rstd (dy - dbeta/count - (x - mean) rstd dgamma/count), worked out as
+ *              x along + (dy scale + offset), both fused, with three coefficients a column
  *
  * and with what stands behind a normalization in a network done in the same pass:
  *
@@ -18,11 +19,13 @@
  *   grad_sums_act   g = dz where the activation let x through, else 0; dbeta = sum_rows g,
  *                   dgamma = sum_rows g (x - mean) rstd. It was let through where z > 0, or without
  *                   a z where x scale + shift > 0. g_out keeps g, with the bits of dz (it may be
- *                   dz; NULL: nowhere)
+ *                   dz; NULL: nowhere). With a z and a g_out, dz may come in two parts: dz + more,
+ *                   rounded to t
  *   grad_apply_act  grad_apply of the same g, of a z that is not given
  *
  * `count` is the group's rows. Sums are kept as in kernels/reduce: the cancellation in var costs
- * about 2^-22 (mean/std)^2 relative, negligible for activations. grad_apply with count infinite
+ * about 2^-22 (mean/std)^2 relative, negligible for activations, and that of offset with x along in
+ * grad_apply about 2^-24 mean/std of the term. grad_apply with count infinite
  * gives the gradient for fixed statistics. y and dx may be in place of x, dy and dz.
  * The same set gives the same sums each time, wherever the data lies, and grad_sums_act those of
  * grad_sums of g. Of the rest, g_out among it, every set gives the same bits; in apply_act and in
@@ -56,9 +59,11 @@ typedef struct pod_norm {
     void (*apply_act)(int64_t rows, int64_t c, pod_dtype t, const void *x, const float *scale,
                       const float *shift, const void *res, const float *res_scale,
                       const float *res_shift, bool relu, void *y);
+    /* more may be NULL; g_out may be dz or more. */
     void (*grad_sums_act)(int64_t rows, int64_t c, pod_dtype t, const void *x, const void *dz,
-                          const void *z, const float *scale, const float *shift, const float *mean,
-                          const float *rstd, void *g_out, float *dgamma, float *dbeta);
+                          const void *more, const void *z, const float *scale, const float *shift,
+                          const float *mean, const float *rstd, void *g_out, float *dgamma,
+                          float *dbeta);
     void (*grad_apply_act)(int64_t rows, int64_t c, double count, pod_dtype t, const void *x,
                            const void *dz, const float *scale, const float *shift,
                            const float *mean, const float *rstd, const float *gamma,

@@ -63,10 +63,10 @@ void pod__norm_grad_apply_ref(int64_t rows, int64_t c, double count, pod_dtype t
 {
     for (int64_t i = 0; i < rows * c; i++) {
         const int64_t j = i % c;
-        const pod__norm_slope k = pod__norm_slope_of(count, rstd[j], gamma[j], dgamma[j], dbeta[j]);
-        const float centred = pod_element_get(t, x, i) - mean[j];
-        const float from_mean = pod_element_get(t, dy, i) - k.offset;
-        pod_element_put(t, dx, i, k.scale * (from_mean - centred * k.slope));
+        const pod__norm_slope k =
+            pod__norm_slope_of(count, mean[j], rstd[j], gamma[j], dgamma[j], dbeta[j]);
+        const float along_dy = fmaf(pod_element_get(t, dy, i), k.scale, k.offset);
+        pod_element_put(t, dx, i, fmaf(pod_element_get(t, x, i), k.along, along_dy));
     }
 }
 
@@ -104,22 +104,34 @@ static bool passes(pod_dtype t, const void *x, const void *z, const float *scale
     return pod_element_get(t, x, i) * scale[j] + shift[j] > 0.0f;
 }
 
+/* dz, or dz + more as it would be stored, of element i. */
+static float gradient(pod_dtype t, const void *dz, const void *more, int64_t i)
+{
+    const float own = pod_element_get(t, dz, i);
+    if (!more) return own;
+    pod_bf16 stored;
+    const float sum = own + pod_element_get(t, more, i);
+    if (t != POD_BF16) return sum;
+    pod_element_put(t, &stored, 0, sum);
+    return pod_element_get(t, &stored, 0);
+}
+
 void pod__norm_grad_sums_act_ref(int64_t rows, int64_t c, pod_dtype t, const void *x,
-                                 const void *dz, const void *z, const float *scale,
-                                 const float *shift, const float *mean, const float *rstd,
-                                 void *g_out, float *dgamma, float *dbeta)
+                                 const void *dz, const void *more, const void *z,
+                                 const float *scale, const float *shift, const float *mean,
+                                 const float *rstd, void *g_out, float *dgamma, float *dbeta)
 {
     for (int64_t j = 0; j < c; j++) {
         double by_x = 0, alone = 0;
         for (int64_t i = j; i < rows * c; i += c) {
             const bool open = passes(t, x, z, scale, shift, i, j);
-            const float g = open ? pod_element_get(t, dz, i) : 0.0f;
+            const float g = open ? gradient(t, dz, more, i) : 0.0f;
             by_x += (double)g * ((double)pod_element_get(t, x, i) - (double)mean[j]);
             alone += (double)g;
-            if (g_out && t == POD_BF16)
-                ((pod_bf16 *)g_out)[i] = open ? ((const pod_bf16 *)dz)[i] : (pod_bf16){0};
+            if (g_out && t == POD_BF16 && open && !more)
+                ((pod_bf16 *)g_out)[i] = ((const pod_bf16 *)dz)[i];
             else if (g_out)
-                ((float *)g_out)[i] = g;
+                pod_element_put(t, g_out, i, g);
         }
         dgamma[j] = (float)(by_x * (double)rstd[j]);
         dbeta[j] = (float)alone;
@@ -133,9 +145,10 @@ void pod__norm_grad_apply_act_ref(int64_t rows, int64_t c, double count, pod_dty
 {
     for (int64_t i = 0; i < rows * c; i++) {
         const int64_t j = i % c;
-        const pod__norm_slope k = pod__norm_slope_of(count, rstd[j], gamma[j], dgamma[j], dbeta[j]);
+        const pod__norm_slope k =
+            pod__norm_slope_of(count, mean[j], rstd[j], gamma[j], dgamma[j], dbeta[j]);
         const float g = passes(t, x, NULL, scale, shift, i, j) ? pod_element_get(t, dz, i) : 0.0f;
-        const float centred = pod_element_get(t, x, i) - mean[j];
-        pod_element_put(t, dx, i, k.scale * ((g - k.offset) - centred * k.slope));
+        const float along_g = fmaf(g, k.scale, k.offset);
+        pod_element_put(t, dx, i, fmaf(pod_element_get(t, x, i), k.along, along_g));
     }
 }

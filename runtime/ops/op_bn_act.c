@@ -7,6 +7,7 @@
  *   bn_grad_sums_act   x, dz, scale, shift, mean, rstd        -> dgamma, dbeta
  *   bn_grad_apply_act  x, dz, scale, shift, mean, rstd, gamma, dgamma, dbeta -> dx
  *   bn_grad_sums_of    x, dz, z, mean, rstd                   -> dgamma, dbeta, g
+ *                      .., more                               of dz + more
  *
  * Of z = relu(x scale + shift) the gradients `_act` take dz and find out from x what the activation
  * let through; bn_grad_sums_of sees it in a z that more was added to, and hands on g, which is dz
@@ -155,16 +156,17 @@ static pod_status bn_grad_sums_act_infer(const pod_node *n, const pod_type in[],
 static pod_status bn_grad_sums_of_infer(const pod_node *n, const pod_type in[], int n_in,
                                         pod_type out[])
 {
-    (void)n, (void)n_in;
+    (void)n;
     POD_TRY(grad_sums_infer(&in[0], &in[1], &in[3], out));
     out[2] = in[1];
+    if (n_in > 5) POD_TRY(pod__want_alike("dz", &in[1], "more of it", &in[5]));
     return pod__want_alike("x", &in[0], "z", &in[2]);
 }
 
 static void grad_sums_cost(const pod_node *n, const pod_type in[], const pod_type out[],
                            pod_cost *cost)
 {
-    const double ops = n->op == &pod__op_bn_grad_sums_act ? 8 : 6;
+    const double ops = n->op == &pod__op_bn_grad_sums_act ? 8 : n->n_in + 1;
     pod__cost_of(n, in, out, ops * (double)pod_shape_count(&in[0].shape), cost);
 }
 
@@ -174,25 +176,38 @@ static void bn_grad_sums_act_run(const void *attr, const void *const in[], void 
     (void)scratch;
     const pod__rows_attr *a = attr;
     pod__norm_at(a->set)->grad_sums_act(a->rows, a->c, (pod_dtype)a->dtype, in[0], in[1], NULL,
-                                        in[2], in[3], in[4], in[5], NULL, out[0], out[1]);
+                                        NULL, in[2], in[3], in[4], in[5], NULL, out[0], out[1]);
 }
+
+typedef struct sums_of_run_attr {
+    pod__rows_attr rows;
+    int64_t n_in;
+} sums_of_run_attr;
 
 static void bn_grad_sums_of_run(const void *attr, const void *const in[], void *const out[],
                                 void *scratch)
 {
     (void)scratch;
-    const pod__rows_attr *a = attr;
-    pod__norm_at(a->set)->grad_sums_act(a->rows, a->c, (pod_dtype)a->dtype, in[0], in[1], in[2],
-                                        NULL, NULL, in[3], in[4], out[2], out[0], out[1]);
+    const sums_of_run_attr *a = attr;
+    pod__norm_at(a->rows.set)
+        ->grad_sums_act(a->rows.rows, a->rows.c, (pod_dtype)a->rows.dtype, in[0], in[1],
+                        a->n_in > 5 ? in[5] : NULL, in[2], NULL, NULL, in[3], in[4], out[2], out[0],
+                        out[1]);
 }
 
-static pod_status grad_sums_lower(const pod_lower_args *args, pod_lowering *l)
+static pod_status bn_grad_sums_act_lower(const pod_lower_args *args, pod_lowering *l)
 {
-    const bool hands_on = args->node->op == &pod__op_bn_grad_sums_of;
     const pod__rows_attr run = pod__rows_of(args, pod__norm_pick(args->target->cpu));
-    POD_TRY(pod__lower(args, hands_on ? bn_grad_sums_of_run : bn_grad_sums_act_run,
-                       pod__norm_at(run.set)->name, &run, sizeof run, l));
-    if (hands_on) l->in_place[2] = 1;
+    return pod__lower(args, bn_grad_sums_act_run, pod__norm_at(run.set)->name, &run, sizeof run, l);
+}
+
+static pod_status bn_grad_sums_of_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    const sums_of_run_attr run = {.rows = pod__rows_of(args, pod__norm_pick(args->target->cpu)),
+                                  .n_in = args->node->n_in};
+    POD_TRY(pod__lower(args, bn_grad_sums_of_run, pod__norm_at(run.rows.set)->name, &run,
+                       sizeof run, l));
+    l->in_place[2] = 1;
     return POD_OK;
 }
 
@@ -205,18 +220,18 @@ const pod_op pod__op_bn_grad_sums_act = {.name = "bn_grad_sums_act",
                                          .takes_parts = true,
                                          .infer = bn_grad_sums_act_infer,
                                          .cost = grad_sums_cost,
-                                         .lower = grad_sums_lower};
+                                         .lower = bn_grad_sums_act_lower};
 
 const pod_op pod__op_bn_grad_sums_of = {.name = "bn_grad_sums_of",
-                                        .by_sample = "sssww>++s",
+                                        .by_sample = "ssswws>++s",
                                         .kind = POD_OP_RUN,
                                         .min_in = 5,
-                                        .max_in = 5,
+                                        .max_in = 6,
                                         .n_out = 3,
                                         .takes_parts = true,
                                         .infer = bn_grad_sums_of_infer,
                                         .cost = grad_sums_cost,
-                                        .lower = grad_sums_lower};
+                                        .lower = bn_grad_sums_of_lower};
 
 /* ---- bn_grad_apply_act --------------------------------------------------------------------- */
 

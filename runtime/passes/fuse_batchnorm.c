@@ -1,5 +1,7 @@
 /* Patterns of batch normalization: y is what is normalized, n = bn_apply(y), z what the activation
  * makes of it, d its gradient. */
+#include <string.h>
+
 #include "kernels/conv/conv.h"
 #include "runtime/passes/fuse.h"
 
@@ -189,6 +191,26 @@ pod__verdict pod__fuse_bn_grad_sums_of(pod__fuse *f, pod__site *at)
     pod__set_inputs(sums, (pod_value[]){y, dz, z, mean, rstd}, 5);
     sums->node.op = pod_op_find("bn_grad_sums_of");
     pod__take_output(f, sums, d);
+    pod__clear(at);
+    return pod__fused();
+}
+
+/* ---- bn_grad_sums_add: dz of a bn_grad_sums_of is a sum that nothing else reads ---- */
+
+pod__verdict pod__fuse_bn_grad_sums_add(pod__fuse *f, pod__site *at)
+{
+    enum { DZ = 1, N_SUMS_OF = 5 };
+    if (!pod__site_is(at, "add")) return pod__no_match();
+    const pod_value dz = at->out[0];
+    const pod__readers r = pod__readers_of(f, dz);
+    pod__site *sums = r.n > 0 ? r.site[0] : NULL;
+    if (!pod__site_is(sums, "bn_grad_sums_of") || sums->in[DZ].id != dz.id) return pod__no_match();
+    if (r.n > 1) return pod__refused_by_reader(f, r.site[1]);
+    pod_value in[N_SUMS_OF + 1];
+    memcpy(in, sums->in, sizeof in[0] * N_SUMS_OF);
+    in[DZ] = at->in[0];
+    in[N_SUMS_OF] = at->in[1];
+    pod__set_inputs(sums, in, N_SUMS_OF + 1);
     pod__clear(at);
     return pod__fused();
 }

@@ -104,7 +104,7 @@ static void check_sums(const pod_norm *k, const batch *b, bool grad, const tenso
         bound[c + j] += ROUNDINGS * pod_test_roundoff(POD_F32) * 1.001 * fabs(one * two);
     }
     if (gate)
-        k->grad_sums_act(b->rows, c, b->t, b->x.data, b->dy.data, gate->data, NULL, NULL,
+        k->grad_sums_act(b->rows, c, b->t, b->x.data, b->dy.data, NULL, gate->data, NULL, NULL,
                          b->mean.data, b->rstd.data, NULL, times.data, plain.data);
     else if (grad)
         k->grad_sums(b->rows, c, b->t, b->x.data, b->dy.data, b->mean.data, b->rstd.data,
@@ -201,10 +201,11 @@ static void check_formulas(pod_dtype t)
         dx[i] = scale * (dy - offset - x * slope);
         /* x, scale and their product are rounded, then the sum. */
         y_bound[i] = bound_rounded(t, 3 * fabs(x * scale) + fabs(y[i]), y[i]);
-        /* offset and dy - offset; x, slope and their product; the difference, scale, the
-         * product. */
-        const double inner = fabs(offset) + fabs(dy - offset) + 3 * fabs(x * slope);
-        dx_bound[i] = bound_rounded(t, fabs(scale) * inner + 3 * fabs(dx[i]), dx[i]);
+        /* scale, of all terms; the coefficients along x and of the offset; the inner sum, dx. */
+        const double along = tensor_get(&b.x, i) * scale * slope;
+        const double apart = scale * (tensor_get(&b.mean, j) * slope - offset);
+        const double terms = 2 * fabs(scale * dy) + 3 * fabs(apart) + 2 * fabs(along);
+        dx_bound[i] = bound_rounded(t, terms + fabs(dx[i]), dx[i]);
     }
     apply(reference(), &b, got.data);
     tensor_check_near("apply", &got, y, y_bound);
@@ -296,7 +297,7 @@ static tensor gated(const batch *b, const tensor *gate)
 static void grad_sums_act(const pod_norm *k, const batch *b, const void *dz, const void *z,
                           void *g_out, float *dgamma, float *dbeta)
 {
-    k->grad_sums_act(b->rows, b->c, b->t, b->x.data, dz, z, b->gamma.data, b->beta.data,
+    k->grad_sums_act(b->rows, b->c, b->t, b->x.data, dz, NULL, z, b->gamma.data, b->beta.data,
                      b->mean.data, b->rstd.data, g_out, dgamma, dbeta);
 }
 
@@ -316,6 +317,33 @@ static void check_grad_sums_act(const pod_norm *k, const batch *b, const tensor 
     for (int i = 2; i < 6; i++) tensor_check_same(name, &sums[i], &sums[i % 2]);
     for (int i = 0; i < 6; i++) tensor_free(&sums[i]);
     tensor_free(&by_x), tensor_free(&want), tensor_free(&g);
+}
+
+/* Of dz in two parts: what grad_sums_act gives of their sum as it is stored, to the bit, over either
+ * part too. The second part is x, which has NaNs and infinities of its own. */
+static void check_grad_sums_more(const pod_norm *k, const batch *b, const tensor *z)
+{
+    char name[96];
+    batch_name(k, "grad_sums_act of two parts", b, name);
+    tensor sum = tensor_new(b->t, b->rows * b->c), want = tensor_new(b->t, b->rows * b->c);
+    tensor sums[4];
+    for (int i = 0; i < 4; i++) sums[i] = tensor_new(POD_F32, b->c);
+    for (int64_t i = 0; i < sum.count; i++) {
+        const float both = (float)tensor_get(&b->dy, i) + (float)tensor_get(&b->x, i);
+        pod_test_put(b->t, sum.data, i, (double)both);
+    }
+    grad_sums_act(k, b, sum.data, z->data, want.data, sums[0].data, sums[1].data);
+    for (int place = 0; place < 3; place++) {
+        tensor dz = tensor_copy(&b->dy), more = tensor_copy(&b->x), own = tensor_copy(&b->x);
+        tensor *g = place == 0 ? &own : place == 1 ? &dz : &more;
+        k->grad_sums_act(b->rows, b->c, b->t, b->x.data, dz.data, more.data, z->data, NULL, NULL,
+                         b->mean.data, b->rstd.data, g->data, sums[2].data, sums[3].data);
+        tensor_check_same(name, g, &want);
+        for (int i = 2; i < 4; i++) tensor_check_same(name, &sums[i], &sums[i % 2]);
+        tensor_free(&dz), tensor_free(&more), tensor_free(&own);
+    }
+    for (int i = 0; i < 4; i++) tensor_free(&sums[i]);
+    tensor_free(&sum), tensor_free(&want);
 }
 
 /* grad_apply of the gated gradient, to the bit; over x and over dz too. */
@@ -348,6 +376,7 @@ static void check_act(const pod_norm *k, const batch *b)
     check_sums(k, b, true, &z);
     check_grad_sums_act(k, b, &z);
     check_grad_sums_act(k, b, NULL);
+    check_grad_sums_more(k, b, &z);
     check_grad_apply_act(k, b);
     tensor_free(&z);
 }
@@ -365,6 +394,24 @@ static void test_act(void)
                 if (runs(&sets[s])) check_act(&sets[s], &b);
             batch_free(&b);
         }
+    }
+}
+
+/* Outputs so large that they are stored past the caches: in whole lines, with some left, and in
+ * vain where lines do not begin with the output. */
+static void test_past_the_caches(void)
+{
+    int n;
+    const pod_norm *sets = pod_norm_sets(&n);
+    const int64_t rows[] = {13109, 26216, 26217};
+    for (int i = 0; i < 3; i++) {
+        batch b = batch_make(rows[i], 80, i ? POD_BF16 : POD_F32);
+        for (int s = 0; s < n; s++) {
+            if (!runs(&sets[s])) continue;
+            check_same(&sets[s], &b);
+            check_apply_act(&sets[s], &b, true, true, true);
+        }
+        batch_free(&b);
     }
 }
 
@@ -588,6 +635,7 @@ static CU_TestInfo tests[] = {{"sets", test_sets},
                               {"moments", test_moments},
                               {"fold", test_fold},
                               {"act", test_act},
+                              {"past_the_caches", test_past_the_caches},
                               {"act_of_odd_ones", test_act_of_odd_ones},
                               {"act_by_hand", test_act_by_hand},
                               {"group", test_group},

@@ -551,6 +551,15 @@ static double gradient_distance(const op_graph *got, pod_interp *got_it, const o
     return sqrt(apart / size);
 }
 
+static bool has_node(const pod_graph *g, const char *op, int n_in)
+{
+    for (int32_t i = 0; i < pod_graph_n_nodes(g); i++) {
+        const pod_node *n = pod_graph_node(g, i);
+        if (strcmp(n->op->name, op) == 0 && n->n_in == n_in) return true;
+    }
+    return false;
+}
+
 /* Sums in another order, and in bfloat16 some roundings fewer: the gradients of 30 nodes one behind
  * another stay together by as many roundings. */
 static void fused_agree_with_plain(void)
@@ -577,6 +586,7 @@ static void fused_agree_with_plain(void)
             }
             pod_interp_check_in_place(fused_it);
             POD_CHECK(n_fused >= 8, "%d fused", n_fused);
+            POD_CHECK(has_node(fused.g, "bn_grad_sums_of", 6), "no sum is made as it is read");
             pod_interp_destroy(it);
             pod_interp_destroy(fused_it);
             op_graph_close(&og);
