@@ -19,7 +19,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { SQUARE = 32, N_PIXELS = 4 };
+enum { SQUARE = 32, ROW_BYTES = SQUARE * (int)sizeof(float), N_PIXELS = 4 };
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -117,13 +117,13 @@ typedef struct layout {
     int64_t steps, strip, end; /* bytes from the beginning, where the squares are */
 } layout;
 
-static int64_t n_steps_of(const pod_conv_shape *s) { return s->r * s->s * (s->k / 32); }
-
 static layout layout_of(const pod_conv_call *call)
 {
+    const pod_conv_shape *s = &call->shape;
+    const int64_t n_steps = s->r * s->s * (s->k / POD__AMX_CHUNK);
     const cut c = cut_of(call);
     layout at = {.steps = 2 * POD__AMX_SQUARE_FLOATS * (int64_t)sizeof(float)};
-    at.strip = at.steps + up(n_steps_of(&call->shape) * (int64_t)sizeof(step), 64) * 64;
+    at.strip = at.steps + up(n_steps * (int64_t)sizeof(step), 64) * 64;
     at.end = at.strip + c.strip_bytes;
     return at;
 }
@@ -243,9 +243,10 @@ typedef struct run {
     int n_parts;
     bool zeros[2][2]; /* [down][right]: no tap reaches these pixels, and no part has them */
     float *squares;   /* two, in turn */
-    int64_t n_taken;
-    /* Of the square that was multiplied before: it leaves while the next one is multiplied, so that
-     * the tile unit does not wait. */
+    /* Three squares are under way, so that the tile unit does not wait: one is multiplied, what the
+     * tiles hold of the one before rests there until they are taken again, and the one before that
+     * leaves between the products. */
+    square resting;
     const part *leaves;
     leaving *next, *end;
     leaving leaving[MAX_LEAVING];
@@ -379,63 +380,94 @@ static void zero_tile(const run *r, const tile *t)
 
 /* ---- products ------------------------------------------------------------------------------- */
 
-/* 2 or 4 products a step, and what is left of the square before. */
-INLINE void multiply_as(run *r, const square *q, bool tall, bool passes_by)
+/* What the tile holds of the square before makes room. */
+#define BEGIN_TILE(tile, column, to)                         \
+    do {                                                     \
+        if (uses[column]) _tile_stored(tile, to, ROW_BYTES); \
+        _tile_zero(tile);                                    \
+    } while (0)
+
+/* Registers are written with the instruction, hence a macro. */
+#define LOAD_FILTERS(tile, from)                                 \
+    do {                                                         \
+        if (passes_by)                                           \
+            _tile_stream_loadd(tile, from, POD__AMX_LINE_BYTES); \
+        else                                                     \
+            _tile_loadd(tile, from, POD__AMX_LINE_BYTES);        \
+    } while (0)
+
+/* One tile or two by 16 columns or 32. */
+INLINE void take_step(const step *s, const square *q, const char *b, int64_t pitch, bool tall,
+                      bool passes_by, bool begins, const bool uses[2], float *before)
 {
-    const int64_t rows = up(MAX_LEAVING, q->part->n_steps);
+    _tile_loadd(4, q->tiles[0].a + s->a, pitch);
+    if (tall) _tile_loadd(5, q->tiles[1].a + s->a, pitch);
+    if (s->b[0] >= 0) LOAD_FILTERS(6, b + s->b[0]);
+    if (begins) BEGIN_TILE(0, 0, before);
+    if (s->b[0] >= 0) _tile_dpbf16ps(0, 4, 6);
+    if (begins) BEGIN_TILE(2, 0, before + POD__AMX_ROWS * SQUARE);
+    if (s->b[0] >= 0 && tall) _tile_dpbf16ps(2, 5, 6);
+    if (s->b[1] >= 0) LOAD_FILTERS(7, b + s->b[1]);
+    if (begins) BEGIN_TILE(1, 1, before + 16);
+    if (s->b[1] >= 0) _tile_dpbf16ps(1, 4, 7);
+    if (begins) BEGIN_TILE(3, 1, before + POD__AMX_ROWS * SQUARE + 16);
+    if (s->b[1] >= 0 && tall) _tile_dpbf16ps(3, 5, 7);
+}
+
+INLINE void multiply_as(run *r, const square *q, bool tall, bool passes_by, float *before)
+{
+    const int64_t rows = up(MAX_LEAVING, q->part->n_steps), pitch = r->cut->pitch;
     const char *b = r->weights + q->channel / SQUARE * q->part->next;
-    const char *upper = q->tiles[0].a, *lower = q->tiles[tall ? 1 : 0].a;
-    const int64_t pitch = r->cut->pitch;
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-    for (const step *s = q->part->steps, *end = s + q->part->n_steps; s < end; s++) {
-        _tile_loadd(4, upper + s->a, pitch);
-        if (tall) _tile_loadd(5, lower + s->a, pitch);
-        if (s->b[0] >= 0) {
-            if (passes_by)
-                _tile_stream_loadd(6, b + s->b[0], POD__AMX_LINE_BYTES);
-            else
-                _tile_loadd(6, b + s->b[0], POD__AMX_LINE_BYTES);
-            _tile_dpbf16ps(0, 4, 6);
-            if (tall) _tile_dpbf16ps(2, 5, 6);
-        }
-        if (s->b[1] >= 0) {
-            if (passes_by)
-                _tile_stream_loadd(7, b + s->b[1], POD__AMX_LINE_BYTES);
-            else
-                _tile_loadd(7, b + s->b[1], POD__AMX_LINE_BYTES);
-            _tile_dpbf16ps(1, 4, 7);
-            if (tall) _tile_dpbf16ps(3, 5, 7);
-        }
+    const bool *uses = r->resting.part->uses;
+    const step *s = q->part->steps, *end = s + q->part->n_steps;
+    take_step(s, q, b, pitch, tall, passes_by, true, uses, before);
+    leave(r, rows);
+    while (++s < end) {
+        take_step(s, q, b, pitch, tall, passes_by, false, uses, before);
         leave(r, rows);
     }
 }
 
-static void store_square(const square *q)
+/* The square that rested leaves next. */
+static void release(run *r)
 {
-    const int64_t row_bytes = SQUARE * (int64_t)sizeof *q->values;
-    float *to = q->values, *lower = to + POD__AMX_ROWS * SQUARE;
-    if (q->part->uses[0]) _tile_stored(0, to, row_bytes);
-    if (q->part->uses[1]) _tile_stored(1, to + 16, row_bytes);
-    if (q->n_tiles < 2) return;
-    if (q->part->uses[0]) _tile_stored(2, lower, row_bytes);
-    if (q->part->uses[1]) _tile_stored(3, lower + 16, row_bytes);
+    leave(r, INT64_MAX);
+    place_square(r, &r->resting);
 }
 
 static void take_square(run *r, square *q)
 {
+    float *before = r->resting.values;
+    q->values = r->squares + (before == r->squares ? POD__AMX_SQUARE_FLOATS : 0);
     if (q->n_tiles < 2)
-        multiply_as(r, q, false, false);
+        multiply_as(r, q, false, false, before);
     else if (r->cut->passes_by)
-        multiply_as(r, q, true, true);
+        multiply_as(r, q, true, true, before);
     else
-        multiply_as(r, q, true, false);
+        multiply_as(r, q, true, false, before);
+    release(r);
+    r->resting = *q;
+}
+
+static void begin_squares(run *r)
+{
+    static const part none;
+    r->resting = (square){.part = &none, .values = r->squares};
+    r->next = r->end = r->leaving;
+    pod_amx_begin();
+}
+
+static void end_squares(run *r)
+{
+    const bool *uses = r->resting.part->uses;
+    float *before = r->resting.values;
+    BEGIN_TILE(0, 0, before);
+    BEGIN_TILE(2, 0, before + POD__AMX_ROWS * SQUARE);
+    BEGIN_TILE(1, 1, before + 16);
+    BEGIN_TILE(3, 1, before + POD__AMX_ROWS * SQUARE + 16);
+    release(r);
     leave(r, INT64_MAX);
-    q->values = r->squares + (r->n_taken++ % 2 ? POD__AMX_SQUARE_FLOATS : 0);
-    store_square(q);
-    place_square(r, q);
+    pod_amx_end();
 }
 
 /* ---- cuts ----------------------------------------------------------------------------------- */
@@ -548,10 +580,9 @@ void pod__amx_strided_run(const pod_conv_call *call, const char *weights, void *
     const layout at = layout_of(call);
     part parts[N_PIXELS];
     run r = {.call = call, .cut = &c, .weights = weights, .parts = parts, .squares = scratch};
-    r.next = r.end = r.leaving;
     r.n_parts = find_parts(call, &c, (void *)((char *)scratch + at.steps), parts, r.zeros);
     char *strip = (char *)scratch + at.strip;
-    pod_amx_begin();
+    begin_squares(&r);
     for (int64_t i = 0; i < c.n_runs; i++)
         for (int64_t line = 0; line < c.n_lines; line += c.lines) {
             const lines l = {i, line, smaller(c.lines, c.n_lines - line)};
@@ -560,6 +591,5 @@ void pod__amx_strided_run(const pod_conv_call *call, const char *weights, void *
             pod_amx_order();
             multiply_cut(&r, l, c.in_place ? a : strip);
         }
-    leave(&r, INT64_MAX);
-    pod_amx_end();
+    end_squares(&r);
 }
