@@ -35,7 +35,8 @@ static pod_status open_own(job *j)
     POD_TRY(pod_network_choose(s, &j->choice, &j->network));
     pod_target host;
     POD_TRY(pod_target_from(j->call->config, NULL, &host));
-    const pod_dataset_options options = {.cache_bytes = s->data_cache_bytes};
+    const pod_dataset_options options = {.cache_bytes = s->data_cache_bytes,
+                                         .n_readers = s->input_threads};
     POD_TRY(pod_dataset_open_with(s->data, s->seed, &options, &j->data));
     const int rank = pod_comm_rank(j->call->comm), size = pod_comm_size(j->call->comm);
     const pod_dataset_info seen = pod_setup_seen(s, &j->data->info);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/data/h5.h"
+#include "runtime/data/h5_rows.h"
 
 static const char *const images_name[POD_N_SPLITS] = {"/train/images", "/test/images"};
 static const char *const labels_name[POD_N_SPLITS] = {"/train/labels", "/test/labels"};
@@ -13,6 +14,7 @@ typedef struct h5_dataset {
     pod_h5_file file; /* open while some pixels stay in it */
     pod_h5_array images[POD_N_SPLITS];
     const uint8_t *pixels[POD_N_SPLITS]; /* (N, H, W, C), or NULL: in the file */
+    pod_h5_rows *rows[POD_N_SPLITS];     /* of pixels in the file */
     const int32_t *labels[POD_N_SPLITS]; /* (N) */
 } h5_dataset;
 
@@ -24,10 +26,7 @@ static pod_status h5_read(const pod_dataset *base, pod_split split, int64_t inde
         memcpy(pixels, d->pixels[split] + index * bytes, (size_t)bytes);
         return POD_OK;
     }
-    pod_h5_lock();
-    pod_status s = pod_h5_read_rows(&d->images[split], POD_U8, index, 1, pixels);
-    pod_h5_unlock();
-    return s;
+    return pod_h5_rows_read(d->rows[split], index, pixels);
 }
 
 static int32_t h5_label(const pod_dataset *base, pod_split split, int64_t index)
@@ -44,6 +43,7 @@ static void close_arrays(h5_dataset *d)
 
 static void h5_close(pod_dataset *base)
 {
+    for (int s = 0; s < POD_N_SPLITS; s++) pod_h5_rows_close(((h5_dataset *)base)->rows[s]);
     pod_h5_lock();
     close_arrays((h5_dataset *)base);
     pod_h5_unlock();
@@ -159,6 +159,13 @@ static pod_status load_pixels(h5_dataset *d, int split)
     return POD_OK;
 }
 
+static pod_status open_rows(h5_dataset *d, int n_readers)
+{
+    for (int s = 0; s < POD_N_SPLITS; s++)
+        POD_TRY(pod_h5_rows_open(&d->images[s], n_readers, d->base.arena, &d->rows[s]));
+    return POD_OK;
+}
+
 static pod_status load(h5_dataset *d, const pod_dataset_options *options)
 {
     const pod_dataset_info *info = &d->base.info;
@@ -174,7 +181,8 @@ static pod_status load(h5_dataset *d, const pod_dataset_options *options)
         POD_TRY(status);
     }
     int64_t rows = options->cache_bytes / pod_dataset_sample_bytes(info);
-    if (info->n_samples[0] > rows || info->n_samples[1] > rows - info->n_samples[0]) return POD_OK;
+    if (info->n_samples[0] > rows || info->n_samples[1] > rows - info->n_samples[0])
+        return open_rows(d, options->n_readers);
     for (int s = 0; s < POD_N_SPLITS; s++) POD_TRY(load_pixels(d, s));
     close_arrays(d);
     return POD_OK;
@@ -192,6 +200,7 @@ static pod_status open_in(pod_arena *arena, const char *path, const pod_dataset_
     if (s == POD_OK) s = load(d, options);
     if (s != POD_OK) close_arrays(d);
     pod_h5_unlock();
+    for (int i = 0; s != POD_OK && i < POD_N_SPLITS; i++) pod_h5_rows_close(d->rows[i]);
     POD_TRY(s);
     *out = &d->base;
     return POD_OK;

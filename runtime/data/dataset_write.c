@@ -8,7 +8,7 @@
 #include "runtime/data/h5.h"
 
 /* About so much is unpacked to read one sample; images beyond it have a chunk each. */
-enum { CHUNK_BYTES = 128 * 1024, MAX_CHUNK_ROWS = 1024 };
+enum { CHUNK_BYTES = 16 * 1024, CHUNK_LABELS = 128 * 1024, MAX_CHUNK_ROWS = 1024 };
 
 struct pod_dataset_writer {
     pod_arena *arena;
@@ -37,7 +37,7 @@ static pod_status create_arrays(pod_dataset_writer *w, int split, const char *im
     POD_TRY(
         pod_h5_array_create(&w->file, images, POD_U8, 4, dim, chunk_rows(info), &w->images[split]));
     return pod_h5_array_create(&w->file, labels, info->n_classes <= 256 ? POD_U8 : POD_I32, 1, dim,
-                               CHUNK_BYTES, &w->labels[split]);
+                               CHUNK_LABELS, &w->labels[split]);
 }
 
 static pod_status create_file(pod_dataset_writer *w)
@@ -105,20 +105,24 @@ pod_status pod_dataset_writer_add(pod_dataset_writer *w, pod_split split, int64_
     return s;
 }
 
+/* With the lock held. */
+static pod_status cut_split(pod_dataset_writer *w, int split)
+{
+    POD_TRY(pod_h5_array_cut(&w->images[split], w->n_written[split]));
+    POD_TRY(pod_h5_array_cut(&w->labels[split], w->n_written[split]));
+    w->n_wanted[split] = w->n_written[split];
+    return POD_OK;
+}
+
 pod_status pod_dataset_writer_cut(pod_dataset_writer *w)
 {
+    for (int s = 0; s < POD_N_SPLITS; s++)
+        if (w->n_written[s] < 1)
+            return pod_fail(POD_E_FORMAT, "%s: 0 %s samples, need at least 1", w->path,
+                            pod_split_name((pod_split)s));
     pod_status status = POD_OK;
     pod_h5_lock();
-    for (int s = 0; s < POD_N_SPLITS && status == POD_OK; s++) {
-        const int64_t n = w->n_written[s];
-        if (n < 1)
-            status = pod_fail(POD_E_FORMAT, "%s: 0 %s samples, need at least 1", w->path,
-                              pod_split_name((pod_split)s));
-        else
-            status = pod_h5_array_cut(&w->images[s], n);
-        if (status == POD_OK) status = pod_h5_array_cut(&w->labels[s], n);
-        w->n_wanted[s] = n;
-    }
+    for (int s = 0; s < POD_N_SPLITS && status == POD_OK; s++) status = cut_split(w, s);
     pod_h5_unlock();
     return status;
 }

@@ -35,7 +35,8 @@ static void end_span(const trainer *t, pod_job_span s) { pod_job_end(t->args->jo
 static pod_status open_data(trainer *t)
 {
     const pod_setup *s = t->args->setup;
-    const pod_dataset_options options = {.cache_bytes = s->data_cache_bytes};
+    const pod_dataset_options options = {.cache_bytes = s->data_cache_bytes,
+                                         .n_readers = s->input_threads};
     POD_TRY(pod_dataset_open_with(s->data, s->seed, &options, &t->data));
     const pod_dataset_info *info = &t->data->info;
     POD_TRY(

@@ -1,6 +1,7 @@
 /* Data sets in HDF5: what is written is read back, from memory and from the file; every wrong form
  * is refused with its name; no flipped byte and no cut makes wrong data or a crash. */
 #include <cjson/cJSON.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,42 @@ static void export_reads_back(void)
     }
 }
 
+typedef struct reading {
+    const pod_dataset *made, *d;
+    int64_t n_wrong;
+} reading;
+
+static void *read_all(void *arg)
+{
+    reading *r = arg;
+    r->n_wrong = count_differences(r->made, r->d);
+    return NULL;
+}
+
+/* More threads than the file has readers for. */
+static void threads_read_a_file(void)
+{
+    enum { N_THREADS = 5 };
+    char path[MAX_PATH_BYTES];
+    pod_dataset *made = export_glyphs("glyphs:20x16x3:150+40", in_dir(path, "threads.h5")),
+                *d = NULL;
+    const pod_dataset_options o = {.n_readers = 3};
+    POD_CHECK_OK(pod_dataset_open_with(path, 0, &o, &d));
+    if (!d || !made) return;
+    pthread_t thread[N_THREADS];
+    reading r[N_THREADS];
+    for (int i = 0; i < N_THREADS; i++) {
+        r[i] = (reading){.made = made, .d = d};
+        POD_CHECK(pthread_create(&thread[i], NULL, read_all, &r[i]) == 0, "thread %d", i);
+    }
+    for (int i = 0; i < N_THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        POD_CHECK(r[i].n_wrong == 0, "thread %d: %lld samples differ", i, (long long)r[i].n_wrong);
+    }
+    pod_dataset_close(d);
+    pod_dataset_close(made);
+}
+
 static void writer_takes_statistics(void)
 {
     /* one channel 0, 255, 0, 255, ...: mean and std 1/2; one always 51: mean 0.2, and std 1 */
@@ -118,6 +155,54 @@ static void writer_takes_statistics(void)
     CU_ASSERT_DOUBLE_EQUAL(d->info.std[1], 1, 0);
     CU_ASSERT(pod_dataset_label(d, POD_SPLIT_TRAIN, 1) == 299); /* beyond a byte */
     pod_dataset_close(d);
+}
+
+/* Fewer samples than were announced: over chunks' ends, in their middle, one. */
+static void writer_cuts(void)
+{
+    enum { N = 120, BYTES = 16 * 16 * 3 };
+    static const int64_t kept[][2] = {{N, 1}, {N - 1, 21}, {42, 63}, {1, N}};
+    const char *const names[] = {"a", "b"};
+    const pod_dataset_info info = {.name = "n",
+                                   .origin = "",
+                                   .licence = "",
+                                   .n_samples = {N, N},
+                                   .height = 16,
+                                   .width = 16,
+                                   .channels = 3,
+                                   .n_classes = 2,
+                                   .class_names = names};
+    static uint8_t pixels[N * BYTES], got[BYTES];
+    static int32_t labels[N];
+    char path[MAX_PATH_BYTES];
+    pod_test_fill_exact(9, N * BYTES, 255, POD_U8, pixels);
+    for (int i = 0; i < N; i++) labels[i] = i % 3 == 0;
+    for (size_t k = 0; k < sizeof kept / sizeof kept[0]; k++) {
+        pod_dataset_writer *w = NULL;
+        POD_CHECK_OK(pod_dataset_writer_open(in_dir(path, "cut.h5"), &info, &w));
+        if (!w) return;
+        POD_CHECK_FAILS(pod_dataset_writer_cut(w), POD_E_FORMAT,
+                        "0 train samples, need at least 1");
+        for (int s = 0; s < POD_N_SPLITS; s++)
+            POD_CHECK_OK(pod_dataset_writer_add(w, (pod_split)s, kept[k][s], pixels, labels));
+        POD_CHECK_OK(pod_dataset_writer_cut(w));
+        POD_CHECK_OK(pod_dataset_writer_finish(w));
+        for (int64_t cache = 0; cache <= 1 << 30; cache += 1 << 30) {
+            const pod_dataset_options o = {.cache_bytes = cache};
+            pod_dataset *d = NULL;
+            POD_CHECK_OK(pod_dataset_open_with(path, 0, &o, &d));
+            if (!d) return;
+            for (int s = 0; s < POD_N_SPLITS; s++) {
+                CU_ASSERT(d->info.n_samples[s] == kept[k][s]);
+                for (int64_t i = 0; i < kept[k][s]; i++) {
+                    POD_CHECK_OK(pod_dataset_read(d, (pod_split)s, i, got));
+                    CU_ASSERT(memcmp(got, pixels + i * BYTES, BYTES) == 0);
+                    CU_ASSERT(pod_dataset_label(d, (pod_split)s, i) == labels[i]);
+                }
+            }
+            pod_dataset_close(d);
+        }
+    }
 }
 
 static void writer_refuses(void)
@@ -156,10 +241,15 @@ static void writer_refuses(void)
 /* What h5py writes by itself: the older format, strings of variable length, labels of 64 bits. */
 static void reads_files_of_others(void)
 {
-    pod_dataset *d = NULL;
-    POD_CHECK_OK(pod_dataset_open(POD_TEST_SOURCE_DIR "/tests/data/h5py_style.h5", 0, &d));
-    if (!d) return;
+    pod_dataset *d = NULL, *in_file = NULL;
+    const pod_dataset_options no_cache = {0};
+    const char *path = POD_TEST_SOURCE_DIR "/tests/data/h5py_style.h5";
+    POD_CHECK_OK(pod_dataset_open(path, 0, &d));
+    POD_CHECK_OK(pod_dataset_open_with(path, 0, &no_cache, &in_file));
+    if (!d || !in_file) return;
     uint8_t pixels[4];
+    CU_ASSERT(count_differences(d, in_file) == 0);
+    pod_dataset_close(in_file);
     CU_ASSERT(strcmp(d->info.name, "four pixels") == 0 && strcmp(d->info.licence, "") == 0);
     CU_ASSERT(d->info.n_classes == 3 && strcmp(d->info.class_names[2], "zebra \xc3\xa9") == 0);
     for (int64_t i = 0; i < d->info.n_samples[POD_SPLIT_TRAIN]; i++) {
@@ -380,14 +470,15 @@ static void out_of_memory(void)
 {
     char path[MAX_PATH_BYTES];
     pod_dataset_close(export_glyphs("glyphs:28x28x3:100+40", in_dir(path, "large.h5")));
-    const char *const specs[] = {path, "glyphs:224x224x3"};
+    const char *const specs[] = {path, "glyphs:224x224x3", path};
     for (size_t k = 0; k < sizeof specs / sizeof specs[0]; k++) {
         int n_failed = 0;
         pod_dataset *d = NULL;
         for (int n = 0; n < 100 && !d; n++) {
             pod_test_budget left = {.n_left = n};
             pod_alloc from = pod_test_budget_alloc(&left);
-            pod_dataset_options o = {.cache_bytes = 1 << 30, .alloc = &from};
+            pod_dataset_options o = {
+                .cache_bytes = k == 2 ? 0 : 1 << 30, .n_readers = 2, .alloc = &from};
             pod_status s = pod_dataset_open_with(specs[k], 0, &o, &d);
             CU_ASSERT((s == POD_OK) == (d != NULL) && (s == POD_OK || s == POD_E_NOMEM));
             n_failed += s == POD_E_NOMEM;
@@ -428,6 +519,8 @@ static void prints(void)
 
 static CU_TestInfo tests[] = {{"export_reads_back", export_reads_back},
                               {"writer_takes_statistics", writer_takes_statistics},
+                              {"threads_read_a_file", threads_read_a_file},
+                              {"writer_cuts", writer_cuts},
                               {"writer_refuses", writer_refuses},
                               {"reads_files_of_others", reads_files_of_others},
                               {"wrong_forms_are_named", wrong_forms_are_named},
