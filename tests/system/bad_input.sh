@@ -113,7 +113,7 @@ both '--bach: there is no such option; did you mean batch' train --bach 3
 both "'$(head -c 30 <<<"$long")" train "$long"
 both '--xxxxx.*: there is no such option' train "--$long"
 both "'sgdd' is none of sgd|lars" train --optimizer sgdd
-both "'f16' is none of bf16|f32" train --precision f16
+both "'f16' is none of bf16|bf16-conv|f32" train --precision f16
 both "'nan' is not a finite number" train --lr nan
 both "'inf' is not a finite number" train --target inf
 both '1e999.* is not a finite number' train --lr 1e999
