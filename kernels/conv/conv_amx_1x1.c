@@ -31,7 +31,6 @@ static product product_of(const pod_conv_call *call)
 {
     const pod_conv_shape *s = &call->shape;
     const bool forward = call->pass == POD_CONV_FORWARD;
-    const int64_t page = 4096; /* pixels that far apart would share a set of the first cache */
     product x = {.m = s->n * s->p * s->q, .d = forward ? s->c : s->k, .w = forward ? s->k : s->c};
     x.n_chunks = up(x.d, SIDE);
     x.n_strips = up(x.w, SIDE);
@@ -39,8 +38,7 @@ static product product_of(const pod_conv_call *call)
     const int64_t strip_bytes = x.n_chunks * POD__POINT_CHUNK_BYTES;
     const int64_t n_blocks = up(x.n_strips * strip_bytes, block_bytes);
     x.block_strips = up(x.n_strips, smaller(n_blocks, x.n_strips));
-    x.lays =
-        (call->fused & POD_CONV_AFFINE_X) || x.d % SIDE || x.d * 2 % page == 0 || s->stride > 1;
+    x.lays = (call->fused & POD_CONV_AFFINE_X) || x.d % SIDE || s->stride > 1;
     return x;
 }
 

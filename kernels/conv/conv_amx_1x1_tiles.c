@@ -54,11 +54,12 @@ INLINE void add_sums(double *into, const turns *s)
     add_f64(into + 48, _mm512_add_ps(s->first.odd_sq, s->second.odd_sq));
 }
 
+/* All columns are there, and neither bias nor ReLU. */
 INLINE void leave_row(const pod__point_leaving *x, int64_t row, bool keeps_sums, sums *s)
 {
     const float *from = x->values + row * SIDE;
     const __m512i y = (__m512i)_mm512_cvtne2ps_pbh(_mm512_load_ps(from + 16), _mm512_load_ps(from));
-    _mm512_mask_storeu_epi16(x->out + row * x->out_bytes, x->columns, y);
+    _mm512_storeu_si512(x->out + row * x->out_bytes, y);
     if (keeps_sums) sum_row(s, y);
 }
 
@@ -109,7 +110,7 @@ INLINE void look_ahead(pod__point_ahead *x)
 {
     const char *in = x->in, *out = x->out;
     for (int64_t i = 0; i < x->in_lines; i++, in += LINE) _mm_prefetch(in, _MM_HINT_T0);
-    for (int64_t i = 0; i < x->out_lines; i++, out += LINE) _mm_prefetch(out, _MM_HINT_T0);
+    for (int64_t i = 0; i < x->out_lines; i++, out += LINE) _mm_prefetch(out, _MM_HINT_T1);
     x->in = in;
     x->out = out;
 }
@@ -198,13 +199,18 @@ INLINE void multiply_any(const pod__point_square *q, pod__point_ahead *ahead,
     pod__point_leave(leaving);
 }
 
+INLINE bool is_plain(const pod__point_leaving *x)
+{
+    return x->n_rows == SIDE && x->columns == UINT32_MAX && !x->bias && !x->relu;
+}
+
 void pod__point_multiply(const pod__point_square *q, pod__point_ahead *ahead,
                          const pod__point_leaving *leaving)
 {
     pod_amx_order();
     if (q->narrow)
         multiply_any(q, ahead, leaving, true);
-    else if (leaving->bias || leaving->relu || leaving->n_rows < SIDE)
+    else if (!is_plain(leaving))
         multiply_any(q, ahead, leaving, false);
     else if (leaving->sums)
         multiply_keeping(q, ahead, leaving, true);

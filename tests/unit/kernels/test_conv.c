@@ -66,7 +66,7 @@ static const pod_conv_shape shapes[] = {
     {3, 6, 32, 3, 6, 32, 16, 3, 3, 1, 1, 1},    /* windows folded into pixels */
     {2, 7, 7, 64, 7, 7, 96, 1, 1, 1, 0, 0},     /* 1x1, panels of 32 pixels and two more */
     {1, 8, 12, 160, 8, 12, 33, 1, 1, 1, 0, 0},  /* whole panels, a column beyond a strip */
-    {3, 9, 1, 2048, 9, 1, 40, 1, 1, 1, 0, 0},   /* pixels a page apart, less than a panel */
+    {3, 9, 1, 2048, 9, 1, 40, 1, 1, 1, 0, 0},   /* a page apart, less than a panel */
     {3, 11, 1, 992, 11, 1, 520, 1, 1, 1, 0, 0}, /* more weights than a block */
     {2, 5, 16, 32, 5, 16, 32, 3, 3, 1, 1, 1},   /* whole chunks of channels: a tile a line */
     {3, 9, 8, 64, 9, 8, 32, 3, 3, 1, 1, 1},     /* two images a tile, an odd one */
