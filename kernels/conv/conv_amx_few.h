@@ -18,7 +18,7 @@
 enum {
     POD__FEW_CHANNELS = 16, /* of a pixel as laid */
     POD__FEW_ROWS = 3,      /* of a window, at most */
-    POD__FEW_PIECE = 3      /* blocks of 64 bytes, which are laid at once */
+    POD__FEW_PIECE = 6      /* blocks of 64 bytes, which are laid at once */
 };
 
 typedef struct pod__few {
