@@ -33,23 +33,27 @@ static int64_t rows_below(const pod__amx_view *v, int64_t lines)
     return (lines - 1) * v->step + v->r;
 }
 
-static int64_t ring_rows(const pod__amx_view *v, int64_t lines, bool overlaps)
+/* Rows of the ring: of a band and the new ones of the next, or all of the next where there is room. */
+static int64_t ring_rows(const pod__amx_view *v, const pod__lines_plan *p, int64_t lines)
 {
-    return (overlaps ? 2 : 1) * ((lines - 1) * v->step + larger(v->r, v->step));
+    const int64_t rows = larger(rows_below(v, lines), lines * v->step);
+    const bool both = 2 * rows * p->row_bytes <= first_cache;
+    return both ? 2 * rows : rows_below(v, lines) + lines * v->step;
 }
 
-/* Filters that do not stay in the cache pass by once per band: then it is as large as may be. */
+/* Filters that do not stay in the cache pass by once per band: then it is as large as may be, and the
+ * next one is not laid before it is done. */
 static void cut_bands(const pod__amx_view *v, pod__lines_plan *p)
 {
     const bool stay = (int64_t)pod__amx_weight_bytes(v) <= 3 * second_cache / 2;
-    const int64_t room = stay ? first_cache : 3 * second_cache / 2;
-    p->overlaps = p->tiles_outside = stay;
-    p->lines = smaller(v->p, p->tiles % 4 == 0 ? 1 : p->tiles % 2 == 0 ? 2 : 4);
+    p->tiles_outside = stay;
+    p->lines = smaller(v->p, p->tiles % 2 ? 2 : 1);
     for (int64_t lines = p->lines; lines <= v->p; lines++) {
-        const bool whole = lines == v->p || lines * p->tiles % 4 == 0;
-        if (whole && ring_rows(v, lines, p->overlaps) * p->row_bytes <= room) p->lines = lines;
+        const int64_t rows = stay ? ring_rows(v, p, lines) : rows_below(v, lines);
+        const bool fits = rows * p->row_bytes <= (stay ? first_cache : 3 * second_cache / 2);
+        if (fits && (lines == v->p || lines * p->tiles % 4 == 0)) p->lines = lines;
     }
-    p->n_rows = ring_rows(v, p->lines, p->overlaps);
+    p->n_rows = stay ? ring_rows(v, p, p->lines) : larger(rows_below(v, p->lines), v->step);
 }
 
 static pod__lines_plane plane_of(const pod__amx_view *v, const pod__lines_plan *p, int64_t i)
@@ -157,9 +161,8 @@ static void place_moves(const run *r, int64_t n_images)
             }
 }
 
-/* The rows of the strip that bands before have not laid. Rows outside the image are zeros: what is
- * laid of them is not kept. */
-static pod__lines_filling filling_of(const run *r, band b, int64_t steps)
+/* Rows [row, end) of the strip. Rows outside the image are zeros: what is laid of them is not kept. */
+static pod__lines_filling filling_of(const run *r, band b, int64_t row, int64_t end, int64_t steps)
 {
     const pod__amx_view *v = r->view;
     const pod__lines_plan *p = r->plan;
@@ -169,12 +172,9 @@ static pod__lines_filling filling_of(const run *r, band b, int64_t steps)
                             .to = r->to,
                             .change = r->change,
                             .fused = r->call->fused};
-    if (b.n_lines == 0) return f;
-    const int64_t n_images = smaller(p->images, v->n - b.n),
-                  end = rows_below(v, b.line + b.n_lines);
-    int64_t row = b.line * v->step;
-    if (b.line > 0) row = larger(row, rows_below(v, b.line));
-    if (b.line == 0 && (b.n == 0 || n_images < p->images)) place_moves(r, n_images);
+    if (row >= end) return f;
+    const int64_t n_images = smaller(p->images, v->n - b.n);
+    if (row == 0 && (b.n == 0 || n_images < p->images)) place_moves(r, n_images);
     const int64_t n_pixels = n_images * (p->planes[0].n + p->planes[1].n);
     f.at = r->moves;
     f.end = f.at + (end - row) * n_pixels;
@@ -274,18 +274,26 @@ static bool streams(const pod__amx_view *v, const void *out)
 
 static void run_bands(const run *r, pod__lines_product *m)
 {
+    const pod__amx_view *v = r->view;
     const pod__lines_plan *p = r->plan;
-    const int64_t squares = up(p->lines * p->tiles, POD__LINES_TILES) * (r->view->width / 32);
+    const int64_t squares = up(p->lines * p->tiles, POD__LINES_TILES) * (v->width / 32);
     const int64_t steps = squares * m->n_chunks;
-    band b = {.n_lines = smaller(p->lines, r->view->p)};
-    pod__lines_filling filling = filling_of(r, b, steps), none = {0};
+    band b = {.n_lines = smaller(p->lines, v->p)};
+    int64_t laid = 0; /* rows of the strip */
     while (b.n_lines > 0) {
+        pod__lines_filling filling = filling_of(r, b, laid, rows_below(v, b.line + b.n_lines), 1);
         pod__lines_fill(&filling);
         const band next = next_band(r, b);
-        filling = filling_of(r, next, steps);
-        m->filling = p->overlaps ? &filling : &none;
+        /* of the next band what has room beside this one */
+        const int64_t room = p->n_rows + b.base + b.line * v->step - next.base;
+        const int64_t end = smaller(room, rows_below(v, next.line + next.n_lines));
+        laid = next.line > 0 ? larger(next.line * v->step, rows_below(v, next.line)) : 0;
+        filling = filling_of(r, next, laid, next.n_lines > 0 ? end : 0, steps);
+        laid = larger(laid, end);
+        m->filling = &filling;
         m->n_tiles = place_tiles(r, b);
         pod__lines_multiply(m);
+        pod__lines_fill(&filling);
         b = next;
     }
     pod__lines_end_product(m);

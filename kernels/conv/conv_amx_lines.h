@@ -31,7 +31,6 @@ typedef struct pod__lines_plan {
     pod__lines_plane planes[2];
     int64_t lines;  /* of a band, the last one of some images may have fewer */
     int64_t n_rows; /* of the ring */
-    bool overlaps;  /* the ring has room for the next band */
     bool tiles_outside;
 } pod__lines_plan;
 

@@ -75,6 +75,7 @@ static const pod_conv_shape shapes[] = {
     {1, 11, 17, 32, 11, 17, 32, 3, 3, 1, 1, 1}, /* a tile and a pixel a line */
     {2, 30, 15, 32, 30, 15, 32, 3, 3, 1, 1, 1}, /* a pixel less, many lines */
     {1, 9, 33, 96, 8, 31, 64, 5, 5, 1, 1, 1},   /* long windows */
+    {2, 6, 48, 128, 6, 48, 32, 3, 3, 1, 1, 1},  /* a strip larger than the first cache */
     {2, 4, 6, 64, 9, 9, 64, 2, 3, 1, 3, 2},     /* windows wholly outside */
     {2, 15, 16, 32, 8, 8, 64, 3, 3, 2, 1, 1},   /* stride 2 */
     {1, 12, 13, 32, 6, 6, 32, 2, 2, 2, 0, 0},   /* windows side by side */
