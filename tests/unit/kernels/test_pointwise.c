@@ -278,11 +278,32 @@ static void test_rounding(void)
     tensor_free(&x), tensor_free(&y), tensor_free(&back);
 }
 
+/* A sum so large that it is stored past the caches, with half a pair of vectors left. */
+static void test_past_the_caches(void)
+{
+    int n;
+    const pod_pointwise *sets = pod_pointwise_sets(&n);
+    for (int t = 0; t < 2; t++) {
+        input in = input_make(t ? 2 * 65537 : 65537, 16, t ? POD_BF16 : POD_F32, 5);
+        tensor want = tensor_new(in.t, count_of(&in)), got = tensor_new(in.t, count_of(&in));
+        run_add(pod_pointwise_pick(POD_CPU_REFERENCE_ONLY), &in, want.data);
+        for (int s = 0; s < n; s++) {
+            if (sets[s].needs & ~pod_cpu_features()) continue;
+            memset(got.data, 0x55, tensor_bytes(&got));
+            run_add(&sets[s], &in, got.data);
+            tensor_check_same(sets[s].name, &got, &want);
+        }
+        tensor_free(&want), tensor_free(&got);
+        input_free(&in);
+    }
+}
+
 static CU_TestInfo tests[] = {{"sets", test_sets},
                               {"numbers", test_numbers},
                               {"not_numbers", test_not_numbers},
                               {"every_bf16", test_every_bf16},
                               {"rounding", test_rounding},
+                              {"past_the_caches", test_past_the_caches},
                               CU_TEST_INFO_NULL};
 
 CU_SuiteInfo pod_test_suites[] = {{"pointwise", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
