@@ -24,6 +24,7 @@
 /* clang-format on */
 
 static const float rate = 0.01f, momentum = 0.9f, decay = 1e-4f, eps = 1e-5f;
+static const pod_rmsprop_attr rmsprop = {0.9f, 0.9f, 1e-3f, 1e-5f};
 static const pod_adam_attr adam = {0.9f, 0.999f, 0.5f, 0.5f, 1e-6f, 0.01f};
 
 RUN(pointwise, cast, a->count, a->t, v[0], a->other, v[1])
@@ -85,6 +86,7 @@ RUN(pool, mean_grad, n_images(a), n_pixels(a), a->c, a->t, v[0], v[1])
 
 RUN(update, momentum_outer, a->count, rate, momentum, decay, false, v[0], v[1], v[2])
 RUN(update, momentum_inner, a->count, rate, momentum, decay, false, v[0], v[1], v[2])
+RUN(update, rmsprop, a->count, &rmsprop, rate, v[0], v[1], v[2], v[3])
 RUN(update, adam_step, a->count, &adam, rate, v[0], v[1], v[2], v[3])
 RUN(update, adam_norms, a->count, &adam, v[0], v[1], v[2], v[3], v[4], v[5])
 RUN(update, adam_descend, a->count, &adam, rate, v[0], v[1], v[2])
@@ -216,6 +218,7 @@ static const pod_vector_op ops[] = {
     OP(pool, mean_grad, 2, {POD_READS, POD_TYPE_PROBLEM, POD_EXTENT_MEANS, false, 0}, OUT),
     OP(update, momentum_outer, 3, IN_F, MOVES, MOVES),
     OP(update, momentum_inner, 3, IN_F, MOVES, MOVES),
+    OP(update, rmsprop, 4, IN_F, MOVES_POS, MOVES, MOVES),
     OP(update, adam_step, 4, IN_F, MOVES, MOVES_POS, MOVES),
     OP(update, adam_norms, 6, IN_F, IN_F, MOVES, MOVES_POS, SUM_ALL(1), SUM_ALL(100)),
     OP(update, adam_descend, 3, IN_F, IN_POS, MOVES),

@@ -9,6 +9,8 @@
                                           bool nesterov, const float *g, float *v, float *w);     \
     void pod__update_momentum_inner_##isa(int64_t count, float rate, float momentum, float decay, \
                                           bool nesterov, const float *g, float *v, float *w);     \
+    void pod__update_rmsprop_##isa(int64_t count, const pod_rmsprop_attr *attr, float rate,       \
+                                   const float *g, float *s, float *v, float *w);                 \
     void pod__update_adam_step_##isa(int64_t count, const pod_adam_attr *attr, float rate,        \
                                      const float *g, float *m, float *v, float *w);               \
     void pod__update_adam_norms_##isa(int64_t count, const pod_adam_attr *attr, const float *g,   \

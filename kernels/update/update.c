@@ -8,6 +8,7 @@ static const pod_update sets[] = {
      needs,                            \
      pod__update_momentum_outer_##isa, \
      pod__update_momentum_inner_##isa, \
+     pod__update_rmsprop_##isa,        \
      pod__update_adam_step_##isa,      \
      pod__update_adam_norms_##isa,     \
      pod__update_adam_descend_##isa},

@@ -11,6 +11,9 @@
  *   adam_step       m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
  *                   u = (m / c1) / (sqrt(v / c2) + eps) + decay w;
  *                   w = w - rate u        (c = 1 - b^step: AdamW)
+ *   rmsprop         e = g + decay w;  s = rho s + (1 - rho) e^2;
+ *                   v = momentum v + (rate e) / sqrt(s + eps);  w = w - v
+ *                                         (Hinton 2012 as in TensorFlow 1: eps inside the root)
  *
  * and where the rate hangs on norms of w and u (LAMB), in two passes, u being stored in neither:
  *
@@ -32,6 +35,10 @@ typedef struct pod_adam_attr {
     float beta1, beta2, correction1, correction2, eps, decay;
 } pod_adam_attr;
 
+typedef struct pod_rmsprop_attr {
+    float rho, momentum, eps, decay;
+} pod_rmsprop_attr;
+
 typedef struct pod_update {
     const char *name;
     uint32_t needs; /* POD_CPU_ bits */
@@ -39,6 +46,8 @@ typedef struct pod_update {
                            const float *g, float *v, float *w);
     void (*momentum_inner)(int64_t count, float rate, float momentum, float decay, bool nesterov,
                            const float *g, float *v, float *w);
+    void (*rmsprop)(int64_t count, const pod_rmsprop_attr *attr, float rate, const float *g,
+                    float *s, float *v, float *w);
     void (*adam_step)(int64_t count, const pod_adam_attr *attr, float rate, const float *g,
                       float *m, float *v, float *w);
     void (*adam_norms)(int64_t count, const pod_adam_attr *attr, const float *g, const float *w,

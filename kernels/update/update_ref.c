@@ -25,6 +25,17 @@ void pod__update_momentum_inner_ref(int64_t count, float rate, float momentum, f
     }
 }
 
+void pod__update_rmsprop_ref(int64_t count, const pod_rmsprop_attr *attr, float rate,
+                             const float *g, float *s, float *v, float *w)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const float e = g[i] + attr->decay * w[i];
+        s[i] = attr->rho * s[i] + (1 - attr->rho) * (e * e);
+        v[i] = attr->momentum * v[i] + rate * e / sqrtf(s[i] + attr->eps);
+        w[i] = w[i] - v[i];
+    }
+}
+
 /* Divided once, not for each element. */
 typedef struct corrections {
     float per_c1, per_c2;

@@ -51,8 +51,8 @@ static pod_status fill(pod_store *s, const pod_program *p, uint64_t seed)
         pod_program_variable v = p->variable[i];
         POD_ASSERT(v.type.dtype == POD_F32, "'%s' is %s", v.name, pod_dtype_name(v.type.dtype));
         v.name = pod_arena_text(s->arena, "%s", v.name);
-        POD_ASSERT(v.type.shard.per_core == 0 || v.init.kind == POD_INIT_ZERO,
-                   "'%s' is dealt out and does not start at zero", v.name);
+        POD_ASSERT(v.type.shard.per_core == 0 || v.init.kind <= POD_INIT_ONE,
+                   "'%s' is dealt out and starts with random numbers", v.name);
         s->count[i] = pod_type_part(&v.type, s->core).count;
         size_t bytes = (size_t)s->count[i] * sizeof(float);
         s->data[i] = pod_arena_get(s->arena, STORE_ALIGN, bytes);

@@ -2,6 +2,7 @@
  *
  *   sum_sq          x                            -> sum of squares
  *   momentum        w, v, g, lr [, w_sq, g_sq]   -> w', v'
+ *   rmsprop         w, s, v, g, lr                -> w', s', v'
  *   adam_step       w, m, v, g, step, lr          -> w', m', v'
  *   adam_norms      w, m, v, g, step              -> m', v', w_sq, u_sq
  *   adam_descend    w, m', v', step, lr, w_sq, u_sq -> w'
@@ -178,6 +179,72 @@ void pod_momentum_update(pod_graph *g, pod_value w, pod_value v, pod_value grad,
     if (!out[0].id) return;
     pod_assign(g, w, out[0]);
     pod_assign(g, v, out[1]);
+}
+
+/* ---- rmsprop ------------------------------------------------------------------------------- */
+
+typedef struct rmsprop_run_attr {
+    int64_t count;
+    pod_rmsprop_attr rule;
+    int32_t set, unused;
+} rmsprop_run_attr;
+
+static pod_status rmsprop_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
+{
+    (void)n;
+    POD_TRY(want_tensors(in, 4));
+    POD_TRY(want_scalars(in, 4, n_in));
+    out[0] = out[1] = out[2] = in[0];
+    return POD_OK;
+}
+
+static void rmsprop_cost(const pod_node *n, const pod_type in[], const pod_type out[],
+                         pod_cost *cost)
+{
+    pod__cost_of(n, in, out, 12 * (double)pod_shape_count(&in[0].shape), cost);
+}
+
+static void rmsprop_run(const void *attr, const void *const in[], void *const out[], void *scratch)
+{
+    (void)scratch;
+    const rmsprop_run_attr *a = attr;
+    float *w = start_as(out[0], in[0], a->count), *s = start_as(out[1], in[1], a->count);
+    float *v = start_as(out[2], in[2], a->count);
+    pod__update_at(a->set)->rmsprop(a->count, &a->rule, scalar(in[4]), in[3], s, v, w);
+}
+
+static pod_status rmsprop_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    const pod_rmsprop_attr *rule = args->node->attr;
+    const rmsprop_run_attr run = {.count = pod_shape_count(&args->in_local[0]),
+                                  .rule = *rule,
+                                  .set = pod__update_pick(args->target->cpu)};
+    POD_TRY(pod__lower(args, rmsprop_run, pod__update_at(run.set)->name, &run, sizeof run, l));
+    for (int8_t k = 0; k < 3; k++) l->in_place[k] = k;
+    return POD_OK;
+}
+
+const pod_op pod__op_rmsprop = {.name = "rmsprop",
+                                .kind = POD_OP_RUN,
+                                .min_in = 5,
+                                .max_in = 5,
+                                .n_out = 3,
+                                .by_element = true,
+                                .infer = rmsprop_infer,
+                                .cost = rmsprop_cost,
+                                .lower = rmsprop_lower};
+
+void pod_rmsprop_update(pod_graph *g, pod_value w, pod_value s, pod_value v, pod_value grad,
+                        pod_value lr, pod_rmsprop_update_attr attr)
+{
+    const pod_rmsprop_attr rule = {attr.rho, attr.momentum, attr.eps, attr.decay};
+    pod_value out[3];
+    pod_op_add(g, &pod__op_rmsprop, &rule, sizeof rule, (const pod_value[]){w, s, v, grad, lr}, 5,
+               out);
+    if (!out[0].id) return;
+    pod_assign(g, w, out[0]);
+    pod_assign(g, s, out[1]);
+    pod_assign(g, v, out[2]);
 }
 
 /* ---- adam ---------------------------------------------------------------------------------- */

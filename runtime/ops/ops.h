@@ -114,6 +114,12 @@ typedef struct pod_momentum_attr {
 /* Assigns w and v. w_sq and g_sq are the sums of squares, id 0 without trust. */
 void pod_momentum_update(pod_graph *g, pod_value w, pod_value v, pod_value grad, pod_value lr,
                          pod_value w_sq, pod_value g_sq, pod_momentum_attr attr);
+typedef struct pod_rmsprop_update_attr {
+    float rho, momentum, eps, decay;
+} pod_rmsprop_update_attr;
+/* Assigns w, the mean square s and the velocity v (kernels/update). */
+void pod_rmsprop_update(pod_graph *g, pod_value w, pod_value s, pod_value v, pod_value grad,
+                        pod_value lr, pod_rmsprop_update_attr attr);
 typedef struct pod_adam_update_attr {
     float beta1, beta2, eps, decay;
 } pod_adam_update_attr;
@@ -123,5 +129,10 @@ void pod_adam_update(pod_graph *g, pod_value w, pod_value m, pod_value v, pod_va
 /* The same with w - lr |w|/|u| u, the ratio 1 where a norm is 0. */
 void pod_lamb_update(pod_graph *g, pod_value w, pod_value m, pod_value v, pod_value grad,
                      pod_value step, pod_value lr, pod_adam_update_attr attr);
+
+/* Assigns mean + (1 - d) (value - mean), d = min(decay, (1 + step) / (10 + step)): TensorFlow's
+ * moving average with its number of updates. The first step takes the value. `step` counts from 1:
+ * op_ema.c. */
+void pod_ema_update(pod_graph *g, pod_value mean, pod_value value, pod_value step, float decay);
 
 #endif

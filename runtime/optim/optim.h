@@ -11,11 +11,12 @@ typedef struct pod_hparams {
     float weight_decay; /* not on normalizations and biases */
     float trust;        /* LARS's eta */
     float beta1, beta2; /* LAMB, AdamW */
+    float rho;          /* RMSProp: decay of the mean square */
     float epsilon;      /* in the denominator of LARS's ratio, LAMB's and AdamW's direction */
 } pod_hparams;
 
 /* Appends the update of w by its gradient. `state` are n_states variables of w's shape that start
- * at zero; lr and step (a float32 that counts from 1) are scalar inputs. Roles NORM and BIAS skip
+ * at zero, the first n_ones of them at one; lr and step (a float32 that counts from 1) are scalar inputs. Roles NORM and BIAS skip
  * decay and trust ratio. */
 typedef void pod_optim_update_fn(pod_graph *g, pod_value w, pod_role role, pod_value grad,
                                  const pod_value state[], pod_value lr, pod_value step,
@@ -25,7 +26,7 @@ typedef struct pod_optim {
     const char *name;    /* "lars" */
     const char *formula; /* one line, for --help and explain */
     const char *source;  /* where the formula stands */
-    int n_states;
+    int n_states, n_ones;
     pod_optim_update_fn *update;
 } pod_optim;
 

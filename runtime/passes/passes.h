@@ -1,7 +1,8 @@
-/* From graph to program. Each pass is one file. Two add to the graph while it is built:
+/* From graph to program. Each pass is one file. Three add to the graph while it is built:
  *
  *   grad       appends the derivative of a loss
  *   update     appends the optimizer's nodes, a weight at a time, as the gradients become ready
+ *   ema        where it is asked for, moving averages of what evaluation reads
  *
  * and pod_compile runs those of passes.def, which make a program of the finished graph. Inference
  * is not a pass of its own: the builder infers each node as it is added, partition again. */
@@ -22,6 +23,10 @@ POD_MUST pod_status pod_pass_grad(pod_graph *g, pod_value loss, pod_value grad[]
  * "<weight>/<optimizer>/<k>", k from 0, of role STATE. Nodes go into phase UPDATE. */
 POD_MUST pod_status pod_pass_update(pod_graph *g, const pod_value grad[], const pod_optim *optim,
                                     const pod_hparams *hp);
+
+/* Behind update: a variable "ema/<name>" of role MOVING for every variable that is assigned and no
+ * optimizer's state, and its update with the new value (pod_ema_update). */
+POD_MUST pod_status pod_pass_ema(pod_graph *g, float decay);
 
 typedef struct pod_compile_args {
     pod_mesh mesh;

@@ -326,28 +326,46 @@ static pod_status reduce_norms(shard *s, int begin, int end)
     return POD_OK;
 }
 
-static bool is_gathered(const shard *s, const pod_variable_info *v, int begin, int end)
+/* The group of a variable that is gathered; NONE: it is not. */
+static int32_t gathered_in(const shard *s, const pod_variable_info *v)
 {
-    if (!v->assigned.id || v->role == POD_ROLE_STATE) return false;
-    const int32_t k = group_of(s, pod_graph_value(s->from, v->assigned)->node);
-    return k >= begin && k < end;
+    if (!v->assigned.id || v->role == POD_ROLE_STATE) return NONE;
+    return group_of(s, pod_graph_value(s->from, v->assigned)->node);
+}
+
+/* Whether it is the n-th of its group: values of one group lie at one place of a bucket. */
+static bool is_nth_gathered(const shard *s, int variable, int begin, int end, int nth)
+{
+    const int32_t k = gathered_in(s, pod_graph_variable(s->from, variable));
+    if (k < begin || k >= end) return false;
+    for (int i = 0; i < variable; i++) nth -= gathered_in(s, pod_graph_variable(s->from, i)) == k;
+    return nth == 0;
+}
+
+/* One of each group at a time: weights, then what is kept beside them. */
+static pod_status gather_nth(shard *s, int begin, int end, int nth, int *n)
+{
+    const pod_graph *g = s->from;
+    const pod_node *first = pod_graph_node(g, s->group[begin].reduction);
+    int32_t at;
+    *n = 0;
+    for (int i = 0; i < pod_graph_n_variables(g); i++)
+        if (is_nth_gathered(s, i, begin, end, nth))
+            s->value[(*n)++] = s->mapped[pod_graph_variable(g, i)->assigned.id];
+    if (*n == 0) return POD_OK;
+    POD_TRY(add_collective(s, "allgather", first->label, *n, NULL, &at));
+    int out = 0;
+    for (int i = 0; i < pod_graph_n_variables(g); i++)
+        if (is_nth_gathered(s, i, begin, end, nth))
+            s->gathered[pod_graph_variable(g, i)->assigned.id] =
+                pod_node_out(pod_graph_node(s->to, at), out++);
+    return POD_OK;
 }
 
 static pod_status gather(shard *s, int begin, int end)
 {
-    const pod_graph *g = s->from;
-    const pod_node *first = pod_graph_node(g, s->group[begin].reduction);
-    int n = 0;
-    int32_t at;
-    for (int i = 0; i < pod_graph_n_variables(g); i++)
-        if (is_gathered(s, pod_graph_variable(g, i), begin, end))
-            s->value[n++] = s->mapped[pod_graph_variable(g, i)->assigned.id];
-    POD_TRY(add_collective(s, "allgather", first->label, n, NULL, &at));
-    n = 0;
-    for (int i = 0; i < pod_graph_n_variables(g); i++)
-        if (is_gathered(s, pod_graph_variable(g, i), begin, end))
-            s->gathered[pod_graph_variable(g, i)->assigned.id] =
-                pod_node_out(pod_graph_node(s->to, at), n++);
+    int n = 1;
+    for (int nth = 0; n > 0; nth++) POD_TRY(gather_nth(s, begin, end, nth, &n));
     return POD_OK;
 }
 

@@ -30,8 +30,9 @@ static void update_one(pod_graph *g, const trained *t, const pod_optim *optim, p
     pod_scope_begin(g, "%s", optim->name);
     for (int k = 0; k < optim->n_states; k++) {
         const char name[] = {(char)('0' + k), '\0'};
-        state[k] =
-            pod_variable(g, name, t->shape, (pod_init){.kind = POD_INIT_ZERO}, POD_ROLE_STATE);
+        state[k] = pod_variable(
+            g, name, t->shape, (pod_init){.kind = k < optim->n_ones ? POD_INIT_ONE : POD_INIT_ZERO},
+            POD_ROLE_STATE);
     }
     optim->update(g, t->weight, t->role, t->grad, state, lr, step, hp);
     pod_scope_end(g);

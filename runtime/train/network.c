@@ -26,7 +26,8 @@ static pod_status add_update(pod_graph *g, const pod_setup *s, pod_value loss)
     pod_value *grad = POD_ARENA_NEW(pod_graph_arena(g), pod_value, pod_graph_n_variables(g));
     if (!grad) return POD_E_NOMEM;
     POD_TRY(pod_pass_grad(g, loss, grad));
-    return pod_pass_update(g, grad, s->optim, &s->hparams);
+    POD_TRY(pod_pass_update(g, grad, s->optim, &s->hparams));
+    return s->ema > 0 ? pod_pass_ema(g, s->ema) : POD_OK;
 }
 
 pod_status pod_network_graph(const pod_network *net, const pod_setup *s,
@@ -39,7 +40,10 @@ pod_status pod_network_graph(const pod_network *net, const pod_setup *s,
     pod_value labels = pod_input(g, "labels", pod_type_of(POD_I32, 1, &s->batch));
     pod_value draws = {0};
     if (train) draws = pod_input(g, "draws", pod_type_of(POD_I32, 1, &s->batch));
+    const bool of_averages = !train && s->ema > 0;
+    if (of_averages) pod_scope_begin(g, "ema");
     pod_value logits = net->build(net->ctx, g, images, draws, data->n_classes, train);
+    if (of_averages) pod_scope_end(g);
     pod_softmax_loss_attr attr = {.smoothing = train ? s->label_smoothing : 0.0f,
                                   .scale = train ? 1.0f / (float)s->batch : 1.0f};
     pod_value loss = pod_softmax_loss(g, logits, labels, attr);

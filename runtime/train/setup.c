@@ -34,6 +34,7 @@ static pod_hparams hparams_from(const pod_config *c)
         .trust = (float)pod_config_double(c, POD_OPT_TRUST),
         .beta1 = (float)pod_config_double(c, POD_OPT_BETA1),
         .beta2 = (float)pod_config_double(c, POD_OPT_BETA2),
+        .rho = (float)pod_config_double(c, POD_OPT_RHO),
         .epsilon = (float)pod_config_double(c, POD_OPT_EPSILON),
     };
 }
@@ -44,7 +45,9 @@ static pod_status training_from(const pod_config *c, pod_setup *s)
     s->optim = pod_optim_find(name);
     POD_ASSERT(s->optim, "optimizer '%s' is a choice but not in the table", name);
     s->hparams = hparams_from(c);
-    s->lr = (pod_lr){.base = pod_config_double(c, POD_OPT_LR),
+    const int64_t per = pod_config_int(c, POD_OPT_LR_PER);
+    const double scale = per > 0 ? (double)s->batch / (double)per : 1;
+    s->lr = (pod_lr){.base = scale * pod_config_double(c, POD_OPT_LR),
                      .end = pod_config_double(c, POD_OPT_END_LR),
                      .power = pod_config_double(c, POD_OPT_POLY_POWER),
                      .decay_rate = pod_config_double(c, POD_OPT_DECAY_RATE)};
@@ -90,6 +93,7 @@ pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_a
         .survival = (float)pod_config_double(c, POD_OPT_SURVIVAL),
         .width = pod_config_double(c, POD_OPT_WIDTH),
         .depth = pod_config_double(c, POD_OPT_DEPTH),
+        .ema = (float)pod_config_double(c, POD_OPT_EMA),
         .prefetch = (int)pod_config_int(c, POD_OPT_PREFETCH),
         .input_threads = (int)pod_config_int(c, POD_OPT_INPUT_THREADS),
         .data_cache_bytes = pod_config_size(c, POD_OPT_DATA_CACHE),

@@ -40,6 +40,7 @@ typedef struct pod_setup {
     const pod_optim *optim;
     pod_hparams hparams;
     pod_lr lr; /* steps are filled in by pod_setup_schedule */
+    float ema; /* decay of the moving averages that are evaluated; 0: the weights themselves are */
     double warmup_epochs, decay_epochs;
     double epochs;
     int64_t steps;     /* 0: by epochs */

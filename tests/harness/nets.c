@@ -106,6 +106,7 @@ pod_status pod_test_graph(pod_arena *a, const pod_test_plan *plan, pod_graph **o
         .batch = POD_TEST_BATCH,
         .precision = plan->precision,
         .label_smoothing = 0.1f,
+        .ema = plan->ema,
         .optim = pod_optim_find(plan->optimizer ? plan->optimizer : "lars"),
         .hparams = {.momentum = 0.9f, .weight_decay = 1e-3f, .trust = 0.02f, .epsilon = 1e-6f}};
     return pod_network_graph(&net, &setup, &data, true, a, out);
@@ -150,6 +151,7 @@ static void feed_scalar(pod_test_job *j, const pod_program *p, const char *name,
 void pod_test_job_start(pod_test_job *j, const pod_program *p)
 {
     j->n_ranks = pod_mesh_size(&p->mesh);
+    j->step = 0;
     pod_rng rng = pod_rng_at(7, (pod_place){.stream = POD_STREAM_TEST});
     for (int i = 0; i < POD_TEST_BATCH; i++) {
         j->labels[i] = (int32_t)pod_rng_below(&rng, POD_TEST_CLASSES);
@@ -177,7 +179,7 @@ double pod_test_job_train(pod_test_job *j, const pod_program *p, int n_steps)
     double outputs[2] = {0};
     for (int step = 0; step < n_steps; step++) {
         j->lr = 0.5f;
-        j->step = (float)(step + 1);
+        j->step++;
         POD_CHECK_OK(pod_check_step(p, j->store, j->feed, outputs));
     }
     for (int r = 1; r < j->n_ranks; r++)

@@ -44,6 +44,7 @@ typedef struct pod_test_plan {
     bool wait_at_once;
     int accumulate;
     pod_group bn_group;
+    float ema;
 } pod_test_plan;
 
 /* The program lives in the arena. */
@@ -67,7 +68,7 @@ typedef struct pod_test_job {
 /* A store a rank, and images that tell their class. */
 void pod_test_job_start(pod_test_job *j, const pod_program *p);
 void pod_test_job_end(pod_test_job *j);
-/* Steps of the check executor; answers the last loss. Fails the running test where a step fails or
+/* More steps of the check executor; answers the last loss. Fails the running test where a step fails or
  * ranks end with other weights than rank 0. */
 double pod_test_job_train(pod_test_job *j, const pod_program *p, int n_steps);
 /* |a - b| / |b| over all weights and moving statistics: how far two runs are apart. */

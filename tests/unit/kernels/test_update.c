@@ -12,6 +12,8 @@ static const double U = 0x1p-24;
 static const float RATE = 0.05f, MOMENTUM = 0.9f, DECAY = 0.01f;
 static const float BETA1 = 0.9f, BETA2 = 0.99f, ADAM_EPS = 1e-6f;
 
+static const pod_rmsprop_attr RULE = {.rho = 0.9f, .momentum = 0.9f, .eps = 1e-3f, .decay = 0.01f};
+
 static bool runs(const pod_update *k) { return !(k->needs & ~pod_cpu_features()); }
 
 static void test_sets(void)
@@ -26,9 +28,18 @@ static void test_sets(void)
 }
 
 /* The rules as the header numbers them. */
-typedef enum rule { OUTER, OUTER_NESTEROV, INNER, INNER_NESTEROV, ADAM, LAMB, N_RULES } rule;
-static const char *const rule_names[N_RULES] = {"outer",          "outer nesterov", "inner",
-                                                "inner nesterov", "adam",           "lamb"};
+typedef enum rule {
+    OUTER,
+    OUTER_NESTEROV,
+    INNER,
+    INNER_NESTEROV,
+    ADAM,
+    LAMB,
+    RMSPROP,
+    N_RULES
+} rule;
+static const char *const rule_names[N_RULES] = {
+    "outer", "outer nesterov", "inner", "inner nesterov", "adam", "lamb", "rmsprop"};
 
 static pod_adam_attr adam_at(int step)
 {
@@ -67,6 +78,10 @@ static void step(const pod_update *k, rule r, int number, const tensor *g, state
     float *const norms = s->norms.data;
     if (r == ADAM) {
         k->adam_step(g->count, &attr, RATE, g->data, s->m.data, s->v.data, s->w.data);
+        return;
+    }
+    if (r == RMSPROP) {
+        k->rmsprop(g->count, &RULE, RATE, g->data, s->m.data, s->v.data, s->w.data);
         return;
     }
     if (r == LAMB) {
@@ -124,6 +139,18 @@ static void trace_momentum(trace *t, rule r, num g)
     t->w = minus(t->w, outer ? times(rate, d) : d);
 }
 
+/* m is the mean square. */
+static void trace_rmsprop(trace *t, num g)
+{
+    const double rho = (double)RULE.rho;
+    const num e = plus(g, times(exactly((double)RULE.decay), t->w));
+    t->m = plus(times(exactly(rho), t->m), times(rounded(1 - rho, 0), times(e, e)));
+    const num below = root(plus(t->m, exactly((double)RULE.eps)));
+    const num step = over(times(exactly((double)RATE), e), below);
+    t->v = plus(times(exactly((double)RULE.momentum), t->v), step);
+    t->w = minus(t->w, t->v);
+}
+
 static void trace_adam(trace *t, int number, num g)
 {
     const double b1 = (double)BETA1, b2 = (double)BETA2;
@@ -151,7 +178,9 @@ static void check_trace(const pod_update *k, rule r)
         step(k, r, number, &g, &s);
         for (int i = 0; i < COUNT; i++) {
             const num gi = exactly(tensor_get(&g, i));
-            if (r == ADAM || r == LAMB)
+            if (r == RMSPROP)
+                trace_rmsprop(&want[i], gi);
+            else if (r == ADAM || r == LAMB)
                 trace_adam(&want[i], number, gi);
             else
                 trace_momentum(&want[i], r, gi);

@@ -616,9 +616,69 @@ static void every_op_was_run(void)
                   "no test has run %s", ops[i]->name);
 }
 
+/* s from ones; v and w follow. */
+static void rmsprop_follows_its_formula(void)
+{
+    const pod_rmsprop_update_attr attr = {
+        .rho = .875f, .momentum = .5f, .eps = .25f, .decay = .125f};
+    const float lr = 0.125f;
+    for (int t = 0; t < N_TARGETS; t++) {
+        bench b = open_bench();
+        pod_value w = state(b.g, "w", POD_ROLE_WEIGHT), s = state(b.g, "s", POD_ROLE_STATE);
+        pod_value v = state(b.g, "v", POD_ROLE_STATE), g = tensor_input(b.g, "grad");
+        pod_rmsprop_update(b.g, w, s, v, g, scalar_input(b.g, "lr"), attr);
+        POD_CHECK_OK(pod_graph_finish(b.g));
+        POD_CHECK_OK(pod_interp_create(b.g, target_cpu(t), &b.it));
+        op_fill(b.it, b.g, 5, false);
+        for (int i = 0; i < COUNT; i++) ((float *)pod_interp_data(b.it, s))[i] = 1;
+        *(float *)pod_interp_data(b.it, pod_graph_input(b.g, 1)->value) = lr;
+        pod_interp_run(b.it, -1);
+        pod_interp_check_in_place(b.it);
+        double want_s[COUNT], want_v[COUNT], want_w[COUNT];
+        for (int i = 0; i < COUNT; i++) {
+            const double w0 = pod_interp_get(b.it, w, i);
+            const double e = pod_interp_get(b.it, g, i) + (double)attr.decay * w0;
+            want_s[i] = (double)attr.rho + (1 - (double)attr.rho) * e * e;
+            want_v[i] = (double)attr.momentum * pod_interp_get(b.it, v, i) +
+                        (double)lr * e / sqrt(want_s[i] + (double)attr.eps);
+            want_w[i] = w0 - want_v[i];
+        }
+        check_values("s", &b, pod_graph_variable(b.g, 1)->assigned, want_s, 2, 8);
+        check_values("v", &b, pod_graph_variable(b.g, 2)->assigned, want_v, 1, 8);
+        check_values("w", &b, pod_graph_variable(b.g, 0)->assigned, want_w, 2, 8);
+        close_bench(&b);
+    }
+}
+
+/* The first step takes the value, early ones much of it, late ones 1 - decay. */
+static void averages_move(void)
+{
+    static const float steps[] = {1, 2, 10, 100000};
+    for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
+        bench b = open_bench();
+        pod_value mean = state(b.g, "mean", POD_ROLE_STATE), value = tensor_input(b.g, "value");
+        pod_ema_update(b.g, mean, value, scalar_input(b.g, "step"), 0.9375f);
+        POD_CHECK_OK(pod_graph_finish(b.g));
+        POD_CHECK_OK(pod_interp_create(b.g, pod_cpu_features(), &b.it));
+        op_fill(b.it, b.g, 6, false);
+        *(float *)pod_interp_data(b.it, pod_graph_input(b.g, 1)->value) = steps[k];
+        pod_interp_run(b.it, -1);
+        pod_interp_check_in_place(b.it);
+        const double t = (double)steps[k], early = (1 + t) / (10 + t);
+        const double d = t <= 1 ? 0 : early < 0.9375 ? early : 0.9375;
+        double want[COUNT];
+        for (int i = 0; i < COUNT; i++)
+            want[i] = d * pod_interp_get(b.it, mean, i) + (1 - d) * pod_interp_get(b.it, value, i);
+        check_values("mean", &b, pod_graph_variable(b.g, 0)->assigned, want, 1, 6);
+        close_bench(&b);
+    }
+}
+
 static CU_TestInfo formula_tests[] = {
     {"momentum", momentum_follows_its_formula},
     {"adam_and_lamb", adam_and_lamb_follow_their_formulas},
+    {"rmsprop", rmsprop_follows_its_formula},
+    {"moving_averages", averages_move},
     {"sums_and_constants", sums_and_constants},
     {"loss_and_gradient_in_one", loss_and_gradient_in_one},
     {"to_wire_and_from_wire", sums_travel},

@@ -84,10 +84,11 @@ static const pod_hparams hp = {.momentum = 0.9f,
                                .trust = 0.02f,
                                .beta1 = 0.9f,
                                .beta2 = 0.99f,
+                               .rho = 0.9f,
                                .epsilon = 1e-3f};
 
 typedef struct setting { /* what a formula reads: doubles of the float32 numbers */
-    double lr, momentum, decay, trust, beta1, beta2, epsilon;
+    double lr, momentum, decay, trust, beta1, beta2, rho, epsilon;
     bool plain; /* normalizations and biases: no ratio (the decay is 0 already) */
     bool nesterov;
     int64_t t;
@@ -161,6 +162,18 @@ static void adam(const setting *s, trace *t, const num g[], bool ratio)
 static void lamb(const setting *s, trace *t, const num g[]) { adam(s, t, g, true); }
 static void adamw(const setting *s, trace *t, const num g[]) { adam(s, t, g, false); }
 
+/* TensorFlow 1: ms <- rho ms + (1 - rho) g^2; v <- m v + lr g / sqrt(ms + eps); w <- w - v */
+static void rmsprop(const setting *s, trace *t, const num g[])
+{
+    for (int64_t i = 0; i < t->n; i++) {
+        num *ms = &t->state[0][i], *v = &t->state[1][i], e = decayed(s, g[i], t->w[i]);
+        *ms = add(mul(exactly(s->rho), *ms), mul(rounded(1 - s->rho, 0), mul(e, e)));
+        num step = divided(mul(exactly(s->lr), e), root(add(*ms, exactly(s->epsilon))));
+        *v = add(mul(exactly(s->momentum), *v), step);
+        t->w[i] = sub(t->w[i], *v);
+    }
+}
+
 static const struct {
     const char *name;
     bool nesterov;
@@ -174,6 +187,7 @@ static const struct {
     {"lars-mlperf", true, lars_mlperf},
     {"lamb", false, lamb},
     {"adamw", false, adamw},
+    {"rmsprop", false, rmsprop},
 };
 
 /* ---- the graph ----------------------------------------------------------------------------- */
@@ -245,7 +259,7 @@ static void states_are_variables(void)
 {
     int n;
     const pod_optim *all = pod_optims(&n);
-    CU_ASSERT_EQUAL(n, 5);
+    CU_ASSERT_EQUAL(n, 6);
     for (int o = 0; o < n; o++) {
         built b = build(&all[o], &hp);
         CU_ASSERT_EQUAL(pod_graph_n_variables(b.graph),
@@ -257,8 +271,9 @@ static void states_are_variables(void)
                 const int at = pod_graph_find_variable(b.graph, state);
                 const pod_variable_info *v = pod_graph_variable(b.graph, at);
                 const pod_shape want = shape_of(i);
-                POD_CHECK(v->role == POD_ROLE_STATE && v->init.kind == POD_INIT_ZERO, "%s: role %d",
-                          v->name, (int)v->role);
+                const pod_init_kind init = k < all[o].n_ones ? POD_INIT_ONE : POD_INIT_ZERO;
+                POD_CHECK(v->role == POD_ROLE_STATE && v->init.kind == init, "%s: role %d", v->name,
+                          (int)v->role);
                 POD_CHECK(pod_shape_equal(&pod_graph_type(b.graph, v->value)->shape, &want),
                           "%s has another shape than its weight", v->name);
                 POD_CHECK(v->assigned.id != 0, "%s is not assigned", v->name);
@@ -323,6 +338,7 @@ static setting setting_of(bool skipped, const pod_hparams *with, double lr, int6
                      .trust = (double)with->trust,
                      .beta1 = (double)with->beta1,
                      .beta2 = (double)with->beta2,
+                     .rho = (double)with->rho,
                      .epsilon = (double)with->epsilon,
                      .plain = skipped,
                      .nesterov = with->nesterov,
@@ -341,7 +357,7 @@ static void assign(pod_interp *it, const pod_graph *g)
     }
 }
 
-static void start(pod_interp *it, const pod_graph *g, trace traces[])
+static void start(pod_interp *it, const pod_graph *g, const pod_optim *optim, trace traces[])
 {
     for (int i = 0; i < pod_graph_n_variables(g); i++) {
         const pod_variable_info *v = pod_graph_variable(g, i);
@@ -353,6 +369,7 @@ static void start(pod_interp *it, const pod_graph *g, trace traces[])
         if (v->init.kind == POD_INIT_NORMAL) pod_test_fill(100 + (uint64_t)i, count, POD_F32, data);
         if (i >= N_WEIGHTS) continue;
         traces[i] = (trace){.n = count};
+        for (int64_t k = 0; k < count && optim->n_ones; k++) traces[i].state[0][k] = exactly(1);
         for (int64_t k = 0; k < count; k++) traces[i].w[k] = exactly((double)data[k]);
     }
 }
@@ -390,7 +407,7 @@ static void follow(const pod_optim *optim, const pod_hparams *with,
     pod_interp *it = NULL;
     POD_CHECK_OK(pod_interp_create(b.graph, pod_cpu_features(), &it));
     static trace traces[N_WEIGHTS];
-    start(it, b.graph, traces);
+    start(it, b.graph, optim, traces);
     const pod_value lr = find_input(b.graph, "lr"), step = find_input(b.graph, "step");
     double widest = 0;
     for (int64_t s = 0; s < N_STEPS; s++) {
@@ -429,7 +446,7 @@ static void follow_their_formulas(void)
         with.nesterov = rules[r].nesterov;
         if (optim) follow(optim, &with, rules[r].step);
     }
-    CU_ASSERT_PTR_NULL(pod_optim_find("rmsprop"));
+    CU_ASSERT_PTR_NULL(pod_optim_find("rprop"));
 }
 
 static CU_TestInfo tests[] = {
