@@ -21,11 +21,12 @@ enum {
     /* Of a part; with the sums they fit a core's L2 twice, for this part and the next. */
     TURNED_BYTES = 384 * 1024,
     PAIRED_BYTES = 256 * 1024,
-    SUMS_BYTES = 768 * 1024, /* larger sums do not fit, and are to be passed over but once */
-    ONCE_BYTES = 900 * 1024, /* turned then: or x is paired too often */
-    PARTS = 64,              /* so many at least, so that little is laid before the first product */
-    PART_TILES = 32,         /* tiles of pixels that are enough for a part */
-    WIDTH = 4,               /* tiles of columns of a part */
+    SUMS_BYTES = 768 * 1024, /* larger sums do not fit: then these */
+    LARGE_TURNED_BYTES = 900 * 1024,
+    LARGE_PAIRED_BYTES = 448 * 1024,
+    PARTS = 64,      /* so many at least, so that little is laid before the first product */
+    PART_TILES = 32, /* tiles of pixels that are enough for a part */
+    WIDTH = 4,       /* tiles of columns of a part */
     MAX_SIDE = 256
 };
 
@@ -123,25 +124,28 @@ static pod__dw_grid grid_of(const pod_conv_call *call)
     return grid;
 }
 
-/* Where the sums are too large for the cache they are passed over once, if the whole batch can be
- * laid with some channels of dy at a time. */
+/* Sums that are too large for the cache are passed over once, if the whole batch can be laid with
+ * some channels of dy at a time; else seldom. At least two tiles of columns: whole cache lines. */
 static void choose_part(plan *p)
 {
     const pod__dw_grid *grid = &p->grid;
     const int64_t half = sizeof(pod_bf16), tile = grid->n_tiles * POD__DW_LINE_TILE * half;
-    const int64_t sums = p->m_tiles * p->taps * p->t_tiles * POD__DW_TAPS * 1024;
+    const int64_t sums = p->m_tiles * p->taps * p->t_tiles * POD__DW_TAPS * POD__DW_TILE_BYTES;
+    const bool large = sums > SUMS_BYTES;
+    const int64_t turned = large ? LARGE_TURNED_BYTES : TURNED_BYTES;
+    const int64_t paired = large ? LARGE_PAIRED_BYTES : PAIRED_BYTES;
     const int64_t whole = larger(1, grid->n_strips) * (grid->n_lines + grid->halo) * tile;
-    const bool once = sums > SUMS_BYTES && 2 * whole <= ONCE_BYTES;
-    p->n_m = once ? smaller(p->m_tiles, ONCE_BYTES / whole) : p->m_tiles;
-    p->n_m = divided_up(p->m_tiles, divided_up(p->m_tiles, p->n_m));
     const int64_t all = larger(1, grid->n_strips * grid->n_lines);
-    const int64_t enough = larger(PART_TILES, all * grid->n_tiles / PARTS) / grid->n_tiles;
-    int64_t lines = once ? all : smaller(all, enough);
-    lines = once ? all : smaller(lines, TURNED_BYTES / (p->n_m * tile));
-    const int64_t width = PAIRED_BYTES / (larger(1, lines) * grid->line * half);
-    p->n_t = larger(1, smaller(smaller(WIDTH, p->t_tiles), width));
+    const int64_t widest = paired / (smaller(2, p->t_tiles) * grid->line * half); /* in lines */
+    const bool once = large && all <= widest && 2 * whole <= turned;
+    p->n_m = once ? smaller(p->m_tiles, turned / whole) : p->m_tiles;
+    p->n_m = divided_up(p->m_tiles, divided_up(p->m_tiles, p->n_m));
+    int64_t lines = all;
+    if (!large) lines = larger(PART_TILES, all * grid->n_tiles / PARTS) / grid->n_tiles;
+    if (!once) lines = smaller(smaller(lines, widest), turned / (p->n_m * tile));
+    lines = larger(1, smaller(lines, all));
+    p->n_t = larger(1, smaller(smaller(WIDTH, p->t_tiles), paired / (lines * grid->line * half)));
     p->n_t = divided_up(p->t_tiles, divided_up(p->t_tiles, p->n_t));
-    lines = larger(1, lines);
     p->strips = larger(1, lines / grid->n_lines);
     p->strips = divided_up(grid->n_strips, divided_up(larger(1, grid->n_strips), p->strips));
     p->lines = smaller(lines, grid->n_lines);
@@ -248,9 +252,9 @@ static void multiply(const job *j, const pod__dw_laying *now, pod__dw_laying *ne
                          .ld = POD__DW_TAPS * p->taps * run,
                          .adds = part->strip > 0 || part->line > 0,
                          .next = next};
-    for (int64_t t = 0; t < part->n_t; t++)
-        for (int64_t m = 0; m < part->n_m; m++)
-            for (pass.s = 0; pass.s < p->taps; pass.s++) {
+    for (int64_t m = 0; m < part->n_m; m++)
+        for (pass.s = 0; pass.s < p->taps; pass.s++)
+            for (int64_t t = 0; t < part->n_t; t++) { /* inside: sums side by side */
                 pass.turned = now->turned + m * a_plane;
                 pass.paired = now->paired + t * b_plane;
                 for (int64_t r = 0; r < POD__DW_TAPS; r++)

@@ -132,20 +132,24 @@ INLINE __m512i interleaved(__mmask32 there, __m512i pixels)
     return _mm512_maskz_permutexvar_epi16(there, order, pixels);
 }
 
-INLINE __m512i two_pixels(const columns *c, bool whole, int64_t i)
+INLINE __m512i two_pixels(const pod_bf16 *a, const pod_bf16 *b, __mmask16 channels, bool whole)
 {
-    const pod_bf16 *a = c->x[0] + i * c->pitch, *b = c->x[1] + i * c->pitch;
     if (whole)
         return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256((const void *)a)),
                                   _mm256_loadu_si256((const void *)b), 1);
-    const __m512i v = _mm512_castsi256_si512(_mm256_maskz_loadu_epi16(c->channels, a));
-    return _mm512_inserti64x4(v, _mm256_maskz_loadu_epi16(c->channels, b), 1);
+    const __m512i v = _mm512_castsi256_si512(_mm256_maskz_loadu_epi16(channels, a));
+    return _mm512_inserti64x4(v, _mm256_maskz_loadu_epi16(channels, b), 1);
 }
 
 INLINE void pair_plain(const columns *c, bool whole)
 {
-    for (int64_t i = 0; i < c->n; i++)
-        _mm512_store_si512(c->to + i * c->row, interleaved(c->there, two_pixels(c, whole, i)));
+    const pod_bf16 *a = c->x[0], *b = c->x[1];
+    const int64_t pitch = c->pitch, row = c->row;
+    const __mmask16 channels = whole ? UINT16_MAX : c->channels;
+    pod_bf16 *to = c->to;
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < c->n; i++, a += pitch, b += pitch, to += row)
+        _mm512_store_si512(to, interleaved(c->there, two_pixels(a, b, channels, whole)));
 }
 
 /* max(0, v) is v where that is a NaN. */
@@ -160,12 +164,16 @@ INLINE void pair_affine(const columns *c, bool whole)
     const __m512 shift = _mm512_maskz_loadu_ps(c->channels, c->shift);
     const __m512 floor = _mm512_set1_ps(c->relu ? 0.0f : -__builtin_inff());
     const __m512i high = _mm512_set1_epi32((int)0xffff0000);
-    for (int64_t i = 0; i < c->n; i++) {
-        const __m512i v = interleaved(UINT32_MAX, two_pixels(c, whole, i));
+    const pod_bf16 *x = c->x[0], *y = c->x[1];
+    const int64_t pitch = c->pitch, row = c->row;
+    const __mmask16 channels = whole ? UINT16_MAX : c->channels;
+    pod_bf16 *to = c->to;
+#pragma GCC unroll 2
+    for (int64_t i = 0; i < c->n; i++, x += pitch, y += pitch, to += row) {
+        const __m512i v = interleaved(UINT32_MAX, two_pixels(x, y, channels, whole));
         const __m512 a = affine(_mm512_slli_epi32(v, 16), scale, shift, floor);
         const __m512 b = affine(_mm512_and_si512(v, high), scale, shift, floor);
-        _mm512_store_si512(c->to + i * c->row,
-                           interleaved(c->there, (__m512i)_mm512_cvtne2ps_pbh(b, a)));
+        _mm512_store_si512(to, interleaved(c->there, (__m512i)_mm512_cvtne2ps_pbh(b, a)));
     }
 }
 
