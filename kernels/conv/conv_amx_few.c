@@ -28,6 +28,7 @@ pod__few pod__few_of(const pod_conv_call *call)
 
 bool pod__few_takes(const pod_conv_call *call)
 {
+    const int64_t least = 12; /* of a tile's 16 rows: with fewer used it is not the faster way */
     const pod_conv_shape *s = &call->shape;
     if (call->pass == POD_CONV_INPUT_GRAD && s->stride != 1) return false;
     if (s->r > POD__FEW_ROWS || s->s > 3 || s->r < 2 || s->s < 2) return false;
@@ -37,7 +38,7 @@ bool pod__few_takes(const pod_conv_call *call)
     const bool deep = x.folds
                           ? v->r * v->c <= POD__FEW_CHANNELS && !(call->fused & POD_CONV_AFFINE_X)
                           : v->c == POD__FEW_CHANNELS;
-    return wide && deep && x.n_rows >= 12 && x.n_seen > 0;
+    return wide && deep && x.n_rows >= least && x.n_seen > 0;
 }
 
 /* ---- filters -------------------------------------------------------------------------------- */
