@@ -31,4 +31,9 @@ void pod__amx_pack_b_transposed(const pod__amx_block *nk, void *panel);
 void pod__amx_pack_a(const pod__amx_block *mk, void *panel);
 void pod__amx_pack_a_transposed(const pod__amx_block *km, void *panel);
 
+/* A^T B with a long k, which goes a way of its own. */
+bool pod__amx_is_turned(const pod_gemm_call *call);
+size_t pod__amx_turned_bytes(const pod_gemm_call *call);
+void pod__amx_run_turned(const pod_gemm_call *call, void *scratch);
+
 #endif

@@ -1,0 +1,97 @@
+/* A square of sums of the AMX matrix product, 32 x 32, on its way to memory: a few rows a step
+ * while the next square is multiplied, so that C's lines are fetched in its shadow. Included by
+ * files compiled for AMX only. */
+#ifndef MINIPOD_KERNELS_GEMM_GEMM_AMX_LEAVE_H
+#define MINIPOD_KERNELS_GEMM_GEMM_AMX_LEAVE_H
+
+#include "kernels/base/tile_amx.h"
+#include "kernels/gemm/gemm_amx.h"
+
+#if defined(__AMX_TILE__) && defined(__AMX_BF16__)
+#include <immintrin.h>
+
+enum {
+    PANEL = POD__AMX_PANEL,
+    STEP = POD__AMX_STEP,
+    STEP_BYTES = POD__AMX_STEP_BYTES,
+    LINE = 64,
+    TILE_BYTES = 16 * LINE,
+    SQUARE_BYTES = PANEL * PANEL * (int)sizeof(float),
+};
+
+static inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static inline int64_t panels(int64_t n) { return (n + PANEL - 1) / PANEL; }
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* All addresses are of the next row. */
+typedef struct leaving {
+    const float *sums, *plus, *bias; /* plus: what C held, NULL: it does not count */
+    void *to;
+    int64_t plus_ld, to_ld, rows, columns;
+    pod_dtype type;
+    bool relu, is_plain; /* plain: whole rows of float32, as they are or added to what `to` holds */
+} leaving;
+
+INLINE __m512 finished(__m512 v, const leaving *l, int64_t column, __mmask16 mask)
+{
+    if (l->plus) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, l->plus + column));
+    if (l->bias) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, l->bias + column));
+    if (l->relu)
+        v = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NLE_UQ), v);
+    return v;
+}
+
+static void leave_row(leaving *l)
+{
+    const __mmask32 mask = l->columns < PANEL ? (1u << l->columns) - 1u : UINT32_MAX;
+    const __mmask16 mask_low = (__mmask16)mask, mask_high = (__mmask16)(mask >> 16);
+    const __m512 low = finished(_mm512_load_ps(l->sums), l, 0, mask_low);
+    const __m512 high = finished(_mm512_load_ps(l->sums + 16), l, 16, mask_high);
+    l->sums += PANEL;
+    if (l->plus) l->plus += l->plus_ld;
+    if (l->type == POD_BF16) {
+        _mm512_mask_storeu_epi16(l->to, mask, (__m512i)_mm512_cvtne2ps_pbh(high, low));
+        l->to = (pod_bf16 *)l->to + l->to_ld;
+    } else {
+        _mm512_mask_storeu_ps(l->to, mask_low, low);
+        _mm512_mask_storeu_ps((float *)l->to + 16, mask_high, high);
+        l->to = (float *)l->to + l->to_ld;
+    }
+}
+
+INLINE void leave_plain(leaving *l, int64_t n, bool adds)
+{
+    const float *sums = l->sums;
+    float *to = l->to;
+    const int64_t ld = l->to_ld;
+    for (int64_t i = 0; i < n; i++, sums += PANEL, to += ld) {
+        __m512 low = _mm512_load_ps(sums), high = _mm512_load_ps(sums + 16);
+        if (adds) {
+            low = _mm512_add_ps(low, _mm512_loadu_ps(to));
+            high = _mm512_add_ps(high, _mm512_loadu_ps(to + 16));
+        }
+        _mm512_storeu_ps(to, low);
+        _mm512_storeu_ps(to + 16, high);
+    }
+    l->sums = sums;
+    l->to = to;
+}
+
+/* The next rows of it, `max` at most. */
+INLINE void leave(leaving *l, int64_t max)
+{
+    const int64_t n = smaller(l->rows, max);
+    if (l->is_plain && l->plus) {
+        leave_plain(l, n, true);
+    } else if (l->is_plain) {
+        leave_plain(l, n, false);
+    } else {
+        for (int64_t i = 0; i < n; i++) leave_row(l);
+    }
+    l->rows -= n;
+}
+
+#endif
+#endif
