@@ -72,7 +72,9 @@ void pod_explain_run_end(pod_explain_run *r) { pod_dataset_close(r->dataset); }
 
 const char *pod_explain_source(const pod_explain_run *r)
 {
-    return r->dataset ? r->data.name : "the size it was published for; --data gives others";
+    if (r->dataset) return r->data.name;
+    return r->setup.image_height ? "the size of --image-size"
+                                 : "the size it was published for; --data gives others";
 }
 
 /* ---- program and machine --------------------------------------------------------------------- */

@@ -150,16 +150,20 @@ void pod_jpeg_destroy(pod_jpeg *j)
     free(j);
 }
 
+static pod_status give_up(pod_jpeg *j)
+{
+    jpeg_abort_decompress(&j->lib);
+    return pod_fail(j->status, "%s", j->why);
+}
+
 pod_status pod_jpeg_decode(pod_jpeg *j, const uint8_t *file, size_t bytes,
                            const pod_jpeg_want *want, pod_jpeg_image *out)
 {
     if (bytes < 3 || file[0] != 0xff || file[1] != 0xd8 || file[2] != 0xff)
         return pod_fail(POD_E_FORMAT, "no JPEG file");
     j->status = POD_E_FORMAT;
-    if (setjmp(j->back) || !decode(j, file, bytes, want)) {
-        jpeg_abort_decompress(&j->lib);
-        return pod_fail(j->status, "%s", j->why);
-    }
+    if (setjmp(j->back)) return give_up(j);
+    if (!decode(j, file, bytes, want)) return give_up(j);
     *out = (pod_jpeg_image){.pixels = j->pixels,
                             .height = j->lib.output_height,
                             .width = j->lib.output_width,

@@ -89,7 +89,8 @@ size_t pod_resize_scratch_bytes(int64_t box_height, int64_t box_width, int64_t o
 {
     const int64_t n_floats = out_width * max_taps(box_width, out_width) +
                              max_taps(box_height, out_height) + box_width * channels;
-    return (size_t)out_width * sizeof(taps) + (size_t)n_floats * sizeof(float);
+    /* An even number of floats, so that sizes keep the alignment. */
+    return (size_t)out_width * sizeof(taps) + (size_t)(n_floats + n_floats % 2) * sizeof(float);
 }
 
 void pod_resize(const pod_resize_args *a)

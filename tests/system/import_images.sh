@@ -99,4 +99,8 @@ done
 grep -q 'images 16x12x3, 2 classes (good)' out || fail "explain: $(cat out err)"
 "$minipod" explain model --model resnet50 --image-size 64 >out 2>err
 grep -q 'images 64x64x3, 1000 classes' out || fail "explain: $(cat out err)"
+# Drawing large images takes longer than training on a corner of them, and the table says so.
+"$minipod" train --model mlp --data glyphs:96x96x3:64+16 --image-size 4 --batch 32 --steps 6 \
+    --progress off >out 2>err || fail "train: $(cat err)"
+grep -q '^ *input .*the largest share: try more --input-threads' out || fail "input: $(grep input out)"
 exit "$failed"
