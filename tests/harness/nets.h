@@ -1,5 +1,5 @@
 /* Small networks with made data, for tests of programs, executors and training. The same at each
- * mesh: 24 samples of 6 x 6 x 2 bytes in 5 classes. */
+ * mesh: 48 samples of 6 x 6 x 2 bytes in 5 classes. */
 #ifndef MINIPOD_TESTS_NETS_H
 #define MINIPOD_TESTS_NETS_H
 
@@ -7,13 +7,13 @@
 #include "runtime/train/network.h"
 
 enum {
-    POD_TEST_BATCH = 24,
+    POD_TEST_BATCH = 48,
     POD_TEST_CLASSES = 5,
     POD_TEST_H = 6,
     POD_TEST_W = 6,
     POD_TEST_C = 2,
     POD_TEST_PIXELS = POD_TEST_H * POD_TEST_W * POD_TEST_C,
-    POD_TEST_MAX_RANKS = 12
+    POD_TEST_MAX_RANKS = 16
 };
 
 typedef struct pod_test_net {

@@ -187,6 +187,26 @@ static void test_same_bits(void)
             }
 }
 
+/* Batch norm over every group that tiles the mesh, itself held against one core by test_bn_group. */
+static void test_bn_groups(void)
+{
+    int turn = 0;
+    for (const char *const *mesh = meshes(); *mesh; mesh++)
+        for (int n = 2; n <= size; n++) {
+            pod_test_plan plan = plan_of(POD_TEST_BN_RESIDUAL, POD_F32, *mesh);
+            pod_mesh m;
+            POD_CHECK_OK(pod_mesh_parse(*mesh, &m));
+            if (pod_group_tiles(&m, n, &plan.bn_group) != POD_OK) continue;
+            plan.precision = turn % 2 ? POD_BF16 : POD_F32;
+            plan.wire = wires[turn % N_WIRES];
+            plan.shard_update = turn % 3 == 2;
+            plan.accumulate = turn % 2 ? n_micro_steps() : 1;
+            run_beside_check(&plan);
+            turn++;
+        }
+    POD_CHECK(turn > 0 || size == 1, "no group on %d ranks", size);
+}
+
 /* ---- one path whatever the mesh ---- */
 
 /* The loss after LONG_STEPS steps on one core, by the check executor. */
@@ -479,6 +499,7 @@ static void test_other_store(void)
 }
 
 static CU_TestInfo tests[] = {{"the bits of the check executor", test_same_bits},
+                              {"batch norm over groups", test_bn_groups},
                               {"one path whatever the mesh", test_one_path},
                               {"the same bits twice", test_twice},
                               {"a huge rate", test_huge_rate},

@@ -50,7 +50,7 @@ static void compare(const char *what, const pod_test_plan *one, const pod_test_p
     pod_arena_destroy(a);
 }
 
-/* Sums of 24 samples in another order, four times: a few roundings of float32. A sum that travels
+/* Sums of 48 samples in another order, four times: a few roundings of float32. A sum that travels
  * as bf16 may be rounded the other way. */
 static void test_whole_batch(void)
 {
@@ -257,7 +257,7 @@ static void test_refusals(void)
     if (pod_arena_create(NULL, &a) != POD_OK) return;
     plan.accumulate = 5;
     POD_CHECK_FAILS(pod_test_compile(a, &plan, &p), POD_E_INVALID,
-                    "batch: 24 does not divide by the 4 cores of the mesh times 5 micro-steps");
+                    "batch: 48 does not divide by the 4 cores of the mesh times 5 micro-steps");
     POD_CHECK_FAILS(compile_sum_in_forward(a), POD_E_UNSUPPORTED,
                     "accumulate: bias_add 'shifted' needs a sum over the whole batch before");
     pod_arena_destroy(a);

@@ -25,9 +25,14 @@ static const grouping groupings[] = {
     {"4x2", "4x1", 2, {0}},
     {"4x2", "2x1", 4, {0}},
     {"4x2", "1x1", 8, {0}},
+    {"4x4", "4x2", 2, {0}},
+    {"4x4", "4x1", 4, {0}},
+    {"4x4", "2x1", 8, {0}},
+    {"4x4", "1x1", 16, {0}},
     {"2x2x2", "2x1", 4, {0}},
     {"4x3", "2x3", 2, {0}},
-    {"4x2", "2x1", 4, {.dims = 3, .tile = {2, 2}}},     /* tiles: ranks 0 1 4 5 and 2 3 6 7 */
+    {"4x2", "2x1", 4, {.dims = 3, .tile = {2, 2}}}, /* tiles: ranks 0 1 4 5 and 2 3 6 7 */
+    {"4x4", "2x2", 4, {.dims = 3, .tile = {2, 2}}},
     {"4x3", "2x1", 6, {.dims = 3, .tile = {2, 3}}},     /* a whole dimension and part of one */
     {"2x4", "2x2", 2, {.dims = 2, .tile = {0, 2}}},     /* columns */
     {"2x3x2", "3x1", 4, {.dims = 5, .tile = {2, 0, 2}}} /* past the dimension between */
@@ -116,7 +121,7 @@ static void compare(const char *what, const pod_test_plan *plan, const pod_test_
     pod_arena_destroy(a);
 }
 
-/* float32 sums of 24 samples in another order, through the square root of a variance. */
+/* float32 sums of 48 samples in another order, through the square root of a variance. */
 static void test_like_one_core(void)
 {
     static const pod_dtype wires[] = {POD_F32, POD_BINNED};
