@@ -21,6 +21,7 @@ typedef struct pod_run {
 pod_ideal pod_run_ideal(const pod_run *r);
 double pod_run_samples_per_s(const pod_run *r); /* batch / mean step, without the first step */
 double pod_run_epochs(const pod_run *r);        /* trained so far, those before a resume included */
+double pod_run_epochs_to_peak(const pod_run *r); /* the same at the best evaluation */
 
 /* run.json: settings, host, kernels, results; null is what is not known. Names of results are those
  * of the command's contract. */

@@ -29,11 +29,21 @@ double pod_run_samples_per_s(const pod_run *r)
     return mean > 0 ? (double)r->setup->batch / mean : unknown;
 }
 
+static double epochs_after(const pod_run *r, int64_t n_done)
+{
+    const int64_t per_epoch = r->result->schedule.steps_per_epoch;
+    return per_epoch == 0 ? 0 : (double)n_done / (double)per_epoch;
+}
+
 double pod_run_epochs(const pod_run *r)
 {
+    return epochs_after(r, r->result->first_step + r->result->n_steps);
+}
+
+double pod_run_epochs_to_peak(const pod_run *r)
+{
     const pod_train_result *t = r->result;
-    if (t->schedule.steps_per_epoch == 0) return 0;
-    return (double)(t->first_step + t->n_steps) / (double)t->schedule.steps_per_epoch;
+    return t->n_evals ? epochs_after(r, t->evals[t->peak].n_done) : unknown;
 }
 
 /* What was typed; the rest of the settings came from files, the environment and defaults. */
@@ -120,6 +130,22 @@ static void put_spread(pod_json *j, const char *key, const pod_spread *s)
     pod_json_close(j);
 }
 
+static void put_evaluations(const pod_run *r, pod_json *j)
+{
+    const pod_train_result *t = r->result;
+    pod_json_open_array(j, "evaluations");
+    for (int64_t i = 0; i < t->n_evals; i++) {
+        pod_json_open_object(j, NULL);
+        pod_json_int(j, "steps", t->evals[i].n_done);
+        pod_json_double(j, "epochs", epochs_after(r, t->evals[i].n_done));
+        pod_json_double(j, "accuracy", t->evals[i].accuracy);
+        pod_json_double(j, "loss", t->evals[i].loss);
+        pod_json_double(j, "time_s", t->evals[i].at_s);
+        pod_json_close(j);
+    }
+    pod_json_close(j);
+}
+
 static void put_results(const pod_run *r, pod_json *j)
 {
     const pod_train_result *t = r->result;
@@ -145,9 +171,12 @@ static void put_results(const pod_run *r, pod_json *j)
     pod_json_double(j, "epochs", pod_run_epochs(r));
     pod_json_int(j, "steps", t->first_step + t->n_steps);
     pod_json_double(j, "time_to_target_s", t->reached ? t->time_to_target_s : unknown);
+    pod_json_double(j, "epochs_to_peak", pod_run_epochs_to_peak(r));
+    pod_json_double(j, "time_to_peak_s", t->n_evals ? t->time_to_peak_s : unknown);
     pod_json_double(j, "run_s", t->run_s);
     put_hash(j, "weights_hash", t->weights_hash);
     put_hash(j, "program_fingerprint", t->fingerprint);
+    put_evaluations(r, j);
     put_spread(j, "step_spread_s", &t->stats.step);
     pod_json_open_object(j, "phase_share");
     for (int p = 0; p < POD_N_PHASES; p++)

@@ -74,6 +74,12 @@ static void add_outcome(pod_table *t, const pod_run *r)
             x->time_to_target_s);
     else
         row(t, "time to target", "s", "", "-");
+    if (x->n_evals > 0) {
+        char note[TEXT_BYTES];
+        snprintf(note, sizeof note, "the best accuracy, %.4f, after %.2f epochs", x->best.accuracy,
+                 pod_run_epochs_to_peak(r));
+        row(t, "time to peak", "s", note, "%.2f", x->time_to_peak_s);
+    }
     row(t, "run", "s", "", "%.2f", x->run_s);
     row(t, "weights", "", "hash, the same on all ranks", "%016" PRIx64, x->weights_hash);
 }

@@ -125,8 +125,12 @@ static pod_status open_records(trainer *t)
     t->draws = POD_ARENA_NEW(t->result->arena, int32_t, pod_loader_local_batch(t->loader));
     t->result->loss = POD_ARENA_NEW(t->result->arena, float, plan.max_steps);
     t->result->accuracy = POD_ARENA_NEW(t->result->arena, float, plan.max_steps);
+    /* One at each multiple of eval_every and one at the end. */
+    const int64_t max_evals = plan.max_steps / t->result->schedule.eval_every + 2;
+    t->result->evals = POD_ARENA_NEW(t->result->arena, pod_eval_row, max_evals);
     pod_status status = pod_timeline_create(&plan, &t->result->timeline);
-    if (!t->draws || !t->result->loss || !t->result->accuracy) status = POD_E_NOMEM;
+    if (!t->draws || !t->result->loss || !t->result->accuracy || !t->result->evals)
+        status = POD_E_NOMEM;
     if (status != POD_E_NOMEM) return status;
     return pod_fail(POD_E_INVALID, "steps: no memory for the times of %" PRId64 " steps",
                     plan.max_steps);
@@ -216,6 +220,24 @@ static void close_epoch(trainer *t, int64_t n_done)
                   {"epoch_num", pod_mllog_int((n_done + per_epoch - 1) / per_epoch)});
 }
 
+/* `last` is what an evaluation has just found. */
+static void keep_evaluation(trainer *t, int64_t n_done)
+{
+    pod_train_result *r = t->result;
+    const double at_s = since_start(t);
+    if (r->n_evals == 0 || r->last.accuracy > r->best.accuracy) {
+        r->best = r->last;
+        r->peak = r->n_evals;
+        r->time_to_peak_s = at_s;
+    }
+    if (t->args->setup->target > 0 && !r->reached && r->last.accuracy >= t->args->setup->target) {
+        r->reached = true;
+        r->time_to_target_s = at_s;
+    }
+    r->evals[r->n_evals++] = (pod_eval_row){
+        .n_done = n_done, .loss = r->last.loss, .accuracy = r->last.accuracy, .at_s = at_s};
+}
+
 static pod_status evaluate(trainer *t, int64_t n_done)
 {
     const pod_train_args *a = t->args;
@@ -231,17 +253,12 @@ static pod_status evaluate(trainer *t, int64_t n_done)
     POD_TRY(status);
     pod_mllog_put(a->mllog, "eval_accuracy", pod_mllog_real(r->last.accuracy),
                   {"epoch_num", epoch});
-    r->n_evals++;
-    if (r->n_evals == 1 || r->last.accuracy > r->best.accuracy) r->best = r->last;
+    keep_evaluation(t, n_done);
     pod_log_say(a->log, POD_LOG_INFO,
                 "epoch %6.2f  step %6" PRId64 "  loss %.4f  eval loss %.4f  accuracy %.4f  %7.1f s",
                 (double)n_done / (double)r->schedule.steps_per_epoch, n_done,
                 pod_exec_output(t->exec, POD_NET_LOSS), r->last.loss, r->last.accuracy,
-                since_start(t));
-    if (a->setup->target > 0 && !r->reached && r->last.accuracy >= a->setup->target) {
-        r->reached = true;
-        r->time_to_target_s = since_start(t);
-    }
+                r->evals[r->n_evals - 1].at_s);
     return POD_OK;
 }
 

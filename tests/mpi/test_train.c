@@ -191,6 +191,14 @@ static void test_target(void)
     while (first < n && accuracy[first] < all.result.best.accuracy) first++;
     POD_CHECK(n == 10 && first > 0 && first < n, "the best of %d evaluations is number %d", n,
               first);
+    const pod_train_result *t = &all.result;
+    POD_CHECK(t->peak == first && t->evals[t->peak].n_done == 2 * (first + 1) &&
+                  t->evals[t->peak].accuracy == t->best.accuracy,
+              "peak %" PRId64 ", want %d", t->peak, first);
+    POD_CHECK(t->time_to_peak_s > 0 && t->time_to_peak_s <= t->evals[n - 1].at_s &&
+                  t->evals[n - 1].at_s <= t->run_s,
+              "%g s to the peak, %g s to the last evaluation, %g s in all", t->time_to_peak_s,
+              t->evals[n - 1].at_s, t->run_s);
     snprintf(target, sizeof target, "--target=%.17g", all.result.best.accuracy);
     RUN(&stopped, POD_TEST_RESIDUAL, "stopped", "--epochs=4", "--eval-every=0.4", target);
     const pod_train_result *s = &stopped.result;
@@ -201,6 +209,8 @@ static void test_target(void)
               s->last.accuracy, all.result.best.accuracy);
     POD_CHECK(s->time_to_target_s > 0 && s->time_to_target_s <= s->run_s,
               "%g s to the target, %g s in all", s->time_to_target_s, s->run_s);
+    POD_CHECK(s->time_to_peak_s == s->time_to_target_s, "%g s to the peak, which is the target",
+              s->time_to_peak_s);
     check_log(&stopped);
     if (rank == 0) POD_CHECK(log_has(&stopped, "\"status\": \"success\""), "no success in the log");
     pod_test_run_end(&all);

@@ -97,13 +97,19 @@ def load(path):
 run, goodput, trace = (load(f"straight/{n}.json") for n in ("run", "goodput", "timeline"))
 wanted = """schema version git clock machine model mesh ranks global_batch seed step_s samples_per_s
     allreduce_share allreduce_exposed_s memory_bytes_per_core program_goodput ideal_step_s
-    eval_accuracy target epochs time_to_target_s weights_hash arguments settings host picks""".split()
+    eval_accuracy target epochs time_to_target_s time_to_peak_s weights_hash arguments settings host picks""".split()
 missing = [key for key in wanted if key not in run]
 assert not missing, f"run.json lacks {missing}"
 assert run["clock"] == "wall" and run["ranks"] == 4 and run["mesh"] == "2x2", run
 assert run["steps"] == 8 and run["epochs"] == 2 and run["global_batch"] == 24, run
 assert run["step_s"] > 0 and 0 <= run["allreduce_share"] <= 1 and run["samples_per_s"] > 0
 assert run["target"] is None and run["time_to_target_s"] is None and run["failure"] is None
+evals = run["evaluations"]
+assert [e["epochs"] for e in evals] == [1, 2] and [e["steps"] for e in evals] == [4, 8], evals
+assert 0 < evals[0]["time_s"] < evals[1]["time_s"] < run["run_s"], evals
+peak = max(evals, key=lambda e: e["accuracy"]) # the first of equals
+assert run["best_eval_accuracy"] == peak["accuracy"] and run["time_to_peak_s"] == peak["time_s"], run
+assert run["epochs_to_peak"] == peak["epochs"] and run["eval_loss"] == evals[1]["loss"], run
 assert re.fullmatch("[0-9a-f]{16}", run["weights_hash"])
 assert run["host"]["cpu_features"] and run["host"]["hostname"], run["host"]
 assert {"op", "kernel", "instructions"} <= set(run["picks"][0]), run["picks"][0]
