@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# large_batch.sh MINIPOD TREE: the large-batch study in a tiny form: all rows, none twice, one more where
+# one was lost; its table and plot; a diverged run is a result, a failed one ends the study and leaves no
+# row; damaged files and bad options are named in one line.
+# shellcheck source-path=SCRIPTDIR source=common.sh
+tree=$2
+. "$(dirname "$0")/common.sh"
+if ! command -v python3 >/dev/null; then
+    echo "skipped: python3 is not here"
+    exit 0
+fi
+mkdir bin
+
+# study WORD...: exit code in $code, outputs in out and err
+study() {
+    PATH=$work/bin:$PATH "$tree/bench/large_batch" --minipod "$minipod" --csv s.csv "$@" >out 2>err
+    code=$?
+}
+# refused PATTERN WORD...: exit 2, one line
+refused() {
+    local pattern=$1
+    shift
+    study "$@"
+    [ "$code" -eq 2 ] || fail "$*: exit $code, want 2: $(cat err)"
+    [ "$(wc -l <err)" -eq 1 ] && grep -q -e "^bench/large_batch: .*$pattern" err ||
+        fail "$*: want '$pattern': $(cat err)"
+    [ ! -e s.csv.part ] || fail "$*: s.csv.part stays"
+}
+rows() { [ "$(($(wc -l <s.csv) - 1))" -eq "$1" ] || fail "want $1 rows: $(cat s.csv)"; }
+
+cat >bin/gnuplot <<'END'
+#!/bin/sh
+cat >drawn
+[ ! -e no_plot ] || { echo 'no terminal'; exit 3; }
+END
+chmod +x bin/gnuplot
+
+# ---- all runs, once ----------------------------------------------------------------------------
+
+tiny=(--data glyphs:8x8x1:64+16 --models resnet20 --batches "16,32" --seeds "1,2" --epochs 2 --mesh 2
+    --target 0.01)
+study "${tiny[@]}"
+[ "$code" -eq 0 ] || fail "study: exit $code: $(cat err)"
+rows 8
+grep -q '^# 8 runs to do, 0 are in s.csv$' out || fail "to do: $(cat out)"
+[ "$(grep -c '^ *resnet20 *glyphs:8x8x1:64+16 *2 .* 2  *0 *0\.[0-9]* .* 0.01  *2 ' out)" -eq 4 ] ||
+    fail "the table: $(cat out)"
+grep -q '^# resnet20, 2 epochs: the best is 0.[0-9]*, ' out || fail "no verdict: $(cat out)"
+grep -q '^#   lars at 32: [0-9.]* points less$' out || fail "no verdict: $(cat out)"
+grep -q '^set output "s.svg"$' drawn && [ "$(grep -c '^16 0\.[0-9]* 0\.[0-9]* 0\.' drawn)" -eq 2 ] ||
+    fail "the plot: $(cat drawn)"
+grep -q '^resnet20,glyphs:8x8x1:64+16,2,2,32,sgd,0.025,1,2,,2,1,finished,0\.[0-9]*,[12],0.01,1,' s.csv ||
+    fail "rows: $(cat s.csv)"
+cp s.csv whole.csv
+
+study "${tiny[@]}"
+[ "$code" -eq 0 ] && cmp -s s.csv whole.csv || fail "again: exit $code: $(cat err)"
+grep -q '^# 0 runs to do, 8 are in s.csv$' out || fail "again: $(cat out)"
+
+grep -v ',32,lars,.*,,2,' whole.csv >s.csv
+study "${tiny[@]}"
+[ "$code" -eq 0 ] || fail "one lost: exit $code: $(cat err)"
+rows 8
+grep -q '^1 of 1: resnet20, batch 32, lars, seed 2: finished, peak 0\.' out || fail "one lost: $(cat out)"
+# The same run gives the same accuracy, whenever it is done.
+[ "$(cut -d, -f1-14 s.csv | sort)" = "$(cut -d, -f1-14 whole.csv | sort)" ] ||
+    fail "one lost: $(cat s.csv)"
+
+# Options for the trainer are part of what a run is; large shares are done in parts.
+one=(--data glyphs:8x8x1:64+16 --models resnet20 --optimizers sgd --batches 32 --seeds 1 --epochs 2
+    --mesh 2)
+study "${one[@]}" --batches 64 --memory 0.0039 --plot s.png -- --nesterov on
+[ "$code" -eq 0 ] || fail "options: exit $code: $(cat err)"
+rows 9
+grep -q ',2,--nesterov on,1,2,finished,' s.csv || fail "options: $(cat s.csv)"
+grep -q 'terminal png' drawn || fail "png: $(cat drawn)"
+touch no_plot
+study --table
+[ "$code" -eq 1 ] && grep -q 'gnuplot: exit 3: no terminal' err || fail "plot: exit $code: $(cat err)"
+rm no_plot
+
+# ---- runs that do not end well -----------------------------------------------------------------
+
+study "${one[@]}" -- --lr 1e6 --lr-per 1 --momentum 1
+[ "$code" -eq 0 ] && grep -q ',--lr 1e6 [^,]*,1,1,diverged,' s.csv || fail "diverged: $code: $(cat err out)"
+cp s.csv whole.csv
+study "${one[@]}" -- --tile 1X
+[ "$code" -eq 1 ] && grep -q 'sgd, seed 1: exit .*tile' err && cmp -s s.csv whole.csv ||
+    fail "a failed run: exit $code: $(cat err)"
+
+# Killed in its first run: the ranks go too, and there is no row.
+cat >slow <<'END'
+#!/bin/sh
+[ "$1" = explain ] && exec "$REAL" "$@"
+echo $$ >>pids
+exec sleep 60
+END
+chmod +x slow
+: >pids
+REAL=$minipod "$tree/bench/large_batch" --minipod "$work/slow" --csv s.csv "${one[@]}" --epochs 3 \
+    >out 2>err &
+study=$!
+for _ in $(seq 100); do
+    [ "$(wc -l <pids)" -ge 2 ] && break
+    sleep 0.1
+done
+kill "$study"
+wait "$study"
+code=$?
+[ "$code" -eq 143 ] && cmp -s s.csv whole.csv || fail "killed: exit $code: $(cat err out)"
+sleep 1
+while read -r pid; do
+    grep -q '^State:[[:space:]]*[RSDT]' "/proc/$pid/status" 2>/dev/null && fail "killed: rank $pid stays"
+done <pids
+
+# ---- bad input ---------------------------------------------------------------------------------
+
+damaged() { # PATTERN SED-COMMAND
+    sed "$2" whole.csv >s.csv
+    refused "$1" --table
+    refused "$1" "${tiny[@]}"
+}
+damaged 's.csv: line 1 is not the header' 1d
+damaged 's.csv: line 1 is not the header' '1s/seed/sead/'
+damaged 's.csv: line 3: [0-9]* cells, need 22' '3s/,[^,]*$//'
+damaged "s.csv: line 4: lr 'fast' is no number" '4s/,0.0125,\|,0.025,\|,0.312[^,]*,\|,0.44[^,]*,/,fast,/'
+damaged "s.csv: line 2: outcome 'lost' is neither" '2s/finished/lost/'
+damaged 's.csv: line 3: .* is there twice' 2p
+: >s.csv
+refused 's.csv: line 1 is not the header' --table
+head -c 400 /dev/urandom >s.csv
+refused 's.csv: ' --table
+rm s.csv && mkdir s.csv
+refused 's.csv: cannot be read: ' --table
+rmdir s.csv
+refused 's.csv: is not there' --table
+refused "models: 'resnet21' is none of resnet20, efficientnet-b0-32" --data x.h5 --models resnet21
+refused "batches: '1,x': 'x' is no whole number\|batches: 'x' is no whole number" --data x.h5 --batches 1,x
+refused 'batches: 6 does not divide by 4 ranks' --data x.h5 --batches 6
+refused "mesh: '2by2' is not like 2x2" --data x.h5 --mesh 2by2
+refused "epochs: '0' is not from" --data x.h5 --epochs 0
+refused "plot: 's.gif' is neither" --data x.h5 --plot s.gif
+refused 'data: none is given' --quick
+refused 'x.h5' --data x.h5 --models resnet20
+refused 'GiB a core' "${one[@]}" --memory 0.001
+exit "$failed"
