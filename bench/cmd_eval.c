@@ -22,7 +22,8 @@ typedef struct job {
     pod_store *store;
     pod_exec *exec;
     pod_loader *loader;
-    int64_t step; /* of the checkpoint */
+    pod_predictions *predictions; /* NULL: nobody asked for them */
+    int64_t step;                 /* of the checkpoint */
     pod_eval_result result;
     double seconds;
 } job;
@@ -46,6 +47,21 @@ static pod_status open_own(job *j)
     return pod_loader_open(j->data, POD_SPLIT_TEST, &batches, &j->loader);
 }
 
+static pod_status open_predictions(job *j)
+{
+    const char *path = pod_config_text(j->call->config, POD_OPT_PREDICTIONS);
+    if (!*path) return POD_OK;
+    return pod_predictions_open(path, j->data->info.n_classes, pod_loader_local_batch(j->loader),
+                                j->call->comm, &j->predictions);
+}
+
+static pod_status close_predictions(job *j)
+{
+    pod_predictions *p = j->predictions;
+    j->predictions = NULL;
+    return p ? pod_predictions_close(p) : POD_OK;
+}
+
 static pod_status evaluate(job *j)
 {
     const pod_config *c = j->call->config;
@@ -58,11 +74,12 @@ static pod_status evaluate(job *j)
     pod_checkpoint_info want = {.model = j->setup.model};
     POD_TRY(pod_snapshot_restore(path, &want, false, j->store, comm, &j->step));
     POD_TRY(pod_exec_open(j->program, j->store, comm, j->call->clock, &j->exec));
+    POD_TRY(open_predictions(j));
     pod_time begin = pod_clock_now(&j->call->clock);
     POD_TRY(pod_evaluate(j->exec, j->loader, j->data->info.n_samples[POD_SPLIT_TEST], comm, j->step,
-                         &j->result));
+                         j->predictions, &j->result));
     j->seconds = pod_time_seconds(pod_clock_now(&j->call->clock) - begin);
-    return POD_OK;
+    return close_predictions(j);
 }
 
 static const pod_column columns[] = {
@@ -111,6 +128,7 @@ pod_status pod_cmd_eval(pod_call *call, int *exit_code)
     if (status == POD_OK)
         status =
             pod_comm_agree(call->comm, pod_comm_rank(call->comm) == 0 ? print_results(&j) : POD_OK);
+    pod_predictions_abandon(j.predictions);
     pod_exec_close(j.exec);
     pod_loader_close(j.loader);
     pod_store_destroy(j.store);

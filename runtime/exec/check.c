@@ -258,9 +258,11 @@ static void spoil_dead(const check *c, int32_t i)
 static pod_status fetch(const check *c, int32_t i, double outputs[])
 {
     const pod_instr *instr = &c->p->instr[i];
+    const bool has_rows = c->p->slot[instr->in[0]].type.shape.n_dims == 2;
     float first = 0, value;
     for (int r = 0; r < c->n_ranks; r++) {
         POD_TRY(verify_reads(c, r, i));
+        if (has_rows) continue;
         memcpy(&value, memory_of(c, r, instr->in[0]), sizeof value);
         if (r == 0) first = value;
         if (memcmp(&first, &value, sizeof first) != 0)

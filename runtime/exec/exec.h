@@ -26,6 +26,8 @@ void pod_exec_feed(pod_exec *e, int input, const void *data);
  * and all ranks answer alike; pod_exec_find_fault says where it began. */
 POD_MUST pod_status pod_exec_step(pod_exec *e, pod_timeline *tl);
 double pod_exec_output(const pod_exec *e, int output); /* of the last step, summed over cores */
+/* Likewise of an output that has rows: this core's; borrowed until the next step. */
+const float *pod_exec_rows(const pod_exec *e, int output);
 
 /* After E_NUMERIC, with the same feeds: runs the step again up to the update, looking at every
  * value. E_NUMERIC with a text that names the first weight or instruction that was not finite and
@@ -36,8 +38,9 @@ POD_MUST pod_status pod_exec_find_fault(pod_exec *e, int64_t step);
  * before they are first written and after their last use; what was written is hashed, and verified
  * before each read; canaries stand behind slots where the program was compiled with guards; a
  * collective's buffer is NaN while it is in flight; values must be finite. feeds[i * n_ranks + r]
- * is rank r's data of input i; every rank's store is updated. E_MISMATCH (the plan or a kernel is
- * wrong), E_NUMERIC (a value is not finite); both name instruction and rank. */
+ * is rank r's data of input i; every rank's store is updated; outputs[i] is output i, 0 where that has
+ * rows. E_MISMATCH (the plan or a kernel is wrong), E_NUMERIC (a value is not finite); both name
+ * instruction and rank. */
 POD_MUST pod_status pod_check_step(const pod_program *p, pod_store *const stores[],
                                    const void *const feeds[], double outputs[]);
 

@@ -43,6 +43,7 @@ struct pod_exec {
     pod_coll_run **run_in_flight; /* theirs */
     int n_in_flight;
     double *output;
+    float **rows; /* by output; NULL: it is a scalar */
 };
 
 /* ---- opening ---- */
@@ -86,6 +87,13 @@ static int count_feed_refs(const pod_program *p)
     return n;
 }
 
+/* What the host reads: elements of rows, or of a scalar 0. */
+static int64_t n_in_rows(const pod_program *p, const pod_instr *fetch)
+{
+    const pod_slot *s = &p->slot[fetch->in[0]];
+    return s->type.shape.n_dims == 2 ? (int64_t)(s->bytes / sizeof(float)) : 0;
+}
+
 static pod_status bind_instr(pod_exec *e, const int *store_index, int32_t i)
 {
     const pod_instr *instr = &e->program->instr[i];
@@ -102,6 +110,10 @@ static pod_status bind_instr(pod_exec *e, const int *store_index, int32_t i)
                 .where = &b->in[j], .input = s->index, .offset = s->offset, .advance = s->advance};
     }
     for (int k = 0; k < instr->n_out; k++) b->out[k] = slot_memory(e, store_index, instr->out[k]);
+    if (instr->kind == POD_I_FETCH && n_in_rows(e->program, instr) > 0) {
+        e->rows[instr->ticket] = POD_ARENA_NEW(e->arena, float, n_in_rows(e->program, instr));
+        if (!e->rows[instr->ticket]) return POD_E_NOMEM;
+    }
     if (instr->scratch >= 0) b->scratch = slot_memory(e, store_index, instr->scratch);
     return POD_OK;
 }
@@ -118,8 +130,9 @@ static pod_status take_memory(pod_exec *e)
     e->in_flight = POD_ARENA_NEW(e->arena, int32_t, p->n_colls);
     e->run_in_flight = POD_ARENA_NEW(e->arena, pod_coll_run *, p->n_colls);
     e->output = POD_ARENA_NEW(e->arena, double, p->n_outputs);
+    e->rows = POD_ARENA_NEW(e->arena, float *, p->n_outputs);
     bool ok = e->step_slab && e->bound && e->ref && e->coll && e->started && e->in_flight &&
-              e->run_in_flight && e->output;
+              e->run_in_flight && e->output && e->rows;
     return ok ? POD_OK : POD_E_NOMEM;
 }
 
@@ -231,6 +244,13 @@ double pod_exec_output(const pod_exec *e, int output)
     return e->output[output];
 }
 
+const float *pod_exec_rows(const pod_exec *e, int output)
+{
+    POD_ASSERT(output >= 0 && output < e->program->n_outputs && e->rows[output],
+               "output %d of %d has no rows", output, (int)e->program->n_outputs);
+    return e->rows[output];
+}
+
 static void poll_in_flight(pod_exec *e)
 {
     for (int i = 0; i < e->n_in_flight; i++) (void)pod_coll_run_poll(e->run_in_flight[i]);
@@ -257,6 +277,17 @@ static void wait_collective(pod_exec *e, int32_t c)
     pod_coll_run_wait_among(e->coll[c], e->run_in_flight, kept);
 }
 
+static void fetch(pod_exec *e, const pod_instr *instr, const void *from)
+{
+    float *rows = e->rows[instr->ticket], value;
+    if (rows) {
+        memcpy(rows, from, (size_t)n_in_rows(e->program, instr) * sizeof *rows);
+        return;
+    }
+    memcpy(&value, from, sizeof value);
+    e->output[instr->ticket] = (double)value;
+}
+
 static void run_instr(pod_exec *e, int32_t i)
 {
     const pod_instr *instr = &e->program->instr[i];
@@ -265,12 +296,7 @@ static void run_instr(pod_exec *e, int32_t i)
     case POD_I_RUN: instr->run(b->attr, b->in, b->out, b->scratch); break;
     case POD_I_COLL_START: start_collective(e, instr->ticket); break;
     case POD_I_COLL_WAIT: wait_collective(e, instr->ticket); break;
-    case POD_I_FETCH: {
-        float value;
-        memcpy(&value, b->in[0], sizeof value);
-        e->output[instr->ticket] = (double)value;
-        break;
-    }
+    case POD_I_FETCH: fetch(e, instr, b->in[0]); break;
     }
     if (instr->kind == POD_I_RUN) poll_in_flight(e);
 }

@@ -161,9 +161,9 @@ void pod_output(pod_graph *g, const char *name, pod_value value)
 {
     if (g->status != POD_OK) return;
     const pod_type *t = pod_graph_type(g, value);
-    if (t->dtype != POD_F32 || pod_shape_count(&t->shape) != 1) {
+    if (t->dtype != POD_F32 || (pod_shape_count(&t->shape) != 1 && t->shape.n_dims != 2)) {
         char got[96];
-        pod_graph_fail(g, POD_E_SHAPE, "output '%s' is %s %s, need a float32 scalar", name,
+        pod_graph_fail(g, POD_E_SHAPE, "output '%s' is %s %s, need a float32 scalar or rows", name,
                        pod_dtype_name(t->dtype), pod_shape_print(&t->shape, got, sizeof got));
         return;
     }

@@ -16,11 +16,11 @@ typedef struct partition {
     const pod_mesh *mesh; /* of cores, and of micro-steps */
     uint8_t mesh_mask;    /* dimensions longer than 1 */
     int64_t batch;
-    bool *is_live;      /* by node of `from`: something needs it */
-    bool *is_early;     /* it leads to backward or to an output, not just to an assignment */
-    pod_value *mapped;  /* by value id of `from` */
-    pod_value *reduced; /* by value id of `to`; each may bring a copy, its sum and its mean */
-    uint8_t group;      /* dimensions within a group of cores: pod_plan */
+    bool *is_live;          /* by node of `from`: something needs it */
+    bool *is_early;         /* it leads to backward or to an output, not just to an assignment */
+    pod_value *mapped;      /* by value id of `from` */
+    pod_value *reduced;     /* by value id of `to`; each may bring a copy, its sum and its mean */
+    uint8_t group, in_time; /* dimensions: pod_plan */
 } partition;
 
 static void mark(const partition *p, pod_value v, bool *marked)
@@ -201,6 +201,18 @@ static pod_value assigned_value(partition *p, pod_value v)
     return pod_op_add1(p->to, pod_op_find("copy"), NULL, 0, &whole, 1);
 }
 
+static pod_status copy_output(partition *p, const pod_named *output)
+{
+    pod_value v = reduced(p, p->mapped[output->value.id]);
+    if (v.id && (pod_graph_type(p->to, v)->split[0] & p->in_time))
+        return pod_fail(POD_E_UNSUPPORTED,
+                        "accumulate: rows of '%s' are read at the end of a step, those of its "
+                        "micro-steps are gone by then",
+                        output->name);
+    if (v.id) pod_output(p->to, output->name, v);
+    return pod_graph_finish(p->to);
+}
+
 static pod_status copy_names(partition *p)
 {
     pod_graph_set_phase(p->to, POD_PHASE_UPDATE);
@@ -218,11 +230,8 @@ static pod_status copy_names(partition *p)
         pod_graph_add_variable(p->to, &v);
         if (assigned.id) pod_assign(p->to, v.value, assigned);
     }
-    for (int i = 0; i < pod_graph_n_outputs(p->from); i++) {
-        const pod_named *output = pod_graph_output(p->from, i);
-        pod_value v = reduced(p, p->mapped[output->value.id]);
-        if (v.id) pod_output(p->to, output->name, v);
-    }
+    for (int i = 0; i < pod_graph_n_outputs(p->from); i++)
+        POD_TRY(copy_output(p, pod_graph_output(p->from, i)));
     return pod_graph_finish(p->to);
 }
 
@@ -244,7 +253,8 @@ pod_status pod__pass_partition(pod_plan *plan)
                    .mesh = mesh,
                    .mesh_mask = pod_mask_all(mesh),
                    .batch = batch,
-                   .group = plan->group};
+                   .group = plan->group,
+                   .in_time = plan->in_time};
     const int32_t n_nodes = pod_graph_n_nodes(g), n_values = pod_graph_n_values(g);
     p.is_live = POD_ARENA_NEW(plan->arena, bool, n_nodes);
     p.is_early = POD_ARENA_NEW(plan->arena, bool, n_nodes);

@@ -13,7 +13,7 @@ typedef enum pod_instr_kind {
     POD_I_RUN,        /* run(attr, in, out, scratch) */
     POD_I_COLL_START, /* the collective on the memory of slot in[0] may begin */
     POD_I_COLL_WAIT,  /* it has ended; nothing touched the slot in between */
-    POD_I_FETCH       /* the host reads in[0], a float32 scalar, as output number `ticket` */
+    POD_I_FETCH       /* the host reads in[0], a float32 scalar or rows, as output `ticket` */
 } pod_instr_kind;
 
 /* Where a slot's memory is. */

@@ -15,7 +15,7 @@ void pod_feed_next(pod_exec *e, pod_loader *l, pod_comm *comm, pod_batch *batch)
 }
 
 pod_status pod_evaluate(pod_exec *e, pod_loader *l, int64_t n_samples, pod_comm *comm, int64_t step,
-                        pod_eval_result *out)
+                        pod_predictions *to, pod_eval_result *out)
 {
     double loss = 0, correct = 0;
     const int64_t n_batches = pod_loader_steps_per_epoch(l);
@@ -30,6 +30,7 @@ pod_status pod_evaluate(pod_exec *e, pod_loader *l, int64_t n_samples, pod_comm 
         POD_TRY(status);
         loss += pod_exec_output(e, POD_NET_LOSS);
         correct += pod_exec_output(e, POD_NET_CORRECT);
+        if (to) pod_predictions_add(to, &batch, pod_exec_rows(e, POD_NET_LOGITS));
     }
     *out = (pod_eval_result){.loss = loss / (double)n_samples,
                              .accuracy = correct / (double)n_samples,

@@ -49,6 +49,7 @@ pod_status pod_network_graph(const pod_network *net, const pod_setup *s,
     pod_value loss = pod_softmax_loss(g, logits, labels, attr);
     pod_output(g, "loss", loss);
     pod_output(g, "correct", pod_count_correct(g, logits, labels));
+    if (!train && s->reads_logits) pod_output(g, "logits", logits);
     if (train) POD_TRY(add_update(g, s, loss));
     POD_TRY(pod_graph_finish(g));
     *out = g;

@@ -17,14 +17,15 @@ typedef struct pod_network {
     const void *ctx;
 } pod_network;
 
-/* The first inputs, and the outputs, of both programs. Others are found by their names: a program
- * has those that it reads (pod_program_find_input). */
+/* The first inputs, and the outputs, of both programs; logits are evaluation's alone. Other inputs
+ * are found by their names: a program has those that it reads (pod_program_find_input). */
 enum { POD_NET_IMAGES, POD_NET_LABELS };
-enum { POD_NET_LOSS, POD_NET_CORRECT };
+enum { POD_NET_LOSS, POD_NET_CORRECT, POD_NET_LOGITS };
 
 /* The graph of one step: `images` u8 (N, H, W, C), `labels` i32 (N); for training also `draws`, i32
- * (N), and the scalars `lr` and `step`, gradients and update. Outputs: `loss` (training: the mean over the batch;
- * evaluation: the sum over its samples) and `correct`, a count. Lives in `arena`. */
+ * (N), and the scalars `lr` and `step`, gradients and update. Outputs: `loss` (training: the mean
+ * over the batch; evaluation: the sum over its samples) and `correct`, a count; where an evaluation
+ * is asked for them, the rows `logits`. Lives in `arena`. */
 POD_MUST pod_status pod_network_graph(const pod_network *net, const pod_setup *s,
                                       const pod_dataset_info *data, bool train, pod_arena *arena,
                                       pod_graph **out);

@@ -105,6 +105,7 @@ pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_a
         .overlap = pod_config_bool(c, POD_OPT_OVERLAP),
         .shard_update = pod_config_bool(c, POD_OPT_SHARD_UPDATE),
         .node_size = node_size,
+        .reads_logits = *pod_config_text(c, POD_OPT_PREDICTIONS),
     };
     s.precision_name = pod_config_text(c, POD_OPT_PRECISION);
     s.precision = strcmp(s.precision_name, "bf16") == 0 ? POD_BF16 : POD_F32;

@@ -46,6 +46,7 @@ typedef struct pod_setup {
     int64_t steps;     /* 0: by epochs */
     double eval_every; /* epochs; 0: only at the end */
     double target;     /* accuracy; 0: none */
+    bool reads_logits; /* an evaluation does, beside loss and accuracy */
 } pod_setup;
 
 /* `text` "auto": as square as the number of ranks allows, the longer side first. E_INVALID when it

@@ -247,7 +247,7 @@ static pod_status evaluate(trainer *t, int64_t n_done)
     begin_span(t, POD_JOB_EVAL);
     pod_status status =
         pod_evaluate(t->eval_exec, t->eval_loader, t->data->info.n_samples[POD_SPLIT_TEST], a->comm,
-                     n_done, &r->last);
+                     n_done, NULL, &r->last);
     end_span(t, POD_JOB_EVAL);
     pod_mllog_put(a->mllog, "eval_stop", pod_mllog_null(), {"epoch_num", epoch});
     POD_TRY(status);

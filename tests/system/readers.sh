@@ -49,12 +49,19 @@ find . -name '*.part' | grep . && fail "files are left half"
 
 want=$(json_value straight/run.json eval_accuracy)
 eval=(eval --model resnet8 --batch 24 --data set.h5 --resume straight --progress off)
-"$minipod" "${eval[@]}" --json eval1.json --csv eval1.csv >out 2>&1 || fail "eval: $(cat out)"
-on_ranks 3 "${eval[@]}" --json eval3.json >out 2>&1 || fail "eval on 3 ranks: $(cat out)"
+"$minipod" "${eval[@]}" --json eval1.json --csv eval1.csv --predictions 1.csv >out 2>&1 || fail "eval: $(cat out)"
+on_ranks 3 "${eval[@]}" --json eval3.json --predictions 3.csv >out 2>&1 || fail "eval on 3 ranks: $(cat out)"
 for json in eval1.json eval3.json; do
     [ "$(json_value $json accuracy | tr -d ' }')" = "$want" ] ||
         fail "$json: accuracy $(json_value $json accuracy), train said $want"
 done
+for csv in 1.csv 3.csv; do
+    awk -F , -v want="$want" 'NR > 1 { bad += $1 != NR - 2 || NF != 13; right += $2 == $3 }
+        END { exit bad || NR != 41 || right / 40 < want - 1e-4 || right / 40 > want + 1e-4 }' $csv ||
+        fail "$csv: not the 40 samples of an accuracy of $want: $(head -n 3 $csv)"
+done
+"$minipod" "${eval[@]}" --predictions absent/1.csv >out 2>&1 && fail "predictions in a folder that is absent"
+grep -q '^minipod eval: absent/1.csv: ' out || fail "predictions in a folder that is absent: $(cat out)"
 
 # ---- HDF5 ------------------------------------------------------------------------------------
 

@@ -130,7 +130,11 @@ static void twice_an_input(pod_graph *g)
     input(g, "x", 1, 1);
 }
 
-static void output_of_many(pod_graph *g) { pod_output(g, "loss", input(g, "x", 2, 3)); }
+static void output_of_many(pod_graph *g)
+{
+    const int64_t dim[3] = {2, 3, 4};
+    pod_output(g, "loss", pod_input(g, "x", pod_type_of(POD_F32, 3, dim)));
+}
 
 static void output_of_bytes(pod_graph *g)
 {
@@ -155,8 +159,9 @@ static void test_refusals(void)
     } rows[] = {
         {twice_a_variable, POD_E_INVALID, "in 'a': variable 'a/w' exists already"},
         {twice_an_input, POD_E_INVALID, "input 'x' exists already"},
-        {output_of_many, POD_E_SHAPE, "output 'loss' is f32 (2, 3), need a float32 scalar"},
-        {output_of_bytes, POD_E_SHAPE, "output 'loss' is i32 (), need a float32 scalar"},
+        {output_of_many, POD_E_SHAPE,
+         "output 'loss' is f32 (2, 3, 4), need a float32 scalar or rows"},
+        {output_of_bytes, POD_E_SHAPE, "output 'loss' is i32 (), need a float32 scalar or rows"},
         {other_assignment, POD_E_SHAPE, "variable 'v' is f32 (3, 4), cannot become f32 (4, 3)"},
         {no_dimension, POD_E_SHAPE, "input 'x' is f32 (4, 0), need positive dimensions"},
     };

@@ -1,0 +1,116 @@
+#include "runtime/train/predictions.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "kernels/base/arena.h"
+#include "runtime/core/file.h"
+
+struct pod_predictions {
+    pod_comm *comm;
+    pod_arena *arena;
+    pod_file *file; /* rank 0's */
+    int64_t n_classes, local_batch;
+    /* Of a whole batch, on rank 0: a part a rank. */
+    int64_t *samples;
+    int32_t *labels;
+    float *logits;
+};
+
+static pod_status take_memory(pod_predictions *p)
+{
+    const int64_t n_rows = p->local_batch * pod_comm_size(p->comm);
+    p->samples = POD_ARENA_NEW(p->arena, int64_t, n_rows);
+    p->labels = POD_ARENA_NEW(p->arena, int32_t, n_rows);
+    p->logits = POD_ARENA_NEW(p->arena, float, n_rows * p->n_classes);
+    return p->samples && p->labels && p->logits ? POD_OK : POD_E_NOMEM;
+}
+
+static pod_status open_file(pod_predictions *p, const char *path)
+{
+    POD_TRY(take_memory(p));
+    POD_TRY(pod_file_open(path, &p->file));
+    FILE *to = pod_file_stream(p->file);
+    fprintf(to, "index,label,answer");
+    for (int64_t c = 0; c < p->n_classes; c++) fprintf(to, ",logit%" PRId64, c);
+    fprintf(to, "\n");
+    return POD_OK;
+}
+
+static pod_status create(pod_comm *comm, pod_predictions **out)
+{
+    pod_arena *arena;
+    POD_TRY(pod_arena_create(NULL, &arena));
+    pod_predictions *p = POD_ARENA_NEW(arena, pod_predictions, 1);
+    if (!p) {
+        pod_arena_destroy(arena);
+        return POD_E_NOMEM;
+    }
+    *p = (pod_predictions){.comm = comm, .arena = arena};
+    *out = p;
+    return POD_OK;
+}
+
+pod_status pod_predictions_open(const char *path, int64_t n_classes, int64_t local_batch,
+                                pod_comm *comm, pod_predictions **out)
+{
+    pod_predictions *p = NULL;
+    pod_status mine = create(comm, &p);
+    if (p) {
+        p->n_classes = n_classes;
+        p->local_batch = local_batch;
+        if (pod_comm_rank(comm) == 0) mine = open_file(p, path);
+    }
+    const pod_status status = pod_comm_agree(comm, mine);
+    if (status == POD_OK)
+        *out = p;
+    else
+        pod_predictions_abandon(p);
+    return status;
+}
+
+static int64_t largest(const float *logits, int64_t n)
+{
+    int64_t at = 0;
+    for (int64_t c = 1; c < n; c++)
+        if (logits[c] > logits[at]) at = c;
+    return at;
+}
+
+static void write_row(const pod_predictions *p, int64_t row)
+{
+    FILE *to = pod_file_stream(p->file);
+    const float *logits = p->logits + row * p->n_classes;
+    fprintf(to, "%" PRId64 ",%" PRId32 ",%" PRId64, p->samples[row], p->labels[row],
+            largest(logits, p->n_classes));
+    for (int64_t c = 0; c < p->n_classes; c++) fprintf(to, ",%.9g", (double)logits[c]);
+    fprintf(to, "\n");
+}
+
+/* Parts of a batch follow each other in the order of the ranks. */
+void pod_predictions_add(pod_predictions *p, const pod_batch *batch, const float *logits)
+{
+    const size_t n = (size_t)p->local_batch;
+    pod_comm_gather(p->comm, batch->samples, n * sizeof *p->samples, p->samples);
+    pod_comm_gather(p->comm, batch->labels, n * sizeof *p->labels, p->labels);
+    pod_comm_gather(p->comm, logits, n * (size_t)p->n_classes * sizeof *logits, p->logits);
+    if (!p->file) return;
+    for (int64_t row = 0; row < p->local_batch * pod_comm_size(p->comm); row++)
+        if (p->samples[row] != POD_PADDING_ROW) write_row(p, row);
+}
+
+pod_status pod_predictions_close(pod_predictions *p)
+{
+    pod_file *file = p->file;
+    p->file = NULL;
+    const pod_status status = pod_comm_agree(p->comm, file ? pod_file_close(file) : POD_OK);
+    pod_predictions_abandon(p);
+    return status;
+}
+
+void pod_predictions_abandon(pod_predictions *p)
+{
+    if (!p) return;
+    pod_file_abandon(p->file);
+    pod_arena_destroy(p->arena);
+}

@@ -1,0 +1,175 @@
+/* What an evaluation took each sample for: the file against the loss and the count that the same
+ * evaluation answered, and against the data set; whatever the mesh; and what is refused. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernels/base/cpu.h"
+#include "runtime/core/file.h"
+#include "runtime/train/eval.h"
+#include "runtime/train/snapshot.h"
+#include "tests/harness/harness.h"
+#include "tests/harness/training.h"
+#include "tests/mpi/ranks.h"
+
+enum { N_TEST = 77, N_CLASSES = 10, MAX_BYTES = 1 << 20 }; /* the first: pod_test_run_defaults */
+
+typedef struct bed {
+    pod_test_run run;
+    pod_setup setup;
+    pod_arena *arena;
+    pod_dataset *data;
+    const pod_program *program;
+    pod_store *store;
+    pod_exec *exec;
+    pod_loader *loader;
+    char path[700];
+} bed;
+
+static pod_status compile(bed *b, int net)
+{
+    const pod_target host = {.name = "host", .cpu = pod_cpu_features()};
+    const pod_network network = pod_test_network(&pod_test_nets[net]);
+    return pod_network_compile(&network, &b->setup, &b->data->info, false, &host, b->arena,
+                               &b->program);
+}
+
+static pod_status open_own(bed *b, int net)
+{
+    const pod_loader_options batches = pod_setup_loader(&b->setup, false, rank, size);
+    POD_TRY(pod_arena_create(NULL, &b->arena));
+    POD_TRY(pod_dataset_open(b->setup.data, b->setup.seed, &b->data));
+    POD_TRY(compile(b, net));
+    POD_TRY(pod_store_create(b->program, rank, 1, &b->store));
+    return pod_loader_open(b->data, POD_SPLIT_TEST, &batches, &b->loader);
+}
+
+/* A short training, and its evaluation program. */
+static bool bed_open(bed *b, int net, const char *precision)
+{
+    *b = (bed){0};
+    pod_test_run_well(&b->run, comm, &pod_test_nets[net], "trained",
+                      (const char *const[]){"--steps=6", precision, NULL});
+    b->setup = b->run.setup;
+    b->setup.reads_logits = true;
+    snprintf(b->path, sizeof b->path, "%s/predictions.csv", b->run.folder);
+    int64_t step;
+    const pod_checkpoint_info want = {.model = b->setup.model};
+    pod_status s = pod_comm_agree(comm, open_own(b, net));
+    if (s == POD_OK) s = pod_snapshot_restore(b->run.folder, &want, false, b->store, comm, &step);
+    if (s == POD_OK) s = pod_exec_open(b->program, b->store, comm, pod_clock_start(), &b->exec);
+    POD_CHECK(s == POD_OK, "%s", pod_error_text());
+    return s == POD_OK;
+}
+
+static void bed_close(bed *b)
+{
+    pod_exec_close(b->exec);
+    pod_loader_close(b->loader);
+    pod_store_destroy(b->store);
+    pod_dataset_close(b->data);
+    pod_arena_destroy(b->arena);
+    pod_test_run_end(&b->run);
+}
+
+static pod_status evaluate(bed *b, pod_eval_result *out)
+{
+    pod_predictions *p;
+    POD_TRY(pod_predictions_open(b->path, N_CLASSES, pod_loader_local_batch(b->loader), comm, &p));
+    const pod_status s = pod_evaluate(b->exec, b->loader, N_TEST, comm, 6, p, out);
+    if (s != POD_OK) pod_predictions_abandon(p);
+    return s == POD_OK ? pod_predictions_close(p) : s;
+}
+
+/* One row; false where it is none. */
+static bool read_row(char **at, int64_t *index, int64_t *label, int64_t *answer, double logit[])
+{
+    int64_t *const whole[] = {index, label, answer};
+    for (int i = 0; i < 3; i++) {
+        *whole[i] = strtoll(*at, at, 10);
+        if (*(*at)++ != ',') return false;
+    }
+    for (int c = 0; c < N_CLASSES; c++) {
+        logit[c] = strtod(*at, at);
+        if (*(*at)++ != (c + 1 < N_CLASSES ? ',' : '\n')) return false;
+    }
+    return true;
+}
+
+/* -log of the probability of the label. */
+static double loss_of(const double logit[], int64_t label)
+{
+    double sum = 0;
+    for (int c = 0; c < N_CLASSES; c++) sum += exp(logit[c] - logit[label]);
+    return log(sum);
+}
+
+static void check_file(const bed *b, const pod_eval_result *want)
+{
+    static const char header[] = "index,label,answer,logit0,logit1,logit2,logit3,logit4,logit5,"
+                                 "logit6,logit7,logit8,logit9\n";
+    char *text;
+    double loss = 0;
+    int correct = 0;
+    POD_CHECK_OK(pod_file_read_text(b->arena, b->path, MAX_BYTES, &text));
+    POD_CHECK(strncmp(text, header, strlen(header)) == 0, "it begins with '%.90s'", text);
+    char *at = text + strlen(header);
+    for (int64_t i = 0; i < N_TEST; i++) {
+        int64_t index = -1, label = 0, answer = 0;
+        double logit[N_CLASSES] = {0};
+        const bool is_row = read_row(&at, &index, &label, &answer, logit);
+        POD_CHECK(is_row && index == i && label == pod_dataset_label(b->data, POD_SPLIT_TEST, i),
+                  "row %" PRId64 " is of sample %" PRId64 ", label %" PRId64, i, index, label);
+        if (!is_row) return;
+        for (int c = 0; c < N_CLASSES; c++)
+            POD_CHECK(logit[c] <= logit[answer], "sample %" PRId64 ": %g beats the answer", i,
+                      logit[c]);
+        loss += loss_of(logit, label);
+        correct += answer == label;
+    }
+    POD_CHECK(*at == '\0', "more than %d rows: '%.60s'", N_TEST, at);
+    POD_CHECK(fabs(want->accuracy * N_TEST - correct) < 1e-9, "%d right, the evaluation has %g",
+              correct, want->accuracy * N_TEST);
+    POD_CHECK(fabs(loss - want->loss * N_TEST) < 1e-5 * loss, "a loss of %.9g, evaluated %.9g",
+              loss / N_TEST, want->loss);
+}
+
+/* Twice, for the loader goes on; the tail of 77 is padded. */
+static void test_file(void)
+{
+    static const char *const precisions[] = {"--precision=f32", "--precision=bf16"};
+    for (int i = 0; i < 2 * POD_TEST_N_NETS; i++) {
+        bed b;
+        if (bed_open(&b, i / 2, precisions[i % 2])) {
+            for (int turn = 0; turn < 2; turn++) {
+                pod_eval_result result = {0};
+                POD_CHECK_OK(evaluate(&b, &result));
+                if (rank == 0) check_file(&b, &result);
+            }
+            POD_CHECK(pod_exec_rows(b.exec, POD_NET_LOGITS) != NULL, "no rows");
+        }
+        bed_close(&b);
+    }
+}
+
+static void test_refusals(void)
+{
+    bed b;
+    if (bed_open(&b, POD_TEST_PERCEPTRON, "--precision=f32")) {
+        pod_eval_result result;
+        snprintf(b.path, sizeof b.path, "%s/nowhere/predictions.csv", b.run.folder);
+        POD_CHECK_FAILS(evaluate(&b, &result), POD_E_IO, "nowhere/predictions.csv");
+        b.setup.accumulate = 2;
+        POD_CHECK_FAILS(compile(&b, POD_TEST_PERCEPTRON), POD_E_UNSUPPORTED,
+                        "accumulate: rows of 'logits' are read at the end of a step");
+    }
+    bed_close(&b);
+}
+
+static CU_TestInfo tests[] = {{"the file holds what was evaluated", test_file},
+                              {"refusals", test_refusals},
+                              CU_TEST_INFO_NULL};
+
+CU_SuiteInfo pod_test_suites[] = {{"predictions", open_comm, close_comm, NULL, NULL, tests},
+                                  CU_SUITE_INFO_NULL};
