@@ -24,7 +24,8 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-IMAGES = {"mlp": "28x28x1", "resnet50": "224x224x3"}  # others: 32x32x3
+IMAGES = {"mlp": "28x28x1", "resnet50": "224x224x3", "efficientnet-b0": "224x224x3"}
+SMALL_IMAGES = "32x32x3"
 CLASSES = 10  # of minipod's made images
 SKIPPED = 77
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
@@ -133,7 +134,7 @@ def read_arguments():
     p.add_argument("--json", help="all rounds also in this file")
     p.add_argument("rest", nargs="*", help="behind --: for minipod train")
     args = p.parse_args()
-    args.images = IMAGES.get(args.model, "32x32x3")
+    args.images = IMAGES.get(args.model, SMALL_IMAGES)
     args.cpus = args.cpus or ",".join(str(i) for i in range(args.ranks))
     return args
 

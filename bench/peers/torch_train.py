@@ -2,13 +2,15 @@
 """Trains minipod's models with PyTorch on the same machine, to be held against `minipod train`.
 
 The networks are those of models/*.c, parameter for parameter (ResNet v1.5; ResNets for small images
-with option B shortcuts), in bf16 autocast and channels-last, one thread a rank; several ranks are
+with option B shortcuts; EfficientNet-B0 with dropout and stochastic depth; torch_parity.py holds
+them to it), in bf16 autocast and channels-last, one thread a rank; several ranks are
 DistributedDataParallel over gloo, each with its own part of the global batch and its own batch
 norm. Made data is a batch of noise that lies ready in memory: no time of loading is counted
 against PyTorch. With --target it trains on an IDX data set until an evaluation reaches it.
 
   torch_train.py --model resnet20 --batch 128
   torch_train.py --model resnet50 --batch 16 --steps 3
+  torch_train.py --model efficientnet-b0 --batch 16 --steps 3
   torch_train.py --model resnet20 --batch 256 --ranks 2
   torch_train.py --model resnet20 --data /data/fashion-mnist --batch 1024 --ranks 2 --optimizer lars \\
       --lr 2.5 --trust 0.004 --weight-decay 2e-4 --lr-schedule poly --warmup 1 --epochs 12 \\
@@ -24,8 +26,10 @@ import os
 import struct
 import sys
 import time
+from collections import OrderedDict
 
 SKIPPED = 77
+BN_EPSILON = 1e-5  # minipod's default
 
 try:
     import torch
@@ -37,15 +41,37 @@ except ImportError as why:
     print(f"SKIPPED: {why}; on Debian: apt-get install python3-torch, and /usr/bin/python3")
     sys.exit(SKIPPED)
 
-# ---- the models, as models/*.c builds them -------------------------------------------------------
+# ---- the models, as models/*.c builds them; modules have the names that the scopes have there ----
+
+
+def named(**layers):
+    return nn.Sequential(OrderedDict(layers))
+
+
+class SameConv(nn.Conv2d):
+    """TensorFlow's SAME padding: what is missing on both sides, the odd pixel behind."""
+
+    def forward(self, x):
+        sides = []  # of the columns, then of the rows
+        for pixels, k, stride in zip(x.shape[:1:-1], self.kernel_size[::-1], self.stride[::-1]):
+            missing = max((math.ceil(pixels / stride) - 1) * stride + k - pixels, 0)
+            sides += [missing // 2, missing - missing // 2]
+        pad = (sides[2], sides[0])
+        if pad != (sides[3], sides[1]):
+            x, pad = F.pad(x, sides), 0
+        return F.conv2d(x, self.weight, None, self.stride, pad, groups=self.groups)
+
+
+def batch_norm(channels, gamma=1.0):
+    norm = nn.BatchNorm2d(channels, eps=BN_EPSILON, momentum=0.1)  # minipod's 0.9: share of the old
+    nn.init.constant_(norm.weight, gamma)
+    return norm
 
 
 def conv_bn(c_in, c_out, size, stride=1, gamma=1.0):
     conv = nn.Conv2d(c_in, c_out, size, stride, padding=size // 2, bias=False)
     nn.init.kaiming_normal_(conv.weight, mode="fan_in", nonlinearity="relu")
-    norm = nn.BatchNorm2d(c_out, eps=1e-5, momentum=0.1)  # minipod's 0.9 is the share of the old
-    nn.init.constant_(norm.weight, gamma)
-    return nn.Sequential(conv, norm)
+    return named(conv=conv, norm=batch_norm(c_out, gamma))
 
 
 def logits(features, classes):
@@ -62,32 +88,110 @@ class Unit(nn.Module):
         super().__init__()
         c_out = 4 * c_mid if is_bottleneck else c_mid
         if is_bottleneck:
-            self.layers = nn.ModuleList([
-                conv_bn(c_in, c_mid, 1), conv_bn(c_mid, c_mid, 3, stride),
-                conv_bn(c_mid, c_out, 1, gamma=0.0)])
+            self.conv1 = conv_bn(c_in, c_mid, 1)
+            self.conv2 = conv_bn(c_mid, c_mid, 3, stride)
+            self.conv3 = conv_bn(c_mid, c_out, 1, gamma=0.0)
         else:
-            self.layers = nn.ModuleList([conv_bn(c_in, c_mid, 3, stride), conv_bn(c_mid, c_mid, 3)])
+            self.conv1, self.conv2 = conv_bn(c_in, c_mid, 3, stride), conv_bn(c_mid, c_mid, 3)
+            self.conv3 = None
         self.shortcut = conv_bn(c_in, c_out, 1, stride) if c_in != c_out else nn.Identity()
 
     def forward(self, x):
-        y = x
-        for layer in self.layers[:-1]:
-            y = F.relu(layer(y), inplace=True)
-        return F.relu(self.layers[-1](y) + self.shortcut(x), inplace=True)
+        y = self.conv2(F.relu(self.conv1(x), inplace=True))
+        if self.conv3 is not None:
+            y = self.conv3(F.relu(y, inplace=True))
+        return F.relu(y + self.shortcut(x), inplace=True)
 
 
 class ResNet(nn.Module):
     def __init__(self, stem, c_in, stages, is_bottleneck, classes):
         super().__init__()
-        units = []
+        self.stem, self.stages = stem, nn.Sequential()
         for number, (count, c_mid) in enumerate(stages):
+            stage = nn.Sequential()
             for i in range(count):
-                units.append(Unit(c_in, c_mid, 2 if number > 0 and i == 0 else 1, is_bottleneck))
+                stride = 2 if number > 0 and i == 0 else 1
+                stage.add_module(f"unit{i + 1}", Unit(c_in, c_mid, stride, is_bottleneck))
                 c_in = 4 * c_mid if is_bottleneck else c_mid
-        self.stem, self.units, self.logits = stem, nn.Sequential(*units), logits(c_in, classes)
+            self.stages.add_module(f"stage{number + 1}", stage)
+        self.logits = logits(c_in, classes)
 
     def forward(self, x):
-        return self.logits(self.units(self.stem(x)).mean(dim=(2, 3)))
+        return self.logits(self.stages(self.stem(x)).mean(dim=(2, 3)))
+
+
+def same_conv_bn(c_in, c_out, size, stride=1, groups=1):
+    conv = SameConv(c_in, c_out, size, stride, groups=groups, bias=False)
+    nn.init.normal_(conv.weight, std=math.sqrt(2 * groups / (size * size * c_out)))
+    return named(conv=conv, norm=batch_norm(c_out))
+
+
+class SqueezeExcite(nn.Module):
+    def __init__(self, channels, width):
+        super().__init__()
+        self.reduce, self.expand = nn.Linear(channels, width), nn.Linear(width, channels)
+        for layer in (self.reduce, self.expand):
+            nn.init.normal_(layer.weight, std=math.sqrt(2 / layer.out_features))
+            nn.init.zeros_(layer.bias)
+
+    def forward(self, x):
+        s = torch.sigmoid(self.expand(F.silu(self.reduce(x.mean(dim=(2, 3))))))
+        return x * s[:, :, None, None]
+
+
+class Bottleneck(nn.Module):
+    """Widened, filtered channel by channel, weighed, narrowed; `drop`: share of samples for which all
+    this is left out in training."""
+
+    def __init__(self, c_in, c_out, size, stride, widen, drop):
+        super().__init__()
+        c_mid = widen * c_in
+        self.expand = same_conv_bn(c_in, c_mid, 1) if widen > 1 else None
+        self.depthwise = same_conv_bn(c_mid, c_mid, size, stride, groups=c_mid)
+        self.squeeze_excite = SqueezeExcite(c_mid, max(1, c_in // 4))
+        self.project = same_conv_bn(c_mid, c_out, 1)
+        self.adds, self.drop = stride == 1 and c_in == c_out, drop
+
+    def forward(self, x):
+        y = x if self.expand is None else F.silu(self.expand(x))
+        y = self.squeeze_excite(F.silu(self.depthwise(y)))
+        y = self.project(y)
+        if not self.adds:
+            return y
+        if self.training and self.drop > 0:
+            kept = torch.rand(len(x), 1, 1, 1) >= self.drop
+            y = y * (kept.to(y.dtype) / (1 - self.drop))
+        return x + y
+
+
+class EfficientNet(nn.Module):
+    """B0; the stem of stride 1 is for images of 32x32."""
+
+    STAGES = [(1, 3, 1, 1, 16), (2, 3, 2, 6, 24), (2, 5, 2, 6, 40), (3, 3, 2, 6, 80),
+              (3, 5, 1, 6, 112), (4, 5, 2, 6, 192), (1, 3, 1, 6, 320)]
+
+    def __init__(self, channels, classes, stem_stride, dropout, survival):
+        super().__init__()
+        self.stem, c_in = same_conv_bn(channels, 32, 3, stem_stride), 32
+        self.stages, self.dropout = nn.Sequential(), dropout
+        n_units, number = sum(count for count, *_ in self.STAGES), 0
+        for stage_number, (count, size, stride, widen, c_out) in enumerate(self.STAGES):
+            stage = nn.Sequential()
+            for i in range(count):
+                drop = (1 - survival) * number / n_units
+                stage.add_module(f"unit{i + 1}", Bottleneck(
+                    c_in, c_out, size, stride if i == 0 else 1, widen, drop))
+                c_in, number = c_out, number + 1
+            self.stages.add_module(f"stage{stage_number + 1}", stage)
+        self.head = same_conv_bn(c_in, 1280, 1)
+        self.logits = nn.Linear(1280, classes)
+        nn.init.uniform_(self.logits.weight, -1 / math.sqrt(classes), 1 / math.sqrt(classes))
+        nn.init.zeros_(self.logits.bias)
+
+    def forward(self, x):
+        x = self.stages(F.silu(self.stem(x)))
+        x = F.silu(self.head(x)).mean(dim=(2, 3))
+        return self.logits(F.dropout(x, self.dropout, self.training))
 
 
 class Mlp(nn.Module):
@@ -97,21 +201,24 @@ class Mlp(nn.Module):
         self.logits = logits(256, classes)
 
     def forward(self, x):
-        x = F.relu(self.hidden1(x.flatten(1)))
+        x = F.relu(self.hidden1(x.permute(0, 2, 3, 1).flatten(1)))
         return self.logits(F.relu(self.hidden2(x)))
 
 
-def make_model(name, shape, classes):
+def make_model(name, shape, classes, dropout=0.2, survival=0.8):
     height, width, channels = shape
     if name == "mlp":
         return Mlp(height * width * channels, classes)
+    if name.startswith("efficientnet"):
+        stem_stride = 1 if name.endswith("-32") else 2
+        return EfficientNet(channels, classes, stem_stride, dropout, survival)
     depth = int(name[len("resnet"):])
     if depth == 50:
-        stem = nn.Sequential(conv_bn(channels, 64, 7, 2), nn.ReLU(inplace=True),
-                             nn.MaxPool2d(3, 2, padding=1))
+        stem = named(conv=conv_bn(channels, 64, 7, 2), relu=nn.ReLU(inplace=True),
+                     pool=nn.MaxPool2d(3, 2, padding=1))
         return ResNet(stem, 64, [(3, 64), (4, 128), (6, 256), (3, 512)], True, classes)
     units = (depth - 2) // 6
-    stem = nn.Sequential(conv_bn(channels, 16, 3), nn.ReLU(inplace=True))
+    stem = named(conv=conv_bn(channels, 16, 3), relu=nn.ReLU(inplace=True))
     return ResNet(stem, 16, [(units, 16), (units, 32), (units, 64)], False, classes)
 
 
@@ -119,6 +226,8 @@ MODELS = {  # what each was published for: images and classes
     "mlp": ((28, 28, 1), 10),
     **{f"resnet{depth}": ((32, 32, 3), 10) for depth in (8, 14, 20, 32, 44, 56)},
     "resnet50": ((224, 224, 3), 1000),
+    "efficientnet-b0": ((224, 224, 3), 1000),
+    "efficientnet-b0-32": ((32, 32, 3), 10),
 }
 
 # ---- updates and schedules, as runtime/optim has them --------------------------------------------

@@ -1,0 +1,369 @@
+#!/usr/bin/env python3
+"""Holds minipod's logits and gradients against those of the same network in PyTorch.
+
+The weights come from a minipod checkpoint, the images from a minipod data set, both HDF5. minipod
+does one more step of plain SGD on one batch; the step's state is the gradient of each weight. PyTorch
+does the same batch in training, without dropout and with all units. Logits are those of an evaluation
+with the checkpoint's moving statistics. Batch norm's statistics are over the whole batch.
+
+A row is one tensor: minipod's a, PyTorch's b in float32, and c, PyTorch in float64.
+
+  max      max|a - b| / max|b|         the verdict's: beyond --tolerance the exit code is 1
+  norm     ||a - b|| / ||b||
+  a - c    max|a - c| / max|c|, and
+  b - c    max|b - c| / max|c|         who is how far from the exact value
+
+Two kinds of tensors are not what they seem, and are told by c alone:
+
+- A gradient that cancels. What is added to all of a channel before the next batch norm changes
+  nothing: the gradient by EfficientNet's project/beta is 0, and rounding is all that float32 has of it.
+  Below 1e-10 of the network's largest gradient in c, a is held against that largest one. A moving
+  mean is held against its channels' deviations, where these are larger.
+- A gradient through a ReLU whose input is 0 but for rounding: who rounds otherwise, sends all of it or
+  none. Where a gradient is beyond the tolerance, c is made again with ReLUs that switch at +1e-5 and
+  at -1e-5; what lies between the two is taken off, and shown as `kinks`.
+
+  torch_parity.py --model efficientnet-b0 --batch 8
+  torch_parity.py --model resnet20 --batch 64 --ranks 2                    a batch over two ranks
+  torch_parity.py --model resnet20 --checkpoint run/checkpoint/last.h5 --data set.h5
+  torch_parity.py --model resnet50 --batch 4 --shape 64x64x3 -- --impl ref
+
+Without --checkpoint some steps are trained before, so that no weight is at its initial value; without
+--data the images are made. What follows -- goes to minipod's training and evaluation.
+
+Exit 0: equal within the tolerance; 1: not, or a run failed; 77: PyTorch or h5py is not here.
+"""
+import argparse
+import csv
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True  # of what is imported from this folder
+from torch_train import MODELS, SKIPPED, F, image_shape, make_model, nn, torch
+
+try:
+    import h5py
+    import numpy as np
+except ImportError as why:
+    print(f"SKIPPED: {why}; on Debian: apt-get install python3-h5py, and /usr/bin/python3")
+    sys.exit(SKIPPED)
+
+CANCELS = 1e-10  # of the largest gradient: what is less in float64 is rounding
+KINK = 1e-5      # of a ReLU's input, which is of order 1: what rounding may move it by
+TINY = 1e-300
+HERE = os.path.dirname(os.path.abspath(__file__))
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
+               "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+
+# ---- minipod's part ------------------------------------------------------------------------------
+
+
+def minipod(args, *words, ranks=1):
+    launch = ["mpirun", "-n", str(ranks), "--bind-to", "none"] if ranks > 1 else []
+    command = launch + [args.minipod, *map(str, words)]
+    done = subprocess.run(command, env={**os.environ, **ENVIRONMENT}, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}")
+
+
+def on_model(args, data):
+    return ["--model", args.model, "--data", data, "--batch", args.batch, "--precision", "f32",
+            "--bn-epsilon", args.bn_epsilon, "--progress", "off", *args.rest]
+
+
+def train(args, data, out, steps, *more):
+    minipod(args, "train", *on_model(args, data), "--steps", steps, "--out", out,
+            "--bn-group", args.ranks, "--optimizer", "sgd", "--momentum", 0, "--weight-decay", 0,
+            "--lr", args.lr, "--lr-schedule", "constant", "--dropout", 0, "--survival", 1,
+            "--label-smoothing", args.label_smoothing, "--eval-every", 0, *more, ranks=args.ranks)
+    return os.path.join(out, "checkpoint", "last.h5")
+
+
+def small_set(args, folder):
+    """One batch to train with, whose order then does not matter, and a batch and a half to test."""
+    n_train, n_test = args.batch, args.batch + args.batch // 2
+    path = os.path.join(folder, "set.h5")
+    if not args.data:
+        height, width, channels = args.shape
+        made = f"glyphs:{height}x{width}x{channels}:{n_train}+{n_test}"
+        minipod(args, "data", "make", made, "-o", path, "--quiet")
+        return path
+    with h5py.File(args.data) as full, h5py.File(path, "w") as part:
+        for name, value in full.attrs.items():
+            part.attrs[name] = value
+        for split, n in (("train", n_train), ("test", n_test)):
+            for what in ("images", "labels"):
+                part[f"{split}/{what}"] = full[f"{split}/{what}"][:n]
+            if len(part[f"{split}/labels"]) < min(n, args.batch):
+                sys.exit(f"{args.data}: fewer than {args.batch} samples in {split}")
+    return path
+
+
+def with_sgd_state(checkpoint, path, weights):
+    """The checkpoint as one of plain SGD, whatever it was trained with; answers its step."""
+    shutil.copyfile(checkpoint, path)
+    with h5py.File(path, "r+") as f:
+        if "state" in f:
+            del f["state"]
+        f.attrs["optimizer"] = "sgd"
+        for name in weights:
+            f[f"state/{name}/sgd/0"] = np.zeros(f[f"weights/{name}"].shape, np.float32)
+        return int(f.attrs["step"])
+
+
+def read_predictions(path):
+    with open(path, encoding="utf-8", newline="") as f:
+        rows = list(csv.reader(f))[1:]
+    index = [int(row[0]) for row in rows]
+    return index, np.array([[float(x) for x in row[3:]] for row in rows])
+
+
+def last_loss(run):
+    with open(os.path.join(run, "steps.csv"), encoding="utf-8", newline="") as f:
+        rows = list(csv.DictReader(line for line in f if not line.startswith("#")))
+    return float(rows[-1]["loss"])
+
+# ---- PyTorch's part ------------------------------------------------------------------------------
+
+# From minipod's layout to PyTorch's, by the number of dimensions: (K, R, S, C), (R, S, C) of a
+# depthwise filter, (in, out), (C).
+
+
+def to_torch(a):
+    if a.ndim == 4:
+        return a.transpose(0, 3, 1, 2)
+    if a.ndim == 3:
+        return a.transpose(2, 0, 1)[:, None]
+    return a.T
+
+
+def minipod_names(model):
+    """By the name of a tensor of `model` what minipod calls it."""
+    names = {}
+    for path, module in model.named_modules():
+        scope = path.replace("stages.", "").replace(".", "/")
+        if isinstance(module, nn.Conv2d):
+            of = {"weight": "w"}
+            scope = scope.rpartition("/")[0]
+        elif isinstance(module, nn.BatchNorm2d):
+            of = {"weight": "gamma", "bias": "beta", "running_mean": "moving_mean",
+                  "running_var": "moving_var"}
+            scope = scope.rpartition("/")[0]
+        elif isinstance(module, nn.Linear):
+            of = {"weight": "w", "bias": "b"}
+        else:
+            continue
+        for ours, theirs in of.items():
+            names[f"{path}.{ours}"] = f"{scope}/{theirs}"
+    return names
+
+
+def load_weights(model, checkpoint, names):
+    state = model.state_dict()
+    with h5py.File(checkpoint) as f:
+        stored = []
+        f["weights"].visititems(
+            lambda name, x: stored.append(name) if isinstance(x, h5py.Dataset) else None)
+        stored = {name for name in stored if not name.startswith("ema/")}
+        if stored != set(names.values()):
+            sys.exit(f"{checkpoint}: not the same network: {sorted(stored ^ set(names.values()))}")
+        for ours, theirs in names.items():
+            a = torch.from_numpy(to_torch(f[f"weights/{theirs}"][()]).copy())
+            if a.shape != state[ours].shape:
+                sys.exit(f"{theirs}: {tuple(a.shape)}, PyTorch has {tuple(state[ours].shape)}")
+            state[ours].copy_(a)
+
+
+def read_images(f, split, dtype):
+    x = torch.from_numpy(f[f"{split}/images"][()]).to(dtype)
+    mean, std = (torch.tensor(f.attrs[name][()], dtype=dtype) for name in ("mean", "std"))
+    x = (x / 255 - mean) / std
+    return x.permute(0, 3, 1, 2).contiguous(), torch.from_numpy(
+        f[f"{split}/labels"][()].astype(np.int64))
+
+
+def results(args, model, names, data):
+    """By its name what is compared: logits of the test split, loss and gradients of the training
+    batch, moving means after it."""
+    dtype = next(model.parameters()).dtype
+    with h5py.File(data) as f:
+        test, _ = read_images(f, "test", dtype)
+        train_images, labels = read_images(f, "train", dtype)
+    with torch.no_grad():
+        found = {"logits": model.eval()(test).numpy()}
+    model.zero_grad()
+    loss = F.cross_entropy(model.train()(train_images), labels,
+                           label_smoothing=args.label_smoothing)
+    loss.backward()
+    found["loss"] = loss.detach().numpy()
+    found.update((f"gradient of {names[name]}", w.grad.numpy().copy())
+                 for name, w in model.named_parameters())
+    found.update((names[name], mean.numpy().copy()) for name, mean in model.named_buffers()
+                 if name.endswith("running_mean"))
+    return found
+
+
+class ReluAt(torch.autograd.Function):
+    """ReLU, whose gradient begins at another place than 0."""
+    place = 0.0
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x > ReluAt.place)
+        return x.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, dy):
+        return dy * ctx.saved_tensors[0]
+
+
+def kinks(args, model, names, checkpoint, data):
+    """By its name how far a gradient moves when the ReLUs that may round to either side do."""
+    plain, sides = F.relu, []
+    F.relu = lambda x, inplace=False: ReluAt.apply(x)
+    for ReluAt.place in (KINK, -KINK):
+        load_weights(model, checkpoint, names)  # statistics too
+        sides.append(results(args, model, names, data))
+    F.relu = plain
+    return {name: np.abs(sides[0][name] - sides[1][name]).max() for name in sides[0]}
+
+# ---- side by side --------------------------------------------------------------------------------
+
+
+def scales(exact, deviations):
+    """By its name what a difference of a tensor is a part of, where that is more than the tensor."""
+    gradients = {name: np.abs(g).max() for name, g in exact.items() if name.startswith("gradient")}
+    largest = max(gradients.values())
+    at_least = {name: largest for name, g in gradients.items() if g < CANCELS * largest}
+    at_least.update((name, deviation) for name, deviation in deviations.items() if name in exact)
+    return at_least
+
+
+def row_of(name, a, b, c, at_least):
+    a, b, c = (np.asarray(x, np.float64) for x in (a, b, c))
+
+    def far(x, y):
+        return np.abs(x - y).max() / max(np.abs(y).max(), at_least, TINY)
+    norm = np.linalg.norm(a - b) / max(np.linalg.norm(b), at_least, TINY)
+    return {"name": name, "max": far(a, b), "norm": norm, "a - c": far(a, c), "b - c": far(b, c),
+            "scale": max(np.abs(b).max(), at_least, TINY), "kinks": 0.0}
+
+
+def run_minipod(args, folder, data, weights):
+    """The checkpoint before the step; by its name what is compared."""
+    checkpoint = args.checkpoint or train(args, data, os.path.join(folder, "earlier"), args.steps)
+    before, after = (os.path.join(folder, name) for name in ("before.h5", "after"))
+    step = with_sgd_state(checkpoint, before, weights)
+    after_file = train(args, data, after, step + 1, "--resume", before)
+    predictions = os.path.join(folder, "predictions.csv")
+    minipod(args, "eval", *on_model(args, data), "--resume", before, "--predictions", predictions,
+            ranks=args.ranks)
+    index, logits = read_predictions(predictions)
+    if index != list(range(len(logits))):
+        sys.exit(f"{predictions}: its rows are not samples 0 to {len(logits) - 1}")
+    found = {"logits": logits, "loss": last_loss(after)}
+    with h5py.File(after_file) as f:
+        for name in weights:
+            found[f"gradient of {name}"] = to_torch(f[f"state/{name}/sgd/0"][()])
+        f["weights"].visititems(lambda name, x: found.__setitem__(name, x[()])
+                                if name.endswith("moving_mean") else None)
+    return before, found
+
+
+def compare(args, folder):
+    data = small_set(args, folder)
+    with h5py.File(data) as f:
+        shape, classes = f["train/images"].shape[1:], len(f.attrs["class_names"])
+    torch.manual_seed(1)
+    model = make_model(args.model, shape, classes, dropout=0.0, survival=1.0)
+    names = minipod_names(model)
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.eps = args.bn_epsilon
+    before, ours = run_minipod(args, folder, data,
+                               [names[name] for name, _ in model.named_parameters()])
+    load_weights(model, before, names)
+    theirs = results(args, model, names, data)
+    load_weights(model.double(), before, names)
+    exact = results(args, model, names, data)
+    deviations = {names[name].replace("moving_var", "moving_mean"): float(var.max()) ** 0.5
+                  for name, var in model.named_buffers() if name.endswith("running_var")}
+    at_least = scales(exact, deviations)
+    rows = [row_of(name, ours[name], theirs[name], exact[name], at_least.get(name, 0))
+            for name in exact]
+    if any(not row["max"] <= args.tolerance for row in rows):
+        moved = kinks(args, model, names, before, data)
+        for row in rows:
+            row["kinks"] = moved[row["name"]] / row["scale"]
+    sizes = {"weights": sum(w.numel() for w in model.parameters()), "shape": shape,
+             "classes": classes, "test": len(exact["logits"])}
+    return rows, sizes
+
+
+def tell(args, rows, sizes):
+    """The table; whether all are within the tolerance."""
+    gradients = [row for row in rows if row["name"].startswith("gradient")]
+    means = [row for row in rows if row["name"].endswith("moving_mean")]
+    print(f"# {args.model}, {sizes['weights']} parameters in {len(gradients)} tensors, images "
+          f"{'x'.join(map(str, sizes['shape']))}, {sizes['classes']} classes, batch {args.batch} on "
+          f"{args.ranks} rank(s), {sizes['test']} test images, epsilon {args.bn_epsilon:g}, label "
+          f"smoothing {args.label_smoothing:g}")
+    print(f"# a: minipod f32; b: PyTorch {torch.__version__} f32; c: PyTorch f64")
+    columns = ("max", "norm", "a - c", "b - c", "kinks")
+    print(f"# {'tensor':<48}" + "".join(f"{column:>10}" for column in columns))
+
+    def line(what, row):
+        print(f"  {what:<48}" + "".join(f"{row[column]:>10.1e}" for column in columns))
+    for row in rows[:2] + sorted(means, key=lambda row: -row["max"])[:1]:
+        line(row["name"], row)
+    for row in sorted(gradients, key=lambda row: -row["max"])[:args.rows]:
+        line(row["name"], row)
+    line("gradients: median", {column: np.median([row[column] for row in gradients])
+                               for column in columns})
+    far = [row["name"] for row in rows if not row["max"] - row["kinks"] <= args.tolerance]
+    print(f"# {len(far)} of {len(rows)} beyond {args.tolerance:g}"
+          + (f": {', '.join(far[:8])}" if far else ""))
+    return not far
+
+
+def read_arguments():
+    p = argparse.ArgumentParser(description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--model", choices=sorted(MODELS), default="resnet20")
+    p.add_argument("--batch", type=int, default=16)
+    p.add_argument("--ranks", type=int, default=1, help="of minipod, one group of batch norm")
+    p.add_argument("--checkpoint", help="of minipod, of any optimizer; none: --steps are trained")
+    p.add_argument("--data", help="HDF5 of minipod, its first samples are used; none: made images")
+    p.add_argument("--shape", type=image_shape, help="HxWxC of made images; the model's")
+    p.add_argument("--steps", type=int, default=3, help="before the one that is compared")
+    p.add_argument("--lr", type=float, default=0.05, help="of these")
+    p.add_argument("--label-smoothing", type=float, default=0.1)
+    p.add_argument("--bn-epsilon", type=float, help="1e-5; of EfficientNet TensorFlow's 1e-3")
+    p.add_argument("--tolerance", type=float, default=1e-3)
+    p.add_argument("--rows", type=int, default=5, help="gradients in the table, the farthest")
+    p.add_argument("--minipod", default=os.path.join(HERE, "../../build/release/bench/minipod"))
+    p.add_argument("rest", nargs="*", help="behind --: for minipod")
+    args = p.parse_args()
+    args.shape = args.shape or MODELS[args.model][0]
+    if args.bn_epsilon is None:
+        args.bn_epsilon = 1e-3 if args.model.startswith("efficientnet") else 1e-5
+    if args.batch < 2 or args.batch % args.ranks != 0:
+        p.error(f"batch: {args.batch} does not divide by {args.ranks} ranks, or is below 2")
+    return args
+
+
+def main():
+    args = read_arguments()
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as folder:
+        rows, sizes = compare(args, folder)
+    sys.exit(0 if tell(args, rows, sizes) else 1)
+
+
+if __name__ == "__main__":
+    main()
