@@ -42,9 +42,22 @@ RUN(norm, grad_sums, a->rows, a->c, a->t, v[0], v[1], v[2], v[3], v[4], v[5])
 RUN(norm, grad_apply, a->rows, a->c, (double)a->rows, a->t, v[0], v[1], v[2], v[3], v[4], v[5],
     v[6], v[7])
 RUN(norm, fold, a->c, v[0], v[1], v[2], v[3], v[4], v[5])
-RUN(norm, apply_act, a->rows, a->c, a->t, v[0], v[1], v[2], v[3], NULL, NULL, true, v[4])
-RUN(norm, grad_sums_act, a->rows, a->c, a->t, v[0], v[1], NULL, NULL, v[2], v[3], v[4], v[5], NULL,
-    v[6], v[7])
+RUN(norm, apply_act, a->rows, a->c, a->t, v[0], v[1], v[2], v[3], NULL, NULL, POD_NORM_RELU, v[4])
+RUN(norm, grad_sums_act, a->rows, a->c, a->t, v[0], v[1], NULL, NULL, v[2], v[3], v[4], v[5],
+    POD_NORM_RELU, NULL, v[6], v[7])
+static void norm_apply_swish(const void *set, const pod_vector_args *a)
+{
+    const pod_norm *k = set;
+    void *const *v = a->v;
+    k->apply_act(a->rows, a->c, a->t, v[0], v[1], v[2], NULL, NULL, NULL, POD_NORM_SWISH, v[3]);
+}
+static void norm_grad_sums_swish(const void *set, const pod_vector_args *a)
+{
+    const pod_norm *k = set;
+    void *const *v = a->v;
+    k->grad_sums_act(a->rows, a->c, a->t, v[0], v[1], NULL, NULL, v[2], v[3], v[4], v[5],
+                     POD_NORM_SWISH, v[6], v[7], v[8]);
+}
 RUN(norm, grad_apply_act, a->rows, a->c, (double)a->rows, a->t, v[0], v[1], v[2], v[3], v[4], v[5],
     v[6], v[7], v[8], v[9])
 
@@ -57,6 +70,7 @@ RUN(gate, sigmoid_grad, a->count, a->t, v[0], v[1], v[2])
 RUN(gate, swish, a->count, a->t, v[0], v[1])
 RUN(gate, swish_grad, a->count, a->t, v[0], v[1], v[2])
 RUN(gate, scale, 1, a->rows, a->c, a->t, v[0], v[1], v[2])
+RUN(gate, mean_grad, 1, a->rows, a->c, a->t, v[0], v[1], v[2], v[3])
 RUN(gate, sums, 1, a->rows, a->c, a->t, v[0], v[1], v[2])
 
 static void reduce_sum_sq(const void *set, const pod_vector_args *a)
@@ -196,6 +210,9 @@ static const pod_vector_op ops[] = {
     OP(norm, fold, 6, COL, COL_POS, COL, COL, OUT_COL, OUT_COL),
     OP(norm, apply_act, 5, IN, COL, COL, IN, OUT),
     OP(norm, grad_sums_act, 8, IN, IN, COL, COL, COL, COL_POS, SUM_COL(3), SUM_COL(1)),
+    OP(norm, apply_swish, 4, IN, COL, COL, ABOUT(2)),
+    OP(norm, grad_sums_swish, 9, IN, IN, COL, COL, COL, COL_POS, ABOUT(16), NEAR(COLUMNS, 64),
+       NEAR(COLUMNS, 64)),
     OP(norm, grad_apply_act, 10, IN, IN, COL, COL, COL, COL_POS, COL, COL, COL, OUT),
     OP(layernorm, apply, 6, IN, COL, COL, ABOUT(16), NEAR(ROWS, 16), NEAR(ROWS, 16)),
     OP(layernorm, grad_x, 6, IN, IN, ROW, ROW_POS, COL, ABOUT(64)),
@@ -205,6 +222,8 @@ static const pod_vector_op ops[] = {
     OP(gate, swish, 2, IN, ABOUT(1)),
     OP(gate, swish_grad, 3, IN, IN, ABOUT(2)),
     OP(gate, scale, 3, IN, COL, OUT),
+    OP(gate, mean_grad, 4, IN, COL, {POD_READS, POD_TYPE_PROBLEM, POD_EXTENT_COLUMNS, false, 0},
+       OUT),
     OP(gate, sums, 3, IN, IN, SUM_COL(1)),
     OP(reduce, sum_sq, 2, IN_F, SUM_ALL(1)),
     OP(reduce, col_sum, 2, IN, SUM_COL(1)),

@@ -138,6 +138,14 @@ POD_VEC_INLINE pod_vec pod_vec_first(int n, pod_vec x, pod_vec rest)
 
 POD_VEC_INLINE pod_vec pod_vec_max(pod_vec a, pod_vec b) { return _mm256_max_ps(a, b); }
 
+POD_VEC_INLINE pod_vec pod_vec_minus_abs(pod_vec x)
+{
+    return _mm256_or_ps(x, _mm256_set1_ps(-0.0f));
+}
+
+/* Its first guess would have too few bits, and others on another CPU. */
+POD_VEC_INLINE pod_vec pod_vec_inverse(pod_vec x) { return _mm256_div_ps(_mm256_set1_ps(1), x); }
+
 POD_VEC_INLINE pod_vec pod_vec_exp(pod_vec x)
 {
     const __m256 n = _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(POD_LOG2_E)),

@@ -139,6 +139,19 @@ POD_VEC_INLINE pod_vec pod_vec_first(int n, pod_vec x, pod_vec rest)
 /* a where a > b, else b. */
 POD_VEC_INLINE pod_vec pod_vec_max(pod_vec a, pod_vec b) { return _mm512_max_ps(a, b); }
 
+POD_VEC_INLINE pod_vec pod_vec_minus_abs(pod_vec x) /* -|x| */
+{
+    return _mm512_or_ps(x, _mm512_set1_ps(-0.0f));
+}
+
+/* 1 / x of x in [1, 2], within 2^-22 of it; a NaN stays. A division would take as long as the
+ * twenty instructions around it. */
+POD_VEC_INLINE pod_vec pod_vec_inverse(pod_vec x)
+{
+    const __m512 y = _mm512_rcp14_ps(x);
+    return _mm512_fmadd_ps(y, _mm512_fnmadd_ps(x, y, _mm512_set1_ps(1)), y);
+}
+
 /* e^x for x <= 0, within 2^-22 of it; 0 where x < -87; a NaN stays. e^x = 2^n e^r, r beside 0 and
  * e^r by the polynomial of Moshier's Cephes. */
 POD_VEC_INLINE pod_vec pod_vec_exp(pod_vec x)

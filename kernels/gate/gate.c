@@ -11,6 +11,7 @@ static const pod_gate sets[] = {
      pod__gate_swish_##isa,        \
      pod__gate_swish_grad_##isa,   \
      pod__gate_scale_##isa,        \
+     pod__gate_mean_grad_##isa,    \
      pod__gate_sums_##isa},
 #include "kernels/gate/gate.def"
 #undef POD_GATE

@@ -27,6 +27,10 @@ typedef struct pod_gate {
     /* y[n,i,c] = x[n,i,c] gate[n,c], i < rows: the pixels of image n. */
     void (*scale)(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *x, const float *gate,
                   void *y);
+    /* dx[n,i,c] = dy[n,i,c] gate[n,c] + d_mean[n,c] / rows, every operation rounded: the gradient of
+     * what was gated, and averaged over its pixels too. */
+    void (*mean_grad)(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *dy,
+                      const float *gate, const void *d_mean, void *dx);
     /* sum[n,c] = sum over i of x[n,i,c] y[n,i,c]. No term passes more than POD_SUM_CHAIN roundings
      * (simd_loop.h) on its way to a double. */
     void (*sums)(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *x, const void *y,

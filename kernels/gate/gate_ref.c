@@ -42,6 +42,16 @@ void pod__gate_scale_ref(int64_t n, int64_t rows, int64_t c, pod_dtype t, const 
         pod_element_put(t, y, i, pod_element_get(t, x, i) * gate[i / (rows * c) * c + i % c]);
 }
 
+void pod__gate_mean_grad_ref(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *dy,
+                             const float *gate, const void *d_mean, void *dx)
+{
+    for (int64_t i = 0; i < n * rows * c; i++) {
+        const int64_t of_image = i / (rows * c) * c + i % c;
+        const float of_mean = pod_element_get(t, d_mean, of_image) / (float)rows;
+        pod_element_put(t, dx, i, pod_element_get(t, dy, i) * gate[of_image] + of_mean);
+    }
+}
+
 void pod__gate_sums_ref(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *x,
                         const void *y, float *sum)
 {

@@ -13,6 +13,9 @@
                                     void *dx);                                                     \
     void pod__gate_scale_##isa(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *x,     \
                                const float *gate, void *y);                                        \
+    void pod__gate_mean_grad_##isa(int64_t n, int64_t rows, int64_t c, pod_dtype t,                \
+                                   const void *dy, const float *gate, const void *d_mean,          \
+                                   void *dx);                                                      \
     void pod__gate_sums_##isa(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *x,      \
                               const void *y, float *sum);
 #include "kernels/gate/gate.def"

@@ -15,13 +15,14 @@
  *
  *   fold            scale = rstd gamma,  shift = beta - mean scale
  *   apply_act       y = act(x scale + shift + r),  r = 0, res, or res res_scale + res_shift;
- *                   act is max(., 0) (a NaN stays) or nothing
- *   grad_sums_act   g = dz where the activation let x through, else 0; dbeta = sum_rows g,
- *                   dgamma = sum_rows g (x - mean) rstd. It was let through where z > 0, or without
- *                   a z where x scale + shift > 0. g_out keeps g, with the bits of dz (it may be
- *                   dz; NULL: nowhere). With a z and a g_out, dz may come in two parts: dz + more,
- *                   rounded to t
- *   grad_apply_act  grad_apply of the same g, of a z that is not given
+ *                   act is nothing, ReLU: max(., 0) (a NaN stays), or swish: v sigmoid(v)
+ *   grad_sums_act   dbeta = sum_rows g,  dgamma = sum_rows g (x - mean) rstd, and g in g_out (it may
+ *                   be dz; NULL: nowhere). Of ReLU g is dz where it was let through, with its bits,
+ *                   and else 0. It was let through where z > 0, or without a z where
+ *                   x scale + shift > 0. With a z and a g_out, dz may come in two parts: dz + more,
+ *                   rounded to t. Of swish g is dz times the slope at v = x scale + shift, rounded
+ *                   to t: dz s (1 + v (1 - s)), s = sigmoid(v); there is neither z nor more
+ *   grad_apply_act  grad_apply of the same g, of ReLU and of a z that is not given
  *
  * `count` is the group's rows. Sums are kept as in kernels/reduce: the cancellation in var costs
  * about 2^-22 (mean/std)^2 relative, negligible for activations, and that of offset with x along in
@@ -29,16 +30,18 @@
  * gives the gradient for fixed statistics. y and dx may be in place of x, dy and dz.
  * The same set gives the same sums each time, wherever the data lies, and grad_sums_act those of
  * grad_sums of g. Of the rest, g_out among it, every set gives the same bits; in apply_act and in
- * what lets a gradient through, each product and each sum is rounded, in the order written. */
+ * what lets a gradient through, each product and each sum is rounded, in the order written. Not so
+ * the sigmoid of swish, which is as in kernels/gate. */
 #ifndef MINIPOD_KERNELS_NORM_NORM_H
 #define MINIPOD_KERNELS_NORM_NORM_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernels/base/bf16.h"
 #include "kernels/base/cpu.h"
 #include "kernels/base/dtype.h"
+
+typedef enum pod_norm_act { POD_NORM_NO_ACT, POD_NORM_RELU, POD_NORM_SWISH } pod_norm_act;
 
 typedef struct pod_norm {
     const char *name;
@@ -58,12 +61,12 @@ typedef struct pod_norm {
     /* res, or res_scale and res_shift, may be NULL; y may be x or res. */
     void (*apply_act)(int64_t rows, int64_t c, pod_dtype t, const void *x, const float *scale,
                       const float *shift, const void *res, const float *res_scale,
-                      const float *res_shift, bool relu, void *y);
-    /* more may be NULL; g_out may be dz or more. */
+                      const float *res_shift, pod_norm_act act, void *y);
+    /* more may be NULL; g_out may be dz or more; act is ReLU or swish. */
     void (*grad_sums_act)(int64_t rows, int64_t c, pod_dtype t, const void *x, const void *dz,
                           const void *more, const void *z, const float *scale, const float *shift,
-                          const float *mean, const float *rstd, void *g_out, float *dgamma,
-                          float *dbeta);
+                          const float *mean, const float *rstd, pod_norm_act act, void *g_out,
+                          float *dgamma, float *dbeta);
     void (*grad_apply_act)(int64_t rows, int64_t c, double count, pod_dtype t, const void *x,
                            const void *dz, const float *scale, const float *shift,
                            const float *mean, const float *rstd, const float *gamma,

@@ -1,5 +1,6 @@
 /* Batch normalization, plainly: sums in double and rounded once; what is elementwise in float32. */
 #include <math.h>
+#include <stdbool.h>
 
 #include "kernels/base/element.h"
 #include "kernels/norm/sets.h"
@@ -79,9 +80,16 @@ void pod__norm_fold(int64_t c, const float *mean, const float *rstd, const float
     }
 }
 
+static float activated(pod_norm_act act, float v)
+{
+    if (act == POD_NORM_SWISH) return (float)((double)v / (1 + exp(-(double)v)));
+    return act == POD_NORM_RELU && v <= 0.0f ? 0.0f : v;
+}
+
 void pod__norm_apply_act_ref(int64_t rows, int64_t c, pod_dtype t, const void *x,
                              const float *scale, const float *shift, const void *res,
-                             const float *res_scale, const float *res_shift, bool relu, void *y)
+                             const float *res_scale, const float *res_shift, pod_norm_act act,
+                             void *y)
 {
     for (int64_t i = 0; i < rows * c; i++) {
         const int64_t j = i % c;
@@ -91,8 +99,7 @@ void pod__norm_apply_act_ref(int64_t rows, int64_t c, pod_dtype t, const void *x
             if (res_scale) r = r * res_scale[j] + res_shift[j];
             v += r;
         }
-        if (relu && v <= 0.0f) v = 0.0f;
-        pod_element_put(t, y, i, v);
+        pod_element_put(t, y, i, activated(act, v));
     }
 }
 
@@ -104,28 +111,40 @@ static bool passes(pod_dtype t, const void *x, const void *z, const float *scale
     return pod_element_get(t, x, i) * scale[j] + shift[j] > 0.0f;
 }
 
+/* v as it would be stored. */
+static float stored(pod_dtype t, float v)
+{
+    return t == POD_BF16 ? pod_bf16_to_f32(pod_bf16_from_f32(v)) : v;
+}
+
 /* dz, or dz + more as it would be stored, of element i. */
 static float gradient(pod_dtype t, const void *dz, const void *more, int64_t i)
 {
     const float own = pod_element_get(t, dz, i);
-    if (!more) return own;
-    pod_bf16 stored;
-    const float sum = own + pod_element_get(t, more, i);
-    if (t != POD_BF16) return sum;
-    pod_element_put(t, &stored, 0, sum);
-    return pod_element_get(t, &stored, 0);
+    return more ? stored(t, own + pod_element_get(t, more, i)) : own;
+}
+
+/* dz times the slope of swish, of element i in column j, as it would be stored. */
+static float slanted(pod_dtype t, const void *x, const void *dz, const float *scale,
+                     const float *shift, int64_t i, int64_t j)
+{
+    const double v = (double)(pod_element_get(t, x, i) * scale[j] + shift[j]);
+    const double s = 1 / (1 + exp(-v));
+    return stored(t, (float)((double)pod_element_get(t, dz, i) * s * (1 + v * (1 - s))));
 }
 
 void pod__norm_grad_sums_act_ref(int64_t rows, int64_t c, pod_dtype t, const void *x,
                                  const void *dz, const void *more, const void *z,
                                  const float *scale, const float *shift, const float *mean,
-                                 const float *rstd, void *g_out, float *dgamma, float *dbeta)
+                                 const float *rstd, pod_norm_act act, void *g_out, float *dgamma,
+                                 float *dbeta)
 {
     for (int64_t j = 0; j < c; j++) {
         double by_x = 0, alone = 0;
         for (int64_t i = j; i < rows * c; i += c) {
-            const bool open = passes(t, x, z, scale, shift, i, j);
-            const float g = open ? gradient(t, dz, more, i) : 0.0f;
+            const bool open = act == POD_NORM_RELU && passes(t, x, z, scale, shift, i, j);
+            float g = open ? gradient(t, dz, more, i) : 0.0f;
+            if (act == POD_NORM_SWISH) g = slanted(t, x, dz, scale, shift, i, j);
             by_x += (double)g * ((double)pod_element_get(t, x, i) - (double)mean[j]);
             alone += (double)g;
             if (g_out && t == POD_BF16 && open && !more)

@@ -25,12 +25,12 @@ void pod__norm_fold(int64_t c, const float *mean, const float *rstd, const float
                                     const float *dbeta, void *dx);                              \
     void pod__norm_apply_act_##isa(int64_t rows, int64_t c, pod_dtype t, const void *x,         \
                                    const float *scale, const float *shift, const void *res,     \
-                                   const float *res_scale, const float *res_shift, bool relu,   \
-                                   void *y);                                                    \
+                                   const float *res_scale, const float *res_shift,              \
+                                   pod_norm_act act, void *y);                                  \
     void pod__norm_grad_sums_act_##isa(                                                         \
         int64_t rows, int64_t c, pod_dtype t, const void *x, const void *dz, const void *more,  \
         const void *z, const float *scale, const float *shift, const float *mean,               \
-        const float *rstd, void *g_out, float *dgamma, float *dbeta);                           \
+        const float *rstd, pod_norm_act act, void *g_out, float *dgamma, float *dbeta);         \
     void pod__norm_grad_apply_act_##isa(                                                        \
         int64_t rows, int64_t c, double count, pod_dtype t, const void *x, const void *dz,      \
         const float *scale, const float *shift, const float *mean, const float *rstd,           \

@@ -7,7 +7,7 @@
 
 /* Of bn_apply_act: op_bn_act.c. */
 typedef struct pod_bn_act_attr {
-    int64_t relu;
+    int64_t act; /* POD_NORM_ */
 } pod_bn_act_attr;
 
 /* A convolution or product to be changed, and for whom. `samples` are those of one core in

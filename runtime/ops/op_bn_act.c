@@ -6,12 +6,14 @@
  *                      .., res, res_scale, res_shift          -> .. + res res_scale + res_shift
  *   bn_grad_sums_act   x, dz, scale, shift, mean, rstd        -> dgamma, dbeta
  *   bn_grad_apply_act  x, dz, scale, shift, mean, rstd, gamma, dgamma, dbeta -> dx
+ *   bn_grad_sums_swish x, dz, scale, shift, mean, rstd        -> dgamma, dbeta, g
  *   bn_grad_sums_of    x, dz, z, mean, rstd                   -> dgamma, dbeta, g
  *                      .., more                               of dz + more
  *
  * Of z = relu(x scale + shift) the gradients `_act` take dz and find out from x what the activation
  * let through; bn_grad_sums_of sees it in a z that more was added to, and hands on g, which is dz
- * where z > 0 and else 0. How the statistics may vary and which sums go with them is as in
+ * where z > 0 and else 0. Of z = swish(v), v = x scale + shift, bn_grad_sums_swish hands on
+ * g = dz swish'(v) for a bn_grad_apply: in the place of dz it costs less than to be made again. How the statistics may vary and which sums go with them is as in
  * op_batchnorm.c. */
 #include "runtime/ops/fused.h"
 #include "runtime/ops/op_batchnorm.h"
@@ -88,12 +90,15 @@ static pod_status bn_apply_act_infer(const pod_node *n, const pod_type in[], int
 static void bn_apply_act_cost(const pod_node *n, const pod_type in[], const pod_type out[],
                               pod_cost *cost)
 {
-    pod__cost_of(n, in, out, n->n_in * (double)pod_shape_count(&out[0].shape), cost);
+    enum { SWISH_OPS = 10 };
+    const pod_bn_act_attr *attr = n->attr;
+    const int ops = n->n_in + (attr->act == POD_NORM_SWISH ? SWISH_OPS : 0);
+    pod__cost_of(n, in, out, ops * (double)pod_shape_count(&out[0].shape), cost);
 }
 
 typedef struct apply_run_attr {
     pod__rows_attr rows;
-    int32_t relu, n_in;
+    int32_t act, n_in;
 } apply_run_attr;
 
 static void bn_apply_act_run(const void *attr, const void *const in[], void *const out[],
@@ -104,14 +109,14 @@ static void bn_apply_act_run(const void *attr, const void *const in[], void *con
     pod__norm_at(a->rows.set)
         ->apply_act(a->rows.rows, a->rows.c, (pod_dtype)a->rows.dtype, in[0], in[1], in[2],
                     a->n_in > 3 ? in[3] : NULL, a->n_in > 4 ? in[4] : NULL,
-                    a->n_in > 4 ? in[5] : NULL, a->relu != 0, out[0]);
+                    a->n_in > 4 ? in[5] : NULL, (pod_norm_act)a->act, out[0]);
 }
 
 static pod_status bn_apply_act_lower(const pod_lower_args *args, pod_lowering *l)
 {
     const pod_bn_act_attr *attr = args->node->attr;
     const apply_run_attr run = {.rows = pod__rows_of(args, pod__norm_pick(args->target->cpu)),
-                                .relu = (int32_t)attr->relu,
+                                .act = (int32_t)attr->act,
                                 .n_in = args->node->n_in};
     POD_TRY(
         pod__lower(args, bn_apply_act_run, pod__norm_at(run.rows.set)->name, &run, sizeof run, l));
@@ -131,7 +136,7 @@ const pod_op pod__op_bn_apply_act = {.name = "bn_apply_act",
                                      .cost = bn_apply_act_cost,
                                      .lower = bn_apply_act_lower};
 
-/* ---- bn_grad_sums_act, bn_grad_sums_of ----------------------------------------------------- */
+/* ---- bn_grad_sums_act, bn_grad_sums_swish, bn_grad_sums_of --------------------------------- */
 
 static pod_status grad_sums_infer(const pod_type *x, const pod_type *dz, const pod_type moments[],
                                   pod_type out[])
@@ -153,6 +158,13 @@ static pod_status bn_grad_sums_act_infer(const pod_node *n, const pod_type in[],
     return want_folded(&in[0], &in[2]);
 }
 
+static pod_status bn_grad_sums_swish_infer(const pod_node *n, const pod_type in[], int n_in,
+                                           pod_type out[])
+{
+    out[2] = in[1];
+    return bn_grad_sums_act_infer(n, in, n_in, out);
+}
+
 static pod_status bn_grad_sums_of_infer(const pod_node *n, const pod_type in[], int n_in,
                                         pod_type out[])
 {
@@ -166,7 +178,9 @@ static pod_status bn_grad_sums_of_infer(const pod_node *n, const pod_type in[], 
 static void grad_sums_cost(const pod_node *n, const pod_type in[], const pod_type out[],
                            pod_cost *cost)
 {
-    const double ops = n->op == &pod__op_bn_grad_sums_act ? 8 : n->n_in + 1;
+    const double ops = n->op == &pod__op_bn_grad_sums_act     ? 8
+                       : n->op == &pod__op_bn_grad_sums_swish ? 18
+                                                              : n->n_in + 1;
     pod__cost_of(n, in, out, ops * (double)pod_shape_count(&in[0].shape), cost);
 }
 
@@ -176,7 +190,18 @@ static void bn_grad_sums_act_run(const void *attr, const void *const in[], void 
     (void)scratch;
     const pod__rows_attr *a = attr;
     pod__norm_at(a->set)->grad_sums_act(a->rows, a->c, (pod_dtype)a->dtype, in[0], in[1], NULL,
-                                        NULL, in[2], in[3], in[4], in[5], NULL, out[0], out[1]);
+                                        NULL, in[2], in[3], in[4], in[5], POD_NORM_RELU, NULL,
+                                        out[0], out[1]);
+}
+
+static void bn_grad_sums_swish_run(const void *attr, const void *const in[], void *const out[],
+                                   void *scratch)
+{
+    (void)scratch;
+    const pod__rows_attr *a = attr;
+    pod__norm_at(a->set)->grad_sums_act(a->rows, a->c, (pod_dtype)a->dtype, in[0], in[1], NULL,
+                                        NULL, in[2], in[3], in[4], in[5], POD_NORM_SWISH, out[2],
+                                        out[0], out[1]);
 }
 
 typedef struct sums_of_run_attr {
@@ -191,14 +216,23 @@ static void bn_grad_sums_of_run(const void *attr, const void *const in[], void *
     const sums_of_run_attr *a = attr;
     pod__norm_at(a->rows.set)
         ->grad_sums_act(a->rows.rows, a->rows.c, (pod_dtype)a->rows.dtype, in[0], in[1],
-                        a->n_in > 5 ? in[5] : NULL, in[2], NULL, NULL, in[3], in[4], out[2], out[0],
-                        out[1]);
+                        a->n_in > 5 ? in[5] : NULL, in[2], NULL, NULL, in[3], in[4], POD_NORM_RELU,
+                        out[2], out[0], out[1]);
 }
 
 static pod_status bn_grad_sums_act_lower(const pod_lower_args *args, pod_lowering *l)
 {
     const pod__rows_attr run = pod__rows_of(args, pod__norm_pick(args->target->cpu));
     return pod__lower(args, bn_grad_sums_act_run, pod__norm_at(run.set)->name, &run, sizeof run, l);
+}
+
+static pod_status bn_grad_sums_swish_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    const pod__rows_attr run = pod__rows_of(args, pod__norm_pick(args->target->cpu));
+    POD_TRY(
+        pod__lower(args, bn_grad_sums_swish_run, pod__norm_at(run.set)->name, &run, sizeof run, l));
+    l->in_place[2] = 1;
+    return POD_OK;
 }
 
 static pod_status bn_grad_sums_of_lower(const pod_lower_args *args, pod_lowering *l)
@@ -221,6 +255,17 @@ const pod_op pod__op_bn_grad_sums_act = {.name = "bn_grad_sums_act",
                                          .infer = bn_grad_sums_act_infer,
                                          .cost = grad_sums_cost,
                                          .lower = bn_grad_sums_act_lower};
+
+const pod_op pod__op_bn_grad_sums_swish = {.name = "bn_grad_sums_swish",
+                                           .by_sample = "sswwww>++s",
+                                           .kind = POD_OP_RUN,
+                                           .min_in = 6,
+                                           .max_in = 6,
+                                           .n_out = 3,
+                                           .takes_parts = true,
+                                           .infer = bn_grad_sums_swish_infer,
+                                           .cost = grad_sums_cost,
+                                           .lower = bn_grad_sums_swish_lower};
 
 const pod_op pod__op_bn_grad_sums_of = {.name = "bn_grad_sums_of",
                                         .by_sample = "ssswws>++s",

@@ -1,9 +1,11 @@
 /* depthwise2d and its two gradients.
  *
- *   depthwise2d     x (N, H, W, C), w (R, S, C)  -> y  (N, P, Q, C), of x's type
- *   depthwise2d_dx  dy (N, P, Q, C), w           -> dx (N, H, W, C), of dy's type
- *   depthwise2d_dw  x, dy                        -> dw (R, S, C), float32; the sum over the cores'
- *                                                   samples
+ *   depthwise2d       x (N, H, W, C), w (R, S, C)  -> y  (N, P, Q, C), of x's type
+ *   depthwise2d_dx    dy (N, P, Q, C), w           -> dx (N, H, W, C), of dy's type
+ *   depthwise2d_dw    x, dy                        -> dw (R, S, C), float32; the sum over the cores'
+ *                                                     samples
+ *   depthwise2d_sums  x, w                         -> y, and as bn_sums of it sum and sum_sq (C); of
+ *                                                     passes
  *
  * Over a mesh only N is split. */
 #include <inttypes.h>
@@ -101,6 +103,16 @@ static pod_status depthwise2d_infer(const pod_node *n, const pod_type in[], int 
     return check_fit(a, &in[0], &in[1], &in[0].shape, &in[1].shape, &out[0].shape);
 }
 
+static pod_status depthwise2d_sums_infer(const pod_node *n, const pod_type in[], int n_in,
+                                         pod_type out[])
+{
+    POD_TRY(depthwise2d_infer(n, in, n_in, out));
+    out[1] = pod__channels_of(&out[0]);
+    out[1].sum = pod__rows_split(&out[0]);
+    out[2] = out[1];
+    return POD_OK;
+}
+
 static pod_status depthwise2d_dx_infer(const pod_node *n, const pod_type in[], int n_in,
                                        pod_type out[])
 {
@@ -154,17 +166,20 @@ static void depthwise_cost(const pod_node *n, const pod_type in[], const pod_typ
         depthwise_shape(n->attr, &in[0].shape, &in[1].shape, &out[0].shape);
     pod__cost_of(n, in, out, 0, cost);
     cost->matrix_flops = pod_depthwise_flops(&s);
+    if (n->n_out > 1) cost->vector_ops = 3 * (double)pod_shape_count(&out[0].shape);
 }
 
 typedef struct depthwise_run_attr {
     pod_depthwise_shape shape;
-    int32_t pass, dtype, set, unused;
+    int32_t pass, dtype, set, fused;
 } depthwise_run_attr;
 
 static pod_depthwise_call call_of(const depthwise_run_attr *a)
 {
-    return (pod_depthwise_call){
-        .shape = a->shape, .pass = (pod_depthwise_pass)a->pass, .dtype = (pod_dtype)a->dtype};
+    return (pod_depthwise_call){.shape = a->shape,
+                                .pass = (pod_depthwise_pass)a->pass,
+                                .dtype = (pod_dtype)a->dtype,
+                                .fused = (unsigned)a->fused};
 }
 
 static void depthwise_run(const void *attr, const void *const in[], void *const out[],
@@ -176,6 +191,10 @@ static void depthwise_run(const void *attr, const void *const in[], void *const 
     call.a = in[0];
     call.b = in[1];
     call.out = out[0];
+    if (call.fused & POD_DEPTHWISE_SUMS) {
+        call.sum = out[1];
+        call.sum_sq = out[2];
+    }
     pod_depthwise_sets(&n)[a->set].run(&call, scratch);
 }
 
@@ -185,7 +204,8 @@ static pod_status depthwise_lower(const pod_lower_args *args, pod_lowering *l)
     depthwise_run_attr run = {
         .shape = depthwise_shape(a, &args->in_local[0], &args->in_local[1], &args->out_local[0]),
         .pass = (int32_t)a->pass,
-        .dtype = (int32_t)args->in[0].dtype};
+        .dtype = (int32_t)args->in[0].dtype,
+        .fused = args->node->op == &pod__op_depthwise2d_sums ? POD_DEPTHWISE_SUMS : 0};
     const pod_depthwise_call call = call_of(&run);
     POD_TRY(pod_depthwise_check(&call));
     int n;
@@ -196,20 +216,21 @@ static pod_status depthwise_lower(const pod_lower_args *args, pod_lowering *l)
     return POD_OK;
 }
 
-#define DEPTHWISE_OP(op_name, samples, infer_fn, grad_fn)     \
-    const pod_op pod__op_##op_name = {.name = #op_name,       \
-                                      .by_sample = (samples), \
-                                      .kind = POD_OP_RUN,     \
-                                      .min_in = 2,            \
-                                      .max_in = 2,            \
-                                      .n_out = 1,             \
-                                      .infer = (infer_fn),    \
-                                      .grad = (grad_fn),      \
-                                      .cost = depthwise_cost, \
+#define DEPTHWISE_OP(op_name, outputs, samples, infer_fn, grad_fn) \
+    const pod_op pod__op_##op_name = {.name = #op_name,            \
+                                      .by_sample = (samples),      \
+                                      .kind = POD_OP_RUN,          \
+                                      .min_in = 2,                 \
+                                      .max_in = 2,                 \
+                                      .n_out = (outputs),          \
+                                      .infer = (infer_fn),         \
+                                      .grad = (grad_fn),           \
+                                      .cost = depthwise_cost,      \
                                       .lower = depthwise_lower}
-DEPTHWISE_OP(depthwise2d, "sw>s", depthwise2d_infer, depthwise2d_grad);
-DEPTHWISE_OP(depthwise2d_dx, "sw>s", depthwise2d_dx_infer, NULL);
-DEPTHWISE_OP(depthwise2d_dw, "ss>+", depthwise2d_dw_infer, NULL);
+DEPTHWISE_OP(depthwise2d, 1, "sw>s", depthwise2d_infer, depthwise2d_grad);
+DEPTHWISE_OP(depthwise2d_dx, 1, "sw>s", depthwise2d_dx_infer, NULL);
+DEPTHWISE_OP(depthwise2d_dw, 1, "ss>+", depthwise2d_dw_infer, NULL);
+DEPTHWISE_OP(depthwise2d_sums, 3, "sw>s++", depthwise2d_sums_infer, NULL);
 
 pod_value pod_depthwise2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr attr)
 {

@@ -5,7 +5,11 @@
  *   swish         x           -> y
  *   swish_grad    x, dy       -> dx
  *   gate          x, s        -> y      x (N, ..., C) by s (N, C), float32
- *   gate_sums     x, dy       -> ds     (N, C) float32: sums of products over the pixels of an image */
+ *   gate_sums     x, dy       -> ds     (N, C) float32: sums of products over the pixels of an image
+ *
+ * and, made by passes, the gradient of an x (N, ..., C) that was gated, and averaged over its pixels:
+ *
+ *   gate_mean_grad  dy, s, dm -> dx     dm (N, C), of dy's type */
 #include "runtime/ops/op_common.h"
 
 static pod_status floats_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
@@ -293,6 +297,41 @@ const pod_op pod__op_gate_sums = {.name = "gate_sums",
                                   .infer = gate_sums_infer,
                                   .cost = gate_sums_cost,
                                   .lower = gate_sums_lower};
+
+static pod_status gate_mean_grad_infer(const pod_node *n, const pod_type in[], int n_in,
+                                       pod_type out[])
+{
+    POD_TRY(gate_infer(n, in, n_in, out));
+    pod_type want = gate_of(&in[0]);
+    want.dtype = in[0].dtype;
+    return pod__want_alike("the mean's gradient", &in[2], "one of dy", &want);
+}
+
+static void gate_mean_grad_run(const void *attr, const void *const in[], void *const out[],
+                               void *scratch)
+{
+    (void)scratch;
+    const gate_attr *a = attr;
+    pod__gate_at(a->set)->mean_grad(a->n, a->rows, a->c, (pod_dtype)a->dtype, in[0], in[1], in[2],
+                                    out[0]);
+}
+
+static pod_status gate_mean_grad_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    POD_TRY(gate_lower_as(args, gate_mean_grad_run, l));
+    l->in_place[0] = 0;
+    return POD_OK;
+}
+
+const pod_op pod__op_gate_mean_grad = {.name = "gate_mean_grad",
+                                       .by_sample = "sss>s",
+                                       .kind = POD_OP_RUN,
+                                       .min_in = 3,
+                                       .max_in = 3,
+                                       .n_out = 1,
+                                       .infer = gate_mean_grad_infer,
+                                       .cost = gate_sums_cost,
+                                       .lower = gate_mean_grad_lower};
 
 pod_value pod_gate_by(pod_graph *g, pod_value x, pod_value gate)
 {

@@ -2,6 +2,7 @@
  * while forward goes on. */
 #include <string.h>
 
+#include "kernels/norm/norm.h"
 #include "runtime/passes/fuse.h"
 
 static bool is_image(const pod__fuse *f, pod_value v)
@@ -38,11 +39,13 @@ static void read_instead(pod__site *s, pod_value old, pod_value new)
 
 /* z of a sum is read by convolutions and by the next sum, and in backward by the gradients of both:
  * it is made again before the first of these from what is there anyway. A z that is made so is not
- * there for the next one, which is kept. */
+ * there for the next one, which is kept. So is a swish, which takes longer to make again than to
+ * read: a tenth of EfficientNet's step. --recompute makes it again all the same. */
 pod__verdict pod__fuse_bn_again(pod__fuse *f, pod__site *at)
 {
     if (!pod__site_is(at, "bn_apply_act") || at->node.phase != POD_PHASE_FORWARD)
         return pod__no_match();
+    if (((const pod_bn_act_attr *)at->node.attr)->act == POD_NORM_SWISH) return pod__no_match();
     const pod_value z = at->out[0];
     const pod__readers r = pod__readers_of(f, z);
     int first = 0; /* of those that stand in backward */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/conv/conv.h"
+#include "kernels/norm/norm.h"
 #include "runtime/passes/fuse.h"
 
 enum { Y, MEAN, RSTD, GAMMA, BETA };                       /* inputs of bn_apply */
@@ -75,6 +76,27 @@ pod__verdict pod__fuse_bn_grad_act(pod__fuse *f, pod__site *at)
     return pod__fused();
 }
 
+/* ---- bn_grad_swish: z = swish(n), d = swish_grad(n, dz), made by the first that reads it ---- */
+
+pod__verdict pod__fuse_bn_grad_swish(pod__fuse *f, pod__site *at)
+{
+    if (!pod__site_is(at, "swish_grad")) return pod__no_match();
+    pod__site *bn = maker_that_is(f, at->in[0], "bn_apply");
+    if (!bn) return pod__no_match();
+    const pod_value dz = at->in[1], d = at->out[0];
+    const pod__readers r = pod__readers_of(f, d);
+    if (r.n < 1) return pod__refused("the gradient has many readers");
+    pod__site *sums = r.site[0];
+    if (!is_grad_of(sums, "bn_grad_sums", bn, d)) return pod__refused_by_reader(f, sums);
+    const folded k = fold_of(f, bn);
+    const pod_value in[] = {bn->in[Y], dz, k.scale, k.shift, bn->in[MEAN], bn->in[RSTD]};
+    pod__set_inputs(sums, in, 6);
+    sums->node.op = pod_op_find("bn_grad_sums_swish");
+    pod__take_output(f, sums, d);
+    pod__clear(at);
+    return pod__fused();
+}
+
 /* ---- bn_prologue: convolutions, and dw, read y and do the rest as they load ---- */
 
 static bool is_conv_of(const pod__site *s, pod_value z)
@@ -117,7 +139,7 @@ pod__verdict pod__fuse_bn_prologue(pod__fuse *f, pod__site *at)
     return pod__fused();
 }
 
-/* ---- bn_apply_act: z = relu(n), n + r, relu(n + r), where r may be another n ---- */
+/* ---- bn_apply_act: z = relu(n), swish(n), n + r, relu(n + r), where r may be another n ---- */
 
 /* A bn_apply whose result only `reader` sees. */
 static pod__site *own_bn(const pod__fuse *f, pod_value v, const pod__site *reader)
@@ -126,9 +148,10 @@ static pod__site *own_bn(const pod__fuse *f, pod_value v, const pod__site *reade
     return bn && pod__only_reader(f, v, reader->node.op->name) == reader ? bn : NULL;
 }
 
-static void become_apply_act(pod__fuse *f, pod__site *at, bool relu, const pod_value in[], int n)
+static void become_apply_act(pod__fuse *f, pod__site *at, pod_norm_act act, const pod_value in[],
+                             int n)
 {
-    const pod_bn_act_attr attr = {.relu = relu};
+    const pod_bn_act_attr attr = {.act = act};
     at->node.attr = pod_arena_copy(f->plan->arena, &attr, _Alignof(pod_bn_act_attr), sizeof attr);
     f->no_memory = f->no_memory || !at->node.attr;
     at->node.attr_bytes = sizeof attr;
@@ -139,7 +162,7 @@ static void become_apply_act(pod__fuse *f, pod__site *at, bool relu, const pod_v
 /* The node `last`, an add or the relu behind it, becomes the normalization, sum and activation. */
 static pod__verdict fuse_residual(pod__fuse *f, pod__site *add, pod__site *last)
 {
-    const bool relu = last != add;
+    const pod_norm_act act = last != add ? POD_NORM_RELU : POD_NORM_NO_ACT;
     pod__site *bn = own_bn(f, add->in[0], add), *other = own_bn(f, add->in[1], add);
     const pod_value plain = bn ? add->in[1] : add->in[0];
     if (add->in[0].id == add->in[1].id || (!bn && !other)) return pod__no_match();
@@ -148,14 +171,14 @@ static pod__verdict fuse_residual(pod__fuse *f, pod__site *add, pod__site *last)
     if (other) {
         const folded o = fold_of(f, other);
         const pod_value in[] = {bn->in[Y], k.scale, k.shift, other->in[Y], o.scale, o.shift};
-        become_apply_act(f, last, relu, in, 6);
+        become_apply_act(f, last, act, in, 6);
         pod__clear(other);
     } else {
         const pod_value in[] = {bn->in[Y], k.scale, k.shift, plain};
-        become_apply_act(f, last, relu, in, 4);
+        become_apply_act(f, last, act, in, 4);
     }
     pod__clear(bn);
-    if (relu) pod__clear(add);
+    if (last != add) pod__clear(add);
     return pod__fused();
 }
 
@@ -163,13 +186,15 @@ pod__verdict pod__fuse_bn_apply_act(pod__fuse *f, pod__site *at)
 {
     if (pod__site_is(at, "add"))
         return pod__only_reader(f, at->out[0], "relu") ? pod__no_match() : fuse_residual(f, at, at);
-    if (!pod__site_is(at, "relu")) return pod__no_match();
-    pod__site *add = maker_that_is(f, at->in[0], "add");
+    const bool relu = pod__site_is(at, "relu");
+    if (!relu && !pod__site_is(at, "swish")) return pod__no_match();
+    pod__site *add = relu ? maker_that_is(f, at->in[0], "add") : NULL;
     if (add && pod__only_reader(f, at->in[0], "relu")) return fuse_residual(f, add, at);
     pod__site *bn = own_bn(f, at->in[0], at);
     if (!bn) return pod__no_match();
     const folded k = fold_of(f, bn);
-    become_apply_act(f, at, true, (pod_value[]){bn->in[Y], k.scale, k.shift}, 3);
+    become_apply_act(f, at, relu ? POD_NORM_RELU : POD_NORM_SWISH,
+                     (pod_value[]){bn->in[Y], k.scale, k.shift}, 3);
     pod__clear(bn);
     return pod__fused();
 }
@@ -217,17 +242,30 @@ pod__verdict pod__fuse_bn_grad_sums_add(pod__fuse *f, pod__site *at)
 
 /* ---- conv_sums ---- */
 
-pod__verdict pod__fuse_conv_sums(pod__fuse *f, pod__site *at)
+/* Why the convolution cannot sum what it stores; NULL: it does from now on. */
+static const char *sum_too(pod__fuse *f, pod__site *conv)
 {
-    if (!pod__site_is(at, "bn_sums")) return pod__no_match();
-    pod__site *conv = maker_that_is(f, at->in[0], "conv2d");
-    if (!conv) conv = maker_that_is(f, at->in[0], "conv2d_act");
-    if (!conv) return pod__no_match();
+    if (pod__site_is(conv, "depthwise2d")) {
+        conv->node.op = pod_op_find("depthwise2d_sums");
+        return NULL;
+    }
     pod__fuse_types types;
     const pod_fuse_args args = pod__fuse_args_of(f, conv, &types);
     const char *why = pod_conv2d_why_not(&args, POD_CONV_SUMS);
-    if (why) return pod__refused(why);
+    if (why) return why;
     if (pod_conv2d_fuse(&conv->node, POD_CONV_SUMS, f->plan->arena) != POD_OK) f->no_memory = true;
+    return NULL;
+}
+
+pod__verdict pod__fuse_conv_sums(pod__fuse *f, pod__site *at)
+{
+    if (!pod__site_is(at, "bn_sums")) return pod__no_match();
+    pod__site *conv = pod__maker_of(f, at->in[0]);
+    if (!pod__site_is(conv, "conv2d") && !pod__site_is(conv, "conv2d_act") &&
+        !pod__site_is(conv, "depthwise2d"))
+        return pod__no_match();
+    const char *why = sum_too(f, conv);
+    if (why) return pod__refused(why);
     pod__take_output(f, conv, at->out[0]);
     pod__take_output(f, conv, at->out[1]);
     pod__clear(at);

@@ -70,11 +70,31 @@ static pod_value bn_residual(pod_graph *g, pod_value images, int64_t n_classes, 
     return residual(g, images, n_classes, true, train);
 }
 
+/* A block of EfficientNet. */
+static pod_value squeezed(pod_graph *g, pod_value images, int64_t n_classes, bool train)
+{
+    enum { WIDE = 6 };
+    const pod_batchnorm_attr bn = {
+        .momentum = 0.9f, .eps = 1e-3f, .train = train, .gamma = {POD_INIT_ONE, 1.0f}};
+    pod_value x = pod_swish(g, conv(g, "stem", images, (form){WIDE, 1, true, train}));
+    pod_scope_begin(g, "depthwise");
+    pod_value w = pod_weight(g, "w", (pod_shape){3, {3, 3, WIDE}},
+                             (pod_init){POD_INIT_NORMAL, 0.3f}, POD_ROLE_WEIGHT);
+    pod_value y = pod_depthwise2d(g, x, w, (pod_conv2d_attr){.stride = 1, .same = true});
+    y = pod_swish(g, pod_batchnorm(g, y, bn));
+    pod_scope_end(g);
+    pod_value s = pod_sigmoid(g, dense(g, "squeeze", pod_mean_pool(g, y), WIDE));
+    y = conv(g, "project", pod_gate_by(g, y, s), (form){WIDE, 1, true, train});
+    x = pod_add(g, y, x);
+    return pod_cast(g, dense(g, "fc", pod_mean_pool(g, x), n_classes), POD_F32);
+}
+
 const pod_test_net pod_test_nets[POD_TEST_N_NETS] = {
     {"perceptron", false, perceptron},
     {"residual", false, plain_residual},
     {"residual with batch norm", true, bn_residual},
 };
+const pod_test_net pod_test_squeezed = {"squeeze and excite", true, squeezed};
 
 static pod_value build(const void *ctx, pod_graph *g, pod_value images, pod_value draws,
                        int64_t n_classes, bool train)

@@ -24,6 +24,7 @@ typedef struct pod_test_net {
 
 enum { POD_TEST_PERCEPTRON, POD_TEST_RESIDUAL, POD_TEST_BN_RESIDUAL, POD_TEST_N_NETS };
 extern const pod_test_net pod_test_nets[POD_TEST_N_NETS];
+extern const pod_test_net pod_test_squeezed; /* what EfficientNet is made of */
 
 pod_network pod_test_network(const pod_test_net *net);
 

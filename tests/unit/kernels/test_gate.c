@@ -171,6 +171,35 @@ static void check_scale(const pod_gate *k, int64_t n, int64_t rows, int64_t c, p
     tensor_free(&x), tensor_free(&gate), tensor_free(&y), tensor_free(&want);
 }
 
+/* The bits of the reference, also over dy; the reference near the formula. */
+static void check_mean_grad(const pod_gate *k, int64_t n, int64_t rows, int64_t c, pod_dtype t)
+{
+    int n_sets;
+    const pod_gate *ref = &pod_gate_sets(&n_sets)[n_sets - 1];
+    char name[96];
+    snprintf(name, sizeof name, "%s mean_grad %s (%lld, %lld, %lld)", k->name, pod_dtype_name(t),
+             (long long)n, (long long)rows, (long long)c);
+    tensor dy = tensor_random(5, t, n * rows * c), gate = tensor_random(6, POD_F32, n * c);
+    tensor mean = tensor_random(9, t, n * c);
+    tensor dx = tensor_new(t, n * rows * c), want = tensor_new(t, n * rows * c);
+    tensor_sprinkle(&dy);
+    ref->mean_grad(n, rows, c, t, dy.data, gate.data, mean.data, want.data);
+    for (int64_t i = 0; i < dy.count; i++) {
+        const int64_t j = i / (rows * c) * c + i % c;
+        const double by_gate = tensor_get(&dy, i) * tensor_get(&gate, j);
+        const double share = tensor_get(&mean, j) / (double)rows, v = by_gate + share;
+        if (isfinite(v) && fabs(v) < 1e38)
+            POD_CHECK(fabs(tensor_get(&want, i) - v) <=
+                          bound_of(t, v, U, 0x1p-126 + U * (fabs(by_gate) + fabs(share))),
+                      "the reference at %lld", (long long)i);
+    }
+    k->mean_grad(n, rows, c, t, dy.data, gate.data, mean.data, dx.data);
+    tensor_check_same(name, &dx, &want);
+    k->mean_grad(n, rows, c, t, dy.data, gate.data, mean.data, dy.data);
+    tensor_check_same(name, &dy, &want);
+    tensor_free(&dy), tensor_free(&gate), tensor_free(&mean), tensor_free(&dx), tensor_free(&want);
+}
+
 static void check_sums(const pod_gate *k, int64_t n, int64_t rows, int64_t c, pod_dtype t)
 {
     tensor x = tensor_random(7, t, n * rows * c), y = tensor_random(8, t, n * rows * c);
@@ -194,9 +223,10 @@ static void check_sums(const pod_gate *k, int64_t n, int64_t rows, int64_t c, po
 
 static void test_gates(void)
 {
-    static const int64_t shapes[][3] = {{1, 1, 1},   {2, 1, 33},  {3, 9, 4},    {2, 49, 16},
-                                        {1, 100, 7}, {2, 17, 96}, {1, 70, 240}, {2, 3, 1025},
-                                        {0, 5, 8},   {2, 0, 8},   {1, 300, 32}, {2, 5, 2048}};
+    static const int64_t shapes[][3] = {{1, 1, 1},    {2, 1, 33},  {3, 9, 4},    {2, 49, 16},
+                                        {1, 100, 7},  {2, 17, 96}, {1, 70, 240}, {2, 3, 1025},
+                                        {0, 5, 8},    {2, 0, 8},   {1, 300, 32}, {2, 5, 2048},
+                                        {3, 7777, 96}}; /* stored past the caches */
     int n;
     const pod_gate *sets = pod_gate_sets(&n);
     for (int k = 0; k < n; k++)
@@ -204,6 +234,7 @@ static void test_gates(void)
             for (int t = 0; t < 2; t++) {
                 const int64_t *s = shapes[i];
                 check_scale(&sets[k], s[0], s[1], s[2], t ? POD_BF16 : POD_F32);
+                check_mean_grad(&sets[k], s[0], s[1], s[2], t ? POD_BF16 : POD_F32);
                 check_sums(&sets[k], s[0], s[1], s[2], t ? POD_BF16 : POD_F32);
             }
 }

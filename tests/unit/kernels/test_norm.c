@@ -105,7 +105,7 @@ static void check_sums(const pod_norm *k, const batch *b, bool grad, const tenso
     }
     if (gate)
         k->grad_sums_act(b->rows, c, b->t, b->x.data, b->dy.data, NULL, gate->data, NULL, NULL,
-                         b->mean.data, b->rstd.data, NULL, times.data, plain.data);
+                         b->mean.data, b->rstd.data, POD_NORM_RELU, NULL, times.data, plain.data);
     else if (grad)
         k->grad_sums(b->rows, c, b->t, b->x.data, b->dy.data, b->mean.data, b->rstd.data,
                      times.data, plain.data);
@@ -251,7 +251,8 @@ static void apply_act(const pod_norm *k, const batch *b, const tensor *x, const 
                       bool scaled, bool relu, const tensor *y)
 {
     k->apply_act(b->rows, b->c, b->t, x->data, b->gamma.data, b->beta.data, res ? res->data : NULL,
-                 scaled ? b->rstd.data : NULL, scaled ? b->mean.data : NULL, relu, y->data);
+                 scaled ? b->rstd.data : NULL, scaled ? b->mean.data : NULL,
+                 relu ? POD_NORM_RELU : POD_NORM_NO_ACT, y->data);
 }
 
 /* The bits of the reference, in a place of its own, over x and over the residual. */
@@ -298,7 +299,7 @@ static void grad_sums_act(const pod_norm *k, const batch *b, const void *dz, con
                           void *g_out, float *dgamma, float *dbeta)
 {
     k->grad_sums_act(b->rows, b->c, b->t, b->x.data, dz, NULL, z, b->gamma.data, b->beta.data,
-                     b->mean.data, b->rstd.data, g_out, dgamma, dbeta);
+                     b->mean.data, b->rstd.data, POD_NORM_RELU, g_out, dgamma, dbeta);
 }
 
 /* g as the definition says, over dz too; and the sums of grad_sums of that g, to the bit. */
@@ -337,7 +338,8 @@ static void check_grad_sums_more(const pod_norm *k, const batch *b, const tensor
         tensor dz = tensor_copy(&b->dy), more = tensor_copy(&b->x), own = tensor_copy(&b->x);
         tensor *g = place == 0 ? &own : place == 1 ? &dz : &more;
         k->grad_sums_act(b->rows, b->c, b->t, b->x.data, dz.data, more.data, z->data, NULL, NULL,
-                         b->mean.data, b->rstd.data, g->data, sums[2].data, sums[3].data);
+                         b->mean.data, b->rstd.data, POD_NORM_RELU, g->data, sums[2].data,
+                         sums[3].data);
         tensor_check_same(name, g, &want);
         for (int i = 2; i < 4; i++) tensor_check_same(name, &sums[i], &sums[i % 2]);
         tensor_free(&dz), tensor_free(&more), tensor_free(&own);
@@ -367,6 +369,87 @@ static void check_grad_apply_act(const pod_norm *k, const batch *b)
     tensor_free(&of_g.dy), tensor_free(&by_x), tensor_free(&want);
 }
 
+/* With swish behind: a sigmoid as near as kernels/gate/gate.h says. */
+static const double SIGMOID_ERROR = 0x1p-20, SIGMOID_LEAST = 0x1p-120;
+
+/* Near what is wanted, off by `off` in float32 before it is stored. What is no number there may be
+ * anything. */
+static void check_stored(const char *name, const tensor *got, int64_t i, double want, double off)
+{
+    if (!isfinite(want) || fabs(want) > 1e38) return;
+    const double roundings = off / pod_test_roundoff(POD_F32) + fabs(want);
+    const double bound = bound_rounded(got->t, roundings, want);
+    POD_CHECK(fabs(tensor_get(got, i) - want) <= bound, "%s: %lld is %.9g, want %.9g within %g",
+              name, (long long)i, tensor_get(got, i), want, bound);
+}
+
+/* x scale + shift and what is added, in float32 as the definition has it. */
+static double before_act(const batch *b, int64_t i, bool with_res, bool scaled)
+{
+    const int64_t j = i % b->c;
+    float v = (float)tensor_get(&b->x, i) * (float)tensor_get(&b->gamma, j);
+    v += (float)tensor_get(&b->beta, j);
+    float r = (float)tensor_get(&b->dy, i);
+    if (scaled) r *= (float)tensor_get(&b->rstd, j);
+    if (scaled) r += (float)tensor_get(&b->mean, j);
+    if (with_res) v += r;
+    return (double)v;
+}
+
+static void check_apply_swish(const pod_norm *k, const batch *b, bool with_res, bool scaled)
+{
+    char name[96];
+    batch_name(k, "apply_act, swish", b, name);
+    tensor x = tensor_copy(&b->x), got = tensor_new(b->t, b->rows * b->c);
+    const tensor *const into[] = {&got, &x};
+    for (int place = 0; place < 2; place++)
+        k->apply_act(b->rows, b->c, b->t, x.data, b->gamma.data, b->beta.data,
+                     with_res ? b->dy.data : NULL, scaled ? b->rstd.data : NULL,
+                     scaled ? b->mean.data : NULL, POD_NORM_SWISH, into[place]->data);
+    tensor_check_same(name, &x, &got);
+    for (int64_t i = 0; i < got.count; i++) {
+        const double v = before_act(b, i, with_res, scaled), want = v / (1 + exp(-v));
+        check_stored(name, &got, i, want, SIGMOID_ERROR * fabs(want) + SIGMOID_LEAST * fabs(v));
+    }
+    tensor_free(&x), tensor_free(&got);
+}
+
+/* g in a place of its own and over dz; and the sums of grad_sums of that g, to the bit. 1 - s and
+ * 1 + v (1 - s) lose what cancels. */
+static void check_grad_sums_swish(const pod_norm *k, const batch *b)
+{
+    const double u = pod_test_roundoff(POD_F32);
+    char name[96];
+    batch_name(k, "grad_sums_act, swish", b, name);
+    tensor g = tensor_new(b->t, b->rows * b->c), dz = tensor_copy(&b->dy), sums[8];
+    for (int i = 0; i < 8; i++) sums[i] = tensor_new(POD_F32, b->c);
+    void *const into[] = {g.data, NULL, dz.data};
+    for (int i = 0; i < 3; i++)
+        k->grad_sums_act(b->rows, b->c, b->t, b->x.data, i == 2 ? dz.data : b->dy.data, NULL, NULL,
+                         b->gamma.data, b->beta.data, b->mean.data, b->rstd.data, POD_NORM_SWISH,
+                         into[i], sums[2 * i].data, sums[2 * i + 1].data);
+    k->grad_sums(b->rows, b->c, b->t, b->x.data, g.data, b->mean.data, b->rstd.data, sums[6].data,
+                 sums[7].data);
+    for (int i = 0; i < 6; i++) tensor_check_same(name, &sums[i], &sums[6 + i % 2]);
+    tensor_check_same(name, &dz, &g);
+    for (int64_t i = 0; i < g.count; i++) {
+        const double v = before_act(b, i, false, false), s = 1 / (1 + exp(-v)), part = v * (1 - s);
+        const double d = tensor_get(&b->dy, i);
+        const double inner = (SIGMOID_ERROR * s + u) * fabs(v) + 4 * u * (1 + fabs(part));
+        const double outer = (SIGMOID_ERROR * s + SIGMOID_LEAST) * (1 + fabs(v));
+        check_stored(name, &g, i, d * s * (1 + part),
+                     fabs(d) * (s * inner + outer + 3 * u * s * (1 + fabs(part))));
+    }
+    for (int i = 0; i < 8; i++) tensor_free(&sums[i]);
+    tensor_free(&g), tensor_free(&dz);
+}
+
+static void check_swish(const pod_norm *k, const batch *b)
+{
+    for (int form = 0; form < 3; form++) check_apply_swish(k, b, form > 0, form == 2);
+    check_grad_sums_swish(k, b);
+}
+
 static void check_act(const pod_norm *k, const batch *b)
 {
     tensor z = tensor_random(9, b->t, b->rows * b->c);
@@ -378,6 +461,7 @@ static void check_act(const pod_norm *k, const batch *b)
     check_grad_sums_act(k, b, NULL);
     check_grad_sums_more(k, b, &z);
     check_grad_apply_act(k, b);
+    check_swish(k, b);
     tensor_free(&z);
 }
 
@@ -453,7 +537,8 @@ static void test_act_by_hand(void)
         const int form = i % 4;
         if (!runs(k)) continue;
         k->apply_act(1, C, POD_F32, x, scale, shift, form >= 2 ? res : NULL,
-                     form == 3 ? res_scale : NULL, form == 3 ? res_shift : NULL, form >= 1, y.data);
+                     form == 3 ? res_scale : NULL, form == 3 ? res_shift : NULL,
+                     form >= 1 ? POD_NORM_RELU : POD_NORM_NO_ACT, y.data);
         tensor_check_near(k->name, &y, want[form], NULL);
     }
     tensor_free(&y);

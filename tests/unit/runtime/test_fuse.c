@@ -135,6 +135,35 @@ static void counts_what_it_does(void)
     pod_arena_destroy(a);
 }
 
+/* stem: its swish is read by a convolution and an add; the depthwise one's by a mean and a gate. */
+static void squeeze_and_excite(void)
+{
+    static const char *const meshes[] = {"1x1", "2x2", "3x1"};
+    const uint32_t cpus[] = {POD_CPU_REFERENCE_ONLY, pod_cpu_features()};
+    pod_arena *a;
+    const pod_program *p;
+    pod_test_plan plan = residual;
+    plan.net = &pod_test_squeezed;
+    for (int i = 0; i < 6; i++) {
+        plan.mesh = meshes[i / 2];
+        plan.cpu = cpus[i % 2];
+        plan.precision = POD_F32;
+        check_like_plain(&plan, 1e-4);
+        plan.precision = POD_BF16;
+        check_like_plain(&plan, 0.02);
+    }
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    plan.cpu = POD_CPU_REFERENCE_ONLY;
+    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    CU_ASSERT_EQUAL(count_of(p, "bn_grad_swish", NULL), 2);
+    CU_ASSERT_EQUAL(count_of(p, "bn_apply_act", NULL), 3);
+    CU_ASSERT_EQUAL(count_of(p, "gate_mean_grad", NULL), 1);
+    CU_ASSERT_EQUAL(count_of(p, "conv_sums", NULL), 3);
+    CU_ASSERT_EQUAL(pod_test_n_instrs(p, "swish") + pod_test_n_instrs(p, "swish_grad"), 0);
+    CU_ASSERT_EQUAL(pod_test_n_instrs(p, "bn_apply") + pod_test_n_instrs(p, "bn_sums"), 0);
+    pod_arena_destroy(a);
+}
+
 /* Where no kernel but the reference would take more, convolutions and products stay as they are. */
 static void target_decides(void)
 {
@@ -273,6 +302,7 @@ static void keeps_products(void)
 static CU_TestInfo tests[] = {{"follows the plain program", follows_the_plain_program},
                               {"follows it in other modes", follows_it_in_other_modes},
                               {"counts what it does", counts_what_it_does},
+                              {"squeeze and excite", squeeze_and_excite},
                               {"the target decides", target_decides},
                               {"evaluates alike", evaluates_alike},
                               {"keeps what is read", keeps_what_is_read},

@@ -536,6 +536,37 @@ static op_graph fusible_graph(pod_dtype travel)
     return og;
 }
 
+/* A block of EfficientNet: what it does to gradients is in no other graph. */
+static op_graph squeezed_graph(pod_dtype travel)
+{
+    op_graph og = {0};
+    POD_CHECK_OK(pod_arena_create(NULL, &og.arena));
+    POD_CHECK_OK(pod_graph_create(og.arena, &og.g));
+    pod_graph *g = og.g;
+    const pod_batchnorm_attr bn = {.eps = 1e-2f, .train = true, .gamma = {POD_INIT_ONE, 1}};
+    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, (const int64_t[]){3, 6, 6, 2}));
+    x = pod_swish(g, conv_bn(g, "expand", pod_cast(g, x, travel), 6, 1));
+    pod_scope_begin(g, "depthwise");
+    pod_value w = pod_weight(g, "w", (pod_shape){3, {3, 3, 6}}, (pod_init){POD_INIT_NORMAL, 0.5f},
+                             POD_ROLE_WEIGHT);
+    x = pod_depthwise2d(g, x, w, (pod_conv2d_attr){.stride = 2, .same = true});
+    x = pod_swish(g, pod_batchnorm(g, x, bn));
+    pod_scope_end(g);
+    pod_scope_begin(g, "squeeze");
+    pod_value s = pod_sigmoid(g, pod_dense(g, pod_mean_pool(g, x), 6, true));
+    x = pod_gate_by(g, x, s);
+    pod_scope_end(g);
+    x = pod_mean_pool(g, pod_swish(g, conv_bn(g, "project", x, 4, 1)));
+    pod_scope_begin(g, "logits");
+    x = pod_cast(g, pod_dense(g, x, 4, true), POD_F32);
+    pod_scope_end(g);
+    og.r = pod_input(g, "r", *pod_graph_type(g, x));
+    og.loss = pod_test_weigh(g, x, og.r);
+    og.grad = POD_ARENA_NEW(og.arena, pod_value, pod_graph_n_variables(g));
+    POD_CHECK_OK(pod_pass_grad(g, og.loss, og.grad));
+    return og;
+}
+
 /* |got - want| / |want| of what a variable's gradient is in both */
 static double gradient_distance(const op_graph *got, pod_interp *got_it, const op_graph *want,
                                 pod_interp *want_it, int variable)
@@ -562,33 +593,44 @@ static bool has_node(const pod_graph *g, const char *op, int n_in)
 
 /* Sums in another order, and in bfloat16 some roundings fewer: the gradients of 30 nodes one behind
  * another stay together by as many roundings. */
+static op_graph check_fused(op_graph *og, pod_dtype travel, uint32_t cpu, int least_fused)
+{
+    int n_fused;
+    const op_graph fused = op_graph_fuse(og, cpu, &n_fused);
+    pod_interp *it = NULL, *fused_it = NULL;
+    POD_CHECK_OK(pod_interp_create(og->g, cpu, &it));
+    POD_CHECK_OK(pod_interp_create(fused.g, cpu, &fused_it));
+    op_fill(it, og->g, 3, false);
+    op_fill(fused_it, fused.g, 3, false);
+    pod_interp_run(it, -1);
+    pod_interp_run(fused_it, -1);
+    for (int i = 0; i < pod_graph_n_variables(og->g); i++) {
+        if (!og->grad[i].id) continue;
+        const double off = gradient_distance(&fused, fused_it, og, it, i);
+        POD_CHECK(off <= 60 * pod_test_roundoff(travel), "%s: the gradient of '%s' is off by %g",
+                  pod_dtype_name(travel), pod_graph_variable(og->g, i)->name, off);
+    }
+    pod_interp_check_in_place(fused_it);
+    POD_CHECK(n_fused >= least_fused, "%d fused", n_fused);
+    pod_interp_destroy(it);
+    pod_interp_destroy(fused_it);
+    return fused;
+}
+
 static void fused_agree_with_plain(void)
 {
     static const pod_dtype travel[] = {POD_F32, POD_BF16};
     for (int t = 0; t < N_TARGETS; t++)
         for (int k = 0; k < 2; k++) {
-            int n_fused;
-            op_graph og = fusible_graph(travel[k]),
-                     fused = op_graph_fuse(&og, target_cpu(t), &n_fused);
-            pod_interp *it = NULL, *fused_it = NULL;
-            POD_CHECK_OK(pod_interp_create(og.g, target_cpu(t), &it));
-            POD_CHECK_OK(pod_interp_create(fused.g, target_cpu(t), &fused_it));
-            op_fill(it, og.g, 3, false);
-            op_fill(fused_it, fused.g, 3, false);
-            pod_interp_run(it, -1);
-            pod_interp_run(fused_it, -1);
-            for (int i = 0; i < pod_graph_n_variables(og.g); i++) {
-                if (!og.grad[i].id) continue;
-                const double off = gradient_distance(&fused, fused_it, &og, it, i);
-                POD_CHECK(off <= 60 * pod_test_roundoff(travel[k]),
-                          "%s: the gradient of '%s' is off by %g", pod_dtype_name(travel[k]),
-                          pod_graph_variable(og.g, i)->name, off);
-            }
-            pod_interp_check_in_place(fused_it);
-            POD_CHECK(n_fused >= 8, "%d fused", n_fused);
+            op_graph og = fusible_graph(travel[k]);
+            const op_graph fused = check_fused(&og, travel[k], target_cpu(t), 8);
             POD_CHECK(has_node(fused.g, "bn_grad_sums_of", 6), "no sum is made as it is read");
-            pod_interp_destroy(it);
-            pod_interp_destroy(fused_it);
+            op_graph_close(&og);
+            og = squeezed_graph(travel[k]);
+            const op_graph squeezed = check_fused(&og, travel[k], target_cpu(t), 8);
+            POD_CHECK(has_node(squeezed.g, "bn_grad_sums_swish", 6), "no swish is fused");
+            POD_CHECK(has_node(squeezed.g, "gate_mean_grad", 3), "no gate is fused");
+            POD_CHECK(has_node(squeezed.g, "depthwise2d_sums", 2), "no depthwise sums");
             op_graph_close(&og);
         }
 }
