@@ -332,7 +332,8 @@ static void some_are_left_out(void)
     POD_CHECK_OK(pod_interp_create(b.g, pod_cpu_features(), &b.it));
     for (int i = 0; i < N * C; i++) ((float *)pod_interp_data(b.it, x))[i] = 1;
     for (int i = 0; i < N; i++) /* the second half repeats the first */
-        ((int32_t *)pod_interp_data(b.it, draws))[i] = (int32_t)(i % (N / 2)) * 747796405;
+        ((int32_t *)pod_interp_data(b.it, draws))[i] =
+            (int32_t)((uint32_t)(i % (N / 2)) * 747796405u);
     pod_interp_run(b.it, -1);
     int n_left[C] = {0}, n_samples = 0, n_both = 0;
     for (int i = 0; i < N; i++) {
