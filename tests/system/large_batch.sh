@@ -45,7 +45,7 @@ rows 8
 grep -q '^# 8 runs to do, 0 are in s.csv$' out || fail "to do: $(cat out)"
 [ "$(grep -c '^ *resnet20 *glyphs:8x8x1:64+16 *2 .* 2  *0 *0\.[0-9]* .* 0.01  *2 ' out)" -eq 4 ] ||
     fail "the table: $(cat out)"
-grep -q '^# resnet20, 2 epochs: the best is 0.[0-9]*, ' out || fail "no verdict: $(cat out)"
+grep -q '^# resnet20, epochs 2: the best is 0.[0-9]*, ' out || fail "no verdict: $(cat out)"
 grep -q '^#   lars at 32: [0-9.]* points less$' out || fail "no verdict: $(cat out)"
 grep -q '^set output "s.svg"$' drawn && [ "$(grep -c '^16 0\.[0-9]* 0\.[0-9]* 0\.' drawn)" -eq 2 ] ||
     fail "the plot: $(cat drawn)"
