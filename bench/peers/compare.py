@@ -25,7 +25,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 IMAGES = {"mlp": "28x28x1", "resnet50": "224x224x3", "efficientnet-b0": "224x224x3"}
-SMALL_IMAGES = "32x32x3"
+SMALL_IMAGES = "32x32x3"  # of the others, unless --images says
 CLASSES = 10  # of minipod's made images
 SKIPPED = 77
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
@@ -52,7 +52,8 @@ def make_data(args, folder):
     path = os.path.join(folder, "glyphs.h5")
     samples = max(2 * args.batch, 64)
     subprocess.run([args.minipod, "data", "make", f"glyphs:{args.images}:{samples}+{args.batch}",
-                    "-o", path, "--quiet"], env={**os.environ, **ENVIRONMENT}, check=True)
+                    "-o", path, "--quiet"], env={**os.environ, **ENVIRONMENT}, check=True,
+                   stdout=subprocess.DEVNULL)
     return path
 
 
@@ -123,6 +124,7 @@ def read_arguments():
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--model", default="resnet20")
     p.add_argument("--batch", type=int, default=128, help="samples of one step over all ranks")
+    p.add_argument("--images", help="HxWxC; of the model")
     p.add_argument("--precision", choices=("bf16", "f32"), default="bf16")
     p.add_argument("--ranks", type=int, default=1)
     p.add_argument("--cpus", help="for taskset; as many as there are ranks, from 0")
@@ -134,7 +136,7 @@ def read_arguments():
     p.add_argument("--json", help="all rounds also in this file")
     p.add_argument("rest", nargs="*", help="behind --: for minipod train")
     args = p.parse_args()
-    args.images = IMAGES.get(args.model, SMALL_IMAGES)
+    args.images = args.images or IMAGES.get(args.model, SMALL_IMAGES)
     args.cpus = args.cpus or ",".join(str(i) for i in range(args.ranks))
     return args
 

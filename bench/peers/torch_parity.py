@@ -8,10 +8,12 @@ with the checkpoint's moving statistics. Batch norm's statistics are over the wh
 
 A row is one tensor: minipod's a, PyTorch's b in float32, and c, PyTorch in float64.
 
-  max      max|a - b| / max|b|         the verdict's: beyond --tolerance the exit code is 1
+  a - b    max|a - b| / max|b|
   norm     ||a - b|| / ||b||
   a - c    max|a - c| / max|c|, and
   b - c    max|b - c| / max|c|         who is how far from the exact value
+
+The exit code is 1 where an a is further than --tolerance from both b and c.
 
 Two kinds of tensors are not what they seem, and are told by c alone:
 
@@ -20,8 +22,8 @@ Two kinds of tensors are not what they seem, and are told by c alone:
   Below 1e-10 of the network's largest gradient in c, a is held against that largest one. A moving
   mean is held against its channels' deviations, where these are larger.
 - A gradient through a ReLU whose input is 0 but for rounding: who rounds otherwise, sends all of it or
-  none. Where a gradient is beyond the tolerance, c is made again with ReLUs that switch at +1e-5 and
-  at -1e-5; what lies between the two is taken off, and shown as `kinks`.
+  none. Where a tensor is beyond the tolerance, c is made again with ReLUs that switch at +1e-5 and at
+  -1e-5; what lies between the two is taken off, and shown as `kinks`.
 
   torch_parity.py --model efficientnet-b0 --batch 8
   torch_parity.py --model resnet20 --batch 64 --ranks 2                    a batch over two ranks
@@ -250,8 +252,12 @@ def row_of(name, a, b, c, at_least):
     def far(x, y):
         return np.abs(x - y).max() / max(np.abs(y).max(), at_least, TINY)
     norm = np.linalg.norm(a - b) / max(np.linalg.norm(b), at_least, TINY)
-    return {"name": name, "max": far(a, b), "norm": norm, "a - c": far(a, c), "b - c": far(b, c),
+    return {"name": name, "a - b": far(a, b), "norm": norm, "a - c": far(a, c), "b - c": far(b, c),
             "scale": max(np.abs(b).max(), at_least, TINY), "kinks": 0.0}
+
+
+def nearest(row):
+    return min(row["a - b"], row["a - c"])
 
 
 def run_minipod(args, folder, data, weights):
@@ -296,7 +302,7 @@ def compare(args, folder):
     at_least = scales(exact, deviations)
     rows = [row_of(name, ours[name], theirs[name], exact[name], at_least.get(name, 0))
             for name in exact]
-    if any(not row["max"] <= args.tolerance for row in rows):
+    if any(not nearest(row) <= args.tolerance for row in rows):
         moved = kinks(args, model, names, before, data)
         for row in rows:
             row["kinks"] = moved[row["name"]] / row["scale"]
@@ -314,18 +320,18 @@ def tell(args, rows, sizes):
           f"{args.ranks} rank(s), {sizes['test']} test images, epsilon {args.bn_epsilon:g}, label "
           f"smoothing {args.label_smoothing:g}")
     print(f"# a: minipod f32; b: PyTorch {torch.__version__} f32; c: PyTorch f64")
-    columns = ("max", "norm", "a - c", "b - c", "kinks")
+    columns = ("a - b", "norm", "a - c", "b - c", "kinks")
     print(f"# {'tensor':<48}" + "".join(f"{column:>10}" for column in columns))
 
     def line(what, row):
         print(f"  {what:<48}" + "".join(f"{row[column]:>10.1e}" for column in columns))
-    for row in rows[:2] + sorted(means, key=lambda row: -row["max"])[:1]:
+    for row in rows[:2] + sorted(means, key=lambda row: -row["a - b"])[:1]:
         line(row["name"], row)
-    for row in sorted(gradients, key=lambda row: -row["max"])[:args.rows]:
+    for row in sorted(gradients, key=lambda row: -row["a - b"])[:args.rows]:
         line(row["name"], row)
     line("gradients: median", {column: np.median([row[column] for row in gradients])
                                for column in columns})
-    far = [row["name"] for row in rows if not row["max"] - row["kinks"] <= args.tolerance]
+    far = [row["name"] for row in rows if not nearest(row) - row["kinks"] <= args.tolerance]
     print(f"# {len(far)} of {len(rows)} beyond {args.tolerance:g}"
           + (f": {', '.join(far[:8])}" if far else ""))
     return not far
@@ -341,7 +347,8 @@ def read_arguments():
     p.add_argument("--data", help="HDF5 of minipod, its first samples are used; none: made images")
     p.add_argument("--shape", type=image_shape, help="HxWxC of made images; the model's")
     p.add_argument("--steps", type=int, default=3, help="before the one that is compared")
-    p.add_argument("--lr", type=float, default=0.05, help="of these")
+    p.add_argument("--lr", type=float, default=0.01, help="of these; where it is high, moving "
+                   "statistics do not follow, and logits without bound are no measure")
     p.add_argument("--label-smoothing", type=float, default=0.1)
     p.add_argument("--bn-epsilon", type=float, help="1e-5; of EfficientNet TensorFlow's 1e-3")
     p.add_argument("--tolerance", type=float, default=1e-3)

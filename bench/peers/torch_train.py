@@ -2,7 +2,7 @@
 """Trains minipod's models with PyTorch on the same machine, to be held against `minipod train`.
 
 The networks are those of models/*.c, parameter for parameter (ResNet v1.5; ResNets for small images
-with option B shortcuts; EfficientNet-B0 with dropout and stochastic depth; torch_parity.py holds
+with option B shortcuts; EfficientNet with dropout and stochastic depth; torch_parity.py holds
 them to it), in bf16 autocast and channels-last, one thread a rank; several ranks are
 DistributedDataParallel over gloo, each with its own part of the global batch and its own batch
 norm. Made data is a batch of noise that lies ready in memory: no time of loading is counted
@@ -165,26 +165,34 @@ class Bottleneck(nn.Module):
 
 
 class EfficientNet(nn.Module):
-    """B0; the stem of stride 1 is for images of 32x32."""
+    """B0 to B7; the stem of stride 1 is for images of 32x32."""
 
     STAGES = [(1, 3, 1, 1, 16), (2, 3, 2, 6, 24), (2, 5, 2, 6, 40), (3, 3, 2, 6, 80),
               (3, 5, 1, 6, 112), (4, 5, 2, 6, 192), (1, 3, 1, 6, 320)]
+    SCALING = [(1.0, 1.0, 0.2), (1.0, 1.1, 0.2), (1.1, 1.2, 0.3), (1.2, 1.4, 0.3),
+               (1.4, 1.8, 0.4), (1.6, 2.2, 0.4), (1.8, 2.6, 0.5), (2.0, 3.1, 0.5)]
 
-    def __init__(self, channels, classes, stem_stride, dropout, survival):
+    def __init__(self, scaling, channels, classes, stem_stride, dropout, survival):
         super().__init__()
-        self.stem, c_in = same_conv_bn(channels, 32, 3, stem_stride), 32
-        self.stages, self.dropout = nn.Sequential(), dropout
-        n_units, number = sum(count for count, *_ in self.STAGES), 0
-        for stage_number, (count, size, stride, widen, c_out) in enumerate(self.STAGES):
-            stage = nn.Sequential()
+        width, depth, own_dropout = scaling
+
+        def scaled(c):
+            by_8 = max(8, int(c * width + 4) // 8 * 8)
+            return by_8 + 8 if by_8 < 0.9 * c * width else by_8
+        counts = [math.ceil(depth * count) for count, *_ in self.STAGES]
+        c_in, c_head, number = scaled(32), scaled(1280), 0
+        self.stem, self.stages = same_conv_bn(channels, c_in, 3, stem_stride), nn.Sequential()
+        for count, (_, size, stride, widen, c_out) in zip(counts, self.STAGES):
+            stage, c_out = nn.Sequential(), scaled(c_out)
             for i in range(count):
-                drop = (1 - survival) * number / n_units
+                drop = (1 - survival) * number / sum(counts)
                 stage.add_module(f"unit{i + 1}", Bottleneck(
                     c_in, c_out, size, stride if i == 0 else 1, widen, drop))
                 c_in, number = c_out, number + 1
-            self.stages.add_module(f"stage{stage_number + 1}", stage)
-        self.head = same_conv_bn(c_in, 1280, 1)
-        self.logits = nn.Linear(1280, classes)
+            self.stages.add_module(f"stage{len(self.stages) + 1}", stage)
+        self.head = same_conv_bn(c_in, c_head, 1)
+        self.dropout = own_dropout if dropout is None else dropout
+        self.logits = nn.Linear(c_head, classes)
         nn.init.uniform_(self.logits.weight, -1 / math.sqrt(classes), 1 / math.sqrt(classes))
         nn.init.zeros_(self.logits.bias)
 
@@ -205,13 +213,14 @@ class Mlp(nn.Module):
         return self.logits(F.relu(self.hidden2(x)))
 
 
-def make_model(name, shape, classes, dropout=0.2, survival=0.8):
+def make_model(name, shape, classes, dropout=None, survival=0.8):
     height, width, channels = shape
     if name == "mlp":
         return Mlp(height * width * channels, classes)
     if name.startswith("efficientnet"):
+        scaling = EfficientNet.SCALING[int(name[len("efficientnet-b")])]
         stem_stride = 1 if name.endswith("-32") else 2
-        return EfficientNet(channels, classes, stem_stride, dropout, survival)
+        return EfficientNet(scaling, channels, classes, stem_stride, dropout, survival)
     depth = int(name[len("resnet"):])
     if depth == 50:
         stem = named(conv=conv_bn(channels, 64, 7, 2), relu=nn.ReLU(inplace=True),
@@ -226,7 +235,8 @@ MODELS = {  # what each was published for: images and classes
     "mlp": ((28, 28, 1), 10),
     **{f"resnet{depth}": ((32, 32, 3), 10) for depth in (8, 14, 20, 32, 44, 56)},
     "resnet50": ((224, 224, 3), 1000),
-    "efficientnet-b0": ((224, 224, 3), 1000),
+    **{f"efficientnet-b{number}": ((size, size, 3), 1000)
+       for number, size in enumerate((224, 240, 260, 300, 380, 456, 528, 600))},
     "efficientnet-b0-32": ((32, 32, 3), 10),
 }
 

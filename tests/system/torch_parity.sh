@@ -20,10 +20,11 @@ equal() {
     grep -q '^# 0 of [0-9]* beyond 0.001$' out || fail "$*: $(cat out)"
 }
 
-equal --model resnet8 --batch 16
+equal --model resnet8 --batch 32
 equal --model resnet20 --batch 8 --ranks 2
 equal --model resnet50 --batch 2 --shape 64x64x3 --label-smoothing 0
 equal --model efficientnet-b0 --batch 4 --shape 65x64x3
+equal --model efficientnet-b1 --batch 4 --shape 48x48x1 -- --fusion off
 equal --model efficientnet-b0-32 --batch 8 --ranks 2
 
 # A checkpoint of another optimizer, on a data set of its own; then in another precision.

@@ -10,7 +10,7 @@ python=/usr/bin/python3
     exit 77
 }
 
-for model in mlp resnet20 resnet50 efficientnet-b0 efficientnet-b0-32; do
+for model in mlp resnet20 resnet50 efficientnet-b{0..7} efficientnet-b0-32; do
     ours=$("$minipod" explain model --model $model | awk '$1 == "parameters" { print $2 }')
     theirs=$("$python" "$peers/torch_train.py" --model $model --parameters)
     [ "$ours" = "$theirs" ] || fail "$model: $ours parameters, PyTorch has $theirs"
