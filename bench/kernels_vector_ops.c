@@ -161,6 +161,8 @@ RUN(combine, convert, a->count, a->t, v[0], a->other, v[1])
     {                                                             \
         POD_SUMS, POD_TYPE_F32, POD_EXTENT_COLUMNS, false, (most) \
     }
+/* Of terms that may have been stored as another bf16. */
+#define STORED(most) ((most)*0x1p10)
 #define SUM_ALL(most)                                         \
     {                                                         \
         POD_SUMS, POD_TYPE_F32, POD_EXTENT_ONE, false, (most) \
@@ -211,8 +213,8 @@ static const pod_vector_op ops[] = {
     OP(norm, apply_act, 5, IN, COL, COL, IN, OUT),
     OP(norm, grad_sums_act, 8, IN, IN, COL, COL, COL, COL_POS, SUM_COL(3), SUM_COL(1)),
     OP(norm, apply_swish, 4, IN, COL, COL, ABOUT(2)),
-    OP(norm, grad_sums_swish, 9, IN, IN, COL, COL, COL, COL_POS, ABOUT(16), NEAR(COLUMNS, 64),
-       NEAR(COLUMNS, 64)),
+    OP(norm, grad_sums_swish, 9, IN, IN, COL, COL, COL, COL_POS, ABOUT(16), SUM_COL(STORED(3)),
+       SUM_COL(STORED(1))),
     OP(norm, grad_apply_act, 10, IN, IN, COL, COL, COL, COL_POS, COL, COL, COL, OUT),
     OP(layernorm, apply, 6, IN, COL, COL, ABOUT(16), NEAR(ROWS, 16), NEAR(ROWS, 16)),
     OP(layernorm, grad_x, 6, IN, IN, ROW, ROW_POS, COL, ABOUT(64)),

@@ -15,13 +15,14 @@
  *
  *   fold            scale = rstd gamma,  shift = beta - mean scale
  *   apply_act       y = act(x scale + shift + r),  r = 0, res, or res res_scale + res_shift;
- *                   act is nothing, ReLU: max(., 0) (a NaN stays), or swish: v sigmoid(v)
+ *                   act is nothing, ReLU: max(., 0) (a NaN stays), or with r = 0 swish:
+ *                   v sigmoid(v)
  *   grad_sums_act   dbeta = sum_rows g,  dgamma = sum_rows g (x - mean) rstd, and g in g_out (it may
  *                   be dz; NULL: nowhere). Of ReLU g is dz where it was let through, with its bits,
  *                   and else 0. It was let through where z > 0, or without a z where
  *                   x scale + shift > 0. With a z and a g_out, dz may come in two parts: dz + more,
  *                   rounded to t. Of swish g is dz times the slope at v = x scale + shift, rounded
- *                   to t: dz s (1 + v (1 - s)), s = sigmoid(v); there is neither z nor more
+ *                   to t: dz s (1 + v (1 - s)), s = sigmoid(v); there is a g_out, neither z nor more
  *   grad_apply_act  grad_apply of the same g, of ReLU and of a z that is not given
  *
  * `count` is the group's rows. Sums are kept as in kernels/reduce: the cancellation in var costs
