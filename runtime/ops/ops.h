@@ -75,9 +75,9 @@ typedef struct pod_batchnorm_attr {
     pod_init gamma; /* ONE, or ZERO for the last one of a residual unit */
 } pod_batchnorm_attr;
 /* Over all dimensions but the last. Makes "gamma", "beta", "moving_mean", "moving_var" in the
- * current scope. In training the statistics are those of a core's own samples of one micro-step,
- * the moving ones follow their mean over all cores and micro-steps; the moving variance follows the
- * biased batch variance. */
+ * current scope. In training the statistics are those of a core's own samples of one micro-step, or
+ * of its group's (pod_compile_args.bn_group); the moving ones follow their mean over all cores and
+ * micro-steps, the moving variance the biased batch variance. */
 pod_value pod_batchnorm(pod_graph *g, pod_value x, pod_batchnorm_attr attr);
 
 /* ---- layer normalization: op_layernorm.c ---- */

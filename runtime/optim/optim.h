@@ -8,7 +8,7 @@
 typedef struct pod_hparams {
     float momentum;
     bool nesterov;
-    float weight_decay; /* not on normalizations and biases */
+    float weight_decay; /* not on normalizations, nor, but in rmsprop, on biases */
     float trust;        /* LARS's eta */
     float beta1, beta2; /* LAMB, AdamW */
     float rho;          /* RMSProp: decay of the mean square */

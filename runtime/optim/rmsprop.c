@@ -4,7 +4,8 @@
  *
  *   s = rho s + (1 - rho) e^2;  v = momentum v + lr e / sqrt(s + eps);  w -= v
  *
- * Normalizations and biases do not decay. */
+ * Normalizations do not decay; biases do, unlike in the other rules: there the skip list is that of
+ * batch norm alone (tensorflow/tpu models/official/efficientnet). */
 #include "runtime/optim/rules.h"
 
 void pod__rmsprop_update(pod_graph *g, pod_value w, pod_role role, pod_value grad,
@@ -12,9 +13,10 @@ void pod__rmsprop_update(pod_graph *g, pod_value w, pod_role role, pod_value gra
                          const pod_hparams *hp)
 {
     (void)step;
-    pod_rmsprop_update(g, w, state[0], state[1], grad, lr,
-                       (pod_rmsprop_update_attr){.rho = hp->rho,
-                                                 .momentum = hp->momentum,
-                                                 .eps = hp->epsilon,
-                                                 .decay = pod__optim_decay(role, hp)});
+    pod_rmsprop_update(
+        g, w, state[0], state[1], grad, lr,
+        (pod_rmsprop_update_attr){.rho = hp->rho,
+                                  .momentum = hp->momentum,
+                                  .eps = hp->epsilon,
+                                  .decay = role == POD_ROLE_NORM ? 0.0f : hp->weight_decay});
 }

@@ -418,7 +418,9 @@ static void follow(const pod_optim *optim, const pod_hparams *with,
             num g[MAX_COUNT];
             draw(i, s, traces[i].n, pod_interp_data(it, b.grad[i]), g);
             const bool skipped = weights[i].role != POD_ROLE_WEIGHT;
-            const setting now = setting_of(skipped, with, rate, s + 1);
+            setting now = setting_of(skipped, with, rate, s + 1);
+            if (formula == rmsprop && weights[i].role == POD_ROLE_BIAS)
+                now.decay = (double)with->weight_decay;
             formula(&now, &traces[i], g);
         }
         pod_interp_run(it, -1);
