@@ -4,6 +4,7 @@
 #ifndef MINIPOD_KERNELS_BASE_SIMD_AVX2_H
 #define MINIPOD_KERNELS_BASE_SIMD_AVX2_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -263,6 +264,23 @@ POD_VEC_INLINE pod_vec16 pod_vec16_where_positive(pod_vec16 y, pod_vec16 v)
     const __m256i above_zero = _mm256_cmpgt_epi16(y, _mm256_setzero_si256());
     const __m256i nan = _mm256_cmpgt_epi16(y, _mm256_set1_epi16(0x7f80));
     return _mm256_and_si256(v, _mm256_andnot_si256(nan, above_zero));
+}
+
+POD_VEC_INLINE pod_vec16 pod_vec16_max_bits(pod_vec16 x, pod_vec16 y)
+{
+    return _mm256_max_epu16(x, y);
+}
+POD_VEC_INLINE bool pod_vec16_no_sign(pod_vec16 x)
+{
+    const __m256i inf = _mm256_set1_epi16(0x7f80);
+    const __m256i beyond = _mm256_subs_epu16(x, inf);
+    return _mm256_testz_si256(beyond, beyond);
+}
+POD_VEC_INLINE pod_vec16 pod_vec16_all(uint16_t bits) { return _mm256_set1_epi16((short)bits); }
+
+POD_VEC_INLINE pod_vec16 pod_vec16_where_same(pod_vec16 x, pod_vec16 y, pod_vec16 yes, pod_vec16 no)
+{
+    return _mm256_blendv_epi8(no, yes, _mm256_cmpeq_epi16(x, y));
 }
 
 #endif

@@ -11,6 +11,7 @@
 #ifndef MINIPOD_KERNELS_BASE_SIMD_AVX512_H
 #define MINIPOD_KERNELS_BASE_SIMD_AVX512_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernels/base/dtype.h"
@@ -294,6 +295,24 @@ POD_VEC_INLINE pod_vec16 pod_vec16_where_positive(pod_vec16 y, pod_vec16 v)
 {
     const __m512i from_zero = _mm512_sub_epi16(y, _mm512_set1_epi16(1));
     return _mm512_maskz_mov_epi16(_mm512_cmplt_epu16_mask(from_zero, _mm512_set1_epi16(0x7f80)), v);
+}
+
+/* The greater of each two as numbers without a sign, which is that of bf16 where none has one. */
+POD_VEC_INLINE pod_vec16 pod_vec16_max_bits(pod_vec16 x, pod_vec16 y)
+{
+    return _mm512_max_epu16(x, y);
+}
+/* Whether all are bf16 from 0 to +inf: no sign, no NaN. */
+POD_VEC_INLINE bool pod_vec16_no_sign(pod_vec16 x)
+{
+    return _mm512_cmpgt_epu16_mask(x, _mm512_set1_epi16(0x7f80)) == 0;
+}
+POD_VEC_INLINE pod_vec16 pod_vec16_all(uint16_t bits) { return _mm512_set1_epi16((short)bits); }
+
+/* Where x and y have the same bits `yes`, elsewhere `no`. */
+POD_VEC_INLINE pod_vec16 pod_vec16_where_same(pod_vec16 x, pod_vec16 y, pod_vec16 yes, pod_vec16 no)
+{
+    return _mm512_mask_mov_epi16(no, _mm512_cmpeq_epi16_mask(x, y), yes);
 }
 
 #endif
