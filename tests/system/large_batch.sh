@@ -122,7 +122,7 @@ damaged() { # PATTERN SED-COMMAND
 }
 damaged 's.csv: line 1 is not the header' 1d
 damaged 's.csv: line 1 is not the header' '1s/seed/sead/'
-damaged 's.csv: line 3: [0-9]* cells, need 22' '3s/,[^,]*$//'
+damaged 's.csv: line 3: [0-9]* cells, need 23' '3s/,[^,]*$//'
 damaged "s.csv: line 4: lr 'fast' is no number" '4s/,0.0125,\|,0.025,\|,0.312[^,]*,\|,0.44[^,]*,/,fast,/'
 damaged "s.csv: line 2: outcome 'lost' is neither" '2s/finished/lost/'
 damaged 's.csv: line 3: .* is there twice' 2p
