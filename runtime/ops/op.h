@@ -25,12 +25,31 @@ static inline pod_choice pod_target_choice(const pod_target *t)
     return (pod_choice){.cpu = t->cpu, .impl = t->impl, .rates = t->rates};
 }
 
-/* The work of a node on the whole value, before any partition. */
+/* `count` products of matrices, (rows, depth) by (depth, cols). A convolution is one: of its passes
+ * forward reads images as (N P Q, R S C), the gradient of the images as (N H W, R S K / stride^2),
+ * that of the filters sums over all N P Q. */
+typedef struct pod_product {
+    double count, rows, cols, depth;
+} pod_product;
+
+/* The work of a node on values of given shapes. */
 typedef struct pod_cost {
     double matrix_flops; /* two a multiply-add of matrix products and convolutions */
-    double vector_ops;   /* everything else, one an element and operation */
+    pod_product product; /* where a matrix unit can do these; none of a depthwise convolution */
+    /* Everything else, one an element and operation; a function such as exp is about ten, as a
+     * polynomial of vector operations is. */
+    double vector_ops;
     double bytes_read, bytes_written;
 } pod_cost;
+
+/* How an op goes over its largest value; whether ops can do so together, in one pass over memory,
+ * on a machine whose compiler joins them. */
+typedef enum pod_sweep {
+    POD_SWEEP_OWN,  /* in a way of its own */
+    POD_SWEEP_EACH, /* element by element, values of a channel or a sample beside them */
+    POD_SWEEP_SUMS  /* the same, and adds up: what comes out is much smaller, but for a copy of
+                       what was added up */
+} pod_sweep;
 
 /* What an instruction runs. in, out and scratch are ready; nothing may fail or allocate. When
  * out[k] is in[j] (see in_place) both pointers are equal. */
@@ -95,6 +114,7 @@ struct pod_op {
      * does these alone. A node of fewer inputs has the first letters. NULL: it takes all at
      * once. */
     const char *by_sample;
+    pod_sweep sweep;
     /* Made in one pass over memory: backward may make the outputs again rather than keep them. */
     bool is_cheap;
     /* Types of the outputs, with shape, dtype, split, sum and vary, from those of the inputs. The

@@ -38,6 +38,7 @@ static pod_status add_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_add = {.name = "add",
+                            .sweep = POD_SWEEP_EACH,
                             .by_sample = "ss>s",
                             .kind = POD_OP_RUN,
                             .min_in = 2,

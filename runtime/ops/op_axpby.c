@@ -54,6 +54,7 @@ static pod_status axpby_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_axpby = {.name = "axpby",
+                              .sweep = POD_SWEEP_EACH,
                               .kind = POD_OP_RUN,
                               .min_in = 1,
                               .max_in = 2,

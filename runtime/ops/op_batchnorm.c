@@ -64,6 +64,7 @@ static pod_status bn_sums_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_bn_sums = {.name = "bn_sums",
+                                .sweep = POD_SWEEP_SUMS,
                                 .by_sample = "s>++",
                                 .kind = POD_OP_RUN,
                                 .min_in = 1,
@@ -247,6 +248,7 @@ static pod_status bn_apply_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_bn_apply = {.name = "bn_apply",
+                                 .sweep = POD_SWEEP_EACH,
                                  .by_sample = "swwww>s",
                                  .kind = POD_OP_RUN,
                                  .min_in = 5,
@@ -296,6 +298,7 @@ static pod_status bn_grad_sums_lower(const pod_lower_args *args, pod_lowering *l
 }
 
 const pod_op pod__op_bn_grad_sums = {.name = "bn_grad_sums",
+                                     .sweep = POD_SWEEP_SUMS,
                                      .by_sample = "ssww>++",
                                      .kind = POD_OP_RUN,
                                      .min_in = 4,
@@ -370,6 +373,7 @@ static pod_status bn_grad_apply_lower(const pod_lower_args *args, pod_lowering *
 }
 
 const pod_op pod__op_bn_grad_apply = {.name = "bn_grad_apply",
+                                      .sweep = POD_SWEEP_EACH,
                                       .by_sample = "sswwwww>s",
                                       .kind = POD_OP_RUN,
                                       .min_in = 7,

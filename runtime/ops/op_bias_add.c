@@ -65,6 +65,7 @@ static pod_status col_sum_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_bias_add = {.name = "bias_add",
+                                 .sweep = POD_SWEEP_EACH,
                                  .kind = POD_OP_RUN,
                                  .min_in = 2,
                                  .max_in = 2,
@@ -76,6 +77,7 @@ const pod_op pod__op_bias_add = {.name = "bias_add",
                                  .lower = bias_add_lower};
 
 const pod_op pod__op_col_sum = {.name = "col_sum",
+                                .sweep = POD_SWEEP_SUMS,
                                 .kind = POD_OP_RUN,
                                 .min_in = 1,
                                 .max_in = 1,

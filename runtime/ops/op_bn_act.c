@@ -125,6 +125,7 @@ static pod_status bn_apply_act_lower(const pod_lower_args *args, pod_lowering *l
 }
 
 const pod_op pod__op_bn_apply_act = {.name = "bn_apply_act",
+                                     .sweep = POD_SWEEP_EACH,
                                      .by_sample = "swwsww>s",
                                      .kind = POD_OP_RUN,
                                      .min_in = 3,
@@ -246,6 +247,7 @@ static pod_status bn_grad_sums_of_lower(const pod_lower_args *args, pod_lowering
 }
 
 const pod_op pod__op_bn_grad_sums_act = {.name = "bn_grad_sums_act",
+                                         .sweep = POD_SWEEP_SUMS,
                                          .by_sample = "sswwww>++",
                                          .kind = POD_OP_RUN,
                                          .min_in = 6,
@@ -257,6 +259,7 @@ const pod_op pod__op_bn_grad_sums_act = {.name = "bn_grad_sums_act",
                                          .lower = bn_grad_sums_act_lower};
 
 const pod_op pod__op_bn_grad_sums_swish = {.name = "bn_grad_sums_swish",
+                                           .sweep = POD_SWEEP_SUMS,
                                            .by_sample = "sswwww>++s",
                                            .kind = POD_OP_RUN,
                                            .min_in = 6,
@@ -268,6 +271,7 @@ const pod_op pod__op_bn_grad_sums_swish = {.name = "bn_grad_sums_swish",
                                            .lower = bn_grad_sums_swish_lower};
 
 const pod_op pod__op_bn_grad_sums_of = {.name = "bn_grad_sums_of",
+                                        .sweep = POD_SWEEP_SUMS,
                                         .by_sample = "ssswws>++s",
                                         .kind = POD_OP_RUN,
                                         .min_in = 5,
@@ -331,6 +335,7 @@ static pod_status bn_grad_apply_act_lower(const pod_lower_args *args, pod_loweri
 }
 
 const pod_op pod__op_bn_grad_apply_act = {.name = "bn_grad_apply_act",
+                                          .sweep = POD_SWEEP_EACH,
                                           .by_sample = "sswwwwwww>s",
                                           .kind = POD_OP_RUN,
                                           .min_in = N_GRAD_APPLY_IN,

@@ -45,6 +45,7 @@ static pod_status cast_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_cast = {.name = "cast",
+                             .sweep = POD_SWEEP_EACH,
                              .kind = POD_OP_RUN,
                              .min_in = 1,
                              .max_in = 1,

@@ -196,11 +196,24 @@ static void conv2d_grad(pod_graph *g, const pod_node *n, const pod_value d_out[]
     }
 }
 
+static pod_product conv_product(const pod_conv_shape *s, pod_conv_pass pass)
+{
+    const double window = (double)(s->r * s->s), stride = (double)(s->stride * s->stride);
+    const double c = (double)s->c, k = (double)s->k;
+    const double y_rows = (double)(s->n * s->p * s->q), x_rows = (double)(s->n * s->h * s->w);
+    if (pass == POD_CONV_INPUT_GRAD) /* of a window, the places that the stride meets */
+        return (pod_product){1, x_rows, c, window > stride ? window * k / stride : k};
+    if (pass == POD_CONV_WEIGHT_GRAD) return (pod_product){1, k, window * c, y_rows};
+    return (pod_product){1, y_rows, k, window * c};
+}
+
 static void conv_cost(const pod_node *n, const pod_type in[], const pod_type out[], pod_cost *cost)
 {
-    const pod_conv_shape s = conv_shape(n->attr, &in[0].shape, &in[1].shape, &out[0].shape);
+    const conv_attr *a = n->attr;
+    const pod_conv_shape s = conv_shape(a, &in[0].shape, &in[1].shape, &out[0].shape);
     pod__cost_of(n, in, out, 0, cost);
     cost->matrix_flops = pod_conv_flops(&s);
+    cost->product = conv_product(&s, (pod_conv_pass)a->pass);
 }
 
 typedef struct conv_run_attr {

@@ -57,6 +57,7 @@ static pod_status drop_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_drop_mask = {.name = "drop_mask",
+                                  .sweep = POD_SWEEP_EACH,
                                   .kind = POD_OP_RUN,
                                   .min_in = 1,
                                   .max_in = 1,

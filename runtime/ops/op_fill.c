@@ -24,6 +24,7 @@ static pod_status fill_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_fill = {.name = "fill",
+                             .sweep = POD_SWEEP_EACH,
                              .kind = POD_OP_RUN,
                              .n_out = 1,
                              .infer = fill_infer,

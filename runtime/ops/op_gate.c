@@ -62,6 +62,7 @@ static void sigmoid_grad_of(pod_graph *g, const pod_node *n, const pod_value d_o
 }
 
 const pod_op pod__op_sigmoid = {.name = "sigmoid",
+                                .sweep = POD_SWEEP_EACH,
                                 .by_sample = "s>s",
                                 .kind = POD_OP_RUN,
                                 .min_in = 1,
@@ -101,6 +102,7 @@ static pod_status sigmoid_grad_lower(const pod_lower_args *args, pod_lowering *l
 }
 
 const pod_op pod__op_sigmoid_grad = {.name = "sigmoid_grad",
+                                     .sweep = POD_SWEEP_EACH,
                                      .by_sample = "sss>s",
                                      .kind = POD_OP_RUN,
                                      .min_in = 3,
@@ -138,6 +140,7 @@ static void swish_grad_of(pod_graph *g, const pod_node *n, const pod_value d_out
 }
 
 const pod_op pod__op_swish = {.name = "swish",
+                              .sweep = POD_SWEEP_EACH,
                               .by_sample = "s>s",
                               .kind = POD_OP_RUN,
                               .min_in = 1,
@@ -163,6 +166,7 @@ static pod_status swish_grad_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_swish_grad = {.name = "swish_grad",
+                                   .sweep = POD_SWEEP_EACH,
                                    .by_sample = "ss>s",
                                    .kind = POD_OP_RUN,
                                    .min_in = 2,
@@ -249,6 +253,7 @@ static void gate_grad_of(pod_graph *g, const pod_node *n, const pod_value d_out[
 }
 
 const pod_op pod__op_gate = {.name = "gate",
+                             .sweep = POD_SWEEP_EACH,
                              .by_sample = "ss>s",
                              .kind = POD_OP_RUN,
                              .min_in = 2,
@@ -289,6 +294,7 @@ static pod_status gate_sums_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_gate_sums = {.name = "gate_sums",
+                                  .sweep = POD_SWEEP_SUMS,
                                   .by_sample = "ss>s",
                                   .kind = POD_OP_RUN,
                                   .min_in = 2,
@@ -324,6 +330,7 @@ static pod_status gate_mean_grad_lower(const pod_lower_args *args, pod_lowering 
 }
 
 const pod_op pod__op_gate_mean_grad = {.name = "gate_mean_grad",
+                                       .sweep = POD_SWEEP_EACH,
                                        .by_sample = "sss>s",
                                        .kind = POD_OP_RUN,
                                        .min_in = 3,

@@ -107,9 +107,13 @@ static void matmul_cost(const pod_node *n, const pod_type in[], const pod_type o
                         pod_cost *cost)
 {
     const places at = places_of(n->attr, in[0].shape.n_dims);
+    const int64_t *a = in[0].shape.dim;
     pod__cost_of(n, in, out, 0, cost);
-    cost->matrix_flops =
-        2 * (double)pod_shape_count(&out[0].shape) * (double)in[0].shape.dim[at.ak];
+    cost->matrix_flops = 2 * (double)pod_shape_count(&out[0].shape) * (double)a[at.ak];
+    cost->product = (pod_product){.count = at.b < 0 ? 1 : (double)a[at.b],
+                                  .rows = (double)a[at.am],
+                                  .cols = (double)pod__last(&out[0].shape),
+                                  .depth = (double)a[at.ak]};
 }
 
 typedef struct matmul_run_attr {

@@ -57,6 +57,7 @@ static pod_status normalize_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_normalize = {.name = "normalize",
+                                  .sweep = POD_SWEEP_EACH,
                                   .by_sample = "s>s",
                                   .kind = POD_OP_RUN,
                                   .min_in = 1,

@@ -222,6 +222,7 @@ static pod_status mean_pool_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_mean_pool = {.name = "mean_pool",
+                                  .sweep = POD_SWEEP_SUMS,
                                   .by_sample = "s>s",
                                   .kind = POD_OP_RUN,
                                   .min_in = 1,
@@ -233,6 +234,7 @@ const pod_op pod__op_mean_pool = {.name = "mean_pool",
                                   .lower = mean_pool_lower};
 
 const pod_op pod__op_mean_pool_grad = {.name = "mean_pool_grad",
+                                       .sweep = POD_SWEEP_EACH,
                                        .by_sample = "s>s",
                                        .kind = POD_OP_RUN,
                                        .min_in = 1,

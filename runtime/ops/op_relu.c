@@ -42,6 +42,7 @@ static void relu_grad_of(pod_graph *g, const pod_node *n, const pod_value d_out[
 }
 
 const pod_op pod__op_relu = {.name = "relu",
+                             .sweep = POD_SWEEP_EACH,
                              .by_sample = "s>s",
                              .kind = POD_OP_RUN,
                              .min_in = 1,
@@ -54,6 +55,7 @@ const pod_op pod__op_relu = {.name = "relu",
                              .lower = relu_lower};
 
 const pod_op pod__op_relu_grad = {.name = "relu_grad",
+                                  .sweep = POD_SWEEP_EACH,
                                   .by_sample = "ss>s",
                                   .kind = POD_OP_RUN,
                                   .min_in = 2,

@@ -229,10 +229,22 @@ static pod_status tiled_infer(const pod_node *n, const pod_type in[], int n_in, 
     return POD_OK;
 }
 
+/* The part of the samples that `in` holds of those that the steps know. */
+static double part_of_samples(const pod_tiled *tiled, const pod_type in[])
+{
+    for (int v = 0; v < tiled->n_values; v++) {
+        const pod_tiled_value *value = &tiled->value[v];
+        if (value->kind != 's' || value->in < 0) continue;
+        return (double)in[value->in].shape.dim[0] / (double)value->type.shape.dim[0];
+    }
+    return 1;
+}
+
 /* The steps' work; what is read and written is what lives outside. */
 static void tiled_cost(const pod_node *n, const pod_type in[], const pod_type out[], pod_cost *cost)
 {
     const pod_tiled *tiled = ((const pod_tiled_attr *)n->attr)->tiled;
+    const double part = part_of_samples(tiled, in);
     pod__cost_of(n, in, out, 0, cost);
     for (int i = 0; i < tiled->n_steps; i++) {
         const pod_tiled_step *s = &tiled->step[i];
@@ -241,8 +253,8 @@ static void tiled_cost(const pod_node *n, const pod_type in[], const pod_type ou
         for (int j = 0; j < s->node.n_in + s->node.n_out; j++)
             type[j] = tiled->value[s->value[j]].type;
         if (s->node.op->cost) s->node.op->cost(&s->node, type, type + s->node.n_in, &own);
-        cost->matrix_flops += own.matrix_flops;
-        cost->vector_ops += own.vector_ops;
+        cost->matrix_flops += part * own.matrix_flops;
+        cost->vector_ops += part * own.vector_ops;
     }
 }
 

@@ -77,6 +77,7 @@ static pod_status sum_sq_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_sum_sq = {.name = "sum_sq",
+                               .sweep = POD_SWEEP_SUMS,
                                .kind = POD_OP_RUN,
                                .min_in = 1,
                                .max_in = 1,

@@ -29,7 +29,8 @@ static pod_status copy_slots(emit *e, const pod_value value[], int n, const int3
     return POD_OK;
 }
 
-/* This core's part of the work: all of it where nothing is spread. */
+/* This core's part of the work: that on what it holds of the values; of a value that is dealt out
+ * every core does an equal share. */
 static pod_cost cost_of(const emit *e, const pod_node *n)
 {
     const pod_graph *g = e->plan->graph;
@@ -41,7 +42,7 @@ static pod_cost cost_of(const emit *e, const pod_node *n)
     for (int i = 0; i < n->n_in + n->n_out; i++) {
         pod_value v = i < n->n_in ? n->in[i] : pod_node_out(n, i - n->n_in);
         type[i] = *pod_graph_type(g, v);
-        for (int d = 0; d < POD_MAX_DIMS; d++) mask |= type[i].split[d];
+        type[i].shape = pod_type_local(&type[i], &e->plan->spread);
         mask |= type[i].shard.over;
     }
     if (n->op->cost) n->op->cost(n, type, type + n->n_in, &cost);
