@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "kernels/conv/conv_amx_few.h"
+#include "kernels/conv/conv_amx_few_pairs.h"
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -45,6 +46,7 @@ bool pod__few_takes(const pod_conv_call *call)
 
 size_t pod__few_packed_bytes(const pod_conv_call *call)
 {
+    if (pod__few_pairs_takes(call)) return pod__few_pairs_packed_bytes();
     const pod__few x = pod__few_of(call);
     return pod__few_weight_bytes(&x);
 }
@@ -64,6 +66,10 @@ static pod_bf16 weight(const pod_conv_call *call, const pod__amx_view *v, pod_dt
  * first pixel and at the second, or the first 16 filters and the next. */
 void pod__few_pack(const pod_conv_call *call, pod_dtype from, const void *w, void *packed)
 {
+    if (pod__few_pairs_takes(call)) {
+        pod__few_pairs_pack(call, from, w, packed);
+        return;
+    }
     const pod__few x = pod__few_of(call);
     const pod__amx_view *v = &x.view;
     pod_bf16 *to = packed;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/base/tile_amx.h"
+#include "kernels/conv/conv_amx_few_pairs.h"
 #include "kernels/conv/conv_amx_few_parts.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -214,12 +215,17 @@ static layout layout_of(const pod__few *x, unsigned fused)
 
 size_t pod__few_scratch_bytes(const pod_conv_call *call)
 {
+    if (pod__few_pairs_takes(call)) return pod__few_pairs_scratch_bytes(call);
     const pod__few x = pod__few_of(call);
     return (size_t)layout_of(&x, call->fused).end;
 }
 
 void pod__few_run(const pod_conv_call *call, void *scratch)
 {
+    if (pod__few_pairs_takes(call)) {
+        pod__few_pairs_run(call, scratch);
+        return;
+    }
     char *room = scratch;
     run r = {.few = pod__few_of(call), .weights = call->b, .ring = scratch, .out = call->out};
     const layout at = layout_of(&r.few, call->fused);

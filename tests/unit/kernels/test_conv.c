@@ -61,6 +61,8 @@ static const pod_conv_shape shapes[] = {
     {1, 4, 28, 18, 3, 29, 16, 3, 3, 1, 0, 1},   /* the same, the other way */
     {1, 2, 50, 16, 2, 50, 16, 3, 3, 1, 1, 1},   /* a line in two pieces */
     {3, 7, 32, 16, 7, 32, 16, 3, 3, 1, 1, 1},   /* two pixels a row of a tile */
+    {2, 6, 32, 16, 6, 32, 16, 3, 3, 1, 1, 1},   /* two lines as well */
+    {3, 2, 32, 16, 2, 32, 16, 3, 3, 1, 1, 1},   /* an image is two lines */
     {2, 5, 47, 16, 5, 47, 16, 3, 3, 1, 1, 1},   /* the last one half */
     {2, 9, 33, 16, 5, 17, 32, 3, 3, 2, 1, 1},   /* stride 2 */
     {3, 6, 32, 3, 6, 32, 16, 3, 3, 1, 1, 1},    /* windows folded into pixels */
