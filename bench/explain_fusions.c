@@ -14,8 +14,7 @@ static void add_note(pod_table *t, const char *how, const pod_program *p)
                    pod_program_moved_bytes(p) / mega);
 }
 
-static pod_status print(const pod_explain_run *r, const pod_program *plain,
-                        const pod_program *fused)
+static pod_status print(const pod_planned *r, const pod_program *plain, const pod_program *fused)
 {
     pod_table *t;
     char mesh[POD_MESH_TEXT_BYTES];
@@ -43,7 +42,7 @@ static pod_status print(const pod_explain_run *r, const pod_program *plain,
     return s;
 }
 
-static pod_status compile(pod_explain *e, pod_explain_run *r, bool fusion, const pod_program **out)
+static pod_status compile(pod_explain *e, pod_planned *r, bool fusion, const pod_program **out)
 {
     r->setup.fusion = fusion;
     return pod_network_compile(&r->net, &r->setup, &r->data, true, &r->target, e->arena, out);
@@ -51,13 +50,13 @@ static pod_status compile(pod_explain *e, pod_explain_run *r, bool fusion, const
 
 pod_status pod_explain_fusions(pod_explain *e)
 {
-    pod_explain_run r;
+    pod_planned r;
     const pod_program *plain, *fused;
-    POD_TRY(pod_explain_run_of(e, &r));
+    POD_TRY(pod_planned_of(e->config, e->arena, &r));
     pod_status s = compile(e, &r, false, &plain);
     if (s == POD_OK) s = compile(e, &r, true, &fused);
     if (s == POD_OK) s = print(&r, plain, fused);
-    pod_explain_run_end(&r);
+    pod_planned_end(&r);
     POD_TRY(s);
     return POD_OK;
 }

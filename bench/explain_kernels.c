@@ -97,7 +97,7 @@ static void add_kinds(pod_table *t, const pod_choice *how)
         add_kind(t, how, families[i].kind, c, families[i].candidates(c));
 }
 
-static pod_status print_tables(const pod_explain_run *r)
+static pod_status print_tables(const pod_planned *r)
 {
     char features[128];
     pod_table *t;
@@ -138,7 +138,7 @@ static const pod_column use_columns[] = {{"op", "", true},
                                          {"matrix", "GFLOP", false}};
 enum { N_USE_COLUMNS = 4 };
 
-static pod_status print_uses(const pod_explain *e, const pod_explain_run *r, const pod_program *p)
+static pod_status print_uses(const pod_explain *e, const pod_planned *r, const pod_program *p)
 {
     int n = 0;
     use *uses = POD_ARENA_NEW(e->arena, use, p->n_instrs);
@@ -167,15 +167,15 @@ static pod_status print_uses(const pod_explain *e, const pod_explain_run *r, con
 
 pod_status pod_explain_kernels(pod_explain *e)
 {
-    pod_explain_run r;
+    pod_planned r;
     const pod_program *program;
-    POD_TRY(pod_explain_run_of(e, &r));
+    POD_TRY(pod_planned_of(e->config, e->arena, &r));
     pod_status s =
         pod_network_compile(&r.net, &r.setup, &r.data, true, &r.target, e->arena, &program);
     if (s == POD_OK) s = print_tables(&r);
     putchar('\n');
     if (s == POD_OK) s = print_uses(e, &r, program);
-    pod_explain_run_end(&r);
+    pod_planned_end(&r);
     POD_TRY(s);
     return POD_OK;
 }

@@ -9,7 +9,7 @@ enum { N_SHOWN = 10 };
 
 static const double MIB = 1048576;
 
-static pod_status compile(pod_explain_run *r, pod_arena *arena, const pod_program **out)
+static pod_status compile(pod_planned *r, pod_arena *arena, const pod_program **out)
 {
     return pod_network_compile(&r->net, &r->setup, &r->data, true, &r->target, arena, out);
 }
@@ -32,15 +32,7 @@ static void row(pod_table *t, const char *what, double bytes, const char *note)
     pod_table_add(t, "%s", note);
 }
 
-/* The host keeps those batches beside the program's memory. */
-static double fed_bytes(const pod_explain_run *r)
-{
-    const double sample = (double)r->data.height * (double)r->data.width * (double)r->data.channels;
-    const double local = (double)r->setup.batch / pod_mesh_size(&r->setup.mesh);
-    return (r->setup.prefetch + 1) * local * (sample + sizeof(int32_t));
-}
-
-static pod_status print_rows(const pod_explain_run *r, const pod_program *p, const pod_footprint *f)
+static pod_status print_rows(const pod_planned *r, const pod_program *p, const pod_footprint *f)
 {
     pod_table *t;
     char mesh[POD_MESH_TEXT_BYTES], note[96], micro_steps[48] = "";
@@ -64,7 +56,7 @@ static pod_status print_rows(const pod_explain_run *r, const pod_program *p, con
     row(t, "  buckets", (double)p->window_bytes, "shared with the ranks of a node");
     row(t, "  weights", (double)(p->store_bytes - p->state_bytes), "and moving statistics");
     row(t, "  optimizer state", (double)p->state_bytes, "");
-    row(t, "fed", fed_bytes(r), "batches that the host makes ahead, not in the total");
+    row(t, "fed", pod_planned_fed_bytes(r), "batches that the host makes ahead, not in the total");
     row(t, "moved", f->moved_bytes, "read and written in a step");
     row(t, "reduced", (double)p->reduce_bytes, "by collectives in a step");
     pod_table_footer(t);
@@ -96,7 +88,7 @@ static pod_status print_alive(const pod_program *p, const pod_footprint *f)
 /* ---- the largest batch ----------------------------------------------------------------------- */
 
 typedef struct fit {
-    pod_explain_run *run;
+    pod_planned *run;
     int64_t unit;    /* of the batch: all cores, all micro-steps, a sample each */
     int64_t n_units; /* found; 0: none */
     double limit_bytes, found_bytes;
@@ -111,8 +103,8 @@ static pod_status fits(fit *f, int64_t n_units, bool *out)
     f->run->setup.batch = n_units * f->unit;
     pod_status s = compile(f->run, a, &p);
     if (s == POD_OK) {
-        const double bytes =
-            (double)(p->step_bytes + p->window_bytes + p->store_bytes) + fed_bytes(f->run);
+        const double bytes = (double)(p->step_bytes + p->window_bytes + p->store_bytes) +
+                             pod_planned_fed_bytes(f->run);
         *out = bytes <= f->limit_bytes;
         if (*out) f->found_bytes = bytes;
     }
@@ -145,7 +137,7 @@ static pod_status find_largest(fit *f)
     return POD_OK;
 }
 
-static pod_status find_fit(pod_explain *e, pod_explain_run *r, fit *f)
+static pod_status find_fit(pod_explain *e, pod_planned *r, fit *f)
 {
     const int64_t limit = pod_config_size(e->config, POD_OPT_MEMORY);
     *f = (fit){.run = r,
@@ -169,18 +161,18 @@ static void print_fit(const fit *f)
 
 pod_status pod_explain_memory(pod_explain *e)
 {
-    pod_explain_run r;
+    pod_planned r;
     const pod_program *program;
     pod_footprint f;
     fit largest;
-    POD_TRY(pod_explain_run_of(e, &r));
+    POD_TRY(pod_planned_of(e->config, e->arena, &r));
     pod_status s = compile(&r, e->arena, &program);
     if (s == POD_OK) s = pod_footprint_of(program, e->arena, &f);
     if (s == POD_OK) s = find_fit(e, &r, &largest);
     if (s == POD_OK) s = print_rows(&r, program, &f);
     if (s == POD_OK) s = print_alive(program, &f);
     if (s == POD_OK) print_fit(&largest);
-    pod_explain_run_end(&r);
+    pod_planned_end(&r);
     POD_TRY(s);
     return POD_OK;
 }

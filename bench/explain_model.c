@@ -90,13 +90,13 @@ static const pod_column stage_columns[] = {
 };
 enum { N_LAYER_COLUMNS = 5, N_STAGE_COLUMNS = 4 };
 
-static pod_status print_layers(const pod_explain_run *r, const layers *l)
+static pod_status print_layers(const pod_planned *r, const layers *l)
 {
     pod_table *t;
     POD_TRY(pod_table_create(layer_columns, N_LAYER_COLUMNS, &t));
     pod_table_note(t, "%s: %s", r->net.name, r->choice.model->about);
     pod_table_note(t, "images %" PRId64 "x%" PRId64 "x%" PRId64 ", %d classes (%s)", r->data.height,
-                   r->data.width, r->data.channels, r->data.n_classes, pod_explain_source(r));
+                   r->data.width, r->data.channels, r->data.n_classes, pod_planned_source(r));
     pod_table_note(t, "multiply-adds of one image, forward, in products and convolutions");
     for (int i = 0; i < l->n; i++) {
         pod_table_add(t, "%s", l->at[i].label);
@@ -137,7 +137,7 @@ static pod_status print_stages(const layers *l, double total)
     return s;
 }
 
-static pod_status build(pod_explain *e, pod_explain_run *r, pod_graph **out)
+static pod_status build(pod_explain *e, pod_planned *r, pod_graph **out)
 {
     pod_graph *g;
     POD_TRY(pod_graph_create(e->arena, &g));
@@ -158,7 +158,7 @@ static void print_models(void)
     putchar('\n');
 }
 
-static pod_status explain(pod_explain *e, pod_explain_run *r)
+static pod_status explain(pod_explain *e, pod_planned *r)
 {
     pod_graph *g = NULL;
     POD_TRY(build(e, r, &g));
@@ -181,10 +181,10 @@ static pod_status explain(pod_explain *e, pod_explain_run *r)
 
 pod_status pod_explain_model(pod_explain *e)
 {
-    pod_explain_run r;
-    POD_TRY(pod_explain_run_of(e, &r));
+    pod_planned r;
+    POD_TRY(pod_planned_of(e->config, e->arena, &r));
     pod_status s = explain(e, &r);
-    pod_explain_run_end(&r);
+    pod_planned_end(&r);
     POD_TRY(s);
     return POD_OK;
 }

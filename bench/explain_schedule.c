@@ -31,7 +31,7 @@ static pod_status subject_from(const pod_explain *e, subject *out)
     while (strcmp(pod_coll_name(s.args.coll), collective) != 0) s.args.coll++;
     if (s.args.coll == POD_ALLTOALL) s.args.count -= count % n_ranks;
     s.args.group = pod_group_all(&s.mesh);
-    s.args.node_size = pod_explain_node_size(e, n_ranks);
+    s.args.node_size = pod_planned_node_size(e->config, n_ranks);
     *out = s;
     return POD_OK;
 }

@@ -90,6 +90,8 @@ pod_status pod_sim_add(pod_sim *sim, const pod_sched *const all[], pod_dtype t, 
     return POD_OK;
 }
 
+int pod_sim_coll_number(const pod_sim_coll *c) { return (int)c->number; }
+
 static void push(pod_sim *sim, const pod_sim_coll *c, event_kind kind, int32_t id, int64_t at_ps)
 {
     pod_engine_push(sim->engine, at_ps,

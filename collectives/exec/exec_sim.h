@@ -41,6 +41,8 @@ void pod_sim_destroy(pod_sim *sim); /* and its collectives; NULL is allowed */
 POD_MUST pod_status pod_sim_add(pod_sim *sim, const pod_sched *const all[], pod_dtype t,
                                 pod_sim_coll **out);
 
+int pod_sim_coll_number(const pod_sim_coll *c); /* in the order in which they were added, from 0 */
+
 /* Rank begins its part at this time, not before pod_sim_now. A collective can be started again when
  * all its ranks are done. */
 void pod_sim_start(pod_sim *sim, pod_sim_coll *c, int rank, int64_t at_ps);

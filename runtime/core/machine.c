@@ -292,6 +292,8 @@ pod_status pod_machine_write(const char *path, const pod_machine *m)
     return POD_OK;
 }
 
+bool pod_machine_is_virtual(const pod_machine *m) { return strcmp(m->clock, "virtual") == 0; }
+
 double pod_machine_peak_flop_per_s(const pod_machine *m, pod_dtype t)
 {
     return 1e9 * (t == POD_BF16 ? m->peak_bf16_gflop_per_s : m->peak_f32_gflop_per_s);

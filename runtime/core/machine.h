@@ -58,6 +58,8 @@ void pod_machine_describe_host(pod_machine *out);
 void pod_machine_print(const pod_machine *m, FILE *to); /* the inverse of read */
 POD_MUST pod_status pod_machine_write(const char *path, const pod_machine *m);
 
+bool pod_machine_is_virtual(const pod_machine *m); /* times on it are a simulation's */
+
 /* FLOP/s of one core with operands of this type; 0: not known. */
 double pod_machine_peak_flop_per_s(const pod_machine *m, pod_dtype t);
 

@@ -1,0 +1,199 @@
+/* minipod simulate: what a training step takes on a machine that need not be here. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+
+#include "bench/command.h"
+#include "bench/common/table.h"
+#include "bench/simulated.h"
+#include "runtime/core/file.h"
+
+enum { TEXT_BYTES = 160 };
+
+static const double MIB = 1048576;
+
+typedef struct simulation {
+    pod_planned planned;
+    pod_simulated result;
+} simulation;
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const pod_column columns[] = {
+    {"quantity", "", true}, {"value", "", true}, {"unit", "", true}, {"note", "", true}};
+
+static void row(pod_table *t, const char *quantity, const char *unit, const char *note,
+                const char *fmt, ...) POD_PRINTF(5, 6);
+
+static void row(pod_table *t, const char *quantity, const char *unit, const char *note,
+                const char *fmt, ...)
+{
+    char value[TEXT_BYTES];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(value, sizeof value, fmt, args);
+    va_end(args);
+    pod_table_add(t, "%s", quantity);
+    pod_table_add(t, "%s", value);
+    pod_table_add(t, "%s", unit);
+    pod_table_add(t, "%s", note);
+}
+
+static void add_circumstances(pod_table *t, const simulation *x)
+{
+    char mesh[POD_MESH_TEXT_BYTES], note[TEXT_BYTES];
+    const pod_setup *s = &x->planned.setup;
+    row(t, "model", "", pod_planned_source(&x->planned), "%s", s->model);
+    row(t, "clock", "", x->planned.machine.name, "virtual");
+    row(t, "mesh", "", "o: does not wrap", "%s", pod_mesh_print(&s->mesh, mesh, sizeof mesh));
+    row(t, "cores", "", "", "%d", x->result.cores);
+    row(t, "precision", "", "", "%s", s->precision_name);
+    snprintf(note, sizeof note, "%" PRId64 " a core", s->batch / x->result.cores);
+    row(t, "global batch", "samples", note, "%" PRId64, s->batch);
+    row(t, "optimizer", "",
+        s->shard_update ? "each core updates its part" : "each core updates all weights", "%s",
+        s->optim->name);
+}
+
+static void add_step(pod_table *t, const simulation *x)
+{
+    const pod_simulated *s = &x->result;
+    row(t, "step", "ms", "until the last core has ended", "%.3f", s->step_s * 1e3);
+    row(t, "samples/s", "1/s", "", "%.1f", (double)x->planned.setup.batch / s->step_s);
+    for (pod_phase p = POD_PHASE_FORWARD; p < POD_N_PHASES; p++) {
+        char name[32];
+        snprintf(name, sizeof name, "  %s", pod_phase_name(p));
+        row(t, name, "%", p == POD_PHASE_REDUCE ? "all-reduce that was not hidden" : "", "%.2f",
+            100 * pod_step_share(&s->stats, p));
+    }
+    row(t, "all-reduce exposed", "ms", "", "%.3f", s->stats.phase[POD_PHASE_REDUCE].mean * 1e3);
+    row(t, "all-reduce in flight", "ms", "summed over collectives", "%.3f",
+        s->stats.comm.mean * 1e3);
+    row(t, "all-reduced", "bytes", "a step and core", "%" PRId64, s->program->reduce_bytes);
+    for (pod_bound b = 0; b < POD_N_BOUNDS; b++) {
+        char name[48];
+        snprintf(name, sizeof name, "  bound by %s", pod_bound_name(b));
+        row(t, name, "ms", "of what a core runs", "%.3f", s->bound_s[b] * 1e3);
+    }
+    row(t, "memory", "MiB", "a core: activations, buckets, weights, states and batches", "%.1f",
+        s->memory_bytes / MIB);
+}
+
+static void add_goodput(pod_table *t, const simulation *x)
+{
+    const pod_simulated *s = &x->result;
+    char note[TEXT_BYTES];
+    const double ideal_s = pod_ideal_step_s(&s->ideal);
+    row(t, "model FLOPs", "GFLOP", "a step, forward and backward, whole batch", "%.3f",
+        s->ideal.model_flops * 1e-9);
+    if (!isfinite(ideal_s)) {
+        row(t, "program goodput", "%", "the peak of this machine is not known", "-");
+        return;
+    }
+    snprintf(note, sizeof note, "model FLOPs / (%.1f GFLOP/s of a core x %d)",
+             s->ideal.peak_flop_per_s * 1e-9,
+             s->ideal.ranks < s->ideal.physical_cores ? s->ideal.ranks : s->ideal.physical_cores);
+    row(t, "ideal step", "ms", note, "%.3f", ideal_s * 1e3);
+    row(t, "program goodput", "%", "ideal step / step", "%.2f", 100 * ideal_s / s->step_s);
+}
+
+static void add_links(pod_table *t, const simulation *x)
+{
+    const pod_simulated *s = &x->result;
+    char note[TEXT_BYTES];
+    if (s->use.n_messages > 0) {
+        snprintf(note, sizeof note, "of the step, %s", s->busiest_link);
+        row(t, "busiest link", "%", note, "%.2f", 100 * s->use.busiest_s / s->step_s);
+    }
+    snprintf(note, sizeof note, "%" PRId64 " events in %.3f s; compiled in %.3f s", s->use.n_events,
+             s->run_wall_s, s->compile_wall_s);
+    row(t, "simulated", "events/s", note, "%.3g", (double)s->use.n_events / s->run_wall_s);
+}
+
+static pod_status print_table(const simulation *x, FILE *to, const char *csv)
+{
+    pod_table *t;
+    POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
+    pod_table_note(t, "minipod %s simulate, clock virtual, machine %s", POD_VERSION,
+                   x->planned.machine.name);
+    add_circumstances(t, x);
+    add_step(t, x);
+    add_goodput(t, x);
+    add_links(t, x);
+    pod_status s = pod_table_print(t, to);
+    if (s == POD_OK && *csv) s = pod_table_write_csv(t, csv);
+    pod_table_destroy(t);
+    return s;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void put(const simulation *x, pod_json *j)
+{
+    char mesh[POD_MESH_TEXT_BYTES];
+    const pod_setup *s = &x->planned.setup;
+    const pod_simulated *r = &x->result;
+    const double ideal_s = pod_ideal_step_s(&r->ideal);
+    pod_json_open_object(j, NULL);
+    pod_json_text(j, "schema", "minipod.simulate");
+    pod_json_int(j, "version", 1);
+    pod_json_text(j, "minipod", POD_VERSION);
+    pod_json_text(j, "clock", "virtual");
+    pod_json_text(j, "machine", x->planned.machine.name);
+    pod_json_text(j, "model", s->model);
+    pod_json_text(j, "mesh", pod_mesh_print(&s->mesh, mesh, sizeof mesh));
+    pod_json_int(j, "ranks", r->cores);
+    pod_json_int(j, "global_batch", s->batch);
+    pod_json_text(j, "precision", s->precision_name);
+    pod_json_text(j, "optimizer", s->optim->name);
+    pod_json_double(j, "step_s", r->step_s);
+    pod_json_double(j, "samples_per_s", (double)s->batch / r->step_s);
+    pod_json_double(j, "allreduce_share", pod_simulated_allreduce_share(r));
+    pod_json_double(j, "allreduce_exposed_s", r->stats.phase[POD_PHASE_REDUCE].mean);
+    pod_json_int(j, "allreduce_bytes_per_step", r->program->reduce_bytes);
+    pod_json_double(j, "memory_bytes_per_core", r->memory_bytes);
+    pod_json_double(j, "program_goodput", ideal_s / r->step_s);
+    pod_json_double(j, "ideal_step_s", ideal_s);
+    pod_json_double(j, "model_flops_per_step", r->ideal.model_flops);
+    pod_json_open_object(j, "phase_share");
+    for (int p = 0; p < POD_N_PHASES; p++)
+        pod_json_double(j, pod_phase_name((pod_phase)p), pod_step_share(&r->stats, (pod_phase)p));
+    pod_json_close(j);
+    pod_json_open_object(j, "bound_s");
+    for (pod_bound b = 0; b < POD_N_BOUNDS; b++)
+        pod_json_double(j, pod_bound_name(b), r->bound_s[b]);
+    pod_json_close(j);
+    pod_json_int(j, "events", r->use.n_events);
+    pod_json_double(j, "run_wall_s", r->run_wall_s);
+    pod_json_close(j);
+}
+
+static pod_status write_json(const simulation *x, const char *path)
+{
+    pod_file *f;
+    POD_TRY(pod_file_open(path, &f));
+    pod_json j = pod_json_start(pod_file_stream(f), 2);
+    put(x, &j);
+    return pod_file_close(f);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
+{
+    (void)exit_code;
+    const pod_config *c = call->config;
+    const char *json = pod_config_text(c, POD_OPT_JSON);
+    simulation x = {0};
+    pod_arena *arena;
+    pod_status status;
+    POD_TRY(pod_arena_create(NULL, &arena));
+    POD_TRY_GOTO(status, pod_planned_of(c, arena, &x.planned), done);
+    POD_TRY_GOTO(status, pod_simulate(&x.planned, arena, &x.result), done);
+    POD_TRY_GOTO(status, print_table(&x, call->log->out, pod_config_text(c, POD_OPT_CSV)), done);
+    if (*json) status = write_json(&x, json);
+done:
+    pod_planned_end(&x.planned);
+    pod_arena_destroy(arena);
+    return status;
+}

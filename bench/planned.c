@@ -1,0 +1,83 @@
+#include "bench/planned.h"
+
+#include <string.h>
+
+#include "kernels/base/cpu.h"
+#include "runtime/core/machine_net.h"
+
+static pod_status published(const pod_model *m, pod_arena *arena, pod_dataset_info *out)
+{
+    double *mean = POD_ARENA_NEW(arena, double, m->c), *std = POD_ARENA_NEW(arena, double, m->c);
+    if (!mean || !std) return POD_E_NOMEM;
+    for (int64_t c = 0; c < m->c; c++) std[c] = 1;
+    *out = (pod_dataset_info){.name = "",
+                              .height = m->h,
+                              .width = m->w,
+                              .channels = m->c,
+                              .n_classes = (int)m->n_classes,
+                              .mean = mean,
+                              .std = std};
+    return POD_OK;
+}
+
+static pod_status find_data(const pod_config *c, pod_arena *arena, pod_planned *p)
+{
+    if (!pod_config_is_set(c, POD_OPT_DATA)) return published(p->choice.model, arena, &p->data);
+    const pod_dataset_options only_the_labels = {.cache_bytes = 0};
+    POD_TRY(pod_dataset_open_with(p->setup.data, p->setup.seed, &only_the_labels, &p->dataset));
+    p->data = p->dataset->info;
+    return POD_OK;
+}
+
+int pod_planned_node_size(const pod_config *c, int n_ranks)
+{
+    const int64_t given = pod_config_int(c, POD_OPT_NODE);
+    return given == 0 || given > n_ranks ? n_ranks : (int)given;
+}
+
+/* A machine that is not this host has none of its kernels and caches: what fused ops do is known
+ * of each, how is the machine's own. */
+static pod_status take_machine(const pod_config *c, pod_planned *p)
+{
+    if (!pod_machine_is_virtual(&p->machine)) return pod_target_from(c, &p->machine, &p->target);
+    POD_TRY(pod_machine_wrap_mesh(&p->machine, &p->setup.mesh));
+    p->target = (pod_target){.name = p->machine.name, .cpu = POD_CPU_REFERENCE_ONLY};
+    p->setup.tile_bytes = 0;
+    return POD_OK;
+}
+
+pod_status pod_planned_of(const pod_config *c, pod_arena *arena, pod_planned *out)
+{
+    const char *text = pod_config_text(c, POD_OPT_MESH);
+    int n_ranks = 1;
+    if (strcmp(text, "auto") != 0) {
+        pod_mesh mesh;
+        POD_TRY(pod_mesh_parse(text, &mesh));
+        n_ranks = pod_mesh_size(&mesh);
+    }
+    *out = (pod_planned){0};
+    POD_TRY(pod_machine_load(pod_config_text(c, POD_OPT_MACHINE), &out->machine));
+    const int node = pod_machine_is_virtual(&out->machine) ? 1 : pod_planned_node_size(c, n_ranks);
+    POD_TRY(pod_setup_from(c, n_ranks, node, arena, &out->setup));
+    POD_TRY(pod_network_choose(&out->setup, &out->choice, &out->net));
+    POD_TRY(take_machine(c, out));
+    POD_TRY(find_data(c, arena, out));
+    out->data = pod_setup_seen(&out->setup, &out->data);
+    return POD_OK;
+}
+
+void pod_planned_end(pod_planned *p) { pod_dataset_close(p->dataset); }
+
+double pod_planned_fed_bytes(const pod_planned *p)
+{
+    const double sample = (double)p->data.height * (double)p->data.width * (double)p->data.channels;
+    const double local = (double)p->setup.batch / pod_mesh_size(&p->setup.mesh);
+    return (p->setup.prefetch + 1) * local * (sample + sizeof(int32_t));
+}
+
+const char *pod_planned_source(const pod_planned *p)
+{
+    if (p->dataset) return p->data.name;
+    return p->setup.image_height ? "the size of --image-size"
+                                 : "the size it was published for; --data gives others";
+}

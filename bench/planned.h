@@ -1,0 +1,37 @@
+/* A run that is planned and not run: what its programs are made of, for who explains or simulates
+ * them. The same settings give the same programs as `minipod train`. */
+#ifndef MINIPOD_BENCH_PLANNED_H
+#define MINIPOD_BENCH_PLANNED_H
+
+#include "bench/models.h"
+#include "bench/target.h"
+#include "runtime/core/config.h"
+#include "runtime/core/machine.h"
+#include "runtime/data/dataset.h"
+
+typedef struct pod_planned { /* points into itself: not to be copied */
+    pod_setup setup;
+    pod_network_choice choice;
+    pod_network net;
+    pod_machine machine;
+    pod_target target;
+    pod_dataset_info data; /* lives in the arena, or as long as `dataset` */
+    pod_dataset *dataset;  /* NULL: published size */
+} pod_planned;
+
+/* The data are those that --data names, or, when nothing names any, images and classes of the size
+ * that the model was published for. The mesh is --mesh, one core where that is auto. The programs
+ * are those of --machine: of a host with its kernels, and ranks that share memory; of a machine
+ * with a virtual clock with its wrap-arounds, without panels and tiles, and each core with memory
+ * of its own. E_INVALID, E_IO, as who reads the settings says it. */
+POD_MUST pod_status pod_planned_of(const pod_config *c, pod_arena *arena, pod_planned *out);
+void pod_planned_end(pod_planned *p);
+
+/* Bytes of the batches that the host keeps ready for a core, beside what its program needs. */
+double pod_planned_fed_bytes(const pod_planned *p);
+
+/* pod_coll_args.node_size by --node. */
+int pod_planned_node_size(const pod_config *c, int n_ranks);
+const char *pod_planned_source(const pod_planned *p); /* where the data's size comes from */
+
+#endif

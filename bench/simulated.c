@@ -1,0 +1,79 @@
+#include "bench/simulated.h"
+
+#include "runtime/core/machine_net.h"
+
+static double seconds_since(const pod_clock *c) { return pod_time_seconds(pod_clock_now(c)); }
+
+static void add_bounds(pod_simulated *s)
+{
+    const pod_program *p = s->program;
+    for (int32_t i = 0; i < p->n_instrs; i++) {
+        const pod_instr_time *t = &s->time[i];
+        const double n = pod_program_times(p, i);
+        s->bound_s[POD_BOUND_OVERHEAD] += n * t->overhead_s;
+        if (t->bound != POD_BOUND_OVERHEAD)
+            s->bound_s[t->bound] += n * (t->seconds - t->overhead_s);
+        else
+            s->bound_s[POD_BOUND_MEMORY] += n * (t->seconds - t->overhead_s);
+    }
+}
+
+static pod_status run_step(const pod_planned *p, pod_simulated *s)
+{
+    pod_exec_sim *e = NULL;
+    pod_timeline *tl = NULL;
+    pod_status status;
+    pod_exec_sim_options options = {.time = s->time};
+    const pod_timeline_plan plan = {.is_virtual = true,
+                                    .max_steps = 1,
+                                    .max_events = 2 * pod_program_n_turns(s->program),
+                                    .kept_steps = 1};
+    POD_TRY(pod_machine_net(&p->machine, &s->program->mesh, &options.net));
+    POD_TRY_GOTO(status, pod_timeline_create(&plan, &tl), done);
+    POD_TRY_GOTO(status, pod_exec_sim_open(s->program, &options, &e), done);
+    POD_TRY_GOTO(status, pod_exec_sim_step(e, 0, 0, tl), done);
+    int64_t n;
+    const pod_step_row *row = pod_timeline_rows(tl, &n);
+    POD_TRY_GOTO(status, pod_step_stats_of(row, n, &s->stats), done);
+    s->step_s = pod_time_seconds(pod_exec_sim_now(e));
+    s->use = pod_exec_sim_used(e);
+    pod_route_link_print(&s->program->mesh, s->use.busiest_link, s->busiest_link,
+                         sizeof s->busiest_link);
+done:
+    pod_exec_sim_close(e);
+    pod_timeline_destroy(tl);
+    return status;
+}
+
+pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_simulated *out)
+{
+    const pod_clock clock = pod_clock_start();
+    pod_simulated s = {.cores = pod_mesh_size(&p->setup.mesh)};
+    POD_TRY(pod_network_compile(&p->net, &p->setup, &p->data, true, &p->target, arena, &s.program));
+    s.compile_wall_s = seconds_since(&clock);
+    pod_instr_time *time = POD_ARENA_NEW(arena, pod_instr_time, s.program->n_instrs);
+    if (!time) return POD_E_NOMEM;
+    POD_TRY(pod_cost_program(&p->machine, s.program, time));
+    s.time = time;
+    add_bounds(&s);
+    POD_TRY(run_step(p, &s));
+    s.memory_bytes =
+        (double)(s.program->step_bytes + s.program->window_bytes + s.program->store_bytes) +
+        pod_planned_fed_bytes(p);
+    const bool in_bf16 = p->setup.bf16_products || p->setup.precision == POD_BF16;
+    s.ideal = (pod_ideal){
+        .model_flops = s.program->model_flops,
+        .peak_flop_per_s = pod_machine_peak_flop_per_s(&p->machine, in_bf16 ? POD_BF16 : POD_F32),
+        .ranks = s.cores,
+        .physical_cores =
+            pod_machine_is_virtual(&p->machine) ? s.cores : (int)p->machine.physical_cores,
+        .median_step_s = s.step_s};
+    s.run_wall_s = seconds_since(&clock) - s.compile_wall_s;
+    *out = s;
+    return POD_OK;
+}
+
+double pod_simulated_allreduce_share(const pod_simulated *s)
+{
+    return pod_step_share(&s->stats, POD_PHASE_REDUCE);
+}

@@ -1,0 +1,30 @@
+/* A training step of a planned run on its machine's virtual clock, and what can be said of it. */
+#ifndef MINIPOD_BENCH_SIMULATED_H
+#define MINIPOD_BENCH_SIMULATED_H
+
+#include "bench/planned.h"
+#include "runtime/exec/sim.h"
+#include "runtime/measure/goodput.h"
+#include "runtime/measure/steptime.h"
+
+typedef struct pod_simulated { /* lives in the arena that it was made in */
+    const pod_program *program;
+    const pod_instr_time *time; /* by instruction of the program */
+    int cores;
+    double step_s;                /* until the last core has ended */
+    pod_step_stats stats;         /* of core 0 */
+    double bound_s[POD_N_BOUNDS]; /* of a core's step, by what it waited for */
+    pod_ideal ideal;
+    double memory_bytes; /* of a core; what is fed included */
+    pod_sim_use use;
+    char busiest_link[POD_LINK_TEXT_BYTES];
+    double compile_wall_s, run_wall_s; /* this host's time */
+} pod_simulated;
+
+/* E_INVALID where the machine's file lacks a number or its memory does not hold the program. */
+POD_MUST pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_simulated *out);
+
+/* Share of the step that core 0 waits for reductions. */
+double pod_simulated_allreduce_share(const pod_simulated *s);
+
+#endif

@@ -1,0 +1,208 @@
+#include "runtime/exec/sim.h"
+
+#include <inttypes.h>
+
+#include "collectives/net/engine.h"
+#include "kernels/base/assert.h"
+
+typedef struct in_flight { /* a collective, once for each time that it runs in a step */
+    pod_sim_coll *coll;
+    pod_time *started, *done; /* by core; done is NOT_DONE until it is */
+} in_flight;
+
+typedef struct core {
+    int64_t turn;   /* the next */
+    pod_time now;   /* until when it is known what the core does */
+    pod_time ended; /* the step */
+    bool waits;     /* for the collective of its turn */
+} core;
+
+struct pod_exec_sim {
+    const pod_program *program;
+    const pod_instr_time *time;
+    const double *slow;
+    pod_arena *arena;
+    pod_sim *sim;
+    core *core;
+    int n_cores;
+    in_flight *flight; /* (n_flights), as the simulation numbers them: those of a collective
+                          together */
+    int32_t n_flights;
+    int32_t *first_flight; /* by collective */
+    int watched;           /* the core whose events are written */
+    pod_timeline *tl;
+    pod_time now;
+    int64_t n_turns;
+};
+
+enum { NOT_DONE = -1 };
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int times_of(const pod_program *p, int32_t coll)
+{
+    int32_t i = 0;
+    while (p->instr[i].kind != POD_I_COLL_START || p->instr[i].ticket != coll) i++;
+    return pod_program_times(p, i);
+}
+
+static pod_status add_collective(pod_exec_sim *e, int32_t c)
+{
+    const pod_program_coll *coll = &e->program->coll[c];
+    const pod_sched *const *all;
+    pod_arena *work;
+    pod_status status;
+    POD_TRY(pod_arena_create(NULL, &work));
+    POD_TRY_GOTO(status, pod_coll_build_all(work, coll->algo, &e->program->mesh, &coll->args, &all),
+                 done);
+    const int n_times = times_of(e->program, c);
+    e->first_flight[c] = e->n_flights;
+    for (int k = 0; k < n_times; k++) {
+        in_flight *f = &e->flight[e->n_flights++];
+        f->started = POD_ARENA_NEW(e->arena, pod_time, e->n_cores);
+        f->done = POD_ARENA_NEW(e->arena, pod_time, e->n_cores);
+        status = f->started && f->done ? POD_OK : POD_E_NOMEM;
+        if (status != POD_OK) goto done;
+        POD_TRY_GOTO(status, pod_sim_add(e->sim, all, coll->args.dtype, &f->coll), done);
+    }
+done:
+    pod_arena_destroy(work);
+    return status;
+}
+
+static pod_status take_memory(pod_exec_sim *e)
+{
+    const pod_program *p = e->program;
+    int64_t n_flights = 0;
+    for (int32_t c = 0; c < p->n_colls; c++) n_flights += times_of(p, c);
+    e->core = POD_ARENA_NEW(e->arena, core, e->n_cores);
+    e->flight = POD_ARENA_NEW(e->arena, in_flight, n_flights);
+    e->first_flight = POD_ARENA_NEW(e->arena, int32_t, p->n_colls);
+    return e->core && e->flight && e->first_flight ? POD_OK : POD_E_NOMEM;
+}
+
+static pod_status fill(pod_exec_sim *e, const pod_exec_sim_options *options)
+{
+    POD_TRY(take_memory(e));
+    POD_TRY(pod_sim_create(&options->net, &e->program->mesh, &e->sim));
+    for (int32_t c = 0; c < e->program->n_colls; c++) POD_TRY(add_collective(e, c));
+    return POD_OK;
+}
+
+pod_status pod_exec_sim_open(const pod_program *p, const pod_exec_sim_options *options,
+                             pod_exec_sim **out)
+{
+    pod_arena *arena;
+    POD_TRY(pod_arena_create(NULL, &arena));
+    pod_exec_sim *e = POD_ARENA_NEW(arena, pod_exec_sim, 1);
+    if (!e) {
+        pod_arena_destroy(arena);
+        return POD_E_NOMEM;
+    }
+    *e = (pod_exec_sim){.program = p,
+                        .time = options->time,
+                        .slow = options->slow,
+                        .arena = arena,
+                        .n_cores = pod_mesh_size(&p->mesh),
+                        .n_turns = pod_program_n_turns(p)};
+    pod_status status = fill(e, options);
+    if (status != POD_OK) {
+        pod_exec_sim_close(e);
+        return pod__trace(__FILE__, __LINE__, status);
+    }
+    *out = e;
+    return POD_OK;
+}
+
+void pod_exec_sim_close(pod_exec_sim *e)
+{
+    if (!e) return;
+    pod_sim_destroy(e->sim);
+    pod_arena_destroy(e->arena);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static in_flight *flight_of(const pod_exec_sim *e, const pod_instr *instr, pod_turn turn)
+{
+    const bool is_repeated = pod_program_times(e->program, turn.instr) > 1;
+    return &e->flight[e->first_flight[instr->ticket] + (is_repeated ? turn.micro_step : 0)];
+}
+
+static void record(pod_exec_sim *e, int c, pod_lane lane, int32_t i, pod_time begin, pod_time end)
+{
+    if (e->tl && c == e->watched)
+        pod_timeline_add(e->tl, lane, e->program->instr[i].phase, i, begin, end);
+}
+
+/* Until the core waits for what is not known to be done, or its step ends. */
+static void advance(pod_exec_sim *e, int c)
+{
+    core *own = &e->core[c];
+    for (; own->turn < e->n_turns; own->turn++) {
+        const pod_turn turn = pod_program_turn(e->program, own->turn);
+        const pod_instr *instr = &e->program->instr[turn.instr];
+        const pod_time begin = own->now;
+        if (instr->kind == POD_I_RUN) {
+            const double factor = e->slow ? e->slow[c] : 1;
+            own->now = pod_ps_add(own->now, pod_ps(factor * e->time[turn.instr].seconds));
+        } else if (instr->kind == POD_I_COLL_START) {
+            in_flight *f = flight_of(e, instr, turn);
+            f->started[c] = own->now;
+            pod_sim_start(e->sim, f->coll, c, own->now);
+        } else if (instr->kind == POD_I_COLL_WAIT) {
+            const in_flight *f = flight_of(e, instr, turn);
+            own->waits = f->done[c] == NOT_DONE;
+            if (own->waits) return;
+            if (f->done[c] > own->now) own->now = f->done[c];
+            record(e, c, POD_LANE_COMM, turn.instr, f->started[c], f->done[c]);
+        }
+        record(e, c, POD_LANE_COMPUTE, turn.instr, begin, own->now);
+    }
+    own->ended = own->now;
+}
+
+static int64_t n_waiting(const pod_exec_sim *e)
+{
+    int64_t n = 0;
+    for (int c = 0; c < e->n_cores; c++) n += e->core[c].waits;
+    return n;
+}
+
+static pod_status check_done(const pod_exec_sim *e)
+{
+    for (int32_t i = 0; i < e->n_flights; i++)
+        POD_TRY(pod_sim_check_done(e->sim, e->flight[i].coll));
+    const int64_t n = n_waiting(e);
+    POD_ASSERT(n == 0, "%" PRId64 " cores wait for collectives that nobody started", n);
+    return POD_OK;
+}
+
+pod_status pod_exec_sim_step(pod_exec_sim *e, int64_t step, int watched, pod_timeline *tl)
+{
+    e->watched = watched;
+    e->tl = tl;
+    for (int32_t i = 0; i < e->n_flights; i++)
+        for (int c = 0; c < e->n_cores; c++) e->flight[i].done[c] = NOT_DONE;
+    if (tl) pod_timeline_begin_step(tl, step, e->now);
+    for (int c = 0; c < e->n_cores; c++) {
+        e->core[c] = (core){.now = e->now};
+        advance(e, c);
+    }
+    pod_sim_done done;
+    while (pod_sim_next(e->sim, &done)) {
+        e->flight[pod_sim_coll_number(done.coll)].done[done.rank] = done.at_ps;
+        if (e->core[done.rank].waits) advance(e, done.rank);
+    }
+    POD_TRY(check_done(e));
+    for (int c = 0; c < e->n_cores; c++)
+        if (e->core[c].ended > e->now) e->now = e->core[c].ended;
+    if (tl) pod_timeline_end_step(tl, e->core[watched].ended);
+    return POD_OK;
+}
+
+pod_time pod_exec_sim_now(const pod_exec_sim *e) { return e->now; }
+
+pod_time pod_exec_sim_ended(const pod_exec_sim *e, int c) { return e->core[c].ended; }
+
+pod_sim_use pod_exec_sim_used(const pod_exec_sim *e) { return pod_sim_used(e->sim); }

@@ -1,0 +1,37 @@
+/* sim: a program on a machine that need not exist, on its virtual clock. No data is touched: each
+ * instruction takes what exec/cost.h says, and collectives are run as schedules by
+ * collectives/exec/exec_sim.h, several at a time where the program has them in flight.
+ *
+ * A core walks through the program: an instruction that runs takes its time; the start of a
+ * collective hands the core's part over at that moment and takes none; a wait goes on when the
+ * core's part is done. All cores begin a step together. */
+#ifndef MINIPOD_RUNTIME_EXEC_SIM_H
+#define MINIPOD_RUNTIME_EXEC_SIM_H
+
+#include "collectives/exec/exec_sim.h"
+#include "runtime/exec/cost.h"
+#include "runtime/measure/timeline.h"
+
+typedef struct pod_exec_sim pod_exec_sim;
+
+typedef struct pod_exec_sim_options {
+    pod_net net;
+    const pod_instr_time *time; /* by instruction; borrowed */
+    const double *slow;         /* by core: factor on the time of what it runs; NULL: 1. Borrowed */
+} pod_exec_sim_options;
+
+/* `p` is borrowed until close. E_INVALID as pod_sim_create and pod_coll_build_all; E_NOMEM. */
+POD_MUST pod_status pod_exec_sim_open(const pod_program *p, const pod_exec_sim_options *options,
+                                      pod_exec_sim **out);
+void pod_exec_sim_close(pod_exec_sim *e); /* NULL is allowed */
+
+/* One step of all cores, each from when the step before ended on the last of them. The events of
+ * core `core` go into `tl`, between begin and end of a step (NULL: none). E_INVALID when a
+ * collective waits for ever. */
+POD_MUST pod_status pod_exec_sim_step(pod_exec_sim *e, int64_t step, int core, pod_timeline *tl);
+
+pod_time pod_exec_sim_now(const pod_exec_sim *e);             /* when the last core ended */
+pod_time pod_exec_sim_ended(const pod_exec_sim *e, int core); /* when this one ended that step */
+pod_sim_use pod_exec_sim_used(const pod_exec_sim *e);         /* of the collectives, so far */
+
+#endif

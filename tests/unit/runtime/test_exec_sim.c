@@ -1,0 +1,182 @@
+/* The sim executor: when each core is where, against what can be worked out by hand. */
+#include "collectives/net/engine.h"
+#include "kernels/base/cpu.h"
+#include "runtime/exec/sim.h"
+#include "tests/harness/harness.h"
+#include "tests/harness/nets.h"
+
+enum { MAX_INSTRS = 4096 };
+
+static const pod_net fast = {.link_bytes_per_s = {1e9, 1e9, 1e9},
+                             .link_latency_s = {1e-6, 1e-6, 1e-6},
+                             .reduce_bytes_per_s = 1e10,
+                             .memory_bytes_per_s = 1e10};
+
+typedef struct step { /* one of a program in which instruction i runs (i % 7 + 1) microseconds */
+    pod_arena *arena;
+    const pod_program *program;
+    pod_instr_time time[MAX_INSTRS];
+    pod_time run;  /* of one core, without collectives */
+    pod_time took; /* until the last core has ended */
+    pod_step_row row;
+    pod_event event[2 * MAX_INSTRS];
+    int64_t n_events;
+} step;
+
+static step s;
+
+static void compile(const char *mesh, bool wait_at_once, int accumulate)
+{
+    const pod_test_plan plan = {.net = &pod_test_nets[POD_TEST_BN_RESIDUAL],
+                                .mesh = mesh,
+                                .bucket_bytes = 512,
+                                .cpu = POD_CPU_REFERENCE_ONLY,
+                                .wait_at_once = wait_at_once,
+                                .accumulate = accumulate};
+    POD_CHECK_OK(pod_arena_create(NULL, &s.arena));
+    POD_CHECK_OK(pod_test_compile(s.arena, &plan, &s.program));
+    CU_ASSERT_FATAL(s.program->n_instrs <= MAX_INSTRS);
+    s.run = 0;
+    for (int32_t i = 0; i < s.program->n_instrs; i++) {
+        const bool runs = s.program->instr[i].kind == POD_I_RUN;
+        s.time[i] = (pod_instr_time){.seconds = runs ? 1e-6 * (i % 7 + 1) : 0};
+        s.run += pod_program_times(s.program, i) * pod_ps(s.time[i].seconds);
+    }
+}
+
+/* Of core `core`; each core's instructions take slow[core] times as long. */
+static void run(const pod_net *net, const double slow[], int core)
+{
+    const pod_exec_sim_options options = {.net = *net, .time = s.time, .slow = slow};
+    const pod_timeline_plan plan = {.rank = core,
+                                    .is_virtual = true,
+                                    .max_steps = 2,
+                                    .max_events = 2 * MAX_INSTRS,
+                                    .kept_steps = 1};
+    pod_timeline *tl;
+    pod_exec_sim *e;
+    int64_t n;
+    POD_CHECK_OK(pod_timeline_create(&plan, &tl));
+    POD_CHECK_OK(pod_exec_sim_open(s.program, &options, &e));
+    POD_CHECK_OK(pod_exec_sim_step(e, 0, core, tl));
+    s.took = pod_exec_sim_now(e);
+    CU_ASSERT(pod_exec_sim_ended(e, core) <= s.took);
+    POD_CHECK_OK(pod_exec_sim_step(e, 1, core, tl));
+    CU_ASSERT_EQUAL(pod_exec_sim_now(e), 2 * s.took); /* every step alike */
+    s.row = pod_timeline_rows(tl, &n)[0];
+    CU_ASSERT_EQUAL(n, 2);
+    s.n_events = pod_timeline_copy_kept(tl, s.event);
+    pod_exec_sim_close(e);
+    pod_timeline_destroy(tl);
+}
+
+static void end(void) { pod_arena_destroy(s.arena); }
+
+/* One core has nobody to wait for. */
+static void test_one_core(void)
+{
+    const double half_as_fast = 2;
+    compile("1x1", false, 1);
+    run(&fast, NULL, 0);
+    CU_ASSERT_EQUAL(s.took, s.run);
+    run(&fast, &half_as_fast, 0);
+    CU_ASSERT_EQUAL(s.took, 2 * s.run);
+    end();
+}
+
+/* Waiting at once for each collective, all cores alike: the step is what a core runs and what each
+ * collective takes on its own. */
+static void test_sum_of_parts(void)
+{
+    static const char *const meshes[] = {"2x1", "2x2", "4x2", "3x1"};
+    for (size_t k = 0; k < sizeof meshes / sizeof meshes[0]; k++) {
+        compile(meshes[k], true, 1);
+        pod_time sum = s.run;
+        for (int32_t c = 0; c < s.program->n_colls; c++) {
+            const pod_program_coll *coll = &s.program->coll[c];
+            pod_sim_report r;
+            POD_CHECK_OK(pod_sim_collective(&fast, &s.program->mesh, coll->algo, &coll->args, NULL,
+                                            NULL, &r));
+            sum += pod_ps(r.seconds);
+        }
+        run(&fast, NULL, 0);
+        /* A collective may leave some cores before others. */
+        CU_ASSERT(s.took <= sum);
+        CU_ASSERT((double)s.took > 0.98 * (double)sum);
+        end();
+    }
+}
+
+static void test_overlap_gains(void)
+{
+    compile("2x2", true, 1);
+    run(&fast, NULL, 0);
+    const pod_time apart = s.took;
+    end();
+    compile("2x2", false, 1);
+    run(&fast, NULL, 0);
+    CU_ASSERT(s.took < apart);
+    CU_ASSERT(s.took >= s.run);
+    end();
+}
+
+/* Whatever the collectives: a straggler's step is at least its own work, and the others wait for
+ * it. */
+static void test_straggler(void)
+{
+    const double slow[] = {1, 1, 3, 1};
+    compile("2x2", false, 1);
+    run(&fast, NULL, 0);
+    const pod_time even = s.took;
+    run(&fast, slow, 0);
+    CU_ASSERT(s.took >= 3 * s.run);
+    CU_ASSERT(s.took <= even + 2 * s.run);
+    CU_ASSERT(s.row.phase[POD_PHASE_REDUCE] > s.run); /* core 0 waits */
+    run(&fast, slow, 2);
+    CU_ASSERT(s.row.phase[POD_PHASE_REDUCE] < s.run);
+    end();
+}
+
+static void test_faster_links(void)
+{
+    compile("4x2", false, 1);
+    pod_net net = fast;
+    pod_time before = INT64_MAX;
+    for (int k = 0; k < 6; k++) {
+        run(&net, NULL, 0);
+        CU_ASSERT(s.took <= before);
+        before = s.took;
+        for (int d = 0; d < POD_MESH_MAX_DIMS; d++) net.link_bytes_per_s[d] *= 4;
+    }
+    end();
+}
+
+/* Events of the compute lane follow one another without gap: the row closes. */
+static void test_timeline(void)
+{
+    compile("2x2", false, 3);
+    run(&fast, NULL, 3);
+    pod_time at = -1, sum = s.row.other;
+    for (int64_t i = 0; i < s.n_events; i++) {
+        const pod_event *event = &s.event[i];
+        if (event->lane != POD_LANE_COMPUTE) continue;
+        CU_ASSERT(at < 0 || event->begin == at);
+        at = event->end;
+        CU_ASSERT_EQUAL(event->rank, 3);
+    }
+    for (int p = 0; p < POD_N_PHASES; p++) sum += s.row.phase[p];
+    CU_ASSERT_EQUAL(sum, s.row.end - s.row.begin);
+    CU_ASSERT_EQUAL(s.row.other, 0);
+    CU_ASSERT_EQUAL(s.row.n_dropped, 0);
+    CU_ASSERT(s.row.comm > 0);
+    end();
+}
+
+static CU_TestInfo tests[] = {{"one core: the sum of its instructions", test_one_core},
+                              {"collectives waited for at once: the sum of all", test_sum_of_parts},
+                              {"overlap gains", test_overlap_gains},
+                              {"a straggler holds up the others", test_straggler},
+                              {"faster links delay nothing", test_faster_links},
+                              {"the timeline closes, with micro-steps", test_timeline},
+                              CU_TEST_INFO_NULL};
+CU_SuiteInfo pod_test_suites[] = {{"exec_sim", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
