@@ -250,11 +250,12 @@ static pod_status prepare_conv(pod_arena *arena, kernel_work *w)
     return x && filter && y && w->scratch ? POD_OK : POD_E_NOMEM;
 }
 
-static pod_status measure_kernel(pod_table *t, pod_machine *m, const char *kind, kernel_work w)
+static pod_status measure_kernel(pod_table *t, pod_machine *m, const char *kind,
+                                 const pod_candidate *c, kernel_work w)
 {
     pod_arena *arena;
     POD_TRY(pod_arena_create(NULL, &arena));
-    const char *name = w.gemm_kernel ? w.gemm_kernel->name : w.conv_kernel->name;
+    const char *name = c->rated_as ? c->rated_as : c->name;
     pod_status s = w.gemm_kernel ? prepare_gemm(arena, &w) : prepare_conv(arena, &w);
     if (s == POD_OK) {
         const pod_spread spread = measure(run_kernel, &w);
@@ -281,7 +282,7 @@ static pod_status measure_kernels(pod_table *t, pod_machine *m)
         n = pod_gemm_candidates(&w.gemm, c);
         for (int j = 0; j < n; j++) {
             w.gemm_kernel = &pod_gemm_kernels(&n)[j];
-            if (is_candidate(c, j, n)) POD_TRY(measure_kernel(t, m, kind, w));
+            if (is_candidate(c, j, n)) POD_TRY(measure_kernel(t, m, kind, &c[j], w));
         }
     }
     w.gemm_kernel = NULL;
@@ -289,7 +290,7 @@ static pod_status measure_kernels(pod_table *t, pod_machine *m)
         n = pod_conv_candidates(&w.conv, c);
         for (int j = 0; j < n; j++) {
             w.conv_kernel = &pod_conv_kernels(&n)[j];
-            if (is_candidate(c, j, n)) POD_TRY(measure_kernel(t, m, kind, w));
+            if (is_candidate(c, j, n)) POD_TRY(measure_kernel(t, m, kind, &c[j], w));
         }
     }
     return POD_OK;

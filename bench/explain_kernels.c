@@ -22,14 +22,15 @@
 /* ---- the tables ------------------------------------------------------------------------------ */
 
 /* Sets of kernels of one family are picked by CPU alone: the first that it can run. */
-#define SETS(family)                                                                           \
-    static int family##_candidates(pod_candidate out[POD_MAX_CANDIDATES])                      \
-    {                                                                                          \
-        int n;                                                                                 \
-        const pod_##family *set = pod_##family##_sets(&n);                                     \
-        POD_ASSERT(n <= POD_MAX_CANDIDATES, "%d sets in one table", n);                        \
-        for (int i = 0; i < n; i++) out[i] = (pod_candidate){set[i].name, set[i].needs, NULL}; \
-        return n;                                                                              \
+#define SETS(family)                                                         \
+    static int family##_candidates(pod_candidate out[POD_MAX_CANDIDATES])    \
+    {                                                                        \
+        int n;                                                               \
+        const pod_##family *set = pod_##family##_sets(&n);                   \
+        POD_ASSERT(n <= POD_MAX_CANDIDATES, "%d sets in one table", n);      \
+        for (int i = 0; i < n; i++)                                          \
+            out[i] = (pod_candidate){set[i].name, set[i].needs, NULL, NULL}; \
+        return n;                                                            \
     }
 SETS(depthwise)
 SETS(pointwise)
@@ -72,7 +73,7 @@ static void add_kind(pod_table *t, const pod_choice *how, const char *kind, cons
 {
     const char *picked = c[pod_choose(how, kind, c, n)].name;
     for (int i = 0; i < n; i++) {
-        const double rate = pod_rates_find(how->rates, kind, c[i].name);
+        const double rate = pod_rates_find(how->rates, kind, &c[i]);
         pod_table_add(t, "%s", kind);
         pod_table_add(t, "%s", c[i].name);
         if (rate > 0)

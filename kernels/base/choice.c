@@ -46,14 +46,15 @@ pod_status pod_rates_set(pod_rates *r, const char *kind, const char *kernel, dou
     return POD_OK;
 }
 
-double pod_rates_find(const pod_rates *measured, const char *kind, const char *kernel)
+double pod_rates_find(const pod_rates *measured, const char *kind, const pod_candidate *kernel)
 {
+    const char *name = kernel->rated_as ? kernel->rated_as : kernel->name;
     for (int32_t i = 0; measured && i < measured->n; i++)
         if (strcmp(measured->rate[i].kind, kind) == 0 &&
-            strcmp(measured->rate[i].kernel, kernel) == 0)
+            strcmp(measured->rate[i].kernel, name) == 0)
             return measured->rate[i].gflop_per_s;
     for (int i = 0; i < N_BUILT_IN; i++)
-        if (strcmp(built_in[i].kind, kind) == 0 && strcmp(built_in[i].kernel, kernel) == 0)
+        if (strcmp(built_in[i].kind, kind) == 0 && strcmp(built_in[i].kernel, name) == 0)
             return built_in[i].gflop_per_s;
     return 0;
 }
@@ -86,7 +87,7 @@ int pod_choose(const pod_choice *how, const char *kind, const pod_candidate *can
     double best_rate = -1;
     for (int i = 0; i < n - 1; i++) {
         if (!applies(how, &candidate[i])) continue;
-        const double rate = pod_rates_find(how->rates, kind, candidate[i].name);
+        const double rate = pod_rates_find(how->rates, kind, &candidate[i]);
         if (rate > best_rate) {
             best = i;
             best_rate = rate;

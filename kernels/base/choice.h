@@ -37,8 +37,6 @@ typedef struct pod_rates { /* a value without pointers */
  * there is no room. */
 POD_MUST pod_status pod_rates_set(pod_rates *r, const char *kind, const char *kernel,
                                   double gflop_per_s);
-/* From `measured`, else from the built-in table (rates.def), else 0. `measured` may be NULL. */
-double pod_rates_find(const pod_rates *measured, const char *kind, const char *kernel);
 
 typedef struct pod_choice {
     uint32_t cpu;           /* POD_CPU_ bits, or POD_CPU_REFERENCE_ONLY */
@@ -49,8 +47,12 @@ typedef struct pod_choice {
 typedef struct pod_candidate { /* a line of a kernel table, asked about a call */
     const char *name;
     uint32_t needs;
-    const char *refusal; /* NULL: it takes the call */
+    const char *refusal;  /* NULL: it takes the call */
+    const char *rated_as; /* its name among rates where that differs; NULL: it does not */
 } pod_candidate;
+
+/* From `measured`, else from the built-in table (rates.def), else 0. `measured` may be NULL. */
+double pod_rates_find(const pod_rates *measured, const char *kind, const pod_candidate *kernel);
 
 /* The index of the kernel chosen; the last of the n candidates is the reference. */
 int pod_choose(const pod_choice *how, const char *kind, const pod_candidate *candidate, int n);

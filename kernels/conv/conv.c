@@ -4,6 +4,7 @@
 
 #include "kernels/base/cpu.h"
 #include "kernels/conv/conv_kernels.h"
+#include "kernels/gemm/blas.h"
 
 static const pod_conv_kernel kernels[] = {
 #define POD_CONV(name, needs, id)                                                                 \
@@ -81,13 +82,23 @@ const char *pod_conv_kind_at(int i, pod_conv_call *typical)
     return pod_conv_kind(typical);
 }
 
+/* Those made of products are as fast as the kernels for these: rates.def has their rates with
+ * OpenBLAS's kernels for AVX-512 and for AVX2, and for bfloat16 on AMX. */
+static const char *rated_as(const char *name)
+{
+    if (strcmp(name, "gemm") == 0) return pod_blas_is_avx512() ? NULL : "gemm.avx2";
+    if (strcmp(name, "gemm_1x1") != 0 || pod_cpu_features() & POD_CPU_AMX_BF16) return NULL;
+    return pod_blas_is_avx512() ? "gemm_1x1.avx512" : "gemm_1x1.avx2";
+}
+
 int pod_conv_candidates(const pod_conv_call *call, pod_candidate out[POD_MAX_CANDIDATES])
 {
     _Static_assert((int)N_KERNELS <= (int)POD_MAX_CANDIDATES, "more room for candidates");
     for (int i = 0; i < N_KERNELS; i++) {
         const pod_conv_kernel *k = &kernels[i];
         const char *lacks = pod_cpu_why_not(k->needs);
-        out[i] = (pod_candidate){k->name, k->needs, lacks ? lacks : k->why_not(call)};
+        out[i] =
+            (pod_candidate){k->name, k->needs, lacks ? lacks : k->why_not(call), rated_as(k->name)};
     }
     return N_KERNELS;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/base/cpu.h"
+#include "kernels/gemm/blas.h"
 #include "kernels/gemm/gemm_kernels.h"
 
 static const pod_gemm_kernel kernels[] = {
@@ -87,7 +88,8 @@ int pod_gemm_candidates(const pod_gemm_call *call, pod_candidate out[POD_MAX_CAN
     for (int i = 0; i < N_KERNELS; i++) {
         const pod_gemm_kernel *k = &kernels[i];
         const char *lacks = pod_cpu_why_not(k->needs);
-        out[i] = (pod_candidate){k->name, k->needs, lacks ? lacks : k->why_not(call)};
+        out[i] = (pod_candidate){k->name, k->needs, lacks ? lacks : k->why_not(call), NULL};
+        if (strcmp(k->name, "blas") == 0 && !pod_blas_is_avx512()) out[i].rated_as = "blas.avx2";
     }
     return N_KERNELS;
 }

@@ -20,7 +20,7 @@ static const int64_t small_rows_min = 64; /* below it the calls cost more than p
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char config[256];
-static bool has_small_kernels;
+static bool is_avx512; /* and so has the kernels for small products */
 
 static void set_up(void)
 {
@@ -28,7 +28,7 @@ static void set_up(void)
     snprintf(config, sizeof config, "%s", openblas_get_config());
     static const char *const cores[] = {"SkylakeX", "Cooperlake", "SapphireRapids"};
     for (size_t i = 0; i < sizeof cores / sizeof cores[0]; i++)
-        if (strcmp(openblas_get_corename(), cores[i]) == 0) has_small_kernels = true;
+        if (strcmp(openblas_get_corename(), cores[i]) == 0) is_avx512 = true;
 }
 
 const char *pod_blas_config(void)
@@ -37,10 +37,16 @@ const char *pod_blas_config(void)
     return config;
 }
 
+bool pod_blas_is_avx512(void)
+{
+    pthread_once(&once, set_up);
+    return is_avx512;
+}
+
 int64_t pod_blas_rows(int64_t n, int64_t k)
 {
     pthread_once(&once, set_up);
-    if (!has_small_kernels || n <= 0 || k <= 0 || n > small_product / k) return INT64_MAX;
+    if (!is_avx512 || n <= 0 || k <= 0 || n > small_product / k) return INT64_MAX;
     const int64_t rows = small_product / (n * k);
     return rows < small_rows_min ? INT64_MAX : rows;
 }

@@ -209,8 +209,8 @@ static bool is_slower(const pod__rechoice *r)
 {
     const double nearly = 0.9;
     const pod_candidate *now = &r->candidate[r->now], *then = &r->candidate[r->then];
-    const double now_rate = pod_rates_find(r->how->rates, r->kind, now->name),
-                 then_rate = pod_rates_find(r->how->rates, r->kind, then->name);
+    const double now_rate = pod_rates_find(r->how->rates, r->kind, now),
+                 then_rate = pod_rates_find(r->how->rates, r->kind, then);
     if (now_rate > 0 || then_rate > 0) return then_rate < nearly * now_rate;
     return now->needs & ~then->needs;
 }

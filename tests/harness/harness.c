@@ -15,6 +15,7 @@
 #include "kernels/base/assert.h"
 #include "kernels/base/bf16.h"
 #include "kernels/base/binned.h"
+#include "kernels/base/cpu.h"
 #include "kernels/base/rng.h"
 #include "tests/harness/run.h"
 
@@ -115,8 +116,15 @@ static void keep_only(const char *filter)
     }
 }
 
+void pod_test_cap(void)
+{
+    const char *max_isa = getenv("MINIPOD_MAX_ISA");
+    POD_ASSERT(pod_cpu_cap(max_isa ? max_isa : "amx") == POD_OK, "%s", pod_error_text());
+}
+
 void pod__test_begin(int rank, int size)
 {
+    pod_test_cap();
     own_rank = rank;
     n_ranks = size;
 }

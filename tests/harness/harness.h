@@ -20,6 +20,10 @@
 
 extern CU_SuiteInfo pod_test_suites[]; /* ends with CU_SUITE_INFO_NULL */
 
+/* Takes kernels only up to what MINIPOD_MAX_ISA names; all where it is not set. main has called it;
+ * a test that lowers the cap itself calls it at its end. */
+void pod_test_cap(void);
+
 /* Says what is skipped and why: "skipped: <what>: <why>" on standard output, rank 0 only. */
 void pod_test_skip(const char *what, const char *why);
 

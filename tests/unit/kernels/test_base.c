@@ -574,6 +574,7 @@ static void cpu_cap(void)
         {"avx512_bf16", POD_CPU_AVX2 | POD_CPU_AVX512 | POD_CPU_AVX512_BF16},
         {"amx", POD_CPU_AVX2 | POD_CPU_AVX512 | POD_CPU_AVX512_BF16 | POD_CPU_AMX_BF16},
     };
+    POD_CHECK_OK(pod_cpu_cap("amx"));
     const uint32_t all = pod_cpu_features();
     for (size_t i = 0; i < sizeof caps / sizeof caps[0]; i++) {
         POD_CHECK_OK(pod_cpu_cap(caps[i].name));
@@ -583,6 +584,7 @@ static void cpu_cap(void)
         CU_ASSERT_EQUAL(pod_cpu_features(), all & caps[i].allowed);
     }
     CU_ASSERT_EQUAL(pod_cpu_features(), all);
+    pod_test_cap();
 }
 
 /* The flags line of /proc/cpuinfo holds " name ". */
@@ -613,7 +615,9 @@ static void cpu_agrees_with_the_system(void)
     bool avx512 = avx2 && system_lists(flags, "avx512f") && system_lists(flags, "avx512bw") &&
                   system_lists(flags, "avx512dq") && system_lists(flags, "avx512vl");
     bool bf16 = avx512 && system_lists(flags, "avx512_bf16");
+    POD_CHECK_OK(pod_cpu_cap("amx"));
     const uint32_t found = pod_cpu_features();
+    pod_test_cap();
     CU_ASSERT_EQUAL(!!(found & POD_CPU_AVX2), avx2);
     CU_ASSERT_EQUAL(!!(found & POD_CPU_AVX512), avx512);
     CU_ASSERT_EQUAL(!!(found & POD_CPU_AVX512_BF16), bf16);

@@ -10,10 +10,10 @@
 
 enum { FAST, SLOW, PICKY, REFERENCE, N };
 
-static const pod_candidate table[N] = {[FAST] = {"fast", POD_CPU_AVX512, NULL},
-                                       [SLOW] = {"slow", 0, NULL},
-                                       [PICKY] = {"picky", 0, "not today"},
-                                       [REFERENCE] = {"ref", 0, NULL}};
+static const pod_candidate table[N] = {[FAST] = {"fast", POD_CPU_AVX512, NULL, NULL},
+                                       [SLOW] = {"slow", 0, NULL, NULL},
+                                       [PICKY] = {"picky", 0, "not today", NULL},
+                                       [REFERENCE] = {"ref", 0, NULL, NULL}};
 
 static int chosen(uint32_t cpu, const char *impl, const pod_rates *rates)
 {
@@ -50,8 +50,23 @@ static void the_highest_rate_wins(void)
     CU_ASSERT_EQUAL(pod_rates_set(&rates, "test.kind", "fast", 1), POD_OK);
     CU_ASSERT_EQUAL(rates.n, 4);
     CU_ASSERT_EQUAL(chosen(POD_CPU_AVX512, NULL, &rates), SLOW);
-    CU_ASSERT_EQUAL(pod_rates_find(&rates, "test.kind", "fast"), 1);
-    CU_ASSERT_EQUAL(pod_rates_find(&rates, "test.kind", "none"), 0);
+    CU_ASSERT_EQUAL(pod_rates_find(&rates, "test.kind", &table[FAST]), 1);
+    CU_ASSERT_EQUAL(pod_rates_find(&rates, "test.kind", &table[PICKY]), 0);
+}
+
+/* A kernel that is made of another has the rate that it has with what is there. */
+static void a_rate_may_have_another_name(void)
+{
+    const char *kind = "conv.f32.window";
+    const pod_candidate gemm = {"gemm", 0, NULL, NULL}, on_avx2 = {"gemm", 0, NULL, "gemm.avx2"};
+    const double built_in = pod_rates_find(NULL, kind, &on_avx2);
+    CU_ASSERT_TRUE(0 < built_in && built_in < pod_rates_find(NULL, kind, &gemm));
+    pod_rates rates = {0};
+    CU_ASSERT_EQUAL(pod_rates_set(&rates, kind, "gemm", 5), POD_OK);
+    CU_ASSERT_EQUAL(pod_rates_find(&rates, kind, &gemm), 5);
+    CU_ASSERT_EQUAL(pod_rates_find(&rates, kind, &on_avx2), built_in);
+    CU_ASSERT_EQUAL(pod_rates_set(&rates, kind, "gemm.avx2", 4), POD_OK);
+    CU_ASSERT_EQUAL(pod_rates_find(&rates, kind, &on_avx2), 4);
 }
 
 static void rates_refuse_what_a_file_cannot_hold(void)
@@ -113,13 +128,14 @@ static void nobody_is_asked_who_cannot_run(void)
         check_refusals(c, pod_gemm_candidates(&gemm, c), kind);
     for (int i = 0; (kind = pod_conv_kind_at(i, &conv)); i++)
         check_refusals(c, pod_conv_candidates(&conv, c), kind);
-    POD_CHECK_OK(pod_cpu_cap("amx"));
+    pod_test_cap();
 }
 
 static CU_TestInfo tests[] = {
     {"first_that_applies", first_that_applies},
     {"a_wish_is_granted_where_it_applies", a_wish_is_granted_where_it_applies},
     {"the_highest_rate_wins", the_highest_rate_wins},
+    {"a_rate_may_have_another_name", a_rate_may_have_another_name},
     {"rates_refuse_what_a_file_cannot_hold", rates_refuse_what_a_file_cannot_hold},
     {"kinds_are_those_of_their_calls", kinds_are_those_of_their_calls},
     {"nobody_is_asked_who_cannot_run", nobody_is_asked_who_cannot_run},

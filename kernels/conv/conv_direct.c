@@ -1,0 +1,202 @@
+#include "kernels/conv/conv_direct.h"
+
+#include <stdbool.h>
+
+#include "kernels/conv/residue.h"
+
+enum {
+    STRIP_FLOATS = 24 * 1024,       /* where the filters fit beside it into the nearer caches */
+    LONG_STRIP_FLOATS = 128 * 1024, /* where each block reads filters from farther away */
+    FEW_WEIGHTS = 96 * 1024,
+    DW_FLOATS = 256 * 1024,
+    DW_WINDOWS = 512, /* that a block has if they fit: so often are sums added to dw */
+    DW_PART = 64
+};
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t ratio_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t padded(int64_t n, int64_t lanes) { return ratio_up(n, lanes) * lanes; }
+
+static int64_t strip_rows(const pod__direct *d, int64_t n_lines)
+{
+    return (n_lines - 1) * d->view.step / d->row_gap + d->view.r;
+}
+
+/* Lays out the strip, for some channels, in blocks whose strip, with `beside` floats a line, has
+ * about `floats`. */
+static void cut(pod__direct *d, int64_t channels, int64_t floats, int64_t beside)
+{
+    const pod__windows *v = &d->view;
+    d->c = channels;
+    d->run = v->s * channels;
+    d->depth = v->r * v->s * v->c;
+    d->row_gap = v->r == 1 ? v->step : 1;
+    d->column_gap = v->s == 1 ? v->step : 1;
+    d->apart = v->step / d->column_gap * channels;
+    d->row = padded((v->q - 1) * d->apart + d->run, 16);
+    d->line = v->step / d->row_gap * d->row;
+    d->images = d->n_images;
+    d->lines = v->p;
+    const int64_t an_image = larger(1, strip_rows(d, v->p) * d->row + v->p * beside);
+    if (an_image > floats) {
+        const int64_t a_line = larger(1, d->line + beside);
+        const int64_t lines = larger(1, (floats - v->r * d->row) / a_line);
+        d->lines = ratio_up(v->p, ratio_up(v->p, lines));
+        d->images = smaller(1, d->n_images);
+    } else if (an_image * d->n_images > floats) {
+        d->images = floats / an_image;
+    }
+    d->image = strip_rows(d, d->lines) * d->row;
+}
+
+static void cut_for_filters(pod__direct *d)
+{
+    const pod__windows *v = &d->view;
+    const bool few = v->r * v->s * v->c * d->width <= FEW_WEIGHTS;
+    cut(d, v->c, few ? STRIP_FLOATS : LONG_STRIP_FLOATS, 0);
+}
+
+static pod__direct forward(const pod_conv_call *call)
+{
+    const pod_conv_shape *s = &call->shape;
+    pod__direct d = {.view = {.image = call->a,
+                              .dtype = call->dtype,
+                              .h = s->h,
+                              .w = s->w,
+                              .c = s->c,
+                              .p = s->p,
+                              .q = s->q,
+                              .r = s->r,
+                              .s = s->s,
+                              .step = s->stride,
+                              .top = -s->pad_h,
+                              .left = -s->pad_w},
+                     .n_images = s->n,
+                     .width = s->k,
+                     .out = call->out,
+                     .h = s->p,
+                     .w = s->q,
+                     .step = 1};
+    cut_for_filters(&d);
+    return d;
+}
+
+static pod__direct input_grad(const pod_conv_call *call, pod__residue rows, pod__residue columns)
+{
+    const pod_conv_shape *s = &call->shape;
+    if (rows.n_pixels == 0 || columns.n_pixels == 0 || rows.n_taps == 0 || columns.n_taps == 0)
+        return (pod__direct){.width = s->c};
+    pod__direct d = {.view = {.image = call->a,
+                              .dtype = call->dtype,
+                              .h = s->p,
+                              .w = s->q,
+                              .c = s->k,
+                              .p = rows.n_pixels,
+                              .q = columns.n_pixels,
+                              .r = rows.n_taps,
+                              .s = columns.n_taps,
+                              .step = 1,
+                              .top = rows.first,
+                              .left = columns.first},
+                     .n_images = s->n,
+                     .width = s->c,
+                     .out = call->out,
+                     .h = s->h,
+                     .w = s->w,
+                     .top = rows.pixel,
+                     .left = columns.pixel,
+                     .step = s->stride};
+    cut_for_filters(&d);
+    return d;
+}
+
+/* What a block of the weight gradient takes of channels and filters. */
+typedef struct dw_part {
+    int64_t channels, filters;
+} dw_part;
+
+static bool can_halve(int64_t n) { return n > DW_PART && n % 32 == 0; }
+
+/* All, or so many that there is room for many windows of them. */
+static dw_part dw_part_of(const pod_conv_shape *s)
+{
+    const int64_t pixels = s->r == 1 && s->s == 1 ? 1 : s->stride * s->stride;
+    const int64_t room = DW_FLOATS / DW_WINDOWS;
+    dw_part part = {s->c, s->k};
+    while (part.channels * pixels + part.filters > room) {
+        const bool wide = part.channels * pixels > part.filters;
+        if (can_halve(part.channels) && (wide || !can_halve(part.filters)))
+            part.channels /= 2;
+        else if (can_halve(part.filters))
+            part.filters /= 2;
+        else
+            break;
+    }
+    return part;
+}
+
+static pod__direct weight_grad(const pod_conv_call *call, int64_t i)
+{
+    const pod_conv_shape *s = &call->shape;
+    pod__direct d = forward(call);
+    const dw_part part = dw_part_of(s);
+    const int64_t a_window = part.channels * s->stride * s->stride + part.filters;
+    const int64_t floats = smaller(larger(DW_WINDOWS * a_window, STRIP_FLOATS), DW_FLOATS);
+    cut(&d, part.channels, floats, d.view.q * part.filters);
+    d.width = part.filters;
+    d.first_channel = i % (s->c / part.channels) * part.channels;
+    d.first_filter = i / (s->c / part.channels) * part.filters;
+    return d;
+}
+
+int64_t pod__direct_parts(const pod_conv_call *call)
+{
+    const pod_conv_shape *s = &call->shape;
+    const dw_part part = dw_part_of(s);
+    if (call->pass == POD_CONV_WEIGHT_GRAD) return s->c / part.channels * (s->k / part.filters);
+    return call->pass == POD_CONV_INPUT_GRAD ? s->stride * s->stride : 1;
+}
+
+pod__direct pod__direct_part(const pod_conv_call *call, int64_t i)
+{
+    const pod_conv_shape *s = &call->shape;
+    if (call->pass == POD_CONV_FORWARD) return forward(call);
+    if (call->pass == POD_CONV_WEIGHT_GRAD) return weight_grad(call, i);
+    return input_grad(call, pod__residue_rows(s, i / s->stride),
+                      pod__residue_columns(s, i % s->stride));
+}
+
+int64_t pod__direct_part_floats(const pod__direct *d, int64_t lanes)
+{
+    return d->depth * padded(d->width, lanes);
+}
+
+int64_t pod__direct_packed_floats(const pod_conv_call *call, int64_t lanes)
+{
+    int64_t floats = 0;
+    for (int64_t i = 0; i < pod__direct_parts(call); i++) {
+        const pod__direct d = pod__direct_part(call, i);
+        floats += pod__direct_part_floats(&d, lanes);
+    }
+    return floats;
+}
+
+pod__direct_room pod__direct_room_of(const pod_conv_call *call, int64_t lanes)
+{
+    const bool is_dw = call->pass == POD_CONV_WEIGHT_GRAD;
+    const bool packs = !is_dw && !(call->fused & POD_CONV_PACKED_W);
+    int64_t strip = 0, side = 0, channels = 0;
+    for (int64_t i = 0; i < pod__direct_parts(call); i++) {
+        const pod__direct d = pod__direct_part(call, i);
+        const int64_t positions = d.images * d.lines * d.view.q;
+        strip = larger(strip, d.images * d.image + 16); /* vectors may end behind it */
+        if (is_dw) side = positions * padded(d.width, lanes);
+        if (call->fused & POD_CONV_SUMS) channels = padded(d.width, lanes);
+    }
+    pod__direct_room room = {.side = padded(strip, 16)};
+    room.weights = room.side + padded(side, 16);
+    room.sums = room.weights + (packs ? padded(pod__direct_packed_floats(call, lanes), 16) : 0);
+    room.end = room.sums + 4 * channels;
+    return room;
+}
