@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "bench/explain.h"
+#include "bench/fit.h"
 #include "runtime/program/footprint.h"
 
 enum { N_SHOWN = 10 };
@@ -87,76 +88,21 @@ static pod_status print_alive(const pod_program *p, const pod_footprint *f)
 
 /* ---- the largest batch ----------------------------------------------------------------------- */
 
-typedef struct fit {
-    pod_planned *run;
-    int64_t unit;    /* of the batch: all cores, all micro-steps, a sample each */
-    int64_t n_units; /* found; 0: none */
-    double limit_bytes, found_bytes;
-} fit;
-
-static pod_status fits(fit *f, int64_t n_units, bool *out)
+static pod_status find_fit(pod_planned *r, double limit, pod_fit *out)
 {
-    pod_arena *a;
-    const pod_program *p;
-    POD_TRY(pod_arena_create(NULL, &a));
-    const int64_t batch = f->run->setup.batch;
-    f->run->setup.batch = n_units * f->unit;
-    pod_status s = compile(f->run, a, &p);
-    if (s == POD_OK) {
-        const double bytes = (double)(p->step_bytes + p->window_bytes + p->store_bytes) +
-                             pod_planned_fed_bytes(f->run);
-        *out = bytes <= f->limit_bytes;
-        if (*out) f->found_bytes = bytes;
-    }
-    f->run->setup.batch = batch;
-    pod_arena_destroy(a);
-    return s;
-}
-
-/* Doubled until it does not fit, then halved between; memory grows with the batch. */
-static pod_status find_largest(fit *f)
-{
-    enum { MAX_BATCH = 1 << 24 };
-    int64_t yes = 0, no = 1;
-    for (bool is_in = true; is_in && no * f->unit <= MAX_BATCH;) {
-        POD_TRY(fits(f, no, &is_in));
-        if (!is_in) break;
-        yes = no;
-        no *= 2;
-    }
-    while (no - yes > 1) {
-        const int64_t middle = yes + (no - yes) / 2;
-        bool is_in;
-        POD_TRY(fits(f, middle, &is_in));
-        if (is_in)
-            yes = middle;
-        else
-            no = middle;
-    }
-    f->n_units = yes;
-    return POD_OK;
-}
-
-static pod_status find_fit(pod_explain *e, pod_planned *r, fit *f)
-{
-    const int64_t limit = pod_config_size(e->config, POD_OPT_MEMORY);
-    *f = (fit){.run = r,
-               .unit = pod_mesh_size(&r->setup.mesh) * r->setup.accumulate,
-               .limit_bytes = (double)limit};
     if (limit == 0) return POD_OK;
-    POD_TRY(find_largest(f));
-    if (f->n_units > 0) return POD_OK;
-    return pod_fail(POD_E_INVALID, "memory: %.1f MiB do not hold a batch of %" PRId64,
-                    f->limit_bytes / MIB, f->unit);
+    POD_TRY(pod_fit_largest(r, limit, out));
+    if (out->batch > 0) return POD_OK;
+    return pod_fail(POD_E_INVALID, "memory: %.1f MiB do not hold a batch of %" PRId64, limit / MIB,
+                    out->unit);
 }
 
-static void print_fit(const fit *f)
+static void print_fit(const pod_planned *r, double limit, const pod_fit *f)
 {
-    if (f->n_units == 0) return;
+    if (f->batch == 0) return;
     printf("\nlargest batch in %.1f MiB a core: %" PRId64 " (%" PRId64
            " a core), with %.1f MiB, what is fed included\n",
-           f->limit_bytes / MIB, f->n_units * f->unit, f->n_units * f->run->setup.accumulate,
-           f->found_bytes / MIB);
+           limit / MIB, f->batch, f->batch / pod_mesh_size(&r->setup.mesh), f->bytes / MIB);
 }
 
 pod_status pod_explain_memory(pod_explain *e)
@@ -164,14 +110,15 @@ pod_status pod_explain_memory(pod_explain *e)
     pod_planned r;
     const pod_program *program;
     pod_footprint f;
-    fit largest;
+    pod_fit largest = {0};
+    const double limit = (double)pod_config_size(e->config, POD_OPT_MEMORY);
     POD_TRY(pod_planned_of(e->config, e->arena, &r));
     pod_status s = compile(&r, e->arena, &program);
     if (s == POD_OK) s = pod_footprint_of(program, e->arena, &f);
-    if (s == POD_OK) s = find_fit(e, &r, &largest);
+    if (s == POD_OK) s = find_fit(&r, limit, &largest);
     if (s == POD_OK) s = print_rows(&r, program, &f);
     if (s == POD_OK) s = print_alive(program, &f);
-    if (s == POD_OK) print_fit(&largest);
+    if (s == POD_OK) print_fit(&r, limit, &largest);
     pod_planned_end(&r);
     POD_TRY(s);
     return POD_OK;

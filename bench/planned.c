@@ -61,6 +61,9 @@ pod_status pod_planned_of(const pod_config *c, pod_arena *arena, pod_planned *ou
     POD_TRY(pod_setup_from(c, n_ranks, node, arena, &out->setup));
     POD_TRY(pod_network_choose(&out->setup, &out->choice, &out->net));
     POD_TRY(take_machine(c, out));
+    out->link_bandwidth = pod_config_double(c, POD_OPT_LINK_BANDWIDTH);
+    out->link_latency = pod_config_double(c, POD_OPT_LINK_LATENCY);
+    POD_TRY(pod_faults_parse(pod_config_text(c, POD_OPT_FAULT), out->fault, &out->n_faults));
     POD_TRY(find_data(c, arena, out));
     out->data = pod_setup_seen(&out->setup, &out->data);
     return POD_OK;

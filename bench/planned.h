@@ -6,6 +6,7 @@
 #include "bench/models.h"
 #include "bench/target.h"
 #include "runtime/core/config.h"
+#include "runtime/core/fault.h"
 #include "runtime/core/machine.h"
 #include "runtime/data/dataset.h"
 
@@ -17,6 +18,11 @@ typedef struct pod_planned { /* points into itself: not to be copied */
     pod_target target;
     pod_dataset_info data; /* lives in the arena, or as long as `dataset` */
     pod_dataset *dataset;  /* NULL: published size */
+
+    /* What if, of a simulation. */
+    double link_bandwidth, link_latency; /* times as much as the machine's */
+    pod_fault fault[POD_MAX_FAULTS];
+    int n_faults;
 } pod_planned;
 
 /* The data are those that --data names, or, when nothing names any, images and classes of the size

@@ -18,17 +18,47 @@ static void add_bounds(pod_simulated *s)
     }
 }
 
-static pod_status run_step(const pod_planned *p, pod_simulated *s)
+/* slow[core], in the arena; NULL where all are alike. */
+static pod_status slow_cores(const pod_planned *p, int n_cores, pod_arena *arena, double **slow)
+{
+    *slow = NULL;
+    for (int i = 0; i < p->n_faults; i++) {
+        const pod_fault *f = &p->fault[i];
+        if (f->rank >= n_cores)
+            return pod_fail(POD_E_INVALID, "fault: %s of rank %d, but there are %d cores",
+                            pod_fault_name(f->kind), f->rank, n_cores);
+        if (!*slow) {
+            *slow = POD_ARENA_NEW(arena, double, n_cores);
+            if (!*slow) return POD_E_NOMEM;
+            for (int c = 0; c < n_cores; c++) (*slow)[c] = 1;
+        }
+        (*slow)[f->rank] *= f->factor;
+    }
+    return POD_OK;
+}
+
+static void scale_links(const pod_planned *p, pod_net *net)
+{
+    for (int d = 0; d < POD_MESH_MAX_DIMS; d++) {
+        net->link_bytes_per_s[d] *= p->link_bandwidth;
+        net->link_latency_s[d] *= p->link_latency;
+    }
+}
+
+static pod_status run_step(const pod_planned *p, pod_arena *arena, pod_simulated *s)
 {
     pod_exec_sim *e = NULL;
     pod_timeline *tl = NULL;
     pod_status status;
-    pod_exec_sim_options options = {.time = s->time};
+    double *slow;
+    POD_TRY(slow_cores(p, s->cores, arena, &slow));
+    pod_exec_sim_options options = {.time = s->time, .slow = slow};
     const pod_timeline_plan plan = {.is_virtual = true,
                                     .max_steps = 1,
                                     .max_events = 2 * pod_program_n_turns(s->program),
                                     .kept_steps = 1};
     POD_TRY(pod_machine_net(&p->machine, &s->program->mesh, &options.net));
+    scale_links(p, &options.net);
     POD_TRY_GOTO(status, pod_timeline_create(&plan, &tl), done);
     POD_TRY_GOTO(status, pod_exec_sim_open(s->program, &options, &e), done);
     POD_TRY_GOTO(status, pod_exec_sim_step(e, 0, 0, tl), done);
@@ -56,7 +86,7 @@ pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_simulated *o
     POD_TRY(pod_cost_program(&p->machine, s.program, time));
     s.time = time;
     add_bounds(&s);
-    POD_TRY(run_step(p, &s));
+    POD_TRY(run_step(p, arena, &s));
     s.memory_bytes =
         (double)(s.program->step_bytes + s.program->window_bytes + s.program->store_bytes) +
         pod_planned_fed_bytes(p);

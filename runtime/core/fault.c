@@ -1,0 +1,128 @@
+#include "runtime/core/fault.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/base/parse.h"
+
+enum { MAX_RANK = 1 << 24, WORD_BYTES = 64, WHAT_BYTES = 160 };
+
+static const struct {
+    const char *name, *must, *may;
+} kinds[] = {
+#define POD_FAULT(id, name, must, may, what) {name, must, may},
+#include "runtime/core/fault.def"
+};
+
+static const char kind_names[] =
+#define POD_FAULT(id, name, must, may, what) " " name
+#include "runtime/core/fault.def"
+    ;
+
+const char *pod_fault_name(pod_fault_kind k) { return kinds[k].name; }
+
+/* Whether `word` stands in a list of words; *place: how many stand before it. */
+static bool has_word(const char *list, const char *word, int *place)
+{
+    const size_t length = strlen(word);
+    *place = 0;
+    for (const char *at = list; *at; (*place)++) {
+        const size_t n = strcspn(at, " ");
+        if (n == length && strncmp(at, word, n) == 0) return true;
+        at += n + (at[n] == ' ');
+    }
+    return false;
+}
+
+static int n_words(const char *list)
+{
+    int n;
+    (void)has_word(list, "", &n);
+    return n;
+}
+
+/* The next of the parts that `separators` divide, cut to WORD_BYTES; NULL behind the last. */
+static const char *next_part(const char *at, const char *separators, char word[WORD_BYTES])
+{
+    const size_t n = strcspn(at, separators);
+    snprintf(word, WORD_BYTES, "%.*s", (int)(n < WORD_BYTES ? n : WORD_BYTES - 1), at);
+    return at[n] ? at + n + 1 : NULL;
+}
+
+static pod_status set_key(pod_fault *f, const char *what, const char *key, const char *value)
+{
+    int64_t rank;
+    if (strcmp(key, "factor") == 0) {
+        POD_TRY(pod_parse_double(what, value, 1e-6, 1e6, &f->factor));
+        return POD_OK;
+    }
+    POD_TRY(pod_parse_int(what, value, 0, MAX_RANK, &rank));
+    f->rank = (int)rank;
+    return POD_OK;
+}
+
+static pod_status parse_keys(const char *text, pod_fault *f)
+{
+    const char *must = kinds[f->kind].must, *may = kinds[f->kind].may;
+    char part[WORD_BYTES], what[WHAT_BYTES];
+    unsigned seen = 0;
+    for (const char *at = *text ? text : NULL; at;) {
+        int place, of_may;
+        at = next_part(at, ",", part);
+        char *value = strchr(part, '=');
+        if (!value)
+            return pod_fail(POD_E_INVALID, "fault: '%s' of %s is not key=value", part,
+                            kinds[f->kind].name);
+        *value++ = '\0';
+        const bool is_must = has_word(must, part, &place);
+        if (!is_must && !has_word(may, part, &of_may))
+            return pod_fail(POD_E_INVALID, "fault: %s takes '%s%s%s', found '%s'",
+                            kinds[f->kind].name, must, *may ? " " : "", may, part);
+        const unsigned bit = 1u << (is_must ? place : n_words(must) + of_may);
+        if (seen & bit)
+            return pod_fail(POD_E_INVALID, "fault: %s of %s stands twice", part,
+                            kinds[f->kind].name);
+        seen |= bit;
+        snprintf(what, sizeof what, "fault: %s of %s", part, kinds[f->kind].name);
+        POD_TRY(set_key(f, what, part, value));
+    }
+    const unsigned all = (1u << n_words(must)) - 1;
+    if ((seen & all) != all)
+        return pod_fail(POD_E_INVALID, "fault: %s wants '%s', found '%s'", kinds[f->kind].name,
+                        must, text);
+    return POD_OK;
+}
+
+static pod_status parse_one(const char *text, pod_fault *out)
+{
+    char word[WORD_BYTES];
+    const char *keys = next_part(text, ":", word);
+    pod_fault f = {0};
+    while (f.kind < POD_N_FAULT_KINDS && strcmp(kinds[f.kind].name, word) != 0) f.kind++;
+    if (f.kind == POD_N_FAULT_KINDS)
+        return pod_fail(POD_E_INVALID, "fault: '%s' is none of%s", word, kind_names);
+    POD_TRY(parse_keys(keys ? keys : "", &f));
+    *out = f;
+    return POD_OK;
+}
+
+pod_status pod_faults_parse(const char *text, pod_fault out[POD_MAX_FAULTS], int *n)
+{
+    enum { PART_BYTES = 256 };
+    *n = 0;
+    while (text && *text) {
+        char part[PART_BYTES];
+        const size_t length = strcspn(text, ";");
+        if (length >= sizeof part)
+            return pod_fail(POD_E_INVALID, "fault: '%.60s...' has more than %d bytes", text,
+                            PART_BYTES - 1);
+        if (*n == POD_MAX_FAULTS)
+            return pod_fail(POD_E_INVALID, "fault: more than %d", POD_MAX_FAULTS);
+        memcpy(part, text, length);
+        part[length] = '\0';
+        POD_TRY(parse_one(part, &out[(*n)++]));
+        text += length + (text[length] == ';');
+    }
+    return POD_OK;
+}
