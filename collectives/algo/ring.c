@@ -114,11 +114,15 @@ static bool overlap(pod_range a, pod_range b)
     return a.count > 0 && b.count > 0 && a.first < b.first + b.count && b.first < a.first + a.count;
 }
 
-/* The step after which all of the range may be touched, as far as it is the ring's. */
+static int wrap(const pod__ring *r, int position) { return (position + r->size) % r->size; }
+
+/* The step after which all of the range may be touched, as far as it is the ring's. Blocks are gone
+ * through from the own one on, so that members do alike. */
 static int32_t after_ring(const pod__ring *r, pod_sched *s, pod_range range)
 {
     int32_t after = POD_NO_STEP;
-    for (int position = 0; position < r->size; position++) {
+    for (int i = 0; i < r->size; i++) {
+        const int position = wrap(r, r->position + i);
         const pod_range block = block_at(r, position);
         if (!overlap(block, range)) continue;
         for (int piece = 0; piece < r->plan.n_pieces; piece++)
@@ -131,8 +135,8 @@ static int32_t after_ring(const pod__ring *r, pod_sched *s, pod_range range)
 void pod__ring_follow(pod__ring *r, pod_sched *s, const pod__ring *const before[], int n_before,
                       bool is_own)
 {
-    for (int position = 0; position < r->size; position++) {
-        if (is_own && position != r->position) continue;
+    for (int k = 0; k < (is_own ? 1 : r->size); k++) {
+        const int position = wrap(r, r->position + k);
         const pod_range block = block_at(r, position);
         for (int piece = 0; piece < r->plan.n_pieces; piece++) {
             const pod_range part = piece_of(r, block, piece);
@@ -147,11 +151,10 @@ void pod__ring_follow(pod__ring *r, pod_sched *s, const pod__ring *const before[
 /* ---- moves --------------------------------------------------------------------------------- */
 
 typedef struct visit { /* of a piece on its way */
-    int position, piece, way, tag;
-    bool comes, goes; /* from the neighbour behind, to the one ahead */
+    int position, piece, way;
+    bool comes, goes;     /* from the neighbour behind, to the one ahead */
+    int came_tag, on_tag; /* by how far it has to go or has gone: the same wherever on the path */
 } visit;
-
-static int wrap(const pod__ring *r, int position) { return (position + r->size) % r->size; }
 
 static void move_piece(pod__ring *r, pod_sched *s, visit v, int32_t *added)
 {
@@ -160,11 +163,12 @@ static void move_piece(pod__ring *r, pod_sched *s, visit v, int32_t *added)
     const int ahead = r->neighbor[v.way], behind = r->neighbor[1 - v.way];
     int32_t *last = last_of(r, v.position, v.piece);
     if (v.comes && added)
-        *added = *last = pod_sched_recv_reduce(s, behind, v.tag, span, part.count, *last, *added);
+        *added = *last =
+            pod_sched_recv_reduce(s, behind, v.came_tag, span, part.count, *last, *added);
     else if (v.comes)
-        *last = pod_sched_recv(s, behind, v.tag, span, part.count, *last);
+        *last = pod_sched_recv(s, behind, v.came_tag, span, part.count, *last);
     if (!v.goes) return;
-    const int32_t sent = pod_sched_send(s, ahead, v.tag, span, part.count, *last);
+    const int32_t sent = pod_sched_send(s, ahead, v.on_tag, span, part.count, *last);
     if (added) *last = sent; /* it will be written again, where what is gathered is only read */
 }
 
@@ -186,7 +190,8 @@ void pod__ring_reduce_scatter(pod__ring *r, pod_sched *s)
             v.position = wrap(r, v.way == UP ? r->position + hops : r->position - hops);
             const int reached = reach(&r->plan, v.position, v.piece, v.way);
             if (hops > reached) continue;
-            v.tag = r->first_tag + v.position * r->plan.n_pieces + v.piece;
+            v.on_tag = r->first_tag + hops * r->plan.n_pieces + v.piece;
+            v.came_tag = v.on_tag + r->plan.n_pieces;
             v.comes = hops < reached;
             v.goes = hops > 0;
             move_piece(r, s, v, &added[v.way][n_added[v.way] % 2]);
@@ -207,7 +212,8 @@ void pod__ring_allgather(pod__ring *r, pod_sched *s)
             v.position = wrap(r, v.way == UP ? r->position - hops : r->position + hops);
             const int spreads = spread(&r->plan, v.position, v.piece, v.way);
             if (hops > spreads) continue;
-            v.tag = r->first_tag + (r->size + v.position) * r->plan.n_pieces + v.piece;
+            v.on_tag = r->first_tag + (r->size + hops) * r->plan.n_pieces + v.piece;
+            v.came_tag = v.on_tag - r->plan.n_pieces;
             v.comes = hops > 0;
             v.goes = hops < spreads;
             move_piece(r, s, v, NULL);
