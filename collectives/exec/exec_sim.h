@@ -13,7 +13,11 @@
  *     SYNC                     sync_s after the last rank began its own
  *
  * What a rank adds and copies it does one after the other, in the order in which it could begin.
- * The same calls give the same picoseconds.
+ * The same calls give the same picoseconds. Of what could begin at one time on a rank or link, sends
+ * go before messages that pass through, these before sums and copies; then the collective that was
+ * added first; of messages that pass through, the order is by how far they have come, counted as a
+ * rank from its sender at rank 0; then the earlier step of a schedule; then the lower rank. So no
+ * tie depends on where on the mesh it is.
  *
  * Where nothing waits for a link, a sender or a rank's sums, a rank that starts d later delays the
  * end by d at most, and faster links delay nothing. Where something waits, who comes first goes
@@ -23,6 +27,7 @@
 #define MINIPOD_COLLECTIVES_EXEC_EXEC_SIM_H
 
 #include "collectives/algo/algo.h"
+#include "collectives/exec/sim_classes.h"
 #include "collectives/mesh/route.h"
 #include "collectives/net/net.h"
 #include "collectives/sched/sched.h"
@@ -31,21 +36,34 @@
 typedef struct pod_sim pod_sim;
 typedef struct pod_sim_coll pod_sim_coll; /* a collective of a simulation */
 
-/* E_INVALID for a net with a rate or time that is none; E_NOMEM. */
+/* Of every rank of the mesh. E_INVALID for a net with a rate or time that is none; E_NOMEM. */
 POD_MUST pod_status pod_sim_create(const pod_net *net, const pod_mesh *m, pod_sim **out);
+/* Of ranks of which those of a class do alike (sim_classes.h): the schedule of a rank is that of the
+ * first rank of its class, moved along. With one_of_each only the first ranks are simulated, and
+ * stand for the others: then all that is said below of ranks and their number is said of classes,
+ * and every rank of a class is started when its class is. */
+POD_MUST pod_status pod_sim_create_alike(const pod_net *net, const pod_sim_classes *classes,
+                                         bool one_of_each, pod_sim **out);
 void pod_sim_destroy(pod_sim *sim); /* and its collectives; NULL is allowed */
 
-/* Adds a collective of which all[r] is the part of rank r, for every rank of the mesh; nothing is
- * kept of `all`. E_INVALID, naming rank and step, when a message or sync has no other half;
- * races and spans are not looked at. E_NOMEM. Nothing is allocated after this. */
+int pod_sim_n_cores(const pod_sim *sim); /* ranks that are simulated, or classes */
+
+/* Adds a collective of which all[k] is the part of the first rank of class k, in a simulation that
+ * was not created with classes of every rank k; nothing is kept of `all`. E_INVALID, naming rank and
+ * step, when a message or sync has no other half; races and spans are not looked at. E_NOMEM. */
 POD_MUST pod_status pod_sim_add(pod_sim *sim, const pod_sched *const all[], pod_dtype t,
                                 pod_sim_coll **out);
+/* The same of an algorithm: builds what is needed, and shares it with those that were added with
+ * the same arguments. E_INVALID as pod_coll_build. */
+POD_MUST pod_status pod_sim_add_algo(pod_sim *sim, const pod_coll_algo *algo,
+                                     const pod_coll_args *args, pod_sim_coll **out);
 
 int pod_sim_coll_number(const pod_sim_coll *c); /* in the order in which they were added, from 0 */
 
 /* Rank begins its part at this time, not before pod_sim_now. A collective can be started again when
- * all its ranks are done. */
-void pod_sim_start(pod_sim *sim, pod_sim_coll *c, int rank, int64_t at_ps);
+ * all its ranks are done. The first start takes memory for the run, and the end of the last rank
+ * gives it back: E_NOMEM. */
+POD_MUST pod_status pod_sim_start(pod_sim *sim, pod_sim_coll *c, int rank, int64_t at_ps);
 
 typedef struct pod_sim_done {
     pod_sim_coll *coll;
@@ -74,7 +92,9 @@ typedef struct pod_sim_use { /* since create */
     double wait_work_s;   /* that sums and copies waited for earlier ones of their rank */
 } pod_sim_use;
 
-pod_sim_use pod_sim_used(const pod_sim *sim);
+pod_sim_use pod_sim_used(const pod_sim *sim); /* n_events are counted as they are simulated, all
+                                                 else as if for every rank */
+double pod_sim_link_busy_s(const pod_sim *sim, int link); /* how long that link was held */
 
 /* One collective of an algorithm, on its own. */
 typedef struct pod_sim_report {

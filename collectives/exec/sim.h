@@ -1,60 +1,137 @@
-/* What a simulation knows of a collective: its steps, of all ranks, in the form that is run. */
+/* What a simulation knows of a collective: what its ranks do, and how far they are.
+ *
+ * What never changes is kept once for all ranks of a class (sim_classes.h): a table with a row for
+ * each place in a schedule and a column for each class. What a run changes is a word for each step
+ * of each core, where a core is a rank that is simulated: all, or one of each class. Steps of one
+ * place lie side by side in both: ranks run alike, so what happens at one time lies together in
+ * memory. A step is named by place << n_core_bits | core; names decide ties as well. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_SIM_H
 #define MINIPOD_COLLECTIVES_EXEC_SIM_H
 
 #include "collectives/exec/exec_sim.h"
 #include "collectives/net/engine.h"
+#include "collectives/net/links.h"
 
-enum { POD__SIM_NONE = -1 };
-
-/* Steps are numbered so that those of one place in the schedules of a few ranks lie side by side:
- * ranks run alike, so what happens at one time lies together in memory. Numbers decide ties as
- * well, hence only a few: no part of a schedule goes before another part on all ranks.
- *
- * The time of a step is known as soon as the times of all that it waits for are, be they to come:
+/* The time of a step is known as soon as the times of all that it waits for are, be they to come:
  * then those that wait for it are told, without an event. Besides the steps in its `after` a
  * receive waits for its message, and a step that comes after none for the start of its rank. */
-typedef struct pod__sim_step { /* 32 bytes, two a cache line: what runs is bound by memory */
-    int64_t at_ps;             /* the latest of what it waits for, as far as known; of a SEND that
-                                  has begun, when the tail of its message follows the head */
-    int32_t rank;
-    int32_t partner;    /* SEND: its receive; SYNC: its group */
-    int32_t edge;       /* its dependents: from here to where those of the next step begin */
-    int32_t link;       /* SEND: the rank that the head of its message has come to; else the next in
-                        the list of what is known to be complete */
-    uint64_t cost : 56; /* SEND: bytes; RECV_REDUCE, COPY, REDUCE_*: ps of work, 20 hours at most */
-    uint64_t kind : 4, n_after : 2, n_waits : 2;
+typedef struct pod__sim_step {
+    int32_t edge;    /* its dependents: n_edges from here on in `dependent` */
+    int32_t partner; /* SEND: place of its receive; SYNC: its group */
+    int32_t peer;    /* SEND: where the class's representative sends it */
+    uint32_t kind : 4, n_waits : 2;
+    uint32_t dim : 2, is_down : 1, is_near : 1; /* SEND: the first hop; it is the only one */
+    uint32_t n_edges : 22;
 } pod__sim_step;
 
 typedef struct pod__sim_sync { /* the SYNCs of one tag of ranks that share */
     int32_t first, n;          /* in `sync_member` */
-    int32_t n_waits;
-    int64_t at_ps;
 } pod__sim_sync;
 
-typedef struct pod__sim_rank {
-    int32_t n_steps, n_left;
-    int32_t root;   /* its steps that come after none: in `root`, to those of the next rank */
-    int64_t end_ps; /* the latest of its steps whose times are known */
+typedef struct pod__sim_plan { /* of collectives that differ in their counts at most */
+    int n_classes;
+    int32_t n_places;    /* the longest schedule has */
+    int32_t *n_steps;    /* (n_classes) */
+    pod__sim_step *step; /* (n_places, n_classes) */
+    int32_t *dependent;  /* places */
+    int32_t *first_root; /* (n_classes + 1) */
+    int32_t *root;       /* places of steps that come after none */
+    pod__sim_sync *sync; /* ranks that share are a class each */
+    int32_t n_syncs;
+    struct pod__sim_member {
+        int32_t place, core;
+    } * sync_member;
+    int32_t n_most_known; /* steps that can become known at one event */
+} pod__sim_plan;
+
+typedef struct pod__sim_costs {
+    int64_t *cost; /* (n_places, n_classes) SEND: bytes; RECV_REDUCE, COPY, REDUCE_*: ps of work */
+    int64_t n_messages; /* of one rank of each class, all together */
+    double message_bytes;
+} pod__sim_costs;
+
+typedef struct pod__sim_part { /* of one core in one run */
+    int64_t end_ps;            /* the latest of its steps whose times are known */
+    int32_t n_left;
     bool is_started;
-} pod__sim_rank;
+} pod__sim_part;
+
+/* Of a step in one run: the latest time of what it waits for, as far as known (of a SEND on its way
+ * when the tail of its message follows the head), and how many have told theirs. */
+typedef uint64_t pod__sim_state;
+enum { POD__SIM_TOLD_BITS = 2 };
+
+typedef struct pod__sim_group { /* of ranks that share, at their SYNCs of one tag, in one run */
+    int64_t at_ps;
+    int32_t n_waits;
+} pod__sim_group;
 
 struct pod_sim_coll {
     uint32_t number;
-    int n_ranks, n_not_done; /* n_not_done: 0 before the first start */
-    int32_t n_steps;
-    pod__sim_rank *rank; /* (n_ranks + 1) */
-    pod__sim_step *step; /* (n_steps + 1) */
-    int32_t *dependent;  /* (edges) */
-    int32_t *root;       /* steps */
-    pod__sim_sync *sync; /* groups */
-    int32_t n_syncs;
-    int32_t *sync_member; /* steps */
+    const pod__sim_plan *plan;
+    const int64_t *cost;
+    double message_bytes;
+    int64_t n_messages;
+    int n_cores, n_not_done; /* n_not_done: 0 when it does not run */
+    pod__sim_part *part;     /* (n_cores) */
+    pod__sim_group *group;   /* (n_syncs) */
+    pod__sim_state *state;   /* (n_places << n_core_bits); NULL when it does not run */
 };
 
-/* Steps numbered through, messages and syncs paired, dependents listed; in the arena. */
-POD_MUST pod_status pod__sim_coll_build(pod_arena *a, const pod_net *net, const pod_mesh *m,
-                                        const pod_sched *const all[], pod_dtype t,
-                                        pod_sim_coll **out);
+/* What a key of an event is of, from its high bits down: kind, collective, how far a head has come
+ * (as a rank, counted from its sender at rank 0), step or core. */
+enum { POD__SIM_KIND_SHIFT = 62, POD__SIM_COLL_SHIFT = 50, POD__SIM_FAR_SHIFT = 32 };
+
+typedef struct pod__sim_core { /* what a rank does one thing at a time with */
+    int64_t sender_free_ps, unit_free_ps;
+} pod__sim_core;
+
+typedef struct pod__sim_shared { /* by collectives with the same arguments */
+    struct pod__sim_shared *next;
+    const pod_coll_algo *algo; /* NULL: of schedules from outside */
+    pod_coll_args args;
+    pod__sim_plan *plan;
+    pod__sim_costs costs;
+} pod__sim_shared;
+
+struct pod_sim {
+    pod_arena *arena;
+    pod_engine *engine;
+    pod_net net;
+    pod_sim_classes classes;
+    pod_links *links;
+    int n_cores, n_core_bits;
+    int n_meant;         /* ranks that a core stands for */
+    pod__sim_core *core; /* (n_cores) */
+    int32_t *rank;       /* (n_cores) */
+    int32_t *class_of;   /* (n_cores) */
+    int32_t *core_of;    /* (n_ranks) who stands for it */
+    pod_coord *coord;    /* (n_ranks) */
+    pod_coord *moved_by; /* (n_cores) from the first rank of its class; NULL: all are first */
+    pod_sim_coll **coll;
+    int n_colls, coll_capacity;
+    pod__sim_shared *shared;
+    int64_t message_ps, sync_ps, now_ps;
+    uint32_t *known; /* steps of the collective that the event is of, whose dependents are to be
+                        told of their time */
+    int32_t n_known, known_capacity;
+    int64_t n_messages, wait_sender_ps, wait_work_ps;
+    double message_bytes;
+};
+
+/* Of which sched[k] is the schedule of class k's first rank: steps numbered, messages and syncs
+ * paired, dependents listed. In the arena but for what free gives back. E_INVALID as pod_sim_add. */
+POD_MUST pod_status pod__sim_plan_build(pod_arena *a, const pod_sim_classes *classes,
+                                        const pod_sched *const sched[], pod__sim_plan **out);
+void pod__sim_plan_free(pod__sim_plan *p);
+
+/* What the steps of a plan cost: created, then put for each class. */
+POD_MUST pod_status pod__sim_costs_create(const pod__sim_plan *p, pod__sim_costs *out);
+void pod__sim_costs_put(const pod__sim_plan *p, const pod_net *net, int k, const pod_sched *s,
+                        pod_dtype t, pod__sim_costs *to);
+void pod__sim_costs_free(pod__sim_costs *c);
+
+/* Whether they are the same but for `count`. */
+bool pod__sim_same_but_count(const pod_coll_args *a, const pod_coll_args *b);
 
 #endif

@@ -12,14 +12,15 @@
 #include "kernels/base/arena.h"
 #include "kernels/base/status.h"
 
-#define POD_PS_NEVER INT64_MAX /* later than everything; sums that would pass it end here */
+/* Later than everything; sums that would pass it end here. Two bits are left above it. */
+#define POD_PS_NEVER (INT64_MAX / 2)
 
-/* The nearest picosecond; NaN and what lies beyond 106 days is POD_PS_NEVER, below 0 is 0. */
+/* The nearest picosecond; NaN and what lies beyond 53 days is POD_PS_NEVER, below 0 is 0. */
 static inline int64_t pod_ps(double seconds)
 {
     const double ps = seconds * 1e12 + 0.5;
     if (ps < 1) return 0;
-    return ps < 9.2e18 ? (int64_t)ps : POD_PS_NEVER;
+    return ps < 4.6e18 ? (int64_t)ps : POD_PS_NEVER;
 }
 
 static inline double pod_ps_seconds(int64_t ps) { return (double)ps * 1e-12; }

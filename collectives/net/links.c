@@ -10,13 +10,12 @@ typedef struct link {
 
 struct pod_links {
     pod_mesh mesh;
-    int stride[POD_MESH_MAX_DIMS]; /* from a rank to the next along a dimension */
-    int n_links;
-    bool is_chip_shared;
+    int n_owners; /* ranks that stand for themselves: their links are kept, those of a side together */
     int64_t latency_ps[POD_MESH_MAX_DIMS];
     double s_per_byte[POD_MESH_MAX_DIMS];
-    pod_coord *coord; /* (n_ranks) */
-    link *link;       /* (n_links) */
+    int32_t *owner[2]; /* (n_ranks) by number: along dimension 0; and along the others, whose links
+                          cores of a chip may share: they take those of its first core */
+    link *link;        /* (2 n_dims, n_owners) */
     int64_t wait_ps, n_waits;
 };
 
@@ -45,54 +44,51 @@ static pod_status check_net(const pod_net *net, const pod_mesh *m)
     return POD_OK;
 }
 
-pod_status pod_links_create(pod_arena *a, const pod_net *net, const pod_mesh *m, pod_links **out)
+static pod_status number_owners(pod_arena *a, pod_links *l, bool is_chip_shared,
+                                const int32_t first[])
+{
+    const int n_ranks = pod_mesh_size(&l->mesh), n_cores = l->mesh.extent[0];
+    int32_t *own = POD_ARENA_NEW(a, int32_t, n_ranks), *chip = own;
+    if (is_chip_shared) chip = POD_ARENA_NEW(a, int32_t, n_ranks);
+    if (!own || !chip) return POD_E_NOMEM;
+    for (int r = 0; r < n_ranks; r++)
+        if (!first || first[r] == r) own[r] = l->n_owners++;
+    for (int r = 0; r < n_ranks && first; r++) own[r] = own[first[r]];
+    for (int r = 0; r < n_ranks && is_chip_shared; r++) chip[r] = own[r / n_cores * n_cores];
+    l->owner[0] = own;
+    l->owner[1] = chip;
+    return POD_OK;
+}
+
+pod_status pod_links_create(pod_arena *a, const pod_net *net, const pod_mesh *m,
+                            const int32_t first[], pod_links **out)
 {
     POD_TRY(check_net(net, m));
-    const int n_ranks = pod_mesh_size(m), n_links = pod_route_n_links(m);
     pod_links *l = POD_ARENA_NEW(a, pod_links, 1);
-    pod_coord *coord = POD_ARENA_NEW(a, pod_coord, n_ranks);
-    link *links = POD_ARENA_NEW(a, link, n_links);
-    if (!l || !coord || !links) return POD_E_NOMEM;
-    *l = (pod_links){.mesh = *m,
-                     .n_links = n_links,
-                     .is_chip_shared = net->is_chip_shared && m->n_dims == POD_MESH_MAX_DIMS,
-                     .coord = coord,
-                     .link = links};
-    int stride = 1;
+    if (!l) return POD_E_NOMEM;
+    *l = (pod_links){.mesh = *m};
     for (int d = 0; d < m->n_dims; d++) {
-        l->stride[d] = stride;
-        stride *= m->extent[d];
         l->latency_ps[d] = pod_ps(net->link_latency_s[d]);
         l->s_per_byte[d] = 1 / net->link_bytes_per_s[d];
     }
-    for (int r = 0; r < n_ranks; r++) coord[r] = pod_mesh_coord(m, r);
+    const bool is_chip_shared = net->is_chip_shared && m->n_dims == POD_MESH_MAX_DIMS;
+    POD_TRY(number_owners(a, l, is_chip_shared, first));
+    l->link = POD_ARENA_NEW(a, link, 2 * m->n_dims * l->n_owners);
+    if (!l->link) return POD_E_NOMEM;
     *out = l;
     return POD_OK;
 }
 
-/* The rank at which `hop` ends. */
-static int end_of(const pod_links *l, int rank, pod_hop hop)
+static link *link_of(const pod_links *l, int rank, int side)
 {
-    const int at = l->coord[rank].at[hop.dim], extent = l->mesh.extent[hop.dim];
-    int by = hop.dir;
-    if (at + by < 0 || at + by == extent) by -= hop.dir * extent;
-    return rank + by * l->stride[hop.dim];
-}
-
-/* Cores of a chip take the links of its first core. */
-static link *link_of(const pod_links *l, int rank, pod_hop hop)
-{
-    const int owner = l->is_chip_shared && hop.dim > 0 ? rank - l->coord[rank].at[0] : rank;
-    return &l->link[pod_route_link(&l->mesh, owner, hop)];
+    return &l->link[side * l->n_owners + l->owner[side > 1][rank]];
 }
 
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
-bool pod_links_pass(pod_links *l, pod_transit *t, int to, double bytes)
+void pod_links_pass(pod_links *l, int rank, pod_hop hop, double bytes, pod_transit *t)
 {
-    pod_hop hop;
-    if (!pod_route_next(&l->mesh, &l->coord[t->at], &l->coord[to], &hop)) return false;
-    link *via = link_of(l, t->at, hop);
+    link *via = link_of(l, rank, 2 * hop.dim + (hop.dir < 0));
     const int64_t held_ps = pod_ps(bytes * l->s_per_byte[hop.dim]);
     const int64_t latency_ps = l->latency_ps[hop.dim];
     const int64_t start_ps = later(t->head_ps, via->free_ps);
@@ -105,19 +101,25 @@ bool pod_links_pass(pod_links *l, pod_transit *t, int to, double bytes)
     t->left_ps = later(t->tail_ps, pod_ps_add(start_ps, held_ps));
     t->tail_ps = pod_ps_add(t->left_ps, latency_ps);
     t->head_ps = pod_ps_add(start_ps, latency_ps);
-    t->at = end_of(l, t->at, hop);
     via->free_ps = pod_ps_add(start_ps, held_ps);
     via->busy_ps = pod_ps_add(via->busy_ps, held_ps);
-    return true;
+}
+
+int64_t pod_links_busy_ps(const pod_links *l, int number)
+{
+    const int n_ranks = pod_mesh_size(&l->mesh);
+    return link_of(l, number % n_ranks, number / n_ranks)->busy_ps;
 }
 
 pod_links_use pod_links_used(const pod_links *l)
 {
     pod_links_use use = {.wait_ps = l->wait_ps, .n_waits = l->n_waits};
-    for (int i = 0; i < l->n_links; i++) {
+    for (int i = 0; i < 2 * l->mesh.n_dims * l->n_owners; i++)
         use.total_ps = pod_ps_add(use.total_ps, l->link[i].busy_ps);
-        if (l->link[i].busy_ps <= use.busy_ps) continue;
-        use.busy_ps = l->link[i].busy_ps;
+    for (int i = 0; i < pod_route_n_links(&l->mesh); i++) {
+        const int64_t busy_ps = pod_links_busy_ps(l, i);
+        if (busy_ps <= use.busy_ps) continue;
+        use.busy_ps = busy_ps;
         use.busiest = i;
     }
     return use;

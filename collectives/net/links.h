@@ -13,20 +13,21 @@
 
 typedef struct pod_links pod_links;
 
-/* In the arena, all free. E_INVALID for a net with a rate or time that is none; E_NOMEM. */
+/* In the arena, all free. The links of rank r are kept as those of first[r]: itself, or another
+ * rank that stands for it (and first[first[r]] == first[r]); NULL: each its own. E_INVALID for a net
+ * with a rate or time that is none; E_NOMEM. */
 POD_MUST pod_status pod_links_create(pod_arena *a, const pod_net *net, const pod_mesh *m,
-                                     pod_links **out);
+                                     const int32_t first[], pod_links **out);
 
 typedef struct pod_transit { /* a message on its way */
-    int at;                  /* the rank that its head has come to */
-    int64_t head_ps;         /* when it came */
-    int64_t tail_ps;         /* when the whole of it will have come */
+    int64_t head_ps;         /* when its head came to where it is */
+    int64_t tail_ps;         /* when the whole of it will have come there */
     int64_t left_ps;         /* when its tail will have left the rank before */
 } pod_transit;
 
-/* Takes the head, which is at t->at at the time t->head_ps, one hop on towards `to`; false when it
- * is there. Calls come in the order of head_ps. */
-bool pod_links_pass(pod_links *l, pod_transit *t, int to, double bytes);
+/* Takes the head, which is at `rank` at the time t->head_ps, one hop on. Calls come in the order of
+ * head_ps. */
+void pod_links_pass(pod_links *l, int rank, pod_hop hop, double bytes, pod_transit *t);
 
 typedef struct pod_links_use {
     int busiest;      /* link; the first of those that were used as long */
@@ -37,5 +38,6 @@ typedef struct pod_links_use {
 } pod_links_use;
 
 pod_links_use pod_links_used(const pod_links *l); /* since create */
+int64_t pod_links_busy_ps(const pod_links *l, int link);
 
 #endif

@@ -49,25 +49,16 @@ static int times_of(const pod_program *p, int32_t coll)
 static pod_status add_collective(pod_exec_sim *e, int32_t c)
 {
     const pod_program_coll *coll = &e->program->coll[c];
-    const pod_sched *const *all;
-    pod_arena *work;
-    pod_status status;
-    POD_TRY(pod_arena_create(NULL, &work));
-    POD_TRY_GOTO(status, pod_coll_build_all(work, coll->algo, &e->program->mesh, &coll->args, &all),
-                 done);
     const int n_times = times_of(e->program, c);
     e->first_flight[c] = e->n_flights;
     for (int k = 0; k < n_times; k++) {
         in_flight *f = &e->flight[e->n_flights++];
         f->started = POD_ARENA_NEW(e->arena, pod_time, e->n_cores);
         f->done = POD_ARENA_NEW(e->arena, pod_time, e->n_cores);
-        status = f->started && f->done ? POD_OK : POD_E_NOMEM;
-        if (status != POD_OK) goto done;
-        POD_TRY_GOTO(status, pod_sim_add(e->sim, all, coll->args.dtype, &f->coll), done);
+        if (!f->started || !f->done) return POD_E_NOMEM;
+        POD_TRY(pod_sim_add_algo(e->sim, coll->algo, &coll->args, &f->coll));
     }
-done:
-    pod_arena_destroy(work);
-    return status;
+    return POD_OK;
 }
 
 static pod_status take_memory(pod_exec_sim *e)
@@ -136,7 +127,7 @@ static void record(pod_exec_sim *e, int c, pod_lane lane, int32_t i, pod_time be
 }
 
 /* Until the core waits for what is not known to be done, or its step ends. */
-static void advance(pod_exec_sim *e, int c)
+static pod_status advance(pod_exec_sim *e, int c)
 {
     core *own = &e->core[c];
     for (; own->turn < e->n_turns; own->turn++) {
@@ -149,17 +140,18 @@ static void advance(pod_exec_sim *e, int c)
         } else if (instr->kind == POD_I_COLL_START) {
             in_flight *f = flight_of(e, instr, turn);
             f->started[c] = own->now;
-            pod_sim_start(e->sim, f->coll, c, own->now);
+            POD_TRY(pod_sim_start(e->sim, f->coll, c, own->now));
         } else if (instr->kind == POD_I_COLL_WAIT) {
             const in_flight *f = flight_of(e, instr, turn);
             own->waits = f->done[c] == NOT_DONE;
-            if (own->waits) return;
+            if (own->waits) return POD_OK;
             if (f->done[c] > own->now) own->now = f->done[c];
             record(e, c, POD_LANE_COMM, turn.instr, f->started[c], f->done[c]);
         }
         record(e, c, POD_LANE_COMPUTE, turn.instr, begin, own->now);
     }
     own->ended = own->now;
+    return POD_OK;
 }
 
 static int64_t n_waiting(const pod_exec_sim *e)
@@ -187,12 +179,12 @@ pod_status pod_exec_sim_step(pod_exec_sim *e, int64_t step, int watched, pod_tim
     if (tl) pod_timeline_begin_step(tl, step, e->now);
     for (int c = 0; c < e->n_cores; c++) {
         e->core[c] = (core){.now = e->now};
-        advance(e, c);
+        POD_TRY(advance(e, c));
     }
     pod_sim_done done;
     while (pod_sim_next(e->sim, &done)) {
         e->flight[pod_sim_coll_number(done.coll)].done[done.rank] = done.at_ps;
-        if (e->core[done.rank].waits) advance(e, done.rank);
+        if (e->core[done.rank].waits) POD_TRY(advance(e, done.rank));
     }
     POD_TRY(check_done(e));
     for (int c = 0; c < e->n_cores; c++)

@@ -20,14 +20,14 @@ typedef struct pod_exec_sim_options {
     const double *slow;         /* by core: factor on the time of what it runs; NULL: 1. Borrowed */
 } pod_exec_sim_options;
 
-/* `p` is borrowed until close. E_INVALID as pod_sim_create and pod_coll_build_all; E_NOMEM. */
+/* `p` is borrowed until close. E_INVALID as pod_sim_create and pod_sim_add_algo; E_NOMEM. */
 POD_MUST pod_status pod_exec_sim_open(const pod_program *p, const pod_exec_sim_options *options,
                                       pod_exec_sim **out);
 void pod_exec_sim_close(pod_exec_sim *e); /* NULL is allowed */
 
 /* One step of all cores, each from when the step before ended on the last of them. The events of
  * core `core` go into `tl`, between begin and end of a step (NULL: none). E_INVALID when a
- * collective waits for ever. */
+ * collective waits for ever; E_NOMEM. */
 POD_MUST pod_status pod_exec_sim_step(pod_exec_sim *e, int64_t step, int core, pod_timeline *tl);
 
 pod_time pod_exec_sim_now(const pod_exec_sim *e);             /* when the last core ended */

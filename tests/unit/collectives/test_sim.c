@@ -174,7 +174,7 @@ static void test_by_hand(void)
         POD_CHECK_OK(pod_sim_create(&net, &m, &sim));
         POD_CHECK_OK(pod_sim_add(sim, all, POD_U8, &c));
         for (int r = 0; r < pod_mesh_size(&m); r++)
-            pod_sim_start(sim, c, r, pod_ps(s->start_us[r] * 1e-6));
+            POD_CHECK_OK(pod_sim_start(sim, c, r, pod_ps(s->start_us[r] * 1e-6)));
         pod_sim_done done;
         int n_done = 0;
         for (; pod_sim_next(sim, &done); n_done++)
@@ -267,8 +267,8 @@ static void test_deadlock(void)
     build_script(a, &s, 2, all);
     POD_CHECK_OK(pod_sim_create(&plain, &m, &sim));
     POD_CHECK_OK(pod_sim_add(sim, all, POD_U8, &c));
-    pod_sim_start(sim, c, 0, 0);
-    pod_sim_start(sim, c, 1, 0);
+    POD_CHECK_OK(pod_sim_start(sim, c, 0, 0));
+    POD_CHECK_OK(pod_sim_start(sim, c, 1, 0));
     CU_ASSERT_FALSE(pod_sim_next(sim, &done));
     POD_CHECK_FAILS(pod_sim_check_done(sim, c), POD_E_INVALID, "rank 0 waits for ever in step 0");
     pod_sim_destroy(sim);

@@ -259,7 +259,7 @@ static int64_t run(pod_sim *sim, pod_sim_coll *const c[], int n_colls, int64_t a
     const int size = 16;
     for (int k = 0; k < n_colls * size; k++) {
         const int i = backwards ? n_colls * size - 1 - k : k;
-        pod_sim_start(sim, c[i / size], i % size, at_ps);
+        POD_CHECK_OK(pod_sim_start(sim, c[i / size], i % size, at_ps));
     }
     pod_sim_done done;
     int n_done = 0;

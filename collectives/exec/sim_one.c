@@ -1,0 +1,76 @@
+/* One collective on its own. */
+#include <time.h>
+
+#include "collectives/exec/exec_sim.h"
+#include "collectives/net/engine.h"
+
+/* Answers when the last rank is done, counted from when the first one starts. */
+static pod_status run_once(pod_sim *sim, pod_sim_coll *c, const double start_s[], double done_s[],
+                           double *seconds)
+{
+    int64_t first_ps = POD_PS_NEVER, last_ps = 0;
+    for (int r = 0; r < pod_sim_n_cores(sim); r++) {
+        const int64_t at_ps = start_s ? pod_ps(start_s[r]) : 0;
+        if (at_ps < first_ps) first_ps = at_ps;
+        POD_TRY(pod_sim_start(sim, c, r, at_ps));
+    }
+    pod_sim_done done;
+    while (pod_sim_next(sim, &done)) {
+        if (done_s) done_s[done.rank] = pod_ps_seconds(done.at_ps);
+        last_ps = done.at_ps;
+    }
+    *seconds = pod_ps_seconds(last_ps - first_ps);
+    return pod_sim_check_done(sim, c);
+}
+
+static double wall_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* The ranks' schedules, whatever of them is alike kept once. */
+static pod_status begin(const pod_net *net, const pod_mesh *m, const pod_coll_algo *algo,
+                        const pod_coll_args *args, pod_sim **sim, pod_sim_coll **c)
+{
+    const pod_sched *const *all;
+    pod_sim_classes classes;
+    pod_arena *work;
+    pod_status status;
+    POD_TRY(pod_arena_create(NULL, &work));
+    POD_TRY_GOTO(status, pod_coll_build_all(work, algo, m, args, &all), done);
+    POD_TRY_GOTO(status, pod_sim_classes_of_all(net, m, all, &classes), done);
+    POD_TRY_GOTO(status, pod_sim_create_alike(net, &classes, false, sim), done);
+    if (classes.n_alike > 1)
+        status = pod_sim_add_algo(*sim, algo, args, c);
+    else
+        status = pod_sim_add(*sim, all, args->dtype, c);
+    if (status != POD_OK) pod_sim_destroy(*sim);
+done:
+    pod_arena_destroy(work);
+    return status;
+}
+
+pod_status pod_sim_collective(const pod_net *net, const pod_mesh *m, const pod_coll_algo *algo,
+                              const pod_coll_args *args, const double start_s[], double done_s[],
+                              pod_sim_report *out)
+{
+    const double began_s = wall_s();
+    pod_sim *sim;
+    pod_sim_coll *c;
+    pod_status status;
+    POD_TRY(begin(net, m, algo, args, &sim, &c));
+    const double built_s = wall_s();
+    pod_sim_report r = {0};
+    POD_TRY_GOTO(status, run_once(sim, c, start_s, done_s, &r.seconds), done);
+    r.use = pod_sim_used(sim);
+    r.busiest_share = r.seconds > 0 ? r.use.busiest_s / r.seconds : 0;
+    pod_route_link_print(m, r.use.busiest_link, r.busiest_link, sizeof r.busiest_link);
+    r.build_wall_s = built_s - began_s;
+    r.run_wall_s = wall_s() - built_s;
+    *out = r;
+done:
+    pod_sim_destroy(sim);
+    return status;
+}

@@ -1,0 +1,432 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/exec/sim.h"
+
+enum { NONE = -1 };
+
+/* While it is built a step is numbered first[k] + place, so that those of a class lie together. */
+typedef struct builder {
+    pod_arena *out, *work;
+    const pod_sim_classes *classes;
+    const pod_coord *coord;         /* (n_ranks) */
+    const int32_t *class_of, *rank; /* (n_ranks) and (n_classes) of the classes */
+    const pod_sched *const *sched;
+    const pod_step **steps; /* (n_classes) of the schedules */
+    int32_t *first;         /* (n_classes + 1) */
+    int32_t *class_of_step;
+    int32_t *partner; /* by step */
+    pod__sim_plan *plan;
+} builder;
+
+static const pod_step *source_of(const builder *b, int32_t i)
+{
+    const int k = b->class_of_step[i];
+    return &b->steps[k][i - b->first[k]];
+}
+
+static int32_t place_of(const builder *b, int32_t i) { return i - b->first[b->class_of_step[i]]; }
+
+static pod__sim_step *step_at(const builder *b, int32_t i)
+{
+    return &b->plan->step[(int64_t)place_of(b, i) * b->plan->n_classes + b->class_of_step[i]];
+}
+
+static pod_status blame(const builder *b, int32_t i, const char *fault)
+{
+    char text[POD_STEP_TEXT_BYTES];
+    const int rank = b->rank[b->class_of_step[i]];
+    pod_step_print(source_of(b, i), text, sizeof text);
+    return pod_fail(POD_E_INVALID, "schedule: rank %d step %d (%s): %s", rank, (int)place_of(b, i),
+                    text, fault);
+}
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+static pod_status count_steps(builder *b)
+{
+    pod__sim_plan *p = b->plan;
+    int64_t total = 0;
+    for (int k = 0; k < p->n_classes; k++) {
+        b->steps[k] = pod_sched_steps(b->sched[k], &p->n_steps[k]);
+        b->first[k] = (int32_t)total;
+        total += p->n_steps[k];
+        if (p->n_steps[k] > p->n_places) p->n_places = p->n_steps[k];
+        if (total > INT32_MAX / 2)
+            return pod_fail(POD_E_UNSUPPORTED, "schedule: more than %d steps in all",
+                            INT32_MAX / 2);
+    }
+    b->first[p->n_classes] = (int32_t)total;
+    p->n_most_known = p->n_places;
+    p->step = calloc((size_t)p->n_places * (size_t)p->n_classes + 1, sizeof *p->step);
+    b->class_of_step = POD_ARENA_NEW(b->work, int32_t, total);
+    b->partner = POD_ARENA_NEW(b->work, int32_t, total);
+    if (!p->step) return pod_fail(POD_E_NOMEM, "no memory for %" PRId64 " steps", total);
+    if (!b->class_of_step || !b->partner) return POD_E_NOMEM;
+    for (int k = 0; k < p->n_classes; k++)
+        for (int32_t i = b->first[k]; i < b->first[k + 1]; i++) {
+            b->class_of_step[i] = k;
+            b->partner[i] = NONE;
+        }
+    return POD_OK;
+}
+
+static bool receives_message(const pod_step *s)
+{
+    return s->kind == POD_STEP_RECV || s->kind == POD_STEP_RECV_REDUCE;
+}
+
+/* The first hop of a message, and whether it is the last one. */
+static void put_hop(const builder *b, int from, int to, pod__sim_step *out)
+{
+    pod_coord at = b->coord[from];
+    const pod_mesh *m = &b->classes->mesh;
+    pod_hop hop, next;
+    if (!pod_route_next(m, &at, &b->coord[to], &hop)) return;
+    at.at[hop.dim] = (at.at[hop.dim] + hop.dir + m->extent[hop.dim]) % m->extent[hop.dim];
+    out->dim = (unsigned)hop.dim & 3u;
+    out->is_down = hop.dir < 0;
+    out->is_near = !pod_route_next(m, &at, &b->coord[to], &next);
+}
+
+static void put_step(const builder *b, int32_t i)
+{
+    const pod_step *from = source_of(b, i);
+    const unsigned n_after = (unsigned)(from->after[0] >= 0) + (unsigned)(from->after[1] >= 0);
+    pod__sim_step *s = step_at(b, i);
+    s->kind = (unsigned)from->kind & 15u;
+    s->n_waits = (n_after + (n_after == 0) + receives_message(from)) & 3u;
+    s->partner = b->partner[i];
+    s->peer = from->peer;
+    if (from->kind != POD_STEP_SEND) return;
+    s->partner = place_of(b, b->partner[i]);
+    put_hop(b, b->rank[b->class_of_step[i]], from->peer, s);
+}
+
+/* ---- dependents ----------------------------------------------------------------------------- */
+
+enum { MAX_EDGES = (1 << 22) - 1 };
+
+static pod_status list_dependents(builder *b)
+{
+    pod__sim_plan *p = b->plan;
+    const int32_t n = b->first[p->n_classes];
+    int32_t *begin = POD_ARENA_NEW(b->work, int32_t, (int64_t)n + 1);
+    int32_t n_edges = 0;
+    if (!begin) return POD_E_NOMEM;
+    for (int32_t i = 0; i < n; i++)
+        for (int j = 0; j < 2; j++)
+            if (source_of(b, i)->after[j] >= 0) {
+                begin[b->first[b->class_of_step[i]] + source_of(b, i)->after[j]]++;
+                n_edges++;
+            }
+    p->dependent = POD_ARENA_NEW(b->out, int32_t, n_edges);
+    if (!p->dependent) return POD_E_NOMEM;
+    /* Where a list ends, counted down to where it begins. */
+    for (int32_t i = 0, end = 0; i <= n; i++) {
+        if (begin[i] > MAX_EDGES)
+            return pod_fail(POD_E_UNSUPPORTED, "schedule: %d steps come after one", (int)begin[i]);
+        end = begin[i] += end;
+    }
+    for (int32_t i = n; i-- > 0;)
+        for (int j = 0; j < 2; j++)
+            if (source_of(b, i)->after[j] >= 0)
+                p->dependent[--begin[b->first[b->class_of_step[i]] + source_of(b, i)->after[j]]] =
+                    place_of(b, i);
+    for (int32_t i = 0; i < n; i++) {
+        step_at(b, i)->edge = begin[i];
+        step_at(b, i)->n_edges = (unsigned)(begin[i + 1] - begin[i]) & MAX_EDGES;
+    }
+    return POD_OK;
+}
+
+static pod_status list_roots(builder *b)
+{
+    pod__sim_plan *p = b->plan;
+    int32_t n = 0;
+    for (int32_t i = 0; i < b->first[p->n_classes]; i++) {
+        const pod_step *s = source_of(b, i);
+        n += s->after[0] < 0 && s->after[1] < 0;
+    }
+    p->root = POD_ARENA_NEW(b->out, int32_t, n);
+    p->first_root = POD_ARENA_NEW(b->out, int32_t, p->n_classes + 1);
+    if (!p->root || !p->first_root) return POD_E_NOMEM;
+    n = 0;
+    for (int k = 0; k < p->n_classes; k++) {
+        p->first_root[k] = n;
+        for (int32_t place = 0; place < p->n_steps[k]; place++)
+            if (b->steps[k][place].after[0] < 0 && b->steps[k][place].after[1] < 0)
+                p->root[n++] = place;
+    }
+    p->first_root[p->n_classes] = n;
+    return POD_OK;
+}
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+typedef struct receives { /* all receives, those of one sender's class together */
+    int32_t *first;       /* (n_classes + 1) */
+    int32_t *step;
+} receives;
+
+static pod_status sort_receives(builder *b, receives *out)
+{
+    const int n_classes = b->plan->n_classes, n_ranks = pod_mesh_size(&b->classes->mesh);
+    const int32_t n = b->first[n_classes];
+    int32_t *first = POD_ARENA_NEW(b->work, int32_t, n_classes + 1);
+    if (!first) return POD_E_NOMEM;
+    for (int32_t i = 0; i < n; i++) {
+        const pod_step *s = source_of(b, i);
+        if (!pod_step_is_message(s)) continue;
+        if (s->peer < 0 || s->peer >= n_ranks) return blame(b, i, "there is no such peer");
+        if (s->peer == b->rank[b->class_of_step[i]]) return blame(b, i, "a message to itself");
+        if (s->kind != POD_STEP_SEND) first[b->class_of[s->peer]]++;
+    }
+    for (int k = 0; k < n_classes; k++) first[k + 1] += first[k];
+    int32_t *list = POD_ARENA_NEW(b->work, int32_t, first[n_classes]);
+    if (!list) return POD_E_NOMEM;
+    for (int32_t i = n; i-- > 0;)
+        if (receives_message(source_of(b, i)))
+            list[--first[b->class_of[source_of(b, i)->peer]]] = i;
+    *out = (receives){first, list};
+    return POD_OK;
+}
+
+/* The rank that lies from the first of the sender's class as this receive's rank from its peer. */
+static int receiver_seen(const builder *b, int32_t recv)
+{
+    const pod_mesh *m = &b->classes->mesh;
+    const int peer = source_of(b, recv)->peer, sender = b->rank[b->class_of[peer]];
+    pod_coord c = b->coord[b->rank[b->class_of_step[recv]]];
+    if (sender == peer) return pod_mesh_rank(m, c);
+    for (int d = 0; d < m->n_dims; d++) {
+        const int extent = m->extent[d];
+        c.at[d] = (c.at[d] + b->coord[sender].at[d] - b->coord[peer].at[d] + extent) % extent;
+    }
+    return pod_mesh_rank(m, c);
+}
+
+static uint32_t hash(int peer, int tag, uint32_t mask)
+{
+    const uint32_t h = (uint32_t)peer * 0x9e3779b1u ^ (uint32_t)tag * 0x85ebca77u;
+    return (h ^ h >> 15) & mask;
+}
+
+/* The place of the message to `peer` under `tag` in a table of steps; empty when it is not
+ * there. */
+static int32_t *find_send(const builder *b, int32_t *table, uint32_t mask, int peer, int tag)
+{
+    uint32_t at = hash(peer, tag, mask);
+    for (; table[at] != NONE; at = (at + 1) & mask) {
+        const pod_step *other = source_of(b, table[at]);
+        if (other->peer == peer && other->tag == tag) break;
+    }
+    return &table[at];
+}
+
+/* Enters what a class sends into a table of its own, small enough for the first caches, and looks
+ * up what is received from it. */
+static pod_status pair_sender(builder *b, const receives *recv, int k, int32_t *table)
+{
+    const int32_t begin = b->first[k], end = b->first[k + 1];
+    uint32_t mask = 1;
+    while (mask < 2 * (uint32_t)(end - begin)) mask = 2 * mask + 1;
+    for (uint32_t i = 0; i <= mask; i++) table[i] = NONE;
+    for (int32_t i = begin; i < end; i++) {
+        const pod_step *s = source_of(b, i);
+        if (s->kind != POD_STEP_SEND) continue;
+        int32_t *place = find_send(b, table, mask, s->peer, s->tag);
+        if (*place != NONE) return blame(b, i, "a second message with this peer and tag");
+        *place = i;
+    }
+    for (int32_t j = recv->first[k]; j < recv->first[k + 1]; j++) {
+        const int32_t i = recv->step[j];
+        const pod_step *s = source_of(b, i);
+        const int32_t send = *find_send(b, table, mask, receiver_seen(b, i), s->tag);
+        if (send == NONE) return blame(b, i, "nobody sends it");
+        if (b->partner[send] != NONE) return blame(b, i, "a second message with this peer and tag");
+        /* Ranks of a class may differ by an element, those of classes of one rank do not. */
+        if (source_of(b, send)->count != s->count && b->classes->n_alike == 1)
+            return blame(b, i, "another number of elements is sent");
+        b->partner[send] = i;
+        b->partner[i] = send;
+    }
+    for (int32_t i = begin; i < end; i++)
+        if (source_of(b, i)->kind == POD_STEP_SEND && b->partner[i] == NONE)
+            return blame(b, i, "no receive takes it");
+    return POD_OK;
+}
+
+static pod_status pair_messages(builder *b)
+{
+    receives recv = {0};
+    POD_TRY(sort_receives(b, &recv));
+    int32_t *table = POD_ARENA_NEW(b->work, int32_t, 4 * (int64_t)b->plan->n_places + 2);
+    if (!table) return POD_E_NOMEM;
+    for (int k = 0; k < b->plan->n_classes; k++) POD_TRY(pair_sender(b, &recv, k, table));
+    return POD_OK;
+}
+
+/* ---- syncs ---------------------------------------------------------------------------------- */
+
+typedef struct sync_step {
+    int32_t leader, tag, step; /* the first of the ranks that share names them all */
+    int n_shared;
+} sync_step;
+
+static int by_group(const void *a, const void *b)
+{
+    const sync_step *x = a;
+    const sync_step *y = b;
+    if (x->leader != y->leader) return x->leader < y->leader ? -1 : 1;
+    if (x->tag != y->tag) return x->tag < y->tag ? -1 : 1;
+    return x->step < y->step ? -1 : x->step > y->step;
+}
+
+static pod_status collect_syncs(builder *b, sync_step **out, int32_t *n_out)
+{
+    const int32_t n_steps = b->first[b->plan->n_classes];
+    int32_t n = 0;
+    for (int32_t i = 0; i < n_steps; i++) n += source_of(b, i)->kind == POD_STEP_SYNC;
+    sync_step *list = POD_ARENA_NEW(b->work, sync_step, n);
+    if (!list) return POD_E_NOMEM;
+    n = 0;
+    for (int32_t i = 0; i < n_steps; i++) {
+        if (source_of(b, i)->kind != POD_STEP_SYNC) continue;
+        int n_shared;
+        const int *shared = pod_sched_shared(b->sched[b->class_of_step[i]], &n_shared);
+        if (n_shared == 0) return blame(b, i, "its rank shares nothing");
+        if (b->classes->n_alike > 1) return blame(b, i, "ranks that share memory are not alike");
+        list[n++] = (sync_step){shared[0], source_of(b, i)->tag, i, n_shared};
+    }
+    if (n) qsort(list, (size_t)n, sizeof *list, by_group);
+    *out = list;
+    *n_out = n;
+    return POD_OK;
+}
+
+static pod_status group_syncs(builder *b)
+{
+    pod__sim_plan *p = b->plan;
+    sync_step *list = NULL;
+    int32_t n = 0;
+    POD_TRY(collect_syncs(b, &list, &n));
+    p->sync = POD_ARENA_NEW(b->out, pod__sim_sync, n);
+    p->sync_member = POD_ARENA_NEW(b->out, struct pod__sim_member, n);
+    if (!p->sync || !p->sync_member) return POD_E_NOMEM;
+    for (int32_t k = 0; k < n; k++) {
+        const int32_t i = list[k].step;
+        const bool is_first =
+            k == 0 || list[k].leader != list[k - 1].leader || list[k].tag != list[k - 1].tag;
+        if (is_first) p->sync[p->n_syncs++] = (pod__sim_sync){.first = k};
+        p->sync[p->n_syncs - 1].n++;
+        p->sync_member[k] = (struct pod__sim_member){place_of(b, i), b->class_of_step[i]};
+        b->partner[i] = p->n_syncs - 1;
+    }
+    for (int32_t g = 0; g < p->n_syncs; g++) {
+        const sync_step *s = &list[p->sync[g].first];
+        if (p->sync[g].n != s->n_shared)
+            return blame(b, s->step, "not every sharing rank has one of this tag");
+    }
+    if (n > 0) p->n_most_known = b->first[p->n_classes];
+    return POD_OK;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static pod_status begin_build(builder *b)
+{
+    const pod_sim_classes *c = b->classes;
+    const int n_ranks = pod_mesh_size(&c->mesh);
+    pod_coord *coord = POD_ARENA_NEW(b->work, pod_coord, n_ranks);
+    int32_t *class_of = POD_ARENA_NEW(b->work, int32_t, n_ranks);
+    int32_t *rank = POD_ARENA_NEW(b->work, int32_t, c->n_classes);
+    b->steps = POD_ARENA_NEW(b->work, const pod_step *, c->n_classes);
+    b->first = POD_ARENA_NEW(b->work, int32_t, c->n_classes + 1);
+    b->plan = POD_ARENA_NEW(b->out, pod__sim_plan, 1);
+    if (!coord || !class_of || !rank || !b->steps || !b->first || !b->plan) return POD_E_NOMEM;
+    b->plan->n_classes = c->n_classes;
+    b->plan->n_steps = POD_ARENA_NEW(b->out, int32_t, c->n_classes);
+    if (!b->plan->n_steps) return POD_E_NOMEM;
+    for (int r = 0; r < n_ranks; r++) {
+        coord[r] = pod_mesh_coord(&c->mesh, r);
+        class_of[r] = pod_sim_class_of(c, r);
+    }
+    for (int k = 0; k < c->n_classes; k++) rank[k] = pod_sim_class_rank(c, k);
+    b->coord = coord;
+    b->class_of = class_of;
+    b->rank = rank;
+    return POD_OK;
+}
+
+static pod_status build(builder *b)
+{
+    POD_TRY(begin_build(b));
+    POD_TRY(count_steps(b));
+    POD_TRY(pair_messages(b));
+    POD_TRY(group_syncs(b));
+    POD_TRY(list_dependents(b));
+    POD_TRY(list_roots(b));
+    for (int32_t i = 0; i < b->first[b->plan->n_classes]; i++) put_step(b, i);
+    return POD_OK;
+}
+
+pod_status pod__sim_plan_build(pod_arena *a, const pod_sim_classes *classes,
+                               const pod_sched *const sched[], pod__sim_plan **out)
+{
+    builder b = {.out = a, .classes = classes, .sched = sched};
+    POD_TRY(pod_arena_create(NULL, &b.work));
+    const pod_status status = build(&b);
+    pod_arena_destroy(b.work);
+    if (status == POD_OK)
+        *out = b.plan;
+    else if (b.plan)
+        pod__sim_plan_free(b.plan);
+    return status;
+}
+
+void pod__sim_plan_free(pod__sim_plan *p) { free(p->step); }
+
+/* ---- costs ---------------------------------------------------------------------------------- */
+
+static int64_t cost_of(const pod_net *net, const pod_sched *s, const pod_step *step, pod_dtype t)
+{
+    const double count = (double)step->count;
+    const double from = count * (double)pod_dtype_bytes(pod_sched_dtype(step->src.buf, t));
+    const double to = count * (double)pod_dtype_bytes(pod_sched_dtype(step->dst.buf, t));
+    int n_shared;
+    pod_sched_shared(s, &n_shared);
+    switch (step->kind) {
+    case POD_STEP_SEND: return step->count * (int64_t)pod_dtype_bytes(t);
+    case POD_STEP_RECV_REDUCE:
+        return pod_ps(pod_net_reduce_s(net, count * (double)pod_dtype_bytes(t)));
+    case POD_STEP_COPY: return pod_ps((from + to) / net->memory_bytes_per_s);
+    case POD_STEP_REDUCE_FROM: return pod_ps((n_shared * from + to) / net->memory_bytes_per_s);
+    case POD_STEP_REDUCE_ALL: return pod_ps(n_shared * (from + to) / net->memory_bytes_per_s);
+    default: return 0;
+    }
+}
+
+pod_status pod__sim_costs_create(const pod__sim_plan *p, pod__sim_costs *out)
+{
+    const size_t n = (size_t)p->n_places * (size_t)p->n_classes + 1;
+    *out = (pod__sim_costs){.cost = calloc(n, sizeof *out->cost)};
+    return out->cost ? POD_OK : pod_fail(POD_E_NOMEM, "no memory for the costs of %zu steps", n);
+}
+
+void pod__sim_costs_put(const pod__sim_plan *p, const pod_net *net, int k, const pod_sched *s,
+                        pod_dtype t, pod__sim_costs *to)
+{
+    int32_t n;
+    const pod_step *step = pod_sched_steps(s, &n);
+    for (int32_t i = 0; i < n; i++) {
+        const int64_t cost = cost_of(net, s, &step[i], t);
+        to->cost[(int64_t)i * p->n_classes + k] = cost;
+        if (step[i].kind != POD_STEP_SEND) continue;
+        to->n_messages++;
+        to->message_bytes += (double)cost;
+    }
+}
+
+void pod__sim_costs_free(pod__sim_costs *c) { free(c->cost); }

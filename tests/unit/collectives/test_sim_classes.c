@@ -1,0 +1,266 @@
+/* One rank of each class stands for all: the same picoseconds as every rank by itself. */
+#include <stdio.h>
+#include <string.h>
+
+#include "collectives/exec/exec_sim.h"
+#include "collectives/net/engine.h"
+#include "kernels/base/rng.h"
+#include "tests/harness/harness.h"
+
+static const char *const meshes[] = {"6",      "7",      "8",       "8o",    "4x4",    "3x5",
+                                     "4x6",    "5ox4",   "6x3o",    "2x4x4", "2ox4x4", "2ox3x5",
+                                     "2x3ox4", "3ox2x6", "2ox5ox6", "2x8x2", "4x4x4"};
+
+static const pod_net nets[] = {
+    {{70e9, 70e9, 70e9}, {1e-6, 1e-6, 1e-6}, 0, 150e9, 450e9, 1e-6, false},
+    {{225e9, 70e9, 30e9}, {1e-6, 2e-6, 1e-7}, 0, 1e12, 450e9, 2e-6, true},
+    {{70e9, 70e9, 70e9}, {1e-6, 1e-6, 1e-6}, 5e-7, 50e9, 450e9, 1e-6, false}};
+
+enum {
+    N_MESHES = sizeof meshes / sizeof meshes[0],
+    N_NETS = sizeof nets / sizeof nets[0],
+    MAX_RANKS = 64,
+    MAX_COLLS = 3
+};
+
+/* ---- a simulation of a few collectives in flight at once ------------------------------------ */
+
+typedef struct example {
+    pod_mesh mesh;
+    pod_net net;
+    int n_colls;
+    const pod_coll_algo *algo[MAX_COLLS];
+    pod_coll_args args[MAX_COLLS];
+    int64_t start_ps[MAX_COLLS][MAX_RANKS]; /* by class */
+    char what[200];
+} example;
+
+typedef struct times {
+    int64_t done_ps[MAX_COLLS][MAX_RANKS]; /* by rank */
+    pod_sim_use use;
+} times;
+
+typedef enum way { OWN, ALIKE, ONE_OF_EACH } way;
+
+static void add(pod_sim *sim, const example *e, way how, pod_sim_coll *c[])
+{
+    for (int i = 0; i < e->n_colls; i++) {
+        const pod_sched *const *all;
+        pod_arena *a;
+        POD_CHECK_OK(pod_arena_create(NULL, &a));
+        if (how == OWN) {
+            POD_CHECK_OK(pod_coll_build_all(a, e->algo[i], &e->mesh, &e->args[i], &all));
+            POD_CHECK_OK(pod_sim_add(sim, all, e->args[i].dtype, &c[i]));
+        } else {
+            POD_CHECK_OK(pod_sim_add_algo(sim, e->algo[i], &e->args[i], &c[i]));
+        }
+        pod_arena_destroy(a);
+    }
+}
+
+static void run(const example *e, const pod_sim_classes *classes, way how, times *out)
+{
+    pod_sim *sim;
+    pod_sim_coll *c[MAX_COLLS] = {NULL};
+    const pod_sim_classes own = pod_sim_classes_of_each(&e->mesh);
+    const pod_sim_classes *of = how == OWN ? &own : classes;
+    POD_CHECK_OK(pod_sim_create_alike(&e->net, of, how == ONE_OF_EACH, &sim));
+    add(sim, e, how, c);
+    const int n_cores = pod_sim_n_cores(sim), n_ranks = pod_mesh_size(&e->mesh);
+    for (int i = 0; i < e->n_colls; i++)
+        for (int k = 0; k < n_cores; k++) {
+            const int number = how == ONE_OF_EACH ? k : pod_sim_class_of(classes, k);
+            POD_CHECK_OK(pod_sim_start(sim, c[i], k, e->start_ps[i][number]));
+        }
+    pod_sim_done done;
+    int64_t by_core[MAX_COLLS][MAX_RANKS] = {{0}};
+    while (pod_sim_next(sim, &done))
+        for (int i = 0; i < e->n_colls; i++)
+            if (done.coll == c[i]) by_core[i][done.rank] = done.at_ps;
+    for (int i = 0; i < e->n_colls; i++) {
+        POD_CHECK_OK(pod_sim_check_done(sim, c[i]));
+        for (int r = 0; r < n_ranks; r++)
+            out->done_ps[i][r] = by_core[i][how == ONE_OF_EACH ? pod_sim_class_of(classes, r) : r];
+    }
+    out->use = pod_sim_used(sim);
+    pod_sim_destroy(sim);
+}
+
+static void check_same(const example *e, const pod_sim_classes *classes, const times *want,
+                       const times *got, const char *how)
+{
+    for (int i = 0; i < e->n_colls; i++)
+        for (int r = 0; r < pod_mesh_size(&e->mesh); r++)
+            POD_CHECK(want->done_ps[i][r] == got->done_ps[i][r],
+                      "%s, %d classes, %s: rank %d is done with %d at %lld ps, want %lld", e->what,
+                      classes->n_classes, how, r, i, (long long)got->done_ps[i][r],
+                      (long long)want->done_ps[i][r]);
+    const pod_sim_use *a = &want->use, *b = &got->use;
+    POD_CHECK(a->n_messages == b->n_messages && a->message_bytes == b->message_bytes &&
+                  a->busiest_link == b->busiest_link && a->busiest_s == b->busiest_s &&
+                  pod_test_near(a->link_s, b->link_s, 1e-12 * a->link_s) &&
+                  pod_test_near(a->wait_link_s, b->wait_link_s, 1e-12 * a->wait_link_s + 1e-15) &&
+                  pod_test_near(a->wait_work_s, b->wait_work_s, 1e-12 * a->wait_work_s + 1e-15),
+              "%s, %d classes, %s: another use", e->what, classes->n_classes, how);
+}
+
+/* Answers how many classes there are. */
+static int check(example *e, pod_sim_likeness likeness)
+{
+    pod_sim_classes classes;
+    times want = {0}, got = {0};
+    POD_CHECK_OK(
+        pod_sim_classes_find(&e->net, &e->mesh, e->algo, e->args, e->n_colls, likeness, &classes));
+    CU_ASSERT_EQUAL(classes.n_classes * classes.n_alike, pod_mesh_size(&e->mesh));
+    run(e, &classes, likeness == POD_SIM_NEARLY ? ALIKE : OWN, &want);
+    run(e, &classes, ALIKE, &got);
+    check_same(e, &classes, &want, &got, "all simulated");
+    run(e, &classes, ONE_OF_EACH, &got);
+    check_same(e, &classes, &want, &got, "one of each");
+    return classes.n_classes;
+}
+
+static void set(example *e, int i, const pod_coll_algo *algo, int64_t count, pod_group group)
+{
+    e->algo[i] = algo;
+    e->args[i] =
+        (pod_coll_args){.coll = algo->coll, .dtype = POD_F32, .count = count, .group = group};
+}
+
+/* ---- every algorithm ------------------------------------------------------------------------ */
+
+static void begin(example *e, int mesh, int net, pod_rng *rng, int64_t apart_ps)
+{
+    *e = (example){.net = nets[net], .n_colls = 1};
+    POD_CHECK_OK(pod_mesh_parse(meshes[mesh], &e->mesh));
+    for (int i = 0; i < MAX_COLLS; i++)
+        for (int k = 0; k < MAX_RANKS; k++)
+            e->start_ps[i][k] = apart_ps ? (int64_t)pod_rng_below(rng, (uint64_t)apart_ps) : 0;
+}
+
+/* Starts at once, nearly at once, and far apart; counts that divide, and that do not. */
+static void test_every_algorithm(void)
+{
+    static const int64_t counts[] = {1000, 30000, 777}, apart_ps[] = {0, 2000000, 90000000};
+    pod_rng rng = pod_rng_at(3, (pod_place){POD_STREAM_TEST, 0, 0, 0});
+    int n_algos, n_alike = 0, n_own = 0;
+    const pod_coll_algo *algos = pod_coll_algos(&n_algos);
+    for (int k = 0; k < n_algos * N_MESHES * N_NETS * 3; k++) {
+        const pod_coll_algo *algo = &algos[k / 3 / N_NETS / N_MESHES];
+        const int m = k / 3 / N_NETS % N_MESHES, q = k / 3 % N_NETS;
+        example e;
+        begin(&e, m, q, &rng, apart_ps[k % 3]);
+        const int size = pod_mesh_size(&e.mesh);
+        const int64_t count = k % 3 < 2 ? counts[k % 3] * size : counts[k % 3];
+        if (algo->coll == POD_ALLTOALL && count % size != 0) continue;
+        set(&e, 0, algo, count, pod_group_all(&e.mesh));
+        snprintf(e.what, sizeof e.what, "%s %s mesh %s net %d count %d", pod_coll_name(algo->coll),
+                 algo->name, meshes[m], q, (int)count);
+        if (algo->why_not(&e.mesh, &e.args[0])) continue;
+        const bool is_alike = check(&e, POD_SIM_EQUAL) < size;
+        n_alike += is_alike;
+        n_own += !is_alike;
+        check(&e, POD_SIM_NEARLY);
+    }
+    CU_ASSERT_TRUE(n_alike > 100 && n_own > 100);
+}
+
+/* Groups that tile the mesh, all over it and along one dimension, one in flight over another. */
+static void test_groups(void)
+{
+    pod_rng rng = pod_rng_at(4, (pod_place){POD_STREAM_TEST, 0, 0, 0});
+    static const struct {
+        const char *mesh;
+        pod_group group;
+        const char *algo;
+        int n_classes; /* with net 1; the first dimension of three is of cores, on shared links */
+    } cases[] = {
+        {"8x4", {.dims = 1, .tile = {4}}, "ring", 4},
+        {"8x4", {.dims = 3, .tile = {4, 2}}, "ring", 8},
+        {"8x4", {.dims = 1, .step = {2}}, "ring", 1},
+        {"8x4", {.dims = 2}, "ring", 1},
+        {"8x4", {.dims = 1, .tile = {2}}, "flat", 2},
+        {"8x4o", {.dims = 1, .tile = {4}}, "ring", 16},
+        {"2ox4x8", {.dims = 7, .tile = {0, 2, 2}}, "bucket", 8},
+        {"2ox4x8", {.dims = 7, .tile = {0, 0, 4}}, "torus2d", 8},
+        {"8x4", {.dims = 1, .tile = {4}}, "recursive_doubling", 4},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        example e;
+        begin(&e, 0, 1, &rng, 3000000);
+        POD_CHECK_OK(pod_mesh_parse(cases[k].mesh, &e.mesh));
+        snprintf(e.what, sizeof e.what, "case %d: %s on %s", (int)k, cases[k].algo, cases[k].mesh);
+        set(&e, 0, pod_coll_find(POD_ALLREDUCE, cases[k].algo), 96000, cases[k].group);
+        set(&e, 1, pod_coll_find(POD_ALLREDUCE, "torus2d"), 32000, pod_group_all(&e.mesh));
+        const int n_classes = check(&e, POD_SIM_EQUAL);
+        POD_CHECK(n_classes == cases[k].n_classes, "%s: %d classes, want %d", e.what, n_classes,
+                  cases[k].n_classes);
+        e.n_colls = 2;
+        check(&e, POD_SIM_EQUAL);
+    }
+}
+
+/* ---- what a uniform mesh comes to ----------------------------------------------------------- */
+
+static void test_how_many(void)
+{
+    static const struct {
+        const char *mesh, *algo;
+        int64_t count;
+        pod_sim_likeness likeness;
+        int n_classes;
+    } cases[] = {
+        {"16x16", "torus2d", 65536, POD_SIM_EQUAL, 1},    /* all alike */
+        {"2ox16x16", "torus2d", 65536, POD_SIM_EQUAL, 2}, /* but for the core of the chip */
+        {"2ox16ox8", "bucket", 65536, POD_SIM_EQUAL, 32}, /* one each along the open line */
+        {"16", "ring", 65536, POD_SIM_EQUAL, 1},
+        {"16", "ring", 65537, POD_SIM_EQUAL, 16}, /* one block is longer */
+        {"16", "ring", 65537, POD_SIM_NEARLY, 1},
+        {"16", "ring2", 65536, POD_SIM_EQUAL, 1},
+        {"8x8", "recursive_doubling", 65536, POD_SIM_EQUAL, 16}, /* up here, down there */
+        {"8x8", "tree", 65536, POD_SIM_EQUAL, 64},
+        {"16x4", "swing", 65536, POD_SIM_EQUAL, 4}, /* even ones go up, odd ones down */
+        {"2ox128ox32", "torus2d", 1048576, POD_SIM_NEARLY, 256},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        pod_mesh m;
+        pod_sim_classes c = {.n_classes = 0};
+        POD_CHECK_OK(pod_mesh_parse(cases[k].mesh, &m));
+        const pod_coll_algo *algo = pod_coll_find(POD_ALLREDUCE, cases[k].algo);
+        const pod_coll_args args = {.coll = POD_ALLREDUCE,
+                                    .dtype = POD_F32,
+                                    .count = cases[k].count,
+                                    .group = pod_group_all(&m)};
+        POD_CHECK_OK(pod_sim_classes_find(&nets[1], &m, &algo, &args, 1, cases[k].likeness, &c));
+        POD_CHECK(c.n_classes == cases[k].n_classes, "%s on %s: %d classes, want %d", cases[k].algo,
+                  cases[k].mesh, c.n_classes, cases[k].n_classes);
+        for (int i = 0; i < c.n_classes; i++)
+            CU_ASSERT_EQUAL(pod_sim_class_of(&c, pod_sim_class_rank(&c, i)), i);
+    }
+}
+
+/* A tree's root is somewhere; who is next to it is not like others. */
+static void test_roots(void)
+{
+    for (int root = 0; root < 8; root++) {
+        pod_mesh m;
+        pod_sim_classes c;
+        POD_CHECK_OK(pod_mesh_parse("8", &m));
+        const pod_coll_algo *tree = pod_coll_find(POD_BROADCAST, "tree");
+        const pod_coll_args args = {.coll = POD_BROADCAST,
+                                    .dtype = POD_F32,
+                                    .count = 800,
+                                    .root = root,
+                                    .group = pod_group_all(&m)};
+        POD_CHECK_OK(pod_sim_classes_find(&nets[0], &m, &tree, &args, 1, 1, &c));
+        CU_ASSERT_EQUAL(c.n_classes, 8);
+    }
+}
+
+static CU_TestInfo tests[] = {{"every algorithm", test_every_algorithm},
+                              {"groups", test_groups},
+                              {"how many", test_how_many},
+                              {"roots", test_roots},
+                              CU_TEST_INFO_NULL};
+CU_SuiteInfo pod_test_suites[] = {{"sim_classes", NULL, NULL, NULL, NULL, tests},
+                                  CU_SUITE_INFO_NULL};
