@@ -6,13 +6,17 @@
  * kernel for products and convolutions on each kind of call, by which runs choose; several
  * repetitions each, told with their spread and whether the result was right. The file takes the
  * medians, but of the peaks the best repetition: other work on this host can only hide a peak, and
- * one that is too low would flatter every goodput. Runs read the file and never measure. */
+ * one that is too low would flatter every goodput. Runs read the file and never measure.
+ *
+ * And what simulations of this host go by: how long ops take in programs (calibrate_ops.c), how much
+ * longer when all cores work (calibrate_crowd.c), what ranks and their batches cost each other
+ * (calibrate_host.c). */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/command.h"
+#include "bench/calibrate.h"
 #include "bench/common/table.h"
 #include "kernels/base/arena.h"
 #include "kernels/base/cpu.h"
@@ -52,11 +56,10 @@ static pod_spread measure(work_fn *work, void *ctx)
     return pod_spread_of(rate, N_REPETITIONS);
 }
 
-/* Four digits are what such a measurement is worth. */
-static double rounded(double rate)
+double pod_four_digits(double value)
 {
     char text[32];
-    snprintf(text, sizeof text, "%.4g", rate);
+    snprintf(text, sizeof text, "%.4g", value);
     return strtod(text, NULL);
 }
 
@@ -91,7 +94,7 @@ static double run_peak(void *ctx, int64_t rounds)
 static void keep_best(double rate, const char *kernel, double *best, pod_machine_text best_kernel)
 {
     if (rate <= *best) return;
-    *best = rounded(rate);
+    *best = pod_four_digits(rate);
     snprintf(best_kernel, POD_MACHINE_TEXT_BYTES, "%s", kernel);
 }
 
@@ -182,7 +185,7 @@ static pod_status measure_product(pod_table *t, int64_t n, pod_machine_text kern
         const pod_spread spread = measure(run_product, &p);
         const bool right = product_is_right(&p);
         add_row(t, "sgemm", p.kernel->name, size, "GFLOP/s", &spread, right ? "yes" : "NO");
-        *rate = rounded(spread.median);
+        *rate = pod_four_digits(spread.median);
         snprintf(kernel, POD_MACHINE_TEXT_BYTES, "%s", p.kernel->name);
         if (!right)
             s = pod_fail(POD_E_NUMERIC, "sgemm %s: kernel %s gives a wrong product", size,
@@ -260,7 +263,7 @@ static pod_status measure_kernel(pod_table *t, pod_machine *m, const char *kind,
     if (s == POD_OK) {
         const pod_spread spread = measure(run_kernel, &w);
         add_row(t, kind, name, "", "GFLOP/s", &spread, "-");
-        s = pod_rates_set(&m->kernel_rate, kind, name, rounded(spread.median));
+        s = pod_rates_set(&m->kernel_rate, kind, name, pod_four_digits(spread.median));
     }
     pod_arena_destroy(arena);
     return s;
@@ -330,7 +333,7 @@ static pod_status measure_copy(pod_table *t, const char *level, size_t bytes, do
         snprintf(what, sizeof what, "copy %s", level);
         snprintf(size, sizeof size, "2 x %zu KiB", bytes >> 10);
         add_row(t, what, "memcpy", size, "GB/s", &spread, right ? "yes" : "NO");
-        *rate = rounded(spread.median);
+        *rate = pod_four_digits(spread.median);
     }
     pod_arena_destroy(arena);
     return s;
@@ -368,7 +371,13 @@ static pod_status measure_all(pod_call *call, pod_table *t, pod_machine *m)
     POD_TRY(measure_product(t, 1024, m->sgemm_kernel, &m->sgemm_1024_gflop_per_s));
     POD_TRY(measure_copies(t, m));
     POD_TRY(measure_kernels(t, m));
-    return POD_OK;
+    POD_TRY(pod_calibrate_host(call, m));
+    pod_comm *alone;
+    POD_TRY(pod_comm_open_alone(&alone));
+    pod_status s = pod_calibrate_ops(call, alone, m);
+    if (s == POD_OK) s = pod_calibrate_crowd(m, alone);
+    pod_comm_close(alone);
+    return s;
 }
 
 static pod_status write_json(const char *path, const pod_machine *m, const pod_table *t)

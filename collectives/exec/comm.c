@@ -27,7 +27,7 @@ struct pod_comm {
     int *node_rank; /* (size) its rank there */
     pod__board *board;
     double patience_s;
-    bool ends_mpi;
+    bool ends_mpi, is_alone;
     int next_tag, n_tag_holders, max_tag;
     char version[VERSION_BYTES];
 };
@@ -81,6 +81,35 @@ static int find_max_tag(MPI_Comm world)
     return is_set ? *max_tag : 32767; /* what the standard promises */
 }
 
+static pod_status open_over(MPI_Comm ranks, bool ends_mpi, pod_comm **out)
+{
+    int size;
+    MPI_Comm_size(ranks, &size);
+    pod_comm *c = calloc(1, sizeof *c);
+    int *leader = calloc(2 * (size_t)size, sizeof *leader);
+    int have_memory = c && leader;
+    MPI_Allreduce(MPI_IN_PLACE, &have_memory, 1, MPI_INT, MPI_LAND, ranks);
+    if (!c || !leader || !have_memory) {
+        free(leader);
+        free(c);
+        if (ends_mpi) MPI_Finalize();
+        return pod_fail(POD_E_NOMEM, "comm: no memory for a table of %d ranks", size);
+    }
+    *c = (pod_comm){.size = size,
+                    .leader = leader,
+                    .node_rank = leader + size,
+                    .patience_s = FIRST_PATIENCE_S,
+                    .ends_mpi = ends_mpi};
+    MPI_Comm_dup(ranks, &c->world);
+    MPI_Comm_rank(c->world, &c->rank);
+    MPI_Comm_split_type(c->world, MPI_COMM_TYPE_SHARED, c->rank, MPI_INFO_NULL, &c->node);
+    find_nodes(c);
+    c->max_tag = find_max_tag(c->world);
+    note_version(c);
+    *out = c;
+    return POD_OK;
+}
+
 pod_status pod_comm_open(pod_comm **out)
 {
     int is_running;
@@ -94,38 +123,22 @@ pod_status pod_comm_open(pod_comm **out)
                             MPI_THREAD_FUNNELED);
         }
     }
-    int size;
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    pod_comm *c = calloc(1, sizeof *c);
-    int *leader = calloc(2 * (size_t)size, sizeof *leader);
-    int have_memory = c && leader;
-    MPI_Allreduce(MPI_IN_PLACE, &have_memory, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
-    if (!c || !leader || !have_memory) {
-        free(leader);
-        free(c);
-        if (!is_running) MPI_Finalize();
-        return pod_fail(POD_E_NOMEM, "comm: no memory for a table of %d ranks", size);
-    }
-    *c = (pod_comm){.size = size,
-                    .leader = leader,
-                    .node_rank = leader + size,
-                    .patience_s = FIRST_PATIENCE_S,
-                    .ends_mpi = !is_running};
-    MPI_Comm_dup(MPI_COMM_WORLD, &c->world);
-    MPI_Comm_rank(c->world, &c->rank);
-    MPI_Comm_split_type(c->world, MPI_COMM_TYPE_SHARED, c->rank, MPI_INFO_NULL, &c->node);
-    find_nodes(c);
-    c->max_tag = find_max_tag(c->world);
-    note_version(c);
-    pod_assert_install(end_all_failed, c->size > 1 ? c->rank : -1);
-    *out = c;
+    POD_TRY(open_over(MPI_COMM_WORLD, !is_running, out));
+    pod_assert_install(end_all_failed, (*out)->size > 1 ? (*out)->rank : -1);
+    return POD_OK;
+}
+
+pod_status pod_comm_open_alone(pod_comm **out)
+{
+    POD_TRY(open_over(MPI_COMM_SELF, false, out));
+    (*out)->is_alone = true;
     return POD_OK;
 }
 
 void pod_comm_close(pod_comm *c)
 {
     if (!c) return;
-    pod_assert_install(abort, -1);
+    if (!c->is_alone) pod_assert_install(abort, -1);
     pod__board_close(c->board);
     MPI_Comm_free(&c->node);
     MPI_Comm_free(&c->world);

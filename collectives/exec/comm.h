@@ -17,7 +17,10 @@ typedef struct pod_comm pod_comm;
 /* Starts MPI (a program started without mpirun is one rank), duplicates the world, installs the
  * assertion handler so that a failed assertion takes all ranks down. Once a process. */
 POD_MUST pod_status pod_comm_open(pod_comm **out);
-void pod_comm_close(pod_comm *c); /* ends MPI; NULL is allowed */
+/* This rank by itself, of a job that has begun: for what one rank runs while the others wait.
+ * Local. */
+POD_MUST pod_status pod_comm_open_alone(pod_comm **out);
+void pod_comm_close(pod_comm *c); /* of all ranks: ends MPI. NULL is allowed */
 
 /* Ends all ranks at once with this exit code; for a failure inside a step, where the others wait.
  * Local; does not return. */

@@ -13,7 +13,14 @@
 #include "runtime/core/ini.h"
 #include "runtime/core/machine_presets.h"
 
-typedef enum field_type { FIELD_TEXT, FIELD_COUNT, FIELD_RATE, FIELD_WRAP, FIELD_RATES } field_type;
+typedef enum field_type {
+    FIELD_TEXT,
+    FIELD_COUNT,
+    FIELD_RATE,
+    FIELD_WRAP,
+    FIELD_RATES,
+    FIELD_TIMES
+} field_type;
 
 typedef struct field {
     const char *key;
@@ -74,6 +81,21 @@ static void print_rates(const char *key, const pod_rates *r, FILE *to)
                 pod_print_double(r->rate[i].gflop_per_s, text, sizeof text));
 }
 
+static pod_status parse_time(const char *what, const char *text, pod_op_times *out)
+{
+    pod_op_time point;
+    POD_TRY(pod_op_time_parse(what, text, &point));
+    pod_status s = pod_op_times_add(out, &point);
+    return s == POD_OK ? s : pod_fail(s, "%s: %s", what, pod_error_text());
+}
+
+static void print_times(const char *key, const pod_op_times *t, FILE *to)
+{
+    char text[256];
+    for (int32_t i = 0; i < t->n; i++)
+        fprintf(to, "%s = %s\n", key, pod_op_time_print(&t->at[i], text, sizeof text));
+}
+
 static const char *print_wrap(pod_wrap_rule r, char *text, size_t text_bytes)
 {
     if (r.kind == POD_WRAP_NEVER) return "never";
@@ -107,6 +129,7 @@ static pod_status set_field(pod_machine *m, const field *f, const char *what, co
         memcpy(at, &wrap, sizeof wrap);
         break;
     case FIELD_RATES: POD_TRY(parse_rate(what, value, (pod_rates *)(void *)at)); break;
+    case FIELD_TIMES: POD_TRY(parse_time(what, value, (pod_op_times *)(void *)at)); break;
     }
     return POD_OK;
 }
@@ -122,7 +145,7 @@ static pod_status read_key(void *ctx, const char *place, const char *section, co
                         section);
     for (int i = 0; i < N_FIELDS; i++) {
         if (strcmp(fields[i].key, key) != 0) continue;
-        if (r->seen[i] && fields[i].type != FIELD_RATES)
+        if (r->seen[i] && fields[i].type != FIELD_RATES && fields[i].type != FIELD_TIMES)
             return pod_fail(POD_E_FORMAT, "%s: stands twice", what);
         r->seen[i] = true;
         POD_TRY(set_field(&r->machine, &fields[i], what, value));
@@ -277,6 +300,9 @@ void pod_machine_print(const pod_machine *m, FILE *to)
             break;
         case FIELD_RATES:
             print_rates(fields[i].key, (const pod_rates *)(const void *)at, to);
+            break;
+        case FIELD_TIMES:
+            print_times(fields[i].key, (const pod_op_times *)(const void *)at, to);
             break;
         }
     }

@@ -14,6 +14,7 @@
 #include "kernels/base/choice.h"
 #include "kernels/base/dtype.h"
 #include "kernels/base/status.h"
+#include "runtime/core/op_times.h"
 
 enum { POD_MACHINE_TEXT_BYTES = 96 };
 
@@ -30,6 +31,7 @@ typedef struct pod_machine { /* a value without pointers: may be sent to other r
 #define POD_MACHINE_FIELD_RATE         double
 #define POD_MACHINE_FIELD_WRAP         pod_wrap_rule
 #define POD_MACHINE_FIELD_RATES        pod_rates
+#define POD_MACHINE_FIELD_TIMES        pod_op_times
 #define POD_MACHINE(type, field, what) POD_MACHINE_FIELD_##type field;
 #include "runtime/core/machine.def"
     char

@@ -60,7 +60,8 @@ pod_status pod_machine_net(const pod_machine *m, const pod_mesh *mesh, pod_net *
     if (has_cores(m, mesh)) POD_TRY(need(m, "core_gb_per_s", m->core_gb_per_s));
     pod_net net = {.message_s = 1e-6 * m->message_us,
                    .reduce_bytes_per_s = 1e9 * m->reduce_gb_per_s,
-                   .memory_bytes_per_s = 1e9 * m->copy_memory_gb_per_s,
+                   .memory_bytes_per_s =
+                       1e9 * (m->share_gb_per_s > 0 ? m->share_gb_per_s : m->copy_memory_gb_per_s),
                    .sync_s = 1e-6 * m->sync_us,
                    .is_chip_shared = has_cores(m, mesh)};
     for (int d = 0; d < mesh->n_dims; d++) {

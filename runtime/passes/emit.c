@@ -84,6 +84,7 @@ static pod_status emit_node(emit *e, int32_t item)
                        .ticket = -1,
                        .cost = cost_of(e, n)};
     if (!instr.label) return POD_E_NOMEM;
+    POD_TRY(pod__describe_work(plan, n, l, &instr));
     POD_TRY(copy_slots(e, n->in, n->n_in, &instr.in));
     POD_TRY(copy_slots(e, out, n->n_out, &instr.out));
     instr.part_of = dealt_slot(e, &instr);

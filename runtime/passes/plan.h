@@ -78,6 +78,10 @@ pod_group pod__group_of(const pod_plan *plan, uint8_t mask);
 /* Over what the collective's value i is reduced, or of its parts put together. */
 uint8_t pod__mask_of_collective(const pod_graph *g, const pod_node *n, int i);
 
+/* What the node does, for who costs it: work, n_works and n_tiles of the instruction. */
+POD_MUST pod_status pod__describe_work(const pod_plan *plan, const pod_node *n,
+                                       const pod_lowering *l, pod_instr *instr);
+
 /* The values an item reads, in order, into `value`; returns how many. START and WAIT answer none:
  * they work on the bucket. */
 int pod__item_reads(const pod_plan *plan, const pod_item *item, const pod_value **value);

@@ -36,6 +36,16 @@ typedef struct pod_slot {
     pod_type type;       /* as in the graph; scratch is bytes of no type (n_dims 0, POD_U8) */
 } pod_slot;
 
+/* What one op does with what a core has of its values at a time: its time depends on no more. */
+typedef struct pod_work {
+    const char *op, *impl;
+    pod_dtype dtype;    /* of its first input */
+    pod_shape from, to; /* its first input, and the largest of its other values; no dimensions where
+                           it works element by element */
+    pod_cost cost;
+    double sum_bytes; /* of its outputs that are summed up from tile to tile */
+} pod_work;
+
 typedef struct pod_instr {
     pod_instr_kind kind;
     pod_phase phase;
@@ -47,11 +57,13 @@ typedef struct pod_instr {
     size_t attr_bytes;
     const int32_t *in, *out; /* slots */
     int n_in, n_out;
-    int32_t scratch; /* slot, or -1 */
-    int32_t part_of; /* a slot whose value is dealt out: the instruction runs on what this core
+    int32_t scratch;      /* slot, or -1 */
+    int32_t part_of;      /* a slot whose value is dealt out: the instruction runs on what this core
                         holds of it, and so do its other values of that shape; or -1 */
-    int32_t ticket;  /* ties a start to its wait: index of `coll`; of a FETCH: the output */
-    pod_cost cost;   /* of this core's part */
+    int32_t ticket;       /* ties a start to its wait: index of `coll`; of a FETCH: the output */
+    pod_cost cost;        /* of this core's part */
+    const pod_work *work; /* its ops: one, or those of a tile */
+    int32_t n_works, n_tiles; /* each runs n_tiles times; none in a collective or a fetch */
 } pod_instr;
 
 /* A collective of the program: in place over one slot. */

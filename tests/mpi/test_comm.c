@@ -17,6 +17,19 @@ static void test_open(void)
     pod_comm_close(NULL);
 }
 
+/* One rank of its own, beside the job, on every rank or only on some. */
+static void test_open_alone(void)
+{
+    pod_comm *alone = NULL;
+    if (rank % 2 == 0) {
+        POD_CHECK_OK(pod_comm_open_alone(&alone));
+        POD_CHECK(alone && pod_comm_size(alone) == 1 && pod_comm_rank(alone) == 0, "not alone");
+        if (alone) POD_CHECK_OK(pod_comm_agree(alone, POD_OK));
+        pod_comm_close(alone);
+    }
+    POD_CHECK_OK(pod_comm_agree(comm, POD_OK));
+}
+
 static void test_agree_ok(void)
 {
     pod_error_set("from before");
@@ -184,6 +197,7 @@ static void test_window(void)
 
 static CU_TestInfo tests[] = {
     {"open", test_open},
+    {"open alone", test_open_alone},
     {"agree ok", test_agree_ok},
     {"agree one", test_agree_one},
     {"same", test_same},

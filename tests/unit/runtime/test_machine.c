@@ -32,6 +32,10 @@ static void print_is_the_inverse_of_read(void)
     POD_CHECK_OK(pod_rates_set(&m.kernel_rate, "gemm.f32.large", "blas", 1.0 / 7));
     POD_CHECK_OK(pod_rates_set(&m.kernel_rate, "gemm.f32.large", "ref", 0));
     m.wraps_y = (pod_wrap_rule){.kind = POD_WRAP_NEVER};
+    const pod_op_time point = {
+        .op = "add", .impl = "ref", .columns = {3, 4}, .width = {1, 2}, .us = 0.1};
+    POD_CHECK_OK(pod_op_times_add(&m.op_time, &point));
+    POD_CHECK_OK(pod_op_times_add(&m.op_time, &point));
     char path[600];
     snprintf(path, sizeof path, "%s/host.conf", pod_test_dir());
     POD_CHECK_OK(pod_machine_write(path, &m));
@@ -60,6 +64,7 @@ static void bad_files(void)
         {"clock = wall\nkernel_rate = a b -1\n", "m.conf:2: kernel_rate: -1 is not within"},
         {"clock = wall\nkernel_rate = a b 1\nkernel_rate = a b 2\n",
          "m.conf:3: kernel_rate: a b st"},
+        {"clock = wall\nop_time = add f32\n", "m.conf:2: op_time: 'add f32' is not op, type"},
         {"[a]\nclock = wall\n", "no [section], found [a]"},
         {"clock\n", "m.conf:1: neither"},
         {"name = 12345678901234567890123456789012345678901234567890"

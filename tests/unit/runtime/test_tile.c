@@ -27,6 +27,26 @@ static double flops(const pod_program *p)
     return flops;
 }
 
+/* What is told of an instruction's ops adds up to what it does. */
+static void check_works(const pod_program *p)
+{
+    for (int32_t i = 0; i < p->n_instrs; i++) {
+        const pod_instr *in = &p->instr[i];
+        double works = 0;
+        for (int32_t w = 0; w < in->n_works; w++)
+            works += in->n_tiles * in->work[w].cost.matrix_flops;
+        POD_CHECK(fabs(works - in->cost.matrix_flops) <= 1e-9 * works,
+                  "instruction %d, %s: %g FLOPs, its ops %g", (int)i, in->op, in->cost.matrix_flops,
+                  works);
+        POD_CHECK((strcmp(in->op, "tiled") == 0) == (in->n_works > 1 && in->n_tiles > 1),
+                  "instruction %d, %s: %d ops, %d tiles", (int)i, in->op, (int)in->n_works,
+                  (int)in->n_tiles);
+        for (int32_t w = 0; w < in->n_works; w++)
+            POD_CHECK(in->work[w].impl[0] != '\0', "instruction %d, %s: no kernel", (int)i,
+                      in->work[w].op);
+    }
+}
+
 /* Both are trained by the check executor, which plays all ranks and watches every slot. */
 static void check_like_untiled(const pod_test_plan *plan, double part)
 {
@@ -51,6 +71,8 @@ static void check_like_untiled(const pod_test_plan *plan, double part)
     POD_CHECK(pod_test_n_instrs(p, "tiled") > 0 || plan->cpu != POD_CPU_REFERENCE_ONLY,
               "%s on %s: nothing is tiled", plan->net->name, plan->mesh);
     CU_ASSERT_EQUAL(pod_test_n_instrs(untiled, "tiled"), 0);
+    check_works(p);
+    check_works(untiled);
     CU_ASSERT_EQUAL(p->model_flops, untiled->model_flops);
     CU_ASSERT_DOUBLE_EQUAL(flops(p), flops(untiled), 1e-9 * flops(p));
     CU_ASSERT(pod_test_n_instrs(p, "tiled") == 0 ||
