@@ -1,0 +1,166 @@
+/* minipod predict: a run as `minipod train` would have it, some steps of it, beside its simulation
+ * under the machine file of this host: what is predicted and what it took, by phase and for the
+ * instructions that are missed by most. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "bench/command.h"
+#include "bench/models.h"
+#include "bench/predict.h"
+#include "bench/target.h"
+#include "kernels/base/cpu.h"
+
+enum { N_STEPS = 40, N_WARM_UP = 5, N_WORST = 12 };
+
+typedef struct prediction {
+    pod_call *call;
+    pod_arena *arena;
+    pod_setup setup;
+    pod_network network;
+    pod_network_choice choice;
+    pod_machine machine;
+    pod_target target;
+    pod_job_log log;
+    pod_mllog *mllog;
+    pod_train_result result;
+} prediction;
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+static pod_status load_machine(prediction *j)
+{
+    pod_comm *comm = j->call->comm;
+    const char *name = pod_config_text(j->call->config, POD_OPT_MACHINE);
+    pod_status mine = POD_OK;
+    if (pod_comm_rank(comm) == 0) mine = pod_machine_load(name, &j->machine);
+    if (mine == POD_OK && pod_comm_rank(comm) == 0 && j->machine.why_unknown[0] != '\0')
+        mine = pod_fail(POD_E_INVALID, "machine: %s", j->machine.why_unknown);
+    if (mine == POD_OK && pod_comm_rank(comm) == 0 && pod_machine_is_virtual(&j->machine))
+        mine = pod_fail(POD_E_INVALID, "machine: %s is not this host: minipod simulate", name);
+    POD_TRY(pod_comm_agree(comm, mine));
+    pod_comm_broadcast(comm, 0, &j->machine, sizeof j->machine);
+    return POD_OK;
+}
+
+static pod_status read_settings(prediction *j)
+{
+    const pod_config *c = j->call->config;
+    POD_TRY(pod_setup_from(c, pod_comm_size(j->call->comm), pod_comm_node_size(j->call->comm),
+                           j->arena, &j->setup));
+    if (j->setup.steps == 0) j->setup.steps = N_STEPS;
+    j->setup.eval_every = 0;
+    return pod_network_choose(&j->setup, &j->choice, &j->network);
+}
+
+static pod_status set_up(prediction *j)
+{
+    pod_comm *comm = j->call->comm;
+    POD_TRY(pod_comm_agree(comm, pod_arena_create(NULL, &j->arena)));
+    POD_TRY(pod_comm_agree(comm, read_settings(j)));
+    POD_TRY(load_machine(j));
+    POD_TRY(pod_comm_agree(comm, pod_target_from(j->call->config, &j->machine, &j->target)));
+    return pod_comm_agree(comm,
+                          pod_mllog_open(NULL, pod_comm_rank(comm), &j->call->clock, &j->mllog));
+}
+
+static pod_status run(prediction *j)
+{
+    const pod_train_args args = {.setup = &j->setup,
+                                 .network = &j->network,
+                                 .target = &j->target,
+                                 .comm = j->call->comm,
+                                 .clock = j->call->clock,
+                                 .log = j->call->log,
+                                 .job = &j->log,
+                                 .mllog = j->mllog,
+                                 .resume = "",
+                                 .out = "",
+                                 .kept_steps = j->setup.steps};
+    pod_job_end(&j->log, POD_JOB_INIT, pod_clock_stamp(&j->call->clock));
+    return pod_train(&args, &j->result);
+}
+
+/* ---- what is told ---------------------------------------------------------------------------- */
+
+static pod_feeding feeding_of(const prediction *j)
+{
+    const int ranks = pod_comm_size(j->call->comm);
+    return (pod_feeding){.batch_s = pod_batch_s(&j->machine, j->setup.data, j->result.program),
+                         .n_threads = j->setup.prefetch > 0 ? j->setup.input_threads : 0,
+                         .ranks = ranks,
+                         .cores = pod_cpu_physical_cores()};
+}
+
+static void add_notes(const prediction *j, const pod_side *measured, const pod_side *predicted,
+                      pod_table *t)
+{
+    const int ranks = pod_comm_size(j->call->comm), cores = pod_cpu_physical_cores();
+    char mesh[POD_MESH_TEXT_BYTES];
+    pod_table_note(t, "minipod predict %s, model %s, mesh %s, global batch %" PRId64, POD_VERSION,
+                   j->setup.model, pod_mesh_print(&j->setup.mesh, mesh, sizeof mesh),
+                   j->setup.batch);
+    pod_table_note(t,
+                   "measured: clock wall, rank 0, medians of %" PRId64
+                   " steps; predicted: clock virtual, machine %s",
+                   j->result.n_steps > N_WARM_UP ? j->result.n_steps - N_WARM_UP
+                                                 : j->result.n_steps,
+                   j->machine.name);
+    pod_table_note(t, "%d ranks, %d cores%s", ranks, cores,
+                   ranks > cores ? ": ranks outnumber cores, so that the operating system's "
+                                   "turns are measured, which no machine file foretells"
+                                 : "");
+    pod_table_note(t, "samples/s: measured %.1f, predicted %.1f, ratio %.3f",
+                   (double)j->setup.batch / measured->step_s,
+                   (double)j->setup.batch / predicted->step_s,
+                   measured->step_s / predicted->step_s);
+}
+
+static pod_status tell(const prediction *j, const pod_side *measured, const pod_side *predicted)
+{
+    const char *csv = pod_config_text(j->call->config, POD_OPT_CSV);
+    const pod_program *p = j->result.program;
+    for (int is_csv = 0; is_csv <= (csv[0] != '\0'); is_csv++) {
+        pod_table *t;
+        POD_TRY(pod_table_create(pod_predict_columns, pod_n_predict_columns, &t));
+        add_notes(j, measured, predicted, t);
+        pod_status s =
+            pod_predict_table(p, measured, predicted, is_csv ? p->n_instrs : N_WORST, j->arena, t);
+        if (s == POD_OK)
+            s = is_csv ? pod_table_write_csv(t, csv) : pod_table_print(t, j->call->log->out);
+        pod_table_destroy(t);
+        POD_TRY(s);
+    }
+    return POD_OK;
+}
+
+/* Rank 0's. */
+static pod_status compare(const prediction *j)
+{
+    pod_side measured, predicted;
+    const pod_feeding f = feeding_of(j);
+    POD_TRY(
+        pod_side_measured(j->result.timeline, j->result.program, N_WARM_UP, j->arena, &measured));
+    POD_TRY(pod_side_predicted(&j->machine, j->result.program, &f, j->arena, &predicted));
+    return tell(j, &measured, &predicted);
+}
+
+static void release(prediction *j)
+{
+    if (j->mllog) pod_mllog_abandon(j->mllog);
+    pod_timeline_destroy(j->result.timeline);
+    pod_arena_destroy(j->result.arena);
+    pod_arena_destroy(j->arena);
+}
+
+pod_status pod_cmd_predict(pod_call *call, int *exit_code)
+{
+    prediction j = {.call = call, .log = pod_job_start(call->clock.stamp)};
+    pod_job_begin(&j.log, POD_JOB_INIT, call->clock.stamp);
+    pod_status s = set_up(&j);
+    if (s == POD_OK) s = run(&j);
+    if (j.result.began && s != POD_OK) *exit_code = POD_EXIT_FAILED;
+    if (s == POD_OK)
+        s = pod_comm_agree(call->comm, pod_comm_rank(call->comm) == 0 ? compare(&j) : POD_OK);
+    release(&j);
+    return s;
+}

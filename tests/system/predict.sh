@@ -1,0 +1,71 @@
+#!/bin/bash
+# predict.sh MINIPOD: a run beside its simulation. Whether the table closes, not whether it is true: the machine
+# file is made up.
+# shellcheck source=common.sh
+source "${BASH_SOURCE%/*}/common.sh"
+
+cat >made.conf <<END
+name = made
+clock = wall
+physical_cores = 2
+peak_f32_gflop_per_s = 100
+peak_bf16_gflop_per_s = 100
+copy_l2_gb_per_s = 50
+copy_memory_gb_per_s = 10
+instr_overhead_us = 0.1
+tile_gb_per_s = 20
+crowded = 1.25
+share_gb_per_s = 10
+glyph_pixel_ns = 5
+glyph_byte_ns = 5
+link_gb_per_s = 5
+link_latency_us = 1
+reduce_gb_per_s = 50
+sync_us = 1
+op_time = matmul_bias bf16 ref 784x64 512x64 51380224 970000 500
+END
+
+# The phases and the rest are the step; a phase is its instructions, those of the run within their spread.
+closes() {
+    awk -F, '
+        function off(a, b) { return a > b ? a - b : b - a }
+        /^#/ || $1 == "part" { next }
+        $2 == "-" && $1 == "step" { step_m = $5; step_p = $6; n++; next }
+        $2 == "-" { parts_m += $5; parts_p += $6; phase[$1] = $6; next }
+        { instr[$1] += $6; n_instr++ }
+        END {
+            if (n != 1 || n_instr < 10) { print "rows are missing: " n " steps, " n_instr " instructions"; exit 1 }
+            if (off(step_m, parts_m) > 0.001) { print "measured " step_m " ms, its parts " parts_m; exit 1 }
+            if (off(step_p, parts_p) > 0.001) { print "predicted " step_p " ms, its parts " parts_p; exit 1 }
+            if (step_m <= 0 || step_p <= 0) { print "a step takes no time"; exit 1 }
+            for (p in instr)
+                if (off(instr[p], phase[p]) > 0.02) { print p ": " phase[p] " ms, its instructions " instr[p]; exit 1 }
+        }' "$1"
+}
+
+for ranks in 1 2 3; do
+    on_ranks $ranks predict --machine made.conf --model mlp --data glyphs:28x28x1 --batch $((32 * ranks)) --steps 12 \
+        --csv table.csv >out 2>err || fail "$ranks ranks: $(cat err)"
+    closes table.csv >why || fail "$ranks ranks: $(cat why)"
+    grep -q "^# samples/s: measured " out || fail "$ranks ranks: no samples/s"
+    grep -q "machine made" out || fail "$ranks ranks: a simulated time without its machine"
+done
+
+# A program with tiles and micro-steps.
+"$minipod" predict --machine made.conf --model resnet8 --data glyphs:32x32x3 --batch 32 --accumulate 2 --steps 7 \
+    --csv table.csv >out 2>err || fail "resnet8: $(cat err)"
+closes table.csv >why || fail "resnet8: $(cat why)"
+
+refuses() {
+    local want=$1
+    shift
+    "$minipod" predict --model mlp --data glyphs:28x28x1 --batch 32 --steps 2 "$@" >out 2>err
+    [ $? -eq 2 ] && grep -q "$want" err || fail "$*: $(cat err)"
+}
+refuses 'is not this host' --machine tpu-v3
+refuses 'run minipod calibrate' --machine host
+sed '/^op_time/d' made.conf >no_times.conf
+refuses 'no op_time' --machine no_times.conf
+sed '/^link_gb/d' made.conf >no_link.conf
+refuses 'no link_gb_per_s' --machine no_link.conf
+exit $failed
