@@ -121,6 +121,15 @@ POD_VEC_INLINE pod_vec pod_vec_odd(pod_vec a, pod_vec b)
     return _mm256_castpd_ps(_mm256_permute4x64_pd(pairs, 0xd8));
 }
 
+POD_VEC_INLINE pod_vec pod_vec_zip_first(pod_vec a, pod_vec b)
+{
+    return _mm256_permute2f128_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b), 0x20);
+}
+POD_VEC_INLINE pod_vec pod_vec_zip_second(pod_vec a, pod_vec b)
+{
+    return _mm256_permute2f128_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b), 0x31);
+}
+
 POD_VEC_INLINE void pod_vec_add_f64(pod_vec v, double *into)
 {
     const __m256d low = _mm256_cvtps_pd(_mm256_castps256_ps128(v));

@@ -122,6 +122,19 @@ POD_VEC_INLINE pod_vec pod_vec_odd(pod_vec a, pod_vec b)
     return _mm512_permutex2var_ps(a, odd, b);
 }
 
+/* The way back: the lanes of a and b in turn, their first halves and their second. */
+POD_VEC_INLINE pod_vec pod_vec_zip_first(pod_vec a, pod_vec b)
+{
+    const __m512i first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    return _mm512_permutex2var_ps(a, first, b);
+}
+POD_VEC_INLINE pod_vec pod_vec_zip_second(pod_vec a, pod_vec b)
+{
+    const __m512i second =
+        _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    return _mm512_permutex2var_ps(a, second, b);
+}
+
 /* into[lane] += v[lane], in double. */
 POD_VEC_INLINE void pod_vec_add_f64(pod_vec v, double *into)
 {

@@ -105,6 +105,13 @@ POD_VEC_INLINE void pod_vec2_store_flat(pod_dtype t, void *data, int64_t i, int 
         pod_vec2_store(POD_F32, data, i, n, x);
 }
 
+/* A pair that stands as elements of type t do, one behind the other. */
+POD_VEC_INLINE pod_vec2 pod_vec2_flat(pod_dtype t, pod_vec2 x)
+{
+    if (t != POD_BF16) return x;
+    return (pod_vec2){pod_vec_zip_first(x.a, x.b), pod_vec_zip_second(x.a, x.b)};
+}
+
 /* Whole pairs of coefficients or sums, in the order they stand in. */
 POD_VEC_INLINE pod_vec2 pod_vec2_at(const float *x, int64_t i)
 {

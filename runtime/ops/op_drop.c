@@ -26,25 +26,26 @@ static pod_status drop_infer(const pod_node *n, const pod_type in[], int n_in, p
     return POD_OK;
 }
 
-/* Kept where a number of 24 bits, uniform in [0, 1), is not below the rate. */
-static float gate_of(uint32_t word, float rate)
-{
-    return (float)(word >> 8) * 0x1p-24f < rate ? 0 : 1 / (1 - rate);
-}
+/* Whether a number of 24 bits, uniform in [0, 1), is not below the rate. */
+static bool is_kept(uint32_t word, float rate) { return (float)(word >> 8) * 0x1p-24f >= rate; }
 
 static void drop_run(const void *attr, const void *const in[], void *const out[], void *scratch)
 {
     (void)scratch;
+    enum { WORDS = 4 };
     const drop_attr *a = attr;
     const int32_t *draw = in[0];
+    const float kept = 1 / (1 - a->rate);
     float *gate = out[0];
     for (int64_t i = 0; i < a->n; i++, gate += a->c) {
         const uint32_t key[2] = {(uint32_t)draw[i], a->layer};
-        uint32_t word[4];
-        for (int64_t j = 0; j < a->c; j++) {
-            const uint32_t counter[4] = {(uint32_t)(j / 4), 0, 0, POD_STREAM_DROPOUT};
-            if (j % 4 == 0 && (j == 0 || !a->by_sample)) pod_philox(key, counter, word);
-            gate[j] = gate_of(word[a->by_sample ? 0 : j % 4], a->rate);
+        uint32_t word[WORDS];
+        for (int64_t j = 0; j < a->c; j += WORDS) {
+            const uint32_t counter[4] = {(uint32_t)(j / WORDS), 0, 0, POD_STREAM_DROPOUT};
+            const int64_t n = a->c - j < WORDS ? a->c - j : WORDS;
+            if (j == 0 || !a->by_sample) pod_philox(key, counter, word);
+            for (int64_t k = 0; k < n; k++)
+                gate[j + k] = is_kept(word[a->by_sample ? 0 : k], a->rate) ? kept : 0;
         }
     }
 }
