@@ -298,6 +298,7 @@ static int32_t find_stuck(const pod_sim *sim, const pod_sim_coll *c, int core)
 
 pod_status pod_sim_check_done(const pod_sim *sim, const pod_sim_coll *c)
 {
+    POD_TRY(pod_engine_check(sim->engine));
     for (int k = 0; k < sim->n_cores && c->state; k++) {
         if (!c->part[k].is_started || c->part[k].n_left == 0) continue;
         const int32_t place = find_stuck(sim, c, k);

@@ -76,7 +76,7 @@ typedef struct pod_sim_done {
 bool pod_sim_next(pod_sim *sim, pod_sim_done *out);
 
 /* POD_OK unless a rank that started is not done, though nothing more can happen: E_INVALID with the
- * step that it waits in. */
+ * step that it waits in; E_NOMEM when memory for events was wanting. */
 POD_MUST pod_status pod_sim_check_done(const pod_sim *sim, const pod_sim_coll *c);
 
 int64_t pod_sim_now(const pod_sim *sim);

@@ -146,7 +146,6 @@ static pod_status add_coll(pod_sim *sim, const pod__sim_shared *s, pod_sim_coll 
     c->part = POD_ARENA_NEW(sim->arena, pod__sim_part, sim->n_cores);
     c->group = POD_ARENA_NEW(sim->arena, pod__sim_group, s->plan->n_syncs);
     if (!c->part || !c->group) return POD_E_NOMEM;
-    POD_TRY(pod_engine_reserve(sim->engine, n_names + sim->n_cores));
     sim->coll[sim->n_colls++] = c;
     *out = c;
     return POD_OK;

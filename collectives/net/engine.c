@@ -1,4 +1,7 @@
-/* A heap in which a node has four children: half as deep as with two, and the four lie together. */
+/* A radix heap. What lies ahead is sorted by the highest bit in which its time differs from `base`:
+ * the lower the bit, the sooner. When all that is sooner has come out, the next such bucket is dealt
+ * out anew, as seen from its own first time; a small one is sorted. So an event is moved a few times
+ * from one array to the end of another, where a heap would look for its place among all. */
 #include "collectives/net/engine.h"
 
 #include <inttypes.h>
@@ -6,17 +9,24 @@
 
 #include "kernels/base/assert.h"
 
-enum { N_CHILDREN = 4, LINE_BYTES = 64 };
+enum { LINE_BYTES = 64, N_BUCKETS = 63, N_SMALL = 24, FIRST_CAPACITY = 64 };
 
-/* The children of a node fill a cache line: those of the first begin at heap[1]. */
-enum { N_SKIPPED = N_CHILDREN - 1 };
-_Static_assert(N_CHILDREN * sizeof(pod_engine_event) == LINE_BYTES, "children of a node");
+typedef struct list {
+    pod_engine_event *event;
+    int64_t n, capacity;
+} list;
 
 struct pod_engine {
     pod_alloc memory;
-    pod_engine_event *lines, *heap; /* heap = lines + N_SKIPPED */
-    int64_t n, capacity;
+    int64_t base_ps;       /* what is no later is in `run` or `late`, what is later in `ahead` */
+    list run;              /* in order, from next_run on still to come */
+    list late;             /* a heap with two children a node: put in when `run` was made */
+    list ahead[N_BUCKETS]; /* by the highest bit in which a time is not base_ps */
+    uint64_t ahead_mask;   /* those that are not empty */
+    list spare;            /* for sorting */
+    int64_t next_run;
     int64_t now_ps, n_out;
+    bool has_lost; /* an event, for which there was no memory */
 };
 
 pod_status pod_engine_create(const pod_alloc *from, pod_engine **out)
@@ -29,29 +39,49 @@ pod_status pod_engine_create(const pod_alloc *from, pod_engine **out)
     return POD_OK;
 }
 
+static void free_list(pod_engine *e, list *l)
+{
+    if (l->event) e->memory.put(e->memory.ctx, l->event);
+}
+
 void pod_engine_destroy(pod_engine *e)
 {
     if (!e) return;
-    const pod_alloc memory = e->memory;
-    if (e->lines) memory.put(memory.ctx, e->lines);
-    memory.put(memory.ctx, e);
+    free_list(e, &e->run);
+    free_list(e, &e->late);
+    free_list(e, &e->spare);
+    for (int i = 0; i < N_BUCKETS; i++) free_list(e, &e->ahead[i]);
+    e->memory.put(e->memory.ctx, e);
 }
 
-pod_status pod_engine_reserve(pod_engine *e, int64_t n)
+static bool has_room(pod_engine *e, list *l, int64_t n)
 {
-    const int64_t capacity = e->capacity + n;
-    const size_t bytes = (size_t)(N_SKIPPED + capacity) * sizeof *e->heap;
-    /* Not from an arena, which would write to all of it: few events wait at a time, and memory that
-     * is not touched is not taken. */
-    pod_engine_event *lines = e->memory.get(e->memory.ctx, LINE_BYTES, bytes);
-    if (!lines)
-        return pod_fail(POD_E_NOMEM, "event queue: no memory for %" PRId64 " events", capacity);
-    if (e->n) memcpy(lines + N_SKIPPED, e->heap, (size_t)e->n * sizeof *lines);
-    if (e->lines) e->memory.put(e->memory.ctx, e->lines);
-    e->lines = lines;
-    e->heap = lines + N_SKIPPED;
-    e->capacity = capacity;
-    return POD_OK;
+    if (n <= l->capacity) return true;
+    int64_t capacity = l->capacity ? 2 * l->capacity : FIRST_CAPACITY;
+    while (capacity < n) capacity *= 2;
+    pod_engine_event *event =
+        e->memory.get(e->memory.ctx, LINE_BYTES, (size_t)capacity * sizeof *event);
+    if (!event) {
+        e->has_lost = true;
+        return false;
+    }
+    if (l->n) memcpy(event, l->event, (size_t)l->n * sizeof *event);
+    free_list(e, l);
+    l->event = event;
+    l->capacity = capacity;
+    return true;
+}
+
+pod_status pod_engine_check(const pod_engine *e)
+{
+    return e->has_lost ? pod_fail(POD_E_NOMEM, "event queue: no memory for what is to come")
+                       : POD_OK;
+}
+
+static void append(pod_engine *e, list *l, pod_engine_event event)
+{
+    if (l->n == l->capacity && !has_room(e, l, l->n + 1)) return;
+    l->event[l->n++] = event;
 }
 
 static bool is_before(pod_engine_event a, pod_engine_event b)
@@ -59,66 +89,162 @@ static bool is_before(pod_engine_event a, pod_engine_event b)
     return (a.at_ps < b.at_ps) | ((a.at_ps == b.at_ps) & (a.key < b.key));
 }
 
-/* The first of the children, of which there are all: compared in pairs and without a branch, which
- * nothing could foretell. */
-static int64_t first_of_all(const pod_engine_event child[])
+/* ---- what comes in while its time is on ----------------------------------------------------- */
+
+static void push_late(pod_engine *e, pod_engine_event event)
 {
-    const int64_t a = is_before(child[1], child[0]);
-    const int64_t b = 2 + is_before(child[3], child[2]);
-    return a + (b - a) * is_before(child[b], child[a]);
+    append(e, &e->late, event);
+    if (e->has_lost) return;
+    pod_engine_event *heap = e->late.event;
+    int64_t i = e->late.n - 1;
+    for (; i > 0 && is_before(event, heap[(i - 1) / 2]); i = (i - 1) / 2)
+        heap[i] = heap[(i - 1) / 2];
+    heap[i] = event;
 }
 
-static int64_t first_of_few(const pod_engine_event child[], int64_t n)
+static pod_engine_event pop_late(pod_engine *e)
 {
-    int64_t first = 0;
-    for (int64_t c = 1; c < n; c++)
-        if (is_before(child[c], child[first])) first = c;
+    pod_engine_event *heap = e->late.event;
+    const pod_engine_event first = heap[0], last = heap[--e->late.n];
+    const int64_t n = e->late.n;
+    int64_t hole = 0;
+    for (int64_t child = 1; child < n; child = 2 * hole + 1) {
+        if (child + 1 < n && is_before(heap[child + 1], heap[child])) child++;
+        if (!is_before(heap[child], last)) break;
+        heap[hole] = heap[child];
+        hole = child;
+    }
+    heap[hole] = last;
     return first;
 }
 
-/* Moves the hole at i up to where `event` belongs. */
-static void sift_up(pod_engine_event *heap, int64_t i, pod_engine_event event)
+/* ---- what is ahead -------------------------------------------------------------------------- */
+
+static void push_ahead(pod_engine *e, pod_engine_event event)
 {
-    while (i > 0) {
-        const int64_t parent = (i - 1) / N_CHILDREN;
-        if (!is_before(event, heap[parent])) break;
-        heap[i] = heap[parent];
-        i = parent;
-    }
-    heap[i] = event;
+    const int i = 63 - __builtin_clzll((uint64_t)(event.at_ps ^ e->base_ps));
+    append(e, &e->ahead[i], event);
+    e->ahead_mask |= UINT64_C(1) << i;
 }
+
+static void sort_few(pod_engine_event event[], int64_t n)
+{
+    for (int64_t i = 1; i < n; i++) {
+        const pod_engine_event own = event[i];
+        int64_t k = i;
+        for (; k > 0 && is_before(own, event[k - 1]); k--) event[k] = event[k - 1];
+        event[k] = own;
+    }
+}
+
+/* How many from the first on are in order. */
+static int64_t n_in_order(const pod_engine_event event[], int64_t n)
+{
+    int64_t i = n > 0;
+    while (i < n && !is_before(event[i], event[i - 1])) i++;
+    return i;
+}
+
+static void merge(const pod_engine_event a[], int64_t n_a, const pod_engine_event b[], int64_t n_b,
+                  pod_engine_event out[])
+{
+    int64_t i = 0, k = 0;
+    while (i < n_a && k < n_b) {
+        const bool takes_b = is_before(b[k], a[i]);
+        *out++ = takes_b ? b[k] : a[i];
+        k += takes_b;
+        i += !takes_b;
+    }
+    memcpy(out, a + i, (size_t)(n_a - i) * sizeof *a);
+    memcpy(out + (n_a - i), b + k, (size_t)(n_b - k) * sizeof *b);
+}
+
+/* Neighbouring stretches that are in order are merged until there is one: what was put in by events
+ * in order is a few of them. */
+static void sort_run(pod_engine *e)
+{
+    const int64_t n = e->run.n;
+    while (n_in_order(e->run.event, n) < n) {
+        if (!has_room(e, &e->spare, n)) return;
+        for (int64_t at = 0; at < n;) {
+            const pod_engine_event *a = e->run.event + at;
+            const int64_t n_a = n_in_order(a, n - at);
+            const int64_t n_b = n_in_order(a + n_a, n - at - n_a);
+            merge(a, n_a, a + n_a, n_b, e->spare.event + at);
+            at += n_a + n_b;
+        }
+        const list sorted = {e->spare.event, n, e->spare.capacity};
+        e->spare = (list){e->run.event, 0, e->run.capacity};
+        e->run = sorted;
+    }
+}
+
+static int64_t first_time(const list *l)
+{
+    int64_t first_ps = l->event[0].at_ps;
+    for (int64_t i = 1; i < l->n; i++)
+        if (l->event[i].at_ps < first_ps) first_ps = l->event[i].at_ps;
+    return first_ps;
+}
+
+/* Makes the next run; false when nothing is ahead. */
+static bool advance(pod_engine *e)
+{
+    if (e->ahead_mask == 0) return false;
+    const int i = __builtin_ctzll(e->ahead_mask);
+    list *sooner = &e->ahead[i];
+    e->ahead_mask &= e->ahead_mask - 1;
+    e->run.n = e->next_run = 0;
+    if (!has_room(e, &e->run, sooner->n)) return false;
+    if (sooner->n <= N_SMALL) {
+        memcpy(e->run.event, sooner->event, (size_t)sooner->n * sizeof *sooner->event);
+        e->run.n = sooner->n;
+        sort_few(e->run.event, e->run.n);
+        e->base_ps = e->run.event[e->run.n - 1].at_ps;
+    } else {
+        e->base_ps = first_time(sooner);
+        for (int64_t k = 0; k < sooner->n; k++) {
+            if (sooner->event[k].at_ps == e->base_ps)
+                e->run.event[e->run.n++] = sooner->event[k];
+            else
+                push_ahead(e, sooner->event[k]);
+        }
+        sort_run(e);
+    }
+    sooner->n = 0;
+    return true;
+}
+
+/* ---- in and out ----------------------------------------------------------------------------- */
 
 void pod_engine_push(pod_engine *e, int64_t at_ps, uint64_t key)
 {
     POD_DCHECK(at_ps >= e->now_ps, "an event at %" PRId64 " ps, now is %" PRId64, at_ps, e->now_ps);
-    POD_ASSERT(e->n < e->capacity, "%" PRId64 " events wait, room for %" PRId64, e->n, e->capacity);
-    sift_up(e->heap, e->n++, (pod_engine_event){at_ps, key});
+    const pod_engine_event event = {at_ps, key};
+    if (at_ps > e->base_ps)
+        push_ahead(e, event);
+    else
+        push_late(e, event);
 }
 
 bool pod_engine_pop(pod_engine *e, pod_engine_event *out)
 {
-    if (e->n == 0) return false;
-    pod_engine_event *heap = e->heap;
-    *out = heap[0];
+    if (e->has_lost) return false;
+    if (e->next_run == e->run.n && e->late.n == 0 && !advance(e)) return false;
+    const bool has_run = e->next_run < e->run.n;
+    if (has_run && (e->late.n == 0 || is_before(e->run.event[e->next_run], e->late.event[0])))
+        *out = e->run.event[e->next_run++];
+    else
+        *out = pop_late(e);
     e->now_ps = out->at_ps;
     e->n_out++;
-    /* The hole sinks to a leaf, and the last event, which is late as a rule, rises from there. */
-    const int64_t n = --e->n;
-    int64_t hole = 0;
-    for (int64_t child = 1; child < n; child = N_CHILDREN * hole + 1) {
-        child += n - child >= N_CHILDREN ? first_of_all(heap + child)
-                                         : first_of_few(heap + child, n - child);
-        heap[hole] = heap[child];
-        hole = child;
-    }
-    if (n > 0) sift_up(heap, hole, heap[n]);
     return true;
 }
 
-const pod_engine_event *pod_engine_soon(const pod_engine *e, int *n)
+const pod_engine_event *pod_engine_soon(const pod_engine *e, int64_t *n)
 {
-    *n = e->n < N_CHILDREN + 1 ? (int)e->n : N_CHILDREN + 1;
-    return e->heap;
+    *n = e->run.n - e->next_run;
+    return e->run.event + e->next_run;
 }
 
 int64_t pod_engine_now(const pod_engine *e) { return e->now_ps; }

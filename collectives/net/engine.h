@@ -41,17 +41,16 @@ typedef struct pod_engine pod_engine;
 POD_MUST pod_status pod_engine_create(const pod_alloc *from, pod_engine **out); /* NULL: default */
 void pod_engine_destroy(pod_engine *e); /* NULL is allowed */
 
-/* Room for n more events at once than were ever asked for before; E_NOMEM. */
-POD_MUST pod_status pod_engine_reserve(pod_engine *e, int64_t n);
-
-/* Not before pod_engine_now; no more in the queue than there is room for. */
+/* Not before pod_engine_now. */
 void pod_engine_push(pod_engine *e, int64_t at_ps, uint64_t key);
-/* Takes out the next event and makes its time now; false when there is none. */
+/* Takes out the next event and makes its time now; false when there is none, or when memory for
+ * those to come was wanting: which of the two, check tells. */
 bool pod_engine_pop(pod_engine *e, pod_engine_event *out);
+POD_MUST pod_status pod_engine_check(const pod_engine *e); /* E_NOMEM */
 
-/* The next event, and behind it some of which one will follow it if nothing is put in between: for
- * who wants their data at hand. Borrowed until the queue changes. */
-const pod_engine_event *pod_engine_soon(const pod_engine *e, int *n);
+/* Events that will come next, one after the other, as far as nothing is put in between: for who
+ * wants their data at hand. Borrowed until the queue changes. */
+const pod_engine_event *pod_engine_soon(const pod_engine *e, int64_t *n);
 
 int64_t pod_engine_now(const pod_engine *e);      /* of the last event that came out, from 0 */
 int64_t pod_engine_n_events(const pod_engine *e); /* that came out so far */

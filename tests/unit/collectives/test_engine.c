@@ -35,7 +35,6 @@ static void test_ties(void)
     for (int turn = 0; turn < N; turn++) {
         pod_engine *e;
         POD_CHECK_OK(pod_engine_create(NULL, &e));
-        POD_CHECK_OK(pod_engine_reserve(e, N));
         for (int i = 0; i < N; i++)
             pod_engine_push(e, in[(i + turn) % N].at_ps, in[(i + turn) % N].key);
         pod_engine_event out;
@@ -57,9 +56,7 @@ static void test_long_run(void)
     enum { N_FIRST = 1000, N_ALL = 200000 };
     pod_engine *e;
     POD_CHECK_OK(pod_engine_create(NULL, &e));
-    POD_CHECK_OK(pod_engine_reserve(e, 10));
     for (int i = 0; i < 10; i++) pod_engine_push(e, i, (uint64_t)i);
-    POD_CHECK_OK(pod_engine_reserve(e, N_FIRST)); /* keeps what waits */
     pod_rng rng = pod_rng_at(7, (pod_place){POD_STREAM_TEST, 0, 0, 0});
     for (int i = 10; i < N_FIRST; i++)
         pod_engine_push(e, (int64_t)pod_rng_below(&rng, 1000), (uint64_t)i);
@@ -79,28 +76,77 @@ static void test_long_run(void)
     pod_engine_destroy(e);
 }
 
+/* Against a plain list: bursts at one time, times near and far, put in before and while they come
+ * out. */
+static void test_against_a_list(void)
+{
+    enum { N = 3000 };
+    static const uint64_t reach[] = {1, 3, 50, 1000000, UINT64_C(1) << 50};
+    static pod_engine_event all[N];
+    for (int round = 0; round < 20; round++) {
+        pod_rng rng = pod_rng_at(9, (pod_place){POD_STREAM_TEST, (uint32_t)round, 0, 0});
+        pod_engine *e;
+        pod_engine_event out, last = {0, 0};
+        POD_CHECK_OK(pod_engine_create(NULL, &e));
+        int n = 0, n_wrong = 0;
+        for (int turn = 0; turn < N;) {
+            const int n_more = n < N ? (int)pod_rng_below(&rng, turn % 7 == 0 ? 200 : 3) : 0;
+            for (int k = 0; k < n_more && n < N; k++, n++) {
+                all[n].at_ps =
+                    pod_engine_now(e) + (int64_t)pod_rng_below(&rng, reach[(round + n / 50) % 5]);
+                all[n].key = pod_rng_below(&rng, 1000) * N + (uint64_t)n;
+                pod_engine_push(e, all[n].at_ps, all[n].key);
+            }
+            if (!pod_engine_pop(e, &out)) {
+                if (n == N) break;
+                continue;
+            }
+            turn++;
+            int first = -1;
+            for (int i = 0; i < n; i++)
+                if (all[i].at_ps >= 0 &&
+                    (first < 0 || all[i].at_ps < all[first].at_ps ||
+                     (all[i].at_ps == all[first].at_ps && all[i].key < all[first].key)))
+                    first = i;
+            n_wrong += first < 0 || all[first].at_ps != out.at_ps || all[first].key != out.key;
+            n_wrong += out.at_ps < last.at_ps;
+            if (first >= 0) all[first].at_ps = -1;
+            last = out;
+        }
+        POD_CHECK(n_wrong == 0 && n == N && pod_engine_n_events(e) == N,
+                  "round %d: %d of %d events are wrong", round, n_wrong, n);
+        POD_CHECK_OK(pod_engine_check(e));
+        pod_engine_destroy(e);
+    }
+}
+
 static void test_no_memory(void)
 {
     for (int n = 0;; n++) {
         pod_test_budget budget = {.n_left = n};
         const pod_alloc memory = pod_test_budget_alloc(&budget);
         pod_engine *e = NULL;
+        pod_engine_event out;
         pod_status s = pod_engine_create(&memory, &e);
-        if (s == POD_OK) s = pod_engine_reserve(e, 4);
-        if (s == POD_OK) s = pod_engine_reserve(e, 4);
+        int n_out = 0;
+        if (s == POD_OK) {
+            for (int i = 0; i < 300; i++) pod_engine_push(e, i / 100, (uint64_t)(300 - i));
+            while (pod_engine_pop(e, &out)) n_out++;
+            s = pod_engine_check(e);
+        }
         pod_engine_destroy(e);
         CU_ASSERT_EQUAL(budget.n_alive, 0);
         if (s == POD_OK) {
-            CU_ASSERT_EQUAL(n, 3);
+            CU_ASSERT_EQUAL(n_out, 300);
+            CU_ASSERT_TRUE(n > 5);
             return;
         }
         CU_ASSERT_EQUAL(s, POD_E_NOMEM);
     }
 }
 
-static CU_TestInfo tests[] = {{"picoseconds", test_picoseconds},
-                              {"ties", test_ties},
-                              {"long run", test_long_run},
-                              {"no memory", test_no_memory},
-                              CU_TEST_INFO_NULL};
+static CU_TestInfo tests[] = {
+    {"picoseconds", test_picoseconds}, {"ties", test_ties},
+    {"long run", test_long_run},       {"against a list", test_against_a_list},
+    {"no memory", test_no_memory},     CU_TEST_INFO_NULL};
 CU_SuiteInfo pod_test_suites[] = {{"engine", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
