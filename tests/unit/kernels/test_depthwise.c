@@ -31,6 +31,9 @@ static const pod_depthwise_shape shapes[] = {
     {1, 4, 4, 32, 17, 16, 3, 3, 1, 8, 7},    /* windows wholly outside, before and behind */
     {1, 4, 4, 32, 12, 14, 5, 5, 2, 9, 9},    /* the same, stride 2 */
     {2, 2, 2, 64, 2, 2, 5, 5, 1, 2, 2},      /* filter larger than the image */
+    {1, 3, 2, 32, 1, 2, 5, 5, 1, 2, 2},      /* the same, one row of windows */
+    {3, 4, 4, 40, 4, 4, 5, 5, 1, 2, 2},      /* half a run a line */
+    {2, 8, 8, 48, 4, 4, 3, 3, 2, 0, 0},      /* the same, stride 2 */
     {1, 1, 600, 32, 1, 600, 1, 3, 1, 0, 1},  /* a line longer than a segment */
     {1, 1, 1200, 32, 1, 600, 3, 3, 2, 1, 0}, /* the same, stride 2 */
     {1, 1, 1500, 3, 1, 1500, 1, 3, 1, 0, 1}, /* the same, pixel by pixel */
