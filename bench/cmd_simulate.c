@@ -5,6 +5,7 @@
 
 #include "bench/command.h"
 #include "bench/common/table.h"
+#include "bench/simulate_validate.h"
 #include "bench/simulated.h"
 #include "runtime/core/file.h"
 
@@ -181,8 +182,13 @@ static pod_status write_json(const simulation *x, const char *path)
 
 pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
 {
-    (void)exit_code;
     const pod_config *c = call->config;
+    if (pod_config_bool(c, POD_OPT_VALIDATE)) {
+        bool held = false;
+        POD_TRY(pod_simulate_validate(call, &held));
+        *exit_code = held ? POD_EXIT_OK : POD_EXIT_FAILED;
+        return POD_OK;
+    }
     const char *json = pod_config_text(c, POD_OPT_JSON);
     simulation x = {0};
     pod_arena *arena;

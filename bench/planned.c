@@ -35,14 +35,15 @@ int pod_planned_node_size(const pod_config *c, int n_ranks)
     return given == 0 || given > n_ranks ? n_ranks : (int)given;
 }
 
-/* A machine that is not this host has none of its kernels and caches: what fused ops do is known
- * of each, how is the machine's own. */
+/* A machine that is not this host has none of its kernels, caches and fusions: what is joined there
+ * is known when it is costed. */
 static pod_status take_machine(const pod_config *c, pod_planned *p)
 {
     if (!pod_machine_is_virtual(&p->machine)) return pod_target_from(c, &p->machine, &p->target);
     POD_TRY(pod_machine_wrap_mesh(&p->machine, &p->setup.mesh));
     p->target = (pod_target){.name = p->machine.name, .cpu = POD_CPU_REFERENCE_ONLY};
     p->setup.tile_bytes = 0;
+    p->setup.fusion = false;
     return POD_OK;
 }
 

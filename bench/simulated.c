@@ -75,6 +75,15 @@ done:
     return status;
 }
 
+static pod_status find_memory(const pod_planned *p, pod_simulated *s)
+{
+    size_t bytes = s->program->step_bytes + s->program->window_bytes + s->program->store_bytes;
+    if (pod_machine_is_virtual(&p->machine))
+        POD_TRY(pod_cost_memory(&p->machine, s->program, &bytes));
+    s->memory_bytes = (double)bytes + pod_planned_fed_bytes(p);
+    return POD_OK;
+}
+
 pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_simulated *out)
 {
     const pod_clock clock = pod_clock_start();
@@ -87,9 +96,7 @@ pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_simulated *o
     s.time = time;
     add_bounds(&s);
     POD_TRY(run_step(p, arena, &s));
-    s.memory_bytes =
-        (double)(s.program->step_bytes + s.program->window_bytes + s.program->store_bytes) +
-        pod_planned_fed_bytes(p);
+    POD_TRY(find_memory(p, &s));
     const bool in_bf16 = p->setup.bf16_products || p->setup.precision == POD_BF16;
     s.ideal = (pod_ideal){
         .model_flops = s.program->model_flops,

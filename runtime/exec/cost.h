@@ -27,6 +27,10 @@ typedef struct pod_instr_time { /* of one core, in seconds; of a collective or a
 POD_MUST pod_status pod_cost_program(const pod_machine *m, const pod_program *p,
                                      pod_instr_time time[]);
 
+/* Bytes that a core of a virtual machine holds at most in a step: variables, input, the memory of
+ * collectives, and the values that its compiler stores, as it stores them. E_INVALID likewise. */
+POD_MUST pod_status pod_cost_memory(const pod_machine *m, const pod_program *p, size_t *bytes);
+
 /* The two kinds of machines: clock virtual, and clock wall. */
 POD_MUST pod_status pod__cost_pod(const pod_machine *m, const pod_program *p,
                                   pod_instr_time time[]);

@@ -169,6 +169,22 @@ static void reduce_outputs(partition *p)
     }
 }
 
+/* A group's sums lie in the memory of their collective, and what updates read of them is summed over
+ * the groups from a copy: all of it before the first update, so that few collectives do it. */
+static void reduce_sums_of_groups(partition *p)
+{
+    pod_graph_set_phase(p->to, POD_PHASE_UPDATE);
+    for (int32_t i = 0; i < pod_graph_n_nodes(p->from); i++) {
+        const pod_node *n = pod_graph_node(p->from, i);
+        if (!p->is_live[i] || n->op->takes_parts || phase_of(p, i) != POD_PHASE_UPDATE) continue;
+        for (int j = 0; j < n->n_in; j++) {
+            const pod_value v = p->mapped[n->in[j].id];
+            if (v.id && pod_graph_maker(p->to, v)->op->kind == POD_OP_COLLECTIVE)
+                (void)reduced(p, v); /* a failure stays in the graph */
+        }
+    }
+}
+
 static pod_status copy_nodes(partition *p, pod_arena *arena)
 {
     int max_in = 1, max_out = 1;
@@ -182,7 +198,10 @@ static pod_status copy_nodes(partition *p, pod_arena *arena)
     pod_type *out_type = POD_ARENA_NEW(arena, pod_type, max_out);
     if (!in || !in_type || !out_type) return POD_E_NOMEM;
     for (int phase = 0; phase < POD_N_PHASES; phase++) {
-        if (phase == POD_PHASE_UPDATE) reduce_outputs(p);
+        if (phase == POD_PHASE_UPDATE) {
+            reduce_outputs(p);
+            reduce_sums_of_groups(p);
+        }
         for (int32_t i = 0; i < pod_graph_n_nodes(p->from); i++)
             if (p->is_live[i] && (int)phase_of(p, i) == phase)
                 POD_TRY(copy_node(p, i, in, in_type, out_type));

@@ -1,0 +1,12 @@
+/* What is predicted against what was published. */
+#ifndef MINIPOD_BENCH_SIMULATE_VALIDATE_H
+#define MINIPOD_BENCH_SIMULATE_VALIDATE_H
+
+#include "bench/command.h"
+
+/* Simulates the rows of simulate_rows.def, with what the command line says beside, and prints them
+ * with their errors. `held`: half of the counted ones are within 5 %, all within 10 %, all shares
+ * of all-reduce within a percentage point. Errors of pod_planned_of and pod_simulate. */
+POD_MUST pod_status pod_simulate_validate(pod_call *call, bool *held);
+
+#endif
