@@ -88,7 +88,7 @@ static pod_status print_alive(const pod_program *p, const pod_footprint *f)
 
 /* ---- the largest batch ----------------------------------------------------------------------- */
 
-static pod_status find_fit(pod_planned *r, double limit, pod_fit *out)
+static pod_status find_fit(const pod_planned *r, double limit, pod_fit *out)
 {
     if (limit == 0) return POD_OK;
     POD_TRY(pod_fit_largest(r, limit, out));

@@ -1,27 +1,41 @@
 #include "bench/fit.h"
 
-double pod_fit_bytes(const pod_planned *p, const pod_program *program)
+#include "runtime/exec/cost.h"
+
+static pod_status bytes_of(const pod_planned *p, const pod_program *program, int64_t batch,
+                           double *bytes)
 {
-    return (double)(program->step_bytes + program->window_bytes + program->store_bytes) +
-           pod_planned_fed_bytes(p);
+    if (pod_machine_is_virtual(&p->machine)) {
+        size_t held;
+        POD_TRY(pod_cost_memory(&p->machine, program, &held));
+        *bytes = (double)held;
+    } else {
+        *bytes = (double)(program->step_bytes + program->window_bytes + program->store_bytes) +
+                 pod_planned_fed_bytes(p) * (double)batch / (double)p->setup.batch;
+    }
+    return POD_OK;
 }
 
-static pod_status needs(pod_planned *p, int64_t batch, double *bytes)
+pod_status pod_fit_bytes(const pod_planned *p, const pod_program *program, double *bytes)
+{
+    return bytes_of(p, program, p->setup.batch, bytes);
+}
+
+static pod_status needs(const pod_planned *p, int64_t batch, double *bytes)
 {
     pod_arena *a;
     const pod_program *program;
     POD_TRY(pod_arena_create(NULL, &a));
-    const int64_t asked = p->setup.batch;
-    p->setup.batch = batch;
-    pod_status s = pod_network_compile(&p->net, &p->setup, &p->data, true, &p->target, a, &program);
-    if (s == POD_OK) *bytes = pod_fit_bytes(p, program);
-    p->setup.batch = asked;
+    pod_setup setup = p->setup;
+    setup.batch = batch;
+    pod_status s = pod_network_compile(&p->net, &setup, &p->data, true, &p->target, a, &program);
+    if (s == POD_OK) s = bytes_of(p, program, batch, bytes);
     pod_arena_destroy(a);
     return s;
 }
 
 /* Doubled until it does not fit, then halved between; memory grows with the batch. */
-pod_status pod_fit_largest(pod_planned *p, double limit_bytes, pod_fit *out)
+pod_status pod_fit_largest(const pod_planned *p, double limit_bytes, pod_fit *out)
 {
     enum { MAX_BATCH = 1 << 24 };
     pod_fit f = {.unit = (int64_t)pod_mesh_size(&p->setup.mesh) * p->setup.accumulate};

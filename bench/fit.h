@@ -4,8 +4,9 @@
 
 #include "bench/planned.h"
 
-/* Of a core: program, weights, states, and the batches that are fed. */
-double pod_fit_bytes(const pod_planned *p, const pod_program *program);
+/* Of a core: program, weights and states; of a machine that is a host with its cores also the
+ * batches that are fed, which others keep elsewhere. */
+POD_MUST pod_status pod_fit_bytes(const pod_planned *p, const pod_program *program, double *bytes);
 
 typedef struct pod_fit {
     int64_t unit;  /* of the batch: all cores, all micro-steps, a sample each */
@@ -14,6 +15,6 @@ typedef struct pod_fit {
 } pod_fit;
 
 /* Each batch asked about is compiled; nothing is run. */
-POD_MUST pod_status pod_fit_largest(pod_planned *p, double limit_bytes, pod_fit *out);
+POD_MUST pod_status pod_fit_largest(const pod_planned *p, double limit_bytes, pod_fit *out);
 
 #endif

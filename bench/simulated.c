@@ -1,5 +1,6 @@
 #include "bench/simulated.h"
 
+#include "bench/fit.h"
 #include "runtime/core/machine_net.h"
 
 static double seconds_since(const pod_clock *c) { return pod_time_seconds(pod_clock_now(c)); }
@@ -75,13 +76,19 @@ done:
     return status;
 }
 
+/* Refuses what the machine's memory does not hold. */
 static pod_status find_memory(const pod_planned *p, pod_simulated *s)
 {
-    size_t bytes = s->program->step_bytes + s->program->window_bytes + s->program->store_bytes;
-    if (pod_machine_is_virtual(&p->machine))
-        POD_TRY(pod_cost_memory(&p->machine, s->program, &bytes));
-    s->memory_bytes = (double)bytes + pod_planned_fed_bytes(p);
-    return POD_OK;
+    const double gib = 1 << 30, limit = p->machine.memory_gib * gib;
+    pod_fit largest;
+    POD_TRY(pod_fit_bytes(p, s->program, &s->memory_bytes));
+    if (limit <= 0 || s->memory_bytes <= limit) return POD_OK;
+    POD_TRY(pod_fit_largest(p, limit, &largest));
+    return pod_fail(POD_E_INVALID,
+                    "batch: %lld needs %.1f GiB of a core, %s has %g; the largest that fits is "
+                    "%lld",
+                    (long long)p->setup.batch, s->memory_bytes / gib, p->machine.name,
+                    p->machine.memory_gib, (long long)largest.batch);
 }
 
 pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_simulated *out)
