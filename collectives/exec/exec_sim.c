@@ -35,18 +35,28 @@ static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static uint32_t id_at(const pod_sim *sim, int32_t place, int core)
 {
-    return (uint32_t)place << sim->n_core_bits | (uint32_t)core;
+    return (uint32_t)place << sim->n_slot_bits | (uint32_t)core;
 }
 
 static int core_at(const pod_sim *sim, uint32_t id)
 {
-    return (int)(id & ((1u << sim->n_core_bits) - 1));
+    return (int)(id & ((1u << sim->n_slot_bits) - 1));
 }
 
-/* Where plan and costs have what is of this step. */
-static int64_t column(const pod_sim *sim, const pod_sim_coll *c, uint32_t id)
+/* Where the state of this step is; where plan and costs have it. */
+static int64_t state_at(const pod_sim *sim, const pod_sim_coll *c, uint32_t id)
 {
-    return (int64_t)(id >> sim->n_core_bits) * c->plan->n_classes + sim->class_of[core_at(sim, id)];
+    return pod__sim_at((int32_t)(id >> sim->n_slot_bits), core_at(sim, id), c->plan->n_places,
+                       sim->n_member_bits);
+}
+
+static int64_t column_at(const pod_sim *sim, int64_t state) { return state >> sim->n_column_shift; }
+
+/* Whole bytes or picoseconds. */
+static double cost_at(const pod_sim_coll *c, int64_t at)
+{
+    const double cost = (double)c->cost[at];
+    return c->scale == 1 ? cost : (double)(int64_t)(cost * c->scale + 0.5);
 }
 
 static int64_t time_of(pod__sim_state s) { return (int64_t)(s >> POD__SIM_TOLD_BITS); }
@@ -96,7 +106,8 @@ static void ready_sync(pod_sim *sim, pod_sim_coll *c, const pod__sim_step *s, in
     const int64_t on_ps = pod_ps_add(group->at_ps, sim->sync_ps);
     for (int32_t k = all->first; k < all->first + all->n; k++) {
         const uint32_t id = id_at(sim, c->plan->sync_member[k].place, c->plan->sync_member[k].core);
-        c->state[id] = state_of(on_ps, n_told(c->state[id]));
+        pod__sim_state *state = &c->state[state_at(sim, c, id)];
+        *state = state_of(on_ps, n_told(*state));
         is_known(sim, id);
     }
 }
@@ -104,10 +115,11 @@ static void ready_sync(pod_sim *sim, pod_sim_coll *c, const pod__sim_step *s, in
 /* One of what a step waits for is complete, or comes, at this time. */
 static void tell(pod_sim *sim, pod_sim_coll *c, uint32_t id, int64_t at_ps)
 {
-    const pod__sim_step *s = &c->plan->step[column(sim, c, id)];
-    const int64_t latest_ps = later(time_of(c->state[id]), at_ps);
-    const unsigned n = n_told(c->state[id]) + 1;
-    c->state[id] = state_of(latest_ps, n);
+    const int64_t at = state_at(sim, c, id);
+    const pod__sim_step *s = &c->plan->step[column_at(sim, at)];
+    const int64_t latest_ps = later(time_of(c->state[at]), at_ps);
+    const unsigned n = n_told(c->state[at]) + 1;
+    c->state[at] = state_of(latest_ps, n);
     if (n < s->n_waits) return;
     switch ((pod_step_kind)s->kind) {
     case POD_STEP_SEND: push(sim, c, EVENT_SEND, id, latest_ps); break;
@@ -133,8 +145,9 @@ static void tell_known(pod_sim *sim, pod_sim_coll *c)
 {
     while (sim->n_known > 0) {
         const uint32_t id = sim->known[--sim->n_known];
-        tell_dependents(sim, c, &c->plan->step[column(sim, c, id)], core_at(sim, id),
-                        time_of(c->state[id]));
+        const int64_t at = state_at(sim, c, id);
+        tell_dependents(sim, c, &c->plan->step[column_at(sim, at)], core_at(sim, id),
+                        time_of(c->state[at]));
     }
 }
 
@@ -142,11 +155,11 @@ static void tell_known(pod_sim *sim, pod_sim_coll *c)
 
 static void work(pod_sim *sim, pod_sim_coll *c, uint32_t id)
 {
-    const int64_t at = column(sim, c, id);
+    const int64_t at = column_at(sim, state_at(sim, c, id));
     pod__sim_core *own = &sim->core[core_at(sim, id)];
     const int64_t start_ps = later(own->unit_free_ps, sim->now_ps);
     sim->wait_work_ps = pod_ps_add(sim->wait_work_ps, start_ps - sim->now_ps);
-    own->unit_free_ps = pod_ps_add(start_ps, c->cost[at]);
+    own->unit_free_ps = pod_ps_add(start_ps, (int64_t)cost_at(c, at));
     tell_dependents(sim, c, &c->plan->step[at], core_at(sim, id), own->unit_free_ps);
 }
 
@@ -158,18 +171,18 @@ static void arrive(pod_sim *sim, pod_sim_coll *c, const pod__sim_step *send, int
 /* The head of a message leaves its rank, now; the source is free when the tail has left. */
 static void pass_first(pod_sim *sim, pod_sim_coll *c, uint32_t id)
 {
-    const int64_t at = column(sim, c, id);
+    const int64_t own_at = state_at(sim, c, id), at = column_at(sim, own_at);
     const pod__sim_step *send = &c->plan->step[at];
     const int core = core_at(sim, id), rank = sim->rank[core];
     const pod_hop hop = {send->dim, send->is_down ? -1 : 1};
     pod_transit t = {.head_ps = sim->now_ps, .tail_ps = sim->now_ps};
-    pod_links_pass(sim->links, rank, hop, (double)c->cost[at], &t);
+    pod_links_pass(sim->links, rank, hop, cost_at(c, at), &t);
     tell_dependents(sim, c, send, core, t.left_ps);
     if (send->is_near) {
         arrive(sim, c, send, peer_of(sim, send, core), t.tail_ps);
         return;
     }
-    c->state[id] = state_of(t.tail_ps, n_told(c->state[id]));
+    c->state[own_at] = state_of(t.tail_ps, n_told(c->state[own_at]));
     pod_coord far = {{0}};
     far.at[hop.dim] = hop.dir > 0 ? 1 : sim->classes.mesh.extent[hop.dim] - 1;
     push_head(sim, c, id, pod_mesh_rank(&sim->classes.mesh, far), t.head_ps);
@@ -179,21 +192,21 @@ static void pass_first(pod_sim *sim, pod_sim_coll *c, uint32_t id)
 static void pass_on(pod_sim *sim, pod_sim_coll *c, uint32_t id, int far)
 {
     const pod_mesh *m = &sim->classes.mesh;
-    const int64_t at = column(sim, c, id);
+    const int64_t own_at = state_at(sim, c, id), at = column_at(sim, own_at);
     const pod__sim_step *send = &c->plan->step[at];
     const int core = core_at(sim, id), to = peer_of(sim, send, core);
     const int rank = moved(sim, sim->coord[sim->rank[core]], sim->coord[far]);
-    pod_transit t = {.head_ps = sim->now_ps, .tail_ps = time_of(c->state[id])};
+    pod_transit t = {.head_ps = sim->now_ps, .tail_ps = time_of(c->state[own_at])};
     pod_hop hop = {0};
     (void)pod_route_next(m, &sim->coord[rank], &sim->coord[to], &hop);
-    pod_links_pass(sim->links, rank, hop, (double)c->cost[at], &t);
+    pod_links_pass(sim->links, rank, hop, cost_at(c, at), &t);
     pod_coord step = {{0}};
     step.at[hop.dim] = hop.dir > 0 ? 1 : m->extent[hop.dim] - 1;
     if (moved(sim, sim->coord[rank], step) == to) {
         arrive(sim, c, send, to, t.tail_ps);
         return;
     }
-    c->state[id] = state_of(t.tail_ps, n_told(c->state[id]));
+    c->state[own_at] = state_of(t.tail_ps, n_told(c->state[own_at]));
     push_head(sim, c, id, moved(sim, sim->coord[far], step), t.head_ps);
 }
 
@@ -214,13 +227,13 @@ static void begin_send(pod_sim *sim, pod_sim_coll *c, uint32_t id)
 static pod_status begin_run(pod_sim *sim, pod_sim_coll *c)
 {
     const pod__sim_plan *p = c->plan;
-    const size_t n = ((size_t)p->n_places << sim->n_core_bits) + 1;
+    const size_t n = (size_t)p->n_places * (size_t)sim->n_slots + 1;
     /* Not from an arena, which would write to all of it: what is not touched is not taken. */
     c->state = calloc(n, sizeof *c->state);
     if (!c->state)
         return pod_fail(POD_E_NOMEM, "simulation: no memory for %zu steps of a collective", n);
-    for (int k = 0; k < sim->n_cores; k++)
-        c->part[k] = (pod__sim_part){.n_left = p->n_steps[sim->class_of[k]]};
+    for (int k = 0; k < sim->n_slots; k++)
+        c->part[k] = (pod__sim_part){.n_left = p->n_steps[k >> sim->n_column_shift]};
     for (int32_t g = 0; g < p->n_syncs; g++)
         c->group[g] = (pod__sim_group){.n_waits = p->sync[g].n};
     c->n_not_done = sim->n_cores;
@@ -241,12 +254,13 @@ pod_status pod_sim_start(pod_sim *sim, pod_sim_coll *c, int rank, int64_t at_ps)
     POD_ASSERT(at_ps >= sim->now_ps, "a start at %" PRId64 " ps, now is %" PRId64, at_ps,
                sim->now_ps);
     if (c->n_not_done == 0) POD_TRY(begin_run(sim, c));
-    POD_ASSERT(!c->part[rank].is_started, "rank %d starts again while others are not done", rank);
-    const int k = sim->class_of[rank];
-    c->part[rank].is_started = true;
-    if (c->part[rank].n_left == 0) push(sim, c, EVENT_DONE, (uint32_t)rank, at_ps);
+    const int core = sim->core_named[rank];
+    POD_ASSERT(!c->part[core].is_started, "rank %d starts again while others are not done", rank);
+    const int k = core >> sim->n_column_shift;
+    c->part[core].is_started = true;
+    if (c->part[core].n_left == 0) push(sim, c, EVENT_DONE, (uint32_t)core, at_ps);
     for (int32_t i = c->plan->first_root[k]; i < c->plan->first_root[k + 1]; i++)
-        tell(sim, c, id_at(sim, c->plan->root[i], rank), at_ps);
+        tell(sim, c, id_at(sim, c->plan->root[i], core), at_ps);
     tell_known(sim, c);
     return POD_OK;
 }
@@ -274,7 +288,7 @@ bool pod_sim_next(pod_sim *sim, pod_sim_done *out)
         case EVENT_WORK: work(sim, c, id); break;
         case EVENT_DONE:
             if (--c->n_not_done == 0) end_run(c);
-            *out = (pod_sim_done){c, (int)id, event.at_ps};
+            *out = (pod_sim_done){c, sim->name[id], event.at_ps};
             return true;
         }
         tell_known(sim, c);
@@ -287,11 +301,12 @@ bool pod_sim_next(pod_sim *sim, pod_sim_done *out)
 /* Without an event to come: the place of a step that waits for what will not be. */
 static int32_t find_stuck(const pod_sim *sim, const pod_sim_coll *c, int core)
 {
-    for (int32_t place = 0; place < c->plan->n_steps[sim->class_of[core]]; place++) {
+    for (int32_t place = 0; place < c->plan->n_steps[core >> sim->n_column_shift]; place++) {
         const uint32_t id = id_at(sim, place, core);
-        const pod__sim_step *s = &c->plan->step[column(sim, c, id)];
+        const int64_t at = state_at(sim, c, id);
+        const pod__sim_step *s = &c->plan->step[column_at(sim, at)];
         const bool waits_in_sync = s->kind == POD_STEP_SYNC && c->group[s->partner].n_waits > 0;
-        if (n_told(c->state[id]) < s->n_waits || waits_in_sync) return place;
+        if (n_told(c->state[at]) < s->n_waits || waits_in_sync) return place;
     }
     return -1;
 }
@@ -299,11 +314,13 @@ static int32_t find_stuck(const pod_sim *sim, const pod_sim_coll *c, int core)
 pod_status pod_sim_check_done(const pod_sim *sim, const pod_sim_coll *c)
 {
     POD_TRY(pod_engine_check(sim->engine));
-    for (int k = 0; k < sim->n_cores && c->state; k++) {
+    for (int rank = 0; rank < sim->n_cores && c->state; rank++) {
+        const int k = sim->core_named[rank];
         if (!c->part[k].is_started || c->part[k].n_left == 0) continue;
         const int32_t place = find_stuck(sim, c, k);
         POD_ASSERT(place >= 0, "rank %d has %d steps left, none waits", k, (int)c->part[k].n_left);
-        const pod__sim_step *s = &c->plan->step[column(sim, c, id_at(sim, place, k))];
+        const pod__sim_step *s =
+            &c->plan->step[column_at(sim, state_at(sim, c, id_at(sim, place, k)))];
         return pod_fail(POD_E_INVALID,
                         "simulation: rank %d waits for ever in step %d (%s) from %.9f s on",
                         sim->rank[k], (int)place, pod_step_kind_name((pod_step_kind)s->kind),

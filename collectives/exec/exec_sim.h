@@ -46,7 +46,8 @@ POD_MUST pod_status pod_sim_create_alike(const pod_net *net, const pod_sim_class
                                          bool one_of_each, pod_sim **out);
 void pod_sim_destroy(pod_sim *sim); /* and its collectives; NULL is allowed */
 
-int pod_sim_n_cores(const pod_sim *sim); /* ranks that are simulated, or classes */
+int pod_sim_n_cores(const pod_sim *sim);           /* ranks that are simulated, or classes */
+int pod_sim_core_of(const pod_sim *sim, int rank); /* itself, or its class */
 
 /* Adds a collective of which all[k] is the part of the first rank of class k, in a simulation that
  * was not created with classes of every rank k; nothing is kept of `all`. E_INVALID, naming rank and
@@ -54,7 +55,8 @@ int pod_sim_n_cores(const pod_sim *sim); /* ranks that are simulated, or classes
 POD_MUST pod_status pod_sim_add(pod_sim *sim, const pod_sched *const all[], pod_dtype t,
                                 pod_sim_coll **out);
 /* The same of an algorithm: builds what is needed, and shares it with those that were added with
- * the same arguments. E_INVALID as pod_coll_build. */
+ * the same arguments; where classes are near, also with those of another count that have the same
+ * steps, scaled. E_INVALID as pod_coll_build. */
 POD_MUST pod_status pod_sim_add_algo(pod_sim *sim, const pod_coll_algo *algo,
                                      const pod_coll_args *args, pod_sim_coll **out);
 

@@ -1,10 +1,12 @@
 /* What a simulation knows of a collective: what its ranks do, and how far they are.
  *
- * What never changes is kept once for all ranks of a class (sim_classes.h): a table with a row for
- * each place in a schedule and a column for each class. What a run changes is a word for each step
- * of each core, where a core is a rank that is simulated: all, or one of each class. Steps of one
- * place lie side by side in both: ranks run alike, so what happens at one time lies together in
- * memory. A step is named by place << n_core_bits | core; names decide ties as well. */
+ * What never changes is kept once for all ranks of a class (sim_classes.h): a table with a column for
+ * each class and a row for each place in a schedule. What a run changes is a word for each step of
+ * each core, where a core is a rank that is simulated: all, or one of each class. Of both, columns
+ * lie one after another, but cores of a class side by side at each place, and where every rank is a
+ * class, those along dimensions that wrap: they run alike, so what happens at one time lies together
+ * in memory, and what follows it next to it. A step is named by place << n_slot_bits | core; names
+ * decide ties as well. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_SIM_H
 #define MINIPOD_COLLECTIVES_EXEC_SIM_H
 
@@ -29,12 +31,12 @@ typedef struct pod__sim_sync { /* the SYNCs of one tag of ranks that share */
 } pod__sim_sync;
 
 typedef struct pod__sim_plan { /* of collectives that differ in their counts at most */
-    int n_classes;
+    int n_columns, n_bits;
     int32_t n_places;    /* the longest schedule has */
-    int32_t *n_steps;    /* (n_classes) */
-    pod__sim_step *step; /* (n_places, n_classes) */
+    int32_t *n_steps;    /* (n_columns) */
+    pod__sim_step *step; /* (n_places, n_columns) */
     int32_t *dependent;  /* places */
-    int32_t *first_root; /* (n_classes + 1) */
+    int32_t *first_root; /* (n_columns + 1) */
     int32_t *root;       /* places of steps that come after none */
     pod__sim_sync *sync; /* ranks that share are a class each */
     int32_t n_syncs;
@@ -45,7 +47,7 @@ typedef struct pod__sim_plan { /* of collectives that differ in their counts at 
 } pod__sim_plan;
 
 typedef struct pod__sim_costs {
-    int64_t *cost; /* (n_places, n_classes) SEND: bytes; RECV_REDUCE, COPY, REDUCE_*: ps of work */
+    int64_t *cost; /* (n_places, n_columns) SEND: bytes; RECV_REDUCE, COPY, REDUCE_*: ps of work */
     int64_t n_messages; /* of one rank of each class, all together */
     double message_bytes;
 } pod__sim_costs;
@@ -70,12 +72,13 @@ struct pod_sim_coll {
     uint32_t number;
     const pod__sim_plan *plan;
     const int64_t *cost;
+    double scale; /* of costs */
     double message_bytes;
     int64_t n_messages;
     int n_cores, n_not_done; /* n_not_done: 0 when it does not run */
-    pod__sim_part *part;     /* (n_cores) */
+    pod__sim_part *part;     /* (n_slots) */
     pod__sim_group *group;   /* (n_syncs) */
-    pod__sim_state *state;   /* (n_places << n_core_bits); NULL when it does not run */
+    pod__sim_state *state;   /* (n_places, n_slots); NULL when it does not run */
 };
 
 /* What a key of an event is of, from its high bits down: kind, collective, how far a head has come
@@ -100,14 +103,21 @@ struct pod_sim {
     pod_net net;
     pod_sim_classes classes;
     pod_links *links;
-    int n_cores, n_core_bits;
-    int n_meant;         /* ranks that a core stands for */
-    pod__sim_core *core; /* (n_cores) */
-    int32_t *rank;       /* (n_cores) */
-    int32_t *class_of;   /* (n_cores) */
-    int32_t *core_of;    /* (n_ranks) who stands for it */
-    pod_coord *coord;    /* (n_ranks) */
-    pod_coord *moved_by; /* (n_cores) from the first rank of its class; NULL: all are first */
+    int n_cores;
+    int n_slots, n_slot_bits;      /* numbers of cores are below n_slots; not each is one */
+    int n_member_bits;             /* cores that lie together are numbered by the lowest bits */
+    int n_columns, n_column_shift; /* of plans and costs: the column of a core is its number, or
+                                      that of those who lie together */
+    int n_meant;                   /* ranks that a core stands for */
+    pod__sim_core *core;           /* (n_slots) */
+    int32_t *rank;                 /* (n_slots); -1: no core */
+    pod_coord *moved_by;  /* (n_slots) from the first rank of its class; NULL: all are first */
+    int32_t *name;        /* (n_slots) what callers call it: a rank, or a class */
+    int32_t *core_named;  /* (n_cores) */
+    int32_t *core_of;     /* (n_ranks) who stands for it */
+    int32_t *column_of;   /* (n_ranks) */
+    int32_t *column_rank; /* (n_columns); -1: no core */
+    pod_coord *coord;     /* (n_ranks) */
     pod_sim_coll **coll;
     int n_colls, coll_capacity;
     pod__sim_shared *shared;
@@ -119,9 +129,15 @@ struct pod_sim {
     double message_bytes;
 };
 
-/* Of which sched[k] is the schedule of class k's first rank: steps numbered, messages and syncs
+/* Where a table with so many places has a step, with 2^bits columns side by side. */
+static inline int64_t pod__sim_at(int32_t place, int column, int32_t n_places, int bits)
+{
+    return ((int64_t)(column >> bits) * n_places + place) << bits | (column & ((1 << bits) - 1));
+}
+
+/* Of which sched[k] is the schedule of rank column_rank[k] (NULL: no core): steps numbered, messages and syncs
  * paired, dependents listed. In the arena but for what free gives back. E_INVALID as pod_sim_add. */
-POD_MUST pod_status pod__sim_plan_build(pod_arena *a, const pod_sim_classes *classes,
+POD_MUST pod_status pod__sim_plan_build(pod_arena *a, const pod_sim *sim,
                                         const pod_sched *const sched[], pod__sim_plan **out);
 void pod__sim_plan_free(pod__sim_plan *p);
 

@@ -14,31 +14,67 @@ enum {
 static pod_status take_cores(pod_sim *sim)
 {
     const int n_ranks = pod_mesh_size(&sim->classes.mesh);
-    sim->core = POD_ARENA_NEW(sim->arena, pod__sim_core, sim->n_cores);
-    sim->rank = POD_ARENA_NEW(sim->arena, int32_t, sim->n_cores);
-    sim->class_of = POD_ARENA_NEW(sim->arena, int32_t, sim->n_cores);
+    sim->core = POD_ARENA_NEW(sim->arena, pod__sim_core, sim->n_slots);
+    sim->rank = POD_ARENA_NEW(sim->arena, int32_t, sim->n_slots);
+    sim->name = POD_ARENA_NEW(sim->arena, int32_t, sim->n_slots);
+    sim->core_named = POD_ARENA_NEW(sim->arena, int32_t, sim->n_cores);
     sim->core_of = POD_ARENA_NEW(sim->arena, int32_t, n_ranks);
+    sim->column_of = POD_ARENA_NEW(sim->arena, int32_t, n_ranks);
+    sim->column_rank = POD_ARENA_NEW(sim->arena, int32_t, sim->n_columns);
     sim->coord = POD_ARENA_NEW(sim->arena, pod_coord, n_ranks);
-    if (!sim->core || !sim->rank || !sim->class_of || !sim->core_of || !sim->coord)
+    if (!sim->core || !sim->rank || !sim->name || !sim->core_named || !sim->core_of ||
+        !sim->column_of || !sim->column_rank || !sim->coord)
         return POD_E_NOMEM;
+    for (int i = 0; i < sim->n_slots; i++) sim->rank[i] = -1;
+    for (int k = 0; k < sim->n_columns; k++) sim->column_rank[k] = -1;
     if (sim->n_cores == sim->classes.n_classes) return POD_OK;
-    sim->moved_by = POD_ARENA_NEW(sim->arena, pod_coord, sim->n_cores);
+    sim->moved_by = POD_ARENA_NEW(sim->arena, pod_coord, sim->n_slots);
     return sim->moved_by ? POD_OK : POD_E_NOMEM;
 }
 
-static pod_status number_cores(pod_sim *sim, int32_t first[])
+/* Who lies with whom: those a shift apart. Where nobody is alike, those along dimensions that wrap
+ * come near to it. */
+static pod_sim_classes layout_of(const pod_sim_classes *c)
+{
+    pod_sim_classes layout = *c;
+    if (c->n_alike > 1) return layout;
+    layout.n_classes = 1;
+    for (int d = 0; d < c->mesh.n_dims; d++) {
+        if (c->mesh.wraps[d]) layout.shift[d] = 1;
+        layout.n_classes *= layout.shift[d];
+    }
+    layout.n_alike = c->n_classes / layout.n_classes;
+    return layout;
+}
+
+static int slot_of(const pod_sim *sim, const pod_sim_classes *layout, int rank)
+{
+    int member = 0, stride = 1;
+    for (int d = 0; d < layout->mesh.n_dims; d++) {
+        member += sim->coord[rank].at[d] / layout->shift[d] * stride;
+        stride *= layout->mesh.extent[d] / layout->shift[d];
+    }
+    return pod_sim_class_of(layout, rank) << sim->n_member_bits | member;
+}
+
+static pod_status number_cores(pod_sim *sim, bool is_each, const pod_sim_classes *layout,
+                               int32_t first[])
 {
     const pod_sim_classes *c = &sim->classes;
     const int n_ranks = pod_mesh_size(&c->mesh);
     for (int r = 0; r < n_ranks; r++) {
         const int class_number = pod_sim_class_of(c, r);
         sim->coord[r] = pod_mesh_coord(&c->mesh, r);
-        sim->core_of[r] = sim->moved_by ? r : class_number;
-        first[r] = sim->moved_by ? r : pod_sim_class_rank(c, class_number);
+        const int k = is_each ? slot_of(sim, layout, r) : class_number;
+        const bool is_first = pod_sim_class_rank(c, class_number) == r;
+        sim->core_of[r] = k;
+        sim->column_of[r] = k >> sim->n_column_shift;
+        first[r] = is_each ? r : pod_sim_class_rank(c, class_number);
+        if (is_first) sim->column_rank[sim->column_of[r]] = r;
         if (first[r] != r) continue;
-        const int k = sim->core_of[r];
         sim->rank[k] = r;
-        sim->class_of[k] = class_number;
+        sim->name[k] = is_each ? r : class_number;
+        sim->core_named[sim->name[k]] = k;
         for (int d = 0; d < c->mesh.n_dims && sim->moved_by; d++)
             sim->moved_by[k].at[d] = sim->coord[r].at[d] / c->shift[d] * c->shift[d];
     }
@@ -50,11 +86,17 @@ static pod_status fill(pod_sim *sim)
     const int n_ranks = pod_mesh_size(&sim->classes.mesh);
     if (n_ranks > MAX_RANKS)
         return pod_fail(POD_E_UNSUPPORTED, "simulation: %d ranks, at most %d", n_ranks, MAX_RANKS);
-    while (1 << sim->n_core_bits < sim->n_cores) sim->n_core_bits++;
+    const bool is_each = sim->n_cores == n_ranks;
+    const pod_sim_classes layout = layout_of(&sim->classes);
+    while (is_each && 1 << sim->n_member_bits < layout.n_alike) sim->n_member_bits++;
+    sim->n_slots = is_each ? layout.n_classes << sim->n_member_bits : sim->n_cores;
+    while (1 << sim->n_slot_bits < sim->n_slots) sim->n_slot_bits++;
+    if (sim->classes.n_alike > 1) sim->n_column_shift = sim->n_member_bits;
+    sim->n_columns = sim->n_slots >> sim->n_column_shift;
     POD_TRY(take_cores(sim));
     int32_t *first = POD_ARENA_NEW(sim->arena, int32_t, n_ranks);
     if (!first) return POD_E_NOMEM;
-    POD_TRY(number_cores(sim, first));
+    POD_TRY(number_cores(sim, is_each, &layout, first));
     POD_TRY(pod_engine_create(NULL, &sim->engine));
     sim->message_ps = pod_ps(sim->net.message_s);
     sim->sync_ps = pod_ps(sim->net.sync_s);
@@ -102,6 +144,8 @@ void pod_sim_destroy(pod_sim *sim)
 
 int pod_sim_n_cores(const pod_sim *sim) { return sim->n_cores; }
 
+int pod_sim_core_of(const pod_sim *sim, int rank) { return sim->name[sim->core_of[rank]]; }
+
 /* ---- collectives ---------------------------------------------------------------------------- */
 
 static pod_status make_room(pod_sim *sim)
@@ -128,9 +172,9 @@ static pod_status make_known_room(pod_sim *sim, int32_t n)
     return POD_OK;
 }
 
-static pod_status add_coll(pod_sim *sim, const pod__sim_shared *s, pod_sim_coll **out)
+static pod_status add_coll(pod_sim *sim, const pod__sim_shared *s, double scale, pod_sim_coll **out)
 {
-    const int64_t n_names = (int64_t)s->plan->n_places << sim->n_core_bits;
+    const int64_t n_names = (int64_t)s->plan->n_places << sim->n_slot_bits;
     if (n_names > UINT32_MAX)
         return pod_fail(POD_E_UNSUPPORTED, "simulation: %d steps on each of %d ranks",
                         (int)s->plan->n_places, sim->n_cores);
@@ -141,9 +185,10 @@ static pod_status add_coll(pod_sim *sim, const pod__sim_shared *s, pod_sim_coll 
     *c = (pod_sim_coll){.number = (uint32_t)sim->n_colls,
                         .plan = s->plan,
                         .cost = s->costs.cost,
+                        .scale = scale,
                         .n_messages = s->costs.n_messages * sim->classes.n_alike,
-                        .message_bytes = s->costs.message_bytes * sim->classes.n_alike};
-    c->part = POD_ARENA_NEW(sim->arena, pod__sim_part, sim->n_cores);
+                        .message_bytes = scale * s->costs.message_bytes * sim->classes.n_alike};
+    c->part = POD_ARENA_NEW(sim->arena, pod__sim_part, sim->n_slots);
     c->group = POD_ARENA_NEW(sim->arena, pod__sim_group, s->plan->n_syncs);
     if (!c->part || !c->group) return POD_E_NOMEM;
     sim->coll[sim->n_colls++] = c;
@@ -151,20 +196,20 @@ static pod_status add_coll(pod_sim *sim, const pod__sim_shared *s, pod_sim_coll 
     return POD_OK;
 }
 
-/* Plan and costs of schedules, one of each class. */
+/* Plan and costs of schedules, all[k] that of rank column_rank[k]. */
 static pod_status build_shared(pod_sim *sim, const pod_sched *const all[], pod_dtype t,
                                pod__sim_shared **out)
 {
     pod__sim_shared *s = POD_ARENA_NEW(sim->arena, pod__sim_shared, 1);
     if (!s) return POD_E_NOMEM;
-    POD_TRY(pod__sim_plan_build(sim->arena, &sim->classes, all, &s->plan));
+    POD_TRY(pod__sim_plan_build(sim->arena, sim, all, &s->plan));
     const pod_status status = pod__sim_costs_create(s->plan, &s->costs);
     if (status != POD_OK) {
         pod__sim_plan_free(s->plan);
         return status;
     }
-    for (int k = 0; k < sim->classes.n_classes; k++)
-        pod__sim_costs_put(s->plan, &sim->net, k, all[k], t, &s->costs);
+    for (int k = 0; k < sim->n_columns; k++)
+        if (all[k]) pod__sim_costs_put(s->plan, &sim->net, k, all[k], t, &s->costs);
     s->next = sim->shared;
     sim->shared = s;
     *out = s;
@@ -174,8 +219,19 @@ static pod_status build_shared(pod_sim *sim, const pod_sched *const all[], pod_d
 pod_status pod_sim_add(pod_sim *sim, const pod_sched *const all[], pod_dtype t, pod_sim_coll **out)
 {
     pod__sim_shared *s;
-    POD_TRY(build_shared(sim, all, t, &s));
-    return add_coll(sim, s, out);
+    pod_arena *work;
+    pod_status status = POD_E_NOMEM;
+    POD_TRY(pod_arena_create(NULL, &work));
+    const pod_sched **ordered = POD_ARENA_NEW(work, const pod_sched *, sim->n_columns);
+    if (!ordered) goto done;
+    for (int k = 0; k < sim->n_columns; k++)
+        if (sim->column_rank[k] >= 0)
+            ordered[k] = all[pod_sim_class_of(&sim->classes, sim->column_rank[k])];
+    POD_TRY_GOTO(status, build_shared(sim, ordered, t, &s), done);
+    POD_TRY_GOTO(status, add_coll(sim, s, 1, out), done);
+done:
+    pod_arena_destroy(work);
+    return status;
 }
 
 static pod_status build_algo(pod_sim *sim, const pod_coll_algo *algo, const pod_coll_args *args,
@@ -185,12 +241,13 @@ static pod_status build_algo(pod_sim *sim, const pod_coll_algo *algo, const pod_
     pod_arena *work;
     pod_status status = POD_E_NOMEM;
     POD_TRY(pod_arena_create(NULL, &work));
-    const pod_sched **all = POD_ARENA_NEW(work, const pod_sched *, c->n_classes);
+    const pod_sched **all = POD_ARENA_NEW(work, const pod_sched *, sim->n_columns);
     if (!all) goto done;
-    for (int k = 0; k < c->n_classes; k++)
-        POD_TRY_GOTO(status,
-                     pod_coll_build(work, algo, &c->mesh, pod_sim_class_rank(c, k), args, &all[k]),
-                     done);
+    for (int k = 0; k < sim->n_columns; k++)
+        if (sim->column_rank[k] >= 0)
+            POD_TRY_GOTO(status,
+                         pod_coll_build(work, algo, &c->mesh, sim->column_rank[k], args, &all[k]),
+                         done);
     POD_TRY_GOTO(status, build_shared(sim, all, args->dtype, out), done);
     (*out)->algo = algo;
     (*out)->args = *args;
@@ -199,13 +256,76 @@ done:
     return status;
 }
 
+/* ---- what is shared ------------------------------------------------------------------------- */
+
+/* Whether two schedules of a rank have the same steps, with messages `scale` times as long. */
+static bool same_steps(const pod_sched *a, const pod_sched *b, double scale)
+{
+    int32_t n, n_too;
+    const pod_step *x = pod_sched_steps(a, &n), *y = pod_sched_steps(b, &n_too);
+    if (n != n_too) return false;
+    for (int32_t i = 0; i < n; i++) {
+        const double off = (double)y[i].count - scale * (double)x[i].count;
+        if (x[i].kind != y[i].kind || x[i].tag != y[i].tag || x[i].after[0] != y[i].after[0] ||
+            x[i].after[1] != y[i].after[1] || off < -1 - scale || off > 1 + scale ||
+            (pod_step_is_message(&x[i]) && x[i].peer != y[i].peer))
+            return false;
+    }
+    return true;
+}
+
+/* Whether what is known of s will do for `args`, scaled: looked up for the first class, the one in
+ * the middle and the last. */
+static pod_status is_scaled(const pod_sim *sim, const pod__sim_shared *s, const pod_coll_args *args,
+                            bool *out)
+{
+    const int n = sim->classes.n_classes, some[] = {0, n / 2, n - 1};
+    const pod_mesh *m = &sim->classes.mesh;
+    pod_arena *work;
+    pod_status status = POD_OK;
+    POD_TRY(pod_arena_create(NULL, &work));
+    *out = true;
+    for (int i = 0; i < 3 && *out; i++) {
+        const int rank = pod_sim_class_rank(&sim->classes, some[i]);
+        const pod_sched *own, *other;
+        POD_TRY_GOTO(status, pod_coll_build(work, s->algo, m, rank, args, &own), done);
+        POD_TRY_GOTO(status, pod_coll_build(work, s->algo, m, rank, &s->args, &other), done);
+        *out = same_steps(other, own, (double)args->count / (double)s->args.count);
+    }
+done:
+    pod_arena_destroy(work);
+    return status;
+}
+
+/* Rounding must not grow to more than a few elements. */
+static bool may_be_scaled(const pod_sim *sim, int64_t from, int64_t to)
+{
+    return sim->classes.is_near && from > 0 && to / 4 <= from && from / 4 <= to;
+}
+
+static pod_status find_shared(const pod_sim *sim, const pod_coll_algo *algo,
+                              const pod_coll_args *args, pod__sim_shared **out)
+{
+    pod__sim_shared *scaled = NULL;
+    for (pod__sim_shared *s = sim->shared; s; s = s->next) {
+        if (s->algo != algo || !pod__sim_same_but_count(&s->args, args)) continue;
+        *out = s;
+        if (s->args.count == args->count) return POD_OK;
+        bool does = false;
+        if (!scaled && may_be_scaled(sim, s->args.count, args->count))
+            POD_TRY(is_scaled(sim, s, args, &does));
+        if (does) scaled = s;
+    }
+    *out = scaled;
+    return POD_OK;
+}
+
 pod_status pod_sim_add_algo(pod_sim *sim, const pod_coll_algo *algo, const pod_coll_args *args,
                             pod_sim_coll **out)
 {
-    pod__sim_shared *s = sim->shared;
-    while (s && !(s->algo == algo && s->args.count == args->count &&
-                  pod__sim_same_but_count(&s->args, args)))
-        s = s->next;
+    pod__sim_shared *s = NULL;
+    POD_TRY(find_shared(sim, algo, args, &s));
     if (!s) POD_TRY(build_algo(sim, algo, args, &s));
-    return add_coll(sim, s, out);
+    const bool is_same = s->args.count == args->count;
+    return add_coll(sim, s, is_same ? 1 : (double)args->count / (double)s->args.count, out);
 }

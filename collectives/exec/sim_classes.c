@@ -200,6 +200,7 @@ static pod_status find(const pod_net *net, const search *at, source list[], int 
     c.n_classes = 1;
     for (int d = 0; d < at->mesh->n_dims; d++) c.n_classes *= c.shift[d];
     c.n_alike = at->n_ranks / c.n_classes;
+    c.is_near = at->likeness == POD_SIM_NEARLY;
     *out = c;
     return POD_OK;
 }

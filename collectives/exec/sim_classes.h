@@ -21,6 +21,8 @@ typedef struct pod_sim_classes { /* a value */
     pod_mesh mesh;
     int shift[POD_MESH_MAX_DIMS]; /* divides the extent; the extent itself: nobody is alike */
     int n_classes, n_alike;       /* n_alike: ranks of each class */
+    bool is_near; /* POD_SIM_NEARLY: then also collectives that differ in their counts alone may be
+                     taken for each other, scaled */
 } pod_sim_classes;
 
 pod_sim_classes pod_sim_classes_of_each(const pod_mesh *m); /* every rank a class of its own */

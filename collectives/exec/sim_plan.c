@@ -10,33 +10,34 @@ enum { NONE = -1 };
 typedef struct builder {
     pod_arena *out, *work;
     const pod_sim_classes *classes;
-    const pod_coord *coord;         /* (n_ranks) */
-    const int32_t *class_of, *rank; /* (n_ranks) and (n_classes) of the classes */
+    const pod_coord *coord;          /* (n_ranks) */
+    const int32_t *column_of, *rank; /* (n_ranks) and (n_columns) */
     const pod_sched *const *sched;
-    const pod_step **steps; /* (n_classes) of the schedules */
-    int32_t *first;         /* (n_classes + 1) */
-    int32_t *class_of_step;
+    const pod_step **steps; /* (n_columns) of the schedules */
+    int32_t *first;         /* (n_columns + 1) */
+    int32_t *column;
     int32_t *partner; /* by step */
     pod__sim_plan *plan;
 } builder;
 
 static const pod_step *source_of(const builder *b, int32_t i)
 {
-    const int k = b->class_of_step[i];
+    const int k = b->column[i];
     return &b->steps[k][i - b->first[k]];
 }
 
-static int32_t place_of(const builder *b, int32_t i) { return i - b->first[b->class_of_step[i]]; }
+static int32_t place_of(const builder *b, int32_t i) { return i - b->first[b->column[i]]; }
 
 static pod__sim_step *step_at(const builder *b, int32_t i)
 {
-    return &b->plan->step[(int64_t)place_of(b, i) * b->plan->n_classes + b->class_of_step[i]];
+    return &b->plan->step[pod__sim_at(place_of(b, i), b->column[i], b->plan->n_places,
+                                      b->plan->n_bits)];
 }
 
 static pod_status blame(const builder *b, int32_t i, const char *fault)
 {
     char text[POD_STEP_TEXT_BYTES];
-    const int rank = b->rank[b->class_of_step[i]];
+    const int rank = b->rank[b->column[i]];
     pod_step_print(source_of(b, i), text, sizeof text);
     return pod_fail(POD_E_INVALID, "schedule: rank %d step %d (%s): %s", rank, (int)place_of(b, i),
                     text, fault);
@@ -48,25 +49,26 @@ static pod_status count_steps(builder *b)
 {
     pod__sim_plan *p = b->plan;
     int64_t total = 0;
-    for (int k = 0; k < p->n_classes; k++) {
-        b->steps[k] = pod_sched_steps(b->sched[k], &p->n_steps[k]);
+    for (int k = 0; k < p->n_columns; k++) {
         b->first[k] = (int32_t)total;
+        if (!b->sched[k]) continue;
+        b->steps[k] = pod_sched_steps(b->sched[k], &p->n_steps[k]);
         total += p->n_steps[k];
         if (p->n_steps[k] > p->n_places) p->n_places = p->n_steps[k];
         if (total > INT32_MAX / 2)
             return pod_fail(POD_E_UNSUPPORTED, "schedule: more than %d steps in all",
                             INT32_MAX / 2);
     }
-    b->first[p->n_classes] = (int32_t)total;
+    b->first[p->n_columns] = (int32_t)total;
     p->n_most_known = p->n_places;
-    p->step = calloc((size_t)p->n_places * (size_t)p->n_classes + 1, sizeof *p->step);
-    b->class_of_step = POD_ARENA_NEW(b->work, int32_t, total);
+    p->step = calloc((size_t)p->n_places * (size_t)p->n_columns + 1, sizeof *p->step);
+    b->column = POD_ARENA_NEW(b->work, int32_t, total);
     b->partner = POD_ARENA_NEW(b->work, int32_t, total);
     if (!p->step) return pod_fail(POD_E_NOMEM, "no memory for %" PRId64 " steps", total);
-    if (!b->class_of_step || !b->partner) return POD_E_NOMEM;
-    for (int k = 0; k < p->n_classes; k++)
+    if (!b->column || !b->partner) return POD_E_NOMEM;
+    for (int k = 0; k < p->n_columns; k++)
         for (int32_t i = b->first[k]; i < b->first[k + 1]; i++) {
-            b->class_of_step[i] = k;
+            b->column[i] = k;
             b->partner[i] = NONE;
         }
     return POD_OK;
@@ -101,28 +103,50 @@ static void put_step(const builder *b, int32_t i)
     s->peer = from->peer;
     if (from->kind != POD_STEP_SEND) return;
     s->partner = place_of(b, b->partner[i]);
-    put_hop(b, b->rank[b->class_of_step[i]], from->peer, s);
+    put_hop(b, b->rank[b->column[i]], from->peer, s);
 }
 
 /* ---- dependents ----------------------------------------------------------------------------- */
 
 enum { MAX_EDGES = (1 << 22) - 1 };
 
+/* The lists in the order in which the plan has steps; step i's begins at begin[i] in by_step. */
+static pod_status lay_dependents(builder *b, const int32_t begin[], const int32_t by_step[],
+                                 int32_t n_edges)
+{
+    pod__sim_plan *p = b->plan;
+    p->dependent = POD_ARENA_NEW(b->out, int32_t, n_edges);
+    if (!p->dependent) return POD_E_NOMEM;
+    int32_t n = 0;
+    const int n_together = 1 << p->n_bits;
+    for (int64_t at = 0; at < (int64_t)p->n_places * p->n_columns; at++) {
+        const int64_t row = at / n_together;
+        const int k = (int)(row / p->n_places * n_together + at % n_together);
+        const int32_t place = (int32_t)(row % p->n_places);
+        if (place >= p->n_steps[k]) continue;
+        const int32_t i = b->first[k] + place;
+        p->step[at].edge = n;
+        p->step[at].n_edges = (unsigned)(begin[i + 1] - begin[i]) & MAX_EDGES;
+        for (int32_t e = begin[i]; e < begin[i + 1]; e++) p->dependent[n++] = by_step[e];
+    }
+    return POD_OK;
+}
+
 static pod_status list_dependents(builder *b)
 {
     pod__sim_plan *p = b->plan;
-    const int32_t n = b->first[p->n_classes];
+    const int32_t n = b->first[p->n_columns];
     int32_t *begin = POD_ARENA_NEW(b->work, int32_t, (int64_t)n + 1);
     int32_t n_edges = 0;
     if (!begin) return POD_E_NOMEM;
     for (int32_t i = 0; i < n; i++)
         for (int j = 0; j < 2; j++)
             if (source_of(b, i)->after[j] >= 0) {
-                begin[b->first[b->class_of_step[i]] + source_of(b, i)->after[j]]++;
+                begin[b->first[b->column[i]] + source_of(b, i)->after[j]]++;
                 n_edges++;
             }
-    p->dependent = POD_ARENA_NEW(b->out, int32_t, n_edges);
-    if (!p->dependent) return POD_E_NOMEM;
+    int32_t *by_step = POD_ARENA_NEW(b->work, int32_t, n_edges);
+    if (!by_step) return POD_E_NOMEM;
     /* Where a list ends, counted down to where it begins. */
     for (int32_t i = 0, end = 0; i <= n; i++) {
         if (begin[i] > MAX_EDGES)
@@ -132,63 +156,59 @@ static pod_status list_dependents(builder *b)
     for (int32_t i = n; i-- > 0;)
         for (int j = 0; j < 2; j++)
             if (source_of(b, i)->after[j] >= 0)
-                p->dependent[--begin[b->first[b->class_of_step[i]] + source_of(b, i)->after[j]]] =
+                by_step[--begin[b->first[b->column[i]] + source_of(b, i)->after[j]]] =
                     place_of(b, i);
-    for (int32_t i = 0; i < n; i++) {
-        step_at(b, i)->edge = begin[i];
-        step_at(b, i)->n_edges = (unsigned)(begin[i + 1] - begin[i]) & MAX_EDGES;
-    }
-    return POD_OK;
+    return lay_dependents(b, begin, by_step, n_edges);
 }
 
 static pod_status list_roots(builder *b)
 {
     pod__sim_plan *p = b->plan;
     int32_t n = 0;
-    for (int32_t i = 0; i < b->first[p->n_classes]; i++) {
+    for (int32_t i = 0; i < b->first[p->n_columns]; i++) {
         const pod_step *s = source_of(b, i);
         n += s->after[0] < 0 && s->after[1] < 0;
     }
     p->root = POD_ARENA_NEW(b->out, int32_t, n);
-    p->first_root = POD_ARENA_NEW(b->out, int32_t, p->n_classes + 1);
+    p->first_root = POD_ARENA_NEW(b->out, int32_t, p->n_columns + 1);
     if (!p->root || !p->first_root) return POD_E_NOMEM;
     n = 0;
-    for (int k = 0; k < p->n_classes; k++) {
+    for (int k = 0; k < p->n_columns; k++) {
         p->first_root[k] = n;
         for (int32_t place = 0; place < p->n_steps[k]; place++)
             if (b->steps[k][place].after[0] < 0 && b->steps[k][place].after[1] < 0)
                 p->root[n++] = place;
     }
-    p->first_root[p->n_classes] = n;
+    p->first_root[p->n_columns] = n;
     return POD_OK;
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
 typedef struct receives { /* all receives, those of one sender's class together */
-    int32_t *first;       /* (n_classes + 1) */
+    int32_t *first;       /* (n_columns + 1) */
     int32_t *step;
 } receives;
 
 static pod_status sort_receives(builder *b, receives *out)
 {
-    const int n_classes = b->plan->n_classes, n_ranks = pod_mesh_size(&b->classes->mesh);
-    const int32_t n = b->first[n_classes];
-    int32_t *first = POD_ARENA_NEW(b->work, int32_t, n_classes + 1);
+    const int n_columns = b->plan->n_columns, n_ranks = pod_mesh_size(&b->classes->mesh);
+    const int32_t n = b->first[n_columns];
+    int32_t *first = POD_ARENA_NEW(b->work, int32_t, n_columns + 1);
     if (!first) return POD_E_NOMEM;
     for (int32_t i = 0; i < n; i++) {
         const pod_step *s = source_of(b, i);
         if (!pod_step_is_message(s)) continue;
         if (s->peer < 0 || s->peer >= n_ranks) return blame(b, i, "there is no such peer");
-        if (s->peer == b->rank[b->class_of_step[i]]) return blame(b, i, "a message to itself");
-        if (s->kind != POD_STEP_SEND) first[b->class_of[s->peer]]++;
+        if (s->peer == b->rank[b->column[i]]) return blame(b, i, "a message to itself");
+        if (s->kind != POD_STEP_SEND) first[b->column_of[s->peer]]++;
     }
-    for (int k = 0; k < n_classes; k++) first[k + 1] += first[k];
-    int32_t *list = POD_ARENA_NEW(b->work, int32_t, first[n_classes]);
+    for (int k = 0; k < n_columns; k++) first[k + 1] += first[k];
+    int32_t *list = POD_ARENA_NEW(b->work, int32_t, first[n_columns]);
     if (!list) return POD_E_NOMEM;
     for (int32_t i = n; i-- > 0;)
         if (receives_message(source_of(b, i)))
-            list[--first[b->class_of[source_of(b, i)->peer]]] = i;
+            list[--first[b->column_of[source_of(b, i)->peer]]] = i;
     *out = (receives){first, list};
     return POD_OK;
 }
@@ -197,8 +217,8 @@ static pod_status sort_receives(builder *b, receives *out)
 static int receiver_seen(const builder *b, int32_t recv)
 {
     const pod_mesh *m = &b->classes->mesh;
-    const int peer = source_of(b, recv)->peer, sender = b->rank[b->class_of[peer]];
-    pod_coord c = b->coord[b->rank[b->class_of_step[recv]]];
+    const int peer = source_of(b, recv)->peer, sender = b->rank[b->column_of[peer]];
+    pod_coord c = b->coord[b->rank[b->column[recv]]];
     if (sender == peer) return pod_mesh_rank(m, c);
     for (int d = 0; d < m->n_dims; d++) {
         const int extent = m->extent[d];
@@ -264,7 +284,7 @@ static pod_status pair_messages(builder *b)
     POD_TRY(sort_receives(b, &recv));
     int32_t *table = POD_ARENA_NEW(b->work, int32_t, 4 * (int64_t)b->plan->n_places + 2);
     if (!table) return POD_E_NOMEM;
-    for (int k = 0; k < b->plan->n_classes; k++) POD_TRY(pair_sender(b, &recv, k, table));
+    for (int k = 0; k < b->plan->n_columns; k++) POD_TRY(pair_sender(b, &recv, k, table));
     return POD_OK;
 }
 
@@ -286,7 +306,7 @@ static int by_group(const void *a, const void *b)
 
 static pod_status collect_syncs(builder *b, sync_step **out, int32_t *n_out)
 {
-    const int32_t n_steps = b->first[b->plan->n_classes];
+    const int32_t n_steps = b->first[b->plan->n_columns];
     int32_t n = 0;
     for (int32_t i = 0; i < n_steps; i++) n += source_of(b, i)->kind == POD_STEP_SYNC;
     sync_step *list = POD_ARENA_NEW(b->work, sync_step, n);
@@ -295,7 +315,7 @@ static pod_status collect_syncs(builder *b, sync_step **out, int32_t *n_out)
     for (int32_t i = 0; i < n_steps; i++) {
         if (source_of(b, i)->kind != POD_STEP_SYNC) continue;
         int n_shared;
-        const int *shared = pod_sched_shared(b->sched[b->class_of_step[i]], &n_shared);
+        const int *shared = pod_sched_shared(b->sched[b->column[i]], &n_shared);
         if (n_shared == 0) return blame(b, i, "its rank shares nothing");
         if (b->classes->n_alike > 1) return blame(b, i, "ranks that share memory are not alike");
         list[n++] = (sync_step){shared[0], source_of(b, i)->tag, i, n_shared};
@@ -321,7 +341,7 @@ static pod_status group_syncs(builder *b)
             k == 0 || list[k].leader != list[k - 1].leader || list[k].tag != list[k - 1].tag;
         if (is_first) p->sync[p->n_syncs++] = (pod__sim_sync){.first = k};
         p->sync[p->n_syncs - 1].n++;
-        p->sync_member[k] = (struct pod__sim_member){place_of(b, i), b->class_of_step[i]};
+        p->sync_member[k] = (struct pod__sim_member){place_of(b, i), b->column[i]};
         b->partner[i] = p->n_syncs - 1;
     }
     for (int32_t g = 0; g < p->n_syncs; g++) {
@@ -329,55 +349,52 @@ static pod_status group_syncs(builder *b)
         if (p->sync[g].n != s->n_shared)
             return blame(b, s->step, "not every sharing rank has one of this tag");
     }
-    if (n > 0) p->n_most_known = b->first[p->n_classes];
+    if (n > 0) p->n_most_known = b->first[p->n_columns];
     return POD_OK;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static pod_status begin_build(builder *b)
+static pod_status begin_build(builder *b, const pod_sim *sim)
 {
     const pod_sim_classes *c = b->classes;
     const int n_ranks = pod_mesh_size(&c->mesh);
     pod_coord *coord = POD_ARENA_NEW(b->work, pod_coord, n_ranks);
-    int32_t *class_of = POD_ARENA_NEW(b->work, int32_t, n_ranks);
-    int32_t *rank = POD_ARENA_NEW(b->work, int32_t, c->n_classes);
-    b->steps = POD_ARENA_NEW(b->work, const pod_step *, c->n_classes);
-    b->first = POD_ARENA_NEW(b->work, int32_t, c->n_classes + 1);
+    b->steps = POD_ARENA_NEW(b->work, const pod_step *, sim->n_columns);
+    b->first = POD_ARENA_NEW(b->work, int32_t, sim->n_columns + 1);
     b->plan = POD_ARENA_NEW(b->out, pod__sim_plan, 1);
-    if (!coord || !class_of || !rank || !b->steps || !b->first || !b->plan) return POD_E_NOMEM;
-    b->plan->n_classes = c->n_classes;
-    b->plan->n_steps = POD_ARENA_NEW(b->out, int32_t, c->n_classes);
+    if (!coord || !b->steps || !b->first || !b->plan) return POD_E_NOMEM;
+    b->plan->n_columns = sim->n_columns;
+    b->plan->n_bits = sim->n_member_bits - sim->n_column_shift;
+    b->plan->n_steps = POD_ARENA_NEW(b->out, int32_t, sim->n_columns);
     if (!b->plan->n_steps) return POD_E_NOMEM;
-    for (int r = 0; r < n_ranks; r++) {
-        coord[r] = pod_mesh_coord(&c->mesh, r);
-        class_of[r] = pod_sim_class_of(c, r);
-    }
-    for (int k = 0; k < c->n_classes; k++) rank[k] = pod_sim_class_rank(c, k);
+    for (int r = 0; r < n_ranks; r++) coord[r] = pod_mesh_coord(&c->mesh, r);
     b->coord = coord;
-    b->class_of = class_of;
-    b->rank = rank;
     return POD_OK;
 }
 
-static pod_status build(builder *b)
+static pod_status build(builder *b, const pod_sim *sim)
 {
-    POD_TRY(begin_build(b));
+    POD_TRY(begin_build(b, sim));
     POD_TRY(count_steps(b));
     POD_TRY(pair_messages(b));
     POD_TRY(group_syncs(b));
     POD_TRY(list_dependents(b));
     POD_TRY(list_roots(b));
-    for (int32_t i = 0; i < b->first[b->plan->n_classes]; i++) put_step(b, i);
+    for (int32_t i = 0; i < b->first[b->plan->n_columns]; i++) put_step(b, i);
     return POD_OK;
 }
 
-pod_status pod__sim_plan_build(pod_arena *a, const pod_sim_classes *classes,
-                               const pod_sched *const sched[], pod__sim_plan **out)
+pod_status pod__sim_plan_build(pod_arena *a, const pod_sim *sim, const pod_sched *const sched[],
+                               pod__sim_plan **out)
 {
-    builder b = {.out = a, .classes = classes, .sched = sched};
+    builder b = {.out = a,
+                 .classes = &sim->classes,
+                 .column_of = sim->column_of,
+                 .rank = sim->column_rank,
+                 .sched = sched};
     POD_TRY(pod_arena_create(NULL, &b.work));
-    const pod_status status = build(&b);
+    const pod_status status = build(&b, sim);
     pod_arena_destroy(b.work);
     if (status == POD_OK)
         *out = b.plan;
@@ -389,6 +406,8 @@ pod_status pod__sim_plan_build(pod_arena *a, const pod_sim_classes *classes,
 void pod__sim_plan_free(pod__sim_plan *p) { free(p->step); }
 
 /* ---- costs ---------------------------------------------------------------------------------- */
+
+#define MAX_COST (INT64_C(1) << 52) /* a double counts so far: an hour, 4 PiB */
 
 static int64_t cost_of(const pod_net *net, const pod_sched *s, const pod_step *step, pod_dtype t)
 {
@@ -410,7 +429,7 @@ static int64_t cost_of(const pod_net *net, const pod_sched *s, const pod_step *s
 
 pod_status pod__sim_costs_create(const pod__sim_plan *p, pod__sim_costs *out)
 {
-    const size_t n = (size_t)p->n_places * (size_t)p->n_classes + 1;
+    const size_t n = (size_t)p->n_places * (size_t)p->n_columns + 1;
     *out = (pod__sim_costs){.cost = calloc(n, sizeof *out->cost)};
     return out->cost ? POD_OK : pod_fail(POD_E_NOMEM, "no memory for the costs of %zu steps", n);
 }
@@ -422,7 +441,7 @@ void pod__sim_costs_put(const pod__sim_plan *p, const pod_net *net, int k, const
     const pod_step *step = pod_sched_steps(s, &n);
     for (int32_t i = 0; i < n; i++) {
         const int64_t cost = cost_of(net, s, &step[i], t);
-        to->cost[(int64_t)i * p->n_classes + k] = cost;
+        to->cost[pod__sim_at(i, k, p->n_places, p->n_bits)] = cost < MAX_COST ? cost : MAX_COST;
         if (step[i].kind != POD_STEP_SEND) continue;
         to->n_messages++;
         to->message_bytes += (double)cost;
