@@ -52,8 +52,8 @@ static const struct {
     const char *name[2][POD_N_CONV_PASSES]; /* [is bf16][pass] */
     pod_conv_shape typical;
 } kinds[N_SHAPE_KINDS] = {
-    [POINT] = {NAMES("1x1"), {2, 28, 28, 128, 28, 28, 256, 1, 1, 1, 0, 0}},
-    [POINT_STRIDED] = {NAMES("1x1.strided"), {8, 28, 28, 128, 14, 14, 256, 1, 1, 2, 0, 0}},
+    [POINT] = {NAMES("1x1"), {16, 28, 28, 128, 28, 28, 256, 1, 1, 1, 0, 0}},
+    [POINT_STRIDED] = {NAMES("1x1.strided"), {16, 28, 28, 128, 14, 14, 256, 1, 1, 2, 0, 0}},
     [FEW] = {NAMES("few"), {2, 64, 64, 3, 32, 32, 64, 7, 7, 2, 3, 3}}, /* few channels */
     [STRIDED] = {NAMES("strided"), {2, 28, 28, 64, 14, 14, 64, 3, 3, 2, 1, 1}},
     [WINDOW] = {NAMES("window"), {2, 28, 28, 64, 28, 28, 64, 3, 3, 1, 1, 1}},

@@ -83,6 +83,10 @@ static const pod_conv_shape shapes[] = {
     {7, 9, 14, 15, 9, 14, 17, 3, 3, 1, 1, 1},
     {3, 8, 7, 256, 4, 4, 40, 3, 3, 2, 1, 1}, /* many channels, and lines of them */
     {2, 7, 5, 480, 7, 5, 33, 1, 1, 1, 0, 0},
+    /* products of matrices: either side turned, in blocks of pixels, in ranges of channels */
+    {1, 17, 18, 70, 17, 18, 50, 1, 1, 1, 0, 0},
+    {2, 33, 21, 50, 17, 11, 70, 1, 1, 2, 0, 0},
+    {1, 17, 18, 528, 17, 18, 1072, 1, 1, 1, 0, 0},
 };
 
 typedef struct trial {
@@ -245,14 +249,14 @@ static void dw_passes_on_what_is_not_finite(void)
 }
 
 /* A kernel that has this pass only says so. */
-static void refuses_the_other_passes(const char *name)
+static void refuses_the_other_passes(const char *name, const pod_conv_shape *s)
 {
     const pod_conv_kernel *kernel = pod_conv_find(name);
     if (!kernel) {
         pod_test_skip(name, "it is not built for this architecture");
         return;
     }
-    pod_conv_call call = {.shape = shapes[2], .pass = POD_CONV_WEIGHT_GRAD, .dtype = POD_BF16};
+    pod_conv_call call = {.shape = *s, .pass = POD_CONV_WEIGHT_GRAD, .dtype = POD_BF16};
     CU_ASSERT_PTR_NULL(kernel->why_not(&call));
     call.pass = POD_CONV_FORWARD;
     CU_ASSERT_PTR_NOT_NULL(kernel->why_not(&call));
@@ -265,8 +269,9 @@ static void refuses_the_other_passes(const char *name)
 
 static void dw_refuses_the_other_passes(void)
 {
-    refuses_the_other_passes("amx_dw");
-    refuses_the_other_passes("amx_dw_lines");
+    refuses_the_other_passes("amx_dw", &shapes[2]);
+    refuses_the_other_passes("amx_dw_lines", &shapes[2]);
+    refuses_the_other_passes("amx_dw_1x1", &shapes[6]);
 }
 
 /* The one by lines has a filter, strides 1 and 2 with their borders, and lines that fill tiles: 9
