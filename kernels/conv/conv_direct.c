@@ -8,6 +8,9 @@ enum {
     STRIP_FLOATS = 24 * 1024,       /* where the filters fit beside it into the nearer caches */
     LONG_STRIP_FLOATS = 128 * 1024, /* where each block reads filters from farther away */
     FEW_WEIGHTS = 96 * 1024,
+    LINE_SHORT = 4, /* windows */
+    LINE_MIN = 8,
+    LINE_MAX = 28,
     DW_FLOATS = 256 * 1024,
     DW_WINDOWS = 512, /* that a block has if they fit: so often are sums added to dw */
     DW_PART = 64
@@ -50,8 +53,27 @@ static void cut(pod__direct *d, int64_t channels, int64_t floats, int64_t beside
     d->image = strip_rows(d, d->lines) * d->row;
 }
 
+/* Where each pixel is its own window, images and lines do not matter: lines of other lengths, for
+ * squares as wide as may be. */
+static void make_lines(pod__direct *d)
+{
+    pod__windows *v = &d->view;
+    const bool is_plain = v->r == 1 && v->s == 1 && v->step == 1 && d->step == 1 && v->top == 0 &&
+                          v->left == 0 && v->p == v->h && v->q == v->w;
+    const int64_t pixels = d->n_images * v->p * v->q;
+    if (!is_plain || pixels == 0) return;
+    for (int64_t q = LINE_MAX; q >= LINE_MIN; q--)
+        if (pixels % q == 0) {
+            d->n_images = 1;
+            d->h = v->h = v->p = pixels / q;
+            d->w = v->w = v->q = q;
+            return;
+        }
+}
+
 static void cut_for_filters(pod__direct *d)
 {
+    make_lines(d);
     const pod__windows *v = &d->view;
     const bool few = v->r * v->s * v->c * d->width <= FEW_WEIGHTS;
     cut(d, v->c, few ? STRIP_FLOATS : LONG_STRIP_FLOATS, 0);
@@ -199,4 +221,17 @@ pod__direct_room pod__direct_room_of(const pod_conv_call *call, int64_t lanes)
     room.sums = room.weights + (packs ? padded(pod__direct_packed_floats(call, lanes), 16) : 0);
     room.end = room.sums + 4 * channels;
     return room;
+}
+
+const char *pod__direct_why_not(const pod_conv_call *call, int64_t lanes)
+{
+    const pod_conv_shape *s = &call->shape;
+    const bool is_point = s->r == 1 && s->s == 1;
+    if (call->pass == POD_CONV_WEIGHT_GRAD)
+        return is_point && s->c % lanes != 0 ? "channels under a 1x1 filter are no whole vectors"
+                                             : NULL;
+    const int64_t windows = call->pass == POD_CONV_FORWARD ? s->q : ratio_up(s->w, s->stride);
+    if (windows < LINE_SHORT && !(is_point && s->stride == 1))
+        return "lines are shorter than 4 windows";
+    return NULL;
 }

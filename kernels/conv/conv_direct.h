@@ -50,6 +50,9 @@ typedef struct pod__direct_room {
 } pod__direct_room;
 
 pod__direct_room pod__direct_room_of(const pod_conv_call *call, int64_t lanes);
+/* Where OpenBLAS was measured to be faster. */
+const char *pod__direct_why_not(const pod_conv_call *call, int64_t lanes);
+
 int64_t pod__direct_packed_floats(const pod_conv_call *call, int64_t lanes); /* of all parts */
 int64_t pod__direct_part_floats(const pod__direct *d, int64_t lanes);        /* of one */
 

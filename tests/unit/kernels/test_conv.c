@@ -412,6 +412,33 @@ static void conv_pick_takes_the_best(void)
     CU_ASSERT_STRING_EQUAL(pod_conv_pick(&(pod_choice){.cpu = 0}, &call)->name, "ref");
     CU_ASSERT_PTR_NULL(pod_conv_find("no such kernel"));
     CU_ASSERT_STRING_EQUAL(pod_conv_find("gemm_1x1")->name, "gemm_1x1");
+    if (!(pod_cpu_features() & POD_CPU_AVX512)) {
+        pod_test_skip("direct_avx512 is picked", "this CPU lacks avx512");
+        return;
+    }
+    const pod_choice avx512 = {.cpu = POD_CPU_AVX2 | POD_CPU_AVX512};
+    for (int pass = 0; pass < POD_N_CONV_PASSES; pass++) {
+        call = (pod_conv_call){.shape = shapes[1], .pass = (pod_conv_pass)pass};
+        CU_ASSERT_STRING_EQUAL(pod_conv_pick(&avx512, &call)->name, "direct_avx512");
+    }
+}
+
+/* Lines of few windows, and channels that fill no vectors: OpenBLAS is faster. */
+static void conv_direct_refuses_what_it_is_slow_at(void)
+{
+    const pod_conv_kernel *kernel = pod_conv_find("direct_avx512");
+    if (!kernel || pod_cpu_why_not(kernel->needs)) {
+        pod_test_skip("direct_avx512", "this CPU lacks what it needs");
+        return;
+    }
+    pod_conv_call call = {.shape = {8, 3, 3, 64, 3, 3, 64, 3, 3, 1, 1, 1}};
+    CU_ASSERT_PTR_NOT_NULL(kernel->why_not(&call));
+    call.pass = POD_CONV_WEIGHT_GRAD;
+    CU_ASSERT_PTR_NULL(kernel->why_not(&call));
+    call.shape = (pod_conv_shape){8, 3, 3, 24, 3, 3, 64, 1, 1, 1, 0, 0};
+    CU_ASSERT_PTR_NOT_NULL(kernel->why_not(&call));
+    call.pass = POD_CONV_FORWARD;
+    CU_ASSERT_PTR_NULL(kernel->why_not(&call));
 }
 
 /* The first layer of ResNet-50 at 224x224: 118 million multiply-adds (He et al. 2015, table 1). */
@@ -428,6 +455,7 @@ static CU_TestInfo conv_tests[] = {
     {"conv_passes_on_what_is_not_finite", conv_passes_on_what_is_not_finite},
     {"conv_check_refuses", conv_check_refuses},
     {"conv_pick_takes_the_best", conv_pick_takes_the_best},
+    {"conv_direct_refuses_what_it_is_slow_at", conv_direct_refuses_what_it_is_slow_at},
     {"conv_flops_count_multiply_adds_twice", conv_flops_count_multiply_adds_twice},
     CU_TEST_INFO_NULL,
 };
