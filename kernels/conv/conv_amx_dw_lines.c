@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "kernels/conv/conv_amx_dw.h"
+#include "kernels/conv/conv_amx_dw_pairs.h"
 #include "kernels/conv/conv_kernels.h"
 
 enum {
@@ -324,12 +325,17 @@ const char *pod__conv_amx_dw_lines_why_not(const pod_conv_call *call)
 
 size_t pod__conv_amx_dw_lines_scratch_bytes(const pod_conv_call *call)
 {
+    if (pod__dw_pairs_takes(call)) return pod__dw_pairs_scratch_bytes();
     const plan p = plan_of(call);
     return layout_of(&p).end;
 }
 
 void pod__conv_amx_dw_lines_run(const pod_conv_call *call, void *scratch)
 {
+    if (pod__dw_pairs_takes(call)) {
+        pod__dw_pairs_run(call, scratch);
+        return;
+    }
     const pod_conv_shape *s = &call->shape;
     if (s->n == 0) {
         memset(call->out, 0, (size_t)(s->k * POD__DW_TAPS * POD__DW_TAPS * s->c) * sizeof(float));

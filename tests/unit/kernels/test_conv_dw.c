@@ -87,6 +87,9 @@ static const pod_conv_shape shapes[] = {
     {1, 17, 18, 70, 17, 18, 50, 1, 1, 1, 0, 0},
     {2, 33, 21, 50, 17, 11, 70, 1, 1, 2, 0, 0},
     {1, 17, 18, 528, 17, 18, 1072, 1, 1, 1, 0, 0},
+    {4, 12, 32, 16, 12, 32, 16, 3, 3, 1, 1, 1}, /* two images, two lines at a time */
+    {6, 2, 32, 16, 2, 32, 16, 3, 3, 1, 1, 1},   /* these two are an image */
+    {3, 8, 32, 16, 8, 32, 16, 3, 3, 1, 1, 1},   /* an odd image */
 };
 
 typedef struct trial {
@@ -240,7 +243,7 @@ static void poison(const pod_conv_shape *s, bool of_dy, float value)
 
 static void dw_passes_on_what_is_not_finite(void)
 {
-    static const int picked[] = {0, 2, 5, 6, 9, 12, 20, 21, 38, 40, 43};
+    static const int picked[] = {0, 2, 5, 6, 9, 12, 20, 21, 38, 40, 43, 72};
     for (int i = 0; i < N_OF(picked); i++)
         for (int of_dy = 0; of_dy < 2; of_dy++) {
             poison(&shapes[picked[i]], of_dy, NAN);
