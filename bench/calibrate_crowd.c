@@ -51,14 +51,25 @@ static pod_status open(const pod_machine *m, pod_comm *alone, pod_probing *out)
     return pod_probing_open(p, m, alone, pod_probe_batch(p, POD_PROBE_FAR), POD_PROBE_TILE, out);
 }
 
+/* The best of some rounds: other work on this host can only make them longer. */
+static pod_status run_rounds(pod_probing *q, double *step_s)
+{
+    enum { N_ROUNDS = 6 };
+    *step_s = 0;
+    for (int i = 0; i < N_ROUNDS; i++) {
+        POD_TRY(pod_probing_run(q));
+        if (i == 0 || q->step_s < *step_s) *step_s = q->step_s;
+    }
+    return POD_OK;
+}
+
 static pod_status measure(const pod_machine *m, pod_comm *alone, crowd *c, double *step_s)
 {
     pod_probing q;
     pod_status s = open(m, alone, &q);
     if (s == POD_OK) s = gather(c);
-    if (s == POD_OK) s = pod_probing_run(&q);
+    if (s == POD_OK) s = run_rounds(&q, step_s);
     disperse(c);
-    if (s == POD_OK) *step_s = q.step_s;
     pod_probing_close(&q);
     return s;
 }

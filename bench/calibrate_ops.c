@@ -1,8 +1,8 @@
 /* Ops as programs run them: the small networks of probes.def are trained for some steps, and each
  * of their instructions tells how long its op takes at that size.
  *
- * Images are probed three times: with many samples, where values come from memory; with few, so
- * that they come from the core's cache, as within a tile; and with many in tiles. What a tile takes
+ * Images are probed three times: with many samples, where values come from memory, in tiles and not;
+ * and with few, so that they come from the core's cache, as within a tile. What a tile takes
  * beyond its ops out of the cache is what it waits for memory: tile_gb_per_s. Ops that never run in
  * tiles are kept from the first alone, since between their turns a step leaves nothing of
  * theirs in the cache. */
@@ -20,6 +20,7 @@ enum { MAX_CALLS = 8192 };
 typedef struct measured { /* a call, and how often it was made */
     pod_op_time call;
     int n;
+    bool is_usual; /* in a program as they are compiled to train: with tiles */
 } measured;
 
 typedef struct gathering { /* of equal calls the mean */
@@ -35,16 +36,19 @@ static bool is_same_call(const pod_op_time *a, const pod_op_time *b)
            a->bytes == b->bytes;
 }
 
-static pod_status keep(gathering *g, const pod_op_time *call)
+static pod_status keep(gathering *g, const pod_op_time *call, bool is_usual)
 {
     for (int i = 0; i < g->n; i++) {
         measured *known = &g->at[i];
         if (!is_same_call(&known->call, call)) continue;
-        known->call.us += (call->us - known->call.us) / ++known->n;
+        if (known->is_usual == is_usual)
+            known->call.us += (call->us - known->call.us) / ++known->n;
+        else if (is_usual)
+            *known = (measured){*call, 1, true};
         return POD_OK;
     }
     if (g->n == MAX_CALLS) return pod_fail(POD_E_NOMEM, "more than %d calls of ops", MAX_CALLS);
-    g->at[g->n++] = (measured){*call, 1};
+    g->at[g->n++] = (measured){*call, 1, is_usual};
     return POD_OK;
 }
 
@@ -64,7 +68,8 @@ static bool thin_out(const gathering *g, double share, pod_op_times *out)
     return true;
 }
 
-static pod_status keep_all(gathering *g, const pod_probing *q, bool only_by_sample)
+static pod_status keep_all(gathering *g, const pod_probing *q, size_t tile_bytes,
+                           bool only_by_sample)
 {
     for (int32_t i = 0; i < q->program->n_instrs; i++) {
         const pod_instr *instr = &q->program->instr[i];
@@ -72,7 +77,7 @@ static pod_status keep_all(gathering *g, const pod_probing *q, bool only_by_samp
         if (only_by_sample && !pod_op_find(instr->op)->by_sample) continue;
         pod_op_time point = pod_work_call(instr->work);
         point.us = q->us[i];
-        POD_TRY(keep(g, &point));
+        POD_TRY(keep(g, &point, tile_bytes > 0));
     }
     return POD_OK;
 }
@@ -87,12 +92,12 @@ static void keep_least(const pod_probing *q, double *us)
 /* ---- all networks ---- */
 
 static pod_status probe_ops(const pod_probe *p, pod_machine *m, pod_comm *comm, int64_t batch,
-                            bool is_cached, gathering *g)
+                            size_t tile_bytes, bool is_cached, gathering *g)
 {
     pod_probing q;
-    pod_status s = pod_probing_open(p, m, comm, batch, 0, &q);
+    pod_status s = pod_probing_open(p, m, comm, batch, tile_bytes, &q);
     if (s == POD_OK) s = pod_probing_run(&q);
-    if (s == POD_OK) s = keep_all(g, &q, is_cached);
+    if (s == POD_OK) s = keep_all(g, &q, tile_bytes, is_cached);
     if (s == POD_OK) keep_least(&q, &m->instr_overhead_us);
     pod_probing_close(&q);
     return s;
@@ -103,11 +108,14 @@ static pod_status probe_sizes(const pod_probe *p, pod_machine *m, pod_comm *comm
     static const int64_t dense_batch[] = {32, 128, 512};
     if (p->kind == POD_PROBE_DENSE) {
         for (size_t i = 0; i < sizeof dense_batch / sizeof dense_batch[0]; i++)
-            POD_TRY(probe_ops(p, m, comm, dense_batch[i], false, g));
+            POD_TRY(probe_ops(p, m, comm, dense_batch[i], 0, false, g));
         return POD_OK;
     }
-    POD_TRY(probe_ops(p, m, comm, pod_probe_batch(p, POD_PROBE_FAR), false, g));
-    return probe_ops(p, m, comm, pod_probe_batch(p, POD_PROBE_CACHED), true, g);
+    const int64_t far = pod_probe_batch(p, POD_PROBE_FAR),
+                  cached = pod_probe_batch(p, POD_PROBE_CACHED);
+    POD_TRY(probe_ops(p, m, comm, far, POD_PROBE_TILE, false, g));
+    POD_TRY(probe_ops(p, m, comm, far, 0, false, g));
+    return probe_ops(p, m, comm, cached, 0, true, g);
 }
 
 typedef struct excess { /* of tiles, over their ops out of the cache */
@@ -142,7 +150,7 @@ static pod_status probe_all(pod_call *call, pod_machine *m, pod_comm *comm, gath
     }
     for (double share = 0.03; !thin_out(g, share, &m->op_time);) share *= 2;
     for (int i = 0; i < n; i++)
-        if (probes[i].kind != POD_PROBE_DENSE) POD_TRY(probe_tiles(&probes[i], m, comm, &e));
+        if (probes[i].kind == POD_PROBE_RESIDUAL) POD_TRY(probe_tiles(&probes[i], m, comm, &e));
     m->instr_overhead_us = pod_four_digits(m->instr_overhead_us);
     if (e.us > 0) m->tile_gb_per_s = pod_four_digits(1e-3 * e.bytes / e.us);
     return POD_OK;

@@ -25,7 +25,7 @@ typedef struct pod_probing { /* to be released in any case, once zeroed */
     pod_store *store;
     pod_exec *exec;
     pod_timeline *timeline;
-    double *us;    /* by instruction, the median */
+    double *us;    /* by instruction, the lower quartile */
     double step_s; /* their sum */
 } pod_probing;
 
@@ -33,7 +33,8 @@ typedef struct pod_probing { /* to be released in any case, once zeroed */
  * rates choose kernels. Local, like the others. */
 POD_MUST pod_status pod_probing_open(const pod_probe *p, const pod_machine *m, pod_comm *alone,
                                      int64_t batch, size_t tile_bytes, pod_probing *out);
-POD_MUST pod_status pod_probing_run(pod_probing *q); /* fills in `us` and `step_s` */
+POD_MUST pod_status pod_probing_run(pod_probing *q); /* fills in `us` and `step_s`; may be
+                                                       repeated */
 void pod_probing_close(pod_probing *q);
 
 #endif
