@@ -5,11 +5,13 @@
 
 #include "bench/command.h"
 #include "bench/common/table.h"
+#include "bench/simulate_explain.h"
+#include "bench/simulate_links.h"
 #include "bench/simulate_validate.h"
 #include "bench/simulated.h"
 #include "runtime/core/file.h"
 
-enum { TEXT_BYTES = 160 };
+enum { TEXT_BYTES = 160, PATH_BYTES = 4096 };
 
 static const double MIB = 1048576;
 
@@ -47,7 +49,9 @@ static void add_circumstances(pod_table *t, const simulation *x)
     row(t, "model", "", pod_planned_source(&x->planned), "%s", s->model);
     row(t, "clock", "", x->planned.machine.name, "virtual");
     row(t, "mesh", "", "o: does not wrap", "%s", pod_mesh_print(&s->mesh, mesh, sizeof mesh));
-    row(t, "cores", "", "", "%d", x->result.cores);
+    snprintf(note, sizeof note, "%d simulated, which stand for all", x->result.cores_simulated);
+    row(t, "cores", "", x->result.cores_simulated < x->result.cores ? note : "", "%d",
+        x->result.cores);
     row(t, "precision", "", "", "%s", s->precision_name);
     snprintf(note, sizeof note, "%" PRId64 " a core", s->batch / x->result.cores);
     row(t, "global batch", "samples", note, "%" PRId64, s->batch);
@@ -169,6 +173,21 @@ static void put(const simulation *x, pod_json *j)
     pod_json_close(j);
 }
 
+static pod_trace_what what_is(const void *ctx, int32_t instr)
+{
+    const pod_instr *in = &((const pod_program *)ctx)->instr[instr];
+    return (pod_trace_what){in->label, in->op, in->impl};
+}
+
+static pod_status write_trace(const simulation *x, const char *folder)
+{
+    char path[PATH_BYTES], clock[TEXT_BYTES];
+    snprintf(path, sizeof path, "%s/timeline.json", folder);
+    snprintf(clock, sizeof clock, "virtual, machine %s", x->planned.machine.name);
+    return pod_trace_write(path, clock, x->result.trace, x->result.n_traces, what_is,
+                           x->result.program);
+}
+
 static pod_status write_json(const simulation *x, const char *path)
 {
     pod_file *f;
@@ -176,6 +195,19 @@ static pod_status write_json(const simulation *x, const char *path)
     pod_json j = pod_json_start(pod_file_stream(f), 2);
     put(x, &j);
     return pod_file_close(f);
+}
+
+static pod_status write_folder(const simulation *x, const pod_config *c, pod_log *log)
+{
+    const char *folder = pod_config_text(c, POD_OPT_OUT);
+    char path[PATH_BYTES];
+    if (!*folder) return POD_OK;
+    POD_TRY(pod_dir_make(folder));
+    snprintf(path, sizeof path, "%s/simulate.json", folder);
+    POD_TRY(write_json(x, path));
+    POD_TRY(pod_simulate_write_links(&x->result, x->planned.machine.name, folder, log));
+    if (pod_config_bool(c, POD_OPT_TRACE)) POD_TRY(write_trace(x, folder));
+    return POD_OK;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -193,11 +225,16 @@ pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
     simulation x = {0};
     pod_arena *arena;
     pod_status status;
+    if (pod_config_bool(c, POD_OPT_TRACE) && !*pod_config_text(c, POD_OPT_OUT))
+        return pod_fail(POD_E_INVALID, "trace: timeline.json goes into --out, which is not given");
     POD_TRY(pod_arena_create(NULL, &arena));
     POD_TRY_GOTO(status, pod_planned_of(c, arena, &x.planned), done);
     POD_TRY_GOTO(status, pod_simulate(&x.planned, arena, &x.result), done);
     POD_TRY_GOTO(status, print_table(&x, call->log->out, pod_config_text(c, POD_OPT_CSV)), done);
-    if (*json) status = write_json(&x, json);
+    if (pod_config_bool(c, POD_OPT_EXPLAIN))
+        POD_TRY_GOTO(status, pod_simulate_explain(&x.planned, &x.result, call->log->out), done);
+    if (*json) POD_TRY_GOTO(status, write_json(&x, json), done);
+    POD_TRY_GOTO(status, write_folder(&x, c, call->log), done);
 done:
     pod_planned_end(&x.planned);
     pod_arena_destroy(arena);

@@ -1,8 +1,11 @@
 #include "bench/planned.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "collectives/algo/rules.h"
 #include "kernels/base/cpu.h"
+#include "kernels/base/parse.h"
 #include "runtime/core/machine_net.h"
 
 static pod_status published(const pod_model *m, pod_arena *arena, pod_dataset_info *out)
@@ -29,6 +32,11 @@ static pod_status find_data(const pod_config *c, pod_arena *arena, pod_planned *
     return POD_OK;
 }
 
+/* Unless the settings say otherwise: gradients are joined as far as a pod's compiler does it, and
+ * reduced along the dimensions of the mesh whatever their size, which all cores do alike. */
+enum { BUCKET_OF_A_POD = 32 << 20 };
+#define RULES_OF_A_POD "allreduce:0-:torus2d;0-:bucket;0-:ring2;0-:ring"
+
 int pod_planned_node_size(const pod_config *c, int n_ranks)
 {
     const int64_t given = pod_config_int(c, POD_OPT_NODE);
@@ -37,14 +45,44 @@ int pod_planned_node_size(const pod_config *c, int n_ranks)
 
 /* A machine that is not this host has none of its kernels, caches and fusions: what is joined there
  * is known when it is costed. */
-static pod_status take_machine(const pod_config *c, pod_planned *p)
+static pod_status take_machine(const pod_config *c, pod_arena *arena, pod_planned *p)
 {
     if (!pod_machine_is_virtual(&p->machine)) return pod_target_from(c, &p->machine, &p->target);
     POD_TRY(pod_machine_wrap_mesh(&p->machine, &p->setup.mesh));
     p->target = (pod_target){.name = p->machine.name, .cpu = POD_CPU_REFERENCE_ONLY};
     p->setup.tile_bytes = 0;
     p->setup.fusion = false;
-    return POD_OK;
+    if (!pod_config_is_set(c, POD_OPT_BUCKET)) p->setup.bucket_bytes = BUCKET_OF_A_POD;
+    if (*pod_config_text(c, POD_OPT_ALGO)) return POD_OK;
+    return pod_coll_rules_parse(arena, RULES_OF_A_POD, &p->setup.rules);
+}
+
+/* "0,17" */
+static pod_status parse_watched(const char *text, int n_cores, pod_planned *p)
+{
+    while (*text) {
+        char word[16];
+        int64_t core;
+        const size_t length = strcspn(text, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1),
+                 text);
+        if (p->n_watched == POD_MAX_WATCHED)
+            return pod_fail(POD_E_INVALID, "trace-cores: more than %d", POD_MAX_WATCHED);
+        POD_TRY(pod_parse_int("trace-cores", word, 0, n_cores - 1, &core));
+        p->watched[p->n_watched++] = (int)core;
+        text += length + (text[length] == ',');
+    }
+    if (p->n_watched > 0) return POD_OK;
+    return pod_fail(POD_E_INVALID, "trace-cores: is empty, want numbers of cores like 0,17");
+}
+
+static pod_status take_what_ifs(const pod_config *c, pod_planned *p)
+{
+    p->link_bandwidth = pod_config_double(c, POD_OPT_LINK_BANDWIDTH);
+    p->link_latency = pod_config_double(c, POD_OPT_LINK_LATENCY);
+    p->every_core = pod_config_bool(c, POD_OPT_EVERY_CORE);
+    POD_TRY(pod_faults_parse(pod_config_text(c, POD_OPT_FAULT), p->fault, &p->n_faults));
+    return parse_watched(pod_config_text(c, POD_OPT_TRACE_CORES), pod_mesh_size(&p->setup.mesh), p);
 }
 
 pod_status pod_planned_of(const pod_config *c, pod_arena *arena, pod_planned *out)
@@ -61,10 +99,8 @@ pod_status pod_planned_of(const pod_config *c, pod_arena *arena, pod_planned *ou
     const int node = pod_machine_is_virtual(&out->machine) ? 1 : pod_planned_node_size(c, n_ranks);
     POD_TRY(pod_setup_from(c, n_ranks, node, arena, &out->setup));
     POD_TRY(pod_network_choose(&out->setup, &out->choice, &out->net));
-    POD_TRY(take_machine(c, out));
-    out->link_bandwidth = pod_config_double(c, POD_OPT_LINK_BANDWIDTH);
-    out->link_latency = pod_config_double(c, POD_OPT_LINK_LATENCY);
-    POD_TRY(pod_faults_parse(pod_config_text(c, POD_OPT_FAULT), out->fault, &out->n_faults));
+    POD_TRY(take_machine(c, arena, out));
+    POD_TRY(take_what_ifs(c, out));
     POD_TRY(find_data(c, arena, out));
     out->data = pod_setup_seen(&out->setup, &out->data);
     return POD_OK;

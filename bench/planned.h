@@ -10,6 +10,8 @@
 #include "runtime/core/machine.h"
 #include "runtime/data/dataset.h"
 
+enum { POD_MAX_WATCHED = 16 };
+
 typedef struct pod_planned { /* points into itself: not to be copied */
     pod_setup setup;
     pod_network_choice choice;
@@ -23,6 +25,9 @@ typedef struct pod_planned { /* points into itself: not to be copied */
     double link_bandwidth, link_latency; /* times as much as the machine's */
     pod_fault fault[POD_MAX_FAULTS];
     int n_faults;
+    int watched[POD_MAX_WATCHED]; /* cores whose events are kept; at least one */
+    int n_watched;
+    bool every_core; /* is simulated, though many do alike */
 } pod_planned;
 
 /* The data are those that --data names, or, when nothing names any, images and classes of the size

@@ -84,7 +84,8 @@ static pod_status simulate(const pod_program *p, const pod_exec_sim_options *opt
 {
     pod_exec_sim *e;
     POD_TRY(pod_exec_sim_open(p, options, &e));
-    pod_status s = pod_exec_sim_step(e, 0, 0, tl);
+    const pod_exec_sim_watch watch = {.core = 0, .tl = tl};
+    pod_status s = pod_exec_sim_step(e, 0, &watch, 1);
     pod_exec_sim_close(e);
     return s;
 }

@@ -46,33 +46,72 @@ static void scale_links(const pod_planned *p, pod_net *net)
     }
 }
 
+static pod_status create_timelines(const pod_planned *p, const pod_program *program,
+                                   pod_exec_sim_watch watch[])
+{
+    for (int i = 0; i < p->n_watched; i++) {
+        const pod_timeline_plan plan = {.rank = p->watched[i],
+                                        .is_virtual = true,
+                                        .max_steps = 1,
+                                        .max_events = 2 * pod_program_n_turns(program),
+                                        .kept_steps = 1};
+        watch[i].core = p->watched[i];
+        POD_TRY(pod_timeline_create(&plan, &watch[i].tl));
+    }
+    return POD_OK;
+}
+
+static pod_status keep_events(const pod_planned *p, const pod_exec_sim_watch watch[],
+                              pod_arena *arena, pod_simulated *s)
+{
+    int64_t n;
+    POD_TRY(pod_step_stats_of(pod_timeline_rows(watch[0].tl, &n), 1, &s->stats));
+    s->trace = POD_ARENA_NEW(arena, pod_trace_rank, p->n_watched);
+    if (!s->trace) return POD_E_NOMEM;
+    for (int i = 0; i < p->n_watched; i++) {
+        pod_event *event = POD_ARENA_NEW(arena, pod_event, pod_timeline_kept_room(watch[i].tl));
+        if (!event) return POD_E_NOMEM;
+        s->trace[i] = (pod_trace_rank){
+            .rank = watch[i].core, .event = event, .n = pod_timeline_copy_kept(watch[i].tl, event)};
+    }
+    s->n_traces = p->n_watched;
+    return POD_OK;
+}
+
+static pod_status keep_links(const pod_exec_sim *e, pod_arena *arena, pod_simulated *s)
+{
+    const pod_mesh *m = &s->program->mesh;
+    const int n_links = pod_route_n_links(m);
+    double *busy_s = POD_ARENA_NEW(arena, double, n_links);
+    if (!busy_s) return POD_E_NOMEM;
+    for (int l = 0; l < n_links; l++) busy_s[l] = pod_exec_sim_link_busy_s(e, l);
+    s->link_busy_s = busy_s;
+    s->use = pod_exec_sim_used(e);
+    pod_route_link_print(m, s->use.busiest_link, s->busiest_link, sizeof s->busiest_link);
+    return POD_OK;
+}
+
 static pod_status run_step(const pod_planned *p, pod_arena *arena, pod_simulated *s)
 {
     pod_exec_sim *e = NULL;
-    pod_timeline *tl = NULL;
+    pod_exec_sim_watch watch[POD_MAX_WATCHED] = {{0}};
     pod_status status;
     double *slow;
     POD_TRY(slow_cores(p, s->cores, arena, &slow));
-    pod_exec_sim_options options = {.time = s->time, .slow = slow};
-    const pod_timeline_plan plan = {.is_virtual = true,
-                                    .max_steps = 1,
-                                    .max_events = 2 * pod_program_n_turns(s->program),
-                                    .kept_steps = 1};
+    pod_exec_sim_options options = {.time = s->time, .slow = slow, .every_core = p->every_core};
     POD_TRY(pod_machine_net(&p->machine, &s->program->mesh, &options.net));
     scale_links(p, &options.net);
-    POD_TRY_GOTO(status, pod_timeline_create(&plan, &tl), done);
+    s->is_chip_shared = options.net.is_chip_shared;
+    POD_TRY_GOTO(status, create_timelines(p, s->program, watch), done);
     POD_TRY_GOTO(status, pod_exec_sim_open(s->program, &options, &e), done);
-    POD_TRY_GOTO(status, pod_exec_sim_step(e, 0, 0, tl), done);
-    int64_t n;
-    const pod_step_row *row = pod_timeline_rows(tl, &n);
-    POD_TRY_GOTO(status, pod_step_stats_of(row, n, &s->stats), done);
+    POD_TRY_GOTO(status, pod_exec_sim_step(e, 0, watch, p->n_watched), done);
     s->step_s = pod_time_seconds(pod_exec_sim_now(e));
-    s->use = pod_exec_sim_used(e);
-    pod_route_link_print(&s->program->mesh, s->use.busiest_link, s->busiest_link,
-                         sizeof s->busiest_link);
+    s->cores_simulated = pod_exec_sim_n_simulated(e);
+    POD_TRY_GOTO(status, keep_events(p, watch, arena, s), done);
+    POD_TRY_GOTO(status, keep_links(e, arena, s), done);
 done:
     pod_exec_sim_close(e);
-    pod_timeline_destroy(tl);
+    for (int i = 0; i < p->n_watched; i++) pod_timeline_destroy(watch[i].tl);
     return status;
 }
 
@@ -102,8 +141,8 @@ pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_simulated *o
     POD_TRY(pod_cost_program(&p->machine, s.program, time));
     s.time = time;
     add_bounds(&s);
-    POD_TRY(run_step(p, arena, &s));
     POD_TRY(find_memory(p, &s));
+    POD_TRY(run_step(p, arena, &s));
     const bool in_bf16 = p->setup.bf16_products || p->setup.precision == POD_BF16;
     s.ideal = (pod_ideal){
         .model_flops = s.program->model_flops,

@@ -6,6 +6,7 @@
 #include "runtime/exec/sim.h"
 #include "runtime/measure/goodput.h"
 #include "runtime/measure/steptime.h"
+#include "runtime/measure/trace.h"
 
 typedef struct pod_simulated { /* lives in the arena that it was made in */
     const pod_program *program;
@@ -17,6 +18,11 @@ typedef struct pod_simulated { /* lives in the arena that it was made in */
     pod_ideal ideal;
     double memory_bytes; /* of a core; what is fed included */
     pod_sim_use use;
+    const double *link_busy_s; /* by link of the mesh */
+    bool is_chip_shared;       /* cores along the first dimension share the links of the others */
+    int cores_simulated;       /* one of each class of cores that do alike */
+    pod_trace_rank *trace;     /* the events of the cores that are watched */
+    int n_traces;
     char busiest_link[POD_LINK_TEXT_BYTES];
     double compile_wall_s, run_wall_s; /* this host's time */
 } pod_simulated;
@@ -24,7 +30,7 @@ typedef struct pod_simulated { /* lives in the arena that it was made in */
 /* E_INVALID where the machine's file lacks a number or its memory does not hold the program. */
 POD_MUST pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_simulated *out);
 
-/* Share of the step that core 0 waits for reductions. */
+/* Share of the step that the first core that is watched waits for reductions. */
 double pod_simulated_allreduce_share(const pod_simulated *s);
 
 #endif

@@ -29,6 +29,7 @@ enum { /* who takes an option */
        POD_CMD_KERNELS = 1u << 6,
        POD_CMD_SIMULATE = 1u << 7,
        POD_CMD_PREDICT = 1u << 8,
+       POD_CMD_SCALE = 1u << 9,
        POD_CMD_ALL = 0xffff
 };
 

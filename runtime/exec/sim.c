@@ -20,22 +20,22 @@ typedef struct core {
 struct pod_exec_sim {
     const pod_program *program;
     const pod_instr_time *time;
-    const double *slow;
     pod_arena *arena;
     pod_sim *sim;
     core *core;
-    int n_cores;
+    int n_cores;       /* that are simulated: ranks, or classes */
+    double *slow;      /* by core; NULL: 1 */
     in_flight *flight; /* (n_flights), as the simulation numbers them: those of a collective
                           together */
     int32_t n_flights;
     int32_t *first_flight; /* by collective */
-    int watched;           /* the core whose events are written */
-    pod_timeline *tl;
+    const pod_exec_sim_watch *watch;
+    int n_watches;
     pod_time now;
     int64_t n_turns;
 };
 
-enum { NOT_DONE = -1 };
+enum { NOT_DONE = -1, PARTS = 4 /* in which algorithms go several ways at once */ };
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -46,9 +46,19 @@ static int times_of(const pod_program *p, int32_t coll)
     return pod_program_times(p, i);
 }
 
+/* Of fewer elements than cores some cores send none, and which ones depends on where they are: such
+ * a collective is taken to have PARTS elements a core, which costs the same but for few bytes. */
+static pod_coll_args args_of(const pod_exec_sim *e, int32_t c)
+{
+    pod_coll_args args = e->program->coll[c].args;
+    const int size = pod_group_size(&e->program->mesh, &args.group);
+    if (args.count > 0 && args.count < PARTS * size) args.count = PARTS * size;
+    return args;
+}
+
 static pod_status add_collective(pod_exec_sim *e, int32_t c)
 {
-    const pod_program_coll *coll = &e->program->coll[c];
+    const pod_coll_args args = args_of(e, c);
     const int n_times = times_of(e->program, c);
     e->first_flight[c] = e->n_flights;
     for (int k = 0; k < n_times; k++) {
@@ -56,8 +66,31 @@ static pod_status add_collective(pod_exec_sim *e, int32_t c)
         f->started = POD_ARENA_NEW(e->arena, pod_time, e->n_cores);
         f->done = POD_ARENA_NEW(e->arena, pod_time, e->n_cores);
         if (!f->started || !f->done) return POD_E_NOMEM;
-        POD_TRY(pod_sim_add_algo(e->sim, coll->algo, &coll->args, &f->coll));
+        POD_TRY(pod_sim_add_algo(e->sim, e->program->coll[c].algo, &args, &f->coll));
     }
+    return POD_OK;
+}
+
+/* Ranks that do alike where the collectives let them. */
+static pod_status find_classes(pod_exec_sim *e, const pod_net *net, pod_sim_classes *out)
+{
+    const pod_program *p = e->program;
+    const pod_coll_algo **algo = POD_ARENA_NEW(e->arena, const pod_coll_algo *, p->n_colls);
+    pod_coll_args *args = POD_ARENA_NEW(e->arena, pod_coll_args, p->n_colls);
+    if (!algo || !args) return POD_E_NOMEM;
+    for (int32_t c = 0; c < p->n_colls; c++) {
+        algo[c] = p->coll[c].algo;
+        args[c] = args_of(e, c);
+    }
+    return pod_sim_classes_find(net, &p->mesh, algo, args, p->n_colls, POD_SIM_NEARLY, out);
+}
+
+static pod_status take_slow(pod_exec_sim *e, const double slow[])
+{
+    if (!slow) return POD_OK;
+    e->slow = POD_ARENA_NEW(e->arena, double, e->n_cores);
+    if (!e->slow) return POD_E_NOMEM;
+    for (int r = 0; r < e->n_cores; r++) e->slow[pod_sim_core_of(e->sim, r)] = slow[r];
     return POD_OK;
 }
 
@@ -74,8 +107,13 @@ static pod_status take_memory(pod_exec_sim *e)
 
 static pod_status fill(pod_exec_sim *e, const pod_exec_sim_options *options)
 {
+    const bool one_of_each = !options->slow && !options->every_core;
+    pod_sim_classes classes;
+    POD_TRY(find_classes(e, &options->net, &classes));
+    POD_TRY(pod_sim_create_alike(&options->net, &classes, one_of_each, &e->sim));
+    e->n_cores = pod_sim_n_cores(e->sim);
+    POD_TRY(take_slow(e, options->slow));
     POD_TRY(take_memory(e));
-    POD_TRY(pod_sim_create(&options->net, &e->program->mesh, &e->sim));
     for (int32_t c = 0; c < e->program->n_colls; c++) POD_TRY(add_collective(e, c));
     return POD_OK;
 }
@@ -90,12 +128,8 @@ pod_status pod_exec_sim_open(const pod_program *p, const pod_exec_sim_options *o
         pod_arena_destroy(arena);
         return POD_E_NOMEM;
     }
-    *e = (pod_exec_sim){.program = p,
-                        .time = options->time,
-                        .slow = options->slow,
-                        .arena = arena,
-                        .n_cores = pod_mesh_size(&p->mesh),
-                        .n_turns = pod_program_n_turns(p)};
+    *e = (pod_exec_sim){
+        .program = p, .time = options->time, .arena = arena, .n_turns = pod_program_n_turns(p)};
     pod_status status = fill(e, options);
     if (status != POD_OK) {
         pod_exec_sim_close(e);
@@ -122,8 +156,9 @@ static in_flight *flight_of(const pod_exec_sim *e, const pod_instr *instr, pod_t
 
 static void record(pod_exec_sim *e, int c, pod_lane lane, int32_t i, pod_time begin, pod_time end)
 {
-    if (e->tl && c == e->watched)
-        pod_timeline_add(e->tl, lane, e->program->instr[i].phase, i, begin, end);
+    for (int w = 0; w < e->n_watches; w++)
+        if (pod_sim_core_of(e->sim, e->watch[w].core) == c)
+            pod_timeline_add(e->watch[w].tl, lane, e->program->instr[i].phase, i, begin, end);
 }
 
 /* Until the core waits for what is not known to be done, or its step ends. */
@@ -170,13 +205,14 @@ static pod_status check_done(const pod_exec_sim *e)
     return POD_OK;
 }
 
-pod_status pod_exec_sim_step(pod_exec_sim *e, int64_t step, int watched, pod_timeline *tl)
+pod_status pod_exec_sim_step(pod_exec_sim *e, int64_t step, const pod_exec_sim_watch watch[],
+                             int n_watches)
 {
-    e->watched = watched;
-    e->tl = tl;
+    e->watch = watch;
+    e->n_watches = n_watches;
     for (int32_t i = 0; i < e->n_flights; i++)
         for (int c = 0; c < e->n_cores; c++) e->flight[i].done[c] = NOT_DONE;
-    if (tl) pod_timeline_begin_step(tl, step, e->now);
+    for (int w = 0; w < n_watches; w++) pod_timeline_begin_step(watch[w].tl, step, e->now);
     for (int c = 0; c < e->n_cores; c++) {
         e->core[c] = (core){.now = e->now};
         POD_TRY(advance(e, c));
@@ -189,12 +225,23 @@ pod_status pod_exec_sim_step(pod_exec_sim *e, int64_t step, int watched, pod_tim
     POD_TRY(check_done(e));
     for (int c = 0; c < e->n_cores; c++)
         if (e->core[c].ended > e->now) e->now = e->core[c].ended;
-    if (tl) pod_timeline_end_step(tl, e->core[watched].ended);
+    for (int w = 0; w < n_watches; w++)
+        pod_timeline_end_step(watch[w].tl, pod_exec_sim_ended(e, watch[w].core));
     return POD_OK;
 }
 
 pod_time pod_exec_sim_now(const pod_exec_sim *e) { return e->now; }
 
-pod_time pod_exec_sim_ended(const pod_exec_sim *e, int c) { return e->core[c].ended; }
+pod_time pod_exec_sim_ended(const pod_exec_sim *e, int c)
+{
+    return e->core[pod_sim_core_of(e->sim, c)].ended;
+}
+
+int pod_exec_sim_n_simulated(const pod_exec_sim *e) { return e->n_cores; }
 
 pod_sim_use pod_exec_sim_used(const pod_exec_sim *e) { return pod_sim_used(e->sim); }
+
+double pod_exec_sim_link_busy_s(const pod_exec_sim *e, int link)
+{
+    return pod_sim_link_busy_s(e->sim, link);
+}

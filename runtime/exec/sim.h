@@ -4,7 +4,11 @@
  *
  * A core walks through the program: an instruction that runs takes its time; the start of a
  * collective hands the core's part over at that moment and takes none; a wait goes on when the
- * core's part is done. All cores begin a step together. */
+ * core's part is done. All cores begin a step together.
+ *
+ * Cores that nearly do alike are taken to do alike, each collective as the first of its class does
+ * it, moved along: in a collective whose count does not divide evenly messages may be an element
+ * longer or shorter, and pieces of a large one may be passed on in another order. */
 #ifndef MINIPOD_RUNTIME_EXEC_SIM_H
 #define MINIPOD_RUNTIME_EXEC_SIM_H
 
@@ -18,20 +22,30 @@ typedef struct pod_exec_sim_options {
     pod_net net;
     const pod_instr_time *time; /* by instruction; borrowed */
     const double *slow;         /* by core: factor on the time of what it runs; NULL: 1. Borrowed */
+    bool every_core; /* is simulated; else, where none is slow, one of each class of cores that do
+                        alike (collectives/exec/sim_classes.h): the same times */
 } pod_exec_sim_options;
 
-/* `p` is borrowed until close. E_INVALID as pod_sim_create and pod_sim_add_algo; E_NOMEM. */
+/* `p` is borrowed until close. E_INVALID as pod_sim_create_alike and pod_coll_build; E_NOMEM. */
 POD_MUST pod_status pod_exec_sim_open(const pod_program *p, const pod_exec_sim_options *options,
                                       pod_exec_sim **out);
 void pod_exec_sim_close(pod_exec_sim *e); /* NULL is allowed */
 
-/* One step of all cores, each from when the step before ended on the last of them. The events of
- * core `core` go into `tl`, between begin and end of a step (NULL: none). E_INVALID when a
+typedef struct pod_exec_sim_watch { /* whose events are written, where to */
+    int core;
+    pod_timeline *tl; /* between begin and end of a step */
+} pod_exec_sim_watch;
+
+/* One step of all cores, each from when the step before ended on the last of them. E_INVALID when a
  * collective waits for ever; E_NOMEM. */
-POD_MUST pod_status pod_exec_sim_step(pod_exec_sim *e, int64_t step, int core, pod_timeline *tl);
+POD_MUST pod_status pod_exec_sim_step(pod_exec_sim *e, int64_t step,
+                                      const pod_exec_sim_watch watch[], int n_watches);
 
 pod_time pod_exec_sim_now(const pod_exec_sim *e);             /* when the last core ended */
 pod_time pod_exec_sim_ended(const pod_exec_sim *e, int core); /* when this one ended that step */
-pod_sim_use pod_exec_sim_used(const pod_exec_sim *e);         /* of the collectives, so far */
+int pod_exec_sim_n_simulated(const pod_exec_sim *e);          /* cores, or classes of them */
+/* Of the collectives, so far, of all cores; n_events are those that were simulated. */
+pod_sim_use pod_exec_sim_used(const pod_exec_sim *e);
+double pod_exec_sim_link_busy_s(const pod_exec_sim *e, int link); /* how long it was held */
 
 #endif

@@ -1,0 +1,196 @@
+/* minipod scale: a training step over a list of meshes, simulated or for real, and where scaling is
+ * lost. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/command.h"
+#include "bench/common/table.h"
+#include "bench/plot.h"
+#include "bench/scale.h"
+#include "runtime/core/file.h"
+
+enum { PATH_BYTES = 4096 };
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+static pod_status add_point(pod_scaling *s, const char *mesh, size_t length)
+{
+    pod_scale_point *p = &s->point[s->n];
+    pod_mesh parsed;
+    if (s->n == POD_SCALE_MAX_POINTS)
+        return pod_fail(POD_E_INVALID, "meshes: more than %d", POD_SCALE_MAX_POINTS);
+    *p = (pod_scale_point){0};
+    snprintf(p->mesh, sizeof p->mesh, "%.*s",
+             (int)(length < sizeof p->mesh ? length : sizeof p->mesh - 1), mesh);
+    POD_TRY(pod_mesh_parse(p->mesh, &parsed));
+    p->cores = pod_mesh_size(&parsed);
+    s->n++;
+    return POD_OK;
+}
+
+/* Of weak scaling the batch is the first mesh's and grows with the cores. */
+static pod_status set_batches(pod_scaling *s, int64_t batch, bool is_weak)
+{
+    if (batch % s->point[0].cores != 0)
+        return pod_fail(POD_E_INVALID,
+                        "batch: %" PRId64 " does not divide by the %d cores of mesh %s", batch,
+                        s->point[0].cores, s->point[0].mesh);
+    for (int i = 0; i < s->n; i++)
+        s->point[i].batch = is_weak ? batch / s->point[0].cores * s->point[i].cores : batch;
+    return POD_OK;
+}
+
+static pod_status list_points(const pod_config *c, pod_scaling *s)
+{
+    const char *text = pod_config_text(c, POD_OPT_MESHES);
+    if (!*text) return pod_fail(POD_E_INVALID, "meshes: which ones? --meshes 2x2x2,2x4x4,2x8x8");
+    while (*text) {
+        const size_t length = strcspn(text, ",");
+        POD_TRY(add_point(s, text, length));
+        text += length + (text[length] == ',');
+    }
+    return set_batches(s, pod_config_int(c, POD_OPT_BATCH),
+                       strcmp(pod_config_text(c, POD_OPT_SCALING), "weak") == 0);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const pod_column columns[] = {
+    {"mesh", "", true},      {"cores", "", false},       {"batch", "", false},
+    {"clock", "", true},     {"step", "ms", false},      {"samples", "1/s", false},
+    {"speedup", "x", false}, {"efficiency", "%", false}, {"compute", "%", false},
+    {"reduce", "%", false},  {"update", "%", false},     {"other", "%", false}};
+
+static double per_s(const pod_scale_point *p, const pod_scale_time *t)
+{
+    return (double)p->batch / t->step_s;
+}
+
+/* What a core does in a second, against the first mesh's. */
+static double efficiency(const pod_scaling *s, int i, const pod_scale_time *t,
+                         const pod_scale_time *first)
+{
+    const pod_scale_point *p = &s->point[i], *one = &s->point[0];
+    return per_s(p, t) / p->cores / (per_s(one, first) / one->cores);
+}
+
+/* Of the step: what a part of it takes beyond what the first mesh's would for as many samples a
+ * core. The parts sum to 100 % - efficiency. */
+static double lost(const pod_scaling *s, int i, const pod_scale_time *t,
+                   const pod_scale_time *first, double part_s, double first_part_s)
+{
+    const double share = (double)s->point[i].batch / s->point[i].cores /
+                         ((double)s->point[0].batch / s->point[0].cores);
+    (void)first;
+    return (part_s - share * first_part_s) / t->step_s;
+}
+
+static void add_row(pod_table *t, const pod_scaling *s, int i, const pod_scale_time *x,
+                    const pod_scale_time *first, const char *clock)
+{
+    const pod_scale_point *p = &s->point[i];
+    pod_table_add(t, "%s", p->mesh);
+    pod_table_add(t, "%d", p->cores);
+    pod_table_add(t, "%" PRId64, p->batch);
+    pod_table_add(t, "%s", clock);
+    pod_table_add(t, "%.3f", x->step_s * 1e3);
+    pod_table_add(t, "%.1f", per_s(p, x));
+    pod_table_add(t, "%.3f", per_s(p, x) / per_s(&s->point[0], first));
+    pod_table_add(t, "%.2f", 100 * efficiency(s, i, x, first));
+    pod_table_add(t, "%.2f", 100 * lost(s, i, x, first, x->compute_s, first->compute_s));
+    pod_table_add(t, "%.2f", 100 * lost(s, i, x, first, x->reduce_s, first->reduce_s));
+    pod_table_add(t, "%.2f", 100 * lost(s, i, x, first, x->update_s, first->update_s));
+    pod_table_add(t, "%.2f", 100 * lost(s, i, x, first, x->other_s, first->other_s));
+}
+
+static pod_status print_table(const pod_scaling *s, const pod_config *c, FILE *to)
+{
+    pod_table *t;
+    const char *csv = pod_config_text(c, POD_OPT_CSV);
+    POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
+    pod_table_note(t, "minipod %s scale, machine %s, %s, %s scaling", POD_VERSION, s->machine,
+                   pod_config_text(c, POD_OPT_MODEL), pod_config_text(c, POD_OPT_SCALING));
+    pod_table_note(t, "efficiency: samples/s of a core against the first mesh's; compute to other: "
+                      "what of the step each part loses");
+    for (int i = 0; i < s->n; i++) {
+        if (s->has_real)
+            add_row(t, s, i, &s->point[i].real, &s->point[0].real,
+                    s->point[i].cores > s->physical_cores ? "wall, cores shared" : "wall");
+        add_row(t, s, i, &s->point[i].simulated, &s->point[0].simulated, s->clock);
+    }
+    pod_status status = pod_table_print(t, to);
+    if (status == POD_OK && *csv) status = pod_table_write_csv(t, csv);
+    pod_table_destroy(t);
+    return status;
+}
+
+/* ---- the plot -------------------------------------------------------------------------------- */
+
+static void print_series(const pod_scaling *s, bool real, FILE *to)
+{
+    for (int i = 0; i < s->n; i++) {
+        const pod_scale_time *t = real ? &s->point[i].real : &s->point[i].simulated;
+        const pod_scale_time *first = real ? &s->point[0].real : &s->point[0].simulated;
+        fprintf(to, "%d %.6g %.6g\n", s->point[i].cores, per_s(&s->point[i], t),
+                100 * efficiency(s, i, t, first));
+    }
+    fputs("e\n", to);
+}
+
+static void print_panel(const pod_scaling *s, const char *label, int column, FILE *to)
+{
+    fprintf(to, "set ylabel '%s'\nplot '-' using 1:%d with linespoints title '%s%s'", label, column,
+            s->clock, strcmp(s->clock, "virtual") == 0 ? "" : " of the simulation");
+    if (s->has_real) fprintf(to, ", '-' using 1:%d with linespoints title 'wall'", column);
+    fputc('\n', to);
+    print_series(s, false, to);
+    if (s->has_real) print_series(s, true, to);
+}
+
+static pod_status draw(const pod_scaling *s, const pod_config *c, pod_log *log)
+{
+    const char *folder = pod_config_text(c, POD_OPT_OUT);
+    char path[PATH_BYTES], quoted[PATH_BYTES + 8], *script = NULL;
+    size_t bytes;
+    if (!*folder) return POD_OK;
+    POD_TRY(pod_dir_make(folder));
+    snprintf(path, sizeof path, "%s/scale.svg", folder);
+    FILE *to = open_memstream(&script, &bytes);
+    if (!to) return pod_fail(POD_E_NOMEM, "%s: no memory for the plot's script", path);
+    fprintf(to,
+            "set terminal svg size 960,420 noenhanced\nset output %s\n"
+            "set multiplot layout 1,2 title '%s on %s, %s scaling'\n"
+            "set xlabel 'cores'\nset logscale x 2\nset grid\nset key bottom\nset logscale y\n",
+            pod_plot_quote(path, quoted, sizeof quoted), pod_config_text(c, POD_OPT_MODEL),
+            s->machine, pod_config_text(c, POD_OPT_SCALING));
+    print_panel(s, "samples/s", 2, to);
+    fputs("unset logscale y\nset yrange [0:*]\n", to);
+    print_panel(s, "scaling efficiency, %", 3, to);
+    fputs("unset multiplot\n", to);
+    fclose(to);
+    const pod_status status = pod_plot(script, log);
+    free(script);
+    return status;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+pod_status pod_cmd_scale(pod_call *call, int *exit_code)
+{
+    (void)exit_code;
+    const pod_config *c = call->config;
+    pod_scaling s = {0};
+    POD_TRY(list_points(c, &s));
+    const bool real = strcmp(pod_config_text(c, POD_OPT_ON), "host") == 0;
+    pod_progress_begin(call->log, real ? "training" : "simulating", "meshes", 0, s.n);
+    for (int i = 0; i < s.n; i++) {
+        POD_TRY(pod_scale_simulate(c, &s, i));
+        if (real) POD_TRY(pod_scale_train(c, &s, i));
+        pod_progress_at(call->log, i + 1, "%s", s.point[i].mesh);
+    }
+    pod_progress_end(call->log);
+    POD_TRY(print_table(&s, c, call->log->out));
+    return draw(&s, c, call->log);
+}

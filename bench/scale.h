@@ -1,0 +1,37 @@
+/* What `minipod scale` knows of each mesh of its list. */
+#ifndef MINIPOD_BENCH_SCALE_H
+#define MINIPOD_BENCH_SCALE_H
+
+#include "collectives/mesh/mesh.h"
+#include "runtime/core/config.h"
+#include "runtime/core/machine.h"
+
+typedef struct pod_scale_time { /* of a step; the parts sum to it */
+    double step_s, compute_s, reduce_s, update_s, other_s;
+} pod_scale_time;
+
+typedef struct pod_scale_point {
+    char mesh[POD_MESH_TEXT_BYTES];
+    int cores;
+    int64_t batch;
+    pod_scale_time simulated, real;
+} pod_scale_point;
+
+enum { POD_SCALE_MAX_POINTS = 64 };
+
+typedef struct pod_scaling {
+    pod_scale_point point[POD_SCALE_MAX_POINTS];
+    int n;
+    char machine[POD_MACHINE_TEXT_BYTES];
+    const char *clock; /* of the simulations: "virtual" */
+    bool has_real;
+    int physical_cores;
+} pod_scaling;
+
+/* Point i, under the machine of the settings. */
+POD_MUST pod_status pod_scale_simulate(const pod_config *c, pod_scaling *s, int i);
+/* The same training under mpirun, on this host, a few steps. E_IO when it cannot be started or
+ * fails. */
+POD_MUST pod_status pod_scale_train(const pod_config *c, pod_scaling *s, int i);
+
+#endif
