@@ -84,7 +84,7 @@ static void test_against_a_list(void)
     static const uint64_t reach[] = {1, 3, 50, 1000000, UINT64_C(1) << 50};
     static pod_engine_event all[N];
     for (int round = 0; round < 20; round++) {
-        pod_rng rng = pod_rng_at(9, (pod_place){POD_STREAM_TEST, (uint32_t)round, 0, 0});
+        pod_rng rng = pod_rng_at(9, (pod_place){POD_STREAM_TEST, (uint16_t)round, 0, 0});
         pod_engine *e;
         pod_engine_event out, last = {0, 0};
         POD_CHECK_OK(pod_engine_create(NULL, &e));
