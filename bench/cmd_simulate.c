@@ -7,6 +7,7 @@
 #include "bench/common/table.h"
 #include "bench/simulate_explain.h"
 #include "bench/simulate_links.h"
+#include "bench/simulate_target.h"
 #include "bench/simulate_validate.h"
 #include "bench/simulated.h"
 #include "runtime/core/file.h"
@@ -18,6 +19,8 @@ static const double MIB = 1048576;
 typedef struct simulation {
     pod_planned planned;
     pod_simulated result;
+    bool has_target; /* was asked for */
+    pod_time_to_target target;
 } simulation;
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -102,6 +105,17 @@ static void add_goodput(pod_table *t, const simulation *x)
     row(t, "program goodput", "%", "ideal step / step", "%.2f", 100 * ideal_s / s->step_s);
 }
 
+static void add_target(pod_table *t, const simulation *x)
+{
+    const pod_time_to_target *g = &x->target;
+    char note[TEXT_BYTES];
+    if (!x->has_target) return;
+    row(t, "epochs to target", "", "up to an evaluation, every four", "%.0f", g->epochs);
+    snprintf(note, sizeof note, "%.0f steps, %.0f evaluations of %.3f s; initialization apart",
+             g->steps, g->evaluations, g->evaluation_s);
+    row(t, "time to target", "s", note, "%.2f", g->seconds);
+}
+
 static void add_links(pod_table *t, const simulation *x)
 {
     const pod_simulated *s = &x->result;
@@ -124,6 +138,7 @@ static pod_status print_table(const simulation *x, FILE *to, const char *csv)
     add_circumstances(t, x);
     add_step(t, x);
     add_goodput(t, x);
+    add_target(t, x);
     add_links(t, x);
     pod_status s = pod_table_print(t, to);
     if (s == POD_OK && *csv) s = pod_table_write_csv(t, csv);
@@ -168,6 +183,10 @@ static void put(const simulation *x, pod_json *j)
     for (pod_bound b = 0; b < POD_N_BOUNDS; b++)
         pod_json_double(j, pod_bound_name(b), r->bound_s[b]);
     pod_json_close(j);
+    if (x->has_target) {
+        pod_json_double(j, "epochs", x->target.epochs);
+        pod_json_double(j, "time_to_target_s", x->target.seconds);
+    }
     pod_json_int(j, "events", r->use.n_events);
     pod_json_double(j, "run_wall_s", r->run_wall_s);
     pod_json_close(j);
@@ -230,6 +249,9 @@ pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
     POD_TRY(pod_arena_create(NULL, &arena));
     POD_TRY_GOTO(status, pod_planned_of(c, arena, &x.planned), done);
     POD_TRY_GOTO(status, pod_simulate(&x.planned, arena, &x.result), done);
+    x.has_target = pod_config_bool(c, POD_OPT_TO_TARGET);
+    if (x.has_target)
+        POD_TRY_GOTO(status, pod_simulate_to_target(&x.planned, &x.result, arena, &x.target), done);
     POD_TRY_GOTO(status, print_table(&x, call->log->out, pod_config_text(c, POD_OPT_CSV)), done);
     if (pod_config_bool(c, POD_OPT_EXPLAIN))
         POD_TRY_GOTO(status, pod_simulate_explain(&x.planned, &x.result, call->log->out), done);

@@ -44,21 +44,6 @@ static pod_status config_of(const pod_config *given, const row *r, pod_arena *a,
     return pod_config_parse(text, out);
 }
 
-/* All cores evaluate, in batches as large as those that are trained on. */
-static pod_status evaluate(const pod_planned *p, pod_arena *arena, double *seconds)
-{
-    const pod_program *program;
-    POD_TRY(pod_network_compile(&p->net, &p->setup, &p->data, false, &p->target, arena, &program));
-    pod_instr_time *time = POD_ARENA_NEW(arena, pod_instr_time, program->n_instrs);
-    if (!time) return POD_E_NOMEM;
-    POD_TRY(pod_cost_program(&p->machine, program, time));
-    double batch_s = 0;
-    for (int32_t i = 0; i < program->n_instrs; i++) batch_s += time[i].seconds;
-    *seconds =
-        p->machine.evaluation_start_s + ceil((double)EVALUATED / (double)p->setup.batch) * batch_s;
-    return POD_OK;
-}
-
 static pod_status predict_in(const pod_config *c, const row *r, pod_arena *arena, outcome *out)
 {
     pod_planned p;
@@ -66,7 +51,7 @@ static pod_status predict_in(const pod_config *c, const row *r, pod_arena *arena
     pod_status status;
     POD_TRY(pod_planned_of(c, arena, &p));
     POD_TRY_GOTO(status, pod_simulate(&p, arena, &s), done);
-    POD_TRY_GOTO(status, evaluate(&p, arena, &out->evaluation_s), done);
+    POD_TRY_GOTO(status, pod_simulate_evaluation(&p, EVALUATED, arena, &out->evaluation_s), done);
     pod_mesh_print(&p.setup.mesh, out->mesh, sizeof out->mesh);
     snprintf(out->machine, sizeof out->machine, "%.31s", p.machine.name);
     out->cores = s.cores;

@@ -1,5 +1,7 @@
 #include "bench/simulated.h"
 
+#include <math.h>
+
 #include "bench/fit.h"
 #include "runtime/core/machine_net.h"
 
@@ -159,4 +161,19 @@ pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_simulated *o
 double pod_simulated_allreduce_share(const pod_simulated *s)
 {
     return pod_step_share(&s->stats, POD_PHASE_REDUCE);
+}
+
+pod_status pod_simulate_evaluation(const pod_planned *p, int64_t n_samples, pod_arena *arena,
+                                   double *seconds)
+{
+    const pod_program *program;
+    POD_TRY(pod_network_compile(&p->net, &p->setup, &p->data, false, &p->target, arena, &program));
+    pod_instr_time *time = POD_ARENA_NEW(arena, pod_instr_time, program->n_instrs);
+    if (!time) return POD_E_NOMEM;
+    POD_TRY(pod_cost_program(&p->machine, program, time));
+    double batch_s = 0;
+    for (int32_t i = 0; i < program->n_instrs; i++) batch_s += time[i].seconds;
+    *seconds =
+        p->machine.evaluation_start_s + ceil((double)n_samples / (double)p->setup.batch) * batch_s;
+    return POD_OK;
 }

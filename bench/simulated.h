@@ -30,6 +30,11 @@ typedef struct pod_simulated { /* lives in the arena that it was made in */
 /* E_INVALID where the machine's file lacks a number or its memory does not hold the program. */
 POD_MUST pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_simulated *out);
 
+/* An evaluation of so many samples: all cores, in batches as large as those that are trained on, the
+ * last one padded. */
+POD_MUST pod_status pod_simulate_evaluation(const pod_planned *p, int64_t n_samples,
+                                            pod_arena *arena, double *seconds);
+
 /* Share of the step that the first core that is watched waits for reductions. */
 double pod_simulated_allreduce_share(const pod_simulated *s);
 

@@ -12,7 +12,7 @@ enum { SIDE = POD__DW_PANEL, LINE = 64, TILE_BYTES = 1024, STEP_BYTES = 2 * TILE
 
 INLINE __mmask16 first(int64_t n)
 {
-    return n >= 16 ? UINT16_MAX : n <= 0 ? 0 : (__mmask16)((1u << n) - 1u);
+    return (__mmask16)(n >= 16 ? UINT16_MAX : n <= 0 ? 0 : (1u << n) - 1u);
 }
 
 /* 16 sums, of which those of the square are to be. */

@@ -24,6 +24,19 @@ static bool wraps_at(pod_wrap_rule rule, int extent, bool otherwise)
     }
 }
 
+/* The machine may be longer the other way: a mesh is not turned. */
+static pod_status check_extents(const pod_machine *m, const pod_mesh *mesh, const char *text)
+{
+    const int64_t chips[] = {m->chips_x, m->chips_y, m->chips_z};
+    const int first = has_cores(m, mesh) ? 1 : 0;
+    for (int d = first; d < mesh->n_dims; d++)
+        if (chips[d - first] > 0 && mesh->extent[d] > chips[d - first])
+            return pod_fail(POD_E_INVALID,
+                            "mesh %s: %s has %d chips along dimension %d, found an extent of %d",
+                            text, m->name, (int)chips[d - first], d, mesh->extent[d]);
+    return POD_OK;
+}
+
 pod_status pod_machine_wrap_mesh(const pod_machine *m, pod_mesh *mesh)
 {
     char text[POD_MESH_TEXT_BYTES];
@@ -32,6 +45,7 @@ pod_status pod_machine_wrap_mesh(const pod_machine *m, pod_mesh *mesh)
         return pod_fail(POD_E_INVALID,
                         "mesh %s: the first of three extents is cores of a chip, %s has %d", text,
                         m->name, (int)m->cores_per_chip);
+    POD_TRY(check_extents(m, mesh, text));
     pod_mesh decided = *mesh;
     for (int d = 0; d < mesh->n_dims; d++) {
         const bool can = wraps_at(rule_of(m, mesh, d), mesh->extent[d], mesh->wraps[d]);

@@ -11,7 +11,7 @@
  *
  * Opens or wraps each dimension as the machine does at that extent; what its file says nothing of
  * stays as it is, and so does what was forced. E_INVALID for a wrap that was asked for and that the
- * machine cannot do, and for more cores a chip than it has. */
+ * machine cannot do, for more cores a chip than it has, and for a mesh larger than it. */
 POD_MUST pod_status pod_machine_wrap_mesh(const pod_machine *m, pod_mesh *mesh);
 
 /* E_INVALID when the file lacks a number that this needs. */

@@ -149,7 +149,7 @@ static void machines_wrap_meshes(void)
     } rows[] = {
         {"tpu-v3", "2x32x32", "2ox32x32"},
         {"tpu-v3", "2x16x32", "2ox16ox32"},
-        {"tpu-v3", "2x64x32", "2ox64ox32"},
+        {"tpu-v3", "2x64x32", "tpu-v3 has 32 chips along dimension 1, found an extent of 64"},
         {"tpu-v3", "1x8x8", "1ox8ox8o"},
         {"tpu-v3", "32x32", "32x32"}, /* without the cores */
         {"tpu-v3", "32", "32"},
@@ -160,7 +160,7 @@ static void machines_wrap_meshes(void)
         {"tpu-v3", "2wx32x32", "dimension 0 does not wrap"},
         {"tpu-v3", "4x32x32", "cores of a chip, tpu-v3 has 2"},
         {"tpu-v2", "2x16x16", "2ox16x16"},
-        {"tpu-v2", "2x32x16", "2ox32ox16"},
+        {"tpu-v2", "2x16x8", "2ox16x8o"},
         {"multipod", "2x128x32", "2ox128ox32"},
         {"multipod", "2x128wx32", "dimension 1 does not wrap"},
         {"tpu-v4", "4x8x16", "4x8x16"},

@@ -1,0 +1,20 @@
+/* simulate --to-target: how long training to the target quality would take. */
+#ifndef MINIPOD_BENCH_SIMULATE_TARGET_H
+#define MINIPOD_BENCH_SIMULATE_TARGET_H
+
+#include "bench/simulated.h"
+
+typedef struct pod_time_to_target { /* initialization is not in it */
+    double epochs;                  /* whole stretches between evaluations */
+    double steps, evaluations;
+    double evaluation_s; /* of one */
+    double seconds;      /* of all steps and evaluations */
+} pod_time_to_target;
+
+/* On ImageNet, with an evaluation of all its 50,000 test images every four epochs. Epochs by
+ * convergence.def, in a straight line between its batches. E_INVALID for a model or batch that it
+ * does not have. */
+POD_MUST pod_status pod_simulate_to_target(const pod_planned *p, const pod_simulated *s,
+                                           pod_arena *arena, pod_time_to_target *out);
+
+#endif
