@@ -19,7 +19,6 @@ static pod_status check(const pod_machine *m)
     POD_TRY(need(m, "crowded", m->crowded));
     POD_TRY(need(m, "physical_cores", (double)m->physical_cores));
     POD_TRY(need(m, "instr_overhead_us", m->instr_overhead_us));
-    POD_TRY(need(m, "tile_gb_per_s", m->tile_gb_per_s));
     POD_TRY(need(m, "peak_f32_gflop_per_s", m->peak_f32_gflop_per_s));
     POD_TRY(need(m, "peak_bf16_gflop_per_s", m->peak_bf16_gflop_per_s));
     POD_TRY(need(m, "copy_l2_gb_per_s", m->copy_l2_gb_per_s));
@@ -56,7 +55,7 @@ static pod_instr_time time_of(const pod_machine *m, const pod_instr *instr, doub
     const pod_host_time works = pod_host_works(m, instr);
     const double bytes = instr->cost.bytes_read + instr->cost.bytes_written;
     pod_instr_time t = {.matrix_s = works.matrix_s, .vector_s = works.vector_s};
-    if (instr->n_tiles > 1) t.memory_s = bytes / (1e9 * m->tile_gb_per_s);
+    if (instr->n_tiles > 1 && m->tile_gb_per_s > 0) t.memory_s = bytes / (1e9 * m->tile_gb_per_s);
     if (instr->n_works == 0) t.overhead_s = 1e-6 * m->instr_overhead_us;
     scale(&t, factor);
     t.seconds = t.matrix_s + t.vector_s + t.memory_s + t.overhead_s;
