@@ -78,12 +78,11 @@ static double efficiency(const pod_scaling *s, int i, const pod_scale_time *t,
 
 /* Of the step: what a part of it takes beyond what the first mesh's would for as many samples a
  * core. The parts sum to 100 % - efficiency. */
-static double lost(const pod_scaling *s, int i, const pod_scale_time *t,
-                   const pod_scale_time *first, double part_s, double first_part_s)
+static double lost(const pod_scaling *s, int i, const pod_scale_time *t, double part_s,
+                   double first_part_s)
 {
     const double share = (double)s->point[i].batch / s->point[i].cores /
                          ((double)s->point[0].batch / s->point[0].cores);
-    (void)first;
     return (part_s - share * first_part_s) / t->step_s;
 }
 
@@ -99,10 +98,10 @@ static void add_row(pod_table *t, const pod_scaling *s, int i, const pod_scale_t
     pod_table_add(t, "%.1f", per_s(p, x));
     pod_table_add(t, "%.3f", per_s(p, x) / per_s(&s->point[0], first));
     pod_table_add(t, "%.2f", 100 * efficiency(s, i, x, first));
-    pod_table_add(t, "%.2f", 100 * lost(s, i, x, first, x->compute_s, first->compute_s));
-    pod_table_add(t, "%.2f", 100 * lost(s, i, x, first, x->reduce_s, first->reduce_s));
-    pod_table_add(t, "%.2f", 100 * lost(s, i, x, first, x->update_s, first->update_s));
-    pod_table_add(t, "%.2f", 100 * lost(s, i, x, first, x->other_s, first->other_s));
+    pod_table_add(t, "%.2f", 100 * lost(s, i, x, x->compute_s, first->compute_s));
+    pod_table_add(t, "%.2f", 100 * lost(s, i, x, x->reduce_s, first->reduce_s));
+    pod_table_add(t, "%.2f", 100 * lost(s, i, x, x->update_s, first->update_s));
+    pod_table_add(t, "%.2f", 100 * lost(s, i, x, x->other_s, first->other_s));
 }
 
 static pod_status print_table(const pod_scaling *s, const pod_config *c, FILE *to)
@@ -118,7 +117,7 @@ static pod_status print_table(const pod_scaling *s, const pod_config *c, FILE *t
         if (s->has_real)
             add_row(t, s, i, &s->point[i].real, &s->point[0].real,
                     s->point[i].cores > s->physical_cores ? "wall, cores shared" : "wall");
-        add_row(t, s, i, &s->point[i].simulated, &s->point[0].simulated, s->clock);
+        add_row(t, s, i, &s->point[i].simulated, &s->point[0].simulated, "virtual");
     }
     pod_status status = pod_table_print(t, to);
     if (status == POD_OK && *csv) status = pod_table_write_csv(t, csv);
@@ -141,9 +140,9 @@ static void print_series(const pod_scaling *s, bool real, FILE *to)
 
 static void print_panel(const pod_scaling *s, const char *label, int column, FILE *to)
 {
-    fprintf(to, "set ylabel '%s'\nplot '-' using 1:%d with linespoints title '%s%s'", label, column,
-            s->clock, strcmp(s->clock, "virtual") == 0 ? "" : " of the simulation");
-    if (s->has_real) fprintf(to, ", '-' using 1:%d with linespoints title 'wall'", column);
+    fprintf(to, "set ylabel '%s'\nplot '-' using 1:%d with linespoints title 'virtual clock'",
+            label, column);
+    if (s->has_real) fprintf(to, ", '-' using 1:%d with linespoints title 'wall clock'", column);
     fputc('\n', to);
     print_series(s, false, to);
     if (s->has_real) print_series(s, true, to);
@@ -183,7 +182,10 @@ pod_status pod_cmd_scale(pod_call *call, int *exit_code)
     const pod_config *c = call->config;
     pod_scaling s = {0};
     POD_TRY(list_points(c, &s));
-    const bool real = strcmp(pod_config_text(c, POD_OPT_ON), "host") == 0;
+    const char *on = pod_config_text(c, POD_OPT_ON);
+    const bool real = strcmp(on, "host") == 0;
+    if (!real && strcmp(on, "sim") != 0 && strcmp(on, "auto") != 0)
+        return pod_fail(POD_E_INVALID, "on: scale takes sim, or host, found '%s'", on);
     pod_progress_begin(call->log, real ? "training" : "simulating", "meshes", 0, s.n);
     for (int i = 0; i < s.n; i++) {
         POD_TRY(pod_scale_simulate(c, &s, i));

@@ -1,7 +1,6 @@
 /* minipod simulate: what a training step takes on a machine that need not be here. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 
 #include "bench/command.h"
 #include "bench/common/table.h"
@@ -25,66 +24,53 @@ typedef struct simulation {
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static const pod_column columns[] = {
-    {"quantity", "", true}, {"value", "", true}, {"unit", "", true}, {"note", "", true}};
-
-static void row(pod_table *t, const char *quantity, const char *unit, const char *note,
-                const char *fmt, ...) POD_PRINTF(5, 6);
-
-static void row(pod_table *t, const char *quantity, const char *unit, const char *note,
-                const char *fmt, ...)
-{
-    char value[TEXT_BYTES];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(value, sizeof value, fmt, args);
-    va_end(args);
-    pod_table_add(t, "%s", quantity);
-    pod_table_add(t, "%s", value);
-    pod_table_add(t, "%s", unit);
-    pod_table_add(t, "%s", note);
-}
-
 static void add_circumstances(pod_table *t, const simulation *x)
 {
     char mesh[POD_MESH_TEXT_BYTES], note[TEXT_BYTES];
     const pod_setup *s = &x->planned.setup;
-    row(t, "model", "", pod_planned_source(&x->planned), "%s", s->model);
-    row(t, "clock", "", x->planned.machine.name, "virtual");
-    row(t, "mesh", "", "o: does not wrap", "%s", pod_mesh_print(&s->mesh, mesh, sizeof mesh));
+    pod_table_quantity(t, "model", "", pod_planned_source(&x->planned), "%s", s->model);
+    pod_table_quantity(t, "clock", "", x->planned.machine.name, "virtual");
+    pod_table_quantity(t, "mesh", "", "o: does not wrap", "%s",
+                       pod_mesh_print(&s->mesh, mesh, sizeof mesh));
     snprintf(note, sizeof note, "%d simulated, which stand for all", x->result.cores_simulated);
-    row(t, "cores", "", x->result.cores_simulated < x->result.cores ? note : "", "%d",
-        x->result.cores);
-    row(t, "precision", "", "", "%s", s->precision_name);
+    pod_table_quantity(t, "cores", "", x->result.cores_simulated < x->result.cores ? note : "",
+                       "%d", x->result.cores);
+    pod_table_quantity(t, "precision", "", "", "%s", s->precision_name);
     snprintf(note, sizeof note, "%" PRId64 " a core", s->batch / x->result.cores);
-    row(t, "global batch", "samples", note, "%" PRId64, s->batch);
-    row(t, "optimizer", "",
-        s->shard_update ? "each core updates its part" : "each core updates all weights", "%s",
-        s->optim->name);
+    pod_table_quantity(t, "global batch", "samples", note, "%" PRId64, s->batch);
+    pod_table_quantity(t, "optimizer", "",
+                       s->shard_update ? "each core updates its part"
+                                       : "each core updates all weights",
+                       "%s", s->optim->name);
 }
 
 static void add_step(pod_table *t, const simulation *x)
 {
     const pod_simulated *s = &x->result;
-    row(t, "step", "ms", "until the last core has ended", "%.3f", s->step_s * 1e3);
-    row(t, "samples/s", "1/s", "", "%.1f", (double)x->planned.setup.batch / s->step_s);
+    pod_table_quantity(t, "step", "ms", "until the last core has ended", "%.3f", s->step_s * 1e3);
+    pod_table_quantity(t, "samples/s", "1/s", "", "%.1f",
+                       (double)x->planned.setup.batch / s->step_s);
     for (pod_phase p = POD_PHASE_FORWARD; p < POD_N_PHASES; p++) {
         char name[32];
         snprintf(name, sizeof name, "  %s", pod_phase_name(p));
-        row(t, name, "%", p == POD_PHASE_REDUCE ? "all-reduce that was not hidden" : "", "%.2f",
-            100 * pod_step_share(&s->stats, p));
+        pod_table_quantity(t, name, "%",
+                           p == POD_PHASE_REDUCE ? "all-reduce that was not hidden" : "", "%.2f",
+                           100 * pod_step_share(&s->stats, p));
     }
-    row(t, "all-reduce exposed", "ms", "", "%.3f", s->stats.phase[POD_PHASE_REDUCE].mean * 1e3);
-    row(t, "all-reduce in flight", "ms", "summed over collectives", "%.3f",
-        s->stats.comm.mean * 1e3);
-    row(t, "all-reduced", "bytes", "a step and core", "%" PRId64, s->program->reduce_bytes);
+    pod_table_quantity(t, "all-reduce exposed", "ms", "", "%.3f",
+                       s->stats.phase[POD_PHASE_REDUCE].mean * 1e3);
+    pod_table_quantity(t, "all-reduce in flight", "ms", "summed over collectives", "%.3f",
+                       s->stats.comm.mean * 1e3);
+    pod_table_quantity(t, "all-reduced", "bytes", "a step and core", "%" PRId64,
+                       s->program->reduce_bytes);
     for (pod_bound b = 0; b < POD_N_BOUNDS; b++) {
         char name[48];
         snprintf(name, sizeof name, "  bound by %s", pod_bound_name(b));
-        row(t, name, "ms", "of what a core runs", "%.3f", s->bound_s[b] * 1e3);
+        pod_table_quantity(t, name, "ms", "of what a core runs", "%.3f", s->bound_s[b] * 1e3);
     }
-    row(t, "memory", "MiB", "a core: activations, buckets, weights, states and batches", "%.1f",
-        s->memory_bytes / MIB);
+    pod_table_quantity(t, "memory", "MiB",
+                       "a core: activations, buckets, weights, states and batches", "%.1f",
+                       s->memory_bytes / MIB);
 }
 
 static void add_goodput(pod_table *t, const simulation *x)
@@ -92,17 +78,18 @@ static void add_goodput(pod_table *t, const simulation *x)
     const pod_simulated *s = &x->result;
     char note[TEXT_BYTES];
     const double ideal_s = pod_ideal_step_s(&s->ideal);
-    row(t, "model FLOPs", "GFLOP", "a step, forward and backward, whole batch", "%.3f",
-        s->ideal.model_flops * 1e-9);
+    pod_table_quantity(t, "model FLOPs", "GFLOP", "a step, forward and backward, whole batch",
+                       "%.3f", s->ideal.model_flops * 1e-9);
     if (!isfinite(ideal_s)) {
-        row(t, "program goodput", "%", "the peak of this machine is not known", "-");
+        pod_table_quantity(t, "program goodput", "%", "the peak of this machine is not known", "-");
         return;
     }
     snprintf(note, sizeof note, "model FLOPs / (%.1f GFLOP/s of a core x %d)",
              s->ideal.peak_flop_per_s * 1e-9,
              s->ideal.ranks < s->ideal.physical_cores ? s->ideal.ranks : s->ideal.physical_cores);
-    row(t, "ideal step", "ms", note, "%.3f", ideal_s * 1e3);
-    row(t, "program goodput", "%", "ideal step / step", "%.2f", 100 * ideal_s / s->step_s);
+    pod_table_quantity(t, "ideal step", "ms", note, "%.3f", ideal_s * 1e3);
+    pod_table_quantity(t, "program goodput", "%", "ideal step / step", "%.2f",
+                       100 * ideal_s / s->step_s);
 }
 
 static void add_target(pod_table *t, const simulation *x)
@@ -110,10 +97,11 @@ static void add_target(pod_table *t, const simulation *x)
     const pod_time_to_target *g = &x->target;
     char note[TEXT_BYTES];
     if (!x->has_target) return;
-    row(t, "epochs to target", "", "up to an evaluation, every four", "%.0f", g->epochs);
+    pod_table_quantity(t, "epochs to target", "", "up to an evaluation, every four", "%.0f",
+                       g->epochs);
     snprintf(note, sizeof note, "%.0f steps, %.0f evaluations of %.3f s; initialization apart",
              g->steps, g->evaluations, g->evaluation_s);
-    row(t, "time to target", "s", note, "%.2f", g->seconds);
+    pod_table_quantity(t, "time to target", "s", note, "%.2f", g->seconds);
 }
 
 static void add_links(pod_table *t, const simulation *x)
@@ -122,17 +110,19 @@ static void add_links(pod_table *t, const simulation *x)
     char note[TEXT_BYTES];
     if (s->use.n_messages > 0) {
         snprintf(note, sizeof note, "of the step, %s", s->busiest_link);
-        row(t, "busiest link", "%", note, "%.2f", 100 * s->use.busiest_s / s->step_s);
+        pod_table_quantity(t, "busiest link", "%", note, "%.2f",
+                           100 * s->use.busiest_s / s->step_s);
     }
     snprintf(note, sizeof note, "%" PRId64 " events in %.3f s; compiled in %.3f s", s->use.n_events,
              s->run_wall_s, s->compile_wall_s);
-    row(t, "simulated", "events/s", note, "%.3g", (double)s->use.n_events / s->run_wall_s);
+    pod_table_quantity(t, "simulated", "events/s", note, "%.3g",
+                       (double)s->use.n_events / s->run_wall_s);
 }
 
 static pod_status print_table(const simulation *x, FILE *to, const char *csv)
 {
     pod_table *t;
-    POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
+    POD_TRY(pod_table_create(pod_quantity_columns, POD_QUANTITY_COLUMNS, &t));
     pod_table_note(t, "minipod %s simulate, clock virtual, machine %s", POD_VERSION,
                    x->planned.machine.name);
     add_circumstances(t, x);

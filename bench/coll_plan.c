@@ -218,7 +218,9 @@ static pod_status check_node(const pod_config *c, const pod_bench_plan *p, int n
 static pod_status place_from(const pod_config *c, pod_comm *comm, pod_bench_plan *p)
 {
     const int64_t node = pod_config_int(c, POD_OPT_NODE);
-    p->on = on_of(pod_config_text(c, POD_OPT_ON));
+    const char *on = pod_config_text(c, POD_OPT_ON);
+    if (strcmp(on, "host") == 0) return pod_fail(POD_E_INVALID, "on: host is for scale");
+    p->on = on_of(on);
     describe_node(comm, p);
     if (pod_bench_runs_mpi(p)) {
         POD_TRY(check_node(c, p, pod_comm_size(comm)));

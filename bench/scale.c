@@ -2,8 +2,11 @@
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench/simulated.h"
@@ -34,7 +37,6 @@ static pod_status simulate(const pod_config *c, pod_arena *arena, pod_scaling *s
     t.other_s = t.step_s - t.compute_s - t.reduce_s - t.update_s;
     s->point[i].simulated = t;
     memcpy(s->machine, p.machine.name, sizeof s->machine);
-    s->clock = "virtual";
 done:
     pod_planned_end(&p);
     return status;
@@ -59,57 +61,79 @@ done:
 
 enum { COMMAND_BYTES = 16384, PATH_BYTES = 512, N_STEPS = 12 };
 
-/* As a shell takes it, in single quotes. */
-static void add_quoted(char *command, const char *text)
+typedef struct command {
+    char text[COMMAND_BYTES];
+    size_t n;
+    bool is_too_long;
+} command;
+
+/* One more word, as a shell takes it, in single quotes. */
+static void add_word(command *c, const char *fmt, ...) POD_PRINTF(2, 3);
+
+static void add_word(command *c, const char *fmt, ...)
 {
-    size_t n = strlen(command);
-    if (n + 4 * strlen(text) + 4 > COMMAND_BYTES) return; /* found by its missing end */
-    command[n++] = ' ';
-    command[n++] = '\'';
-    for (; *text; text++) {
-        if (*text == '\'') {
-            memcpy(command + n, "'\\''", 4);
-            n += 4;
-        } else {
-            command[n++] = *text;
-        }
+    char word[PATH_BYTES];
+    va_list args;
+    va_start(args, fmt);
+    const int n = vsnprintf(word, sizeof word, fmt, args);
+    va_end(args);
+    c->is_too_long |= n < 0 || n >= PATH_BYTES || c->n + 4 * (size_t)n + 8 > sizeof c->text;
+    if (c->is_too_long) return;
+    c->n += (size_t)sprintf(c->text + c->n, " '");
+    for (const char *at = word; *at; at++)
+        c->n += (size_t)sprintf(c->text + c->n, *at == '\'' ? "'\\%c'" : "%c", *at);
+    c->n += (size_t)sprintf(c->text + c->n, "'");
+}
+
+/* What the comparison decides itself, or what has no meaning within it. */
+static bool is_ours(pod_opt o)
+{
+    switch (o) {
+    case POD_OPT_MESH:
+    case POD_OPT_BATCH:
+    case POD_OPT_OUT:
+    case POD_OPT_STEPS:
+    case POD_OPT_EVAL_EVERY:
+    case POD_OPT_TARGET:
+    case POD_OPT_CONF:
+    case POD_OPT_CSV:
+    case POD_OPT_JSON:
+    case POD_OPT_TRACE:
+    case POD_OPT_PROGRESS:
+    case POD_OPT_QUIET:
+    case POD_OPT_MACHINE: return true;
+    default: return false;
     }
-    command[n++] = '\'';
-    command[n] = '\0';
 }
 
 /* mpirun of this very program with the settings that were given and that training takes. */
-static void write_command(const pod_config *c, const pod_scale_point *p, const char *self,
-                          const char *folder, char *command)
+static pod_status write_command(const pod_config *c, const pod_scale_point *p, const char *self,
+                                const char *folder, command *out)
 {
-    char word[PATH_BYTES];
     int n;
     const pod_option *options = pod_options(&n);
-    snprintf(command, COMMAND_BYTES, "mpirun -n %d --bind-to none --oversubscribe", p->cores);
-    add_quoted(command, self);
-    add_quoted(command, "train");
-    for (int o = 0; o < n; o++) {
-        const bool is_ours = o == POD_OPT_MESH || o == POD_OPT_BATCH || o == POD_OPT_OUT ||
-                             o == POD_OPT_STEPS || o == POD_OPT_EVAL_EVERY || o == POD_OPT_CONF ||
-                             o == POD_OPT_CSV || o == POD_OPT_JSON || o == POD_OPT_MACHINE;
-        if (is_ours || !(options[o].commands & POD_CMD_TRAIN) || options[o].only_typed ||
-            !pod_config_is_set(c, (pod_opt)o))
-            continue;
-        snprintf(word, sizeof word, "--%s=%s", options[o].name, pod_config_value(c, (pod_opt)o));
-        add_quoted(command, word);
-    }
-    snprintf(word, sizeof word, "--mesh=%s", p->mesh);
-    add_quoted(command, word);
-    snprintf(word, sizeof word, "--batch=%" PRId64, p->batch);
-    add_quoted(command, word);
-    snprintf(word, sizeof word, "--steps=%d", N_STEPS);
-    add_quoted(command, word);
-    add_quoted(command, "--eval-every=0");
-    add_quoted(command, "--progress=off");
-    add_quoted(command, "--quiet");
-    snprintf(word, sizeof word, "--out=%s", folder);
-    add_quoted(command, word);
-    strncat(command, " >/dev/null", COMMAND_BYTES - strlen(command) - 1);
+    *out = (command){.text = "mpirun --bind-to none --oversubscribe"};
+    out->n = strlen(out->text);
+    add_word(out, "-n");
+    add_word(out, "%d", p->cores);
+    add_word(out, "%s", self);
+    add_word(out, "train");
+    for (int o = 0; o < n; o++)
+        if (!is_ours((pod_opt)o) && (options[o].commands & POD_CMD_TRAIN) &&
+            !options[o].only_typed && pod_config_is_set(c, (pod_opt)o))
+            add_word(out, "--%s=%s", options[o].name, pod_config_value(c, (pod_opt)o));
+    add_word(out, "--mesh=%s", p->mesh);
+    add_word(out, "--batch=%" PRId64, p->batch);
+    add_word(out, "--steps=%d", N_STEPS);
+    add_word(out, "--eval-every=0");
+    add_word(out, "--progress=off");
+    add_word(out, "--quiet");
+    add_word(out, "--out=%s", folder);
+    if (out->is_too_long)
+        return pod_fail(POD_E_INVALID, "scale: the settings are too long for a command of %d bytes",
+                        COMMAND_BYTES);
+    (void)snprintf(out->text + out->n, sizeof out->text - out->n, " >/dev/null");
+    return POD_OK;
 }
 
 static double number(const cJSON *at, const char *key)
@@ -145,14 +169,15 @@ static pod_status read_run(const char *folder, pod_scale_time *out)
 
 static void remove_folder(const char *folder)
 {
-    char command[PATH_BYTES + 16];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    if (system(command) != 0) return; /* a folder that stays in /tmp harms nobody */
+    char removal[PATH_BYTES + 16];
+    snprintf(removal, sizeof removal, "rm -rf '%s'", folder);
+    if (system(removal) != 0) return; /* a folder that stays in /tmp harms nobody */
 }
 
 pod_status pod_scale_train(const pod_config *c, pod_scaling *s, int i)
 {
-    char self[PATH_BYTES] = "", folder[] = "/tmp/minipod-scale-XXXXXX", command[COMMAND_BYTES];
+    char self[PATH_BYTES] = "", folder[] = "/tmp/minipod-scale-XXXXXX";
+    command run;
     const pod_scale_point *p = &s->point[i];
     pod_machine here;
     pod_machine_describe_host(&here);
@@ -160,12 +185,12 @@ pod_status pod_scale_train(const pod_config *c, pod_scaling *s, int i)
     s->has_real = true;
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0 || !mkdtemp(folder))
         return pod_fail(POD_E_IO, "scale: cannot find this program, or make a folder in /tmp");
-    write_command(c, p, self, folder, command);
-    const int code = system(command);
-    pod_status status = POD_OK;
+    pod_status status = write_command(c, p, self, folder, &run);
+    const int code = status == POD_OK ? system(run.text) : 0;
     if (code != 0)
-        status = pod_fail(POD_E_IO, "mesh %s: training under mpirun ended with %d", p->mesh, code);
-    else
+        status = pod_fail(POD_E_IO, "mesh %s: training under mpirun ended with exit code %d",
+                          p->mesh, WIFEXITED(code) ? WEXITSTATUS(code) : -1);
+    else if (status == POD_OK)
         status = read_run(folder, &s->point[i].real);
     remove_folder(folder);
     return status;

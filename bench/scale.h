@@ -23,7 +23,6 @@ typedef struct pod_scaling {
     pod_scale_point point[POD_SCALE_MAX_POINTS];
     int n;
     char machine[POD_MACHINE_TEXT_BYTES];
-    const char *clock; /* of the simulations: "virtual" */
     bool has_real;
     int physical_cores;
 } pod_scaling;

@@ -255,3 +255,20 @@ void pod_table_json(const pod_table *t, pod_json *j, const char *key)
     }
     pod_json_close(j);
 }
+
+const pod_column pod_quantity_columns[POD_QUANTITY_COLUMNS] = {
+    {"quantity", "", true}, {"value", "", true}, {"unit", "", true}, {"note", "", true}};
+
+void pod_table_quantity(pod_table *t, const char *quantity, const char *unit, const char *note,
+                        const char *fmt, ...)
+{
+    char value[160];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(value, sizeof value, fmt, args);
+    va_end(args);
+    pod_table_add(t, "%s", quantity);
+    pod_table_add(t, "%s", value);
+    pod_table_add(t, "%s", unit);
+    pod_table_add(t, "%s", note);
+}

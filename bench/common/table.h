@@ -36,6 +36,12 @@ void pod_table_stream(pod_table *t, pod_log *log, const int widths[]);
 /* The next cell, row by row. */
 void pod_table_add(pod_table *t, const char *fmt, ...) POD_PRINTF(2, 3);
 
+/* A table of quantities has these columns, and a row a call. */
+enum { POD_QUANTITY_COLUMNS = 4 };
+extern const pod_column pod_quantity_columns[POD_QUANTITY_COLUMNS]; /* quantity value unit note */
+void pod_table_quantity(pod_table *t, const char *quantity, const char *unit, const char *note,
+                        const char *fmt, ...) POD_PRINTF(5, 6);
+
 /* E_NOMEM if any note or cell found no memory. Rows must be complete. */
 POD_MUST pod_status pod_table_print(const pod_table *t, FILE *to);
 POD_MUST pod_status pod_table_write_csv(const pod_table *t, const char *path);

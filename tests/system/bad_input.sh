@@ -146,6 +146,7 @@ alone 'mesh 17x16x16: tpu-v4 has 16 chips along dimension 0' coll --on sim --mac
     --mesh 17x16x16 --algo ring -e 4K
 both "-o: 'max' is none of sum" coll -o max
 both "--on: 'gpu' is none of auto" coll --on gpu
+both 'on: host is for scale' coll --on host
 both "rules: 'fastest' is no algorithm of allreduce" coll --algo fastest
 queue 3 'algo: torus2d refuses allreduce of 4K: the group is longer than 1 in fewer' coll --algo torus2d,mpi
 both 'mesh: 5x2 has 10 cores, but there [a-z]* [13] rank' coll --mesh 5x2
