@@ -69,10 +69,10 @@ static pod_status evaluate(job *j)
     const char *path = pod_config_text(c, POD_OPT_RESUME);
     if (!*path)
         return pod_fail(POD_E_INVALID,
-                        "resume: which checkpoint? --resume FILE, or a run's folder");
+                        "resume: which checkpoint? --resume FOLDER, a run's or a checkpoint's");
     POD_TRY(pod_comm_agree(comm, open_own(j)));
     pod_checkpoint_info want = {.model = j->setup.model};
-    POD_TRY(pod_snapshot_restore(path, &want, false, j->store, comm, &j->step));
+    POD_TRY(pod_snapshot_restore(path, &want, false, j->store, comm, j->call->log, &j->step));
     POD_TRY(pod_exec_open(j->program, j->store, comm, j->call->clock, &j->exec));
     POD_TRY(open_predictions(j));
     pod_time begin = pod_clock_now(&j->call->clock);

@@ -65,6 +65,7 @@ static pod_status set_up(prediction *j)
 
 static pod_status run(prediction *j)
 {
+    static const pod_guard_plan nothing_kept = {.out = "", .resume = "", .keep_last = 1};
     const pod_train_args args = {.setup = &j->setup,
                                  .network = &j->network,
                                  .target = &j->target,
@@ -73,8 +74,8 @@ static pod_status run(prediction *j)
                                  .log = j->call->log,
                                  .job = &j->log,
                                  .mllog = j->mllog,
-                                 .resume = "",
-                                 .out = "",
+                                 .guard = &nothing_kept,
+                                 .machine = j->machine.name,
                                  .kept_steps = j->setup.steps};
     pod_job_end(&j->log, POD_JOB_INIT, pod_clock_stamp(&j->call->clock));
     return pod_train(&args, &j->result);

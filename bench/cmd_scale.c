@@ -13,48 +13,6 @@
 
 enum { PATH_BYTES = 4096 };
 
-/* ---- the list -------------------------------------------------------------------------------- */
-
-static pod_status add_point(pod_scaling *s, const char *mesh, size_t length)
-{
-    pod_scale_point *p = &s->point[s->n];
-    pod_mesh parsed;
-    if (s->n == POD_SCALE_MAX_POINTS)
-        return pod_fail(POD_E_INVALID, "meshes: more than %d", POD_SCALE_MAX_POINTS);
-    *p = (pod_scale_point){0};
-    snprintf(p->mesh, sizeof p->mesh, "%.*s",
-             (int)(length < sizeof p->mesh ? length : sizeof p->mesh - 1), mesh);
-    POD_TRY(pod_mesh_parse(p->mesh, &parsed));
-    p->cores = pod_mesh_size(&parsed);
-    s->n++;
-    return POD_OK;
-}
-
-/* Of weak scaling the batch is the first mesh's and grows with the cores. */
-static pod_status set_batches(pod_scaling *s, int64_t batch, bool is_weak)
-{
-    if (batch % s->point[0].cores != 0)
-        return pod_fail(POD_E_INVALID,
-                        "batch: %" PRId64 " does not divide by the %d cores of mesh %s", batch,
-                        s->point[0].cores, s->point[0].mesh);
-    for (int i = 0; i < s->n; i++)
-        s->point[i].batch = is_weak ? batch / s->point[0].cores * s->point[i].cores : batch;
-    return POD_OK;
-}
-
-static pod_status list_points(const pod_config *c, pod_scaling *s)
-{
-    const char *text = pod_config_text(c, POD_OPT_MESHES);
-    if (!*text) return pod_fail(POD_E_INVALID, "meshes: which ones? --meshes 2x2x2,2x4x4,2x8x8");
-    while (*text) {
-        const size_t length = strcspn(text, ",");
-        POD_TRY(add_point(s, text, length));
-        text += length + (text[length] == ',');
-    }
-    return set_batches(s, pod_config_int(c, POD_OPT_BATCH),
-                       strcmp(pod_config_text(c, POD_OPT_SCALING), "weak") == 0);
-}
-
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const pod_column columns[] = {
@@ -181,7 +139,7 @@ pod_status pod_cmd_scale(pod_call *call, int *exit_code)
     (void)exit_code;
     const pod_config *c = call->config;
     pod_scaling s = {0};
-    POD_TRY(list_points(c, &s));
+    POD_TRY(pod_scale_list(c, &s));
     const char *on = pod_config_text(c, POD_OPT_ON);
     const bool real = strcmp(on, "host") == 0;
     if (!real && strcmp(on, "sim") != 0 && strcmp(on, "auto") != 0)

@@ -5,6 +5,7 @@
 #include "bench/command.h"
 #include "bench/common/table.h"
 #include "bench/simulate_explain.h"
+#include "bench/simulate_job.h"
 #include "bench/simulate_links.h"
 #include "bench/simulate_target.h"
 #include "bench/simulate_validate.h"
@@ -44,12 +45,51 @@ static void add_circumstances(pod_table *t, const simulation *x)
                        "%s", s->optim->name);
 }
 
+static void add_noise(pod_table *t, const simulation *x)
+{
+    const double share = x->planned.noise;
+    char note[TEXT_BYTES];
+    snprintf(note, sizeof note, "the step is their median, shares are of all; mean %.3f ms",
+             x->result.steps.mean * 1e3);
+    if (share > 0)
+        pod_table_quantity(t, "noise", "%", "of an instruction's time: log-normal, mean 1", "%g",
+                           100 * share);
+    if (x->result.steps.n > 1)
+        pod_table_quantity(t, "simulated steps", "", note, "%" PRId64, x->result.steps.n);
+}
+
+/* The wait for input is one of the phases, and shown where there is one. */
+static void add_input(pod_table *t, const simulation *x)
+{
+    const pod_input_time *in = &x->result.input;
+    const double share = pod_step_share(&x->result.stats, POD_PHASE_INPUT);
+    char note[TEXT_BYTES];
+    if (in->seconds <= 0) return;
+    if (in->make_s > 0)
+        snprintf(note, sizeof note, "%d hosts at %g samples/s: %s", in->n_hosts,
+                 x->planned.input_rate,
+                 share > 0 ? "the step is input-bound" : "the step hides it");
+    else
+        snprintf(note, sizeof note, "from hosts to chips: %s; how they make it is left out",
+                 share > 0 ? "the step is input-bound" : "the step hides it");
+    pod_table_quantity(t, "input of a step", "ms", note, "%.3f", in->seconds * 1e3);
+    if (share > 0)
+        pod_table_quantity(t, "  input", "%", "all cores wait for the batch", "%.2f", 100 * share);
+}
+
 static void add_step(pod_table *t, const simulation *x)
 {
     const pod_simulated *s = &x->result;
-    pod_table_quantity(t, "step", "ms", "until the last core has ended", "%.3f", s->step_s * 1e3);
+    add_noise(t, x);
+    pod_table_quantity(t, "step", "ms",
+                       pod_step_share(&s->stats, POD_PHASE_INPUT) > 0
+                           ? "until the last core has ended and the next batch is there"
+                           : "until the last core has ended",
+                       "%.3f", s->step_s * 1e3);
+    if (s->steps.n > 1) pod_table_quantity(t, "step p99", "ms", "", "%.3f", s->steps.p99 * 1e3);
     pod_table_quantity(t, "samples/s", "1/s", "", "%.1f",
                        (double)x->planned.setup.batch / s->step_s);
+    add_input(t, x);
     for (pod_phase p = POD_PHASE_FORWARD; p < POD_N_PHASES; p++) {
         char name[32];
         snprintf(name, sizeof name, "  %s", pod_phase_name(p));
@@ -99,19 +139,30 @@ static void add_target(pod_table *t, const simulation *x)
     if (!x->has_target) return;
     pod_table_quantity(t, "epochs to target", "", "up to an evaluation, every four", "%.0f",
                        g->epochs);
-    snprintf(note, sizeof note, "%.0f steps, %.0f evaluations of %.3f s; initialization apart",
-             g->steps, g->evaluations, g->evaluation_s);
+    snprintf(note, sizeof note, "%.0f steps, %.0f evaluations of %.3f s; start-up apart", g->steps,
+             g->evaluations, g->evaluation_s);
     pod_table_quantity(t, "time to target", "s", note, "%.2f", g->seconds);
+    snprintf(note, sizeof note, "%s; MLPerf's clock leaves out %d s of it",
+             x->planned.start_up_s >= 0 ? "--start-up"
+             : g->start_up_s > 0        ? "of the whole machine, by its file"
+                                        : "not known: --start-up says it",
+             (int)POD_START_UP_LEFT_OUT_S);
+    pod_table_quantity(t, "start-up", "s", note, "%.2f", g->start_up_s);
+    pod_table_quantity(t, "from start to target", "s", "start-up, steps and evaluations", "%.2f",
+                       g->from_start_s);
 }
 
 static void add_links(pod_table *t, const simulation *x)
 {
     const pod_simulated *s = &x->result;
     char note[TEXT_BYTES];
+    if (s->use.n_rerouted > 0)
+        pod_table_quantity(t, "rerouted", "messages", "a step, round links that have failed",
+                           "%" PRId64, s->use.n_rerouted / s->steps.n);
     if (s->use.n_messages > 0) {
         snprintf(note, sizeof note, "of the step, %s", s->busiest_link);
         pod_table_quantity(t, "busiest link", "%", note, "%.2f",
-                           100 * s->use.busiest_s / s->step_s);
+                           100 * s->use.busiest_s / (s->steps.mean * (double)s->steps.n));
     }
     snprintf(note, sizeof note, "%" PRId64 " events in %.3f s; compiled in %.3f s", s->use.n_events,
              s->run_wall_s, s->compile_wall_s);
@@ -157,6 +208,10 @@ static void put(const simulation *x, pod_json *j)
     pod_json_text(j, "precision", s->precision_name);
     pod_json_text(j, "optimizer", s->optim->name);
     pod_json_double(j, "step_s", r->step_s);
+    pod_json_double(j, "step_p99_s", r->steps.p99);
+    pod_json_int(j, "steps_simulated", r->steps.n);
+    pod_json_double(j, "noise", x->planned.noise);
+    pod_json_double(j, "input_s", r->input.seconds);
     pod_json_double(j, "samples_per_s", (double)s->batch / r->step_s);
     pod_json_double(j, "allreduce_share", pod_simulated_allreduce_share(r));
     pod_json_double(j, "allreduce_exposed_s", r->stats.phase[POD_PHASE_REDUCE].mean);
@@ -176,16 +231,12 @@ static void put(const simulation *x, pod_json *j)
     if (x->has_target) {
         pod_json_double(j, "epochs", x->target.epochs);
         pod_json_double(j, "time_to_target_s", x->target.seconds);
+        pod_json_double(j, "start_up_s", x->target.start_up_s);
+        pod_json_double(j, "from_start_s", x->target.from_start_s);
     }
     pod_json_int(j, "events", r->use.n_events);
     pod_json_double(j, "run_wall_s", r->run_wall_s);
     pod_json_close(j);
-}
-
-static pod_trace_what what_is(const void *ctx, int32_t instr)
-{
-    const pod_instr *in = &((const pod_program *)ctx)->instr[instr];
-    return (pod_trace_what){in->label, in->op, in->impl};
 }
 
 static pod_status write_trace(const simulation *x, const char *folder)
@@ -193,8 +244,16 @@ static pod_status write_trace(const simulation *x, const char *folder)
     char path[PATH_BYTES], clock[TEXT_BYTES];
     snprintf(path, sizeof path, "%s/timeline.json", folder);
     snprintf(clock, sizeof clock, "virtual, machine %s", x->planned.machine.name);
-    return pod_trace_write(path, clock, x->result.trace, x->result.n_traces, what_is,
-                           x->result.program);
+    const pod_trace_plan plan = {.clock = clock,
+                                 .program = x->result.program,
+                                 .rank = x->planned.watched,
+                                 .n_ranks = x->result.n_traces};
+    pod_trace *trace;
+    POD_TRY(pod_trace_open(path, &plan, &trace));
+    const pod_status s = pod_trace_put_step(trace, x->result.trace);
+    if (s == POD_OK) return pod_trace_close(trace);
+    pod_trace_abandon(trace);
+    return s;
 }
 
 static pod_status write_json(const simulation *x, const char *path)
@@ -224,6 +283,8 @@ static pod_status write_folder(const simulation *x, const pod_config *c, pod_log
 pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
 {
     const pod_config *c = call->config;
+    if (*pod_config_text(c, POD_OPT_JOB)) return pod_simulate_job(call);
+    POD_TRY(pod_simulate_job_absent(c));
     if (pod_config_bool(c, POD_OPT_VALIDATE)) {
         bool held = false;
         POD_TRY(pod_simulate_validate(call, &held));

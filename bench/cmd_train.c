@@ -5,12 +5,12 @@
 
 #include "bench/models.h"
 #include "bench/run.h"
+#include "bench/run_trace.h"
 #include "bench/target.h"
 #include "kernels/base/cpu.h"
 #include "runtime/core/file.h"
-#include "runtime/measure/trace.h"
 
-enum { KEPT_STEPS = 8 };
+enum { PROFILED_STEPS = 8 };
 
 typedef struct job { /* everything of one call */
     pod_call *call;
@@ -21,8 +21,11 @@ typedef struct job { /* everything of one call */
     pod_machine machine;
     pod_target target;
     pod_job_log log;
+    pod_guard_plan guard;
+    pod_account account;
     pod_mllog *mllog;
-    const char *out; /* folder, or "" */
+    const char *out;                 /* folder, or "" */
+    pod_clock_offset clock_at_start; /* for a trace */
     pod_train_result result;
 } job;
 
@@ -63,6 +66,7 @@ static pod_status read_settings(job *j)
     j->out = pod_config_text(c, POD_OPT_OUT);
     if (pod_config_bool(c, POD_OPT_TRACE) && !*j->out)
         return pod_fail(POD_E_INVALID, "trace: timeline.json goes into --out, which is not given");
+    POD_TRY(pod_guard_plan_from(c, pod_comm_size(j->call->comm), &j->guard));
     POD_TRY(pod_setup_from(c, pod_comm_size(j->call->comm), pod_comm_node_size(j->call->comm),
                            j->arena, &j->setup));
     return pod_network_choose(&j->setup, &j->choice, &j->network);
@@ -106,43 +110,16 @@ static void log_start(job *j)
 
 /* ---- after ---- */
 
-static pod_trace_what what_is(const void *ctx, int32_t instr)
-{
-    const pod_instr *in = &((const pod_program *)ctx)->instr[instr];
-    return (pod_trace_what){in->label, in->op, in->impl};
-}
-
-/* The last steps of all ranks in one file; rank 0 writes it. Collective. */
 static pod_status write_trace(job *j)
 {
-    pod_comm *comm = j->call->comm;
-    const int size = pod_comm_size(comm);
-    const pod_timeline *tl = j->result.timeline;
-    struct own {
-        pod_stamp begun;
-        int64_t n;
-    } mine, *all = POD_ARENA_NEW(j->arena, struct own, size);
-    const int64_t room = pod_timeline_kept_room(tl);
-    pod_event *events = POD_ARENA_NEW(j->arena, pod_event, room);
-    bool is_root = pod_comm_rank(comm) == 0;
-    pod_event *gathered = is_root ? POD_ARENA_NEW(j->arena, pod_event, room * size) : events;
-    pod_trace_rank *ranks = POD_ARENA_NEW(j->arena, pod_trace_rank, size);
-    bool ok = all && events && gathered && ranks;
-    POD_TRY(pod_comm_agree(comm, ok ? POD_OK : POD_E_NOMEM));
-    mine = (struct own){j->call->clock.stamp, pod_timeline_copy_kept(tl, events)};
-    pod_comm_gather(comm, &mine, sizeof mine, all);
-    pod_comm_gather(comm, events, sizeof *events * (size_t)room, gathered);
-    pod_status status = POD_OK;
-    if (is_root) {
-        for (int r = 0; r < size; r++)
-            ranks[r] = (pod_trace_rank){.rank = r,
-                                        .event = gathered + r * room,
-                                        .n = all[r].n,
-                                        .shift = (all[r].begun - all[0].begun) * 1000};
-        status = pod_trace_write(file_in(j, "timeline.json"), "wall", ranks, size, what_is,
-                                 j->result.program);
-    }
-    return pod_comm_agree(comm, status);
+    const pod_run_trace trace = {.comm = j->call->comm,
+                                 .clock = &j->call->clock,
+                                 .timeline = j->result.timeline,
+                                 .program = j->result.program,
+                                 .attempt = j->result.attempt};
+    const char *path = file_in(j, "timeline.json");
+    POD_TRY(pod_comm_agree(j->call->comm, path ? POD_OK : POD_E_NOMEM));
+    return pod_run_trace_write(&trace, &j->clock_at_start, path);
 }
 
 static pod_run run_of(const job *j, pod_status status, const char *failure)
@@ -151,7 +128,7 @@ static pod_run run_of(const job *j, pod_status status, const char *failure)
                      .setup = &j->setup,
                      .result = &j->result,
                      .machine = &j->machine,
-                     .job = &j->log,
+                     .account = &j->account,
                      .ranks = pod_comm_size(j->call->comm),
                      .physical_cores = pod_cpu_physical_cores(),
                      .mpi = pod_comm_version(j->call->comm),
@@ -169,18 +146,34 @@ static pod_status write_own_records(job *j, const pod_run *run)
         if (!run_json || !steps || !goodput || !timeline) return POD_E_NOMEM;
         (void)remove(timeline); /* an older run's; this run's is written later, when asked for */
         POD_TRY(pod_run_write_json(run, run_json));
-        POD_TRY(pod_run_write_steps(run, steps));
-        POD_TRY(pod_goodput_write(goodput, "wall", j->machine.name, &j->log, &ideal));
+        /* A run that was finished already keeps the rows of the attempt that finished it. */
+        if (run->result->n_steps > 0) POD_TRY(pod_run_write_steps(run, steps));
+        POD_TRY(pod_goodput_write(goodput, "wall", j->machine.name, &j->account, &ideal));
     }
     if (*json) POD_TRY(pod_run_write_json(run, json));
     return POD_OK;
+}
+
+/* Of the whole job where its log is, else of this rank. A log that cannot be read takes nothing from
+ * what was trained. */
+static void account_for(job *j)
+{
+    pod_job_finish(&j->log, pod_clock_stamp(&j->call->clock));
+    j->account = pod_account_add(&(pod_account){0}, &j->log, 0);
+    if (!*j->out || pod_comm_rank(j->call->comm) != 0) return;
+    pod_job all;
+    pod_status status = pod_job_read(j->arena, j->out, &all);
+    if (status == POD_OK) status = pod_account_of(&all, 0, &j->account);
+    if (status != POD_OK)
+        pod_log_say(j->call->log, POD_LOG_WARNING,
+                    "goodput is of rank 0 and this attempt alone: %s", pod_error_text());
 }
 
 /* Records are written however training ended; the table is shown for a run that has steps. */
 static pod_status record(job *j, pod_status trained, const char *failure)
 {
     pod_comm *comm = j->call->comm;
-    pod_job_finish(&j->log, pod_clock_stamp(&j->call->clock));
+    account_for(j);
     const pod_run run = run_of(j, trained, failure);
     pod_status mine = pod_comm_rank(comm) == 0 ? write_own_records(j, &run) : POD_OK;
     POD_TRY(pod_comm_agree(comm, mine));
@@ -195,9 +188,10 @@ static pod_status record(job *j, pod_status trained, const char *failure)
     return pod_comm_agree(comm, mine);
 }
 
-static bool keeps_events(const pod_config *c)
+static int64_t kept_steps(const pod_config *c)
 {
-    return pod_config_bool(c, POD_OPT_TRACE) || pod_config_bool(c, POD_OPT_PROFILE);
+    if (pod_config_bool(c, POD_OPT_TRACE)) return pod_config_int(c, POD_OPT_TRACE_STEPS);
+    return pod_config_bool(c, POD_OPT_PROFILE) ? PROFILED_STEPS : 1;
 }
 
 /* A failure of training is reported rather than one of its records. */
@@ -213,10 +207,14 @@ static pod_status train(job *j)
         .log = call->log,
         .job = &j->log,
         .mllog = j->mllog,
-        .resume = pod_config_text(call->config, POD_OPT_RESUME),
-        .out = j->out,
-        .kept_steps = keeps_events(call->config) ? KEPT_STEPS : 1,
+        .guard = &j->guard,
+        .machine = j->machine.name,
+        .kept_steps = kept_steps(call->config),
     };
+    const pod_run so_far = run_of(j, POD_OK, "");
+    args.ideal = pod_run_ideal(&so_far);
+    if (pod_config_bool(call->config, POD_OPT_TRACE))
+        POD_TRY(pod_run_trace_clock(call->comm, &call->clock, &j->clock_at_start));
     log_start(j);
     pod_job_end(&j->log, POD_JOB_INIT, pod_clock_stamp(&call->clock));
     pod_status trained = pod_train(&args, &j->result);
@@ -247,7 +245,7 @@ pod_status pod_cmd_train(pod_call *call, int *exit_code)
     pod_status status = pod_comm_agree(call->comm, pod_arena_create(NULL, &j.arena));
     if (status == POD_OK) status = set_up(&j);
     if (status == POD_OK) status = train(&j);
-    bool missed = j.setup.target > 0 && !j.result.reached;
+    bool missed = j.setup.target > 0 && !j.result.reached && !j.result.stopped;
     if (j.result.began && (status != POD_OK || missed)) *exit_code = POD_EXIT_FAILED;
     release(&j);
     return status;

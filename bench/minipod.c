@@ -5,10 +5,13 @@
 #include <string.h>
 
 #include "bench/command.h"
+#include "bench/goodput.h"
+#include "bench/job_keys.h"
 #include "bench/kernels_problem.h"
 #include "collectives/algo/algo.h"
 #include "kernels/base/cpu.h"
 #include "models/model.h"
+#include "runtime/core/fault.h"
 #include "runtime/core/file.h"
 #include "runtime/core/nearest.h"
 
@@ -107,6 +110,20 @@ static void print_algorithms(void)
         printf("  %-16s%-20s%s\n", pod_coll_name(algos[i].coll), algos[i].name, algos[i].good_for);
 }
 
+static void print_faults(void)
+{
+    printf(
+        "\nfaults (--fault KIND:KEY=VALUE,...;...; a simulated step knows link, and slow without "
+        "steps)\n");
+    pod_fault_help(stdout);
+}
+
+static void print_job_keys(void)
+{
+    printf("\njobs (--job KEY=VALUE,...)\n");
+    pod_job_keys_help(stdout);
+}
+
 static void print_problems(void)
 {
     printf(
@@ -131,10 +148,13 @@ static void print_command_help(const command *c)
     pod_config_help(&c->form, stdout);
     if (c->form.bit == POD_CMD_COLL) print_algorithms();
     if (c->form.bit == POD_CMD_KERNELS) print_problems();
+    if (c->form.bit == POD_CMD_GOODPUT) pod_goodput_help(stdout);
+    if (pod_options(&n)[POD_OPT_FAULT].commands & c->form.bit) print_faults();
+    if (pod_options(&n)[POD_OPT_JOB].commands & c->form.bit) print_job_keys();
     if (pod_options(&n)[POD_OPT_MODEL].commands & c->form.bit) {
         const pod_model *models = pod_models(&n);
         printf("\nmodels\n");
-        for (int i = 0; i < n; i++) printf("  %-12s%s\n", models[i].name, models[i].about);
+        for (int i = 0; i < n; i++) printf("  %-20s%s\n", models[i].name, models[i].about);
     }
     printf("\nexamples\n%s", c->examples);
 }
@@ -152,7 +172,8 @@ static bool answers_itself(const command *c, const pod_config *config, bool spea
 /* Files of results are asked for before the work whose results they take. Collective. */
 static pod_status check_result_files(const pod_config *config, pod_comm *comm)
 {
-    static const pod_opt takes_file[] = {POD_OPT_CSV, POD_OPT_JSON, POD_OPT_AUTOTUNE};
+    static const pod_opt takes_file[] = {POD_OPT_CSV, POD_OPT_JSON, POD_OPT_AUTOTUNE,
+                                         POD_OPT_PROMETHEUS, POD_OPT_PLOT};
     pod_status s = POD_OK;
     for (size_t i = 0; i < sizeof takes_file / sizeof takes_file[0] && s == POD_OK; i++) {
         const char *path = pod_config_text(config, takes_file[i]);

@@ -76,12 +76,34 @@ static pod_status parse_watched(const char *text, int n_cores, pod_planned *p)
     return pod_fail(POD_E_INVALID, "trace-cores: is empty, want numbers of cores like 0,17");
 }
 
+/* One step is simulated: what strikes at some step has its place in a job, not here. */
+static pod_status take_fault(const pod_fault *f, bool is_job, pod_planned *p)
+{
+    const bool is_always = f->kind == POD_FAULT_SLOW && f->from == 0 && f->until == 0;
+    if (is_always || f->kind == POD_FAULT_LINK)
+        p->fault[p->n_faults++] = *f;
+    else if (!is_job)
+        return pod_fail(POD_E_INVALID,
+                        "fault: one step is simulated: slow:rank=R,factor=F or link:rank=R,dim=D, "
+                        "found %s%s; simulate --job takes all",
+                        pod_fault_name(f->kind), f->kind == POD_FAULT_SLOW ? " with steps" : "");
+    return POD_OK;
+}
+
 static pod_status take_what_ifs(const pod_config *c, pod_planned *p)
 {
     p->link_bandwidth = pod_config_double(c, POD_OPT_LINK_BANDWIDTH);
     p->link_latency = pod_config_double(c, POD_OPT_LINK_LATENCY);
     p->every_core = pod_config_bool(c, POD_OPT_EVERY_CORE);
-    POD_TRY(pod_faults_parse(pod_config_text(c, POD_OPT_FAULT), p->fault, &p->n_faults));
+    p->noise = pod_config_double(c, POD_OPT_NOISE);
+    p->n_steps = pod_config_int(c, POD_OPT_REPEAT);
+    p->input_rate = pod_config_double(c, POD_OPT_INPUT_RATE);
+    p->start_up_s = pod_config_double(c, POD_OPT_START_UP);
+    pod_fault fault[POD_MAX_FAULTS];
+    int n;
+    POD_TRY(pod_faults_parse(pod_config_text(c, POD_OPT_FAULT), fault, &n));
+    for (int i = 0; i < n; i++)
+        POD_TRY(take_fault(&fault[i], *pod_config_text(c, POD_OPT_JOB) != '\0', p));
     return parse_watched(pod_config_text(c, POD_OPT_TRACE_CORES), pod_mesh_size(&p->setup.mesh), p);
 }
 

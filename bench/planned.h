@@ -25,6 +25,10 @@ typedef struct pod_planned { /* points into itself: not to be copied */
     double link_bandwidth, link_latency; /* times as much as the machine's */
     pod_fault fault[POD_MAX_FAULTS];
     int n_faults;
+    double noise;                 /* pod_noise.share, drawn by setup.seed */
+    int64_t n_steps;              /* that are simulated */
+    double input_rate;            /* samples a second that a host makes ready; 0: enough */
+    double start_up_s;            /* below 0: the machine's */
     int watched[POD_MAX_WATCHED]; /* cores whose events are kept; at least one */
     int n_watched;
     bool every_core; /* is simulated, though many do alike */

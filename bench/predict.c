@@ -123,10 +123,8 @@ pod_status pod_side_predicted(const pod_machine *m, const pod_program *p, const 
                               pod_arena *arena, pod_side *out)
 {
     pod_exec_sim_options options;
-    const pod_timeline_plan plan = {.is_virtual = true,
-                                    .max_steps = 1,
-                                    .max_events = pod_program_n_turns(p) + p->n_colls + 1,
-                                    .kept_steps = 1};
+    const pod_timeline_plan plan = {
+        .max_steps = 1, .max_events = pod_program_n_turns(p) + p->n_colls + 1, .kept_steps = 1};
     pod_timeline *tl;
     POD_TRY(take(p, arena, out));
     POD_TRY(cost(m, p, f, arena, &options));

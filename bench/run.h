@@ -4,6 +4,7 @@
 
 #include "bench/command.h"
 #include "runtime/core/machine.h"
+#include "runtime/measure/goodput.h"
 #include "runtime/train/train.h"
 
 typedef struct pod_run {
@@ -11,7 +12,7 @@ typedef struct pod_run {
     const pod_setup *setup;
     const pod_train_result *result;
     const pod_machine *machine;
-    const pod_job_log *job; /* finished */
+    const pod_account *account; /* of the job so far, all attempts and ranks */
     int ranks, physical_cores;
     const char *mpi;     /* "Open MPI v4.1.4 ..." */
     pod_status status;   /* how training ended */

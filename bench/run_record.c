@@ -150,7 +150,7 @@ static void put_results(const pod_run *r, pod_json *j)
 {
     const pod_train_result *t = r->result;
     const pod_ideal ideal = pod_run_ideal(r);
-    const pod_goodput goodput = pod_goodput_of(r->job, &ideal);
+    const pod_goodput goodput = pod_goodput_of(r->account, &ideal);
     pod_json_double(j, "step_s", t->stats.step.median);
     pod_json_double(j, "samples_per_s", pod_run_samples_per_s(r));
     pod_json_double(j, "allreduce_share", t->phase_share[POD_PHASE_REDUCE]);
@@ -164,6 +164,9 @@ static void put_results(const pod_run *r, pod_json *j)
     pod_json_double(j, "ideal_step_s", goodput.ideal_step_s);
     pod_json_double(j, "model_flops_per_step", t->model_flops);
     pod_json_double(j, "runtime_goodput", goodput.runtime);
+    pod_json_int(j, "attempts", r->account->n_attempts);
+    pod_json_int(j, "lost_steps", r->account->n_lost_steps);
+    pod_json_bool(j, "stopped", t->stopped);
     pod_json_double(j, "eval_accuracy", t->n_evals ? t->last.accuracy : unknown);
     pod_json_double(j, "best_eval_accuracy", t->n_evals ? t->best.accuracy : unknown);
     pod_json_double(j, "eval_loss", t->n_evals ? t->last.loss : unknown);

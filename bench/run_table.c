@@ -47,7 +47,10 @@ static void add_outcome(pod_table *t, const pod_run *r)
         pod_table_quantity(t, "accuracy", "", note, "%.4f", x->last.accuracy);
     }
     pod_table_quantity(t, "epochs", "", "", "%.2f", pod_run_epochs(r));
-    pod_table_quantity(t, "steps", "", x->first_step ? "those before the resume included" : "",
+    pod_table_quantity(t, "steps", "",
+                       x->stopped      ? "stopped, as somebody asked; --resume goes on"
+                       : x->first_step ? "those before the resume included"
+                                       : "",
                        "%" PRId64, x->first_step + x->n_steps);
     if (x->reached)
         pod_table_quantity(t, "time to target", "s",
@@ -62,8 +65,9 @@ static void add_outcome(pod_table *t, const pod_run *r)
         pod_table_quantity(t, "time to peak", "s", note, "%.2f", x->time_to_peak_s);
     }
     pod_table_quantity(t, "run", "s", "", "%.2f", x->run_s);
-    pod_table_quantity(t, "weights", "", "hash, the same on all ranks", "%016" PRIx64,
-                       x->weights_hash);
+    pod_table_quantity(t, "weights", "",
+                       r->status == POD_OK ? "hash, the same on all ranks" : "hash, of rank 0",
+                       "%016" PRIx64, x->weights_hash);
 }
 
 static bool is_input_bound(const pod_train_result *x)
@@ -110,7 +114,7 @@ static void add_goodput(pod_table *t, const pod_run *r)
 {
     char note[TEXT_BYTES];
     const pod_ideal ideal = pod_run_ideal(r);
-    const pod_goodput g = pod_goodput_of(r->job, &ideal);
+    const pod_goodput g = pod_goodput_of(r->account, &ideal);
     pod_table_quantity(t, "model FLOPs", "GFLOP", "a step, forward and backward, whole batch",
                        "%.3f", ideal.model_flops * 1e-9);
     if (isfinite(g.program)) {
@@ -127,6 +131,13 @@ static void add_goodput(pod_table *t, const pod_run *r)
     if (isfinite(g.runtime))
         pod_table_quantity(t, "runtime goodput", "%", "kept steps / wall time of the job", "%.2f",
                            100 * g.runtime);
+    if (r->account->n_attempts > 1)
+        pod_table_quantity(t, "attempts", "", "minipod goodput tells where their time went", "%d",
+                           r->account->n_attempts);
+    if (r->account->n_lost_steps > 0)
+        pod_table_quantity(t, "steps lost", "",
+                           "done, and kept by no checkpoint that was gone on from", "%" PRId64,
+                           r->account->n_lost_steps);
 }
 
 pod_status pod_run_print_table(const pod_run *r, FILE *to, const char *csv)

@@ -12,8 +12,51 @@
 #include "bench/simulated.h"
 #include "runtime/core/file.h"
 
-/* The settings with another mesh and batch. */
-static pod_status config_of(const pod_config *given, const pod_scale_point *p, pod_arena *a,
+/* ---- the list -------------------------------------------------------------------------------- */
+
+static pod_status add_point(pod_scaling *s, const char *mesh, size_t length)
+{
+    pod_scale_point *p = &s->point[s->n];
+    pod_mesh parsed;
+    if (s->n == POD_SCALE_MAX_POINTS)
+        return pod_fail(POD_E_INVALID, "meshes: more than %d", POD_SCALE_MAX_POINTS);
+    *p = (pod_scale_point){0};
+    snprintf(p->mesh, sizeof p->mesh, "%.*s",
+             (int)(length < sizeof p->mesh ? length : sizeof p->mesh - 1), mesh);
+    POD_TRY(pod_mesh_parse(p->mesh, &parsed));
+    p->cores = pod_mesh_size(&parsed);
+    s->n++;
+    return POD_OK;
+}
+
+/* Of weak scaling the batch is the first mesh's and grows with the cores. */
+static pod_status set_batches(pod_scaling *s, int64_t batch, bool is_weak)
+{
+    if (batch % s->point[0].cores != 0)
+        return pod_fail(POD_E_INVALID,
+                        "batch: %" PRId64 " does not divide by the %d cores of mesh %s", batch,
+                        s->point[0].cores, s->point[0].mesh);
+    for (int i = 0; i < s->n; i++)
+        s->point[i].batch = is_weak ? batch / s->point[0].cores * s->point[i].cores : batch;
+    return POD_OK;
+}
+
+pod_status pod_scale_list(const pod_config *c, pod_scaling *s)
+{
+    const char *text = pod_config_text(c, POD_OPT_MESHES);
+    if (!*text) return pod_fail(POD_E_INVALID, "meshes: which ones? --meshes 2x2x2,2x4x4,2x8x8");
+    while (*text) {
+        const size_t length = strcspn(text, ",");
+        POD_TRY(add_point(s, text, length));
+        text += length + (text[length] == ',');
+    }
+    return set_batches(s, pod_config_int(c, POD_OPT_BATCH),
+                       strcmp(pod_config_text(c, POD_OPT_SCALING), "weak") == 0);
+}
+
+/* ---- simulated ------------------------------------------------------------------------------- */
+
+pod_status pod_scale_config(const pod_config *given, const pod_scale_point *p, pod_arena *a,
                             pod_config **out)
 {
     const char *text = pod_arena_text(a, "%s[command line]\nmesh = %s\nbatch = %" PRId64 "\n",
@@ -48,7 +91,7 @@ pod_status pod_scale_simulate(const pod_config *c, pod_scaling *s, int i)
     pod_config *own = NULL;
     pod_status status;
     POD_TRY(pod_arena_create(NULL, &arena));
-    POD_TRY_GOTO(status, config_of(c, &s->point[i], arena, &own), done);
+    POD_TRY_GOTO(status, pod_scale_config(c, &s->point[i], arena, &own), done);
     status = simulate(own, arena, s, i);
 done:
     pod_config_destroy(own);

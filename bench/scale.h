@@ -3,6 +3,7 @@
 #define MINIPOD_BENCH_SCALE_H
 
 #include "collectives/mesh/mesh.h"
+#include "kernels/base/arena.h"
 #include "runtime/core/config.h"
 #include "runtime/core/machine.h"
 
@@ -26,6 +27,12 @@ typedef struct pod_scaling {
     bool has_real;
     int physical_cores;
 } pod_scaling;
+
+/* The points of --meshes, --scaling and --batch. E_INVALID. */
+POD_MUST pod_status pod_scale_list(const pod_config *c, pod_scaling *s);
+/* The settings with the mesh and batch of a point; its text is in the arena. */
+POD_MUST pod_status pod_scale_config(const pod_config *given, const pod_scale_point *p,
+                                     pod_arena *a, pod_config **out);
 
 /* Point i, under the machine of the settings. */
 POD_MUST pod_status pod_scale_simulate(const pod_config *c, pod_scaling *s, int i);

@@ -12,7 +12,7 @@ static double share_of(const pod_simulated *s, int rank, pod_hop hop)
 {
     const pod_mesh *m = &s->program->mesh;
     if (pod_mesh_neighbor(m, rank, hop.dim, hop.dir) < 0) return 0;
-    return s->link_busy_s[pod_route_link(m, rank, hop)] / s->step_s;
+    return s->link_busy_s[pod_route_link(m, rank, hop)] / s->steps.mean;
 }
 
 /* The link is its chip's, and stands where the chip's first core does. */
@@ -27,15 +27,16 @@ static void print_csv(const pod_simulated *s, const char *machine, FILE *to)
     char mesh[POD_MESH_TEXT_BYTES];
     fprintf(to,
             "# minipod %s simulate, clock virtual, machine %s, mesh %s; a link leaves its rank "
-            "along a dimension; busy: share of a step\n"
-            "rank,dimension,direction,busy\n",
+            "along a dimension; busy: share of a step; bytes: in a step\n"
+            "rank,dimension,direction,busy,bytes\n",
             POD_VERSION, machine, pod_mesh_print(m, mesh, sizeof mesh));
     for (int rank = 0; rank < s->cores; rank++)
         for (int d = 0; d < m->n_dims; d++)
             for (int dir = 1; dir >= -1; dir -= 2) {
                 if (pod_mesh_neighbor(m, rank, d, dir) < 0 || is_of_chip(s, rank, d)) continue;
-                fprintf(to, "%d,%d,%s,%.9g\n", rank, d, dir > 0 ? "up" : "down",
-                        share_of(s, rank, (pod_hop){d, dir}));
+                const pod_hop hop = {d, dir};
+                fprintf(to, "%d,%d,%s,%.9g,%.0f\n", rank, d, dir > 0 ? "up" : "down",
+                        share_of(s, rank, hop), s->link_bytes[pod_route_link(m, rank, hop)]);
             }
 }
 
@@ -67,7 +68,7 @@ static double drawn_share(const pod_simulated *s, view v, int x, int y, pod_hop 
 
 static void print_panel(const pod_simulated *s, view v, pod_hop hop, FILE *to)
 {
-    fprintf(to, "set title 'links %s dimension %d'\nplot '-' matrix with image notitle\n",
+    fprintf(to, "set title 'links %s dimension %d'\nplot '-' matrix with image pixels notitle\n",
             hop.dir > 0 ? "up" : "down", hop.dim);
     for (int y = 0; y < v.n_up; y++) {
         for (int x = 0; x < v.n_across; x++)

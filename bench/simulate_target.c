@@ -46,7 +46,10 @@ pod_status pod_simulate_to_target(const pod_planned *p, const pod_simulated *s, 
     t.epochs = EPOCHS_BETWEEN * t.evaluations;
     t.steps = t.evaluations * ceil(EPOCHS_BETWEEN * TRAINED / batch);
     POD_TRY(pod_simulate_evaluation(p, EVALUATED, arena, &t.evaluation_s));
-    t.seconds = t.steps * s->step_s + t.evaluations * t.evaluation_s;
+    const double running_s = t.steps * s->steps.mean + t.evaluations * t.evaluation_s;
+    t.start_up_s = p->start_up_s < 0 ? p->machine.start_up_s : p->start_up_s;
+    t.from_start_s = t.start_up_s + running_s;
+    t.seconds = running_s + fmax(0, t.start_up_s - POD_START_UP_LEFT_OUT_S);
     *out = t;
     return POD_OK;
 }

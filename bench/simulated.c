@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "bench/fit.h"
+#include "collectives/net/engine.h"
 #include "runtime/core/machine_net.h"
 
 static double seconds_since(const pod_clock *c) { return pod_time_seconds(pod_clock_now(c)); }
@@ -21,21 +22,44 @@ static void add_bounds(pod_simulated *s)
     }
 }
 
+/* Every fault is of a core of the mesh. */
+static pod_status check_faults(const pod_planned *p, int n_cores)
+{
+    for (int i = 0; i < p->n_faults; i++)
+        if (p->fault[i].rank >= n_cores)
+            return pod_fail(POD_E_INVALID, "fault: %s of rank %d, but there are %d cores",
+                            pod_fault_name(p->fault[i].kind), p->fault[i].rank, n_cores);
+    return POD_OK;
+}
+
 /* slow[core], in the arena; NULL where all are alike. */
 static pod_status slow_cores(const pod_planned *p, int n_cores, pod_arena *arena, double **slow)
 {
     *slow = NULL;
     for (int i = 0; i < p->n_faults; i++) {
         const pod_fault *f = &p->fault[i];
-        if (f->rank >= n_cores)
-            return pod_fail(POD_E_INVALID, "fault: %s of rank %d, but there are %d cores",
-                            pod_fault_name(f->kind), f->rank, n_cores);
+        if (f->kind != POD_FAULT_SLOW) continue;
         if (!*slow) {
             *slow = POD_ARENA_NEW(arena, double, n_cores);
             if (!*slow) return POD_E_NOMEM;
             for (int c = 0; c < n_cores; c++) (*slow)[c] = 1;
         }
         (*slow)[f->rank] *= f->factor;
+    }
+    return POD_OK;
+}
+
+static pod_status failed_links(const pod_planned *p, int link[POD_MAX_FAULTS], int *n)
+{
+    const pod_mesh *m = &p->setup.mesh;
+    *n = 0;
+    for (int i = 0; i < p->n_faults; i++) {
+        const pod_fault *f = &p->fault[i];
+        if (f->kind != POD_FAULT_LINK) continue;
+        if (f->dim >= m->n_dims)
+            return pod_fail(POD_E_INVALID, "fault: link along dimension %d, but the mesh has %d",
+                            f->dim, m->n_dims);
+        link[(*n)++] = pod_route_link(m, f->rank, (pod_hop){f->dim, 1});
     }
     return POD_OK;
 }
@@ -53,8 +77,7 @@ static pod_status create_timelines(const pod_planned *p, const pod_program *prog
 {
     for (int i = 0; i < p->n_watched; i++) {
         const pod_timeline_plan plan = {.rank = p->watched[i],
-                                        .is_virtual = true,
-                                        .max_steps = 1,
+                                        .max_steps = p->n_steps,
                                         .max_events = 2 * pod_program_n_turns(program),
                                         .kept_steps = 1};
         watch[i].core = p->watched[i];
@@ -63,18 +86,30 @@ static pod_status create_timelines(const pod_planned *p, const pod_program *prog
     return POD_OK;
 }
 
+/* A batch that is not ready when the last core has ended is waited for. */
+static pod_time input_wait(const pod_simulated *s, pod_time took)
+{
+    const pod_time input = pod_ps(s->input.seconds);
+    return input > took ? input - took : 0;
+}
+
 static pod_status keep_events(const pod_planned *p, const pod_exec_sim_watch watch[],
                               pod_arena *arena, pod_simulated *s)
 {
-    int64_t n;
-    POD_TRY(pod_step_stats_of(pod_timeline_rows(watch[0].tl, &n), 1, &s->stats));
-    s->trace = POD_ARENA_NEW(arena, pod_trace_rank, p->n_watched);
+    s->trace = POD_ARENA_NEW(arena, pod_trace_part, p->n_watched);
     if (!s->trace) return POD_E_NOMEM;
     for (int i = 0; i < p->n_watched; i++) {
         pod_event *event = POD_ARENA_NEW(arena, pod_event, pod_timeline_kept_room(watch[i].tl));
         if (!event) return POD_E_NOMEM;
-        s->trace[i] = (pod_trace_rank){
-            .rank = watch[i].core, .event = event, .n = pod_timeline_copy_kept(watch[i].tl, event)};
+        int64_t n;
+        const pod_step_row *row = pod_timeline_rows(watch[i].tl, &n);
+        row += n - 1; /* the last of them */
+        s->trace[i] = (pod_trace_part){.rank = watch[i].core,
+                                       .step = row->step,
+                                       .begin = row->begin,
+                                       .end = row->end,
+                                       .event = event,
+                                       .n = pod_timeline_copy_kept(watch[i].tl, event)};
     }
     s->n_traces = p->n_watched;
     return POD_OK;
@@ -85,29 +120,62 @@ static pod_status keep_links(const pod_exec_sim *e, pod_arena *arena, pod_simula
     const pod_mesh *m = &s->program->mesh;
     const int n_links = pod_route_n_links(m);
     double *busy_s = POD_ARENA_NEW(arena, double, n_links);
-    if (!busy_s) return POD_E_NOMEM;
-    for (int l = 0; l < n_links; l++) busy_s[l] = pod_exec_sim_link_busy_s(e, l);
+    double *bytes = POD_ARENA_NEW(arena, double, n_links);
+    if (!busy_s || !bytes) return POD_E_NOMEM;
+    for (int l = 0; l < n_links; l++) {
+        busy_s[l] = pod_exec_sim_link_busy_s(e, l) / (double)s->steps.n;
+        bytes[l] = pod_exec_sim_link_bytes(e, l) / (double)s->steps.n;
+    }
     s->link_busy_s = busy_s;
+    s->link_bytes = bytes;
     s->use = pod_exec_sim_used(e);
     pod_route_link_print(m, s->use.busiest_link, s->busiest_link, sizeof s->busiest_link);
     return POD_OK;
 }
 
-static pod_status run_step(const pod_planned *p, pod_arena *arena, pod_simulated *s)
+static pod_status run_steps(const pod_planned *p, pod_exec_sim *e, const pod_exec_sim_watch watch[],
+                            pod_arena *arena, pod_simulated *s)
+{
+    pod_step_row *row = POD_ARENA_NEW(arena, pod_step_row, p->n_steps);
+    double *took_s = POD_ARENA_NEW(arena, double, p->n_steps);
+    if (!row || !took_s) return POD_E_NOMEM;
+    for (int64_t k = 0; k < p->n_steps; k++) {
+        const pod_time begun = pod_exec_sim_now(e);
+        POD_TRY(pod_exec_sim_step(e, k, watch, p->n_watched));
+        const pod_time took = pod_exec_sim_now(e) - begun, wait = input_wait(s, took);
+        int64_t n;
+        row[k] = pod_timeline_rows(watch[0].tl, &n)[k];
+        row[k].end += wait;
+        row[k].phase[POD_PHASE_INPUT] += wait;
+        took_s[k] = pod_time_seconds(took + wait);
+    }
+    s->steps = pod_spread_of(took_s, p->n_steps);
+    s->step_s = s->steps.median;
+    return pod_step_stats_of(row, p->n_steps, &s->stats);
+}
+
+static pod_status run(const pod_planned *p, pod_arena *arena, pod_simulated *s)
 {
     pod_exec_sim *e = NULL;
     pod_exec_sim_watch watch[POD_MAX_WATCHED] = {{0}};
     pod_status status;
     double *slow;
+    int failed[POD_MAX_FAULTS];
+    POD_TRY(check_faults(p, s->cores));
+    POD_TRY(pod_simulate_input(p, &s->input));
     POD_TRY(slow_cores(p, s->cores, arena, &slow));
-    pod_exec_sim_options options = {.time = s->time, .slow = slow, .every_core = p->every_core};
+    pod_exec_sim_options options = {.time = s->time,
+                                    .slow = slow,
+                                    .failed = failed,
+                                    .noise = {p->noise, p->setup.seed},
+                                    .every_core = p->every_core};
+    POD_TRY(failed_links(p, failed, &options.n_failed));
     POD_TRY(pod_machine_net(&p->machine, &s->program->mesh, &options.net));
     scale_links(p, &options.net);
     s->is_chip_shared = options.net.is_chip_shared;
     POD_TRY_GOTO(status, create_timelines(p, s->program, watch), done);
     POD_TRY_GOTO(status, pod_exec_sim_open(s->program, &options, &e), done);
-    POD_TRY_GOTO(status, pod_exec_sim_step(e, 0, watch, p->n_watched), done);
-    s->step_s = pod_time_seconds(pod_exec_sim_now(e));
+    POD_TRY_GOTO(status, run_steps(p, e, watch, arena, s), done);
     s->cores_simulated = pod_exec_sim_n_simulated(e);
     POD_TRY_GOTO(status, keep_events(p, watch, arena, s), done);
     POD_TRY_GOTO(status, keep_links(e, arena, s), done);
@@ -144,7 +212,7 @@ pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_simulated *o
     s.time = time;
     add_bounds(&s);
     POD_TRY(find_memory(p, &s));
-    POD_TRY(run_step(p, arena, &s));
+    POD_TRY(run(p, arena, &s));
     const bool in_bf16 = p->setup.bf16_products || p->setup.precision == POD_BF16;
     s.ideal = (pod_ideal){
         .model_flops = s.program->model_flops,

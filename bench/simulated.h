@@ -3,6 +3,7 @@
 #define MINIPOD_BENCH_SIMULATED_H
 
 #include "bench/planned.h"
+#include "bench/simulate_input.h"
 #include "runtime/exec/sim.h"
 #include "runtime/measure/goodput.h"
 #include "runtime/measure/steptime.h"
@@ -12,16 +13,19 @@ typedef struct pod_simulated { /* lives in the arena that it was made in */
     const pod_program *program;
     const pod_instr_time *time; /* by instruction of the program */
     int cores;
-    double step_s;                /* until the last core has ended */
-    pod_step_stats stats;         /* of core 0 */
+    pod_spread steps;     /* until the last core has ended and the next batch is ready, of those
+                             that were simulated */
+    pod_input_time input; /* of one */
+    double step_s;        /* their median */
+    pod_step_stats stats; /* of the first core that is watched */
     double bound_s[POD_N_BOUNDS]; /* of a core's step, by what it waited for */
     pod_ideal ideal;
-    double memory_bytes; /* of a core; what is fed included */
-    pod_sim_use use;
-    const double *link_busy_s; /* by link of the mesh */
-    bool is_chip_shared;       /* cores along the first dimension share the links of the others */
-    int cores_simulated;       /* one of each class of cores that do alike */
-    pod_trace_rank *trace;     /* the events of the cores that are watched */
+    double memory_bytes;                    /* of a core; what is fed included */
+    pod_sim_use use;                        /* of all steps */
+    const double *link_busy_s, *link_bytes; /* of a step, by link of the mesh */
+    bool is_chip_shared;   /* cores along the first dimension share the links of the others */
+    int cores_simulated;   /* one of each class of cores that do alike */
+    pod_trace_part *trace; /* the step of each core that is watched, in their order */
     int n_traces;
     char busiest_link[POD_LINK_TEXT_BYTES];
     double compile_wall_s, run_wall_s; /* this host's time */

@@ -27,7 +27,7 @@ Two kinds of tensors are not what they seem, and are told by c alone:
 
   torch_parity.py --model efficientnet-b0 --batch 8
   torch_parity.py --model resnet20 --batch 64 --ranks 2                    a batch over two ranks
-  torch_parity.py --model resnet20 --checkpoint run/checkpoint/last.h5 --data set.h5
+  torch_parity.py --model resnet20 --checkpoint run --data set.h5
   torch_parity.py --model resnet50 --batch 4 --shape 64x64x3 -- --impl ref
 
 Without --checkpoint some steps are trained before, so that no weight is at its initial value; without
@@ -37,11 +37,12 @@ Exit 0: equal within the tolerance; 1: not, or a run failed; 77: PyTorch or h5py
 """
 import argparse
 import csv
+import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 
 sys.dont_write_bytecode = True  # of what is imported from this folder
 from torch_train import MODELS, SKIPPED, F, image_shape, make_model, nn, torch
@@ -83,7 +84,16 @@ def train(args, data, out, steps, *more):
             "--bn-group", args.ranks, "--optimizer", "sgd", "--momentum", 0, "--weight-decay", 0,
             "--lr", args.lr, "--lr-schedule", "constant", "--dropout", 0, "--survival", 1,
             "--label-smoothing", args.label_smoothing, "--eval-every", 0, *more, ranks=args.ranks)
-    return os.path.join(out, "checkpoint", "last.h5")
+    return index_of(out)
+
+
+def index_of(path):
+    """The index of the newest checkpoint of a run's folder, or of the checkpoint's own folder."""
+    kept = os.path.join(path, "checkpoint")
+    if os.path.isdir(kept):
+        with open(os.path.join(kept, "latest"), encoding="utf-8") as f:
+            path = os.path.join(kept, f.read().split()[0])
+    return os.path.join(path, "index.h5") if os.path.isdir(path) else path
 
 
 def small_set(args, folder):
@@ -106,16 +116,38 @@ def small_set(args, folder):
     return path
 
 
-def with_sgd_state(checkpoint, path, weights):
-    """The checkpoint as one of plain SGD, whatever it was trained with; answers its step."""
-    shutil.copyfile(checkpoint, path)
-    with h5py.File(path, "r+") as f:
-        if "state" in f:
-            del f["state"]
-        f.attrs["optimizer"] = "sgd"
-        for name in weights:
-            f[f"state/{name}/sgd/0"] = np.zeros(f[f"weights/{name}"].shape, np.float32)
-        return int(f.attrs["step"])
+def with_sgd_state(checkpoint, folder, weights):
+    """The checkpoint as one of plain SGD on one rank, whatever it was trained with; its step."""
+    os.makedirs(folder)
+    with h5py.File(index_of(checkpoint)) as f:
+        attributes, arrays = dict(f.attrs), {}
+        f["weights"].visititems(lambda name, x: arrays.__setitem__(f"weights/{name}", x[()])
+                                if isinstance(x, h5py.Dataset) else None)
+    for name in weights:
+        arrays[f"state/{name}/sgd/0"] = np.zeros(arrays[f"weights/{name}"].shape, np.float32)
+    attributes.update(optimizer="sgd", ranks=1)
+    with h5py.File(os.path.join(folder, "shard-0000.h5"), "w") as shard, \
+            h5py.File(os.path.join(folder, "index.h5"), "w") as index:
+        index.attrs.update(attributes)
+        for name, x in arrays.items():
+            index[name] = x
+            shard[name] = x.ravel()
+            shard[name].attrs["first"] = 0
+    write_manifest(folder, int(attributes["step"]), ("shard-0000.h5", "index.h5"))
+    return int(attributes["step"])
+
+
+def write_manifest(folder, step, names):
+    """What minipod looks at first: bytes and CRC-32 of each file, and of these lines themselves."""
+    files = []
+    for name in names:
+        with open(os.path.join(folder, name), "rb") as f:
+            data = f.read()
+        files.append({"name": name, "bytes": len(data), "crc32": f"{zlib.crc32(data):08x}"})
+    head = json.dumps({"schema": "minipod.checkpoint", "version": 2, "step": step, "ranks": 1,
+                       "files": files})[:-1] + ",\n"
+    with open(os.path.join(folder, "manifest.json"), "w", encoding="utf-8") as f:
+        f.write(f'{head}  "manifest_crc32": "{zlib.crc32(head.encode()):08x}"\n}}\n')
 
 
 def read_predictions(path):
@@ -167,7 +199,7 @@ def minipod_names(model):
 
 def load_weights(model, checkpoint, names):
     state = model.state_dict()
-    with h5py.File(checkpoint) as f:
+    with h5py.File(index_of(checkpoint)) as f:
         stored = []
         f["weights"].visititems(
             lambda name, x: stored.append(name) if isinstance(x, h5py.Dataset) else None)
@@ -263,7 +295,7 @@ def nearest(row):
 def run_minipod(args, folder, data, weights):
     """The checkpoint before the step; by its name what is compared."""
     checkpoint = args.checkpoint or train(args, data, os.path.join(folder, "earlier"), args.steps)
-    before, after = (os.path.join(folder, name) for name in ("before.h5", "after"))
+    before, after = (os.path.join(folder, name) for name in ("before", "after"))
     step = with_sgd_state(checkpoint, before, weights)
     after_file = train(args, data, after, step + 1, "--resume", before)
     predictions = os.path.join(folder, "predictions.csv")
@@ -343,7 +375,7 @@ def read_arguments():
     p.add_argument("--model", choices=sorted(MODELS), default="resnet20")
     p.add_argument("--batch", type=int, default=16)
     p.add_argument("--ranks", type=int, default=1, help="of minipod, one group of batch norm")
-    p.add_argument("--checkpoint", help="of minipod, of any optimizer; none: --steps are trained")
+    p.add_argument("--checkpoint", help="a run's folder, of any optimizer; none: --steps are trained")
     p.add_argument("--data", help="HDF5 of minipod, its first samples are used; none: made images")
     p.add_argument("--shape", type=image_shape, help="HxWxC of made images; the model's")
     p.add_argument("--steps", type=int, default=3, help="before the one that is compared")

@@ -53,7 +53,7 @@ static int unsweep(const pod__path *p, int first, const int at[])
     return position;
 }
 
-int pod__path_index(const pod__path *p, int position)
+int pod__path_index_swept(const pod__path *p, int position)
 {
     int at[POD_MESH_MAX_DIMS] = {0};
     if (!p->returns) {

@@ -27,8 +27,13 @@ typedef struct pod__path { /* a value */
 } pod__path;
 
 pod__path pod__path_of(const pod_mesh *m, pod_group group);
+int pod__path_index_swept(const pod__path *p, int position); /* over two or more dimensions */
+
 /* A member's index in its group by its position on the path, and the inverse. */
-int pod__path_index(const pod__path *p, int position);
+static inline int pod__path_index(const pod__path *p, int position)
+{
+    return p->n_dims == 1 ? position : pod__path_index_swept(p, position);
+}
 int pod__path_position(const pod__path *p, int index);
 
 #endif

@@ -114,6 +114,14 @@ static bool overlap(pod_range a, pod_range b)
     return a.count > 0 && b.count > 0 && a.first < b.first + b.count && b.first < a.first + a.count;
 }
 
+/* The block that element `at` of the ring's range is in. */
+static int block_with(const pod__ring *r, int64_t at)
+{
+    const int64_t count = r->range.count, n_short = count / r->size, n_long = count % r->size;
+    const int64_t in_long = n_long * (n_short + 1);
+    return (int)(at < in_long ? at / (n_short + 1) : n_long + (at - in_long) / n_short);
+}
+
 static int wrap(const pod__ring *r, int position) { return (position + r->size) % r->size; }
 
 /* The step after which all of the range may be touched, as far as it is the ring's. Blocks are gone
@@ -121,10 +129,15 @@ static int wrap(const pod__ring *r, int position) { return (position + r->size) 
 static int32_t after_ring(const pod__ring *r, pod_sched *s, pod_range range)
 {
     int32_t after = POD_NO_STEP;
+    if (!overlap(r->range, range)) return after;
+    const int64_t begin = range.first - r->range.first, end = begin + range.count;
+    const int first = block_with(r, begin > 0 ? begin : 0),
+              last = block_with(r, (end < r->range.count ? end : r->range.count) - 1);
     for (int i = 0; i < r->size; i++) {
         const int position = wrap(r, r->position + i);
+        const int index = pod__path_index(&r->plan.path, position);
+        if (index < first || index > last) continue;
         const pod_range block = block_at(r, position);
-        if (!overlap(block, range)) continue;
         for (int piece = 0; piece < r->plan.n_pieces; piece++)
             if (overlap(piece_of(r, block, piece), range))
                 after = pod_sched_join(s, after, *last_of(r, position, piece));

@@ -12,18 +12,30 @@ typedef struct place { /* of a rank, in its part of the window */
     _Alignas(CACHE_LINE) uint32_t bell;
     _Alignas(CACHE_LINE) pthread_mutex_t life; /* its rank holds it */
     int found_dead;                            /* rank + 1 of whom it found dead, and then ended */
+    uint32_t is_ending;                        /* of the node's first rank: speaks for all */
+    _Alignas(CACHE_LINE) int64_t looked_ns;    /* while it waits, else 0 */
+    int64_t step;
     pod__cpu_set cpus;
 } place;
 
 struct pod__board {
     pod_comm *comm;
     pod_window *window;
+    place *own, *first; /* of this rank, and of the first of the node */
     bool is_crowded;
 };
 
 static place *place_of(const pod__board *b, int rank)
 {
     return pod_window_data_of(b->window, rank);
+}
+
+static void find_places(pod__board *b)
+{
+    int first = 0;
+    while (!pod_comm_shares_node(b->comm, first)) first++;
+    b->own = place_of(b, pod_comm_rank(b->comm));
+    b->first = place_of(b, first);
 }
 
 /* Bound ranks have a CPU each and together as many as there are of them. */
@@ -59,7 +71,7 @@ static pod_status begin_life(place *own)
 
 static pod_status show_place(pod__board *b)
 {
-    place *own = place_of(b, pod_comm_rank(b->comm));
+    place *own = b->own;
     pod__host_cpus(&own->cpus);
     pod_status status = begin_life(own);
     const bool is_held = status == POD_OK;
@@ -76,6 +88,7 @@ pod_status pod__board_open(pod_comm *c, pod__board **out)
     if (status != POD_OK) goto failed;
     *b = (pod__board){.comm = c};
     POD_TRY_GOTO(status, pod_window_create(c, sizeof(place), &b->window), failed);
+    find_places(b);
     POD_TRY_GOTO(status, show_place(b), no_life);
     pod_window_sync(b->window);
     b->is_crowded = find_crowd(b);
@@ -91,7 +104,7 @@ failed:
 void pod__board_close(pod__board *b)
 {
     if (!b) return;
-    pthread_mutex_unlock(&place_of(b, pod_comm_rank(b->comm))->life);
+    pthread_mutex_unlock(&b->own->life);
     pod_window_destroy(b->window);
     free(b);
 }
@@ -107,12 +120,42 @@ int pod__board_find_dead(const pod__board *b)
         int state = pthread_mutex_trylock(&its->life);
         if (state == EOWNERDEAD) {
             int dead = its->found_dead ? its->found_dead - 1 : r;
-            place_of(b, own)->found_dead = dead + 1;
+            b->own->found_dead = dead + 1;
             return dead;
         }
         if (state == 0) pthread_mutex_unlock(&its->life); /* it has closed */
     }
     return -1;
+}
+
+void pod__board_show_wait(const pod__board *b, int64_t looked_ns)
+{
+    __atomic_store_n(&b->own->looked_ns, looked_ns, __ATOMIC_RELAXED);
+}
+
+void pod__board_show_step(const pod__board *b, int64_t step)
+{
+    __atomic_store_n(&b->own->step, step, __ATOMIC_RELAXED);
+}
+
+int64_t pod__board_wait_of(const pod__board *b, int rank)
+{
+    return __atomic_load_n(&place_of(b, rank)->looked_ns, __ATOMIC_RELAXED);
+}
+
+int64_t pod__board_step_of(const pod__board *b, int rank)
+{
+    return __atomic_load_n(&place_of(b, rank)->step, __ATOMIC_RELAXED);
+}
+
+bool pod__board_claim_end(const pod__board *b)
+{
+    return __atomic_exchange_n(&b->first->is_ending, 1, __ATOMIC_RELAXED) == 0;
+}
+
+bool pod__board_is_ending(const pod__board *b)
+{
+    return __atomic_load_n(&b->first->is_ending, __ATOMIC_RELAXED);
 }
 
 uint32_t *pod__board_bell(const pod__board *b, int rank) { return &place_of(b, rank)->bell; }

@@ -1,5 +1,6 @@
 /* What the ranks of a node show each other, whichever collectives they are in: who sleeps and wants
- * to be woken, and who is alive. For collectives/exec only. */
+ * to be woken, who is alive, who waits, and whether one of them ends the job. For collectives/exec
+ * only. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_BOARD_H
 #define MINIPOD_COLLECTIVES_EXEC_BOARD_H
 
@@ -17,6 +18,18 @@ bool pod__board_is_crowded(const pod__board *b);
 /* A rank of this node that ended before it closed its board, by a signal or otherwise; -1: none.
  * Every rank holds a lock that the kernel marks when its holder is gone. */
 int pod__board_find_dead(const pod__board *b);
+
+/* This rank waits, and has looked around at this time; 0: it does not wait. */
+void pod__board_show_wait(const pod__board *b, int64_t looked_ns);
+void pod__board_show_step(const pod__board *b, int64_t step);
+/* What a rank of this node shows. */
+int64_t pod__board_wait_of(const pod__board *b, int rank);
+int64_t pod__board_step_of(const pod__board *b, int rank);
+
+/* True for the first rank of this node that asks: it ends the job, and says why. Safe in a signal
+ * handler, as is the next. */
+bool pod__board_claim_end(const pod__board *b);
+bool pod__board_is_ending(const pod__board *b); /* one of them has claimed it */
 
 /* The bell of a rank of this node: 1 while it sleeps or is about to. */
 uint32_t *pod__board_bell(const pod__board *b, int rank);

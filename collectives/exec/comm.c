@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "collectives/exec/board.h"
 #include "collectives/exec/comm_mpi.h"
+#include "collectives/exec/roll.h"
+#include "collectives/exec/watch.h"
 #include "kernels/base/assert.h"
 
 enum {
@@ -26,11 +27,60 @@ struct pod_comm {
     int *leader;    /* (size) the lowest rank of each one's node */
     int *node_rank; /* (size) its rank there */
     pod__board *board;
-    double patience_s;
+    pod__roll *roll;
+    double patience_s, watchdog_s;
+    int64_t step;
+    uint64_t n_calls; /* of the functions that all ranks call */
     bool ends_mpi, is_alone;
     int next_tag, n_tag_holders, max_tag;
     char version[VERSION_BYTES];
 };
+
+/* ---- waiting for MPI ----------------------------------------------------------------------- */
+
+void pod__comm_count_call(pod_comm *c) { c->n_calls++; }
+
+static bool is_complete(void *request)
+{
+    int is_done;
+    MPI_Test(request, &is_done, MPI_STATUS_IGNORE);
+    return is_done;
+}
+
+static pod__watch watch_of(pod_comm *c, const char *what)
+{
+    return (pod__watch){.comm = c, .what = what, .number = c->n_calls};
+}
+
+void pod__comm_complete(pod_comm *c, MPI_Request *request, const char *what)
+{
+    pod__watch w = watch_of(c, what);
+    pod__watch_until(&w, is_complete, request);
+}
+
+static void wait_for_all(pod_comm *c, const char *what)
+{
+    MPI_Request all_are_here;
+    MPI_Ibarrier(c->world, &all_are_here);
+    pod__comm_complete(c, &all_are_here, what);
+}
+
+static void spread(pod_comm *c, void *data, int count, MPI_Datatype type, int root,
+                   const char *what)
+{
+    MPI_Request spread;
+    MPI_Ibcast(data, count, type, root, c->world, &spread);
+    pod__comm_complete(c, &spread, what);
+}
+
+/* In place. */
+static void reduce_to_each(pod_comm *c, void *values, int count, MPI_Datatype type, MPI_Op op,
+                           const char *what)
+{
+    MPI_Request reduced;
+    MPI_Iallreduce(MPI_IN_PLACE, values, count, type, op, c->world, &reduced);
+    pod__comm_complete(c, &reduced, what);
+}
 
 /* ---- start and end ------------------------------------------------------------------------- */
 
@@ -138,8 +188,11 @@ pod_status pod_comm_open_alone(pod_comm **out)
 void pod_comm_close(pod_comm *c)
 {
     if (!c) return;
+    pod__comm_count_call(c);
+    wait_for_all(c, "the end");
     if (!c->is_alone) pod_assert_install(abort, -1);
     pod__board_close(c->board);
+    pod__roll_destroy(c->roll);
     MPI_Comm_free(&c->node);
     MPI_Comm_free(&c->world);
     if (c->ends_mpi) MPI_Finalize();
@@ -183,29 +236,64 @@ int pod_comm_node_size(const pod_comm *c)
 void pod_comm_set_patience(pod_comm *c, double seconds) { c->patience_s = seconds; }
 double pod__comm_patience_s(const pod_comm *c) { return c->patience_s; }
 
+double pod__comm_watchdog_s(const pod_comm *c) { return c->watchdog_s; }
+
 pod_status pod__comm_open_board(pod_comm *c)
 {
-    return c->board ? POD_OK : pod__board_open(c, &c->board);
+    if (c->board) return POD_OK;
+    POD_TRY(pod__board_open(c, &c->board));
+    pod__board_show_step(c->board, c->step);
+    return POD_OK;
 }
 
 pod__board *pod__comm_board(const pod_comm *c) { return c->board; }
+
+static bool has_other_nodes(const pod_comm *c)
+{
+    bool has = false;
+    for (int r = 0; r < c->size; r++) has = has || !pod_comm_shares_node(c, r);
+    return has;
+}
+
+pod_status pod_comm_set_watchdog(pod_comm *c, double seconds)
+{
+    POD_TRY(pod__comm_open_board(c));
+    pod_status status = POD_OK;
+    if (!c->roll && has_other_nodes(c)) status = pod__roll_create(c, &c->roll);
+    POD_TRY(pod_comm_agree(c, status));
+    pod__watch_install();
+    c->watchdog_s = seconds;
+    return POD_OK;
+}
+
+pod__roll *pod__comm_roll(pod_comm *c) { return c->roll; }
+int pod__comm_roll_tag(const pod_comm *c) { return c->max_tag; }
+
+void pod_comm_set_step(pod_comm *c, int64_t step)
+{
+    c->step = step;
+    if (c->board) pod__board_show_step(c->board, step);
+}
+
+int64_t pod__comm_step(const pod_comm *c) { return c->step; }
 
 /* ---- agreement ----------------------------------------------------------------------------- */
 
 pod_status pod_comm_agree(pod_comm *c, pod_status mine)
 {
+    static const char what[] = "agreement";
     struct {
         int status, rank;
-    } own = {(int)mine, c->rank}, worst;
-    MPI_Allreduce(&own, &worst, 1, MPI_2INT, MPI_MINLOC, c->world);
+    } worst = {(int)mine, c->rank};
+    pod__comm_count_call(c);
+    reduce_to_each(c, &worst, 1, MPI_2INT, MPI_MINLOC, what);
     if (worst.status == (int)POD_OK) return POD_OK;
 
     char text[TEXT_BYTES];
     snprintf(text, sizeof text, "%s", pod_error_text());
-    MPI_Bcast(text, sizeof text, MPI_CHAR, worst.rank, c->world);
-    int is_alike = worst.status == (int)mine && strcmp(text, pod_error_text()) == 0;
-    int all_alike;
-    MPI_Allreduce(&is_alike, &all_alike, 1, MPI_INT, MPI_LAND, c->world);
+    spread(c, text, sizeof text, MPI_CHAR, worst.rank, what);
+    int all_alike = worst.status == (int)mine && strcmp(text, pod_error_text()) == 0;
+    reduce_to_each(c, &all_alike, 1, MPI_INT, MPI_LAND, what);
     if (all_alike) return mine;
     return pod_fail((pod_status)worst.status, "rank %d: %s", worst.rank, text);
 }
@@ -213,18 +301,19 @@ pod_status pod_comm_agree(pod_comm *c, pod_status mine)
 pod_status pod_comm_same(pod_comm *c, const char *what, const void *data, size_t bytes)
 {
     unsigned long long root_bytes = bytes;
-    MPI_Bcast(&root_bytes, 1, MPI_UNSIGNED_LONG_LONG, 0, c->world);
+    pod__comm_count_call(c);
+    spread(c, &root_bytes, 1, MPI_UNSIGNED_LONG_LONG, 0, what);
     bool differs = root_bytes != bytes;
     unsigned char chunk[CHUNK_BYTES];
     const unsigned char *own = data;
     for (size_t at = 0; at < root_bytes; at += CHUNK_BYTES) {
         size_t n = root_bytes - at < CHUNK_BYTES ? (size_t)root_bytes - at : CHUNK_BYTES;
         if (c->rank == 0) memcpy(chunk, own + at, n);
-        MPI_Bcast(chunk, (int)n, MPI_BYTE, 0, c->world);
+        spread(c, chunk, (int)n, MPI_BYTE, 0, what);
         differs = differs || memcmp(chunk, own + at, n) != 0;
     }
     int first = differs ? c->rank : c->size;
-    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, c->world);
+    reduce_to_each(c, &first, 1, MPI_INT, MPI_MIN, what);
     if (first == c->size) return POD_OK;
     return pod_fail(POD_E_MISMATCH, "%s: rank %d differs from rank 0", what, first);
 }
@@ -233,7 +322,8 @@ pod_status pod__comm_take_tags(pod_comm *c, int n, int *first)
 {
     /* Ranks that hold none start anew; the others keep them from it. */
     int need[2] = {c->n_tag_holders ? c->next_tag : 0, n};
-    MPI_Allreduce(MPI_IN_PLACE, need, 2, MPI_INT, MPI_MAX, c->world);
+    pod__comm_count_call(c);
+    reduce_to_each(c, need, 2, MPI_INT, MPI_MAX, "agreement on tags");
     if (need[1] > c->max_tag - need[0])
         return pod_fail(POD_E_UNSUPPORTED, "collective: needs %d tags from %d on, MPI has %d",
                         need[1], need[0], c->max_tag);
@@ -247,25 +337,29 @@ void pod__comm_give_tags(pod_comm *c) { c->n_tag_holders--; }
 
 /* ---- totals -------------------------------------------------------------------------------- */
 
-void pod_comm_barrier(pod_comm *c) { MPI_Barrier(c->world); }
+void pod_comm_barrier(pod_comm *c)
+{
+    pod__comm_count_call(c);
+    wait_for_all(c, "barrier");
+}
 
 void pod_comm_barrier_idle(pod_comm *c)
 {
-    const struct timespec between_looks = {.tv_nsec = 5000000};
+    pod__comm_count_call(c);
+    pod__watch w = watch_of(c, "idle barrier");
+    w.is_idle = true;
     MPI_Request all_are_here;
     MPI_Ibarrier(c->world, &all_are_here);
-    for (int done = 0; !done;) {
-        MPI_Test(&all_are_here, &done, MPI_STATUS_IGNORE);
-        if (!done) nanosleep(&between_looks, NULL);
-    }
+    pod__watch_until(&w, is_complete, &all_are_here);
 }
 
 void pod_comm_broadcast(pod_comm *c, int root, void *data, size_t bytes)
 {
     char *at = data;
+    pod__comm_count_call(c);
     while (bytes > 0) {
         size_t n = bytes < MAX_MESSAGE_BYTES ? bytes : MAX_MESSAGE_BYTES;
-        MPI_Bcast(at, (int)n, MPI_BYTE, root, c->world);
+        spread(c, at, (int)n, MPI_BYTE, root, "broadcast");
         at += n;
         bytes -= n;
     }
@@ -275,19 +369,31 @@ void pod_comm_gather(pod_comm *c, const void *mine, size_t bytes, void *all)
 {
     POD_ASSERT(bytes <= MAX_MESSAGE_BYTES, "gather of %zu bytes a rank, at most %d", bytes,
                MAX_MESSAGE_BYTES);
-    MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, c->world);
+    pod__comm_count_call(c);
+    MPI_Request gathered;
+    MPI_Igather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, c->world, &gathered);
+    pod__comm_complete(c, &gathered, "gather");
 }
 
-/* Reduced on one rank and sent to all, so that all have the same bits; an MPI_Allreduce need not
+/* Reduced on one rank and sent to all, so that all have the same bits; a reduction to all need not
  * give that. */
-static void reduce_to_all(pod_comm *c, double *values, int n, MPI_Op op)
+static void reduce_to_all(pod_comm *c, double *values, int n, MPI_Op op, const char *what)
 {
-    if (c->rank == 0)
-        MPI_Reduce(MPI_IN_PLACE, values, n, MPI_DOUBLE, op, 0, c->world);
-    else
-        MPI_Reduce(values, NULL, n, MPI_DOUBLE, op, 0, c->world);
-    MPI_Bcast(values, n, MPI_DOUBLE, 0, c->world);
+    const bool is_root = c->rank == 0;
+    pod__comm_count_call(c);
+    MPI_Request reduced;
+    MPI_Ireduce(is_root ? MPI_IN_PLACE : values, is_root ? values : NULL, n, MPI_DOUBLE, op, 0,
+                c->world, &reduced);
+    pod__comm_complete(c, &reduced, what);
+    spread(c, values, n, MPI_DOUBLE, 0, what);
 }
 
-void pod_comm_sum(pod_comm *c, double *values, int n) { reduce_to_all(c, values, n, MPI_SUM); }
-void pod_comm_max(pod_comm *c, double *values, int n) { reduce_to_all(c, values, n, MPI_MAX); }
+void pod_comm_sum(pod_comm *c, double *values, int n)
+{
+    reduce_to_all(c, values, n, MPI_SUM, "sum");
+}
+
+void pod_comm_max(pod_comm *c, double *values, int n)
+{
+    reduce_to_all(c, values, n, MPI_MAX, "maximum");
+}

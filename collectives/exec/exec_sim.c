@@ -38,10 +38,7 @@ static uint32_t id_at(const pod_sim *sim, int32_t place, int core)
     return (uint32_t)place << sim->n_slot_bits | (uint32_t)core;
 }
 
-static int core_at(const pod_sim *sim, uint32_t id)
-{
-    return (int)(id & ((1u << sim->n_slot_bits) - 1));
-}
+static int core_at(const pod_sim *sim, uint32_t id) { return (int)(id & sim->slot_mask); }
 
 /* Where the state of this step is; where plan and costs have it. */
 static int64_t state_at(const pod_sim *sim, const pod_sim_coll *c, uint32_t id)
@@ -66,26 +63,6 @@ static unsigned n_told(pod__sim_state s) { return s & ((1u << POD__SIM_TOLD_BITS
 static pod__sim_state state_of(int64_t at_ps, unsigned n_told)
 {
     return (uint64_t)at_ps << POD__SIM_TOLD_BITS | n_told;
-}
-
-/* a + b round the mesh. */
-static int moved(const pod_sim *sim, pod_coord a, pod_coord b)
-{
-    const pod_mesh *m = &sim->classes.mesh;
-    int rank = 0, stride = 1;
-    for (int d = 0; d < m->n_dims; d++) {
-        const int at = a.at[d] + b.at[d];
-        rank += (at >= m->extent[d] ? at - m->extent[d] : at) * stride;
-        stride *= m->extent[d];
-    }
-    return rank;
-}
-
-/* The rank that a core sends to. */
-static int peer_of(const pod_sim *sim, const pod__sim_step *send, int core)
-{
-    if (!sim->moved_by) return send->peer;
-    return moved(sim, sim->coord[send->peer], sim->moved_by[core]);
 }
 
 /* ---- what becomes known --------------------------------------------------------------------- */
@@ -168,18 +145,33 @@ static void arrive(pod_sim *sim, pod_sim_coll *c, const pod__sim_step *send, int
     tell(sim, c, id_at(sim, send->partner, sim->core_of[to]), at_ps);
 }
 
+static pod_hop next_hop(const pod_sim *sim, const pod__sim_step *send, int rank, int to)
+{
+    pod_hop hop = {0};
+    if (send->is_rerouted && pod_detours_has(sim->detours, to))
+        return pod_detours_next(sim->detours, rank, to);
+    (void)pod_route_next(&sim->classes.mesh, &sim->coord[rank], &sim->coord[to], &hop);
+    return hop;
+}
+
 /* The head of a message leaves its rank, now; the source is free when the tail has left. */
 static void pass_first(pod_sim *sim, pod_sim_coll *c, uint32_t id)
 {
     const int64_t own_at = state_at(sim, c, id), at = column_at(sim, own_at);
     const pod__sim_step *send = &c->plan->step[at];
     const int core = core_at(sim, id), rank = sim->rank[core];
-    const pod_hop hop = {send->dim, send->is_down ? -1 : 1};
+    pod_hop hop = {send->dim, send->is_down ? -1 : 1};
+    bool is_near = send->is_near;
+    if (send->is_rerouted) {
+        const int to = pod__sim_peer_of(sim, send, core);
+        hop = next_hop(sim, send, rank, to);
+        is_near = pod_mesh_neighbor(&sim->classes.mesh, rank, hop.dim, hop.dir) == to;
+    }
     pod_transit t = {.head_ps = sim->now_ps, .tail_ps = sim->now_ps};
     pod_links_pass(sim->links, rank, hop, cost_at(c, at), &t);
     tell_dependents(sim, c, send, core, t.left_ps);
-    if (send->is_near) {
-        arrive(sim, c, send, peer_of(sim, send, core), t.tail_ps);
+    if (is_near) {
+        arrive(sim, c, send, pod__sim_peer_of(sim, send, core), t.tail_ps);
         return;
     }
     c->state[own_at] = state_of(t.tail_ps, n_told(c->state[own_at]));
@@ -194,20 +186,19 @@ static void pass_on(pod_sim *sim, pod_sim_coll *c, uint32_t id, int far)
     const pod_mesh *m = &sim->classes.mesh;
     const int64_t own_at = state_at(sim, c, id), at = column_at(sim, own_at);
     const pod__sim_step *send = &c->plan->step[at];
-    const int core = core_at(sim, id), to = peer_of(sim, send, core);
-    const int rank = moved(sim, sim->coord[sim->rank[core]], sim->coord[far]);
+    const int core = core_at(sim, id), to = pod__sim_peer_of(sim, send, core);
+    const int rank = pod__sim_moved(sim, sim->coord[sim->rank[core]], sim->coord[far]);
     pod_transit t = {.head_ps = sim->now_ps, .tail_ps = time_of(c->state[own_at])};
-    pod_hop hop = {0};
-    (void)pod_route_next(m, &sim->coord[rank], &sim->coord[to], &hop);
+    const pod_hop hop = next_hop(sim, send, rank, to);
     pod_links_pass(sim->links, rank, hop, cost_at(c, at), &t);
     pod_coord step = {{0}};
     step.at[hop.dim] = hop.dir > 0 ? 1 : m->extent[hop.dim] - 1;
-    if (moved(sim, sim->coord[rank], step) == to) {
+    if (pod__sim_moved(sim, sim->coord[rank], step) == to) {
         arrive(sim, c, send, to, t.tail_ps);
         return;
     }
     c->state[own_at] = state_of(t.tail_ps, n_told(c->state[own_at]));
-    push_head(sim, c, id, moved(sim, sim->coord[far], step), t.head_ps);
+    push_head(sim, c, id, pod__sim_moved(sim, sim->coord[far], step), t.head_ps);
 }
 
 static void begin_send(pod_sim *sim, pod_sim_coll *c, uint32_t id)
@@ -239,6 +230,7 @@ static pod_status begin_run(pod_sim *sim, pod_sim_coll *c)
     c->n_not_done = sim->n_cores;
     sim->n_messages += c->n_messages;
     sim->message_bytes += c->message_bytes;
+    sim->n_rerouted += c->plan->n_rerouted;
     return POD_OK;
 }
 
@@ -337,10 +329,12 @@ pod_sim_use pod_sim_used(const pod_sim *sim)
     const double n = sim->n_meant;
     return (pod_sim_use){.n_events = pod_engine_n_events(sim->engine),
                          .n_messages = sim->n_messages,
+                         .n_rerouted = sim->n_rerouted,
                          .message_bytes = sim->message_bytes,
                          .busiest_link = links.busiest,
                          .busiest_s = pod_ps_seconds(links.busy_ps),
                          .link_s = n * pod_ps_seconds(links.total_ps),
+                         .link_bytes = n * links.bytes,
                          .wait_link_s = n * pod_ps_seconds(links.wait_ps),
                          .wait_sender_s = n * pod_ps_seconds(sim->wait_sender_ps),
                          .wait_work_s = n * pod_ps_seconds(sim->wait_work_ps)};
@@ -349,4 +343,9 @@ pod_sim_use pod_sim_used(const pod_sim *sim)
 double pod_sim_link_busy_s(const pod_sim *sim, int link)
 {
     return pod_ps_seconds(pod_links_busy_ps(sim->links, link));
+}
+
+double pod_sim_link_bytes(const pod_sim *sim, int link)
+{
+    return pod_links_bytes(sim->links, link);
 }

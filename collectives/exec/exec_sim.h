@@ -49,6 +49,12 @@ void pod_sim_destroy(pod_sim *sim); /* and its collectives; NULL is allowed */
 int pod_sim_n_cores(const pod_sim *sim);           /* ranks that are simulated, or classes */
 int pod_sim_core_of(const pod_sim *sim, int rank); /* itself, or its class */
 
+/* These links (numbers of mesh/route.h) have failed, and those of the same neighbours the other way;
+ * a link that cores of a chip share has for each. Messages go round them (mesh/detour.h). Once,
+ * before any collective is added, where every rank is simulated. E_INVALID for a link that is none
+ * and when no way is left between two ranks; E_NOMEM. */
+POD_MUST pod_status pod_sim_fail_links(pod_sim *sim, const int link[], int n);
+
 /* Adds a collective of which all[k] is the part of the first rank of class k, in a simulation that
  * was not created with classes of every rank k; nothing is kept of `all`. E_INVALID, naming rank and
  * step, when a message or sync has no other half; races and spans are not looked at. E_NOMEM. */
@@ -85,10 +91,12 @@ int64_t pod_sim_now(const pod_sim *sim);
 
 typedef struct pod_sim_use { /* since create */
     int64_t n_events, n_messages;
+    int64_t n_rerouted;   /* messages whose way meets a failed link */
     double message_bytes; /* counted once, however many links they pass */
     int busiest_link;     /* for pod_route_link_print */
     double busiest_s;     /* how long that link was held */
     double link_s;        /* how long all links were held, together */
+    double link_bytes;    /* that all links carried, together: message_bytes, at each hop */
     double wait_link_s;   /* that messages waited for links, all together */
     double wait_sender_s; /* that messages waited for an earlier one of their sender */
     double wait_work_s;   /* that sums and copies waited for earlier ones of their rank */
@@ -97,6 +105,7 @@ typedef struct pod_sim_use { /* since create */
 pod_sim_use pod_sim_used(const pod_sim *sim); /* n_events are counted as they are simulated, all
                                                  else as if for every rank */
 double pod_sim_link_busy_s(const pod_sim *sim, int link); /* how long that link was held */
+double pod_sim_link_bytes(const pod_sim *sim, int link);  /* what it carried */
 
 /* One collective of an algorithm, on its own. */
 typedef struct pod_sim_report {

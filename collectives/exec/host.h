@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /* Sleeps while *word is `value`, at most so long; wakes without a reason too. The word may lie in
- * memory that processes share. False when the time was over. */
-bool pod__host_sleep(uint32_t *word, uint32_t value, int64_t timeout_ns);
+ * memory that processes share. */
+void pod__host_sleep(uint32_t *word, uint32_t value, int64_t timeout_ns);
 void pod__host_wake(uint32_t *word); /* everyone who sleeps on it */
 
 typedef struct pod__cpu_set { /* bit i: CPU i; those beyond are not counted */

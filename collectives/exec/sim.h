@@ -11,6 +11,7 @@
 #define MINIPOD_COLLECTIVES_EXEC_SIM_H
 
 #include "collectives/exec/exec_sim.h"
+#include "collectives/mesh/detour.h"
 #include "collectives/net/engine.h"
 #include "collectives/net/links.h"
 
@@ -23,7 +24,8 @@ typedef struct pod__sim_step {
     int32_t peer;    /* SEND: where the class's representative sends it */
     uint32_t kind : 4, n_waits : 2;
     uint32_t dim : 2, is_down : 1, is_near : 1; /* SEND: the first hop; it is the only one */
-    uint32_t n_edges : 22;
+    uint32_t is_rerouted : 1; /* SEND: for a core of the column at least it meets a failed link */
+    uint32_t n_edges : 21;
 } pod__sim_step;
 
 typedef struct pod__sim_sync { /* the SYNCs of one tag of ranks that share */
@@ -44,6 +46,7 @@ typedef struct pod__sim_plan { /* of collectives that differ in their counts at 
         int32_t place, core;
     } * sync_member;
     int32_t n_most_known; /* steps that can become known at one event */
+    int64_t n_rerouted;   /* messages of all cores that meet a failed link */
 } pod__sim_plan;
 
 typedef struct pod__sim_costs {
@@ -103,8 +106,10 @@ struct pod_sim {
     pod_net net;
     pod_sim_classes classes;
     pod_links *links;
+    pod_detours *detours; /* NULL: no link has failed */
     int n_cores;
     int n_slots, n_slot_bits;      /* numbers of cores are below n_slots; not each is one */
+    uint32_t slot_mask;            /* of n_slot_bits */
     int n_member_bits;             /* cores that lie together are numbered by the lowest bits */
     int n_columns, n_column_shift; /* of plans and costs: the column of a core is its number, or
                                       that of those who lie together */
@@ -125,14 +130,36 @@ struct pod_sim {
     uint32_t *known; /* steps of the collective that the event is of, whose dependents are to be
                         told of their time */
     int32_t n_known, known_capacity;
-    int64_t n_messages, wait_sender_ps, wait_work_ps;
+    int64_t n_messages, n_rerouted, wait_sender_ps, wait_work_ps;
     double message_bytes;
 };
 
 /* Where a table with so many places has a step, with 2^bits columns side by side. */
 static inline int64_t pod__sim_at(int32_t place, int column, int32_t n_places, int bits)
 {
-    return ((int64_t)(column >> bits) * n_places + place) << bits | (column & ((1 << bits) - 1));
+    /* Place by place of n_places, and within one the lowest bits of the column: the higher ones stand
+     * in the column, which is added, once already. */
+    return (((int64_t)(column >> bits) * (n_places - 1) + place) << bits) + column;
+}
+
+/* The rank that lies from rank a as b from rank 0, round the mesh. */
+static inline int pod__sim_moved(const pod_sim *sim, pod_coord a, pod_coord b)
+{
+    const pod_mesh *m = &sim->classes.mesh;
+    int rank = 0, stride = 1;
+    for (int d = 0; d < m->n_dims; d++) {
+        const int at = a.at[d] + b.at[d];
+        rank += (at >= m->extent[d] ? at - m->extent[d] : at) * stride;
+        stride *= m->extent[d];
+    }
+    return rank;
+}
+
+/* The rank that a core sends to. */
+static inline int pod__sim_peer_of(const pod_sim *sim, const pod__sim_step *send, int core)
+{
+    if (!sim->moved_by) return send->peer;
+    return pod__sim_moved(sim, sim->coord[send->peer], sim->moved_by[core]);
 }
 
 /* Of which sched[k] is the schedule of rank column_rank[k] (NULL: no core): steps numbered, messages and syncs

@@ -91,6 +91,7 @@ static pod_status fill(pod_sim *sim)
     while (is_each && 1 << sim->n_member_bits < layout.n_alike) sim->n_member_bits++;
     sim->n_slots = is_each ? layout.n_classes << sim->n_member_bits : sim->n_cores;
     while (1 << sim->n_slot_bits < sim->n_slots) sim->n_slot_bits++;
+    sim->slot_mask = (1u << sim->n_slot_bits) - 1;
     if (sim->classes.n_alike > 1) sim->n_column_shift = sim->n_member_bits;
     sim->n_columns = sim->n_slots >> sim->n_column_shift;
     POD_TRY(take_cores(sim));
@@ -128,6 +129,36 @@ pod_status pod_sim_create(const pod_net *net, const pod_mesh *m, pod_sim **out)
 {
     const pod_sim_classes each = pod_sim_classes_of_each(m);
     return pod_sim_create_alike(net, &each, false, out);
+}
+
+/* Cores along the first dimension share the links of the others. */
+static pod_status links_of_chip(const pod_sim *sim, const int link[], int n, int **out, int *n_out)
+{
+    const int n_ranks = pod_mesh_size(&sim->classes.mesh), n_cores = sim->classes.mesh.extent[0];
+    int *all = POD_ARENA_NEW(sim->arena, int, (int64_t)n *n_cores);
+    if (!all) return POD_E_NOMEM;
+    *n_out = 0;
+    for (int i = 0; i < n; i++) {
+        const bool is_own = link[i] / n_ranks < 2; /* of the first dimension, up and down */
+        const int first = link[i] - link[i] % n_cores;
+        for (int c = 0; c < n_cores; c++)
+            if (!is_own || first + c == link[i]) all[(*n_out)++] = first + c;
+    }
+    *out = all;
+    return POD_OK;
+}
+
+pod_status pod_sim_fail_links(pod_sim *sim, const int link[], int n)
+{
+    POD_ASSERT(sim->n_colls == 0 && sim->n_meant == 1 && !sim->detours,
+               "links fail of a simulation with %d collectives, of %d ranks each", sim->n_colls,
+               sim->n_meant);
+    const pod_mesh *m = &sim->classes.mesh;
+    int *all = NULL;
+    if (!sim->net.is_chip_shared || m->n_dims < POD_MESH_MAX_DIMS)
+        return pod_detours_create(sim->arena, m, link, n, &sim->detours);
+    POD_TRY(links_of_chip(sim, link, n, &all, &n));
+    return pod_detours_create(sim->arena, m, all, n, &sim->detours);
 }
 
 void pod_sim_destroy(pod_sim *sim)

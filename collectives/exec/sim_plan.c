@@ -9,6 +9,7 @@ enum { NONE = -1 };
 /* While it is built a step is numbered first[k] + place, so that those of a class lie together. */
 typedef struct builder {
     pod_arena *out, *work;
+    const pod_sim *sim;
     const pod_sim_classes *classes;
     const pod_coord *coord;          /* (n_ranks) */
     const int32_t *column_of, *rank; /* (n_ranks) and (n_columns) */
@@ -92,7 +93,7 @@ static void put_hop(const builder *b, int from, int to, pod__sim_step *out)
     out->is_near = !pod_route_next(m, &at, &b->coord[to], &next);
 }
 
-static void put_step(const builder *b, int32_t i)
+static pod__sim_step *put_step(const builder *b, int32_t i)
 {
     const pod_step *from = source_of(b, i);
     const unsigned n_after = (unsigned)(from->after[0] >= 0) + (unsigned)(from->after[1] >= 0);
@@ -101,14 +102,15 @@ static void put_step(const builder *b, int32_t i)
     s->n_waits = (n_after + (n_after == 0) + receives_message(from)) & 3u;
     s->partner = b->partner[i];
     s->peer = from->peer;
-    if (from->kind != POD_STEP_SEND) return;
+    if (from->kind != POD_STEP_SEND) return s;
     s->partner = place_of(b, b->partner[i]);
     put_hop(b, b->rank[b->column[i]], from->peer, s);
+    return s;
 }
 
 /* ---- dependents ----------------------------------------------------------------------------- */
 
-enum { MAX_EDGES = (1 << 22) - 1 };
+enum { MAX_EDGES = (1 << 21) - 1 };
 
 /* The lists in the order in which the plan has steps; step i's begins at begin[i] in by_step. */
 static pod_status lay_dependents(builder *b, const int32_t begin[], const int32_t by_step[],
@@ -353,6 +355,24 @@ static pod_status group_syncs(builder *b)
     return POD_OK;
 }
 
+/* ---- failed links --------------------------------------------------------------------------- */
+
+/* Messages of a column that meet a failed link are counted, and their ways made ready. */
+static pod_status reroute(builder *b, int32_t i, pod__sim_step *send)
+{
+    const pod_sim *sim = b->sim;
+    const int first = b->column[i] << sim->n_column_shift;
+    for (int core = first; core < first + (1 << sim->n_column_shift); core++) {
+        if (sim->rank[core] < 0) continue;
+        const int to = pod__sim_peer_of(sim, send, core);
+        if (!pod_detours_meets(sim->detours, sim->rank[core], to)) continue;
+        POD_TRY(pod_detours_prepare(sim->detours, to));
+        send->is_rerouted = 1;
+        b->plan->n_rerouted++;
+    }
+    return POD_OK;
+}
+
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 static pod_status begin_build(builder *b, const pod_sim *sim)
@@ -381,7 +401,10 @@ static pod_status build(builder *b, const pod_sim *sim)
     POD_TRY(group_syncs(b));
     POD_TRY(list_dependents(b));
     POD_TRY(list_roots(b));
-    for (int32_t i = 0; i < b->first[b->plan->n_columns]; i++) put_step(b, i);
+    for (int32_t i = 0; i < b->first[b->plan->n_columns]; i++) {
+        pod__sim_step *s = put_step(b, i);
+        if (sim->detours && s->kind == POD_STEP_SEND) POD_TRY(reroute(b, i, s));
+    }
     return POD_OK;
 }
 
@@ -389,6 +412,7 @@ pod_status pod__sim_plan_build(pod_arena *a, const pod_sim *sim, const pod_sched
                                pod__sim_plan **out)
 {
     builder b = {.out = a,
+                 .sim = sim,
                  .classes = &sim->classes,
                  .column_of = sim->column_of,
                  .rank = sim->column_rank,

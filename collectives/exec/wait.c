@@ -4,9 +4,10 @@
 #include <sched.h>
 
 #include "collectives/exec/board.h"
+#include "collectives/exec/run.h"
 #include "collectives/exec/watch.h"
 
-/* What is tried before this rank sleeps. A message between two ranks that both run comes within the
+/* What is tried before this rank sleeps until it is rung. A message between two ranks that both run comes within the
  * pauses. Then the other one may need this CPU: because ranks outnumber the CPUs, or because
  * somebody else's work has put two of them on one. It gets it, a bounded number of times, since
  * ranks that wait side by side only pass it on to each other. With room the yields last longer than
@@ -18,8 +19,8 @@ typedef struct patience {
 
 static const patience roomy = {32, 2000}, crowded = {4, 100};
 
-enum { LOOKS_BEFORE_WATCH = 256 };
-static const int64_t SLEEP_NS = 200000000; /* at most, then it looks again */
+enum { LOOKS_BEFORE_WATCH = 4 };
+static const int64_t SLEEP_NS = 100000000; /* at most, then it looks again */
 
 typedef struct waiter {
     pod_coll_run *run;
@@ -57,11 +58,11 @@ static void sleep_until_rung(waiter *w)
 {
     uint32_t *bell = pod__board_bell(w->board, pod_comm_rank(w->run->comm));
     const int64_t n_changes = w->n_changes;
-    bool was_rung = true;
     pod__bell_set(bell);
-    if (!look(w) && w->n_changes == n_changes) was_rung = pod__host_sleep(bell, 1, SLEEP_NS);
+    const bool sleeps = !look(w) && w->n_changes == n_changes;
+    if (sleeps) pod__host_sleep(bell, 1, SLEEP_NS);
     pod__bell_clear(bell);
-    if (!was_rung) pod__watch_look(&w->watch, w->run);
+    if (sleeps) pod__watch_look(&w->watch);
 }
 
 static void pass_time(waiter *w)
@@ -70,12 +71,21 @@ static void pass_time(waiter *w)
     if (w->n_looks < p->n_pauses) {
         pod__host_pause();
     } else if (w->n_looks < p->n_pauses + p->n_yields || !can_sleep(w)) {
-        sched_yield();
-        if (w->n_looks % LOOKS_BEFORE_WATCH == LOOKS_BEFORE_WATCH - 1)
-            pod__watch_look(&w->watch, w->run);
+        if (pod__watch_is_long(&w->watch))
+            pod__watch_sleep();
+        else
+            sched_yield();
+        if (w->n_looks % LOOKS_BEFORE_WATCH == 0) pod__watch_look(&w->watch);
     } else {
         sleep_until_rung(w);
     }
+}
+
+static int list_awaited(const void *of, int rank[], int max)
+{
+    const pod_coll_run *r = of;
+    const int n = pod__mpi_awaited(r, rank, 0, max);
+    return r->shm ? pod__shm_awaited(r, rank, n, max) : n;
 }
 
 void pod_coll_run_wait_among(pod_coll_run *r, pod_coll_run *const others[], int n)
@@ -84,14 +94,16 @@ void pod_coll_run_wait_among(pod_coll_run *r, pod_coll_run *const others[], int 
     if (look(&w)) return;
     w.board = pod__comm_board(r->comm);
     w.patience = w.board && !pod__board_is_crowded(w.board) ? &roomy : &crowded;
-    pod__watch_set(r);
+    w.watch = (pod__watch){
+        .comm = r->comm, .what = r->what, .number = r->epoch, .awaited = list_awaited, .of = r};
+    pod__watch_begin(&w.watch);
     for (int64_t n_changes = w.n_changes; pass_time(&w), !look(&w); n_changes = w.n_changes) {
         w.n_looks++;
         if (w.n_changes == n_changes) continue;
         w.n_looks = 0;
-        w.watch = (pod__watch){0};
+        pod__watch_moved(&w.watch);
     }
-    pod__watch_set(NULL);
+    pod__watch_end(&w.watch);
 }
 
 void pod_coll_run_wait(pod_coll_run *r) { pod_coll_run_wait_among(r, NULL, 0); }

@@ -1,110 +1,298 @@
 #include "collectives/exec/watch.h"
 
+#include <sched.h>
 #include <signal.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "collectives/exec/board.h"
+#include "collectives/exec/comm_mpi.h"
+#include "collectives/exec/host.h"
+#include "collectives/exec/line.h"
+#include "collectives/exec/roll.h"
 
-enum { LINE_BYTES = 320, MAX_NAMED = 8, NS_PER_S = 1000000000 };
+enum { MAX_NAMED = 8, NS_PER_S = 1000000000 };
+enum { PAUSES = 64, LOOKS_BEFORE_WATCH = 4 };
+
+static const int64_t LOOK_NS = 20000000;     /* between two looks at the board */
+static const int64_t NEARLY_NS = 1000000000; /* by which ranks notice apart that nothing comes */
+static const int64_t SILENT_NS = 5000000000; /* in which who speaks ends the job */
+static const int64_t LONG_NS = 1000000000;   /* after which who waits sleeps */
+static const struct timespec idle = {.tv_nsec = 5000000}, wakeful = {.tv_nsec = 1000000};
 
 /* A handler is told nothing but its signal. */
-static const pod_coll_run *volatile waited_for;
+static const pod__watch *volatile waited_for;
+static volatile int64_t overdue_ns; /* when a wait of this process was last nearly too long */
 static struct sigaction before;
+static bool (*volatile is_ask_instead)(void);
 
-/* ---- one line, made of nothing that a handler may not use ------------------------------------ */
-
-typedef struct line {
-    char text[LINE_BYTES];
-    size_t n;
-} line;
-
-static void add_text(line *l, const char *text)
+static int64_t monotonic_ns(void)
 {
-    while (*text && l->n < LINE_BYTES - 1) l->text[l->n++] = *text++;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
-static void add_number(line *l, uint64_t value)
+static int64_t limit_ns_of(const pod_comm *c)
 {
-    char digits[24];
-    size_t at = sizeof digits;
-    digits[--at] = '\0';
-    do {
-        digits[--at] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value > 0);
-    add_text(l, &digits[at]);
+    return (int64_t)(pod__comm_watchdog_s(c) * NS_PER_S);
 }
 
-static void add_rank(line *l, int rank)
+static int64_t nearly(int64_t limit_ns)
 {
-    add_text(l, "rank ");
-    add_number(l, (uint64_t)rank);
+    return limit_ns > 2 * NEARLY_NS ? limit_ns - NEARLY_NS : limit_ns / 2;
+}
+
+/* ---- who is missing -------------------------------------------------------------------------- */
+
+typedef struct ranks {
+    int n, rank[MAX_NAMED];
+} ranks;
+
+static void add(ranks *r, int rank)
+{
+    if (r->n < MAX_NAMED) r->rank[r->n++] = rank;
+}
+
+static bool is_own(const pod_comm *c, int rank) { return rank == pod_comm_rank(c); }
+
+/* As far as the board shows, this rank aside. */
+static bool waits(const pod_comm *c, int rank, int64_t since_ns)
+{
+    return pod__board_wait_of(pod__comm_board(c), rank) >= since_ns;
+}
+
+static void find_missing_of_node(const pod_comm *c, int64_t since_ns, ranks *out)
+{
+    for (int r = 0; r < pod_comm_size(c) && pod__comm_board(c); r++)
+        if (!is_own(c, r) && pod_comm_shares_node(c, r) && !waits(c, r, since_ns)) add(out, r);
+}
+
+static void find_missing_of_roll(pod_comm *c, ranks *out)
+{
+    for (int r = 0; r < pod_comm_size(c); r++)
+        if (!pod_comm_shares_node(c, r) && !pod__roll_has_answered(pod__comm_roll(c), r))
+            add(out, r);
+}
+
+static void find_awaited(const pod__watch *w, ranks *out)
+{
+    if (w->awaited) out->n = w->awaited(w->of, out->rank, MAX_NAMED);
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+static void begin_line(pod__line *l, const pod__watch *w)
+{
+    l->n = 0;
+    pod__line_rank(l, pod_comm_rank(w->comm));
+    pod__line_text(l, ": ");
+}
+
+static void add_ranks(pod__line *l, const ranks *r)
+{
+    for (int i = 0; i < r->n; i++) {
+        if (i > 0) pod__line_text(l, ", ");
+        pod__line_rank(l, r->rank[i]);
+    }
+    if (r->n == MAX_NAMED) pod__line_text(l, ", ...");
+}
+
+/* "allreduce torus2d 4M #17, step 120" */
+static void add_place(pod__line *l, const pod__watch *w)
+{
+    pod__line_text(l, w->what);
+    pod__line_text(l, " #");
+    pod__line_number(l, w->number);
+    const int64_t step = pod__comm_step(w->comm);
+    if (step <= 0) return;
+    pod__line_text(l, ", step ");
+    pod__line_number(l, (uint64_t)step);
 }
 
 /* "waiting for rank 3, rank 5 in allreduce torus2d 4M #17" */
-static void add_state(line *l, const pod_coll_run *r)
+static void add_state(pod__line *l, const pod__watch *w)
 {
-    int rank[MAX_NAMED];
-    int n = pod__mpi_awaited(r, rank, 0, MAX_NAMED);
-    if (r->shm) n = pod__shm_awaited(r, rank, n, MAX_NAMED);
-    add_text(l, n > 0 ? "waiting for " : "nobody to wait for");
-    for (int i = 0; i < n; i++) {
-        if (i > 0) add_text(l, ", ");
-        add_rank(l, rank[i]);
-    }
-    if (n == MAX_NAMED) add_text(l, ", ...");
-    add_text(l, " in ");
-    add_text(l, r->what);
-    add_text(l, " #");
-    add_number(l, r->epoch);
+    ranks awaited = {0};
+    find_awaited(w, &awaited);
+    if (!w->awaited) find_missing_of_node(w->comm, 1, &awaited);
+    pod__line_text(l, awaited.n > 0 ? "waiting for " : "waiting");
+    add_ranks(l, &awaited);
+    pod__line_text(l, " in ");
+    add_place(l, w);
 }
 
-static void put_line(line *l)
+static void add_seconds(pod__line *l, int64_t ns)
 {
-    l->text[l->n++] = '\n';
-    ssize_t written = write(STDERR_FILENO, l->text, l->n);
-    (void)written; /* there is nobody to tell */
+    pod__line_number(l, (uint64_t)(ns / NS_PER_S));
 }
 
-/* ---- the three occasions --------------------------------------------------------------------- */
-
-static void say_terminated(int signal_number)
+static void say_late(const pod__watch *w, int64_t waited_ns)
 {
-    const pod_coll_run *r = waited_for;
-    if (r) {
-        line l = {.n = 0};
-        add_rank(&l, pod_comm_rank(r->comm));
-        add_text(&l, ": ended from outside, ");
-        add_state(&l, r);
-        put_line(&l);
+    pod__line l;
+    begin_line(&l, w);
+    add_state(&l, w);
+    pod__line_text(&l, " since ");
+    add_seconds(&l, waited_ns);
+    pod__line_text(&l, " s");
+    pod__line_put(&l);
+}
+
+static void say_dead(const pod__watch *w, int dead)
+{
+    pod__line l;
+    begin_line(&l, w);
+    pod__line_rank(&l, dead);
+    pod__line_text(&l, " died, ");
+    add_state(&l, w);
+    pod__line_put(&l);
+}
+
+/* ", which waits itself in step 119," of a rank of this node. */
+static void add_waiting(pod__line *l, const pod_comm *c, int rank)
+{
+    if (!pod__comm_board(c) || !pod_comm_shares_node(c, rank)) return;
+    pod__line_text(l, ", which waits itself");
+    const int64_t step = pod__board_step_of(pod__comm_board(c), rank);
+    if (step > 0) {
+        pod__line_text(l, " in step ");
+        pod__line_number(l, (uint64_t)step);
     }
+    pod__line_text(l, ",");
+}
+
+/* Nobody is missing: named is who is awaited, though it is not he who keeps the others. */
+static void add_awaited(pod__line *l, const pod__watch *w)
+{
+    ranks awaited = {0};
+    find_awaited(w, &awaited);
+    for (int i = 0; i < awaited.n; i++) {
+        if (i > 0) pod__line_text(l, " ");
+        pod__line_rank(l, awaited.rank[i]);
+        add_waiting(l, w->comm, awaited.rank[i]);
+    }
+    if (awaited.n == 0) pod__line_text(l, "all wait, and some");
+}
+
+static void say_overdue(const pod__watch *w, const ranks *missing, int64_t waited_ns)
+{
+    pod__line l;
+    begin_line(&l, w);
+    if (missing->n > 0)
+        add_ranks(&l, missing);
+    else
+        add_awaited(&l, w);
+    pod__line_text(&l, " did not arrive in ");
+    add_place(&l, w);
+    pod__line_text(&l, ", for ");
+    add_seconds(&l, waited_ns);
+    pod__line_text(&l, " s: ending the job");
+    pod__line_put(&l);
+}
+
+/* ---- ending ---------------------------------------------------------------------------------- */
+
+/* Whoever has claimed it speaks. */
+static bool claim_end(const pod_comm *c)
+{
+    const pod__board *board = pod__comm_board(c);
+    return !board || pod__board_claim_end(board);
+}
+
+static bool is_ending(pod_comm *c)
+{
+    const pod__board *board = pod__comm_board(c);
+    const pod__roll *roll = pod__comm_roll(c);
+    return (board && pod__board_is_ending(board)) || (roll && pod__roll_is_ending(roll));
+}
+
+/* As it waited: who waits looks often. */
+static bool was_stopped(const pod__watch *w, int64_t now_ns)
+{
+    return limit_ns_of(w->comm) > 0 && now_ns - w->looked_ns > nearly(limit_ns_of(w->comm));
+}
+
+/* Somebody of this job ends it, and has said why. What a rank of another node says cannot be seen,
+ * but it speaks when the watchdog's seconds are over, and then this one's nearly are, or were: those
+ * who are told to end are made to go on first, if they were stopped. */
+static bool is_told(const pod__watch *w)
+{
+    const int64_t now_ns = monotonic_ns();
+    const bool is_overdue = overdue_ns > 0 && now_ns - overdue_ns < 2 * NEARLY_NS;
+    return is_overdue || was_stopped(w, now_ns) || is_ending(w->comm);
+}
+
+/* The one who speaks ends this process too, unless something keeps him from it. */
+_Noreturn static void end_in_silence(pod_comm *c)
+{
+    const struct timespec until = {.tv_sec = (time_t)(SILENT_NS / NS_PER_S)};
+    nanosleep(&until, NULL);
+    pod_comm_abort(c, 1);
+}
+
+/* Returns to him who is to say why the job ends, and only to him. */
+static void begin_end(pod_comm *c)
+{
+    if (!claim_end(c)) end_in_silence(c);
+    if (pod__comm_roll(c)) pod__roll_end(pod__comm_roll(c));
+}
+
+static void look_for_dead(pod__watch *w)
+{
+    const pod__board *board = pod__comm_board(w->comm);
+    const int dead = board ? pod__board_find_dead(board) : -1;
+    if (dead < 0) return;
+    if (is_told(w)) end_in_silence(w->comm); /* it died because the job ends */
+    begin_end(w->comm);
+    say_dead(w, dead);
+    pod_comm_abort(w->comm, 1);
+}
+
+static void end_overdue(pod__watch *w, const ranks *missing, int64_t now_ns)
+{
+    begin_end(w->comm);
+    say_overdue(w, missing, now_ns - w->since_ns);
+    pod_comm_abort(w->comm, 1);
+}
+
+/* Whether the roll is to be called and not over. The first rank of a node calls it, for all of its
+ * node wait. */
+static bool roll_is_open(pod__watch *w, int64_t now_ns, int64_t limit_ns)
+{
+    pod__roll *roll = pod__comm_roll(w->comm);
+    if (!roll || now_ns - w->since_ns > limit_ns + SILENT_NS) return false;
+    const bool calls = pod__comm_node_rank(w->comm, pod_comm_rank(w->comm)) == 0;
+    return !calls || pod__roll_call(roll, now_ns) != POD__ROLL_OVER;
+}
+
+/* Someone has not come for too long. Whoever was stopped in a wait, before this one began, has not
+ * looked for as long; others have, even on a machine where they hardly come to run. */
+static void look_for_missing(pod__watch *w, int64_t now_ns, int64_t limit_ns)
+{
+    ranks missing = {0};
+    find_missing_of_node(w->comm, now_ns - limit_ns / 4 * 3, &missing);
+    if (missing.n == 0) {
+        if (roll_is_open(w, now_ns, limit_ns)) return;
+        if (pod__comm_roll(w->comm)) find_missing_of_roll(w->comm, &missing);
+    }
+    end_overdue(w, &missing, now_ns);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static void on_end(int signal_number)
+{
+    const pod__watch *w = waited_for;
+    const bool is_over = w && is_told(w);
+    if (w && !is_over) {
+        pod__line l;
+        begin_line(&l, w);
+        pod__line_text(&l, "ended from outside, ");
+        add_state(&l, w);
+        pod__line_put(&l);
+    }
+    if (is_ask_instead && !is_over && is_ask_instead()) return;
     sigaction(signal_number, &before, NULL);
     raise(signal_number); /* delivered when this returns */
-}
-
-static void say_late(const pod_coll_run *r, int64_t waited_ns)
-{
-    line l = {.n = 0};
-    add_rank(&l, pod_comm_rank(r->comm));
-    add_text(&l, ": ");
-    add_state(&l, r);
-    add_text(&l, " since ");
-    add_number(&l, (uint64_t)(waited_ns / NS_PER_S));
-    add_text(&l, " s");
-    put_line(&l);
-}
-
-static void say_dead(const pod_coll_run *r, int dead)
-{
-    line l = {.n = 0};
-    add_rank(&l, pod_comm_rank(r->comm));
-    add_text(&l, ": ");
-    add_rank(&l, dead);
-    add_text(&l, " died, ");
-    add_state(&l, r);
-    put_line(&l);
 }
 
 void pod__watch_install(void)
@@ -112,29 +300,81 @@ void pod__watch_install(void)
     static bool is_installed;
     if (is_installed) return;
     is_installed = true;
-    struct sigaction own = {.sa_handler = say_terminated};
+    struct sigaction own = {.sa_handler = on_end, .sa_flags = SA_RESTART};
     sigemptyset(&own.sa_mask);
     sigaction(SIGTERM, &own, &before);
 }
 
-void pod__watch_set(const pod_coll_run *r) { waited_for = r; }
+void pod__watch_ask_before_end(bool (*is_ask)(void)) { is_ask_instead = is_ask; }
 
-void pod__watch_look(pod__watch *w, const pod_coll_run *r)
+static void show_wait(const pod__watch *w, int64_t looked_ns)
 {
-    const pod__board *board = pod__comm_board(r->comm);
-    int dead = board ? pod__board_find_dead(board) : POD__NONE;
-    if (dead != POD__NONE) {
-        say_dead(r, dead);
-        pod_comm_abort(r->comm, 1);
+    if (pod__comm_board(w->comm)) pod__board_show_wait(pod__comm_board(w->comm), looked_ns);
+}
+
+/* From now on nothing has come. */
+static void begin_waiting(pod__watch *w, int64_t now_ns)
+{
+    w->since_ns = now_ns;
+    w->say_ns = now_ns + (int64_t)(pod__comm_patience_s(w->comm) * NS_PER_S);
+    if (pod__comm_roll(w->comm)) pod__roll_forget(pod__comm_roll(w->comm));
+}
+
+void pod__watch_begin(pod__watch *w)
+{
+    w->looked_ns = monotonic_ns();
+    begin_waiting(w, w->looked_ns);
+    show_wait(w, w->looked_ns);
+    waited_for = w;
+}
+
+void pod__watch_end(pod__watch *w)
+{
+    waited_for = NULL;
+    show_wait(w, 0);
+}
+
+bool pod__watch_is_long(const pod__watch *w)
+{
+    return w->since_ns > 0 && w->looked_ns - w->since_ns > LONG_NS;
+}
+
+void pod__watch_sleep(void) { nanosleep(&wakeful, NULL); }
+
+void pod__watch_look(pod__watch *w)
+{
+    const int64_t now_ns = monotonic_ns();
+    if (w->since_ns == 0) begin_waiting(w, now_ns);
+    if (now_ns - w->looked_ns < LOOK_NS) return;
+    if (was_stopped(w, now_ns)) overdue_ns = now_ns;
+    w->looked_ns = now_ns;
+    show_wait(w, now_ns);
+    if (pod__comm_roll(w->comm)) pod__roll_listen(pod__comm_roll(w->comm));
+    look_for_dead(w);
+    if (w->is_idle) return;
+    const int64_t waited_ns = now_ns - w->since_ns;
+    const int64_t limit_ns = limit_ns_of(w->comm);
+    if (limit_ns > 0 && waited_ns >= nearly(limit_ns)) overdue_ns = now_ns;
+    if (limit_ns > 0 && waited_ns >= limit_ns) look_for_missing(w, now_ns, limit_ns);
+    if (now_ns < w->say_ns) return;
+    say_late(w, waited_ns);
+    w->say_ns = now_ns + waited_ns; /* each time after as long again */
+}
+
+void pod__watch_until(pod__watch *w, bool (*poll)(void *of), void *of)
+{
+    if (poll(of)) return;
+    pod__watch_begin(w);
+    for (int64_t n_looks = 1; !poll(of); n_looks++) {
+        if (w->is_idle)
+            nanosleep(&idle, NULL);
+        else if (pod__watch_is_long(w))
+            pod__watch_sleep();
+        else if (n_looks < PAUSES)
+            pod__host_pause();
+        else
+            sched_yield();
+        if (w->is_idle || n_looks % LOOKS_BEFORE_WATCH == 0) pod__watch_look(w);
     }
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    const int64_t now_ns = (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec;
-    if (w->since_ns == 0) {
-        w->since_ns = now_ns;
-        w->say_ns = now_ns + (int64_t)(pod__comm_patience_s(r->comm) * NS_PER_S);
-    } else if (now_ns >= w->say_ns) {
-        say_late(r, now_ns - w->since_ns);
-        w->say_ns = now_ns + (now_ns - w->since_ns); /* each time after as long again */
-    }
+    pod__watch_end(w);
 }

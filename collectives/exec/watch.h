@@ -1,25 +1,62 @@
-/* What a rank that waits says: for whom, and in which collective. For collectives/exec only.
+/* What a rank that waits for others says, and when it ends the job. For collectives/exec only.
  *
- * Three who wait for ever must not: a rank of this node died, so nobody will ring; a rank is alive
- * and does not come; or the job is being ended, since a rank of another node died, and this one is
- * told to go. The first ends the job, the second is said and waited for still, the third is said by
- * the handler of SIGTERM, before it hands on to whatever was installed before it. */
+ * Four who wait for ever must not, and a fifth is told to go:
+ *
+ *     a rank of this node died              ends the job, naming it
+ *     a rank lives and does not come        is said after comm's patience, and waited for
+ *     the same for the watchdog's seconds   ends the job, naming who did not come
+ *     the wait is idle                      is as long as it takes; only a death ends it
+ *     SIGTERM while it waits                is said; then whatever was installed before it
+ *
+ * Who did not come? In a ring a rank waits for its neighbour, who waits for his. So each rank shows
+ * on the board of its node that it waits, and goes on showing it while it does: missing is who
+ * shows nothing, since it works or hangs, and who has not looked for long, since it was stopped as
+ * it waited. Where all of a node wait, its ranks call the roll of the other nodes (roll.h).
+ *
+ * Of a node one rank speaks: who ends the job says so on the board, and the others are silent. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_WATCH_H
 #define MINIPOD_COLLECTIVES_EXEC_WATCH_H
 
-#include "collectives/exec/run.h"
+#include <stdbool.h>
+#include <stdint.h>
 
-typedef struct pod__watch {
-    int64_t since_ns; /* 0: not yet looked at the clock */
-    int64_t say_ns;   /* when it is said for the next time */
+#include "collectives/exec/comm.h"
+
+typedef struct pod__watch { /* one wait */
+    pod_comm *comm;
+    const char *what; /* "allreduce torus2d 4M"; borrowed */
+    uint64_t number;  /* which of its kind */
+    bool is_idle;
+    /* Ranks that are awaited, none twice and no more than max, into rank[]; answers how many. Safe
+     * in a signal handler. NULL: nobody knows. */
+    int (*awaited)(const void *of, int rank[], int max);
+    const void *of;
+    int64_t since_ns;  /* nothing has come; 0: to be noted at the next look */
+    int64_t looked_ns; /* at the board */
+    int64_t say_ns;    /* when it is said for the next time */
 } pod__watch;
 
 void pod__watch_install(void); /* the handler; once a process */
+/* SIGTERM does not end this process when `is_ask` answers true; called in the handler. */
+void pod__watch_ask_before_end(bool (*is_ask)(void));
 
-/* The run that this process waits for, NULL for none. */
-void pod__watch_set(const pod_coll_run *r);
+/* Between these, what this process waits for; one at a time. */
+void pod__watch_begin(pod__watch *w);
+void pod__watch_end(pod__watch *w);
 
-/* Looks at the clock and at the ranks of the node; does not return when one of them died. */
-void pod__watch_look(pod__watch *w, const pod_coll_run *r);
+/* Something came: its time counts from now. */
+static inline void pod__watch_moved(pod__watch *w) { w->since_ns = 0; }
+
+/* Nothing has come for so long that who waits may sleep, where nobody wakes him, and leave his core
+ * to whoever works. As of the last look. */
+bool pod__watch_is_long(const pod__watch *w);
+void pod__watch_sleep(void); /* a millisecond */
+
+/* To be called often: looks at the clock, now and then at the board. Does not return when it ends
+ * the job. */
+void pod__watch_look(pod__watch *w);
+
+/* All of it: polls until `poll` answers true, and leaves the CPU to others in between. */
+void pod__watch_until(pod__watch *w, bool (*poll)(void *of), void *of);
 
 #endif

@@ -29,10 +29,12 @@ static int node_size(const pod_comm *c)
 
 /* Asked beforehand: where it is short MPI fails on one rank and leaves the others waiting, and what
  * is granted beyond what there is ends in a bus error at its first use. */
-static pod_status check_room(const pod_comm *c, size_t bytes)
+static pod_status check_room(pod_comm *c, size_t bytes)
 {
     uint64_t wanted = bytes + ALIGN_BYTES;
-    MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_UINT64_T, MPI_SUM, pod__comm_node(c));
+    MPI_Request summed;
+    MPI_Iallreduce(MPI_IN_PLACE, &wanted, 1, MPI_UINT64_T, MPI_SUM, pod__comm_node(c), &summed);
+    pod__comm_complete(c, &summed, "sum of shared memory");
     struct statvfs fs;
     if (node_size(c) == 1 || statvfs(shared_memory_dir, &fs) != 0) return POD_OK;
     uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
@@ -61,7 +63,10 @@ static void find_parts(pod_window *w, char *base)
     memset(base + skipped, 0, w->bytes); /* so that its pages are there, and near this rank */
     uint64_t *skipped_of = malloc((size_t)n * sizeof *skipped_of);
     POD_ASSERT(skipped_of, "no memory for %d numbers", n);
-    MPI_Allgather(&skipped, 1, MPI_UINT64_T, skipped_of, 1, MPI_UINT64_T, pod__comm_node(w->comm));
+    MPI_Request told;
+    MPI_Iallgather(&skipped, 1, MPI_UINT64_T, skipped_of, 1, MPI_UINT64_T, pod__comm_node(w->comm),
+                   &told);
+    pod__comm_complete(w->comm, &told, "sharing of memory");
     for (int i = 0; i < n; i++) {
         MPI_Aint bytes;
         int unit;
@@ -75,6 +80,7 @@ static void find_parts(pod_window *w, char *base)
 pod_status pod_window_create(pod_comm *c, size_t bytes, pod_window **out)
 {
     pod_window *w = NULL;
+    pod__comm_count_call(c);
     pod_status status = pod_comm_agree(c, create_alone(c, bytes, &w));
     if (status != POD_OK) {
         free(w);
@@ -98,9 +104,20 @@ pod_status pod_window_create(pod_comm *c, size_t bytes, pod_window **out)
     return POD_OK;
 }
 
+static void wait_for_node(pod_window *w, const char *what)
+{
+    MPI_Request all_are_here;
+    pod__comm_count_call(w->comm);
+    MPI_Ibarrier(pod__comm_node(w->comm), &all_are_here);
+    pod__comm_complete(w->comm, &all_are_here, what);
+}
+
+/* What MPI does to free it waits for the others where no watch sees it: they are waited for
+ * before. */
 void pod_window_destroy(pod_window *w)
 {
     if (!w) return;
+    wait_for_node(w, "freeing of shared memory");
     MPI_Win_unlock_all(w->win);
     MPI_Win_free(&w->win);
     free(w);
@@ -124,6 +141,6 @@ void *pod_window_data_of(const pod_window *w, int rank)
 void pod_window_sync(pod_window *w)
 {
     MPI_Win_sync(w->win);
-    MPI_Barrier(pod__comm_node(w->comm));
+    wait_for_node(w, "sharing of memory");
     MPI_Win_sync(w->win);
 }

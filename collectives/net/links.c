@@ -6,6 +6,7 @@
 
 typedef struct link {
     int64_t free_ps, busy_ps;
+    double bytes; /* whole ones: their sum is exact */
 } link;
 
 struct pod_links {
@@ -103,19 +104,29 @@ void pod_links_pass(pod_links *l, int rank, pod_hop hop, double bytes, pod_trans
     t->head_ps = pod_ps_add(start_ps, latency_ps);
     via->free_ps = pod_ps_add(start_ps, held_ps);
     via->busy_ps = pod_ps_add(via->busy_ps, held_ps);
+    via->bytes += bytes;
+}
+
+static const link *link_numbered(const pod_links *l, int number)
+{
+    const int n_ranks = pod_mesh_size(&l->mesh);
+    return link_of(l, number % n_ranks, number / n_ranks);
 }
 
 int64_t pod_links_busy_ps(const pod_links *l, int number)
 {
-    const int n_ranks = pod_mesh_size(&l->mesh);
-    return link_of(l, number % n_ranks, number / n_ranks)->busy_ps;
+    return link_numbered(l, number)->busy_ps;
 }
+
+double pod_links_bytes(const pod_links *l, int number) { return link_numbered(l, number)->bytes; }
 
 pod_links_use pod_links_used(const pod_links *l)
 {
     pod_links_use use = {.wait_ps = l->wait_ps, .n_waits = l->n_waits};
-    for (int i = 0; i < 2 * l->mesh.n_dims * l->n_owners; i++)
+    for (int i = 0; i < 2 * l->mesh.n_dims * l->n_owners; i++) {
         use.total_ps = pod_ps_add(use.total_ps, l->link[i].busy_ps);
+        use.bytes += l->link[i].bytes;
+    }
     for (int i = 0; i < pod_route_n_links(&l->mesh); i++) {
         const int64_t busy_ps = pod_links_busy_ps(l, i);
         if (busy_ps <= use.busy_ps) continue;

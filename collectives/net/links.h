@@ -33,11 +33,13 @@ typedef struct pod_links_use {
     int busiest;      /* link; the first of those that were used as long */
     int64_t busy_ps;  /* how long it was held */
     int64_t total_ps; /* the same of all links together */
+    double bytes;     /* that all links carried, together: a message counts at each */
     int64_t wait_ps;  /* that messages waited for links, all together */
     int64_t n_waits;  /* times that one waited */
 } pod_links_use;
 
 pod_links_use pod_links_used(const pod_links *l); /* since create */
 int64_t pod_links_busy_ps(const pod_links *l, int link);
+double pod_links_bytes(const pod_links *l, int link); /* that it carried */
 
 #endif

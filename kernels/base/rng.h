@@ -13,7 +13,9 @@ typedef enum pod_stream {
     POD_STREAM_AUGMENT,
     POD_STREAM_DROPOUT,
     POD_STREAM_GLYPHS,
-    POD_STREAM_TEST
+    POD_STREAM_TEST,
+    POD_STREAM_NOISE,
+    POD_STREAM_NODES
 } pod_stream;
 
 typedef struct pod_place { /* fields that do not matter stay 0 */

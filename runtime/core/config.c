@@ -44,8 +44,8 @@ static const char *const source_names[POD_N_SOURCES] = {"default", "file", "envi
                                                         "command line"};
 
 /* Names in the environment that mean something elsewhere. */
-static const char *const other_names[] = {"MINIPOD_MAX_ISA", "MINIPOD_TEST_DATA",
-                                          "MINIPOD_VERBOSE"};
+static const char *const other_names[] = {"MINIPOD_LAUNCHED_BY", "MINIPOD_MAX_ISA",
+                                          "MINIPOD_TEST_DATA", "MINIPOD_VERBOSE"};
 
 typedef struct setting {
     const char *text; /* as it was written */

@@ -30,6 +30,8 @@ enum { /* who takes an option */
        POD_CMD_SIMULATE = 1u << 7,
        POD_CMD_PREDICT = 1u << 8,
        POD_CMD_SCALE = 1u << 9,
+       POD_CMD_LAUNCH = 1u << 10,
+       POD_CMD_GOODPUT = 1u << 11,
        POD_CMD_ALL = 0xffff
 };
 

@@ -1,17 +1,19 @@
 #include "runtime/core/fault.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "kernels/base/parse.h"
 
-enum { MAX_RANK = 1 << 24, WORD_BYTES = 64, WHAT_BYTES = 160 };
+enum { MAX_RANK = 1 << 24, MAX_DIM = 2, WORD_BYTES = 64, WHAT_BYTES = 160 };
+static const int64_t MAX_NUMBER = (int64_t)1 << 52;
 
 static const struct {
-    const char *name, *must, *may;
+    const char *name, *must, *may, *what;
 } kinds[] = {
-#define POD_FAULT(id, name, must, may, what) {name, must, may},
+#define POD_FAULT(id, name, must, may, what) {name, must, may, what},
 #include "runtime/core/fault.def"
 };
 
@@ -21,6 +23,16 @@ static const char kind_names[] =
     ;
 
 const char *pod_fault_name(pod_fault_kind k) { return kinds[k].name; }
+
+void pod_fault_help(FILE *to)
+{
+    for (int k = 0; k < POD_N_FAULT_KINDS; k++) {
+        char keys[WORD_BYTES];
+        snprintf(keys, sizeof keys, "%s%s%s%s", kinds[k].must, *kinds[k].may ? " [" : "",
+                 kinds[k].may, *kinds[k].may ? "]" : "");
+        fprintf(to, "  %-19s%-28s%s\n", kinds[k].name, keys, kinds[k].what);
+    }
+}
 
 /* Whether `word` stands in a list of words; *place: how many stand before it. */
 static bool has_word(const char *list, const char *word, int *place)
@@ -52,13 +64,28 @@ static const char *next_part(const char *at, const char *separators, char word[W
 
 static pod_status set_key(pod_fault *f, const char *what, const char *key, const char *value)
 {
-    int64_t rank;
-    if (strcmp(key, "factor") == 0) {
-        POD_TRY(pod_parse_double(what, value, 1e-6, 1e6, &f->factor));
-        return POD_OK;
-    }
-    POD_TRY(pod_parse_int(what, value, 0, MAX_RANK, &rank));
-    f->rank = (int)rank;
+    if (strcmp(key, "factor") == 0) return pod_parse_double(what, value, 1e-6, 1e6, &f->factor);
+    int64_t number;
+    const bool is_rank = strcmp(key, "rank") == 0, is_dim = strcmp(key, "dim") == 0;
+    POD_TRY(pod_parse_int(what, value, is_rank || is_dim || strcmp(key, "byte") == 0 ? 0 : 1,
+                          is_rank  ? MAX_RANK
+                          : is_dim ? MAX_DIM
+                                   : MAX_NUMBER,
+                          &number));
+    if (is_rank)
+        f->rank = (int)number;
+    else if (is_dim)
+        f->dim = (int)number;
+    else if (strcmp(key, "step") == 0)
+        f->step = number;
+    else if (strcmp(key, "from") == 0)
+        f->from = number;
+    else if (strcmp(key, "until") == 0)
+        f->until = number;
+    else if (strcmp(key, "write") == 0)
+        f->write = number;
+    else
+        f->byte = number;
     return POD_OK;
 }
 
@@ -103,6 +130,9 @@ static pod_status parse_one(const char *text, pod_fault *out)
     if (f.kind == POD_N_FAULT_KINDS)
         return pod_fail(POD_E_INVALID, "fault: '%s' is none of%s", word, kind_names);
     POD_TRY(parse_keys(keys ? keys : "", &f));
+    if (f.until > 0 && f.until < f.from)
+        return pod_fail(POD_E_INVALID, "fault: until %" PRId64 " lies before from %" PRId64,
+                        f.until, f.from);
     *out = f;
     return POD_OK;
 }

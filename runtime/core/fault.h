@@ -1,8 +1,14 @@
 /* Faults as a person writes them: `kind:key=value,...`, several joined by `;`.
  *
- *     slow:rank=2,factor=1.5;slow:rank=5,factor=2 */
+ *     slow:rank=2,factor=1.5,from=50;kill:rank=3,step=120
+ *
+ * Steps count from 1. A fault strikes once in a job: what struck in one attempt does not strike
+ * again when the step is done again. Slow is no blow but a state: it holds in every attempt. */
 #ifndef MINIPOD_RUNTIME_CORE_FAULT_H
 #define MINIPOD_RUNTIME_CORE_FAULT_H
+
+#include <stdint.h>
+#include <stdio.h>
 
 #include "kernels/base/status.h"
 
@@ -15,12 +21,18 @@ typedef enum pod_fault_kind {
 typedef struct pod_fault { /* what was not given is 0 */
     pod_fault_kind kind;
     int rank;
-    double factor; /* above 0 */
+    int dim;             /* of the mesh, from 0 */
+    double factor;       /* above 0 */
+    int64_t step;        /* from 1 */
+    int64_t from, until; /* steps, both included; until 0: to the end */
+    int64_t write;       /* file operation of a save, from 1 */
+    int64_t byte;        /* of a file; taken modulo its length */
 } pod_fault;
 
 enum { POD_MAX_FAULTS = 64 };
 
 const char *pod_fault_name(pod_fault_kind k);
+void pod_fault_help(FILE *to); /* a line a kind, with its keys */
 
 /* How many there are in `text` into *n. E_INVALID, naming the part, for what is no fault, a key that
  * it does not take or that is missing or stands twice, a value out of range, more than

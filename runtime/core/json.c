@@ -33,7 +33,7 @@ static int utf8_length(const unsigned char *p)
     return 0;
 }
 
-static void print_text(FILE *to, const char *text)
+void pod_json_quote(FILE *to, const char *text)
 {
     fputc('"', to);
     for (const unsigned char *p = (const unsigned char *)text; *p != '\0';) {
@@ -67,7 +67,7 @@ static void begin_item(pod_json *j, const char *key)
     if (own_line) print_line_end(j);
     j->has_items[j->depth] = true;
     if (!key) return;
-    print_text(j->to, key);
+    pod_json_quote(j->to, key);
     fputs(": ", j->to);
 }
 
@@ -129,7 +129,7 @@ void pod_json_text(pod_json *j, const char *key, const char *value)
 {
     begin_item(j, key);
     if (value)
-        print_text(j->to, value);
+        pod_json_quote(j->to, value);
     else
         fputs("null", j->to);
 }

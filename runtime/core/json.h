@@ -37,4 +37,7 @@ void pod_json_bool(pod_json *j, const char *key, bool value);
 void pod_json_text(pod_json *j, const char *key, const char *value); /* NULL becomes null */
 void pod_json_null(pod_json *j, const char *key);
 
+/* A text alone, in its quotes. */
+void pod_json_quote(FILE *to, const char *text);
+
 #endif

@@ -13,4 +13,10 @@ typedef struct pod_spread { /* in the unit of the values; all 0 when there were 
  * smallest value that 99 % do not exceed (nearest rank). */
 pod_spread pod_spread_of(double *values, int64_t n);
 
+/* The k-th smallest of n, 0 <= k < n. Moves them about; takes no memory and time linear in n, but
+ * for values that conspire. */
+int64_t pod_spread_nth(int64_t *values, int64_t n, int64_t k);
+/* The median of n >= 1, likewise; the mean of the middle two is cut to a whole number. */
+int64_t pod_spread_middle(int64_t *values, int64_t n);
+
 #endif

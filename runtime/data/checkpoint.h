@@ -1,13 +1,32 @@
-/* A checkpoint: everything that is kept from step to step, in one HDF5 file.
+/* Checkpoints: everything that is kept from step to step. Each is one folder, and in it one logical
+ * file, whatever mesh wrote it:
  *
- *   minipod_checkpoint        integer 1                  (attributes stand at the root)
- *   model, data, optimizer    string: what was trained, on what, how
- *   seed, step, batch         integers; step counts the steps that were done
- *   /weights/<variable>       float32: what evaluation needs, moving statistics included
- *   /state/<variable>         float32: what only training needs
+ *   DIR/latest                 "step-000000120 1a2b3c4d": the newest one, and the CRC-32 of its name
+ *   DIR/step-000000120/
+ *       index.h5               what is opened: arrays of full shape, virtual, over the shards
+ *       shard-0000.h5 ...      what each rank wrote of each variable
+ *       manifest.json          every file with its bytes and CRC-32; its own too
  *
- * All ranks hold the same variables, so one rank writes for all, and any mesh may read. The file is
- * made aside and renamed. Every array is checksummed by HDF5's own filters (h5.h). */
+ * index.h5 has at its root
+ *
+ *   minipod_checkpoint         integer 2
+ *   model, data, optimizer     strings: what was trained, on what, how
+ *   seed, step, batch          integers; step counts the steps that were done
+ *   steps_per_epoch, epoch     integer, 0: not known; and number: the position in the data
+ *   mesh, ranks                string, integer: who wrote it
+ *   settings, picks            strings: `option = value`, and `op = kernel or algorithm`, a line each
+ *   fingerprint                string: of the program, 16 hexadecimal digits
+ *   /weights/<variable>        float32: what evaluation needs, moving statistics included
+ *   /state/<variable>          float32: what only training needs
+ *
+ * and shows NaN where a shard is missing. A shard has arrays of one dimension under the same names,
+ * what the rank wrote of the variable's elements in their order, with an attribute `first`: which
+ * of them it begins with.
+ *
+ * A folder is written as step-...part and renamed; then `latest` moves. One that is replaced by
+ * another of the same step is step-...old meanwhile. Reading goes the other way round: manifest,
+ * bytes and CRC-32 of the whole file in memory, and only then HDF5; what is damaged never gets
+ * there. */
 #ifndef MINIPOD_RUNTIME_DATA_CHECKPOINT_H
 #define MINIPOD_RUNTIME_DATA_CHECKPOINT_H
 
@@ -16,13 +35,18 @@
 
 #include "kernels/base/arena.h"
 #include "kernels/base/status.h"
+#include "runtime/core/log.h"
 
-enum { POD_CHECKPOINT_VERSION = 1, POD_CHECKPOINT_MAX_DIMS = 5 };
+enum { POD_CHECKPOINT_VERSION = 2, POD_CHECKPOINT_MAX_DIMS = 5 };
 
-typedef struct pod_checkpoint_info {
+typedef struct pod_checkpoint_info { /* texts: NULL is written as "" */
     const char *model, *data, *optimizer;
     uint64_t seed;
     int64_t step, batch;
+    int64_t steps_per_epoch;
+    const char *mesh, *settings, *picks;
+    uint64_t fingerprint;
+    int ranks; /* filled in by whoever writes */
 } pod_checkpoint_info;
 
 typedef struct pod_tensor { /* one variable */
@@ -30,18 +54,40 @@ typedef struct pod_tensor { /* one variable */
     bool is_state;
     int n_dims; /* 1 to POD_CHECKPOINT_MAX_DIMS */
     int64_t dim[POD_CHECKPOINT_MAX_DIMS];
-    float *data; /* read into, or written from */
+    float *data; /* read into */
 } pod_tensor;
 
-/* E_IO where the file cannot be written; then nothing new stands under `path`. */
-POD_MUST pod_status pod_checkpoint_write(const char *path, const pod_checkpoint_info *info,
-                                         const pod_tensor tensor[], int n);
+int64_t pod_tensor_count(const pod_tensor *t); /* elements */
 
-/* The texts go into the arena. E_IO, E_FORMAT. */
-POD_MUST pod_status pod_checkpoint_read_info(const char *path, pod_arena *a,
+/* What may be read, best first: where `latest` points to, then those of earlier steps, then those
+ * of later ones, which a run that stopped before pointing to them left, or another run. */
+typedef struct pod_checkpoint_list {
+    const char *where; /* the folder they are in */
+    int n;
+    const char *const *folder; /* (n), each with its path */
+} pod_checkpoint_list;
+
+/* `path` is a run's folder (with checkpoint/ in it), a folder of checkpoints, one checkpoint, or its
+ * index.h5; the last two give a list of one. n may be 0. E_IO where nothing is at `path`, E_FORMAT
+ * where it is something else. Looks at names only. A damaged `latest` is a warning in `log`, which
+ * may be NULL. */
+POD_MUST pod_status pod_checkpoint_find(const char *path, pod_arena *a, pod_log *log,
+                                        pod_checkpoint_list *out);
+
+/* Of one folder; the texts go into the arena. E_IO, E_FORMAT where the index is missing, damaged or
+ * not as above. */
+POD_MUST pod_status pod_checkpoint_read_info(const char *folder, pod_arena *a,
                                              pod_checkpoint_info *out);
-/* Fills the tensors. E_MISMATCH, naming the file and the variable, where one is missing or has
- * another shape; E_NUMERIC where a value is not finite. */
-POD_MUST pod_status pod_checkpoint_read(const char *path, const pod_tensor tensor[], int n);
+/* Fills the tensors from one folder, having looked at every file in it. E_MISMATCH, naming file and
+ * variable, where one is missing or has another shape; E_NUMERIC where a value is not finite. On
+ * failure the tensors hold anything. */
+POD_MUST pod_status pod_checkpoint_read(const char *folder, const pod_tensor tensor[], int n);
+
+/* Fills the tensors from the best checkpoint at `path` (pod_checkpoint_find) that is whole; each one
+ * that is not is a line of warning. E_MISMATCH where it is of another model than `want` says or,
+ * with_state, of another data set or optimizer; E_IO, E_FORMAT where none is whole. */
+POD_MUST pod_status pod_checkpoint_load(const char *path, const pod_checkpoint_info *want,
+                                        bool with_state, const pod_tensor tensor[], int n,
+                                        pod_arena *a, pod_log *log, pod_checkpoint_info *out);
 
 #endif

@@ -15,7 +15,7 @@
 
 _Static_assert(sizeof(hid_t) == sizeof(pod_h5_id), "ids of HDF5 1.10 and later have 64 bits");
 
-enum { DEFLATE_LEVEL = 4, REASON_BYTES = 160, MAX_TEXTS = 1 << 20, MAX_TEXT_BYTES = 1 << 20 };
+enum { DEFLATE_LEVEL = 4, MAX_TEXTS = 1 << 20, MAX_TEXT_BYTES = 1 << 20 };
 
 static pthread_mutex_t the_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -29,28 +29,23 @@ void pod_h5_unlock(void) { pthread_mutex_unlock(&the_lock); }
 
 /* ---- failing --------------------------------------------------------------------------------- */
 
-typedef struct reason {
-    char text[REASON_BYTES];
-} reason;
-
 static herr_t take_innermost(unsigned n, const H5E_error2_t *e, void *ctx)
 {
-    reason *r = ctx;
+    pod_h5_reason *r = ctx;
     if (n == 0) snprintf(r->text, sizeof r->text, " (%s)", e->desc ? e->desc : "no reason given");
     return 0;
 }
 
-/* " (file signature not found)", or nothing. */
-static reason last_reason(void)
+pod_h5_reason pod_h5_last_reason(void)
 {
-    reason r = {""};
+    pod_h5_reason r = {""};
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_innermost, &r);
     return r;
 }
 
 static pod_status fail_array(const pod_h5_file *f, const char *name, pod_status s, const char *what)
 {
-    return pod_fail(s, "%s: dataset '%s' %s%s", f->path, name, what, last_reason().text);
+    return pod_fail(s, "%s: dataset '%s' %s%s", f->path, name, what, pod_h5_last_reason().text);
 }
 
 /* Ids of any kind; those never opened are let alone. */
@@ -87,7 +82,7 @@ pod_status pod_h5_open(const char *path, pod_h5_file *out)
     POD_TRY(ask_system(path, O_RDONLY));
     hid_t list = access_list();
     hid_t id = H5Fopen(path, H5F_ACC_RDONLY, list);
-    reason why = last_reason();
+    pod_h5_reason why = pod_h5_last_reason();
     release(list);
     if (id < 0) return pod_fail(POD_E_FORMAT, "%s: not a whole HDF5 file%s", path, why.text);
     *out = (pod_h5_file){id, path};
@@ -99,7 +94,7 @@ pod_status pod_h5_create(const char *path, pod_h5_file *out)
     POD_TRY(ask_system(path, O_WRONLY | O_CREAT));
     hid_t list = access_list();
     hid_t id = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, list);
-    reason why = last_reason();
+    pod_h5_reason why = pod_h5_last_reason();
     release(list);
     if (id < 0) return pod_fail(POD_E_IO, "%s: cannot be made%s", path, why.text);
     *out = (pod_h5_file){id, path};
@@ -112,7 +107,7 @@ pod_status pod_h5_close(pod_h5_file *f)
     herr_t closed = H5Fclose(f->id);
     f->id = 0;
     if (closed < 0)
-        return pod_fail(POD_E_IO, "%s: cannot be closed%s", f->path, last_reason().text);
+        return pod_fail(POD_E_IO, "%s: cannot be closed%s", f->path, pod_h5_last_reason().text);
     return POD_OK;
 }
 
@@ -144,6 +139,13 @@ static bool read_dims(hid_t space, int *n_dims, int64_t dim[])
     }
     *n_dims = n;
     return true;
+}
+
+bool pod_h5_has_array(const pod_h5_file *f, const char *name)
+{
+    hid_t id = H5Dopen2(f->id, name, H5P_DEFAULT);
+    release(id);
+    return id > 0;
 }
 
 pod_status pod_h5_array_open(const pod_h5_file *f, const char *name, pod_h5_array *out)
@@ -202,7 +204,7 @@ pod_status pod_h5_array_create(const pod_h5_file *f, const char *name, pod_dtype
     if (H5Pset_chunk(layout, n_dims, chunk) >= 0 && H5Pset_shuffle(layout) >= 0 &&
         H5Pset_deflate(layout, DEFLATE_LEVEL) >= 0)
         a.id = H5Dcreate2(f->id, name, type_in_file(t), space, links, layout, H5P_DEFAULT);
-    reason why = last_reason();
+    pod_h5_reason why = pod_h5_last_reason();
     release(space);
     release(links);
     release(layout);
@@ -251,7 +253,7 @@ pod_status pod_h5_read_rows(const pod_h5_array *a, pod_dtype t, int64_t first, i
     hid_t in_file = 0, in_memory = 0;
     bool ok = select_rows(a, first, count, &in_file, &in_memory) &&
               H5Dread(a->id, type_in_memory(t), in_memory, in_file, H5P_DEFAULT, out) >= 0;
-    reason why = last_reason();
+    pod_h5_reason why = pod_h5_last_reason();
     release(in_file);
     release(in_memory);
     if (ok) return POD_OK;
@@ -266,7 +268,7 @@ pod_status pod_h5_write_rows(const pod_h5_array *a, pod_dtype t, int64_t first, 
     hid_t in_file = 0, in_memory = 0;
     bool ok = select_rows(a, first, count, &in_file, &in_memory) &&
               H5Dwrite(a->id, type_in_memory(t), in_memory, in_file, H5P_DEFAULT, data) >= 0;
-    reason why = last_reason();
+    pod_h5_reason why = pod_h5_last_reason();
     release(in_file);
     release(in_memory);
     if (ok) return POD_OK;
@@ -287,7 +289,7 @@ static pod_status put(const pod_h5_file *f, const char *name, hid_t in_file, hid
     hid_t space = n < 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &size, NULL);
     hid_t id = H5Acreate2(f->id, name, in_file, space, H5P_DEFAULT, H5P_DEFAULT);
     bool ok = id > 0 && H5Awrite(id, in_memory, data) >= 0;
-    reason why = last_reason();
+    pod_h5_reason why = pod_h5_last_reason();
     release(id);
     release(space);
     if (ok) return POD_OK;
@@ -302,6 +304,26 @@ pod_status pod_h5_put_i64(const pod_h5_file *f, const char *name, int64_t value)
 pod_status pod_h5_put_f64(const pod_h5_file *f, const char *name, int64_t n, const double value[])
 {
     return put(f, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, n, value);
+}
+
+static pod_status change(const pod_h5_file *f, const char *name, hid_t in_memory, const void *data)
+{
+    hid_t id = H5Aopen(f->id, name, H5P_DEFAULT);
+    bool ok = id > 0 && H5Awrite(id, in_memory, data) >= 0;
+    pod_h5_reason why = pod_h5_last_reason();
+    release(id);
+    if (ok) return POD_OK;
+    return pod_fail(POD_E_IO, "%s: attribute '%s' cannot be changed%s", f->path, name, why.text);
+}
+
+pod_status pod_h5_change_i64(const pod_h5_file *f, const char *name, int64_t value)
+{
+    return change(f, name, H5T_NATIVE_INT64, &value);
+}
+
+pod_status pod_h5_change_f64(const pod_h5_file *f, const char *name, double value)
+{
+    return change(f, name, H5T_NATIVE_DOUBLE, &value);
 }
 
 static hid_t text_type(size_t bytes)
@@ -358,7 +380,7 @@ static void attribute_close(attribute *a)
 static pod_status fail_attribute(const attribute *a, const char *what)
 {
     return pod_fail(POD_E_FORMAT, "%s: attribute '%s' %s%s", a->file->path, a->name, what,
-                    last_reason().text);
+                    pod_h5_last_reason().text);
 }
 
 static pod_status attribute_open(const pod_h5_file *f, const char *name, attribute *out)
@@ -390,7 +412,7 @@ static pod_status get_numbers(const pod_h5_file *f, const char *name, H5T_class_
     bool fits = a.n == n && (H5Tget_class(a.type) == H5T_INTEGER || H5Tget_class(a.type) == wanted);
     bool ok = fits && H5Aread(a.id, as, out) >= 0;
     int64_t found = a.n;
-    reason why = last_reason();
+    pod_h5_reason why = pod_h5_last_reason();
     attribute_close(&a);
     if (!fits)
         return pod_fail(POD_E_FORMAT,

@@ -30,6 +30,12 @@ typedef int64_t pod_h5_id; /* HDF5's hid_t */
 void pod_h5_lock(void); /* not recursive */
 void pod_h5_unlock(void);
 
+/* What HDF5 says of its last failure: " (file signature not found)", or nothing. */
+typedef struct pod_h5_reason {
+    char text[160];
+} pod_h5_reason;
+pod_h5_reason pod_h5_last_reason(void);
+
 typedef struct pod_h5_file {
     pod_h5_id id;
     const char *path; /* borrowed; for messages */
@@ -54,6 +60,7 @@ typedef struct pod_h5_array {
     int64_t dim[POD_H5_MAX_DIMS];
 } pod_h5_array;
 
+bool pod_h5_has_array(const pod_h5_file *f, const char *name);
 POD_MUST pod_status pod_h5_array_open(const pod_h5_file *f, const char *name, pod_h5_array *out);
 /* Chunks of chunk_rows along dimension 0, shuffled bytes, deflate 4; groups on the way are made. */
 POD_MUST pod_status pod_h5_array_create(const pod_h5_file *f, const char *name, pod_dtype t,
@@ -75,11 +82,16 @@ POD_MUST pod_status pod_h5_write_rows(const pod_h5_array *a, pod_dtype t, int64_
 bool pod_h5_has(const pod_h5_file *f, const char *name);
 
 POD_MUST pod_status pod_h5_put_i64(const pod_h5_file *f, const char *name, int64_t value);
+/* n values; n -1: one that is no list. */
 POD_MUST pod_status pod_h5_put_f64(const pod_h5_file *f, const char *name, int64_t n,
                                    const double value[]);
 POD_MUST pod_status pod_h5_put_text(const pod_h5_file *f, const char *name, const char *text);
 POD_MUST pod_status pod_h5_put_texts(const pod_h5_file *f, const char *name, int64_t n,
                                      const char *const text[]);
+
+/* Another value of a single number that is there. */
+POD_MUST pod_status pod_h5_change_i64(const pod_h5_file *f, const char *name, int64_t value);
+POD_MUST pod_status pod_h5_change_f64(const pod_h5_file *f, const char *name, double value);
 
 POD_MUST pod_status pod_h5_get_i64(const pod_h5_file *f, const char *name, int64_t *out);
 /* The attribute must hold exactly n numbers. */

@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/core/thread.h"
 #include "runtime/data/dataset_write.h"
 #include "runtime/data/image_folder.h"
 #include "runtime/data/jpeg.h"
 #include "runtime/data/resize.h"
-#include "runtime/data/thread.h"
 
 enum { MAX_PATH_BYTES = 4096, WHY_BYTES = 256, MAX_WINDOW = 256, WINDOW_BYTES = 8 << 20 };
 #define MAX_FILE_BYTES ((int64_t)1 << 28)
@@ -170,7 +170,7 @@ static pod_status start_window(intake *m, const window *w)
 {
     for (int i = 0; i < m->options->n_threads; i++) {
         m->worker[i].w = w;
-        POD_TRY(pod__thread_start(&m->worker[i].thread, run_worker, &m->worker[i]));
+        POD_TRY(pod_thread_start(&m->worker[i].thread, run_worker, &m->worker[i]));
         m->n_running++;
     }
     return POD_OK;

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "kernels/base/assert.h"
-#include "runtime/data/thread.h"
+#include "runtime/core/thread.h"
 
-enum { TEXT_BYTES = 1024, MAX_DEPTH = 64, MAX_THREADS = 64 };
+enum { TEXT_BYTES = 1024, MAX_DEPTH = 64, MAX_THREADS = 64, TRACK_ROOM = 256 };
 
 /* One batch of the ring; the threads' while it is made, the caller's of next until the call
  * after. */
@@ -28,6 +28,7 @@ typedef struct worker {
     pthread_t thread;
     uint8_t *raw; /* one sample before augmentation */
     void *scratch;
+    pod_track *track; /* NULL: nothing is written down */
 } worker;
 
 struct pod_loader {
@@ -117,8 +118,11 @@ static bool take_part(pod_loader *l, part *out)
 /* Rows behind a failed one are not filled. Answers the row that failed, with its status. */
 static int64_t fill_part(const worker *k, const part *p, pod_status *status)
 {
+    const pod_deed deed = k->loader->sampler.keep_tail ? POD_DEED_EVAL_BATCH : POD_DEED_BATCH;
+    const pod_time begin = pod_track_now(k->track);
     for (int64_t row = p->first; row < p->first + p->n; row++)
         if ((*status = fill_row(k, p->b, row)) != POD_OK) return row;
+    pod_track_put(k->track, deed, p->b->step + 1, begin, pod_track_now(k->track));
     return -1;
 }
 
@@ -174,7 +178,7 @@ static pod_status start_threads(pod_loader *l, int n)
 {
     while (l->n_threads < n) {
         worker *k = &l->worker[l->n_threads];
-        pod_status s = pod__thread_start(&k->thread, run, k);
+        pod_status s = pod_thread_start(&k->thread, run, k);
         if (s != POD_OK) {
             stop_threads(l);
             return s;
@@ -200,7 +204,7 @@ static pod_status take_slots(pod_loader *l)
     return POD_OK;
 }
 
-static pod_status take_workers(pod_loader *l)
+static pod_status take_workers(pod_loader *l, const pod_clock *clock)
 {
     l->worker = POD_ARENA_NEW(l->arena, worker, l->n_workers);
     if (!l->worker) return POD_E_NOMEM;
@@ -211,6 +215,7 @@ static pod_status take_workers(pod_loader *l)
         k->raw = POD_ARENA_NEW(l->arena, uint8_t, pod_dataset_sample_bytes(&l->dataset->info));
         k->scratch = pod_arena_get(l->arena, 64, scratch);
         if (!k->raw || !k->scratch) return POD_E_NOMEM;
+        if (clock) POD_TRY(pod_track_create(l->arena, clock, TRACK_ROOM, &k->track));
     }
     return POD_OK;
 }
@@ -266,7 +271,7 @@ static pod_status init(pod_loader *l, const pod_loader_options *o)
     l->part = (l->local_batch + n_parts - 1) / n_parts;
     l->order = POD_ARENA_NEW(l->arena, int64_t, l->sampler.n_samples);
     if (!l->order) return POD_E_NOMEM;
-    POD_TRY(take_workers(l));
+    POD_TRY(take_workers(l, o->clock));
     return take_slots(l);
 }
 
@@ -345,3 +350,7 @@ pod_status pod_loader_next(pod_loader *l, pod_batch *out)
 
 int64_t pod_loader_steps_per_epoch(const pod_loader *l) { return l->steps_per_epoch; }
 int64_t pod_loader_local_batch(const pod_loader *l) { return l->local_batch; }
+
+int pod_loader_n_tracks(const pod_loader *l) { return l->worker[0].track ? l->n_workers : 0; }
+
+pod_track *pod_loader_track(const pod_loader *l, int i) { return l->worker[i].track; }

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/core/track.h"
 #include "runtime/data/augment.h"
 #include "runtime/data/dataset.h"
 #include "runtime/data/sampler.h"
@@ -34,6 +35,8 @@ typedef struct pod_loader_options {
     int n_threads;      /* that make them; where one of the two is 0, next does */
     int64_t start_step; /* the first batch is this one, counted from the beginning of training */
     const pod_alloc *alloc; /* NULL: pod_alloc_default */
+    /* By which the threads write down when they made what; NULL: they do not. */
+    const pod_clock *clock;
 } pod_loader_options;
 
 typedef struct pod_batch {
@@ -56,5 +59,9 @@ void pod_loader_close(pod_loader *l); /* ends the threads; NULL is allowed */
 
 int64_t pod_loader_steps_per_epoch(const pod_loader *l);
 int64_t pod_loader_local_batch(const pod_loader *l);
+
+/* What each thread made and when, for one reader; gone with the loader. None without a clock. */
+int pod_loader_n_tracks(const pod_loader *l);
+pod_track *pod_loader_track(const pod_loader *l, int i);
 
 #endif

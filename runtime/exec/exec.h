@@ -21,6 +21,11 @@ void pod_exec_close(pod_exec *e); /* collective; NULL is allowed */
 /* This rank's part of the data for input i of the program; borrowed until it is fed again. */
 void pod_exec_feed(pod_exec *e, int input, const void *data);
 
+/* From now on what this core computes takes `factor` times as long, at least 1: after an
+ * instruction time passes, which counts as the instruction's, while collectives in flight go on. The
+ * rank that it is set on plays a slow one; numbers stay the same. Local. */
+void pod_exec_set_slowness(pod_exec *e, double factor);
+
 /* One step: allocates nothing. Adds its events to `tl`, between begin and end of a step (NULL:
  * none). E_NUMERIC when output 0, the loss, is not finite: then nothing was updated, on any rank,
  * and all ranks answer alike; pod_exec_find_fault says where it began. */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "collectives/exec/coll_run.h"
 #include "kernels/base/assert.h"
@@ -11,6 +12,11 @@
 #include "runtime/exec/finite.h"
 
 enum { SLAB_ALIGN = 64, WHAT_BYTES = 96 };
+
+/* Of a core that plays a slow one. */
+static const pod_time PS_PER_NS = 1000, PS_PER_S = 1000000000000;
+static const pod_time LEAST_DEBT = 200000000;  /* before it sleeps */
+static const pod_time LONGEST_NAP = 100000000; /* while others need it to go on with a collective */
 
 typedef struct feed_ref { /* a pointer that follows the host's data */
     const void **where;
@@ -43,7 +49,9 @@ struct pod_exec {
     pod_coll_run **run_in_flight; /* theirs */
     int n_in_flight;
     double *output;
-    float **rows; /* by output; NULL: it is a scalar */
+    float **rows;    /* by output; NULL: it is a scalar */
+    double slowness; /* 1: as fast as it is */
+    pod_time debt;   /* that a slow core would still have worked */
 };
 
 /* ---- opening ---- */
@@ -189,7 +197,8 @@ static pod_status create(const pod_program *p, pod_store *store, pod_comm *comm,
         pod_arena_destroy(arena);
         return POD_E_NOMEM;
     }
-    *e = (pod_exec){.program = p, .store = store, .comm = comm, .clock = clock, .arena = arena};
+    *e = (pod_exec){
+        .program = p, .store = store, .comm = comm, .clock = clock, .arena = arena, .slowness = 1};
     *out = e;
     return POD_OK;
 }
@@ -256,6 +265,43 @@ static void poll_in_flight(pod_exec *e)
     for (int i = 0; i < e->n_in_flight; i++) (void)pod_coll_run_poll(e->run_in_flight[i]);
 }
 
+void pod_exec_set_slowness(pod_exec *e, double factor)
+{
+    POD_ASSERT(factor >= 1, "a core that is %g times as slow", factor);
+    e->slowness = factor;
+    if (factor <= 1) e->debt = 0;
+}
+
+/* A sleep lasts longer than it is told to: small debts wait for others, and what was slept too much
+ * is a debt below zero. */
+static void fall_behind(pod_exec *e, pod_time worked)
+{
+    e->debt += (pod_time)((double)worked * (e->slowness - 1));
+    if (e->debt < LEAST_DEBT) return;
+    const pod_time begin = pod_clock_now(&e->clock);
+    pod_time slept = 0;
+    for (; slept < e->debt; slept = pod_clock_now(&e->clock) - begin) {
+        const pod_time left = e->debt - slept;
+        const pod_time nap = e->n_in_flight > 0 && left > LONGEST_NAP ? LONGEST_NAP : left;
+        const struct timespec t = {.tv_sec = (time_t)(nap / PS_PER_S),
+                                   .tv_nsec = (long)(nap % PS_PER_S / PS_PER_NS)};
+        nanosleep(&t, NULL);
+        poll_in_flight(e);
+    }
+    e->debt -= slept;
+}
+
+static void compute(pod_exec *e, const pod_instr *instr, const bound *b)
+{
+    if (e->slowness <= 1) {
+        instr->run(b->attr, b->in, b->out, b->scratch);
+        return;
+    }
+    const pod_time begin = pod_clock_now(&e->clock);
+    instr->run(b->attr, b->in, b->out, b->scratch);
+    fall_behind(e, pod_clock_now(&e->clock) - begin);
+}
+
 static void start_collective(pod_exec *e, int32_t c)
 {
     e->started[c] = pod_clock_now(&e->clock);
@@ -293,7 +339,7 @@ static void run_instr(pod_exec *e, int32_t i)
     const pod_instr *instr = &e->program->instr[i];
     const bound *b = &e->bound[i];
     switch (instr->kind) {
-    case POD_I_RUN: instr->run(b->attr, b->in, b->out, b->scratch); break;
+    case POD_I_RUN: compute(e, instr, b); break;
     case POD_I_COLL_START: start_collective(e, instr->ticket); break;
     case POD_I_COLL_WAIT: wait_collective(e, instr->ticket); break;
     case POD_I_FETCH: fetch(e, instr, b->in[0]); break;

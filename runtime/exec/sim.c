@@ -20,6 +20,7 @@ typedef struct core {
 struct pod_exec_sim {
     const pod_program *program;
     const pod_instr_time *time;
+    pod_noise noise;
     pod_arena *arena;
     pod_sim *sim;
     core *core;
@@ -32,7 +33,7 @@ struct pod_exec_sim {
     const pod_exec_sim_watch *watch;
     int n_watches;
     pod_time now;
-    int64_t n_turns;
+    int64_t step, n_turns;
 };
 
 enum { NOT_DONE = -1, PARTS = 4 /* in which algorithms go several ways at once */ };
@@ -107,10 +108,13 @@ static pod_status take_memory(pod_exec_sim *e)
 
 static pod_status fill(pod_exec_sim *e, const pod_exec_sim_options *options)
 {
-    const bool one_of_each = !options->slow && !options->every_core;
+    const bool one_of_each = !options->slow && options->n_failed == 0 &&
+                             options->noise.share == 0 && !options->every_core;
     pod_sim_classes classes;
     POD_TRY(find_classes(e, &options->net, &classes));
     POD_TRY(pod_sim_create_alike(&options->net, &classes, one_of_each, &e->sim));
+    if (options->n_failed > 0)
+        POD_TRY(pod_sim_fail_links(e->sim, options->failed, options->n_failed));
     e->n_cores = pod_sim_n_cores(e->sim);
     POD_TRY(take_slow(e, options->slow));
     POD_TRY(take_memory(e));
@@ -128,8 +132,11 @@ pod_status pod_exec_sim_open(const pod_program *p, const pod_exec_sim_options *o
         pod_arena_destroy(arena);
         return POD_E_NOMEM;
     }
-    *e = (pod_exec_sim){
-        .program = p, .time = options->time, .arena = arena, .n_turns = pod_program_n_turns(p)};
+    *e = (pod_exec_sim){.program = p,
+                        .time = options->time,
+                        .noise = options->noise,
+                        .arena = arena,
+                        .n_turns = pod_program_n_turns(p)};
     pod_status status = fill(e, options);
     if (status != POD_OK) {
         pod_exec_sim_close(e);
@@ -161,6 +168,15 @@ static void record(pod_exec_sim *e, int c, pod_lane lane, int32_t i, pod_time be
             pod_timeline_add(e->watch[w].tl, lane, e->program->instr[i].phase, i, begin, end);
 }
 
+/* What the instruction takes on this core, at its turn. */
+static double run_s(const pod_exec_sim *e, int c, int32_t instr)
+{
+    double seconds = e->time[instr].seconds;
+    if (e->slow) seconds *= e->slow[c];
+    if (e->noise.share > 0) seconds *= pod_noise_factor(&e->noise, c, e->step, e->core[c].turn);
+    return seconds;
+}
+
 /* Until the core waits for what is not known to be done, or its step ends. */
 static pod_status advance(pod_exec_sim *e, int c)
 {
@@ -170,8 +186,7 @@ static pod_status advance(pod_exec_sim *e, int c)
         const pod_instr *instr = &e->program->instr[turn.instr];
         const pod_time begin = own->now;
         if (instr->kind == POD_I_RUN) {
-            const double factor = e->slow ? e->slow[c] : 1;
-            own->now = pod_ps_add(own->now, pod_ps(factor * e->time[turn.instr].seconds));
+            own->now = pod_ps_add(own->now, pod_ps(run_s(e, c, turn.instr)));
         } else if (instr->kind == POD_I_COLL_START) {
             in_flight *f = flight_of(e, instr, turn);
             f->started[c] = own->now;
@@ -210,6 +225,7 @@ pod_status pod_exec_sim_step(pod_exec_sim *e, int64_t step, const pod_exec_sim_w
 {
     e->watch = watch;
     e->n_watches = n_watches;
+    e->step = step;
     for (int32_t i = 0; i < e->n_flights; i++)
         for (int c = 0; c < e->n_cores; c++) e->flight[i].done[c] = NOT_DONE;
     for (int w = 0; w < n_watches; w++) pod_timeline_begin_step(watch[w].tl, step, e->now);
@@ -244,4 +260,9 @@ pod_sim_use pod_exec_sim_used(const pod_exec_sim *e) { return pod_sim_used(e->si
 double pod_exec_sim_link_busy_s(const pod_exec_sim *e, int link)
 {
     return pod_sim_link_busy_s(e->sim, link);
+}
+
+double pod_exec_sim_link_bytes(const pod_exec_sim *e, int link)
+{
+    return pod_sim_link_bytes(e->sim, link);
 }

@@ -14,6 +14,7 @@
 
 #include "collectives/exec/exec_sim.h"
 #include "runtime/exec/cost.h"
+#include "runtime/exec/noise.h"
 #include "runtime/measure/timeline.h"
 
 typedef struct pod_exec_sim pod_exec_sim;
@@ -22,11 +23,16 @@ typedef struct pod_exec_sim_options {
     pod_net net;
     const pod_instr_time *time; /* by instruction; borrowed */
     const double *slow;         /* by core: factor on the time of what it runs; NULL: 1. Borrowed */
-    bool every_core; /* is simulated; else, where none is slow, one of each class of cores that do
-                        alike (collectives/exec/sim_classes.h): the same times */
+    const int *failed;          /* links (n_failed), as pod_sim_fail_links takes them; borrowed */
+    int n_failed;
+    pod_noise noise;
+    bool every_core; /* is simulated; else, where none is slow, no link has failed and nothing is
+                        noisy, one of each class of cores that do alike
+                        (collectives/exec/sim_classes.h): the same times */
 } pod_exec_sim_options;
 
-/* `p` is borrowed until close. E_INVALID as pod_sim_create_alike and pod_coll_build; E_NOMEM. */
+/* `p` is borrowed until close. E_INVALID as pod_sim_create_alike, pod_sim_fail_links and
+ * pod_coll_build; E_NOMEM. */
 POD_MUST pod_status pod_exec_sim_open(const pod_program *p, const pod_exec_sim_options *options,
                                       pod_exec_sim **out);
 void pod_exec_sim_close(pod_exec_sim *e); /* NULL is allowed */
@@ -47,5 +53,6 @@ int pod_exec_sim_n_simulated(const pod_exec_sim *e);          /* cores, or class
 /* Of the collectives, so far, of all cores; n_events are those that were simulated. */
 pod_sim_use pod_exec_sim_used(const pod_exec_sim *e);
 double pod_exec_sim_link_busy_s(const pod_exec_sim *e, int link); /* how long it was held */
+double pod_exec_sim_link_bytes(const pod_exec_sim *e, int link);  /* what it carried */
 
 #endif

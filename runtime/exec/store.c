@@ -96,6 +96,11 @@ const pod_program_variable *pod_store_variable(const pod_store *s, int i)
     return &s->variable[i];
 }
 
+bool pod_store_is_dealt(const pod_store *s, int i)
+{
+    return pod_store_variable(s, i)->type.shard.per_core > 0;
+}
+
 int pod_store_find(const pod_store *s, const char *name)
 {
     for (int i = 0; i < s->n; i++)

@@ -3,6 +3,8 @@
 #ifndef MINIPOD_RUNTIME_EXEC_STORE_H
 #define MINIPOD_RUNTIME_EXEC_STORE_H
 
+#include <stdbool.h>
+
 #include "kernels/base/status.h"
 #include "runtime/program/program.h"
 
@@ -20,6 +22,7 @@ const pod_program_variable *pod_store_variable(const pod_store *s, int i);
 int pod_store_find(const pod_store *s, const char *name); /* -1: there is none */
 float *pod_store_data(pod_store *s, int i);               /* aligned to 64 bytes */
 int64_t pod_store_count(const pod_store *s, int i);       /* elements of data */
+bool pod_store_is_dealt(const pod_store *s, int i);       /* each core has a part of it */
 int pod_store_core(const pod_store *s);
 size_t pod_store_bytes(const pod_store *s);
 

@@ -1,29 +1,40 @@
-/* A timeline as Chrome's trace format: opens in Perfetto (ui.perfetto.dev) and chrome://tracing.
+/* Timelines of all ranks as one file in Chrome's trace format, object form: opens in Perfetto
+ * (ui.perfetto.dev) and chrome://tracing. Written step by step, whatever the length.
  *
- * Object form; `X` events in microseconds with all digits of the picoseconds; pid = rank, tid =
- * lane, named by `M` events; the names are the program's labels, op and kernel
- * stand in `args`. */
+ * pid is the rank, tid a row of a lane, named and ordered by `M` events; no two ranks share a tid,
+ * for not every reader keeps those apart. What overlaps in a lane stands in further rows of it:
+ * Perfetto drops slices that overlap. `X` events are named as the program's labels; op, kernel and
+ * bytes stand in `args`. Arrows (`s`, `f`) go from the rank that came last to a collective to those
+ * that waited for it (flows.h), and count within their step. `C` is the bytes of collectives in
+ * flight; `i` is what happens at once.
+ *
+ * Times are microseconds with all digits of the picoseconds. Readers make whole nanoseconds of them
+ * by way of a double, and cut: so that none falls to the nanosecond before, and a slice into the
+ * one before, half a picosecond is added to each `ts`. */
 #ifndef MINIPOD_RUNTIME_MEASURE_TRACE_H
 #define MINIPOD_RUNTIME_MEASURE_TRACE_H
 
-#include "runtime/measure/timeline.h"
+#include "runtime/measure/flows.h"
 
-typedef struct pod_trace_rank { /* one rank's events; borrowed */
-    int rank;
-    const pod_event *event;
-    int64_t n;
-    pod_time shift; /* added to its times: what its clock started later than rank 0's */
-} pod_trace_rank;
+typedef struct pod_trace_plan { /* borrowed until close */
+    const char *clock;          /* "wall", or "virtual, machine tpu-v3" */
+    const pod_program *program;
+    const int *rank; /* (n_ranks) */
+    int n_ranks;
+    int attempt;     /* of the job; 0: it has none */
+    pod_time origin; /* is time 0 of the file: at or before all that is put */
+    pod_stamp stamp; /* of the origin; 0: none, as of a virtual clock */
+} pod_trace_plan;
 
-/* What an instruction is; not asked for -1. */
-typedef struct pod_trace_what {
-    const char *label, *op, *kernel;
-} pod_trace_what;
-typedef pod_trace_what pod_trace_what_fn(const void *ctx, int32_t instr);
+typedef struct pod_trace pod_trace;
 
-/* `clock` names it ("wall", or "virtual" with the machine's name). */
-POD_MUST pod_status pod_trace_write(const char *path, const char *clock,
-                                    const pod_trace_rank ranks[], int n_ranks,
-                                    pod_trace_what_fn *what, const void *ctx);
+POD_MUST pod_status pod_trace_open(const char *path, const pod_trace_plan *plan, pod_trace **out);
+/* The same step of all ranks of the plan, in their order, clocks aligned. E_NOMEM. */
+POD_MUST pod_status pod_trace_put_step(pod_trace *t, const pod_trace_part part[]);
+/* Deeds of the i-th rank, as pod_timeline_copy_beside has them: all of them in one call. */
+void pod_trace_put_beside(pod_trace *t, int i, const pod_event event[], int64_t n);
+/* Releases t either way. */
+POD_MUST pod_status pod_trace_close(pod_trace *t);
+void pod_trace_abandon(pod_trace *t); /* leaves no file; NULL is allowed */
 
 #endif

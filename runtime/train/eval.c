@@ -14,6 +14,12 @@ void pod_feed_next(pod_exec *e, pod_loader *l, pod_comm *comm, pod_batch *batch)
     pod_exec_feed(e, POD_NET_LABELS, batch->labels);
 }
 
+void pod_feed_follow(const pod_loader *l, pod_timeline *tl)
+{
+    for (int i = 0; i < pod_loader_n_tracks(l); i++)
+        pod_timeline_follow(tl, POD_LANE_DATA, pod_loader_track(l, i));
+}
+
 pod_status pod_evaluate(pod_exec *e, pod_loader *l, int64_t n_samples, pod_comm *comm, int64_t step,
                         pod_predictions *to, pod_eval_result *out)
 {

@@ -25,4 +25,7 @@ POD_MUST pod_status pod_evaluate(pod_exec *e, pod_loader *l, int64_t n_samples, 
  * the others are waiting in the step. */
 void pod_feed_next(pod_exec *e, pod_loader *l, pod_comm *comm, pod_batch *batch);
 
+/* The timeline takes what the loader's threads write down, until it forgets them. */
+void pod_feed_follow(const pod_loader *l, pod_timeline *tl);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "kernels/base/assert.h"
@@ -78,6 +79,27 @@ static pod_dtype wire_from(const pod_config *c)
     return strcmp(wire, "bf16") == 0 ? POD_BF16 : POD_F32;
 }
 
+/* Into `text`, or with NULL only how many bytes. */
+static size_t print_settings(const pod_config *c, char *text, size_t room)
+{
+    int n;
+    size_t used = 0;
+    const pod_option *options = pod_options(&n);
+    for (int i = 0; i < n; i++)
+        if (options[i].commands & POD_CMD_TRAIN && !options[i].only_typed)
+            used += (size_t)snprintf(text ? text + used : NULL, text ? room - used : 0, "%s = %s\n",
+                                     options[i].name, pod_config_value(c, (pod_opt)i));
+    return used;
+}
+
+static const char *settings_of(const pod_config *c, pod_arena *arena)
+{
+    const size_t room = print_settings(c, NULL, 0) + 1;
+    char *text = pod_arena_get(arena, 1, room);
+    if (text) print_settings(c, text, room);
+    return text;
+}
+
 pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_arena *arena,
                           pod_setup *out)
 {
@@ -123,6 +145,8 @@ pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_a
                         "accumulate: a batch of %" PRId64
                         " does not divide by %d cores times %d micro-steps",
                         s.batch, n_ranks, s.accumulate);
+    s.settings = settings_of(c, arena);
+    if (!s.settings) return POD_E_NOMEM;
     const char *rules = pod_config_text(c, POD_OPT_ALGO);
     pod_status ruled =
         pod_coll_rules_load(arena, *rules ? rules : POD_COLL_RULES_DEFAULT, &s.rules);

@@ -43,10 +43,11 @@ typedef struct pod_setup {
     float ema; /* decay of the moving averages that are evaluated; 0: the weights themselves are */
     double warmup_epochs, decay_epochs;
     double epochs;
-    int64_t steps;     /* 0: by epochs */
-    double eval_every; /* epochs; 0: only at the end */
-    double target;     /* accuracy; 0: none */
-    bool reads_logits; /* an evaluation does, beside loss and accuracy */
+    int64_t steps;        /* 0: by epochs */
+    double eval_every;    /* epochs; 0: only at the end */
+    double target;        /* accuracy; 0: none */
+    bool reads_logits;    /* an evaluation does, beside loss and accuracy */
+    const char *settings; /* all options of train as text, `option = value` a line */
 } pod_setup;
 
 /* `text` "auto": as square as the number of ranks allows, the longer side first. E_INVALID when it

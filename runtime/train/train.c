@@ -1,164 +1,20 @@
-#include "runtime/train/train.h"
-
 #include <inttypes.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "kernels/base/rng.h"
-#include "runtime/train/snapshot.h"
+#include "runtime/train/trainer.h"
 
-typedef struct trainer {
-    const pod_train_args *args;
-    pod_train_result *result;
-    pod_dataset *data;
-    const pod_program *eval_program;
-    pod_store *store;
-    pod_exec *exec, *eval_exec;
-    pod_loader *loader, *eval_loader;
-    pod_time run_began;
-    float lr, step_number; /* fed to the program */
-    int32_t *draws;        /* likewise, one a sample of this rank */
-    bool epoch_is_open;    /* in the log */
-} trainer;
+enum { FAILURE_BYTES = 1024 };
 
-static pod_time now(const trainer *t) { return pod_clock_now(&t->args->clock); }
-static pod_stamp stamp(const trainer *t) { return pod_clock_stamp(&t->args->clock); }
-static double since_start(const trainer *t) { return pod_time_seconds(now(t) - t->run_began); }
-
-static void begin_span(const trainer *t, pod_job_span s)
+static double since_start(const pod__trainer *t)
 {
-    pod_job_begin(t->args->job, s, stamp(t));
-}
-static void end_span(const trainer *t, pod_job_span s) { pod_job_end(t->args->job, s, stamp(t)); }
-
-/* ---- before the first step ---- */
-
-static pod_status open_data(trainer *t)
-{
-    const pod_setup *s = t->args->setup;
-    const pod_dataset_options options = {.cache_bytes = s->data_cache_bytes,
-                                         .n_readers = s->input_threads};
-    POD_TRY(pod_dataset_open_with(s->data, s->seed, &options, &t->data));
-    const pod_dataset_info *info = &t->data->info;
-    POD_TRY(
-        pod_setup_schedule(t->args->setup, info->n_samples[POD_SPLIT_TRAIN], &t->result->schedule));
-    pod_mllog_put(t->args->mllog, "minipod_data_name", pod_mllog_text(info->name));
-    pod_mllog_put(t->args->mllog, "train_samples", pod_mllog_int(info->n_samples[POD_SPLIT_TRAIN]));
-    pod_mllog_put(t->args->mllog, "eval_samples", pod_mllog_int(info->n_samples[POD_SPLIT_TEST]));
-    return POD_OK;
-}
-
-static pod_status compile_programs(trainer *t)
-{
-    const pod_train_args *a = t->args;
-    pod_train_result *r = t->result;
-    POD_TRY(pod_arena_create(NULL, &r->arena));
-    r->data_name = pod_arena_text(r->arena, "%s", t->data->info.name);
-    if (!r->data_name) return POD_E_NOMEM;
-    const pod_dataset_info seen = pod_setup_seen(a->setup, &t->data->info);
-    POD_TRY(
-        pod_network_compile(a->network, a->setup, &seen, true, a->target, r->arena, &r->program));
-    POD_TRY(pod_network_compile(a->network, a->setup, &seen, false, a->target, r->arena,
-                                &t->eval_program));
-    POD_TRY(pod_store_create(r->program, pod_comm_rank(a->comm), a->setup->seed, &t->store));
-    r->reduce_bytes = r->program->reduce_bytes;
-    r->model_flops = r->program->model_flops;
-    r->fingerprint = r->program->fingerprint;
-    r->memory_bytes = r->program->step_bytes + r->program->window_bytes + r->program->store_bytes;
-    r->state_bytes = r->program->state_bytes;
-    r->whole_state_bytes = r->program->whole_state_bytes;
-    for (int i = 0; i < pod_store_n(t->store); i++) {
-        pod_role role = pod_store_variable(t->store, i)->role;
-        if (role == POD_ROLE_WEIGHT || role == POD_ROLE_NORM || role == POD_ROLE_BIAS)
-            r->n_weights += pod_store_count(t->store, i);
-    }
-    return POD_OK;
-}
-
-static pod_checkpoint_info checkpoint_info(const trainer *t, int64_t step)
-{
-    const pod_setup *s = t->args->setup;
-    return (pod_checkpoint_info){.model = s->model,
-                                 .data = t->data->info.name,
-                                 .optimizer = s->optim->name,
-                                 .seed = s->seed,
-                                 .step = step,
-                                 .batch = s->batch};
-}
-
-static pod_status restore(trainer *t)
-{
-    pod_train_result *r = t->result;
-    if (!*t->args->resume) return POD_OK;
-    begin_span(t, POD_JOB_RESTORE);
-    pod_checkpoint_info want = checkpoint_info(t, 0);
-    pod_status status =
-        pod_snapshot_restore(t->args->resume, &want, true, t->store, t->args->comm, &r->first_step);
-    end_span(t, POD_JOB_RESTORE);
-    POD_TRY(status);
-    if (r->first_step >= r->schedule.n_steps)
-        return pod_fail(POD_E_INVALID,
-                        "resume: %s has %" PRId64 " steps, the run ends after %" PRId64,
-                        t->args->resume, r->first_step, r->schedule.n_steps);
-    pod_log_say(t->args->log, POD_LOG_INFO, "resumed from %s at step %" PRId64, t->args->resume,
-                r->first_step);
-    return POD_OK;
-}
-
-static pod_status open_loaders(trainer *t)
-{
-    const pod_setup *s = t->args->setup;
-    const int rank = pod_comm_rank(t->args->comm), size = pod_comm_size(t->args->comm);
-    pod_loader_options train = pod_setup_loader(s, true, rank, size);
-    const pod_loader_options test = pod_setup_loader(s, false, rank, size);
-    train.start_step = t->result->first_step;
-    POD_TRY(pod_loader_open(t->data, POD_SPLIT_TRAIN, &train, &t->loader));
-    return pod_loader_open(t->data, POD_SPLIT_TEST, &test, &t->eval_loader);
-}
-
-static pod_status open_records(trainer *t)
-{
-    pod_timeline_plan plan = {.rank = pod_comm_rank(t->args->comm),
-                              .max_steps = t->result->schedule.n_steps - t->result->first_step,
-                              .max_events = pod_program_n_turns(t->result->program) +
-                                            t->result->program->n_colls + 1,
-                              .kept_steps = t->args->kept_steps};
-    t->draws = POD_ARENA_NEW(t->result->arena, int32_t, pod_loader_local_batch(t->loader));
-    t->result->loss = POD_ARENA_NEW(t->result->arena, float, plan.max_steps);
-    t->result->accuracy = POD_ARENA_NEW(t->result->arena, float, plan.max_steps);
-    /* One at each multiple of eval_every and one at the end. */
-    const int64_t max_evals = plan.max_steps / t->result->schedule.eval_every + 2;
-    t->result->evals = POD_ARENA_NEW(t->result->arena, pod_eval_row, max_evals);
-    pod_status status = pod_timeline_create(&plan, &t->result->timeline);
-    if (!t->draws || !t->result->loss || !t->result->accuracy || !t->result->evals)
-        status = POD_E_NOMEM;
-    if (status != POD_E_NOMEM) return status;
-    return pod_fail(POD_E_INVALID, "steps: no memory for the times of %" PRId64 " steps",
-                    plan.max_steps);
-}
-
-static pod_status prepare(trainer *t)
-{
-    const pod_train_args *a = t->args;
-    POD_TRY(pod_comm_agree(a->comm, open_data(t)));
-    POD_TRY(pod_comm_agree(a->comm, compile_programs(t)));
-    end_span(t, POD_JOB_BUILD);
-    pod_status status = restore(t);
-    begin_span(t, POD_JOB_BUILD);
-    POD_TRY(status);
-    POD_TRY(pod_exec_open(t->result->program, t->store, a->comm, a->clock, &t->exec));
-    POD_TRY(pod_exec_open(t->eval_program, t->store, a->comm, a->clock, &t->eval_exec));
-    POD_TRY(pod_comm_agree(a->comm, open_loaders(t)));
-    POD_TRY(pod_comm_agree(a->comm, open_records(t)));
-    pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "lr"), &t->lr);
-    pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "step"), &t->step_number);
-    pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "draws"), t->draws);
-    return POD_OK;
+    return pod_time_seconds(pod__train_now(t) - t->run_began);
 }
 
 /* ---- the loop ---- */
 
 /* Random numbers for what is left out of a sample in this step, whichever rank has it. */
-static void draw(trainer *t, int64_t step, const pod_batch *batch)
+static void draw(pod__trainer *t, int64_t step, const pod_batch *batch)
 {
     const int64_t n = pod_loader_local_batch(t->loader);
     for (int64_t i = 0; i < n; i++) {
@@ -170,23 +26,39 @@ static void draw(trainer *t, int64_t step, const pod_batch *batch)
     }
 }
 
-static pod_status train_step(trainer *t, int64_t step)
+/* A step that failed is not done. */
+static void log_step(const pod__trainer *t, int64_t step, int64_t core_wait_ns, pod_status status)
+{
+    int64_t n;
+    const pod_step_row *row = pod_timeline_rows(t->result->timeline, &n);
+    const pod_time *phase = row[n - 1].phase;
+    const pod_job_step parts = {.step = step + 1,
+                                .input = phase[POD_PHASE_INPUT] / 1000,
+                                .reduce = phase[POD_PHASE_REDUCE] / 1000,
+                                .core_wait = core_wait_ns};
+    if (status == POD_OK)
+        pod_job_end_step(t->args->job, parts, pod_clock_stamp(&t->args->clock));
+    else
+        pod__train_end_span(t, POD_JOB_STEP);
+}
+
+static pod_status train_step(pod__trainer *t, int64_t step)
 {
     pod_timeline *tl = t->result->timeline;
     pod_batch batch;
-    begin_span(t, POD_JOB_STEP);
-    pod_time begin = now(t);
+    pod__train_begin_span(t, POD_JOB_STEP);
+    const int64_t had_waited = pod_core_wait_ns(&t->core_wait);
+    pod_time begin = pod__train_now(t);
     pod_timeline_begin_step(tl, step, begin);
     pod_feed_next(t->exec, t->loader, t->args->comm, &batch);
-    pod_time fed = now(t);
+    pod_time fed = pod__train_now(t);
     pod_timeline_add(tl, POD_LANE_COMPUTE, POD_PHASE_INPUT, -1, begin, fed);
     t->lr = (float)pod_lr_at(&t->args->setup->lr, step);
     t->step_number = (float)(step + 1);
     draw(t, step, &batch);
     pod_status status = pod_exec_step(t->exec, tl);
-    pod_timeline_end_step(tl, now(t));
-    end_span(t, POD_JOB_STEP);
-    pod_job_move(t->args->job, POD_JOB_STEP, POD_JOB_INPUT_WAIT, (fed - begin) / 1000);
+    pod_timeline_end_step(tl, pod__train_now(t));
+    log_step(t, step, pod_core_wait_ns(&t->core_wait) - had_waited, status);
     const int64_t row = step - t->result->first_step;
     t->result->loss[row] = (float)pod_exec_output(t->exec, POD_NET_LOSS);
     t->result->accuracy[row] =
@@ -196,14 +68,14 @@ static pod_status train_step(trainer *t, int64_t step)
 }
 
 /* Epochs count from 1 in the log; an evaluation within an epoch has a fraction. */
-static pod_mllog_value epoch_number(const trainer *t, int64_t n_done)
+static pod_mllog_value epoch_number(const pod__trainer *t, int64_t n_done)
 {
     const int64_t per_epoch = t->result->schedule.steps_per_epoch;
     if (n_done % per_epoch == 0) return pod_mllog_int(n_done / per_epoch);
     return pod_mllog_real((double)n_done / (double)per_epoch);
 }
 
-static void open_epoch(trainer *t, int64_t step)
+static void open_epoch(pod__trainer *t, int64_t step)
 {
     if (t->epoch_is_open) return;
     t->epoch_is_open = true;
@@ -211,7 +83,7 @@ static void open_epoch(trainer *t, int64_t step)
                   {"epoch_num", pod_mllog_int(step / t->result->schedule.steps_per_epoch + 1)});
 }
 
-static void close_epoch(trainer *t, int64_t n_done)
+static void close_epoch(pod__trainer *t, int64_t n_done)
 {
     if (!t->epoch_is_open) return;
     t->epoch_is_open = false;
@@ -221,7 +93,7 @@ static void close_epoch(trainer *t, int64_t n_done)
 }
 
 /* `last` is what an evaluation has just found. */
-static void keep_evaluation(trainer *t, int64_t n_done)
+static void keep_evaluation(pod__trainer *t, int64_t n_done)
 {
     pod_train_result *r = t->result;
     const double at_s = since_start(t);
@@ -238,17 +110,20 @@ static void keep_evaluation(trainer *t, int64_t n_done)
         .n_done = n_done, .loss = r->last.loss, .accuracy = r->last.accuracy, .at_s = at_s};
 }
 
-static pod_status evaluate(trainer *t, int64_t n_done)
+static pod_status evaluate(pod__trainer *t, int64_t n_done)
 {
     const pod_train_args *a = t->args;
     pod_train_result *r = t->result;
     const pod_mllog_value epoch = epoch_number(t, n_done);
     pod_mllog_put(a->mllog, "eval_start", pod_mllog_null(), {"epoch_num", epoch});
-    begin_span(t, POD_JOB_EVAL);
+    const pod_time begin = pod__train_now(t);
+    pod__train_begin_span(t, POD_JOB_EVAL);
     pod_status status =
         pod_evaluate(t->eval_exec, t->eval_loader, t->data->info.n_samples[POD_SPLIT_TEST], a->comm,
                      n_done, NULL, &r->last);
-    end_span(t, POD_JOB_EVAL);
+    pod__train_end_span(t, POD_JOB_EVAL);
+    pod_timeline_mark(r->timeline, POD_LANE_STEPS, POD_DEED_EVALUATION, n_done, begin,
+                      pod__train_now(t));
     pod_mllog_put(a->mllog, "eval_stop", pod_mllog_null(), {"epoch_num", epoch});
     POD_TRY(status);
     pod_mllog_put(a->mllog, "eval_accuracy", pod_mllog_real(r->last.accuracy),
@@ -262,7 +137,7 @@ static pod_status evaluate(trainer *t, int64_t n_done)
     return POD_OK;
 }
 
-static void show_progress(trainer *t, int64_t n_done)
+static void show_progress(pod__trainer *t, int64_t n_done)
 {
     const pod_setup *s = t->args->setup;
     pod_progress_at(t->args->log, n_done,
@@ -273,101 +148,42 @@ static void show_progress(trainer *t, int64_t n_done)
                     (double)((n_done - t->result->first_step) * s->batch) / since_start(t));
 }
 
-static pod_status one_step(trainer *t, int64_t step)
+static pod_status one_step(pod__trainer *t, int64_t step)
 {
     const pod_schedule *s = &t->result->schedule;
+    pod_guard_before_step(t->guard, step + 1);
     POD_TRY(train_step(t, step));
     t->result->n_steps++;
     show_progress(t, step + 1);
     bool is_last = step + 1 == s->n_steps;
     if ((step + 1) % s->steps_per_epoch == 0 || is_last) close_epoch(t, step + 1);
     if ((step + 1) % s->eval_every == 0 || is_last) POD_TRY(evaluate(t, step + 1));
+    /* A checkpoint of an evaluated step has its evaluation behind it. */
+    const bool asked = pod_guard_after_step(t->guard, step + 1);
+    t->result->stopped = asked && !is_last && !t->result->reached;
     return POD_OK;
 }
 
 /* The log's epoch is closed whatever ends the loop: the last step, the target, a failure. */
-static pod_status run_steps(trainer *t)
+static pod_status run_steps(pod__trainer *t)
 {
     const int64_t n_steps = t->result->schedule.n_steps;
     pod_status status = POD_OK;
     int64_t step = t->result->first_step;
-    for (; step < n_steps && !t->result->reached && status == POD_OK; step++) {
+    for (; step < n_steps && !t->result->reached && !t->result->stopped && status == POD_OK;
+         step++) {
         open_epoch(t, step);
         status = one_step(t, step);
     }
     close_epoch(t, step);
+    if (status == POD_OK && t->result->n_evals == 0 && step == n_steps) status = evaluate(t, step);
     return status;
 }
 
-/* ---- after the last step ---- */
-
-static pod_status save(trainer *t)
+static void release(pod__trainer *t)
 {
-    const pod_train_args *a = t->args;
-    if (!*a->out) return POD_OK;
-    pod_arena *arena = t->result->arena;
-    const char *path = pod_snapshot_path(arena, a->out);
-    pod_status mine = path ? POD_OK : POD_E_NOMEM;
-    POD_TRY(pod_comm_agree(a->comm, mine));
-    pod_checkpoint_info info = checkpoint_info(t, t->result->first_step + t->result->n_steps);
-    begin_span(t, POD_JOB_SAVE);
-    pod_status status = pod_snapshot_save(path, &info, t->store, a->comm);
-    end_span(t, POD_JOB_SAVE);
-    return status;
-}
-
-/* Shares of phases, mean over ranks: what one rank waits for, another one works on. */
-static void share_phases(trainer *t)
-{
-    pod_train_result *r = t->result;
-    int64_t n;
-    const pod_step_row *row = pod_timeline_rows(r->timeline, &n);
-    double sum[POD_N_PHASES + 2] = {0}; /* phases, other, all */
-    for (int64_t i = n > 1 ? 1 : 0; i < n; i++) {
-        for (int p = 0; p < POD_N_PHASES; p++) sum[p] += pod_time_seconds(row[i].phase[p]);
-        sum[POD_N_PHASES] += pod_time_seconds(row[i].other);
-        sum[POD_N_PHASES + 1] += pod_time_seconds(row[i].end - row[i].begin);
-    }
-    pod_comm_sum(t->args->comm, sum, POD_N_PHASES + 2);
-    const double all = sum[POD_N_PHASES + 1];
-    for (int p = 0; p < POD_N_PHASES && all > 0; p++) r->phase_share[p] = sum[p] / all;
-    if (all > 0) r->other_share = sum[POD_N_PHASES] / all;
-    const double n_steps = (double)(n > 1 ? n - 1 : n) * pod_comm_size(t->args->comm);
-    if (n_steps > 0) r->exposed_s = sum[POD_PHASE_REDUCE] / n_steps;
-}
-
-/* The steps of this rank; what the first one took beyond a usual one was start-up. Waits for input
- * have a category of their own already. */
-static pod_status measure(trainer *t)
-{
-    pod_train_result *r = t->result;
-    int64_t n;
-    const pod_step_row *row = pod_timeline_rows(r->timeline, &n);
-    if (n > 0) {
-        int64_t skip = n > 1 ? 1 : 0;
-        POD_TRY(pod_step_stats_of(row + skip, n - skip, &r->stats));
-        double first_s =
-            pod_time_seconds(row[0].end - row[0].begin - row[0].phase[POD_PHASE_INPUT]);
-        double usual_s = r->stats.step.median - r->stats.phase[POD_PHASE_INPUT].median;
-        double excess_s = first_s - usual_s;
-        if (skip && excess_s > 0)
-            pod_job_move(t->args->job, POD_JOB_STEP, POD_JOB_BUILD, (pod_stamp)(excess_s * 1e9));
-    }
-    for (int64_t i = 0; i < n; i++) r->train_s += pod_time_seconds(row[i].end - row[i].begin);
-    return POD_OK;
-}
-
-static pod_status finish(trainer *t)
-{
-    pod_train_result *r = t->result;
-    POD_TRY(pod_comm_agree(t->args->comm, measure(t)));
-    share_phases(t);
-    r->weights_hash = pod_store_hash(t->store);
-    return pod_comm_same(t->args->comm, "the weights", &r->weights_hash, sizeof r->weights_hash);
-}
-
-static void release(trainer *t)
-{
+    if (t->result->timeline) pod_timeline_forget(t->result->timeline);
+    pod_guard_close(t->guard);
     pod_loader_close(t->loader);
     pod_loader_close(t->eval_loader);
     pod_exec_close(t->exec);
@@ -376,7 +192,7 @@ static void release(trainer *t)
     pod_dataset_close(t->data);
 }
 
-static void announce(const trainer *t)
+static void announce(const pod__trainer *t)
 {
     const pod_setup *s = t->args->setup;
     const pod_schedule *r = &t->result->schedule;
@@ -388,15 +204,15 @@ static void announce(const trainer *t)
                 s->model, s->data, n[POD_SPLIT_TRAIN], n[POD_SPLIT_TEST],
                 pod_mesh_print(&s->mesh, mesh, sizeof mesh), s->batch, r->n_steps,
                 (double)r->n_steps / (double)r->steps_per_epoch,
-                *t->args->out ? "" : "; without --out nothing is kept");
+                *t->args->guard->out ? "" : "; without --out nothing is kept");
 }
 
-static pod_status train(trainer *t)
+static pod_status train(pod__trainer *t)
 {
     const pod_train_args *a = t->args;
-    begin_span(t, POD_JOB_BUILD);
-    pod_status status = prepare(t);
-    end_span(t, POD_JOB_BUILD);
+    pod__train_begin_span(t, POD_JOB_BUILD);
+    pod_status status = pod__train_prepare(t);
+    pod__train_end_span(t, POD_JOB_BUILD);
     POD_TRY(status);
     t->result->began = true;
     announce(t);
@@ -407,30 +223,81 @@ static pod_status train(trainer *t)
     return status;
 }
 
-/* The log's run ends with the last evaluation, as time_to_target_s does: saving is not in it. */
-static pod_status run(trainer *t)
+static pod_status open_guard(pod__trainer *t)
 {
     const pod_train_args *a = t->args;
+    const pod_guard_args args = {.plan = a->guard,
+                                 .comm = a->comm,
+                                 .clock = &a->clock,
+                                 .log = a->log,
+                                 .job = a->job,
+                                 .mesh = pod_mesh_print(&a->setup->mesh, t->mesh, sizeof t->mesh),
+                                 .model = a->setup->model,
+                                 .data = a->setup->data,
+                                 .machine = a->machine,
+                                 .ideal = &t->ideal};
+    POD_TRY(pod_guard_open(&args, &t->guard));
+    t->result->attempt = pod_guard_attempt(t->guard);
+    t->run_began -= (a->clock.stamp - pod_guard_job_begun(t->guard)) * 1000;
+    return POD_OK;
+}
+
+/* What the run leaves; whatever ended it, the job's log says so. */
+static pod_status close_guard(pod__trainer *t, pod_status status)
+{
+    const pod_train_result *r = t->result;
+    const int64_t n_done = r->first_step + r->n_steps;
+    char failure[FAILURE_BYTES];
+    snprintf(failure, sizeof failure, "%s", status == POD_OK ? "" : pod_error_text());
+    const pod_status saved = pod_guard_finish(t->guard, n_done, status == POD_OK);
+    if (status == POD_OK && saved != POD_OK) {
+        status = saved;
+        snprintf(failure, sizeof failure, "%s", pod_error_text());
+    }
+    if (status == POD_OK && !r->stopped) pod_job_keep(t->args->job);
+    if (status == POD_OK && r->stopped)
+        pod_log_say(t->args->log, POD_LOG_INFO, "asked to stop: stopped behind step %" PRId64,
+                    n_done);
+    pod_guard_end(t->guard,
+                  status != POD_OK ? POD_JOB_END_FAILED
+                  : r->stopped     ? POD_JOB_END_STOPPED
+                                   : POD_JOB_END_OK,
+                  failure);
+    if (status != POD_OK) pod_error_set(failure);
+    return status;
+}
+
+/* The log's run ends with the last evaluation, as time_to_target_s does: saving is not in it. */
+static pod_status run(pod__trainer *t)
+{
+    const pod_train_args *a = t->args;
+    POD_TRY(open_guard(t));
     pod_mllog_put(a->mllog, "run_start", pod_mllog_null());
     pod_status status = train(t);
     const bool success = status == POD_OK && t->result->reached;
     pod_mllog_put(a->mllog, "run_stop", pod_mllog_null(),
                   {"status", pod_mllog_text(success ? "success" : "aborted")});
+    status = close_guard(t, status);
     if (!t->result->began) return status;
-    if (status == POD_OK) {
-        pod_job_keep(a->job);
-        status = save(t);
-    }
     t->result->run_s = since_start(t);
-    pod_status measured = finish(t);
-    return status != POD_OK ? status : measured;
+    char failure[FAILURE_BYTES];
+    snprintf(failure, sizeof failure, "%s", pod_error_text());
+    pod_status measured = pod__train_measure(t);
+    if (status == POD_OK) return measured;
+    pod_error_set(failure); /* what ended it, not what it left: weights may differ then */
+    return status;
 }
 
 pod_status pod_train(const pod_train_args *args, pod_train_result *out)
 {
     *out = (pod_train_result){0};
-    trainer t = {.args = args, .result = out, .run_began = pod_clock_now(&args->clock)};
+    pod__trainer t = {.args = args,
+                      .result = out,
+                      .ideal = args->ideal,
+                      .run_began = pod_clock_now(&args->clock),
+                      .core_wait = pod_core_wait_open()};
     pod_status status = run(&t);
     release(&t);
+    pod_core_wait_close(&t.core_wait);
     return status;
 }

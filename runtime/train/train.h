@@ -3,9 +3,10 @@
 #define MINIPOD_RUNTIME_TRAIN_TRAIN_H
 
 #include "runtime/core/log.h"
-#include "runtime/measure/goodput.h"
+#include "runtime/measure/job_log.h"
 #include "runtime/measure/steptime.h"
 #include "runtime/train/eval.h"
+#include "runtime/train/guard.h"
 #include "runtime/train/mllog.h"
 #include "runtime/train/network.h"
 
@@ -18,8 +19,9 @@ typedef struct pod_train_args {
     pod_log *log;
     pod_job_log *job; /* a span is open while this works; none before and after */
     pod_mllog *mllog;
-    const char *resume; /* "": from the beginning */
-    const char *out;    /* a folder that exists, or "": nothing is kept */
+    const pod_guard_plan *guard;
+    const char *machine; /* that goodput is held against, with the terms that it gives */
+    pod_ideal ideal;
     int64_t kept_steps; /* whose events the timeline keeps; at least 1 */
 } pod_train_args;
 
@@ -33,9 +35,11 @@ typedef struct pod_train_result {
     bool began; /* the first step was reached; a failure before it is one of input */
     pod_schedule schedule;
     int64_t first_step, n_steps; /* n_steps were done in this run, from first_step on */
+    int attempt;                 /* of the job, from 1 */
+    bool stopped;                /* somebody asked it to */
     bool reached;                /* the target; false too when there is none */
     pod_eval_result last, best;
-    double run_s;            /* from the start of the run, when nothing of the data was read */
+    double run_s;            /* from the start of the job's first attempt, before data are read */
     double time_to_target_s; /* the same at the end of the evaluation that reached it */
     double time_to_peak_s;   /* and of the first of those that found the best accuracy */
     double train_s;          /* of all steps */

@@ -68,8 +68,10 @@ static pod_status train(pod_test_run *r, pod_comm *comm, const pod_test_net *net
     const pod_clock clock = pod_clock_start();
     const pod_target host = {.name = "host", .cpu = pod_cpu_features()};
     const pod_network network = pod_test_network(net);
+    pod_guard_plan guard;
     pod_mllog *mllog = NULL;
     FILE *said = NULL;
+    POD_TRY(pod_guard_plan_from(r->config, pod_comm_size(comm), &guard));
     POD_TRY(pod_comm_agree(comm, open_files(r, comm, &clock, &mllog, &said)));
     pod_log log = pod_log_start(pod_comm_rank(comm), said, said, "on", false);
     r->job = pod_job_start(pod_clock_stamp(&clock));
@@ -82,8 +84,8 @@ static pod_status train(pod_test_run *r, pod_comm *comm, const pod_test_net *net
                                  .log = &log,
                                  .job = &r->job,
                                  .mllog = mllog,
-                                 .resume = pod_config_text(r->config, POD_OPT_RESUME),
-                                 .out = r->folder,
+                                 .guard = &guard,
+                                 .machine = "host",
                                  .kept_steps = 2};
     const pod_time begin = pod_clock_now(&clock);
     const pod_status status = pod_train(&args, &r->result);
@@ -104,9 +106,8 @@ void pod_test_run_start(pod_test_run *r, pod_comm *comm, const pod_test_net *net
     snprintf(r->mllog_path, sizeof r->mllog_path, "%s/mllog.txt", r->folder);
     snprintf(r->said_path, sizeof r->said_path, "%s/said.txt", r->folder);
     r->status = configure(r, comm, net, options);
-    if (r->status == POD_OK)
-        r->status = train(r, comm, net);
-    else
+    if (r->status == POD_OK) r->status = train(r, comm, net);
+    if (r->status != POD_OK && !*r->error)
         snprintf(r->error, sizeof r->error, "%s", pod_error_text());
 }
 

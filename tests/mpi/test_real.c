@@ -60,6 +60,7 @@ typedef struct bed {
     pod_test_job job; /* its stores are the check executor's */
     pod_store *store; /* of the real executor */
     pod_exec *exec;
+    pod_clock clock; /* the executor's */
     const char *text;
 } bed;
 
@@ -71,14 +72,14 @@ static void feed_own(bed *b)
 
 static bool bed_open(bed *b, const pod_test_plan *plan)
 {
-    *b = (bed){.text = plan_text(plan)};
+    *b = (bed){.text = plan_text(plan), .clock = pod_clock_start()};
     bool ok = pod_arena_create(NULL, &b->arena) == POD_OK &&
               pod_test_compile(b->arena, plan, &b->program) == POD_OK &&
               pod_store_create(b->program, rank, 3, &b->store) == POD_OK;
     POD_CHECK(ok, "%s: %s", b->text, pod_error_text());
     if (pod_comm_agree(comm, ok ? POD_OK : POD_E_NOMEM) != POD_OK) return false;
     pod_test_job_start(&b->job, b->program);
-    pod_status s = pod_exec_open(b->program, b->store, comm, pod_clock_start(), &b->exec);
+    pod_status s = pod_exec_open(b->program, b->store, comm, b->clock, &b->exec);
     POD_CHECK(s == POD_OK, "%s: %s", b->text, pod_error_text());
     if (s == POD_OK) feed_own(b);
     return s == POD_OK;
@@ -451,6 +452,63 @@ static void test_bad_weight(void)
     bed_close(&b);
 }
 
+/* ---- a slow core ---- */
+
+/* What this rank works and waits in its fastest step. */
+static void time_steps(bed *b, double *work_s, double *wait_s)
+{
+    enum { TIMED = 6 };
+    const pod_timeline_plan plan = {.rank = rank,
+                                    .max_steps = TIMED,
+                                    .max_events =
+                                        pod_program_n_turns(b->program) + b->program->n_colls,
+                                    .kept_steps = 1};
+    pod_timeline *tl = NULL;
+    POD_CHECK_OK(pod_timeline_create(&plan, &tl));
+    for (int step = 0; tl && step < TIMED; step++) {
+        pod_timeline_begin_step(tl, step, pod_clock_now(&b->clock));
+        POD_CHECK_OK(pod_exec_step(b->exec, tl));
+        pod_timeline_end_step(tl, pod_clock_now(&b->clock));
+    }
+    int64_t n;
+    const pod_step_row *row = pod_timeline_rows(tl, &n);
+    *work_s = *wait_s = HUGE_VAL;
+    for (int64_t i = 0; i < n; i++) {
+        pod_time work = 0;
+        for (int p = 0; p < POD_N_PHASES; p++) work += p == POD_PHASE_REDUCE ? 0 : row[i].phase[p];
+        *work_s = fmin(*work_s, pod_time_seconds(work));
+        *wait_s = fmin(*wait_s, pod_time_seconds(row[i].phase[POD_PHASE_REDUCE]));
+    }
+    pod_timeline_destroy(tl);
+}
+
+/* The last rank plays a slow one: it works longer, the others wait for it, and nothing comes out
+ * otherwise. Sleeps make up nearly all of its time, so that bounds hold on a machine that is busy. */
+static void test_slow(void)
+{
+    enum { FACTOR = 40 };
+    const bool is_slow = rank == size - 1;
+    double work_s[2] = {0}, wait_s[2] = {0};
+    uint64_t hash[2] = {0};
+    for (int k = 0; k < 2; k++) {
+        bed b;
+        pod_test_plan plan = plan_of(POD_TEST_RESIDUAL, POD_F32, meshes()[0]);
+        if (bed_open(&b, &plan)) {
+            b.job.lr = 0.1f;
+            if (k == 1 && is_slow) pod_exec_set_slowness(b.exec, FACTOR);
+            time_steps(&b, &work_s[k], &wait_s[k]);
+            hash[k] = pod_store_hash(b.store);
+        }
+        bed_close(&b);
+    }
+    POD_CHECK(hash[0] == hash[1], "a slow core comes to other weights");
+    const double least_s = FACTOR / 4.0 * work_s[0];
+    POD_CHECK(!is_slow || work_s[1] > least_s, "the slow rank works %g s, %g s when it is fast",
+              work_s[1], work_s[0]);
+    POD_CHECK(is_slow || wait_s[1] > least_s, "rank %d waits %g s for it, works %g s", rank,
+              wait_s[1], work_s[0]);
+}
+
 /* ---- ranks that disagree ---- */
 
 static void test_other_program(void)
@@ -505,6 +563,7 @@ static CU_TestInfo tests[] = {{"the bits of the check executor", test_same_bits}
                               {"a huge rate", test_huge_rate},
                               {"a fault on one rank", test_one_rank},
                               {"a weight that is not finite", test_bad_weight},
+                              {"a slow core", test_slow},
                               {"another program", test_other_program},
                               {"another store", test_other_store},
                               CU_TEST_INFO_NULL};

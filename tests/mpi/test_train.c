@@ -6,6 +6,7 @@
 
 #include "kernels/base/cpu.h"
 #include "runtime/core/file.h"
+#include "runtime/train/saver.h"
 #include "runtime/train/snapshot.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/mllog_check.h"
@@ -243,7 +244,7 @@ static hand_count count_by_hand(const pod_test_run *run, const pod_test_net *net
     POD_CHECK_OK(pod_dataset_open(setup.data, setup.seed, &data));
     POD_CHECK_OK(pod_network_compile(&network, &setup, &data->info, false, &host, a, &p));
     POD_CHECK_OK(pod_store_create(p, 0, 999, &store));
-    POD_CHECK_OK(pod_snapshot_restore(run->folder, &want, false, store, comm, &step));
+    POD_CHECK_OK(pod_snapshot_restore(run->folder, &want, false, store, comm, NULL, &step));
     uint8_t images[BATCH * MAX_PIXELS];
     int32_t labels[BATCH];
     const void *feeds[] = {images, labels};
@@ -414,7 +415,7 @@ static void check_lost(const pod_test_run *r, const char *where, int in_training
               l->ended - l->begun);
     if (rank == 0) POD_CHECK(log_has(r, "\"status\": \"aborted\""), "no abortion in the log");
     char path[700];
-    snprintf(path, sizeof path, "%s/checkpoint/last.h5", r->folder);
+    snprintf(path, sizeof path, "%s/checkpoint/latest", r->folder);
     FILE *f = fopen(path, "r");
     POD_CHECK(f == NULL, "a lost run left a checkpoint");
     if (f) fclose(f);
@@ -444,6 +445,32 @@ static void test_not_finite(void)
     pod_test_run_end(&good);
 }
 
+/* Of two saves: this thread waits and copies, another one writes, that of rank 0 commits too; one
+ * after the other on each thread. */
+static void check_saves_written_down(const pod_timeline *tl)
+{
+    static const pod_deed want[2][4] = {
+        {POD_DEED_SAVE_WAIT, POD_DEED_SAVE_COPY, POD_DEED_SAVE_WAIT, POD_DEED_SAVE_COPY},
+        {POD_DEED_SAVE_WRITE, POD_DEED_SAVE_COMMIT, POD_DEED_SAVE_WRITE, POD_DEED_SAVE_COMMIT}};
+    pod_event *e = calloc((size_t)pod_timeline_beside_room(tl), sizeof *e);
+    const int64_t n = pod_timeline_copy_beside(tl, e);
+    POD_CHECK(n == (rank == 0 ? 8 : 6), "%" PRId64 " deeds", n);
+    for (int thread = 0; thread < 2; thread++) {
+        pod_time last = 0;
+        int k = 0;
+        for (int64_t i = 0; i < n; i++) {
+            if (e[i].thread != thread + 1) continue;
+            const bool commits = thread == 1 && rank > 0; /* it does not */
+            POD_CHECK(e[i].deed == want[thread][commits ? 0 : k] && e[i].lane == POD_LANE_FILE,
+                      "thread %d: deed %d is %d", thread, k, e[i].deed);
+            POD_CHECK(e[i].begin >= last, "thread %d: deed %d overlaps", thread, k);
+            last = e[i].end;
+            k++;
+        }
+    }
+    free(e);
+}
+
 /* A moving variance can overflow while the loss, behind the normalization, stays finite. What no
  * resume would accept is not saved over what stood there. */
 static void test_no_bad_checkpoint(void)
@@ -452,21 +479,38 @@ static void test_no_bad_checkpoint(void)
     const pod_program *p;
     pod_store *store = NULL;
     int64_t step = 0;
-    char path[640];
+    pod_saver *saver = NULL;
+    const char *text = NULL;
     const pod_test_plan plan = {.net = &pod_test_nets[POD_TEST_BN_RESIDUAL], .mesh = "1x1"};
-    pod_checkpoint_info info = {"m", "d", "lars", 1, 17, 24};
-    snprintf(path, sizeof path, "%s/kept.h5", pod_test_dir());
+    const pod_checkpoint_info info = {.model = "m", .data = "d", .optimizer = "lars", .batch = 24};
+    const pod_clock clock = pod_clock_start();
+    const pod_saver_plan keep = {.dir = pod_test_dir(), .keep_last = 1, .clock = &clock};
+    const pod_timeline_plan recorded = {.rank = rank, .kept_steps = 1};
+    pod_timeline *tl = NULL;
     POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_OK(pod_test_compile(a, &plan, &p));
     POD_CHECK_OK(pod_store_create(p, 0, 1, &store));
     float *variance = pod_store_data(store, pod_store_find(store, "down/moving_var"));
     const float before = variance[5];
-    POD_CHECK_OK(pod_snapshot_save(path, &info, store, comm));
+    POD_CHECK_OK(pod_saver_open(&keep, &info, store, comm, &saver));
+    POD_CHECK_OK(pod_timeline_create(&recorded, &tl));
+    pod_saver_follow(saver, tl);
+    pod_saver_begin(saver, 17);
+    POD_CHECK_OK(pod_saver_finish(saver));
     variance[5] = INFINITY;
-    info.step = 18;
-    POD_CHECK_FAILS(pod_snapshot_save(path, &info, store, comm), POD_E_NUMERIC,
-                    "'down/moving_var' holds a value that is not finite: not saved");
-    POD_CHECK_OK(pod_snapshot_restore(path, &info, true, store, comm, &step));
+    pod_saver_begin(saver, 18);
+    POD_CHECK_FAILS(pod_saver_finish(saver), POD_E_NUMERIC,
+                    "step 18: 'down/moving_var' holds a value that is not finite: not saved");
+    if (rank == 0) text = pod_saver_failure(saver);
+    POD_CHECK(rank > 0 || (text && strstr(text, "not saved")), "'%s' is told", text ? text : "");
+    POD_CHECK(rank > 0 || !pod_saver_failure(saver), "told twice");
+    POD_CHECK(pod_saver_kept(saver) == (rank == 0 ? 17 : -1), "kept %" PRId64,
+              pod_saver_kept(saver));
+    pod_timeline_forget(tl);
+    pod_saver_close(saver);
+    check_saves_written_down(tl);
+    pod_timeline_destroy(tl);
+    POD_CHECK_OK(pod_snapshot_restore(pod_test_dir(), &info, true, store, comm, NULL, &step));
     POD_CHECK(step == 17 && variance[5] == before, "step %" PRId64 ", variance %g", step,
               (double)variance[5]);
     pod_store_destroy(store);

@@ -75,15 +75,18 @@ make data make "$size" -o good.h5
 mkdir small && idx_pair small/train 24 3 && idx_pair small/t10k 12 3
 make data import idx small -o three.h5
 make train --data "$size" "${short[@]}" --out run
-mv run/checkpoint/last.h5 mlp.h5
-make train --data "$size" "${short[@]}" --optimizer adamw --out run2
-mv run2/checkpoint/last.h5 adamw.h5
-rm -r run run2
+mv run/checkpoint mlp
+rm -r run
 half() { head -c $(($(stat -c %s "$1") / 2)) "$1"; }
 # over FILE OFFSET TEXT COPY: COPY is FILE with TEXT written over its bytes from OFFSET on
 over() { cp "$1" "$4" && printf '%b' "$3" | dd of="$4" bs=1 seek="$2" conv=notrunc status=none; }
 half good.h5 >half.h5
-half mlp.h5 >half_checkpoint.h5
+step=step-000000002
+cp -r mlp/$step half_index && half mlp/$step/index.h5 >half_index/index.h5
+cp -r mlp/$step no_shard && rm no_shard/shard-0000.h5
+cp -r mlp/$step no_manifest && rm no_manifest/manifest.json && mkdir in_part && cp -r mlp/$step in_part/$step.part
+cp -r mlp flipped && over mlp/$step/shard-0000.h5 5000 xyz flipped/$step/shard-0000.h5
+mkdir none none/checkpoint
 : >empty
 mkfifo pipe
 echo 'no HDF5' >text.h5
@@ -209,7 +212,7 @@ both 'empty/below' train "${data[@]}" "${short[@]}" --out "$in/empty/below"
 both 'nowhere/t.csv: cannot write: No such file' train "${data[@]}" "${short[@]}" --csv nowhere/t.csv
 both '/in: cannot write a file: it is a directory' train "${data[@]}" "${short[@]}" --json "$in"
 both 'pipe: cannot write a file: it is no regular file' train "${data[@]}" "${short[@]}" --json "$in/pipe"
-both 'nowhere/t.csv: cannot write: No such file' eval "${data[@]}" "${short[@]:0:4}" --resume "$in/mlp.h5" --csv nowhere/t.csv
+both 'nowhere/t.csv: cannot write: No such file' eval "${data[@]}" "${short[@]:0:4}" --resume "$in/mlp" --csv nowhere/t.csv
 alone 'nowhere/t.csv: cannot write: No such file' calibrate -o here.conf --csv nowhere/t.csv
 alone 'nowhere/t.json: cannot write: No such file' data info "$in/good.h5" --json nowhere/t.json
 
@@ -223,7 +226,7 @@ both 'empty: not a whole HDF5 file' train --data "$in/empty" "${short[@]}"
 both 'half.h5: not a whole HDF5 file' train --data "$in/half.h5" "${short[@]}"
 both 'corrupt.h5' train --data "$in/corrupt.h5" "${short[@]}" --out o
 both "layout.h5: attribute 'minipod_dataset' is missing" train --data "$in/layout.h5" "${short[@]}"
-both "mlp.h5: attribute 'minipod_dataset' is missing" eval --batch 12 --data "$in/mlp.h5" --resume "$in/mlp.h5"
+both "index.h5: attribute 'minipod_dataset' is missing" eval --batch 12 --data "$in/mlp/$step/index.h5" --resume "$in/mlp"
 both '8x8, need at least 32x32' train "${data[@]}" --model resnet50 --batch 12
 both '5 channels, at most 4' train --data glyphs:8x8x5:60+30 "${short[@]}"
 both "glyphs: size '8x8' has 2 extents" train --data glyphs:8x8 "${short[@]}"
@@ -235,17 +238,26 @@ both 'training samples: 0 is not within' train --data glyphs:8x8x1:0+0 "${short[
 for command in train eval; do
     run=("$command" "${data[@]}" --model mlp --batch 12)
     both 'absent.h5: No such file' "${run[@]}" --resume absent.h5
-    both '/in/checkpoint/last.h5: No such file' "${run[@]}" --resume "$in"
-    both 'text.h5: not a whole HDF5 file' "${run[@]}" --resume "$in/text.h5"
-    both 'half_checkpoint.h5: not a whole HDF5 file' "${run[@]}" --resume "$in/half_checkpoint.h5"
+    both 'in/none/checkpoint: holds no checkpoint' "${run[@]}" --resume "$in/none"
+    both 'in/small: holds no checkpoint' "${run[@]}" --resume "$in/small"
+    both 'text.h5: is no checkpoint' "${run[@]}" --resume "$in/text.h5"
     both 'good.h5: is no checkpoint' "${run[@]}" --resume "$in/good.h5"
-    both "mlp.h5: is a checkpoint of model 'mlp', this run has 'resnet8'" \
-        "$command" "${data[@]}" --model resnet8 --batch 12 --resume "$in/mlp.h5"
-    both "mlp.h5: .* is f32 of 64x512, need f32 of 16x512" "$command" --data "$in/three.h5" --model mlp --batch 12 --resume "$in/mlp.h5"
+    both 'half_index/index.h5: has [0-9]* bytes, the manifest says' "${run[@]}" --resume "$in/half_index"
+    both 'no_shard/shard-0000.h5: No such file' "${run[@]}" --resume "$in/no_shard/index.h5"
+    both 'no_manifest: holds no checkpoint' "${run[@]}" --resume "$in/no_manifest"
+    both "$step.part: is a checkpoint that was not finished" "${run[@]}" --resume "$in/in_part/$step.part"
+    both 'in_part: holds no checkpoint' "${run[@]}" --resume "$in/in_part"
+    both 'flipped/.*/shard-0000.h5: damaged: its CRC-32 is' "${run[@]}" --resume "$in/flipped"
+    both "mlp/$step: is a checkpoint of model 'mlp', this run has 'resnet8'" \
+        "$command" "${data[@]}" --model resnet8 --batch 12 --resume "$in/mlp"
 done
-both "mlp.h5: is a checkpoint of optimizer 'sgd', this run has 'lars'" \
-    train "${data[@]}" "${short[@]}" --optimizer lars --resume "$in/mlp.h5"
-both 'mlp.h5 has 2 steps, the run ends after 2' train "${data[@]}" "${short[@]}" --resume "$in/mlp.h5" --out o
+both "mlp/.*: is a checkpoint of data set 'glyphs', this run has" \
+    train --data "$in/three.h5" --model mlp --batch 12 --resume "$in/mlp"
+both "mlp/.* is f32 of 64x512, need f32 of 16x512" \
+    eval --data "$in/three.h5" --model mlp --batch 12 --resume "$in/mlp"
+both "mlp/$step: is a checkpoint of optimizer 'sgd', this run has 'lars'" \
+    train "${data[@]}" "${short[@]}" --optimizer lars --resume "$in/mlp"
+both 'mlp has 2 steps, the run ends after 2' train "${data[@]}" "${short[@]}" --resume "$in/mlp" --out o
 
 # ---- the environment -------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # numeric.sh MINIPOD MLLOG_CHECK: a loss that is not finite ends the run with exit 1 and one line that
 # names step, instruction and rank. Logs and records are whole and say so; what an earlier run saved in
-# the same folder stays as it was.
+# the same folder is put aside as it was.
 mllog_check=$(realpath "$2")
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
@@ -62,13 +62,15 @@ diverges() {
 
 # A good run first: its checkpoint must survive what follows in the same folder.
 "$minipod" train "${small[@]}" --steps 3 --out f32_alone >out 2>&1 || fail "a good run: $(cat out)"
-saved=$(cksum <f32_alone/checkpoint/last.h5)
+sums() { (cd "$1" && find . -type f -exec cksum {} + | sort); }
+saved=$(sums f32_alone/checkpoint)
 for precision in f32 bf16; do
     diverges ${precision}_alone 0 "$place" "${diverge[@]}" --precision $precision
     diverges ${precision}_ranks 4 "$place" "${diverge[@]}" --precision $precision
 done
-[ "$(cksum <f32_alone/checkpoint/last.h5)" = "$saved" ] || fail "the earlier checkpoint is gone"
-[ -z "$(find bf16_alone/checkpoint f32_ranks/checkpoint -type f)" ] || fail "a lost run was saved"
+grep -q ' \./latest$' <<<"$saved" || fail "a good run saved nothing"
+[ "$(sums f32_alone/checkpoint.old)" = "$saved" ] || fail "the earlier checkpoint is gone"
+[ -z "$(find bf16_alone/checkpoint f32_ranks/checkpoint f32_alone/checkpoint -type f)" ] || fail "a lost run was saved"
 
 # An evaluation may be the first to meet it.
 diverges eval_alone 0 "evaluation after $place" "${diverge[@]}" --eval-every 0.2

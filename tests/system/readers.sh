@@ -73,7 +73,7 @@ holds() {
     [ -s err ] && fail "$*: $(cat err)"
     grep -q -e "$pattern" out || fail "$*: no '$pattern' in $(head -c 600 out)"
 }
-checkpoint=straight/checkpoint/last.h5
+checkpoint=straight/checkpoint/step-000000008/index.h5
 if command -v h5ls >/dev/null && command -v h5dump >/dev/null; then
     holds '^/train/images  *Dataset {96/*[^,]*, 8, 8, 1}' h5ls -r set.h5
     holds 'ATTRIBUTE "class_names"' h5dump -H set.h5
@@ -94,7 +94,7 @@ if ! command -v python3 >/dev/null; then
     exit "$failed"
 fi
 python3 - <<'PY' || fail "what other readers found"
-import csv, json, re
+import csv, json, os, re, shutil, zlib
 
 def load(path):
     def no_constant(name):
@@ -130,7 +130,7 @@ assert categories["PRODUCTIVE_STEPS"] > 0 and categories["EVALUATION"] > 0, cate
 assert categories["WASTED_PROGRESS_FROM_DISRUPTION"] == 0, categories
 
 events = trace["traceEvents"]
-spans = [e for e in events if e["ph"] == "X"]
+spans = [e for e in events if e["ph"] == "X" and "args" in e] # instructions
 assert {e["pid"] for e in spans} == {0, 1, 2, 3}, "ranks of the trace"
 assert all(e["dur"] >= 0 and e["name"] and e["cat"] for e in spans)
 assert max(e["args"]["step"] for e in spans) == 8, "steps count from 1"
@@ -162,11 +162,43 @@ try:
 except ImportError:
     print("skipped: python3-h5py is not here")
 else:
-    with h5py.File("straight/checkpoint/last.h5") as f:
-        assert f.attrs["step"] == 8
-        n = []
-        f["weights"].visititems(lambda _, x: n.append(x.size) if isinstance(x, h5py.Dataset) else None)
-        assert sum(n) >= run["parameters"], (sum(n), run["parameters"])
+    import numpy
+    folder = "straight/checkpoint/" + open("straight/checkpoint/latest").read().split()[0]
+    arrays = lambda f: {name: f[name][()] for name in names(f)}
+    def names(f):
+        found = []
+        f.visititems(lambda name, x: found.append(name) if isinstance(x, h5py.Dataset) else None)
+        return found
+    with h5py.File(f"{folder}/index.h5") as f:
+        assert f.attrs["step"] == 8 and f.attrs["ranks"] == 4 and f.attrs["mesh"] == b"2x2"
+        assert f.attrs["epoch"] == 2 and b"batch = 24\n" in f.attrs["settings"], dict(f.attrs)
+        assert b"allreduce = " in f.attrs["picks"], f.attrs["picks"]
+        whole = arrays(f)
+        weights = sum(x.size for name, x in whole.items() if name.startswith("weights/"))
+        assert weights >= run["parameters"], (weights, run["parameters"])
+        assert all(numpy.isfinite(x).all() for x in whole.values()), "a shard is not seen"
+    # What ranks wrote is what the index shows, each element once.
+    seen = {name: numpy.full(x.size, numpy.nan, numpy.float32) for name, x in whole.items()}
+    for rank in range(4):
+        with h5py.File(f"{folder}/shard-{rank:04}.h5") as f:
+            for name, x in arrays(f).items():
+                first = f[name].attrs["first"]
+                assert numpy.isnan(seen[name][first:first + x.size]).all(), f"{name} twice"
+                seen[name][first:first + x.size] = x
+    for name, x in whole.items():
+        assert numpy.array_equal(x.ravel(), seen[name]), name
+    manifest = load(f"{folder}/manifest.json")
+    for entry in manifest["files"]:
+        data = open(f"{folder}/{entry['name']}", "rb").read()
+        assert len(data) == entry["bytes"], entry
+        assert f"{zlib.crc32(data):08x}" == entry["crc32"], entry
+    # Without a shard its elements are NaN.
+    shutil.copytree(folder, "less")
+    os.remove("less/shard-0002.h5")
+    with h5py.File("less/index.h5") as f:
+        n_missing = sum(int(numpy.isnan(x).sum()) for x in arrays(f).values())
+    with h5py.File(f"{folder}/shard-0002.h5") as f:
+        assert n_missing == sum(x.size for x in arrays(f).values()) > 0, n_missing
     with h5py.File("set.h5") as f:
         assert f["train/images"].shape == (96, 8, 8, 1) and f["train/labels"][...].max() == 9
 PY

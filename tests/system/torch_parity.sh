@@ -31,7 +31,7 @@ equal --model efficientnet-b0-32 --batch 8 --ranks 2
 "$minipod" data make glyphs:20x20x3:64+40 -o set.h5 --quiet &&
     "$minipod" train --model resnet8 --data set.h5 --batch 16 --steps 4 --optimizer adamw --lr 1e-3 \
         --ema 0.9 --out run --progress off --quiet >out 2>&1 || fail "a run: $(cat out)"
-run=(--model resnet8 --batch 16 --checkpoint run/checkpoint/last.h5 --data set.h5)
+run=(--model resnet8 --batch 16 --checkpoint run --data set.h5)
 equal "${run[@]}"
 "${parity[@]}" "${run[@]}" -- --precision bf16 >out 2>&1 && fail "bf16 passes for f32"
 grep -q '^# [1-9][0-9]* of [0-9]* beyond 0.001: ' out || fail "bf16 against f32: $(cat out)"

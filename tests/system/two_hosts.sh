@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# two_hosts.sh MINIPOD COLLECTIVE_END: a job over two hosts from a hostfile. Shared memory within each
-# and TCP between give right results, and the losses of one host; a rank that dies on one ends both.
+# two_hosts.sh MINIPOD COLLECTIVE_END HANG: a job over two hosts from a hostfile. Shared memory within each
+# and TCP between give right results, and the losses of one host; a rank that dies on one ends both, and one
+# that hangs is named, whether another of its host sees it or it is alone there.
 #
 #     here ---- bridge ---- node1   a host has a network, a name, processes and a /dev/shm of its own:
 #                    \----- node2   namespaces of this machine, gone with the first process of this script
@@ -28,6 +29,7 @@ if [ -z "${IN_TWO_HOSTS:-}" ]; then
 fi
 
 collective_end=$(realpath "$2")
+hang=$(realpath "$3")
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -77,8 +79,8 @@ printf 'node1 slots=2\nnode2 slots=2\n' >hosts
 chmod +x agent
 export OMPI_MCA_plm_rsh_agent=$work/agent OMPI_MCA_orte_tmpdir_base=$work/session OMPI_MCA_btl=tcp,self,vader
 
-on_hosts() { # [OPTION OF MPIRUN]... PROGRAM ARGUMENT...
-    timeout -k 2 20 mpirun --hostfile hosts -n 4 --bind-to none -x XDG_CONFIG_HOME \
+on_hosts() { # [OPTION OF MPIRUN]... PROGRAM ARGUMENT..., $ranks of it or 4
+    timeout -k 2 20 mpirun --hostfile hosts -n "${ranks:-4}" --bind-to none -x XDG_CONFIG_HOME \
         ${ASAN_OPTIONS:+-x ASAN_OPTIONS} "$@"
 }
 
@@ -131,6 +133,19 @@ for carrier in shm mpi; do
         [ -z "$left" ] || fail "$carrier killed: left on $host: $left"
     done
 done
+
+# ---- a rank hangs on the second host ------------------------------------------------------------
+
+for ranks in 2 4; do
+    by=slot
+    [ $ranks = 4 ] || by=node
+    on_hosts --map-by $by "$hang" begin shm 0 2 >out 2>&1
+    [ $? = 1 ] || fail "hang of $ranks ranks: exit $?"
+    [ "$(grep -c 'did not arrive' out)" = 1 ] || fail "hang of $ranks ranks: not one line: $(cat out)"
+    grep -q "rank $((ranks / 2)) did not arrive in allreduce ring 400K #20, step 20, for 2 s: ending the job" out ||
+        fail "hang of $ranks ranks: rank $((ranks / 2)) is not named: $(cat out)"
+done
+unset ranks
 
 [ "$failed" -eq 0 ] && echo "two_hosts: all as it should be"
 exit "$failed"

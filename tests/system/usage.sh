@@ -45,6 +45,7 @@ for command in calibrate data explain; do
 done
 
 expect 0 ' recursive_halving  *little data: ' coll --help
+expect 0 '^  runtime  *how much of the time' goodput --help
 expect 0 '^  conv  *NxHxWxC:RxSxK' kernels --help
 printf 'quiet = on\nspeed = 3\n' >bad.conf
 expect 2 'bad.conf:2: speed: there is no such option' calibrate --conf bad.conf

@@ -21,6 +21,7 @@ typedef struct script { /* steps by hand; a rank's list ends with a JOIN */
     bool shares; /* all ranks */
     double message_s;
     bool is_chip_shared;
+    int failed; /* a link's number + 1; 0: none */
     double start_us[MAX_RANKS], want_us[MAX_RANKS];
     double wait_link_us, wait_sender_us;
 } script;
@@ -135,6 +136,23 @@ static const script scripts[] = {
               {SEND(0, 1000, FREE), RECV(0, 1000, FREE), END},
               {SEND(1, 1000, FREE), RECV(1, 1000, FREE), END}},
      .want_us = {3, 3, 3, 3}},
+    {"the link up from 0 has failed: round over 3 and 2, 1 + 3 us", "4",
+     .step = {{SEND(1, 1000, FREE), END}, {RECV(0, 1000, FREE), END}, {END}, {END}}, .failed = 1,
+     .want_us = {1, 4, 0, 0}},
+    {"and back: over 2, where the message of 2 holds the link till 4, and 3: 4 + 1 + 1 + 1", "4",
+     .step = {{RECV(1, 1000, FREE), END},
+              {SEND(0, 1000, FREE), END},
+              {SEND(3, 4000, FREE), END},
+              {RECV(2, 4000, FREE), END}},
+     .failed = 1, .want_us = {7, 1, 4, 5}, .wait_link_us = 3},
+    {"the one link of two cores of a chip: both go round, over the chip above or below", "2ox3x1",
+     .step = {{SEND(2, 1000, FREE), END},
+              {SEND(3, 1000, FREE), END},
+              {RECV(0, 1000, FREE), END},
+              {RECV(1, 1000, FREE), END},
+              {END},
+              {END}},
+     .is_chip_shared = true, .failed = 12 + 1, .want_us = {1, 2, 3, 4}, .wait_link_us = 1},
 };
 
 static void build_script(pod_arena *a, const script *s, int n_ranks, const pod_sched *all[])
@@ -172,6 +190,8 @@ static void test_by_hand(void)
         POD_CHECK_OK(pod_arena_create(NULL, &a));
         build_script(a, s, pod_mesh_size(&m), all);
         POD_CHECK_OK(pod_sim_create(&net, &m, &sim));
+        const int failed = s->failed - 1;
+        if (s->failed) POD_CHECK_OK(pod_sim_fail_links(sim, &failed, 1));
         POD_CHECK_OK(pod_sim_add(sim, all, POD_U8, &c));
         for (int r = 0; r < pod_mesh_size(&m); r++)
             POD_CHECK_OK(pod_sim_start(sim, c, r, pod_ps(s->start_us[r] * 1e-6)));

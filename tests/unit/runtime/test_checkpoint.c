@@ -1,25 +1,46 @@
-/* Checkpoints: what is written is read back bit for bit; every wrong form is refused with its name;
- * damage makes an error or leaves the right data, never other data and no crash. */
-#include <float.h>
+/* Checkpoints: what ranks wrote is read back bit for bit, by our reader and through the virtual
+ * arrays of the index; the best one is found by any of its names; what is not kept goes; every
+ * wrong form is refused with its name. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "kernels/base/rng.h"
 #include "runtime/core/file.h"
-#include "runtime/data/checkpoint.h"
+#include "runtime/data/checkpoint_parts.h"
 #include "runtime/data/h5.h"
-#include "tests/harness/harness.h"
+#include "tests/harness/checkpoints.h"
 
-/* Good for the next seven calls. */
-static const char *in_dir(const char *name)
+static const int n_ranks[] = {1, 2, 3, 4, 8, 9};
+enum { N_RANKS = sizeof n_ranks / sizeof n_ranks[0] };
+
+static pod_arena *arena;
+
+static int open_arena(void) { return pod_arena_create(NULL, &arena) == POD_OK ? 0 : 1; }
+static int close_arena(void)
 {
-    static char path[8][600];
-    static int turn;
-    turn = (turn + 1) % 8;
-    snprintf(path[turn], sizeof path[turn], "%s/%s", pod_test_dir(), name);
-    return path[turn];
+    pod_arena_destroy(arena);
+    return 0;
+}
+
+static const char *in_dir(const char *fmt, ...) POD_PRINTF(1, 2);
+static const char *in_dir(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    const char *name = pod_arena_vtext(arena, fmt, args);
+    va_end(args);
+    return pod_arena_text(arena, "%s/%s", pod_test_dir(), name);
+}
+
+static const char *make_dir(const char *name)
+{
+    const char *dir = in_dir("%s", name);
+    POD_CHECK_OK(pod_dir_make(dir));
+    return dir;
 }
 
 static bool exists(const char *path)
@@ -28,131 +49,294 @@ static bool exists(const char *path)
     return stat(path, &s) == 0;
 }
 
-/* ---- a small model's checkpoint ---- */
-
-enum { N_TENSORS = 6, ROOM = 512 };
-
-typedef struct model {
-    pod_tensor tensor[N_TENSORS];
-    float data[N_TENSORS][ROOM];
-} model;
-
-static int64_t count_of(const pod_tensor *t)
+static const pod_test_model *the_model(const void *ctx, int64_t step)
 {
-    int64_t n = 1;
-    for (int i = 0; i < t->n_dims; i++) n *= t->dim[i];
-    return n;
+    (void)step;
+    return ctx;
 }
 
-/* All numbers of dimensions, names with and without scopes, values with every bit of interest. */
-static void make_model(model *m, uint64_t seed)
+static void spill(const char *path, const char *text)
 {
-    static const float odd[] = {-0.0f, FLT_MAX, -FLT_MAX, FLT_MIN, 1e-45f, 1.0f / 3.0f};
-    const pod_tensor shapes[N_TENSORS] = {
-        {.name = "stem/conv/w", .n_dims = 4, .dim = {4, 3, 3, 2}},
-        {.name = "fc/w", .n_dims = 2, .dim = {20, 25}},
-        {.name = "fc/b", .n_dims = 1, .dim = {25}},
-        {.name = "scale", .n_dims = 1, .dim = {1}},
-        {.name = "fc/w/lars/0", .is_state = true, .n_dims = 2, .dim = {20, 25}},
-        {.name = "deep/er", .is_state = true, .n_dims = 5, .dim = {1, 2, 3, 4, 5}},
-    };
-    for (int i = 0; i < N_TENSORS; i++) {
-        m->tensor[i] = shapes[i];
-        m->tensor[i].data = m->data[i];
-        const int64_t n = count_of(&shapes[i]);
-        pod_test_fill(seed + (uint64_t)i, n, POD_F32, m->data[i]);
-        for (int64_t k = 0; k < n && k < 6; k++) m->data[i][n - 1 - k] = odd[k];
+    POD_CHECK_OK(pod_file_write_atomic(path, text, strlen(text)));
+}
+
+/* ---- pieces ---- */
+
+/* Every box is walked through; what comes is the range, in order. */
+static void check_boxes(int n_dims, const int64_t dim[], pod_checkpoint_range r)
+{
+    pod__box box[POD__MAX_BOXES];
+    const int n = pod__boxes_of(n_dims, dim, r, box);
+    int64_t next = r.first;
+    POD_CHECK(n <= 2 * n_dims - 1, "%d boxes in %d dimensions", n, n_dims);
+    for (int i = 0; i < n; i++) {
+        int64_t at[POD_CHECKPOINT_MAX_DIMS] = {0}, count = 1;
+        for (int d = 0; d < n_dims; d++) count *= box[i].extent[d];
+        for (int64_t k = 0; k < count; k++) {
+            int64_t element = 0;
+            for (int d = 0; d < n_dims; d++) element = element * dim[d] + box[i].first[d] + at[d];
+            if (element != next++) POD_CHECK(false, "element %" PRId64 " out of turn", element);
+            for (int d = n_dims - 1; d >= 0 && ++at[d] == box[i].extent[d]; d--) at[d] = 0;
+        }
+    }
+    POD_CHECK(next == r.first + r.count, "%" PRId64 " elements of %" PRId64, next - r.first,
+              r.count);
+}
+
+static void boxes(void)
+{
+    pod_rng rng = pod_rng_at(3, (pod_place){.stream = POD_STREAM_TEST});
+    int64_t dim[POD_CHECKPOINT_MAX_DIMS];
+    for (int trial = 0; trial < 600; trial++) {
+        const int n_dims = 1 + (int)pod_rng_below(&rng, POD_CHECKPOINT_MAX_DIMS);
+        int64_t count = 1;
+        for (int d = 0; d < n_dims; d++) count *= dim[d] = 1 + (int64_t)pod_rng_below(&rng, 5);
+        const int64_t first = (int64_t)pod_rng_below(&rng, (uint64_t)count + 1);
+        const int64_t n = (int64_t)pod_rng_below(&rng, (uint64_t)(count - first) + 1);
+        check_boxes(n_dims, dim, (pod_checkpoint_range){first, n});
     }
 }
 
-static void make_blank(model *m)
+/* Ranks get as much as each other but for one element, one behind another. */
+static void cuts(void)
 {
-    make_model(m, 99);
-    for (int i = 0; i < N_TENSORS; i++) memset(m->data[i], 0x55, sizeof m->data[i]);
+    pod_test_model m;
+    pod_checkpoint_range range[POD_TEST_MAX_TENSORS * POD_TEST_MAX_RANKS];
+    const bool whole[POD_TEST_MAX_TENSORS] = {false};
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        const int ranks = n_ranks[seed % N_RANKS];
+        const pod_checkpoint_form f = {0, ranks, m.tensor, range};
+        pod_checkpoint_form form = f;
+        int64_t of_rank[POD_TEST_MAX_RANKS] = {0}, all = 0;
+        pod_test_model_make(arena, seed, 1, &m);
+        form.n = m.n;
+        pod_checkpoint_cut(&form, whole);
+        for (int i = 0; i < m.n; i++) {
+            int64_t next = 0;
+            for (int r = 0; r < ranks; r++) {
+                const pod_checkpoint_range *at = &range[i * ranks + r];
+                POD_CHECK(at->count == 0 || at->first == next, "variable %d, rank %d", i, r);
+                next += at->count;
+                of_rank[r] += at->count;
+            }
+            POD_CHECK(next == pod_tensor_count(&m.tensor[i]), "variable %d is not covered", i);
+            all += next;
+        }
+        for (int r = 0; r < ranks; r++)
+            POD_CHECK(of_rank[r] >= all / ranks && of_rank[r] <= all / ranks + 1,
+                      "rank %d has %" PRId64 " of %" PRId64, r, of_rank[r], all);
+    }
 }
 
-static bool same_data(const model *a, const model *b)
+/* ---- there and back ---- */
+
+/* As others read it: through the index alone, from another working directory. */
+static void check_virtual(const char *folder, const pod_test_model *m)
 {
-    bool same = true;
-    for (int i = 0; i < N_TENSORS; i++)
-        same = same &&
-               memcmp(a->data[i], b->data[i], (size_t)count_of(&a->tensor[i]) * sizeof(float)) == 0;
-    return same;
+    char name[POD__CHECKPOINT_NAME_BYTES];
+    const char *path = pod_arena_text(arena, "%s/index.h5", folder);
+    pod_test_model got;
+    pod_h5_file f;
+    pod_h5_array array;
+    pod_test_model_blank(arena, m, &got);
+    pod_h5_lock();
+    POD_CHECK_OK(pod_h5_open(path, &f));
+    for (int i = 0; i < m->n; i++) {
+        POD_CHECK_OK(pod__checkpoint_array(&m->tensor[i], name));
+        POD_CHECK_OK(pod_h5_array_open(&f, name, &array));
+        POD_CHECK_OK(pod_h5_read_rows(&array, POD_F32, 0, m->tensor[i].dim[0], got.tensor[i].data));
+        pod_h5_array_close(&array);
+    }
+    POD_CHECK_OK(pod_h5_close(&f));
+    pod_h5_unlock();
+    POD_CHECK(pod_test_model_same(m, &got), "%s shows other values", path);
 }
-
-static const pod_checkpoint_info info = {.model = "resnet20",
-                                         .data = "glyphs \xc3\xa4 'x' \"y\"",
-                                         .optimizer = "lars",
-                                         .seed = UINT64_MAX - 7,
-                                         .step = INT64_MAX / 3,
-                                         .batch = 1024};
-
-static bool same_info(const pod_checkpoint_info *a)
-{
-    return strcmp(a->model, info.model) == 0 && strcmp(a->data, info.data) == 0 &&
-           strcmp(a->optimizer, info.optimizer) == 0 && a->seed == info.seed &&
-           a->step == info.step && a->batch == info.batch;
-}
-
-static const char *write_model(const char *name, model *m)
-{
-    const char *path = in_dir(name);
-    make_model(m, 1);
-    POD_CHECK_OK(pod_checkpoint_write(path, &info, m->tensor, N_TENSORS));
-    return path;
-}
-
-/* ---- tests ---- */
 
 static void round_trip(void)
 {
-    model m, got;
-    pod_arena *a;
-    pod_checkpoint_info read;
-    char part[700];
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    const char *path = write_model("whole.h5", &m);
-    snprintf(part, sizeof part, "%s.part", path);
-    POD_CHECK(exists(path) && !exists(part), "written aside and not renamed");
-    make_blank(&got);
-    POD_CHECK_OK(pod_checkpoint_read(path, got.tensor, N_TENSORS));
-    POD_CHECK(same_data(&m, &got), "other data");
-    POD_CHECK_OK(pod_checkpoint_read_info(path, a, &read));
-    POD_CHECK(same_info(&read), "other info");
-
-    /* Some of the variables, in another order. */
-    make_blank(&got);
-    const pod_tensor some[] = {got.tensor[4], got.tensor[1]};
-    POD_CHECK_OK(pod_checkpoint_read(path, some, 2));
-    POD_CHECK(memcmp(got.data[1], m.data[1], 500 * sizeof(float)) == 0 &&
-                  memcmp(got.data[4], m.data[4], 500 * sizeof(float)) == 0,
-              "other data in two variables");
-
-    /* A later checkpoint takes the place of an earlier one. */
-    make_model(&m, 50);
-    POD_CHECK_OK(pod_checkpoint_write(path, &info, m.tensor, N_TENSORS));
-    make_blank(&got);
-    POD_CHECK_OK(pod_checkpoint_read(path, got.tensor, N_TENSORS));
-    POD_CHECK(same_data(&m, &got), "the earlier checkpoint is still there");
-    pod_arena_destroy(a);
+    const char *dir = make_dir("round trip");
+    char said[256];
+    for (uint64_t seed = 0; seed < 36; seed++) {
+        pod_test_model m;
+        const int ranks = n_ranks[seed % N_RANKS];
+        const int64_t step = 10 + (int64_t)seed;
+        pod_test_model_make(arena, seed, seed, &m);
+        POD_CHECK_OK(pod_test_save(&m, dir, step, ranks, NULL));
+        POD_CHECK(pod_test_load(dir, the_model, &m, said, sizeof said) == step && said[0] == '\0',
+                  "seed %" PRIu64 " on %d ranks: %s %s", seed, ranks, pod_error_text(), said);
+        if (seed % 3 == 0) check_virtual(in_dir("round trip/step-%09" PRId64, step), &m);
+        POD_CHECK(!exists(in_dir("round trip/step-%09" PRId64 ".part", step)), "a part is left");
+    }
 }
 
-/* More than one chunk, the last one not full. */
-static void many_chunks(void)
+/* Where a shard is missing its values are NaN, and others are there. */
+static void missing_shard(void)
 {
-    enum { ROWS = 700, COLUMNS = 1000 };
-    const size_t bytes = (size_t)ROWS * COLUMNS * sizeof(float);
-    float *out = malloc(bytes), *in = malloc(bytes);
-    pod_tensor t = {.name = "big", .n_dims = 2, .dim = {ROWS, COLUMNS}, .data = out};
-    pod_test_fill(3, (int64_t)ROWS * COLUMNS, POD_F32, out);
-    POD_CHECK_OK(pod_checkpoint_write(in_dir("big.h5"), &info, &t, 1));
-    memset(in, 0, bytes);
-    t.data = in;
-    POD_CHECK_OK(pod_checkpoint_read(in_dir("big.h5"), &t, 1));
-    POD_CHECK(memcmp(out, in, bytes) == 0, "other data");
-    free(out);
-    free(in);
+    const char *dir = make_dir("missing");
+    float in[8], out[8];
+    pod_test_model m = {.n = 1, .tensor = {{"w", false, 2, {4, 2}, in}}};
+    pod_h5_file f;
+    pod_h5_array array;
+    pod_test_fill(1, 8, POD_F32, in);
+    POD_CHECK_OK(pod_test_save(&m, dir, 1, 2, NULL));
+    POD_CHECK(remove(in_dir("missing/step-000000001/shard-0001.h5")) == 0, "no shard");
+    pod_h5_lock();
+    POD_CHECK_OK(pod_h5_open(in_dir("missing/step-000000001/index.h5"), &f));
+    POD_CHECK_OK(pod_h5_array_open(&f, "/weights/w", &array));
+    POD_CHECK_OK(pod_h5_read_rows(&array, POD_F32, 0, 4, out));
+    pod_h5_array_close(&array);
+    POD_CHECK_OK(pod_h5_close(&f));
+    pod_h5_unlock();
+    for (int i = 0; i < 8; i++)
+        POD_CHECK(i < 4 ? out[i] == in[i] : isnan(out[i]), "element %d is %g", i, (double)out[i]);
+    POD_CHECK_FAILS(pod_checkpoint_read(in_dir("missing/step-000000001"), m.tensor, 1), POD_E_IO,
+                    "shard-0001.h5: No such file");
 }
+
+/* Some of the variables, in another order; and a save of the same step takes the older one's
+ * place. */
+static void some_and_again(void)
+{
+    const char *dir = make_dir("again");
+    pod_test_model m, later, got;
+    pod_test_model_make(arena, 7, 1, &m);
+    pod_test_model_make(arena, 7, 2, &later);
+    pod_test_model_blank(arena, &m, &got);
+    POD_CHECK(m.n > 3, "%d variables", m.n);
+    POD_CHECK_OK(pod_test_save(&m, dir, 5, 4, NULL));
+    const pod_tensor some[] = {got.tensor[3], got.tensor[1]};
+    POD_CHECK_OK(pod_checkpoint_read(in_dir("again/step-000000005"), some, 2));
+    for (int i = 1; i <= 3; i += 2)
+        POD_CHECK(memcmp(got.tensor[i].data, m.tensor[i].data,
+                         (size_t)pod_tensor_count(&m.tensor[i]) * sizeof(float)) == 0,
+                  "other values in variable %d", i);
+    POD_CHECK_OK(pod_test_save(&later, dir, 5, 2, NULL));
+    POD_CHECK(pod_test_load(dir, the_model, &later, NULL, 0) == 5, "%s", pod_error_text());
+    POD_CHECK(!exists(in_dir("again/step-000000005/shard-0002.h5")), "shards of both");
+}
+
+/* ---- finding ---- */
+
+static void check_found(const char *path, int n, const char *const names[])
+{
+    pod_checkpoint_list list = {.n = -1};
+    POD_CHECK_OK(pod_checkpoint_find(path, arena, NULL, &list));
+    POD_CHECK(list.n == n, "%s: found %d, want %d", path, list.n, n);
+    for (int i = 0; i < n && i < list.n; i++)
+        POD_CHECK(strcmp(list.folder[i], names[i]) == 0, "number %d is %s, want %s", i,
+                  list.folder[i], names[i]);
+}
+
+static void finding(void)
+{
+    char said[512];
+    pod_test_model m;
+    pod_arena *a = arena;
+    pod_test_model_make(a, 3, 1, &m);
+    const char *run = make_dir("run"), *dir = make_dir("run/checkpoint");
+    check_found(run, 0, NULL);
+    POD_CHECK_FAILS(pod_checkpoint_load(run, &pod_test_info, true, m.tensor, m.n, a, NULL,
+                                        &(pod_checkpoint_info){0}),
+                    POD_E_IO, "run/checkpoint: holds no checkpoint");
+    for (int64_t step = 100; step <= 1200; step += 100)
+        POD_CHECK_OK(pod_test_save(&m, dir, step == 1200 ? 700 : step, 1, NULL));
+    POD_CHECK_OK(pod_dir_make(in_dir("run/checkpoint/step-000000600.old")));
+    POD_CHECK_OK(pod_dir_make(in_dir("run/checkpoint/step-000000800.part")));
+    POD_CHECK_OK(pod_dir_make(in_dir("run/checkpoint/step-80")));
+    /* `latest` is at 700: what is before it, then what came later. */
+    const int64_t order[] = {700, -700, 600, -600, 500, 400, 300, 200, 100, 1100, 1000, 900, 800};
+    const char *names[13];
+    for (int i = 0; i < 13; i++)
+        names[i] = in_dir("run/checkpoint/step-%09" PRId64 "%s",
+                          order[i] < 0 ? -order[i] : order[i], order[i] < 0 ? ".old" : "");
+    check_found(run, 13, names);
+    check_found(dir, 13, names);
+    check_found(in_dir("run/checkpoint/"), 13, names);
+    check_found(names[4], 1, &names[4]);
+    check_found(pod_arena_text(a, "%s///", names[4]), 1, &names[4]);
+    check_found(pod_arena_text(a, "%s/index.h5", names[4]), 1, &names[4]);
+    check_found(names[2], 1, &names[2]);
+
+    /* Damaged, or gone, it points nowhere: the most steps come first. */
+    static const char *const bad[] = {"step-000000700 00000000\n", "step-000000700", "", "x y"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        spill(in_dir("run/checkpoint/latest"), bad[i]);
+        POD_CHECK(pod_test_load(run, the_model, &m, said, sizeof said) == 1100, "'%s': %s", bad[i],
+                  pod_error_text());
+        POD_CHECK(strstr(said, "run/checkpoint/latest: damaged; "), "'%s': said '%s'", bad[i],
+                  said);
+    }
+    POD_CHECK(remove(in_dir("run/checkpoint/latest")) == 0, "no latest");
+    POD_CHECK(pod_test_load(run, the_model, &m, said, sizeof said) == 1100 && !said[0], "%s", said);
+}
+
+static void not_found(void)
+{
+    pod_checkpoint_list list;
+    make_dir("elsewhere");
+    spill(in_dir("elsewhere/last.h5"), "hello\n");
+    POD_CHECK_OK(pod_dir_make(in_dir("elsewhere/step-000000003.part")));
+    POD_CHECK_FAILS(pod_checkpoint_find(in_dir("nowhere"), arena, NULL, &list), POD_E_IO,
+                    "nowhere: No such file");
+    POD_CHECK_FAILS(pod_checkpoint_find(in_dir("elsewhere/last.h5"), arena, NULL, &list),
+                    POD_E_FORMAT, "last.h5: is no checkpoint");
+    POD_CHECK_FAILS(
+        pod_checkpoint_find(in_dir("elsewhere/step-000000003.part"), arena, NULL, &list),
+        POD_E_FORMAT, "was not finished");
+    check_found(in_dir("elsewhere"), 0, NULL);
+}
+
+/* ---- what stays ---- */
+
+static void rotation(void)
+{
+    static const struct {
+        int64_t keep_last, keep_every;
+        int64_t kept[8]; /* of 10, 20, ... 100, after each was saved; ends with 0 */
+    } cases[] = {
+        {1, 0, {100}},      {2, 0, {90, 100}},          {3, 40, {40, 80, 90, 100}},
+        {1, 50, {50, 100}}, {2, 30, {30, 60, 90, 100}}, {4, 1000, {70, 80, 90, 100}},
+    };
+    pod_test_model m;
+    pod_test_model_make(arena, 3, 1, &m);
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const char *dir = make_dir(pod_arena_text(arena, "rotation%zu", c));
+        pod_disk disk = {0};
+        POD_CHECK_OK(pod_test_save(&m, dir, 500, 1, NULL)); /* another run's */
+        for (int64_t step = 10; step <= 100; step += 10) {
+            const pod_checkpoint_save s = {.dir = dir, .step = step, .disk = &disk};
+            POD_CHECK_OK(pod_test_save(&m, dir, step, 2, NULL));
+            POD_CHECK_OK(pod_checkpoint_rotate(&s, cases[c].keep_last, cases[c].keep_every));
+            POD_CHECK(pod_test_load(dir, the_model, &m, NULL, 0) == step, "%s", pod_error_text());
+        }
+        const int64_t *kept = cases[c].kept;
+        for (int64_t step = 10; step <= 100; step += 10) {
+            const bool is_there = exists(in_dir("rotation%zu/step-%09" PRId64, c, step));
+            POD_CHECK(is_there == (*kept == step), "case %zu: step %" PRId64 " is there: %d", c,
+                      step, is_there);
+            kept += *kept == step;
+        }
+        POD_CHECK(exists(in_dir("rotation%zu/step-000000500", c)), "a later step's is gone");
+    }
+}
+
+static void sweeping(void)
+{
+    const char *dir = make_dir("swept");
+    pod_test_model m;
+    pod_test_model_make(arena, 3, 1, &m);
+    POD_CHECK_OK(pod_test_save(&m, dir, 4, 2, NULL));
+    POD_CHECK_OK(pod_dir_make(in_dir("swept/step-000000004.part")));
+    spill(in_dir("swept/step-000000004.part/shard-0000.h5"), "half");
+    POD_CHECK_OK(pod_dir_make(in_dir("swept/step-000000005.part")));
+    POD_CHECK_OK(pod_checkpoint_sweep(dir));
+    POD_CHECK(!exists(in_dir("swept/step-000000004.part")) &&
+                  !exists(in_dir("swept/step-000000005.part")),
+              "a part is left");
+    POD_CHECK(pod_test_load(dir, the_model, &m, NULL, 0) == 4, "%s", pod_error_text());
+}
+
+/* ---- refusals ---- */
 
 static void other_models(void)
 {
@@ -170,176 +354,185 @@ static void other_models(void)
         {{.name = "fc/b", .is_state = true, .n_dims = 1, .dim = {25}}, "has no variable 'fc/b'"},
         {{.name = "deep/er", .n_dims = 5, .dim = {1, 2, 3, 4, 5}}, "has no variable 'deep/er'"},
     };
-    model m;
-    const char *path = write_model("whole.h5", &m);
+    const char *dir = make_dir("other models"), *folder = in_dir("other models/step-000000009");
+    float room[512] = {0};
+    const pod_test_model m = {.n = 3,
+                              .tensor = {{"fc/w", false, 2, {20, 25}, room},
+                                         {"fc/b", false, 1, {25}, room},
+                                         {"deep/er", true, 5, {1, 2, 3, 4, 5}, room}}};
+    POD_CHECK_OK(pod_test_save(&m, dir, 9, 3, NULL));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        float room[ROOM];
         pod_tensor t = rows[i].tensor;
         t.data = room;
-        POD_CHECK_FAILS(pod_checkpoint_read(path, &t, 1), POD_E_MISMATCH, rows[i].part);
-        POD_CHECK(strstr(pod_error_text(), "whole.h5") && !strchr(pod_error_text(), '\n'),
+        POD_CHECK_FAILS(pod_checkpoint_read(folder, &t, 1), POD_E_MISMATCH, rows[i].part);
+        POD_CHECK(strstr(pod_error_text(), "index.h5") && !strchr(pod_error_text(), '\n'),
                   "'%s' names no file", pod_error_text());
+    }
+    static const struct {
+        const char *model, *data, *optimizer;
+        bool with_state;
+        const char *part; /* NULL: it will do */
+    } runs[] = {
+        {"mlp", "d", "o", false, "is a checkpoint of model 'resnet20', this run has 'mlp'"},
+        {"resnet20", "d", "lars", true, "is a checkpoint of data set 'glyphs"},
+        {"resnet20", "glyphs \xc3\xa4 'x' \"y\"", "sgd", true,
+         "is a checkpoint of optimizer 'lars', this run has 'sgd'"},
+        {"resnet20", NULL, NULL, false, NULL},
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        pod_checkpoint_info found;
+        const pod_checkpoint_info want = {
+            .model = runs[i].model, .data = runs[i].data, .optimizer = runs[i].optimizer};
+        const pod_status s =
+            pod_checkpoint_load(dir, &want, runs[i].with_state, m.tensor, m.n, arena, NULL, &found);
+        POD_CHECK(runs[i].part ? s == POD_E_MISMATCH && strstr(pod_error_text(), runs[i].part)
+                               : s == POD_OK,
+                  "run %zu: %s", i, pod_error_text());
     }
 }
 
-/* A file of our own making, whose root has these two attributes. */
-static const char *write_by_hand(const char *name, bool is_checkpoint, int64_t version,
-                                 int64_t step)
+/* A manifest that vouches for itself, whatever it says. */
+static void spill_manifest(const char *path, const char *text)
 {
-    const char *path = in_dir(name);
-    pod_h5_file f;
-    pod_h5_lock();
-    POD_CHECK_OK(pod_h5_create(path, &f));
-    if (is_checkpoint) POD_CHECK_OK(pod_h5_put_i64(&f, "minipod_checkpoint", version));
-    POD_CHECK_OK(pod_h5_put_text(&f, "model", "m"));
-    POD_CHECK_OK(pod_h5_put_text(&f, "data", "d"));
-    POD_CHECK_OK(pod_h5_put_text(&f, "optimizer", "o"));
-    POD_CHECK_OK(pod_h5_put_i64(&f, "seed", 1));
-    POD_CHECK_OK(pod_h5_put_i64(&f, "step", step));
-    POD_CHECK_OK(pod_h5_put_i64(&f, "batch", 1));
-    POD_CHECK_OK(pod_h5_close(&f));
-    pod_h5_unlock();
-    return path;
-}
-
-static void check_refused(const char *path, pod_status want, const char *part)
-{
-    pod_arena *a;
-    pod_checkpoint_info read;
-    float room[ROOM];
-    const pod_tensor t = {.name = "fc/b", .n_dims = 1, .dim = {25}, .data = room};
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    POD_CHECK_FAILS(pod_checkpoint_read_info(path, a, &read), want, part);
-    POD_CHECK_FAILS(pod_checkpoint_read(path, &t, 1), want, part);
-    pod_arena_destroy(a);
+    char whole[2048];
+    snprintf(whole, sizeof whole, "%s  \"manifest_crc32\": \"%08" PRIx32 "\"\n}\n", text,
+             pod__checkpoint_crc(text, strlen(text)));
+    spill(path, whole);
 }
 
 static void other_files(void)
 {
-    pod_arena *a;
-    pod_checkpoint_info read;
-    check_refused(write_by_hand("old.h5", true, 0, 1), POD_E_FORMAT, "version 0, need 1");
-    check_refused(write_by_hand("new.h5", true, 2, 1), POD_E_FORMAT, "version 2, need 1");
-    check_refused(write_by_hand("data.h5", false, 0, 1), POD_E_FORMAT, "is no checkpoint");
-    check_refused(in_dir("nowhere.h5"), POD_E_IO, "nowhere.h5");
-    POD_CHECK_OK(pod_file_write_atomic(in_dir("text.h5"), "hello\n", 6));
-    check_refused(in_dir("text.h5"), POD_E_FORMAT, "text.h5");
-    POD_CHECK_OK(pod_file_write_atomic(in_dir("empty.h5"), "", 0));
-    check_refused(in_dir("empty.h5"), POD_E_FORMAT, "empty.h5");
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    POD_CHECK_FAILS(pod_checkpoint_read_info(write_by_hand("back.h5", true, 1, -3), a, &read),
-                    POD_E_FORMAT, "step -3");
-    pod_arena_destroy(a);
+#define HEAD  "{\"schema\": \"minipod.checkpoint\", \"version\": 2, \"step\": 1, \"ranks\": 1, "
+#define SHARD "{\"name\": \"shard-0000.h5\", \"bytes\": 5, \"crc32\": \"3610a686\"}"
+#define INDEX "{\"name\": \"index.h5\", \"bytes\": 5, \"crc32\": \"3610a686\"}"
+    static const struct {
+        const char *text, *part;
+    } rows[] = {
+        {"{", "no 'schema'"},
+        {"no json", "no JSON"},
+        {"{\"schema\": \"minipod.checkpoint\", ", "no 'version'"},
+        {"{\"schema\": \"minipod.checkpoint\", \"version\": 1, ", "version 1, need 2"},
+        {"{\"schema\": \"minipod.checkpoint\", \"version\": 3, ", "version 3, need 2"},
+        {"{\"schema\": \"minipod.checkpoint\", \"version\": 2, \"step\": -1, ", "no 'step'"},
+        {"{\"schema\": \"minipod.checkpoint\", \"version\": 2, \"step\": 1, \"ranks\": 0, ",
+         "no 'ranks'"},
+        {HEAD, "'files' are not a shard a rank"},
+        {HEAD "\"files\": [" SHARD "], ", "'files' are not a shard a rank"},
+        {HEAD "\"files\": [" INDEX ", " SHARD "], ", "'files' are not a shard a rank"},
+        {HEAD "\"files\": [" SHARD ", " SHARD ", " INDEX "], ", "'files' are not a shard a rank"},
+        {HEAD "\"files\": [" SHARD ", " INDEX "], ", "index.h5: not a whole HDF5 file"},
+    };
+    pod_checkpoint_info info;
+    float room[5];
+    const pod_tensor t = {"w", false, 1, {5}, room};
+    const char *folder = make_dir("step-000000001");
+    POD_CHECK_FAILS(pod_checkpoint_read(folder, &t, 1), POD_E_IO, "manifest.json: ");
+    spill(in_dir("step-000000001/index.h5"), "hello");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        spill_manifest(in_dir("step-000000001/manifest.json"), rows[i].text);
+        POD_CHECK_FAILS(pod_checkpoint_read(folder, &t, 1), POD_E_FORMAT, rows[i].part);
+        POD_CHECK_FAILS(pod_checkpoint_read_info(folder, arena, &info), POD_E_FORMAT, rows[i].part);
+    }
+    spill(in_dir("step-000000001/index.h5"), "hello?");
+    POD_CHECK_FAILS(pod_checkpoint_read(folder, &t, 1), POD_E_FORMAT,
+                    "index.h5: has 6 bytes, the manifest says 5");
+    spill(in_dir("step-000000001/index.h5"), "jello");
+    POD_CHECK_FAILS(pod_checkpoint_read(folder, &t, 1), POD_E_FORMAT,
+                    "index.h5: damaged: its CRC-32 is ");
 }
 
 static void values_that_are_not_finite(void)
 {
     static const float bad[] = {INFINITY, -INFINITY, NAN};
+    const char *dir = make_dir("not finite");
     for (int i = 0; i < 3; i++) {
         float data[5] = {1, 2, 3, 4, bad[i]};
-        const pod_tensor t = {.name = "w", .n_dims = 1, .dim = {5}, .data = data};
-        POD_CHECK_OK(pod_checkpoint_write(in_dir("bad.h5"), &info, &t, 1));
-        POD_CHECK_FAILS(pod_checkpoint_read(in_dir("bad.h5"), &t, 1), POD_E_NUMERIC,
-                        "'w' holds a value that is not finite");
+        const pod_test_model m = {.n = 1, .tensor = {{"w", false, 1, {5}, data}}};
+        POD_CHECK_OK(pod_test_save(&m, dir, i, 2, NULL));
+        POD_CHECK_FAILS(pod_checkpoint_read(in_dir("not finite/step-%09d", i), m.tensor, 1),
+                        POD_E_NUMERIC, "shard-0001.h5: 'w' holds a value that is not finite");
     }
 }
 
 /* Nothing new stands there afterwards; what stood there is whole. */
 static void unwritable(void)
 {
-    model m, got;
-    char part[700];
-    const char *path = write_model("whole.h5", &m);
-    const char *const nowhere[] = {in_dir("no/such/folder.h5"), in_dir("whole.h5/inside.h5")};
-    for (size_t i = 0; i < 2; i++) {
-        POD_CHECK_FAILS(pod_checkpoint_write(nowhere[i], &info, m.tensor, N_TENSORS), POD_E_IO,
-                        nowhere[i]);
-        POD_CHECK(!exists(nowhere[i]), "%s was written", nowhere[i]);
-    }
-    POD_CHECK_OK(pod_dir_make(in_dir("folder.h5")));
-    POD_CHECK_FAILS(pod_checkpoint_write(in_dir("folder.h5"), &info, m.tensor, N_TENSORS), POD_E_IO,
-                    "folder.h5");
-    /* A name that cannot be, in the middle of the write. */
+    const char *dir = make_dir("unwritable");
     char name[600];
+    pod_test_model m, other;
+    pod_test_model_make(arena, 7, 1, &m);
+    POD_CHECK_OK(pod_test_save(&m, dir, 1, 2, NULL));
+    POD_CHECK_FAILS(pod_test_save(&m, in_dir("no/such/folder"), 2, 1, NULL), POD_E_IO,
+                    "step-000000002");
+    spill(in_dir("unwritable/step-000000002.part"), "in the way");
+    POD_CHECK_FAILS(pod_test_save(&m, dir, 2, 2, NULL), POD_E_IO, "step-000000002");
     memset(name, 'n', sizeof name);
     name[sizeof name - 1] = '\0';
-    model other;
-    make_model(&other, 70);
-    other.tensor[3].name = name;
-    POD_CHECK_FAILS(pod_checkpoint_write(path, &info, other.tensor, N_TENSORS), POD_E_INVALID,
-                    "is too long");
-    snprintf(part, sizeof part, "%s.part", path);
-    POD_CHECK(!exists(part), "half a checkpoint was left");
-    other.tensor[3].name = other.tensor[2].name; /* twice the same */
-    POD_CHECK(pod_checkpoint_write(path, &info, other.tensor, N_TENSORS) != POD_OK,
-              "one variable was written twice");
-    make_blank(&got);
-    POD_CHECK_OK(pod_checkpoint_read(path, got.tensor, N_TENSORS));
-    POD_CHECK(same_data(&m, &got), "the earlier checkpoint is damaged");
+    other = m;
+    other.tensor[2].name = name;
+    POD_CHECK_FAILS(pod_test_save(&other, dir, 3, 2, NULL), POD_E_INVALID, "is too long");
+    other.tensor[2] = other.tensor[1]; /* twice the same */
+    POD_CHECK(pod_test_save(&other, dir, 3, 1, NULL) != POD_OK, "one variable was written twice");
+    POD_CHECK(!exists(in_dir("unwritable/step-000000003")), "half a checkpoint was left");
+    POD_CHECK(pod_test_load(dir, the_model, &m, NULL, 0) == 1, "%s", pod_error_text());
 }
 
-/* ---- damage ---- */
-
-/* HDF5 1.10 loses memory of its own where it gives up on a damaged file. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) { return "leak:libhdf5"; }
-
-static bool refused_or_right(const char *path, const model *want, const char *what, size_t at)
+/* Two savers of one process. */
+static void two_indices(void)
 {
-    model got;
-    pod_arena *a;
-    pod_checkpoint_info read;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    make_blank(&got);
-    const bool read_info = pod_checkpoint_read_info(path, a, &read) == POD_OK;
-    POD_CHECK(!read_info || same_info(&read), "%s %zu: other info", what, at);
-    const bool read_data = pod_checkpoint_read(path, got.tensor, N_TENSORS) == POD_OK;
-    POD_CHECK(!read_data || same_data(&got, want), "%s %zu: other data", what, at);
-    pod_arena_destroy(a);
-    return !read_info || !read_data;
+    pod_test_model m;
+    pod_checkpoint_range range[POD_TEST_MAX_TENSORS];
+    const bool whole[POD_TEST_MAX_TENSORS] = {false};
+    pod_checkpoint_index x[2];
+    pod_test_model_make(arena, 3, 1, &m);
+    const pod_checkpoint_form form = {m.n, 1, m.tensor, range};
+    pod_checkpoint_cut(&form, whole);
+    for (int i = 0; i < 2; i++)
+        POD_CHECK_OK(pod_checkpoint_open_index(&form, &pod_test_info, arena, &x[i]));
+    for (int i = 0; i < 2; i++) POD_CHECK_OK(pod_checkpoint_move_index(&x[i], 10 + i));
+    POD_CHECK(x[0].bytes == x[1].bytes && memcmp(x[0].image, x[1].image, x[0].bytes) != 0,
+              "both of one step");
+    POD_CHECK_OK(pod_checkpoint_move_index(&x[0], 11));
+    POD_CHECK(memcmp(x[0].image, x[1].image, x[0].bytes) == 0, "other bytes for the same step");
+    for (int i = 0; i < 2; i++) pod_checkpoint_close_index(&x[i]);
 }
 
-static void spill(const char *path, const char *data, size_t bytes)
+/* A rank that never comes. */
+static void patience(void)
 {
-    FILE *f = fopen(path, "wb");
-    POD_CHECK(f && fwrite(data, 1, bytes, f) == bytes, "cannot write %s", path);
-    if (f) fclose(f);
+    const char *dir = make_dir("patience");
+    pod_disk disk = {0};
+    pod_checkpoint_desk desk;
+    const pod_checkpoint_index index = {0};
+    const pod_checkpoint_save s = {.dir = dir, .step = 1, .id = 1, .ranks = 2, .disk = &disk};
+    POD_CHECK_OK(pod_checkpoint_desk_create(arena, 2, &desk));
+    POD_CHECK_OK(pod_checkpoint_put_shard(&s, "abc", 3));
+    /* What another job left is not the rank's. */
+    pod_checkpoint_save other = s;
+    other.rank = 1;
+    other.id = 2;
+    POD_CHECK_OK(pod_checkpoint_put_shard(&other, "abc", 3));
+    pod_checkpoint_put_failure(&other, POD_E_IO, "another job's");
+    POD_CHECK_FAILS(pod_checkpoint_complete(&s, POD_OK, &index, 0.05, &desk), POD_E_IO,
+                    "step 1: no shard of rank 1 within");
+    POD_CHECK(!exists(in_dir("patience/step-000000001.part")), "a part is left");
 }
 
-static void damage_never_lies(void)
-{
-    enum { MAX_BYTES = 1 << 20 };
-    model m;
-    const char *path = write_model("whole.h5", &m);
-    char *data = malloc(MAX_BYTES);
-    FILE *f = fopen(path, "rb");
-    const size_t bytes = f ? fread(data, 1, MAX_BYTES, f) : 0;
-    if (f) fclose(f);
-    POD_CHECK(bytes > 4096 && bytes < MAX_BYTES, "%zu bytes", bytes);
-    int n_flips = 0, n_refused = 0;
-    for (size_t at = 0; at < bytes; at += at < 200 ? 1 : 13) {
-        const char before = data[at];
-        data[at] = (char)(before ^ (at % 3 ? 1 << at % 8 : 0xff));
-        spill(in_dir("hurt.h5"), data, bytes);
-        data[at] = before;
-        n_flips++;
-        n_refused += refused_or_right(in_dir("hurt.h5"), &m, "byte flipped at", at);
-    }
-    POD_CHECK(n_refused > n_flips / 4, "%d of %d flips were seen", n_refused, n_flips);
-    for (size_t at = 0; at < bytes; at += 1 + bytes / 60) {
-        spill(in_dir("hurt.h5"), data, at);
-        POD_CHECK(refused_or_right(in_dir("hurt.h5"), &m, "cut at", at), "cut at %zu: unseen", at);
-    }
-    free(data);
-}
-
-static CU_TestInfo tests[] = {{"round trip", round_trip},
-                              {"many chunks", many_chunks},
+static CU_TestInfo tests[] = {{"boxes", boxes},
+                              {"cuts", cuts},
+                              {"round trip", round_trip},
+                              {"a missing shard", missing_shard},
+                              {"some variables, and again", some_and_again},
+                              {"finding", finding},
+                              {"not found", not_found},
+                              {"rotation", rotation},
+                              {"sweeping", sweeping},
                               {"checkpoints of other models", other_models},
                               {"other files", other_files},
                               {"values that are not finite", values_that_are_not_finite},
                               {"unwritable", unwritable},
-                              {"damage never lies", damage_never_lies},
+                              {"two indices", two_indices},
+                              {"patience", patience},
                               CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"checkpoint", NULL, NULL, NULL, NULL, tests},
+CU_SuiteInfo pod_test_suites[] = {{"checkpoint", open_arena, close_arena, NULL, NULL, tests},
                                   CU_SUITE_INFO_NULL};

@@ -1,4 +1,7 @@
 /* The sim executor: when each core is where, against what can be worked out by hand. */
+#include <math.h>
+#include <string.h>
+
 #include "collectives/net/engine.h"
 #include "kernels/base/cpu.h"
 #include "runtime/exec/sim.h"
@@ -48,11 +51,8 @@ static void compile(const char *mesh, bool wait_at_once, int accumulate)
 static void run(const pod_net *net, const double slow[], int core)
 {
     const pod_exec_sim_options options = {.net = *net, .time = s.time, .slow = slow};
-    const pod_timeline_plan plan = {.rank = core,
-                                    .is_virtual = true,
-                                    .max_steps = 2,
-                                    .max_events = 2 * MAX_INSTRS,
-                                    .kept_steps = 1};
+    const pod_timeline_plan plan = {
+        .rank = core, .max_steps = 2, .max_events = 2 * MAX_INSTRS, .kept_steps = 1};
     pod_timeline *tl;
     pod_exec_sim *e;
     int64_t n;
@@ -193,12 +193,124 @@ static void test_classes(void)
     }
 }
 
+/* Without one of its two links up a core of a ring goes the other way round, over the links of
+ * others. */
+static void test_failed_link(void)
+{
+    compile("8", true, 1);
+    run(&fast, NULL, 0);
+    const pod_time whole = s.took;
+    const int failed = pod_route_link(&s.program->mesh, 2, (pod_hop){0, 1});
+    pod_exec_sim *e;
+    const pod_exec_sim_options options = {
+        .net = fast, .time = s.time, .failed = &failed, .n_failed = 1};
+    POD_CHECK_OK(pod_exec_sim_open(s.program, &options, &e));
+    CU_ASSERT_EQUAL(pod_exec_sim_n_simulated(e), 8);
+    POD_CHECK_OK(pod_exec_sim_step(e, 0, NULL, 0));
+    const pod_sim_use use = pod_exec_sim_used(e);
+    CU_ASSERT(pod_exec_sim_now(e) > whole);
+    CU_ASSERT(use.n_rerouted > 0 && use.n_rerouted < use.n_messages);
+    CU_ASSERT(use.link_bytes > use.message_bytes);
+    CU_ASSERT_EQUAL(pod_exec_sim_link_bytes(e, failed), 0);
+    pod_exec_sim_close(e);
+    end();
+}
+
+/* ---- noise ---------------------------------------------------------------------------------- */
+
+enum { N_NOISY = 24 }; /* steps of each of some seeds */
+
+/* The steps of one seed, by picoseconds from end to end. */
+static double mean_step(double share, uint64_t seed, pod_time took[N_NOISY])
+{
+    const pod_exec_sim_options options = {.net = fast, .time = s.time, .noise = {share, seed}};
+    pod_exec_sim *e;
+    pod_time at = 0;
+    POD_CHECK_OK(pod_exec_sim_open(s.program, &options, &e));
+    for (int k = 0; k < N_NOISY; k++) {
+        POD_CHECK_OK(pod_exec_sim_step(e, k, NULL, 0));
+        took[k] = pod_exec_sim_now(e) - at;
+        at = pod_exec_sim_now(e);
+    }
+    CU_ASSERT(share == 0 || pod_exec_sim_n_simulated(e) == pod_mesh_size(&s.program->mesh));
+    pod_exec_sim_close(e);
+    return (double)at / N_NOISY;
+}
+
+/* More noise never makes the mean step shorter, of any of these seeds; the same seed gives the same
+ * picoseconds, another one others. */
+static void test_noise(void)
+{
+    static const double shares[] = {0, 0.02, 0.05, 0.1, 0.2, 0.4};
+    enum { N_SHARES = sizeof shares / sizeof shares[0], N_SEEDS = 8 };
+    compile("4x2", false, 1);
+    for (uint64_t seed = 1; seed <= N_SEEDS; seed++) {
+        double before = 0;
+        for (int k = 0; k < N_SHARES; k++) {
+            pod_time took[N_NOISY], again[N_NOISY], other[N_NOISY];
+            const double mean = mean_step(shares[k], seed, took);
+            POD_CHECK(mean >= before, "seed %d: a noise of %g makes it %.0f ps, less makes it %.0f",
+                      (int)seed, shares[k], mean, before);
+            before = mean;
+            (void)mean_step(shares[k], seed, again);
+            (void)mean_step(shares[k], seed + N_SEEDS, other);
+            CU_ASSERT(memcmp(took, again, sizeof took) == 0);
+            CU_ASSERT((memcmp(took, other, sizeof took) == 0) == (shares[k] == 0));
+            CU_ASSERT((took[0] == took[1]) == (shares[k] == 0));
+        }
+    }
+    end();
+}
+
+/* Alone a core takes as long as ever on average: the mean of n steps is within five standard
+ * errors, what a step varies by being known from the times of its instructions. */
+static void test_noise_alone(void)
+{
+    enum { N_SEEDS = 16 };
+    const double share = 0.3;
+    double sum = 0, variance = 0;
+    compile("1x1", false, 1);
+    for (int32_t i = 0; i < s.program->n_instrs; i++)
+        variance += pod_program_times(s.program, i) * s.time[i].seconds * s.time[i].seconds;
+    for (uint64_t seed = 1; seed <= N_SEEDS; seed++) {
+        pod_time took[N_NOISY];
+        sum += mean_step(share, seed, took);
+    }
+    const double error_ps = 1e12 * share * sqrt(variance / (N_NOISY * N_SEEDS));
+    CU_ASSERT_DOUBLE_EQUAL(sum / N_SEEDS, (double)s.run, 5 * error_ps);
+    end();
+}
+
+static void test_noise_factors(void)
+{
+    enum { N = 200000 };
+    static const double shares[] = {0.05, 0.3, 1};
+    for (int k = 0; k < 3; k++) {
+        const pod_noise noise = {shares[k], 11};
+        double sum = 0, squares = 0;
+        for (int i = 0; i < N; i++) {
+            const double f = pod_noise_factor(&noise, i % 100, i / 100 % 20, i / 2000);
+            CU_ASSERT(f > 0);
+            sum += f;
+            squares += (f - 1) * (f - 1);
+        }
+        CU_ASSERT_DOUBLE_EQUAL(sum / N, 1, 5 * shares[k] / sqrt(N));
+        CU_ASSERT_DOUBLE_EQUAL(sqrt(squares / N), shares[k], 0.03 * shares[k]);
+    }
+    const pod_noise none = {0, 11};
+    CU_ASSERT_EQUAL(pod_noise_factor(&none, 1, 2, 3), 1);
+}
+
 static CU_TestInfo tests[] = {{"one core: the sum of its instructions", test_one_core},
                               {"collectives waited for at once: the sum of all", test_sum_of_parts},
                               {"overlap gains", test_overlap_gains},
                               {"a straggler holds up the others", test_straggler},
                               {"faster links delay nothing", test_faster_links},
                               {"one of each class stands for all", test_classes},
+                              {"a failed link is gone round", test_failed_link},
+                              {"noise: factors", test_noise_factors},
+                              {"noise: a core alone", test_noise_alone},
+                              {"noise: cores that wait for each other", test_noise},
                               {"the timeline closes, with micro-steps", test_timeline},
                               CU_TEST_INFO_NULL};
 CU_SuiteInfo pod_test_suites[] = {{"exec_sim", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};

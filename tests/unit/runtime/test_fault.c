@@ -22,6 +22,40 @@ static void test_good(void)
     CU_ASSERT_EQUAL(f[1].factor, 0.5);
 }
 
+static void test_all_kinds(void)
+{
+    pod_fault f[POD_MAX_FAULTS];
+    int n = -1;
+    POD_CHECK_OK(
+        pod_faults_parse("kill:rank=3,step=120;kill:rank=0,step=9,write=2;hang:rank=1,step=5;"
+                         "slow:rank=2,factor=1.5,from=50,until=60;nan:rank=0,step=7;"
+                         "diskfull:rank=1,step=20,write=3;link:dim=2,rank=17;"
+                         "corrupt-checkpoint:step=40,rank=2,byte=1234567890123",
+                         f, &n));
+    CU_ASSERT_EQUAL_FATAL(n, 8);
+    const pod_fault want[] = {
+        {.kind = POD_FAULT_KILL, .rank = 3, .step = 120},
+        {.kind = POD_FAULT_KILL, .step = 9, .write = 2},
+        {.kind = POD_FAULT_HANG, .rank = 1, .step = 5},
+        {.kind = POD_FAULT_SLOW, .rank = 2, .factor = 1.5, .from = 50, .until = 60},
+        {.kind = POD_FAULT_NAN, .step = 7},
+        {.kind = POD_FAULT_DISKFULL, .rank = 1, .step = 20, .write = 3},
+        {.kind = POD_FAULT_LINK, .rank = 17, .dim = 2},
+        {.kind = POD_FAULT_CORRUPT, .rank = 2, .step = 40, .byte = 1234567890123},
+    };
+    for (int i = 0; i < n; i++) {
+        CU_ASSERT_EQUAL(f[i].kind, want[i].kind);
+        CU_ASSERT_EQUAL(f[i].rank, want[i].rank);
+        CU_ASSERT_EQUAL(f[i].dim, want[i].dim);
+        CU_ASSERT_EQUAL(f[i].step, want[i].step);
+        CU_ASSERT_EQUAL(f[i].factor, want[i].factor);
+        CU_ASSERT_EQUAL(f[i].from, want[i].from);
+        CU_ASSERT_EQUAL(f[i].until, want[i].until);
+        CU_ASSERT_EQUAL(f[i].write, want[i].write);
+        CU_ASSERT_EQUAL(f[i].byte, want[i].byte);
+    }
+}
+
 static void check_bad(const char *text, const char *says)
 {
     pod_fault f[POD_MAX_FAULTS];
@@ -33,7 +67,7 @@ static void check_bad(const char *text, const char *says)
 
 static void test_bad(void)
 {
-    check_bad("fast:rank=2", "'fast' is none of slow");
+    check_bad("fast:rank=2", "'fast' is none of kill hang slow");
     check_bad(";", "'' is none of");
     check_bad("slow", "slow wants 'rank factor', found ''");
     check_bad("slow:rank=2", "wants 'rank factor'");
@@ -41,7 +75,13 @@ static void test_bad(void)
     check_bad("slow:rank=2,factor=0", "factor of slow");
     check_bad("slow:rank=-1,factor=2", "rank of slow");
     check_bad("slow:rank=2,factor=2,rank=3", "rank of slow stands twice");
-    check_bad("slow:rank=2,factor=2,step=3", "takes 'rank factor', found 'step'");
+    check_bad("slow:rank=2,factor=2,step=3", "takes 'rank factor from until', found 'step'");
+    check_bad("kill:rank=2", "kill wants 'rank step'");
+    check_bad("link:rank=2", "link wants 'rank dim'");
+    check_bad("link:rank=2,dim=3", "dim of link");
+    check_bad("kill:rank=2,step=0", "step of kill");
+    check_bad("hang:rank=2,step=1,write=3", "takes 'rank step', found 'write'");
+    check_bad("slow:rank=2,factor=2,from=9,until=8", "until 8 lies before from 9");
     check_bad("slow:rank=2x,factor=2", "rank of slow");
     char text[400] = "slow:rank=2,factor=";
     memset(text + strlen(text), '1', 300);
@@ -51,5 +91,8 @@ static void test_bad(void)
     check_bad(many, "more than 64");
 }
 
-static CU_TestInfo tests[] = {{"good ones", test_good}, {"bad ones", test_bad}, CU_TEST_INFO_NULL};
+static CU_TestInfo tests[] = {{"good ones", test_good},
+                              {"all kinds", test_all_kinds},
+                              {"bad ones", test_bad},
+                              CU_TEST_INFO_NULL};
 CU_SuiteInfo pod_test_suites[] = {{"fault", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};

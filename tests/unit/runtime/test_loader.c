@@ -408,6 +408,50 @@ static void out_of_memory(void)
     CU_ASSERT(n_failed >= 2 && n_failed < 100);
 }
 
+/* ---- what the threads write down ------------------------------------------------------------- */
+
+/* Of the batch that next has just handed out, all parts are written down: two a thread where there
+ * are several, and all begin and end while the test runs. */
+static void parts_are_written_down(void)
+{
+    static const struct {
+        int n_threads, n_tracks, n_parts;
+        bool keep_tail;
+    } cases[] = {{0, 1, 1, false}, {1, 1, 1, false}, {3, 3, 6, false}, {2, 2, 4, true}};
+    const source s = make_source();
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const pod_clock clock = pod_clock_start();
+        int n_of[STEPS + 8] = {0}; /* by number; some are made ahead */
+        pod_loader_options o = training(0, 1);
+        o.n_threads = cases[c].n_threads;
+        o.keep_tail = cases[c].keep_tail;
+        o.clock = &clock;
+        pod_loader *l = opened(&s, POD_SPLIT_TRAIN, &o);
+        CU_ASSERT_EQUAL(pod_loader_n_tracks(l), cases[c].n_tracks);
+        for (int k = 1; k <= STEPS; k++) {
+            pod_batch b;
+            pod_done d;
+            POD_CHECK_OK(pod_loader_next(l, &b));
+            const pod_time now = pod_clock_now(&clock);
+            for (int i = 0; i < pod_loader_n_tracks(l); i++)
+                while (pod_track_take(pod_loader_track(l, i), &d)) {
+                    CU_ASSERT(d.deed ==
+                              (cases[c].keep_tail ? POD_DEED_EVAL_BATCH : POD_DEED_BATCH));
+                    CU_ASSERT(d.number >= k && d.number < STEPS + 8);
+                    CU_ASSERT(0 <= d.begin && d.begin <= d.end && (d.number > k || d.end <= now));
+                    n_of[d.number]++;
+                }
+            POD_CHECK(n_of[k] == cases[c].n_parts, "%d threads, batch %d: %d parts, want %d",
+                      cases[c].n_threads, k, n_of[k], cases[c].n_parts);
+        }
+        pod_loader_close(l);
+    }
+    const pod_loader_options silent = training(0, 1);
+    pod_loader *l = opened(&s, POD_SPLIT_TRAIN, &silent);
+    CU_ASSERT_EQUAL(pod_loader_n_tracks(l), 0);
+    pod_loader_close(l);
+}
+
 static CU_TestInfo tests[] = {{"order_is_a_permutation", order_is_a_permutation},
                               {"orders_are_even", orders_are_even},
                               {"refuses", refuses},
@@ -418,6 +462,7 @@ static CU_TestInfo tests[] = {{"order_is_a_permutation", order_is_a_permutation}
                               {"made_during_evaluation", made_during_evaluation},
                               {"failure_comes_out_of_next", failure_comes_out_of_next},
                               {"close_at_any_time", close_at_any_time},
+                              {"parts_are_written_down", parts_are_written_down},
                               {"allocates_nothing_on_the_way", allocates_nothing_on_the_way},
                               {"out_of_memory", out_of_memory},
                               CU_TEST_INFO_NULL};

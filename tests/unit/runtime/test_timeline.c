@@ -85,6 +85,12 @@ static void last_steps_are_kept(void)
                   (int)events[i].step);
     CU_ASSERT_EQUAL(events[5].lane, POD_LANE_COMM);
     CU_ASSERT_EQUAL(events[5].begin, 74 * ms);
+    CU_ASSERT_EQUAL(pod_timeline_n_kept(tl), 3);
+    for (int64_t i = 0; i < 3; i++) { /* the same, step by step */
+        int64_t n;
+        const pod_event *step = pod_timeline_kept(tl, i, &n);
+        CU_ASSERT(n == 6 && memcmp(step, events + 6 * i, 6 * sizeof *step) == 0);
+    }
     free(events);
     pod_timeline_destroy(tl);
 }
@@ -95,6 +101,76 @@ static void steps_allocate_nothing(void)
     const long before = pod_alloc_count();
     for (int64_t step = 0; step < 100; step++) add_step(tl, step, 10 * step, 9);
     CU_ASSERT_EQUAL(pod_alloc_count(), before);
+    pod_timeline_destroy(tl);
+}
+
+/* Tracks are threads of their lane; the end of a step takes what they have. */
+static void deeds(void)
+{
+    pod_timeline *tl = make(10, 6, 2);
+    pod_arena *a;
+    pod_track *track[3] = {0};
+    const pod_clock clock = pod_clock_start();
+    pod_event *e = malloc((size_t)pod_timeline_beside_room(tl) * sizeof *e);
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    for (int i = 0; i < 3; i++) POD_CHECK_OK(pod_track_create(a, &clock, 8, &track[i]));
+    pod_timeline_follow(tl, POD_LANE_DATA, track[0]);
+    pod_timeline_follow(tl, POD_LANE_DATA, track[1]);
+    pod_timeline_follow(tl, POD_LANE_FILE, track[2]);
+    pod_timeline_mark(tl, POD_LANE_STEPS, POD_DEED_ATTEMPT, 2, 0, 0); /* before the first step */
+    CU_ASSERT_EQUAL(pod_timeline_copy_beside(tl, e), 1);
+    pod_track_put(track[1], POD_DEED_BATCH, 1, 1 * ms, 2 * ms);
+    CU_ASSERT_EQUAL(pod_timeline_copy_beside(tl, e), 1); /* not known yet */
+    add_step(tl, 0, 10, 10);
+    CU_ASSERT_EQUAL(pod_timeline_copy_beside(tl, e), 2); /* all steps are kept, and the start */
+    CU_ASSERT(e[0].deed == POD_DEED_ATTEMPT && e[0].step == 2 && e[0].thread == 0);
+    CU_ASSERT(e[1].deed == POD_DEED_BATCH && e[1].step == 1 && e[1].thread == 2);
+    pod_track_put(track[2], POD_DEED_SAVE_WRITE, 1, 12 * ms, 35 * ms);
+    pod_track_put(track[0], POD_DEED_BATCH, 3, 13 * ms, 14 * ms);
+    add_step(tl, 1, 20, 10);
+    CU_ASSERT_EQUAL(pod_timeline_copy_beside(tl, e), 4);
+    CU_ASSERT(e[2].lane == POD_LANE_DATA && e[2].thread == 1 && e[2].deed == POD_DEED_BATCH);
+    CU_ASSERT(e[2].step == 3 && e[2].begin == 13 * ms && e[2].end == 14 * ms && e[2].instr == -1);
+    CU_ASSERT(e[3].lane == POD_LANE_FILE && e[3].thread == 1 && e[3].rank == 3);
+    pod_track_put(track[1], POD_DEED_BATCH, 4, 24 * ms, 25 * ms);
+    add_step(tl, 2, 30, 10); /* of the two kept steps the first begins at 20 */
+    CU_ASSERT_EQUAL(pod_timeline_copy_beside(tl, e), 2);
+    CU_ASSERT(e[1].thread == 2 && e[1].step == 4);
+    pod_track_put(track[2], POD_DEED_SAVE_COMMIT, 1, 41 * ms, 42 * ms);
+    pod_timeline_forget(tl); /* takes the last one */
+    pod_arena_destroy(a);    /* and does not come back */
+    CU_ASSERT_EQUAL(pod_timeline_copy_beside(tl, e), 3);
+    add_step(tl, 3, 50, 10);
+    free(e);
+    pod_timeline_destroy(tl);
+}
+
+/* Of more deeds than there is room for the latest stay. */
+static void latest_deeds(void)
+{
+    pod_timeline *tl = make(10, 6, 1);
+    const int64_t room = pod_timeline_beside_room(tl);
+    pod_event *e = malloc((size_t)room * sizeof *e);
+    for (int64_t i = 1; i <= room + 5; i++)
+        pod_timeline_mark(tl, POD_LANE_FILE, POD_DEED_SAVE_COPY, i, i * ms, i * ms + 1);
+    CU_ASSERT_EQUAL(pod_timeline_copy_beside(tl, e), room);
+    CU_ASSERT(e[0].step == 6 && e[room - 1].step == room + 5);
+    CU_ASSERT(e[0].lane == POD_LANE_FILE && e[0].thread == 0);
+    free(e);
+    pod_timeline_destroy(tl);
+}
+
+static void too_many_steps(void)
+{
+    pod_timeline *tl = NULL;
+    pod_timeline_plan plan = {.max_steps = 1000000, .max_events = 936, .kept_steps = 1000000};
+    POD_CHECK_FAILS(pod_timeline_create(&plan, &tl), POD_E_INVALID,
+                    "trace-steps: 1000000 steps of 936 events take 37.3 GiB of a rank; the most "
+                    "that fit into 1 are 26843");
+    CU_ASSERT_PTR_NULL(tl);
+    plan.max_steps = 5; /* no more are kept than there are */
+    POD_CHECK_OK(pod_timeline_create(&plan, &tl));
+    CU_ASSERT_EQUAL(pod_timeline_kept_room(tl), 5 * 936);
     pod_timeline_destroy(tl);
 }
 
@@ -148,6 +224,9 @@ static CU_TestInfo tests[] = {
     {"dropped events count as other", dropped_events_count_as_other},
     {"last steps are kept", last_steps_are_kept},
     {"steps allocate nothing", steps_allocate_nothing},
+    {"deeds", deeds},
+    {"of deeds the latest", latest_deeds},
+    {"too many steps", too_many_steps},
     {"statistics", statistics},
     {"spread of few", spread_of_few},
     CU_TEST_INFO_NULL,

@@ -1,9 +1,9 @@
-#include "runtime/data/thread.h"
+#include "runtime/core/thread.h"
 
 #include <signal.h>
 #include <string.h>
 
-pod_status pod__thread_start(pthread_t *out, void *(*run)(void *arg), void *arg)
+pod_status pod_thread_start(pthread_t *out, void *(*run)(void *arg), void *arg)
 {
     sigset_t all, before;
     sigfillset(&all);

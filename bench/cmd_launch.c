@@ -1,0 +1,422 @@
+/* minipod launch: starts mpirun with a command of minipod, watches it, and begins training again
+ * from its last whole checkpoint when it crashes, hangs or loses a rank. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/command.h"
+#include "bench/launch_log.h"
+#include "bench/launch_next.h"
+#include "bench/launch_run.h"
+#include "bench/launch_text.h"
+#include "kernels/base/cpu.h"
+#include "runtime/core/nearest.h"
+#include "runtime/data/checkpoint.h"
+#include "runtime/measure/launch_file.h"
+#include "runtime/train/guard.h"
+
+enum { MAX_ADDED = 8, PATH_BYTES = 4096 }; /* MAX_ADDED: words of ours beside the person's */
+
+static const double least_stall_s = 3600; /* unless another is asked for */
+
+typedef enum takes_ranks { ALONE, RANKS } takes_ranks;
+
+static const struct {
+    pod_command_form form;
+    takes_ranks ranks;
+} commands[] = {
+#define POD_COMMAND(name, bit, ranks, args, max_args, summary, ...) \
+    {{#name, (bit), (args), (max_args), (summary)}, (ranks)},
+#include "bench/commands.def"
+};
+
+enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+
+typedef struct launch {
+    pod_call *call;
+    pod_arena *arena;
+    const char **words; /* of --mpirun */
+    int n_words;
+    const char *self; /* this program */
+    char **args;      /* the command that is launched, with its options */
+    int n_args;
+    pod_config *config; /* that command's */
+    const char *out;    /* likewise its folder */
+    bool is_job;        /* training with a folder: it has a log and can be begun again */
+    int ranks, first_attempt, n_restarts;
+    double pause_s; /* before the attempt that runs */
+    double stall_s;
+    int64_t kept; /* step of this job's latest checkpoint; 0: none */
+    pod_launch_file *file;
+    bool is_noted; /* the begin of the attempt that runs stands in it */
+    pod_launch_run *run;
+} launch;
+
+/* ---- what is launched ---- */
+
+static pod_status fail_command(const char *name)
+{
+    const char *known[N_COMMANDS];
+    int n = 0;
+    for (int i = 0; i < N_COMMANDS; i++) {
+        if (commands[i].ranks == RANKS)
+            known[n++] = commands[i].form.name;
+        else if (strcmp(commands[i].form.name, name) == 0)
+            return pod_fail(POD_E_INVALID, "%s runs alone, only commands with ranks are launched",
+                            name);
+    }
+    const char *near = pod_nearest_name(name, known, n);
+    return pod_fail(POD_E_INVALID, "'%.80s' is no command%s%s%s", name,
+                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+static const pod_command_form *find_command(const char *name)
+{
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (commands[i].ranks == RANKS && strcmp(commands[i].form.name, name) == 0)
+            return &commands[i].form;
+    return NULL;
+}
+
+static pod_status take_args(launch *l)
+{
+    const pod_config *c = l->call->config;
+    l->n_args = pod_config_n_args(c);
+    if (l->n_args == 0)
+        return pod_fail(POD_E_INVALID,
+                        "which command? like minipod launch -n 4 -- train --model mlp --out run");
+    l->args = POD_ARENA_NEW(l->arena, char *, l->n_args);
+    if (!l->args) return POD_E_NOMEM;
+    for (int i = 0; i < l->n_args; i++) {
+        l->args[i] = pod_arena_text(l->arena, "%s", pod_config_arg(c, i));
+        if (!l->args[i]) return POD_E_NOMEM;
+    }
+    return POD_OK;
+}
+
+/* Its options are read here as its ranks will read them: what is wrong is said once, before anything
+ * is started. */
+static pod_status read_command(launch *l)
+{
+    extern char **environ;
+    POD_TRY(take_args(l));
+    const pod_command_form *form = find_command(l->args[0]);
+    if (!form) return fail_command(l->args[0]);
+    POD_TRY(pod_config_from_args(form, l->n_args - 1, l->args + 1, environ, &l->config));
+    const bool only_asks =
+        pod_config_bool(l->config, POD_OPT_HELP) || pod_config_bool(l->config, POD_OPT_VERSION);
+    l->out = form->bit == POD_CMD_TRAIN ? pod_config_text(l->config, POD_OPT_OUT) : "";
+    l->is_job = !only_asks && l->out[0] != '\0';
+    if (form->bit != POD_CMD_TRAIN || only_asks) l->n_restarts = 0;
+    if (l->n_restarts > 0 && !l->is_job)
+        return pod_fail(
+            POD_E_INVALID,
+            "out: train has none, so no checkpoint to begin again from; give it --out DIR,"
+            " or launch --restarts 0");
+    return POD_OK;
+}
+
+/* ---- settings ---- */
+
+/* A hang among ranks is for their watchdog. What this one sees beyond is that nobody gets on: a log
+ * does not grow either while a long evaluation goes well, so it waits for long. */
+static double stall_of(const launch *l)
+{
+    const double given_s = pod_config_double(l->call->config, POD_OPT_STALL);
+    const double watchdog_s = pod_config_double(l->config, POD_OPT_WATCHDOG);
+    if (given_s >= 0 || watchdog_s == 0) return given_s > 0 ? given_s : 0;
+    return 2 * watchdog_s > least_stall_s ? 2 * watchdog_s : least_stall_s;
+}
+
+static pod_status find_self(launch *l)
+{
+    char path[PATH_BYTES];
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0) return pod_fail(POD_E_IO, "/proc/self/exe: this program cannot be found");
+    path[n] = '\0';
+    if (access(path, X_OK) != 0) return pod_fail(POD_E_IO, "%s: cannot be started again", path);
+    l->self = pod_arena_text(l->arena, "%s", path);
+    return l->self ? POD_OK : POD_E_NOMEM;
+}
+
+/* As execvp looks for it: asked before anything is written. */
+static pod_status check_launcher(const char *name)
+{
+    const char *path = strchr(name, '/') ? "" : getenv("PATH");
+    for (const char *p = path ? path : "/bin:/usr/bin";;) {
+        char file[PATH_BYTES];
+        const size_t length = strcspn(p, ":");
+        const int n =
+            snprintf(file, sizeof file, "%.*s%s%s", (int)length, p, length ? "/" : "", name);
+        if (n > 0 && (size_t)n < sizeof file && access(file, X_OK) == 0) return POD_OK;
+        if (p[length] == '\0')
+            return pod_fail(POD_E_INVALID, "--mpirun: '%s' is no program that is found", name);
+        p += length + 1;
+    }
+}
+
+/* What Open MPI wants to be told before it runs as root, or more ranks than there are cores. What
+ * the person has set stays. */
+static pod_status set_environment(int ranks)
+{
+    static const struct {
+        const char *name;
+        bool for_root;
+    } wanted[] = {{"OMPI_ALLOW_RUN_AS_ROOT", true},
+                  {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", true},
+                  {"OMPI_MCA_rmaps_base_oversubscribe", false},
+                  {"OMPI_MCA_mpi_yield_when_idle", false}};
+    const bool is_root = geteuid() == 0, is_crowded = ranks > pod_cpu_physical_cores();
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        if ((wanted[i].for_root ? is_root : is_crowded) && setenv(wanted[i].name, "1", 0) != 0)
+            return pod_fail(POD_E_NOMEM, "launch: no memory for the environment");
+    return POD_OK;
+}
+
+static const char *command_text(const launch *l)
+{
+    const char *text = l->args[0];
+    for (int i = 1; text && i < l->n_args; i++)
+        text = pod_arena_text(l->arena, "%s %s", text, l->args[i]);
+    return text;
+}
+
+/* A job that goes on from its own folder keeps its log; any other begins anew. */
+static pod_status open_log(launch *l)
+{
+    l->first_attempt = 1;
+    if (!l->is_job) return POD_OK;
+    if (pod_guard_goes_on(pod_config_text(l->config, POD_OPT_RESUME), l->out)) {
+        POD_TRY(pod_job_last_attempt(l->out, &l->first_attempt));
+        l->first_attempt++;
+    }
+    if (l->first_attempt == 1) POD_TRY(pod_job_clear(l->out));
+    const char *command = command_text(l);
+    if (!command) return POD_E_NOMEM;
+    return pod_launch_file_open(l->out, command, l->ranks, l->call->clock.stamp, &l->file);
+}
+
+static pod_status set_up(launch *l)
+{
+    const pod_config *c = l->call->config;
+    l->n_restarts = (int)pod_config_int(c, POD_OPT_RESTARTS);
+    l->ranks = (int)pod_config_int(c, POD_OPT_RANKS);
+    if (l->ranks == 0) l->ranks = pod_cpu_physical_cores();
+    POD_TRY(read_command(l));
+    POD_TRY(pod_launch_split(l->arena, pod_config_text(c, POD_OPT_MPIRUN), &l->words, &l->n_words));
+    POD_TRY(check_launcher(l->words[0]));
+    POD_TRY(find_self(l));
+    POD_TRY(set_environment(l->ranks));
+    if (l->is_job) l->stall_s = stall_of(l);
+    POD_TRY(open_log(l));
+    return pod_launch_run_open(&l->call->clock, &l->run);
+}
+
+/* ---- an attempt ---- */
+
+/* Where there is nothing to go on from, --resume stays what it was. Ours overrides it since the last
+ * one counts; what stands behind a `--` is no option. */
+static pod_status make_argv(const launch *l, int attempt, pod_arena *arena, const char ***out)
+{
+    const char **argv = POD_ARENA_NEW(arena, const char *, l->n_words + l->n_args + MAX_ADDED);
+    const char *number[] = {pod_arena_text(arena, "%d", l->ranks),
+                            pod_arena_text(arena, "%d", attempt)};
+    if (!argv || !number[0] || !number[1]) return POD_E_NOMEM;
+    int n = 0, end = 0;
+    while (end < l->n_args && strcmp(l->args[end], "--") != 0) end++;
+    for (int i = 0; i < l->n_words; i++) argv[n++] = l->words[i];
+    argv[n++] = "-n";
+    argv[n++] = number[0];
+    argv[n++] = l->self;
+    for (int i = 0; i < end; i++) argv[n++] = l->args[i];
+    if (l->is_job) {
+        argv[n++] = "--attempt";
+        argv[n++] = number[1];
+    }
+    if (l->kept > 0) {
+        argv[n++] = "--resume";
+        argv[n++] = "auto";
+    }
+    for (int i = end; i < l->n_args; i++) argv[n++] = l->args[i];
+    *out = argv;
+    return POD_OK;
+}
+
+/* A job goes on without a line of its log; the person is told. */
+static void warn_of(const launch *l, pod_status s)
+{
+    if (s != POD_OK) pod_log_say(l->call->log, POD_LOG_WARNING, "%s", pod_error_text());
+}
+
+static pod_status run(launch *l, int attempt, pod_arena *arena, pod_launch_outcome *out)
+{
+    pod_launch_plan plan = {.log_dir = "", .attempt = attempt, .stall_s = l->stall_s};
+    const char **argv;
+    POD_TRY(make_argv(l, attempt, arena, &argv));
+    plan.argv = argv;
+    if (l->is_job) {
+        plan.log_dir = pod_arena_text(arena, "%s/job", l->out);
+        if (!plan.log_dir) return POD_E_NOMEM;
+        const pod_status noted =
+            pod_launch_file_put_begin(l->file, attempt, pod_clock_stamp(&l->call->clock));
+        warn_of(l, noted);
+        l->is_noted = noted == POD_OK;
+    }
+    return pod_launch_run_attempt(l->run, &plan, out);
+}
+
+static pod_launch_log read_log(const launch *l, int attempt, pod_arena *arena)
+{
+    pod_job job;
+    const pod_launch_log none = {.failure = ""};
+    if (!l->is_job) return none;
+    const pod_status s = pod_job_read_rank(arena, l->out, 0, &job);
+    warn_of(l, s);
+    return s == POD_OK ? pod_launch_log_of(&job, attempt) : none;
+}
+
+/* What the folder has is of this job once a rank of it has begun its log: before it does so, train
+ * puts an older job's checkpoints aside. Whether they are whole is for train to find out. */
+static int64_t latest_kept(const launch *l, const pod_launch_log *log, pod_arena *arena)
+{
+    pod_checkpoint_list list;
+    pod_checkpoint_info info;
+    int64_t kept = log->kept > l->kept ? log->kept : l->kept;
+    if (log->began && pod_checkpoint_find(l->out, arena, NULL, &list) == POD_OK && list.n > 0 &&
+        pod_checkpoint_read_info(list.folder[0], arena, &info) == POD_OK && info.step > kept)
+        kept = info.step;
+    return kept;
+}
+
+/* ---- after it ---- */
+
+static pod_launch_next decide(const launch *l, int attempt, const pod_launch_outcome *o,
+                              const pod_launch_log *log, int64_t kept)
+{
+    const bool by_signal = o->exit_code > POD_LAUNCH_BY_SIGNAL;
+    const pod_launch_seen seen = {
+        .exit_code = o->exit_code,
+        .killed = o->heard.rank >= 0 || by_signal,
+        .hung = o->stalled || o->heard.overdue[0] != '\0',
+        .asked_to_stop = pod_launch_run_asked_to_stop(l->run),
+        .stopped = log->stopped,
+        .finished = log->finished,
+        .progressed = kept > l->kept,
+        .restarts_left = l->n_restarts - (attempt - l->first_attempt),
+        .first_pause_s = pod_config_double(l->call->config, POD_OPT_BACKOFF),
+        .pause_s = l->pause_s,
+    };
+    return pod_launch_decide(&seen);
+}
+
+static pod_launch_story story_of(const launch *l, const pod_launch_outcome *o,
+                                 const pod_launch_log *log, const pod_launch_next *next)
+{
+    return (pod_launch_story){.reason = next->reason,
+                              .launcher = l->words[0],
+                              .launcher_signal = o->launcher_signal,
+                              .exit_code = o->exit_code,
+                              .heard = o->heard,
+                              .quiet_s = o->quiet_s,
+                              .failure = log->failure,
+                              .seconds = pod_stamp_seconds(o->end - o->begin),
+                              .step = log->step};
+}
+
+static void say_again(const launch *l, int attempt, const char *tale, const pod_launch_next *next)
+{
+    const bool saves = pod_config_int(l->config, POD_OPT_CHECKPOINT_EVERY) > 0;
+    char from[64];
+    snprintf(from, sizeof from, "the beginning%s", saves ? "" : ": --checkpoint-every is 0");
+    if (l->kept > 0) snprintf(from, sizeof from, "step %" PRId64, l->kept);
+    pod_log_say(l->call->log, POD_LOG_WARNING, "attempt %d: %s; attempt %d in %g s from %s",
+                attempt, tale, attempt + 1, next->pause_s, from);
+}
+
+/* The last attempt's own words are not said again: what it finds wrong, how it missed its target,
+ * and why it failed when there are no restarts. */
+static pod_status say_last(const launch *l, int attempt, const char *tale,
+                           const pod_launch_next *next)
+{
+    const bool is_failure = next->exit_code == POD_EXIT_FAILED;
+    switch (next->reason) {
+    case POD_LAUNCH_USAGE:
+    case POD_LAUNCH_MISSED: return POD_OK;
+    case POD_LAUNCH_OK:
+        if (attempt > l->first_attempt)
+            pod_log_say(l->call->log, POD_LOG_INFO, "done in %d attempts", attempt);
+        return POD_OK;
+    case POD_LAUNCH_STOPPED:
+        if (is_failure)
+            return pod_fail(POD_E_COMM, "attempt %d: asked to stop, and ended before it could save",
+                            attempt);
+        pod_log_say(l->call->log, POD_LOG_INFO, "attempt %d: %s; train's --resume auto goes on",
+                    attempt, tale);
+        return POD_OK;
+    case POD_LAUNCH_FAILED:
+        if (l->n_restarts == 0) return POD_OK;
+        break;
+    case POD_LAUNCH_KILLED:
+    case POD_LAUNCH_HUNG: break;
+    }
+    if (l->n_restarts == 0 || pod_launch_run_asked_to_stop(l->run))
+        return pod_fail(POD_E_COMM, "attempt %d: %s", attempt, tale);
+    return pod_fail(POD_E_COMM, "attempt %d: %s; none of %d restarts is left", attempt, tale,
+                    l->n_restarts);
+}
+
+/* One attempt, told of and written down. */
+static pod_status attempt_once(launch *l, int attempt, pod_arena *arena, pod_launch_next *next)
+{
+    pod_launch_outcome o;
+    POD_TRY(run(l, attempt, arena, &o));
+    const pod_launch_log log = read_log(l, attempt, arena);
+    const int64_t kept = latest_kept(l, &log, arena);
+    *next = decide(l, attempt, &o, &log, kept);
+    l->kept = kept;
+    const pod_launch_story story = story_of(l, &o, &log, next);
+    const char *what = pod_launch_what(arena, &story), *tale = pod_launch_tell(arena, &story);
+    if (!what || !tale) return POD_E_NOMEM;
+    if (l->is_noted) /* an end without its begin would be no log */
+        warn_of(l, pod_launch_file_put_end(l->file, attempt, o.end, o.exit_code,
+                                           pod_launch_reason_text(next->reason), what));
+    if (!next->again) return say_last(l, attempt, tale, next);
+    say_again(l, attempt, tale, next);
+    return POD_OK;
+}
+
+static pod_status run_attempts(launch *l, int *exit_code)
+{
+    pod_launch_next next = {.again = true};
+    for (int attempt = l->first_attempt; next.again; attempt++) {
+        pod_arena *arena;
+        POD_TRY(pod_arena_create(NULL, &arena));
+        const pod_status s = attempt_once(l, attempt, arena, &next);
+        pod_arena_destroy(arena);
+        *exit_code = next.exit_code;
+        POD_TRY(s);
+        l->pause_s = next.pause_s;
+        if (next.again && !pod_launch_run_pause(l->run, next.pause_s))
+            return pod_fail(POD_E_COMM, "stopped before attempt %d", attempt + 1);
+    }
+    return POD_OK;
+}
+
+static void release(launch *l)
+{
+    pod_launch_run_close(l->run);
+    pod_launch_file_close(l->file);
+    pod_config_destroy(l->config);
+    pod_arena_destroy(l->arena);
+}
+
+pod_status pod_cmd_launch(pod_call *call, int *exit_code)
+{
+    launch l = {.call = call};
+    pod_status s = pod_arena_create(NULL, &l.arena);
+    if (s == POD_OK) s = set_up(&l);
+    if (s == POD_OK) s = run_attempts(&l, exit_code);
+    release(&l);
+    return s;
+}

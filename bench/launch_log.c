@@ -1,0 +1,24 @@
+#include "bench/launch_log.h"
+
+static void look_at(const pod_job_part *p, pod_launch_log *l)
+{
+    if (p->first_step > l->step) l->step = p->first_step;
+    if (p->n_steps > 0) l->step = p->step[p->n_steps - 1].step;
+    l->stopped = p->end == POD_JOB_END_STOPPED;
+    l->finished = p->end == POD_JOB_END_OK;
+    if (p->end == POD_JOB_END_FAILED && p->end_text) l->failure = p->end_text;
+}
+
+pod_launch_log pod_launch_log_of(const pod_job *j, int attempt)
+{
+    pod_launch_log l = {.failure = ""};
+    for (int i = 0; i < j->n_parts; i++) {
+        const pod_job_part *p = &j->part[i];
+        if (p->head.rank != 0 || p->head.attempt > attempt) continue;
+        l.began = true;
+        for (int64_t k = 0; k < p->n_kept; k++)
+            if (p->kept[k] > l.kept) l.kept = p->kept[k];
+        if (p->head.attempt == attempt) look_at(p, &l);
+    }
+    return l;
+}

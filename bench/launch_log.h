@@ -1,0 +1,22 @@
+/* What the log of a job says of one of its attempts: rank 0's, whose steps are all ranks' to within
+ * one, and which is one file an attempt however many ranks there are. */
+#ifndef MINIPOD_BENCH_LAUNCH_LOG_H
+#define MINIPOD_BENCH_LAUNCH_LOG_H
+
+#include <stdbool.h>
+
+#include "runtime/measure/job_file.h"
+
+typedef struct pod_launch_log {
+    bool began;          /* this attempt or one before it got as far as to a log */
+    int64_t step;        /* the last that was done or restored; 0: none */
+    int64_t kept;        /* of the latest checkpoint of all attempts so far; 0: none */
+    bool stopped;        /* it ended since it was asked to */
+    bool finished;       /* training came to its end */
+    const char *failure; /* what it failed of; borrowed from the job; "" */
+} pod_launch_log;
+
+/* `j` has rank 0's parts and may have others'. */
+pod_launch_log pod_launch_log_of(const pod_job *j, int attempt);
+
+#endif

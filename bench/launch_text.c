@@ -1,0 +1,141 @@
+#include "bench/launch_text.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- words ---- */
+
+static const char blanks[] = " \t";
+
+/* The word that `*text` begins with, which then stands behind it; NULL: a quote is not closed. */
+static char *take_word(const char **text, char *to)
+{
+    char quote = '\0';
+    const char *p = *text;
+    for (; *p != '\0' && (quote || !strchr(blanks, *p)); p++) {
+        if (quote ? *p == quote : *p == '"' || *p == '\'')
+            quote = quote ? '\0' : *p;
+        else
+            *to++ = *p;
+    }
+    *to++ = '\0';
+    *text = p;
+    return quote ? NULL : to;
+}
+
+pod_status pod_launch_split(pod_arena *a, const char *text, const char ***words, int *n)
+{
+    const size_t length = strlen(text);
+    char *to = pod_arena_get(a, 1, 2 * length + 1); /* a word and its end for each of its bytes */
+    const char **all = POD_ARENA_NEW(a, const char *, length / 2 + 2);
+    if (!to || !all) return POD_E_NOMEM;
+    int found = 0;
+    for (const char *p = text + strspn(text, blanks); *p != '\0'; p += strspn(p, blanks)) {
+        all[found++] = to;
+        to = take_word(&p, to);
+        if (!to) return pod_fail(POD_E_INVALID, "--mpirun: a quote is not closed in '%s'", text);
+    }
+    if (found == 0 || all[0][0] == '\0')
+        return pod_fail(POD_E_INVALID, "--mpirun: '%s' names no program", text);
+    *words = all;
+    *n = found;
+    return POD_OK;
+}
+
+/* ---- who died ---- */
+
+/* "mpirun noticed that process rank 3 with PID 0 on node a exited on signal 9 (Killed)." */
+static bool scan_banner(const char *line, int *rank, int *signal)
+{
+    const char *at = strstr(line, "noticed that process rank ");
+    const char *on = at ? strstr(at, " exited on signal ") : NULL;
+    return on && sscanf(at, "noticed that process rank %7d", rank) == 1 &&
+           sscanf(on, " exited on signal %3d", signal) == 1;
+}
+
+/* "rank 0: rank 3 died, waiting for rank 3 in allreduce ring 1M #17" */
+static bool scan_missed(const char *line, int *rank)
+{
+    int who, length = 0;
+    return sscanf(line, "rank %7d: rank %7d died%n", &who, rank, &length) == 2 && length > 0;
+}
+
+/* "rank 0: rank 3 did not arrive in allreduce ring 1M #17, step 5, for 2 s: ending the job" */
+static void scan_overdue(const char *line, pod_launch_heard *h)
+{
+    int who, length = 0;
+    const char *end = strstr(line, ": ending the job");
+    if (!end || !strstr(line, " did not arrive in ") || h->overdue[0] != '\0') return;
+    if (sscanf(line, "rank %7d: %n", &who, &length) != 1 || length == 0 || line + length >= end)
+        return;
+    snprintf(h->overdue, sizeof h->overdue, "%.*s", (int)(end - line) - length, line + length);
+}
+
+void pod_launch_scan(const char *line, pod_launch_heard *h)
+{
+    int rank = -1, signal = 0;
+    scan_overdue(line, h);
+    if (!scan_banner(line, &rank, &signal) && !scan_missed(line, &rank)) return;
+    if (rank < 0 || signal < 0) return;
+    if (h->rank < 0) h->rank = rank;
+    if (h->rank == rank && h->signal == 0) h->signal = signal;
+}
+
+pod_launch_scanner pod_launch_scanner_start(void)
+{
+    return (pod_launch_scanner){.heard = {.rank = -1}};
+}
+
+void pod_launch_scanner_feed(pod_launch_scanner *s, const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (bytes[i] == '\n') {
+            s->line[s->n] = '\0';
+            pod_launch_scan(s->line, &s->heard);
+            s->n = 0;
+        } else if (s->n + 1 < sizeof s->line) {
+            s->line[s->n++] = bytes[i];
+        }
+    }
+}
+
+/* ---- what is said ---- */
+
+static const char *tell_death(pod_arena *a, const pod_launch_story *s)
+{
+    if (s->heard.rank >= 0 && s->heard.signal > 0)
+        return pod_arena_text(a, "rank %d was killed by signal %d", s->heard.rank, s->heard.signal);
+    if (s->heard.rank >= 0) return pod_arena_text(a, "rank %d died", s->heard.rank);
+    if (s->launcher_signal > 0)
+        return pod_arena_text(a, "%s was killed by signal %d", s->launcher, s->launcher_signal);
+    return pod_arena_text(a, "a rank was killed by signal %d", s->exit_code - POD_LAUNCH_BY_SIGNAL);
+}
+
+const char *pod_launch_what(pod_arena *a, const pod_launch_story *s)
+{
+    switch (s->reason) {
+    case POD_LAUNCH_OK: return "";
+    case POD_LAUNCH_STOPPED: return "stopped as it was asked to";
+    case POD_LAUNCH_KILLED: return tell_death(a, s);
+    case POD_LAUNCH_HUNG:
+        if (s->heard.overdue[0] != '\0') return s->heard.overdue;
+        return pod_arena_text(a, "no rank's log grew for %.1f s", s->quiet_s);
+    case POD_LAUNCH_MISSED:
+    case POD_LAUNCH_USAGE:
+    case POD_LAUNCH_FAILED: break;
+    }
+    const char *colon = s->failure[0] ? ": " : "";
+    return pod_arena_text(a, "ended with exit code %d%s%s", s->exit_code, colon, s->failure);
+}
+
+const char *pod_launch_tell(pod_arena *a, const pod_launch_story *s)
+{
+    const char *what = pod_launch_what(a, s);
+    if (!what) return NULL;
+    if (s->step == 0)
+        return pod_arena_text(a, "%s; it took %.1f s and ended before its first step", what,
+                              s->seconds);
+    return pod_arena_text(a, "%s; it took %.1f s, to step %" PRId64, what, s->seconds, s->step);
+}

@@ -1,0 +1,55 @@
+#include "bench/simulate_job.h"
+
+#include "bench/job_table.h"
+#include "runtime/core/file.h"
+
+enum { PATH_BYTES = 4096 };
+
+pod_status pod_simulate_job_absent(const pod_config *c)
+{
+    static const pod_opt ours[] = {POD_OPT_MTBF, POD_OPT_FAULTS_FROM, POD_OPT_INTERVAL,
+                                   POD_OPT_NODES, POD_OPT_MESHES};
+    int n;
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
+        if (pod_config_is_set(c, ours[i]))
+            return pod_fail(POD_E_INVALID, "%s: of a long job: with --job days=30, say",
+                            pod_options(&n)[ours[i]].name);
+    return POD_OK;
+}
+
+static pod_status write_json(const pod_job_study *s, const char *path)
+{
+    pod_file *f;
+    POD_TRY(pod_file_open(path, &f));
+    pod_json j = pod_json_start(pod_file_stream(f), 4);
+    pod_job_json(s, &j);
+    return pod_file_close(f);
+}
+
+static pod_status write_folder(const pod_job_study *s, const char *folder, pod_log *log)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s/job.json", folder);
+    POD_TRY(write_json(s, path));
+    snprintf(path, sizeof path, "%s/job.svg", folder);
+    return pod_job_plot(s, path, log);
+}
+
+pod_status pod_simulate_job(pod_call *call)
+{
+    const pod_config *c = call->config;
+    const char *json = pod_config_text(c, POD_OPT_JSON), *folder = pod_config_text(c, POD_OPT_OUT);
+    pod_arena *arena;
+    pod_job_study *study;
+    pod_status status;
+    if (*folder) POD_TRY(pod_dir_make(folder));
+    POD_TRY(pod_arena_create(NULL, &arena));
+    POD_TRY_GOTO(status, pod_job_study_make(c, arena, call->log, &study), done);
+    POD_TRY_GOTO(status, pod_job_print(study, call->log->out, pod_config_text(c, POD_OPT_CSV)),
+                 done);
+    if (*json) POD_TRY_GOTO(status, write_json(study, json), done);
+    if (*folder) POD_TRY_GOTO(status, write_folder(study, folder, call->log), done);
+done:
+    pod_arena_destroy(arena);
+    return status;
+}

@@ -1,0 +1,13 @@
+/* simulate --job: the command with a long job. */
+#ifndef MINIPOD_BENCH_SIMULATE_JOB_H
+#define MINIPOD_BENCH_SIMULATE_JOB_H
+
+#include "bench/command.h"
+
+/* Prints the table, writes --csv, --json, and into --out job.json and job.svg. */
+POD_MUST pod_status pod_simulate_job(pod_call *call);
+
+/* Refuses options that mean something with --job alone. */
+POD_MUST pod_status pod_simulate_job_absent(const pod_config *c);
+
+#endif

@@ -1,0 +1,33 @@
+#include "collectives/exec/stop.h"
+
+#include <signal.h>
+
+#include "collectives/exec/watch.h"
+
+static volatile sig_atomic_t is_asked;
+
+static void note_ask(int signal_number)
+{
+    (void)signal_number;
+    is_asked = 1;
+}
+
+static bool take_first_end(void)
+{
+    static volatile sig_atomic_t is_taken;
+    if (is_taken) return false;
+    is_taken = 1;
+    is_asked = 1;
+    return true;
+}
+
+void pod_stop_install(void)
+{
+    struct sigaction ask = {.sa_handler = note_ask, .sa_flags = SA_RESTART};
+    sigemptyset(&ask.sa_mask);
+    sigaction(SIGUSR1, &ask, NULL);
+    pod__watch_install();
+    pod__watch_ask_before_end(take_first_end);
+}
+
+bool pod_stop_asked(void) { return is_asked; }

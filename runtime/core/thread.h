@@ -1,0 +1,12 @@
+/* A thread that leaves signals to the main one. */
+#ifndef MINIPOD_RUNTIME_CORE_THREAD_H
+#define MINIPOD_RUNTIME_CORE_THREAD_H
+
+#include <pthread.h>
+
+#include "kernels/base/status.h"
+
+/* POD_E_NOMEM with the system's reason. */
+POD_MUST pod_status pod_thread_start(pthread_t *out, void *(*run)(void *arg), void *arg);
+
+#endif

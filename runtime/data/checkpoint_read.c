@@ -1,0 +1,331 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/core/file.h"
+#include "runtime/data/checkpoint_parts.h"
+#include "runtime/data/h5_image.h"
+
+enum { DIMS_BYTES = 24 * POD_H5_MAX_DIMS };
+
+/* ---- whole files ---- */
+
+/* Whether the manifest is right about the bytes. */
+static pod_status check_bytes(const char *path, const void *data,
+                              const pod_checkpoint_receipt *want)
+{
+    const uint32_t crc = pod__checkpoint_crc(data, want->bytes);
+    if (crc == want->crc) return POD_OK;
+    return pod_fail(POD_E_FORMAT,
+                    "%s: damaged: its CRC-32 is %08" PRIx32 ", the manifest says %08" PRIx32, path,
+                    crc, want->crc);
+}
+
+static pod_status read_into(const char *path, FILE *f, const pod_checkpoint_receipt *want,
+                            void *data)
+{
+    struct stat st;
+    if (fstat(fileno(f), &st) != 0 || st.st_size < 0 || (uintmax_t)st.st_size != want->bytes)
+        return pod_fail(POD_E_FORMAT, "%s: has %jd bytes, the manifest says %zu", path,
+                        (intmax_t)st.st_size, want->bytes);
+    if (fread(data, 1, want->bytes, f) != want->bytes)
+        return pod_fail(POD_E_IO, "%s: cannot be read: %s", path,
+                        ferror(f) ? strerror(errno) : "it became shorter");
+    return check_bytes(path, data, want);
+}
+
+/* The file of a checkpoint, checked against its manifest; the caller's to free. */
+static pod_status read_whole(const char *path, const pod_checkpoint_receipt *want, void **out)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f) return pod_fail(POD_E_IO, "%s: %s", path, strerror(errno));
+    void *data = malloc(want->bytes ? want->bytes : 1);
+    pod_status s = data ? read_into(path, f, want, data)
+                        : pod_fail(POD_E_NOMEM, "%s: no memory for %zu bytes", path, want->bytes);
+    fclose(f);
+    if (s == POD_OK)
+        *out = data;
+    else
+        free(data);
+    return s;
+}
+
+typedef pod_status read_file(const pod_h5_file *f, void *ctx);
+
+/* Lets `read` have the checked file, with the lock held. */
+static pod_status with_file(const char *path, const pod_checkpoint_receipt *want, read_file *read,
+                            void *ctx)
+{
+    void *image = NULL;
+    pod_h5_file f;
+    POD_TRY(read_whole(path, want, &image));
+    pod_h5_lock();
+    pod_status s = pod_h5_image_open(path, image, want->bytes, &f);
+    if (s == POD_OK) {
+        s = read(&f, ctx);
+        (void)pod_h5_close(&f);
+    }
+    pod_h5_unlock();
+    free(image);
+    return s;
+}
+
+static pod_status read_manifest(const char *folder, pod_arena *a, pod__manifest *out)
+{
+    char path[POD_DISK_PATH_BYTES], *text;
+    POD_TRY(pod_disk_path(path, "%s/manifest.json", folder));
+    POD_TRY(pod_file_read_text(a, path, pod__manifest_room(POD__CHECKPOINT_MAX_RANKS), &text));
+    return pod__manifest_parse(path, text, strlen(text), a, out);
+}
+
+/* ---- the index: what it is of ---- */
+
+static pod_status check_version(const pod_h5_file *f)
+{
+    int64_t version;
+    if (!pod_h5_has(f, "minipod_checkpoint"))
+        return pod_fail(POD_E_FORMAT, "%s: is no checkpoint (no attribute 'minipod_checkpoint')",
+                        f->path);
+    POD_TRY(pod_h5_get_i64(f, "minipod_checkpoint", &version));
+    if (version == POD_CHECKPOINT_VERSION) return POD_OK;
+    return pod_fail(POD_E_FORMAT, "%s: checkpoint of version %" PRId64 ", need %d", f->path,
+                    version, POD_CHECKPOINT_VERSION);
+}
+
+typedef struct info_reader {
+    pod_arena *arena;
+    pod_checkpoint_info *out;
+} info_reader;
+
+static pod_status read_texts(const pod_h5_file *f, pod_arena *a, pod_checkpoint_info *info)
+{
+    const char *fingerprint;
+    char *end;
+    POD_TRY(pod_h5_get_text(f, "model", a, &info->model));
+    POD_TRY(pod_h5_get_text(f, "data", a, &info->data));
+    POD_TRY(pod_h5_get_text(f, "optimizer", a, &info->optimizer));
+    POD_TRY(pod_h5_get_text(f, "mesh", a, &info->mesh));
+    POD_TRY(pod_h5_get_text(f, "settings", a, &info->settings));
+    POD_TRY(pod_h5_get_text(f, "picks", a, &info->picks));
+    POD_TRY(pod_h5_get_text(f, "fingerprint", a, &fingerprint));
+    info->fingerprint = strtoull(fingerprint, &end, 16);
+    if (*end || strlen(fingerprint) != 16)
+        return pod_fail(POD_E_FORMAT, "%s: the fingerprint '%.40s' has not 16 digits", f->path,
+                        fingerprint);
+    return POD_OK;
+}
+
+static pod_status read_info(const pod_h5_file *f, void *ctx)
+{
+    const info_reader *r = ctx;
+    pod_checkpoint_info info;
+    int64_t seed, ranks;
+    POD_TRY(check_version(f));
+    POD_TRY(read_texts(f, r->arena, &info));
+    POD_TRY(pod_h5_get_i64(f, "seed", &seed));
+    POD_TRY(pod_h5_get_i64(f, "step", &info.step));
+    POD_TRY(pod_h5_get_i64(f, "batch", &info.batch));
+    POD_TRY(pod_h5_get_i64(f, "steps_per_epoch", &info.steps_per_epoch));
+    POD_TRY(pod_h5_get_i64(f, "ranks", &ranks));
+    if (info.step < 0 || info.batch < 1 || ranks < 1 || ranks > POD__CHECKPOINT_MAX_RANKS)
+        return pod_fail(POD_E_FORMAT,
+                        "%s: step %" PRId64 " at batch %" PRId64 " of %" PRId64 " ranks", f->path,
+                        info.step, info.batch, ranks);
+    info.seed = (uint64_t)seed;
+    info.ranks = (int)ranks;
+    *r->out = info;
+    return POD_OK;
+}
+
+pod_status pod_checkpoint_read_info(const char *folder, pod_arena *a, pod_checkpoint_info *out)
+{
+    char path[POD_DISK_PATH_BYTES];
+    pod__manifest m;
+    info_reader r = {a, out};
+    POD_TRY(read_manifest(folder, a, &m));
+    POD_TRY(pod_disk_path(path, "%s/index.h5", folder));
+    return with_file(path, &m.index, read_info, &r);
+}
+
+/* ---- the variables ---- */
+
+typedef struct filler { /* what is being filled */
+    const pod_tensor *tensor;
+    int n;
+    int64_t *filled; /* (n): elements from the first on */
+} filler;
+
+/* "3x3x16x32"; "one value" without dimensions. */
+static const char *print_dims(int n, const int64_t dim[], char text[DIMS_BYTES])
+{
+    int used = snprintf(text, DIMS_BYTES, "%s", n == 0 ? "one value" : "");
+    for (int i = 0; i < n; i++)
+        used +=
+            snprintf(text + used, (size_t)(DIMS_BYTES - used), "%s%" PRId64, i ? "x" : "", dim[i]);
+    return text;
+}
+
+static pod_status check_shape(const pod_tensor *t, const pod_h5_array *array)
+{
+    bool same = array->n_dims == t->n_dims && strcmp(array->type, "f32") == 0;
+    for (int i = 0; same && i < t->n_dims; i++) same = array->dim[i] == t->dim[i];
+    if (same) return POD_OK;
+    char found[DIMS_BYTES], wanted[DIMS_BYTES];
+    return pod_fail(
+        POD_E_MISMATCH, "%s: '%s' is %s of %s, need f32 of %s: a checkpoint of another model?",
+        array->file->path, t->name, array->type, print_dims(array->n_dims, array->dim, found),
+        print_dims(t->n_dims, t->dim, wanted));
+}
+
+static pod_status check_shapes(const pod_h5_file *f, void *ctx)
+{
+    const filler *fill = ctx;
+    char name[POD__CHECKPOINT_NAME_BYTES];
+    POD_TRY(check_version(f));
+    for (int i = 0; i < fill->n; i++) {
+        const pod_tensor *t = &fill->tensor[i];
+        pod_h5_array array;
+        POD_TRY(pod__checkpoint_array(t, name));
+        if (!pod_h5_has_array(f, name))
+            return pod_fail(POD_E_MISMATCH,
+                            "%s: has no variable '%s': a checkpoint of another model?", f->path,
+                            t->name);
+        POD_TRY(pod_h5_array_open(f, name, &array));
+        const pod_status s = check_shape(t, &array);
+        pod_h5_array_close(&array);
+        POD_TRY(s);
+    }
+    return POD_OK;
+}
+
+static pod_status check_finite(const char *path, const char *name, const float *data, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(data[i]))
+            return pod_fail(POD_E_NUMERIC, "%s: '%s' holds a value that is not finite", path, name);
+    return POD_OK;
+}
+
+/* Ranks wrote one behind another. */
+static pod_status fill_from(const pod_h5_array *array, const pod_tensor *t, int64_t *filled)
+{
+    int64_t first;
+    POD_TRY(pod_h5_flat_first(array, &first));
+    const bool fits = array->n_dims == 1 && strcmp(array->type, "f32") == 0 && first == *filled &&
+                      array->dim[0] <= pod_tensor_count(t) - first;
+    if (!fits)
+        return pod_fail(POD_E_FORMAT, "%s: what it has of '%s' does not follow element %" PRId64,
+                        array->file->path, t->name, *filled);
+    POD_TRY(pod_h5_read_rows(array, POD_F32, 0, array->dim[0], t->data + first));
+    *filled += array->dim[0];
+    return check_finite(array->file->path, t->name, t->data + first, array->dim[0]);
+}
+
+static pod_status read_shard(const pod_h5_file *f, void *ctx)
+{
+    const filler *fill = ctx;
+    char name[POD__CHECKPOINT_NAME_BYTES];
+    for (int i = 0; i < fill->n; i++) {
+        pod_h5_array array;
+        POD_TRY(pod__checkpoint_array(&fill->tensor[i], name));
+        if (!pod_h5_has_array(f, name)) continue;
+        POD_TRY(pod_h5_array_open(f, name, &array));
+        const pod_status s = fill_from(&array, &fill->tensor[i], &fill->filled[i]);
+        pod_h5_array_close(&array);
+        POD_TRY(s);
+    }
+    return POD_OK;
+}
+
+static pod_status read_shards(const char *folder, const pod__manifest *m, filler *fill)
+{
+    char path[POD_DISK_PATH_BYTES], name[POD__CHECKPOINT_FOLDER_BYTES];
+    for (int r = 0; r < m->ranks; r++) {
+        POD_TRY(pod_disk_path(path, "%s/%s", folder, pod__checkpoint_shard(r, ".h5", name)));
+        POD_TRY(with_file(path, &m->shard[r], read_shard, fill));
+    }
+    for (int i = 0; i < fill->n; i++)
+        if (fill->filled[i] != pod_tensor_count(&fill->tensor[i]))
+            return pod_fail(
+                POD_E_FORMAT, "%s: its shards have %" PRId64 " of %" PRId64 " elements of '%s'",
+                folder, fill->filled[i], pod_tensor_count(&fill->tensor[i]), fill->tensor[i].name);
+    return POD_OK;
+}
+
+static pod_status read_all(const char *folder, const pod_tensor tensor[], int n, pod_arena *a)
+{
+    char path[POD_DISK_PATH_BYTES];
+    pod__manifest m;
+    filler fill = {.tensor = tensor, .n = n, .filled = POD_ARENA_NEW(a, int64_t, n)};
+    if (!fill.filled) return POD_E_NOMEM;
+    POD_TRY(read_manifest(folder, a, &m));
+    POD_TRY(pod_disk_path(path, "%s/index.h5", folder));
+    POD_TRY(with_file(path, &m.index, check_shapes, &fill));
+    return read_shards(folder, &m, &fill);
+}
+
+pod_status pod_checkpoint_read(const char *folder, const pod_tensor tensor[], int n)
+{
+    pod_arena *a;
+    POD_TRY(pod_arena_create(NULL, &a));
+    const pod_status s = read_all(folder, tensor, n, a);
+    pod_arena_destroy(a);
+    return s;
+}
+
+/* ---- the best one ---- */
+
+static pod_status check_same(const char *folder, const char *what, const char *found,
+                             const char *want)
+{
+    if (strcmp(found, want) == 0) return POD_OK;
+    return pod_fail(POD_E_MISMATCH, "%s: is a checkpoint of %s '%s', this run has '%s'", folder,
+                    what, found, want);
+}
+
+static pod_status load_one(const char *folder, const pod_checkpoint_info *want, bool with_state,
+                           const pod_tensor tensor[], int n, pod_arena *a, pod_checkpoint_info *out)
+{
+    pod_checkpoint_info found;
+    POD_TRY(pod_checkpoint_read_info(folder, a, &found));
+    POD_TRY(check_same(folder, "model", found.model, want->model));
+    if (with_state) {
+        POD_TRY(check_same(folder, "data set", found.data, want->data));
+        POD_TRY(check_same(folder, "optimizer", found.optimizer, want->optimizer));
+    }
+    POD_TRY(pod_checkpoint_read(folder, tensor, n));
+    *out = found;
+    return POD_OK;
+}
+
+/* Something else may do where this one is damaged, but not where it is of another run. */
+static bool is_damage(pod_status s)
+{
+    return s == POD_E_IO || s == POD_E_FORMAT || s == POD_E_NUMERIC;
+}
+
+pod_status pod_checkpoint_load(const char *path, const pod_checkpoint_info *want, bool with_state,
+                               const pod_tensor tensor[], int n, pod_arena *a, pod_log *log,
+                               pod_checkpoint_info *out)
+{
+    pod_checkpoint_list list;
+    pod_status s = POD_E_IO;
+    POD_TRY(pod_checkpoint_find(path, a, log, &list));
+    for (int i = 0; i < list.n; i++) {
+        s = load_one(list.folder[i], want, with_state, tensor, n, a, out);
+        if (!is_damage(s)) return s;
+        if (log && i + 1 < list.n)
+            pod_log_say(log, POD_LOG_WARNING, "%s; the checkpoint before it is tried",
+                        pod_error_text());
+    }
+    if (list.n == 0) return pod_fail(POD_E_IO, "%s: holds no checkpoint", list.where);
+    if (list.n == 1) return s;
+    char why[512];
+    snprintf(why, sizeof why, "%s", pod_error_text());
+    return pod_fail(s, "%s: none of %d checkpoints is whole; the last one: %s", list.where, list.n,
+                    why);
+}

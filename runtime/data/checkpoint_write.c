@@ -1,0 +1,370 @@
+#include "runtime/data/checkpoint_write.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernels/base/assert.h"
+#include "runtime/data/checkpoint_parts.h"
+
+enum { NOTE_BYTES = 1024, FIRST_PAUSE_NS = 1000 * 1000, LAST_PAUSE_NS = 20 * 1000 * 1000 };
+
+static const double last_words_s = 2;
+
+#define RECEIPT ".receipt"
+#define FAILED  ".failed"
+
+/* DIR/step-000000120.part and the like */
+static pod_status folder_of(const pod_checkpoint_save *s, pod__checkpoint_kind kind,
+                            char path[POD_DISK_PATH_BYTES])
+{
+    char name[POD__CHECKPOINT_FOLDER_BYTES];
+    return pod_disk_path(path, "%s/%s", s->dir, pod__checkpoint_folder(s->step, kind, name));
+}
+
+static pod_status file_of(const pod_checkpoint_save *s, int rank, const char *ending,
+                          char path[POD_DISK_PATH_BYTES])
+{
+    char folder[POD__CHECKPOINT_FOLDER_BYTES], file[POD__CHECKPOINT_FOLDER_BYTES];
+    return pod_disk_path(path, "%s/%s/%s", s->dir,
+                         pod__checkpoint_folder(s->step, POD__CHECKPOINT_PART, folder),
+                         pod__checkpoint_shard(rank, ending, file));
+}
+
+pod_status pod_checkpoint_shard_path(const char *dir, int64_t step, int rank,
+                                     char path[POD_DISK_PATH_BYTES])
+{
+    char folder[POD__CHECKPOINT_FOLDER_BYTES], file[POD__CHECKPOINT_FOLDER_BYTES];
+    return pod_disk_path(path, "%s/%s/%s", dir,
+                         pod__checkpoint_folder(step, POD__CHECKPOINT_WHOLE, folder),
+                         pod__checkpoint_shard(rank, ".h5", file));
+}
+
+/* ---- every rank ---- */
+
+pod_status pod_checkpoint_put_shard(const pod_checkpoint_save *s, const void *image, size_t bytes)
+{
+    char path[POD_DISK_PATH_BYTES], note[NOTE_BYTES];
+    POD_TRY(folder_of(s, POD__CHECKPOINT_PART, path));
+    POD_TRY(pod_disk_make(s->disk, path));
+    POD_TRY(file_of(s, s->rank, ".h5", path));
+    POD_TRY(pod_disk_write(s->disk, path, image, bytes, true));
+    const int n = snprintf(note, sizeof note, "%016" PRIx64 " %zu %08" PRIx32 "\n", s->id, bytes,
+                           pod__checkpoint_crc(image, bytes));
+    POD_TRY(file_of(s, s->rank, RECEIPT, path));
+    return pod_disk_write(s->disk, path, note, (size_t)n, false);
+}
+
+/* By a disk of its own: what stopped the shard shall not stop the word of it. What was written of
+ * the shard is gone by now, which leaves room for a line. */
+void pod_checkpoint_put_failure(const pod_checkpoint_save *s, pod_status status, const char *text)
+{
+    char path[POD_DISK_PATH_BYTES], note[NOTE_BYTES];
+    int behind = 0;
+    pod_disk disk = {0};
+    snprintf(note, sizeof note, "%016" PRIx64 " %d %n%s", s->id, (int)status, &behind, text);
+    if (folder_of(s, POD__CHECKPOINT_PART, path) == POD_OK &&
+        pod_disk_make(&disk, path) == POD_OK && file_of(s, s->rank, FAILED, path) == POD_OK)
+        (void)!pod_disk_write(&disk, path, note, strlen(note), false);
+    pod_error_set(note + behind); /* `text` may be the record itself */
+}
+
+/* ---- rank 0: collecting ---- */
+
+pod_status pod_checkpoint_desk_create(pod_arena *a, int ranks, pod_checkpoint_desk *out)
+{
+    pod_checkpoint_desk d = {.text_bytes = pod__manifest_room(ranks)};
+    d.receipt = POD_ARENA_NEW(a, pod_checkpoint_receipt, ranks);
+    d.text = pod_arena_get(a, 1, d.text_bytes);
+    if (!d.receipt || !d.text) return POD_E_NOMEM;
+    *out = d;
+    return POD_OK;
+}
+
+static bool read_text(const char *path, char text[NOTE_BYTES])
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    const ssize_t n = read(fd, text, NOTE_BYTES - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+/* What a rank left of this save, behind the id; NULL: nothing, or what an earlier job left. */
+static const char *read_note(const pod_checkpoint_save *s, int rank, const char *ending,
+                             char note[NOTE_BYTES])
+{
+    char path[POD_DISK_PATH_BYTES];
+    uint64_t id;
+    int n = 0;
+    if (file_of(s, rank, ending, path) != POD_OK || !read_text(path, note)) return NULL;
+    if (sscanf(note, "%16" SCNx64 " %n", &id, &n) != 1 || n == 0 || id != s->id) return NULL;
+    return note + n;
+}
+
+static bool read_receipt(const pod_checkpoint_save *s, int rank, pod_checkpoint_receipt *out)
+{
+    char note[NOTE_BYTES];
+    pod_checkpoint_receipt r = {.is_there = true};
+    const char *text = read_note(s, rank, RECEIPT, note);
+    if (!text || sscanf(text, "%zu %8" SCNx32, &r.bytes, &r.crc) != 2) return false;
+    *out = r;
+    return true;
+}
+
+static pod_status fail_for(const pod_checkpoint_save *s, int rank, pod_status status,
+                           const char *text)
+{
+    if (s->ranks == 1) return pod_fail(status, "%s", text);
+    return pod_fail(status, "rank %d: %s", rank, text);
+}
+
+static pod_status fail_with_note(const pod_checkpoint_save *s, int rank, const char *text)
+{
+    int status = POD_E_IO, n = 0;
+    if (sscanf(text, "%d %n", &status, &n) != 1 || n == 0 || status >= 0) status = POD_E_IO;
+    return fail_for(s, rank, (pod_status)status, text + n);
+}
+
+/* Looks once at all ranks; how many are awaited. The first failure is the status. */
+static int look(const pod_checkpoint_save *s, pod_checkpoint_receipt receipt[], pod_status *status)
+{
+    char note[NOTE_BYTES];
+    int n_awaited = 0;
+    for (int r = 0; r < s->ranks; r++) {
+        if (receipt[r].is_there || receipt[r].has_failed) continue;
+        if (read_receipt(s, r, &receipt[r])) continue;
+        const char *failure = read_note(s, r, FAILED, note);
+        receipt[r].has_failed = failure != NULL;
+        if (failure && *status == POD_OK) *status = fail_with_note(s, r, failure);
+        n_awaited += !failure;
+    }
+    return n_awaited;
+}
+
+/* All ranks have their say before the folder may go away under them; but once one has failed that
+ * is all there is to wait for, and who has no disk to speak by is not awaited long. */
+static pod_status collect(const pod_checkpoint_save *s, pod_status own, double patience_s,
+                          pod_checkpoint_receipt receipt[])
+{
+    char why[NOTE_BYTES];
+    pod_status status = POD_OK;
+    double waited_s = 0;
+    long pause_ns = FIRST_PAUSE_NS;
+    memset(receipt, 0, (size_t)s->ranks * sizeof *receipt);
+    receipt[0].has_failed = own != POD_OK;
+    snprintf(why, sizeof why, "%s", pod_error_text());
+    if (own != POD_OK) status = fail_for(s, 0, own, why);
+    while (look(s, receipt, &status) > 0) {
+        if (waited_s >= patience_s || (status != POD_OK && waited_s >= last_words_s)) break;
+        nanosleep(&(struct timespec){.tv_nsec = pause_ns}, NULL);
+        waited_s += 1e-9 * (double)pause_ns;
+        if (pause_ns < LAST_PAUSE_NS) pause_ns *= 2;
+    }
+    for (int r = 0; r < s->ranks && status == POD_OK; r++)
+        if (!receipt[r].is_there)
+            status = pod_fail(POD_E_IO, "%s: step %" PRId64 ": no shard of rank %d within %.0f s",
+                              s->dir, s->step, r, patience_s);
+    return status;
+}
+
+/* ---- rank 0: making it whole ---- */
+
+static bool is_listed(const pod_checkpoint_save *s, const char *name)
+{
+    char listed[POD__CHECKPOINT_FOLDER_BYTES];
+    int rank;
+    if (strcmp(name, "index.h5") == 0 || name[0] == '.') return true;
+    if (sscanf(name, "shard-%d", &rank) != 1 || rank < 0 || rank >= s->ranks) return false;
+    return strcmp(name, pod__checkpoint_shard(rank, ".h5", listed)) == 0;
+}
+
+/* Receipts, and what an earlier job left. */
+static pod_status remove_others(const pod_checkpoint_save *s, const char *folder)
+{
+    char path[POD_DISK_PATH_BYTES];
+    pod_status status = POD_OK;
+    DIR *files = opendir(folder);
+    if (!files) return pod_fail(POD_E_IO, "%s: cannot be read: %s", folder, strerror(errno));
+    for (const struct dirent *e = readdir(files); e && status == POD_OK; e = readdir(files)) {
+        if (is_listed(s, e->d_name)) continue;
+        status = pod_disk_path(path, "%s/%s", folder, e->d_name);
+        if (status == POD_OK) status = pod_disk_remove(s->disk, path);
+    }
+    closedir(files);
+    return status;
+}
+
+static pod_status write_manifest(const pod_checkpoint_save *s, const char *folder,
+                                 const pod_checkpoint_index *index, const pod_checkpoint_desk *desk)
+{
+    char path[POD_DISK_PATH_BYTES];
+    const pod__manifest m = {.step = s->step,
+                             .ranks = s->ranks,
+                             .shard = desk->receipt,
+                             .index = {.is_there = true,
+                                       .bytes = index->bytes,
+                                       .crc = pod__checkpoint_crc(index->image, index->bytes)}};
+    const size_t bytes = pod__manifest_print(&m, desk->text, desk->text_bytes);
+    POD_ASSERT(bytes < desk->text_bytes, "a manifest of %zu bytes", bytes);
+    POD_TRY(pod_disk_path(path, "%s/manifest.json", folder));
+    return pod_disk_write(s->disk, path, desk->text, bytes, true);
+}
+
+static pod_status finish_folder(const pod_checkpoint_save *s, const pod_checkpoint_index *index,
+                                const pod_checkpoint_desk *desk)
+{
+    char folder[POD_DISK_PATH_BYTES], path[POD_DISK_PATH_BYTES];
+    POD_TRY(folder_of(s, POD__CHECKPOINT_PART, folder));
+    POD_TRY(pod_disk_path(path, "%s/index.h5", folder));
+    POD_TRY(pod_disk_write(s->disk, path, index->image, index->bytes, true));
+    POD_TRY(remove_others(s, folder));
+    POD_TRY(write_manifest(s, folder, index, desk));
+    return pod_disk_sync(s->disk, folder);
+}
+
+/* An earlier one of the same step steps aside until this one stands: at each moment one of them can
+ * be found. */
+static pod_status publish(const pod_checkpoint_save *s)
+{
+    char part[POD_DISK_PATH_BYTES], old[POD_DISK_PATH_BYTES], whole[POD_DISK_PATH_BYTES];
+    POD_TRY(folder_of(s, POD__CHECKPOINT_PART, part));
+    POD_TRY(folder_of(s, POD__CHECKPOINT_OLD, old));
+    POD_TRY(folder_of(s, POD__CHECKPOINT_WHOLE, whole));
+    if (access(whole, F_OK) == 0) {
+        POD_TRY(pod_disk_remove(s->disk, old));
+        POD_TRY(pod_disk_rename(s->disk, whole, old));
+    }
+    const pod_status renamed = pod_disk_rename(s->disk, part, whole);
+    if (renamed != POD_OK) {
+        (void)rename(old, whole); /* where there is one; else it is found as it is */
+        return renamed;
+    }
+    return pod_disk_sync(s->disk, s->dir);
+}
+
+static pod_status move_latest(const pod_checkpoint_save *s)
+{
+    char path[POD_DISK_PATH_BYTES], text[NOTE_BYTES];
+    const size_t bytes = pod__latest_print(s->step, text, sizeof text);
+    POD_TRY(pod_disk_path(path, "%s/latest", s->dir));
+    POD_TRY(pod_disk_write(s->disk, path, text, bytes, true));
+    return pod_disk_sync(s->disk, s->dir);
+}
+
+/* The record is of the failure, whatever giving up meets. */
+static void give_up(const pod_checkpoint_save *s)
+{
+    char why[NOTE_BYTES], folder[POD_DISK_PATH_BYTES];
+    snprintf(why, sizeof why, "%s", pod_error_text());
+    if (folder_of(s, POD__CHECKPOINT_PART, folder) == POD_OK)
+        (void)!pod_disk_remove(s->disk, folder);
+    pod_error_set(why);
+}
+
+pod_status pod_checkpoint_complete(const pod_checkpoint_save *s, pod_status own,
+                                   const pod_checkpoint_index *index, double patience_s,
+                                   const pod_checkpoint_desk *desk)
+{
+    POD_ASSERT(s->rank == 0, "rank %d", s->rank);
+    pod_status status = collect(s, own, patience_s, desk->receipt);
+    if (status == POD_OK) status = finish_folder(s, index, desk);
+    if (status == POD_OK) status = publish(s);
+    if (status == POD_OK) status = move_latest(s);
+    if (status != POD_OK) give_up(s);
+    return status;
+}
+
+/* ---- removing ---- */
+
+typedef bool is_chosen(const pod_checkpoint_save *s, const int64_t keep[2],
+                       pod__checkpoint_kind kind, int64_t step);
+
+/* The first folder in the directory that is chosen. */
+static bool find_chosen(const pod_checkpoint_save *s, const int64_t keep[2], is_chosen *chosen,
+                        pod__checkpoint_kind *kind, int64_t *step)
+{
+    bool found = false;
+    DIR *dir = opendir(s->dir);
+    if (!dir) return false;
+    for (const struct dirent *e = readdir(dir); e && !found; e = readdir(dir)) {
+        *kind = pod__checkpoint_folder_parse(e->d_name, step);
+        found = *kind != POD__CHECKPOINT_NONE && chosen(s, keep, *kind, *step);
+    }
+    closedir(dir);
+    return found;
+}
+
+static int64_t count_between(const char *path, int64_t behind, int64_t up_to)
+{
+    int64_t n = 0, step = 0;
+    DIR *dir = opendir(path);
+    if (!dir) return 0;
+    for (const struct dirent *e = readdir(dir); e; e = readdir(dir))
+        if (pod__checkpoint_folder_parse(e->d_name, &step) == POD__CHECKPOINT_WHOLE)
+            n += step > behind && step <= up_to;
+    closedir(dir);
+    return n;
+}
+
+/* keep: of the latest, and every which. A part is being written, of a later step. */
+static bool is_surplus(const pod_checkpoint_save *s, const int64_t keep[2],
+                       pod__checkpoint_kind kind, int64_t step)
+{
+    if (step > s->step || kind == POD__CHECKPOINT_PART) return false;
+    if (kind == POD__CHECKPOINT_OLD) return true;
+    if (keep[1] > 0 && step % keep[1] == 0) return false;
+    return count_between(s->dir, step, s->step) >= keep[0];
+}
+
+static bool is_part(const pod_checkpoint_save *s, const int64_t keep[2], pod__checkpoint_kind kind,
+                    int64_t step)
+{
+    (void)s;
+    (void)keep;
+    (void)step;
+    return kind == POD__CHECKPOINT_PART;
+}
+
+/* A folder goes by its own name no more before its first file goes. */
+static pod_status remove_folder(const pod_checkpoint_save *s, pod__checkpoint_kind kind,
+                                int64_t step)
+{
+    char path[POD_DISK_PATH_BYTES], part[POD_DISK_PATH_BYTES];
+    const pod_checkpoint_save of = {.dir = s->dir, .step = step};
+    POD_TRY(folder_of(&of, POD__CHECKPOINT_PART, part));
+    POD_TRY(pod_disk_remove(s->disk, part));
+    if (kind == POD__CHECKPOINT_PART) return POD_OK;
+    POD_TRY(folder_of(&of, kind, path));
+    POD_TRY(pod_disk_rename(s->disk, path, part));
+    return pod_disk_remove(s->disk, part);
+}
+
+static pod_status remove_chosen(const pod_checkpoint_save *s, const int64_t keep[2],
+                                is_chosen *chosen)
+{
+    pod__checkpoint_kind kind;
+    int64_t step;
+    while (find_chosen(s, keep, chosen, &kind, &step)) POD_TRY(remove_folder(s, kind, step));
+    return POD_OK;
+}
+
+pod_status pod_checkpoint_rotate(const pod_checkpoint_save *s, int64_t keep_last,
+                                 int64_t keep_every)
+{
+    POD_ASSERT(keep_last >= 1, "%" PRId64 " are kept", keep_last);
+    return remove_chosen(s, (const int64_t[]){keep_last, keep_every}, is_surplus);
+}
+
+pod_status pod_checkpoint_sweep(const char *dir)
+{
+    pod_disk disk = {0};
+    const pod_checkpoint_save s = {.dir = dir, .disk = &disk};
+    return remove_chosen(&s, NULL, is_part);
+}

@@ -1,0 +1,108 @@
+/* Writing a checkpoint, by all ranks together and without messages: each leaves its shard in the
+ * checkpoint's folder, rank 0 makes the checkpoint whole when all are there. The form of the files
+ * is in checkpoint.h.
+ *
+ *   step-000000120.part/shard-0001.h5        the shard is there
+ *   step-000000120.part/shard-0001.receipt   "ID BYTES CRC": and whole; or
+ *   step-000000120.part/shard-0001.failed    "ID STATUS TEXT": it will never be
+ *
+ * What changes from save to save is values and the position, so files are made once, in memory. */
+#ifndef MINIPOD_RUNTIME_DATA_CHECKPOINT_WRITE_H
+#define MINIPOD_RUNTIME_DATA_CHECKPOINT_WRITE_H
+
+#include "runtime/data/checkpoint.h"
+#include "runtime/data/disk.h"
+
+/* ---- who writes what ------------------------------------------------------------------------- */
+
+typedef struct pod_checkpoint_range { /* of a variable's elements in their order */
+    int64_t first, count;
+} pod_checkpoint_range;
+
+typedef struct pod_checkpoint_form {
+    int n, ranks;
+    const pod_tensor *tensor;    /* (n); data is not looked at */
+    pod_checkpoint_range *range; /* (n, ranks): what each rank writes of each */
+} pod_checkpoint_form;
+
+/* Fills in the ranges of variables that every rank holds whole: behind one another in their order
+ * they are cut into pieces as equal as can be. Those that are dealt out stay as they are. */
+void pod_checkpoint_cut(const pod_checkpoint_form *f, const bool is_dealt[]);
+
+/* ---- files in memory ------------------------------------------------------------------------- */
+
+typedef struct pod_checkpoint_shard {
+    char *image;
+    size_t bytes;
+    float **at; /* (n): where the rank's values of a variable go; NULL: it writes none of them */
+} pod_checkpoint_shard;
+
+/* A rank's file but for the values; in the arena. E_INVALID where a name is too long or there
+ * twice. */
+POD_MUST pod_status pod_checkpoint_build_shard(const pod_checkpoint_form *f, int rank, pod_arena *a,
+                                               pod_checkpoint_shard *out);
+/* The index, of which only the position changes from save to save; open in HDF5's memory. */
+typedef struct pod_checkpoint_index {
+    char *image;
+    size_t bytes;
+    int64_t h5_id, steps_per_epoch;
+} pod_checkpoint_index;
+
+/* In the arena, but for what close releases. E_INVALID as above. */
+POD_MUST pod_status pod_checkpoint_open_index(const pod_checkpoint_form *f,
+                                              const pod_checkpoint_info *info, pod_arena *a,
+                                              pod_checkpoint_index *out);
+/* Makes the image the one of this step; takes no memory of ours. */
+POD_MUST pod_status pod_checkpoint_move_index(pod_checkpoint_index *x, int64_t step);
+void pod_checkpoint_close_index(pod_checkpoint_index *x); /* one that is zeroed is allowed */
+
+/* The shard of a rank in a checkpoint that is whole. */
+POD_MUST pod_status pod_checkpoint_shard_path(const char *dir, int64_t step, int rank,
+                                              char path[POD_DISK_PATH_BYTES]);
+
+/* ---- one save; takes no memory --------------------------------------------------------------- */
+
+typedef struct pod_checkpoint_save {
+    const char *dir; /* it exists */
+    int64_t step;
+    uint64_t id; /* the same on all ranks, of no earlier save: what a killed job left is not ours */
+    int rank, ranks;
+    pod_disk *disk;
+} pod_checkpoint_save;
+
+/* The rank's part: its shard and a receipt. */
+POD_MUST pod_status pod_checkpoint_put_shard(const pod_checkpoint_save *s, const void *image,
+                                             size_t bytes);
+/* Instead: why there is none. As good as can be: a full disk may have no room for it. */
+void pod_checkpoint_put_failure(const pod_checkpoint_save *s, pod_status status, const char *text);
+
+typedef struct pod_checkpoint_receipt {
+    bool is_there, has_failed; /* neither: awaited */
+    size_t bytes;
+    uint32_t crc;
+} pod_checkpoint_receipt;
+
+typedef struct pod_checkpoint_desk { /* rank 0's room for what it collects and writes */
+    pod_checkpoint_receipt *receipt; /* (ranks) */
+    char *text;
+    size_t text_bytes;
+} pod_checkpoint_desk;
+
+POD_MUST pod_status pod_checkpoint_desk_create(pod_arena *a, int ranks, pod_checkpoint_desk *out);
+
+/* Rank 0: waits for what the ranks leave, at most patience_s; then writes index and manifest,
+ * renames the folder and moves `latest`. `own` is what became of its own shard, with the text where
+ * that failed. Where a rank failed its status and text. On failure `latest` and what it points to
+ * are as they were, and no part of the save is left. */
+POD_MUST pod_status pod_checkpoint_complete(const pod_checkpoint_save *s, pod_status own,
+                                            const pod_checkpoint_index *index, double patience_s,
+                                            const pod_checkpoint_desk *desk);
+
+/* Of the checkpoints up to the step of `s`, which is whole, removes all but the keep_last (at least
+ * 1) latest and those whose step keep_every (0: none) divides; and what it replaced. */
+POD_MUST pod_status pod_checkpoint_rotate(const pod_checkpoint_save *s, int64_t keep_last,
+                                          int64_t keep_every);
+/* Removes what saves that were not finished left in `dir`: while nobody saves there. */
+POD_MUST pod_status pod_checkpoint_sweep(const char *dir);
+
+#endif

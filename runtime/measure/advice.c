@@ -1,0 +1,223 @@
+#include "runtime/measure/advice.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+
+#include "runtime/measure/job_model.h"
+
+typedef struct adviser {
+    pod_arena *arena;
+    const pod_job *job;
+    const pod_account *sum;
+    const pod_stragglers *pace;
+    pod_advice best[POD_MAX_ADVICE]; /* by gain */
+    int n;
+    pod_status status;
+} adviser;
+
+static double seconds_of(const adviser *v, pod_job_span s)
+{
+    return pod_stamp_seconds(v->sum->by_span[s]);
+}
+
+static double wall_s(const adviser *v) { return pod_stamp_seconds(v->sum->wall); }
+
+static void propose(adviser *v, double gain, const char *fmt, ...) POD_PRINTF(3, 4);
+
+static void propose(adviser *v, double gain, const char *fmt, ...)
+{
+    if (!(gain >= POD_ADVICE_LEAST) || v->status != POD_OK) return;
+    int at = v->n;
+    while (at > 0 && v->best[at - 1].gain < gain) at--;
+    if (at == POD_MAX_ADVICE) return;
+    va_list args;
+    va_start(args, fmt);
+    const char *text = pod_arena_vtext(v->arena, fmt, args);
+    va_end(args);
+    if (!text) {
+        v->status = POD_E_NOMEM;
+        return;
+    }
+    if (v->n < POD_MAX_ADVICE) v->n++;
+    for (int i = v->n - 1; i > at; i--) v->best[i] = v->best[i - 1];
+    v->best[at] = (pod_advice){gain, text};
+}
+
+/* ---- checkpoints ----------------------------------------------------------------------------- */
+
+typedef struct saves { /* while training went on, over all ranks and attempts */
+    int64_t n;         /* of a rank; all ranks take part in a checkpoint */
+    double cost_s;     /* training stood still: for a copy, or until the file was whole */
+    double steps_s;
+    int64_t n_steps;
+    int64_t n_kept;   /* checkpoints that became whole */
+    int64_t n_seen;   /* of these, behind which a step came */
+    int64_t n_sync;   /* which were whole before it began */
+    double writing_s; /* of the seen ones, from the end of their step */
+} saves;
+
+static void count_kept(const pod_job_part *p, saves *s)
+{
+    s->n_kept += p->n_kept;
+    for (int64_t i = 0; i < p->n_kept && p->n_steps > 0; i++) {
+        const int64_t at = p->kept[i] - p->step[0].step;
+        if (at < 0 || at + 1 >= p->n_steps || p->step[at].step != p->kept[i]) continue;
+        s->n_seen++;
+        s->n_sync += p->kept_at[i] < p->step[at + 1].begin;
+        s->writing_s += pod_stamp_seconds(p->kept_at[i] - p->step[at].end);
+    }
+}
+
+/* What follows the last step of an attempt is a save that its end asked for. */
+static void count_part(const pod_job_part *p, saves *s)
+{
+    const pod_stamp last = p->n_steps > 0 ? p->step[p->n_steps - 1].begin : 0;
+    for (int64_t i = 0; i < p->n_marks; i++) {
+        const pod_job_mark *m = &p->mark[i];
+        if (m->span != POD_JOB_SAVE || m->begin >= last) continue;
+        s->cost_s += pod_stamp_seconds(m->end - m->begin);
+        s->n++;
+    }
+    for (int64_t i = 0; i < p->n_steps; i++) {
+        const pod_job_step *x = &p->step[i];
+        s->cost_s += pod_stamp_seconds(x->save);
+        s->n += x->save > 0;
+        s->steps_s += pod_stamp_seconds(x->end - x->begin - x->save);
+    }
+    s->n_steps += p->n_steps;
+    count_kept(p, s);
+}
+
+double pod_save_overhead(double save_s, double mtbf_s, double interval_s)
+{
+    return save_s / interval_s + interval_s / (2 * mtbf_s);
+}
+
+/* No sooner than a step is done, and the checkpoint before is whole. */
+static void advise_interval(adviser *v, const saves *s)
+{
+    if (v->sum->n_disruptions == 0 || s->n == 0 || s->n_steps == 0) return;
+    const double step_s = (s->steps_s + s->cost_s) / (double)s->n_steps;
+    const double save_s = s->cost_s / (double)s->n;
+    const double now_s = (s->steps_s + s->cost_s) / (double)s->n;
+    const double writing_s = s->n_seen > 0 ? s->writing_s / (double)s->n_seen : 0;
+    const double mtbf_s = wall_s(v) / v->sum->n_ranks / v->sum->n_disruptions;
+    const double best_s = fmax(pod_job_interval_young_s(save_s, mtbf_s), fmax(step_s, writing_s));
+    const double gain =
+        pod_save_overhead(save_s, mtbf_s, now_s) - pod_save_overhead(save_s, mtbf_s, best_s);
+    propose(
+        v, gain,
+        "checkpoints every %.0f steps (%.3g s) instead of %.0f (%.3g s): %.1f points of runtime "
+        "goodput. A save costs %.3g s and is whole after %.3g s, a disruption comes every %.3g "
+        "s; Young's interval is sqrt(2 x %.3g x %.3g)",
+        best_s / step_s, best_s, now_s / step_s, now_s, 100 * gain, save_s, writing_s, mtbf_s,
+        save_s, mtbf_s);
+}
+
+static void advise_saving(adviser *v)
+{
+    saves s = {0};
+    for (int i = 0; i < v->job->n_parts; i++) count_part(&v->job->part[i], &s);
+    const double lost_s = seconds_of(v, POD_JOB_LOST_STEP);
+    if (s.n_seen > 0 && s.n_sync == s.n_seen)
+        propose(v, s.cost_s / wall_s(v),
+                "asynchronous checkpoints (--checkpoint async) would win back up to %.4g s of rank "
+                "time, %.1f points of runtime goodput: training stood still until each of %" PRId64
+                " was whole",
+                s.cost_s, 100 * s.cost_s / wall_s(v), s.n_seen);
+    advise_interval(v, &s);
+    if (s.n == 0 && s.n_kept == 0)
+        propose(v, lost_s / wall_s(v),
+                "checkpoints while it trains (--checkpoint-every) would keep up to %.4g s of rank "
+                "time, %.1f points of runtime goodput: %" PRId64 " steps were lost, none was saved",
+                lost_s, 100 * lost_s / wall_s(v), v->sum->n_lost_steps);
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+static void advise_input(adviser *v)
+{
+    const double waits_s = seconds_of(v, POD_JOB_INPUT_WAIT);
+    propose(
+        v, waits_s / wall_s(v),
+        "more --input-threads, or a --data-cache that takes the whole set: waits for input took "
+        "%.4g s of rank time, up to %.1f points of runtime goodput",
+        waits_s, 100 * waits_s / wall_s(v));
+}
+
+static void advise_start(adviser *v)
+{
+    static const pod_job_span starts[] = {POD_JOB_INIT, POD_JOB_PREP, POD_JOB_BUILD,
+                                          POD_JOB_RESTORE};
+    double start_s = 0;
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+        start_s += seconds_of(v, starts[i]);
+    const double share = start_s / wall_s(v), longer = start_s / (2 * wall_s(v) - start_s);
+    propose(
+        v, share - longer,
+        "a longer run: starting took %.4g s of rank time in %d attempt%s, %.1f %%; with twice the "
+        "rest behind it %.1f %%, %.1f points",
+        start_s, v->sum->n_attempts, v->sum->n_attempts == 1 ? "" : "s", 100 * share, 100 * longer,
+        100 * (share - longer));
+}
+
+static void advise_evaluation(adviser *v)
+{
+    const double eval_s = seconds_of(v, POD_JOB_EVAL), gain = eval_s / wall_s(v) / 2;
+    propose(v, gain,
+            "half as many evaluations (--eval-every): they took %.4g s of rank time, %.1f points "
+            "would be won",
+            eval_s, 100 * gain);
+}
+
+/* Steps are the job's productive time but for what is counted elsewhere. */
+static double share_of_steps(const adviser *v, double part_s)
+{
+    if (v->pace->steps_s <= 0) return 0;
+    return part_s / v->pace->steps_s * seconds_of(v, POD_JOB_STEP) / wall_s(v);
+}
+
+static void advise_straggler(adviser *v)
+{
+    const pod_stragglers *p = v->pace;
+    const double steps = (double)p->n_steps;
+    int worst = -1;
+    for (int r = 0; p->rank && r < p->n_ranks; r++)
+        if (p->rank[r].is_slow && (worst < 0 || p->rank[r].factor > p->rank[worst].factor))
+            worst = r;
+    if (worst < 0) return;
+    propose(v, share_of_steps(v, p->gain_s),
+            "rank %d as fast as the others%s: steps %.1f %% shorter (%.4g ms instead of %.4g)",
+            worst, p->n_slow > 1 ? ", and the other slow ones" : "", 100 * p->gain_s / p->steps_s,
+            1e3 * (p->steps_s - p->gain_s) / steps, 1e3 * p->steps_s / steps);
+}
+
+static void advise_reduce(adviser *v)
+{
+    const pod_stragglers *p = v->pace;
+    const double steps = (double)p->n_steps;
+    propose(
+        v, share_of_steps(v, p->exposed_s),
+        "less to all-reduce in the open (--wire bf16, a larger --batch, --algo from coll "
+        "--autotune): %.4g ms of a step's %.4g ms are waited for by every rank, up to %.1f %% of "
+        "program goodput",
+        1e3 * p->exposed_s / steps, 1e3 * p->steps_s / steps, 100 * p->exposed_s / p->steps_s);
+}
+
+pod_status pod_advise(pod_arena *a, const pod_job *j, const pod_account *sum,
+                      const pod_stragglers *s, pod_advice out[POD_MAX_ADVICE], int *n)
+{
+    adviser v = {.arena = a, .job = j, .sum = sum, .pace = s};
+    if (sum->wall > 0) {
+        advise_saving(&v);
+        advise_input(&v);
+        advise_start(&v);
+        advise_evaluation(&v);
+        advise_straggler(&v);
+        advise_reduce(&v);
+    }
+    for (int i = 0; i < v.n; i++) out[i] = v.best[i];
+    *n = v.n;
+    return v.status;
+}

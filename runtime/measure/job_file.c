@@ -1,0 +1,181 @@
+/* The job log, writing. */
+#include "runtime/measure/job_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/base/assert.h"
+#include "runtime/core/json.h"
+
+/* A record holds at most a text of POD_JOB_TEXT_BYTES, each byte escaped as \uXXXX. */
+enum { RECORD_BYTES = 6 * POD_JOB_TEXT_BYTES + 256, REASON_BYTES = 256 };
+
+struct pod_job_writer {
+    int fd;
+    char *path;
+    FILE *text;        /* over `record`, for what needs quotes: made before it is needed */
+    off_t bytes;       /* of whole records */
+    pod_status status; /* the first failure */
+    char reason[REASON_BYTES];
+    char record[RECORD_BYTES];
+};
+
+static void fail(pod_job_writer *w, const char *reason)
+{
+    if (w->status != POD_OK) return;
+    w->status = POD_E_IO;
+    snprintf(w->reason, sizeof w->reason, "%s", reason);
+}
+
+/* One call of the system, so that a kill leaves whole records. A record that was cut off (a full
+ * disk) is taken back, for it would spoil the next one's line. */
+static void append(pod_job_writer *w, const char *record, size_t bytes)
+{
+    if (w->fd < 0) return;
+    ssize_t written;
+    do {
+        written = write(w->fd, record, bytes);
+    } while (written < 0 && errno == EINTR);
+    if (written == (ssize_t)bytes) {
+        w->bytes += written;
+        return;
+    }
+    fail(w, written < 0 ? strerror(errno) : "no space for a whole record");
+    if (written <= 0 || ftruncate(w->fd, w->bytes) == 0) return;
+    close(w->fd);
+    w->fd = -1;
+}
+
+static void POD_PRINTF(2, 3) put(pod_job_writer *w, const char *fmt, ...)
+{
+    if (!w) return;
+    va_list args;
+    va_start(args, fmt);
+    const int bytes = vsnprintf(w->record, sizeof w->record, fmt, args);
+    va_end(args);
+    POD_ASSERT(bytes > 0 && bytes < RECORD_BYTES, "a record of %d bytes", bytes);
+    append(w, w->record, (size_t)bytes);
+}
+
+void pod_job_put_from(pod_job_writer *w, int64_t step, pod_stamp at)
+{
+    put(w, "{\"from\":%" PRId64 ",\"at_ns\":%" PRId64 "}\n", step, at);
+}
+
+void pod_job_put_span(pod_job_writer *w, pod_job_span span, pod_stamp begin, pod_stamp end)
+{
+    put(w, "{\"span\":\"%s\",\"begin_ns\":%" PRId64 ",\"end_ns\":%" PRId64 "}\n",
+        pod_job_span_name(span), begin, end);
+}
+
+void pod_job_put_step(pod_job_writer *w, const pod_job_step *s)
+{
+    put(w,
+        "{\"step\":%" PRId64 ",\"begin_ns\":%" PRId64 ",\"end_ns\":%" PRId64
+        ",\"input_ns\":%" PRId64 ",\"reduce_ns\":%" PRId64 ",\"save_ns\":%" PRId64
+        ",\"core_wait_ns\":%" PRId64 "}\n",
+        s->step, s->begin, s->end, s->input, s->reduce, s->save, s->core_wait);
+}
+
+void pod_job_put_kept(pod_job_writer *w, int64_t step, pod_stamp at)
+{
+    put(w, "{\"kept\":%" PRId64 ",\"at_ns\":%" PRId64 "}\n", step, at);
+}
+
+void pod_job_put_fault(pod_job_writer *w, int fault, pod_stamp at)
+{
+    put(w, "{\"fault\":%d,\"at_ns\":%" PRId64 "}\n", fault, at);
+}
+
+void pod_job_put_end(pod_job_writer *w, pod_job_end_kind kind, const char *text, pod_stamp at)
+{
+    static const char *const names[] = {"", "ok", "stopped", "failed"};
+    POD_ASSERT(kind > POD_JOB_END_NONE && kind <= POD_JOB_END_FAILED, "end %d", (int)kind);
+    if (!w) return;
+    char kept[POD_JOB_TEXT_BYTES + 1];
+    snprintf(kept, sizeof kept, "%s", text);
+    rewind(w->text);
+    fprintf(w->text, "{\"end\":\"%s\",\"at_ns\":%" PRId64 ",\"text\":", names[kind], at);
+    pod_json_quote(w->text, kept);
+    fputs("}\n", w->text);
+    const long bytes = ftell(w->text);
+    if (fflush(w->text) == 0 && bytes > 0)
+        append(w, w->record, (size_t)bytes);
+    else
+        fail(w, "the last record could not be made");
+}
+
+/* Texts of a head may be of any length: it is made in memory of its own. */
+static pod_status put_head(pod_job_writer *w, const pod_job_head *h)
+{
+    char *record = NULL;
+    size_t bytes;
+    FILE *to = open_memstream(&record, &bytes);
+    if (!to) return pod_fail(POD_E_NOMEM, "%s: out of memory", w->path);
+    const struct {
+        const char *key, *text;
+    } texts[] = {{"mesh", h->mesh}, {"model", h->model}, {"data", h->data}, {"host", h->host}};
+    fprintf(to, "{\"schema\":\"minipod.job\",\"version\":1,\"attempt\":%d,\"rank\":%d,\"ranks\":%d",
+            h->attempt, h->rank, h->ranks);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        fprintf(to, ",\"%s\":", texts[i].key);
+        pod_json_quote(to, texts[i].text);
+    }
+    fprintf(to, ",\"pid\":%" PRId64 ",\"begin_ns\":%" PRId64 "}\n", h->pid, h->begin);
+    const bool ok = fclose(to) == 0;
+    if (ok) append(w, record, bytes);
+    free(record);
+    if (!ok) return pod_fail(POD_E_NOMEM, "%s: out of memory", w->path);
+    if (w->status != POD_OK) return pod_fail(POD_E_IO, "%s: cannot write: %s", w->path, w->reason);
+    return POD_OK;
+}
+
+static void release(pod_job_writer *w)
+{
+    if (w->fd >= 0) close(w->fd);
+    if (w->text) fclose(w->text);
+    free(w->path);
+    free(w);
+}
+
+static pod_status open_writer(pod_job_writer *w, const char *dir, const pod_job_head *h)
+{
+    const size_t room = strlen(dir) + 64;
+    w->path = malloc(room);
+    w->text = fmemopen(w->record, sizeof w->record, "w");
+    if (!w->path || !w->text) return pod_fail(POD_E_NOMEM, "%s: out of memory", dir);
+    setvbuf(w->text, NULL, _IONBF, 0); /* else it takes memory when it is first used */
+    snprintf(w->path, room, "%s/job/attempt-%03d.rank-%04d.jsonl", dir, h->attempt, h->rank);
+    w->fd = open(w->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    if (w->fd < 0) return pod_fail(POD_E_IO, "%s: cannot write: %s", w->path, strerror(errno));
+    return put_head(w, h);
+}
+
+pod_status pod_job_writer_open(const char *dir, const pod_job_head *head, pod_job_writer **out)
+{
+    pod_job_writer *w = calloc(1, sizeof *w);
+    if (!w) return pod_fail(POD_E_NOMEM, "%s: out of memory", dir);
+    w->fd = -1;
+    const pod_status status = open_writer(w, dir, head);
+    if (status == POD_OK)
+        *out = w;
+    else
+        release(w);
+    return status;
+}
+
+pod_status pod_job_writer_close(pod_job_writer *w)
+{
+    if (!w) return POD_OK;
+    if (w->fd >= 0 && close(w->fd) != 0) fail(w, strerror(errno));
+    w->fd = -1;
+    pod_status status = POD_OK;
+    if (w->status != POD_OK)
+        status = pod_fail(POD_E_IO, "%s: cannot write: %s", w->path, w->reason);
+    release(w);
+    return status;
+}

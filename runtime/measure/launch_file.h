@@ -1,0 +1,24 @@
+/* DIR/job/launch.jsonl: how the attempts of a job began and ended, as who starts them sees it. Its
+ * form is in job_file.h. A line is one call of the system; one that does not fit on the disk is left
+ * out whole. Local; E_IO names the file. */
+#ifndef MINIPOD_RUNTIME_MEASURE_LAUNCH_FILE_H
+#define MINIPOD_RUNTIME_MEASURE_LAUNCH_FILE_H
+
+#include "kernels/base/status.h"
+#include "runtime/core/clock.h"
+
+typedef struct pod_launch_file pod_launch_file;
+
+/* Makes DIR/job where it is missing. A file that is there is gone on with, behind another first
+ * line; a torn last one is taken away. Refused while another process has it open. */
+POD_MUST pod_status pod_launch_file_open(const char *dir, const char *command, int ranks,
+                                         pod_stamp begin, pod_launch_file **out);
+POD_MUST pod_status pod_launch_file_put_begin(pod_launch_file *f, int attempt, pod_stamp at);
+POD_MUST pod_status pod_launch_file_put_end(pod_launch_file *f, int attempt, pod_stamp at,
+                                            int exit_code, const char *reason, const char *text);
+void pod_launch_file_close(pod_launch_file *f); /* NULL is allowed */
+
+/* E_IO while a process has the file at `path` open by pod_launch_file_open. */
+POD_MUST pod_status pod_launch_file_check(const char *path);
+
+#endif

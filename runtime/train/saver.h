@@ -1,0 +1,53 @@
+/* Saving while training goes on: a step pays for a copy of what this rank writes; a thread writes
+ * it, and rank 0's thread makes the checkpoint whole when every rank's part is there.
+ *
+ * No messages: ranks meet in the folder, which all of them see. */
+#ifndef MINIPOD_RUNTIME_TRAIN_SAVER_H
+#define MINIPOD_RUNTIME_TRAIN_SAVER_H
+
+#include <stdbool.h>
+
+#include "collectives/exec/comm.h"
+#include "runtime/core/fault.h"
+#include "runtime/data/checkpoint.h"
+#include "runtime/exec/store.h"
+#include "runtime/measure/timeline.h"
+
+typedef struct pod_saver pod_saver;
+
+typedef struct pod_saver_plan {
+    const char *dir; /* the checkpoints' folder, DIR/checkpoint; it exists */
+    bool is_async;
+    int64_t keep_last;      /* checkpoints, at least 1; never fewer than one that is whole */
+    int64_t keep_every;     /* those of steps that it divides are kept for ever; 0: none */
+    const pod_fault *fault; /* what shall go wrong with files; borrowed */
+    int n_faults;
+    const bool *spent; /* (n_faults): faults that struck in an earlier attempt */
+    /* By which it writes down what is copied, written and committed when; NULL: it does not. */
+    const pod_clock *clock;
+} pod_saver_plan;
+
+/* Takes all memory. `info` is copied but for its step. Collective. */
+POD_MUST pod_status pod_saver_open(const pod_saver_plan *plan, const pod_checkpoint_info *info,
+                                   pod_store *store, pod_comm *comm, pod_saver **out);
+
+/* Saves what the store holds after `step` steps; the same step again does nothing. Waits until this
+ * rank's part of the save before is written. Not finite values are not saved: the failure is kept
+ * as any other. Without is_async it returns when the checkpoint is whole. Takes no memory. Local
+ * when asynchronous, else collective. */
+void pod_saver_begin(pod_saver *s, int64_t step);
+
+/* The timeline takes what is written down, until it forgets it: before close. */
+void pod_saver_follow(const pod_saver *s, pod_timeline *tl);
+
+/* The latest checkpoint that is whole, -1: none of this run; known to rank 0. Local. */
+int64_t pod_saver_kept(const pod_saver *s);
+/* A save that failed since the last call, or could not remove an older one: the latest of it, once,
+ * to be told; NULL: nothing. Training goes on. Local. */
+const char *pod_saver_failure(pod_saver *s);
+
+/* Waits for saves in flight; the status of the last one. Collective. */
+POD_MUST pod_status pod_saver_finish(pod_saver *s);
+void pod_saver_close(pod_saver *s); /* NULL is allowed */
+
+#endif

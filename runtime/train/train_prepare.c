@@ -1,0 +1,150 @@
+#include <inttypes.h>
+
+#include "runtime/program/picks.h"
+#include "runtime/train/snapshot.h"
+#include "runtime/train/trainer.h"
+
+static pod_status open_data(pod__trainer *t)
+{
+    const pod_setup *s = t->args->setup;
+    const pod_dataset_options options = {.cache_bytes = s->data_cache_bytes,
+                                         .n_readers = s->input_threads};
+    POD_TRY(pod_dataset_open_with(s->data, s->seed, &options, &t->data));
+    const pod_dataset_info *info = &t->data->info;
+    POD_TRY(
+        pod_setup_schedule(t->args->setup, info->n_samples[POD_SPLIT_TRAIN], &t->result->schedule));
+    pod_mllog_put(t->args->mllog, "minipod_data_name", pod_mllog_text(info->name));
+    pod_mllog_put(t->args->mllog, "train_samples", pod_mllog_int(info->n_samples[POD_SPLIT_TRAIN]));
+    pod_mllog_put(t->args->mllog, "eval_samples", pod_mllog_int(info->n_samples[POD_SPLIT_TEST]));
+    return POD_OK;
+}
+
+static pod_status compile_programs(pod__trainer *t)
+{
+    const pod_train_args *a = t->args;
+    pod_train_result *r = t->result;
+    POD_TRY(pod_arena_create(NULL, &r->arena));
+    r->data_name = pod_arena_text(r->arena, "%s", t->data->info.name);
+    if (!r->data_name) return POD_E_NOMEM;
+    const pod_dataset_info seen = pod_setup_seen(a->setup, &t->data->info);
+    POD_TRY(
+        pod_network_compile(a->network, a->setup, &seen, true, a->target, r->arena, &r->program));
+    POD_TRY(pod_network_compile(a->network, a->setup, &seen, false, a->target, r->arena,
+                                &t->eval_program));
+    POD_TRY(pod_store_create(r->program, pod_comm_rank(a->comm), a->setup->seed, &t->store));
+    r->reduce_bytes = r->program->reduce_bytes;
+    r->model_flops = r->program->model_flops;
+    r->fingerprint = r->program->fingerprint;
+    r->memory_bytes = r->program->step_bytes + r->program->window_bytes + r->program->store_bytes;
+    r->state_bytes = r->program->state_bytes;
+    r->whole_state_bytes = r->program->whole_state_bytes;
+    for (int i = 0; i < pod_store_n(t->store); i++) {
+        pod_role role = pod_store_variable(t->store, i)->role;
+        if (role == POD_ROLE_WEIGHT || role == POD_ROLE_NORM || role == POD_ROLE_BIAS)
+            r->n_weights += pod_store_count(t->store, i);
+    }
+    return POD_OK;
+}
+
+static pod_checkpoint_info checkpoint_info(const pod__trainer *t)
+{
+    const pod_setup *s = t->args->setup;
+    const pod_program *p = t->result->program;
+    char mesh[POD_MESH_TEXT_BYTES];
+    pod_mesh_print(&s->mesh, mesh, sizeof mesh);
+    return (pod_checkpoint_info){.model = s->model,
+                                 .data = t->data->info.name,
+                                 .optimizer = s->optim->name,
+                                 .seed = s->seed,
+                                 .batch = s->batch,
+                                 .steps_per_epoch = t->result->schedule.steps_per_epoch,
+                                 .mesh = pod_arena_text(t->result->arena, "%s", mesh),
+                                 .settings = s->settings,
+                                 .picks = pod_program_picks(p, t->result->arena),
+                                 .fingerprint = p->fingerprint};
+}
+
+static pod_status restore(pod__trainer *t, const pod_checkpoint_info *want)
+{
+    pod_train_result *r = t->result;
+    const char *from = pod_guard_resume(t->guard);
+    if (!*from) return POD_OK;
+    pod__train_begin_span(t, POD_JOB_RESTORE);
+    pod_status status = pod_snapshot_restore(from, want, true, t->store, t->args->comm,
+                                             t->args->log, &r->first_step);
+    pod__train_end_span(t, POD_JOB_RESTORE);
+    POD_TRY(status);
+    if (r->first_step > r->schedule.n_steps ||
+        (r->first_step == r->schedule.n_steps && pod_guard_attempt(t->guard) == 1))
+        return pod_fail(POD_E_INVALID,
+                        "resume: %s has %" PRId64 " steps, the run ends after %" PRId64, from,
+                        r->first_step, r->schedule.n_steps);
+    pod_log_say(t->args->log, POD_LOG_INFO, "resumed from %s at step %" PRId64, from,
+                r->first_step);
+    return POD_OK;
+}
+
+static pod_status open_loaders(pod__trainer *t)
+{
+    const pod_setup *s = t->args->setup;
+    const int rank = pod_comm_rank(t->args->comm), size = pod_comm_size(t->args->comm);
+    pod_loader_options train = pod_setup_loader(s, true, rank, size);
+    pod_loader_options test = pod_setup_loader(s, false, rank, size);
+    train.start_step = t->result->first_step;
+    train.clock = test.clock = &t->args->clock;
+    POD_TRY(pod_loader_open(t->data, POD_SPLIT_TRAIN, &train, &t->loader));
+    return pod_loader_open(t->data, POD_SPLIT_TEST, &test, &t->eval_loader);
+}
+
+/* A turn each, and each collective in flight beside its wait; the wait for input. */
+static int64_t max_events(const pod_program *p)
+{
+    int64_t n = pod_program_n_turns(p) + 1;
+    for (int32_t i = 0; i < p->n_instrs; i++)
+        if (p->instr[i].kind == POD_I_COLL_WAIT) n += pod_program_times(p, i);
+    return n;
+}
+
+static pod_status open_records(pod__trainer *t)
+{
+    pod_timeline_plan plan = {.rank = pod_comm_rank(t->args->comm),
+                              .max_steps = t->result->schedule.n_steps - t->result->first_step,
+                              .max_events = max_events(t->result->program),
+                              .kept_steps = t->args->kept_steps};
+    t->draws = POD_ARENA_NEW(t->result->arena, int32_t, pod_loader_local_batch(t->loader));
+    t->result->loss = POD_ARENA_NEW(t->result->arena, float, plan.max_steps);
+    t->result->accuracy = POD_ARENA_NEW(t->result->arena, float, plan.max_steps);
+    /* One at each multiple of eval_every and one at the end. */
+    const int64_t max_evals = plan.max_steps / t->result->schedule.eval_every + 2;
+    t->result->evals = POD_ARENA_NEW(t->result->arena, pod_eval_row, max_evals);
+    pod_status status = pod_timeline_create(&plan, &t->result->timeline);
+    if (!t->draws || !t->result->loss || !t->result->accuracy || !t->result->evals)
+        status = POD_E_NOMEM;
+    if (status != POD_E_NOMEM) return status;
+    return pod_fail(POD_E_INVALID, "steps: no memory for the times of %" PRId64 " steps",
+                    plan.max_steps);
+}
+
+pod_status pod__train_prepare(pod__trainer *t)
+{
+    const pod_train_args *a = t->args;
+    POD_TRY(pod_comm_agree(a->comm, open_data(t)));
+    POD_TRY(pod_comm_agree(a->comm, compile_programs(t)));
+    const pod_checkpoint_info info = checkpoint_info(t);
+    pod__train_end_span(t, POD_JOB_BUILD);
+    pod_status status = restore(t, &info);
+    pod__train_begin_span(t, POD_JOB_BUILD);
+    POD_TRY(status);
+    POD_TRY(pod_exec_open(t->result->program, t->store, a->comm, a->clock, &t->exec));
+    POD_TRY(pod_exec_open(t->eval_program, t->store, a->comm, a->clock, &t->eval_exec));
+    POD_TRY(pod_comm_agree(a->comm, open_loaders(t)));
+    POD_TRY(pod_comm_agree(a->comm, open_records(t)));
+    pod_feed_follow(t->loader, t->result->timeline);
+    pod_feed_follow(t->eval_loader, t->result->timeline);
+    pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "lr"), &t->lr);
+    pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "step"), &t->step_number);
+    pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "draws"), t->draws);
+    t->ideal.model_flops = t->result->model_flops;
+    return pod_guard_arm(t->guard, &info, t->store, t->exec, t->result->timeline,
+                         t->result->first_step);
+}

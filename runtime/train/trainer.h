@@ -1,0 +1,50 @@
+/* A training run in progress, for the files of runtime/train that carry it out: prepared
+ * (train_prepare.c), run (train.c), measured (train_measure.c). */
+#ifndef MINIPOD_RUNTIME_TRAIN_TRAINER_H
+#define MINIPOD_RUNTIME_TRAIN_TRAINER_H
+
+#include "runtime/core/core_wait.h"
+#include "runtime/data/checkpoint.h"
+#include "runtime/train/train.h"
+
+typedef struct pod__trainer {
+    const pod_train_args *args;
+    pod_train_result *result;
+    pod_dataset *data;
+    const pod_program *eval_program;
+    pod_store *store;
+    pod_exec *exec, *eval_exec;
+    pod_loader *loader, *eval_loader;
+    pod_time run_began; /* the first attempt; below 0 when it was another process */
+    pod_guard *guard;
+    char mesh[POD_MESH_TEXT_BYTES];
+    pod_ideal ideal;
+    float lr, step_number; /* fed to the program */
+    int32_t *draws;        /* likewise, one a sample of this rank */
+    pod_core_wait core_wait;
+    bool epoch_is_open; /* in the log */
+} pod__trainer;
+
+static inline pod_time pod__train_now(const pod__trainer *t)
+{
+    return pod_clock_now(&t->args->clock);
+}
+
+static inline void pod__train_begin_span(const pod__trainer *t, pod_job_span s)
+{
+    pod_job_begin(t->args->job, s, pod_clock_stamp(&t->args->clock));
+}
+
+static inline void pod__train_end_span(const pod__trainer *t, pod_job_span s)
+{
+    pod_job_end(t->args->job, s, pod_clock_stamp(&t->args->clock));
+}
+
+/* Data, programs, weights, loaders, records. A BUILD span is open before and after. Collective. */
+POD_MUST pod_status pod__train_prepare(pod__trainer *t);
+
+/* Fills in the result's statistics, over all ranks, and the hash of the weights; E_MISMATCH when
+ * ranks have other weights. Collective. */
+POD_MUST pod_status pod__train_measure(pod__trainer *t);
+
+#endif

@@ -1,0 +1,70 @@
+/* Any text as a checkpoint's manifest, as it is and with a last line that vouches for it, and as what
+ * `latest` holds: what is read is within its ranges, and prints to a text that reads the same. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/base/assert.h"
+#include "runtime/data/checkpoint_parts.h"
+
+enum { TAIL_BYTES = 64 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static bool same_file(const pod_checkpoint_receipt *a, const pod_checkpoint_receipt *b)
+{
+    return a->bytes == b->bytes && a->crc == b->crc;
+}
+
+static void check(const pod__manifest *m, pod_arena *a)
+{
+    pod__manifest again;
+    POD_ASSERT(m->step >= 0 && m->ranks >= 1 && m->ranks <= POD__CHECKPOINT_MAX_RANKS,
+               "step %" PRId64 ", %d ranks", m->step, m->ranks);
+    const size_t room = pod__manifest_room(m->ranks);
+    char *text = pod_arena_get(a, 1, room);
+    POD_ASSERT(text, "no memory for %zu bytes", room);
+    const size_t bytes = pod__manifest_print(m, text, room);
+    POD_ASSERT(bytes < room, "%zu bytes, room for %zu", bytes, room);
+    POD_ASSERT(pod__manifest_parse("again", text, bytes, a, &again) == POD_OK, "'%s' is refused",
+               text);
+    bool same =
+        m->step == again.step && m->ranks == again.ranks && same_file(&m->index, &again.index);
+    for (int r = 0; same && r < m->ranks; r++) same = same_file(&m->shard[r], &again.shard[r]);
+    POD_ASSERT(same, "'%s' is read as another", text);
+}
+
+static void parse(const char *text, size_t bytes)
+{
+    pod_arena *a;
+    pod__manifest m;
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    if (pod__manifest_parse("fuzz", text, bytes, a, &m) == POD_OK) check(&m, a);
+    pod_arena_destroy(a);
+}
+
+static void parse_latest(const char *text)
+{
+    char printed[256];
+    int64_t step;
+    if (!pod__latest_parse(text, &step)) return;
+    pod__latest_print(step, printed, sizeof printed);
+    POD_ASSERT(step >= 0 && strcmp(printed, text) == 0, "'%s' is read as '%s'", text, printed);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    char *text = malloc(bytes + TAIL_BYTES);
+    POD_ASSERT(text, "no memory for %zu bytes", bytes);
+    if (bytes) memcpy(text, data, bytes);
+    text[bytes] = '\0';
+    parse_latest(text);
+    parse(text, bytes);
+    const int tail =
+        snprintf(text + bytes, TAIL_BYTES, "  \"manifest_crc32\": \"%08" PRIx32 "\"\n}\n",
+                 pod__checkpoint_crc(data, bytes));
+    parse(text, bytes + (size_t)tail);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,155 @@
+/* hang WHERE CARRIER NODE SECONDS: ranks that train in form, with steps of an all-reduce, a vote and
+ * an agreement, under a watchdog of so many seconds. In step 20 the last but one (of one, itself)
+ *
+ *     begin      stops for ever as the step begins
+ *     inside     when it has begun the all-reduce
+ *     agree      before the agreement
+ *     vote       before the vote
+ *     stopped    is stopped by a signal as the step begins
+ *     waiting    is stopped by a signal while it waits for rank 0, which is late
+ *     killed     is killed as the step begins
+ *     late       comes after half of the seconds; all goes on
+ *     idle       works for twice the seconds, while the others have nothing to do; all goes on
+ *
+ * and "setup" is "begin" before the first step. CARRIER is mpi, shm, or direct: shm with an algorithm
+ * that only meets. NODE is how many ranks play a node; 0: all. Who hangs says when, in seconds since
+ * the epoch. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collectives/algo/algo.h"
+#include "collectives/exec/coll_run.h"
+#include "collectives/exec/vote.h"
+
+enum { COUNT = 100000, N_STEPS = 25, STEP = 20 };
+
+static void must(pod_status status)
+{
+    if (status == POD_OK) return;
+    fprintf(stderr, "%s\n", pod_error_text());
+    exit(2);
+}
+
+static void nap(double seconds)
+{
+    struct timespec t = {.tv_sec = (time_t)seconds};
+    t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
+    nanosleep(&t, NULL);
+}
+
+static void say_time(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    printf("hangs at %ld.%09ld\n", (long)t.tv_sec, t.tv_nsec);
+    fflush(stdout);
+}
+
+static void stop(int signal_number)
+{
+    (void)signal_number;
+    raise(SIGSTOP);
+}
+
+static void stop_soon(void)
+{
+    const struct sigaction own = {.sa_handler = stop};
+    sigaction(SIGALRM, &own, NULL);
+    setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {.tv_usec = 300000}}, NULL);
+}
+
+typedef struct plan {
+    const char *where;
+    double seconds;
+    bool is_victim;
+    int rank;
+} plan;
+
+/* The place `at`, of this rank in the step in which it happens. */
+static void come_to(const plan *p, const char *at, int step)
+{
+    if (step != STEP || strcmp(p->where, at) != 0) return;
+    if (strcmp(at, "waiting") == 0 && p->rank == 0) {
+        nap(1);
+        say_time(); /* from here on the one that was stopped is missing */
+    }
+    if (!p->is_victim) return;
+    if (strcmp(at, "late") == 0) {
+        nap(p->seconds / 2);
+    } else if (strcmp(at, "idle") == 0) {
+        nap(2 * p->seconds);
+    } else if (strcmp(at, "waiting") == 0) {
+        stop_soon();
+    } else {
+        say_time();
+        if (strcmp(at, "killed") == 0) raise(SIGKILL);
+        if (strcmp(at, "stopped") == 0) raise(SIGSTOP);
+        for (;;) pause();
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 5) return 2;
+    const char *carrier = argv[2];
+    const int node = atoi(argv[3]);
+    plan p = {.where = argv[1], .seconds = strtod(argv[4], NULL)};
+    pod_comm *c;
+    must(pod_comm_open(&c));
+    const int rank = pod_comm_rank(c), size = pod_comm_size(c);
+    p.rank = rank;
+    p.is_victim = rank == (size > 1 ? size - 2 : 0) + (size == 2);
+    if (node > 0) pod_comm_split_nodes(c, node);
+    must(pod_comm_set_watchdog(c, p.seconds));
+    if (strcmp(p.where, "setup") == 0 && p.is_victim) {
+        say_time();
+        for (;;) pause();
+    }
+    const pod_mesh m = {1, {size}, {true}, {false}};
+    const pod_coll_args args = {.coll = POD_ALLREDUCE,
+                                .dtype = POD_F32,
+                                .count = COUNT,
+                                .group = pod_group_all(&m),
+                                .node_size = pod_comm_node_size(c)};
+    const char *name = strcmp(carrier, "direct") == 0 ? "direct" : "ring";
+    pod_arena *arena;
+    const pod_sched *s;
+    pod_window *w;
+    pod_coll_run *run;
+    pod_vote *vote;
+    must(pod_arena_create(NULL, &arena));
+    must(pod_coll_build(arena, pod_coll_find(POD_ALLREDUCE, name), &m, rank, &args, &s));
+    must(pod_window_create(c, COUNT * sizeof(float), &w));
+    void *buf = pod_window_data(w);
+    if (strcmp(carrier, "mpi") == 0)
+        must(pod_coll_run_create_mpi(c, s, POD_F32, buf, "allreduce ring 400K", &run));
+    else
+        must(pod_coll_run_create_shm(c, s, POD_F32, w, buf, "allreduce ring 400K", &run));
+    must(pod_vote_open(c, &vote));
+    for (int step = 1; step <= N_STEPS; step++) {
+        pod_comm_set_step(c, step);
+        static const char *const as_it_begins[] = {"begin",  "stopped", "waiting",
+                                                   "killed", "late",    "idle"};
+        for (size_t i = 0; i < sizeof as_it_begins / sizeof as_it_begins[0]; i++)
+            come_to(&p, as_it_begins[i], step);
+        if (step == STEP && strcmp(p.where, "idle") == 0) pod_comm_barrier_idle(c);
+        pod_coll_run_start(run);
+        come_to(&p, "inside", step);
+        pod_coll_run_wait(run);
+        come_to(&p, "vote", step);
+        (void)pod_vote_turn(vote, 0);
+        come_to(&p, "agree", step);
+        must(pod_comm_agree(c, POD_OK));
+    }
+    pod_vote_close(vote);
+    pod_coll_run_destroy(run);
+    pod_window_destroy(w);
+    pod_arena_destroy(arena);
+    pod_comm_close(c);
+    return 0;
+}

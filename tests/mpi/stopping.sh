@@ -1,0 +1,66 @@
+#!/bin/bash
+# Ranks that are asked to stop, by SIGUSR1 to mpirun, or to one of them, or SIGTERM to one, stop all
+# behind the same step; a second SIGTERM ends them as if nobody had asked.
+#   stopping.sh MPIEXEC PROGRAM
+set -u
+mpiexec=$1
+program=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+n_failed=0
+
+fail() {
+    echo "FAILED: $*"
+    sed 's/^/    /' "$work/out"
+    n_failed=$((n_failed + 1))
+}
+
+# begin [long]: four ranks, until all have said who they are; mpirun is process $mpirun
+begin() {
+    : >"$work/out"
+    timeout -k 5 40 "$mpiexec" -n 4 --bind-to none "$program" "$@" >"$work/out" 2>&1 &
+    local i
+    for ((i = 0; i < 1000; i++)); do
+        [ "$(grep -c 'is pid' "$work/out")" -lt 4 ] || break
+        sleep 0.01
+    done
+    sleep 0.3
+}
+
+pid_of() { sed -n "s/^rank $1 is pid //p" "$work/out"; }
+
+# stops WHAT: it ended well, all ranks behind one step
+stops() {
+    wait $!
+    local code=$?
+    [ $code -eq 0 ] || fail "$1: exit code $code"
+    [ "$(grep -c 'stopped behind step' "$work/out")" -eq 4 ] || fail "$1: not all stopped"
+    [ "$(sed -n 's/.*stopped behind step //p' "$work/out" | sort -u | wc -l)" -eq 1 ] ||
+        fail "$1: not behind the same step"
+}
+
+begin
+kill -USR1 "$(ps -o pid= --ppid $!)"
+stops "SIGUSR1 to mpirun"
+
+begin
+kill -USR1 "$(pid_of 2)"
+stops "SIGUSR1 to rank 2"
+
+begin
+kill -TERM "$(pid_of 3)"
+stops "SIGTERM to rank 3"
+
+begin long
+kill -TERM "$(pid_of 1)"
+sleep 0.3
+grep -Eq '^rank 1: ended from outside, waiting for rank 0 in barrier #[0-9]+, step 1$' "$work/out" ||
+    fail "a first SIGTERM in a wait: nobody says for whom"
+kill -0 "$(pid_of 1)" || fail "a first SIGTERM ended a rank that asks"
+began=$SECONDS
+kill -TERM "$(pid_of 1)"
+wait $! && fail "a second SIGTERM: exit code 0"
+[ $((SECONDS - began)) -le 5 ] || fail "a second SIGTERM does not end the rank"
+
+echo "$n_failed failed"
+[ $n_failed -eq 0 ]

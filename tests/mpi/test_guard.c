@@ -1,0 +1,196 @@
+/* What lets a run survive, in whole runs of a small network: attempts of one job, the log of all of
+ * them, checkpoints on the way, what an earlier run left, faults that strike once, a request to
+ * stop. Deaths and restarts are tests/system/kills.sh's. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "collectives/exec/stop.h"
+#include "runtime/measure/account.h"
+#include "tests/harness/harness.h"
+#include "tests/harness/training.h"
+#include "tests/mpi/ranks.h"
+
+#define RUN(r, name, ...)                                                      \
+    pod_test_run_well((r), comm, &pod_test_nets[POD_TEST_BN_RESIDUAL], (name), \
+                      (const char *const[]){"--optimizer=lars", __VA_ARGS__, NULL})
+
+static bool there(const pod_test_run *r, const char *name)
+{
+    char path[700];
+    struct stat s;
+    snprintf(path, sizeof path, "%s/%s", r->folder, name);
+    return stat(path, &s) == 0;
+}
+
+/* The job's log and its account, on all ranks. */
+static void read_job(const pod_test_run *r, pod_job *job, pod_account *account)
+{
+    *job = (pod_job){0};
+    *account = (pod_account){0};
+    POD_CHECK_OK(pod_job_read(r->arena, r->folder, job));
+    POD_CHECK_OK(pod_account_of(job, 0, account));
+    pod_stamp sum = 0;
+    for (int s = 0; s < POD_N_JOB_SPANS; s++) sum += account->by_span[s];
+    POD_CHECK(sum == account->wall && account->wall > 0,
+              "categories sum to %" PRId64 " ns of %" PRId64, sum, account->wall);
+    pod_comm_barrier(comm); /* nobody goes on to remove it */
+}
+
+/* Cut and gone on with in the same folder: one job of two attempts, and the weights of a straight
+ * run, wherever the last checkpoint was. */
+static void test_attempts(void)
+{
+    pod_test_run straight, cut, rest;
+    pod_job job;
+    pod_account account;
+    RUN(&straight, "straight", "--steps=13");
+    RUN(&cut, "job", "--steps=8", "--checkpoint-every=3", "--keep=9");
+    POD_CHECK(cut.result.attempt == 1 && !cut.result.stopped, "attempt %d", cut.result.attempt);
+    for (int step = 3; step <= 8; step++) {
+        char name[64];
+        snprintf(name, sizeof name, "checkpoint/step-%09d/manifest.json", step);
+        POD_CHECK(there(&cut, name) == (step % 3 == 0 || step == 8), "step %d", step);
+    }
+    RUN(&rest, "job", "--steps=13", "--resume=auto", "--checkpoint=sync", "--checkpoint-every=2");
+    POD_CHECK(rest.result.attempt == 2 && rest.result.first_step == 8, "attempt %d from %" PRId64,
+              rest.result.attempt, rest.result.first_step);
+    POD_CHECK(rest.result.weights_hash == straight.result.weights_hash,
+              "weights %016" PRIx64 ", straight %016" PRIx64, rest.result.weights_hash,
+              straight.result.weights_hash);
+    read_job(&rest, &job, &account);
+    POD_CHECK(job.n_parts == 2 * size && account.n_attempts == 2 && account.n_disruptions == 0 &&
+                  account.n_ranks == size,
+              "%d parts, %d attempts, %d disruptions, %d ranks", job.n_parts, account.n_attempts,
+              account.n_disruptions, account.n_ranks);
+    POD_CHECK(account.n_steps == 13 && account.n_lost_steps == 0 &&
+                  account.max_productive_step == 13,
+              "%" PRId64 " steps, %" PRId64 " lost, last %" PRId64, account.n_steps,
+              account.n_lost_steps, account.max_productive_step);
+    const pod_job_part *first = &job.part[0], *second = &job.part[size];
+    POD_CHECK(first->n_kept > 0 && first->kept[first->n_kept - 1] == 8 && second->n_kept > 0 &&
+                  second->kept[second->n_kept - 1] == 13 && first->end == POD_JOB_END_OK,
+              "kept %" PRId64 " and %" PRId64, first->n_kept, second->n_kept);
+    pod_test_run_end(&straight);
+    pod_test_run_end(&cut);
+    pod_test_run_end(&rest);
+}
+
+/* A run that starts anew in a folder of another neither goes on from its checkpoints nor loses
+ * them. */
+static void test_new_job(void)
+{
+    pod_test_run old, new, again;
+    pod_job job;
+    pod_account account;
+    RUN(&old, "reused", "--steps=4");
+    RUN(&new, "reused", "--steps=3");
+    POD_CHECK(there(&new, "checkpoint.old/step-000000004/index.h5"), "the old one is gone");
+    POD_CHECK(!there(&new, "checkpoint/step-000000004"), "the old one is taken for the new");
+    read_job(&new, &job, &account);
+    POD_CHECK(account.n_attempts == 1 && account.n_steps == 3, "%d attempts, %" PRId64 " steps",
+              account.n_attempts, account.n_steps);
+    RUN(&again, "reused", "--steps=2");
+    POD_CHECK(there(&again, "checkpoint.old/step-000000003/index.h5") &&
+                  !there(&again, "checkpoint.old/step-000000004"),
+              "one generation stays");
+    pod_test_run_end(&old);
+    pod_test_run_end(&new);
+    pod_test_run_end(&again);
+}
+
+static void test_auto_without_anything(void)
+{
+    pod_test_run r;
+    RUN(&r, "fresh", "--steps=2", "--resume=auto", "--attempt=3");
+    POD_CHECK(r.result.attempt == 3 && r.result.first_step == 0, "attempt %d", r.result.attempt);
+    pod_test_run_end(&r);
+    RUN(&r, "empty", "--steps=2", "--resume=auto");
+    POD_CHECK(r.result.attempt == 1 && r.result.first_step == 0 && r.result.n_steps == 2,
+              "attempt %d, %" PRId64 " steps", r.result.attempt, r.result.n_steps);
+    pod_test_run_end(&r);
+}
+
+/* A weight that becomes no number ends the attempt; the next one goes on from the checkpoint before
+ * it, and is not struck again. */
+static void test_fault_strikes_once(void)
+{
+    static const char fault[] = "--fault=nan:rank=0,step=6";
+    pod_test_run straight, struck, rest;
+    pod_job job;
+    pod_account account;
+    RUN(&straight, "straight", "--steps=9");
+    pod_test_run_start(&struck, comm, &pod_test_nets[POD_TEST_BN_RESIDUAL], "struck",
+                       (const char *const[]){"--optimizer=lars", "--steps=9", fault,
+                                             "--checkpoint=sync", "--checkpoint-every=4", NULL});
+    POD_CHECK(struck.status == POD_E_NUMERIC && struck.result.n_steps == 5,
+              "%s after %" PRId64 " steps: %s", pod_status_name(struck.status),
+              struck.result.n_steps, struck.error);
+    RUN(&rest, "struck", "--steps=9", fault, "--resume=auto");
+    POD_CHECK(rest.result.first_step == 4, "went on from %" PRId64, rest.result.first_step);
+    POD_CHECK(rest.result.weights_hash == straight.result.weights_hash, "other weights");
+    read_job(&rest, &job, &account);
+    POD_CHECK(account.n_disruptions == 1 && account.n_steps == 9 && account.n_lost_steps == 1,
+              "%d disruptions, %" PRId64 " steps, %" PRId64 " lost", account.n_disruptions,
+              account.n_steps, account.n_lost_steps);
+    POD_CHECK(job.part[0].n_faults == 1 && job.part[0].end == POD_JOB_END_FAILED &&
+                  strstr(job.part[0].end_text, "not finite"),
+              "%" PRId64 " faults, '%s'", job.part[0].n_faults, job.part[0].end_text);
+    pod_test_run_end(&straight);
+    pod_test_run_end(&struck);
+    pod_test_run_end(&rest);
+}
+
+static void check_refused(const char *option, const char *says)
+{
+    pod_test_run r;
+    pod_test_run_start(&r, comm, &pod_test_nets[POD_TEST_BN_RESIDUAL], "refused",
+                       (const char *const[]){"--steps=2", option, NULL});
+    POD_CHECK(r.status == POD_E_INVALID && strstr(r.error, says), "%s: %s '%s'", option,
+              pod_status_name(r.status), r.error);
+    pod_test_run_end(&r);
+}
+
+static void test_refusals(void)
+{
+    check_refused("--fault=kill:rank=64,step=3", "kill of rank 64, but there are");
+    check_refused("--fault=kill:rank=0", "kill wants 'rank step'");
+}
+
+/* One rank is told; all stop behind the same step, with a checkpoint of it. Last of all: a process
+ * stays told. */
+static void test_stop(void)
+{
+    pod_test_run r;
+    pod_job job;
+    pod_account account;
+    pod_stop_install();
+    if (rank == size - 1) (void)raise(SIGUSR1);
+    RUN(&r, "stopped", "--steps=13");
+    POD_CHECK(r.result.stopped && !r.result.reached && r.result.n_steps >= 1 &&
+                  r.result.n_steps < 13,
+              "%" PRId64 " steps", r.result.n_steps);
+    double steps[] = {(double)r.result.n_steps, -(double)r.result.n_steps};
+    pod_comm_max(comm, steps, 2);
+    POD_CHECK(steps[0] == -steps[1], "ranks did %g to %g steps", -steps[1], steps[0]);
+    read_job(&r, &job, &account);
+    POD_CHECK(job.part[0].end == POD_JOB_END_STOPPED && account.n_disruptions == 0 &&
+                  account.n_steps == r.result.n_steps && account.n_lost_steps == 0,
+              "end %d, %" PRId64 " steps", (int)job.part[0].end, account.n_steps);
+    char name[64];
+    snprintf(name, sizeof name, "checkpoint/step-%09" PRId64 "/manifest.json", r.result.n_steps);
+    POD_CHECK(there(&r, name), "no %s", name);
+    pod_test_run_end(&r);
+}
+
+static CU_TestInfo tests[] = {{"attempts of one job", test_attempts},
+                              {"a new job in an old one's folder", test_new_job},
+                              {"auto where nothing is", test_auto_without_anything},
+                              {"a fault strikes once", test_fault_strikes_once},
+                              {"refusals", test_refusals},
+                              {"a request to stop", test_stop},
+                              CU_TEST_INFO_NULL};
+CU_SuiteInfo pod_test_suites[] = {{"guard", open_comm, close_comm, NULL, NULL, tests},
+                                  CU_SUITE_INFO_NULL};

@@ -1,0 +1,319 @@
+/* Saving while the store goes on changing: what is loaded is what the store held, on the same ranks
+ * and on one, dealt out or not; saves that fail are told and do not stop those that follow. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "kernels/base/hash.h"
+#include "runtime/core/file.h"
+#include "runtime/train/saver.h"
+#include "runtime/train/snapshot.h"
+#include "tests/harness/harness.h"
+#include "tests/harness/nets.h"
+#include "tests/mpi/ranks.h"
+
+static const pod_checkpoint_info info = {
+    .model = "m", .data = "d", .optimizer = "lars", .batch = 48};
+
+typedef struct fixture {
+    pod_arena *arena;
+    const pod_program *program;
+    pod_store *store;
+    pod_comm *comm;
+    char dir[600];
+} fixture;
+
+/* A store on all ranks of `c`, and a folder that all know. */
+static void start(fixture *f, pod_comm *c, bool is_dealt, const char *name)
+{
+    char mesh[32];
+    snprintf(mesh, sizeof mesh, "%dx1", pod_comm_size(c));
+    const pod_test_plan plan = {.net = &pod_test_nets[POD_TEST_BN_RESIDUAL],
+                                .mesh = mesh,
+                                .optimizer = "adamw",
+                                .shard_update = is_dealt};
+    *f = (fixture){.comm = c};
+    snprintf(f->dir, sizeof f->dir, "%s/%s", pod_test_dir(), name);
+    if (pod_comm_rank(c) == 0) POD_CHECK_OK(pod_dir_make(f->dir));
+    POD_CHECK_OK(pod_arena_create(NULL, &f->arena));
+    POD_CHECK_OK(pod_test_compile(f->arena, &plan, &f->program));
+    POD_CHECK_OK(pod_store_create(f->program, pod_comm_rank(c), 1, &f->store));
+    pod_comm_barrier(c);
+}
+
+static void end(fixture *f)
+{
+    pod_store_destroy(f->store);
+    pod_arena_destroy(f->arena);
+}
+
+/* Of an element of a whole variable after so many steps; the same whoever holds it. */
+static float value_of(const char *name, int64_t element, int64_t step)
+{
+    const uint64_t h = pod_hash_text(POD_HASH_START, name);
+    return (float)((h ^ (uint64_t)(element * 2654435761 + step * 97)) % 1000003) - 5e5f;
+}
+
+static void set_values(const fixture *f, int64_t step)
+{
+    for (int i = 0; i < pod_store_n(f->store); i++) {
+        const pod_program_variable *v = pod_store_variable(f->store, i);
+        const int64_t first = pod_type_part(&v->type, pod_store_core(f->store)).first;
+        for (int64_t k = 0; k < pod_store_count(f->store, i); k++)
+            pod_store_data(f->store, i)[k] = value_of(v->name, first + k, step);
+    }
+}
+
+static int64_t n_other_values(const fixture *f, int64_t step)
+{
+    int64_t n = 0;
+    for (int i = 0; i < pod_store_n(f->store); i++) {
+        const pod_program_variable *v = pod_store_variable(f->store, i);
+        const int64_t first = pod_type_part(&v->type, pod_store_core(f->store)).first;
+        for (int64_t k = 0; k < pod_store_count(f->store, i); k++)
+            n += pod_store_data(f->store, i)[k] != value_of(v->name, first + k, step);
+    }
+    return n;
+}
+
+/* Loads what f->dir has into the store. */
+static void check_restores(const fixture *f, int64_t want)
+{
+    int64_t step = -1;
+    set_values(f, 999);
+    POD_CHECK_OK(pod_snapshot_restore(f->dir, &info, true, f->store, f->comm, NULL, &step));
+    POD_CHECK(step == want && n_other_values(f, want) == 0,
+              "step %" PRId64 ", want %" PRId64 "; %" PRId64 " other values", step, want,
+              n_other_values(f, want));
+}
+
+static bool exists(const char *fmt, ...) POD_PRINTF(1, 2);
+static bool exists(const char *fmt, ...)
+{
+    char path[700];
+    struct stat s;
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(path, sizeof path, fmt, args);
+    va_end(args);
+    return stat(path, &s) == 0;
+}
+
+/* ---- saves that go well ---- */
+
+static void save_steps(const fixture *f, const pod_saver_plan *plan, int64_t n)
+{
+    pod_saver *s;
+    POD_CHECK_OK(pod_saver_open(plan, &info, f->store, f->comm, &s));
+    POD_CHECK(pod_saver_kept(s) == -1, "step %" PRId64 " is kept", pod_saver_kept(s));
+    long taken = 0;
+    for (int64_t step = 1; step <= n; step++) {
+        if (step == 2) taken = pod_alloc_count();
+        set_values(f, step);
+        pod_saver_begin(s, step);
+        set_values(f, 500 + step); /* the store goes on */
+        if (!plan->is_async && pod_comm_rank(f->comm) == 0)
+            POD_CHECK(pod_saver_kept(s) == step, "step %" PRId64 " is kept", pod_saver_kept(s));
+    }
+    pod_saver_begin(s, n); /* nothing */
+    POD_CHECK_OK(pod_saver_finish(s));
+    POD_CHECK(pod_alloc_count() == taken, "%ld allocations", pod_alloc_count() - taken);
+    POD_CHECK(pod_saver_kept(s) == (pod_comm_rank(f->comm) == 0 ? n : -1), "kept %" PRId64,
+              pod_saver_kept(s));
+    POD_CHECK(!pod_saver_failure(s), "a failure");
+    pod_saver_close(s);
+}
+
+static void test_ways(void)
+{
+    for (int way = 0; way < 4; way++) {
+        const bool is_dealt = way & 1, is_async = way & 2;
+        fixture f, other, alone;
+        pod_comm *self;
+        char name[32];
+        snprintf(name, sizeof name, "way%d", way);
+        start(&f, comm, is_dealt, name);
+        const pod_saver_plan plan = {.dir = f.dir, .is_async = is_async, .keep_last = 2};
+        save_steps(&f, &plan, 7);
+        check_restores(&f, 7);
+        for (int step = 1; rank == 0 && step <= 7; step++)
+            POD_CHECK(exists("%s/step-%09d", f.dir, step) == (step >= 6), "step %d", step);
+        /* Whoever holds what, and one rank what all wrote. */
+        start(&other, comm, !is_dealt, name);
+        check_restores(&other, 7);
+        end(&other);
+        POD_CHECK_OK(pod_comm_open_alone(&self));
+        start(&alone, self, false, name);
+        check_restores(&alone, 7);
+        end(&alone);
+        pod_comm_close(self);
+        end(&f);
+    }
+}
+
+/* All ranks go on from what one has written. */
+static void test_from_one(void)
+{
+    fixture f, alone;
+    pod_comm *self;
+    POD_CHECK_OK(pod_comm_open_alone(&self));
+    if (rank == 0) {
+        start(&alone, self, false, "from one");
+        const pod_saver_plan plan = {.dir = alone.dir, .is_async = true, .keep_last = 1};
+        save_steps(&alone, &plan, 3);
+        end(&alone);
+    }
+    pod_comm_close(self);
+    start(&f, comm, true, "from one");
+    check_restores(&f, 3);
+    end(&f);
+}
+
+/* ---- saves that do not ---- */
+
+/* Saves steps 1 to 3 under a fault that spoils step 2, and no other. */
+static void check_spoiled(const pod_fault *fault, bool is_async, const char *name,
+                          const char *const parts[2])
+{
+    static const bool not_spent[] = {false};
+    fixture f;
+    pod_saver *s;
+    start(&f, comm, false, name);
+    const pod_saver_plan plan = {.dir = f.dir,
+                                 .is_async = is_async,
+                                 .keep_last = 5,
+                                 .fault = fault,
+                                 .n_faults = 1,
+                                 .spent = not_spent};
+    POD_CHECK_OK(pod_saver_open(&plan, &info, f.store, comm, &s));
+    for (int64_t step = 1; step <= 2; step++) {
+        set_values(&f, step);
+        pod_saver_begin(s, step);
+    }
+    POD_CHECK_FAILS(pod_saver_finish(s), POD_E_IO, parts[0]);
+    POD_CHECK(strstr(pod_error_text(), parts[1]), "'%s', want '%s'", pod_error_text(), parts[1]);
+    const char *told = pod_saver_failure(s);
+    POD_CHECK(rank > 0 || (told && strstr(told, parts[0])), "'%s' is told", told ? told : "");
+    POD_CHECK(!pod_saver_failure(s), "told twice");
+    POD_CHECK(rank > 0 || pod_saver_kept(s) == 1, "kept %" PRId64, pod_saver_kept(s));
+    pod_comm_barrier(comm);
+    POD_CHECK(!exists("%s/step-000000002", f.dir) && !exists("%s/step-000000002.part", f.dir),
+              "%s: something is left of it", name);
+    check_restores(&f, 1);
+    set_values(&f, 3);
+    pod_saver_begin(s, 3);
+    POD_CHECK_OK(pod_saver_finish(s));
+    pod_saver_close(s);
+    check_restores(&f, 3);
+    end(&f);
+}
+
+static void test_full_disk(void)
+{
+    char of_rank[32];
+    for (int r = 0; r<size; r += size> 1 ? size - 1 : 1)
+        for (int write = 0; write <= 4; write += 2)
+            for (int is_async = 0; is_async < 2; is_async++) {
+                char name[64];
+                const pod_fault fault = {
+                    .kind = POD_FAULT_DISKFULL, .rank = r, .step = 2, .write = write};
+                snprintf(name, sizeof name, "full%d-%d-%d", r, write, is_async);
+                snprintf(of_rank, sizeof of_rank, "rank %d: ", r);
+                check_spoiled(&fault, is_async, name,
+                              (const char *const[]){"No space left on device",
+                                                    size > 1 ? of_rank : "step-000000002"});
+            }
+}
+
+/* A shard's byte flips when all is whole: nobody notices until it is read. */
+static void test_corrupt(void)
+{
+    fixture f;
+    const pod_fault fault[] = {
+        {.kind = POD_FAULT_CORRUPT, .rank = size - 1, .step = 3, .byte = INT64_MAX / 3},
+        {.kind = POD_FAULT_CORRUPT, .rank = 0, .step = 2}};
+    const bool spent[] = {false, true};
+    start(&f, comm, false, "corrupt");
+    const pod_saver_plan plan = {.dir = f.dir,
+                                 .is_async = true,
+                                 .keep_last = 3,
+                                 .fault = fault,
+                                 .n_faults = 2,
+                                 .spent = spent};
+    save_steps(&f, &plan, 3);
+    check_restores(&f, 2);
+    if (rank == 0) {
+        char path[700], part[64];
+        snprintf(path, sizeof path, "%s/step-000000003", f.dir);
+        snprintf(part, sizeof part, "shard-%04d.h5: damaged: its CRC-32", size - 1);
+        POD_CHECK_FAILS(pod_checkpoint_read(path, NULL, 0), POD_E_FORMAT, part);
+    }
+    end(&f);
+}
+
+/* What is in its folder keeps an older one from being removed: the newer one is whole all the same. */
+static void test_stays(void)
+{
+    fixture f;
+    pod_saver *s;
+    char path[700];
+    start(&f, comm, false, "stays");
+    const pod_saver_plan plan = {.dir = f.dir, .keep_last = 1};
+    POD_CHECK_OK(pod_saver_open(&plan, &info, f.store, comm, &s));
+    set_values(&f, 1);
+    pod_saver_begin(s, 1);
+    snprintf(path, sizeof path, "%s/step-000000001/folder", f.dir);
+    if (rank == 0) POD_CHECK_OK(pod_dir_make(path));
+    set_values(&f, 2);
+    pod_saver_begin(s, 2);
+    POD_CHECK_OK(pod_saver_finish(s));
+    const char *told = pod_saver_failure(s);
+    POD_CHECK(rank > 0 || (told && strstr(told, "an older one stays") && strstr(told, "folder")),
+              "'%s' is told", told ? told : "");
+    POD_CHECK(rank > 0 || pod_saver_kept(s) == 2, "kept %" PRId64, pod_saver_kept(s));
+    pod_saver_close(s);
+    check_restores(&f, 2);
+    end(&f);
+}
+
+/* What a rank that came too late left goes with the end, however the last save went. */
+static void test_leftovers(void)
+{
+    fixture f;
+    pod_saver *s;
+    char path[700];
+    start(&f, comm, false, "leftovers");
+    const pod_saver_plan plan = {.dir = f.dir, .is_async = true, .keep_last = 1};
+    POD_CHECK_OK(pod_saver_open(&plan, &info, f.store, comm, &s));
+    snprintf(path, sizeof path, "%s/step-000000001.part", f.dir);
+    if (rank == 0) POD_CHECK_OK(pod_dir_make(path));
+    set_values(&f, 2);
+    pod_saver_begin(s, 2);
+    POD_CHECK_OK(pod_saver_finish(s));
+    pod_comm_barrier(comm);
+    POD_CHECK(!exists("%s/step-000000001.part", f.dir), "a part stays");
+    pod_saver_close(s);
+    check_restores(&f, 2);
+    end(&f);
+}
+
+static void test_no_folder(void)
+{
+    fixture f;
+    pod_saver *s;
+    start(&f, comm, false, "here");
+    const pod_saver_plan plan = {.dir = "/nowhere/at/all", .is_async = true, .keep_last = 1};
+    POD_CHECK_OK(pod_saver_open(&plan, &info, f.store, comm, &s));
+    pod_saver_begin(s, 1);
+    POD_CHECK_FAILS(pod_saver_finish(s), POD_E_IO, "/nowhere/at/all");
+    pod_saver_close(s);
+    end(&f);
+}
+
+static CU_TestInfo tests[] = {{"whoever holds what", test_ways},  {"from one rank", test_from_one},
+                              {"a full disk", test_full_disk},    {"a byte flips", test_corrupt},
+                              {"an older one stays", test_stays}, {"leftovers", test_leftovers},
+                              {"no folder", test_no_folder},      CU_TEST_INFO_NULL};
+CU_SuiteInfo pod_test_suites[] = {{"saver", open_comm, close_comm, NULL, NULL, tests},
+                                  CU_SUITE_INFO_NULL};

@@ -1,0 +1,215 @@
+#!/usr/bin/env bash
+# goodput.sh MINIPOD: runs whose logs are made by hand, so that each figure is worked out in a comment;
+# and what is refused, in one line, with exit 2.
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname "$0")/common.sh"
+
+# ns SECONDS: a stamp so long after the epoch of these jobs; three decimals
+ns() { awk -v s="$1" 'BEGIN { printf "17%08d%03d000000", int(s), (s - int(s)) * 1000 + 0.5 }'; }
+
+# head FILE ATTEMPT RANK RANKS MESH MODEL BEGIN
+head_of() {
+    mkdir -p "$(dirname "$1")"
+    printf '{"schema":"minipod.job","version":1,"attempt":%d,"rank":%d,"ranks":%d,"mesh":"%s","model":"%s","data":"d","host":"no host","pid":1,"begin_ns":%s}\n' \
+        "$2" "$3" "$4" "$5" "$6" "$(ns "$7")" >"$1"
+}
+from() { printf '{"from":%d,"at_ns":%s}\n' "$1" "$(ns "$2")"; }
+span() { printf '{"span":"%s","begin_ns":%s,"end_ns":%s}\n' "$1" "$(ns "$2")" "$(ns "$3")"; }
+kept() { printf '{"kept":%d,"at_ns":%s}\n' "$1" "$(ns "$2")"; }
+ended() { printf '{"end":"%s","at_ns":%s,"text":"%s"}\n' "$1" "$(ns "$2")" "$3"; }
+# steps FIRST LAST BEGIN REDUCE: a second each, of which so many milliseconds wait for all-reduces
+steps() {
+    local s at=$3
+    for ((s = $1; s <= $2; s++, at++)); do
+        printf '{"step":%d,"begin_ns":%s,"end_ns":%s,"input_ns":0,"reduce_ns":%d,"save_ns":0}\n' \
+            "$s" "$(ns "$at")" "$(ns $((at + 1)))" $(($4 * 1000000))
+    done
+}
+run_json() { # FILE MESH IDEAL STEP
+    printf '{"schema":"minipod.run","version":1,"machine":"made","mesh":"%s","model_flops_per_step":1e9,"ideal_step_s":%s,"step_s":%s,"host":{"physical_cores":1}}\n' \
+        "$2" "$3" "$4" >"$1"
+}
+
+# calm: two ranks for 30 s: 1 initialization, 2 start-up, 20 steps, 4 evaluation, the rest, 3, other. Rank
+# 0's own time is 0.9 s of a step, rank 1's 0.5. Runtime goodput 2 x 20 / 2 x 30; program 0.25 / 1.
+for rank in 0 1; do
+    log=calm/job/attempt-001.rank-000$rank.jsonl
+    head_of $log 1 $rank 2 2 mlp 0
+    {
+        span TPU_INITIALIZATION 0 1
+        span PROGRAM_STARTUP 1 3
+        from 0 3
+        steps 1 20 3 $((100 + 400 * rank))
+        [ $rank = 1 ] || kept 20 23.5
+        span EVALUATION 24 28
+        ended ok 30 ""
+    } >>$log
+done
+run_json calm/run.json 2 0.25 1
+
+# broken: one rank for 12 s. Attempt 1 does steps 1 to 4 in 4 s, 2 of them kept, and is seen dead at 5;
+# attempt 2 begins at 6, its record at 7; it restores until 8, does steps 3 to 6 until 12. So 6 steps are
+# kept, 2 lost and the second of a third; recovery is 5 to 7, restoring 1. Runtime goodput 6 / 12.
+log=broken/job/attempt-001.rank-0000.jsonl
+head_of $log 1 0 1 1 resnet8 0
+{
+    from 0 0
+    steps 1 4 0 0
+    kept 2 4
+} >>$log
+log=broken/job/attempt-002.rank-0000.jsonl
+head_of $log 2 0 1 1 resnet8 7
+{
+    span UNPRODUCTIVE_CHECKPOINT_RESTORE_TIME 7 8
+    from 2 8
+    steps 3 6 8 0
+    ended ok 12 ""
+} >>$log
+{
+    printf '{"schema":"minipod.launch","version":1,"command":"train","ranks":1,"begin_ns":%s}\n' "$(ns 0)"
+    printf '{"attempt":1,"begin_ns":%s}\n{"attempt":1,"end_ns":%s,"exit_code":1,"reason":"killed","text":"rank 0: killed by signal 9"}\n' "$(ns 0)" "$(ns 5)"
+    printf '{"attempt":2,"begin_ns":%s}\n{"attempt":2,"end_ns":%s,"exit_code":0,"reason":"ok","text":""}\n' "$(ns 6)" "$(ns 12)"
+} >broken/job/launch.jsonl
+
+# calm asks for 2 ranks from -10 on and has one of them from -5 on, both from 0 to 30: 60 of 80.
+cat >jobs.csv <<END
+# what the scheduler did
+job,event,time_s,ranks
+,capacity,-10,4
+calm,submit,-10,2
+calm,allocate,-5,1
+calm,allocate,0,2
+calm,end,30,
+END
+
+# has TEXT: a line of what was printed, blanks squeezed
+has() { tr -s ' ' <out | grep -q -e "$1" || fail "no '$1' in: $(cat out err)"; }
+# csv FILE ROW COLUMN WANT
+csv() {
+    local got
+    got=$(awk -F, -v row="$2" -v name="$3" '/^#/ { next } !c { for (c = NF; c && $c != name; c--); next }
+        $1 == row { print $c }' "$1")
+    awk -v a="$got" -v b="$4" 'BEGIN { exit !(a == b || (a - b < 1e-6 && b - a < 1e-6 && a != "" && a != "-")) }' ||
+        fail "$1: $3 of $2 is '$got', want $4"
+}
+
+"$minipod" goodput calm broken/ --csv runs.csv --json runs.json --prometheus runs.prom >out 2>err || fail "$(cat err)"
+csv runs.csv calm wall 60
+csv runs.csv calm productive 40
+csv runs.csv calm runtime 0.666666667
+csv runs.csv calm program 0.25
+csv runs.csv calm scheduling -
+csv runs.csv calm goodput -
+csv runs.csv calm tpu_initialization 2
+csv runs.csv calm program_startup 4
+csv runs.csv calm evaluation 8
+csv runs.csv calm other 6
+csv runs.csv broken wall 12
+csv runs.csv broken runtime 0.5
+csv runs.csv broken program -
+csv runs.csv broken wasted_progress_from_disruption 3
+csv runs.csv broken infrastructure_recovery_from_disruption 2
+csv runs.csv broken unproductive_checkpoint_restore_time 1
+csv runs.csv broken disruptions 1
+csv runs.csv all runtime 0.638888889 # 46 / 72
+csv runs.csv all ideal 10            # a quarter of calm's 40
+has 'broken: program goodput is not known: there is no run.json'
+has 'scheduling goodput is not known: a job alone'
+has 'all: program goodput is of 1 of 2 runs'
+has '^ EVALUATION 8.000 11.11$'
+has '^ wall 72.000 100.00$'
+has '^ broken 6 2 2 0 1000.000 '
+has '^ 1 1 0.000 5.000 0 4 killed rank 0: killed by signal 9'
+has '^ 2 1 6.000 6.000 2 6 ok'
+has '^ 0 900.000 100.000 0.000 0.000 0.556 1.000 slow: 1.80 times the others'
+has '^ 1 500.000 500.000 0.000 0.000 1.000 1.000 waits 400.000 ms a step for rank 0'
+has '^# 2 ranks share 1 core: own times'
+has '^# slow: rank 0; without it steps would be 40.0 % shorter'
+has '^# 1. 26.7 % rank 0 as fast as the others' # 40 % of 40 of 60
+grep -q 'last 60 s' out && fail "a window of 60 s in jobs of 30 s and 12 s"
+has '^ cumulative 60.000 40.000 66.67 EVALUATION 13.33'
+grep -q '^minipod_goodput_time_seconds{run="calm",model="mlp",mesh="2"} 40$' runs.prom || fail "$(cat runs.prom)"
+grep -q '^minipod_badput_time_seconds{run="broken",model="resnet8",mesh="1",category="WASTED_PROGRESS_FROM_DISRUPTION"} 3$' \
+    runs.prom || fail "$(cat runs.prom)"
+grep -q 'minipod_scheduling_goodput{' runs.prom && fail "scheduling goodput of nothing"
+grep -q '"disruption_count": 1,' runs.json || fail "runs.json: no disruption"
+grep -q '"interval": \[' runs.json || fail "runs.json: no intervals"
+
+# 0.75 x 2 / 3 x 0.25; by all that ranks did: capacity 4 x 40
+"$minipod" goodput calm --jobs jobs.csv --csv one.csv >out 2>err || fail "$(cat err)"
+csv one.csv calm scheduling 0.75
+csv one.csv calm goodput 0.125
+has '^ calm 80.000 60.000 5.000 10.000 75.00$'
+has '^# all jobs: 60.000 / 160.000 rank-s = 37.50 %'
+"$minipod" goodput calm broken --jobs jobs.csv --csv both.csv >out 2>err || fail "$(cat err)"
+csv both.csv all scheduling 0.375
+csv both.csv broken scheduling -
+has "jobs.csv has no job 'broken'"
+"$minipod" goodput --jobs jobs.csv >out 2>err || fail "a fleet alone: $(cat err)"
+
+"$minipod" goodput calm broken --by model --csv by.csv >out 2>err || fail "$(cat err)"
+csv by.csv mlp productive 40
+"$minipod" goodput calm broken --by mesh --csv by.csv >out 2>err || fail "$(cat err)"
+csv by.csv 1 runs 1
+"$minipod" goodput calm broken --by phase --csv by.csv >out 2>err || fail "$(cat err)"
+csv by.csv training runtime 0.71875 # 46 / (72 - 8)
+csv by.csv evaluation wall 8
+csv by.csv evaluation runtime -
+csv by.csv all runtime 0.638888889
+
+if command -v gnuplot >/dev/null; then
+    "$minipod" goodput broken --plot picture.svg >out 2>err || fail "$(cat err)"
+    grep -q 'WASTED_PROGRESS_FROM_DISRUPTION' picture.svg || fail "picture.svg: no lost steps"
+fi
+
+# The second attempt still runs: this very process plays its rank. Steps 3 to 6 are not saved yet.
+cp -r broken alive
+rm alive/job/launch.jsonl
+sed -i "/\"end\"/d; s/\"host\":\"no host\",\"pid\":1/\"host\":\"$(hostname)\",\"pid\":$$/" alive/job/attempt-002.*
+"$minipod" goodput alive >out 2>err || fail "a job that runs: $(cat err)"
+has '^ alive 2 2 2 4 '
+has '1 disruption; it still runs$'
+
+# A last line that a kill tore is no fault; a log of which the middle is damaged is.
+cp -r calm torn
+printf '{"step":21,"begi' >>torn/job/attempt-001.rank-0000.jsonl
+"$minipod" goodput torn >out 2>err || fail "a torn line: $(cat err)"
+
+# refuses PATTERN WORD...
+refuses() {
+    local want=$1 code
+    shift
+    "$minipod" goodput "$@" >out 2>err
+    code=$?
+    { [ $code -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] && grep -q -e "$want" err; } ||
+        fail "goodput $*: exit $code, want 2 and '$want': $(cat out err)"
+}
+mkdir empty hollow hollow/job
+refuses 'which runs'
+refuses 'absent/job: no job log' absent
+refuses 'empty/job: no job log' empty
+refuses 'hollow/job: no job log' hollow
+refuses 'calm: stands twice' calm calm/
+refuses "by: 'color' is none of run|model|mesh|phase" calm --by color
+refuses 'plot: is of one run, found 2' calm broken --plot p.svg
+refuses 'nowhere' calm --prometheus nowhere/m.prom
+refuses 'nowhere' calm --csv nowhere/m.csv
+refuses 'absent.csv' calm --jobs absent.csv
+sed 's/calm,allocate,0,2/calm,allocate,-7,2/' jobs.csv >back.csv
+refuses 'back.csv:6: time_s -7 goes back' calm --jobs back.csv
+sed 's/allocate,0,2/allocate,0,3/' jobs.csv >more.csv
+refuses "more.csv:6: allocate 'calm' 3 ranks, but it asked for 2" calm --jobs more.csv
+sed 's/calm,end/calm,enb/' jobs.csv >unknown.csv
+refuses "unknown.csv:7: there is no event 'enb'; did you mean end" calm --jobs unknown.csv
+cp -r calm damaged
+sed -i '5s/"step"/"stop"/' damaged/job/attempt-001.rank-0001.jsonl
+refuses 'damaged/job/attempt-001.rank-0001.jsonl:5: ' damaged
+cp -r calm overlaps
+sed -i '6s/begin_ns":17/begin_ns":16/' overlaps/job/attempt-001.rank-0001.jsonl
+refuses 'overlaps' overlaps
+for content in '{' '[]' '{"schema":"minipod.simulate","version":1}' '{"schema":"minipod.run","version":2}'; do
+    rm -rf other && cp -r calm other
+    printf '%s' "$content" >other/run.json
+    refuses 'other/run.json: ' other
+done
+exit $failed

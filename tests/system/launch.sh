@@ -1,0 +1,251 @@
+#!/usr/bin/env bash
+# launch.sh MINIPOD: what `minipod launch` does about jobs that end well, fail, hang, are killed or
+# asked to stop. A script stands in for mpirun and does as it is told, attempt by attempt; the last
+# cases have real ranks, and another job beside them.
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname "$0")/common.sh"
+
+# The stand-in does the n-th word of $PLAN in its n-th call:
+#   0..255     that exit code                   log     a rank's log that gets to step 30, exit 1
+#   keep       likewise with a checkpoint of step 20    banner  mpirun's words on a dead rank, exit 137
+#   die        ends by SIGKILL and leaves a process     hang    a rank's log that grows no more
+#   lost       a rank's words on one that died, and no end
+#   wait       until SIGUSR1, then exit 0               deaf    whatever is asked, until it is killed
+cat >mpi <<'END'
+#!/usr/bin/env bash
+echo "$*" >>calls
+n=$(wc -l <calls)
+log=run/job/attempt-$(printf %03d "$n").rank-0000.jsonl
+head='{"schema":"minipod.job","version":1,"attempt":'$n',"rank":0,"ranks":1,"mesh":"1","model":"mlp","data":"glyphs","host":"here","pid":1,"begin_ns":100}'
+step='{"step":30,"begin_ns":200,"end_ns":300,"input_ns":0,"reduce_ns":0,"save_ns":0}'
+read -ra plan <<<"$PLAN"
+case ${plan[n - 1]} in
+log) printf '%s\n' "$head" "$step" >"$log" && exit 1 ;;
+keep) printf '%s\n' "$head" "$step" '{"kept":20,"at_ns":400}' >"$log" && exit 1 ;;
+banner) echo 'mpirun noticed that process rank 3 with PID 0 on node here exited on signal 9 (Killed).' >&2 && exit 137 ;;
+die) setsid sleep 1000 & echo $! >left; kill -9 $$ ;;
+hang) printf '%s\n' "$head" "$step" >"$log"; echo $$ >hanging; exec sleep 1000 ;;
+lost) echo 'rank 0: rank 5 died, waiting for rank 5 in allreduce ring 1M #7' >&2; echo $$ >hanging; exec sleep 1000 ;;
+wait) trap 'touch asked; exit 0' USR1; touch waiting; while :; do sleep 0.05; done ;;
+deaf) trap 'touch asked' USR1; trap '' TERM INT; touch waiting; while :; do sleep 0.05; done ;;
+*) exit "${plan[n - 1]}" ;;
+esac
+END
+chmod +x mpi
+fast=(--mpirun "$work/mpi" --backoff 0.1)
+job=(-- train --model mlp --out run)
+
+# launch EXIT PLAN WORD...: in a folder that knows of no job; leaves `out`, `err` and `calls`
+launch() {
+    local want=$1 code
+    export PLAN=$2
+    shift 2
+    rm -rf run calls waiting asked left
+    "$minipod" launch "$@" >out 2>err
+    code=$?
+    [ $code -eq "$want" ] || fail "[$PLAN] $*: exit $code, want $want: $(cat err)"
+}
+calls() { [ "$(wc -l <calls)" -eq "$1" ] || fail "[$PLAN] $(wc -l <calls) attempts, want $1"; }
+says() { grep -q -e "$1" err || fail "[$PLAN] no '$1' in: $(cat err)"; }
+notes() { grep -q -e "$1" run/job/launch.jsonl || fail "[$PLAN] no '$1' in: $(cat run/job/launch.jsonl)"; }
+silent() { [ ! -s err ] || fail "[$PLAN] says: $(cat err)"; }
+# soon COMMAND...: it comes true within ten seconds
+soon() {
+    for _ in $(seq 200); do "$@" && return; sleep 0.05; done
+    fail "[$PLAN] not within 10 s: $*"
+}
+gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
+
+# ---- how attempts end --------------------------------------------------------------------------
+
+launch 0 '0' -n 3 "${fast[@]}" "${job[@]}"
+calls 1
+silent
+[ "$(cat calls)" = "-n 3 $minipod train --model mlp --out run --attempt 1" ] || fail "started as: $(cat calls)"
+notes '^{"schema": "minipod.launch", "version": 1, "command": "train --model mlp --out run", "ranks": 3, '
+notes '"attempt": 1, "end_ns": [0-9]*, "exit_code": 0, "reason": "ok", "text": ""}$'
+
+launch 0 '1 137 0' -n 2 "${fast[@]}" "${job[@]}" --resume here.h5 --checkpoint-every 5 --
+calls 3
+says 'attempt 1: ended with exit code 1; it took 0.[0-9] s and ended before its first step; attempt 2 in 0.1 s from the beginning$'
+says 'attempt 2: a rank was killed by signal 9; .*; attempt 3 in 0.2 s from the beginning$'
+[ "$(head -1 calls)" = "-n 2 $minipod train --model mlp --out run --resume here.h5 --checkpoint-every 5 --attempt 1 --" ] ||
+    fail "started as: $(head -1 calls)"
+[ "$(tail -1 calls)" = "-n 2 $minipod train --model mlp --out run --resume here.h5 --checkpoint-every 5 --attempt 3 --" ] ||
+    fail "started again as: $(tail -1 calls)"
+grep -q 'done in 3 attempts' out || fail "says not that it is done"
+
+launch 1 '1 1 1 0' -n 2 --restarts 2 "${fast[@]}" "${job[@]}"
+calls 3
+says '^minipod launch: attempt 3: .*; none of 2 restarts is left$'
+[ "$(wc -l <err)" -eq 3 ] || fail "three attempts, $(wc -l <err) lines"
+launch 2 '1 2 0' "${fast[@]}" "${job[@]}"
+calls 2
+notes '"reason": "usage"'
+launch 1 '1 0' --restarts 0 "${fast[@]}" "${job[@]}"
+calls 1
+silent
+launch 1 '1 0' --restarts 0 "${fast[@]}" -- train --model mlp
+grep -q -e "^-n [0-9]* $minipod train --model mlp$" calls || fail "started as: $(cat calls)"
+launch 1 '1 0' "${fast[@]}" -- coll -b 4K -e 4K
+calls 1
+
+# Progress sets the pause back; a checkpoint is gone on from.
+launch 0 'log log keep keep 0' --restarts 5 "${fast[@]}" "${job[@]}"
+says 'attempt 1: .* to step 30; attempt 2 in 0.1 s from the beginning: --checkpoint-every is 0$'
+says 'attempt 2: .* attempt 3 in 0.2 s from the beginning'
+says 'attempt 3: .* attempt 4 in 0.1 s from step 20$'
+says 'attempt 4: .* attempt 5 in 0.2 s from step 20$'
+sed -n 3p calls | grep -q -e '--attempt 3$' || fail "goes on from nothing: $(sed -n 3p calls)"
+sed -n 4p calls | grep -q -e '--attempt 4 --resume auto$' || fail "goes not on: $(sed -n 4p calls)"
+launch 0 'banner 0' "${fast[@]}" "${job[@]}"
+says 'attempt 1: rank 3 was killed by signal 9; it took '
+says '^mpirun noticed that process rank 3'
+notes '"exit_code": 137, "reason": "killed", "text": "rank 3 was killed by signal 9"}$'
+launch 0 'die 0' "${fast[@]}" "${job[@]}"
+says "attempt 1: $work/mpi was killed by signal 9; it took"
+soon gone "$(cat left)"
+
+# The same folder again: anew, or the same job gone on with.
+PLAN='0 0 0 0'
+"$minipod" launch "${fast[@]}" "${job[@]}" --resume auto || fail "does not go on"
+tail -1 calls | grep -q -e '--resume auto --attempt 3$' || fail "went on as: $(tail -1 calls)"
+[ "$(grep -c minipod.launch run/job/launch.jsonl)" -eq 2 ] || fail "two launches are not two in the log"
+"$minipod" launch "${fast[@]}" "${job[@]}" --resume ./run/ || fail "does not go on from its folder"
+tail -1 calls | grep -q -e '--attempt 4$' || fail "went on as: $(tail -1 calls)"
+rm calls
+"$minipod" launch "${fast[@]}" "${job[@]}" || fail "does not begin anew"
+[ "$(grep -c minipod.launch run/job/launch.jsonl)" -eq 1 ] || fail "an older job's log stays"
+
+# ---- what cannot be launched -------------------------------------------------------------------
+
+# refuses PATTERN WORD...: with one line, before anything is started or written
+refuses() {
+    local says=$1
+    shift
+    PLAN="$*"
+    launch 2 0 "$@"
+    says "^minipod launch: .*$says"
+    [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] || fail "$*: more than one line: $(cat out err)"
+    [ ! -e calls ] && [ ! -e run ] || fail "$*: has begun"
+}
+refuses 'which command? like minipod launch' -n 4
+refuses "'trian' is no command; did you mean train?" -- trian
+refuses 'kernels runs alone' -- kernels gemm
+refuses 'launch runs alone' -- launch -- train
+refuses 'out: train has none.* or launch --restarts 0' -- train --model mlp
+refuses '--bach: there is no such option; did you mean batch?' -- train --bach 3 --out run
+refuses "lr: 'fast' is not a finite number" -- train --lr fast --out run
+refuses 'not an option of coll' -- coll --out run
+refuses '--out: not an option of launch' --out run -- train
+refuses 'not an option of launch' -n 4 train --out run
+refuses "-n: '0x' is not a whole number" -n 0x "${job[@]}"
+refuses "'-1' is not within\|-1 is not within" --restarts -1 "${job[@]}"
+refuses '61 is not within 0 to 60' --backoff 61 "${job[@]}"
+refuses "'nowhere' is no program that is found" --mpirun nowhere "${job[@]}"
+refuses "'./absent' is no program" --mpirun './absent -x' "${job[@]}"
+refuses 'a quote is not closed' --mpirun "mpirun 'x" "${job[@]}"
+refuses 'the value is empty' --mpirun '' "${job[@]}"
+MINIPOD_RESTARTS=many refuses "MINIPOD_RESTARTS: 'many'" "${job[@]}"
+: >taken
+PLAN='a file'
+"$minipod" launch "${fast[@]}" -- train --model mlp --out taken/below 2>err
+[ $? -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] || fail "a folder in a file: $(cat err)"
+MINIPOD_OUT=run launch 0 '0' "${fast[@]}" -- train --model mlp # the environment's, and a file's
+grep -q -e '--attempt 1$' calls || fail "MINIPOD_OUT is not seen"
+echo 'out = run' >out.conf
+launch 0 '0' "${fast[@]}" -- train --model mlp --conf out.conf
+grep -q -e '--attempt 1$' calls || fail "out of a file is not seen"
+
+# ---- hangs -----------------------------------------------------------------------------------
+
+launch 0 'hang 0' --stall 0.5 "${fast[@]}" "${job[@]}"
+says "attempt 1: no rank's log grew for 0\.[5-9] s; .*, to step 30; attempt 2 "
+notes '"reason": "hung"'
+soon gone "$(cat hanging)"
+launch 0 'lost 0' --stall 0.5 "${fast[@]}" "${job[@]}"
+says 'attempt 1: rank 5 died; it took [0-3]\.[0-9] s and ended before its first step; attempt 2 '
+launch 1 'hang' --restarts 0 --stall 0.5 "${fast[@]}" "${job[@]}"
+says "^minipod launch: attempt 1: no rank's log grew"
+
+# ---- stops -----------------------------------------------------------------------------------
+
+# begin PLAN WORD...: in the background; `pid` is the launcher
+begin() {
+    rm -rf run calls waiting asked left hanging
+    export PLAN=$1
+    shift
+    "$minipod" launch "$@" >out 2>err &
+    pid=$!
+}
+ends() {
+    local code
+    wait "$pid"
+    code=$?
+    [ $code -eq "$1" ] || fail "[$PLAN] exit $code, want $1: $(cat err)"
+}
+
+for signal in TERM USR1 HUP; do
+    begin 'wait 0' "${fast[@]}" "${job[@]}"
+    soon test -e waiting
+    kill -$signal "$pid"
+    ends 0
+    [ -e asked ] || fail "SIG$signal does not reach mpirun"
+    calls 1
+    notes '"reason": "stopped"'
+done
+begin 'deaf 0' "${fast[@]}" "${job[@]}"
+soon test -e waiting
+kill -TERM "$pid"
+soon test -e asked
+kill -TERM "$pid"
+ends 1
+calls 1
+says '^minipod launch: attempt 1: asked to stop, and ended before it could save$'
+begin '1 0' --mpirun ./mpi --backoff 30 "${job[@]}"
+soon grep -q 'attempt 2 in 30 s' err
+kill -TERM "$pid"
+ends 1
+calls 1
+says 'stopped before attempt 2'
+
+# A launcher that is killed leaves nothing that runs.
+begin 'hang 0' "${fast[@]}" "${job[@]}"
+soon test -e hanging
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+soon gone "$(cat hanging)"
+
+# ---- real ranks, beside another job ------------------------------------------------------------
+
+ends_soon=(coll --algo ring -b 4M -e 4M)
+sessions() { ls -d "${TMPDIR:-/tmp}"/ompi.*/pid."$1" 2>/dev/null; }
+# shared MPIRUN: what its ranks share in memory
+shared() {
+    local family
+    family=$(head -1 "$(sessions "$1")/contact.txt" 2>/dev/null | cut -d. -f1)
+    [ -n "$family" ] && find /dev/shm -name "*.$(printf %x $((family >> 16)))*"
+}
+on_ranks 2 "${ends_soon[@]}" -n 100000 >other.out 2>&1 &
+other=$!
+"$minipod" launch -n 2 -- "${ends_soon[@]}" -n 100000 >out 2>err &
+pid=$!
+PLAN='real ranks'
+mine=
+find_mine() { mine=$(pgrep -P "$pid" mpirun) && [ -n "$(shared "$mine")" ] && [ -n "$(shared "$(pgrep -P $other mpirun || echo $other)")" ]; }
+soon find_mine
+other_mpirun=$(pgrep -P $other mpirun || echo $other)
+left=$(shared "$mine")
+ranks=$(pgrep -P "$mine")
+kill -9 "$mine"
+ends 1
+says 'minipod launch: attempt 1: mpirun was killed by signal 9'
+for file in $left; do [ ! -e "$file" ] || fail "$file is left"; done
+for rank in $ranks; do soon gone "$rank"; done
+[ -z "$(sessions "$mine")" ] || fail "$(sessions "$mine") is left"
+kill -0 "$other" 2>/dev/null || fail "the other job has ended"
+[ -n "$(shared "$other_mpirun")" ] || fail "the other job's memory is gone"
+kill -TERM "$other_mpirun"
+wait "$other" 2>/dev/null
+
+exit $failed

@@ -1,0 +1,374 @@
+/* What a launcher decides, reads and says. */
+#include <stdio.h>
+
+#include "bench/launch_log.h"
+#include "bench/launch_next.h"
+#include "bench/launch_sweep.h"
+#include "bench/launch_text.h"
+#include "tests/harness/harness.h"
+
+/* ---- what follows an attempt ---- */
+
+static void test_next(void)
+{
+    static const struct {
+        const char *what;
+        pod_launch_seen seen;
+        pod_launch_next next;
+    } rows[] = {
+        {"done", {.exit_code = 0, .restarts_left = 3}, {.reason = POD_LAUNCH_OK}},
+        {"done, as its log says",
+         {.exit_code = 0, .finished = true, .restarts_left = 3},
+         {.reason = POD_LAUNCH_OK}},
+        {"failed",
+         {.exit_code = 1, .restarts_left = 1, .first_pause_s = 2},
+         {.again = true, .pause_s = 2, .exit_code = 1, .reason = POD_LAUNCH_FAILED}},
+        {"failed, none is left",
+         {.exit_code = 1, .first_pause_s = 2},
+         {.exit_code = 1, .reason = POD_LAUNCH_FAILED}},
+        {"usage",
+         {.exit_code = 2, .restarts_left = 3},
+         {.exit_code = 2, .reason = POD_LAUNCH_USAGE}},
+        {"a rank was killed",
+         {.exit_code = 137, .killed = true, .restarts_left = 3, .first_pause_s = 1, .pause_s = 4},
+         {.again = true, .pause_s = 8, .exit_code = 1, .reason = POD_LAUNCH_KILLED}},
+        {"mpirun makes 1 of it",
+         {.exit_code = 1, .killed = true, .restarts_left = 3, .first_pause_s = 1},
+         {.again = true, .pause_s = 1, .exit_code = 1, .reason = POD_LAUNCH_KILLED}},
+        {"progress sets the pause back",
+         {.exit_code = 137,
+          .killed = true,
+          .progressed = true,
+          .restarts_left = 3,
+          .first_pause_s = 1,
+          .pause_s = 32},
+         {.again = true, .pause_s = 1, .exit_code = 1, .reason = POD_LAUNCH_KILLED}},
+        {"a minute at most",
+         {.exit_code = 1, .restarts_left = 3, .first_pause_s = 1, .pause_s = 32},
+         {.again = true, .pause_s = 60, .exit_code = 1, .reason = POD_LAUNCH_FAILED}},
+        {"and no more",
+         {.exit_code = 1, .restarts_left = 3, .first_pause_s = 1, .pause_s = 60},
+         {.again = true, .pause_s = 60, .exit_code = 1, .reason = POD_LAUNCH_FAILED}},
+        {"no pause stays none",
+         {.exit_code = 1, .restarts_left = 3},
+         {.again = true, .exit_code = 1, .reason = POD_LAUNCH_FAILED}},
+        {"hung",
+         {.exit_code = 1, .hung = true, .killed = true, .restarts_left = 1, .first_pause_s = 1},
+         {.again = true, .pause_s = 1, .exit_code = 1, .reason = POD_LAUNCH_HUNG}},
+        {"hung, and left well when it was ended",
+         {.exit_code = 0, .hung = true, .restarts_left = 1, .first_pause_s = 1},
+         {.again = true, .pause_s = 1, .exit_code = 1, .reason = POD_LAUNCH_HUNG}},
+        {"hung; its ranks took the launcher's SIGTERM for a request",
+         {.exit_code = 1, .hung = true, .stopped = true, .restarts_left = 1, .first_pause_s = 1},
+         {.again = true, .pause_s = 1, .exit_code = 1, .reason = POD_LAUNCH_HUNG}},
+        {"asked to stop, and hung",
+         {.exit_code = 1, .hung = true, .asked_to_stop = true, .restarts_left = 1},
+         {.exit_code = 1, .reason = POD_LAUNCH_STOPPED}},
+        {"asked to stop; it hung, and saved when it was ended",
+         {.exit_code = 0, .hung = true, .asked_to_stop = true, .stopped = true, .restarts_left = 1},
+         {.reason = POD_LAUNCH_STOPPED}},
+        {"a rank was killed; another one took mpirun's SIGTERM for a request",
+         {.exit_code = 137, .killed = true, .stopped = true, .restarts_left = 1},
+         {.again = true, .exit_code = 1, .reason = POD_LAUNCH_KILLED}},
+        {"asked from elsewhere, and failed",
+         {.exit_code = 1, .stopped = true, .restarts_left = 1},
+         {.exit_code = 1, .reason = POD_LAUNCH_STOPPED}},
+        {"asked to stop, and killed behind its last step",
+         {.exit_code = 137,
+          .killed = true,
+          .asked_to_stop = true,
+          .finished = true,
+          .restarts_left = 1},
+         {.exit_code = 1, .reason = POD_LAUNCH_KILLED}},
+        {"hung, none is left",
+         {.exit_code = 0, .hung = true},
+         {.exit_code = 1, .reason = POD_LAUNCH_HUNG}},
+        {"taken for hung in its last second",
+         {.exit_code = 0, .hung = true, .finished = true, .restarts_left = 1},
+         {.reason = POD_LAUNCH_OK}},
+        {"missed its target",
+         {.exit_code = 1, .finished = true, .restarts_left = 3},
+         {.exit_code = 1, .reason = POD_LAUNCH_MISSED}},
+        {"killed before its results were written",
+         {.exit_code = 137, .killed = true, .finished = true, .restarts_left = 3},
+         {.again = true, .exit_code = 1, .reason = POD_LAUNCH_KILLED}},
+        {"stopped and saved",
+         {.exit_code = 0, .asked_to_stop = true, .stopped = true, .restarts_left = 3},
+         {.reason = POD_LAUNCH_STOPPED}},
+        {"ranks were asked behind the launcher's back",
+         {.exit_code = 0, .stopped = true, .restarts_left = 3},
+         {.reason = POD_LAUNCH_STOPPED}},
+        {"asked to stop in its last second",
+         {.exit_code = 0, .asked_to_stop = true, .finished = true},
+         {.reason = POD_LAUNCH_OK}},
+        {"asked to stop too early to save",
+         {.exit_code = 138, .killed = true, .asked_to_stop = true, .restarts_left = 3},
+         {.exit_code = 1, .reason = POD_LAUNCH_STOPPED}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const pod_launch_next got = pod_launch_decide(&rows[i].seen), *want = &rows[i].next;
+        POD_CHECK(got.again == want->again && got.pause_s == want->pause_s &&
+                      got.exit_code == want->exit_code && got.reason == want->reason,
+                  "%s: again %d in %g s, exit %d, %s; want %d in %g s, exit %d, %s", rows[i].what,
+                  got.again, got.pause_s, got.exit_code, pod_launch_reason_text(got.reason),
+                  want->again, want->pause_s, want->exit_code,
+                  pod_launch_reason_text(want->reason));
+    }
+}
+
+/* However a job fails, it comes to an end. */
+static void test_ends(void)
+{
+    pod_launch_seen s = {.exit_code = 1, .restarts_left = 20, .first_pause_s = 1};
+    double all_s = 0;
+    for (int attempt = 1;; attempt++, s.restarts_left--) {
+        const pod_launch_next n = pod_launch_decide(&s);
+        POD_CHECK(n.pause_s <= 60, "a pause of %g s", n.pause_s);
+        if (!n.again) {
+            POD_CHECK(attempt == 21, "%d attempts of 20 restarts", attempt);
+            break;
+        }
+        all_s += s.pause_s = n.pause_s;
+    }
+    POD_CHECK(all_s == 1 + 2 + 4 + 8 + 16 + 32 + 14 * 60, "paused for %g s", all_s);
+}
+
+/* ---- words ---- */
+
+static void test_split(void)
+{
+    static const struct {
+        const char *text, *joined; /* by | */
+    } rows[] = {
+        {"mpirun", "mpirun"},
+        {"mpirun --bind-to none", "mpirun|--bind-to|none"},
+        {"  mpirun\t-x  A=b ", "mpirun|-x|A=b"},
+        {"'/a b/mpirun' -x 'A=\"c d\"'", "/a b/mpirun|-x|A=\"c d\""},
+        {"a -x B=\"it's\"", "a|-x|B=it's"},
+        {"a '' b", "a||b"},
+        {"a b'c d'e", "a|bc de"},
+        {"a b c d e f g", "a|b|c|d|e|f|g"},
+    };
+    pod_arena *a;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char **words = NULL;
+        int n = 0;
+        char joined[128] = "";
+        POD_CHECK_OK(pod_launch_split(a, rows[i].text, &words, &n));
+        for (int k = 0; k < n; k++) {
+            strcat(joined, k > 0 ? "|" : "");
+            strcat(joined, words[k]);
+        }
+        POD_CHECK(strcmp(joined, rows[i].joined) == 0, "'%s': '%s'", rows[i].text, joined);
+        POD_CHECK(words[n] == NULL, "'%s' has no end", rows[i].text);
+    }
+    const char **words;
+    int n;
+    POD_CHECK_FAILS(pod_launch_split(a, "mpirun 'x", &words, &n), POD_E_INVALID, "not closed");
+    POD_CHECK_FAILS(pod_launch_split(a, " ", &words, &n), POD_E_INVALID, "names no program");
+    POD_CHECK_FAILS(pod_launch_split(a, "'' x", &words, &n), POD_E_INVALID, "names no program");
+    pod_arena_destroy(a);
+}
+
+/* ---- who died ---- */
+
+static void test_scan(void)
+{
+    static const struct {
+        const char *text;
+        int rank, signal;
+    } rows[] = {
+        {"", -1, 0},
+        {"all is well\n", -1, 0},
+        {"mpirun noticed that process rank 3 with PID 0 on node here exited on signal 9 "
+         "(Killed).\n",
+         3, 9},
+        {"mpirun noticed that process rank 3 with PID 0 on node here exited on signal 9", -1, 0},
+        {"x\nrank 0: rank 11 died, waiting for rank 11 in allreduce ring 1M #8170\ny\n", 11, 0},
+        {"rank 0: rank 1 died, in x\nmpirun noticed that process rank 1 with PID 5 on node a exited"
+         " on signal 11 (Segmentation fault).\n",
+         1, 11},
+        {"rank 0: rank 1 died, in x\nmpirun noticed that process rank 2 with PID 5 on node a exited"
+         " on signal 6.\n",
+         1, 0},
+        {"rank 0: rank 3 did not arrive in allreduce ring 1M #5, step 7, for 2 s: ending the job\n",
+         -1, 0},
+        {"rank 0: rank 1 is late\nrank x: rank 1 died\n", -1, 0},
+        {"noticed that process rank -4 exited on signal 9\n", -1, 0},
+        {"noticed that process rank 4 exited on signal nine\n", -1, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (size_t piece = 1; piece < 40; piece += 13) { /* however the bytes come */
+            pod_launch_scanner s = pod_launch_scanner_start();
+            const size_t n = strlen(rows[i].text);
+            for (size_t at = 0; at < n; at += piece)
+                pod_launch_scanner_feed(&s, rows[i].text + at, at + piece < n ? piece : n - at);
+            POD_CHECK(s.heard.rank == rows[i].rank && s.heard.signal == rows[i].signal,
+                      "'%s': rank %d, signal %d", rows[i].text, s.heard.rank, s.heard.signal);
+        }
+    static const struct {
+        const char *line, *overdue;
+    } waits[] = {
+        {"rank 0: rank 3 did not arrive in allreduce ring 1M #5, step 7, for 2 s: ending the job",
+         "rank 3 did not arrive in allreduce ring 1M #5, step 7, for 2 s"},
+        {"rank 1: rank 2, rank 3 did not arrive in barrier #5, for 12 s: ending the job",
+         "rank 2, rank 3 did not arrive in barrier #5, for 12 s"},
+        {"rank 1: rank 2 did not arrive in barrier #5", ""},
+        {"rank 1 did not arrive in barrier #5: ending the job", ""},
+        {"rank 1: : ending the job did not arrive in ", ""},
+    };
+    for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++) {
+        pod_launch_heard h = {.rank = -1};
+        pod_launch_scan(waits[i].line, &h);
+        pod_launch_scan("rank 0: rank 9 did not arrive in x: ending the job", &h);
+        const char *want = waits[i].overdue[0] ? waits[i].overdue : "rank 9 did not arrive in x";
+        POD_CHECK(strcmp(h.overdue, want) == 0, "'%s': '%s'", waits[i].line, h.overdue);
+    }
+    pod_launch_scanner s = pod_launch_scanner_start();
+    for (int i = 0; i < 10000; i++) pod_launch_scanner_feed(&s, "x", 1);
+    pod_launch_scanner_feed(&s, "\nrank 0: rank 2 died, a\n", 25);
+    POD_CHECK(s.heard.rank == 2, "behind a long line: rank %d", s.heard.rank);
+}
+
+static void test_story(void)
+{
+    static const struct {
+        pod_launch_story story;
+        const char *text;
+    } rows[] = {
+        {{.reason = POD_LAUNCH_KILLED, .heard = {3, 9, ""}, .seconds = 12.34, .step = 120},
+         "rank 3 was killed by signal 9; it took 12.3 s, to step 120"},
+        {{.reason = POD_LAUNCH_KILLED, .heard = {3, 0, ""}, .seconds = 1, .exit_code = 1},
+         "rank 3 died; it took 1.0 s and ended before its first step"},
+        {{.reason = POD_LAUNCH_KILLED,
+          .heard = {-1, 0, ""},
+          .exit_code = 137,
+          .launcher = "mpirun",
+          .launcher_signal = 9},
+         "mpirun was killed by signal 9; it took 0.0 s and ended before its first step"},
+        {{.reason = POD_LAUNCH_KILLED, .heard = {-1, 0, ""}, .exit_code = 139},
+         "a rank was killed by signal 11; it took 0.0 s and ended before its first step"},
+        {{.reason = POD_LAUNCH_HUNG,
+          .heard = {-1, 0, ""},
+          .quiet_s = 375,
+          .seconds = 900,
+          .step = 7},
+         "no rank's log grew for 375.0 s; it took 900.0 s, to step 7"},
+        {{.reason = POD_LAUNCH_HUNG,
+          .heard = {-1, 0, "rank 3 did not arrive in x, for 2 s"},
+          .seconds = 9,
+          .step = 7},
+         "rank 3 did not arrive in x, for 2 s; it took 9.0 s, to step 7"},
+        {{.reason = POD_LAUNCH_FAILED, .exit_code = 1, .failure = "loss is nan", .step = 7},
+         "ended with exit code 1: loss is nan; it took 0.0 s, to step 7"},
+        {{.reason = POD_LAUNCH_FAILED, .exit_code = 1, .failure = "", .step = 7},
+         "ended with exit code 1; it took 0.0 s, to step 7"},
+        {{.reason = POD_LAUNCH_STOPPED, .failure = "", .step = 7},
+         "stopped as it was asked to; it took 0.0 s, to step 7"},
+    };
+    pod_arena *a;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *got = pod_launch_tell(a, &rows[i].story);
+        POD_CHECK(got && strcmp(got, rows[i].text) == 0, "'%s', want '%s'", got, rows[i].text);
+    }
+    pod_arena_destroy(a);
+}
+
+/* ---- what is left ---- */
+
+static void test_left(void)
+{
+    static const struct {
+        const char *name;
+        bool ours; /* of family 0x3792 */
+    } rows[] = {
+        {"vader_segment.vm.0.37920001.1", true},
+        {"vader_segment.node7.example.org.1000.37920001.63", true},
+        {"vader_segment.vm.0.37920002.0", true},
+        {"osc_sm.vm.37920001.3.1", true},
+        {"osc_rdma.vm.37920001.3", true},
+        {"vader_segment.vm.0.37930001.1", false},
+        {"vader_segment.vm.0.3792.1", false},
+        {"vader_segment.vm.37920001.0.1", false},
+        {"osc_sm.vm.37920001.3", false},
+        {"osc_sm.37920001.3.1", false},
+        {"vader_segment.37920001.1", false},
+        {"vader_segment.vm.0.137920001.1", false},
+        {"vader_segment.vm.0.3792000g.1", false},
+        {"vader_segment.", false},
+        {"vader_segment", false},
+        {"sem.37920001.1", false},
+        {"", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        POD_CHECK(pod_launch_is_left_by(rows[i].name, 0x3792) == rows[i].ours, "%s is %s",
+                  rows[i].name, rows[i].ours ? "not seen" : "taken for ours");
+    uint32_t family = 0;
+    POD_CHECK(pod_launch_family_of("932315136.0;tcp://10.0.0.1:4\n23404\n", &family) &&
+                  family == 0x3792,
+              "family %x", (unsigned)family);
+    static const char *const none[] = {"", "\n", "-1.0;", "932315136", "99999999999.0;tcp"};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        POD_CHECK(!pod_launch_family_of(none[i], &family), "'%s' has a family", none[i]);
+}
+
+/* ---- the log ---- */
+
+static void test_log(void)
+{
+    const pod_job_step one[] = {{.step = 1}, {.step = 2}}, two[] = {{.step = 3}, {.step = 4}};
+    const int64_t kept_one[] = {2}, kept_two[] = {4};
+    const pod_job_part parts[] = {
+        {.head = {.attempt = 1, .rank = 0},
+         .n_steps = 2,
+         .step = one,
+         .n_kept = 1,
+         .kept = kept_one,
+         .end = POD_JOB_END_FAILED,
+         .end_text = "the disk is full"},
+        {.head = {.attempt = 1, .rank = 1}, .end = POD_JOB_END_FAILED, .end_text = "another"},
+        {.head = {.attempt = 2, .rank = 0},
+         .first_step = 2,
+         .n_steps = 2,
+         .step = two,
+         .n_kept = 1,
+         .kept = kept_two,
+         .end = POD_JOB_END_OK,
+         .end_text = ""},
+        {.head = {.attempt = 3, .rank = 0}, .first_step = 4, .end = POD_JOB_END_STOPPED},
+        {.head = {.attempt = 4, .rank = 0}, .first_step = -1},
+        {.head = {.attempt = 5, .rank = 1}, .first_step = 4},
+    };
+    const pod_job none = {0};
+    POD_CHECK(!pod_launch_log_of(&none, 1).began, "a log that is not there has begun");
+    const pod_job job = {.n_parts = (int)(sizeof parts / sizeof parts[0]), .part = parts};
+    static const pod_launch_log want[] = {
+        {.began = true, .step = 2, .kept = 2, .failure = "the disk is full"},
+        {.began = true, .step = 4, .kept = 4, .finished = true, .failure = ""},
+        {.began = true, .step = 4, .kept = 4, .stopped = true, .failure = ""},
+        {.began = true, .step = 0, .kept = 4, .failure = ""},
+        {.began = true, .step = 0, .kept = 4, .failure = ""}, /* rank 0 wrote nothing */
+    };
+    for (int i = 0; i < (int)(sizeof want / sizeof want[0]); i++) {
+        const pod_launch_log got = pod_launch_log_of(&job, i + 1);
+        POD_CHECK(got.began == want[i].began && got.step == want[i].step &&
+                      got.kept == want[i].kept && got.stopped == want[i].stopped &&
+                      got.finished == want[i].finished && strcmp(got.failure, want[i].failure) == 0,
+                  "attempt %d: step %d, kept %d, stopped %d, finished %d, '%s'", i + 1,
+                  (int)got.step, (int)got.kept, got.stopped, got.finished, got.failure);
+    }
+}
+
+static CU_TestInfo tests[] = {
+    {"what follows an attempt", test_next}, {"a job that fails comes to an end", test_ends},
+    {"words of a command", test_split},     {"who died", test_scan},
+    {"what is said", test_story},           {"what is left", test_left},
+    {"what the log says", test_log},        CU_TEST_INFO_NULL,
+};
+
+CU_SuiteInfo pod_test_suites[] = {
+    {"bench.launch", NULL, NULL, NULL, NULL, tests},
+    CU_SUITE_INFO_NULL,
+};

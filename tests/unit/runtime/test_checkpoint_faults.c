@@ -1,0 +1,248 @@
+/* Saving that goes wrong: at each file operation the disk is full, or the process dies; then at each
+ * byte a file is damaged. The older checkpoint loads, and nothing half-written does. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/core/file.h"
+#include "tests/harness/checkpoints.h"
+
+enum { RANKS = 3, OLDER = 100, NEWER = 110, MODEL = 45, MAX_OPS = 200 };
+
+static pod_arena *arena;
+static pod_test_model older, newer;
+
+static int open_models(void)
+{
+    if (pod_arena_create(NULL, &arena) != POD_OK) return 1;
+    pod_test_model_make(arena, MODEL, 1, &older);
+    pod_test_model_make(arena, MODEL, 2, &newer);
+    return 0;
+}
+
+static int close_models(void)
+{
+    pod_arena_destroy(arena);
+    return 0;
+}
+
+static const pod_test_model *of_step(const void *ctx, int64_t step)
+{
+    (void)ctx;
+    return step == NEWER ? &newer : &older;
+}
+
+static const char *fresh_dir(const char *what, int64_t n, int rank)
+{
+    const char *dir = pod_arena_text(arena, "%s/%s-%" PRId64 "-%d", pod_test_dir(), what, n, rank);
+    POD_CHECK_OK(pod_dir_make(dir));
+    POD_CHECK_OK(pod_test_save(&older, dir, OLDER, RANKS, NULL));
+    return dir;
+}
+
+static bool exists(const char *dir, const char *name)
+{
+    struct stat s;
+    return stat(pod_arena_text(arena, "%s/%s", dir, name), &s) == 0;
+}
+
+/* After a save that broke: the older or, whole, the newer one. A later save is as good as ever. */
+static void check_survives(const char *dir, const char *what, int64_t n)
+{
+    int64_t step = pod_test_load(dir, of_step, NULL, NULL, 0);
+    POD_CHECK(step == OLDER || step == NEWER, "%s at %" PRId64 ": step %" PRId64 " is loaded: %s",
+              what, n, step, pod_error_text());
+    POD_CHECK_OK(pod_checkpoint_sweep(dir));
+    POD_CHECK(pod_test_load(dir, of_step, NULL, NULL, 0) == step, "%s at %" PRId64 ": swept away",
+              what, n);
+    POD_CHECK_OK(pod_test_save(&newer, dir, NEWER, RANKS - 1, NULL));
+    step = pod_test_load(dir, of_step, NULL, NULL, 0);
+    POD_CHECK(step == NEWER, "%s at %" PRId64 ": then step %" PRId64, what, n, step);
+}
+
+/* How many operations a rank's part of a save takes: it fails until it is full from behind them. */
+static void full_disk(void)
+{
+    for (int rank = 0; rank < RANKS; rank += RANKS - 1) { /* the others are all alike */
+        bool failed = true;
+        int64_t n = 1;
+        for (; failed && n < MAX_OPS; n++) {
+            pod_disk disk[RANKS] = {0};
+            const char *dir = fresh_dir("full", n, rank);
+            disk[rank].full_from = n;
+            failed = pod_test_save(&newer, dir, NEWER, RANKS, disk) != POD_OK;
+            const char *text = pod_error_text();
+            POD_CHECK(!failed || strstr(text, "No space left"), "operation %" PRId64 ": %s", n,
+                      text);
+            POD_CHECK(!failed || rank == 0 || strstr(text, "rank"), "no rank: %s", text);
+            if (failed)
+                POD_CHECK(!exists(dir, "step-000000110.part"), "operation %" PRId64 ": a part", n);
+            else
+                POD_CHECK(pod_test_load(dir, of_step, NULL, NULL, 0) == NEWER, "not saved");
+            check_survives(dir, "full", n);
+        }
+        POD_CHECK(n > 6 && n < MAX_OPS, "rank %d: %" PRId64 " operations", rank, n);
+    }
+}
+
+/* All ranks are one process here: it dies in the part of one of them. */
+static bool dies(const char *dir, int rank, int64_t n)
+{
+    int ended = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        pod_disk disk[RANKS] = {0};
+        disk[rank].kill_at = n;
+        _exit(pod_test_save(&newer, dir, NEWER, RANKS, disk) == POD_OK ? 0 : 1);
+    }
+    POD_CHECK(child > 0 && waitpid(child, &ended, 0) == child, "no child");
+    POD_CHECK(WIFSIGNALED(ended) || WEXITSTATUS(ended) == 0, "ended with %d", ended);
+    return WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL;
+}
+
+static void killed(void)
+{
+    for (int rank = 0; rank < RANKS; rank += RANKS - 1) { /* the others are all alike */
+        bool died = true;
+        int64_t n = 1;
+        for (; died && n < MAX_OPS; n++) {
+            const char *dir = fresh_dir("killed", n, rank);
+            died = dies(dir, rank, n);
+            check_survives(dir, "killed", n);
+        }
+        POD_CHECK(n > 6 && n < MAX_OPS, "rank %d: %" PRId64 " operations", rank, n);
+    }
+}
+
+/* The same while a checkpoint of the same step is being replaced, the only one there is. */
+static void killed_while_replacing(void)
+{
+    bool died = true;
+    int64_t n = 1;
+    for (; died && n < MAX_OPS; n++) {
+        const char *dir = pod_arena_text(arena, "%s/replaced-%" PRId64, pod_test_dir(), n);
+        POD_CHECK_OK(pod_dir_make(dir));
+        POD_CHECK_OK(pod_test_save(&newer, dir, NEWER, 2, NULL));
+        died = dies(dir, 0, n);
+        const int64_t step = pod_test_load(dir, of_step, NULL, NULL, 0);
+        POD_CHECK(step == NEWER, "killed at %" PRId64 ": step %" PRId64 ": %s", n, step,
+                  pod_error_text());
+        check_survives(dir, "replaced", n);
+    }
+    POD_CHECK(n > 8 && n < MAX_OPS, "%" PRId64 " operations", n);
+}
+
+/* And while older ones are removed. */
+static void killed_while_rotating(void)
+{
+    bool died = true;
+    int64_t n = 1;
+    for (; died && n < MAX_OPS; n++) {
+        const char *dir = fresh_dir("rotated", n, 0);
+        int ended = 0;
+        POD_CHECK_OK(pod_test_save(&newer, dir, NEWER, RANKS, NULL));
+        const pid_t child = fork();
+        if (child == 0) {
+            pod_disk disk = {.kill_at = n};
+            const pod_checkpoint_save s = {.dir = dir, .step = NEWER, .disk = &disk};
+            _exit(pod_checkpoint_rotate(&s, 1, 0) == POD_OK ? 0 : 1);
+        }
+        POD_CHECK(child > 0 && waitpid(child, &ended, 0) == child, "no child");
+        died = WIFSIGNALED(ended);
+        char said[512];
+        const int64_t step = pod_test_load(dir, of_step, NULL, said, sizeof said);
+        POD_CHECK(step == NEWER && !said[0], "%" PRId64 ": step %" PRId64 ", said '%s'", n, step,
+                  said);
+        /* The newer one gone, an older one that is half removed is not taken for one. */
+        POD_CHECK(!exists(dir, "step-000000100") || exists(dir, "step-000000100/manifest.json"),
+                  "%" PRId64 ": half a checkpoint", n);
+    }
+    POD_CHECK(n > 4 && n < MAX_OPS, "%" PRId64 " operations", n);
+}
+
+/* ---- damage ---- */
+
+static char *slurp(const char *path, size_t *bytes)
+{
+    FILE *f = fopen(path, "rb");
+    struct stat s;
+    POD_CHECK(f && fstat(fileno(f), &s) == 0 && s.st_size > 0, "%s: cannot be read", path);
+    char *data = pod_arena_get(arena, 1, (size_t)s.st_size);
+    *bytes = fread(data, 1, (size_t)s.st_size, f);
+    fclose(f);
+    return data;
+}
+
+static void spill(const char *path, const char *data, size_t bytes)
+{
+    FILE *f = fopen(path, "wb");
+    POD_CHECK(f && fwrite(data, 1, bytes, f) == bytes, "cannot write %s", path);
+    if (f) fclose(f);
+}
+
+/* The file is said to be damaged, in one line, and what is loaded is the older checkpoint. */
+static void check_noticed(const char *dir, const char *name, int64_t want, const char *how,
+                          size_t at)
+{
+    char said[2048];
+    const int64_t step = pod_test_load(dir, of_step, NULL, said, sizeof said);
+    const char *newline = strchr(said, '\n');
+    POD_CHECK(step == want && strstr(said, name) && newline && !newline[1],
+              "%s %s %zu: step %" PRId64 ", said '%s'", name, how, at, step, said);
+}
+
+static void damage(void)
+{
+    static const char *const names[] = {
+        "step-000000110/index.h5",      "step-000000110/manifest.json",
+        "step-000000110/shard-0000.h5", "step-000000110/shard-0001.h5",
+        "step-000000110/shard-0002.h5", "latest"};
+    const char *dir = fresh_dir("damaged", 0, 0);
+    POD_CHECK_OK(pod_test_save(&newer, dir, NEWER, RANKS, NULL));
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        const char *path = pod_arena_text(arena, "%s/%s", dir, names[k]);
+        /* Where `latest` is damaged the checkpoint of the most steps is as good. */
+        const int64_t want = strcmp(names[k], "latest") == 0 ? NEWER : OLDER;
+        size_t bytes;
+        char *data = slurp(path, &bytes);
+        const size_t stride = 1 + bytes / 60;
+        for (size_t at = 0; at < bytes; at += stride) {
+            const char before = data[at];
+            data[at] = (char)(before ^ (at % 3 ? 1 << at % 8 : 0xff));
+            spill(path, data, bytes);
+            data[at] = before;
+            check_noticed(dir, names[k], want, "flipped at", at);
+        }
+        for (size_t at = 0; at < bytes; at += 1 + bytes / 12) {
+            spill(path, data, at);
+            check_noticed(dir, names[k], want, "cut at", at);
+        }
+        POD_CHECK(remove(path) == 0, "%s", path);
+        if (want == OLDER) check_noticed(dir, names[k], want, "removed", 0);
+        spill(path, data, bytes);
+        POD_CHECK(pod_test_load(dir, of_step, NULL, NULL, 0) == NEWER, "%s", pod_error_text());
+    }
+    /* Both: there is none. */
+    size_t bytes;
+    const char *first = pod_arena_text(arena, "%s/step-000000100/index.h5", dir);
+    const char *second = pod_arena_text(arena, "%s/step-000000110/shard-0001.h5", dir);
+    spill(first, slurp(first, &bytes), 100);
+    spill(second, slurp(second, &bytes), 100);
+    POD_CHECK(pod_test_load(dir, of_step, NULL, NULL, 0) == -1, "something was loaded");
+    POD_CHECK(strstr(pod_error_text(), "none of 2 checkpoints is whole; the last one: ") &&
+                  strstr(pod_error_text(), "step-000000100/index.h5: has 100 bytes"),
+              "'%s'", pod_error_text());
+}
+
+static CU_TestInfo tests[] = {{"a full disk", full_disk},
+                              {"killed", killed},
+                              {"killed while replacing", killed_while_replacing},
+                              {"killed while rotating", killed_while_rotating},
+                              {"damage", damage},
+                              CU_TEST_INFO_NULL};
+CU_SuiteInfo pod_test_suites[] = {
+    {"checkpoint_faults", open_models, close_models, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
