@@ -45,8 +45,8 @@ typedef struct pod_frame {         /* a value */
 /* Whether `in` would come out as it is. */
 bool pod_augment_is_copy(const pod_augment *a, const pod_frame *f);
 
-/* One image, from `in` (height, width, channels) to `out` (out_height, out_width, channels); they do
- * not overlap. `scratch` has pod_augment_scratch_bytes and is aligned to 8. */
+/* One image, from `in` (height, width, channels) to `out` (out_height, out_width, channels); they
+ * do not overlap. `scratch` has pod_augment_scratch_bytes and is aligned to 8. */
 void pod_augment_apply(const pod_augment *a, uint64_t seed, int64_t epoch, int64_t sample,
                        const pod_frame *f, const uint8_t *in, uint8_t *out, void *scratch);
 size_t pod_augment_scratch_bytes(const pod_augment *a, const pod_frame *f);

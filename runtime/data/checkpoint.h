@@ -1,7 +1,7 @@
 /* Checkpoints: everything that is kept from step to step. Each is one folder, and in it one logical
  * file, whatever mesh wrote it:
  *
- *   DIR/latest                 "step-000000120 1a2b3c4d": the newest one, and the CRC-32 of its name
+ *   DIR/latest                 "step-000000120 1a2b3c4d": the newest, and the CRC-32 of its name
  *   DIR/step-000000120/
  *       index.h5               what is opened: arrays of full shape, virtual, over the shards
  *       shard-0000.h5 ...      what each rank wrote of each variable
@@ -14,7 +14,7 @@
  *   seed, step, batch          integers; step counts the steps that were done
  *   steps_per_epoch, epoch     integer, 0: not known; and number: the position in the data
  *   mesh, ranks                string, integer: who wrote it
- *   settings, picks            strings: `option = value`, and `op = kernel or algorithm`, a line each
+ *   settings, picks            strings, by line: `option = value`, `op = kernel or algorithm`
  *   fingerprint                string: of the program, 16 hexadecimal digits
  *   /weights/<variable>        float32: what evaluation needs, moving statistics included
  *   /state/<variable>          float32: what only training needs
@@ -67,10 +67,10 @@ typedef struct pod_checkpoint_list {
     const char *const *folder; /* (n), each with its path */
 } pod_checkpoint_list;
 
-/* `path` is a run's folder (with checkpoint/ in it), a folder of checkpoints, one checkpoint, or its
- * index.h5; the last two give a list of one. n may be 0. E_IO where nothing is at `path`, E_FORMAT
- * where it is something else. Looks at names only. A damaged `latest` is a warning in `log`, which
- * may be NULL. */
+/* `path` is a run's folder (with checkpoint/ in it), a folder of checkpoints, one checkpoint, or
+ * its index.h5; the last two give a list of one. n may be 0. E_IO where nothing is at `path`,
+ * E_FORMAT where it is something else. Looks at names only. A damaged `latest` is a warning in
+ * `log`, which may be NULL. */
 POD_MUST pod_status pod_checkpoint_find(const char *path, pod_arena *a, pod_log *log,
                                         pod_checkpoint_list *out);
 
@@ -83,9 +83,9 @@ POD_MUST pod_status pod_checkpoint_read_info(const char *folder, pod_arena *a,
  * failure the tensors hold anything. */
 POD_MUST pod_status pod_checkpoint_read(const char *folder, const pod_tensor tensor[], int n);
 
-/* Fills the tensors from the best checkpoint at `path` (pod_checkpoint_find) that is whole; each one
- * that is not is a line of warning. E_MISMATCH where it is of another model than `want` says or,
- * with_state, of another data set or optimizer; E_IO, E_FORMAT where none is whole. */
+/* Fills the tensors from the best checkpoint at `path` (pod_checkpoint_find) that is whole; each
+ * one that is not is a line of warning. E_MISMATCH where it is of another model than `want` says
+ * or, with_state, of another data set or optimizer; E_IO, E_FORMAT where none is whole. */
 POD_MUST pod_status pod_checkpoint_load(const char *path, const pod_checkpoint_info *want,
                                         bool with_state, const pod_tensor tensor[], int n,
                                         pod_arena *a, pod_log *log, pod_checkpoint_info *out);

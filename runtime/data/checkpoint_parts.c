@@ -31,7 +31,8 @@ uint32_t pod__checkpoint_crc(const void *data, size_t bytes)
 const char *pod__checkpoint_folder(int64_t step, pod__checkpoint_kind kind,
                                    char name[POD__CHECKPOINT_FOLDER_BYTES])
 {
-    static const char *const ending[] = {[POD__CHECKPOINT_PART] = ".part",
+    static const char *const ending[] = {[POD__CHECKPOINT_LEFT] = ".left",
+                                         [POD__CHECKPOINT_PART] = ".part",
                                          [POD__CHECKPOINT_OLD] = ".old",
                                          [POD__CHECKPOINT_WHOLE] = ""};
     snprintf(name, POD__CHECKPOINT_FOLDER_BYTES, "step-%09" PRId64 "%s", step, ending[kind]);

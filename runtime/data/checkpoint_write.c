@@ -254,11 +254,14 @@ static pod_status move_latest(const pod_checkpoint_save *s)
     char path[POD_DISK_PATH_BYTES], text[NOTE_BYTES];
     const size_t bytes = pod__latest_print(s->step, text, sizeof text);
     POD_TRY(pod_disk_path(path, "%s/latest", s->dir));
-    POD_TRY(pod_disk_write(s->disk, path, text, bytes, true));
-    return pod_disk_sync(s->disk, s->dir);
+    const pod_status moved = pod_disk_write(s->disk, path, text, bytes, true);
+    if (moved == POD_OK) return pod_disk_sync(s->disk, s->dir);
+    snprintf(text, sizeof text, "%s", pod_error_text());
+    return pod_fail(moved, "%s; that of step %" PRId64 " is whole, and 'latest' not moved to it",
+                    text, s->step);
 }
 
-/* The record is of the failure, whatever giving up meets. */
+/* Where it has its name it stays. The record is of the failure, whatever giving up meets. */
 static void give_up(const pod_checkpoint_save *s)
 {
     char why[NOTE_BYTES], folder[POD_DISK_PATH_BYTES];
@@ -283,24 +286,6 @@ pod_status pod_checkpoint_complete(const pod_checkpoint_save *s, pod_status own,
 
 /* ---- removing ---- */
 
-typedef bool is_chosen(const pod_checkpoint_save *s, const int64_t keep[2],
-                       pod__checkpoint_kind kind, int64_t step);
-
-/* The first folder in the directory that is chosen. */
-static bool find_chosen(const pod_checkpoint_save *s, const int64_t keep[2], is_chosen *chosen,
-                        pod__checkpoint_kind *kind, int64_t *step)
-{
-    bool found = false;
-    DIR *dir = opendir(s->dir);
-    if (!dir) return false;
-    for (const struct dirent *e = readdir(dir); e && !found; e = readdir(dir)) {
-        *kind = pod__checkpoint_folder_parse(e->d_name, step);
-        found = *kind != POD__CHECKPOINT_NONE && chosen(s, keep, *kind, *step);
-    }
-    closedir(dir);
-    return found;
-}
-
 static int64_t count_between(const char *path, int64_t behind, int64_t up_to)
 {
     int64_t n = 0, step = 0;
@@ -323,13 +308,35 @@ static bool is_surplus(const pod_checkpoint_save *s, const int64_t keep[2],
     return count_between(s->dir, step, s->step) >= keep[0];
 }
 
-static bool is_part(const pod_checkpoint_save *s, const int64_t keep[2], pod__checkpoint_kind kind,
-                    int64_t step)
+/* The first folder in the directory that is. */
+static bool find_surplus(const pod_checkpoint_save *s, const int64_t keep[2],
+                         pod__checkpoint_kind *kind, int64_t *step)
 {
-    (void)s;
-    (void)keep;
-    (void)step;
-    return kind == POD__CHECKPOINT_PART;
+    bool found = false;
+    DIR *dir = opendir(s->dir);
+    if (!dir) return false;
+    for (const struct dirent *e = readdir(dir); e && !found; e = readdir(dir)) {
+        *kind = pod__checkpoint_folder_parse(e->d_name, step);
+        found = *kind != POD__CHECKPOINT_NONE && is_surplus(s, keep, *kind, *step);
+    }
+    closedir(dir);
+    return found;
+}
+
+/* Removes or renames: whether there is none of that step any more. */
+static pod_status clear_part(const pod_checkpoint_save *of, bool *is_clear)
+{
+    char part[POD_DISK_PATH_BYTES], left[POD_DISK_PATH_BYTES], named[POD_DISK_PATH_BYTES];
+    char why[NOTE_BYTES];
+    POD_TRY(folder_of(of, POD__CHECKPOINT_PART, part));
+    const pod_status removed = pod_disk_remove(of->disk, part);
+    *is_clear = removed == POD_OK;
+    if (*is_clear) return POD_OK;
+    snprintf(why, sizeof why, "%s", pod_error_text());
+    POD_TRY(folder_of(of, POD__CHECKPOINT_LEFT, left));
+    *is_clear = pod_disk_put_aside(of->disk, part, left, named) == POD_OK;
+    return pod_fail(removed, "%s%s%s%s", why, *is_clear ? "; it is " : "",
+                    *is_clear ? strrchr(named, '/') + 1 : "", *is_clear ? " now" : "");
 }
 
 /* A folder goes by its own name no more before its first file goes. */
@@ -337,34 +344,41 @@ static pod_status remove_folder(const pod_checkpoint_save *s, pod__checkpoint_ki
                                 int64_t step)
 {
     char path[POD_DISK_PATH_BYTES], part[POD_DISK_PATH_BYTES];
-    const pod_checkpoint_save of = {.dir = s->dir, .step = step};
+    const pod_checkpoint_save of = {.dir = s->dir, .step = step, .disk = s->disk};
+    bool is_clear = false;
+    const pod_status cleared = clear_part(&of, &is_clear);
+    if (!is_clear) return cleared;
     POD_TRY(folder_of(&of, POD__CHECKPOINT_PART, part));
-    POD_TRY(pod_disk_remove(s->disk, part));
-    if (kind == POD__CHECKPOINT_PART) return POD_OK;
     POD_TRY(folder_of(&of, kind, path));
     POD_TRY(pod_disk_rename(s->disk, path, part));
-    return pod_disk_remove(s->disk, part);
-}
-
-static pod_status remove_chosen(const pod_checkpoint_save *s, const int64_t keep[2],
-                                is_chosen *chosen)
-{
-    pod__checkpoint_kind kind;
-    int64_t step;
-    while (find_chosen(s, keep, chosen, &kind, &step)) POD_TRY(remove_folder(s, kind, step));
-    return POD_OK;
+    POD_TRY(pod_disk_remove(s->disk, part));
+    return cleared;
 }
 
 pod_status pod_checkpoint_rotate(const pod_checkpoint_save *s, int64_t keep_last,
                                  int64_t keep_every)
 {
+    pod__checkpoint_kind kind;
+    int64_t step;
+    const int64_t keep[] = {keep_last, keep_every};
     POD_ASSERT(keep_last >= 1, "%" PRId64 " are kept", keep_last);
-    return remove_chosen(s, (const int64_t[]){keep_last, keep_every}, is_surplus);
+    while (find_surplus(s, keep, &kind, &step)) POD_TRY(remove_folder(s, kind, step));
+    return POD_OK;
 }
 
-pod_status pod_checkpoint_sweep(const char *dir)
+pod_status pod_checkpoint_sweep(const char *path)
 {
+    pod_status status = POD_OK;
     pod_disk disk = {0};
-    const pod_checkpoint_save s = {.dir = dir, .disk = &disk};
-    return remove_chosen(&s, NULL, is_part);
+    pod_checkpoint_save of = {.dir = path, .disk = &disk};
+    DIR *dir = opendir(path);
+    if (!dir) return POD_OK;
+    for (const struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+        bool is_clear;
+        if (pod__checkpoint_folder_parse(e->d_name, &of.step) != POD__CHECKPOINT_PART) continue;
+        const pod_status cleared = clear_part(&of, &is_clear);
+        if (cleared != POD_OK) status = cleared;
+    }
+    closedir(dir);
+    return status;
 }

@@ -92,17 +92,22 @@ POD_MUST pod_status pod_checkpoint_desk_create(pod_arena *a, int ranks, pod_chec
 
 /* Rank 0: waits for what the ranks leave, at most patience_s; then writes index and manifest,
  * renames the folder and moves `latest`. `own` is what became of its own shard, with the text where
- * that failed. Where a rank failed its status and text. On failure `latest` and what it points to
- * are as they were, and no part of the save is left. */
+ * that failed. Where a rank failed its status and text. On failure before the folder is renamed
+ * `latest` and what it points to are as they were, and no part of the save is left. From then on
+ * the checkpoint stays, whole: where `latest` could not be moved to it the text says so, and it is
+ * read when those before it are damaged (pod_checkpoint_find). */
 POD_MUST pod_status pod_checkpoint_complete(const pod_checkpoint_save *s, pod_status own,
                                             const pod_checkpoint_index *index, double patience_s,
                                             const pod_checkpoint_desk *desk);
 
 /* Of the checkpoints up to the step of `s`, which is whole, removes all but the keep_last (at least
- * 1) latest and those whose step keep_every (0: none) divides; and what it replaced. */
+ * 1) latest and those whose step keep_every (0: none) divides; and what it replaced. Stops at what
+ * cannot be removed. */
 POD_MUST pod_status pod_checkpoint_rotate(const pod_checkpoint_save *s, int64_t keep_last,
                                           int64_t keep_every);
-/* Removes what saves that were not finished left in `dir`: while nobody saves there. */
+/* Removes what saves that were not finished left in `dir`: while nobody saves there. What cannot be
+ * removed is renamed, step-000000120.left, out of the way of a save of that step; the status and
+ * text tell of one of those. */
 POD_MUST pod_status pod_checkpoint_sweep(const char *dir);
 
 #endif

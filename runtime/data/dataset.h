@@ -69,7 +69,8 @@ typedef struct pod_dataset_options {
 /* Opens and checks the whole set: dimensions, types, counts, every label. Pixels are loaded at once
  * where the cache takes them all (each process holds its own copy), else a read goes to the file.
  * `seed` draws made data; a file does not look at it. Fails with POD_E_IO, POD_E_FORMAT,
- * POD_E_INVALID (a spec of glyphs) or POD_E_NOMEM, in one line that names the file and the array. */
+ * POD_E_INVALID (a spec of glyphs) or POD_E_NOMEM, in one line that names the file and the
+ * array. */
 POD_MUST pod_status pod_dataset_open(const char *spec, uint64_t seed, pod_dataset **out);
 POD_MUST pod_status pod_dataset_open_with(const char *spec, uint64_t seed,
                                           const pod_dataset_options *options, pod_dataset **out);

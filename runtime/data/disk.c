@@ -25,7 +25,9 @@ pod_status pod_disk_path(char out[POD_DISK_PATH_BYTES], const char *fmt, ...)
 
 static void count(pod_disk *d)
 {
-    if (++d->n == d->kill_at) kill(getpid(), SIGKILL);
+    if (++d->n != d->kill_at) return;
+    if (d->strikes) d->strikes(d->to, true);
+    kill(getpid(), SIGKILL);
 }
 
 /* One that may need space. */
@@ -33,6 +35,8 @@ static bool has_space(pod_disk *d)
 {
     count(d);
     if (d->full_from == 0 || d->n < d->full_from) return true;
+    if (d->strikes && !d->is_full) d->strikes(d->to, false);
+    d->is_full = true;
     errno = ENOSPC;
     return false;
 }
@@ -124,6 +128,24 @@ pod_status pod_disk_write(pod_disk *d, const char *path, const void *data, size_
 pod_status pod_disk_rename(pod_disk *d, const char *from, const char *to)
 {
     return rename_one(d, from, to) == 0 ? POD_OK : failed(from, "be renamed");
+}
+
+static bool is_taken(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 || errno != ENOENT;
+}
+
+pod_status pod_disk_put_aside(pod_disk *d, const char *from, const char *to,
+                              char named[POD_DISK_PATH_BYTES])
+{
+    enum { MOST = 10000 };
+    POD_TRY(pod_disk_path(named, "%s", to));
+    for (int i = 2; is_taken(named); i++) {
+        if (i > MOST) return pod_fail(POD_E_IO, "%s: %d are there already", to, MOST);
+        POD_TRY(pod_disk_path(named, "%s.%d", to, i));
+    }
+    return pod_disk_rename(d, from, named);
 }
 
 pod_status pod_disk_sync(pod_disk *d, const char *folder)

@@ -1,8 +1,8 @@
 /* Rows of an 8-bit array in a file, unpacked by several threads at once: HDF5 is asked for the
  * packed bytes of a chunk under its lock, and those are unpacked outside of it. That holds for
- * arrays as this program writes them (chunks of whole rows, deflate, no more than 64 MiB); of others, and of a chunk
- * that is not as it should be, rows are read the usual way, one thread at a time. For this folder
- * only. */
+ * arrays as this program writes them (chunks of whole rows, deflate, no more than 64 MiB); of
+ * others, and of a chunk that is not as it should be, rows are read the usual way, one thread at a
+ * time. For this folder only. */
 #ifndef MINIPOD_RUNTIME_DATA_H5_ROWS_H
 #define MINIPOD_RUNTIME_DATA_H5_ROWS_H
 

@@ -1,8 +1,8 @@
 /* A part of an image, brought to another size: each pixel of the result is a mean of those under a
  * triangle around its place, which reaches as far as one pixel of the larger of the two grids.
  * Enlarging, that is bilinear interpolation; reducing, no pixel of the part is left out (what
- * Pillow calls BILINEAR). Sums are taken in float32 in a fixed order and rounded to nearest; an image
- * of one colour stays so. */
+ * Pillow calls BILINEAR). Sums are taken in float32 in a fixed order and rounded to nearest; an
+ * image of one colour stays so. */
 #ifndef MINIPOD_RUNTIME_DATA_RESIZE_H
 #define MINIPOD_RUNTIME_DATA_RESIZE_H
 

@@ -12,14 +12,14 @@
 #include "runtime/core/json.h"
 
 /* A record holds at most a text of POD_JOB_TEXT_BYTES, each byte escaped as \uXXXX. */
-enum { RECORD_BYTES = 6 * POD_JOB_TEXT_BYTES + 256, REASON_BYTES = 256 };
+enum { RECORD_BYTES = 6 * POD_JOB_TEXT_BYTES + 256, REASON_BYTES = 256, FAULT_BYTES = 64 };
 
 struct pod_job_writer {
     int fd;
     char *path;
-    FILE *text;        /* over `record`, for what needs quotes: made before it is needed */
-    off_t bytes;       /* of whole records */
-    pod_status status; /* the first failure */
+    FILE *text;          /* over `record`, for what needs quotes: made before it is needed */
+    _Atomic off_t bytes; /* of whole records */
+    pod_status status;   /* the first failure */
     char reason[REASON_BYTES];
     char record[RECORD_BYTES];
 };
@@ -88,7 +88,11 @@ void pod_job_put_kept(pod_job_writer *w, int64_t step, pod_stamp at)
 
 void pod_job_put_fault(pod_job_writer *w, int fault, pod_stamp at)
 {
-    put(w, "{\"fault\":%d,\"at_ns\":%" PRId64 "}\n", fault, at);
+    char record[FAULT_BYTES]; /* the writer's may be in use */
+    if (!w) return;
+    const int bytes =
+        snprintf(record, sizeof record, "{\"fault\":%d,\"at_ns\":%" PRId64 "}\n", fault, at);
+    append(w, record, (size_t)bytes);
 }
 
 void pod_job_put_end(pod_job_writer *w, pod_job_end_kind kind, const char *text, pod_stamp at)

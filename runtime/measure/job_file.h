@@ -13,7 +13,7 @@
  *   {"step":121,"begin_ns":...,"end_ns":...,"input_ns":...,"reduce_ns":...,"save_ns":...,
  *    "core_wait_ns":...}               core_wait_ns may be missing
  *   {"kept":120,"at_ns":...}             the checkpoint of step 120 is whole; rank 0 says so
- *   {"fault":0,"at_ns":...}              the n-th of --fault struck this rank
+ *   {"fault":0,"at_ns":...}              the n-th of --fault struck; by this rank's hand
  *   {"end":"ok","at_ns":...,"text":""}   ok, stopped (asked to), failed: text says why
  *
  * A line is an object of texts and whole numbers, in any order; keys that are not known are passed
@@ -64,6 +64,7 @@ void pod_job_put_from(pod_job_writer *w, int64_t step, pod_stamp at);
 void pod_job_put_span(pod_job_writer *w, pod_job_span span, pod_stamp begin, pod_stamp end);
 void pod_job_put_step(pod_job_writer *w, const pod_job_step *s);
 void pod_job_put_kept(pod_job_writer *w, int64_t step, pod_stamp at);
+/* By any thread, beside the one that puts the others. */
 void pod_job_put_fault(pod_job_writer *w, int fault, pod_stamp at);
 /* The last record. Of `text` the first POD_JOB_TEXT_BYTES are kept. */
 void pod_job_put_end(pod_job_writer *w, pod_job_end_kind kind, const char *text, pod_stamp at);

@@ -1,6 +1,5 @@
 #include "runtime/train/guard.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -93,31 +92,16 @@ static pod_status find_checkpoint(const pod_guard *g, bool *found)
     return POD_OK;
 }
 
-static pod_status remove_below(const pod_guard *g, pod_disk *disk, const char *folder)
-{
-    DIR *d = opendir(folder);
-    pod_status status = POD_OK;
-    for (struct dirent *e; d && status == POD_OK && (e = readdir(d));) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-        const char *path = pod_arena_text(g->arena, "%s/%s", folder, e->d_name);
-        status = path ? pod_disk_remove(disk, path) : POD_E_NOMEM;
-    }
-    if (d) closedir(d);
-    POD_TRY(status);
-    return pod_disk_remove(disk, folder);
-}
-
-/* A new job does not go on from an old one's checkpoints by mistake, nor delete them; those that were
- * put aside before them go. */
+/* A new job does not go on from an old one's checkpoints by mistake, nor delete them. */
 static pod_status put_aside(const pod_guard *g)
 {
     const char *path, *aside;
+    char named[POD_DISK_PATH_BYTES];
     POD_TRY(in_out(g, "checkpoint", &path));
     POD_TRY(in_out(g, "checkpoint.old", &aside));
     pod_disk disk = {0};
-    POD_TRY(remove_below(g, &disk, aside));
-    POD_TRY(pod_disk_rename(&disk, path, aside));
-    pod_log_say(g->args.log, POD_LOG_INFO, "checkpoints of an earlier run are in %s", aside);
+    POD_TRY(pod_disk_put_aside(&disk, path, aside, named));
+    pod_log_say(g->args.log, POD_LOG_INFO, "checkpoints of an earlier run are in %s", named);
     return pod_dir_make(path);
 }
 
@@ -248,6 +232,22 @@ const char *pod_guard_resume(const pod_guard *g) { return g->resume; }
 
 /* ---- before the first step ------------------------------------------------------------------ */
 
+/* Said before it happens: who dies says nothing afterwards. Of files it comes from the saver's
+ * thread, which has its own track for the timeline. */
+static void note_file_fault(void *guard, int fault)
+{
+    const pod_guard *g = guard;
+    pod_job_put_fault(g->writer, fault, stamp(g));
+}
+
+static void note_fault(void *guard, int fault)
+{
+    const pod_guard *g = guard;
+    const pod_time at = pod_clock_now(g->args.clock);
+    note_file_fault(guard, fault);
+    pod_timeline_mark(g->timeline, POD_LANE_STEPS, POD_DEED_FAULT, fault, at, at);
+}
+
 static pod_status open_saver(pod_guard *g, const pod_checkpoint_info *info, pod_store *store)
 {
     const pod_guard_plan *p = plan_of(g);
@@ -259,20 +259,13 @@ static pod_status open_saver(pod_guard *g, const pod_checkpoint_info *info, pod_
                                  .fault = p->fault,
                                  .n_faults = p->n_faults,
                                  .spent = g->past.spent,
+                                 .note = note_file_fault,
+                                 .to = g,
                                  .clock = g->args.clock};
     POD_TRY(pod_comm_agree(g->args.comm, plan.dir ? POD_OK : POD_E_NOMEM));
     POD_TRY(pod_saver_open(&plan, info, store, g->args.comm, &g->saver));
     pod_saver_follow(g->saver, g->timeline);
     return POD_OK;
-}
-
-/* Said before it happens: who dies says nothing afterwards. */
-static void note_fault(void *guard, int fault)
-{
-    pod_guard *g = guard;
-    const pod_time at = pod_clock_now(g->args.clock);
-    pod_job_put_fault(g->writer, fault, stamp(g));
-    pod_timeline_mark(g->timeline, POD_LANE_STEPS, POD_DEED_FAULT, fault, at, at);
 }
 
 static pod_status open_strike(pod_guard *g, pod_store *store, pod_exec *exec)
@@ -322,25 +315,8 @@ pod_status pod_guard_arm(pod_guard *g, const pod_checkpoint_info *info, pod_stor
 
 /* ---- round each step ------------------------------------------------------------------------ */
 
-static bool strikes_files(const pod_fault *f, int rank, int64_t step)
-{
-    const bool is_one = f->kind == POD_FAULT_DISKFULL || f->kind == POD_FAULT_CORRUPT ||
-                        (f->kind == POD_FAULT_KILL && f->write > 0);
-    return is_one && f->rank == rank && f->step == step;
-}
-
-/* What the saver is told of strikes in this save; the saver has read which are spent. */
-static void note_file_faults(pod_guard *g, int64_t step)
-{
-    const pod_guard_plan *p = plan_of(g);
-    for (int i = 0; i < p->n_faults; i++)
-        if (!g->past.spent[i] && strikes_files(&p->fault[i], pod_comm_rank(g->args.comm), step))
-            note_fault(g, i);
-}
-
 static void save(pod_guard *g, int64_t step)
 {
-    note_file_faults(g, step);
     pod_job_begin(g->args.job, POD_JOB_SAVE, stamp(g));
     pod_saver_begin(g->saver, step);
     pod_job_save_begin(g->args.job);

@@ -57,11 +57,11 @@ int pod_guard_attempt(const pod_guard *g);         /* from 1 */
 pod_stamp pod_guard_job_begun(const pod_guard *g); /* its first attempt, as far as is known */
 const char *pod_guard_resume(const pod_guard *g);  /* what to go on from; "": nothing */
 
-/* Before the first step, with everything restored: `first_step` steps are done. Begins the attempt's
- * log; one that does not go on from what its folder has puts the checkpoints that are there aside,
- * as checkpoint.old: the first one, or one behind attempts that did not get as far as this. Of what
- * is put aside one generation stays. The timeline takes what is saved and what strikes; it forgets
- * the guard before that is closed. Collective. */
+/* Before the first step, with everything restored: `first_step` steps are done. Begins the
+ * attempt's log; one that does not go on from what its folder has puts the checkpoints that are
+ * there aside, as checkpoint.old, or checkpoint.old.2 and so on beside those of earlier times: the
+ * first one, or one behind attempts that did not get as far as this. The timeline takes what is
+ * saved and what strikes; it forgets the guard before that is closed. Collective. */
 POD_MUST pod_status pod_guard_arm(pod_guard *g, const pod_checkpoint_info *info, pod_store *store,
                                   pod_exec *exec, pod_timeline *tl, int64_t first_step);
 

@@ -13,6 +13,7 @@
 #include "runtime/core/thread.h"
 #include "runtime/data/checkpoint_write.h"
 #include "runtime/exec/finite.h"
+#include "runtime/train/snapshot.h"
 
 enum { TEXT_BYTES = 1024, TOLD_BYTES = TEXT_BYTES + 64, NO_STEP = -1, TRACK_ROOM = 64 };
 
@@ -48,16 +49,6 @@ struct pod_saver {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static void describe(const pod_store *store, int i, pod_tensor *out)
-{
-    const pod_program_variable *v = pod_store_variable(store, i);
-    pod_tensor t = {
-        .name = v->name, .is_state = v->role == POD_ROLE_STATE, .n_dims = v->type.shape.n_dims};
-    memcpy(t.dim, v->type.shape.dim, sizeof t.dim);
-    if (t.n_dims == 0) t.dim[t.n_dims++] = 1;
-    *out = t;
-}
-
 /* Who writes what: of a variable that is dealt out each rank what it holds, of the others a piece
  * each. */
 static pod_status make_form(pod_saver *s)
@@ -68,7 +59,7 @@ static pod_status make_form(pod_saver *s)
     pod_checkpoint_range *range = POD_ARENA_NEW(s->arena, pod_checkpoint_range, n * s->size);
     if (!tensor || !dealt || !range) return POD_E_NOMEM;
     for (int i = 0; i < n; i++) {
-        describe(s->store, i, &tensor[i]);
+        tensor[i] = pod_snapshot_tensor(s->store, i);
         dealt[i] = pod_store_is_dealt(s->store, i);
         for (int r = 0; dealt[i] && r < s->size; r++) {
             const pod_part part = pod_type_part(&pod_store_variable(s->store, i)->type, r);
@@ -80,10 +71,18 @@ static pod_status make_form(pod_saver *s)
     return POD_OK;
 }
 
+/* With the lock held, or before there is a thread. */
+static void note_failure(pod_saver *s, const char *what)
+{
+    s->has_failure = true;
+    snprintf(s->failure, sizeof s->failure, "%s: %s", what, pod_error_text());
+}
+
 /* Rank 0's; nobody saves yet. */
 static pod_status prepare_root(pod_saver *s, const pod_checkpoint_info *info)
 {
-    POD_TRY(pod_checkpoint_sweep(s->plan.dir));
+    if (pod_checkpoint_sweep(s->plan.dir) != POD_OK)
+        note_failure(s, "what an unfinished save left stays");
     POD_TRY(pod_checkpoint_desk_create(s->arena, s->size, &s->desk));
     return pod_checkpoint_open_index(&s->form, info, s->arena, &s->index);
 }
@@ -108,14 +107,39 @@ static uint64_t draw_id(void)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-static pod_disk disk_for(const pod_saver *s, int64_t step)
+typedef struct blow { /* what is to strike in one save; faults by number, -1: none */
+    const pod_saver *saver;
+    int kill, full;
+} blow;
+
+static void note_strike(const pod_saver *s, int fault)
 {
-    pod_disk d = {0};
+    const pod_time now = pod_track_now(s->writing);
+    if (s->plan.note) s->plan.note(s->plan.to, fault);
+    pod_track_put(s->writing, POD_DEED_FAULT, fault, now, now);
+}
+
+static void disk_strikes(void *to, bool kills)
+{
+    const blow *b = to;
+    note_strike(b->saver, kills ? b->kill : b->full);
+}
+
+/* `b` lives as long as the disk. */
+static pod_disk disk_for(const pod_saver *s, int64_t step, blow *b)
+{
+    pod_disk d = {.strikes = disk_strikes, .to = b};
+    *b = (blow){s, -1, -1};
     for (int i = 0; i < s->plan.n_faults; i++) {
         const pod_fault *f = &s->plan.fault[i];
         if (s->plan.spent[i] || f->rank != s->rank || f->step != step) continue;
-        if (f->kind == POD_FAULT_KILL) d.kill_at = f->write;
-        if (f->kind == POD_FAULT_DISKFULL) d.full_from = f->write > 0 ? f->write : 1;
+        if (f->kind == POD_FAULT_KILL && f->write > 0) {
+            d.kill_at = f->write;
+            b->kill = i;
+        } else if (f->kind == POD_FAULT_DISKFULL) {
+            d.full_from = f->write > 0 ? f->write : 1;
+            b->full = i;
+        }
     }
     return d;
 }
@@ -140,18 +164,20 @@ static pod_status write_own(pod_saver *s, const pod_checkpoint_save *save)
     return status;
 }
 
-/* The fault: a byte of a rank's shard of a checkpoint that is whole. */
-static void flip_byte(const char *path, int64_t byte)
+/* The fault: a byte of a rank's shard of a checkpoint that is whole. Whether it flipped. */
+static bool flip_byte(const char *path, int64_t byte)
 {
     struct stat st;
     unsigned char c;
+    bool is_flipped = false;
     const int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0) return;
+    if (fd < 0) return false;
     if (fstat(fd, &st) == 0 && st.st_size > 0 && pread(fd, &c, 1, byte % st.st_size) == 1) {
         c ^= 0xff;
-        (void)!pwrite(fd, &c, 1, byte % st.st_size);
+        is_flipped = pwrite(fd, &c, 1, byte % st.st_size) == 1;
     }
     close(fd);
+    return is_flipped;
 }
 
 static void corrupt(const pod_saver *s, int64_t step)
@@ -160,16 +186,10 @@ static void corrupt(const pod_saver *s, int64_t step)
     for (int i = 0; i < s->plan.n_faults; i++) {
         const pod_fault *f = &s->plan.fault[i];
         if (f->kind == POD_FAULT_CORRUPT && !s->plan.spent[i] && f->step == step &&
-            pod_checkpoint_shard_path(s->plan.dir, step, f->rank, path) == POD_OK)
-            flip_byte(path, f->byte);
+            pod_checkpoint_shard_path(s->plan.dir, step, f->rank, path) == POD_OK &&
+            flip_byte(path, f->byte))
+            note_strike(s, i);
     }
-}
-
-/* With the lock held. */
-static void note_failure(pod_saver *s, const char *what)
-{
-    s->has_failure = true;
-    snprintf(s->failure, sizeof s->failure, "%s: %s", what, pod_error_text());
 }
 
 /* That an older one cannot be removed is told, and takes nothing from this one. */
@@ -204,7 +224,8 @@ static void work(pod_saver *s)
     s->is_busy = true;
     pthread_mutex_unlock(&s->lock);
     const pod_time begin = pod_track_now(s->writing);
-    pod_disk disk = disk_for(s, step);
+    blow due;
+    pod_disk disk = disk_for(s, step, &due);
     const pod_checkpoint_save save = {.dir = s->plan.dir,
                                       .step = step,
                                       .id = id,
@@ -366,7 +387,8 @@ const char *pod_saver_failure(pod_saver *s)
     return has_failure ? s->told : NULL;
 }
 
-/* Rank 0 knows of all. Until it has told it nobody writes: what a rank that came too late left goes. */
+/* Rank 0 knows of all. Until it has told it nobody writes: what a rank that came too late left
+ * goes. */
 pod_status pod_saver_finish(pod_saver *s)
 {
     struct {

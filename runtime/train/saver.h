@@ -23,6 +23,9 @@ typedef struct pod_saver_plan {
     const pod_fault *fault; /* what shall go wrong with files; borrowed */
     int n_faults;
     const bool *spent; /* (n_faults): faults that struck in an earlier attempt */
+    /* Called by the thread as a fault strikes, before it kills; NULL: nobody is told. */
+    void (*note)(void *to, int fault);
+    void *to;
     /* By which it writes down what is copied, written and committed when; NULL: it does not. */
     const pod_clock *clock;
 } pod_saver_plan;
@@ -42,8 +45,8 @@ void pod_saver_follow(const pod_saver *s, pod_timeline *tl);
 
 /* The latest checkpoint that is whole, -1: none of this run; known to rank 0. Local. */
 int64_t pod_saver_kept(const pod_saver *s);
-/* A save that failed since the last call, or could not remove an older one: the latest of it, once,
- * to be told; NULL: nothing. Training goes on. Local. */
+/* A save that failed since the last call, or what could not be removed, of older ones or as it was
+ * opened: the latest of it, once, to be told; NULL: nothing. Training goes on. Local. */
 const char *pod_saver_failure(pod_saver *s);
 
 /* Waits for saves in flight; the status of the last one. Collective. */

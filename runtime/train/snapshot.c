@@ -2,6 +2,16 @@
 
 #include <string.h>
 
+pod_tensor pod_snapshot_tensor(const pod_store *store, int i)
+{
+    const pod_program_variable *v = pod_store_variable(store, i);
+    pod_tensor t = {
+        .name = v->name, .is_state = v->role == POD_ROLE_STATE, .n_dims = v->type.shape.n_dims};
+    memcpy(t.dim, v->type.shape.dim, sizeof t.dim);
+    if (t.n_dims == 0) t.dim[t.n_dims++] = 1;
+    return t;
+}
+
 static bool is_wanted(const pod_store *store, int i, bool with_state)
 {
     return with_state || pod_store_variable(store, i)->role != POD_ROLE_STATE;
@@ -24,7 +34,6 @@ static pod_status whole_of(pod_store *store, bool with_state, pod_arena *a, floa
     return POD_OK;
 }
 
-/* The store's variables as tensors of a file; a scalar has one dimension there. */
 static pod_status tensors_of(const pod_store *store, float *const whole[], pod_arena *a,
                              pod_tensor **out, int *n)
 {
@@ -32,15 +41,9 @@ static pod_status tensors_of(const pod_store *store, float *const whole[], pod_a
     if (!t) return POD_E_NOMEM;
     int found = 0;
     for (int i = 0; i < pod_store_n(store); i++) {
-        const pod_program_variable *v = pod_store_variable(store, i);
         if (!whole[i]) continue;
-        pod_tensor tensor = {.name = v->name,
-                             .is_state = v->role == POD_ROLE_STATE,
-                             .n_dims = v->type.shape.n_dims,
-                             .data = whole[i]};
-        memcpy(tensor.dim, v->type.shape.dim, sizeof tensor.dim);
-        if (tensor.n_dims == 0) tensor.dim[tensor.n_dims++] = 1;
-        t[found++] = tensor;
+        t[found] = pod_snapshot_tensor(store, i);
+        t[found++].data = whole[i];
     }
     *out = t;
     *n = found;

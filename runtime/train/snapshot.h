@@ -1,4 +1,4 @@
-/* From a checkpoint into the store: rank 0 reads. What is dealt out in the store is whole in a
+/* Between checkpoints and the store: rank 0 reads. What is dealt out in the store is whole in a
  * checkpoint, so that any mesh may go on with it, dealt out or not. */
 #ifndef MINIPOD_RUNTIME_TRAIN_SNAPSHOT_H
 #define MINIPOD_RUNTIME_TRAIN_SNAPSHOT_H
@@ -9,10 +9,14 @@
 #include "runtime/data/checkpoint.h"
 #include "runtime/exec/store.h"
 
-/* Fills the store from the best checkpoint at `path` that is whole (pod_checkpoint_load) and answers
- * its step in `step`. `want` says what the run is: E_MISMATCH when the checkpoint is of another
- * model or, with_state, of another data set or optimizer. Without state only weights are read.
- * Collective. */
+/* Variable i as a tensor of a file, where a scalar has one dimension; without data. The name is the
+ * store's. */
+pod_tensor pod_snapshot_tensor(const pod_store *store, int i);
+
+/* Fills the store from the best checkpoint at `path` that is whole (pod_checkpoint_load) and
+ * answers its step in `step`. `want` says what the run is: E_MISMATCH when the checkpoint is of
+ * another model or, with_state, of another data set or optimizer. Without state only weights are
+ * read. Collective. */
 POD_MUST pod_status pod_snapshot_restore(const char *path, const pod_checkpoint_info *want,
                                          bool with_state, pod_store *store, pod_comm *comm,
                                          pod_log *log, int64_t *step);

@@ -93,9 +93,10 @@ static void test_new_job(void)
     POD_CHECK(account.n_attempts == 1 && account.n_steps == 3, "%d attempts, %" PRId64 " steps",
               account.n_attempts, account.n_steps);
     RUN(&again, "reused", "--steps=2");
-    POD_CHECK(there(&again, "checkpoint.old/step-000000003/index.h5") &&
-                  !there(&again, "checkpoint.old/step-000000004"),
-              "one generation stays");
+    POD_CHECK(there(&again, "checkpoint.old/step-000000004/index.h5") &&
+                  there(&again, "checkpoint.old.2/step-000000003/index.h5") &&
+                  there(&again, "checkpoint/step-000000002/index.h5"),
+              "what was put aside before is gone");
     pod_test_run_end(&old);
     pod_test_run_end(&new);
     pod_test_run_end(&again);
@@ -141,6 +142,36 @@ static void test_fault_strikes_once(void)
     pod_test_run_end(&straight);
     pod_test_run_end(&struck);
     pod_test_run_end(&rest);
+}
+
+/* A fault of files is written down when it strikes, and only then: not where the save does not come
+ * to it, nor where the save has failed before. */
+static void test_only_what_struck(void)
+{
+    static const struct {
+        const char *fault;
+        int n_struck;
+    } cases[] = {{"--fault=diskfull:rank=0,step=2,write=900", 0},
+                 {"--fault=kill:rank=0,step=2,write=900", 0},
+                 {"--fault=corrupt-checkpoint:step=2,byte=7", 1},
+                 {"--fault=diskfull:rank=0,step=2;corrupt-checkpoint:step=2,byte=7", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pod_test_run r;
+        pod_job job;
+        pod_account account;
+        char name[32];
+        snprintf(name, sizeof name, "files%zu", i);
+        RUN(&r, name, "--steps=3", "--checkpoint-every=1", cases[i].fault);
+        read_job(&r, &job, &account);
+        int64_t n = 0;
+        for (int part = 0; part < job.n_parts; part++) n += job.part[part].n_faults;
+        POD_CHECK(n == cases[i].n_struck, "%s: %" PRId64 " struck, want %d", cases[i].fault, n,
+                  cases[i].n_struck);
+        for (int64_t k = 0; k < job.part[0].n_faults; k++)
+            POD_CHECK(job.part[0].fault[k] == 0, "%s: number %d struck", cases[i].fault,
+                      job.part[0].fault[k]);
+        pod_test_run_end(&r);
+    }
 }
 
 static void check_refused(const char *option, const char *says)
@@ -189,6 +220,7 @@ static CU_TestInfo tests[] = {{"attempts of one job", test_attempts},
                               {"a new job in an old one's folder", test_new_job},
                               {"auto where nothing is", test_auto_without_anything},
                               {"a fault strikes once", test_fault_strikes_once},
+                              {"faults of files that struck", test_only_what_struck},
                               {"refusals", test_refusals},
                               {"a request to stop", test_stop},
                               CU_TEST_INFO_NULL};

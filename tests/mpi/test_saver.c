@@ -298,6 +298,31 @@ static void test_leftovers(void)
     end(&f);
 }
 
+/* What an earlier job left and cannot be removed is told, and keeps no save from its name. */
+static void test_obstacle(void)
+{
+    fixture f;
+    pod_saver *s;
+    char path[700];
+    start(&f, comm, false, "obstacle");
+    snprintf(path, sizeof path, "%s/step-000000001.part/shard-0000.h5/inside", f.dir);
+    if (rank == 0) POD_CHECK_OK(pod_dir_make(path));
+    const pod_saver_plan plan = {.dir = f.dir, .keep_last = 1};
+    POD_CHECK_OK(pod_saver_open(&plan, &info, f.store, comm, &s));
+    const char *told = pod_saver_failure(s);
+    POD_CHECK(rank > 0 || (told && strstr(told, "step-000000001.part") &&
+                           strstr(told, "it is step-000000001.left now")),
+              "'%s' is told", told ? told : "");
+    set_values(&f, 1);
+    pod_saver_begin(s, 1);
+    POD_CHECK_OK(pod_saver_finish(s));
+    POD_CHECK(!pod_saver_failure(s), "told twice");
+    pod_saver_close(s);
+    POD_CHECK(exists("%s/step-000000001.left/shard-0000.h5/inside", f.dir), "it is gone");
+    check_restores(&f, 1);
+    end(&f);
+}
+
 static void test_no_folder(void)
 {
     fixture f;
@@ -311,9 +336,14 @@ static void test_no_folder(void)
     end(&f);
 }
 
-static CU_TestInfo tests[] = {{"whoever holds what", test_ways},  {"from one rank", test_from_one},
-                              {"a full disk", test_full_disk},    {"a byte flips", test_corrupt},
-                              {"an older one stays", test_stays}, {"leftovers", test_leftovers},
-                              {"no folder", test_no_folder},      CU_TEST_INFO_NULL};
+static CU_TestInfo tests[] = {{"whoever holds what", test_ways},
+                              {"from one rank", test_from_one},
+                              {"a full disk", test_full_disk},
+                              {"a byte flips", test_corrupt},
+                              {"an older one stays", test_stays},
+                              {"leftovers", test_leftovers},
+                              {"an obstacle", test_obstacle},
+                              {"no folder", test_no_folder},
+                              CU_TEST_INFO_NULL};
 CU_SuiteInfo pod_test_suites[] = {{"saver", open_comm, close_comm, NULL, NULL, tests},
                                   CU_SUITE_INFO_NULL};

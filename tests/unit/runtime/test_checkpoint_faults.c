@@ -64,6 +64,33 @@ static void check_survives(const char *dir, const char *what, int64_t n)
     POD_CHECK(step == NEWER, "%s at %" PRId64 ": then step %" PRId64, what, n, step);
 }
 
+static const char *latest_of(const char *dir)
+{
+    char *text = NULL;
+    const char *path = pod_arena_text(arena, "%s/latest", dir);
+    POD_CHECK_OK(pod_file_read_text(arena, path, 256, &text));
+    return text ? text : "";
+}
+
+/* Until the folder has its name nothing of a save is left. Then it stays, whole, and the text says
+ * what is not as it should be. */
+static void check_left(const char *dir, int64_t n, const char *latest, const char *text)
+{
+    const bool is_named = exists(dir, "step-000000110"), is_moved = strstr(text, "latest");
+    POD_CHECK(!exists(dir, "step-000000110.part"), "operation %" PRId64 ": a part", n);
+    POD_CHECK(is_moved == (strstr(text, "'latest' not moved to it") != NULL), "%s", text);
+    if (is_named) {
+        pod_test_model got;
+        pod_test_model_blank(arena, &newer, &got);
+        POD_CHECK_OK(pod_checkpoint_read(pod_arena_text(arena, "%s/step-000000110", dir),
+                                         got.tensor, got.n));
+    }
+    if (is_named && !is_moved) return; /* a name that could not be synced */
+    POD_CHECK(is_named == is_moved && strcmp(latest, latest_of(dir)) == 0 &&
+                  pod_test_load(dir, of_step, NULL, NULL, 0) == OLDER,
+              "operation %" PRId64 ": %s", n, text);
+}
+
 /* How many operations a rank's part of a save takes: it fails until it is full from behind them. */
 static void full_disk(void)
 {
@@ -72,15 +99,15 @@ static void full_disk(void)
         int64_t n = 1;
         for (; failed && n < MAX_OPS; n++) {
             pod_disk disk[RANKS] = {0};
-            const char *dir = fresh_dir("full", n, rank);
+            const char *dir = fresh_dir("full", n, rank), *latest = latest_of(dir);
             disk[rank].full_from = n;
             failed = pod_test_save(&newer, dir, NEWER, RANKS, disk) != POD_OK;
-            const char *text = pod_error_text();
+            const char *text = pod_arena_text(arena, "%s", pod_error_text());
             POD_CHECK(!failed || strstr(text, "No space left"), "operation %" PRId64 ": %s", n,
                       text);
             POD_CHECK(!failed || rank == 0 || strstr(text, "rank"), "no rank: %s", text);
             if (failed)
-                POD_CHECK(!exists(dir, "step-000000110.part"), "operation %" PRId64 ": a part", n);
+                check_left(dir, n, latest, text);
             else
                 POD_CHECK(pod_test_load(dir, of_step, NULL, NULL, 0) == NEWER, "not saved");
             check_survives(dir, "full", n);
