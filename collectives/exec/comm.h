@@ -20,8 +20,8 @@
  * job of one rank may hang.
  *
  * Named is who does not wait itself: ranks of a node show each other that they do, those of other
- * nodes are asked. Where all wait, because they do not call the same in the same order, named is who
- * is awaited, with ", which waits itself". */
+ * nodes are asked. Where all wait, because they do not call the same in the same order, named is
+ * who is awaited, with ", which waits itself". */
 #ifndef MINIPOD_COLLECTIVES_EXEC_COMM_H
 #define MINIPOD_COLLECTIVES_EXEC_COMM_H
 

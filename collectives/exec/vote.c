@@ -114,8 +114,6 @@ pod_status pod_vote_open(pod_comm *c, pod_vote **out)
     return POD_OK;
 }
 
-int pod_vote_lag(const pod_vote *v) { return v->n_rounds; }
-
 void pod_vote_close(pod_vote *v)
 {
     if (!v) return;

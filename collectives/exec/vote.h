@@ -2,7 +2,8 @@
  * each at another step, stops all of them behind the same step.
  *
  * Each turn hands out this rank's word and answers the maximum over all ranks of the words handed
- * out `lag` turns before. By then the messages are there: nobody waits for them in a step. */
+ * out `lag` turns before: log2 of the ranks, rounded up. By then the messages are there: nobody
+ * waits for them in a step. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_VOTE_H
 #define MINIPOD_COLLECTIVES_EXEC_VOTE_H
 
@@ -16,7 +17,6 @@ POD_MUST pod_status pod_vote_open(pod_comm *c, pod_vote **out); /* collective */
 /* Collective, without failing; allocates nothing. 0 in the first `lag` turns; with one rank the
  * word itself at once. Waits for ranks that are more than a turn behind, under comm's watchdog. */
 uint32_t pod_vote_turn(pod_vote *v, uint32_t mine);
-int pod_vote_lag(const pod_vote *v); /* log2 of the ranks, rounded up; the same on all. Local. */
 /* Collective: every rank had as many turns. NULL is allowed. */
 void pod_vote_close(pod_vote *v);
 

@@ -7,12 +7,12 @@
 #include "collectives/exec/run.h"
 #include "collectives/exec/watch.h"
 
-/* What is tried before this rank sleeps until it is rung. A message between two ranks that both run comes within the
- * pauses. Then the other one may need this CPU: because ranks outnumber the CPUs, or because
- * somebody else's work has put two of them on one. It gets it, a bounded number of times, since
- * ranks that wait side by side only pass it on to each other. With room the yields last longer than
- * it takes to wake a rank that sleeps (50 us on a virtual machine): else two ranks that have once
- * slept would sleep at every meeting. */
+/* What is tried before this rank sleeps until it is rung. A message between two ranks that both run
+ * comes within the pauses. Then the other one may need this CPU: because ranks outnumber the CPUs,
+ * or because somebody else's work has put two of them on one. It gets it, a bounded number of
+ * times, since ranks that wait side by side only pass it on to each other. With room the yields
+ * last longer than it takes to wake a rank that sleeps (50 us on a virtual machine): else two ranks
+ * that have once slept would sleep at every meeting. */
 typedef struct patience {
     int n_pauses, n_yields;
 } patience;

@@ -212,8 +212,8 @@ static bool was_stopped(const pod__watch *w, int64_t now_ns)
 }
 
 /* Somebody of this job ends it, and has said why. What a rank of another node says cannot be seen,
- * but it speaks when the watchdog's seconds are over, and then this one's nearly are, or were: those
- * who are told to end are made to go on first, if they were stopped. */
+ * but it speaks when the watchdog's seconds are over, and then this one's nearly are, or were:
+ * those who are told to end are made to go on first, if they were stopped. */
 static bool is_told(const pod__watch *w)
 {
     const int64_t now_ns = monotonic_ns();

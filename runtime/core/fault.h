@@ -34,8 +34,8 @@ enum { POD_MAX_FAULTS = 64 };
 const char *pod_fault_name(pod_fault_kind k);
 void pod_fault_help(FILE *to); /* a line a kind, with its keys */
 
-/* How many there are in `text` into *n. E_INVALID, naming the part, for what is no fault, a key that
- * it does not take or that is missing or stands twice, a value out of range, more than
+/* How many there are in `text` into *n. E_INVALID, naming the part, for what is no fault, a key
+ * that it does not take or that is missing or stands twice, a value out of range, more than
  * POD_MAX_FAULTS. */
 POD_MUST pod_status pod_faults_parse(const char *text, pod_fault out[POD_MAX_FAULTS], int *n);
 

@@ -43,7 +43,8 @@ static pod_status check_replaceable(const char *path)
 }
 
 /* Locked before it is emptied: of two runs into one folder the later is refused and harms nothing.
- * fcntl's lock, since HDF5 puts flock's on the same file. Where there are no locks there is none. */
+ * fcntl's lock, since HDF5 puts flock's on the same file. Where there are no locks there is
+ * none. */
 static FILE *open_part(const char *part)
 {
     int fd = open(part, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);

@@ -25,8 +25,8 @@ pod_spread pod_spread_of(double *values, int64_t n)
     };
 }
 
-/* Hoare's FIND (CACM 4, 1961, algorithm 65): what is left of k is never greater, what is right of it
- * never smaller, when low and high have met there. */
+/* Hoare's FIND (CACM 4, 1961, algorithm 65): what is left of k is never greater, what is right of
+ * it never smaller, when low and high have met there. */
 int64_t pod_spread_nth(int64_t *values, int64_t n, int64_t k)
 {
     for (int64_t low = 0, high = n - 1; low < high;) {

@@ -3,8 +3,8 @@
  *   index,label,answer,logit0,logit1,...
  *   0,7,7,-1.25,0.5,...
  *
- * answer is the class of the largest logit, the first of those that are equal; logits are float32 and
- * read back to the same bits. Rank 0 writes for all. */
+ * answer is the class of the largest logit, the first of those that are equal; logits are float32
+ * and read back to the same bits. Rank 0 writes for all. */
 #ifndef MINIPOD_RUNTIME_TRAIN_PREDICTIONS_H
 #define MINIPOD_RUNTIME_TRAIN_PREDICTIONS_H
 

@@ -100,10 +100,10 @@ static const char *settings_of(const pod_config *c, pod_arena *arena)
     return text;
 }
 
-pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_arena *arena,
-                          pod_setup *out)
+/* What needs no check and no arithmetic. Texts are the configuration's. */
+static pod_setup settings_from(const pod_config *c, int node_size)
 {
-    pod_setup s = {
+    return (pod_setup){
         .model = pod_config_text(c, POD_OPT_MODEL),
         .data = pod_config_text(c, POD_OPT_DATA),
         .seed = (uint64_t)pod_config_int(c, POD_OPT_SEED),
@@ -129,28 +129,46 @@ pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_a
         .node_size = node_size,
         .reads_logits = *pod_config_text(c, POD_OPT_PREDICTIONS),
     };
-    s.precision_name = pod_config_text(c, POD_OPT_PRECISION);
-    s.precision = strcmp(s.precision_name, "bf16") == 0 ? POD_BF16 : POD_F32;
-    s.bf16_products = strcmp(s.precision_name, "bf16-conv") == 0;
-    POD_TRY(pod_setup_mesh(pod_config_text(c, POD_OPT_MESH), n_ranks, &s.mesh));
-    pod_status tiled =
-        pod_group_tiles(&s.mesh, (int)pod_config_int(c, POD_OPT_BN_GROUP), &s.bn_group);
+}
+
+/* Who does which part of a batch. */
+static pod_status cores_from(const pod_config *c, int n_ranks, pod_setup *s)
+{
+    POD_TRY(pod_setup_mesh(pod_config_text(c, POD_OPT_MESH), n_ranks, &s->mesh));
+    const int64_t bn_group = pod_config_int(c, POD_OPT_BN_GROUP);
+    const pod_status tiled = pod_group_tiles(&s->mesh, (int)bn_group, &s->bn_group);
     if (tiled != POD_OK) return pod_fail(tiled, "bn-group: %s", pod_error_text());
-    if (s.batch % n_ranks != 0)
+    if (s->batch % n_ranks != 0)
         return pod_fail(POD_E_INVALID,
-                        "batch: %" PRId64 " does not divide by the %d cores of the mesh", s.batch,
+                        "batch: %" PRId64 " does not divide by the %d cores of the mesh", s->batch,
                         n_ranks);
-    if (s.batch / n_ranks % s.accumulate != 0)
+    if (s->batch / n_ranks % s->accumulate != 0)
         return pod_fail(POD_E_INVALID,
                         "accumulate: a batch of %" PRId64
                         " does not divide by %d cores times %d micro-steps",
-                        s.batch, n_ranks, s.accumulate);
+                        s->batch, n_ranks, s->accumulate);
+    return POD_OK;
+}
+
+static pod_status rules_from(const pod_config *c, pod_arena *arena, pod_setup *s)
+{
+    const char *rules = pod_config_text(c, POD_OPT_ALGO);
+    const pod_status loaded =
+        pod_coll_rules_load(arena, *rules ? rules : POD_COLL_RULES_DEFAULT, &s->rules);
+    return loaded == POD_OK ? POD_OK : pod_fail(loaded, "algo: %s", pod_error_text());
+}
+
+pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_arena *arena,
+                          pod_setup *out)
+{
+    pod_setup s = settings_from(c, node_size);
+    s.precision_name = pod_config_text(c, POD_OPT_PRECISION);
+    s.precision = strcmp(s.precision_name, "bf16") == 0 ? POD_BF16 : POD_F32;
+    s.bf16_products = strcmp(s.precision_name, "bf16-conv") == 0;
+    POD_TRY(cores_from(c, n_ranks, &s));
     s.settings = settings_of(c, arena);
     if (!s.settings) return POD_E_NOMEM;
-    const char *rules = pod_config_text(c, POD_OPT_ALGO);
-    pod_status ruled =
-        pod_coll_rules_load(arena, *rules ? rules : POD_COLL_RULES_DEFAULT, &s.rules);
-    if (ruled != POD_OK) return pod_fail(ruled, "algo: %s", pod_error_text());
+    POD_TRY(rules_from(c, arena, &s));
     POD_TRY(training_from(c, &s));
     POD_TRY(images_from(c, &s));
     *out = s;

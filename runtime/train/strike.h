@@ -17,7 +17,8 @@
 #include "runtime/core/fault.h"
 #include "runtime/exec/exec.h"
 
-/* E_INVALID: a fault of a rank that is not there, a core that is to be faster than it is, a link. */
+/* E_INVALID: a fault of a rank that is not there, a core that is to be faster than it is, a
+ * link. */
 POD_MUST pod_status pod_strike_check(const pod_fault fault[], int n_faults, int n_ranks);
 
 typedef struct pod_strike_args { /* borrowed while steps are struck */
