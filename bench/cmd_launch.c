@@ -151,7 +151,7 @@ static pod_status check_launcher(const char *name)
             snprintf(file, sizeof file, "%.*s%s%s", (int)length, p, length ? "/" : "", name);
         if (n > 0 && (size_t)n < sizeof file && access(file, X_OK) == 0) return POD_OK;
         if (p[length] == '\0')
-            return pod_fail(POD_E_INVALID, "--mpirun: '%s' is no program that is found", name);
+            return pod_fail(POD_E_INVALID, "mpirun: '%s' is no program that is found", name);
         p += length + 1;
     }
 }
@@ -210,7 +210,7 @@ static pod_status set_up(launch *l)
     POD_TRY(set_environment(l->ranks));
     if (l->is_job) l->stall_s = stall_of(l);
     POD_TRY(open_log(l));
-    return pod_launch_run_open(&l->call->clock, &l->run);
+    return pod_launch_run_open(&l->call->clock, l->call->log, &l->run);
 }
 
 /* ---- an attempt ---- */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "bench/launch_next.h"
+#include "bench/launch_relay.h"
 #include "bench/launch_sweep.h"
 
 static const double grace_s = 5;     /* between SIGTERM and SIGKILL */
@@ -28,18 +29,21 @@ enum { N_CAUGHT = sizeof caught / sizeof caught[0] };
 
 struct pod_launch_run {
     pod_clock clock;
+    pod_log *log;
     char mark[96]; /* an entry of the environment */
     int wake;      /* a byte comes out for each signal */
     int to_guard;
-    pid_t guard;
-    struct sigaction before[N_CAUGHT];
-    int n_asked; /* to stop */
+    pid_t guard; /* 0: it is gone */
+    struct sigaction before[N_CAUGHT], pipe_before;
+    int n_asked;   /* to stop */
+    bool is_alone; /* nobody reads standard output any more, and that was said */
 };
 
 typedef struct attempt {
     const pod_launch_plan *plan;
     pid_t pid;
-    int err;      /* mpirun's standard error comes out here; -1: it is closed */
+    pod_launch_relay out,
+        err;      /* mpirun's standard output, unless it has this process's; and error */
     int n_served; /* how many of the requests to stop were passed on */
     bool is_ended, is_ending, is_killed;
     int status; /* waitpid's */
@@ -47,7 +51,7 @@ typedef struct attempt {
     double lost_at_s; /* when a rank was heard to be missing; 0: none was */
     int64_t log_bytes;
     pod_launch_scanner scanner;
-    pod_launch_outcome *out;
+    pod_launch_outcome *outcome;
 } attempt;
 
 static double now_s(const pod_launch_run *r) { return pod_time_seconds(pod_clock_now(&r->clock)); }
@@ -73,7 +77,8 @@ static pod_status make_pipe(int fd[2])
     return POD_OK;
 }
 
-/* What the person has switched off, as nohup does, stays off. */
+/* What the person has switched off, as nohup does, stays off. Who reads what is printed may go (`|
+ * head`): that ends no job, so a write to nobody is told by its answer alone. */
 static pod_status catch_signals(pod_launch_run *r)
 {
     int fd[2];
@@ -88,12 +93,15 @@ static pod_status catch_signals(pod_launch_run *r)
         if (r->before[i].sa_handler != SIG_IGN || caught[i] == SIGCHLD)
             sigaction(caught[i], &own, NULL);
     }
+    own.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &own, &r->pipe_before);
     return POD_OK;
 }
 
 static void release_signals(pod_launch_run *r)
 {
     for (int i = 0; i < N_CAUGHT; i++) sigaction(caught[i], &r->before[i], NULL);
+    sigaction(SIGPIPE, &r->pipe_before, NULL);
     close((int)wake_fd);
     close(r->wake);
     wake_fd = -1;
@@ -148,20 +156,31 @@ static pod_status start_guard(pod_launch_run *r)
 static void tell_guard(const pod_launch_run *r, pid_t job)
 {
     const ssize_t n = write(r->to_guard, &job, sizeof job);
-    (void)n; /* it is gone: nothing hangs on it but what follows this one's sudden end */
+    (void)n; /* it is gone: reap_guard says so */
+}
+
+/* Nothing hangs on it but what follows this one's own sudden end. */
+static void reap_guard(pod_launch_run *r)
+{
+    if (r->guard == 0 || waitpid(r->guard, NULL, WNOHANG) == 0) return;
+    r->guard = 0;
+    pod_log_say(r->log, POD_LOG_WARNING,
+                "launch: the process that would end the ranks if this one were killed is gone; "
+                "the job goes on");
 }
 
 static void release_guard(pod_launch_run *r)
 {
     close(r->to_guard);
-    while (waitpid(r->guard, NULL, 0) < 0 && errno == EINTR) continue;
+    while (r->guard != 0 && waitpid(r->guard, NULL, 0) < 0 && errno == EINTR) continue;
 }
 
-pod_status pod_launch_run_open(const pod_clock *clock, pod_launch_run **out)
+pod_status pod_launch_run_open(const pod_clock *clock, pod_log *log, pod_launch_run **out)
 {
     pod_launch_run *r = calloc(1, sizeof *r);
     if (!r) return pod_fail(POD_E_NOMEM, "launch: out of memory");
     r->clock = *clock;
+    r->log = log;
     snprintf(r->mark, sizeof r->mark, "%s=%ld.%lld", mark_name, (long)getpid(),
              (long long)clock->stamp);
     pod_status s = start_guard(r); /* before the handlers, which it shall not have */
@@ -205,73 +224,109 @@ bool pod_launch_run_pause(pod_launch_run *r, double seconds)
 
 /* ---- an attempt ---- */
 
-/* In a group of its own, so that a terminal's Ctrl-C reaches this process alone. */
-static int spawn(const pod_launch_plan *plan, int err, pid_t *pid)
+/* A terminal and a file are the job's own standard output: its ranks look for a terminal. A pipe is
+ * read here, for its reader may go, which would be the end of mpirun. */
+static bool passes_output(void)
+{
+    struct stat st;
+    return fstat(STDOUT_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+static int spawn_with(const pod_launch_run *r, const attempt *a, const int to[2],
+                      posix_spawn_file_actions_t *files, posix_spawnattr_t *how, pid_t *pid)
 {
     extern char **environ;
+    sigset_t usual;
+    short flags = POSIX_SPAWN_SETPGROUP;
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGPIPE);
+    if (r->pipe_before.sa_handler != SIG_IGN) flags |= POSIX_SPAWN_SETSIGDEF;
+    posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (to[0] >= 0) posix_spawn_file_actions_adddup2(files, to[0], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(files, to[1], STDERR_FILENO);
+    posix_spawnattr_setflags(how, flags);
+    posix_spawnattr_setpgroup(how, 0);
+    posix_spawnattr_setsigdefault(how, &usual);
+    const char *const *argv = a->plan->argv;
+    return posix_spawnp(pid, argv[0], files, how, (char *const *)argv, environ);
+}
+
+/* In a group of its own, so that a terminal's Ctrl-C reaches this process alone. to: where its output
+ * goes, -1 for this process's, and its errors. */
+static int spawn(const pod_launch_run *r, attempt *a, const int to[2])
+{
     posix_spawn_file_actions_t files;
     posix_spawnattr_t how;
     int failed = posix_spawn_file_actions_init(&files);
     if (failed) return failed;
     failed = posix_spawnattr_init(&how);
     if (!failed) {
-        posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-        posix_spawn_file_actions_adddup2(&files, err, STDERR_FILENO);
-        posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP);
-        posix_spawnattr_setpgroup(&how, 0);
-        failed = posix_spawnp(pid, plan->argv[0], &files, &how, (char *const *)plan->argv, environ);
+        failed = spawn_with(r, a, to, &files, &how, &a->pid);
         posix_spawnattr_destroy(&how);
     }
     posix_spawn_file_actions_destroy(&files);
     return failed;
 }
 
+static pod_status open_pipes(bool for_output, int out[2], int err[2])
+{
+    POD_TRY(make_pipe(err));
+    if (!for_output) return POD_OK;
+    const pod_status s = make_pipe(out);
+    if (s != POD_OK) {
+        close(err[0]);
+        close(err[1]);
+    }
+    return s;
+}
+
 static pod_status start(pod_launch_run *r, attempt *a)
 {
-    int fd[2];
-    POD_TRY(make_pipe(fd));
+    int out[2] = {-1, -1}, err[2];
+    POD_TRY(open_pipes(passes_output(), out, err));
     fflush(stdout);
-    const int failed = spawn(a->plan, fd[1], &a->pid);
-    close(fd[1]);
+    a->scanner = pod_launch_scanner_start();
+    a->out = pod_launch_relay_start(out[0], r->is_alone ? -1 : STDOUT_FILENO, NULL);
+    a->err = pod_launch_relay_start(err[0], STDERR_FILENO, &a->scanner);
+    const int failed = spawn(r, a, (const int[2]){out[1], err[1]});
+    if (out[1] >= 0) close(out[1]);
+    close(err[1]);
     if (failed) {
-        close(fd[0]);
-        return pod_fail(POD_E_INVALID, "--mpirun: '%s' cannot be started: %s", a->plan->argv[0],
+        pod_launch_relay_close(&a->out);
+        pod_launch_relay_close(&a->err);
+        return pod_fail(POD_E_INVALID, "mpirun: '%s' cannot be started: %s", a->plan->argv[0],
                         strerror(failed));
     }
     tell_guard(r, a->pid);
-    a->err = fd[0];
-    fcntl(a->err, F_SETFL, O_NONBLOCK);
-    a->scanner = pod_launch_scanner_start();
     a->grown_at_s = now_s(r);
-    a->out->begin = pod_clock_stamp(&r->clock);
+    a->outcome->begin = pod_clock_stamp(&r->clock);
     return POD_OK;
 }
 
-static void put_all(int fd, const char *bytes, size_t n)
+/* What was printed passes through as it comes. */
+static void pass_on(pod_launch_run *r, attempt *a)
 {
-    while (n > 0) {
-        const ssize_t put = write(fd, bytes, n);
-        if (put < 0 && errno != EINTR) return; /* nobody listens */
-        if (put > 0) bytes += put, n -= (size_t)put;
-    }
+    pod_launch_relay_pass(&a->out);
+    pod_launch_relay_pass(&a->err);
+    if (a->out.to >= 0 || r->is_alone) return;
+    r->is_alone = true;
+    pod_log_say(r->log, POD_LOG_WARNING,
+                "launch: standard output: %s: what is printed is dropped, the job goes on",
+                strerror(a->out.reason));
 }
 
-/* Standard error passes through as it comes. */
-static void pass_errors(attempt *a)
+/* The rest of it, when all that printed is gone; but who asks twice to stop waits for no reader. */
+static void pass_rest(pod_launch_run *r, attempt *a)
 {
-    char bytes[4096];
-    while (a->err >= 0) {
-        const ssize_t n = read(a->err, bytes, sizeof bytes);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0 && errno == EAGAIN) return;
-        if (n <= 0) {
-            close(a->err);
-            a->err = -1;
-            return;
-        }
-        put_all(STDERR_FILENO, bytes, (size_t)n);
-        pod_launch_scanner_feed(&a->scanner, bytes, (size_t)n);
+    for (pass_on(r, a); (a->out.n > 0 || a->err.n > 0) && r->n_asked < 2; pass_on(r, a)) {
+        struct pollfd fd[3] = {{.fd = r->wake, .events = POLLIN},
+                               pod_launch_relay_wants(&a->out),
+                               pod_launch_relay_wants(&a->err)};
+        poll(fd, 3, -1);
+        take_signals(r);
     }
+    pod_launch_relay_close(&a->out);
+    pod_launch_relay_close(&a->err);
 }
 
 static void reap(attempt *a)
@@ -326,8 +381,8 @@ static void watch_logs(const pod_launch_run *r, attempt *a)
         a->log_bytes = bytes;
         a->grown_at_s = now;
     } else if (now - a->grown_at_s > a->plan->stall_s) {
-        a->out->stalled = true;
-        a->out->quiet_s = now - a->grown_at_s;
+        a->outcome->stalled = true;
+        a->outcome->quiet_s = now - a->grown_at_s;
         end_hard(r, a);
     }
 }
@@ -362,11 +417,14 @@ static int time_to_listen(const attempt *a)
 static void watch(pod_launch_run *r, attempt *a)
 {
     for (reap(a); !a->is_ended; reap(a)) {
-        struct pollfd fd[2] = {{.fd = r->wake, .events = POLLIN}, {.fd = a->err, .events = POLLIN}};
-        poll(fd, 2, time_to_listen(a)); /* a negative fd is passed over */
+        struct pollfd fd[3] = {{.fd = r->wake, .events = POLLIN},
+                               pod_launch_relay_wants(&a->out),
+                               pod_launch_relay_wants(&a->err)};
+        poll(fd, 3, time_to_listen(a)); /* a negative fd is passed over */
         take_signals(r);
+        reap_guard(r);
         pass_requests(r, a);
-        pass_errors(a);
+        pass_on(r, a);
         watch_loss(r, a);
         watch_logs(r, a);
         watch_ending(r, a);
@@ -375,7 +433,7 @@ static void watch(pod_launch_run *r, attempt *a)
 
 static void take_outcome(const pod_launch_run *r, attempt *a)
 {
-    pod_launch_outcome *out = a->out;
+    pod_launch_outcome *out = a->outcome;
     out->end = pod_clock_stamp(&r->clock);
     out->heard = a->scanner.heard;
     if (WIFSIGNALED(a->status)) out->launcher_signal = WTERMSIG(a->status);
@@ -387,13 +445,12 @@ pod_status pod_launch_run_attempt(pod_launch_run *r, const pod_launch_plan *plan
                                   pod_launch_outcome *out)
 {
     *out = (pod_launch_outcome){0};
-    attempt a = {.plan = plan, .out = out};
+    attempt a = {.plan = plan, .outcome = out};
     POD_TRY(start(r, &a));
     watch(r, &a);
     const bool is_clean = WIFEXITED(a.status) && WEXITSTATUS(a.status) == 0;
     if (!is_clean) pod_launch_kill_marked(r->mark);
-    pass_errors(&a);
-    if (a.err >= 0) close(a.err);
+    pass_rest(r, &a);
     if (!is_clean) pod_launch_sweep(a.pid);
     tell_guard(r, 0);
     take_outcome(r, &a);

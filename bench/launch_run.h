@@ -4,7 +4,8 @@
  * SIGUSR1, which it hands to the ranks, and these save and leave. A second one ends the job hard:
  * SIGTERM to mpirun's group, and some seconds later SIGKILL to all that the attempt started on this
  * host. The same ends a job that hangs, also over the loss of a rank, and one whose launcher is gone: a
- * second process, which sleeps, sees to that. */
+ * second process, which sleeps, sees to that. What nobody reads any more (`launch ... | head`) is
+ * dropped, and the job goes on. */
 #ifndef MINIPOD_BENCH_LAUNCH_RUN_H
 #define MINIPOD_BENCH_LAUNCH_RUN_H
 
@@ -12,6 +13,7 @@
 
 #include "bench/launch_text.h"
 #include "runtime/core/clock.h"
+#include "runtime/core/log.h"
 
 typedef struct pod_launch_run pod_launch_run;
 
@@ -32,8 +34,8 @@ typedef struct pod_launch_outcome {
 } pod_launch_outcome;
 
 /* Signals are this object's until it is closed: one a process at a time. Processes that it starts
- * carry MINIPOD_LAUNCHED_BY in their environment. E_IO. */
-POD_MUST pod_status pod_launch_run_open(const pod_clock *clock, pod_launch_run **out);
+ * carry MINIPOD_LAUNCHED_BY in their environment. The log is borrowed, and takes warnings. E_IO. */
+POD_MUST pod_status pod_launch_run_open(const pod_clock *clock, pod_log *log, pod_launch_run **out);
 /* Returns when all of the attempt's processes on this host are gone, and what they left is swept.
  * E_INVALID: argv[0] cannot be started. */
 POD_MUST pod_status pod_launch_run_attempt(pod_launch_run *r, const pod_launch_plan *plan,

@@ -35,10 +35,10 @@ pod_status pod_launch_split(pod_arena *a, const char *text, const char ***words,
     for (const char *p = text + strspn(text, blanks); *p != '\0'; p += strspn(p, blanks)) {
         all[found++] = to;
         to = take_word(&p, to);
-        if (!to) return pod_fail(POD_E_INVALID, "--mpirun: a quote is not closed in '%s'", text);
+        if (!to) return pod_fail(POD_E_INVALID, "mpirun: a quote is not closed in '%s'", text);
     }
     if (found == 0 || all[0][0] == '\0')
-        return pod_fail(POD_E_INVALID, "--mpirun: '%s' names no program", text);
+        return pod_fail(POD_E_INVALID, "mpirun: '%s' names no program", text);
     *words = all;
     *n = found;
     return POD_OK;
@@ -122,7 +122,7 @@ const char *pod_launch_what(pod_arena *a, const pod_launch_story *s)
     case POD_LAUNCH_HUNG:
         if (s->heard.overdue[0] != '\0') return s->heard.overdue;
         return pod_arena_text(a, "no rank's log grew for %.1f s", s->quiet_s);
-    case POD_LAUNCH_MISSED:
+    case POD_LAUNCH_MISSED: return "came to its end and missed its target";
     case POD_LAUNCH_USAGE:
     case POD_LAUNCH_FAILED: break;
     }

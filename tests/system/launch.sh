@@ -10,6 +10,7 @@
 #   keep       likewise with a checkpoint of step 20    banner  mpirun's words on a dead rank, exit 137
 #   die        ends by SIGKILL and leaves a process     hang    a rank's log that grows no more
 #   lost       a rank's words on one that died, and no end
+#   print      a megabyte of lines, exit 0              flood   likewise, and then waits
 #   wait       until SIGUSR1, then exit 0               deaf    whatever is asked, until it is killed
 cat >mpi <<'END'
 #!/usr/bin/env bash
@@ -26,6 +27,8 @@ banner) echo 'mpirun noticed that process rank 3 with PID 0 on node here exited 
 die) setsid sleep 1000 & echo $! >left; kill -9 $$ ;;
 hang) printf '%s\n' "$head" "$step" >"$log"; echo $$ >hanging; exec sleep 1000 ;;
 lost) echo 'rank 0: rank 5 died, waiting for rank 5 in allreduce ring 1M #7' >&2; echo $$ >hanging; exec sleep 1000 ;;
+print) seq 150000 && touch printed && exit 0 ;;
+flood) trap 'touch asked; exit 0' USR1; seq 150000 & touch waiting; while :; do sleep 0.05; done ;;
 wait) trap 'touch asked; exit 0' USR1; touch waiting; while :; do sleep 0.05; done ;;
 deaf) trap 'touch asked' USR1; trap '' TERM INT; touch waiting; while :; do sleep 0.05; done ;;
 *) exit "${plan[n - 1]}" ;;
@@ -145,6 +148,7 @@ refuses '61 is not within 0 to 60' --backoff 61 "${job[@]}"
 refuses "'nowhere' is no program that is found" --mpirun nowhere "${job[@]}"
 refuses "'./absent' is no program" --mpirun './absent -x' "${job[@]}"
 refuses 'a quote is not closed' --mpirun "mpirun 'x" "${job[@]}"
+says '^minipod launch: mpirun: ' # as other options have it
 refuses 'the value is empty' --mpirun '' "${job[@]}"
 MINIPOD_RESTARTS=many refuses "MINIPOD_RESTARTS: 'many'" "${job[@]}"
 : >taken
@@ -170,12 +174,12 @@ says "^minipod launch: attempt 1: no rank's log grew"
 
 # ---- stops -----------------------------------------------------------------------------------
 
-# begin PLAN WORD...: in the background; `pid` is the launcher
+# begin PLAN WORD...: in the background; `pid` is the launcher, which prints into $into, else `out`
 begin() {
     rm -rf run calls waiting asked left hanging
     export PLAN=$1
     shift
-    "$minipod" launch "$@" >out 2>err &
+    "$minipod" launch "$@" >"${into:-out}" 2>err &
     pid=$!
 }
 ends() {
@@ -208,6 +212,41 @@ kill -TERM "$pid"
 ends 1
 calls 1
 says 'stopped before attempt 2'
+
+# ---- who reads what is printed -----------------------------------------------------------------
+
+# Who has read enough goes; the job goes on, and the person is told once.
+export PLAN=print
+rm -rf run calls printed
+"$minipod" launch "${fast[@]}" "${job[@]}" 2>err | head -1 >out
+[ "${PIPESTATUS[0]}" -eq 0 ] && [ -e printed ] && [ "$(cat out)" = 1 ] || fail "| head: $(cat err)"
+says '^minipod: warning: launch: standard output: Broken pipe: what is printed is dropped, the job goes on$'
+[ "$(wc -l <err)" -eq 1 ] || fail "| head: more than one line: $(cat err)"
+notes '"reason": "ok"'
+rm -rf run calls printed
+"$minipod" launch "${fast[@]}" "${job[@]}" 2>err | tail -1 >out
+[ "$(cat out)" = 150000 ] || fail "| tail: the last line is $(cat out)"
+silent
+# One that stands still, as `| less` does, keeps nobody from stopping the job.
+mkfifo pipe
+sleep 1000 <pipe &
+reader=$!
+into=pipe begin 'flood 0' "${fast[@]}" "${job[@]}"
+soon test -e waiting
+kill -TERM "$pid"
+soon test -e asked
+kill "$reader"
+ends 0
+
+# The process that would end the ranks of a killed launcher is killed itself.
+begin 'wait 0' "${fast[@]}" "${job[@]}"
+soon test -e waiting
+kill -9 "$(pgrep -P "$pid" minipod)"
+soon grep -q 'is gone; the job goes on' err
+kill -TERM "$pid"
+ends 0
+notes '"reason": "stopped"'
+[ "$(wc -l <err)" -eq 1 ] || fail "more than one line: $(cat err)"
 
 # A launcher that is killed leaves nothing that runs.
 begin 'hang 0' "${fast[@]}" "${job[@]}"

@@ -1,8 +1,13 @@
 /* What a launcher decides, reads and says. */
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "bench/launch_log.h"
 #include "bench/launch_next.h"
+#include "bench/launch_relay.h"
 #include "bench/launch_sweep.h"
 #include "bench/launch_text.h"
 #include "tests/harness/harness.h"
@@ -264,6 +269,8 @@ static void test_story(void)
          "ended with exit code 1: loss is nan; it took 0.0 s, to step 7"},
         {{.reason = POD_LAUNCH_FAILED, .exit_code = 1, .failure = "", .step = 7},
          "ended with exit code 1; it took 0.0 s, to step 7"},
+        {{.reason = POD_LAUNCH_MISSED, .exit_code = 1, .failure = "", .seconds = 3, .step = 7},
+         "came to its end and missed its target; it took 3.0 s, to step 7"},
         {{.reason = POD_LAUNCH_STOPPED, .failure = "", .step = 7},
          "stopped as it was asked to; it took 0.0 s, to step 7"},
     };
@@ -274,6 +281,48 @@ static void test_story(void)
         POD_CHECK(got && strcmp(got, rows[i].text) == 0, "'%s', want '%s'", got, rows[i].text);
     }
     pod_arena_destroy(a);
+}
+
+/* ---- what passes through ---- */
+
+static void open_pipe(int fd[2]) { CU_ASSERT_EQUAL_FATAL(pipe(fd), 0); }
+
+/* 3 pages into a pipe whose reader takes one at a time: all of it comes out, nothing waits, and the
+ * listener has heard it. Then the reader goes. */
+static void test_relay(void)
+{
+    enum { PAGE = POD_LAUNCH_RELAY_BYTES, ROOM = 16 * PAGE }; /* what a pipe holds */
+    static char bytes[ROOM];
+    int in[2], out[2];
+    pod_launch_scanner scanner = pod_launch_scanner_start();
+    (void)signal(SIGPIPE, SIG_IGN);
+    open_pipe(in);
+    open_pipe(out);
+    pod_launch_relay r = pod_launch_relay_start(in[0], out[1], &scanner);
+    pod_launch_relay_pass(&r);
+    CU_ASSERT_TRUE(r.n == 0 && pod_launch_relay_wants(&r).fd == in[0]);
+    CU_ASSERT_EQUAL(write(out[1], bytes, ROOM), ROOM); /* the reader stands still */
+    CU_ASSERT_EQUAL(write(in[1], "rank 0: rank 2 died, a\n", 23), 23);
+    pod_launch_relay_pass(&r);
+    CU_ASSERT_EQUAL(scanner.heard.rank, 2);
+    CU_ASSERT_TRUE(r.n == 23 && pod_launch_relay_wants(&r).fd == out[1]);
+    CU_ASSERT_EQUAL(read(out[0], bytes, ROOM), ROOM);
+    pod_launch_relay_pass(&r);
+    CU_ASSERT_EQUAL(read(out[0], bytes, ROOM), 23);
+    CU_ASSERT_EQUAL(memcmp(bytes, "rank 0: rank 2 died, a\n", 23), 0);
+    close(out[0]);
+    CU_ASSERT_EQUAL(write(in[1], "more", 4), 4);
+    pod_launch_relay_pass(&r);
+    CU_ASSERT_TRUE(r.to == -1 && r.reason == EPIPE && r.n == 0);
+    for (int i = 0; i < 64; i++) { /* what nobody reads is taken all the same */
+        CU_ASSERT_EQUAL(write(in[1], bytes, PAGE), PAGE);
+        pod_launch_relay_pass(&r);
+    }
+    close(in[1]);
+    pod_launch_relay_pass(&r);
+    CU_ASSERT_EQUAL(pod_launch_relay_wants(&r).fd, -1);
+    close(out[1]);
+    (void)signal(SIGPIPE, SIG_DFL);
 }
 
 /* ---- what is left ---- */
@@ -362,10 +411,15 @@ static void test_log(void)
 }
 
 static CU_TestInfo tests[] = {
-    {"what follows an attempt", test_next}, {"a job that fails comes to an end", test_ends},
-    {"words of a command", test_split},     {"who died", test_scan},
-    {"what is said", test_story},           {"what is left", test_left},
-    {"what the log says", test_log},        CU_TEST_INFO_NULL,
+    {"what follows an attempt", test_next},
+    {"a job that fails comes to an end", test_ends},
+    {"words of a command", test_split},
+    {"who died", test_scan},
+    {"what is said", test_story},
+    {"what passes through", test_relay},
+    {"what is left", test_left},
+    {"what the log says", test_log},
+    CU_TEST_INFO_NULL,
 };
 
 CU_SuiteInfo pod_test_suites[] = {
