@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "kernels/base/assert.h"
-#include "runtime/core/json.h"
+#include "runtime/measure/job_record.h"
 
 /* A record holds at most a text of POD_JOB_TEXT_BYTES, each byte escaped as \uXXXX. */
 enum { RECORD_BYTES = 6 * POD_JOB_TEXT_BYTES + 256, REASON_BYTES = 256, FAULT_BYTES = 64 };
@@ -31,25 +31,22 @@ static void fail(pod_job_writer *w, const char *reason)
     snprintf(w->reason, sizeof w->reason, "%s", reason);
 }
 
-/* One call of the system, so that a kill leaves whole records. A record that was cut off (a full
- * disk) is taken back, for it would spoil the next one's line. */
 static void append(pod_job_writer *w, const char *record, size_t bytes)
 {
+    const char *reason;
     if (w->fd < 0) return;
-    ssize_t written;
-    do {
-        written = write(w->fd, record, bytes);
-    } while (written < 0 && errno == EINTR);
-    if (written == (ssize_t)bytes) {
-        w->bytes += written;
+    const pod__job_append done = pod__job_append_to(w->fd, w->bytes, record, bytes, &reason);
+    if (done == POD__JOB_APPENDED) {
+        w->bytes += (off_t)bytes;
         return;
     }
-    fail(w, written < 0 ? strerror(errno) : "no space for a whole record");
-    if (written <= 0 || ftruncate(w->fd, w->bytes) == 0) return;
+    fail(w, reason);
+    if (done == POD__JOB_LEFT_OUT) return;
     close(w->fd);
     w->fd = -1;
 }
 
+/* Records of a step are printed, for they may take no memory. */
 static void POD_PRINTF(2, 3) put(pod_job_writer *w, const char *fmt, ...)
 {
     if (!w) return;
@@ -113,27 +110,25 @@ void pod_job_put_end(pod_job_writer *w, pod_job_end_kind kind, const char *text,
         fail(w, "the last record could not be made");
 }
 
-/* Texts of a head may be of any length: it is made in memory of its own. */
+/* Its texts may be of any length. */
 static pod_status put_head(pod_job_writer *w, const pod_job_head *h)
 {
-    char *record = NULL;
-    size_t bytes;
-    FILE *to = open_memstream(&record, &bytes);
-    if (!to) return pod_fail(POD_E_NOMEM, "%s: out of memory", w->path);
-    const struct {
-        const char *key, *text;
-    } texts[] = {{"mesh", h->mesh}, {"model", h->model}, {"data", h->data}, {"host", h->host}};
-    fprintf(to, "{\"schema\":\"minipod.job\",\"version\":1,\"attempt\":%d,\"rank\":%d,\"ranks\":%d",
-            h->attempt, h->rank, h->ranks);
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        fprintf(to, ",\"%s\":", texts[i].key);
-        pod_json_quote(to, texts[i].text);
-    }
-    fprintf(to, ",\"pid\":%" PRId64 ",\"begin_ns\":%" PRId64 "}\n", h->pid, h->begin);
-    const bool ok = fclose(to) == 0;
-    if (ok) append(w, record, bytes);
-    free(record);
-    if (!ok) return pod_fail(POD_E_NOMEM, "%s: out of memory", w->path);
+    pod__job_record r;
+    POD_TRY(pod__job_record_begin(w->path, &r));
+    pod_json_text(&r.json, "schema", "minipod.job");
+    pod_json_int(&r.json, "version", 1);
+    pod_json_int(&r.json, "attempt", h->attempt);
+    pod_json_int(&r.json, "rank", h->rank);
+    pod_json_int(&r.json, "ranks", h->ranks);
+    pod_json_text(&r.json, "mesh", h->mesh);
+    pod_json_text(&r.json, "model", h->model);
+    pod_json_text(&r.json, "data", h->data);
+    pod_json_text(&r.json, "host", h->host);
+    pod_json_int(&r.json, "pid", h->pid);
+    pod_json_int(&r.json, "begin_ns", h->begin);
+    POD_TRY(pod__job_record_end(w->path, &r));
+    append(w, r.text, r.bytes);
+    pod__job_record_release(&r);
     if (w->status != POD_OK) return pod_fail(POD_E_IO, "%s: cannot write: %s", w->path, w->reason);
     return POD_OK;
 }

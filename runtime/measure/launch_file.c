@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "runtime/core/file.h"
-#include "runtime/core/json.h"
+#include "runtime/measure/job_record.h"
 
 enum { VERSION = 1, TAIL_BYTES = 4096 };
 
@@ -27,80 +27,57 @@ static pod_status fail_io(const pod_launch_file *f, const char *why)
 
 /* ---- lines ---- */
 
-typedef struct line {
-    FILE *to;
-    char *text;
-    size_t bytes;
-    pod_json json;
-} line;
-
-static pod_status begin_line(line *l)
-{
-    *l = (line){0};
-    l->to = open_memstream(&l->text, &l->bytes);
-    if (!l->to) return pod_fail(POD_E_NOMEM, "launch.jsonl: no memory for a line");
-    l->json = pod_json_start(l->to, 0);
-    pod_json_open_object(&l->json, NULL);
-    return POD_OK;
-}
-
-/* At once or not at all: what a full disk left of a line is taken back, for it would spoil the next. */
-static pod_status append(const pod_launch_file *f, const char *text, size_t bytes)
+static pod_status append(const pod_launch_file *f, const pod__job_record *r)
 {
     struct stat before;
+    const char *reason;
     if (fstat(f->fd, &before) != 0) return fail_io(f, strerror(errno));
-    errno = 0;
-    const ssize_t n = write(f->fd, text, bytes);
-    if (n == (ssize_t)bytes) return POD_OK;
-    const pod_status s = fail_io(f, errno ? strerror(errno) : "no space for a whole line");
-    if (n > 0) (void)!ftruncate(f->fd, before.st_size);
-    return s;
+    const pod__job_append done =
+        pod__job_append_to(f->fd, before.st_size, r->text, r->bytes, &reason);
+    return done == POD__JOB_APPENDED ? POD_OK : fail_io(f, reason);
 }
 
-static pod_status put_line(const pod_launch_file *f, line *l)
+static pod_status put_record(const pod_launch_file *f, pod__job_record *r)
 {
-    pod_json_close(&l->json);
-    fputc('\n', l->to);
-    const pod_status s = fclose(l->to) == 0
-                             ? append(f, l->text, l->bytes)
-                             : pod_fail(POD_E_NOMEM, "launch.jsonl: no memory for a line");
-    free(l->text);
+    POD_TRY(pod__job_record_end(f->path, r));
+    const pod_status s = append(f, r);
+    pod__job_record_release(r);
     return s;
 }
 
 static pod_status put_head(const pod_launch_file *f, const char *command, int ranks,
                            pod_stamp begin)
 {
-    line l;
-    POD_TRY(begin_line(&l));
-    pod_json_text(&l.json, "schema", "minipod.launch");
-    pod_json_int(&l.json, "version", VERSION);
-    pod_json_text(&l.json, "command", command);
-    pod_json_int(&l.json, "ranks", ranks);
-    pod_json_int(&l.json, "begin_ns", begin);
-    return put_line(f, &l);
+    pod__job_record r;
+    POD_TRY(pod__job_record_begin(f->path, &r));
+    pod_json_text(&r.json, "schema", "minipod.launch");
+    pod_json_int(&r.json, "version", VERSION);
+    pod_json_text(&r.json, "command", command);
+    pod_json_int(&r.json, "ranks", ranks);
+    pod_json_int(&r.json, "begin_ns", begin);
+    return put_record(f, &r);
 }
 
 pod_status pod_launch_file_put_begin(pod_launch_file *f, int attempt, pod_stamp at)
 {
-    line l;
-    POD_TRY(begin_line(&l));
-    pod_json_int(&l.json, "attempt", attempt);
-    pod_json_int(&l.json, "begin_ns", at);
-    return put_line(f, &l);
+    pod__job_record r;
+    POD_TRY(pod__job_record_begin(f->path, &r));
+    pod_json_int(&r.json, "attempt", attempt);
+    pod_json_int(&r.json, "begin_ns", at);
+    return put_record(f, &r);
 }
 
 pod_status pod_launch_file_put_end(pod_launch_file *f, int attempt, pod_stamp at, int exit_code,
                                    const char *reason, const char *text)
 {
-    line l;
-    POD_TRY(begin_line(&l));
-    pod_json_int(&l.json, "attempt", attempt);
-    pod_json_int(&l.json, "end_ns", at);
-    pod_json_int(&l.json, "exit_code", exit_code);
-    pod_json_text(&l.json, "reason", reason);
-    pod_json_text(&l.json, "text", text);
-    return put_line(f, &l);
+    pod__job_record r;
+    POD_TRY(pod__job_record_begin(f->path, &r));
+    pod_json_int(&r.json, "attempt", attempt);
+    pod_json_int(&r.json, "end_ns", at);
+    pod_json_int(&r.json, "exit_code", exit_code);
+    pod_json_text(&r.json, "reason", reason);
+    pod_json_text(&r.json, "text", text);
+    return put_record(f, &r);
 }
 
 /* ---- the file ---- */

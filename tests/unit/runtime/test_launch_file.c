@@ -129,7 +129,7 @@ static void test_full(void)
     const pod_status s = pod_launch_file_put_begin(f, 1, 50);
     setrlimit(RLIMIT_FSIZE, &old);
     signal(SIGXFSZ, before);
-    POD_CHECK(is_refused(s, "no space for a whole line"), "'%s'", pod_error_text());
+    POD_CHECK(is_refused(s, "no space for a whole record"), "'%s'", pod_error_text());
     POD_CHECK_OK(pod_launch_file_put_begin(f, 1, 101));
     POD_CHECK_OK(
         pod_launch_file_put_end(f, 1, 205, 137, "killed", "rank 3 was killed by signal 9"));
