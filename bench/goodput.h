@@ -7,6 +7,7 @@
 #include "runtime/measure/deviation.h"
 #include "runtime/measure/fleet.h"
 #include "runtime/measure/interval.h"
+#include "runtime/measure/saves.h"
 
 /* ---- a run ---- */
 
@@ -28,6 +29,7 @@ typedef struct pod_run_account {
     pod_job job;
     pod_stamp now; /* 0: it is over */
     pod_account sum;
+    pod_saves saves;
     int64_t n_redone_steps; /* that an earlier attempt had done */
     pod_program_terms program;
     const pod_fleet_job *scheduled; /* NULL: not known */

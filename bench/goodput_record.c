@@ -181,6 +181,8 @@ static void put_steps(pod_json *j, const pod_run_account *r)
     pod_json_int(j, "steps", r->sum.n_steps);
     pod_json_int(j, "lost_steps", r->sum.n_lost_steps);
     pod_json_int(j, "redone_steps", r->n_redone_steps);
+    pod_json_int(j, "checkpoints", r->saves.n_begun);
+    pod_json_int(j, "failed_checkpoints", r->saves.n_failed);
     pod_json_int(j, "unsaved_steps", r->sum.n_unsaved_steps);
     pod_json_int(j, "max_productive_step", r->sum.max_productive_step);
     pod_json_double(j, "ideal_step_time", d->ideal_s);

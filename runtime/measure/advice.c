@@ -5,6 +5,7 @@
 #include <stdarg.h>
 
 #include "runtime/measure/job_model.h"
+#include "runtime/measure/saves.h"
 
 typedef struct adviser {
     pod_arena *arena;
@@ -46,56 +47,13 @@ static void propose(adviser *v, double gain, const char *fmt, ...)
 
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
-typedef struct saves { /* while training went on, over all ranks and attempts */
-    int64_t n;         /* of a rank; all ranks take part in a checkpoint */
-    double cost_s;     /* training stood still: for a copy, or until the file was whole */
-    double steps_s;
-    int64_t n_steps;
-    int64_t n_kept;   /* checkpoints that became whole */
-    int64_t n_seen;   /* of these, behind which a step came */
-    int64_t n_sync;   /* which were whole before it began */
-    double writing_s; /* of the seen ones, from the end of their step */
-} saves;
-
-static void count_kept(const pod_job_part *p, saves *s)
-{
-    s->n_kept += p->n_kept;
-    for (int64_t i = 0; i < p->n_kept && p->n_steps > 0; i++) {
-        const int64_t at = p->kept[i] - p->step[0].step;
-        if (at < 0 || at + 1 >= p->n_steps || p->step[at].step != p->kept[i]) continue;
-        s->n_seen++;
-        s->n_sync += p->kept_at[i] < p->step[at + 1].begin;
-        s->writing_s += pod_stamp_seconds(p->kept_at[i] - p->step[at].end);
-    }
-}
-
-/* What follows the last step of an attempt is a save that its end asked for. */
-static void count_part(const pod_job_part *p, saves *s)
-{
-    const pod_stamp last = p->n_steps > 0 ? p->step[p->n_steps - 1].begin : 0;
-    for (int64_t i = 0; i < p->n_marks; i++) {
-        const pod_job_mark *m = &p->mark[i];
-        if (m->span != POD_JOB_SAVE || m->begin >= last) continue;
-        s->cost_s += pod_stamp_seconds(m->end - m->begin);
-        s->n++;
-    }
-    for (int64_t i = 0; i < p->n_steps; i++) {
-        const pod_job_step *x = &p->step[i];
-        s->cost_s += pod_stamp_seconds(x->save);
-        s->n += x->save > 0;
-        s->steps_s += pod_stamp_seconds(x->end - x->begin - x->save);
-    }
-    s->n_steps += p->n_steps;
-    count_kept(p, s);
-}
-
 double pod_save_overhead(double save_s, double mtbf_s, double interval_s)
 {
     return save_s / interval_s + interval_s / (2 * mtbf_s);
 }
 
 /* No sooner than a step is done, and the checkpoint before is whole. */
-static void advise_interval(adviser *v, const saves *s)
+static void advise_interval(adviser *v, const pod_saves *s)
 {
     if (v->sum->n_disruptions == 0 || s->n == 0 || s->n_steps == 0) return;
     const double step_s = (s->steps_s + s->cost_s) / (double)s->n_steps;
@@ -117,8 +75,7 @@ static void advise_interval(adviser *v, const saves *s)
 
 static void advise_saving(adviser *v)
 {
-    saves s = {0};
-    for (int i = 0; i < v->job->n_parts; i++) count_part(&v->job->part[i], &s);
+    const pod_saves s = pod_saves_of(v->job);
     const double lost_s = seconds_of(v, POD_JOB_LOST_STEP);
     if (s.n_seen > 0 && s.n_sync == s.n_seen)
         propose(v, s.cost_s / wall_s(v),
@@ -127,11 +84,72 @@ static void advise_saving(adviser *v)
                 " was whole",
                 s.cost_s, 100 * s.cost_s / wall_s(v), s.n_seen);
     advise_interval(v, &s);
+    if (s.n_failed > 0)
+        propose(v, s.failed_s / wall_s(v),
+                "checkpoints that become whole (a full disk? train's warnings tell): %" PRId64
+                " of %" PRId64 " failed, which cost %.4g s of rank time, %.1f points of runtime "
+                "goodput: %" PRId64 " steps that they would have kept were lost",
+                s.n_failed, s.n_begun, s.failed_s, 100 * s.failed_s / wall_s(v), s.n_failed_steps);
     if (s.n == 0 && s.n_kept == 0)
         propose(v, lost_s / wall_s(v),
                 "checkpoints while it trains (--checkpoint-every) would keep up to %.4g s of rank "
                 "time, %.1f points of runtime goodput: %" PRId64 " steps were lost, none was saved",
                 lost_s, 100 * lost_s / wall_s(v), v->sum->n_lost_steps);
+}
+
+/* ---- recovery -------------------------------------------------------------------------------- */
+
+typedef struct recovery { /* rank time between attempts of a launch, seconds */
+    double pauses_s;      /* that the launcher made */
+    double starts_s;      /* from there to ranks' records, or of attempts that left none */
+} recovery;
+
+/* The parts of an attempt, as indices first .. *end - 1 of the job's; none where both are equal. */
+static int parts_of(const pod_job *j, int number, int from, int *end)
+{
+    while (from < j->n_parts && j->part[from].head.attempt < number) from++;
+    for (*end = from; *end < j->n_parts && j->part[*end].head.attempt == number;) ++*end;
+    return from;
+}
+
+static recovery recovery_of(const pod_job *j)
+{
+    recovery r = {0};
+    for (int i = 0, from = 0, end, ranks = 0; i < j->n_attempts; i++, from = end) {
+        const pod_job_attempt *l = &j->attempt[i];
+        const bool follows = i > 0 && l->launch == l[-1].launch && l[-1].end != 0;
+        from = parts_of(j, l->attempt, from, &end);
+        if (follows) r.pauses_s += pod_stamp_seconds(l->begin - l[-1].end) * ranks;
+        if (from == end && ranks > 0 && l->end != 0)
+            r.starts_s += pod_stamp_seconds(l->end - l->begin) * ranks;
+        for (int p = from; follows && p < end; p++)
+            r.starts_s += pod_stamp_seconds(j->part[p].head.begin - l->begin);
+        if (from < end) ranks = j->part[from].head.ranks;
+    }
+    return r;
+}
+
+/* Nothing else tells how long it takes until an end is seen. */
+static void advise_recovery(adviser *v)
+{
+    const double recovery_s = seconds_of(v, POD_JOB_RECOVERY);
+    const int n = v->sum->n_disruptions;
+    const char *plural = n == 1 ? "" : "s";
+    if (v->job->n_attempts == 0) {
+        propose(v, recovery_s / wall_s(v),
+                "minipod launch, which begins again by itself: behind %d disruption%s nothing ran "
+                "for %.4g s of rank time, up to %.1f points of runtime goodput",
+                n, plural, recovery_s, 100 * recovery_s / wall_s(v));
+        return;
+    }
+    const recovery r = recovery_of(v->job);
+    propose(
+        v, recovery_s / wall_s(v),
+        "a shorter recovery: %d disruption%s cost %.4g s of rank time until ranks were back, up "
+        "to %.1f points of runtime goodput: %.4g s until the end was seen (--watchdog), %.4g s "
+        "of pauses (--backoff), %.4g s of starts",
+        n, plural, recovery_s, 100 * recovery_s / wall_s(v),
+        fmax(0, recovery_s - r.pauses_s - r.starts_s), r.pauses_s, r.starts_s);
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
@@ -211,6 +229,7 @@ pod_status pod_advise(pod_arena *a, const pod_job *j, const pod_account *sum,
     adviser v = {.arena = a, .job = j, .sum = sum, .pace = s};
     if (sum->wall > 0) {
         advise_saving(&v);
+        advise_recovery(&v);
         advise_input(&v);
         advise_start(&v);
         advise_evaluation(&v);

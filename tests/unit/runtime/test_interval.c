@@ -7,6 +7,7 @@
 #include "runtime/measure/deviation.h"
 #include "runtime/measure/interval.h"
 #include "runtime/measure/job_model.h"
+#include "runtime/measure/saves.h"
 #include "tests/harness/harness.h"
 
 static const pod_stamp second = 1000000000, begun = 1700000000000000000;
@@ -262,6 +263,75 @@ static void advice_on_checkpoints(void)
     pod_arena_destroy(a);
 }
 
+/* One rank. Attempt 1, launched at 0, does steps of 1 s from 1 on, is killed at 41 and seen dead at 45;
+ * the next begins at 55, its record at 60: 45 - 42 + 10 + 5 s of recovery, where 1 s goes to the step
+ * that was begun. Saves of 0.1 s at steps 10, 20 and 30: that of 10 becomes whole, 20 and 30 do not:
+ * those may have been under way as it died. With one more at step 40, that of 20 has failed: no save
+ * is behind two others. It goes on from 10: 10 steps would not have been lost. */
+static void advice_on_disruptions(void)
+{
+    static pod_job_step first[40], then[30];
+    static const int64_t kept[1] = {10};
+    const pod_stamp kept_at = at(13);
+    pod_arena *a;
+    pod_advice got[POD_MAX_ADVICE] = {{0, ""}, {0, ""}, {0, ""}};
+    const pod_stragglers none = {0};
+    for (int i = 0; i < 40; i++)
+        first[i] = (pod_job_step){.step = i + 1,
+                                  .begin = at(1 + i),
+                                  .end = at(2 + i),
+                                  .save = i == 9 || i == 19 || i == 29 ? second / 10 : 0};
+    for (int i = 0; i < 30; i++)
+        then[i] = (pod_job_step){.step = i + 11, .begin = at(60 + i), .end = at(61 + i)};
+    pod_job_part part[2] = {{.head = {.attempt = 1, .ranks = 1, .begin = at(1)},
+                             .n_steps = 40,
+                             .step = first,
+                             .n_kept = 1,
+                             .kept = kept,
+                             .kept_at = &kept_at,
+                             .end_text = "",
+                             .last = at(41)},
+                            {.head = {.attempt = 2, .ranks = 1, .begin = at(60)},
+                             .first_step = 10,
+                             .n_steps = 30,
+                             .step = then,
+                             .end = POD_JOB_END_OK,
+                             .end_text = "",
+                             .last = at(90)}};
+    const pod_job_attempt launched[2] = {{1, 1, 1, at(0), at(45), "killed", ""},
+                                         {2, 0, 1, at(55), at(90), "ok", ""}};
+    pod_job j = {.dir = "dir", .n_parts = 2, .part = part, .n_attempts = 2, .attempt = launched};
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    pod_saves s = pod_saves_of(&j);
+    CU_ASSERT_TRUE(s.n_begun == 3 && s.n_kept == 1 && s.n_failed == 0 && s.failed_s == 0);
+    const int n = advise(a, &j, &none, got);
+    CU_ASSERT_TRUE_FATAL(n >= 2);
+    POD_CHECK(fabs(got[0].gain - 18. / 90) < 1e-9 || fabs(got[1].gain - 18. / 90) < 1e-9,
+              "%g %s, %g %s", got[0].gain, got[0].text, got[1].gain, got[1].text);
+    check_advice(&got[fabs(got[0].gain - 18. / 90) < 1e-9 ? 0 : 1], 18. / 90,
+                 "1 disruption cost 18 s of rank time until ranks were back, up to 20.0 points of "
+                 "runtime goodput: 3 s until the end was seen (--watchdog), 10 s of pauses "
+                 "(--backoff), 5 s of starts");
+    first[39].save = second / 10;
+    s = pod_saves_of(&j);
+    CU_ASSERT_TRUE(s.n_begun == 4 && s.n_failed == 1 && s.n_failed_steps == 10);
+    CU_ASSERT_DOUBLE_EQUAL(s.failed_s, 9.9, 1e-9); /* without the copy of step 20 */
+    part[0].end = POD_JOB_END_FAILED;              /* which waits for what is under way */
+    s = pod_saves_of(&j);
+    CU_ASSERT_TRUE(s.n_failed == 3 && s.n_failed_steps == 30);
+    const int m = advise(a, &j, &none, got);
+    int found = -1;
+    for (int i = 0; i < m; i++)
+        if (strstr(got[i].text, "3 of 4 failed")) found = i;
+    CU_ASSERT_TRUE_FATAL(found >= 0);
+    check_advice(&got[found], 29.7 / 90, "30 steps that they would have kept were lost");
+    j.n_attempts = 0; /* nobody launched it: it ended at 41, and began again at 60 */
+    const int k = advise(a, &j, &none, got);
+    for (int i = found = 0; i < k; i++) found |= strstr(got[i].text, "minipod launch") != NULL;
+    CU_ASSERT_TRUE(found);
+    pod_arena_destroy(a);
+}
+
 static CU_TestInfo tests[] = {
     {"thirds of a job", thirds_of_a_job},
     {"parts close", parts_close},
@@ -271,6 +341,7 @@ static CU_TestInfo tests[] = {
     {"advice on steps", advice_on_steps},
     {"Young's interval", young},
     {"advice on checkpoints", advice_on_checkpoints},
+    {"advice on disruptions", advice_on_disruptions},
     CU_TEST_INFO_NULL,
 };
 
