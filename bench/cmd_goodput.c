@@ -1,6 +1,7 @@
 /* minipod goodput: where the time of runs went: scheduling x runtime x program goodput, every second
  * by category, who was slow, and what would have helped most. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "bench/command.h"
 #include "bench/goodput.h"
@@ -16,15 +17,30 @@ static pod_status check_names(const pod_config *c)
     return POD_OK;
 }
 
+/* Names may be spelled in many ways, and links may lead to the same folder. */
+static bool is_same_folder(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static pod_status check_twice(const pod_config *c)
+{
+    for (int i = 0; i < pod_config_n_args(c); i++)
+        for (int k = 0; k < i; k++)
+            if (is_same_folder(pod_config_arg(c, k), pod_config_arg(c, i)))
+                return pod_fail(POD_E_INVALID,
+                                "%s: stands twice among the runs: it is the same folder as %s",
+                                pod_config_arg(c, i), pod_config_arg(c, k));
+    return POD_OK;
+}
+
 static pod_status read_runs(const pod_config *c, pod_arena *a, const pod_fleet *fleet,
                             pod_run_account *run)
 {
-    for (int i = 0; i < pod_config_n_args(c); i++) {
+    POD_TRY(check_twice(c));
+    for (int i = 0; i < pod_config_n_args(c); i++)
         POD_TRY(pod_run_account_read(a, pod_config_arg(c, i), fleet, &run[i]));
-        for (int k = 0; k < i; k++)
-            if (strcmp(run[k].name, run[i].name) == 0)
-                return pod_fail(POD_E_INVALID, "%s: stands twice among the runs", run[i].name);
-    }
     return POD_OK;
 }
 
@@ -105,6 +121,9 @@ void pod_goodput_help(FILE *to)
         "for counts\n"
         "  first,submit,0,8          it asks for so many\n"
         "  first,allocate,12.5,4     it has so many now: all, a part (counts nothing), 0\n"
-        "  first,end,320,            it needs none any more\n",
+        "  first,end,320,            it needs none any more\n"
+        "A run cannot have worked longer, or on more ranks, than its job had them together. Times "
+        "of 1e9 and more\nare seconds since 1970: then it cannot have worked before or behind that "
+        "either\n",
         to);
 }

@@ -1,16 +1,21 @@
 /* A run's folder, read: its job log, and of run.json what program goodput is made of. */
 #include <cjson/cJSON.h>
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bench/goodput.h"
 #include "runtime/core/file.h"
+#include "runtime/data/checkpoint.h"
 
 enum { RUN_VERSION = 1, MAX_JSON_BYTES = 1 << 26, HOST_BYTES = 256 };
 
@@ -93,7 +98,92 @@ static pod_status read_terms(pod_arena *a, const char *dir, const pod_job_head *
     return status;
 }
 
+/* ---- the folder ------------------------------------------------------------------------------ */
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* "a, b, c, ...": what the folder has, the first few by name; "nothing". NULL: no memory. *run is a
+ * folder in it that looks like a run, NULL for none. */
+static const char *list_folder(pod_arena *a, const char *dir, const char **run)
+{
+    enum { MOST_NAMES = 4 };
+    struct dirent **name;
+    const char *all = "nothing";
+    const int n = scandir(dir, &name, NULL, alphasort);
+    int listed = 0;
+    *run = NULL;
+    for (int i = 0; i < n; i++) {
+        const char *word = name[i]->d_name;
+        if (all && strcmp(word, ".") != 0 && strcmp(word, "..") != 0) {
+            const char *job = pod_arena_text(a, "%s/%s/job", dir, word);
+            if (!*run && job && is_folder(job)) *run = pod_arena_text(a, "%s/%s", dir, word);
+            if (listed < MOST_NAMES)
+                all = pod_arena_text(a, "%s%s%.60s", listed ? all : "", listed ? ", " : "", word);
+            else if (listed == MOST_NAMES)
+                all = pod_arena_text(a, "%s, ...", all);
+            listed++;
+        }
+        free(name[i]);
+    }
+    if (n >= 0) free(name);
+    return all;
+}
+
+/* That it is a run's at all. */
+static pod_status check_folder(pod_arena *a, const char *dir)
+{
+    const char *run, *job = pod_arena_text(a, "%s/job", dir);
+    if (!job) return POD_E_NOMEM;
+    if (is_folder(job)) return POD_OK;
+    if (access(dir, F_OK) != 0) return pod_fail(POD_E_IO, "%s: %s", dir, strerror(errno));
+    if (!is_folder(dir)) return pod_fail(POD_E_FORMAT, "%s: is a file, want a run's folder", dir);
+    const char *found = list_folder(a, dir, &run);
+    if (!found) return POD_E_NOMEM;
+    return pod_fail(
+        POD_E_FORMAT,
+        "%s: is no run's folder: want job/ with the logs that train --out leaves, found "
+        "%s%s%s%s",
+        dir, found, run ? "; did you mean " : "", run ? run : "", run ? "?" : "");
+}
+
 /* ---- the job --------------------------------------------------------------------------------- */
+
+/* When the process began, in seconds since 1970; NaN where the system does not say. */
+static double process_begun_s(pid_t pid)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    FILE *f = fopen(path, "r");
+    if (!f) return (double)NAN;
+    const size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = '\0';
+    const char *p = strrchr(text, ')'); /* its name may hold anything */
+    enum { FIELDS_BETWEEN = 19 };       /* of which the first is its state */
+    for (int i = 0; p && i <= FIELDS_BETWEEN; i++) p = strchr(p + 1, ' ');
+    if (!p) return (double)NAN;
+    struct timespec now, up;
+    clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(CLOCK_BOOTTIME, &up);
+    const double since_boot_s = strtod(p + 1, NULL) / (double)sysconf(_SC_CLK_TCK);
+    return (double)(now.tv_sec - up.tv_sec) + 1e-9 * (double)(now.tv_nsec - up.tv_nsec) +
+           since_boot_s;
+}
+
+/* Whether the process that wrote the part is alive on this host. One of its number that began behind
+ * its first record is another. */
+static bool is_alive(const pod_job_part *p)
+{
+    const double slack_s = 2; /* clocks are set at times */
+    if (p->head.pid <= 0 || p->head.pid > INT32_MAX) return false;
+    if (kill((pid_t)p->head.pid, 0) != 0 && errno != EPERM) return false;
+    const double begun_s = process_begun_s((pid_t)p->head.pid);
+    return !(begun_s > pod_stamp_seconds(p->head.begin) + slack_s);
+}
 
 /* Whether a process of the last attempt that told of no end is alive on this host. */
 static bool is_running(const pod_job *j)
@@ -103,11 +193,20 @@ static bool is_running(const pod_job *j)
     for (int i = j->n_parts - 1; i >= 0; i--) {
         const pod_job_part *p = &j->part[i];
         if (p->head.attempt != j->part[j->n_parts - 1].head.attempt) break;
-        if (p->end != POD_JOB_END_NONE || strcmp(p->head.host, here) != 0) continue;
-        if (p->head.pid <= 0 || p->head.pid > INT32_MAX) continue;
-        if (kill((pid_t)p->head.pid, 0) == 0 || errno == EPERM) return true;
+        if (p->end == POD_JOB_END_NONE && strcmp(p->head.host, here) == 0 && is_alive(p))
+            return true;
     }
     return false;
+}
+
+/* Once a rank of the last attempt has begun its log the checkpoints are this job's: before it does so,
+ * train puts those of an older one aside. 0: there is none that can be read. */
+static int64_t find_kept(pod_arena *a, const char *dir)
+{
+    pod_checkpoint_list list;
+    pod_checkpoint_info info;
+    if (pod_checkpoint_find(dir, a, NULL, &list) != POD_OK || list.n == 0) return 0;
+    return pod_checkpoint_read_info(list.folder[0], a, &info) == POD_OK ? info.step : 0;
 }
 
 static pod_status read_windows(pod_run_account *r)
@@ -140,7 +239,14 @@ static pod_status schedule_it(pod_arena *a, const pod_fleet *fleet, pod_run_acco
         r->why_not_scheduled = "a job alone does not know its capacity; --jobs FILE tells";
     else if (!r->scheduled)
         r->why_not_scheduled = pod_arena_text(a, "%s has no job '%s'", fleet->path, r->job_name);
-    return r->scheduled || r->why_not_scheduled ? POD_OK : POD_E_NOMEM;
+    if (!r->scheduled) return r->why_not_scheduled ? POD_OK : POD_E_NOMEM;
+    const pod_fleet_run run = {.name = r->name,
+                               .ranks = r->sum.n_ranks,
+                               .begin_s = pod_stamp_seconds(r->sum.begin),
+                               .end_s = pod_stamp_seconds(r->sum.end),
+                               .wall_s = pod_stamp_seconds(r->sum.wall),
+                               .runs = r->sum.runs};
+    return pod_fleet_check(fleet, r->scheduled, &run);
 }
 
 static int64_t count_redone(const pod_job *j)
@@ -177,7 +283,9 @@ pod_status pod_run_account_read(pod_arena *a, const char *dir, const pod_fleet *
     pod_run_account r = {0};
     const pod_clock clock = pod_clock_start();
     POD_TRY(name_it(a, dir, &r));
+    POD_TRY(check_folder(a, r.name));
     POD_TRY(pod_job_read(a, r.name, &r.job));
+    r.job.kept = find_kept(a, r.name);
     r.now = is_running(&r.job) ? clock.stamp : 0;
     POD_TRY(pod_account_of(&r.job, r.now, &r.sum));
     const pod_job_head *head = &r.job.part[r.job.n_parts - 1].head;
@@ -189,6 +297,7 @@ pod_status pod_run_account_read(pod_arena *a, const char *dir, const pod_fleet *
     POD_TRY(schedule_it(a, fleet, &r));
     POD_TRY(pod_stragglers_of(a, &r.job, &r.pace));
     POD_TRY(pod_deviation_of(&r.job, &r.deviation));
+    r.saves = pod_saves_of(&r.job);
     POD_TRY(read_windows(&r));
     POD_TRY(pod_advise(a, &r.job, &r.sum, &r.pace, r.advice, &r.n_advice));
     *out = r;

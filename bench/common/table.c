@@ -227,12 +227,14 @@ pod_status pod_table_write_csv(const pod_table *t, const char *path)
     return POD_OK;
 }
 
-/* Digits alone stay a whole number; what is no number ("-") is a text. */
+/* Digits alone stay a whole number; what is not known ("-") is null, any other text stays one. */
 static void put_number(pod_json *j, const char *key, const char *text)
 {
     char *end;
     const double number = strtod(text, &end);
-    if (end == text || *end != '\0')
+    if (strcmp(text, "-") == 0)
+        pod_json_null(j, key);
+    else if (end == text || *end != '\0')
         pod_json_text(j, key, text);
     else if (text[strspn(text, "-0123456789")] == '\0')
         pod_json_int(j, key, strtoll(text, NULL, 10));

@@ -45,7 +45,7 @@ void pod_table_quantity(pod_table *t, const char *quantity, const char *unit, co
 /* E_NOMEM if any note or cell found no memory. Rows must be complete. */
 POD_MUST pod_status pod_table_print(const pod_table *t, FILE *to);
 POD_MUST pod_status pod_table_write_csv(const pod_table *t, const char *path);
-/* An array of objects under `key`, numbers as numbers. */
+/* An array of objects under `key`, numbers as numbers; "-" among them, not known, as null. */
 void pod_table_json(const pod_table *t, pod_json *j, const char *key);
 
 #endif

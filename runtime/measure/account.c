@@ -157,11 +157,30 @@ static void place_ends(const accounting *x, pod_stamp now)
     x->sum->end = last->end;
 }
 
+static int64_t last_step_of(const attempt *a)
+{
+    int64_t last = a->first_step;
+    for (const pod_job_part *p = a->part; p < a->part + a->n_parts; p++)
+        if (p->n_steps > 0 && p->step[p->n_steps - 1].step > last)
+            last = p->step[p->n_steps - 1].step;
+    return last;
+}
+
+/* A rank may die between the move of the folder's pointer and the record of it. A checkpoint of more
+ * steps than were done is another job's. */
+static void ask_folder(const accounting *x)
+{
+    attempt *const last = &x->attempt[x->n - 1];
+    const int64_t kept = x->job->kept;
+    if (kept > last->kept && kept <= last_step_of(last)) last->kept = kept;
+}
+
 /* What an attempt did counts up to the least step that a later one went on from. Where none did, it
  * is what the attempt's checkpoints keep. */
 static void place_cuts(const accounting *x)
 {
     int64_t resumed = -1;
+    ask_folder(x);
     for (int i = x->n - 1; i >= 0; i--) {
         attempt *a = &x->attempt[i];
         a->cut = a->kept;
@@ -185,11 +204,18 @@ static pod_stamp usual_of_part(const accounting *x, const pod_job_part *p)
     return pod_spread_middle(x->scratch, n);
 }
 
+/* Parts stand by rank; a rank that left none is not among them. */
 static const pod_job_part *part_of(const attempt *a, int rank)
 {
-    for (const pod_job_part *p = a->part; p < a->part + a->n_parts; p++)
-        if (p->head.rank == rank) return p;
-    return NULL;
+    int low = 0, high = a->n_parts;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (a->part[middle].head.rank < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < a->n_parts && a->part[low].head.rank == rank ? &a->part[low] : NULL;
 }
 
 static pod_stamp usual_step(const accounting *x, int at, int rank)
@@ -291,6 +317,14 @@ static pod_status take_records(accounting *x, const attempt *a, const pod_job_pa
     return POD_OK;
 }
 
+/* What follows a rank's last record in an attempt that was not disrupted: mpirun, which gives ranks a
+ * second to leave once one of them answered 1. */
+static void take_end(accounting *x, const attempt *a, const pod_job_part *p)
+{
+    if (p->end != POD_JOB_END_NONE && !a->was_disrupted)
+        put(x, POD_JOB_SHUTDOWN, p->last, a->end - p->last);
+}
+
 /* What follows a rank's last record in an attempt that was disrupted. */
 static void take_tail(accounting *x, const attempt *a, const pod_job_part *p, pod_stamp usual,
                       pod_stamp free)
@@ -321,6 +355,7 @@ static pod_status take_part(accounting *x, int at, int rank)
         p->head.begin - a->begin);
     POD_TRY(take_records(x, a, p, usual, &free));
     take_tail(x, a, p, usual, free);
+    take_end(x, a, p);
     return POD_OK;
 }
 

@@ -134,12 +134,13 @@ static pod_status on_submit(reader *r, const event *e)
                         place(r, e->what, text), e->job, r->job[*slot - 1].submit_line);
     }
     if (!*slot) {
-        r->job[r->n_jobs] = (follower){.job = {.name = e->job}};
+        r->job[r->n_jobs] = (follower){.job = {.name = e->job, .together_from_s = (double)NAN}};
         *slot = ++r->n_jobs;
     }
     follower *f = &r->job[*slot - 1];
     settle(f, r->now_s);
     f->asked = ranks;
+    f->job.ended_s = (double)NAN;
     f->was_together = false;
     f->submit_line = r->line;
     return POD_OK;
@@ -167,7 +168,11 @@ static pod_status on_allocate(reader *r, const event *e)
     settle(f, r->now_s);
     r->allocated += ranks - f->has;
     f->has = ranks;
-    f->was_together |= ranks == f->asked;
+    if (ranks == f->asked) {
+        f->was_together = true;
+        if (isnan(f->job.together_from_s)) f->job.together_from_s = r->now_s;
+        if (ranks > f->job.most_ranks) f->job.most_ranks = ranks;
+    }
     return check_capacity(r);
 }
 
@@ -179,6 +184,7 @@ static pod_status on_end(reader *r, const event *e)
     settle(f, r->now_s);
     r->allocated -= f->has;
     f->asked = f->has = 0;
+    f->job.ended_s = r->now_s;
     return POD_OK;
 }
 
@@ -309,6 +315,31 @@ const pod_fleet_job *pod_fleet_find(const pod_fleet *f, const char *name)
     for (int i = 0; i < f->n_jobs; i++)
         if (strcmp(f->job[i].name, name) == 0) return &f->job[i];
     return NULL;
+}
+
+/* ---- against a run's log --------------------------------------------------------------------- */
+
+static pod_status deny(const pod_fleet *f, const pod_fleet_job *j, const pod_fleet_run *r,
+                       const char *what, double had, double worked)
+{
+    return pod_fail(POD_E_INVALID, "%s: job '%s' %s %.10g, but the log of %s says %.10g", f->path,
+                    j->name, what, had, r->name, worked);
+}
+
+pod_status pod_fleet_check(const pod_fleet *f, const pod_fleet_job *j, const pod_fleet_run *r)
+{
+    const double since_1970_s = 1e9, slack_s = 1, from_s = j->together_from_s;
+    if (r->ranks > j->most_ranks)
+        return deny(f, j, r, "had at most so many ranks together:", (double)j->most_ranks,
+                    r->ranks);
+    if (from_s >= since_1970_s && r->begin_s < from_s - slack_s)
+        return deny(f, j, r, "is together from second", from_s, r->begin_s);
+    if (isnan(j->ended_s) || r->runs) return POD_OK;
+    if (from_s >= since_1970_s && r->end_s > j->ended_s + slack_s)
+        return deny(f, j, r, "ends at second", j->ended_s, r->end_s);
+    if (r->wall_s > j->together_s + slack_s * r->ranks)
+        return deny(f, j, r, "was together for so many rank-seconds:", j->together_s, r->wall_s);
+    return POD_OK;
 }
 
 double pod_fleet_goodput(const pod_fleet *f)

@@ -107,6 +107,9 @@ typedef struct pod_job {
     int n_attempts; /* 0 where nobody launched it */
     const pod_job_attempt *attempt;
     pod_stamp launch_begin; /* of the first launch; 0: none */
+    /* The step of the checkpoint that the run's folder has, where the last attempt may have died
+     * before its log could say so; 0: not asked for. Not read here: whoever has looked sets it. */
+    int64_t kept;
 } pod_job;
 
 /* DIR is a run's folder. Everything in the arena. A file that was made and not begun is no part.

@@ -23,6 +23,12 @@ const char *pod_job_span_text(pod_job_span s)
     return s == POD_JOB_INIT ? "ACCELERATOR_INITIALIZATION" : pod_job_span_name(s);
 }
 
+bool pod_job_span_is_logged(pod_job_span s)
+{
+    return s != POD_JOB_LOST_STEP && s != POD_JOB_RECOVERY && s != POD_JOB_SHUTDOWN &&
+           s != POD_JOB_OTHER;
+}
+
 pod_job_log pod_job_start(pod_stamp at)
 {
     return (pod_job_log){.begun = at, .kept_until = at, .open = -1};
@@ -32,8 +38,8 @@ void pod_job_begin(pod_job_log *l, pod_job_span span, pod_stamp at)
 {
     POD_ASSERT(l->open < 0 && l->ended == 0, "%s begins within span %d", pod_job_span_name(span),
                l->open);
-    POD_ASSERT(span != POD_JOB_OTHER && span != POD_JOB_LOST_STEP && span != POD_JOB_RECOVERY,
-               "%s is worked out, not logged", pod_job_span_name(span));
+    POD_ASSERT(pod_job_span_is_logged(span), "%s is worked out, not logged",
+               pod_job_span_name(span));
     l->open = (int)span;
     l->open_since = at;
 }

@@ -13,7 +13,8 @@
 
 #include "runtime/core/clock.h"
 
-/* X(name, name in files): the table prints the first category as ACCELERATOR_INITIALIZATION. */
+/* X(name, name in files): the table prints the first category as ACCELERATOR_INITIALIZATION.
+ * EVALUATION and SHUTDOWN are names of our own. */
 #define POD_JOB_SPAN_MAP(X)                                \
     X(INIT, "TPU_INITIALIZATION")                          \
     X(PREP, "TRAINING_PREP")                               \
@@ -25,6 +26,7 @@
     X(RESTORE, "UNPRODUCTIVE_CHECKPOINT_RESTORE_TIME")     \
     X(LOST_STEP, "WASTED_PROGRESS_FROM_DISRUPTION")        \
     X(RECOVERY, "INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION") \
+    X(SHUTDOWN, "SHUTDOWN")                                \
     X(OTHER, "OTHER")
 
 typedef enum pod_job_span {
@@ -34,6 +36,8 @@ typedef enum pod_job_span {
         POD_N_JOB_SPANS
 } pod_job_span;
 
+/* Not worked out from other records: LOST_STEP, RECOVERY, SHUTDOWN, OTHER are. */
+bool pod_job_span_is_logged(pod_job_span s);
 const char *pod_job_span_name(pod_job_span s); /* as files have it */
 const char *pod_job_span_text(pod_job_span s); /* as tables have it */
 
@@ -87,8 +91,8 @@ typedef struct pod_job_log {            /* a value; takes no memory */
 } pod_job_log;
 
 pod_job_log pod_job_start(pod_stamp at); /* the first thing a job does */
-/* Spans follow one another and times never go back: a span is ended before the next begins. Not for
- * what is worked out: OTHER, LOST_STEP, RECOVERY. */
+/* Spans follow one another and times never go back: a span is ended before the next begins. Only
+ * for what is logged (pod_job_span_is_logged). */
 void pod_job_begin(pod_job_log *l, pod_job_span span, pod_stamp at);
 /* STEP: one that failed; it is not done, and its time not kept. */
 void pod_job_end(pod_job_log *l, pod_job_span span, pod_stamp at);

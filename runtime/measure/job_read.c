@@ -117,7 +117,7 @@ static pod_status read_span_name(const pod__job_line *l, pod_job_span *out)
     const char *name;
     POD_TRY(pod__job_line_text(l, "span", &name));
     for (int s = 0; s < POD_N_JOB_SPANS; s++) {
-        if (s == POD_JOB_STEP || s == POD_JOB_LOST_STEP || s == POD_JOB_OTHER ||
+        if (s == POD_JOB_STEP || !pod_job_span_is_logged((pod_job_span)s) ||
             strcmp(name, pod_job_span_name((pod_job_span)s)) != 0)
             continue;
         *out = (pod_job_span)s;

@@ -166,9 +166,22 @@ fi
 cp -r broken alive
 rm alive/job/launch.jsonl
 sed -i "/\"end\"/d; s/\"host\":\"no host\",\"pid\":1/\"host\":\"$(hostname)\",\"pid\":$$/" alive/job/attempt-002.*
+"$minipod" goodput alive >out 2>err || fail "a process number that is another's: $(cat err)"
+grep -q 'it still runs' out && fail "takes a process for its rank that began behind the rank's first record"
+sed -i "s/:17000000/:$((($(date +%s) + 100) / 100))/g" alive/job/*
 "$minipod" goodput alive >out 2>err || fail "a job that runs: $(cat err)"
 has '^ alive 2 2 2 4 '
 has '1 disruption; it still runs$'
+
+# Killed between the move of the folder's pointer to step 20 and the record of it.
+"$minipod" train --model mlp --data glyphs --batch 64 --steps 20 --checkpoint-every 20 --eval-every 0 \
+    --out real >out 2>err || fail "$(cat err)"
+sed -i '/"kept"/d; /"end"/d' real/job/attempt-001.rank-0000.jsonl
+"$minipod" goodput real >out 2>err || fail "$(cat err)"
+has '^ real 20 0 0 0 '
+rm -r real/checkpoint
+"$minipod" goodput real >out 2>err || fail "$(cat err)"
+has '^ real 0 20 0 0 '
 
 # A last line that a kill tore is no fault; a log of which the middle is damaged is.
 cp -r calm torn
@@ -186,10 +199,16 @@ refuses() {
 }
 mkdir empty hollow hollow/job
 refuses 'which runs'
-refuses 'absent/job: no job log' absent
-refuses 'empty/job: no job log' empty
-refuses 'hollow/job: no job log' hollow
-refuses 'calm: stands twice' calm calm/
+refuses 'absent: No such file' absent
+refuses 'empty: is no run.s folder: want job/ .* found nothing$' empty
+refuses 'jobs.csv: is a file, want a run.s folder' jobs.csv
+refuses "calm/job: is no run.s folder: .* found attempt-001.rank-0000.jsonl, attempt-001.rank-0001.jsonl$" calm/job
+refuses '\.: is no run.s folder: .* found .*, \.\.\.; did you mean \./alive?$' .
+refuses 'hollow/job: no job log: the folder is empty' hollow
+ln -s calm link
+refuses 'calm/: stands twice among the runs: it is the same folder as calm$' calm calm/
+refuses '\./calm: stands twice among the runs: it is the same folder as calm/$' calm/ broken ./calm
+refuses 'link: stands twice among the runs: it is the same folder as' "$work/calm" link
 refuses "by: 'color' is none of run|model|mesh|phase" calm --by color
 refuses 'plot: is of one run, found 2' calm broken --plot p.svg
 refuses 'nowhere' calm --prometheus nowhere/m.prom
@@ -201,6 +220,20 @@ sed 's/allocate,0,2/allocate,0,3/' jobs.csv >more.csv
 refuses "more.csv:6: allocate 'calm' 3 ranks, but it asked for 2" calm --jobs more.csv
 sed 's/calm,end/calm,enb/' jobs.csv >unknown.csv
 refuses "unknown.csv:7: there is no event 'enb'; did you mean end" calm --jobs unknown.csv
+# What the scheduler did and what the log says: calm had 2 ranks for 30 s.
+sed 's/calm,end,30/calm,end,25/' jobs.csv >early.csv
+refuses "early.csv: job 'calm' was together for so many rank-seconds: 50, but the log of calm says 60" calm --jobs early.csv
+grep -v 'allocate,0,2' jobs.csv >never.csv
+refuses "never.csv: job 'calm' had at most so many ranks together: 0, but the log of calm says 2" calm --jobs never.csv
+# since_1970 FROM END >FILE: by the clock of the log
+since_1970() {
+    printf 'job,event,time_s,ranks\n'
+    printf 'calm,%s\n' "submit,17000000$1,2" "allocate,17000000$1,2" "end,17000000$2,"
+}
+since_1970 00 30 >clock.csv
+"$minipod" goodput calm --jobs clock.csv >out 2>err || fail "by the clock: $(cat err)"
+since_1970 05 60 >late.csv
+refuses "late.csv: job 'calm' is together from second 1700000005, but the log of calm says 1700000000" calm --jobs late.csv
 cp -r calm damaged
 sed -i '5s/"step"/"stop"/' damaged/job/attempt-001.rank-0001.jsonl
 refuses 'damaged/job/attempt-001.rank-0001.jsonl:5: ' damaged

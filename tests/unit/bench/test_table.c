@@ -115,7 +115,7 @@ static void numbers_as_they_are(void)
         {"-3", "{\"n\": -3}"},
         {"9007199254740993", "{\"n\": 9007199254740993}"}, /* no double */
         {"0.50", "{\"n\": 0.5}"},
-        {"-", "{\"n\": \"-\"}"},
+        {"-", "{\"n\": null}"},
     };
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
         pod_table *t;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "runtime/measure/account.h"
 #include "tests/harness/harness.h"
@@ -30,7 +31,7 @@ static pod_stamp at(double s) { return (pod_stamp)(s * 1e9); }
  *   input           in step 4                                                   0.25
  *   wasted          steps 3 and 4: 1 + 0.75; of step 5, 10 to 10.5              2.25
  *   recovery        10.5 to 13                                                  2.5
- *   restore 1, save 0.5, evaluation 2, other 21 to 22.5: 1.5
+ *   restore 1, save 0.5, evaluation 2, other 21 to 22: 1, shutdown 0.5
  * Sum 22.5. Runtime goodput 2 x 5 / (2 x 22.5) = 2/9. */
 
 enum { N_RANKS = 2, N_ATTEMPTS = 2, MAX_STEPS = 4, MAX_MARKS = 4 };
@@ -100,7 +101,7 @@ static void make_by_hand(hand_made *h)
         for (int r = 0; r < N_RANKS; r++) fill_part(h, i, r);
     h->attempt[0] = (pod_job_attempt){1, 1, 1, at(1), at(10.5), "killed", "rank 1"};
     h->attempt[1] = (pod_job_attempt){2, 0, 1, at(12), at(22.5), "ok", ""};
-    h->job = (pod_job){"dir", N_ATTEMPTS * N_RANKS, h->part, N_ATTEMPTS, h->attempt, 0};
+    h->job = (pod_job){"dir", N_ATTEMPTS * N_RANKS, h->part, N_ATTEMPTS, h->attempt, 0, 0};
     h->job.launch_begin = 1; /* a nanosecond after 0, which is no launch */
     h->attempt[0].begin = at(1);
 }
@@ -122,12 +123,12 @@ typedef struct wanted { /* seconds of one rank, and steps */
 } wanted;
 
 /* In the order of the hand-made job's comment. */
-#define SECONDS(init, build, step, input, lost, recovery, other)                      \
-    {                                                                                 \
-        [POD_JOB_INIT] = (init), [POD_JOB_BUILD] = (build), [POD_JOB_STEP] = (step),  \
-        [POD_JOB_INPUT_WAIT] = (input), [POD_JOB_LOST_STEP] = (lost),                 \
-        [POD_JOB_RECOVERY] = (recovery), [POD_JOB_RESTORE] = 1, [POD_JOB_SAVE] = 0.5, \
-        [POD_JOB_EVAL] = 2, [POD_JOB_OTHER] = (other)                                 \
+#define SECONDS(init, build, step, input, lost, recovery, other, shutdown)             \
+    {                                                                                  \
+        [POD_JOB_INIT] = (init), [POD_JOB_BUILD] = (build), [POD_JOB_STEP] = (step),   \
+        [POD_JOB_INPUT_WAIT] = (input), [POD_JOB_LOST_STEP] = (lost),                  \
+        [POD_JOB_RECOVERY] = (recovery), [POD_JOB_RESTORE] = 1, [POD_JOB_SAVE] = 0.5,  \
+        [POD_JOB_EVAL] = 2, [POD_JOB_OTHER] = (other), [POD_JOB_SHUTDOWN] = (shutdown) \
     }
 
 /* Within a nanosecond a rank: the job by hand begins at one. */
@@ -156,37 +157,37 @@ static const struct {
     int n_disruptions;
     wanted want;
 } cases[] = {
-    {"as it is", AS_IT_IS, 0, 1, {SECONDS(4, 3.5, 5, 0.25, 2.25, 2.5, 1.5), 0, 5, 2, 0, 5}},
+    {"as it is", AS_IT_IS, 0, 1, {SECONDS(4, 3.5, 5, 0.25, 2.25, 2.5, 1, 0.5), 0, 5, 2, 0, 5}},
     /* From 2 to 22; the step that was begun could have gone on until 13: a usual one, 1 s. */
-    {"not launched", NO_LAUNCH, 0, 1, {SECONDS(2, 3.5, 5, 0.25, 2.75, 2, 1), 0, 5, 2, 0, 5}},
+    {"not launched", NO_LAUNCH, 0, 1, {SECONDS(2, 3.5, 5, 0.25, 2.75, 2, 1, 0), 0, 5, 2, 0, 5}},
     /* Behind the evaluation, at 21: a begun step until 22, and nobody there until 22.5. */
     {"failed behind its last checkpoint",
      FAILED,
      0,
      2,
-     {SECONDS(4, 3.5, 5, 0.25, 3.25, 3, 0), 0, 5, 2, 0, 5}},
+     {SECONDS(4, 3.5, 5, 0.25, 3.25, 3, 0, 0), 0, 5, 2, 0, 5}},
     {"failed with a checkpoint of step 4",
      FAILED_EARLY,
      0,
      2,
-     {SECONDS(4, 3.5, 4, 0.25, 4.25, 3, 0), 0, 4, 3, 0, 4}},
+     {SECONDS(4, 3.5, 4, 0.25, 4.25, 3, 0, 0), 0, 4, 3, 0, 4}},
     {"stopped with a checkpoint of its last step",
      STOPPED,
      0,
      1,
-     {SECONDS(4, 3.5, 5, 0.25, 2.25, 2.5, 1.5), 0, 5, 2, 0, 5}},
+     {SECONDS(4, 3.5, 5, 0.25, 2.25, 2.5, 1, 0.5), 0, 5, 2, 0, 5}},
     {"stopped, and the last checkpoint did not become whole",
      STOPPED_UNSAVED,
      0,
      1,
-     {SECONDS(4, 3.5, 3, 0.25, 4.25, 2.5, 1.5), 0, 3, 4, 0, 3}},
+     {SECONDS(4, 3.5, 3, 0.25, 4.25, 2.5, 1, 0.5), 0, 3, 4, 0, 3}},
     /* Until 25; steps 4 and 5 are not kept yet. */
-    {"still runs", RUNS, 25, 1, {SECONDS(4, 3.5, 5, 0.25, 2.25, 2.5, 4), 2, 3, 2, 2, 3}},
+    {"still runs", RUNS, 25, 1, {SECONDS(4, 3.5, 5, 0.25, 2.25, 2.5, 4, 0), 2, 3, 2, 2, 3}},
     {"ends well without a checkpoint",
      UNSAVED,
      0,
      1,
-     {SECONDS(4, 3.5, 5, 0.25, 2.25, 2.5, 1.5), 0, 5, 2, 0, 5}},
+     {SECONDS(4, 3.5, 5, 0.25, 2.25, 2.5, 1, 0.5), 0, 5, 2, 0, 5}},
 };
 
 static void change(hand_made *h, int how)
@@ -359,6 +360,58 @@ static void an_attempt_that_did_not_get_there(void)
     CU_ASSERT_EQUAL(a.n_disruptions, 2);
 }
 
+/* Failed behind its last step, and the log knows of a checkpoint of step 3: the rank died before it
+ * could say that the folder's pointer stands at 5. What the folder has of another job, of more steps
+ * than were done, is not this one's; nor does an older one take anything away. */
+static void what_the_folder_keeps(void)
+{
+    hand_made h;
+    pod_account a = {0};
+    static const struct {
+        int64_t in_folder, n_kept;
+    } rows[] = {{0, 3}, {5, 5}, {4, 4}, {2, 3}, {9, 3}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        make_by_hand(&h);
+        change(&h, FAILED);
+        h.kept[1] = 3;
+        h.job.kept = rows[i].in_folder;
+        POD_CHECK_OK(pod_account_of(&h.job, 0, &a));
+        POD_CHECK(closes(&a) && a.n_steps == rows[i].n_kept &&
+                      a.max_productive_step == rows[i].n_kept && a.n_lost_steps == 7 - a.n_steps,
+                  "a folder with %d: %d steps are kept, %d lost", (int)rows[i].in_folder,
+                  (int)a.n_steps, (int)a.n_lost_steps);
+    }
+}
+
+/* Thousands of ranks, each of which asks for its own part in all attempts. */
+static void many_ranks(void)
+{
+    enum { RANKS = 20000, ATTEMPTS = 3 };
+    static pod_job_part part[RANKS * ATTEMPTS];
+    static const pod_job_step step = {.step = 1, .begin = 0, .end = 1};
+    pod_job_step steps[ATTEMPTS];
+    pod_account a = {0};
+    for (int i = 0; i < ATTEMPTS; i++) {
+        steps[i] = step;
+        steps[i].begin += 10 * i;
+        steps[i].end += 10 * i;
+        for (int r = 0; r < RANKS; r++)
+            part[i * RANKS + r] = (pod_job_part){
+                .head = {.attempt = i + 1, .rank = r, .ranks = RANKS, .begin = 10 * i},
+                .n_steps = 1,
+                .step = &steps[i],
+                .end_text = "",
+                .last = 10 * i + 2};
+    }
+    const pod_job j = {.dir = "dir", .n_parts = RANKS * ATTEMPTS, .part = part};
+    const clock_t begin = clock();
+    POD_CHECK_OK(pod_account_of(&j, 0, &a));
+    const double took_s = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    CU_ASSERT_TRUE(closes(&a));
+    CU_ASSERT_EQUAL(a.n_ranks, RANKS);
+    POD_CHECK(took_s < 1, "%d ranks in %d attempts took %.2f s", RANKS, ATTEMPTS, took_s);
+}
+
 /* As attempt 2 begins, at 13: steps 3 and 4 are lost, and what its log adds comes behind. */
 static void before_an_attempt(void)
 {
@@ -465,6 +518,8 @@ static CU_TestInfo tests[] = {
     {"an attempt that did not get there", an_attempt_that_did_not_get_there},
     {"what cannot be is refused", what_cannot_be_is_refused},
     {"before an attempt", before_an_attempt},
+    {"what the folder keeps", what_the_folder_keeps},
+    {"many ranks", many_ranks},
     CU_TEST_INFO_NULL,
 };
 

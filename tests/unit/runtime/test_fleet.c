@@ -139,6 +139,61 @@ static void what_is_refused(void)
     }
 }
 
+/* The job has 4 ranks together from 100 to 160 and ends there: 240 rank-seconds. A second is let pass;
+ * a run may be shorter, or still at it. From 1e9 on seconds are those since 1970. */
+static void against_a_run(void)
+{
+    static const struct {
+        const char *what;
+        double since_s; /* of the file's 0 */
+        pod_fleet_run run;
+        const char *part; /* NULL: it can be */
+    } rows[] = {
+        {"all of it", 0, {"r", 4, 5000, 5060, 240, false}, NULL},
+        {"less", 0, {"r", 2, 5000, 5010, 20, false}, NULL},
+        {"a second more", 0, {"r", 4, 5000, 5061, 244, false}, NULL},
+        {"more ranks", 0, {"r", 8, 0, 10, 80, false}, "at most so many ranks together: 4, but"},
+        {"longer", 0, {"r", 4, 0, 70, 280, false}, "for so many rank-seconds: 240, but the log of"},
+        {"longer, and runs", 0, {"r", 4, 0, 70, 280, true}, NULL},
+        {"all of it, since 1970", 2e9, {"r", 4, 2e9 + 100, 2e9 + 160, 240, false}, NULL},
+        {"a second off", 2e9, {"r", 4, 2e9 + 99.5, 2e9 + 160.5, 240, false}, NULL},
+        {"before",
+         2e9,
+         {"r", 4, 2e9 + 50, 2e9 + 70, 80, false},
+         "is together from second 2000000100"},
+        {"behind",
+         2e9,
+         {"r", 4, 2e9 + 110, 2e9 + 170, 240, false},
+         "ends at second 2000000160, but"},
+        {"behind, and runs", 2e9, {"r", 4, 2e9 + 110, 2e9 + 170, 240, true}, NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pod_arena *a = make_arena();
+        pod_fleet f = {0};
+        char text[256];
+        snprintf(text, sizeof text,
+                 HEADING "j,submit,%.0f,4\nj,allocate,%.0f,2\nj,allocate,%.0f,4\nj,end,%.0f,\n",
+                 rows[i].since_s + 10, rows[i].since_s + 90, rows[i].since_s + 100,
+                 rows[i].since_s + 160);
+        POD_CHECK_OK(parse(a, text, &f));
+        const pod_fleet_job *j = pod_fleet_find(&f, "j");
+        const pod_status s = pod_fleet_check(&f, j, &rows[i].run);
+        POD_CHECK(rows[i].part ? s == POD_E_INVALID && strstr(pod_error_text(), rows[i].part)
+                               : s == POD_OK,
+                  "%s: %s", rows[i].what, s == POD_OK ? "let pass" : pod_error_text());
+        pod_arena_destroy(a);
+    }
+    pod_arena *a = make_arena();
+    pod_fleet f = {0};
+    const pod_fleet_run run = {"r", 4, 0, 10, 40, false};
+    POD_CHECK_OK(parse(a, HEADING "j,submit,0,4\nj,allocate,5,2\n", &f));
+    POD_CHECK_FAILS(pod_fleet_check(&f, pod_fleet_find(&f, "j"), &run), POD_E_INVALID,
+                    "together: 0");
+    POD_CHECK_OK(parse(a, HEADING "j,submit,0,4\nj,allocate,5,4\n", &f)); /* has not ended */
+    POD_CHECK_OK(pod_fleet_check(&f, pod_fleet_find(&f, "j"), &run));
+    pod_arena_destroy(a);
+}
+
 static void from_a_file(void)
 {
     static const char text[] = HEADING "a,submit,0,4\na,allocate,1,4\na,end,4,\n";
@@ -159,6 +214,7 @@ static CU_TestInfo tests[] = {
     {"capacity changes", capacity_changes},
     {"no time", no_time},
     {"what is refused", what_is_refused},
+    {"against a run", against_a_run},
     {"from a file", from_a_file},
     CU_TEST_INFO_NULL,
 };
