@@ -68,8 +68,9 @@ static pod_status sum_between(const pod_mesh *m, int rank, const pod_coll_args *
     int tag = 1;
     for (int i = 0; i < n_rings; i++) {
         const pod__ring_plan plan =
-            pod__ring_plan_of(m, line_of(&t, t.dim + i), args, range.count, true);
-        POD_TRY(pod__ring_init(s, &plan, rank, range, tag, &ring[i]));
+            pod__ring_plan_of(m, line_of(&t, t.dim + i), args, range.count, 1, true);
+        const pod__deal deal = pod__deal_of_range(range, plan.path.size);
+        POD_TRY(pod__ring_init(s, &plan, rank, &deal, tag, &ring[i]));
         tag += pod__ring_n_tags(&plan);
         const pod__ring *before = &ring[i - (i > 0)];
         if (i > 0) pod__ring_follow(&ring[i], s, &before, 1, false);
@@ -121,7 +122,7 @@ double pod__allreduce_hierarchical_seconds(const pod_net *net, const pod_mesh *m
                      pod_net_all_to_all_s(net, m, &node, bytes);
     int64_t count = pod_block(args->count, args->node_size, 0).count;
     for (int d = t.dim; d < m->n_dims; d++) {
-        const pod__ring_plan plan = pod__ring_plan_of(m, line_of(&t, d), args, count, true);
+        const pod__ring_plan plan = pod__ring_plan_of(m, line_of(&t, d), args, count, 1, true);
         const double part = (double)(count * (int64_t)pod_dtype_bytes(args->dtype));
         const int n_sharing = d == t.dim ? rings_over_link(m, &t, plan.path.size) : 1;
         if (d == m->n_dims - 1)

@@ -21,21 +21,23 @@ static int64_t longest_block(int64_t count, int size) { return (count + size - 1
  * an even number of pieces, that changes sides from piece to piece, the links carry the same. */
 static int cut(const pod__ring_plan *p, const pod_coll_args *args, int64_t count)
 {
+    const int n_runs = p->n_runs;
     const int64_t bytes =
-        longest_block(count, p->path.size) * (int64_t)pod_dtype_bytes(args->dtype);
+        longest_block(count, p->path.size * n_runs) * (int64_t)pod_dtype_bytes(args->dtype);
     const int64_t chunk = args->chunk_bytes > 0 ? args->chunk_bytes : CHUNK_BYTES;
-    const int limit = args->chunk_bytes > 0 ? MAX_PIECES : MAX_OWN_PIECES;
+    const int limit = (args->chunk_bytes > 0 ? MAX_PIECES : MAX_OWN_PIECES) / n_runs;
     const int64_t wanted = bytes / chunk + (bytes % chunk > 0);
-    int n = wanted > limit ? limit : wanted > 1 ? (int)wanted : 1;
+    int n = wanted > limit ? limit : (int)wanted;
+    if (n < 1) n = 1;
     const bool is_balanced = !p->both_ways || p->path.size % 2 == 1 || p->path.size == 2;
-    if (!is_balanced && n % 2 == 1 && bytes >= SPLIT_BYTES) n++;
-    return n;
+    if (!is_balanced && n * n_runs % 2 == 1 && bytes >= SPLIT_BYTES) n++;
+    return n * n_runs;
 }
 
 pod__ring_plan pod__ring_plan_of(const pod_mesh *m, pod_group group, const pod_coll_args *args,
-                                 int64_t count, bool both_ways)
+                                 int64_t count, int n_runs, bool both_ways)
 {
-    pod__ring_plan p = {.path = pod__path_of(m, group)};
+    pod__ring_plan p = {.path = pod__path_of(m, group), .n_runs = n_runs};
     p.both_ways = both_ways && !p.path.is_line;
     p.n_pieces = cut(&p, args, count);
     return p;
@@ -62,7 +64,7 @@ static int spread(const pod__ring_plan *p, int position, int piece, int way)
 
 /* ---- state --------------------------------------------------------------------------------- */
 
-pod_status pod__ring_init(pod_sched *s, const pod__ring_plan *plan, int rank, pod_range range,
+pod_status pod__ring_init(pod_sched *s, const pod__ring_plan *plan, int rank, const pod__deal *deal,
                           int first_tag, pod__ring *out)
 {
     const pod__path *path = &plan->path;
@@ -74,7 +76,7 @@ pod_status pod__ring_init(pod_sched *s, const pod__ring_plan *plan, int rank, po
                    .rank = rank,
                    .size = size,
                    .first_tag = first_tag,
-                   .range = range,
+                   .deal = *deal,
                    .last = last};
     r.position = pod__path_position(path, pod_group_index(path->mesh, &path->group, rank));
     for (int way = 0; way < N_WAYS; way++) {
@@ -88,21 +90,22 @@ pod_status pod__ring_init(pod_sched *s, const pod__ring_plan *plan, int rank, po
 
 int pod__ring_n_tags(const pod__ring_plan *p) { return 2 * p->path.size * p->n_pieces; }
 
-static pod_range block_at(const pod__ring *r, int position)
-{
-    pod_range block = pod_block(r->range.count, r->size, pod__path_index(&r->plan.path, position));
-    block.first += r->range.first;
-    return block;
-}
+static int pieces_of_run(const pod__ring *r) { return r->plan.n_pieces / r->plan.n_runs; }
 
-static pod_range piece_of(const pod__ring *r, pod_range block, int piece)
+static pod_range piece_of(const pod__ring *r, int position, int piece)
 {
-    pod_range part = pod_block(block.count, r->plan.n_pieces, piece);
-    part.first += block.first;
+    const int n = pieces_of_run(r);
+    const pod_range run =
+        pod__deal_run(&r->deal, pod__path_index(&r->plan.path, position), piece / n);
+    pod_range part = pod_block(run.count, n, piece % n);
+    part.first += run.first;
     return part;
 }
 
-pod_range pod__ring_own_block(const pod__ring *r) { return block_at(r, r->position); }
+pod_range pod__ring_own_block(const pod__ring *r)
+{
+    return pod__deal_run(&r->deal, pod__path_index(&r->plan.path, r->position), 0);
+}
 
 static int32_t *last_of(const pod__ring *r, int position, int piece)
 {
@@ -114,33 +117,39 @@ static bool overlap(pod_range a, pod_range b)
     return a.count > 0 && b.count > 0 && a.first < b.first + b.count && b.first < a.first + a.count;
 }
 
-/* The block that element `at` of the ring's range is in. */
-static int block_with(const pod__ring *r, int64_t at)
-{
-    const int64_t count = r->range.count, n_short = count / r->size, n_long = count % r->size;
-    const int64_t in_long = n_long * (n_short + 1);
-    return (int)(at < in_long ? at / (n_short + 1) : n_long + (at - in_long) / n_short);
-}
-
 static int wrap(const pod__ring *r, int position) { return (position + r->size) % r->size; }
 
-/* The step after which all of the range may be touched, as far as it is the ring's. Blocks are gone
- * through from the own one on, so that members do alike. */
+/* The steps of one run that touch the range, besides `after`. */
+static int32_t after_run(const pod__ring *r, pod_sched *s, int position, int run, pod_range range,
+                         int32_t after)
+{
+    const int n = pieces_of_run(r);
+    for (int piece = run * n; piece < (run + 1) * n; piece++)
+        if (overlap(piece_of(r, position, piece), range))
+            after = pod_sched_join(s, after, *last_of(r, position, piece));
+    return after;
+}
+
+/* The step after which all of the range may be touched, as far as it is the ring's: a part of one
+ * run, or of a ring whose blocks are one run each. Those are gone through from the own one on, so
+ * that members do alike. */
 static int32_t after_ring(const pod__ring *r, pod_sched *s, pod_range range)
 {
+    const pod_range all = r->deal.range;
+    if (!overlap(all, range)) return POD_NO_STEP;
+    const int64_t begin = range.first > all.first ? range.first : all.first,
+                  end = range.first + range.count, all_end = all.first + all.count;
+    const pod__deal_place from = pod__deal_find(&r->deal, begin),
+                          to = pod__deal_find(&r->deal, (end < all_end ? end : all_end) - 1);
     int32_t after = POD_NO_STEP;
-    if (!overlap(r->range, range)) return after;
-    const int64_t begin = range.first - r->range.first, end = begin + range.count;
-    const int first = block_with(r, begin > 0 ? begin : 0),
-              last = block_with(r, (end < r->range.count ? end : r->range.count) - 1);
+    if (from.index == to.index)
+        return after_run(r, s, pod__path_position(&r->plan.path, from.index), from.run, range,
+                         after);
     for (int i = 0; i < r->size; i++) {
         const int position = wrap(r, r->position + i);
         const int index = pod__path_index(&r->plan.path, position);
-        if (index < first || index > last) continue;
-        const pod_range block = block_at(r, position);
-        for (int piece = 0; piece < r->plan.n_pieces; piece++)
-            if (overlap(piece_of(r, block, piece), range))
-                after = pod_sched_join(s, after, *last_of(r, position, piece));
+        if (index >= from.index && index <= to.index)
+            after = after_run(r, s, position, 0, range, after);
     }
     return after;
 }
@@ -150,9 +159,8 @@ void pod__ring_follow(pod__ring *r, pod_sched *s, const pod__ring *const before[
 {
     for (int k = 0; k < (is_own ? 1 : r->size); k++) {
         const int position = wrap(r, r->position + k);
-        const pod_range block = block_at(r, position);
         for (int piece = 0; piece < r->plan.n_pieces; piece++) {
-            const pod_range part = piece_of(r, block, piece);
+            const pod_range part = piece_of(r, position, piece);
             int32_t after = POD_NO_STEP;
             for (int i = 0; i < n_before; i++)
                 after = pod_sched_join(s, after, after_ring(before[i], s, part));
@@ -171,7 +179,7 @@ typedef struct visit { /* of a piece on its way */
 
 static void move_piece(pod__ring *r, pod_sched *s, visit v, int32_t *added)
 {
-    const pod_range part = piece_of(r, block_at(r, v.position), v.piece);
+    const pod_range part = piece_of(r, v.position, v.piece);
     const pod_span span = {POD_BUF_MAIN, part.first};
     const int ahead = r->neighbor[v.way], behind = r->neighbor[1 - v.way];
     int32_t *last = last_of(r, v.position, v.piece);
@@ -237,9 +245,10 @@ void pod__ring_allgather(pod__ring *r, pod_sched *s)
 pod_status pod__ring_build(const pod_mesh *m, int rank, const pod_coll_args *args, bool both_ways,
                            pod__moves moves, pod_sched *out)
 {
-    const pod__ring_plan plan = pod__ring_plan_of(m, args->group, args, args->count, both_ways);
+    const pod__ring_plan plan = pod__ring_plan_of(m, args->group, args, args->count, 1, both_ways);
+    const pod__deal deal = pod__deal_of_range((pod_range){0, args->count}, plan.path.size);
     pod__ring ring;
-    POD_TRY(pod__ring_init(out, &plan, rank, (pod_range){0, args->count}, 0, &ring));
+    POD_TRY(pod__ring_init(out, &plan, rank, &deal, 0, &ring));
     if (moves & POD__REDUCES) pod__ring_reduce_scatter(&ring, out);
     if (moves & POD__GATHERS) pod__ring_allgather(&ring, out);
     return POD_OK;
@@ -303,10 +312,11 @@ void pod__ring_cost_add(const pod_net *net, const pod__ring_plan *plan, double b
         const bool follows = gathers && moves == POD__BOTH;
         const double add_s = gathers ? 0 : pod_net_reduce_s(net, piece_bytes);
         const double own_s = fmax(net->message_s, add_s);
-        const int n_behind = n_pieces - 1 - (is_balanced && is_uneven);
+        const int n_of_run = n_pieces / plan->n_runs;
+        const int n_behind = n_of_run - 1 - (is_balanced && is_uneven);
         to->chain_s += h.chain_s + n_hops * add_s + (both_ways && !is_uneven ? own_s : 0);
         to->fill_s =
-            fmax(to->fill_s, fmax(n_behind * h.link_s, (n_pieces - 1) * (both_ways + 1) * own_s));
+            fmax(to->fill_s, fmax(n_behind * h.link_s, (n_of_run - 1) * (both_ways + 1) * own_s));
         /* On a line the middle is summed up first and sets out; then the ends' links take all. */
         to->link_s +=
             is_line && follows ? n / 2 * (n_pieces * h.link_s) + (n / 2 - 1) * h.longest_s : link_s;
@@ -335,7 +345,7 @@ double pod__ring_seconds(const pod_net *net, const pod__ring_plan *plan, double 
 double pod__ring_args_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
                               bool both_ways, pod__moves moves)
 {
-    const pod__ring_plan plan = pod__ring_plan_of(m, args->group, args, args->count, both_ways);
+    const pod__ring_plan plan = pod__ring_plan_of(m, args->group, args, args->count, 1, both_ways);
     const double bytes = (double)args->count * (double)pod_dtype_bytes(args->dtype);
     return pod__ring_seconds(net, &plan, bytes, moves, 1);
 }

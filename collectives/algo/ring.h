@@ -1,6 +1,6 @@
 /* Moves along a ring or line of ranks, of which ring and torus algorithms are made.
  *
- * A ring works on one range of MAIN, cut into a block for each member. What is added up for block b
+ * A ring works on part of MAIN, with a block for each member (deal.h). What is added up for block b
  * comes to its member from both sides: of the others, `up` send theirs upwards to it, hop by hop,
  * and the other size - 1 - up send downwards. A ring one way has up = size - 1 for all blocks; one
  * both ways size / 2, so that all links work and blocks need half the hops; on a line, up is what
@@ -21,6 +21,7 @@
 #define MINIPOD_COLLECTIVES_ALGO_RING_H
 
 #include "collectives/algo/algo.h"
+#include "collectives/algo/deal.h"
 #include "collectives/algo/path.h"
 
 typedef enum pod__moves { POD__REDUCES = 1, POD__GATHERS = 2, POD__BOTH = 3 } pod__moves;
@@ -28,7 +29,7 @@ typedef enum pod__moves { POD__REDUCES = 1, POD__GATHERS = 2, POD__BOTH = 3 } po
 typedef struct pod__ring_plan { /* a value, the same on all members */
     pod__path path;
     bool both_ways;
-    int n_pieces; /* of each block */
+    int n_runs, n_pieces; /* of each block; as many pieces of each of its runs */
 } pod__ring_plan;
 
 typedef struct pod__ring {
@@ -36,22 +37,22 @@ typedef struct pod__ring {
     int rank, neighbor[2]; /* of the mesh; the next one up, down */
     int size, position;
     int first_tag; /* of pod__ring_n_tags */
-    pod_range range;
+    pod__deal deal;
     int32_t *last; /* (size, n_pieces) by position */
 } pod__ring;
 
-/* How to go about `args`, but with this group over `count` elements. Without args->chunk_bytes,
- * pieces are such that one that comes in, what it is added to and the sum stay together in a
- * core's L2; two pieces at least where that balances the links. */
+/* How to go about `args`, but with this group over `count` elements, in blocks of so many runs.
+ * Without args->chunk_bytes, pieces are such that one that comes in, what it is added to and the sum
+ * stay together in a core's L2; two pieces at least where that balances the links. */
 pod__ring_plan pod__ring_plan_of(const pod_mesh *m, pod_group group, const pod_coll_args *args,
-                                 int64_t count, bool both_ways);
+                                 int64_t count, int n_runs, bool both_ways);
 
 /* Every piece may be touched at once. `last` lives in the schedule's arena; E_NOMEM. */
 POD_MUST pod_status pod__ring_init(pod_sched *s, const pod__ring_plan *plan, int rank,
-                                   pod_range range, int first_tag, pod__ring *out);
+                                   const pod__deal *deal, int first_tag, pod__ring *out);
 
 int pod__ring_n_tags(const pod__ring_plan *p);
-pod_range pod__ring_own_block(const pod__ring *r);
+pod_range pod__ring_own_block(const pod__ring *r); /* of one run */
 /* The pieces of `r` (of its own block only, with is_own) wait for what the rings before, or within
  * its block, do to the same elements. */
 void pod__ring_follow(pod__ring *r, pod_sched *s, const pod__ring *const before[], int n_before,
@@ -66,7 +67,7 @@ void pod__ring_allgather(pod__ring *r, pod_sched *s);
  *     L = message_s + latency + piece / bandwidth + piece / reduce rate       over a hop
  *     chain = H L                                                             all the way
  *             and message_s or an adding more both ways over an odd n, where two end at once
- *     fill = (pieces that set out before the last one) x the slowest of
+ *     fill = (pieces of a run that set out before the last one) x the slowest of
  *            message_s, piece / bandwidth and piece / reduce rate
  *
  * while whatever pieces share is busy, one after another, with
@@ -79,7 +80,7 @@ void pod__ring_allgather(pod__ring *r, pod_sched *s);
  *     time = max(chain + fill, link + lead, sender + lead, adder + lead)
  *
  * where each term is the sum over moves that follow one another, but fill, which is their
- * longest. Exact where no two messages want one link at once: with whole blocks, and one way in any
+ * longest. The runs of a block do not come all at once, but as the ring before sent them. Exact where no two messages want one link at once: with whole blocks, and one way in any
  * pieces; else within some per cent. */
 typedef struct pod__ring_cost {
     double chain_s, fill_s;

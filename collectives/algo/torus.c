@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "collectives/algo/ring.h"
-
 enum { MAX_ORDERS = 2, NONE = -1 };
 
 /* The dimensions along which the group is longer than 1. */
@@ -53,16 +51,6 @@ static torus torus_of(const pod_mesh *m, const pod_group *g, int n_orders)
     return t;
 }
 
-/* What goes in an order: the less its first dimension costs, the more. */
-static pod_range share_of(const torus *t, pod_range range, int order)
-{
-    if (t->n_orders == 1) return range;
-    const int64_t all = t->cost[0] + t->cost[1];
-    const int64_t n_first = range.count / all * t->cost[1] + range.count % all * t->cost[1] / all;
-    if (order == 0) return (pod_range){range.first, n_first};
-    return (pod_range){range.first + n_first, range.count - n_first};
-}
-
 static int dim_at(const torus *t, int order, int i)
 {
     return t->dim[order == 0 ? i : t->n_dims - 1 - i];
@@ -75,35 +63,99 @@ const char *pod__torus_why_not(const pod_mesh *m, const pod_coll_args *args)
     return n_long < 2 ? "the group is longer than 1 in fewer than two dimensions" : NULL;
 }
 
+/* ---- what is left on the way --------------------------------------------------------------- */
+
+/* After rings along some dimensions, and in which order's share. Counts are those that rings are
+ * planned for: the longest there are where the members of a ring may have different ones. */
+typedef struct part {
+    bool is_members;  /* else of an all-reduce */
+    uint32_t done;    /* those dimensions */
+    int64_t count;    /* elements */
+    pod_range range;  /* of an all-reduce: which */
+    int64_t share[2]; /* of members' blocks, in share_of; 0: all */
+    int64_t share_of;
+} part;
+
+static part all_of(const pod_coll_args *args, pod__moves moves)
+{
+    return (part){
+        .is_members = moves != POD__BOTH, .count = args->count, .range = {0, args->count}};
+}
+
+/* What goes in an order: the less its first dimension costs, the more. */
+static part part_of_order(const torus *t, const part *p, int order)
+{
+    part of = *p;
+    if (t->n_orders == 1) return of;
+    of.share_of = t->cost[0] + t->cost[1];
+    of.share[0] = order == 0 ? 0 : t->cost[1];
+    of.share[1] = order == 0 ? t->cost[1] : of.share_of;
+    const int64_t begin = pod__share(p->count, of.share[0], of.share_of),
+                  end = pod__share(p->count, of.share[1], of.share_of);
+    of.count = end - begin;
+    of.range = (pod_range){p->range.first + begin, of.count};
+    return of;
+}
+
+static part part_after(const part *p, int dim, const pod__ring_plan *plan)
+{
+    part left = *p;
+    left.done |= 1u << dim;
+    left.count = pod_block(p->count, plan->path.size, 0).count;
+    return left;
+}
+
+static pod__ring_plan plan_of(const pod_mesh *m, const pod_coll_args *args, const part *p, int dim)
+{
+    int n_runs = 1; /* of a member's block: for each place along the dimensions to come */
+    for (int d = 0; d < m->n_dims && p->is_members; d++)
+        if (d != dim && !(p->done >> d & 1)) n_runs *= pod_group_extent(m, &args->group, d);
+    return pod__ring_plan_of(m, line_of(&args->group, dim), args, p->count, n_runs, true);
+}
+
+/* ---- schedule ------------------------------------------------------------------------------ */
+
 /* One rank's rings while they are built. */
 typedef struct site {
     const pod_mesh *mesh;
     const pod_coll_args *args;
+    pod__moves moves;
     int rank, tag;
     pod_sched *s;
 } site;
 
-static pod_status add_ring(site *at, int dim, pod_range range, const pod__ring *before,
-                           pod__ring *out)
+/* The next ring and, where there is one, its reduce-scatter; *p becomes what that leaves. */
+static pod_status add_ring(site *at, int dim, part *p, const pod__ring *before, pod__ring *out)
 {
-    const pod__ring_plan plan =
-        pod__ring_plan_of(at->mesh, line_of(&at->args->group, dim), at->args, range.count, true);
-    POD_TRY(pod__ring_init(at->s, &plan, at->rank, range, at->tag, out));
+    const pod__ring_plan plan = plan_of(at->mesh, at->args, p, dim);
+    pod__deal deal = pod__deal_of_range(p->range, plan.path.size);
+    if (p->is_members) {
+        deal = pod__deal_of_members(at->mesh, &at->args->group, at->rank, at->args->count, p->done,
+                                    dim);
+        deal.share[0] = p->share[0];
+        deal.share[1] = p->share[1];
+        deal.share_of = p->share_of;
+    }
+    POD_TRY(pod__ring_init(at->s, &plan, at->rank, &deal, at->tag, out));
     at->tag += pod__ring_n_tags(&plan);
+    *p = part_after(p, dim, &plan);
+    if (!p->is_members) {
+        p->range = pod__ring_own_block(out);
+        p->count = p->range.count;
+    }
+    if (!(at->moves & POD__REDUCES)) return POD_OK;
     if (before) pod__ring_follow(out, at->s, &before, 1, false);
     pod__ring_reduce_scatter(out, at->s);
     return POD_OK;
 }
 
-/* An all-reduce of the range, with ring[0] for the first dimension. */
-static pod_status add_order(site *at, const torus *t, int order, pod_range range,
-                            const pod__ring *chip, pod__ring ring[])
+/* The moves over an order's part, with ring[0] for its first dimension. */
+static pod_status add_order(site *at, const torus *t, int order, part p, const pod__ring *chip,
+                            pod__ring ring[])
 {
-    for (int i = 0; i < t->n_dims; i++) {
-        POD_TRY(add_ring(at, dim_at(t, order, i), range, i > 0 ? &ring[i - 1] : chip, &ring[i]));
-        range = pod__ring_own_block(&ring[i]);
-    }
-    for (int i = t->n_dims; i-- > 0;) {
+    for (int i = 0; i < t->n_dims; i++)
+        POD_TRY(add_ring(at, dim_at(t, order, i), &p, i > 0 ? &ring[i - 1] : chip, &ring[i]));
+    for (int i = t->n_dims; i-- > 0 && at->moves & POD__GATHERS;) {
         pod__ring_allgather(&ring[i], at->s);
         const pod__ring *within = &ring[i];
         if (i > 0) pod__ring_follow(&ring[i - 1], at->s, &within, 1, true);
@@ -113,37 +165,34 @@ static pod_status add_order(site *at, const torus *t, int order, pod_range range
 
 /* What an order uses of tags on the rank that uses most: ranks that meet in the next order may have
  * got blocks of different lengths, and so pieces, in this one. */
-static int n_order_tags(const site *at, const torus *t, int order, int64_t count)
+static int n_order_tags(const site *at, const torus *t, int order, part p)
 {
     int n_tags = 0;
     for (int i = 0; i < t->n_dims; i++) {
-        const pod_group line = line_of(&at->args->group, dim_at(t, order, i));
-        const pod__ring_plan plan = pod__ring_plan_of(at->mesh, line, at->args, count, true);
+        const int dim = dim_at(t, order, i);
+        const pod__ring_plan plan = plan_of(at->mesh, at->args, &p, dim);
         n_tags += pod__ring_n_tags(&plan);
-        count = pod_block(count, plan.path.size, 0).count;
+        p = part_after(&p, dim, &plan);
     }
     return n_tags;
 }
 
 pod_status pod__torus_build(const pod_mesh *m, int rank, const pod_coll_args *args, int n_orders,
-                            pod_sched *out)
+                            pod__moves moves, pod_sched *out)
 {
     const torus t = torus_of(m, &args->group, n_orders);
-    site at = {.mesh = m, .args = args, .rank = rank, .s = out};
-    pod_range range = {0, args->count};
+    site at = {.mesh = m, .args = args, .moves = moves, .rank = rank, .s = out};
+    part left = all_of(args, moves);
     pod__ring chip, ring[MAX_ORDERS][POD_MESH_MAX_DIMS];
     const pod__ring *const within[MAX_ORDERS] = {ring[0], ring[1]};
-    if (t.chip != NONE) {
-        POD_TRY(add_ring(&at, t.chip, range, NULL, &chip));
-        range = pod__ring_own_block(&chip);
-    }
+    if (t.chip != NONE) POD_TRY(add_ring(&at, t.chip, &left, NULL, &chip));
     for (int i = 0; i < t.n_orders; i++) {
-        const pod_range share = share_of(&t, range, i);
-        const int next_tag = at.tag + n_order_tags(&at, &t, i, share.count);
-        POD_TRY(add_order(&at, &t, i, share, t.chip == NONE ? NULL : &chip, ring[i]));
+        const part p = part_of_order(&t, &left, i);
+        const int next_tag = at.tag + n_order_tags(&at, &t, i, p);
+        POD_TRY(add_order(&at, &t, i, p, t.chip == NONE ? NULL : &chip, ring[i]));
         at.tag = next_tag;
     }
-    if (t.chip == NONE) return POD_OK;
+    if (t.chip == NONE || !(moves & POD__GATHERS)) return POD_OK;
     if (t.n_dims > 0) pod__ring_follow(&chip, out, within, t.n_orders, true);
     pod__ring_allgather(&chip, out);
     return POD_OK;
@@ -155,47 +204,54 @@ typedef struct clock {
     const pod_net *net;
     const pod_mesh *mesh;
     const pod_coll_args *args;
+    pod__moves moves;
     pod__ring_cost dim[POD_MESH_MAX_DIMS]; /* of all orders together */
     pod__ring_cost order;                  /* of one */
     double in_turn_s;                      /* of one, each move after the one before */
-    int n_pieces;                          /* of the first dimension's blocks */
+    int n_pieces, n_runs;                  /* of the first dimension's blocks */
     int n_sharing;                         /* cores of a chip that use its links */
 } clock;
 
-/* Both moves along a dimension; answers the elements of a block. */
-static int64_t add_moves(clock *c, int dim, int64_t count, bool is_last)
+/* The moves along a dimension; answers what is left. */
+static part add_moves(clock *c, int dim, part p, bool is_last)
 {
-    const pod__ring_plan plan =
-        pod__ring_plan_of(c->mesh, line_of(&c->args->group, dim), c->args, count, true);
-    const double bytes = (double)count * (double)pod_dtype_bytes(c->args->dtype);
+    const pod__ring_plan plan = plan_of(c->mesh, c->args, &p, dim);
+    const double bytes = (double)p.count * (double)pod_dtype_bytes(c->args->dtype);
     const int n_sharing = dim == 0 && c->mesh->n_dims == 3 ? 1 : c->n_sharing;
-    pod__ring_cost_add(c->net, &plan, bytes, POD__BOTH, n_sharing, &c->dim[dim]);
-    pod__ring_cost_add(c->net, &plan, bytes, POD__BOTH, 1, &c->order);
-    c->in_turn_s += is_last ? pod__ring_seconds(c->net, &plan, bytes, POD__BOTH, n_sharing)
-                            : pod__ring_seconds(c->net, &plan, bytes, POD__REDUCES, n_sharing) +
-                                  pod__ring_seconds(c->net, &plan, bytes, POD__GATHERS, n_sharing);
-    if (c->n_pieces == 0) c->n_pieces = plan.n_pieces;
-    return (count + plan.path.size - 1) / plan.path.size;
+    pod__ring_cost_add(c->net, &plan, bytes, c->moves, n_sharing, &c->dim[dim]);
+    pod__ring_cost_add(c->net, &plan, bytes, c->moves, 1, &c->order);
+    c->in_turn_s += is_last || c->moves != POD__BOTH
+                        ? pod__ring_seconds(c->net, &plan, bytes, c->moves, n_sharing)
+                        : pod__ring_seconds(c->net, &plan, bytes, POD__REDUCES, n_sharing) +
+                              pod__ring_seconds(c->net, &plan, bytes, POD__GATHERS, n_sharing);
+    if (c->n_pieces == 0) {
+        c->n_pieces = plan.n_pieces;
+        c->n_runs = plan.n_runs;
+    }
+    return part_after(&p, dim, &plan);
 }
 
-/* What the second order's first message waits for: those of the first order. */
+/* What the second order's first message waits for: those of the first order. After the cores of a
+ * chip neither can begin at once. */
 static double behind_seconds(const clock *c, const torus *t)
 {
-    if (t->n_orders == 1) return 0;
-    return n_ways(c->mesh, &c->args->group, t->dim[0]) * c->net->message_s;
+    const pod_group *g = &c->args->group;
+    if (t->n_orders == 1 || (t->chip != NONE && c->moves == POD__REDUCES)) return 0;
+    const int n_runs = c->moves == POD__BOTH ? 1 : pod_group_extent(c->mesh, g, t->dim[1]);
+    return n_ways(c->mesh, g, t->dim[0]) * n_runs * c->net->message_s;
 }
 
 /* With one piece a block, moves take their turns; with many, all dimensions work at once, and what
  * is busy longest decides: the more pieces, the nearer to that. Left out is what two orders take
  * from each other where dimensions are of different lengths. */
 double pod__torus_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
-                          int n_orders)
+                          int n_orders, pod__moves moves)
 {
     const torus t = torus_of(m, &args->group, n_orders);
-    clock start = {.net = net, .mesh = m, .args = args, .n_sharing = 1};
-    int64_t count = args->count;
+    clock start = {.net = net, .mesh = m, .args = args, .moves = moves, .n_sharing = 1};
+    part left = all_of(args, moves);
     if (t.chip != NONE) {
-        count = add_moves(&start, t.chip, count, t.n_dims == 0);
+        left = add_moves(&start, t.chip, left, t.n_dims == 0);
         if (net->is_chip_shared) start.n_sharing = pod_group_extent(m, &args->group, t.chip);
     }
     clock c = start;
@@ -203,9 +259,9 @@ double pod__torus_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_
     for (int i = 0; i < t.n_orders; i++) {
         c.order = start.order;
         c.in_turn_s = start.in_turn_s;
-        int64_t left = share_of(&t, (pod_range){0, count}, i).count;
+        part p = part_of_order(&t, &left, i);
         for (int k = 0; k < t.n_dims; k++)
-            left = add_moves(&c, dim_at(&t, i, k), left, k == t.n_dims - 1);
+            p = add_moves(&c, dim_at(&t, i, k), p, k == t.n_dims - 1);
         in_turn_s = fmax(in_turn_s, c.in_turn_s);
         at_once_s = fmax(at_once_s, c.order.chain_s + c.order.fill_s);
     }
@@ -216,5 +272,6 @@ double pod__torus_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_
     }
     at_once_s = fmax(at_once_s, fmax(sender_s, adder_s));
     const double rest_s = fmax(in_turn_s - at_once_s, 0);
-    return at_once_s + rest_s * fmin(1, 2.0 / fmax(c.n_pieces, 1)) + behind_seconds(&c, &t);
+    return at_once_s + rest_s * fmin(1, 2.0 / fmax(c.n_pieces, 1) / fmax(c.n_runs, 1)) +
+           behind_seconds(&c, &t);
 }

@@ -1,4 +1,5 @@
-/* Ring all-reduce dimension by dimension, in two orders at once or in one.
+/* Rings dimension by dimension, in two orders at once or in one: reduce-scatter, all-gather, and the
+ * all-reduce that is one after the other.
  *
  * Over a mesh of X x Y, where a rank keeps of n elements ever less, and then ever more:
  *
@@ -13,17 +14,24 @@
  * alike: then all links of the mesh work all the time. The cores of a chip, the first of three
  * dimensions, sum up before and gather after all else.
  *
- * A rank takes about 4 (X - 1 + Y - 1) steps for each order, times the pieces of a block, and
- * 4 (cores - 1). */
+ * What a rank has in the middle is the algorithm's own business in an all-reduce: there each half of
+ * the payload is cut along its own order, so that blocks lie in one run. A reduce-scatter must leave,
+ * and an all-gather take, the block that is the member's, of which each order has its share; then
+ * what goes along x is X Y runs instead of X blocks (deal.h), and no element is moved for the sake of
+ * its place.
+ *
+ * A rank takes about 2 (X - 1 + Y - 1) steps for each order and half, times the pieces of a block,
+ * and 2 (cores - 1); of a half alone 4 X Y for both orders, and as many for the cores of a chip. */
 #ifndef MINIPOD_COLLECTIVES_ALGO_TORUS_H
 #define MINIPOD_COLLECTIVES_ALGO_TORUS_H
 
 #include "collectives/algo/algo.h"
+#include "collectives/algo/ring.h"
 
 const char *pod__torus_why_not(const pod_mesh *m, const pod_coll_args *args);
 POD_MUST pod_status pod__torus_build(const pod_mesh *m, int rank, const pod_coll_args *args,
-                                     int n_orders, pod_sched *out);
+                                     int n_orders, pod__moves moves, pod_sched *out);
 double pod__torus_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
-                          int n_orders);
+                          int n_orders, pod__moves moves);
 
 #endif

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "collectives/algo/deal.h"
 #include "collectives/algo/path.h"
 #include "collectives/exec/exec_sim.h"
 #include "collectives/mesh/route.h"
@@ -11,10 +12,11 @@
 static const struct {
     pod_coll coll;
     const char *name;
-} family[] = {{POD_ALLREDUCE, "torus2d"},    {POD_ALLREDUCE, "bucket"},
-              {POD_ALLREDUCE, "ring2"},      {POD_ALLREDUCE, "ring"},
-              {POD_REDUCE_SCATTER, "ring2"}, {POD_REDUCE_SCATTER, "ring"},
-              {POD_ALLGATHER, "ring2"},      {POD_ALLGATHER, "ring"}};
+} family[] = {{POD_ALLREDUCE, "torus2d"},      {POD_ALLREDUCE, "bucket"},
+              {POD_ALLREDUCE, "ring2"},        {POD_ALLREDUCE, "ring"},
+              {POD_REDUCE_SCATTER, "torus2d"}, {POD_REDUCE_SCATTER, "ring2"},
+              {POD_REDUCE_SCATTER, "ring"},    {POD_ALLGATHER, "torus2d"},
+              {POD_ALLGATHER, "ring2"},        {POD_ALLGATHER, "ring"}};
 enum { N_FAMILY = sizeof family / sizeof family[0] };
 
 static pod_mesh mesh_of(const char *text)
@@ -74,6 +76,75 @@ static void test_paths(void)
     POD_CHECK(!row.is_line && walk(&row, "every other") == 8, "every other of a row");
     const pod__path tile = pod__path_of(&m, (pod_group){.dims = 1, .tile = {4}});
     POD_CHECK(tile.is_line && walk(&tile, "tile") == 6, "a tile of a row");
+}
+
+/* ---- who has what on the way ---------------------------------------------------------------- */
+
+/* Over all members of a ring, each part that its rank has not left to others along the dimensions of
+ * `done` is in one run of one block, and found there. */
+static void check_deal(const pod_mesh *m, const pod_group *g, int rank, uint32_t done, int dim,
+                       const char *what)
+{
+    const int size = pod_group_size(m, g), extent = pod_group_extent(m, g, dim);
+    const int own = pod_group_index(m, g, rank);
+    const int64_t count = 2 * size + size / 2; /* parts of 2 and of 3 */
+    const pod__deal d = pod__deal_of_members(m, g, rank, count, done, dim);
+    int *n_found = calloc((size_t)size, sizeof *n_found), n_runs = 1, n_wrong = 0;
+    for (int f = 0; f < d.n_free; f++) n_runs *= d.free[f].extent;
+    for (int i = 0; i < extent * n_runs; i++) {
+        const int index = i / n_runs, run = i % n_runs;
+        const pod_range r = pod__deal_run(&d, index, run);
+        for (int64_t e = r.first; e < r.first + r.count; e++) {
+            const pod__deal_place at = pod__deal_find(&d, e);
+            n_wrong += at.index != index || at.run != run;
+        }
+        for (int k = 0; k < size; k++) {
+            const pod_range part = pod_block(count, size, k);
+            n_found[k] += part.first == r.first && part.count == r.count;
+        }
+    }
+    for (int k = 0; k < size; k++) {
+        bool is_here = true;
+        int stride = 1;
+        for (int i = 0; i < m->n_dims; stride *= pod_group_extent(m, g, i++))
+            if (done >> i & 1)
+                is_here = is_here && own / stride % pod_group_extent(m, g, i) ==
+                                         k / stride % pod_group_extent(m, g, i);
+        n_wrong += n_found[k] != is_here;
+    }
+    POD_CHECK(n_wrong == 0, "%s: rank %d along %d after %u: %d wrong", what, rank, dim,
+              (unsigned)done, n_wrong);
+    free(n_found);
+}
+
+static void test_deals(void)
+{
+    static const struct {
+        const char *mesh;
+        pod_group group;
+    } cases[] = {{"4x3", {.dims = 3}},     {"5ox2", {.dims = 3}},
+                 {"2x4x5o", {.dims = 7}},  {"1x6x4", {.dims = 7}},
+                 {"2ox6x3", {.dims = 6}},  {"7x5", {.dims = 3}},
+                 {"2x3ox4o", {.dims = 7}}, {"8x6o", {.dims = 3, .step = {2}, .tile = {4, 3}}}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const pod_mesh m = mesh_of(cases[i].mesh);
+        for (int rank = 0; rank < pod_mesh_size(&m); rank++)
+            for (uint32_t done = 0; done < 1u << m.n_dims; done++)
+                for (int dim = 0; dim < m.n_dims; dim++)
+                    if (!(done >> dim & 1))
+                        check_deal(&m, &cases[i].group, rank, done, dim, cases[i].mesh);
+    }
+    /* On a circle of 6 from place 1, and on a line: the farthest first, the own one last. */
+    static const int circle[] = {4, 3, 5, 2, 0, 1}, line[] = {5, 4, 3, 2, 0, 1};
+    for (int is_line = 0; is_line < 2; is_line++) {
+        const pod_mesh m = mesh_of(is_line ? "2x6o" : "2x6");
+        const pod_group all = pod_group_all(&m);
+        const pod__deal d = pod__deal_of_members(&m, &all, 2, 12, 0, 0);
+        for (int j = 0; j < 6; j++) {
+            const int at = (is_line ? line : circle)[j], got = (int)pod__deal_run(&d, 0, j).first;
+            POD_CHECK(got == 2 * at, "run %d is %d, want %d", j, got, 2 * at);
+        }
+    }
 }
 
 /* ---- results ------------------------------------------------------------------------------- */
@@ -166,22 +237,26 @@ static void test_refuses(void)
 {
     static const struct {
         const char *name, *mesh, *part; /* "": it applies */
+        pod_coll coll;
     } cases[] = {
-        {"ring2", "2", "fewer than three"},
-        {"ring2", "1x2", "fewer than three"},
-        {"ring2", "4o", "is a line"},
-        {"ring2", "4", ""},
-        {"ring2", "4ox2o", ""},
-        {"torus2d", "8", "fewer than two dimensions"},
-        {"bucket", "8x1", "fewer than two"},
-        {"torus2d", "2x1x3", ""},
-        {"ring", "1", ""},
-        {"ring", "4o", ""},
+        {"torus2d", "8x1", "fewer than two dimensions", POD_REDUCE_SCATTER},
+        {"torus2d", "8", "fewer than two dimensions", POD_ALLGATHER},
+        {"torus2d", "2x3", "", POD_ALLGATHER},
+        {"ring2", "2", "fewer than three", POD_ALLREDUCE},
+        {"ring2", "1x2", "fewer than three", POD_ALLREDUCE},
+        {"ring2", "4o", "is a line", POD_ALLREDUCE},
+        {"ring2", "4", "", POD_ALLREDUCE},
+        {"ring2", "4ox2o", "", POD_ALLREDUCE},
+        {"torus2d", "8", "fewer than two dimensions", POD_ALLREDUCE},
+        {"bucket", "8x1", "fewer than two", POD_ALLREDUCE},
+        {"torus2d", "2x1x3", "", POD_ALLREDUCE},
+        {"ring", "1", "", POD_ALLREDUCE},
+        {"ring", "4o", "", POD_ALLREDUCE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const pod_mesh m = mesh_of(cases[i].mesh);
         const pod_coll_args args = {.dtype = POD_F32, .count = 64, .group = pod_group_all(&m)};
-        const char *reason = pod_coll_find(POD_ALLREDUCE, cases[i].name)->why_not(&m, &args);
+        const char *reason = pod_coll_find(cases[i].coll, cases[i].name)->why_not(&m, &args);
         POD_CHECK(*cases[i].part ? reason && strstr(reason, cases[i].part) : !reason,
                   "%s on %s: %s", cases[i].name, cases[i].mesh, reason ? reason : "applies");
     }
@@ -209,42 +284,49 @@ static void pass(const pod_mesh *m, int from, int to, int64_t count, int32_t rou
     }
 }
 
-/* Over a wrapped 4x4 torus2d loads every link of the machine alike, and in whole blocks never two
- * messages want a link in the same round. */
+/* Over a wrapped 4x4 torus2d loads every link of the machine alike, and an all-reduce in whole blocks
+ * has never two messages that want a link in the same round. */
+static void check_links_of_torus(pod_coll coll, int64_t chunk_bytes)
+{
+    enum { N_LINKS = 64, COUNT = 64 * 7 };
+    const pod_mesh m = mesh_of("4x4");
+    const pod_coll_args args = {.coll = coll,
+                                .dtype = POD_F32,
+                                .count = COUNT,
+                                .group = pod_group_all(&m),
+                                .chunk_bytes = chunk_bytes};
+    pod_arena *arena;
+    POD_CHECK_OK(pod_arena_create(NULL, &arena));
+    const pod_sched *const *all;
+    POD_CHECK_OK(pod_coll_build_all(arena, pod_coll_find(coll, "torus2d"), &m, &args, &all));
+    pod_sched_order order;
+    POD_CHECK_OK(pod_sched_order_build(arena, all, 16, &order));
+    POD_CHECK(pod_route_n_links(&m) == N_LINKS, "%d links", pod_route_n_links(&m));
+    int64_t carried[N_LINKS] = {0};
+    int32_t round[N_LINKS] = {0};
+    load l = {carried, round, 0};
+    for (int32_t i = 0; i < order.n_events; i++) {
+        const pod_sched_event *e = &order.event[i];
+        int32_t n;
+        const pod_step *s = &pod_sched_steps(all[e->rank], &n)[e->step];
+        if (e->send_step != POD_NO_STEP) pass(&m, s->peer, e->rank, s->count, e->round, &l);
+    }
+    /* 15 / 16 of the buffer leave each rank, in an all-reduce twice, over 4 links. */
+    const int64_t moves = coll == POD_ALLREDUCE ? 2 : 1;
+    for (int k = 0; k < N_LINKS; k++)
+        POD_CHECK(4 * carried[k] == moves * COUNT * 15 / 16, "%s: link %d carries %d",
+                  pod_coll_name(coll), k, (int)carried[k]);
+    POD_CHECK(chunk_bytes || coll != POD_ALLREDUCE || l.n_twice == 0, "%d times two at once",
+              l.n_twice);
+    pod_arena_destroy(arena);
+}
+
 static void test_links_of_torus(void)
 {
-    enum { N_LINKS = 64, COUNT = 32 * 7 };
-    for (int n_pieces = 1; n_pieces <= 2; n_pieces++) {
-        const pod_mesh m = mesh_of("4x4");
-        const pod_coll_args args = {.coll = POD_ALLREDUCE,
-                                    .dtype = POD_F32,
-                                    .count = COUNT,
-                                    .group = pod_group_all(&m),
-                                    .chunk_bytes = n_pieces == 1 ? 0 : 56};
-        pod_arena *arena;
-        POD_CHECK_OK(pod_arena_create(NULL, &arena));
-        const pod_sched *const *all;
-        POD_CHECK_OK(
-            pod_coll_build_all(arena, pod_coll_find(POD_ALLREDUCE, "torus2d"), &m, &args, &all));
-        pod_sched_order order;
-        POD_CHECK_OK(pod_sched_order_build(arena, all, 16, &order));
-        POD_CHECK(pod_route_n_links(&m) == N_LINKS, "%d links", pod_route_n_links(&m));
-        int64_t carried[N_LINKS] = {0};
-        int32_t round[N_LINKS] = {0};
-        load l = {carried, round, 0};
-        for (int32_t i = 0; i < order.n_events; i++) {
-            const pod_sched_event *e = &order.event[i];
-            int32_t n;
-            const pod_step *s = &pod_sched_steps(all[e->rank], &n)[e->step];
-            if (e->send_step != POD_NO_STEP) pass(&m, s->peer, e->rank, s->count, e->round, &l);
-        }
-        /* 15 / 16 of the buffer leave each rank twice, over 4 links. */
-        for (int k = 0; k < N_LINKS; k++)
-            POD_CHECK(4 * carried[k] == 2 * COUNT * 15 / 16, "link %d carries %d", k,
-                      (int)carried[k]);
-        POD_CHECK(n_pieces == 2 || l.n_twice == 0, "%d times two at once", l.n_twice);
-        pod_arena_destroy(arena);
-    }
+    check_links_of_torus(POD_ALLREDUCE, 0);
+    check_links_of_torus(POD_ALLREDUCE, 112);     /* two pieces a block */
+    check_links_of_torus(POD_REDUCE_SCATTER, 28); /* two pieces of the last run, which is alone */
+    check_links_of_torus(POD_ALLGATHER, 28);
 }
 
 /* Steps of one rank, as ring.h has it: what a schedule of a whole machine costs to hold. */
@@ -287,22 +369,28 @@ static const pod_net torus_net = {.link_bytes_per_s = {70e9, 70e9, 70e9},
                                   .reduce_bytes_per_s = 400e9,
                                   .memory_bytes_per_s = INFINITY};
 
-static void check_time(const char *name, const char *mesh, int64_t count, int64_t chunk_bytes,
-                       double bound)
+static void check_time_of(pod_coll coll, const char *name, const char *mesh, int64_t count,
+                          int64_t chunk_bytes, double bound)
 {
     const pod_mesh m = mesh_of(mesh);
-    const pod_coll_args args = {.coll = POD_ALLREDUCE,
+    const pod_coll_args args = {.coll = coll,
                                 .dtype = POD_F32,
                                 .count = count,
                                 .group = pod_group_all(&m),
                                 .chunk_bytes = chunk_bytes};
-    const pod_coll_algo *algo = pod_coll_find(POD_ALLREDUCE, name);
+    const pod_coll_algo *algo = pod_coll_find(coll, name);
     pod_sim_report r = {0};
     POD_CHECK_OK(pod_sim_collective(&torus_net, &m, algo, &args, NULL, NULL, &r));
     const double form = algo->seconds(&torus_net, &m, &args);
     POD_CHECK(fabs(form - r.seconds) <= bound * r.seconds,
-              "%s on %s, %" PRId64 " elements by %" PRId64 " bytes: %.9g s, simulated %.9g", name,
-              mesh, count, chunk_bytes, form, r.seconds);
+              "%s %s on %s, %" PRId64 " elements by %" PRId64 " bytes: %.9g s, simulated %.9g",
+              pod_coll_name(coll), name, mesh, count, chunk_bytes, form, r.seconds);
+}
+
+static void check_time(const char *name, const char *mesh, int64_t count, int64_t chunk_bytes,
+                       double bound)
+{
+    check_time_of(POD_ALLREDUCE, name, mesh, count, chunk_bytes, bound);
 }
 
 /* Where no two messages meet: whole blocks; and a ring one way in pieces. */
@@ -340,8 +428,31 @@ static void test_time_in_pieces(void)
     }
 }
 
+/* Halves of the all-reduce on a torus: exact where hops are all there is to wait for, and where links
+ * or sums are, unless cores of a chip take turns; between the two never far below. */
+static void test_time_of_halves(void)
+{
+    static const struct {
+        const char *mesh;
+        double between, large;
+    } cases[] = {{"2x2", 0.20, 0.01},   {"4x4", 0.20, 0.01},    {"5x5", 0.20, 0.01},
+                 {"8x8", 0.20, 0.01},   {"16x16", 0.25, 0.01},  {"6x4o", 0.20, 0.01},
+                 {"2x4x4", 0.25, 0.05}, {"2ox8x8", 0.25, 0.05}, {"2ox4x8o", 0.35, 0.08}};
+    static const pod_coll halves[] = {POD_REDUCE_SCATTER, POD_ALLGATHER};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (int h = 0; h < 2; h++) {
+            const char *mesh = cases[i].mesh;
+            check_time_of(halves[h], "torus2d", mesh, 1 << 10, 0, 0.01);
+            check_time_of(halves[h], "torus2d", mesh, 1 << 18, 0, cases[i].between);
+            check_time_of(halves[h], "torus2d", mesh, 1 << 20, 0, cases[i].between);
+            check_time_of(halves[h], "torus2d", mesh, 1 << 26, 0, cases[i].large);
+        }
+    }
+}
+
 static CU_TestInfo tests[] = {
     {"paths", test_paths},
+    {"deals", test_deals},
     {"open meshes", test_open_meshes},
     {"groups", test_groups},
     {"refuses", test_refuses},
@@ -349,6 +460,7 @@ static CU_TestInfo tests[] = {
     {"steps", test_steps},
     {"time, exact", test_time_exact},
     {"time, in pieces", test_time_in_pieces},
+    {"time of halves", test_time_of_halves},
     CU_TEST_INFO_NULL,
 };
 
