@@ -33,9 +33,23 @@ static pod_status find_data(const pod_config *c, pod_arena *arena, pod_planned *
 }
 
 /* Unless the settings say otherwise: gradients are joined as far as a pod's compiler does it, and
- * reduced along the dimensions of the mesh whatever their size, which all cores do alike. */
+ * reduced along the dimensions of the mesh whatever their size, which all cores do alike; scattered
+ * and gathered by what is predicted to take least time. */
 enum { BUCKET_OF_A_POD = 32 << 20 };
 #define RULES_OF_A_POD "allreduce:0-:torus2d;0-:bucket;0-:ring2;0-:ring"
+
+static pod_status take_rules_of_a_pod(pod_arena *arena, pod_planned *p)
+{
+    const pod_mesh *mesh = &p->setup.mesh;
+    pod_net net;
+    if (!p->setup.shard_update) return pod_coll_rules_parse(arena, RULES_OF_A_POD, &p->setup.rules);
+    POD_TRY(pod_machine_net(&p->machine, mesh, &net));
+    const char *scatter = pod_coll_rules_cheapest(arena, &net, mesh, POD_REDUCE_SCATTER),
+               *gather = pod_coll_rules_cheapest(arena, &net, mesh, POD_ALLGATHER);
+    const char *text =
+        scatter && gather ? pod_arena_text(arena, RULES_OF_A_POD ";%s;%s", scatter, gather) : NULL;
+    return text ? pod_coll_rules_parse(arena, text, &p->setup.rules) : POD_E_NOMEM;
+}
 
 int pod_planned_node_size(const pod_config *c, int n_ranks)
 {
@@ -54,7 +68,7 @@ static pod_status take_machine(const pod_config *c, pod_arena *arena, pod_planne
     p->setup.fusion = false;
     if (!pod_config_is_set(c, POD_OPT_BUCKET)) p->setup.bucket_bytes = BUCKET_OF_A_POD;
     if (*pod_config_text(c, POD_OPT_ALGO)) return POD_OK;
-    return pod_coll_rules_parse(arena, RULES_OF_A_POD, &p->setup.rules);
+    return take_rules_of_a_pod(arena, p);
 }
 
 /* "0,17" */

@@ -22,8 +22,9 @@ static const char *const *meshes(void)
     return by_size[size];
 }
 
-static const char *const rules[] = {"flat",    "ring",   "tree",
-                                    "torus2d", "direct", "allreduce:0-256:tree;256-:torus2d"};
+#define HALVES "ring;reduce_scatter:torus2d;allgather:torus2d"
+static const char *const rules[] = {
+    "flat", "ring", "tree", "torus2d", "direct", "allreduce:0-256:tree;256-:torus2d", HALVES};
 static const int64_t buckets[] = {1, 700, 1 << 20};
 static const pod_dtype wires[] = {POD_F32, POD_BF16, POD_BINNED};
 enum { N_WIRES = sizeof wires / sizeof wires[0] };
@@ -181,7 +182,7 @@ static void test_same_bits(void)
                 plan.rules = rules[r];
                 plan.bucket_bytes = buckets[turn % N_BUCKETS];
                 plan.wire = wires[turn / 2 % N_WIRES];
-                plan.shard_update = turn / 3 % 2 == 1;
+                plan.shard_update = turn / 3 % 2 == 1 || strcmp(rules[r], HALVES) == 0;
                 plan.wait_at_once = turn % 5 == 4;
                 plan.accumulate = turn % 4 == 3 ? n_micro_steps() : 1;
                 run_beside_check(&plan);

@@ -28,16 +28,10 @@ typedef struct step { /* one of a program in which instruction i runs (i % 7 + 1
 
 static step s;
 
-static void compile(const char *mesh, bool wait_at_once, int accumulate)
+static void compile_plan(const pod_test_plan *plan)
 {
-    const pod_test_plan plan = {.net = &pod_test_nets[POD_TEST_BN_RESIDUAL],
-                                .mesh = mesh,
-                                .bucket_bytes = 512,
-                                .cpu = POD_CPU_REFERENCE_ONLY,
-                                .wait_at_once = wait_at_once,
-                                .accumulate = accumulate};
     POD_CHECK_OK(pod_arena_create(NULL, &s.arena));
-    POD_CHECK_OK(pod_test_compile(s.arena, &plan, &s.program));
+    POD_CHECK_OK(pod_test_compile(s.arena, plan, &s.program));
     CU_ASSERT_FATAL(s.program->n_instrs <= MAX_INSTRS);
     s.run = 0;
     for (int32_t i = 0; i < s.program->n_instrs; i++) {
@@ -45,6 +39,22 @@ static void compile(const char *mesh, bool wait_at_once, int accumulate)
         s.time[i] = (pod_instr_time){.seconds = runs ? 1e-6 * (i % 7 + 1) : 0};
         s.run += pod_program_times(s.program, i) * pod_ps(s.time[i].seconds);
     }
+}
+
+static pod_test_plan plan_of(const char *mesh, bool wait_at_once)
+{
+    return (pod_test_plan){.net = &pod_test_nets[POD_TEST_BN_RESIDUAL],
+                           .mesh = mesh,
+                           .bucket_bytes = 512,
+                           .cpu = POD_CPU_REFERENCE_ONLY,
+                           .wait_at_once = wait_at_once};
+}
+
+static void compile(const char *mesh, bool wait_at_once, int accumulate)
+{
+    pod_test_plan plan = plan_of(mesh, wait_at_once);
+    plan.accumulate = accumulate;
+    compile_plan(&plan);
 }
 
 /* Of core `core`; each core's instructions take slow[core] times as long. */
@@ -124,6 +134,53 @@ static void test_overlap_gains(void)
     CU_ASSERT(s.took < apart);
     CU_ASSERT(s.took >= s.run);
     end();
+}
+
+/* How many collectives of this kind are in flight while the core runs something of a phase. */
+static int n_behind(pod_coll coll, pod_phase phase)
+{
+    int n = 0;
+    for (int64_t i = 0; i < s.n_events; i++) {
+        const pod_event *flight = &s.event[i];
+        if (flight->lane != POD_LANE_COMM) continue;
+        if (s.program->coll[s.program->instr[flight->instr].ticket].args.coll != coll) continue;
+        bool is_hidden = false;
+        for (int64_t k = 0; k < s.n_events; k++) {
+            const pod_event *e = &s.event[k];
+            is_hidden = is_hidden ||
+                        (e->lane == POD_LANE_COMPUTE && e->phase == phase && e->end > e->begin &&
+                         e->begin < flight->end && flight->begin < e->end);
+        }
+        n += is_hidden;
+    }
+    return n;
+}
+
+/* A sharded update: buckets of gradients are scattered behind backward, and weights are gathered
+ * behind the update of the next bucket, with the halves of the torus as with rings. */
+static void test_sharded_overlap(void)
+{
+    static const char *const rules[] = {"allreduce:tree;reduce_scatter:torus2d;allgather:torus2d",
+                                        "allreduce:tree"};
+    for (int k = 0; k < 2; k++) {
+        pod_time took[2];
+        for (int apart = 0; apart < 2; apart++) {
+            pod_test_plan plan = plan_of("4x2", apart);
+            plan.rules = rules[k];
+            plan.shard_update = true;
+            compile_plan(&plan);
+            run(&fast, NULL, 0);
+            took[apart] = s.took;
+            const int n_scattered = n_behind(POD_REDUCE_SCATTER, POD_PHASE_BACKWARD),
+                      n_gathered = n_behind(POD_ALLGATHER, POD_PHASE_UPDATE);
+            POD_CHECK(apart ? n_scattered == 0 && n_gathered == 0
+                            : n_scattered > 1 && n_gathered > 1,
+                      "'%s', overlap %d: %d behind backward, %d behind the update", rules[k],
+                      !apart, n_scattered, n_gathered);
+            end();
+        }
+        CU_ASSERT(took[0] < took[1]);
+    }
 }
 
 /* Whatever the collectives: a straggler's step is at least its own work, and the others wait for
@@ -304,6 +361,7 @@ static void test_noise_factors(void)
 static CU_TestInfo tests[] = {{"one core: the sum of its instructions", test_one_core},
                               {"collectives waited for at once: the sum of all", test_sum_of_parts},
                               {"overlap gains", test_overlap_gains},
+                              {"sharded overlap", test_sharded_overlap},
                               {"a straggler holds up the others", test_straggler},
                               {"faster links delay nothing", test_faster_links},
                               {"one of each class stands for all", test_classes},
