@@ -12,11 +12,13 @@ static void note_ask(int signal_number)
     is_asked = 1;
 }
 
-static bool take_first_end(void)
+/* Each by itself: a terminal's SIGINT may come with mpirun's SIGTERM behind it. */
+static bool take_first_end(int signal_number)
 {
-    static volatile sig_atomic_t is_taken;
-    if (is_taken) return false;
-    is_taken = 1;
+    static volatile sig_atomic_t is_taken[2];
+    volatile sig_atomic_t *own = &is_taken[signal_number == SIGINT];
+    if (*own) return false;
+    *own = 1;
     is_asked = 1;
     return true;
 }

@@ -22,8 +22,10 @@ static const struct timespec idle = {.tv_nsec = 5000000}, wakeful = {.tv_nsec = 
 /* A handler is told nothing but its signal. */
 static const pod__watch *volatile waited_for;
 static volatile int64_t overdue_ns; /* when a wait of this process was last nearly too long */
-static struct sigaction before;
-static bool (*volatile is_ask_instead)(void);
+static const int ends[] = {SIGTERM, SIGINT};
+enum { N_ENDS = sizeof ends / sizeof ends[0] };
+static struct sigaction before[N_ENDS];
+static bool (*volatile is_ask_instead)(int signal_number);
 
 static int64_t monotonic_ns(void)
 {
@@ -290,8 +292,8 @@ static void on_end(int signal_number)
         add_state(&l, w);
         pod__line_put(&l);
     }
-    if (is_ask_instead && !is_over && is_ask_instead()) return;
-    sigaction(signal_number, &before, NULL);
+    if (is_ask_instead && !is_over && is_ask_instead(signal_number)) return;
+    sigaction(signal_number, &before[signal_number == SIGINT], NULL);
     raise(signal_number); /* delivered when this returns */
 }
 
@@ -302,10 +304,13 @@ void pod__watch_install(void)
     is_installed = true;
     struct sigaction own = {.sa_handler = on_end, .sa_flags = SA_RESTART};
     sigemptyset(&own.sa_mask);
-    sigaction(SIGTERM, &own, &before);
+    for (int i = 0; i < N_ENDS; i++) {
+        sigaction(ends[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN) sigaction(ends[i], &own, NULL);
+    }
 }
 
-void pod__watch_ask_before_end(bool (*is_ask)(void)) { is_ask_instead = is_ask; }
+void pod__watch_ask_before_end(bool (*is_ask)(int signal_number)) { is_ask_instead = is_ask; }
 
 static void show_wait(const pod__watch *w, int64_t looked_ns)
 {

@@ -1,7 +1,7 @@
 /* stopping: ranks that step until they are asked to stop, by a signal to one of them or to all, and
  * then stop behind the same step, which each prints. Two of three steps are waits for rank 0, so
  * that signals come in a wait. "stopping long" waits for rank 0 alone, which sleeps: for what a
- * second SIGTERM does. */
+ * second SIGTERM or SIGINT does. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ int main(int argc, char **argv)
     const bool is_long = argc > 1 && strcmp(argv[1], "long") == 0;
     printf("rank %d is pid %ld\n", pod_comm_rank(c), (long)getpid());
     fflush(stdout);
-    if (is_long && pod_comm_rank(c) == 0) sleep(20);
+    for (unsigned left = 20; left > 0 && is_long && pod_comm_rank(c) == 0;) left = sleep(left);
     int step = 1;
     for (bool stops = false; step < MAX_STEPS && !stops; step++) {
         pod_comm_set_step(c, step);

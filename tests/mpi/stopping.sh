@@ -1,6 +1,6 @@
 #!/bin/bash
-# Ranks that are asked to stop, by SIGUSR1 to mpirun, or to one of them, or SIGTERM to one, stop all
-# behind the same step; a second SIGTERM ends them as if nobody had asked.
+# Ranks that are asked to stop, by SIGUSR1 to mpirun, or to one of them, SIGTERM or SIGINT to one, or
+# Ctrl-C, stop all behind the same step; a second SIGTERM or SIGINT ends them as if nobody had asked.
 #   stopping.sh MPIEXEC PROGRAM
 set -u
 mpiexec=$1
@@ -29,11 +29,11 @@ begin() {
 
 pid_of() { sed -n "s/^rank $1 is pid //p" "$work/out"; }
 
-# stops WHAT: it ended well, all ranks behind one step
+# stops WHAT [EXIT]: it ended well, all ranks behind one step
 stops() {
     wait $!
     local code=$?
-    [ $code -eq 0 ] || fail "$1: exit code $code"
+    [ $code -eq "${2:-0}" ] || fail "$1: exit code $code"
     [ "$(grep -c 'stopped behind step' "$work/out")" -eq 4 ] || fail "$1: not all stopped"
     [ "$(sed -n 's/.*stopped behind step //p' "$work/out" | sort -u | wc -l)" -eq 1 ] ||
         fail "$1: not behind the same step"
@@ -51,16 +51,53 @@ begin
 kill -TERM "$(pid_of 3)"
 stops "SIGTERM to rank 3"
 
-begin long
-kill -TERM "$(pid_of 1)"
-sleep 0.3
-grep -Eq '^rank 1: ended from outside, waiting for rank 0 in barrier #[0-9]+, step 1$' "$work/out" ||
-    fail "a first SIGTERM in a wait: nobody says for whom"
-kill -0 "$(pid_of 1)" || fail "a first SIGTERM ended a rank that asks"
-began=$SECONDS
-kill -TERM "$(pid_of 1)"
-wait $! && fail "a second SIGTERM: exit code 0"
-[ $((SECONDS - began)) -le 5 ] || fail "a second SIGTERM does not end the rank"
+begin
+kill -INT "$(pid_of 1)"
+stops "SIGINT to rank 1"
+
+# One of each, as where a terminal's Ctrl-C reaches mpirun and ranks.
+begin
+kill -INT "$(pid_of 2)"
+kill -TERM "$(pid_of 2)"
+stops "SIGINT and SIGTERM to rank 2"
+
+# mpirun gives them a second, and has an exit code of its own.
+begin
+kill -INT "$(ps -o pid= --ppid $!)"
+stops "SIGINT to mpirun" 1
+
+for signal in TERM INT; do
+    begin long
+    kill -$signal "$(pid_of 1)"
+    sleep 0.3
+    grep -Eq '^rank 1: ended from outside, waiting for rank 0 in barrier #[0-9]+, step 1$' "$work/out" ||
+        fail "a first SIG$signal in a wait: nobody says for whom"
+    kill -0 "$(pid_of 1)" || fail "a first SIG$signal ended a rank that asks"
+    began=$SECONDS
+    kill -$signal "$(pid_of 1)"
+    wait $! && fail "a second SIG$signal: exit code 0"
+    [ $((SECONDS - began)) -le 5 ] || fail "a second SIG$signal does not end the rank"
+done
+
+# Without mpirun, begun by a shell that lets its jobs have Ctrl-C.
+for count in 1 2; do
+    : >"$work/out"
+    timeout -k 5 40 env --default-signal=INT "$program" $([ $count -eq 1 ] || echo long) >"$work/out" 2>&1 &
+    for ((i = 0; i < 1000; i++)); do
+        ! grep -q 'is pid' "$work/out" || break
+        sleep 0.01
+    done
+    sleep 0.3
+    kill -INT "$(pid_of 0)"
+    [ $count -eq 1 ] || { sleep 0.2 && kill -INT "$(pid_of 0)"; }
+    wait $!
+    code=$?
+    case $count.$code in
+    1.0) grep -q 'rank 0 stopped behind step' "$work/out" || fail "SIGINT, alone: it did not stop" ;;
+    2.130) ;;
+    *) fail "$count SIGINT, alone: exit code $code" ;;
+    esac
+done
 
 echo "$n_failed failed"
 [ $n_failed -eq 0 ]
