@@ -213,8 +213,10 @@ static pod_status train(job *j)
     };
     const pod_run so_far = run_of(j, POD_OK, "");
     args.ideal = pod_run_ideal(&so_far);
-    if (pod_config_bool(call->config, POD_OPT_TRACE))
+    if (pod_config_bool(call->config, POD_OPT_TRACE)) {
+        POD_TRY(pod_comm_set_watchdog(call->comm, j->guard.watchdog_s));
         POD_TRY(pod_run_trace_clock(call->comm, &call->clock, &j->clock_at_start));
+    }
     log_start(j);
     pod_job_end(&j->log, POD_JOB_INIT, pod_clock_stamp(&call->clock));
     pod_status trained = pod_train(&args, &j->result);

@@ -1,47 +1,58 @@
 #include "collectives/exec/clock_offset.h"
 
-#include <time.h>
-
 #include "collectives/exec/comm_mpi.h"
 
 enum { EXCHANGES = 32 };
 
-static const struct timespec between_looks = {.tv_nsec = 200000};
+static const char what[] = "measurement of clocks";
 
-/* Without taking a core from the two whose turn it is. */
-static void wait_for_turn(pod_comm *c, int tag)
+typedef struct exchange { /* with one other rank */
+    pod_comm *comm;
+    int other, tag;
+} exchange;
+
+static void send(const exchange *e, const int64_t *numbers, int n)
 {
-    MPI_Comm world = pod__comm_world(c);
-    for (int is_here = 0; !is_here;) {
-        MPI_Iprobe(0, tag, world, &is_here, MPI_STATUS_IGNORE);
-        if (!is_here) nanosleep(&between_looks, NULL);
-    }
-    MPI_Recv(NULL, 0, MPI_BYTE, 0, tag, world, MPI_STATUS_IGNORE);
+    MPI_Request sent;
+    MPI_Isend(numbers, n, MPI_INT64_T, e->other, e->tag, pod__comm_world(e->comm), &sent);
+    pod__comm_complete(e->comm, &sent, what);
+}
+
+static MPI_Request begin_receive(const exchange *e, int64_t *numbers, int n)
+{
+    MPI_Request came;
+    MPI_Irecv(numbers, n, MPI_INT64_T, e->other, e->tag, pod__comm_world(e->comm), &came);
+    return came;
+}
+
+static void receive(const exchange *e, int64_t *numbers, int n)
+{
+    MPI_Request came = begin_receive(e, numbers, n);
+    pod__comm_complete(e->comm, &came, what);
 }
 
 /* Rank 0: says when it got each message and when it answered. */
-static void answer(pod_comm *c, int rank, int tag, const pod_clock_source *own)
+static void answer(const exchange *e, const pod_clock_source *own)
 {
-    MPI_Comm world = pod__comm_world(c);
-    MPI_Send(NULL, 0, MPI_BYTE, rank, tag, world);
+    send(e, NULL, 0);
     for (int i = 0; i < EXCHANGES; i++) {
         int64_t got_and_sent[2];
-        MPI_Recv(NULL, 0, MPI_BYTE, rank, tag, world, MPI_STATUS_IGNORE);
+        receive(e, NULL, 0);
         got_and_sent[0] = own->now(own->ctx);
         got_and_sent[1] = own->now(own->ctx);
-        MPI_Send(got_and_sent, 2, MPI_INT64_T, rank, tag, world);
+        send(e, got_and_sent, 2);
     }
 }
 
-static void ask(pod_comm *c, int tag, const pod_clock_source *own, pod_clock_offset *out)
+static void ask(const exchange *e, const pod_clock_source *own, pod_clock_offset *out)
 {
-    MPI_Comm world = pod__comm_world(c);
-    wait_for_turn(c, tag);
+    MPI_Request is_my_turn = begin_receive(e, NULL, 0);
+    pod__comm_complete_napping(e->comm, &is_my_turn, what);
     for (int i = 0; i < EXCHANGES; i++) {
         int64_t there[2];
         const int64_t sent = own->now(own->ctx);
-        MPI_Send(NULL, 0, MPI_BYTE, 0, tag, world);
-        MPI_Recv(there, 2, MPI_INT64_T, 0, tag, world, MPI_STATUS_IGNORE);
+        send(e, NULL, 0);
+        receive(e, there, 2);
         const int64_t got = own->now(own->ctx);
         const int64_t round_trip = got - sent - (there[1] - there[0]);
         if (i > 0 && round_trip >= out->round_trip) continue;
@@ -51,17 +62,26 @@ static void ask(pod_comm *c, int tag, const pod_clock_source *own, pod_clock_off
     }
 }
 
+static void wait_for_others(pod_comm *c)
+{
+    MPI_Request all_are_here;
+    MPI_Ibarrier(pod__comm_world(c), &all_are_here);
+    pod__comm_complete_napping(c, &all_are_here, what);
+}
+
 pod_status pod_clock_offset_find(pod_comm *c, const pod_clock_source *own, pod_clock_offset *out)
 {
-    int tag;
-    POD_TRY(pod__comm_take_tags(c, 1, &tag));
+    exchange e = {.comm = c};
+    POD_TRY(pod__comm_open_board(c)); /* by which a death is found */
+    POD_TRY(pod__comm_take_tags(c, 1, &e.tag));
+    pod__comm_count_call(c);
     *out = (pod_clock_offset){.at = own->now(own->ctx)};
     if (pod_comm_rank(c) > 0)
-        ask(c, tag, own, out);
+        ask(&e, own, out);
     else
-        for (int r = 1; r < pod_comm_size(c); r++) answer(c, r, tag, own);
+        for (e.other = 1; e.other < pod_comm_size(c); e.other++) answer(&e, own);
     pod__comm_give_tags(c);
-    pod_comm_barrier_idle(c);
+    wait_for_others(c);
     return POD_OK;
 }
 

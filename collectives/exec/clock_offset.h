@@ -20,8 +20,8 @@ typedef struct pod_clock_offset {
     int64_t round_trip; /* the least */
 } pod_clock_offset;
 
-/* Collective: ranks in turn, those whose turn it is not sleep. E_UNSUPPORTED when MPI has no more
- * tags. */
+/* Collective: ranks in turn, those whose turn it is not sleep; all of it under comm's watchdog.
+ * E_UNSUPPORTED when MPI has no more tags, E_NOMEM. */
 POD_MUST pod_status pod_clock_offset_find(pod_comm *c, const pod_clock_source *own,
                                           pod_clock_offset *out);
 

@@ -58,6 +58,13 @@ void pod__comm_complete(pod_comm *c, MPI_Request *request, const char *what)
     pod__watch_until(&w, is_complete, request);
 }
 
+void pod__comm_complete_napping(pod_comm *c, MPI_Request *request, const char *what)
+{
+    pod__watch w = watch_of(c, what);
+    w.naps = true;
+    pod__watch_until(&w, is_complete, request);
+}
+
 static void wait_for_all(pod_comm *c, const char *what)
 {
     MPI_Request all_are_here;

@@ -24,6 +24,8 @@ struct pod__roll *pod__comm_roll(pod_comm *c);  /* NULL: all ranks are of this n
 void pod__comm_count_call(pod_comm *c);
 /* Waits for a collective of MPI, under the watch; `what` names it, with the number of the call. */
 void pod__comm_complete(pod_comm *c, MPI_Request *request, const char *what);
+/* The same for who waits while others measure: it sleeps between looks. */
+void pod__comm_complete_napping(pod_comm *c, MPI_Request *request, const char *what);
 /* The last tag of MPI, which pod__comm_take_tags does not give. */
 int pod__comm_roll_tag(const pod_comm *c);
 

@@ -18,6 +18,7 @@ static const int64_t NEARLY_NS = 1000000000; /* by which ranks notice apart that
 static const int64_t SILENT_NS = 5000000000; /* in which who speaks ends the job */
 static const int64_t LONG_NS = 1000000000;   /* after which who waits sleeps */
 static const struct timespec idle = {.tv_nsec = 5000000}, wakeful = {.tv_nsec = 1000000};
+static const struct timespec short_nap = {.tv_nsec = 200000};
 
 /* A handler is told nothing but its signal. */
 static const pod__watch *volatile waited_for;
@@ -373,13 +374,16 @@ void pod__watch_until(pod__watch *w, bool (*poll)(void *of), void *of)
     for (int64_t n_looks = 1; !poll(of); n_looks++) {
         if (w->is_idle)
             nanosleep(&idle, NULL);
+        else if (w->naps)
+            nanosleep(&short_nap, NULL);
         else if (pod__watch_is_long(w))
             pod__watch_sleep();
         else if (n_looks < PAUSES)
             pod__host_pause();
         else
             sched_yield();
-        if (w->is_idle || n_looks % LOOKS_BEFORE_WATCH == 0) pod__watch_look(w);
+        const bool slept = w->is_idle || w->naps;
+        if (slept || n_looks % LOOKS_BEFORE_WATCH == 0) pod__watch_look(w);
     }
     pod__watch_end(w);
 }

@@ -27,6 +27,7 @@ typedef struct pod__watch { /* one wait */
     const char *what; /* "allreduce torus2d 4M"; borrowed */
     uint64_t number;  /* which of its kind */
     bool is_idle;
+    bool naps; /* leaves its core to others between two looks, watched as any other */
     /* Ranks that are awaited, none twice and no more than max, into rank[]; answers how many. Safe
      * in a signal handler. NULL: nobody knows. */
     int (*awaited)(const void *of, int rank[], int max);

@@ -8,6 +8,9 @@
  *     stopped    is stopped by a signal as the step begins
  *     waiting    is stopped by a signal while it waits for rank 0, which is late
  *     killed     is killed as the step begins
+ *     clock      stops for ever in a measurement of clocks, half way through its turn
+ *     clock0     the same, and it is rank 0, for which all others wait
+ *     dead       is killed there
  *     late       comes after half of the seconds; all goes on
  *     idle       works for twice the seconds, while the others have nothing to do; all goes on
  *
@@ -23,6 +26,7 @@
 #include <unistd.h>
 
 #include "collectives/algo/algo.h"
+#include "collectives/exec/clock_offset.h"
 #include "collectives/exec/coll_run.h"
 #include "collectives/exec/vote.h"
 
@@ -93,6 +97,38 @@ static void come_to(const plan *p, const char *at, int step)
     }
 }
 
+/* ---- a clock that stops ---- */
+
+typedef struct victim_clock {
+    const plan *plan;
+    int n_looks;
+} victim_clock;
+
+static int64_t look(const void *ctx)
+{
+    victim_clock *v = (victim_clock *)ctx;
+    if (++v->n_looks == 20 && v->plan->is_victim) {
+        say_time();
+        if (strcmp(v->plan->where, "dead") == 0) raise(SIGKILL);
+        for (;;) pause();
+    }
+    return v->n_looks;
+}
+
+static bool measures_clocks(const char *where)
+{
+    return strcmp(where, "clock") == 0 || strcmp(where, "clock0") == 0 ||
+           strcmp(where, "dead") == 0;
+}
+
+static void measure(pod_comm *c, const plan *p)
+{
+    victim_clock clock = {.plan = p};
+    const pod_clock_source source = {.now = look, .ctx = &clock};
+    pod_clock_offset found;
+    must(pod_clock_offset_find(c, &source, &found));
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 5) return 2;
@@ -104,6 +140,7 @@ int main(int argc, char **argv)
     const int rank = pod_comm_rank(c), size = pod_comm_size(c);
     p.rank = rank;
     p.is_victim = rank == (size > 1 ? size - 2 : 0) + (size == 2);
+    if (strcmp(p.where, "clock0") == 0) p.is_victim = rank == 0;
     if (node > 0) pod_comm_split_nodes(c, node);
     must(pod_comm_set_watchdog(c, p.seconds));
     if (strcmp(p.where, "setup") == 0 && p.is_victim) {
@@ -138,6 +175,7 @@ int main(int argc, char **argv)
         for (size_t i = 0; i < sizeof as_it_begins / sizeof as_it_begins[0]; i++)
             come_to(&p, as_it_begins[i], step);
         if (step == STEP && strcmp(p.where, "idle") == 0) pod_comm_barrier_idle(c);
+        if (step == STEP && measures_clocks(p.where)) measure(c, &p);
         pod_coll_run_start(run);
         come_to(&p, "inside", step);
         pod_coll_run_wait(run);

@@ -49,9 +49,11 @@ static void test_one_clock(void)
     const pod_clock_offset o = find(&m);
     const int64_t after = read_clock(&m);
     check("the same clock", o.offset, 0, (o.round_trip + 1) / 2);
+    /* However busy the machine is: the quickest of 32 took no longer than the mean of them. */
     POD_CHECK(rank == 0 ? o.offset == 0 && o.round_trip == 0
-                        : o.round_trip > 0 && o.round_trip < 20000000,
-              "offset %" PRId64 ", round trip %" PRId64 " ns", o.offset, o.round_trip);
+                        : o.round_trip > 0 && o.round_trip <= (after - before) / 32,
+              "offset %" PRId64 ", round trip %" PRId64 " of %" PRId64 " ns", o.offset,
+              o.round_trip, after - before);
     POD_CHECK(before <= o.at && o.at <= after, "not measured when it was");
 }
 

@@ -1,9 +1,11 @@
 /* Saving while the store goes on changing: what is loaded is what the store held, on the same ranks
  * and on one, dealt out or not; saves that fail are told and do not stop those that follow. */
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "kernels/base/hash.h"
 #include "runtime/core/file.h"
@@ -167,6 +169,53 @@ static void test_from_one(void)
     pod_comm_close(self);
     start(&f, comm, true, "from one");
     check_restores(&f, 3);
+    end(&f);
+}
+
+typedef struct slow_file {
+    char path[700];
+    char *text;
+} slow_file;
+
+static void spill(const char *path, const char *text)
+{
+    FILE *to = fopen(path, "w");
+    POD_CHECK(to && fputs(text, to) >= 0 && fclose(to) == 0, "%s: cannot be written", path);
+}
+
+/* Who reads gets the text after three seconds, and from then on at once. */
+static void *write_late(void *arg)
+{
+    const slow_file *f = arg;
+    FILE *pipe = fopen(f->path, "w");
+    nanosleep(&(struct timespec){.tv_sec = 3}, NULL);
+    if (!pipe || remove(f->path) != 0) return NULL;
+    spill(f->path, f->text);
+    fputs(f->text, pipe);
+    fclose(pipe);
+    return NULL;
+}
+
+/* Reading may take longer than the watchdog's seconds: nobody hangs. Last of all: a watchdog stays. */
+static void test_slow_restore(void)
+{
+    fixture f;
+    slow_file manifest;
+    pthread_t writer;
+    start(&f, comm, false, "slow");
+    const pod_saver_plan plan = {.dir = f.dir, .is_async = true, .keep_last = 1};
+    save_steps(&f, &plan, 2);
+    snprintf(manifest.path, sizeof manifest.path, "%s/step-000000002/manifest.json", f.dir);
+    if (rank == 0) {
+        POD_CHECK_OK(pod_file_read_text(f.arena, manifest.path, 1 << 20, &manifest.text));
+        POD_CHECK(remove(manifest.path) == 0 && mkfifo(manifest.path, 0600) == 0, "no fifo");
+        CU_ASSERT_EQUAL(pthread_create(&writer, NULL, write_late, &manifest), 0);
+    }
+    POD_CHECK_OK(pod_comm_set_watchdog(comm, 1));
+    check_restores(&f, 2);
+    if (rank == 0) pthread_join(writer, NULL);
+    pod_comm_barrier_idle(comm);
+    POD_CHECK_OK(pod_comm_set_watchdog(comm, 0));
     end(&f);
 }
 
@@ -344,6 +393,7 @@ static CU_TestInfo tests[] = {{"whoever holds what", test_ways},
                               {"leftovers", test_leftovers},
                               {"an obstacle", test_obstacle},
                               {"no folder", test_no_folder},
+                              {"slower than the watchdog", test_slow_restore},
                               CU_TEST_INFO_NULL};
 CU_SuiteInfo pod_test_suites[] = {{"saver", open_comm, close_comm, NULL, NULL, tests},
                                   CU_SUITE_INFO_NULL};

@@ -99,6 +99,10 @@ begin hangs 8 waiting mpi 0 6 "$ring"
 begin goes_on 4 late shm 0
 begin goes_on 4 idle shm 0
 begin dies 4 killed shm 0 2
+clocks='measurement of clocks #[0-9]+, step 20'
+begin hangs 4 clock shm 0 2 "$clocks"
+begin hangs 4 clock0 shm 0 0 "$clocks"
+begin dies 4 dead shm 0 2
 
 # Several nodes are played on this one.
 begin hangs 2 begin shm 1 1 "$ring"
@@ -110,6 +114,7 @@ begin hangs 8 begin shm 4 6 "$ring"
 begin hangs 8 waiting shm 3 6 "$ring"
 begin goes_on 4 idle mpi 1
 begin dies 4 killed shm 2 2
+begin hangs 4 clock mpi 1 2 "$clocks"
 
 wait
 n_failed=$(find "$work" -name failed | wc -l)
