@@ -20,8 +20,9 @@
  * what goes along x is X Y runs instead of X blocks (deal.h), and no element is moved for the sake of
  * its place.
  *
- * A rank takes about 2 (X - 1 + Y - 1) steps for each order and half, times the pieces of a block,
- * and 2 (cores - 1); of a half alone 4 X Y for both orders, and as many for the cores of a chip. */
+ * In an all-reduce a rank takes about 4 (X - 1 + Y - 1) steps for each order, times the pieces of a
+ * block, and 4 (cores - 1); in either half alone 4 (X Y - 1) for both orders and 2 X Y (cores - 1),
+ * in an all-gather one more for each part that waits for both orders. */
 #ifndef MINIPOD_COLLECTIVES_ALGO_TORUS_H
 #define MINIPOD_COLLECTIVES_ALGO_TORUS_H
 

@@ -333,17 +333,25 @@ static void test_links_of_torus(void)
 static void test_steps(void)
 {
     static const struct {
+        pod_coll coll;
         const char *name, *mesh;
         int64_t count, chunk_bytes;
         int32_t n_steps; /* joins among them */
     } cases[] = {
-        {"ring", "8", 4096, 0, 4 * 7},         {"ring2", "8", 4096, 0, 4 * 7},
-        {"ring", "8", 4096, 512, 4 * 7 * 4},   {"ring2", "8", 4096, 512, 4 * 7 * 4},
-        {"bucket", "4x4", 4096, 0, 4 * 6 + 3}, {"torus2d", "4x4", 4096, 0, 8 * 6 + 2 * 3},
+        {POD_ALLREDUCE, "ring", "8", 4096, 0, 4 * 7},
+        {POD_ALLREDUCE, "ring2", "8", 4096, 0, 4 * 7},
+        {POD_ALLREDUCE, "ring", "8", 4096, 512, 4 * 7 * 4},
+        {POD_ALLREDUCE, "ring2", "8", 4096, 512, 4 * 7 * 4},
+        {POD_ALLREDUCE, "bucket", "4x4", 4096, 0, 4 * 6 + 3},
+        {POD_ALLREDUCE, "torus2d", "4x4", 4096, 0, 8 * 6 + 2 * 3},
+        {POD_REDUCE_SCATTER, "torus2d", "4x4", 4096, 0, 4 * 15},
+        {POD_ALLGATHER, "torus2d", "4x4", 4096, 0, 4 * 15},
+        {POD_REDUCE_SCATTER, "torus2d", "2x4x4", 4096, 0, 4 * 15 + 2 * 16},
+        {POD_ALLGATHER, "torus2d", "2x4x4", 4096, 0, 4 * 15 + 2 * 16 + 15},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const pod_mesh m = mesh_of(cases[i].mesh);
-        const pod_coll_args args = {.coll = POD_ALLREDUCE,
+        const pod_coll_args args = {.coll = cases[i].coll,
                                     .dtype = POD_F32,
                                     .count = cases[i].count,
                                     .group = pod_group_all(&m),
@@ -353,10 +361,10 @@ static void test_steps(void)
         const pod_sched *s;
         int32_t n = 0;
         POD_CHECK_OK(
-            pod_coll_build(arena, pod_coll_find(POD_ALLREDUCE, cases[i].name), &m, 3, &args, &s));
+            pod_coll_build(arena, pod_coll_find(cases[i].coll, cases[i].name), &m, 3, &args, &s));
         pod_sched_steps(s, &n);
-        POD_CHECK(n == cases[i].n_steps, "%s on %s: %d steps, want %d", cases[i].name,
-                  cases[i].mesh, (int)n, (int)cases[i].n_steps);
+        POD_CHECK(n == cases[i].n_steps, "%s %s on %s: %d steps, want %d", pod_coll_name(args.coll),
+                  cases[i].name, cases[i].mesh, (int)n, (int)cases[i].n_steps);
         pod_arena_destroy(arena);
     }
 }
