@@ -1,6 +1,7 @@
 #include "runtime/measure/straggler.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/core/spread.h"
@@ -16,6 +17,7 @@ typedef struct paces {
     double *excess;                           /* (S, R) log of own / median of the other ranks' */
     double *place;  /* (S, R) among the ranks of the step, 0 in the middle */
     double *column; /* (max(S, R)) to sort in */
+    double *off;    /* (S) likewise */
     double steps_s, exposed_s;
 } paces;
 
@@ -107,29 +109,47 @@ static void walk_attempts(paces *p, const pod_job *j, int64_t at[], bool take)
     }
 }
 
-/* Attempts may have had other meshes: those with the count of ranks that has most steps count. */
-static int pick_ranks(const pod_job *j)
+typedef struct tally { /* of an attempt, or of all with as many ranks */
+    int ranks;
+    int64_t n_steps; /* of rank 0 */
+    int first;       /* which attempt it was that had so many first */
+} tally;
+
+static int by_ranks(const void *a, const void *b)
 {
-    int picked = 0;
-    int64_t most = 0;
-    for (int i = 0; i < j->n_parts; i++) {
-        int64_t n_steps = 0;
-        const int ranks = j->part[i].head.ranks;
-        for (int k = 0; k < j->n_parts; k++)
-            if (j->part[k].head.ranks == ranks && j->part[k].head.rank == 0)
-                n_steps += j->part[k].n_steps;
-        if (n_steps > most) {
-            most = n_steps;
-            picked = ranks;
-        }
-        while (i + 1 < j->n_parts && j->part[i + 1].head.attempt == j->part[i].head.attempt) i++;
+    const tally *x = a, *y = b;
+    if (x->ranks != y->ranks) return x->ranks < y->ranks ? -1 : 1;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Attempts may have had other meshes: those with the count of ranks that has most steps count, of
+ * equal ones the first. */
+static pod_status pick_ranks(pod_arena *a, const pod_job *j, int *out)
+{
+    tally *all = POD_ARENA_NEW(a, tally, j->n_parts), most = {0};
+    int n = 0;
+    if (!all) return POD_E_NOMEM;
+    for (int i = 0, end; i < j->n_parts; i = end, n++) {
+        end = end_of_attempt(j, i);
+        all[n] = (tally){.ranks = j->part[i].head.ranks, .first = n};
+        if (j->part[i].head.rank == 0) all[n].n_steps = j->part[i].n_steps;
     }
-    return picked;
+    qsort(all, (size_t)n, sizeof *all, by_ranks);
+    for (int i = 0, end; i < n; i = end) {
+        tally sum = all[i];
+        for (end = i + 1; end < n && all[end].ranks == sum.ranks; end++)
+            sum.n_steps += all[end].n_steps;
+        if (sum.n_steps > most.n_steps || (sum.n_steps == most.n_steps && sum.first < most.first))
+            most = sum;
+    }
+    *out = most.ranks;
+    return POD_OK;
 }
 
 static pod_status take_paces(pod_arena *a, const pod_job *j, paces *p)
 {
-    *p = (paces){.n_ranks = pick_ranks(j)};
+    *p = (paces){0};
+    POD_TRY(pick_ranks(a, j, &p->n_ranks));
     if (p->n_ranks == 0 || p->n_ranks > j->n_parts) return POD_OK;
     int64_t *at = POD_ARENA_NEW(a, int64_t, p->n_ranks);
     if (!at) return POD_E_NOMEM;
@@ -143,8 +163,9 @@ static pod_status take_paces(pod_arena *a, const pod_job *j, paces *p)
     p->excess = POD_ARENA_NEW(a, double, n);
     p->place = POD_ARENA_NEW(a, double, n);
     p->column = POD_ARENA_NEW(a, double, p->n_steps > p->n_ranks ? p->n_steps : p->n_ranks);
+    p->off = POD_ARENA_NEW(a, double, p->n_steps);
     if (!p->step || !p->own || !p->reduce || !p->input || !p->core_wait || !p->excess ||
-        !p->place || !p->column)
+        !p->place || !p->column || !p->off)
         return POD_E_NOMEM;
     walk_attempts(p, j, at, true);
     return POD_OK;
@@ -247,14 +268,37 @@ static double memory_of(const paces *p, int r, stretch x)
     return memory;
 }
 
-/* Standard deviation of a rank's excess, from the median's absolute deviation. */
-static double scatter_of(const paces *p, int r)
+/* Standard deviation of a rank's excess, from the absolute deviations from its median within its
+ * stretch and those before and behind. */
+static double scatter_of(const paces *p, int r, stretch x)
 {
-    const stretch all = {0, p->n_steps, 0};
-    const double middle = median_of_rank(p, p->excess, r, all);
-    for (int64_t s = 0; s < p->n_steps; s++)
-        p->column[s] = fabs(p->excess[s * p->n_ranks + r] - middle);
-    return 1.4826 * median_of(p->column, p->n_steps);
+    const stretch part[3] = {{0, x.begin, 0}, x, {x.end, p->n_steps, 0}};
+    for (int i = 0; i < 3; i++) {
+        if (part[i].end == part[i].begin) continue;
+        const double middle = median_of_rank(p, p->excess, r, part[i]);
+        for (int64_t s = part[i].begin; s < part[i].end; s++)
+            p->off[s] = fabs(p->excess[s * p->n_ranks + r] - middle);
+    }
+    return 1.4826 * median_of(p->off, p->n_steps);
+}
+
+/* The same for all ranks together, of few steps: of a chain in which each place takes a share of the one
+ * before, that share is seen in differences, the squares of those over two steps / over one - 1, and
+ * a pace that changes does not disturb them. It may be larger than what so few steps show. */
+static double memory_of_chain(const paces *p)
+{
+    const int n = p->n_ranks;
+    const double errors = 3;
+    double by_one = 0, by_two = 0;
+    for (int64_t s = 0; s + 2 < p->n_steps; s++)
+        for (int r = 0; r < n; r++) {
+            const double *at = p->place + s * n + r;
+            by_one += (at[n] - at[0]) * (at[n] - at[0]);
+            by_two += (at[2 * n] - at[0]) * (at[2 * n] - at[0]);
+        }
+    const double seen = by_one > 0 ? by_two / by_one - 1 : 0;
+    const double most = fmin(0.99, seen + errors / sqrt((double)p->n_steps * (n - 1)));
+    return most > 0 ? (1 + most) / (1 - most) : 1;
 }
 
 typedef struct noise { /* of the middle rank, the lower one where there are two */
@@ -267,12 +311,14 @@ static pod_status find_noise(const paces *p, pod_arena *a, noise *out)
     double *scatter = POD_ARENA_NEW(a, double, n), *memory = POD_ARENA_NEW(a, double, n);
     if (!scatter || !memory) return POD_E_NOMEM;
     for (int r = 0; r < n; r++) {
-        scatter[r] = scatter_of(p, r);
-        memory[r] = memory_of(p, r, find_stretch(p, r));
+        const stretch x = find_stretch(p, r);
+        scatter[r] = scatter_of(p, r, x);
+        memory[r] = memory_of(p, r, x);
     }
     (void)pod_spread_of(scatter, n);
     (void)pod_spread_of(memory, n);
-    *out = (noise){.scatter = scatter[(n - 1) / 2], .memory = memory[(n - 1) / 2]};
+    *out = (noise){.scatter = scatter[(n - 1) / 2],
+                   .memory = fmax(memory[(n - 1) / 2], memory_of_chain(p))};
     return POD_OK;
 }
 
@@ -296,9 +342,21 @@ static bool differs_outside(const paces *p, int r, stretch x, noise of)
     return by >= enough * sqrt(of.memory * (1 / n_in + 1 / n_out));
 }
 
+/* What the median excess of so many steps may come to by chance: `deviations` of its own, if what
+ * makes a rank late lasts for `lasting` steps. */
+static double chance_of(noise of, double deviations, double lasting, int64_t n_steps)
+{
+    return deviations * of.scatter * sqrt(lasting / (double)n_steps);
+}
+
 /* Of S steps of R ranks that are alike the largest sum of a stretch passes m x memory with a chance of
  * less than S R exp(-m): ENOUGH is where that is 1 in 100 jobs, a bound that is far from reached. The
- * mean of all steps is 4 of its deviations above 0 once in 30,000 ranks. */
+ * mean of all steps is 4 of its deviations above 0 once in 30,000 ranks.
+ *
+ * Places do not tell by how much: a rank that holds the last one for a while, as ranks do that share
+ * cores, is named only if it is as late as noise of that scatter does not make it, which lasts for 3
+ * steps at least. And one that is so late that not even noise of 10 steps would, at 6 deviations, is
+ * named whatever its places are: they say little of a few ranks. */
 static stretch find_slow(const paces *p, int r, noise of)
 {
     const double enough = log(100.0 * (double)p->n_steps * p->n_ranks);
@@ -308,9 +366,11 @@ static stretch find_slow(const paces *p, int r, noise of)
     if (p->n_steps < POD_STRAGGLER_MIN_STEPS) return none;
     const bool stands_out = x.sum >= enough * of.memory;
     if (!stands_out || !differs_outside(p, r, x, of)) x = all;
+    const double late = median_of_rank(p, p->excess, r, x);
+    if (late < fmax(least, chance_of(of, 4, fmax(3, of.memory), x.end - x.begin))) return none;
+    if (stands_out || late >= chance_of(of, 6, 10, p->n_steps)) return x;
     const double sum = sum_places(p, r, all, true);
-    if (!stands_out && sum < enough_of_all * sqrt((double)p->n_steps * of.memory)) return none;
-    return median_of_rank(p, p->excess, r, x) >= least ? x : none;
+    return sum >= enough_of_all * sqrt((double)p->n_steps * of.memory) ? x : none;
 }
 
 /* A rank's own times against its history: the last 100 steps and the 1,000 before them; of fewer
@@ -361,7 +421,9 @@ static pod_rank_pace judge(const paces *p, int r, stretch slow)
 typedef struct verdicts {
     pod_rank_pace *rank; /* (R) */
     stretch *slow;       /* (R) */
-    double *waits;       /* (R, R) of a row's rank for a column's, seconds of all steps */
+    int *last;           /* (S) the slow rank that is last in a step; -1: none is slow in it */
+    double *waits_s;     /* (R) for the slow rank at hand, of all its steps */
+    double *most_s;      /* (R) the most that the rank waits for any */
     double gain_s;
 } verdicts;
 
@@ -382,46 +444,54 @@ static int find_last(const paces *p, const verdicts *v, int64_t s, double *gain_
     return last;
 }
 
-static void find_waits(const paces *p, verdicts *v)
+/* What others wait for one slow rank: the steps in which it is the last lie in its own stretch. */
+static void find_waits_for(const paces *p, verdicts *v, int slow)
 {
     const int n = p->n_ranks;
-    for (int64_t s = 0; s < p->n_steps; s++) {
-        double gain_s;
-        const int last = find_last(p, v, s, &gain_s);
-        if (last < 0) continue;
-        v->gain_s += gain_s;
+    memset(v->waits_s, 0, (size_t)n * sizeof v->waits_s[0]);
+    for (int64_t s = v->slow[slow].begin; s < v->slow[slow].end; s++) {
         const double *reduce = p->reduce + s * n;
+        if (v->last[s] != slow) continue;
         for (int r = 0; r < n; r++) /* what the last one waits for itself is the way of the data */
-            if (!is_within(v->slow[r], s))
-                v->waits[r * n + last] += fmax(0, reduce[r] - reduce[last]);
+            if (!is_within(v->slow[r], s)) v->waits_s[r] += fmax(0, reduce[r] - reduce[slow]);
     }
     for (int r = 0; r < n; r++) {
-        double sum_s = 0, most_s = 0;
-        for (int other = 0; other < n; other++) {
-            const double waits_s = v->waits[r * n + other];
-            sum_s += waits_s;
-            if (waits_s > most_s) v->rank[r].waits_for = other;
-            most_s = fmax(most_s, waits_s);
-        }
-        v->rank[r].waits_s = sum_s / (double)p->n_steps;
+        v->rank[r].waits_s += v->waits_s[r] / (double)p->n_steps;
+        if (v->waits_s[r] <= v->most_s[r]) continue;
+        v->most_s[r] = v->waits_s[r];
+        v->rank[r].waits_for = slow;
     }
+}
+
+static pod_status find_waits(const paces *p, pod_arena *a, verdicts *v)
+{
+    v->last = POD_ARENA_NEW(a, int, p->n_steps);
+    v->waits_s = POD_ARENA_NEW(a, double, p->n_ranks);
+    v->most_s = POD_ARENA_NEW(a, double, p->n_ranks);
+    if (!v->last || !v->waits_s || !v->most_s) return POD_E_NOMEM;
+    for (int64_t s = 0; s < p->n_steps; s++) {
+        double gain_s;
+        v->last[s] = find_last(p, v, s, &gain_s);
+        if (v->last[s] >= 0) v->gain_s += gain_s;
+    }
+    for (int r = 0; r < p->n_ranks; r++)
+        if (v->rank[r].is_slow) find_waits_for(p, v, r);
+    return POD_OK;
 }
 
 static pod_status judge_all(const paces *p, pod_arena *a, pod_stragglers *out)
 {
     const int n = p->n_ranks;
     noise of;
-    verdicts v = {.rank = POD_ARENA_NEW(a, pod_rank_pace, n),
-                  .slow = POD_ARENA_NEW(a, stretch, n),
-                  .waits = POD_ARENA_NEW(a, double, (int64_t)n *n)};
-    if (!v.rank || !v.slow || !v.waits) return POD_E_NOMEM;
+    verdicts v = {.rank = POD_ARENA_NEW(a, pod_rank_pace, n), .slow = POD_ARENA_NEW(a, stretch, n)};
+    if (!v.rank || !v.slow) return POD_E_NOMEM;
     POD_TRY(find_noise(p, a, &of));
     for (int r = 0; r < n; r++) {
         v.slow[r] = find_slow(p, r, of);
         v.rank[r] = judge(p, r, v.slow[r]);
         out->n_slow += v.rank[r].is_slow;
     }
-    if (out->n_slow > 0) find_waits(p, &v);
+    if (out->n_slow > 0) POD_TRY(find_waits(p, a, &v));
     out->rank = v.rank;
     out->scatter = of.scatter;
     out->gain_s = v.gain_s;

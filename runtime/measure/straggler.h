@@ -10,7 +10,10 @@
  * up but a rank's places among the others, which scatter alike however the times do (Friedman,
  * 1937); a rank is named where they add up over a stretch of steps to more than chance does (a
  * cumulative sum with a drift; Page, 1954), or over all of them, and its time is at least
- * POD_STRAGGLER_LEAST of the others' there. A stretch of nearly all steps is all of them.
+ * POD_STRAGGLER_LEAST of the others' there, and more than noise of the scatter that ranks have (median
+ * absolute deviation) would make of so many steps if it lasted for some. A stretch of nearly all steps
+ * is all of them. Of ranks that are alike none is named in 1,000 jobs of 60 steps; one that takes
+ * 1.5 times as long is by then, where own times scatter by up to 10 %.
  *
  * Scores are those of NVIDIA's resiliency extension, 1: as fast as it should be, 0.5: half as fast;
  * there a rank below 0.7 is called a straggler. */

@@ -2,6 +2,7 @@
  * ranks' own times scatter. */
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "kernels/base/rng.h"
 #include "runtime/measure/straggler.h"
@@ -178,6 +179,104 @@ static void slow_ranks_are_named(void)
         for (uint64_t seed = 0; seed < 8; seed++) check_seed(&scenes[i], seed);
 }
 
+/* ---- by chance and in time -------------------------------------------------------------------- */
+
+static int count_named(const scene *c, uint64_t seed, bool *as_wanted)
+{
+    pod_arena *a;
+    pod_stragglers s = {0};
+    const pod_job j = make_job(c, seed);
+    int n = 0;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(pod_stragglers_of(a, &j, &s));
+    *as_wanted = s.rank != NULL;
+    for (int r = 0; s.rank && r < c->n_ranks; r++) {
+        n += s.rank[r].is_slow;
+        *as_wanted &= s.rank[r].is_slow == is_slow_in(c, r);
+    }
+    pod_arena_destroy(a);
+    return n;
+}
+
+/* Where noise lasts, a rank may really have been late for a third of so few steps: `most` are let pass. */
+static void nobody_is_named_by_chance(void)
+{
+    static const struct {
+        scene of;
+        int most;
+    } rows[] = {
+        {{"2 alike", 2, 61, 0.1, 0, 0, 0, {{0}}}, 0},
+        {{"4 alike", 4, 61, 0.1, 0, 0, 0, {{0}}}, 0},
+        {{"4 alike, quiet", 4, 61, 0.02, 0, 0, 0, {{0}}}, 0},
+        {{"8 alike, noise", 8, 61, 0.4, 0, 0, 0, {{0}}}, 0},
+        {{"4 alike, noise that stays a while", 4, 61, 0.1, 0.5, 0, 0, {{0}}}, 0},
+        {{"4 alike, noise that stays", 4, 61, 0.1, 0.7, 0, 0, {{0}}}, 2},
+        {{"4 on 2 cores", 4, 61, 0.05, 0, 2, 0, {{0}}}, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int n_jobs = 0;
+        bool as_wanted;
+        for (uint64_t seed = 0; seed < 1000; seed++)
+            n_jobs += count_named(&rows[i].of, seed, &as_wanted) > 0;
+        POD_CHECK(n_jobs <= rows[i].most, "%s: somebody is named in %d of 1000 jobs",
+                  rows[i].of.name, n_jobs);
+    }
+}
+
+static void a_slow_rank_is_named_in_time(void)
+{
+    static const scene rows[] = {
+        {"4, quiet", 4, 61, 0.02, 0, 0, 1, {{2, 1.5, 1, 61}}},
+        {"4, noise", 4, 61, 0.1, 0, 0, 1, {{2, 1.5, 1, 61}}},
+        {"8, noise", 8, 61, 0.1, 0, 0, 1, {{5, 1.5, 1, 61}}},
+        {"4, noise that stays a while", 4, 61, 0.1, 0.5, 0, 1, {{0, 1.5, 1, 61}}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int n_right = 0;
+        for (uint64_t seed = 0; seed < 200; seed++) {
+            bool as_wanted;
+            (void)count_named(&rows[i], seed, &as_wanted);
+            n_right += as_wanted;
+        }
+        POD_CHECK(n_right == 200, "%s: the slow rank and no other in %d of 200 jobs", rows[i].name,
+                  n_right);
+    }
+}
+
+/* 4,096 ranks, of which every 64th takes twice as long. What looks at each rank's pairs with all others
+ * takes minutes and gigabytes here. */
+static void many_ranks(void)
+{
+    enum { RANKS = 4096, STEPS = 33, SLOW = 64 };
+    static pod_job_part part[RANKS];
+    static pod_job_step of[2][STEPS]; /* of a fast rank and of a slow one */
+    const pod_stamp ms = 1000000;
+    pod_arena *a;
+    pod_stragglers s = {0};
+    for (int s_at = 0; s_at < STEPS; s_at++)
+        for (int is_slow = 0; is_slow < 2; is_slow++)
+            of[is_slow][s_at] = (pod_job_step){.step = s_at + 1,
+                                               .begin = s_at * 21 * ms,
+                                               .end = (s_at + 1) * 21 * ms,
+                                               .reduce = is_slow ? ms : 11 * ms};
+    for (int r = 0; r < RANKS; r++)
+        part[r] = (pod_job_part){.head = {.attempt = 1, .rank = r, .ranks = RANKS},
+                                 .n_steps = STEPS,
+                                 .step = of[r % SLOW == 0]};
+    const pod_job j = {.n_parts = RANKS, .part = part};
+    const clock_t begin = clock();
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(pod_stragglers_of(a, &j, &s));
+    const double took_s = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    POD_CHECK(s.n_slow == RANKS / SLOW, "%d are named", s.n_slow);
+    for (int r = 0; s.rank && r < RANKS; r++)
+        if (s.rank[r].is_slow != (r % SLOW == 0) ||
+            (r % SLOW != 0 && (s.rank[r].waits_for != 0 || fabs(s.rank[r].waits_s - 0.010) > 1e-9)))
+            CU_FAIL("a rank is not as it was made");
+    POD_CHECK(took_s < 10, "%d ranks took %.1f s", RANKS, took_s);
+    pod_arena_destroy(a);
+}
+
 /* ---- by hand --------------------------------------------------------------------------------- */
 
 static pod_job_step step_memory[8][64]; /* of parts[i] */
@@ -282,6 +381,9 @@ static void nothing_to_compare(void)
 
 static CU_TestInfo tests[] = {
     {"slow ranks are named", slow_ranks_are_named},
+    {"nobody is named by chance", nobody_is_named_by_chance},
+    {"a slow rank is named in time", a_slow_rank_is_named_in_time},
+    {"many ranks", many_ranks},
     {"figures by hand", figures_by_hand},
     {"waits for cores are taken off", waits_for_cores_are_taken_off},
     {"attempts that compare", attempts_that_compare},
