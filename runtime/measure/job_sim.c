@@ -273,8 +273,3 @@ double pod_job_sim_runtime_goodput(const pod_job_sim *j)
 {
     return (double)j->by_span[POD_JOB_STEP] / (double)j->allocated;
 }
-
-double pod_job_sim_scheduling_goodput(const pod_job_sim *j)
-{
-    return (double)j->allocated / (double)(j->allocated + j->waiting);
-}

@@ -55,7 +55,6 @@ typedef struct pod_job_sim {
 pod_job_sim pod_job_sim_run(const pod_job_sim_plan *plan, pod_nodes *nodes, uint64_t seed,
                             uint32_t job);
 
-double pod_job_sim_runtime_goodput(const pod_job_sim *j);    /* NaN: it never had its nodes */
-double pod_job_sim_scheduling_goodput(const pod_job_sim *j); /* allocated / (that + waiting) */
+double pod_job_sim_runtime_goodput(const pod_job_sim *j); /* NaN: it never had its nodes */
 
 #endif
