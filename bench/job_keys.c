@@ -5,6 +5,7 @@
 
 #include "kernels/base/parse.h"
 #include "runtime/core/nearest.h"
+#include "runtime/core/words.h"
 
 enum { PART_BYTES = 128, WHAT_BYTES = 64 };
 
@@ -85,14 +86,8 @@ pod_status pod_job_keys_parse(const char *text, pod_job_keys *out)
         put(&k, key, keys[key].fallback, (int64_t)keys[key].fallback);
     while (*text) {
         char part[PART_BYTES];
-        const size_t length = strcspn(text, ",");
-        if (length >= sizeof part)
-            return pod_fail(POD_E_INVALID, "job: '%.40s...' has more than %d bytes", text,
-                            PART_BYTES - 1);
-        memcpy(part, text, length);
-        part[length] = '\0';
+        POD_TRY(pod_word_take("job", &text, part, sizeof part));
         POD_TRY(parse_part(&k, part));
-        text += length + (text[length] == ',');
     }
     *out = k;
     return POD_OK;

@@ -7,6 +7,7 @@
 #include "bench/scale.h"
 #include "bench/simulated.h"
 #include "kernels/base/parse.h"
+#include "runtime/core/words.h"
 
 static const double GB = 1e9, HOUR_S = 3600, DAY_S = 86400, NS = 1e-9, MAX_COST_S = 1e7;
 
@@ -194,16 +195,13 @@ static pod_status list_given_steps(const pod_config *c, pod_job_study *s)
         return pod_fail(POD_E_INVALID,
                         "job: step= has no program: bytes= of a checkpoint, or save=");
     while (*at) {
-        char word[16];
+        char word[32];
         int64_t n;
-        const size_t length = strcspn(at, ",");
-        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1),
-                 at);
+        POD_TRY(pod_word_take("nodes", &at, word, sizeof word));
         POD_TRY(pod_parse_int("nodes", word, 1, MAX_NODES, &n));
         if (s->n_points == POD_JOB_MAX_POINTS)
             return pod_fail(POD_E_INVALID, "nodes: more than %d", POD_JOB_MAX_POINTS);
         POD_TRY(point_of_given_step(c, s, n, add_point(s)));
-        at += length + (at[length] == ',');
     }
     return POD_OK;
 }

@@ -6,6 +6,7 @@
 
 #include "bench/job_points.h"
 #include "kernels/base/parse.h"
+#include "runtime/core/words.h"
 
 static const double HOUR_S = 3600, DAY_S = 86400, NS = 1e-9, MAX_FAILURES = 1e7;
 static const pod_stamp LONGEST = INT64_MAX / 4;
@@ -198,14 +199,11 @@ static pod_status try_given(work *w, const char *at)
     while (*at) {
         char word[32];
         double interval_s;
-        const size_t length = strcspn(at, ",");
-        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1),
-                 at);
+        POD_TRY(pod_word_take("interval", &at, word, sizeof word));
         POD_TRY(pod_parse_double("interval", word, 1e-6, 1e9, &interval_s));
         if (w->point->n_runs == POD_JOB_MAX_RUNS)
             return pod_fail(POD_E_INVALID, "interval: more than %d", POD_JOB_MAX_RUNS);
         POD_TRY(try_interval(w, interval_s));
-        at += length + (at[length] == ',');
     }
     return POD_OK;
 }

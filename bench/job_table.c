@@ -27,6 +27,24 @@ static const char *percent(double share, char *text, size_t bytes)
     return text;
 }
 
+/* Of a job that never fails. */
+static bool has_failures(const pod_job_point *x) { return x->mtbf_s > 0; }
+
+/* "none" where there is no such interval: what never fails need not be saved. */
+static const char *interval(const pod_job_point *x, double s, char *text, size_t bytes)
+{
+    if (has_failures(x))
+        snprintf(text, bytes, "%.4g", s);
+    else
+        snprintf(text, bytes, "none");
+    return text;
+}
+
+static const char *mtbf(const pod_job_point *x, char *text, size_t bytes)
+{
+    return interval(x, x->mtbf_s / HOUR_S, text, bytes);
+}
+
 static const char *seconds(double s, char *text, size_t bytes)
 {
     snprintf(text, bytes, isfinite(s) ? "%.4g s" : "never", s);
@@ -37,7 +55,7 @@ static const char *seconds(double s, char *text, size_t bytes)
 
 static void add_circumstances(pod_table *t, const pod_job_study *s, const pod_job_point *x)
 {
-    char note[TEXT_BYTES];
+    char note[TEXT_BYTES], text[32];
     pod_table_quantity(t, "clock", "", *s->machine ? s->machine : "the step was given", "virtual");
     if (*x->mesh) {
         snprintf(note, sizeof note, "mesh %s, batch %" PRId64, x->mesh, x->batch);
@@ -52,10 +70,12 @@ static void add_circumstances(pod_table *t, const pod_job_study *s, const pod_jo
         snprintf(note, sizeof note, "in the mean of %d nodes, %d faults in %.1f days, %.60s",
                  s->trace_nodes, s->trace.n_faults, pod_stamp_seconds(s->trace.end) / DAY_S,
                  s->trace_path);
+    else if (!has_failures(x))
+        snprintf(note, sizeof note, "no node ever fails (--mtbf 0)");
     else
         snprintf(note, sizeof note, "%g h of a node, shape %g, repaired in %g h", s->mtbf_h,
                  s->keys.shape, s->keys.repair_h);
-    pod_table_quantity(t, "mtbf", "h", note, "%.4g", x->mtbf_s / HOUR_S);
+    pod_table_quantity(t, "mtbf", "h", note, "%s", mtbf(x, text, sizeof text));
 }
 
 static void add_costs(pod_table *t, const pod_job_study *s, const pod_job_point *x)
@@ -74,14 +94,17 @@ static void add_costs(pod_table *t, const pod_job_study *s, const pod_job_point 
 static void add_interval(pod_table *t, const pod_job_point *x)
 {
     const pod_job_run *r = &x->run[x->best];
-    char note[TEXT_BYTES];
+    char note[TEXT_BYTES], text[32];
     snprintf(note, sizeof note, "%" PRId64 " steps%s", r->every,
              x->n_runs > 1 ? ", the best of those below" : "");
     pod_table_quantity(t, "interval", "s", note, "%.4g", r->interval_s);
-    pod_table_quantity(t, "  Young", "s", "sqrt(2 x save x mtbf)", "%.4g", x->young_s);
-    pod_table_quantity(t, "  Daly", "s", "his higher order", "%.4g", x->daly_s);
+    pod_table_quantity(t, "  Young", "s", "sqrt(2 x save x mtbf)", "%s",
+                       interval(x, x->young_s, text, sizeof text));
+    pod_table_quantity(t, "  Daly", "s", "his higher order", "%s",
+                       interval(x, x->daly_s, text, sizeof text));
     pod_table_quantity(t, "  expected best", "s",
-                       "of the closed form; a write takes no longer than that", "%.4g", x->best_s);
+                       "of the closed form; a write takes no longer than that", "%s",
+                       interval(x, x->best_s, text, sizeof text));
 }
 
 static void add_factors(pod_table *t, const pod_job_study *s, const pod_job_point *x)
@@ -189,13 +212,15 @@ static pod_status print_intervals(const pod_job_study *s, const pod_job_point *x
                                   const char *csv)
 {
     pod_table *t;
+    char text[32];
     POD_TRY(pod_table_create(interval_columns, sizeof interval_columns / sizeof interval_columns[0],
                              &t));
     pod_table_note(t,
                    "minipod %s simulate --job, clock virtual: %" PRId64
-                   " jobs of %g days on %d nodes, mtbf %.4g h, by the time of the steps between "
+                   " jobs of %g days on %d nodes, mtbf %s%s, by the time of the steps between "
                    "checkpoints",
-                   POD_VERSION, s->keys.seeds, s->keys.days, x->n_nodes, x->mtbf_s / HOUR_S);
+                   POD_VERSION, s->keys.seeds, s->keys.days, x->n_nodes, mtbf(x, text, sizeof text),
+                   has_failures(x) ? " h" : "");
     for (int i = 0; i < x->n_runs; i++) add_run(t, x, i);
     fputc('\n', to);
     pod_status status = pod_table_print(t, to);
@@ -214,6 +239,14 @@ static const pod_column point_columns[] = {
     {"95", "+- %", false},   {"closed_form", "%", false}, {"program", "%", false},
     {"goodput", "%", false}, {"ended", "", false}};
 
+static void add_known(pod_table *t, bool is_known, double value)
+{
+    if (is_known)
+        pod_table_add(t, "%.4g", value);
+    else
+        pod_table_add(t, "-");
+}
+
 static void add_point(pod_table *t, const pod_job_point *x)
 {
     const pod_job_run *r = &x->run[x->best];
@@ -221,10 +254,10 @@ static void add_point(pod_table *t, const pod_job_point *x)
     pod_table_add(t, "%s", *x->mesh ? x->mesh : "-");
     pod_table_add(t, "%d", x->n_nodes);
     pod_table_add(t, "%.3f", x->step_s * 1e3);
-    pod_table_add(t, "%.4g", x->mtbf_s / HOUR_S);
+    add_known(t, has_failures(x), x->mtbf_s / HOUR_S);
     pod_table_add(t, "%.4g", x->save_s);
-    pod_table_add(t, "%.4g", x->young_s);
-    pod_table_add(t, "%.4g", x->daly_s);
+    add_known(t, has_failures(x), x->young_s);
+    add_known(t, has_failures(x), x->daly_s);
     pod_table_add(t, "%.4g", r->interval_s);
     pod_table_add(t, "%.2f", r->n_failures);
     pod_table_add(t, "%.2f", r->waiting_s / HOUR_S);
@@ -301,7 +334,7 @@ static void put_point(const pod_job_point *x, pod_json *j)
     pod_json_double(j, "step_s", x->step_s);
     pod_json_double(j, "ideal_step_s", x->ideal_step_s);
     pod_json_int(j, "steps", x->n_steps);
-    pod_json_double(j, "mtbf_s", x->mtbf_s);
+    pod_json_double(j, "mtbf_s", has_failures(x) ? x->mtbf_s : (double)NAN);
     pod_json_double(j, "checkpoint_bytes", x->bytes);
     pod_json_double(j, "save_s", x->save_s);
     pod_json_double(j, "write_s", x->write_s);
@@ -331,7 +364,7 @@ void pod_job_json(const pod_job_study *s, pod_json *j)
     pod_json_int(j, "jobs", s->keys.seeds);
     pod_json_int(j, "spares", s->keys.spares);
     pod_json_text(j, "checkpoint", s->is_async ? "async" : "sync");
-    pod_json_double(j, "node_mtbf_h", s->mtbf_h);
+    pod_json_double(j, "node_mtbf_h", s->mtbf_h > 0 ? s->mtbf_h : (double)NAN);
     pod_json_text(j, "faults_from", s->trace_path);
     pod_json_bool(j, "closed_form_is_exact", s->is_exact);
     pod_json_open_array(j, "points");

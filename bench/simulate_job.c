@@ -3,8 +3,6 @@
 #include "bench/job_table.h"
 #include "runtime/core/file.h"
 
-enum { PATH_BYTES = 4096 };
-
 pod_status pod_simulate_job_absent(const pod_config *c)
 {
     static const pod_opt ours[] = {POD_OPT_MTBF, POD_OPT_FAULTS_FROM, POD_OPT_INTERVAL,
@@ -28,10 +26,10 @@ static pod_status write_json(const pod_job_study *s, const char *path)
 
 static pod_status write_folder(const pod_job_study *s, const char *folder, pod_log *log)
 {
-    char path[PATH_BYTES];
-    snprintf(path, sizeof path, "%s/job.json", folder);
+    char path[POD_PATH_BYTES];
+    POD_TRY(pod_path_join(folder, "job.json", path));
     POD_TRY(write_json(s, path));
-    snprintf(path, sizeof path, "%s/job.svg", folder);
+    POD_TRY(pod_path_join(folder, "job.svg", path));
     return pod_job_plot(s, path, log);
 }
 

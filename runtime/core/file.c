@@ -232,3 +232,10 @@ pod_status pod_dir_make_for(const char *path)
     POD_TRY(pod_dir_make(dir));
     return POD_OK;
 }
+
+pod_status pod_path_join(const char *dir, const char *name, char path[POD_PATH_BYTES])
+{
+    if (snprintf(path, POD_PATH_BYTES, "%s/%s", dir, name) < POD_PATH_BYTES) return POD_OK;
+    return pod_fail(POD_E_INVALID, "'%.40s...': a path has at most %d bytes", dir,
+                    POD_PATH_BYTES - 1);
+}

@@ -30,6 +30,10 @@ POD_MUST pod_status pod_file_write_atomic(const char *path, const void *data, si
 POD_MUST pod_status pod_file_read_text(pod_arena *a, const char *path, size_t max_bytes,
                                        char **out);
 
+enum { POD_PATH_BYTES = 4096 };
+/* "DIR/NAME"; E_INVALID, naming the directory, where that is too long. */
+POD_MUST pod_status pod_path_join(const char *dir, const char *name, char path[POD_PATH_BYTES]);
+
 /* Makes the directory and those above it; one that exists is fine. E_IO unless files can be made in
  * it afterwards. */
 POD_MUST pod_status pod_dir_make(const char *path);

@@ -395,10 +395,8 @@ static pod_status read_parts(pod_arena *a, const char *dir, struct dirent **name
 
 static pod_status list_parts(const char *dir, struct dirent ***name, int *n)
 {
-    char path[4096];
-    if (snprintf(path, sizeof path, "%s/job", dir) >= (int)sizeof path)
-        return pod_fail(POD_E_IO, "'%.40s...': a directory's name has at most %zu bytes", dir,
-                        sizeof path - 5);
+    char path[POD_PATH_BYTES];
+    POD_TRY(pod_path_join(dir, "job", path));
     *n = scandir(path, name, is_part, by_attempt);
     if (*n < 0) return pod_fail(POD_E_IO, "%s: no job log: %s", path, strerror(errno));
     return POD_OK;
@@ -435,10 +433,9 @@ pod_status pod_job_read_rank(pod_arena *a, const char *dir, int rank, pod_job *o
 
 static bool has_folder(const char *dir)
 {
-    char path[4096];
+    char path[POD_PATH_BYTES];
     struct stat st;
-    snprintf(path, sizeof path, "%s/job", dir);
-    return stat(path, &st) == 0;
+    return pod_path_join(dir, "job", path) == POD_OK && stat(path, &st) == 0;
 }
 
 static pod_status last_launched(const char *dir, int *last)
@@ -472,18 +469,19 @@ pod_status pod_job_last_attempt(const char *dir, int *last)
 
 static pod_status remove_file(const char *dir, const char *file)
 {
-    char path[4096 + 300];
-    snprintf(path, sizeof path, "%s/job/%s", dir, file);
+    char folder[POD_PATH_BYTES], path[POD_PATH_BYTES];
+    POD_TRY(pod_path_join(dir, "job", folder));
+    POD_TRY(pod_path_join(folder, file, path));
     if (unlink(path) == 0 || errno == ENOENT) return POD_OK;
     return pod_fail(POD_E_IO, "%s: cannot be removed: %s", path, strerror(errno));
 }
 
 pod_status pod_job_clear(const char *dir)
 {
-    char path[4096 + 32];
-    snprintf(path, sizeof path, "%s/job", dir);
+    char path[POD_PATH_BYTES];
+    POD_TRY(pod_path_join(dir, "job", path));
     POD_TRY(pod_dir_make(path));
-    snprintf(path, sizeof path, "%s/job/launch.jsonl", dir);
+    POD_TRY(pod_path_join(dir, "job/launch.jsonl", path));
     POD_TRY(pod_launch_file_check(path));
     struct dirent **name;
     int n;

@@ -84,6 +84,9 @@ refuses 'nodes' simulate --job step=1,save=5 --nodes 2,0 --mtbf 100
 refuses 'more than 2147483647 cores' simulate --job step=1,save=5,node=1000000 --nodes 1000000 --mtbf 100
 refuses 'interval' simulate --job step=1,save=5 --nodes 2 --mtbf 100 --interval soon
 refuses 'interval' simulate --job step=1,save=5 --nodes 2 --mtbf 100 --interval 60,-1
+long=00000000000000000000000000000000 # words are used whole or refused
+refuses "nodes: '${long}00000000...' has more than" simulate --job step=1,save=5 --nodes 2,${long}000000007 --mtbf 100
+refuses "interval: '${long}00000000...' has more than" simulate --job step=1,save=5 --nodes 2 --mtbf 100 --interval 60,${long}00000000.7
 refuses 'does not go with --explain' simulate --job days=1 --mtbf 100 --explain
 refuses 'mtbf: of a long job' simulate --mtbf 100
 refuses 'the mesh has its own' simulate --machine tpu-v3 --mesh 2x2x2 --model mlp --job days=1 --nodes 4 --mtbf 100
@@ -91,6 +94,16 @@ refuses 'no whole number of nodes with 3' simulate --machine tpu-v3 --mesh 2x2x2
 refuses 'kill of rank 8, but there are 8 cores' simulate --machine tpu-v3 --mesh 2x2x2 --model mlp --job days=1 --mtbf 100 --fault kill:rank=8,step=5
 refuses 'has no links' simulate --job step=1,save=5 --nodes 2 --mtbf 100 --fault link:rank=0,dim=0
 refuses 'simulate --job takes all' simulate --machine tpu-v3 --mesh 2x2x2 --model mlp --fault kill:rank=0,step=5
+
+# ---- nothing ever fails
+for quantity in mtbf Young Daly 'expected best'; do
+    says "$quantity  *none " simulate --job step=1,save=5,seeds=1 --nodes 2 --mtbf 0
+done
+says '^  -  *2  *1000.000  *-  *5  *-  *-  ' simulate --job step=1,save=5,seeds=1 --nodes 2,4 --mtbf 0
+"$minipod" simulate --job step=1,save=5,seeds=1 --nodes 2 --mtbf 0 --json never.json >out 2>err || fail "$(cat err)"
+for key in node_mtbf_h mtbf_s young_s daly_s expected_best_s; do
+    grep -q "\"$key\": null" never.json || fail "never.json: $(grep "$key" never.json)"
+done
 
 # ---- with the step of a machine, and over meshes
 says 'program goodput  *[0-9]' simulate --machine tpu-v3 --mesh 2x4x4 --model resnet20 --batch 512 --job days=2 --mtbf 100

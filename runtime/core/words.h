@@ -1,0 +1,13 @@
+/* Lists of words as options have them: "8,16,32". */
+#ifndef MINIPOD_RUNTIME_CORE_WORDS_H
+#define MINIPOD_RUNTIME_CORE_WORDS_H
+
+#include <stddef.h>
+
+#include "kernels/base/status.h"
+
+/* The first of the words that commas join goes into `word` (room bytes), and *text to behind its
+ * comma, or to the end. E_INVALID, naming `what`, where the word does not fit: *text stays. */
+POD_MUST pod_status pod_word_take(const char *what, const char **text, char *word, size_t room);
+
+#endif
