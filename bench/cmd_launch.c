@@ -11,6 +11,7 @@
 #include "bench/launch_run.h"
 #include "bench/launch_text.h"
 #include "kernels/base/cpu.h"
+#include "runtime/core/file.h"
 #include "runtime/core/nearest.h"
 #include "runtime/data/checkpoint.h"
 #include "runtime/measure/launch_file.h"
@@ -49,7 +50,8 @@ typedef struct launch {
     double stall_s;
     int64_t kept; /* step of this job's latest checkpoint; 0: none */
     pod_launch_file *file;
-    bool is_noted; /* the begin of the attempt that runs stands in it */
+    bool is_noted;                /* the begin of the attempt that runs stands in it */
+    bool has_made_out, has_begun; /* its folder was not there before; a rank of it has left a log */
     pod_launch_run *run;
 } launch;
 
@@ -191,6 +193,7 @@ static pod_status open_log(launch *l)
         POD_TRY(pod_job_last_attempt(l->out, &l->first_attempt));
         l->first_attempt++;
     }
+    l->has_made_out = access(l->out, F_OK) != 0;
     if (l->first_attempt == 1) POD_TRY(pod_job_clear(l->out));
     const char *command = command_text(l);
     if (!command) return POD_E_NOMEM;
@@ -373,6 +376,7 @@ static pod_status attempt_once(launch *l, int attempt, pod_arena *arena, pod_lau
     POD_TRY(run(l, attempt, arena, &o));
     const pod_launch_log log = read_log(l, attempt, arena);
     const int64_t kept = latest_kept(l, &log, arena);
+    l->has_begun |= log.began;
     *next = decide(l, attempt, &o, &log, kept);
     l->kept = kept;
     const pod_launch_story story = story_of(l, &o, &log, next);
@@ -386,6 +390,20 @@ static pod_status attempt_once(launch *l, int attempt, pod_arena *arena, pod_lau
     return POD_OK;
 }
 
+/* Of a job whose input cannot be used, found out before anything began: a folder that looks like a
+ * run's would only mislead. What is not empty stays. */
+static void leave_nothing(launch *l)
+{
+    static const char *const folders[] = {"job", "checkpoint"};
+    char path[POD_PATH_BYTES];
+    pod_launch_file_close(l->file);
+    l->file = NULL;
+    if (pod_path_join(l->out, "job/launch.jsonl", path) == POD_OK) (void)unlink(path);
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+        if (pod_path_join(l->out, folders[i], path) == POD_OK) (void)rmdir(path);
+    if (l->has_made_out) (void)rmdir(l->out);
+}
+
 static pod_status run_attempts(launch *l, int *exit_code)
 {
     pod_launch_next next = {.again = true};
@@ -396,6 +414,8 @@ static pod_status run_attempts(launch *l, int *exit_code)
         pod_arena_destroy(arena);
         *exit_code = next.exit_code;
         POD_TRY(s);
+        if (l->is_job && attempt == 1 && next.reason == POD_LAUNCH_USAGE && !l->has_begun)
+            leave_nothing(l);
         l->pause_s = next.pause_s;
         if (next.again && !pod_launch_run_pause(l->run, next.pause_s))
             return pod_fail(POD_E_COMM, "stopped before attempt %d", attempt + 1);

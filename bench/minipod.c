@@ -124,6 +124,22 @@ static void print_job_keys(void)
     pod_job_keys_help(stdout);
 }
 
+/* Names joined by |, in lines that fit. */
+static void print_functions(const char *names)
+{
+    enum { INDENT = 13, WIDTH = 100 };
+    for (const char *line = names; *line != '\0';) {
+        size_t n = 0;
+        for (size_t word; line[n] != '\0'; n += word) {
+            word = strcspn(line + n, "|");
+            word += line[n + word] == '|';
+            if (n > 0 && INDENT + n + word > WIDTH) break;
+        }
+        printf("%*s%.*s\n", INDENT, "", (int)n, line);
+        line += n;
+    }
+}
+
 static void print_problems(void)
 {
     printf(
@@ -133,7 +149,7 @@ static void print_problems(void)
         const pod_family *family = &pod_families()[f];
         printf("  %-10s %-40s %s\n", family->name, pod_problem_form_text(family->form),
                family->about);
-        if (family->functions[0] != '\0') printf("  %-10s %s\n", "", family->functions);
+        print_functions(family->functions);
     }
     printf(
         "words: bf16, f32; of products also c=bf16, nt, tn, tt, bias, relu; of conv.fwd bias, relu,"

@@ -129,11 +129,13 @@ static pod_status evaluate(pod__trainer *t, int64_t n_done)
     pod_mllog_put(a->mllog, "eval_accuracy", pod_mllog_real(r->last.accuracy),
                   {"epoch_num", epoch});
     keep_evaluation(t, n_done);
+    char loss[32] = "-"; /* of a run that had nothing left to train */
+    if (n_done > r->first_step)
+        snprintf(loss, sizeof loss, "%.4f", pod_exec_output(t->exec, POD_NET_LOSS));
     pod_log_say(a->log, POD_LOG_INFO,
-                "epoch %6.2f  step %6" PRId64 "  loss %.4f  eval loss %.4f  accuracy %.4f  %7.1f s",
-                (double)n_done / (double)r->schedule.steps_per_epoch, n_done,
-                pod_exec_output(t->exec, POD_NET_LOSS), r->last.loss, r->last.accuracy,
-                r->evals[r->n_evals - 1].at_s);
+                "epoch %6.2f  step %6" PRId64 "  loss %s  eval loss %.4f  accuracy %.4f  %7.1f s",
+                (double)n_done / (double)r->schedule.steps_per_epoch, n_done, loss, r->last.loss,
+                r->last.accuracy, r->evals[r->n_evals - 1].at_s);
     return POD_OK;
 }
 
@@ -205,6 +207,10 @@ static void announce(const pod__trainer *t)
                 pod_mesh_print(&s->mesh, mesh, sizeof mesh), s->batch, r->n_steps,
                 (double)r->n_steps / (double)r->steps_per_epoch,
                 *t->args->guard->out ? "" : "; without --out nothing is kept");
+    if (t->result->first_step >= r->n_steps)
+        pod_log_say(t->args->log, POD_LOG_INFO,
+                    "nothing is left to train: %" PRId64 " steps are done already",
+                    t->result->first_step);
 }
 
 static pod_status train(pod__trainer *t)

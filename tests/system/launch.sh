@@ -85,6 +85,14 @@ says '^minipod launch: attempt 3: .*; none of 2 restarts is left$'
 launch 2 '1 2 0' "${fast[@]}" "${job[@]}"
 calls 2
 notes '"reason": "usage"'
+launch 2 '2 0' "${fast[@]}" "${job[@]}"
+calls 1
+[ ! -e run ] || fail "a job that never began leaves $(find run)"
+mkdir -p run && : >run/mine
+rm calls
+PLAN=2
+"$minipod" launch "${fast[@]}" "${job[@]}"
+[ "$(find run | sort | tr '\n' ' ')" = 'run run/mine ' ] || fail "leaves $(find run)"
 launch 1 '1 0' --restarts 0 "${fast[@]}" "${job[@]}"
 calls 1
 silent
