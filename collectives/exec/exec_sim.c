@@ -14,6 +14,57 @@ typedef enum event_kind {
     EVENT_DONE  /* a rank, with all of its steps */
 } event_kind;
 
+enum {
+    MAX_COLLS = 1 << (POD__SIM_KIND_SHIFT - POD__SIM_COLL_SHIFT),
+    MAX_RANKS = 1 << (POD__SIM_COLL_SHIFT - POD__SIM_FAR_SHIFT)
+};
+
+static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* ---- steps and ranks ------------------------------------------------------------------------ */
+
+typedef struct site { /* a core, in a collective */
+    pod_sim_coll *coll;
+    const pod__sim_step *step; /* by place */
+    pod__sim_state *state;     /* by word */
+    int core;
+} site;
+
+static site site_of(const pod_sim *sim, pod_sim_coll *c, int core)
+{
+    const int64_t column = core >> sim->n_column_shift;
+    return (site){c, &c->plan->step[column * c->plan->n_places],
+                  &c->state[(int64_t)core * c->plan->n_words], core};
+}
+
+static uint32_t id_at(const pod_sim *sim, int32_t place, int core)
+{
+    return (uint32_t)place << sim->n_slot_bits | (uint32_t)core;
+}
+
+static int core_at(const pod_sim *sim, uint32_t id) { return (int)(id & sim->slot_mask); }
+
+static int32_t place_at(const pod_sim *sim, uint32_t id)
+{
+    return (int32_t)(id >> sim->n_slot_bits);
+}
+
+/* Whole bytes or picoseconds. */
+static double cost_of(const pod_sim_coll *c, const pod__sim_step *s)
+{
+    const double cost = (double)s->cost;
+    return c->scale == 1 ? cost : (double)(int64_t)(cost * c->scale + 0.5);
+}
+
+static int64_t time_of(pod__sim_state s) { return (int64_t)(s >> POD__SIM_TOLD_BITS); }
+
+static int n_told(pod__sim_state s) { return (int)(s & ((1u << POD__SIM_TOLD_BITS) - 1)); }
+
+static pod__sim_state state_of(int64_t at_ps, int n_told)
+{
+    return (uint64_t)at_ps << POD__SIM_TOLD_BITS | (uint64_t)n_told;
+}
+
 static void push(pod_sim *sim, const pod_sim_coll *c, event_kind kind, uint32_t id, int64_t at_ps)
 {
     pod_engine_push(sim->engine, at_ps,
@@ -29,49 +80,13 @@ static void push_head(pod_sim *sim, const pod_sim_coll *c, uint32_t id, int far,
                         (uint64_t)far << POD__SIM_FAR_SHIFT | id);
 }
 
-static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
-
-/* ---- steps and ranks ------------------------------------------------------------------------ */
-
-static uint32_t id_at(const pod_sim *sim, int32_t place, int core)
-{
-    return (uint32_t)place << sim->n_slot_bits | (uint32_t)core;
-}
-
-static int core_at(const pod_sim *sim, uint32_t id) { return (int)(id & sim->slot_mask); }
-
-/* Where the state of this step is; where plan and costs have it. */
-static int64_t state_at(const pod_sim *sim, const pod_sim_coll *c, uint32_t id)
-{
-    return pod__sim_at((int32_t)(id >> sim->n_slot_bits), core_at(sim, id), c->plan->n_places,
-                       sim->n_member_bits);
-}
-
-static int64_t column_at(const pod_sim *sim, int64_t state) { return state >> sim->n_column_shift; }
-
-/* Whole bytes or picoseconds. */
-static double cost_at(const pod_sim_coll *c, int64_t at)
-{
-    const double cost = (double)c->cost[at];
-    return c->scale == 1 ? cost : (double)(int64_t)(cost * c->scale + 0.5);
-}
-
-static int64_t time_of(pod__sim_state s) { return (int64_t)(s >> POD__SIM_TOLD_BITS); }
-
-static unsigned n_told(pod__sim_state s) { return s & ((1u << POD__SIM_TOLD_BITS) - 1); }
-
-static pod__sim_state state_of(int64_t at_ps, unsigned n_told)
-{
-    return (uint64_t)at_ps << POD__SIM_TOLD_BITS | n_told;
-}
-
 /* ---- what becomes known --------------------------------------------------------------------- */
 
-/* The step is complete at the time of its state; its dependents are told before the next event. */
-static void is_known(pod_sim *sim, uint32_t id)
+/* The step is complete at this time; its dependents are told before the next event. */
+static void is_known(pod_sim *sim, uint32_t id, int64_t at_ps)
 {
     POD_DCHECK(sim->n_known < sim->known_capacity, "%d steps are known at once", (int)sim->n_known);
-    sim->known[sim->n_known++] = id;
+    sim->known[sim->n_known++] = (pod__sim_known){at_ps, id};
 }
 
 static void ready_sync(pod_sim *sim, pod_sim_coll *c, const pod__sim_step *s, int64_t at_ps)
@@ -81,68 +96,66 @@ static void ready_sync(pod_sim *sim, pod_sim_coll *c, const pod__sim_step *s, in
     group->at_ps = later(group->at_ps, at_ps);
     if (--group->n_waits > 0) return;
     const int64_t on_ps = pod_ps_add(group->at_ps, sim->sync_ps);
-    for (int32_t k = all->first; k < all->first + all->n; k++) {
-        const uint32_t id = id_at(sim, c->plan->sync_member[k].place, c->plan->sync_member[k].core);
-        pod__sim_state *state = &c->state[state_at(sim, c, id)];
-        *state = state_of(on_ps, n_told(*state));
-        is_known(sim, id);
-    }
+    for (int32_t k = all->first; k < all->first + all->n; k++)
+        is_known(sim, id_at(sim, c->plan->sync_member[k].place, c->plan->sync_member[k].core),
+                 on_ps);
 }
 
 /* One of what a step waits for is complete, or comes, at this time. */
-static void tell(pod_sim *sim, pod_sim_coll *c, uint32_t id, int64_t at_ps)
+static void tell(pod_sim *sim, const site *at, int32_t place, int64_t at_ps)
 {
-    const int64_t at = state_at(sim, c, id);
-    const pod__sim_step *s = &c->plan->step[column_at(sim, at)];
-    const int64_t latest_ps = later(time_of(c->state[at]), at_ps);
-    const unsigned n = n_told(c->state[at]) + 1;
-    c->state[at] = state_of(latest_ps, n);
-    if (n < s->n_waits) return;
+    const pod__sim_step *s = &at->step[place];
+    if (s->n_waits > 1) {
+        pod__sim_state *state = &at->state[s->word];
+        const bool is_wide = pod__sim_is_wide(s);
+        const int64_t n = is_wide ? (int64_t)++state[1] : n_told(*state) + 1;
+        at_ps = later(time_of(*state), at_ps);
+        *state = state_of(at_ps, is_wide ? 0 : (int)n);
+        if (n < s->n_waits) return;
+    }
+    const uint32_t id = id_at(sim, place, at->core);
     switch ((pod_step_kind)s->kind) {
-    case POD_STEP_SEND: push(sim, c, EVENT_SEND, id, latest_ps); break;
+    case POD_STEP_SEND: push(sim, at->coll, EVENT_SEND, id, at_ps); break;
     case POD_STEP_RECV:
-    case POD_STEP_JOIN: is_known(sim, id); break;
-    case POD_STEP_SYNC: ready_sync(sim, c, s, latest_ps); break;
-    default: push(sim, c, EVENT_WORK, id, latest_ps); break;
+    case POD_STEP_JOIN: is_known(sim, id, at_ps); break;
+    case POD_STEP_SYNC: ready_sync(sim, at->coll, s, at_ps); break;
+    default: push(sim, at->coll, EVENT_WORK, id, at_ps); break;
     }
 }
 
 /* The step is complete at this time. */
-static void tell_dependents(pod_sim *sim, pod_sim_coll *c, const pod__sim_step *s, int core,
-                            int64_t at_ps)
+static void tell_dependents(pod_sim *sim, const site *at, const pod__sim_step *s, int64_t at_ps)
 {
-    pod__sim_part *part = &c->part[core];
+    pod__sim_part *part = &at->coll->part[at->core];
     part->end_ps = later(part->end_ps, at_ps);
-    if (--part->n_left == 0) push(sim, c, EVENT_DONE, (uint32_t)core, part->end_ps);
-    for (int32_t e = s->edge; e < s->edge + (int32_t)s->n_edges; e++)
-        tell(sim, c, id_at(sim, c->plan->dependent[e], core), at_ps);
+    if (--part->n_left == 0) push(sim, at->coll, EVENT_DONE, (uint32_t)at->core, part->end_ps);
+    if (s->n_edges == 1) {
+        tell(sim, at, s->edge, at_ps);
+        return;
+    }
+    const int32_t *dependent = &at->coll->plan->dependent[s->edge];
+    for (unsigned e = 0; e < s->n_edges; e++) tell(sim, at, dependent[e], at_ps);
 }
 
 static void tell_known(pod_sim *sim, pod_sim_coll *c)
 {
     while (sim->n_known > 0) {
-        const uint32_t id = sim->known[--sim->n_known];
-        const int64_t at = state_at(sim, c, id);
-        tell_dependents(sim, c, &c->plan->step[column_at(sim, at)], core_at(sim, id),
-                        time_of(c->state[at]));
+        const pod__sim_known known = sim->known[--sim->n_known];
+        const site at = site_of(sim, c, core_at(sim, known.id));
+        tell_dependents(sim, &at, &at.step[place_at(sim, known.id)], known.at_ps);
     }
 }
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-static void work(pod_sim *sim, pod_sim_coll *c, uint32_t id)
+static void work(pod_sim *sim, const site *at, int32_t place)
 {
-    const int64_t at = column_at(sim, state_at(sim, c, id));
-    pod__sim_core *own = &sim->core[core_at(sim, id)];
-    const int64_t start_ps = later(own->unit_free_ps, sim->now_ps);
+    const pod__sim_step *s = &at->step[place];
+    int64_t *free_ps = &sim->unit_free_ps[at->core];
+    const int64_t start_ps = later(*free_ps, sim->now_ps);
     sim->wait_work_ps = pod_ps_add(sim->wait_work_ps, start_ps - sim->now_ps);
-    own->unit_free_ps = pod_ps_add(start_ps, (int64_t)cost_at(c, at));
-    tell_dependents(sim, c, &c->plan->step[at], core_at(sim, id), own->unit_free_ps);
-}
-
-static void arrive(pod_sim *sim, pod_sim_coll *c, const pod__sim_step *send, int to, int64_t at_ps)
-{
-    tell(sim, c, id_at(sim, send->partner, sim->core_of[to]), at_ps);
+    *free_ps = pod_ps_add(start_ps, (int64_t)cost_of(at->coll, s));
+    tell_dependents(sim, at, s, *free_ps);
 }
 
 static pod_hop next_hop(const pod_sim *sim, const pod__sim_step *send, int rank, int to)
@@ -154,63 +167,74 @@ static pod_hop next_hop(const pod_sim *sim, const pod__sim_step *send, int rank,
     return hop;
 }
 
-/* The head of a message leaves its rank, now; the source is free when the tail has left. */
-static void pass_first(pod_sim *sim, pod_sim_coll *c, uint32_t id)
+static int neighbor_of(const pod_sim *sim, int core, pod_hop hop)
 {
-    const int64_t own_at = state_at(sim, c, id), at = column_at(sim, own_at);
-    const pod__sim_step *send = &c->plan->step[at];
-    const int core = core_at(sim, id), rank = sim->rank[core];
+    return sim->neighbor[(2 * hop.dim + (hop.dir < 0)) * sim->n_slots + core];
+}
+
+/* The head of a message will come to the next node on its way, its tail some time behind. */
+static void go_on(pod_sim *sim, const site *at, int32_t place, pod_coord far, pod_hop hop,
+                  const pod_transit *t)
+{
+    pod__sim_state *state = &at->state[at->step[place].word];
+    pod_coord hop_far = {{0}};
+    hop_far.at[hop.dim] = hop.dir > 0 ? 1 : sim->classes.mesh.extent[hop.dim] - 1;
+    *state = state_of(t->tail_ps, n_told(*state));
+    push_head(sim, at->coll, id_at(sim, place, at->core), pod__sim_moved(sim, far, hop_far),
+              t->head_ps);
+}
+
+/* The head of a message leaves its rank, now; the source is free when the tail has left. */
+static void pass_first(pod_sim *sim, const site *at, int32_t place)
+{
+    const pod__sim_step *send = &at->step[place];
+    const int rank = sim->rank[at->core];
     pod_hop hop = {send->dim, send->is_down ? -1 : 1};
     bool is_near = send->is_near;
     if (send->is_rerouted) {
-        const int to = pod__sim_peer_of(sim, send, core);
+        const int to = pod__sim_peer_of(sim, send, at->core);
         hop = next_hop(sim, send, rank, to);
         is_near = pod_mesh_neighbor(&sim->classes.mesh, rank, hop.dim, hop.dir) == to;
     }
     pod_transit t = {.head_ps = sim->now_ps, .tail_ps = sim->now_ps};
-    pod_links_pass(sim->links, rank, hop, cost_at(c, at), &t);
-    tell_dependents(sim, c, send, core, t.left_ps);
-    if (is_near) {
-        arrive(sim, c, send, pod__sim_peer_of(sim, send, core), t.tail_ps);
+    pod_links_pass(sim->links, rank, hop, cost_of(at->coll, send), &t);
+    tell_dependents(sim, at, send, t.left_ps);
+    if (!is_near) {
+        go_on(sim, at, place, (pod_coord){{0}}, hop, &t);
         return;
     }
-    c->state[own_at] = state_of(t.tail_ps, n_told(c->state[own_at]));
-    pod_coord far = {{0}};
-    far.at[hop.dim] = hop.dir > 0 ? 1 : sim->classes.mesh.extent[hop.dim] - 1;
-    push_head(sim, c, id, pod_mesh_rank(&sim->classes.mesh, far), t.head_ps);
+    const site to = site_of(sim, at->coll, neighbor_of(sim, at->core, hop));
+    tell(sim, &to, send->partner, t.tail_ps);
 }
 
 /* The head has come to a node on its way, now. */
-static void pass_on(pod_sim *sim, pod_sim_coll *c, uint32_t id, int far)
+static void pass_on(pod_sim *sim, const site *at, int32_t place, int far)
 {
-    const pod_mesh *m = &sim->classes.mesh;
-    const int64_t own_at = state_at(sim, c, id), at = column_at(sim, own_at);
-    const pod__sim_step *send = &c->plan->step[at];
-    const int core = core_at(sim, id), to = pod__sim_peer_of(sim, send, core);
-    const int rank = pod__sim_moved(sim, sim->coord[sim->rank[core]], sim->coord[far]);
-    pod_transit t = {.head_ps = sim->now_ps, .tail_ps = time_of(c->state[own_at])};
-    const pod_hop hop = next_hop(sim, send, rank, to);
-    pod_links_pass(sim->links, rank, hop, cost_at(c, at), &t);
-    pod_coord step = {{0}};
-    step.at[hop.dim] = hop.dir > 0 ? 1 : m->extent[hop.dim] - 1;
-    if (pod__sim_moved(sim, sim->coord[rank], step) == to) {
-        arrive(sim, c, send, to, t.tail_ps);
+    const pod__sim_step *send = &at->step[place];
+    const int peer = pod__sim_peer_of(sim, send, at->core);
+    const int rank = pod__sim_moved(sim, sim->coord[sim->rank[at->core]], sim->coord[far]);
+    pod_transit t = {.head_ps = sim->now_ps, .tail_ps = time_of(at->state[send->word])};
+    const pod_hop hop = next_hop(sim, send, rank, peer);
+    pod_links_pass(sim->links, rank, hop, cost_of(at->coll, send), &t);
+    if (pod_mesh_neighbor(&sim->classes.mesh, rank, hop.dim, hop.dir) != peer) {
+        go_on(sim, at, place, sim->coord[far], hop, &t);
         return;
     }
-    c->state[own_at] = state_of(t.tail_ps, n_told(c->state[own_at]));
-    push_head(sim, c, id, pod__sim_moved(sim, sim->coord[far], step), t.head_ps);
+    const site to = site_of(sim, at->coll, sim->core_of[peer]);
+    tell(sim, &to, send->partner, t.tail_ps);
 }
 
-static void begin_send(pod_sim *sim, pod_sim_coll *c, uint32_t id)
+static void begin_send(pod_sim *sim, const site *at, int32_t place)
 {
-    pod__sim_core *own = &sim->core[core_at(sim, id)];
-    const int64_t start_ps = later(own->sender_free_ps, sim->now_ps);
+    if (sim->message_ps == 0) { /* then no sender is ever busy */
+        pass_first(sim, at, place);
+        return;
+    }
+    int64_t *free_ps = &sim->sender_free_ps[at->core];
+    const int64_t start_ps = later(*free_ps, sim->now_ps);
     sim->wait_sender_ps = pod_ps_add(sim->wait_sender_ps, start_ps - sim->now_ps);
-    own->sender_free_ps = pod_ps_add(start_ps, sim->message_ps);
-    if (own->sender_free_ps == sim->now_ps)
-        pass_first(sim, c, id);
-    else
-        push_head(sim, c, id, 0, own->sender_free_ps);
+    *free_ps = pod_ps_add(start_ps, sim->message_ps);
+    push_head(sim, at->coll, id_at(sim, place, at->core), 0, *free_ps);
 }
 
 /* ---- ranks ---------------------------------------------------------------------------------- */
@@ -218,13 +242,14 @@ static void begin_send(pod_sim *sim, pod_sim_coll *c, uint32_t id)
 static pod_status begin_run(pod_sim *sim, pod_sim_coll *c)
 {
     const pod__sim_plan *p = c->plan;
-    const size_t n = (size_t)p->n_places * (size_t)sim->n_slots + 1;
+    const size_t n = (size_t)p->n_words * (size_t)sim->n_slots + 1;
     /* Not from an arena, which would write to all of it: what is not touched is not taken. */
     c->state = calloc(n, sizeof *c->state);
     if (!c->state)
-        return pod_fail(POD_E_NOMEM, "simulation: no memory for %zu steps of a collective", n);
+        return pod_fail(POD_E_NOMEM,
+                        "simulation: no memory for what is kept of %zu steps of a collective", n);
     for (int k = 0; k < sim->n_slots; k++)
-        c->part[k] = (pod__sim_part){.n_left = p->n_steps[k >> sim->n_column_shift]};
+        c->part[k] = (pod__sim_part){.n_left = p->n_live[k >> sim->n_column_shift]};
     for (int32_t g = 0; g < p->n_syncs; g++)
         c->group[g] = (pod__sim_group){.n_waits = p->sync[g].n};
     c->n_not_done = sim->n_cores;
@@ -251,38 +276,94 @@ pod_status pod_sim_start(pod_sim *sim, pod_sim_coll *c, int rank, int64_t at_ps)
     const int k = core >> sim->n_column_shift;
     c->part[core].is_started = true;
     if (c->part[core].n_left == 0) push(sim, c, EVENT_DONE, (uint32_t)core, at_ps);
+    const site at = site_of(sim, c, core);
     for (int32_t i = c->plan->first_root[k]; i < c->plan->first_root[k + 1]; i++)
-        tell(sim, c, id_at(sim, c->plan->root[i], core), at_ps);
+        tell(sim, &at, c->plan->root[i], at_ps);
     tell_known(sim, c);
     return POD_OK;
 }
 
 int pod_sim_coll_number(const pod_sim_coll *c) { return (int)c->number; }
 
+/* ---- what will be needed -------------------------------------------------------------------- */
+
+/* Thousands of cores are more than a cache holds, and memory takes as long as several events. So
+ * what an event will need is asked for some events before: first its step, and when that has come
+ * what it names. */
+enum { STEP_AHEAD = 16, STATE_AHEAD = 8 };
+
+static pod_sim_coll *coll_of(const pod_sim *sim, uint64_t key)
+{
+    return sim->coll[key >> POD__SIM_COLL_SHIFT & (MAX_COLLS - 1)];
+}
+
+static void fetch_words(const pod__sim_state *first)
+{
+    __builtin_prefetch(first, 1);
+    __builtin_prefetch(first + POD__SIM_LINE_BYTES / sizeof *first, 1);
+}
+
+static void fetch_step(const pod_sim *sim, uint64_t key)
+{
+    const uint32_t id = (uint32_t)key;
+    const pod_sim_coll *c = coll_of(sim, key);
+    if (key >> POD__SIM_KIND_SHIFT == EVENT_DONE) return;
+    const int core = core_at(sim, id);
+    __builtin_prefetch(pod__sim_step_at(c->plan, place_at(sim, id), core >> sim->n_column_shift));
+    __builtin_prefetch(&c->part[core], 1);
+}
+
+static void fetch_state(const pod_sim *sim, uint64_t key)
+{
+    const uint32_t id = (uint32_t)key;
+    if (key >> POD__SIM_KIND_SHIFT == EVENT_DONE) return;
+    const site at = site_of(sim, coll_of(sim, key), core_at(sim, id));
+    const pod__sim_step *s = &at.step[place_at(sim, id)];
+    if (s->kind != POD_STEP_SEND) {
+        fetch_words(&at.state[s->word]);
+    } else if (s->is_near) {
+        const pod_hop hop = {s->dim, s->is_down ? -1 : 1};
+        const site to = site_of(sim, at.coll, neighbor_of(sim, at.core, hop));
+        pod_links_fetch(sim->links, sim->rank[at.core], hop);
+        fetch_words(&to.state[to.step[s->partner].word]);
+    }
+}
+
+static void fetch(const pod_sim *sim)
+{
+    int64_t n;
+    const pod_engine_event *soon = pod_engine_soon(sim->engine, &n);
+    if (n > STEP_AHEAD) fetch_step(sim, soon[STEP_AHEAD].key);
+    if (n > STATE_AHEAD) fetch_state(sim, soon[STATE_AHEAD].key);
+}
+
+/* ---- the run -------------------------------------------------------------------------------- */
+
 bool pod_sim_next(pod_sim *sim, pod_sim_done *out)
 {
-    enum { MAX_COLLS = 1 << (POD__SIM_KIND_SHIFT - POD__SIM_COLL_SHIFT) };
-    enum { MAX_RANKS = 1 << (POD__SIM_COLL_SHIFT - POD__SIM_FAR_SHIFT) };
     pod_engine_event event;
     while (pod_engine_pop(sim->engine, &event)) {
+        fetch(sim);
         sim->now_ps = event.at_ps;
-        pod_sim_coll *c = sim->coll[event.key >> POD__SIM_COLL_SHIFT & (MAX_COLLS - 1)];
+        pod_sim_coll *c = coll_of(sim, event.key);
         const uint32_t id = (uint32_t)event.key;
-        const int far = (int)(event.key >> POD__SIM_FAR_SHIFT & (MAX_RANKS - 1));
-        switch ((event_kind)(event.key >> POD__SIM_KIND_SHIFT)) {
-        case EVENT_SEND: begin_send(sim, c, id); break;
-        case EVENT_HEAD:
-            if (far == 0)
-                pass_first(sim, c, id);
-            else
-                pass_on(sim, c, id, far);
-            break;
-        case EVENT_WORK: work(sim, c, id); break;
-        case EVENT_DONE:
+        const event_kind kind = (event_kind)(event.key >> POD__SIM_KIND_SHIFT);
+        if (kind == EVENT_DONE) {
             if (--c->n_not_done == 0) end_run(c);
             *out = (pod_sim_done){c, sim->name[id], event.at_ps};
             return true;
         }
+        const site at = site_of(sim, c, core_at(sim, id));
+        const int32_t place = place_at(sim, id);
+        const int far = (int)(event.key >> POD__SIM_FAR_SHIFT & (MAX_RANKS - 1));
+        if (kind == EVENT_WORK)
+            work(sim, &at, place);
+        else if (kind == EVENT_SEND)
+            begin_send(sim, &at, place);
+        else if (far == 0)
+            pass_first(sim, &at, place);
+        else
+            pass_on(sim, &at, place, far);
         tell_known(sim, c);
     }
     return false;
@@ -290,15 +371,17 @@ bool pod_sim_next(pod_sim *sim, pod_sim_done *out)
 
 /* ---- what came of it ------------------------------------------------------------------------ */
 
-/* Without an event to come: the place of a step that waits for what will not be. */
-static int32_t find_stuck(const pod_sim *sim, const pod_sim_coll *c, int core)
+/* Without an event to come: the place of a step that waits for what will not be. It is no step that
+ * waits for an earlier one alone: that one waits too, or has told. */
+static int32_t find_stuck(const pod_sim *sim, pod_sim_coll *c, int core)
 {
+    const site at = site_of(sim, c, core);
     for (int32_t place = 0; place < c->plan->n_steps[core >> sim->n_column_shift]; place++) {
-        const uint32_t id = id_at(sim, place, core);
-        const int64_t at = state_at(sim, c, id);
-        const pod__sim_step *s = &c->plan->step[column_at(sim, at)];
-        const bool waits_in_sync = s->kind == POD_STEP_SYNC && c->group[s->partner].n_waits > 0;
-        if (n_told(c->state[at]) < s->n_waits || waits_in_sync) return place;
+        const pod__sim_step *s = &at.step[place];
+        const pod__sim_state *state = &at.state[s->word];
+        const int64_t n = pod__sim_is_wide(s) ? (int64_t)state[1] : n_told(state[0]);
+        if (s->n_waits > 1 && n < s->n_waits) return place;
+        if (s->kind == POD_STEP_SYNC && c->group[s->partner].n_waits > 0) return place;
     }
     return -1;
 }
@@ -309,10 +392,9 @@ pod_status pod_sim_check_done(const pod_sim *sim, const pod_sim_coll *c)
     for (int rank = 0; rank < sim->n_cores && c->state; rank++) {
         const int k = sim->core_named[rank];
         if (!c->part[k].is_started || c->part[k].n_left == 0) continue;
-        const int32_t place = find_stuck(sim, c, k);
+        const int32_t place = find_stuck(sim, sim->coll[c->number], k);
         POD_ASSERT(place >= 0, "rank %d has %d steps left, none waits", k, (int)c->part[k].n_left);
-        const pod__sim_step *s =
-            &c->plan->step[column_at(sim, state_at(sim, c, id_at(sim, place, k)))];
+        const pod__sim_step *s = pod__sim_step_at(c->plan, place, k >> sim->n_column_shift);
         return pod_fail(POD_E_INVALID,
                         "simulation: rank %d waits for ever in step %d (%s) from %.9f s on",
                         sim->rank[k], (int)place, pod_step_kind_name((pod_step_kind)s->kind),

@@ -14,16 +14,18 @@ enum {
 static pod_status take_cores(pod_sim *sim)
 {
     const int n_ranks = pod_mesh_size(&sim->classes.mesh);
-    sim->core = POD_ARENA_NEW(sim->arena, pod__sim_core, sim->n_slots);
+    sim->sender_free_ps = POD_ARENA_NEW(sim->arena, int64_t, sim->n_slots);
+    sim->unit_free_ps = POD_ARENA_NEW(sim->arena, int64_t, sim->n_slots);
     sim->rank = POD_ARENA_NEW(sim->arena, int32_t, sim->n_slots);
+    sim->neighbor = POD_ARENA_NEW(sim->arena, int32_t, 2 * sim->classes.mesh.n_dims * sim->n_slots);
     sim->name = POD_ARENA_NEW(sim->arena, int32_t, sim->n_slots);
     sim->core_named = POD_ARENA_NEW(sim->arena, int32_t, sim->n_cores);
     sim->core_of = POD_ARENA_NEW(sim->arena, int32_t, n_ranks);
     sim->column_of = POD_ARENA_NEW(sim->arena, int32_t, n_ranks);
     sim->column_rank = POD_ARENA_NEW(sim->arena, int32_t, sim->n_columns);
     sim->coord = POD_ARENA_NEW(sim->arena, pod_coord, n_ranks);
-    if (!sim->core || !sim->rank || !sim->name || !sim->core_named || !sim->core_of ||
-        !sim->column_of || !sim->column_rank || !sim->coord)
+    if (!sim->sender_free_ps || !sim->unit_free_ps || !sim->rank || !sim->neighbor || !sim->name ||
+        !sim->core_named || !sim->core_of || !sim->column_of || !sim->column_rank || !sim->coord)
         return POD_E_NOMEM;
     for (int i = 0; i < sim->n_slots; i++) sim->rank[i] = -1;
     for (int k = 0; k < sim->n_columns; k++) sim->column_rank[k] = -1;
@@ -57,6 +59,17 @@ static int slot_of(const pod_sim *sim, const pod_sim_classes *layout, int rank)
     return pod_sim_class_of(layout, rank) << sim->n_member_bits | member;
 }
 
+static void find_neighbors(pod_sim *sim)
+{
+    const pod_mesh *m = &sim->classes.mesh;
+    for (int side = 0; side < 2 * m->n_dims; side++)
+        for (int k = 0; k < sim->n_slots; k++) {
+            const int from = sim->rank[k];
+            const int to = from < 0 ? -1 : pod_mesh_neighbor(m, from, side / 2, side % 2 ? -1 : 1);
+            sim->neighbor[side * sim->n_slots + k] = to < 0 ? -1 : sim->core_of[to];
+        }
+}
+
 static pod_status number_cores(pod_sim *sim, bool is_each, const pod_sim_classes *layout,
                                int32_t first[])
 {
@@ -78,6 +91,7 @@ static pod_status number_cores(pod_sim *sim, bool is_each, const pod_sim_classes
         for (int d = 0; d < c->mesh.n_dims && sim->moved_by; d++)
             sim->moved_by[k].at[d] = sim->coord[r].at[d] / c->shift[d] * c->shift[d];
     }
+    find_neighbors(sim);
     return pod_links_create(sim->arena, &sim->net, &c->mesh, first, &sim->links);
 }
 
@@ -165,10 +179,7 @@ void pod_sim_destroy(pod_sim *sim)
 {
     if (!sim) return;
     for (int i = 0; i < sim->n_colls; i++) free(sim->coll[i]->state);
-    for (pod__sim_shared *s = sim->shared; s; s = s->next) {
-        pod__sim_costs_free(&s->costs);
-        pod__sim_plan_free(s->plan);
-    }
+    for (pod__sim_shared *s = sim->shared; s; s = s->next) pod__sim_plan_free(s->plan);
     pod_engine_destroy(sim->engine);
     pod_arena_destroy(sim->arena);
 }
@@ -196,7 +207,7 @@ static pod_status make_room(pod_sim *sim)
 static pod_status make_known_room(pod_sim *sim, int32_t n)
 {
     if (n <= sim->known_capacity) return POD_OK;
-    uint32_t *known = POD_ARENA_NEW(sim->arena, uint32_t, n);
+    pod__sim_known *known = POD_ARENA_NEW(sim->arena, pod__sim_known, n);
     if (!known) return POD_E_NOMEM;
     sim->known = known;
     sim->known_capacity = n;
@@ -215,10 +226,9 @@ static pod_status add_coll(pod_sim *sim, const pod__sim_shared *s, double scale,
     if (!c) return POD_E_NOMEM;
     *c = (pod_sim_coll){.number = (uint32_t)sim->n_colls,
                         .plan = s->plan,
-                        .cost = s->costs.cost,
                         .scale = scale,
-                        .n_messages = s->costs.n_messages * sim->classes.n_alike,
-                        .message_bytes = scale * s->costs.message_bytes * sim->classes.n_alike};
+                        .n_messages = s->plan->n_messages * sim->classes.n_alike,
+                        .message_bytes = scale * s->plan->message_bytes * sim->classes.n_alike};
     c->part = POD_ARENA_NEW(sim->arena, pod__sim_part, sim->n_slots);
     c->group = POD_ARENA_NEW(sim->arena, pod__sim_group, s->plan->n_syncs);
     if (!c->part || !c->group) return POD_E_NOMEM;
@@ -233,14 +243,7 @@ static pod_status build_shared(pod_sim *sim, const pod_sched *const all[], pod_d
 {
     pod__sim_shared *s = POD_ARENA_NEW(sim->arena, pod__sim_shared, 1);
     if (!s) return POD_E_NOMEM;
-    POD_TRY(pod__sim_plan_build(sim->arena, sim, all, &s->plan));
-    const pod_status status = pod__sim_costs_create(s->plan, &s->costs);
-    if (status != POD_OK) {
-        pod__sim_plan_free(s->plan);
-        return status;
-    }
-    for (int k = 0; k < sim->n_columns; k++)
-        if (all[k]) pod__sim_costs_put(s->plan, &sim->net, k, all[k], t, &s->costs);
+    POD_TRY(pod__sim_plan_build(sim->arena, sim, all, t, &s->plan));
     s->next = sim->shared;
     sim->shared = s;
     *out = s;

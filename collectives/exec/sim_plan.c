@@ -14,6 +14,7 @@ typedef struct builder {
     const pod_coord *coord;          /* (n_ranks) */
     const int32_t *column_of, *rank; /* (n_ranks) and (n_columns) */
     const pod_sched *const *sched;
+    pod_dtype dtype;
     const pod_step **steps; /* (n_columns) of the schedules */
     int32_t *first;         /* (n_columns + 1) */
     int32_t *column;
@@ -31,8 +32,7 @@ static int32_t place_of(const builder *b, int32_t i) { return i - b->first[b->co
 
 static pod__sim_step *step_at(const builder *b, int32_t i)
 {
-    return &b->plan->step[pod__sim_at(place_of(b, i), b->column[i], b->plan->n_places,
-                                      b->plan->n_bits)];
+    return pod__sim_step_at(b->plan, place_of(b, i), b->column[i]);
 }
 
 static pod_status blame(const builder *b, int32_t i, const char *fault)
@@ -62,7 +62,10 @@ static pod_status count_steps(builder *b)
     }
     b->first[p->n_columns] = (int32_t)total;
     p->n_most_known = p->n_places;
-    p->step = calloc((size_t)p->n_places * (size_t)p->n_columns + 1, sizeof *p->step);
+    const size_t n_bytes = (size_t)p->n_places * (size_t)p->n_columns * sizeof *p->step;
+    p->step = aligned_alloc(POD__SIM_LINE_BYTES,
+                            (n_bytes / POD__SIM_LINE_BYTES + 1) * POD__SIM_LINE_BYTES);
+    if (p->step) memset(p->step, 0, n_bytes);
     b->column = POD_ARENA_NEW(b->work, int32_t, total);
     b->partner = POD_ARENA_NEW(b->work, int32_t, total);
     if (!p->step) return pod_fail(POD_E_NOMEM, "no memory for %" PRId64 " steps", total);
@@ -78,6 +81,26 @@ static pod_status count_steps(builder *b)
 static bool receives_message(const pod_step *s)
 {
     return s->kind == POD_STEP_RECV || s->kind == POD_STEP_RECV_REDUCE;
+}
+
+#define MAX_COST (INT64_C(1) << 52) /* a double counts so far: an hour, 4 PiB */
+
+static int64_t cost_of(const pod_net *net, const pod_sched *s, const pod_step *step, pod_dtype t)
+{
+    const double count = (double)step->count;
+    const double from = count * (double)pod_dtype_bytes(pod_sched_dtype(step->src.buf, t));
+    const double to = count * (double)pod_dtype_bytes(pod_sched_dtype(step->dst.buf, t));
+    int n_shared;
+    pod_sched_shared(s, &n_shared);
+    switch (step->kind) {
+    case POD_STEP_SEND: return step->count * (int64_t)pod_dtype_bytes(t);
+    case POD_STEP_RECV_REDUCE:
+        return pod_ps(pod_net_reduce_s(net, count * (double)pod_dtype_bytes(t)));
+    case POD_STEP_COPY: return pod_ps((from + to) / net->memory_bytes_per_s);
+    case POD_STEP_REDUCE_FROM: return pod_ps((n_shared * from + to) / net->memory_bytes_per_s);
+    case POD_STEP_REDUCE_ALL: return pod_ps(n_shared * (from + to) / net->memory_bytes_per_s);
+    default: return 0;
+    }
 }
 
 /* The first hop of a message, and whether it is the last one. */
@@ -96,71 +119,98 @@ static void put_hop(const builder *b, int from, int to, pod__sim_step *out)
 static pod__sim_step *put_step(const builder *b, int32_t i)
 {
     const pod_step *from = source_of(b, i);
-    const unsigned n_after = (unsigned)(from->after[0] >= 0) + (unsigned)(from->after[1] >= 0);
     pod__sim_step *s = step_at(b, i);
     s->kind = (unsigned)from->kind & 15u;
-    s->n_waits = (n_after + (n_after == 0) + receives_message(from)) & 3u;
+    s->n_waits += receives_message(from);
     s->partner = b->partner[i];
     s->peer = from->peer;
+    const int64_t cost = cost_of(&b->sim->net, b->sched[b->column[i]], from, b->dtype);
+    s->cost = cost < MAX_COST ? cost : MAX_COST;
     if (from->kind != POD_STEP_SEND) return s;
     s->partner = place_of(b, b->partner[i]);
     put_hop(b, b->rank[b->column[i]], from->peer, s);
+    b->plan->n_messages++;
+    b->plan->message_bytes += (double)cost;
     return s;
 }
 
 /* ---- dependents ----------------------------------------------------------------------------- */
 
-enum { MAX_EDGES = (1 << 21) - 1 };
+enum { MAX_EDGES = (1 << 23) - 1 };
 
-/* The lists in the order in which the plan has steps; step i's begins at begin[i] in by_step. */
-static pod_status lay_dependents(builder *b, const int32_t begin[], const int32_t by_step[],
-                                 int32_t n_edges)
+static bool is_root(const pod_step *s) { return s->after[0] < 0 && s->after[1] < 0; }
+
+/* A JOIN after which nothing comes, or one other JOIN alone, need not be there: into[place] is who
+ * is told instead, or NONE; of all others, themselves. n_told: how many each of these then tells. */
+static void merge_joins(const pod_step step[], int32_t n, int32_t into[], int32_t n_told[],
+                        int32_t last_told[])
+{
+    for (int32_t i = n; i-- > 0;) {
+        into[i] = i;
+        if (step[i].kind == POD_STEP_JOIN && !is_root(&step[i])) {
+            if (n_told[i] == 0) into[i] = NONE;
+            if (n_told[i] == 1 && step[last_told[i]].kind == POD_STEP_JOIN) into[i] = last_told[i];
+        }
+        for (int j = 0; j < 2 && into[i] != NONE; j++)
+            if (step[i].after[j] >= 0) {
+                n_told[step[i].after[j]]++;
+                last_told[step[i].after[j]] = into[i];
+            }
+    }
+}
+
+/* Of column k; the lists begin at `at`. */
+static int32_t list_column(builder *b, int k, const int32_t into[], const int32_t n_told[],
+                           int32_t at)
 {
     pod__sim_plan *p = b->plan;
-    p->dependent = POD_ARENA_NEW(b->out, int32_t, n_edges);
-    if (!p->dependent) return POD_E_NOMEM;
-    int32_t n = 0;
-    const int n_together = 1 << p->n_bits;
-    for (int64_t at = 0; at < (int64_t)p->n_places * p->n_columns; at++) {
-        const int64_t row = at / n_together;
-        const int k = (int)(row / p->n_places * n_together + at % n_together);
-        const int32_t place = (int32_t)(row % p->n_places);
-        if (place >= p->n_steps[k]) continue;
-        const int32_t i = b->first[k] + place;
-        p->step[at].edge = n;
-        p->step[at].n_edges = (unsigned)(begin[i + 1] - begin[i]) & MAX_EDGES;
-        for (int32_t e = begin[i]; e < begin[i + 1]; e++) p->dependent[n++] = by_step[e];
+    pod__sim_step *own = pod__sim_step_at(p, 0, k);
+    for (int32_t i = 0; i < p->n_steps[k]; i++) {
+        own[i].n_waits = is_root(&b->steps[k][i]);
+        if (into[i] != i) continue;
+        p->n_live[k]++;
+        own[i].edge = at;
+        if (n_told[i] > 1) at += n_told[i];
     }
-    return POD_OK;
+    for (int32_t i = 0; i < p->n_steps[k]; i++)
+        for (int j = 0; j < 2 && into[i] != NONE; j++) {
+            const int32_t from = b->steps[k][i].after[j];
+            if (from < 0 || into[from] != from) continue;
+            own[into[i]].n_waits++;
+            if (n_told[from] == 1)
+                own[from].edge = into[i];
+            else
+                p->dependent[own[from].edge + (int32_t)own[from].n_edges] = into[i];
+            own[from].n_edges = (own[from].n_edges + 1) & MAX_EDGES;
+        }
+    return at;
 }
 
 static pod_status list_dependents(builder *b)
 {
     pod__sim_plan *p = b->plan;
-    const int32_t n = b->first[p->n_columns];
-    int32_t *begin = POD_ARENA_NEW(b->work, int32_t, (int64_t)n + 1);
-    int32_t n_edges = 0;
-    if (!begin) return POD_E_NOMEM;
-    for (int32_t i = 0; i < n; i++)
-        for (int j = 0; j < 2; j++)
-            if (source_of(b, i)->after[j] >= 0) {
-                begin[b->first[b->column[i]] + source_of(b, i)->after[j]]++;
-                n_edges++;
-            }
-    int32_t *by_step = POD_ARENA_NEW(b->work, int32_t, n_edges);
-    if (!by_step) return POD_E_NOMEM;
-    /* Where a list ends, counted down to where it begins. */
-    for (int32_t i = 0, end = 0; i <= n; i++) {
-        if (begin[i] > MAX_EDGES)
-            return pod_fail(POD_E_UNSUPPORTED, "schedule: %d steps come after one", (int)begin[i]);
-        end = begin[i] += end;
+    int32_t *into = POD_ARENA_NEW(b->work, int32_t, b->first[p->n_columns]);
+    int32_t *n_told = POD_ARENA_NEW(b->work, int32_t, b->first[p->n_columns]);
+    int32_t *last_told = POD_ARENA_NEW(b->work, int32_t, p->n_places);
+    if (!into || !n_told || !last_told) return POD_E_NOMEM;
+    int32_t n_listed = 0;
+    for (int k = 0; k < p->n_columns; k++) {
+        merge_joins(b->steps[k], p->n_steps[k], into + b->first[k], n_told + b->first[k],
+                    last_told);
+        for (int32_t i = b->first[k]; i < b->first[k + 1]; i++) {
+            if (n_told[i] > MAX_EDGES)
+                return pod_fail(POD_E_UNSUPPORTED, "schedule: %d steps come after one",
+                                (int)n_told[i]);
+            if (n_told[i] > 1) n_listed += n_told[i];
+        }
     }
-    for (int32_t i = n; i-- > 0;)
-        for (int j = 0; j < 2; j++)
-            if (source_of(b, i)->after[j] >= 0)
-                by_step[--begin[b->first[b->column[i]] + source_of(b, i)->after[j]]] =
-                    place_of(b, i);
-    return lay_dependents(b, begin, by_step, n_edges);
+    p->dependent = POD_ARENA_NEW(b->out, int32_t, n_listed);
+    p->n_live = POD_ARENA_NEW(b->out, int32_t, p->n_columns);
+    if (!p->dependent || !p->n_live) return POD_E_NOMEM;
+    int32_t at = 0;
+    for (int k = 0; k < p->n_columns; k++)
+        at = list_column(b, k, into + b->first[k], n_told + b->first[k], at);
+    return POD_OK;
 }
 
 static pod_status list_roots(builder *b)
@@ -168,8 +218,7 @@ static pod_status list_roots(builder *b)
     pod__sim_plan *p = b->plan;
     int32_t n = 0;
     for (int32_t i = 0; i < b->first[p->n_columns]; i++) {
-        const pod_step *s = source_of(b, i);
-        n += s->after[0] < 0 && s->after[1] < 0;
+        n += is_root(source_of(b, i));
     }
     p->root = POD_ARENA_NEW(b->out, int32_t, n);
     p->first_root = POD_ARENA_NEW(b->out, int32_t, p->n_columns + 1);
@@ -178,8 +227,7 @@ static pod_status list_roots(builder *b)
     for (int k = 0; k < p->n_columns; k++) {
         p->first_root[k] = n;
         for (int32_t place = 0; place < p->n_steps[k]; place++)
-            if (b->steps[k][place].after[0] < 0 && b->steps[k][place].after[1] < 0)
-                p->root[n++] = place;
+            if (is_root(&b->steps[k][place])) p->root[n++] = place;
     }
     p->first_root[p->n_columns] = n;
     return POD_OK;
@@ -373,6 +421,30 @@ static pod_status reroute(builder *b, int32_t i, pod__sim_step *send)
     return POD_OK;
 }
 
+/* ---- what a run keeps ----------------------------------------------------------------------- */
+
+/* A step that waits for one thing is told once, and then there is nothing to be kept of it; but of
+ * a message that goes on from its first hop, when its tail comes. */
+static bool is_kept(const pod__sim_step *s)
+{
+    return s->n_waits > 1 || (s->kind == POD_STEP_SEND && (!s->is_near || s->is_rerouted));
+}
+
+static void number_words(builder *b)
+{
+    pod__sim_plan *p = b->plan;
+    for (int k = 0; k < p->n_columns; k++) {
+        int32_t n = 0;
+        for (int32_t place = 0; place < p->n_steps[k]; place++) {
+            pod__sim_step *s = pod__sim_step_at(p, place, k);
+            if (!is_kept(s)) continue;
+            s->word = n;
+            n += pod__sim_is_wide(s) ? 2 : 1;
+        }
+        if (n > p->n_words) p->n_words = n;
+    }
+}
+
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 static pod_status begin_build(builder *b, const pod_sim *sim)
@@ -385,7 +457,6 @@ static pod_status begin_build(builder *b, const pod_sim *sim)
     b->plan = POD_ARENA_NEW(b->out, pod__sim_plan, 1);
     if (!coord || !b->steps || !b->first || !b->plan) return POD_E_NOMEM;
     b->plan->n_columns = sim->n_columns;
-    b->plan->n_bits = sim->n_member_bits - sim->n_column_shift;
     b->plan->n_steps = POD_ARENA_NEW(b->out, int32_t, sim->n_columns);
     if (!b->plan->n_steps) return POD_E_NOMEM;
     for (int r = 0; r < n_ranks; r++) coord[r] = pod_mesh_coord(&c->mesh, r);
@@ -405,18 +476,20 @@ static pod_status build(builder *b, const pod_sim *sim)
         pod__sim_step *s = put_step(b, i);
         if (sim->detours && s->kind == POD_STEP_SEND) POD_TRY(reroute(b, i, s));
     }
+    number_words(b);
     return POD_OK;
 }
 
 pod_status pod__sim_plan_build(pod_arena *a, const pod_sim *sim, const pod_sched *const sched[],
-                               pod__sim_plan **out)
+                               pod_dtype t, pod__sim_plan **out)
 {
     builder b = {.out = a,
                  .sim = sim,
                  .classes = &sim->classes,
                  .column_of = sim->column_of,
                  .rank = sim->column_rank,
-                 .sched = sched};
+                 .sched = sched,
+                 .dtype = t};
     POD_TRY(pod_arena_create(NULL, &b.work));
     const pod_status status = build(&b, sim);
     pod_arena_destroy(b.work);
@@ -428,48 +501,3 @@ pod_status pod__sim_plan_build(pod_arena *a, const pod_sim *sim, const pod_sched
 }
 
 void pod__sim_plan_free(pod__sim_plan *p) { free(p->step); }
-
-/* ---- costs ---------------------------------------------------------------------------------- */
-
-#define MAX_COST (INT64_C(1) << 52) /* a double counts so far: an hour, 4 PiB */
-
-static int64_t cost_of(const pod_net *net, const pod_sched *s, const pod_step *step, pod_dtype t)
-{
-    const double count = (double)step->count;
-    const double from = count * (double)pod_dtype_bytes(pod_sched_dtype(step->src.buf, t));
-    const double to = count * (double)pod_dtype_bytes(pod_sched_dtype(step->dst.buf, t));
-    int n_shared;
-    pod_sched_shared(s, &n_shared);
-    switch (step->kind) {
-    case POD_STEP_SEND: return step->count * (int64_t)pod_dtype_bytes(t);
-    case POD_STEP_RECV_REDUCE:
-        return pod_ps(pod_net_reduce_s(net, count * (double)pod_dtype_bytes(t)));
-    case POD_STEP_COPY: return pod_ps((from + to) / net->memory_bytes_per_s);
-    case POD_STEP_REDUCE_FROM: return pod_ps((n_shared * from + to) / net->memory_bytes_per_s);
-    case POD_STEP_REDUCE_ALL: return pod_ps(n_shared * (from + to) / net->memory_bytes_per_s);
-    default: return 0;
-    }
-}
-
-pod_status pod__sim_costs_create(const pod__sim_plan *p, pod__sim_costs *out)
-{
-    const size_t n = (size_t)p->n_places * (size_t)p->n_columns + 1;
-    *out = (pod__sim_costs){.cost = calloc(n, sizeof *out->cost)};
-    return out->cost ? POD_OK : pod_fail(POD_E_NOMEM, "no memory for the costs of %zu steps", n);
-}
-
-void pod__sim_costs_put(const pod__sim_plan *p, const pod_net *net, int k, const pod_sched *s,
-                        pod_dtype t, pod__sim_costs *to)
-{
-    int32_t n;
-    const pod_step *step = pod_sched_steps(s, &n);
-    for (int32_t i = 0; i < n; i++) {
-        const int64_t cost = cost_of(net, s, &step[i], t);
-        to->cost[pod__sim_at(i, k, p->n_places, p->n_bits)] = cost < MAX_COST ? cost : MAX_COST;
-        if (step[i].kind != POD_STEP_SEND) continue;
-        to->n_messages++;
-        to->message_bytes += (double)cost;
-    }
-}
-
-void pod__sim_costs_free(pod__sim_costs *c) { free(c->cost); }

@@ -1,7 +1,10 @@
-/* A radix heap. What lies ahead is sorted by the highest bit in which its time differs from `base`:
- * the lower the bit, the sooner. When all that is sooner has come out, the next such bucket is dealt
- * out anew, as seen from its own first time; a small one is sorted. So an event is moved a few times
- * from one array to the end of another, where a heap would look for its place among all. */
+/* A radix heap. What lies ahead is sorted by the highest digit in which its time differs from
+ * `base`, and then by that digit: the lower either, the sooner. When all that is sooner has come
+ * out, the next such bucket is dealt out anew, as seen from its own first time; a small one is
+ * sorted. So an event is moved a few times from one array to the end of another, where a heap would
+ * look for its place among all.
+ *
+ * Ahuja, Mehlhorn, Orlin, Tarjan, "Faster algorithms for the shortest path problem", 1990. */
 #include "collectives/net/engine.h"
 
 #include <inttypes.h>
@@ -9,7 +12,16 @@
 
 #include "kernels/base/assert.h"
 
-enum { LINE_BYTES = 64, N_BUCKETS = 63, N_SMALL = 24, FIRST_CAPACITY = 64 };
+enum {
+    LINE_BYTES = 64,
+    TIME_BITS = 63,
+    DIGIT_BITS = 6, /* its values are bits of a word */
+    N_DIGITS = (TIME_BITS + DIGIT_BITS - 1) / DIGIT_BITS,
+    N_VALUES = 1 << DIGIT_BITS,
+    N_SMALL = 32, /* a bucket of so many events is sorted as it is */
+    N_RUN = 64,   /* a run has at least so many, as far as there are: for who looks ahead */
+    FIRST_CAPACITY = 64
+};
 
 typedef struct list {
     pod_engine_event *event;
@@ -18,12 +30,13 @@ typedef struct list {
 
 struct pod_engine {
     pod_alloc memory;
-    int64_t base_ps;       /* what is no later is in `run` or `late`, what is later in `ahead` */
-    list run;              /* in order, from next_run on still to come */
-    list late;             /* a heap with two children a node: put in when `run` was made */
-    list ahead[N_BUCKETS]; /* by the highest bit in which a time is not base_ps */
-    uint64_t ahead_mask;   /* those that are not empty */
-    list spare;            /* for sorting */
+    int64_t base_ps; /* what is no later is in `run` or `late`, what is later in `ahead` */
+    list run;        /* in order, from next_run on still to come */
+    list late;       /* a heap with two children a node: put in when `run` was made */
+    list ahead[N_DIGITS][N_VALUES]; /* by the highest digit that is not base_ps's, and its value */
+    uint64_t values[N_DIGITS];      /* of which there are some */
+    uint64_t digits;                /* of which there are some values */
+    list spare;                     /* for sorting */
     int64_t next_run;
     int64_t now_ps, n_out;
     bool has_lost; /* an event, for which there was no memory */
@@ -50,7 +63,8 @@ void pod_engine_destroy(pod_engine *e)
     free_list(e, &e->run);
     free_list(e, &e->late);
     free_list(e, &e->spare);
-    for (int i = 0; i < N_BUCKETS; i++) free_list(e, &e->ahead[i]);
+    for (int d = 0; d < N_DIGITS; d++)
+        for (int v = 0; v < N_VALUES; v++) free_list(e, &e->ahead[d][v]);
     e->memory.put(e->memory.ctx, e);
 }
 
@@ -122,9 +136,11 @@ static pod_engine_event pop_late(pod_engine *e)
 
 static void push_ahead(pod_engine *e, pod_engine_event event)
 {
-    const int i = 63 - __builtin_clzll((uint64_t)(event.at_ps ^ e->base_ps));
-    append(e, &e->ahead[i], event);
-    e->ahead_mask |= UINT64_C(1) << i;
+    const int digit = (63 - __builtin_clzll((uint64_t)(event.at_ps ^ e->base_ps))) / DIGIT_BITS;
+    const int value = (int)(event.at_ps >> digit * DIGIT_BITS) & (N_VALUES - 1);
+    append(e, &e->ahead[digit][value], event);
+    e->values[digit] |= UINT64_C(1) << value;
+    e->digits |= UINT64_C(1) << digit;
 }
 
 static void sort_few(pod_engine_event event[], int64_t n)
@@ -159,14 +175,15 @@ static void merge(const pod_engine_event a[], int64_t n_a, const pod_engine_even
     memcpy(out + (n_a - i), b + k, (size_t)(n_b - k) * sizeof *b);
 }
 
-/* Neighbouring stretches that are in order are merged until there is one: what was put in by events
- * in order is a few of them. */
-static void sort_run(pod_engine *e)
+/* Neighbouring stretches of the run's end that are in order are merged until there is one: what was
+ * put in by events in order is a few of them. */
+static void sort_end(pod_engine *e, int64_t first)
 {
     const int64_t n = e->run.n;
-    while (n_in_order(e->run.event, n) < n) {
+    while (first + n_in_order(e->run.event + first, n - first) < n) {
         if (!has_room(e, &e->spare, n)) return;
-        for (int64_t at = 0; at < n;) {
+        memcpy(e->spare.event, e->run.event, (size_t)first * sizeof *e->run.event);
+        for (int64_t at = first; at < n;) {
             const pod_engine_event *a = e->run.event + at;
             const int64_t n_a = n_in_order(a, n - at);
             const int64_t n_b = n_in_order(a + n_a, n - at - n_a);
@@ -187,19 +204,19 @@ static int64_t first_time(const list *l)
     return first_ps;
 }
 
-/* Makes the next run; false when nothing is ahead. */
-static bool advance(pod_engine *e)
+/* Appends the soonest of what is ahead to the run, in order. */
+static void take_bucket(pod_engine *e)
 {
-    if (e->ahead_mask == 0) return false;
-    const int i = __builtin_ctzll(e->ahead_mask);
-    list *sooner = &e->ahead[i];
-    e->ahead_mask &= e->ahead_mask - 1;
-    e->run.n = e->next_run = 0;
-    if (!has_room(e, &e->run, sooner->n)) return false;
+    const int digit = __builtin_ctzll(e->digits);
+    list *sooner = &e->ahead[digit][__builtin_ctzll(e->values[digit])];
+    e->values[digit] &= e->values[digit] - 1;
+    if (e->values[digit] == 0) e->digits &= e->digits - 1;
+    const int64_t first = e->run.n;
+    if (!has_room(e, &e->run, first + sooner->n)) return;
     if (sooner->n <= N_SMALL) {
-        memcpy(e->run.event, sooner->event, (size_t)sooner->n * sizeof *sooner->event);
-        e->run.n = sooner->n;
-        sort_few(e->run.event, e->run.n);
+        memcpy(e->run.event + first, sooner->event, (size_t)sooner->n * sizeof *sooner->event);
+        e->run.n += sooner->n;
+        sort_few(e->run.event + first, sooner->n);
         e->base_ps = e->run.event[e->run.n - 1].at_ps;
     } else {
         e->base_ps = first_time(sooner);
@@ -209,10 +226,18 @@ static bool advance(pod_engine *e)
             else
                 push_ahead(e, sooner->event[k]);
         }
-        sort_run(e);
+        sort_end(e, first);
     }
     sooner->n = 0;
-    return true;
+}
+
+/* Makes the next run; false when nothing is ahead. */
+static bool advance(pod_engine *e)
+{
+    if (e->digits == 0) return false;
+    e->run.n = e->next_run = 0;
+    while (e->run.n < N_RUN && e->digits != 0 && !e->has_lost) take_bucket(e);
+    return !e->has_lost;
 }
 
 /* ---- in and out ----------------------------------------------------------------------------- */

@@ -85,11 +85,13 @@ static link *link_of(const pod_links *l, int rank, int side)
     return &l->link[side * l->n_owners + l->owner[side > 1][rank]];
 }
 
+static int side_of(pod_hop hop) { return 2 * hop.dim + (hop.dir < 0); }
+
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
 void pod_links_pass(pod_links *l, int rank, pod_hop hop, double bytes, pod_transit *t)
 {
-    link *via = link_of(l, rank, 2 * hop.dim + (hop.dir < 0));
+    link *via = link_of(l, rank, side_of(hop));
     const int64_t held_ps = pod_ps(bytes * l->s_per_byte[hop.dim]);
     const int64_t latency_ps = l->latency_ps[hop.dim];
     const int64_t start_ps = later(t->head_ps, via->free_ps);
@@ -134,4 +136,9 @@ pod_links_use pod_links_used(const pod_links *l)
         use.busiest = i;
     }
     return use;
+}
+
+void pod_links_fetch(const pod_links *l, int rank, pod_hop hop)
+{
+    __builtin_prefetch(link_of(l, rank, side_of(hop)), 1);
 }

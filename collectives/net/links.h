@@ -29,6 +29,9 @@ typedef struct pod_transit { /* a message on its way */
  * head_ps. */
 void pod_links_pass(pod_links *l, int rank, pod_hop hop, double bytes, pod_transit *t);
 
+/* Asks the cache for the link that the hop takes. */
+void pod_links_fetch(const pod_links *l, int rank, pod_hop hop);
+
 typedef struct pod_links_use {
     int busiest;      /* link; the first of those that were used as long */
     int64_t busy_ps;  /* how long it was held */

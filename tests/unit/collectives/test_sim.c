@@ -13,7 +13,7 @@ static const pod_net plain = {.link_bytes_per_s = {1e9, 1e9, 1e9},
                               .memory_bytes_per_s = 4e9,
                               .sync_s = 3e-6};
 
-enum { MAX_RANKS = 8, MAX_STEPS = 6 };
+enum { MAX_RANKS = 8, MAX_STEPS = 9 };
 
 typedef struct script { /* steps by hand; a rank's list ends with a JOIN */
     const char *what, *mesh;
@@ -95,6 +95,12 @@ static const script scripts[] = {
                SEND(1, 1000, AFTER(2)), END},
               {RECV(0, 1000, FREE), END}},
      .want_us = {2, 3}},
+    {"JOINs of JOINs wait for four copies, and the message leaves after 2", "2o",
+     .step = {{DO(COPY, 1000, FREE), DO(COPY, 1000, FREE), DO(COPY, 1000, FREE),
+               DO(COPY, 1000, FREE), DO(JOIN, 0, AFTER_BOTH(0, 1)), DO(JOIN, 0, AFTER_BOTH(4, 2)),
+               DO(JOIN, 0, AFTER_BOTH(5, 3)), SEND(1, 1000, AFTER(6)), END},
+              {RECV(0, 1000, FREE), END}},
+     .want_us = {3, 4}},
     {"shared memory: the last comes after 5, 3 us later all go on; 2 ranks read and written by "
      "each "
      "other are 4000 bytes, 1 us; again 3",
