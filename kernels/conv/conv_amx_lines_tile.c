@@ -31,6 +31,7 @@ typedef struct leaving {
     const float *from; /* the next row of the upper tile; that of the lower one is 16 behind it */
     const int64_t *row_at;
     pod_bf16 *upper, *lower;
+    const pod_bf16 *upper_next, *lower_next; /* where the same rows of the square at hand will go */
     const float *bias;
     uint32_t valid; /* of the next rows: bit 0 upper, bit 16 lower */
     int n_rows;
@@ -38,7 +39,7 @@ typedef struct leaving {
     sums of_upper, of_lower;
 } leaving;
 
-INLINE leaving leaving_of(const pod__lines_product *m)
+INLINE leaving leaving_of(const pod__lines_product *m, const pod__lines_square *next)
 {
     const pod__lines_square *q = m->before;
     leaving x;
@@ -46,6 +47,8 @@ INLINE leaving leaving_of(const pod__lines_product *m)
     x.row_at = m->row_at;
     x.upper = q->tiles[0].out;
     x.lower = q->tiles[1].out;
+    x.upper_next = next->tiles[0].out;
+    x.lower_next = next->tiles[1].out;
     x.bias = m->bias + q->filter;
     x.valid = q->tiles[0].valid | q->tiles[1].valid << 16;
     x.n_rows = q->values ? POD__AMX_ROWS : 0;
@@ -83,6 +86,8 @@ INLINE void leave_rows(leaving *x, bool keeps_sums)
 {
     if (x->n_rows == 0) return;
     const int64_t at = *x->row_at;
+    _mm_prefetch((const char *)(x->upper_next + at), _MM_HINT_T0);
+    _mm_prefetch((const char *)(x->lower_next + at), _MM_HINT_T0);
     if (x->valid & 1) leave_row(x, x->from, x->upper + at, &x->of_upper, keeps_sums);
     if (x->valid & 1 << 16)
         leave_row(x, x->from + POD__AMX_ROWS * FILTERS, x->lower + at, &x->of_lower, keeps_sums);
@@ -161,7 +166,7 @@ INLINE void multiply_as(const pod__lines_product *m, const pod__lines_square *q,
 {
     const char *b = m->weights + q->filter / 16 * m->n_chunks * POD__AMX_TILE_BYTES;
     const pod__lines_tile upper = q->tiles[0], lower = q->tiles[1];
-    leaving before = leaving_of(m);
+    leaving before = leaving_of(m, q);
     pod__lines_filling f = *m->filling;
     _tile_zero(0);
     _tile_zero(1);
@@ -227,7 +232,7 @@ void pod__lines_multiply(const pod__lines_product *m)
 
 void pod__lines_end_product(const pod__lines_product *m)
 {
-    leaving x = leaving_of(m);
+    leaving x = leaving_of(m, m->before);
     double *into = m->sums + 2 * m->before->filter;
     if (m->fused & POD_CONV_SUMS)
         leave_rest(&x, into, true);
