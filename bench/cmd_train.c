@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench/models.h"
 #include "bench/run.h"
@@ -25,6 +26,7 @@ typedef struct job { /* everything of one call */
     pod_account account;
     pod_mllog *mllog;
     const char *out;                 /* folder, or "" */
+    bool has_made_out;               /* it was not there before; rank 0's */
     pod_clock_offset clock_at_start; /* for a trace */
     pod_train_result result;
 } job;
@@ -55,6 +57,7 @@ static pod_status open_own_outputs(job *j)
         const char *checkpoint = file_in(j, "checkpoint");
         path = file_in(j, "mllog.txt");
         if (!checkpoint || !path) return POD_E_NOMEM;
+        j->has_made_out = access(j->out, F_OK) != 0;
         POD_TRY(pod_dir_make(checkpoint));
     }
     return pod_mllog_open(path, pod_comm_rank(comm), &j->call->clock, &j->mllog);
@@ -232,9 +235,19 @@ static pod_status train(job *j)
     return trained != POD_OK ? trained : logged != POD_OK ? logged : recorded;
 }
 
+/* What looks like a run's folder would only mislead; what is not empty stays. */
+static void leave_nothing(job *j)
+{
+    const char *checkpoint = j->arena ? file_in(j, "checkpoint") : NULL;
+    if (checkpoint) (void)rmdir(checkpoint);
+    if (j->has_made_out) (void)rmdir(j->out);
+}
+
 static void release(job *j)
 {
     if (j->mllog) pod_mllog_abandon(j->mllog); /* nothing began: an earlier run's log stays */
+    if (j->out && *j->out && !j->result.began && pod_comm_rank(j->call->comm) == 0)
+        leave_nothing(j);
     pod_timeline_destroy(j->result.timeline);
     pod_arena_destroy(j->result.arena);
     pod_arena_destroy(j->arena);

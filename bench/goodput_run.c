@@ -108,8 +108,9 @@ static pod_status print_attempts(const pod_run_account *r, FILE *to)
                    r->mesh, r->sum.n_attempts, plural(r->sum.n_attempts), r->sum.n_disruptions,
                    plural(r->sum.n_disruptions), r->sum.runs ? "; it still runs" : "");
     if (r->saves.n_failed > 0)
-        pod_table_note(t, "%s: %" PRId64 " of %" PRId64 " checkpoints failed: none is left of them",
-                       r->name, r->saves.n_failed, r->saves.n_begun);
+        pod_table_note(
+            t, "%s: %" PRId64 " of %" PRId64 " checkpoints failed: the run's warnings tell why",
+            r->name, r->saves.n_failed, r->saves.n_begun);
     add_attempts(t, r);
     const pod_status status = pod_table_print(t, to);
     pod_table_destroy(t);

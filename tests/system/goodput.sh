@@ -183,6 +183,13 @@ rm -r real/checkpoint
 "$minipod" goodput real >out 2>err || fail "$(cat err)"
 has '^ real 0 20 0 0 '
 
+# A run that never began leaves nothing that looks like one.
+"$minipod" train --model mlp --data nowhere.h5 --out unborn >out 2>err && fail "trains on nothing"
+[ ! -e unborn ] || fail "a run that never began leaves $(find unborn | tr '\n' ' ')"
+mkdir -p real/checkpoint
+"$minipod" train --model mlp --data nowhere.h5 --out real >out 2>err && fail "trains on nothing"
+[ -e real/run.json ] || fail "a run that never began takes an older one's files"
+
 # A last line that a kill tore is no fault; a log of which the middle is damaged is.
 cp -r calm torn
 printf '{"step":21,"begi' >>torn/job/attempt-001.rank-0000.jsonl
