@@ -144,13 +144,11 @@ static pod_status write_own_records(job *j, const pod_run *run)
     const pod_ideal ideal = pod_run_ideal(run);
     const char *json = pod_config_text(j->call->config, POD_OPT_JSON);
     if (*j->out) {
-        const char *run_json = file_in(j, "run.json"), *steps = file_in(j, "steps.csv"),
-                   *goodput = file_in(j, "goodput.json"), *timeline = file_in(j, "timeline.json");
-        if (!run_json || !steps || !goodput || !timeline) return POD_E_NOMEM;
+        const char *run_json = file_in(j, "run.json"), *goodput = file_in(j, "goodput.json"),
+                   *timeline = file_in(j, "timeline.json");
+        if (!run_json || !goodput || !timeline) return POD_E_NOMEM;
         (void)remove(timeline); /* an older run's; this run's is written later, when asked for */
         POD_TRY(pod_run_write_json(run, run_json));
-        /* A run that was finished already keeps the rows of the attempt that finished it. */
-        if (run->result->n_steps > 0) POD_TRY(pod_run_write_steps(run, steps));
         POD_TRY(pod_goodput_write(goodput, "wall", j->machine.name, &j->account, &ideal));
     }
     if (*json) POD_TRY(pod_run_write_json(run, json));

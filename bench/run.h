@@ -27,8 +27,6 @@ double pod_run_epochs_to_peak(const pod_run *r); /* the same at the best evaluat
 /* run.json: settings, host, kernels, results; null is what is not known. Names of results are those
  * of the command's contract. */
 POD_MUST pod_status pod_run_write_json(const pod_run *r, const char *path);
-/* steps.csv: one row a step of rank 0. */
-POD_MUST pod_status pod_run_write_steps(const pod_run *r, const char *path);
 
 /* The run's table: quantity, value, unit, note. Printed, and as CSV where `csv` is not "". */
 POD_MUST pod_status pod_run_print_table(const pod_run *r, FILE *to, const char *csv);

@@ -14,6 +14,7 @@ struct pod_file {
     FILE *stream;
     char *path;
     char *part;
+    bool is_left; /* what stands in it is an earlier process's */
 };
 
 static void release(pod_file *f)
@@ -42,17 +43,16 @@ static pod_status check_replaceable(const char *path)
     return pod_fail(POD_E_IO, "%s: cannot write a file: it is %s", path, kind);
 }
 
-/* Locked before it is emptied: of two runs into one folder the later is refused and harms nothing.
- * fcntl's lock, since HDF5 puts flock's on the same file. Where there are no locks there is
- * none. */
-static FILE *open_part(const char *part)
+/* Of two runs into one folder the later is refused and harms nothing. fcntl's lock, since HDF5 puts
+ * flock's on the same file. Where there are no locks there is none. */
+static FILE *open_locked(const char *name, int flags)
 {
-    int fd = open(part, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    int fd = open(name, O_RDWR | O_CLOEXEC | flags, 0666);
     if (fd < 0) return NULL;
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     bool taken = fcntl(fd, F_SETLK, &lock) != 0 && (errno == EAGAIN || errno == EACCES);
     if (taken) errno = EBUSY;
-    FILE *stream = !taken && ftruncate(fd, 0) == 0 ? fdopen(fd, "w") : NULL;
+    FILE *stream = taken ? NULL : fdopen(fd, "r+");
     if (stream) return stream;
     int reason = errno;
     close(fd);
@@ -60,7 +60,19 @@ static FILE *open_part(const char *part)
     return NULL;
 }
 
-pod_status pod_file_open(const char *path, pod_file **out)
+static pod_status cannot_write(const char *path)
+{
+    return pod_fail(POD_E_IO, "%s: cannot write: %s", path,
+                    errno == EBUSY ? "another process is writing it" : strerror(errno));
+}
+
+static bool has_bytes(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && st.st_size > 0;
+}
+
+pod_status pod_file_hold(const char *path, pod_file **out)
 {
     if (path[0] == '\0') return pod_fail(POD_E_IO, "cannot write a file without a name");
     POD_TRY(check_replaceable(path));
@@ -72,15 +84,61 @@ pod_status pod_file_open(const char *path, pod_file **out)
         release(f);
         return pod_fail(POD_E_NOMEM, "%s: out of memory", path);
     }
-    f->stream = open_part(f->part);
+    f->is_left = has_bytes(f->part);
+    f->stream = open_locked(f->part, O_CREAT);
     if (!f->stream) {
-        const char *why = errno == EBUSY ? "another process is writing it" : strerror(errno);
-        pod_status s = pod_fail(POD_E_IO, "%s: cannot write: %s", path, why);
+        pod_status s = cannot_write(path);
         release(f);
         return s;
     }
     *out = f;
     return POD_OK;
+}
+
+/* A device that something links to cannot be made shorter, and need not be. Flushed last, so that
+ * the descriptor stands where the stream does. */
+pod_status pod_file_cut(pod_file *f, int64_t bytes)
+{
+    struct stat st;
+    const int fd = fileno(f->stream);
+    const bool is_file = fstat(fd, &st) != 0 || S_ISREG(st.st_mode);
+    if (is_file && (ftruncate(fd, (off_t)bytes) != 0 ||
+                    fseeko(f->stream, (off_t)bytes, SEEK_SET) != 0 || fflush(f->stream) != 0))
+        return cannot_write(f->path);
+    return POD_OK;
+}
+
+pod_status pod_file_begin(pod_file *f)
+{
+    f->is_left = false;
+    return pod_file_cut(f, 0);
+}
+
+pod_status pod_file_go_on(pod_file *f)
+{
+    if (f->is_left || !has_bytes(f->path)) return POD_OK;
+    FILE *whole = open_locked(f->path, 0);
+    if (!whole || rename(f->path, f->part) != 0) {
+        const pod_status s = cannot_write(f->path);
+        if (whole) fclose(whole);
+        return s;
+    }
+    fclose(f->stream);
+    f->stream = whole;
+    f->is_left = true;
+    return POD_OK;
+}
+
+pod_status pod_file_open(const char *path, pod_file **out)
+{
+    pod_file *f;
+    POD_TRY(pod_file_hold(path, &f));
+    const pod_status s = pod_file_begin(f);
+    if (s == POD_OK)
+        *out = f;
+    else
+        pod_file_abandon(f);
+    return s;
 }
 
 FILE *pod_file_stream(pod_file *f) { return f->stream; }
@@ -127,7 +185,7 @@ void pod_file_abandon(pod_file *f)
 {
     if (!f) return;
     fclose(f->stream);
-    unlink(f->part);
+    if (!f->is_left) unlink(f->part);
     release(f);
 }
 

@@ -6,6 +6,7 @@
 #define MINIPOD_RUNTIME_CORE_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "kernels/base/arena.h"
@@ -22,7 +23,21 @@ FILE *pod_file_stream(pod_file *f); /* borrowed until close; its errors are foun
 /* Syncs and renames to PATH. On failure PATH is untouched; PATH.part stays to be looked at.
  * Releases f either way. */
 POD_MUST pod_status pod_file_close(pod_file *f);
-void pod_file_abandon(pod_file *f); /* removes PATH.part and releases f; NULL is allowed */
+/* Removes PATH.part, unless it is what an earlier process left, and releases f; NULL is allowed. */
+void pod_file_abandon(pod_file *f);
+
+/* ---- a file that grows over several processes, each of which may be killed ---- */
+
+/* As pod_file_open, but what another process left in PATH.part stays in it, until it is known what
+ * becomes of it. */
+POD_MUST pod_status pod_file_hold(const char *path, pod_file **out);
+/* Then one of the two. Empties it; or goes on with what was left: PATH.part, where that was killed,
+ * else PATH, which has that name no more until close. The stream stands at the beginning, to be
+ * read. */
+POD_MUST pod_status pod_file_begin(pod_file *f);
+POD_MUST pod_status pod_file_go_on(pod_file *f);
+/* The first `bytes` stay; what is put follows them. */
+POD_MUST pod_status pod_file_cut(pod_file *f, int64_t bytes);
 
 POD_MUST pod_status pod_file_write_atomic(const char *path, const void *data, size_t bytes);
 

@@ -17,7 +17,10 @@ struct pod_mllog {
     char *line; /* the record being made */
     size_t line_bytes;
     FILE *line_stream;
-    char path[256]; /* for errors */
+    char *held; /* the records put before it began */
+    size_t held_bytes;
+    FILE *held_stream; /* NULL: it has begun */
+    char path[256];    /* for errors */
     pod_status status;
 };
 
@@ -36,7 +39,9 @@ static bool has_searched_word(const char *text)
 static void release(pod_mllog *l)
 {
     if (l->line_stream) fclose(l->line_stream);
+    if (l->held_stream) fclose(l->held_stream);
     free(l->line);
+    free(l->held);
     free(l);
 }
 
@@ -48,8 +53,10 @@ pod_status pod_mllog_open(const char *path, int rank, const pod_clock *clock, po
     if (path && rank == 0) {
         snprintf(l->path, sizeof l->path, "%s", path);
         l->line_stream = open_memstream(&l->line, &l->line_bytes);
-        pod_status s = l->line_stream ? pod_file_open(path, &l->file)
-                                      : pod_fail(POD_E_NOMEM, "%s: out of memory", path);
+        l->held_stream = open_memstream(&l->held, &l->held_bytes);
+        pod_status s = l->line_stream && l->held_stream
+                           ? pod_file_hold(path, &l->file)
+                           : pod_fail(POD_E_NOMEM, "%s: out of memory", path);
         if (s != POD_OK) {
             release(l);
             return pod__trace(__FILE__, __LINE__, s);
@@ -61,6 +68,10 @@ pod_status pod_mllog_open(const char *path, int rank, const pod_clock *clock, po
 
 pod_status pod_mllog_close(pod_mllog *l)
 {
+    if (l->held_stream) {
+        pod_mllog_abandon(l);
+        return POD_OK;
+    }
     pod_status s = l->status;
     pod_status closed = l->file ? pod_file_close(l->file) : POD_OK;
     release(l);
@@ -72,6 +83,86 @@ void pod_mllog_abandon(pod_mllog *l)
     pod_file_abandon(l->file);
     release(l);
 }
+
+/* ---- beginning, and going on ---- */
+
+/* One write a line: a reader, or a death in between, never sees half a record of ours. */
+static void write_out(pod_mllog *l, const char *text, size_t bytes)
+{
+    const ssize_t written = write(fileno(pod_file_stream(l->file)), text, bytes);
+    if (written == (ssize_t)bytes) return;
+    l->status = pod_fail(POD_E_IO, "%s: cannot write: %s", l->path,
+                         written < 0 ? strerror(errno) : "the disk took part of a line");
+}
+
+static pod_status drop_held(pod_mllog *l)
+{
+    const int failed = fclose(l->held_stream);
+    l->held_stream = NULL;
+    return failed ? pod_fail(POD_E_NOMEM, "%s: out of memory", l->path) : POD_OK;
+}
+
+pod_status pod_mllog_begin(pod_mllog *l)
+{
+    if (!l->held_stream) return POD_OK; /* silent */
+    POD_TRY(pod_file_begin(l->file));
+    POD_TRY(drop_held(l));
+    write_out(l, l->held, l->held_bytes);
+    return l->status;
+}
+
+static bool has_key(const char *line, const char *key)
+{
+    const char *at = strstr(line, "\"key\": \"");
+    const size_t n = strlen(key);
+    return at && strncmp(at + 8, key, n) == 0 && at[8 + n] == '"';
+}
+
+/* A whole record of ours, of no later than behind `step` steps. An epoch that starts there is
+ * started by who goes on. */
+static bool stays(const char *line, int64_t step)
+{
+    static const char mark[] = "\"minipod_step\": ";
+    const char *at = strstr(line, mark), *end = strrchr(line, '}');
+    if (strncmp(line, ":::MLLOG {", 10) != 0 || !end || strcmp(end, "}\n") != 0) return false;
+    if (has_key(line, "run_stop")) return false;
+    const long long done = at ? strtoll(at + sizeof mark - 1, NULL, 10) : 0;
+    return has_key(line, "epoch_start") && at ? done < step : done <= step;
+}
+
+/* How many bytes of it stay; whether the run_start is among them, and an epoch is open. */
+static int64_t measure(FILE *from, int64_t step, bool *has_start, bool *in_epoch)
+{
+    char *line = NULL;
+    size_t room = 0;
+    int64_t bytes = 0;
+    ssize_t n;
+    *has_start = *in_epoch = false;
+    while ((n = getline(&line, &room, from)) > 0 && stays(line, step)) {
+        *has_start = *has_start || has_key(line, "run_start");
+        *in_epoch = has_key(line, "epoch_start") || (*in_epoch && !has_key(line, "epoch_stop"));
+        bytes += n;
+    }
+    free(line);
+    return bytes;
+}
+
+pod_status pod_mllog_go_on(pod_mllog *l, int attempt, int64_t step, bool *in_epoch)
+{
+    bool has_start;
+    *in_epoch = false;
+    if (!l->held_stream) return POD_OK;
+    POD_TRY(pod_file_go_on(l->file));
+    const int64_t bytes = measure(pod_file_stream(l->file), step, &has_start, in_epoch);
+    if (!has_start) return pod_mllog_begin(l);
+    POD_TRY(pod_file_cut(l->file, bytes));
+    POD_TRY(drop_held(l));
+    pod_mllog_put(l, "minipod_attempt", pod_mllog_int(attempt),
+                  {"minipod_step", pod_mllog_int(step)});
+    return l->status;
+}
+
+/* ---- records ---- */
 
 static void put_value(pod_json *j, const char *name, pod_mllog_value v)
 {
@@ -138,12 +229,10 @@ void pod__mllog_put(const char *file, int line, pod_mllog *l, const char *key,
         l->status = pod_fail(POD_E_NOMEM, "%s: out of memory", l->path);
         return;
     }
-    /* One write a line: a reader, or a death in between, never sees half a record of ours. */
-    const size_t bytes = l->line_bytes;
-    const ssize_t written = write(fileno(pod_file_stream(l->file)), l->line, bytes);
-    if (written != (ssize_t)bytes)
-        l->status = pod_fail(POD_E_IO, "%s: cannot write: %s", l->path,
-                             written < 0 ? strerror(errno) : "the disk took part of a line");
+    if (l->held_stream)
+        fwrite(l->line, 1, l->line_bytes, l->held_stream);
+    else
+        write_out(l, l->line, l->line_bytes);
 }
 
 void pod_mllog_submission(pod_mllog *l, const pod_mllog_run *run)

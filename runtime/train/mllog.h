@@ -7,7 +7,9 @@
  * Rank 0 writes, the others are silent. A record is one line in one write; numbers read back
  * equal; what is not finite becomes null (so an eval_accuracy must be finite, a null there ends the
  * checker). Times come from one clock. The lines go to PATH.part, which close renames: a run that
- * is killed leaves the lines that were written under that name.
+ * is killed leaves the lines that were written under that name. The next attempt of its job goes on
+ * with them: one log, with the run_start of the first attempt and one run_stop, as if nothing had
+ * happened but a record minipod_attempt.
  *
  * Order of a run, epochs counted from 1: pod_mllog_submission, init_start, seed,
  * global_batch_size, hyper-parameters, init_stop, run_start, train_samples and eval_samples (no
@@ -25,12 +27,20 @@
 
 typedef struct pod_mllog pod_mllog;
 
-/* `path` NULL, or a rank other than 0: a silent log. `clock` is copied. */
+/* `path` NULL, or a rank other than 0: a silent log. `clock` is copied. Records are held back until
+ * one of the next two. E_IO, also while another process writes it. */
 POD_MUST pod_status pod_mllog_open(const char *path, int rank, const pod_clock *clock,
                                    pod_mllog **out);
-/* Renames to PATH; the first failure of any write. Releases l either way. */
+/* The log begins: with what was held back. */
+POD_MUST pod_status pod_mllog_begin(pod_mllog *l);
+/* It goes on with what earlier attempts left until `step` steps were done, and what was held back is
+ * dropped; where they left no run_start it begins. Whether a record is of later than that is told by
+ * `minipod_step` in its metadata. `in_epoch`: there is an epoch_start that has no epoch_stop yet. */
+POD_MUST pod_status pod_mllog_go_on(pod_mllog *l, int attempt, int64_t step, bool *in_epoch);
+/* Renames to PATH; the first failure of any write. One that did not begin is abandoned. Releases l
+ * either way. */
 POD_MUST pod_status pod_mllog_close(pod_mllog *l);
-/* Removes what was written and leaves PATH as it was, for a run that could not begin. */
+/* Leaves PATH, and what an earlier process left, as they were: for a run that could not begin. */
 void pod_mllog_abandon(pod_mllog *l);
 
 typedef struct pod_mllog_value {

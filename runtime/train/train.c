@@ -42,6 +42,16 @@ static void log_step(const pod__trainer *t, int64_t step, int64_t core_wait_ns, 
         pod__train_end_span(t, POD_JOB_STEP);
 }
 
+/* Of the step that has just ended. */
+static void put_row(const pod__trainer *t)
+{
+    int64_t n;
+    const pod_step_row *row = pod_timeline_rows(t->result->timeline, &n);
+    const double correct = pod_exec_output(t->exec, POD_NET_CORRECT);
+    pod_steps_put(t->steps, &row[n - 1], pod_lr_at(&t->args->setup->lr, row[n - 1].step),
+                  pod_exec_output(t->exec, POD_NET_LOSS), correct / (double)t->args->setup->batch);
+}
+
 static pod_status train_step(pod__trainer *t, int64_t step)
 {
     pod_timeline *tl = t->result->timeline;
@@ -59,10 +69,7 @@ static pod_status train_step(pod__trainer *t, int64_t step)
     pod_status status = pod_exec_step(t->exec, tl);
     pod_timeline_end_step(tl, pod__train_now(t));
     log_step(t, step, pod_core_wait_ns(&t->core_wait) - had_waited, status);
-    const int64_t row = step - t->result->first_step;
-    t->result->loss[row] = (float)pod_exec_output(t->exec, POD_NET_LOSS);
-    t->result->accuracy[row] =
-        (float)(pod_exec_output(t->exec, POD_NET_CORRECT) / (double)t->args->setup->batch);
+    put_row(t);
     if (status != POD_E_NUMERIC) return status;
     return pod_exec_find_fault(t->exec, step + 1);
 }
@@ -80,7 +87,8 @@ static void open_epoch(pod__trainer *t, int64_t step)
     if (t->epoch_is_open) return;
     t->epoch_is_open = true;
     pod_mllog_put(t->args->mllog, "epoch_start", pod_mllog_null(),
-                  {"epoch_num", pod_mllog_int(step / t->result->schedule.steps_per_epoch + 1)});
+                  {"epoch_num", pod_mllog_int(step / t->result->schedule.steps_per_epoch + 1)},
+                  {"minipod_step", pod_mllog_int(step)});
 }
 
 static void close_epoch(pod__trainer *t, int64_t n_done)
@@ -89,7 +97,8 @@ static void close_epoch(pod__trainer *t, int64_t n_done)
     t->epoch_is_open = false;
     const int64_t per_epoch = t->result->schedule.steps_per_epoch;
     pod_mllog_put(t->args->mllog, "epoch_stop", pod_mllog_null(),
-                  {"epoch_num", pod_mllog_int((n_done + per_epoch - 1) / per_epoch)});
+                  {"epoch_num", pod_mllog_int((n_done + per_epoch - 1) / per_epoch)},
+                  {"minipod_step", pod_mllog_int(n_done)});
 }
 
 /* `last` is what an evaluation has just found. */
@@ -114,8 +123,9 @@ static pod_status evaluate(pod__trainer *t, int64_t n_done)
 {
     const pod_train_args *a = t->args;
     pod_train_result *r = t->result;
-    const pod_mllog_value epoch = epoch_number(t, n_done);
-    pod_mllog_put(a->mllog, "eval_start", pod_mllog_null(), {"epoch_num", epoch});
+    const pod_mllog_meta epoch = {"epoch_num", epoch_number(t, n_done)};
+    const pod_mllog_meta done = {"minipod_step", pod_mllog_int(n_done)};
+    pod_mllog_put(a->mllog, "eval_start", pod_mllog_null(), epoch, done);
     const pod_time begin = pod__train_now(t);
     pod__train_begin_span(t, POD_JOB_EVAL);
     pod_status status =
@@ -124,10 +134,9 @@ static pod_status evaluate(pod__trainer *t, int64_t n_done)
     pod__train_end_span(t, POD_JOB_EVAL);
     pod_timeline_mark(r->timeline, POD_LANE_STEPS, POD_DEED_EVALUATION, n_done, begin,
                       pod__train_now(t));
-    pod_mllog_put(a->mllog, "eval_stop", pod_mllog_null(), {"epoch_num", epoch});
+    pod_mllog_put(a->mllog, "eval_stop", pod_mllog_null(), epoch, done);
     POD_TRY(status);
-    pod_mllog_put(a->mllog, "eval_accuracy", pod_mllog_real(r->last.accuracy),
-                  {"epoch_num", epoch});
+    pod_mllog_put(a->mllog, "eval_accuracy", pod_mllog_real(r->last.accuracy), epoch, done);
     keep_evaluation(t, n_done);
     char loss[32] = "-"; /* of a run that had nothing left to train */
     if (n_done > r->first_step)
@@ -213,11 +222,33 @@ static void announce(const pod__trainer *t)
                     t->result->first_step);
 }
 
+/* The log and steps.csv: of a later attempt they go on with what the one before left. */
+static pod_status begin_records(pod__trainer *t)
+{
+    const pod_train_args *a = t->args;
+    const int attempt = pod_guard_attempt(t->guard);
+    const int64_t first = t->result->first_step;
+    POD_TRY(attempt > 1 ? pod_mllog_go_on(a->mllog, attempt, first, &t->epoch_is_open)
+                        : pod_mllog_begin(a->mllog));
+    if (!*a->guard->out || pod_comm_rank(a->comm) != 0) return POD_OK;
+    const pod_steps_plan plan = {
+        .path = pod_arena_text(t->result->arena, "%s/steps.csv", a->guard->out),
+        .attempt = attempt,
+        .first_step = first,
+        .machine = a->machine,
+        .model = a->setup->model,
+        .mesh = t->mesh,
+        .ranks = pod_comm_size(a->comm),
+        .job_began = t->run_began};
+    return plan.path ? pod_steps_open(&plan, &t->steps) : POD_E_NOMEM;
+}
+
 static pod_status train(pod__trainer *t)
 {
     const pod_train_args *a = t->args;
     pod__train_begin_span(t, POD_JOB_BUILD);
     pod_status status = pod__train_prepare(t);
+    if (status == POD_OK) status = pod_comm_agree(a->comm, begin_records(t));
     pod__train_end_span(t, POD_JOB_BUILD);
     POD_TRY(status);
     t->result->began = true;
@@ -273,6 +304,18 @@ static pod_status close_guard(pod__trainer *t, pod_status status)
     return status;
 }
 
+/* A failure of training is told rather than one of its rows. */
+static pod_status close_steps(pod__trainer *t, pod_status trained)
+{
+    char failure[FAILURE_BYTES];
+    snprintf(failure, sizeof failure, "%s", pod_error_text());
+    const pod_status closed = pod_comm_agree(t->args->comm, pod_steps_close(t->steps));
+    t->steps = NULL;
+    if (trained == POD_OK) return closed;
+    pod_error_set(failure);
+    return trained;
+}
+
 /* The log's run ends with the last evaluation, as time_to_target_s does: saving is not in it. */
 static pod_status run(pod__trainer *t)
 {
@@ -284,6 +327,7 @@ static pod_status run(pod__trainer *t)
     pod_mllog_put(a->mllog, "run_stop", pod_mllog_null(),
                   {"status", pod_mllog_text(success ? "success" : "aborted")});
     status = close_guard(t, status);
+    status = close_steps(t, status);
     if (!t->result->began) return status;
     t->result->run_s = since_start(t);
     char failure[FAILURE_BYTES];

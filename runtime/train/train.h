@@ -55,8 +55,7 @@ typedef struct pod_train_result {
     const char *data_name; /* what the data set calls itself; in `arena`, NULL before it is open */
     int64_t n_weights;     /* trained elements */
     uint64_t weights_hash, fingerprint;
-    float *loss, *accuracy; /* of the training batch, a step a row of the timeline; in `arena` */
-    pod_timeline *timeline; /* the caller's to destroy; NULL when no step was reached */
+    pod_timeline *timeline;     /* the caller's to destroy; NULL when no step was reached */
     const pod_program *program; /* of training; lives in `arena` */
     pod_arena *arena;           /* the caller's to destroy; may be NULL */
 } pod_train_result;

@@ -112,14 +112,11 @@ static pod_status open_records(pod__trainer *t)
                               .max_events = max_events(t->result->program),
                               .kept_steps = t->args->kept_steps};
     t->draws = POD_ARENA_NEW(t->result->arena, int32_t, pod_loader_local_batch(t->loader));
-    t->result->loss = POD_ARENA_NEW(t->result->arena, float, plan.max_steps);
-    t->result->accuracy = POD_ARENA_NEW(t->result->arena, float, plan.max_steps);
     /* One at each multiple of eval_every and one at the end. */
     const int64_t max_evals = plan.max_steps / t->result->schedule.eval_every + 2;
     t->result->evals = POD_ARENA_NEW(t->result->arena, pod_eval_row, max_evals);
     pod_status status = pod_timeline_create(&plan, &t->result->timeline);
-    if (!t->draws || !t->result->loss || !t->result->accuracy || !t->result->evals)
-        status = POD_E_NOMEM;
+    if (!t->draws || !t->result->evals) status = POD_E_NOMEM;
     if (status != POD_E_NOMEM) return status;
     return pod_fail(POD_E_INVALID, "steps: no memory for the times of %" PRId64 " steps",
                     plan.max_steps);

@@ -5,6 +5,7 @@
 
 #include "runtime/core/core_wait.h"
 #include "runtime/data/checkpoint.h"
+#include "runtime/train/steps.h"
 #include "runtime/train/train.h"
 
 typedef struct pod__trainer {
@@ -17,6 +18,7 @@ typedef struct pod__trainer {
     pod_loader *loader, *eval_loader;
     pod_time run_began; /* the first attempt; below 0 when it was another process */
     pod_guard *guard;
+    pod_steps *steps; /* rank 0's; NULL: nothing is kept */
     char mesh[POD_MESH_TEXT_BYTES];
     pod_ideal ideal;
     float lr, step_number; /* fed to the program */

@@ -35,7 +35,7 @@ for ((i = 0; i < 1000; i++)); do
     ! grep -q '"step":5,' $log 2>/dev/null || break
     sleep 0.02
 done
-kill -STOP "$(sed -n '1s/.*"pid":\([0-9]*\).*/\1/p' $log)" || fail "stopped: there is no rank 2"
+kill -STOP "$(sed -n '1s/.*"pid": *\([0-9]*\).*/\1/p' $log)" || fail "stopped: there is no rank 2"
 wait $job
 [ $? -eq 1 ] || fail "stopped: exit $?"
 one_line stopped '^rank [013]: rank 2 did not arrive in .* #[0-9]+, step [0-9]+, for [23] s: ending the job$'

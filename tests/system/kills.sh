@@ -21,7 +21,7 @@ json() { sed -n "s/.*\"$2\": *\"\\{0,1\\}\\([^\",}]*\\).*/\\1/p" "$1" | head -1;
 
 # The newest attempt's log of a rank, its process, and the last step in it; empty before it begins.
 log_of() { find "$1/job" -name "attempt-*.rank-$(printf %04d "$2").jsonl" 2>/dev/null | sort | tail -1; }
-pid_of() { sed -n '1s/.*"pid":\([0-9]*\).*/\1/p' "$1"; }
+pid_of() { sed -n '1s/.*"pid": *\([0-9]*\).*/\1/p' "$1"; }
 step_of() { tail -n 2 "$1" | sed -n 's/^{"step":\([0-9]*\),.*}$/\1/p' | tail -1; }
 
 # killer DIR RANKS N: N times a rank drawn at random, once it has done a step drawn at random from the
@@ -99,6 +99,19 @@ closed() {
         }' "$1/job/launch.jsonl"
 }
 
+# recorded DIR: steps.csv has each step once, mllog.txt is of one run
+recorded() {
+    grep '^[0-9]' "$1/steps.csv" | awk -F, -v steps=$steps '
+        $1 != NR { print "steps.csv: row " NR " is of step " $1; bad = 1; exit }
+        $2 < before { print "steps.csv: step " $1 " begins before the one before"; bad = 1 }
+        { before = $2 }
+        END { if (!bad && NR != steps) { print "steps.csv: " NR " of " steps " steps"; bad = 1 } exit bad }' || return 1
+    for key in seed run_start run_stop; do
+        [ "$(grep -c "\"key\": \"$key\"" "$1/mllog.txt")" -eq 1 ] || { echo "mllog.txt: not one $key"; return 1; }
+    done
+    [ -z "$(find "$1" -name '*.part')" ] || { echo "left: $(find "$1" -name '*.part')"; return 1; }
+}
+
 # same DIR RANKS WHAT: it ended as the undisturbed run did
 same() {
     local got lost
@@ -106,6 +119,7 @@ same() {
     [ -n "$want" ] && [ "$got" = "$want" ] || fail "$3: weights $got, want $want: $(tail -3 "$1.err")"
     if lost=$(counted "$1"); then
         closed "$1" "$2" "$lost" || fail "$3: seconds"
+        recorded "$1" || fail "$3: records"
     else
         fail "$3: $lost"
     fi

@@ -37,10 +37,12 @@ trains again 4 --data $set_of --mesh 2x2 --steps 8
 trains from_file 4 --data set.h5 --mesh 2x2 --steps 8 --data-cache 0
 trains half 4 --data $set_of --mesh 2x2 --steps 5
 trains resumed 4 --data $set_of --mesh 2x2 --steps 8 --resume half
-for name in again from_file resumed; do same_hash straight $name; done
+cp -r half going_on # the same job, in its own folder
+trains going_on 4 --data $set_of --mesh 2x2 --steps 8 --resume auto
+for name in again from_file resumed going_on; do same_hash straight $name; done
 if [ "$(hash_of half)" = "$(hash_of straight)" ]; then fail "three more steps changed no weight"; fi
 cmp -s straight/run.json run.json || fail "--json differs from run.json"
-for name in straight resumed; do
+for name in straight resumed going_on; do
     "$mllog_check" $name/mllog.txt || fail "$name: the log does not pass"
 done
 find . -name '*.part' | grep . && fail "files are left half"
@@ -152,6 +154,9 @@ for row in steps[1:]:
     parts = sum(at[k] for k in ("input", "forward", "backward", "reduce", "update", "other"))
     assert abs(parts - at["total"]) < 1e-7, f"step {row[0]}: parts {parts}, total {at['total']}"
 assert [row[0] for row in table("resumed/steps.csv")[1:]] == ["6", "7", "8"], "steps after a resume"
+whole = table("going_on/steps.csv")
+assert [row[0] for row in whole[1:]] == [str(i) for i in range(1, 9)], "steps of a job that went on"
+assert [row[-2:] for row in whole] == [row[-2:] for row in steps], "loss and accuracy of a job that went on"
 assert dict((r[0], r[1]) for r in table("run.csv"))["model"] == "resnet8"
 assert table("eval1.csv")[0][0] == "model"
 info = load("set.json")

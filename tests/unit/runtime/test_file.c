@@ -57,6 +57,39 @@ static void written_whole(void)
     CU_ASSERT_FALSE(exists(part));
 }
 
+/* Over processes: what was left is gone on with, whether it was finished or not. */
+static void goes_on(void)
+{
+    const char *path = at("grows.txt"), *part = at("grows.txt.part");
+    pod_file *f;
+    POD_CHECK_OK(pod_file_hold(path, &f));
+    pod_file_abandon(f);
+    CU_ASSERT_FALSE(exists(part));
+    POD_CHECK_OK(pod_file_write_atomic(path, "one two", 7));
+    POD_CHECK_OK(pod_file_hold(path, &f));
+    POD_CHECK_OK(pod_file_go_on(f));
+    CU_ASSERT_FALSE(exists(path));
+    char text[8] = "";
+    CU_ASSERT_EQUAL(fread(text, 1, 7, pod_file_stream(f)), 7);
+    CU_ASSERT_STRING_EQUAL(text, "one two");
+    POD_CHECK_OK(pod_file_cut(f, 4));
+    CU_ASSERT_EQUAL(write(fileno(pod_file_stream(f)), "three", 5), 5);
+    pod_file_abandon(f); /* as a process that dies does */
+    check_text(part, "one three");
+    POD_CHECK_OK(pod_file_hold(path, &f));
+    check_text(part, "one three");
+    POD_CHECK_OK(pod_file_go_on(f));
+    POD_CHECK_OK(pod_file_cut(f, 9));
+    fputs(" four", pod_file_stream(f));
+    POD_CHECK_OK(pod_file_close(f));
+    check_text(path, "one three four");
+    POD_CHECK_OK(pod_file_hold(path, &f));
+    POD_CHECK_OK(pod_file_begin(f));
+    fputs("new", pod_file_stream(f));
+    POD_CHECK_OK(pod_file_close(f));
+    check_text(path, "new");
+}
+
 static void unwritable(void)
 {
     POD_CHECK_FAILS(pod_file_write_atomic("/nowhere/at/all", "x", 1), POD_E_IO,
@@ -203,6 +236,7 @@ static void one_writer(void)
 
 static CU_TestInfo tests[] = {
     {"written whole", written_whole},
+    {"gone on with", goes_on},
     {"unwritable", unwritable},
     {"one writer", one_writer},
     {"read back", read_back},

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "kernels/base/arena.h"
 #include "runtime/core/file.h"
@@ -23,6 +25,7 @@ static const char *at(const char *name)
 
 static void write_run(pod_mllog *l)
 {
+    POD_CHECK_OK(pod_mllog_begin(l));
     pod_mllog_submission(
         l, &(pod_mllog_run){"resnet", "nobody", "2 cores \"x\\y\"", "resnet20", "glyphs"});
     pod_mllog_put(l, "init_start", pod_mllog_null());
@@ -223,6 +226,104 @@ static void abandoned_leaves_the_log_before(void)
     pod_mllog_abandon(l);
 }
 
+/* What one attempt writes in two epochs of 4 steps, evaluated after each 4, from a step to another;
+ * it may be killed before the end. */
+static void put_attempt(pod_mllog *l, int64_t from, int64_t to, bool in_epoch, bool is_killed)
+{
+    for (int64_t step = from; step < to; step++) {
+        const pod_mllog_meta begun = {"minipod_step", pod_mllog_int(step)};
+        const pod_mllog_meta done = {"minipod_step", pod_mllog_int(step + 1)};
+        const pod_mllog_meta epoch = {"epoch_num", pod_mllog_int(step / 4 + 1)};
+        if ((step == from && !in_epoch) || step % 4 == 0)
+            pod_mllog_put(l, "epoch_start", pod_mllog_null(), epoch, begun);
+        if (is_killed && step + 1 == to) return;
+        if (step % 4 != 3 && step + 1 < to) continue;
+        pod_mllog_put(l, "epoch_stop", pod_mllog_null(), epoch, done);
+        if (step % 4 != 3) continue;
+        pod_mllog_put(l, "eval_start", pod_mllog_null(), epoch, done);
+        pod_mllog_put(l, "eval_stop", pod_mllog_null(), epoch, done);
+        pod_mllog_put(l, "eval_accuracy", pod_mllog_real(0.1 * (double)step), epoch, done);
+    }
+    pod_mllog_put(l, "run_stop", pod_mllog_null(), {"status", pod_mllog_text("aborted")});
+}
+
+static int count(const char *path, const char *what)
+{
+    pod_arena *a;
+    char *text = NULL;
+    int n = 0;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(pod_file_read_text(a, path, 1 << 20, &text));
+    for (const char *p = text; p && (p = strstr(p, what)); p++) n++;
+    pod_arena_destroy(a);
+    return n;
+}
+
+static void put_head(pod_mllog *l)
+{
+    pod_mllog_submission(l, &(pod_mllog_run){"resnet", "nobody", "here", "resnet20", "glyphs"});
+    pod_mllog_put(l, "init_start", pod_mllog_null());
+    pod_mllog_put(l, "seed", pod_mllog_int(11));
+    pod_mllog_put(l, "global_batch_size", pod_mllog_int(256));
+    pod_mllog_put(l, "init_stop", pod_mllog_null());
+    pod_mllog_put(l, "run_start", pod_mllog_null());
+    pod_mllog_put(l, "train_samples", pod_mllog_int(60000));
+    pod_mllog_put(l, "eval_samples", pod_mllog_int(10000));
+}
+
+/* An attempt that ends by a kill, as far as files go: nobody closes. */
+static void killed_attempt(const char *path, int attempt, int64_t from, int64_t to)
+{
+    const pod_clock clock = pod_clock_start();
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        pod_mllog *l;
+        bool in_epoch = false, ok = pod_mllog_open(path, 0, &clock, &l) == POD_OK;
+        if (ok) put_head(l);
+        ok = ok && (attempt > 1 ? pod_mllog_go_on(l, attempt, from, &in_epoch)
+                                : pod_mllog_begin(l)) == POD_OK;
+        if (ok) put_attempt(l, from, to, in_epoch, true);
+        _exit(!ok);
+    }
+    int ended = 1;
+    POD_CHECK(child > 0 && waitpid(child, &ended, 0) == child && ended == 0, "ended: %d", ended);
+}
+
+static void attempts_are_one_run(void)
+{
+    const pod_clock clock = pod_clock_start();
+    const char *path = at("job.txt");
+    char why[256];
+    bool in_epoch;
+    pod_mllog *l;
+    killed_attempt(path, 1, 0, 7); /* evaluated at 4, killed in step 7 */
+    killed_attempt(path, 2, 2, 6); /* goes on behind 2: evaluates at 4 again */
+    FILE *torn = fopen(at("job.txt.part"), "a");
+    POD_CHECK(torn && fputs(":::MLLOG {\"namesp", torn) >= 0 && fclose(torn) == 0, "no log");
+    for (int attempt = 3; attempt <= 4; attempt++) { /* and 4 behind one that was closed */
+        POD_CHECK_OK(pod_mllog_open(path, 0, &clock, &l));
+        put_head(l);
+        POD_CHECK_OK(pod_mllog_go_on(l, attempt, 5, &in_epoch));
+        CU_ASSERT_TRUE(in_epoch);
+        put_attempt(l, 5, 8, in_epoch, false);
+        POD_CHECK_OK(pod_mllog_close(l));
+        POD_CHECK(pod_mllog_check(path, why, sizeof why), "attempt %d: %s", attempt, why);
+    }
+    CU_ASSERT_EQUAL(count(path, "\"run_start\""), 1);
+    CU_ASSERT_EQUAL(count(path, "\"run_stop\""), 1);
+    CU_ASSERT_EQUAL(count(path, "\"seed\""), 1);
+    CU_ASSERT_EQUAL(count(path, "\"eval_accuracy\""), 2);
+    CU_ASSERT_EQUAL(count(path, "\"minipod_attempt\""), 3);
+    /* One that did not get as far as its run_start is begun anew. */
+    POD_CHECK_OK(pod_mllog_open(at("none.txt"), 0, &clock, &l));
+    put_head(l);
+    POD_CHECK_OK(pod_mllog_go_on(l, 2, 0, &in_epoch));
+    put_attempt(l, 0, 8, in_epoch, false);
+    POD_CHECK_OK(pod_mllog_close(l));
+    POD_CHECK(pod_mllog_check(at("none.txt"), why, sizeof why), "begun anew: %s", why);
+}
+
 static void lines_are_there_before_the_end(void)
 {
     pod_arena *a;
@@ -231,6 +332,7 @@ static void lines_are_there_before_the_end(void)
     pod_mllog *l;
     POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_OK(pod_mllog_open(at("live.txt"), 0, &clock, &l));
+    POD_CHECK_OK(pod_mllog_begin(l));
     pod_mllog_put(l, "a_long_key_before_a_short_one", pod_mllog_real((double)NAN));
     pod_mllog_put(l, "k", pod_mllog_bool(true));
     POD_CHECK_OK(pod_file_read_text(a, at("live.txt.part"), 1 << 20, &text));
@@ -245,6 +347,7 @@ static void lines_are_there_before_the_end(void)
 
 static CU_TestInfo tests[] = {
     {"a run passes", a_run_passes},
+    {"attempts are one run", attempts_are_one_run},
     {"lines are as the library writes them", lines_are_as_the_library_writes_them},
     {"each line is needed", each_line_is_needed},
     {"bad records are found", bad_records_are_found},

@@ -1,0 +1,141 @@
+#include "runtime/train/steps.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/base/assert.h"
+#include "runtime/core/file.h"
+
+enum { ROW_BYTES = 1024, PATH_BYTES = 256 };
+
+struct pod_steps {
+    pod_file *file;
+    pod_time job_began;
+    int failure; /* errno of the first */
+    char path[PATH_BYTES];
+};
+
+/* ---- going on ---- */
+
+/* A whole line: a remark, the names of the columns, or a row of a step up to this. */
+static bool stays(const char *line, int64_t step)
+{
+    char *end;
+    if (!strchr(line, '\n')) return false;
+    const long long number = strtoll(line, &end, 10);
+    return end == line || number <= step;
+}
+
+static int64_t measure(FILE *from, int64_t step)
+{
+    char *line = NULL;
+    size_t room = 0;
+    int64_t bytes = 0;
+    ssize_t n;
+    while ((n = getline(&line, &room, from)) > 0 && stays(line, step)) bytes += n;
+    free(line);
+    return bytes;
+}
+
+static void print_head(FILE *to, const pod_steps_plan *p)
+{
+    fprintf(to, "# clock wall, machine %s, model %s, rank 0\n", p->machine, p->model);
+    fprintf(
+        to,
+        "# steps count from 1; times in seconds; begin counts from the start of the job; reduce "
+        "is what was not hidden; allreduce is the time in flight; loss and accuracy are those "
+        "of the training batch, empty where not finite\n");
+    fprintf(to, "step,begin,total");
+    for (int i = 0; i < POD_N_PHASES; i++) fprintf(to, ",%s", pod_phase_name((pod_phase)i));
+    fprintf(to, ",other,allreduce,lr,loss,accuracy\n");
+}
+
+static pod_status begin(pod_steps *s, const pod_steps_plan *p)
+{
+    FILE *to;
+    int64_t bytes = 0;
+    if (p->attempt > 1) {
+        POD_TRY(pod_file_go_on(s->file));
+        bytes = measure(pod_file_stream(s->file), p->first_step);
+    }
+    POD_TRY(bytes > 0 ? pod_file_cut(s->file, bytes) : pod_file_begin(s->file));
+    to = pod_file_stream(s->file);
+    if (bytes == 0) print_head(to, p);
+    fprintf(to, "# attempt %d goes on behind step %" PRId64 ": mesh %s, %d ranks\n", p->attempt,
+            p->first_step, p->mesh, p->ranks);
+    if (fflush(to) == 0) return POD_OK;
+    return pod_fail(POD_E_IO, "%s: cannot write: %s", s->path, strerror(errno));
+}
+
+pod_status pod_steps_open(const pod_steps_plan *plan, pod_steps **out)
+{
+    pod_steps *s = calloc(1, sizeof *s);
+    if (!s) return pod_fail(POD_E_NOMEM, "%s: out of memory", plan->path);
+    s->job_began = plan->job_began;
+    snprintf(s->path, sizeof s->path, "%s", plan->path);
+    pod_status status = pod_file_hold(plan->path, &s->file);
+    if (status == POD_OK) status = begin(s, plan);
+    if (status == POD_OK) {
+        *out = s;
+        return POD_OK;
+    }
+    pod_file_abandon(s->file);
+    free(s);
+    return status;
+}
+
+/* ---- rows ---- */
+
+typedef struct row_text {
+    char text[ROW_BYTES];
+    size_t n;
+} row_text;
+
+static void POD_PRINTF(2, 3) add(row_text *t, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    const int n = vsnprintf(t->text + t->n, sizeof t->text - t->n, fmt, args);
+    va_end(args);
+    POD_ASSERT(n >= 0 && t->n + (size_t)n < sizeof t->text, "a row of more than %d bytes",
+               ROW_BYTES);
+    t->n += (size_t)n;
+}
+
+static void add_finite(row_text *t, double value)
+{
+    add(t, ",");
+    if (isfinite(value)) add(t, "%.9g", value);
+}
+
+/* One write a row, as a kill leaves it. */
+void pod_steps_put(pod_steps *s, const pod_step_row *row, double lr, double loss, double accuracy)
+{
+    row_text t = {.n = 0};
+    if (!s || s->failure) return;
+    add(&t, "%" PRId64 ",%.9f,%.9f", row->step + 1, pod_time_seconds(row->begin - s->job_began),
+        pod_time_seconds(row->end - row->begin));
+    for (int p = 0; p < POD_N_PHASES; p++) add(&t, ",%.9f", pod_time_seconds(row->phase[p]));
+    add(&t, ",%.9f,%.9f", pod_time_seconds(row->other), pod_time_seconds(row->comm));
+    add_finite(&t, lr);
+    add_finite(&t, loss);
+    add_finite(&t, accuracy);
+    add(&t, "\n");
+    const ssize_t written = write(fileno(pod_file_stream(s->file)), t.text, t.n);
+    if (written != (ssize_t)t.n) s->failure = written < 0 ? errno : ENOSPC;
+}
+
+pod_status pod_steps_close(pod_steps *s)
+{
+    if (!s) return POD_OK;
+    const pod_status closed = pod_file_close(s->file);
+    const int failure = s->failure;
+    pod_status status = closed;
+    if (failure) status = pod_fail(POD_E_IO, "%s: cannot write: %s", s->path, strerror(failure));
+    free(s);
+    return status;
+}

@@ -1,0 +1,28 @@
+/* steps.csv: a row a step of rank 0, each written as the step ends, so that a run that is killed
+ * leaves those that it did. The rows of a job follow one another over its attempts: one that goes on
+ * from a checkpoint cuts off those behind it first. So each kept step stands there once.
+ *
+ * The rows go to PATH.part, which close renames. Lines that begin with # say what is what. */
+#ifndef MINIPOD_RUNTIME_TRAIN_STEPS_H
+#define MINIPOD_RUNTIME_TRAIN_STEPS_H
+
+#include "runtime/measure/timeline.h"
+
+typedef struct pod_steps pod_steps;
+
+typedef struct pod_steps_plan {
+    const char *path;
+    int attempt;        /* 1: the file begins anew */
+    int64_t first_step; /* that many are done */
+    const char *machine, *model, *mesh;
+    int ranks;
+    pod_time job_began; /* by the clock of the rows */
+} pod_steps_plan;
+
+/* E_IO, E_NOMEM. */
+POD_MUST pod_status pod_steps_open(const pod_steps_plan *plan, pod_steps **out);
+/* The first failure is kept for close. Takes no memory. NULL takes nothing. */
+void pod_steps_put(pod_steps *s, const pod_step_row *row, double lr, double loss, double accuracy);
+POD_MUST pod_status pod_steps_close(pod_steps *s); /* renames; NULL is allowed */
+
+#endif
