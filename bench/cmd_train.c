@@ -119,6 +119,7 @@ static pod_status write_trace(job *j)
                                  .clock = &j->call->clock,
                                  .timeline = j->result.timeline,
                                  .program = j->result.program,
+                                 .n_dropped = j->result.n_dropped,
                                  .attempt = j->result.attempt};
     const char *path = file_in(j, "timeline.json");
     POD_TRY(pod_comm_agree(j->call->comm, path ? POD_OK : POD_E_NOMEM));

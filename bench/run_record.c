@@ -166,6 +166,7 @@ static void put_results(const pod_run *r, pod_json *j)
     pod_json_double(j, "runtime_goodput", goodput.runtime);
     pod_json_int(j, "attempts", r->account->n_attempts);
     pod_json_int(j, "lost_steps", r->account->n_lost_steps);
+    pod_json_int(j, "dropped_records", t->n_dropped);
     pod_json_bool(j, "stopped", t->stopped);
     pod_json_double(j, "eval_accuracy", t->n_evals ? t->last.accuracy : unknown);
     pod_json_double(j, "best_eval_accuracy", t->n_evals ? t->best.accuracy : unknown);

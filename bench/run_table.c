@@ -149,6 +149,10 @@ pod_status pod_run_print_table(const pod_run *r, FILE *to, const char *csv)
     add_outcome(t, r);
     add_steps(t, r);
     add_goodput(t, r);
+    if (r->result->n_dropped > 0)
+        pod_table_quantity(t, "records dropped", "",
+                           "all ranks' timelines had no room for them; a trace lacks them",
+                           "%" PRId64, r->result->n_dropped);
     pod_status s = pod_table_print(t, to);
     if (s == POD_OK && *csv) s = pod_table_write_csv(t, csv);
     pod_table_destroy(t);

@@ -132,6 +132,7 @@ static pod_status open_trace(gathering *g, const char *path)
                                  .rank = g->rank,
                                  .n_ranks = g->size,
                                  .attempt = g->run->attempt,
+                                 .n_dropped = g->run->n_dropped,
                                  .origin = origin,
                                  .stamp = g->run->clock->stamp + origin / 1000};
     return pod_trace_open(path, &plan, &g->trace);

@@ -12,7 +12,8 @@ typedef struct pod_run_trace { /* borrowed */
     const pod_clock *clock; /* the timeline's */
     const pod_timeline *timeline;
     const pod_program *program;
-    int attempt; /* of the job; 0: it has none */
+    int64_t n_dropped; /* of all ranks */
+    int attempt;       /* of the job; 0: it has none */
 } pod_run_trace;
 
 /* How far this rank's clock is from rank 0's: at the beginning of the run. Collective. */

@@ -31,6 +31,7 @@ struct pod_timeline {
     int64_t n_beside, max_beside;
     followed followed[POD_TIMELINE_TRACKS];
     int n_followed;
+    int64_t n_forgotten; /* deeds dropped by tracks that are not followed any more */
     bool is_open;
 };
 
@@ -165,7 +166,17 @@ static void take_deeds(pod_timeline *tl)
 void pod_timeline_forget(pod_timeline *tl)
 {
     take_deeds(tl);
+    for (int i = 0; i < tl->n_followed; i++)
+        tl->n_forgotten += pod_track_dropped(tl->followed[i].track);
     tl->n_followed = 0;
+}
+
+int64_t pod_timeline_n_dropped(const pod_timeline *tl)
+{
+    int64_t n = tl->n_forgotten;
+    for (int64_t i = 0; i < tl->n_rows; i++) n += tl->row[i].n_dropped;
+    for (int i = 0; i < tl->n_followed; i++) n += pod_track_dropped(tl->followed[i].track);
+    return n;
 }
 
 /* ---- the end of a step ----------------------------------------------------------------------- */

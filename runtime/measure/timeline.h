@@ -82,6 +82,8 @@ void pod_timeline_mark(pod_timeline *tl, pod_lane lane, pod_deed deed, int64_t n
 void pod_timeline_follow(pod_timeline *tl, pod_lane lane, pod_track *track);
 /* Takes what all tracks have, and lets go of them: before their owners end. */
 void pod_timeline_forget(pod_timeline *tl);
+/* What found no room so far: events of steps, and deeds of tracks that were followed. */
+int64_t pod_timeline_n_dropped(const pod_timeline *tl);
 
 /* ---- reading ---- */
 

@@ -338,6 +338,7 @@ static pod_status open_in(pod_arena *a, const char *path, const pod_trace_plan *
     pod_json_open_object(&t->json, "otherData");
     pod_json_text(&t->json, "clock", plan->clock);
     if (plan->attempt > 0) pod_json_int(&t->json, "attempt", plan->attempt);
+    if (plan->n_dropped > 0) pod_json_int(&t->json, "dropped_records", plan->n_dropped);
     if (plan->stamp > 0) pod_json_int(&t->json, "origin_ns_since_epoch", plan->stamp);
     pod_json_close(&t->json);
     pod_json_open_array(&t->json, "traceEvents");

@@ -21,9 +21,10 @@ typedef struct pod_trace_plan { /* borrowed until close */
     const pod_program *program;
     const int *rank; /* (n_ranks) */
     int n_ranks;
-    int attempt;     /* of the job; 0: it has none */
-    pod_time origin; /* is time 0 of the file: at or before all that is put */
-    pod_stamp stamp; /* of the origin; 0: none, as of a virtual clock */
+    int attempt;       /* of the job; 0: it has none */
+    int64_t n_dropped; /* that the timelines of all ranks had no room for */
+    pod_time origin;   /* is time 0 of the file: at or before all that is put */
+    pod_stamp stamp;   /* of the origin; 0: none, as of a virtual clock */
 } pod_trace_plan;
 
 typedef struct pod_trace pod_trace;

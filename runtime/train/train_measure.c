@@ -46,6 +46,9 @@ pod_status pod__train_measure(pod__trainer *t)
     pod_train_result *r = t->result;
     POD_TRY(pod_comm_agree(t->args->comm, measure_own(t)));
     share_phases(t);
+    double n_dropped = (double)pod_timeline_n_dropped(r->timeline);
+    pod_comm_sum(t->args->comm, &n_dropped, 1);
+    r->n_dropped = (int64_t)n_dropped;
     r->weights_hash = pod_store_hash(t->store);
     return pod_comm_same(t->args->comm, "the weights", &r->weights_hash, sizeof r->weights_hash);
 }

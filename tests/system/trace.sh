@@ -70,4 +70,12 @@ is "steps of three cores" "$steps" -eq 3
 is "arrows from the slow core" "$arrows" -ge 2
 grep '"ph": "s"' sim/timeline.json | grep -vq '"pid": 3' && fail "somebody but core 3 was waited for"
 grep -q '"clock": "virtual, machine tpu-v3"' sim/timeline.json || fail "clock and machine are not named"
+
+# What found no room is told: an evaluation of many batches leaves more than a track holds.
+on_ranks 2 train --model mlp --data glyphs:8x8x1:60+5000 --batch 12 --steps 2 --trace --progress off --out dropped \
+    >out 2>err || fail "dropped: $(cat err)"
+n=$(sed -n 's/.*"dropped_records": \([1-9][0-9]*\).*/\1/p' dropped/run.json)
+[ -n "$n" ] && grep -q "^ *records dropped  *$n " out && grep -q "\"dropped_records\": $n" dropped/timeline.json ||
+    fail "dropped: run.json has '$n': $(cat out)"
+
 exit "$failed"

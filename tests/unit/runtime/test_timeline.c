@@ -219,6 +219,34 @@ static void spread_of_few(void)
     CU_ASSERT_TRUE(s.min == 2 && s.median == 3 && s.p99 == 4 && s.max == 4);
 }
 
+/* What found no room in a step or in a track is counted, also when the track is forgotten. */
+static void dropped_are_counted(void)
+{
+    pod_arena *a;
+    pod_timeline *tl;
+    pod_track *track;
+    const pod_clock clock = pod_clock_start();
+    const pod_timeline_plan plan = {.max_steps = 2, .max_events = 1, .kept_steps = 1};
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(pod_track_create(a, &clock, 2, &track));
+    POD_CHECK_OK(pod_timeline_create(&plan, &tl));
+    pod_timeline_follow(tl, POD_LANE_DATA, track);
+    CU_ASSERT_EQUAL(pod_timeline_n_dropped(tl), 0);
+    for (int64_t step = 0; step < 2; step++) {
+        pod_timeline_begin_step(tl, step, 100 * step);
+        for (int i = 0; i < 3; i++)
+            pod_timeline_add(tl, POD_LANE_COMPUTE, POD_PHASE_INPUT, -1, 100 * step, 100 * step);
+        pod_timeline_end_step(tl, 100 * step + 50);
+    }
+    CU_ASSERT_EQUAL(pod_timeline_n_dropped(tl), 4);
+    for (int i = 0; i < 5; i++) pod_track_put(track, POD_DEED_BATCH, i, i, i + 1);
+    CU_ASSERT_EQUAL(pod_timeline_n_dropped(tl), 7);
+    pod_timeline_forget(tl);
+    CU_ASSERT_EQUAL(pod_timeline_n_dropped(tl), 7);
+    pod_timeline_destroy(tl);
+    pod_arena_destroy(a);
+}
+
 static CU_TestInfo tests[] = {
     {"a step closes", a_step_closes},
     {"dropped events count as other", dropped_events_count_as_other},
@@ -229,6 +257,7 @@ static CU_TestInfo tests[] = {
     {"too many steps", too_many_steps},
     {"statistics", statistics},
     {"spread of few", spread_of_few},
+    {"dropped are counted", dropped_are_counted},
     CU_TEST_INFO_NULL,
 };
 
