@@ -19,7 +19,7 @@ enum {
     N_DIGITS = (TIME_BITS + DIGIT_BITS - 1) / DIGIT_BITS,
     N_VALUES = 1 << DIGIT_BITS,
     N_SMALL = 32, /* a bucket of so many events is sorted as it is */
-    N_RUN = 64,   /* a run has at least so many, as far as there are: for who looks ahead */
+    N_RUN = 32,   /* a run has at least so many, as far as there are: for who looks ahead */
     FIRST_CAPACITY = 64
 };
 
