@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "kernels/base/assert.h"
+#include "runtime/core/json.h"
 #include "runtime/measure/job_record.h"
 
 /* A record holds at most a text of POD_JOB_TEXT_BYTES, each byte escaped as \uXXXX. */
@@ -115,17 +116,17 @@ static pod_status put_head(pod_job_writer *w, const pod_job_head *h)
 {
     pod__job_record r;
     POD_TRY(pod__job_record_begin(w->path, &r));
-    pod_json_text(&r.json, "schema", "minipod.job");
-    pod_json_int(&r.json, "version", 1);
-    pod_json_int(&r.json, "attempt", h->attempt);
-    pod_json_int(&r.json, "rank", h->rank);
-    pod_json_int(&r.json, "ranks", h->ranks);
-    pod_json_text(&r.json, "mesh", h->mesh);
-    pod_json_text(&r.json, "model", h->model);
-    pod_json_text(&r.json, "data", h->data);
-    pod_json_text(&r.json, "host", h->host);
-    pod_json_int(&r.json, "pid", h->pid);
-    pod_json_int(&r.json, "begin_ns", h->begin);
+    const struct {
+        const char *key, *text;
+    } texts[] = {{"mesh", h->mesh}, {"model", h->model}, {"data", h->data}, {"host", h->host}};
+    fprintf(r.to,
+            "{\"schema\":\"minipod.job\",\"version\":1,\"attempt\":%d,\"rank\":%d,\"ranks\":%d",
+            h->attempt, h->rank, h->ranks);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        fprintf(r.to, ",\"%s\":", texts[i].key);
+        pod_json_quote(r.to, texts[i].text);
+    }
+    fprintf(r.to, ",\"pid\":%" PRId64 ",\"begin_ns\":%" PRId64 "}", h->pid, h->begin);
     POD_TRY(pod__job_record_end(w->path, &r));
     append(w, r.text, r.bytes);
     pod__job_record_release(&r);

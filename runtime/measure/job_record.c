@@ -14,15 +14,11 @@ pod_status pod__job_record_begin(const char *path, pod__job_record *out)
 {
     *out = (pod__job_record){0};
     out->to = open_memstream(&out->text, &out->bytes); /* which it writes to later */
-    if (!out->to) return no_memory(path);
-    out->json = pod_json_start(out->to, 0);
-    pod_json_open_object(&out->json, NULL);
-    return POD_OK;
+    return out->to ? POD_OK : no_memory(path);
 }
 
 pod_status pod__job_record_end(const char *path, pod__job_record *r)
 {
-    pod_json_close(&r->json);
     fputc('\n', r->to);
     if (fclose(r->to) == 0) return POD_OK;
     pod__job_record_release(r);

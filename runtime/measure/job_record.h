@@ -3,20 +3,19 @@
 #ifndef MINIPOD_RUNTIME_MEASURE_JOB_RECORD_H
 #define MINIPOD_RUNTIME_MEASURE_JOB_RECORD_H
 
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "kernels/base/status.h"
-#include "runtime/core/json.h"
 
 typedef struct pod__job_record { /* one of any length, made in memory of its own */
     FILE *to;
     char *text;
     size_t bytes;
-    pod_json json; /* of its open object */
 } pod__job_record;
 
-/* E_NOMEM, naming the file. What was begun is ended; then text and bytes are there until they are
- * released. */
+/* E_NOMEM, naming the file. What was begun, and printed into `to`, is ended, with a newline; then text
+ * and bytes are there until they are released. */
 POD_MUST pod_status pod__job_record_begin(const char *path, pod__job_record *out);
 POD_MUST pod_status pod__job_record_end(const char *path, pod__job_record *r);
 void pod__job_record_release(pod__job_record *r);

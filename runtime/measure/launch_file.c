@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "runtime/core/file.h"
+#include "runtime/core/json.h"
 #include "runtime/measure/job_record.h"
 
 enum { VERSION = 1, TAIL_BYTES = 4096 };
@@ -37,47 +38,61 @@ static pod_status append(const pod_launch_file *f, const pod__job_record *r)
     return done == POD__JOB_APPENDED ? POD_OK : fail_io(f, reason);
 }
 
-static pod_status put_record(const pod_launch_file *f, pod__job_record *r)
+typedef struct line { /* a record with its open object */
+    pod__job_record record;
+    pod_json json;
+} line;
+
+static pod_status begin_line(const pod_launch_file *f, line *l)
 {
-    POD_TRY(pod__job_record_end(f->path, r));
-    const pod_status s = append(f, r);
-    pod__job_record_release(r);
+    POD_TRY(pod__job_record_begin(f->path, &l->record));
+    l->json = pod_json_start(l->record.to, 0);
+    pod_json_open_object(&l->json, NULL);
+    return POD_OK;
+}
+
+static pod_status put_line(const pod_launch_file *f, line *l)
+{
+    pod_json_close(&l->json);
+    POD_TRY(pod__job_record_end(f->path, &l->record));
+    const pod_status s = append(f, &l->record);
+    pod__job_record_release(&l->record);
     return s;
 }
 
 static pod_status put_head(const pod_launch_file *f, const char *command, int ranks,
                            pod_stamp begin)
 {
-    pod__job_record r;
-    POD_TRY(pod__job_record_begin(f->path, &r));
-    pod_json_text(&r.json, "schema", "minipod.launch");
-    pod_json_int(&r.json, "version", VERSION);
-    pod_json_text(&r.json, "command", command);
-    pod_json_int(&r.json, "ranks", ranks);
-    pod_json_int(&r.json, "begin_ns", begin);
-    return put_record(f, &r);
+    line l;
+    POD_TRY(begin_line(f, &l));
+    pod_json_text(&l.json, "schema", "minipod.launch");
+    pod_json_int(&l.json, "version", VERSION);
+    pod_json_text(&l.json, "command", command);
+    pod_json_int(&l.json, "ranks", ranks);
+    pod_json_int(&l.json, "begin_ns", begin);
+    return put_line(f, &l);
 }
 
 pod_status pod_launch_file_put_begin(pod_launch_file *f, int attempt, pod_stamp at)
 {
-    pod__job_record r;
-    POD_TRY(pod__job_record_begin(f->path, &r));
-    pod_json_int(&r.json, "attempt", attempt);
-    pod_json_int(&r.json, "begin_ns", at);
-    return put_record(f, &r);
+    line l;
+    POD_TRY(begin_line(f, &l));
+    pod_json_int(&l.json, "attempt", attempt);
+    pod_json_int(&l.json, "begin_ns", at);
+    return put_line(f, &l);
 }
 
 pod_status pod_launch_file_put_end(pod_launch_file *f, int attempt, pod_stamp at, int exit_code,
                                    const char *reason, const char *text)
 {
-    pod__job_record r;
-    POD_TRY(pod__job_record_begin(f->path, &r));
-    pod_json_int(&r.json, "attempt", attempt);
-    pod_json_int(&r.json, "end_ns", at);
-    pod_json_int(&r.json, "exit_code", exit_code);
-    pod_json_text(&r.json, "reason", reason);
-    pod_json_text(&r.json, "text", text);
-    return put_record(f, &r);
+    line l;
+    POD_TRY(begin_line(f, &l));
+    pod_json_int(&l.json, "attempt", attempt);
+    pod_json_int(&l.json, "end_ns", at);
+    pod_json_int(&l.json, "exit_code", exit_code);
+    pod_json_text(&l.json, "reason", reason);
+    pod_json_text(&l.json, "text", text);
+    return put_line(f, &l);
 }
 
 /* ---- the file ---- */
