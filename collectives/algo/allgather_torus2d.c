@@ -1,5 +1,5 @@
-/* All-gather over a torus: the second half of that all-reduce, with both orders of the dimensions at
- * once (torus.h). As many hops and messages as reduce_scatter torus2d. */
+/* All-gather over a torus: the second half of that all-reduce, with both orders of the dimensions
+ * at once (torus.h). As many hops and messages as reduce_scatter torus2d. */
 #include "collectives/algo/algorithms.h"
 #include "collectives/algo/torus.h"
 

@@ -42,8 +42,8 @@ pod__deal pod__deal_of_members(const pod_mesh *m, const pod_group *g, int rank, 
     return d;
 }
 
-/* The j-th place from the farthest on, as steps ahead or (< 0) behind, by turns where there are both;
- * and the inverse. */
+/* The j-th place from the farthest on, as steps ahead or (< 0) behind, by turns where there are
+ * both; and the inverse. */
 static int far_first(int ahead, int behind, int j)
 {
     const int near = ahead < behind ? ahead : behind, far = ahead < behind ? behind : ahead;

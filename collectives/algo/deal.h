@@ -2,16 +2,16 @@
  *
  * A range is cut into parts, in order, without gap (pod_block). In the plain case there is one for
  * each member, which is its block. Where rings go along one dimension of a mesh after the other,
- * and at the end part k is that of the group's member k, a member's block on the way is the parts of
- * all that it leads to: those with its place along this dimension, whatever their place along the
- * dimensions that are still to come, which are free. Mesh 3x2, parts by member's number:
+ * and at the end part k is that of the group's member k, a member's block on the way is the parts
+ * of all that it leads to: those with its place along this dimension, whatever their place along
+ * the dimensions that are still to come, which are free. Mesh 3x2, parts by member's number:
  *
  *     along x, then y     block of x = 1   parts 1 4
  *     along y, then x     block of y = 1   parts 3 4 5
  *
- * Each such part is a run, for messages carry what lies together. Runs are counted from the farthest
- * place along the free dimensions on, which the next ring sends first; members of a ring are at one
- * place there, and so mean the same by a run. Of each part a deal may have but a share. */
+ * Each such part is a run, for messages carry what lies together. Runs are counted from the
+ * farthest place along the free dimensions on, which the next ring sends first; members of a ring
+ * are at one place there, and so mean the same by a run. Of each part a deal may have but a share. */
 #ifndef MINIPOD_COLLECTIVES_ALGO_DEAL_H
 #define MINIPOD_COLLECTIVES_ALGO_DEAL_H
 
@@ -24,8 +24,8 @@ typedef struct pod__deal { /* a value */
     int64_t share[2], share_of; /* of a part: from share[0] to share[1] of share_of; 0: all of it */
     int n_free;                 /* dimensions */
     struct {
-        int extent, stride, at, ahead, behind; /* at: the place of this ring's
- members; how far others are from it, one way and the other */
+        /* at: the place of its members; how far others are from it, one way and the other */
+        int extent, stride, at, ahead, behind;
     } free[POD_MESH_MAX_DIMS];
 } pod__deal;
 

@@ -1,9 +1,9 @@
-/* Reduce-scatter over a torus: the first half of that all-reduce, with both orders of the dimensions
- * at once (torus.h).
+/* Reduce-scatter over a torus: the first half of that all-reduce, with both orders of the
+ * dimensions at once (torus.h).
  *
  * X / 2 + Y / 2 hops where the mesh wraps, and all links work, against X Y / 2 hops of a ring both
- * ways, which uses half of the links. A rank sends up to 2 X Y messages, each of half a block, where
- * a ring sends X Y: hosts, which pay for every message, may do better with that. */
+ * ways, which uses half of the links. A rank sends up to 2 X Y messages, each of half a block,
+ * where a ring sends X Y: hosts, which pay for every message, may do better with that. */
 #include "collectives/algo/algorithms.h"
 #include "collectives/algo/torus.h"
 

@@ -42,8 +42,8 @@ typedef struct pod__ring {
 } pod__ring;
 
 /* How to go about `args`, but with this group over `count` elements, in blocks of so many runs.
- * Without args->chunk_bytes, pieces are such that one that comes in, what it is added to and the sum
- * stay together in a core's L2; two pieces at least where that balances the links. */
+ * Without args->chunk_bytes, pieces are such that one that comes in, what it is added to and the
+ * sum stay together in a core's L2; two pieces at least where that balances the links. */
 pod__ring_plan pod__ring_plan_of(const pod_mesh *m, pod_group group, const pod_coll_args *args,
                                  int64_t count, int n_runs, bool both_ways);
 
@@ -80,8 +80,9 @@ void pod__ring_allgather(pod__ring *r, pod_sched *s);
  *     time = max(chain + fill, link + lead, sender + lead, adder + lead)
  *
  * where each term is the sum over moves that follow one another, but fill, which is their
- * longest. The runs of a block do not come all at once, but as the ring before sent them. Exact where no two messages want one link at once: with whole blocks, and one way in any
- * pieces; else within some per cent. */
+ * longest. The runs of a block do not come all at once, but as the ring before sent them. Exact
+ * where no two messages want one link at once: with whole blocks, and one way in any pieces; else
+ * within some per cent. */
 typedef struct pod__ring_cost {
     double chain_s, fill_s;
     double link_s, sender_s, adder_s; /* busy */

@@ -1,5 +1,5 @@
-/* Rings dimension by dimension, in two orders at once or in one: reduce-scatter, all-gather, and the
- * all-reduce that is one after the other.
+/* Rings dimension by dimension, in two orders at once or in one: reduce-scatter, all-gather, and
+ * the all-reduce that is one after the other.
  *
  * Over a mesh of X x Y, where a rank keeps of n elements ever less, and then ever more:
  *
@@ -14,11 +14,11 @@
  * alike: then all links of the mesh work all the time. The cores of a chip, the first of three
  * dimensions, sum up before and gather after all else.
  *
- * What a rank has in the middle is the algorithm's own business in an all-reduce: there each half of
- * the payload is cut along its own order, so that blocks lie in one run. A reduce-scatter must leave,
- * and an all-gather take, the block that is the member's, of which each order has its share; then
- * what goes along x is X Y runs instead of X blocks (deal.h), and no element is moved for the sake of
- * its place.
+ * What a rank has in the middle is the algorithm's own business in an all-reduce: there each half
+ * of the payload is cut along its own order, so that blocks lie in one run. A reduce-scatter must
+ * leave, and an all-gather take, the block that is the member's, of which each order has its share;
+ * then what goes along x is X Y runs instead of X blocks (deal.h), and no element is moved for the
+ * sake of its place.
  *
  * In an all-reduce a rank takes about 4 (X - 1 + Y - 1) steps for each order, times the pieces of a
  * block, and 4 (cores - 1); in either half alone 4 (X Y - 1) for both orders and 2 X Y (cores - 1),

@@ -13,11 +13,11 @@
  *     SYNC                     sync_s after the last rank began its own
  *
  * What a rank adds and copies it does one after the other, in the order in which it could begin.
- * The same calls give the same picoseconds. Of what could begin at one time on a rank or link, sends
- * go before messages that pass through, these before sums and copies; then the collective that was
- * added first; of messages that pass through, the order is by how far they have come, counted as a
- * rank from its sender at rank 0; then the earlier step of a schedule; then the lower rank. So no
- * tie depends on where on the mesh it is.
+ * The same calls give the same picoseconds. Of what could begin at one time on a rank or link,
+ * sends go before messages that pass through, these before sums and copies; then the collective
+ * that was added first; of messages that pass through, the order is by how far they have come,
+ * counted as a rank from its sender at rank 0; then the earlier step of a schedule; then the lower
+ * rank. So no tie depends on where on the mesh it is.
  *
  * Where nothing waits for a link, a sender or a rank's sums, a rank that starts d later delays the
  * end by d at most, and faster links delay nothing. Where something waits, who comes first goes
@@ -38,10 +38,10 @@ typedef struct pod_sim_coll pod_sim_coll; /* a collective of a simulation */
 
 /* Of every rank of the mesh. E_INVALID for a net with a rate or time that is none; E_NOMEM. */
 POD_MUST pod_status pod_sim_create(const pod_net *net, const pod_mesh *m, pod_sim **out);
-/* Of ranks of which those of a class do alike (sim_classes.h): the schedule of a rank is that of the
- * first rank of its class, moved along. With one_of_each only the first ranks are simulated, and
- * stand for the others: then all that is said below of ranks and their number is said of classes,
- * and every rank of a class is started when its class is. */
+/* Of ranks of which those of a class do alike (sim_classes.h): the schedule of a rank is that of
+ * the first rank of its class, moved along. With one_of_each only the first ranks are simulated,
+ * and stand for the others: then all that is said below of ranks and their number is said of
+ * classes, and every rank of a class is started when its class is. */
 POD_MUST pod_status pod_sim_create_alike(const pod_net *net, const pod_sim_classes *classes,
                                          bool one_of_each, pod_sim **out);
 void pod_sim_destroy(pod_sim *sim); /* and its collectives; NULL is allowed */
@@ -49,15 +49,15 @@ void pod_sim_destroy(pod_sim *sim); /* and its collectives; NULL is allowed */
 int pod_sim_n_cores(const pod_sim *sim);           /* ranks that are simulated, or classes */
 int pod_sim_core_of(const pod_sim *sim, int rank); /* itself, or its class */
 
-/* These links (numbers of mesh/route.h) have failed, and those of the same neighbours the other way;
- * a link that cores of a chip share has for each. Messages go round them (mesh/detour.h). Once,
- * before any collective is added, where every rank is simulated. E_INVALID for a link that is none
- * and when no way is left between two ranks; E_NOMEM. */
+/* These links (numbers of mesh/route.h) have failed, and those of the same neighbours the other
+ * way; a link that cores of a chip share has for each. Messages go round them (mesh/detour.h).
+ * Once, before any collective is added, where every rank is simulated. E_INVALID for a link that is
+ * none and when no way is left between two ranks; E_NOMEM. */
 POD_MUST pod_status pod_sim_fail_links(pod_sim *sim, const int link[], int n);
 
 /* Adds a collective of which all[k] is the part of the first rank of class k, in a simulation that
- * was not created with classes of every rank k; nothing is kept of `all`. E_INVALID, naming rank and
- * step, when a message or sync has no other half; races and spans are not looked at. E_NOMEM. */
+ * was not created with classes of every rank k; nothing is kept of `all`. E_INVALID, naming rank
+ * and step, when a message or sync has no other half; races and spans are not looked at. E_NOMEM. */
 POD_MUST pod_status pod_sim_add(pod_sim *sim, const pod_sched *const all[], pod_dtype t,
                                 pod_sim_coll **out);
 /* The same of an algorithm: builds what is needed, and shares it with those that were added with

@@ -1,8 +1,8 @@
 /* Ranks that do alike: on a mesh that wraps, moved along, a schedule is its neighbour's.
  *
- * Where all ranks start alike and every collective looks the same from every place, so do all times:
- * then one rank of each class is simulated instead of all. Ranks are alike when they are a whole
- * number of shifts apart, along dimensions that wrap:
+ * Where all ranks start alike and every collective looks the same from every place, so do all
+ * times: then one rank of each class is simulated instead of all. Ranks are alike when they are a
+ * whole number of shifts apart, along dimensions that wrap:
  *
  *     2x6ox4, both cores and all of y open, z wraps       class: its number at z = 0 and z = 1
  *     an algorithm that looks at z modulo 2: shift 2      0..11 and 12..23; z = 2, 3 again

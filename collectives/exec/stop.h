@@ -6,8 +6,8 @@
  *
  * mpirun (Open MPI 4) hands on SIGUSR1 as it is. Of SIGTERM, and of SIGINT as Ctrl-C sends it, it
  * makes SIGTERM for all ranks, SIGKILL a second later (odls_base_sigkill_timeout) and its own exit
- * code 1, whatever theirs: a step and a save that take longer than that second are lost, and no rank
- * can do anything about it. */
+ * code 1, whatever theirs: a step and a save that take longer than that second are lost, and no
+ * rank can do anything about it. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_STOP_H
 #define MINIPOD_COLLECTIVES_EXEC_STOP_H
 

@@ -1,9 +1,9 @@
 /* Links that have failed, and the ways round them.
  *
- * A link fails both ways. Messages then take shortest ways over the links that are left: at each hop
- * the one of mesh/route.h where that lies on a shortest way, else the first that does, by dimension,
- * up before down. So a message whose way by route.h meets no failed link goes as ever; any other
- * gets there as well, over as few hops as can be, and the same way each time. */
+ * A link fails both ways. Messages then take shortest ways over the links that are left: at each
+ * hop the one of mesh/route.h where that lies on a shortest way, else the first that does, by
+ * dimension, up before down. So a message whose way by route.h meets no failed link goes as ever;
+ * any other gets there as well, over as few hops as can be, and the same way each time. */
 #ifndef MINIPOD_COLLECTIVES_MESH_DETOUR_H
 #define MINIPOD_COLLECTIVES_MESH_DETOUR_H
 

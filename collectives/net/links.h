@@ -14,8 +14,8 @@
 typedef struct pod_links pod_links;
 
 /* In the arena, all free. The links of rank r are kept as those of first[r]: itself, or another
- * rank that stands for it (and first[first[r]] == first[r]); NULL: each its own. E_INVALID for a net
- * with a rate or time that is none; E_NOMEM. */
+ * rank that stands for it (and first[first[r]] == first[r]); NULL: each its own. E_INVALID for a
+ * net with a rate or time that is none; E_NOMEM. */
 POD_MUST pod_status pod_links_create(pod_arena *a, const pod_net *net, const pod_mesh *m,
                                      const int32_t first[], pod_links **out);
 
