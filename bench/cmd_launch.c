@@ -52,6 +52,7 @@ typedef struct launch {
     pod_launch_file *file;
     bool is_noted;                /* the begin of the attempt that runs stands in it */
     bool has_made_out, has_begun; /* its folder was not there before; a rank of it has left a log */
+    bool has_put_aside;           /* what an older job left in it, until it is settled */
     pod_launch_run *run;
 } launch;
 
@@ -194,7 +195,10 @@ static pod_status open_log(launch *l)
         l->first_attempt++;
     }
     l->has_made_out = access(l->out, F_OK) != 0;
-    if (l->first_attempt == 1) POD_TRY(pod_job_clear(l->out));
+    if (l->first_attempt == 1) {
+        POD_TRY(pod_job_put_aside(l->out));
+        l->has_put_aside = true;
+    }
     const char *command = command_text(l);
     if (!command) return POD_E_NOMEM;
     return pod_launch_file_open(l->out, command, l->ranks, l->call->clock.stamp, &l->file);
@@ -423,10 +427,19 @@ static pod_status run_attempts(launch *l, int *exit_code)
     return POD_OK;
 }
 
+/* What the launcher failed of, if it did, is said later. */
+static void settle(const launch *l)
+{
+    const char *failure = pod_arena_text(l->arena, "%s", pod_error_text());
+    warn_of(l, pod_job_settle(l->out));
+    if (failure) pod_error_set(failure);
+}
+
 static void release(launch *l)
 {
     pod_launch_run_close(l->run);
     pod_launch_file_close(l->file);
+    if (l->has_put_aside) settle(l);
     pod_config_destroy(l->config);
     pod_arena_destroy(l->arena);
 }

@@ -491,3 +491,84 @@ pod_status pod_job_clear(const char *dir)
     free_names(name, n);
     return status;
 }
+
+/* ---- an older job's, until a newer one has begun ---- */
+
+typedef struct places {
+    char job[POD_PATH_BYTES], aside[POD_PATH_BYTES];
+    int n_parts;   /* in job */
+    bool is_aside; /* there is something */
+} places;
+
+static pod_status find_places(const char *dir, places *at)
+{
+    struct dirent **name;
+    POD_TRY(pod_path_join(dir, "job", at->job));
+    POD_TRY(pod_path_join(dir, "job.until-begun", at->aside));
+    at->is_aside = access(at->aside, F_OK) == 0;
+    if (!at->is_aside && !has_folder(dir)) return POD_OK;
+    POD_TRY(pod_dir_make(at->job));
+    POD_TRY(list_parts(dir, &name, &at->n_parts));
+    free_names(name, at->n_parts);
+    return POD_OK;
+}
+
+static pod_status move(const char *from, const char *to)
+{
+    if (rename(from, to) == 0) return POD_OK;
+    return pod_fail(POD_E_IO, "%s: cannot be renamed to %s: %s", from, to, strerror(errno));
+}
+
+static bool is_of_log(const char *name)
+{
+    part_name n;
+    return parse_name(name, &n) || strcmp(name, "launch.jsonl") == 0;
+}
+
+/* What is no log's is the person's, and stays in the job's folder. */
+static pod_status drop_one(const places *at, const char *name)
+{
+    char from[POD_PATH_BYTES], to[POD_PATH_BYTES];
+    POD_TRY(pod_path_join(at->aside, name, from));
+    POD_TRY(pod_path_join(at->job, name, to));
+    if (!is_of_log(name)) return move(from, to);
+    if (unlink(from) == 0) return POD_OK;
+    return pod_fail(POD_E_IO, "%s: cannot be removed: %s", from, strerror(errno));
+}
+
+static pod_status drop_aside(const places *at)
+{
+    DIR *dir = opendir(at->aside);
+    if (!dir) return pod_fail(POD_E_IO, "%s: %s", at->aside, strerror(errno));
+    pod_status status = POD_OK;
+    for (const struct dirent *e; status == POD_OK && (e = readdir(dir));)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            status = drop_one(at, e->d_name);
+    closedir(dir);
+    if (status == POD_OK && rmdir(at->aside) != 0)
+        status = pod_fail(POD_E_IO, "%s: cannot be removed: %s", at->aside, strerror(errno));
+    return status;
+}
+
+pod_status pod_job_put_aside(const char *dir)
+{
+    places at = {.n_parts = 0};
+    POD_TRY(find_places(dir, &at));
+    if (at.n_parts == 0) return pod_job_clear(dir); /* nobody began it */
+    char path[POD_PATH_BYTES];
+    POD_TRY(pod_path_join(at.job, "launch.jsonl", path));
+    POD_TRY(pod_launch_file_check(path));
+    if (at.is_aside) POD_TRY(drop_aside(&at));
+    return move(at.job, at.aside);
+}
+
+pod_status pod_job_settle(const char *dir)
+{
+    places at = {.n_parts = 0};
+    POD_TRY(find_places(dir, &at));
+    if (!at.is_aside) return POD_OK;
+    if (at.n_parts > 0) return drop_aside(&at);
+    POD_TRY(pod_job_clear(dir));
+    (void)rmdir(at.job);
+    return move(at.aside, at.job);
+}

@@ -128,6 +128,32 @@ rm calls
 "$minipod" launch "${fast[@]}" "${job[@]}" || fail "does not begin anew"
 [ "$(grep -c minipod.launch run/job/launch.jsonl)" -eq 1 ] || fail "an older job's log stays"
 
+# What an older run left stays until a newer one has begun, also where the launcher is killed before.
+launch 1 'log' --restarts 0 "${fast[@]}" "${job[@]}"
+: >run/job/mine
+cp -r run before
+for _ in 1 2; do
+    rm calls
+    PLAN=2
+    "$minipod" launch "${fast[@]}" "${job[@]}"
+    diff -r before run || fail "a job that never began changed what an older one left"
+    rm -f calls waiting
+    PLAN=wait
+    "$minipod" launch "${fast[@]}" "${job[@]}" &
+    pid=$!
+    soon test -e waiting
+    guard=$(pgrep -P "$pid" minipod)
+    kill -9 "$pid"
+    wait "$pid" 2>/dev/null
+    soon gone "$guard"
+done
+rm calls
+PLAN=keep
+"$minipod" launch --restarts 0 "${fast[@]}" "${job[@]}"
+[ "$(find run | sort | tr '\n' ' ')" = "$(find before | sed 's/before/run/' | sort | tr '\n' ' ')" ] ||
+    fail "leaves $(find run)"
+grep -q kept run/job/attempt-001.rank-0000.jsonl || fail "an older job's log stays"
+
 # ---- what cannot be launched -------------------------------------------------------------------
 
 # refuses PATTERN WORD...: with one line, before anything is started or written
