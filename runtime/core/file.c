@@ -14,7 +14,8 @@ struct pod_file {
     FILE *stream;
     char *path;
     char *part;
-    bool is_left; /* what stands in it is an earlier process's */
+    bool is_left;   /* what stands in it is an earlier process's */
+    bool was_whole; /* and stood at PATH: nothing is changed yet */
 };
 
 static void release(pod_file *f)
@@ -101,6 +102,7 @@ pod_status pod_file_cut(pod_file *f, int64_t bytes)
 {
     struct stat st;
     const int fd = fileno(f->stream);
+    f->was_whole = false;
     const bool is_file = fstat(fd, &st) != 0 || S_ISREG(st.st_mode);
     if (is_file && (ftruncate(fd, (off_t)bytes) != 0 ||
                     fseeko(f->stream, (off_t)bytes, SEEK_SET) != 0 || fflush(f->stream) != 0))
@@ -125,7 +127,7 @@ pod_status pod_file_go_on(pod_file *f)
     }
     fclose(f->stream);
     f->stream = whole;
-    f->is_left = true;
+    f->is_left = f->was_whole = true;
     return POD_OK;
 }
 
@@ -184,8 +186,11 @@ pod_status pod_file_close(pod_file *f)
 void pod_file_abandon(pod_file *f)
 {
     if (!f) return;
+    if (f->was_whole)
+        (void)rename(f->part, f->path); /* else the next attempt finds it as it is */
+    else if (!f->is_left)
+        unlink(f->part);
     fclose(f->stream);
-    if (!f->is_left) unlink(f->part);
     release(f);
 }
 

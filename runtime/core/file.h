@@ -23,7 +23,8 @@ FILE *pod_file_stream(pod_file *f); /* borrowed until close; its errors are foun
 /* Syncs and renames to PATH. On failure PATH is untouched; PATH.part stays to be looked at.
  * Releases f either way. */
 POD_MUST pod_status pod_file_close(pod_file *f);
-/* Removes PATH.part, unless it is what an earlier process left, and releases f; NULL is allowed. */
+/* Removes PATH.part, unless it is what an earlier process left, and releases f; NULL is allowed.
+ * What pod_file_go_on took from PATH has that name again, where nothing was cut or put. */
 void pod_file_abandon(pod_file *f);
 
 /* ---- a file that grows over several processes, each of which may be killed ---- */

@@ -130,32 +130,34 @@ static bool stays(const char *line, int64_t step)
     return has_key(line, "epoch_start") && at ? done < step : done <= step;
 }
 
-/* How many bytes of it stay; whether the run_start is among them, and an epoch is open. */
-static int64_t measure(FILE *from, int64_t step, bool *has_start, bool *in_epoch)
+static pod_mllog_left measure(FILE *from, int64_t step)
 {
+    pod_mllog_left left = {0};
     char *line = NULL;
     size_t room = 0;
-    int64_t bytes = 0;
     ssize_t n;
-    *has_start = *in_epoch = false;
     while ((n = getline(&line, &room, from)) > 0 && stays(line, step)) {
-        *has_start = *has_start || has_key(line, "run_start");
-        *in_epoch = has_key(line, "epoch_start") || (*in_epoch && !has_key(line, "epoch_stop"));
-        bytes += n;
+        left.has_run = left.has_run || has_key(line, "run_start");
+        left.in_epoch =
+            has_key(line, "epoch_start") || (left.in_epoch && !has_key(line, "epoch_stop"));
+        left.bytes += n;
     }
     free(line);
-    return bytes;
+    return left;
 }
 
-pod_status pod_mllog_go_on(pod_mllog *l, int attempt, int64_t step, bool *in_epoch)
+pod_status pod_mllog_find(pod_mllog *l, int64_t step, pod_mllog_left *out)
 {
-    bool has_start;
-    *in_epoch = false;
+    *out = (pod_mllog_left){0};
     if (!l->held_stream) return POD_OK;
     POD_TRY(pod_file_go_on(l->file));
-    const int64_t bytes = measure(pod_file_stream(l->file), step, &has_start, in_epoch);
-    if (!has_start) return pod_mllog_begin(l);
-    POD_TRY(pod_file_cut(l->file, bytes));
+    *out = measure(pod_file_stream(l->file), step);
+    return POD_OK;
+}
+
+pod_status pod_mllog_go_on(pod_mllog *l, int attempt, int64_t step, const pod_mllog_left *left)
+{
+    POD_TRY(pod_file_cut(l->file, left->bytes));
     POD_TRY(drop_held(l));
     pod_mllog_put(l, "minipod_attempt", pod_mllog_int(attempt),
                   {"minipod_step", pod_mllog_int(step)});

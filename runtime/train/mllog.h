@@ -28,15 +28,24 @@
 typedef struct pod_mllog pod_mllog;
 
 /* `path` NULL, or a rank other than 0: a silent log. `clock` is copied. Records are held back until
- * one of the next two. E_IO, also while another process writes it. */
+ * it begins or goes on. E_IO, also while another process writes it. */
 POD_MUST pod_status pod_mllog_open(const char *path, int rank, const pod_clock *clock,
                                    pod_mllog **out);
 /* The log begins: with what was held back. */
 POD_MUST pod_status pod_mllog_begin(pod_mllog *l);
-/* It goes on with what earlier attempts left until `step` steps were done, and what was held back is
- * dropped; where they left no run_start it begins. Whether a record is of later than that is told by
- * `minipod_step` in its metadata. `in_epoch`: there is an epoch_start that has no epoch_stop yet. */
-POD_MUST pod_status pod_mllog_go_on(pod_mllog *l, int attempt, int64_t step, bool *in_epoch);
+
+typedef struct pod_mllog_left { /* by earlier attempts, until so many steps were done */
+    bool has_run;               /* a run_start: there is a log to go on with */
+    bool in_epoch;              /* an epoch_start that has no epoch_stop yet */
+    int64_t bytes;
+} pod_mllog_left;
+
+/* Reads what there is of the first `step` steps: whether a record is of later is told by
+ * `minipod_step` in its metadata. Nothing changes yet: the log can be abandoned. */
+POD_MUST pod_status pod_mllog_find(pod_mllog *l, int64_t step, pod_mllog_left *out);
+/* Where that has a run: goes on behind it, and what was held back is dropped. */
+POD_MUST pod_status pod_mllog_go_on(pod_mllog *l, int attempt, int64_t step,
+                                    const pod_mllog_left *left);
 /* Renames to PATH; the first failure of any write. One that did not begin is abandoned. Releases l
  * either way. */
 POD_MUST pod_status pod_mllog_close(pod_mllog *l);

@@ -14,6 +14,7 @@ enum { ROW_BYTES = 1024, PATH_BYTES = 256 };
 
 struct pod_steps {
     pod_file *file;
+    bool has_begun;
     pod_time job_began;
     int failure; /* errno of the first */
     char path[PATH_BYTES];
@@ -54,15 +55,17 @@ static void print_head(FILE *to, const pod_steps_plan *p)
     fprintf(to, ",other,allreduce,lr,loss,accuracy\n");
 }
 
-static pod_status begin(pod_steps *s, const pod_steps_plan *p)
+pod_status pod_steps_begin(pod_steps *s, const pod_steps_plan *p)
 {
     FILE *to;
     int64_t bytes = 0;
-    if (p->attempt > 1) {
+    if (p->goes_on) {
         POD_TRY(pod_file_go_on(s->file));
         bytes = measure(pod_file_stream(s->file), p->first_step);
     }
     POD_TRY(bytes > 0 ? pod_file_cut(s->file, bytes) : pod_file_begin(s->file));
+    s->has_begun = true;
+    s->job_began = p->job_began;
     to = pod_file_stream(s->file);
     if (bytes == 0) print_head(to, p);
     fprintf(to, "# attempt %d goes on behind step %" PRId64 ": mesh %s, %d ranks\n", p->attempt,
@@ -71,20 +74,16 @@ static pod_status begin(pod_steps *s, const pod_steps_plan *p)
     return pod_fail(POD_E_IO, "%s: cannot write: %s", s->path, strerror(errno));
 }
 
-pod_status pod_steps_open(const pod_steps_plan *plan, pod_steps **out)
+pod_status pod_steps_open(const char *path, pod_steps **out)
 {
     pod_steps *s = calloc(1, sizeof *s);
-    if (!s) return pod_fail(POD_E_NOMEM, "%s: out of memory", plan->path);
-    s->job_began = plan->job_began;
-    snprintf(s->path, sizeof s->path, "%s", plan->path);
-    pod_status status = pod_file_hold(plan->path, &s->file);
-    if (status == POD_OK) status = begin(s, plan);
-    if (status == POD_OK) {
+    if (!s) return pod_fail(POD_E_NOMEM, "%s: out of memory", path);
+    snprintf(s->path, sizeof s->path, "%s", path);
+    const pod_status status = pod_file_hold(path, &s->file);
+    if (status == POD_OK)
         *out = s;
-        return POD_OK;
-    }
-    pod_file_abandon(s->file);
-    free(s);
+    else
+        free(s);
     return status;
 }
 
@@ -131,10 +130,13 @@ void pod_steps_put(pod_steps *s, const pod_step_row *row, double lr, double loss
 
 pod_status pod_steps_close(pod_steps *s)
 {
+    pod_status status = POD_OK;
     if (!s) return POD_OK;
-    const pod_status closed = pod_file_close(s->file);
+    if (s->has_begun)
+        status = pod_file_close(s->file);
+    else
+        pod_file_abandon(s->file);
     const int failure = s->failure;
-    pod_status status = closed;
     if (failure) status = pod_fail(POD_E_IO, "%s: cannot write: %s", s->path, strerror(failure));
     free(s);
     return status;

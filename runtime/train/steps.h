@@ -6,23 +6,27 @@
 #ifndef MINIPOD_RUNTIME_TRAIN_STEPS_H
 #define MINIPOD_RUNTIME_TRAIN_STEPS_H
 
+#include <stdbool.h>
+
 #include "runtime/measure/timeline.h"
 
 typedef struct pod_steps pod_steps;
 
 typedef struct pod_steps_plan {
-    const char *path;
-    int attempt;        /* 1: the file begins anew */
+    int attempt;
+    bool goes_on;       /* with what earlier attempts left; else it begins anew */
     int64_t first_step; /* that many are done */
     const char *machine, *model, *mesh;
     int ranks;
     pod_time job_began; /* by the clock of the rows */
 } pod_steps_plan;
 
-/* E_IO, E_NOMEM. */
-POD_MUST pod_status pod_steps_open(const pod_steps_plan *plan, pod_steps **out);
+/* E_IO, also while another process writes it; E_NOMEM. What is there stays until it begins. */
+POD_MUST pod_status pod_steps_open(const char *path, pod_steps **out);
+POD_MUST pod_status pod_steps_begin(pod_steps *s, const pod_steps_plan *plan); /* E_IO */
 /* The first failure is kept for close. Takes no memory. NULL takes nothing. */
 void pod_steps_put(pod_steps *s, const pod_step_row *row, double lr, double loss, double accuracy);
-POD_MUST pod_status pod_steps_close(pod_steps *s); /* renames; NULL is allowed */
+/* Renames; one that did not begin is abandoned. NULL is allowed. */
+POD_MUST pod_status pod_steps_close(pod_steps *s);
 
 #endif

@@ -222,25 +222,42 @@ static void announce(const pod__trainer *t)
                     t->result->first_step);
 }
 
-/* The log and steps.csv: of a later attempt they go on with what the one before left. */
-static pod_status begin_records(pod__trainer *t)
+static pod_status open_steps(pod__trainer *t)
+{
+    const char *out = t->args->guard->out;
+    if (!*out || pod_comm_rank(t->args->comm) != 0) return POD_OK;
+    const char *path = pod_arena_text(t->result->arena, "%s/steps.csv", out);
+    return path ? pod_steps_open(path, &t->steps) : POD_E_NOMEM;
+}
+
+static pod_status begin_steps(pod__trainer *t, bool goes_on)
 {
     const pod_train_args *a = t->args;
+    const pod_steps_plan plan = {.attempt = pod_guard_attempt(t->guard),
+                                 .goes_on = goes_on,
+                                 .first_step = t->result->first_step,
+                                 .machine = a->machine,
+                                 .model = a->setup->model,
+                                 .mesh = t->mesh,
+                                 .ranks = pod_comm_size(a->comm),
+                                 .job_began = t->run_began};
+    return t->steps ? pod_steps_begin(t->steps, &plan) : POD_OK;
+}
+
+/* The log and steps.csv: of a later attempt they go on with what the one before left. Both are in
+ * hand before either is changed: a run that cannot have one of them leaves the other whole. The
+ * steps begin first, for it is the log that tells the next attempt whose both are. */
+static pod_status begin_records(pod__trainer *t)
+{
+    pod_mllog *log = t->args->mllog;
+    pod_mllog_left left = {0};
     const int attempt = pod_guard_attempt(t->guard);
     const int64_t first = t->result->first_step;
-    POD_TRY(attempt > 1 ? pod_mllog_go_on(a->mllog, attempt, first, &t->epoch_is_open)
-                        : pod_mllog_begin(a->mllog));
-    if (!*a->guard->out || pod_comm_rank(a->comm) != 0) return POD_OK;
-    const pod_steps_plan plan = {
-        .path = pod_arena_text(t->result->arena, "%s/steps.csv", a->guard->out),
-        .attempt = attempt,
-        .first_step = first,
-        .machine = a->machine,
-        .model = a->setup->model,
-        .mesh = t->mesh,
-        .ranks = pod_comm_size(a->comm),
-        .job_began = t->run_began};
-    return plan.path ? pod_steps_open(&plan, &t->steps) : POD_E_NOMEM;
+    POD_TRY(open_steps(t));
+    if (attempt > 1) POD_TRY(pod_mllog_find(log, first, &left));
+    POD_TRY(begin_steps(t, left.has_run));
+    t->epoch_is_open = left.in_epoch;
+    return left.has_run ? pod_mllog_go_on(log, attempt, first, &left) : pod_mllog_begin(log);
 }
 
 static pod_status train(pod__trainer *t)

@@ -102,6 +102,28 @@ static void test_new_job(void)
     pod_test_run_end(&again);
 }
 
+/* A run that cannot have its steps.csv leaves the log of those before as it was. */
+static void test_records_stay(void)
+{
+    pod_test_run r;
+    char steps[700];
+    struct stat before, after;
+    RUN(&r, "records", "--steps=4");
+    snprintf(steps, sizeof steps, "%s/steps.csv", r.folder);
+    POD_CHECK(stat(r.mllog_path, &before) == 0, "no log");
+    pod_comm_barrier(comm);
+    if (rank == 0) POD_CHECK(remove(steps) == 0 && mkdir(steps, 0777) == 0, "%s", steps);
+    pod_test_run_end(&r);
+    pod_test_run_start(&r, comm, &pod_test_nets[POD_TEST_BN_RESIDUAL], "records",
+                       (const char *const[]){"--steps=7", "--resume=auto", NULL});
+    POD_CHECK(r.status == POD_E_IO && strstr(r.error, "steps.csv"), "%s: %s",
+              pod_status_name(r.status), r.error);
+    POD_CHECK(stat(r.mllog_path, &after) == 0 && after.st_ino == before.st_ino &&
+                  after.st_size == before.st_size && !there(&r, "mllog.txt.part"),
+              "the log is another");
+    pod_test_run_end(&r);
+}
+
 static void test_auto_without_anything(void)
 {
     pod_test_run r;
@@ -218,6 +240,7 @@ static void test_stop(void)
 
 static CU_TestInfo tests[] = {{"attempts of one job", test_attempts},
                               {"a new job in an old one's folder", test_new_job},
+                              {"a run that cannot begin", test_records_stay},
                               {"auto where nothing is", test_auto_without_anything},
                               {"a fault strikes once", test_fault_strikes_once},
                               {"faults of files that struck", test_only_what_struck},

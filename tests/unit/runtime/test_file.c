@@ -68,6 +68,11 @@ static void goes_on(void)
     POD_CHECK_OK(pod_file_write_atomic(path, "one two", 7));
     POD_CHECK_OK(pod_file_hold(path, &f));
     POD_CHECK_OK(pod_file_go_on(f));
+    pod_file_abandon(f); /* nothing was done with it */
+    CU_ASSERT_FALSE(exists(part));
+    check_text(path, "one two");
+    POD_CHECK_OK(pod_file_hold(path, &f));
+    POD_CHECK_OK(pod_file_go_on(f));
     CU_ASSERT_FALSE(exists(path));
     char text[8] = "";
     CU_ASSERT_EQUAL(fread(text, 1, 7, pod_file_stream(f)), 7);

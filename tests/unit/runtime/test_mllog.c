@@ -279,11 +279,14 @@ static void killed_attempt(const char *path, int attempt, int64_t from, int64_t 
     const pid_t child = fork();
     if (child == 0) {
         pod_mllog *l;
-        bool in_epoch = false, ok = pod_mllog_open(path, 0, &clock, &l) == POD_OK;
+        pod_mllog_left left = {0};
+        bool ok = pod_mllog_open(path, 0, &clock, &l) == POD_OK;
         if (ok) put_head(l);
-        ok = ok && (attempt > 1 ? pod_mllog_go_on(l, attempt, from, &in_epoch)
-                                : pod_mllog_begin(l)) == POD_OK;
-        if (ok) put_attempt(l, from, to, in_epoch, true);
+        ok = ok && (attempt == 1 || pod_mllog_find(l, from, &left) == POD_OK) &&
+             left.has_run == (attempt > 1) &&
+             (left.has_run ? pod_mllog_go_on(l, attempt, from, &left) : pod_mllog_begin(l)) ==
+                 POD_OK;
+        if (ok) put_attempt(l, from, to, left.in_epoch, true);
         _exit(!ok);
     }
     int ended = 1;
@@ -295,7 +298,7 @@ static void attempts_are_one_run(void)
     const pod_clock clock = pod_clock_start();
     const char *path = at("job.txt");
     char why[256];
-    bool in_epoch;
+    pod_mllog_left left;
     pod_mllog *l;
     killed_attempt(path, 1, 0, 7); /* evaluated at 4, killed in step 7 */
     killed_attempt(path, 2, 2, 6); /* goes on behind 2: evaluates at 4 again */
@@ -304,9 +307,10 @@ static void attempts_are_one_run(void)
     for (int attempt = 3; attempt <= 4; attempt++) { /* and 4 behind one that was closed */
         POD_CHECK_OK(pod_mllog_open(path, 0, &clock, &l));
         put_head(l);
-        POD_CHECK_OK(pod_mllog_go_on(l, attempt, 5, &in_epoch));
-        CU_ASSERT_TRUE(in_epoch);
-        put_attempt(l, 5, 8, in_epoch, false);
+        POD_CHECK_OK(pod_mllog_find(l, 5, &left));
+        CU_ASSERT_TRUE(left.has_run && left.in_epoch);
+        POD_CHECK_OK(pod_mllog_go_on(l, attempt, 5, &left));
+        put_attempt(l, 5, 8, left.in_epoch, false);
         POD_CHECK_OK(pod_mllog_close(l));
         POD_CHECK(pod_mllog_check(path, why, sizeof why), "attempt %d: %s", attempt, why);
     }
@@ -318,8 +322,10 @@ static void attempts_are_one_run(void)
     /* One that did not get as far as its run_start is begun anew. */
     POD_CHECK_OK(pod_mllog_open(at("none.txt"), 0, &clock, &l));
     put_head(l);
-    POD_CHECK_OK(pod_mllog_go_on(l, 2, 0, &in_epoch));
-    put_attempt(l, 0, 8, in_epoch, false);
+    POD_CHECK_OK(pod_mllog_find(l, 0, &left));
+    CU_ASSERT_FALSE(left.has_run);
+    POD_CHECK_OK(pod_mllog_begin(l));
+    put_attempt(l, 0, 8, false, false);
     POD_CHECK_OK(pod_mllog_close(l));
     POD_CHECK(pod_mllog_check(at("none.txt"), why, sizeof why), "begun anew: %s", why);
 }
