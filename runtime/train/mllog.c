@@ -130,14 +130,22 @@ static bool stays(const char *line, int64_t step)
     return has_key(line, "epoch_start") && at ? done < step : done <= step;
 }
 
-static pod_mllog_left measure(FILE *from, int64_t step)
+/* Of this job, not of one that had the folder before it. */
+static bool is_since(const char *line, pod_stamp job_began)
+{
+    static const char name[] = "\"time_ms\": ";
+    const char *at = strstr(line, name);
+    return at && strtoll(at + sizeof name - 1, NULL, 10) >= job_began / 1000000;
+}
+
+static pod_mllog_left measure(FILE *from, pod_stamp job_began, int64_t step)
 {
     pod_mllog_left left = {0};
     char *line = NULL;
     size_t room = 0;
     ssize_t n;
     while ((n = getline(&line, &room, from)) > 0 && stays(line, step)) {
-        left.has_run = left.has_run || has_key(line, "run_start");
+        left.has_run = left.has_run || (has_key(line, "run_start") && is_since(line, job_began));
         left.in_epoch =
             has_key(line, "epoch_start") || (left.in_epoch && !has_key(line, "epoch_stop"));
         left.bytes += n;
@@ -146,12 +154,12 @@ static pod_mllog_left measure(FILE *from, int64_t step)
     return left;
 }
 
-pod_status pod_mllog_find(pod_mllog *l, int64_t step, pod_mllog_left *out)
+pod_status pod_mllog_find(pod_mllog *l, pod_stamp job_began, int64_t step, pod_mllog_left *out)
 {
     *out = (pod_mllog_left){0};
     if (!l->held_stream) return POD_OK;
     POD_TRY(pod_file_go_on(l->file));
-    *out = measure(pod_file_stream(l->file), step);
+    *out = measure(pod_file_stream(l->file), job_began, step);
     return POD_OK;
 }
 

@@ -35,14 +35,16 @@ POD_MUST pod_status pod_mllog_open(const char *path, int rank, const pod_clock *
 POD_MUST pod_status pod_mllog_begin(pod_mllog *l);
 
 typedef struct pod_mllog_left { /* by earlier attempts, until so many steps were done */
-    bool has_run;               /* a run_start: there is a log to go on with */
+    bool has_run;               /* a run_start of the job: there is a log to go on with */
     bool in_epoch;              /* an epoch_start that has no epoch_stop yet */
     int64_t bytes;
 } pod_mllog_left;
 
 /* Reads what there is of the first `step` steps: whether a record is of later is told by
- * `minipod_step` in its metadata. Nothing changes yet: the log can be abandoned. */
-POD_MUST pod_status pod_mllog_find(pod_mllog *l, int64_t step, pod_mllog_left *out);
+ * `minipod_step` in its metadata. A run_start before the job began is another job's. Nothing changes
+ * yet: the log can be abandoned. */
+POD_MUST pod_status pod_mllog_find(pod_mllog *l, pod_stamp job_began, int64_t step,
+                                   pod_mllog_left *out);
 /* Where that has a run: goes on behind it, and what was held back is dropped. */
 POD_MUST pod_status pod_mllog_go_on(pod_mllog *l, int attempt, int64_t step,
                                     const pod_mllog_left *left);

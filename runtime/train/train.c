@@ -254,7 +254,7 @@ static pod_status begin_records(pod__trainer *t)
     const int attempt = pod_guard_attempt(t->guard);
     const int64_t first = t->result->first_step;
     POD_TRY(open_steps(t));
-    if (attempt > 1) POD_TRY(pod_mllog_find(log, first, &left));
+    if (attempt > 1) POD_TRY(pod_mllog_find(log, pod_guard_job_begun(t->guard), first, &left));
     POD_TRY(begin_steps(t, left.has_run));
     t->epoch_is_open = left.in_epoch;
     return left.has_run ? pod_mllog_go_on(log, attempt, first, &left) : pod_mllog_begin(log);

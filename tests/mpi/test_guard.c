@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 
 #include "collectives/exec/stop.h"
+#include "runtime/core/file.h"
 #include "runtime/measure/account.h"
+#include "runtime/measure/launch_file.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/training.h"
 #include "tests/mpi/ranks.h"
@@ -100,6 +102,44 @@ static void test_new_job(void)
     pod_test_run_end(&old);
     pod_test_run_end(&new);
     pod_test_run_end(&again);
+}
+
+/* Whether it has the text, on all ranks alike. */
+static bool says(const pod_test_run *r, const char *name, const char *text)
+{
+    char path[700], *has = NULL;
+    snprintf(path, sizeof path, "%s/%s", r->folder, name);
+    POD_CHECK_OK(pod_file_read_text(r->arena, path, 1 << 20, &has));
+    return has && strstr(has, text);
+}
+
+/* A launched job in an older one's folder, whose first attempt dies before it has begun: the second
+ * begins what it writes, and goes on with nothing of the old. */
+static void test_unborn_attempt(void)
+{
+    pod_test_run old, new;
+    RUN(&old, "unborn", "--steps=4", "--seed=81");
+    pod_comm_barrier(comm);
+    if (rank == 0) {
+        pod_launch_file *launch;
+        const pod_clock clock = pod_clock_start();
+        POD_CHECK_OK(pod_job_clear(old.folder));
+        POD_CHECK_OK(pod_launch_file_open(old.folder, "train", size, clock.stamp, &launch));
+        POD_CHECK_OK(pod_launch_file_put_begin(launch, 1, pod_clock_stamp(&clock)));
+        POD_CHECK_OK(pod_launch_file_put_end(launch, 1, pod_clock_stamp(&clock), 137, "killed",
+                                             "killed by signal 9"));
+        POD_CHECK_OK(pod_launch_file_put_begin(launch, 2, pod_clock_stamp(&clock)));
+        pod_launch_file_close(launch);
+    }
+    pod_comm_barrier(comm);
+    RUN(&new, "unborn", "--steps=3", "--seed=82", "--attempt=2");
+    POD_CHECK(says(&new, "mllog.txt", "\"seed\", \"value\": 82") &&
+                  !says(&new, "mllog.txt", "\"seed\", \"value\": 81"),
+              "the log is the old job's");
+    POD_CHECK(says(&new, "steps.csv", "# attempt 2") && !says(&new, "steps.csv", "# attempt 1"),
+              "the steps are the old job's");
+    pod_test_run_end(&old);
+    pod_test_run_end(&new);
 }
 
 /* A run that cannot have its steps.csv leaves the log of those before as it was. */
@@ -240,6 +280,7 @@ static void test_stop(void)
 
 static CU_TestInfo tests[] = {{"attempts of one job", test_attempts},
                               {"a new job in an old one's folder", test_new_job},
+                              {"an attempt that is not born", test_unborn_attempt},
                               {"a run that cannot begin", test_records_stay},
                               {"auto where nothing is", test_auto_without_anything},
                               {"a fault strikes once", test_fault_strikes_once},

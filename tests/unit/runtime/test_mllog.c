@@ -282,7 +282,7 @@ static void killed_attempt(const char *path, int attempt, int64_t from, int64_t 
         pod_mllog_left left = {0};
         bool ok = pod_mllog_open(path, 0, &clock, &l) == POD_OK;
         if (ok) put_head(l);
-        ok = ok && (attempt == 1 || pod_mllog_find(l, from, &left) == POD_OK) &&
+        ok = ok && (attempt == 1 || pod_mllog_find(l, 0, from, &left) == POD_OK) &&
              left.has_run == (attempt > 1) &&
              (left.has_run ? pod_mllog_go_on(l, attempt, from, &left) : pod_mllog_begin(l)) ==
                  POD_OK;
@@ -298,6 +298,7 @@ static void attempts_are_one_run(void)
     const pod_clock clock = pod_clock_start();
     const char *path = at("job.txt");
     char why[256];
+    const pod_stamp began = pod_clock_stamp(&clock);
     pod_mllog_left left;
     pod_mllog *l;
     killed_attempt(path, 1, 0, 7); /* evaluated at 4, killed in step 7 */
@@ -307,7 +308,7 @@ static void attempts_are_one_run(void)
     for (int attempt = 3; attempt <= 4; attempt++) { /* and 4 behind one that was closed */
         POD_CHECK_OK(pod_mllog_open(path, 0, &clock, &l));
         put_head(l);
-        POD_CHECK_OK(pod_mllog_find(l, 5, &left));
+        POD_CHECK_OK(pod_mllog_find(l, began, 5, &left));
         CU_ASSERT_TRUE(left.has_run && left.in_epoch);
         POD_CHECK_OK(pod_mllog_go_on(l, attempt, 5, &left));
         put_attempt(l, 5, 8, left.in_epoch, false);
@@ -319,10 +320,16 @@ static void attempts_are_one_run(void)
     CU_ASSERT_EQUAL(count(path, "\"seed\""), 1);
     CU_ASSERT_EQUAL(count(path, "\"eval_accuracy\""), 2);
     CU_ASSERT_EQUAL(count(path, "\"minipod_attempt\""), 3);
+    /* A later job's are not gone on with. */
+    POD_CHECK_OK(pod_mllog_open(path, 0, &clock, &l));
+    POD_CHECK_OK(pod_mllog_find(l, pod_clock_stamp(&clock) + 1000000000, 5, &left));
+    CU_ASSERT_FALSE(left.has_run);
+    pod_mllog_abandon(l);
+    CU_ASSERT_EQUAL(count(path, "\"run_start\""), 1);
     /* One that did not get as far as its run_start is begun anew. */
     POD_CHECK_OK(pod_mllog_open(at("none.txt"), 0, &clock, &l));
     put_head(l);
-    POD_CHECK_OK(pod_mllog_find(l, 0, &left));
+    POD_CHECK_OK(pod_mllog_find(l, 0, 0, &left));
     CU_ASSERT_FALSE(left.has_run);
     POD_CHECK_OK(pod_mllog_begin(l));
     put_attempt(l, 0, 8, false, false);
