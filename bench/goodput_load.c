@@ -232,6 +232,16 @@ static pod_status name_it(pod_arena *a, const char *dir, pod_run_account *r)
     return POD_OK;
 }
 
+/* What ranks had for certain: not what lies between two attempts, when they may have been taken
+ * away. */
+static double used_s(const pod_job *j)
+{
+    double sum_s = 0;
+    for (const pod_job_part *p = j->part; p < j->part + j->n_parts; p++)
+        sum_s += pod_stamp_seconds(p->last - p->head.begin);
+    return sum_s;
+}
+
 static pod_status schedule_it(pod_arena *a, const pod_fleet *fleet, pod_run_account *r)
 {
     r->scheduled = fleet ? pod_fleet_find(fleet, r->job_name) : NULL;
@@ -244,7 +254,7 @@ static pod_status schedule_it(pod_arena *a, const pod_fleet *fleet, pod_run_acco
                                .ranks = r->sum.n_ranks,
                                .begin_s = pod_stamp_seconds(r->sum.begin),
                                .end_s = pod_stamp_seconds(r->sum.end),
-                               .wall_s = pod_stamp_seconds(r->sum.wall),
+                               .used_s = used_s(&r->job),
                                .runs = r->sum.runs};
     return pod_fleet_check(fleet, r->scheduled, &run);
 }

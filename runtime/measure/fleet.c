@@ -337,8 +337,8 @@ pod_status pod_fleet_check(const pod_fleet *f, const pod_fleet_job *j, const pod
     if (isnan(j->ended_s) || r->runs) return POD_OK;
     if (from_s >= since_1970_s && r->end_s > j->ended_s + slack_s)
         return deny(f, j, r, "ends at second", j->ended_s, r->end_s);
-    if (r->wall_s > j->together_s + slack_s * r->ranks)
-        return deny(f, j, r, "was together for so many rank-seconds:", j->together_s, r->wall_s);
+    if (r->used_s > j->together_s + slack_s * r->ranks)
+        return deny(f, j, r, "was together for so many rank-seconds:", j->together_s, r->used_s);
     return POD_OK;
 }
 

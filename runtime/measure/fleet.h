@@ -50,18 +50,19 @@ POD_MUST pod_status pod_fleet_read(pod_arena *a, const char *path, pod_fleet *ou
 POD_MUST pod_status pod_fleet_parse(pod_arena *a, const char *name, char *text, pod_fleet *out);
 
 const pod_fleet_job *pod_fleet_find(const pod_fleet *f, const char *name); /* NULL: none */
+
 /* What a run's log tells of a job, which the file can be held against. */
 typedef struct pod_fleet_run {
     const char *name;      /* of the run, for messages */
     int ranks;             /* at most */
     double begin_s, end_s; /* since 1970 */
-    double wall_s;         /* time that its ranks had, summed over them */
+    double used_s;         /* from ranks' first records to their last, summed over them */
     bool runs;             /* still: its end is not known */
 } pod_fleet_run;
 
-/* E_INVALID, naming file, job and run, where they cannot both be true: the run had more ranks, or more
- * time, than its job had together; or, where the file's times are seconds since 1970 (1e9 and more),
- * it began before or ended behind that. A file has whole seconds at times: one is let pass. */
+/* E_INVALID, naming file, job and run, where they cannot both be true: the run had more ranks, or
+ * more time, than its job had together; or, where the file's times are seconds since 1970 (1e9 and
+ * more), it began before or ended behind that. A file has whole seconds at times: one is let pass. */
 POD_MUST pod_status pod_fleet_check(const pod_fleet *f, const pod_fleet_job *j,
                                     const pod_fleet_run *r);
 

@@ -232,6 +232,31 @@ sed 's/calm,end,30/calm,end,25/' jobs.csv >early.csv
 refuses "early.csv: job 'calm' was together for so many rank-seconds: 50, but the log of calm says 60" calm --jobs early.csv
 grep -v 'allocate,0,2' jobs.csv >never.csv
 refuses "never.csv: job 'calm' had at most so many ranks together: 0, but the log of calm says 2" calm --jobs never.csv
+# Four ranks for half an hour, taken away for an hour, and half an hour more: 4 x 3600 rank-seconds.
+for rank in 0 1 2 3; do
+    log=preempted/job/attempt-001.rank-000$rank.jsonl
+    head_of $log 1 $rank 4 4 mlp 0
+    { from 0 0; span EVALUATION 0 1798; steps 1 2 1798 0; } >>$log
+    log=preempted/job/attempt-002.rank-000$rank.jsonl
+    head_of $log 2 $rank 4 4 mlp 5400
+    { from 0 5400; steps 1 2 5400 0; span EVALUATION 5402 7200; ended ok 7200 ""; } >>$log
+done
+# taken AT WORD...: what the scheduler did with them
+taken() {
+    local at=$1
+    shift
+    printf 'job,event,time_s,ranks\npreempted,submit,0,4\npreempted,allocate,0,4\n'
+    printf 'preempted,%s\n' "${@//AT/$at}" 'allocate,5400,4' 'end,7200,'
+}
+taken 1800 'allocate,AT,0' >held.csv
+taken 1800 'end,AT,' 'submit,AT,4' >again.csv
+for file in held again; do
+    "$minipod" goodput preempted --jobs $file.csv --csv taken.csv >out 2>err || fail "$file.csv: $(cat err)"
+    has '^ preempted [0-9.]* 14400.000 '
+done
+taken 1700 'allocate,AT,0' >short.csv
+refuses "short.csv: job 'preempted' was together for so many rank-seconds: 14000, but the log of preempted says 14400" \
+    preempted --jobs short.csv
 # since_1970 FROM END >FILE: by the clock of the log
 since_1970() {
     printf 'job,event,time_s,ranks\n'
