@@ -80,13 +80,23 @@ static void begin_save(const pod_job_part *p, int64_t step, begun *b)
     b->open[0] = step;
 }
 
+/* Of what stands behind the last step, from mark m on. Where training failed, one span is but the
+ * wait for what may have been under way: a save at the end has one of its own, before that. */
+static bool is_save(const pod_job_part *p, int64_t m, bool is_behind)
+{
+    int64_t n = p->mark[m].span == POD_JOB_SAVE;
+    if (n == 0 || !is_behind || p->end != POD_JOB_END_FAILED) return n > 0;
+    while (++m < p->n_marks) n += p->mark[m].span == POD_JOB_SAVE;
+    return n > 1;
+}
+
 static begun saves_of_part(const pod_job_part *p)
 {
     begun b = {.last = -1, .open = {-1, -1}, .at = -1};
     int64_t done = p->first_step, m = 0;
     for (int64_t i = 0; i <= p->n_steps; i++) {
         for (; m < p->n_marks && (i == p->n_steps || p->mark[m].begin < p->step[i].begin); m++)
-            if (p->mark[m].span == POD_JOB_SAVE && done > p->first_step) begin_save(p, done, &b);
+            if (done > p->first_step && is_save(p, m, i == p->n_steps)) begin_save(p, done, &b);
         if (i == p->n_steps) break;
         done = p->step[i].step;
         if (p->step[i].save > 0) begin_save(p, done, &b);

@@ -332,6 +332,37 @@ static void advice_on_disruptions(void)
     pod_arena_destroy(a);
 }
 
+/* At step 50 the loss is no number; nothing was to be saved. The span behind it is a wait for nothing.
+ * A save that the end asked for has a span of its own before that of the wait. */
+static void a_failure_is_no_failed_save(void)
+{
+    static pod_job_step step[50];
+    const pod_job_mark mark[2] = {{POD_JOB_SAVE, at(50.1), at(50.2)},
+                                  {POD_JOB_SAVE, at(50.2), at(50.3)}};
+    for (int i = 0; i < 50; i++)
+        step[i] = (pod_job_step){.step = i + 1, .begin = at(i), .end = at(i + 1)};
+    pod_job_part part = {.head = {.attempt = 1, .ranks = 1, .begin = at(0)},
+                         .n_marks = 1,
+                         .mark = mark,
+                         .n_steps = 50,
+                         .step = step,
+                         .end = POD_JOB_END_FAILED,
+                         .end_text = "",
+                         .last = at(51)};
+    const pod_job j = {.dir = "dir", .n_parts = 1, .part = &part};
+    pod_saves s = pod_saves_of(&j);
+    POD_CHECK(s.n_begun == 0 && s.n_failed == 0, "%d of %d failed", (int)s.n_failed,
+              (int)s.n_begun);
+    part.n_marks = 2;
+    s = pod_saves_of(&j);
+    POD_CHECK(s.n_begun == 1 && s.n_failed == 1, "%d of %d failed", (int)s.n_failed,
+              (int)s.n_begun);
+    step[49].save = 1; /* of step 50: both are waits */
+    s = pod_saves_of(&j);
+    POD_CHECK(s.n_begun == 1 && s.n_failed == 1, "%d of %d failed", (int)s.n_failed,
+              (int)s.n_begun);
+}
+
 static CU_TestInfo tests[] = {
     {"thirds of a job", thirds_of_a_job},
     {"parts close", parts_close},
@@ -342,6 +373,7 @@ static CU_TestInfo tests[] = {
     {"Young's interval", young},
     {"advice on checkpoints", advice_on_checkpoints},
     {"advice on disruptions", advice_on_disruptions},
+    {"a failure is no failed save", a_failure_is_no_failed_save},
     CU_TEST_INFO_NULL,
 };
 
