@@ -112,9 +112,22 @@ static int parts_of(const pod_job *j, int number, int from, int *end)
     return from;
 }
 
+/* As the account has it: a rank says that all went well only when all agreed. */
+static bool was_disrupted(const pod_job_part *part, int n)
+{
+    bool failed = false, has_end = false;
+    for (int i = 0; i < n; i++) {
+        failed |= part[i].end == POD_JOB_END_FAILED;
+        has_end |= part[i].end == POD_JOB_END_OK || part[i].end == POD_JOB_END_STOPPED;
+    }
+    return failed || !has_end;
+}
+
+/* A launch that goes on with a disrupted one has a start like a restart's, but no pause before it. */
 static recovery recovery_of(const pod_job *j)
 {
     recovery r = {0};
+    bool recovers = false;
     for (int i = 0, from = 0, end, ranks = 0; i < j->n_attempts; i++, from = end) {
         const pod_job_attempt *l = &j->attempt[i];
         const bool follows = i > 0 && l->launch == l[-1].launch && l[-1].end != 0;
@@ -122,9 +135,11 @@ static recovery recovery_of(const pod_job *j)
         if (follows) r.pauses_s += pod_stamp_seconds(l->begin - l[-1].end) * ranks;
         if (from == end && ranks > 0 && l->end != 0)
             r.starts_s += pod_stamp_seconds(l->end - l->begin) * ranks;
-        for (int p = from; follows && p < end; p++)
+        for (int p = from; recovers && p < end; p++)
             r.starts_s += pod_stamp_seconds(j->part[p].head.begin - l->begin);
-        if (from < end) ranks = j->part[from].head.ranks;
+        if (from == end) continue;
+        ranks = j->part[from].head.ranks;
+        recovers = was_disrupted(&j->part[from], end - from);
     }
     return r;
 }

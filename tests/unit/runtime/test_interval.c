@@ -332,6 +332,43 @@ static void advice_on_disruptions(void)
     pod_arena_destroy(a);
 }
 
+/* As above, but the launcher was begun again by hand: what lies between the two launches is nobody's, and
+ * what the second one's rank took to start is no time in which an end was not seen. */
+static void advice_on_a_second_launch(void)
+{
+    const pod_job_step done = {.step = 1, .begin = at(1), .end = at(41)};
+    const pod_job_step then = {.step = 2, .begin = at(60), .end = at(90)};
+    const pod_stragglers none = {0};
+    pod_arena *a;
+    pod_advice got[POD_MAX_ADVICE] = {{0, ""}, {0, ""}, {0, ""}};
+    const pod_job_part part[2] = {{.head = {.attempt = 1, .ranks = 1, .begin = at(1)},
+                                   .n_steps = 1,
+                                   .step = &done,
+                                   .end = POD_JOB_END_FAILED,
+                                   .end_text = "",
+                                   .last = at(41)},
+                                  {.head = {.attempt = 2, .ranks = 1, .begin = at(60)},
+                                   .first_step = 1,
+                                   .n_steps = 1,
+                                   .step = &then,
+                                   .end = POD_JOB_END_OK,
+                                   .end_text = "",
+                                   .last = at(90)}};
+    const pod_job_attempt launched[2] = {{1, 1, 1, at(0), at(41), "failed", ""},
+                                         {2, 0, 2, at(50), at(90), "ok", ""}};
+    pod_job j = {.dir = "dir", .n_parts = 2, .part = part, .n_attempts = 2, .attempt = launched};
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    const int n = advise(a, &j, &none, got);
+    int found = -1;
+    for (int i = 0; i < n; i++)
+        if (strstr(got[i].text, "recovery")) found = i;
+    CU_ASSERT_TRUE_FATAL(found >= 0);
+    check_advice(&got[found], 10. / 81,
+                 ": 0 s until the end was seen (--watchdog), 0 s of pauses (--backoff), 10 s of "
+                 "starts");
+    pod_arena_destroy(a);
+}
+
 /* At step 50 the loss is no number; nothing was to be saved. The span behind it is a wait for nothing.
  * A save that the end asked for has a span of its own before that of the wait. */
 static void a_failure_is_no_failed_save(void)
@@ -373,6 +410,7 @@ static CU_TestInfo tests[] = {
     {"Young's interval", young},
     {"advice on checkpoints", advice_on_checkpoints},
     {"advice on disruptions", advice_on_disruptions},
+    {"advice on a second launch", advice_on_a_second_launch},
     {"a failure is no failed save", a_failure_is_no_failed_save},
     CU_TEST_INFO_NULL,
 };
