@@ -35,7 +35,7 @@ struct pod_guard {
     pod_goodput_live *live; /* rank 0's; NULL likewise */
     pod_strike *strike;
     pod_timeline *timeline;
-    int64_t begun, kept; /* the steps of the latest save, and of the latest that is whole; NEVER */
+    int64_t begun; /* the step of the latest save; NEVER */
 };
 
 static const pod_guard_plan *plan_of(const pod_guard *g) { return g->args.plan; }
@@ -197,7 +197,7 @@ static pod_status create(const pod_guard_args *args, pod_guard **out)
         pod_arena_destroy(arena);
         return POD_E_NOMEM;
     }
-    *g = (pod_guard){.args = *args, .arena = arena, .begun = NEVER, .kept = NEVER};
+    *g = (pod_guard){.args = *args, .arena = arena, .begun = NEVER};
     *out = g;
     return POD_OK;
 }
@@ -328,11 +328,9 @@ static void save(pod_guard *g, int64_t step)
 static void look_at_saves(pod_guard *g)
 {
     if (!g->saver) return;
-    const int64_t kept = pod_saver_kept(g->saver);
-    if (kept != g->kept) {
-        g->kept = kept;
-        pod_job_keep_step(g->args.job, kept, stamp(g));
-    }
+    pod_saver_whole whole;
+    while (pod_saver_next_whole(g->saver, &whole))
+        pod_job_keep_step(g->args.job, whole.step, whole.at);
     const char *failure = pod_saver_failure(g->saver);
     if (failure) pod_log_say(g->args.log, POD_LOG_WARNING, "%s", failure);
 }

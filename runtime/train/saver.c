@@ -15,7 +15,7 @@
 #include "runtime/exec/finite.h"
 #include "runtime/train/snapshot.h"
 
-enum { TEXT_BYTES = 1024, TOLD_BYTES = TEXT_BYTES + 64, NO_STEP = -1, TRACK_ROOM = 64 };
+enum { TEXT_BYTES = 1024, TOLD_BYTES = TEXT_BYTES + 64, NO_STEP = -1, TRACK_ROOM = 64, WHOLE = 4 };
 
 static const double patience_s = 60; /* of rank 0 with the others, once its own part is written */
 
@@ -42,6 +42,8 @@ struct pod_saver {
     bool is_busy;    /* the thread works; rank 0's also when its shard is written already */
     bool is_closing;
     int64_t n_begun, kept;
+    pod_saver_whole whole[WHOLE]; /* nobody has asked for yet, oldest first; the latest of them */
+    int n_whole;
     pod_status last; /* of the last save */
     bool has_failure;
     char last_text[TEXT_BYTES], failure[TOLD_BYTES], told[TOLD_BYTES];
@@ -192,14 +194,23 @@ static void corrupt(const pod_saver *s, int64_t step)
     }
 }
 
+static void keep_whole(pod_saver *s, int64_t step)
+{
+    const pod_stamp at = s->plan.clock ? pod_clock_stamp(s->plan.clock) : 0;
+    pthread_mutex_lock(&s->lock);
+    if (s->n_whole == WHOLE)
+        memmove(&s->whole[0], &s->whole[1], (size_t)--s->n_whole * sizeof s->whole[0]);
+    s->whole[s->n_whole++] = (pod_saver_whole){step, at};
+    s->kept = step;
+    pthread_mutex_unlock(&s->lock);
+}
+
 /* That an older one cannot be removed is told, and takes nothing from this one. */
 static pod_status make_whole(pod_saver *s, const pod_checkpoint_save *save, pod_status own)
 {
     if (own == POD_OK) own = pod_checkpoint_move_index(&s->index, save->step);
     POD_TRY(pod_checkpoint_complete(save, own, &s->index, patience_s, &s->desk));
-    pthread_mutex_lock(&s->lock);
-    s->kept = save->step;
-    pthread_mutex_unlock(&s->lock);
+    keep_whole(s, save->step);
     if (pod_checkpoint_rotate(save, s->plan.keep_last, s->plan.keep_every) != POD_OK) {
         pthread_mutex_lock(&s->lock);
         note_failure(s, "a checkpoint is whole, but an older one stays");
@@ -375,6 +386,18 @@ int64_t pod_saver_kept(const pod_saver *s)
     const int64_t kept = s->kept;
     pthread_mutex_unlock(&locked->lock);
     return kept;
+}
+
+bool pod_saver_next_whole(pod_saver *s, pod_saver_whole *out)
+{
+    pthread_mutex_lock(&s->lock);
+    const bool found = s->n_whole > 0;
+    if (found) {
+        *out = s->whole[0];
+        memmove(&s->whole[0], &s->whole[1], (size_t)--s->n_whole * sizeof s->whole[0]);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return found;
 }
 
 const char *pod_saver_failure(pod_saver *s)

@@ -26,7 +26,8 @@ typedef struct pod_saver_plan {
     /* Called by the thread as a fault strikes, before it kills; NULL: nobody is told. */
     void (*note)(void *to, int fault);
     void *to;
-    /* By which it writes down what is copied, written and committed when; NULL: it does not. */
+    /* By which it writes down what is copied, written, committed and whole when; NULL: it does
+     * not. */
     const pod_clock *clock;
 } pod_saver_plan;
 
@@ -45,6 +46,16 @@ void pod_saver_follow(const pod_saver *s, pod_timeline *tl);
 
 /* The latest checkpoint that is whole, -1: none of this run; known to rank 0. Local. */
 int64_t pod_saver_kept(const pod_saver *s);
+
+typedef struct pod_saver_whole {
+    int64_t step;
+    pod_stamp at; /* 0: the plan has no clock */
+} pod_saver_whole;
+
+/* Those that became whole, each once, oldest first; known to rank 0. Who asks behind each begin
+ * misses none: three can come to it at most, of one that is being made whole, one that waits, and
+ * the one that begins. Local. */
+bool pod_saver_next_whole(pod_saver *s, pod_saver_whole *out);
 /* A save that failed since the last call, or what could not be removed, of older ones or as it was
  * opened: the latest of it, once, to be told; NULL: nothing. Training goes on. Local. */
 const char *pod_saver_failure(pod_saver *s);

@@ -176,6 +176,24 @@ static void test_auto_without_anything(void)
     pod_test_run_end(&r);
 }
 
+/* Several become whole between two looks, at the end above all: the log has each, and when. */
+static void test_each_kept(void)
+{
+    pod_test_run r;
+    pod_job job;
+    pod_account account;
+    RUN(&r, "each", "--steps=9", "--checkpoint-every=1");
+    read_job(&r, &job, &account);
+    const pod_job_part *p = &job.part[0];
+    POD_CHECK(p->n_kept == 9, "%" PRId64 " are kept", p->n_kept);
+    for (int64_t i = 0; i < p->n_kept; i++)
+        POD_CHECK(p->kept[i] == i + 1 && p->kept_at[i] > p->step[i].end &&
+                      (i == 0 || p->kept_at[i] > p->kept_at[i - 1]),
+                  "step %" PRId64 " is kept %" PRId64 " ns behind its end", p->kept[i],
+                  p->kept_at[i] - p->step[i].end);
+    pod_test_run_end(&r);
+}
+
 /* A weight that becomes no number ends the attempt; the next one goes on from the checkpoint before
  * it, and is not struck again. */
 static void test_fault_strikes_once(void)
@@ -283,6 +301,7 @@ static CU_TestInfo tests[] = {{"attempts of one job", test_attempts},
                               {"an attempt that is not born", test_unborn_attempt},
                               {"a run that cannot begin", test_records_stay},
                               {"auto where nothing is", test_auto_without_anything},
+                              {"each that is whole", test_each_kept},
                               {"a fault strikes once", test_fault_strikes_once},
                               {"faults of files that struck", test_only_what_struck},
                               {"refusals", test_refusals},

@@ -104,6 +104,25 @@ static bool exists(const char *fmt, ...)
 
 /* ---- saves that go well ---- */
 
+/* Of `n` saves the last ones, up to as many as three: each once, with its time. */
+static void check_whole(pod_saver *s, int64_t n)
+{
+    pod_saver_whole w;
+    pod_stamp before = 0;
+    int64_t step = -1;
+    int n_told = 0;
+    for (; pod_saver_next_whole(s, &w); n_told++) {
+        POD_CHECK((n_told == 0 || w.step == step + 1) && w.at >= before,
+                  "step %" PRId64 " is whole behind %" PRId64 ", at %" PRId64 " behind %" PRId64,
+                  w.step, step, w.at, before);
+        step = w.step;
+        before = w.at;
+    }
+    const int64_t want = n < 3 ? n : 3;
+    POD_CHECK(rank > 0 ? n_told == 0 : n_told >= want && step == n,
+              "%d are told of, the last of step %" PRId64, n_told, step);
+}
+
 static void save_steps(const fixture *f, const pod_saver_plan *plan, int64_t n)
 {
     pod_saver *s;
@@ -124,6 +143,7 @@ static void save_steps(const fixture *f, const pod_saver_plan *plan, int64_t n)
     POD_CHECK(pod_saver_kept(s) == (pod_comm_rank(f->comm) == 0 ? n : -1), "kept %" PRId64,
               pod_saver_kept(s));
     POD_CHECK(!pod_saver_failure(s), "a failure");
+    check_whole(s, n);
     pod_saver_close(s);
 }
 
@@ -136,7 +156,9 @@ static void test_ways(void)
         char name[32];
         snprintf(name, sizeof name, "way%d", way);
         start(&f, comm, is_dealt, name);
-        const pod_saver_plan plan = {.dir = f.dir, .is_async = is_async, .keep_last = 2};
+        const pod_clock clock = pod_clock_start();
+        const pod_saver_plan plan = {
+            .dir = f.dir, .is_async = is_async, .keep_last = 2, .clock = &clock};
         save_steps(&f, &plan, 7);
         check_restores(&f, 7);
         for (int step = 1; rank == 0 && step <= 7; step++)
