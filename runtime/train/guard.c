@@ -356,9 +356,11 @@ pod_status pod_guard_finish(pod_guard *g, int64_t step, bool went_well)
 {
     if (!g->saver) return POD_OK;
     if (went_well && g->begun != step) save(g, step);
-    pod_job_begin(g->args.job, POD_JOB_SAVE, stamp(g));
+    /* Of a run that failed the time is no save's where none is under way. */
+    const bool is_save = went_well || pod_saver_is_busy(g->saver);
+    if (is_save) pod_job_begin(g->args.job, POD_JOB_SAVE, stamp(g));
     const pod_status saved = pod_saver_finish(g->saver);
-    pod_job_end(g->args.job, POD_JOB_SAVE, stamp(g));
+    if (is_save) pod_job_end(g->args.job, POD_JOB_SAVE, stamp(g));
     look_at_saves(g);
     return went_well ? saved : POD_OK;
 }

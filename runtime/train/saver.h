@@ -44,6 +44,8 @@ void pod_saver_begin(pod_saver *s, int64_t step);
 /* The timeline takes what is written down, until it forgets it: before close. */
 void pod_saver_follow(const pod_saver *s, pod_timeline *tl);
 
+/* A save is under way, as far as this rank has to do with it. Local. */
+bool pod_saver_is_busy(const pod_saver *s);
 /* The latest checkpoint that is whole, -1: none of this run; known to rank 0. Local. */
 int64_t pod_saver_kept(const pod_saver *s);
 

@@ -216,6 +216,12 @@ static void test_fault_strikes_once(void)
     POD_CHECK(account.n_disruptions == 1 && account.n_steps == 9 && account.n_lost_steps == 1,
               "%d disruptions, %" PRId64 " steps, %" PRId64 " lost", account.n_disruptions,
               account.n_steps, account.n_lost_steps);
+    for (int r = 0; r < size; r++) { /* of step 4; none behind the step that failed */
+        int n_saves = 0;
+        for (int64_t i = 0; i < job.part[r].n_marks; i++)
+            n_saves += job.part[r].mark[i].span == POD_JOB_SAVE;
+        POD_CHECK(n_saves == 1, "rank %d: %d saves", r, n_saves);
+    }
     POD_CHECK(job.part[0].n_faults == 1 && job.part[0].end == POD_JOB_END_FAILED &&
                   strstr(job.part[0].end_text, "not finite"),
               "%" PRId64 " faults, '%s'", job.part[0].n_faults, job.part[0].end_text);
