@@ -389,6 +389,7 @@ static pod_status attempt_once(launch *l, int attempt, pod_arena *arena, pod_lau
     if (l->is_noted) /* an end without its begin would be no log */
         warn_of(l, pod_launch_file_put_end(l->file, attempt, o.end, o.exit_code,
                                            pod_launch_reason_text(next->reason), what));
+    pod_launch_run_pass_rest(l->run, next->again);
     if (!next->again) return say_last(l, attempt, tale, next);
     say_again(l, attempt, tale, next);
     return POD_OK;

@@ -20,6 +20,7 @@
 
 static const double grace_s = 5;     /* between SIGTERM and SIGKILL */
 static const double patience_s = 30; /* with ranks that know that one of them is missing */
+static const double reader_s = 3;    /* before a restart, with who reads what was printed */
 
 static const char mark_name[] = "MINIPOD_LAUNCHED_BY";
 
@@ -35,8 +36,9 @@ struct pod_launch_run {
     int to_guard;
     pid_t guard; /* 0: it is gone */
     struct sigaction before[N_CAUGHT], pipe_before;
-    int n_asked;   /* to stop */
-    bool is_alone; /* nobody reads standard output any more, and that was said */
+    pod_launch_relay out, err; /* of the attempt that has ended: what is not passed on yet */
+    int n_asked;               /* to stop */
+    bool is_alone;             /* nobody reads standard output any more, and that was said */
 };
 
 typedef struct attempt {
@@ -181,6 +183,7 @@ pod_status pod_launch_run_open(const pod_clock *clock, pod_log *log, pod_launch_
     if (!r) return pod_fail(POD_E_NOMEM, "launch: out of memory");
     r->clock = *clock;
     r->log = log;
+    r->out.from = r->err.from = -1;
     snprintf(r->mark, sizeof r->mark, "%s=%ld.%lld", mark_name, (long)getpid(),
              (long long)clock->stamp);
     pod_status s = start_guard(r); /* before the handlers, which it shall not have */
@@ -199,9 +202,17 @@ no_guard:
     return s;
 }
 
+static void close_relays(pod_launch_run *r)
+{
+    pod_launch_relay_close(&r->out);
+    pod_launch_relay_close(&r->err);
+    r->out.n = r->err.n = 0;
+}
+
 void pod_launch_run_close(pod_launch_run *r)
 {
     if (!r) return;
+    close_relays(r);
     release_signals(r);
     release_guard(r);
     unsetenv(mark_name);
@@ -304,29 +315,36 @@ static pod_status start(pod_launch_run *r, attempt *a)
 }
 
 /* What was printed passes through as it comes. */
-static void pass_on(pod_launch_run *r, attempt *a)
+static void pass_on(pod_launch_run *r, pod_launch_relay *out, pod_launch_relay *err)
 {
-    pod_launch_relay_pass(&a->out);
-    pod_launch_relay_pass(&a->err);
-    if (a->out.to >= 0 || r->is_alone) return;
+    pod_launch_relay_pass(out);
+    pod_launch_relay_pass(err);
+    if (out->to >= 0 || r->is_alone) return;
     r->is_alone = true;
     pod_log_say(r->log, POD_LOG_WARNING,
                 "launch: standard output: %s: what is printed is dropped, the job goes on",
-                strerror(a->out.reason));
+                strerror(out->reason));
 }
 
-/* The rest of it, when all that printed is gone; but who asks twice to stop waits for no reader. */
-static void pass_rest(pod_launch_run *r, attempt *a)
+/* Who asks twice to stop waits for no reader. */
+void pod_launch_run_pass_rest(pod_launch_run *r, bool goes_on)
 {
-    for (pass_on(r, a); (a->out.n > 0 || a->err.n > 0) && r->n_asked < 2; pass_on(r, a)) {
+    const double until_s = now_s(r) + reader_s;
+    double left_s = reader_s;
+    pass_on(r, &r->out, &r->err);
+    while ((r->out.n > 0 || r->err.n > 0) && r->n_asked < 2 && left_s > 0) {
         struct pollfd fd[3] = {{.fd = r->wake, .events = POLLIN},
-                               pod_launch_relay_wants(&a->out),
-                               pod_launch_relay_wants(&a->err)};
-        poll(fd, 3, -1);
+                               pod_launch_relay_wants(&r->out),
+                               pod_launch_relay_wants(&r->err)};
+        poll(fd, 3, goes_on ? (int)(left_s * 1000) + 1 : -1);
         take_signals(r);
+        pass_on(r, &r->out, &r->err);
+        if (goes_on) left_s = until_s - now_s(r);
     }
-    pod_launch_relay_close(&a->out);
-    pod_launch_relay_close(&a->err);
+    if (left_s <= 0 && (r->out.n > 0 || r->err.n > 0))
+        pod_log_say(r->log, POD_LOG_WARNING,
+                    "launch: nobody reads the rest of what the attempt printed: it is dropped");
+    close_relays(r);
 }
 
 static void reap(attempt *a)
@@ -424,7 +442,7 @@ static void watch(pod_launch_run *r, attempt *a)
         take_signals(r);
         reap_guard(r);
         pass_requests(r, a);
-        pass_on(r, a);
+        pass_on(r, &a->out, &a->err);
         watch_loss(r, a);
         watch_logs(r, a);
         watch_ending(r, a);
@@ -435,10 +453,19 @@ static void take_outcome(const pod_launch_run *r, attempt *a)
 {
     pod_launch_outcome *out = a->outcome;
     out->end = pod_clock_stamp(&r->clock);
-    out->heard = a->scanner.heard;
     if (WIFSIGNALED(a->status)) out->launcher_signal = WTERMSIG(a->status);
     out->exit_code = WIFSIGNALED(a->status) ? POD_LAUNCH_BY_SIGNAL + out->launcher_signal
                                             : WEXITSTATUS(a->status);
+}
+
+/* All that printed is gone: what a reader does not take now can wait. */
+static void keep_rest(pod_launch_run *r, attempt *a)
+{
+    pass_on(r, &a->out, &a->err);
+    a->outcome->heard = a->scanner.heard;
+    r->out = a->out;
+    r->err = a->err;
+    r->err.listener = NULL;
 }
 
 pod_status pod_launch_run_attempt(pod_launch_run *r, const pod_launch_plan *plan,
@@ -450,9 +477,9 @@ pod_status pod_launch_run_attempt(pod_launch_run *r, const pod_launch_plan *plan
     watch(r, &a);
     const bool is_clean = WIFEXITED(a.status) && WEXITSTATUS(a.status) == 0;
     if (!is_clean) pod_launch_kill_marked(r->mark);
-    pass_rest(r, &a);
+    take_outcome(r, &a);
+    keep_rest(r, &a);
     if (!is_clean) pod_launch_sweep(a.pid);
     tell_guard(r, 0);
-    take_outcome(r, &a);
     return POD_OK;
 }

@@ -40,6 +40,9 @@ POD_MUST pod_status pod_launch_run_open(const pod_clock *clock, pod_log *log, po
  * E_INVALID: argv[0] cannot be started. */
 POD_MUST pod_status pod_launch_run_attempt(pod_launch_run *r, const pod_launch_plan *plan,
                                            pod_launch_outcome *out);
+/* Waits until somebody has read what the attempt printed; where the job goes on, for some seconds, and
+ * drops the rest with a warning. To be called behind each attempt. */
+void pod_launch_run_pass_rest(pod_launch_run *r, bool goes_on);
 /* false: it was cut short, since the job was asked to stop. */
 bool pod_launch_run_pause(pod_launch_run *r, double seconds);
 bool pod_launch_run_asked_to_stop(const pod_launch_run *r);

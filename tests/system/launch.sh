@@ -11,6 +11,7 @@
 #   die        ends by SIGKILL and leaves a process     hang    a rank's log that grows no more
 #   lost       a rank's words on one that died, and no end
 #   print      a megabyte of lines, exit 0              flood   likewise, and then waits
+#   spill      more lines than a pipe takes, and fewer than two do, exit 1
 #   wait       until SIGUSR1, then exit 0               deaf    whatever is asked, until it is killed
 cat >mpi <<'END'
 #!/usr/bin/env bash
@@ -28,6 +29,7 @@ die) setsid sleep 1000 & echo $! >left; kill -9 $$ ;;
 hang) printf '%s\n' "$head" "$step" >"$log"; echo $$ >hanging; exec sleep 1000 ;;
 lost) echo 'rank 0: rank 5 died, waiting for rank 5 in allreduce ring 1M #7' >&2; echo $$ >hanging; exec sleep 1000 ;;
 print) seq 150000 && touch printed && exit 0 ;;
+spill) seq 20000; exit 1 ;;
 flood) trap 'touch asked; exit 0' USR1; seq 150000 & touch waiting; while :; do sleep 0.05; done ;;
 wait) trap 'touch asked; exit 0' USR1; touch waiting; while :; do sleep 0.05; done ;;
 deaf) trap 'touch asked' USR1; trap '' TERM INT; touch waiting; while :; do sleep 0.05; done ;;
@@ -271,6 +273,24 @@ kill -TERM "$pid"
 soon test -e asked
 kill "$reader"
 ends 0
+
+# Nor does it keep a job from being begun again, or its end from the log.
+sleep 1000 <pipe &
+reader=$!
+begun_again() { [ -e calls ] && [ "$(wc -l <calls)" -eq 2 ]; }
+into=pipe begin 'spill 0' "${fast[@]}" "${job[@]}"
+soon begun_again
+kill "$reader"
+ends 0
+says '^minipod: warning: launch: nobody reads the rest of what the attempt printed: it is dropped$'
+says '^minipod: warning: attempt 1: .*; it took [01]\.[0-9] s and'
+sleep 1000 <pipe &
+reader=$!
+into=pipe begin 'spill' --restarts 0 "${fast[@]}" "${job[@]}"
+soon grep -qs '"exit_code": 1' run/job/launch.jsonl
+kill -0 "$pid" || fail "does not wait for who reads its last words"
+kill "$reader"
+ends 1
 
 # The process that would end the ranks of a killed launcher is killed itself.
 begin 'wait 0' "${fast[@]}" "${job[@]}"
