@@ -18,7 +18,8 @@ enum { VERSION = 1, TAIL_BYTES = 4096 };
 
 struct pod_launch_file {
     int fd;
-    char path[]; /* for errors */
+    bool is_spoilt; /* its last line is torn for good: what followed would be no log's */
+    char path[];    /* for errors */
 };
 
 static pod_status fail_io(const pod_launch_file *f, const char *why)
@@ -28,13 +29,16 @@ static pod_status fail_io(const pod_launch_file *f, const char *why)
 
 /* ---- lines ---- */
 
-static pod_status append(const pod_launch_file *f, const pod__job_record *r)
+/* A file that is spoilt stays open: by its lock others see that this launcher is at work. */
+static pod_status append(pod_launch_file *f, const pod__job_record *r)
 {
     struct stat before;
     const char *reason;
+    if (f->is_spoilt) return fail_io(f, "its last line is torn");
     if (fstat(f->fd, &before) != 0) return fail_io(f, strerror(errno));
     const pod__job_append done =
         pod__job_append_to(f->fd, before.st_size, r->text, r->bytes, &reason);
+    f->is_spoilt = done == POD__JOB_SPOILT;
     return done == POD__JOB_APPENDED ? POD_OK : fail_io(f, reason);
 }
 
@@ -51,7 +55,7 @@ static pod_status begin_line(const pod_launch_file *f, line *l)
     return POD_OK;
 }
 
-static pod_status put_line(const pod_launch_file *f, line *l)
+static pod_status put_line(pod_launch_file *f, line *l)
 {
     pod_json_close(&l->json);
     POD_TRY(pod__job_record_end(f->path, &l->record));
@@ -60,8 +64,7 @@ static pod_status put_line(const pod_launch_file *f, line *l)
     return s;
 }
 
-static pod_status put_head(const pod_launch_file *f, const char *command, int ranks,
-                           pod_stamp begin)
+static pod_status put_head(pod_launch_file *f, const char *command, int ranks, pod_stamp begin)
 {
     line l;
     POD_TRY(begin_line(f, &l));
@@ -97,8 +100,8 @@ pod_status pod_launch_file_put_end(pod_launch_file *f, int attempt, pod_stamp at
 
 /* ---- the file ---- */
 
-/* By flock: a lock of fcntl's is lost when this process closes the file anywhere, as it does whenever
- * it reads the job's log. Where there are no locks there is none. */
+/* By flock: a lock of fcntl's is lost when this process closes the file anywhere, as it does
+ * whenever it reads the job's log. Where there are no locks there is none. */
 static bool is_taken(int fd) { return flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; }
 
 static pod_status lock(const pod_launch_file *f)
@@ -131,7 +134,7 @@ static pod_status drop_torn_line(const pod_launch_file *f, off_t bytes)
     return POD_OK;
 }
 
-static pod_status start(const pod_launch_file *f, const char *command, int ranks, pod_stamp begin)
+static pod_status start(pod_launch_file *f, const char *command, int ranks, pod_stamp begin)
 {
     struct stat st;
     if (f->fd < 0 || fstat(f->fd, &st) != 0) return fail_io(f, strerror(errno));
@@ -149,6 +152,7 @@ pod_status pod_launch_file_open(const char *dir, const char *command, int ranks,
     if (!f) return pod_fail(POD_E_NOMEM, "%s%s: out of memory", dir, name);
     snprintf(f->path, bytes, "%s%s", dir, name);
     f->fd = -1;
+    f->is_spoilt = false;
     pod_status s = pod_dir_make_for(f->path);
     if (s == POD_OK) {
         f->fd = open(f->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);

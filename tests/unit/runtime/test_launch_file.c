@@ -1,7 +1,9 @@
 /* The file of a launcher: what it writes, and how it goes on behind what it finds. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -138,6 +140,33 @@ static void test_full(void)
     pod_arena_destroy(a);
 }
 
+/* A pipe in the file's place takes a part of a line, and cannot be cut. What followed that would make
+ * it the middle of a log, which no reader takes. */
+static void test_torn_for_good(void)
+{
+    enum { MORE_THAN_A_PIPE = 1 << 17 };
+    static char text[MORE_THAN_A_PIPE];
+    pod_arena *a;
+    pod_launch_file *f = NULL;
+    int ends[2];
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    for (int i = 0; i < 2; i++) fcntl(ends[i], F_SETFL, O_NONBLOCK);
+    const int fd = dup(ends[0]); /* the number that the file gets */
+    close(fd);
+    POD_CHECK_OK(pod_launch_file_open(path_in(a, "spoilt"), "train", 1, 1, &f));
+    CU_ASSERT_EQUAL_FATAL(dup2(ends[1], fd), fd);
+    memset(text, 'x', sizeof text - 1);
+    CU_ASSERT_EQUAL(pod_launch_file_put_end(f, 1, 2, 1, "failed", text), POD_E_IO);
+    while (read(ends[0], text, sizeof text) > 0) continue;
+    POD_CHECK(is_refused(pod_launch_file_put_begin(f, 2, 3), "its last line is torn"), "'%s'",
+              pod_error_text());
+    CU_ASSERT_TRUE(read(ends[0], text, sizeof text) < 0);
+    pod_launch_file_close(f);
+    for (int i = 0; i < 2; i++) close(ends[i]);
+    pod_arena_destroy(a);
+}
+
 static void test_bad(void)
 {
     pod_arena *a;
@@ -154,8 +183,13 @@ static void test_bad(void)
 }
 
 static CU_TestInfo tests[] = {
-    {"lines", test_lines},      {"a torn line", test_torn}, {"one launcher at a time", test_taken},
-    {"a full disk", test_full}, {"bad ones", test_bad},     CU_TEST_INFO_NULL,
+    {"lines", test_lines},
+    {"a torn line", test_torn},
+    {"one launcher at a time", test_taken},
+    {"a torn line that stays is the last", test_torn_for_good},
+    {"a full disk", test_full},
+    {"bad ones", test_bad},
+    CU_TEST_INFO_NULL,
 };
 
 CU_SuiteInfo pod_test_suites[] = {
