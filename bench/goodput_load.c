@@ -174,8 +174,8 @@ static double process_begun_s(pid_t pid)
            since_boot_s;
 }
 
-/* Whether the process that wrote the part is alive on this host. One of its number that began behind
- * its first record is another. */
+/* Whether the process that wrote the part is alive on this host. One of its number that began
+ * behind its first record is another. */
 static bool is_alive(const pod_job_part *p)
 {
     const double slack_s = 2; /* clocks are set at times */
@@ -199,8 +199,8 @@ static bool is_running(const pod_job *j)
     return false;
 }
 
-/* Once a rank of the last attempt has begun its log the checkpoints are this job's: before it does so,
- * train puts those of an older one aside. 0: there is none that can be read. */
+/* Once a rank of the last attempt has begun its log the checkpoints are this job's: before it does
+ * so, train puts those of an older one aside. 0: there is none that can be read. */
 static int64_t find_kept(pod_arena *a, const char *dir)
 {
     pod_checkpoint_list list;

@@ -3,9 +3,9 @@
  * The first SIGINT, SIGTERM, SIGHUP or SIGUSR1 to this process asks the job to stop: mpirun gets
  * SIGUSR1, which it hands to the ranks, and these save and leave. A second one ends the job hard:
  * SIGTERM to mpirun's group, and some seconds later SIGKILL to all that the attempt started on this
- * host. The same ends a job that hangs, also over the loss of a rank, and one whose launcher is gone: a
- * second process, which sleeps, sees to that. What nobody reads any more (`launch ... | head`) is
- * dropped, and the job goes on. */
+ * host. The same ends a job that hangs, also over the loss of a rank, and one whose launcher is
+ * gone: a second process, which sleeps, sees to that. What nobody reads any more
+ * (`launch ... | head`) is dropped, and the job goes on. */
 #ifndef MINIPOD_BENCH_LAUNCH_RUN_H
 #define MINIPOD_BENCH_LAUNCH_RUN_H
 
@@ -40,8 +40,8 @@ POD_MUST pod_status pod_launch_run_open(const pod_clock *clock, pod_log *log, po
  * E_INVALID: argv[0] cannot be started. */
 POD_MUST pod_status pod_launch_run_attempt(pod_launch_run *r, const pod_launch_plan *plan,
                                            pod_launch_outcome *out);
-/* Waits until somebody has read what the attempt printed; where the job goes on, for some seconds, and
- * drops the rest with a warning. To be called behind each attempt. */
+/* Waits until somebody has read what the attempt printed; where the job goes on, for some seconds,
+ * and drops the rest with a warning. To be called behind each attempt. */
 void pod_launch_run_pass_rest(pod_launch_run *r, bool goes_on);
 /* false: it was cut short, since the job was asked to stop. */
 bool pod_launch_run_pause(pod_launch_run *r, double seconds);

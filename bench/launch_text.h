@@ -11,8 +11,8 @@
 #include "kernels/base/status.h"
 
 /* The words of a command line into *words, which ends with NULL: blanks part them, but not between
- * quotes, single or double, which are left out. E_INVALID, naming --mpirun: no word, a quote that is
- * not closed. In the arena. */
+ * quotes, single or double, which are left out. E_INVALID, naming --mpirun: no word, a quote that
+ * is not closed. In the arena. */
 POD_MUST pod_status pod_launch_split(pod_arena *a, const char *text, const char ***words, int *n);
 
 enum { POD_LAUNCH_LINE_BYTES = 512 }; /* longer ones are cut off: nothing of interest is as long */

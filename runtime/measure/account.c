@@ -166,8 +166,8 @@ static int64_t last_step_of(const attempt *a)
     return last;
 }
 
-/* A rank may die between the move of the folder's pointer and the record of it. A checkpoint of more
- * steps than were done is another job's. */
+/* A rank may die between the move of the folder's pointer and the record of it. A checkpoint of
+ * more steps than were done is another job's. */
 static void ask_folder(const accounting *x)
 {
     attempt *const last = &x->attempt[x->n - 1];
@@ -194,8 +194,8 @@ static void place_cuts(const accounting *x)
 
 /* ---- one rank of one attempt ---- */
 
-/* The median over the steps of the rank in this attempt but the first; where there is no other, that
- * of the nearest earlier attempt on as many ranks, then of a later one; 0: not known. */
+/* The median over the steps of the rank in this attempt but the first; where there is no other,
+ * that of the nearest earlier attempt on as many ranks, then of a later one; 0: not known. */
 static pod_stamp usual_of_part(const accounting *x, const pod_job_part *p)
 {
     if (!p || p->n_steps < 2) return 0;
@@ -317,8 +317,8 @@ static pod_status take_records(accounting *x, const attempt *a, const pod_job_pa
     return POD_OK;
 }
 
-/* What follows a rank's last record in an attempt that was not disrupted: mpirun, which gives ranks a
- * second to leave once one of them answered 1. */
+/* What follows a rank's last record in an attempt that was not disrupted: mpirun, which gives ranks
+ * a second to leave once one of them answered 1. */
 static void take_end(accounting *x, const attempt *a, const pod_job_part *p)
 {
     if (p->end != POD_JOB_END_NONE && !a->was_disrupted)

@@ -43,23 +43,25 @@ typedef struct pod_account {
     int64_t max_productive_step;                    /* the last one that is kept */
 } pod_account;
 
-/* All ranks. `now`: a job that may still run is accounted up to there; 0: it is over, and ended with
- * the latest time in its log. E_FORMAT, naming attempt and rank: times that overlap or go back,
- * ranks of an attempt that disagree, no rank's record at all; more time than 2^63 ns. E_NOMEM. */
+/* All ranks. `now`: a job that may still run is accounted up to there; 0: it is over, and ended
+ * with the latest time in its log. E_FORMAT, naming attempt and rank: times that overlap or go
+ * back, ranks of an attempt that disagree, no rank's record at all; more time than 2^63 ns.
+ * E_NOMEM. */
 POD_MUST pod_status pod_account_of(const pod_job *j, pod_stamp now, pod_account *out);
 /* One rank's. E_INVALID: no attempt has it. */
 POD_MUST pod_status pod_account_rank(const pod_job *j, int rank, pod_stamp now, pod_account *out);
 
-/* What rank 0 had as attempt `number`, which runs, began: the account up to there, progress that the attempt does
- * not go on from lost. The log must have the attempt's record; other ranks' are not needed. */
+/* What rank 0 had as attempt `number`, which runs, began: the account up to there, progress that
+ * the attempt does not go on from lost. The log must have the attempt's record; other ranks' are
+ * not needed. */
 POD_MUST pod_status pod_account_before(const pod_job *j, int number, pod_account *out);
 /* An attempt's own log added to what was before it, {0} for nothing: without files, or while it
  * runs, up to `now` then. */
 pod_account pod_account_add(const pod_account *before, const pod_job_log *l, pod_stamp now);
 
 /* Tells the pieces that pod_account_of adds up: each rank's cover its time without gaps, in order;
- * ranks one after the other, attempt by attempt. Status as pod_account_of; some pieces may have been
- * told when it fails. */
+ * ranks one after the other, attempt by attempt. Status as pod_account_of; some pieces may have
+ * been told when it fails. */
 typedef void pod_account_piece_fn(void *ctx, int rank, pod_job_span span, pod_stamp begin,
                                   pod_stamp end);
 POD_MUST pod_status pod_account_walk(const pod_job *j, pod_stamp now, pod_account_piece_fn *tell,

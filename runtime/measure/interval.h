@@ -10,8 +10,9 @@ typedef struct pod_interval { /* nanoseconds; the times of ranks summed */
     pod_stamp by_span[POD_N_JOB_SPANS]; /* sums to wall exactly */
 } pod_interval;
 
-/* Fills in what falls into each of the n intervals, which may overlap. What a step spent waiting for
- * input stands at its begin, what it spent saving at its end. `now` and status as pod_account_of. */
+/* Fills in what falls into each of the n intervals, which may overlap. What a step spent waiting
+ * for input stands at its begin, what it spent saving at its end. `now` and status as
+ * pod_account_of. */
 POD_MUST pod_status pod_intervals_fill(const pod_job *j, pod_stamp now, pod_interval x[], int n);
 
 /* Cuts begin to end into n parts, which differ by a nanosecond at most, and fills them. */

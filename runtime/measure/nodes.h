@@ -25,8 +25,8 @@ typedef struct pod_nodes_drawn {
 POD_MUST pod_status pod_nodes_draw(const pod_nodes_drawn *plan, int n, int n_needed,
                                    pod_nodes **out);
 /* n nodes drawn from the trace's and from (of_nodes - t->n_nodes) more that have no fault, from a
- * time of the trace that is drawn, or is `start` where that is not negative. Where the trace ends it
- * begins again. Borrows the trace. E_INVALID where of_nodes < n or < t->n_nodes. */
+ * time of the trace that is drawn, or is `start` where that is not negative. Where the trace ends
+ * it begins again. Borrows the trace. E_INVALID where of_nodes < n or < t->n_nodes. */
 POD_MUST pod_status pod_nodes_replay(const pod_fault_trace *t, int of_nodes, pod_stamp start, int n,
                                      int n_needed, pod_nodes **out);
 /* Events in the order of time, borrowed. */

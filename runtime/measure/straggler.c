@@ -246,8 +246,8 @@ static stretch find_stretch(const paces *p, int r)
 }
 
 /* How many steps in a row tell no more than one, since a rank that was late in one is late in the
- * next: 1 + 2 x the correlations of steps 1, 2, ... apart, as far as chance does not make as much of
- * so few steps; round the mean within the stretch and the mean outside. */
+ * next: 1 + 2 x the correlations of steps 1, 2, ... apart, as far as chance does not make as much
+ * of so few steps; round the mean within the stretch and the mean outside. */
 static double memory_of(const paces *p, int r, stretch x)
 {
     enum { MOST_APART = 256 };
@@ -282,9 +282,10 @@ static double scatter_of(const paces *p, int r, stretch x)
     return 1.4826 * median_of(p->off, p->n_steps);
 }
 
-/* The same for all ranks together, of few steps: of a chain in which each place takes a share of the one
- * before, that share is seen in differences, the squares of those over two steps / over one - 1, and
- * a pace that changes does not disturb them. It may be larger than what so few steps show. */
+/* The same for all ranks together, of few steps: of a chain in which each place takes a share of
+ * the one before, that share is seen in differences, the squares of those over two steps / over
+ * one - 1, and a pace that changes does not disturb them. It may be larger than what so few steps
+ * show. */
 static double memory_of_chain(const paces *p)
 {
     const int n = p->n_ranks;
@@ -349,14 +350,14 @@ static double chance_of(noise of, double deviations, double lasting, int64_t n_s
     return deviations * of.scatter * sqrt(lasting / (double)n_steps);
 }
 
-/* Of S steps of R ranks that are alike the largest sum of a stretch passes m x memory with a chance of
- * less than S R exp(-m): ENOUGH is where that is 1 in 100 jobs, a bound that is far from reached. The
- * mean of all steps is 4 of its deviations above 0 once in 30,000 ranks.
+/* Of S steps of R ranks that are alike the largest sum of a stretch passes m x memory with a chance
+ * of less than S R exp(-m): ENOUGH is where that is 1 in 100 jobs, a bound that is far from
+ * reached. The mean of all steps is 4 of its deviations above 0 once in 30,000 ranks.
  *
- * Places do not tell by how much: a rank that holds the last one for a while, as ranks do that share
- * cores, is named only if it is as late as noise of that scatter does not make it, which lasts for 3
- * steps at least. And one that is so late that not even noise of 10 steps would, at 6 deviations, is
- * named whatever its places are: they say little of a few ranks. */
+ * Places do not tell by how much: a rank that holds the last one for a while, as ranks do that
+ * share cores, is named only if it is as late as noise of that scatter does not make it, which
+ * lasts for 3 steps at least. And one that is so late that not even noise of 10 steps would, at 6
+ * deviations, is named whatever its places are: they say little of a few ranks. */
 static stretch find_slow(const paces *p, int r, noise of)
 {
     const double enough = log(100.0 * (double)p->n_steps * p->n_ranks);

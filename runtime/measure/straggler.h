@@ -1,19 +1,20 @@
 /* Which rank is slow, and which ranks only wait for it: from a job's log (job_file.h).
  *
  * All ranks take as long for a step, since each waits in its all-reduces for the last one. What
- * tells them apart is a rank's own time: step - waits for all-reduces - waits for input - copies
- * to save, and without the share of it in which others had the cores, where the log tells. It is compared step by step with the median of the other ranks' own times, so that what
- * slows all of them does not count, and up to half of the ranks may be slow.
+ * tells them apart is a rank's own time: step - waits for all-reduces - waits for input - copies to
+ * save, and without the share of it in which others had the cores, where the log tells. It is
+ * compared step by step with the median of the other ranks' own times, so that what slows all of
+ * them does not count, and up to half of the ranks may be slow.
  *
- * Ranks that share cores have own times that scatter by as much as the step, and a rank that got
- * no core for some steps gets none in the next ones either. So it is not the times that are added
- * up but a rank's places among the others, which scatter alike however the times do (Friedman,
- * 1937); a rank is named where they add up over a stretch of steps to more than chance does (a
- * cumulative sum with a drift; Page, 1954), or over all of them, and its time is at least
- * POD_STRAGGLER_LEAST of the others' there, and more than noise of the scatter that ranks have (median
- * absolute deviation) would make of so many steps if it lasted for some. A stretch of nearly all steps
- * is all of them. Of ranks that are alike none is named in 1,000 jobs of 60 steps; one that takes
- * 1.5 times as long is by then, where own times scatter by up to 10 %.
+ * Ranks that share cores have own times that scatter by as much as the step, and a rank that got no
+ * core for some steps gets none in the next ones either. So it is not the times that are added up
+ * but a rank's places among the others, which scatter alike however the times do (Friedman, 1937);
+ * a rank is named where they add up over a stretch of steps to more than chance does (a cumulative
+ * sum with a drift; Page, 1954), or over all of them, and its time is at least POD_STRAGGLER_LEAST
+ * of the others' there, and more than noise of the scatter that ranks have (median absolute
+ * deviation) would make of so many steps if it lasted for some. A stretch of nearly all steps is
+ * all of them. Of ranks that are alike none is named in 1,000 jobs of 60 steps; one that takes 1.5
+ * times as long is by then, where own times scatter by up to 10 %.
  *
  * Scores are those of NVIDIA's resiliency extension, 1: as fast as it should be, 0.5: half as fast;
  * there a rank below 0.7 is called a straggler. */
