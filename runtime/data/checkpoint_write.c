@@ -246,7 +246,7 @@ static pod_status publish(const pod_checkpoint_save *s)
         (void)rename(old, whole); /* where there is one; else it is found as it is */
         return renamed;
     }
-    return pod_disk_sync(s->disk, s->dir);
+    return POD_OK;
 }
 
 static pod_status move_latest(const pod_checkpoint_save *s)
@@ -254,14 +254,26 @@ static pod_status move_latest(const pod_checkpoint_save *s)
     char path[POD_DISK_PATH_BYTES], text[NOTE_BYTES];
     const size_t bytes = pod__latest_print(s->step, text, sizeof text);
     POD_TRY(pod_disk_path(path, "%s/latest", s->dir));
-    const pod_status moved = pod_disk_write(s->disk, path, text, bytes, true);
-    if (moved == POD_OK) return pod_disk_sync(s->disk, s->dir);
-    snprintf(text, sizeof text, "%s", pod_error_text());
-    return pod_fail(moved, "%s; that of step %" PRId64 " is whole, and 'latest' not moved to it",
-                    text, s->step);
+    return pod_disk_write(s->disk, path, text, bytes, true);
 }
 
-/* Where it has its name it stays. The record is of the failure, whatever giving up meets. */
+/* The folder has its name, and stays whatever fails from here on. */
+static pod_status make_known(const pod_checkpoint_save *s)
+{
+    char why[NOTE_BYTES];
+    const char *but = "and 'latest' not moved to it";
+    pod_status status = pod_disk_sync(s->disk, s->dir);
+    if (status == POD_OK) status = move_latest(s);
+    if (status == POD_OK) {
+        but = "and 'latest' moved to it, which may not last";
+        status = pod_disk_sync(s->disk, s->dir);
+    }
+    if (status == POD_OK) return POD_OK;
+    snprintf(why, sizeof why, "%s", pod_error_text());
+    return pod_fail(status, "%s; that of step %" PRId64 " is whole, %s", why, s->step, but);
+}
+
+/* The record is of the failure, whatever giving up meets. */
 static void give_up(const pod_checkpoint_save *s)
 {
     char why[NOTE_BYTES], folder[POD_DISK_PATH_BYTES];
@@ -273,14 +285,15 @@ static void give_up(const pod_checkpoint_save *s)
 
 pod_status pod_checkpoint_complete(const pod_checkpoint_save *s, pod_status own,
                                    const pod_checkpoint_index *index, double patience_s,
-                                   const pod_checkpoint_desk *desk)
+                                   const pod_checkpoint_desk *desk, bool *is_whole)
 {
     POD_ASSERT(s->rank == 0, "rank %d", s->rank);
     pod_status status = collect(s, own, patience_s, desk->receipt);
     if (status == POD_OK) status = finish_folder(s, index, desk);
     if (status == POD_OK) status = publish(s);
-    if (status == POD_OK) status = move_latest(s);
-    if (status != POD_OK) give_up(s);
+    *is_whole = status == POD_OK;
+    if (*is_whole) return make_known(s);
+    give_up(s);
     return status;
 }
 

@@ -205,17 +205,27 @@ static void keep_whole(pod_saver *s, int64_t step)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* That an older one cannot be removed is told, and takes nothing from this one. */
+static void warn(pod_saver *s, const char *what)
+{
+    pthread_mutex_lock(&s->lock);
+    note_failure(s, what);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* That `latest` is not moved, or an older one cannot be removed, is told and takes nothing from this
+ * one. Where `latest` may point to an older one, all of those stay. */
 static pod_status make_whole(pod_saver *s, const pod_checkpoint_save *save, pod_status own)
 {
     if (own == POD_OK) own = pod_checkpoint_move_index(&s->index, save->step);
-    POD_TRY(pod_checkpoint_complete(save, own, &s->index, patience_s, &s->desk));
+    bool is_whole;
+    const pod_status made =
+        pod_checkpoint_complete(save, own, &s->index, patience_s, &s->desk, &is_whole);
+    if (!is_whole) return made;
     keep_whole(s, save->step);
-    if (pod_checkpoint_rotate(save, s->plan.keep_last, s->plan.keep_every) != POD_OK) {
-        pthread_mutex_lock(&s->lock);
-        note_failure(s, "a checkpoint is whole, but an older one stays");
-        pthread_mutex_unlock(&s->lock);
-    }
+    if (made != POD_OK)
+        warn(s, "a checkpoint is whole, but may not be found first");
+    else if (pod_checkpoint_rotate(save, s->plan.keep_last, s->plan.keep_every) != POD_OK)
+        warn(s, "a checkpoint is whole, but an older one stays");
     corrupt(s, save->step);
     return POD_OK;
 }

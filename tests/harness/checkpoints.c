@@ -133,7 +133,10 @@ static pod_status save_in(const pod_test_model *m, const char *dir, int64_t step
         own = pod_checkpoint_move_index(&index, step);
     else
         pod_error_set(why);
-    const pod_status status = pod_checkpoint_complete(&s, own, &index, 0, &desk);
+    bool is_whole;
+    const pod_status status = pod_checkpoint_complete(&s, own, &index, 0, &desk, &is_whole);
+    POD_CHECK(is_whole == (status == POD_OK || strstr(pod_error_text(), "is whole")), "%s: %s",
+              is_whole ? "whole" : "not whole", pod_error_text());
     pod_checkpoint_close_index(&index);
     return status;
 }

@@ -297,6 +297,45 @@ static void test_full_disk(void)
             }
 }
 
+/* The disk is full behind the rename: the checkpoint is whole, which is told of as that. */
+static void test_whole_but(void)
+{
+    static const bool not_spent[] = {false};
+    bool has_failed = true;
+    int n_whole = 0;
+    for (int write = 14; has_failed; write++) { /* of those before, test_full_disk has some */
+        const pod_fault fault = {.kind = POD_FAULT_DISKFULL, .step = 2, .write = write};
+        fixture f;
+        pod_saver *s;
+        char name[32];
+        snprintf(name, sizeof name, "but%d", write);
+        start(&f, comm, false, name);
+        const pod_saver_plan plan = {
+            .dir = f.dir, .keep_last = 1, .fault = &fault, .n_faults = 1, .spent = not_spent};
+        POD_CHECK_OK(pod_saver_open(&plan, &info, f.store, comm, &s));
+        for (int64_t step = 1; step <= 2; step++) {
+            set_values(&f, step);
+            pod_saver_begin(s, step);
+        }
+        int whole = exists("%s/step-000000002", f.dir);
+        const char *told = pod_saver_failure(s);
+        has_failed = told != NULL;
+        POD_CHECK(!told || (strstr(told, "a checkpoint is whole, but") != NULL) == whole,
+                  "write %d: '%s' is told", write, told);
+        POD_CHECK(rank > 0 || pod_saver_kept(s) == (whole ? 2 : 1), "write %d: kept %" PRId64,
+                  write, pod_saver_kept(s));
+        POD_CHECK((pod_saver_finish(s) == POD_OK) == whole, "write %d: whole %d", write, whole);
+        POD_CHECK(!told || exists("%s/step-000000001", f.dir), "write %d: the older one", write);
+        n_whole += told && whole;
+        pod_saver_close(s);
+        double failed = has_failed;
+        pod_comm_max(comm, &failed, 1);
+        has_failed = failed > 0;
+        end(&f);
+    }
+    POD_CHECK(rank > 0 || n_whole >= 3, "%d failures behind the rename", n_whole);
+}
+
 /* A shard's byte flips when all is whole: nobody notices until it is read. */
 static void test_corrupt(void)
 {
@@ -410,6 +449,7 @@ static void test_no_folder(void)
 static CU_TestInfo tests[] = {{"whoever holds what", test_ways},
                               {"from one rank", test_from_one},
                               {"a full disk", test_full_disk},
+                              {"whole, but", test_whole_but},
                               {"a byte flips", test_corrupt},
                               {"an older one stays", test_stays},
                               {"leftovers", test_leftovers},

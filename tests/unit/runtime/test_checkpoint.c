@@ -513,8 +513,10 @@ static void patience(void)
     other.id = 2;
     POD_CHECK_OK(pod_checkpoint_put_shard(&other, "abc", 3));
     pod_checkpoint_put_failure(&other, POD_E_IO, "another job's");
-    POD_CHECK_FAILS(pod_checkpoint_complete(&s, POD_OK, &index, 0.05, &desk), POD_E_IO,
+    bool is_whole;
+    POD_CHECK_FAILS(pod_checkpoint_complete(&s, POD_OK, &index, 0.05, &desk, &is_whole), POD_E_IO,
                     "step 1: no shard of rank 1 within");
+    CU_ASSERT_FALSE(is_whole);
     POD_CHECK(!exists(in_dir("patience/step-000000001.part")), "a part is left");
 }
 
