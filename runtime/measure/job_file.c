@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,15 +17,17 @@
 enum { RECORD_BYTES = 6 * POD_JOB_TEXT_BYTES + 256, REASON_BYTES = 256, FAULT_BYTES = 64 };
 
 struct pod_job_writer {
-    int fd;
     char *path;
-    FILE *text;          /* over `record`, for what needs quotes: made before it is needed */
-    _Atomic off_t bytes; /* of whole records */
-    pod_status status;   /* the first failure */
-    char reason[REASON_BYTES];
+    FILE *text; /* over `record`, for what needs quotes: made before it is needed */
     char record[RECORD_BYTES];
+    pthread_mutex_t lock; /* of what follows: a fault may strike in another thread */
+    int fd;
+    off_t bytes;       /* of whole records */
+    pod_status status; /* the first failure */
+    char reason[REASON_BYTES];
 };
 
+/* With the lock held, or by the only thread that is left. */
 static void fail(pod_job_writer *w, const char *reason)
 {
     if (w->status != POD_OK) return;
@@ -32,7 +35,7 @@ static void fail(pod_job_writer *w, const char *reason)
     snprintf(w->reason, sizeof w->reason, "%s", reason);
 }
 
-static void append(pod_job_writer *w, const char *record, size_t bytes)
+static void append_locked(pod_job_writer *w, const char *record, size_t bytes)
 {
     const char *reason;
     if (w->fd < 0) return;
@@ -45,6 +48,13 @@ static void append(pod_job_writer *w, const char *record, size_t bytes)
     if (done == POD__JOB_LEFT_OUT) return;
     close(w->fd);
     w->fd = -1;
+}
+
+static void append(pod_job_writer *w, const char *record, size_t bytes)
+{
+    pthread_mutex_lock(&w->lock);
+    append_locked(w, record, bytes);
+    pthread_mutex_unlock(&w->lock);
 }
 
 /* Records of a step are printed, for they may take no memory. */
@@ -105,10 +115,13 @@ void pod_job_put_end(pod_job_writer *w, pod_job_end_kind kind, const char *text,
     pod_json_quote(w->text, kept);
     fputs("}\n", w->text);
     const long bytes = ftell(w->text);
-    if (fflush(w->text) == 0 && bytes > 0)
+    if (fflush(w->text) == 0 && bytes > 0) {
         append(w, w->record, (size_t)bytes);
-    else
-        fail(w, "the last record could not be made");
+        return;
+    }
+    pthread_mutex_lock(&w->lock);
+    fail(w, "the last record could not be made");
+    pthread_mutex_unlock(&w->lock);
 }
 
 /* Its texts may be of any length. */
@@ -138,6 +151,7 @@ static void release(pod_job_writer *w)
 {
     if (w->fd >= 0) close(w->fd);
     if (w->text) fclose(w->text);
+    pthread_mutex_destroy(&w->lock);
     free(w->path);
     free(w);
 }
@@ -160,6 +174,7 @@ pod_status pod_job_writer_open(const char *dir, const pod_job_head *head, pod_jo
     pod_job_writer *w = calloc(1, sizeof *w);
     if (!w) return pod_fail(POD_E_NOMEM, "%s: out of memory", dir);
     w->fd = -1;
+    pthread_mutex_init(&w->lock, NULL); /* with default attributes it cannot fail */
     const pod_status status = open_writer(w, dir, head);
     if (status == POD_OK)
         *out = w;

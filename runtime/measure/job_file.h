@@ -49,7 +49,7 @@ typedef enum pod_job_end_kind {
 
 enum { POD_JOB_TEXT_BYTES = 1024 };
 
-/* ---- writing; local, by one thread at a time ---- */
+/* ---- writing; local, by one thread but where it says otherwise ---- */
 
 typedef struct pod_job_writer pod_job_writer;
 

@@ -1,6 +1,7 @@
 /* Job logs: what was written is read back, whatever cut the file off; what is no log is refused by
  * file and line. */
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -235,6 +236,44 @@ static void a_full_disk_leaves_whole_lines(void)
     CU_ASSERT_EQUAL(j.part[0].step[0].step, 1);
     CU_ASSERT_EQUAL(j.part[0].step[1].step, 6);
     CU_ASSERT_EQUAL(j.part[0].step[5].step, 10);
+}
+
+static void *put_faults(void *writer)
+{
+    for (int i = 0; i < 20000; i++) pod_job_put_fault(writer, i % 8, start + i);
+    return NULL;
+}
+
+/* The saver's thread puts a fault while a step is put, on a disk that has room for a part of a
+ * record every now and then. */
+static void two_threads_leave_whole_lines(void)
+{
+    const char *dir = make_dir("threads");
+    struct rlimit old, tight;
+    pthread_t thread;
+    pod_job_writer *w = NULL;
+    const pod_job_head head = head_of(1, 0);
+    POD_CHECK_OK(pod_job_writer_open(dir, &head, &w));
+    pod_job_put_from(w, 0, start);
+    getrlimit(RLIMIT_FSIZE, &old);
+    tight = old;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    tight.rlim_cur = 4000;
+    setrlimit(RLIMIT_FSIZE, &tight);
+    const bool is_started = pthread_create(&thread, NULL, put_faults, w) == 0;
+    CU_ASSERT_TRUE(is_started);
+    for (int64_t s = 1; s <= 20000; s++) {
+        const pod_job_step step = step_of(s);
+        tight.rlim_cur += (rlim_t)s % 70;
+        setrlimit(RLIMIT_FSIZE, &tight);
+        pod_job_put_step(w, &step);
+    }
+    if (is_started) pthread_join(thread, NULL);
+    setrlimit(RLIMIT_FSIZE, &old);
+    signal(SIGXFSZ, handler);
+    POD_CHECK_FAILS(pod_job_writer_close(w), POD_E_IO, "rank-0000.jsonl: cannot write: ");
+    const pod_job j = read_job(dir);
+    CU_ASSERT_EQUAL_FATAL(j.n_parts, 1);
 }
 
 /* Killed while it writes as fast as it can: what is there is whole and without a gap. */
@@ -476,6 +515,7 @@ static CU_TestInfo tests[] = {
     {"no writer takes nothing", no_writer_takes_nothing},
     {"a long end is cut", a_long_end_is_cut},
     {"a torn line is left out", a_torn_line_is_left_out},
+    {"two threads leave whole lines", two_threads_leave_whole_lines},
     {"a full disk leaves whole lines", a_full_disk_leaves_whole_lines},
     {"a kill leaves whole lines", a_kill_leaves_whole_lines},
     {"two do not write one file", two_do_not_write_one_file},
