@@ -205,16 +205,18 @@ static void spill(const char *path, const char *text)
     POD_CHECK(to && fputs(text, to) >= 0 && fclose(to) == 0, "%s: cannot be written", path);
 }
 
-/* Who reads gets the text after three seconds, and from then on at once. */
+/* Who reads gets the text after eight seconds, and from then on at once. */
 static void *write_late(void *arg)
 {
     const slow_file *f = arg;
     FILE *pipe = fopen(f->path, "w");
-    nanosleep(&(struct timespec){.tv_sec = 3}, NULL);
-    if (!pipe || remove(f->path) != 0) return NULL;
-    spill(f->path, f->text);
+    nanosleep(&(struct timespec){.tv_sec = 8}, NULL);
+    if (!pipe) return NULL;
+    const bool is_removed = remove(f->path) == 0;
+    POD_CHECK(is_removed, "%s: cannot be removed", f->path);
+    if (is_removed) spill(f->path, f->text);
     fputs(f->text, pipe);
-    fclose(pipe);
+    fclose(pipe); /* else who reads waits for ever */
     return NULL;
 }
 
@@ -224,6 +226,7 @@ static void test_slow_restore(void)
     fixture f;
     slow_file manifest;
     pthread_t writer;
+    bool has_writer = false;
     start(&f, comm, false, "slow");
     const pod_saver_plan plan = {.dir = f.dir, .is_async = true, .keep_last = 1};
     save_steps(&f, &plan, 2);
@@ -231,11 +234,12 @@ static void test_slow_restore(void)
     if (rank == 0) {
         POD_CHECK_OK(pod_file_read_text(f.arena, manifest.path, 1 << 20, &manifest.text));
         POD_CHECK(remove(manifest.path) == 0 && mkfifo(manifest.path, 0600) == 0, "no fifo");
-        CU_ASSERT_EQUAL(pthread_create(&writer, NULL, write_late, &manifest), 0);
+        has_writer = pthread_create(&writer, NULL, write_late, &manifest) == 0;
+        CU_ASSERT_TRUE_FATAL(has_writer); /* nobody else writes what is read */
     }
-    POD_CHECK_OK(pod_comm_set_watchdog(comm, 1));
+    POD_CHECK_OK(pod_comm_set_watchdog(comm, 5));
     check_restores(&f, 2);
-    if (rank == 0) pthread_join(writer, NULL);
+    if (has_writer) pthread_join(writer, NULL);
     pod_comm_barrier_idle(comm);
     POD_CHECK_OK(pod_comm_set_watchdog(comm, 0));
     end(&f);
