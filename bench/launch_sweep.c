@@ -65,18 +65,20 @@ static int kill_once(const char *entry)
     return n;
 }
 
+/* Between fork and the end of exec a process may have no environment to look at, or come into the list
+ * behind the reader: so nobody is there when two looks in a row find none. */
 int pod_launch_kill_marked(const char *entry)
 {
     enum { LOOKS = 100 };
     const struct timespec between = {.tv_nsec = 50000000};
-    int first = 0;
-    for (int i = 0; i < LOOKS; i++) {
+    int most = 0;
+    for (int i = 0, quiet = 0; i < LOOKS && quiet < 2; i++) {
+        if (i > 0) nanosleep(&between, NULL);
         const int n = kill_once(entry);
-        if (i == 0) first = n;
-        if (n == 0) break;
-        nanosleep(&between, NULL);
+        quiet = n == 0 ? quiet + 1 : 0;
+        if (n > most) most = n;
     }
-    return first;
+    return most;
 }
 
 /* ---- names ---- */
