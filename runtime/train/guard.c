@@ -19,7 +19,7 @@ enum { HOST_BYTES = 256, NEVER = -1 };
 /* What rank 0 finds in the run's folder, for all. */
 typedef struct past {
     int attempt;
-    pod_stamp begun;            /* the first attempt's record */
+    pod_stamp begun;            /* the job's: its launch, or rank 0's record of attempt 1 */
     bool has_checkpoint;        /* one or more; of this job, if it goes on */
     bool spent[POD_MAX_FAULTS]; /* faults that struck */
 } past;
@@ -109,9 +109,10 @@ static pod_status read_log(const pod_guard *g, past *p)
 {
     pod_job job;
     POD_TRY(pod_job_read(g->arena, plan_of(g)->out, &job));
-    if (job.launch_begin) p->begun = job.launch_begin;
+    if (job.launch_begin && job.launch_begin < p->begun) p->begun = job.launch_begin;
     for (int i = 0; i < job.n_parts; i++)
-        if (job.part[i].head.begin < p->begun) p->begun = job.part[i].head.begin;
+        if (job.part[i].head.rank == 0 && job.part[i].head.begin < p->begun)
+            p->begun = job.part[i].head.begin;
     for (int i = 0; i < job.n_parts; i++)
         for (int64_t k = 0; k < job.part[i].n_faults; k++) {
             const int fault = job.part[i].fault[k];
@@ -137,7 +138,8 @@ static pod_status look_back(const pod_guard *g, past *p)
     POD_TRY(pod_job_last_attempt(plan->out, &last));
     POD_TRY(find_checkpoint(g, &p->has_checkpoint));
     p->attempt = plan->attempt > 0 ? plan->attempt : goes_on(plan) ? last + 1 : 1;
-    return p->attempt > 1 && last > 0 ? read_log(g, p) : POD_OK;
+    const bool is_of_job = p->attempt > 1 || plan->attempt > 0;
+    return is_of_job && last > 0 ? read_log(g, p) : POD_OK;
 }
 
 /* What is another job's goes out of the way. */

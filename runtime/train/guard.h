@@ -53,9 +53,10 @@ typedef struct pod_guard pod_guard;
 POD_MUST pod_status pod_guard_open(const pod_guard_args *args, pod_guard **out);
 void pod_guard_close(pod_guard *g); /* collective; NULL is allowed */
 
-int pod_guard_attempt(const pod_guard *g);         /* from 1 */
-pod_stamp pod_guard_job_begun(const pod_guard *g); /* its first attempt, as far as is known */
-const char *pod_guard_resume(const pod_guard *g);  /* what to go on from; "": nothing */
+int pod_guard_attempt(const pod_guard *g); /* from 1 */
+/* Its launch, else its first attempt: the same in each of its attempts, as far as is known. */
+pod_stamp pod_guard_job_begun(const pod_guard *g);
+const char *pod_guard_resume(const pod_guard *g); /* what to go on from; "": nothing */
 
 /* Before the first step, with everything restored: `first_step` steps are done. Begins the
  * attempt's log; one that does not go on from what its folder has puts the checkpoints that are

@@ -151,12 +151,13 @@ static pod_status evaluate(pod__trainer *t, int64_t n_done)
 static void show_progress(pod__trainer *t, int64_t n_done)
 {
     const pod_setup *s = t->args->setup;
+    const double looped_s = pod_time_seconds(pod__train_now(t) - t->loop_began);
     pod_progress_at(t->args->log, n_done,
                     "epoch %.2f  loss %.4f  accuracy %.3f  lr %.4g  %.0f samples/s",
                     (double)n_done / (double)t->result->schedule.steps_per_epoch,
                     pod_exec_output(t->exec, POD_NET_LOSS),
                     pod_exec_output(t->exec, POD_NET_CORRECT) / (double)s->batch, (double)t->lr,
-                    (double)((n_done - t->result->first_step) * s->batch) / since_start(t));
+                    (double)((n_done - t->result->first_step) * s->batch) / looped_s);
 }
 
 static pod_status one_step(pod__trainer *t, int64_t step)
@@ -181,6 +182,7 @@ static pod_status run_steps(pod__trainer *t)
     const int64_t n_steps = t->result->schedule.n_steps;
     pod_status status = POD_OK;
     int64_t step = t->result->first_step;
+    t->loop_began = pod__train_now(t);
     for (; step < n_steps && !t->result->reached && !t->result->stopped && status == POD_OK;
          step++) {
         open_epoch(t, step);

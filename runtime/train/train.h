@@ -39,7 +39,8 @@ typedef struct pod_train_result {
     bool stopped;                /* somebody asked it to */
     bool reached;                /* the target; false too when there is none */
     pod_eval_result last, best;
-    double run_s;            /* from the start of the job's first attempt, before data are read */
+    double
+        run_s; /* from the job's begin: its launch, else its first attempt, before data are read */
     double time_to_target_s; /* the same at the end of the evaluation that reached it */
     double time_to_peak_s;   /* and of the first of those that found the best accuracy */
     double train_s;          /* of all steps */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -140,6 +141,48 @@ static void test_unborn_attempt(void)
               "the steps are the old job's");
     pod_test_run_end(&old);
     pod_test_run_end(&new);
+}
+
+/* When the n-th row of steps.csv, from 0, began by it; on all ranks alike. */
+static double row_begin_s(const pod_test_run *r, int n)
+{
+    char path[700], *text = NULL, *end;
+    snprintf(path, sizeof path, "%s/steps.csv", r->folder);
+    POD_CHECK_OK(pod_file_read_text(r->arena, path, 1 << 20, &text));
+    for (char *line = text ? strtok(text, "\n") : NULL; line; line = strtok(NULL, "\n")) {
+        (void)strtol(line, &end, 10);
+        if (end != line && n-- == 0) return strtod(end + 1, NULL);
+    }
+    return -1;
+}
+
+/* Times of a launched job count from its launch, in its first attempt as in those behind it. */
+static void test_one_zero(void)
+{
+    static const double ago_s = 1000;
+    pod_test_run first, second;
+    char folder[700];
+    snprintf(folder, sizeof folder, "%s/launched", pod_test_dir());
+    if (rank == 0) {
+        pod_launch_file *launch;
+        const pod_stamp begin = pod_clock_start().stamp - (pod_stamp)(ago_s * 1e9);
+        POD_CHECK_OK(pod_launch_file_open(folder, "train", size, begin, &launch));
+        POD_CHECK_OK(pod_launch_file_put_begin(launch, 1, begin));
+        pod_launch_file_close(launch);
+    }
+    pod_comm_barrier(comm);
+    RUN(&first, "launched", "--steps=2", "--attempt=1");
+    RUN(&second, "launched", "--steps=4", "--attempt=2", "--resume=auto");
+    const double begin_s[] = {row_begin_s(&second, 0), row_begin_s(&second, 1),
+                              row_begin_s(&second, 2)};
+    POD_CHECK(begin_s[0] >= ago_s && begin_s[1] > begin_s[0] && begin_s[2] > begin_s[1] &&
+                  begin_s[2] < 2 * ago_s,
+              "steps begin %g, %g and %g s behind the launch", begin_s[0], begin_s[1], begin_s[2]);
+    POD_CHECK(first.result.run_s >= ago_s && second.result.run_s >= first.result.run_s,
+              "runs of %g and %g s", first.result.run_s, second.result.run_s);
+    pod_comm_barrier(comm);
+    pod_test_run_end(&first);
+    pod_test_run_end(&second);
 }
 
 /* A run that cannot have its steps.csv leaves the log of those before as it was. */
@@ -305,6 +348,7 @@ static void test_stop(void)
 static CU_TestInfo tests[] = {{"attempts of one job", test_attempts},
                               {"a new job in an old one's folder", test_new_job},
                               {"an attempt that is not born", test_unborn_attempt},
+                              {"one zero of a job's times", test_one_zero},
                               {"a run that cannot begin", test_records_stay},
                               {"auto where nothing is", test_auto_without_anything},
                               {"each that is whole", test_each_kept},
