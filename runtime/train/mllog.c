@@ -20,6 +20,7 @@ struct pod_mllog {
     char *held; /* the records put before it began */
     size_t held_bytes;
     FILE *held_stream; /* NULL: it has begun */
+    bool is_kept;      /* as it was: nothing is put */
     char path[256];    /* for errors */
     pod_status status;
 };
@@ -118,16 +119,27 @@ static bool has_key(const char *line, const char *key)
     return at && strncmp(at + 8, key, n) == 0 && at[8 + n] == '"';
 }
 
+static bool is_whole(const char *line)
+{
+    const char *end = strrchr(line, '}');
+    return strncmp(line, ":::MLLOG {", 10) == 0 && end && strcmp(end, "}\n") == 0;
+}
+
+/* How many steps were done; -1: it does not say. */
+static int64_t step_of(const char *line)
+{
+    static const char mark[] = "\"minipod_step\": ";
+    const char *at = strstr(line, mark);
+    return at ? strtoll(at + sizeof mark - 1, NULL, 10) : -1;
+}
+
 /* A whole record of ours, of no later than behind `step` steps. An epoch that starts there is
  * started by who goes on. */
 static bool stays(const char *line, int64_t step)
 {
-    static const char mark[] = "\"minipod_step\": ";
-    const char *at = strstr(line, mark), *end = strrchr(line, '}');
-    if (strncmp(line, ":::MLLOG {", 10) != 0 || !end || strcmp(end, "}\n") != 0) return false;
-    if (has_key(line, "run_stop")) return false;
-    const long long done = at ? strtoll(at + sizeof mark - 1, NULL, 10) : 0;
-    return has_key(line, "epoch_start") && at ? done < step : done <= step;
+    const int64_t done = step_of(line);
+    if (!is_whole(line) || has_key(line, "run_stop")) return false;
+    return has_key(line, "epoch_start") && done >= 0 ? done < step : done <= step;
 }
 
 /* Of this job, not of one that had the folder before it. */
@@ -144,12 +156,20 @@ static pod_mllog_left measure(FILE *from, pod_stamp job_began, int64_t step)
     char *line = NULL;
     size_t room = 0;
     ssize_t n;
+    int64_t at = 0;
+    bool in_eval = false;
     while ((n = getline(&line, &room, from)) > 0 && stays(line, step)) {
         left.has_run = left.has_run || (has_key(line, "run_start") && is_since(line, job_began));
         left.in_epoch =
             has_key(line, "epoch_start") || (left.in_epoch && !has_key(line, "epoch_stop"));
-        left.bytes += n;
+        in_eval = has_key(line, "eval_start") || (in_eval && !has_key(line, "eval_accuracy"));
+        left.has_eval |= has_key(line, "eval_accuracy") && step_of(line) == step;
+        at += n;
+        if (!in_eval) left.bytes = at;
     }
+    left.has_stop = n > 0 && !in_eval && is_whole(line) && has_key(line, "run_stop");
+    left.has_success = left.has_stop && strstr(line, "\"status\": \"success\"");
+    left.stop_bytes = left.has_stop ? at + n : 0;
     free(line);
     return left;
 }
@@ -170,6 +190,13 @@ pod_status pod_mllog_go_on(pod_mllog *l, int attempt, int64_t step, const pod_ml
     pod_mllog_put(l, "minipod_attempt", pod_mllog_int(attempt),
                   {"minipod_step", pod_mllog_int(step)});
     return l->status;
+}
+
+pod_status pod_mllog_keep(pod_mllog *l, const pod_mllog_left *left)
+{
+    POD_TRY(pod_file_cut(l->file, left->stop_bytes));
+    l->is_kept = true;
+    return drop_held(l);
 }
 
 /* ---- records ---- */
@@ -233,7 +260,7 @@ void pod__mllog_put(const char *file, int line, pod_mllog *l, const char *key,
     POD_ASSERT(!has_searched_word(file), "a file called %s breaks readers of the log", file);
     POD_ASSERT(strncmp(key, "minipod_", 8) != 0 || !has_searched_word(key),
                "the key %s breaks readers of the log", key);
-    if (!l->file || l->status != POD_OK) return;
+    if (!l->file || l->is_kept || l->status != POD_OK) return;
     make_line(l, file, line, key, value, meta);
     if (fflush(l->line_stream) != 0) {
         l->status = pod_fail(POD_E_NOMEM, "%s: out of memory", l->path);

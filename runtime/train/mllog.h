@@ -37,17 +37,21 @@ POD_MUST pod_status pod_mllog_begin(pod_mllog *l);
 typedef struct pod_mllog_left { /* by earlier attempts, until so many steps were done */
     bool has_run;               /* a run_start of the job: there is a log to go on with */
     bool in_epoch;              /* an epoch_start that has no epoch_stop yet */
-    int64_t bytes;
+    bool has_eval;              /* the evaluation behind the last of those steps, told to its end */
+    bool has_stop, has_success; /* a run_stop behind them, and what it says */
+    int64_t bytes, stop_bytes;  /* without and with that one */
 } pod_mllog_left;
 
 /* Reads what there is of the first `step` steps: whether a record is of later is told by
- * `minipod_step` in its metadata. A run_start before the job began is another job's. Nothing changes
- * yet: the log can be abandoned. */
+ * `minipod_step` in its metadata. A run_start before the job began is another job's; an
+ * evaluation that was not told to its end is none. Nothing changes yet: the log can be abandoned. */
 POD_MUST pod_status pod_mllog_find(pod_mllog *l, pod_stamp job_began, int64_t step,
                                    pod_mllog_left *out);
 /* Where that has a run: goes on behind it, and what was held back is dropped. */
 POD_MUST pod_status pod_mllog_go_on(pod_mllog *l, int attempt, int64_t step,
                                     const pod_mllog_left *left);
+/* Where it has a run_stop, too: the log stays with that as it is, and nothing is put any more. */
+POD_MUST pod_status pod_mllog_keep(pod_mllog *l, const pod_mllog_left *left);
 /* Renames to PATH; the first failure of any write. One that did not begin is abandoned. Releases l
  * either way. */
 POD_MUST pod_status pod_mllog_close(pod_mllog *l);

@@ -119,13 +119,19 @@ static void keep_evaluation(pod__trainer *t, int64_t n_done)
         .n_done = n_done, .loss = r->last.loss, .accuracy = r->last.accuracy, .at_s = at_s};
 }
 
+/* Told once: not again where a run that has nothing left to train is evaluated for its result. */
+static void tell_eval(const pod__trainer *t, const char *key, pod_mllog_value value, int64_t n_done)
+{
+    if (t->is_evaluated) return;
+    pod_mllog_put(t->args->mllog, key, value, {"epoch_num", epoch_number(t, n_done)},
+                  {"minipod_step", pod_mllog_int(n_done)});
+}
+
 static pod_status evaluate(pod__trainer *t, int64_t n_done)
 {
     const pod_train_args *a = t->args;
     pod_train_result *r = t->result;
-    const pod_mllog_meta epoch = {"epoch_num", epoch_number(t, n_done)};
-    const pod_mllog_meta done = {"minipod_step", pod_mllog_int(n_done)};
-    pod_mllog_put(a->mllog, "eval_start", pod_mllog_null(), epoch, done);
+    tell_eval(t, "eval_start", pod_mllog_null(), n_done);
     const pod_time begin = pod__train_now(t);
     pod__train_begin_span(t, POD_JOB_EVAL);
     pod_status status =
@@ -134,9 +140,9 @@ static pod_status evaluate(pod__trainer *t, int64_t n_done)
     pod__train_end_span(t, POD_JOB_EVAL);
     pod_timeline_mark(r->timeline, POD_LANE_STEPS, POD_DEED_EVALUATION, n_done, begin,
                       pod__train_now(t));
-    pod_mllog_put(a->mllog, "eval_stop", pod_mllog_null(), epoch, done);
+    tell_eval(t, "eval_stop", pod_mllog_null(), n_done);
     POD_TRY(status);
-    pod_mllog_put(a->mllog, "eval_accuracy", pod_mllog_real(r->last.accuracy), epoch, done);
+    tell_eval(t, "eval_accuracy", pod_mllog_real(r->last.accuracy), n_done);
     keep_evaluation(t, n_done);
     char loss[32] = "-"; /* of a run that had nothing left to train */
     if (n_done > r->first_step)
@@ -246,20 +252,39 @@ static pod_status begin_steps(pod__trainer *t, bool goes_on)
     return t->steps ? pod_steps_begin(t->steps, &plan) : POD_OK;
 }
 
+/* The log has the whole run and its end. It is left alone until it is known whether that is right. */
+static bool is_told(const pod__trainer *t) { return t->is_evaluated && t->left.has_stop; }
+
 /* The log and steps.csv: of a later attempt they go on with what the one before left. Both are in
  * hand before either is changed: a run that cannot have one of them leaves the other whole. The
  * steps begin first, for it is the log that tells the next attempt whose both are. */
 static pod_status begin_records(pod__trainer *t)
 {
     pod_mllog *log = t->args->mllog;
-    pod_mllog_left left = {0};
+    pod_mllog_left *left = &t->left;
     const int attempt = pod_guard_attempt(t->guard);
     const int64_t first = t->result->first_step;
     POD_TRY(open_steps(t));
-    if (attempt > 1) POD_TRY(pod_mllog_find(log, pod_guard_job_begun(t->guard), first, &left));
-    POD_TRY(begin_steps(t, left.has_run));
-    t->epoch_is_open = left.in_epoch;
-    return left.has_run ? pod_mllog_go_on(log, attempt, first, &left) : pod_mllog_begin(log);
+    if (attempt > 1) POD_TRY(pod_mllog_find(log, pod_guard_job_begun(t->guard), first, left));
+    POD_TRY(begin_steps(t, left->has_run));
+    t->epoch_is_open = left->in_epoch;
+    t->is_evaluated = left->has_run && left->has_eval && first == t->result->schedule.n_steps;
+    if (is_told(t)) return POD_OK;
+    return left->has_run ? pod_mllog_go_on(log, attempt, first, left) : pod_mllog_begin(log);
+}
+
+/* The log's run ends with the last evaluation, as time_to_target_s does: saving is not in it. A log
+ * that tells all of it stays, but where another target makes another end. */
+static pod_status end_log(pod__trainer *t, bool success)
+{
+    pod_mllog *log = t->args->mllog;
+    if (is_told(t)) {
+        if (success == t->left.has_success) return pod_mllog_keep(log, &t->left);
+        POD_TRY(pod_mllog_go_on(log, pod_guard_attempt(t->guard), t->result->first_step, &t->left));
+    }
+    pod_mllog_put(log, "run_stop", pod_mllog_null(),
+                  {"status", pod_mllog_text(success ? "success" : "aborted")});
+    return POD_OK;
 }
 
 static pod_status train(pod__trainer *t)
@@ -335,16 +360,16 @@ static pod_status close_steps(pod__trainer *t, pod_status trained)
     return trained;
 }
 
-/* The log's run ends with the last evaluation, as time_to_target_s does: saving is not in it. */
 static pod_status run(pod__trainer *t)
 {
     const pod_train_args *a = t->args;
     POD_TRY(open_guard(t));
     pod_mllog_put(a->mllog, "run_start", pod_mllog_null());
     pod_status status = train(t);
-    const bool success = status == POD_OK && t->result->reached;
-    pod_mllog_put(a->mllog, "run_stop", pod_mllog_null(),
-                  {"status", pod_mllog_text(success ? "success" : "aborted")});
+    if (status == POD_OK)
+        status = pod_comm_agree(a->comm, end_log(t, t->result->reached));
+    else if (!is_told(t))
+        (void)!end_log(t, false); /* it only puts a record */
     status = close_guard(t, status);
     status = close_steps(t, status);
     if (!t->result->began) return status;

@@ -26,6 +26,8 @@ typedef struct pod__trainer {
     int32_t *draws;        /* likewise, one a sample of this rank */
     pod_core_wait core_wait;
     bool epoch_is_open; /* in the log */
+    bool is_evaluated;  /* likewise, behind a last step that is done already */
+    pod_mllog_left left;
 } pod__trainer;
 
 static inline pod_time pod__train_now(const pod__trainer *t)

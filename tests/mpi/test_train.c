@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "kernels/base/cpu.h"
 #include "runtime/core/file.h"
@@ -173,6 +174,52 @@ static void test_epochs(void)
     check_log(&r);
     check_numbers(&r, "eval_accuracy", "epoch_num", 1, (const double[]){1.4});
     pod_test_run_end(&r);
+}
+
+/* Without its last line: as a kill before that leaves it. */
+static void cut_last_line(const pod_test_run *r)
+{
+    char *text, *at;
+    if (rank == 0) {
+        POD_CHECK_OK(pod_file_read_text(r->arena, r->mllog_path, 1 << 20, &text));
+        at = strstr(text, ":::MLLOG {\"namespace\": \"\"");
+        for (char *next = at; (next = strstr(next + 1, ":::MLLOG {"));) at = next;
+        POD_CHECK_OK(pod_file_write_atomic(r->mllog_path, text, (size_t)(at - text)));
+    }
+    pod_comm_barrier(comm);
+}
+
+/* A finished job that is resumed evaluates for its result, and tells nothing twice. */
+static void test_log_of_a_finished_job(void)
+{
+    pod_test_run first, again;
+    struct stat before, after;
+    const double evals[] = {1, 2};
+    RUN(&first, POD_TEST_PERCEPTRON, "finished", "--epochs=2");
+    POD_CHECK(stat(first.mllog_path, &before) == 0, "no log");
+    const double accuracy = first.result.last.accuracy;
+    pod_comm_barrier(comm);
+    pod_test_run_end(&first);
+    RUN(&again, POD_TEST_PERCEPTRON, "finished", "--epochs=2", "--resume=auto");
+    POD_CHECK(again.result.n_evals == 1 && again.result.last.accuracy == accuracy,
+              "%" PRId64 " evaluations, accuracy %g, was %g", again.result.n_evals,
+              again.result.last.accuracy, accuracy);
+    POD_CHECK(stat(again.mllog_path, &after) == 0 && after.st_size == before.st_size,
+              "a log of %lld bytes, was %lld", (long long)after.st_size, (long long)before.st_size);
+    check_log(&again);
+    check_numbers(&again, "eval_accuracy", "epoch_num", 2, evals);
+    /* Another target, another end; and the end that a kill took away. */
+    for (int i = 0; i < 2; i++) {
+        const char *said = i == 0 ? "\"status\": \"success\"" : "\"status\": \"aborted\"";
+        if (i == 1) cut_last_line(&again);
+        pod_test_run_end(&again);
+        RUN(&again, POD_TEST_PERCEPTRON, "finished", "--epochs=2", "--resume=auto",
+            i == 0 ? "--target=0.001" : "--target=0");
+        check_log(&again);
+        check_numbers(&again, "eval_accuracy", "epoch_num", 2, evals);
+        if (rank == 0) POD_CHECK(log_has(&again, said), "no %s", said);
+    }
+    pod_test_run_end(&again);
 }
 
 /* The best accuracy of a run, asked for as its target, ends the next one where it was met first. */
@@ -520,6 +567,7 @@ static void test_no_bad_checkpoint(void)
 static CU_TestInfo tests[] = {{"resume equals a straight run", test_resume},
                               {"resume after the target", test_resume_after_target},
                               {"epochs and evaluations", test_epochs},
+                              {"the log of a finished job", test_log_of_a_finished_job},
                               {"the target ends a run", test_target},
                               {"evaluation counts exactly", test_evaluation},
                               {"the job log closes", test_job_log},

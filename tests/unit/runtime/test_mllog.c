@@ -337,6 +337,47 @@ static void attempts_are_one_run(void)
     POD_CHECK(pod_mllog_check(at("none.txt"), why, sizeof why), "begun anew: %s", why);
 }
 
+/* An evaluation that a kill cut off is told from its beginning; one that was told is known. */
+static void an_evaluation_is_told_once(void)
+{
+    const pod_clock clock = pod_clock_start();
+    const char *path = at("evaluated.txt");
+    char why[256];
+    pod_mllog_left left;
+    pod_mllog *l;
+    killed_attempt(path, 1, 0, 7);
+    const pod_mllog_meta epoch = {"epoch_num", pod_mllog_int(2)};
+    const pod_mllog_meta done = {"minipod_step", pod_mllog_int(8)};
+    for (int n_told = 0; n_told <= 3; n_told++) {
+        POD_CHECK_OK(pod_mllog_open(path, 0, &clock, &l));
+        put_head(l);
+        POD_CHECK_OK(pod_mllog_find(l, 0, 8, &left));
+        POD_CHECK(!left.has_eval && !left.has_stop, "%d records are an evaluation", n_told);
+        POD_CHECK_OK(pod_mllog_go_on(l, 2, 8, &left));
+        if (left.in_epoch) pod_mllog_put(l, "epoch_stop", pod_mllog_null(), epoch, done);
+        if (n_told > 0) pod_mllog_put(l, "eval_start", pod_mllog_null(), epoch, done);
+        if (n_told > 1) pod_mllog_put(l, "eval_stop", pod_mllog_null(), epoch, done);
+        if (n_told > 2) pod_mllog_put(l, "eval_accuracy", pod_mllog_real(0.5), epoch, done);
+        if (n_told > 2)
+            pod_mllog_put(l, "run_stop", pod_mllog_null(), {"status", pod_mllog_text("success")});
+        POD_CHECK_OK(pod_mllog_close(l));
+    }
+    POD_CHECK(pod_mllog_check(path, why, sizeof why), "%s", why);
+    POD_CHECK_OK(pod_mllog_open(path, 0, &clock, &l));
+    POD_CHECK_OK(pod_mllog_find(l, 0, 4, &left));
+    CU_ASSERT_TRUE(left.has_eval && !left.has_stop);
+    pod_mllog_abandon(l);
+    POD_CHECK_OK(pod_mllog_open(path, 0, &clock, &l));
+    POD_CHECK_OK(pod_mllog_find(l, 0, 8, &left));
+    CU_ASSERT_TRUE(left.has_eval && left.has_stop && left.has_success);
+    POD_CHECK_OK(pod_mllog_keep(l, &left));
+    pod_mllog_put(l, "k", pod_mllog_null());
+    POD_CHECK_OK(pod_mllog_close(l));
+    POD_CHECK(pod_mllog_check(path, why, sizeof why), "kept: %s", why);
+    CU_ASSERT_EQUAL(count(path, "\"run_stop\""), 1);
+    CU_ASSERT_EQUAL(count(path, "\"k\""), 0);
+}
+
 static void lines_are_there_before_the_end(void)
 {
     pod_arena *a;
@@ -361,6 +402,7 @@ static void lines_are_there_before_the_end(void)
 static CU_TestInfo tests[] = {
     {"a run passes", a_run_passes},
     {"attempts are one run", attempts_are_one_run},
+    {"an evaluation is told once", an_evaluation_is_told_once},
     {"lines are as the library writes them", lines_are_as_the_library_writes_them},
     {"each line is needed", each_line_is_needed},
     {"bad records are found", bad_records_are_found},
