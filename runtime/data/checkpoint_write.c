@@ -321,18 +321,33 @@ static bool is_surplus(const pod_checkpoint_save *s, const int64_t keep[2],
     return count_between(s->dir, step, s->step) >= keep[0];
 }
 
-/* The first folder in the directory that is. */
-static bool find_surplus(const pod_checkpoint_save *s, const int64_t keep[2],
-                         pod__checkpoint_kind *kind, int64_t *step)
+typedef struct place {
+    int64_t step;
+    pod__checkpoint_kind kind;
+} place;
+
+static bool is_before(place a, place b)
 {
+    return a.step != b.step ? a.step < b.step : a.kind < b.kind;
+}
+
+/* The first one behind `at`, which it becomes. */
+static bool find_surplus(const pod_checkpoint_save *s, const int64_t keep[2], place *at)
+{
+    place next = {.step = INT64_MAX};
     bool found = false;
     DIR *dir = opendir(s->dir);
     if (!dir) return false;
-    for (const struct dirent *e = readdir(dir); e && !found; e = readdir(dir)) {
-        *kind = pod__checkpoint_folder_parse(e->d_name, step);
-        found = *kind != POD__CHECKPOINT_NONE && is_surplus(s, keep, *kind, *step);
+    for (const struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+        place p;
+        p.kind = pod__checkpoint_folder_parse(e->d_name, &p.step);
+        if (p.kind == POD__CHECKPOINT_NONE || !is_before(*at, p) || !is_before(p, next)) continue;
+        if (!is_surplus(s, keep, p.kind, p.step)) continue;
+        next = p;
+        found = true;
     }
     closedir(dir);
+    if (found) *at = next;
     return found;
 }
 
@@ -352,31 +367,43 @@ static pod_status clear_part(const pod_checkpoint_save *of, bool *is_clear)
                     *is_clear ? strrchr(named, '/') + 1 : "", *is_clear ? " now" : "");
 }
 
-/* A folder goes by its own name no more before its first file goes. */
-static pod_status remove_folder(const pod_checkpoint_save *s, pod__checkpoint_kind kind,
-                                int64_t step)
+/* A folder goes by its own name no more before its first file goes: from then on it stays no more,
+ * whatever of it is left. */
+static pod_status remove_folder(const pod_checkpoint_save *s, place at, bool *stays)
 {
     char path[POD_DISK_PATH_BYTES], part[POD_DISK_PATH_BYTES];
-    const pod_checkpoint_save of = {.dir = s->dir, .step = step, .disk = s->disk};
+    const pod_checkpoint_save of = {.dir = s->dir, .step = at.step, .disk = s->disk};
     bool is_clear = false;
+    *stays = true;
     const pod_status cleared = clear_part(&of, &is_clear);
     if (!is_clear) return cleared;
     POD_TRY(folder_of(&of, POD__CHECKPOINT_PART, part));
-    POD_TRY(folder_of(&of, kind, path));
+    POD_TRY(folder_of(&of, at.kind, path));
     POD_TRY(pod_disk_rename(s->disk, path, part));
+    *stays = false;
     POD_TRY(pod_disk_remove(s->disk, part));
     return cleared;
 }
 
 pod_status pod_checkpoint_rotate(const pod_checkpoint_save *s, int64_t keep_last,
-                                 int64_t keep_every)
+                                 int64_t keep_every, bool *one_stays)
 {
-    pod__checkpoint_kind kind;
-    int64_t step;
+    char why[NOTE_BYTES];
+    pod_status status = POD_OK;
+    place at = {.step = -1};
     const int64_t keep[] = {keep_last, keep_every};
     POD_ASSERT(keep_last >= 1, "%" PRId64 " are kept", keep_last);
-    while (find_surplus(s, keep, &kind, &step)) POD_TRY(remove_folder(s, kind, step));
-    return POD_OK;
+    *one_stays = false;
+    while (find_surplus(s, keep, &at)) {
+        bool stays;
+        const pod_status removed = remove_folder(s, at, &stays);
+        if (removed == POD_OK || (status != POD_OK && (*one_stays || !stays))) continue;
+        status = removed;
+        *one_stays = stays;
+        snprintf(why, sizeof why, "%s", pod_error_text());
+    }
+    if (status != POD_OK) pod_error_set(why);
+    return status;
 }
 
 pod_status pod_checkpoint_sweep(const char *path)

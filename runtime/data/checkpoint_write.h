@@ -101,10 +101,11 @@ POD_MUST pod_status pod_checkpoint_complete(const pod_checkpoint_save *s, pod_st
                                             const pod_checkpoint_desk *desk, bool *is_whole);
 
 /* Of the checkpoints up to the step of `s`, which is whole, removes all but the keep_last (at least
- * 1) latest and those whose step keep_every (0: none) divides; and what it replaced. Stops at what
- * cannot be removed. */
+ * 1) latest and those whose step keep_every (0: none) divides; and what it replaced. What cannot be
+ * removed stops none of the others; the status and text tell of the first. one_stays, on failure
+ * too: whether it is one that still goes by its name, else only files of it are left. */
 POD_MUST pod_status pod_checkpoint_rotate(const pod_checkpoint_save *s, int64_t keep_last,
-                                          int64_t keep_every);
+                                          int64_t keep_every, bool *one_stays);
 /* Removes what saves that were not finished left in `dir`: while nobody saves there. What cannot be
  * removed is renamed, step-000000120.left, out of the way of a save of that step; the status and
  * text tell of one of those. */

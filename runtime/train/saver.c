@@ -222,10 +222,13 @@ static pod_status make_whole(pod_saver *s, const pod_checkpoint_save *save, pod_
         pod_checkpoint_complete(save, own, &s->index, patience_s, &s->desk, &is_whole);
     if (!is_whole) return made;
     keep_whole(s, save->step);
+    bool one_stays;
     if (made != POD_OK)
         warn(s, "a checkpoint is whole, but may not be found first");
-    else if (pod_checkpoint_rotate(save, s->plan.keep_last, s->plan.keep_every) != POD_OK)
-        warn(s, "a checkpoint is whole, but an older one stays");
+    else if (pod_checkpoint_rotate(save, s->plan.keep_last, s->plan.keep_every, &one_stays) !=
+             POD_OK)
+        warn(s, one_stays ? "a checkpoint is whole, but an older one stays"
+                          : "a checkpoint is whole, but files of an older one stay");
     corrupt(s, save->step);
     return POD_OK;
 }

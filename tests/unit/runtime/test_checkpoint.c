@@ -306,7 +306,9 @@ static void rotation(void)
         for (int64_t step = 10; step <= 100; step += 10) {
             const pod_checkpoint_save s = {.dir = dir, .step = step, .disk = &disk};
             POD_CHECK_OK(pod_test_save(&m, dir, step, 2, NULL));
-            POD_CHECK_OK(pod_checkpoint_rotate(&s, cases[c].keep_last, cases[c].keep_every));
+            bool one_stays;
+            POD_CHECK_OK(
+                pod_checkpoint_rotate(&s, cases[c].keep_last, cases[c].keep_every, &one_stays));
             POD_CHECK(pod_test_load(dir, the_model, &m, NULL, 0) == step, "%s", pod_error_text());
         }
         const int64_t *kept = cases[c].kept;

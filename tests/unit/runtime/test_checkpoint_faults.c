@@ -178,7 +178,8 @@ static void killed_while_rotating(void)
         if (child == 0) {
             pod_disk disk = {.kill_at = n};
             const pod_checkpoint_save s = {.dir = dir, .step = NEWER, .disk = &disk};
-            _exit(pod_checkpoint_rotate(&s, 1, 0) == POD_OK ? 0 : 1);
+            bool one_stays;
+            _exit(pod_checkpoint_rotate(&s, 1, 0, &one_stays) == POD_OK ? 0 : 1);
         }
         POD_CHECK(child > 0 && waitpid(child, &ended, 0) == child, "no child");
         died = WIFSIGNALED(ended);
@@ -191,6 +192,45 @@ static void killed_while_rotating(void)
                   "%" PRId64 ": half a checkpoint", n);
     }
     POD_CHECK(n > 4 && n < MAX_OPS, "%" PRId64 " operations", n);
+}
+
+/* A folder in the place of a file, which nothing here removes: what has one keeps no other from
+ * going. */
+static void cannot_be_removed(void)
+{
+    static const char *const in_the_way[] = {"step-000000010", "step-000000020.part",
+                                             "step-000000030"};
+    const char *dir = pod_arena_text(arena, "%s/in the way", pod_test_dir());
+    pod_disk disk = {0};
+    const pod_checkpoint_save s = {.dir = dir, .step = 50, .disk = &disk};
+    bool one_stays = true;
+    POD_CHECK_OK(pod_dir_make(dir));
+    for (int64_t step = 10; step <= 50; step += 10)
+        POD_CHECK_OK(pod_test_save(&older, dir, step, RANKS, NULL));
+    for (size_t i = 0; i < sizeof in_the_way / sizeof in_the_way[0]; i++)
+        POD_CHECK_OK(
+            pod_dir_make(pod_arena_text(arena, "%s/%s/folder/inside", dir, in_the_way[i])));
+    POD_CHECK_FAILS(pod_checkpoint_rotate(&s, 1, 0, &one_stays), POD_E_IO, "step-000000010.part");
+    CU_ASSERT_FALSE(one_stays);
+    for (int64_t step = 10; step < 50; step += 10)
+        POD_CHECK(!exists(dir, pod_arena_text(arena, "step-%09" PRId64, step)),
+                  "step %" PRId64 " stays", step);
+    POD_CHECK(exists(dir, "step-000000050"), "the latest is gone");
+    POD_CHECK_OK(pod_checkpoint_rotate(&s, 1, 0, &one_stays));
+}
+
+/* Where none can be renamed all of them stay, and the first is told. */
+static void cannot_be_renamed(void)
+{
+    const char *dir = pod_arena_text(arena, "%s/renamed", pod_test_dir());
+    pod_disk disk = {.full_from = 1};
+    const pod_checkpoint_save s = {.dir = dir, .step = 30, .disk = &disk};
+    bool one_stays = false;
+    POD_CHECK_OK(pod_dir_make(dir));
+    for (int64_t step = 10; step <= 30; step += 10)
+        POD_CHECK_OK(pod_test_save(&older, dir, step, RANKS, NULL));
+    POD_CHECK_FAILS(pod_checkpoint_rotate(&s, 1, 0, &one_stays), POD_E_IO, "step-000000010");
+    CU_ASSERT_TRUE(one_stays && exists(dir, "step-000000010") && exists(dir, "step-000000020"));
 }
 
 /* ---- damage ---- */
@@ -271,6 +311,8 @@ static CU_TestInfo tests[] = {{"a full disk", full_disk},
                               {"killed", killed},
                               {"killed while replacing", killed_while_replacing},
                               {"killed while rotating", killed_while_rotating},
+                              {"what cannot be removed", cannot_be_removed},
+                              {"what cannot be renamed", cannot_be_renamed},
                               {"damage", damage},
                               CU_TEST_INFO_NULL};
 CU_SuiteInfo pod_test_suites[] = {
