@@ -51,7 +51,7 @@ typedef struct launch {
     int64_t kept; /* step of this job's latest checkpoint; 0: none */
     pod_launch_file *file;
     bool is_noted;                /* the begin of the attempt that runs stands in it */
-    bool has_made_out, has_begun; /* its folder was not there before; a rank of it has left a log */
+    bool has_made_out, has_begun; /* its folder was not there before; the attempt has left a log */
     bool has_put_aside;           /* what an older job left in it, until it is settled */
     pod_launch_run *run;
 } launch;
@@ -380,7 +380,7 @@ static pod_status attempt_once(launch *l, int attempt, pod_arena *arena, pod_lau
     POD_TRY(run(l, attempt, arena, &o));
     const pod_launch_log log = read_log(l, attempt, arena);
     const int64_t kept = latest_kept(l, &log, arena);
-    l->has_begun |= log.began;
+    l->has_begun = log.began_now;
     *next = decide(l, attempt, &o, &log, kept);
     l->kept = kept;
     const pod_launch_story story = story_of(l, &o, &log, next);
@@ -395,15 +395,17 @@ static pod_status attempt_once(launch *l, int attempt, pod_arena *arena, pod_lau
     return POD_OK;
 }
 
-/* Of a job whose input cannot be used, found out before anything began: a folder that looks like a
- * run's would only mislead. What is not empty stays. */
-static void leave_nothing(launch *l)
+/* Of a launch whose input cannot be used, found out before anything began: the job that it would
+ * have gone on with is as it was, and where there was none a folder that looks like a run's would
+ * only mislead. What is not empty stays. */
+static void take_back(launch *l)
 {
     static const char *const folders[] = {"job", "checkpoint"};
     char path[POD_PATH_BYTES];
+    warn_of(l, pod_launch_file_take_back(l->file));
     pod_launch_file_close(l->file);
     l->file = NULL;
-    if (pod_path_join(l->out, "job/launch.jsonl", path) == POD_OK) (void)unlink(path);
+    if (l->first_attempt > 1) return;
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
         if (pod_path_join(l->out, folders[i], path) == POD_OK) (void)rmdir(path);
     if (l->has_made_out) (void)rmdir(l->out);
@@ -419,8 +421,8 @@ static pod_status run_attempts(launch *l, int *exit_code)
         pod_arena_destroy(arena);
         *exit_code = next.exit_code;
         POD_TRY(s);
-        if (l->is_job && attempt == 1 && next.reason == POD_LAUNCH_USAGE && !l->has_begun)
-            leave_nothing(l);
+        const bool is_first = attempt == l->first_attempt;
+        if (l->is_job && is_first && next.reason == POD_LAUNCH_USAGE && !l->has_begun) take_back(l);
         l->pause_s = next.pause_s;
         if (next.again && !pod_launch_run_pause(l->run, next.pause_s))
             return pod_fail(POD_E_COMM, "stopped before attempt %d", attempt + 1);

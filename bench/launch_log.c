@@ -2,6 +2,7 @@
 
 static void look_at(const pod_job_part *p, pod_launch_log *l)
 {
+    l->began_now = true;
     if (p->first_step > l->step) l->step = p->first_step;
     if (p->n_steps > 0) l->step = p->step[p->n_steps - 1].step;
     l->stopped = p->end == POD_JOB_END_STOPPED;

@@ -9,6 +9,7 @@
 
 typedef struct pod_launch_log {
     bool began;          /* this attempt or one before it got as far as to a log */
+    bool began_now;      /* this one did */
     int64_t step;        /* the last that was done or restored; 0: none */
     int64_t kept;        /* of the latest checkpoint of all attempts so far; 0: none */
     bool stopped;        /* it ended since it was asked to */

@@ -18,6 +18,7 @@ enum { VERSION = 1, TAIL_BYTES = 4096 };
 
 struct pod_launch_file {
     int fd;
+    off_t bytes;    /* when it was opened */
     bool is_spoilt; /* its last line is torn for good: what followed would be no log's */
     char path[];    /* for errors */
 };
@@ -119,7 +120,7 @@ pod_status pod_launch_file_check(const char *path)
 }
 
 /* What a launcher that was killed in the middle of a line left of it. */
-static pod_status drop_torn_line(const pod_launch_file *f, off_t bytes)
+static pod_status drop_torn_line(pod_launch_file *f, off_t bytes)
 {
     char tail[TAIL_BYTES];
     while (bytes > 0) {
@@ -131,6 +132,7 @@ static pod_status drop_torn_line(const pod_launch_file *f, off_t bytes)
         if (n > 0) break;
     }
     if (ftruncate(f->fd, bytes) != 0) return fail_io(f, strerror(errno));
+    f->bytes = bytes;
     return POD_OK;
 }
 
@@ -163,6 +165,12 @@ pod_status pod_launch_file_open(const char *dir, const char *command, int ranks,
     else
         pod_launch_file_close(f);
     return s;
+}
+
+pod_status pod_launch_file_take_back(pod_launch_file *f)
+{
+    const int failed = f->bytes > 0 ? ftruncate(f->fd, f->bytes) : unlink(f->path);
+    return failed ? fail_io(f, strerror(errno)) : POD_OK;
 }
 
 void pod_launch_file_close(pod_launch_file *f)

@@ -184,6 +184,12 @@ rm stopped/run.json
 launch stopped 2 --resume auto
 [ "$(json stopped/run.json weights_hash)" = "$want" ] || fail "a finished job gone on with: $(tail -3 stopped.err)"
 
+# With an option that is refused: the job is as it was.
+cp -r stopped refused
+"$minipod" launch -n 2 -- train "${train[@]}" --out refused --resume auto --batch 39 2>refused.err
+[ $? -eq 2 ] && [ "$(without_banner refused.err | wc -l)" -eq 1 ] || fail "a bad batch: $(cat refused.err)"
+diff -r stopped refused || fail "a launch that is refused changes the finished job"
+
 # An older job's checkpoints are not gone on from, though the first attempt ends before it begins.
 cat >second <<'END'
 #!/usr/bin/env bash

@@ -156,6 +156,18 @@ PLAN=keep
     fail "leaves $(find run)"
 grep -q kept run/job/attempt-001.rank-0000.jsonl || fail "an older job's log stays"
 
+# Nor is a job gone on with where that is refused before it begins: one more attempt would be counted.
+for was_launched in yes no; do
+    PLAN='log 0 2'
+    rm -rf run calls
+    "$minipod" launch --restarts 1 "${fast[@]}" "${job[@]}" 2>err || fail "$(cat err)"
+    [ $was_launched = yes ] || rm run/job/launch.jsonl
+    rm -rf before && cp -r run before
+    "$minipod" launch "${fast[@]}" "${job[@]}" --resume auto
+    [ $? -eq 2 ] && diff -r before run || fail "was launched: $was_launched: a refused launch stays in the log"
+    calls 3
+done
+
 # ---- what cannot be launched -------------------------------------------------------------------
 
 # refuses PATTERN WORD...: with one line, before anything is started or written

@@ -394,17 +394,18 @@ static void test_log(void)
     POD_CHECK(!pod_launch_log_of(&none, 1).began, "a log that is not there has begun");
     const pod_job job = {.n_parts = (int)(sizeof parts / sizeof parts[0]), .part = parts};
     static const pod_launch_log want[] = {
-        {.began = true, .step = 2, .kept = 2, .failure = "the disk is full"},
-        {.began = true, .step = 4, .kept = 4, .finished = true, .failure = ""},
-        {.began = true, .step = 4, .kept = 4, .stopped = true, .failure = ""},
-        {.began = true, .step = 0, .kept = 4, .failure = ""},
+        {.began = true, .began_now = true, .step = 2, .kept = 2, .failure = "the disk is full"},
+        {.began = true, .began_now = true, .step = 4, .kept = 4, .finished = true, .failure = ""},
+        {.began = true, .began_now = true, .step = 4, .kept = 4, .stopped = true, .failure = ""},
+        {.began = true, .began_now = true, .step = 0, .kept = 4, .failure = ""},
         {.began = true, .step = 0, .kept = 4, .failure = ""}, /* rank 0 wrote nothing */
     };
     for (int i = 0; i < (int)(sizeof want / sizeof want[0]); i++) {
         const pod_launch_log got = pod_launch_log_of(&job, i + 1);
-        POD_CHECK(got.began == want[i].began && got.step == want[i].step &&
-                      got.kept == want[i].kept && got.stopped == want[i].stopped &&
-                      got.finished == want[i].finished && strcmp(got.failure, want[i].failure) == 0,
+        POD_CHECK(got.began == want[i].began && got.began_now == want[i].began_now &&
+                      got.step == want[i].step && got.kept == want[i].kept &&
+                      got.stopped == want[i].stopped && got.finished == want[i].finished &&
+                      strcmp(got.failure, want[i].failure) == 0,
                   "attempt %d: step %d, kept %d, stopped %d, finished %d, '%s'", i + 1,
                   (int)got.step, (int)got.kept, got.stopped, got.finished, got.failure);
     }

@@ -58,6 +58,29 @@ static void test_lines(void)
     pod_arena_destroy(a);
 }
 
+/* A launch of which nothing began leaves what was there, or nothing. */
+static void test_take_back(void)
+{
+    pod_arena *a;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    const char *dir = path_in(a, "taken back");
+    for (int has_one = 0; has_one < 2; has_one++) {
+        pod_launch_file *f = NULL;
+        if (has_one) write_one(dir);
+        POD_CHECK_OK(pod_launch_file_open(dir, "train", 4, 300, &f));
+        POD_CHECK_OK(pod_launch_file_put_begin(f, 2, 301));
+        POD_CHECK_OK(pod_launch_file_put_end(f, 2, 302, 2, "usage", ""));
+        POD_CHECK_OK(pod_launch_file_take_back(f));
+        pod_launch_file_close(f);
+        if (has_one)
+            check_text(a, dir, FIRST ONE);
+        else
+            POD_CHECK(access(pod_arena_text(a, "%s/job/launch.jsonl", dir), F_OK) != 0,
+                      "a file that was not there");
+    }
+    pod_arena_destroy(a);
+}
+
 /* A line that was cut off goes away, wherever its beginning lies. */
 static void test_torn(void)
 {
@@ -184,6 +207,7 @@ static void test_bad(void)
 
 static CU_TestInfo tests[] = {
     {"lines", test_lines},
+    {"taken back", test_take_back},
     {"a torn line", test_torn},
     {"one launcher at a time", test_taken},
     {"a torn line that stays is the last", test_torn_for_good},
