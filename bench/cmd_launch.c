@@ -48,7 +48,7 @@ typedef struct launch {
     int ranks, first_attempt, n_restarts;
     double pause_s; /* before the attempt that runs */
     double stall_s;
-    int64_t kept; /* step of this job's latest checkpoint; 0: none */
+    int64_t kept; /* step of the checkpoint that this job goes on from; 0: none */
     pod_launch_file *file;
     bool is_noted;                /* the begin of the attempt that runs stands in it */
     bool has_made_out, has_begun; /* its folder was not there before; the attempt has left a log */
@@ -284,16 +284,16 @@ static pod_launch_log read_log(const launch *l, int attempt, pod_arena *arena)
 }
 
 /* What the folder has is of this job once a rank of it has begun its log: before it does so, train
- * puts an older job's checkpoints aside. Whether they are whole is for train to find out. */
+ * puts an older job's checkpoints aside. The one that it takes first need not be the latest that was
+ * saved: 'latest' may not have moved to that. Whether it is whole is for train to find out. */
 static int64_t latest_kept(const launch *l, const pod_launch_log *log, pod_arena *arena)
 {
     pod_checkpoint_list list;
     pod_checkpoint_info info;
-    int64_t kept = log->kept > l->kept ? log->kept : l->kept;
-    if (log->began && pod_checkpoint_find(l->out, arena, NULL, &list) == POD_OK && list.n > 0 &&
-        pod_checkpoint_read_info(list.folder[0], arena, &info) == POD_OK && info.step > kept)
-        kept = info.step;
-    return kept;
+    if (log->began && pod_checkpoint_find(l->out, arena, NULL, &list) == POD_OK)
+        for (int i = 0; i < list.n; i++)
+            if (pod_checkpoint_read_info(list.folder[i], arena, &info) == POD_OK) return info.step;
+    return log->kept > l->kept ? log->kept : l->kept;
 }
 
 /* ---- after it ---- */

@@ -57,6 +57,15 @@ for fault in rank=0,step=4 rank=1,step=4,write=3 rank=0,step=4,write=14; do
     rm -r full
 done
 
+# A checkpoint that 'latest' does not point to is not gone on from; launch names the one that is.
+MINIPOD_MPIRUN='mpirun --bind-to none' "$minipod" launch -n 2 --backoff 0.1 -- "${run[@]}" --out behind \
+    --checkpoint sync --fault 'diskfull:rank=0,step=4,write=22;kill:rank=0,step=5' >out 2>err ||
+    fail "a disk full at 'latest': $(cat err)"
+grep -q 'that of step 4 is whole, and .latest. not moved to it$' err || fail "'latest' was moved: $(cat err)"
+grep -q '^{"from":2,' behind/job/attempt-002.rank-0000.jsonl || fail "goes not on from step 2"
+grep -q 'attempt 2 in 0.1 s from step 2$' err || fail "names another step: $(cat err)"
+same_weights behind "a disk full at 'latest'"
+
 # ---- a byte flips -------------------------------------------------------------------------------
 
 trains flipped --checkpoint sync --fault 'corrupt-checkpoint:step=6,rank=1,byte=5000;kill:rank=0,step=8' &&
