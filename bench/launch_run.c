@@ -17,6 +17,7 @@
 #include "bench/launch_next.h"
 #include "bench/launch_relay.h"
 #include "bench/launch_sweep.h"
+#include "runtime/measure/job_name.h"
 
 static const double grace_s = 5;     /* between SIGTERM and SIGKILL */
 static const double patience_s = 30; /* with ranks that know that one of them is missing */
@@ -376,14 +377,13 @@ static bool is_lost(const attempt *a)
 
 static int64_t bytes_of_logs(const pod_launch_plan *plan)
 {
-    char prefix[32];
-    const int length = snprintf(prefix, sizeof prefix, "attempt-%03d.", plan->attempt);
+    pod_job_name name;
     DIR *dir = opendir(plan->log_dir);
     if (!dir) return 0;
     int64_t bytes = 0;
     struct stat st;
     for (const struct dirent *e; (e = readdir(dir));)
-        if (strncmp(e->d_name, prefix, (size_t)length) == 0 &&
+        if (pod_job_name_parse(e->d_name, &name) && name.attempt == plan->attempt &&
             fstatat(dirfd(dir), e->d_name, &st, 0) == 0)
             bytes += st.st_size;
     closedir(dir);

@@ -11,6 +11,7 @@
 
 #include "kernels/base/assert.h"
 #include "runtime/core/json.h"
+#include "runtime/measure/job_name.h"
 #include "runtime/measure/job_record.h"
 
 /* A record holds at most a text of POD_JOB_TEXT_BYTES, each byte escaped as \uXXXX. */
@@ -158,12 +159,14 @@ static void release(pod_job_writer *w)
 
 static pod_status open_writer(pod_job_writer *w, const char *dir, const pod_job_head *h)
 {
-    const size_t room = strlen(dir) + 64;
+    const size_t room = strlen(dir) + sizeof "/job/" + POD_JOB_NAME_BYTES;
+    char name[POD_JOB_NAME_BYTES];
     w->path = malloc(room);
     w->text = fmemopen(w->record, sizeof w->record, "w");
     if (!w->path || !w->text) return pod_fail(POD_E_NOMEM, "%s: out of memory", dir);
     setvbuf(w->text, NULL, _IONBF, 0); /* else it takes memory when it is first used */
-    snprintf(w->path, room, "%s/job/attempt-%03d.rank-%04d.jsonl", dir, h->attempt, h->rank);
+    snprintf(w->path, room, "%s/job/%s", dir,
+             pod_job_name_print((pod_job_name){h->attempt, h->rank}, name));
     w->fd = open(w->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (w->fd < 0) return pod_fail(POD_E_IO, "%s: cannot write: %s", w->path, strerror(errno));
     return put_head(w, h);

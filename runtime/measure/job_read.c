@@ -10,47 +10,27 @@
 #include "runtime/core/file.h"
 #include "runtime/measure/job_file.h"
 #include "runtime/measure/job_line.h"
+#include "runtime/measure/job_name.h"
 #include "runtime/measure/launch_file.h"
 
-enum { MAX_ATTEMPTS = 1000000, MAX_RANKS = 1 << 20, NAME_BYTES = 64 };
+enum { MAX_RANKS = 1 << 20 };
 
 /* Any difference of two stamps fits into an int64_t; the year 2096. */
 static const pod_stamp max_stamp = 4000000000000000000;
 
 /* ---- names of files ---- */
 
-typedef struct part_name {
-    int attempt, rank;
-} part_name;
-
-static void print_name(part_name n, char text[NAME_BYTES])
-{
-    snprintf(text, NAME_BYTES, "attempt-%03d.rank-%04d.jsonl", n.attempt, n.rank);
-}
-
-static bool parse_name(const char *text, part_name *out)
-{
-    char again[NAME_BYTES];
-    part_name n;
-    if (sscanf(text, "attempt-%7d.rank-%7d.jsonl", &n.attempt, &n.rank) != 2) return false;
-    if (n.attempt < 1 || n.attempt > MAX_ATTEMPTS || n.rank < 0) return false;
-    print_name(n, again);
-    if (strcmp(text, again) != 0) return false;
-    *out = n;
-    return true;
-}
-
 static int is_part(const struct dirent *e)
 {
-    part_name n;
-    return parse_name(e->d_name, &n);
+    pod_job_name n;
+    return pod_job_name_parse(e->d_name, &n);
 }
 
 static int by_attempt(const struct dirent **a, const struct dirent **b)
 {
-    part_name x = {0}, y = {0};
-    (void)parse_name((*a)->d_name, &x);
-    (void)parse_name((*b)->d_name, &y);
+    pod_job_name x = {0}, y = {0};
+    (void)pod_job_name_parse((*a)->d_name, &x);
+    (void)pod_job_name_parse((*b)->d_name, &y);
     if (x.attempt != y.attempt) return x.attempt < y.attempt ? -1 : 1;
     return (x.rank > y.rank) - (x.rank < y.rank);
 }
@@ -218,7 +198,8 @@ static pod_status read_schema(const pod__job_line *l, const char *want)
     return pod__job_line_int(l, "version", 1, 1, &version);
 }
 
-static pod_status read_head(const pod__job_line *l, part_name name, pod_arena *a, pod_job_head *out)
+static pod_status read_head(const pod__job_line *l, pod_job_name name, pod_arena *a,
+                            pod_job_head *out)
 {
     pod_job_head h = {.attempt = name.attempt, .rank = name.rank};
     int64_t ranks, same;
@@ -283,7 +264,7 @@ static pod_status take_records(pod__job_line *l, const reading *counted)
 }
 
 /* *begun is false for a file without a whole head. */
-static pod_status read_lines(pod__job_line *l, part_name name, pod_arena *a, pod_job_part *p,
+static pod_status read_lines(pod__job_line *l, pod_job_name name, pod_arena *a, pod_job_part *p,
                              bool *begun)
 {
     POD_TRY(pod__job_line_next(l, begun));
@@ -297,8 +278,8 @@ static pod_status read_lines(pod__job_line *l, part_name name, pod_arena *a, pod
 static pod_status read_part(pod_arena *a, const char *dir, const char *file, pod_job *j,
                             pod_job_part *part)
 {
-    part_name name = {0};
-    (void)parse_name(file, &name);
+    pod_job_name name = {0};
+    (void)pod_job_name_parse(file, &name);
     const char *path = pod_arena_text(a, "%s/job/%s", dir, file);
     if (!path) return POD_E_NOMEM;
     pod__job_line line;
@@ -317,7 +298,7 @@ static pod_status read_attempt(const pod__job_line *l, pod_arena *a, int launch,
 {
     int64_t number, code;
     pod_job_attempt *last = *n > 0 ? &attempt[*n - 1] : NULL;
-    POD_TRY(pod__job_line_int(l, "attempt", 1, MAX_ATTEMPTS, &number));
+    POD_TRY(pod__job_line_int(l, "attempt", 1, POD_JOB_MAX_ATTEMPTS, &number));
     if (pod__job_line_has(l, "begin_ns")) {
         if (last && number <= last->attempt) return bad(l, "attempts go back");
         pod_job_attempt next = {.attempt = (int)number, .launch = launch, .reason = "", .text = ""};
@@ -385,8 +366,8 @@ static pod_status read_parts(pod_arena *a, const char *dir, struct dirent **name
     if (!part) return POD_E_NOMEM;
     j->part = part;
     for (int i = 0; i < n; i++) {
-        part_name which = {0};
-        (void)parse_name(name[i]->d_name, &which);
+        pod_job_name which = {0};
+        (void)pod_job_name_parse(name[i]->d_name, &which);
         if (rank >= 0 && which.rank != rank) continue;
         POD_TRY(read_part(a, dir, name[i]->d_name, j, part));
     }
@@ -454,13 +435,13 @@ pod_status pod_job_last_attempt(const char *dir, int *last)
 {
     struct dirent **name;
     int n;
-    part_name newest = {0};
+    pod_job_name newest = {0};
     if (!has_folder(dir)) {
         *last = 0;
         return POD_OK;
     }
     POD_TRY(list_parts(dir, &name, &n));
-    if (n > 0) (void)parse_name(name[n - 1]->d_name, &newest);
+    if (n > 0) (void)pod_job_name_parse(name[n - 1]->d_name, &newest);
     free_names(name, n);
     POD_TRY(last_launched(dir, &newest.attempt));
     *last = newest.attempt;
@@ -521,8 +502,8 @@ static pod_status move(const char *from, const char *to)
 
 static bool is_of_log(const char *name)
 {
-    part_name n;
-    return parse_name(name, &n) || strcmp(name, "launch.jsonl") == 0;
+    pod_job_name n;
+    return pod_job_name_parse(name, &n) || strcmp(name, "launch.jsonl") == 0;
 }
 
 /* What is no log's is the person's, and stays in the job's folder. */

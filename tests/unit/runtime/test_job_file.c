@@ -13,6 +13,7 @@
 
 #include "runtime/core/file.h"
 #include "runtime/measure/job_file.h"
+#include "runtime/measure/job_name.h"
 #include "tests/harness/harness.h"
 
 enum { PATH_BYTES = 700 };
@@ -510,7 +511,29 @@ static void clear_takes_logs_alone(void)
     }
 }
 
+static void names(void)
+{
+    static const char *const not_names[] = {
+        "attempt-1.rank-0000.jsonl",       "attempt-001.rank-0000.jsonl.part",
+        "attempt-000.rank-0000.jsonl",     "attempt-001.rank--001.jsonl",
+        "attempt-1000001.rank-0000.jsonl", "launch.jsonl"};
+    static const int numbers[] = {1, 7, 999, 1000, 12345, POD_JOB_MAX_ATTEMPTS};
+    char text[POD_JOB_NAME_BYTES];
+    pod_job_name n, got;
+    CU_ASSERT_STRING_EQUAL(pod_job_name_print((pod_job_name){1, 3}, text),
+                           "attempt-001.rank-0003.jsonl");
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        n = (pod_job_name){.attempt = numbers[i], .rank = numbers[i] - 1};
+        POD_CHECK(pod_job_name_parse(pod_job_name_print(n, text), &got) &&
+                      got.attempt == n.attempt && got.rank == n.rank,
+                  "%s", text);
+    }
+    for (size_t i = 0; i < sizeof not_names / sizeof not_names[0]; i++)
+        POD_CHECK(!pod_job_name_parse(not_names[i], &got), "%s is a name", not_names[i]);
+}
+
 static CU_TestInfo tests[] = {
+    {"names", names},
     {"there and back", there_and_back},
     {"no writer takes nothing", no_writer_takes_nothing},
     {"a long end is cut", a_long_end_is_cut},
