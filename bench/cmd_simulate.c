@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "bench/command.h"
+#include "bench/common/json_file.h"
 #include "bench/common/table.h"
 #include "bench/simulate_explain.h"
 #include "bench/simulate_job.h"
@@ -189,8 +190,9 @@ static pod_status print_table(const simulation *x, FILE *to, const char *csv)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void put(const simulation *x, pod_json *j)
+static void put(const void *simulated, pod_json *j)
 {
+    const simulation *x = simulated;
     char mesh[POD_MESH_TEXT_BYTES];
     const pod_setup *s = &x->planned.setup;
     const pod_simulated *r = &x->result;
@@ -258,11 +260,7 @@ static pod_status write_trace(const simulation *x, const char *folder)
 
 static pod_status write_json(const simulation *x, const char *path)
 {
-    pod_file *f;
-    POD_TRY(pod_file_open(path, &f));
-    pod_json j = pod_json_start(pod_file_stream(f), 2);
-    put(x, &j);
-    return pod_file_close(f);
+    return pod_json_file_write(path, 2, put, x);
 }
 
 static pod_status write_folder(const simulation *x, const pod_config *c, pod_log *log)

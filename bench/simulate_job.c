@@ -1,5 +1,6 @@
 #include "bench/simulate_job.h"
 
+#include "bench/common/json_file.h"
 #include "bench/job_table.h"
 #include "runtime/core/file.h"
 
@@ -15,13 +16,11 @@ pod_status pod_simulate_job_absent(const pod_config *c)
     return POD_OK;
 }
 
+static void put(const void *study, pod_json *j) { pod_job_json(study, j); }
+
 static pod_status write_json(const pod_job_study *s, const char *path)
 {
-    pod_file *f;
-    POD_TRY(pod_file_open(path, &f));
-    pod_json j = pod_json_start(pod_file_stream(f), 4);
-    pod_job_json(s, &j);
-    return pod_file_close(f);
+    return pod_json_file_write(path, 4, put, s);
 }
 
 static pod_status write_folder(const pod_job_study *s, const char *folder, pod_log *log)
