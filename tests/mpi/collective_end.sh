@@ -2,18 +2,8 @@
 # A rank that ends in the midst of a collective ends the job, within 10 s, and others name it and the
 # collective; nothing is left behind. One that is late is named, and waited for.
 #   collective_end.sh MPIEXEC PROGRAM
-set -u
-mpiexec=$1
-program=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-n_failed=0
-
-fail() {
-    echo "FAILED: $*"
-    sed 's/^/    /' "$work/out"
-    n_failed=$((n_failed + 1))
-}
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname "$0")/common.sh"
 
 flags=
 
@@ -56,5 +46,4 @@ run shm killed
 said '^rank [013]: rank 2 died, waiting for' || fail "shm killed, recovery: nobody finds rank 2"
 ! said 'rank [013] died' || fail "shm killed, recovery: who found it is called dead"
 
-echo "$n_failed failed"
-[ $n_failed -eq 0 ]
+finish

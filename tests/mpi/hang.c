@@ -25,19 +25,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectives/algo/algo.h"
 #include "collectives/exec/clock_offset.h"
-#include "collectives/exec/coll_run.h"
 #include "collectives/exec/vote.h"
+#include "tests/mpi/ring_run.h"
 
-enum { COUNT = 100000, N_STEPS = 25, STEP = 20 };
-
-static void must(pod_status status)
-{
-    if (status == POD_OK) return;
-    fprintf(stderr, "%s\n", pod_error_text());
-    exit(2);
-}
+enum { N_STEPS = 25, STEP = 20 };
 
 static void nap(double seconds)
 {
@@ -147,26 +139,8 @@ int main(int argc, char **argv)
         say_time();
         for (;;) pause();
     }
-    const pod_mesh m = {1, {size}, {true}, {false}};
-    const pod_coll_args args = {.coll = POD_ALLREDUCE,
-                                .dtype = POD_F32,
-                                .count = COUNT,
-                                .group = pod_group_all(&m),
-                                .node_size = pod_comm_node_size(c)};
-    const char *name = strcmp(carrier, "direct") == 0 ? "direct" : "ring";
-    pod_arena *arena;
-    const pod_sched *s;
-    pod_window *w;
-    pod_coll_run *run;
+    ring_run ring = ring_run_open(c, carrier);
     pod_vote *vote;
-    must(pod_arena_create(NULL, &arena));
-    must(pod_coll_build(arena, pod_coll_find(POD_ALLREDUCE, name), &m, rank, &args, &s));
-    must(pod_window_create(c, COUNT * sizeof(float), &w));
-    void *buf = pod_window_data(w);
-    if (strcmp(carrier, "mpi") == 0)
-        must(pod_coll_run_create_mpi(c, s, POD_F32, buf, "allreduce ring 400K", &run));
-    else
-        must(pod_coll_run_create_shm(c, s, POD_F32, w, buf, "allreduce ring 400K", &run));
     must(pod_vote_open(c, &vote));
     for (int step = 1; step <= N_STEPS; step++) {
         pod_comm_set_step(c, step);
@@ -176,18 +150,16 @@ int main(int argc, char **argv)
             come_to(&p, as_it_begins[i], step);
         if (step == STEP && strcmp(p.where, "idle") == 0) pod_comm_barrier_idle(c);
         if (step == STEP && measures_clocks(p.where)) measure(c, &p);
-        pod_coll_run_start(run);
+        pod_coll_run_start(ring.run);
         come_to(&p, "inside", step);
-        pod_coll_run_wait(run);
+        pod_coll_run_wait(ring.run);
         come_to(&p, "vote", step);
         (void)pod_vote_turn(vote, 0);
         come_to(&p, "agree", step);
         must(pod_comm_agree(c, POD_OK));
     }
     pod_vote_close(vote);
-    pod_coll_run_destroy(run);
-    pod_window_destroy(w);
-    pod_arena_destroy(arena);
+    ring_run_close(&ring);
     pod_comm_close(c);
     return 0;
 }

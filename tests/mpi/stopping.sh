@@ -2,18 +2,8 @@
 # Ranks that are asked to stop, by SIGUSR1 to mpirun, or to one of them, SIGTERM or SIGINT to one, or
 # Ctrl-C, stop all behind the same step; a second SIGTERM or SIGINT ends them as if nobody had asked.
 #   stopping.sh MPIEXEC PROGRAM
-set -u
-mpiexec=$1
-program=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-n_failed=0
-
-fail() {
-    echo "FAILED: $*"
-    sed 's/^/    /' "$work/out"
-    n_failed=$((n_failed + 1))
-}
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname "$0")/common.sh"
 
 # begin [long]: four ranks, until all have said who they are; mpirun is process $mpirun
 begin() {
@@ -112,5 +102,4 @@ for count in 1 2; do
     esac
 done
 
-echo "$n_failed failed"
-[ $n_failed -eq 0 ]
+finish
