@@ -10,6 +10,7 @@
 #include "bench/launch_next.h"
 #include "bench/launch_run.h"
 #include "bench/launch_text.h"
+#include "bench/launch_warn.h"
 #include "kernels/base/cpu.h"
 #include "runtime/core/file.h"
 #include "runtime/core/nearest.h"
@@ -253,7 +254,7 @@ static pod_status make_argv(const launch *l, int attempt, pod_arena *arena, cons
 /* A job goes on without a line of its log; the person is told. */
 static void warn_of(const launch *l, pod_status s)
 {
-    if (s != POD_OK) pod_log_say(l->call->log, POD_LOG_WARNING, "%s", pod_error_text());
+    if (s != POD_OK) pod_launch_warn(l->call->log, "%s", pod_error_text());
 }
 
 static pod_status run(launch *l, int attempt, pod_arena *arena, pod_launch_outcome *out)
@@ -337,8 +338,8 @@ static void say_again(const launch *l, int attempt, const char *tale, const pod_
     char from[64];
     snprintf(from, sizeof from, "the beginning%s", saves ? "" : ": --checkpoint-every is 0");
     if (l->kept > 0) snprintf(from, sizeof from, "step %" PRId64, l->kept);
-    pod_log_say(l->call->log, POD_LOG_WARNING, "attempt %d: %s; attempt %d in %g s from %s",
-                attempt, tale, attempt + 1, next->pause_s, from);
+    pod_launch_warn(l->call->log, "attempt %d: %s; attempt %d in %g s from %s", attempt, tale,
+                    attempt + 1, next->pause_s, from);
 }
 
 /* The last attempt's own words are not said again: what it finds wrong, how it missed its target,

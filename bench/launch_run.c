@@ -17,6 +17,7 @@
 #include "bench/launch_next.h"
 #include "bench/launch_relay.h"
 #include "bench/launch_sweep.h"
+#include "bench/launch_warn.h"
 #include "runtime/measure/job_name.h"
 
 static const double grace_s = 5;     /* between SIGTERM and SIGKILL */
@@ -167,9 +168,9 @@ static void reap_guard(pod_launch_run *r)
 {
     if (r->guard == 0 || waitpid(r->guard, NULL, WNOHANG) == 0) return;
     r->guard = 0;
-    pod_log_say(r->log, POD_LOG_WARNING,
-                "launch: the process that would end the ranks if this one were killed is gone; "
-                "the job goes on");
+    pod_launch_warn(r->log,
+                    "launch: the process that would end the ranks if this one were killed is gone; "
+                    "the job goes on");
 }
 
 static void release_guard(pod_launch_run *r)
@@ -322,9 +323,9 @@ static void pass_on(pod_launch_run *r, pod_launch_relay *out, pod_launch_relay *
     pod_launch_relay_pass(err);
     if (out->to >= 0 || r->is_alone) return;
     r->is_alone = true;
-    pod_log_say(r->log, POD_LOG_WARNING,
-                "launch: standard output: %s: what is printed is dropped, the job goes on",
-                strerror(out->reason));
+    pod_launch_warn(r->log,
+                    "launch: standard output: %s: what is printed is dropped, the job goes on",
+                    strerror(out->reason));
 }
 
 /* Who asks twice to stop waits for no reader. */
@@ -343,8 +344,8 @@ void pod_launch_run_pass_rest(pod_launch_run *r, bool goes_on)
         if (goes_on) left_s = until_s - now_s(r);
     }
     if (left_s <= 0 && (r->out.n > 0 || r->err.n > 0))
-        pod_log_say(r->log, POD_LOG_WARNING,
-                    "launch: nobody reads the rest of what the attempt printed: it is dropped");
+        pod_launch_warn(r->log,
+                        "launch: nobody reads the rest of what the attempt printed: it is dropped");
     close_relays(r);
 }
 

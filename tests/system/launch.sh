@@ -12,6 +12,7 @@
 #   lost       a rank's words on one that died, and no end
 #   print      a megabyte of lines, exit 0              flood   likewise, and then waits
 #   spill      more lines than a pipe takes, and fewer than two do, exit 1
+#   cry        likewise on standard error
 #   wait       until SIGUSR1, then exit 0               deaf    whatever is asked, until it is killed
 cat >mpi <<'END'
 #!/usr/bin/env bash
@@ -30,6 +31,7 @@ hang) printf '%s\n' "$head" "$step" >"$log"; echo $$ >hanging; exec sleep 1000 ;
 lost) echo 'rank 0: rank 5 died, waiting for rank 5 in allreduce ring 1M #7' >&2; echo $$ >hanging; exec sleep 1000 ;;
 print) seq 150000 && touch printed && exit 0 ;;
 spill) seq 20000; exit 1 ;;
+cry) seq 20000 >&2; exit 1 ;;
 flood) trap 'touch asked; exit 0' USR1; seq 150000 & touch waiting; while :; do sleep 0.05; done ;;
 wait) trap 'touch asked; exit 0' USR1; touch waiting; while :; do sleep 0.05; done ;;
 deaf) trap 'touch asked' USR1; trap '' TERM INT; touch waiting; while :; do sleep 0.05; done ;;
@@ -303,6 +305,19 @@ soon grep -qs '"exit_code": 1' run/job/launch.jsonl
 kill -0 "$pid" || fail "does not wait for who reads its last words"
 kill "$reader"
 ends 1
+
+# Standard error, where the launcher itself speaks, is no other.
+sleep 1000 <pipe &
+reader=$!
+rm -rf run calls
+PLAN='cry 0'
+"$minipod" launch "${fast[@]}" "${job[@]}" >out 2>pipe &
+pid=$!
+soon begun_again
+kill "$reader"
+: >err
+ends 0
+notes '"exit_code": 1, '
 
 # The process that would end the ranks of a killed launcher is killed itself.
 begin 'wait 0' "${fast[@]}" "${job[@]}"
