@@ -7,18 +7,6 @@
 #include "collectives/exec/sim.h"
 #include "kernels/base/assert.h"
 
-typedef enum event_kind {
-    EVENT_SEND, /* a SEND begins */
-    EVENT_HEAD, /* the head of its message comes to a link */
-    EVENT_WORK, /* a step has all that it works on */
-    EVENT_DONE  /* a rank, with all of its steps */
-} event_kind;
-
-enum {
-    MAX_COLLS = 1 << (POD__SIM_KIND_SHIFT - POD__SIM_COLL_SHIFT),
-    MAX_RANKS = 1 << (POD__SIM_COLL_SHIFT - POD__SIM_FAR_SHIFT)
-};
-
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* ---- steps and ranks ------------------------------------------------------------------------ */
@@ -33,8 +21,18 @@ typedef struct site { /* a core, in a collective */
 static site site_of(const pod_sim *sim, pod_sim_coll *c, int core)
 {
     const int64_t column = core >> sim->n_column_shift;
-    return (site){c, &c->plan->step[column * c->plan->n_places],
-                  &c->state[(int64_t)core * c->plan->n_words], core};
+    return (site){c, &c->step[column * c->n_places], &c->state[(int64_t)core * c->n_words], core};
+}
+
+static const pod__sim_rest *rest_at(const pod_sim *sim, const site *at, int32_t place)
+{
+    return pod__sim_rest_at(at->coll->plan, place, at->core >> sim->n_column_shift);
+}
+
+static int32_t n_waits_of(const pod_sim *sim, const site *at, pod__sim_edge e)
+{
+    return e.n_waits < POD__SIM_MANY_WAITS ? (int32_t)e.n_waits
+                                           : rest_at(sim, at, (int32_t)e.place)->n_waits;
 }
 
 static uint32_t id_at(const pod_sim *sim, int32_t place, int core)
@@ -65,7 +63,8 @@ static pod__sim_state state_of(int64_t at_ps, int n_told)
     return (uint64_t)at_ps << POD__SIM_TOLD_BITS | (uint64_t)n_told;
 }
 
-static void push(pod_sim *sim, const pod_sim_coll *c, event_kind kind, uint32_t id, int64_t at_ps)
+static void push(pod_sim *sim, const pod_sim_coll *c, pod__sim_event kind, uint32_t id,
+                 int64_t at_ps)
 {
     pod_engine_push(sim->engine, at_ps,
                     (uint64_t)kind << POD__SIM_KIND_SHIFT |
@@ -75,7 +74,7 @@ static void push(pod_sim *sim, const pod_sim_coll *c, event_kind kind, uint32_t 
 static void push_head(pod_sim *sim, const pod_sim_coll *c, uint32_t id, int far, int64_t at_ps)
 {
     pod_engine_push(sim->engine, at_ps,
-                    (uint64_t)EVENT_HEAD << POD__SIM_KIND_SHIFT |
+                    (uint64_t)POD__SIM_HEAD << POD__SIM_KIND_SHIFT |
                         (uint64_t)c->number << POD__SIM_COLL_SHIFT |
                         (uint64_t)far << POD__SIM_FAR_SHIFT | id);
 }
@@ -89,52 +88,57 @@ static void is_known(pod_sim *sim, uint32_t id, int64_t at_ps)
     sim->known[sim->n_known++] = (pod__sim_known){at_ps, id};
 }
 
-static void ready_sync(pod_sim *sim, pod_sim_coll *c, const pod__sim_step *s, int64_t at_ps)
+static void ready_sync(pod_sim *sim, const site *at, int32_t place, int64_t at_ps)
 {
-    const pod__sim_sync *all = &c->plan->sync[s->partner];
-    pod__sim_group *group = &c->group[s->partner];
+    const pod__sim_plan *plan = at->coll->plan;
+    const int32_t number = rest_at(sim, at, place)->peer;
+    const pod__sim_sync *all = &plan->sync[number];
+    pod__sim_group *group = &at->coll->group[number];
     group->at_ps = later(group->at_ps, at_ps);
     if (--group->n_waits > 0) return;
     const int64_t on_ps = pod_ps_add(group->at_ps, sim->sync_ps);
     for (int32_t k = all->first; k < all->first + all->n; k++)
-        is_known(sim, id_at(sim, c->plan->sync_member[k].place, c->plan->sync_member[k].core),
-                 on_ps);
+        is_known(sim, id_at(sim, plan->sync_member[k].place, plan->sync_member[k].core), on_ps);
 }
 
 /* One of what a step waits for is complete, or comes, at this time. */
-static void tell(pod_sim *sim, const site *at, int32_t place, int64_t at_ps)
+static void tell(pod_sim *sim, const site *at, pod__sim_edge e, int64_t at_ps)
 {
-    const pod__sim_step *s = &at->step[place];
-    if (s->n_waits > 1) {
-        pod__sim_state *state = &at->state[s->word];
-        const bool is_wide = pod__sim_is_wide(s);
-        const int64_t n = is_wide ? (int64_t)++state[1] : n_told(*state) + 1;
+    if (e.n_waits > 1) {
+        pod__sim_state *state = &at->state[e.word];
         at_ps = later(time_of(*state), at_ps);
-        *state = state_of(at_ps, is_wide ? 0 : (int)n);
-        if (n < s->n_waits) return;
+        if (!pod__sim_is_wide(e.n_waits)) {
+            const int n = n_told(*state) + 1;
+            *state = state_of(at_ps, n);
+            if (n < (int)e.n_waits) return;
+        } else {
+            *state = state_of(at_ps, 0);
+            if ((int64_t)++state[1] < n_waits_of(sim, at, e)) return;
+        }
     }
-    const uint32_t id = id_at(sim, place, at->core);
-    switch ((pod_step_kind)s->kind) {
-    case POD_STEP_SEND: push(sim, at->coll, EVENT_SEND, id, at_ps); break;
-    case POD_STEP_RECV:
-    case POD_STEP_JOIN: is_known(sim, id, at_ps); break;
-    case POD_STEP_SYNC: ready_sync(sim, at->coll, s, at_ps); break;
-    default: push(sim, at->coll, EVENT_WORK, id, at_ps); break;
-    }
+    const uint32_t id = id_at(sim, (int32_t)e.place, at->core);
+    if (e.then == POD__SIM_KNOWN)
+        is_known(sim, id, at_ps);
+    else if (e.then == POD__SIM_SYNC)
+        ready_sync(sim, at, (int32_t)e.place, at_ps);
+    else
+        push(sim, at->coll, (pod__sim_event)e.then, id, at_ps);
 }
 
-/* The step is complete at this time. */
+/* The step is complete at this time. No step ends later than all that come after it. */
 static void tell_dependents(pod_sim *sim, const site *at, const pod__sim_step *s, int64_t at_ps)
 {
-    pod__sim_part *part = &at->coll->part[at->core];
-    part->end_ps = later(part->end_ps, at_ps);
-    if (--part->n_left == 0) push(sim, at->coll, EVENT_DONE, (uint32_t)at->core, part->end_ps);
-    if (s->n_edges == 1) {
-        tell(sim, at, s->edge, at_ps);
+    if (s->n_edges == 0) {
+        pod__sim_part *part = &at->coll->part[at->core];
+        part->end_ps = later(part->end_ps, at_ps);
+        if (--part->n_left == 0)
+            push(sim, at->coll, POD__SIM_DONE, (uint32_t)at->core, part->end_ps);
         return;
     }
-    const int32_t *dependent = &at->coll->plan->dependent[s->edge];
-    for (unsigned e = 0; e < s->n_edges; e++) tell(sim, at, dependent[e], at_ps);
+    const int first = s->is_send, n = first + (int)s->n_edges;
+    for (int e = first; e < POD__SIM_NEAR_EDGES && e < n; e++) tell(sim, at, s->edge[e], at_ps);
+    for (int e = POD__SIM_NEAR_EDGES; e < n; e++)
+        tell(sim, at, at->coll->plan->more[s->more + e - POD__SIM_NEAR_EDGES], at_ps);
 }
 
 static void tell_known(pod_sim *sim, pod_sim_coll *c)
@@ -167,16 +171,16 @@ static pod_hop next_hop(const pod_sim *sim, const pod__sim_step *send, int rank,
     return hop;
 }
 
-static int neighbor_of(const pod_sim *sim, int core, pod_hop hop)
+static const pod__sim_next *next_of(const pod_sim *sim, int core, unsigned dim, bool is_down)
 {
-    return sim->neighbor[(2 * hop.dim + (hop.dir < 0)) * sim->n_slots + core];
+    return &sim->next[(int)(2 * dim + is_down) * sim->n_slots + core];
 }
 
 /* The head of a message will come to the next node on its way, its tail some time behind. */
 static void go_on(pod_sim *sim, const site *at, int32_t place, pod_coord far, pod_hop hop,
                   const pod_transit *t)
 {
-    pod__sim_state *state = &at->state[at->step[place].word];
+    pod__sim_state *state = &at->state[rest_at(sim, at, place)->word];
     pod_coord hop_far = {{0}};
     hop_far.at[hop.dim] = hop.dir > 0 ? 1 : sim->classes.mesh.extent[hop.dim] - 1;
     *state = state_of(t->tail_ps, n_told(*state));
@@ -188,40 +192,43 @@ static void go_on(pod_sim *sim, const site *at, int32_t place, pod_coord far, po
 static void pass_first(pod_sim *sim, const site *at, int32_t place)
 {
     const pod__sim_step *send = &at->step[place];
-    const int rank = sim->rank[at->core];
     pod_hop hop = {send->dim, send->is_down ? -1 : 1};
     bool is_near = send->is_near;
     if (send->is_rerouted) {
-        const int to = pod__sim_peer_of(sim, send, at->core);
+        const int rank = sim->rank[at->core],
+                  to = pod__sim_peer_of(sim, rest_at(sim, at, place)->peer, at->core);
         hop = next_hop(sim, send, rank, to);
         is_near = pod_mesh_neighbor(&sim->classes.mesh, rank, hop.dim, hop.dir) == to;
     }
+    const pod__sim_next *next = next_of(sim, at->core, (unsigned)hop.dim, hop.dir < 0);
     pod_transit t = {.head_ps = sim->now_ps, .tail_ps = sim->now_ps};
-    pod_links_pass(sim->links, rank, hop, cost_of(at->coll, send), &t);
+    pod_links_pass(sim->links, next->link, hop.dim, cost_of(at->coll, send), &t);
     tell_dependents(sim, at, send, t.left_ps);
     if (!is_near) {
         go_on(sim, at, place, (pod_coord){{0}}, hop, &t);
         return;
     }
-    const site to = site_of(sim, at->coll, neighbor_of(sim, at->core, hop));
-    tell(sim, &to, send->partner, t.tail_ps);
+    const site to = site_of(sim, at->coll, next->core);
+    tell(sim, &to, send->edge[0], t.tail_ps);
 }
 
 /* The head has come to a node on its way, now. */
 static void pass_on(pod_sim *sim, const site *at, int32_t place, int far)
 {
     const pod__sim_step *send = &at->step[place];
-    const int peer = pod__sim_peer_of(sim, send, at->core);
+    const pod__sim_rest *rest = rest_at(sim, at, place);
+    const int peer = pod__sim_peer_of(sim, rest->peer, at->core);
     const int rank = pod__sim_moved(sim, sim->coord[sim->rank[at->core]], sim->coord[far]);
-    pod_transit t = {.head_ps = sim->now_ps, .tail_ps = time_of(at->state[send->word])};
+    pod_transit t = {.head_ps = sim->now_ps, .tail_ps = time_of(at->state[rest->word])};
     const pod_hop hop = next_hop(sim, send, rank, peer);
-    pod_links_pass(sim->links, rank, hop, cost_of(at->coll, send), &t);
+    pod_links_pass(sim->links, pod_links_kept(sim->links, rank, hop), hop.dim,
+                   cost_of(at->coll, send), &t);
     if (pod_mesh_neighbor(&sim->classes.mesh, rank, hop.dim, hop.dir) != peer) {
         go_on(sim, at, place, sim->coord[far], hop, &t);
         return;
     }
     const site to = site_of(sim, at->coll, sim->core_of[peer]);
-    tell(sim, &to, send->partner, t.tail_ps);
+    tell(sim, &to, send->edge[0], t.tail_ps);
 }
 
 static void begin_send(pod_sim *sim, const site *at, int32_t place)
@@ -249,7 +256,7 @@ static pod_status begin_run(pod_sim *sim, pod_sim_coll *c)
         return pod_fail(POD_E_NOMEM,
                         "simulation: no memory for what is kept of %zu steps of a collective", n);
     for (int k = 0; k < sim->n_slots; k++)
-        c->part[k] = (pod__sim_part){.n_left = p->n_live[k >> sim->n_column_shift]};
+        c->part[k] = (pod__sim_part){.n_left = p->n_last[k >> sim->n_column_shift]};
     for (int32_t g = 0; g < p->n_syncs; g++)
         c->group[g] = (pod__sim_group){.n_waits = p->sync[g].n};
     c->n_not_done = sim->n_cores;
@@ -268,14 +275,14 @@ static void end_run(pod_sim_coll *c)
 pod_status pod_sim_start(pod_sim *sim, pod_sim_coll *c, int rank, int64_t at_ps)
 {
     POD_ASSERT(rank >= 0 && rank < sim->n_cores, "rank %d of %d", rank, sim->n_cores);
-    POD_ASSERT(at_ps >= sim->now_ps, "a start at %" PRId64 " ps, now is %" PRId64, at_ps,
-               sim->now_ps);
-    if (c->n_not_done == 0) POD_TRY(begin_run(sim, c));
     const int core = sim->core_named[rank];
+    POD_ASSERT(pod_engine_may_push(sim->engine, at_ps, (uint64_t)core),
+               "rank %d starts at %" PRId64 " ps, now is %" PRId64, rank, at_ps, sim->now_ps);
+    if (c->n_not_done == 0) POD_TRY(begin_run(sim, c));
     POD_ASSERT(!c->part[core].is_started, "rank %d starts again while others are not done", rank);
     const int k = core >> sim->n_column_shift;
     c->part[core].is_started = true;
-    if (c->part[core].n_left == 0) push(sim, c, EVENT_DONE, (uint32_t)core, at_ps);
+    if (c->part[core].n_left == 0) push(sim, c, POD__SIM_DONE, (uint32_t)core, at_ps);
     const site at = site_of(sim, c, core);
     for (int32_t i = c->plan->first_root[k]; i < c->plan->first_root[k + 1]; i++)
         tell(sim, &at, c->plan->root[i], at_ps);
@@ -290,51 +297,60 @@ int pod_sim_coll_number(const pod_sim_coll *c) { return (int)c->number; }
 /* Thousands of cores are more than a cache holds, and memory takes as long as several events. So
  * what an event will need is asked for some events before: first its step, and when that has come
  * what it names. */
-enum { STEP_AHEAD = 16, STATE_AHEAD = 8 };
+enum { STEP_AHEAD = 32, STATE_AHEAD = 20, NEXT_AHEAD = 8 };
 
 static pod_sim_coll *coll_of(const pod_sim *sim, uint64_t key)
 {
-    return sim->coll[key >> POD__SIM_COLL_SHIFT & (MAX_COLLS - 1)];
-}
-
-static void fetch_words(const pod__sim_state *first)
-{
-    __builtin_prefetch(first, 1);
-    __builtin_prefetch(first + POD__SIM_LINE_BYTES / sizeof *first, 1);
+    return sim->coll[key >> POD__SIM_COLL_SHIFT & (POD__SIM_MAX_COLLS - 1)];
 }
 
 static void fetch_step(const pod_sim *sim, uint64_t key)
 {
     const uint32_t id = (uint32_t)key;
     const pod_sim_coll *c = coll_of(sim, key);
-    if (key >> POD__SIM_KIND_SHIFT == EVENT_DONE) return;
-    const int core = core_at(sim, id);
-    __builtin_prefetch(pod__sim_step_at(c->plan, place_at(sim, id), core >> sim->n_column_shift));
-    __builtin_prefetch(&c->part[core], 1);
+    const int64_t column = core_at(sim, id) >> sim->n_column_shift;
+    __builtin_prefetch(&c->step[column * c->n_places + place_at(sim, id)]);
 }
 
 static void fetch_state(const pod_sim *sim, uint64_t key)
 {
     const uint32_t id = (uint32_t)key;
-    if (key >> POD__SIM_KIND_SHIFT == EVENT_DONE) return;
+    if (key >> POD__SIM_KIND_SHIFT == POD__SIM_DONE) return;
     const site at = site_of(sim, coll_of(sim, key), core_at(sim, id));
     const pod__sim_step *s = &at.step[place_at(sim, id)];
-    if (s->kind != POD_STEP_SEND) {
-        fetch_words(&at.state[s->word]);
+    __builtin_prefetch(&at.state[s->edge[1].word], 1);
+    if (!s->is_send) {
+        __builtin_prefetch(&at.state[s->edge[0].word], 1);
     } else if (s->is_near) {
-        const pod_hop hop = {s->dim, s->is_down ? -1 : 1};
-        const site to = site_of(sim, at.coll, neighbor_of(sim, at.core, hop));
-        pod_links_fetch(sim->links, sim->rank[at.core], hop);
-        fetch_words(&to.state[to.step[s->partner].word]);
+        const pod__sim_next *next = next_of(sim, at.core, s->dim, s->is_down);
+        const site to = site_of(sim, at.coll, next->core);
+        pod_links_fetch(sim->links, next->link);
+        __builtin_prefetch(&to.state[s->edge[0].word], 1);
+        __builtin_prefetch(&to.step[s->edge[0].place]);
     }
+}
+
+/* What a receive tells when its message comes. */
+static void fetch_next(const pod_sim *sim, uint64_t key)
+{
+    const uint32_t id = (uint32_t)key;
+    if (key >> POD__SIM_KIND_SHIFT != POD__SIM_SEND) return;
+    const site at = site_of(sim, coll_of(sim, key), core_at(sim, id));
+    const pod__sim_step *s = &at.step[place_at(sim, id)];
+    if (!s->is_near || s->edge[0].then != POD__SIM_KNOWN) return;
+    const site to = site_of(sim, at.coll, next_of(sim, at.core, s->dim, s->is_down)->core);
+    const pod__sim_step *recv = &to.step[s->edge[0].place];
+    __builtin_prefetch(&to.state[recv->edge[0].word], 1);
+    __builtin_prefetch(&to.state[recv->edge[1].word], 1);
 }
 
 static void fetch(const pod_sim *sim)
 {
     int64_t n;
-    const pod_engine_event *soon = pod_engine_soon(sim->engine, &n);
+    const pod_engine_entry *soon = pod_engine_soon(sim->engine, &n);
     if (n > STEP_AHEAD) fetch_step(sim, soon[STEP_AHEAD].key);
     if (n > STATE_AHEAD) fetch_state(sim, soon[STATE_AHEAD].key);
+    if (n > NEXT_AHEAD) fetch_next(sim, soon[NEXT_AHEAD].key);
 }
 
 /* ---- the run -------------------------------------------------------------------------------- */
@@ -347,18 +363,18 @@ bool pod_sim_next(pod_sim *sim, pod_sim_done *out)
         sim->now_ps = event.at_ps;
         pod_sim_coll *c = coll_of(sim, event.key);
         const uint32_t id = (uint32_t)event.key;
-        const event_kind kind = (event_kind)(event.key >> POD__SIM_KIND_SHIFT);
-        if (kind == EVENT_DONE) {
+        const pod__sim_event kind = (pod__sim_event)(event.key >> POD__SIM_KIND_SHIFT);
+        if (kind == POD__SIM_DONE) {
             if (--c->n_not_done == 0) end_run(c);
             *out = (pod_sim_done){c, sim->name[id], event.at_ps};
             return true;
         }
         const site at = site_of(sim, c, core_at(sim, id));
         const int32_t place = place_at(sim, id);
-        const int far = (int)(event.key >> POD__SIM_FAR_SHIFT & (MAX_RANKS - 1));
-        if (kind == EVENT_WORK)
+        const int far = (int)(event.key >> POD__SIM_FAR_SHIFT & (POD__SIM_MAX_RANKS - 1));
+        if (kind == POD__SIM_WORK)
             work(sim, &at, place);
-        else if (kind == EVENT_SEND)
+        else if (kind == POD__SIM_SEND)
             begin_send(sim, &at, place);
         else if (far == 0)
             pass_first(sim, &at, place);
@@ -366,6 +382,7 @@ bool pod_sim_next(pod_sim *sim, pod_sim_done *out)
             pass_on(sim, &at, place, far);
         tell_known(sim, c);
     }
+    sim->now_ps = pod_engine_now(sim->engine);
     return false;
 }
 
@@ -377,11 +394,11 @@ static int32_t find_stuck(const pod_sim *sim, pod_sim_coll *c, int core)
 {
     const site at = site_of(sim, c, core);
     for (int32_t place = 0; place < c->plan->n_steps[core >> sim->n_column_shift]; place++) {
-        const pod__sim_step *s = &at.step[place];
+        const pod__sim_rest *s = rest_at(sim, &at, place);
         const pod__sim_state *state = &at.state[s->word];
-        const int64_t n = pod__sim_is_wide(s) ? (int64_t)state[1] : n_told(state[0]);
+        const int64_t n = pod__sim_is_wide(s->n_waits) ? (int64_t)state[1] : n_told(state[0]);
         if (s->n_waits > 1 && n < s->n_waits) return place;
-        if (s->kind == POD_STEP_SYNC && c->group[s->partner].n_waits > 0) return place;
+        if (s->kind == POD_STEP_SYNC && c->group[s->peer].n_waits > 0) return place;
     }
     return -1;
 }
@@ -394,11 +411,10 @@ pod_status pod_sim_check_done(const pod_sim *sim, const pod_sim_coll *c)
         if (!c->part[k].is_started || c->part[k].n_left == 0) continue;
         const int32_t place = find_stuck(sim, sim->coll[c->number], k);
         POD_ASSERT(place >= 0, "rank %d has %d steps left, none waits", k, (int)c->part[k].n_left);
-        const pod__sim_step *s = pod__sim_step_at(c->plan, place, k >> sim->n_column_shift);
-        return pod_fail(POD_E_INVALID,
-                        "simulation: rank %d waits for ever in step %d (%s) from %.9f s on",
-                        sim->rank[k], (int)place, pod_step_kind_name((pod_step_kind)s->kind),
-                        pod_ps_seconds(sim->now_ps));
+        const pod__sim_rest *s = pod__sim_rest_at(c->plan, place, k >> sim->n_column_shift);
+        return pod_fail(
+            POD_E_INVALID, "simulation: rank %d waits for ever in step %d (%s) from %.9f s on",
+            sim->rank[k], (int)place, pod_step_kind_name(s->kind), pod_ps_seconds(sim->now_ps));
     }
     return POD_OK;
 }

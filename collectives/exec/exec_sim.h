@@ -55,7 +55,7 @@ int pod_sim_core_of(const pod_sim *sim, int rank); /* itself, or its class */
  * none and when no way is left between two ranks; E_NOMEM. */
 POD_MUST pod_status pod_sim_fail_links(pod_sim *sim, const int link[], int n);
 
-/* Adds a collective of which all[k] is the part of the first rank of class k, in a simulation that
+/* While nothing is under way, if ranks share memory in it. Adds a collective of which all[k] is the part of the first rank of class k, in a simulation that
  * was not created with classes of every rank k; nothing is kept of `all`. E_INVALID, naming rank
  * and step, when a message or sync has no other half; races and spans are not looked at. E_NOMEM. */
 POD_MUST pod_status pod_sim_add(pod_sim *sim, const pod_sched *const all[], pod_dtype t,
@@ -68,9 +68,10 @@ POD_MUST pod_status pod_sim_add_algo(pod_sim *sim, const pod_coll_algo *algo,
 
 int pod_sim_coll_number(const pod_sim_coll *c); /* in the order in which they were added, from 0 */
 
-/* Rank begins its part at this time, not before pod_sim_now. A collective can be started again when
- * all its ranks are done. The first start takes memory for the run, and the end of the last rank
- * gives it back: E_NOMEM. */
+/* Rank begins its part at this time: before the first pod_sim_next and after one that was false any
+ * rank, not before pod_sim_now; in between the rank that has just been done, not before it was. A
+ * collective can be started again when all its ranks are done. The first start takes memory for the
+ * run, and the end of the last rank gives it back: E_NOMEM. */
 POD_MUST pod_status pod_sim_start(pod_sim *sim, pod_sim_coll *c, int rank, int64_t at_ps);
 
 typedef struct pod_sim_done {
@@ -80,13 +81,15 @@ typedef struct pod_sim_done {
 } pod_sim_done;
 
 /* Goes on until a rank is done with its part: no peer reads or writes its buffer any more. False
- * when nothing more can happen. More may be started between two calls. */
+ * when nothing more can happen. Of one rank what is done earlier comes earlier; of two, it may come
+ * later by as long as news of one needs to the other. */
 bool pod_sim_next(pod_sim *sim, pod_sim_done *out);
 
 /* POD_OK unless a rank that started is not done, though nothing more can happen: E_INVALID with the
  * step that it waits in; E_NOMEM when memory for events was wanting. */
 POD_MUST pod_status pod_sim_check_done(const pod_sim *sim, const pod_sim_coll *c);
 
+/* When a rank was done that pod_sim_next has just told of; when it was false, of the last one. */
 int64_t pod_sim_now(const pod_sim *sim);
 
 typedef struct pod_sim_use { /* since create */

@@ -4,11 +4,6 @@
 #include "collectives/exec/sim.h"
 #include "kernels/base/assert.h"
 
-enum {
-    MAX_COLLS = 1 << (POD__SIM_KIND_SHIFT - POD__SIM_COLL_SHIFT),
-    MAX_RANKS = 1 << (POD__SIM_COLL_SHIFT - POD__SIM_FAR_SHIFT)
-};
-
 /* ---- the machine ---------------------------------------------------------------------------- */
 
 static pod_status take_cores(pod_sim *sim)
@@ -17,14 +12,15 @@ static pod_status take_cores(pod_sim *sim)
     sim->sender_free_ps = POD_ARENA_NEW(sim->arena, int64_t, sim->n_slots);
     sim->unit_free_ps = POD_ARENA_NEW(sim->arena, int64_t, sim->n_slots);
     sim->rank = POD_ARENA_NEW(sim->arena, int32_t, sim->n_slots);
-    sim->neighbor = POD_ARENA_NEW(sim->arena, int32_t, 2 * sim->classes.mesh.n_dims * sim->n_slots);
+    sim->next =
+        POD_ARENA_NEW(sim->arena, pod__sim_next, 2 * sim->classes.mesh.n_dims * sim->n_slots);
     sim->name = POD_ARENA_NEW(sim->arena, int32_t, sim->n_slots);
     sim->core_named = POD_ARENA_NEW(sim->arena, int32_t, sim->n_cores);
     sim->core_of = POD_ARENA_NEW(sim->arena, int32_t, n_ranks);
     sim->column_of = POD_ARENA_NEW(sim->arena, int32_t, n_ranks);
     sim->column_rank = POD_ARENA_NEW(sim->arena, int32_t, sim->n_columns);
     sim->coord = POD_ARENA_NEW(sim->arena, pod_coord, n_ranks);
-    if (!sim->sender_free_ps || !sim->unit_free_ps || !sim->rank || !sim->neighbor || !sim->name ||
+    if (!sim->sender_free_ps || !sim->unit_free_ps || !sim->rank || !sim->next || !sim->name ||
         !sim->core_named || !sim->core_of || !sim->column_of || !sim->column_rank || !sim->coord)
         return POD_E_NOMEM;
     for (int i = 0; i < sim->n_slots; i++) sim->rank[i] = -1;
@@ -64,14 +60,15 @@ static void find_neighbors(pod_sim *sim)
     const pod_mesh *m = &sim->classes.mesh;
     for (int side = 0; side < 2 * m->n_dims; side++)
         for (int k = 0; k < sim->n_slots; k++) {
-            const int from = sim->rank[k];
-            const int to = from < 0 ? -1 : pod_mesh_neighbor(m, from, side / 2, side % 2 ? -1 : 1);
-            sim->neighbor[side * sim->n_slots + k] = to < 0 ? -1 : sim->core_of[to];
+            if (sim->rank[k] < 0) continue;
+            const pod_hop hop = {side / 2, side % 2 ? -1 : 1};
+            const int to = pod_mesh_neighbor(m, sim->rank[k], hop.dim, hop.dir);
+            sim->next[side * sim->n_slots + k] = (pod__sim_next){
+                to < 0 ? -1 : sim->core_of[to], pod_links_kept(sim->links, sim->rank[k], hop)};
         }
 }
 
-static pod_status number_cores(pod_sim *sim, bool is_each, const pod_sim_classes *layout,
-                               int32_t first[])
+static pod_status number_cores(pod_sim *sim, bool is_each, const pod_sim_classes *layout)
 {
     const pod_sim_classes *c = &sim->classes;
     const int n_ranks = pod_mesh_size(&c->mesh);
@@ -82,24 +79,26 @@ static pod_status number_cores(pod_sim *sim, bool is_each, const pod_sim_classes
         const bool is_first = pod_sim_class_rank(c, class_number) == r;
         sim->core_of[r] = k;
         sim->column_of[r] = k >> sim->n_column_shift;
-        first[r] = is_each ? r : pod_sim_class_rank(c, class_number);
         if (is_first) sim->column_rank[sim->column_of[r]] = r;
-        if (first[r] != r) continue;
+        if (!is_each && !is_first) continue;
         sim->rank[k] = r;
         sim->name[k] = is_each ? r : class_number;
         sim->core_named[sim->name[k]] = k;
         for (int d = 0; d < c->mesh.n_dims && sim->moved_by; d++)
             sim->moved_by[k].at[d] = sim->coord[r].at[d] / c->shift[d] * c->shift[d];
     }
+    POD_TRY(
+        pod_links_create(sim->arena, &sim->net, &c->mesh, sim->core_of, sim->n_slots, &sim->links));
     find_neighbors(sim);
-    return pod_links_create(sim->arena, &sim->net, &c->mesh, first, &sim->links);
+    return POD_OK;
 }
 
 static pod_status fill(pod_sim *sim)
 {
     const int n_ranks = pod_mesh_size(&sim->classes.mesh);
-    if (n_ranks > MAX_RANKS)
-        return pod_fail(POD_E_UNSUPPORTED, "simulation: %d ranks, at most %d", n_ranks, MAX_RANKS);
+    if (n_ranks > POD__SIM_MAX_RANKS)
+        return pod_fail(POD_E_UNSUPPORTED, "simulation: %d ranks, at most %d", n_ranks,
+                        POD__SIM_MAX_RANKS);
     const bool is_each = sim->n_cores == n_ranks;
     const pod_sim_classes layout = layout_of(&sim->classes);
     while (is_each && 1 << sim->n_member_bits < layout.n_alike) sim->n_member_bits++;
@@ -109,10 +108,9 @@ static pod_status fill(pod_sim *sim)
     if (sim->classes.n_alike > 1) sim->n_column_shift = sim->n_member_bits;
     sim->n_columns = sim->n_slots >> sim->n_column_shift;
     POD_TRY(take_cores(sim));
-    int32_t *first = POD_ARENA_NEW(sim->arena, int32_t, n_ranks);
-    if (!first) return POD_E_NOMEM;
-    POD_TRY(number_cores(sim, is_each, &layout, first));
+    POD_TRY(number_cores(sim, is_each, &layout));
     POD_TRY(pod_engine_create(NULL, &sim->engine));
+    POD_TRY(pod__sim_set_places(sim));
     sim->message_ps = pod_ps(sim->net.message_s);
     sim->sync_ps = pod_ps(sim->net.sync_s);
     return POD_OK;
@@ -135,6 +133,7 @@ pod_status pod_sim_create_alike(const pod_net *net, const pod_sim_classes *class
     *out = sim;
     return POD_OK;
 failed:
+    if (sim) pod_engine_destroy(sim->engine);
     pod_arena_destroy(a);
     return status;
 }
@@ -193,8 +192,9 @@ int pod_sim_core_of(const pod_sim *sim, int rank) { return sim->name[sim->core_o
 static pod_status make_room(pod_sim *sim)
 {
     if (sim->n_colls < sim->coll_capacity) return POD_OK;
-    if (sim->n_colls == MAX_COLLS)
-        return pod_fail(POD_E_UNSUPPORTED, "simulation: more than %d collectives", MAX_COLLS);
+    if (sim->n_colls == POD__SIM_MAX_COLLS)
+        return pod_fail(POD_E_UNSUPPORTED, "simulation: more than %d collectives",
+                        POD__SIM_MAX_COLLS);
     const int capacity = sim->coll_capacity ? 2 * sim->coll_capacity : 4;
     pod_sim_coll **coll = POD_ARENA_NEW(sim->arena, pod_sim_coll *, capacity);
     if (!coll) return POD_E_NOMEM;
@@ -217,7 +217,7 @@ static pod_status make_known_room(pod_sim *sim, int32_t n)
 static pod_status add_coll(pod_sim *sim, const pod__sim_shared *s, double scale, pod_sim_coll **out)
 {
     const int64_t n_names = (int64_t)s->plan->n_places << sim->n_slot_bits;
-    if (n_names > UINT32_MAX)
+    if (n_names > UINT32_MAX || s->plan->n_places >= 1 << POD__SIM_PLACE_BITS)
         return pod_fail(POD_E_UNSUPPORTED, "simulation: %d steps on each of %d ranks",
                         (int)s->plan->n_places, sim->n_cores);
     POD_TRY(make_room(sim));
@@ -225,6 +225,9 @@ static pod_status add_coll(pod_sim *sim, const pod__sim_shared *s, double scale,
     pod_sim_coll *c = POD_ARENA_NEW(sim->arena, pod_sim_coll, 1);
     if (!c) return POD_E_NOMEM;
     *c = (pod_sim_coll){.number = (uint32_t)sim->n_colls,
+                        .n_places = s->plan->n_places,
+                        .n_words = s->plan->n_words,
+                        .step = s->plan->step,
                         .plan = s->plan,
                         .scale = scale,
                         .n_messages = s->plan->n_messages * sim->classes.n_alike,
@@ -244,6 +247,8 @@ static pod_status build_shared(pod_sim *sim, const pod_sched *const all[], pod_d
     pod__sim_shared *s = POD_ARENA_NEW(sim->arena, pod__sim_shared, 1);
     if (!s) return POD_E_NOMEM;
     POD_TRY(pod__sim_plan_build(sim->arena, sim, all, t, &s->plan));
+    /* A SYNC that takes no time joins all that share at one. */
+    if (s->plan->n_syncs > 0) POD_TRY(pod_engine_set_places(sim->engine, NULL));
     s->next = sim->shared;
     sim->shared = s;
     *out = s;

@@ -17,7 +17,7 @@ static pod_status run_once(pod_sim *sim, pod_sim_coll *c, const double start_s[]
     pod_sim_done done;
     while (pod_sim_next(sim, &done)) {
         if (done_s) done_s[done.rank] = pod_ps_seconds(done.at_ps);
-        last_ps = done.at_ps;
+        if (done.at_ps > last_ps) last_ps = done.at_ps;
     }
     *seconds = pod_ps_seconds(last_ps - first_ps);
     return pod_sim_check_done(sim, c);

@@ -35,6 +35,11 @@ static pod__sim_step *step_at(const builder *b, int32_t i)
     return pod__sim_step_at(b->plan, place_of(b, i), b->column[i]);
 }
 
+static pod__sim_rest *rest_at(const builder *b, int32_t i)
+{
+    return pod__sim_rest_at(b->plan, place_of(b, i), b->column[i]);
+}
+
 static pod_status blame(const builder *b, int32_t i, const char *fault)
 {
     char text[POD_STEP_TEXT_BYTES];
@@ -62,13 +67,16 @@ static pod_status count_steps(builder *b)
     }
     b->first[p->n_columns] = (int32_t)total;
     p->n_most_known = p->n_places;
-    const size_t n_bytes = (size_t)p->n_places * (size_t)p->n_columns * sizeof *p->step;
+    const size_t n_all = (size_t)p->n_places * (size_t)p->n_columns;
+    const size_t n_bytes = n_all * sizeof *p->step;
     p->step = aligned_alloc(POD__SIM_LINE_BYTES,
                             (n_bytes / POD__SIM_LINE_BYTES + 1) * POD__SIM_LINE_BYTES);
     if (p->step) memset(p->step, 0, n_bytes);
+    p->rest = calloc(n_all + 1, sizeof *p->rest);
     b->column = POD_ARENA_NEW(b->work, int32_t, total);
     b->partner = POD_ARENA_NEW(b->work, int32_t, total);
-    if (!p->step) return pod_fail(POD_E_NOMEM, "no memory for %" PRId64 " steps", total);
+    if (!p->step || !p->rest)
+        return pod_fail(POD_E_NOMEM, "no memory for %" PRId64 " steps", total);
     if (!b->column || !b->partner) return POD_E_NOMEM;
     for (int k = 0; k < p->n_columns; k++)
         for (int32_t i = b->first[k]; i < b->first[k + 1]; i++) {
@@ -116,18 +124,24 @@ static void put_hop(const builder *b, int from, int to, pod__sim_step *out)
     out->is_near = !pod_route_next(m, &at, &b->coord[to], &next);
 }
 
+static void put_place(pod__sim_edge *e, int32_t place)
+{
+    e->place = (uint64_t)place & ((1u << POD__SIM_PLACE_BITS) - 1);
+}
+
 static pod__sim_step *put_step(const builder *b, int32_t i)
 {
     const pod_step *from = source_of(b, i);
     pod__sim_step *s = step_at(b, i);
-    s->kind = (unsigned)from->kind & 15u;
-    s->n_waits += receives_message(from);
-    s->partner = b->partner[i];
-    s->peer = from->peer;
+    pod__sim_rest *rest = rest_at(b, i);
+    s->is_send = from->kind == POD_STEP_SEND;
+    rest->kind = from->kind;
+    rest->n_waits += receives_message(from);
+    rest->peer = from->kind == POD_STEP_SYNC ? b->partner[i] : from->peer;
     const int64_t cost = cost_of(&b->sim->net, b->sched[b->column[i]], from, b->dtype);
     s->cost = cost < MAX_COST ? cost : MAX_COST;
     if (from->kind != POD_STEP_SEND) return s;
-    s->partner = place_of(b, b->partner[i]);
+    put_place(&s->edge[0], place_of(b, b->partner[i]));
     put_hop(b, b->rank[b->column[i]], from->peer, s);
     b->plan->n_messages++;
     b->plan->message_bytes += (double)cost;
@@ -136,7 +150,7 @@ static pod__sim_step *put_step(const builder *b, int32_t i)
 
 /* ---- dependents ----------------------------------------------------------------------------- */
 
-enum { MAX_EDGES = (1 << 23) - 1 };
+enum { MAX_EDGES = (1 << 26) - 1 };
 
 static bool is_root(const pod_step *s) { return s->after[0] < 0 && s->after[1] < 0; }
 
@@ -159,28 +173,37 @@ static void merge_joins(const pod_step step[], int32_t n, int32_t into[], int32_
     }
 }
 
+/* A SEND's receive is told first. */
+static int n_near(const pod_step *s) { return POD__SIM_NEAR_EDGES - (s->kind == POD_STEP_SEND); }
+
+static pod__sim_edge *edge_at(const pod__sim_plan *p, pod__sim_step *s, int32_t number, int n_near)
+{
+    return number < n_near ? &s->edge[POD__SIM_NEAR_EDGES - n_near + number]
+                           : &p->more[s->more + number - n_near];
+}
+
 /* Of column k; the lists begin at `at`. */
 static int32_t list_column(builder *b, int k, const int32_t into[], const int32_t n_told[],
                            int32_t at)
 {
     pod__sim_plan *p = b->plan;
     pod__sim_step *own = pod__sim_step_at(p, 0, k);
+    pod__sim_rest *rest = pod__sim_rest_at(p, 0, k);
     for (int32_t i = 0; i < p->n_steps[k]; i++) {
-        own[i].n_waits = is_root(&b->steps[k][i]);
+        rest[i].n_waits = is_root(&b->steps[k][i]);
         if (into[i] != i) continue;
-        p->n_live[k]++;
-        own[i].edge = at;
-        if (n_told[i] > 1) at += n_told[i];
+        p->n_last[k] += n_told[i] == 0;
+        own[i].more = at;
+        if (n_told[i] > n_near(&b->steps[k][i])) at += n_told[i] - n_near(&b->steps[k][i]);
     }
     for (int32_t i = 0; i < p->n_steps[k]; i++)
         for (int j = 0; j < 2 && into[i] != NONE; j++) {
             const int32_t from = b->steps[k][i].after[j];
             if (from < 0 || into[from] != from) continue;
-            own[into[i]].n_waits++;
-            if (n_told[from] == 1)
-                own[from].edge = into[i];
-            else
-                p->dependent[own[from].edge + (int32_t)own[from].n_edges] = into[i];
+            rest[into[i]].n_waits++;
+            put_place(
+                edge_at(p, &own[from], (int32_t)own[from].n_edges, n_near(&b->steps[k][from])),
+                into[i]);
             own[from].n_edges = (own[from].n_edges + 1) & MAX_EDGES;
         }
     return at;
@@ -201,12 +224,13 @@ static pod_status list_dependents(builder *b)
             if (n_told[i] > MAX_EDGES)
                 return pod_fail(POD_E_UNSUPPORTED, "schedule: %d steps come after one",
                                 (int)n_told[i]);
-            if (n_told[i] > 1) n_listed += n_told[i];
+            if (n_told[i] > n_near(source_of(b, i)))
+                n_listed += n_told[i] - n_near(source_of(b, i));
         }
     }
-    p->dependent = POD_ARENA_NEW(b->out, int32_t, n_listed);
-    p->n_live = POD_ARENA_NEW(b->out, int32_t, p->n_columns);
-    if (!p->dependent || !p->n_live) return POD_E_NOMEM;
+    p->more = POD_ARENA_NEW(b->out, pod__sim_edge, n_listed);
+    p->n_last = POD_ARENA_NEW(b->out, int32_t, p->n_columns);
+    if (!p->more || !p->n_last) return POD_E_NOMEM;
     int32_t at = 0;
     for (int k = 0; k < p->n_columns; k++)
         at = list_column(b, k, into + b->first[k], n_told + b->first[k], at);
@@ -220,14 +244,14 @@ static pod_status list_roots(builder *b)
     for (int32_t i = 0; i < b->first[p->n_columns]; i++) {
         n += is_root(source_of(b, i));
     }
-    p->root = POD_ARENA_NEW(b->out, int32_t, n);
+    p->root = POD_ARENA_NEW(b->out, pod__sim_edge, n);
     p->first_root = POD_ARENA_NEW(b->out, int32_t, p->n_columns + 1);
     if (!p->root || !p->first_root) return POD_E_NOMEM;
     n = 0;
     for (int k = 0; k < p->n_columns; k++) {
         p->first_root[k] = n;
         for (int32_t place = 0; place < p->n_steps[k]; place++)
-            if (is_root(&b->steps[k][place])) p->root[n++] = place;
+            if (is_root(&b->steps[k][place])) put_place(&p->root[n++], place);
     }
     p->first_root[p->n_columns] = n;
     return POD_OK;
@@ -412,7 +436,7 @@ static pod_status reroute(builder *b, int32_t i, pod__sim_step *send)
     const int first = b->column[i] << sim->n_column_shift;
     for (int core = first; core < first + (1 << sim->n_column_shift); core++) {
         if (sim->rank[core] < 0) continue;
-        const int to = pod__sim_peer_of(sim, send, core);
+        const int to = pod__sim_peer_of(sim, rest_at(b, i)->peer, core);
         if (!pod_detours_meets(sim->detours, sim->rank[core], to)) continue;
         POD_TRY(pod_detours_prepare(sim->detours, to));
         send->is_rerouted = 1;
@@ -425,9 +449,9 @@ static pod_status reroute(builder *b, int32_t i, pod__sim_step *send)
 
 /* A step that waits for one thing is told once, and then there is nothing to be kept of it; but of
  * a message that goes on from its first hop, when its tail comes. */
-static bool is_kept(const pod__sim_step *s)
+static bool is_kept(const pod__sim_step *s, const pod__sim_rest *rest)
 {
-    return s->n_waits > 1 || (s->kind == POD_STEP_SEND && (!s->is_near || s->is_rerouted));
+    return rest->n_waits > 1 || (s->is_send && (!s->is_near || s->is_rerouted));
 }
 
 static void number_words(builder *b)
@@ -436,13 +460,48 @@ static void number_words(builder *b)
     for (int k = 0; k < p->n_columns; k++) {
         int32_t n = 0;
         for (int32_t place = 0; place < p->n_steps[k]; place++) {
-            pod__sim_step *s = pod__sim_step_at(p, place, k);
-            if (!is_kept(s)) continue;
-            s->word = n;
-            n += pod__sim_is_wide(s) ? 2 : 1;
+            pod__sim_rest *rest = pod__sim_rest_at(p, place, k);
+            if (!is_kept(pod__sim_step_at(p, place, k), rest)) continue;
+            rest->word = n;
+            n += pod__sim_is_wide(rest->n_waits) ? 2 : 1;
         }
         if (n > p->n_words) p->n_words = n;
     }
+}
+
+static unsigned then_of(pod_step_kind kind)
+{
+    switch (kind) {
+    case POD_STEP_SEND: return POD__SIM_SEND;
+    case POD_STEP_RECV:
+    case POD_STEP_JOIN: return POD__SIM_KNOWN;
+    case POD_STEP_SYNC: return POD__SIM_SYNC;
+    default: return POD__SIM_WORK;
+    }
+}
+
+/* What is asked of who is told, beside its place. */
+static void put_edge(const pod__sim_plan *p, int column, pod__sim_edge *e)
+{
+    const pod__sim_rest *to = pod__sim_rest_at(p, (int32_t)e->place, column);
+    const int32_t n_waits = to->n_waits < POD__SIM_MANY_WAITS ? to->n_waits : POD__SIM_MANY_WAITS;
+    e->word = (uint64_t)to->word & ((2u << POD__SIM_PLACE_BITS) - 1);
+    e->n_waits = (unsigned)n_waits & POD__SIM_MANY_WAITS;
+    e->then = then_of(to->kind) & 3u;
+}
+
+static void put_edges(const builder *b)
+{
+    const pod__sim_plan *p = b->plan;
+    for (int32_t i = 0; i < b->first[p->n_columns]; i++) {
+        pod__sim_step *s = step_at(b, i);
+        for (int32_t e = 0; e < (int32_t)s->n_edges; e++)
+            put_edge(p, b->column[i], edge_at(p, s, e, n_near(source_of(b, i))));
+        if (s->is_send) put_edge(p, b->column[b->partner[i]], &s->edge[0]);
+    }
+    for (int k = 0; k < p->n_columns; k++)
+        for (int32_t i = p->first_root[k]; i < p->first_root[k + 1]; i++)
+            put_edge(p, k, &p->root[i]);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
@@ -474,9 +533,10 @@ static pod_status build(builder *b, const pod_sim *sim)
     POD_TRY(list_roots(b));
     for (int32_t i = 0; i < b->first[b->plan->n_columns]; i++) {
         pod__sim_step *s = put_step(b, i);
-        if (sim->detours && s->kind == POD_STEP_SEND) POD_TRY(reroute(b, i, s));
+        if (sim->detours && s->is_send) POD_TRY(reroute(b, i, s));
     }
     number_words(b);
+    put_edges(b);
     return POD_OK;
 }
 
@@ -500,4 +560,8 @@ pod_status pod__sim_plan_build(pod_arena *a, const pod_sim *sim, const pod_sched
     return status;
 }
 
-void pod__sim_plan_free(pod__sim_plan *p) { free(p->step); }
+void pod__sim_plan_free(pod__sim_plan *p)
+{
+    free(p->step);
+    free(p->rest);
+}

@@ -4,14 +4,15 @@
 
 #include "collectives/net/engine.h"
 
-typedef struct link {
-    int64_t free_ps, busy_ps;
+typedef struct link { /* none in two lines of a cache */
+    _Alignas(32) int64_t free_ps;
+    int64_t busy_ps;
     double bytes; /* whole ones: their sum is exact */
 } link;
 
 struct pod_links {
     pod_mesh mesh;
-    int n_owners; /* ranks that stand for themselves: their links are kept, those of a side together */
+    int n_owners; /* their links are kept, those of a side together */
     int64_t latency_ps[POD_MESH_MAX_DIMS];
     double s_per_byte[POD_MESH_MAX_DIMS];
     int32_t *owner[2]; /* (n_ranks) by number: along dimension 0; and along the others, whose links
@@ -45,35 +46,35 @@ static pod_status check_net(const pod_net *net, const pod_mesh *m)
     return POD_OK;
 }
 
-static pod_status number_owners(pod_arena *a, pod_links *l, bool is_chip_shared,
-                                const int32_t first[])
+static pod_status take_owners(pod_arena *a, pod_links *l, bool is_chip_shared,
+                              const int32_t owner[])
 {
     const int n_ranks = pod_mesh_size(&l->mesh), n_cores = l->mesh.extent[0];
     int32_t *own = POD_ARENA_NEW(a, int32_t, n_ranks), *chip = own;
     if (is_chip_shared) chip = POD_ARENA_NEW(a, int32_t, n_ranks);
     if (!own || !chip) return POD_E_NOMEM;
-    for (int r = 0; r < n_ranks; r++)
-        if (!first || first[r] == r) own[r] = l->n_owners++;
-    for (int r = 0; r < n_ranks && first; r++) own[r] = own[first[r]];
-    for (int r = 0; r < n_ranks && is_chip_shared; r++) chip[r] = own[r / n_cores * n_cores];
+    for (int r = 0; r < n_ranks; r++) {
+        own[r] = owner[r];
+        if (is_chip_shared) chip[r] = owner[r / n_cores * n_cores];
+    }
     l->owner[0] = own;
     l->owner[1] = chip;
     return POD_OK;
 }
 
 pod_status pod_links_create(pod_arena *a, const pod_net *net, const pod_mesh *m,
-                            const int32_t first[], pod_links **out)
+                            const int32_t owner[], int n_owners, pod_links **out)
 {
     POD_TRY(check_net(net, m));
     pod_links *l = POD_ARENA_NEW(a, pod_links, 1);
     if (!l) return POD_E_NOMEM;
-    *l = (pod_links){.mesh = *m};
+    *l = (pod_links){.mesh = *m, .n_owners = n_owners};
     for (int d = 0; d < m->n_dims; d++) {
         l->latency_ps[d] = pod_ps(net->link_latency_s[d]);
         l->s_per_byte[d] = 1 / net->link_bytes_per_s[d];
     }
     const bool is_chip_shared = net->is_chip_shared && m->n_dims == POD_MESH_MAX_DIMS;
-    POD_TRY(number_owners(a, l, is_chip_shared, first));
+    POD_TRY(take_owners(a, l, is_chip_shared, owner));
     l->link = POD_ARENA_NEW(a, link, 2 * m->n_dims * l->n_owners);
     if (!l->link) return POD_E_NOMEM;
     *out = l;
@@ -89,11 +90,16 @@ static int side_of(pod_hop hop) { return 2 * hop.dim + (hop.dir < 0); }
 
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
-void pod_links_pass(pod_links *l, int rank, pod_hop hop, double bytes, pod_transit *t)
+int pod_links_kept(const pod_links *l, int rank, pod_hop hop)
 {
-    link *via = link_of(l, rank, side_of(hop));
-    const int64_t held_ps = pod_ps(bytes * l->s_per_byte[hop.dim]);
-    const int64_t latency_ps = l->latency_ps[hop.dim];
+    return (int)(link_of(l, rank, side_of(hop)) - l->link);
+}
+
+void pod_links_pass(pod_links *l, int kept, int dim, double bytes, pod_transit *t)
+{
+    link *via = &l->link[kept];
+    const int64_t held_ps = pod_ps(bytes * l->s_per_byte[dim]);
+    const int64_t latency_ps = l->latency_ps[dim];
     const int64_t start_ps = later(t->head_ps, via->free_ps);
     if (start_ps > t->head_ps) {
         l->wait_ps = pod_ps_add(l->wait_ps, start_ps - t->head_ps);
@@ -138,7 +144,4 @@ pod_links_use pod_links_used(const pod_links *l)
     return use;
 }
 
-void pod_links_fetch(const pod_links *l, int rank, pod_hop hop)
-{
-    __builtin_prefetch(link_of(l, rank, side_of(hop)), 1);
-}
+void pod_links_fetch(const pod_links *l, int kept) { __builtin_prefetch(&l->link[kept], 1); }

@@ -13,11 +13,11 @@
 
 typedef struct pod_links pod_links;
 
-/* In the arena, all free. The links of rank r are kept as those of first[r]: itself, or another
- * rank that stands for it (and first[first[r]] == first[r]); NULL: each its own. E_INVALID for a
- * net with a rate or time that is none; E_NOMEM. */
+/* In the arena, all free. The links of rank r are kept as those of owner[r], one of n_owners: ranks
+ * that one stands for have the same. Links of owners with near numbers lie together. E_INVALID for
+ * a net with a rate or time that is none; E_NOMEM. */
 POD_MUST pod_status pod_links_create(pod_arena *a, const pod_net *net, const pod_mesh *m,
-                                     const int32_t first[], pod_links **out);
+                                     const int32_t owner[], int n_owners, pod_links **out);
 
 typedef struct pod_transit { /* a message on its way */
     int64_t head_ps;         /* when its head came to where it is */
@@ -25,12 +25,14 @@ typedef struct pod_transit { /* a message on its way */
     int64_t left_ps;         /* when its tail will have left the rank before */
 } pod_transit;
 
-/* Takes the head, which is at `rank` at the time t->head_ps, one hop on. Calls come in the order of
- * head_ps. */
-void pod_links_pass(pod_links *l, int rank, pod_hop hop, double bytes, pod_transit *t);
+/* The hop's link, as it is kept: those that are kept as one have one number. */
+int pod_links_kept(const pod_links *l, int rank, pod_hop hop);
 
-/* Asks the cache for the link that the hop takes. */
-void pod_links_fetch(const pod_links *l, int rank, pod_hop hop);
+/* Takes the head, which is at that link's near end at the time t->head_ps, one hop on, along
+ * dimension `dim`. Calls for a link come in the order of head_ps. */
+void pod_links_pass(pod_links *l, int kept, int dim, double bytes, pod_transit *t);
+
+void pod_links_fetch(const pod_links *l, int kept); /* asks the cache for it */
 
 typedef struct pod_links_use {
     int busiest;      /* link; the first of those that were used as long */
