@@ -49,7 +49,7 @@ grep -q '^# resnet20, epochs 2: the best is 0.[0-9]*, ' out || fail "no verdict:
 grep -q '^#   lars at 32: [0-9.]* points less$' out || fail "no verdict: $(cat out)"
 grep -q '^set output "s.svg"$' drawn && [ "$(grep -c '^16 0\.[0-9]* 0\.[0-9]* 0\.' drawn)" -eq 2 ] ||
     fail "the plot: $(cat drawn)"
-grep -q '^resnet20,glyphs:8x8x1:64+16,2,2,32,sgd,0.025,1,2,,2,1,finished,0\.[0-9]*,[12],0.01,1,' s.csv ||
+grep -q '^resnet20,glyphs:8x8x1:64+16,2,2,32,sgd,[0-9a-f]*,0.025,1,2,,2,1,finished,0\.[0-9]*,[12],0.01,1,' s.csv ||
     fail "rows: $(cat s.csv)"
 cp s.csv whole.csv
 
@@ -63,8 +63,17 @@ study "${tiny[@]}"
 rows 8
 grep -q '^1 of 1: resnet20, batch 32, lars, seed 2: finished, peak 0\.' out || fail "one lost: $(cat out)"
 # The same run gives the same accuracy, whenever it is done.
-[ "$(cut -d, -f1-14 s.csv | sort)" = "$(cut -d, -f1-14 whole.csv | sort)" ] ||
+[ "$(cut -d, -f1-15 s.csv | sort)" = "$(cut -d, -f1-15 whole.csv | sort)" ] ||
     fail "one lost: $(cat s.csv)"
+
+# A row of other options than this script's is another run's.
+grep -v ',32,lars,.*,,2,' whole.csv >s.csv
+sed -n 's/,32,lars,[0-9a-f]*,\(.*,,2,\)/,32,lars,00000000,\1/p' whole.csv >>s.csv
+study "${tiny[@]}"
+[ "$code" -eq 0 ] || fail "another recipe: exit $code: $(cat err)"
+rows 9
+grep -v ',00000000,' s.csv >whole.csv
+cp whole.csv s.csv
 
 # Options for the trainer are part of what a run is; large shares are done in parts.
 one=(--data glyphs:8x8x1:64+16 --models resnet20 --optimizers sgd --batches 32 --seeds 1 --epochs 2
@@ -122,7 +131,7 @@ damaged() { # PATTERN SED-COMMAND
 }
 damaged 's.csv: line 1 is not the header' 1d
 damaged 's.csv: line 1 is not the header' '1s/seed/sead/'
-damaged 's.csv: line 3: [0-9]* cells, need 23' '3s/,[^,]*$//'
+damaged 's.csv: line 3: [0-9]* cells, need 24' '3s/,[^,]*$//'
 damaged "s.csv: line 4: lr 'fast' is no number" '4s/,0.0125,\|,0.025,\|,0.312[^,]*,\|,0.44[^,]*,/,fast,/'
 damaged "s.csv: line 2: outcome 'lost' is neither" '2s/finished/lost/'
 damaged 's.csv: line 3: .* is there twice' 2p
