@@ -2,7 +2,6 @@
 #include "collectives/exec/exec_sim.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "collectives/exec/sim.h"
 #include "kernels/base/assert.h"
@@ -246,15 +245,25 @@ static void begin_send(pod_sim *sim, const site *at, int32_t place)
 
 /* ---- ranks ---------------------------------------------------------------------------------- */
 
+static size_t state_bytes(const pod_sim *sim, const pod_sim_coll *c)
+{
+    return (size_t)c->n_words * (size_t)sim->n_slots * sizeof *c->state;
+}
+
+void pod__sim_put_state(const pod_sim *sim, pod_sim_coll *c)
+{
+    pod__sim_put_pages(c->state, state_bytes(sim, c));
+    c->state = NULL;
+}
+
 static pod_status begin_run(pod_sim *sim, pod_sim_coll *c)
 {
     const pod__sim_plan *p = c->plan;
-    const size_t n = (size_t)p->n_words * (size_t)sim->n_slots + 1;
-    /* Not from an arena, which would write to all of it: what is not touched is not taken. */
-    c->state = calloc(n, sizeof *c->state);
+    c->state = pod__sim_take_pages(state_bytes(sim, c));
     if (!c->state)
         return pod_fail(POD_E_NOMEM,
-                        "simulation: no memory for what is kept of %zu steps of a collective", n);
+                        "simulation: no memory for what is kept of a collective, %zu bytes",
+                        state_bytes(sim, c));
     for (int k = 0; k < sim->n_slots; k++)
         c->part[k] = (pod__sim_part){.n_left = p->n_last[k >> sim->n_column_shift]};
     for (int32_t g = 0; g < p->n_syncs; g++)
@@ -264,12 +273,6 @@ static pod_status begin_run(pod_sim *sim, pod_sim_coll *c)
     sim->message_bytes += c->message_bytes;
     sim->n_rerouted += c->plan->n_rerouted;
     return POD_OK;
-}
-
-static void end_run(pod_sim_coll *c)
-{
-    free(c->state);
-    c->state = NULL;
 }
 
 pod_status pod_sim_start(pod_sim *sim, pod_sim_coll *c, int rank, int64_t at_ps)
@@ -365,7 +368,7 @@ bool pod_sim_next(pod_sim *sim, pod_sim_done *out)
         const uint32_t id = (uint32_t)event.key;
         const pod__sim_event kind = (pod__sim_event)(event.key >> POD__SIM_KIND_SHIFT);
         if (kind == POD__SIM_DONE) {
-            if (--c->n_not_done == 0) end_run(c);
+            if (--c->n_not_done == 0) pod__sim_put_state(sim, c);
             *out = (pod_sim_done){c, sim->name[id], event.at_ps};
             return true;
         }

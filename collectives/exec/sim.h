@@ -69,7 +69,8 @@ typedef struct pod__sim_plan { /* of collectives that differ in their counts at 
     int32_t n_words;           /* of a core, that a run keeps */
     int32_t *n_steps, *n_last; /* (n_columns); last: steps after which none comes */
     pod__sim_step *step;       /* (n_columns, n_places) */
-    pod__sim_rest *rest;       /* (n_columns, n_places) */
+    size_t step_bytes;
+    pod__sim_rest *rest; /* (n_columns, n_places) */
     pod__sim_edge *more;
     int32_t *first_root; /* (n_columns + 1) */
     pod__sim_edge *root; /* steps that come after none */
@@ -132,8 +133,6 @@ typedef struct pod__sim_known { /* when a step is complete */
     int64_t at_ps;
     uint32_t id;
 } pod__sim_known;
-
-enum { POD__SIM_LINE_BYTES = 64 }; /* of a cache */
 
 typedef struct pod__sim_shared { /* by collectives with the same arguments */
     struct pod__sim_shared *next;
@@ -224,6 +223,12 @@ void pod__sim_plan_free(pod__sim_plan *p);
 
 /* Tells the queue where the events of each core are, once it and the cores are there. */
 POD_MUST pod_status pod__sim_set_places(pod_sim *sim);
+
+void pod__sim_put_state(const pod_sim *sim, pod_sim_coll *c); /* when a run has ended, if it has */
+
+/* All 0; NULL: none. NULL may be put. */
+void *pod__sim_take_pages(size_t bytes);
+void pod__sim_put_pages(void *at, size_t bytes);
 
 /* Whether they are the same but for `count`. */
 bool pod__sim_same_but_count(const pod_coll_args *a, const pod_coll_args *b);

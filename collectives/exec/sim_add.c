@@ -177,7 +177,7 @@ pod_status pod_sim_fail_links(pod_sim *sim, const int link[], int n)
 void pod_sim_destroy(pod_sim *sim)
 {
     if (!sim) return;
-    for (int i = 0; i < sim->n_colls; i++) free(sim->coll[i]->state);
+    for (int i = 0; i < sim->n_colls; i++) pod__sim_put_state(sim, sim->coll[i]);
     for (pod__sim_shared *s = sim->shared; s; s = s->next) pod__sim_plan_free(s->plan);
     pod_engine_destroy(sim->engine);
     pod_arena_destroy(sim->arena);

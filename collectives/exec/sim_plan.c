@@ -1,6 +1,5 @@
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "collectives/exec/sim.h"
 
@@ -68,10 +67,8 @@ static pod_status count_steps(builder *b)
     b->first[p->n_columns] = (int32_t)total;
     p->n_most_known = p->n_places;
     const size_t n_all = (size_t)p->n_places * (size_t)p->n_columns;
-    const size_t n_bytes = n_all * sizeof *p->step;
-    p->step = aligned_alloc(POD__SIM_LINE_BYTES,
-                            (n_bytes / POD__SIM_LINE_BYTES + 1) * POD__SIM_LINE_BYTES);
-    if (p->step) memset(p->step, 0, n_bytes);
+    p->step_bytes = (n_all + 1) * sizeof *p->step;
+    p->step = pod__sim_take_pages(p->step_bytes);
     p->rest = calloc(n_all + 1, sizeof *p->rest);
     b->column = POD_ARENA_NEW(b->work, int32_t, total);
     b->partner = POD_ARENA_NEW(b->work, int32_t, total);
@@ -454,6 +451,8 @@ static bool is_kept(const pod__sim_step *s, const pod__sim_rest *rest)
     return rest->n_waits > 1 || (s->is_send && (!s->is_near || s->is_rerouted));
 }
 
+enum { WORDS_OF_LINE = 8 };
+
 static void number_words(builder *b)
 {
     pod__sim_plan *p = b->plan;
@@ -467,6 +466,9 @@ static void number_words(builder *b)
         }
         if (n > p->n_words) p->n_words = n;
     }
+    /* An odd number of cache lines: the words of one step are not all of one set of a cache. */
+    const int32_t n_lines = (p->n_words + WORDS_OF_LINE - 1) / WORDS_OF_LINE;
+    p->n_words = (n_lines | 1) * WORDS_OF_LINE;
 }
 
 static unsigned then_of(pod_step_kind kind)
@@ -562,6 +564,6 @@ pod_status pod__sim_plan_build(pod_arena *a, const pod_sim *sim, const pod_sched
 
 void pod__sim_plan_free(pod__sim_plan *p)
 {
-    free(p->step);
+    pod__sim_put_pages(p->step, p->step_bytes);
     free(p->rest);
 }
