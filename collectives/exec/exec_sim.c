@@ -128,6 +128,7 @@ static void tell(pod_sim *sim, const site *at, pod__sim_edge e, int64_t at_ps)
 static void tell_dependents(pod_sim *sim, const site *at, const pod__sim_step *s, int64_t at_ps)
 {
     if (s->n_edges == 0) {
+        if (s->is_silent) return;
         pod__sim_part *part = &at->coll->part[at->core];
         part->end_ps = later(part->end_ps, at_ps);
         if (--part->n_left == 0)
@@ -392,7 +393,8 @@ bool pod_sim_next(pod_sim *sim, pod_sim_done *out)
 /* ---- what came of it ------------------------------------------------------------------------ */
 
 /* Without an event to come: the place of a step that waits for what will not be. It is no step that
- * waits for an earlier one alone: that one waits too, or has told. */
+ * waits for an earlier one alone: that one waits too, or has told. Negative: one that waits for its
+ * message alone. */
 static int32_t find_stuck(const pod_sim *sim, pod_sim_coll *c, int core)
 {
     const site at = site_of(sim, c, core);
@@ -413,7 +415,10 @@ pod_status pod_sim_check_done(const pod_sim *sim, const pod_sim_coll *c)
         const int k = sim->core_named[rank];
         if (!c->part[k].is_started || c->part[k].n_left == 0) continue;
         const int32_t place = find_stuck(sim, sim->coll[c->number], k);
-        POD_ASSERT(place >= 0, "rank %d has %d steps left, none waits", k, (int)c->part[k].n_left);
+        if (place < 0)
+            return pod_fail(POD_E_INVALID,
+                            "simulation: rank %d waits for ever for a message from %.9f s on",
+                            sim->rank[k], pod_ps_seconds(sim->now_ps));
         const pod__sim_rest *s = pod__sim_rest_at(c->plan, place, k >> sim->n_column_shift);
         return pod_fail(
             POD_E_INVALID, "simulation: rank %d waits for ever in step %d (%s) from %.9f s on",

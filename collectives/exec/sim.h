@@ -34,7 +34,8 @@ enum {
 
 /* The time of a step is known as soon as the times of all that it waits for are, be they to come:
  * then those that wait for it are told, without an event. Besides the steps in its `after` a
- * receive waits for its message, and a step that comes after none for the start of its rank. */
+ * receive waits for its message, and a step that comes after none for the start of its rank. But a
+ * receive that comes after a SEND is not told by that when its message cannot come sooner. */
 typedef struct pod__sim_edge { /* a word: who is told, with what is asked of it then */
     uint64_t place : POD__SIM_PLACE_BITS;
     uint64_t word : POD__SIM_PLACE_BITS + 1; /* in `state`, of a step of which something is kept */
@@ -50,7 +51,8 @@ typedef struct pod__sim_step { /* half a cache line: what most events need */
     uint32_t is_send : 1;
     uint32_t dim : 2, is_down : 1, is_near : 1; /* SEND: the first hop; it is the only one */
     uint32_t is_rerouted : 1; /* SEND: for a core of the column at least it meets a failed link */
-    uint32_t n_edges : 26;    /* of its own rank */
+    uint32_t is_silent : 1;   /* those that come after it are told by others: no edges, not last */
+    uint32_t n_edges : 25;    /* of its own rank */
 } pod__sim_step;
 
 typedef struct pod__sim_rest { /* of a step, what few events need */

@@ -17,7 +17,8 @@ typedef struct builder {
     const pod_step **steps; /* (n_columns) of the schedules */
     int32_t *first;         /* (n_columns + 1) */
     int32_t *column;
-    int32_t *partner; /* by step */
+    int32_t *partner;  /* by step */
+    uint8_t *left_out; /* by step: of `after`, by bits; and whether it is left out of another's */
     pod__sim_plan *plan;
 } builder;
 
@@ -25,6 +26,14 @@ static const pod_step *source_of(const builder *b, int32_t i)
 {
     const int k = b->column[i];
     return &b->steps[k][i - b->first[k]];
+}
+
+enum { LEFT_OUT_OF_OTHER = 1 << 2 };
+
+/* Who is waited for; negative: nobody. */
+static int32_t after_of(const builder *b, int32_t i, int j)
+{
+    return b->left_out[i] >> j & 1 ? POD_NO_STEP : source_of(b, i)->after[j];
 }
 
 static int32_t place_of(const builder *b, int32_t i) { return i - b->first[b->column[i]]; }
@@ -74,7 +83,8 @@ static pod_status count_steps(builder *b)
     b->partner = POD_ARENA_NEW(b->work, int32_t, total);
     if (!p->step || !p->rest)
         return pod_fail(POD_E_NOMEM, "no memory for %" PRId64 " steps", total);
-    if (!b->column || !b->partner) return POD_E_NOMEM;
+    b->left_out = POD_ARENA_NEW(b->work, uint8_t, total);
+    if (!b->column || !b->partner || !b->left_out) return POD_E_NOMEM;
     for (int k = 0; k < p->n_columns; k++)
         for (int32_t i = b->first[k]; i < b->first[k + 1]; i++) {
             b->column[i] = k;
@@ -147,26 +157,67 @@ static pod__sim_step *put_step(const builder *b, int32_t i)
 
 /* ---- dependents ----------------------------------------------------------------------------- */
 
-enum { MAX_EDGES = (1 << 26) - 1 };
+enum { MAX_EDGES = (1 << 25) - 1 };
 
 static bool is_root(const pod_step *s) { return s->after[0] < 0 && s->after[1] < 0; }
 
+/* Whether `late` is found to come after `early`, by its place, with a few looks; of one rank. */
+static bool comes_after(const pod_step step[], int32_t late, int32_t early)
+{
+    enum { N_LOOKS = 16 };
+    int32_t open[2 * N_LOOKS + 1] = {late}, n = 1;
+    for (int look = 0; look < N_LOOKS && n > 0; look++) {
+        const int32_t *after = step[open[--n]].after;
+        if (after[0] == early || after[1] == early) return true;
+        for (int j = 0; j < 2; j++)
+            if (after[j] > early) open[n++] = after[j];
+    }
+    return false;
+}
+
+/* Where a receive comes after a SEND to the same peer, who sends its message after that has come,
+ * then the message itself tells it:
+ *
+ *     SEND --> RECV (_REDUCE)       of the peer
+ *      |          :
+ *     RECV <-- SEND */
+static void leave_out_implied(builder *b)
+{
+    for (int32_t i = 0; i < b->first[b->plan->n_columns]; i++) {
+        const pod_step *s = source_of(b, i);
+        for (int j = 0; j < 2 && receives_message(s); j++) {
+            if (s->after[j] < 0) continue;
+            const int32_t sent = b->first[b->column[i]] + s->after[j];
+            const pod_step *send = source_of(b, sent);
+            if (send->kind != POD_STEP_SEND || send->peer != s->peer) continue;
+            const int32_t there = b->column[b->partner[i]];
+            if (!comes_after(b->steps[there], place_of(b, b->partner[i]),
+                             place_of(b, b->partner[sent])))
+                continue;
+            b->left_out[i] |= (uint8_t)(1 << j);
+            b->left_out[sent] |= LEFT_OUT_OF_OTHER;
+        }
+    }
+}
+
 /* A JOIN after which nothing comes, or one other JOIN alone, need not be there: into[place] is who
  * is told instead, or NONE; of all others, themselves. n_told: how many each of these then tells. */
-static void merge_joins(const pod_step step[], int32_t n, int32_t into[], int32_t n_told[],
+static void merge_joins(const builder *b, int k, int32_t into[], int32_t n_told[],
                         int32_t last_told[])
 {
-    for (int32_t i = n; i-- > 0;) {
+    const pod_step *step = b->steps[k];
+    for (int32_t i = b->plan->n_steps[k]; i-- > 0;) {
         into[i] = i;
         if (step[i].kind == POD_STEP_JOIN && !is_root(&step[i])) {
             if (n_told[i] == 0) into[i] = NONE;
             if (n_told[i] == 1 && step[last_told[i]].kind == POD_STEP_JOIN) into[i] = last_told[i];
         }
-        for (int j = 0; j < 2 && into[i] != NONE; j++)
-            if (step[i].after[j] >= 0) {
-                n_told[step[i].after[j]]++;
-                last_told[step[i].after[j]] = into[i];
-            }
+        for (int j = 0; j < 2 && into[i] != NONE; j++) {
+            const int32_t from = after_of(b, b->first[k] + i, j);
+            if (from < 0) continue;
+            n_told[from]++;
+            last_told[from] = into[i];
+        }
     }
 }
 
@@ -189,13 +240,14 @@ static int32_t list_column(builder *b, int k, const int32_t into[], const int32_
     for (int32_t i = 0; i < p->n_steps[k]; i++) {
         rest[i].n_waits = is_root(&b->steps[k][i]);
         if (into[i] != i) continue;
-        p->n_last[k] += n_told[i] == 0;
+        own[i].is_silent = n_told[i] == 0 && b->left_out[b->first[k] + i] & LEFT_OUT_OF_OTHER;
+        p->n_last[k] += n_told[i] == 0 && !own[i].is_silent;
         own[i].more = at;
         if (n_told[i] > n_near(&b->steps[k][i])) at += n_told[i] - n_near(&b->steps[k][i]);
     }
     for (int32_t i = 0; i < p->n_steps[k]; i++)
         for (int j = 0; j < 2 && into[i] != NONE; j++) {
-            const int32_t from = b->steps[k][i].after[j];
+            const int32_t from = after_of(b, b->first[k] + i, j);
             if (from < 0 || into[from] != from) continue;
             rest[into[i]].n_waits++;
             put_place(
@@ -215,8 +267,7 @@ static pod_status list_dependents(builder *b)
     if (!into || !n_told || !last_told) return POD_E_NOMEM;
     int32_t n_listed = 0;
     for (int k = 0; k < p->n_columns; k++) {
-        merge_joins(b->steps[k], p->n_steps[k], into + b->first[k], n_told + b->first[k],
-                    last_told);
+        merge_joins(b, k, into + b->first[k], n_told + b->first[k], last_told);
         for (int32_t i = b->first[k]; i < b->first[k + 1]; i++) {
             if (n_told[i] > MAX_EDGES)
                 return pod_fail(POD_E_UNSUPPORTED, "schedule: %d steps come after one",
@@ -531,6 +582,7 @@ static pod_status build(builder *b, const pod_sim *sim)
     POD_TRY(count_steps(b));
     POD_TRY(pair_messages(b));
     POD_TRY(group_syncs(b));
+    leave_out_implied(b);
     POD_TRY(list_dependents(b));
     POD_TRY(list_roots(b));
     for (int32_t i = 0; i < b->first[b->plan->n_columns]; i++) {

@@ -74,6 +74,16 @@ static const script scripts[] = {
               {RECV(0, 4000, FREE), RECV_ADD(2, 1000, AFTER(0)), END},
               {SEND(1, 1000, FREE), END}},
      .want_us = {4, 5.5, 1}},
+    {"a receive after the SEND that it answers: 1 + 1, and back, 1 + 1", "2o",
+     .step = {{SEND(1, 1000, FREE), RECV(1, 1000, AFTER(0)), END},
+              {RECV(0, 1000, FREE), SEND(0, 1000, AFTER(0)), END}},
+     .want_us = {4, 3}},
+    {"what it answers is one SEND, it waits for another: that has left after 1 + 8", "2o",
+     .step = {{SEND(1, 1000, .tag = 1, FREE), SEND(1, 8000, .tag = 2, AFTER(0)),
+               RECV(1, 1000, .tag = 1, AFTER(1)), END},
+              {RECV(0, 1000, .tag = 1, FREE), RECV(0, 8000, .tag = 2, FREE),
+               SEND(0, 1000, .tag = 1, AFTER(0)), END}},
+     .want_us = {9, 10}},
     {"and for its message: it has begun after 0, the message after 7", "2o",
      .step = {{SEND(1, 1000, FREE), END}, {RECV(0, 1000, FREE), END}}, .start_us = {7, 0},
      .want_us = {8, 9}},
@@ -301,6 +311,31 @@ static void test_deadlock(void)
     pod_arena_destroy(a);
 }
 
+/* Rank 0 waits for the answer of one that does not start. */
+static void test_no_answer(void)
+{
+    static const script s = {"", "2",
+                             .step = {{SEND(1, 1, FREE), RECV(1, 1, AFTER(0)), END},
+                                      {RECV(0, 1, FREE), SEND(0, 1, AFTER(0)), END}}};
+    pod_arena *a;
+    pod_mesh m;
+    pod_sim *sim;
+    pod_sim_coll *c;
+    pod_sim_done done;
+    const pod_sched *all[MAX_RANKS];
+    POD_CHECK_OK(pod_mesh_parse("2", &m));
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    build_script(a, &s, 2, all);
+    POD_CHECK_OK(pod_sim_create(&plain, &m, &sim));
+    POD_CHECK_OK(pod_sim_add(sim, all, POD_U8, &c));
+    POD_CHECK_OK(pod_sim_start(sim, c, 0, 0));
+    CU_ASSERT_FALSE(pod_sim_next(sim, &done));
+    POD_CHECK_FAILS(pod_sim_check_done(sim, c), POD_E_INVALID,
+                    "rank 0 waits for ever for a message");
+    pod_sim_destroy(sim);
+    pod_arena_destroy(a);
+}
+
 static void test_bad_nets(void)
 {
     pod_mesh m;
@@ -321,7 +356,11 @@ static void test_bad_nets(void)
     pod_sim_destroy(sim);
 }
 
-static CU_TestInfo tests[] = {{"by hand", test_by_hand},   {"a ring of three", test_ring_of_three},
-                              {"faults", test_faults},     {"deadlock", test_deadlock},
-                              {"bad nets", test_bad_nets}, CU_TEST_INFO_NULL};
+static CU_TestInfo tests[] = {{"by hand", test_by_hand},
+                              {"a ring of three", test_ring_of_three},
+                              {"faults", test_faults},
+                              {"deadlock", test_deadlock},
+                              {"no answer", test_no_answer},
+                              {"bad nets", test_bad_nets},
+                              CU_TEST_INFO_NULL};
 CU_SuiteInfo pod_test_suites[] = {{"sim", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
