@@ -316,20 +316,25 @@ static void fetch_step(const pod_sim *sim, uint64_t key)
     __builtin_prefetch(&c->step[column * c->n_places + place_at(sim, id)]);
 }
 
+static void fetch_word(const site *at, pod__sim_edge e)
+{
+    if (e.n_waits > 1) __builtin_prefetch(&at->state[e.word], 1);
+}
+
 static void fetch_state(const pod_sim *sim, uint64_t key)
 {
     const uint32_t id = (uint32_t)key;
     if (key >> POD__SIM_KIND_SHIFT == POD__SIM_DONE) return;
     const site at = site_of(sim, coll_of(sim, key), core_at(sim, id));
     const pod__sim_step *s = &at.step[place_at(sim, id)];
-    __builtin_prefetch(&at.state[s->edge[1].word], 1);
+    fetch_word(&at, s->edge[1]);
     if (!s->is_send) {
-        __builtin_prefetch(&at.state[s->edge[0].word], 1);
+        fetch_word(&at, s->edge[0]);
     } else if (s->is_near) {
         const pod__sim_next *next = next_of(sim, at.core, s->dim, s->is_down);
         const site to = site_of(sim, at.coll, next->core);
         pod_links_fetch(sim->links, next->link);
-        __builtin_prefetch(&to.state[s->edge[0].word], 1);
+        fetch_word(&to, s->edge[0]);
         __builtin_prefetch(&to.step[s->edge[0].place]);
     }
 }
@@ -344,8 +349,8 @@ static void fetch_next(const pod_sim *sim, uint64_t key)
     if (!s->is_near || s->edge[0].then != POD__SIM_KNOWN) return;
     const site to = site_of(sim, at.coll, next_of(sim, at.core, s->dim, s->is_down)->core);
     const pod__sim_step *recv = &to.step[s->edge[0].place];
-    __builtin_prefetch(&to.state[recv->edge[0].word], 1);
-    __builtin_prefetch(&to.state[recv->edge[1].word], 1);
+    fetch_word(&to, recv->edge[0]);
+    fetch_word(&to, recv->edge[1]);
 }
 
 static void fetch(const pod_sim *sim)
