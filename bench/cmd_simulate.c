@@ -165,8 +165,9 @@ static void add_links(pod_table *t, const simulation *x)
         pod_table_quantity(t, "busiest link", "%", note, "%.2f",
                            100 * s->use.busiest_s / (s->steps.mean * (double)s->steps.n));
     }
-    snprintf(note, sizeof note, "%" PRId64 " events in %.3f s; compiled in %.3f s", s->use.n_events,
-             s->run_wall_s, s->compile_wall_s);
+    snprintf(note, sizeof note,
+             "%" PRId64 " events in %.3f s; compiled in %.3f s, collectives planned in %.3f s",
+             s->use.n_events, s->run_wall_s, s->compile_wall_s, s->plan_wall_s);
     pod_table_quantity(t, "simulated", "events/s", note, "%.3g",
                        (double)s->use.n_events / s->run_wall_s);
 }
@@ -237,6 +238,7 @@ static void put(const void *simulated, pod_json *j)
         pod_json_double(j, "from_start_s", x->target.from_start_s);
     }
     pod_json_int(j, "events", r->use.n_events);
+    pod_json_double(j, "plan_wall_s", r->plan_wall_s);
     pod_json_double(j, "run_wall_s", r->run_wall_s);
     pod_json_close(j);
 }

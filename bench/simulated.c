@@ -174,8 +174,12 @@ static pod_status run(const pod_planned *p, pod_arena *arena, pod_simulated *s)
     scale_links(p, &options.net);
     s->is_chip_shared = options.net.is_chip_shared;
     POD_TRY_GOTO(status, create_timelines(p, s->program, watch), done);
+    const pod_clock planning = pod_clock_start();
     POD_TRY_GOTO(status, pod_exec_sim_open(s->program, &options, &e), done);
+    s->plan_wall_s = seconds_since(&planning);
+    const pod_clock running = pod_clock_start();
     POD_TRY_GOTO(status, run_steps(p, e, watch, arena, s), done);
+    s->run_wall_s = seconds_since(&running);
     s->cores_simulated = pod_exec_sim_n_simulated(e);
     POD_TRY_GOTO(status, keep_events(p, watch, arena, s), done);
     POD_TRY_GOTO(status, keep_links(e, arena, s), done);
@@ -221,7 +225,6 @@ pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_simulated *o
         .physical_cores =
             pod_machine_is_virtual(&p->machine) ? s.cores : (int)p->machine.physical_cores,
         .median_step_s = s.step_s};
-    s.run_wall_s = seconds_since(&clock) - s.compile_wall_s;
     *out = s;
     return POD_OK;
 }

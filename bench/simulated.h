@@ -28,7 +28,7 @@ typedef struct pod_simulated { /* lives in the arena that it was made in */
     pod_trace_part *trace; /* the step of each core that is watched, in their order */
     int n_traces;
     char busiest_link[POD_LINK_TEXT_BYTES];
-    double compile_wall_s, run_wall_s; /* this host's time */
+    double compile_wall_s, plan_wall_s, run_wall_s; /* this host's time; run: of the steps */
 } pod_simulated;
 
 /* E_INVALID where the machine's file lacks a number or its memory does not hold the program. */
