@@ -55,9 +55,10 @@ int pod_sim_core_of(const pod_sim *sim, int rank); /* itself, or its class */
  * none and when no way is left between two ranks; E_NOMEM. */
 POD_MUST pod_status pod_sim_fail_links(pod_sim *sim, const int link[], int n);
 
-/* While nothing is under way, if ranks share memory in it. Adds a collective of which all[k] is the part of the first rank of class k, in a simulation that
- * was not created with classes of every rank k; nothing is kept of `all`. E_INVALID, naming rank
- * and step, when a message or sync has no other half; races and spans are not looked at. E_NOMEM. */
+/* Adds a collective of which all[k] is the part of the first rank of class k, in a simulation that
+ * was not created with classes of every rank k; nothing is kept of `all`. One with SYNCs only while
+ * nothing is under way. E_INVALID, naming rank and step, when a message or sync has no other half;
+ * races and spans are not looked at. E_NOMEM. */
 POD_MUST pod_status pod_sim_add(pod_sim *sim, const pod_sched *const all[], pod_dtype t,
                                 pod_sim_coll **out);
 /* The same of an algorithm: builds what is needed, and shares it with those that were added with
@@ -70,8 +71,8 @@ int pod_sim_coll_number(const pod_sim_coll *c); /* in the order in which they we
 
 /* Rank begins its part at this time: before the first pod_sim_next and after one that was false any
  * rank, not before pod_sim_now; in between the rank that has just been done, not before it was. A
- * collective can be started again when all its ranks are done. The first start takes memory for the
- * run, and the end of the last rank gives it back: E_NOMEM. */
+ * collective can be started again when pod_sim_next has told of all its ranks. The first start takes
+ * memory for the run, and the end of the last rank gives it back: E_NOMEM. */
 POD_MUST pod_status pod_sim_start(pod_sim *sim, pod_sim_coll *c, int rank, int64_t at_ps);
 
 typedef struct pod_sim_done {

@@ -91,8 +91,7 @@ pod_status pod_engine_set_places(pod_engine *e, const pod_engine_places *p)
 {
     static const int16_t the_place;
     const pod_engine_places one = {.n = 1, .window_bits = ONE_PLACE_BITS, .place = &the_place};
-    POD_ASSERT(is_empty(e), "places change while %" PRId64 " events are about to come out",
-               e->end - e->next + e->late.n);
+    POD_ASSERT(is_empty(e), "places change while events are queued");
     const pod_engine_places places = p ? *p : one;
     POD_ASSERT(places.n >= 1 && places.n <= POD_ENGINE_MAX_PLACES, "%d places, at most %d",
                places.n, POD_ENGINE_MAX_PLACES);
@@ -359,7 +358,8 @@ static bool advance(pod_engine *e)
 
 bool pod_engine_may_push(const pod_engine *e, int64_t at_ps, uint64_t key)
 {
-    if (e->has_ended) return at_ps >= e->now_ps;
+    /* Sums that end at NEVER come to another place without delay: what is first there says nothing. */
+    if (e->has_ended || at_ps == POD_PS_NEVER) return at_ps >= e->now_ps;
     if (window_of(e, at_ps) > e->base) return true;
     return at_ps >= e->origin_ps && order_of(e, at_ps, key) >= e->last_order;
 }

@@ -225,6 +225,28 @@ static void test_places_against_one(void)
     }
 }
 
+/* Where times end a place hears of another, whose turn was, without delay. */
+static void test_never(void)
+{
+    static const uint64_t key[] = {3, 0, 5};
+    pod_engine *e;
+    pod_engine_event out;
+    CU_ASSERT_EQUAL_FATAL(pod_engine_create(NULL, &e), POD_OK);
+    POD_CHECK_OK(pod_engine_set_places(e, &seven));
+    pod_engine_push(e, POD_PS_NEVER - 1, key[0]);
+    for (int i = 0; i < 3; i++) {
+        CU_ASSERT_TRUE(pod_engine_pop(e, &out));
+        POD_CHECK(out.key == key[i], "event %d: key %d", i, (int)out.key);
+        if (i == 2) break;
+        CU_ASSERT_TRUE(pod_engine_may_push(e, POD_PS_NEVER, key[i + 1]));
+        pod_engine_push(e, POD_PS_NEVER, key[i + 1]);
+    }
+    CU_ASSERT_EQUAL(out.at_ps, POD_PS_NEVER);
+    CU_ASSERT_TRUE(!pod_engine_pop(e, &out));
+    POD_CHECK_OK(pod_engine_check(e));
+    pod_engine_destroy(e);
+}
+
 static void test_no_memory(void)
 {
     for (int n = 0;; n++) {
@@ -250,9 +272,13 @@ static void test_no_memory(void)
     }
 }
 
-static CU_TestInfo tests[] = {
-    {"picoseconds", test_picoseconds}, {"ties", test_ties},
-    {"long run", test_long_run},       {"against a list", test_against_a_list},
-    {"places", test_places},           {"places against one", test_places_against_one},
-    {"no memory", test_no_memory},     CU_TEST_INFO_NULL};
+static CU_TestInfo tests[] = {{"picoseconds", test_picoseconds},
+                              {"ties", test_ties},
+                              {"long run", test_long_run},
+                              {"against a list", test_against_a_list},
+                              {"places", test_places},
+                              {"places against one", test_places_against_one},
+                              {"never", test_never},
+                              {"no memory", test_no_memory},
+                              CU_TEST_INFO_NULL};
 CU_SuiteInfo pod_test_suites[] = {{"engine", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
