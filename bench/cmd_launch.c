@@ -299,6 +299,12 @@ static int64_t latest_kept(const launch *l, const pod_launch_log *log, pod_arena
 
 /* ---- after it ---- */
 
+/* Whether all that an attempt had done is kept: where it failed of something, that stays to be told. */
+static bool is_saved(const launch *l, const pod_launch_log *log, int64_t kept)
+{
+    return l->is_job && log->failure[0] == '\0' && (log->stopped || kept >= log->step);
+}
+
 static pod_launch_next decide(const launch *l, int attempt, const pod_launch_outcome *o,
                               const pod_launch_log *log, int64_t kept)
 {
@@ -310,6 +316,7 @@ static pod_launch_next decide(const launch *l, int attempt, const pod_launch_out
         .asked_to_stop = pod_launch_run_asked_to_stop(l->run),
         .stopped = log->stopped,
         .finished = log->finished,
+        .is_saved = is_saved(l, log, kept),
         .progressed = kept > l->kept,
         .restarts_left = l->n_restarts - (attempt - l->first_attempt),
         .first_pause_s = pod_config_double(l->call->config, POD_OPT_BACKOFF),
@@ -425,8 +432,14 @@ static pod_status run_attempts(launch *l, int *exit_code)
         const bool is_first = attempt == l->first_attempt;
         if (l->is_job && is_first && next.reason == POD_LAUNCH_USAGE && !l->has_begun) take_back(l);
         l->pause_s = next.pause_s;
-        if (next.again && !pod_launch_run_pause(l->run, next.pause_s))
-            return pod_fail(POD_E_COMM, "stopped before attempt %d", attempt + 1);
+        if (next.again && !pod_launch_run_pause(l->run, next.pause_s)) {
+            pod_log_say(
+                l->call->log, POD_LOG_INFO,
+                "stopped as it was asked to, before attempt %d; train's --resume auto goes on",
+                attempt + 1);
+            *exit_code = POD_EXIT_OK;
+            return POD_OK;
+        }
     }
     return POD_OK;
 }

@@ -13,6 +13,7 @@ typedef struct pod_launch_seen {
     bool asked_to_stop; /* the launcher was, before the attempt's end */
     bool stopped;       /* the log says that the ranks were asked to stop, and did */
     bool finished;      /* the log says that training came to its end */
+    bool is_saved;      /* its log and the checkpoints say that no step of it is lost */
     bool progressed;    /* a checkpoint is kept that was not when the attempt began */
     int restarts_left;
     double first_pause_s;
@@ -45,7 +46,8 @@ typedef struct pod_launch_next {
 } pod_launch_next;
 
 /* A run that came to its end is not begun again, whatever it answers (1: it missed its target), nor
- * one whose input cannot be used (2), nor one that was asked to stop. Pauses double from the first
+ * one whose input cannot be used (2), nor one that was asked to stop: with 0 where no step is lost
+ * by that, whatever its processes answer. Pauses double from the first
  * one up to a minute; an attempt that made progress sets them back. */
 pod_launch_next pod_launch_decide(const pod_launch_seen *seen);
 

@@ -21,6 +21,7 @@
 #include "runtime/measure/job_name.h"
 
 static const double grace_s = 5;     /* between SIGTERM and SIGKILL */
+static const double again_s = 0.5;   /* between requests to stop, while ranks begin */
 static const double patience_s = 30; /* with ranks that know that one of them is missing */
 static const double reader_s = 3;    /* before a restart, with who reads what was printed */
 
@@ -50,8 +51,9 @@ typedef struct attempt {
         err;      /* mpirun's standard output, unless it has this process's; and error */
     int n_served; /* how many of the requests to stop were passed on */
     bool is_ended, is_ending, is_killed;
-    int status; /* waitpid's */
-    double ending_since_s, grown_at_s;
+    int status;    /* waitpid's */
+    bool is_heard; /* ranks that have begun were asked to stop */
+    double ending_since_s, grown_at_s, asked_at_s;
     double lost_at_s; /* when a rank was heard to be missing; 0: none was */
     int64_t log_bytes;
     pod_launch_scanner scanner;
@@ -363,14 +365,6 @@ static void end_hard(const pod_launch_run *r, attempt *a)
     kill(-a->pid, SIGTERM);
 }
 
-static void pass_requests(const pod_launch_run *r, attempt *a)
-{
-    if (a->n_served == r->n_asked) return;
-    if (a->n_served == 0) kill(a->pid, SIGUSR1);
-    if (r->n_asked > 1) end_hard(r, a);
-    a->n_served = r->n_asked;
-}
-
 static bool is_lost(const attempt *a)
 {
     return a->scanner.heard.rank >= 0 || a->scanner.heard.overdue[0] != '\0';
@@ -389,6 +383,23 @@ static int64_t bytes_of_logs(const pod_launch_plan *plan)
             bytes += st.st_size;
     closedir(dir);
     return bytes;
+}
+
+/* What mpirun is asked before it has ranks is lost: it is asked again until one has begun its log. */
+static void ask_to_stop(const pod_launch_run *r, attempt *a)
+{
+    kill(a->pid, SIGUSR1);
+    a->asked_at_s = now_s(r);
+    a->is_heard = a->plan->log_dir[0] == '\0' || bytes_of_logs(a->plan) > 0;
+}
+
+static void pass_requests(const pod_launch_run *r, attempt *a)
+{
+    const bool is_again =
+        a->n_served > 0 && !a->is_heard && !a->is_ending && now_s(r) - a->asked_at_s > again_s;
+    if ((a->n_served == 0 && r->n_asked > 0) || is_again) ask_to_stop(r, a);
+    if (r->n_asked > 1) end_hard(r, a);
+    a->n_served = r->n_asked;
 }
 
 static void watch_logs(const pod_launch_run *r, attempt *a)
@@ -427,7 +438,7 @@ static void watch_ending(const pod_launch_run *r, attempt *a)
 static int time_to_listen(const attempt *a)
 {
     enum { LEAST = 20, MOST = 1000 };
-    if (a->is_ending || is_lost(a)) return MOST / 10;
+    if (a->is_ending || is_lost(a) || (a->n_served > 0 && !a->is_heard)) return MOST / 10;
     if (a->plan->stall_s <= 0) return -1;
     const double eighth = a->plan->stall_s * 1000 / 8;
     return eighth < LEAST ? LEAST : eighth > MOST ? MOST : (int)eighth;

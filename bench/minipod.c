@@ -9,6 +9,7 @@
 #include "bench/job_keys.h"
 #include "bench/kernels_problem.h"
 #include "collectives/algo/algo.h"
+#include "collectives/exec/stop.h"
 #include "kernels/base/cpu.h"
 #include "models/model.h"
 #include "runtime/core/fault.h"
@@ -230,6 +231,7 @@ static int run_command(const command *c, int argc, char *argv[])
     pod_comm *comm = NULL;
     pod_config *config = NULL;
     int exit_code = POD_EXIT_OK;
+    if (c->form.bit == POD_CMD_TRAIN) pod_stop_hear();
     pod_status s = c->ranks == RANKS ? pod_comm_open(&comm) : check_alone();
     const bool speaks = comm ? pod_comm_rank(comm) == 0 : speaks_first();
     if (s == POD_OK && (speaks || !comm))

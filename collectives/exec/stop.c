@@ -23,11 +23,16 @@ static bool take_first_end(int signal_number)
     return true;
 }
 
-void pod_stop_install(void)
+void pod_stop_hear(void)
 {
     struct sigaction ask = {.sa_handler = note_ask, .sa_flags = SA_RESTART};
     sigemptyset(&ask.sa_mask);
     sigaction(SIGUSR1, &ask, NULL);
+}
+
+void pod_stop_install(void)
+{
+    pod_stop_hear();
     pod__watch_install();
     pod__watch_ask_before_end(take_first_end);
 }

@@ -14,6 +14,8 @@
 #include <stdbool.h>
 
 void pod_stop_install(void); /* once a process, from then on */
-bool pod_stop_asked(void);   /* this rank was; stays true */
+/* SIGUSR1 alone, also before MPI is open: who is asked while it starts stops when it can. */
+void pod_stop_hear(void);
+bool pod_stop_asked(void); /* this rank was; stays true */
 
 #endif

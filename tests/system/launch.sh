@@ -13,7 +13,9 @@
 #   print      a megabyte of lines, exit 0              flood   likewise, and then waits
 #   spill      more lines than a pipe takes, and fewer than two do, exit 1
 #   cry        likewise on standard error
-#   wait       until SIGUSR1, then exit 0               deaf    whatever is asked, until it is killed
+#   wait       until SIGUSR1, then exit 0               deaf    got to step 30; whatever is asked, until it is killed
+#   late       hears the second SIGUSR1 only, exit 0: no rank has begun
+#   early      dies of SIGUSR1, no rank has begun       saved   likewise behind a checkpoint of its last step
 cat >mpi <<'END'
 #!/usr/bin/env bash
 echo "$*" >>calls
@@ -34,7 +36,10 @@ spill) seq 20000; exit 1 ;;
 cry) seq 20000 >&2; exit 1 ;;
 flood) trap 'touch asked; exit 0' USR1; seq 150000 & touch waiting; while :; do sleep 0.05; done ;;
 wait) trap 'touch asked; exit 0' USR1; touch waiting; while :; do sleep 0.05; done ;;
-deaf) trap 'touch asked' USR1; trap '' TERM INT; touch waiting; while :; do sleep 0.05; done ;;
+late) trap 'echo >>asked; [ "$(wc -l <asked)" -lt 2 ] || exit 0' USR1; touch waiting; while :; do sleep 0.05; done ;;
+early) touch waiting; exec sleep 1000 ;;
+saved) printf '%s\n' "$head" "$step" '{"kept":30,"at_ns":400}' >"$log"; touch waiting; exec sleep 1000 ;;
+deaf) printf '%s\n' "$head" "$step" >"$log"; trap 'touch asked' USR1; trap '' TERM INT; touch waiting; while :; do sleep 0.05; done ;;
 *) exit "${plan[n - 1]}" ;;
 esac
 END
@@ -259,9 +264,23 @@ says '^minipod launch: attempt 1: asked to stop, and ended before it could save$
 begin '1 0' --mpirun ./mpi --backoff 30 "${job[@]}"
 soon grep -q 'attempt 2 in 30 s' err
 kill -TERM "$pid"
-ends 1
+ends 0
 calls 1
-says 'stopped before attempt 2'
+grep -q 'stopped as it was asked to, before attempt 2; ' out || fail "in the pause: $(cat out)"
+begin 'late 0' "${fast[@]}" "${job[@]}"
+soon test -e waiting
+kill -TERM "$pid"
+ends 0
+calls 1
+# What dies of being asked has lost nothing where it has done no step, or has saved its last one.
+for plan in early saved; do
+    begin "$plan 0" "${fast[@]}" "${job[@]}"
+    soon test -e waiting
+    kill -TERM "$pid"
+    ends 0
+    calls 1
+    notes '"exit_code": 138, "reason": "stopped"'
+done
 
 # ---- who reads what is printed -----------------------------------------------------------------
 

@@ -106,9 +106,22 @@ static void test_next(void)
         {"asked to stop in its last second",
          {.exit_code = 0, .asked_to_stop = true, .finished = true},
          {.reason = POD_LAUNCH_OK}},
-        {"asked to stop too early to save",
+        {"asked to stop, and ended before it could save",
          {.exit_code = 138, .killed = true, .asked_to_stop = true, .restarts_left = 3},
          {.exit_code = 1, .reason = POD_LAUNCH_STOPPED}},
+        {"asked to stop before its first step, or twice and saved all the same",
+         {.exit_code = 138,
+          .killed = true,
+          .asked_to_stop = true,
+          .is_saved = true,
+          .restarts_left = 3},
+         {.reason = POD_LAUNCH_STOPPED}},
+        {"asked to stop, and its input cannot be used",
+         {.exit_code = 2, .asked_to_stop = true, .is_saved = true},
+         {.exit_code = 2, .reason = POD_LAUNCH_STOPPED}},
+        {"nobody asked, and no step is lost",
+         {.exit_code = 138, .killed = true, .is_saved = true},
+         {.exit_code = 1, .reason = POD_LAUNCH_KILLED}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const pod_launch_next got = pod_launch_decide(&rows[i].seen), *want = &rows[i].next;
