@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "bench/command.h"
+#include "bench/launch_goodput.h"
 #include "bench/launch_log.h"
 #include "bench/launch_next.h"
 #include "bench/launch_run.h"
@@ -52,7 +53,7 @@ typedef struct launch {
     int64_t kept; /* step of the checkpoint that this job goes on from; 0: none */
     pod_launch_file *file;
     bool is_noted;                /* the begin of the attempt that runs stands in it */
-    bool has_made_out, has_begun; /* its folder was not there before; the attempt has left a log */
+    bool has_made_out, has_begun; /* its folder was not there before; an attempt has left a log */
     bool has_put_aside;           /* what an older job left in it, until it is settled */
     pod_launch_run *run;
 } launch;
@@ -388,7 +389,7 @@ static pod_status attempt_once(launch *l, int attempt, pod_arena *arena, pod_lau
     POD_TRY(run(l, attempt, arena, &o));
     const pod_launch_log log = read_log(l, attempt, arena);
     const int64_t kept = latest_kept(l, &log, arena);
-    l->has_begun = log.began_now;
+    l->has_begun = l->has_begun || log.began_now;
     *next = decide(l, attempt, &o, &log, kept);
     l->kept = kept;
     const pod_launch_story story = story_of(l, &o, &log, next);
@@ -448,7 +449,8 @@ static pod_status run_attempts(launch *l, int *exit_code)
 static void settle(const launch *l)
 {
     const char *failure = pod_arena_text(l->arena, "%s", pod_error_text());
-    warn_of(l, pod_job_settle(l->out));
+    if (l->has_begun) warn_of(l, pod_launch_goodput_close(l->arena, l->out, l->kept));
+    if (l->has_put_aside) warn_of(l, pod_job_settle(l->out));
     if (failure) pod_error_set(failure);
 }
 
@@ -456,7 +458,7 @@ static void release(launch *l)
 {
     pod_launch_run_close(l->run);
     pod_launch_file_close(l->file);
-    if (l->has_put_aside) settle(l);
+    if (l->arena) settle(l);
     pod_config_destroy(l->config);
     pod_arena_destroy(l->arena);
 }

@@ -14,6 +14,7 @@
 #   spill      more lines than a pipe takes, and fewer than two do, exit 1
 #   cry        likewise on standard error
 #   wait       until SIGUSR1, then exit 0               deaf    got to step 30; whatever is asked, until it is killed
+#   dead       killed behind step 30, its goodput.json says that it runs
 #   late       hears the second SIGUSR1 only, exit 0: no rank has begun
 #   early      dies of SIGUSR1, no rank has begun       saved   likewise behind a checkpoint of its last step
 cat >mpi <<'END'
@@ -37,6 +38,10 @@ cry) seq 20000 >&2; exit 1 ;;
 flood) trap 'touch asked; exit 0' USR1; seq 150000 & touch waiting; while :; do sleep 0.05; done ;;
 wait) trap 'touch asked; exit 0' USR1; touch waiting; while :; do sleep 0.05; done ;;
 late) trap 'echo >>asked; [ "$(wc -l <asked)" -lt 2 ] || exit 0' USR1; touch waiting; while :; do sleep 0.05; done ;;
+dead) now=$(date +%s%N); sed "s/:100}/:$now}/" <<<"$head" >"$log"
+    printf '%s\n' '{"from":0,"at_ns":'"$now"'}' "$(sed "s/:200/:$now/; s/:300/:$((now + 1000))/" <<<"$step")" >>"$log"
+    echo '{"running":true,"clock":"wall","machine":"toy","model_flops":8,"peak_flop_per_s":4,"ranks":1,"physical_cores":1,"step_s":4,"n_steps":7}' >run/goodput.json
+    exit 137 ;;
 early) touch waiting; exec sleep 1000 ;;
 saved) printf '%s\n' "$head" "$step" '{"kept":30,"at_ns":400}' >"$log"; touch waiting; exec sleep 1000 ;;
 deaf) printf '%s\n' "$head" "$step" >"$log"; trap 'touch asked' USR1; trap '' TERM INT; touch waiting; while :; do sleep 0.05; done ;;
@@ -122,6 +127,13 @@ launch 0 'banner 0' "${fast[@]}" "${job[@]}"
 says 'attempt 1: rank 3 was killed by signal 9; it took '
 says '^mpirun noticed that process rank 3'
 notes '"exit_code": 137, "reason": "killed", "text": "rank 3 was killed by signal 9"}$'
+# Who dies does not write his end into goodput.json.
+launch 1 'dead dead' --restarts 1 "${fast[@]}" "${job[@]}"
+grep -v '_ns"' run/goodput.json | tr -d ' \n' >out
+for said in '"running":false' '"attempts":2' '"disruption_count":2' '"n_lost_steps":2' '"program_goodput":0.5' \
+    '"machine":"toy"' '"runtime_goodput":0,'; do
+    grep -qF "$said" out || fail "no $said in a dead job's goodput.json: $(cat out)"
+done
 launch 0 'die 0' "${fast[@]}" "${job[@]}"
 says "attempt 1: $work/mpi was killed by signal 9; it took"
 soon gone "$(cat left)"
