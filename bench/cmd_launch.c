@@ -345,7 +345,8 @@ static void say_again(const launch *l, int attempt, const char *tale, const pod_
     const bool saves = pod_config_int(l->config, POD_OPT_CHECKPOINT_EVERY) > 0;
     char from[64];
     snprintf(from, sizeof from, "the beginning%s", saves ? "" : ": --checkpoint-every is 0");
-    if (l->kept > 0) snprintf(from, sizeof from, "step %" PRId64, l->kept);
+    if (l->kept > 0)
+        snprintf(from, sizeof from, "step %" PRId64 ", if its checkpoint is whole", l->kept);
     pod_launch_warn(l->call->log, "attempt %d: %s; attempt %d in %g s from %s", attempt, tale,
                     attempt + 1, next->pause_s, from);
 }
@@ -358,6 +359,9 @@ static pod_status say_last(const launch *l, int attempt, const char *tale,
     const bool is_failure = next->exit_code == POD_EXIT_FAILED;
     switch (next->reason) {
     case POD_LAUNCH_USAGE:
+        if (attempt == l->first_attempt) return POD_OK;
+        return pod_fail(POD_E_INVALID, "attempt %d: %s; its input cannot be used, so none follows",
+                        attempt, tale);
     case POD_LAUNCH_MISSED: return POD_OK;
     case POD_LAUNCH_OK:
         if (attempt > l->first_attempt)
