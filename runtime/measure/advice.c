@@ -64,13 +64,13 @@ static void advise_interval(adviser *v, const pod_saves *s)
     const double best_s = fmax(pod_job_interval_young_s(save_s, mtbf_s), fmax(step_s, writing_s));
     const double gain =
         pod_save_overhead(save_s, mtbf_s, now_s) - pod_save_overhead(save_s, mtbf_s, best_s);
-    propose(
-        v, gain,
-        "checkpoints every %.0f steps (%.3g s) instead of %.0f (%.3g s): %.1f points of runtime "
-        "goodput. A save costs %.3g s and is whole after %.3g s, a disruption comes every %.3g "
-        "s; Young's interval is sqrt(2 x %.3g x %.3g)",
-        best_s / step_s, best_s, now_s / step_s, now_s, 100 * gain, save_s, writing_s, mtbf_s,
-        save_s, mtbf_s);
+    propose(v, gain,
+            "checkpoints every %.0f steps (%.3g s) instead of %.0f (%.3g s) as it was on the mean: "
+            "%.1f points of runtime "
+            "goodput. A save costs %.3g s and is whole after %.3g s, a disruption comes every %.3g "
+            "s; Young's interval is sqrt(2 x %.3g x %.3g)",
+            best_s / step_s, best_s, now_s / step_s, now_s, 100 * gain, save_s, writing_s, mtbf_s,
+            save_s, mtbf_s);
 }
 
 static void advise_saving(adviser *v)
