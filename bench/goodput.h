@@ -60,6 +60,7 @@ typedef struct pod_goodput_sum {
     double modelled_s; /* productive time of the modelled ones */
     double ideal_s;    /* what that would ideally be */
     double by_span_s[POD_N_JOB_SPANS];
+    bool is_fleet;     /* its scheduling is of jobs that are no run here, too */
     bool has_no_steps; /* of a phase that does not train: runtime goodput has no meaning */
 } pod_goodput_sum;
 

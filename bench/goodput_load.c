@@ -78,7 +78,7 @@ static pod_status take_terms(const cJSON *run, const pod_job_head *head, pod_are
     return !isfinite(t->goodput) && !t->why ? POD_E_NOMEM : POD_OK;
 }
 
-static pod_status read_terms(pod_arena *a, const char *dir, const pod_job_head *head,
+static pod_status read_terms(pod_arena *a, const char *dir, const pod_job_head *head, bool runs,
                              pod_program_terms *t)
 {
     const double unknown = (double)NAN;
@@ -87,7 +87,8 @@ static pod_status read_terms(pod_arena *a, const char *dir, const pod_job_head *
     const char *path = pod_arena_text(a, "%s/run.json", dir);
     if (!path) return POD_E_NOMEM;
     if (access(path, F_OK) != 0) {
-        t->why = "there is no run.json: the job did not come to its end";
+        t->why = runs ? "there is no run.json yet: train writes it at the job's end"
+                      : "there is no run.json: the job did not come to its end";
         return POD_OK;
     }
     POD_TRY(pod_file_read_text(a, path, MAX_JSON_BYTES, &content));
@@ -303,7 +304,7 @@ pod_status pod_run_account_read(pod_arena *a, const char *dir, const pod_fleet *
     r.mesh = line_of(a, head->mesh);
     if (!r.model || !r.mesh) return POD_E_NOMEM;
     r.n_redone_steps = count_redone(&r.job);
-    POD_TRY(read_terms(a, r.name, head, &r.program));
+    POD_TRY(read_terms(a, r.name, head, r.sum.runs, &r.program));
     POD_TRY(schedule_it(a, fleet, &r));
     POD_TRY(pod_stragglers_of(a, &r.job, &r.pace));
     POD_TRY(pod_deviation_of(&r.job, &r.deviation));

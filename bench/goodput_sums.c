@@ -72,6 +72,7 @@ int pod_goodput_sums(const pod_run_account *run, int n, const pod_fleet *fleet, 
     for (int i = 0; i < n; i++) add(all, &run[i]);
     if (fleet) {
         all->n_scheduled = n;
+        all->is_fleet = true;
         all->asked_s = fleet->capacity_s;
         all->together_s = fleet->together_s;
     }
@@ -85,6 +86,8 @@ pod_goodput_factors pod_goodput_factors_of(const pod_goodput_sum *s)
         .scheduling = s->n_scheduled > 0 && s->asked_s > 0 ? s->together_s / s->asked_s : unknown,
         .runtime = s->wall_s > 0 && !s->has_no_steps ? s->productive_s / s->wall_s : unknown,
         .program = s->modelled_s > 0 ? s->ideal_s / s->modelled_s : unknown};
-    return (pod_goodput_factors){f.scheduling, f.runtime, f.program,
-                                 f.scheduling * f.runtime * f.program};
+    /* A scheduler's time need not be the log's: the product is of what was asked for all the same. */
+    const bool is_known = isfinite(f.scheduling) && s->n_scheduled == s->n_runs && !s->is_fleet;
+    const double kept = is_known ? s->productive_s / s->asked_s : f.scheduling * f.runtime;
+    return (pod_goodput_factors){f.scheduling, f.runtime, f.program, kept * f.program};
 }

@@ -42,6 +42,18 @@ static void note_scheduling(pod_table *t, const pod_goodput_report *r)
     }
 }
 
+/* Then the factors as they stand do not multiply to goodput. */
+static void note_gap(pod_table *t, const pod_goodput_sum *s)
+{
+    const double most = 0.02; /* of the time together */
+    if (s->n_scheduled < s->n_runs || s->is_fleet || !(s->together_s > 0)) return;
+    if (fabs(s->wall_s - s->together_s) <= most * s->together_s) return;
+    pod_table_note(t,
+                   "%s: the log has %.3f rank-s, the scheduler's record %.3f together: goodput is "
+                   "(productive / asked) x program",
+                   s->name, s->wall_s, s->together_s);
+}
+
 static void note_groups(pod_table *t, const pod_goodput_report *r)
 {
     for (int i = 0; i < r->n_sums; i++) {
@@ -49,6 +61,7 @@ static void note_groups(pod_table *t, const pod_goodput_report *r)
         if (s->n_modelled > 0 && s->n_modelled < s->n_runs)
             pod_table_note(t, "%s: program goodput is of %d of %d runs", s->name, s->n_modelled,
                            s->n_runs);
+        note_gap(t, s);
         if (s->has_no_steps)
             pod_table_note(t,
                            "%s: is no progress, and so has no goodput; it counts in time to train",
@@ -132,10 +145,12 @@ static pod_status print_steps(const pod_goodput_report *r, FILE *to)
 {
     pod_table *t;
     POD_TRY(pod_table_create(step_columns, N_COLUMNS(step_columns), &t));
-    pod_table_note(t,
-                   "lost: done in vain; ideal_step: an undisturbed one; deviation: "
-                   "p90 of the last %d steps against the median of the last %d",
-                   POD_DEVIATION_RECENT, POD_DEVIATION_BASELINE);
+    pod_table_note(
+        t,
+        "median, recent_p90: of the slowest rank of each step (a run's own table has rank 0's); "
+        "lost: done in vain; ideal_step: an undisturbed one; deviation: "
+        "p90 of the last %d steps against the median of the last %d",
+        POD_DEVIATION_RECENT, POD_DEVIATION_BASELINE);
     for (int i = 0; i < r->n_runs; i++) {
         const pod_run_account *x = &r->run[i];
         pod_table_add(t, "%s", x->name);

@@ -334,7 +334,10 @@ pod_status pod_fleet_check(const pod_fleet *f, const pod_fleet_job *j, const pod
                     r->ranks);
     if (from_s >= since_1970_s && r->begin_s < from_s - slack_s)
         return deny(f, j, r, "is together from second", from_s, r->begin_s);
-    if (isnan(j->ended_s) || r->runs) return POD_OK;
+    if (r->runs) return POD_OK;
+    if (isnan(j->ended_s) && r->used_s > j->together_s + slack_s * r->ranks)
+        return deny(f, j, r, "has no end, and till the last line so many rank-seconds together:",
+                    j->together_s, r->used_s);
     if (from_s >= since_1970_s && r->end_s > j->ended_s + slack_s)
         return deny(f, j, r, "ends at second", j->ended_s, r->end_s);
     if (r->used_s > j->together_s + slack_s * r->ranks)

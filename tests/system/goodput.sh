@@ -141,6 +141,12 @@ csv one.csv calm scheduling 0.75
 csv one.csv calm goodput 0.125
 has '^ calm 80.000 60.000 5.000 10.000 75.00$'
 has '^# all jobs: 60.000 / 160.000 rank-s = 37.50 %'
+# The log's 60 rank-s are not the 200 that the scheduler tells of: 40 / 220 x 0.25
+sed 's/calm,end,30/calm,end,100/' jobs.csv >longer.csv
+"$minipod" goodput calm --jobs longer.csv --csv one.csv >out 2>err || fail "$(cat err)"
+csv one.csv calm goodput 0.0454545455
+has '^# calm: the log has 60.000 rank-s, the scheduler.s record 200.000 together: goodput is'
+grep -v 'calm,end' jobs.csv >open.csv
 "$minipod" goodput calm broken --jobs jobs.csv --csv both.csv >out 2>err || fail "$(cat err)"
 csv both.csv all scheduling 0.375
 csv both.csv broken scheduling -
@@ -172,6 +178,7 @@ sed -i "s/:17000000/:$((($(date +%s) + 100) / 100))/g" alive/job/*
 "$minipod" goodput alive >out 2>err || fail "a job that runs: $(cat err)"
 has '^ alive 2 2 2 4 '
 has '1 disruption; it still runs$'
+has 'alive: program goodput is not known: there is no run.json yet: train writes it'
 
 # Killed between the move of the folder's pointer to step 20 and the record of it.
 "$minipod" train --model mlp --data glyphs --batch 64 --steps 20 --checkpoint-every 20 --eval-every 0 \
@@ -230,6 +237,7 @@ refuses "unknown.csv:7: there is no event 'enb'; did you mean end" calm --jobs u
 # What the scheduler did and what the log says: calm had 2 ranks for 30 s.
 sed 's/calm,end,30/calm,end,25/' jobs.csv >early.csv
 refuses "early.csv: job 'calm' was together for so many rank-seconds: 50, but the log of calm says 60" calm --jobs early.csv
+refuses "open.csv: job 'calm' has no end, and till the last line so many rank-seconds together: 0, but the log of calm says 60" calm --jobs open.csv
 grep -v 'allocate,0,2' jobs.csv >never.csv
 refuses "never.csv: job 'calm' had at most so many ranks together: 0, but the log of calm says 2" calm --jobs never.csv
 # Four ranks for half an hour, taken away for an hour, and half an hour more: 4 x 3600 rank-seconds.

@@ -190,6 +190,11 @@ static void against_a_run(void)
     POD_CHECK_FAILS(pod_fleet_check(&f, pod_fleet_find(&f, "j"), &run), POD_E_INVALID,
                     "together: 0");
     POD_CHECK_OK(parse(a, HEADING "j,submit,0,4\nj,allocate,5,4\n", &f)); /* has not ended */
+    POD_CHECK_FAILS(pod_fleet_check(&f, pod_fleet_find(&f, "j"), &run), POD_E_INVALID,
+                    "has no end, and till the last line so many rank-seconds together: 0, but");
+    const pod_fleet_run runs = {"r", 4, 0, 10, 40, true};
+    POD_CHECK_OK(pod_fleet_check(&f, pod_fleet_find(&f, "j"), &runs));
+    POD_CHECK_OK(parse(a, HEADING "j,submit,0,4\nj,allocate,5,4\nk,submit,20,4\n", &f));
     POD_CHECK_OK(pod_fleet_check(&f, pod_fleet_find(&f, "j"), &run));
     pod_arena_destroy(a);
 }
