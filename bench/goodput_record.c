@@ -8,7 +8,7 @@
 #include "bench/goodput.h"
 #include "runtime/core/file.h"
 
-enum { REPORT_VERSION = 1, N_INTERVALS = 60 };
+enum { REPORT_VERSION = 2, N_INTERVALS = 60 };
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
@@ -199,7 +199,7 @@ static pod_status put_run(pod_json *j, const pod_run_account *r)
     pod_json_text(j, "model", r->model);
     pod_json_text(j, "mesh", r->mesh);
     pod_json_int(j, "ranks", r->sum.n_ranks);
-    pod_json_bool(j, "runs", r->sum.runs);
+    pod_json_bool(j, "running", r->sum.runs);
     pod_json_int(j, "attempts", r->sum.n_attempts);
     pod_json_int(j, "disruption_count", r->sum.n_disruptions);
     pod_json_decimal(j, "total_elapsed_time", r->sum.wall, 9);

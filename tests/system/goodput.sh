@@ -133,6 +133,7 @@ grep -q '^minipod_badput_time_seconds{run="broken",model="resnet8",mesh="1",cate
     runs.prom || fail "$(cat runs.prom)"
 grep -q 'minipod_scheduling_goodput{' runs.prom && fail "scheduling goodput of nothing"
 grep -q '"disruption_count": 1,' runs.json || fail "runs.json: no disruption"
+grep -q '"running": false,' runs.json || fail "runs.json: does not say whether a run runs"
 grep -q '"interval": \[' runs.json || fail "runs.json: no intervals"
 
 # 0.75 x 2 / 3 x 0.25; by all that ranks did: capacity 4 x 40
