@@ -100,6 +100,32 @@ static void add_attempts(pod_table *t, const pod_run_account *r)
     }
 }
 
+/* A rank whose log is empty or was lost is accounted all the same, as one that did nothing. */
+static void note_gaps(pod_table *t, const pod_run_account *r)
+{
+    const pod_job *j = &r->job;
+    for (int p = 0; p < j->n_parts;) {
+        const pod_job_head *head = &j->part[p].head;
+        int n = 0, n_cut = 0;
+        bool is_ok = false;
+        for (; p < j->n_parts && j->part[p].head.attempt == head->attempt; p++, n++) {
+            n_cut += j->part[p].end == POD_JOB_END_NONE;
+            is_ok |= j->part[p].end == POD_JOB_END_OK;
+        }
+        if (r->sum.runs && p == j->n_parts) return; /* ranks may be on their way */
+        if (n < head->ranks)
+            pod_table_note(t,
+                           "attempt %d: %d of %d ranks left no log that is begun: their time is in "
+                           "the figures, not what they did with it",
+                           head->attempt, head->ranks - n, head->ranks);
+        if (is_ok && n_cut > 0)
+            pod_table_note(t,
+                           "attempt %d: it came to its end, but the logs of %d of %d ranks have "
+                           "none: they are cut off",
+                           head->attempt, n_cut, head->ranks);
+    }
+}
+
 static pod_status print_attempts(const pod_run_account *r, FILE *to)
 {
     pod_table *t;
@@ -111,6 +137,7 @@ static pod_status print_attempts(const pod_run_account *r, FILE *to)
         pod_table_note(
             t, "%s: %" PRId64 " of %" PRId64 " checkpoints failed: the run's warnings tell why",
             r->name, r->saves.n_failed, r->saves.n_begun);
+    note_gaps(t, r);
     add_attempts(t, r);
     const pod_status status = pod_table_print(t, to);
     pod_table_destroy(t);

@@ -203,6 +203,15 @@ cp -r calm torn
 printf '{"step":21,"begi' >>torn/job/attempt-001.rank-0000.jsonl
 "$minipod" goodput torn >out 2>err || fail "a torn line: $(cat err)"
 
+grep -q 'ranks left no log\|cut off' out && fail "whole logs are said to be none: $(cat out)"
+cp -r calm short
+sed -i '/"end"/d' short/job/attempt-001.rank-0001.jsonl
+"$minipod" goodput short >out 2>err || fail "a log that is cut off: $(cat err)"
+has 'attempt 1: it came to its end, but the logs of 1 of 2 ranks have none: they are cut off'
+: >short/job/attempt-001.rank-0001.jsonl
+"$minipod" goodput short >out 2>err || fail "an empty log: $(cat err)"
+has 'attempt 1: 1 of 2 ranks left no log that is begun'
+
 # refuses PATTERN WORD...
 refuses() {
     local want=$1 code
