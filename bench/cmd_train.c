@@ -25,9 +25,9 @@ typedef struct job { /* everything of one call */
     pod_guard_plan guard;
     pod_account account;
     pod_mllog *mllog;
-    const char *out;                 /* folder, or "" */
-    bool has_made_out;               /* it was not there before; rank 0's */
-    pod_clock_offset clock_at_start; /* for a trace */
+    const char *out;                        /* folder, or "" */
+    bool has_made_out, has_made_checkpoint; /* they were not there before; rank 0's */
+    pod_clock_offset clock_at_start;        /* for a trace */
     pod_train_result result;
 } job;
 
@@ -49,18 +49,19 @@ static pod_status load_machine(job *j)
     return POD_OK;
 }
 
+/* Who holds the log has the folder: until then nothing in it is touched. */
 static pod_status open_own_outputs(job *j)
 {
     const pod_comm *comm = j->call->comm;
-    const char *path = NULL;
-    if (*j->out && pod_comm_rank(comm) == 0) {
-        const char *checkpoint = file_in(j, "checkpoint");
-        path = file_in(j, "mllog.txt");
-        if (!checkpoint || !path) return POD_E_NOMEM;
-        j->has_made_out = access(j->out, F_OK) != 0;
-        POD_TRY(pod_dir_make(checkpoint));
-    }
-    return pod_mllog_open(path, pod_comm_rank(comm), &j->call->clock, &j->mllog);
+    if (!*j->out || pod_comm_rank(comm) != 0)
+        return pod_mllog_open(NULL, pod_comm_rank(comm), &j->call->clock, &j->mllog);
+    const char *checkpoint = file_in(j, "checkpoint"), *path = file_in(j, "mllog.txt");
+    if (!checkpoint || !path) return POD_E_NOMEM;
+    j->has_made_out = access(j->out, F_OK) != 0;
+    POD_TRY(pod_dir_make(j->out));
+    POD_TRY(pod_mllog_open(path, 0, &j->call->clock, &j->mllog));
+    j->has_made_checkpoint = access(checkpoint, F_OK) != 0;
+    return pod_dir_make(checkpoint);
 }
 
 static pod_status read_settings(job *j)
@@ -234,19 +235,19 @@ static pod_status train(job *j)
     return trained != POD_OK ? trained : logged != POD_OK ? logged : recorded;
 }
 
-/* What looks like a run's folder would only mislead; what is not empty stays. */
+/* Nothing began: an earlier run's log stays. What looks like a run's folder would only mislead, but
+ * what is not empty stays, and what was there before: another run may be about to use it. */
 static void leave_nothing(job *j)
 {
-    const char *checkpoint = j->arena ? file_in(j, "checkpoint") : NULL;
+    const char *checkpoint = j->has_made_checkpoint ? file_in(j, "checkpoint") : NULL;
     if (checkpoint) (void)rmdir(checkpoint);
+    if (j->mllog) pod_mllog_abandon(j->mllog);
     if (j->has_made_out) (void)rmdir(j->out);
 }
 
 static void release(job *j)
 {
-    if (j->mllog) pod_mllog_abandon(j->mllog); /* nothing began: an earlier run's log stays */
-    if (j->out && *j->out && !j->result.began && pod_comm_rank(j->call->comm) == 0)
-        leave_nothing(j);
+    if (!j->result.began) leave_nothing(j);
     pod_timeline_destroy(j->result.timeline);
     pod_arena_destroy(j->result.arena);
     pod_arena_destroy(j->arena);

@@ -51,6 +51,7 @@ pod_status pod_checkpoint_put_shard(const pod_checkpoint_save *s, const void *im
 {
     char path[POD_DISK_PATH_BYTES], note[NOTE_BYTES];
     POD_TRY(folder_of(s, POD__CHECKPOINT_PART, path));
+    if (access(s->dir, F_OK) != 0) (void)!pod_disk_make(s->disk, s->dir); /* the next one tells */
     POD_TRY(pod_disk_make(s->disk, path));
     POD_TRY(file_of(s, s->rank, ".h5", path));
     POD_TRY(pod_disk_write(s->disk, path, image, bytes, true));

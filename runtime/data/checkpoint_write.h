@@ -63,7 +63,7 @@ POD_MUST pod_status pod_checkpoint_shard_path(const char *dir, int64_t step, int
 /* ---- one save; takes no memory --------------------------------------------------------------- */
 
 typedef struct pod_checkpoint_save {
-    const char *dir; /* it exists */
+    const char *dir; /* made again where somebody removed it; what it stands in exists */
     int64_t step;
     uint64_t id; /* the same on all ranks, of no earlier save: what a killed job left is not ours */
     int rank, ranks;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "kernels/base/hash.h"
 #include "runtime/core/file.h"
@@ -451,6 +452,24 @@ static void test_no_folder(void)
     end(&f);
 }
 
+/* Somebody takes it away while nothing is in it yet. */
+static void test_folder_went(void)
+{
+    fixture f;
+    pod_saver *s;
+    start(&f, comm, true, "went");
+    const pod_saver_plan plan = {.dir = f.dir, .is_async = true, .keep_last = 1};
+    POD_CHECK_OK(pod_saver_open(&plan, &info, f.store, comm, &s));
+    if (pod_comm_rank(comm) == 0) POD_CHECK(rmdir(f.dir) == 0, "%s stays", f.dir);
+    pod_comm_barrier(comm);
+    set_values(&f, 1);
+    pod_saver_begin(s, 1);
+    POD_CHECK_OK(pod_saver_finish(s));
+    pod_saver_close(s);
+    check_restores(&f, 1);
+    end(&f);
+}
+
 static CU_TestInfo tests[] = {{"whoever holds what", test_ways},
                               {"from one rank", test_from_one},
                               {"a full disk", test_full_disk},
@@ -460,6 +479,7 @@ static CU_TestInfo tests[] = {{"whoever holds what", test_ways},
                               {"leftovers", test_leftovers},
                               {"an obstacle", test_obstacle},
                               {"no folder", test_no_folder},
+                              {"a folder that went", test_folder_went},
                               {"slower than the watchdog", test_slow_restore},
                               CU_TEST_INFO_NULL};
 CU_SuiteInfo pod_test_suites[] = {{"saver", open_comm, close_comm, NULL, NULL, tests},
