@@ -43,7 +43,7 @@ double pod_run_epochs(const pod_run *r)
 double pod_run_epochs_to_peak(const pod_run *r)
 {
     const pod_train_result *t = r->result;
-    return t->n_evals ? epochs_after(r, t->evals[t->peak].n_done) : unknown;
+    return t->evals.n ? t->evals.row[t->peak].epochs : unknown;
 }
 
 /* What was typed; the rest of the settings came from files, the environment and defaults. */
@@ -134,13 +134,13 @@ static void put_evaluations(const pod_run *r, pod_json *j)
 {
     const pod_train_result *t = r->result;
     pod_json_open_array(j, "evaluations");
-    for (int64_t i = 0; i < t->n_evals; i++) {
+    for (int64_t i = 0; i < t->evals.n; i++) {
         pod_json_open_object(j, NULL);
-        pod_json_int(j, "steps", t->evals[i].n_done);
-        pod_json_double(j, "epochs", epochs_after(r, t->evals[i].n_done));
-        pod_json_double(j, "accuracy", t->evals[i].accuracy);
-        pod_json_double(j, "loss", t->evals[i].loss);
-        pod_json_double(j, "time_s", t->evals[i].at_s);
+        pod_json_int(j, "steps", t->evals.row[i].n_done);
+        pod_json_double(j, "epochs", t->evals.row[i].epochs);
+        pod_json_double(j, "accuracy", t->evals.row[i].accuracy);
+        pod_json_double(j, "loss", t->evals.row[i].loss);
+        pod_json_double(j, "time_s", t->evals.row[i].at_s);
         pod_json_close(j);
     }
     pod_json_close(j);
@@ -168,15 +168,15 @@ static void put_results(const pod_run *r, pod_json *j)
     pod_json_int(j, "lost_steps", r->account->n_lost_steps);
     pod_json_int(j, "dropped_records", t->n_dropped);
     pod_json_bool(j, "stopped", t->stopped);
-    pod_json_double(j, "eval_accuracy", t->n_evals ? t->last.accuracy : unknown);
-    pod_json_double(j, "best_eval_accuracy", t->n_evals ? t->best.accuracy : unknown);
-    pod_json_double(j, "eval_loss", t->n_evals ? t->last.loss : unknown);
+    pod_json_double(j, "eval_accuracy", t->evals.n ? t->last.accuracy : unknown);
+    pod_json_double(j, "best_eval_accuracy", t->evals.n ? t->best.accuracy : unknown);
+    pod_json_double(j, "eval_loss", t->evals.n ? t->last.loss : unknown);
     pod_json_double(j, "target", r->setup->target > 0 ? r->setup->target : unknown);
     pod_json_double(j, "epochs", pod_run_epochs(r));
     pod_json_int(j, "steps", t->first_step + t->n_steps);
     pod_json_double(j, "time_to_target_s", t->reached ? t->time_to_target_s : unknown);
     pod_json_double(j, "epochs_to_peak", pod_run_epochs_to_peak(r));
-    pod_json_double(j, "time_to_peak_s", t->n_evals ? t->time_to_peak_s : unknown);
+    pod_json_double(j, "time_to_peak_s", t->evals.n ? t->time_to_peak_s : unknown);
     pod_json_double(j, "run_s", t->run_s);
     put_hash(j, "weights_hash", t->weights_hash);
     put_hash(j, "program_fingerprint", t->fingerprint);

@@ -40,10 +40,10 @@ static void add_outcome(pod_table *t, const pod_run *r)
                            r->setup->target);
     else
         pod_table_quantity(t, "target accuracy", "", "none was set", "-");
-    if (x->n_evals > 0) {
+    if (x->evals.n > 0) {
         char note[TEXT_BYTES];
         snprintf(note, sizeof note, "best %.4f; %" PRId64 " samples, %" PRId64 " evaluations",
-                 x->best.accuracy, x->last.n_samples, x->n_evals);
+                 x->best.accuracy, x->last.n_samples, x->evals.n);
         pod_table_quantity(t, "accuracy", "", note, "%.4f", x->last.accuracy);
     }
     pod_table_quantity(t, "epochs", "", "", "%.2f", pod_run_epochs(r));
@@ -58,7 +58,7 @@ static void add_outcome(pod_table *t, const pod_run *r)
                            x->time_to_target_s);
     else
         pod_table_quantity(t, "time to target", "s", "", "-");
-    if (x->n_evals > 0) {
+    if (x->evals.n > 0) {
         char note[TEXT_BYTES];
         snprintf(note, sizeof note, "the best accuracy, %.4f, after %.2f epochs", x->best.accuracy,
                  pod_run_epochs_to_peak(r));

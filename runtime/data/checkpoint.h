@@ -5,7 +5,8 @@
  *   DIR/step-000000120/
  *       index.h5               what is opened: arrays of full shape, virtual, over the shards
  *       shard-0000.h5 ...      what each rank wrote of each variable
- *       manifest.json          every file with its bytes and CRC-32; its own too
+ *       manifest.json          every file with its bytes and CRC-32; its own too; and what the
+ *                              job's evaluations found so far
  *
  * index.h5 has at its root
  *
@@ -39,6 +40,18 @@
 
 enum { POD_CHECKPOINT_VERSION = 2, POD_CHECKPOINT_MAX_DIMS = 5 };
 
+typedef struct pod_eval_row { /* an evaluation within a job */
+    int64_t n_done;           /* steps before it, those of earlier attempts included */
+    double epochs;            /* the same */
+    double loss, accuracy;
+    double at_s; /* its end, from the start of the job */
+} pod_eval_row;
+
+typedef struct pod_eval_rows { /* oldest first; what is in it stays as it is */
+    pod_eval_row *row;         /* (room) */
+    int64_t n, room;
+} pod_eval_rows;
+
 typedef struct pod_checkpoint_info { /* texts: NULL is written as "" */
     const char *model, *data, *optimizer;
     uint64_t seed;
@@ -46,7 +59,8 @@ typedef struct pod_checkpoint_info { /* texts: NULL is written as "" */
     int64_t steps_per_epoch;
     const char *mesh, *settings, *picks;
     uint64_t fingerprint;
-    int ranks; /* filled in by whoever writes */
+    int ranks;           /* filled in by whoever writes */
+    pod_eval_rows evals; /* as read; who writes gives them with each save */
 } pod_checkpoint_info;
 
 typedef struct pod_tensor { /* one variable */

@@ -1,15 +1,19 @@
 #include <cjson/cJSON.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "runtime/data/checkpoint_parts.h"
 
-enum { LINE_BYTES = 96, HEAD_BYTES = 256, MAX_EXACT = 53, TAIL_BYTES = 33 };
+enum { LINE_BYTES = 96, EVAL_BYTES = 224, HEAD_BYTES = 288, MAX_EXACT = 53, TAIL_BYTES = 33 };
 
 #define SCHEMA "minipod.checkpoint"
 
-size_t pod__manifest_room(int ranks) { return HEAD_BYTES + LINE_BYTES * ((size_t)ranks + 1); }
+size_t pod__manifest_room(int ranks, int64_t n_evals)
+{
+    return HEAD_BYTES + LINE_BYTES * ((size_t)ranks + 1) + EVAL_BYTES * (size_t)n_evals;
+}
 
 /* The last lines, which vouch for all before them: of one length, so that they are found from the
  * end. */
@@ -24,6 +28,24 @@ static size_t print_file(char *text, size_t room, const char *name, const pod_ch
     return (size_t)snprintf(
         text, room, "    {\"name\": \"%s\", \"bytes\": %zu, \"crc32\": \"%08" PRIx32 "\"}%s\n",
         name, f->bytes, f->crc, behind);
+}
+
+/* So that it reads back equal; what is not finite as null. */
+static const char *print_number(double v, char text[32])
+{
+    snprintf(text, 32, isfinite(v) ? "%.17g" : "null", v);
+    return text;
+}
+
+static size_t print_eval(char *text, size_t room, const pod_eval_row *e, const char *behind)
+{
+    char epochs[32], loss[32], accuracy[32], at[32];
+    return (size_t)snprintf(text, room,
+                            "    {\"step\": %" PRId64 ", \"epochs\": %s, \"time_s\": %s, "
+                            "\"loss\": %s, \"accuracy\": %s}%s\n",
+                            e->n_done, print_number(e->epochs, epochs), print_number(e->at_s, at),
+                            print_number(e->loss, loss), print_number(e->accuracy, accuracy),
+                            behind);
 }
 
 static const char *file_name(int i, int ranks, char name[POD__CHECKPOINT_FOLDER_BYTES])
@@ -45,6 +67,9 @@ size_t pod__manifest_print(const pod__manifest *m, char *text, size_t room)
     for (int i = 0; i <= m->ranks; i++)
         n += print_file(text + n, room - n, file_name(i, m->ranks, name),
                         i < m->ranks ? &m->shard[i] : &m->index, i < m->ranks ? "," : "");
+    n += (size_t)snprintf(text + n, room - n, "  ],\n  \"evaluations\": [\n");
+    for (int64_t i = 0; i < m->evals.n; i++)
+        n += print_eval(text + n, room - n, &m->evals.row[i], i + 1 < m->evals.n ? "," : "");
     n += (size_t)snprintf(text + n, room - n, "  ],\n");
     print_tail(pod__checkpoint_crc(text, n), tail);
     return n + (size_t)snprintf(text + n, room - n, "%s", tail);
@@ -108,6 +133,38 @@ static pod_status get_files(const char *path, const cJSON *files, int ranks, pod
     return POD_OK;
 }
 
+static bool get_number(const cJSON *object, const char *key, double *out)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    *out = cJSON_IsNumber(item) ? item->valuedouble : (double)NAN;
+    return cJSON_IsNumber(item) ? isfinite(*out) : cJSON_IsNull(item);
+}
+
+static bool get_eval(const cJSON *eval, pod_eval_row *out)
+{
+    return get_whole(eval, "step", INT64_C(1) << MAX_EXACT, &out->n_done) &&
+           get_number(eval, "epochs", &out->epochs) && get_number(eval, "time_s", &out->at_s) &&
+           get_number(eval, "loss", &out->loss) && get_number(eval, "accuracy", &out->accuracy);
+}
+
+static pod_status get_evals(const char *path, const cJSON *evals, pod_arena *a, pod__manifest *m)
+{
+    int64_t n = 0;
+    const cJSON *eval;
+    cJSON_ArrayForEach(eval, evals) n++;
+    if (n > POD__CHECKPOINT_MAX_EVALS) return wrong(path, "too many 'evaluations'");
+    pod_eval_rows rows = {.row = POD_ARENA_NEW(a, pod_eval_row, n), .room = n};
+    if (!rows.row) return POD_E_NOMEM;
+    cJSON_ArrayForEach(eval, evals)
+    {
+        if (!get_eval(eval, &rows.row[rows.n++]))
+            return wrong(path,
+                         "'evaluations' are not step, epochs, time_s, loss and accuracy each");
+    }
+    m->evals = rows;
+    return POD_OK;
+}
+
 static pod_status get_all(const char *path, const cJSON *json, pod_arena *a, pod__manifest *out)
 {
     pod__manifest m;
@@ -122,6 +179,7 @@ static pod_status get_all(const char *path, const cJSON *json, pod_arena *a, pod
         return wrong(path, "no 'ranks'");
     m.ranks = (int)ranks;
     POD_TRY(get_files(path, cJSON_GetObjectItemCaseSensitive(json, "files"), m.ranks, a, &m));
+    POD_TRY(get_evals(path, cJSON_GetObjectItemCaseSensitive(json, "evaluations"), a, &m));
     *out = m;
     return POD_OK;
 }

@@ -7,7 +7,8 @@
 enum {
     POD__CHECKPOINT_NAME_BYTES = 512,  /* of an array */
     POD__CHECKPOINT_FOLDER_BYTES = 64, /* of a folder's or a file's name */
-    POD__CHECKPOINT_MAX_RANKS = 1 << 16
+    POD__CHECKPOINT_MAX_RANKS = 1 << 16,
+    POD__CHECKPOINT_MAX_EVALS = 1 << 20
 };
 
 /* "/weights/stem/conv/w"; E_INVALID when it is too long. */
@@ -43,9 +44,10 @@ typedef struct pod__manifest {
     int ranks;
     const pod_checkpoint_receipt *shard; /* (ranks) */
     pod_checkpoint_receipt index;
+    pod_eval_rows evals; /* none in one of an earlier version */
 } pod__manifest;
 
-size_t pod__manifest_room(int ranks); /* bytes that hold its text */
+size_t pod__manifest_room(int ranks, int64_t n_evals); /* bytes that hold its text */
 /* Answers the bytes of the text. */
 size_t pod__manifest_print(const pod__manifest *m, char *text, size_t room);
 /* `text` ends with a 0, which `bytes` does not count. E_FORMAT, naming `path`, unless the text is

@@ -78,7 +78,8 @@ static pod_status read_manifest(const char *folder, pod_arena *a, pod__manifest 
 {
     char path[POD_DISK_PATH_BYTES], *text;
     POD_TRY(pod_disk_path(path, "%s/manifest.json", folder));
-    POD_TRY(pod_file_read_text(a, path, pod__manifest_room(POD__CHECKPOINT_MAX_RANKS), &text));
+    POD_TRY(pod_file_read_text(
+        a, path, pod__manifest_room(POD__CHECKPOINT_MAX_RANKS, POD__CHECKPOINT_MAX_EVALS), &text));
     return pod__manifest_parse(path, text, strlen(text), a, out);
 }
 
@@ -122,7 +123,7 @@ static pod_status read_texts(const pod_h5_file *f, pod_arena *a, pod_checkpoint_
 static pod_status read_info(const pod_h5_file *f, void *ctx)
 {
     const info_reader *r = ctx;
-    pod_checkpoint_info info;
+    pod_checkpoint_info info = {0};
     int64_t seed, ranks;
     POD_TRY(check_version(f));
     POD_TRY(read_texts(f, r->arena, &info));
@@ -148,7 +149,9 @@ pod_status pod_checkpoint_read_info(const char *folder, pod_arena *a, pod_checkp
     info_reader r = {a, out};
     POD_TRY(read_manifest(folder, a, &m));
     POD_TRY(pod_disk_path(path, "%s/index.h5", folder));
-    return with_file(path, &m.index, read_info, &r);
+    POD_TRY(with_file(path, &m.index, read_info, &r));
+    out->evals = m.evals;
+    return POD_OK;
 }
 
 /* ---- the variables ---- */

@@ -77,9 +77,10 @@ void pod_checkpoint_put_failure(const pod_checkpoint_save *s, pod_status status,
 
 /* ---- rank 0: collecting ---- */
 
-pod_status pod_checkpoint_desk_create(pod_arena *a, int ranks, pod_checkpoint_desk *out)
+pod_status pod_checkpoint_desk_create(pod_arena *a, int ranks, int64_t max_evals,
+                                      pod_checkpoint_desk *out)
 {
-    pod_checkpoint_desk d = {.text_bytes = pod__manifest_room(ranks)};
+    pod_checkpoint_desk d = {.text_bytes = pod__manifest_room(ranks, max_evals)};
     d.receipt = POD_ARENA_NEW(a, pod_checkpoint_receipt, ranks);
     d.text = pod_arena_get(a, 1, d.text_bytes);
     if (!d.receipt || !d.text) return POD_E_NOMEM;
@@ -208,6 +209,7 @@ static pod_status write_manifest(const pod_checkpoint_save *s, const char *folde
     char path[POD_DISK_PATH_BYTES];
     const pod__manifest m = {.step = s->step,
                              .ranks = s->ranks,
+                             .evals = s->evals,
                              .shard = desk->receipt,
                              .index = {.is_there = true,
                                        .bytes = index->bytes,

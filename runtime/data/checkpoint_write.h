@@ -68,6 +68,7 @@ typedef struct pod_checkpoint_save {
     uint64_t id; /* the same on all ranks, of no earlier save: what a killed job left is not ours */
     int rank, ranks;
     pod_disk *disk;
+    pod_eval_rows evals; /* rank 0's: what goes into the manifest, no more than the desk takes */
 } pod_checkpoint_save;
 
 /* The rank's part: its shard and a receipt. */
@@ -88,7 +89,8 @@ typedef struct pod_checkpoint_desk { /* rank 0's room for what it collects and w
     size_t text_bytes;
 } pod_checkpoint_desk;
 
-POD_MUST pod_status pod_checkpoint_desk_create(pod_arena *a, int ranks, pod_checkpoint_desk *out);
+POD_MUST pod_status pod_checkpoint_desk_create(pod_arena *a, int ranks, int64_t max_evals,
+                                               pod_checkpoint_desk *out);
 
 /* Rank 0: waits for what the ranks leave, at most patience_s; then writes index and manifest,
  * renames the folder and moves `latest`. `own` is what became of its own shard, with the text where

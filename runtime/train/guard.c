@@ -20,6 +20,7 @@ enum { HOST_BYTES = 256, NEVER = -1 };
 typedef struct past {
     int attempt;
     pod_stamp begun;            /* the job's: its launch, or rank 0's record of attempt 1 */
+    bool goes_on;               /* from its own folder, as the same job */
     bool has_checkpoint;        /* one or more; of this job, if it goes on */
     bool spent[POD_MAX_FAULTS]; /* faults that struck */
 } past;
@@ -138,6 +139,7 @@ static pod_status look_back(const pod_guard *g, past *p)
     POD_TRY(pod_job_last_attempt(plan->out, &last));
     POD_TRY(find_checkpoint(g, &p->has_checkpoint));
     p->attempt = plan->attempt > 0 ? plan->attempt : goes_on(plan) ? last + 1 : 1;
+    p->goes_on = p->attempt > 1 && goes_on(plan);
     const bool is_of_job = p->attempt > 1 || plan->attempt > 0;
     return is_of_job && last > 0 ? read_log(g, p) : POD_OK;
 }
@@ -230,6 +232,7 @@ void pod_guard_close(pod_guard *g)
 
 int pod_guard_attempt(const pod_guard *g) { return g->past.attempt; }
 pod_stamp pod_guard_job_begun(const pod_guard *g) { return g->past.begun; }
+bool pod_guard_goes_on_own(const pod_guard *g) { return g->past.goes_on; }
 const char *pod_guard_resume(const pod_guard *g) { return g->resume; }
 
 /* ---- before the first step ------------------------------------------------------------------ */
@@ -250,7 +253,8 @@ static void note_fault(void *guard, int fault)
     pod_timeline_mark(g->timeline, POD_LANE_STEPS, POD_DEED_FAULT, fault, at, at);
 }
 
-static pod_status open_saver(pod_guard *g, const pod_checkpoint_info *info, pod_store *store)
+static pod_status open_saver(pod_guard *g, const pod_checkpoint_info *info,
+                             const pod_eval_rows *evals, pod_store *store)
 {
     const pod_guard_plan *p = plan_of(g);
     if (!*p->out) return POD_OK;
@@ -263,6 +267,7 @@ static pod_status open_saver(pod_guard *g, const pod_checkpoint_info *info, pod_
                                  .spent = g->past.spent,
                                  .note = note_file_fault,
                                  .to = g,
+                                 .evals = evals,
                                  .clock = g->args.clock};
     POD_TRY(pod_comm_agree(g->args.comm, plan.dir ? POD_OK : POD_E_NOMEM));
     POD_TRY(pod_saver_open(&plan, info, store, g->args.comm, &g->saver));
@@ -299,8 +304,8 @@ static pod_status open_live(pod_guard *g)
     return pod_goodput_live_open(&plan, a->job, &g->live);
 }
 
-pod_status pod_guard_arm(pod_guard *g, const pod_checkpoint_info *info, pod_store *store,
-                         pod_exec *exec, pod_timeline *tl, int64_t first_step)
+pod_status pod_guard_arm(pod_guard *g, const pod_checkpoint_info *info, const pod_eval_rows *evals,
+                         pod_store *store, pod_exec *exec, pod_timeline *tl, int64_t first_step)
 {
     pod_comm *comm = g->args.comm;
     const pod_time now = pod_clock_now(g->args.clock);
@@ -309,7 +314,7 @@ pod_status pod_guard_arm(pod_guard *g, const pod_checkpoint_info *info, pod_stor
     POD_TRY(pod_comm_agree(comm, open_log(g)));
     pod_timeline_mark(tl, POD_LANE_STEPS, POD_DEED_ATTEMPT, g->past.attempt, now, now);
     pod_job_from(g->args.job, first_step, stamp(g));
-    POD_TRY(open_saver(g, info, store));
+    POD_TRY(open_saver(g, info, evals, store));
     POD_TRY(pod_comm_agree(comm, open_strike(g, store, exec)));
     POD_TRY(pod_comm_agree(comm, open_live(g)));
     return pod_vote_open(comm, &g->vote);

@@ -54,6 +54,8 @@ POD_MUST pod_status pod_guard_open(const pod_guard_args *args, pod_guard **out);
 void pod_guard_close(pod_guard *g); /* collective; NULL is allowed */
 
 int pod_guard_attempt(const pod_guard *g); /* from 1 */
+/* It goes on from what its own folder has: what was found there is of this job. */
+bool pod_guard_goes_on_own(const pod_guard *g);
 /* Its launch, else its first attempt: the same in each of its attempts, as far as is known. */
 pod_stamp pod_guard_job_begun(const pod_guard *g);
 const char *pod_guard_resume(const pod_guard *g); /* what to go on from; "": nothing */
@@ -62,9 +64,11 @@ const char *pod_guard_resume(const pod_guard *g); /* what to go on from; "": not
  * attempt's log; one that does not go on from what its folder has puts the checkpoints that are
  * there aside, as checkpoint.old, or checkpoint.old.2 and so on beside those of earlier times: the
  * first one, or one behind attempts that did not get as far as this. The timeline takes what is
- * saved and what strikes; it forgets the guard before that is closed. Collective. */
-POD_MUST pod_status pod_guard_arm(pod_guard *g, const pod_checkpoint_info *info, pod_store *store,
-                                  pod_exec *exec, pod_timeline *tl, int64_t first_step);
+ * saved and what strikes; it forgets the guard before that is closed. `evals`, which grow, are kept
+ * with each save, and borrowed until close. Collective. */
+POD_MUST pod_status pod_guard_arm(pod_guard *g, const pod_checkpoint_info *info,
+                                  const pod_eval_rows *evals, pod_store *store, pod_exec *exec,
+                                  pod_timeline *tl, int64_t first_step);
 
 /* Round each step, which counts from 1. What is due strikes; what is due is saved. The second is
  * collective, and answers whether the run was asked to stop behind this step. */

@@ -38,6 +38,7 @@ struct pod_saver {
     bool has_thread;
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
+    pod_eval_rows evals; /* so many there were when it came to wait */
     int64_t waiting; /* the step whose values are in the shard and not written yet, or NO_STEP */
     bool is_busy;    /* the thread works; rank 0's also when its shard is written already */
     bool is_closing;
@@ -85,7 +86,8 @@ static pod_status prepare_root(pod_saver *s, const pod_checkpoint_info *info)
 {
     if (pod_checkpoint_sweep(s->plan.dir) != POD_OK)
         note_failure(s, "what an unfinished save left stays");
-    POD_TRY(pod_checkpoint_desk_create(s->arena, s->size, &s->desk));
+    POD_TRY(pod_checkpoint_desk_create(s->arena, s->size, s->plan.evals ? s->plan.evals->room : 0,
+                                       &s->desk));
     return pod_checkpoint_open_index(&s->form, info, s->arena, &s->index);
 }
 
@@ -245,6 +247,7 @@ static void work(pod_saver *s)
 {
     const int64_t step = s->waiting;
     const uint64_t id = s->first_id + (uint64_t)s->n_begun;
+    const pod_eval_rows evals = s->evals;
     s->is_busy = true;
     pthread_mutex_unlock(&s->lock);
     const pod_time begin = pod_track_now(s->writing);
@@ -255,7 +258,8 @@ static void work(pod_saver *s)
                                       .id = id,
                                       .rank = s->rank,
                                       .ranks = s->size,
-                                      .disk = &disk};
+                                      .disk = &disk,
+                                      .evals = evals};
     pod_status status = write_own(s, &save);
     const pod_time written = pod_track_now(s->writing);
     pod_track_put(s->writing, POD_DEED_SAVE_WRITE, step, begin, written);
@@ -377,6 +381,7 @@ void pod_saver_begin(pod_saver *s, int64_t step)
     pod_track_put(s->stepping, POD_DEED_SAVE_COPY, step, had_waited, pod_track_now(s->stepping));
     pthread_mutex_lock(&s->lock);
     s->waiting = step;
+    if (s->plan.evals) s->evals = *s->plan.evals;
     s->n_begun++;
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);

@@ -26,6 +26,8 @@ typedef struct pod_saver_plan {
     /* Called by the thread as a fault strikes, before it kills; NULL: nobody is told. */
     void (*note)(void *to, int fault);
     void *to;
+    const pod_eval_rows *evals; /* of the job, kept with each save; borrowed, and may grow in
+                                   between; NULL: none are kept */
     /* By which it writes down what is copied, written, committed and whole when; NULL: it does
      * not. */
     const pod_clock *clock;

@@ -52,15 +52,12 @@ static pod_status tensors_of(const pod_store *store, float *const whole[], pod_a
 
 static pod_status restore_own(const char *path, const pod_checkpoint_info *want, bool with_state,
                               const pod_store *store, float *const whole[], pod_arena *a,
-                              pod_log *log, int64_t *step)
+                              pod_log *log, pod_checkpoint_info *found)
 {
     pod_tensor *tensor;
-    pod_checkpoint_info found;
     int n;
     POD_TRY(tensors_of(store, whole, a, &tensor, &n));
-    POD_TRY(pod_checkpoint_load(path, want, with_state, tensor, n, a, log, &found));
-    *step = found.step;
-    return POD_OK;
+    return pod_checkpoint_load(path, want, with_state, tensor, n, a, log, found);
 }
 
 /* All ranks get what rank 0 has read, and keep their parts. */
@@ -76,23 +73,56 @@ static void spread(pod_store *store, float *const whole[], pod_comm *comm)
     }
 }
 
-pod_status pod_snapshot_restore(const char *path, const pod_checkpoint_info *want, bool with_state,
-                                pod_store *store, pod_comm *comm, pod_log *log, int64_t *step)
+/* All ranks get the rows that rank 0 has. */
+static pod_status spread_evals(pod_eval_rows *evals, pod_comm *comm, pod_arena *keep)
+{
+    const pod_eval_row *own = evals->row;
+    pod_comm_broadcast(comm, 0, &evals->n, sizeof evals->n);
+    pod_eval_row *row = POD_ARENA_NEW(keep, pod_eval_row, evals->n);
+    POD_TRY(pod_comm_agree(comm, row ? POD_OK : POD_E_NOMEM));
+    const size_t bytes = (size_t)evals->n * sizeof *row;
+    if (pod_comm_rank(comm) == 0 && bytes > 0) memcpy(row, own, bytes);
+    if (bytes > 0) pod_comm_broadcast(comm, 0, row, bytes);
+    *evals = (pod_eval_rows){.row = row, .n = evals->n, .room = evals->n};
+    return POD_OK;
+}
+
+/* keep: for the rows; NULL: they are not wanted. */
+static pod_status restore(const char *path, const pod_checkpoint_info *want, bool with_state,
+                          pod_store *store, pod_comm *comm, pod_log *log, pod_arena *keep,
+                          pod_snapshot *out)
 {
     pod_arena *a = NULL;
     float **whole = NULL;
-    int64_t found = 0;
+    pod_checkpoint_info found = {0};
     pod_status mine = pod_arena_create(NULL, &a);
     if (mine == POD_OK) mine = whole_of(store, with_state, a, &whole);
     if (mine == POD_OK && pod_comm_rank(comm) == 0)
         mine = restore_own(path, want, with_state, store, whole, a, log, &found);
     pod_comm_barrier_idle(comm); /* nobody can say how long reading takes */
-    const pod_status status = pod_comm_agree(comm, mine);
+    pod_status status = pod_comm_agree(comm, mine);
+    pod_snapshot s = {.step = found.step, .evals = found.evals};
     if (status == POD_OK) {
-        pod_comm_broadcast(comm, 0, &found, sizeof found);
+        pod_comm_broadcast(comm, 0, &s.step, sizeof s.step);
         spread(store, whole, comm);
-        *step = found;
+        if (keep) status = spread_evals(&s.evals, comm, keep);
     }
     pod_arena_destroy(a);
+    if (status == POD_OK) *out = s;
     return status;
+}
+
+pod_status pod_snapshot_restore(const char *path, const pod_checkpoint_info *want, bool with_state,
+                                pod_store *store, pod_comm *comm, pod_log *log, int64_t *step)
+{
+    pod_snapshot s;
+    POD_TRY(restore(path, want, with_state, store, comm, log, NULL, &s));
+    *step = s.step;
+    return POD_OK;
+}
+
+pod_status pod_snapshot_resume(const char *path, const pod_checkpoint_info *want, pod_store *store,
+                               pod_comm *comm, pod_log *log, pod_arena *a, pod_snapshot *out)
+{
+    return restore(path, want, true, store, comm, log, a, out);
 }

@@ -21,4 +21,14 @@ POD_MUST pod_status pod_snapshot_restore(const char *path, const pod_checkpoint_
                                          bool with_state, pod_store *store, pod_comm *comm,
                                          pod_log *log, int64_t *step);
 
+typedef struct pod_snapshot { /* what a checkpoint tells beside values, for who goes on from it */
+    int64_t step;
+    pod_eval_rows evals; /* in the arena */
+} pod_snapshot;
+
+/* The same with state, and all that goes on with it; the rows go into `a`. Collective. */
+POD_MUST pod_status pod_snapshot_resume(const char *path, const pod_checkpoint_info *want,
+                                        pod_store *store, pod_comm *comm, pod_log *log,
+                                        pod_arena *a, pod_snapshot *out);
+
 #endif

@@ -74,12 +74,17 @@ static pod_status train_step(pod__trainer *t, int64_t step)
     return pod_exec_find_fault(t->exec, step + 1);
 }
 
+static double epochs_at(const pod__trainer *t, int64_t n_done)
+{
+    return (double)n_done / (double)t->result->schedule.steps_per_epoch;
+}
+
 /* Epochs count from 1 in the log; an evaluation within an epoch has a fraction. */
 static pod_mllog_value epoch_number(const pod__trainer *t, int64_t n_done)
 {
     const int64_t per_epoch = t->result->schedule.steps_per_epoch;
     if (n_done % per_epoch == 0) return pod_mllog_int(n_done / per_epoch);
-    return pod_mllog_real((double)n_done / (double)per_epoch);
+    return pod_mllog_real(epochs_at(t, n_done));
 }
 
 static void open_epoch(pod__trainer *t, int64_t step)
@@ -101,22 +106,21 @@ static void close_epoch(pod__trainer *t, int64_t n_done)
                   {"minipod_step", pod_mllog_int(n_done)});
 }
 
-/* `last` is what an evaluation has just found. */
-static void keep_evaluation(pod__trainer *t, int64_t n_done)
+void pod__train_keep_evaluation(pod__trainer *t, const pod_eval_row *row)
 {
     pod_train_result *r = t->result;
-    const double at_s = since_start(t);
-    if (r->n_evals == 0 || r->last.accuracy > r->best.accuracy) {
+    r->last.loss = row->loss;
+    r->last.accuracy = row->accuracy;
+    if (r->evals.n == 0 || r->last.accuracy > r->best.accuracy) {
         r->best = r->last;
-        r->peak = r->n_evals;
-        r->time_to_peak_s = at_s;
+        r->peak = r->evals.n;
+        r->time_to_peak_s = row->at_s;
     }
     if (t->args->setup->target > 0 && !r->reached && r->last.accuracy >= t->args->setup->target) {
         r->reached = true;
-        r->time_to_target_s = at_s;
+        r->time_to_target_s = row->at_s;
     }
-    r->evals[r->n_evals++] = (pod_eval_row){
-        .n_done = n_done, .loss = r->last.loss, .accuracy = r->last.accuracy, .at_s = at_s};
+    r->evals.row[r->evals.n++] = *row;
 }
 
 /* Told once: not again where a run that has nothing left to train is evaluated for its result. */
@@ -143,14 +147,18 @@ static pod_status evaluate(pod__trainer *t, int64_t n_done)
     tell_eval(t, "eval_stop", pod_mllog_null(), n_done);
     POD_TRY(status);
     tell_eval(t, "eval_accuracy", pod_mllog_real(r->last.accuracy), n_done);
-    keep_evaluation(t, n_done);
+    const pod_eval_row row = {.n_done = n_done,
+                              .epochs = epochs_at(t, n_done),
+                              .loss = r->last.loss,
+                              .accuracy = r->last.accuracy,
+                              .at_s = since_start(t)};
+    pod__train_keep_evaluation(t, &row);
     char loss[32] = "-"; /* of a run that had nothing left to train */
     if (n_done > r->first_step)
         snprintf(loss, sizeof loss, "%.4f", pod_exec_output(t->exec, POD_NET_LOSS));
     pod_log_say(a->log, POD_LOG_INFO,
                 "epoch %6.2f  step %6" PRId64 "  loss %s  eval loss %.4f  accuracy %.4f  %7.1f s",
-                (double)n_done / (double)r->schedule.steps_per_epoch, n_done, loss, r->last.loss,
-                r->last.accuracy, r->evals[r->n_evals - 1].at_s);
+                row.epochs, n_done, loss, r->last.loss, r->last.accuracy, row.at_s);
     return POD_OK;
 }
 
@@ -160,8 +168,7 @@ static void show_progress(pod__trainer *t, int64_t n_done)
     const double looped_s = pod_time_seconds(pod__train_now(t) - t->loop_began);
     pod_progress_at(t->args->log, n_done,
                     "epoch %.2f  loss %.4f  accuracy %.3f  lr %.4g  %.0f samples/s",
-                    (double)n_done / (double)t->result->schedule.steps_per_epoch,
-                    pod_exec_output(t->exec, POD_NET_LOSS),
+                    epochs_at(t, n_done), pod_exec_output(t->exec, POD_NET_LOSS),
                     pod_exec_output(t->exec, POD_NET_CORRECT) / (double)s->batch, (double)t->lr,
                     (double)((n_done - t->result->first_step) * s->batch) / looped_s);
 }
@@ -182,6 +189,15 @@ static pod_status one_step(pod__trainer *t, int64_t step)
     return POD_OK;
 }
 
+/* The last step has its evaluation, in whatever attempt; of a checkpoint that has none of them it is
+ * made again, for the result. */
+static bool lacks_evaluation(const pod__trainer *t, int64_t n_done)
+{
+    const pod_eval_rows *e = &t->result->evals;
+    const int64_t last = e->n > 0 ? e->row[e->n - 1].n_done : 0;
+    return n_done == t->result->schedule.n_steps && last < n_done;
+}
+
 /* The log's epoch is closed whatever ends the loop: the last step, the target, a failure. */
 static pod_status run_steps(pod__trainer *t)
 {
@@ -195,7 +211,7 @@ static pod_status run_steps(pod__trainer *t)
         status = one_step(t, step);
     }
     close_epoch(t, step);
-    if (status == POD_OK && t->result->n_evals == 0 && step == n_steps) status = evaluate(t, step);
+    if (status == POD_OK && lacks_evaluation(t, step)) status = evaluate(t, step);
     return status;
 }
 
@@ -211,6 +227,12 @@ static void release(pod__trainer *t)
     pod_dataset_close(t->data);
 }
 
+/* Before the first step: nothing is left to train. */
+static bool is_done(const pod__trainer *t)
+{
+    return t->result->reached || t->result->first_step >= t->result->schedule.n_steps;
+}
+
 static void announce(const pod__trainer *t)
 {
     const pod_setup *s = t->args->setup;
@@ -224,10 +246,11 @@ static void announce(const pod__trainer *t)
                 pod_mesh_print(&s->mesh, mesh, sizeof mesh), s->batch, r->n_steps,
                 (double)r->n_steps / (double)r->steps_per_epoch,
                 *t->args->guard->out ? "" : "; without --out nothing is kept");
-    if (t->result->first_step >= r->n_steps)
+    if (is_done(t))
         pod_log_say(t->args->log, POD_LOG_INFO,
-                    "nothing is left to train: %" PRId64 " steps are done already",
-                    t->result->first_step);
+                    "nothing is left to train: %" PRId64 " steps are done already%s",
+                    t->result->first_step,
+                    t->result->reached ? ", and the target was reached" : "");
 }
 
 static pod_status open_steps(pod__trainer *t)
@@ -268,7 +291,7 @@ static pod_status begin_records(pod__trainer *t)
     if (attempt > 1) POD_TRY(pod_mllog_find(log, pod_guard_job_begun(t->guard), first, left));
     POD_TRY(begin_steps(t, left->has_run));
     t->epoch_is_open = left->in_epoch;
-    t->is_evaluated = left->has_run && left->has_eval && first == t->result->schedule.n_steps;
+    t->is_evaluated = left->has_run && left->has_eval && is_done(t);
     if (is_told(t)) return POD_OK;
     return left->has_run ? pod_mllog_go_on(log, attempt, first, left) : pod_mllog_begin(log);
 }

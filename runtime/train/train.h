@@ -25,12 +25,6 @@ typedef struct pod_train_args {
     int64_t kept_steps; /* whose events the timeline keeps; at least 1 */
 } pod_train_args;
 
-typedef struct pod_eval_row { /* an evaluation within a run */
-    int64_t n_done;           /* steps before it, those before a resume included */
-    double loss, accuracy;
-    double at_s; /* its end, from the start of the run */
-} pod_eval_row;
-
 typedef struct pod_train_result {
     bool began; /* the first step was reached; a failure before it is one of input */
     pod_schedule schedule;
@@ -38,14 +32,14 @@ typedef struct pod_train_result {
     int attempt;                 /* of the job, from 1 */
     bool stopped;                /* somebody asked it to */
     bool reached;                /* the target; false too when there is none */
-    pod_eval_result last, best;
+    pod_eval_result last, best;  /* of the job's evaluations */
     double
         run_s; /* from the job's begin: its launch, else its first attempt, before data are read */
     double time_to_target_s; /* the same at the end of the evaluation that reached it */
     double time_to_peak_s;   /* and of the first of those that found the best accuracy */
     double train_s;          /* of all steps */
-    int64_t n_evals, peak;   /* `peak` is which of them was the best */
-    pod_eval_row *evals;     /* (n_evals), in `arena` */
+    int64_t peak;            /* which evaluation was the best */
+    pod_eval_rows evals;     /* of the job, over its attempts; in `arena` */
     pod_step_stats stats;    /* of this rank, without the first step */
     double phase_share[POD_N_PHASES], other_share; /* of the step, mean over ranks */
     double exposed_s;     /* all-reduce that was not hidden, a step, mean over ranks */

@@ -70,10 +70,13 @@ static pod_status restore(pod__trainer *t, const pod_checkpoint_info *want)
     const char *from = pod_guard_resume(t->guard);
     if (!*from) return POD_OK;
     pod__train_begin_span(t, POD_JOB_RESTORE);
-    pod_status status = pod_snapshot_restore(from, want, true, t->store, t->args->comm,
-                                             t->args->log, &r->first_step);
+    pod_snapshot found;
+    pod_status status =
+        pod_snapshot_resume(from, want, t->store, t->args->comm, t->args->log, r->arena, &found);
     pod__train_end_span(t, POD_JOB_RESTORE);
     POD_TRY(status);
+    r->first_step = found.step;
+    if (pod_guard_goes_on_own(t->guard)) t->past = found.evals;
     if (r->first_step > r->schedule.n_steps ||
         (r->first_step == r->schedule.n_steps && pod_guard_attempt(t->guard) == 1))
         return pod_fail(POD_E_INVALID,
@@ -113,13 +116,20 @@ static pod_status open_records(pod__trainer *t)
                               .kept_steps = t->args->kept_steps};
     t->draws = POD_ARENA_NEW(t->result->arena, int32_t, pod_loader_local_batch(t->loader));
     /* One at each multiple of eval_every and one at the end. */
-    const int64_t max_evals = plan.max_steps / t->result->schedule.eval_every + 2;
-    t->result->evals = POD_ARENA_NEW(t->result->arena, pod_eval_row, max_evals);
+    pod_eval_rows *evals = &t->result->evals;
+    evals->room = t->past.n + plan.max_steps / t->result->schedule.eval_every + 2;
+    evals->row = POD_ARENA_NEW(t->result->arena, pod_eval_row, evals->room);
     pod_status status = pod_timeline_create(&plan, &t->result->timeline);
-    if (!t->draws || !t->result->evals) status = POD_E_NOMEM;
+    if (!t->draws || !evals->row) status = POD_E_NOMEM;
     if (status != POD_E_NOMEM) return status;
     return pod_fail(POD_E_INVALID, "steps: no memory for the times of %" PRId64 " steps",
                     plan.max_steps);
+}
+
+static void take_past(pod__trainer *t)
+{
+    for (int64_t i = 0; i < t->past.n; i++) pod__train_keep_evaluation(t, &t->past.row[i]);
+    t->result->last.n_samples = t->data->info.n_samples[POD_SPLIT_TEST];
 }
 
 pod_status pod__train_prepare(pod__trainer *t)
@@ -136,12 +146,13 @@ pod_status pod__train_prepare(pod__trainer *t)
     POD_TRY(pod_exec_open(t->eval_program, t->store, a->comm, a->clock, &t->eval_exec));
     POD_TRY(pod_comm_agree(a->comm, open_loaders(t)));
     POD_TRY(pod_comm_agree(a->comm, open_records(t)));
+    take_past(t);
     pod_feed_follow(t->loader, t->result->timeline);
     pod_feed_follow(t->eval_loader, t->result->timeline);
     pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "lr"), &t->lr);
     pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "step"), &t->step_number);
     pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "draws"), t->draws);
     t->ideal.model_flops = t->result->model_flops;
-    return pod_guard_arm(t->guard, &info, t->store, t->exec, t->result->timeline,
+    return pod_guard_arm(t->guard, &info, &t->result->evals, t->store, t->exec, t->result->timeline,
                          t->result->first_step);
 }

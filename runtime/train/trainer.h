@@ -27,6 +27,7 @@ typedef struct pod__trainer {
     pod_core_wait core_wait;
     bool epoch_is_open; /* in the log */
     bool is_evaluated;  /* likewise, behind a last step that is done already */
+    pod_eval_rows past; /* what earlier attempts' evaluations found */
     pod_mllog_left left;
 } pod__trainer;
 
@@ -44,6 +45,9 @@ static inline void pod__train_end_span(const pod__trainer *t, pod_job_span s)
 {
     pod_job_end(t->args->job, s, pod_clock_stamp(&t->args->clock));
 }
+
+/* Puts what an evaluation found behind the others: the best, the target. */
+void pod__train_keep_evaluation(pod__trainer *t, const pod_eval_row *row);
 
 /* Data, programs, weights, loaders, records. A BUILD span is open before and after. Collective. */
 POD_MUST pod_status pod__train_prepare(pod__trainer *t);

@@ -1,6 +1,7 @@
 /* Any text as a checkpoint's manifest, as it is and with a last line that vouches for it, and as what
  * `latest` holds: what is read is within its ranges, and prints to a text that reads the same. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +18,21 @@ static bool same_file(const pod_checkpoint_receipt *a, const pod_checkpoint_rece
     return a->bytes == b->bytes && a->crc == b->crc;
 }
 
+static bool same_number(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
+
+static bool same_eval(const pod_eval_row *a, const pod_eval_row *b)
+{
+    return a->n_done == b->n_done && same_number(a->epochs, b->epochs) &&
+           same_number(a->at_s, b->at_s) && same_number(a->loss, b->loss) &&
+           same_number(a->accuracy, b->accuracy);
+}
+
 static void check(const pod__manifest *m, pod_arena *a)
 {
     pod__manifest again;
     POD_ASSERT(m->step >= 0 && m->ranks >= 1 && m->ranks <= POD__CHECKPOINT_MAX_RANKS,
                "step %" PRId64 ", %d ranks", m->step, m->ranks);
-    const size_t room = pod__manifest_room(m->ranks);
+    const size_t room = pod__manifest_room(m->ranks, m->evals.n);
     char *text = pod_arena_get(a, 1, room);
     POD_ASSERT(text, "no memory for %zu bytes", room);
     const size_t bytes = pod__manifest_print(m, text, room);
@@ -32,6 +42,9 @@ static void check(const pod__manifest *m, pod_arena *a)
     bool same =
         m->step == again.step && m->ranks == again.ranks && same_file(&m->index, &again.index);
     for (int r = 0; same && r < m->ranks; r++) same = same_file(&m->shard[r], &again.shard[r]);
+    same = same && m->evals.n == again.evals.n;
+    for (int64_t i = 0; same && i < m->evals.n; i++)
+        same = same_eval(&m->evals.row[i], &again.evals.row[i]);
     POD_ASSERT(same, "'%s' is read as another", text);
 }
 

@@ -18,6 +18,20 @@ const pod_checkpoint_info pod_test_info = {.model = "resnet20",
                                            .picks = "conv2d = amx\nallreduce = ring\n",
                                            .fingerprint = UINT64_C(0xfedcba9876543210)};
 
+static pod_eval_row evals[] = {
+    {.n_done = 40, .epochs = 1, .loss = 1.0 / 3, .accuracy = 0.1, .at_s = 1e-9},
+    {.n_done = 41, .epochs = 1.025, .loss = DBL_MAX, .accuracy = 1, .at_s = -1.25e3},
+};
+const pod_eval_rows pod_test_evals = {.row = evals, .n = 2, .room = 2};
+
+static bool same_evals(const pod_eval_rows *got)
+{
+    bool same = got->n == pod_test_evals.n;
+    for (int64_t i = 0; same && i < got->n; i++)
+        same = memcmp(&got->row[i], &evals[i], sizeof evals[i]) == 0;
+    return same;
+}
+
 static int64_t draw(pod_rng *rng, int64_t below)
 {
     return (int64_t)(pod_rng_u32(rng) % (uint32_t)below);
@@ -112,7 +126,8 @@ static pod_status save_in(const pod_test_model *m, const char *dir, int64_t step
     pod_checkpoint_range range[POD_TEST_MAX_TENSORS * POD_TEST_MAX_RANKS];
     pod_disk plain = {.is_memory = true};
     const pod_checkpoint_form form = {m->n, ranks, m->tensor, range};
-    pod_checkpoint_save s = {.dir = dir, .step = step, .id = ++id, .ranks = ranks};
+    pod_checkpoint_save s = {
+        .dir = dir, .step = step, .id = ++id, .ranks = ranks, .evals = pod_test_evals};
     pod_checkpoint_desk desk;
     pod_checkpoint_index index;
     pod_status own = POD_OK;
@@ -127,7 +142,7 @@ static pod_status save_in(const pod_test_model *m, const char *dir, int64_t step
     s.rank = 0;
     char why[512];
     snprintf(why, sizeof why, "%s", pod_error_text());
-    POD_TRY(pod_checkpoint_desk_create(a, ranks, &desk));
+    POD_TRY(pod_checkpoint_desk_create(a, ranks, pod_test_evals.n, &desk));
     POD_TRY(pod_checkpoint_open_index(&form, &pod_test_info, a, &index));
     if (own == POD_OK)
         own = pod_checkpoint_move_index(&index, step);
@@ -156,7 +171,8 @@ static void check_info(const pod_checkpoint_info *got)
     const pod_checkpoint_info *want = &pod_test_info;
     POD_CHECK(strcmp(got->model, want->model) == 0 && strcmp(got->data, want->data) == 0 &&
                   strcmp(got->optimizer, want->optimizer) == 0 && got->seed == want->seed &&
-                  got->batch == want->batch && got->steps_per_epoch == want->steps_per_epoch &&
+                  got->batch == want->batch && same_evals(&got->evals) &&
+                  got->steps_per_epoch == want->steps_per_epoch &&
                   strcmp(got->mesh, want->mesh) == 0 &&
                   strcmp(got->settings, want->settings) == 0 &&
                   strcmp(got->picks, want->picks) == 0 && got->fingerprint == want->fingerprint,

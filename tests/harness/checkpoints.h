@@ -21,6 +21,7 @@ void pod_test_model_blank(pod_arena *a, const pod_test_model *m, pod_test_model 
 bool pod_test_model_same(const pod_test_model *a, const pod_test_model *b);
 
 extern const pod_checkpoint_info pod_test_info; /* but for its step */
+extern const pod_eval_rows pod_test_evals;      /* in each of them */
 
 /* All ranks save, rank 0 last; those whose shard fails say so. `disk` is one a rank, or NULL. */
 POD_MUST pod_status pod_test_save(const pod_test_model *m, const char *dir, int64_t step, int ranks,

@@ -158,8 +158,8 @@ static void test_epochs(void)
     pod_test_run r;
     RUN(&r, POD_TEST_PERCEPTRON, "epochs", "--epochs=2.4", "--eval-every=0.4");
     check_log(&r);
-    POD_CHECK(r.result.n_steps == 12 && r.result.n_evals == 6,
-              "%" PRId64 " steps, %" PRId64 " evaluations", r.result.n_steps, r.result.n_evals);
+    POD_CHECK(r.result.n_steps == 12 && r.result.evals.n == 6,
+              "%" PRId64 " steps, %" PRId64 " evaluations", r.result.n_steps, r.result.evals.n);
     const double epochs[] = {1, 2, 3}, evals[] = {0.4, 0.8, 1.2, 1.6, 2.0, 2.4};
     check_numbers(&r, "epoch_start", "epoch_num", 3, epochs);
     check_numbers(&r, "epoch_stop", "epoch_num", 3, epochs);
@@ -189,7 +189,7 @@ static void cut_last_line(const pod_test_run *r)
     pod_comm_barrier(comm);
 }
 
-/* A finished job that is resumed evaluates for its result, and tells nothing twice. */
+/* A finished job that is resumed has its result, and tells nothing twice. */
 static void test_log_of_a_finished_job(void)
 {
     pod_test_run first, again;
@@ -201,8 +201,8 @@ static void test_log_of_a_finished_job(void)
     pod_comm_barrier(comm);
     pod_test_run_end(&first);
     RUN(&again, POD_TEST_PERCEPTRON, "finished", "--epochs=2", "--resume=auto");
-    POD_CHECK(again.result.n_evals == 1 && again.result.last.accuracy == accuracy,
-              "%" PRId64 " evaluations, accuracy %g, was %g", again.result.n_evals,
+    POD_CHECK(again.result.evals.n == 2 && again.result.last.accuracy == accuracy,
+              "%" PRId64 " evaluations, accuracy %g, was %g", again.result.evals.n,
               again.result.last.accuracy, accuracy);
     POD_CHECK(stat(again.mllog_path, &after) == 0 && after.st_size == before.st_size,
               "a log of %lld bytes, was %lld", (long long)after.st_size, (long long)before.st_size);
@@ -240,19 +240,19 @@ static void test_target(void)
     POD_CHECK(n == 10 && first > 0 && first < n, "the best of %d evaluations is number %d", n,
               first);
     const pod_train_result *t = &all.result;
-    POD_CHECK(t->peak == first && t->evals[t->peak].n_done == 2 * (first + 1) &&
-                  t->evals[t->peak].accuracy == t->best.accuracy,
+    POD_CHECK(t->peak == first && t->evals.row[t->peak].n_done == 2 * (first + 1) &&
+                  t->evals.row[t->peak].accuracy == t->best.accuracy,
               "peak %" PRId64 ", want %d", t->peak, first);
-    POD_CHECK(t->time_to_peak_s > 0 && t->time_to_peak_s <= t->evals[n - 1].at_s &&
-                  t->evals[n - 1].at_s <= t->run_s,
+    POD_CHECK(t->time_to_peak_s > 0 && t->time_to_peak_s <= t->evals.row[n - 1].at_s &&
+                  t->evals.row[n - 1].at_s <= t->run_s,
               "%g s to the peak, %g s to the last evaluation, %g s in all", t->time_to_peak_s,
-              t->evals[n - 1].at_s, t->run_s);
+              t->evals.row[n - 1].at_s, t->run_s);
     snprintf(target, sizeof target, "--target=%.17g", all.result.best.accuracy);
     RUN(&stopped, POD_TEST_RESIDUAL, "stopped", "--epochs=4", "--eval-every=0.4", target);
     const pod_train_result *s = &stopped.result;
-    POD_CHECK(s->reached && s->n_steps == 2 * (first + 1) && s->n_evals == first + 1,
+    POD_CHECK(s->reached && s->n_steps == 2 * (first + 1) && s->evals.n == first + 1,
               "reached %d after %" PRId64 " steps and %" PRId64 " evaluations, want %d", s->reached,
-              s->n_steps, s->n_evals, first + 1);
+              s->n_steps, s->evals.n, first + 1);
     POD_CHECK(s->last.accuracy == all.result.best.accuracy, "stopped at %.17g, wanted %.17g",
               s->last.accuracy, all.result.best.accuracy);
     POD_CHECK(s->time_to_target_s > 0 && s->time_to_target_s <= s->run_s,
@@ -384,8 +384,8 @@ static void test_result(void)
     POD_CHECK(t->n_weights == n_weights, "%" PRId64 " weights", t->n_weights);
     POD_CHECK(size == 1 || t->reduce_bytes >= 4 * n_weights, "%" PRId64 " bytes all-reduced",
               t->reduce_bytes);
-    POD_CHECK(t->best.accuracy >= t->last.accuracy && t->n_evals == 2, "%" PRId64 " evaluations",
-              t->n_evals);
+    POD_CHECK(t->best.accuracy >= t->last.accuracy && t->evals.n == 2, "%" PRId64 " evaluations",
+              t->evals.n);
     uint64_t hash = t->weights_hash;
     POD_CHECK_OK(pod_comm_same(comm, "the weights", &hash, sizeof hash));
     pod_test_run_end(&r);
@@ -476,7 +476,7 @@ static void test_not_finite(void)
                                  "--epochs=4", "--eval-every=0.2", NULL};
     pod_test_run_start(&r, comm, &pod_test_nets[POD_TEST_RESIDUAL], "lost", often);
     check_lost(&r, "evaluation after ", 0);
-    POD_CHECK(r.result.n_evals > 0, "%" PRId64 " evaluations", r.result.n_evals);
+    POD_CHECK(r.result.evals.n > 0, "%" PRId64 " evaluations", r.result.evals.n);
     pod_test_run_end(&r);
 
     RUN(&good, POD_TEST_RESIDUAL, "good", "--steps=5");

@@ -37,5 +37,38 @@ mkdir -p there/checkpoint
 "$minipod" "${small[@]}" --steps 3 --batch 1000 --out there >out 2>err
 [ -d there/checkpoint ] || fail "there: the folder of checkpoints went"
 
+# ---- what evaluations found is the job's -----------------------------------------------------------
+
+# The target was reached: nothing more is trained, whoever asks.
+toward=("${small[@]}" --eval-every 1 --steps 400 --target 0.6)
+"$minipod" "${toward[@]}" --out straight >out 2>err || fail "target: $(cat err)"
+cp -r straight again
+"$minipod" "${toward[@]}" --out again --resume auto >out 2>err || fail "target, again: $(cat err)"
+grep -q 'nothing is left to train: 16 steps are done already, and the target was reached$' out ||
+    fail "target, again: $(cat out)"
+for name in steps weights_hash epochs time_to_target_s epochs_to_peak time_to_peak_s; do
+    same_field $name again straight
+done
+cmp again/mllog.txt straight/mllog.txt || fail "target, again: another mllog.txt"
+
+# The same where the checkpoint of the step that reached it is all that a kill left.
+"$minipod" launch -n 2 --backoff 0.1 -- "${toward[@]}" --out killed --checkpoint sync --checkpoint-every 8 \
+    --fault kill:rank=0,step=16,write=26 >out 2>err || fail "target, killed: $(cat err)"
+grep -q 'attempt 2 in 0.1 s from step 16$' err || fail "target, killed: $(cat err)"
+[ "$(field killed steps)" = 16 ] || fail "target, killed: $(field killed steps) steps"
+
+# A kill takes none of the evaluations: not of the record, the table, the best.
+"$minipod" launch -n 2 -- "${small[@]}" --eval-every 1 --steps 48 --out straight2 >want 2>err || fail "evaluations: $(cat err)"
+"$minipod" launch -n 2 --backoff 0.1 -- "${small[@]}" --eval-every 1 --steps 48 --checkpoint-every 8 --checkpoint sync \
+    --out killed2 --fault kill:rank=1,step=42 >out 2>err || fail "evaluations, killed: $(cat err)"
+for name in weights_hash best_eval_accuracy eval_accuracy epochs_to_peak; do same_field $name killed2 straight2; done
+[ "$(grep -c '"time_s"' killed2/run.json)" -eq 6 ] || fail "evaluations, killed: $(grep -c '"time_s"' killed2/run.json)"
+grep -q 'best .* 6 evaluations' out || fail "evaluations, killed: $(grep best out)"
+[ "$(grep -o 'best .* evaluations' out)" = "$(grep -o 'best .* evaluations' want)" ] || fail "evaluations, killed: $(cat out)"
+
+# A new job from another's checkpoint has its own alone.
+"$minipod" "${small[@]}" --eval-every 1 --steps 56 --resume straight2 --out other >out 2>err || fail "another job: $(cat err)"
+[ "$(grep -c '"time_s"' other/run.json)" -eq 1 ] || fail "another job: $(grep -c '"time_s"' other/run.json) evaluations"
+
 [ "$failed" -eq 0 ] && echo "resume: all as it should be"
 exit "$failed"

@@ -507,7 +507,7 @@ static void patience(void)
     pod_checkpoint_desk desk;
     const pod_checkpoint_index index = {0};
     const pod_checkpoint_save s = {.dir = dir, .step = 1, .id = 1, .ranks = 2, .disk = &disk};
-    POD_CHECK_OK(pod_checkpoint_desk_create(arena, 2, &desk));
+    POD_CHECK_OK(pod_checkpoint_desk_create(arena, 2, 0, &desk));
     POD_CHECK_OK(pod_checkpoint_put_shard(&s, "abc", 3));
     /* What another job left is not the rank's. */
     pod_checkpoint_save other = s;
