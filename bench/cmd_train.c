@@ -1,6 +1,7 @@
 /* minipod train: a model, on data, on the mesh of ranks that mpirun started, to a target. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,6 +30,7 @@ typedef struct job { /* everything of one call */
     bool has_made_out, has_made_checkpoint; /* they were not there before; rank 0's */
     pod_clock_offset clock_at_start;        /* for a trace */
     pod_train_result result;
+    const char *recorded; /* run.json of the training of which nothing was left to do; rank 0's */
 } job;
 
 static const char *file_in(job *j, const char *name)
@@ -141,10 +143,50 @@ static pod_run run_of(const job *j, pod_status status, const char *failure)
                      .failure = failure};
 }
 
+/* What run.json says of the training that has nothing left to do: NULL where another run wrote it,
+ * or one that did not come to its end. */
+static const char *find_record(job *j)
+{
+    enum { MAX_BYTES = 1 << 26 };
+    const pod_train_result *r = &j->result;
+    const char *path = file_in(j, "run.json");
+    char hash[48], steps[48], *text;
+    if (r->n_steps > 0 || !path || access(path, F_OK) != 0) return NULL;
+    if (pod_file_read_text(j->arena, path, MAX_BYTES, &text) != POD_OK) return NULL;
+    snprintf(hash, sizeof hash, "\"weights_hash\": \"%016" PRIx64 "\"", r->weights_hash);
+    snprintf(steps, sizeof steps, "\n  \"steps\": %" PRId64 ",", r->first_step);
+    const bool is_of_it = strstr(text, hash) && strstr(text, steps) &&
+                          strstr(text, "\n  \"status\": \"OK\"") &&
+                          strstr(text, "\n  \"stopped\": false");
+    return is_of_it ? text : NULL;
+}
+
+static double recorded_step_s(const char *record)
+{
+    static const char key[] = "\n  \"step_s\": ";
+    const char *at = strstr(record, key);
+    return at ? strtod(at + sizeof key - 1, NULL) : 0; /* 0 of null, too */
+}
+
+/* The job's account has grown by this attempt; its training has not. */
+static pod_status keep_own_records(job *j, const pod_run *run)
+{
+    pod_ideal ideal = pod_run_ideal(run);
+    ideal.median_step_s = recorded_step_s(j->recorded);
+    const char *json = pod_config_text(j->call->config, POD_OPT_JSON);
+    const char *goodput = file_in(j, "goodput.json");
+    if (!goodput) return POD_E_NOMEM;
+    pod_log_say(j->call->log, POD_LOG_INFO, "%s/run.json stays as the training left it", j->out);
+    POD_TRY(pod_goodput_write(goodput, "wall", j->machine.name, &j->account, &ideal));
+    return *json ? pod_file_write_atomic(json, j->recorded, strlen(j->recorded)) : POD_OK;
+}
+
 static pod_status write_own_records(job *j, const pod_run *run)
 {
     const pod_ideal ideal = pod_run_ideal(run);
     const char *json = pod_config_text(j->call->config, POD_OPT_JSON);
+    j->recorded = *j->out && run->status == POD_OK ? find_record(j) : NULL;
+    if (j->recorded) return keep_own_records(j, run);
     if (*j->out) {
         const char *run_json = file_in(j, "run.json"), *goodput = file_in(j, "goodput.json"),
                    *timeline = file_in(j, "timeline.json");
@@ -180,7 +222,8 @@ static pod_status record(job *j, pod_status trained, const char *failure)
     const pod_run run = run_of(j, trained, failure);
     pod_status mine = pod_comm_rank(comm) == 0 ? write_own_records(j, &run) : POD_OK;
     POD_TRY(pod_comm_agree(comm, mine));
-    if (pod_config_bool(j->call->config, POD_OPT_TRACE) && j->result.timeline)
+    if (pod_config_bool(j->call->config, POD_OPT_TRACE) && j->result.timeline &&
+        j->result.n_steps > 0)
         POD_TRY(write_trace(j));
     if (pod_comm_rank(comm) == 0 && j->result.n_steps > 0)
         mine = pod_run_print_table(&run, j->call->log->out,

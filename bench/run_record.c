@@ -146,18 +146,24 @@ static void put_evaluations(const pod_run *r, pod_json *j)
     pod_json_close(j);
 }
 
+/* Of this attempt's steps, where there are any. */
+static double measured(const pod_run *r, double value)
+{
+    return r->result->n_steps > 0 ? value : unknown;
+}
+
 static void put_results(const pod_run *r, pod_json *j)
 {
     const pod_train_result *t = r->result;
     const pod_ideal ideal = pod_run_ideal(r);
     const pod_goodput goodput = pod_goodput_of(r->account, &ideal);
-    pod_json_double(j, "step_s", t->stats.step.median);
+    pod_json_double(j, "step_s", measured(r, t->stats.step.median));
     pod_json_double(j, "samples_per_s", pod_run_samples_per_s(r));
-    pod_json_double(j, "allreduce_share", t->phase_share[POD_PHASE_REDUCE]);
-    pod_json_double(j, "allreduce_exposed_s", t->exposed_s);
+    pod_json_double(j, "allreduce_share", measured(r, t->phase_share[POD_PHASE_REDUCE]));
+    pod_json_double(j, "allreduce_exposed_s", measured(r, t->exposed_s));
     pod_json_int(j, "allreduce_bytes_per_step", t->reduce_bytes);
     pod_json_int(j, "memory_bytes_per_core", (int64_t)t->memory_bytes);
-    pod_json_double(j, "optimizer_share", t->phase_share[POD_PHASE_UPDATE]);
+    pod_json_double(j, "optimizer_share", measured(r, t->phase_share[POD_PHASE_UPDATE]));
     pod_json_int(j, "optimizer_state_bytes", (int64_t)t->state_bytes);
     pod_json_int(j, "optimizer_state_bytes_unsharded", (int64_t)t->whole_state_bytes);
     pod_json_double(j, "program_goodput", goodput.program);
@@ -184,8 +190,8 @@ static void put_results(const pod_run *r, pod_json *j)
     put_spread(j, "step_spread_s", &t->stats.step);
     pod_json_open_object(j, "phase_share");
     for (int p = 0; p < POD_N_PHASES; p++)
-        pod_json_double(j, pod_phase_name((pod_phase)p), t->phase_share[p]);
-    pod_json_double(j, "other", t->other_share);
+        pod_json_double(j, pod_phase_name((pod_phase)p), measured(r, t->phase_share[p]));
+    pod_json_double(j, "other", measured(r, t->other_share));
     pod_json_close(j);
 }
 

@@ -46,10 +46,32 @@ cp -r straight again
 "$minipod" "${toward[@]}" --out again --resume auto >out 2>err || fail "target, again: $(cat err)"
 grep -q 'nothing is left to train: 16 steps are done already, and the target was reached$' out ||
     fail "target, again: $(cat out)"
+cmp again/run.json straight/run.json || fail "target, again: another run.json"
+grep -q 'again/run.json stays as the training left it$' out || fail "target, again: $(cat out)"
 for name in steps weights_hash epochs time_to_target_s epochs_to_peak time_to_peak_s; do
     same_field $name again straight
 done
 cmp again/mllog.txt straight/mllog.txt || fail "target, again: another mllog.txt"
+
+# Nor is anything of a job by steps that is done; what it is asked for beside goes with it.
+"$minipod" "${small[@]}" --eval-every 0 --steps 20 --trace --out done >out 2>err || fail "done: $(cat err)"
+cp -r done before
+for ((i = 0; i < 2; i++)); do
+    "$minipod" "${small[@]}" --eval-every 0 --steps 20 --trace --out done --json copy.json --resume auto >out 2>err ||
+        fail "done, again: $(cat err)"
+    for name in run.json timeline.json mllog.txt; do
+        cmp done/$name before/$name || fail "done, again: another $name"
+    done
+    cmp done/run.json copy.json || fail "done, again: another copy.json"
+done
+"$minipod" goodput done >out 2>err || fail "done, goodput: $(cat err)"
+grep -q 'run.json has no step' out && fail "done, goodput: $(cat out)"
+grep -q '"step_s": [0-9]' done/goodput.json || fail "done: $(grep step_s done/goodput.json)"
+# A record that is not of this training is written new, with what is known.
+rm done/run.json
+"$minipod" "${small[@]}" --eval-every 0 --steps 20 --out done --resume auto >out 2>err || fail "done, without: $(cat err)"
+same_field weights_hash done before
+[ "$(field done step_s)" = null ] || fail "done, without: step_s $(field done step_s)"
 
 # The same where the checkpoint of the step that reached it is all that a kill left.
 "$minipod" launch -n 2 --backoff 0.1 -- "${toward[@]}" --out killed --checkpoint sync --checkpoint-every 8 \
