@@ -31,8 +31,8 @@ double pod_run_samples_per_s(const pod_run *r)
 
 static double epochs_after(const pod_run *r, int64_t n_done)
 {
-    const int64_t per_epoch = r->result->schedule.steps_per_epoch;
-    return per_epoch == 0 ? 0 : (double)n_done / (double)per_epoch;
+    const pod_schedule *s = &r->result->schedule;
+    return s->steps_per_epoch == 0 ? 0 : pod_schedule_epochs(s, n_done);
 }
 
 double pod_run_epochs(const pod_run *r)

@@ -57,6 +57,8 @@ typedef struct pod_checkpoint_info { /* texts: NULL is written as "" */
     uint64_t seed;
     int64_t step, batch;
     int64_t steps_per_epoch;
+    int64_t ahead; /* steps that the position in the data is ahead of `step`; for who writes */
+    double epochs; /* the position; as read */
     const char *mesh, *settings, *picks;
     uint64_t fingerprint;
     int ranks;           /* filled in by whoever writes */

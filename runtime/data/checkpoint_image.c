@@ -77,7 +77,7 @@ static pod_status put_info(const pod_h5_file *f, const pod_checkpoint_info *info
 {
     char fingerprint[20];
     const int64_t per_epoch = info->steps_per_epoch;
-    const double epoch = epoch_at(info->step, per_epoch);
+    const double epoch = epoch_at(info->step + info->ahead, per_epoch);
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, info->fingerprint);
     POD_TRY(pod_h5_put_i64(f, "minipod_checkpoint", POD_CHECKPOINT_VERSION));
     POD_TRY(pod_h5_put_text(f, "model", or_empty(info->model)));
@@ -142,6 +142,7 @@ static pod_status open_index(const pod_checkpoint_form *form, const pod_checkpoi
     if (s != POD_OK) (void)pod_h5_close(&f);
     x->h5_id = f.id;
     x->steps_per_epoch = info->steps_per_epoch;
+    x->ahead = info->ahead;
     return s;
 }
 
@@ -162,7 +163,7 @@ static pod_status move_index(pod_checkpoint_index *x, int64_t step)
     const pod_h5_file f = {x->h5_id, INDEX};
     const size_t room = x->bytes;
     POD_TRY(pod_h5_change_i64(&f, "step", step));
-    POD_TRY(pod_h5_change_f64(&f, "epoch", epoch_at(step, x->steps_per_epoch)));
+    POD_TRY(pod_h5_change_f64(&f, "epoch", epoch_at(step + x->ahead, x->steps_per_epoch)));
     return pod_h5_image_take(&f, x->image, room, &x->bytes);
 }
 

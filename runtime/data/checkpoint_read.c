@@ -131,6 +131,7 @@ static pod_status read_info(const pod_h5_file *f, void *ctx)
     POD_TRY(pod_h5_get_i64(f, "step", &info.step));
     POD_TRY(pod_h5_get_i64(f, "batch", &info.batch));
     POD_TRY(pod_h5_get_i64(f, "steps_per_epoch", &info.steps_per_epoch));
+    POD_TRY(pod_h5_get_f64(f, "epoch", 1, &info.epochs));
     POD_TRY(pod_h5_get_i64(f, "ranks", &ranks));
     if (info.step < 0 || info.batch < 1 || ranks < 1 || ranks > POD__CHECKPOINT_MAX_RANKS)
         return pod_fail(POD_E_FORMAT,

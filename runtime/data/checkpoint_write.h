@@ -45,7 +45,7 @@ POD_MUST pod_status pod_checkpoint_build_shard(const pod_checkpoint_form *f, int
 typedef struct pod_checkpoint_index {
     char *image;
     size_t bytes;
-    int64_t h5_id, steps_per_epoch;
+    int64_t h5_id, steps_per_epoch, ahead;
 } pod_checkpoint_index;
 
 /* In the arena, but for what close releases. E_INVALID as above. */

@@ -218,3 +218,19 @@ pod_status pod_setup_schedule(pod_setup *s, int64_t n_train, pod_schedule *out)
     *out = r;
     return POD_OK;
 }
+
+int64_t pod_schedule_place(const pod_schedule *s, int64_t n_done) { return n_done + s->ahead; }
+
+double pod_schedule_epochs(const pod_schedule *s, int64_t n_done)
+{
+    return (double)pod_schedule_place(s, n_done) / (double)s->steps_per_epoch;
+}
+
+void pod_setup_go_on(pod_setup *s, int64_t first_step, double epochs, pod_schedule *schedule)
+{
+    const int64_t place = llround(epochs * (double)schedule->steps_per_epoch);
+    schedule->ahead = place - first_step;
+    if (s->steps <= 0) schedule->n_steps -= schedule->ahead;
+    s->lr.train_steps = pod_schedule_place(schedule, schedule->n_steps);
+    if (s->eval_every <= 0) schedule->eval_every = s->lr.train_steps;
+}

@@ -70,11 +70,21 @@ pod_loader_options pod_setup_loader(const pod_setup *s, bool train, int rank, in
 /* How long a run is, once the data set is known. */
 typedef struct pod_schedule {
     int64_t steps_per_epoch, n_steps;
-    int64_t eval_every; /* steps; n_steps: only at the end */
+    int64_t eval_every; /* steps; that of the end: only there */
+    int64_t ahead;      /* 0 but behind steps of another batch: the position in the data, in steps
+                           of this batch, is that of so many steps more */
 } pod_schedule;
 
 /* Also completes s->lr. E_INVALID when the batch is larger than the training set or the run has no
  * step. */
 POD_MUST pod_status pod_setup_schedule(pod_setup *s, int64_t n_train, pod_schedule *out);
+
+/* The same for a run that goes on behind first_step steps, of whatever batch, which saw the data for
+ * `epochs`: what is counted in epochs is counted on from there, to the nearest step. */
+void pod_setup_go_on(pod_setup *s, int64_t first_step, double epochs, pod_schedule *schedule);
+
+/* The position in the data after so many steps: in steps of this batch, and in epochs. */
+int64_t pod_schedule_place(const pod_schedule *s, int64_t n_done);
+double pod_schedule_epochs(const pod_schedule *s, int64_t n_done);
 
 #endif

@@ -101,9 +101,11 @@ static pod_status restore(const char *path, const pod_checkpoint_info *want, boo
         mine = restore_own(path, want, with_state, store, whole, a, log, &found);
     pod_comm_barrier_idle(comm); /* nobody can say how long reading takes */
     pod_status status = pod_comm_agree(comm, mine);
-    pod_snapshot s = {.step = found.step, .evals = found.evals};
+    pod_snapshot s = {
+        .step = found.step, .batch = found.batch, .epochs = found.epochs, .evals = found.evals};
     if (status == POD_OK) {
-        pod_comm_broadcast(comm, 0, &s.step, sizeof s.step);
+        pod_comm_broadcast(comm, 0, &s, sizeof s);
+        if (pod_comm_rank(comm) == 0) s.evals = found.evals;
         spread(store, whole, comm);
         if (keep) status = spread_evals(&s.evals, comm, keep);
     }

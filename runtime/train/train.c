@@ -13,6 +13,12 @@ static double since_start(const pod__trainer *t)
 
 /* ---- the loop ---- */
 
+/* Schedules follow the position in the data. */
+static double lr_at(const pod__trainer *t, int64_t step)
+{
+    return pod_lr_at(&t->args->setup->lr, pod_schedule_place(&t->result->schedule, step));
+}
+
 /* Random numbers for what is left out of a sample in this step, whichever rank has it. */
 static void draw(pod__trainer *t, int64_t step, const pod_batch *batch)
 {
@@ -48,7 +54,7 @@ static void put_row(const pod__trainer *t)
     int64_t n;
     const pod_step_row *row = pod_timeline_rows(t->result->timeline, &n);
     const double correct = pod_exec_output(t->exec, POD_NET_CORRECT);
-    pod_steps_put(t->steps, &row[n - 1], pod_lr_at(&t->args->setup->lr, row[n - 1].step),
+    pod_steps_put(t->steps, &row[n - 1], lr_at(t, row[n - 1].step),
                   pod_exec_output(t->exec, POD_NET_LOSS), correct / (double)t->args->setup->batch);
 }
 
@@ -63,7 +69,7 @@ static pod_status train_step(pod__trainer *t, int64_t step)
     pod_feed_next(t->exec, t->loader, t->args->comm, &batch);
     pod_time fed = pod__train_now(t);
     pod_timeline_add(tl, POD_LANE_COMPUTE, POD_PHASE_INPUT, -1, begin, fed);
-    t->lr = (float)pod_lr_at(&t->args->setup->lr, step);
+    t->lr = (float)lr_at(t, step);
     t->step_number = (float)(step + 1);
     draw(t, step, &batch);
     pod_status status = pod_exec_step(t->exec, tl);
@@ -76,14 +82,15 @@ static pod_status train_step(pod__trainer *t, int64_t step)
 
 static double epochs_at(const pod__trainer *t, int64_t n_done)
 {
-    return (double)n_done / (double)t->result->schedule.steps_per_epoch;
+    return pod_schedule_epochs(&t->result->schedule, n_done);
 }
 
 /* Epochs count from 1 in the log; an evaluation within an epoch has a fraction. */
 static pod_mllog_value epoch_number(const pod__trainer *t, int64_t n_done)
 {
     const int64_t per_epoch = t->result->schedule.steps_per_epoch;
-    if (n_done % per_epoch == 0) return pod_mllog_int(n_done / per_epoch);
+    const int64_t place = pod_schedule_place(&t->result->schedule, n_done);
+    if (place % per_epoch == 0) return pod_mllog_int(place / per_epoch);
     return pod_mllog_real(epochs_at(t, n_done));
 }
 
@@ -91,8 +98,9 @@ static void open_epoch(pod__trainer *t, int64_t step)
 {
     if (t->epoch_is_open) return;
     t->epoch_is_open = true;
+    const int64_t place = pod_schedule_place(&t->result->schedule, step);
     pod_mllog_put(t->args->mllog, "epoch_start", pod_mllog_null(),
-                  {"epoch_num", pod_mllog_int(step / t->result->schedule.steps_per_epoch + 1)},
+                  {"epoch_num", pod_mllog_int(place / t->result->schedule.steps_per_epoch + 1)},
                   {"minipod_step", pod_mllog_int(step)});
 }
 
@@ -101,8 +109,9 @@ static void close_epoch(pod__trainer *t, int64_t n_done)
     if (!t->epoch_is_open) return;
     t->epoch_is_open = false;
     const int64_t per_epoch = t->result->schedule.steps_per_epoch;
+    const int64_t place = pod_schedule_place(&t->result->schedule, n_done);
     pod_mllog_put(t->args->mllog, "epoch_stop", pod_mllog_null(),
-                  {"epoch_num", pod_mllog_int((n_done + per_epoch - 1) / per_epoch)},
+                  {"epoch_num", pod_mllog_int((place + per_epoch - 1) / per_epoch)},
                   {"minipod_step", pod_mllog_int(n_done)});
 }
 
@@ -181,8 +190,9 @@ static pod_status one_step(pod__trainer *t, int64_t step)
     t->result->n_steps++;
     show_progress(t, step + 1);
     bool is_last = step + 1 == s->n_steps;
-    if ((step + 1) % s->steps_per_epoch == 0 || is_last) close_epoch(t, step + 1);
-    if ((step + 1) % s->eval_every == 0 || is_last) POD_TRY(evaluate(t, step + 1));
+    const int64_t place = pod_schedule_place(s, step + 1);
+    if (place % s->steps_per_epoch == 0 || is_last) close_epoch(t, step + 1);
+    if (place % s->eval_every == 0 || is_last) POD_TRY(evaluate(t, step + 1));
     /* A checkpoint of an evaluated step has its evaluation behind it. */
     const bool asked = pod_guard_after_step(t->guard, step + 1);
     t->result->stopped = asked && !is_last && !t->result->reached;
@@ -244,7 +254,7 @@ static void announce(const pod__trainer *t)
                 " to test; mesh %s, batch %" PRId64 ", %" PRId64 " steps (%.4g epochs)%s",
                 s->model, s->data, n[POD_SPLIT_TRAIN], n[POD_SPLIT_TEST],
                 pod_mesh_print(&s->mesh, mesh, sizeof mesh), s->batch, r->n_steps,
-                (double)r->n_steps / (double)r->steps_per_epoch,
+                pod_schedule_epochs(r, r->n_steps),
                 *t->args->guard->out ? "" : "; without --out nothing is kept");
     if (is_done(t))
         pod_log_say(t->args->log, POD_LOG_INFO,

@@ -64,6 +64,16 @@ static pod_checkpoint_info checkpoint_info(const pod__trainer *t)
                                  .fingerprint = p->fingerprint};
 }
 
+static void tell_batch(const pod__trainer *t, const pod_snapshot *found)
+{
+    const int64_t batch = t->args->setup->batch;
+    if (found->batch == batch) return;
+    pod_log_say(t->args->log, POD_LOG_INFO,
+                "a batch of %" PRId64 " samples until step %" PRId64 ", of %" PRId64
+                " from there on; epochs are counted by samples, %.4g are done",
+                found->batch, found->step, batch, found->epochs);
+}
+
 static pod_status restore(pod__trainer *t, const pod_checkpoint_info *want)
 {
     pod_train_result *r = t->result;
@@ -76,6 +86,8 @@ static pod_status restore(pod__trainer *t, const pod_checkpoint_info *want)
     pod__train_end_span(t, POD_JOB_RESTORE);
     POD_TRY(status);
     r->first_step = found.step;
+    pod_setup_go_on(t->args->setup, found.step, found.epochs, &r->schedule);
+    tell_batch(t, &found);
     if (pod_guard_goes_on_own(t->guard)) t->past = found.evals;
     if (r->first_step > r->schedule.n_steps ||
         (r->first_step == r->schedule.n_steps && pod_guard_attempt(t->guard) == 1))
@@ -93,7 +105,7 @@ static pod_status open_loaders(pod__trainer *t)
     const int rank = pod_comm_rank(t->args->comm), size = pod_comm_size(t->args->comm);
     pod_loader_options train = pod_setup_loader(s, true, rank, size);
     pod_loader_options test = pod_setup_loader(s, false, rank, size);
-    train.start_step = t->result->first_step;
+    train.start_step = pod_schedule_place(&t->result->schedule, t->result->first_step);
     train.clock = test.clock = &t->args->clock;
     POD_TRY(pod_loader_open(t->data, POD_SPLIT_TRAIN, &train, &t->loader));
     return pod_loader_open(t->data, POD_SPLIT_TEST, &test, &t->eval_loader);
@@ -137,11 +149,12 @@ pod_status pod__train_prepare(pod__trainer *t)
     const pod_train_args *a = t->args;
     POD_TRY(pod_comm_agree(a->comm, open_data(t)));
     POD_TRY(pod_comm_agree(a->comm, compile_programs(t)));
-    const pod_checkpoint_info info = checkpoint_info(t);
+    pod_checkpoint_info info = checkpoint_info(t);
     pod__train_end_span(t, POD_JOB_BUILD);
     pod_status status = restore(t, &info);
     pod__train_begin_span(t, POD_JOB_BUILD);
     POD_TRY(status);
+    info.ahead = t->result->schedule.ahead;
     POD_TRY(pod_exec_open(t->result->program, t->store, a->comm, a->clock, &t->exec));
     POD_TRY(pod_exec_open(t->eval_program, t->store, a->comm, a->clock, &t->eval_exec));
     POD_TRY(pod_comm_agree(a->comm, open_loaders(t)));

@@ -92,5 +92,20 @@ grep -q 'best .* 6 evaluations' out || fail "evaluations, killed: $(grep best ou
 "$minipod" "${small[@]}" --eval-every 1 --steps 56 --resume straight2 --out other >out 2>err || fail "another job: $(cat err)"
 [ "$(grep -c '"time_s"' other/run.json)" -eq 1 ] || fail "another job: $(grep -c '"time_s"' other/run.json) evaluations"
 
+# ---- another batch ----------------------------------------------------------------------------------
+
+# 8 steps of 64 are an epoch, 4 of 128: 2.5 epochs and 10 steps of 128 are 5.
+"$minipod" "${small[@]}" --eval-every 1 --steps 20 --out batch >out 2>err || fail "batch: $(cat err)"
+"$minipod" "${small[@]}" --eval-every 1 --batch 128 --steps 28 --out batch --resume auto >out 2>err || fail "batch: $(cat err)"
+grep -q 'a batch of 64 samples until step 20, of 128 from there on; epochs are counted by samples, 2.5 are done$' out ||
+    fail "batch: is not told: $(cat out)"
+"$minipod" "${small[@]}" --eval-every 1 --batch 128 --epochs 5 --out batch --resume auto >out 2>err || fail "batch: $(cat err)"
+[ "$(field batch steps)" = 30 ] || fail "batch: $(field batch steps) steps"
+[ "$(field batch epochs)" = 5 ] || fail "batch: $(field batch epochs) epochs"
+[ "$(sed -n 's/.*"key": "epoch_start".*"epoch_num": \([0-9]*\).*/\1/p' batch/mllog.txt | tr '\n' ' ')" = '1 2 3 3 4 5 5 ' ] ||
+    fail "batch: $(grep epoch_start batch/mllog.txt)"
+[ "$(sed -n 's/^      "epochs": \(.*\),/\1/p' batch/run.json | tr '\n' ' ')" = '1 2 2.5 3 4 4.5 5 ' ] ||
+    fail "batch: evaluations $(grep '"epochs"' batch/run.json)"
+
 [ "$failed" -eq 0 ] && echo "resume: all as it should be"
 exit "$failed"

@@ -229,6 +229,28 @@ static void test_schedule(void)
     }
 }
 
+/* 2.5 epochs in 20 steps of 64, then steps of 128: what is counted in epochs goes on from there. */
+static void test_another_batch(void)
+{
+    pod_schedule got;
+    pod_setup s = {.batch = 128, .epochs = 5, .eval_every = 1, .warmup_epochs = 1};
+    POD_CHECK_OK(pod_setup_schedule(&s, 512, &got));
+    pod_setup_go_on(&s, 20, 2.5, &got);
+    POD_CHECK(got.n_steps == 30 && got.ahead == -10 && got.eval_every == 4,
+              "%" PRId64 " steps, %" PRId64 " ahead", got.n_steps, got.ahead);
+    POD_CHECK(s.lr.train_steps == 20 && s.lr.warmup_steps == 4, "%" PRId64 " steps of schedule",
+              s.lr.train_steps);
+    POD_CHECK(pod_schedule_place(&got, 30) == 20 && pod_schedule_epochs(&got, 30) == 5, "%g epochs",
+              pod_schedule_epochs(&got, 30));
+    s.steps = 40; /* of the job, whatever their batch */
+    POD_CHECK_OK(pod_setup_schedule(&s, 512, &got));
+    pod_setup_go_on(&s, 20, 2.5, &got);
+    POD_CHECK(got.n_steps == 40 && s.lr.train_steps == 30, "%" PRId64 " steps", got.n_steps);
+    POD_CHECK_OK(pod_setup_schedule(&s, 512, &got));
+    pod_setup_go_on(&s, 20, 5, &got);
+    POD_CHECK(got.ahead == 0 && got.n_steps == 40, "%" PRId64 " ahead", got.ahead);
+}
+
 static void test_no_schedule(void)
 {
     pod_schedule got = {.n_steps = -1};
@@ -249,6 +271,7 @@ static CU_TestInfo tests[] = {{"the mesh of a number of ranks", test_auto_mesh},
                               {"defaults", test_defaults},
                               {"refusals", test_refusals},
                               {"schedules", test_schedule},
+                              {"another batch", test_another_batch},
                               {"no schedule", test_no_schedule},
                               CU_TEST_INFO_NULL};
 CU_SuiteInfo pod_test_suites[] = {{"setup", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
