@@ -122,9 +122,24 @@ static pod_status read_log(const pod_guard *g, past *p)
     return POD_OK;
 }
 
+/* The run's folder, its folder of checkpoints, one of those, or what is opened of that. */
+static bool is_of_folder(const char *resume, const char *out)
+{
+    char all[POD_DISK_PATH_BYTES], up[POD_DISK_PATH_BYTES];
+    const char *slash = strrchr(resume, '/');
+    const char *rest = slash ? slash + 1 : resume;
+    const char *behind = strcmp(rest, "index.h5") == 0 ? rest : resume + strlen(resume);
+    if (same_place(resume, out)) return true;
+    if (pod_disk_path(all, "%s/checkpoint", out) != POD_OK) return false;
+    if (pod_disk_path(up, "%.*s%s/..", (int)(behind - resume), resume,
+                      behind == resume ? "." : "") != POD_OK)
+        return false;
+    return same_place(resume, all) || same_place(up, all);
+}
+
 bool pod_guard_goes_on(const char *resume, const char *out)
 {
-    return strcmp(resume, "auto") == 0 || same_place(resume, out);
+    return strcmp(resume, "auto") == 0 || is_of_folder(resume, out);
 }
 
 static bool goes_on(const pod_guard_plan *plan)

@@ -32,7 +32,7 @@ typedef struct pod_guard_plan { /* texts are the configuration's */
 POD_MUST pod_status pod_guard_plan_from(const pod_config *c, int n_ranks, pod_guard_plan *out);
 
 /* Whether a run with this --resume and --out goes on from what its own folder has, as the same job:
- * "auto", or that folder by whatever name. Local. */
+ * "auto", that folder, or a checkpoint in it, by whatever name. Local. */
 bool pod_guard_goes_on(const char *resume, const char *out);
 
 typedef struct pod_guard_args { /* borrowed until close */

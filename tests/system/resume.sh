@@ -107,5 +107,19 @@ grep -q 'a batch of 64 samples until step 20, of 128 from there on; epochs are c
 [ "$(sed -n 's/^      "epochs": \(.*\),/\1/p' batch/run.json | tr '\n' ' ')" = '1 2 2.5 3 4 4.5 5 ' ] ||
     fail "batch: evaluations $(grep '"epochs"' batch/run.json)"
 
+# ---- a checkpoint of its own, by name -----------------------------------------------------------------
+
+named=("${small[@]}" --eval-every 1 --checkpoint sync --checkpoint-every 8 --keep 9 --out named)
+"$minipod" "${named[@]}" --steps 24 >out 2>err || fail "named: $(cat err)"
+n=1
+for from in checkpoint checkpoint/step-000000016 checkpoint/step-000000016/ checkpoint/step-000000016/index.h5; do
+    "$minipod" "${named[@]}" --steps 32 --resume named/$from >out 2>err || fail "$from: $(cat err)"
+    n=$((n + 1))
+    [ -e "$(printf 'named/job/attempt-%03d.rank-0000.jsonl' $n)" ] || fail "$from: no attempt $n: $(ls named/job)"
+    [ ! -e named/checkpoint.old ] || fail "$from: its checkpoints were put aside"
+    [ "$(grep -c '^[0-9]' named/steps.csv)" -eq 32 ] || fail "$from: $(grep -c '^[0-9]' named/steps.csv) steps in steps.csv"
+    [ "$(grep -c '"time_s"' named/run.json)" -eq 4 ] || fail "$from: $(grep -c '"time_s"' named/run.json) evaluations"
+done
+
 [ "$failed" -eq 0 ] && echo "resume: all as it should be"
 exit "$failed"
