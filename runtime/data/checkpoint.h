@@ -14,6 +14,7 @@
  *   model, data, optimizer     strings: what was trained, on what, how
  *   seed, step, batch          integers; step counts the steps that were done
  *   steps_per_epoch, epoch     integer, 0: not known; and number: the position in the data
+ *   data_fingerprint           string: of the data set, likewise 16 digits; 0: not known
  *   mesh, ranks                string, integer: who wrote it
  *   settings, picks            strings, by line: `option = value`, `op = kernel or algorithm`
  *   fingerprint                string: of the program, 16 hexadecimal digits
@@ -60,9 +61,9 @@ typedef struct pod_checkpoint_info { /* texts: NULL is written as "" */
     int64_t ahead; /* steps that the position in the data is ahead of `step`; for who writes */
     double epochs; /* the position; as read */
     const char *mesh, *settings, *picks;
-    uint64_t fingerprint;
-    int ranks;           /* filled in by whoever writes */
-    pod_eval_rows evals; /* as read; who writes gives them with each save */
+    uint64_t fingerprint, data_fingerprint; /* 0: not known */
+    int ranks;                              /* filled in by whoever writes */
+    pod_eval_rows evals;                    /* as read; who writes gives them with each save */
 } pod_checkpoint_info;
 
 typedef struct pod_tensor { /* one variable */
@@ -101,7 +102,7 @@ POD_MUST pod_status pod_checkpoint_read(const char *folder, const pod_tensor ten
 
 /* Fills the tensors from the best checkpoint at `path` (pod_checkpoint_find) that is whole; each
  * one that is not is a line of warning. E_MISMATCH where it is of another model than `want` says
- * or, with_state, of another data set or optimizer; E_IO, E_FORMAT where none is whole. */
+ * or, with_state, of another data set, by name or by fingerprint, or optimizer; E_IO, E_FORMAT where none is whole. */
 POD_MUST pod_status pod_checkpoint_load(const char *path, const pod_checkpoint_info *want,
                                         bool with_state, const pod_tensor tensor[], int n,
                                         pod_arena *a, pod_log *log, pod_checkpoint_info *out);

@@ -75,10 +75,11 @@ static double epoch_at(int64_t step, int64_t steps_per_epoch)
 
 static pod_status put_info(const pod_h5_file *f, const pod_checkpoint_info *info, int ranks)
 {
-    char fingerprint[20];
+    char fingerprint[20], of_data[20];
     const int64_t per_epoch = info->steps_per_epoch;
     const double epoch = epoch_at(info->step + info->ahead, per_epoch);
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, info->fingerprint);
+    snprintf(of_data, sizeof of_data, "%016" PRIx64, info->data_fingerprint);
     POD_TRY(pod_h5_put_i64(f, "minipod_checkpoint", POD_CHECKPOINT_VERSION));
     POD_TRY(pod_h5_put_text(f, "model", or_empty(info->model)));
     POD_TRY(pod_h5_put_text(f, "data", or_empty(info->data)));
@@ -88,6 +89,7 @@ static pod_status put_info(const pod_h5_file *f, const pod_checkpoint_info *info
     POD_TRY(pod_h5_put_i64(f, "batch", info->batch));
     POD_TRY(pod_h5_put_i64(f, "steps_per_epoch", per_epoch));
     POD_TRY(pod_h5_put_f64(f, "epoch", -1, &epoch));
+    POD_TRY(pod_h5_put_text(f, "data_fingerprint", of_data));
     POD_TRY(pod_h5_put_text(f, "mesh", or_empty(info->mesh)));
     POD_TRY(pod_h5_put_i64(f, "ranks", ranks));
     POD_TRY(pod_h5_put_text(f, "settings", or_empty(info->settings)));

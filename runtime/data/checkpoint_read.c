@@ -102,22 +102,29 @@ typedef struct info_reader {
     pod_checkpoint_info *out;
 } info_reader;
 
+static pod_status read_fingerprint(const pod_h5_file *f, const char *name, pod_arena *a,
+                                   uint64_t *out)
+{
+    const char *text;
+    char *end;
+    POD_TRY(pod_h5_get_text(f, name, a, &text));
+    *out = strtoull(text, &end, 16);
+    if (*end || strlen(text) != 16)
+        return pod_fail(POD_E_FORMAT, "%s: the %s '%.40s' has not 16 digits", f->path, name, text);
+    return POD_OK;
+}
+
 static pod_status read_texts(const pod_h5_file *f, pod_arena *a, pod_checkpoint_info *info)
 {
-    const char *fingerprint;
-    char *end;
     POD_TRY(pod_h5_get_text(f, "model", a, &info->model));
     POD_TRY(pod_h5_get_text(f, "data", a, &info->data));
     POD_TRY(pod_h5_get_text(f, "optimizer", a, &info->optimizer));
     POD_TRY(pod_h5_get_text(f, "mesh", a, &info->mesh));
     POD_TRY(pod_h5_get_text(f, "settings", a, &info->settings));
     POD_TRY(pod_h5_get_text(f, "picks", a, &info->picks));
-    POD_TRY(pod_h5_get_text(f, "fingerprint", a, &fingerprint));
-    info->fingerprint = strtoull(fingerprint, &end, 16);
-    if (*end || strlen(fingerprint) != 16)
-        return pod_fail(POD_E_FORMAT, "%s: the fingerprint '%.40s' has not 16 digits", f->path,
-                        fingerprint);
-    return POD_OK;
+    POD_TRY(read_fingerprint(f, "fingerprint", a, &info->fingerprint));
+    if (!pod_h5_has(f, "data_fingerprint")) return POD_OK; /* of an earlier version */
+    return read_fingerprint(f, "data_fingerprint", a, &info->data_fingerprint);
 }
 
 static pod_status read_info(const pod_h5_file *f, void *ctx)
@@ -291,6 +298,18 @@ static pod_status check_same(const char *folder, const char *what, const char *f
                     what, found, want);
 }
 
+/* The name is the same. */
+static pod_status check_data(const char *folder, const pod_checkpoint_info *found,
+                             const pod_checkpoint_info *want)
+{
+    const uint64_t was = found->data_fingerprint, is = want->data_fingerprint;
+    if (was == is || was == 0 || is == 0) return POD_OK;
+    return pod_fail(POD_E_MISMATCH,
+                    "%s: is a checkpoint of another data set '%s': its sizes, labels or samples "
+                    "have fingerprint %016" PRIx64 ", those of this run %016" PRIx64,
+                    folder, found->data, was, is);
+}
+
 static pod_status load_one(const char *folder, const pod_checkpoint_info *want, bool with_state,
                            const pod_tensor tensor[], int n, pod_arena *a, pod_checkpoint_info *out)
 {
@@ -299,6 +318,7 @@ static pod_status load_one(const char *folder, const pod_checkpoint_info *want, 
     POD_TRY(check_same(folder, "model", found.model, want->model));
     if (with_state) {
         POD_TRY(check_same(folder, "data set", found.data, want->data));
+        POD_TRY(check_data(folder, &found, want));
         POD_TRY(check_same(folder, "optimizer", found.optimizer, want->optimizer));
     }
     POD_TRY(pod_checkpoint_read(folder, tensor, n));

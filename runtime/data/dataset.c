@@ -1,9 +1,11 @@
 #include "runtime/data/dataset.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/base/assert.h"
+#include "kernels/base/hash.h"
 #include "kernels/base/parse.h"
 #include "runtime/data/dataset_h5.h"
 #include "runtime/data/glyphs.h"
@@ -55,6 +57,42 @@ void pod_dataset_count_classes(const pod_dataset *d, pod_split split, int64_t co
 {
     memset(counts, 0, (size_t)d->info.n_classes * sizeof counts[0]);
     for (int64_t i = 0; i < d->info.n_samples[split]; i++) counts[pod_dataset_label(d, split, i)]++;
+}
+
+static uint64_t hash_labels(const pod_dataset *d, pod_split split, uint64_t h)
+{
+    for (int64_t i = 0; i < d->info.n_samples[split]; i++) {
+        const int32_t label = pod_dataset_label(d, split, i);
+        h = pod_hash_bytes(h, &label, sizeof label);
+    }
+    return h;
+}
+
+pod_status pod_dataset_fingerprint(const pod_dataset *d, uint64_t *out)
+{
+    enum { SEEN = 4 }; /* samples, evenly from the first on */
+    const pod_dataset_info *info = &d->info;
+    const size_t bytes = (size_t)pod_dataset_sample_bytes(info);
+    const int64_t sizes[] = {info->height,
+                             info->width,
+                             info->channels,
+                             info->n_classes,
+                             info->n_samples[POD_SPLIT_TRAIN],
+                             info->n_samples[POD_SPLIT_TEST]};
+    uint64_t h = pod_hash_bytes(POD_HASH_START, sizes, sizeof sizes);
+    uint8_t *pixels = malloc(bytes);
+    pod_status s = pixels ? POD_OK : pod_fail(POD_E_NOMEM, "data: no memory for %zu bytes", bytes);
+    for (int split = 0; split < POD_N_SPLITS && s == POD_OK; split++) {
+        const int64_t n = info->n_samples[split];
+        h = hash_labels(d, (pod_split)split, h);
+        for (int64_t i = 0; i < SEEN && i < n && s == POD_OK; i++) {
+            s = pod_dataset_read(d, (pod_split)split, i * n / (n < SEEN ? n : SEEN), pixels);
+            if (s == POD_OK) h = pod_hash_bytes(h, pixels, bytes);
+        }
+    }
+    free(pixels);
+    if (s == POD_OK) *out = h ? h : 1;
+    return s;
 }
 
 int64_t pod_dataset_sample_bytes(const pod_dataset_info *info)

@@ -85,6 +85,11 @@ int32_t pod_dataset_label(const pod_dataset *d, pod_split split, int64_t index);
 /* How many samples each class has; counts: (n_classes). */
 void pod_dataset_count_classes(const pod_dataset *d, pod_split split, int64_t counts[]);
 
+/* Of sizes, counts, classes, all labels, and the pixels of some samples of each split: equal where
+ * the sets are, other where they are most likely others. Never 0. E_IO, E_FORMAT where a sample
+ * cannot be read. */
+POD_MUST pod_status pod_dataset_fingerprint(const pod_dataset *d, uint64_t *out);
+
 int64_t pod_dataset_sample_bytes(const pod_dataset_info *info); /* H W C */
 
 /* Checks sizes, counts, names and, where not NULL, mean and std; `where` opens the message. */

@@ -10,6 +10,7 @@ static pod_status open_data(pod__trainer *t)
     const pod_dataset_options options = {.cache_bytes = s->data_cache_bytes,
                                          .n_readers = s->input_threads};
     POD_TRY(pod_dataset_open_with(s->data, s->seed, &options, &t->data));
+    POD_TRY(pod_dataset_fingerprint(t->data, &t->data_fingerprint));
     const pod_dataset_info *info = &t->data->info;
     POD_TRY(
         pod_setup_schedule(t->args->setup, info->n_samples[POD_SPLIT_TRAIN], &t->result->schedule));
@@ -54,6 +55,7 @@ static pod_checkpoint_info checkpoint_info(const pod__trainer *t)
     pod_mesh_print(&s->mesh, mesh, sizeof mesh);
     return (pod_checkpoint_info){.model = s->model,
                                  .data = t->data->info.name,
+                                 .data_fingerprint = t->data_fingerprint,
                                  .optimizer = s->optim->name,
                                  .seed = s->seed,
                                  .batch = s->batch,

@@ -12,6 +12,7 @@ typedef struct pod__trainer {
     const pod_train_args *args;
     pod_train_result *result;
     pod_dataset *data;
+    uint64_t data_fingerprint;
     const pod_program *eval_program;
     pod_store *store;
     pod_exec *exec, *eval_exec;

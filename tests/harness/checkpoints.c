@@ -16,7 +16,8 @@ const pod_checkpoint_info pod_test_info = {.model = "resnet20",
                                            .mesh = "2x2",
                                            .settings = "lr = 0.1\nbatch = 1024\n",
                                            .picks = "conv2d = amx\nallreduce = ring\n",
-                                           .fingerprint = UINT64_C(0xfedcba9876543210)};
+                                           .fingerprint = UINT64_C(0xfedcba9876543210),
+                                           .data_fingerprint = 42};
 
 static pod_eval_row evals[] = {
     {.n_done = 40, .epochs = 1, .loss = 1.0 / 3, .accuracy = 0.1, .at_s = 1e-9},
@@ -175,7 +176,8 @@ static void check_info(const pod_checkpoint_info *got)
                   got->steps_per_epoch == want->steps_per_epoch &&
                   strcmp(got->mesh, want->mesh) == 0 &&
                   strcmp(got->settings, want->settings) == 0 &&
-                  strcmp(got->picks, want->picks) == 0 && got->fingerprint == want->fingerprint,
+                  strcmp(got->picks, want->picks) == 0 && got->fingerprint == want->fingerprint &&
+                  got->data_fingerprint == want->data_fingerprint,
               "another info");
 }
 

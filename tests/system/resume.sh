@@ -121,5 +121,16 @@ for from in checkpoint checkpoint/step-000000016 checkpoint/step-000000016/ chec
     [ "$(grep -c '"time_s"' named/run.json)" -eq 4 ] || fail "$from: $(grep -c '"time_s"' named/run.json) evaluations"
 done
 
+# ---- another data set of the same name ----------------------------------------------------------------
+
+"$minipod" "${small[@]}" --steps 8 --out data >out 2>err || fail "data: $(cat err)"
+for other in '--data glyphs:8x8x1:256+64' '--data glyphs:8x8x1:512+32' '--seed 5'; do
+    # shellcheck disable=SC2086 # two words
+    "$minipod" "${small[@]}" --steps 16 --resume data $other >out 2>err
+    [ $? -eq 2 ] || fail "data, $other: exit $?"
+    grep -q "is a checkpoint of another data set 'glyphs.*': its sizes, labels or samples have fingerprint" err ||
+        fail "data, $other: $(cat err)"
+done
+
 [ "$failed" -eq 0 ] && echo "resume: all as it should be"
 exit "$failed"
