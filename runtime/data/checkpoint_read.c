@@ -192,6 +192,16 @@ static pod_status check_shape(const pod_tensor *t, const pod_h5_array *array)
         print_dims(t->n_dims, t->dim, wanted));
 }
 
+static pod_status lacks(const pod_h5_file *f, const pod_tensor *t)
+{
+    if (strncmp(t->name, "ema/", 4) == 0)
+        return pod_fail(POD_E_MISMATCH,
+                        "%s: has no moving average '%s': a checkpoint of a run without --ema",
+                        f->path, t->name);
+    return pod_fail(POD_E_MISMATCH, "%s: has no variable '%s': a checkpoint of another model?",
+                    f->path, t->name);
+}
+
 static pod_status check_shapes(const pod_h5_file *f, void *ctx)
 {
     const filler *fill = ctx;
@@ -201,10 +211,7 @@ static pod_status check_shapes(const pod_h5_file *f, void *ctx)
         const pod_tensor *t = &fill->tensor[i];
         pod_h5_array array;
         POD_TRY(pod__checkpoint_array(t, name));
-        if (!pod_h5_has_array(f, name))
-            return pod_fail(POD_E_MISMATCH,
-                            "%s: has no variable '%s': a checkpoint of another model?", f->path,
-                            t->name);
+        if (!pod_h5_has_array(f, name)) return lacks(f, t);
         POD_TRY(pod_h5_array_open(f, name, &array));
         const pod_status s = check_shape(t, &array);
         pod_h5_array_close(&array);

@@ -132,5 +132,10 @@ for other in '--data glyphs:8x8x1:256+64' '--data glyphs:8x8x1:512+32' '--seed 5
         fail "data, $other: $(cat err)"
 done
 
+# Nor has it averages that nobody asked for.
+"$minipod" "${small[@]}" --steps 16 --resume data --ema 0.9 >out 2>err
+[ $? -eq 2 ] || fail "ema: exit $?"
+grep -q "has no moving average 'ema/.*': a checkpoint of a run without --ema$" err || fail "ema: $(cat err)"
+
 [ "$failed" -eq 0 ] && echo "resume: all as it should be"
 exit "$failed"
