@@ -4,8 +4,8 @@
 
 #include "runtime/core/log.h"
 
-/* A warning. Where standard error is a pipe that is full since nobody reads it, waits a second for who
- * does, and drops it then: how attempts end is in the job's log, too. */
+/* A warning. Where standard error is a pipe that is full since nobody reads it, waits a second for
+ * who does, and drops it then: how attempts end is in the job's log, too. */
 void pod_launch_warn(pod_log *log, const char *fmt, ...) POD_PRINTF(2, 3);
 
 #endif

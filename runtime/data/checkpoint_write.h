@@ -104,8 +104,8 @@ POD_MUST pod_status pod_checkpoint_complete(const pod_checkpoint_save *s, pod_st
 
 /* Of the checkpoints up to the step of `s`, which is whole, removes all but the keep_last (at least
  * 1) latest and those whose step keep_every (0: none) divides; and what it replaced. What cannot be
- * removed stops none of the others; the status and text tell of the first. one_stays, on failure
- * too: whether it is one that still goes by its name, else only files of it are left. */
+ * removed stops none of the others; the status and text tell of the first that still goes by its
+ * name, else of the first of which only files are left. one_stays, on failure too: which of both. */
 POD_MUST pod_status pod_checkpoint_rotate(const pod_checkpoint_save *s, int64_t keep_last,
                                           int64_t keep_every, bool *one_stays);
 /* Removes what saves that were not finished left in `dir`: while nobody saves there. What cannot be

@@ -16,8 +16,8 @@ POD_MUST pod_status pod_launch_file_open(const char *dir, const char *command, i
 POD_MUST pod_status pod_launch_file_put_begin(pod_launch_file *f, int attempt, pod_stamp at);
 POD_MUST pod_status pod_launch_file_put_end(pod_launch_file *f, int attempt, pod_stamp at,
                                             int exit_code, const char *reason, const char *text);
-/* As if it had not been opened: what was put since goes, and a file that was not there. For a launch of
- * which nothing began; nothing is put any more. */
+/* As if it had not been opened: what was put since goes, and a file that was not there. For a
+ * launch of which nothing began; nothing is put any more. */
 POD_MUST pod_status pod_launch_file_take_back(pod_launch_file *f);
 void pod_launch_file_close(pod_launch_file *f); /* NULL is allowed */
 

@@ -152,20 +152,21 @@ static bool is_since(const char *line, pod_stamp job_began)
 
 static pod_mllog_left measure(FILE *from, pod_stamp job_began, int64_t step)
 {
-    pod_mllog_left left = {0};
+    pod_mllog_left left = {0}, so_far = {0};
     char *line = NULL;
     size_t room = 0;
     ssize_t n;
     int64_t at = 0;
     bool in_eval = false;
     while ((n = getline(&line, &room, from)) > 0 && stays(line, step)) {
-        left.has_run = left.has_run || (has_key(line, "run_start") && is_since(line, job_began));
-        left.in_epoch =
-            has_key(line, "epoch_start") || (left.in_epoch && !has_key(line, "epoch_stop"));
+        so_far.has_run |= has_key(line, "run_start") && is_since(line, job_began);
+        so_far.in_epoch =
+            has_key(line, "epoch_start") || (so_far.in_epoch && !has_key(line, "epoch_stop"));
         in_eval = has_key(line, "eval_start") || (in_eval && !has_key(line, "eval_accuracy"));
-        left.has_eval |= has_key(line, "eval_accuracy") && step_of(line) == step;
+        so_far.has_eval |= has_key(line, "eval_accuracy") && step_of(line) == step;
         at += n;
-        if (!in_eval) left.bytes = at;
+        so_far.bytes = at;
+        if (!in_eval) left = so_far;
     }
     left.has_stop = n > 0 && !in_eval && is_whole(line) && has_key(line, "run_stop");
     left.has_success = left.has_stop && strstr(line, "\"status\": \"success\"");

@@ -1,5 +1,5 @@
-/* An all-reduce of 400 KB among all ranks, as training makes one, for programs whose ranks end or hang in
- * it. Included once a program. */
+/* An all-reduce of 400 KB among all ranks, as training makes one, for programs whose ranks end or
+ * hang in it. Included once a program. */
 #ifndef MINIPOD_TESTS_MPI_RING_RUN_H
 #define MINIPOD_TESTS_MPI_RING_RUN_H
 

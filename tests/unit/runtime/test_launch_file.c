@@ -67,7 +67,7 @@ static void test_take_back(void)
     for (int has_one = 0; has_one < 2; has_one++) {
         pod_launch_file *f = NULL;
         if (has_one) write_one(dir);
-        POD_CHECK_OK(pod_launch_file_open(dir, "train", 4, 300, &f));
+        CU_ASSERT_EQUAL_FATAL(pod_launch_file_open(dir, "train", 4, 300, &f), POD_OK);
         POD_CHECK_OK(pod_launch_file_put_begin(f, 2, 301));
         POD_CHECK_OK(pod_launch_file_put_end(f, 2, 302, 2, "usage", ""));
         POD_CHECK_OK(pod_launch_file_take_back(f));
