@@ -126,6 +126,7 @@ def with_sgd_state(checkpoint, folder, weights):
     for name in weights:
         arrays[f"state/{name}/sgd/0"] = np.zeros(arrays[f"weights/{name}"].shape, np.float32)
     attributes.update(optimizer="sgd", ranks=1)
+    attributes.pop("data_fingerprint", None)  # the step is on a file of these samples alone
     with h5py.File(os.path.join(folder, "shard-0000.h5"), "w") as shard, \
             h5py.File(os.path.join(folder, "index.h5"), "w") as index:
         index.attrs.update(attributes)
