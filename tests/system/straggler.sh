@@ -19,7 +19,7 @@ named() {
     [ "$found" = "$*${1:+ }" ] || fail "slow are '$*', found '$found': $(cat report)"
 }
 
-run bf16 4 80 --precision bf16 --fault slow:rank=2,factor=2
+run bf16 4 240 --precision bf16 --fault slow:rank=2,factor=2
 named 2
 grep -q ' waits .* for rank 2' report || fail "nobody waits for rank 2: $(cat report)"
 run f32 8 60 --precision f32 --fault slow:rank=5,factor=2
