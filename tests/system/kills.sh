@@ -9,7 +9,8 @@
 . "$(dirname "$0")/common.sh"
 kills=${POD_KILLS:-2}
 RANDOM=${POD_KILL_SEED:-1}
-steps=$((kills > 6 ? 20 * kills : 120)) # of which the last few are left in peace
+steps=$((kills > 6 ? 20 * kills : 120))
+peace=$((kills > 6 ? 200 : 60)) # so many of them, the last, are done sooner than a killer looks again
 every=7                                # steps between checkpoints
 train=(--model mlp --data glyphs:8x8x1:600+40 --batch 24 --steps $steps --eval-every 0 --progress off
     --checkpoint-every $every)
@@ -27,10 +28,10 @@ step_of() { tail -n 2 "$1" | sed -n 's/^{"step":\([0-9]*\),.*}$/\1/p' | tail -1;
 # killer DIR RANKS N: N times a rank drawn at random, once it has done a step drawn at random from the
 # next N-th part of them; one of four when it has only begun.
 killer() {
-    local dir=$1 n=$2 part=$(((steps - 10) / $3 + 1)) i rank log step at last=
+    local dir=$1 n=$2 part=$(((steps - peace) / $3 + 1)) i rank log step at last=
     for ((i = 0; i < $3; i++)); do
         rank=$((RANDOM % n))
-        at=$((RANDOM % 4 > 0 ? i * (steps - 10) / $3 + RANDOM % part : 0))
+        at=$((RANDOM % 4 > 0 ? i * (steps - peace) / $3 + RANDOM % part : 0))
         step=
         while :; do
             log=$(log_of "$dir" $rank)
