@@ -36,7 +36,7 @@ struct pod_guard {
     pod_goodput_live *live; /* rank 0's; NULL likewise */
     pod_strike *strike;
     pod_timeline *timeline;
-    int64_t begun; /* the step of the latest save; NEVER */
+    int64_t begun;               /* the step of the latest save; NEVER */
 };
 
 static const pod_guard_plan *plan_of(const pod_guard *g) { return g->args.plan; }
@@ -347,12 +347,15 @@ static void save(pod_guard *g, int64_t step)
 }
 
 /* What the saver's thread has come to since the last look. */
-static void look_at_saves(pod_guard *g)
+static void note_whole(pod_guard *g)
 {
-    if (!g->saver) return;
     pod_saver_whole whole;
     while (pod_saver_next_whole(g->saver, &whole))
         pod_job_keep_step(g->args.job, whole.step, whole.at);
+}
+
+static void tell_failure(pod_guard *g)
+{
     const char *failure = pod_saver_failure(g->saver);
     if (failure) pod_log_say(g->args.log, POD_LOG_WARNING, "%s", failure);
 }
@@ -367,7 +370,10 @@ bool pod_guard_after_step(pod_guard *g, int64_t step)
 {
     const int64_t every = plan_of(g)->save_every;
     if (g->saver && every > 0 && step % every == 0) save(g, step);
-    look_at_saves(g);
+    if (g->saver) {
+        note_whole(g);
+        tell_failure(g);
+    }
     pod_goodput_live_at(g->live, g->args.job, stamp(g));
     return pod_vote_turn(g->vote, pod_stop_asked()) != 0;
 }
@@ -383,8 +389,11 @@ pod_status pod_guard_finish(pod_guard *g, int64_t step, bool went_well)
     if (is_save) pod_job_begin(g->args.job, POD_JOB_SAVE, stamp(g));
     const pod_status saved = pod_saver_finish(g->saver);
     if (is_save) pod_job_end(g->args.job, POD_JOB_SAVE, stamp(g));
-    look_at_saves(g);
-    return went_well ? saved : POD_OK;
+    note_whole(g);
+    /* What the run ends with is told once, as that. */
+    if (went_well && saved != POD_OK) return saved;
+    tell_failure(g);
+    return POD_OK;
 }
 
 void pod_guard_end(pod_guard *g, pod_job_end_kind kind, const char *text)

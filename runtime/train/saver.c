@@ -452,8 +452,7 @@ pod_status pod_saver_finish(pod_saver *s)
     if (s->rank == 0) (void)!pod_checkpoint_sweep(s->plan.dir);
     pod_comm_broadcast(s->comm, 0, &last, sizeof last);
     if (last.status == POD_OK) return POD_OK;
-    pod_error_set(last.text);
-    return last.status;
+    return pod_fail(last.status, "the last checkpoint was not saved: %s", last.text);
 }
 
 void pod_saver_close(pod_saver *s)

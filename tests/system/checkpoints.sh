@@ -57,6 +57,15 @@ for fault in rank=0,step=4 rank=1,step=4,write=3 rank=0,step=4,write=14; do
     rm -r full
 done
 
+# The last save is what the run ends with: one line tells it.
+trains full --fault diskfull:rank=1,step=8 && fail "a full disk at the end: the run ended well"
+without_banner err >lines
+if [ "$(wc -l <lines)" -ne 1 ] ||
+    ! grep -q '^minipod train: the last checkpoint was not saved: rank 1: .*step-000000008.part.*: No space left on device$' lines; then
+    fail "a full disk at the end: $(cat err)"
+fi
+rm -r full
+
 # A checkpoint that 'latest' does not point to is not gone on from; launch names the one that is.
 MINIPOD_MPIRUN='mpirun --bind-to none' "$minipod" launch -n 2 --backoff 0.1 -- "${run[@]}" --out behind \
     --checkpoint sync --fault 'diskfull:rank=0,step=4,write=22;kill:rank=0,step=5' >out 2>err ||
