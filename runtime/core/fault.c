@@ -62,6 +62,28 @@ static const char *next_part(const char *at, const char *separators, char word[W
     return at[n] ? at + n + 1 : NULL;
 }
 
+const char *pod_fault_print(const pod_fault *f, char text[POD_FAULT_TEXT_BYTES])
+{
+    const struct {
+        const char *name;
+        double value;
+    } keys[] = {{"rank", f->rank},           {"dim", f->dim},           {"factor", f->factor},
+                {"step", (double)f->step},   {"from", (double)f->from}, {"until", (double)f->until},
+                {"write", (double)f->write}, {"byte", (double)f->byte}};
+    int place;
+    size_t used = (size_t)snprintf(text, POD_FAULT_TEXT_BYTES, "%s", kinds[f->kind].name);
+    char separator = ':';
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const bool is_must = has_word(kinds[f->kind].must, keys[i].name, &place);
+        if (!is_must && (keys[i].value == 0 || !has_word(kinds[f->kind].may, keys[i].name, &place)))
+            continue;
+        used += (size_t)snprintf(text + used, POD_FAULT_TEXT_BYTES - used, "%c%s=%.16g", separator,
+                                 keys[i].name, keys[i].value);
+        separator = ',';
+    }
+    return text;
+}
+
 static pod_status set_key(pod_fault *f, const char *what, const char *key, const char *value)
 {
     if (strcmp(key, "factor") == 0) return pod_parse_double(what, value, 1e-6, 1e6, &f->factor);

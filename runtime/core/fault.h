@@ -34,6 +34,10 @@ enum { POD_MAX_FAULTS = 64 };
 const char *pod_fault_name(pod_fault_kind k);
 void pod_fault_help(FILE *to); /* a line a kind, with its keys */
 
+enum { POD_FAULT_TEXT_BYTES = 192 };
+/* As a person would write it, without the keys that may be left out and were; returns `text`. */
+const char *pod_fault_print(const pod_fault *f, char text[POD_FAULT_TEXT_BYTES]);
+
 /* How many there are in `text` into *n. E_INVALID, naming the part, for what is no fault, a key
  * that it does not take or that is missing or stands twice, a value out of range, more than
  * POD_MAX_FAULTS. */

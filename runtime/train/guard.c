@@ -36,6 +36,7 @@ struct pod_guard {
     pod_goodput_live *live; /* rank 0's; NULL likewise */
     pod_strike *strike;
     pod_timeline *timeline;
+    bool struck[POD_MAX_FAULTS]; /* this rank's, in this attempt; by the saver's thread, too */
     int64_t begun;               /* the step of the latest save; NEVER */
 };
 
@@ -256,7 +257,8 @@ const char *pod_guard_resume(const pod_guard *g) { return g->resume; }
  * thread, which has its own track for the timeline. */
 static void note_file_fault(void *guard, int fault)
 {
-    const pod_guard *g = guard;
+    pod_guard *g = guard;
+    g->struck[fault] = true;
     pod_job_put_fault(g->writer, fault, stamp(g));
 }
 
@@ -396,8 +398,27 @@ pod_status pod_guard_finish(pod_guard *g, int64_t step, bool went_well)
     return POD_OK;
 }
 
+/* Of a job that is done: what was asked for and never came due, in one line. Collective. */
+static void tell_not_struck(const pod_guard *g)
+{
+    const pod_guard_plan *p = plan_of(g);
+    double struck[POD_MAX_FAULTS] = {0};
+    char text[POD_FAULT_TEXT_BYTES];
+    const char *all = "";
+    for (int i = 0; i < p->n_faults; i++) struck[i] = g->struck[i] || g->past.spent[i];
+    if (p->n_faults > 0) pod_comm_max(g->args.comm, struck, p->n_faults);
+    for (int i = 0; i < p->n_faults && all; i++)
+        if (struck[i] == 0)
+            all = pod_arena_text(g->arena, "%s%s%s", all, *all ? ";" : "",
+                                 pod_fault_print(&p->fault[i], text));
+    if (all && *all)
+        pod_log_say(g->args.log, POD_LOG_WARNING, "fault: the job is done and was not struck by %s",
+                    all);
+}
+
 void pod_guard_end(pod_guard *g, pod_job_end_kind kind, const char *text)
 {
+    if (kind == POD_JOB_END_OK) tell_not_struck(g);
     pod_job_put_end(g->writer, kind, text, stamp(g));
     g->args.job->writer = NULL;
     pod_status logged = pod_job_writer_close(g->writer);

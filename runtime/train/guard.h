@@ -78,7 +78,8 @@ bool pod_guard_after_step(pod_guard *g, int64_t step);
 /* After `step` steps: of a run that went well saves what is not saved yet; waits for what is in
  * flight. The status of the last save, if the run went well. Collective. */
 POD_MUST pod_status pod_guard_finish(pod_guard *g, int64_t step, bool went_well);
-/* The last line of this attempt's log. What could not be written of it is a warning. Collective. */
+/* The last line of this attempt's log. What could not be written of it is a warning, and so are
+ * faults that a job that ended well was never struck by. Collective. */
 void pod_guard_end(pod_guard *g, pod_job_end_kind kind, const char *text);
 
 #endif

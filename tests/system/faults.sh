@@ -53,6 +53,20 @@ on_ranks 2 "${small[@]}" --mesh 2x1 --steps 10 --fault slow:rank=1,factor=5,from
 [ -n "$plain" ] || fail "plain: no weights: $(cat out)"
 [ "$(weights)" = "$plain" ] || fail "slow: weights $(weights), $plain without"
 
+# ---- what never comes due -------------------------------------------------------------------------
+
+# A job that is done says so in one line; what struck in an earlier attempt has struck.
+never='kill:rank=1,step=9;diskfull:rank=0,step=3,write=900'
+due=("${small[@]}" --mesh 2x1 --checkpoint-every 1 --checkpoint sync --out due
+    --fault "nan:rank=1,step=5;slow:rank=1,factor=1.5;corrupt-checkpoint:step=2,byte=99999999;$never")
+said='^minipod: warning: fault: the job is done and was not struck by'
+on_ranks 2 "${due[@]}" --steps 3 >out 2>err || fail "not due: exit $?"
+one_line 'not due' "$said nan:rank=1,step=5;$never\$"
+on_ranks 2 "${due[@]}" --steps 8 --resume auto >out 2>err && fail "due: the run ended well"
+one_line due '^minipod train: step 5: '
+on_ranks 2 "${due[@]}" --steps 8 --resume auto >out 2>err || fail "behind it: exit $?"
+one_line 'behind it' "$said $never\$"
+
 # ---- what cannot strike ---------------------------------------------------------------------------
 
 for fault in hang:rank=2,step=1 slow:rank=0,factor=0.5; do

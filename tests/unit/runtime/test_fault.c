@@ -56,6 +56,23 @@ static void test_all_kinds(void)
     }
 }
 
+static void test_print(void)
+{
+    static const char *const texts[] = {"kill:rank=3,step=120",
+                                        "kill:rank=0,step=9,write=2",
+                                        "slow:rank=2,factor=0.1,from=50,until=4503599627370496",
+                                        "link:rank=17,dim=0",
+                                        "corrupt-checkpoint:step=40",
+                                        "corrupt-checkpoint:rank=2,step=40,byte=1234567890123"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        pod_fault f[POD_MAX_FAULTS];
+        char text[POD_FAULT_TEXT_BYTES];
+        int n;
+        POD_CHECK_OK(pod_faults_parse(texts[i], f, &n));
+        CU_ASSERT_STRING_EQUAL(pod_fault_print(&f[0], text), texts[i]);
+    }
+}
+
 static void check_bad(const char *text, const char *says)
 {
     pod_fault f[POD_MAX_FAULTS];
@@ -93,6 +110,7 @@ static void test_bad(void)
 
 static CU_TestInfo tests[] = {{"good ones", test_good},
                               {"all kinds", test_all_kinds},
+                              {"printed", test_print},
                               {"bad ones", test_bad},
                               CU_TEST_INFO_NULL};
 CU_SuiteInfo pod_test_suites[] = {{"fault", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
