@@ -260,6 +260,18 @@ static pod_status move_latest(const pod_checkpoint_save *s)
     return pod_disk_write(s->disk, path, text, bytes, true);
 }
 
+pod_status pod_checkpoint_point_to(const char *dir, int64_t step)
+{
+    char path[POD_DISK_PATH_BYTES], text[NOTE_BYTES];
+    int64_t at;
+    pod_disk disk = {0};
+    const pod_checkpoint_save of = {.dir = dir, .step = step, .disk = &disk};
+    POD_TRY(pod_disk_path(path, "%s/latest", dir));
+    if (read_text(path, text) && pod__latest_parse(text, &at) && at == step) return POD_OK;
+    POD_TRY(move_latest(&of));
+    return pod_disk_sync(&disk, dir);
+}
+
 /* The folder has its name, and stays whatever fails from here on. */
 static pod_status make_known(const pod_checkpoint_save *s)
 {

@@ -102,6 +102,10 @@ POD_MUST pod_status pod_checkpoint_complete(const pod_checkpoint_save *s, pod_st
                                             const pod_checkpoint_index *index, double patience_s,
                                             const pod_checkpoint_desk *desk, bool *is_whole);
 
+/* Points `latest` in `dir` to the checkpoint of that step, which is there; leaves a `latest` alone
+ * that does so already. While nobody saves there. */
+POD_MUST pod_status pod_checkpoint_point_to(const char *dir, int64_t step);
+
 /* Of the checkpoints up to the step of `s`, which is whole, removes all but the keep_last (at least
  * 1) latest and those whose step keep_every (0: none) divides; and what it replaced. What cannot be
  * removed stops none of the others; the status and text tell of the first that still goes by its

@@ -8,6 +8,7 @@
 #include "collectives/exec/stop.h"
 #include "collectives/exec/vote.h"
 #include "runtime/core/file.h"
+#include "runtime/data/checkpoint_write.h"
 #include "runtime/data/disk.h"
 #include "runtime/measure/goodput_live.h"
 #include "runtime/measure/job_file.h"
@@ -172,6 +173,21 @@ static pod_status clear_folder(const pod_guard *g)
     return g->past.has_checkpoint && !goes_on(plan) ? put_aside(g) : POD_OK;
 }
 
+/* It goes on from an earlier checkpoint of its folder than `latest`, by its name or since the others
+ * are damaged: so shall an attempt that follows before the next save. */
+static void turn_back(const pod_guard *g, int64_t step)
+{
+    const pod_guard_plan *plan = plan_of(g);
+    const char *dir;
+    if (!*plan->out || !is_root(g) || !*g->resume || !goes_on(plan)) return;
+    pod_status status = in_out(g, "checkpoint", &dir);
+    if (status == POD_OK) status = pod_checkpoint_point_to(dir, step);
+    if (status != POD_OK)
+        pod_log_say(g->args.log, POD_LOG_WARNING,
+                    "resume: 'latest' does not follow to step %" PRId64 ": %s", step,
+                    pod_error_text());
+}
+
 static pod_status share_past(pod_guard *g)
 {
     past p = {.attempt = 1, .begun = g->args.job->begun};
@@ -328,6 +344,7 @@ pod_status pod_guard_arm(pod_guard *g, const pod_checkpoint_info *info, const po
     const pod_time now = pod_clock_now(g->args.clock);
     g->timeline = tl;
     POD_TRY(pod_comm_agree(comm, clear_folder(g)));
+    turn_back(g, first_step);
     POD_TRY(pod_comm_agree(comm, open_log(g)));
     pod_timeline_mark(tl, POD_LANE_STEPS, POD_DEED_ATTEMPT, g->past.attempt, now, now);
     pod_job_from(g->args.job, first_step, stamp(g));

@@ -121,6 +121,17 @@ for from in checkpoint checkpoint/step-000000016 checkpoint/step-000000016/ chec
     [ "$(grep -c '"time_s"' named/run.json)" -eq 4 ] || fail "$from: $(grep -c '"time_s"' named/run.json) evaluations"
 done
 
+# From an earlier one: what is killed before its next save goes on from there, not from the steps that were left behind.
+rm -r named
+"$minipod" "${named[@]}" --steps 24 >out 2>err || fail "turned back: $(cat err)"
+same_weights=$(field named weights_hash)
+"$minipod" "${named[@]}" --steps 24 --resume named/checkpoint/step-000000008 --fault kill:rank=0,step=12 >out 2>err &&
+    fail "turned back: the run ended well"
+grep -q '^step-000000008 ' named/checkpoint/latest || fail "turned back: at $(cat named/checkpoint/latest)"
+"$minipod" "${named[@]}" --steps 24 --resume auto >out 2>err || fail "turned back: $(cat err)"
+grep -q '^{"from":8,' named/job/attempt-003.rank-0000.jsonl || fail "turned back: $(grep from named/job/attempt-003.rank-0000.jsonl)"
+[ "$(field named weights_hash)" = "$same_weights" ] || fail "turned back: other weights"
+
 # ---- another data set of the same name ----------------------------------------------------------------
 
 "$minipod" "${small[@]}" --steps 8 --out data >out 2>err || fail "data: $(cat err)"
