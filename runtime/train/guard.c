@@ -23,6 +23,7 @@ typedef struct past {
     pod_stamp begun;            /* the job's: its launch, or rank 0's record of attempt 1 */
     bool goes_on;               /* from its own folder, as the same job */
     bool has_checkpoint;        /* one or more; of this job, if it goes on */
+    int64_t kept;               /* the latest that the job's log tells of; 0: none */
     bool spent[POD_MAX_FAULTS]; /* faults that struck */
 } past;
 
@@ -117,6 +118,9 @@ static pod_status read_log(const pod_guard *g, past *p)
         if (job.part[i].head.rank == 0 && job.part[i].head.begin < p->begun)
             p->begun = job.part[i].head.begin;
     for (int i = 0; i < job.n_parts; i++)
+        for (int64_t k = 0; k < job.part[i].n_kept; k++)
+            if (job.part[i].kept[k] > p->kept) p->kept = job.part[i].kept[k];
+    for (int i = 0; i < job.n_parts; i++)
         for (int64_t k = 0; k < job.part[i].n_faults; k++) {
             const int fault = job.part[i].fault[k];
             if (fault >= 0 && fault < POD_MAX_FAULTS) p->spent[fault] = true;
@@ -171,6 +175,26 @@ static pod_status clear_folder(const pod_guard *g)
     POD_TRY(pod_dir_make(job));
     if (plan->attempt == 0 && g->past.attempt == 1) POD_TRY(pod_job_clear(plan->out));
     return g->past.has_checkpoint && !goes_on(plan) ? put_aside(g) : POD_OK;
+}
+
+/* What --resume auto finds nothing of begins anew, and who expected more is told. Nothing is expected
+ * where no checkpoint was ever whole. */
+static void tell_anew(const pod_guard *g)
+{
+    const pod_guard_plan *plan = plan_of(g);
+    const char *aside;
+    char kept[64] = "", old[POD_DISK_PATH_BYTES + 64] = "";
+    struct stat st;
+    if (!*plan->out || !is_root(g) || *g->resume || strcmp(plan->resume, "auto") != 0) return;
+    if (g->past.kept > 0)
+        snprintf(kept, sizeof kept, "the job's log tells of one of step %" PRId64, g->past.kept);
+    if (in_out(g, "checkpoint.old", &aside) == POD_OK && stat(aside, &st) == 0)
+        snprintf(old, sizeof old, "%s has those of an earlier run", aside);
+    if (*kept || *old)
+        pod_log_say(g->args.log, POD_LOG_WARNING,
+                    "resume: auto found no checkpoint in %s/checkpoint, but %s%s%s: the job begins "
+                    "anew",
+                    plan->out, kept, *kept && *old ? ", and " : "", old);
 }
 
 /* It goes on from an earlier checkpoint of its folder than `latest`, by its name or since the others
@@ -344,6 +368,7 @@ pod_status pod_guard_arm(pod_guard *g, const pod_checkpoint_info *info, const po
     const pod_time now = pod_clock_now(g->args.clock);
     g->timeline = tl;
     POD_TRY(pod_comm_agree(comm, clear_folder(g)));
+    tell_anew(g);
     turn_back(g, first_step);
     POD_TRY(pod_comm_agree(comm, open_log(g)));
     pod_timeline_mark(tl, POD_LANE_STEPS, POD_DEED_ATTEMPT, g->past.attempt, now, now);

@@ -132,6 +132,27 @@ grep -q '^step-000000008 ' named/checkpoint/latest || fail "turned back: at $(ca
 grep -q '^{"from":8,' named/job/attempt-003.rank-0000.jsonl || fail "turned back: $(grep from named/job/attempt-003.rank-0000.jsonl)"
 [ "$(field named weights_hash)" = "$same_weights" ] || fail "turned back: other weights"
 
+# ---- auto, where checkpoints were and are not ----------------------------------------------------------
+
+auto=("${small[@]}" --eval-every 0 --out lost --resume auto)
+found='^minipod: warning: resume: auto found no checkpoint in lost/checkpoint, but '
+kept="the job's log tells of one of step 8" old='lost/checkpoint.old has those of an earlier run'
+# anew WHAT STEPS: the one line that is said; all steps are done
+anew() {
+    "$minipod" "${auto[@]}" --steps "$2" >out 2>err || fail "auto: $(cat err)"
+    [ "$(wc -l <err)" -eq 1 ] && grep -q "$found$1: the job begins anew\$" err || fail "auto, $1: $(cat err)"
+    [ "$(grep -c '^[0-9]' lost/steps.csv)" -eq "$2" ] || fail "auto, $1: not anew"
+}
+"$minipod" "${auto[@]}" --steps 8 >out 2>err || fail "auto: $(cat err)"
+[ ! -s err ] || fail "auto, of a first run: $(cat err)"
+mv lost/checkpoint elsewhere
+anew "$kept" 4
+mv elsewhere lost/checkpoint.old
+find lost/checkpoint -mindepth 1 -delete
+anew "$kept, and $old" 4
+rm -r lost/job lost/checkpoint/*
+anew "$old" 4
+
 # ---- another data set of the same name ----------------------------------------------------------------
 
 "$minipod" "${small[@]}" --steps 8 --out data >out 2>err || fail "data: $(cat err)"
