@@ -99,5 +99,35 @@ for name in index.h5 manifest.json shard-0000.h5; do
     rm -r flip rest
 done
 
+# ---- of another version --------------------------------------------------------------------------
+
+# of_version N FOLDER: its manifest says so, and vouches for that
+of_version() {
+    local at=$2/manifest.json crc
+    head -c -33 "$at" | sed "s/\"version\": 2,/\"version\": $1,/" >body
+    crc=$(gzip -c body | tail -c 8 | od -An -tx4 -N 4 --endian=little | tr -d ' ')
+    { cat body && printf '  "manifest_crc32": "%s"\n}\n' "$crc"; } >"$at"
+}
+cp -r good other
+of_version 2 other/checkpoint/step-000000008
+cmp good/checkpoint/step-000000008/manifest.json other/checkpoint/step-000000008/manifest.json || fail "a manifest as it was"
+for version in 1 3; do
+    of_version $version other/checkpoint/step-000000008
+    said="other/checkpoint/step-000000008/manifest.json: checkpoint of version $version, need 2"
+    timeout 60 "$minipod" "${run[@]}" --steps 9 --out rest --resume other/checkpoint/step-000000008 >out 2>err
+    [ $? -eq 2 ] && [ "$(cat err)" = "minipod train: $said" ] || fail "version $version, by name: $(cat err)"
+    trains other --resume auto --steps 7 || fail "version $version: $(cat err)"
+    warns "version $version" "$said; the checkpoint before it is tried\$"
+    grep -q '^{"from":6,' "$(ls other/job/*.rank-0000.jsonl | tail -1)" || fail "version $version: goes not on from step 6"
+    rm -r other && cp -r good other
+done
+for step in 4 6 8; do of_version 1 other/checkpoint/step-00000000$step; done
+cp -r other before
+timeout 60 "$minipod" "${run[@]}" --steps 9 --out other --resume auto >out 2>err
+[ $? -eq 2 ] || fail "all of version 1: exit $?"
+tail -1 err | grep -q '^minipod train: other/checkpoint: none of 3 checkpoints is whole; the last one: .*: checkpoint of version 1, need 2$' ||
+    fail "all of version 1: $(cat err)"
+diff -r before other || fail "all of version 1: a run that is refused changes its folder"
+
 [ "$failed" -eq 0 ] && echo "checkpoints: all as it should be"
 exit "$failed"
