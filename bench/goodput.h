@@ -62,6 +62,7 @@ typedef struct pod_goodput_sum {
     double by_span_s[POD_N_JOB_SPANS];
     bool is_fleet;     /* its scheduling is of jobs that are no run here, too */
     bool has_no_steps; /* of a phase that does not train: runtime goodput has no meaning */
+    bool awaits_save;  /* none of its runs has saved anything yet */
 } pod_goodput_sum;
 
 /* Into out (n + 1, or 3 by phase): a group each in the order of their first run, then all of them,

@@ -7,6 +7,7 @@
 static void add(pod_goodput_sum *s, const pod_run_account *r)
 {
     const double productive_s = pod_stamp_seconds(r->sum.by_span[POD_JOB_STEP] - r->sum.unsaved);
+    s->awaits_save = (s->n_runs == 0 || s->awaits_save) && pod_account_awaits_save(&r->sum);
     s->n_runs++;
     s->n_attempts += r->sum.n_attempts;
     s->n_disruptions += r->sum.n_disruptions;
@@ -84,7 +85,9 @@ pod_goodput_factors pod_goodput_factors_of(const pod_goodput_sum *s)
     const double unknown = (double)NAN;
     const pod_goodput_factors f = {
         .scheduling = s->n_scheduled > 0 && s->asked_s > 0 ? s->together_s / s->asked_s : unknown,
-        .runtime = s->wall_s > 0 && !s->has_no_steps ? s->productive_s / s->wall_s : unknown,
+        .runtime = s->wall_s > 0 && !s->has_no_steps && !s->awaits_save
+                       ? s->productive_s / s->wall_s
+                       : unknown,
         .program = s->modelled_s > 0 ? s->ideal_s / s->modelled_s : unknown};
     /* A scheduler's time need not be the log's: the product is of what was asked for all the same. */
     const bool is_known = isfinite(f.scheduling) && s->n_scheduled == s->n_runs && !s->is_fleet;

@@ -62,6 +62,11 @@ static void note_groups(pod_table *t, const pod_goodput_report *r)
             pod_table_note(t, "%s: program goodput is of %d of %d runs", s->name, s->n_modelled,
                            s->n_runs);
         note_gap(t, s);
+        if (s->awaits_save)
+            pod_table_note(t,
+                           "%s: runtime goodput is not known: nothing saved yet: a step counts "
+                           "once a checkpoint keeps it",
+                           s->name);
         if (s->has_no_steps)
             pod_table_note(t,
                            "%s: is no progress, and so has no goodput; it counts in time to train",

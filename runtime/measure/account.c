@@ -503,8 +503,13 @@ pod_account pod_account_add(const pod_account *before, const pod_job_log *l, pod
     return a;
 }
 
+bool pod_account_awaits_save(const pod_account *a)
+{
+    return a->runs && a->n_unsaved_steps > 0 && a->n_steps == 0;
+}
+
 double pod_account_runtime_goodput(const pod_account *a)
 {
-    if (a->wall <= 0) return (double)NAN;
+    if (a->wall <= 0 || pod_account_awaits_save(a)) return (double)NAN;
     return (double)(a->by_span[POD_JOB_STEP] - a->unsaved) / (double)a->wall;
 }

@@ -67,6 +67,8 @@ typedef void pod_account_piece_fn(void *ctx, int rank, pod_job_span span, pod_st
 POD_MUST pod_status pod_account_walk(const pod_job *j, pod_stamp now, pod_account_piece_fn *tell,
                                      void *ctx);
 
-double pod_account_runtime_goodput(const pod_account *a); /* NaN: no time */
+/* It runs, has done steps, and no checkpoint keeps any of them yet. */
+bool pod_account_awaits_save(const pod_account *a);
+double pod_account_runtime_goodput(const pod_account *a); /* NaN: no time; nothing saved yet */
 
 #endif

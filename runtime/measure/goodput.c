@@ -69,6 +69,9 @@ void pod_goodput_put(pod_json *j, const char *clock, const char *machine, const 
     pod_json_text(j, "clock", clock);
     pod_json_text(j, "machine", machine);
     put_terms(j, &g, t);
+    if (pod_account_awaits_save(a))
+        pod_json_text(j, "runtime_note",
+                      "nothing saved yet: a step counts once a checkpoint keeps it");
     put_counts(j, a);
     pod_json_int(j, "total_elapsed_time_ns", a->wall);
     pod_json_open_object(j, "categories_ns");

@@ -3,7 +3,8 @@
  *
  * goodput.json, version 2, is of the whole job: all attempts, and at its end all ranks
  * (accounted_ranks); total_elapsed_time and the categories are summed over them. While the job runs
- * rank 0 rewrites it (goodput_live.h). */
+ * rank 0 rewrites it (goodput_live.h); while nothing is saved yet runtime_goodput is null, and
+ * "runtime_note" says so. */
 #ifndef MINIPOD_RUNTIME_MEASURE_GOODPUT_H
 #define MINIPOD_RUNTIME_MEASURE_GOODPUT_H
 

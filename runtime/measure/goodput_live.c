@@ -123,8 +123,9 @@ static pod_account account_now(pod_goodput_live *v, const pod_job_log *l, pod_st
 }
 
 static void put_live(pod_goodput_live *v, const pod_job_log *l, pod_stamp at, pod_stamp usual,
-                     pod_json *j, pod_stamp begun)
+                     pod_json *j, const pod_account *a)
 {
+    const bool awaits_save = pod_account_awaits_save(a);
     const pod_stamp recent = recent_of(v, v->whole);
     if (*v->note) pod_json_text(j, "earlier_attempts_note", v->note);
     pod_json_int(j, "attempt", v->plan.attempt);
@@ -134,7 +135,8 @@ static void put_live(pod_goodput_live *v, const pod_job_log *l, pod_stamp at, po
     for (size_t i = 0; i < sizeof windows_s / sizeof windows_s[0]; i++) {
         char key[16];
         snprintf(key, sizeof key, "%d", windows_s[i]);
-        pod_json_double(j, key, window_goodput(v, l, begun, at, windows_s[i]));
+        pod_json_double(
+            j, key, awaits_save ? (double)NAN : window_goodput(v, l, a->begin, at, windows_s[i]));
     }
     pod_json_close(j);
     pod_json_double(j, "step_time_usual_s", usual ? pod_stamp_seconds(usual) : (double)NAN);
@@ -170,7 +172,7 @@ static void write_now(pod_goodput_live *v, const pod_job_log *l, pod_stamp at)
     pod_json j = pod_json_start(v->stream, 2);
     pod_json_open_object(&j, NULL);
     pod_goodput_put(&j, v->plan.clock, v->plan.machine, &a, &ideal);
-    put_live(v, l, at, usual, &j, a.begin);
+    put_live(v, l, at, usual, &j, &a);
     pod_json_close(&j);
     const long bytes = ftell(v->stream);
     if (fflush(v->stream) == 0 && bytes > 0)

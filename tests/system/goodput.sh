@@ -181,6 +181,15 @@ has '^ alive 2 2 2 4 '
 has '1 disruption; it still runs$'
 has 'alive: program goodput is not known: there is no run.json yet: train writes it'
 
+# Nothing is saved yet: that is no 0 %, for nothing is lost either.
+cp -r calm young
+sed -i "/\"end\"/d; /\"kept\"/d; s/\"host\":\"no host\",\"pid\":1/\"host\":\"$(hostname)\",\"pid\":$$/" young/job/*
+sed -i "s/:17000000/:$((($(date +%s) + 100) / 100))/g" young/job/*
+"$minipod" goodput young --csv young.csv --json young.json >out 2>err || fail "a job that saved nothing yet: $(cat err)"
+has 'young: runtime goodput is not known: nothing saved yet: a step counts once a checkpoint keeps it$'
+csv young.csv young runtime -
+grep -q '^ *"runtime_goodput": null' young.json || fail "a job that saved nothing yet: $(grep runtime young.json)"
+
 # Killed between the move of the folder's pointer to step 20 and the record of it.
 "$minipod" train --model mlp --data glyphs --batch 64 --steps 20 --checkpoint-every 20 --eval-every 0 \
     --out real >out 2>err || fail "$(cat err)"

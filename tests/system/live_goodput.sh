@@ -39,7 +39,9 @@ while lives():
     assert -1 < time.time() - g["accounted_until_ns"] * 1e-9 < 20, "is not of now"
     assert g["max_productive_step"] == g["kept_step"] <= g["step"], g
     assert g["attempts"] == attempt and g["disruption_count"] == attempt - 1, g
-    assert all(0 <= x <= 1 for x in g["interval_goodput"].values()), g
+    saved = g["n_steps"] > 0
+    assert (g["runtime_goodput"] is not None) == saved == ("runtime_note" not in g), g
+    assert all(0 <= x <= 1 if saved else x is None for x in g["interval_goodput"].values()), g
     if seen:
         assert g["accounted_until_ns"] - seen[-1]["accounted_until_ns"] >= 1e9, "more than once a second"
         assert g["step"] >= seen[-1]["step"] and g["kept_step"] >= seen[-1]["kept_step"], g

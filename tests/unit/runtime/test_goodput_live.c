@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "kernels/base/rng.h"
@@ -108,6 +109,18 @@ static double window(const cJSON *o, const char *seconds)
 
 /* ---- tests ---- */
 
+/* What is not saved yet is not lost: it is no 0 %. */
+static void check_nothing_saved(const play *p)
+{
+    cJSON *o = read_file(p);
+    const cJSON *windows = cJSON_GetObjectItem(o, "interval_goodput");
+    const char *note = cJSON_GetStringValue(cJSON_GetObjectItem(o, "runtime_note"));
+    CU_ASSERT_TRUE(cJSON_IsNull(cJSON_GetObjectItem(o, "runtime_goodput")));
+    CU_ASSERT_TRUE(cJSON_IsNull(cJSON_GetObjectItem(windows, "60")));
+    POD_CHECK(note && strncmp(note, "nothing saved yet", 17) == 0, "'%s'", note ? note : "");
+    cJSON_Delete(o);
+}
+
 /* 200 steps of 0.75 s of work behind 0.25 s of waiting, from 0 on; a save begins behind step 190
  * and is whole behind 195. At 200 s: kept 190 x 0.75 of 200 s. The last 60 s, from 141 to 200, are
  * seconds 141 .. 200 less what has not come: 49 of them are kept, 59 s have gone. Of 300 and 900 s
@@ -118,6 +131,7 @@ static void windows_by_hand(void)
     begin(&p, "windows", 1, start, 0);
     for (int i = 1; i <= 200; i++) {
         step(&p, 0.75, 0.25);
+        if (i == 180) check_nothing_saved(&p);
         if (i == 190) pod_job_save_begin(&p.log);
         if (i == 195) pod_job_keep_step(&p.log, 190, p.now);
     }
@@ -125,6 +139,7 @@ static void windows_by_hand(void)
     CU_ASSERT_EQUAL(number(o, "total_elapsed_time_ns"), 200e9);
     CU_ASSERT_EQUAL(number(o, "goodput_time_s"), 142.5);
     CU_ASSERT_EQUAL(number(o, "runtime_goodput"), 142.5 / 200);
+    CU_ASSERT_PTR_NULL(cJSON_GetObjectItem(o, "runtime_note"));
     POD_CHECK(fabs(number(o, "unsaved_time_s") - 7.5) < 1e-12, "%.15g",
               number(o, "unsaved_time_s"));
     CU_ASSERT_EQUAL(number(o, "n_steps"), 190);
