@@ -1,6 +1,7 @@
 /* minipod launch: starts mpirun with a command of minipod, watches it, and begins training again
  * from its last whole checkpoint when it crashes, hangs or loses a rank. */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -298,6 +299,26 @@ static int64_t latest_kept(const launch *l, const pod_launch_log *log, pod_arena
     return log->kept > l->kept ? log->kept : l->kept;
 }
 
+/* What neither mpirun nor the other ranks say of who died: mpirun's exit code may, and so may the log
+ * of a rank that --fault killed. */
+static void hear_more(const launch *l, int attempt, pod_arena *arena, pod_launch_outcome *o)
+{
+    pod_fault fault[POD_MAX_FAULTS];
+    pod_job job;
+    int n_faults = 0;
+    if (o->exit_code == POD_EXIT_OK || o->heard.signal > 0) return;
+    if (l->is_job &&
+        pod_faults_parse(pod_config_text(l->config, POD_OPT_FAULT), fault, &n_faults) == POD_OK &&
+        n_faults > 0 && pod_job_read(arena, l->out, &job) == POD_OK) {
+        const int rank = pod_launch_log_struck(&job, attempt, fault, n_faults);
+        if (rank >= 0 && (o->heard.rank < 0 || o->heard.rank == rank)) {
+            o->heard.rank = rank;
+            o->heard.signal = SIGKILL;
+        }
+    }
+    if (!o->was_ended && o->launcher_signal == 0) pod_launch_hear_exit(o->exit_code, &o->heard);
+}
+
 /* ---- after it ---- */
 
 /* Whether all that an attempt had done is kept: where it failed of something, that stays to be told. */
@@ -393,6 +414,7 @@ static pod_status attempt_once(launch *l, int attempt, pod_arena *arena, pod_lau
     POD_TRY(run(l, attempt, arena, &o));
     const pod_launch_log log = read_log(l, attempt, arena);
     const int64_t kept = latest_kept(l, &log, arena);
+    hear_more(l, attempt, arena, &o);
     l->has_begun = l->has_begun || log.began_now;
     *next = decide(l, attempt, &o, &log, kept);
     l->kept = kept;

@@ -23,3 +23,14 @@ pod_launch_log pod_launch_log_of(const pod_job *j, int attempt)
     }
     return l;
 }
+
+int pod_launch_log_struck(const pod_job *j, int attempt, const pod_fault fault[], int n_faults)
+{
+    for (int i = 0; i < j->n_parts; i++) {
+        const pod_job_part *p = &j->part[i];
+        if (p->head.attempt != attempt || p->end != POD_JOB_END_NONE || p->n_faults == 0) continue;
+        const int last = p->fault[p->n_faults - 1];
+        if (last >= 0 && last < n_faults && fault[last].kind == POD_FAULT_KILL) return p->head.rank;
+    }
+    return -1;
+}

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "runtime/core/fault.h"
 #include "runtime/measure/job_file.h"
 
 typedef struct pod_launch_log {
@@ -19,5 +20,9 @@ typedef struct pod_launch_log {
 
 /* `j` has rank 0's parts and may have others'. */
 pod_launch_log pod_launch_log_of(const pod_job *j, int attempt);
+
+/* The first rank whose log of the attempt ends with a fault `kill` that struck it, by the signal
+ * KILL then; -1: none. `j` has all ranks' parts. */
+int pod_launch_log_struck(const pod_job *j, int attempt, const pod_fault fault[], int n_faults);
 
 #endif

@@ -465,6 +465,7 @@ static void take_outcome(const pod_launch_run *r, attempt *a)
 {
     pod_launch_outcome *out = a->outcome;
     out->end = pod_clock_stamp(&r->clock);
+    out->was_ended = a->is_ending;
     if (WIFSIGNALED(a->status)) out->launcher_signal = WTERMSIG(a->status);
     out->exit_code = WIFSIGNALED(a->status) ? POD_LAUNCH_BY_SIGNAL + out->launcher_signal
                                             : WEXITSTATUS(a->status);

@@ -28,7 +28,8 @@ typedef struct pod_launch_outcome {
     pod_stamp begin, end;
     int exit_code;       /* POD_LAUNCH_BY_SIGNAL and its number where a signal ended mpirun */
     int launcher_signal; /* that one, else 0 */
-    bool stalled;        /* no log grew: it was ended from here */
+    bool was_ended;      /* from here: exit code and signal are of that */
+    bool stalled;        /* because no log grew */
     double quiet_s;      /* since the last growth, when it was found stalled */
     pod_launch_heard heard;
 } pod_launch_outcome;

@@ -81,6 +81,13 @@ void pod_launch_scan(const char *line, pod_launch_heard *h)
     if (rank < 0 || signal < 0) return;
     if (h->rank < 0) h->rank = rank;
     if (h->rank == rank && h->signal == 0) h->signal = signal;
+    if (h->rank != rank && signal > 0) h->is_other = true;
+}
+
+void pod_launch_hear_exit(int exit_code, pod_launch_heard *h)
+{
+    if (h->rank >= 0 && h->signal == 0 && !h->is_other && exit_code > POD_LAUNCH_BY_SIGNAL)
+        h->signal = exit_code - POD_LAUNCH_BY_SIGNAL;
 }
 
 pod_launch_scanner pod_launch_scanner_start(void)
@@ -107,7 +114,8 @@ static const char *tell_death(pod_arena *a, const pod_launch_story *s)
 {
     if (s->heard.rank >= 0 && s->heard.signal > 0)
         return pod_arena_text(a, "rank %d was killed by signal %d", s->heard.rank, s->heard.signal);
-    if (s->heard.rank >= 0) return pod_arena_text(a, "rank %d died", s->heard.rank);
+    if (s->heard.rank >= 0)
+        return pod_arena_text(a, "rank %d died (no signal is known)", s->heard.rank);
     if (s->launcher_signal > 0)
         return pod_arena_text(a, "%s was killed by signal %d", s->launcher, s->launcher_signal);
     return pod_arena_text(a, "a rank was killed by signal %d", s->exit_code - POD_LAUNCH_BY_SIGNAL);

@@ -3,6 +3,7 @@
 #ifndef MINIPOD_BENCH_LAUNCH_TEXT_H
 #define MINIPOD_BENCH_LAUNCH_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,11 +21,14 @@ enum { POD_LAUNCH_LINE_BYTES = 512 }; /* longer ones are cut off: nothing of int
 typedef struct pod_launch_heard {        /* of who died, or did not come */
     int rank;                            /* that died first; -1: not known */
     int signal;                          /* it died of; 0: not known */
+    bool is_other;                       /* mpirun's word was of another rank's signal */
     char overdue[POD_LAUNCH_LINE_BYTES]; /* what the watchdog says: who did not arrive where; "" */
 } pod_launch_heard;
 
 /* A line of mpirun's messages, or of a rank's that misses another. What is known already stays. */
 void pod_launch_scan(const char *line, pod_launch_heard *h);
+/* What mpirun answers by itself: of which signal the rank died that is known to have died. */
+void pod_launch_hear_exit(int exit_code, pod_launch_heard *h);
 
 typedef struct pod_launch_scanner { /* lines out of bytes as they come */
     pod_launch_heard heard;

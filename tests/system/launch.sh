@@ -9,7 +9,8 @@
 #   0..255     that exit code                   log     a rank's log that gets to step 30, exit 1
 #   keep       likewise with a checkpoint of step 20    banner  mpirun's words on a dead rank, exit 137
 #   die        ends by SIGKILL and leaves a process     hang    a rank's log that grows no more
-#   lost       a rank's words on one that died, and no end
+#   lost       a rank's words on one that died, and no end; missed, gone: and exit 139 or 1
+#   struck     the log of rank 3 says that --fault struck it, exit 1
 #   print      a megabyte of lines, exit 0              flood   likewise, and then waits
 #   spill      more lines than a pipe takes, and fewer than two do, exit 1
 #   cry        likewise on standard error
@@ -32,6 +33,16 @@ banner) echo 'mpirun noticed that process rank 3 with PID 0 on node here exited 
 die) setsid sleep 1000 & echo $! >left; kill -9 $$ ;;
 hang) printf '%s\n' "$head" "$step" >"$log"; echo $$ >hanging; exec sleep 1000 ;;
 lost) echo 'rank 0: rank 5 died, waiting for rank 5 in allreduce ring 1M #7' >&2; echo $$ >hanging; exec sleep 1000 ;;
+missed | gone)
+    echo 'rank 0: rank 5 died, waiting for rank 5 in allreduce ring 1M #7' >&2
+    [ "${plan[n - 1]}" = gone ] && exit 1
+    exit 139 ;;
+struck)
+    for rank in 0 3; do
+        sed 's/"rank":0,"ranks":1/"rank":'$rank',"ranks":4/' <<<"$head" >"${log%0000.jsonl}000$rank.jsonl"
+    done
+    echo '{"fault":1,"at_ns":400}' >>"${log%0000.jsonl}0003.jsonl"
+    exit 1 ;;
 print) seq 150000 && touch printed && exit 0 ;;
 spill) seq 20000; exit 1 ;;
 cry) seq 20000 >&2; exit 1 ;;
@@ -128,6 +139,12 @@ launch 0 'banner 0' "${fast[@]}" "${job[@]}"
 says 'attempt 1: rank 3 was killed by signal 9; it took '
 says '^mpirun noticed that process rank 3'
 notes '"exit_code": 137, "reason": "killed", "text": "rank 3 was killed by signal 9"}$'
+# Where mpirun names no signal, its exit code may tell it, or the log of who was struck.
+launch 0 'missed gone struck 0' --restarts 3 "${fast[@]}" "${job[@]}" --fault 'slow:rank=1,factor=2;kill:rank=3,step=5'
+says 'attempt 1: rank 5 was killed by signal 11; it took '
+says 'attempt 2: rank 5 died (no signal is known); it took '
+says 'attempt 3: rank 3 was killed by signal 9; it took '
+notes '"exit_code": 1, "reason": "killed", "text": "rank 3 was killed by signal 9"}$'
 # Who dies does not write his end into goodput.json.
 launch 1 'dead dead' --restarts 1 "${fast[@]}" "${job[@]}"
 grep -v '_ns"' run/goodput.json | tr -d ' \n' >out
@@ -236,7 +253,7 @@ says "attempt 1: no rank's log grew for 0\.[5-9] s; .*, to step 30; attempt 2 "
 notes '"reason": "hung"'
 soon gone "$(cat hanging)"
 launch 0 'lost 0' --stall 0.5 "${fast[@]}" "${job[@]}"
-says 'attempt 1: rank 5 died; it took [0-3]\.[0-9] s and ended before its first step; attempt 2 '
+says 'attempt 1: rank 5 died (no signal is known); it took [0-3]\.[0-9] s and ended before its first step; attempt 2 '
 launch 1 'hang' --restarts 0 --stall 0.5 "${fast[@]}" "${job[@]}"
 says "^minipod launch: attempt 1: no rank's log grew"
 

@@ -249,32 +249,62 @@ static void test_scan(void)
     POD_CHECK(s.heard.rank == 2, "behind a long line: rank %d", s.heard.rank);
 }
 
+/* mpirun's exit code is of the rank that died first, unless its words are of another. */
+static void test_exit(void)
+{
+    static const struct {
+        const char *text;
+        int exit_code, rank, signal;
+    } rows[] = {
+        {"", 137, -1, 0},
+        {"rank 0: rank 1 died, in x", 137, 1, 9},
+        {"rank 0: rank 1 died, in x", 1, 1, 0},
+        {"rank 0: rank 1 died, in x\nmpirun noticed that process rank 2 with PID 5 on node a exited"
+         " on signal 6.",
+         134, 1, 0},
+        {"mpirun noticed that process rank 1 with PID 5 on node a exited on signal 11.", 137, 1,
+         11},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pod_launch_scanner s = pod_launch_scanner_start();
+        pod_launch_scanner_feed(&s, rows[i].text, strlen(rows[i].text));
+        pod_launch_scanner_feed(&s, "\n", 1);
+        pod_launch_hear_exit(rows[i].exit_code, &s.heard);
+        POD_CHECK(s.heard.rank == rows[i].rank && s.heard.signal == rows[i].signal,
+                  "'%s', %d: rank %d, signal %d", rows[i].text, rows[i].exit_code, s.heard.rank,
+                  s.heard.signal);
+    }
+}
+
 static void test_story(void)
 {
     static const struct {
         pod_launch_story story;
         const char *text;
     } rows[] = {
-        {{.reason = POD_LAUNCH_KILLED, .heard = {3, 9, ""}, .seconds = 12.34, .step = 120},
-         "rank 3 was killed by signal 9; it took 12.3 s, to step 120"},
-        {{.reason = POD_LAUNCH_KILLED, .heard = {3, 0, ""}, .seconds = 1, .exit_code = 1},
-         "rank 3 died; it took 1.0 s and ended before its first step"},
         {{.reason = POD_LAUNCH_KILLED,
-          .heard = {-1, 0, ""},
+          .heard = {.rank = 3, .signal = 9},
+          .seconds = 12.34,
+          .step = 120},
+         "rank 3 was killed by signal 9; it took 12.3 s, to step 120"},
+        {{.reason = POD_LAUNCH_KILLED, .heard = {.rank = 3}, .seconds = 1, .exit_code = 1},
+         "rank 3 died (no signal is known); it took 1.0 s and ended before its first step"},
+        {{.reason = POD_LAUNCH_KILLED,
+          .heard = {.rank = -1},
           .exit_code = 137,
           .launcher = "mpirun",
           .launcher_signal = 9},
          "mpirun was killed by signal 9; it took 0.0 s and ended before its first step"},
-        {{.reason = POD_LAUNCH_KILLED, .heard = {-1, 0, ""}, .exit_code = 139},
+        {{.reason = POD_LAUNCH_KILLED, .heard = {.rank = -1}, .exit_code = 139},
          "a rank was killed by signal 11; it took 0.0 s and ended before its first step"},
         {{.reason = POD_LAUNCH_HUNG,
-          .heard = {-1, 0, ""},
+          .heard = {.rank = -1},
           .quiet_s = 375,
           .seconds = 900,
           .step = 7},
          "no rank's log grew for 375.0 s; it took 900.0 s, to step 7"},
         {{.reason = POD_LAUNCH_HUNG,
-          .heard = {-1, 0, "rank 3 did not arrive in x, for 2 s"},
+          .heard = {.rank = -1, .overdue = "rank 3 did not arrive in x, for 2 s"},
           .seconds = 9,
           .step = 7},
          "rank 3 did not arrive in x, for 2 s; it took 9.0 s, to step 7"},
@@ -425,15 +455,11 @@ static void test_log(void)
 }
 
 static CU_TestInfo tests[] = {
-    {"what follows an attempt", test_next},
-    {"a job that fails comes to an end", test_ends},
-    {"words of a command", test_split},
-    {"who died", test_scan},
-    {"what is said", test_story},
-    {"what passes through", test_relay},
-    {"what is left", test_left},
-    {"what the log says", test_log},
-    CU_TEST_INFO_NULL,
+    {"what follows an attempt", test_next}, {"a job that fails comes to an end", test_ends},
+    {"words of a command", test_split},     {"who died", test_scan},
+    {"by which signal", test_exit},         {"what is said", test_story},
+    {"what passes through", test_relay},    {"what is left", test_left},
+    {"what the log says", test_log},        CU_TEST_INFO_NULL,
 };
 
 CU_SuiteInfo pod_test_suites[] = {
