@@ -383,7 +383,7 @@ static pod_status measure_all(pod_call *call, pod_table *t, pod_machine *m)
 static pod_status write_json(const char *path, const pod_machine *m, const pod_table *t)
 {
     pod_file *f;
-    POD_TRY(pod_file_open(path, &f));
+    POD_TRY(pod_file_open_result(path, &f));
     pod_json j = pod_json_start(pod_file_stream(f), 2);
     pod_json_open_object(&j, NULL);
     pod_json_text(&j, "schema", "minipod.calibrate");

@@ -46,9 +46,9 @@ static pod_status print_info(const char *path, pod_call *call)
     char *text = NULL;
     POD_TRY(pod_dataset_open_with(path, (uint64_t)pod_config_int(call->config, POD_OPT_SEED),
                                   &options, &d));
-    pod_status s = pod_dataset_print(d, stdout);
+    pod_status s = pod_dataset_print(d, call->log->out);
     if (s == POD_OK && json[0] != '\0') s = pod_dataset_print_json(d, &text);
-    if (s == POD_OK && text) s = pod_file_write_atomic(json, text, strlen(text));
+    if (s == POD_OK && text) s = pod_file_write_result(json, text, strlen(text));
     free(text);
     pod_dataset_close(d);
     return s;

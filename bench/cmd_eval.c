@@ -105,7 +105,7 @@ static pod_status print_results(job *j)
     pod_status s = pod_table_print(t, j->call->log->out);
     if (s == POD_OK && *csv) s = pod_table_write_csv(t, csv);
     pod_file *f;
-    if (s == POD_OK && *json && (s = pod_file_open(json, &f)) == POD_OK) {
+    if (s == POD_OK && *json && (s = pod_file_open_result(json, &f)) == POD_OK) {
         pod_json writer = pod_json_start(pod_file_stream(f), 2);
         pod_json_open_object(&writer, NULL);
         pod_json_text(&writer, "schema", "minipod.eval");

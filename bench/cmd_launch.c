@@ -13,6 +13,7 @@
 #include "bench/launch_run.h"
 #include "bench/launch_text.h"
 #include "bench/launch_warn.h"
+#include "bench/result_files.h"
 #include "kernels/base/cpu.h"
 #include "runtime/core/file.h"
 #include "runtime/core/nearest.h"
@@ -114,6 +115,7 @@ static pod_status read_command(launch *l)
         pod_config_bool(l->config, POD_OPT_HELP) || pod_config_bool(l->config, POD_OPT_VERSION);
     l->out = form->bit == POD_CMD_TRAIN ? pod_config_text(l->config, POD_OPT_OUT) : "";
     l->is_job = !only_asks && l->out[0] != '\0';
+    if (pod_result_files_take_stdout(l->config)) l->call->log->out = stderr;
     if (form->bit != POD_CMD_TRAIN || only_asks) l->n_restarts = 0;
     if (l->n_restarts > 0 && !l->is_job)
         return pod_fail(

@@ -178,7 +178,7 @@ static pod_status keep_own_records(job *j, const pod_run *run)
     if (!goodput) return POD_E_NOMEM;
     pod_log_say(j->call->log, POD_LOG_INFO, "%s/run.json stays as the training left it", j->out);
     POD_TRY(pod_goodput_write(goodput, "wall", j->machine.name, &j->account, &ideal));
-    return *json ? pod_file_write_atomic(json, j->recorded, strlen(j->recorded)) : POD_OK;
+    return *json ? pod_file_write_result(json, j->recorded, strlen(j->recorded)) : POD_OK;
 }
 
 static pod_status write_own_records(job *j, const pod_run *run)

@@ -143,7 +143,7 @@ pod_status pod_bench_autotune(const pod_bench *b, const char *path)
     pod_coll_rules *defaults;
     pod_file *f;
     POD_TRY(pod_coll_rules_parse(b->arena, POD_COLL_RULES_DEFAULT, &defaults));
-    POD_TRY(pod_file_open(path, &f));
+    POD_TRY(pod_file_open_result(path, &f));
     put_rules(pod_file_stream(f), b, defaults);
     POD_TRY(pod_file_close(f));
     pod_log_say(b->call->log, POD_LOG_RESULT, "# rules written: %s", path);

@@ -134,7 +134,7 @@ static void put_run(pod_json *j, const pod_bench *b)
 pod_status pod_bench_write_json(const pod_bench *b, const char *path)
 {
     pod_file *f;
-    POD_TRY(pod_file_open(path, &f));
+    POD_TRY(pod_file_open_result(path, &f));
     pod_json j = pod_json_start(pod_file_stream(f), 2);
     put_run(&j, b);
     return pod_file_close(f);

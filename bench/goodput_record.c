@@ -249,7 +249,7 @@ static pod_status put_report(const pod_goodput_report *r, pod_json *j)
 pod_status pod_goodput_write_json(const pod_goodput_report *r, const char *path)
 {
     pod_file *f;
-    POD_TRY(pod_file_open(path, &f));
+    POD_TRY(pod_file_open_result(path, &f));
     pod_json j = pod_json_start(pod_file_stream(f), 3);
     const pod_status status = put_report(r, &j);
     if (status == POD_OK) return pod_file_close(f);
@@ -372,7 +372,7 @@ static void print_scores(const pod_goodput_report *r, FILE *to)
 pod_status pod_goodput_write_prometheus(const pod_goodput_report *r, const char *path)
 {
     pod_file *f;
-    POD_TRY(pod_file_open(path, &f));
+    POD_TRY(pod_file_open_result(path, &f));
     FILE *to = pod_file_stream(f);
     for (size_t m = 0; m < sizeof figures / sizeof figures[0]; m++) {
         print_family(to, figures[m].name, figures[m].help);

@@ -8,12 +8,12 @@
 #include "bench/goodput.h"
 #include "bench/job_keys.h"
 #include "bench/kernels_problem.h"
+#include "bench/result_files.h"
 #include "collectives/algo/algo.h"
 #include "collectives/exec/stop.h"
 #include "kernels/base/cpu.h"
 #include "models/model.h"
 #include "runtime/core/fault.h"
-#include "runtime/core/file.h"
 #include "runtime/core/nearest.h"
 
 typedef enum takes_ranks { ALONE, RANKS } takes_ranks;
@@ -186,31 +186,21 @@ static bool answers_itself(const command *c, const pod_config *config, bool spea
     return version || help;
 }
 
-/* Files of results are asked for before the work whose results they take. Collective. */
-static pod_status check_result_files(const pod_config *config, pod_comm *comm)
-{
-    static const pod_opt takes_file[] = {POD_OPT_CSV, POD_OPT_JSON, POD_OPT_AUTOTUNE,
-                                         POD_OPT_PROMETHEUS, POD_OPT_PLOT};
-    pod_status s = POD_OK;
-    for (size_t i = 0; i < sizeof takes_file / sizeof takes_file[0] && s == POD_OK; i++) {
-        const char *path = pod_config_text(config, takes_file[i]);
-        if (path[0] != '\0' && (!comm || pod_comm_rank(comm) == 0)) s = pod_file_check(path);
-    }
-    return comm ? pod_comm_agree(comm, s) : s;
-}
-
 static pod_status run_with(const command *c, const pod_config *config, pod_comm *comm,
                            const pod_clock *clock, int *exit_code)
 {
     const int rank = comm ? pod_comm_rank(comm) : 0;
     if (answers_itself(c, config, rank == 0)) return POD_OK;
-    pod_log log = pod_log_start(rank, stdout, stderr, pod_config_text(config, POD_OPT_PROGRESS),
+    FILE *const out = pod_result_files_take_stdout(config) ? stderr : stdout;
+    pod_log log = pod_log_start(rank, out, stderr, pod_config_text(config, POD_OPT_PROGRESS),
                                 pod_config_bool(config, POD_OPT_QUIET));
     for (int i = 0; i < pod_config_n_warnings(config); i++)
         pod_log_say(&log, POD_LOG_WARNING, "%s", pod_config_warning(config, i));
-    POD_TRY(check_result_files(config, comm));
     pod_call call = {.config = config, .log = &log, .comm = comm, .clock = *clock};
-    pod_status s = c->run(&call, exit_code);
+    pod_status s = rank == 0 ? pod_result_files_check(config) : POD_OK;
+    if (comm) s = pod_comm_agree(comm, s);
+    POD_TRY(s);
+    s = c->run(&call, exit_code);
     if (comm) s = pod_comm_agree(comm, s); /* one rank's failure is not to pass in silence */
     pod_progress_end(&log);
     return s;

@@ -229,7 +229,7 @@ static void put_run(const pod_run *r, pod_json *j)
 pod_status pod_run_write_json(const pod_run *r, const char *path)
 {
     pod_file *f;
-    POD_TRY(pod_file_open(path, &f));
+    POD_TRY(pod_file_open_result(path, &f));
     pod_json j = pod_json_start(pod_file_stream(f), 3);
     put_run(r, &j);
     return pod_file_close(f);

@@ -215,7 +215,7 @@ pod_status pod_table_write_csv(const pod_table *t, const char *path)
 {
     if (t->status != POD_OK) return t->status;
     pod_file *f;
-    POD_TRY(pod_file_open(path, &f));
+    POD_TRY(pod_file_open_result(path, &f));
     FILE *to = pod_file_stream(f);
     print_notes(t, 0, t->notes.n, to);
     for (int row = -1; row < n_rows(t); row++)

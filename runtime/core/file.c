@@ -13,7 +13,7 @@ enum { MAX_PATH_BYTES = 4096 };
 struct pod_file {
     FILE *stream;
     char *path;
-    char *part;
+    char *part;     /* NULL: written directly */
     bool is_left;   /* what stands in it is an earlier process's */
     bool was_whole; /* and stood at PATH: nothing is changed yet */
 };
@@ -163,20 +163,20 @@ static void sync_directory_of(const char *path)
 pod_status pod_file_close(pod_file *f)
 {
     errno = 0;
-    bool ok = fflush(f->stream) == 0 && !ferror(f->stream) && fsync(fileno(f->stream)) == 0;
+    bool ok =
+        fflush(f->stream) == 0 && !ferror(f->stream) && (!f->part || fsync(fileno(f->stream)) == 0);
     int reason = errno;
     if (fclose(f->stream) != 0 && ok) {
         ok = false;
         reason = errno;
     }
-    if (ok && rename(f->part, f->path) != 0) {
+    if (ok && f->part && rename(f->part, f->path) != 0) {
         ok = false;
         reason = errno;
     }
     pod_status s = POD_OK;
-    if (ok)
-        sync_directory_of(f->path);
-    else
+    if (ok && f->part) sync_directory_of(f->path);
+    if (!ok)
         s = pod_fail(POD_E_IO, "%s: cannot write: %s", f->path,
                      reason ? strerror(reason) : "an earlier write failed");
     release(f);
@@ -188,7 +188,7 @@ void pod_file_abandon(pod_file *f)
     if (!f) return;
     if (f->was_whole)
         (void)rename(f->part, f->path); /* else the next attempt finds it as it is */
-    else if (!f->is_left)
+    else if (f->part && !f->is_left)
         unlink(f->part);
     fclose(f->stream);
     release(f);
@@ -250,6 +250,74 @@ done:
     fclose(f);
     return s;
 }
+
+/* ---- files of results ---- */
+
+bool pod_file_is_stdout(const char *path)
+{
+    struct stat link, at, own;
+    if (strcmp(path, "-") == 0) return true;
+    return lstat(path, &link) == 0 && S_ISLNK(link.st_mode) && stat(path, &at) == 0 &&
+           fstat(STDOUT_FILENO, &own) == 0 && at.st_dev == own.st_dev && at.st_ino == own.st_ino;
+}
+
+/* Other than a file that can be replaced. */
+static bool is_direct(const char *path)
+{
+    struct stat st;
+    return pod_file_is_stdout(path) ||
+           (stat(path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode)));
+}
+
+static FILE *open_stdout(void)
+{
+    fflush(stdout);
+    const int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!stream && fd >= 0) close(fd);
+    return stream;
+}
+
+static pod_status open_direct(const char *path, pod_file **out)
+{
+    pod_file *f = calloc(1, sizeof *f);
+    if (f) f->path = join(path, "");
+    if (!f || !f->path) {
+        free(f);
+        return pod_fail(POD_E_NOMEM, "%s: out of memory", path);
+    }
+    f->stream = pod_file_is_stdout(path) ? open_stdout() : fopen(path, "w");
+    if (!f->stream) {
+        const pod_status s = cannot_write(path);
+        release(f);
+        return s;
+    }
+    *out = f;
+    return POD_OK;
+}
+
+pod_status pod_file_open_result(const char *path, pod_file **out)
+{
+    return is_direct(path) ? open_direct(path, out) : pod_file_open(path, out);
+}
+
+pod_status pod_file_check_result(const char *path)
+{
+    if (!is_direct(path)) return pod_file_check(path);
+    const bool can =
+        pod_file_is_stdout(path) ? fcntl(STDOUT_FILENO, F_GETFD) >= 0 : access(path, W_OK) == 0;
+    return can ? POD_OK : cannot_write(path);
+}
+
+pod_status pod_file_write_result(const char *path, const void *data, size_t bytes)
+{
+    pod_file *f;
+    POD_TRY(pod_file_open_result(path, &f));
+    fwrite(data, 1, bytes, f->stream); /* a short write leaves the stream's error set */
+    return pod_file_close(f);
+}
+
+/* ---- folders ---- */
 
 static pod_status check_writable(const char *path)
 {

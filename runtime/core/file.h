@@ -5,6 +5,7 @@
 #ifndef MINIPOD_RUNTIME_CORE_FILE_H
 #define MINIPOD_RUNTIME_CORE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +20,16 @@ typedef struct pod_file pod_file;
 POD_MUST pod_status pod_file_open(const char *path, pod_file **out);
 /* Whether pod_file_open would succeed; asked before long work. Leaves nothing. */
 POD_MUST pod_status pod_file_check(const char *path);
+
+/* A file of results, which a person names: as pod_file_open, but `-` and a link to what standard
+ * output is (/dev/stdout) are standard output, and what is there as a device or a pipe, or a link
+ * to one, is written directly. Those have what was written so far, whatever comes of the rest. */
+POD_MUST pod_status pod_file_open_result(const char *path, pod_file **out);
+/* Whether it would succeed, without a wait for who reads a pipe. Leaves nothing. */
+POD_MUST pod_status pod_file_check_result(const char *path);
+POD_MUST pod_status pod_file_write_result(const char *path, const void *data, size_t bytes);
+bool pod_file_is_stdout(const char *path);
+
 FILE *pod_file_stream(pod_file *f); /* borrowed until close; its errors are found by close */
 /* Syncs and renames to PATH. On failure PATH is untouched; PATH.part stays to be looked at.
  * Releases f either way. */

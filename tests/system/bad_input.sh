@@ -89,6 +89,7 @@ cp -r mlp flipped && over mlp/$step/shard-0000.h5 5000 xyz flipped/$step/shard-0
 mkdir none none/checkpoint
 : >empty
 mkfifo pipe
+ln -s good.conf link
 echo 'no HDF5' >text.h5
 sed 's/minipod_dataset/minipod_datasex/' good.h5 >layout.h5
 cp good.h5 corrupt.h5
@@ -211,7 +212,8 @@ both 'bad_machine.conf' train "${data[@]}" "${short[@]}" --machine "$in/bad_mach
 both 'empty/below' train "${data[@]}" "${short[@]}" --out "$in/empty/below"
 both 'nowhere/t.csv: cannot write: No such file' train "${data[@]}" "${short[@]}" --csv nowhere/t.csv
 both '/in: cannot write a file: it is a directory' train "${data[@]}" "${short[@]}" --json "$in"
-both 'pipe: cannot write a file: it is no regular file' train "${data[@]}" "${short[@]}" --json "$in/pipe"
+both 'link: cannot write a file: it is a symbolic link' train "${data[@]}" "${short[@]}" --json "$in/link"
+both "json: '-' is standard output, which csv takes" train "${data[@]}" "${short[@]}" --csv - --json -
 both 'nowhere/t.csv: cannot write: No such file' eval "${data[@]}" "${short[@]:0:4}" --resume "$in/mlp" --csv nowhere/t.csv
 alone 'nowhere/t.csv: cannot write: No such file' calibrate -o here.conf --csv nowhere/t.csv
 alone 'nowhere/t.json: cannot write: No such file' data info "$in/good.h5" --json nowhere/t.json

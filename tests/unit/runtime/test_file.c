@@ -1,4 +1,5 @@
 /* Files written aside and renamed, directories, and the clock and log beside them. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,30 @@ static void unwritable(void)
     CU_ASSERT_EQUAL(symlink("/dev/full", at("full.txt.part")), 0);
     POD_CHECK_FAILS(pod_file_write_atomic(path, "x", 1), POD_E_IO, "full.txt: cannot write");
     CU_ASSERT_FALSE(exists(path));
+}
+
+/* A pipe and a device are written as they are; a file is whole or not there. */
+static void results(void)
+{
+    char text[8] = "";
+    POD_CHECK_OK(pod_file_write_result(at("table.csv"), "rows", 4));
+    check_text(at("table.csv"), "rows");
+    CU_ASSERT_EQUAL(mkfifo(at("reader"), 0600), 0);
+    POD_CHECK_OK(pod_file_check_result(at("reader")));
+    const int fd = open(at("reader"), O_RDONLY | O_NONBLOCK);
+    POD_CHECK_OK(pod_file_write_result(at("reader"), "rows", 4));
+    CU_ASSERT_TRUE(read(fd, text, sizeof text) == 4 && strcmp(text, "rows") == 0);
+    close(fd);
+    POD_CHECK_OK(pod_file_write_result("/dev/null", "rows", 4));
+    CU_ASSERT_EQUAL(symlink("table.csv", at("to a file")), 0);
+    POD_CHECK_FAILS(pod_file_check_result(at("to a file")), POD_E_IO, "it is a symbolic link");
+    POD_CHECK_FAILS(pod_file_check_result(pod_test_dir()), POD_E_IO, "is a directory");
+    CU_ASSERT_TRUE(pod_file_is_stdout("-") && pod_file_is_stdout("/dev/stdout"));
+    CU_ASSERT_FALSE(pod_file_is_stdout("") || pod_file_is_stdout(at("table.csv")) ||
+                    pod_file_is_stdout(at("to a file")) || pod_file_is_stdout("./-"));
+    if (access("/dev/full", W_OK) == 0)
+        POD_CHECK_FAILS(pod_file_write_result("/dev/full", "rows", 4), POD_E_IO,
+                        "/dev/full: cannot write: No space left");
 }
 
 static void read_back(void)
@@ -243,6 +268,7 @@ static CU_TestInfo tests[] = {
     {"written whole", written_whole},
     {"gone on with", goes_on},
     {"unwritable", unwritable},
+    {"files of results", results},
     {"one writer", one_writer},
     {"read back", read_back},
     {"directories", directories},

@@ -1,0 +1,16 @@
+/* The files of results that a person asks for. One of them may be standard output; what is printed
+ * beside goes to standard error then. */
+#ifndef MINIPOD_BENCH_RESULT_FILES_H
+#define MINIPOD_BENCH_RESULT_FILES_H
+
+#include <stdbool.h>
+
+#include "kernels/base/status.h"
+#include "runtime/core/config.h"
+
+bool pod_result_files_take_stdout(const pod_config *c);
+/* Whether they can be written, asked before the work whose results they take. E_IO; E_INVALID: two
+ * of them are standard output. */
+POD_MUST pod_status pod_result_files_check(const pod_config *c);
+
+#endif

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# results.sh MINIPOD: `-` and /dev/stdout as a file of results are standard output, which has nothing else
+# then: what is printed besides goes to standard error. Pipes are written as they are.
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname "$0")/common.sh"
+export MINIPOD_MPIRUN='mpirun --bind-to none' MINIPOD_PROGRESS=off
+train=(train --model mlp --data glyphs:8x8x1:60+30 --batch 12 --steps 3)
+
+# is_alone FORM: all that is in `out`
+is_alone() {
+    case $1 in
+    csv) awk '/^#/ { next } !n { n = gsub(/,/, "") + 1; next }
+        { gsub(/"[^"]*"/, ""); if (gsub(/,/, "") + 1 != n) exit 1; rows++ } END { exit !rows }' out ;;
+    json) [ "$(head -c 1 out)" = '{' ] && [ "$(tail -1 out)" = '}' ] && [ "$(grep -c '^[{}]' out)" -eq 2 ] ;;
+    esac
+}
+# results FORM WORD...: to standard output by each of its names; and what a person reads besides
+results() {
+    local form=$1 to
+    shift
+    for to in - /dev/stdout; do
+        "$@" --"$form" $to >out 2>err || fail "$* --$form $to: exit $?: $(tail -3 err)"
+        is_alone "$form" || fail "$* --$form $to: standard output: $(cat out)"
+        [ -s err ] || fail "$* --$form $to: no table on standard error"
+    done
+    [ ! -e ./- ] && [ ! -e ./-.part ] || fail "$* --$form: a file called -"
+}
+
+on_ranks 2 "${train[@]}" --mesh 2x1 --out run >out 2>err || fail "train: $(cat err)"
+coll=("$minipod" coll --on local --mesh 2x2 --algo ring -b 1K -e 1K)
+kernels=("$minipod" kernels gemm 16x16x16 --iters 1 --warmup-iters 0 --rounds 1)
+simulate=("$minipod" simulate --machine tpu-v3 --mesh 2x2 --model mlp --batch 64)
+for form in csv json; do
+    results $form "${coll[@]}"
+    results $form "${kernels[@]}"
+    results $form "${simulate[@]}"
+    results $form "$minipod" goodput run
+    results $form "$minipod" "${train[@]}"
+    results $form on_ranks 2 "${train[@]}" --mesh 2x1
+    results $form "$minipod" eval --model mlp --data glyphs:8x8x1:60+30 --batch 12 --resume run
+done
+results csv "$minipod" simulate --job step=1,bytes=1G,seeds=2 --nodes 4 --mtbf 1000
+results csv "$minipod" scale --machine tpu-v3 --meshes 1x1,2x2 --model mlp --batch 64
+results json "$minipod" data info glyphs:8x8x1:60+30
+results csv "$minipod" launch -n 2 --restarts 0 -- "${train[@]}" --mesh 2x1
+
+# Neither twice, nor beside each other.
+"${coll[@]}" --csv - --json /dev/stdout >out 2>err
+[ $? -eq 2 ] && [ "$(cat err)" = "minipod coll: json: '/dev/stdout' is standard output, which csv takes" ] ||
+    fail "two on standard output: $(cat err)"
+"${coll[@]}" --csv - --json coll.json >out 2>err || fail "one of two: $(cat err)"
+is_alone csv && [ -s coll.json ] || fail "one of two: $(cat out)"
+
+# A pipe by its name, and one that bash makes; the table stays where it is.
+mkfifo pipe
+cat pipe >taken &
+"${coll[@]}" --csv pipe >out 2>err || fail "a pipe: $(cat err)"
+wait $!
+grep -q '^# minipod' out && mv taken out && is_alone csv || fail "a pipe: $(cat out)"
+"${coll[@]}" --csv >(cat >taken) >out 2>err || fail "a pipe of bash: $(cat err)"
+"${coll[@]}" --csv /dev/null >out 2>err || fail "/dev/null: $(cat err)"
+[ -c /dev/null ] && [ ! -s err ] || fail "/dev/null: $(cat err)"
+
+exit $failed
