@@ -201,13 +201,16 @@ static bool is_running(const pod_job *j)
 }
 
 /* Once a rank of the last attempt has begun its log the checkpoints are this job's: before it does
- * so, train puts those of an older one aside. 0: there is none that can be read. */
+ * so, train puts those of an older one aside. The first that can be read is the one that --resume
+ * auto would take; 0: there is none. */
 static int64_t find_kept(pod_arena *a, const char *dir)
 {
     pod_checkpoint_list list;
     pod_checkpoint_info info;
-    if (pod_checkpoint_find(dir, a, NULL, &list) != POD_OK || list.n == 0) return 0;
-    return pod_checkpoint_read_info(list.folder[0], a, &info) == POD_OK ? info.step : 0;
+    if (pod_checkpoint_find(dir, a, NULL, &list) != POD_OK) return 0;
+    for (int i = 0; i < list.n; i++)
+        if (pod_checkpoint_read_info(list.folder[i], a, &info) == POD_OK) return info.step;
+    return 0;
 }
 
 static pod_status read_windows(pod_run_account *r)

@@ -191,11 +191,18 @@ csv young.csv young runtime -
 grep -q '^ *"runtime_goodput": null' young.json || fail "a job that saved nothing yet: $(grep runtime young.json)"
 
 # Killed between the move of the folder's pointer to step 20 and the record of it.
-"$minipod" train --model mlp --data glyphs --batch 64 --steps 20 --checkpoint-every 20 --eval-every 0 \
+"$minipod" train --model mlp --data glyphs --batch 64 --steps 20 --checkpoint-every 10 --eval-every 0 \
     --out real >out 2>err || fail "$(cat err)"
 sed -i '/"kept"/d; /"end"/d' real/job/attempt-001.rank-0000.jsonl
 "$minipod" goodput real >out 2>err || fail "$(cat err)"
 has '^ real 20 0 0 0 '
+# That of an earlier version is not gone on from; the one before it is.
+manifest=real/checkpoint/step-000000020/manifest.json
+head -c -33 $manifest | sed 's/"version": 2,/"version": 1,/' >body
+crc=$(gzip -c body | tail -c 8 | od -An -tx4 -N 4 --endian=little | tr -d ' ')
+{ cat body && printf '  "manifest_crc32": "%s"\n}\n' "$crc"; } >$manifest
+"$minipod" goodput real >out 2>err || fail "$(cat err)"
+has '^ real 10 10 0 0 '
 rm -r real/checkpoint
 "$minipod" goodput real >out 2>err || fail "$(cat err)"
 has '^ real 0 20 0 0 '
