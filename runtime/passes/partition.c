@@ -3,7 +3,9 @@
  * Inputs with the batch as first dimension are split over the whole mesh; infer carries the spread
  * through the graph; where an op meets a sum or a varying value that it does not take in parts, an
  * all-reduce goes in between (and, for a varying value, the division that makes it a mean). Nodes
- * that nothing needs are dropped, those that only lead to an assignment move behind backward. */
+ * that nothing needs are dropped, those that only lead to an assignment move behind backward, where
+ * they wait for collectives in the order in which these can start. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/base/assert.h"
@@ -185,6 +187,40 @@ static void reduce_sums_of_groups(partition *p)
     }
 }
 
+/* A node and the last one before the update that makes or reads what it needs. */
+typedef struct turn {
+    int32_t ready, node;
+} turn;
+
+static int by_readiness(const void *a, const void *b)
+{
+    const turn *x = a, *y = b;
+    if (x->ready != y->ready) return x->ready < y->ready ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+/* The nodes of the phase, makers first: in the graph's order, those of the update in the order in
+ * which what they need is ready. Answers how many. */
+static int32_t nodes_of_phase(const partition *p, int phase, int32_t *ready, turn *out)
+{
+    int32_t n_nodes = 0;
+    for (int32_t i = 0; i < pod_graph_n_nodes(p->from); i++) {
+        if (!p->is_live[i] || (int)phase_of(p, i) != phase) continue;
+        const pod_node *n = pod_graph_node(p->from, i);
+        turn t = {.node = i};
+        for (int j = 0; j < n->n_in && phase == POD_PHASE_UPDATE; j++)
+            if (ready[n->in[j].id] > t.ready) t.ready = ready[n->in[j].id];
+        out[n_nodes++] = t;
+        if (n->n_in == 0) continue; /* an input or a variable is there from the beginning */
+        for (int k = 0; k < n->n_out; k++)
+            ready[n->first_out + k] = phase == POD_PHASE_UPDATE ? t.ready : i;
+        for (int j = 0; j < n->n_in && phase != POD_PHASE_UPDATE; j++)
+            if (ready[n->in[j].id] > 0) ready[n->in[j].id] = i;
+    }
+    if (phase == POD_PHASE_UPDATE) qsort(out, (size_t)n_nodes, sizeof *out, by_readiness);
+    return n_nodes;
+}
+
 static pod_status copy_nodes(partition *p, pod_arena *arena)
 {
     int max_in = 1, max_out = 1;
@@ -196,15 +232,16 @@ static pod_status copy_nodes(partition *p, pod_arena *arena)
     pod_value *in = POD_ARENA_NEW(arena, pod_value, max_in);
     pod_type *in_type = POD_ARENA_NEW(arena, pod_type, max_in);
     pod_type *out_type = POD_ARENA_NEW(arena, pod_type, max_out);
-    if (!in || !in_type || !out_type) return POD_E_NOMEM;
+    int32_t *ready = POD_ARENA_NEW(arena, int32_t, pod_graph_n_values(p->from) + 1);
+    turn *turns = POD_ARENA_NEW(arena, turn, pod_graph_n_nodes(p->from));
+    if (!in || !in_type || !out_type || !ready || !turns) return POD_E_NOMEM;
     for (int phase = 0; phase < POD_N_PHASES; phase++) {
         if (phase == POD_PHASE_UPDATE) {
             reduce_outputs(p);
             reduce_sums_of_groups(p);
         }
-        for (int32_t i = 0; i < pod_graph_n_nodes(p->from); i++)
-            if (p->is_live[i] && (int)phase_of(p, i) == phase)
-                POD_TRY(copy_node(p, i, in, in_type, out_type));
+        const int32_t n = nodes_of_phase(p, phase, ready, turns);
+        for (int32_t i = 0; i < n; i++) POD_TRY(copy_node(p, turns[i].node, in, in_type, out_type));
     }
     return pod_graph_finish(p->to);
 }

@@ -210,6 +210,28 @@ static void test_plan(void)
     pod_arena_destroy(a);
 }
 
+/* The update waits for collectives in the order in which they start, moving averages' among them: what
+ * came first is worked on while the last are on their way. */
+static void test_order_of_waits(void)
+{
+    pod_arena *a;
+    const pod_program *p;
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    POD_CHECK_OK(compile(a, &pod_test_nets[POD_TEST_BN_RESIDUAL], POD_F32, "2x2", 512, 0,
+                         pod_cpu_features(), &p));
+    int32_t started[64], n_started = 0, n_waited = 0;
+    for (int32_t i = 0; i < p->n_instrs; i++) {
+        const pod_instr *in = &p->instr[i];
+        if (in->kind == POD_I_COLL_START && n_started < 64) started[n_started++] = in->ticket;
+        if (in->kind != POD_I_COLL_WAIT) continue;
+        POD_CHECK(n_waited < n_started && started[n_waited] == in->ticket,
+                  "wait %d is for collective %d", (int)n_waited, (int)in->ticket);
+        n_waited++;
+    }
+    CU_ASSERT_TRUE(n_waited > 4 && n_waited == n_started);
+    pod_arena_destroy(a);
+}
+
 /* ---- variants of a plan -------------------------------------------------------------------- */
 
 static const pod_test_plan residual = {.net = &pod_test_nets[POD_TEST_BN_RESIDUAL],
@@ -465,6 +487,7 @@ static CU_TestInfo tests[] = {{"all meshes follow one path", test_meshes},
                               {"planted overlaps are found", test_planted_overlap},
                               {"planted faults of collectives are found", test_planted_in_flight},
                               {"the plan", test_plan},
+                              {"order of waits", test_order_of_waits},
                               {"waiting at once", test_wait_at_once},
                               {"ranks of a node", test_node_size},
                               {"gradients travel as bf16", test_wire_bf16},
