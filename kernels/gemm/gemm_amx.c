@@ -8,7 +8,8 @@
  *
  * Between blocks of k sums wait in C where it is float32, else in scratch. */
 #include "kernels/gemm/gemm_amx.h"
-#include "kernels/gemm/gemm_amx_leave.h"
+#include "kernels/base/tile_amx.h"
+#include "kernels/gemm/gemm_avx512bf16_leave.h"
 #include "kernels/gemm/gemm_kernels.h"
 
 /* The depth of a block keeps A's piece and two squares within L1; rows and columns keep both
@@ -98,52 +99,7 @@ typedef struct product {
     int parity;
 } product;
 
-/* Rows m, columns n, depth k of it. */
-typedef struct block {
-    int64_t m, rows, n, columns, k, depth;
-} block;
-
-/* B's pieces of a block: the first one, and from one to the next. */
-typedef struct b_pieces {
-    const char *at;
-    int64_t panel_bytes;
-} b_pieces;
-
-static void pack_b_panel(const pod_gemm_call *call, pod_dtype from, const void *b, const block *of,
-                         void *panel)
-{
-    const int64_t at = call->trans_b ? of->n * call->ldb + of->k : of->k * call->ldb + of->n;
-    const char *data = (const char *)b + at * (int64_t)pod_dtype_bytes(from);
-    if (call->trans_b)
-        pod__amx_pack_b_transposed(&(pod__amx_block){from, data, call->ldb, of->columns, of->depth},
-                                   panel);
-    else
-        pod__amx_pack_b(&(pod__amx_block){from, data, call->ldb, of->depth, of->columns}, panel);
-}
-
-static void pack_b_panels(const pod_gemm_call *call, pod_dtype from, const void *b, const block *of,
-                          char *out)
-{
-    block panel = *of;
-    for (int64_t n = 0; n < of->columns; n += PANEL) {
-        panel.n = of->n + n;
-        panel.columns = smaller(of->columns - n, PANEL);
-        pack_b_panel(call, from, b, &panel, out);
-        out += pod__amx_steps(of->depth) * STEP_BYTES;
-    }
-}
-
-static b_pieces pieces_of_b(const product *p, const block *of)
-{
-    if (p->call->fused & POD_GEMM_PACKED_B) {
-        const int64_t panel_bytes = pod__amx_steps(p->call->shape.k) * STEP_BYTES;
-        const char *b = p->b;
-        return (b_pieces){b + of->n / PANEL * panel_bytes + of->k / STEP * STEP_BYTES, panel_bytes};
-    }
-    char *room = p->scratch + p->at.b;
-    pack_b_panels(p->call, POD_BF16, p->b, of, room);
-    return (b_pieces){room, pod__amx_steps(of->depth) * STEP_BYTES};
-}
+typedef pod__gemm_block block;
 
 /* Whether tiles may read this piece of A as it lies. Rows 2 KiB apart would all meet in a few sets
  * of L1; rows that do not start with a cache line cost two lines a load, which pays only where few
@@ -170,39 +126,17 @@ static a_piece piece_of_a(const product *p, const block *of, int64_t m, int64_t 
     return (a_piece){room, LINE, STEP_BYTES};
 }
 
-/* How the square at (m, n) leaves after this block of k. */
-static leaving leaving_of(const product *p, const block *of, int64_t m, int64_t n,
-                          const float *sums)
+/* Where the square at (m, n) waits for the next block of k; NULL: in C. */
+static float *room_to_wait(const product *p, const block *of, int64_t m, int64_t n)
 {
-    const pod_gemm_call *call = p->call;
-    const bool is_first = of->k == 0, is_last = of->k + of->depth >= call->shape.k;
-    leaving l = {.sums = sums,
-                 .rows = smaller(of->m + of->rows - m, PANEL),
-                 .columns = smaller(of->n + of->columns - n, PANEL)};
-    if (is_last && call->fused & POD_GEMM_BIAS) l.bias = call->bias + n;
-    l.relu = is_last && call->fused & POD_GEMM_RELU;
-    const int64_t at = m * call->ldc + n;
-    if (call->c_dtype == POD_F32) {
-        l.to = (float *)p->c + at;
-        l.to_ld = l.plus_ld = call->ldc;
-        if (!is_first || call->beta > 0.0f) l.plus = l.to;
-    } else {
-        const int64_t index = (m - of->m) / PANEL * panels(of->columns) + (n - of->n) / PANEL;
-        float *wait = (void *)(p->scratch + p->at.sums + index * SQUARE_BYTES);
-        l.type = is_last ? POD_BF16 : POD_F32;
-        l.to = is_last ? (void *)((pod_bf16 *)p->c + at) : wait;
-        l.to_ld = is_last ? call->ldc : PANEL;
-        l.plus_ld = PANEL;
-        if (!is_first) l.plus = wait;
-    }
-    l.is_plain = l.type == POD_F32 && l.columns == PANEL && (!l.plus || l.plus == l.to) &&
-                 !l.bias && !l.relu;
-    return l;
+    if (p->call->c_dtype == POD_F32) return NULL;
+    const int64_t index = (m - of->m) / PANEL * panels(of->columns) + (n - of->n) / PANEL;
+    return (void *)(p->scratch + p->at.sums + index * SQUARE_BYTES);
 }
 
 static void run_block(product *p, const block *of)
 {
-    const b_pieces b = pieces_of_b(p, of);
+    const pod__b_pieces b = pod__amx_pieces_of_b(p->call, p->b, of, p->scratch + p->at.b);
     const int64_t steps = pod__amx_steps(of->depth);
     for (int64_t m = of->m; m < of->m + of->rows; m += PANEL) {
         const int64_t rows = smaller(of->m + of->rows - m, PANEL);
@@ -218,7 +152,7 @@ static void run_block(product *p, const block *of)
             else
                 wide ? run_square(&a, b_at, steps, &p->before, sums, false, true)
                      : run_square(&a, b_at, steps, &p->before, sums, false, false);
-            p->before = leaving_of(p, of, m, n, sums);
+            p->before = leaving_of(p->call, p->c, of, m, rows, n, sums, room_to_wait(p, of, m, n));
             p->parity = !p->parity;
         }
     }
@@ -272,13 +206,9 @@ void pod__gemm_amx_run(const pod_gemm_call *call, void *scratch)
     pod_amx_end();
 }
 
-size_t pod__gemm_amx_packed_bytes(const pod_gemm_call *call)
-{
-    return (size_t)(panels(call->shape.n) * pod__amx_steps(call->shape.k) * STEP_BYTES);
-}
+size_t pod__gemm_amx_packed_bytes(const pod_gemm_call *call) { return pod__amx_packed_bytes(call); }
 
 void pod__gemm_amx_pack(const pod_gemm_call *call, pod_dtype from, const void *b, void *packed)
 {
-    const block all = {.columns = call->shape.n, .depth = call->shape.k};
-    pack_b_panels(call, from, b, &all, packed);
+    pod__amx_pack_whole_b(call, from, b, packed);
 }

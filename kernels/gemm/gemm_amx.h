@@ -1,4 +1,5 @@
-/* Panels of the AMX matrix product: operands laid out as tiles read them (kernels/base/tile_amx.h).
+/* Panels of the bfloat16 matrix products: operands laid out as AMX tiles read them
+ * (kernels/base/tile_amx.h). B lies so for gemm_avx512bf16.c too.
  *
  * A step is 32 of k. Two tiles stand in a step, 16 rows of 64 bytes each, one behind the other;
  * what the operand does not have is zero:
@@ -30,6 +31,24 @@ void pod__amx_pack_b(const pod__amx_block *kn, void *panel);
 void pod__amx_pack_b_transposed(const pod__amx_block *nk, void *panel);
 void pod__amx_pack_a(const pod__amx_block *mk, void *panel);
 void pod__amx_pack_a_transposed(const pod__amx_block *km, void *panel);
+
+/* A block of a product: rows m, columns n, depth k. */
+typedef struct pod__gemm_block {
+    int64_t m, rows, n, columns, k, depth;
+} pod__gemm_block;
+
+/* B's pieces of a block, a panel's part each: the first one, and from one to the next. */
+typedef struct pod__b_pieces {
+    const char *at;
+    int64_t panel_bytes;
+} pod__b_pieces;
+
+/* Packed B where `b` is that, else packed into `room`: steps of the depth for each panel. */
+pod__b_pieces pod__amx_pieces_of_b(const pod_gemm_call *call, const void *b,
+                                   const pod__gemm_block *of, char *room);
+/* All of B, panels as long as k. */
+size_t pod__amx_packed_bytes(const pod_gemm_call *call);
+void pod__amx_pack_whole_b(const pod_gemm_call *call, pod_dtype from, const void *b, void *packed);
 
 /* A^T B with a long k, which goes a way of its own. */
 bool pod__amx_is_turned(const pod_gemm_call *call);

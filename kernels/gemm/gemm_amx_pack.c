@@ -179,3 +179,56 @@ void pod__amx_pack_a(const pod__amx_block *mk, void *panel)
         memset((char *)panel + step * POD__AMX_STEP_BYTES + mk->rows * LINE, 0,
                (size_t)(rows_out - mk->rows) * LINE);
 }
+
+/* ---- all panels of a block of B ---- */
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static void pack_b_panel(const pod_gemm_call *call, pod_dtype from, const void *b,
+                         const pod__gemm_block *of, void *panel)
+{
+    const int64_t at = call->trans_b ? of->n * call->ldb + of->k : of->k * call->ldb + of->n;
+    const char *data = (const char *)b + at * (int64_t)pod_dtype_bytes(from);
+    if (call->trans_b)
+        pod__amx_pack_b_transposed(&(pod__amx_block){from, data, call->ldb, of->columns, of->depth},
+                                   panel);
+    else
+        pod__amx_pack_b(&(pod__amx_block){from, data, call->ldb, of->depth, of->columns}, panel);
+}
+
+static void pack_b_panels(const pod_gemm_call *call, pod_dtype from, const void *b,
+                          const pod__gemm_block *of, char *out)
+{
+    pod__gemm_block panel = *of;
+    for (int64_t n = 0; n < of->columns; n += POD__AMX_PANEL) {
+        panel.n = of->n + n;
+        panel.columns = smaller(of->columns - n, POD__AMX_PANEL);
+        pack_b_panel(call, from, b, &panel, out);
+        out += pod__amx_steps(of->depth) * POD__AMX_STEP_BYTES;
+    }
+}
+
+pod__b_pieces pod__amx_pieces_of_b(const pod_gemm_call *call, const void *b,
+                                   const pod__gemm_block *of, char *room)
+{
+    if (call->fused & POD_GEMM_PACKED_B) {
+        const int64_t panel_bytes = pod__amx_steps(call->shape.k) * POD__AMX_STEP_BYTES;
+        const int64_t at = of->n / POD__AMX_PANEL * panel_bytes;
+        return (pod__b_pieces){(const char *)b + at + of->k / POD__AMX_STEP * POD__AMX_STEP_BYTES,
+                               panel_bytes};
+    }
+    pack_b_panels(call, POD_BF16, b, of, room);
+    return (pod__b_pieces){room, pod__amx_steps(of->depth) * POD__AMX_STEP_BYTES};
+}
+
+size_t pod__amx_packed_bytes(const pod_gemm_call *call)
+{
+    const int64_t n_panels = (call->shape.n + POD__AMX_PANEL - 1) / POD__AMX_PANEL;
+    return (size_t)(n_panels * pod__amx_steps(call->shape.k) * POD__AMX_STEP_BYTES);
+}
+
+void pod__amx_pack_whole_b(const pod_gemm_call *call, pod_dtype from, const void *b, void *packed)
+{
+    const pod__gemm_block all = {.columns = call->shape.n, .depth = call->shape.k};
+    pack_b_panels(call, from, b, &all, packed);
+}

@@ -6,8 +6,9 @@
  *     for panels of 32 columns: B's piece, into L1
  *       for panels of 32 rows: A's piece, streamed        by tile loads that leave L1 to B
  *         a square of sums, where it waits for the next block; the last one leaves for C */
+#include "kernels/base/tile_amx.h"
 #include "kernels/gemm/gemm_amx.h"
-#include "kernels/gemm/gemm_amx_leave.h"
+#include "kernels/gemm/gemm_avx512bf16_leave.h"
 
 bool pod__amx_is_turned(const pod_gemm_call *c)
 {
@@ -22,10 +23,7 @@ static int64_t even_part(int64_t n, int64_t max)
     return n_parts ? (n_panels + n_parts - 1) / n_parts * PANEL : PANEL;
 }
 
-/* Rows m, columns n, depth k of a product. */
-typedef struct block {
-    int64_t m, rows, n, columns, k, depth;
-} block;
+typedef pod__gemm_block block;
 
 /* The depth of a block keeps the piece that squares share, and two squares, within L1; rows and
  * columns keep both blocks, and the squares between them, within L2. */
@@ -167,8 +165,8 @@ typedef struct product {
 } product;
 
 /* How the square at (m, n) leaves when its sums are whole. */
-static leaving leaving_of(const product *p, const block *of, int64_t m, int64_t n,
-                          const float *sums)
+static leaving leaving_whole(const product *p, const block *of, int64_t m, int64_t n,
+                             const float *sums)
 {
     const pod_gemm_call *call = p->call;
     const int64_t at = m * call->ldc + n;
@@ -224,7 +222,7 @@ static void run_column(product *p, const block *of, int64_t n, const char *a, co
         begin_fetching_square(p, of, m, n, sums + PANEL * PANEL);
         run_square(a, b, steps, &p->other, sums, of->k > 0, of->m + of->rows - m > 16,
                    of->n + of->columns - n > 16);
-        if (is_last) p->other.before = leaving_of(p, of, m, n, sums);
+        if (is_last) p->other.before = leaving_whole(p, of, m, n, sums);
         a += steps * STEP_BYTES, sums += PANEL * PANEL;
     }
 }

@@ -1,13 +1,12 @@
-/* A square of sums of the AMX matrix product, 32 x 32, on its way to memory: a few rows a step
- * while the next square is multiplied, so that C's lines are fetched in its shadow. Included by
- * files compiled for AMX only. */
-#ifndef MINIPOD_KERNELS_GEMM_GEMM_AMX_LEAVE_H
-#define MINIPOD_KERNELS_GEMM_GEMM_AMX_LEAVE_H
+/* A square of sums of a bfloat16 matrix product, at most 32 x 32, on its way to memory; with AMX a
+ * few rows a step while the next square is multiplied, so that C's lines are fetched in its shadow.
+ * Included by files compiled for AVX512_BF16 only. */
+#ifndef MINIPOD_KERNELS_GEMM_GEMM_AVX512BF16_LEAVE_H
+#define MINIPOD_KERNELS_GEMM_GEMM_AVX512BF16_LEAVE_H
 
-#include "kernels/base/tile_amx.h"
 #include "kernels/gemm/gemm_amx.h"
 
-#if defined(__AMX_TILE__) && defined(__AMX_BF16__)
+#ifdef __AVX512BF16__
 #include <immintrin.h>
 
 enum {
@@ -91,6 +90,38 @@ INLINE void leave(leaving *l, int64_t max)
         for (int64_t i = 0; i < n; i++) leave_row(l);
     }
     l->rows -= n;
+}
+
+/* The square of `rows` rows at (m, n) of the block, after its part of k. Between parts it waits at
+ * `wait`, rows of 32; NULL: in C, which is float32. */
+static inline leaving leaving_of(const pod_gemm_call *call, void *c, const pod__gemm_block *of,
+                                 int64_t m, int64_t rows, int64_t n, const float *sums, float *wait)
+{
+    const bool is_first = of->k == 0, is_last = of->k + of->depth >= call->shape.k;
+    const int64_t at = (m * call->ldc + n) * (int64_t)pod_dtype_bytes(call->c_dtype);
+    leaving l = {.sums = sums,
+                 .to = (char *)c + at,
+                 .plus_ld = call->ldc,
+                 .to_ld = call->ldc,
+                 .rows = rows,
+                 .columns = smaller(of->n + of->columns - n, PANEL),
+                 .type = call->c_dtype,
+                 .relu = is_last && call->fused & POD_GEMM_RELU};
+    if (is_last && call->fused & POD_GEMM_BIAS) l.bias = call->bias + n;
+    if (is_first ? call->beta > 0.0f : !wait) {
+        l.plus = l.to;
+    } else if (!is_first) {
+        l.plus = wait;
+        l.plus_ld = PANEL;
+    }
+    if (wait && !is_last) {
+        l.to = wait;
+        l.to_ld = PANEL;
+        l.type = POD_F32;
+    }
+    l.is_plain = l.type == POD_F32 && l.columns == PANEL && (!l.plus || l.plus == l.to) &&
+                 !l.bias && !l.relu;
+    return l;
 }
 
 #endif
