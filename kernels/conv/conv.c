@@ -83,11 +83,13 @@ const char *pod_conv_kind_at(int i, pod_conv_call *typical)
 }
 
 /* Those made of products are as fast as the kernels for these: rates.def has their rates with
- * OpenBLAS's kernels for AVX-512 and for AVX2, and for bfloat16 on AMX. */
-static const char *rated_as(const char *name)
+ * OpenBLAS's kernels for AVX-512 and for AVX2, and for bfloat16 on AMX and on AVX512_BF16. */
+static const char *rated_as(const char *name, pod_dtype type)
 {
+    const uint32_t cpu = pod_cpu_features();
     if (strcmp(name, "gemm") == 0) return pod_blas_is_avx512() ? NULL : "gemm.avx2";
-    if (strcmp(name, "gemm_1x1") != 0 || pod_cpu_features() & POD_CPU_AMX_BF16) return NULL;
+    if (strcmp(name, "gemm_1x1") != 0 || cpu & POD_CPU_AMX_BF16) return NULL;
+    if (type == POD_BF16 && cpu & POD_CPU_AVX512_BF16) return "gemm_1x1.avx512_bf16";
     return pod_blas_is_avx512() ? "gemm_1x1.avx512" : "gemm_1x1.avx2";
 }
 
@@ -97,8 +99,8 @@ int pod_conv_candidates(const pod_conv_call *call, pod_candidate out[POD_MAX_CAN
     for (int i = 0; i < N_KERNELS; i++) {
         const pod_conv_kernel *k = &kernels[i];
         const char *lacks = pod_cpu_why_not(k->needs);
-        out[i] =
-            (pod_candidate){k->name, k->needs, lacks ? lacks : k->why_not(call), rated_as(k->name)};
+        out[i] = (pod_candidate){k->name, k->needs, lacks ? lacks : k->why_not(call),
+                                 rated_as(k->name, call->dtype)};
     }
     return N_KERNELS;
 }
