@@ -227,8 +227,8 @@ static pod_status set_up(launch *l)
 
 /* ---- an attempt ---- */
 
-/* Where there is nothing to go on from, --resume stays what it was. Ours overrides it since the last
- * one counts; what stands behind a `--` is no option. */
+/* Until an attempt has begun, and where there is nothing to go on from, --resume stays what it was.
+ * Ours overrides it since the last one counts; what stands behind a `--` is no option. */
 static pod_status make_argv(const launch *l, int attempt, pod_arena *arena, const char ***out)
 {
     const char **argv = POD_ARENA_NEW(arena, const char *, l->n_words + l->n_args + MAX_ADDED);
@@ -246,7 +246,7 @@ static pod_status make_argv(const launch *l, int attempt, pod_arena *arena, cons
         argv[n++] = "--attempt";
         argv[n++] = number[1];
     }
-    if (l->kept > 0) {
+    if (l->has_begun && l->kept > 0) {
         argv[n++] = "--resume";
         argv[n++] = "auto";
     }
@@ -288,17 +288,26 @@ static pod_launch_log read_log(const launch *l, int attempt, pod_arena *arena)
     return s == POD_OK ? pod_launch_log_of(&job, attempt) : none;
 }
 
-/* What the folder has is of this job once a rank of it has begun its log: before it does so, train
- * puts an older job's checkpoints aside. The one that it takes first need not be the latest that was
- * saved: 'latest' may not have moved to that. Whether it is whole is for train to find out. */
+/* What the folder has is what an attempt goes on from once one of this launch has begun its log:
+ * before it does so, train puts an older job's checkpoints aside, and those of steps that are left
+ * behind for what --resume names. */
+static const char *resumes_from(const launch *l)
+{
+    const char *resume = pod_config_text(l->config, POD_OPT_RESUME);
+    return l->has_begun || strcmp(resume, "auto") == 0 ? l->out : resume;
+}
+
+/* The checkpoint that train takes first need not be the latest that was saved: 'latest' may not
+ * have moved to that. Whether it is whole is for train to find out. */
 static int64_t latest_kept(const launch *l, const pod_launch_log *log, pod_arena *arena)
 {
+    const char *from = l->is_job ? resumes_from(l) : "";
     pod_checkpoint_list list;
     pod_checkpoint_info info;
-    if (log->began && pod_checkpoint_find(l->out, arena, NULL, &list) == POD_OK)
+    if (*from && pod_checkpoint_find(from, arena, NULL, &list) == POD_OK)
         for (int i = 0; i < list.n; i++)
             if (pod_checkpoint_read_info(list.folder[i], arena, &info) == POD_OK) return info.step;
-    return log->kept > l->kept ? log->kept : l->kept;
+    return l->has_begun && log->began ? log->kept : l->kept;
 }
 
 /* What neither mpirun nor the other ranks say of who died: mpirun's exit code may, and so may the log
@@ -323,10 +332,12 @@ static void hear_more(const launch *l, int attempt, pod_arena *arena, pod_launch
 
 /* ---- after it ---- */
 
-/* Whether all that an attempt had done is kept: where it failed of something, that stays to be told. */
+/* Whether all that an attempt had done is kept: where it failed of something, that stays to be told.
+ * A checkpoint of more steps than it had done is of those that it left behind. */
 static bool is_saved(const launch *l, const pod_launch_log *log, int64_t kept)
 {
-    return l->is_job && log->failure[0] == '\0' && (log->stopped || kept >= log->step);
+    const int64_t saved = kept <= log->step ? kept : log->kept;
+    return l->is_job && log->failure[0] == '\0' && (log->stopped || saved >= log->step);
 }
 
 static pod_launch_next decide(const launch *l, int attempt, const pod_launch_outcome *o,
@@ -415,9 +426,9 @@ static pod_status attempt_once(launch *l, int attempt, pod_arena *arena, pod_lau
     pod_launch_outcome o;
     POD_TRY(run(l, attempt, arena, &o));
     const pod_launch_log log = read_log(l, attempt, arena);
+    l->has_begun = l->has_begun || log.began_now;
     const int64_t kept = latest_kept(l, &log, arena);
     hear_more(l, attempt, arena, &o);
-    l->has_begun = l->has_begun || log.began_now;
     *next = decide(l, attempt, &o, &log, kept);
     l->kept = kept;
     const pod_launch_story story = story_of(l, &o, &log, next);

@@ -17,6 +17,7 @@ pod_launch_log pod_launch_log_of(const pod_job *j, int attempt)
         const pod_job_part *p = &j->part[i];
         if (p->head.rank != 0 || p->head.attempt > attempt) continue;
         l.began = true;
+        if (p->first_step >= 0 && p->first_step < l.kept) l.kept = p->first_step;
         for (int64_t k = 0; k < p->n_kept; k++)
             if (p->kept[k] > l.kept) l.kept = p->kept[k];
         if (p->head.attempt == attempt) look_at(p, &l);

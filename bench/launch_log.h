@@ -12,7 +12,7 @@ typedef struct pod_launch_log {
     bool began;          /* this attempt or one before it got as far as to a log */
     bool began_now;      /* this one did */
     int64_t step;        /* the last that was done or restored; 0: none */
-    int64_t kept;        /* of the latest checkpoint of all attempts so far; 0: none */
+    int64_t kept;        /* of the latest checkpoint that was not left behind since; 0: none */
     bool stopped;        /* it ended since it was asked to */
     bool finished;       /* training came to its end */
     const char *failure; /* what it failed of; borrowed from the job; "" */

@@ -132,6 +132,29 @@ grep -q '^step-000000008 ' named/checkpoint/latest || fail "turned back: at $(ca
 grep -q '^{"from":8,' named/job/attempt-003.rank-0000.jsonl || fail "turned back: $(grep from named/job/attempt-003.rank-0000.jsonl)"
 [ "$(field named weights_hash)" = "$same_weights" ] || fail "turned back: other weights"
 
+# Launched likewise, also where the first attempt dies before it has begun.
+cat >second_time <<'END'
+#!/usr/bin/env bash
+[ -e was_called ] || { : >was_called; exit 1; }
+exec mpirun "$@"
+END
+chmod +x second_time
+rm -r named
+"$minipod" "${named[@]}" --steps 40 >out 2>err || fail "turned back, launched: $(cat err)"
+same_weights=$(field named weights_hash)
+"$minipod" launch -n 1 --mpirun ./second_time --backoff 0.1 -- "${named[@]}" --steps 40 \
+    --resume named/checkpoint/step-000000016 --fault kill:rank=0,step=19 >out 2>err ||
+    fail "turned back, launched: $(cat err)"
+for n in 2 3; do
+    grep -q "attempt $n: .*; attempt $((n + 1)) in 0.[12] s from step 16, if its checkpoint is whole$" err ||
+        fail "turned back, launched: attempt $n: $(cat err)"
+done
+grep -q '^{"from":16,' named/job/attempt-004.rank-0000.jsonl ||
+    fail "turned back, launched: $(grep from named/job/attempt-004.rank-0000.jsonl)"
+[ "$(grep -o '^[0-9]*' named/steps.csv | tr '\n' ' ')" = "$(seq 40 | tr '\n' ' ')" ] ||
+    fail "turned back, launched: steps $(grep -o '^[0-9]*' named/steps.csv | tr '\n' ' ')"
+[ "$(field named weights_hash)" = "$same_weights" ] || fail "turned back, launched: other weights"
+
 # ---- auto, where checkpoints were and are not ----------------------------------------------------------
 
 auto=("${small[@]}" --eval-every 0 --out lost --resume auto)

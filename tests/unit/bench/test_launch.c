@@ -411,6 +411,7 @@ static void test_left(void)
 static void test_log(void)
 {
     const pod_job_step one[] = {{.step = 1}, {.step = 2}}, two[] = {{.step = 3}, {.step = 4}};
+    const pod_job_step back[] = {{.step = 3}};
     const int64_t kept_one[] = {2}, kept_two[] = {4};
     const pod_job_part parts[] = {
         {.head = {.attempt = 1, .rank = 0},
@@ -432,6 +433,7 @@ static void test_log(void)
         {.head = {.attempt = 3, .rank = 0}, .first_step = 4, .end = POD_JOB_END_STOPPED},
         {.head = {.attempt = 4, .rank = 0}, .first_step = -1},
         {.head = {.attempt = 5, .rank = 1}, .first_step = 4},
+        {.head = {.attempt = 6, .rank = 0}, .first_step = 2, .n_steps = 1, .step = back},
     };
     const pod_job none = {0};
     POD_CHECK(!pod_launch_log_of(&none, 1).began, "a log that is not there has begun");
@@ -442,6 +444,11 @@ static void test_log(void)
         {.began = true, .began_now = true, .step = 4, .kept = 4, .stopped = true, .failure = ""},
         {.began = true, .began_now = true, .step = 0, .kept = 4, .failure = ""},
         {.began = true, .step = 0, .kept = 4, .failure = ""}, /* rank 0 wrote nothing */
+        {.began = true,
+         .began_now = true,
+         .step = 3,
+         .kept = 2,
+         .failure = ""}, /* 4 is left behind */
     };
     for (int i = 0; i < (int)(sizeof want / sizeof want[0]); i++) {
         const pod_launch_log got = pod_launch_log_of(&job, i + 1);
