@@ -53,7 +53,7 @@ pod_launch_next pod_launch_decide(const pod_launch_seen *s)
         next.pause_s = next.again ? next_pause(s) : 0;
     } else if (s->exit_code == POD_EXIT_OK || s->exit_code == POD_EXIT_USAGE) {
         next.exit_code = s->exit_code;
-    } else if (s->asked_to_stop && s->is_saved) {
+    } else if (next.reason == POD_LAUNCH_STOPPED && s->asked_to_stop && s->is_saved) {
         next.exit_code = POD_EXIT_OK;
     }
     return next;
