@@ -332,12 +332,13 @@ static void hear_more(const launch *l, int attempt, pod_arena *arena, pod_launch
 
 /* ---- after it ---- */
 
-/* Whether all that an attempt had done is kept: where it failed of something, that stays to be told.
- * A checkpoint of more steps than it had done is of those that it left behind. */
-static bool is_saved(const launch *l, const pod_launch_log *log, int64_t kept)
+/* Whether all that an attempt had done is kept: where it failed of something, that stays to be
+ * told, and where its log cannot be read nobody knows. A checkpoint of more steps than it had done
+ * is of those that it left behind. */
+static bool is_saved(const pod_launch_log *log, int64_t kept)
 {
     const int64_t saved = kept <= log->step ? kept : log->kept;
-    return l->is_job && log->failure[0] == '\0' && (log->stopped || saved >= log->step);
+    return log->is_read && log->failure[0] == '\0' && (log->stopped || saved >= log->step);
 }
 
 static pod_launch_next decide(const launch *l, int attempt, const pod_launch_outcome *o,
@@ -351,7 +352,7 @@ static pod_launch_next decide(const launch *l, int attempt, const pod_launch_out
         .asked_to_stop = pod_launch_run_asked_to_stop(l->run),
         .stopped = log->stopped,
         .finished = log->finished,
-        .is_saved = is_saved(l, log, kept),
+        .is_saved = is_saved(log, kept),
         .progressed = kept > l->kept,
         .restarts_left = l->n_restarts - (attempt - l->first_attempt),
         .first_pause_s = pod_config_double(l->call->config, POD_OPT_BACKOFF),

@@ -12,7 +12,7 @@ static void look_at(const pod_job_part *p, pod_launch_log *l)
 
 pod_launch_log pod_launch_log_of(const pod_job *j, int attempt)
 {
-    pod_launch_log l = {.failure = ""};
+    pod_launch_log l = {.is_read = true, .failure = ""};
     for (int i = 0; i < j->n_parts; i++) {
         const pod_job_part *p = &j->part[i];
         if (p->head.rank != 0 || p->head.attempt > attempt) continue;

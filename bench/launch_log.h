@@ -9,6 +9,7 @@
 #include "runtime/measure/job_file.h"
 
 typedef struct pod_launch_log {
+    bool is_read;        /* it is a log, however little it says; false: not even that is known */
     bool began;          /* this attempt or one before it got as far as to a log */
     bool began_now;      /* this one did */
     int64_t step;        /* the last that was done or restored; 0: none */

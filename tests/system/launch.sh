@@ -18,7 +18,7 @@
 #   dead       killed behind step 30, its goodput.json says that it runs
 #   late       hears the second SIGUSR1 only, exit 0: no rank has begun
 #   early      dies of SIGUSR1, no rank has begun       saved   likewise behind a checkpoint of its last step
-#   back       likewise at step 12, having gone on from step 10
+#   back       likewise at step 12, having gone on from step 10    torn    likewise, of a log that is none
 cat >mpi <<'END'
 #!/usr/bin/env bash
 echo "$*" >>calls
@@ -57,6 +57,7 @@ dead) now=$(date +%s%N); sed "s/:100}/:$now}/" <<<"$head" >"$log"
 early) touch waiting; exec sleep 1000 ;;
 saved) printf '%s\n' "$head" "$step" '{"kept":30,"at_ns":400}' >"$log"; touch waiting; exec sleep 1000 ;;
 back) printf '%s\n' "$head" '{"from":10,"at_ns":150}' "${step/30/12}" >"$log"; touch waiting; exec sleep 1000 ;;
+torn) printf '%s\n' "$head" 'no record' "$step" >"$log"; touch waiting; exec sleep 1000 ;;
 deaf) printf '%s\n' "$head" "$step" >"$log"; trap 'touch asked' USR1; trap '' TERM INT; touch waiting; while :; do sleep 0.05; done ;;
 *) exit "${plan[n - 1]}" ;;
 esac
@@ -319,6 +320,13 @@ soon test -e waiting
 kill -TERM "$pid"
 ends 1
 says 'attempt 2: asked to stop, and ended before it could save$'
+# Nor does a log that cannot be read say that nothing is lost.
+begin 'torn' "${fast[@]}" "${job[@]}"
+soon test -e waiting
+kill -TERM "$pid"
+ends 1
+says '^minipod: warning: run/job/attempt-001.rank-0000.jsonl:2: '
+says 'attempt 1: asked to stop, and ended before it could save$'
 
 # ---- who reads what is printed -----------------------------------------------------------------
 
