@@ -231,6 +231,7 @@ void pod_setup_go_on(pod_setup *s, int64_t first_step, double epochs, pod_schedu
     const int64_t place = llround(epochs * (double)schedule->steps_per_epoch);
     schedule->ahead = place - first_step;
     if (s->steps <= 0) schedule->n_steps -= schedule->ahead;
-    s->lr.train_steps = pod_schedule_place(schedule, schedule->n_steps);
-    if (s->eval_every <= 0) schedule->eval_every = s->lr.train_steps;
+    const int64_t end = pod_schedule_place(schedule, schedule->n_steps);
+    s->lr.train_steps = end;
+    if (s->eval_every <= 0) schedule->eval_every = end > 0 ? end : 1;
 }

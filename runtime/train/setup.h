@@ -70,7 +70,7 @@ pod_loader_options pod_setup_loader(const pod_setup *s, bool train, int rank, in
 /* How long a run is, once the data set is known. */
 typedef struct pod_schedule {
     int64_t steps_per_epoch, n_steps;
-    int64_t eval_every; /* steps; that of the end: only there */
+    int64_t eval_every; /* steps, 1 or more; that of the end: only there */
     int64_t ahead;      /* 0 but behind steps of another batch: the position in the data, in steps
                            of this batch, is that of so many steps more */
 } pod_schedule;

@@ -249,6 +249,12 @@ static void test_another_batch(void)
     POD_CHECK_OK(pod_setup_schedule(&s, 512, &got));
     pod_setup_go_on(&s, 20, 5, &got);
     POD_CHECK(got.ahead == 0 && got.n_steps == 40, "%" PRId64 " ahead", got.ahead);
+    s.steps = 1; /* less than half a step of this batch is done, and none is left */
+    s.eval_every = 0;
+    POD_CHECK_OK(pod_setup_schedule(&s, 512, &got));
+    pod_setup_go_on(&s, 1, 0.05, &got);
+    POD_CHECK(got.ahead == -1 && got.eval_every == 1,
+              "%" PRId64 " ahead, evaluations every %" PRId64, got.ahead, got.eval_every);
 }
 
 static void test_no_schedule(void)
