@@ -1,5 +1,6 @@
 /* minipod train: a model, on data, on the mesh of ranks that mpirun started, to a target. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "bench/run_trace.h"
 #include "bench/target.h"
 #include "kernels/base/cpu.h"
+#include "kernels/base/parse.h"
 #include "runtime/core/file.h"
 
 enum { PROFILED_STEPS = 8 };
@@ -143,6 +145,24 @@ static pod_run run_of(const job *j, pod_status status, const char *failure)
                      .failure = failure};
 }
 
+/* Whether the record has the number, or null for what is not known. */
+static bool has_double(const char *record, const char *key, double value)
+{
+    char number[32], line[96];
+    snprintf(line, sizeof line, "\n  \"%s\": %s,", key,
+             isfinite(value) ? pod_print_double(value, number, sizeof number) : "null");
+    return strstr(record, line);
+}
+
+/* Whether it was held against the target of this call, with the same end. */
+static bool has_target(const char *record, const job *j)
+{
+    const pod_train_result *r = &j->result;
+    const double unknown = (double)NAN, target = j->setup.target;
+    return has_double(record, "target", target > 0 ? target : unknown) &&
+           has_double(record, "time_to_target_s", r->reached ? r->time_to_target_s : unknown);
+}
+
 /* What run.json says of the training that has nothing left to do: NULL where another run wrote it,
  * or one that did not come to its end. */
 static const char *find_record(job *j)
@@ -186,12 +206,13 @@ static pod_status write_own_records(job *j, const pod_run *run)
     const pod_ideal ideal = pod_run_ideal(run);
     const char *json = pod_config_text(j->call->config, POD_OPT_JSON);
     j->recorded = *j->out && run->status == POD_OK ? find_record(j) : NULL;
-    if (j->recorded) return keep_own_records(j, run);
+    if (j->recorded && has_target(j->recorded, j)) return keep_own_records(j, run);
     if (*j->out) {
         const char *run_json = file_in(j, "run.json"), *goodput = file_in(j, "goodput.json"),
                    *timeline = file_in(j, "timeline.json");
         if (!run_json || !goodput || !timeline) return POD_E_NOMEM;
-        (void)remove(timeline); /* an older run's; this run's is written later, when asked for */
+        /* Of an older run; this run's is written later, when asked for. */
+        if (!j->recorded) (void)remove(timeline);
         POD_TRY(pod_run_write_json(run, run_json));
         POD_TRY(pod_goodput_write(goodput, "wall", j->machine.name, &j->account, &ideal));
     }

@@ -53,6 +53,20 @@ for name in steps weights_hash epochs time_to_target_s epochs_to_peak time_to_pe
 done
 cmp again/mllog.txt straight/mllog.txt || fail "target, again: another mllog.txt"
 
+# Another target is another end: the record says which one, and what came of it.
+"$minipod" "${small[@]}" --eval-every 1 --steps 16 --target 0.99 --trace --out eased >out 2>err
+[ $? -eq 1 ] || fail "another target: $(cat err)"
+"$minipod" "${small[@]}" --eval-every 1 --steps 16 --target 0.6 --out eased --resume auto >out 2>err ||
+    fail "another target: $(cat err)"
+[ "$(field eased target)" = 0.6 ] || fail "another target: $(field eased target)"
+[ "$(field eased time_to_target_s)" != null ] || fail "another target: it was not reached"
+same_field weights_hash eased straight
+[ -e eased/timeline.json ] || fail "another target: the timeline went"
+cp eased/run.json eased.json
+"$minipod" "${small[@]}" --eval-every 1 --steps 16 --target 0.6 --out eased --resume auto >out 2>err ||
+    fail "another target, again: $(cat err)"
+cmp eased/run.json eased.json || fail "another target, again: another run.json"
+
 # Nor is anything of a job by steps that is done; what it is asked for beside goes with it.
 "$minipod" "${small[@]}" --eval-every 0 --steps 20 --trace --out done >out 2>err || fail "done: $(cat err)"
 cp -r done before
