@@ -128,13 +128,15 @@ static pod_status read_log(const pod_guard *g, past *p)
     return POD_OK;
 }
 
-/* The run's folder, its folder of checkpoints, one of those, or what is opened of that. */
+/* The run's folder, its folder of checkpoints, one of those, or what is opened of that; "" is none
+ * of them. */
 static bool is_of_folder(const char *resume, const char *out)
 {
     char all[POD_DISK_PATH_BYTES], up[POD_DISK_PATH_BYTES];
     const char *slash = strrchr(resume, '/');
     const char *rest = slash ? slash + 1 : resume;
     const char *behind = strcmp(rest, "index.h5") == 0 ? rest : resume + strlen(resume);
+    if (!*resume) return false;
     if (same_place(resume, out)) return true;
     if (pod_disk_path(all, "%s/checkpoint", out) != POD_OK) return false;
     if (pod_disk_path(up, "%.*s%s/..", (int)(behind - resume), resume,

@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "collectives/exec/stop.h"
 #include "runtime/core/file.h"
 #include "runtime/measure/account.h"
 #include "runtime/measure/launch_file.h"
+#include "runtime/train/guard.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/training.h"
 #include "tests/mpi/ranks.h"
@@ -303,6 +305,28 @@ static void test_only_what_struck(void)
     }
 }
 
+/* What --resume names may be of the run's own folder, wherever the run is started; nothing is named
+ * by an empty one, in the folder of a checkpoint, too. */
+static void test_own_folder(void)
+{
+    static const struct {
+        const char *resume;
+        bool goes_on;
+    } rows[] = {{"auto", true},     {".", true},         {"./", true},
+                {"index.h5", true}, {"../..", true},     {"..", true},
+                {"", false},        {"../../..", false}, {"other", false}};
+    char back[4096], out[700], step[800];
+    snprintf(out, sizeof out, "%s/own", pod_test_dir());
+    snprintf(step, sizeof step, "%s/checkpoint/step-000000001", out);
+    POD_CHECK_OK(pod_dir_make(step));
+    pod_comm_barrier(comm);
+    POD_CHECK(getcwd(back, sizeof back) && chdir(step) == 0, "%s", step);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        POD_CHECK(pod_guard_goes_on(rows[i].resume, out) == rows[i].goes_on, "'%s': %d",
+                  rows[i].resume, !rows[i].goes_on);
+    POD_CHECK(chdir(back) == 0, "%s", back);
+}
+
 static void check_refused(const char *option, const char *says)
 {
     pod_test_run r;
@@ -354,6 +378,7 @@ static CU_TestInfo tests[] = {{"attempts of one job", test_attempts},
                               {"each that is whole", test_each_kept},
                               {"a fault strikes once", test_fault_strikes_once},
                               {"faults of files that struck", test_only_what_struck},
+                              {"its own folder", test_own_folder},
                               {"refusals", test_refusals},
                               {"a request to stop", test_stop},
                               CU_TEST_INFO_NULL};
