@@ -21,7 +21,7 @@
 #include "runtime/measure/job_name.h"
 
 static const double grace_s = 5;     /* between SIGTERM and SIGKILL */
-static const double again_s = 0.5;   /* between requests to stop, while ranks begin */
+static const double again_s = 0.5;   /* before the second request to stop, while ranks begin */
 static const double patience_s = 30; /* with ranks that know that one of them is missing */
 static const double reader_s = 3;    /* before a restart, with who reads what was printed */
 
@@ -54,6 +54,7 @@ typedef struct attempt {
     int status;    /* waitpid's */
     bool is_heard; /* ranks that have begun were asked to stop */
     double ending_since_s, grown_at_s, asked_at_s;
+    double again_s;   /* from the last request to stop to the next one */
     double lost_at_s; /* when a rank was heard to be missing; 0: none was */
     int64_t log_bytes;
     pod_launch_scanner scanner;
@@ -385,18 +386,25 @@ static int64_t bytes_of_logs(const pod_launch_plan *plan)
     return bytes;
 }
 
-/* What mpirun is asked before it has ranks is lost: it is asked again until one has begun its log. */
+static bool can_hear(const attempt *a)
+{
+    return a->plan->log_dir[0] == '\0' || bytes_of_logs(a->plan) > 0;
+}
+
+/* What mpirun is asked before it has ranks is lost: it is asked again, once one has begun its log
+ * for the last time. Each request makes it print a line, so they become rare. */
 static void ask_to_stop(const pod_launch_run *r, attempt *a)
 {
-    kill(a->pid, SIGUSR1);
+    a->is_heard = can_hear(a);
+    a->again_s = a->n_served == 0 ? again_s : 2 * a->again_s;
     a->asked_at_s = now_s(r);
-    a->is_heard = a->plan->log_dir[0] == '\0' || bytes_of_logs(a->plan) > 0;
+    kill(a->pid, SIGUSR1);
 }
 
 static void pass_requests(const pod_launch_run *r, attempt *a)
 {
-    const bool is_again =
-        a->n_served > 0 && !a->is_heard && !a->is_ending && now_s(r) - a->asked_at_s > again_s;
+    const bool is_unheard = a->n_served > 0 && !a->is_heard && !a->is_ending;
+    const bool is_again = is_unheard && (now_s(r) - a->asked_at_s > a->again_s || can_hear(a));
     if ((a->n_served == 0 && r->n_asked > 0) || is_again) ask_to_stop(r, a);
     if (r->n_asked > 1) end_hard(r, a);
     a->n_served = r->n_asked;

@@ -17,6 +17,7 @@
 #   wait       until SIGUSR1, then exit 0               deaf    got to step 30; whatever is asked, until it is killed
 #   dead       killed behind step 30, its goodput.json says that it runs
 #   late       hears the second SIGUSR1 only, exit 0: no rank has begun
+#   begins     begins its log after five seconds, says if SIGUSR1 comes at once then, exit 0
 #   early      dies of SIGUSR1, no rank has begun       saved   likewise behind a checkpoint of its last step
 #   back       likewise at step 12, having gone on from step 10    torn    likewise, of a log that is none
 cat >mpi <<'END'
@@ -50,6 +51,10 @@ cry) seq 20000 >&2; exit 1 ;;
 flood) trap 'touch asked; exit 0' USR1; seq 150000 & touch waiting; while :; do sleep 0.05; done ;;
 wait) trap 'touch asked; exit 0' USR1; touch waiting; while :; do sleep 0.05; done ;;
 late) trap 'echo >>asked; [ "$(wc -l <asked)" -lt 2 ] || exit 0' USR1; touch waiting; while :; do sleep 0.05; done ;;
+begins) trap 'echo >>asked' USR1; touch waiting
+    until=$((SECONDS + 5)); while [ $SECONDS -lt $until ]; do sleep 0.05; done
+    cp asked asked_before; until=$((SECONDS + 2)); printf '%s\n' "$head" >"$log"
+    while [ $SECONDS -lt $until ]; do cmp -s asked asked_before || { touch at_once; break; }; sleep 0.05; done; exit 0 ;;
 dead) now=$(date +%s%N); sed "s/:100}/:$now}/" <<<"$head" >"$log"
     printf '%s\n' '{"from":0,"at_ns":'"$now"'}' "$(sed "s/:200/:$now/; s/:300/:$((now + 1000))/" <<<"$step")" >>"$log"
     echo '{"running":true,"clock":"wall","machine":"toy","model_flops":8,"peak_flop_per_s":4,"ranks":1,"physical_cores":1,"step_s":4,"n_steps":7}' >run/goodput.json
@@ -305,6 +310,14 @@ soon test -e waiting
 kill -TERM "$pid"
 ends 0
 calls 1
+# Of each request mpirun prints a line: at 0, 0.5, 1.5 and 3.5 s, and once a rank can hear it.
+begin 'begins 0' "${fast[@]}" "${job[@]}"
+soon test -e waiting
+kill -TERM "$pid"
+ends 0
+calls 1
+[ -e at_once ] || fail "a rank that has begun is not asked at once"
+[ "$(wc -l <asked_before)" -le 4 ] || fail "asked to stop $(wc -l <asked_before) times in 5 s"
 # What dies of being asked has lost nothing where it has done no step, or has saved its last one.
 for plan in early saved; do
     begin "$plan 0" "${fast[@]}" "${job[@]}"
