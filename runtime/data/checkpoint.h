@@ -13,7 +13,7 @@
  *   minipod_checkpoint         integer 2
  *   model, data, optimizer     strings: what was trained, on what, how
  *   seed, step, batch          integers; step counts the steps that were done
- *   steps_per_epoch, epoch     integer, 0: not known; and number: the position in the data
+ *   steps_per_epoch, epoch     integer; and number: the position in the data; 0 and 0: not known
  *   data_fingerprint           string: of the data set, likewise 16 digits; 0: not known
  *   mesh, ranks                string, integer: who wrote it
  *   settings, picks            strings, by line: `option = value`, `op = kernel or algorithm`
@@ -59,7 +59,7 @@ typedef struct pod_checkpoint_info { /* texts: NULL is written as "" */
     int64_t step, batch;
     int64_t steps_per_epoch;
     int64_t ahead; /* steps that the position in the data is ahead of `step`; for who writes */
-    double epochs; /* the position; as read */
+    double epochs; /* the position, in [0, 2^40), NaN where it is not known; as read */
     const char *mesh, *settings, *picks;
     uint64_t fingerprint, data_fingerprint; /* 0: not known */
     int ranks;                              /* filled in by whoever writes */

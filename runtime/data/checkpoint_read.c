@@ -127,6 +127,21 @@ static pod_status read_texts(const pod_h5_file *f, pod_arena *a, pod_checkpoint_
     return read_fingerprint(f, "data_fingerprint", a, &info->data_fingerprint);
 }
 
+/* More than any job has; times the steps of an epoch it is a whole number of 64 bits. */
+static const double most_epochs = 0x1p40;
+
+static pod_status read_position(const pod_h5_file *f, pod_checkpoint_info *info)
+{
+    double epochs;
+    POD_TRY(pod_h5_get_i64(f, "steps_per_epoch", &info->steps_per_epoch));
+    POD_TRY(pod_h5_get_f64(f, "epoch", 1, &epochs));
+    if (info->steps_per_epoch < 0 || !(epochs >= 0 && epochs < most_epochs))
+        return pod_fail(POD_E_FORMAT, "%s: epoch %g of %" PRId64 " steps", f->path, epochs,
+                        info->steps_per_epoch);
+    info->epochs = info->steps_per_epoch > 0 ? epochs : (double)NAN;
+    return POD_OK;
+}
+
 static pod_status read_info(const pod_h5_file *f, void *ctx)
 {
     const info_reader *r = ctx;
@@ -137,8 +152,7 @@ static pod_status read_info(const pod_h5_file *f, void *ctx)
     POD_TRY(pod_h5_get_i64(f, "seed", &seed));
     POD_TRY(pod_h5_get_i64(f, "step", &info.step));
     POD_TRY(pod_h5_get_i64(f, "batch", &info.batch));
-    POD_TRY(pod_h5_get_i64(f, "steps_per_epoch", &info.steps_per_epoch));
-    POD_TRY(pod_h5_get_f64(f, "epoch", 1, &info.epochs));
+    POD_TRY(read_position(f, &info));
     POD_TRY(pod_h5_get_i64(f, "ranks", &ranks));
     if (info.step < 0 || info.batch < 1 || ranks < 1 || ranks > POD__CHECKPOINT_MAX_RANKS)
         return pod_fail(POD_E_FORMAT,

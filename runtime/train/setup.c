@@ -228,7 +228,8 @@ double pod_schedule_epochs(const pod_schedule *s, int64_t n_done)
 
 void pod_setup_go_on(pod_setup *s, int64_t first_step, double epochs, pod_schedule *schedule)
 {
-    const int64_t place = llround(epochs * (double)schedule->steps_per_epoch);
+    const int64_t place =
+        isnan(epochs) ? first_step : llround(epochs * (double)schedule->steps_per_epoch);
     schedule->ahead = place - first_step;
     if (s->steps <= 0) schedule->n_steps -= schedule->ahead;
     const int64_t end = pod_schedule_place(schedule, schedule->n_steps);

@@ -23,7 +23,7 @@ POD_MUST pod_status pod_snapshot_restore(const char *path, const pod_checkpoint_
 
 typedef struct pod_snapshot { /* what a checkpoint tells beside values, for who goes on from it */
     int64_t step, batch;
-    double epochs;       /* the position in the data */
+    double epochs;       /* the position in the data; NaN: not known */
     pod_eval_rows evals; /* in the arena */
 } pod_snapshot;
 

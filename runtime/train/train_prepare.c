@@ -1,4 +1,6 @@
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 
 #include "runtime/program/picks.h"
 #include "runtime/train/snapshot.h"
@@ -69,11 +71,15 @@ static pod_checkpoint_info checkpoint_info(const pod__trainer *t)
 static void tell_batch(const pod__trainer *t, const pod_snapshot *found)
 {
     const int64_t batch = t->args->setup->batch;
+    char epochs[80] = "how many epochs that is is not known";
     if (found->batch == batch) return;
+    if (!isnan(found->epochs))
+        snprintf(epochs, sizeof epochs, "epochs are counted by samples, %.4g are done",
+                 found->epochs);
     pod_log_say(t->args->log, POD_LOG_INFO,
                 "a batch of %" PRId64 " samples until step %" PRId64 ", of %" PRId64
-                " from there on; epochs are counted by samples, %.4g are done",
-                found->batch, found->step, batch, found->epochs);
+                " from there on; %s",
+                found->batch, found->step, batch, epochs);
 }
 
 static pod_status restore(pod__trainer *t, const pod_checkpoint_info *want)

@@ -12,6 +12,7 @@
 #include "runtime/core/file.h"
 #include "runtime/data/checkpoint_parts.h"
 #include "runtime/data/h5.h"
+#include "runtime/data/h5_image.h"
 #include "tests/harness/checkpoints.h"
 
 static const int n_ranks[] = {1, 2, 3, 4, 8, 9};
@@ -443,6 +444,68 @@ static void other_files(void)
                     "index.h5: damaged: its CRC-32 is ");
 }
 
+/* The index of a checkpoint with another position in the data, and a manifest that vouches for it:
+ * what stood there is replaced. */
+static void spill_position(const char *folder, int64_t steps_per_epoch, double epoch)
+{
+    const pod_checkpoint_form form = {.ranks = 2};
+    char path[512], text[4096], *was = NULL;
+    pod_checkpoint_index x = {0};
+    pod__manifest m = {0};
+    snprintf(path, sizeof path, "%s/manifest.json", folder);
+    POD_CHECK_OK(pod_file_read_text(arena, path, sizeof text, &was));
+    POD_CHECK_OK(pod__manifest_parse(path, was, strlen(was), arena, &m));
+    POD_CHECK_OK(pod_checkpoint_open_index(&form, &pod_test_info, arena, &x));
+    const pod_h5_file f = {x.h5_id, "index"};
+    pod_h5_lock();
+    POD_CHECK_OK(pod_h5_change_i64(&f, "steps_per_epoch", steps_per_epoch));
+    POD_CHECK_OK(pod_h5_change_f64(&f, "epoch", epoch));
+    POD_CHECK_OK(pod_h5_image_take(&f, x.image, x.bytes, &x.bytes));
+    pod_h5_unlock();
+    m.index.bytes = x.bytes;
+    m.index.crc = pod__checkpoint_crc(x.image, x.bytes);
+    POD_CHECK_OK(pod_file_write_atomic(path, text, pod__manifest_print(&m, text, sizeof text)));
+    snprintf(path, sizeof path, "%s/index.h5", folder);
+    POD_CHECK_OK(pod_file_write_atomic(path, x.image, x.bytes));
+    pod_checkpoint_close_index(&x);
+}
+
+static void positions(void)
+{
+    static const struct {
+        int64_t steps_per_epoch;
+        double epoch, read; /* read: NaN: not known */
+        const char *part;   /* NULL: it will do */
+    } rows[] = {
+        {40, 0, 0, NULL},
+        {40, 2.5, 2.5, NULL},
+        {40, 0x1p40 - 1, 0x1p40 - 1, NULL},
+        {0, 0, NAN, NULL},
+        {40, NAN, 0, "epoch nan of 40 steps"},
+        {40, INFINITY, 0, "epoch inf of 40 steps"},
+        {40, -0.5, 0, "epoch -0.5 of 40 steps"},
+        {40, 0x1p40, 0, "epoch 1.09951e+12 of 40 steps"},
+        {0, NAN, 0, "epoch nan of 0 steps"},
+        {-1, 0, 0, "epoch 0 of -1 steps"},
+    };
+    const char *dir = make_dir("positions"), *folder = in_dir("positions/step-000000007");
+    float data[5] = {1, 2, 3, 4, 5};
+    const pod_test_model m = {.n = 1, .tensor = {{"w", false, 1, {5}, data}}};
+    POD_CHECK_OK(pod_test_save(&m, dir, 7, 2, NULL));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pod_checkpoint_info info = {.epochs = -1};
+        spill_position(folder, rows[i].steps_per_epoch, rows[i].epoch);
+        const pod_status s = pod_checkpoint_read_info(folder, arena, &info);
+        if (rows[i].part)
+            POD_CHECK(s == POD_E_FORMAT && strstr(pod_error_text(), rows[i].part),
+                      "row %zu: %s: %s", i, pod_status_name(s), pod_error_text());
+        else
+            POD_CHECK(s == POD_OK && (info.epochs == rows[i].read ||
+                                      (isnan(info.epochs) && isnan(rows[i].read))),
+                      "row %zu: %s, %g epochs", i, pod_status_name(s), info.epochs);
+    }
+}
+
 static void values_that_are_not_finite(void)
 {
     static const float bad[] = {INFINITY, -INFINITY, NAN};
@@ -534,6 +597,7 @@ static CU_TestInfo tests[] = {{"boxes", boxes},
                               {"checkpoints of other models", other_models},
                               {"other files", other_files},
                               {"values that are not finite", values_that_are_not_finite},
+                              {"positions in the data", positions},
                               {"unwritable", unwritable},
                               {"two indices", two_indices},
                               {"patience", patience},

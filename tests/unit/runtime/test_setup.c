@@ -249,6 +249,10 @@ static void test_another_batch(void)
     POD_CHECK_OK(pod_setup_schedule(&s, 512, &got));
     pod_setup_go_on(&s, 20, 5, &got);
     POD_CHECK(got.ahead == 0 && got.n_steps == 40, "%" PRId64 " ahead", got.ahead);
+    POD_CHECK_OK(pod_setup_schedule(&s, 512, &got));
+    pod_setup_go_on(&s, 20, NAN, &got); /* not known: as if all steps were of this batch */
+    POD_CHECK(got.ahead == 0 && got.n_steps == 40 && s.lr.train_steps == 40, "%" PRId64 " ahead",
+              got.ahead);
     s.steps = 1; /* less than half a step of this batch is done, and none is left */
     s.eval_every = 0;
     POD_CHECK_OK(pod_setup_schedule(&s, 512, &got));
