@@ -247,10 +247,10 @@ static pod_status build_shared(pod_sim *sim, const pod_sched *const all[], pod_d
     pod__sim_shared *s = POD_ARENA_NEW(sim->arena, pod__sim_shared, 1);
     if (!s) return POD_E_NOMEM;
     POD_TRY(pod__sim_plan_build(sim->arena, sim, all, t, &s->plan));
+    s->next = sim->shared; /* from here on the simulation frees the plan, whatever fails */
+    sim->shared = s;
     /* A SYNC that takes no time joins all that share at one. */
     if (s->plan->n_syncs > 0) POD_TRY(pod_engine_set_places(sim->engine, NULL));
-    s->next = sim->shared;
-    sim->shared = s;
     *out = s;
     return POD_OK;
 }
