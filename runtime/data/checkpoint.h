@@ -6,7 +6,8 @@
  *       index.h5               what is opened: arrays of full shape, virtual, over the shards
  *       shard-0000.h5 ...      what each rank wrote of each variable
  *       manifest.json          every file with its bytes and CRC-32; its own too; and what the
- *                              job's evaluations found so far
+ *                              job's evaluations found so far: of more than 65536 those that set a
+ *                              best, and the latest
  *
  * index.h5 has at its root
  *

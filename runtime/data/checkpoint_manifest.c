@@ -48,6 +48,42 @@ static size_t print_eval(char *text, size_t room, const pod_eval_row *e, const c
                             behind);
 }
 
+static bool sets_best(const pod_eval_rows *evals, int64_t i, double *best)
+{
+    const double accuracy = evals->row[i].accuracy;
+    if (accuracy > *best) {
+        *best = accuracy;
+        return true;
+    }
+    return i + 1 == evals->n; /* the latest is not left out either */
+}
+
+static int64_t count_bests(const pod_eval_rows *evals)
+{
+    int64_t n = 0;
+    double best = -INFINITY;
+    for (int64_t i = 0; i < evals->n; i++) n += sets_best(evals, i, &best);
+    return n;
+}
+
+static size_t print_evals(const pod_eval_rows *evals, char *text, size_t room)
+{
+    const int64_t n_most = POD__CHECKPOINT_KEPT_EVALS, n_plain = evals->n - count_bests(evals);
+    const int64_t n_surplus = evals->n > n_most ? evals->n - n_most : 0;
+    int64_t plain_left_out = n_surplus < n_plain ? n_surplus : n_plain;
+    int64_t bests_left_out = n_surplus - plain_left_out;
+    double best = -INFINITY;
+    size_t n = 0;
+    for (int64_t i = 0; i < evals->n; i++) {
+        int64_t *left_out = sets_best(evals, i, &best) ? &bests_left_out : &plain_left_out;
+        if (*left_out > 0)
+            --*left_out;
+        else
+            n += print_eval(text + n, room - n, &evals->row[i], i + 1 < evals->n ? "," : "");
+    }
+    return n;
+}
+
 static const char *file_name(int i, int ranks, char name[POD__CHECKPOINT_FOLDER_BYTES])
 {
     if (i == ranks)
@@ -68,8 +104,7 @@ size_t pod__manifest_print(const pod__manifest *m, char *text, size_t room)
         n += print_file(text + n, room - n, file_name(i, m->ranks, name),
                         i < m->ranks ? &m->shard[i] : &m->index, i < m->ranks ? "," : "");
     n += (size_t)snprintf(text + n, room - n, "  ],\n  \"evaluations\": [\n");
-    for (int64_t i = 0; i < m->evals.n; i++)
-        n += print_eval(text + n, room - n, &m->evals.row[i], i + 1 < m->evals.n ? "," : "");
+    n += print_evals(&m->evals, text + n, room - n);
     n += (size_t)snprintf(text + n, room - n, "  ],\n");
     print_tail(pod__checkpoint_crc(text, n), tail);
     return n + (size_t)snprintf(text + n, room - n, "%s", tail);

@@ -8,7 +8,8 @@ enum {
     POD__CHECKPOINT_NAME_BYTES = 512,  /* of an array */
     POD__CHECKPOINT_FOLDER_BYTES = 64, /* of a folder's or a file's name */
     POD__CHECKPOINT_MAX_RANKS = 1 << 16,
-    POD__CHECKPOINT_MAX_EVALS = 1 << 20
+    POD__CHECKPOINT_KEPT_EVALS = 1 << 16, /* that a manifest is written with */
+    POD__CHECKPOINT_MAX_EVALS = 1 << 20   /* that one is read with */
 };
 
 /* "/weights/stem/conv/w"; E_INVALID when it is too long. */
@@ -48,7 +49,8 @@ typedef struct pod__manifest {
 } pod__manifest;
 
 size_t pod__manifest_room(int ranks, int64_t n_evals); /* bytes that hold its text */
-/* Answers the bytes of the text. */
+/* Answers the bytes of the text. Of more evaluations than KEPT_EVALS the oldest are left out, those
+ * that set no best before those that did: what reached a target first stays as long as can be. */
 size_t pod__manifest_print(const pod__manifest *m, char *text, size_t room);
 /* `text` ends with a 0, which `bytes` does not count. E_FORMAT, naming `path`, unless the text is
  * whole and what print made (white space aside, but for the last line). */

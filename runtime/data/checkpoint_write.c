@@ -80,7 +80,9 @@ void pod_checkpoint_put_failure(const pod_checkpoint_save *s, pod_status status,
 pod_status pod_checkpoint_desk_create(pod_arena *a, int ranks, int64_t max_evals,
                                       pod_checkpoint_desk *out)
 {
-    pod_checkpoint_desk d = {.text_bytes = pod__manifest_room(ranks, max_evals)};
+    const int64_t n_evals =
+        max_evals < POD__CHECKPOINT_KEPT_EVALS ? max_evals : POD__CHECKPOINT_KEPT_EVALS;
+    pod_checkpoint_desk d = {.text_bytes = pod__manifest_room(ranks, n_evals)};
     d.receipt = POD_ARENA_NEW(a, pod_checkpoint_receipt, ranks);
     d.text = pod_arena_get(a, 1, d.text_bytes);
     if (!d.receipt || !d.text) return POD_E_NOMEM;

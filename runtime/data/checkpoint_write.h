@@ -68,7 +68,8 @@ typedef struct pod_checkpoint_save {
     uint64_t id; /* the same on all ranks, of no earlier save: what a killed job left is not ours */
     int rank, ranks;
     pod_disk *disk;
-    pod_eval_rows evals; /* rank 0's: what goes into the manifest, no more than the desk takes */
+    pod_eval_rows evals; /* rank 0's: the manifest's, which keeps 65536 of them; no more than the
+                            desk was made for */
 } pod_checkpoint_save;
 
 /* The rank's part: its shard and a receipt. */
