@@ -11,6 +11,7 @@
 #include "bench/simulate_target.h"
 #include "bench/simulate_validate.h"
 #include "bench/simulated.h"
+#include "kernels/base/parse.h"
 #include "runtime/core/file.h"
 
 enum { TEXT_BYTES = 160, PATH_BYTES = 4096 };
@@ -18,6 +19,7 @@ enum { TEXT_BYTES = 160, PATH_BYTES = 4096 };
 static const double MIB = 1048576;
 
 typedef struct simulation {
+    const pod_config *config;
     pod_planned planned;
     pod_simulated result;
     bool has_target; /* was asked for */
@@ -44,6 +46,17 @@ static void add_circumstances(pod_table *t, const simulation *x)
                        s->shard_update ? "each core updates its part"
                                        : "each core updates all weights",
                        "%s", s->optim->name);
+}
+
+/* What is in force: a pod's is not what --help says of a run. */
+static void add_bucket(pod_table *t, const simulation *x)
+{
+    char size[32], note[TEXT_BYTES];
+    const int64_t bytes = x->planned.setup.bucket_bytes;
+    snprintf(note, sizeof note, "%s: gradients that are all-reduced together%s",
+             pod_print_size(bytes, size, sizeof size),
+             pod_config_is_set(x->config, POD_OPT_BUCKET) ? "" : "; by default, --bucket says it");
+    pod_table_quantity(t, "bucket", "bytes", note, "%" PRId64, bytes);
 }
 
 static void add_noise(pod_table *t, const simulation *x)
@@ -179,6 +192,7 @@ static pod_status print_table(const simulation *x, FILE *to, const char *csv)
     pod_table_note(t, "minipod %s simulate, clock virtual, machine %s", POD_VERSION,
                    x->planned.machine.name);
     add_circumstances(t, x);
+    add_bucket(t, x);
     add_step(t, x);
     add_goodput(t, x);
     add_target(t, x);
@@ -210,6 +224,7 @@ static void put(const void *simulated, pod_json *j)
     pod_json_int(j, "global_batch", s->batch);
     pod_json_text(j, "precision", s->precision_name);
     pod_json_text(j, "optimizer", s->optim->name);
+    pod_json_int(j, "bucket_bytes", s->bucket_bytes);
     pod_json_double(j, "step_s", r->step_s);
     pod_json_double(j, "step_p99_s", r->steps.p99);
     pod_json_int(j, "steps_simulated", r->steps.n);
@@ -292,7 +307,7 @@ pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
         return POD_OK;
     }
     const char *json = pod_config_text(c, POD_OPT_JSON);
-    simulation x = {0};
+    simulation x = {.config = c};
     pod_arena *arena;
     pod_status status;
     if (pod_config_bool(c, POD_OPT_TRACE) && !*pod_config_text(c, POD_OPT_OUT))
