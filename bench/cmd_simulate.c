@@ -8,6 +8,7 @@
 #include "bench/simulate_explain.h"
 #include "bench/simulate_job.h"
 #include "bench/simulate_links.h"
+#include "bench/simulate_settings.h"
 #include "bench/simulate_target.h"
 #include "bench/simulate_validate.h"
 #include "bench/simulated.h"
@@ -193,6 +194,8 @@ static pod_status print_table(const simulation *x, FILE *to, const char *csv)
                    x->planned.machine.name);
     add_circumstances(t, x);
     add_bucket(t, x);
+    pod_simulate_add_algorithms(t, x->result.program);
+    pod_simulate_add_options(t, x->config);
     add_step(t, x);
     add_goodput(t, x);
     add_target(t, x);
@@ -216,6 +219,7 @@ static void put(const void *simulated, pod_json *j)
     pod_json_text(j, "schema", "minipod.simulate");
     pod_json_int(j, "version", 1);
     pod_json_text(j, "minipod", POD_VERSION);
+    pod_json_text(j, "git", POD_GIT_ID);
     pod_json_text(j, "clock", "virtual");
     pod_json_text(j, "machine", x->planned.machine.name);
     pod_json_text(j, "model", s->model);
@@ -252,6 +256,8 @@ static void put(const void *simulated, pod_json *j)
         pod_json_double(j, "start_up_s", x->target.start_up_s);
         pod_json_double(j, "from_start_s", x->target.from_start_s);
     }
+    pod_simulate_put_algorithms(r->program, j);
+    pod_simulate_put_options(x->config, j);
     pod_json_int(j, "events", r->use.n_events);
     pod_json_double(j, "plan_wall_s", r->plan_wall_s);
     pod_json_double(j, "run_wall_s", r->run_wall_s);

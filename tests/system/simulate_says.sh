@@ -33,4 +33,25 @@ says '^  bucket +33554432 +bytes +32M: [a-z -]*$' "${pod[@]}" --bucket 32M --jso
 says '^  bucket +65536 ' "${pod[@]}" --bucket 64K --json small.json
 [ "$(step default.json)" != "$(step small.json)" ] || fail "a small bucket takes the same time"
 
+# ---- each option that was given is in the table, the CSV and the JSON, and no other is
+given=(--link-bandwidth 0.5 --link-latency 3 --wire bf16 --overlap off --bn-group 8 --algo ring --accumulate 2
+    --recompute on --seed 7 --fault link:rank=2,dim=1 --shard-update on)
+MINIPOD_LABEL_SMOOTHING=0.1 says '^  --label-smoothing +0.1 +from the environment' "${pod[@]}" "${given[@]}" \
+    --json given.json --csv given.csv
+for ((i = 0; i < ${#given[@]}; i += 2)); do
+    has out "^  ${given[i]} +${given[i + 1]}( |\$)"
+    has given.csv "^\"?${given[i]}\"?,\"?${given[i + 1]}\"?,"
+    has given.json "\"${given[i]#--}\": \"${given[i + 1]}\""
+done
+has given.json '"label-smoothing": "0.1"'
+has given.json '"git": "[^"]+"'
+grep -q -E -e '^  --(machine|wire|csv|trace)' <("$minipod" "${pod[@]}") && fail "an option that was not given"
+
+# ---- the algorithms that ran
+says '^  allreduce by +torus2d +torus2d: 2 a step, 1.096 MB' "${pod[@]}" --json plain.json
+has plain.json '"collective": "allreduce", "algorithm": "torus2d"'
+says '^  reduce_scatter by +torus2d' "${pod[@]}" --shard-update on
+says '^  allgather by ' "${pod[@]}" --shard-update on
+says '^  allreduce by +ring ' "${pod[@]}" --algo ring
+
 exit $failed

@@ -1,0 +1,132 @@
+#include "bench/simulate_settings.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "kernels/base/assert.h"
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+/* What the table shows anyway, and what only says where results go. */
+static bool is_told_elsewhere(pod_opt o)
+{
+    switch (o) {
+    case POD_OPT_MODEL:
+    case POD_OPT_MACHINE:
+    case POD_OPT_MESH:
+    case POD_OPT_BATCH:
+    case POD_OPT_PRECISION:
+    case POD_OPT_OPTIMIZER:
+    case POD_OPT_BUCKET:
+    case POD_OPT_NOISE:
+    case POD_OPT_REPEAT:
+    case POD_OPT_CONF:
+    case POD_OPT_CSV:
+    case POD_OPT_JSON:
+    case POD_OPT_OUT:
+    case POD_OPT_TRACE:
+    case POD_OPT_EXPLAIN:
+    case POD_OPT_PROGRESS:
+    case POD_OPT_QUIET: return true;
+    default: return false;
+    }
+}
+
+static const char *source_note(const pod_config *c, pod_opt o)
+{
+    switch (pod_config_source(c, o)) {
+    case POD_FROM_FILE: return "from a --conf file";
+    case POD_FROM_ENVIRONMENT: return "from the environment";
+    default: return "";
+    }
+}
+
+void pod_simulate_add_options(pod_table *t, const pod_config *c)
+{
+    int n;
+    const pod_option *options = pod_options(&n);
+    for (int o = 0; o < n; o++) {
+        char name[64];
+        if (!pod_config_is_set(c, (pod_opt)o) || is_told_elsewhere((pod_opt)o)) continue;
+        snprintf(name, sizeof name, "--%s", options[o].name);
+        pod_table_quantity(t, name, options[o].unit, source_note(c, (pod_opt)o), "%s",
+                           pod_config_value(c, (pod_opt)o));
+    }
+}
+
+void pod_simulate_put_options(const pod_config *c, pod_json *j)
+{
+    int n;
+    const pod_option *options = pod_options(&n);
+    pod_json_open_object(j, "options");
+    for (int o = 0; o < n; o++)
+        if (pod_config_is_set(c, (pod_opt)o))
+            pod_json_text(j, options[o].name, pod_config_value(c, (pod_opt)o));
+    pod_json_close(j);
+}
+
+/* ---- algorithms ------------------------------------------------------------------------------ */
+
+typedef struct use { /* of an algorithm in a step */
+    const pod_coll_algo *algo;
+    int64_t n, bytes;
+} use;
+
+enum { MAX_USES = 32 };
+
+static use *find_use(use u[], int *n, const pod_coll_algo *algo)
+{
+    for (int i = 0; i < *n; i++)
+        if (u[i].algo == algo) return &u[i];
+    POD_ASSERT(*n < MAX_USES, "%d algorithms in a program", *n);
+    u[*n] = (use){.algo = algo};
+    return &u[(*n)++];
+}
+
+static int find_uses(const pod_program *p, use u[MAX_USES])
+{
+    int n = 0;
+    for (int32_t i = 0; i < p->n_instrs; i++) {
+        if (p->instr[i].kind != POD_I_COLL_START) continue;
+        const pod_program_coll *coll = &p->coll[p->instr[i].ticket];
+        use *of = find_use(u, &n, coll->algo);
+        const int times = pod_program_times(p, i);
+        of->n += times;
+        of->bytes += times * coll->args.count * (int64_t)pod_dtype_bytes(coll->args.dtype);
+    }
+    return n;
+}
+
+void pod_simulate_add_algorithms(pod_table *t, const pod_program *p)
+{
+    use u[MAX_USES];
+    const int n = find_uses(p, u);
+    for (int coll = 0; coll < POD_N_COLLS; coll++) {
+        char name[32], algos[128] = "", note[256] = "";
+        for (int i = 0; i < n; i++) {
+            if ((int)u[i].algo->coll != coll) continue;
+            const size_t a = strlen(algos), b = strlen(note);
+            snprintf(algos + a, sizeof algos - a, "%s%s", a ? "," : "", u[i].algo->name);
+            snprintf(note + b, sizeof note - b, "%s%s: %" PRId64 " a step, %.3f MB", b ? "; " : "",
+                     u[i].algo->name, u[i].n, (double)u[i].bytes * 1e-6);
+        }
+        snprintf(name, sizeof name, "%s by", pod_coll_name((pod_coll)coll));
+        if (*algos) pod_table_quantity(t, name, "", note, "%s", algos);
+    }
+}
+
+void pod_simulate_put_algorithms(const pod_program *p, pod_json *j)
+{
+    use u[MAX_USES];
+    const int n = find_uses(p, u);
+    pod_json_open_array(j, "algorithms");
+    for (int i = 0; i < n; i++) {
+        pod_json_open_object(j, NULL);
+        pod_json_text(j, "collective", pod_coll_name(u[i].algo->coll));
+        pod_json_text(j, "algorithm", u[i].algo->name);
+        pod_json_int(j, "per_step", u[i].n);
+        pod_json_int(j, "bytes_per_step", u[i].bytes);
+        pod_json_close(j);
+    }
+    pod_json_close(j);
+}

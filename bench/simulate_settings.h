@@ -1,0 +1,18 @@
+/* What a simulation was of: the options that were given, and the algorithms that ran. */
+#ifndef MINIPOD_BENCH_SIMULATE_SETTINGS_H
+#define MINIPOD_BENCH_SIMULATE_SETTINGS_H
+
+#include "bench/common/table.h"
+#include "runtime/core/config.h"
+#include "runtime/program/program.h"
+
+/* A row for each option that was given and has no row of its own, and that is not about output. */
+void pod_simulate_add_options(pod_table *t, const pod_config *c);
+/* An object "options" of all that were given, as they were written. */
+void pod_simulate_put_options(const pod_config *c, pod_json *j);
+
+/* A row for each kind of collective with the algorithms that ran, and an array "algorithms". */
+void pod_simulate_add_algorithms(pod_table *t, const pod_program *p);
+void pod_simulate_put_algorithms(const pod_program *p, pod_json *j);
+
+#endif
