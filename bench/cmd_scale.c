@@ -151,6 +151,7 @@ pod_status pod_cmd_scale(pod_call *call, int *exit_code)
         pod_progress_at(call->log, i + 1, "%s", s.point[i].mesh);
     }
     pod_progress_end(call->log);
+    if (*s.warning) pod_log_say(call->log, POD_LOG_WARNING, "%s", s.warning);
     POD_TRY(print_table(&s, c, call->log->out));
     return draw(&s, c, call->log);
 }

@@ -286,6 +286,13 @@ static pod_status write_json(const simulation *x, const char *path)
     return pod_json_file_write(path, 2, put, x);
 }
 
+static void warn_of_algo(const simulation *x, pod_arena *arena, pod_log *log)
+{
+    const char *text =
+        pod_simulate_algo_missed(x->config, x->planned.setup.rules, x->result.program, arena);
+    if (text) pod_log_say(log, POD_LOG_WARNING, "%s", text);
+}
+
 static pod_status write_folder(const simulation *x, const pod_config *c, pod_log *log)
 {
     const char *folder = pod_config_text(c, POD_OPT_OUT);
@@ -321,6 +328,7 @@ pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
     POD_TRY(pod_arena_create(NULL, &arena));
     POD_TRY_GOTO(status, pod_planned_of(c, arena, &x.planned), done);
     POD_TRY_GOTO(status, pod_simulate(&x.planned, arena, &x.result), done);
+    warn_of_algo(&x, arena, call->log);
     x.has_target = pod_config_bool(c, POD_OPT_TO_TARGET);
     if (x.has_target)
         POD_TRY_GOTO(status, pod_simulate_to_target(&x.planned, &x.result, arena, &x.target), done);

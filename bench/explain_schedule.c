@@ -1,5 +1,7 @@
 /* explain schedule: the --collective of --size bytes of float32 over --mesh (2x2 where that is
- * auto): why this algorithm, what rank 0 does in it, and who holds what after each round.
+ * auto): why this algorithm, what rank 0 does in it, and who holds what after each round. On a
+ * --machine with a virtual clock the mesh wraps as it does there, and each core has memory of its
+ * own.
  *
  * explain algorithms: the table of those of the collective, with what each is good for, or why it
  * refuses this mesh and size. */
@@ -9,11 +11,13 @@
 #include "bench/explain.h"
 #include "collectives/algo/rules.h"
 #include "kernels/base/parse.h"
+#include "runtime/core/machine_net.h"
 
 enum { MAX_DRAWN_RANKS = 64 }; /* what pod_sched_draw takes */
 
 /* What the options ask for. */
 typedef struct subject {
+    pod_machine machine;
     pod_mesh mesh;
     pod_coll_args args;
 } subject;
@@ -26,12 +30,15 @@ static pod_status subject_from(const pod_explain *e, subject *out)
     subject s = {.args = {.dtype = POD_F32,
                           .count = count,
                           .chunk_bytes = pod_config_size(e->config, POD_OPT_CHUNK)}};
+    POD_TRY(pod_machine_load(pod_config_text(e->config, POD_OPT_MACHINE), &s.machine));
     POD_TRY(pod_mesh_parse(strcmp(mesh, "auto") == 0 ? "2x2" : mesh, &s.mesh));
+    const bool is_pod = pod_machine_is_virtual(&s.machine);
+    if (is_pod) POD_TRY(pod_machine_wrap_mesh(&s.machine, &s.mesh));
     const int n_ranks = pod_mesh_size(&s.mesh);
     while (strcmp(pod_coll_name(s.args.coll), collective) != 0) s.args.coll++;
     if (s.args.coll == POD_ALLTOALL) s.args.count -= count % n_ranks;
     s.args.group = pod_group_all(&s.mesh);
-    s.args.node_size = pod_planned_node_size(e->config, n_ranks);
+    s.args.node_size = is_pod ? 1 : pod_planned_node_size(e->config, n_ranks);
     *out = s;
     return POD_OK;
 }
@@ -65,7 +72,10 @@ static pod_status pick(pod_explain *e, subject *x, const pod_coll_algo **out)
         return POD_OK;
     }
     pod_coll_rules *rules;
-    POD_TRY(pod_coll_rules_load(e->arena, *text ? text : POD_COLL_RULES_DEFAULT, &rules));
+    if (!*text && pod_machine_is_virtual(&x->machine))
+        POD_TRY(pod_planned_pod_rules(&x->machine, &x->mesh, true, e->arena, &rules));
+    else
+        POD_TRY(pod_coll_rules_load(e->arena, *text ? text : POD_COLL_RULES_DEFAULT, &rules));
     pod_coll_explain(stdout, rules, &x->mesh, &x->args);
     *out = pod_coll_pick(rules, &x->mesh, &x->args);
     return POD_OK;
@@ -101,9 +111,16 @@ pod_status pod_explain_algorithms(pod_explain *e)
     pod_table *t;
     POD_TRY(subject_from(e, &x));
     POD_TRY(pod_table_create(columns, 4, &t));
-    pod_table_note(t, "mesh %s, %s, %d ranks of a node share memory",
-                   pod_mesh_print(&x.mesh, mesh, sizeof mesh),
-                   pod_print_size(4 * x.args.count, size, sizeof size), x.args.node_size);
+    pod_mesh_print(&x.mesh, mesh, sizeof mesh);
+    pod_print_size(4 * x.args.count, size, sizeof size);
+    if (pod_machine_is_virtual(&x.machine))
+        pod_table_note(t, "mesh %s of %s, %s, each core has memory of its own", mesh,
+                       x.machine.name, size);
+    else
+        pod_table_note(t,
+                       "mesh %s of hosts (--machine says others), %s, %d ranks of a node share "
+                       "memory (--node)",
+                       mesh, size, x.args.node_size);
     for (int i = 0; i < n; i++) {
         pod_coll_args args = x.args;
         args.coll = algos[i].coll;

@@ -38,17 +38,17 @@ static pod_status find_data(const pod_config *c, pod_arena *arena, pod_planned *
 enum { BUCKET_OF_A_POD = 32 << 20 };
 #define RULES_OF_A_POD "allreduce:0-:torus2d;0-:bucket;0-:ring2;0-:ring"
 
-static pod_status take_rules_of_a_pod(pod_arena *arena, pod_planned *p)
+pod_status pod_planned_pod_rules(const pod_machine *machine, const pod_mesh *mesh, bool is_sharded,
+                                 pod_arena *arena, pod_coll_rules **out)
 {
-    const pod_mesh *mesh = &p->setup.mesh;
     pod_net net;
-    if (!p->setup.shard_update) return pod_coll_rules_parse(arena, RULES_OF_A_POD, &p->setup.rules);
-    POD_TRY(pod_machine_net(&p->machine, mesh, &net));
+    if (!is_sharded) return pod_coll_rules_parse(arena, RULES_OF_A_POD, out);
+    POD_TRY(pod_machine_net(machine, mesh, &net));
     const char *scatter = pod_coll_rules_cheapest(arena, &net, mesh, POD_REDUCE_SCATTER),
                *gather = pod_coll_rules_cheapest(arena, &net, mesh, POD_ALLGATHER);
     const char *text =
         scatter && gather ? pod_arena_text(arena, RULES_OF_A_POD ";%s;%s", scatter, gather) : NULL;
-    return text ? pod_coll_rules_parse(arena, text, &p->setup.rules) : POD_E_NOMEM;
+    return text ? pod_coll_rules_parse(arena, text, out) : POD_E_NOMEM;
 }
 
 int pod_planned_node_size(const pod_config *c, int n_ranks)
@@ -68,7 +68,8 @@ static pod_status take_machine(const pod_config *c, pod_arena *arena, pod_planne
     p->setup.fusion = false;
     if (!pod_config_is_set(c, POD_OPT_BUCKET)) p->setup.bucket_bytes = BUCKET_OF_A_POD;
     if (*pod_config_text(c, POD_OPT_ALGO)) return POD_OK;
-    return take_rules_of_a_pod(arena, p);
+    return pod_planned_pod_rules(&p->machine, &p->setup.mesh, p->setup.shard_update, arena,
+                                 &p->setup.rules);
 }
 
 /* "0,17" */

@@ -45,6 +45,11 @@ void pod_planned_end(pod_planned *p);
 /* Bytes of the batches that the host keeps ready for a core, beside what its program needs. */
 double pod_planned_fed_bytes(const pod_planned *p);
 
+/* Which algorithms a machine with a virtual clock takes where --algo says nothing; is_sharded: also
+ * to scatter and gather. E_INVALID where the machine's file lacks a number that this needs. */
+POD_MUST pod_status pod_planned_pod_rules(const pod_machine *machine, const pod_mesh *mesh,
+                                          bool is_sharded, pod_arena *arena, pod_coll_rules **out);
+
 /* pod_coll_args.node_size by --node. */
 int pod_planned_node_size(const pod_config *c, int n_ranks);
 const char *pod_planned_source(const pod_planned *p); /* where the data's size comes from */

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench/simulate_settings.h"
 #include "bench/simulated.h"
 #include "runtime/core/file.h"
 
@@ -65,6 +66,15 @@ pod_status pod_scale_config(const pod_config *given, const pod_scale_point *p, p
     return pod_config_parse(text, out);
 }
 
+/* The first mesh's on which --algo is not what runs stands for the others'. */
+static void keep_warning(const pod_config *c, const pod_planned *p, const pod_program *program,
+                         pod_arena *arena, pod_scaling *s, int i)
+{
+    const char *text = pod_simulate_algo_missed(c, p->setup.rules, program, arena);
+    if (text && !*s->warning)
+        snprintf(s->warning, sizeof s->warning, "mesh %.64s: %.180s", s->point[i].mesh, text);
+}
+
 static pod_status simulate(const pod_config *c, pod_arena *arena, pod_scaling *s, int i)
 {
     pod_planned p = {0};
@@ -79,6 +89,7 @@ static pod_status simulate(const pod_config *c, pod_arena *arena, pod_scaling *s
                         .update_s = phase[POD_PHASE_UPDATE].mean};
     t.other_s = t.step_s - t.compute_s - t.reduce_s - t.update_s;
     s->point[i].simulated = t;
+    keep_warning(c, &p, r.program, arena, s, i);
     memcpy(s->machine, p.machine.name, sizeof s->machine);
 done:
     pod_planned_end(&p);

@@ -24,6 +24,7 @@ typedef struct pod_scaling {
     pod_scale_point point[POD_SCALE_MAX_POINTS];
     int n;
     char machine[POD_MACHINE_TEXT_BYTES];
+    char warning[256]; /* "": none */
     bool has_real;
     int physical_cores;
 } pod_scaling;

@@ -3,6 +3,7 @@
 #define MINIPOD_BENCH_SIMULATE_SETTINGS_H
 
 #include "bench/common/table.h"
+#include "kernels/base/arena.h"
 #include "runtime/core/config.h"
 #include "runtime/program/program.h"
 
@@ -14,5 +15,10 @@ void pod_simulate_put_options(const pod_config *c, pod_json *j);
 /* A row for each kind of collective with the algorithms that ran, and an array "algorithms". */
 void pod_simulate_add_algorithms(pod_table *t, const pod_program *p);
 void pod_simulate_put_algorithms(const pod_program *p, pod_json *j);
+
+/* A line on the first collective that goes by what --algo does not say, in the arena; NULL where
+ * there is none. */
+const char *pod_simulate_algo_missed(const pod_config *c, const pod_coll_rules *rules,
+                                     const pod_program *p, pod_arena *arena);
 
 #endif

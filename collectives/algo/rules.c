@@ -281,6 +281,22 @@ const pod_coll_algo *pod_coll_pick(const pod_coll_rules *r, const pod_mesh *m, p
     return choose(NULL, r, m, args);
 }
 
+bool pod_coll_rules_apply(const pod_coll_rules *r, const pod_mesh *m, const pod_coll_args *args,
+                          pod_coll_refusal *why_not)
+{
+    pod_coll_refusal first = {NULL, NULL};
+    for (int i = 0; i < r->n_rules; i++) {
+        if (!covers(&r->rules[i], args, bytes_of(args))) continue;
+        pod_coll_args with = *args;
+        if (r->rules[i].chunk_bytes) with.chunk_bytes = r->rules[i].chunk_bytes;
+        const char *reason = r->rules[i].algo->why_not(m, &with);
+        if (!reason) return true;
+        if (!first.algo) first = (pod_coll_refusal){r->rules[i].algo, reason};
+    }
+    *why_not = first;
+    return false;
+}
+
 static const pod_coll_algo *cheapest(const pod_net *net, const pod_mesh *m,
                                      const pod_coll_args *args)
 {

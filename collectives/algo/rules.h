@@ -46,6 +46,15 @@ const char *pod_coll_rules_cheapest(pod_arena *a, const pod_net *net, const pod_
  * args->chunk_bytes. The group and root must fit the mesh. */
 const pod_coll_algo *pod_coll_pick(const pod_coll_rules *r, const pod_mesh *m, pod_coll_args *args);
 
+typedef struct pod_coll_refusal {
+    const pod_coll_algo *algo; /* of the first rule that is for the size; NULL: none is */
+    const char *reason;        /* one clause, as why_not has it */
+} pod_coll_refusal;
+
+/* Whether pick takes a rule's algorithm; else why it goes to the table. */
+bool pod_coll_rules_apply(const pod_coll_rules *r, const pod_mesh *m, const pod_coll_args *args,
+                          pod_coll_refusal *why_not);
+
 /* What pick considered, a line each, with the reason of every refusal; the last line is the
  * pick. */
 void pod_coll_explain(FILE *out, const pod_coll_rules *r, const pod_mesh *m,

@@ -54,4 +54,21 @@ says '^  reduce_scatter by +torus2d' "${pod[@]}" --shard-update on
 says '^  allgather by ' "${pod[@]}" --shard-update on
 says '^  allreduce by +ring ' "${pod[@]}" --algo ring
 
+# ---- an --algo that does not run is told of, once
+warned() {
+    says "$1" "${@:3}"
+    [ "$(wc -l <err)" -eq 1 ] || fail "${*:3}: not one line: $(cat err)"
+    has err "$2"
+}
+for algo in direct oneshot hierarchical; do
+    warned '^  allreduce by +[a-z0-9,]*torus2d' "minipod: warning: algo: $algo refuses .no ranks share memory.: allreduce of .* goes by torus2d" \
+        "${pod[@]}" --bn-group 8 --algo $algo
+done
+warned '^  allreduce by +[a-z0-9,]*torus2d' 'algo: no rule is for allreduce of [0-9]+ bytes, which goes by torus2d' \
+    "${pod[@]}" --algo 0-1K:ring
+warned ' 2x4x4 +32 ' 'mesh 2x2x2: algo: direct refuses' scale --machine tpu-v3 --model resnet20 --batch 512 \
+    --meshes 2x2x2,2x4x4 --algo direct
+says '^  allreduce by +torus2d ' "${pod[@]}" --algo 'direct;torus2d'
+[ ! -s err ] || fail "a rule that another follows is warned of: $(cat err)"
+
 exit $failed

@@ -187,6 +187,36 @@ static void test_pick(void)
               "bf16");
 }
 
+/* Who goes on to the table is told the first rule that refused, if one was for the size. */
+static void test_apply(void)
+{
+    static const struct {
+        const char *rules, *mesh;
+        bool want;
+        const char *refused; /* NULL: no rule is for the size */
+    } cases[] = {
+        {"torus2d", "2x2", true, NULL},
+        {"torus2d;ring", "4", true, NULL},
+        {"0-64K:direct;hierarchical;torus2d", "4", false, "hierarchical"},
+        {"direct;torus2d", "4", false, "direct"},
+        {"0-64K:tree", "4", false, NULL},
+        {"broadcast:tree", "4", false, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pod_mesh m = mesh_of(cases[i].mesh);
+        const pod_coll_args args = {
+            .coll = POD_ALLREDUCE, .dtype = POD_F32, .count = 1 << 20, .group = pod_group_all(&m)};
+        pod_coll_refusal found = {NULL, NULL};
+        const bool applies = pod_coll_rules_apply(rules_of(cases[i].rules), &m, &args, &found);
+        const char *refused = found.algo ? found.algo->name : NULL;
+        POD_CHECK(applies == cases[i].want, "%s on %s: %d", cases[i].rules, cases[i].mesh, applies);
+        POD_CHECK(
+            !refused == !cases[i].refused && (!refused || strcmp(refused, cases[i].refused) == 0),
+            "%s on %s: %s refuses", cases[i].rules, cases[i].mesh, refused ? refused : "nobody");
+        POD_CHECK(!refused == !found.reason, "%s: a refusal without a reason", cases[i].rules);
+    }
+}
+
 /* The default rules where ranks share memory: all of them, or those of a node each. */
 static void test_pick_on_nodes(void)
 {
@@ -382,6 +412,7 @@ static CU_TestInfo tests[] = {
     {"parse refuses", test_parse_refuses},
     {"cheapest", test_cheapest},
     {"pick", test_pick},
+    {"apply", test_apply},
     {"pick on nodes", test_pick_on_nodes},
     {"explain", test_explain},
     {"chunk", test_chunk},
