@@ -66,6 +66,49 @@ void pod_simulate_put_options(const pod_config *c, pod_json *j)
     pod_json_close(j);
 }
 
+/* What a command line of the same simulation does without. */
+static bool is_of_this_run(pod_opt o)
+{
+    switch (o) {
+    case POD_OPT_VALIDATE:
+    case POD_OPT_CONF:
+    case POD_OPT_CSV:
+    case POD_OPT_JSON:
+    case POD_OPT_OUT:
+    case POD_OPT_PROGRESS:
+    case POD_OPT_QUIET: return true;
+    default: return false;
+    }
+}
+
+/* As a shell takes it: in single quotes where that needs them, in the arena. */
+static const char *quoted(const char *value, pod_arena *arena)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:,/+-@%=";
+    if (value[strspn(value, plain)] == '\0') return value;
+    const char *text = "'";
+    while (*value && text) {
+        const size_t n = strcspn(value, "'");
+        text = pod_arena_text(arena, "%s%.*s%s", text, (int)n, value, value[n] ? "'\\''" : "");
+        value += n + (value[n] != '\0');
+    }
+    return text ? pod_arena_text(arena, "%s'", text) : NULL;
+}
+
+const char *pod_simulate_command(const pod_config *c, pod_arena *arena)
+{
+    int n;
+    const pod_option *options = pod_options(&n);
+    const char *text = "minipod simulate";
+    for (int o = 0; o < n && text; o++) {
+        if (!pod_config_is_set(c, (pod_opt)o) || is_of_this_run((pod_opt)o)) continue;
+        const char *value = quoted(pod_config_value(c, (pod_opt)o), arena);
+        text = value ? pod_arena_text(arena, "%s --%s %s", text, options[o].name, value) : NULL;
+    }
+    return text;
+}
+
 /* ---- algorithms ------------------------------------------------------------------------------ */
 
 typedef struct use { /* of an algorithm in a step */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "bench/common/table.h"
+#include "bench/simulate_settings.h"
 #include "bench/simulated.h"
 
 typedef enum row_kind { FITTED, PREDICTED, APART } row_kind;
@@ -21,7 +22,7 @@ static const row rows[] = {
 #define POD_ROW(...) {__VA_ARGS__},
 #include "bench/simulate_rows.def"
 };
-enum { N_ROWS = sizeof rows / sizeof rows[0], EVALUATED = 50000 };
+enum { N_ROWS = sizeof rows / sizeof rows[0], EVALUATED = 50000, COMMAND_BYTES = 1024 };
 
 typedef struct outcome {
     double step_s, evaluation_s, seconds; /* of all steps and evaluations */
@@ -29,6 +30,7 @@ typedef struct outcome {
     char mesh[POD_MESH_TEXT_BYTES], machine[32];
     int cores;
     int64_t batch;
+    char command[COMMAND_BYTES]; /* that simulates its step */
 } outcome;
 
 /* ---- a row ----------------------------------------------------------------------------------- */
@@ -51,6 +53,9 @@ static pod_status predict_in(const pod_config *c, const row *r, pod_arena *arena
     pod_status status;
     POD_TRY(pod_planned_of(c, arena, &p));
     POD_TRY_GOTO(status, pod_simulate(&p, arena, &s), done);
+    const char *command = pod_simulate_command(c, arena);
+    POD_TRY_GOTO(status, command ? POD_OK : POD_E_NOMEM, done);
+    snprintf(out->command, sizeof out->command, "%s", command);
     POD_TRY_GOTO(status, pod_simulate_evaluation(&p, EVALUATED, arena, &out->evaluation_s), done);
     pod_mesh_print(&p.setup.mesh, out->mesh, sizeof out->mesh);
     snprintf(out->machine, sizeof out->machine, "%.31s", p.machine.name);
@@ -164,6 +169,14 @@ static bool judge(pod_table *t, const outcome o[])
     return held;
 }
 
+/* In picoseconds, so that it can be held against what the command prints. */
+static void add_commands(pod_table *t, const outcome o[])
+{
+    pod_table_note(t, "the step of each row, without evaluations, is that of");
+    for (int i = 0; i < N_ROWS; i++)
+        pod_table_note(t, "  %.9f ms: %s", 1e3 * o[i].step_s, o[i].command);
+}
+
 pod_status pod_simulate_validate(pod_call *call, bool *held)
 {
     outcome o[N_ROWS];
@@ -177,6 +190,7 @@ pod_status pod_simulate_validate(pod_call *call, bool *held)
     pod_table_note(t, "apart: whole runs, whose number of steps varies; not counted");
     for (int i = 0; i < N_ROWS; i++) add_row(t, &rows[i], &o[i]);
     *held = judge(t, o);
+    add_commands(t, o);
     pod_status s = pod_table_print(t, call->log->out);
     if (s == POD_OK && *csv) s = pod_table_write_csv(t, csv);
     pod_table_destroy(t);

@@ -71,4 +71,15 @@ warned ' 2x4x4 +32 ' 'mesh 2x2x2: algo: direct refuses' scale --machine tpu-v3 -
 says '^  allreduce by +torus2d ' "${pod[@]}" --algo 'direct;torus2d'
 [ ! -s err ] || fail "a rule that another follows is warned of: $(cat err)"
 
+# ---- each row of --validate is what its command line simulates, to the picosecond
+says 'all hold' simulate --validate --csv validate.csv
+grep -E '^# +[0-9.]+ ms: minipod simulate ' out >commands
+[ "$(wc -l <commands)" -eq "$(grep -c -E '^  [A-Z]' out)" ] || fail "not a command for each row: $(cat out)"
+cmp -s commands <(grep -E '^# +[0-9.]+ ms: minipod simulate ' validate.csv) || fail "the CSV has other commands"
+while read -r _ step _ _ command; do
+    eval "\"\$minipod\" $command --json row.json" >/dev/null 2>err || fail "$command: $(cat err)"
+    [ "$(awk '/"step_s"/ { printf "%.9f\n", $2 * 1e3 }' row.json)" = "$step" ] ||
+        fail "$command: not $step ms, $(grep step_s row.json)"
+done <commands
+
 exit $failed
