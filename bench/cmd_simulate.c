@@ -14,6 +14,7 @@
 #include "bench/simulated.h"
 #include "kernels/base/parse.h"
 #include "runtime/core/file.h"
+#include "runtime/core/machine_net.h"
 
 enum { TEXT_BYTES = 160, PATH_BYTES = 4096 };
 
@@ -29,6 +30,40 @@ typedef struct simulation {
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+/* And, of a mesh of chips, the mesh with all cores of each. */
+static void say_idle_cores(const pod_mesh *m, int used, int of_chip, char note[TEXT_BYTES])
+{
+    int n = snprintf(note, TEXT_BYTES, "%d of %d cores of each, the others and their memory idle",
+                     used, of_chip);
+    if (m->n_dims == POD_MESH_MAX_DIMS) return;
+    n += snprintf(note + n, TEXT_BYTES - (size_t)n, ": --mesh %d", of_chip);
+    for (int d = 0; d < m->n_dims; d++)
+        n += snprintf(note + n, TEXT_BYTES - (size_t)n, "x%d", m->extent[d]);
+    snprintf(note + n, TEXT_BYTES - (size_t)n, " takes all");
+}
+
+static void add_chips(pod_table *t, const simulation *x)
+{
+    const pod_mesh *m = &x->planned.setup.mesh;
+    const int of_chip = (int)x->planned.machine.cores_per_chip,
+              used = pod_machine_cores_used(&x->planned.machine, m);
+    char note[TEXT_BYTES] = "";
+    if (!pod_machine_is_virtual(&x->planned.machine) || of_chip == 0) return;
+    if (used < of_chip) say_idle_cores(m, used, of_chip, note);
+    pod_table_quantity(t, "chips", "", note, "%d", x->result.cores / used);
+}
+
+static void add_cores(pod_table *t, const simulation *x)
+{
+    char note[TEXT_BYTES] = "";
+    if (x->result.cores_simulated < x->result.cores)
+        snprintf(note, sizeof note, "%d simulated, which stand for all", x->result.cores_simulated);
+    else if (!pod_config_is_set(x->config, POD_OPT_MESH))
+        snprintf(note, sizeof note, "--mesh gives more");
+    pod_table_quantity(t, "cores", "", note, "%d", x->result.cores);
+    add_chips(t, x);
+}
+
 static void add_circumstances(pod_table *t, const simulation *x)
 {
     char mesh[POD_MESH_TEXT_BYTES], note[TEXT_BYTES];
@@ -37,9 +72,7 @@ static void add_circumstances(pod_table *t, const simulation *x)
     pod_table_quantity(t, "clock", "", x->planned.machine.name, "virtual");
     pod_table_quantity(t, "mesh", "", "o: does not wrap", "%s",
                        pod_mesh_print(&s->mesh, mesh, sizeof mesh));
-    snprintf(note, sizeof note, "%d simulated, which stand for all", x->result.cores_simulated);
-    pod_table_quantity(t, "cores", "", x->result.cores_simulated < x->result.cores ? note : "",
-                       "%d", x->result.cores);
+    add_cores(t, x);
     pod_table_quantity(t, "precision", "", "", "%s", s->precision_name);
     snprintf(note, sizeof note, "%" PRId64 " a core", s->batch / x->result.cores);
     pod_table_quantity(t, "global batch", "samples", note, "%" PRId64, s->batch);
@@ -225,6 +258,9 @@ static void put(const void *simulated, pod_json *j)
     pod_json_text(j, "model", s->model);
     pod_json_text(j, "mesh", pod_mesh_print(&s->mesh, mesh, sizeof mesh));
     pod_json_int(j, "ranks", r->cores);
+    if (pod_machine_is_virtual(&x->planned.machine))
+        pod_json_int(j, "cores_per_chip_used",
+                     pod_machine_cores_used(&x->planned.machine, &s->mesh));
     pod_json_int(j, "global_batch", s->batch);
     pod_json_text(j, "precision", s->precision_name);
     pod_json_text(j, "optimizer", s->optim->name);

@@ -199,9 +199,10 @@ static pod_status find_memory(const pod_planned *p, pod_simulated *s)
     POD_TRY(pod_fit_largest(p, limit, &largest));
     return pod_fail(POD_E_INVALID,
                     "batch: %lld needs %.1f GiB of a core, %s has %g; the largest that fits is "
-                    "%lld",
+                    "%lld%s",
                     (long long)p->setup.batch, s->memory_bytes / gib, p->machine.name,
-                    p->machine.memory_gib, (long long)largest.batch);
+                    p->machine.memory_gib, (long long)largest.batch,
+                    s->cores == 1 ? " on 1 core; --mesh gives more" : "");
 }
 
 pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_simulated *out)

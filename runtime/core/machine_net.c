@@ -59,6 +59,11 @@ pod_status pod_machine_wrap_mesh(const pod_machine *m, pod_mesh *mesh)
     return POD_OK;
 }
 
+int pod_machine_cores_used(const pod_machine *m, const pod_mesh *mesh)
+{
+    return has_cores(m, mesh) ? mesh->extent[0] : 1;
+}
+
 static pod_status need(const pod_machine *m, const char *key, double value)
 {
     if (value > 0) return POD_OK;

@@ -82,4 +82,17 @@ while read -r _ step _ _ command; do
         fail "$command: not $step ms, $(grep step_s row.json)"
 done <commands
 
+# ---- chips, and cores of theirs that idle
+v3=(simulate --machine tpu-v3 --model resnet20 --batch 512)
+says '^  chips +64 +1 of 2 cores of each, the others and their memory idle: --mesh 2x8x8 takes all$' \
+    "${v3[@]}" --mesh 8x8 --json chips.json
+has chips.json '"cores_per_chip_used": 1,'
+says '^  chips +64 *$' "${v3[@]}" --mesh 2x8x8 --json chips.json
+has chips.json '"cores_per_chip_used": 2,'
+says '^  cores +1 +--mesh gives more' "${v3[@]}"
+says '^  chips +1 .*: --mesh 2x1x1 takes all' "${v3[@]}"
+"$minipod" simulate --machine tpu-v3 --model resnet50 --batch 16384 >out 2>err
+[ $? -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] || fail "too much for one core: $(cat err)"
+has err 'batch: 16384 needs .* the largest that fits is [0-9]+ on 1 core; --mesh gives more$'
+
 exit $failed
