@@ -125,9 +125,30 @@ static void add_input(pod_table *t, const simulation *x)
         pod_table_quantity(t, "  input", "%", "all cores wait for the batch", "%.2f", 100 * share);
 }
 
+/* Of the core whose step the table has, and of all. */
+static void say_exposed(const simulation *x, char note[TEXT_BYTES])
+{
+    const pod_by_core *all = &x->result.exposed;
+    const int n = snprintf(note, TEXT_BYTES, "of core %d", x->planned.watched[0]);
+    if (x->result.cores == 1) return;
+    snprintf(note + n, TEXT_BYTES - (size_t)n,
+             "; of all: mean %.3f, least %.3f (core %d), most %.3f (core %d)", all->mean_s * 1e3,
+             all->least_s * 1e3, all->least_core, all->most_s * 1e3, all->most_core);
+}
+
+static void say_runs(const simulation *x, char note[TEXT_BYTES])
+{
+    int n = snprintf(note, TEXT_BYTES, "of what core %d runs", x->planned.watched[0]);
+    if (x->result.slowness != 1)
+        n += snprintf(note + n, TEXT_BYTES - (size_t)n, ", slowed %g times", x->result.slowness);
+    if (x->planned.noise > 0) snprintf(note + n, TEXT_BYTES - (size_t)n, ", without the noise");
+}
+
 static void add_step(pod_table *t, const simulation *x)
 {
     const pod_simulated *s = &x->result;
+    const int core = x->planned.watched[0];
+    char note[TEXT_BYTES];
     add_noise(t, x);
     pod_table_quantity(t, "step", "ms",
                        pod_step_share(&s->stats, POD_PHASE_INPUT) > 0
@@ -141,20 +162,22 @@ static void add_step(pod_table *t, const simulation *x)
     for (pod_phase p = POD_PHASE_FORWARD; p < POD_N_PHASES; p++) {
         char name[32];
         snprintf(name, sizeof name, "  %s", pod_phase_name(p));
-        pod_table_quantity(t, name, "%",
-                           p == POD_PHASE_REDUCE ? "all-reduce that was not hidden" : "", "%.2f",
-                           100 * pod_step_share(&s->stats, p));
+        snprintf(note, sizeof note, "of core %d's step%s", core,
+                 p == POD_PHASE_REDUCE ? ": all-reduce that was not hidden" : "");
+        pod_table_quantity(t, name, "%", note, "%.2f", 100 * pod_step_share(&s->stats, p));
     }
-    pod_table_quantity(t, "all-reduce exposed", "ms", "", "%.3f",
+    say_exposed(x, note);
+    pod_table_quantity(t, "all-reduce exposed", "ms", note, "%.3f",
                        s->stats.phase[POD_PHASE_REDUCE].mean * 1e3);
-    pod_table_quantity(t, "all-reduce in flight", "ms", "summed over collectives", "%.3f",
-                       s->stats.comm.mean * 1e3);
+    snprintf(note, sizeof note, "of core %d, summed over collectives", core);
+    pod_table_quantity(t, "all-reduce in flight", "ms", note, "%.3f", s->stats.comm.mean * 1e3);
     pod_table_quantity(t, "all-reduced", "bytes", "a step and core", "%" PRId64,
                        s->program->reduce_bytes);
     for (pod_bound b = 0; b < POD_N_BOUNDS; b++) {
         char name[48];
         snprintf(name, sizeof name, "  bound by %s", pod_bound_name(b));
-        pod_table_quantity(t, name, "ms", "of what a core runs", "%.3f", s->bound_s[b] * 1e3);
+        say_runs(x, note);
+        pod_table_quantity(t, name, "ms", note, "%.3f", s->bound_s[b] * 1e3);
     }
     pod_table_quantity(t, "memory", "MiB",
                        "a core: activations, buckets, weights, states and batches", "%.1f",
@@ -271,8 +294,16 @@ static void put(const void *simulated, pod_json *j)
     pod_json_double(j, "noise", x->planned.noise);
     pod_json_double(j, "input_s", r->input.seconds);
     pod_json_double(j, "samples_per_s", (double)s->batch / r->step_s);
+    pod_json_int(j, "core", x->planned.watched[0]);
     pod_json_double(j, "allreduce_share", pod_simulated_allreduce_share(r));
     pod_json_double(j, "allreduce_exposed_s", r->stats.phase[POD_PHASE_REDUCE].mean);
+    pod_json_open_object(j, "allreduce_exposed_of_all");
+    pod_json_double(j, "mean_s", r->exposed.mean_s);
+    pod_json_double(j, "least_s", r->exposed.least_s);
+    pod_json_int(j, "least_core", r->exposed.least_core);
+    pod_json_double(j, "most_s", r->exposed.most_s);
+    pod_json_int(j, "most_core", r->exposed.most_core);
+    pod_json_close(j);
     pod_json_int(j, "allreduce_bytes_per_step", r->program->reduce_bytes);
     pod_json_double(j, "memory_bytes_per_core", r->memory_bytes);
     pod_json_double(j, "program_goodput", ideal_s / r->step_s);

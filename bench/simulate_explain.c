@@ -36,7 +36,7 @@ static int group_instrs(const pod_simulated *s, group g[MAX_GROUPS])
     int n = 0;
     for (int32_t i = 0; i < s->program->n_instrs; i++) {
         const pod_instr *instr = &s->program->instr[i];
-        const double seconds = pod_program_times(s->program, i) * s->time[i].seconds;
+        const double seconds = s->slowness * pod_program_times(s->program, i) * s->time[i].seconds;
         if (instr->kind != POD_I_RUN || seconds == 0) continue;
         group *of = find_group(g, &n, instr);
         of->seconds += seconds;

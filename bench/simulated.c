@@ -13,7 +13,7 @@ static void add_bounds(pod_simulated *s)
     const pod_program *p = s->program;
     for (int32_t i = 0; i < p->n_instrs; i++) {
         const pod_instr_time *t = &s->time[i];
-        const double n = pod_program_times(p, i);
+        const double n = s->slowness * pod_program_times(p, i);
         s->bound_s[POD_BOUND_OVERHEAD] += n * t->overhead_s;
         if (t->bound != POD_BOUND_OVERHEAD)
             s->bound_s[t->bound] += n * (t->seconds - t->overhead_s);
@@ -115,6 +115,21 @@ static pod_status keep_events(const pod_planned *p, const pod_exec_sim_watch wat
     return POD_OK;
 }
 
+static void keep_exposed(const pod_exec_sim *e, pod_simulated *s)
+{
+    pod_by_core *x = &s->exposed;
+    *x = (pod_by_core){.least_s = INFINITY, .most_s = -1};
+    for (int c = 0; c < s->cores; c++) {
+        const double seconds =
+            pod_time_seconds(pod_exec_sim_phase(e, c, POD_PHASE_REDUCE)) / (double)s->steps.n;
+        x->mean_s += seconds / s->cores;
+        if (seconds < x->least_s) x->least_core = c;
+        if (seconds > x->most_s) x->most_core = c;
+        x->least_s = fmin(x->least_s, seconds);
+        x->most_s = fmax(x->most_s, seconds);
+    }
+}
+
 static pod_status keep_links(const pod_exec_sim *e, pod_arena *arena, pod_simulated *s)
 {
     const pod_mesh *m = &s->program->mesh;
@@ -164,6 +179,8 @@ static pod_status run(const pod_planned *p, pod_arena *arena, pod_simulated *s)
     POD_TRY(check_faults(p, s->cores));
     POD_TRY(pod_simulate_input(p, &s->input));
     POD_TRY(slow_cores(p, s->cores, arena, &slow));
+    s->slowness = slow ? slow[p->watched[0]] : 1;
+    add_bounds(s);
     pod_exec_sim_options options = {.time = s->time,
                                     .slow = slow,
                                     .failed = failed,
@@ -183,6 +200,7 @@ static pod_status run(const pod_planned *p, pod_arena *arena, pod_simulated *s)
     s->cores_simulated = pod_exec_sim_n_simulated(e);
     POD_TRY_GOTO(status, keep_events(p, watch, arena, s), done);
     POD_TRY_GOTO(status, keep_links(e, arena, s), done);
+    keep_exposed(e, s);
 done:
     pod_exec_sim_close(e);
     for (int i = 0; i < p->n_watched; i++) pod_timeline_destroy(watch[i].tl);
@@ -215,7 +233,6 @@ pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_simulated *o
     if (!time) return POD_E_NOMEM;
     POD_TRY(pod_cost_program(&p->machine, s.program, time));
     s.time = time;
-    add_bounds(&s);
     POD_TRY(find_memory(p, &s));
     POD_TRY(run(p, arena, &s));
     const bool in_bf16 = p->setup.bf16_products || p->setup.precision == POD_BF16;

@@ -9,6 +9,11 @@
 #include "runtime/measure/steptime.h"
 #include "runtime/measure/trace.h"
 
+typedef struct pod_by_core { /* of a time that each core has */
+    double mean_s, least_s, most_s;
+    int least_core, most_core; /* the first of those */
+} pod_by_core;
+
 typedef struct pod_simulated { /* lives in the arena that it was made in */
     const pod_program *program;
     const pod_instr_time *time; /* by instruction of the program */
@@ -18,7 +23,9 @@ typedef struct pod_simulated { /* lives in the arena that it was made in */
     pod_input_time input; /* of one */
     double step_s;        /* their median */
     pod_step_stats stats; /* of the first core that is watched */
-    double bound_s[POD_N_BOUNDS]; /* of a core's step, by what it waited for */
+    pod_by_core exposed;  /* what all cores wait for reductions, in a step */
+    double slowness;      /* of the first core that is watched: 1, or what --fault makes it */
+    double bound_s[POD_N_BOUNDS]; /* of its step, by what it waited for */
     pod_ideal ideal;
     double memory_bytes;                    /* of a core; what is fed included */
     pod_sim_use use;                        /* of all steps */

@@ -26,6 +26,7 @@ struct pod_exec_sim {
     core *core;
     int n_cores;       /* that are simulated: ranks, or classes */
     double *slow;      /* by core; NULL: 1 */
+    pod_time *phase;   /* (n_cores, POD_N_PHASES), of all steps */
     in_flight *flight; /* (n_flights), as the simulation numbers them: those of a collective
                           together */
     int32_t n_flights;
@@ -103,7 +104,8 @@ static pod_status take_memory(pod_exec_sim *e)
     e->core = POD_ARENA_NEW(e->arena, core, e->n_cores);
     e->flight = POD_ARENA_NEW(e->arena, in_flight, n_flights);
     e->first_flight = POD_ARENA_NEW(e->arena, int32_t, p->n_colls);
-    return e->core && e->flight && e->first_flight ? POD_OK : POD_E_NOMEM;
+    e->phase = POD_ARENA_NEW(e->arena, pod_time, (int64_t)e->n_cores * POD_N_PHASES);
+    return e->core && e->flight && e->first_flight && e->phase ? POD_OK : POD_E_NOMEM;
 }
 
 static pod_status fill(pod_exec_sim *e, const pod_exec_sim_options *options)
@@ -198,6 +200,7 @@ static pod_status advance(pod_exec_sim *e, int c)
             if (f->done[c] > own->now) own->now = f->done[c];
             record(e, c, POD_LANE_COMM, turn.instr, f->started[c], f->done[c]);
         }
+        e->phase[(int64_t)c * POD_N_PHASES + instr->phase] += own->now - begin;
         record(e, c, POD_LANE_COMPUTE, turn.instr, begin, own->now);
     }
     own->ended = own->now;
@@ -251,6 +254,11 @@ pod_time pod_exec_sim_now(const pod_exec_sim *e) { return e->now; }
 pod_time pod_exec_sim_ended(const pod_exec_sim *e, int c)
 {
     return e->core[pod_sim_core_of(e->sim, c)].ended;
+}
+
+pod_time pod_exec_sim_phase(const pod_exec_sim *e, int c, pod_phase phase)
+{
+    return e->phase[(int64_t)pod_sim_core_of(e->sim, c) * POD_N_PHASES + phase];
 }
 
 int pod_exec_sim_n_simulated(const pod_exec_sim *e) { return e->n_cores; }

@@ -95,4 +95,18 @@ says '^  chips +1 .*: --mesh 2x1x1 takes all' "${v3[@]}"
 [ $? -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] || fail "too much for one core: $(cat err)"
 has err 'batch: 16384 needs .* the largest that fits is [0-9]+ on 1 core; --mesh gives more$'
 
+# ---- whose step the shares are of, and who waits how long
+slow=("${pod[@]}" --fault 'slow:rank=3,factor=2')
+says '^    reduce +[0-9.]+ +% +of core 0.s step: ' "${slow[@]}" --json slow.json
+has out '^  all-reduce exposed +[0-9.]+ +ms +of core 0; of all: mean [0-9.]+, least [0-9.]+ .core 3., most [0-9.]+ .core [0-9]+.$'
+has out '^    bound by memory +[0-9.]+ +ms +of what core 0 runs$'
+has slow.json '"core": 0,'
+has slow.json '"least_core": 3,'
+memory=$(awk '/bound by memory/ { print $4 }' out)
+says '^    bound by memory +[0-9.]+ +ms +of what core 3 runs, slowed 2 times$' "${slow[@]}" --trace-cores 3 --noise 0
+awk -v once="$memory" '/bound by memory/ { exit !(($4 - 2 * once) ^ 2 < 1e-5) }' out || fail "a slow core's bounds"
+# What a core runs and what it waits are its step.
+awk '/bound by|all-reduce exposed/ { sum += /bound/ ? $4 : $3 } $1 == "step" { step = $2 }
+    END { exit !((sum - step) ^ 2 < 1e-5) }' out || fail "the bounds do not sum up to the step: $(cat out)"
+
 exit $failed

@@ -76,6 +76,8 @@ static void run(const pod_net *net, const double slow[], int core)
     CU_ASSERT_EQUAL(pod_exec_sim_now(e), 2 * s.took); /* every step alike */
     s.row = pod_timeline_rows(tl, &n)[0];
     CU_ASSERT_EQUAL(n, 2);
+    for (int p = 0; p < POD_N_PHASES; p++) /* as the timeline has it */
+        CU_ASSERT_EQUAL(pod_exec_sim_phase(e, core, (pod_phase)p), 2 * s.row.phase[p]);
     s.n_events = pod_timeline_copy_kept(tl, s.event);
     pod_exec_sim_close(e);
     pod_timeline_destroy(tl);
