@@ -2,7 +2,9 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "bench/common/json_file.h"
 #include "bench/common/table.h"
 #include "bench/simulate_settings.h"
 #include "bench/simulated.h"
@@ -35,13 +37,11 @@ typedef struct outcome {
 
 /* ---- a row ----------------------------------------------------------------------------------- */
 
-/* Gradients go in one bucket and nothing hides it, unless the command line says something else. */
-static pod_status config_of(const pod_config *given, const row *r, pod_arena *a, pod_config **out)
+/* Gradients go in one bucket and nothing hides it. */
+static pod_status config_of(const row *r, pod_arena *a, pod_config **out)
 {
-    const char *bucket = pod_config_is_set(given, POD_OPT_BUCKET) ? "" : "bucket = 1G\n",
-               *overlap = pod_config_is_set(given, POD_OPT_OVERLAP) ? "" : "overlap = off\n";
-    const char *text = pod_arena_text(a, "%s[command line]\n%s%s%s", pod_config_print(given),
-                                      bucket, overlap, r->settings);
+    const char *text =
+        pod_arena_text(a, "[command line]\nbucket = 1G\noverlap = off\n%s", r->settings);
     if (!text) return POD_E_NOMEM;
     return pod_config_parse(text, out);
 }
@@ -70,13 +70,13 @@ done:
     return status;
 }
 
-static pod_status predict(const pod_config *given, const row *r, outcome *out)
+static pod_status predict(const row *r, outcome *out)
 {
     pod_arena *arena;
     pod_config *c = NULL;
     pod_status status;
     POD_TRY(pod_arena_create(NULL, &arena));
-    POD_TRY_GOTO(status, config_of(given, r, arena, &c), done);
+    POD_TRY_GOTO(status, config_of(r, arena, &c), done);
     status = predict_in(c, r, arena, out);
 done:
     pod_config_destroy(c);
@@ -127,10 +127,11 @@ static const pod_column columns[] = {
     {"all-reduce published", "%", false},
 };
 
+static const char *const kind_names[] = {
+    [FITTED] = "fitted", [PREDICTED] = "predicted", [APART] = "apart"};
+
 static void add_row(pod_table *t, const row *r, const outcome *o)
 {
-    static const char *const kind[] = {
-        [FITTED] = "fitted", [PREDICTED] = "predicted", [APART] = "apart"};
     pod_table_add(t, "%s", r->name);
     pod_table_add(t, "%s", o->machine);
     pod_table_add(t, "%s", o->mesh);
@@ -139,7 +140,7 @@ static void add_row(pod_table *t, const row *r, const outcome *o)
     pod_table_add(t, "%.2f", 1e3 * r->seconds / r->steps);
     pod_table_add(t, "%.2f", 1e3 * o->seconds / r->steps);
     pod_table_add(t, "%+.1f", o->error);
-    pod_table_add(t, "%s", kind[r->kind]);
+    pod_table_add(t, "%s", kind_names[r->kind]);
     pod_table_add(t, "%.2f", 1e3 * o->step_s);
     if (r->evaluations > 0)
         pod_table_add(t, "%.3f", o->evaluation_s);
@@ -152,47 +153,141 @@ static void add_row(pod_table *t, const row *r, const outcome *o)
         pod_table_add(t, "-");
 }
 
-static bool judge(pod_table *t, const outcome o[])
+typedef struct validation {
+    outcome o[N_ROWS];
+    int n_counted;
+    double median, worst, share; /* errors in %, and percentage points */
+    bool held;
+} validation;
+
+static void judge(validation *v)
 {
-    double error[N_ROWS], share = 0;
-    const int n = counted_errors(o, error);
+    double error[N_ROWS];
+    const int n = counted_errors(v->o, error);
     for (int i = 0; i < N_ROWS; i++)
-        if (rows[i].share > 0) share = fmax(share, fabs(o[i].share - rows[i].share));
-    const double median = n % 2 ? error[n / 2] : (error[n / 2 - 1] + error[n / 2]) / 2;
-    const bool held = median <= 5 && error[n - 1] <= 10 && share <= 1;
+        if (rows[i].share > 0) v->share = fmax(v->share, fabs(v->o[i].share - rows[i].share));
+    v->n_counted = n;
+    v->median = n % 2 ? error[n / 2] : (error[n / 2 - 1] + error[n / 2]) / 2;
+    v->worst = error[n - 1];
+    v->held = v->median <= 5 && v->worst <= 10 && v->share <= 1;
+}
+
+static void add_verdict(pod_table *t, const validation *v)
+{
     pod_table_footer(t);
-    pod_table_note(t, "predicted rows, EfficientNet-B2's counted once by its worst: %d", n);
-    pod_table_note(t, "error: median %.1f %% (5 allowed), worst %.1f %% (10 allowed)", median,
-                   error[n - 1]);
+    pod_table_note(t, "predicted rows, EfficientNet-B2's counted once by its worst: %d",
+                   v->n_counted);
+    pod_table_note(t, "error: median %.1f %% (5 allowed), worst %.1f %% (10 allowed)", v->median,
+                   v->worst);
     pod_table_note(t, "share of all-reduce: at most %.2f percentage points apart (1 allowed): %s",
-                   share, held ? "all hold" : "NOT all hold");
-    return held;
+                   v->share, v->held ? "all hold" : "NOT all hold");
 }
 
 /* In picoseconds, so that it can be held against what the command prints. */
-static void add_commands(pod_table *t, const outcome o[])
+static void add_commands(pod_table *t, const validation *v)
 {
     pod_table_note(t, "the step of each row, without evaluations, is that of");
     for (int i = 0; i < N_ROWS; i++)
-        pod_table_note(t, "  %.9f ms: %s", 1e3 * o[i].step_s, o[i].command);
+        pod_table_note(t, "  %.9f ms: %s", 1e3 * v->o[i].step_s, v->o[i].command);
 }
 
-pod_status pod_simulate_validate(pod_call *call, bool *held)
+static pod_status print(const validation *v, FILE *to, const char *csv)
 {
-    outcome o[N_ROWS];
     pod_table *t;
-    const char *csv = pod_config_text(call->config, POD_OPT_CSV);
-    for (int i = 0; i < N_ROWS; i++) POD_TRY(predict(call->config, &rows[i], &o[i]));
     POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
     pod_table_note(t, "minipod %s simulate --validate, clock virtual", POD_VERSION);
     pod_table_note(t, "published: seconds between evaluations / steps, one evaluation included; of "
                       "EfficientNet-B2 a step");
     pod_table_note(t, "apart: whole runs, whose number of steps varies; not counted");
-    for (int i = 0; i < N_ROWS; i++) add_row(t, &rows[i], &o[i]);
-    *held = judge(t, o);
-    add_commands(t, o);
-    pod_status s = pod_table_print(t, call->log->out);
+    for (int i = 0; i < N_ROWS; i++) add_row(t, &rows[i], &v->o[i]);
+    add_verdict(t, v);
+    add_commands(t, v);
+    pod_status s = pod_table_print(t, to);
     if (s == POD_OK && *csv) s = pod_table_write_csv(t, csv);
     pod_table_destroy(t);
     return s;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void put_known(pod_json *j, const char *key, bool is_known, double value)
+{
+    if (is_known)
+        pod_json_double(j, key, value);
+    else
+        pod_json_null(j, key);
+}
+
+static void put_row(pod_json *j, const row *r, const outcome *o)
+{
+    pod_json_open_object(j, NULL);
+    pod_json_text(j, "name", r->name);
+    pod_json_text(j, "command", o->command);
+    pod_json_text(j, "machine", o->machine);
+    pod_json_text(j, "mesh", o->mesh);
+    pod_json_int(j, "ranks", o->cores);
+    pod_json_int(j, "global_batch", o->batch);
+    pod_json_text(j, "row_is", kind_names[r->kind]);
+    pod_json_double(j, "published_s", r->seconds / r->steps);
+    pod_json_double(j, "predicted_s", o->seconds / r->steps);
+    pod_json_double(j, "error", o->error / 100);
+    pod_json_double(j, "step_s", o->step_s);
+    put_known(j, "evaluation_s", r->evaluations > 0, o->evaluation_s);
+    pod_json_double(j, "allreduce_share", o->share / 100);
+    put_known(j, "allreduce_share_published", r->share > 0, r->share / 100);
+    pod_json_close(j);
+}
+
+static void put(const void *validated, pod_json *j)
+{
+    const validation *v = validated;
+    pod_json_open_object(j, NULL);
+    pod_json_text(j, "schema", "minipod.simulate.validate");
+    pod_json_int(j, "version", 1);
+    pod_json_text(j, "minipod", POD_VERSION);
+    pod_json_text(j, "clock", "virtual");
+    pod_json_bool(j, "all_hold", v->held);
+    pod_json_int(j, "rows_counted", v->n_counted);
+    pod_json_double(j, "error_median", v->median / 100);
+    pod_json_double(j, "error_worst", v->worst / 100);
+    pod_json_double(j, "allreduce_share_apart", v->share / 100);
+    pod_json_open_array(j, "rows");
+    for (int i = 0; i < N_ROWS; i++) put_row(j, &rows[i], &v->o[i]);
+    pod_json_close(j);
+    pod_json_close(j);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* The rows have settings of their own: others would be of no row, or bend it. */
+static pod_status check_options(const pod_config *c)
+{
+    int n;
+    const pod_option *options = pod_options(&n);
+    for (int i = 0; i < n; i++) {
+        const bool is_ours = i == POD_OPT_VALIDATE || i == POD_OPT_CSV || i == POD_OPT_JSON ||
+                             strcmp(options[i].group, "general") == 0;
+        if (is_ours || !(options[i].commands & POD_CMD_SIMULATE) ||
+            !pod_config_is_set(c, (pod_opt)i))
+            continue;
+        return pod_fail(POD_E_INVALID,
+                        "%s: --validate takes --csv and --json alone: its rows have settings of "
+                        "their own",
+                        options[i].name);
+    }
+    return POD_OK;
+}
+
+pod_status pod_simulate_validate(pod_call *call, bool *held)
+{
+    validation v = {0};
+    const pod_config *c = call->config;
+    const char *json = pod_config_text(c, POD_OPT_JSON);
+    POD_TRY(check_options(c));
+    for (int i = 0; i < N_ROWS; i++) POD_TRY(predict(&rows[i], &v.o[i]));
+    judge(&v);
+    POD_TRY(print(&v, call->log->out, pod_config_text(c, POD_OPT_CSV)));
+    if (*json) POD_TRY(pod_json_file_write(json, 2, put, &v));
+    *held = v.held;
+    return POD_OK;
 }

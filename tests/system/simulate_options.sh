@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# simulate_options.sh MINIPOD: an option of simulate that would do nothing, or not what it says, is
+# refused in one line with exit 2; and what --validate leaves.
+# shellcheck source=tests/system/common.sh
+. "$(dirname "$0")/common.sh"
+
+# refuses PATTERN WORD...: ends with 2, says so in one line and prints nothing
+refuses() {
+    local pattern=$1 code
+    shift
+    "$minipod" simulate "$@" >out 2>err
+    code=$?
+    [ $code -eq 2 ] || fail "$*: exit $code, want 2: $(head -c 300 err)"
+    [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] || fail "$*: not one line: $(cat out err | head -c 600)"
+    grep -q -e "$pattern" err || fail "$*: no '$pattern' in: $(head -c 300 err)"
+}
+
+# takes WORD...: ends with 0
+takes() { "$minipod" simulate "$@" >out 2>err || fail "$*: exit $?: $(head -c 300 err)"; }
+
+# ---- the validation has settings of its own
+for word in machine=absent mesh=2x2x2 model=mlp batch=64 out=dir trace=on explain=on to-target=on \
+    link-bandwidth=0.5 fault=link:rank=0,dim=0 noise=0.1 algo=ring bn-group=4 wire=bf16 bucket=32M; do
+    refuses "^minipod simulate: ${word%%=*}: --validate takes" --validate --"$word"
+done
+[ ! -e dir ] || fail "a refused --out was made"
+printf 'overlap = on\n' >given.conf
+refuses '^minipod simulate: overlap: --validate takes' --validate --conf given.conf
+takes --validate --csv v.csv --json v.json --quiet
+[ "$(grep -c '"step_s": 0\.[0-9]*' v.json)" -eq "$(grep -vc -e '^#' -e '^model,' v.csv)" ] ||
+    fail "v.json and v.csv have not the same rows"
+grep -q '"all_hold": true' v.json || fail "v.json: $(head -12 v.json)"
+
+exit $failed
