@@ -8,6 +8,7 @@
 #include "bench/simulate_explain.h"
 #include "bench/simulate_job.h"
 #include "bench/simulate_links.h"
+#include "bench/simulate_options.h"
 #include "bench/simulate_settings.h"
 #include "bench/simulate_target.h"
 #include "bench/simulate_validate.h"
@@ -379,13 +380,13 @@ pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
 {
     const pod_config *c = call->config;
     if (*pod_config_text(c, POD_OPT_JOB)) return pod_simulate_job(call);
-    POD_TRY(pod_simulate_job_absent(c));
     if (pod_config_bool(c, POD_OPT_VALIDATE)) {
         bool held = false;
         POD_TRY(pod_simulate_validate(call, &held));
         *exit_code = held ? POD_EXIT_OK : POD_EXIT_FAILED;
         return POD_OK;
     }
+    POD_TRY(pod_simulate_options_check(c));
     const char *json = pod_config_text(c, POD_OPT_JSON);
     simulation x = {.config = c};
     pod_arena *arena;
@@ -394,6 +395,7 @@ pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
         return pod_fail(POD_E_INVALID, "trace: timeline.json goes into --out, which is not given");
     POD_TRY(pod_arena_create(NULL, &arena));
     POD_TRY_GOTO(status, pod_planned_of(c, arena, &x.planned), done);
+    POD_TRY_GOTO(status, pod_simulate_options_suit(c, &x.planned), done);
     POD_TRY_GOTO(status, pod_simulate(&x.planned, arena, &x.result), done);
     warn_of_algo(&x, arena, call->log);
     x.has_target = pod_config_bool(c, POD_OPT_TO_TARGET);

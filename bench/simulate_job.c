@@ -4,18 +4,6 @@
 #include "bench/job_table.h"
 #include "runtime/core/file.h"
 
-pod_status pod_simulate_job_absent(const pod_config *c)
-{
-    static const pod_opt ours[] = {POD_OPT_MTBF, POD_OPT_FAULTS_FROM, POD_OPT_INTERVAL,
-                                   POD_OPT_NODES, POD_OPT_MESHES};
-    int n;
-    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
-        if (pod_config_is_set(c, ours[i]))
-            return pod_fail(POD_E_INVALID, "%s: of a long job: with --job days=30, say",
-                            pod_options(&n)[ours[i]].name);
-    return POD_OK;
-}
-
 static void put(const void *study, pod_json *j) { pod_job_json(study, j); }
 
 static pod_status write_json(const pod_job_study *s, const char *path)

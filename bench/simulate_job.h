@@ -7,7 +7,4 @@
 /* Prints the table, writes --csv, --json, and into --out job.json and job.svg. */
 POD_MUST pod_status pod_simulate_job(pod_call *call);
 
-/* Refuses options that mean something with --job alone. */
-POD_MUST pod_status pod_simulate_job_absent(const pod_config *c);
-
 #endif

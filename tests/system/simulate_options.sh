@@ -31,4 +31,20 @@ takes --validate --csv v.csv --json v.json --quiet
     fail "v.json and v.csv have not the same rows"
 grep -q '"all_hold": true' v.json || fail "v.json: $(head -12 v.json)"
 
+# ---- options that mean something in other company
+small=(--machine tpu-v3 --mesh 2x2x2 --model resnet20 --batch 256)
+for word in scaling=weak watchdog=30 checkpoint=sync mtbf=100; do
+    refuses "^minipod simulate: ${word%%=*}: of a long job" "${small[@]}" --"$word"
+done
+refuses '^minipod simulate: start-up: .* --to-target or --job' "${small[@]}" --start-up 20
+for word in epochs=3 steps=10; do
+    refuses "^minipod simulate: ${word%%=*}: --to-target takes" "${small[@]}" --to-target --"$word"
+done
+for word in fusion=off tile=0 impl=gemm; do
+    refuses "^minipod simulate: ${word%%=*}: of the kernels of --machine host" "${small[@]}" --"$word"
+done
+# What train reads of the same file or environment is not meant.
+printf 'fusion = off\nwatchdog = 30\ncheckpoint = sync\n' >train.conf
+MINIPOD_TILE=0 takes "${small[@]}" --conf train.conf --steps 10
+
 exit $failed
