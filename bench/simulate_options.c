@@ -57,3 +57,24 @@ pod_status pod_simulate_options_suit(const pod_config *c, const pod_planned *p)
                             name_of(of_host[i]), p->machine.name);
     return POD_OK;
 }
+
+static bool has_link_fault(const pod_planned *p)
+{
+    for (int i = 0; i < p->n_faults; i++)
+        if (p->fault[i].kind == POD_FAULT_LINK) return true;
+    return false;
+}
+
+pod_status pod_simulate_options_used(const pod_planned *p, const pod_simulated *s)
+{
+    const char *found = NULL;
+    if (s->use.n_messages > 0) return POD_OK;
+    if (has_link_fault(p)) found = "fault: link";
+    if (p->link_latency != 1) found = name_of(POD_OPT_LINK_LATENCY);
+    if (p->link_bandwidth != 1) found = name_of(POD_OPT_LINK_BANDWIDTH);
+    if (!found) return POD_OK;
+    return pod_fail(POD_E_INVALID, "%s: nothing goes over a link: %s", found,
+                    s->cores == 1 ? "there is one core"
+                                  : "the ranks of a host share its memory, but with --algo ring, "
+                                    "say, they send messages");
+}

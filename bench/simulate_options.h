@@ -2,7 +2,7 @@
 #ifndef MINIPOD_BENCH_SIMULATE_OPTIONS_H
 #define MINIPOD_BENCH_SIMULATE_OPTIONS_H
 
-#include "bench/planned.h"
+#include "bench/simulated.h"
 
 /* Before anything is planned, of a step and not of a long job. Options that other commands take too
  * may stand in a file or in the environment for those; typed, they are meant. E_INVALID, naming the
@@ -10,5 +10,7 @@
 POD_MUST pod_status pod_simulate_options_check(const pod_config *c);
 /* The same of what a machine does not have: a pod a host's kernels. */
 POD_MUST pod_status pod_simulate_options_suit(const pod_config *c, const pod_planned *p);
+/* The same of links that nothing has gone over. */
+POD_MUST pod_status pod_simulate_options_used(const pod_planned *p, const pod_simulated *s);
 
 #endif

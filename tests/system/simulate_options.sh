@@ -47,4 +47,31 @@ done
 printf 'fusion = off\nwatchdog = 30\ncheckpoint = sync\n' >train.conf
 MINIPOD_TILE=0 takes "${small[@]}" --conf train.conf --steps 10
 
+# ---- links that nothing goes over
+cat >made.conf <<END
+name = made
+clock = wall
+physical_cores = 2
+peak_f32_gflop_per_s = 100
+peak_bf16_gflop_per_s = 100
+copy_l2_gb_per_s = 50
+copy_memory_gb_per_s = 10
+instr_overhead_us = 0.1
+tile_gb_per_s = 20
+crowded = 1.25
+share_gb_per_s = 10
+link_gb_per_s = 5
+link_latency_us = 1
+reduce_gb_per_s = 50
+sync_us = 1
+op_time = matmul_bias bf16 ref 784x64 512x64 51380224 970000 500
+END
+host=(--machine made.conf --model mlp --batch 64 --mesh 2)
+for word in link-bandwidth=0.001 link-latency=3 fault=link:rank=0,dim=0; do
+    refuses "^minipod simulate: ${word%%=*}: .*nothing goes over a link: .*share its memory" "${host[@]}" --"$word"
+    takes "${host[@]}" --"$word" --algo ring
+done
+refuses 'nothing goes over a link: there is one core' "${small[@]}" --mesh 1 --link-latency 2
+takes "${host[@]}" --link-bandwidth 1
+
 exit $failed
