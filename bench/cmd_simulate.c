@@ -27,6 +27,7 @@ typedef struct simulation {
     pod_simulated result;
     bool has_target; /* was asked for */
     pod_time_to_target target;
+    const pod_explanation *explanation; /* NULL: was not asked for */
 } simulation;
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -243,10 +244,8 @@ static void add_links(pod_table *t, const simulation *x)
                        (double)s->use.n_events / s->run_wall_s);
 }
 
-static pod_status print_table(const simulation *x, FILE *to, const char *csv)
+static void fill_table(pod_table *t, const simulation *x)
 {
-    pod_table *t;
-    POD_TRY(pod_table_create(pod_quantity_columns, POD_QUANTITY_COLUMNS, &t));
     pod_table_note(t, "minipod %s simulate, clock virtual, machine %s", POD_VERSION,
                    x->planned.machine.name);
     add_circumstances(t, x);
@@ -257,10 +256,29 @@ static pod_status print_table(const simulation *x, FILE *to, const char *csv)
     add_goodput(t, x);
     add_target(t, x);
     add_links(t, x);
-    pod_status s = pod_table_print(t, to);
-    if (s == POD_OK && *csv) s = pod_table_write_csv(t, csv);
+}
+
+/* What is explained follows the table in print, and is rows of it in the CSV. */
+static pod_status print_table(simulation *x, pod_arena *arena, const pod_config *c, pod_log *log)
+{
+    const char *csv = pod_config_text(c, POD_OPT_CSV);
+    pod_table *t;
+    pod_status status;
+    POD_TRY(pod_table_create(pod_quantity_columns, POD_QUANTITY_COLUMNS, &t));
+    fill_table(t, x);
+    POD_TRY_GOTO(status, pod_table_print(t, log->out), done);
+    if (pod_config_bool(c, POD_OPT_EXPLAIN)) {
+        POD_TRY_GOTO(status,
+                     pod_simulate_explain(&x->planned, &x->result, arena, log, &x->explanation),
+                     done);
+        POD_TRY_GOTO(
+            status, pod_explanation_print(x->explanation, &x->planned, &x->result, log->out), done);
+        pod_explanation_rows(x->explanation, t);
+    }
+    if (*csv) POD_TRY_GOTO(status, pod_table_write_csv(t, csv), done);
+done:
     pod_table_destroy(t);
-    return s;
+    return status;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -326,6 +344,11 @@ static void put(const void *simulated, pod_json *j)
     }
     pod_simulate_put_algorithms(r->program, j);
     pod_simulate_put_options(x->config, j);
+    if (x->explanation) {
+        pod_json_open_object(j, "explain");
+        pod_explanation_json(x->explanation, j);
+        pod_json_close(j);
+    }
     pod_json_int(j, "events", r->use.n_events);
     pod_json_double(j, "plan_wall_s", r->plan_wall_s);
     pod_json_double(j, "run_wall_s", r->run_wall_s);
@@ -351,7 +374,7 @@ static pod_status write_trace(const simulation *x, const char *folder)
 
 static pod_status write_json(const simulation *x, const char *path)
 {
-    return pod_json_file_write(path, 2, put, x);
+    return pod_json_file_write(path, 3, put, x);
 }
 
 static void warn_of_algo(const simulation *x, pod_arena *arena, pod_log *log)
@@ -402,9 +425,7 @@ pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
     x.has_target = pod_config_bool(c, POD_OPT_TO_TARGET);
     if (x.has_target)
         POD_TRY_GOTO(status, pod_simulate_to_target(&x.planned, &x.result, arena, &x.target), done);
-    POD_TRY_GOTO(status, print_table(&x, call->log->out, pod_config_text(c, POD_OPT_CSV)), done);
-    if (pod_config_bool(c, POD_OPT_EXPLAIN))
-        POD_TRY_GOTO(status, pod_simulate_explain(&x.planned, &x.result, call->log->out), done);
+    POD_TRY_GOTO(status, print_table(&x, arena, c, call->log), done);
     if (*json) POD_TRY_GOTO(status, write_json(&x, json), done);
     POD_TRY_GOTO(status, write_folder(&x, c, call->log), done);
 done:
