@@ -64,11 +64,17 @@ static pod_status failed_links(const pod_planned *p, int link[POD_MAX_FAULTS], i
     return POD_OK;
 }
 
+/* A hop of a pod takes a picosecond at least, the clock's unit: in no time at all who is hops away
+ * would have a say in each moment, no core would stand for others, and all were simulated. */
+static const double LEAST_HOP_S = 1e-12;
+
 static void scale_links(const pod_planned *p, pod_net *net)
 {
     for (int d = 0; d < POD_MESH_MAX_DIMS; d++) {
         net->link_bytes_per_s[d] *= p->link_bandwidth;
         net->link_latency_s[d] *= p->link_latency;
+        if (pod_machine_is_virtual(&p->machine))
+            net->link_latency_s[d] = fmax(net->link_latency_s[d], LEAST_HOP_S);
     }
 }
 

@@ -55,4 +55,12 @@ has_not 'hides behind'
 has 'one core: nothing is reduced'
 has_not 'links'
 
+# ---- links without latency: few cores still stand for all, and the step is that of all
+wide=(simulate --machine tpu-v3 --mesh 2x32x32 --model resnet20 --batch 4096 --link-latency 0)
+"$minipod" "${wide[@]}" --csv few.csv >out || fail "no latency"
+has '^  cores  *2048  *[1-9][0-9]\{0,2\} simulated, which stand for all'
+"$minipod" "${wide[@]}" --csv all.csv --every-core on >out || fail "no latency, every core"
+has_not 'which stand for all'
+[ "$(step_of few.csv)" = "$(step_of all.csv)" ] || fail "few cores: $(step_of few.csv) ms, all $(step_of all.csv)"
+
 exit $failed
