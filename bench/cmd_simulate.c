@@ -355,15 +355,38 @@ static void put(const void *simulated, pod_json *j)
     pod_json_close(j);
 }
 
-static pod_status write_trace(const simulation *x, const char *folder)
+/* A pod has none of our kernels. NULL on a host; E_NOMEM. */
+static pod_status traced_work(const simulation *x, pod_arena *arena, const pod_trace_work **out)
 {
+    const pod_program *p = x->result.program;
+    *out = NULL;
+    if (!pod_machine_is_virtual(&x->planned.machine)) return POD_OK;
+    pod_trace_work *work = POD_ARENA_NEW(arena, pod_trace_work, p->n_instrs);
+    if (!work) return POD_E_NOMEM;
+    for (int32_t i = 0; i < p->n_instrs; i++) {
+        const pod_instr_time *t = &x->result.time[i];
+        work[i] = (pod_trace_work){.bound = pod_bound_name(t->bound),
+                                   .flops = t->flops,
+                                   .vector_ops = t->vector_ops,
+                                   .bytes = t->bytes,
+                                   .n_joined = t->n_joined};
+    }
+    *out = work;
+    return POD_OK;
+}
+
+static pod_status write_trace(const simulation *x, pod_arena *arena, const char *folder)
+{
+    const pod_trace_work *work;
+    POD_TRY(traced_work(x, arena, &work));
     char path[PATH_BYTES], clock[TEXT_BYTES];
     snprintf(path, sizeof path, "%s/timeline.json", folder);
     snprintf(clock, sizeof clock, "virtual, machine %s", x->planned.machine.name);
     const pod_trace_plan plan = {.clock = clock,
                                  .program = x->result.program,
                                  .rank = x->planned.watched,
-                                 .n_ranks = x->result.n_traces};
+                                 .n_ranks = x->result.n_traces,
+                                 .work = work};
     pod_trace *trace;
     POD_TRY(pod_trace_open(path, &plan, &trace));
     const pod_status s = pod_trace_put_step(trace, x->result.trace);
@@ -384,7 +407,8 @@ static void warn_of_algo(const simulation *x, pod_arena *arena, pod_log *log)
     if (text) pod_log_say(log, POD_LOG_WARNING, "%s", text);
 }
 
-static pod_status write_folder(const simulation *x, const pod_config *c, pod_log *log)
+static pod_status write_folder(const simulation *x, const pod_config *c, pod_arena *arena,
+                               pod_log *log)
 {
     const char *folder = pod_config_text(c, POD_OPT_OUT);
     char path[PATH_BYTES];
@@ -393,7 +417,7 @@ static pod_status write_folder(const simulation *x, const pod_config *c, pod_log
     snprintf(path, sizeof path, "%s/simulate.json", folder);
     POD_TRY(write_json(x, path));
     POD_TRY(pod_simulate_write_links(&x->result, x->planned.machine.name, folder, log));
-    if (pod_config_bool(c, POD_OPT_TRACE)) POD_TRY(write_trace(x, folder));
+    if (pod_config_bool(c, POD_OPT_TRACE)) POD_TRY(write_trace(x, arena, folder));
     return POD_OK;
 }
 
@@ -427,7 +451,7 @@ pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
         POD_TRY_GOTO(status, pod_simulate_to_target(&x.planned, &x.result, arena, &x.target), done);
     POD_TRY_GOTO(status, print_table(&x, arena, c, call->log), done);
     if (*json) POD_TRY_GOTO(status, write_json(&x, json), done);
-    POD_TRY_GOTO(status, write_folder(&x, c, call->log), done);
+    POD_TRY_GOTO(status, write_folder(&x, c, arena, call->log), done);
 done:
     pod_planned_end(&x.planned);
     pod_arena_destroy(arena);

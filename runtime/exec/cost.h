@@ -20,6 +20,8 @@ typedef struct pod_instr_time { /* of one core, in seconds; of a collective or a
     double matrix_s, vector_s, memory_s, overhead_s;
     double seconds; /* of the instruction: units of a core work at the same time */
     pod_bound bound;
+    double flops, vector_ops, bytes; /* pod_cost's of all whose work it is; to and from memory */
+    int32_t n_joined;                /* whose work it is; 0: it is part of another's, or none */
 } pod_instr_time;
 
 /* time[i] for every instruction i of the program. E_INVALID, naming the key, when the machine's

@@ -54,7 +54,12 @@ static pod_instr_time time_of(const pod_machine *m, const pod_instr *instr, doub
 {
     const pod_host_time works = pod_host_works(m, instr);
     const double bytes = instr->cost.bytes_read + instr->cost.bytes_written;
-    pod_instr_time t = {.matrix_s = works.matrix_s, .vector_s = works.vector_s};
+    pod_instr_time t = {.matrix_s = works.matrix_s,
+                        .vector_s = works.vector_s,
+                        .flops = instr->cost.matrix_flops,
+                        .vector_ops = instr->cost.vector_ops,
+                        .bytes = bytes,
+                        .n_joined = 1};
     if (instr->n_tiles > 1 && m->tile_gb_per_s > 0) t.memory_s = bytes / (1e9 * m->tile_gb_per_s);
     if (instr->n_works == 0) t.overhead_s = 1e-6 * m->instr_overhead_us;
     scale(&t, factor);

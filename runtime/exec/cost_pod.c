@@ -168,11 +168,15 @@ static pod_instr_time time_of(const cost *c, int32_t g)
     const pod_joined *j = &c->joined[g];
     pod_instr_time t = {.memory_s =
                             c->moved[g] / (1e9 * c->m->copy_memory_gb_per_s * c->m->memory_share),
-                        .overhead_s = 1e-6 * c->m->instr_overhead_us};
+                        .overhead_s = 1e-6 * c->m->instr_overhead_us,
+                        .bytes = c->moved[g],
+                        .n_joined = j->work.n};
     for (int32_t k = 0; k < j->work.n; k++) {
         const pod_instr *in = &c->p->instr[j->work.at[k]];
         t.matrix_s += matrix_s(c->m, &in->cost.product);
         t.vector_s += vector_s(c, in);
+        t.flops += in->cost.matrix_flops;
+        t.vector_ops += in->cost.vector_ops;
     }
     pod__cost_bound(&t);
     return t;

@@ -86,6 +86,21 @@ static int64_t bytes_of(const pod_program *p, int32_t instr)
     return (int64_t)p->slot[p->coll[p->instr[instr].ticket].slot].bytes;
 }
 
+static const pod_trace_work *work_of(const pod_trace *t, const pod_event *e)
+{
+    const bool runs = e->instr >= 0 && t->plan.program->instr[e->instr].kind == POD_I_RUN;
+    return runs && t->plan.work ? &t->plan.work[e->instr] : NULL;
+}
+
+static void put_work(pod_json *j, const pod_trace_work *w)
+{
+    pod_json_text(j, "bound_by", w->bound);
+    pod_json_double(j, "flops", w->flops);
+    pod_json_double(j, "vector_ops", w->vector_ops);
+    pod_json_double(j, "memory_bytes", w->bytes);
+    pod_json_int(j, "joined", w->n_joined);
+}
+
 /* Of a step; what has no instruction is named by its phase, WAIT_FOR_DATA as Horovod's timeline has
  * it. `number` of a collective in flight, else 0. */
 static void put_own(pod_trace *t, spot at, const pod_event *e, int number)
@@ -101,8 +116,12 @@ static void put_own(pod_trace *t, spot at, const pod_event *e, int number)
     if (in) {
         pod_json_int(&t->json, "instr", e->instr);
         pod_json_text(&t->json, "op", in->op);
-        pod_json_text(&t->json, "kernel", in->impl);
     }
+    const pod_trace_work *work = work_of(t, e);
+    if (work)
+        put_work(&t->json, work);
+    else if (in)
+        pod_json_text(&t->json, "kernel", in->impl);
     if (in && number > 0) {
         pod_json_int(&t->json, "number", number);
         pod_json_int(&t->json, "bytes", bytes_of(p, e->instr));
@@ -141,7 +160,9 @@ static void put_events(pod_trace *t, int i, const pod_trace_part *p, int *row)
     for (int64_t k = 0; k < p->n; k++) {
         const pod_event *e = &p->event[k];
         const bool flies = e->lane == POD_LANE_COMM;
+        const pod_trace_work *work = work_of(t, e);
         row[k] = flies ? row_for(e, free_at) : 0;
+        if (work && work->n_joined == 0) continue;
         put_own(t, (spot){i, e->lane, row[k]}, e, flies ? ++number : 0);
     }
 }

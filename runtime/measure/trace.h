@@ -4,7 +4,8 @@
  * pid is the rank, tid a row of a lane, named and ordered by `M` events; no two ranks share a tid,
  * for not every reader keeps those apart. What overlaps in a lane stands in further rows of it:
  * Perfetto drops slices that overlap. `X` events are named as the program's labels; op, kernel and
- * bytes stand in `args`. Arrows (`s`, `f`) go from the rank that came last to a collective to those
+ * bytes stand in `args`; on a machine without our kernels, instead of the kernel, what bounds the
+ * instruction and what it does, and those that are part of another's work are left out. Arrows (`s`, `f`) go from the rank that came last to a collective to those
  * that waited for it (flows.h), and count within their step. `C` is the bytes of collectives in
  * flight; `i` is what happens at once.
  *
@@ -16,15 +17,22 @@
 
 #include "runtime/measure/flows.h"
 
+typedef struct pod_trace_work { /* of an instruction on a simulated machine */
+    const char *bound;          /* what it waits for most */
+    double flops, vector_ops, bytes;
+    int32_t n_joined; /* instructions whose work it is; 0: it is part of another's */
+} pod_trace_work;
+
 typedef struct pod_trace_plan { /* borrowed until close */
     const char *clock;          /* "wall", or "virtual, machine tpu-v3" */
     const pod_program *program;
     const int *rank; /* (n_ranks) */
     int n_ranks;
-    int attempt;       /* of the job; 0: it has none */
-    int64_t n_dropped; /* that the timelines of all ranks had no room for */
-    pod_time origin;   /* is time 0 of the file: at or before all that is put */
-    pod_stamp stamp;   /* of the origin; 0: none, as of a virtual clock */
+    const pod_trace_work *work; /* by instruction; NULL: kernels do it */
+    int attempt;                /* of the job; 0: it has none */
+    int64_t n_dropped;          /* that the timelines of all ranks had no room for */
+    pod_time origin;            /* is time 0 of the file: at or before all that is put */
+    pod_stamp stamp;            /* of the origin; 0: none, as of a virtual clock */
 } pod_trace_plan;
 
 typedef struct pod_trace pod_trace;

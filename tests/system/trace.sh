@@ -71,6 +71,21 @@ is "arrows from the slow core" "$arrows" -ge 2
 grep '"ph": "s"' sim/timeline.json | grep -vq '"pid": 3' && fail "somebody but core 3 was waited for"
 grep -q '"clock": "virtual, machine tpu-v3"' sim/timeline.json || fail "clock and machine are not named"
 
+# Each instruction says what it does and what bounds it; what is joined to another is left out. On 8 cores
+# their FLOPs are the model's.
+"$minipod" simulate --machine tpu-v3 --mesh 2x2x2 --model resnet50 --batch 64 --trace --out pod >out 2>&1 ||
+    fail "simulate: $(cat out)"
+counts pod/timeline.json
+want=$(sed -n 's/.*"model_flops_per_step": \([0-9]*\).*/\1/p' pod/simulate.json)
+found=$(sed -n 's/.*"flops": \([0-9.e+]*\).*/\1/p' pod/timeline.json | awk '{ sum += $1 } END { printf "%.0f", 8 * sum }')
+is "FLOPs of all instructions" "$found" -eq "$want"
+for bound in matrix memory overhead; do
+    grep -q "\"bound_by\": \"$bound\", \"flops\": .*\"memory_bytes\": .*\"joined\": [1-9]" pod/timeline.json ||
+        fail "nothing is bound by $bound"
+done
+grep '"joined": ' pod/timeline.json | grep -q '"dur": 0.000000,\|"joined": 0\|"kernel"' &&
+    fail "an instruction that takes no time, or one with a kernel"
+
 # What found no room is told: an evaluation of many batches leaves more than a track holds.
 on_ranks 2 train --model mlp --data glyphs:8x8x1:60+5000 --batch 12 --steps 2 --trace --progress off --out dropped \
     >out 2>err || fail "dropped: $(cat err)"

@@ -284,6 +284,46 @@ static void no_gaps(void)
     CU_ASSERT_EQUAL(judged().slices, N + 1);
 }
 
+/* On a machine without our kernels: what bounds an instruction, and not what is joined to another. */
+static void simulated_work(void)
+{
+    static const int ranks[] = {0};
+    pod_trace_work work[5] = {{"memory", 2e9, 3, 4096, 2}};
+    const pod_trace_plan plan = {.clock = "virtual, machine x",
+                                 .program = &program,
+                                 .rank = ranks,
+                                 .n_ranks = 1,
+                                 .work = work};
+    pod_event own[16];
+    const pod_trace_part part = {.end = 300 * us, .event = own, .n = make_step(own, 0, 0)};
+    for (int n_joined = 2; n_joined >= 0; n_joined -= 2) {
+        pod_trace *t = NULL;
+        pod_arena *a;
+        char *text;
+        work[0].n_joined = n_joined;
+        POD_CHECK_OK(pod_mesh_parse("1x1", &program.mesh));
+        POD_CHECK_OK(pod_trace_open(trace_path(), &plan, &t));
+        POD_CHECK_OK(pod_trace_put_step(t, &part));
+        POD_CHECK_OK(pod_trace_close(t));
+        CU_ASSERT_EQUAL(judged().slices, 8 + (n_joined > 0));
+        POD_CHECK_OK(pod_arena_create(NULL, &a));
+        cJSON *root = read_back(a, &text);
+        const cJSON *conv = cJSON_GetObjectItem(find(root, "X", "conv1", 0), "args");
+        const cJSON *start = cJSON_GetObjectItem(find(root, "X", "a", 0), "args");
+        CU_ASSERT_EQUAL(conv != NULL, n_joined > 0);
+        CU_ASSERT_STRING_EQUAL(text_in(start, "kernel"), "ring");
+        if (conv) {
+            CU_ASSERT_STRING_EQUAL(text_in(conv, "bound_by"), "memory");
+            CU_ASSERT_EQUAL(number(conv, "flops"), 2e9);
+            CU_ASSERT_EQUAL(number(conv, "memory_bytes"), 4096);
+            CU_ASSERT_EQUAL(number(conv, "joined"), 2);
+            CU_ASSERT_PTR_NULL(cJSON_GetObjectItem(conv, "kernel"));
+        }
+        cJSON_Delete(root);
+        pod_arena_destroy(a);
+    }
+}
+
 static void no_events(void)
 {
     static const int ranks[] = {0};
@@ -350,13 +390,10 @@ static void the_judge_judges(void)
 }
 
 static CU_TestInfo tests[] = {
-    {"slices", slices},
-    {"arrows", arrows},
-    {"counters", counters},
-    {"deeds", deeds},
-    {"no gaps", no_gaps},
-    {"no events", no_events},
-    {"the judge judges", the_judge_judges},
+    {"slices", slices},       {"arrows", arrows},
+    {"counters", counters},   {"deeds", deeds},
+    {"no gaps", no_gaps},     {"simulated work", simulated_work},
+    {"no events", no_events}, {"the judge judges", the_judge_judges},
     CU_TEST_INFO_NULL,
 };
 
