@@ -5,13 +5,13 @@
 #include "kernels/conv/residue.h"
 
 enum {
-    STRIP_FLOATS = 24 * 1024,       /* where the filters fit beside it into the nearer caches */
-    LONG_STRIP_FLOATS = 128 * 1024, /* where each block reads filters from farther away */
+    STRIP = 24 * 1024,       /* elements, where the filters fit beside it into the nearer caches */
+    LONG_STRIP = 128 * 1024, /* where each block reads filters from farther away */
     FEW_WEIGHTS = 96 * 1024,
     LINE_SHORT = 4, /* windows */
     LINE_MIN = 8,
     LINE_MAX = 28,
-    DW_FLOATS = 256 * 1024,
+    DW_STRIP = 256 * 1024,
     DW_WINDOWS = 512, /* that a block has if they fit: so often are sums added to dw */
     DW_PART = 64
 };
@@ -26,29 +26,29 @@ static int64_t strip_rows(const pod__direct *d, int64_t n_lines)
     return (n_lines - 1) * d->view.step / d->row_gap + d->view.r;
 }
 
-/* Lays out the strip, for some channels, in blocks whose strip, with `beside` floats a line, has
- * about `floats`. */
-static void cut(pod__direct *d, int64_t channels, int64_t floats, int64_t beside)
+/* Lays out the strip, for some channels, in blocks whose strip, with `beside` places a line, has
+ * about `places`. */
+static void cut(pod__direct *d, int64_t channels, int64_t places, int64_t beside)
 {
     const pod__windows *v = &d->view;
     d->c = channels;
     d->run = v->s * channels;
-    d->depth = v->r * v->s * v->c;
+    d->depth = v->r * ratio_up(v->s * v->c, d->per);
     d->row_gap = v->r == 1 ? v->step : 1;
     d->column_gap = v->s == 1 ? v->step : 1;
     d->apart = v->step / d->column_gap * channels;
-    d->row = padded((v->q - 1) * d->apart + d->run, 16);
+    d->row = padded((v->q - 1) * d->apart + d->run, 16 * d->per);
     d->line = v->step / d->row_gap * d->row;
     d->images = d->n_images;
     d->lines = v->p;
     const int64_t an_image = larger(1, strip_rows(d, v->p) * d->row + v->p * beside);
-    if (an_image > floats) {
+    if (an_image > places) {
         const int64_t a_line = larger(1, d->line + beside);
-        const int64_t lines = larger(1, (floats - v->r * d->row) / a_line);
+        const int64_t lines = larger(1, (places - v->r * d->row) / a_line);
         d->lines = ratio_up(v->p, ratio_up(v->p, lines));
         d->images = smaller(1, d->n_images);
-    } else if (an_image * d->n_images > floats) {
-        d->images = floats / an_image;
+    } else if (an_image * d->n_images > places) {
+        d->images = places / an_image;
     }
     d->image = strip_rows(d, d->lines) * d->row;
 }
@@ -75,11 +75,11 @@ static void cut_for_filters(pod__direct *d)
 {
     make_lines(d);
     const pod__windows *v = &d->view;
-    const bool few = v->r * v->s * v->c * d->width <= FEW_WEIGHTS;
-    cut(d, v->c, few ? STRIP_FLOATS : LONG_STRIP_FLOATS, 0);
+    const bool few = v->r * v->s * v->c * d->width <= FEW_WEIGHTS * d->per;
+    cut(d, v->c, (few ? STRIP : LONG_STRIP) * d->per, 0);
 }
 
-static pod__direct forward(const pod_conv_call *call)
+static pod__direct forward(const pod_conv_call *call, pod__direct_isa isa)
 {
     const pod_conv_shape *s = &call->shape;
     pod__direct d = {.view = {.image = call->a,
@@ -96,6 +96,7 @@ static pod__direct forward(const pod_conv_call *call)
                               .left = -s->pad_w},
                      .n_images = s->n,
                      .width = s->k,
+                     .per = isa.numbers,
                      .out = call->out,
                      .h = s->p,
                      .w = s->q,
@@ -104,11 +105,13 @@ static pod__direct forward(const pod_conv_call *call)
     return d;
 }
 
-static pod__direct input_grad(const pod_conv_call *call, pod__residue rows, pod__residue columns)
+static pod__direct input_grad(const pod_conv_call *call, int64_t i, pod__direct_isa isa)
 {
     const pod_conv_shape *s = &call->shape;
+    const pod__residue rows = pod__residue_rows(s, i / s->stride);
+    const pod__residue columns = pod__residue_columns(s, i % s->stride);
     if (rows.n_pixels == 0 || columns.n_pixels == 0 || rows.n_taps == 0 || columns.n_taps == 0)
-        return (pod__direct){.width = s->c};
+        return (pod__direct){.width = s->c, .per = isa.numbers};
     pod__direct d = {.view = {.image = call->a,
                               .dtype = call->dtype,
                               .h = s->p,
@@ -123,6 +126,7 @@ static pod__direct input_grad(const pod_conv_call *call, pod__residue rows, pod_
                               .left = columns.first},
                      .n_images = s->n,
                      .width = s->c,
+                     .per = isa.numbers,
                      .out = call->out,
                      .h = s->h,
                      .w = s->w,
@@ -144,7 +148,7 @@ static bool can_halve(int64_t n) { return n > DW_PART && n % 32 == 0; }
 static dw_part dw_part_of(const pod_conv_shape *s)
 {
     const int64_t pixels = s->r == 1 && s->s == 1 ? 1 : s->stride * s->stride;
-    const int64_t room = DW_FLOATS / DW_WINDOWS;
+    const int64_t room = DW_STRIP / DW_WINDOWS;
     dw_part part = {s->c, s->k};
     while (part.channels * pixels + part.filters > room) {
         const bool wide = part.channels * pixels > part.filters;
@@ -158,14 +162,29 @@ static dw_part dw_part_of(const pod_conv_shape *s)
     return part;
 }
 
-static pod__direct weight_grad(const pod_conv_call *call, int64_t i)
+/* Elements of two images, or of two lines of one. */
+static void pair(pod__direct *d)
+{
+    pod__windows *v = &d->view;
+    const int64_t images = ratio_up(d->n_images, 2), lines = ratio_up(v->p, 2);
+    if (images * v->p <= d->n_images * lines)
+        d->pair_images = d->n_images = images;
+    else
+        d->pair_lines = v->p = lines;
+}
+
+static pod__direct weight_grad(const pod_conv_call *call, int64_t i, pod__direct_isa isa)
 {
     const pod_conv_shape *s = &call->shape;
-    pod__direct d = forward(call);
+    pod__direct d = forward(call, isa);
     const dw_part part = dw_part_of(s);
     const int64_t a_window = part.channels * s->stride * s->stride + part.filters;
-    const int64_t floats = smaller(larger(DW_WINDOWS * a_window, STRIP_FLOATS), DW_FLOATS);
-    cut(&d, part.channels, floats, d.view.q * part.filters);
+    const int64_t places = smaller(larger(DW_WINDOWS * a_window, STRIP), DW_STRIP);
+    d.all_images = d.n_images;
+    d.all_lines = d.view.p;
+    if (isa.numbers > 1) pair(&d);
+    d.per = 1;
+    cut(&d, part.channels, places, d.view.q * part.filters);
     d.width = part.filters;
     d.first_channel = i % (s->c / part.channels) * part.channels;
     d.first_filter = i / (s->c / part.channels) * part.filters;
@@ -180,56 +199,56 @@ int64_t pod__direct_parts(const pod_conv_call *call)
     return call->pass == POD_CONV_INPUT_GRAD ? s->stride * s->stride : 1;
 }
 
-pod__direct pod__direct_part(const pod_conv_call *call, int64_t i)
+pod__direct pod__direct_part(const pod_conv_call *call, int64_t i, pod__direct_isa isa)
 {
-    const pod_conv_shape *s = &call->shape;
-    if (call->pass == POD_CONV_FORWARD) return forward(call);
-    if (call->pass == POD_CONV_WEIGHT_GRAD) return weight_grad(call, i);
-    return input_grad(call, pod__residue_rows(s, i / s->stride),
-                      pod__residue_columns(s, i % s->stride));
+    if (call->pass == POD_CONV_FORWARD) return forward(call, isa);
+    return call->pass == POD_CONV_WEIGHT_GRAD ? weight_grad(call, i, isa)
+                                              : input_grad(call, i, isa);
 }
 
-int64_t pod__direct_part_floats(const pod__direct *d, int64_t lanes)
+int64_t pod__direct_part_packed(const pod__direct *d, pod__direct_isa isa)
 {
-    return d->depth * padded(d->width, lanes);
+    return d->depth * padded(d->width, isa.lanes);
 }
 
-int64_t pod__direct_packed_floats(const pod_conv_call *call, int64_t lanes)
+int64_t pod__direct_packed(const pod_conv_call *call, pod__direct_isa isa)
 {
-    int64_t floats = 0;
+    int64_t elements = 0;
     for (int64_t i = 0; i < pod__direct_parts(call); i++) {
-        const pod__direct d = pod__direct_part(call, i);
-        floats += pod__direct_part_floats(&d, lanes);
+        const pod__direct d = pod__direct_part(call, i, isa);
+        elements += pod__direct_part_packed(&d, isa);
     }
-    return floats;
+    return elements;
 }
 
-pod__direct_room pod__direct_room_of(const pod_conv_call *call, int64_t lanes)
+pod__direct_room pod__direct_room_of(const pod_conv_call *call, pod__direct_isa isa)
 {
     const bool is_dw = call->pass == POD_CONV_WEIGHT_GRAD;
     const bool packs = !is_dw && !(call->fused & POD_CONV_PACKED_W);
     int64_t strip = 0, side = 0, channels = 0;
     for (int64_t i = 0; i < pod__direct_parts(call); i++) {
-        const pod__direct d = pod__direct_part(call, i);
+        const pod__direct d = pod__direct_part(call, i, isa);
         const int64_t positions = d.images * d.lines * d.view.q;
-        strip = larger(strip, d.images * d.image + 16); /* vectors may end behind it */
-        if (is_dw) side = positions * padded(d.width, lanes);
-        if (call->fused & POD_CONV_SUMS) channels = padded(d.width, lanes);
+        strip = larger(strip, d.images * d.image / d.per + 16); /* vectors may end behind it */
+        if (is_dw) side = positions * padded(d.width, isa.lanes);
+        if (call->fused & POD_CONV_SUMS) channels = padded(d.width, isa.lanes);
     }
     pod__direct_room room = {.side = padded(strip, 16)};
     room.weights = room.side + padded(side, 16);
-    room.sums = room.weights + (packs ? padded(pod__direct_packed_floats(call, lanes), 16) : 0);
+    room.sums = room.weights + (packs ? padded(pod__direct_packed(call, isa), 16) : 0);
     room.end = room.sums + 4 * channels;
     return room;
 }
 
-const char *pod__direct_why_not(const pod_conv_call *call, int64_t lanes)
+const char *pod__direct_why_not(const pod_conv_call *call, pod__direct_isa isa)
 {
     const pod_conv_shape *s = &call->shape;
     const bool is_point = s->r == 1 && s->s == 1;
+    if (isa.numbers > 1 && call->dtype != POD_BF16) return "elements are not bf16";
     if (call->pass == POD_CONV_WEIGHT_GRAD)
-        return is_point && s->c % lanes != 0 ? "channels under a 1x1 filter are no whole vectors"
-                                             : NULL;
+        return is_point && s->c % isa.lanes != 0
+                   ? "channels under a 1x1 filter are no whole vectors"
+                   : NULL;
     const int64_t windows = call->pass == POD_CONV_FORWARD ? s->q : ratio_up(s->w, s->stride);
     if (windows < LINE_SHORT && !(is_point && s->stride == 1))
         return "lines are shorter than 4 windows";
