@@ -8,6 +8,8 @@ enum {
     STRIP = 24 * 1024,       /* elements, where the filters fit beside it into the nearer caches */
     LONG_STRIP = 128 * 1024, /* where each block reads filters from farther away */
     FEW_WEIGHTS = 96 * 1024,
+    WAY = 1024,     /* of the first cache, elements: what is so far apart displaces each other */
+    LINE = 16,      /* of a cache */
     LINE_SHORT = 4, /* windows */
     LINE_MIN = 8,
     LINE_MAX = 28,
@@ -36,8 +38,10 @@ static void cut(pod__direct *d, int64_t channels, int64_t places, int64_t beside
     d->depth = v->r * ratio_up(v->s * v->c, d->per);
     d->row_gap = v->r == 1 ? v->step : 1;
     d->column_gap = v->s == 1 ? v->step : 1;
-    d->apart = v->step / d->column_gap * channels;
-    d->row = padded((v->q - 1) * d->apart + d->run, 16 * d->per);
+    d->pixel = channels;
+    if (v->s == 1 && channels / d->per % WAY == 0) d->pixel += LINE * d->per;
+    d->apart = v->step / d->column_gap * d->pixel;
+    d->row = padded((v->q - 1) * d->apart + d->run, LINE * d->per);
     d->line = v->step / d->row_gap * d->row;
     d->images = d->n_images;
     d->lines = v->p;

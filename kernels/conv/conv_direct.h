@@ -45,6 +45,7 @@ typedef struct pod__direct {
     int64_t first_filter;          /* of the weight gradient's part */
     int64_t first_channel, c;      /* channels of the image that are in the strip */
     int64_t per;                   /* places that one element takes */
+    int64_t pixel;                 /* places between pixels of the strip */
     int64_t run;                   /* places of a window in a row of the strip */
     int64_t depth;                 /* elements of a window, of all channels */
     int64_t images, lines;         /* of a block: whole images, or lines of one */
