@@ -11,6 +11,7 @@ enum {
     WAY = 1024,     /* of the first cache, elements: what is so far apart displaces each other */
     LINE = 16,      /* of a cache */
     LINE_SHORT = 4, /* windows */
+    FEW_WINDOWS = 8,
     LINE_MIN = 8,
     LINE_MAX = 28,
     DW_STRIP = 256 * 1024,
@@ -244,17 +245,26 @@ pod__direct_room pod__direct_room_of(const pod_conv_call *call, pod__direct_isa 
     return room;
 }
 
+static const char *weight_grad_why_not(const pod_conv_shape *s, pod__direct_isa isa)
+{
+    const bool is_point = s->r == 1 && s->s == 1;
+    const int64_t lanes = padded(s->c, isa.lanes);
+    if (isa.numbers > 1 && s->n * s->p * s->q < FEW_WINDOWS) return "there are few windows";
+    if (is_point && isa.numbers == 1 && s->c < lanes)
+        return "channels under a 1x1 filter are no whole vectors";
+    if (is_point && 8 * s->c < 5 * lanes)
+        return "channels under a 1x1 filter leave much of their vectors empty";
+    return NULL;
+}
+
 const char *pod__direct_why_not(const pod_conv_call *call, pod__direct_isa isa)
 {
     const pod_conv_shape *s = &call->shape;
-    const bool is_point = s->r == 1 && s->s == 1;
     if (isa.numbers > 1 && call->dtype != POD_BF16) return "elements are not bf16";
-    if (call->pass == POD_CONV_WEIGHT_GRAD)
-        return is_point && s->c % isa.lanes != 0
-                   ? "channels under a 1x1 filter are no whole vectors"
-                   : NULL;
+    if (call->pass == POD_CONV_WEIGHT_GRAD) return weight_grad_why_not(s, isa);
+    if (s->r == 1 && s->s == 1 && s->stride == 1) return NULL;
     const int64_t windows = call->pass == POD_CONV_FORWARD ? s->q : ratio_up(s->w, s->stride);
-    if (windows < LINE_SHORT && !(is_point && s->stride == 1))
-        return "lines are shorter than 4 windows";
+    if (windows < 2) return "lines are single windows";
+    if (isa.numbers == 1 && windows < LINE_SHORT) return "lines are shorter than 4 windows";
     return NULL;
 }

@@ -84,6 +84,11 @@ static const pod_conv_shape shapes[] = {
     {2, 9, 40, 32, 9, 38, 32, 1, 3, 1, 0, 0},   /* one row */
     {1, 10, 10, 32, 4, 5, 32, 1, 2, 2, 0, 0},   /* rows that no window sees */
     {2, 6, 6, 512, 6, 6, 224, 3, 3, 1, 1, 1},   /* filters that fill the second cache */
+    {3, 5, 5, 17, 5, 5, 17, 3, 3, 1, 1, 1},     /* a window's row is an odd number of values, */
+    {1, 7, 6, 1, 7, 6, 3, 3, 3, 1, 1, 1},       /* of one channel, */
+    {1, 7, 6, 3, 4, 3, 1, 5, 5, 2, 2, 2},       /* to one filter; or an even number */
+    {3, 5, 7, 3, 5, 6, 5, 2, 2, 1, 1, 0},       /* of pixels with an odd one */
+    {1, 3, 9, 2048, 2, 5, 16, 1, 1, 2, 0, 0},   /* pixels whole pages apart */
     {0, 8, 8, 32, 8, 8, 32, 3, 3, 1, 1, 1},     /* no image */
     {0, 8, 8, 4, 8, 8, 4, 3, 3, 1, 1, 1},       {0, 8, 8, 4, 4, 4, 4, 1, 1, 2, 0, 0},
     {0, 8, 8, 4, 8, 8, 4, 1, 1, 1, 0, 0},
@@ -421,6 +426,17 @@ static void conv_pick_takes_the_best(void)
         call = (pod_conv_call){.shape = shapes[1], .pass = (pod_conv_pass)pass};
         CU_ASSERT_STRING_EQUAL(pod_conv_pick(&avx512, &call)->name, "direct_avx512");
     }
+    if (!(pod_cpu_features() & POD_CPU_AVX512_BF16)) {
+        pod_test_skip("direct_avx512_bf16 is picked", "this CPU lacks avx512_bf16");
+        return;
+    }
+    const pod_choice bf16 = {.cpu = avx512.cpu | POD_CPU_AVX512_BF16};
+    for (int pass = 0; pass < POD_N_CONV_PASSES; pass++) {
+        call = (pod_conv_call){.shape = shapes[1], .pass = (pod_conv_pass)pass};
+        CU_ASSERT_STRING_EQUAL(pod_conv_pick(&bf16, &call)->name, "direct_avx512");
+        call.dtype = POD_BF16;
+        CU_ASSERT_STRING_EQUAL(pod_conv_pick(&bf16, &call)->name, "direct_avx512_bf16");
+    }
 }
 
 /* Lines of few windows, and channels that fill no vectors: OpenBLAS is faster. */
@@ -441,6 +457,32 @@ static void conv_direct_refuses_what_it_is_slow_at(void)
     CU_ASSERT_PTR_NULL(kernel->why_not(&call));
 }
 
+/* With pairs of bfloat16 it is slow at less. */
+static void conv_direct_in_pairs_refuses_what_it_is_slow_at(void)
+{
+    const pod_conv_kernel *kernel = pod_conv_find("direct_avx512_bf16");
+    if (!kernel || pod_cpu_why_not(kernel->needs)) {
+        pod_test_skip("direct_avx512_bf16", "this CPU lacks what it needs");
+        return;
+    }
+    pod_conv_call call = {.shape = {8, 2, 2, 64, 2, 2, 64, 3, 3, 1, 1, 1}};
+    CU_ASSERT_PTR_NOT_NULL(kernel->why_not(&call)); /* float32 */
+    call.dtype = POD_BF16;
+    CU_ASSERT_PTR_NULL(kernel->why_not(&call));
+    call.shape = (pod_conv_shape){8, 2, 1, 64, 2, 1, 64, 3, 3, 1, 1, 1};
+    CU_ASSERT_PTR_NOT_NULL(kernel->why_not(&call));
+    call.shape = (pod_conv_shape){8, 1, 1, 64, 1, 1, 64, 1, 1, 1, 0, 0};
+    CU_ASSERT_PTR_NULL(kernel->why_not(&call));
+    call.pass = POD_CONV_WEIGHT_GRAD;
+    CU_ASSERT_PTR_NULL(kernel->why_not(&call));
+    call.shape.c = 20;
+    CU_ASSERT_PTR_NULL(kernel->why_not(&call));
+    call.shape.c = 8;
+    CU_ASSERT_PTR_NOT_NULL(kernel->why_not(&call));
+    call.shape = (pod_conv_shape){7, 1, 1, 64, 1, 1, 64, 1, 1, 1, 0, 0};
+    CU_ASSERT_PTR_NOT_NULL(kernel->why_not(&call));
+}
+
 /* The first layer of ResNet-50 at 224x224: 118 million multiply-adds (He et al. 2015, table 1). */
 static void conv_flops_count_multiply_adds_twice(void)
 {
@@ -456,6 +498,8 @@ static CU_TestInfo conv_tests[] = {
     {"conv_check_refuses", conv_check_refuses},
     {"conv_pick_takes_the_best", conv_pick_takes_the_best},
     {"conv_direct_refuses_what_it_is_slow_at", conv_direct_refuses_what_it_is_slow_at},
+    {"conv_direct_in_pairs_refuses_what_it_is_slow_at",
+     conv_direct_in_pairs_refuses_what_it_is_slow_at},
     {"conv_flops_count_multiply_adds_twice", conv_flops_count_multiply_adds_twice},
     CU_TEST_INFO_NULL,
 };
