@@ -247,10 +247,15 @@ static void say_reduce(const pod_planned *p, const pod_simulated *s, FILE *to)
     }
     fprintf(to,
             "# reductions: %d collectives of %.1f MB in all are in flight for %.3f ms, one after "
-            "the other;\n"
-            "#   of these %.3f ms are waited for, %.2f %% of the step; the rest hides behind "
-            "backward\n",
-            n, mb, in_flight * 1e3, exposed * 1e3, 100 * exposed / s->step_s);
+            "the other;\n",
+            n, mb, in_flight * 1e3);
+    if (exposed == 0)
+        fprintf(to, "#   none of it is waited for: all hides behind backward\n");
+    else
+        fprintf(to,
+                "#   of these %.3f ms are waited for, %.2f %% of the step; the rest hides behind "
+                "backward\n",
+                exposed * 1e3, 100 * exposed / s->step_s);
 }
 
 static void say_slow(const pod_explanation *e, FILE *to)

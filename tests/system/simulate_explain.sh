@@ -25,7 +25,7 @@ step_of() { sed -n 's/^step,\([^,]*\),.*/\1/p' "$1"; }
 
 explains
 first 'memory twice as fast'
-has 'the rest hides behind backward'
+has 'none of it is waited for: all hides behind backward'
 has_not 'slow\|failed\|noise\|overlap'
 [ "$(grep -c '^part ' e.csv)" -eq "$(grep -c '"part":' e.json)" ] || fail "parts: CSV and JSON differ"
 cp e.csv plain.csv
