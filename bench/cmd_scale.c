@@ -70,7 +70,7 @@ static pod_status print_table(const pod_scaling *s, const pod_config *c, FILE *t
     pod_table_note(t, "minipod %s scale, machine %s, %s, %s scaling", POD_VERSION, s->machine,
                    pod_config_text(c, POD_OPT_MODEL), pod_config_text(c, POD_OPT_SCALING));
     pod_table_note(t, "efficiency: samples/s of a core against the first mesh's; compute to other: "
-                      "what of the step each part loses");
+                      "what of core 0's step each part loses");
     for (int i = 0; i < s->n; i++) {
         if (s->has_real)
             add_row(t, s, i, &s->point[i].real, &s->point[0].real,
