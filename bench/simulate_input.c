@@ -1,5 +1,6 @@
 #include "bench/simulate_input.h"
 
+#include "collectives/net/engine.h"
 #include "runtime/core/machine.h"
 
 static int min(int a, int b) { return a < b ? a : b; }
@@ -32,6 +33,11 @@ pod_status pod_simulate_input(const pod_planned *p, pod_input_time *out)
         t.feed_s = local * (double)(m->cores_per_chip > 0 ? m->cores_per_chip : 1) *
                    bytes_of_sample(&p->data) / (1e9 * m->feed_gb_per_s);
     t.seconds = t.make_s > t.feed_s ? t.make_s : t.feed_s;
+    if (pod_ps(t.seconds) == POD_PS_NEVER)
+        return pod_fail(POD_E_INVALID,
+                        "input-rate: %g samples/s make a batch in more than the 53 days that the "
+                        "clock counts",
+                        p->input_rate);
     *out = t;
     return POD_OK;
 }

@@ -17,6 +17,8 @@ typedef enum field_type {
     FIELD_TEXT,
     FIELD_COUNT,
     FIELD_RATE,
+    FIELD_SHARE,
+    FIELD_AMOUNT,
     FIELD_WRAP,
     FIELD_RATES,
     FIELD_TIMES
@@ -41,6 +43,12 @@ typedef struct reading {
 } reading;
 
 enum { MAX_COUNT = 1 << 20 };
+
+static pod_status parse_number(const char *what, field_type type, const char *text, double *out)
+{
+    const double least = type == FIELD_AMOUNT ? 0 : 1e-3, most = type == FIELD_SHARE ? 1 : 1e9;
+    return pod_parse_double(what, text, least, most, out);
+}
 
 static pod_status parse_wrap(const char *what, const char *text, pod_wrap_rule *out)
 {
@@ -107,7 +115,7 @@ static pod_status set_field(pod_machine *m, const field *f, const char *what, co
 {
     char *at = (char *)m + f->offset;
     int64_t count;
-    double rate;
+    double number;
     pod_wrap_rule wrap = {0};
     switch (f->type) {
     case FIELD_TEXT:
@@ -121,8 +129,10 @@ static pod_status set_field(pod_machine *m, const field *f, const char *what, co
         memcpy(at, &count, sizeof count);
         break;
     case FIELD_RATE:
-        POD_TRY(pod_parse_double(what, value, 0, 1e9, &rate));
-        memcpy(at, &rate, sizeof rate);
+    case FIELD_SHARE:
+    case FIELD_AMOUNT:
+        POD_TRY(parse_number(what, f->type, value, &number));
+        memcpy(at, &number, sizeof number);
         break;
     case FIELD_WRAP:
         POD_TRY(parse_wrap(what, value, &wrap));
@@ -278,7 +288,7 @@ void pod_machine_print(const pod_machine *m, FILE *to)
         const char *at = (const char *)m + fields[i].offset;
         char text[32];
         int64_t count;
-        double rate;
+        double number;
         pod_wrap_rule wrap;
         switch (fields[i].type) {
         case FIELD_TEXT:
@@ -289,9 +299,12 @@ void pod_machine_print(const pod_machine *m, FILE *to)
             if (count > 0) fprintf(to, "%s = %" PRId64 "\n", fields[i].key, count);
             break;
         case FIELD_RATE:
-            memcpy(&rate, at, sizeof rate);
-            if (rate > 0)
-                fprintf(to, "%s = %s\n", fields[i].key, pod_print_double(rate, text, sizeof text));
+        case FIELD_SHARE:
+        case FIELD_AMOUNT:
+            memcpy(&number, at, sizeof number);
+            if (number > 0)
+                fprintf(to, "%s = %s\n", fields[i].key,
+                        pod_print_double(number, text, sizeof text));
             break;
         case FIELD_WRAP:
             memcpy(&wrap, at, sizeof wrap);

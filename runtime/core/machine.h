@@ -29,6 +29,8 @@ typedef struct pod_machine { /* a value without pointers: may be sent to other r
 #define POD_MACHINE_FIELD_TEXT         pod_machine_text
 #define POD_MACHINE_FIELD_COUNT        int64_t
 #define POD_MACHINE_FIELD_RATE         double
+#define POD_MACHINE_FIELD_SHARE        double
+#define POD_MACHINE_FIELD_AMOUNT       double
 #define POD_MACHINE_FIELD_WRAP         pod_wrap_rule
 #define POD_MACHINE_FIELD_RATES        pod_rates
 #define POD_MACHINE_FIELD_TIMES        pod_op_times

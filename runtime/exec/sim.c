@@ -244,6 +244,10 @@ pod_status pod_exec_sim_step(pod_exec_sim *e, int64_t step, const pod_exec_sim_w
     POD_TRY(check_done(e));
     for (int c = 0; c < e->n_cores; c++)
         if (e->core[c].ended > e->now) e->now = e->core[c].ended;
+    if (e->now >= POD_PS_NEVER)
+        return pod_fail(POD_E_INVALID,
+                        "simulated step %" PRId64 " ends beyond the 53 days that the clock counts",
+                        step);
     for (int w = 0; w < n_watches; w++)
         pod_timeline_end_step(watch[w].tl, pod_exec_sim_ended(e, watch[w].core));
     return POD_OK;

@@ -43,7 +43,7 @@ typedef struct pod_exec_sim_watch { /* whose events are written, where to */
 } pod_exec_sim_watch;
 
 /* One step of all cores, each from when the step before ended on the last of them. E_INVALID when a
- * collective waits for ever; E_NOMEM. */
+ * collective waits for ever, or the step ends beyond what the clock counts; E_NOMEM. */
 POD_MUST pod_status pod_exec_sim_step(pod_exec_sim *e, int64_t step,
                                       const pod_exec_sim_watch watch[], int n_watches);
 

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# machines.sh MINIPOD: machine files of one's own for the simulator. What no machine can be is refused in one
+# line that names the file and the key, and what the clock cannot count is no result.
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname "$0")/common.sh"
+export MINIPOD_PROGRESS=off
+"$minipod" explain machine --machine tpu-v3 >tpu.conf || fail "explain machine"
+
+# with EDIT WORD...: simulates 8 cores of the machine file changed by sed; out, err
+with() {
+    sed -E "$1" tpu.conf >own.conf
+    shift
+    "$minipod" simulate --machine own.conf --mesh 2x2x2 --model mlp --batch 64 "$@" >out 2>err
+}
+# refuses LINE EDIT WORD...
+refuses() {
+    local line=$1
+    shift
+    with "$@"
+    local code=$?
+    [ $code -eq 2 ] && [ ! -s out ] && [ "$(cat err)" = "minipod simulate: $line" ] ||
+        fail "$*: exit $code: $(cat err out)"
+}
+line_of() { grep -n "^$1 " tpu.conf | cut -d: -f1; }
+# out_of KEY VALUE RANGE: a value that no machine has
+out_of() { refuses "own.conf:$(line_of "$1"): $1: $2 is not within $3" "s/^$1 .*/$1 = $2/"; }
+
+with '' || fail "a copy of tpu-v3: $(cat err)"
+out_of memory_share 69.5 '0.001 to 1'
+out_of vector_share 1000 '0.001 to 1'
+out_of link_gb_per_s 0 '0.001 to 1e+09'
+out_of link_gb_per_s 1e-300 '0.001 to 1e+09'
+out_of vector_gop_per_s 1e-9 '0.001 to 1e+09'
+out_of link_latency_us -1 '0 to 1e+09'
+with 's/^(link_latency_us|instr_overhead_us) .*/\1 = 0/' || fail "no latency: $(cat err)"
+
+slow='s/^instr_overhead_us .*/instr_overhead_us = 1e9/'
+with "$slow" || fail "slow instructions: $(cat err)"
+refuses 'simulated step 0 ends beyond the 53 days that the clock counts' "$slow" --fault slow:rank=3,factor=1e6
+refuses 'input-rate: 1e-09 samples/s make a batch in more than the 53 days that the clock counts' '' \
+    --input-rate 1e-9
+
+exit $failed
