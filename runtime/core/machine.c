@@ -24,14 +24,26 @@ typedef enum field_type {
     FIELD_TIMES
 } field_type;
 
+typedef enum field_need {
+    NEED_FREE,
+    NEED_POD,
+    NEED_CORES,
+    NEED_X,
+    NEED_Y,
+    NEED_Z,
+    N_NEEDS
+} field_need;
+
 typedef struct field {
     const char *key;
     field_type type;
+    field_need need;
     size_t offset;
 } field;
 
 static const field fields[] = {
-#define POD_MACHINE(type, name, what) {#name, FIELD_##type, offsetof(pod_machine, name)},
+#define POD_MACHINE(type, name, need, what) \
+    {#name, FIELD_##type, NEED_##need, offsetof(pod_machine, name)},
 #include "runtime/core/machine.def"
 };
 
@@ -164,11 +176,39 @@ static pod_status read_key(void *ctx, const char *place, const char *section, co
     return pod_fail(POD_E_INVALID, "%s: a machine file has no such key", what);
 }
 
+static bool is_needed(const pod_machine *m, field_need need)
+{
+    const bool is_there[N_NEEDS] = {[NEED_POD] = true,
+                                    [NEED_CORES] = m->cores_per_chip > 1,
+                                    [NEED_X] = m->chips_x > 1,
+                                    [NEED_Y] = m->chips_y > 1,
+                                    [NEED_Z] = m->chips_z > 1};
+    return pod_machine_is_virtual(m) && is_there[need];
+}
+
+/* A name that is empty tells no more than none. */
+static pod_status check_needs(const char *path, const reading *r)
+{
+    char missing[N_FIELDS * 24] = "";
+    size_t n = 0;
+    for (int i = 0; i < N_FIELDS; i++) {
+        const bool is_empty =
+            fields[i].type == FIELD_TEXT && ((const char *)&r->machine)[fields[i].offset] == '\0';
+        if (!is_needed(&r->machine, fields[i].need) || (r->seen[i] && !is_empty)) continue;
+        n += (size_t)snprintf(missing + n, sizeof missing - n, "%s%s", n > 0 ? ", " : "",
+                              fields[i].key);
+    }
+    if (n == 0) return POD_OK;
+    return pod_fail(POD_E_INVALID, "%s: a machine with clock = virtual also needs %s", path,
+                    missing);
+}
+
 static pod_status finish_reading(const char *path, const reading *r, pod_machine *out)
 {
     const char *clock = r->machine.clock;
     if (strcmp(clock, "wall") != 0 && strcmp(clock, "virtual") != 0)
         return pod_fail(POD_E_INVALID, "%s: clock is wall or virtual, found '%s'", path, clock);
+    POD_TRY(check_needs(path, r));
     *out = r->machine;
     return POD_OK;
 }
@@ -302,7 +342,7 @@ void pod_machine_print(const pod_machine *m, FILE *to)
         case FIELD_SHARE:
         case FIELD_AMOUNT:
             memcpy(&number, at, sizeof number);
-            if (number > 0)
+            if (number > 0 || is_needed(m, fields[i].need))
                 fprintf(to, "%s = %s\n", fields[i].key,
                         pod_print_double(number, text, sizeof text));
             break;

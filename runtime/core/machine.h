@@ -26,22 +26,23 @@ typedef struct pod_wrap_rule { /* which extents of chips along a dimension are a
 } pod_wrap_rule;
 
 typedef struct pod_machine { /* a value without pointers: may be sent to other ranks as it is */
-#define POD_MACHINE_FIELD_TEXT         pod_machine_text
-#define POD_MACHINE_FIELD_COUNT        int64_t
-#define POD_MACHINE_FIELD_RATE         double
-#define POD_MACHINE_FIELD_SHARE        double
-#define POD_MACHINE_FIELD_AMOUNT       double
-#define POD_MACHINE_FIELD_WRAP         pod_wrap_rule
-#define POD_MACHINE_FIELD_RATES        pod_rates
-#define POD_MACHINE_FIELD_TIMES        pod_op_times
-#define POD_MACHINE(type, field, what) POD_MACHINE_FIELD_##type field;
+#define POD_MACHINE_FIELD_TEXT               pod_machine_text
+#define POD_MACHINE_FIELD_COUNT              int64_t
+#define POD_MACHINE_FIELD_RATE               double
+#define POD_MACHINE_FIELD_SHARE              double
+#define POD_MACHINE_FIELD_AMOUNT             double
+#define POD_MACHINE_FIELD_WRAP               pod_wrap_rule
+#define POD_MACHINE_FIELD_RATES              pod_rates
+#define POD_MACHINE_FIELD_TIMES              pod_op_times
+#define POD_MACHINE(type, field, need, what) POD_MACHINE_FIELD_##type field;
 #include "runtime/core/machine.def"
     char
         why_unknown[256]; /* "" when the file was read; else what is the matter with it, one line */
 } pod_machine;
 
 /* E_IO when the file cannot be read; E_INVALID or E_FORMAT naming file, line and key for a key that
- * is not in machine.def, one that stands twice, or a bad value. */
+ * is not in machine.def, one that stands twice, or a bad value; E_INVALID naming file and keys for
+ * those that a machine with a virtual clock needs and that are missing. */
 POD_MUST pod_status pod_machine_read(const char *path, pod_machine *out);
 
 /* `name` is one of those that the program knows (runtime/core/machines: "tpu-v3"), a path, or

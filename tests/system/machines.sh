@@ -34,6 +34,14 @@ out_of vector_gop_per_s 1e-9 '0.001 to 1e+09'
 out_of link_latency_us -1 '0 to 1e+09'
 with 's/^(link_latency_us|instr_overhead_us) .*/\1 = 0/' || fail "no latency: $(cat err)"
 
+# without KEY: which is not taken to be the best there is
+without() { refuses "own.conf: a machine with clock = virtual also needs $1" "/^$1 /d"; }
+for key in link_latency_us instr_overhead_us memory_gib chips_x chips_y wraps_x wraps_y cores_per_chip \
+    link_gb_per_s matrix_side; do
+    without $key
+done
+refuses 'own.conf: a machine with clock = virtual also needs core_gb_per_s, core_latency_us' '/^core_/d'
+
 slow='s/^instr_overhead_us .*/instr_overhead_us = 1e9/'
 with "$slow" || fail "slow instructions: $(cat err)"
 refuses 'simulated step 0 ends beyond the 53 days that the clock counts' "$slow" --fault slow:rank=3,factor=1e6

@@ -89,6 +89,61 @@ static void bad_files(void)
                     "machine 'tpu-v9': neither a file nor one of host, tpu-v2, ");
 }
 
+/* Without a line of a file of ours: which key is told, "" where a pod may do without it. */
+static const char *told_without(const char *machine, const char *key)
+{
+    static char told[256];
+    char path[600], *text, *line = NULL;
+    size_t bytes;
+    pod_machine m;
+    FILE *to = open_memstream(&text, &bytes);
+    POD_CHECK_OK(pod_machine_load(machine, &m));
+    if (!to) return "no memory";
+    pod_machine_print(&m, to);
+    fclose(to);
+    snprintf(told, sizeof told, "\n%s =", key);
+    line = strstr(text, told);
+    POD_CHECK(line != NULL, "%s has no %s", machine, key);
+    if (line) memset(line + 1, '#', 1);
+    snprintf(path, sizeof path, "%s", write_text(text));
+    free(text);
+    if (pod_machine_read(path, &m) == POD_OK) return "";
+    const char *at = strstr(pod_error_text(), "virtual also needs ");
+    snprintf(told, sizeof told, "%s", at ? at + strlen("virtual also needs ") : pod_error_text());
+    return told;
+}
+
+static void pods_need_keys(void)
+{
+    static const struct {
+        const char *machine, *key;
+    } needed[] = {{"tpu-v3", "cores_per_chip"},  {"tpu-v3", "link_gb_per_s"},
+                  {"tpu-v3", "link_latency_us"}, {"tpu-v3", "core_latency_us"},
+                  {"tpu-v3", "core_gb_per_s"},   {"tpu-v3", "instr_overhead_us"},
+                  {"tpu-v3", "memory_gib"},      {"tpu-v3", "memory_share"},
+                  {"tpu-v3", "chips_x"},         {"tpu-v3", "wraps_x"},
+                  {"tpu-v3", "feed_gb_per_s"},   {"tpu-v4", "wraps_z"},
+                  {"tpu-v4", "chips_z"}},
+      free_of[] = {{"tpu-v4", "on_chip_mib"}, {"multipod", "start_up_s"}};
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+        const char *told = told_without(needed[i].machine, needed[i].key);
+        POD_CHECK(strcmp(told, needed[i].key) == 0, "without %s: '%s'", needed[i].key, told);
+    }
+    for (size_t i = 0; i < sizeof free_of / sizeof free_of[0]; i++)
+        CU_ASSERT_STRING_EQUAL(told_without(free_of[i].machine, free_of[i].key), "");
+
+    pod_machine m, again;
+    POD_CHECK_FAILS(
+        pod_machine_read(write_text("clock = virtual\nname =\n"), &m), POD_E_INVALID,
+        "m.conf: a machine with clock = virtual also needs name, peak_bf16_gflop_per_s");
+    POD_CHECK_OK(pod_machine_load("tpu-v3", &m));
+    m.link_latency_us = 0; /* as a file may say */
+    const char *path = write_text("");
+    POD_CHECK_OK(pod_machine_write(path, &m));
+    POD_CHECK_OK(pod_machine_read(path, &again));
+    CU_ASSERT_EQUAL(memcmp(&m, &again, sizeof m), 0);
+}
+
 static void host_may_be_unknown(void)
 {
     char dir[600], path[700];
@@ -209,7 +264,7 @@ static void machine_nets(void)
     POD_CHECK_OK(pod_machine_net(&m, &mesh, &net));
     CU_ASSERT_EQUAL(net.link_bytes_per_s[0], 70e9);
     CU_ASSERT_FALSE(net.is_chip_shared);
-    POD_CHECK_OK(pod_machine_load(write_text("clock = virtual\nname = slow\n"), &m));
+    POD_CHECK_OK(pod_machine_load(write_text("clock = wall\nname = slow\n"), &m));
     POD_CHECK_FAILS(pod_machine_net(&m, &mesh, &net), POD_E_INVALID,
                     "machine slow: its file has no link_gb_per_s");
 }
@@ -272,6 +327,7 @@ static void json_reads_back(void)
 static CU_TestInfo tests[] = {
     {"print is the inverse of read", print_is_the_inverse_of_read},
     {"bad files", bad_files},
+    {"pods need keys", pods_need_keys},
     {"host may be unknown", host_may_be_unknown},
     {"known machines", known_machines},
     {"machines wrap meshes", machines_wrap_meshes},
