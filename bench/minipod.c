@@ -1,8 +1,12 @@
 /* minipod COMMAND [options]: finds the command, reads its settings, runs it, says how it ended.
  * Under mpirun rank 0 reads the settings and sends them to the others, and rank 0 speaks.
- * Exit 0: done; 1: the run failed or missed its target; 2: usage, or input that cannot be used. */
+ * Exit 0: done; 1: the run failed or missed its target, or what it printed was not written; 2: usage,
+ * or input that cannot be used. */
+#include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench/command.h"
 #include "bench/goodput.h"
@@ -239,7 +243,24 @@ static int run_command(const command *c, int argc, char *argv[])
     return is_unheard ? POD_EXIT_OK : exit_code;
 }
 
-int main(int argc, char *argv[])
+/* A reader that has gone has what it wanted. */
+static bool has_reader_gone(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP));
+}
+
+/* What is printed is written when the program ends; a disk may be full. */
+static int end_output(int exit_code)
+{
+    errno = 0;
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || has_reader_gone()) return exit_code;
+    fprintf(stderr, "minipod: standard output: cannot write: %s\n",
+            errno ? strerror(errno) : "an earlier write failed");
+    return exit_code == POD_EXIT_OK ? POD_EXIT_FAILED : exit_code;
+}
+
+static int run(int argc, char *argv[])
 {
     const char *max_isa = getenv("MINIPOD_MAX_ISA");
     if (max_isa && pod_cpu_cap(max_isa) != POD_OK) {
@@ -261,3 +282,5 @@ int main(int argc, char *argv[])
             return run_command(&commands[i], argc - 2, argv + 2);
     return fail_usage(argv[1]);
 }
+
+int main(int argc, char *argv[]) { return end_output(run(argc, argv)); }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # results.sh MINIPOD: `-` and /dev/stdout as a file of results are standard output, which has nothing else
-# then: what is printed besides goes to standard error. Pipes are written as they are.
+# then: what is printed besides goes to standard error. Pipes are written as they are. What cannot be written
+# is no success.
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 export MINIPOD_MPIRUN='mpirun --bind-to none' MINIPOD_PROGRESS=off
@@ -60,5 +61,36 @@ grep -q '^# minipod' out && mv taken out && is_alone csv || fail "a pipe: $(cat 
 "${coll[@]}" --csv >(cat >taken) >out 2>err || fail "a pipe of bash: $(cat err)"
 "${coll[@]}" --csv /dev/null >out 2>err || fail "/dev/null: $(cat err)"
 [ -c /dev/null ] && [ ! -s err ] || fail "/dev/null: $(cat err)"
+
+# A full disk, whatever it is that was printed; and a reader who has gone is no failure.
+full() {
+    "$minipod" "$@" >/dev/full 2>err
+    local code=$?
+    [ $code -eq 1 ] && [ "$(grep -c '^minipod: standard output: cannot write: ' err)" -eq 1 ] ||
+        fail "$* on a full disk: exit $code: $(cat err)"
+}
+if [ -w /dev/full ]; then
+    full "${simulate[@]:1}"
+    full scale --machine tpu-v3 --meshes 1x1,2x2 --model mlp --batch 64
+    full simulate --validate
+    full explain machine --machine tpu-v3
+    full explain schedule --mesh 4x4
+    full "${coll[@]:1}"
+    full "${kernels[@]:1}"
+    full "${train[@]}"
+    full goodput run
+    full data info glyphs:8x8x1:60+30
+    full --version
+    full simulate --help
+    "$minipod" simulate --mesh 2y2 >/dev/full 2>err
+    [ $? -eq 2 ] || fail "a wrong mesh on a full disk: $(cat err)"
+fi
+(
+    trap '' PIPE
+    sleep 0.2
+    "$minipod" simulate --help 2>err
+    echo $? >code
+) | true
+[ "$(cat code)" -eq 0 ] && [ ! -s err ] || fail "a reader who has gone: exit $(cat code): $(cat err)"
 
 exit $failed
