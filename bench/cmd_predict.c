@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/command.h"
+#include "bench/common/json_file.h"
 #include "bench/models.h"
 #include "bench/predict.h"
 #include "bench/target.h"
@@ -47,6 +48,8 @@ static pod_status read_settings(prediction *j)
     const pod_config *c = j->call->config;
     POD_TRY(pod_setup_from(c, pod_comm_size(j->call->comm), pod_comm_node_size(j->call->comm),
                            j->arena, &j->setup));
+    if (j->setup.steps == 0 && pod_config_is_set(c, POD_OPT_STEPS))
+        return pod_fail(POD_E_INVALID, "steps: predict measures some, found 0");
     if (j->setup.steps == 0) j->setup.steps = N_STEPS;
     j->setup.eval_every = 0;
     return pod_network_choose(&j->setup, &j->choice, &j->network);
@@ -92,6 +95,11 @@ static pod_feeding feeding_of(const prediction *j)
                          .cores = pod_cpu_physical_cores()};
 }
 
+static int64_t n_measured(const prediction *j)
+{
+    return j->result.n_steps > N_WARM_UP ? j->result.n_steps - N_WARM_UP : j->result.n_steps;
+}
+
 static void add_notes(const prediction *j, const pod_side *measured, const pod_side *predicted,
                       pod_table *t)
 {
@@ -103,9 +111,7 @@ static void add_notes(const prediction *j, const pod_side *measured, const pod_s
     pod_table_note(t,
                    "measured: clock wall, rank 0, medians of %" PRId64
                    " steps; predicted: clock virtual, machine %s",
-                   j->result.n_steps > N_WARM_UP ? j->result.n_steps - N_WARM_UP
-                                                 : j->result.n_steps,
-                   j->machine.name);
+                   n_measured(j), j->machine.name);
     pod_table_note(t, "%d ranks, %d cores%s", ranks, cores,
                    ranks > cores ? ": ranks outnumber cores, so that the operating system's "
                                    "turns are measured, which no machine file foretells"
@@ -134,6 +140,66 @@ static pod_status tell(const prediction *j, const pod_side *measured, const pod_
     return POD_OK;
 }
 
+typedef struct predict_record {
+    const prediction *prediction;
+    const pod_side *measured, *predicted;
+} predict_record;
+
+static void put_side(pod_json *j, const char *key, const char *clock, const prediction *p,
+                     const pod_side *side)
+{
+    pod_json_open_object(j, key);
+    pod_json_text(j, "clock", clock);
+    pod_json_double(j, "step_s", side->step_s);
+    pod_json_double(j, "samples_per_s", (double)p->setup.batch / side->step_s);
+    pod_json_open_object(j, "phase_s");
+    for (pod_phase i = POD_PHASE_INPUT; i < POD_N_PHASES; i++)
+        pod_json_double(j, pod_phase_name(i), side->phase_s[i]);
+    pod_json_double(j, "other", side->other_s);
+    pod_json_close(j);
+    pod_json_close(j);
+}
+
+static void put_instr(pod_json *j, const predict_record *r, int32_t i)
+{
+    const pod_instr *in = &r->prediction->result.program->instr[i];
+    pod_json_open_object(j, NULL);
+    pod_json_int(j, "instr", i);
+    pod_json_text(j, "phase", pod_phase_name(in->phase));
+    pod_json_text(j, "op", in->op);
+    pod_json_text(j, "kernel", in->impl);
+    pod_json_int(j, "works", in->n_works);
+    pod_json_text(j, "label", in->label);
+    pod_json_double(j, "measured_s", r->measured->instr_s[i]);
+    pod_json_double(j, "predicted_s", r->predicted->instr_s[i]);
+    pod_json_close(j);
+}
+
+static void put(const void *record, pod_json *j)
+{
+    const predict_record *r = record;
+    const prediction *p = r->prediction;
+    char mesh[POD_MESH_TEXT_BYTES];
+    pod_json_open_object(j, NULL);
+    pod_json_text(j, "schema", "minipod.predict");
+    pod_json_int(j, "version", 1);
+    pod_json_text(j, "minipod", POD_VERSION);
+    pod_json_text(j, "git", POD_GIT_ID);
+    pod_json_text(j, "machine", p->machine.name);
+    pod_json_text(j, "model", p->setup.model);
+    pod_json_text(j, "mesh", pod_mesh_print(&p->setup.mesh, mesh, sizeof mesh));
+    pod_json_int(j, "ranks", pod_comm_size(p->call->comm));
+    pod_json_int(j, "physical_cores", pod_cpu_physical_cores());
+    pod_json_int(j, "global_batch", p->setup.batch);
+    pod_json_int(j, "steps_measured", n_measured(p));
+    put_side(j, "measured", "wall", p, r->measured);
+    put_side(j, "predicted", "virtual", p, r->predicted);
+    pod_json_open_array(j, "instructions");
+    for (int32_t i = 0; i < p->result.program->n_instrs; i++) put_instr(j, r, i);
+    pod_json_close(j);
+    pod_json_close(j);
+}
+
 /* Rank 0's. */
 static pod_status compare(const prediction *j)
 {
@@ -142,7 +208,10 @@ static pod_status compare(const prediction *j)
     POD_TRY(
         pod_side_measured(j->result.timeline, j->result.program, N_WARM_UP, j->arena, &measured));
     POD_TRY(pod_side_predicted(&j->machine, j->result.program, &f, j->arena, &predicted));
-    return tell(j, &measured, &predicted);
+    POD_TRY(tell(j, &measured, &predicted));
+    const char *json = pod_config_text(j->call->config, POD_OPT_JSON);
+    const predict_record record = {j, &measured, &predicted};
+    return *json ? pod_json_file_write(json, 2, put, &record) : POD_OK;
 }
 
 static void release(prediction *j)

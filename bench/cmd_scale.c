@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/command.h"
+#include "bench/common/json_file.h"
 #include "bench/common/table.h"
 #include "bench/plot.h"
 #include "bench/scale.h"
@@ -44,6 +45,13 @@ static double lost(const pod_scaling *s, int i, const pod_scale_time *t, double 
     return (part_s - share * first_part_s) / t->step_s;
 }
 
+/* In %, and no -0.00. */
+static void add_share(pod_table *t, double share)
+{
+    const double rounded = round(1e4 * share) / 100;
+    pod_table_add(t, "%.2f", rounded == 0 ? 0 : rounded);
+}
+
 static void add_row(pod_table *t, const pod_scaling *s, int i, const pod_scale_time *x,
                     const pod_scale_time *first, const char *clock)
 {
@@ -55,11 +63,11 @@ static void add_row(pod_table *t, const pod_scaling *s, int i, const pod_scale_t
     pod_table_add(t, "%.3f", x->step_s * 1e3);
     pod_table_add(t, "%.1f", per_s(p, x));
     pod_table_add(t, "%.3f", per_s(p, x) / per_s(&s->point[0], first));
-    pod_table_add(t, "%.2f", 100 * efficiency(s, i, x, first));
-    pod_table_add(t, "%.2f", 100 * lost(s, i, x, x->compute_s, first->compute_s));
-    pod_table_add(t, "%.2f", 100 * lost(s, i, x, x->reduce_s, first->reduce_s));
-    pod_table_add(t, "%.2f", 100 * lost(s, i, x, x->update_s, first->update_s));
-    pod_table_add(t, "%.2f", 100 * lost(s, i, x, x->other_s, first->other_s));
+    add_share(t, efficiency(s, i, x, first));
+    add_share(t, lost(s, i, x, x->compute_s, first->compute_s));
+    add_share(t, lost(s, i, x, x->reduce_s, first->reduce_s));
+    add_share(t, lost(s, i, x, x->update_s, first->update_s));
+    add_share(t, lost(s, i, x, x->other_s, first->other_s));
 }
 
 static pod_status print_table(const pod_scaling *s, const pod_config *c, FILE *to)
@@ -81,6 +89,65 @@ static pod_status print_table(const pod_scaling *s, const pod_config *c, FILE *t
     if (status == POD_OK && *csv) status = pod_table_write_csv(t, csv);
     pod_table_destroy(t);
     return status;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+typedef struct scale_record {
+    const pod_scaling *scaling;
+    const pod_config *config;
+} scale_record;
+
+static void put_time(pod_json *j, const pod_scaling *s, int i, bool real)
+{
+    const pod_scale_point *p = &s->point[i], *one = &s->point[0];
+    const pod_scale_time *t = real ? &p->real : &p->simulated;
+    const pod_scale_time *first = real ? &one->real : &one->simulated;
+    pod_json_open_object(j, NULL);
+    pod_json_text(j, "mesh", p->mesh);
+    pod_json_int(j, "ranks", p->cores);
+    pod_json_int(j, "global_batch", p->batch);
+    pod_json_text(j, "clock", real ? "wall" : "virtual");
+    pod_json_bool(j, "cores_shared", real && p->cores > s->physical_cores);
+    pod_json_double(j, "step_s", t->step_s);
+    pod_json_double(j, "samples_per_s", per_s(p, t));
+    pod_json_double(j, "speedup", per_s(p, t) / per_s(one, first));
+    pod_json_double(j, "efficiency", efficiency(s, i, t, first));
+    pod_json_open_object(j, "lost");
+    pod_json_double(j, "compute", lost(s, i, t, t->compute_s, first->compute_s));
+    pod_json_double(j, "reduce", lost(s, i, t, t->reduce_s, first->reduce_s));
+    pod_json_double(j, "update", lost(s, i, t, t->update_s, first->update_s));
+    pod_json_double(j, "other", lost(s, i, t, t->other_s, first->other_s));
+    pod_json_close(j);
+    pod_json_close(j);
+}
+
+static void put(const void *record, pod_json *j)
+{
+    const scale_record *r = record;
+    const pod_scaling *s = r->scaling;
+    pod_json_open_object(j, NULL);
+    pod_json_text(j, "schema", "minipod.scale");
+    pod_json_int(j, "version", 1);
+    pod_json_text(j, "minipod", POD_VERSION);
+    pod_json_text(j, "git", POD_GIT_ID);
+    pod_json_text(j, "machine", s->machine);
+    pod_json_text(j, "model", pod_config_text(r->config, POD_OPT_MODEL));
+    pod_json_text(j, "scaling", pod_config_text(r->config, POD_OPT_SCALING));
+    pod_json_open_array(j, "points");
+    for (int i = 0; i < s->n; i++) {
+        if (s->has_real) put_time(j, s, i, true);
+        put_time(j, s, i, false);
+    }
+    pod_json_close(j);
+    pod_json_close(j);
+}
+
+static pod_status write_json(const pod_scaling *s, const pod_config *c)
+{
+    const char *json = pod_config_text(c, POD_OPT_JSON);
+    const scale_record record = {s, c};
+    return *json ? pod_json_file_write(json, 2, put, &record) : POD_OK;
 }
 
 /* ---- the plot -------------------------------------------------------------------------------- */
@@ -112,7 +179,6 @@ static pod_status draw(const pod_scaling *s, const pod_config *c, pod_log *log)
     char path[PATH_BYTES], quoted[PATH_BYTES + 8], *script = NULL;
     size_t bytes;
     if (!*folder) return POD_OK;
-    POD_TRY(pod_dir_make(folder));
     snprintf(path, sizeof path, "%s/scale.svg", folder);
     FILE *to = open_memstream(&script, &bytes);
     if (!to) return pod_fail(POD_E_NOMEM, "%s: no memory for the plot's script", path);
@@ -140,10 +206,11 @@ pod_status pod_cmd_scale(pod_call *call, int *exit_code)
     const pod_config *c = call->config;
     pod_scaling s = {0};
     POD_TRY(pod_scale_list(c, &s));
-    const char *on = pod_config_text(c, POD_OPT_ON);
+    const char *on = pod_config_text(c, POD_OPT_ON), *folder = pod_config_text(c, POD_OPT_OUT);
     const bool real = strcmp(on, "host") == 0;
     if (!real && strcmp(on, "sim") != 0 && strcmp(on, "auto") != 0)
         return pod_fail(POD_E_INVALID, "on: scale takes sim, or host, found '%s'", on);
+    if (*folder) POD_TRY(pod_dir_make(folder));
     pod_progress_begin(call->log, real ? "training" : "simulating", "meshes", 0, s.n);
     for (int i = 0; i < s.n; i++) {
         POD_TRY(pod_scale_simulate(c, &s, i));
@@ -153,5 +220,6 @@ pod_status pod_cmd_scale(pod_call *call, int *exit_code)
     pod_progress_end(call->log);
     if (*s.warning) pod_log_say(call->log, POD_LOG_WARNING, "%s", s.warning);
     POD_TRY(print_table(&s, c, call->log->out));
+    POD_TRY(write_json(&s, c));
     return draw(&s, c, call->log);
 }

@@ -215,10 +215,12 @@ static void add_target(pod_table *t, const simulation *x)
     snprintf(note, sizeof note, "%.0f steps, %.0f evaluations of %.3f s; start-up apart", g->steps,
              g->evaluations, g->evaluation_s);
     pod_table_quantity(t, "time to target", "s", note, "%.2f", g->seconds);
+    if (!g->is_start_up_known) {
+        pod_table_quantity(t, "start-up", "s", "not known: --start-up says it", "-");
+        return;
+    }
     snprintf(note, sizeof note, "%s; MLPerf's clock leaves out %d s of it",
-             x->planned.start_up_s >= 0 ? "--start-up"
-             : g->start_up_s > 0        ? "of the whole machine, by its file"
-                                        : "not known: --start-up says it",
+             x->planned.start_up_s >= 0 ? "--start-up" : "of the whole machine, by its file",
              (int)POD_START_UP_LEFT_OUT_S);
     pod_table_quantity(t, "start-up", "s", note, "%.2f", g->start_up_s);
     pod_table_quantity(t, "from start to target", "s", "start-up, steps and evaluations", "%.2f",
@@ -283,6 +285,27 @@ done:
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
+static void put_target(const pod_time_to_target *g, pod_json *j)
+{
+    const double unknown = (double)NAN;
+    pod_json_double(j, "epochs", g->epochs);
+    pod_json_double(j, "time_to_target_s", g->seconds);
+    pod_json_double(j, "start_up_s", g->is_start_up_known ? g->start_up_s : unknown);
+    pod_json_double(j, "from_start_s", g->is_start_up_known ? g->from_start_s : unknown);
+}
+
+/* Without messages no link is the busiest. */
+static void put_links(const pod_simulated *s, pod_json *j)
+{
+    const bool has_messages = s->use.n_messages > 0;
+    pod_json_text(j, "busiest_link", has_messages ? s->busiest_link : NULL);
+    pod_json_double(j, "busiest_link_share",
+                    has_messages ? s->use.busiest_s / (s->steps.mean * (double)s->steps.n)
+                                 : (double)NAN);
+    pod_json_int(j, "rerouted_messages_per_step", s->use.n_rerouted / s->steps.n);
+    pod_json_int(j, "cores_simulated", s->cores_simulated);
+}
+
 static void put(const void *simulated, pod_json *j)
 {
     const simulation *x = simulated;
@@ -323,6 +346,7 @@ static void put(const void *simulated, pod_json *j)
     pod_json_double(j, "most_s", r->exposed.most_s);
     pod_json_int(j, "most_core", r->exposed.most_core);
     pod_json_close(j);
+    pod_json_double(j, "allreduce_in_flight_s", r->stats.comm.mean);
     pod_json_int(j, "allreduce_bytes_per_step", r->program->reduce_bytes);
     pod_json_double(j, "memory_bytes_per_core", r->memory_bytes);
     pod_json_double(j, "program_goodput", ideal_s / r->step_s);
@@ -336,12 +360,8 @@ static void put(const void *simulated, pod_json *j)
     for (pod_bound b = 0; b < POD_N_BOUNDS; b++)
         pod_json_double(j, pod_bound_name(b), r->bound_s[b]);
     pod_json_close(j);
-    if (x->has_target) {
-        pod_json_double(j, "epochs", x->target.epochs);
-        pod_json_double(j, "time_to_target_s", x->target.seconds);
-        pod_json_double(j, "start_up_s", x->target.start_up_s);
-        pod_json_double(j, "from_start_s", x->target.from_start_s);
-    }
+    if (x->has_target) put_target(&x->target, j);
+    put_links(r, j);
     pod_simulate_put_algorithms(r->program, j);
     pod_simulate_put_options(x->config, j);
     if (x->explanation) {
@@ -413,7 +433,6 @@ static pod_status write_folder(const simulation *x, const pod_config *c, pod_are
     const char *folder = pod_config_text(c, POD_OPT_OUT);
     char path[PATH_BYTES];
     if (!*folder) return POD_OK;
-    POD_TRY(pod_dir_make(folder));
     snprintf(path, sizeof path, "%s/simulate.json", folder);
     POD_TRY(write_json(x, path));
     POD_TRY(pod_simulate_write_links(&x->result, x->planned.machine.name, folder, log));
@@ -434,7 +453,7 @@ pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
         return POD_OK;
     }
     POD_TRY(pod_simulate_options_check(c));
-    const char *json = pod_config_text(c, POD_OPT_JSON);
+    const char *json = pod_config_text(c, POD_OPT_JSON), *folder = pod_config_text(c, POD_OPT_OUT);
     simulation x = {.config = c};
     pod_arena *arena;
     pod_status status;
@@ -443,6 +462,7 @@ pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
     POD_TRY(pod_arena_create(NULL, &arena));
     POD_TRY_GOTO(status, pod_planned_of(c, arena, &x.planned), done);
     POD_TRY_GOTO(status, pod_simulate_options_suit(c, &x.planned), done);
+    if (*folder) POD_TRY_GOTO(status, pod_dir_make(folder), done);
     POD_TRY_GOTO(status, pod_simulate(&x.planned, arena, &x.result), done);
     POD_TRY_GOTO(status, pod_simulate_options_used(&x.planned, &x.result), done);
     warn_of_algo(&x, arena, call->log);

@@ -10,7 +10,7 @@
 
 bool pod_result_files_take_stdout(const pod_config *c);
 /* Whether they can be written, asked before the work whose results they take. E_IO; E_INVALID: two
- * of them are standard output. */
+ * of them are standard output, or one file. */
 POD_MUST pod_status pod_result_files_check(const pod_config *c);
 
 #endif

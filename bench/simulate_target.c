@@ -48,6 +48,7 @@ pod_status pod_simulate_to_target(const pod_planned *p, const pod_simulated *s, 
     POD_TRY(pod_simulate_evaluation(p, EVALUATED, arena, &t.evaluation_s));
     const double running_s = t.steps * s->steps.mean + t.evaluations * t.evaluation_s;
     t.start_up_s = p->start_up_s < 0 ? p->machine.start_up_s : p->start_up_s;
+    t.is_start_up_known = p->start_up_s >= 0 || t.start_up_s > 0;
     t.from_start_s = t.start_up_s + running_s;
     t.seconds = running_s + fmax(0, t.start_up_s - POD_START_UP_LEFT_OUT_S);
     *out = t;

@@ -8,7 +8,8 @@ typedef struct pod_time_to_target {
     double epochs; /* whole stretches between evaluations */
     double steps, evaluations;
     double evaluation_s; /* of one */
-    double start_up_s;   /* before the first step; 0: not known */
+    bool is_start_up_known;
+    double start_up_s;   /* before the first step; 0 where it is not known */
     double seconds;      /* as MLPerf counts: steps, evaluations, and of the start-up what is more
                             than it leaves out */
     double from_start_s; /* of all */

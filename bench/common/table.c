@@ -196,9 +196,10 @@ pod_status pod_table_print(const pod_table *t, FILE *to)
     return POD_OK;
 }
 
-/* RFC 4180: quoted where it must be. */
+/* RFC 4180: quoted where it must be. Blanks before it are there for the eye. */
 static void print_csv_cell(const char *text, FILE *to)
 {
+    text += strspn(text, " ");
     if (!strpbrk(text, ",\"\n\r")) {
         fputs(text, to);
         return;
@@ -211,6 +212,15 @@ static void print_csv_cell(const char *text, FILE *to)
     fputc('"', to);
 }
 
+static void print_units(const pod_table *t, FILE *to)
+{
+    fputs("# units:", to);
+    for (int c = 0, n = 0; c < t->n_columns; c++)
+        if (t->column[c].unit[0] != '\0')
+            fprintf(to, "%s %s %s", n++ > 0 ? "," : "", t->column[c].name, t->column[c].unit);
+    fputc('\n', to);
+}
+
 pod_status pod_table_write_csv(const pod_table *t, const char *path)
 {
     if (t->status != POD_OK) return t->status;
@@ -218,6 +228,7 @@ pod_status pod_table_write_csv(const pod_table *t, const char *path)
     POD_TRY(pod_file_open_result(path, &f));
     FILE *to = pod_file_stream(f);
     print_notes(t, 0, t->notes.n, to);
+    if (has_units(t)) print_units(t, to);
     for (int row = -1; row < n_rows(t); row++)
         for (int c = 0; c < t->n_columns; c++) {
             print_csv_cell(row < 0 ? t->column[c].name : cell(t, row, c), to);

@@ -1,7 +1,9 @@
 /* A table of results: aligned for a person, CSV and JSON for a program, all from the same cells.
  *
  * Names stand in the first line, units in the second, in lines that begin with # as nccl-tests has
- * them; so do the notes before them. A CSV has the notes, one line of names, then the rows. */
+ * them; so do the notes before them. A CSV has the notes, a line `# units: ...` where
+ * columns have them, one line of names, then the rows, their texts without the blanks that indent
+ * them. */
 #ifndef MINIPOD_BENCH_COMMON_TABLE_H
 #define MINIPOD_BENCH_COMMON_TABLE_H
 

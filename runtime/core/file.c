@@ -147,14 +147,19 @@ FILE *pod_file_stream(pod_file *f) { return f->stream; }
 
 /* A rename is durable once the directory's entry is. File systems that refuse to sync a directory
  * leave nothing more to do. */
-static void sync_directory_of(const char *path)
+static const char *directory_of(const char *path, char dir[MAX_PATH_BYTES])
 {
-    char dir[MAX_PATH_BYTES];
-    snprintf(dir, sizeof dir, "%s", path);
+    snprintf(dir, MAX_PATH_BYTES, "%s", path);
     char *slash = strrchr(dir, '/');
     if (slash == dir) slash++;
     if (slash) *slash = '\0';
-    int fd = open(slash ? dir : ".", O_RDONLY);
+    return slash ? dir : ".";
+}
+
+static void sync_directory_of(const char *path)
+{
+    char dir[MAX_PATH_BYTES];
+    int fd = open(directory_of(path, dir), O_RDONLY);
     if (fd < 0) return;
     (void)fsync(fd);
     close(fd);
@@ -259,6 +264,24 @@ bool pod_file_is_stdout(const char *path)
     if (strcmp(path, "-") == 0) return true;
     return lstat(path, &link) == 0 && S_ISLNK(link.st_mode) && stat(path, &at) == 0 &&
            fstat(STDOUT_FILENO, &own) == 0 && at.st_dev == own.st_dev && at.st_ino == own.st_ino;
+}
+
+static const char *name_in_directory(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool pod_file_is_same(const char *path, const char *other)
+{
+    struct stat a, b;
+    char dir[MAX_PATH_BYTES];
+    if (pod_file_is_stdout(path) || pod_file_is_stdout(other))
+        return pod_file_is_stdout(path) && pod_file_is_stdout(other);
+    if (stat(path, &a) == 0 && !S_ISREG(a.st_mode)) return false;
+    return strcmp(name_in_directory(path), name_in_directory(other)) == 0 &&
+           stat(directory_of(path, dir), &a) == 0 && stat(directory_of(other, dir), &b) == 0 &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 /* Other than a file that can be replaced. */

@@ -29,6 +29,8 @@ POD_MUST pod_status pod_file_open_result(const char *path, pod_file **out);
 POD_MUST pod_status pod_file_check_result(const char *path);
 POD_MUST pod_status pod_file_write_result(const char *path, const void *data, size_t bytes);
 bool pod_file_is_stdout(const char *path);
+/* Whether what is written to the one overwrites the other, also where neither is there yet. */
+bool pod_file_is_same(const char *path, const char *other);
 
 FILE *pod_file_stream(pod_file *f); /* borrowed until close; its errors are found by close */
 /* Syncs and renames to PATH. On failure PATH is untouched; PATH.part stays to be looked at.

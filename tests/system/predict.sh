@@ -45,9 +45,18 @@ closes() {
 
 for ranks in 1 2 3; do
     on_ranks $ranks predict --machine made.conf --model mlp --data glyphs:28x28x1 --batch $((32 * ranks)) --steps 12 \
-        --csv table.csv >out 2>err || fail "$ranks ranks: $(cat err)"
+        --csv table.csv --json table.json >out 2>err || fail "$ranks ranks: $(cat err)"
     closes table.csv >why || fail "$ranks ranks: $(cat why)"
     grep -q "^# samples/s: measured " out || fail "$ranks ranks: no samples/s"
+    python3 - table.json $ranks <<'END' || fail "$ranks ranks: $(cat table.json)"
+import json, sys
+j = json.load(open(sys.argv[1]))
+sides = j["measured"], j["predicted"]
+assert j["schema"] == "minipod.predict" and j["ranks"] == int(sys.argv[2]) and j["steps_measured"] == 7
+assert [side["clock"] for side in sides] == ["wall", "virtual"]
+assert all(abs(sum(side["phase_s"].values()) - side["step_s"]) < 1e-9 for side in sides)
+assert all(i["measured_s"] >= 0 and i["predicted_s"] >= 0 for i in j["instructions"]) and j["instructions"]
+END
     grep -q "machine made" out || fail "$ranks ranks: a simulated time without its machine"
 done
 
@@ -62,6 +71,7 @@ refuses() {
     "$minipod" predict --model mlp --data glyphs:28x28x1 --batch 32 --steps 2 "$@" >out 2>err
     [ $? -eq 2 ] && grep -q "$want" err || fail "$*: $(cat err)"
 }
+refuses 'steps: predict measures some, found 0' --machine made.conf --steps 0
 refuses 'is not this host' --machine tpu-v3
 refuses 'run minipod calibrate' --machine host
 sed '/^op_time/d' made.conf >no_times.conf

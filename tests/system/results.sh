@@ -35,13 +35,13 @@ for form in csv json; do
     results $form "${coll[@]}"
     results $form "${kernels[@]}"
     results $form "${simulate[@]}"
+    results $form "$minipod" scale --machine tpu-v3 --meshes 1x1,2x2 --model mlp --batch 64
     results $form "$minipod" goodput run
     results $form "$minipod" "${train[@]}"
     results $form on_ranks 2 "${train[@]}" --mesh 2x1
     results $form "$minipod" eval --model mlp --data glyphs:8x8x1:60+30 --batch 12 --resume run
 done
 results csv "$minipod" simulate --job step=1,bytes=1G,seeds=2 --nodes 4 --mtbf 1000
-results csv "$minipod" scale --machine tpu-v3 --meshes 1x1,2x2 --model mlp --batch 64
 results json "$minipod" data info glyphs:8x8x1:60+30
 results csv "$minipod" launch -n 2 --restarts 0 -- "${train[@]}" --mesh 2x1
 

@@ -19,7 +19,7 @@ static pod_table *make(int n_rows)
     for (int i = 0; i < n_rows; i++) {
         pod_table_add(t, "kernel_%d", i);
         pod_table_add(t, "%.1f", 1000.5 * i);
-        pod_table_add(t, i ? "say \"a, b\"" : "ok");
+        pod_table_add(t, i ? "say \"a, b\"" : "  ok");
     }
     return t;
 }
@@ -35,7 +35,7 @@ static void aligned_for_a_person(void)
     CU_ASSERT_STRING_EQUAL(text, "# clock wall\n"
                                  "# impl        time  note\n"
                                  "#               us  \n"
-                                 "  kernel_0     0.0  ok\n"
+                                 "  kernel_0     0.0    ok\n"
                                  "  kernel_1  1000.5  say \"a, b\"\n");
     free(text);
     pod_table_destroy(t);
@@ -86,7 +86,7 @@ static void csv_and_json(void)
     snprintf(path, sizeof path, "%s/t.csv", pod_test_dir());
     POD_CHECK_OK(pod_table_write_csv(t, path));
     POD_CHECK_OK(pod_file_read_text(a, path, 1 << 16, &text));
-    CU_ASSERT_STRING_EQUAL(text, "# clock wall\nimpl,time,note\nkernel_0,0.0,ok\n"
+    CU_ASSERT_STRING_EQUAL(text, "# clock wall\n# units: time us\nimpl,time,note\nkernel_0,0.0,ok\n"
                                  "kernel_1,1000.5,\"say \"\"a, b\"\"\"\n");
     POD_CHECK_FAILS(pod_table_write_csv(t, "/nowhere/t.csv"), POD_E_IO, "/nowhere/t.csv");
 

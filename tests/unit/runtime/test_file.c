@@ -140,6 +140,14 @@ static void results(void)
     CU_ASSERT_TRUE(pod_file_is_stdout("-") && pod_file_is_stdout("/dev/stdout"));
     CU_ASSERT_FALSE(pod_file_is_stdout("") || pod_file_is_stdout(at("table.csv")) ||
                     pod_file_is_stdout(at("to a file")) || pod_file_is_stdout("./-"));
+    char table[600], dotted[700];
+    snprintf(table, sizeof table, "%s", at("table.csv"));
+    snprintf(dotted, sizeof dotted, "%s/./table.csv", pod_test_dir());
+    CU_ASSERT_TRUE(pod_file_is_same(table, dotted) && pod_file_is_same("absent", "./absent"));
+    CU_ASSERT_TRUE(pod_file_is_same("-", "/dev/stdout"));
+    CU_ASSERT_FALSE(pod_file_is_same(table, at("other.csv")) || pod_file_is_same("-", "./-") ||
+                    pod_file_is_same(table, "table.csv") ||
+                    pod_file_is_same("/dev/null", "/dev/null"));
     if (access("/dev/full", W_OK) == 0)
         POD_CHECK_FAILS(pod_file_write_result("/dev/full", "rows", 4), POD_E_IO,
                         "/dev/full: cannot write: No space left");

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# simulate_files.sh MINIPOD: what simulate and scale leave for programs to read: keys, units, and files that do
+# not overwrite each other.
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname "$0")/common.sh"
+export MINIPOD_PROGRESS=off
+simulate=("$minipod" simulate --machine tpu-v3 --mesh 2x2x2 --model mlp --batch 64)
+scale=("$minipod" scale --machine tpu-v3 --model mlp --batch 64 --meshes 2x1x1,2x2x2)
+
+"${simulate[@]}" --csv one.csv >out 2>err || fail "simulate: $(cat err)"
+grep -q '^forward,' one.csv && ! grep -q '^ ' one.csv || fail "CSV: $(cat one.csv)"
+"${scale[@]}" --csv all.csv >out 2>err || fail "scale: $(cat err)"
+grep -q '^# units: step ms, samples 1/s, speedup x, efficiency %,' all.csv || fail "CSV: $(cat all.csv)"
+! grep -q -e '-0\.00$' -e '-0\.00[ ,]' all.csv out || fail "less than nothing: $(cat all.csv)"
+
+# json FILE EXPRESSION: of Python, on `j`
+json() {
+    python3 -c "import json, sys; j = json.load(open(sys.argv[1])); sys.exit(not (eval(sys.argv[2])))" "$1" "$2" ||
+        fail "$1: not $2: $(cat "$1")"
+}
+"${simulate[@]}" --json one.json --out one >out 2>err || fail "simulate: $(cat err)"
+cmp -s <(grep -v wall_s one.json) <(grep -v wall_s one/simulate.json) || fail "--json and --out tell different things"
+json one.json 'j["allreduce_in_flight_s"] >= j["allreduce_exposed_s"] > 0'
+json one.json '0 < j["busiest_link_share"] <= 1 and "dimension" in j["busiest_link"]'
+json one.json 'j["rerouted_messages_per_step"] == 0 and j["cores_simulated"] == j["ranks"] == 8'
+"${simulate[@]}" --fault link:rank=0,dim=1 --json cut.json >out 2>err || fail "a link: $(cat err)"
+json cut.json 'j["rerouted_messages_per_step"] > 0'
+"$minipod" simulate --machine tpu-v3 --mesh 2x32x32 --model mlp --batch 4096 --json pod.json >out 2>err || fail "a pod: $(cat err)"
+json pod.json 'j["cores_simulated"] < j["ranks"] == 2048'
+"$minipod" simulate --machine tpu-v3 --model mlp --batch 64 --json alone.json >out 2>err || fail "one core: $(cat err)"
+json alone.json 'j["busiest_link"] is None and j["busiest_link_share"] is None'
+
+# What is not known is not 0.
+target=(simulate --mesh 2x4x4 --model resnet50 --batch 4096 --to-target --json target.json)
+"$minipod" "${target[@]}" --machine tpu-v3 >out 2>err || fail "to target: $(cat err)"
+json target.json 'j["start_up_s"] is None and j["from_start_s"] is None and j["time_to_target_s"] > 0'
+grep -q '^  start-up  *-  *s  *not known: --start-up' out || fail "start-up: $(cat out)"
+"$minipod" "${target[@]}" --machine tpu-v3 --start-up 0 >out 2>err || fail "to target: $(cat err)"
+json target.json 'j["start_up_s"] == 0 and j["from_start_s"] == j["time_to_target_s"]'
+"$minipod" "${target[@]}" --machine multipod >out 2>err || fail "to target: $(cat err)"
+json target.json 'j["start_up_s"] == 493'
+
+"${scale[@]}" --json all.json >out 2>err || fail "scale: $(cat err)"
+json all.json 'j["schema"] == "minipod.scale" and j["machine"] == "tpu-v3" and j["scaling"] == "strong"'
+json all.json '[(p["mesh"], p["ranks"], p["clock"]) for p in j["points"]] == [("2x1x1", 2, "virtual"), ("2x2x2", 8, "virtual")]'
+json all.json 'abs(sum(j["points"][1]["lost"].values()) + j["points"][1]["efficiency"] - 1) < 1e-9'
+json all.json "j['points'][1]['step_s'] == $(sed -n 's/.*"step_s": \([^,]*\).*/\1/p' one.json)"
+
+# refuses LINE WORD...
+refuses() {
+    local line=$1
+    shift
+    "$@" >out 2>err
+    local code=$?
+    [ $code -eq 2 ] && [ ! -s out ] && [ "$(cat err)" = "$line" ] || fail "$*: exit $code: $(cat out err)"
+}
+refuses "minipod simulate: json: './both' is the file, which csv takes" "${simulate[@]}" --csv both --json ./both
+refuses "minipod scale: json: 'both' is the file, which csv takes" "${scale[@]}" --csv both --json both
+[ ! -e both ] || fail "one of two was written"
+echo text >afile
+for command in simulate scale; do
+    declare -n words=$command
+    refuses "minipod $command: afile: exists and is no directory" "${words[@]}" --out afile
+done
+
+exit $failed
