@@ -152,6 +152,8 @@ static pod_status write_json(const pod_scaling *s, const pod_config *c)
 
 /* ---- the plot -------------------------------------------------------------------------------- */
 
+enum { RATE = 2, EFFICIENCY = 3 }; /* columns of a series */
+
 static void print_series(const pod_scaling *s, bool real, FILE *to)
 {
     for (int i = 0; i < s->n; i++) {
@@ -163,12 +165,26 @@ static void print_series(const pod_scaling *s, bool real, FILE *to)
     fputs("e\n", to);
 }
 
+/* What the first mesh's cores do, times the cores. */
+static void print_ideal(const pod_scaling *s, FILE *to)
+{
+    const pod_scale_point *one = &s->point[0];
+    const pod_scale_time *first = s->has_real ? &one->real : &one->simulated;
+    for (int i = 0; i < s->n; i++)
+        fprintf(to, "%d %.6g 100\n", s->point[i].cores,
+                per_s(one, first) / one->cores * s->point[i].cores);
+    fputs("e\n", to);
+}
+
 static void print_panel(const pod_scaling *s, const char *label, int column, FILE *to)
 {
-    fprintf(to, "set ylabel '%s'\nplot '-' using 1:%d with linespoints title 'virtual clock'",
+    fprintf(to, "set ylabel '%s'\nplot '-' using 1:%d with lines dt 2 lc 'grey50' title 'ideal'",
             label, column);
-    if (s->has_real) fprintf(to, ", '-' using 1:%d with linespoints title 'wall clock'", column);
+    fprintf(to, ", '-' using 1:%d with linespoints pt 7 ps 0.7 title 'virtual clock'", column);
+    if (s->has_real)
+        fprintf(to, ", '-' using 1:%d with linespoints pt 5 ps 0.7 title 'wall clock'", column);
     fputc('\n', to);
+    print_ideal(s, to);
     print_series(s, false, to);
     if (s->has_real) print_series(s, true, to);
 }
@@ -188,9 +204,9 @@ static pod_status draw(const pod_scaling *s, const pod_config *c, pod_log *log)
             "set xlabel 'cores'\nset logscale x 2\nset grid\nset key bottom\nset logscale y\n",
             pod_plot_quote(path, quoted, sizeof quoted), pod_config_text(c, POD_OPT_MODEL),
             s->machine, pod_config_text(c, POD_OPT_SCALING));
-    print_panel(s, "samples/s", 2, to);
-    fputs("unset logscale y\nset yrange [0:*]\n", to);
-    print_panel(s, "scaling efficiency, %", 3, to);
+    print_panel(s, "samples/s", RATE, to);
+    fputs("unset logscale y\nset yrange [0:110<*]\n", to);
+    print_panel(s, "scaling efficiency, %", EFFICIENCY, to);
     fputs("unset multiplot\n", to);
     fclose(to);
     const pod_status status = pod_plot(script, log);

@@ -435,7 +435,7 @@ static pod_status write_folder(const simulation *x, const pod_config *c, pod_are
     if (!*folder) return POD_OK;
     snprintf(path, sizeof path, "%s/simulate.json", folder);
     POD_TRY(write_json(x, path));
-    POD_TRY(pod_simulate_write_links(&x->result, x->planned.machine.name, folder, log));
+    POD_TRY(pod_simulate_write_links(&x->planned, &x->result, folder, log));
     if (pod_config_bool(c, POD_OPT_TRACE)) POD_TRY(write_trace(x, arena, folder));
     return POD_OK;
 }

@@ -126,13 +126,15 @@ pod_status pod_planned_of(const pod_config *c, pod_arena *arena, pod_planned *ou
 {
     const char *text = pod_config_text(c, POD_OPT_MESH);
     int n_ranks = 1;
+    *out = (pod_planned){0};
+    POD_TRY(pod_machine_load(pod_config_text(c, POD_OPT_MACHINE), &out->machine));
     if (strcmp(text, "auto") != 0) {
         pod_mesh mesh;
         POD_TRY(pod_mesh_parse(text, &mesh));
+        if (pod_machine_is_virtual(&out->machine))
+            POD_TRY(pod_machine_wrap_mesh(&out->machine, &mesh));
         n_ranks = pod_mesh_size(&mesh);
     }
-    *out = (pod_planned){0};
-    POD_TRY(pod_machine_load(pod_config_text(c, POD_OPT_MACHINE), &out->machine));
     const int node = pod_machine_is_virtual(&out->machine) ? 1 : pod_planned_node_size(c, n_ranks);
     POD_TRY(pod_setup_from(c, n_ranks, node, arena, &out->setup));
     POD_TRY(pod_network_choose(&out->setup, &out->choice, &out->net));

@@ -12,10 +12,11 @@
 #include "bench/simulate_settings.h"
 #include "bench/simulated.h"
 #include "runtime/core/file.h"
+#include "runtime/core/machine_net.h"
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-static pod_status add_point(pod_scaling *s, const char *mesh, size_t length)
+static pod_status add_point(pod_scaling *s, const pod_machine *m, const char *mesh, size_t length)
 {
     pod_scale_point *p = &s->point[s->n];
     pod_mesh parsed;
@@ -25,6 +26,7 @@ static pod_status add_point(pod_scaling *s, const char *mesh, size_t length)
     snprintf(p->mesh, sizeof p->mesh, "%.*s",
              (int)(length < sizeof p->mesh ? length : sizeof p->mesh - 1), mesh);
     POD_TRY(pod_mesh_parse(p->mesh, &parsed));
+    if (pod_machine_is_virtual(m)) POD_TRY(pod_machine_wrap_mesh(m, &parsed));
     p->cores = pod_mesh_size(&parsed);
     s->n++;
     return POD_OK;
@@ -45,10 +47,12 @@ static pod_status set_batches(pod_scaling *s, int64_t batch, bool is_weak)
 pod_status pod_scale_list(const pod_config *c, pod_scaling *s)
 {
     const char *text = pod_config_text(c, POD_OPT_MESHES);
+    pod_machine machine;
     if (!*text) return pod_fail(POD_E_INVALID, "meshes: which ones? --meshes 2x2x2,2x4x4,2x8x8");
+    POD_TRY(pod_machine_load(pod_config_text(c, POD_OPT_MACHINE), &machine));
     while (*text) {
         const size_t length = strcspn(text, ",");
-        POD_TRY(add_point(s, text, length));
+        POD_TRY(add_point(s, &machine, text, length));
         text += length + (text[length] == ',');
     }
     return set_batches(s, pod_config_int(c, POD_OPT_BATCH),

@@ -29,7 +29,8 @@ typedef struct pod_scaling {
     int physical_cores;
 } pod_scaling;
 
-/* The points of --meshes, --scaling and --batch. E_INVALID. */
+/* The points of --meshes, --scaling and --batch. E_INVALID, also for a mesh that --machine does not
+ * have; E_IO when that cannot be read. */
 POD_MUST pod_status pod_scale_list(const pod_config *c, pod_scaling *s);
 /* The settings with the mesh and batch of a point; its text is in the arena. */
 POD_MUST pod_status pod_scale_config(const pod_config *given, const pod_scale_point *p,

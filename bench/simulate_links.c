@@ -1,5 +1,6 @@
 #include "bench/simulate_links.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,76 +53,172 @@ static view view_of(const pod_mesh *m)
     return (view){across, up, m->extent[across], up < 0 ? 1 : m->extent[up]};
 }
 
-/* The largest of what is drawn in one place. */
+/* The largest of what is drawn in one place; below 0 where there is no link. */
 static double drawn_share(const pod_simulated *s, view v, int x, int y, pod_hop hop)
 {
     const pod_mesh *m = &s->program->mesh;
-    double most = 0;
+    double most = -1;
     for (int rank = 0; rank < s->cores; rank++) {
         const pod_coord at = pod_mesh_coord(m, rank);
         if (at.at[v.across] != x || (v.up >= 0 && at.at[v.up] != y)) continue;
+        if (pod_mesh_neighbor(m, rank, hop.dim, hop.dir) < 0) continue;
         const double share = share_of(s, rank, hop);
         if (share > most) most = share;
     }
     return most;
 }
 
-static void print_panel(const pod_simulated *s, view v, pod_hop hop, FILE *to)
+/* Inline data of gnuplot, which takes no plot of nothing. */
+typedef struct layer {
+    const char *style; /* how it is drawn */
+    char *data;
+    size_t bytes;
+    FILE *to;
+} layer;
+
+enum { SHARES, MISSING, FAILED, N_LAYERS };
+
+static bool open_layers(layer l[N_LAYERS])
 {
-    fprintf(to, "set title 'links %s dimension %d'\nplot '-' matrix with image pixels notitle\n",
-            hop.dir > 0 ? "up" : "down", hop.dim);
-    for (int y = 0; y < v.n_up; y++) {
-        for (int x = 0; x < v.n_across; x++)
-            fprintf(to, "%.4f ", 100 * drawn_share(s, v, x, y, hop));
-        fputc('\n', to);
+    static const char *const style[] = {
+        [SHARES] = "matrix with image pixels",
+        [MISSING] = "using 1:2:(0.5):(0.5) with boxxyerror fs solid noborder fc 'grey70'",
+        [FAILED] = "using 1:2:(0.25):(0.25) with boxxyerror fs solid noborder fc 'blue'"};
+    bool all = true;
+    for (int i = 0; i < N_LAYERS; i++) {
+        l[i] = (layer){.style = style[i]};
+        l[i].to = open_memstream(&l[i].data, &l[i].bytes);
+        all = all && l[i].to;
     }
-    fputs("e\n", to);
+    return all;
 }
 
-static void print_script(const pod_simulated *s, const char *machine, const char *path, FILE *to)
+static void close_layers(layer l[N_LAYERS])
 {
+    for (int i = 0; i < N_LAYERS; i++)
+        if (l[i].to) fclose(l[i].to);
+}
+
+static void print_layers(layer l[N_LAYERS], FILE *to)
+{
+    for (int i = 0; i < N_LAYERS; i++)
+        if (l[i].bytes > 0)
+            fprintf(to, "%s '-' %s notitle", i == SHARES ? "plot" : ",", l[i].style);
+    fputc('\n', to);
+    for (int i = 0; i < N_LAYERS; i++)
+        if (l[i].bytes > 0) fprintf(to, "%se\n", l[i].data);
+}
+
+/* A link has failed both ways: up from its core, and down from the next. */
+static void print_failed(const pod_planned *p, const pod_simulated *s, view v, pod_hop hop,
+                         FILE *to)
+{
+    const pod_mesh *m = &s->program->mesh;
+    for (int i = 0; i < p->n_faults; i++) {
+        const pod_fault *f = &p->fault[i];
+        if (f->kind != POD_FAULT_LINK || f->dim != hop.dim) continue;
+        const int rank = hop.dir > 0 ? f->rank : pod_mesh_neighbor(m, f->rank, f->dim, 1);
+        const pod_coord at = pod_mesh_coord(m, rank);
+        fprintf(to, "%d %d\n", at.at[v.across], v.up < 0 ? 0 : at.at[v.up]);
+    }
+}
+
+static void print_places(const pod_simulated *s, view v, pod_hop hop, FILE *shares, FILE *missing)
+{
+    for (int y = 0; y < v.n_up; y++) {
+        for (int x = 0; x < v.n_across; x++) {
+            const double share = drawn_share(s, v, x, y, hop);
+            fprintf(shares, "%.4f ", share < 0 ? 0 : 100 * share);
+            if (share < 0) fprintf(missing, "%d %d\n", x, y);
+        }
+        fputc('\n', shares);
+    }
+}
+
+static pod_status print_panel(const pod_planned *p, const pod_simulated *s, view v, pod_hop hop,
+                              FILE *to)
+{
+    layer l[N_LAYERS];
+    const bool has_memory = open_layers(l);
+    if (has_memory) {
+        print_places(s, v, hop, l[SHARES].to, l[MISSING].to);
+        print_failed(p, s, v, hop, l[FAILED].to);
+    }
+    close_layers(l);
+    if (has_memory) {
+        fprintf(to, "set title 'links %s dimension %d'\n", hop.dir > 0 ? "up" : "down", hop.dim);
+        print_layers(l, to);
+    }
+    for (int i = 0; i < N_LAYERS; i++) free(l[i].data);
+    return has_memory ? POD_OK : pod_fail(POD_E_NOMEM, "no memory for a plot's script");
+}
+
+/* Of all panels, in %, so that they compare. */
+static double top_of_scale(const pod_simulated *s, view v)
+{
+    const double least = 0.01;
+    double most = least;
+    for (int rank = 0; rank < s->cores; rank++)
+        for (int dir = 1; dir >= -1; dir -= 2) {
+            most = fmax(most, 100 * share_of(s, rank, (pod_hop){v.across, dir}));
+            if (v.up >= 0) most = fmax(most, 100 * share_of(s, rank, (pod_hop){v.up, dir}));
+        }
+    return most;
+}
+
+static pod_status print_script(const pod_planned *p, const pod_simulated *s, const char *path,
+                               FILE *to)
+{
+    enum { TITLE_BYTES = 320 };
     const view v = view_of(&s->program->mesh);
     const int n_dims = v.up < 0 ? 1 : 2;
-    char quoted[PATH_BYTES + 8], mesh[POD_MESH_TEXT_BYTES];
+    char title[TITLE_BYTES], quoted[PATH_BYTES + 8], mesh[POD_MESH_TEXT_BYTES];
     fprintf(to, "set terminal svg size 960,%d noenhanced\nset output %s\n", n_dims * 420,
             pod_plot_quote(path, quoted, sizeof quoted));
+    snprintf(title, sizeof title,
+             "share of a step that links are busy, %%, on %s, mesh %s (virtual clock)",
+             p->machine.name, pod_mesh_print(&s->program->mesh, mesh, sizeof mesh));
     fprintf(to,
-            "set multiplot layout %d,2 title 'share of a step that links are busy, %%, on %s, "
-            "mesh %s (virtual clock)'\n"
-            "set cbrange [0:*]\nset xlabel 'dimension %d'\nset ylabel 'dimension %d'\n"
+            "set multiplot layout %d,2 title %s\n"
+            "set label 'white: idle; grey: no link; blue: failed' "
+            "at screen 0.5,0.012 center\n"
+            "set cbrange [0:%.4g]\nset xlabel 'dimension %d'\nset ylabel 'dimension %d'\n"
             "set xrange [-0.5:%d.5]\nset yrange [-0.5:%d.5]\n"
             "set palette defined (0 'white', 1 'gold', 2 'red', 3 'black')\n",
-            n_dims, machine, pod_mesh_print(&s->program->mesh, mesh, sizeof mesh), v.across,
+            n_dims, pod_plot_quote(title, quoted, sizeof quoted), top_of_scale(s, v), v.across,
             v.up < 0 ? v.across : v.up, v.n_across - 1, v.n_up - 1);
     for (int i = 0; i < n_dims; i++)
-        for (int dir = 1; dir >= -1; dir -= 2)
-            print_panel(s, v, (pod_hop){i == 0 ? v.across : v.up, dir}, to);
+        for (int dir = 1; dir >= -1; dir -= 2) {
+            POD_TRY(print_panel(p, s, v, (pod_hop){i == 0 ? v.across : v.up, dir}, to));
+            if (i == 0 && dir > 0) fputs("unset label\n", to); /* every panel would repeat it */
+        }
     fputs("unset multiplot\n", to);
+    return POD_OK;
 }
 
-static pod_status draw(const pod_simulated *s, const char *machine, const char *path, pod_log *log)
+static pod_status draw(const pod_planned *p, const pod_simulated *s, const char *path, pod_log *log)
 {
     char *script = NULL;
     size_t bytes;
     FILE *to = open_memstream(&script, &bytes);
     if (!to) return pod_fail(POD_E_NOMEM, "%s: no memory for the plot's script", path);
-    print_script(s, machine, path, to);
+    pod_status status = print_script(p, s, path, to);
     fclose(to);
-    const pod_status status = pod_plot(script, log);
+    if (status == POD_OK) status = pod_plot(script, log);
     free(script);
     return status;
 }
 
-pod_status pod_simulate_write_links(const pod_simulated *s, const char *machine, const char *folder,
-                                    pod_log *log)
+pod_status pod_simulate_write_links(const pod_planned *p, const pod_simulated *s,
+                                    const char *folder, pod_log *log)
 {
     char path[PATH_BYTES];
     pod_file *f;
     snprintf(path, sizeof path, "%s/links.csv", folder);
     POD_TRY(pod_file_open(path, &f));
-    print_csv(s, machine, pod_file_stream(f));
+    print_csv(s, p->machine.name, pod_file_stream(f));
     POD_TRY(pod_file_close(f));
     if (s->cores == 1) return POD_OK;
     snprintf(path, sizeof path, "%s/links.svg", folder);
-    return draw(s, machine, path, log);
+    return draw(p, s, path, log);
 }

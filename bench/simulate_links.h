@@ -6,7 +6,7 @@
 #include "runtime/core/log.h"
 
 /* links.csv and, where gnuplot is installed, links.svg in the folder. */
-POD_MUST pod_status pod_simulate_write_links(const pod_simulated *s, const char *machine,
+POD_MUST pod_status pod_simulate_write_links(const pod_planned *p, const pod_simulated *s,
                                              const char *folder, pod_log *log);
 
 #endif

@@ -241,7 +241,9 @@ pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_simulated *o
     s.time = time;
     POD_TRY(find_memory(p, &s));
     POD_TRY(run(p, arena, &s));
-    const bool in_bf16 = p->setup.bf16_products || p->setup.precision == POD_BF16;
+    /* A pod's matrix unit takes float32 as bf16, and its time is counted so. */
+    const bool in_bf16 = p->setup.bf16_products || p->setup.precision == POD_BF16 ||
+                         pod_machine_is_virtual(&p->machine);
     s.ideal = (pod_ideal){
         .model_flops = s.program->model_flops,
         .peak_flop_per_s = pod_machine_peak_flop_per_s(&p->machine, in_bf16 ? POD_BF16 : POD_F32),

@@ -63,4 +63,32 @@ for command in simulate scale; do
     refuses "minipod $command: afile: exists and is no directory" "${words[@]}" --out afile
 done
 
+# A mesh that the machine does not have is told before the batch that does not fit it, and before anything ran.
+large='mesh 2x64x64: tpu-v3 has 32 chips along dimension 1, found an extent of 64'
+refuses "minipod simulate: $large" "$minipod" simulate --machine tpu-v3 --mesh 2x64x64 --model mlp --batch 4096
+refuses "minipod scale: $large" "$minipod" scale --machine tpu-v3 --meshes 2x8x8,2x64x64 --model mlp --batch 4096
+
+# A matrix unit takes float32 at the rate that it is costed at.
+"${simulate[@]}" --precision f32 --json wide.json >out 2>err || fail "f32: $(cat err)"
+json wide.json 'j["precision"] == "f32" and 0 < j["program_goodput"] < 1 and j["ideal_step_s"] > 0'
+grep -q '^  program goodput  *[0-9]' out || fail "f32: $(cat out)"
+
+# What is drawn: links that are not there, and those that have failed, from both of their ends; points and
+# the ideal.
+mkdir bin
+printf '#!/bin/sh\nexec cat >script\n' >bin/gnuplot
+chmod +x bin/gnuplot
+PATH=$work/bin:$PATH
+# layers STYLE: how many panels have it
+layers() { grep -c "$1" script; }
+"$minipod" simulate --machine tpu-v3 --mesh 2x3x2 --model mlp --batch 96 --fault link:rank=2,dim=1 --out cut >out 2>err ||
+    fail "cut: $(cat err)"
+[ "$(layers "fc 'blue'")" = 2 ] && [ "$(layers "fc 'grey70'")" = 4 ] || fail "links.svg: $(cat script)"
+failed_at=$(awk '/^plot/ { block = 0; next } /^e$/ { block++; next } block == 2 && /^[0-9]/' script | tr '\n' ';')
+[ "$failed_at" = '1 0;2 0;' ] || fail "links.svg: failed at $failed_at: $(cat script)"
+"$minipod" simulate --machine tpu-v3 --mesh 2x32x32 --model mlp --batch 4096 --out whole >out 2>err || fail "whole: $(cat err)"
+[ "$(layers "fc 'blue'")" = 0 ] && [ "$(layers "fc 'grey70'")" = 0 ] || fail "links.svg: of a whole pod: $(cat script)"
+"${scale[@]}" --out all >out 2>err || fail "scale: $(cat err)"
+[ "$(layers "title 'ideal', '-' .* with linespoints pt 7")" = 2 ] || fail "scale.svg: $(cat script)"
+
 exit $failed
