@@ -91,6 +91,14 @@ static pod_status print_table(const pod_scaling *s, const pod_config *c, FILE *t
     return status;
 }
 
+static void print_explanations(const pod_scaling *s, FILE *to)
+{
+    for (int i = 0; i < s->n; i++)
+        if (s->point[i].explained)
+            fprintf(to, "\n# mesh %s, clock virtual, machine %s%s", s->point[i].mesh, s->machine,
+                    s->point[i].explained);
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 typedef struct scale_record {
@@ -119,6 +127,11 @@ static void put_time(pod_json *j, const pod_scaling *s, int i, bool real)
     pod_json_double(j, "update", lost(s, i, t, t->update_s, first->update_s));
     pod_json_double(j, "other", lost(s, i, t, t->other_s, first->other_s));
     pod_json_close(j);
+    if (p->explanation && !real) {
+        pod_json_open_object(j, "explain");
+        pod_explanation_json(p->explanation, j);
+        pod_json_close(j);
+    }
     pod_json_close(j);
 }
 
@@ -216,26 +229,41 @@ static pod_status draw(const pod_scaling *s, const pod_config *c, pod_log *log)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-pod_status pod_cmd_scale(pod_call *call, int *exit_code)
+static pod_status measure(pod_call *call, bool real, pod_scaling *s)
 {
-    (void)exit_code;
+    pod_progress_begin(call->log, real ? "training" : "simulating", "meshes", 0, s->n);
+    for (int i = 0; i < s->n; i++) {
+        POD_TRY(pod_scale_simulate(call->config, s, i));
+        if (real) POD_TRY(pod_scale_train(call->config, s, i));
+        pod_progress_at(call->log, i + 1, "%s", s->point[i].mesh);
+    }
+    pod_progress_end(call->log);
+    return POD_OK;
+}
+
+static pod_status scale(pod_call *call, pod_scaling *s)
+{
     const pod_config *c = call->config;
-    pod_scaling s = {0};
-    POD_TRY(pod_scale_list(c, &s));
+    POD_TRY(pod_scale_list(c, s));
     const char *on = pod_config_text(c, POD_OPT_ON), *folder = pod_config_text(c, POD_OPT_OUT);
     const bool real = strcmp(on, "host") == 0;
     if (!real && strcmp(on, "sim") != 0 && strcmp(on, "auto") != 0)
         return pod_fail(POD_E_INVALID, "on: scale takes sim, or host, found '%s'", on);
     if (*folder) POD_TRY(pod_dir_make(folder));
-    pod_progress_begin(call->log, real ? "training" : "simulating", "meshes", 0, s.n);
-    for (int i = 0; i < s.n; i++) {
-        POD_TRY(pod_scale_simulate(c, &s, i));
-        if (real) POD_TRY(pod_scale_train(c, &s, i));
-        pod_progress_at(call->log, i + 1, "%s", s.point[i].mesh);
-    }
-    pod_progress_end(call->log);
-    if (*s.warning) pod_log_say(call->log, POD_LOG_WARNING, "%s", s.warning);
-    POD_TRY(print_table(&s, c, call->log->out));
-    POD_TRY(write_json(&s, c));
-    return draw(&s, c, call->log);
+    POD_TRY(measure(call, real, s));
+    if (*s->warning) pod_log_say(call->log, POD_LOG_WARNING, "%s", s->warning);
+    POD_TRY(print_table(s, c, call->log->out));
+    print_explanations(s, call->log->out);
+    POD_TRY(write_json(s, c));
+    return draw(s, c, call->log);
+}
+
+pod_status pod_cmd_scale(pod_call *call, int *exit_code)
+{
+    (void)exit_code;
+    pod_scaling s = {0};
+    POD_TRY(pod_arena_create(NULL, &s.arena));
+    const pod_status status = scale(call, &s);
+    pod_arena_destroy(s.arena);
+    return status;
 }

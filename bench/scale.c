@@ -79,6 +79,23 @@ static void keep_warning(const pod_config *c, const pod_planned *p, const pod_pr
         snprintf(s->warning, sizeof s->warning, "mesh %.64s: %.180s", s->point[i].mesh, text);
 }
 
+/* What is shown is the progress of the meshes, not that within one. */
+static pod_status explain(pod_planned *p, const pod_simulated *r, pod_scaling *s, int i)
+{
+    pod_log silent = {0};
+    pod_scale_point *at = &s->point[i];
+    POD_TRY(pod_simulate_explain(p, r, s->arena, &silent, &at->explanation));
+    char *text = NULL;
+    size_t bytes;
+    FILE *to = open_memstream(&text, &bytes);
+    if (!to) return POD_E_NOMEM;
+    const pod_status status = pod_explanation_print(at->explanation, p, r, to);
+    fclose(to);
+    at->explained = pod_arena_text(s->arena, "%s", text);
+    free(text);
+    return at->explained ? status : POD_E_NOMEM;
+}
+
 static pod_status simulate(const pod_config *c, pod_arena *arena, pod_scaling *s, int i)
 {
     pod_planned p = {0};
@@ -95,6 +112,7 @@ static pod_status simulate(const pod_config *c, pod_arena *arena, pod_scaling *s
     s->point[i].simulated = t;
     keep_warning(c, &p, r.program, arena, s, i);
     memcpy(s->machine, p.machine.name, sizeof s->machine);
+    if (pod_config_bool(c, POD_OPT_EXPLAIN)) status = explain(&p, &r, s, i);
 done:
     pod_planned_end(&p);
     return status;

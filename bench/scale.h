@@ -2,6 +2,7 @@
 #ifndef MINIPOD_BENCH_SCALE_H
 #define MINIPOD_BENCH_SCALE_H
 
+#include "bench/simulate_explain.h"
 #include "collectives/mesh/mesh.h"
 #include "kernels/base/arena.h"
 #include "runtime/core/config.h"
@@ -16,11 +17,14 @@ typedef struct pod_scale_point {
     int cores;
     int64_t batch;
     pod_scale_time simulated, real;
+    const pod_explanation *explanation; /* with --explain, else NULL */
+    const char *explained;              /* the same for a person: lines */
 } pod_scale_point;
 
 enum { POD_SCALE_MAX_POINTS = 64 };
 
 typedef struct pod_scaling {
+    pod_arena *arena; /* where explanations live */
     pod_scale_point point[POD_SCALE_MAX_POINTS];
     int n;
     char machine[POD_MACHINE_TEXT_BYTES];
@@ -36,7 +40,7 @@ POD_MUST pod_status pod_scale_list(const pod_config *c, pod_scaling *s);
 POD_MUST pod_status pod_scale_config(const pod_config *given, const pod_scale_point *p,
                                      pod_arena *a, pod_config **out);
 
-/* Point i, under the machine of the settings. */
+/* Point i, under the machine of the settings; explained where --explain asks for it. */
 POD_MUST pod_status pod_scale_simulate(const pod_config *c, pod_scaling *s, int i);
 /* The same training under mpirun, on this host, a few steps. E_IO when it cannot be started or
  * fails. */

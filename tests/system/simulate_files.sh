@@ -46,6 +46,14 @@ json all.json '[(p["mesh"], p["ranks"], p["clock"]) for p in j["points"]] == [("
 json all.json 'abs(sum(j["points"][1]["lost"].values()) + j["points"][1]["efficiency"] - 1) < 1e-9'
 json all.json "j['points'][1]['step_s'] == $(sed -n 's/.*"step_s": \([^,]*\).*/\1/p' one.json)"
 
+# Explained mesh by mesh, as simulate does it.
+"${scale[@]}" --explain --json why.json >out 2>err || fail "scale --explain: $(cat err)"
+"${simulate[@]}" --explain --json one.json >alone 2>err || fail "simulate --explain: $(cat err)"
+json why.json '[p["explain"]["parts"] != [] for p in j["points"]] == [True, True]'
+json why.json 'j["points"][1]["explain"] == json.load(open("one.json"))["explain"]'
+[ "$(sed -n '/^# mesh 2x2x2, clock virtual, machine tpu-v3$/,$p' out | tail -n +2)" = "$(sed -n '/^# what each part/,$p' alone)" ] ||
+    fail "scale --explain: $(cat out)"
+
 # refuses LINE WORD...
 refuses() {
     local line=$1
