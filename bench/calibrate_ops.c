@@ -145,9 +145,12 @@ static pod_status probe_all(pod_call *call, pod_machine *m, pod_comm *comm, gath
     excess e = {0};
     const pod_probe *probes = pod_probes(&n);
     pod_log_say(call->log, POD_LOG_INFO, "timing ops in %d small networks", n);
+    pod_progress_begin(call->log, "timing ops", "networks", 0, n);
     for (int i = 0; i < n; i++) {
         POD_TRY(probe_sizes(&probes[i], m, comm, g));
+        pod_progress_at(call->log, i + 1, "%s", probes[i].precision);
     }
+    pod_progress_end(call->log);
     for (double share = 0.03; !thin_out(g, share, &m->op_time);) share *= 2;
     for (int i = 0; i < n; i++)
         if (probes[i].kind == POD_PROBE_RESIDUAL) POD_TRY(probe_tiles(&probes[i], m, comm, &e));

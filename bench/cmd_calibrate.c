@@ -364,7 +364,9 @@ static pod_status measure_copies(pod_table *t, pod_machine *m)
 
 static pod_status measure_all(pod_call *call, pod_table *t, pod_machine *m)
 {
-    pod_log_say(call->log, POD_LOG_INFO, "measuring one core of %s", m->cpu_model);
+    pod_log_say(call->log, POD_LOG_INFO,
+                "measuring one core of %s; all takes some minutes, more on a busy host",
+                m->cpu_model);
     measure_peaks(t, m);
     POD_TRY(measure_product(t, 64, m->sgemm_kernel, &m->sgemm_64_gflop_per_s));
     POD_TRY(measure_product(t, 256, m->sgemm_kernel, &m->sgemm_256_gflop_per_s));
