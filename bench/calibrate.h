@@ -27,10 +27,11 @@ pod_network pod_probe_network(const pod_probe *p);
 
 double pod_four_digits(double value); /* what a measurement is worth in a machine file */
 
-/* What is told of messages and sums between ranks, and of drawing made images. Local. */
+/* What is told of messages and sums between ranks, of drawing made images and of fetching others.
+ * Local. */
 POD_MUST pod_status pod_calibrate_host(pod_call *call, pod_machine *m);
 
-/* Sets `crowded`. Local. */
+/* Sets `crowded` and `crowded_memory`. Local. */
 POD_MUST pod_status pod_calibrate_crowd(pod_machine *m, pod_comm *alone);
 
 /* Sets instr_overhead_us, tile_gb_per_s and op_time. Local. */

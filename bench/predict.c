@@ -18,7 +18,8 @@ double pod_batch_s(const pod_machine *m, const char *data, const pod_program *p)
                  pixels = bytes / (double)shape->dim[shape->n_dims - 1];
     if (pod_glyphs_is_spec(data))
         return 1e-9 * (pixels * m->glyph_pixel_ns + bytes * m->glyph_byte_ns);
-    return 2 * bytes / (1e9 * m->copy_memory_gb_per_s);
+    const double n_images = (double)(shape->dim[0] * p->repeat.count);
+    return 1e-9 * n_images * m->fetch_image_ns + 2 * bytes / (1e9 * m->copy_memory_gb_per_s);
 }
 
 /* Where there are not enough cores (compute_s counts turns already), all ranks and their threads share the cores evenly. */

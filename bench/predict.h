@@ -20,7 +20,8 @@ typedef struct pod_feeding {
     int ranks, cores;
 } pod_feeding;
 
-/* Of the batch of one core, by the machine file: made images are drawn, others copied. */
+/* Of the batch of one core, by the machine file: made images are drawn, others copied
+ * from memory. */
 double pod_batch_s(const pod_machine *m, const char *data, const pod_program *p);
 /* How much longer the instructions of a step take that shares its core. `compute_s` is what they
  * take on their own. */

@@ -15,6 +15,7 @@ copy_memory_gb_per_s = 10
 instr_overhead_us = 0.1
 tile_gb_per_s = 20
 crowded = 1.25
+crowded_memory = 1.25
 share_gb_per_s = 10
 glyph_pixel_ns = 5
 glyph_byte_ns = 5

@@ -23,7 +23,8 @@ static pod_machine *made_machine(void)
     m->copy_memory_gb_per_s = 10;
     m->instr_overhead_us = 0.5;
     m->tile_gb_per_s = 20;
-    m->crowded = 1.6;
+    m->crowded = 1.2;
+    m->crowded_memory = 1.6;
     /* 1 us for 1536 elements: 12 KiB of float32 read and written. */
     pod_op_time relu = {.op = "relu",
                         .impl = "ref",
@@ -153,6 +154,24 @@ static void tiles_wait_for_memory(void)
     release(&c);
 }
 
+/* Two of four cores: what is in tiles takes 1 + 0.2 / 3 times as long, the rest 1 + 0.6 / 3. */
+static void tiles_crowd_less(void)
+{
+    costed c;
+    if (cost(2, sizeof(float) * SIDE * SIDE * CHANNELS * 4 * 4, &c)) {
+        int n_tiled = 0;
+        for (int32_t i = 0; i < c.program->n_instrs; i++) {
+            const pod_instr *in = &c.program->instr[i];
+            if (in->n_tiles < 2) continue;
+            n_tiled++;
+            check_seconds("tile from memory", c.time[i].memory_s,
+                          (in->cost.bytes_read + in->cost.bytes_written) / 20e9 * (1 + 0.2 / 3));
+        }
+        CU_ASSERT_EQUAL(n_tiled, 1);
+    }
+    release(&c);
+}
+
 static void names_what_is_missing(void)
 {
     costed c;
@@ -162,9 +181,9 @@ static void names_what_is_missing(void)
         POD_CHECK_FAILS(pod_cost_program(c.machine, c.program, c.time), POD_E_INVALID,
                         "machine made: its file has no op_time");
         c.machine->op_time = times;
-        c.machine->crowded = 0;
+        c.machine->crowded_memory = 0;
         POD_CHECK_FAILS(pod_cost_program(c.machine, c.program, c.time), POD_E_INVALID,
-                        "has no crowded");
+                        "has no crowded_memory");
     }
     release(&c);
 }
@@ -174,6 +193,7 @@ static CU_TestInfo tests[] = {
     {"cores crowd each other", cores_crowd_each_other},
     {"ranks take turns", ranks_take_turns},
     {"tiles wait for memory", tiles_wait_for_memory},
+    {"tiles crowd less", tiles_crowd_less},
     {"names what is missing", names_what_is_missing},
     CU_TEST_INFO_NULL,
 };
