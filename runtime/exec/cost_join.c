@@ -161,11 +161,15 @@ static bool reads(const join *j, int32_t instr, int32_t slot)
     return false;
 }
 
-static bool may_make_again(const join *j, int32_t reader)
+/* What the update reads, it may make element by element; nothing else of it is joined. */
+static bool may_make_again(const join *j, int32_t maker, int32_t reader)
 {
     const pod_instr *in = &j->p->instr[reader];
-    return in->kind == POD_I_RUN && in->phase != POD_PHASE_UPDATE &&
-           (is_product(in) || j->work[reader].sweep != POD_SWEEP_OWN);
+    const bool is_update = in->phase == POD_PHASE_UPDATE;
+    if (in->kind != POD_I_RUN || is_update != (j->p->instr[maker].phase == POD_PHASE_UPDATE))
+        return false;
+    if (is_update) return pod_op_find(in->op)->by_element;
+    return is_product(in) || j->work[reader].sweep != POD_SWEEP_OWN;
 }
 
 /* Bytes that move if `made`, which instruction i makes, is stored: its roots once, itself written
@@ -188,14 +192,13 @@ static bool moves_less(const join *j, int32_t i, int32_t made)
 static bool is_made_again(const join *j, int32_t i)
 {
     const pod_instr *in = &j->p->instr[i];
-    if (j->work[i].sweep != POD_SWEEP_EACH || in->phase == POD_PHASE_UPDATE || in->n_out != 1)
-        return false;
+    if (j->work[i].sweep != POD_SWEEP_EACH || in->n_out != 1) return false;
     const int32_t made = shown(j->p, in->out[0]);
     const value *v = &j->value[made];
     if (v->n_users == 0 || v->wait != NONE || j->p->slot[made].space == POD_SPACE_STORE)
         return false;
     for (int32_t u = 0; u < v->n_users; u++)
-        if (!may_make_again(j, j->user[v->first_user + u])) return false;
+        if (!may_make_again(j, i, j->user[v->first_user + u])) return false;
     return moves_less(j, i, made);
 }
 

@@ -47,6 +47,16 @@ done
 printf 'fusion = off\nwatchdog = 30\ncheckpoint = sync\n' >train.conf
 MINIPOD_TILE=0 takes "${small[@]}" --conf train.conf --steps 10
 
+# ---- half the bytes on the wire: gradients are converted where they are made and read, in no pass of their own
+declare -A memory_s
+for wire in f32 bf16; do
+    takes --machine tpu-v3 --mesh 2x8x8 --model resnet50 --batch 16384 --wire $wire --json $wire.json
+    memory_s[$wire]=$(sed -n 's/.*"memory": \([0-9.e+-]*\).*/\1/p' $wire.json)
+    [ -n "${memory_s[$wire]}" ] || fail "$wire.json: $(head -c 600 $wire.json)"
+done
+awk "BEGIN { exit !(${memory_s[bf16]} <= ${memory_s[f32]}) }" ||
+    fail "bound by memory for ${memory_s[bf16]} s with bf16 on the wire, ${memory_s[f32]} s with f32"
+
 # ---- links that nothing goes over
 cat >made.conf <<END
 name = made
