@@ -36,10 +36,23 @@ static pod_status fail_unknown(const char *name)
                     name);
 }
 
+/* What says no more than what every model does is taken by all. */
+static pod_status check_scaling(const pod_model *model, const pod_setup *s)
+{
+    const char *given = s->width != 0 && s->width != 1        ? "width"
+                        : s->depth != 0 && s->depth != 1      ? "depth"
+                        : s->dropout > 0                      ? "dropout"
+                        : s->survival >= 0 && s->survival < 1 ? "survival"
+                                                              : NULL;
+    if (model->scales || !given) return POD_OK;
+    return pod_fail(POD_E_INVALID, "%s: of EfficientNets, found --model %s", given, model->name);
+}
+
 pod_status pod_network_choose(const pod_setup *s, pod_network_choice *choice, pod_network *out)
 {
     const pod_model *model = pod_model_find(s->model);
     if (!model) return fail_unknown(s->model);
+    POD_TRY(check_scaling(model, s));
     *choice = (pod_network_choice){.model = model, .setup = s};
     *out = (pod_network){.name = model->name, .build = build, .ctx = choice};
     return POD_OK;

@@ -5,7 +5,7 @@
 
 #include "models/model.h"
 
-#define POD_MODEL(name, h, w, c, n_classes, param, build, about) \
+#define POD_MODEL(name, h, w, c, n_classes, param, build, scales, about) \
     pod_value build(pod_graph *g, int depth, pod_value images, const pod_model_args *args);
 #include "models/models.def"
 #undef POD_MODEL

@@ -5,8 +5,8 @@
 #include "models/family.h"
 
 static const pod_model models[] = {
-#define POD_MODEL(name, h, w, c, n_classes, param, build, about) \
-    {name, about, h, w, c, n_classes, param, build},
+#define POD_MODEL(name, h, w, c, n_classes, param, build, scales, about) \
+    {name, about, h, w, c, n_classes, param, scales, build},
 #include "models/models.def"
 #undef POD_MODEL
 };

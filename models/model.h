@@ -23,6 +23,7 @@ typedef struct pod_model {
     int64_t h, w, c;   /* the images it was published for; others work where the strides allow */
     int64_t n_classes; /* likewise */
     int param;         /* the family's own, e.g. the depth */
+    bool scales;       /* heeds dropout, survival, width and depth of pod_model_args */
     /* images (N, H, W, C) in the travelling type -> logits (N, n_classes) float32 */
     pod_value (*build)(pod_graph *g, int param, pod_value images, const pod_model_args *args);
 } pod_model;
