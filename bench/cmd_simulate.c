@@ -422,8 +422,7 @@ static pod_status write_json(const simulation *x, const char *path)
 
 static void warn_of_algo(const simulation *x, pod_arena *arena, pod_log *log)
 {
-    const char *text =
-        pod_simulate_algo_missed(x->config, x->planned.setup.rules, x->result.program, arena);
+    const char *text = pod_network_algo_missed(&x->planned.setup, x->result.program, arena);
     if (text) pod_log_say(log, POD_LOG_WARNING, "%s", text);
 }
 

@@ -71,10 +71,10 @@ pod_status pod_scale_config(const pod_config *given, const pod_scale_point *p, p
 }
 
 /* The first mesh's on which --algo is not what runs stands for the others'. */
-static void keep_warning(const pod_config *c, const pod_planned *p, const pod_program *program,
-                         pod_arena *arena, pod_scaling *s, int i)
+static void keep_warning(const pod_planned *p, const pod_program *program, pod_arena *arena,
+                         pod_scaling *s, int i)
 {
-    const char *text = pod_simulate_algo_missed(c, p->setup.rules, program, arena);
+    const char *text = pod_network_algo_missed(&p->setup, program, arena);
     if (text && !*s->warning)
         snprintf(s->warning, sizeof s->warning, "mesh %.64s: %.180s", s->point[i].mesh, text);
 }
@@ -110,7 +110,7 @@ static pod_status simulate(const pod_config *c, pod_arena *arena, pod_scaling *s
                         .update_s = phase[POD_PHASE_UPDATE].mean};
     t.other_s = t.step_s - t.compute_s - t.reduce_s - t.update_s;
     s->point[i].simulated = t;
-    keep_warning(c, &p, r.program, arena, s, i);
+    keep_warning(&p, r.program, arena, s, i);
     memcpy(s->machine, p.machine.name, sizeof s->machine);
     if (pod_config_bool(c, POD_OPT_EXPLAIN)) status = explain(&p, &r, s, i);
 done:

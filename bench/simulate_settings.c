@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "collectives/algo/rules.h"
 #include "kernels/base/assert.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -173,24 +172,4 @@ void pod_simulate_put_algorithms(const pod_program *p, pod_json *j)
         pod_json_close(j);
     }
     pod_json_close(j);
-}
-
-const char *pod_simulate_algo_missed(const pod_config *c, const pod_coll_rules *rules,
-                                     const pod_program *p, pod_arena *arena)
-{
-    if (!pod_config_is_set(c, POD_OPT_ALGO)) return NULL;
-    for (int32_t i = 0; i < p->n_colls; i++) {
-        const pod_coll_args *args = &p->coll[i].args;
-        const char *name = pod_coll_name(args->coll), *runs = p->coll[i].algo->name;
-        const int64_t bytes = args->count * (int64_t)pod_dtype_bytes(args->dtype);
-        pod_coll_refusal why;
-        if (pod_coll_rules_apply(rules, &p->mesh, args, &why)) continue;
-        if (!why.algo)
-            return pod_arena_text(arena,
-                                  "algo: no rule is for %s of %" PRId64 " bytes, which goes by %s",
-                                  name, bytes, runs);
-        return pod_arena_text(arena, "algo: %s refuses (%s): %s of %" PRId64 " bytes goes by %s",
-                              why.algo->name, why.reason, name, bytes, runs);
-    }
-    return NULL;
 }

@@ -20,9 +20,4 @@ const char *pod_simulate_command(const pod_config *c, pod_arena *arena);
 void pod_simulate_add_algorithms(pod_table *t, const pod_program *p);
 void pod_simulate_put_algorithms(const pod_program *p, pod_json *j);
 
-/* A line on the first collective that goes by what --algo does not say, in the arena; NULL where
- * there is none. */
-const char *pod_simulate_algo_missed(const pod_config *c, const pod_coll_rules *rules,
-                                     const pod_program *p, pod_arena *arena);
-
 #endif

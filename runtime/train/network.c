@@ -1,5 +1,8 @@
 #include "runtime/train/network.h"
 
+#include <inttypes.h>
+
+#include "collectives/algo/rules.h"
 #include "kernels/base/assert.h"
 #include "runtime/ops/ops.h"
 
@@ -82,4 +85,23 @@ pod_status pod_network_compile(const pod_network *net, const pod_setup *s,
     }
     pod_arena_destroy(for_graph);
     return status;
+}
+
+const char *pod_network_algo_missed(const pod_setup *s, const pod_program *p, pod_arena *arena)
+{
+    if (!s->has_algo) return NULL;
+    for (int32_t i = 0; i < p->n_colls; i++) {
+        const pod_coll_args *args = &p->coll[i].args;
+        const char *name = pod_coll_name(args->coll), *runs = p->coll[i].algo->name;
+        const int64_t bytes = args->count * (int64_t)pod_dtype_bytes(args->dtype);
+        pod_coll_refusal why;
+        if (pod_coll_rules_apply(s->rules, &p->mesh, args, &why)) continue;
+        if (!why.algo)
+            return pod_arena_text(arena,
+                                  "algo: no rule is for %s of %" PRId64 " bytes, which goes by %s",
+                                  name, bytes, runs);
+        return pod_arena_text(arena, "algo: %s refuses (%s): %s of %" PRId64 " bytes goes by %s",
+                              why.algo->name, why.reason, name, bytes, runs);
+    }
+    return NULL;
 }

@@ -153,6 +153,7 @@ static pod_status cores_from(const pod_config *c, int n_ranks, pod_setup *s)
 static pod_status rules_from(const pod_config *c, pod_arena *arena, pod_setup *s)
 {
     const char *rules = pod_config_text(c, POD_OPT_ALGO);
+    s->has_algo = *rules;
     const pod_status loaded =
         pod_coll_rules_load(arena, *rules ? rules : POD_COLL_RULES_DEFAULT, &s->rules);
     return loaded == POD_OK ? POD_OK : pod_fail(loaded, "algo: %s", pod_error_text());

@@ -30,6 +30,7 @@ typedef struct pod_setup {
     int prefetch, input_threads;
     int64_t data_cache_bytes;
     pod_coll_rules *rules;
+    bool has_algo;          /* they are --algo's */
     bool fusion, recompute; /* pod_compile_args */
     size_t tile_bytes;
     int64_t bucket_bytes;

@@ -34,6 +34,8 @@ static pod_status compile_programs(pod__trainer *t)
         pod_network_compile(a->network, a->setup, &seen, true, a->target, r->arena, &r->program));
     POD_TRY(pod_network_compile(a->network, a->setup, &seen, false, a->target, r->arena,
                                 &t->eval_program));
+    const char *missed = pod_network_algo_missed(a->setup, r->program, r->arena);
+    if (missed) pod_log_say(a->log, POD_LOG_WARNING, "%s", missed);
     POD_TRY(pod_store_create(r->program, pod_comm_rank(a->comm), a->setup->seed, &t->store));
     r->reduce_bytes = r->program->reduce_bytes;
     r->model_flops = r->program->model_flops;

@@ -61,6 +61,15 @@ END
     grep -q "machine made" out || fail "$ranks ranks: a simulated time without its machine"
 done
 
+# What runs instead of the algorithm that was asked for is said before the first step, as train says it.
+for command in train "predict --machine made.conf"; do
+    # shellcheck disable=SC2086
+    on_ranks 2 $command --model mlp --data glyphs:28x28x1 --batch 32 --steps 2 --mesh 2 --algo torus2d >out 2>err ||
+        fail "$command: $(cat err)"
+    [ "$(grep -c '^minipod: warning: algo: torus2d refuses (.*): allreduce of [0-9]* bytes goes by [a-z0-9]*$' err)" -eq 1 ] ||
+        fail "$command: no warning that torus2d refuses: $(cat err)"
+done
+
 # A program with tiles and micro-steps.
 "$minipod" predict --machine made.conf --model resnet8 --data glyphs:32x32x3 --batch 32 --accumulate 2 --steps 7 \
     --csv table.csv >out 2>err || fail "resnet8: $(cat err)"
