@@ -43,8 +43,7 @@ pod__ring_plan pod__ring_plan_of(const pod_mesh *m, pod_group group, const pod_c
     return p;
 }
 
-/* The hops that go `way` to the block of a position in a reduce-scatter. */
-static int reach(const pod__ring_plan *p, int position, int piece, int way)
+int pod__ring_reach(const pod__ring_plan *p, int position, int piece, int way)
 {
     const int others = p->path.size - 1;
     int up = others;
@@ -59,7 +58,7 @@ static int reach(const pod__ring_plan *p, int position, int piece, int way)
 static int spread(const pod__ring_plan *p, int position, int piece, int way)
 {
     const bool is_one_way = !p->path.is_line && !p->both_ways;
-    return reach(p, position, piece, is_one_way ? way : 1 - way);
+    return pod__ring_reach(p, position, piece, is_one_way ? way : 1 - way);
 }
 
 /* ---- state --------------------------------------------------------------------------------- */
@@ -206,10 +205,11 @@ void pod__ring_reduce_scatter(pod__ring *r, pod_sched *s)
             visit v = {.piece = i / N_WAYS};
             /* Of the two that end here, the one that comes first is added first. */
             const int sooner =
-                reach(&r->plan, r->position, v.piece, UP) < r->size - r->size / 2 ? UP : DOWN;
+                pod__ring_reach(&r->plan, r->position, v.piece, UP) < r->size - r->size / 2 ? UP
+                                                                                            : DOWN;
             v.way = i % N_WAYS ? 1 - sooner : sooner;
             v.position = wrap(r, v.way == UP ? r->position + hops : r->position - hops);
-            const int reached = reach(&r->plan, v.position, v.piece, v.way);
+            const int reached = pod__ring_reach(&r->plan, v.position, v.piece, v.way);
             if (hops > reached) continue;
             v.on_tag = r->first_tag + hops * r->plan.n_pieces + v.piece;
             v.came_tag = v.on_tag + r->plan.n_pieces;

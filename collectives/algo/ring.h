@@ -52,6 +52,8 @@ POD_MUST pod_status pod__ring_init(pod_sched *s, const pod__ring_plan *plan, int
                                    const pod__deal *deal, int first_tag, pod__ring *out);
 
 int pod__ring_n_tags(const pod__ring_plan *p);
+/* The hops that go one way (0: up) to a piece of the block of a position in a reduce-scatter. */
+int pod__ring_reach(const pod__ring_plan *p, int position, int piece, int way);
 pod_range pod__ring_own_block(const pod__ring *r); /* of one run */
 /* The pieces of `r` (of its own block only, with is_own) wait for what the rings before, or within
  * its block, do to the same elements. */

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "collectives/algo/torus_rank.h"
+
 enum { MAX_ORDERS = 2, NONE = -1 };
 
 /* The dimensions along which the group is longer than 1. */
@@ -241,13 +243,59 @@ static double behind_seconds(const clock *c, const torus *t)
     return n_ways(c->mesh, g, t->dim[0]) * n_runs * c->net->message_s;
 }
 
+/* Whether all ranks do the same at the same time, each over links of its own: two rings that close,
+ * between neighbours. */
+static bool is_alike(const pod_mesh *m, const pod_group *g, const torus *t)
+{
+    if (t->chip != NONE || t->n_dims != POD__RANK_RINGS) return false;
+    for (int i = 0; i < t->n_dims; i++)
+        if (g->step[t->dim[i]] > 1 || pod__path_of(m, line_of(g, t->dim[i])).is_line) return false;
+    return true;
+}
+
+/* The rings of the orders that have anything to move, and how many orders; NONE where a block is in
+ * too many pieces. */
+static int rings_of(const pod_mesh *m, const pod_coll_args *args, const torus *t, pod__moves moves,
+                    pod__rank_ring out[][POD__RANK_RINGS])
+{
+    const part all = all_of(args, moves);
+    int n_orders = 0;
+    for (int i = 0; i < t->n_orders; i++) {
+        part p = part_of_order(t, &all, i);
+        /* The order's share of a member's block. */
+        const int64_t block = pod_block(args->count, pod_group_size(m, &args->group), 0).count;
+        const int64_t part_count = p.share_of == 0 ? block
+                                                   : pod__share(block, p.share[1], p.share_of) -
+                                                         pod__share(block, p.share[0], p.share_of);
+        for (int k = 0; k < t->n_dims; k++) {
+            pod__rank_ring *r = &out[n_orders][k];
+            r->dim = dim_at(t, i, k);
+            r->plan = plan_of(m, args, &p, r->dim);
+            const int64_t n_of_run = r->plan.n_pieces / r->plan.n_runs;
+            r->piece_bytes = (double)((part_count + n_of_run - 1) / n_of_run) *
+                             (double)pod_dtype_bytes(args->dtype);
+            if (r->plan.n_pieces > POD__RANK_MAX_PIECES) return NONE;
+            p = part_after(&p, r->dim, &r->plan);
+        }
+        n_orders += part_count > 0;
+    }
+    return n_orders;
+}
+
 /* With one piece a block, moves take their turns; with many, all dimensions work at once, and what
  * is busy longest decides: the more pieces, the nearer to that. Left out is what two orders take
- * from each other where dimensions are of different lengths. */
+ * from each other where dimensions are of different lengths. Halves where all ranks do alike are
+ * followed exactly instead (torus_rank.h). */
 double pod__torus_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
                           int n_orders, pod__moves moves)
 {
     const torus t = torus_of(m, &args->group, n_orders);
+    pod__rank_ring rings[POD__RANK_ORDERS][POD__RANK_RINGS];
+    if (moves != POD__BOTH && is_alike(m, &args->group, &t)) {
+        const int n_with_any = rings_of(m, args, &t, moves, rings);
+        if (n_with_any != NONE)
+            return pod__rank_seconds(net, rings, n_with_any, moves == POD__GATHERS);
+    }
     clock start = {.net = net, .mesh = m, .args = args, .moves = moves, .n_sharing = 1};
     part left = all_of(args, moves);
     if (t.chip != NONE) {
