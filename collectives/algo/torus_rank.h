@@ -17,8 +17,8 @@
  * (ring.c).
  *
  * Exact, but within some per cent where ranks take turns another way than others: those whose
- * blocks are an element longer, and where several messages come at the same time. This takes time in the number of messages of one rank, and no
- * memory but the stack. */
+ * blocks are an element longer, and where several messages come at the same time. This takes time
+ * in the number of messages of one rank, and no memory but the stack. */
 #ifndef MINIPOD_COLLECTIVES_ALGO_TORUS_RANK_H
 #define MINIPOD_COLLECTIVES_ALGO_TORUS_RANK_H
 
