@@ -1,6 +1,6 @@
 /* How much longer a step takes while the other cores of this host are as busy: they share caches
- * and memory. Each thread trains a network of its own; one of them is timed, alone and in company by
- * turns. */
+ * and memory. Each thread trains a network of its own; one of them is timed, alone and in company
+ * by turns. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -176,7 +176,7 @@ static pod_status check_conv_counts(const char *what, const pod_conv_shape *s)
 /* NxHxWxC:RxSxK, of a depthwise convolution NxHxWxC:RxS. */
 static pod_status parse_conv(const char *what, char *text, bool is_depthwise, pod_problem *p)
 {
-    int64_t pad, stride, image[4], filter[3];
+    int64_t pad, stride, image[4] = {0}, filter[3];
     POD_TRY(cut_number(what, text, '+', 0, 0, &pad));
     POD_TRY(cut_number(what, text, '/', 1, 1, &stride));
     char *colon = strchr(text, ':');

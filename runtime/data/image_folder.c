@@ -142,7 +142,7 @@ static pod_status list_class(lister *l, pod_split split, const char *side, const
 static pod_status list_classes(lister *l, const char *side)
 {
     const char *path = join(l->arena, l->folder, side);
-    names classes;
+    names classes = {0};
     if (!path) return POD_E_NOMEM;
     POD_TRY(read_classes(path, l->arena, &classes));
     if (classes.n == 0)
@@ -162,7 +162,7 @@ static pod_status list_classes(lister *l, const char *side)
 static pod_status list_test(lister *l, const char *side)
 {
     const char *path = join(l->arena, l->folder, side);
-    names classes;
+    names classes = {0};
     if (!path) return POD_E_NOMEM;
     POD_TRY(read_classes(path, l->arena, &classes));
     for (int64_t i = 0; i < classes.n; i++) {

@@ -427,7 +427,7 @@ static pod_status account(const pod_job *j, int only_rank, pod_stamp now,
         return pod_fail(POD_E_FORMAT, "%s/job: no rank of any attempt left a record", j->dir);
     for (int i = 0; i < j->n_parts; i++)
         if (j->part[i].n_steps > most) most = j->part[i].n_steps;
-    x.attempt = malloc((size_t)j->n_parts * sizeof *x.attempt);
+    x.attempt = calloc((size_t)j->n_parts, sizeof *x.attempt);
     x.scratch = malloc((size_t)(most + 1) * sizeof *x.scratch);
     const pod_status status = x.attempt && x.scratch
                                   ? add_all(&x, now, only_rank)
