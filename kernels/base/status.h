@@ -44,14 +44,10 @@ pod_status pod__fail(const char *file, int line, pod_status s, const char *fmt, 
     POD_PRINTF(4, 5);
 pod_status pod__trace(const char *file, int line, pod_status s);
 
-/* Records the text and returns the status: return pod_fail(POD_E_FORMAT, "%s: ...", path). */
-#ifndef __clang_analyzer__
-#define pod_fail(s, ...) pod__fail(__FILE__, __LINE__, (s), __VA_ARGS__)
-#define pod__pass(s)     pod__trace(__FILE__, __LINE__, (s))
-#else /* is told that what comes back is the status that went in */
+/* Records the text and returns the status: return pod_fail(POD_E_FORMAT, "%s: ...", path). The
+ * compiler is to see that what comes back is what went in; `s` is evaluated twice. */
 #define pod_fail(s, ...) ((void)pod__fail(__FILE__, __LINE__, (s), __VA_ARGS__), (s))
-#define pod__pass(s)     (s)
-#endif
+#define pod__pass(s)     ((void)pod__trace(__FILE__, __LINE__, (s)), (s))
 
 #define POD_TRY(expr)                                   \
     do {                                                \

@@ -146,19 +146,19 @@ static pod_status on_submit(reader *r, const event *e)
     return POD_OK;
 }
 
-static pod_status find_job(const reader *r, const event *e, follower **out)
+static const char not_submitted[] = "of a job that was not submitted";
+
+static follower *find_job(const reader *r, const event *e) /* NULL: there is none */
 {
     const int *slot = slot_of(r, e->job);
-    if (!*slot || !r->job[*slot - 1].asked) return fail(r, e, "of a job that was not submitted");
-    *out = &r->job[*slot - 1];
-    return POD_OK;
+    return *slot && r->job[*slot - 1].asked ? &r->job[*slot - 1] : NULL;
 }
 
 static pod_status on_allocate(reader *r, const event *e)
 {
-    follower *f;
+    follower *f = find_job(r, e);
     int64_t ranks;
-    POD_TRY(find_job(r, e, &f));
+    if (!f) return fail(r, e, not_submitted);
     POD_TRY(parse_ranks(r, e, 0, &ranks));
     if (ranks > f->asked) {
         char text[PLACE_BYTES];
@@ -178,9 +178,9 @@ static pod_status on_allocate(reader *r, const event *e)
 
 static pod_status on_end(reader *r, const event *e)
 {
-    follower *f;
+    follower *f = find_job(r, e);
     if (*e->ranks && strcmp(e->ranks, "0") != 0) return fail(r, e, "leaves no ranks");
-    POD_TRY(find_job(r, e, &f));
+    if (!f) return fail(r, e, not_submitted);
     settle(f, r->now_s);
     r->allocated -= f->has;
     f->asked = f->has = 0;

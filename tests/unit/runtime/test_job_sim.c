@@ -50,7 +50,7 @@ typedef struct want { /* seconds */
 static pod_job_sim run(const pod_job_sim_plan *p, const event e[], int n_events, int n, int needed)
 {
     enum { MAX_EVENTS = 16 };
-    pod_node_event events[MAX_EVENTS];
+    pod_node_event events[MAX_EVENTS] = {{0}};
     pod_nodes *nodes = NULL;
     pod_job_sim r = {0};
     for (int i = 0; i < n_events; i++)
