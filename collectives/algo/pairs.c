@@ -222,17 +222,72 @@ double pod__shared_message_s(const pod_net *net, const pod_mesh *m, const pod_gr
                                   r.is_halfway ? (n + 1) / 2 : n);
 }
 
+static double round_message_s(const pod__fold *f, const pod_net *net, int place, int bit,
+                              double bytes)
+{
+    const int from = index_of_place(f, place), to = index_of_place(f, place ^ bit);
+    return pod__shared_message_s(net, f->mesh, &f->group,
+                                 pod_group_member(f->mesh, &f->group, f->rank, from),
+                                 pod_group_member(f->mesh, &f->group, f->rank, to), bytes, bit);
+}
+
 double pod__fold_round_s(const pod__fold *f, const pod_net *net, int bit, double bytes)
 {
     double slowest = 0;
-    for (int place = 0; place < 1 << f->n_rounds; place++) {
-        const int from = pod_group_member(f->mesh, &f->group, f->rank, index_of_place(f, place));
-        const int to =
-            pod_group_member(f->mesh, &f->group, f->rank, index_of_place(f, place ^ bit));
-        slowest =
-            fmax(slowest, pod__shared_message_s(net, f->mesh, &f->group, from, to, bytes, bit));
-    }
+    for (int place = 0; place < 1 << f->n_rounds; place++)
+        slowest = fmax(slowest, round_message_s(f, net, place, bit, bytes));
     return slowest;
+}
+
+/* From one member to another, by their indices. */
+static double handed_on_s(const pod__fold *f, const pod_net *net, int from, int to, double bytes)
+{
+    return pod_net_message_s(net, f->mesh, pod_group_member(f->mesh, &f->group, f->rank, from),
+                             pod_group_member(f->mesh, &f->group, f->rank, to), bytes);
+}
+
+/* Each round as long as its longest message. */
+static double exchange_in_turn_s(const pod__fold *f, const pod_net *net, double bytes)
+{
+    double seconds = pod__fold_ends_s(f, net, bytes);
+    for (int bit = 1; bit < 1 << f->n_rounds; bit *= 2)
+        seconds += pod__fold_round_s(f, net, bit, bytes) + pod_net_reduce_s(net, bytes);
+    return seconds;
+}
+
+/* Until a message has left. */
+static double leaving_s(const pod_net *net, double message_s, double no_bytes_s)
+{
+    return net->message_s + message_s - no_bytes_s;
+}
+
+double pod__fold_exchange_s(const pod__fold *f, const pod_net *net, double bytes)
+{
+    enum { MAX_FOLLOWED = 4096 };
+    const int n = 1 << f->n_rounds;
+    const double add_s = pod_net_reduce_s(net, bytes);
+    const double copy_s = pod__exchange_copy_s(f->n_rounds, net, bytes);
+    if (n > MAX_FOLLOWED) return exchange_in_turn_s(f, net, bytes) + copy_s;
+    double has_s[MAX_FOLLOWED], left_s[MAX_FOLLOWED] = {0}, next_s[MAX_FOLLOWED], end_s = 0;
+    for (int p = 0; p < n; p++)
+        has_s[p] = p < f->n_extra ? handed_on_s(f, net, 2 * p, 2 * p + 1, bytes) + add_s : 0;
+    for (int bit = n / 2; bit > 0; bit /= 2) {
+        for (int p = 0; p < n; p++) {
+            const double came_s = has_s[p ^ bit] + round_message_s(f, net, p ^ bit, bit, bytes);
+            next_s[p] = fmax(fmax(has_s[p], came_s), left_s[p]) + add_s;
+        }
+        for (int p = 0; p < n; p++) {
+            left_s[p] = has_s[p] + leaving_s(net, round_message_s(f, net, p, bit, bytes),
+                                             round_message_s(f, net, p, bit, 0));
+            has_s[p] = next_s[p];
+        }
+    }
+    for (int p = 0; p < n; p++) {
+        const double out_s = p < f->n_extra ? handed_on_s(f, net, 2 * p + 1, 2 * p, bytes) : 0;
+        if (f->n_rounds % 2) has_s[p] = fmax(has_s[p], left_s[p]) + copy_s;
+        end_s = fmax(end_s, fmax(has_s[p] + out_s, left_s[p]));
+    }
+    return end_s;
 }
 
 double pod__fold_ends_s(const pod__fold *f, const pod_net *net, double bytes)

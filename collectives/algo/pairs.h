@@ -96,6 +96,10 @@ double pod__waiting_message_s(const pod_net *net, const pod_mesh *m, int from, i
 
 /* The slowest message of a round of pod__fold_pairs in which each sends `bytes`. */
 double pod__fold_round_s(const pod__fold *f, const pod_net *net, int bit, double bytes);
+/* An exchange of `bytes` with all that comes before and behind it, member by member: those who act
+ * for nobody need not wait for those who do. Of more than 4096 members each round is taken to last
+ * as long as its longest message. */
+double pod__fold_exchange_s(const pod__fold *f, const pod_net *net, double bytes);
 /* In and out, of the whole buffer. */
 double pod__fold_ends_s(const pod__fold *f, const pod_net *net, double bytes);
 /* The copy with which an exchange ends in MAIN. */
