@@ -73,8 +73,10 @@ static pod_status sum_between(const pod_mesh *m, int rank, const pod_coll_args *
         POD_TRY(pod__ring_init(s, &plan, rank, &deal, tag, &ring[i]));
         tag += pod__ring_n_tags(&plan);
         const pod__ring *before = &ring[i - (i > 0)];
-        if (i > 0) pod__ring_follow(&ring[i], s, &before, 1, false);
-        for (int k = 0; k < ring[i].size * plan.n_pieces && i == 0; k++) ring[i].last[k] = entry;
+        if (i > 0)
+            pod__ring_follow(&ring[i], s, &before, 1, false);
+        else
+            pod__ring_wait(&ring[i], entry);
         pod__ring_reduce_scatter(&ring[i], s);
         range = pod__ring_own_block(&ring[i]);
     }
@@ -83,9 +85,7 @@ static pod_status sum_between(const pod_mesh *m, int rank, const pod_coll_args *
         const pod__ring *within = &ring[i];
         if (i > 0) pod__ring_follow(&ring[i - 1], s, &within, 1, true);
     }
-    *done = POD_NO_STEP;
-    for (int k = 0; k < ring[0].size * ring[0].plan.n_pieces; k++)
-        *done = pod_sched_join(s, *done, ring[0].last[k]);
+    *done = pod__ring_done(&ring[0], s);
     return POD_OK;
 }
 

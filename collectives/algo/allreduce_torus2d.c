@@ -1,6 +1,5 @@
 /* All-reduce over a torus in its published form: two parts of the payload run the two orders of
- * dimensions at once (torus.h), x then y and y then x. The moves of reduce_scatter torus2d, and
- * then those of allgather torus2d.
+ * dimensions at once (torus.h), x then y and y then x; strip by strip.
  *
  * 2 (X - 1) + 2 (Y - 1) hops one way, or half as many both ways, against 2 (X Y - 1) of one ring,
  * and as little data. Ying et al., "Image classification at supercomputer scale", 2018; Kumar et

@@ -43,6 +43,13 @@ pod__ring_plan pod__ring_plan_of(const pod_mesh *m, pod_group group, const pod_c
     return p;
 }
 
+pod__ring_plan pod__ring_plan_whole(const pod_mesh *m, pod_group group, int turn)
+{
+    const pod__path path = pod__path_of(m, group);
+    return (pod__ring_plan){
+        .path = path, .both_ways = !path.is_line, .n_runs = 1, .n_pieces = 1, .turn = turn};
+}
+
 int pod__ring_reach(const pod__ring_plan *p, int position, int piece, int way)
 {
     const int others = p->path.size - 1;
@@ -50,7 +57,7 @@ int pod__ring_reach(const pod__ring_plan *p, int position, int piece, int way)
     if (p->path.is_line)
         up = position;
     else if (p->both_ways)
-        up = piece % 2 ? others / 2 : others - others / 2;
+        up = (piece + p->turn) % 2 ? others / 2 : others - others / 2;
     return way == UP ? up : others - up;
 }
 
@@ -62,6 +69,8 @@ static int spread(const pod__ring_plan *p, int position, int piece, int way)
 }
 
 /* ---- state --------------------------------------------------------------------------------- */
+
+const pod__ring_sums pod__ring_no_sums = {{{POD_NO_STEP, POD_NO_STEP}, {POD_NO_STEP, POD_NO_STEP}}};
 
 pod_status pod__ring_init(pod_sched *s, const pod__ring_plan *plan, int rank, const pod__deal *deal,
                           int first_tag, pod__ring *out)
@@ -76,7 +85,8 @@ pod_status pod__ring_init(pod_sched *s, const pod__ring_plan *plan, int rank, co
                    .size = size,
                    .first_tag = first_tag,
                    .deal = *deal,
-                   .last = last};
+                   .last = last,
+                   .sums = pod__ring_no_sums};
     r.position = pod__path_position(path, pod_group_index(path->mesh, &path->group, rank));
     for (int way = 0; way < N_WAYS; way++) {
         const int next = (r.position + (way == UP ? 1 : size - 1)) % size;
@@ -168,6 +178,26 @@ void pod__ring_follow(pod__ring *r, pod_sched *s, const pod__ring *const before[
     }
 }
 
+void pod__ring_wait(pod__ring *r, int32_t step)
+{
+    for (int i = 0; i < r->size * r->plan.n_pieces; i++) r->last[i] = step;
+}
+
+int32_t pod__ring_own_done(const pod__ring *r, pod_sched *s)
+{
+    int32_t done = POD_NO_STEP;
+    for (int piece = 0; piece < r->plan.n_pieces; piece++)
+        done = pod_sched_join(s, done, *last_of(r, r->position, piece));
+    return done;
+}
+
+int32_t pod__ring_done(const pod__ring *r, pod_sched *s)
+{
+    int32_t done = POD_NO_STEP;
+    for (int i = 0; i < r->size * r->plan.n_pieces; i++) done = pod_sched_join(s, done, r->last[i]);
+    return done;
+}
+
 /* ---- moves --------------------------------------------------------------------------------- */
 
 typedef struct visit { /* of a piece on its way */
@@ -176,30 +206,29 @@ typedef struct visit { /* of a piece on its way */
     int came_tag, on_tag; /* by how far it has to go or has gone: the same wherever on the path */
 } visit;
 
-static void move_piece(pod__ring *r, pod_sched *s, visit v, int32_t *added)
+static void move_piece(pod__ring *r, pod_sched *s, visit v, bool reduces)
 {
     const pod_range part = piece_of(r, v.position, v.piece);
     const pod_span span = {POD_BUF_MAIN, part.first};
     const int ahead = r->neighbor[v.way], behind = r->neighbor[1 - v.way];
     int32_t *last = last_of(r, v.position, v.piece);
-    if (v.comes && added)
-        *added = *last =
-            pod_sched_recv_reduce(s, behind, v.came_tag, span, part.count, *last, *added);
-    else if (v.comes)
+    if (v.comes && reduces) {
+        int32_t *added = r->sums.added[v.way];
+        *last = pod_sched_recv_reduce(s, behind, v.came_tag, span, part.count, *last, added[0]);
+        added[0] = added[1];
+        added[1] = *last;
+    } else if (v.comes) {
         *last = pod_sched_recv(s, behind, v.came_tag, span, part.count, *last);
+    }
     if (!v.goes) return;
     const int32_t sent = pod_sched_send(s, ahead, v.on_tag, span, part.count, *last);
-    if (added) *last = sent; /* it will be written again, where what is gathered is only read */
+    if (reduces) *last = sent; /* it will be written again, where what is gathered is only read */
 }
 
 /* Farthest first: so a line's ends do not keep the others waiting, and a ring's first hops come
  * first. */
 void pod__ring_reduce_scatter(pod__ring *r, pod_sched *s)
 {
-    /* A receive waits for the last but one before it: two at a time are enough to hide one behind
-     * the sum of the other, and an executor needs memory for no more. */
-    int32_t added[N_WAYS][2] = {{POD_NO_STEP, POD_NO_STEP}, {POD_NO_STEP, POD_NO_STEP}};
-    int n_added[N_WAYS] = {0};
     for (int hops = r->size - 1; hops >= 0; hops--) {
         for (int i = 0; i < r->plan.n_pieces * N_WAYS; i++) {
             visit v = {.piece = i / N_WAYS};
@@ -215,8 +244,7 @@ void pod__ring_reduce_scatter(pod__ring *r, pod_sched *s)
             v.came_tag = v.on_tag + r->plan.n_pieces;
             v.comes = hops < reached;
             v.goes = hops > 0;
-            move_piece(r, s, v, &added[v.way][n_added[v.way] % 2]);
-            n_added[v.way] += v.comes;
+            move_piece(r, s, v, true);
         }
     }
 }
@@ -237,7 +265,7 @@ void pod__ring_allgather(pod__ring *r, pod_sched *s)
             v.came_tag = v.on_tag - r->plan.n_pieces;
             v.comes = hops > 0;
             v.goes = hops < spreads;
-            move_piece(r, s, v, NULL);
+            move_piece(r, s, v, false);
         }
     }
 }

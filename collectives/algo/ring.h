@@ -30,7 +30,18 @@ typedef struct pod__ring_plan { /* a value, the same on all members */
     pod__path path;
     bool both_ways;
     int n_runs, n_pieces; /* of each block; as many pieces of each of its runs */
+    int turn;             /* over an even number of members one piece goes a hop farther up, the
+                             next one down: 0, or 1 for the other way round */
 } pod__ring_plan;
+
+/* The steps that added last, by way: the last but one and the last. A receive waits for the last but
+ * one before it: two at a time are enough to hide one behind the sum of the other, and an executor
+ * needs memory for no more. */
+typedef struct pod__ring_sums { /* a value */
+    int32_t added[2][2];
+} pod__ring_sums;
+
+extern const pod__ring_sums pod__ring_no_sums;
 
 typedef struct pod__ring {
     pod__ring_plan plan;
@@ -39,6 +50,7 @@ typedef struct pod__ring {
     int first_tag; /* of pod__ring_n_tags */
     pod__deal deal;
     int32_t *last; /* (size, n_pieces) by position */
+    pod__ring_sums sums;
 } pod__ring;
 
 /* How to go about `args`, but with this group over `count` elements, in blocks of so many runs.
@@ -47,7 +59,11 @@ typedef struct pod__ring {
 pod__ring_plan pod__ring_plan_of(const pod_mesh *m, pod_group group, const pod_coll_args *args,
                                  int64_t count, int n_runs, bool both_ways);
 
-/* Every piece may be touched at once. `last` lives in the schedule's arena; E_NOMEM. */
+/* Both ways, each block in one piece, of which `turn` says how it goes. */
+pod__ring_plan pod__ring_plan_whole(const pod_mesh *m, pod_group group, int turn);
+
+/* Every piece may be touched, and received, at once. `last` lives in the schedule's arena;
+ * E_NOMEM. */
 POD_MUST pod_status pod__ring_init(pod_sched *s, const pod__ring_plan *plan, int rank,
                                    const pod__deal *deal, int first_tag, pod__ring *out);
 
@@ -55,6 +71,11 @@ int pod__ring_n_tags(const pod__ring_plan *p);
 /* The hops that go one way (0: up) to a piece of the block of a position in a reduce-scatter. */
 int pod__ring_reach(const pod__ring_plan *p, int position, int piece, int way);
 pod_range pod__ring_own_block(const pod__ring *r); /* of one run */
+/* Every piece waits for the step, and for nothing that it waited for before. */
+void pod__ring_wait(pod__ring *r, int32_t step);
+/* What waits for all that the ring does to a member's own block, and to every block. */
+int32_t pod__ring_own_done(const pod__ring *r, pod_sched *s);
+int32_t pod__ring_done(const pod__ring *r, pod_sched *s);
 /* The pieces of `r` (of its own block only, with is_own) wait for what the rings before, or within
  * its block, do to the same elements. */
 void pod__ring_follow(pod__ring *r, pod_sched *s, const pod__ring *const before[], int n_before,

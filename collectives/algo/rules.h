@@ -6,7 +6,8 @@
  * A rule holds for buffers of from <= bytes < to; an upper end left out is open, a range left out
  * is every size. A collective left out is that of the rule before, allreduce in the first. Sizes
  * are bytes of the whole buffer, with binary suffixes. So "ring" alone is a rule, too. The chunk,
- * in bytes as well, is how much of a block an algorithm hands on at a time: "torus2d@256K".
+ * in bytes as well, is what an algorithm sends at a time of a longer block, or cuts blocks down to:
+ * "torus2d@256K".
  *
  * A file of rules has them on lines of their own, as if there were a ';' between: what follows a #
  * is a comment. */

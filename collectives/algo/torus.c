@@ -6,6 +6,16 @@
 
 enum { MAX_ORDERS = 2, NONE = -1 };
 
+/* Strips of an all-reduce, by the blocks of the first rings between chips. */
+enum {
+    STRIP_BYTES = 512 << 10, /* what comes in, what it is added to and the sum within an L2 */
+    SPLIT_BYTES = 32 << 10,  /* below, balance is not worth a message more */
+    MAX_OWN_STRIPS = 32,     /* of what is cut by choice */
+    MAX_STRIPS = 1024,
+    N_IN_FLIGHT = 4,            /* strips; more of them queue for the links that they need ... */
+    IN_FLIGHT_BYTES = 128 << 10 /* ... once these fill a link while one waits for a hop */
+};
+
 /* The dimensions along which the group is longer than 1. */
 typedef struct torus {
     int chip;                   /* the cores of a chip, or NONE */
@@ -74,14 +84,17 @@ typedef struct part {
     uint32_t done;    /* those dimensions */
     int64_t count;    /* elements */
     pod_range range;  /* of an all-reduce: which */
+    int strip;        /* of an all-reduce: its number */
     int64_t share[2]; /* of members' blocks, in share_of; 0: all */
     int64_t share_of;
 } part;
 
-static part all_of(const pod_coll_args *args, pod__moves moves)
+/* A strip of an all-reduce; of a half all there is is one. */
+static part part_of_strip(const pod_coll_args *args, pod__moves moves, int n_strips, int strip)
 {
+    const pod_range range = pod_block(args->count, n_strips, strip);
     return (part){
-        .is_members = moves != POD__BOTH, .count = args->count, .range = {0, args->count}};
+        .is_members = moves != POD__BOTH, .count = range.count, .range = range, .strip = strip};
 }
 
 /* What goes in an order: the less its first dimension costs, the more. */
@@ -109,10 +122,54 @@ static part part_after(const part *p, int dim, const pod__ring_plan *plan)
 
 static pod__ring_plan plan_of(const pod_mesh *m, const pod_coll_args *args, const part *p, int dim)
 {
+    if (!p->is_members) return pod__ring_plan_whole(m, line_of(&args->group, dim), p->strip % 2);
     int n_runs = 1; /* of a member's block: for each place along the dimensions to come */
-    for (int d = 0; d < m->n_dims && p->is_members; d++)
+    for (int d = 0; d < m->n_dims; d++)
         if (d != dim && !(p->done >> d & 1)) n_runs *= pod_group_extent(m, &args->group, d);
     return pod__ring_plan_of(m, line_of(&args->group, dim), args, p->count, n_runs, true);
+}
+
+/* ---- strips -------------------------------------------------------------------------------- */
+
+typedef struct strips {
+    int n, n_at_once;
+} strips;
+
+/* Elements of the longest block of the first ring of an order. */
+static int64_t first_block(const pod_mesh *m, const pod_coll_args *args, const torus *t)
+{
+    const pod_group *g = &args->group;
+    part left = part_of_strip(args, POD__BOTH, 1, 0);
+    if (t->chip != NONE)
+        left.count = pod_block(left.count, pod_group_extent(m, g, t->chip), 0).count;
+    int64_t longest = 0;
+    for (int i = 0; i < t->n_orders; i++) {
+        const part p = part_of_order(t, &left, i);
+        const int64_t block = pod_block(p.count, pod_group_extent(m, g, dim_at(t, i, 0)), 0).count;
+        if (block > longest) longest = block;
+    }
+    return longest;
+}
+
+static int64_t times(int64_t bytes, int64_t of) { return bytes / of + (bytes % of > 0); }
+
+/* An even number where there is enough: then all links of rings both ways carry the same. */
+static strips strips_of(const pod_mesh *m, const pod_coll_args *args, const torus *t,
+                        pod__moves moves)
+{
+    if (moves != POD__BOTH) return (strips){1, 1};
+    const int64_t block = first_block(m, args, t), size = (int64_t)pod_dtype_bytes(args->dtype);
+    const int64_t bytes = block < INT64_MAX / size ? block * size : INT64_MAX;
+    const bool is_told = args->chunk_bytes > 0;
+    int64_t limit = is_told ? MAX_STRIPS : MAX_OWN_STRIPS;
+    if (limit > block) limit = block;
+    int64_t n = times(bytes, is_told ? args->chunk_bytes : STRIP_BYTES);
+    if (n % 2 == 1 && bytes >= SPLIT_BYTES) n++;
+    if (n > limit) n = limit;
+    strips s = {.n = n < 1 ? 1 : (int)n};
+    s.n_at_once = bytes > 0 ? (int)times(IN_FLIGHT_BYTES, times(bytes, s.n)) : 0;
+    if (s.n_at_once < N_IN_FLIGHT) s.n_at_once = N_IN_FLIGHT;
+    return s;
 }
 
 /* ---- schedule ------------------------------------------------------------------------------ */
@@ -126,8 +183,30 @@ typedef struct site {
     pod_sched *s;
 } site;
 
-/* The next ring and, where there is one, its reduce-scatter; *p becomes what that leaves. */
-static pod_status add_ring(site *at, int dim, part *p, const pod__ring *before, pod__ring *out)
+/* What a ring of a strip leaves to the same one of a later strip. */
+typedef struct trace {
+    int32_t own_sum; /* of its own block */
+    pod__ring_sums sums;
+} trace;
+
+typedef struct traces {
+    trace chip, ring[MAX_ORDERS][POD_MESH_MAX_DIMS];
+} traces;
+
+static traces no_traces(void)
+{
+    const trace none = {POD_NO_STEP, pod__ring_no_sums};
+    traces t = {.chip = none};
+    for (int i = 0; i < MAX_ORDERS * POD_MESH_MAX_DIMS; i++)
+        t.ring[i / POD_MESH_MAX_DIMS][i % POD_MESH_MAX_DIMS] = none;
+    return t;
+}
+
+/* The next ring and, where there is one, its reduce-scatter, after `before` or, for a first ring,
+ * after the own sum of an earlier strip; *left is that strip's and becomes this one's, and *p what
+ * there is left to move. */
+static pod_status add_ring(site *at, int dim, part *p, const pod__ring *before, trace *left,
+                           pod__ring *out)
 {
     const pod__ring_plan plan = plan_of(at->mesh, at->args, p, dim);
     pod__deal deal = pod__deal_of_range(p->range, plan.path.size);
@@ -146,17 +225,24 @@ static pod_status add_ring(site *at, int dim, part *p, const pod__ring *before, 
         p->count = p->range.count;
     }
     if (!(at->moves & POD__REDUCES)) return POD_OK;
-    if (before) pod__ring_follow(out, at->s, &before, 1, false);
+    if (before)
+        pod__ring_follow(out, at->s, &before, 1, false);
+    else
+        pod__ring_wait(out, left->own_sum);
+    out->sums = left->sums;
     pod__ring_reduce_scatter(out, at->s);
+    left->sums = out->sums;
+    if (!before && !p->is_members) left->own_sum = pod__ring_own_done(out, at->s);
     return POD_OK;
 }
 
 /* The moves over an order's part, with ring[0] for its first dimension. */
 static pod_status add_order(site *at, const torus *t, int order, part p, const pod__ring *chip,
-                            pod__ring ring[])
+                            trace left[], pod__ring ring[])
 {
     for (int i = 0; i < t->n_dims; i++)
-        POD_TRY(add_ring(at, dim_at(t, order, i), &p, i > 0 ? &ring[i - 1] : chip, &ring[i]));
+        POD_TRY(
+            add_ring(at, dim_at(t, order, i), &p, i > 0 ? &ring[i - 1] : chip, &left[i], &ring[i]));
     for (int i = t->n_dims; i-- > 0 && at->moves & POD__GATHERS;) {
         pod__ring_allgather(&ring[i], at->s);
         const pod__ring *within = &ring[i];
@@ -165,38 +251,34 @@ static pod_status add_order(site *at, const torus *t, int order, part p, const p
     return POD_OK;
 }
 
-/* What an order uses of tags on the rank that uses most: ranks that meet in the next order may have
- * got blocks of different lengths, and so pieces, in this one. */
-static int n_order_tags(const site *at, const torus *t, int order, part p)
+/* All moves over a strip, or all there is. */
+static pod_status add_strip(site *at, const torus *t, part p, traces *left)
 {
-    int n_tags = 0;
-    for (int i = 0; i < t->n_dims; i++) {
-        const int dim = dim_at(t, order, i);
-        const pod__ring_plan plan = plan_of(at->mesh, at->args, &p, dim);
-        n_tags += pod__ring_n_tags(&plan);
-        p = part_after(&p, dim, &plan);
-    }
-    return n_tags;
+    pod__ring chip, ring[MAX_ORDERS][POD_MESH_MAX_DIMS];
+    const pod__ring *const within[MAX_ORDERS] = {ring[0], ring[1]};
+    const bool has_chip = t->chip != NONE;
+    if (has_chip) POD_TRY(add_ring(at, t->chip, &p, NULL, &left->chip, &chip));
+    for (int i = 0; i < t->n_orders; i++)
+        POD_TRY(add_order(at, t, i, part_of_order(t, &p, i), has_chip ? &chip : NULL, left->ring[i],
+                          ring[i]));
+    if (!has_chip || !(at->moves & POD__GATHERS)) return POD_OK;
+    pod__ring_follow(&chip, at->s, within, t->n_orders, true);
+    pod__ring_allgather(&chip, at->s);
+    return POD_OK;
 }
 
 pod_status pod__torus_build(const pod_mesh *m, int rank, const pod_coll_args *args, int n_orders,
                             pod__moves moves, pod_sched *out)
 {
     const torus t = torus_of(m, &args->group, n_orders);
+    const strips cut = strips_of(m, args, &t, moves);
     site at = {.mesh = m, .args = args, .moves = moves, .rank = rank, .s = out};
-    part left = all_of(args, moves);
-    pod__ring chip, ring[MAX_ORDERS][POD_MESH_MAX_DIMS];
-    const pod__ring *const within[MAX_ORDERS] = {ring[0], ring[1]};
-    if (t.chip != NONE) POD_TRY(add_ring(&at, t.chip, &left, NULL, &chip));
-    for (int i = 0; i < t.n_orders; i++) {
-        const part p = part_of_order(&t, &left, i);
-        const int next_tag = at.tag + n_order_tags(&at, &t, i, p);
-        POD_TRY(add_order(&at, &t, i, p, t.chip == NONE ? NULL : &chip, ring[i]));
-        at.tag = next_tag;
+    traces *left = POD_ARENA_NEW(pod_sched_arena(out), traces, cut.n);
+    if (!left) return POD_E_NOMEM;
+    for (int k = 0; k < cut.n; k++) {
+        left[k] = k < cut.n_at_once ? no_traces() : left[k - cut.n_at_once];
+        POD_TRY(add_strip(&at, &t, part_of_strip(args, moves, cut.n, k), &left[k]));
     }
-    if (t.chip == NONE || !(moves & POD__GATHERS)) return POD_OK;
-    if (t.n_dims > 0) pod__ring_follow(&chip, out, within, t.n_orders, true);
-    pod__ring_allgather(&chip, out);
     return POD_OK;
 }
 
@@ -210,6 +292,7 @@ typedef struct clock {
     pod__ring_cost dim[POD_MESH_MAX_DIMS]; /* of all orders together */
     pod__ring_cost order;                  /* of one */
     double in_turn_s;                      /* of one, each move after the one before */
+    double strip_s[POD_MESH_MAX_DIMS];     /* that a link is busy with an all-reduce's strip */
     int n_pieces, n_runs;                  /* of the first dimension's blocks */
     int n_sharing;                         /* cores of a chip that use its links */
 } clock;
@@ -226,6 +309,10 @@ static part add_moves(clock *c, int dim, part p, bool is_last)
                         ? pod__ring_seconds(c->net, &plan, bytes, c->moves, n_sharing)
                         : pod__ring_seconds(c->net, &plan, bytes, POD__REDUCES, n_sharing) +
                               pod__ring_seconds(c->net, &plan, bytes, POD__GATHERS, n_sharing);
+    /* On a line sums go to the ends as gathering comes from there: a link is busy with one or the
+     * other of each block. */
+    const int n = plan.path.size, n_passing = plan.path.is_line || n == 2 ? n : n - 1;
+    c->strip_s[dim] += n_passing * bytes / n / c->net->link_bytes_per_s[dim] * n_sharing;
     if (c->n_pieces == 0) {
         c->n_pieces = plan.n_pieces;
         c->n_runs = plan.n_runs;
@@ -253,73 +340,101 @@ static bool is_alike(const pod_mesh *m, const pod_group *g, const torus *t)
     return true;
 }
 
-/* The rings of the orders that have anything to move, and how many orders; NONE where a block is in
- * too many pieces. */
-static int rings_of(const pod_mesh *m, const pod_coll_args *args, const torus *t, pod__moves moves,
-                    pod__rank_ring out[][POD__RANK_RINGS])
+/* Bytes of a piece of a ring: the longest there is. */
+static double piece_bytes(const pod_coll_args *args, const part *p, int64_t block,
+                          const pod__ring_plan *plan)
 {
-    const part all = all_of(args, moves);
-    int n_orders = 0;
-    for (int i = 0; i < t->n_orders; i++) {
-        part p = part_of_order(t, &all, i);
-        /* The order's share of a member's block. */
-        const int64_t block = pod_block(args->count, pod_group_size(m, &args->group), 0).count;
-        const int64_t part_count = p.share_of == 0 ? block
-                                                   : pod__share(block, p.share[1], p.share_of) -
-                                                         pod__share(block, p.share[0], p.share_of);
-        for (int k = 0; k < t->n_dims; k++) {
-            pod__rank_ring *r = &out[n_orders][k];
-            r->dim = dim_at(t, i, k);
-            r->plan = plan_of(m, args, &p, r->dim);
-            const int64_t n_of_run = r->plan.n_pieces / r->plan.n_runs;
-            r->piece_bytes = (double)((part_count + n_of_run - 1) / n_of_run) *
-                             (double)pod_dtype_bytes(args->dtype);
-            if (r->plan.n_pieces > POD__RANK_MAX_PIECES) return NONE;
-            p = part_after(&p, r->dim, &r->plan);
-        }
-        n_orders += part_count > 0;
-    }
-    return n_orders;
+    const int64_t n = plan->n_pieces / plan->n_runs;
+    /* The order's share of a member's block. */
+    if (p->is_members && p->share_of > 0)
+        block = pod__share(block, p->share[1], p->share_of) -
+                pod__share(block, p->share[0], p->share_of);
+    if (!p->is_members) block = pod_block(p->count, plan->path.size, 0).count;
+    return (double)((block + n - 1) / n) * (double)pod_dtype_bytes(args->dtype);
 }
 
-/* With one piece a block, moves take their turns; with many, all dimensions work at once, and what
- * is busy longest decides: the more pieces, the nearer to that. Left out is what two orders take
- * from each other where dimensions are of different lengths. Halves where all ranks do alike are
- * followed exactly instead (torus_rank.h). */
+/* What a rank does in the orders that have anything to move; false: that is too many pieces. */
+static bool plan_rank(const pod_mesh *m, const pod_coll_args *args, const torus *t,
+                      pod__moves moves, pod__rank_plan *out)
+{
+    const strips cut = strips_of(m, args, t, moves);
+    const int64_t block = pod_block(args->count, pod_group_size(m, &args->group), 0).count;
+    const part all = part_of_strip(args, moves, cut.n, 0);
+    *out = (pod__rank_plan){.moves = moves, .n_at_once = cut.n_at_once};
+    for (int i = 0; i < t->n_orders; i++) {
+        part p = part_of_order(t, &all, i);
+        pod__rank_ring *ring = out->ring[out->n_orders];
+        for (int k = 0; k < t->n_dims; k++) {
+            ring[k].dim = dim_at(t, i, k);
+            ring[k].plan = plan_of(m, args, &p, ring[k].dim);
+            ring[k].piece_bytes = piece_bytes(args, &p, block, &ring[k].plan);
+            p = part_after(&p, ring[k].dim, &ring[k].plan);
+            ring[k].plan.n_pieces *= cut.n;
+            if (ring[k].plan.n_pieces > POD__RANK_MAX_PIECES) return false;
+        }
+        out->n_orders += ring[0].piece_bytes > 0;
+    }
+    return true;
+}
+
+typedef struct total {           /* over all orders */
+    double in_turn_s, at_once_s; /* all moves so */
+    double busiest_s;            /* what is used longest: a link, the sender or the adder */
+} total;
+
+static total total_of(const clock *start, const torus *t, const part *left, clock *out)
+{
+    clock c = *start;
+    total sum = {0};
+    double sender_s = 0, adder_s = 0;
+    for (int i = 0; i < t->n_orders; i++) {
+        c.order = start->order;
+        c.in_turn_s = start->in_turn_s;
+        part p = part_of_order(t, left, i);
+        for (int k = 0; k < t->n_dims; k++)
+            p = add_moves(&c, dim_at(t, i, k), p, k == t->n_dims - 1);
+        sum.in_turn_s = fmax(sum.in_turn_s, c.in_turn_s);
+        sum.at_once_s = fmax(sum.at_once_s, c.order.chain_s + c.order.fill_s);
+    }
+    for (int d = 0; d < c.mesh->n_dims; d++) {
+        sum.at_once_s = fmax(sum.at_once_s, c.dim[d].link_s + c.dim[d].link_lead_s);
+        sum.busiest_s = fmax(sum.busiest_s, c.strip_s[d]);
+        sender_s += c.dim[d].sender_s;
+        adder_s += c.dim[d].adder_s;
+    }
+    sum.busiest_s = fmax(sum.busiest_s, fmax(sender_s, adder_s));
+    sum.at_once_s = fmax(sum.at_once_s, fmax(sender_s, adder_s));
+    *out = c;
+    return sum;
+}
+
+/* Where all ranks do alike, one is followed (torus_rank.h). Else
+ *
+ *     all-reduce   the first strip's moves take their turns; then comes a strip whenever what is
+ *                  busiest is done with the one before
+ *     halves       with one piece a block, moves take their turns; with many, all dimensions work
+ *                  at once, and what is busy longest decides: the more pieces, the nearer to that
+ *
+ * Left out is what two orders take from each other where dimensions are of different lengths, and
+ * what strips wait because few are in flight. */
 double pod__torus_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
                           int n_orders, pod__moves moves)
 {
     const torus t = torus_of(m, &args->group, n_orders);
-    pod__rank_ring rings[POD__RANK_ORDERS][POD__RANK_RINGS];
-    if (moves != POD__BOTH && is_alike(m, &args->group, &t)) {
-        const int n_with_any = rings_of(m, args, &t, moves, rings);
-        if (n_with_any != NONE)
-            return pod__rank_seconds(net, rings, n_with_any, moves == POD__GATHERS);
-    }
-    clock start = {.net = net, .mesh = m, .args = args, .moves = moves, .n_sharing = 1};
-    part left = all_of(args, moves);
+    pod__rank_plan rank;
+    if (is_alike(m, &args->group, &t) && plan_rank(m, args, &t, moves, &rank))
+        return pod__rank_seconds(net, &rank);
+    clock c = {.net = net, .mesh = m, .args = args, .moves = moves, .n_sharing = 1};
+    const int n_strips = strips_of(m, args, &t, moves).n;
+    part left = part_of_strip(args, moves, n_strips, 0);
     if (t.chip != NONE) {
-        left = add_moves(&start, t.chip, left, t.n_dims == 0);
-        if (net->is_chip_shared) start.n_sharing = pod_group_extent(m, &args->group, t.chip);
+        left = add_moves(&c, t.chip, left, t.n_dims == 0);
+        if (net->is_chip_shared) c.n_sharing = pod_group_extent(m, &args->group, t.chip);
     }
-    clock c = start;
-    double in_turn_s = 0, at_once_s = 0, sender_s = 0, adder_s = 0;
-    for (int i = 0; i < t.n_orders; i++) {
-        c.order = start.order;
-        c.in_turn_s = start.in_turn_s;
-        part p = part_of_order(&t, &left, i);
-        for (int k = 0; k < t.n_dims; k++)
-            p = add_moves(&c, dim_at(&t, i, k), p, k == t.n_dims - 1);
-        in_turn_s = fmax(in_turn_s, c.in_turn_s);
-        at_once_s = fmax(at_once_s, c.order.chain_s + c.order.fill_s);
-    }
-    for (int d = 0; d < m->n_dims; d++) {
-        at_once_s = fmax(at_once_s, c.dim[d].link_s + c.dim[d].link_lead_s);
-        sender_s += c.dim[d].sender_s;
-        adder_s += c.dim[d].adder_s;
-    }
-    at_once_s = fmax(at_once_s, fmax(sender_s, adder_s));
-    const double rest_s = fmax(in_turn_s - at_once_s, 0);
-    return at_once_s + rest_s * fmin(1, 2.0 / fmax(c.n_pieces, 1) / fmax(c.n_runs, 1)) +
-           behind_seconds(&c, &t);
+    const clock start = c;
+    const total sum = total_of(&start, &t, &left, &c);
+    const double rest_s = fmax(sum.in_turn_s - sum.at_once_s, 0);
+    const double first_s =
+        sum.at_once_s + rest_s * fmin(1, 2.0 / fmax(c.n_pieces, 1) / fmax(c.n_runs, 1));
+    return first_s + (n_strips - 1) * sum.busiest_s + behind_seconds(&c, &t);
 }

@@ -1,5 +1,5 @@
 /* Rings dimension by dimension, in two orders at once or in one: reduce-scatter, all-gather, and
- * the all-reduce that is one after the other.
+ * the all-reduce that is one after the other, strip by strip.
  *
  * Over a mesh of X x Y, where a rank keeps of n elements ever less, and then ever more:
  *
@@ -14,15 +14,23 @@
  * alike: then all links of the mesh work all the time. The cores of a chip, the first of three
  * dimensions, sum up before and gather after all else.
  *
- * What a rank has in the middle is the algorithm's own business in an all-reduce: there each half
- * of the payload is cut along its own order, so that blocks lie in one run. A reduce-scatter must
+ * An all-reduce is cut into strips, each of which goes through all rings on its own, every block in
+ * one piece. So all ranks wait for the same, and while one strip is gathered along x another one is
+ * summed up along y. A few set out at once; each other one when an earlier one has been summed up
+ * along its first ring, lest early strips queue for links behind late ones. `chunk_bytes` says how
+ * long the blocks of the first rings between chips are at most, in up to 1024 strips; those of later
+ * rings are shorter. The own choice is few strips, for hosts, and because that comes nearest to what
+ * is published of pods.
+ *
+ * What a rank has in the middle is the algorithm's own business in an all-reduce: there each part
+ * of a strip is cut along its own order, so that blocks lie in one run. A reduce-scatter must
  * leave, and an all-gather take, the block that is the member's, of which each order has its share;
  * then what goes along x is X Y runs instead of X blocks (deal.h), and no element is moved for the
  * sake of its place.
  *
- * In an all-reduce a rank takes about 4 (X - 1 + Y - 1) steps for each order, times the pieces of a
- * block, and 4 (cores - 1); in either half alone 4 (X Y - 1) for both orders and 2 X Y (cores - 1),
- * in an all-gather one more for each part that waits for both orders. */
+ * In an all-reduce a rank takes about 4 (X - 1 + Y - 1) steps for each strip and order, and
+ * 4 (cores - 1); in either half alone 4 (X Y - 1) for both orders and 2 X Y (cores - 1), in an
+ * all-gather one more for each part that waits for both orders. */
 #ifndef MINIPOD_COLLECTIVES_ALGO_TORUS_H
 #define MINIPOD_COLLECTIVES_ALGO_TORUS_H
 
