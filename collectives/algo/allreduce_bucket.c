@@ -1,7 +1,7 @@
 /* All-reduce dimension by dimension in one order (torus.h): half the messages of torus2d, each
  * twice as long, and more work for the links of the first dimension than for those of the others.
- * For hosts, where a message costs more than a link. The bucket algorithm of Sack and Gropp, "Collective algorithms for
- * multiported torus networks", 2015. */
+ * For hosts, where a message costs more than a link. The bucket algorithm of Sack and Gropp,
+ * "Collective algorithms for multiported torus networks", 2015. */
 #include "collectives/algo/algorithms.h"
 #include "collectives/algo/torus.h"
 
