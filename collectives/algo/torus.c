@@ -153,7 +153,15 @@ static int64_t first_block(const pod_mesh *m, const pod_coll_args *args, const t
 
 static int64_t times(int64_t bytes, int64_t of) { return bytes / of + (bytes % of > 0); }
 
-/* An even number where there is enough: then all links of rings both ways carry the same. */
+/* Whether halves of the payload can load links alike, or follow one another, as one cannot: over two
+ * members there is one link each way, used once. */
+static bool gains_by_halves(const pod_mesh *m, const pod_coll_args *args, const torus *t)
+{
+    for (int i = 0; i < t->n_dims; i++)
+        if (pod_group_extent(m, &args->group, t->dim[i]) > 2) return true;
+    return false;
+}
+
 static strips strips_of(const pod_mesh *m, const pod_coll_args *args, const torus *t,
                         pod__moves moves)
 {
@@ -164,7 +172,8 @@ static strips strips_of(const pod_mesh *m, const pod_coll_args *args, const toru
     int64_t limit = is_told ? MAX_STRIPS : MAX_OWN_STRIPS;
     if (limit > block) limit = block;
     int64_t n = times(bytes, is_told ? args->chunk_bytes : STRIP_BYTES);
-    if (n % 2 == 1 && bytes >= SPLIT_BYTES) n++;
+    /* An even number where there is enough. */
+    if (n % 2 == 1 && bytes >= SPLIT_BYTES && gains_by_halves(m, args, t)) n++;
     if (n > limit) n = limit;
     strips s = {.n = n < 1 ? 1 : (int)n};
     s.n_at_once = bytes > 0 ? (int)times(IN_FLIGHT_BYTES, times(bytes, s.n)) : 0;
