@@ -342,7 +342,12 @@ void pod__ring_cost_add(const pod_net *net, const pod__ring_plan *plan, double b
         const double own_s = fmax(net->message_s, add_s);
         const int n_of_run = n_pieces / plan->n_runs;
         const int n_behind = n_of_run - 1 - (is_balanced && is_uneven);
-        to->chain_s += h.chain_s + n_hops * add_s + (both_ways && !is_uneven ? own_s : 0);
+        /* One way, what was summed up goes on from there. */
+        const double chain_s =
+            follows && !both_ways && !is_line
+                ? hops_of(net, &plan->path, piece_bytes, 2 * n_hops).chain_s - h.chain_s
+                : h.chain_s;
+        to->chain_s += chain_s + n_hops * add_s + (both_ways && !is_uneven ? own_s : 0);
         to->fill_s =
             fmax(to->fill_s, fmax(n_behind * h.link_s, (n_of_run - 1) * (both_ways + 1) * own_s));
         /* On a line the middle is summed up first and sets out; then the ends' links take all. */
