@@ -11,11 +11,11 @@ const char *pod__allgather_torus2d_why_not(const pod_mesh *m, const pod_coll_arg
 pod_status pod__allgather_torus2d_build(const pod_mesh *m, int rank, const pod_coll_args *args,
                                         pod_sched *out)
 {
-    return pod__torus_build(m, rank, args, 2, POD__GATHERS, out);
+    return pod__torus_build(m, rank, args, true, POD__GATHERS, out);
 }
 
 double pod__allgather_torus2d_seconds(const pod_net *net, const pod_mesh *m,
                                       const pod_coll_args *args)
 {
-    return pod__torus_seconds(net, m, args, 2, POD__GATHERS);
+    return pod__torus_seconds(net, m, args, true, POD__GATHERS);
 }

@@ -13,11 +13,11 @@ const char *pod__allreduce_bucket_why_not(const pod_mesh *m, const pod_coll_args
 pod_status pod__allreduce_bucket_build(const pod_mesh *m, int rank, const pod_coll_args *args,
                                        pod_sched *out)
 {
-    return pod__torus_build(m, rank, args, 1, POD__BOTH, out);
+    return pod__torus_build(m, rank, args, false, POD__BOTH, out);
 }
 
 double pod__allreduce_bucket_seconds(const pod_net *net, const pod_mesh *m,
                                      const pod_coll_args *args)
 {
-    return pod__torus_seconds(net, m, args, 1, POD__BOTH);
+    return pod__torus_seconds(net, m, args, false, POD__BOTH);
 }

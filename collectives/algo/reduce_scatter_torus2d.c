@@ -15,11 +15,11 @@ const char *pod__reduce_scatter_torus2d_why_not(const pod_mesh *m, const pod_col
 pod_status pod__reduce_scatter_torus2d_build(const pod_mesh *m, int rank, const pod_coll_args *args,
                                              pod_sched *out)
 {
-    return pod__torus_build(m, rank, args, 2, POD__REDUCES, out);
+    return pod__torus_build(m, rank, args, true, POD__REDUCES, out);
 }
 
 double pod__reduce_scatter_torus2d_seconds(const pod_net *net, const pod_mesh *m,
                                            const pod_coll_args *args)
 {
-    return pod__torus_seconds(net, m, args, 2, POD__REDUCES);
+    return pod__torus_seconds(net, m, args, true, POD__REDUCES);
 }

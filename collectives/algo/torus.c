@@ -4,7 +4,7 @@
 
 #include "collectives/algo/torus_rank.h"
 
-enum { MAX_ORDERS = 2, NONE = -1 };
+enum { MAX_ORDERS = POD_MESH_MAX_DIMS, NONE = -1 };
 
 /* Strips of an all-reduce, by the blocks of the first rings between chips. */
 enum {
@@ -21,8 +21,8 @@ typedef struct torus {
     int chip;                   /* the cores of a chip, or NONE */
     int n_dims;                 /* of the others */
     int dim[POD_MESH_MAX_DIMS]; /* best first */
-    int n_orders;               /* 1 where there are no two to order */
-    int64_t cost[MAX_ORDERS];   /* of the first of each order; any unit */
+    int n_orders;               /* 1, or as many as dimensions */
+    int64_t share[MAX_ORDERS];  /* of the payload that goes in each order; any unit */
 } torus;
 
 static pod_group line_of(const pod_group *g, int dim)
@@ -39,12 +39,12 @@ static int n_ways(const pod_mesh *m, const pod_group *g, int dim)
     return path.size > 2 && !path.is_line ? 2 : 1;
 }
 
-static torus torus_of(const pod_mesh *m, const pod_group *g, int n_orders)
+static torus torus_of(const pod_mesh *m, const pod_group *g, bool in_all_orders)
 {
     torus t = {.chip = NONE};
     for (int d = 0; d < m->n_dims; d++) {
         if (pod_group_extent(m, g, d) == 1) continue;
-        if (d == 0 && m->n_dims == 3) {
+        if (d == 0 && m->n_dims == POD_MESH_MAX_DIMS && !m->is_of_chips) {
             t.chip = d;
             continue;
         }
@@ -53,20 +53,19 @@ static torus torus_of(const pod_mesh *m, const pod_group *g, int n_orders)
             t.dim[at] = t.dim[at - 1];
         t.dim[at] = d;
     }
-    t.n_orders = t.n_dims == 2 ? n_orders : 1;
-    /* (n - 1) / n of the data in each direction of a ring that works in one, half in two. */
-    for (int i = 0; i < t.n_orders && t.n_orders == 2; i++) {
-        const int own = pod_group_extent(m, g, t.dim[i]);
-        const int other = pod_group_extent(m, g, t.dim[1 - i]);
-        t.cost[i] = (int64_t)(own - 1) * other * (2 / n_ways(m, g, t.dim[i]));
+    t.n_orders = in_all_orders ? t.n_dims : 1;
+    /* The less its first ring costs, the more: (n - 1) / n of the data in each direction of a ring
+     * that works in one, half in two. */
+    for (int i = 0; i < t.n_orders; i++) {
+        t.share[i] = pod_group_extent(m, g, t.dim[i]);
+        for (int k = 0; k < t.n_dims; k++)
+            if (k != i)
+                t.share[i] *= (pod_group_extent(m, g, t.dim[k]) - 1) * (2 / n_ways(m, g, t.dim[k]));
     }
     return t;
 }
 
-static int dim_at(const torus *t, int order, int i)
-{
-    return t->dim[order == 0 ? i : t->n_dims - 1 - i];
-}
+static int dim_at(const torus *t, int order, int i) { return t->dim[(order + i) % t->n_dims]; }
 
 const char *pod__torus_why_not(const pod_mesh *m, const pod_coll_args *args)
 {
@@ -97,14 +96,16 @@ static part part_of_strip(const pod_coll_args *args, pod__moves moves, int n_str
         .is_members = moves != POD__BOTH, .count = range.count, .range = range, .strip = strip};
 }
 
-/* What goes in an order: the less its first dimension costs, the more. */
+/* What goes in an order. */
 static part part_of_order(const torus *t, const part *p, int order)
 {
     part of = *p;
     if (t->n_orders == 1) return of;
-    of.share_of = t->cost[0] + t->cost[1];
-    of.share[0] = order == 0 ? 0 : t->cost[1];
-    of.share[1] = order == 0 ? t->cost[1] : of.share_of;
+    for (int i = 0; i < t->n_orders; i++) {
+        if (i == order) of.share[0] = of.share_of;
+        of.share_of += t->share[i];
+        if (i == order) of.share[1] = of.share_of;
+    }
     const int64_t begin = pod__share(p->count, of.share[0], of.share_of),
                   end = pod__share(p->count, of.share[1], of.share_of);
     of.count = end - begin;
@@ -264,7 +265,8 @@ static pod_status add_order(site *at, const torus *t, int order, part p, const p
 static pod_status add_strip(site *at, const torus *t, part p, traces *left)
 {
     pod__ring chip, ring[MAX_ORDERS][POD_MESH_MAX_DIMS];
-    const pod__ring *const within[MAX_ORDERS] = {ring[0], ring[1]};
+    const pod__ring *within[MAX_ORDERS];
+    for (int i = 0; i < MAX_ORDERS; i++) within[i] = ring[i];
     const bool has_chip = t->chip != NONE;
     if (has_chip) POD_TRY(add_ring(at, t->chip, &p, NULL, &left->chip, &chip));
     for (int i = 0; i < t->n_orders; i++)
@@ -276,10 +278,10 @@ static pod_status add_strip(site *at, const torus *t, part p, traces *left)
     return POD_OK;
 }
 
-pod_status pod__torus_build(const pod_mesh *m, int rank, const pod_coll_args *args, int n_orders,
-                            pod__moves moves, pod_sched *out)
+pod_status pod__torus_build(const pod_mesh *m, int rank, const pod_coll_args *args,
+                            bool in_all_orders, pod__moves moves, pod_sched *out)
 {
-    const torus t = torus_of(m, &args->group, n_orders);
+    const torus t = torus_of(m, &args->group, in_all_orders);
     const strips cut = strips_of(m, args, &t, moves);
     site at = {.mesh = m, .args = args, .moves = moves, .rank = rank, .s = out};
     traces *left = POD_ARENA_NEW(pod_sched_arena(out), traces, cut.n);
@@ -303,7 +305,7 @@ typedef struct clock {
     double in_turn_s;                      /* of one, each move after the one before */
     double strip_s[POD_MESH_MAX_DIMS];     /* that a link is busy with an all-reduce's strip */
     int n_pieces, n_runs;                  /* of the first dimension's blocks */
-    int n_sharing;                         /* cores of a chip that use its links */
+    int chip, n_sharing;                   /* its dimension, or NONE; cores that use its links */
 } clock;
 
 /* The moves along a dimension; answers what is left. */
@@ -311,7 +313,7 @@ static part add_moves(clock *c, int dim, part p, bool is_last)
 {
     const pod__ring_plan plan = plan_of(c->mesh, c->args, &p, dim);
     const double bytes = (double)p.count * (double)pod_dtype_bytes(c->args->dtype);
-    const int n_sharing = dim == 0 && c->mesh->n_dims == 3 ? 1 : c->n_sharing;
+    const int n_sharing = dim == c->chip ? 1 : c->n_sharing;
     pod__ring_cost_add(c->net, &plan, bytes, c->moves, n_sharing, &c->dim[dim]);
     pod__ring_cost_add(c->net, &plan, bytes, c->moves, 1, &c->order);
     c->in_turn_s += is_last || c->moves != POD__BOTH
@@ -329,14 +331,20 @@ static part add_moves(clock *c, int dim, part p, bool is_last)
     return part_after(&p, dim, &plan);
 }
 
-/* What the second order's first message waits for: those of the first order. After the cores of a
- * chip neither can begin at once. */
+/* What the last order's first message waits for: those of the others. After the cores of a chip none
+ * can begin at once. */
 static double behind_seconds(const clock *c, const torus *t)
 {
     const pod_group *g = &c->args->group;
     if (t->n_orders == 1 || (t->chip != NONE && c->moves == POD__REDUCES)) return 0;
-    const int n_runs = c->moves == POD__BOTH ? 1 : pod_group_extent(c->mesh, g, t->dim[1]);
-    return n_ways(c->mesh, g, t->dim[0]) * n_runs * c->net->message_s;
+    int n_messages = 0;
+    for (int i = 0; i + 1 < t->n_orders; i++) {
+        int n_runs = 1;
+        for (int k = 1; k < t->n_dims && c->moves != POD__BOTH; k++)
+            n_runs *= pod_group_extent(c->mesh, g, dim_at(t, i, k));
+        n_messages += n_ways(c->mesh, g, t->dim[i]) * n_runs;
+    }
+    return n_messages * c->net->message_s;
 }
 
 /* Whether all ranks do the same at the same time, each over links of its own: two rings that close,
@@ -424,16 +432,16 @@ static total total_of(const clock *start, const torus *t, const part *left, cloc
  *     halves       with one piece a block, moves take their turns; with many, all dimensions work
  *                  at once, and what is busy longest decides: the more pieces, the nearer to that
  *
- * Left out is what two orders take from each other where dimensions are of different lengths, and
+ * Left out is what orders take from each other where dimensions are of different lengths, and
  * what strips wait because few are in flight. */
 double pod__torus_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
-                          int n_orders, pod__moves moves)
+                          bool in_all_orders, pod__moves moves)
 {
-    const torus t = torus_of(m, &args->group, n_orders);
+    const torus t = torus_of(m, &args->group, in_all_orders);
     pod__rank_plan rank;
     if (is_alike(m, &args->group, &t) && plan_rank(m, args, &t, moves, &rank))
         return pod__rank_seconds(net, &rank);
-    clock c = {.net = net, .mesh = m, .args = args, .moves = moves, .n_sharing = 1};
+    clock c = {.net = net, .mesh = m, .args = args, .moves = moves, .chip = t.chip, .n_sharing = 1};
     const int n_strips = strips_of(m, args, &t, moves).n;
     part left = part_of_strip(args, moves, n_strips, 0);
     if (t.chip != NONE) {

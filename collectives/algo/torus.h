@@ -1,4 +1,4 @@
-/* Rings dimension by dimension, in two orders at once or in one: reduce-scatter, all-gather, and
+/* Rings dimension by dimension, in all orders at once or in one: reduce-scatter, all-gather, and
  * the all-reduce that is one after the other, strip by strip.
  *
  * Over a mesh of X x Y, where a rank keeps of n elements ever less, and then ever more:
@@ -9,10 +9,11 @@
  *     all-gather along x       n
  *
  * A dimension that wraps goes first, since both its directions work at once: so where the other is
- * open, that carries 1 / X of the data. With `n_orders` 2 a part of the payload goes x, y and the
- * rest y, x, in such shares that both take the same time, half and half where the dimensions are
- * alike: then all links of the mesh work all the time. The cores of a chip, the first of three
- * dimensions, sum up before and gather after all else.
+ * open, that carries 1 / X of the data. In all orders a part of the payload goes x, y and the rest
+ * y, x, in such shares that both take the same time, half and half where the dimensions are alike:
+ * then all links of the mesh work all the time. Over three dimensions of chips a part goes x, y, z,
+ * one y, z, x and one z, x, y. Where the first of three is the cores of a chip, these sum up before
+ * and gather after all else.
  *
  * An all-reduce is cut into strips, each of which goes through all rings on its own, every block in
  * one piece. So all ranks wait for the same, and while one strip is gathered along x another one is
@@ -39,8 +40,8 @@
 
 const char *pod__torus_why_not(const pod_mesh *m, const pod_coll_args *args);
 POD_MUST pod_status pod__torus_build(const pod_mesh *m, int rank, const pod_coll_args *args,
-                                     int n_orders, pod__moves moves, pod_sched *out);
+                                     bool in_all_orders, pod__moves moves, pod_sched *out);
 double pod__torus_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
-                          int n_orders, pod__moves moves);
+                          bool in_all_orders, pod__moves moves);
 
 #endif

@@ -26,6 +26,14 @@ static pod_mesh mesh_of(const char *text)
     return m;
 }
 
+/* Of which all extents are of chips. */
+static pod_mesh mesh_of_chips(const char *text)
+{
+    pod_mesh m = mesh_of(text);
+    m.is_of_chips = true;
+    return m;
+}
+
 /* ---- paths --------------------------------------------------------------------------------- */
 
 static int n_hops(const pod_mesh *m, int from, int to)
@@ -210,6 +218,20 @@ static void test_open_meshes(void)
     }
 }
 
+/* Three orders, where no extent is the cores of a chip. */
+static void test_meshes_of_chips(void)
+{
+    static const char *const meshes[] = {"2x2x2",  "3x2x4", "4x4x4",  "4ox3x2",   "3x4ox2o",
+                                         "5x3x3o", "1x4x3", "4x1x3o", "3ox3ox3o", "2x5x3"};
+    for (size_t i = 0; i < sizeof meshes / sizeof meshes[0]; i++) {
+        const pod_mesh m = mesh_of_chips(meshes[i]);
+        run_family(&m, pod_group_all(&m), meshes[i]);
+    }
+    const pod_mesh m = mesh_of_chips("4x6x4");
+    run_family(&m, (pod_group){.dims = 7, .step = {2, 0, 0}, .tile = {0, 3, 0}},
+               "a group of chips");
+}
+
 static void test_groups(void)
 {
     static const struct {
@@ -284,15 +306,18 @@ static void pass(const pod_mesh *m, int from, int to, int64_t count, int32_t rou
     }
 }
 
-/* Over a wrapped 4x4 torus2d loads every link of the machine alike, and an all-reduce in whole blocks
- * has never two messages that want a link in the same round. */
-static void check_links_of_torus(pod_coll coll, int64_t chunk_bytes)
+/* Over a wrapped mesh of chips of one extent torus2d loads every link of the machine alike, and an
+ * all-reduce in whole blocks over two dimensions has never two messages that want a link in the same
+ * round. */
+static void check_links_of_torus(pod_coll coll, const char *mesh, int64_t a_rank,
+                                 int64_t chunk_bytes)
 {
-    enum { N_LINKS = 64, COUNT = 64 * 7 };
-    const pod_mesh m = mesh_of("4x4");
+    enum { MAX_LINKS = 6 * 64 };
+    const pod_mesh m = mesh_of_chips(mesh);
+    const int n_ranks = pod_mesh_size(&m), n_links = pod_route_n_links(&m);
     const pod_coll_args args = {.coll = coll,
                                 .dtype = POD_F32,
-                                .count = COUNT,
+                                .count = a_rank * n_ranks,
                                 .group = pod_group_all(&m),
                                 .chunk_bytes = chunk_bytes};
     pod_arena *arena;
@@ -300,10 +325,10 @@ static void check_links_of_torus(pod_coll coll, int64_t chunk_bytes)
     const pod_sched *const *all;
     POD_CHECK_OK(pod_coll_build_all(arena, pod_coll_find(coll, "torus2d"), &m, &args, &all));
     pod_sched_order order;
-    POD_CHECK_OK(pod_sched_order_build(arena, all, 16, &order));
-    POD_CHECK(pod_route_n_links(&m) == N_LINKS, "%d links", pod_route_n_links(&m));
-    int64_t carried[N_LINKS] = {0};
-    int32_t round[N_LINKS] = {0};
+    POD_CHECK_OK(pod_sched_order_build(arena, all, n_ranks, &order));
+    CU_ASSERT_TRUE_FATAL(n_links == 2 * m.n_dims * n_ranks && n_links <= MAX_LINKS);
+    int64_t carried[MAX_LINKS] = {0};
+    int32_t round[MAX_LINKS] = {0};
     load l = {carried, round, 0};
     for (int32_t i = 0; i < order.n_events; i++) {
         const pod_sched_event *e = &order.event[i];
@@ -311,22 +336,24 @@ static void check_links_of_torus(pod_coll coll, int64_t chunk_bytes)
         const pod_step *s = &pod_sched_steps(all[e->rank], &n)[e->step];
         if (e->send_step != POD_NO_STEP) pass(&m, s->peer, e->rank, s->count, e->round, &l);
     }
-    /* 15 / 16 of the buffer leave each rank, in an all-reduce twice, over 4 links. */
+    /* (n - 1) / n of the buffer leave each rank, in an all-reduce twice, over all its links. */
     const int64_t moves = coll == POD_ALLREDUCE ? 2 : 1;
-    for (int k = 0; k < N_LINKS; k++)
-        POD_CHECK(4 * carried[k] == moves * COUNT * 15 / 16, "%s: link %d carries %d",
-                  pod_coll_name(coll), k, (int)carried[k]);
-    POD_CHECK(chunk_bytes || coll != POD_ALLREDUCE || l.n_twice == 0, "%d times two at once",
-              l.n_twice);
+    for (int k = 0; k < n_links; k++)
+        POD_CHECK(2 * m.n_dims * carried[k] == moves * a_rank * (n_ranks - 1),
+                  "%s on %s: link %d carries %d", pod_coll_name(coll), mesh, k, (int)carried[k]);
+    POD_CHECK(chunk_bytes || coll != POD_ALLREDUCE || m.n_dims > 2 || l.n_twice == 0,
+              "%d times two at once", l.n_twice);
     pod_arena_destroy(arena);
 }
 
 static void test_links_of_torus(void)
 {
-    check_links_of_torus(POD_ALLREDUCE, 0);
-    check_links_of_torus(POD_ALLREDUCE, 112);     /* strips */
-    check_links_of_torus(POD_REDUCE_SCATTER, 28); /* two pieces of the last run, which is alone */
-    check_links_of_torus(POD_ALLGATHER, 28);
+    check_links_of_torus(POD_ALLREDUCE, "4x4", 28, 0);
+    check_links_of_torus(POD_ALLREDUCE, "4x4", 28, 112);     /* strips */
+    check_links_of_torus(POD_REDUCE_SCATTER, "4x4", 28, 28); /* two pieces of the last run */
+    check_links_of_torus(POD_ALLGATHER, "4x4", 28, 28);
+    check_links_of_torus(POD_ALLREDUCE, "4x4x4", 6, 0); /* three orders */
+    check_links_of_torus(POD_ALLREDUCE, "4x4x4", 6, 64);
 }
 
 /* Steps of one rank, as ring.h has it: what a schedule of a whole machine costs to hold. */
@@ -420,10 +447,9 @@ static const pod_net slow_net = {.link_bytes_per_s = {70e9, 70e9, 70e9},
                                  .reduce_bytes_per_s = 50e9,
                                  .memory_bytes_per_s = INFINITY};
 
-static void check_time_of(const pod_net *net, pod_coll coll, const char *name, const char *mesh,
+static void check_time_on(const pod_net *net, pod_coll coll, const char *name, pod_mesh m,
                           int64_t count, int64_t chunk_bytes, double bound)
 {
-    const pod_mesh m = mesh_of(mesh);
     const pod_coll_args args = {.coll = coll,
                                 .dtype = POD_F32,
                                 .count = count,
@@ -433,9 +459,17 @@ static void check_time_of(const pod_net *net, pod_coll coll, const char *name, c
     pod_sim_report r = {0};
     POD_CHECK_OK(pod_sim_collective(net, &m, algo, &args, NULL, NULL, &r));
     const double form = algo->seconds(net, &m, &args);
+    char text[POD_MESH_TEXT_BYTES];
     POD_CHECK(fabs(form - r.seconds) <= bound * r.seconds,
               "%s %s on %s, %" PRId64 " elements by %" PRId64 " bytes: %.9g s, simulated %.9g",
-              pod_coll_name(coll), name, mesh, count, chunk_bytes, form, r.seconds);
+              pod_coll_name(coll), name, pod_mesh_print(&m, text, sizeof text), count, chunk_bytes,
+              form, r.seconds);
+}
+
+static void check_time_of(const pod_net *net, pod_coll coll, const char *name, const char *mesh,
+                          int64_t count, int64_t chunk_bytes, double bound)
+{
+    check_time_on(net, coll, name, mesh_of(mesh), count, chunk_bytes, bound);
 }
 
 static void check_time(const char *name, const char *mesh, int64_t count, int64_t chunk_bytes,
@@ -566,10 +600,29 @@ static void test_time_of_halves_not_alike(void)
     }
 }
 
+/* In three orders: an all-reduce exact where hops are all there is to wait for, else an estimate. */
+static void test_time_of_chips(void)
+{
+    static const struct {
+        const char *mesh;
+        double bound;
+    } cases[] = {{"4x4x4", 0.13}, {"8x8x8", 0.13}, {"8x4x4", 0.25}, {"4x4x6o", 0.4}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const pod_mesh m = mesh_of_chips(cases[i].mesh);
+        check_time_on(&torus_net, POD_ALLREDUCE, "torus2d", m, 1 << 10, 0, 0.01);
+        for (int64_t bytes = 1 << 12; bytes <= 1 << 26; bytes *= 8) {
+            check_time_on(&torus_net, POD_ALLREDUCE, "torus2d", m, bytes / 4, 0, cases[i].bound);
+            for (int h = 0; h < 2; h++)
+                check_time_on(&torus_net, halves[h], "torus2d", m, bytes / 4, 0, 0.25);
+        }
+    }
+}
+
 static CU_TestInfo tests[] = {
     {"paths", test_paths},
     {"deals", test_deals},
     {"open meshes", test_open_meshes},
+    {"meshes of chips", test_meshes_of_chips},
     {"groups", test_groups},
     {"refuses", test_refuses},
     {"links of a torus", test_links_of_torus},
@@ -580,6 +633,7 @@ static CU_TestInfo tests[] = {
     {"time of strips", test_time_of_strips},
     {"time of strips, not alike", test_time_of_strips_not_alike},
     {"time of halves", test_time_of_halves},
+    {"time of chips", test_time_of_chips},
     {"time of halves, not alike", test_time_of_halves_not_alike},
     CU_TEST_INFO_NULL,
 };

@@ -86,6 +86,7 @@ static int64_t check_algo(const pod_coll_algo *algo, bool is_skewed)
         const int m = k / N_NETS / N_COUNTS, q = k / N_COUNTS % N_NETS, c = k % N_COUNTS;
         example e = {.algo = algo, .net = &nets[q]};
         POD_CHECK_OK(pod_mesh_parse(meshes[m], &e.mesh));
+        e.mesh.is_of_chips = !nets[q].is_chip_shared;
         const int size = pod_mesh_size(&e.mesh);
         e.args = (pod_coll_args){.coll = algo->coll,
                                  .dtype = c == 1 ? POD_BF16 : POD_F32,

@@ -247,6 +247,29 @@ static void machines_wrap_meshes(void)
     unsetenv("XDG_CONFIG_HOME");
 }
 
+/* On which machines a first extent of three is no cores of a chip: only theirs have one core. */
+static void machines_of_chips(void)
+{
+    static const struct {
+        const char *machine;
+        bool is_of_chips;
+    } rows[] = {{"tpu-v2", false},
+                {"tpu-v3", false},
+                {"multipod", false},
+                {"tpu-v4", true},
+                {"host", false}};
+    setenv("XDG_CONFIG_HOME", pod_test_dir(), 1);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pod_machine m;
+        pod_mesh mesh;
+        POD_CHECK_OK(pod_machine_load(rows[i].machine, &m));
+        POD_CHECK_OK(pod_mesh_parse("2x4x4", &mesh));
+        POD_CHECK_OK(pod_machine_wrap_mesh(&m, &mesh));
+        POD_CHECK(mesh.is_of_chips == rows[i].is_of_chips, "%s", rows[i].machine);
+    }
+    unsetenv("XDG_CONFIG_HOME");
+}
+
 static void machine_nets(void)
 {
     pod_machine m;
@@ -331,6 +354,7 @@ static CU_TestInfo tests[] = {
     {"host may be unknown", host_may_be_unknown},
     {"known machines", known_machines},
     {"machines wrap meshes", machines_wrap_meshes},
+    {"machines of chips", machines_of_chips},
     {"machine nets", machine_nets},
     {"json reads back", json_reads_back},
     CU_TEST_INFO_NULL,
