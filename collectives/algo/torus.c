@@ -9,10 +9,12 @@ enum { MAX_ORDERS = POD_MESH_MAX_DIMS, NONE = -1 };
 /* Strips of an all-reduce, by the blocks of the first rings between chips. */
 enum {
     STRIP_BYTES = 512 << 10, /* what comes in, what it is added to and the sum within an L2 */
-    SPLIT_BYTES = 32 << 10,  /* below, balance is not worth a message more */
-    MAX_OWN_STRIPS = 32,     /* of what is cut by choice */
+    UNLIKE_STRIP_BYTES = 256 << 10, /* of three orders over different extents */
+    SPLIT_BYTES = 32 << 10,         /* below, balance is not worth a message more */
+    MAX_OWN_STRIPS = 32,            /* of what is cut by choice */
     MAX_STRIPS = 1024,
     N_IN_FLIGHT = 4,            /* strips; more of them queue for the links that they need ... */
+    N_UNLIKE_IN_FLIGHT = 2,     /* (these get out of step, and queue sooner) */
     IN_FLIGHT_BYTES = 128 << 10 /* ... once these fill a link while one waits for a hop */
 };
 
@@ -163,22 +165,33 @@ static bool gains_by_halves(const pod_mesh *m, const pod_coll_args *args, const 
     return false;
 }
 
+/* Whether three orders take different times along the same dimension. */
+static bool is_unlike(const pod_mesh *m, const pod_group *g, const torus *t)
+{
+    if (t->n_orders < 3) return false;
+    for (int i = 1; i < t->n_orders; i++)
+        if (pod_group_extent(m, g, t->dim[i]) != pod_group_extent(m, g, t->dim[0])) return true;
+    return false;
+}
+
 static strips strips_of(const pod_mesh *m, const pod_coll_args *args, const torus *t,
                         pod__moves moves)
 {
     if (moves != POD__BOTH) return (strips){1, 1};
     const int64_t block = first_block(m, args, t), size = (int64_t)pod_dtype_bytes(args->dtype);
     const int64_t bytes = block < INT64_MAX / size ? block * size : INT64_MAX;
-    const bool is_told = args->chunk_bytes > 0;
+    const bool is_told = args->chunk_bytes > 0, unlike = is_unlike(m, &args->group, t);
+    const int64_t own_bytes = unlike ? UNLIKE_STRIP_BYTES : STRIP_BYTES;
+    const int n_in_flight = unlike ? N_UNLIKE_IN_FLIGHT : N_IN_FLIGHT;
     int64_t limit = is_told ? MAX_STRIPS : MAX_OWN_STRIPS;
     if (limit > block) limit = block;
-    int64_t n = times(bytes, is_told ? args->chunk_bytes : STRIP_BYTES);
+    int64_t n = times(bytes, is_told ? args->chunk_bytes : own_bytes);
     /* An even number where there is enough. */
     if (n % 2 == 1 && bytes >= SPLIT_BYTES && gains_by_halves(m, args, t)) n++;
     if (n > limit) n = limit;
     strips s = {.n = n < 1 ? 1 : (int)n};
     s.n_at_once = bytes > 0 ? (int)times(IN_FLIGHT_BYTES, times(bytes, s.n)) : 0;
-    if (s.n_at_once < N_IN_FLIGHT) s.n_at_once = N_IN_FLIGHT;
+    if (s.n_at_once < n_in_flight) s.n_at_once = n_in_flight;
     return s;
 }
 
