@@ -32,15 +32,16 @@ typedef struct simulation {
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* And, of a mesh of chips, the mesh with all cores of each. */
+/* And, of a mesh of chips, the mesh with all cores of each: of three extents, since one of fewer is
+ * of chips again. */
 static void say_idle_cores(const pod_mesh *m, int used, int of_chip, char note[TEXT_BYTES])
 {
     int n = snprintf(note, TEXT_BYTES, "%d of %d cores of each, the others and their memory idle",
                      used, of_chip);
     if (m->n_dims == POD_MESH_MAX_DIMS) return;
     n += snprintf(note + n, TEXT_BYTES - (size_t)n, ": --mesh %d", of_chip);
-    for (int d = 0; d < m->n_dims; d++)
-        n += snprintf(note + n, TEXT_BYTES - (size_t)n, "x%d", m->extent[d]);
+    for (int d = 0; d < POD_MESH_MAX_DIMS - 1; d++)
+        n += snprintf(note + n, TEXT_BYTES - (size_t)n, "x%d", d < m->n_dims ? m->extent[d] : 1);
     snprintf(note + n, TEXT_BYTES - (size_t)n, " takes all");
 }
 

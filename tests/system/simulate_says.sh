@@ -91,6 +91,11 @@ says '^  chips +64 *$' "${v3[@]}" --mesh 2x8x8 --json chips.json
 has chips.json '"cores_per_chip_used": 2,'
 says '^  cores +1 +--mesh gives more' "${v3[@]}"
 says '^  chips +1 .*: --mesh 2x1x1 takes all' "${v3[@]}"
+# A mesh with one extent is of chips, too, and so is one of two: what takes all cores has three.
+for mesh in 1 4; do
+    says "^  chips +$mesh +1 of 2 .*: --mesh 2x${mesh}x1 takes all\$" "${v3[@]}" --mesh $mesh
+done
+says '^  chips +4 *$' "${v3[@]}" --mesh 2x4x1
 "$minipod" simulate --machine tpu-v3 --model resnet50 --batch 16384 >out 2>err
 [ $? -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] || fail "too much for one core: $(cat err)"
 has err 'batch: 16384 needs .* the largest that fits is [0-9]+ on 1 core; --mesh gives more$'
