@@ -31,11 +31,13 @@ bool pod_is_terminal(FILE *f)
 pod_log pod_log_start(int rank, FILE *out, FILE *err, const char *progress, bool quiet)
 {
     pod_log l = {.level = quiet ? POD_LOG_RESULT : POD_LOG_INFO, .clock = pod_clock_start()};
-    if (rank != 0) return l;
+    if (rank != 0 || !out) return l;
     l.out = out;
     l.err = err;
+    /* What is printed may be kept in a file, which progress has no place in. */
+    l.progress_to = pod_is_terminal(out) ? out : err;
     l.in_place = strcmp(progress, "on") == 0 ||
-                 (strcmp(progress, "auto") == 0 && !quiet && pod_is_terminal(out));
+                 (strcmp(progress, "auto") == 0 && !quiet && pod_is_terminal(l.progress_to));
     l.progress = strcmp(progress, "on") == 0 || (strcmp(progress, "auto") == 0 && !quiet);
     return l;
 }
@@ -43,7 +45,8 @@ pod_log pod_log_start(int rank, FILE *out, FILE *err, const char *progress, bool
 static void take_line_away(pod_log *l)
 {
     if (!l->line_is_open) return;
-    fputs("\r\033[K", l->out);
+    fputs("\r\033[K", l->progress_to);
+    fflush(l->progress_to);
     l->line_is_open = false;
 }
 
@@ -101,17 +104,16 @@ void pod_progress_at(pod_log *l, int64_t done, const char *note_fmt, ...)
     const double rate = (double)(done - l->first) / pod_time_seconds(now - l->begun);
     if (rate > 0) print_duration((double)(l->total - done) / rate, left, sizeof left);
     take_line_away(l);
-    if (l->in_place) fputs(NO_WRAP, l->out);
-    fprintf(l->out, "%s %" PRId64 "/%" PRId64 " %s  %.4g %s/s  %s left%s%s", l->what, done,
-            l->total, l->unit, rate, l->unit, left, note[0] ? "  " : "", note);
+    FILE *const to = l->progress_to;
+    if (l->in_place) fputs(NO_WRAP, to);
+    fprintf(to, "%s %" PRId64 "/%" PRId64 " %s  %.4g %s/s  %s left%s%s", l->what, done, l->total,
+            l->unit, rate, l->unit, left, note[0] ? "  " : "", note);
     l->line_is_open = l->in_place;
-    fputs(l->in_place ? WRAP : "\n", l->out);
-    fflush(l->out);
+    fputs(l->in_place ? WRAP : "\n", to);
+    fflush(to);
 }
 
 void pod_progress_end(pod_log *l)
 {
-    if (!l->out) return;
-    take_line_away(l);
-    fflush(l->out);
+    if (l->out) take_line_away(l);
 }

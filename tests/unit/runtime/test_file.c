@@ -252,6 +252,29 @@ static void log_progress_in_place(void)
     free(text);
 }
 
+/* What is printed may be kept in a file: of progress nothing goes there. */
+static void log_progress_spares_results(void)
+{
+    char *out_text = NULL, *err_text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&out_text, &bytes), *err = open_memstream(&err_text, &bytes);
+    pod_log l = pod_log_start(0, out, err, "on", false);
+    pod_progress_begin(&l, "simulating", "sizes", 0, 12);
+    pod_log_say(&l, POD_LOG_RESULT, "row 1");
+    sleep_ms(120);
+    pod_progress_at(&l, 7, "%s", "");
+    pod_log_say(&l, POD_LOG_RESULT, "row 2");
+    pod_progress_end(&l);
+    fflush(out);
+    fflush(err);
+    CU_ASSERT_STRING_EQUAL(out_text, "row 1\nrow 2\n");
+    POD_CHECK(strstr(err_text, "simulating 7/12 sizes") != NULL, "'%s'", err_text);
+    fclose(out);
+    fclose(err);
+    free(out_text);
+    free(err_text);
+}
+
 /* What another process has open is neither written nor emptied. */
 static void one_writer(void)
 {
@@ -283,6 +306,7 @@ static CU_TestInfo tests[] = {
     {"clock goes forth", clock_goes_forth},
     {"log by level", log_by_level},
     {"log progress in place", log_progress_in_place},
+    {"log progress spares results", log_progress_spares_results},
     CU_TEST_INFO_NULL,
 };
 
