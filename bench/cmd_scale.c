@@ -209,6 +209,7 @@ static pod_status draw(const pod_scaling *s, const pod_config *c, pod_log *log)
     size_t bytes;
     if (!*folder) return POD_OK;
     snprintf(path, sizeof path, "%s/scale.svg", folder);
+    (void)remove(path); /* an earlier one's, which stands for nothing where none can be drawn */
     FILE *to = open_memstream(&script, &bytes);
     if (!to) return pod_fail(POD_E_NOMEM, "%s: no memory for the plot's script", path);
     fprintf(to,

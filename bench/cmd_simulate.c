@@ -427,12 +427,24 @@ static void warn_of_algo(const simulation *x, pod_arena *arena, pod_log *log)
     if (text) pod_log_say(log, POD_LOG_WARNING, "%s", text);
 }
 
+/* What an earlier simulation left and this one may not write. */
+static void clear_folder(const char *folder)
+{
+    static const char *const may_be_left_out[] = {"links.svg", "timeline.json"};
+    char path[PATH_BYTES];
+    for (size_t i = 0; i < sizeof may_be_left_out / sizeof may_be_left_out[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, may_be_left_out[i]);
+        (void)remove(path);
+    }
+}
+
 static pod_status write_folder(const simulation *x, const pod_config *c, pod_arena *arena,
                                pod_log *log)
 {
     const char *folder = pod_config_text(c, POD_OPT_OUT);
     char path[PATH_BYTES];
     if (!*folder) return POD_OK;
+    clear_folder(folder);
     snprintf(path, sizeof path, "%s/simulate.json", folder);
     POD_TRY(write_json(x, path));
     POD_TRY(pod_simulate_write_links(&x->planned, &x->result, folder, log));
