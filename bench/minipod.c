@@ -1,7 +1,7 @@
 /* minipod COMMAND [options]: finds the command, reads its settings, runs it, says how it ended.
  * Under mpirun rank 0 reads the settings and sends them to the others, and rank 0 speaks.
- * Exit 0: done; 1: the run failed or missed its target, or what it printed was not written; 2: usage,
- * or input that cannot be used. */
+ * Exit 0: done; 1: the run failed or missed its target, or a result was not written in full; 2:
+ * usage, input that cannot be used, or a file that cannot be opened. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -77,7 +77,8 @@ static int fail_usage(const char *given)
 
 static int exit_code_of(pod_status s)
 {
-    static const pod_status runs_fail_with[] = {POD_E_NOMEM, POD_E_COMM, POD_E_NUMERIC};
+    static const pod_status runs_fail_with[] = {POD_E_NOMEM, POD_E_COMM, POD_E_NUMERIC,
+                                                POD_E_WRITE};
     for (size_t i = 0; i < sizeof runs_fail_with / sizeof runs_fail_with[0]; i++)
         if (s == runs_fail_with[i]) return POD_EXIT_FAILED;
     return POD_EXIT_USAGE;

@@ -18,7 +18,8 @@
     X(E_FORMAT, -6, "file has an unexpected form") \
     X(E_COMM, -7, "communication failed")          \
     X(E_NUMERIC, -8, "a value is not finite")      \
-    X(E_MISMATCH, -9, "ranks disagree")
+    X(E_MISMATCH, -9, "ranks disagree")            \
+    X(E_WRITE, -10, "not written in full")
 
 typedef enum pod_status {
 #define POD_X(name, value, text) POD_##name = (value),

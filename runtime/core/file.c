@@ -182,7 +182,7 @@ pod_status pod_file_close(pod_file *f)
     pod_status s = POD_OK;
     if (ok && f->part) sync_directory_of(f->path);
     if (!ok)
-        s = pod_fail(POD_E_IO, "%s: cannot write: %s", f->path,
+        s = pod_fail(POD_E_WRITE, "%s: cannot write: %s", f->path,
                      reason ? strerror(reason) : "an earlier write failed");
     release(f);
     return s;

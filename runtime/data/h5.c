@@ -107,7 +107,7 @@ pod_status pod_h5_close(pod_h5_file *f)
     herr_t closed = H5Fclose(f->id);
     f->id = 0;
     if (closed < 0)
-        return pod_fail(POD_E_IO, "%s: cannot be closed%s", f->path, pod_h5_last_reason().text);
+        return pod_fail(POD_E_WRITE, "%s: cannot be closed%s", f->path, pod_h5_last_reason().text);
     return POD_OK;
 }
 
@@ -209,7 +209,7 @@ pod_status pod_h5_array_create(const pod_h5_file *f, const char *name, pod_dtype
     release(links);
     release(layout);
     if (a.id <= 0)
-        return pod_fail(POD_E_IO, "%s: dataset '%s' cannot be made%s", f->path, name, why.text);
+        return pod_fail(POD_E_WRITE, "%s: dataset '%s' cannot be made%s", f->path, name, why.text);
     describe_type(type_in_file(t), a.type, sizeof a.type);
     *out = a;
     return POD_OK;
@@ -228,7 +228,7 @@ pod_status pod_h5_array_cut(pod_h5_array *a, int64_t n_rows)
     hsize_t size[POD_H5_MAX_DIMS];
     for (int i = 0; i < a->n_dims; i++) size[i] = (hsize_t)(i == 0 ? n_rows : a->dim[i]);
     if (H5Dset_extent(a->id, size) < 0)
-        return fail_array(a->file, a->name, POD_E_IO, "cannot be shortened");
+        return fail_array(a->file, a->name, POD_E_WRITE, "cannot be shortened");
     a->dim[0] = n_rows;
     return POD_OK;
 }
@@ -272,7 +272,7 @@ pod_status pod_h5_write_rows(const pod_h5_array *a, pod_dtype t, int64_t first, 
     release(in_file);
     release(in_memory);
     if (ok) return POD_OK;
-    return pod_fail(POD_E_IO,
+    return pod_fail(POD_E_WRITE,
                     "%s: dataset '%s': rows %" PRId64 " to %" PRId64 " cannot be written%s",
                     a->file->path, a->name, first, first + count - 1, why.text);
 }
@@ -293,7 +293,7 @@ static pod_status put(const pod_h5_file *f, const char *name, hid_t in_file, hid
     release(id);
     release(space);
     if (ok) return POD_OK;
-    return pod_fail(POD_E_IO, "%s: attribute '%s' cannot be written%s", f->path, name, why.text);
+    return pod_fail(POD_E_WRITE, "%s: attribute '%s' cannot be written%s", f->path, name, why.text);
 }
 
 pod_status pod_h5_put_i64(const pod_h5_file *f, const char *name, int64_t value)
@@ -313,7 +313,7 @@ static pod_status change(const pod_h5_file *f, const char *name, hid_t in_memory
     pod_h5_reason why = pod_h5_last_reason();
     release(id);
     if (ok) return POD_OK;
-    return pod_fail(POD_E_IO, "%s: attribute '%s' cannot be changed%s", f->path, name, why.text);
+    return pod_fail(POD_E_WRITE, "%s: attribute '%s' cannot be changed%s", f->path, name, why.text);
 }
 
 pod_status pod_h5_change_i64(const pod_h5_file *f, const char *name, int64_t value)

@@ -117,7 +117,7 @@ static void unwritable(void)
     /* The .part file is a link to a device that is always full. */
     const char *path = at("full.txt");
     CU_ASSERT_EQUAL(symlink("/dev/full", at("full.txt.part")), 0);
-    POD_CHECK_FAILS(pod_file_write_atomic(path, "x", 1), POD_E_IO, "full.txt: cannot write");
+    POD_CHECK_FAILS(pod_file_write_atomic(path, "x", 1), POD_E_WRITE, "full.txt: cannot write");
     CU_ASSERT_FALSE(exists(path));
 }
 
@@ -149,7 +149,7 @@ static void results(void)
                     pod_file_is_same(table, "table.csv") ||
                     pod_file_is_same("/dev/null", "/dev/null"));
     if (access("/dev/full", W_OK) == 0)
-        POD_CHECK_FAILS(pod_file_write_result("/dev/full", "rows", 4), POD_E_IO,
+        POD_CHECK_FAILS(pod_file_write_result("/dev/full", "rows", 4), POD_E_WRITE,
                         "/dev/full: cannot write: No space left");
 }
 
