@@ -159,6 +159,24 @@ static pod_status parse_one(const char *text, pod_fault *out)
     return POD_OK;
 }
 
+static bool is_slow_together(const pod_fault *a, const pod_fault *b)
+{
+    return a->kind == POD_FAULT_SLOW && b->kind == POD_FAULT_SLOW && a->rank == b->rank &&
+           (a->until == 0 || b->from <= a->until) && (b->until == 0 || a->from <= b->until);
+}
+
+/* Two factors on one step are more often one that was typed twice than their product. */
+static pod_status check_slow(const pod_fault fault[], int n)
+{
+    char first[POD_FAULT_TEXT_BYTES], second[POD_FAULT_TEXT_BYTES];
+    for (int i = 0; i < n - 1; i++)
+        if (is_slow_together(&fault[i], &fault[n - 1]))
+            return pod_fail(
+                POD_E_INVALID, "fault: a rank is slowed once at a step, found %s and %s",
+                pod_fault_print(&fault[i], first), pod_fault_print(&fault[n - 1], second));
+    return POD_OK;
+}
+
 pod_status pod_faults_parse(const char *text, pod_fault out[POD_MAX_FAULTS], int *n)
 {
     enum { PART_BYTES = 256 };
@@ -174,6 +192,7 @@ pod_status pod_faults_parse(const char *text, pod_fault out[POD_MAX_FAULTS], int
         memcpy(part, text, length);
         part[length] = '\0';
         POD_TRY(parse_one(part, &out[(*n)++]));
+        POD_TRY(check_slow(out, *n));
         text += length + (text[length] == ';');
     }
     return POD_OK;

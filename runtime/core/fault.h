@@ -39,8 +39,8 @@ enum { POD_FAULT_TEXT_BYTES = 192 };
 const char *pod_fault_print(const pod_fault *f, char text[POD_FAULT_TEXT_BYTES]);
 
 /* How many there are in `text` into *n. E_INVALID, naming the part, for what is no fault, a key
- * that it does not take or that is missing or stands twice, a value out of range, more than
- * POD_MAX_FAULTS. */
+ * that it does not take or that is missing or stands twice, a value out of range, two that slow a
+ * rank at the same step, more than POD_MAX_FAULTS. */
 POD_MUST pod_status pod_faults_parse(const char *text, pod_fault out[POD_MAX_FAULTS], int *n);
 
 #endif

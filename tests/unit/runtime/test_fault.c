@@ -15,6 +15,11 @@ static void test_good(void)
     CU_ASSERT_EQUAL(f[0].kind, POD_FAULT_SLOW);
     CU_ASSERT_EQUAL(f[0].rank, 2);
     CU_ASSERT_EQUAL(f[0].factor, 1.5);
+    POD_CHECK_OK(
+        pod_faults_parse("slow:rank=1,factor=2,until=4;slow:rank=1,factor=3,from=5,until=6;"
+                         "slow:rank=2,factor=2;slow:rank=1,factor=2,from=7",
+                         f, &n));
+    CU_ASSERT_EQUAL(n, 4);
     POD_CHECK_OK(pod_faults_parse("slow:factor=2,rank=0;slow:rank=7,factor=0.5;", f, &n));
     CU_ASSERT_EQUAL(n, 2);
     CU_ASSERT_EQUAL(f[0].rank, 0);
@@ -104,8 +109,12 @@ static void test_bad(void)
     memset(text + strlen(text), '1', 300);
     check_bad(text, "more than 255 bytes");
     char many[POD_MAX_FAULTS * 24 + 64] = "";
-    for (int i = 0; i <= POD_MAX_FAULTS; i++) strcat(many, "slow:rank=1,factor=2;");
+    for (int i = 0; i <= POD_MAX_FAULTS; i++) strcat(many, "kill:rank=1,step=2;");
     check_bad(many, "more than 64");
+    check_bad("slow:rank=1,factor=2;slow:rank=1,factor=3",
+              "once at a step, found slow:rank=1,factor=2 and slow:rank=1,factor=3");
+    check_bad("slow:rank=1,factor=2,from=5;slow:rank=0,factor=2;slow:rank=1,factor=2,until=5",
+              "found slow:rank=1,factor=2,from=5 and slow:rank=1,factor=2,until=5");
 }
 
 static CU_TestInfo tests[] = {{"good ones", test_good},
