@@ -45,11 +45,21 @@ static double lost(const pod_scaling *s, int i, const pod_scale_time *t, double 
     return (part_s - share * first_part_s) / t->step_s;
 }
 
-/* In %, and no -0.00. */
-static void add_share(pod_table *t, double share)
+/* As the table has it: in %, and no -0.00. */
+static double percent(double share)
 {
     const double rounded = round(1e4 * share) / 100;
-    pod_table_add(t, "%.2f", rounded == 0 ? 0 : rounded);
+    return rounded == 0 ? 0 : rounded;
+}
+
+static void add_share(pod_table *t, double share) { pod_table_add(t, "%.2f", percent(share)); }
+
+static bool gains(const pod_scaling *s, int i, const pod_scale_time *x, const pod_scale_time *first)
+{
+    return percent(lost(s, i, x, x->compute_s, first->compute_s)) < 0 ||
+           percent(lost(s, i, x, x->reduce_s, first->reduce_s)) < 0 ||
+           percent(lost(s, i, x, x->update_s, first->update_s)) < 0 ||
+           percent(lost(s, i, x, x->other_s, first->other_s)) < 0;
 }
 
 static void add_row(pod_table *t, const pod_scaling *s, int i, const pod_scale_time *x,
@@ -79,12 +89,21 @@ static pod_status print_table(const pod_scaling *s, const pod_config *c, FILE *t
                    pod_config_text(c, POD_OPT_MODEL), pod_config_text(c, POD_OPT_SCALING));
     pod_table_note(t, "efficiency: samples/s of a core against the first mesh's; compute to other: "
                       "what of core 0's step each part loses");
+    bool has_gains = false;
     for (int i = 0; i < s->n; i++) {
+        const pod_scale_point *p = &s->point[i], *first = &s->point[0];
         if (s->has_real)
-            add_row(t, s, i, &s->point[i].real, &s->point[0].real,
-                    s->point[i].cores > s->physical_cores ? "wall, cores shared" : "wall");
-        add_row(t, s, i, &s->point[i].simulated, &s->point[0].simulated, "virtual");
+            add_row(t, s, i, &p->real, &first->real,
+                    p->cores > s->physical_cores ? "wall, cores shared" : "wall");
+        add_row(t, s, i, &p->simulated, &first->simulated, "virtual");
+        has_gains = has_gains || gains(s, i, &p->simulated, &first->simulated) ||
+                    (s->has_real && gains(s, i, &p->real, &first->real));
     }
+    pod_table_footer(t);
+    if (has_gains)
+        pod_table_note(t,
+                       "below 0: a part takes less of the step than the first mesh's would for as "
+                       "many samples a core, which is a gain");
     pod_status status = pod_table_print(t, to);
     if (status == POD_OK && *csv) status = pod_table_write_csv(t, csv);
     pod_table_destroy(t);

@@ -46,14 +46,16 @@ static pod_status set_batches(pod_scaling *s, int64_t batch, bool is_weak)
 
 pod_status pod_scale_list(const pod_config *c, pod_scaling *s)
 {
-    const char *text = pod_config_text(c, POD_OPT_MESHES);
+    const char *const meshes = pod_config_text(c, POD_OPT_MESHES), *text = meshes;
     pod_machine machine;
     if (!*text) return pod_fail(POD_E_INVALID, "meshes: which ones? --meshes 2x2x2,2x4x4,2x8x8");
+    if (pod_config_source(c, POD_OPT_MESH) == POD_FROM_COMMAND_LINE)
+        return pod_fail(POD_E_INVALID, "mesh: --meshes is given too, one of them must go");
     POD_TRY(pod_machine_load(pod_config_text(c, POD_OPT_MACHINE), &machine));
-    while (*text) {
-        const size_t length = strcspn(text, ",");
+    for (size_t length; text; text = text[length] ? text + length + 1 : NULL) {
+        length = strcspn(text, ",");
+        if (length == 0) return pod_fail(POD_E_INVALID, "meshes: an empty one in '%.80s'", meshes);
         POD_TRY(add_point(s, &machine, text, length));
-        text += length + (text[length] == ',');
     }
     return set_batches(s, pod_config_int(c, POD_OPT_BATCH),
                        strcmp(pod_config_text(c, POD_OPT_SCALING), "weak") == 0);

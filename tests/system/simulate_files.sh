@@ -76,6 +76,19 @@ large='mesh 2x64x64: tpu-v3 has 32 chips along dimension 1, found an extent of 6
 refuses "minipod simulate: $large" "$minipod" simulate --machine tpu-v3 --mesh 2x64x64 --model mlp --batch 4096
 refuses "minipod scale: $large" "$minipod" scale --machine tpu-v3 --meshes 2x8x8,2x64x64 --model mlp --batch 4096
 
+for list in 2, ,2 2,,4; do
+    refuses "minipod scale: meshes: an empty one in '$list'" "$minipod" scale --machine tpu-v3 --meshes "$list" --model mlp
+done
+refuses 'minipod scale: mesh: --meshes is given too, one of them must go' "${scale[@]}" --mesh 4
+MINIPOD_MESH=4 "${scale[@]}" >out 2>err || fail "a mesh of train's: $(cat err)"
+
+# What is below 0 in a table of losses is said where there is such a thing.
+gain='^# below 0: a part takes less of the step'
+! grep -q "$gain" out || fail "scale: a gain where there is none: $(cat out)"
+"$minipod" scale --machine tpu-v3 --model mlp --scaling weak --batch 64 --meshes 2x1x1,2x2x2 --shard-update on >out 2>err ||
+    fail "scale: $(cat err)"
+grep -q -e '  -[0-9]' out && tail -1 out | grep -q "$gain" || fail "scale: a gain unexplained: $(cat out)"
+
 # A matrix unit takes float32 at the rate that it is costed at.
 "${simulate[@]}" --precision f32 --json wide.json >out 2>err || fail "f32: $(cat err)"
 json wide.json 'j["precision"] == "f32" and 0 < j["program_goodput"] < 1 and j["ideal_step_s"] > 0'
