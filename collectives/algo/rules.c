@@ -297,6 +297,30 @@ bool pod_coll_rules_apply(const pod_coll_rules *r, const pod_mesh *m, const pod_
     return false;
 }
 
+const char *pod_coll_rules_missed(pod_arena *a, const pod_coll_rules *r, const pod_mesh *m,
+                                  const pod_coll_args args[], int n)
+{
+    int n_missed = 0, largest = 0;
+    pod_coll_refusal why = {NULL, NULL}, found;
+    for (int i = 0; i < n; i++) {
+        if (pod_coll_rules_apply(r, m, &args[i], &found)) continue;
+        if (n_missed++ > 0 && bytes_of(&args[i]) <= bytes_of(&args[largest])) continue;
+        largest = i;
+        why = found;
+    }
+    if (n_missed == 0) return NULL;
+    pod_coll_args with = args[largest];
+    const char *name = pod_coll_name(with.coll), *runs = pod_coll_pick(r, m, &with)->name;
+    const int64_t bytes = bytes_of(&with);
+    char of[64] = "";
+    if (n_missed > 1) snprintf(of, sizeof of, " (the largest of %d that go by no rule)", n_missed);
+    if (why.algo)
+        return pod_arena_text(a, "algo: %s refuses (%s): %s of %" PRId64 " bytes goes by %s%s",
+                              why.algo->name, why.reason, name, bytes, runs, of);
+    return pod_arena_text(a, "algo: no rule is for %s of %" PRId64 " bytes, which goes by %s%s",
+                          name, bytes, runs, of);
+}
+
 static const pod_coll_algo *cheapest(const pod_net *net, const pod_mesh *m,
                                      const pod_coll_args *args)
 {

@@ -56,6 +56,11 @@ typedef struct pod_coll_refusal {
 bool pod_coll_rules_apply(const pod_coll_rules *r, const pod_mesh *m, const pod_coll_args *args,
                           pod_coll_refusal *why_not);
 
+/* A line on the largest of n collectives that goes by no rule, and of how many; NULL: all go by
+ * rules. Into the arena; NULL without memory, too. */
+const char *pod_coll_rules_missed(pod_arena *a, const pod_coll_rules *r, const pod_mesh *m,
+                                  const pod_coll_args args[], int n);
+
 /* What pick considered, a line each, with the reason of every refusal; the last line is the
  * pick. */
 void pod_coll_explain(FILE *out, const pod_coll_rules *r, const pod_mesh *m,

@@ -90,18 +90,8 @@ pod_status pod_network_compile(const pod_network *net, const pod_setup *s,
 const char *pod_network_algo_missed(const pod_setup *s, const pod_program *p, pod_arena *arena)
 {
     if (!s->has_algo) return NULL;
-    for (int32_t i = 0; i < p->n_colls; i++) {
-        const pod_coll_args *args = &p->coll[i].args;
-        const char *name = pod_coll_name(args->coll), *runs = p->coll[i].algo->name;
-        const int64_t bytes = args->count * (int64_t)pod_dtype_bytes(args->dtype);
-        pod_coll_refusal why;
-        if (pod_coll_rules_apply(s->rules, &p->mesh, args, &why)) continue;
-        if (!why.algo)
-            return pod_arena_text(arena,
-                                  "algo: no rule is for %s of %" PRId64 " bytes, which goes by %s",
-                                  name, bytes, runs);
-        return pod_arena_text(arena, "algo: %s refuses (%s): %s of %" PRId64 " bytes goes by %s",
-                              why.algo->name, why.reason, name, bytes, runs);
-    }
-    return NULL;
+    pod_coll_args *args = POD_ARENA_NEW(arena, pod_coll_args, p->n_colls);
+    if (!args) return NULL;
+    for (int32_t i = 0; i < p->n_colls; i++) args[i] = p->coll[i].args;
+    return pod_coll_rules_missed(arena, s->rules, &p->mesh, args, p->n_colls);
 }

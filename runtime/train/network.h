@@ -36,8 +36,8 @@ POD_MUST pod_status pod_network_compile(const pod_network *net, const pod_setup 
                                         const pod_target *target, pod_arena *arena,
                                         const pod_program **out);
 
-/* A line on the first collective of the program that goes by what --algo does not say, in the arena;
- * NULL where there is none. */
+/* A line on the largest collective of the program that goes by what --algo does not say, in the
+ * arena; NULL where there is none. */
 const char *pod_network_algo_missed(const pod_setup *s, const pod_program *p, pod_arena *arena);
 
 #endif

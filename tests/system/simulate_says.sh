@@ -66,6 +66,9 @@ for algo in direct oneshot hierarchical; do
 done
 warned '^  allreduce by +[a-z0-9,]*torus2d' 'algo: no rule is for allreduce of [0-9]+ bytes, which goes by torus2d' \
     "${pod[@]}" --algo 0-1K:ring
+# ... and of the one that is largest, not of a batch norm's.
+warned '^  bn-group|^  --bn-group' 'allreduce of 10[0-9]{5} bytes goes by torus2d .the largest of [0-9]+ that go by no rule.$' \
+    "${pod[@]}" --bn-group 8 --algo direct
 warned ' 2x4x4 +32 ' 'mesh 2x2x2: algo: direct refuses' scale --machine tpu-v3 --model resnet20 --batch 512 \
     --meshes 2x2x2,2x4x4 --algo direct
 says '^  allreduce by +torus2d ' "${pod[@]}" --algo 'direct;torus2d'

@@ -217,6 +217,35 @@ static void test_apply(void)
     }
 }
 
+/* Of several the largest is told of, whatever comes first, and how many there are. */
+static void test_missed(void)
+{
+    const pod_mesh m = mesh_of("4");
+    const int64_t count[] = {8, 1 << 20, 64, 1 << 10};
+    pod_coll_args args[4];
+    for (int i = 0; i < 4; i++)
+        args[i] = (pod_coll_args){
+            .coll = POD_ALLREDUCE, .dtype = POD_F32, .count = count[i], .group = pod_group_all(&m)};
+    static const struct {
+        const char *rules, *want; /* NULL: nothing */
+    } cases[] = {
+        {"ring", NULL},
+        {"0-2K:ring", "algo: no rule is for allreduce of 4194304 bytes, which goes by "},
+        {"0-2K:ring", " (the largest of 2 that go by no rule)"},
+        {"1M-:ring;0-32:ring", "of 4096 bytes, which"},
+        {"direct", "algo: direct refuses ("},
+        {"direct", "): allreduce of 4194304 bytes goes by "},
+        {"direct", " (the largest of 4 that go by no rule)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *text = pod_coll_rules_missed(arena, rules_of(cases[i].rules), &m, args, 4);
+        POD_CHECK(!text == !cases[i].want && (!text || strstr(text, cases[i].want)), "%s: '%s'",
+                  cases[i].rules, text ? text : "");
+    }
+    const char *one = pod_coll_rules_missed(arena, rules_of("direct"), &m, args, 1);
+    POD_CHECK(one && !strstr(one, "largest"), "'%s'", one ? one : "");
+}
+
 /* The default rules where ranks share memory: all of them, or those of a node each. */
 static void test_pick_on_nodes(void)
 {
@@ -413,6 +442,7 @@ static CU_TestInfo tests[] = {
     {"cheapest", test_cheapest},
     {"pick", test_pick},
     {"apply", test_apply},
+    {"missed", test_missed},
     {"pick on nodes", test_pick_on_nodes},
     {"explain", test_explain},
     {"chunk", test_chunk},
