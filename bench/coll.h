@@ -91,9 +91,6 @@ POD_MUST pod_status pod_bench_plan_from(pod_call *call, pod_arena *a, pod_bench_
 /* With the chunk that a rule names where rules choose. */
 pod_coll_args pod_bench_args(const pod_bench_plan *p, int size);
 int64_t pod_bench_bytes(const pod_bench_plan *p, int size);
-/* E_INVALID when this host has no `bytes` of memory: asked for beforehand, since a host that runs
- * out ends its programs without a word. `what` needs them. */
-POD_MUST pod_status pod_bench_check_memory(const char *what, double bytes);
 /* Buffers to go round so that none is found in a cache: those of a node together are half as much
  * again as its last one holds. 0: that would be too many, or cold buffers are not asked for. */
 int pod_bench_n_cold(const pod_bench_plan *p, int size);
@@ -116,7 +113,7 @@ const pod_coll_algo *pod_bench_pick(const pod_bench_plan *p, const pod_bench_ent
 POD_MUST pod_status pod_bench_ranks(pod_bench *b);
 POD_MUST pod_status pod_bench_local(pod_bench *b);
 POD_MUST pod_status pod_bench_sim(pod_bench *b);
-/* Whether the one process finds memory for all ranks: pod_bench_check_memory of the most. */
+/* Whether the one process finds memory for all ranks: pod_room_check of the most. */
 POD_MUST pod_status pod_bench_local_room(const pod_bench *b);
 POD_MUST pod_status pod_bench_sim_room(const pod_bench *b);
 

@@ -4,6 +4,7 @@
 
 #include "bench/coll.h"
 #include "bench/coll_data.h"
+#include "bench/room.h"
 #include "collectives/exec/exec_local.h"
 #include "kernels/base/parse.h"
 
@@ -130,8 +131,8 @@ pod_status pod_bench_local_room(const pod_bench *b)
     char what[80], size[32];
     snprintf(what, sizeof what, "%d ranks with %s each", p->n_ranks,
              pod_print_size(pod_bench_bytes(p, last), size, sizeof size));
-    return pod_bench_check_memory(what, (double)p->n_ranks *
-                                            (double)pod_coll_data_bytes(p->count[last], p->dtype));
+    return pod_room_check(what, (double)p->n_ranks *
+                                    (double)pod_coll_data_bytes(p->count[last], p->dtype));
 }
 
 pod_status pod_bench_local(pod_bench *b)

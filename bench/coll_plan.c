@@ -273,14 +273,6 @@ static pod_status read_plan(pod_call *call, pod_arena *a, pod_bench_plan *out)
     return POD_OK;
 }
 
-pod_status pod_bench_check_memory(const char *what, double bytes)
-{
-    const double here = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    if (bytes <= here) return POD_OK;
-    return pod_fail(POD_E_INVALID, "%s need about %.3g GB of memory, this host has %.3g GB", what,
-                    1e-9 * bytes, 1e-9 * here);
-}
-
 /* A file of rules is read on every host, from its own disk. */
 static pod_status check_same_rules(pod_comm *comm, pod_arena *a, const pod_bench_plan *p)
 {

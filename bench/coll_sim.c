@@ -1,29 +1,9 @@
 /* Collectives on a machine that need not exist, on its virtual clock: one operation each, from when
  * all ranks start together until the last is done. Nothing of it is chance, so once is enough. */
 #include "bench/coll.h"
+#include "bench/room.h"
 #include "collectives/algo/ideal.h"
 #include "collectives/exec/exec_sim.h"
-
-/* Judged by the schedule of the first rank: what a simulation takes is nearly all steps. */
-static pod_status check_memory(const pod_bench_plan *p, const pod_coll_algo *algo,
-                               const pod_coll_args *args)
-{
-    enum { STEP_BYTES = 300 };
-    pod_arena *a;
-    const pod_sched *first;
-    int32_t n_steps;
-    char what[120];
-    POD_TRY(pod_arena_create(NULL, &a));
-    pod_status s = pod_coll_build(a, algo, &p->mesh, 0, args, &first);
-    if (s == POD_OK) {
-        pod_sched_steps(first, &n_steps);
-        snprintf(what, sizeof what, "%d ranks with %d steps of %s each", p->n_ranks, (int)n_steps,
-                 algo->name);
-        s = pod_bench_check_memory(what, (double)p->n_ranks * n_steps * STEP_BYTES);
-    }
-    pod_arena_destroy(a);
-    return s;
-}
 
 pod_status pod_bench_sim_room(const pod_bench *b)
 {
@@ -33,7 +13,8 @@ pod_status pod_bench_sim_room(const pod_bench *b)
             pod_coll_args args;
             if (pod_bench_why_not(p, &p->entry[e], s)) continue;
             const pod_coll_algo *algo = pod_bench_pick(p, &p->entry[e], s, &args);
-            POD_TRY(check_memory(p, algo, &args));
+            POD_TRY(pod_sim_check_room(&p->mesh, algo, &args, p->n_ranks, p->n_ranks,
+                                       pod_room_bytes()));
         }
     return POD_OK;
 }

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench/kernels_vector.h"
+#include "bench/room.h"
 #include "kernels/base/assert.h"
 #include "kernels/base/cpu.h"
 
@@ -30,7 +30,7 @@ int pod_race_n_sets(const pod_kernels_plan *plan, const pod_problem *p)
 
 pod_status pod_race_check_room(const pod_kernels_plan *plan, const pod_problem *p)
 {
-    const double here = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    const double here = pod_room_bytes();
     /* Copies in another type for a peer, packed weights: about three times as much. */
     const double bytes = 3 * pod_race_n_sets(plan, p) * pod_race_bytes(p);
     char text[POD_PROBLEM_TEXT_BYTES];

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "bench/fit.h"
+#include "bench/room.h"
 #include "collectives/net/engine.h"
 #include "runtime/core/machine_net.h"
 
@@ -191,7 +192,8 @@ static pod_status run(const pod_planned *p, pod_arena *arena, pod_simulated *s)
                                     .slow = slow,
                                     .failed = failed,
                                     .noise = {p->noise, p->setup.seed},
-                                    .every_core = p->every_core};
+                                    .every_core = p->every_core,
+                                    .memory_bytes = pod_room_bytes()};
     POD_TRY(failed_links(p, failed, &options.n_failed));
     POD_TRY(pod_machine_net(&p->machine, &s->program->mesh, &options.net));
     scale_links(p, &options.net);

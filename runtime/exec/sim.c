@@ -108,12 +108,26 @@ static pod_status take_memory(pod_exec_sim *e)
     return e->core && e->flight && e->first_flight && e->phase ? POD_OK : POD_E_NOMEM;
 }
 
+/* Each collective on its own: those that are large share what does alike. */
+static pod_status check_room(const pod_exec_sim *e, int n_classes, int n_cores, double bytes)
+{
+    for (int32_t c = 0; c < e->program->n_colls && bytes > 0; c++) {
+        const pod_coll_args args = args_of(e, c);
+        POD_TRY(pod_sim_check_room(&e->program->mesh, e->program->coll[c].algo, &args, n_classes,
+                                   n_cores, bytes));
+    }
+    return POD_OK;
+}
+
 static pod_status fill(pod_exec_sim *e, const pod_exec_sim_options *options)
 {
     const bool one_of_each = !options->slow && options->n_failed == 0 &&
                              options->noise.share == 0 && !options->every_core;
     pod_sim_classes classes;
     POD_TRY(find_classes(e, &options->net, &classes));
+    POD_TRY(check_room(e, classes.n_classes,
+                       one_of_each ? classes.n_classes : pod_mesh_size(&e->program->mesh),
+                       options->memory_bytes));
     POD_TRY(pod_sim_create_alike(&options->net, &classes, one_of_each, &e->sim));
     if (options->n_failed > 0)
         POD_TRY(pod_sim_fail_links(e->sim, options->failed, options->n_failed));

@@ -29,10 +29,11 @@ typedef struct pod_exec_sim_options {
     bool every_core; /* is simulated; else, where none is slow, no link has failed and nothing is
                         noisy, one of each class of cores that do alike
                         (collectives/exec/sim_classes.h): the same times */
+    double memory_bytes; /* that may be taken, as pod_sim_check_room has it; 0: any */
 } pod_exec_sim_options;
 
-/* `p` is borrowed until close. E_INVALID as pod_sim_create_alike, pod_sim_fail_links and
- * pod_coll_build; E_NOMEM. */
+/* `p` is borrowed until close. E_INVALID as pod_sim_create_alike, pod_sim_fail_links, pod_coll_build
+ * and pod_sim_check_room; E_NOMEM. */
 POD_MUST pod_status pod_exec_sim_open(const pod_program *p, const pod_exec_sim_options *options,
                                       pod_exec_sim **out);
 void pod_exec_sim_close(pod_exec_sim *e); /* NULL is allowed */

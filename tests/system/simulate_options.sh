@@ -43,6 +43,17 @@ done
 for word in fusion=off tile=0 impl=gemm; do
     refuses "^minipod simulate: ${word%%=*}: of the kernels of --machine host" "${small[@]}" --"$word"
 done
+refuses '^minipod simulate: fault: a rank is slowed once at a step, found slow:rank=1,factor=2 and slow:' "${small[@]}" \
+    --fault 'slow:rank=1,factor=2;slow:rank=1,factor=2'
+takes "${small[@]}" --fault 'slow:rank=1,factor=2;slow:rank=2,factor=2'
+
+# ---- collectives of more steps than this host has memory for, as coll refuses them
+for each in on off; do
+    refuses '^minipod simulate: 2048 ranks with [0-9]* steps of torus2d each need about [0-9.e+]* GB of memory' \
+        --machine multipod --mesh 2x32ox32o --model resnet50 --batch 32768 --algo torus2d@1 --every-core $each
+done
+takes --machine tpu-v3 --mesh 2x32x32 --model resnet50 --batch 32768 --algo torus2d@32K
+
 # What train reads of the same file or environment is not meant.
 printf 'fusion = off\nwatchdog = 30\ncheckpoint = sync\n' >train.conf
 MINIPOD_TILE=0 takes "${small[@]}" --conf train.conf --steps 10
