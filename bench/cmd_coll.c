@@ -63,6 +63,19 @@ static bool is_fast_enough(const pod_bench *b)
     return ok;
 }
 
+/* Where it is not by the rules that were given that something runs. */
+static pod_status warn_of_algo(const pod_bench *b)
+{
+    const pod_bench_plan *p = &b->plan;
+    if (!p->has_own_rules) return POD_OK;
+    pod_coll_args *args = POD_ARENA_NEW(b->arena, pod_coll_args, p->n_sizes);
+    if (!args) return POD_E_NOMEM;
+    for (int s = 0; s < p->n_sizes; s++) args[s] = pod_bench_args(p, s);
+    const char *text = pod_coll_rules_missed(b->arena, p->rules, &p->mesh, args, p->n_sizes);
+    if (text) pod_log_say(b->call->log, POD_LOG_WARNING, "%s", text);
+    return POD_OK;
+}
+
 static pod_status run(pod_bench *b, int *exit_code)
 {
     pod_comm *comm = b->call->comm;
@@ -70,6 +83,7 @@ static pod_status run(pod_bench *b, int *exit_code)
     pod_machine_describe_host(&b->host);
     POD_TRY(pod_comm_agree(comm, check_room(b)));
     const bool speaks = pod_comm_rank(comm) == 0;
+    POD_TRY(pod_comm_agree(comm, speaks ? warn_of_algo(b) : POD_OK));
     POD_TRY(pod_comm_agree(comm, speaks ? pod_bench_table_begin(b) : POD_OK));
     POD_TRY(measure(b));
     POD_TRY(pod_comm_agree(comm, speaks ? tell(b) : POD_OK));

@@ -47,6 +47,7 @@ typedef struct pod_bench_plan { /* the same on all ranks */
     const int64_t *count; /* (n_sizes) elements */
     int n_sizes;
     const pod_coll_rules *rules; /* NULL: entries are named */
+    bool has_own_rules;          /* not the default ones */
     pod_bench_entry *entry;
     int n_entries;
     int n_iters, n_warmup, n_rounds;

@@ -173,8 +173,9 @@ static pod_status check_none_refuses(const pod_bench_plan *p)
 static pod_status add_rules(pod_arena *a, const char *text, pod_bench_plan *p)
 {
     pod_coll_rules *rules;
-    if (text[0] == '\0' || strcmp(text, "rules") == 0) text = POD_COLL_RULES_DEFAULT;
-    const pod_status s = pod_coll_rules_load(a, text, &rules);
+    p->has_own_rules = text[0] != '\0' && strcmp(text, "rules") != 0;
+    const pod_status s =
+        pod_coll_rules_load(a, p->has_own_rules ? text : POD_COLL_RULES_DEFAULT, &rules);
     if (s != POD_OK) return pod_fail(s, "algo: %s", pod_error_text());
     p->rules = rules;
     return add(p, (pod_bench_entry){.name = "rules"});

@@ -215,6 +215,17 @@ static pod_status check_node(const pod_config *c, const pod_bench_plan *p, int n
     return POD_OK;
 }
 
+/* What would do nothing in a simulation, or make what no pod is. */
+static pod_status check_simulation(const pod_config *c, const pod_bench_plan *p)
+{
+    const bool checks = pod_config_source(c, POD_OPT_CHECK) == POD_FROM_COMMAND_LINE &&
+                        pod_config_bool(c, POD_OPT_CHECK);
+    if (checks) return pod_fail(POD_E_INVALID, "check: --on sim moves no data that could be wrong");
+    if (pod_config_int(c, POD_OPT_NODE) > 0 && pod_machine_is_virtual(&p->machine))
+        return pod_fail(POD_E_INVALID, "node: the cores of %s share no memory", p->machine.name);
+    return POD_OK;
+}
+
 static pod_status place_from(const pod_config *c, pod_comm *comm, pod_bench_plan *p)
 {
     const int64_t node = pod_config_int(c, POD_OPT_NODE);
@@ -265,7 +276,10 @@ static pod_status read_plan(pod_call *call, pod_arena *a, pod_bench_plan *out)
     type_from(c, &p);
     POD_TRY(place_from(c, call->comm, &p));
     POD_TRY(machine_from(c, &p));
-    if (p.on == POD_ON_SIM) p.with_check = false; /* no data */
+    if (p.on == POD_ON_SIM) {
+        POD_TRY(check_simulation(c, &p));
+        p.with_check = false;
+    }
     POD_TRY(sizes_from(c, a, &p));
     POD_TRY(check_buffers(c, &p));
     POD_TRY(pod_bench_entries_from(c, a, &p));

@@ -108,6 +108,39 @@ grep -q 'clock virtual, machine tpu-v3$' sim || fail "sim: whose time it is stay
 grep -q '"buffers": "hot"' sim.json && fail "sim: buffers in the JSON"
 grep -q '"busiest_link": "dimension 0' sim.json || fail "sim: no busiest link in the JSON"
 
+# What would do nothing there, or share what no pod's cores share; but not what a file says to all runs.
+sim=(coll --on sim --machine tpu-v3 --mesh 2x2x2 -e 4K --progress off)
+# refuses LINE WORD...
+refuses() {
+    local line=$1
+    shift
+    "$minipod" "$@" >out 2>err
+    [ $? -eq 2 ] && [ ! -s out ] && [ "$(cat err)" = "minipod coll: $line" ] || fail "$*: $(cat out err)"
+}
+refuses 'check: --on sim moves no data that could be wrong' "${sim[@]}" -c 1
+refuses 'node: the cores of tpu-v3 share no memory' "${sim[@]}" --node 2
+MINIPOD_CHECK=on "$minipod" "${sim[@]}" -c 0 >out 2>err || fail "-c 0: $(cat err)"
+MINIPOD_CHECK=on "$minipod" "${sim[@]}" >out 2>err || fail "MINIPOD_CHECK: $(cat err)"
+
+# ---- rules for something else than what is measured ---------------------------------------------
+
+# warned PATTERN WORD...: with one line
+warned() {
+    local pattern=$1
+    shift
+    "$minipod" "$@" >out 2>err || fail "$*: exit $?: $(cat err)"
+    [ "$(wc -l <err)" -eq 1 ] && grep -q "^minipod: warning: algo: $pattern" err || fail "$*: $(cat err)"
+}
+gather=(coll --on local --mesh 2x2 --collective allgather -b 2K -e 4K -f 2 "${quick[@]}")
+warned 'no rule is for allgather of 4096 bytes, which goes by direct (the largest of 2 that go by no rule)$' \
+    "${gather[@]}" --algo allreduce:ring
+echo 'allreduce:ring' >other.conf
+warned 'no rule is for allgather of 4096 bytes' "${gather[@]}" --algo @other.conf
+warned 'direct refuses (no ranks share memory): allreduce of 4096 bytes goes by [a-z0-9_]*$' "${sim[@]}" -b 4K --algo 0-:direct
+for algo in rules allgather:ring; do
+    "$minipod" "${gather[@]}" --algo $algo >out 2>err && [ ! -s err ] || fail "--algo $algo: $(cat err)"
+done
+
 # ---- rules from measurements, and back --------------------------------------------------------
 
 "$minipod" coll --on sim --machine tpu-v4 --mesh 4x4 --autotune tuned.conf -b 64 -e 16M --progress off >tuned 2>err ||
