@@ -77,6 +77,8 @@ expect 2 'resnet50: images are 28x28, need at least 32x32' explain model --model
 expect 2 '256 does not divide by the 3 cores' explain program --mesh 3
 expect 2 'memory: 1.0 MiB do not hold a batch of 1' explain memory --model mlp --memory 1M
 expect 2 '2y2' explain schedule --mesh 2y2
+expect 0 ' elements; all ranks verified$' explain schedule --mesh 16x16 --algo torus2d
+expect 0 ' elements; not verified: [0-9]* steps in all, at most 2097152 are$' explain schedule --mesh 128x128 --algo torus2d
 expect 2 'absent.h5' explain model --data absent.h5
 expect 2 'absent.conf' explain machine --machine absent.conf
 
