@@ -25,6 +25,7 @@ pod_status pod_explain_machine(pod_explain *e)
     POD_TRY(pod_machine_load(pod_config_text(e->config, POD_OPT_MACHINE), &m));
     if (m.why_unknown[0] != '\0') printf("# %s\n", m.why_unknown);
     pod_machine_print(&m, stdout);
+    pod_machine_print_absent(&m, stdout);
     return POD_OK;
 }
 

@@ -31,6 +31,7 @@ typedef enum field_need {
     NEED_X,
     NEED_Y,
     NEED_Z,
+    NEED_LINKS,
     N_NEEDS
 } field_need;
 
@@ -178,12 +179,14 @@ static pod_status read_key(void *ctx, const char *place, const char *section, co
 
 static bool is_needed(const pod_machine *m, field_need need)
 {
-    const bool is_there[N_NEEDS] = {[NEED_POD] = true,
-                                    [NEED_CORES] = m->cores_per_chip > 1,
-                                    [NEED_X] = m->chips_x > 1,
-                                    [NEED_Y] = m->chips_y > 1,
-                                    [NEED_Z] = m->chips_z > 1};
-    return pod_machine_is_virtual(m) && is_there[need];
+    const bool is_pod = pod_machine_is_virtual(m);
+    const bool is_there[N_NEEDS] = {[NEED_POD] = is_pod,
+                                    [NEED_CORES] = is_pod && m->cores_per_chip > 1,
+                                    [NEED_X] = is_pod && m->chips_x > 1,
+                                    [NEED_Y] = is_pod && m->chips_y > 1,
+                                    [NEED_Z] = is_pod && m->chips_z > 1,
+                                    [NEED_LINKS] = is_pod || m->link_gb_per_s > 0};
+    return is_there[need];
 }
 
 /* A name that is empty tells no more than none. */
@@ -199,7 +202,8 @@ static pod_status check_needs(const char *path, const reading *r)
                               fields[i].key);
     }
     if (n == 0) return POD_OK;
-    return pod_fail(POD_E_INVALID, "%s: a machine with clock = virtual also needs %s", path,
+    return pod_fail(POD_E_INVALID, "%s: a machine with %s also needs %s", path,
+                    pod_machine_is_virtual(&r->machine) ? "clock = virtual" : "link_gb_per_s",
                     missing);
 }
 
@@ -320,6 +324,52 @@ pod_status pod_machine_load(const char *name, pod_machine *out)
     else
         POD_TRY(pod_machine_read(name, out));
     return POD_OK;
+}
+
+/* ---- what may be left out -------------------------------------------------------------------- */
+
+typedef enum field_of { OF_POD, OF_HOST, OF_ANY } field_of;
+
+static const struct {
+    const char *key;
+    field_type type;
+    field_of of;
+    size_t offset;
+    const char *without;
+} may_be_absent[] = {
+#define POD_MACHINE(type, name, need, what)
+#define POD_MACHINE_MAY(type, name, need, of, what, without) \
+    {#name, FIELD_##type, OF_##of, offsetof(pod_machine, name), without},
+#include "runtime/core/machine.def"
+};
+
+/* Of the types that are among them. */
+static bool is_absent(const pod_machine *m, field_type type, size_t offset)
+{
+    const char *at = (const char *)m + offset;
+    int64_t count;
+    double number;
+    pod_wrap_rule wrap;
+    if (type == FIELD_WRAP) {
+        memcpy(&wrap, at, sizeof wrap);
+        return wrap.kind == POD_WRAP_UNKNOWN;
+    }
+    if (type == FIELD_COUNT) {
+        memcpy(&count, at, sizeof count);
+        return count == 0;
+    }
+    memcpy(&number, at, sizeof number);
+    return number <= 0;
+}
+
+void pod_machine_print_absent(const pod_machine *m, FILE *to)
+{
+    const bool is_pod = pod_machine_is_virtual(m);
+    if (!is_pod && m->link_gb_per_s <= 0) return;
+    for (size_t i = 0; i < sizeof may_be_absent / sizeof may_be_absent[0]; i++)
+        if (may_be_absent[i].of != (is_pod ? OF_HOST : OF_POD) &&
+            is_absent(m, may_be_absent[i].type, may_be_absent[i].offset))
+            fprintf(to, "# without %s: %s\n", may_be_absent[i].key, may_be_absent[i].without);
 }
 
 void pod_machine_print(const pod_machine *m, FILE *to)

@@ -42,7 +42,7 @@ typedef struct pod_machine { /* a value without pointers: may be sent to other r
 
 /* E_IO when the file cannot be read; E_INVALID or E_FORMAT naming file, line and key for a key that
  * is not in machine.def, one that stands twice, or a bad value; E_INVALID naming file and keys for
- * those that a machine with a virtual clock needs and that are missing. */
+ * those that are missing of a machine with a virtual clock, or of one with links. */
 POD_MUST pod_status pod_machine_read(const char *path, pod_machine *out);
 
 /* `name` is one of those that the program knows (runtime/core/machines: "tpu-v3"), a path, or
@@ -61,6 +61,9 @@ POD_MUST pod_status pod_machine_host_path(char *path, size_t bytes);
 void pod_machine_describe_host(pod_machine *out);
 
 void pod_machine_print(const pod_machine *m, FILE *to); /* the inverse of read */
+/* Lines of comment on what its file leaves out: what simulations take it for then. None of a host
+ * without links, which is not simulated. */
+void pod_machine_print_absent(const pod_machine *m, FILE *to);
 POD_MUST pod_status pod_machine_write(const char *path, const pod_machine *m);
 
 bool pod_machine_is_virtual(const pod_machine *m); /* times on it are a simulation's */

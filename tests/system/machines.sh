@@ -42,6 +42,29 @@ for key in link_latency_us instr_overhead_us memory_gib chips_x chips_y wraps_x 
 done
 refuses 'own.conf: a machine with clock = virtual also needs core_gb_per_s, core_latency_us' '/^core_/d'
 
+# What may be left out is said, and what is assumed then; what is said is a comment of the file.
+says_without() {
+    "$minipod" explain machine --machine "$1" >own.out 2>err || fail "explain machine: $(cat err)"
+    [ "$(grep -c "^# without $2: " own.out)" -eq 1 ] || fail "$1 without $2: $(cat own.out)"
+    "$minipod" explain machine --machine ./own.out | cmp -s - own.out || fail "$1: another machine: $(cat own.out)"
+}
+says_without tpu-v3 on_chip_mib
+says_without tpu-v3 message_us
+says_without tpu-v3 start_up_s
+"$minipod" explain machine --machine multipod | grep -q 'without start_up_s' && fail "multipod has a start-up"
+"$minipod" explain machine --machine tpu-v4 | grep -q 'without on_chip_mib' && fail "tpu-v4 has on-chip memory"
+"$minipod" explain machine --machine tpu-v3 | grep -q -e 'without sync_us' -e 'without wraps' && fail "of a host"
+
+# So it is of a host whose ranks send messages, but for the latency of these.
+printf 'name = mine\nclock = wall\nlink_gb_per_s = 5\nlink_latency_us = 0\nshare_gb_per_s = 3\n' >host.conf
+says_without host.conf wraps_x
+says_without host.conf sync_us
+! grep -q -e 'without share_gb' -e 'without on_chip' own.out || fail "host.conf: $(cat own.out)"
+sed -i /latency/d host.conf
+"$minipod" explain machine --machine host.conf >out 2>err
+[ $? -eq 2 ] && [ "$(cat err)" = 'minipod explain: host.conf: a machine with link_gb_per_s also needs link_latency_us' ] ||
+    fail "no latency: $(cat out err)"
+
 slow='s/^instr_overhead_us .*/instr_overhead_us = 1e9/'
 with "$slow" || fail "slow instructions: $(cat err)"
 refuses 'simulated step 0 ends beyond the 53 days that the clock counts' "$slow" --fault slow:rank=3,factor=1e6

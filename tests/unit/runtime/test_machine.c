@@ -59,6 +59,8 @@ static void bad_files(void)
         {"clock = wall\nlink_gb_per_s = 0\n", "m.conf:2: link_gb_per_s: 0 is not within 0.001"},
         {"clock = wall\nlink_gb_per_s = 1e-300\n", "1e-300 is not within 0.001 to 1e+09"},
         {"clock = wall\nvector_gop_per_s = 1e-9\n", "vector_gop_per_s: 1e-9 is not within 0.001"},
+        {"clock = wall\nlink_gb_per_s = 5\n",
+         "m.conf: a machine with link_gb_per_s also needs link_latency_us"},
         {"clock = wall\nmemory_share = 69.5\n", "memory_share: 69.5 is not within 0.001 to 1"},
         {"clock = wall\nvector_share = 0\n", "vector_share: 0 is not within 0.001 to 1"},
         {"clock = wall\nlink_latency_us = -1\n", "link_latency_us: -1 is not within 0 to"},
