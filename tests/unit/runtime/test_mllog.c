@@ -173,7 +173,7 @@ static void bad_records_are_found(void)
         {"\"epoch_num\": 2", "\"epoch_num\": 0", "epoch_num 0 after 1"},
         {"\"success\"", "\"done\"", "status"},
         {"\"lineno\"", "\"line\"", "lineno"},
-        {"test_mllog.c", "/home/x.c", "plain file"},
+        {"test_mllog.c", "/somewhere/x.c", "plain file"},
         {"}}\n", "}} x\n", "not one JSON object"},
         {":::MLLOG ", ":::MLL ", "no record"},
         {"INTERVAL_END", "INTERVAL_START", "event_type"},
