@@ -1,65 +1,29 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "collectives/exec/sim.h"
-
-enum { NONE = -1 };
-
-/* While it is built a step is numbered first[k] + place, so that those of a class lie together. */
-typedef struct builder {
-    pod_arena *out, *work;
-    const pod_sim *sim;
-    const pod_sim_classes *classes;
-    const pod_coord *coord;          /* (n_ranks) */
-    const int32_t *column_of, *rank; /* (n_ranks) and (n_columns) */
-    const pod_sched *const *sched;
-    pod_dtype dtype;
-    const pod_step **steps; /* (n_columns) of the schedules */
-    int32_t *first;         /* (n_columns + 1) */
-    int32_t *column;
-    int32_t *partner;  /* by step */
-    uint8_t *left_out; /* by step: of `after`, by bits; and whether it is left out of another's */
-    pod__sim_plan *plan;
-} builder;
-
-static const pod_step *source_of(const builder *b, int32_t i)
-{
-    const int k = b->column[i];
-    return &b->steps[k][i - b->first[k]];
-}
+#include "collectives/exec/sim_plan.h"
 
 enum { LEFT_OUT_OF_OTHER = 1 << 2 };
 
 /* Who is waited for; negative: nobody. */
-static int32_t after_of(const builder *b, int32_t i, int j)
+static int32_t after_of(const pod__sim_builder *b, int32_t i, int j)
 {
-    return b->left_out[i] >> j & 1 ? POD_NO_STEP : source_of(b, i)->after[j];
+    return b->left_out[i] >> j & 1 ? POD_NO_STEP : pod__sim_source_of(b, i)->after[j];
 }
 
-static int32_t place_of(const builder *b, int32_t i) { return i - b->first[b->column[i]]; }
-
-static pod__sim_step *step_at(const builder *b, int32_t i)
+static pod__sim_step *step_at(const pod__sim_builder *b, int32_t i)
 {
-    return pod__sim_step_at(b->plan, place_of(b, i), b->column[i]);
+    return pod__sim_step_at(b->plan, pod__sim_place_of(b, i), b->column[i]);
 }
 
-static pod__sim_rest *rest_at(const builder *b, int32_t i)
+static pod__sim_rest *rest_at(const pod__sim_builder *b, int32_t i)
 {
-    return pod__sim_rest_at(b->plan, place_of(b, i), b->column[i]);
-}
-
-static pod_status blame(const builder *b, int32_t i, const char *fault)
-{
-    char text[POD_STEP_TEXT_BYTES];
-    const int rank = b->rank[b->column[i]];
-    pod_step_print(source_of(b, i), text, sizeof text);
-    return pod_fail(POD_E_INVALID, "schedule: rank %d step %d (%s): %s", rank, (int)place_of(b, i),
-                    text, fault);
+    return pod__sim_rest_at(b->plan, pod__sim_place_of(b, i), b->column[i]);
 }
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
-static pod_status count_steps(builder *b)
+static pod_status count_steps(pod__sim_builder *b)
 {
     pod__sim_plan *p = b->plan;
     int64_t total = 0;
@@ -88,14 +52,9 @@ static pod_status count_steps(builder *b)
     for (int k = 0; k < p->n_columns; k++)
         for (int32_t i = b->first[k]; i < b->first[k + 1]; i++) {
             b->column[i] = k;
-            b->partner[i] = NONE;
+            b->partner[i] = POD__SIM_NONE;
         }
     return POD_OK;
-}
-
-static bool receives_message(const pod_step *s)
-{
-    return s->kind == POD_STEP_RECV || s->kind == POD_STEP_RECV_REDUCE;
 }
 
 #define MAX_COST (INT64_C(1) << 52) /* a double counts so far: an hour, 4 PiB */
@@ -119,7 +78,7 @@ static int64_t cost_of(const pod_net *net, const pod_sched *s, const pod_step *s
 }
 
 /* The first hop of a message, and whether it is the last one. */
-static void put_hop(const builder *b, int from, int to, pod__sim_step *out)
+static void put_hop(const pod__sim_builder *b, int from, int to, pod__sim_step *out)
 {
     pod_coord at = b->coord[from];
     const pod_mesh *m = &b->classes->mesh;
@@ -136,19 +95,19 @@ static void put_place(pod__sim_edge *e, int32_t place)
     e->place = (uint64_t)place & ((1u << POD__SIM_PLACE_BITS) - 1);
 }
 
-static pod__sim_step *put_step(const builder *b, int32_t i)
+static pod__sim_step *put_step(const pod__sim_builder *b, int32_t i)
 {
-    const pod_step *from = source_of(b, i);
+    const pod_step *from = pod__sim_source_of(b, i);
     pod__sim_step *s = step_at(b, i);
     pod__sim_rest *rest = rest_at(b, i);
     s->is_send = from->kind == POD_STEP_SEND;
     rest->kind = from->kind;
-    rest->n_waits += receives_message(from);
+    rest->n_waits += pod__sim_receives(from);
     rest->peer = from->kind == POD_STEP_SYNC ? b->partner[i] : from->peer;
     const int64_t cost = cost_of(&b->sim->net, b->sched[b->column[i]], from, b->dtype);
     s->cost = cost < MAX_COST ? cost : MAX_COST;
     if (from->kind != POD_STEP_SEND) return s;
-    put_place(&s->edge[0], place_of(b, b->partner[i]));
+    put_place(&s->edge[0], pod__sim_place_of(b, b->partner[i]));
     put_hop(b, b->rank[b->column[i]], from->peer, s);
     b->plan->n_messages++;
     b->plan->message_bytes += (double)cost;
@@ -181,18 +140,18 @@ static bool comes_after(const pod_step step[], int32_t late, int32_t early)
  *     SEND --> RECV (_REDUCE)       of the peer
  *      |          :
  *     RECV <-- SEND */
-static void leave_out_implied(builder *b)
+static void leave_out_implied(pod__sim_builder *b)
 {
     for (int32_t i = 0; i < b->first[b->plan->n_columns]; i++) {
-        const pod_step *s = source_of(b, i);
-        for (int j = 0; j < 2 && receives_message(s); j++) {
+        const pod_step *s = pod__sim_source_of(b, i);
+        for (int j = 0; j < 2 && pod__sim_receives(s); j++) {
             if (s->after[j] < 0) continue;
             const int32_t sent = b->first[b->column[i]] + s->after[j];
-            const pod_step *send = source_of(b, sent);
+            const pod_step *send = pod__sim_source_of(b, sent);
             if (send->kind != POD_STEP_SEND || send->peer != s->peer) continue;
             const int32_t there = b->column[b->partner[i]];
-            if (!comes_after(b->steps[there], place_of(b, b->partner[i]),
-                             place_of(b, b->partner[sent])))
+            if (!comes_after(b->steps[there], pod__sim_place_of(b, b->partner[i]),
+                             pod__sim_place_of(b, b->partner[sent])))
                 continue;
             b->left_out[i] |= (uint8_t)(1 << j);
             b->left_out[sent] |= LEFT_OUT_OF_OTHER;
@@ -201,18 +160,19 @@ static void leave_out_implied(builder *b)
 }
 
 /* A JOIN after which nothing comes, or one other JOIN alone, need not be there: into[place] is who
- * is told instead, or NONE; of all others, themselves. n_told: how many each of these then tells. */
-static void merge_joins(const builder *b, int k, int32_t into[], int32_t n_told[],
+ * is told instead, or POD__SIM_NONE; of all others, themselves. n_told: how many each of these then
+ * tells. */
+static void merge_joins(const pod__sim_builder *b, int k, int32_t into[], int32_t n_told[],
                         int32_t last_told[])
 {
     const pod_step *step = b->steps[k];
     for (int32_t i = b->plan->n_steps[k]; i-- > 0;) {
         into[i] = i;
         if (step[i].kind == POD_STEP_JOIN && !is_root(&step[i])) {
-            if (n_told[i] == 0) into[i] = NONE;
+            if (n_told[i] == 0) into[i] = POD__SIM_NONE;
             if (n_told[i] == 1 && step[last_told[i]].kind == POD_STEP_JOIN) into[i] = last_told[i];
         }
-        for (int j = 0; j < 2 && into[i] != NONE; j++) {
+        for (int j = 0; j < 2 && into[i] != POD__SIM_NONE; j++) {
             const int32_t from = after_of(b, b->first[k] + i, j);
             if (from < 0) continue;
             n_told[from]++;
@@ -231,7 +191,7 @@ static pod__sim_edge *edge_at(const pod__sim_plan *p, pod__sim_step *s, int32_t 
 }
 
 /* Of column k; the lists begin at `at`. */
-static int32_t list_column(builder *b, int k, const int32_t into[], const int32_t n_told[],
+static int32_t list_column(pod__sim_builder *b, int k, const int32_t into[], const int32_t n_told[],
                            int32_t at)
 {
     pod__sim_plan *p = b->plan;
@@ -246,7 +206,7 @@ static int32_t list_column(builder *b, int k, const int32_t into[], const int32_
         if (n_told[i] > n_near(&b->steps[k][i])) at += n_told[i] - n_near(&b->steps[k][i]);
     }
     for (int32_t i = 0; i < p->n_steps[k]; i++)
-        for (int j = 0; j < 2 && into[i] != NONE; j++) {
+        for (int j = 0; j < 2 && into[i] != POD__SIM_NONE; j++) {
             const int32_t from = after_of(b, b->first[k] + i, j);
             if (from < 0 || into[from] != from) continue;
             rest[into[i]].n_waits++;
@@ -258,7 +218,7 @@ static int32_t list_column(builder *b, int k, const int32_t into[], const int32_
     return at;
 }
 
-static pod_status list_dependents(builder *b)
+static pod_status list_dependents(pod__sim_builder *b)
 {
     pod__sim_plan *p = b->plan;
     int32_t *into = POD_ARENA_NEW(b->work, int32_t, b->first[p->n_columns]);
@@ -272,8 +232,8 @@ static pod_status list_dependents(builder *b)
             if (n_told[i] > MAX_EDGES)
                 return pod_fail(POD_E_UNSUPPORTED, "schedule: %d steps come after one",
                                 (int)n_told[i]);
-            if (n_told[i] > n_near(source_of(b, i)))
-                n_listed += n_told[i] - n_near(source_of(b, i));
+            if (n_told[i] > n_near(pod__sim_source_of(b, i)))
+                n_listed += n_told[i] - n_near(pod__sim_source_of(b, i));
         }
     }
     p->more = POD_ARENA_NEW(b->out, pod__sim_edge, n_listed);
@@ -285,12 +245,12 @@ static pod_status list_dependents(builder *b)
     return POD_OK;
 }
 
-static pod_status list_roots(builder *b)
+static pod_status list_roots(pod__sim_builder *b)
 {
     pod__sim_plan *p = b->plan;
     int32_t n = 0;
     for (int32_t i = 0; i < b->first[p->n_columns]; i++) {
-        n += is_root(source_of(b, i));
+        n += is_root(pod__sim_source_of(b, i));
     }
     p->root = POD_ARENA_NEW(b->out, pod__sim_edge, n);
     p->first_root = POD_ARENA_NEW(b->out, int32_t, p->n_columns + 1);
@@ -305,180 +265,10 @@ static pod_status list_roots(builder *b)
     return POD_OK;
 }
 
-/* ---- messages ------------------------------------------------------------------------------- */
-
-typedef struct receives { /* all receives, those of one sender's class together */
-    int32_t *first;       /* (n_columns + 1) */
-    int32_t *step;
-} receives;
-
-static pod_status sort_receives(builder *b, receives *out)
-{
-    const int n_columns = b->plan->n_columns, n_ranks = pod_mesh_size(&b->classes->mesh);
-    const int32_t n = b->first[n_columns];
-    int32_t *first = POD_ARENA_NEW(b->work, int32_t, n_columns + 1);
-    if (!first) return POD_E_NOMEM;
-    for (int32_t i = 0; i < n; i++) {
-        const pod_step *s = source_of(b, i);
-        if (!pod_step_is_message(s)) continue;
-        if (s->peer < 0 || s->peer >= n_ranks) return blame(b, i, "there is no such peer");
-        if (s->peer == b->rank[b->column[i]]) return blame(b, i, "a message to itself");
-        if (s->kind != POD_STEP_SEND) first[b->column_of[s->peer]]++;
-    }
-    for (int k = 0; k < n_columns; k++) first[k + 1] += first[k];
-    int32_t *list = POD_ARENA_NEW(b->work, int32_t, first[n_columns]);
-    if (!list) return POD_E_NOMEM;
-    for (int32_t i = n; i-- > 0;)
-        if (receives_message(source_of(b, i)))
-            list[--first[b->column_of[source_of(b, i)->peer]]] = i;
-    *out = (receives){first, list};
-    return POD_OK;
-}
-
-/* The rank that lies from the first of the sender's class as this receive's rank from its peer. */
-static int receiver_seen(const builder *b, int32_t recv)
-{
-    const pod_mesh *m = &b->classes->mesh;
-    const int peer = source_of(b, recv)->peer, sender = b->rank[b->column_of[peer]];
-    pod_coord c = b->coord[b->rank[b->column[recv]]];
-    if (sender == peer) return pod_mesh_rank(m, c);
-    for (int d = 0; d < m->n_dims; d++) {
-        const int extent = m->extent[d];
-        c.at[d] = (c.at[d] + b->coord[sender].at[d] - b->coord[peer].at[d] + extent) % extent;
-    }
-    return pod_mesh_rank(m, c);
-}
-
-static uint32_t hash(int peer, int tag, uint32_t mask)
-{
-    const uint32_t h = (uint32_t)peer * 0x9e3779b1u ^ (uint32_t)tag * 0x85ebca77u;
-    return (h ^ h >> 15) & mask;
-}
-
-/* The place of the message to `peer` under `tag` in a table of steps; empty when it is not
- * there. */
-static int32_t *find_send(const builder *b, int32_t *table, uint32_t mask, int peer, int tag)
-{
-    uint32_t at = hash(peer, tag, mask);
-    for (; table[at] != NONE; at = (at + 1) & mask) {
-        const pod_step *other = source_of(b, table[at]);
-        if (other->peer == peer && other->tag == tag) break;
-    }
-    return &table[at];
-}
-
-/* Enters what a class sends into a table of its own, small enough for the first caches, and looks
- * up what is received from it. */
-static pod_status pair_sender(builder *b, const receives *recv, int k, int32_t *table)
-{
-    const int32_t begin = b->first[k], end = b->first[k + 1];
-    uint32_t mask = 1;
-    while (mask < 2 * (uint32_t)(end - begin)) mask = 2 * mask + 1;
-    for (uint32_t i = 0; i <= mask; i++) table[i] = NONE;
-    for (int32_t i = begin; i < end; i++) {
-        const pod_step *s = source_of(b, i);
-        if (s->kind != POD_STEP_SEND) continue;
-        int32_t *place = find_send(b, table, mask, s->peer, s->tag);
-        if (*place != NONE) return blame(b, i, "a second message with this peer and tag");
-        *place = i;
-    }
-    for (int32_t j = recv->first[k]; j < recv->first[k + 1]; j++) {
-        const int32_t i = recv->step[j];
-        const pod_step *s = source_of(b, i);
-        const int32_t send = *find_send(b, table, mask, receiver_seen(b, i), s->tag);
-        if (send == NONE) return blame(b, i, "nobody sends it");
-        if (b->partner[send] != NONE) return blame(b, i, "a second message with this peer and tag");
-        /* Ranks of a class may differ by an element, those of classes of one rank do not. */
-        if (source_of(b, send)->count != s->count && b->classes->n_alike == 1)
-            return blame(b, i, "another number of elements is sent");
-        b->partner[send] = i;
-        b->partner[i] = send;
-    }
-    for (int32_t i = begin; i < end; i++)
-        if (source_of(b, i)->kind == POD_STEP_SEND && b->partner[i] == NONE)
-            return blame(b, i, "no receive takes it");
-    return POD_OK;
-}
-
-static pod_status pair_messages(builder *b)
-{
-    receives recv = {0};
-    POD_TRY(sort_receives(b, &recv));
-    int32_t *table = POD_ARENA_NEW(b->work, int32_t, 4 * (int64_t)b->plan->n_places + 2);
-    if (!table) return POD_E_NOMEM;
-    for (int k = 0; k < b->plan->n_columns; k++) POD_TRY(pair_sender(b, &recv, k, table));
-    return POD_OK;
-}
-
-/* ---- syncs ---------------------------------------------------------------------------------- */
-
-typedef struct sync_step {
-    int32_t leader, tag, step; /* the first of the ranks that share names them all */
-    int n_shared;
-} sync_step;
-
-static int by_group(const void *a, const void *b)
-{
-    const sync_step *x = a;
-    const sync_step *y = b;
-    if (x->leader != y->leader) return x->leader < y->leader ? -1 : 1;
-    if (x->tag != y->tag) return x->tag < y->tag ? -1 : 1;
-    return x->step < y->step ? -1 : x->step > y->step;
-}
-
-static pod_status collect_syncs(builder *b, sync_step **out, int32_t *n_out)
-{
-    const int32_t n_steps = b->first[b->plan->n_columns];
-    int32_t n = 0;
-    for (int32_t i = 0; i < n_steps; i++) n += source_of(b, i)->kind == POD_STEP_SYNC;
-    sync_step *list = POD_ARENA_NEW(b->work, sync_step, n);
-    if (!list) return POD_E_NOMEM;
-    n = 0;
-    for (int32_t i = 0; i < n_steps; i++) {
-        if (source_of(b, i)->kind != POD_STEP_SYNC) continue;
-        int n_shared;
-        const int *shared = pod_sched_shared(b->sched[b->column[i]], &n_shared);
-        if (n_shared == 0) return blame(b, i, "its rank shares nothing");
-        if (b->classes->n_alike > 1) return blame(b, i, "ranks that share memory are not alike");
-        list[n++] = (sync_step){shared[0], source_of(b, i)->tag, i, n_shared};
-    }
-    if (n) qsort(list, (size_t)n, sizeof *list, by_group);
-    *out = list;
-    *n_out = n;
-    return POD_OK;
-}
-
-static pod_status group_syncs(builder *b)
-{
-    pod__sim_plan *p = b->plan;
-    sync_step *list = NULL;
-    int32_t n = 0;
-    POD_TRY(collect_syncs(b, &list, &n));
-    p->sync = POD_ARENA_NEW(b->out, pod__sim_sync, n);
-    p->sync_member = POD_ARENA_NEW(b->out, struct pod__sim_member, n);
-    if (!p->sync || !p->sync_member) return POD_E_NOMEM;
-    for (int32_t k = 0; k < n; k++) {
-        const int32_t i = list[k].step;
-        const bool is_first =
-            k == 0 || list[k].leader != list[k - 1].leader || list[k].tag != list[k - 1].tag;
-        if (is_first) p->sync[p->n_syncs++] = (pod__sim_sync){.first = k};
-        p->sync[p->n_syncs - 1].n++;
-        p->sync_member[k] = (struct pod__sim_member){place_of(b, i), b->column[i]};
-        b->partner[i] = p->n_syncs - 1;
-    }
-    for (int32_t g = 0; g < p->n_syncs; g++) {
-        const sync_step *s = &list[p->sync[g].first];
-        if (p->sync[g].n != s->n_shared)
-            return blame(b, s->step, "not every sharing rank has one of this tag");
-    }
-    if (n > 0) p->n_most_known = b->first[p->n_columns];
-    return POD_OK;
-}
-
 /* ---- failed links --------------------------------------------------------------------------- */
 
 /* Messages of a column that meet a failed link are counted, and their ways made ready. */
-static pod_status reroute(builder *b, int32_t i, pod__sim_step *send)
+static pod_status reroute(pod__sim_builder *b, int32_t i, pod__sim_step *send)
 {
     const pod_sim *sim = b->sim;
     const int first = b->column[i] << sim->n_column_shift;
@@ -504,7 +294,7 @@ static bool is_kept(const pod__sim_step *s, const pod__sim_rest *rest)
 
 enum { WORDS_OF_LINE = 8 };
 
-static void number_words(builder *b)
+static void number_words(pod__sim_builder *b)
 {
     pod__sim_plan *p = b->plan;
     for (int k = 0; k < p->n_columns; k++) {
@@ -543,13 +333,13 @@ static void put_edge(const pod__sim_plan *p, int column, pod__sim_edge *e)
     e->then = then_of(to->kind) & 3u;
 }
 
-static void put_edges(const builder *b)
+static void put_edges(const pod__sim_builder *b)
 {
     const pod__sim_plan *p = b->plan;
     for (int32_t i = 0; i < b->first[p->n_columns]; i++) {
         pod__sim_step *s = step_at(b, i);
         for (int32_t e = 0; e < (int32_t)s->n_edges; e++)
-            put_edge(p, b->column[i], edge_at(p, s, e, n_near(source_of(b, i))));
+            put_edge(p, b->column[i], edge_at(p, s, e, n_near(pod__sim_source_of(b, i))));
         if (s->is_send) put_edge(p, b->column[b->partner[i]], &s->edge[0]);
     }
     for (int k = 0; k < p->n_columns; k++)
@@ -559,7 +349,7 @@ static void put_edges(const builder *b)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static pod_status begin_build(builder *b, const pod_sim *sim)
+static pod_status begin_build(pod__sim_builder *b, const pod_sim *sim)
 {
     const pod_sim_classes *c = b->classes;
     const int n_ranks = pod_mesh_size(&c->mesh);
@@ -576,12 +366,12 @@ static pod_status begin_build(builder *b, const pod_sim *sim)
     return POD_OK;
 }
 
-static pod_status build(builder *b, const pod_sim *sim)
+static pod_status build(pod__sim_builder *b, const pod_sim *sim)
 {
     POD_TRY(begin_build(b, sim));
     POD_TRY(count_steps(b));
-    POD_TRY(pair_messages(b));
-    POD_TRY(group_syncs(b));
+    POD_TRY(pod__sim_pair_messages(b));
+    POD_TRY(pod__sim_group_syncs(b));
     leave_out_implied(b);
     POD_TRY(list_dependents(b));
     POD_TRY(list_roots(b));
@@ -597,13 +387,13 @@ static pod_status build(builder *b, const pod_sim *sim)
 pod_status pod__sim_plan_build(pod_arena *a, const pod_sim *sim, const pod_sched *const sched[],
                                pod_dtype t, pod__sim_plan **out)
 {
-    builder b = {.out = a,
-                 .sim = sim,
-                 .classes = &sim->classes,
-                 .column_of = sim->column_of,
-                 .rank = sim->column_rank,
-                 .sched = sched,
-                 .dtype = t};
+    pod__sim_builder b = {.out = a,
+                          .sim = sim,
+                          .classes = &sim->classes,
+                          .column_of = sim->column_of,
+                          .rank = sim->column_rank,
+                          .sched = sched,
+                          .dtype = t};
     POD_TRY(pod_arena_create(NULL, &b.work));
     const pod_status status = build(&b, sim);
     pod_arena_destroy(b.work);
