@@ -11,7 +11,8 @@
  *
  * Each such part is a run, for messages carry what lies together. Runs are counted from the
  * farthest place along the free dimensions on, which the next ring sends first; members of a ring
- * are at one place there, and so mean the same by a run. Of each part a deal may have but a share. */
+ * are at one place there, and so mean the same by a run. Of each part a deal may have but a
+ * share. */
 #ifndef MINIPOD_COLLECTIVES_ALGO_DEAL_H
 #define MINIPOD_COLLECTIVES_ALGO_DEAL_H
 

@@ -44,9 +44,9 @@ POD_MUST pod_status pod_sim_create(const pod_net *net, const pod_mesh *m, pod_si
  * classes, and every rank of a class is started when its class is. */
 POD_MUST pod_status pod_sim_create_alike(const pod_net *net, const pod_sim_classes *classes,
                                          bool one_of_each, pod_sim **out);
-/* E_INVALID when simulating this takes more than so much memory: on n_cores ranks, which are simulated
- * each, with schedules that are n_schedules different ones. Asked for beforehand, since a host that
- * runs out ends its programs without a word. */
+/* E_INVALID when simulating this takes more than so much memory: on n_cores ranks, which are
+ * simulated each, with schedules that are n_schedules different ones. Asked for beforehand, since a
+ * host that runs out ends its programs without a word. */
 POD_MUST pod_status pod_sim_check_room(const pod_mesh *m, const pod_coll_algo *algo,
                                        const pod_coll_args *args, int n_schedules, int n_cores,
                                        double memory_bytes);
@@ -77,8 +77,8 @@ int pod_sim_coll_number(const pod_sim_coll *c); /* in the order in which they we
 
 /* Rank begins its part at this time: before the first pod_sim_next and after one that was false any
  * rank, not before pod_sim_now; in between the rank that has just been done, not before it was. A
- * collective can be started again when pod_sim_next has told of all its ranks. The first start takes
- * memory for the run, and the end of the last rank gives it back: E_NOMEM. */
+ * collective can be started again when pod_sim_next has told of all its ranks. The first start
+ * takes memory for the run, and the end of the last rank gives it back: E_NOMEM. */
 POD_MUST pod_status pod_sim_start(pod_sim *sim, pod_sim_coll *c, int rank, int64_t at_ps);
 
 typedef struct pod_sim_done {

@@ -29,9 +29,9 @@ pod_sim_classes pod_sim_classes_of_each(const pod_mesh *m); /* every rank a clas
 
 typedef enum pod_sim_likeness {
     POD_SIM_EQUAL,  /* to the picosecond a simulation by classes is that of every rank's schedule */
-    POD_SIM_NEARLY, /* messages may differ by an element, where a count does not divide, and steps in
-                       which earlier ones of their rank they come after, where the pieces of a large
-                       block come one after another and not each wants the same one */
+    POD_SIM_NEARLY, /* messages may differ by an element, where a count does not divide, and steps
+                       in which earlier ones of their rank they come after, where the pieces of a
+                       large block come one after another and not each wants the same one */
 } pod_sim_likeness;
 
 /* The fewest classes that are the same for all n collectives on this machine: algo[i] with args[i].

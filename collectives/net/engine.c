@@ -1,9 +1,9 @@
-/* A calendar of windows. Those soon to come have a list each; the others are in a radix heap, sorted
- * by the highest digit in which they differ from the present window and then by that digit: the
- * lower either, the sooner. When all that is sooner has come out, the next such list is dealt out
- * anew, as seen from its own first window. The events of the present window are dealt by place, and
- * the few of a place sorted. So an event is moved two or three times from one array to the end of
- * another, where a heap would look for its place among all.
+/* A calendar of windows. Those soon to come have a list each; the others are in a radix heap,
+ * sorted by the highest digit in which they differ from the present window and then by that digit:
+ * the lower either, the sooner. When all that is sooner has come out, the next such list is dealt
+ * out anew, as seen from its own first window. The events of the present window are dealt by place,
+ * and the few of a place sorted. So an event is moved two or three times from one array to the end
+ * of another, where a heap would look for its place among all.
  *
  * Brown, "Calendar queues", 1988. Ahuja, Mehlhorn, Orlin, Tarjan, "Faster algorithms for the
  * shortest path problem", 1990. */
@@ -358,7 +358,8 @@ static bool advance(pod_engine *e)
 
 bool pod_engine_may_push(const pod_engine *e, int64_t at_ps, uint64_t key)
 {
-    /* Sums that end at NEVER come to another place without delay: what is first there says nothing. */
+    /* Sums that end at NEVER come to another place without delay: what is first there says
+     * nothing. */
     if (e->has_ended || at_ps == POD_PS_NEVER) return at_ps >= e->now_ps;
     if (window_of(e, at_ps) > e->base) return true;
     return at_ps >= e->origin_ps && order_of(e, at_ps, key) >= e->last_order;

@@ -1,8 +1,8 @@
 /* Files that are whole or not there.
  *
  * What a run leaves is written aside, as PATH.part, then synced and renamed: a killed run leaves no
- * half file under a final name. Errors are E_IO, of what could be opened and was not written in full
- * E_WRITE, and name the path and the system's reason. */
+ * half file under a final name. Errors are E_IO, of what could be opened and was not written in
+ * full E_WRITE, and name the path and the system's reason. */
 #ifndef MINIPOD_RUNTIME_CORE_FILE_H
 #define MINIPOD_RUNTIME_CORE_FILE_H
 

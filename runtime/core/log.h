@@ -1,8 +1,8 @@
 /* What a run says: lines by level, on rank 0 only, and a progress line.
  *
- * Results and information go to `out`, warnings and errors to `err`; each is one line. Progress goes
- * to `out` only where that is a terminal, so that a file has results alone, else to `err`. On a
- * terminal it is one line that is rewritten in place, with rate and time left; elsewhere a plain
+ * Results and information go to `out`, warnings and errors to `err`; each is one line. Progress
+ * goes to `out` only where that is a terminal, so that a file has results alone, else to `err`. On
+ * a terminal it is one line that is rewritten in place, with rate and time left; elsewhere a plain
  * line now and then. A log is a value, passed to whoever may speak; the progress calls take no
  * memory, so a training step may call them. */
 #ifndef MINIPOD_RUNTIME_CORE_LOG_H
@@ -35,9 +35,9 @@ typedef struct pod_log {
     bool line_is_open; /* a progress line stands where the next text goes */
 } pod_log;
 
-/* `progress` is the option's value: "auto", "on" (in place, whatever it goes to) or "off". Auto asks
- * whether it goes to a terminal, through mpirun too. A rank other than 0 is silent, and one without
- * an `out`. */
+/* `progress` is the option's value: "auto", "on" (in place, whatever it goes to) or "off". Auto
+ * asks whether it goes to a terminal, through mpirun too. A rank other than 0 is silent, and one
+ * without an `out`. */
 pod_log pod_log_start(int rank, FILE *out, FILE *err, const char *progress, bool quiet);
 
 /* One line; the newline is added. Errors are preceded by "minipod: ", warnings by

@@ -97,8 +97,8 @@ POD_MUST pod_status pod_checkpoint_desk_create(pod_arena *a, int ranks, int64_t 
  * renames the folder and moves `latest`. `own` is what became of its own shard, with the text where
  * that failed. Where a rank failed its status and text. On failure before the folder is renamed
  * `latest` and what it points to are as they were, and no part of the save is left. From then on
- * the checkpoint stays, and is_whole on failure too: the text says whether `latest` was moved to it.
- * Where it was not, it is read when those before it are damaged (pod_checkpoint_find). */
+ * the checkpoint stays, and is_whole on failure too: the text says whether `latest` was moved to
+ * it. Where it was not, it is read when those before it are damaged (pod_checkpoint_find). */
 POD_MUST pod_status pod_checkpoint_complete(const pod_checkpoint_save *s, pod_status own,
                                             const pod_checkpoint_index *index, double patience_s,
                                             const pod_checkpoint_desk *desk, bool *is_whole);
@@ -110,7 +110,8 @@ POD_MUST pod_status pod_checkpoint_point_to(const char *dir, int64_t step);
 /* Of the checkpoints up to the step of `s`, which is whole, removes all but the keep_last (at least
  * 1) latest and those whose step keep_every (0: none) divides; and what it replaced. What cannot be
  * removed stops none of the others; the status and text tell of the first that still goes by its
- * name, else of the first of which only files are left. one_stays, on failure too: which of both. */
+ * name, else of the first of which only files are left. one_stays, on failure too: which of
+ * both. */
 POD_MUST pod_status pod_checkpoint_rotate(const pod_checkpoint_save *s, int64_t keep_last,
                                           int64_t keep_every, bool *one_stays);
 /* Removes what saves that were not finished left in `dir`: while nobody saves there. What cannot be

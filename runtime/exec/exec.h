@@ -22,8 +22,8 @@ void pod_exec_close(pod_exec *e); /* collective; NULL is allowed */
 void pod_exec_feed(pod_exec *e, int input, const void *data);
 
 /* From now on what this core computes takes `factor` times as long, at least 1: after an
- * instruction time passes, which counts as the instruction's, while collectives in flight go on. The
- * rank that it is set on plays a slow one; numbers stay the same. Local. */
+ * instruction time passes, which counts as the instruction's, while collectives in flight go on.
+ * The rank that it is set on plays a slow one; numbers stay the same. Local. */
 void pod_exec_set_slowness(pod_exec *e, double factor);
 
 /* One step: allocates nothing. Adds its events to `tl`, between begin and end of a step (NULL:
@@ -43,9 +43,9 @@ POD_MUST pod_status pod_exec_find_fault(pod_exec *e, int64_t step);
  * before they are first written and after their last use; what was written is hashed, and verified
  * before each read; canaries stand behind slots where the program was compiled with guards; a
  * collective's buffer is NaN while it is in flight; values must be finite. feeds[i * n_ranks + r]
- * is rank r's data of input i; every rank's store is updated; outputs[i] is output i, 0 where that has
- * rows. E_MISMATCH (the plan or a kernel is wrong), E_NUMERIC (a value is not finite); both name
- * instruction and rank. */
+ * is rank r's data of input i; every rank's store is updated; outputs[i] is output i, 0 where that
+ * has rows. E_MISMATCH (the plan or a kernel is wrong), E_NUMERIC (a value is not finite); both
+ * name instruction and rank. */
 POD_MUST pod_status pod_check_step(const pod_program *p, pod_store *const stores[],
                                    const void *const feeds[], double outputs[]);
 

@@ -1,4 +1,5 @@
-/* Times of a host's ops: what calibrate measures and who costs a program looks up are the same calls. */
+/* Times of a host's ops: what calibrate measures and who costs a program looks up are the same
+ * calls. */
 #ifndef MINIPOD_RUNTIME_EXEC_HOST_OPS_H
 #define MINIPOD_RUNTIME_EXEC_HOST_OPS_H
 

@@ -32,8 +32,8 @@ typedef struct pod_exec_sim_options {
     double memory_bytes; /* that may be taken, as pod_sim_check_room has it; 0: any */
 } pod_exec_sim_options;
 
-/* `p` is borrowed until close. E_INVALID as pod_sim_create_alike, pod_sim_fail_links, pod_coll_build
- * and pod_sim_check_room; E_NOMEM. */
+/* `p` is borrowed until close. E_INVALID as pod_sim_create_alike, pod_sim_fail_links,
+ * pod_coll_build and pod_sim_check_room; E_NOMEM. */
 POD_MUST pod_status pod_exec_sim_open(const pod_program *p, const pod_exec_sim_options *options,
                                       pod_exec_sim **out);
 void pod_exec_sim_close(pod_exec_sim *e); /* NULL is allowed */

@@ -16,8 +16,8 @@
  *    instead of productive. So are, where no attempt went on, those that no checkpoint keeps, by
  *    the log or, of the last attempt, by the run's folder; unless it ended well, which keeps all.
  *  - an attempt that neither ended well nor was asked to stop was disrupted. What follows a rank's
- *    last whole step or span is then the step it was in, as long as a usual one at most, wasted; and
- *    up to where its next attempt's record begins INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION.
+ *    last whole step or span is then the step it was in, as long as a usual one at most, wasted;
+ *    and up to where its next attempt's record begins INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION.
  *  - in an attempt that was not disrupted SHUTDOWN is from a rank's last word to where its launcher
  *    saw the end.
  *  - before the record of an attempt that follows no disruption it is TPU_INITIALIZATION.

@@ -123,7 +123,8 @@ static bool was_disrupted(const pod_job_part *part, int n)
     return failed || !has_end;
 }
 
-/* A launch that goes on with a disrupted one has a start like a restart's, but no pause before it. */
+/* A launch that goes on with a disrupted one has a start like a restart's, but no pause before
+ * it. */
 static recovery recovery_of(const pod_job *j)
 {
     recovery r = {0};

@@ -1,4 +1,5 @@
-/* How far a job's steps stray from what they usually take (ml-goodput-measurement's step deviation).
+/* How far a job's steps stray from what they usually take (ml-goodput-measurement's step
+ * deviation).
  *
  * A step takes as long as its slowest rank. The first step of each attempt is left out. */
 #ifndef MINIPOD_RUNTIME_MEASURE_DEVIATION_H

@@ -1,8 +1,8 @@
 /* A trace of node faults: when which node of a cluster went down and came back.
  *
- * The file is a JSON array, as the InfiniteHBD trace has it (stepfun-ai/InfiniteHBD-Trace; "InfiniteHBD:
- * building datacenter-scale high-bandwidth domain for LLM with optical circuit switching
- * transceivers", SIGCOMM 2025):
+ * The file is a JSON array, as the InfiniteHBD trace has it (stepfun-ai/InfiniteHBD-Trace;
+ * "InfiniteHBD: building datacenter-scale high-bandwidth domain for LLM with optical circuit
+ * switching transceivers", SIGCOMM 2025):
  *
  *   [{"node_id": "6f24...", "event_time": 3.8955, "event_type": "fault_start",
  *     "fault_type": {"Level": ..., "Class": ..., "Desc": ...}}, ...]
@@ -32,8 +32,8 @@ typedef struct pod_fault_trace {
 } pod_fault_trace;
 
 /* Everything in the arena. E_FORMAT, naming `name` and the event, counted from 1, for text that is
- * no such trace: no JSON, no array or an empty one, a missing or odd key, a time that is negative or
- * beyond 100 years, a fault that ends and did not begin, an end within the first hour. */
+ * no such trace: no JSON, no array or an empty one, a missing or odd key, a time that is negative
+ * or beyond 100 years, a fault that ends and did not begin, an end within the first hour. */
 POD_MUST pod_status pod_fault_trace_parse(pod_arena *a, const char *name, const char *text,
                                           pod_fault_trace *out);
 POD_MUST pod_status pod_fault_trace_read(pod_arena *a, const char *path, pod_fault_trace *out);

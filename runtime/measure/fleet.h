@@ -62,8 +62,8 @@ typedef struct pod_fleet_run {
 
 /* E_INVALID, naming file, job and run, where they cannot both be true: the run had more ranks, or
  * more time, than its job had together; or, where the file's times are seconds since 1970 (1e9 and
- * more), it began before or ended behind that; a job that is open at the last line, though the run is
- * over, counts up to there. A file has whole seconds at times: one is let pass. */
+ * more), it began before or ended behind that; a job that is open at the last line, though the run
+ * is over, counts up to there. A file has whole seconds at times: one is let pass. */
 POD_MUST pod_status pod_fleet_check(const pod_fleet *f, const pod_fleet_job *j,
                                     const pod_fleet_run *r);
 

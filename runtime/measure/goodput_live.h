@@ -1,5 +1,6 @@
-/* goodput.json while training goes on: rank 0 rewrites it from the step loop, once a second at most,
- * so that a reader always finds a whole one that is about a second old (older during an evaluation).
+/* goodput.json while training goes on: rank 0 rewrites it from the step loop, once a second at
+ * most, so that a reader always finds a whole one that is about a second old (older during an
+ * evaluation).
  *
  * Of rank 0 alone, all attempts. Productive are the steps that a checkpoint keeps; those that none
  * keeps yet are in the category too, and apart as unsaved_time_s. Beside the keys of goodput.h:

@@ -70,18 +70,18 @@ void pod_job_put_fault(pod_job_writer *w, int fault, pod_stamp at);
 void pod_job_put_end(pod_job_writer *w, pod_job_end_kind kind, const char *text, pod_stamp at);
 POD_MUST pod_status pod_job_writer_close(pod_job_writer *w); /* NULL is allowed */
 
-/* Removes what an older job left in DIR/job, launch.jsonl too; makes the folder where it is missing.
- * For whoever numbers the attempts, before the first: a `train` that has no number.
+/* Removes what an older job left in DIR/job, launch.jsonl too; makes the folder where it is
+ * missing. For whoever numbers the attempts, before the first: a `train` that has no number.
  * E_IO, and nothing is removed, while a launcher is at work there.
  * The highest attempt that DIR/job knows of into *last, 0 for none. E_IO, E_FORMAT. */
 POD_MUST pod_status pod_job_clear(const char *dir);
 POD_MUST pod_status pod_job_last_attempt(const char *dir, int *last);
 
-/* For a launcher, which begins a job of which it does not know yet whether a rank of it will. Instead
- * of pod_job_clear: what an older job left goes from DIR/job to DIR/job.until-begun, or stays there
- * where a launcher was killed before it could settle it. Then, when the newer job has come to its end
- * or failed to begin, and launch.jsonl is closed: the older one's is removed where a rank has begun a
- * log, and is DIR/job again where none has. E_IO. */
+/* For a launcher, which begins a job of which it does not know yet whether a rank of it will.
+ * Instead of pod_job_clear: what an older job left goes from DIR/job to DIR/job.until-begun, or
+ * stays there where a launcher was killed before it could settle it. Then, when the newer job has
+ * come to its end or failed to begin, and launch.jsonl is closed: the older one's is removed where
+ * a rank has begun a log, and is DIR/job again where none has. E_IO. */
 POD_MUST pod_status pod_job_put_aside(const char *dir);
 POD_MUST pod_status pod_job_settle(const char *dir);
 

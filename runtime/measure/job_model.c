@@ -12,8 +12,8 @@ static double undisturbed_s(const pod_job_model *m, int64_t n_whole, double work
 }
 
 /* States are `fresh`, just started with k intervals kept, and `flowing`: interval k just became
- * whole, and `write` of the next has passed. From fresh to the next that is kept, work + save + write
- * must pass; from flowing max(work, write) + save. A failure leads to fresh.
+ * whole, and `write` of the next has passed. From fresh to the next that is kept, work + save +
+ * write must pass; from flowing max(work, write) + save. A failure leads to fresh.
  *
  *   fresh   = K (e^(L (work + save + write)) - 1)                   K = (1/L + D) e^(L R)
  *   flowing = (1 - e^(-L period)) (K + fresh) = (1 - e^(-L period)) K e^(L (work + save + write))

@@ -1,5 +1,6 @@
-/* The job log, reading: each file twice, to count its records and to take them, so that what is read
- * stands in arrays of its size. A file that grows meanwhile is read as far as it was counted. */
+/* The job log, reading: each file twice, to count its records and to take them, so that what is
+ * read stands in arrays of its size. A file that grows meanwhile is read as far as it was
+ * counted. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -35,8 +35,8 @@ typedef struct pod_job_sim_plan {
 
     /* What strikes besides, each once (fault.h): kill, hang and nan as their step begins, a kill
      * with `write` when training has stood still for the step's save; diskfull and
-     * corrupt-checkpoint leave no checkpoint of their step that could be used; in a step of slow all
-     * wait for the slowest. Borrowed. */
+     * corrupt-checkpoint leave no checkpoint of their step that could be used; in a step of slow
+     * all wait for the slowest. Borrowed. */
     const pod_fault *fault;
     int n_faults;
 } pod_job_sim_plan;

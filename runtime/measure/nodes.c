@@ -21,7 +21,8 @@ struct pod_nodes {
     int *free; /* those that are up and not held; the last is taken first */
     int n_free;
 
-    /* Where events come from: `next` is the first that was not taken; at POD_NEVER there are none. */
+    /* Where events come from: `next` is the first that was not taken; at POD_NEVER there are
+     * none. */
     void (*find_next)(pod_nodes *n);
     pod_node_event next;
 

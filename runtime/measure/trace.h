@@ -5,9 +5,10 @@
  * for not every reader keeps those apart. What overlaps in a lane stands in further rows of it:
  * Perfetto drops slices that overlap. `X` events are named as the program's labels; op, kernel and
  * bytes stand in `args`; on a machine without our kernels, instead of the kernel, what bounds the
- * instruction and what it does, and those that are part of another's work are left out. Arrows (`s`, `f`) go from the rank that came last to a collective to those
- * that waited for it (flows.h), and count within their step. `C` is the bytes of collectives in
- * flight; `i` is what happens at once.
+ * instruction and what it does, and those that are part of another's work are left out. Arrows
+ * (`s`, `f`) go from the rank that came last to a collective to those that waited for it (flows.h),
+ * and count within their step. `C` is the bytes of collectives in flight; `i` is what happens at
+ * once.
  *
  * Times are microseconds with all digits of the picoseconds. Readers make whole nanoseconds of them
  * by way of a double, and cut: so that none falls to the nanosecond before, and a slice into the

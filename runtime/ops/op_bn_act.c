@@ -13,8 +13,8 @@
  * Of z = relu(x scale + shift) the gradients `_act` take dz and find out from x what the activation
  * let through; bn_grad_sums_of sees it in a z that more was added to, and hands on g, which is dz
  * where z > 0 and else 0. Of z = swish(v), v = x scale + shift, bn_grad_sums_swish hands on
- * g = dz swish'(v) for a bn_grad_apply: in the place of dz it costs less than to be made again. How the statistics may vary and which sums go with them is as in
- * op_batchnorm.c. */
+ * g = dz swish'(v) for a bn_grad_apply: in the place of dz it costs less than to be made again. How
+ * the statistics may vary and which sums go with them is as in op_batchnorm.c. */
 #include "runtime/ops/fused.h"
 #include "runtime/ops/op_batchnorm.h"
 

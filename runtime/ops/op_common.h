@@ -31,9 +31,11 @@ typedef struct pod__padding {
 /* TensorFlow's SAME: images of (H, W) give ceil(H / stride), ceil(W / stride), an odd zero goes
  * behind. */
 pod__padding pod__same_padding(const int64_t image[2], const int64_t filter[2], int64_t stride);
-/* Windows that begin in the padded image, along dimension d: 0 rows, 1 columns; 0 where none fits. */
+/* Windows that begin in the padded image, along dimension d: 0 rows, 1 columns; 0 where none
+ * fits. */
 int64_t pod__windows(int64_t image, int64_t filter, int64_t stride, const pod__padding *p, int d);
-/* Of images x (N, H, W, C) and a filter whose rows are its dimension `rows`; `same` overrides pad. */
+/* Of images x (N, H, W, C) and a filter whose rows are its dimension `rows`; `same` overrides
+ * pad. */
 pod__padding pod__padding_of(pod_graph *g, pod_value x, pod_value filter, int rows, int64_t stride,
                              int64_t pad, bool same);
 enum { POD__PADDING_TEXT = 96 };

@@ -2,10 +2,10 @@
  *
  *   depthwise2d       x (N, H, W, C), w (R, S, C)  -> y  (N, P, Q, C), of x's type
  *   depthwise2d_dx    dy (N, P, Q, C), w           -> dx (N, H, W, C), of dy's type
- *   depthwise2d_dw    x, dy                        -> dw (R, S, C), float32; the sum over the cores'
- *                                                     samples
- *   depthwise2d_sums  x, w                         -> y, and as bn_sums of it sum and sum_sq (C); of
- *                                                     passes
+ *   depthwise2d_dw    x, dy                        -> dw (R, S, C), float32; the sum over the
+ *                                                     cores' samples
+ *   depthwise2d_sums  x, w                         -> y, and as bn_sums of it sum and sum_sq (C);
+ *                                                     of passes
  *
  * Over a mesh only N is split. */
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* ema: mean, value, step -> mean + (1 - d) (value - mean), d = min(decay, (1 + step) / (10 + step)),
- * float32; in the first step the value. */
+/* ema: mean, value, step -> mean + (1 - d) (value - mean), d = min(decay, (1 + step) / (10 +
+ * step)), float32; in the first step the value. */
 #include "runtime/ops/op_common.h"
 
 typedef struct ema_attr {

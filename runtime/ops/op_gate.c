@@ -5,9 +5,10 @@
  *   swish         x           -> y
  *   swish_grad    x, dy       -> dx
  *   gate          x, s        -> y      x (N, ..., C) by s (N, C), float32
- *   gate_sums     x, dy       -> ds     (N, C) float32: sums of products over the pixels of an image
+ *   gate_sums     x, dy       -> ds     (N, C) float32: sums of products over an image's pixels
  *
- * and, made by passes, the gradient of an x (N, ..., C) that was gated, and averaged over its pixels:
+ * and, made by passes, the gradient of an x (N, ..., C) that was gated, and averaged over its
+ * pixels:
  *
  *   gate_mean_grad  dy, s, dm -> dx     dm (N, C), of dy's type */
 #include "runtime/ops/op_common.h"

@@ -16,8 +16,8 @@ typedef struct pod_hparams {
 } pod_hparams;
 
 /* Appends the update of w by its gradient. `state` are n_states variables of w's shape that start
- * at zero, the first n_ones of them at one; lr and step (a float32 that counts from 1) are scalar inputs. Roles NORM and BIAS skip
- * decay and trust ratio. */
+ * at zero, the first n_ones of them at one; lr and step (a float32 that counts from 1) are scalar
+ * inputs. Roles NORM and BIAS skip decay and trust ratio. */
 typedef void pod_optim_update_fn(pod_graph *g, pod_value w, pod_role role, pod_value grad,
                                  const pod_value state[], pod_value lr, pod_value step,
                                  const pod_hparams *hp);

@@ -171,8 +171,8 @@ static void reduce_outputs(partition *p)
     }
 }
 
-/* A group's sums lie in the memory of their collective, and what updates read of them is summed over
- * the groups from a copy: all of it before the first update, so that few collectives do it. */
+/* A group's sums lie in the memory of their collective, and what updates read of them is summed
+ * over the groups from a copy: all of it before the first update, so that few collectives do it. */
 static void reduce_sums_of_groups(partition *p)
 {
     pod_graph_set_phase(p->to, POD_PHASE_UPDATE);

@@ -179,8 +179,8 @@ static pod_status clear_folder(const pod_guard *g)
     return g->past.has_checkpoint && !goes_on(plan) ? put_aside(g) : POD_OK;
 }
 
-/* What --resume auto finds nothing of begins anew, and who expected more is told. Nothing is expected
- * where no checkpoint was ever whole. */
+/* What --resume auto finds nothing of begins anew, and who expected more is told. Nothing is
+ * expected where no checkpoint was ever whole. */
 static void tell_anew(const pod_guard *g)
 {
     const pod_guard_plan *plan = plan_of(g);
@@ -199,8 +199,8 @@ static void tell_anew(const pod_guard *g)
                     plan->out, kept, *kept && *old ? ", and " : "", old);
 }
 
-/* It goes on from an earlier checkpoint of its folder than `latest`, by its name or since the others
- * are damaged: so shall an attempt that follows before the next save. */
+/* It goes on from an earlier checkpoint of its folder than `latest`, by its name or since the
+ * others are damaged: so shall an attempt that follows before the next save. */
 static void turn_back(const pod_guard *g, int64_t step)
 {
     const pod_guard_plan *plan = plan_of(g);

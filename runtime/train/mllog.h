@@ -44,7 +44,8 @@ typedef struct pod_mllog_left { /* by earlier attempts, until so many steps were
 
 /* Reads what there is of the first `step` steps: whether a record is of later is told by
  * `minipod_step` in its metadata. A run_start before the job began is another job's; an
- * evaluation that was not told to its end is none. Nothing changes yet: the log can be abandoned. */
+ * evaluation that was not told to its end is none. Nothing changes yet: the log can be
+ * abandoned. */
 POD_MUST pod_status pod_mllog_find(pod_mllog *l, pod_stamp job_began, int64_t step,
                                    pod_mllog_left *out);
 /* Where that has a run: goes on behind it, and what was held back is dropped. */

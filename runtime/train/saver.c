@@ -214,8 +214,8 @@ static void warn(pod_saver *s, const char *what)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* That `latest` is not moved, or an older one cannot be removed, is told and takes nothing from this
- * one. Where `latest` may point to an older one, all of those stay. */
+/* That `latest` is not moved, or an older one cannot be removed, is told and takes nothing from
+ * this one. Where `latest` may point to an older one, all of those stay. */
 static pod_status make_whole(pod_saver *s, const pod_checkpoint_save *save, pod_status own)
 {
     if (own == POD_OK) own = pod_checkpoint_move_index(&s->index, save->step);

@@ -61,7 +61,8 @@ typedef struct pod_saver_whole {
  * the one that begins. Local. */
 bool pod_saver_next_whole(pod_saver *s, pod_saver_whole *out);
 /* A save that failed since the last call, one that is whole and `latest` not moved to it, or what
- * could not be removed, of older ones or as it was opened: the latest of it, once, to be told; NULL: nothing. Training goes on. Local. */
+ * could not be removed, of older ones or as it was opened: the latest of it, once, to be told;
+ * NULL: nothing. Training goes on. Local. */
 const char *pod_saver_failure(pod_saver *s);
 
 /* Waits for saves in flight; the status of the last one. Collective. */

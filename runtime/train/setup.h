@@ -80,9 +80,9 @@ typedef struct pod_schedule {
  * step. */
 POD_MUST pod_status pod_setup_schedule(pod_setup *s, int64_t n_train, pod_schedule *out);
 
-/* The same for a run that goes on behind first_step steps, of whatever batch, which saw the data for
- * `epochs`: what is counted in epochs is counted on from there, to the nearest step; where that is
- * NaN, not known, as if those steps had been of this batch. */
+/* The same for a run that goes on behind first_step steps, of whatever batch, which saw the data
+ * for `epochs`: what is counted in epochs is counted on from there, to the nearest step; where that
+ * is NaN, not known, as if those steps had been of this batch. */
 void pod_setup_go_on(pod_setup *s, int64_t first_step, double epochs, pod_schedule *schedule);
 
 /* The position in the data after so many steps: in steps of this batch, and in epochs. */

@@ -1,6 +1,6 @@
 /* steps.csv: a row a step of rank 0, each written as the step ends, so that a run that is killed
- * leaves those that it did. The rows of a job follow one another over its attempts: one that goes on
- * from a checkpoint cuts off those behind it first. So each kept step stands there once.
+ * leaves those that it did. The rows of a job follow one another over its attempts: one that goes
+ * on from a checkpoint cuts off those behind it first. So each kept step stands there once.
  *
  * The rows go to PATH.part, which close renames. Lines that begin with # say what is what. */
 #ifndef MINIPOD_RUNTIME_TRAIN_STEPS_H

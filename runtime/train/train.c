@@ -199,8 +199,8 @@ static pod_status one_step(pod__trainer *t, int64_t step)
     return POD_OK;
 }
 
-/* The last step has its evaluation, in whatever attempt; of a checkpoint that has none of them it is
- * made again, for the result. */
+/* The last step has its evaluation, in whatever attempt; of a checkpoint that has none of them it
+ * is made again, for the result. */
 static bool lacks_evaluation(const pod__trainer *t, int64_t n_done)
 {
     const pod_eval_rows *e = &t->result->evals;
@@ -285,7 +285,8 @@ static pod_status begin_steps(pod__trainer *t, bool goes_on)
     return t->steps ? pod_steps_begin(t->steps, &plan) : POD_OK;
 }
 
-/* The log has the whole run and its end. It is left alone until it is known whether that is right. */
+/* The log has the whole run and its end. It is left alone until it is known whether that is
+ * right. */
 static bool is_told(const pod__trainer *t) { return t->is_evaluated && t->left.has_stop; }
 
 /* The log and steps.csv: of a later attempt they go on with what the one before left. Both are in
