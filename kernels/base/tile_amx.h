@@ -14,7 +14,8 @@
 
 #include <stdint.h>
 
-#if defined(__AMX_TILE__) && defined(__AMX_BF16__)
+#if (defined(__AMX_TILE__) && defined(__AMX_BF16__)) || \
+    (defined(__AMXTILE__) && defined(__AMXBF16__)) /* as clang 14 says it */
 #include <immintrin.h>
 
 enum { POD_AMX_ROWS = 16, POD_AMX_ROW_BYTES = 64, POD_AMX_K = 32 };
