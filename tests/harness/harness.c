@@ -20,6 +20,7 @@
 #include "tests/harness/run.h"
 
 static int own_rank, n_ranks = 1;
+static uint32_t tried; /* bits that a kernel must need to be tried */
 static long n_skips;
 static bool in_line; /* "suite.test: " stands on standard output without its end */
 static char test_dir[POD__TEST_PATH];
@@ -34,6 +35,11 @@ static void end_line(void)
 {
     if (in_line) putchar('\n');
     in_line = false;
+}
+
+bool pod_test_tries(uint32_t needs)
+{
+    return !(needs & ~pod_cpu_features()) && (needs & tried) == tried;
 }
 
 void pod_test_skip(const char *what, const char *why)
@@ -121,6 +127,8 @@ void pod_test_cap(void)
     const char *max_isa = getenv("MINIPOD_MAX_ISA");
     POD_ASSERT(pod_cpu_cap(max_isa ? max_isa : "amx") == POD_OK, "%s", pod_error_text());
 }
+
+void pod__test_try_only(uint32_t needs) { tried = needs; }
 
 void pod__test_begin(int rank, int size)
 {

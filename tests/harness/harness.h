@@ -24,6 +24,10 @@ extern CU_SuiteInfo pod_test_suites[]; /* ends with CU_SUITE_INFO_NULL */
  * a test that lowers the cap itself calls it at its end. */
 void pod_test_cap(void);
 
+/* Whether this program tries a kernel that needs these POD_CPU_ bits: the CPU has them; a program
+ * whose tiles are emulated tries what needs tiles, and leaves all others to the one without. */
+bool pod_test_tries(uint32_t needs);
+
 /* Says what is skipped and why: "skipped: <what>: <why>" on standard output, rank 0 only. */
 void pod_test_skip(const char *what, const char *why);
 

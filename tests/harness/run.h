@@ -2,6 +2,8 @@
 #ifndef MINIPOD_TESTS_HARNESS_RUN_H
 #define MINIPOD_TESTS_HARNESS_RUN_H
 
+#include <stdint.h>
+
 typedef struct pod__test_totals { /* longs only: added over the ranks as an array */
     long n_tests, n_asserts, n_failures, n_skips;
 } pod__test_totals;
@@ -10,6 +12,9 @@ enum { POD__TEST_TOTALS = sizeof(pod__test_totals) / sizeof(long), POD__TEST_PAT
 
 /* Before the suites: who this process is. Ranks above 0 print nothing but failures. */
 void pod__test_begin(int rank, int size);
+
+/* Of the kernels only those that need all of these POD_CPU_ bits are tried. */
+void pod__test_try_only(uint32_t needs);
 
 /* Makes a fresh directory and writes its path, "" on failure. One process calls this. */
 void pod__test_dir_make(char path[POD__TEST_PATH]);

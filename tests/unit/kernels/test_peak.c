@@ -26,6 +26,7 @@ static void peak_is_plausible(void)
             pod_test_skip(k->name, "this CPU lacks what it needs");
             continue;
         }
+        if (!pod_test_tries(k->needs)) continue;
         const double begin_s = now_s(), flops = k->run(n_rounds),
                      rate = flops / (now_s() - begin_s);
         POD_CHECK(rate > least && rate < most, "%s: %g FLOP/s", k->name, rate);
