@@ -34,9 +34,9 @@ typedef struct pod__ring_plan { /* a value, the same on all members */
                              next one down: 0, or 1 for the other way round */
 } pod__ring_plan;
 
-/* The steps that added last, by way: the last but one and the last. A receive waits for the last but
- * one before it: two at a time are enough to hide one behind the sum of the other, and an executor
- * needs memory for no more. */
+/* The steps that added last, by way: the last but one and the last. A receive waits for the last
+ * but one before it: two at a time are enough to hide one behind the sum of the other, and an
+ * executor needs memory for no more. */
 typedef struct pod__ring_sums { /* a value */
     int32_t added[2][2];
 } pod__ring_sums;

@@ -15,13 +15,13 @@
  * one y, z, x and one z, x, y. Where the first of three is the cores of a chip, these sum up before
  * and gather after all else.
  *
- * An all-reduce is cut into strips, each of which goes through all rings on its own, every block in
- * one piece. So all ranks wait for the same, and while one strip is gathered along x another one is
- * summed up along y. A few set out at once; each other one when an earlier one has been summed up
- * along its first ring, lest early strips queue for links behind late ones. `chunk_bytes` says how
- * long the blocks of the first rings between chips are at most, in up to 1024 strips; those of later
- * rings are shorter. The own choice is few strips, for hosts, and because that comes nearest to what
- * is published of pods.
+ * An all-reduce is cut into strips, each of which goes through all rings on its own, every block
+ * in one piece. So all ranks wait for the same, and while one strip is gathered along x another
+ * one is summed up along y. A few set out at once; each other one when an earlier one has been
+ * summed up along its first ring, lest early strips queue for links behind late ones.
+ * `chunk_bytes` says how long the blocks of the first rings between chips are at most, in up to
+ * 1024 strips; those of later rings are shorter. The own choice is few strips, for hosts, and
+ * because that comes nearest to what is published of pods.
  *
  * What a rank has in the middle is the algorithm's own business in an all-reduce: there each part
  * of a strip is cut along its own order, so that blocks lie in one run. A reduce-scatter must
