@@ -29,7 +29,7 @@ typedef struct ring_run {
 static ring_run ring_run_open(pod_comm *c, const char *carrier)
 {
     static const char label[] = "allreduce ring 400K";
-    const pod_mesh m = {1, {pod_comm_size(c)}, {true}, {false}};
+    const pod_mesh m = {.n_dims = 1, .extent = {pod_comm_size(c)}, .wraps = {true}};
     const pod_coll_args args = {.coll = POD_ALLREDUCE,
                                 .dtype = POD_F32,
                                 .count = RING_COUNT,

@@ -205,7 +205,7 @@ static pod_coll_args line_args(const pod_mesh *m, int64_t count)
 static void test_long_messages(void)
 {
     if (size > 3) return; /* more ranks show no more */
-    pod_mesh m = {1, {size}, {true}, {false}};
+    pod_mesh m = {.n_dims = 1, .extent = {size}, .wraps = {true}};
     const pod_coll_args args = line_args(&m, LONG_COUNT);
     run_case(&m, pod_coll_find(POD_ALLREDUCE, "tree"), &args);
 }
@@ -246,7 +246,7 @@ static void test_in_flight(void)
     enum { N_JOBS = 3, N_ROUNDS = 40 };
     static const char *const names[N_JOBS] = {"ring", "tree", "flat"};
     static const int64_t counts[N_JOBS] = {5003, 101, 997};
-    pod_mesh m = {1, {size}, {true}, {false}};
+    pod_mesh m = {.n_dims = 1, .extent = {size}, .wraps = {true}};
     pod_arena *arena = open_arena();
     job jobs[N_JOBS];
     bool is_open = true;
@@ -308,7 +308,7 @@ static void run_many(const char *name, job *j)
 static void test_many(void)
 {
     static const char *const names[] = {"ring", "tree"};
-    pod_mesh m = {1, {size}, {true}, {false}};
+    pod_mesh m = {.n_dims = 1, .extent = {size}, .wraps = {true}};
     pod_arena *arena = open_arena();
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         job j;
@@ -428,7 +428,7 @@ static void check_refused(const pod_sched *s, pod_dtype t, pod_status want, cons
 /* The same refusal on all ranks, whoever has the reason. */
 static void test_refuses(void)
 {
-    pod_mesh m = {1, {size + 1}, {true}, {false}};
+    pod_mesh m = {.n_dims = 1, .extent = {size + 1}, .wraps = {true}};
     pod_arena *arena = open_arena();
     const pod_coll_args args = line_args(&m, 10);
     const pod_sched *s = NULL;
