@@ -110,6 +110,16 @@ if [ -w /dev/full ]; then
     "$minipod" simulate --mesh 2y2 >/dev/full 2>err
     [ $? -eq 2 ] || fail "a wrong mesh on a full disk: $(cat err)"
 fi
+
+# No room for a data set: HDF5 crashed at exit.
+(
+    trap '' XFSZ
+    ulimit -f 256
+    "$minipod" data make glyphs:32x32x3:4000+100 -o set.h5 >out 2>err
+    echo $? >code
+)
+[ "$(cat code)" -eq 1 ] && grep -q '^minipod data: set.h5.part: ' err && [ ! -e set.h5 ] && [ ! -e set.h5.part ] ||
+    fail "no room for a data set: exit $(cat code): $(cat err)"
 (
     trap '' PIPE
     sleep 0.2
