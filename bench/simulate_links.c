@@ -41,19 +41,22 @@ static void print_csv(const pod_simulated *s, const char *machine, FILE *to)
             }
 }
 
-/* The dimensions that are drawn across and upwards: those of chips, where there are three. */
+/* The dimensions along which places are drawn across and upwards, and from which on there is a
+ * panel for the links of each: of chips all, without the cores of one. */
 typedef struct view {
     int across, up, n_across, n_up;
+    int first, end;
 } view;
 
 static view view_of(const pod_mesh *m)
 {
-    const int across = m->n_dims == POD_MESH_MAX_DIMS ? 1 : 0;
+    const int across = m->n_dims == POD_MESH_MAX_DIMS && !m->is_of_chips ? 1 : 0;
     const int up = m->n_dims == 1 ? -1 : across + 1;
-    return (view){across, up, m->extent[across], up < 0 ? 1 : m->extent[up]};
+    return (view){across, up, m->extent[across], up < 0 ? 1 : m->extent[up], across, m->n_dims};
 }
 
-/* The largest of what is drawn in one place; below 0 where there is no link. */
+/* The largest of what is drawn in one place: of a chip's cores, or along a third dimension of
+ * chips; below 0 where there is no link. */
 static double drawn_share(const pod_simulated *s, view v, int x, int y, pod_hop hop)
 {
     const pod_mesh *m = &s->program->mesh;
@@ -159,10 +162,9 @@ static double top_of_scale(const pod_simulated *s, view v)
     const double least = 0.01;
     double most = least;
     for (int rank = 0; rank < s->cores; rank++)
-        for (int dir = 1; dir >= -1; dir -= 2) {
-            most = fmax(most, 100 * share_of(s, rank, (pod_hop){v.across, dir}));
-            if (v.up >= 0) most = fmax(most, 100 * share_of(s, rank, (pod_hop){v.up, dir}));
-        }
+        for (int d = v.first; d < v.end; d++)
+            for (int dir = 1; dir >= -1; dir -= 2)
+                most = fmax(most, 100 * share_of(s, rank, (pod_hop){d, dir}));
     return most;
 }
 
@@ -171,13 +173,14 @@ static pod_status print_script(const pod_planned *p, const pod_simulated *s, con
 {
     enum { TITLE_BYTES = 320 };
     const view v = view_of(&s->program->mesh);
-    const int n_dims = v.up < 0 ? 1 : 2;
+    const int n_drawn = v.end - v.first;
     char title[TITLE_BYTES], quoted[PATH_BYTES + 8], mesh[POD_MESH_TEXT_BYTES];
-    fprintf(to, "set terminal svg size 960,%d noenhanced\nset output %s\n", n_dims * 420,
+    fprintf(to, "set terminal svg size 960,%d noenhanced\nset output %s\n", n_drawn * 420,
             pod_plot_quote(path, quoted, sizeof quoted));
     snprintf(title, sizeof title,
-             "share of a step that links are busy, %%, on %s, mesh %s (virtual clock)",
-             p->machine.name, pod_mesh_print(&s->program->mesh, mesh, sizeof mesh));
+             "share of a step that links are busy, %%, on %s, mesh %s (virtual clock)%s",
+             p->machine.name, pod_mesh_print(&s->program->mesh, mesh, sizeof mesh),
+             n_drawn > 2 ? "; the busiest along dimension 2" : "");
     fprintf(to,
             "set multiplot layout %d,2 title %s\n"
             "set label 'white: idle; grey: no link; blue: failed' "
@@ -185,12 +188,13 @@ static pod_status print_script(const pod_planned *p, const pod_simulated *s, con
             "set cbrange [0:%.4g]\nset xlabel 'dimension %d'\nset ylabel 'dimension %d'\n"
             "set xrange [-0.5:%d.5]\nset yrange [-0.5:%d.5]\n"
             "set palette defined (0 'white', 1 'gold', 2 'red', 3 'black')\n",
-            n_dims, pod_plot_quote(title, quoted, sizeof quoted), top_of_scale(s, v), v.across,
+            n_drawn, pod_plot_quote(title, quoted, sizeof quoted), top_of_scale(s, v), v.across,
             v.up < 0 ? v.across : v.up, v.n_across - 1, v.n_up - 1);
-    for (int i = 0; i < n_dims; i++)
+    for (int d = v.first; d < v.end; d++)
         for (int dir = 1; dir >= -1; dir -= 2) {
-            POD_TRY(print_panel(p, s, v, (pod_hop){i == 0 ? v.across : v.up, dir}, to));
-            if (i == 0 && dir > 0) fputs("unset label\n", to); /* every panel would repeat it */
+            POD_TRY(print_panel(p, s, v, (pod_hop){d, dir}, to));
+            if (d == v.first && dir > 0)
+                fputs("unset label\n", to); /* every panel would repeat it */
         }
     fputs("unset multiplot\n", to);
     return POD_OK;

@@ -156,8 +156,8 @@ static int64_t first_block(const pod_mesh *m, const pod_coll_args *args, const t
 
 static int64_t times(int64_t bytes, int64_t of) { return bytes / of + (bytes % of > 0); }
 
-/* Whether halves of the payload can load links alike, or follow one another, as one cannot: over two
- * members there is one link each way, used once. */
+/* Whether halves of the payload can load links alike, or follow one another, as one cannot: over
+ * two members there is one link each way, used once. */
 static bool gains_by_halves(const pod_mesh *m, const pod_coll_args *args, const torus *t)
 {
     for (int i = 0; i < t->n_dims; i++)
@@ -165,7 +165,7 @@ static bool gains_by_halves(const pod_mesh *m, const pod_coll_args *args, const 
     return false;
 }
 
-/* Whether three orders take different times along the same dimension. */
+/* Whether three orders go over different extents. */
 static bool is_unlike(const pod_mesh *m, const pod_group *g, const torus *t)
 {
     if (t->n_orders < 3) return false;
@@ -344,8 +344,8 @@ static part add_moves(clock *c, int dim, part p, bool is_last)
     return part_after(&p, dim, &plan);
 }
 
-/* What the last order's first message waits for: those of the others. After the cores of a chip none
- * can begin at once. */
+/* What the last order's first message waits for: those of the others. After the cores of a chip
+ * none can begin at once. */
 static double behind_seconds(const clock *c, const torus *t)
 {
     const pod_group *g = &c->args->group;

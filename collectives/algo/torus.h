@@ -8,12 +8,12 @@
  *     all-gather along y       n / X         of the sum
  *     all-gather along x       n
  *
- * A dimension that wraps goes first, since both its directions work at once: so where the other is
- * open, that carries 1 / X of the data. In all orders a part of the payload goes x, y and the rest
- * y, x, in such shares that both take the same time, half and half where the dimensions are alike:
- * then all links of the mesh work all the time. Over three dimensions of chips a part goes x, y, z,
- * one y, z, x and one z, x, y. Where the first of three is the cores of a chip, these sum up before
- * and gather after all else.
+ * A dimension that wraps goes first, since both its directions work at once: so where the other
+ * is open, that carries 1 / X of the data. In all orders a part of the payload goes x, y and the
+ * rest y, x, in such shares that their first rings take the same time, half and half where the
+ * dimensions are alike: then all links of the mesh work all the time. Over three dimensions of
+ * chips a part goes x, y, z, one y, z, x and one z, x, y. Where the first of three is the cores
+ * of a chip, these sum up before and gather after all else.
  *
  * An all-reduce is cut into strips, each of which goes through all rings on its own, every block
  * in one piece. So all ranks wait for the same, and while one strip is gathered along x another

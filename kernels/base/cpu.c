@@ -63,7 +63,7 @@ static uint32_t probe(void)
         if ((features_d & amx_bf16) && (features_d & amx_tile) && (state & tiles) == tiles &&
             amx_permitted())
             found |= POD_CPU_AMX_BF16;
-#ifdef POD_AMX_EMULATED /* by a test: tests/harness/tile_amx_emulated.h */
+#ifdef POD_AMX_EMULATED /* the build has tiles of its own */
         if (found & POD_CPU_AVX512_BF16) found |= POD_CPU_AMX_BF16;
 #endif
     }

@@ -55,7 +55,7 @@ pod_status pod_machine_wrap_mesh(const pod_machine *m, pod_mesh *mesh)
                             m->name, d, mesh->extent[d]);
         if (!mesh->is_forced[d]) decided.wraps[d] = can;
     }
-    decided.is_of_chips = m->cores_per_chip == 1;
+    decided.is_of_chips = pod_machine_is_virtual(m) && m->cores_per_chip == 1;
     *mesh = decided;
     return POD_OK;
 }

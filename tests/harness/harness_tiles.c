@@ -1,5 +1,5 @@
-/* main of a test program of one process whose AMX kernels run on emulated tiles (pod_tiles in
- * tests/harness/CMakeLists.txt): PROGRAM [part of "suite.test"] */
+/* main of a test program of one process whose AMX kernels run on emulated tiles (pod_harness_tiles
+ * in tests/harness/CMakeLists.txt): PROGRAM [part of "suite.test"] */
 #include <stdio.h>
 
 #include "kernels/base/cpu.h"
@@ -13,7 +13,7 @@ int main(int argc, char **argv)
     char dir[POD__TEST_PATH];
     pod__test_begin(0, 1);
     if (needs & ~pod_cpu_features()) {
-        pod_test_skip("emulated tiles", "this CPU lacks avx512_bf16");
+        pod_test_skip("emulated tiles", "this CPU lacks avx512_bf16, or may not use it");
         return pod__test_end(argv[0], (pod__test_totals){.n_skips = 1});
     }
     pod__test_try_only(POD_CPU_AMX_BF16);

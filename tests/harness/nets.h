@@ -69,8 +69,8 @@ typedef struct pod_test_job {
 /* A store a rank, and images that tell their class. */
 void pod_test_job_start(pod_test_job *j, const pod_program *p);
 void pod_test_job_end(pod_test_job *j);
-/* More steps of the check executor; answers the last loss. Fails the running test where a step fails or
- * ranks end with other weights than rank 0. */
+/* More steps of the check executor; answers the last loss. Fails the running test where a step
+ * fails or ranks end with other weights than rank 0. */
 double pod_test_job_train(pod_test_job *j, const pod_program *p, int n_steps);
 /* |a - b| / |b| over all weights and moving statistics: how far two runs are apart. */
 double pod_test_distance(pod_store *a, pod_store *b);

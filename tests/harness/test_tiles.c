@@ -146,6 +146,14 @@ static void too_many_rows(void)
     configure(c);
 }
 
+static void half_a_pair(void)
+{
+    config c = config_of(PAIRS);
+    c.row_bytes[SUMS] = c.row_bytes[B] = ROW_BYTES - 2;
+    configure(c);
+    pod_test_tile_multiply(SUMS, A, B, __FILE__);
+}
+
 static void no_such_palette(void)
 {
     config c = config_of(PAIRS);
@@ -162,8 +170,8 @@ static void never_released(void)
 static void misuse_ends_the_program(void)
 {
     static void (*const misuses[])(void) = {
-        before_configuration, behind_release, tile_left_out,   depths_differ,
-        one_tile_twice,       too_many_rows,  no_such_palette, never_released,
+        before_configuration, behind_release, tile_left_out,   depths_differ,  one_tile_twice,
+        too_many_rows,        half_a_pair,    no_such_palette, never_released,
     };
     for (size_t i = 0; i < sizeof misuses / sizeof misuses[0]; i++) {
         fflush(NULL);

@@ -152,6 +152,9 @@ void pod_test_tile_multiply(int sums, int a, int b, const char *name)
     tile *to = tile_at(sums);
     const tile *of_a = tile_at(a), *of_b = tile_at(b);
     POD_ASSERT(sums != a && sums != b && a != b, "tiles %d, %d and %d are not three", sums, a, b);
+    POD_ASSERT(to->row_bytes % 4 == 0 && of_a->row_bytes % 4 == 0 && of_b->row_bytes % 4 == 0,
+               "tiles %d, %d and %d have rows of %zu, %zu and %zu bytes, need whole pairs", sums, a,
+               b, to->row_bytes, of_a->row_bytes, of_b->row_bytes);
     POD_ASSERT(to->rows == of_a->rows && to->row_bytes == of_b->row_bytes &&
                    of_a->row_bytes == 4 * (size_t)of_b->rows,
                "tile %d of %dx%zu bytes += %d of %dx%zu by %d of %dx%zu", sums, to->rows,

@@ -2,9 +2,10 @@
  * the place of the tile intrinsics: the kernel stays as it is and runs on any CPU with AVX512_BF16,
  * and sanitizers see what its tiles read and write.
  *
- * As Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, describes palette 1 and
- * tdpbf16ps, its order of roundings included; what raises #UD or #GP there ends the program here.
- * Calls order memory, so a kernel that lacks pod_amx_order is not found out. */
+ * As Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, describes
+ * tdpbf16ps, its order of roundings included, with palette 1 and from row 0 on alone; what
+ * raises #UD or #GP there ends the program here. Calls order memory, so a kernel that lacks
+ * pod_amx_order is not found out. */
 #ifndef MINIPOD_TESTS_HARNESS_TILE_AMX_EMULATED_H
 #define MINIPOD_TESTS_HARNESS_TILE_AMX_EMULATED_H
 

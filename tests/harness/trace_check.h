@@ -1,7 +1,7 @@
-/* Judges a trace file as a viewer reads it, in whole nanoseconds cut from doubles: object form, every
- * row named and of one rank, slices of a row side by side, both ends of every arrow within a slice
- * and forward in time, times with all digits and never negative, and no bytes in flight at the
- * end. */
+/* Judges a trace file as a viewer reads it, in whole nanoseconds cut from doubles: object form,
+ * every row named and of one rank, slices of a row side by side, both ends of every arrow within
+ * a slice and forward in time, times with all digits and never negative, and no bytes in flight
+ * at the end. */
 #ifndef MINIPOD_TESTS_TRACE_CHECK_H
 #define MINIPOD_TESTS_TRACE_CHECK_H
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collectives/mesh/route.h"
+#include "kernels/base/assert.h"
 
 enum { NO_TIME = -1, MAX_SHARED = 256 };
 
@@ -141,6 +142,7 @@ static void begin_sync(world *w, int rank, const pod_step *s)
 {
     int n;
     const int *shared = pod_sched_shared(w->all[rank], &n);
+    POD_ASSERT(n <= MAX_SHARED, "%d ranks share", n);
     int64_t last_ps = 0;
     state *found[MAX_SHARED];
     for (int i = 0; i < n; i++) {

@@ -88,8 +88,8 @@ static void test_paths(void)
 
 /* ---- who has what on the way ---------------------------------------------------------------- */
 
-/* Over all members of a ring, each part that its rank has not left to others along the dimensions of
- * `done` is in one run of one block, and found there. */
+/* Over all members of a ring, each part that its rank has not left to others along the
+ * dimensions of `done` is in one run of one block, and found there. */
 static void check_deal(const pod_mesh *m, const pod_group *g, int rank, uint32_t done, int dim,
                        const char *what)
 {
@@ -306,9 +306,9 @@ static void pass(const pod_mesh *m, int from, int to, int64_t count, int32_t rou
     }
 }
 
-/* Over a wrapped mesh of chips of one extent torus2d loads every link of the machine alike, and an
- * all-reduce in whole blocks over two dimensions has never two messages that want a link in the same
- * round. */
+/* Over a wrapped mesh of chips of one extent torus2d loads every link of the machine alike, and
+ * an all-reduce in whole blocks over two dimensions has never two messages that want a link in
+ * the same round. */
 static void check_links_of_torus(pod_coll coll, const char *mesh, int64_t a_rank,
                                  int64_t chunk_bytes)
 {
@@ -394,6 +394,45 @@ static void test_steps(void)
         POD_CHECK(n == cases[i].n_steps, "%s %s on %s: %d steps, want %d", pod_coll_name(args.coll),
                   cases[i].name, cases[i].mesh, (int)n, (int)cases[i].n_steps);
         pod_arena_destroy(arena);
+    }
+}
+
+static int32_t n_steps_of(const pod_mesh *m, int64_t count)
+{
+    const pod_coll_args args = {
+        .coll = POD_ALLREDUCE, .dtype = POD_F32, .count = count, .group = pod_group_all(m)};
+    pod_arena *arena;
+    POD_CHECK_OK(pod_arena_create(NULL, &arena));
+    const pod_sched *s;
+    int32_t n = 0;
+    POD_CHECK_OK(pod_coll_build(arena, pod_coll_find(POD_ALLREDUCE, "torus2d"), m, 0, &args, &s));
+    pod_sched_steps(s, &n);
+    pod_arena_destroy(arena);
+    return n;
+}
+
+/* Into how many strips an all-reduce is cut by choice: each has as many steps. */
+static void test_strips(void)
+{
+    static const struct {
+        const char *mesh;
+        bool is_of_chips;
+        int64_t bytes;
+        int n_strips;
+    } cases[] = {
+        {"2x2", false, 1 << 20, 1},  /* first blocks of 256 KiB: balance gains nothing */
+        {"4x4", false, 1 << 20, 2},  /* of 128 KiB: halves load links alike */
+        {"4x4", false, 64 << 10, 1}, /* of 8 KiB: not worth it */
+        {"2x2", false, 16 << 20, 8}, /* of 4 MiB in 512 KiB */
+        {"4x4x4", true, 48 << 20, 8},
+        {"8x4x4", true, 64 << 20, 24}, /* of 5.6 MiB in 256 KiB: extents differ */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pod_mesh m = mesh_of(cases[i].mesh);
+        m.is_of_chips = cases[i].is_of_chips;
+        const int32_t n = n_steps_of(&m, cases[i].bytes / 4), a_strip = n_steps_of(&m, 1 << 10);
+        POD_CHECK(n == cases[i].n_strips * a_strip, "%s: %d steps, %d a strip", cases[i].mesh,
+                  (int)n, (int)a_strip);
     }
 }
 
@@ -627,6 +666,7 @@ static CU_TestInfo tests[] = {
     {"refuses", test_refuses},
     {"links of a torus", test_links_of_torus},
     {"steps", test_steps},
+    {"strips", test_strips},
     {"receives at once", test_receives_at_once},
     {"time, exact", test_time_exact},
     {"time, in pieces", test_time_in_pieces},

@@ -89,8 +89,8 @@ static void test_parse_refuses(void)
     }
 }
 
-/* Messages that cost but their hops: the torus where it is one. Where a message costs 10 us, fewer of
- * them; and what is cheapest is never beaten by another. */
+/* Messages that cost but their hops: the torus where it is one. Where a message costs 10 us,
+ * fewer of them; and what is cheapest is never beaten by another. */
 static void test_cheapest(void)
 {
     const pod_net pod = {.link_bytes_per_s = {70e9, 70e9, 70e9},

@@ -121,9 +121,10 @@ static void check_closed_form(const example *e, void *ctx)
     c->n_alone_within += is_within;
 }
 
-/* Of each algorithm, within 1 % on three meshes at least: at every size and on every net where no
- * message waits, or, where one always does, at every size on the first net. Where messages wait and
- * forms are estimates, the simulator itself is held against a plain one (test_sim_plain.c). */
+/* Of each algorithm, within 1 % in most cases where no message waits, and on three meshes at
+ * least in all of them, or, where one always waits, at every size on the first net. Where
+ * messages wait and forms are estimates, the simulator itself is held against a plain one
+ * (test_sim_plain.c). */
 static void test_closed_forms(void)
 {
     static comparisons all;
@@ -132,14 +133,18 @@ static void test_closed_forms(void)
     CU_ASSERT_TRUE_FATAL(n_algos <= MAX_ALGOS);
     for_all(check_closed_form, &all);
     for (int i = 0; i < n_algos; i++) {
-        int n_exact = 0;
+        int n_exact = 0, n_alone = 0, n_within = 0;
         for (int m = 0; m < N_MESHES; m++) {
             const comparison *c = &all.of[i][m];
+            n_alone += c->n_alone;
+            n_within += c->n_alone_within;
             n_exact += c->n_alone > 0 ? c->n_alone_within == c->n_alone
                                       : c->n_first > 0 && c->n_first_within == c->n_first;
         }
         POD_CHECK(n_exact >= 3, "%s %s: within 1 %% on %d meshes", pod_coll_name(algos[i].coll),
                   algos[i].name, n_exact);
+        POD_CHECK(2 * n_within >= n_alone, "%s %s: within 1 %% in %d of %d cases",
+                  pod_coll_name(algos[i].coll), algos[i].name, n_within, n_alone);
     }
 }
 

@@ -249,7 +249,7 @@ static void machines_wrap_meshes(void)
     unsetenv("XDG_CONFIG_HOME");
 }
 
-/* On which machines a first extent of three is no cores of a chip: only theirs have one core. */
+/* On which machines a first extent of three is no cores of a chip: pods whose chips have one. */
 static void machines_of_chips(void)
 {
     static const struct {
