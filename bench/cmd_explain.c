@@ -13,6 +13,11 @@ pod_status pod_explain_program(pod_explain *e)
     POD_TRY(pod_planned_of(e->config, e->arena, &r));
     pod_status s =
         pod_network_compile(&r.net, &r.setup, &r.data, true, &r.target, e->arena, &program);
+    if (s == POD_OK && pod_machine_is_virtual(&r.machine))
+        printf(
+            "# as it goes to %s, whose compiler joins instructions and pads values: simulate costs "
+            "what that leaves\n",
+            r.machine.name);
     if (s == POD_OK) pod_program_print(program, stdout);
     pod_planned_end(&r);
     POD_TRY(s);

@@ -33,17 +33,33 @@ static void row(pod_table *t, const char *what, double bytes, const char *note)
     pod_table_add(t, "%s", note);
 }
 
+/* A pod holds what its compiler leaves of the program; the other rows are of that as it is here. */
+static pod_status add_totals(const pod_planned *r, const pod_program *p, const pod_footprint *f,
+                             pod_table *t)
+{
+    if (pod_machine_is_virtual(&r->machine)) {
+        double bytes;
+        POD_TRY(pod_fit_bytes(r, p, &bytes));
+        row(t, "total", bytes, "as simulated: joined and padded, what is fed included");
+        row(t, "not joined", (double)f->total_bytes, "nor padded; what follows is of this");
+    } else {
+        row(t, "total", (double)f->total_bytes, "memory_bytes_per_core of a run");
+    }
+    return POD_OK;
+}
+
 static pod_status print_rows(const pod_planned *r, const pod_program *p, const pod_footprint *f)
 {
     pod_table *t;
     char mesh[POD_MESH_TEXT_BYTES], note[96], micro_steps[48] = "";
     POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
+    pod_status s = POD_OK;
     if (p->repeat.count > 1)
         snprintf(micro_steps, sizeof micro_steps, " in %d micro-steps", (int)p->repeat.count);
     pod_table_note(t, "a training step of %s on one core of mesh %s, batch %" PRId64 "%s",
                    r->net.name, pod_mesh_print(&p->mesh, mesh, sizeof mesh), r->setup.batch,
                    micro_steps);
-    row(t, "total", (double)f->total_bytes, "memory_bytes_per_core of a run");
+    s = add_totals(r, p, f, t);
     const pod_instr *at = &p->instr[f->peak];
     snprintf(note, sizeof note, "%.1f %% alive at %s '%s', %s",
              100 * (double)f->alive_bytes / (double)p->step_bytes, at->op, at->label,
@@ -57,13 +73,16 @@ static pod_status print_rows(const pod_planned *r, const pod_program *p, const p
     row(t, "  buckets", (double)p->window_bytes, "shared with the ranks of a node");
     row(t, "  weights", (double)(p->store_bytes - p->state_bytes), "and moving statistics");
     row(t, "  optimizer state", (double)p->state_bytes, "");
-    row(t, "fed", pod_planned_fed_bytes(r), "batches that the host makes ahead, not in the total");
+    row(t, "fed", pod_planned_fed_bytes(r),
+        pod_machine_is_virtual(&r->machine)
+            ? "batches ahead of the step's"
+            : "batches that the host makes ahead, not in the total");
     row(t, "moved", f->moved_bytes, "read and written in a step");
     row(t, "reduced", (double)p->reduce_bytes, "by collectives in a step");
     pod_table_footer(t);
     if (r->setup.recompute)
         pod_table_note(t, "%d instructions of forward run again in backward", (int)p->n_recomputed);
-    pod_status s = pod_table_print(t, stdout);
+    if (s == POD_OK) s = pod_table_print(t, stdout);
     pod_table_destroy(t);
     return s;
 }

@@ -96,4 +96,12 @@ done
 refuses 'nothing goes over a link: there is one core' "${small[@]}" --mesh 1 --link-latency 2
 takes "${host[@]}" --link-bandwidth 1
 
+# ---- what explain memory says of a pod is what simulate says
+
+pod=(--machine tpu-v3 --mesh 2x2x2 --model resnet50 --batch 128)
+"$minipod" simulate "${pod[@]}" --json pod.json >out 2>err || fail "simulate: $(cat err)"
+held=$(sed -n 's/.*"memory_bytes_per_core": \([0-9]*\).*/\1/p' pod.json)
+"$minipod" explain memory "${pod[@]}" >out 2>err && grep -q "^ *total  *$held " out ||
+    fail "explain memory of a pod, simulated $held: $(head -6 out; cat err)"
+
 exit $failed
