@@ -106,17 +106,25 @@ static pod_status keep_events(const pod_planned *p, const pod_exec_sim_watch wat
     s->trace = POD_ARENA_NEW(arena, pod_trace_part, p->n_watched);
     if (!s->trace) return POD_E_NOMEM;
     for (int i = 0; i < p->n_watched; i++) {
-        pod_event *event = POD_ARENA_NEW(arena, pod_event, pod_timeline_kept_room(watch[i].tl));
+        pod_event *event = POD_ARENA_NEW(arena, pod_event, pod_timeline_kept_room(watch[i].tl) + 1);
         if (!event) return POD_E_NOMEM;
-        int64_t n;
-        const pod_step_row *row = pod_timeline_rows(watch[i].tl, &n);
-        row += n - 1; /* the last of them */
+        int64_t n_rows, n = pod_timeline_copy_kept(watch[i].tl, event);
+        const pod_step_row *row = pod_timeline_rows(watch[i].tl, &n_rows);
+        row += n_rows - 1; /* the last of them */
+        if (s->waited_until > 0)
+            event[n++] = (pod_event){.begin = row->end,
+                                     .end = s->waited_until,
+                                     .step = row->step,
+                                     .rank = watch[i].core,
+                                     .instr = -1,
+                                     .phase = POD_PHASE_INPUT,
+                                     .lane = POD_LANE_COMPUTE};
         s->trace[i] = (pod_trace_part){.rank = watch[i].core,
                                        .step = row->step,
                                        .begin = row->begin,
-                                       .end = row->end,
+                                       .end = s->waited_until > 0 ? s->waited_until : row->end,
                                        .event = event,
-                                       .n = pod_timeline_copy_kept(watch[i].tl, event)};
+                                       .n = n};
     }
     s->n_traces = p->n_watched;
     return POD_OK;
@@ -170,6 +178,7 @@ static pod_status run_steps(const pod_planned *p, pod_exec_sim *e, const pod_exe
         row[k].end += wait;
         row[k].phase[POD_PHASE_INPUT] += wait;
         took_s[k] = pod_time_seconds(took + wait);
+        s->waited_until = wait > 0 ? begun + took + wait : 0;
     }
     s->steps = pod_spread_of(took_s, p->n_steps);
     s->step_s = s->steps.median;

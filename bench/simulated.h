@@ -34,6 +34,7 @@ typedef struct pod_simulated { /* lives in the arena that it was made in */
     int cores_simulated;   /* one of each class of cores that do alike */
     pod_trace_part *trace; /* the step of each core that is watched, in their order */
     int n_traces;
+    pod_time waited_until; /* for input, by all cores behind the last step; 0: they need not wait */
     char busiest_link[POD_LINK_TEXT_BYTES];
     double compile_wall_s, plan_wall_s, run_wall_s; /* this host's time; run: of the steps */
 } pod_simulated;

@@ -94,6 +94,12 @@ grep -q -e '  -[0-9]' out && tail -1 out | grep -q "$gain" || fail "scale: a gai
 json wide.json 'j["precision"] == "f32" and 0 < j["program_goodput"] < 1 and j["ideal_step_s"] > 0'
 grep -q '^  program goodput  *[0-9]' out || fail "f32: $(cat out)"
 
+# A step that waits for input does so in the trace, too: as long as in the table.
+"$minipod" simulate --machine tpu-v3 --mesh 2x2x2 --model mlp --batch 64 --input-rate 100 --out hungry --trace >out 2>err ||
+    fail "input: $(cat err)"
+json hungry/timeline.json 'abs(sum(e["dur"] for e in j["traceEvents"] if e.get("ph") == "X" and e["name"].startswith("step ")) - 640e3) < 1'
+json hungry/timeline.json '639e3 < sum(e["dur"] for e in j["traceEvents"] if e.get("ph") == "X" and "WAIT_FOR_DATA" in e["name"]) < 640e3'
+
 # What is drawn: links that are not there, and those that have failed, from both of their ends; points and
 # the ideal.
 mkdir bin
