@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "bench/coll.h"
+#include "bench/planned.h"
 #include "collectives/exec/peer_mpi.h"
 #include "kernels/base/parse.h"
 
@@ -170,12 +171,20 @@ static pod_status check_none_refuses(const pod_bench_plan *p)
 
 /* ---- the option ----------------------------------------------------------------------------- */
 
+/* On a pod those by which its training goes. */
+static pod_status default_rules(pod_arena *a, const pod_bench_plan *p, pod_coll_rules **out)
+{
+    if (p->on == POD_ON_SIM && pod_machine_is_virtual(&p->machine))
+        return pod_planned_pod_rules(&p->machine, &p->mesh, true, a, out);
+    return pod_coll_rules_parse(a, POD_COLL_RULES_DEFAULT, out);
+}
+
 static pod_status add_rules(pod_arena *a, const char *text, pod_bench_plan *p)
 {
     pod_coll_rules *rules;
     p->has_own_rules = text[0] != '\0' && strcmp(text, "rules") != 0;
     const pod_status s =
-        pod_coll_rules_load(a, p->has_own_rules ? text : POD_COLL_RULES_DEFAULT, &rules);
+        p->has_own_rules ? pod_coll_rules_load(a, text, &rules) : default_rules(a, p, &rules);
     if (s != POD_OK) return pod_fail(s, "algo: %s", pod_error_text());
     p->rules = rules;
     return add(p, (pod_bench_entry){.name = "rules"});

@@ -118,6 +118,9 @@ refuses() {
     [ $? -eq 2 ] && [ ! -s out ] && [ "$(cat err)" = "minipod coll: $line" ] || fail "$*: $(cat out err)"
 }
 refuses 'check: --on sim moves no data that could be wrong' "${sim[@]}" -c 1
+# By the rules that training on a pod goes by.
+"$minipod" "${sim[@]}" -b 1K >out 2>err && [ "$(grep -v '^#' out | awk '{ print $14 }' | sort -u)" = torus2d ] ||
+    fail "rules of a pod: $(cat out err)"
 refuses 'node: the cores of tpu-v3 share no memory' "${sim[@]}" --node 2
 MINIPOD_CHECK=on "$minipod" "${sim[@]}" -c 0 >out 2>err || fail "-c 0: $(cat err)"
 MINIPOD_CHECK=on "$minipod" "${sim[@]}" >out 2>err || fail "MINIPOD_CHECK: $(cat err)"
