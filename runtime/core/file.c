@@ -61,9 +61,9 @@ static FILE *open_locked(const char *name, int flags)
     return NULL;
 }
 
-static pod_status cannot_write(const char *path)
+static pod_status cannot_write(pod_status s, const char *path)
 {
-    return pod_fail(POD_E_IO, "%s: cannot write: %s", path,
+    return pod_fail(s, "%s: cannot write: %s", path,
                     errno == EBUSY ? "another process is writing it" : strerror(errno));
 }
 
@@ -88,7 +88,7 @@ pod_status pod_file_hold(const char *path, pod_file **out)
     f->is_left = has_bytes(f->part);
     f->stream = open_locked(f->part, O_CREAT);
     if (!f->stream) {
-        pod_status s = cannot_write(path);
+        pod_status s = cannot_write(POD_E_IO, path);
         release(f);
         return s;
     }
@@ -106,7 +106,7 @@ pod_status pod_file_cut(pod_file *f, int64_t bytes)
     const bool is_file = fstat(fd, &st) != 0 || S_ISREG(st.st_mode);
     if (is_file && (ftruncate(fd, (off_t)bytes) != 0 ||
                     fseeko(f->stream, (off_t)bytes, SEEK_SET) != 0 || fflush(f->stream) != 0))
-        return cannot_write(f->path);
+        return cannot_write(POD_E_WRITE, f->path);
     return POD_OK;
 }
 
@@ -121,7 +121,7 @@ pod_status pod_file_go_on(pod_file *f)
     if (f->is_left || !has_bytes(f->path)) return POD_OK;
     FILE *whole = open_locked(f->path, 0);
     if (!whole || rename(f->path, f->part) != 0) {
-        const pod_status s = cannot_write(f->path);
+        const pod_status s = cannot_write(POD_E_IO, f->path);
         if (whole) fclose(whole);
         return s;
     }
@@ -311,7 +311,7 @@ static pod_status open_direct(const char *path, pod_file **out)
     }
     f->stream = pod_file_is_stdout(path) ? open_stdout() : fopen(path, "w");
     if (!f->stream) {
-        const pod_status s = cannot_write(path);
+        const pod_status s = cannot_write(POD_E_IO, path);
         release(f);
         return s;
     }
@@ -329,7 +329,7 @@ pod_status pod_file_check_result(const char *path)
     if (!is_direct(path)) return pod_file_check(path);
     const bool can =
         pod_file_is_stdout(path) ? fcntl(STDOUT_FILENO, F_GETFD) >= 0 : access(path, W_OK) == 0;
-    return can ? POD_OK : cannot_write(path);
+    return can ? POD_OK : cannot_write(POD_E_IO, path);
 }
 
 pod_status pod_file_write_result(const char *path, const void *data, size_t bytes)

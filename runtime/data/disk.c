@@ -85,9 +85,20 @@ static int remove_empty(pod_disk *d, const char *folder)
 
 /* ---- what is made of them ---- */
 
-static pod_status failed(const char *path, const char *what)
+static pod_status fail(pod_status s, const char *path, const char *what)
 {
-    return pod_fail(POD_E_IO, "%s: cannot %s: %s", path, what, strerror(errno));
+    return pod_fail(s, "%s: cannot %s: %s", path, what, strerror(errno));
+}
+
+static pod_status not_written(const char *path, const char *what)
+{
+    return fail(POD_E_WRITE, path, what);
+}
+
+/* On a full disk not even a folder can be made. */
+static pod_status refused(const char *path, const char *what)
+{
+    return fail(errno == ENOSPC || errno == EDQUOT ? POD_E_WRITE : POD_E_IO, path, what);
 }
 
 static int write_all(pod_disk *d, int fd, const char *data, size_t bytes)
@@ -104,14 +115,14 @@ static pod_status write_part(pod_disk *d, const char *part, const void *data, si
                              bool lasting)
 {
     const int fd = open_new(d, part);
-    if (fd < 0) return failed(part, "be made");
+    if (fd < 0) return refused(part, "be made");
     bool ok = write_all(d, fd, data, bytes) == 0 && (!lasting || sync_open(d, fd) == 0);
     const int why = errno;
     if (close(fd) != 0 && ok)
         ok = false;
     else
         errno = why;
-    return ok ? POD_OK : failed(part, "write");
+    return ok ? POD_OK : not_written(part, "write");
 }
 
 pod_status pod_disk_write(pod_disk *d, const char *path, const void *data, size_t bytes,
@@ -120,14 +131,14 @@ pod_status pod_disk_write(pod_disk *d, const char *path, const void *data, size_
     char part[POD_DISK_PATH_BYTES];
     POD_TRY(pod_disk_path(part, "%s.part", path));
     pod_status s = write_part(d, part, data, bytes, lasting);
-    if (s == POD_OK && rename_one(d, part, path) != 0) s = failed(path, "be named");
+    if (s == POD_OK && rename_one(d, part, path) != 0) s = not_written(path, "be named");
     if (s != POD_OK) (void)remove_one(d, part);
     return s;
 }
 
 pod_status pod_disk_rename(pod_disk *d, const char *from, const char *to)
 {
-    return rename_one(d, from, to) == 0 ? POD_OK : failed(from, "be renamed");
+    return rename_one(d, from, to) == 0 ? POD_OK : refused(from, "be renamed");
 }
 
 static bool is_taken(const char *path)
@@ -151,11 +162,11 @@ pod_status pod_disk_put_aside(pod_disk *d, const char *from, const char *to,
 pod_status pod_disk_sync(pod_disk *d, const char *folder)
 {
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return failed(folder, "be opened");
+    if (fd < 0) return refused(folder, "be opened");
     const int done = sync_open(d, fd);
     /* File systems that do not sync a folder leave nothing more to do. */
     const bool ok = done == 0 || errno == EINVAL || errno == ENOTSUP;
-    const pod_status s = ok ? POD_OK : failed(folder, "be synced");
+    const pod_status s = ok ? POD_OK : not_written(folder, "be synced");
     close(fd);
     return s;
 }
@@ -163,7 +174,7 @@ pod_status pod_disk_sync(pod_disk *d, const char *folder)
 pod_status pod_disk_make(pod_disk *d, const char *folder)
 {
     if (has_space(d) && (mkdir(folder, 0777) == 0 || errno == EEXIST)) return POD_OK;
-    return failed(folder, "be made");
+    return refused(folder, "be made");
 }
 
 static pod_status remove_files(pod_disk *d, DIR *files, const char *folder)
@@ -172,7 +183,7 @@ static pod_status remove_files(pod_disk *d, DIR *files, const char *folder)
     for (const struct dirent *e = readdir(files); e; e = readdir(files)) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
         POD_TRY(pod_disk_path(path, "%s/%s", folder, e->d_name));
-        if (remove_one(d, path) != 0) return failed(path, "be removed");
+        if (remove_one(d, path) != 0) return refused(path, "be removed");
     }
     return POD_OK;
 }
@@ -180,11 +191,11 @@ static pod_status remove_files(pod_disk *d, DIR *files, const char *folder)
 pod_status pod_disk_remove(pod_disk *d, const char *path)
 {
     struct stat st;
-    if (lstat(path, &st) != 0) return errno == ENOENT ? POD_OK : failed(path, "be removed");
+    if (lstat(path, &st) != 0) return errno == ENOENT ? POD_OK : refused(path, "be removed");
     DIR *files = S_ISDIR(st.st_mode) ? opendir(path) : NULL;
-    if (!files) return remove_one(d, path) == 0 ? POD_OK : failed(path, "be removed");
+    if (!files) return remove_one(d, path) == 0 ? POD_OK : refused(path, "be removed");
     const pod_status s = remove_files(d, files, path);
     closedir(files);
     if (s != POD_OK) return s;
-    return remove_empty(d, path) == 0 ? POD_OK : failed(path, "be removed");
+    return remove_empty(d, path) == 0 ? POD_OK : refused(path, "be removed");
 }

@@ -145,10 +145,10 @@ static void put_live(pod_goodput_live *v, const pod_job_log *l, pod_stamp at, po
                     usual ? (double)recent / (double)usual - 1 : (double)NAN);
 }
 
-static void fail(pod_goodput_live *v)
+static void fail(pod_goodput_live *v, pod_status s)
 {
     if (v->status != POD_OK) return;
-    v->status = POD_E_IO;
+    v->status = s;
     snprintf(v->reason, sizeof v->reason, "%s", errno ? strerror(errno) : "a short write");
 }
 
@@ -159,7 +159,8 @@ static void replace_file(pod_goodput_live *v, size_t bytes)
     const int fd = open(v->part_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     const bool written = fd >= 0 && write(fd, v->file, bytes) == (ssize_t)bytes;
     const bool closed = fd >= 0 && close(fd) == 0;
-    if (!written || !closed || rename(v->part_path, v->plan.path) != 0) fail(v);
+    if (!written || !closed || rename(v->part_path, v->plan.path) != 0)
+        fail(v, fd < 0 ? POD_E_IO : POD_E_WRITE);
 }
 
 static void write_now(pod_goodput_live *v, const pod_job_log *l, pod_stamp at)
@@ -178,7 +179,7 @@ static void write_now(pod_goodput_live *v, const pod_job_log *l, pod_stamp at)
     if (fflush(v->stream) == 0 && bytes > 0)
         replace_file(v, (size_t)bytes);
     else
-        fail(v);
+        fail(v, POD_E_WRITE);
 }
 
 void pod_goodput_live_at(pod_goodput_live *v, const pod_job_log *l, pod_stamp at)

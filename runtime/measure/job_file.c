@@ -32,7 +32,7 @@ struct pod_job_writer {
 static void fail(pod_job_writer *w, const char *reason)
 {
     if (w->status != POD_OK) return;
-    w->status = POD_E_IO;
+    w->status = POD_E_WRITE;
     snprintf(w->reason, sizeof w->reason, "%s", reason);
 }
 
@@ -144,7 +144,7 @@ static pod_status put_head(pod_job_writer *w, const pod_job_head *h)
     POD_TRY(pod__job_record_end(w->path, &r));
     append(w, r.text, r.bytes);
     pod__job_record_release(&r);
-    if (w->status != POD_OK) return pod_fail(POD_E_IO, "%s: cannot write: %s", w->path, w->reason);
+    if (w->status != POD_OK) return pod_fail(w->status, "%s: cannot write: %s", w->path, w->reason);
     return POD_OK;
 }
 
@@ -193,7 +193,7 @@ pod_status pod_job_writer_close(pod_job_writer *w)
     w->fd = -1;
     pod_status status = POD_OK;
     if (w->status != POD_OK)
-        status = pod_fail(POD_E_IO, "%s: cannot write: %s", w->path, w->reason);
+        status = pod_fail(w->status, "%s: cannot write: %s", w->path, w->reason);
     release(w);
     return status;
 }

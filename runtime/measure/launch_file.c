@@ -23,9 +23,9 @@ struct pod_launch_file {
     char path[];    /* for errors */
 };
 
-static pod_status fail_io(const pod_launch_file *f, const char *why)
+static pod_status fail(pod_status s, const pod_launch_file *f, const char *why)
 {
-    return pod_fail(POD_E_IO, "%s: cannot write: %s", f->path, why);
+    return pod_fail(s, "%s: cannot write: %s", f->path, why);
 }
 
 /* ---- lines ---- */
@@ -35,12 +35,12 @@ static pod_status append(pod_launch_file *f, const pod__job_record *r)
 {
     struct stat before;
     const char *reason;
-    if (f->is_spoilt) return fail_io(f, "its last line is torn");
-    if (fstat(f->fd, &before) != 0) return fail_io(f, strerror(errno));
+    if (f->is_spoilt) return fail(POD_E_WRITE, f, "its last line is torn");
+    if (fstat(f->fd, &before) != 0) return fail(POD_E_WRITE, f, strerror(errno));
     const pod__job_append done =
         pod__job_append_to(f->fd, before.st_size, r->text, r->bytes, &reason);
     f->is_spoilt = done == POD__JOB_SPOILT;
-    return done == POD__JOB_APPENDED ? POD_OK : fail_io(f, reason);
+    return done == POD__JOB_APPENDED ? POD_OK : fail(POD_E_WRITE, f, reason);
 }
 
 typedef struct line { /* a record with its open object */
@@ -107,7 +107,7 @@ static bool is_taken(int fd) { return flock(fd, LOCK_EX | LOCK_NB) != 0 && errno
 
 static pod_status lock(const pod_launch_file *f)
 {
-    return is_taken(f->fd) ? fail_io(f, "another process is writing it") : POD_OK;
+    return is_taken(f->fd) ? fail(POD_E_IO, f, "another process is writing it") : POD_OK;
 }
 
 pod_status pod_launch_file_check(const char *path)
@@ -126,12 +126,12 @@ static pod_status drop_torn_line(pod_launch_file *f, off_t bytes)
     while (bytes > 0) {
         const off_t from = bytes > TAIL_BYTES ? bytes - TAIL_BYTES : 0;
         ssize_t n = pread(f->fd, tail, (size_t)(bytes - from), from);
-        if (n != (ssize_t)(bytes - from)) return fail_io(f, "its end cannot be read");
+        if (n != (ssize_t)(bytes - from)) return fail(POD_E_IO, f, "its end cannot be read");
         while (n > 0 && tail[n - 1] != '\n') n--;
         bytes = from + n;
         if (n > 0) break;
     }
-    if (ftruncate(f->fd, bytes) != 0) return fail_io(f, strerror(errno));
+    if (ftruncate(f->fd, bytes) != 0) return fail(POD_E_WRITE, f, strerror(errno));
     f->bytes = bytes;
     return POD_OK;
 }
@@ -139,7 +139,7 @@ static pod_status drop_torn_line(pod_launch_file *f, off_t bytes)
 static pod_status start(pod_launch_file *f, const char *command, int ranks, pod_stamp begin)
 {
     struct stat st;
-    if (f->fd < 0 || fstat(f->fd, &st) != 0) return fail_io(f, strerror(errno));
+    if (f->fd < 0 || fstat(f->fd, &st) != 0) return fail(POD_E_IO, f, strerror(errno));
     POD_TRY(lock(f));
     POD_TRY(drop_torn_line(f, st.st_size));
     return put_head(f, command, ranks, begin);
@@ -170,7 +170,7 @@ pod_status pod_launch_file_open(const char *dir, const char *command, int ranks,
 pod_status pod_launch_file_take_back(pod_launch_file *f)
 {
     const int failed = f->bytes > 0 ? ftruncate(f->fd, f->bytes) : unlink(f->path);
-    return failed ? fail_io(f, strerror(errno)) : POD_OK;
+    return failed ? fail(POD_E_WRITE, f, strerror(errno)) : POD_OK;
 }
 
 void pod_launch_file_close(pod_launch_file *f)

@@ -92,7 +92,7 @@ static void write_out(pod_mllog *l, const char *text, size_t bytes)
 {
     const ssize_t written = write(fileno(pod_file_stream(l->file)), text, bytes);
     if (written == (ssize_t)bytes) return;
-    l->status = pod_fail(POD_E_IO, "%s: cannot write: %s", l->path,
+    l->status = pod_fail(POD_E_WRITE, "%s: cannot write: %s", l->path,
                          written < 0 ? strerror(errno) : "the disk took part of a line");
 }
 

@@ -31,7 +31,8 @@ typedef struct pod_mllog pod_mllog;
  * it begins or goes on. E_IO, also while another process writes it. */
 POD_MUST pod_status pod_mllog_open(const char *path, int rank, const pod_clock *clock,
                                    pod_mllog **out);
-/* The log begins: with what was held back. */
+/* The log begins: with what was held back. E_WRITE, as of close, where the disk does not take a
+ * record. */
 POD_MUST pod_status pod_mllog_begin(pod_mllog *l);
 
 typedef struct pod_mllog_left { /* by earlier attempts, until so many steps were done */

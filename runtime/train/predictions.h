@@ -22,7 +22,7 @@ POD_MUST pod_status pod_predictions_open(const char *path, int64_t n_classes, in
 /* This rank's part of the next batch of the split, and logits (local_batch, n_classes) for it; rows
  * of padding are left out. Collective. */
 void pod_predictions_add(pod_predictions *p, const pod_batch *batch, const float *logits);
-/* E_IO where a row could not be written. Collective; releases p either way. */
+/* E_WRITE where a row could not be written. Collective; releases p either way. */
 POD_MUST pod_status pod_predictions_close(pod_predictions *p);
 void pod_predictions_abandon(pod_predictions *p); /* leaves no file; NULL is allowed */
 

@@ -71,7 +71,7 @@ pod_status pod_steps_begin(pod_steps *s, const pod_steps_plan *p)
     fprintf(to, "# attempt %d goes on behind step %" PRId64 ": mesh %s, %d ranks\n", p->attempt,
             p->first_step, p->mesh, p->ranks);
     if (fflush(to) == 0) return POD_OK;
-    return pod_fail(POD_E_IO, "%s: cannot write: %s", s->path, strerror(errno));
+    return pod_fail(POD_E_WRITE, "%s: cannot write: %s", s->path, strerror(errno));
 }
 
 pod_status pod_steps_open(const char *path, pod_steps **out)
@@ -137,7 +137,7 @@ pod_status pod_steps_close(pod_steps *s)
     else
         pod_file_abandon(s->file);
     const int failure = s->failure;
-    if (failure) status = pod_fail(POD_E_IO, "%s: cannot write: %s", s->path, strerror(failure));
+    if (failure) status = pod_fail(POD_E_WRITE, "%s: cannot write: %s", s->path, strerror(failure));
     free(s);
     return status;
 }

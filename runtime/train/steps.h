@@ -23,10 +23,12 @@ typedef struct pod_steps_plan {
 
 /* E_IO, also while another process writes it; E_NOMEM. What is there stays until it begins. */
 POD_MUST pod_status pod_steps_open(const char *path, pod_steps **out);
-POD_MUST pod_status pod_steps_begin(pod_steps *s, const pod_steps_plan *plan); /* E_IO */
+/* E_IO; E_WRITE where the disk does not take it. */
+POD_MUST pod_status pod_steps_begin(pod_steps *s, const pod_steps_plan *plan);
 /* The first failure is kept for close. Takes no memory. NULL takes nothing. */
 void pod_steps_put(pod_steps *s, const pod_step_row *row, double lr, double loss, double accuracy);
-/* Renames; one that did not begin is abandoned. NULL is allowed. */
+/* Renames; one that did not begin is abandoned. E_WRITE, of a row that was put too. NULL is
+ * allowed. */
 POD_MUST pod_status pod_steps_close(pod_steps *s);
 
 #endif

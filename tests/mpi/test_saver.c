@@ -267,7 +267,7 @@ static void check_spoiled(const pod_fault *fault, bool is_async, const char *nam
         set_values(&f, step);
         pod_saver_begin(s, step);
     }
-    POD_CHECK_FAILS(pod_saver_finish(s), POD_E_IO, parts[0]);
+    POD_CHECK_FAILS(pod_saver_finish(s), POD_E_WRITE, parts[0]);
     POD_CHECK(strstr(pod_error_text(), parts[1]), "'%s', want '%s'", pod_error_text(), parts[1]);
     const char *told = pod_saver_failure(s);
     POD_CHECK(rank > 0 || (told && strstr(told, parts[0])), "'%s' is told", told ? told : "");

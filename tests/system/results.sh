@@ -107,6 +107,15 @@ if [ -w /dev/full ]; then
     full_file csv simulate --job step=1,bytes=1G,seeds=2 --nodes 4 --mtbf 1000
     full_file autotune "${coll[@]:1:5}" -n 2 -b 1K -e 1K
     full_file prometheus goodput run
+    # Nor a file of a run's folder.
+    for file in steps.csv mllog.txt; do
+        mkdir full && ln -s /dev/full full/$file.part
+        "$minipod" "${train[@]}" --out full >out 2>err
+        code=$?
+        [ $code -eq 1 ] && grep -q "^minipod train: full/$file: cannot write: No space left on device\$" err ||
+            fail "$file on a full disk: exit $code: $(cat err)"
+        rm -r full
+    done
     "$minipod" simulate --mesh 2y2 >/dev/full 2>err
     [ $? -eq 2 ] || fail "a wrong mesh on a full disk: $(cat err)"
 fi

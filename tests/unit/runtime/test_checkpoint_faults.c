@@ -103,8 +103,11 @@ static void full_disk(void)
             pod_disk disk[RANKS] = {0};
             const char *dir = fresh_dir("full", n, rank), *latest = latest_of(dir);
             disk[rank].full_from = n;
-            failed = pod_test_save(&newer, dir, NEWER, RANKS, disk) != POD_OK;
+            const pod_status s = pod_test_save(&newer, dir, NEWER, RANKS, disk);
             const char *text = pod_arena_text(arena, "%s", pod_error_text());
+            failed = s != POD_OK;
+            POD_CHECK(!failed || s == POD_E_WRITE, "operation %" PRId64 ": %s", n,
+                      pod_status_name(s));
             POD_CHECK(!failed || strstr(text, "No space left"), "operation %" PRId64 ": %s", n,
                       text);
             POD_CHECK(!failed || rank == 0 || strstr(text, "rank"), "no rank: %s", text);
@@ -229,7 +232,7 @@ static void cannot_be_renamed(void)
     POD_CHECK_OK(pod_dir_make(dir));
     for (int64_t step = 10; step <= 30; step += 10)
         POD_CHECK_OK(pod_test_save(&older, dir, step, RANKS, NULL));
-    POD_CHECK_FAILS(pod_checkpoint_rotate(&s, 1, 0, &one_stays), POD_E_IO, "step-000000010");
+    POD_CHECK_FAILS(pod_checkpoint_rotate(&s, 1, 0, &one_stays), POD_E_WRITE, "step-000000010");
     CU_ASSERT_TRUE(one_stays && exists(dir, "step-000000010") && exists(dir, "step-000000020"));
 }
 

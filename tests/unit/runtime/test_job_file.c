@@ -231,7 +231,8 @@ static void a_full_disk_leaves_whole_lines(void)
         pod_job_put_step(w, &step);
     }
     signal(SIGXFSZ, handler);
-    POD_CHECK_FAILS(pod_job_writer_close(w), POD_E_IO, "rank-0000.jsonl: cannot write: no space");
+    POD_CHECK_FAILS(pod_job_writer_close(w), POD_E_WRITE,
+                    "rank-0000.jsonl: cannot write: no space");
     const pod_job j = read_job(dir);
     CU_ASSERT_EQUAL_FATAL(j.part[0].n_steps, 6);
     CU_ASSERT_EQUAL(j.part[0].step[0].step, 1);
@@ -272,7 +273,7 @@ static void two_threads_leave_whole_lines(void)
     if (is_started) pthread_join(thread, NULL);
     setrlimit(RLIMIT_FSIZE, &old);
     signal(SIGXFSZ, handler);
-    POD_CHECK_FAILS(pod_job_writer_close(w), POD_E_IO, "rank-0000.jsonl: cannot write: ");
+    POD_CHECK_FAILS(pod_job_writer_close(w), POD_E_WRITE, "rank-0000.jsonl: cannot write: ");
     const pod_job j = read_job(dir);
     CU_ASSERT_EQUAL_FATAL(j.n_parts, 1);
 }

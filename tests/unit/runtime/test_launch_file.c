@@ -102,9 +102,9 @@ static void test_torn(void)
     pod_arena_destroy(a);
 }
 
-static bool is_refused(pod_status s, const char *says)
+static bool is_refused(pod_status s, pod_status want, const char *says)
 {
-    return s == POD_E_IO && strstr(pod_error_text(), says);
+    return s == want && strstr(pod_error_text(), says);
 }
 
 /* Two launchers of one folder: the second is refused, also when the first has read the log meanwhile,
@@ -121,9 +121,10 @@ static void test_taken(void)
     const pid_t other = fork();
     if (other == 0) {
         pod_launch_file *second;
-        const bool ok = is_refused(pod_launch_file_open(dir, "train", 1, 2, &second),
-                                   "another process is writing it") &&
-                        is_refused(pod_job_clear(dir), "a launcher that runs is writing it");
+        const bool ok =
+            is_refused(pod_launch_file_open(dir, "train", 1, 2, &second), POD_E_IO,
+                       "another process is writing it") &&
+            is_refused(pod_job_clear(dir), POD_E_IO, "a launcher that runs is writing it");
         _exit(ok ? 0 : 1);
     }
     int status = 1;
@@ -154,7 +155,7 @@ static void test_full(void)
     const pod_status s = pod_launch_file_put_begin(f, 1, 50);
     setrlimit(RLIMIT_FSIZE, &old);
     signal(SIGXFSZ, before);
-    POD_CHECK(is_refused(s, "no space for a whole record"), "'%s'", pod_error_text());
+    POD_CHECK(is_refused(s, POD_E_WRITE, "no space for a whole record"), "'%s'", pod_error_text());
     POD_CHECK_OK(pod_launch_file_put_begin(f, 1, 101));
     POD_CHECK_OK(
         pod_launch_file_put_end(f, 1, 205, 137, "killed", "rank 3 was killed by signal 9"));
@@ -180,10 +181,10 @@ static void test_torn_for_good(void)
     POD_CHECK_OK(pod_launch_file_open(path_in(a, "spoilt"), "train", 1, 1, &f));
     CU_ASSERT_EQUAL_FATAL(dup2(ends[1], fd), fd);
     memset(text, 'x', sizeof text - 1);
-    CU_ASSERT_EQUAL(pod_launch_file_put_end(f, 1, 2, 1, "failed", text), POD_E_IO);
+    CU_ASSERT_EQUAL(pod_launch_file_put_end(f, 1, 2, 1, "failed", text), POD_E_WRITE);
     while (read(ends[0], text, sizeof text) > 0) continue;
-    POD_CHECK(is_refused(pod_launch_file_put_begin(f, 2, 3), "its last line is torn"), "'%s'",
-              pod_error_text());
+    POD_CHECK(is_refused(pod_launch_file_put_begin(f, 2, 3), POD_E_WRITE, "its last line is torn"),
+              "'%s'", pod_error_text());
     CU_ASSERT_TRUE(read(ends[0], text, sizeof text) < 0);
     pod_launch_file_close(f);
     for (int i = 0; i < 2; i++) close(ends[i]);
