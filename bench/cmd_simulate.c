@@ -1,6 +1,7 @@
 /* minipod simulate: what a training step takes on a machine that need not be here. */
 #include <inttypes.h>
 #include <math.h>
+#include <unistd.h>
 
 #include "bench/command.h"
 #include "bench/common/json_file.h"
@@ -427,11 +428,20 @@ static void warn_of_algo(const simulation *x, pod_arena *arena, pod_log *log)
     if (text) pod_log_say(log, POD_LOG_WARNING, "%s", text);
 }
 
-/* What an earlier simulation left and this one may not write. */
+static bool holds(const char *folder, const char *name)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+/* What an earlier simulation left and this one may not write; of a training, which has a
+ * timeline.json too, nothing goes. */
 static void clear_folder(const char *folder)
 {
     static const char *const may_be_left_out[] = {"links.svg", "timeline.json"};
     char path[PATH_BYTES];
+    if (!holds(folder, "simulate.json") || holds(folder, "run.json")) return;
     for (size_t i = 0; i < sizeof may_be_left_out / sizeof may_be_left_out[0]; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, may_be_left_out[i]);
         (void)remove(path);

@@ -121,6 +121,14 @@ printf '#!/bin/sh\nsed -n "s/^set output .\\(.*\\).$/\\1/p" | xargs touch\n' >bi
 [ -e again/links.svg ] && [ -e again/timeline.json ] || fail "again: $(ls again)"
 "$minipod" simulate --machine tpu-v3 --model mlp --batch 64 --out again >out 2>err || fail "again: $(cat err)"
 [ "$(ls again | tr '\n' ' ')" = 'links.csv simulate.json ' ] || fail "an earlier simulation's files: $(ls again)"
+# Nor is it of a training.
+"$minipod" train --model mlp --data glyphs:8x8x1:60+30 --batch 12 --steps 3 --trace --out trained >out 2>err ||
+    fail "train: $(cat err)"
+cp trained/timeline.json steps.json
+for i in 1 2; do
+    "$minipod" simulate --machine tpu-v3 --model mlp --batch 64 --out trained >out 2>err || fail "trained: $(cat err)"
+    cmp -s steps.json trained/timeline.json || fail "simulation $i: a training's timeline.json: $(ls trained)"
+done
 printf '#!/bin/sh\nexec cat >script\n' >bin/gnuplot
 "${scale[@]}" --out all >out 2>err || fail "scale: $(cat err)"
 [ "$(layers "title 'ideal', '-' .* with linespoints pt 7")" = 2 ] || fail "scale.svg: $(cat script)"
