@@ -221,14 +221,25 @@ static pod_status check_simulation(const pod_config *c, const pod_bench_plan *p)
     const bool checks = pod_config_source(c, POD_OPT_CHECK) == POD_FROM_COMMAND_LINE &&
                         pod_config_bool(c, POD_OPT_CHECK);
     if (checks) return pod_fail(POD_E_INVALID, "check: --on sim moves no data that could be wrong");
-    if (pod_config_int(c, POD_OPT_NODE) > 0 && pod_machine_is_virtual(&p->machine))
+    if (pod_config_source(c, POD_OPT_NODE) == POD_FROM_COMMAND_LINE &&
+        pod_config_int(c, POD_OPT_NODE) > 0 && pod_machine_is_virtual(&p->machine))
         return pod_fail(POD_E_INVALID, "node: the cores of %s share no memory", p->machine.name);
+    return POD_OK;
+}
+
+/* Of ranks that are all in this process: the cores of a pod share no memory, whatever a file says
+ * of the nodes of runs. */
+static pod_status share_alone(const pod_config *c, pod_bench_plan *p)
+{
+    const int64_t node = pod_config_int(c, POD_OPT_NODE);
+    if (pod_machine_is_virtual(&p->machine)) return POD_OK;
+    POD_TRY(check_node(c, p, p->n_ranks));
+    if (node > 0) p->node_size = (int)node;
     return POD_OK;
 }
 
 static pod_status place_from(const pod_config *c, pod_comm *comm, pod_bench_plan *p)
 {
-    const int64_t node = pod_config_int(c, POD_OPT_NODE);
     const char *on = pod_config_text(c, POD_OPT_ON);
     if (strcmp(on, "host") == 0) return pod_fail(POD_E_INVALID, "on: host is for scale");
     p->on = on_of(on);
@@ -237,9 +248,7 @@ static pod_status place_from(const pod_config *c, pod_comm *comm, pod_bench_plan
         POD_TRY(check_node(c, p, pod_comm_size(comm)));
         return place_ranks(c, comm, p);
     }
-    POD_TRY(place_alone(c, comm, p));
-    if (node > 0) p->node_size = (int)node;
-    return check_node(c, p, p->n_ranks);
+    return place_alone(c, comm, p);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
@@ -280,6 +289,7 @@ static pod_status read_plan(pod_call *call, pod_arena *a, pod_bench_plan *out)
         POD_TRY(check_simulation(c, &p));
         p.with_check = false;
     }
+    if (!pod_bench_runs_mpi(&p)) POD_TRY(share_alone(c, &p));
     POD_TRY(sizes_from(c, a, &p));
     POD_TRY(check_buffers(c, &p));
     POD_TRY(pod_bench_entries_from(c, a, &p));

@@ -124,6 +124,15 @@ refuses 'check: --on sim moves no data that could be wrong' "${sim[@]}" -c 1
 refuses 'node: the cores of tpu-v3 share no memory' "${sim[@]}" --node 2
 MINIPOD_CHECK=on "$minipod" "${sim[@]}" -c 0 >out 2>err || fail "-c 0: $(cat err)"
 MINIPOD_CHECK=on "$minipod" "${sim[@]}" >out 2>err || fail "MINIPOD_CHECK: $(cat err)"
+"$minipod" "${sim[@]}" --csv alone.csv >out 2>err || fail "sim: $(cat err)"
+echo 'node = 3' >nodes.conf
+"$minipod" "${sim[@]}" --conf nodes.conf --csv nodes.csv >out 2>err || fail "node in a file: $(cat err)"
+MINIPOD_NODE=2 "$minipod" "${sim[@]}" --csv node.csv >out 2>err || fail "MINIPOD_NODE: $(cat err)"
+# times CSV: what is simulated, without how fast
+times() { awk -F, '/^#/ { next } { print $1, $6, $14, $15 }' "$1"; }
+for file in nodes node; do
+    [ "$(times $file.csv)" = "$(times alone.csv)" ] || fail "$file: another time: $(cat $file.csv alone.csv)"
+done
 
 # ---- rules for something else than what is measured ---------------------------------------------
 
