@@ -343,7 +343,7 @@ static const struct {
 #include "runtime/core/machine.def"
 };
 
-/* Of the types that are among them. */
+/* Of the types that are among them. An amount of 0 is read as one that is left out. */
 static bool is_absent(const pod_machine *m, field_type type, size_t offset)
 {
     const char *at = (const char *)m + offset;
@@ -369,7 +369,9 @@ void pod_machine_print_absent(const pod_machine *m, FILE *to)
     for (size_t i = 0; i < sizeof may_be_absent / sizeof may_be_absent[0]; i++)
         if (may_be_absent[i].of != (is_pod ? OF_HOST : OF_POD) &&
             is_absent(m, may_be_absent[i].type, may_be_absent[i].offset))
-            fprintf(to, "# without %s: %s\n", may_be_absent[i].key, may_be_absent[i].without);
+            fprintf(to, "# without %s%s: %s\n", may_be_absent[i].key,
+                    may_be_absent[i].type == FIELD_AMOUNT ? ", or with 0" : "",
+                    may_be_absent[i].without);
 }
 
 void pod_machine_print(const pod_machine *m, FILE *to)

@@ -61,8 +61,8 @@ POD_MUST pod_status pod_machine_host_path(char *path, size_t bytes);
 void pod_machine_describe_host(pod_machine *out);
 
 void pod_machine_print(const pod_machine *m, FILE *to); /* the inverse of read */
-/* Lines of comment on what its file leaves out: what simulations take it for then. None of a host
- * without links, which is not simulated. */
+/* Lines of comment on what its file leaves out, or says is 0 where that is the same: what
+ * simulations take it for then. None of a host without links, which is not simulated. */
 void pod_machine_print_absent(const pod_machine *m, FILE *to);
 POD_MUST pod_status pod_machine_write(const char *path, const pod_machine *m);
 

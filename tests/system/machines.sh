@@ -45,12 +45,14 @@ refuses 'own.conf: a machine with clock = virtual also needs core_gb_per_s, core
 # What may be left out is said, and what is assumed then; what is said is a comment of the file.
 says_without() {
     "$minipod" explain machine --machine "$1" >own.out 2>err || fail "explain machine: $(cat err)"
-    [ "$(grep -c "^# without $2: " own.out)" -eq 1 ] || fail "$1 without $2: $(cat own.out)"
+    [ "$(grep -c "^# without $2\(, or with 0\)\?: " own.out)" -eq 1 ] || fail "$1 without $2: $(cat own.out)"
     "$minipod" explain machine --machine ./own.out | cmp -s - own.out || fail "$1: another machine: $(cat own.out)"
 }
 says_without tpu-v3 on_chip_mib
 says_without tpu-v3 message_us
 says_without tpu-v3 start_up_s
+with 's/^link_latency_us .*/&\nmessage_us = 0/' || fail "message_us = 0: $(cat err)"
+says_without ./own.conf 'message_us, or with 0'
 "$minipod" explain machine --machine multipod | grep -q 'without start_up_s' && fail "multipod has a start-up"
 "$minipod" explain machine --machine tpu-v4 | grep -q 'without on_chip_mib' && fail "tpu-v4 has on-chip memory"
 "$minipod" explain machine --machine tpu-v3 | grep -q -e 'without sync_us' -e 'without wraps' && fail "of a host"
