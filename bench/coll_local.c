@@ -4,9 +4,9 @@
 
 #include "bench/coll.h"
 #include "bench/coll_data.h"
-#include "bench/room.h"
 #include "collectives/exec/exec_local.h"
 #include "kernels/base/parse.h"
+#include "runtime/core/room.h"
 
 enum { ALIGN = 4096, COPIES = 6 };
 

@@ -1,9 +1,9 @@
 /* Collectives on a machine that need not exist, on its virtual clock: one operation each, from when
  * all ranks start together until the last is done. Nothing of it is chance, so once is enough. */
 #include "bench/coll.h"
-#include "bench/room.h"
 #include "collectives/algo/ideal.h"
 #include "collectives/exec/exec_sim.h"
+#include "runtime/core/room.h"
 
 pod_status pod_bench_sim_room(const pod_bench *b)
 {
@@ -11,10 +11,11 @@ pod_status pod_bench_sim_room(const pod_bench *b)
     for (int s = 0; s < p->n_sizes; s++)
         for (int e = 0; e < p->n_entries; e++) {
             pod_coll_args args;
+            pod_sim_need need;
             if (pod_bench_why_not(p, &p->entry[e], s)) continue;
             const pod_coll_algo *algo = pod_bench_pick(p, &p->entry[e], s, &args);
-            POD_TRY(pod_sim_check_room(&p->mesh, algo, &args, p->n_ranks, p->n_ranks,
-                                       pod_room_bytes()));
+            POD_TRY(pod_sim_find_need(&p->mesh, algo, &args, p->n_ranks, p->n_ranks, &need));
+            POD_TRY(pod_room_check(need.what, need.bytes));
         }
     return POD_OK;
 }

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "bench/kernels_vector.h"
-#include "bench/room.h"
 #include "kernels/base/assert.h"
 #include "kernels/base/cpu.h"
+#include "runtime/core/room.h"
 
 /* A turn ends after --iters calls, or when it has lasted so long: slow ones would hold up all. */
 static const double turn_s = 0.05;
@@ -30,13 +30,11 @@ int pod_race_n_sets(const pod_kernels_plan *plan, const pod_problem *p)
 
 pod_status pod_race_check_room(const pod_kernels_plan *plan, const pod_problem *p)
 {
-    const double here = pod_room_bytes();
     /* Copies in another type for a peer, packed weights: about three times as much. */
     const double bytes = 3 * pod_race_n_sets(plan, p) * pod_race_bytes(p);
-    char text[POD_PROBLEM_TEXT_BYTES];
-    if (bytes <= here) return POD_OK;
-    return pod_fail(POD_E_INVALID, "%s needs about %.3g GB of memory, this host has %.3g",
-                    pod_problem_print(p, text, sizeof text), 1e-9 * bytes, 1e-9 * here);
+    char text[POD_PROBLEM_TEXT_BYTES], what[sizeof text + 16];
+    snprintf(what, sizeof what, "operands of %s", pod_problem_print(p, text, sizeof text));
+    return pod_room_check(what, bytes);
 }
 
 bool pod_race_wants(const pod_kernels_plan *plan, const char *impl)

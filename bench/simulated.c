@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "bench/fit.h"
-#include "bench/room.h"
 #include "collectives/net/engine.h"
 #include "runtime/core/machine_net.h"
 
@@ -202,7 +201,7 @@ static pod_status run(const pod_planned *p, pod_arena *arena, pod_simulated *s)
                                     .failed = failed,
                                     .noise = {p->noise, p->setup.seed},
                                     .every_core = p->every_core,
-                                    .memory_bytes = pod_room_bytes()};
+                                    .checks_room = true};
     POD_TRY(failed_links(p, failed, &options.n_failed));
     POD_TRY(pod_machine_net(&p->machine, &s->program->mesh, &options.net));
     scale_links(p, &options.net);

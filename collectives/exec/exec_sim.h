@@ -44,13 +44,18 @@ POD_MUST pod_status pod_sim_create(const pod_net *net, const pod_mesh *m, pod_si
  * classes, and every rank of a class is started when its class is. */
 POD_MUST pod_status pod_sim_create_alike(const pod_net *net, const pod_sim_classes *classes,
                                          bool one_of_each, pod_sim **out);
-/* E_INVALID when simulating this takes more than so much memory: on n_cores ranks, which are
- * simulated each, with schedules that are n_schedules different ones. Asked for beforehand, since a
- * host that runs out ends its programs without a word. */
-POD_MUST pod_status pod_sim_check_room(const pod_mesh *m, const pod_coll_algo *algo,
-                                       const pod_coll_args *args, int n_schedules, int n_cores,
-                                       double memory_bytes);
 void pod_sim_destroy(pod_sim *sim); /* and its collectives; NULL is allowed */
+
+typedef struct pod_sim_need { /* of this host's memory */
+    double bytes;
+    char what[96]; /* needs them: "16 ranks with 30 steps of ring each" */
+} pod_sim_need;
+
+/* What simulating this takes, about: on n_cores ranks, which are simulated each, with schedules
+ * that are n_schedules different ones. E_INVALID as pod_coll_build; E_NOMEM. */
+POD_MUST pod_status pod_sim_find_need(const pod_mesh *m, const pod_coll_algo *algo,
+                                      const pod_coll_args *args, int n_schedules, int n_cores,
+                                      pod_sim_need *out);
 
 int pod_sim_n_cores(const pod_sim *sim);           /* ranks that are simulated, or classes */
 int pod_sim_core_of(const pod_sim *sim, int rank); /* itself, or its class */

@@ -4,6 +4,7 @@
 
 #include "collectives/net/engine.h"
 #include "kernels/base/assert.h"
+#include "runtime/core/room.h"
 
 typedef struct in_flight { /* a collective, once for each time that it runs in a step */
     pod_sim_coll *coll;
@@ -109,12 +110,14 @@ static pod_status take_memory(pod_exec_sim *e)
 }
 
 /* Each collective on its own: those that are large share what does alike. */
-static pod_status check_room(const pod_exec_sim *e, int n_classes, int n_cores, double bytes)
+static pod_status check_room(const pod_exec_sim *e, int n_classes, int n_cores)
 {
-    for (int32_t c = 0; c < e->program->n_colls && bytes > 0; c++) {
+    for (int32_t c = 0; c < e->program->n_colls; c++) {
         const pod_coll_args args = args_of(e, c);
-        POD_TRY(pod_sim_check_room(&e->program->mesh, e->program->coll[c].algo, &args, n_classes,
-                                   n_cores, bytes));
+        pod_sim_need need;
+        POD_TRY(pod_sim_find_need(&e->program->mesh, e->program->coll[c].algo, &args, n_classes,
+                                  n_cores, &need));
+        POD_TRY(pod_room_check(need.what, need.bytes));
     }
     return POD_OK;
 }
@@ -125,9 +128,9 @@ static pod_status fill(pod_exec_sim *e, const pod_exec_sim_options *options)
                              options->noise.share == 0 && !options->every_core;
     pod_sim_classes classes;
     POD_TRY(find_classes(e, &options->net, &classes));
-    POD_TRY(check_room(e, classes.n_classes,
-                       one_of_each ? classes.n_classes : pod_mesh_size(&e->program->mesh),
-                       options->memory_bytes));
+    if (options->checks_room)
+        POD_TRY(check_room(e, classes.n_classes,
+                           one_of_each ? classes.n_classes : pod_mesh_size(&e->program->mesh)));
     POD_TRY(pod_sim_create_alike(&options->net, &classes, one_of_each, &e->sim));
     if (options->n_failed > 0)
         POD_TRY(pod_sim_fail_links(e->sim, options->failed, options->n_failed));

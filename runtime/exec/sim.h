@@ -26,14 +26,14 @@ typedef struct pod_exec_sim_options {
     const int *failed;          /* links (n_failed), as pod_sim_fail_links takes them; borrowed */
     int n_failed;
     pod_noise noise;
-    bool every_core; /* is simulated; else, where none is slow, no link has failed and nothing is
+    bool every_core;  /* is simulated; else, where none is slow, no link has failed and nothing is
                         noisy, one of each class of cores that do alike
                         (collectives/exec/sim_classes.h): the same times */
-    double memory_bytes; /* that may be taken, as pod_sim_check_room has it; 0: any */
+    bool checks_room; /* refuses what this host has no memory for (runtime/core/room.h) */
 } pod_exec_sim_options;
 
 /* `p` is borrowed until close. E_INVALID as pod_sim_create_alike, pod_sim_fail_links,
- * pod_coll_build and pod_sim_check_room; E_NOMEM. */
+ * pod_coll_build and pod_room_check; E_NOMEM. */
 POD_MUST pod_status pod_exec_sim_open(const pod_program *p, const pod_exec_sim_options *options,
                                       pod_exec_sim **out);
 void pod_exec_sim_close(pod_exec_sim *e); /* NULL is allowed */

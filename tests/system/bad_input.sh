@@ -176,7 +176,7 @@ alone 'shapes: nowhere/s.txt: cannot read: No such file' kernels --shapes nowher
 alone "shapes.txt:2: 'gem' is none of gemm|conv" kernels --shapes "$in/shapes.txt"
 alone "problem: gemm takes no word 'fast'" kernels gemm 8x8x8 fast
 alone "problem: gemm: '8x8' has 2 numbers, need 3" kernels gemm 8x8
-alone '1000000x1000000x1 bf16 needs about [0-9.e+]* GB of memory' kernels gemm 1000000x1000000x1
+alone 'operands of gemm 1000000x1000000x1 bf16 need about [0-9.e+]* GB of memory, this host has [0-9.e+]* GB' kernels gemm 1000000x1000000x1
 alone "impl: there is no kernel 'sgem'; did you mean 'sgemm'" kernels gemm 8x8x8 --impl sgem
 alone "family: none of 1 problems is of 'conv'" kernels gemm 8x8x8 --family conv
 alone "'maybe' is none of on|off|both" kernels --packed maybe
