@@ -12,7 +12,10 @@
 #include "bench/scale.h"
 #include "runtime/core/file.h"
 
-enum { PATH_BYTES = 4096 };
+enum { PATH_BYTES = 4096, N_PARTS = 4 };
+
+/* Of core 0's step; the last columns of the table. */
+static const char *const parts[N_PARTS] = {"compute", "reduce", "update", "other"};
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
@@ -35,14 +38,17 @@ static double efficiency(const pod_scaling *s, int i, const pod_scale_time *t,
     return per_s(p, t) / p->cores / (per_s(one, first) / one->cores);
 }
 
-/* Of the step: what a part of it takes beyond what the first mesh's would for as many samples a
+/* Of the step: what each part of it takes beyond what the first mesh's would for as many samples a
  * core. The parts sum to 100 % - efficiency. */
-static double lost(const pod_scaling *s, int i, const pod_scale_time *t, double part_s,
-                   double first_part_s)
+static void find_lost(const pod_scaling *s, int i, const pod_scale_time *t,
+                      const pod_scale_time *first, double lost[N_PARTS])
 {
     const double share = (double)s->point[i].batch / s->point[i].cores /
                          ((double)s->point[0].batch / s->point[0].cores);
-    return (part_s - share * first_part_s) / t->step_s;
+    const double part_s[N_PARTS] = {t->compute_s, t->reduce_s, t->update_s, t->other_s};
+    const double first_s[N_PARTS] = {first->compute_s, first->reduce_s, first->update_s,
+                                     first->other_s};
+    for (int k = 0; k < N_PARTS; k++) lost[k] = (part_s[k] - share * first_s[k]) / t->step_s;
 }
 
 /* As the table has it: in %, and no -0.00. */
@@ -54,18 +60,13 @@ static double percent(double share)
 
 static void add_share(pod_table *t, double share) { pod_table_add(t, "%.2f", percent(share)); }
 
-static bool gains(const pod_scaling *s, int i, const pod_scale_time *x, const pod_scale_time *first)
-{
-    return percent(lost(s, i, x, x->compute_s, first->compute_s)) < 0 ||
-           percent(lost(s, i, x, x->reduce_s, first->reduce_s)) < 0 ||
-           percent(lost(s, i, x, x->update_s, first->update_s)) < 0 ||
-           percent(lost(s, i, x, x->other_s, first->other_s)) < 0;
-}
-
-static void add_row(pod_table *t, const pod_scaling *s, int i, const pod_scale_time *x,
+/* Whether a part of it gains. */
+static bool add_row(pod_table *t, const pod_scaling *s, int i, const pod_scale_time *x,
                     const pod_scale_time *first, const char *clock)
 {
     const pod_scale_point *p = &s->point[i];
+    double lost[N_PARTS];
+    bool gains = false;
     pod_table_add(t, "%s", p->mesh);
     pod_table_add(t, "%d", p->cores);
     pod_table_add(t, "%" PRId64, p->batch);
@@ -74,10 +75,12 @@ static void add_row(pod_table *t, const pod_scaling *s, int i, const pod_scale_t
     pod_table_add(t, "%.1f", per_s(p, x));
     pod_table_add(t, "%.3f", per_s(p, x) / per_s(&s->point[0], first));
     add_share(t, efficiency(s, i, x, first));
-    add_share(t, lost(s, i, x, x->compute_s, first->compute_s));
-    add_share(t, lost(s, i, x, x->reduce_s, first->reduce_s));
-    add_share(t, lost(s, i, x, x->update_s, first->update_s));
-    add_share(t, lost(s, i, x, x->other_s, first->other_s));
+    find_lost(s, i, x, first, lost);
+    for (int k = 0; k < N_PARTS; k++) {
+        add_share(t, lost[k]);
+        gains |= percent(lost[k]) < 0;
+    }
+    return gains;
 }
 
 static pod_status print_table(const pod_scaling *s, const pod_config *c, FILE *to)
@@ -93,11 +96,9 @@ static pod_status print_table(const pod_scaling *s, const pod_config *c, FILE *t
     for (int i = 0; i < s->n; i++) {
         const pod_scale_point *p = &s->point[i], *first = &s->point[0];
         if (s->has_real)
-            add_row(t, s, i, &p->real, &first->real,
-                    p->cores > s->physical_cores ? "wall, cores shared" : "wall");
-        add_row(t, s, i, &p->simulated, &first->simulated, "virtual");
-        has_gains = has_gains || gains(s, i, &p->simulated, &first->simulated) ||
-                    (s->has_real && gains(s, i, &p->real, &first->real));
+            has_gains |= add_row(t, s, i, &p->real, &first->real,
+                                 p->cores > s->physical_cores ? "wall, cores shared" : "wall");
+        has_gains |= add_row(t, s, i, &p->simulated, &first->simulated, "virtual");
     }
     pod_table_footer(t);
     if (has_gains)
@@ -130,6 +131,7 @@ static void put_time(pod_json *j, const pod_scaling *s, int i, bool real)
     const pod_scale_point *p = &s->point[i], *one = &s->point[0];
     const pod_scale_time *t = real ? &p->real : &p->simulated;
     const pod_scale_time *first = real ? &one->real : &one->simulated;
+    double lost[N_PARTS];
     pod_json_open_object(j, NULL);
     pod_json_text(j, "mesh", p->mesh);
     pod_json_int(j, "ranks", p->cores);
@@ -141,10 +143,8 @@ static void put_time(pod_json *j, const pod_scaling *s, int i, bool real)
     pod_json_double(j, "speedup", per_s(p, t) / per_s(one, first));
     pod_json_double(j, "efficiency", efficiency(s, i, t, first));
     pod_json_open_object(j, "lost");
-    pod_json_double(j, "compute", lost(s, i, t, t->compute_s, first->compute_s));
-    pod_json_double(j, "reduce", lost(s, i, t, t->reduce_s, first->reduce_s));
-    pod_json_double(j, "update", lost(s, i, t, t->update_s, first->update_s));
-    pod_json_double(j, "other", lost(s, i, t, t->other_s, first->other_s));
+    find_lost(s, i, t, first, lost);
+    for (int k = 0; k < N_PARTS; k++) pod_json_double(j, parts[k], lost[k]);
     pod_json_close(j);
     if (p->explanation && !real) {
         pod_json_open_object(j, "explain");
