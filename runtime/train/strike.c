@@ -38,10 +38,9 @@ static bool is_slow_in(const pod_fault *f, int64_t step)
 
 double pod_strike_slowness(const pod_fault fault[], int n_faults, int rank, int64_t step)
 {
-    double slowness = 1;
     for (int i = 0; i < n_faults; i++)
-        if (fault[i].rank == rank && is_slow_in(&fault[i], step)) slowness *= fault[i].factor;
-    return slowness;
+        if (fault[i].rank == rank && is_slow_in(&fault[i], step)) return fault[i].factor;
+    return 1;
 }
 
 /* ---- the blows ------------------------------------------------------------------------------- */

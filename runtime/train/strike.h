@@ -42,7 +42,8 @@ POD_MUST pod_status pod_strike_create(pod_arena *a, const pod_strike_args *args,
  * nothing. */
 void pod_strike_step(pod_strike *s, int64_t step);
 
-/* How many times as long the core of this rank takes in this step; 1 where nothing slows it. */
+/* How many times as long the core of this rank takes in this step; 1 where nothing slows it. As
+ * parsed no two of the faults do at once. */
 double pod_strike_slowness(const pod_fault fault[], int n_faults, int rank, int64_t step);
 
 #endif
