@@ -22,8 +22,8 @@ static pthread_mutex_t the_lock = PTHREAD_MUTEX_INITIALIZER;
 void pod_h5_lock(void)
 {
     pthread_mutex_lock(&the_lock);
-    /* Its clean-up at exit closes again what could not be closed for want of room, and crashes. Only
-     * the first call before all others counts. */
+    /* Its clean-up at exit closes again what could not be closed for want of room, and crashes.
+     * Only the first call before all others counts. */
     H5dont_atexit();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
