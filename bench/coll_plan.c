@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "bench/coll.h"
+#include "bench/planned.h"
 #include "kernels/base/cpu.h"
 #include "kernels/base/parse.h"
 #include "runtime/core/machine_net.h"
@@ -183,7 +184,6 @@ static pod_status place_alone(const pod_config *c, pod_comm *comm, pod_bench_pla
                         pod_config_text(c, POD_OPT_ON), pod_comm_size(comm), pod_comm_size(comm));
     POD_TRY(pod_mesh_parse(strcmp(mesh, "auto") == 0 ? "2x2" : mesh, &p->mesh));
     p->n_ranks = pod_mesh_size(&p->mesh);
-    p->node_size = p->on == POD_ON_SIM ? 1 : p->n_ranks;
     return POD_OK;
 }
 
@@ -227,14 +227,14 @@ static pod_status check_simulation(const pod_config *c, const pod_bench_plan *p)
     return POD_OK;
 }
 
-/* Of ranks that are all in this process: the cores of a pod share no memory, whatever a file says
- * of the nodes of runs. */
+/* Of ranks that are all in this process: those of a host share memory as in a run; the cores of a
+ * pod share none, whatever a file says of the nodes of runs. */
 static pod_status share_alone(const pod_config *c, pod_bench_plan *p)
 {
-    const int64_t node = pod_config_int(c, POD_OPT_NODE);
-    if (pod_machine_is_virtual(&p->machine)) return POD_OK;
+    p->node_size = 1;
+    if (p->on == POD_ON_SIM && pod_machine_is_virtual(&p->machine)) return POD_OK;
     POD_TRY(check_node(c, p, p->n_ranks));
-    if (node > 0) p->node_size = (int)node;
+    p->node_size = pod_planned_node_size(c, p->n_ranks);
     return POD_OK;
 }
 

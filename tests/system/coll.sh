@@ -118,6 +118,11 @@ refuses() {
     [ $? -eq 2 ] && [ ! -s out ] && [ "$(cat err)" = "minipod coll: $line" ] || fail "$*: $(cat out err)"
 }
 refuses 'check: --on sim moves no data that could be wrong' "${sim[@]}" -c 1
+# Ranks of a host share its memory, as in a run, unless nodes are said to be smaller.
+"$minipod" explain machine --machine tpu-v3 | sed 's/^clock = .*/clock = wall/; s/^name = .*/name = made/' >made.conf
+made=(coll --on sim --machine made.conf --mesh 2x2 -b 1M -e 1M --algo direct --progress off)
+"$minipod" "${made[@]}" >out 2>err || fail "direct on a host: $(cat err)"
+refuses 'algo: direct refuses allreduce of 1M: no ranks share memory' "${made[@]}" --node 1
 # By the rules that training on a pod goes by.
 "$minipod" "${sim[@]}" -b 1K >out 2>err && [ "$(grep -v '^#' out | awk '{ print $14 }' | sort -u)" = torus2d ] ||
     fail "rules of a pod: $(cat out err)"
