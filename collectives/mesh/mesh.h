@@ -19,8 +19,7 @@ typedef struct pod_mesh { /* a value: copy it freely */
     int extent[POD_MESH_ROOM];
     bool wraps[POD_MESH_ROOM];
     bool is_forced[POD_MESH_ROOM]; /* the text said o or w: a machine file does not decide it */
-    bool
-        is_of_chips; /* with three extents all are of chips: a pod's file says so. Else the first
+    bool is_of_chips; /* with three extents all are of chips: a pod's file says so. Else the first
                          is the cores of a chip */
 } pod_mesh;
 
