@@ -90,6 +90,10 @@ static pod_status print_table(const pod_scaling *s, const pod_config *c, FILE *t
     POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
     pod_table_note(t, "minipod %s scale, machine %s, %s, %s scaling", POD_VERSION, s->machine,
                    pod_config_text(c, POD_OPT_MODEL), pod_config_text(c, POD_OPT_SCALING));
+    pod_table_note(t, "images: %s%s", s->images,
+                   s->has_data && !pod_config_is_set(c, POD_OPT_DATA)
+                       ? ", made, of the size it was published for; --data gives others"
+                       : "");
     pod_table_note(t, "efficiency: samples/s of a core against the first mesh's; compute to other: "
                       "what of core 0's step each part loses");
     bool has_gains = false;
@@ -166,6 +170,7 @@ static void put(const void *record, pod_json *j)
     pod_json_text(j, "machine", s->machine);
     pod_json_text(j, "model", pod_config_text(r->config, POD_OPT_MODEL));
     pod_json_text(j, "scaling", pod_config_text(r->config, POD_OPT_SCALING));
+    pod_json_text(j, "data", s->has_data ? s->images : NULL);
     pod_json_open_array(j, "points");
     for (int i = 0; i < s->n; i++) {
         if (s->has_real) put_time(j, s, i, true);
@@ -249,16 +254,25 @@ static pod_status draw(const pod_scaling *s, const pod_config *c, pod_log *log)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static pod_status measure(pod_call *call, bool real, pod_scaling *s)
+static pod_status measure(pod_call *call, const pod_config *c, bool real, pod_scaling *s)
 {
     pod_progress_begin(call->log, real ? "training" : "simulating", "meshes", 0, s->n);
     for (int i = 0; i < s->n; i++) {
-        POD_TRY(pod_scale_simulate(call->config, s, i));
-        if (real) POD_TRY(pod_scale_train(call->config, s, i));
+        POD_TRY(pod_scale_simulate(c, s, i));
+        if (real) POD_TRY(pod_scale_train(c, s, i));
         pod_progress_at(call->log, i + 1, "%s", s->point[i].mesh);
     }
     pod_progress_end(call->log);
     return POD_OK;
+}
+
+static pod_status measure_alike(pod_call *call, bool real, pod_scaling *s)
+{
+    pod_config *both;
+    POD_TRY(pod_scale_settings(call->config, real, s->arena, &both));
+    const pod_status status = measure(call, both, real, s);
+    pod_config_destroy(both);
+    return status;
 }
 
 static pod_status scale(pod_call *call, pod_scaling *s)
@@ -270,7 +284,7 @@ static pod_status scale(pod_call *call, pod_scaling *s)
     if (!real && strcmp(on, "sim") != 0 && strcmp(on, "auto") != 0)
         return pod_fail(POD_E_INVALID, "on: scale takes sim, or host, found '%s'", on);
     if (*folder) POD_TRY(pod_dir_make(folder));
-    POD_TRY(measure(call, real, s));
+    POD_TRY(measure_alike(call, real, s));
     if (*s->warning) pod_log_say(call->log, POD_LOG_WARNING, "%s", s->warning);
     POD_TRY(print_table(s, c, call->log->out));
     print_explanations(s, call->log->out);

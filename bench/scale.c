@@ -63,6 +63,17 @@ pod_status pod_scale_list(const pod_config *c, pod_scaling *s)
 
 /* ---- simulated ------------------------------------------------------------------------------- */
 
+pod_status pod_scale_settings(const pod_config *given, bool is_real, pod_arena *a, pod_config **out)
+{
+    const pod_model *m = pod_model_find(pod_config_text(given, POD_OPT_MODEL));
+    const char *text = pod_config_print(given);
+    if (is_real && m && !pod_config_is_set(given, POD_OPT_DATA))
+        text = pod_arena_text(
+            a, "%s[command line]\ndata = glyphs:%" PRId64 "x%" PRId64 "x%" PRId64 "\n", text, m->h,
+            m->w, m->c);
+    return text ? pod_config_parse(text, out) : POD_E_NOMEM;
+}
+
 pod_status pod_scale_config(const pod_config *given, const pod_scale_point *p, pod_arena *a,
                             pod_config **out)
 {
@@ -79,6 +90,14 @@ static void keep_warning(const pod_planned *p, const pod_program *program, pod_a
     const char *text = pod_network_algo_missed(&p->setup, program, arena);
     if (text && !*s->warning)
         snprintf(s->warning, sizeof s->warning, "mesh %.64s: %.180s", s->point[i].mesh, text);
+}
+
+static pod_status keep_images(const pod_config *c, const pod_planned *p, pod_scaling *s)
+{
+    s->has_data = p->dataset != NULL;
+    s->images = pod_arena_text(
+        s->arena, "%s", s->has_data ? pod_config_text(c, POD_OPT_DATA) : pod_planned_source(p));
+    return s->images ? POD_OK : POD_E_NOMEM;
 }
 
 /* What is shown is the progress of the meshes, not that within one. */
@@ -105,6 +124,7 @@ static pod_status simulate(const pod_config *c, pod_arena *arena, pod_scaling *s
     pod_status status;
     POD_TRY_GOTO(status, pod_planned_of(c, arena, &p), done);
     POD_TRY_GOTO(status, pod_simulate(&p, arena, &r), done);
+    if (i == 0) POD_TRY_GOTO(status, keep_images(c, &p, s), done);
     const pod_spread *phase = r.stats.phase;
     pod_scale_time t = {.step_s = r.step_s,
                         .compute_s = phase[POD_PHASE_FORWARD].mean + phase[POD_PHASE_BACKWARD].mean,

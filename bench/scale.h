@@ -28,7 +28,9 @@ typedef struct pod_scaling {
     pod_scale_point point[POD_SCALE_MAX_POINTS];
     int n;
     char machine[POD_MACHINE_TEXT_BYTES];
-    char warning[256]; /* "": none */
+    const char *images; /* of both clocks: --data, or where their size comes from; in the arena */
+    bool has_data;      /* images are those of a data set */
+    char warning[256];  /* "": none */
     bool has_real;
     int physical_cores;
 } pod_scaling;
@@ -36,6 +38,10 @@ typedef struct pod_scaling {
 /* The points of --meshes, --scaling and --batch. E_INVALID, also for a mesh that --machine does not
  * have; E_IO when that cannot be read. */
 POD_MUST pod_status pod_scale_list(const pod_config *c, pod_scaling *s);
+/* The settings of both clocks: where training runs for real and nothing names data, made images of
+ * the size that the model was published for. Its text is in the arena. */
+POD_MUST pod_status pod_scale_settings(const pod_config *given, bool is_real, pod_arena *a,
+                                       pod_config **out);
 /* The settings with the mesh and batch of a point; its text is in the arena. */
 POD_MUST pod_status pod_scale_config(const pod_config *given, const pod_scale_point *p,
                                      pod_arena *a, pod_config **out);

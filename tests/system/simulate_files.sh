@@ -54,6 +54,32 @@ json why.json 'j["points"][1]["explain"] == json.load(open("one.json"))["explain
 [ "$(sed -n '/^# mesh 2x2x2, clock virtual, machine tpu-v3$/,$p' out | tail -n +2)" = "$(sed -n '/^# what each part/,$p' alone)" ] ||
     fail "scale --explain: $(cat out)"
 
+# Training for real and the simulation beside it are of the same images.
+mkdir ranks
+cat >ranks/mpirun <<'END'
+#!/bin/sh
+echo "$*" >>started
+for word; do case $word in --out=*) out=${word#--out=} ;; esac; done
+echo '{"step_s": 1, "phase_share": {"forward": 0.5, "backward": 0.5}}' >"$out/run.json"
+END
+chmod +x ranks/mpirun
+real=(scale --machine tpu-v3 --batch 64 --meshes 2x1x1,2x2x2 --on host --json real.json)
+# trains DATA IMAGES WORD...: each mesh on that data, and the table says so
+trains() {
+    local data=$1 images=$2
+    shift 2
+    rm -f started
+    PATH=$work/ranks:$PATH "$minipod" "${real[@]}" "$@" >out 2>err || fail "scale $*: $(cat err)"
+    [ "$(grep -c -e " --data=$data " started)" = 2 ] || fail "scale $*: want 2 with $data: $(cat started)"
+    grep -q "^# images: $images\$" out || fail "scale $*: no images $images: $(cat out)"
+    json real.json "j['data'] == '$data'"
+}
+made='made, of the size it was published for; --data gives others'
+trains glyphs:32x32x3 "glyphs:32x32x3, $made" --model resnet20
+trains glyphs:224x224x3 "glyphs:224x224x3, $made" --model resnet50
+trains glyphs:8x8x1 glyphs:8x8x1 --model resnet20 --data glyphs:8x8x1
+json all.json 'j["data"] is None'
+
 # refuses LINE WORD...
 refuses() {
     local line=$1
