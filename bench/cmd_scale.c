@@ -10,6 +10,7 @@
 #include "bench/common/table.h"
 #include "bench/plot.h"
 #include "bench/scale.h"
+#include "bench/simulate_settings.h"
 #include "runtime/core/file.h"
 
 enum { PATH_BYTES = 4096, N_PARTS = 4 };
@@ -94,6 +95,7 @@ static pod_status print_table(const pod_scaling *s, const pod_config *c, FILE *t
                    s->has_data && !pod_config_is_set(c, POD_OPT_DATA)
                        ? ", made, of the size it was published for; --data gives others"
                        : "");
+    pod_simulate_note_options(t, c);
     pod_table_note(t, "efficiency: samples/s of a core against the first mesh's; compute to other: "
                       "what of core 0's step each part loses");
     bool has_gains = false;
@@ -171,6 +173,7 @@ static void put(const void *record, pod_json *j)
     pod_json_text(j, "model", pod_config_text(r->config, POD_OPT_MODEL));
     pod_json_text(j, "scaling", pod_config_text(r->config, POD_OPT_SCALING));
     pod_json_text(j, "data", s->has_data ? s->images : NULL);
+    pod_simulate_put_options(r->config, j);
     pod_json_open_array(j, "points");
     for (int i = 0; i < s->n; i++) {
         if (s->has_real) put_time(j, s, i, true);

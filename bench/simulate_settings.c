@@ -7,8 +7,23 @@
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* What the table shows anyway, and what only says where results go. */
-static bool is_told_elsewhere(pod_opt o)
+/* What only says where results go. */
+static bool is_of_output(pod_opt o)
+{
+    switch (o) {
+    case POD_OPT_CONF:
+    case POD_OPT_CSV:
+    case POD_OPT_JSON:
+    case POD_OPT_OUT:
+    case POD_OPT_TRACE:
+    case POD_OPT_EXPLAIN:
+    case POD_OPT_PROGRESS:
+    case POD_OPT_QUIET: return true;
+    default: return false;
+    }
+}
+
+static bool is_row_of_a_step(pod_opt o)
 {
     switch (o) {
     case POD_OPT_MODEL:
@@ -19,15 +34,23 @@ static bool is_told_elsewhere(pod_opt o)
     case POD_OPT_OPTIMIZER:
     case POD_OPT_BUCKET:
     case POD_OPT_NOISE:
-    case POD_OPT_REPEAT:
-    case POD_OPT_CONF:
-    case POD_OPT_CSV:
-    case POD_OPT_JSON:
-    case POD_OPT_OUT:
-    case POD_OPT_TRACE:
-    case POD_OPT_EXPLAIN:
-    case POD_OPT_PROGRESS:
-    case POD_OPT_QUIET: return true;
+    case POD_OPT_REPEAT: return true;
+    default: return false;
+    }
+}
+
+/* MESH: of who trains, found in a file or the environment; --meshes are compared. */
+static bool is_shown_of_meshes(pod_opt o)
+{
+    switch (o) {
+    case POD_OPT_MODEL:
+    case POD_OPT_DATA:
+    case POD_OPT_MACHINE:
+    case POD_OPT_MESH:
+    case POD_OPT_MESHES:
+    case POD_OPT_SCALING:
+    case POD_OPT_BATCH:
+    case POD_OPT_ON: return true;
     default: return false;
     }
 }
@@ -47,10 +70,26 @@ void pod_simulate_add_options(pod_table *t, const pod_config *c)
     const pod_option *options = pod_options(&n);
     for (int o = 0; o < n; o++) {
         char name[64];
-        if (!pod_config_is_set(c, (pod_opt)o) || is_told_elsewhere((pod_opt)o)) continue;
+        if (!pod_config_is_set(c, (pod_opt)o) || is_of_output((pod_opt)o) ||
+            is_row_of_a_step((pod_opt)o))
+            continue;
         snprintf(name, sizeof name, "--%s", options[o].name);
         pod_table_quantity(t, name, options[o].unit, source_note(c, (pod_opt)o), "%s",
                            pod_config_value(c, (pod_opt)o));
+    }
+}
+
+void pod_simulate_note_options(pod_table *t, const pod_config *c)
+{
+    int n;
+    const pod_option *options = pod_options(&n);
+    for (int o = 0; o < n; o++) {
+        const char *source = source_note(c, (pod_opt)o);
+        if (!pod_config_is_set(c, (pod_opt)o) || is_of_output((pod_opt)o) ||
+            is_shown_of_meshes((pod_opt)o))
+            continue;
+        pod_table_note(t, "--%s %s%s%s", options[o].name, pod_config_value(c, (pod_opt)o),
+                       *source ? ", " : "", source);
     }
 }
 

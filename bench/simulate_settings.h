@@ -9,6 +9,8 @@
 
 /* A row for each option that was given and has no row of its own, and that is not about output. */
 void pod_simulate_add_options(pod_table *t, const pod_config *c);
+/* A note of each that was given and that a table of meshes does not show. */
+void pod_simulate_note_options(pod_table *t, const pod_config *c);
 /* An object "options" of all that were given, as they were written. */
 void pod_simulate_put_options(const pod_config *c, pod_json *j);
 

@@ -54,6 +54,17 @@ json why.json 'j["points"][1]["explain"] == json.load(open("one.json"))["explain
 [ "$(sed -n '/^# mesh 2x2x2, clock virtual, machine tpu-v3$/,$p' out | tail -n +2)" = "$(sed -n '/^# what each part/,$p' alone)" ] ||
     fail "scale --explain: $(cat out)"
 
+# What it was of, whatever gave it.
+printf 'bn-group = 2\n' >group.conf
+MINIPOD_WIRE=bf16 "${scale[@]}" --conf group.conf --link-bandwidth 0.5 --noise 0.05 --optimizer lars --precision f32 \
+    --fault slow:rank=1,factor=2 --csv what.csv --json what.json >out 2>err || fail "scale: $(cat err)"
+for line in 'link-bandwidth 0.5' 'noise 0.05' 'optimizer lars' 'precision f32' 'fault slow:rank=1,factor=2' \
+    'wire bf16, from the environment' 'bn-group 2, from a --conf file'; do
+    grep -q -x -e "# --$line" out && grep -q -x -e "# --$line" what.csv || fail "scale: no --$line: $(head what.csv)"
+done
+[ "$(grep -c '^# --' out)" = 7 ] || fail "scale: others than those: $(cat out)"
+json what.json 'j["options"]["link-bandwidth"] == "0.5" and j["options"]["wire"] == "bf16" and j["options"]["bn-group"] == "2"'
+
 # Training for real and the simulation beside it are of the same images.
 mkdir ranks
 cat >ranks/mpirun <<'END'
