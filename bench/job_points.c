@@ -184,10 +184,41 @@ static pod_status point_of_given_step(const pod_config *c, const pod_job_study *
     return finish_point(s, x);
 }
 
+static bool is_beside_a_step(const pod_option *of, pod_opt o)
+{
+    switch (o) {
+    case POD_OPT_SEED:
+    case POD_OPT_FAULT:
+    case POD_OPT_WATCHDOG:
+    case POD_OPT_START_UP:
+    case POD_OPT_CHECKPOINT:
+    case POD_OPT_CSV:
+    case POD_OPT_JSON:
+    case POD_OPT_OUT: return true;
+    default: return strcmp(of->group, "job") == 0 || strcmp(of->group, "general") == 0;
+    }
+}
+
+/* What says how a step is simulated may stand in a file or in the environment for others; typed, it
+ * is meant. */
+static pod_status check_beside_a_step(const pod_config *c)
+{
+    int n;
+    const pod_option *options = pod_options(&n);
+    for (int o = 0; o < n; o++)
+        if (pod_config_source(c, (pod_opt)o) == POD_FROM_COMMAND_LINE &&
+            !is_beside_a_step(&options[o], (pod_opt)o))
+            return pod_fail(POD_E_INVALID,
+                            "%s: has no effect: --job step= gives the step, and none is simulated",
+                            options[o].name);
+    return POD_OK;
+}
+
 static pod_status list_given_steps(const pod_config *c, pod_job_study *s)
 {
     enum { MAX_NODES = 1000000 };
     const char *at = pod_config_text(c, POD_OPT_NODES);
+    POD_TRY(check_beside_a_step(c));
     if (!*at)
         return pod_fail(POD_E_INVALID, "job: step= has no mesh: on how many nodes? --nodes 64");
     if (!pod_job_keys_has(&s->keys, POD_JOB_KEY_bytes) &&

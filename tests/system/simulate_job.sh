@@ -93,6 +93,12 @@ refuses 'the mesh has its own' simulate --machine tpu-v3 --mesh 2x2x2 --model ml
 refuses 'no whole number of nodes with 3' simulate --machine tpu-v3 --mesh 2x2x2 --model mlp --job node=3 --mtbf 100
 refuses 'kill of rank 8, but there are 8 cores' simulate --machine tpu-v3 --mesh 2x2x2 --model mlp --job days=1 --mtbf 100 --fault kill:rank=8,step=5
 refuses 'has no links' simulate --job step=1,save=5 --nodes 2 --mtbf 100 --fault link:rank=0,dim=0
+for word in mesh=2x2 meshes=2x2,4x4 model=resnet50 machine=tpu-v3 batch=64 noise=0.1 link-bandwidth=0.5 input-rate=9 \
+    scaling=weak every-core=on overlap=off precision=f32 bn-group=2 epochs=3 trace-cores=1; do
+    refuses "^minipod simulate: ${word%%=*}: has no effect: --job step= gives the step" "${given[@]}" --"$word"
+done
+printf 'model = resnet50\n' >step.conf # of others that read the same file or environment
+MINIPOD_MESH=2x2 says 'closed form' "${given[@]}" --conf step.conf --quiet --seed 3 --watchdog 30 --start-up 20
 refuses 'simulate --job takes all' simulate --machine tpu-v3 --mesh 2x2x2 --model mlp --fault kill:rank=0,step=5
 
 # ---- nothing ever fails
