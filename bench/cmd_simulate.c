@@ -57,11 +57,22 @@ static void add_chips(pod_table *t, const simulation *x)
     pod_table_quantity(t, "chips", "", note, "%d", x->result.cores / used);
 }
 
+/* Of a host that has fewer, on which ranks wait for each other's turns. */
+static bool shares_cores(const simulation *x)
+{
+    return x->result.cores > x->result.ideal.physical_cores;
+}
+
 static void add_cores(pod_table *t, const simulation *x)
 {
     char note[TEXT_BYTES] = "";
+    int n = 0;
+    if (shares_cores(x))
+        n = snprintf(note, sizeof note, "ranks share %d physical core%s, in turns",
+                     x->result.ideal.physical_cores, x->result.ideal.physical_cores > 1 ? "s" : "");
     if (x->result.cores_simulated < x->result.cores)
-        snprintf(note, sizeof note, "%d simulated, which stand for all", x->result.cores_simulated);
+        snprintf(note + n, sizeof note - (size_t)n, "%s%d simulated, which stand for all",
+                 n > 0 ? "; " : "", x->result.cores_simulated);
     else if (!pod_config_is_set(x->config, POD_OPT_MESH))
         snprintf(note, sizeof note, "--mesh gives more");
     pod_table_quantity(t, "cores", "", note, "%d", x->result.cores);
@@ -325,6 +336,7 @@ static void put(const void *simulated, pod_json *j)
     pod_json_text(j, "model", s->model);
     pod_json_text(j, "mesh", pod_mesh_print(&s->mesh, mesh, sizeof mesh));
     pod_json_int(j, "ranks", r->cores);
+    pod_json_bool(j, "cores_shared", shares_cores(x));
     if (pod_machine_is_virtual(&x->planned.machine))
         pod_json_int(j, "cores_per_chip_used",
                      pod_machine_cores_used(&x->planned.machine, &s->mesh));

@@ -270,8 +270,12 @@ static void say_slow(const pod_explanation *e, FILE *to)
 
 static double gain(const pod_explanation *e, const pod_what_if *w) { return e->step_s / w->step_s; }
 
-static void say_what_ifs(const pod_explanation *e, FILE *to)
+static void say_what_ifs(const pod_explanation *e, const pod_planned *p, FILE *to)
 {
+    if (!pod_machine_is_virtual(&p->machine))
+        fprintf(to,
+                "# a host's file has times of ops, not rates: what a faster part would help is not "
+                "tried\n");
     if (e->n_what_ifs == 0) return;
     fprintf(to, "# what would help, most first:\n");
     for (int i = 0; i < e->n_what_ifs; i++) {
@@ -287,7 +291,7 @@ pod_status pod_explanation_print(const pod_explanation *e, const pod_planned *p,
     POD_TRY(print_parts(e, to));
     say_reduce(p, s, to);
     say_slow(e, to);
-    say_what_ifs(e, to);
+    say_what_ifs(e, p, to);
     return POD_OK;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # simulate_options.sh MINIPOD: an option of simulate that would do nothing, or not what it says, is
-# refused in one line with exit 2; and what --validate leaves.
+# refused in one line with exit 2; what --validate leaves, and what a host's simulation is told with.
 # shellcheck source=tests/system/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -103,5 +103,22 @@ pod=(--machine tpu-v3 --mesh 2x2x2 --model resnet50 --batch 128)
 held=$(sed -n 's/.*"memory_bytes_per_core": \([0-9]*\).*/\1/p' pod.json)
 "$minipod" explain memory "${pod[@]}" >out 2>err && grep -q "^ *total  *$held " out ||
     fail "explain memory of a pod, simulated $held: $(head -6 out; cat err)"
+
+# ---- more ranks than the host has cores, and why nothing faster is tried on it
+# has PATTERN, has_not PATTERN: in what was printed
+has() { grep -q -e "$1" out || fail "no '$1' in: $(cat out)"; }
+has_not() { ! grep -q -e "$1" out || fail "'$1' in: $(cat out)"; }
+takes "${host[@]}" --mesh 8x8 --json many.json
+has '^  cores  *64  *ranks share 2 physical cores, in turns$'
+grep -q '"cores_shared": true' many.json || fail "many.json: $(head -c 600 many.json)"
+takes "${host[@]}" --explain --json few.json
+has_not 'ranks share'
+grep -q '"cores_shared": false' few.json || fail "few.json: $(head -c 600 few.json)"
+why="^# a host's file has times of ops, not rates: what a faster part would help is not tried"
+has "$why"
+has_not '^# what would help'
+takes "${small[@]}" --explain --json pod.json
+has_not "$why"
+grep -q '"cores_shared": false' pod.json || fail "pod.json: $(head -c 600 pod.json)"
 
 exit $failed
