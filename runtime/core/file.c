@@ -13,9 +13,10 @@ enum { MAX_PATH_BYTES = 4096 };
 struct pod_file {
     FILE *stream;
     char *path;
-    char *part;     /* NULL: written directly */
-    bool is_left;   /* what stands in it is an earlier process's */
-    bool was_whole; /* and stood at PATH: nothing is changed yet */
+    char *part;            /* NULL: written directly */
+    bool is_left;          /* what stands in it is an earlier process's */
+    bool was_whole;        /* and stood at PATH: nothing is changed yet */
+    bool is_whole_or_none; /* no later process goes on with a part of it */
 };
 
 static void release(pod_file *f)
@@ -135,6 +136,7 @@ pod_status pod_file_open(const char *path, pod_file **out)
 {
     pod_file *f;
     POD_TRY(pod_file_hold(path, &f));
+    f->is_whole_or_none = true;
     const pod_status s = pod_file_begin(f);
     if (s == POD_OK)
         *out = f;
@@ -181,9 +183,11 @@ pod_status pod_file_close(pod_file *f)
     }
     pod_status s = POD_OK;
     if (ok && f->part) sync_directory_of(f->path);
-    if (!ok)
+    if (!ok) {
         s = pod_fail(POD_E_WRITE, "%s: cannot write: %s", f->path,
                      reason ? strerror(reason) : "an earlier write failed");
+        if (f->is_whole_or_none) unlink(f->part);
+    }
     release(f);
     return s;
 }

@@ -34,8 +34,8 @@ bool pod_file_is_stdout(const char *path);
 bool pod_file_is_same(const char *path, const char *other);
 
 FILE *pod_file_stream(pod_file *f); /* borrowed until close; its errors are found by close */
-/* Syncs and renames to PATH. On failure PATH is untouched; PATH.part stays to be looked at.
- * Releases f either way. */
+/* Syncs and renames to PATH. On failure PATH is untouched, and PATH.part goes away, unless it was
+ * held: the next process goes on with it. Releases f either way. */
 POD_MUST pod_status pod_file_close(pod_file *f);
 /* Removes PATH.part, unless it is what an earlier process left, and releases f; NULL is allowed.
  * What pod_file_go_on took from PATH has that name again, where nothing was cut or put. */

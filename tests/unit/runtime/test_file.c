@@ -119,6 +119,15 @@ static void unwritable(void)
     CU_ASSERT_EQUAL(symlink("/dev/full", at("full.txt.part")), 0);
     POD_CHECK_FAILS(pod_file_write_atomic(path, "x", 1), POD_E_WRITE, "full.txt: cannot write");
     CU_ASSERT_FALSE(exists(path));
+    CU_ASSERT_FALSE(exists(at("full.txt.part")));
+    /* Of one that grows over processes what is there is kept. */
+    CU_ASSERT_EQUAL(symlink("/dev/full", at("full.txt.part")), 0);
+    pod_file *f;
+    POD_CHECK_OK(pod_file_hold(path, &f));
+    POD_CHECK_OK(pod_file_begin(f));
+    fputs("x", pod_file_stream(f));
+    POD_CHECK_FAILS(pod_file_close(f), POD_E_WRITE, "full.txt: cannot write");
+    CU_ASSERT_TRUE(exists(at("full.txt.part")));
 }
 
 /* A pipe and a device are written as they are; a file is whole or not there. */
