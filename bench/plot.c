@@ -1,19 +1,134 @@
 #include "bench/plot.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kernels/base/assert.h"
+#include "runtime/core/file.h"
+#include "runtime/core/thread.h"
+
+enum { PATH_BYTES = 4096, BLOCK_BYTES = 1 << 16 };
+
+/* A script without the line that names its output: what gnuplot itself writes to a file it does not
+ * check. */
+typedef struct drawing {
+    const char *begin, *rest; /* before that line, up to it; and behind it */
+    size_t begin_bytes;
+    char path[PATH_BYTES];
+    pid_t pid;
+    int gnuplot; /* a socket: its standard input and output */
+} drawing;
+
+static drawing drawing_of(const char *script)
+{
+    static const char names[] = "set output '";
+    const char *at = strstr(script, names);
+    POD_ASSERT(at, "a script names no output: %.40s", script);
+    drawing d = {.begin = script, .begin_bytes = (size_t)(at - script)};
+    size_t n = 0;
+    for (at += strlen(names); (at[0] != '\'' || at[1] == '\'') && n + 1 < sizeof d.path; at++) {
+        if (*at == '\'') at++;
+        d.path[n++] = *at;
+    }
+    POD_ASSERT(at[0] == '\'' && at[1] == '\n', "the name of an output does not end: %s", d.path);
+    d.rest = at + 2;
+    return d;
+}
+
+static bool put(int to, const char *text, size_t bytes)
+{
+    while (bytes > 0) {
+        const ssize_t n = send(to, text, bytes, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return false;
+        text += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+/* A thread of its own, since gnuplot draws before it has read all. That gnuplot has ended meanwhile
+ * its exit code tells. */
+static void *feed(void *ctx)
+{
+    const drawing *d = ctx;
+    if (put(d->gnuplot, d->begin, d->begin_bytes)) (void)put(d->gnuplot, d->rest, strlen(d->rest));
+    shutdown(d->gnuplot, SHUT_WR);
+    return NULL;
+}
+
+/* Answers errno's number. */
+static int spawn(int own, pid_t *pid)
+{
+    extern char **environ;
+    char name[] = "gnuplot", *argv[] = {name, NULL};
+    posix_spawn_file_actions_t files;
+    int failed = posix_spawn_file_actions_init(&files);
+    if (failed) return failed;
+    posix_spawn_file_actions_adddup2(&files, own, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&files, own, STDOUT_FILENO);
+    failed = posix_spawnp(pid, argv[0], &files, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&files);
+    return failed;
+}
+
+static int start_gnuplot(drawing *d)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return errno;
+    for (int i = 0; i < 2; i++) fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+    const int failed = spawn(ends[1], &d->pid);
+    close(ends[1]);
+    d->gnuplot = ends[0];
+    if (failed) close(d->gnuplot);
+    return failed;
+}
+
+static void copy(int from, FILE *to)
+{
+    char block[BLOCK_BYTES];
+    ssize_t n;
+    while ((n = read(from, block, sizeof block)) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0) fwrite(block, 1, (size_t)n, to);
+}
+
+static pod_status draw(drawing *d, FILE *to)
+{
+    pthread_t feeder;
+    int code = -1;
+    const pod_status s = pod_thread_start(&feeder, feed, d);
+    if (s == POD_OK) {
+        copy(d->gnuplot, to);
+        pthread_join(feeder, NULL);
+    }
+    close(d->gnuplot);
+    while (waitpid(d->pid, &code, 0) < 0 && errno == EINTR) continue;
+    if (s != POD_OK) return s;
+    return code == 0 ? POD_OK : pod_fail(POD_E_IO, "gnuplot: failed");
+}
 
 pod_status pod_plot(const char *script, pod_log *log)
 {
-    if (system("command -v gnuplot >/dev/null 2>&1") != 0) {
+    drawing d = drawing_of(script);
+    pod_file *f;
+    POD_TRY(pod_file_open_result(d.path, &f));
+    const int failed = start_gnuplot(&d);
+    pod_status s = POD_OK;
+    if (failed == ENOENT)
         pod_log_say(log, POD_LOG_WARNING, "no plot: gnuplot is not installed (gnuplot-nox)");
-        return POD_OK;
-    }
-    FILE *to = popen("gnuplot", "w");
-    if (!to) return pod_fail(POD_E_IO, "gnuplot: cannot be started");
-    fputs(script, to);
-    if (pclose(to) != 0) return pod_fail(POD_E_IO, "gnuplot: failed");
-    return POD_OK;
+    else if (failed)
+        s = pod_fail(POD_E_IO, "gnuplot: cannot be started: %s", strerror(failed));
+    else
+        s = draw(&d, pod_file_stream(f));
+    if (s == POD_OK && !failed) return pod_file_close(f);
+    pod_file_abandon(f);
+    return s;
 }
 
 const char *pod_plot_quote(const char *text, char *out, size_t bytes)

@@ -4,8 +4,9 @@
 
 #include "runtime/core/log.h"
 
-/* Runs the script, which names its own output. Without gnuplot: a note on the log, and POD_OK. E_IO
- * when gnuplot fails. */
+/* Runs the script, which names its output in a line `set output`, by pod_plot_quote: a file of
+ * results, whole or not there. Without gnuplot: a note on the log, and POD_OK. E_IO when gnuplot
+ * fails, E_WRITE where the file is not written in full. */
 POD_MUST pod_status pod_plot(const char *script, pod_log *log);
 
 /* `text` as gnuplot quotes it, in single quotes, into `out`; returns `out`. */

@@ -129,6 +129,33 @@ fi
 )
 [ "$(cat code)" -eq 1 ] && grep -q '^minipod data: set.h5.part: ' err && [ ! -e set.h5 ] && [ ! -e set.h5.part ] ||
     fail "no room for a data set: exit $(cat code): $(cat err)"
+# no_room KIB FILE WORD...: no room for it in a folder; nothing of it stays there
+no_room() {
+    local kib=$1 file=$2
+    shift 2
+    rm -rf folder
+    (
+        trap '' XFSZ
+        ulimit -f "$kib"
+        "$minipod" "$@" --out folder >out 2>err
+        echo $? >code
+    )
+    [ "$(cat code)" -eq 1 ] && grep -q "^minipod $1: folder/$file: cannot write: " err ||
+        fail "no room for $file: exit $(cat code): $(cat err)"
+    for left in "folder/$file" folder/*.part; do
+        [ ! -e "$left" ] || fail "no room for $file: $left is left"
+    done
+}
+pod=(simulate --machine tpu-v3 --mesh 2x8x8 --model mlp --batch 4096)
+job=(simulate --job step=1,bytes=1G,seeds=2 --nodes 4 --mtbf 1000)
+no_room 4 links.csv "${pod[@]}"
+no_room 128 timeline.json simulate --machine tpu-v3 --mesh 2x2 --model resnet50 --batch 64 --trace
+no_room 4 job.json "${job[@]}"
+if command -v gnuplot >/dev/null; then
+    no_room 16 links.svg "${pod[@]}"
+    no_room 16 scale.svg scale --machine tpu-v3 --meshes 1x1,2x2 --model mlp --batch 64
+    no_room 16 job.svg "${job[@]}"
+fi
 (
     trap '' PIPE
     sleep 0.2

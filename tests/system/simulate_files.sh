@@ -153,7 +153,6 @@ failed_at=$(awk '/^plot/ { block = 0; next } /^e$/ { block++; next } block == 2 
 "$minipod" simulate --machine tpu-v3 --mesh 2x32x32 --model mlp --batch 4096 --out whole >out 2>err || fail "whole: $(cat err)"
 [ "$(layers "fc 'blue'")" = 0 ] && [ "$(layers "fc 'grey70'")" = 0 ] || fail "links.svg: of a whole pod: $(cat script)"
 # What the present one does not write is not an earlier one's.
-printf '#!/bin/sh\nsed -n "s/^set output .\\(.*\\).$/\\1/p" | xargs touch\n' >bin/gnuplot
 "${simulate[@]}" --out again --trace >out 2>err || fail "again: $(cat err)"
 [ -e again/links.svg ] && [ -e again/timeline.json ] || fail "again: $(ls again)"
 "$minipod" simulate --machine tpu-v3 --model mlp --batch 64 --out again >out 2>err || fail "again: $(cat err)"
@@ -166,7 +165,6 @@ for i in 1 2; do
     "$minipod" simulate --machine tpu-v3 --model mlp --batch 64 --out trained >out 2>err || fail "trained: $(cat err)"
     cmp -s steps.json trained/timeline.json || fail "simulation $i: a training's timeline.json: $(ls trained)"
 done
-printf '#!/bin/sh\nexec cat >script\n' >bin/gnuplot
 "${scale[@]}" --out all >out 2>err || fail "scale: $(cat err)"
 [ "$(layers "title 'ideal', '-' .* with linespoints pt 7")" = 2 ] || fail "scale.svg: $(cat script)"
 
