@@ -29,7 +29,14 @@
 #include "runtime/core/machine.h"
 #include "runtime/core/spread.h"
 
-enum { N_REPETITIONS = 9, ALIGN = 64 };
+enum { N_REPETITIONS = 9, ALIGN = 64, BUSY_PERCENT = 50, BUSY_ONE_IN = 20 };
+
+/* The rates as they are told, and how many of them differed by more than BUSY_PERCENT between
+ * repetitions. A quiet host's do by 20 at most, but for a hiccup in one or the other. */
+typedef struct rates {
+    pod_table *table;
+    int n, n_spread;
+} rates;
 
 /* Work that can be repeated `rounds` times; answers how many FLOPs or bytes that was. */
 typedef double work_fn(void *ctx, int64_t rounds);
@@ -68,9 +75,13 @@ static const pod_column columns[] = {
     {"median", "", false}, {"min", "", false}, {"max", "", false}, {"spread", "%", false},
     {"reps", "", false},   {"ok", "", true}};
 
-static void add_row(pod_table *t, const char *what, const char *impl, const char *size,
+static void add_row(rates *r, const char *what, const char *impl, const char *size,
                     const char *unit, const pod_spread *s, const char *ok)
 {
+    pod_table *t = r->table;
+    const double spread_percent = 100 * (s->max - s->min) / s->median;
+    r->n++;
+    r->n_spread += spread_percent > BUSY_PERCENT;
     pod_table_add(t, "%s", what);
     pod_table_add(t, "%s", impl);
     pod_table_add(t, "%s", size);
@@ -78,7 +89,7 @@ static void add_row(pod_table *t, const char *what, const char *impl, const char
     pod_table_add(t, "%.4g", s->median);
     pod_table_add(t, "%.4g", s->min);
     pod_table_add(t, "%.4g", s->max);
-    pod_table_add(t, "%.1f", 100 * (s->max - s->min) / s->median);
+    pod_table_add(t, "%.1f", spread_percent);
     pod_table_add(t, "%" PRId64, s->n);
     pod_table_add(t, "%s", ok);
 }
@@ -98,7 +109,7 @@ static void keep_best(double rate, const char *kernel, double *best, pod_machine
     snprintf(best_kernel, POD_MACHINE_TEXT_BYTES, "%s", kernel);
 }
 
-static void measure_peaks(pod_table *t, pod_machine *m)
+static void measure_peaks(rates *r, pod_machine *m)
 {
     int n;
     const pod_peak_kernel *kernels = pod_peak_kernels(&n);
@@ -106,7 +117,7 @@ static void measure_peaks(pod_table *t, pod_machine *m)
         if ((kernels[i].needs & pod_cpu_features()) != kernels[i].needs) continue;
         pod_peak_kernel kernel = kernels[i];
         const pod_spread s = measure(run_peak, &kernel);
-        add_row(t, "peak", kernel.name, pod_dtype_name(kernel.dtype), "GFLOP/s", &s, "-");
+        add_row(r, "peak", kernel.name, pod_dtype_name(kernel.dtype), "GFLOP/s", &s, "-");
         /* Float32 units serve bfloat16 too, once it is widened. */
         keep_best(s.max, kernel.name, &m->peak_bf16_gflop_per_s, m->peak_bf16_kernel);
         if (kernel.dtype == POD_F32)
@@ -173,7 +184,7 @@ static pod_status prepare_product(pod_arena *arena, int64_t n, product *out)
     return POD_OK;
 }
 
-static pod_status measure_product(pod_table *t, int64_t n, pod_machine_text kernel, double *rate)
+static pod_status measure_product(rates *r, int64_t n, pod_machine_text kernel, double *rate)
 {
     pod_arena *arena;
     POD_TRY(pod_arena_create(NULL, &arena));
@@ -184,7 +195,7 @@ static pod_status measure_product(pod_table *t, int64_t n, pod_machine_text kern
         snprintf(size, sizeof size, "%" PRId64 "x%" PRId64 "x%" PRId64, n, n, n);
         const pod_spread spread = measure(run_product, &p);
         const bool right = product_is_right(&p);
-        add_row(t, "sgemm", p.kernel->name, size, "GFLOP/s", &spread, right ? "yes" : "NO");
+        add_row(r, "sgemm", p.kernel->name, size, "GFLOP/s", &spread, right ? "yes" : "NO");
         *rate = pod_four_digits(spread.median);
         snprintf(kernel, POD_MACHINE_TEXT_BYTES, "%s", p.kernel->name);
         if (!right)
@@ -253,8 +264,8 @@ static pod_status prepare_conv(pod_arena *arena, kernel_work *w)
     return x && filter && y && w->scratch ? POD_OK : POD_E_NOMEM;
 }
 
-static pod_status measure_kernel(pod_table *t, pod_machine *m, const char *kind,
-                                 const pod_candidate *c, kernel_work w)
+static pod_status measure_kernel(rates *r, pod_machine *m, const char *kind, const pod_candidate *c,
+                                 kernel_work w)
 {
     pod_arena *arena;
     POD_TRY(pod_arena_create(NULL, &arena));
@@ -262,7 +273,7 @@ static pod_status measure_kernel(pod_table *t, pod_machine *m, const char *kind,
     pod_status s = w.gemm_kernel ? prepare_gemm(arena, &w) : prepare_conv(arena, &w);
     if (s == POD_OK) {
         const pod_spread spread = measure(run_kernel, &w);
-        add_row(t, kind, name, "", "GFLOP/s", &spread, "-");
+        add_row(r, kind, name, "", "GFLOP/s", &spread, "-");
         s = pod_rates_set(&m->kernel_rate, kind, name, pod_four_digits(spread.median));
     }
     pod_arena_destroy(arena);
@@ -275,7 +286,7 @@ static bool is_candidate(const pod_candidate *c, int i, int n)
     return i < n - 1 && (c[i].needs & ~pod_cpu_features()) == 0 && !c[i].refusal;
 }
 
-static pod_status measure_kernels(pod_table *t, pod_machine *m)
+static pod_status measure_kernels(rates *r, pod_machine *m)
 {
     pod_candidate c[POD_MAX_CANDIDATES];
     kernel_work w = {0};
@@ -285,7 +296,7 @@ static pod_status measure_kernels(pod_table *t, pod_machine *m)
         n = pod_gemm_candidates(&w.gemm, c);
         for (int j = 0; j < n; j++) {
             w.gemm_kernel = &pod_gemm_kernels(&n)[j];
-            if (is_candidate(c, j, n)) POD_TRY(measure_kernel(t, m, kind, &c[j], w));
+            if (is_candidate(c, j, n)) POD_TRY(measure_kernel(r, m, kind, &c[j], w));
         }
     }
     w.gemm_kernel = NULL;
@@ -293,7 +304,7 @@ static pod_status measure_kernels(pod_table *t, pod_machine *m)
         n = pod_conv_candidates(&w.conv, c);
         for (int j = 0; j < n; j++) {
             w.conv_kernel = &pod_conv_kernels(&n)[j];
-            if (is_candidate(c, j, n)) POD_TRY(measure_kernel(t, m, kind, &c[j], w));
+            if (is_candidate(c, j, n)) POD_TRY(measure_kernel(r, m, kind, &c[j], w));
         }
     }
     return POD_OK;
@@ -316,7 +327,7 @@ static double run_copy(void *ctx, int64_t rounds)
     return 2.0 * (double)rounds * (double)c->bytes; /* read plus written */
 }
 
-static pod_status measure_copy(pod_table *t, const char *level, size_t bytes, double *rate)
+static pod_status measure_copy(rates *r, const char *level, size_t bytes, double *rate)
 {
     pod_arena *arena;
     POD_TRY(pod_arena_create(NULL, &arena));
@@ -332,7 +343,7 @@ static pod_status measure_copy(pod_table *t, const char *level, size_t bytes, do
         const bool right = memcmp(c.to, c.from, bytes) == 0;
         snprintf(what, sizeof what, "copy %s", level);
         snprintf(size, sizeof size, "2 x %zu KiB", bytes >> 10);
-        add_row(t, what, "memcpy", size, "GB/s", &spread, right ? "yes" : "NO");
+        add_row(r, what, "memcpy", size, "GB/s", &spread, right ? "yes" : "NO");
         *rate = pod_four_digits(spread.median);
     }
     pod_arena_destroy(arena);
@@ -346,7 +357,7 @@ static size_t cache_bytes(int name, size_t otherwise)
     return bytes > 0 ? (size_t)bytes : otherwise;
 }
 
-static pod_status measure_copies(pod_table *t, pod_machine *m)
+static pod_status measure_copies(rates *r, pod_machine *m)
 {
     const size_t KIB = 1024, MIB = KIB * KIB;
     const size_t l1 = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 32 * KIB);
@@ -354,25 +365,25 @@ static pod_status measure_copies(pod_table *t, pod_machine *m)
     const size_t l3 = cache_bytes(_SC_LEVEL3_CACHE_SIZE, 32 * MIB);
     /* Two buffers: half of a cache in all; beyond the last one, twice of it, within reason. */
     const size_t beyond = l3 < 32 * MIB ? 32 * MIB : l3 > 256 * MIB ? 256 * MIB : l3;
-    POD_TRY(measure_copy(t, "l1", l1 / 4, &m->copy_l1_gb_per_s));
-    POD_TRY(measure_copy(t, "l2", l2 / 4, &m->copy_l2_gb_per_s));
-    POD_TRY(measure_copy(t, "memory", beyond, &m->copy_memory_gb_per_s));
+    POD_TRY(measure_copy(r, "l1", l1 / 4, &m->copy_l1_gb_per_s));
+    POD_TRY(measure_copy(r, "l2", l2 / 4, &m->copy_l2_gb_per_s));
+    POD_TRY(measure_copy(r, "memory", beyond, &m->copy_memory_gb_per_s));
     return POD_OK;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static pod_status measure_all(pod_call *call, pod_table *t, pod_machine *m)
+static pod_status measure_all(pod_call *call, rates *r, pod_machine *m)
 {
     pod_log_say(call->log, POD_LOG_INFO,
                 "measuring one core of %s; all takes some minutes, more on a busy host",
                 m->cpu_model);
-    measure_peaks(t, m);
-    POD_TRY(measure_product(t, 64, m->sgemm_kernel, &m->sgemm_64_gflop_per_s));
-    POD_TRY(measure_product(t, 256, m->sgemm_kernel, &m->sgemm_256_gflop_per_s));
-    POD_TRY(measure_product(t, 1024, m->sgemm_kernel, &m->sgemm_1024_gflop_per_s));
-    POD_TRY(measure_copies(t, m));
-    POD_TRY(measure_kernels(t, m));
+    measure_peaks(r, m);
+    POD_TRY(measure_product(r, 64, m->sgemm_kernel, &m->sgemm_64_gflop_per_s));
+    POD_TRY(measure_product(r, 256, m->sgemm_kernel, &m->sgemm_256_gflop_per_s));
+    POD_TRY(measure_product(r, 1024, m->sgemm_kernel, &m->sgemm_1024_gflop_per_s));
+    POD_TRY(measure_copies(r, m));
+    POD_TRY(measure_kernels(r, m));
     POD_TRY(pod_calibrate_host(call, m));
     pod_comm *alone;
     POD_TRY(pod_comm_open_alone(&alone));
@@ -406,18 +417,24 @@ static pod_status calibrate(pod_call *call, const char *path, pod_table *t)
 {
     const char *csv = pod_config_text(call->config, POD_OPT_CSV);
     const char *json = pod_config_text(call->config, POD_OPT_JSON);
+    rates r = {.table = t};
     pod_machine m;
     pod_machine_describe_host(&m);
     pod_table_note(t, "minipod calibrate %s, clock wall, one core at a time", POD_VERSION);
     pod_table_note(t, "%s, %s: %s, %" PRId64 " physical cores", m.hostname, m.cpu_model,
                    m.cpu_features[0] ? m.cpu_features : "no vector features", m.physical_cores);
     pod_table_note(t, "%s", pod_blas_config());
-    POD_TRY(measure_all(call, t, &m));
+    POD_TRY(measure_all(call, &r, &m));
     POD_TRY(pod_table_print(t, call->log->out));
     POD_TRY(pod_machine_write(path, &m));
     pod_log_say(call->log, POD_LOG_RESULT, "# written: %s", path);
     if (csv[0] != '\0') POD_TRY(pod_table_write_csv(t, csv));
     if (json[0] != '\0') POD_TRY(write_json(json, &m, t));
+    if (BUSY_ONE_IN * r.n_spread > r.n)
+        pod_log_say(call->log, POD_LOG_WARNING,
+                    "%d of %d rates spread by more than %d %%: this host was busy; calibrate again "
+                    "when it is not",
+                    r.n_spread, r.n, BUSY_PERCENT);
     return POD_OK;
 }
 
