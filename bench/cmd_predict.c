@@ -112,7 +112,8 @@ static void add_notes(const prediction *j, const pod_side *measured, const pod_s
                    "measured: clock wall, rank 0, medians of %" PRId64
                    " steps; predicted: clock virtual, machine %s",
                    n_measured(j), j->machine.name);
-    pod_table_note(t, "%d ranks, %d cores%s", ranks, cores,
+    pod_table_note(t, "%d rank%s, %d core%s%s", ranks, ranks == 1 ? "" : "s", cores,
+                   cores == 1 ? "" : "s",
                    ranks > cores ? ": ranks outnumber cores, so that the operating system's "
                                    "turns are measured, which no machine file foretells"
                                  : "");

@@ -149,13 +149,20 @@ const pod_column pod_predict_columns[] = {
     {"difference", "ms", false}, {"ratio", "", false}};
 const int pod_n_predict_columns = sizeof pod_predict_columns / sizeof pod_predict_columns[0];
 
+/* As the table has it, with so many digits behind the point, and no -0.000. */
+static double rounded(double value, int digits)
+{
+    const double scale = pow(10, digits), x = round(scale * value) / scale;
+    return x == 0 ? 0 : x;
+}
+
 static void add_times(pod_table *t, double measured_s, double predicted_s)
 {
-    pod_table_add(t, "%.4f", 1e3 * measured_s);
-    pod_table_add(t, "%.4f", 1e3 * predicted_s);
-    pod_table_add(t, "%+.4f", 1e3 * (predicted_s - measured_s));
+    pod_table_add(t, "%.4f", rounded(1e3 * measured_s, 4));
+    pod_table_add(t, "%.4f", rounded(1e3 * predicted_s, 4));
+    pod_table_add(t, "%+.4f", rounded(1e3 * (predicted_s - measured_s), 4));
     if (measured_s > 0)
-        pod_table_add(t, "%.3f", predicted_s / measured_s);
+        pod_table_add(t, "%.3f", rounded(predicted_s / measured_s, 3));
     else
         pod_table_add(t, "-");
 }

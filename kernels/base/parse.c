@@ -129,5 +129,7 @@ const char *pod_print_double(double value, char *text, size_t text_bytes)
         snprintf(text, text_bytes, "%.*g", digits, value);
         if (strtod(text, NULL) == value) break;
     }
+    /* Digits that are too few for a whole number make %g write 50 as 5e+01. */
+    if (fabs(value) < 1e6 && strstr(text, "e+")) snprintf(text, text_bytes, "%.0f", value);
     return text;
 }

@@ -447,6 +447,20 @@ static void size_round_trip(void)
     CU_ASSERT_STRING_EQUAL(pod_print_size((int64_t)1 << 50, text, sizeof text), "1024T");
 }
 
+static void print_double(void)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } rows[] = {{0, "0"},         {-0.0, "-0"},         {0.1, "0.1"},     {5, "5"},
+                {50, "50"},       {-1200, "-1200"},     {61604, "61604"}, {275000, "275000"},
+                {1e6, "1e+06"},   {1.25e9, "1.25e+09"}, {1e-6, "1e-06"},  {999999.5, "999999.5"},
+                {INFINITY, "inf"}};
+    char text[32];
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        CU_ASSERT_STRING_EQUAL(pod_print_double(rows[i].value, text, sizeof text), rows[i].text);
+}
+
 static void parse_bool(void)
 {
     static const char *const yes[] = {"on", "true", "yes", "1", "ON", "True"};
@@ -659,9 +673,13 @@ static CU_TestInfo arena_tests[] = {
     CU_TEST_INFO_NULL,
 };
 static CU_TestInfo parse_tests[] = {
-    {"int", parse_int},   {"double", parse_double},
-    {"size", parse_size}, {"size_round_trip", size_round_trip},
-    {"bool", parse_bool}, {"dims", parse_dims},
+    {"int", parse_int},
+    {"double", parse_double},
+    {"size", parse_size},
+    {"size_round_trip", size_round_trip},
+    {"print_double", print_double},
+    {"bool", parse_bool},
+    {"dims", parse_dims},
     CU_TEST_INFO_NULL,
 };
 static CU_TestInfo status_tests[] = {
