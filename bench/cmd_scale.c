@@ -232,7 +232,7 @@ static void print_panel(const pod_scaling *s, const char *label, int column, FIL
 static pod_status draw(const pod_scaling *s, const pod_config *c, pod_log *log)
 {
     const char *folder = pod_config_text(c, POD_OPT_OUT);
-    char path[PATH_BYTES], quoted[PATH_BYTES + 8], *script = NULL;
+    char path[PATH_BYTES], *script = NULL;
     size_t bytes;
     if (!*folder) return POD_OK;
     snprintf(path, sizeof path, "%s/scale.svg", folder);
@@ -240,17 +240,16 @@ static pod_status draw(const pod_scaling *s, const pod_config *c, pod_log *log)
     FILE *to = open_memstream(&script, &bytes);
     if (!to) return pod_fail(POD_E_NOMEM, "%s: no memory for the plot's script", path);
     fprintf(to,
-            "set terminal svg size 960,420 noenhanced\nset output %s\n"
+            "set terminal svg size 960,420 noenhanced\n"
             "set multiplot layout 1,2 title '%s on %s, %s scaling'\n"
             "set xlabel 'cores'\nset logscale x 2\nset grid\nset key bottom\nset logscale y\n",
-            pod_plot_quote(path, quoted, sizeof quoted), pod_config_text(c, POD_OPT_MODEL),
-            s->machine, pod_config_text(c, POD_OPT_SCALING));
+            pod_config_text(c, POD_OPT_MODEL), s->machine, pod_config_text(c, POD_OPT_SCALING));
     print_panel(s, "samples/s", RATE, to);
     fputs("unset logscale y\nset yrange [0:110<*]\n", to);
     print_panel(s, "scaling efficiency, %", EFFICIENCY, to);
     fputs("unset multiplot\n", to);
     fclose(to);
-    const pod_status status = pod_plot(script, log);
+    const pod_status status = pod_plot(script, path, log);
     free(script);
     return status;
 }

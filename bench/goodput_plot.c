@@ -39,18 +39,16 @@ static void print_tops(const pod_run_account *r, const pod_interval x[], const p
     fputs("e\n", to);
 }
 
-static void print_script(const pod_run_account *r, const pod_interval x[], const char *path,
-                         FILE *to)
+static void print_script(const pod_run_account *r, const pod_interval x[], FILE *to)
 {
-    char quoted[PATH_BYTES + 8], title[PATH_BYTES + 8];
+    char title[PATH_BYTES + 8];
     pod_job_span list[POD_N_JOB_SPANS];
     const int n = list_spans(r, list);
     fprintf(to,
-            "set terminal svg size 1080,480 noenhanced\nset output %s\nset title %s\n"
+            "set terminal svg size 1080,480 noenhanced\nset title %s\n"
             "set xlabel 'seconds of the job, clock wall'\nset ylabel 'ranks'\n"
             "set yrange [0:*]\nset xrange [0:%.9g]\nset key outside right\n"
             "set style fill solid noborder\nplot",
-            pod_plot_quote(path, quoted, sizeof quoted),
             pod_plot_quote(r->name, title, sizeof title),
             pod_stamp_seconds(r->sum.end - r->sum.begin));
     for (int k = n - 1; k >= 0; k--)
@@ -68,9 +66,9 @@ pod_status pod_goodput_plot(const pod_run_account *r, const char *path, pod_log 
     POD_TRY(pod_intervals_cut(&r->job, r->now, r->sum.begin, r->sum.end, x, N_PARTS));
     FILE *to = open_memstream(&script, &bytes);
     if (!to) return pod_fail(POD_E_NOMEM, "%s: no memory for the plot's script", path);
-    print_script(r, x, path, to);
+    print_script(r, x, to);
     fclose(to);
-    const pod_status status = pod_plot(script, log);
+    const pod_status status = pod_plot(script, path, log);
     free(script);
     return status;
 }

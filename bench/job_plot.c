@@ -4,7 +4,7 @@
 #include "bench/job_table.h"
 #include "bench/plot.h"
 
-enum { PATH_BYTES = 4096, N_CURVE = 200 };
+enum { N_CURVE = 200 };
 
 /* gnuplot's own, without its yellow, which nobody sees on white. */
 static int color_of(int i) { return i < 4 ? i + 1 : i + 2; }
@@ -50,16 +50,16 @@ static void print_mark(double at, const char *name, int color, FILE *to)
             at, at, color, name, at, 0.05 * color, color);
 }
 
-static void print_script(const pod_job_study *s, const char *path, FILE *to)
+static void print_script(const pod_job_study *s, FILE *to)
 {
-    char quoted[PATH_BYTES + 8], name[64];
+    char name[64];
     fprintf(to,
-            "set terminal svg size 960,540 noenhanced\nset output %s\n"
+            "set terminal svg size 960,540 noenhanced\n"
             "set title 'runtime goodput of %g days of steps%s%s (virtual clock), %s checkpoints'\n"
             "set xlabel 'steps between checkpoints, s'\nset ylabel 'runtime goodput, %%'\n"
             "set logscale x\nset grid\nset key bottom right\n",
-            pod_plot_quote(path, quoted, sizeof quoted), s->keys.days, *s->machine ? " on " : "",
-            s->machine, s->is_async ? "asynchronous" : "synchronous");
+            s->keys.days, *s->machine ? " on " : "", s->machine,
+            s->is_async ? "asynchronous" : "synchronous");
     if (s->n_points == 1) {
         print_mark(s->point[0].young_s, "Young", 2, to);
         print_mark(s->point[0].daly_s, "Daly", 3, to);
@@ -89,9 +89,9 @@ pod_status pod_job_plot(const pod_job_study *s, const char *path, pod_log *log)
     size_t bytes;
     FILE *to = open_memstream(&script, &bytes);
     if (!to) return pod_fail(POD_E_NOMEM, "%s: no memory for the plot's script", path);
-    print_script(s, path, to);
+    print_script(s, to);
     fclose(to);
-    const pod_status status = pod_plot(script, log);
+    const pod_status status = pod_plot(script, path, log);
     free(script);
     return status;
 }

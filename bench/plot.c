@@ -9,37 +9,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernels/base/assert.h"
 #include "runtime/core/file.h"
 #include "runtime/core/thread.h"
 
-enum { PATH_BYTES = 4096, BLOCK_BYTES = 1 << 16 };
+enum { BLOCK_BYTES = 1 << 16 };
 
-/* A script without the line that names its output: what gnuplot itself writes to a file it does not
- * check. */
 typedef struct drawing {
-    const char *begin, *rest; /* before that line, up to it; and behind it */
-    size_t begin_bytes;
-    char path[PATH_BYTES];
+    const char *script;
     pid_t pid;
     int gnuplot; /* a socket: its standard input and output */
 } drawing;
-
-static drawing drawing_of(const char *script)
-{
-    static const char names[] = "set output '";
-    const char *at = strstr(script, names);
-    POD_ASSERT(at, "a script names no output: %.40s", script);
-    drawing d = {.begin = script, .begin_bytes = (size_t)(at - script)};
-    size_t n = 0;
-    for (at += strlen(names); (at[0] != '\'' || at[1] == '\'') && n + 1 < sizeof d.path; at++) {
-        if (*at == '\'') at++;
-        d.path[n++] = *at;
-    }
-    POD_ASSERT(at[0] == '\'' && at[1] == '\n', "the name of an output does not end: %s", d.path);
-    d.rest = at + 2;
-    return d;
-}
 
 static bool put(int to, const char *text, size_t bytes)
 {
@@ -58,7 +37,7 @@ static bool put(int to, const char *text, size_t bytes)
 static void *feed(void *ctx)
 {
     const drawing *d = ctx;
-    if (put(d->gnuplot, d->begin, d->begin_bytes)) (void)put(d->gnuplot, d->rest, strlen(d->rest));
+    (void)put(d->gnuplot, d->script, strlen(d->script));
     shutdown(d->gnuplot, SHUT_WR);
     return NULL;
 }
@@ -113,11 +92,12 @@ static pod_status draw(drawing *d, FILE *to)
     return code == 0 ? POD_OK : pod_fail(POD_E_IO, "gnuplot: failed");
 }
 
-pod_status pod_plot(const char *script, pod_log *log)
+/* What gnuplot itself writes to a file it does not check. */
+pod_status pod_plot(const char *script, const char *path, pod_log *log)
 {
-    drawing d = drawing_of(script);
+    drawing d = {.script = script};
     pod_file *f;
-    POD_TRY(pod_file_open_result(d.path, &f));
+    POD_TRY(pod_file_open_result(path, &f));
     const int failed = start_gnuplot(&d);
     pod_status s = POD_OK;
     if (failed == ENOENT)

@@ -4,10 +4,10 @@
 
 #include "runtime/core/log.h"
 
-/* Runs the script, which names its output in a line `set output`, by pod_plot_quote: a file of
- * results, whole or not there. Without gnuplot: a note on the log, and POD_OK. E_IO when gnuplot
- * fails, E_WRITE where the file is not written in full. */
-POD_MUST pod_status pod_plot(const char *script, pod_log *log);
+/* Draws what the script says, which names no output: a file of results, whole or not there. Without
+ * gnuplot: a note on the log, and POD_OK. E_IO when gnuplot fails, E_WRITE where the file is not
+ * written in full. */
+POD_MUST pod_status pod_plot(const char *script, const char *path, pod_log *log);
 
 /* `text` as gnuplot quotes it, in single quotes, into `out`; returns `out`. */
 const char *pod_plot_quote(const char *text, char *out, size_t bytes);

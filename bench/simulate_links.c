@@ -168,15 +168,13 @@ static double top_of_scale(const pod_simulated *s, view v)
     return most;
 }
 
-static pod_status print_script(const pod_planned *p, const pod_simulated *s, const char *path,
-                               FILE *to)
+static pod_status print_script(const pod_planned *p, const pod_simulated *s, FILE *to)
 {
     enum { TITLE_BYTES = 320 };
     const view v = view_of(&s->program->mesh);
     const int n_drawn = v.end - v.first;
-    char title[TITLE_BYTES], quoted[PATH_BYTES + 8], mesh[POD_MESH_TEXT_BYTES];
-    fprintf(to, "set terminal svg size 960,%d noenhanced\nset output %s\n", n_drawn * 420,
-            pod_plot_quote(path, quoted, sizeof quoted));
+    char title[TITLE_BYTES], quoted[TITLE_BYTES + 8], mesh[POD_MESH_TEXT_BYTES];
+    fprintf(to, "set terminal svg size 960,%d noenhanced\n", n_drawn * 420);
     snprintf(title, sizeof title,
              "share of a step that links are busy, %%, on %s, mesh %s (virtual clock)%s",
              p->machine.name, pod_mesh_print(&s->program->mesh, mesh, sizeof mesh),
@@ -206,9 +204,9 @@ static pod_status draw(const pod_planned *p, const pod_simulated *s, const char 
     size_t bytes;
     FILE *to = open_memstream(&script, &bytes);
     if (!to) return pod_fail(POD_E_NOMEM, "%s: no memory for the plot's script", path);
-    pod_status status = print_script(p, s, path, to);
+    pod_status status = print_script(p, s, to);
     fclose(to);
-    if (status == POD_OK) status = pod_plot(script, log);
+    if (status == POD_OK) status = pod_plot(script, path, log);
     free(script);
     return status;
 }
