@@ -8,9 +8,9 @@
  * medians, but of the peaks the best repetition: other work on this host can only hide a peak, and
  * one that is too low would flatter every goodput. Runs read the file and never measure.
  *
- * And what simulations of this host go by: how long ops take in programs (calibrate_ops.c), how much
- * longer when all cores work (calibrate_crowd.c), what ranks and their batches cost each other
- * (calibrate_host.c). */
+ * And what simulations of this host go by: how long ops take in programs (calibrate_ops.c), how
+ * much longer when all cores work (calibrate_crowd.c), what ranks and their batches cost each
+ * other (calibrate_host.c). */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

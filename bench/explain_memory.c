@@ -53,13 +53,12 @@ static pod_status print_rows(const pod_planned *r, const pod_program *p, const p
     pod_table *t;
     char mesh[POD_MESH_TEXT_BYTES], note[96], micro_steps[48] = "";
     POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
-    pod_status s = POD_OK;
     if (p->repeat.count > 1)
         snprintf(micro_steps, sizeof micro_steps, " in %d micro-steps", (int)p->repeat.count);
     pod_table_note(t, "a training step of %s on one core of mesh %s, batch %" PRId64 "%s",
                    r->net.name, pod_mesh_print(&p->mesh, mesh, sizeof mesh), r->setup.batch,
                    micro_steps);
-    s = add_totals(r, p, f, t);
+    pod_status s = add_totals(r, p, f, t);
     const pod_instr *at = &p->instr[f->peak];
     snprintf(note, sizeof note, "%.1f %% alive at %s '%s', %s",
              100 * (double)f->alive_bytes / (double)p->step_bytes, at->op, at->label,

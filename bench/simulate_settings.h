@@ -14,8 +14,8 @@ void pod_simulate_note_options(pod_table *t, const pod_config *c);
 /* An object "options" of all that were given, as they were written. */
 void pod_simulate_put_options(const pod_config *c, pod_json *j);
 
-/* The command line that simulates the same, whoever gave its options, in the arena: `minipod simulate
- * --mesh 2x8x8 ...`. NULL without memory. */
+/* The command line that simulates the same, whoever gave its options, in the arena: `minipod
+ * simulate --mesh 2x8x8 ...`. NULL without memory. */
 const char *pod_simulate_command(const pod_config *c, pod_arena *arena);
 
 /* A row for each kind of collective with the algorithms that ran, and an array "algorithms". */

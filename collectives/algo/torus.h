@@ -29,9 +29,10 @@
  * then what goes along x is X Y runs instead of X blocks (deal.h), and no element is moved for the
  * sake of its place.
  *
- * In an all-reduce a rank takes about 4 (X - 1 + Y - 1) steps for each strip and order, and
- * 4 (cores - 1); in either half alone 4 (X Y - 1) for both orders and 2 X Y (cores - 1), in an
- * all-gather one more for each part that waits for both orders. */
+ * In an all-reduce a rank takes about 4 (X - 1 + Y - 1) steps, or 4 (X - 1 + Y - 1 + Z - 1), for
+ * each strip and order, and 4 (cores - 1); in either half alone 4 (X Y - 1) for both orders of
+ * two dimensions and 2 X Y (cores - 1), in an all-gather one more for each part that waits for
+ * both orders. */
 #ifndef MINIPOD_COLLECTIVES_ALGO_TORUS_H
 #define MINIPOD_COLLECTIVES_ALGO_TORUS_H
 

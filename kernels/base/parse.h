@@ -24,7 +24,8 @@ POD_MUST pod_status pod_parse_dims(const char *what, const char *text, int max_d
 
 /* "64K", "1M", "1000": the shortest text that pod_parse_size reads back equal. */
 const char *pod_print_size(int64_t bytes, char *text, size_t text_bytes);
-/* The fewest digits that read back equal: "0.1", "50", "1e+06", "1e-06"; "nan", "inf". 32 bytes always suffice. */
+/* The fewest digits that read back equal: "0.1", "50", "1e+06", "1e-06"; "nan", "inf". 32 bytes
+ * always suffice. */
 const char *pod_print_double(double value, char *text, size_t text_bytes);
 
 #endif

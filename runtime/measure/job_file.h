@@ -58,8 +58,8 @@ typedef struct pod_job_writer pod_job_writer;
 POD_MUST pod_status pod_job_writer_open(const char *dir, const pod_job_head *head,
                                         pod_job_writer **out);
 /* These do not fail in the middle of a step: the first failure is kept and answered by close, as
- * E_WRITE; a record that does not fit on the disk is left out whole. They allocate nothing. NULL takes
- * nothing. */
+ * E_WRITE; a record that does not fit on the disk is left out whole. They allocate nothing. NULL
+ * takes nothing. */
 void pod_job_put_from(pod_job_writer *w, int64_t step, pod_stamp at);
 void pod_job_put_span(pod_job_writer *w, pod_job_span span, pod_stamp begin, pod_stamp end);
 void pod_job_put_step(pod_job_writer *w, const pod_job_step *s);

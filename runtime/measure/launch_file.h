@@ -1,7 +1,7 @@
-/* DIR/job/launch.jsonl: how the attempts of a job began and ended, as who starts them sees it. Its
- * form is in job_file.h. A line is one call of the system; one that does not fit on the disk is
- * left out whole, and where that cannot be no line follows it. Local; errors name the file: E_IO where
- * it cannot be opened, E_WRITE of what it does not take. */
+/* DIR/job/launch.jsonl: how the attempts of a job began and ended, as who starts them sees it.
+ * Its form is in job_file.h. A line is one call of the system; one that does not fit on the disk
+ * is left out whole, and where that cannot be no line follows it. Local; errors name the file:
+ * E_IO where it cannot be opened, E_WRITE of what it does not take. */
 #ifndef MINIPOD_RUNTIME_MEASURE_LAUNCH_FILE_H
 #define MINIPOD_RUNTIME_MEASURE_LAUNCH_FILE_H
 

@@ -1,5 +1,5 @@
-/* Saving that goes wrong: at each file operation the disk is full, or the process dies; then at each
- * byte a file is damaged. The older checkpoint loads, and nothing half-written does. */
+/* Saving that goes wrong: at each file operation the disk is full, or the process dies; then at
+ * each byte a file is damaged. The older checkpoint loads, and nothing half-written does. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
