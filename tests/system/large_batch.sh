@@ -98,6 +98,34 @@ study "${one[@]}" -- --tile 1X
 [ "$code" -eq 1 ] && grep -q 'sgd, seed 1: exit .*tile' err && cmp -s s.csv whole.csv ||
     fail "a failed run: exit $code: $(cat err)"
 
+[ ! -e s.runs ] || fail "a failed run's folder stays: $(find s.runs)"
+
+# Killed with checkpoints: goes on from the last one, to the same accuracy.
+cat >killed <<'END'
+#!/bin/bash
+[ "$1" = explain ] && exec "$REAL" "$@"
+exec "$REAL" "${@/%2048/1}" --fault kill:rank=1,step=5
+END
+chmod +x killed
+study "${one[@]}" --epochs 4
+[ "$code" -eq 0 ] || fail "uninterrupted: exit $code: $(cat err)"
+mv s.csv uninterrupted.csv
+cp whole.csv s.csv
+REAL=$minipod study "${one[@]}" --epochs 4 --minipod "$work/killed"
+[ "$code" -eq 1 ] && cmp -s s.csv whole.csv || fail "killed at a step: exit $code: $(cat err)"
+folder=$(echo s.runs/resnet20-32-sgd-1-*)
+ls "$folder"/checkpoint/step-* >/dev/null || fail "no checkpoint of the killed run: $(find s.runs)"
+cat >watched <<'END'
+#!/bin/sh
+"$REAL" "$@" && { cp s.runs/*/run.json . 2>/dev/null || true; }
+END
+chmod +x watched
+REAL=$minipod study "${one[@]}" --epochs 4 --minipod "$work/watched"
+grep -q '"attempts": *2' run.json || fail "from the start again: $(cat run.json)"
+[ "$code" -eq 0 ] && [ ! -e s.runs ] || fail "gone on: exit $code: $(cat err; find s.runs)"
+[ "$(cut -d, -f1-15 s.csv)" = "$(cut -d, -f1-15 uninterrupted.csv)" ] || fail "gone on: $(cat s.csv)"
+cp whole.csv s.csv
+
 # Killed in its first run: the ranks go too, and there is no row.
 cat >slow <<'END'
 #!/bin/sh
