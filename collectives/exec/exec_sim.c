@@ -6,8 +6,6 @@
 #include "collectives/exec/sim.h"
 #include "kernels/base/assert.h"
 
-static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
-
 /* ---- steps and ranks ------------------------------------------------------------------------ */
 
 typedef struct site { /* a core, in a collective */
@@ -93,7 +91,7 @@ static void ready_sync(pod_sim *sim, const site *at, int32_t place, int64_t at_p
     const int32_t number = rest_at(sim, at, place)->peer;
     const pod__sim_sync *all = &plan->sync[number];
     pod__sim_group *group = &at->coll->group[number];
-    group->at_ps = later(group->at_ps, at_ps);
+    group->at_ps = pod_later(group->at_ps, at_ps);
     if (--group->n_waits > 0) return;
     const int64_t on_ps = pod_ps_add(group->at_ps, sim->sync_ps);
     for (int32_t k = all->first; k < all->first + all->n; k++)
@@ -105,7 +103,7 @@ static void tell(pod_sim *sim, const site *at, pod__sim_edge e, int64_t at_ps)
 {
     if (e.n_waits > 1) {
         pod__sim_state *state = &at->state[e.word];
-        at_ps = later(time_of(*state), at_ps);
+        at_ps = pod_later(time_of(*state), at_ps);
         if (!pod__sim_is_wide(e.n_waits)) {
             const int n = n_told(*state) + 1;
             *state = state_of(at_ps, n);
@@ -130,7 +128,7 @@ static void tell_dependents(pod_sim *sim, const site *at, const pod__sim_step *s
     if (s->n_edges == 0) {
         if (s->is_silent) return;
         pod__sim_part *part = &at->coll->part[at->core];
-        part->end_ps = later(part->end_ps, at_ps);
+        part->end_ps = pod_later(part->end_ps, at_ps);
         if (--part->n_left == 0)
             push(sim, at->coll, POD__SIM_DONE, (uint32_t)at->core, part->end_ps);
         return;
@@ -155,11 +153,11 @@ static void tell_known(pod_sim *sim, pod_sim_coll *c)
 static void work(pod_sim *sim, const site *at, int32_t place)
 {
     const pod__sim_step *s = &at->step[place];
-    int64_t *free_ps = &sim->unit_free_ps[at->core];
-    const int64_t start_ps = later(*free_ps, sim->now_ps);
+    const int64_t cost_ps = (int64_t)cost_of(at->coll, s);
+    const int64_t start_ps =
+        pod_busy_take(&sim->unit[at->core], sim->now_ps, cost_ps, at->coll->is_preferred);
     sim->wait_work_ps = pod_ps_add(sim->wait_work_ps, start_ps - sim->now_ps);
-    *free_ps = pod_ps_add(start_ps, (int64_t)cost_of(at->coll, s));
-    tell_dependents(sim, at, s, *free_ps);
+    tell_dependents(sim, at, s, pod_ps_add(start_ps, cost_ps));
 }
 
 static pod_hop next_hop(const pod_sim *sim, const pod__sim_step *send, int rank, int to)
@@ -202,7 +200,8 @@ static void pass_first(pod_sim *sim, const site *at, int32_t place)
     }
     const pod__sim_next *next = next_of(sim, at->core, (unsigned)hop.dim, hop.dir < 0);
     pod_transit t = {.head_ps = sim->now_ps, .tail_ps = sim->now_ps};
-    pod_links_pass(sim->links, next->link, hop.dim, cost_of(at->coll, send), &t);
+    pod_links_pass(sim->links, next->link, hop.dim, cost_of(at->coll, send), at->coll->is_preferred,
+                   &t);
     tell_dependents(sim, at, send, t.left_ps);
     if (!is_near) {
         go_on(sim, at, place, (pod_coord){{0}}, hop, &t);
@@ -222,7 +221,7 @@ static void pass_on(pod_sim *sim, const site *at, int32_t place, int far)
     pod_transit t = {.head_ps = sim->now_ps, .tail_ps = time_of(at->state[rest->word])};
     const pod_hop hop = next_hop(sim, send, rank, peer);
     pod_links_pass(sim->links, pod_links_kept(sim->links, rank, hop), hop.dim,
-                   cost_of(at->coll, send), &t);
+                   cost_of(at->coll, send), at->coll->is_preferred, &t);
     if (pod_mesh_neighbor(&sim->classes.mesh, rank, hop.dim, hop.dir) != peer) {
         go_on(sim, at, place, sim->coord[far], hop, &t);
         return;
@@ -237,11 +236,10 @@ static void begin_send(pod_sim *sim, const site *at, int32_t place)
         pass_first(sim, at, place);
         return;
     }
-    int64_t *free_ps = &sim->sender_free_ps[at->core];
-    const int64_t start_ps = later(*free_ps, sim->now_ps);
+    const int64_t start_ps =
+        pod_busy_take(&sim->sender[at->core], sim->now_ps, sim->message_ps, at->coll->is_preferred);
     sim->wait_sender_ps = pod_ps_add(sim->wait_sender_ps, start_ps - sim->now_ps);
-    *free_ps = pod_ps_add(start_ps, sim->message_ps);
-    push_head(sim, at->coll, id_at(sim, place, at->core), 0, *free_ps);
+    push_head(sim, at->coll, id_at(sim, place, at->core), 0, pod_ps_add(start_ps, sim->message_ps));
 }
 
 /* ---- ranks ---------------------------------------------------------------------------------- */
@@ -293,6 +291,8 @@ pod_status pod_sim_start(pod_sim *sim, pod_sim_coll *c, int rank, int64_t at_ps)
     tell_known(sim, c);
     return POD_OK;
 }
+
+void pod_sim_prefer(pod_sim_coll *c) { c->is_preferred = true; }
 
 int pod_sim_coll_number(const pod_sim_coll *c) { return (int)c->number; }
 

@@ -12,7 +12,8 @@
  *     REDUCE_FROM, REDUCE_ALL  likewise, of all ranks that share
  *     SYNC                     sync_s after the last rank began its own
  *
- * What a rank adds and copies it does one after the other, in the order in which it could begin.
+ * What a rank adds and copies it does one after the other, in the order in which it could begin; a
+ * collective that is preferred (pod_sim_prefer) waits for none that is not.
  * The same calls give the same picoseconds. Of what could begin at one time on a rank or link,
  * sends go before messages that pass through, these before sums and copies; then the collective
  * that was added first; of messages that pass through, the order is by how far they have come,
@@ -22,7 +23,8 @@
  * Where nothing waits for a link, a sender or a rank's sums, a rank that starts d later delays the
  * end by d at most, and faster links delay nothing. Where something waits, who comes first goes
  * first, and a little delay can change who that is: then the end may come later by as much as is
- * waited, and no more (Graham, "Bounds on multiprocessing timing anomalies", 1969). */
+ * waited, and no more (Graham, "Bounds on multiprocessing timing anomalies", 1969). What is preferred
+ * is spared that by what is not. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_EXEC_SIM_H
 #define MINIPOD_COLLECTIVES_EXEC_EXEC_SIM_H
 
@@ -77,6 +79,10 @@ POD_MUST pod_status pod_sim_add(pod_sim *sim, const pod_sched *const all[], pod_
  * steps, scaled. E_INVALID as pod_coll_build. */
 POD_MUST pod_status pod_sim_add_algo(pod_sim *sim, const pod_coll_algo *algo,
                                      const pod_coll_args *args, pod_sim_coll **out);
+
+/* From now on nothing of it waits for what those do that are not preferred, on a link, a sender or
+ * for sums; they wait for it (net/busy.h). */
+void pod_sim_prefer(pod_sim_coll *c);
 
 int pod_sim_coll_number(const pod_sim_coll *c); /* in the order in which they were added, from 0 */
 

@@ -11,6 +11,7 @@
 
 #include "collectives/exec/exec_sim.h"
 #include "collectives/mesh/detour.h"
+#include "collectives/net/busy.h"
 #include "collectives/net/engine.h"
 #include "collectives/net/links.h"
 
@@ -108,6 +109,7 @@ typedef struct pod__sim_group { /* of ranks that share, at their SYNCs of one ta
 
 struct pod_sim_coll {
     uint32_t number;
+    bool is_preferred;
     int32_t n_places, n_words; /* of the plan, as its steps are */
     const pod__sim_step *step;
     const pod__sim_plan *plan;
@@ -162,8 +164,8 @@ struct pod_sim {
     int n_columns, n_column_shift; /* of plans and costs: the column of a core is its number, or
                                       that of those who lie together */
     int n_meant;                   /* ranks that a core stands for */
-    int64_t *sender_free_ps;       /* (n_slots) a core sends one thing at a time */
-    int64_t *unit_free_ps;         /* (n_slots) and adds and copies one */
+    pod_busy *sender;              /* (n_slots) a core sends one thing at a time */
+    pod_busy *unit;                /* (n_slots) and adds and copies one */
     int32_t *rank;                 /* (n_slots); -1: no core */
     pod__sim_next *next;           /* (2 n_dims, n_slots) up and down */
     int16_t *queue_place; /* (n_slots) of their events in the queue; NULL: all are at one */

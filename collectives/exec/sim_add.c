@@ -9,8 +9,8 @@
 static pod_status take_cores(pod_sim *sim)
 {
     const int n_ranks = pod_mesh_size(&sim->classes.mesh);
-    sim->sender_free_ps = POD_ARENA_NEW(sim->arena, int64_t, sim->n_slots);
-    sim->unit_free_ps = POD_ARENA_NEW(sim->arena, int64_t, sim->n_slots);
+    sim->sender = POD_ARENA_NEW(sim->arena, pod_busy, sim->n_slots);
+    sim->unit = POD_ARENA_NEW(sim->arena, pod_busy, sim->n_slots);
     sim->rank = POD_ARENA_NEW(sim->arena, int32_t, sim->n_slots);
     sim->next =
         POD_ARENA_NEW(sim->arena, pod__sim_next, 2 * sim->classes.mesh.n_dims * sim->n_slots);
@@ -20,8 +20,8 @@ static pod_status take_cores(pod_sim *sim)
     sim->column_of = POD_ARENA_NEW(sim->arena, int32_t, n_ranks);
     sim->column_rank = POD_ARENA_NEW(sim->arena, int32_t, sim->n_columns);
     sim->coord = POD_ARENA_NEW(sim->arena, pod_coord, n_ranks);
-    if (!sim->sender_free_ps || !sim->unit_free_ps || !sim->rank || !sim->next || !sim->name ||
-        !sim->core_named || !sim->core_of || !sim->column_of || !sim->column_rank || !sim->coord)
+    if (!sim->sender || !sim->unit || !sim->rank || !sim->next || !sim->name || !sim->core_named ||
+        !sim->core_of || !sim->column_of || !sim->column_rank || !sim->coord)
         return POD_E_NOMEM;
     for (int i = 0; i < sim->n_slots; i++) sim->rank[i] = -1;
     for (int k = 0; k < sim->n_columns; k++) sim->column_rank[k] = -1;

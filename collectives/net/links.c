@@ -2,10 +2,10 @@
 
 #include <math.h>
 
-#include "collectives/net/engine.h"
+#include "collectives/net/busy.h"
 
 typedef struct link { /* none in two lines of a cache */
-    _Alignas(32) int64_t free_ps;
+    _Alignas(32) pod_busy busy;
     int64_t busy_ps;
     double bytes; /* whole ones: their sum is exact */
 } link;
@@ -88,29 +88,27 @@ static link *link_of(const pod_links *l, int rank, int side)
 
 static int side_of(pod_hop hop) { return 2 * hop.dim + (hop.dir < 0); }
 
-static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
-
 int pod_links_kept(const pod_links *l, int rank, pod_hop hop)
 {
     return (int)(link_of(l, rank, side_of(hop)) - l->link);
 }
 
-void pod_links_pass(pod_links *l, int kept, int dim, double bytes, pod_transit *t)
+void pod_links_pass(pod_links *l, int kept, int dim, double bytes, bool is_preferred,
+                    pod_transit *t)
 {
     link *via = &l->link[kept];
     const int64_t held_ps = pod_ps(bytes * l->s_per_byte[dim]);
     const int64_t latency_ps = l->latency_ps[dim];
-    const int64_t start_ps = later(t->head_ps, via->free_ps);
+    const int64_t start_ps = pod_busy_take(&via->busy, t->head_ps, held_ps, is_preferred);
     if (start_ps > t->head_ps) {
         l->wait_ps = pod_ps_add(l->wait_ps, start_ps - t->head_ps);
         l->n_waits++;
     }
     /* A link may be faster than the one before: it is held as long as it needs, and the tail comes
      * no earlier than it can. */
-    t->left_ps = later(t->tail_ps, pod_ps_add(start_ps, held_ps));
+    t->left_ps = pod_later(t->tail_ps, pod_ps_add(start_ps, held_ps));
     t->tail_ps = pod_ps_add(t->left_ps, latency_ps);
     t->head_ps = pod_ps_add(start_ps, latency_ps);
-    via->free_ps = pod_ps_add(start_ps, held_ps);
     via->busy_ps = pod_ps_add(via->busy_ps, held_ps);
     via->bytes += bytes;
 }

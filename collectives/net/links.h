@@ -1,6 +1,6 @@
 /* The links of a machine while messages pass: which is held until when, and how long it was used.
  *
- * A message that comes to a busy link waits there; who came first goes first. It waits in the node,
+ * A message that comes to a busy link waits there; who came first goes first (net/busy.h). It waits in the node,
  * so that the links behind it become free when its tail has passed. */
 #ifndef MINIPOD_COLLECTIVES_NET_LINKS_H
 #define MINIPOD_COLLECTIVES_NET_LINKS_H
@@ -30,7 +30,8 @@ int pod_links_kept(const pod_links *l, int rank, pod_hop hop);
 
 /* Takes the head, which is at that link's near end at the time t->head_ps, one hop on, along
  * dimension `dim`. Calls for a link come in the order of head_ps. */
-void pod_links_pass(pod_links *l, int kept, int dim, double bytes, pod_transit *t);
+void pod_links_pass(pod_links *l, int kept, int dim, double bytes, bool is_preferred,
+                    pod_transit *t);
 
 void pod_links_fetch(const pod_links *l, int kept); /* asks the cache for it */
 

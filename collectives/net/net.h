@@ -7,8 +7,8 @@
  *     t = message_s + sum over hops of latency + bytes / bandwidth of its slowest link
  *
  * while each link on the way is held for bytes / its bandwidth from when the head enters it. At a
- * link that is held the head waits, first come first served; those behind it become free all the
- * same (net/links.h).
+ * link that is held the head waits, first come first served but for what is preferred (net/busy.h);
+ * those behind it become free all the same (net/links.h).
  *
  * A sender prepares one message at a time: of several that could leave together, the k-th leaves
  * k message_s later. Nothing else of the rank is busy meanwhile. A send is complete when its tail

@@ -74,6 +74,30 @@ static pod_status add_collective(pod_exec_sim *e, int32_t c)
     return POD_OK;
 }
 
+static void prefer(pod_exec_sim *e, int32_t c)
+{
+    const int n_times = times_of(e->program, c);
+    for (int k = 0; k < n_times; k++) pod_sim_prefer(e->flight[e->first_flight[c] + k].coll);
+}
+
+/* Those that are waited for sooner than what was started before them, as the sums of a batch norm
+ * beside gradients: they overtake. */
+static pod_status prefer_urgent(pod_exec_sim *e)
+{
+    const pod_program *p = e->program;
+    int32_t *wait = POD_ARENA_NEW(e->arena, int32_t, p->n_colls), last = 0;
+    if (!wait) return POD_E_NOMEM;
+    for (int32_t i = 0; i < p->n_instrs; i++)
+        if (p->instr[i].kind == POD_I_COLL_WAIT) wait[p->instr[i].ticket] = i;
+    for (int32_t i = 0; i < p->n_instrs; i++) {
+        if (p->instr[i].kind != POD_I_COLL_START) continue;
+        const int32_t c = p->instr[i].ticket;
+        if (wait[c] < last) prefer(e, c);
+        if (wait[c] > last) last = wait[c];
+    }
+    return POD_OK;
+}
+
 /* Ranks that do alike where the collectives let them. */
 static pod_status find_classes(pod_exec_sim *e, const pod_net *net, pod_sim_classes *out)
 {
@@ -138,7 +162,7 @@ static pod_status fill(pod_exec_sim *e, const pod_exec_sim_options *options)
     POD_TRY(take_slow(e, options->slow));
     POD_TRY(take_memory(e));
     for (int32_t c = 0; c < e->program->n_colls; c++) POD_TRY(add_collective(e, c));
-    return POD_OK;
+    return prefer_urgent(e);
 }
 
 pod_status pod_exec_sim_open(const pod_program *p, const pod_exec_sim_options *options,

@@ -12,9 +12,16 @@ typedef struct plain_report {
     int64_t wait_link_ps, wait_sender_ps, wait_work_ps; /* as pod_sim_use has it */
 } plain_report;
 
-/* all[r] is the part of rank r, which begins at start_ps[r]; done_ps[r] is when it is done with it.
- * False when a rank waits for ever. */
-bool plain_sim_run(const pod_net *net, const pod_mesh *m, const pod_sched *const all[], pod_dtype t,
-                   const int64_t start_ps[], int64_t done_ps[], plain_report *out);
+typedef struct plain_coll {
+    const pod_sched *const *all; /* by rank: its part, */
+    const int64_t *start_ps;     /* which begins at */
+    pod_dtype dtype;
+    bool is_preferred;
+    int64_t *done_ps; /* by rank: written, when it is done with it */
+} plain_coll;
+
+/* Of the first collectives first. False when a rank waits for ever. */
+bool plain_sim_run(const pod_net *net, const pod_mesh *m, const plain_coll coll[], int n_colls,
+                   plain_report *out);
 
 #endif

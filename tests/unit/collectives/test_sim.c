@@ -228,6 +228,57 @@ static void test_by_hand(void)
     }
 }
 
+/* Rank 0 sends 4000 bytes and then 2000, which 1 adds: 4 us and 2 on the link, 2 and 1 of sums. At 1
+ * us another collective sends 1000 the same way, 1 us, to be added in 0.5. */
+static void test_preferred(void)
+{
+    static const script large = {"", "2",
+                                 .step = {{SEND(1, 4000, .tag = 1, FREE),
+                                           SEND(1, 2000, .tag = 2, AFTER(0)), END},
+                                          {RECV_ADD(0, 4000, .tag = 1, FREE),
+                                           RECV_ADD(0, 2000, .tag = 2, FREE), END}}},
+                        small = {
+                            "", "2",
+                            .step = {{SEND(1, 1000, FREE), END}, {RECV_ADD(0, 1000, FREE), END}}};
+    static const struct {
+        bool is_preferred;
+        double want_us[2][2], wait_link_us;
+    } cases[] = {
+        /* The small one comes when 4000 are under way, and leaves after 4 + 1, which 2000 await. */
+        {false, {{7, 9}, {5, 7.5}}, 3 + 1},
+        /* It leaves at once, after 1 + 1, and what comes behind 4000 a microsecond later. */
+        {true, {{7, 9}, {2, 3.5}}, 1},
+    };
+    for (int k = 0; k < 2; k++) {
+        pod_arena *a;
+        pod_mesh m;
+        pod_sim *sim;
+        pod_sim_coll *c[2];
+        const pod_sched *all[2][MAX_RANKS];
+        POD_CHECK_OK(pod_mesh_parse("2", &m));
+        POD_CHECK_OK(pod_arena_create(NULL, &a));
+        build_script(a, &large, 2, all[0]);
+        build_script(a, &small, 2, all[1]);
+        POD_CHECK_OK(pod_sim_create(&plain, &m, &sim));
+        for (int i = 0; i < 2; i++) POD_CHECK_OK(pod_sim_add(sim, all[i], POD_U8, &c[i]));
+        if (cases[k].is_preferred) pod_sim_prefer(c[1]);
+        for (int i = 0; i < 2; i++)
+            for (int r = 0; r < 2; r++)
+                POD_CHECK_OK(pod_sim_start(sim, c[i], r, i == 0 ? 0 : pod_ps(1e-6)));
+        int n_done = 0;
+        for (pod_sim_done done; pod_sim_next(sim, &done); n_done++) {
+            const int i = pod_sim_coll_number(done.coll);
+            POD_CHECK(done.at_ps == pod_ps(cases[k].want_us[i][done.rank] * 1e-6),
+                      "case %d, collective %d: rank %d is done after %g us, want %g", k, i,
+                      done.rank, pod_ps_seconds(done.at_ps) * 1e6, cases[k].want_us[i][done.rank]);
+        }
+        CU_ASSERT_EQUAL(n_done, 4);
+        CU_ASSERT_DOUBLE_EQUAL(pod_sim_used(sim).wait_link_s * 1e6, cases[k].wait_link_us, 1e-9);
+        pod_sim_destroy(sim);
+        pod_arena_destroy(a);
+    }
+}
+
 /* A ring of 3 over 3000 bytes: 2 rounds of 1 + 1 + 0.5 us, then 2 of 1 + 1. */
 static void test_ring_of_three(void)
 {
@@ -394,9 +445,13 @@ static void test_bad_nets(void)
     pod_sim_destroy(sim);
 }
 
-static CU_TestInfo tests[] = {
-    {"by hand", test_by_hand},     {"a ring of three", test_ring_of_three},
-    {"faults", test_faults},       {"deadlock", test_deadlock},
-    {"no answer", test_no_answer}, {"no memory for places", test_no_places},
-    {"bad nets", test_bad_nets},   CU_TEST_INFO_NULL};
+static CU_TestInfo tests[] = {{"by hand", test_by_hand},
+                              {"a ring of three", test_ring_of_three},
+                              {"one is preferred", test_preferred},
+                              {"faults", test_faults},
+                              {"deadlock", test_deadlock},
+                              {"no answer", test_no_answer},
+                              {"no memory for places", test_no_places},
+                              {"bad nets", test_bad_nets},
+                              CU_TEST_INFO_NULL};
 CU_SuiteInfo pod_test_suites[] = {{"sim", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};

@@ -32,6 +32,7 @@ typedef struct example {
     const pod_coll_algo *algo[MAX_COLLS];
     pod_coll_args args[MAX_COLLS];
     int64_t start_ps[MAX_COLLS][MAX_RANKS]; /* by class */
+    bool first_is_preferred;
     char what[200];
 } example;
 
@@ -56,6 +57,7 @@ static void add(pod_sim *sim, const example *e, way how, pod_sim_coll *c[])
         }
         pod_arena_destroy(a);
     }
+    if (e->first_is_preferred) pod_sim_prefer(c[0]);
 }
 
 static void run(const example *e, const pod_sim_classes *classes, way how, times *out)
@@ -196,6 +198,8 @@ static void test_groups(void)
         POD_CHECK(n_classes == cases[k].n_classes, "%s: %d classes, want %d", e.what, n_classes,
                   cases[k].n_classes);
         e.n_colls = 2;
+        check(&e, POD_SIM_EQUAL);
+        e.first_is_preferred = true;
         check(&e, POD_SIM_EQUAL);
     }
 }
