@@ -33,7 +33,8 @@ double pod_feeding_wait_s(const pod_feeding *f, double step_s);
  * phases' medians leave of the step's. */
 POD_MUST pod_status pod_side_measured(const pod_timeline *tl, const pod_program *p, int skip,
                                       pod_arena *arena, pod_side *out);
-/* The step of the first core, by the machine file alone. */
+/* The step of the first core, by the machine file alone. `other_s` is what threads that make batches
+ * take of its core. */
 POD_MUST pod_status pod_side_predicted(const pod_machine *m, const pod_program *p,
                                        const pod_feeding *f, pod_arena *arena, pod_side *out);
 
