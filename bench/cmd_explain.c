@@ -26,10 +26,15 @@ pod_status pod_explain_program(pod_explain *e)
 
 pod_status pod_explain_machine(pod_explain *e)
 {
+    const char *name = pod_config_text(e->config, POD_OPT_MACHINE);
+    const char *text = pod_machine_known_text(name);
     pod_machine m;
-    POD_TRY(pod_machine_load(pod_config_text(e->config, POD_OPT_MACHINE), &m));
+    POD_TRY(pod_machine_load(name, &m));
     if (m.why_unknown[0] != '\0') printf("# %s\n", m.why_unknown);
-    pod_machine_print(&m, stdout);
+    if (text)
+        fputs(text, stdout);
+    else
+        pod_machine_print(&m, stdout);
     pod_machine_print_absent(&m, stdout);
     return POD_OK;
 }

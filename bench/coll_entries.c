@@ -64,6 +64,11 @@ static pod_status add_named(pod_arena *a, const char *text, pod_bench_plan *p, b
         rest = comma ? comma + 1 : NULL;
         pod_bench_entry e;
         *is_named = find(p, name, &e);
+        if (strcmp(name, "all") == 0)
+            return pod_fail(POD_E_INVALID, "algo: all has no others beside it, found '%s'", text);
+        for (int i = 0; i < p->n_entries && *is_named; i++)
+            if (strcmp(p->entry[i].name, name) == 0)
+                return pod_fail(POD_E_INVALID, "algo: '%s' is there twice", name);
         if (*is_named) POD_TRY(add(p, e));
         if (!*is_named && strchr(text, ','))
             return pod_fail(POD_E_INVALID,

@@ -233,6 +233,12 @@ static const pod__machine_preset *find_preset(const char *name)
     return p->name ? p : NULL;
 }
 
+const char *pod_machine_known_text(const char *name)
+{
+    const pod__machine_preset *p = find_preset(name);
+    return p ? p->text : NULL;
+}
+
 static pod_status read_preset(const pod__machine_preset *p, pod_machine *out)
 {
     reading r = {0};

@@ -53,6 +53,8 @@ POD_MUST pod_status pod_machine_load(const char *name, pod_machine *out);
 
 /* The i-th name that the program knows beside "host"; NULL behind the last. */
 const char *pod_machine_known(int i);
+/* Its file, with the units and sources of the numbers; NULL for another name. */
+const char *pod_machine_known_text(const char *name);
 
 /* Where calibrate writes: ${XDG_CONFIG_HOME:-~/.config}/minipod/host.conf. */
 POD_MUST pod_status pod_machine_host_path(char *path, size_t bytes);

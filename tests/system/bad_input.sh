@@ -143,6 +143,8 @@ both 'stepbytes: stepfactor is given too' coll -i 4K -f 2
 both 'stepbytes: more than 1000 sizes' coll -i 4
 both "-d: 'int8' is none of float|bfloat16" coll -d int8
 both "algo: 'foo' is no algorithm of allreduce" coll --algo ring,foo
+both "algo: 'ring' is there twice" coll --algo ring,torus2d,ring
+both "algo: all has no others beside it, found 'torus2d,all'" coll --algo torus2d,all
 "$minipod" explain machine --machine tpu-v4 | sed '/^chips_[xyz]/s/=.*/= 1048576/' >endless.conf
 alone '1000000 ranks with [0-9]* steps of ring each need about' coll --on sim --machine "$PWD/endless.conf" \
     --mesh 100x100x100 --algo ring -e 4K
