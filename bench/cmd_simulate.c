@@ -232,7 +232,7 @@ static void add_target(pod_table *t, const simulation *x)
         pod_table_quantity(t, "start-up", "s", "not known: --start-up says it", "-");
         return;
     }
-    snprintf(note, sizeof note, "%s; MLPerf's clock leaves out %d s of it",
+    snprintf(note, sizeof note, "%s; MLPerf's clock leaves out up to %d s of it",
              x->planned.start_up_s >= 0 ? "--start-up" : "of the whole machine, by its file",
              (int)POD_START_UP_LEFT_OUT_S);
     pod_table_quantity(t, "start-up", "s", note, "%.2f", g->start_up_s);

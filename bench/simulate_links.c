@@ -168,6 +168,14 @@ static double top_of_scale(const pod_simulated *s, view v)
     return most;
 }
 
+/* Between marks of an axis, so that there are few and each is a core. */
+static int tics_of(int n)
+{
+    int step = 1;
+    while (n / step > 10) step *= 2;
+    return step;
+}
+
 static pod_status print_script(const pod_planned *p, const pod_simulated *s, FILE *to)
 {
     enum { TITLE_BYTES = 320 };
@@ -184,10 +192,11 @@ static pod_status print_script(const pod_planned *p, const pod_simulated *s, FIL
             "set label 'white: idle; grey: no link; blue: failed' "
             "at screen 0.5,0.012 center\n"
             "set cbrange [0:%.4g]\nset xlabel 'dimension %d'\nset ylabel 'dimension %d'\n"
-            "set xrange [-0.5:%d.5]\nset yrange [-0.5:%d.5]\n"
+            "set xrange [-0.5:%d.5]\nset yrange [-0.5:%d.5]\nset xtics %d\nset ytics %d\n"
             "set palette defined (0 'white', 1 'gold', 2 'red', 3 'black')\n",
             n_drawn, pod_plot_quote(title, quoted, sizeof quoted), top_of_scale(s, v), v.across,
-            v.up < 0 ? v.across : v.up, v.n_across - 1, v.n_up - 1);
+            v.up < 0 ? v.across : v.up, v.n_across - 1, v.n_up - 1, tics_of(v.n_across),
+            tics_of(v.n_up));
     for (int d = v.first; d < v.end; d++)
         for (int dir = 1; dir >= -1; dir -= 2) {
             POD_TRY(print_panel(p, s, v, (pod_hop){d, dir}, to));
