@@ -22,7 +22,8 @@ double pod_batch_s(const pod_machine *m, const char *data, const pod_program *p)
     return 1e-9 * n_images * m->fetch_image_ns + 2 * bytes / (1e9 * m->copy_memory_gb_per_s);
 }
 
-/* Where there are not enough cores (compute_s counts turns already), all ranks and their threads share the cores evenly. */
+/* Where there are not enough cores (compute_s counts turns already), all ranks and their threads
+ * share the cores evenly. */
 double pod_feeding_slows(const pod_feeding *f, double compute_s)
 {
     if (f->n_threads == 0 || compute_s <= 0) return 1;
@@ -120,9 +121,9 @@ static pod_status cost(const pod_machine *m, const pod_program *p, const pod_fee
     return POD_OK;
 }
 
-/* A core that is shared stops now and then: most runs of an instruction see nothing of that, and
- * their median is as measured. */
-static void take_turns_apart(const pod_program *p, double slows, pod_side *out)
+/* A core that threads share stops for a whole turn now and then. Most times that an instruction
+ * runs it meets none, and its median is what it takes alone: the rest is the step's `other`. */
+static void move_turns_to_other(const pod_program *p, double slows, pod_side *out)
 {
     for (int32_t i = 0; i < p->n_instrs; i++) {
         if (p->instr[i].kind != POD_I_RUN) continue;
@@ -149,7 +150,7 @@ pod_status pod_side_predicted(const pod_machine *m, const pod_program *p, const 
     if (s != POD_OK) return s;
     out->phase_s[POD_PHASE_INPUT] = pod_feeding_wait_s(f, out->step_s);
     out->step_s += out->phase_s[POD_PHASE_INPUT];
-    take_turns_apart(p, options.slow[0], out);
+    move_turns_to_other(p, options.slow[0], out);
     close_side(out);
     return POD_OK;
 }

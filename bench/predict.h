@@ -29,12 +29,12 @@ double pod_feeding_slows(const pod_feeding *f, double compute_s);
 /* What a step of so many seconds waits for its batch. */
 double pod_feeding_wait_s(const pod_feeding *f, double step_s);
 
-/* From the timeline's kept events, those of its first steps left out: medians. `other_s` is what the
- * phases' medians leave of the step's. */
+/* From the timeline's kept events, those of its first steps left out: medians. `other_s` is what
+ * the phases' medians leave of the step's. */
 POD_MUST pod_status pod_side_measured(const pod_timeline *tl, const pod_program *p, int skip,
                                       pod_arena *arena, pod_side *out);
-/* The step of the first core, by the machine file alone. `other_s` is what threads that make batches
- * take of its core. */
+/* The step of the first core, by the machine file alone. `other_s` is what threads that make
+ * batches take of its core. */
 POD_MUST pod_status pod_side_predicted(const pod_machine *m, const pod_program *p,
                                        const pod_feeding *f, pod_arena *arena, pod_side *out);
 

@@ -201,6 +201,7 @@ static pod_status run(const pod_planned *p, pod_arena *arena, pod_simulated *s)
                                     .slow = slow,
                                     .failed = failed,
                                     .noise = {p->noise, p->setup.seed},
+                                    .overtakes = pod_machine_is_virtual(&p->machine),
                                     .every_core = p->every_core,
                                     .checks_room = true};
     POD_TRY(failed_links(p, failed, &options.n_failed));

@@ -12,8 +12,9 @@
  *     REDUCE_FROM, REDUCE_ALL  likewise, of all ranks that share
  *     SYNC                     sync_s after the last rank began its own
  *
- * What a rank adds and copies it does one after the other, in the order in which it could begin; a
- * collective that is preferred (pod_sim_prefer) waits for none that is not.
+ * What a rank adds and copies it does one after the other, in the order in which it could begin.
+ * Where a collective is preferred (pod_sim_prefer) this holds of those that are, and of those that
+ * are not behind them.
  * The same calls give the same picoseconds. Of what could begin at one time on a rank or link,
  * sends go before messages that pass through, these before sums and copies; then the collective
  * that was added first; of messages that pass through, the order is by how far they have come,
@@ -23,8 +24,8 @@
  * Where nothing waits for a link, a sender or a rank's sums, a rank that starts d later delays the
  * end by d at most, and faster links delay nothing. Where something waits, who comes first goes
  * first, and a little delay can change who that is: then the end may come later by as much as is
- * waited, and no more (Graham, "Bounds on multiprocessing timing anomalies", 1969). What is preferred
- * is spared that by what is not. */
+ * waited, and no more (Graham, "Bounds on multiprocessing timing anomalies", 1969). What is
+ * preferred is spared that by what is not. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_EXEC_SIM_H
 #define MINIPOD_COLLECTIVES_EXEC_EXEC_SIM_H
 

@@ -1,8 +1,10 @@
-/* What does one thing at a time: a link, a sender, the sums of a rank.
+/* What serves one after the other: a link, a sender, the sums of a rank. Who comes first goes
+ * first.
  *
- * Who comes first goes first; but what is preferred waits for what is preferred alone, and those
- * behind it wait as much longer. What had its turn before keeps its times: for as long as both hold
- * it, it is shared, as links are that send packets of several messages by turns. */
+ * What is preferred does not wait for what is not, even if that is under way. Both then go at
+ * their full rates, and the time is charged to those that come next: for that while, up to twice
+ * the rate.
+ */
 #ifndef MINIPOD_COLLECTIVES_NET_BUSY_H
 #define MINIPOD_COLLECTIVES_NET_BUSY_H
 
@@ -17,7 +19,7 @@ typedef struct pod_busy {
 
 static inline int64_t pod_later(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* Held for held_ps, for one that comes at at_ps: from when. */
+/* One comes at at_ps and holds it for held_ps: answers from when. */
 static inline int64_t pod_busy_take(pod_busy *b, int64_t at_ps, int64_t held_ps, bool is_preferred)
 {
     if (!is_preferred) {

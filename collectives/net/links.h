@@ -1,7 +1,7 @@
 /* The links of a machine while messages pass: which is held until when, and how long it was used.
  *
- * A message that comes to a busy link waits there; who came first goes first (net/busy.h). It waits in the node,
- * so that the links behind it become free when its tail has passed. */
+ * A message that comes to a busy link waits there; who came first goes first (net/busy.h). It waits
+ * in the node, so that the links behind it become free when its tail has passed. */
 #ifndef MINIPOD_COLLECTIVES_NET_LINKS_H
 #define MINIPOD_COLLECTIVES_NET_LINKS_H
 

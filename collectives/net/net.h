@@ -15,7 +15,7 @@
  * has left the first link's near end.
  *
  * What is received and added takes bytes / reduce_bytes_per_s more. A rank adds and copies one
- * thing after the other; sending and receiving go on meanwhile. */
+ * thing after the other, but for what is preferred; sending and receiving go on meanwhile. */
 #ifndef MINIPOD_COLLECTIVES_NET_NET_H
 #define MINIPOD_COLLECTIVES_NET_NET_H
 

@@ -5,6 +5,7 @@
 #include "collectives/net/engine.h"
 #include "kernels/base/assert.h"
 #include "runtime/core/room.h"
+#include "runtime/exec/overtake.h"
 
 typedef struct in_flight { /* a collective, once for each time that it runs in a step */
     pod_sim_coll *coll;
@@ -59,7 +60,7 @@ static pod_coll_args args_of(const pod_exec_sim *e, int32_t c)
     return args;
 }
 
-static pod_status add_collective(pod_exec_sim *e, int32_t c)
+static pod_status add_collective(pod_exec_sim *e, int32_t c, bool is_preferred)
 {
     const pod_coll_args args = args_of(e, c);
     const int n_times = times_of(e->program, c);
@@ -70,31 +71,17 @@ static pod_status add_collective(pod_exec_sim *e, int32_t c)
         f->done = POD_ARENA_NEW(e->arena, pod_time, e->n_cores);
         if (!f->started || !f->done) return POD_E_NOMEM;
         POD_TRY(pod_sim_add_algo(e->sim, e->program->coll[c].algo, &args, &f->coll));
+        if (is_preferred) pod_sim_prefer(f->coll);
     }
     return POD_OK;
 }
 
-static void prefer(pod_exec_sim *e, int32_t c)
+static pod_status add_collectives(pod_exec_sim *e, bool overtakes)
 {
-    const int n_times = times_of(e->program, c);
-    for (int k = 0; k < n_times; k++) pod_sim_prefer(e->flight[e->first_flight[c] + k].coll);
-}
-
-/* Those that are waited for sooner than what was started before them, as the sums of a batch norm
- * beside gradients: they overtake. */
-static pod_status prefer_urgent(pod_exec_sim *e)
-{
-    const pod_program *p = e->program;
-    int32_t *wait = POD_ARENA_NEW(e->arena, int32_t, p->n_colls), last = 0;
-    if (!wait) return POD_E_NOMEM;
-    for (int32_t i = 0; i < p->n_instrs; i++)
-        if (p->instr[i].kind == POD_I_COLL_WAIT) wait[p->instr[i].ticket] = i;
-    for (int32_t i = 0; i < p->n_instrs; i++) {
-        if (p->instr[i].kind != POD_I_COLL_START) continue;
-        const int32_t c = p->instr[i].ticket;
-        if (wait[c] < last) prefer(e, c);
-        if (wait[c] > last) last = wait[c];
-    }
+    const bool *is_preferred = NULL;
+    if (overtakes) POD_TRY(pod_overtakes(e->program, e->arena, &is_preferred));
+    for (int32_t c = 0; c < e->program->n_colls; c++)
+        POD_TRY(add_collective(e, c, overtakes && is_preferred[c]));
     return POD_OK;
 }
 
@@ -161,8 +148,7 @@ static pod_status fill(pod_exec_sim *e, const pod_exec_sim_options *options)
     e->n_cores = pod_sim_n_cores(e->sim);
     POD_TRY(take_slow(e, options->slow));
     POD_TRY(take_memory(e));
-    for (int32_t c = 0; c < e->program->n_colls; c++) POD_TRY(add_collective(e, c));
-    return prefer_urgent(e);
+    return add_collectives(e, options->overtakes);
 }
 
 pod_status pod_exec_sim_open(const pod_program *p, const pod_exec_sim_options *options,

@@ -26,6 +26,8 @@ typedef struct pod_exec_sim_options {
     const int *failed;          /* links (n_failed), as pod_sim_fail_links takes them; borrowed */
     int n_failed;
     pod_noise noise;
+    bool overtakes; /* collectives that are waited for sooner go first (runtime/exec/overtake.h), as
+                        on a pod; a host's ranks take them as they started */
     bool every_core;  /* is simulated; else, where none is slow, no link has failed and nothing is
                         noisy, one of each class of cores that do alike
                         (collectives/exec/sim_classes.h): the same times */

@@ -104,7 +104,12 @@ study "${one[@]}" -- --tile 1X
 cat >killed <<'END'
 #!/bin/bash
 [ "$1" = explain ] && exec "$REAL" "$@"
-exec "$REAL" "${@/%2048/1}" --fault kill:rank=1,step=5
+at_each_step=()
+for word in "$@"; do
+    [ "${at_each_step[-1]:-}" = --checkpoint-every ] && word=1
+    at_each_step+=("$word")
+done
+exec "$REAL" "${at_each_step[@]}" --fault kill:rank=1,step=5
 END
 chmod +x killed
 study "${one[@]}" --epochs 4
@@ -123,7 +128,45 @@ chmod +x watched
 REAL=$minipod study "${one[@]}" --epochs 4 --minipod "$work/watched"
 grep -q '"attempts": *2' run.json || fail "from the start again: $(cat run.json)"
 [ "$code" -eq 0 ] && [ ! -e s.runs ] || fail "gone on: exit $code: $(cat err; find s.runs)"
-[ "$(cut -d, -f1-15 s.csv)" = "$(cut -d, -f1-15 uninterrupted.csv)" ] || fail "gone on: $(cat s.csv)"
+[ "$(cut -d, -f1-18 s.csv)" = "$(cut -d, -f1-18 uninterrupted.csv)" ] || fail "gone on: $(cat s.csv)"
+cp whole.csv s.csv
+
+# Stopped is not finished: no row, and the checkpoint stays. Ended, but for its row: it is not done again.
+cat >stopped <<'END'
+#!/bin/bash
+[ "$1" = explain ] && exec "$REAL" "$@"
+"$REAL" "$@" &
+sleep 0.5
+kill -USR1 $!
+wait $!
+END
+chmod +x stopped
+REAL=$minipod study "${one[@]}" --mesh 1 --epochs 4000 --minipod "$work/stopped"
+[ "$code" -eq 1 ] && grep -q 'sgd, seed 1: exit 0: it was stopped' err && cmp -s s.csv whole.csv ||
+    fail "stopped: exit $code: $(cat err)"
+ls s.runs/*/checkpoint/step-* >/dev/null || fail "stopped without a checkpoint: $(find s.runs)"
+sed -i 's/"stopped": *true/"stopped": false/' s.runs/*/run.json
+study "${one[@]}" --mesh 1 --epochs 4000
+[ "$code" -eq 0 ] && [ ! -e s.runs ] && grep -q '^1 of 1: .*: finished' out || fail "ended: exit $code: $(cat err out)"
+cp whole.csv s.csv
+
+# Another study is at it, or has just done it.
+cat >waits <<'END'
+#!/bin/bash
+[ "$1" = explain ] && exec "$REAL" "$@"
+touch begun
+until [ -e go ]; do sleep 0.1; done
+exec "$REAL" "$@"
+END
+chmod +x waits
+REAL=$minipod "$tree/bench/large_batch" --minipod "$work/waits" --csv s.csv "${one[@]}" --epochs 5 >first.out 2>&1 &
+until [ -e begun ]; do sleep 0.1; done
+study "${one[@]}" --epochs 5
+[ "$code" -eq 0 ] && grep -q '^1 of 1: .*: another study does it$' out && cmp -s s.csv whole.csv ||
+    fail "held: exit $code: $(cat err out)"
+touch go
+wait $! || fail "the first of two studies: $(cat first.out)"
+[ "$(wc -l <s.csv)" -eq "$(($(wc -l <whole.csv) + 1))" ] && [ ! -e s.runs ] || fail "the first of two: $(cat s.csv)"
 cp whole.csv s.csv
 
 # Killed in its first run: the ranks go too, and there is no row.

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# simulate_monotone.sh MINIPOD: with any rate of a machine higher, or any latency lower, no simulated step
-# is longer, with batch norm's sums and several buckets of gradients in flight.
+# simulate_monotone.sh MINIPOD: with one of nine rates and latencies of a machine better, a simulated step is
+# no longer by more than slack_us, with batch norm's sums and several buckets of gradients in flight.
 # shellcheck source=tests/system/common.sh
 . "$(dirname "$0")/common.sh"
 
-# Microseconds, of steps of 130,000: messages that come in another order can cost as much as they wait.
+# Messages that come in another order can cost as much as they wait: little here, as the sums overtake.
 slack_us=2
 
 step_us() {

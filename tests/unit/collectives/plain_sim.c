@@ -27,19 +27,19 @@ typedef struct state {                  /* of a step */
     bool is_begun;
 } state;
 
-typedef struct line { /* of those that something serves one by one */
+typedef struct server { /* of one after the other */
     int64_t free_ps, preferred_free_ps;
-} line;
+} server;
 
 typedef struct world {
     const pod_net *net;
     const pod_mesh *mesh;
     const plain_coll *coll;
-    int n_ranks, n_parts; /* a rank has a part in each collective: collective n_ranks + rank */
-    state **state;        /* (n_parts, steps of each) */
-    bool *is_news;        /* (n_parts) something of its steps has become known */
-    line *sender, *unit;  /* (n_ranks) */
-    line *link;           /* (links) */
+    int n_ranks, n_parts;  /* a rank has a part in each collective: collective n_ranks + rank */
+    state **state;         /* (n_parts, steps of each) */
+    bool *is_news;         /* (n_parts) something of its steps has become known */
+    server *sender, *unit; /* (n_ranks) */
+    server *link;          /* (links) */
     event *event;
     int n_events, capacity;
     plain_report report;
@@ -67,7 +67,7 @@ static const pod_step *steps_of(const world *w, int part, int32_t *n)
 }
 
 /* Its turn, from when. What is preferred waits for its like; the others for it, too. */
-static int64_t take_turn(const world *w, line *l, int part, int64_t at_ps, int64_t held_ps)
+static int64_t take_turn(const world *w, server *l, int part, int64_t at_ps, int64_t held_ps)
 {
     const bool is_preferred = coll_of(w, part)->is_preferred;
     const int64_t start_ps = later(at_ps, is_preferred ? l->preferred_free_ps : l->free_ps);
@@ -225,7 +225,7 @@ static void begin_all(world *w)
 /* ---- messages ------------------------------------------------------------------------------- */
 
 /* The links of a chip's cores are those of its first one, where they share. */
-static line *link_of(const world *w, int rank, pod_hop hop)
+static server *link_of(const world *w, int rank, pod_hop hop)
 {
     if (w->net->is_chip_shared && w->mesh->n_dims == 3 && hop.dim > 0)
         rank -= rank % w->mesh->extent[0];

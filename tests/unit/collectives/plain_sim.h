@@ -13,14 +13,14 @@ typedef struct plain_report {
 } plain_report;
 
 typedef struct plain_coll {
-    const pod_sched *const *all; /* by rank: its part, */
-    const int64_t *start_ps;     /* which begins at */
+    const pod_sched *const *all; /* (ranks) each rank's part */
+    const int64_t *start_ps;     /* (ranks) when each begins */
     pod_dtype dtype;
     bool is_preferred;
-    int64_t *done_ps; /* by rank: written, when it is done with it */
+    int64_t *done_ps; /* (ranks) written: when each is done */
 } plain_coll;
 
-/* Of the first collectives first. False when a rank waits for ever. */
+/* Ties go to the collective that comes first. False when a rank waits for ever. */
 bool plain_sim_run(const pod_net *net, const pod_mesh *m, const plain_coll coll[], int n_colls,
                    plain_report *out);
 

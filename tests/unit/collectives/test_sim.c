@@ -228,8 +228,8 @@ static void test_by_hand(void)
     }
 }
 
-/* Rank 0 sends 4000 bytes and then 2000, which 1 adds: 4 us and 2 on the link, 2 and 1 of sums. At 1
- * us another collective sends 1000 the same way, 1 us, to be added in 0.5. */
+/* Rank 0 sends 4000 bytes and then 2000, which 1 adds: 4 us and 2 on the link, 2 and 1 of sums. At
+ * 1 us another collective sends 1000 the same way, 1 us, to be added in 0.5. */
 static void test_preferred(void)
 {
     static const script large = {"", "2",

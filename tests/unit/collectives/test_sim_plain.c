@@ -30,9 +30,8 @@ enum {
 
 typedef enum way {
     AT_ONCE,
-    SKEWED,     /* each starts up to a hop later by chance */
-    IN_COMPANY, /* skewed, beside a small one that started a little later, and is preferred or not */
-    N_WAYS
+    SKEWED,    /* each starts up to a hop later by chance */
+    IN_COMPANY /* skewed, beside a small one, which is preferred or not */
 } way;
 
 enum { MAX_COLLS = 2, SKEW_PS = 1000000 };
@@ -76,6 +75,22 @@ static void simulate(const example *e, const pod_sched *const *const all[], int6
     pod_sim_destroy(sim);
 }
 
+/* What is preferred does as if the other were not there. */
+static void check_alone(const example *e, const pod_sched *const *const all[],
+                        const int64_t want_ps[])
+{
+    int64_t got_ps[MAX_COLLS * MAX_RANKS];
+    pod_sim_use use;
+    example alone = *e;
+    alone.n_colls = 1;
+    alone.coll[0] = e->coll[1];
+    simulate(&alone, &all[1], got_ps, &use);
+    for (int r = 0; r < pod_mesh_size(&e->mesh); r++)
+        POD_CHECK(got_ps[r] == want_ps[r],
+                  "%s: rank %d is done at %" PRId64 " ps, alone at %" PRId64, e->what, r,
+                  want_ps[r], got_ps[r]);
+}
+
 static void compare(const example *e, const pod_sched *const *const all[], waits *w)
 {
     int64_t got_ps[MAX_COLLS * MAX_RANKS], want_ps[MAX_COLLS * MAX_RANKS];
@@ -99,6 +114,7 @@ static void compare(const example *e, const pod_sched *const *const all[], waits
                   pod_ps(use.wait_sender_s) == report.wait_sender_ps &&
                   pod_ps(use.wait_work_s) == report.wait_work_ps,
               "%s: waits %g %g %g s", e->what, use.wait_link_s, use.wait_sender_s, use.wait_work_s);
+    if (e->coll[1].is_preferred) check_alone(e, all, &got_ps[MAX_RANKS]);
     w->link += report.wait_link_ps > 0;
     w->sender += report.wait_sender_ps > 0;
     w->work += report.wait_work_ps > 0;
@@ -141,7 +157,7 @@ static bool set_example(example *e, const pod_coll_algo *algo, int k, way how)
         return false;
     const pod_coll_algo *ring = pod_coll_find(POD_ALLREDUCE, "ring");
     if (e->n_colls > 1 && !set_algo(&e->coll[1], ring, &e->mesh, POD_F32, 100)) return false;
-    e->coll[1].is_preferred = k % 4 < 3;
+    e->coll[1].is_preferred = how == IN_COMPANY && k % 4 < 3;
     const int size = pod_mesh_size(&e->mesh);
     pod_rng rng = pod_rng_at(20, (pod_place){.stream = POD_STREAM_TEST, .sample = (uint64_t)k});
     for (int i = 0; i < MAX_COLLS * size && how != AT_ONCE; i++)

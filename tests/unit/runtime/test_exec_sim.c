@@ -60,7 +60,8 @@ static void compile(const char *mesh, bool wait_at_once, int accumulate)
 /* Of core `core`; each core's instructions take slow[core] times as long. */
 static void run(const pod_net *net, const double slow[], int core)
 {
-    const pod_exec_sim_options options = {.net = *net, .time = s.time, .slow = slow};
+    const pod_exec_sim_options options = {
+        .net = *net, .time = s.time, .slow = slow, .overtakes = true};
     const pod_timeline_plan plan = {
         .rank = core, .max_steps = 2, .max_events = 2 * MAX_INSTRS, .kept_steps = 1};
     pod_timeline *tl;
@@ -169,9 +170,8 @@ static bool is_inside_another(const pod_event *flight)
     return false;
 }
 
-/* A batch norm's sums, which a core waits for at once, are about as fast beside buckets of gradients
- * on slow links as alone: cores do not quite start together. In line with the buckets they take up
- * to 1.4 times as long. */
+/* A batch norm's sums, which a core waits for at once, are about as fast beside buckets of
+ * gradients on slow links as alone: cores do not quite start together. */
 static void test_overtaking(void)
 {
     pod_net slow = fast;
