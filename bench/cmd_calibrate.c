@@ -447,6 +447,7 @@ static pod_status calibrate_here(pod_call *call)
     else
         snprintf(path, sizeof path, "%s", given);
     POD_TRY(pod_dir_make_for(path)); /* before it is measured for nothing */
+    POD_TRY(pod_file_check(path));
     pod_table *t;
     POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
     pod_status s = calibrate(call, path, t);

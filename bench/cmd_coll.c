@@ -14,7 +14,7 @@ static pod_status measure(pod_bench *b)
 }
 
 /* Whether what plays many ranks in one process finds the memory for them. */
-static pod_status check_room(const pod_bench *b)
+static pod_status check_room(pod_bench *b)
 {
     switch (b->plan.on) {
     case POD_ON_LOCAL: return pod_bench_local_room(b);

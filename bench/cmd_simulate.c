@@ -497,7 +497,7 @@ pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
     POD_TRY_GOTO(status, pod_planned_of(c, arena, &x.planned), done);
     POD_TRY_GOTO(status, pod_simulate_options_suit(c, &x.planned), done);
     if (*folder) POD_TRY_GOTO(status, pod_dir_make(folder), done);
-    POD_TRY_GOTO(status, pod_simulate(&x.planned, arena, &x.result), done);
+    POD_TRY_GOTO(status, pod_simulate(&x.planned, arena, call->log, &x.result), done);
     POD_TRY_GOTO(status, pod_simulate_options_used(&x.planned, &x.result), done);
     warn_of_algo(&x, arena, call->log);
     x.has_target = pod_config_bool(c, POD_OPT_TO_TARGET);

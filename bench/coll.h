@@ -104,6 +104,9 @@ const char *pod_bench_clock(const pod_bench_plan *p); /* "wall" or "virtual" */
 POD_MUST pod_status pod_bench_entries_from(const pod_config *c, pod_arena *a, pod_bench_plan *p);
 /* Why this entry has no row at this size, or NULL. */
 const char *pod_bench_why_not(const pod_bench_plan *p, const pod_bench_entry *e, int size);
+/* A line of `refusal`: of `all`, this one refuses so many sizes. E_NOMEM. */
+POD_MUST pod_status pod_bench_refuse(pod_arena *a, pod_bench_plan *p, const char *name, int n_sizes,
+                                     const char *why);
 /* What an entry runs at a size; NULL for the peer. */
 const pod_coll_algo *pod_bench_pick(const pod_bench_plan *p, const pod_bench_entry *e, int size,
                                     pod_coll_args *args);
@@ -116,7 +119,8 @@ POD_MUST pod_status pod_bench_local(pod_bench *b);
 POD_MUST pod_status pod_bench_sim(pod_bench *b);
 /* Whether the one process finds memory for all ranks: pod_room_check of the most. */
 POD_MUST pod_status pod_bench_local_room(const pod_bench *b);
-POD_MUST pod_status pod_bench_sim_room(const pod_bench *b);
+/* Likewise; of `all` algorithms those that find none are left out, while one is left. */
+POD_MUST pod_status pod_bench_sim_room(pod_bench *b);
 
 /* ---- coll_rows.c ---------------------------------------------------------------------------- */
 

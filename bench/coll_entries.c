@@ -132,11 +132,22 @@ static pod_status add_chunks(pod_arena *a, pod_bench_plan *p)
 
 /* ---- refusals ------------------------------------------------------------------------------- */
 
+pod_status pod_bench_refuse(pod_arena *a, pod_bench_plan *p, const char *name, int n_sizes,
+                            const char *why)
+{
+    const char *line = n_sizes == p->n_sizes ? pod_arena_text(a, "%s refuses: %s", name, why)
+                                             : pod_arena_text(a, "%s refuses %d of %d sizes: %s",
+                                                              name, n_sizes, p->n_sizes, why);
+    if (!line) return POD_E_NOMEM;
+    p->refusal[p->n_refusals++] = line;
+    return POD_OK;
+}
+
 /* Takes away what refuses every size, and says what refuses any. */
 static pod_status leave_out(pod_arena *a, pod_bench_plan *p)
 {
     int n_kept = 0;
-    p->refusal = POD_ARENA_NEW(a, const char *, p->n_entries);
+    p->refusal = POD_ARENA_NEW(a, const char *, 2 * p->n_entries); /* and for want of room */
     if (!p->refusal) return POD_E_NOMEM;
     for (int i = 0; i < p->n_entries; i++) {
         const pod_bench_entry e = p->entry[i];
@@ -149,12 +160,7 @@ static pod_status leave_out(pod_arena *a, pod_bench_plan *p)
         }
         if (n_refused < p->n_sizes) p->entry[n_kept++] = e;
         if (n_refused == 0) continue;
-        const char *line = n_refused == p->n_sizes
-                               ? pod_arena_text(a, "%s refuses: %s", e.name, reason)
-                               : pod_arena_text(a, "%s refuses %d of %d sizes: %s", e.name,
-                                                n_refused, p->n_sizes, reason);
-        if (!line) return POD_E_NOMEM;
-        p->refusal[p->n_refusals++] = line;
+        POD_TRY(pod_bench_refuse(a, p, e.name, n_refused, reason));
     }
     p->n_entries = n_kept;
     return POD_OK;

@@ -5,18 +5,33 @@
 #include "collectives/exec/exec_sim.h"
 #include "runtime/core/room.h"
 
-pod_status pod_bench_sim_room(const pod_bench *b)
+static pod_status check_room(const pod_bench_plan *p, const pod_bench_entry *e)
 {
-    const pod_bench_plan *p = &b->plan;
-    for (int s = 0; s < p->n_sizes; s++)
-        for (int e = 0; e < p->n_entries; e++) {
-            pod_coll_args args;
-            pod_sim_need need;
-            if (pod_bench_why_not(p, &p->entry[e], s)) continue;
-            const pod_coll_algo *algo = pod_bench_pick(p, &p->entry[e], s, &args);
-            POD_TRY(pod_sim_find_need(&p->mesh, algo, &args, p->n_ranks, p->n_ranks, &need));
-            POD_TRY(pod_room_check(need.what, need.bytes));
-        }
+    for (int s = 0; s < p->n_sizes; s++) {
+        pod_coll_args args;
+        pod_sim_need need;
+        if (pod_bench_why_not(p, e, s)) continue;
+        const pod_coll_algo *algo = pod_bench_pick(p, e, s, &args);
+        POD_TRY(pod_sim_find_need(&p->mesh, algo, &args, p->n_ranks, p->n_ranks, &need));
+        POD_TRY(pod_room_check(need.what, need.bytes));
+    }
+    return POD_OK;
+}
+
+pod_status pod_bench_sim_room(pod_bench *b)
+{
+    pod_bench_plan *p = &b->plan;
+    int n_kept = 0;
+    for (int i = 0; i < p->n_entries; i++) {
+        const pod_status s = check_room(p, &p->entry[i]);
+        if (s == POD_OK)
+            p->entry[n_kept++] = p->entry[i];
+        else if (!p->refusal || s != POD_E_INVALID || (n_kept == 0 && i == p->n_entries - 1))
+            return s;
+        else
+            POD_TRY(pod_bench_refuse(b->arena, p, p->entry[i].name, p->n_sizes, pod_error_text()));
+    }
+    p->n_entries = n_kept;
     return POD_OK;
 }
 

@@ -123,7 +123,7 @@ static pod_status simulate(const pod_config *c, pod_arena *arena, pod_scaling *s
     pod_simulated r;
     pod_status status;
     POD_TRY_GOTO(status, pod_planned_of(c, arena, &p), done);
-    POD_TRY_GOTO(status, pod_simulate(&p, arena, &r), done);
+    POD_TRY_GOTO(status, pod_simulate(&p, arena, NULL, &r), done);
     if (i == 0) POD_TRY_GOTO(status, keep_images(c, &p, s), done);
     const pod_spread *phase = r.stats.phase;
     pod_scale_time t = {.step_s = r.step_s,

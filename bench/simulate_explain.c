@@ -135,7 +135,7 @@ static pod_status try_one(pod_planned *p, pod_planned *kept, const change *c, do
     POD_TRY(pod_arena_create(NULL, &arena));
     memcpy(kept, p, sizeof *p);
     c->make(p);
-    const pod_status status = pod_simulate(p, arena, &s);
+    const pod_status status = pod_simulate(p, arena, NULL, &s);
     memcpy(p, kept, sizeof *p);
     if (status == POD_OK) *step_s = s.step_s;
     pod_arena_destroy(arena);
@@ -246,16 +246,18 @@ static void say_reduce(const pod_planned *p, const pod_simulated *s, FILE *to)
         return;
     }
     fprintf(to,
-            "# reductions: %d collectives of %.1f MB in all are in flight for %.3f ms, one after "
-            "the other;\n",
+            "# reductions: %d collectives of %.1f MB in all are in flight for %.3f ms, summed over "
+            "them;\n",
             n, mb, in_flight * 1e3);
     if (exposed == 0)
-        fprintf(to, "#   none of it is waited for: all hides behind backward\n");
+        fprintf(to, "#   core %d waits for none: they hide behind what it computes\n",
+                p->watched[0]);
     else
-        fprintf(to,
-                "#   of these %.3f ms are waited for, %.2f %% of the step; the rest hides behind "
-                "backward\n",
+        fprintf(to, "#   core %d waits %.3f ms for them, %.2f %% of the step\n", p->watched[0],
                 exposed * 1e3, 100 * exposed / s->step_s);
+    if (s->exposed.most_s > 1.01 * exposed)
+        fprintf(to, "#   core %d waits the most, %.3f ms\n", s->exposed.most_core,
+                s->exposed.most_s * 1e3);
 }
 
 static void say_slow(const pod_explanation *e, FILE *to)

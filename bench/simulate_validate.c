@@ -52,7 +52,7 @@ static pod_status predict_in(const pod_config *c, const row *r, pod_arena *arena
     pod_simulated s;
     pod_status status;
     POD_TRY(pod_planned_of(c, arena, &p));
-    POD_TRY_GOTO(status, pod_simulate(&p, arena, &s), done);
+    POD_TRY_GOTO(status, pod_simulate(&p, arena, NULL, &s), done);
     const char *command = pod_simulate_command(c, arena);
     POD_TRY_GOTO(status, command ? POD_OK : POD_E_NOMEM, done);
     snprintf(out->command, sizeof out->command, "%s", command);

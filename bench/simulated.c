@@ -164,12 +164,14 @@ static pod_status keep_links(const pod_exec_sim *e, pod_arena *arena, pod_simula
 }
 
 static pod_status run_steps(const pod_planned *p, pod_exec_sim *e, const pod_exec_sim_watch watch[],
-                            pod_arena *arena, pod_simulated *s)
+                            pod_arena *arena, pod_log *log, pod_simulated *s)
 {
     pod_step_row *row = POD_ARENA_NEW(arena, pod_step_row, p->n_steps);
     double *took_s = POD_ARENA_NEW(arena, double, p->n_steps);
     if (!row || !took_s) return POD_E_NOMEM;
+    if (log) pod_progress_begin(log, "simulated", "steps", 0, p->n_steps);
     for (int64_t k = 0; k < p->n_steps; k++) {
+        if (log) pod_progress_at(log, k, "%s", "");
         const pod_time begun = pod_exec_sim_now(e);
         POD_TRY(pod_exec_sim_step(e, k, watch, p->n_watched));
         const pod_time took = pod_exec_sim_now(e) - begun, wait = input_wait(s, took);
@@ -180,12 +182,13 @@ static pod_status run_steps(const pod_planned *p, pod_exec_sim *e, const pod_exe
         took_s[k] = pod_time_seconds(took + wait);
         s->waited_until = wait > 0 ? begun + took + wait : 0;
     }
+    if (log) pod_progress_end(log);
     s->steps = pod_spread_of(took_s, p->n_steps);
     s->step_s = s->steps.median;
     return pod_step_stats_of(row, p->n_steps, &s->stats);
 }
 
-static pod_status run(const pod_planned *p, pod_arena *arena, pod_simulated *s)
+static pod_status run(const pod_planned *p, pod_arena *arena, pod_log *log, pod_simulated *s)
 {
     pod_exec_sim *e = NULL;
     pod_exec_sim_watch watch[POD_MAX_WATCHED] = {{0}};
@@ -213,7 +216,7 @@ static pod_status run(const pod_planned *p, pod_arena *arena, pod_simulated *s)
     POD_TRY_GOTO(status, pod_exec_sim_open(s->program, &options, &e), done);
     s->plan_wall_s = seconds_since(&planning);
     const pod_clock running = pod_clock_start();
-    POD_TRY_GOTO(status, run_steps(p, e, watch, arena, s), done);
+    POD_TRY_GOTO(status, run_steps(p, e, watch, arena, log, s), done);
     s->run_wall_s = seconds_since(&running);
     s->cores_simulated = pod_exec_sim_n_simulated(e);
     POD_TRY_GOTO(status, keep_events(p, watch, arena, s), done);
@@ -241,7 +244,7 @@ static pod_status find_memory(const pod_planned *p, pod_simulated *s)
                     s->cores == 1 ? " on 1 core; --mesh gives more" : "");
 }
 
-pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_simulated *out)
+pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_log *log, pod_simulated *out)
 {
     const pod_clock clock = pod_clock_start();
     pod_simulated s = {.cores = pod_mesh_size(&p->setup.mesh)};
@@ -252,7 +255,7 @@ pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_simulated *o
     POD_TRY(pod_cost_program(&p->machine, s.program, time));
     s.time = time;
     POD_TRY(find_memory(p, &s));
-    POD_TRY(run(p, arena, &s));
+    POD_TRY(run(p, arena, log, &s));
     /* A pod's matrix unit takes float32 as bf16, and its time is counted so. */
     const bool in_bf16 = p->setup.bf16_products || p->setup.precision == POD_BF16 ||
                          pod_machine_is_virtual(&p->machine);
@@ -282,7 +285,10 @@ pod_status pod_simulate_evaluation(const pod_planned *p, int64_t n_samples, pod_
     POD_TRY(pod_cost_program(&p->machine, program, time));
     double batch_s = 0;
     for (int32_t i = 0; i < program->n_instrs; i++) batch_s += time[i].seconds;
+    const double n_batches = (double)n_samples / (double)p->setup.batch;
+    pod_input_time input;
+    POD_TRY(pod_simulate_input(p, &input));
     *seconds =
-        p->machine.evaluation_start_s + ceil((double)n_samples / (double)p->setup.batch) * batch_s;
+        p->machine.evaluation_start_s + fmax(ceil(n_batches) * batch_s, n_batches * input.seconds);
     return POD_OK;
 }

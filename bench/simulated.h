@@ -4,6 +4,7 @@
 
 #include "bench/planned.h"
 #include "bench/simulate_input.h"
+#include "runtime/core/log.h"
 #include "runtime/exec/sim.h"
 #include "runtime/measure/goodput.h"
 #include "runtime/measure/steptime.h"
@@ -39,8 +40,10 @@ typedef struct pod_simulated { /* lives in the arena that it was made in */
     double compile_wall_s, plan_wall_s, run_wall_s; /* this host's time; run: of the steps */
 } pod_simulated;
 
-/* E_INVALID where the machine's file lacks a number or its memory does not hold the program. */
-POD_MUST pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_simulated *out);
+/* `log` shows how far it is; NULL: nothing does. E_INVALID where the machine's file lacks a number or
+ * its memory does not hold the program. */
+POD_MUST pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_log *log,
+                                 pod_simulated *out);
 
 /* An evaluation of so many samples: all cores, in batches as large as those that are trained on, the
  * last one padded. */

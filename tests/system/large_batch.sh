@@ -129,7 +129,21 @@ REAL=$minipod study "${one[@]}" --epochs 4 --minipod "$work/watched"
 grep -q '"attempts": *2' run.json || fail "from the start again: $(cat run.json)"
 [ "$code" -eq 0 ] && [ ! -e s.runs ] || fail "gone on: exit $code: $(cat err; find s.runs)"
 [ "$(cut -d, -f1-18 s.csv)" = "$(cut -d, -f1-18 uninterrupted.csv)" ] || fail "gone on: $(cat s.csv)"
+tail -1 s.csv | grep -q ',finished,[^,]*,[^,]*,0.92,[^,]*,,,[0-9]' || fail "times of an interrupted run: $(tail -1 s.csv)"
 cp whole.csv s.csv
+
+# The study itself is told to go: its ranks save, whatever the checkpoints' distance.
+"$tree/bench/large_batch" --minipod "$minipod" --csv s.csv "${one[@]}" --epochs 4000 >out 2>err &
+study=$!
+until ls s.runs/*/steps.csv.part >/dev/null 2>&1; do sleep 0.1; done
+sleep 0.5
+kill "$study"
+wait "$study"
+code=$?
+[ "$code" -eq 143 ] && grep -q '^bench/large_batch: interrupted: the same command goes on$' err && cmp -s s.csv whole.csv ||
+    fail "told to go: exit $code: $(cat err)"
+ls s.runs/*/checkpoint/step-* >/dev/null || fail "told to go: no checkpoint: $(find s.runs)"
+rm -r s.runs
 
 # Stopped is not finished: no row, and the checkpoint stays. Ended, but for its row: it is not done again.
 cat >stopped <<'END'
@@ -201,6 +215,8 @@ damaged() { # PATTERN SED-COMMAND
     refused "$1" --table
     refused "$1" "${tiny[@]}"
 }
+study "${one[@]}" --csv /dev/full
+[ "$code" -eq 2 ] && grep -q '/dev/full: is no file to keep rows in' err || fail "a device: exit $code: $(cat err)"
 damaged 's.csv: line 1 is not the header' 1d
 damaged 's.csv: line 1 is not the header' '1s/seed/sead/'
 damaged 's.csv: line 3: [0-9]* cells, need 24' '3s/,[^,]*$//'
@@ -212,7 +228,7 @@ refused 's.csv: line 1 is not the header' --table
 head -c 400 /dev/urandom >s.csv
 refused 's.csv: ' --table
 rm s.csv && mkdir s.csv
-refused 's.csv: cannot be read: ' --table
+refused 's.csv: is no file to keep rows in' --table
 rmdir s.csv
 refused 's.csv: is not there' --table
 refused "models: 'resnet21' is none of resnet20, efficientnet-b0-32" --data x.h5 --models resnet21
