@@ -72,6 +72,17 @@ static pod_status need(const pod_machine *m, const char *key, double value)
                     m->name, key);
 }
 
+/* Ranks that outnumber a host's cores do what a core does by turns; links only wait. */
+static void take_turns(const pod_machine *m, const pod_mesh *mesh, pod_net *net)
+{
+    const double ranks = pod_mesh_size(mesh), cores = (double)m->physical_cores;
+    if (pod_machine_is_virtual(m) || cores <= 0 || ranks <= cores) return;
+    net->reduce_bytes_per_s *= cores / ranks;
+    net->memory_bytes_per_s *= cores / ranks;
+    net->message_s *= ranks / cores;
+    net->sync_s *= ranks / cores;
+}
+
 pod_status pod_machine_net(const pod_machine *m, const pod_mesh *mesh, pod_net *out)
 {
     POD_TRY(need(m, "link_gb_per_s", m->link_gb_per_s));
@@ -89,6 +100,7 @@ pod_status pod_machine_net(const pod_machine *m, const pod_mesh *mesh, pod_net *
         net.link_bytes_per_s[d] = 1e9 * (is_core ? m->core_gb_per_s : m->link_gb_per_s);
         net.link_latency_s[d] = 1e-6 * (is_core ? m->core_latency_us : m->link_latency_us);
     }
+    take_turns(m, mesh, &net);
     *out = net;
     return POD_OK;
 }

@@ -17,7 +17,8 @@ POD_MUST pod_status pod_machine_wrap_mesh(const pod_machine *m, pod_mesh *mesh);
 /* Of each chip: the first extent of a mesh that begins with cores, else one. */
 int pod_machine_cores_used(const pod_machine *m, const pod_mesh *mesh);
 
-/* E_INVALID when the file lacks a number that this needs. */
+/* Where ranks outnumber a host's cores they take turns. E_INVALID when the file lacks a number that
+ * this needs. */
 POD_MUST pod_status pod_machine_net(const pod_machine *m, const pod_mesh *mesh, pod_net *out);
 
 #endif

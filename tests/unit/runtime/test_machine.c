@@ -294,6 +294,29 @@ static void machine_nets(void)
                     "machine slow: its file has no link_gb_per_s");
 }
 
+/* Sixteen ranks on two cores: eight do what one would do alone, but wait for links side by side. */
+static void nets_of_crowds(void)
+{
+    pod_machine m;
+    pod_mesh mesh;
+    pod_net alone, crowd;
+    POD_CHECK_OK(pod_machine_load(
+        write_text("clock = wall\nname = small\nphysical_cores = 2\nlink_gb_per_s = 8\n"
+                   "link_latency_us = 1\nmessage_us = 2\nreduce_gb_per_s = 16\n"
+                   "copy_memory_gb_per_s = 10\nshare_gb_per_s = 4\nsync_us = 3\n"),
+        &m));
+    POD_CHECK_OK(pod_mesh_parse("2", &mesh));
+    POD_CHECK_OK(pod_machine_net(&m, &mesh, &alone));
+    CU_ASSERT_DOUBLE_EQUAL(alone.sync_s, 3e-6, 1e-18);
+    POD_CHECK_OK(pod_mesh_parse("4x4", &mesh));
+    POD_CHECK_OK(pod_machine_net(&m, &mesh, &crowd));
+    CU_ASSERT_EQUAL(crowd.link_bytes_per_s[0], alone.link_bytes_per_s[0]);
+    CU_ASSERT_DOUBLE_EQUAL(crowd.reduce_bytes_per_s, 2e9, 1);
+    CU_ASSERT_DOUBLE_EQUAL(crowd.memory_bytes_per_s, 0.5e9, 1);
+    CU_ASSERT_DOUBLE_EQUAL(crowd.message_s, 16e-6, 1e-18);
+    CU_ASSERT_DOUBLE_EQUAL(crowd.sync_s, 24e-6, 1e-18);
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static const double doubles[] = {0, -0.1, 1.0 / 3, 1e-300, 123456789.123456789, 5e-324, 1e300};
@@ -358,6 +381,7 @@ static CU_TestInfo tests[] = {
     {"machines wrap meshes", machines_wrap_meshes},
     {"machines of chips", machines_of_chips},
     {"machine nets", machine_nets},
+    {"nets of crowds", nets_of_crowds},
     {"json reads back", json_reads_back},
     CU_TEST_INFO_NULL,
 };
