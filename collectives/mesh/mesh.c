@@ -29,10 +29,11 @@ pod_status pod_mesh_parse(const char *text, pod_mesh *out)
     const char *p = parse_extent(text, &m);
     while (p && *p == 'x') p = parse_extent(p + 1, &m);
     if (!p || *p != '\0')
-        return pod_fail(POD_E_INVALID,
-                        "mesh '%s' is not 1 to %d extents >= 1 joined by x, each with o (open) or "
-                        "w (wrapped) behind it at will, like 2x2 or 2x128ox32",
-                        text, POD_MESH_MAX_DIMS);
+        return pod_fail(
+            POD_E_INVALID,
+            "mesh '%s' is not 1 to %d extents >= 1 joined by x, each with o (open) or "
+            "w (wrapped) behind it at will, like 2x2 or 2x128ox32, and below 2^31 cores in all",
+            text, POD_MESH_MAX_DIMS);
     *out = m;
     return POD_OK;
 }

@@ -25,10 +25,24 @@ static int edit_distance(const char *a, const char *b)
     return row[n];
 }
 
+/* The one that begins so: NULL where none or several do. */
+static const char *only_longer(const char *given, const char *const names[], int n)
+{
+    const size_t bytes = strlen(given);
+    const char *found = NULL;
+    for (int i = 0; i < n && bytes > 1; i++) {
+        if (strncmp(names[i], given, bytes) != 0) continue;
+        if (found) return NULL;
+        found = names[i];
+    }
+    return found;
+}
+
 const char *pod_nearest_name(const char *given, const char *const names[], int n)
 {
     if (strlen(given) > MAX_BYTES) return NULL;
-    const char *best = NULL;
+    const char *best = only_longer(given, names, n);
+    if (best) return best;
     int best_distance = 1 + smaller(3, (int)strlen(given) / 2);
     for (int i = 0; i < n; i++) {
         if (strlen(names[i]) > MAX_BYTES) continue;

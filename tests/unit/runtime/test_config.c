@@ -320,6 +320,8 @@ static void nearest(void)
     static const char *const names[] = {"train", "eval", "explain"};
     CU_ASSERT_STRING_EQUAL(pod_nearest_name("trian", names, 3), "train");
     CU_ASSERT_STRING_EQUAL(pod_nearest_name("explian", names, 3), "explain");
+    CU_ASSERT_STRING_EQUAL(pod_nearest_name("exp", names, 3), "explain");
+    CU_ASSERT_PTR_NULL(pod_nearest_name("e", names, 3)); /* of two */
     CU_ASSERT_PTR_NULL(pod_nearest_name("quux", names, 3));
     CU_ASSERT_PTR_NULL(pod_nearest_name("", names, 3));
 }
