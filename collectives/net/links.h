@@ -29,7 +29,8 @@ typedef struct pod_transit { /* a message on its way */
 int pod_links_kept(const pod_links *l, int rank, pod_hop hop);
 
 /* Takes the head, which is at that link's near end at the time t->head_ps, one hop on, along
- * dimension `dim`. Calls for a link come in the order of head_ps. */
+ * dimension `dim`; what is preferred waits for its like alone (net/busy.h). Calls for a link come in
+ * the order of head_ps. */
 void pod_links_pass(pod_links *l, int kept, int dim, double bytes, bool is_preferred,
                     pod_transit *t);
 

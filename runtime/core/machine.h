@@ -53,7 +53,7 @@ POD_MUST pod_status pod_machine_load(const char *name, pod_machine *out);
 
 /* The i-th name that the program knows beside "host"; NULL behind the last. */
 const char *pod_machine_known(int i);
-/* Its file, with the units and sources of the numbers; NULL for another name. */
+/* The text of its file, static, with the sources of the numbers; NULL for another name. */
 const char *pod_machine_known_text(const char *name);
 
 /* Where calibrate writes: ${XDG_CONFIG_HOME:-~/.config}/minipod/host.conf. */
