@@ -5,101 +5,104 @@
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 
-# begin [long]: four ranks, until all have said who they are; mpirun is process $mpirun
-begin() {
-    : >"$work/out"
-    timeout -k 5 40 "$mpiexec" -n 4 --bind-to none "$program" "$@" >"$work/out" 2>&1 &
-    local i
-    for ((i = 0; i < 1000; i++)); do
-        [ "$(grep -c 'is pid' "$work/out")" -lt 4 ] || break
-        sleep 0.01
-    done
+# start [long]: four ranks, until all have said who they are; mpirun, or what ends it in time, is process $!
+start() {
+    : >out
+    timeout -k 5 60 "$mpiexec" -n 4 --bind-to none "$program" "$@" >out 2>&1 &
+    within 30 '[ "$(grep -c "is pid" out)" -eq 4 ]' || fail "they do not begin"
     sleep 0.3
 }
 
-pid_of() { sed -n "s/^rank $1 is pid //p" "$work/out"; }
-
-# said PATTERN: a line is like that, within ten seconds
-said() {
-    local i
-    for ((i = 0; i < 100; i++)); do
-        ! grep -Eq "$1" "$work/out" || return 0
-        sleep 0.1
+# within SECONDS CONDITION
+within() {
+    local until=$((SECONDS + $1))
+    until eval "$2"; do
+        [ $SECONDS -le $until ] || return 1
+        sleep 0.01
     done
-    return 1
 }
 
-# stops WHAT [EXIT]: it ended well, all ranks behind one step
+mpirun_pid() { ps -o pid= --ppid $!; }
+pid_of() { sed -n "s/^rank $1 is pid //p" out; }
+
+# stops [EXIT]: it ended well, all ranks behind one step
 stops() {
     wait $!
     local code=$?
-    [ $code -eq "${2:-0}" ] || fail "$1: exit code $code"
-    [ "$(grep -c 'stopped behind step' "$work/out")" -eq 4 ] || fail "$1: not all stopped"
-    [ "$(sed -n 's/.*stopped behind step //p' "$work/out" | sort -u | wc -l)" -eq 1 ] ||
-        fail "$1: not behind the same step"
+    [ $code -eq "${1:-0}" ] || fail "exit code $code"
+    [ "$(grep -c 'stopped behind step' out)" -eq 4 ] || fail "not all stopped"
+    [ "$(sed -n 's/.*stopped behind step //p' out | sort -u | wc -l)" -eq 1 ] || fail "not behind the same step"
 }
 
-begin
-kill -USR1 "$(ps -o pid= --ppid $!)"
-stops "SIGUSR1 to mpirun"
-
-begin
-kill -USR1 "$(pid_of 2)"
-stops "SIGUSR1 to rank 2"
-
-begin
-kill -TERM "$(pid_of 3)"
-stops "SIGTERM to rank 3"
-
-begin
-kill -INT "$(pid_of 1)"
-stops "SIGINT to rank 1"
+# asked SIGNAL RANK|mpirun
+asked() {
+    what="SIG$1 to $2"
+    start
+    if [ "$2" = mpirun ]; then kill "-$1" "$(mpirun_pid)"; else kill "-$1" "$(pid_of "$2")"; fi
+    stops
+}
 
 # One of each, as where a terminal's Ctrl-C reaches mpirun and ranks.
-begin
-kill -INT "$(pid_of 2)"
-kill -TERM "$(pid_of 2)"
-stops "SIGINT and SIGTERM to rank 2"
+asked_twice() {
+    what="SIGINT and SIGTERM to rank 2"
+    start
+    kill -INT "$(pid_of 2)"
+    kill -TERM "$(pid_of 2)"
+    stops
+}
 
 # mpirun gives them a second unless it is told otherwise, and has an exit code of its own.
-OMPI_MCA_odls_base_sigkill_timeout=10 begin
-kill -INT "$(ps -o pid= --ppid $!)"
-stops "SIGINT to mpirun" 1
+interrupted() {
+    what="SIGINT to mpirun"
+    export OMPI_MCA_odls_base_sigkill_timeout=4
+    start
+    kill -INT "$(mpirun_pid)"
+    stops 1
+}
 
-for signal in TERM INT; do
-    begin long
-    kill -$signal "$(pid_of 1)"
-    said '^rank 1: ended from outside, waiting for rank 0 in barrier #[0-9]+, step 1$' ||
-        fail "a first SIG$signal in a wait: nobody says for whom"
-    kill -0 "$(pid_of 1)" || fail "a first SIG$signal ended a rank that asks"
-    began=$SECONDS
-    kill -$signal "$(pid_of 1)"
-    wait $! && fail "a second SIG$signal: exit code 0"
-    [ $((SECONDS - began)) -le 5 ] || fail "a second SIG$signal does not end the rank"
-done
+# insisted SIGNAL: rank 1 waits for ever
+insisted() {
+    what="SIG$1 twice in a wait"
+    start long
+    kill "-$1" "$(pid_of 1)"
+    within 10 "grep -Eq '^rank 1: ended from outside, waiting for rank 0 in barrier #[0-9]+, step 1\$' out" ||
+        fail "nobody says for whom"
+    kill -0 "$(pid_of 1)" || fail "the first ended a rank that asks"
+    local began=$SECONDS
+    kill "-$1" "$(pid_of 1)"
+    wait $! && fail "exit code 0"
+    [ $((SECONDS - began)) -le 5 ] || fail "the second does not end the rank"
+}
 
-# Without mpirun, begun by a shell that lets its jobs have Ctrl-C.
-for count in 1 2; do
-    : >"$work/out"
-    timeout -k 5 40 env --default-signal=INT "$program" $([ $count -eq 1 ] || echo long) >"$work/out" 2>&1 &
-    for ((i = 0; i < 1000; i++)); do
-        ! grep -q 'is pid' "$work/out" || break
-        sleep 0.01
-    done
+# alone TIMES: without mpirun, begun by a shell that lets its jobs have Ctrl-C
+alone() {
+    what="SIGINT, alone, $1 times"
+    : >out
+    # shellcheck disable=SC2046 # a word or none
+    timeout -k 5 60 env --default-signal=INT "$program" $([ "$1" -eq 1 ] || echo long) >out 2>&1 &
+    within 30 'grep -q "is pid" out' || fail "it does not begin"
     sleep 0.3
     kill -INT "$(pid_of 0)"
     # Two that come at once are one: the second is sent until the rank is gone.
-    for ((i = 0; i < 50 && count == 2; i++)); do
-        sleep 0.2
-        kill -INT "$(pid_of 0)" 2>>"$work/out" || break
-    done
+    [ "$1" -eq 1 ] || within 10 'sleep 0.2; ! kill -INT "$(pid_of 0)" 2>>out'
     wait $!
-    code=$?
-    case $count.$code in
-    1.0) grep -q 'rank 0 stopped behind step' "$work/out" || fail "SIGINT, alone: it did not stop" ;;
+    local code=$?
+    case $1.$code in
+    1.0) grep -q 'rank 0 stopped behind step' out || fail "it did not stop" ;;
     2.130) ;;
-    *) fail "$count SIGINT, alone: exit code $code" ;;
+    *) fail "exit code $code" ;;
     esac
-done
+}
+
+begin asked USR1 mpirun
+begin asked USR1 2
+begin asked TERM 3
+begin asked INT 1
+begin asked_twice
+begin interrupted
+begin insisted TERM
+begin insisted INT
+begin alone 1
+begin alone 2
 
 finish

@@ -3,20 +3,9 @@
 # and where the others waited for it; one that is late, or works long while the others have nothing
 # to do, does not.
 #   watchdog.sh MPIEXEC PROGRAM
-set -u
-mpiexec=$1
-program=$(realpath "$2")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# shellcheck source-path=SCRIPTDIR source=common.sh
+. "$(dirname "$0")/common.sh"
 seconds=2
-at_once=4 # cases; most of their time they wait
-
-fail() { # in a case
-    {
-        echo "FAILED: $what: $*"
-        sed 's/^/    /' out
-    } >>failed
-}
 
 # RANKS WHERE CARRIER NODE: its exit code in $code, what it said in the file out, each line behind
 # the time when it came.
@@ -26,15 +15,6 @@ run() {
     code=${PIPESTATUS[0]}
     ended=$EPOCHREALTIME
     what="$1 ranks, $4 a node, $2 over $3"
-}
-
-# begin FUNCTION ARGUMENTS...: a case in a folder of its own, beside others
-n_cases=0
-begin() {
-    n_cases=$((n_cases + 1))
-    mkdir "$work/$n_cases"
-    [ "$(jobs -r | wc -l)" -lt $at_once ] || wait -n
-    (cd "$work/$n_cases" && "$@") &
 }
 
 n_lines() { grep -Ec "^[0-9.]+ $1" out; }
@@ -116,8 +96,4 @@ begin goes_on 4 idle mpi 1
 begin dies 4 killed shm 2 2
 begin hangs 4 clock mpi 1 2 "$clocks"
 
-wait
-n_failed=$(find "$work" -name failed | wc -l)
-[ "$n_failed" -eq 0 ] || cat "$work"/*/failed
-echo "$n_failed of $n_cases cases failed"
-[ "$n_failed" -eq 0 ]
+finish
