@@ -1,9 +1,12 @@
-/* minipod eval: the accuracy of a checkpoint on the test split, on all ranks. */
+/* minipod eval: the accuracy of a checkpoint on the test split, on all ranks. What its network is, and
+ * what of it is evaluated, is as it was trained unless the settings say otherwise. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "bench/command.h"
 #include "bench/common/table.h"
+#include "bench/config_share.h"
 #include "bench/models.h"
 #include "bench/target.h"
 #include "runtime/core/file.h"
@@ -13,6 +16,7 @@
 
 typedef struct job {
     pod_call *call;
+    pod_config *config; /* the call's, filled from the checkpoint */
     pod_arena *arena;
     pod_setup setup;
     pod_network network;
@@ -28,14 +32,74 @@ typedef struct job {
     double seconds;
 } job;
 
+/* What evaluation shares with training; made data is of a seed. */
+static const pod_opt of_training[] = {POD_OPT_MODEL, POD_OPT_DATA,       POD_OPT_PRECISION,
+                                      POD_OPT_WIDTH, POD_OPT_DEPTH,      POD_OPT_BN_EPSILON,
+                                      POD_OPT_EMA,   POD_OPT_IMAGE_SIZE, POD_OPT_SEED};
+
+/* Of the best checkpoint whose index can be read; "" where none can, which restoring will tell. */
+static pod_status find_settings(const char *path, pod_arena *a, const char **out)
+{
+    pod_checkpoint_list list;
+    POD_TRY(pod_checkpoint_find(path, a, NULL, &list));
+    *out = "";
+    for (int i = 0; i < list.n; i++) {
+        pod_checkpoint_info info;
+        if (pod_checkpoint_read_info(list.folder[i], a, &info) != POD_OK) continue;
+        *out = info.settings;
+        break;
+    }
+    return POD_OK;
+}
+
+/* Says what is not as it would be without the checkpoint. */
+static void tell_filled(const job *j)
+{
+    char text[512];
+    size_t used = 0;
+    int n;
+    const pod_option *options = pod_options(&n);
+    for (size_t i = 0; i < sizeof of_training / sizeof of_training[0]; i++) {
+        const pod_opt o = of_training[i];
+        const char *value = pod_config_value(j->config, o);
+        if (pod_config_source(j->config, o) == POD_FROM_CHECKPOINT && used < sizeof text &&
+            strcmp(value, options[o].fallback) != 0)
+            used += (size_t)snprintf(text + used, sizeof text - used, " --%s %s", options[o].name,
+                                     value);
+    }
+    if (used > 0) pod_log_say(j->call->log, POD_LOG_INFO, "as it was trained:%s", text);
+}
+
+static pod_status fill(job *j, const char *path)
+{
+    const char *settings;
+    POD_TRY(find_settings(path, j->arena, &settings));
+    const pod_status s = pod_config_fill(j->call->config, settings, of_training,
+                                         sizeof of_training / sizeof of_training[0], &j->config);
+    if (s != POD_OK) return pod_fail(s, "%s: its settings: %s", path, pod_error_text());
+    tell_filled(j);
+    return POD_OK;
+}
+
+static pod_status read_settings(job *j)
+{
+    const char *path = pod_config_text(j->call->config, POD_OPT_RESUME);
+    if (!*path)
+        return pod_fail(POD_E_INVALID,
+                        "resume: which checkpoint? --resume FOLDER, a run's or a checkpoint's");
+    const pod_status mine = pod_comm_rank(j->call->comm) == 0 ? fill(j, path) : POD_OK;
+    pod_comm_barrier_idle(j->call->comm); /* nobody can say how long reading takes */
+    return pod_config_share(j->call->comm, mine, &j->config);
+}
+
 static pod_status open_own(job *j)
 {
     const pod_setup *s = &j->setup;
-    POD_TRY(pod_setup_from(j->call->config, pod_comm_size(j->call->comm),
+    POD_TRY(pod_setup_from(j->config, pod_comm_size(j->call->comm),
                            pod_comm_node_size(j->call->comm), j->arena, &j->setup));
     POD_TRY(pod_network_choose(s, &j->choice, &j->network));
     pod_target host;
-    POD_TRY(pod_target_from(j->call->config, NULL, &host));
+    POD_TRY(pod_target_from(j->config, NULL, &host));
     const pod_dataset_options options = {.cache_bytes = s->data_cache_bytes,
                                          .n_readers = s->input_threads};
     POD_TRY(pod_dataset_open_with(s->data, s->seed, &options, &j->data));
@@ -49,7 +113,7 @@ static pod_status open_own(job *j)
 
 static pod_status open_predictions(job *j)
 {
-    const char *path = pod_config_text(j->call->config, POD_OPT_PREDICTIONS);
+    const char *path = pod_config_text(j->config, POD_OPT_PREDICTIONS);
     if (!*path) return POD_OK;
     return pod_predictions_open(path, j->data->info.n_classes, pod_loader_local_batch(j->loader),
                                 j->call->comm, &j->predictions);
@@ -64,12 +128,9 @@ static pod_status close_predictions(job *j)
 
 static pod_status evaluate(job *j)
 {
-    const pod_config *c = j->call->config;
     pod_comm *comm = j->call->comm;
-    const char *path = pod_config_text(c, POD_OPT_RESUME);
-    if (!*path)
-        return pod_fail(POD_E_INVALID,
-                        "resume: which checkpoint? --resume FOLDER, a run's or a checkpoint's");
+    POD_TRY(read_settings(j));
+    const char *path = pod_config_text(j->config, POD_OPT_RESUME);
     POD_TRY(pod_comm_agree(comm, open_own(j)));
     pod_checkpoint_info want = {.model = j->setup.model};
     POD_TRY(pod_snapshot_restore(path, &want, false, j->store, comm, j->call->log, &j->step));
@@ -88,7 +149,7 @@ static const pod_column columns[] = {
 
 static pod_status print_results(job *j)
 {
-    const pod_config *c = j->call->config;
+    const pod_config *c = j->config;
     const char *csv = pod_config_text(c, POD_OPT_CSV), *json = pod_config_text(c, POD_OPT_JSON);
     pod_table *t;
     POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
@@ -133,6 +194,7 @@ pod_status pod_cmd_eval(pod_call *call, int *exit_code)
     pod_loader_close(j.loader);
     pod_store_destroy(j.store);
     pod_dataset_close(j.data);
+    pod_config_destroy(j.config);
     pod_arena_destroy(j.arena);
     return status;
 }

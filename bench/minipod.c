@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bench/command.h"
+#include "bench/config_share.h"
 #include "bench/goodput.h"
 #include "bench/job_keys.h"
 #include "bench/kernels_problem.h"
@@ -82,26 +83,6 @@ static int exit_code_of(pod_status s)
     for (size_t i = 0; i < sizeof runs_fail_with / sizeof runs_fail_with[0]; i++)
         if (s == runs_fail_with[i]) return POD_EXIT_FAILED;
     return POD_EXIT_USAGE;
-}
-
-/* Rank 0 reads the settings; the others get them, or its status without a text of their own. */
-static pod_status share_config(pod_comm *comm, pod_status mine, pod_config **config)
-{
-    const bool reads = pod_comm_rank(comm) == 0;
-    const char *printed = reads && mine == POD_OK ? pod_config_print(*config) : "";
-    struct {
-        pod_status status;
-        uint64_t bytes;
-    } head = {mine, strlen(printed) + 1};
-    pod_comm_broadcast(comm, 0, &head, sizeof head);
-    if (head.status != POD_OK) return head.status;
-    char *text = malloc(head.bytes);
-    if (!text) pod_comm_abort(comm, POD_EXIT_FAILED);
-    memcpy(text, printed, reads ? head.bytes : 0);
-    pod_comm_broadcast(comm, 0, text, head.bytes);
-    const pod_status s = pod_comm_agree(comm, reads ? POD_OK : pod_config_parse(text, config));
-    free(text);
-    return s;
 }
 
 static void print_algorithms(void)
@@ -231,7 +212,7 @@ static int run_command(const command *c, int argc, char *argv[])
     const bool speaks = comm ? pod_comm_rank(comm) == 0 : speaks_first();
     if (s == POD_OK && (speaks || !comm))
         s = pod_config_from_args(&c->form, argc, argv, environ, &config);
-    if (comm) s = share_config(comm, s, &config);
+    if (comm) s = pod_config_share(comm, s, &config);
     if (s == POD_OK) s = run_with(c, config, comm, &clock, &exit_code);
     if (s != POD_OK && exit_code == POD_EXIT_OK) exit_code = exit_code_of(s);
     if (s != POD_OK && speaks) {

@@ -40,8 +40,8 @@ static const struct {
 #include "runtime/core/options.def"
 };
 
-static const char *const source_names[POD_N_SOURCES] = {"default", "file", "environment",
-                                                        "command line"};
+static const char *const source_names[POD_N_SOURCES] = {"default", "checkpoint", "file",
+                                                        "environment", "command line"};
 
 /* Names in the environment that mean something elsewhere. */
 static const char *const other_names[] = {"MINIPOD_LAUNCHED_BY", "MINIPOD_MAX_ISA",

@@ -69,6 +69,7 @@ const char *pod_option_environment(const pod_option *o, char *text, size_t bytes
 
 typedef enum pod_source { /* a later one overrides an earlier one */
                           POD_FROM_DEFAULT,
+                          POD_FROM_CHECKPOINT, /* pod_config_fill */
                           POD_FROM_FILE,
                           POD_FROM_ENVIRONMENT,
                           POD_FROM_COMMAND_LINE,
@@ -98,6 +99,12 @@ void pod_config_destroy(pod_config *c); /* NULL is allowed */
  * world and sends the text to the others. */
 const char *pod_config_print(const pod_config *c);
 POD_MUST pod_status pod_config_parse(const char *printed, pod_config **out);
+
+/* `c`, where what nobody has set and is one of the n options `which` is as `settings` have it, lines
+ * of `option = value` as checkpoints keep them; an option of no line, or of an empty value, stays
+ * as it is. E_INVALID where a value is none of its option. */
+POD_MUST pod_status pod_config_fill(const pod_config *c, const char *settings,
+                                    const pod_opt which[], int n, pod_config **out);
 
 /* Typed by options.def: asking for another type is a fault of ours. Texts live as long as c. */
 int64_t pod_config_int(const pod_config *c, pod_opt o);

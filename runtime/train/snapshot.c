@@ -1,5 +1,6 @@
 #include "runtime/train/snapshot.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 pod_tensor pod_snapshot_tensor(const pod_store *store, int i)
@@ -50,6 +51,25 @@ static pod_status tensors_of(const pod_store *store, float *const whole[], pod_a
     return POD_OK;
 }
 
+static bool has_averages(const pod_store *store)
+{
+    for (int i = 0; i < pod_store_n(store); i++)
+        if (strncmp(pod_store_variable(store, i)->name, "ema/", 4) == 0) return true;
+    return false;
+}
+
+/* Settings are lines of `option = value`; --ema is not the first. */
+static void warn_of_averages(const char *path, const pod_checkpoint_info *found,
+                             const pod_store *store, pod_log *log)
+{
+    const char *line = strstr(found->settings, "\nema = ");
+    const double ema = line ? strtod(line + strlen("\nema = "), NULL) : 0;
+    if (ema > 0 && !has_averages(store))
+        pod_log_say(log, POD_LOG_WARNING,
+                    "%s: its moving averages of the weights (--ema %g) end here: this run has none",
+                    path, ema);
+}
+
 static pod_status restore_own(const char *path, const pod_checkpoint_info *want, bool with_state,
                               const pod_store *store, float *const whole[], pod_arena *a,
                               pod_log *log, pod_checkpoint_info *found)
@@ -57,7 +77,9 @@ static pod_status restore_own(const char *path, const pod_checkpoint_info *want,
     pod_tensor *tensor;
     int n;
     POD_TRY(tensors_of(store, whole, a, &tensor, &n));
-    return pod_checkpoint_load(path, want, with_state, tensor, n, a, log, found);
+    POD_TRY(pod_checkpoint_load(path, want, with_state, tensor, n, a, log, found));
+    if (with_state) warn_of_averages(path, found, store, log);
+    return POD_OK;
 }
 
 /* All ranks get what rank 0 has read, and keep their parts. */

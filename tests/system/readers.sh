@@ -57,6 +57,27 @@ for json in eval1.json eval3.json; do
     [ "$(json_value $json accuracy | tr -d ' }')" = "$want" ] ||
         fail "$json: accuracy $(json_value $json accuracy), train said $want"
 done
+
+# Evaluated as it was trained, whatever the defaults are, but for what is said; here by averages.
+"$minipod" train --model mlp --data glyphs:8x8x1:96+40 --seed 5 --batch 24 --steps 24 --precision f32 --ema 0.9 \
+    --optimizer rmsprop --lr 0.01 --out averaged --progress off >out 2>&1 || fail "with averages: $(cat out)"
+averaged=(eval --batch 24 --resume averaged --progress off)
+for with in "" "--ema 0" "--ema 0 --seed 6"; do
+    # shellcheck disable=SC2086 # words
+    on_ranks 2 "${averaged[@]}" $with --json "eval$with.json" >out 2>err || fail "eval $with: $(cat out err)"
+done
+loss() { printf '%.6f' "$(json_value "$1" "$2")"; }
+[ "$(loss eval.json loss)" = "$(loss averaged/run.json eval_loss)" ] ||
+    fail "not as it was trained: $(cat eval.json), train said $(loss averaged/run.json eval_loss)"
+grep -q 'as it was trained: --model mlp --data glyphs:8x8x1:96+40 --precision f32 --ema 0.9 --seed 5$' <("$minipod" "${averaged[@]}" 2>&1) ||
+    fail "what of the checkpoint is used is not said"
+[ "$(loss eval.json loss)" != "$(loss 'eval--ema 0.json' loss)" ] || fail "--ema 0 evaluates the averages"
+[ "$(loss 'eval--ema 0.json' loss)" != "$(loss 'eval--ema 0 --seed 6.json' loss)" ] || fail "--seed makes no other data"
+"$minipod" train --model mlp --data glyphs:8x8x1:96+40 --seed 5 --batch 24 --steps 30 --precision f32 \
+    --optimizer rmsprop --lr 0.01 --out without --resume averaged --progress off >out 2>&1 || fail "without: $(cat out)"
+grep -q 'averaged: its moving averages of the weights (--ema 0.9) end here: this run has none' out ||
+    fail "averages end unseen: $(cat out)"
+
 for csv in 1.csv 3.csv; do
     awk -F , -v want="$want" 'NR > 1 { bad += $1 != NR - 2 || NF != 13; right += $2 == $3 }
         END { exit bad || NR != 41 || right / 40 < want - 1e-4 || right / 40 > want + 1e-4 }' $csv ||

@@ -315,6 +315,37 @@ static void print_is_the_inverse_of_parse(void)
     pod_config_destroy(c);
 }
 
+/* What a checkpoint says stands between the defaults and what anyone has set. */
+static void a_checkpoint_fills(void)
+{
+    static const char settings[] =
+        "model = mlp\nlr = 7\nema = 0.5\nprecision = f32\nimage-size = \n"
+        "bn-epsilon = 0.25";
+    static const pod_opt which[] = {POD_OPT_MODEL,      POD_OPT_EMA,        POD_OPT_PRECISION,
+                                    POD_OPT_IMAGE_SIZE, POD_OPT_BN_EPSILON, POD_OPT_WIDTH};
+    pod_config *c, *filled;
+    POD_CHECK_OK(parse(&train, "--ema 0 --batch 12", "MINIPOD_PRECISION=bf16", &c));
+    POD_CHECK_OK(pod_config_fill(c, settings, which, 6, &filled));
+    CU_ASSERT_STRING_EQUAL(pod_config_text(filled, POD_OPT_MODEL), "mlp");
+    CU_ASSERT_DOUBLE_EQUAL(pod_config_double(filled, POD_OPT_BN_EPSILON), 0.25, 0);
+    CU_ASSERT_EQUAL(pod_config_source(filled, POD_OPT_MODEL), POD_FROM_CHECKPOINT);
+    CU_ASSERT_EQUAL(pod_config_source(filled, POD_OPT_EMA), POD_FROM_COMMAND_LINE);
+    CU_ASSERT_DOUBLE_EQUAL(pod_config_double(filled, POD_OPT_EMA), 0, 0);
+    CU_ASSERT_STRING_EQUAL(pod_config_text(filled, POD_OPT_PRECISION), "bf16");
+    CU_ASSERT_FALSE(pod_config_is_set(filled, POD_OPT_IMAGE_SIZE));
+    CU_ASSERT_FALSE(pod_config_is_set(filled, POD_OPT_WIDTH));
+    CU_ASSERT_FALSE(pod_config_is_set(filled, POD_OPT_LR)); /* not asked for */
+    CU_ASSERT_EQUAL(pod_config_int(filled, POD_OPT_BATCH), 12);
+    pod_config_destroy(filled);
+    POD_CHECK_FAILS(pod_config_fill(c, "model = x\nbn-epsilon = much\n", which, 6, &filled),
+                    POD_E_INVALID, "bn-epsilon");
+    POD_CHECK_OK(pod_config_fill(c, "", which, 6, &filled));
+    CU_ASSERT_STRING_EQUAL(pod_config_text(filled, POD_OPT_MODEL),
+                           pod_config_text(c, POD_OPT_MODEL));
+    pod_config_destroy(filled);
+    pod_config_destroy(c);
+}
+
 static void nearest(void)
 {
     static const char *const names[] = {"train", "eval", "explain"};
@@ -337,6 +368,7 @@ static CU_TestInfo tests[] = {
     {"help has every option", help_has_every_option},
     {"help is asked for", help_is_asked_for},
     {"print is the inverse of parse", print_is_the_inverse_of_parse},
+    {"a checkpoint fills", a_checkpoint_fills},
     {"nearest", nearest},
     CU_TEST_INFO_NULL,
 };

@@ -1,0 +1,12 @@
+/* One rank reads the world, all have the same settings. */
+#ifndef MINIPOD_BENCH_CONFIG_SHARE_H
+#define MINIPOD_BENCH_CONFIG_SHARE_H
+
+#include "collectives/exec/comm.h"
+#include "runtime/core/config.h"
+
+/* All ranks get what rank 0 has in `config` if it has it: where its status `mine` is not E_OK all
+ * answer that, the others without a text of their own. Who got one destroys it. Collective. */
+POD_MUST pod_status pod_config_share(pod_comm *comm, pod_status mine, pod_config **config);
+
+#endif
