@@ -105,9 +105,10 @@ static pod_status open_own(job *j)
     POD_TRY(pod_dataset_open_with(s->data, s->seed, &options, &j->data));
     const int rank = pod_comm_rank(j->call->comm), size = pod_comm_size(j->call->comm);
     const pod_dataset_info seen = pod_setup_seen(s, &j->data->info);
-    POD_TRY(pod_network_compile(&j->network, s, &seen, false, &host, j->arena, &j->program));
+    const pod_setup eval = pod_setup_evaluation(s, seen.n_samples[POD_SPLIT_TEST]);
+    POD_TRY(pod_network_compile(&j->network, &eval, &seen, false, &host, j->arena, &j->program));
     POD_TRY(pod_store_create(j->program, rank, s->seed, &j->store));
-    const pod_loader_options batches = pod_setup_loader(s, false, rank, size);
+    const pod_loader_options batches = pod_setup_loader(&eval, false, rank, size);
     return pod_loader_open(j->data, POD_SPLIT_TEST, &batches, &j->loader);
 }
 

@@ -32,6 +32,27 @@ static void add_circumstances(pod_table *t, const pod_run *r)
     pod_table_quantity(t, "wire", "", note, "%s", pod_config_text(r->config, POD_OPT_WIRE));
 }
 
+static void add_times(pod_table *t, const pod_run *r)
+{
+    const pod_train_result *x = r->result;
+    char note[TEXT_BYTES], since[64] = "";
+    if (x->is_branch)
+        snprintf(since, sizeof since, "since the resume at step %" PRId64 ", another job's",
+                 x->first_step);
+    if (x->reached)
+        pod_table_quantity(t, "time to target", "s",
+                           x->is_branch ? since
+                                        : "from before the data are read, evaluations included",
+                           "%.2f", x->time_to_target_s);
+    else
+        pod_table_quantity(t, "time to target", "s", "", "-");
+    if (x->evals.n > 0) {
+        snprintf(note, sizeof note, "the best accuracy, %.4f, after %.2f epochs%s%s",
+                 x->best.accuracy, pod_run_epochs_to_peak(r), x->is_branch ? "; " : "", since);
+        pod_table_quantity(t, "time to peak", "s", note, "%.2f", x->time_to_peak_s);
+    }
+}
+
 static void add_outcome(pod_table *t, const pod_run *r)
 {
     const pod_train_result *x = r->result;
@@ -52,18 +73,7 @@ static void add_outcome(pod_table *t, const pod_run *r)
                        : x->first_step ? "those before the resume included"
                                        : "",
                        "%" PRId64, x->first_step + x->n_steps);
-    if (x->reached)
-        pod_table_quantity(t, "time to target", "s",
-                           "from before the data are read, evaluations included", "%.2f",
-                           x->time_to_target_s);
-    else
-        pod_table_quantity(t, "time to target", "s", "", "-");
-    if (x->evals.n > 0) {
-        char note[TEXT_BYTES];
-        snprintf(note, sizeof note, "the best accuracy, %.4f, after %.2f epochs", x->best.accuracy,
-                 pod_run_epochs_to_peak(r));
-        pod_table_quantity(t, "time to peak", "s", note, "%.2f", x->time_to_peak_s);
-    }
+    add_times(t, r);
     pod_table_quantity(t, "run", "s", "", "%.2f", x->run_s);
     pod_table_quantity(t, "weights", "",
                        r->status == POD_OK ? "hash, the same on all ranks" : "hash, of rank 0",

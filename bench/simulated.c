@@ -279,16 +279,18 @@ pod_status pod_simulate_evaluation(const pod_planned *p, int64_t n_samples, pod_
                                    double *seconds)
 {
     const pod_program *program;
-    POD_TRY(pod_network_compile(&p->net, &p->setup, &p->data, false, &p->target, arena, &program));
+    const pod_setup eval = pod_setup_evaluation(&p->setup, n_samples);
+    POD_TRY(pod_network_compile(&p->net, &eval, &p->data, false, &p->target, arena, &program));
     pod_instr_time *time = POD_ARENA_NEW(arena, pod_instr_time, program->n_instrs);
     if (!time) return POD_E_NOMEM;
     POD_TRY(pod_cost_program(&p->machine, program, time));
     double batch_s = 0;
     for (int32_t i = 0; i < program->n_instrs; i++) batch_s += time[i].seconds;
-    const double n_batches = (double)n_samples / (double)p->setup.batch;
+    const double n_batches = (double)n_samples / (double)eval.batch;
+    const double n_inputs = (double)n_samples / (double)p->setup.batch;
     pod_input_time input;
     POD_TRY(pod_simulate_input(p, &input));
     *seconds =
-        p->machine.evaluation_start_s + fmax(ceil(n_batches) * batch_s, n_batches * input.seconds);
+        p->machine.evaluation_start_s + fmax(ceil(n_batches) * batch_s, n_inputs * input.seconds);
     return POD_OK;
 }

@@ -102,8 +102,8 @@ POD_MUST pod_status pod_checkpoint_read_info(const char *folder, pod_arena *a,
 POD_MUST pod_status pod_checkpoint_read(const char *folder, const pod_tensor tensor[], int n);
 
 /* Fills the tensors from the best checkpoint at `path` (pod_checkpoint_find) that is whole; each
- * one that is not is a line of warning. E_MISMATCH where it is of another model than `want` says
- * or, with_state, of another data set, by name or by fingerprint, or optimizer; E_IO, E_FORMAT
+ * one that is not is a line of warning. E_MISMATCH where it is of another model than `want` says,
+ * has weights that are none of the tensors, but for averages, or, with_state, of another data set, by name or by fingerprint, or optimizer; E_IO, E_FORMAT
  * where none is whole. */
 POD_MUST pod_status pod_checkpoint_load(const char *path, const pod_checkpoint_info *want,
                                         bool with_state, const pod_tensor tensor[], int n,

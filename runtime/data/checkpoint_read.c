@@ -181,6 +181,7 @@ pod_status pod_checkpoint_read_info(const char *folder, pod_arena *a, pod_checkp
 typedef struct filler { /* what is being filled */
     const pod_tensor *tensor;
     int n;
+    bool is_whole;   /* they are all that a network has, but for averages */
     int64_t *filled; /* (n): elements from the first on */
 } filler;
 
@@ -216,11 +217,9 @@ static pod_status lacks(const pod_h5_file *f, const pod_tensor *t)
                     f->path, t->name);
 }
 
-static pod_status check_shapes(const pod_h5_file *f, void *ctx)
+static pod_status check_shapes(const pod_h5_file *f, const filler *fill)
 {
-    const filler *fill = ctx;
     char name[POD__CHECKPOINT_NAME_BYTES];
-    POD_TRY(check_version(f));
     for (int i = 0; i < fill->n; i++) {
         const pod_tensor *t = &fill->tensor[i];
         pod_h5_array array;
@@ -232,6 +231,41 @@ static pod_status check_shapes(const pod_h5_file *f, void *ctx)
         POD_TRY(s);
     }
     return POD_OK;
+}
+
+/* ---- what is left ---- */
+
+static const char *without_ema(const char *name)
+{
+    return strncmp(name, "ema/", 4) == 0 ? name + 4 : name;
+}
+
+typedef struct left_finder {
+    const filler *fill;
+    const char *path;
+} left_finder;
+
+/* A weight and its average stand for each other: most often one of the two is wanted. */
+static pod_status check_wanted(void *ctx, const char *name)
+{
+    const left_finder *l = ctx;
+    for (int i = 0; i < l->fill->n; i++) {
+        const pod_tensor *t = &l->fill->tensor[i];
+        if (!t->is_state && strcmp(without_ema(t->name), without_ema(name)) == 0) return POD_OK;
+    }
+    return pod_fail(POD_E_MISMATCH,
+                    "%s: has a variable '%s', which this network lacks: a checkpoint of another "
+                    "model, or of another --depth?",
+                    l->path, name);
+}
+
+static pod_status check_index(const pod_h5_file *f, void *ctx)
+{
+    const filler *fill = ctx;
+    left_finder l = {fill, f->path};
+    POD_TRY(check_version(f));
+    POD_TRY(check_shapes(f, fill));
+    return fill->is_whole ? pod_h5_each_array(f, "/weights", check_wanted, &l) : POD_OK;
 }
 
 static pod_status check_finite(const char *path, const char *name, const float *data, int64_t count)
@@ -288,15 +322,17 @@ static pod_status read_shards(const char *folder, const pod__manifest *m, filler
     return POD_OK;
 }
 
-static pod_status read_all(const char *folder, const pod_tensor tensor[], int n, pod_arena *a)
+static pod_status read_all(const char *folder, const pod_tensor tensor[], int n, bool is_whole,
+                           pod_arena *a)
 {
     char path[POD_DISK_PATH_BYTES];
     pod__manifest m;
-    filler fill = {.tensor = tensor, .n = n, .filled = POD_ARENA_NEW(a, int64_t, n)};
+    filler fill = {
+        .tensor = tensor, .n = n, .is_whole = is_whole, .filled = POD_ARENA_NEW(a, int64_t, n)};
     if (!fill.filled) return POD_E_NOMEM;
     POD_TRY(read_manifest(folder, a, &m));
     POD_TRY(pod_disk_path(path, "%s/index.h5", folder));
-    POD_TRY(with_file(path, &m.index, check_shapes, &fill));
+    POD_TRY(with_file(path, &m.index, check_index, &fill));
     return read_shards(folder, &m, &fill);
 }
 
@@ -304,7 +340,7 @@ pod_status pod_checkpoint_read(const char *folder, const pod_tensor tensor[], in
 {
     pod_arena *a;
     POD_TRY(pod_arena_create(NULL, &a));
-    const pod_status s = read_all(folder, tensor, n, a);
+    const pod_status s = read_all(folder, tensor, n, false, a);
     pod_arena_destroy(a);
     return s;
 }
@@ -342,7 +378,7 @@ static pod_status load_one(const char *folder, const pod_checkpoint_info *want, 
         POD_TRY(check_data(folder, &found, want));
         POD_TRY(check_same(folder, "optimizer", found.optimizer, want->optimizer));
     }
-    POD_TRY(pod_checkpoint_read(folder, tensor, n));
+    POD_TRY(read_all(folder, tensor, n, true, a));
     *out = found;
     return POD_OK;
 }

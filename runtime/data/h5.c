@@ -151,6 +151,32 @@ bool pod_h5_has_array(const pod_h5_file *f, const char *name)
     return id > 0;
 }
 
+typedef struct visitor {
+    pod_status (*visit)(void *ctx, const char *name);
+    void *ctx;
+    pod_status status;
+} visitor;
+
+static herr_t visit_link(hid_t group, const char *name, const H5L_info_t *info, void *ctx)
+{
+    (void)info;
+    visitor *v = ctx;
+    const hid_t id = H5Dopen2(group, name, H5P_DEFAULT); /* a group is no array */
+    release(id);
+    if (id > 0) v->status = v->visit(v->ctx, name);
+    return v->status == POD_OK ? 0 : 1;
+}
+
+pod_status pod_h5_each_array(const pod_h5_file *f, const char *group,
+                             pod_status (*visit)(void *ctx, const char *name), void *ctx)
+{
+    visitor v = {visit, ctx, POD_OK};
+    if (H5Lvisit_by_name(f->id, group, H5_INDEX_NAME, H5_ITER_INC, visit_link, &v, H5P_DEFAULT) < 0)
+        return pod_fail(POD_E_FORMAT, "%s: group '%s' cannot be read%s", f->path, group,
+                        pod_h5_last_reason().text);
+    return v.status;
+}
+
 pod_status pod_h5_array_open(const pod_h5_file *f, const char *name, pod_h5_array *out)
 {
     pod_h5_array a = {.file = f, .name = name};

@@ -61,6 +61,10 @@ typedef struct pod_h5_array {
 } pod_h5_array;
 
 bool pod_h5_has_array(const pod_h5_file *f, const char *name);
+/* Calls `visit` with the name of each array below `group`, seen from there ("fc/w"), by name, and
+ * answers the first status that is not E_OK; E_FORMAT where the group cannot be read. */
+POD_MUST pod_status pod_h5_each_array(const pod_h5_file *f, const char *group,
+                                      pod_status (*visit)(void *ctx, const char *name), void *ctx);
 POD_MUST pod_status pod_h5_array_open(const pod_h5_file *f, const char *name, pod_h5_array *out);
 /* Chunks of chunk_rows along dimension 0, shuffled bytes, deflate 4; groups on the way are made. */
 POD_MUST pod_status pod_h5_array_create(const pod_h5_file *f, const char *name, pod_dtype t,

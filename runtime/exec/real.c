@@ -131,6 +131,13 @@ static pod_status take_memory(pod_exec *e)
     const pod_program *p = e->program;
     /* The slab is touched here, so that the first step does not pay for its pages. */
     e->step_slab = pod_arena_get(e->arena, SLAB_ALIGN, p->step_bytes);
+    if (!e->step_slab)
+        return pod_fail(
+            POD_E_NOMEM,
+            "no memory for the %.1f MiB that a step of this network wants of a core: a "
+            "smaller batch, --accumulate or --recompute want less, and `explain memory` "
+            "tells how much",
+            (double)p->step_bytes / (1 << 20));
     e->bound = POD_ARENA_NEW(e->arena, bound, p->n_instrs);
     e->ref = POD_ARENA_NEW(e->arena, feed_ref, count_feed_refs(p));
     e->coll = POD_ARENA_NEW(e->arena, pod_coll_run *, p->n_colls);
@@ -139,8 +146,8 @@ static pod_status take_memory(pod_exec *e)
     e->run_in_flight = POD_ARENA_NEW(e->arena, pod_coll_run *, p->n_colls);
     e->output = POD_ARENA_NEW(e->arena, double, p->n_outputs);
     e->rows = POD_ARENA_NEW(e->arena, float *, p->n_outputs);
-    bool ok = e->step_slab && e->bound && e->ref && e->coll && e->started && e->in_flight &&
-              e->run_in_flight && e->output && e->rows;
+    bool ok = e->bound && e->ref && e->coll && e->started && e->in_flight && e->run_in_flight &&
+              e->output && e->rows;
     return ok ? POD_OK : POD_E_NOMEM;
 }
 

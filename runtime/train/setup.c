@@ -72,6 +72,14 @@ static pod_status images_from(const pod_config *c, pod_setup *s)
                              pod_config_double(c, POD_OPT_CROP_AREA), &s->augment);
 }
 
+/* -1 is the model's own; between it and 0 nothing is. */
+static pod_status check_share(const char *name, double value)
+{
+    if (value >= 0 || value == -1) return POD_OK;
+    return pod_fail(POD_E_INVALID, "%s: %g is neither -1, for the model's own, nor 0 or more", name,
+                    value);
+}
+
 static pod_dtype wire_from(const pod_config *c)
 {
     const char *wire = pod_config_text(c, POD_OPT_WIRE);
@@ -172,6 +180,8 @@ pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_a
     POD_TRY(rules_from(c, arena, &s));
     POD_TRY(training_from(c, &s));
     POD_TRY(images_from(c, &s));
+    POD_TRY(check_share("dropout", s.dropout));
+    POD_TRY(check_share("survival", s.survival));
     *out = s;
     return POD_OK;
 }
@@ -182,6 +192,18 @@ pod_dataset_info pod_setup_seen(const pod_setup *s, const pod_dataset_info *stor
     if (s->image_height) seen.height = s->image_height;
     if (s->image_width) seen.width = s->image_width;
     return seen;
+}
+
+static int64_t divide_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+pod_setup pod_setup_evaluation(const pod_setup *s, int64_t n_samples)
+{
+    POD_ASSERT(n_samples > 0, "an evaluation of %" PRId64 " samples", n_samples);
+    pod_setup evaluation = *s;
+    const int64_t unit = (int64_t)pod_mesh_size(&s->mesh) * s->accumulate;
+    const int64_t full = divide_up(n_samples, divide_up(n_samples, s->batch));
+    evaluation.batch = divide_up(full, unit) * unit;
+    return evaluation;
 }
 
 pod_loader_options pod_setup_loader(const pod_setup *s, bool train, int rank, int size)

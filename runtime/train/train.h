@@ -29,10 +29,11 @@ typedef struct pod_train_result {
     bool began; /* the first step was reached; a failure before it is one of input */
     pod_schedule schedule;
     int64_t first_step, n_steps; /* n_steps were done in this run, from first_step on */
-    int attempt;                 /* of the job, from 1 */
-    bool stopped;                /* somebody asked it to */
-    bool reached;                /* the target; false too when there is none */
-    pod_eval_result last, best;  /* of the job's evaluations */
+    bool is_branch; /* it went on from another job: evaluations and times are those since */
+    int attempt;    /* of the job, from 1 */
+    bool stopped;   /* somebody asked it to */
+    bool reached;   /* the target; false too when there is none */
+    pod_eval_result last, best; /* of the job's evaluations */
     double
         run_s; /* from the job's begin: its launch, else its first attempt, before data are read */
     double time_to_target_s; /* the same at the end of the evaluation that reached it */

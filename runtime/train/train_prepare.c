@@ -32,7 +32,8 @@ static pod_status compile_programs(pod__trainer *t)
     const pod_dataset_info seen = pod_setup_seen(a->setup, &t->data->info);
     POD_TRY(
         pod_network_compile(a->network, a->setup, &seen, true, a->target, r->arena, &r->program));
-    POD_TRY(pod_network_compile(a->network, a->setup, &seen, false, a->target, r->arena,
+    const pod_setup eval = pod_setup_evaluation(a->setup, seen.n_samples[POD_SPLIT_TEST]);
+    POD_TRY(pod_network_compile(a->network, &eval, &seen, false, a->target, r->arena,
                                 &t->eval_program));
     const char *missed = pod_network_algo_missed(a->setup, r->program, r->arena);
     if (missed) pod_log_say(a->log, POD_LOG_WARNING, "%s", missed);
@@ -98,7 +99,8 @@ static pod_status restore(pod__trainer *t, const pod_checkpoint_info *want)
     r->first_step = found.step;
     pod_setup_go_on(t->args->setup, found.step, found.epochs, &r->schedule);
     tell_batch(t, &found);
-    if (pod_guard_goes_on_own(t->guard)) t->past = found.evals;
+    r->is_branch = !pod_guard_goes_on_own(t->guard);
+    if (!r->is_branch) t->past = found.evals;
     if (r->first_step > r->schedule.n_steps ||
         (r->first_step == r->schedule.n_steps && pod_guard_attempt(t->guard) == 1))
         return pod_fail(POD_E_INVALID,
@@ -114,7 +116,8 @@ static pod_status open_loaders(pod__trainer *t)
     const pod_setup *s = t->args->setup;
     const int rank = pod_comm_rank(t->args->comm), size = pod_comm_size(t->args->comm);
     pod_loader_options train = pod_setup_loader(s, true, rank, size);
-    pod_loader_options test = pod_setup_loader(s, false, rank, size);
+    const pod_setup eval = pod_setup_evaluation(s, t->data->info.n_samples[POD_SPLIT_TEST]);
+    pod_loader_options test = pod_setup_loader(&eval, false, rank, size);
     train.start_step = pod_schedule_place(&t->result->schedule, t->result->first_step);
     train.clock = test.clock = &t->args->clock;
     POD_TRY(pod_loader_open(t->data, POD_SPLIT_TRAIN, &train, &t->loader));

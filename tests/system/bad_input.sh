@@ -135,6 +135,8 @@ both "--batch: '' is not a whole number" train --batch ''
 both 'a value is missing behind it' train --batch
 both "there is no 'resnet21'; did you mean resnet20" train --batch 12 --model resnet21
 both 'unexpected argument' train fast
+both 'dropout: -0.5 is neither -1' train --batch 12 --dropout -0.5
+both 'survival: -0.25 is neither -1' train --batch 12 --survival -0.25
 both 'not an option of eval' eval --lr 3
 both 'which checkpoint' eval
 both "--minbytes: '4X' is not a size" coll --minbytes 4X

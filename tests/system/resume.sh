@@ -53,6 +53,12 @@ for name in steps weights_hash epochs time_to_target_s epochs_to_peak time_to_pe
 done
 cmp again/mllog.txt straight/mllog.txt || fail "target, again: another mllog.txt"
 
+# Another folder is another job, whose times are its own; it says so.
+"$minipod" "${toward[@]}" --steps 17 --target 0.9 --out branch --resume straight >out 2>err
+[ $? -eq 1 ] && grep -q 'time to peak .*; since the resume at step 16, another job.s' out || fail "branch: $(cat out err)"
+grep -q 'since the resume' <("$minipod" "${toward[@]}" --steps 17 --target 0.9 --out again --resume again 2>&1) &&
+    fail "the same job is called another"
+
 # Another target is another end: the record says which one, and what came of it.
 "$minipod" "${small[@]}" --eval-every 1 --steps 16 --target 0.99 --trace --out eased >out 2>err
 [ $? -eq 1 ] || fail "another target: $(cat err)"

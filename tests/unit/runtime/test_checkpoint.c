@@ -382,6 +382,11 @@ static void other_models(void)
          "is a checkpoint of optimizer 'lars', this run has 'sgd'"},
         {"resnet20", NULL, NULL, false, NULL},
     };
+    const pod_checkpoint_info same = {.model = "resnet20"};
+    pod_checkpoint_info of;
+    POD_CHECK_FAILS(pod_checkpoint_load(dir, &same, false, m.tensor, 1, arena, NULL, &of),
+                    POD_E_MISMATCH, "index.h5: has a variable 'fc/b', which this network lacks");
+    POD_CHECK_OK(pod_checkpoint_load(dir, &same, false, m.tensor, 2, arena, NULL, &of));
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         pod_checkpoint_info found;
         const pod_checkpoint_info want = {

@@ -82,6 +82,31 @@ static void take_down(bench *b)
 
 #define SET_UP(n_ranks, ...) set_up((n_ranks), (const char *const[]){__VA_ARGS__, NULL})
 
+/* As many batches as of training's, none with more empty rows than cores and micro-steps make. */
+static void evaluations(void)
+{
+    static const struct {
+        const char *batch, *accumulate;
+        int64_t n_samples, want;
+    } rows[] = {
+        {"--batch=8192", "--accumulate=1", 10000, 5000}, /* 2 of 8192 would be 16384 */
+        {"--batch=8192", "--accumulate=2", 10001, 5008},
+        {"--batch=64", "--accumulate=1", 64, 64},
+        {"--batch=64", "--accumulate=1", 65, 36},
+        {"--batch=64", "--accumulate=1", 1, 4},
+        {"--batch=64", "--accumulate=16", 1, 64},
+        {"--batch=65536", "--accumulate=1", 50000, 50000},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        bench b = SET_UP(4, rows[i].batch, rows[i].accumulate);
+        const pod_setup eval = pod_setup_evaluation(&b.setup, rows[i].n_samples);
+        POD_CHECK(eval.batch == rows[i].want, "row %zu: %" PRId64, i, eval.batch);
+        POD_CHECK(eval.accumulate == b.setup.accumulate && eval.batch <= b.setup.batch,
+                  "row %zu: more than its batch differs", i);
+        take_down(&b);
+    }
+}
+
 /* Every option has a value of its own, so that none can stand in another's field. */
 static void test_fields(void)
 {
@@ -277,6 +302,7 @@ static void test_no_schedule(void)
 
 static CU_TestInfo tests[] = {{"the mesh of a number of ranks", test_auto_mesh},
                               {"a given mesh", test_given_mesh},
+                              {"evaluations", evaluations},
                               {"every option in its field", test_fields},
                               {"defaults", test_defaults},
                               {"refusals", test_refusals},
