@@ -93,11 +93,7 @@ static pod_value depthwise(const network *n, pod_value x, int k, int stride)
 static pod_value dense(const network *n, const char *name, pod_value x, int64_t width)
 {
     pod_scope_begin(n->g, "%s", name);
-    pod_value w = pod_weight(n->g, "w", (pod_shape){2, {pod__channels(n->g, x), width}},
-                             of_fan_out(width), POD_ROLE_WEIGHT);
-    pod_value b = pod_weight(n->g, "b", (pod_shape){1, {width}}, (pod_init){.kind = POD_INIT_ZERO},
-                             POD_ROLE_BIAS);
-    x = pod_bias_add(n->g, pod__matmul(n->g, x, w, n->args), b);
+    x = pod__dense(n->g, x, (pod__dense_attr){width, of_fan_out(width), false}, n->args);
     pod_scope_end(n->g);
     return x;
 }
@@ -137,14 +133,10 @@ static pod_value bottleneck(network *n, pod_value x, int stage, int number)
 static pod_value logits(const network *n, pod_value x, float dropout)
 {
     const int64_t n_classes = n->args->n_classes;
+    const float reach = (float)(1 / sqrt((double)n_classes));
     pod_scope_begin(n->g, "logits");
     if (n->args->draws.id) x = pod_dropout(n->g, x, n->args->draws, dropout);
-    pod_value w = pod_weight(n->g, "w", (pod_shape){2, {pod__channels(n->g, x), n_classes}},
-                             (pod_init){POD_INIT_UNIFORM, (float)(1 / sqrt((double)n_classes))},
-                             POD_ROLE_WEIGHT);
-    pod_value b = pod_weight(n->g, "b", (pod_shape){1, {n_classes}},
-                             (pod_init){.kind = POD_INIT_ZERO}, POD_ROLE_BIAS);
-    x = pod_bias_add(n->g, pod__matmul_f32(n->g, x, w, n->args), b);
+    x = pod__dense(n->g, x, (pod__dense_attr){n_classes, {POD_INIT_UNIFORM, reach}, true}, n->args);
     pod_scope_end(n->g);
     return x;
 }

@@ -46,21 +46,17 @@ pod_value pod__depthwise2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_at
     return pod_cast(g, pod_depthwise2d(g, x, w, attr), travelling);
 }
 
-static pod_value product(pod_graph *g, pod_value x, pod_value w, pod_dtype to,
-                         const pod_model_args *args)
+pod_value pod__dense(pod_graph *g, pod_value x, pod__dense_attr attr, const pod_model_args *args)
 {
+    if (!x.id) return x;
+    pod_value w = pod_weight(g, "w", (pod_shape){2, {pod__channels(g, x), attr.units}}, attr.w,
+                             POD_ROLE_WEIGHT);
+    pod_value b = pod_weight(g, "b", (pod_shape){1, {attr.units}},
+                             (pod_init){.kind = POD_INIT_ZERO}, POD_ROLE_BIAS);
     const pod_dtype t = product_type(g, x, args);
-    return pod_matmul(g, pod_cast(g, x, t), pod_cast(g, w, t), (pod_matmul_attr){.c_dtype = to});
-}
-
-pod_value pod__matmul(pod_graph *g, pod_value x, pod_value w, const pod_model_args *args)
-{
-    return x.id ? product(g, x, w, pod_graph_type(g, x)->dtype, args) : x;
-}
-
-pod_value pod__matmul_f32(pod_graph *g, pod_value x, pod_value w, const pod_model_args *args)
-{
-    return x.id ? product(g, x, w, POD_F32, args) : x;
+    const pod_dtype to = attr.to_f32 ? POD_F32 : pod_graph_type(g, x)->dtype;
+    x = pod_matmul(g, pod_cast(g, x, t), pod_cast(g, w, t), (pod_matmul_attr){.c_dtype = to});
+    return pod_bias_add(g, x, b);
 }
 
 pod_value pod__conv_bn(pod_graph *g, pod_value x, const char *name, int64_t c_out, int k,
@@ -81,14 +77,11 @@ pod_value pod__conv_bn(pod_graph *g, pod_value x, const char *name, int64_t c_ou
 
 pod_value pod__logits(pod_graph *g, pod_value x, const pod_model_args *args)
 {
-    if (!x.id) return x;
     pod_scope_begin(g, "logits");
-    pod_value w = pod_weight(g, "w", (pod_shape){2, {pod__channels(g, x), args->n_classes}},
-                             (pod_init){POD_INIT_NORMAL, 0.01f}, POD_ROLE_WEIGHT);
-    pod_value b = pod_weight(g, "b", (pod_shape){1, {args->n_classes}},
-                             (pod_init){.kind = POD_INIT_ZERO}, POD_ROLE_BIAS);
-    pod_value y = pod__matmul_f32(g, x, w, args);
-    y = pod_bias_add(g, y, b);
+    x = pod__dense(
+        g, x,
+        (pod__dense_attr){.units = args->n_classes, .w = {POD_INIT_NORMAL, 0.01f}, .to_f32 = true},
+        args);
     pod_scope_end(g);
-    return y;
+    return x;
 }

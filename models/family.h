@@ -10,23 +10,30 @@
 #include "models/models.def"
 #undef POD_MODEL
 
-/* Of x by a float32 weight, in x's type; with bf16_products, of float32 x, in bfloat16 and back.
- * pod__matmul_f32 sums into float32 in any case. */
+/* Of x by a float32 weight, in x's type. With bf16_products, of float32 x: x and the weight are
+ * rounded to bfloat16, and so is what comes out, which then travels as float32. */
 pod_value pod__conv2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr attr,
                       const pod_model_args *args);
 pod_value pod__depthwise2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr attr,
                            const pod_model_args *args);
-pod_value pod__matmul(pod_graph *g, pod_value x, pod_value w, const pod_model_args *args);
-pod_value pod__matmul_f32(pod_graph *g, pod_value x, pod_value w, const pod_model_args *args);
+
+/* x (N, F) by a new weight "w" (F, units), and a new bias "b" from 0, both in the current scope. In
+ * x's type; with bf16_products, of float32 x, both operands are rounded to bfloat16, and the sums
+ * stay float32. */
+typedef struct pod__dense_attr {
+    int64_t units;
+    pod_init w;
+    bool to_f32; /* sums into float32 without a rounding between, whatever x is */
+} pod__dense_attr;
+pod_value pod__dense(pod_graph *g, pod_value x, pod__dense_attr attr, const pod_model_args *args);
 
 /* In scope `name`: convolution k x k with padding k/2 to c_out channels, He's initial values, no
  * bias; batch norm, whose scale starts as `gamma`. */
 pod_value pod__conv_bn(pod_graph *g, pod_value x, const char *name, int64_t c_out, int k,
                        int stride, pod_init_kind gamma, const pod_model_args *args);
 
-/* In scope "logits": x (N, F) -> (N, n_classes) float32. The product takes x's type and sums into
- * float32 without a rounding between, then the bias. Weights start normal with deviation 0.01 (the
- * MLPerf reference's last layer), biases at 0. */
+/* In scope "logits": x (N, F) -> (N, n_classes) float32, dense with sums in float32. Weights start
+ * normal with deviation 0.01 (the MLPerf reference's last layer). */
 pod_value pod__logits(pod_graph *g, pod_value x, const pod_model_args *args);
 
 /* Fails the graph unless images are (N, H, W, C) with H and W at least `smallest`. */
