@@ -58,7 +58,7 @@ typedef struct pod_init {
 typedef enum pod_role {
     POD_ROLE_WEIGHT, /* trained */
     POD_ROLE_NORM,   /* trained, a scale or shift of a normalization: skipped by decay and trust */
-    POD_ROLE_BIAS,   /* trained, a bias: skipped likewise */
+    POD_ROLE_BIAS,   /* trained, a bias: skipped likewise, but rmsprop decays it */
     POD_ROLE_MOVING, /* a moving statistic */
     POD_ROLE_STATE   /* an optimizer's */
 } pod_role;
