@@ -1,13 +1,16 @@
 /* The models: trained parameters and multiply-adds against sums made by hand or published, shapes
- * at several image sizes, and what is refused. */
+ * at several image sizes, what weights start as, what is left out in training, and what is refused.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/base/cpu.h"
 #include "models/model.h"
 #include "runtime/ops/op.h"
 #include "tests/harness/harness.h"
+#include "tests/harness/interp.h"
 
 enum { BATCH = 2 };
 
@@ -146,30 +149,36 @@ static void efficientnets(void)
     }
 }
 
+/* An EfficientNet of small images, as trained with something left out. */
+static built build_with_draws(const char *name, const pod_model_args *args)
+{
+    built b = {0};
+    POD_CHECK_OK(pod_arena_create(NULL, &b.arena));
+    POD_CHECK_OK(pod_graph_create(b.arena, &b.graph));
+    pod_model_args with_draws = *args;
+    with_draws.draws = pod_input(b.graph, "draws", pod_type_of(POD_I32, 1, (int64_t[]){BATCH}));
+    pod_value x = pod_input(b.graph, "x", pod_type_of(POD_F32, 4, (int64_t[]){BATCH, 64, 48, 3}));
+    const pod_model *m = pod_model_find(name);
+    b.logits = m->build(b.graph, m->param, x, args->train ? &with_draws : args);
+    POD_CHECK_OK(pod_graph_finish(b.graph));
+    return b;
+}
+
 /* Wider and deeper than B0 by the factors of B3 is B3; in evaluation nothing is left out. */
 static void scaled_by_hand(void)
 {
-    pod_arena *arena;
-    pod_graph *g;
-    POD_CHECK_OK(pod_arena_create(NULL, &arena));
     for (int train = 0; train < 2; train++) {
-        POD_CHECK_OK(pod_graph_create(arena, &g));
         pod_model_args args = args_of(1000, train);
         args.width = 1.2, args.depth = 1.4;
-        const int64_t batch = BATCH;
-        if (train) args.draws = pod_input(g, "draws", pod_type_of(POD_I32, 1, &batch));
-        pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, (int64_t[]){BATCH, 64, 48, 3}));
-        const pod_model *m = pod_model_find("efficientnet-b0");
-        m->build(g, m->param, x, &args);
-        POD_CHECK_OK(pod_graph_finish(g));
-        CU_ASSERT_EQUAL(n_trained(g), 12233232);
+        built b = build_with_draws("efficientnet-b0", &args);
+        CU_ASSERT_EQUAL(n_trained(b.graph), 12233232);
         int n_masks = 0;
-        for (int32_t i = 0; i < pod_graph_n_nodes(g); i++)
-            n_masks += strcmp(pod_graph_node(g, i)->op->name, "drop_mask") == 0;
+        for (int32_t i = 0; i < pod_graph_n_nodes(b.graph); i++)
+            n_masks += strcmp(pod_graph_node(b.graph, i)->op->name, "drop_mask") == 0;
         CU_ASSERT_EQUAL(n_masks,
                         train ? 20 : 0); /* 26 units, 7 of them without a shortcut; logits */
+        pod_arena_destroy(b.arena);
     }
-    pod_arena_destroy(arena);
 }
 
 /* Every model of the table at every size it takes, with grey and with colour, in both types. */
@@ -252,6 +261,124 @@ static void variables(void)
         }
 }
 
+static const pod_variable_info *find_variable(const pod_graph *g, const char *name)
+{
+    for (int i = 0; i < pod_graph_n_variables(g); i++)
+        if (strcmp(pod_graph_variable(g, i)->name, name) == 0) return pod_graph_variable(g, i);
+    return NULL;
+}
+
+/* TensorFlow's efficientnet_model.py: filters are normal of variance 2 / fan-out, the fan-out of a
+ * depthwise filter being that of one channel; squeeze-and-excite is made of 1x1 convolutions; the
+ * last layer is uniform in +-1 / sqrt(classes). Of B0, at 1000 classes. */
+static void efficientnet_starts(void)
+{
+    static const struct {
+        const char *name;
+        pod_init_kind kind;
+        double scale_sq;
+    } want[] = {{"stem/w", POD_INIT_NORMAL, 2.0 / (3 * 3 * 32)},
+                {"stage1/unit1/depthwise/w", POD_INIT_NORMAL, 2.0 / (3 * 3)},
+                {"stage1/unit1/project/w", POD_INIT_NORMAL, 2.0 / 16},
+                {"stage2/unit2/expand/w", POD_INIT_NORMAL, 2.0 / (6 * 24)},
+                {"stage3/unit1/depthwise/w", POD_INIT_NORMAL, 2.0 / (5 * 5)},
+                {"stage3/unit1/squeeze_excite/reduce/w", POD_INIT_NORMAL, 2.0 / 6},
+                {"stage3/unit1/squeeze_excite/reduce/b", POD_INIT_ZERO, 0},
+                {"stage3/unit1/squeeze_excite/expand/w", POD_INIT_NORMAL, 2.0 / (6 * 24)},
+                {"stage3/unit1/squeeze_excite/expand/b", POD_INIT_ZERO, 0},
+                {"stage3/unit2/project/gamma", POD_INIT_ONE, 1},
+                {"head/w", POD_INIT_NORMAL, 2.0 / 1280},
+                {"logits/w", POD_INIT_UNIFORM, 1.0 / 1000},
+                {"logits/b", POD_INIT_ZERO, 0}};
+    built b = build("efficientnet-b0", (int64_t[]){64, 64, 3}, 1000, POD_BF16, true);
+    POD_CHECK_OK(pod_graph_finish(b.graph));
+    for (size_t k = 0; k < sizeof want / sizeof want[0]; k++) {
+        const pod_variable_info *v = find_variable(b.graph, want[k].name);
+        POD_CHECK(v != NULL, "there is no %s", want[k].name);
+        if (!v) continue;
+        POD_CHECK(v->init.kind == want[k].kind, "%s starts as %d, want %d", v->name,
+                  (int)v->init.kind, (int)want[k].kind);
+        const double scale = (double)v->init.scale;
+        POD_CHECK(want[k].kind == POD_INIT_ZERO || fabs(scale - sqrt(want[k].scale_sq)) < 1e-6,
+                  "%s starts with %g, want %g", v->name, scale, sqrt(want[k].scale_sq));
+    }
+    pod_arena_destroy(b.arena);
+}
+
+typedef struct mask { /* what a drop_mask of a model does to many samples */
+    double rate;
+    bool by_sample; /* all channels of a sample together */
+} mask;
+
+/* What is kept is made larger by 1 / (1 - rate), from which the rate is known. */
+static mask mask_of(const pod_node *n)
+{
+    enum { N = 256 };
+    mask m = {.rate = -1, .by_sample = true};
+    pod_arena *arena;
+    pod_graph *g;
+    pod_interp *it = NULL;
+    POD_CHECK_OK(pod_arena_create(NULL, &arena));
+    POD_CHECK_OK(pod_graph_create(arena, &g));
+    const pod_value draws = pod_input(g, "draws", pod_type_of(POD_I32, 1, (int64_t[]){N}));
+    const pod_value gate = pod_op_add1(g, n->op, n->attr, n->attr_bytes, &draws, 1);
+    POD_CHECK_OK(pod_graph_finish(g));
+    POD_CHECK_OK(pod_interp_create(g, pod_cpu_features(), &it));
+    for (int i = 0; i < N; i++)
+        ((int32_t *)pod_interp_data(it, draws))[i] = (int32_t)((uint32_t)i * 747796405u);
+    pod_interp_run(it, -1);
+    const int64_t c = pod_graph_type(g, gate)->shape.dim[1];
+    for (int64_t i = 0; i < N * c; i++) {
+        const double kept = pod_interp_get(it, gate, i);
+        if (kept > 0) m.rate = 1 - 1 / kept;
+        m.by_sample &= kept == pod_interp_get(it, gate, i - i % c);
+    }
+    pod_interp_destroy(it);
+    pod_arena_destroy(arena);
+    return m;
+}
+
+/* The rate of a unit grows with the number of units before it, as in TensorFlow's code, by which
+ * the last of n, had it a shortcut, would be left out with (n - 1) / n of the whole rate; units of
+ * other channels or another size than what they read have no shortcut and stay. Then what the last
+ * layer reads. */
+static void what_is_left_out(void)
+{
+    static const struct {
+        const char *name;
+        float dropout, survival; /* as asked for; -1: not */
+        int n_units, before[7];  /* of each stage */
+        double want_dropout, want_drop;
+        int n_masks;
+    } cases[] = {{"efficientnet-b0", -1, -1, 16, {0, 1, 3, 5, 8, 11, 15}, 0.2, 0.2, 10},
+                 {"efficientnet-b0-32", 0.5f, 0.4f, 16, {0, 1, 3, 5, 8, 11, 15}, 0.5, 0.6, 10},
+                 {"efficientnet-b4", -1, -1, 32, {0, 2, 6, 10, 16, 22, 30}, 0.4, 0.2, 26}};
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        pod_model_args args = args_of(10, true);
+        args.dropout = cases[k].dropout, args.survival = cases[k].survival;
+        built b = build_with_draws(cases[k].name, &args);
+        int n_masks = 0;
+        for (int32_t i = 0; i < pod_graph_n_nodes(b.graph); i++) {
+            const pod_node *n = pod_graph_node(b.graph, i);
+            int stage, unit;
+            if (strcmp(n->op->name, "drop_mask") != 0) continue;
+            const bool of_unit = sscanf(n->label, "stage%d/unit%d", &stage, &unit) == 2;
+            CU_ASSERT(of_unit || strcmp(n->label, "logits") == 0);
+            const mask m = mask_of(n);
+            const double place = of_unit ? cases[k].before[stage - 1] + unit - 1 : 0;
+            const double want =
+                of_unit ? cases[k].want_drop * place / cases[k].n_units : cases[k].want_dropout;
+            POD_CHECK(fabs(m.rate - want) < 1e-6, "%s: %s is left out with %g, want %g",
+                      cases[k].name, n->label, m.rate, want);
+            POD_CHECK(m.by_sample == of_unit, "%s: %s by sample %d", cases[k].name, n->label,
+                      m.by_sample);
+            n_masks++;
+        }
+        POD_CHECK(n_masks == cases[k].n_masks, "%s: %d masks", cases[k].name, n_masks);
+        pod_arena_destroy(b.arena);
+    }
+}
+
 static void small_images_are_refused(void)
 {
     static const struct {
@@ -296,6 +423,8 @@ static CU_TestInfo tests[] = {
     {"logits_at_many_sizes", logits_at_many_sizes},
     {"depth_is_the_name", depth_is_the_name},
     {"variables", variables},
+    {"efficientnet_starts", efficientnet_starts},
+    {"what_is_left_out", what_is_left_out},
     {"small_images_are_refused", small_images_are_refused},
     {"other_inputs_are_refused", other_inputs_are_refused},
     CU_TEST_INFO_NULL,
