@@ -18,9 +18,10 @@ static pod_value dense(pod_graph *g, const char *name, pod_value x, int64_t unit
     return x;
 }
 
-static pod_value perceptron(pod_graph *g, pod_value images, int64_t n_classes, bool train)
+static pod_value perceptron(pod_graph *g, pod_value images, pod_value draws, int64_t n_classes,
+                            bool train)
 {
-    (void)train;
+    (void)draws, (void)train;
     if (pod_graph_failed(g)) return images;
     const int64_t *dim = pod_graph_type(g, images)->shape.dim;
     pod_value x = pod_reshape(g, images, (pod_shape){2, {dim[0], dim[1] * dim[2] * dim[3]}});
@@ -60,19 +61,25 @@ static pod_value residual(pod_graph *g, pod_value images, int64_t n_classes, boo
     return pod_cast(g, dense(g, "fc", pod_mean_pool(g, x), n_classes), POD_F32);
 }
 
-static pod_value plain_residual(pod_graph *g, pod_value images, int64_t n_classes, bool train)
+static pod_value plain_residual(pod_graph *g, pod_value images, pod_value draws, int64_t n_classes,
+                                bool train)
 {
+    (void)draws;
     return residual(g, images, n_classes, false, train);
 }
 
-static pod_value bn_residual(pod_graph *g, pod_value images, int64_t n_classes, bool train)
+static pod_value bn_residual(pod_graph *g, pod_value images, pod_value draws, int64_t n_classes,
+                             bool train)
 {
+    (void)draws;
     return residual(g, images, n_classes, true, train);
 }
 
 /* A block of EfficientNet. */
-static pod_value squeezed(pod_graph *g, pod_value images, int64_t n_classes, bool train)
+static pod_value squeezed(pod_graph *g, pod_value images, pod_value draws, int64_t n_classes,
+                          bool train)
 {
+    (void)draws;
     enum { WIDE = 6 };
     const pod_batchnorm_attr bn = {
         .momentum = 0.9f, .eps = 1e-3f, .train = train, .gamma = {POD_INIT_ONE, 1.0f}};
@@ -89,19 +96,34 @@ static pod_value squeezed(pod_graph *g, pod_value images, int64_t n_classes, boo
     return pod_cast(g, dense(g, "fc", pod_mean_pool(g, x), n_classes), POD_F32);
 }
 
+/* A residual unit that is left out of some samples, and of what the last layer reads some. */
+static pod_value dropping(pod_graph *g, pod_value images, pod_value draws, int64_t n_classes,
+                          bool train)
+{
+    const form same = {6, 1, false, train};
+    pod_value x = pod_relu(g, conv(g, "stem", images, same));
+    pod_value y = pod_relu(g, conv(g, "unit", x, same));
+    if (draws.id) y = pod_drop_samples(g, y, draws, 0.4f);
+    x = pod_mean_pool(g, pod_relu(g, pod_add(g, y, x)));
+    pod_scope_begin(g, "dropout");
+    if (draws.id) x = pod_dropout(g, x, draws, 0.3f);
+    pod_scope_end(g);
+    return pod_cast(g, dense(g, "fc", x, n_classes), POD_F32);
+}
+
 const pod_test_net pod_test_nets[POD_TEST_N_NETS] = {
     {"perceptron", false, perceptron},
     {"residual", false, plain_residual},
     {"residual with batch norm", true, bn_residual},
 };
 const pod_test_net pod_test_squeezed = {"squeeze and excite", true, squeezed};
+const pod_test_net pod_test_dropping = {"dropping", false, dropping};
 
 static pod_value build(const void *ctx, pod_graph *g, pod_value images, pod_value draws,
                        int64_t n_classes, bool train)
 {
-    (void)draws;
     const pod_test_net *net = ctx;
-    return net->logits(g, images, n_classes, train);
+    return net->logits(g, images, draws, n_classes, train);
 }
 
 pod_network pod_test_network(const pod_test_net *net)

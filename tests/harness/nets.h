@@ -19,12 +19,14 @@ enum {
 typedef struct pod_test_net {
     const char *name;
     bool with_bn;
-    pod_value (*logits)(pod_graph *g, pod_value images, int64_t n_classes, bool train);
+    pod_value (*logits)(pod_graph *g, pod_value images, pod_value draws, int64_t n_classes,
+                        bool train);
 } pod_test_net;
 
 enum { POD_TEST_PERCEPTRON, POD_TEST_RESIDUAL, POD_TEST_BN_RESIDUAL, POD_TEST_N_NETS };
 extern const pod_test_net pod_test_nets[POD_TEST_N_NETS];
 extern const pod_test_net pod_test_squeezed; /* what EfficientNet is made of */
+extern const pod_test_net pod_test_dropping; /* leaves out at random, in training */
 
 pod_network pod_test_network(const pod_test_net *net);
 
