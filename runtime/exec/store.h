@@ -12,7 +12,7 @@ typedef struct pod_store pod_store;
 
 /* Room for all variables of the program, with their initial values, drawn from (seed, the
  * variable's name): the same on every rank, whatever else the program holds. Of a variable that is
- * dealt out it is the part of core `core`, and its initial value is zero. */
+ * dealt out it is the part of core `core`, and it starts at zeros or at ones. */
 POD_MUST pod_status pod_store_create(const pod_program *p, int core, uint64_t seed,
                                      pod_store **out);
 void pod_store_destroy(pod_store *s); /* NULL is allowed */

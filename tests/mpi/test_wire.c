@@ -117,7 +117,8 @@ static const struct {
                   {"--optimizer=lars --lr=0.5", true},
                   {"--optimizer=lars-mlperf --lr=0.5", true},
                   {"--optimizer=lamb --lr=0.01", true},
-                  {"--optimizer=adamw --lr=0.01", false}};
+                  {"--optimizer=adamw --lr=0.01", false},
+                  {"--optimizer=rmsprop --lr=0.002 --epsilon=1e-3 --ema=0.8", false}};
 enum { N_OPTIMIZERS = sizeof optimizers / sizeof optimizers[0] };
 
 static void test_shard_update(void)
@@ -143,8 +144,8 @@ static void test_resume(void)
 {
     static const char *const ways[][2] = {
         {"--shard-update", ""}, {"", "--shard-update"}, {"--shard-update", "--shard-update"}};
-    static const int plain[] = {0, 4}; /* without norms: the bits tell */
-    for (size_t p = 0; p < 2; p++) {
+    static const int plain[] = {0, 4, 5}; /* without norms: the bits tell */
+    for (size_t p = 0; p < sizeof plain / sizeof plain[0]; p++) {
         const char *options = optimizers[plain[p]].options;
         const end straight = RUN("straight", "--wire=exact %s", options);
         for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {

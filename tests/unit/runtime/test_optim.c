@@ -174,6 +174,9 @@ static void rmsprop(const setting *s, trace *t, const num g[])
     }
 }
 
+/* States that start at 1: in RMSProp the mean squares alone. */
+static int n_ones(const pod_optim *o) { return strcmp(o->name, "rmsprop") == 0 ? 1 : 0; }
+
 static const struct {
     const char *name;
     bool nesterov;
@@ -271,7 +274,7 @@ static void states_are_variables(void)
                 const int at = pod_graph_find_variable(b.graph, state);
                 const pod_variable_info *v = pod_graph_variable(b.graph, at);
                 const pod_shape want = shape_of(i);
-                const pod_init_kind init = k < all[o].n_ones ? POD_INIT_ONE : POD_INIT_ZERO;
+                const pod_init_kind init = k < n_ones(&all[o]) ? POD_INIT_ONE : POD_INIT_ZERO;
                 POD_CHECK(v->role == POD_ROLE_STATE && v->init.kind == init, "%s: role %d", v->name,
                           (int)v->role);
                 POD_CHECK(pod_shape_equal(&pod_graph_type(b.graph, v->value)->shape, &want),
@@ -369,7 +372,7 @@ static void start(pod_interp *it, const pod_graph *g, const pod_optim *optim, tr
         if (v->init.kind == POD_INIT_NORMAL) pod_test_fill(100 + (uint64_t)i, count, POD_F32, data);
         if (i >= N_WEIGHTS) continue;
         traces[i] = (trace){.n = count};
-        for (int64_t k = 0; k < count && optim->n_ones; k++) traces[i].state[0][k] = exactly(1);
+        for (int64_t k = 0; k < count && n_ones(optim); k++) traces[i].state[0][k] = exactly(1);
         for (int64_t k = 0; k < count; k++) traces[i].w[k] = exactly((double)data[k]);
     }
 }
