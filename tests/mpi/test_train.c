@@ -1,11 +1,10 @@
-/* The training loop on a small made data set: resume, target, evaluation, logs, refusals. */
+/* The training loop on a small made data set: resume, target, logs, refusals. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "kernels/base/cpu.h"
 #include "runtime/core/file.h"
 #include "runtime/train/saver.h"
 #include "runtime/train/snapshot.h"
@@ -265,71 +264,6 @@ static void test_target(void)
     pod_test_run_end(&stopped);
 }
 
-/* ---- evaluation ---------------------------------------------------------------------------- */
-
-/* Sums over the test set by the check executor on one core, in batches that divide it. */
-typedef struct hand_count {
-    double loss, correct;
-} hand_count;
-
-static hand_count count_by_hand(const pod_test_run *run, const pod_test_net *net)
-{
-    enum { BATCH = 7, MAX_PIXELS = 144 };
-    pod_arena *a;
-    pod_dataset *data;
-    const pod_program *p;
-    pod_store *store;
-    int64_t step;
-    hand_count sum = {0, 0};
-    pod_setup setup = run->setup;
-    const pod_target host = {.name = "host", .cpu = pod_cpu_features()};
-    const pod_network network = pod_test_network(net);
-    const pod_checkpoint_info want = {.model = setup.model};
-    setup.batch = BATCH;
-    POD_CHECK_OK(pod_mesh_parse("1x1", &setup.mesh));
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    POD_CHECK_OK(pod_dataset_open(setup.data, setup.seed, &data));
-    POD_CHECK_OK(pod_network_compile(&network, &setup, &data->info, false, &host, a, &p));
-    POD_CHECK_OK(pod_store_create(p, 0, 999, &store));
-    POD_CHECK_OK(pod_snapshot_restore(run->folder, &want, false, store, comm, NULL, &step));
-    uint8_t images[BATCH * MAX_PIXELS];
-    int32_t labels[BATCH];
-    const void *feeds[] = {images, labels};
-    for (int64_t i = 0; i < N_TEST; i += BATCH) {
-        double outputs[2] = {0};
-        for (int k = 0; k < BATCH; k++) {
-            POD_CHECK_OK(
-                pod_dataset_read(data, POD_SPLIT_TEST, i + k, images + (size_t)k * MAX_PIXELS));
-            labels[k] = pod_dataset_label(data, POD_SPLIT_TEST, i + k);
-        }
-        POD_CHECK_OK(pod_check_step(p, &store, feeds, outputs));
-        sum.loss += outputs[POD_NET_LOSS];
-        sum.correct += outputs[POD_NET_CORRECT];
-    }
-    pod_store_destroy(store);
-    pod_dataset_close(data);
-    pod_arena_destroy(a);
-    return sum;
-}
-
-static void test_evaluation(void)
-{
-    for (int net = 0; net < POD_TEST_N_NETS; net++) {
-        pod_test_run r;
-        RUN(&r, net, "evaluated", "--epochs=2", "--eval-every=0");
-        const hand_count hand = count_by_hand(&r, &pod_test_nets[net]);
-        const pod_eval_result *got = &r.result.last;
-        POD_CHECK(got->n_samples == N_TEST, "%" PRId64 " samples", got->n_samples);
-        POD_CHECK(fabs(got->accuracy * N_TEST - hand.correct) < 1e-9,
-                  "%s: accuracy %.9g, by hand %g of %d", pod_test_nets[net].name, got->accuracy,
-                  hand.correct, N_TEST);
-        POD_CHECK(fabs(got->loss * N_TEST - hand.loss) < 1e-5 * hand.loss,
-                  "%s: loss %.9g, by hand %.9g", pod_test_nets[net].name, got->loss,
-                  hand.loss / N_TEST);
-        pod_test_run_end(&r);
-    }
-}
-
 /* ---- what a run tells of itself ------------------------------------------------------------- */
 
 static pod_stamp sum_of_spans(const pod_job_log *l)
@@ -569,7 +503,6 @@ static CU_TestInfo tests[] = {{"resume equals a straight run", test_resume},
                               {"epochs and evaluations", test_epochs},
                               {"the log of a finished job", test_log_of_a_finished_job},
                               {"the target ends a run", test_target},
-                              {"evaluation counts exactly", test_evaluation},
                               {"the job log closes", test_job_log},
                               {"the result", test_result},
                               {"refusals", test_refusals},
