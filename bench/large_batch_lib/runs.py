@@ -1,0 +1,159 @@
+"""Runs: ranks, their folder, and the row they come to."""
+import contextlib
+import fcntl
+import functools
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+from .recipes import CHECKPOINT_SAMPLES, MODELS, all_runs
+from .report import shown
+from .rows import COLUMNS, BadInput, Failure, add_row, cell, read_rows
+
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
+               "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
+SAVING_S = 60  # that ranks have for a last checkpoint
+
+
+def call(words):
+    """Exit code and output. When we are told to go, ranks save what they have."""
+    with subprocess.Popen(words, env={**os.environ, **ENVIRONMENT}, text=True, errors="replace",
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child:
+        try:
+            output = child.communicate()[0]
+        except BaseException:
+            child.send_signal(signal.SIGUSR1)
+            try:
+                child.communicate(timeout=SAVING_S)
+            except subprocess.TimeoutExpired:
+                child.terminate()
+            raise
+    return child.returncode, output
+
+
+@functools.cache
+def most_samples(minipod, model, data, mesh, ranks, optimizer, memory):
+    """What a core can take at once of a batch."""
+    code, output = call([minipod, "explain", "memory", "--model", model, "--data", data, "--mesh",
+                         mesh, "--batch", str(ranks), "--optimizer", optimizer, "--memory",
+                         f"{math.ceil(memory * 2**20)}K"])
+    fits = re.search(r"^largest batch in .* \(([0-9]+) a core\)", output, re.MULTILINE)
+    if code != 0 or not fits:
+        raise BadInput(f"{model} on {data} within {memory:.3g} GiB a core: {output.strip()}")
+    return int(fits.group(1))
+
+
+def micro_steps(args, run):
+    """So many that a core's share of the batch fits its part of the memory, whichever optimizer it
+    is: batch norm's statistics are of a micro-step."""
+    share = run.batch // args.ranks
+    most = min(most_samples(args.minipod, run.model, args.data, run.mesh, args.ranks, optimizer,
+                            args.memory) for optimizer in MODELS[run.model]["optimizers"])
+    return next(n for n in range(1, share + 1) if share % n == 0 and share // n <= most)
+
+
+def row_of(args, run, accumulate, record):
+    first = next((e for e in record["evaluations"] if e["accuracy"] >= args.target), None)
+    is_whole = record["attempts"] == 1  # else its clock has run on between them
+    values = run.key() + (
+        accumulate, "diverged" if record["status"] == "E_NUMERIC" else "finished",
+        record["best_eval_accuracy"], record["epochs_to_peak"], args.target,
+        first and first["epochs"], first["time_s"] if first and is_whole else None,
+        record["time_to_peak_s"] if is_whole else None,
+        record["samples_per_s"], record["clock"], record["git"],
+        record["host"]["cpu_model"] or "unknown")
+    return {name: parse(cell(value)) for (name, parse), value in zip(COLUMNS.items(), values)}
+
+
+class Held(Exception):
+    """Another study does this run."""
+
+
+@contextlib.contextmanager
+def run_folder(args, run, accumulate):
+    """Where the run keeps its checkpoints, for one study at a time."""
+    path = run.folder(args, accumulate)
+    while True:
+        os.makedirs(path, exist_ok=True)
+        lock = os.open(path, os.O_RDONLY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            raise Held from None
+        if os.path.exists(path) and os.path.samestat(os.fstat(lock), os.stat(path)):
+            break
+        os.close(lock)  # it went before we had it
+    try:
+        yield path
+    finally:
+        os.close(lock)
+
+
+def drop(folder):
+    """When the run is done; with the last one goes what is around it."""
+    shutil.rmtree(folder)
+    with contextlib.suppress(OSError):  # others are in it
+        os.rmdir(os.path.dirname(folder))
+
+
+def record_of(folder):
+    """What the run in it came to; None when it has not ended."""
+    path = os.path.join(folder, "run.json")
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as f:
+        record = json.load(f)
+    ended = record["status"] == "E_NUMERIC" or (record["status"] == "OK" and not record["stopped"])
+    return record if ended else None
+
+
+def train(args, run, accumulate, folder):
+    """The run's record. A loss that is not finite is a result, other failures end the study."""
+    record = record_of(folder)
+    if record is not None:
+        return record
+    every = max(1, CHECKPOINT_SAMPLES // run.batch)
+    code, output = call(["mpirun", "-n", str(args.ranks), "--bind-to", "none", args.minipod,
+                         "train", "--data", args.data, "--accumulate", str(accumulate), "--out",
+                         folder, "--resume", "auto", "--checkpoint-every", str(every),
+                         *run.words()])
+    record = record_of(folder)
+    if record is None or (code != 0 and record["status"] != "E_NUMERIC"):
+        if not os.path.exists(os.path.join(folder, "checkpoint")):
+            drop(folder)
+        why = output.strip() if code != 0 else "it was stopped"
+        raise Failure(f"{run.name()}: exit {code}: {why}")
+    return record
+
+
+def do_run(args, run):
+    """Its row goes to the CSV before its folder goes."""
+    accumulate = micro_steps(args, run)
+    with run_folder(args, run, accumulate) as folder:
+        if run.key() not in read_rows(args.csv):  # another study may have added to it
+            row = row_of(args, run, accumulate, train(args, run, accumulate, folder))
+            add_row(args.csv, run.key(), row)
+        drop(folder)
+    return read_rows(args.csv)
+
+
+def study(args, rows):
+    runs = [run for run in all_runs(args) if run.key() not in rows]
+    print(f"# {len(runs)} runs to do, {len(all_runs(args)) - len(runs)} are in {args.csv}")
+    for i, run in enumerate(runs, 1):
+        name = f"{i} of {len(runs)}: {run.name()}"
+        try:
+            rows = do_run(args, run)
+        except Held:
+            print(f"{name}: another study does it", flush=True)
+            continue
+        row = rows[run.key()]
+        print(f"{name}: {row['outcome']}, peak {shown(row['peak_accuracy'], 4)} after "
+              f"{shown(row['epochs_to_peak'], 2)} epochs", flush=True)
+    return rows
