@@ -49,6 +49,8 @@ MODELS = {
 ALWAYS = ("--augment crop+flip --crop-pad 2 --eval-every 1 --bn-momentum {bn_momentum:.4g} "
           "--progress off --quiet")
 BN_MOMENTUM, BN_BATCH = 0.9, 1024
+# Said all the same, lest the environment or a --conf file say otherwise. No part of a recipe's hash.
+UNSET = "--steps 0 --target 0 --lr-per 0 --attempt 0".split()
 CHECKPOINT_SAMPLES = 2**16  # between two of a run's checkpoints
 
 
@@ -75,11 +77,12 @@ class Run:
                 self.recipe, f"{self.lr:.6g}", f"{self.warmup:.6g}", f"{self.epochs:.6g}",
                 " ".join(self.rest), self.seed)
 
-    def words(self):
+    def words(self, epochs):
+        """For minipod train, without the rest, which comes behind them."""
         return ["--model", self.model, "--batch", str(self.batch), "--optimizer", self.optimizer,
                 "--lr", f"{self.lr:.6g}", "--warmup", f"{self.warmup:.6g}", "--epochs",
-                f"{self.epochs:.6g}", "--seed", str(self.seed), "--mesh", self.mesh,
-                *self.options, *self.rest]
+                f"{epochs:.6g}", "--seed", str(self.seed), "--mesh", self.mesh, *UNSET,
+                *self.options]
 
     def name(self):
         return f"{self.model}, batch {self.batch}, {self.optimizer}, seed {self.seed}"

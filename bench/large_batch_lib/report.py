@@ -5,7 +5,7 @@ import statistics
 import subprocess
 
 from .recipes import PER
-from .rows import N_KEYS, Failure
+from .rows import N_KEYS, BadInput, Failure, cell
 
 def shown(value, places):
     return "-" if value is None else f"{value:.{places}f}"
@@ -14,6 +14,17 @@ def shown(value, places):
 def mean(rows, name):
     values = [row[name] for row in rows if row[name] is not None]
     return statistics.mean(values) if values else None
+
+
+def rows_of(args, rows):
+    """Those that are asked for."""
+    asked = {name: list(map(cell, values)) for name, values in args.asked.items()}
+    found = {key: row for key, row in rows.items()
+             if all(cell(row[name]) in cells for name, cells in asked.items())}
+    if rows and not found:
+        what = ", ".join(f"{name} {' or '.join(cells)}" for name, cells in asked.items())
+        raise BadInput(f"{args.csv}: has no row of {what}")
+    return found
 
 
 def groups(rows):

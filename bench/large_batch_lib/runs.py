@@ -10,8 +10,7 @@ import shutil
 import signal
 import subprocess
 
-from .recipes import CHECKPOINT_SAMPLES, MODELS, all_runs
-from .report import shown
+from .recipes import CHECKPOINT_SAMPLES, MODELS
 from .rows import COLUMNS, BadInput, Failure, add_row, cell, read_rows
 
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
@@ -113,16 +112,24 @@ def record_of(folder):
     return record if ended else None
 
 
+def own_words(args, run, accumulate, folder, epochs):
+    """What the study itself says of a run."""
+    every = max(1, CHECKPOINT_SAMPLES // run.batch)
+    return ["--data", args.data, "--accumulate", str(accumulate), "--out", folder, "--resume",
+            "auto", "--checkpoint-every", str(every), *run.words(epochs)]
+
+
+def call_train(args, run, accumulate, folder, epochs):
+    return call(["mpirun", "-n", str(args.ranks), "--bind-to", "none", args.minipod, "train",
+                 *own_words(args, run, accumulate, folder, epochs), *run.rest])
+
+
 def train(args, run, accumulate, folder):
     """The run's record. A loss that is not finite is a result, other failures end the study."""
     record = record_of(folder)
     if record is not None:
         return record
-    every = max(1, CHECKPOINT_SAMPLES // run.batch)
-    code, output = call(["mpirun", "-n", str(args.ranks), "--bind-to", "none", args.minipod,
-                         "train", "--data", args.data, "--accumulate", str(accumulate), "--out",
-                         folder, "--resume", "auto", "--checkpoint-every", str(every),
-                         *run.words()])
+    code, output = call_train(args, run, accumulate, folder, run.epochs)
     record = record_of(folder)
     if record is None or (code != 0 and record["status"] != "E_NUMERIC"):
         if not os.path.exists(os.path.join(folder, "checkpoint")):
@@ -141,19 +148,3 @@ def do_run(args, run):
             add_row(args.csv, run.key(), row)
         drop(folder)
     return read_rows(args.csv)
-
-
-def study(args, rows):
-    runs = [run for run in all_runs(args) if run.key() not in rows]
-    print(f"# {len(runs)} runs to do, {len(all_runs(args)) - len(runs)} are in {args.csv}")
-    for i, run in enumerate(runs, 1):
-        name = f"{i} of {len(runs)}: {run.name()}"
-        try:
-            rows = do_run(args, run)
-        except Held:
-            print(f"{name}: another study does it", flush=True)
-            continue
-        row = rows[run.key()]
-        print(f"{name}: {row['outcome']}, peak {shown(row['peak_accuracy'], 4)} after "
-              f"{shown(row['epochs_to_peak'], 2)} epochs", flush=True)
-    return rows

@@ -25,6 +25,7 @@ refused() {
     [ "$(wc -l <err)" -eq 1 ] && grep -q -e "^bench/large_batch: .*$pattern" err ||
         fail "$*: want '$pattern': $(cat err)"
     [ ! -e s.csv.part ] || fail "$*: s.csv.part stays"
+    [ ! -e s.runs ] && ! grep -q 'to do' out || fail "$*: something was run: $(cat out)"
 }
 rows() { [ "$(($(wc -l <s.csv) - 1))" -eq "$1" ] || fail "want $1 rows: $(cat s.csv)"; }
 
@@ -91,19 +92,16 @@ rm no_plot
 
 # ---- runs that do not end well -----------------------------------------------------------------
 
-study "${one[@]}" -- --lr 1e6 --lr-per 1 --momentum 1
-[ "$code" -eq 0 ] && grep -q ',--lr 1e6 [^,]*,1,1,diverged,' s.csv || fail "diverged: $code: $(cat err out)"
+study "${one[@]}" -- --fault nan:rank=0,step=1
+[ "$code" -eq 0 ] && grep -q ',"--fault nan:rank=0,step=1",1,1,diverged,' s.csv || fail "diverged: $code: $(cat err out)"
 cp s.csv whole.csv
-study "${one[@]}" -- --tile 1X
-[ "$code" -eq 1 ] && grep -q 'sgd, seed 1: exit .*tile' err && cmp -s s.csv whole.csv ||
-    fail "a failed run: exit $code: $(cat err)"
 
 [ ! -e s.runs ] || fail "a failed run's folder stays: $(find s.runs)"
 
 # Killed with checkpoints: goes on from the last one, to the same accuracy.
 cat >killed <<'END'
 #!/bin/bash
-[ "$1" = explain ] && exec "$REAL" "$@"
+[ "$1" = train ] || exec "$REAL" "$@"
 at_each_step=()
 for word in "$@"; do
     [ "${at_each_step[-1]:-}" = --checkpoint-every ] && word=1
@@ -148,7 +146,7 @@ rm -r s.runs
 # Stopped is not finished: no row, and the checkpoint stays. Ended, but for its row: it is not done again.
 cat >stopped <<'END'
 #!/bin/bash
-[ "$1" = explain ] && exec "$REAL" "$@"
+[ "$1" = train ] || exec "$REAL" "$@"
 "$REAL" "$@" &
 sleep 0.5
 kill -USR1 $!
@@ -167,7 +165,7 @@ cp whole.csv s.csv
 # Another study is at it, or has just done it.
 cat >waits <<'END'
 #!/bin/bash
-[ "$1" = explain ] && exec "$REAL" "$@"
+[ "$1" = train ] || exec "$REAL" "$@"
 touch begun
 until [ -e go ]; do sleep 0.1; done
 exec "$REAL" "$@"
@@ -186,7 +184,7 @@ cp whole.csv s.csv
 # Killed in its first run: the ranks go too, and there is no row.
 cat >slow <<'END'
 #!/bin/sh
-[ "$1" = explain ] && exec "$REAL" "$@"
+[ "$1" = train ] || exec "$REAL" "$@"
 echo $$ >>pids
 exec sleep 60
 END
@@ -207,6 +205,7 @@ sleep 1
 while read -r pid; do
     grep -q '^State:[[:space:]]*[RSDT]' "/proc/$pid/status" 2>/dev/null && fail "killed: rank $pid stays"
 done <pids
+rm -r s.runs
 
 # ---- bad input ---------------------------------------------------------------------------------
 
@@ -231,6 +230,26 @@ rm s.csv && mkdir s.csv
 refused 's.csv: is no file to keep rows in' --table
 rmdir s.csv
 refused 's.csv: is not there' --table
+
+# ---- what is asked for -------------------------------------------------------------------------
+
+# Of --table, with the study's own rows.
+cp "$tree/bench/results/large-batch.csv" s.csv
+study --table --models efficientnet-b0-32
+[ "$code" -eq 0 ] && grep -q '^ *efficientnet-b0-32 ' out && ! grep -q resnet20 out ||
+    fail "one model: exit $code: $(cat err out)"
+study --table --batches 8192 --optimizers lars --seeds 1,3 --epochs 20
+[ "$code" -eq 0 ] && [ "$(grep -c '^ *resnet20 .* 8192 *lars .* 20 *2 ' out)" -eq 1 ] &&
+    [ "$(grep -vc '^#\|^$' out)" -eq 1 ] || fail "some runs: exit $code: $(cat err out)"
+refused 's.csv: has no row of seed 9$' --table --seeds 9
+# They count as done, and each run is counted once.
+study --data fashion-mnist.h5 --models resnet20,resnet20 --batches 256,256 --seeds 1,1 --mesh 1x1
+[ "$code" -eq 0 ] && grep -q '^# 0 runs to do, 2 are in s.csv$' out || fail "rows: exit $code: $(cat err out)"
+cmp -s s.csv "$tree/bench/results/large-batch.csv" || fail "rows changed: $(cat s.csv)"
+rm s.csv
+
+# ---- bad options -------------------------------------------------------------------------------
+
 refused "models: 'resnet21' is none of resnet20, efficientnet-b0-32" --data x.h5 --models resnet21
 refused "batches: '1,x': 'x' is no whole number\|batches: 'x' is no whole number" --data x.h5 --batches 1,x
 refused 'batches: 6 does not divide by 4 ranks' --data x.h5 --batches 6
@@ -240,4 +259,38 @@ refused "plot: 's.gif' is neither" --data x.h5 --plot s.gif
 refused 'data: none is given' --quick
 refused 'x.h5' --data x.h5 --models resnet20
 refused 'GiB a core' "${one[@]}" --memory 0.001
+refused "unexpected argument 'foo'; options of minipod train stand behind --" "${one[@]}" --quick foo
+refused 'nowhere/x.csv: cannot write: No such file or directory$' "${one[@]}" --csv nowhere/x.csv
+[ ! -e nowhere ] || fail "the CSV's folder was made"
+refused 'nowhere/x.svg: cannot write: No such file' "${one[@]}" --plot nowhere/x.svg
+refused "plot: 's.svg' is the file of --csv" "${one[@]}" --csv s.svg --plot s.svg
+refused "minipod: there is no program 'nix'" "${one[@]}" --minipod nix
+refused 'batches: 128 is more than the 64 training samples of glyphs' "${one[@]}" --batches 64,128
+refused 'epochs: 0.2 epochs of 2 steps, at a batch of 32, are no step' "${one[@]}" --epochs 0.2
+refused 'rmsprop: resnet20 has recipes for sgd, lars$' "${one[@]}" --optimizers rmsprop
+refused 'rmsprop: resnet20 has recipes for sgd, lars$' "${one[@]}" --optimizers sgd,rmsprop
+refused 'sgd: efficientnet-b0-32 has recipes for rmsprop, lars$' "${one[@]}" \
+    --models resnet20,efficientnet-b0-32
+
+# What the study sets is not train's to set, however it is spelled.
+for said in batch:batches steps:epochs accumulate:memory out:csv csv:csv; do
+    refused "--${said%:*} behind --: is the study's own, --${said#*:} says it$" "${one[@]}" -- \
+        "--${said%:*}" 3
+done
+for own in lr lr-per momentum bn-momentum checkpoint-every; do
+    refused "--$own behind --: is the study's own, as it trains resnet20 with sgd" "${one[@]}" -- \
+        --tile 1M "--$own" 3
+done
+refused "--seed behind --: is the study's own" "${one[@]}" -- --seed=7 --model mlp
+refused "--lr-schedule behind --: is the study's own" "${one[@]}" -- --lr_schedule=poly
+refused "--help behind --: trains nothing" "${one[@]}" -- -h
+# What train does not take is found out before the first run.
+refused "resnet20 with sgd: minipod train: unexpected argument 'foo'" "${one[@]}" -- foo
+refused "resnet20 with lars: minipod train: --tile: '1X' is" "${one[@]}" --optimizers lars -- --tile 1X
+[ -z "$(find . -name 'large-batch-*')" ] || fail "what a check made stays: $(find .)"
+! [ -e "$tree/bench/large_batch_lib/__pycache__" ] || fail "python's cache is in the tree"
+cp "$tree/bench/large_batch" alone
+if ./alone --table >out 2>err || ! grep -q '^bench/large_batch: needs the folder large_batch_lib' err; then
+    fail "a copy of the program alone: $(cat err)"
+fi
 exit "$failed"
