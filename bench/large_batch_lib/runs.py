@@ -17,6 +17,7 @@ ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
                "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
 SAVING_S = 60  # that ranks have for a last checkpoint
+USAGE = 2      # minipod's exit code
 
 
 def call(words):
@@ -125,17 +126,20 @@ def call_train(args, run, accumulate, folder, epochs):
 
 
 def train(args, run, accumulate, folder):
-    """The run's record. A loss that is not finite is a result, other failures end the study."""
+    """The run's record. A loss that is not finite is a result. Failures are of this run; what train
+    refuses without having begun or found a checkpoint it would refuse of the others, too."""
     record = record_of(folder)
     if record is not None:
         return record
     code, output = call_train(args, run, accumulate, folder, run.epochs)
     record = record_of(folder)
     if record is None or (code != 0 and record["status"] != "E_NUMERIC"):
-        if not os.path.exists(os.path.join(folder, "checkpoint")):
+        began = os.path.exists(os.path.join(folder, "checkpoint"))
+        if not began:
             drop(folder)
         why = output.strip() if code != 0 else "it was stopped"
-        raise Failure(f"{run.name()}: exit {code}: {why}")
+        kind = BadInput if code == USAGE and not began else Failure
+        raise kind(f"{run.name()}: exit {code}: {why}")
     return record
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # large_batch.sh MINIPOD TREE: the large-batch study in a tiny form: all rows, none twice, one more where
-# one was lost; its table and plot; a diverged run is a result, a failed one ends the study and leaves no
-# row; damaged files and bad options are named in one line.
+# one was lost; its table and plot; a diverged run is a result, a failed one leaves no row and the others
+# are done; damaged files and bad options are named in one line, before anything runs.
 # shellcheck source-path=SCRIPTDIR source=common.sh
 tree=$2
 . "$(dirname "$0")/common.sh"
@@ -96,6 +96,23 @@ study "${one[@]}" -- --fault nan:rank=0,step=1
 [ "$code" -eq 0 ] && grep -q ',"--fault nan:rank=0,step=1",1,1,diverged,' s.csv || fail "diverged: $code: $(cat err out)"
 cp s.csv whole.csv
 
+# One fails, the others are done; what train does not take ends the study.
+cat >fails <<'END'
+#!/bin/bash
+[[ "$1" = train && " $* " = *" --seed 1 "* ]] || exec "$REAL" "$@"
+echo 'no space' >&2
+exit "$FAILS"
+END
+chmod +x fails
+FAILS=1 REAL=$minipod study "${one[@]}" --seeds 1,2 --epochs 3 --minipod "$work/fails"
+[ "$code" -eq 1 ] && grep -q '^bench/large_batch: resnet20, batch 32, sgd, seed 1: exit 1: no space' err &&
+    [ "$(tail -1 err)" = 'bench/large_batch: 1 failed: resnet20, batch 32, sgd, seed 1' ] &&
+    grep -q '^1 of 2: .*: failed$' out && grep -q '^2 of 2: .*: finished, ' out &&
+    [ "$(grep -c ',3,,2,1,finished,' s.csv)" -eq 1 ] && grep -q '^# runs: ' out || fail "one failed: exit $code: $(cat err out)"
+cp whole.csv s.csv
+FAILS=2 REAL=$minipod study "${one[@]}" --seeds 1,2 --epochs 3 --minipod "$work/fails"
+[ "$code" -eq 2 ] && grep -q 'sgd, seed 1: exit 2: no space' err && ! grep -q ' of 2: ' out &&
+    cmp -s s.csv whole.csv || fail "usage: exit $code: $(cat err out)"
 [ ! -e s.runs ] || fail "a failed run's folder stays: $(find s.runs)"
 
 # Killed with checkpoints: goes on from the last one, to the same accuracy.
