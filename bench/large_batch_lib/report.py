@@ -3,6 +3,7 @@ import json
 import shutil
 import statistics
 import subprocess
+from typing import NamedTuple
 
 from .recipes import PER
 from .rows import N_KEYS, BadInput, Failure, cell
@@ -67,7 +68,14 @@ def print_table(rows):
         print(("# " if number < 2 else "  ") + line.rstrip())
 
 
-CURVE = ("model", "data", "mesh", "epochs", "optimizer", "recipe", "options")
+class Curve(NamedTuple):
+    model: str
+    data: str
+    mesh: str
+    epochs: float
+    optimizer: str
+    recipe: str
+    options: str
 
 
 def curves(rows):
@@ -75,28 +83,43 @@ def curves(rows):
     found = {}
     for group in groups(rows):
         if mean(group, "peak_accuracy") is not None:
-            key = tuple(group[0][name] for name in CURVE)
-            found.setdefault(key, []).append(group)
+            curve = Curve(*(group[0][name] for name in Curve._fields))
+            found.setdefault(curve, []).append(group)
     return found
+
+
+def job_of(curve, every):
+    """Its title's part: data set and mesh are named where there are several."""
+    several = [name for name in ("data", "mesh") if len({getattr(c, name) for c in every}) > 1]
+    return ", ".join([curve.model, *(getattr(curve, name) for name in several),
+                      f"epochs {curve.epochs:g}"])
+
+
+def way_of(curve, every):
+    """Likewise the recipe, where this script's has changed between rows."""
+    recipes = {c.recipe for c in every if c._replace(recipe=curve.recipe) == curve}
+    recipe = f"recipe {curve.recipe}" if len(recipes) > 1 else ""
+    return " ".join(filter(None, [curve.optimizer, recipe, curve.options]))
 
 
 def print_verdict(rows):
     """What the largest batch costs each optimizer, against the best that there is for the model."""
-    lines = curves(rows)
-    for job in sorted({key[:4] for key in lines}):
-        own = [line for key, line in lines.items() if key[:4] == job]
-        best = max((g for line in own for g in line), key=lambda g: mean(g, "peak_accuracy"))
+    every = curves(rows)
+    for job in sorted({curve[:4] for curve in every}):
+        own = {curve: line for curve, line in every.items() if curve[:4] == job}
+        best = max((g for line in own.values() for g in line),
+                   key=lambda g: mean(g, "peak_accuracy"))
         peak = mean(best, "peak_accuracy")
-        print(f"# {job[0]}, epochs {job[3]:g}: the best is {peak:.4f}, {best[0]['optimizer']} at "
-              f"batch {best[0]['batch']}")
-        for line in own:
-            row = line[-1][0]
-            print(f"#   {' '.join([row['optimizer'], row['options']]).strip()} at {row['batch']}: "
+        print(f"# {job_of(next(iter(own)), every)}: the best is {peak:.4f}, {best[0]['optimizer']} "
+              f"at batch {best[0]['batch']}")
+        for curve, line in own.items():
+            print(f"#   {way_of(curve, every)} at {line[-1][0]['batch']}: "
                   f"{100 * (peak - mean(line[-1], 'peak_accuracy')):.2f} points less")
 
 
 def plot(args, rows):
-    if not curves(rows):
+    every = curves(rows)
+    if not every:
         return
     if not shutil.which("gnuplot"):
         print("# no plot: gnuplot is not here")
@@ -108,8 +131,8 @@ def plot(args, rows):
               "set title 'peak test accuracy: mean, least and greatest of the seeds'",
               "set xlabel 'global batch'", "set key outside below", "set grid"]
     drawn, data = [], []
-    for (model, _, _, epochs, optimizer, _, options), line in curves(rows).items():
-        title = json.dumps(f"{model}, {epochs:g} epochs, {optimizer} {options}".strip())
+    for curve, line in every.items():
+        title = json.dumps(f"{job_of(curve, every)}, {way_of(curve, every)}")
         drawn.append(f"'-' using 1:2:3:4 with yerrorlines title {title} noenhanced")
         for group in line:
             peaks = [r["peak_accuracy"] for r in group if r["peak_accuracy"] is not None]
