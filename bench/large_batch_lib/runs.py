@@ -1,5 +1,6 @@
 """Runs: ranks, their folder, and the row they come to."""
 import contextlib
+import ctypes
 import fcntl
 import functools
 import json
@@ -16,18 +17,29 @@ from .rows import COLUMNS, BadInput, Failure, add_row, cell, read_rows
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
                "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
-SAVING_S = 60  # that ranks have for a last checkpoint
-USAGE = 2      # minipod's exit code
+GO = signal.SIGUSR1  # mpirun passes it on, and train saves and ends
+SAVING_S = 60        # that ranks have for that
+USAGE = 2            # minipod's exit code
+LIBC, PR_SET_PDEATHSIG = ctypes.CDLL(None), 1
 
 
-def call(words):
-    """Exit code and output. When we are told to go, ranks save what they have."""
+def go_with(parent):
+    """In a child: it is told to go when its parent is killed."""
+    LIBC.prctl(PR_SET_PDEATHSIG, GO, 0, 0, 0)
+    if os.getppid() != parent:  # was killed before
+        os.kill(os.getpid(), GO)
+
+
+def call(words, keep=()):
+    """Exit code and output. When we are told to go, or killed, ranks save what they have. A child
+    has the files to keep, too."""
     with subprocess.Popen(words, env={**os.environ, **ENVIRONMENT}, text=True, errors="replace",
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child:
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, pass_fds=keep,
+                          preexec_fn=functools.partial(go_with, os.getpid())) as child:
         try:
             output = child.communicate()[0]
         except BaseException:
-            child.send_signal(signal.SIGUSR1)
+            child.send_signal(GO)
             try:
                 child.communicate(timeout=SAVING_S)
             except subprocess.TimeoutExpired:
@@ -76,7 +88,8 @@ class Held(Exception):
 
 @contextlib.contextmanager
 def run_folder(args, run, accumulate):
-    """Where the run keeps its checkpoints, for one study at a time."""
+    """Where the run keeps its checkpoints, for one study at a time, and the lock that says so. The
+    job gets it, too: ranks of a study that was killed are still saving."""
     path = run.folder(args, accumulate)
     while True:
         os.makedirs(path, exist_ok=True)
@@ -90,7 +103,7 @@ def run_folder(args, run, accumulate):
             break
         os.close(lock)  # it went before we had it
     try:
-        yield path
+        yield path, lock
     finally:
         os.close(lock)
 
@@ -120,18 +133,18 @@ def own_words(args, run, accumulate, folder, epochs):
             "auto", "--checkpoint-every", str(every), *run.words(epochs)]
 
 
-def call_train(args, run, accumulate, folder, epochs):
+def call_train(args, run, accumulate, folder, epochs, keep=()):
     return call(["mpirun", "-n", str(args.ranks), "--bind-to", "none", args.minipod, "train",
-                 *own_words(args, run, accumulate, folder, epochs), *run.rest])
+                 *own_words(args, run, accumulate, folder, epochs), *run.rest], keep)
 
 
-def train(args, run, accumulate, folder):
+def train(args, run, accumulate, folder, lock):
     """The run's record. A loss that is not finite is a result. Failures are of this run; what train
     refuses without having begun or found a checkpoint it would refuse of the others, too."""
     record = record_of(folder)
     if record is not None:
         return record
-    code, output = call_train(args, run, accumulate, folder, run.epochs)
+    code, output = call_train(args, run, accumulate, folder, run.epochs, [lock])
     record = record_of(folder)
     if record is None or (code != 0 and record["status"] != "E_NUMERIC"):
         began = os.path.exists(os.path.join(folder, "checkpoint"))
@@ -146,9 +159,9 @@ def train(args, run, accumulate, folder):
 def do_run(args, run):
     """Its row goes to the CSV before its folder goes."""
     accumulate = micro_steps(args, run)
-    with run_folder(args, run, accumulate) as folder:
+    with run_folder(args, run, accumulate) as (folder, lock):
         if run.key() not in read_rows(args.csv):  # another study may have added to it
-            row = row_of(args, run, accumulate, train(args, run, accumulate, folder))
+            row = row_of(args, run, accumulate, train(args, run, accumulate, folder, lock))
             add_row(args.csv, run.key(), row)
         drop(folder)
     return read_rows(args.csv)

@@ -59,7 +59,7 @@ study "${tiny[@]}"
 grep -q '^# 0 runs to do, 8 are in s.csv$' out || fail "again: $(cat out)"
 
 grep -v ',32,lars,.*,,2,' whole.csv >s.csv
-study "${tiny[@]}"
+MINIPOD_STEPS=1 MINIPOD_LR_PER=1 study "${tiny[@]}" # the environment is not the study's
 [ "$code" -eq 0 ] || fail "one lost: exit $code: $(cat err)"
 rows 8
 grep -q '^1 of 1: resnet20, batch 32, lars, seed 2: finished, peak 0\.' out || fail "one lost: $(cat out)"
@@ -160,6 +160,18 @@ code=$?
 ls s.runs/*/checkpoint/step-* >/dev/null || fail "told to go: no checkpoint: $(find s.runs)"
 rm -r s.runs
 
+# Killed: the ranks save and go, too; who comes while they do finds the run held.
+"$tree/bench/large_batch" --minipod "$minipod" --csv s.csv "${one[@]}" --epochs 4000 >out 2>err &
+study=$!
+until ls s.runs/*/steps.csv.part >/dev/null 2>&1; do sleep 0.1; done
+sleep 0.3
+disown "$study" # nor does the shell say so
+kill -KILL "$study"
+flock -w 60 s.runs/* true || fail "killed: the ranks stay"
+cmp -s s.csv whole.csv && ls s.runs/*/checkpoint/step-* >/dev/null && grep -q '"stopped": *true' s.runs/*/run.json ||
+    fail "killed: $(find s.runs)"
+rm -r s.runs
+
 # Stopped is not finished: no row, and the checkpoint stays. Ended, but for its row: it is not done again.
 cat >stopped <<'END'
 #!/bin/bash
@@ -218,9 +230,12 @@ kill "$study"
 wait "$study"
 code=$?
 [ "$code" -eq 143 ] && cmp -s s.csv whole.csv || fail "killed: exit $code: $(cat err out)"
-sleep 1
 while read -r pid; do
-    grep -q '^State:[[:space:]]*[RSDT]' "/proc/$pid/status" 2>/dev/null && fail "killed: rank $pid stays"
+    for _ in $(seq 50); do
+        grep -q '^State:[[:space:]]*[RSDT]' "/proc/$pid/status" 2>/dev/null || continue 2
+        sleep 0.1
+    done
+    fail "killed: rank $pid stays"
 done <pids
 rm -r s.runs
 
@@ -265,46 +280,93 @@ study --data fashion-mnist.h5 --models resnet20,resnet20 --batches 256,256 --see
 cmp -s s.csv "$tree/bench/results/large-batch.csv" || fail "rows changed: $(cat s.csv)"
 rm s.csv
 
+# Where there are several meshes or data sets, verdict and plot name them.
+{
+    cat "$tree/bench/results/large-batch.csv"
+    sed -n 's/,1x1,1,\(8192,lars,.*,20,,1,\)/,2x2,4,\1/p' "$tree/bench/results/large-batch.csv"
+} >s.csv
+study --table --models resnet20 --epochs 20
+[ "$code" -eq 0 ] && [ "$(grep '^# resnet20' out)" = '# resnet20, 1x1, epochs 20: the best is 0.9398, sgd at batch 256
+# resnet20, 2x2, epochs 20: the best is 0.8914, lars at batch 8192' ] || fail "meshes: exit $code: $(cat err out)"
+grep -q 'title "resnet20, 1x1, epochs 20, lars" .* title "resnet20, 2x2, epochs 20, lars" ' drawn || fail "meshes: $(cat drawn)"
+study --table --models resnet20 --epochs 20 --mesh 1x1
+grep -q '^# resnet20, epochs 20: the best is 0.9398' out || fail "one mesh: $(cat out)"
+sed -i 's/fashion-mnist.h5,2x2,4/mnist.h5,1x1,1/' s.csv
+study --table --models resnet20 --epochs 20
+grep -q '^# resnet20, mnist.h5, epochs 20: the best' out || fail "data: $(cat out)"
+sed -i '$s/,mnist.h5,\(.*\),lars,[0-9a-f]*,/,fashion-mnist.h5,\1,lars,00000000,/' s.csv
+study --table --models resnet20 --epochs 20
+grep -q '^#   lars recipe 00000000 at 8192: ' out || fail "recipes: $(cat out)"
+rm s.csv
+
 # ---- bad options -------------------------------------------------------------------------------
 
-refused "models: 'resnet21' is none of resnet20, efficientnet-b0-32" --data x.h5 --models resnet21
-refused "batches: '1,x': 'x' is no whole number\|batches: 'x' is no whole number" --data x.h5 --batches 1,x
-refused 'batches: 6 does not divide by 4 ranks' --data x.h5 --batches 6
-refused "mesh: '2by2' is not like 2x2" --data x.h5 --mesh 2by2
-refused "epochs: '0' is not from" --data x.h5 --epochs 0
-refused "plot: 's.gif' is neither" --data x.h5 --plot s.gif
+# As refused, of lines PATTERN ~ WORD..., in one process.
+cat >all_refused.py <<'END'
+import contextlib, io, re, runpy, sys
+program, *given = sys.argv[1:]
+for line in sys.stdin:
+    pattern, words = line.rstrip("\n").split(" ~ ")
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    sys.argv = [program, *given, *words.split()]
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            runpy.run_path(program, run_name="__main__")
+        except SystemExit as e:
+            code = e.code
+    said = err.getvalue()
+    if code != 2 or not re.fullmatch(f"bench/large_batch: .*{pattern}.*\n", said) or out.getvalue():
+        print(f"{words}: exit {code}, want 2 and '{pattern}': {said}{out.getvalue()}")
+END
+python3 all_refused.py "$tree/bench/large_batch" --minipod "$minipod" --csv s.csv "${one[@]}" >out 2>&1 <<'END'
+models: 'resnet21' is none of resnet20, efficientnet-b0-32 ~ --models resnet21
+batches: 'x' is no whole number ~ --batches 1,x
+batches: 7 does not divide by 2 ranks ~ --batches 7
+mesh: '2by2' is not like 2x2 ~ --mesh 2by2
+epochs: '0' is not from ~ --epochs 0
+plot: 's.gif' is neither ~ --plot s.gif
+x.h5 ~ --data x.h5
+GiB a core ~ --memory 0.001
+unexpected argument 'foo'; options of minipod train stand behind -- ~ --quick foo
+nowhere/x.csv: cannot write: No such file or directory ~ --csv nowhere/x.csv
+nowhere/x.svg: cannot write: No such file or directory ~ --plot nowhere/x.svg
+plot: 's.svg' is the file of --csv ~ --csv s.svg --plot s.svg
+minipod: there is no program 'nix' ~ --minipod nix
+batches: 128 is more than the 64 training samples of glyphs ~ --batches 64,128
+epochs: 0.2 epochs of 2 steps, at a batch of 32, are no step ~ --epochs 0.2
+rmsprop: resnet20 has recipes for sgd, lars ~ --optimizers rmsprop
+rmsprop: resnet20 has recipes for sgd, lars ~ --optimizers sgd,rmsprop
+sgd: efficientnet-b0-32 has recipes for rmsprop, lars ~ --models resnet20,efficientnet-b0-32
+--model behind --: is the study's own, --models says it ~ -- --model mlp
+--data behind --: is the study's own, --data says it ~ -- --data glyphs
+--batch behind --: is the study's own, --batches says it ~ -- --batch 3
+--optimizer behind --: is the study's own, --optimizers says it ~ -- --optimizer lars
+--epochs behind --: is the study's own, --epochs says it ~ -- --epochs 3
+--steps behind --: is the study's own, --epochs says it ~ -- --steps 3
+--seed behind --: is the study's own, --seeds says it ~ -- --seed=7 --model mlp
+--mesh behind --: is the study's own, --mesh says it ~ -- --tile 1M --mesh 1x2
+--accumulate behind --: is the study's own, --memory says it ~ -- --accumulate 2
+--target behind --: is the study's own, --target says it ~ -- --target 0.5
+--out behind --: is the study's own, --csv says it ~ -- --out other
+--resume behind --: is the study's own, --csv says it ~ -- --resume auto
+--csv behind --: is the study's own, --csv says it ~ -- --csv s.csv
+--lr behind --: is the study's own, as it trains resnet20 with sgd ~ -- --lr 1
+--lr-per behind --: is the study's own ~ -- --lr_per=1
+--lr-schedule behind --: is the study's own ~ -- --lr_schedule poly
+--warmup behind --: is the study's own ~ -- --warmup 0
+--momentum behind --: is the study's own ~ -- --momentum 1
+--bn-momentum behind --: is the study's own ~ -- --bn-momentum 1
+--augment behind --: is the study's own ~ -- --augment none
+--trust behind --: is the study's own, as it trains resnet20 with lars ~ --optimizers sgd,lars -- --trust 1
+--checkpoint-every behind --: is the study's own ~ -- --checkpoint-every 1
+--attempt behind --: is the study's own ~ -- --attempt 3
+--help behind --: trains nothing ~ -- -h
+resnet20 with sgd: minipod train: unexpected argument 'foo' ~ -- foo
+resnet20 with lars: minipod train: --tile: '1X' is ~ --optimizers lars -- --tile 1X
+END
+[ ! -s out ] || fail "refused: $(cat out)"
+[ ! -e s.runs ] && [ ! -e nowhere ] && [ -z "$(find . -name 'large-batch-*')" ] || fail "refused, and left: $(find .)"
 refused 'data: none is given' --quick
-refused 'x.h5' --data x.h5 --models resnet20
-refused 'GiB a core' "${one[@]}" --memory 0.001
-refused "unexpected argument 'foo'; options of minipod train stand behind --" "${one[@]}" --quick foo
-refused 'nowhere/x.csv: cannot write: No such file or directory$' "${one[@]}" --csv nowhere/x.csv
-[ ! -e nowhere ] || fail "the CSV's folder was made"
-refused 'nowhere/x.svg: cannot write: No such file' "${one[@]}" --plot nowhere/x.svg
-refused "plot: 's.svg' is the file of --csv" "${one[@]}" --csv s.svg --plot s.svg
-refused "minipod: there is no program 'nix'" "${one[@]}" --minipod nix
-refused 'batches: 128 is more than the 64 training samples of glyphs' "${one[@]}" --batches 64,128
-refused 'epochs: 0.2 epochs of 2 steps, at a batch of 32, are no step' "${one[@]}" --epochs 0.2
-refused 'rmsprop: resnet20 has recipes for sgd, lars$' "${one[@]}" --optimizers rmsprop
-refused 'rmsprop: resnet20 has recipes for sgd, lars$' "${one[@]}" --optimizers sgd,rmsprop
-refused 'sgd: efficientnet-b0-32 has recipes for rmsprop, lars$' "${one[@]}" \
-    --models resnet20,efficientnet-b0-32
-
-# What the study sets is not train's to set, however it is spelled.
-for said in batch:batches steps:epochs accumulate:memory out:csv csv:csv; do
-    refused "--${said%:*} behind --: is the study's own, --${said#*:} says it$" "${one[@]}" -- \
-        "--${said%:*}" 3
-done
-for own in lr lr-per momentum bn-momentum checkpoint-every; do
-    refused "--$own behind --: is the study's own, as it trains resnet20 with sgd" "${one[@]}" -- \
-        --tile 1M "--$own" 3
-done
-refused "--seed behind --: is the study's own" "${one[@]}" -- --seed=7 --model mlp
-refused "--lr-schedule behind --: is the study's own" "${one[@]}" -- --lr_schedule=poly
-refused "--help behind --: trains nothing" "${one[@]}" -- -h
-# What train does not take is found out before the first run.
-refused "resnet20 with sgd: minipod train: unexpected argument 'foo'" "${one[@]}" -- foo
-refused "resnet20 with lars: minipod train: --tile: '1X' is" "${one[@]}" --optimizers lars -- --tile 1X
-[ -z "$(find . -name 'large-batch-*')" ] || fail "what a check made stays: $(find .)"
 ! [ -e "$tree/bench/large_batch_lib/__pycache__" ] || fail "python's cache is in the tree"
 cp "$tree/bench/large_batch" alone
 if ./alone --table >out 2>err || ! grep -q '^bench/large_batch: needs the folder large_batch_lib' err; then
