@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include <jpeglib.h>
+/* behind jpeglib.h, which it needs */
+#include <jerror.h>
 
 /* A progressive file passes over the whole image once a scan, however few bytes the scan has. */
 #define MAX_SCANNED_PIXELS ((int64_t)1 << 30)
@@ -26,9 +28,16 @@ static pod_jpeg *of(j_common_ptr lib) { return lib->client_data; }
 
 /* ---- what the library calls ------------------------------------------------------------------ */
 
+/* Of this process, not of the image. */
+static bool is_of_memory(int code)
+{
+    return code == JERR_OUT_OF_MEMORY || code == JERR_NO_BACKING_STORE;
+}
+
 static void leave(j_common_ptr lib)
 {
     pod_jpeg *j = of(lib);
+    if (is_of_memory(lib->err->msg_code)) j->status = POD_E_NOMEM;
     j->error.format_message(lib, j->why);
     longjmp(j->back, 1);
 }
@@ -60,24 +69,33 @@ static bool refuse(pod_jpeg *j, pod_status status, const char *why)
     return false;
 }
 
+static bool is_cmyk(J_COLOR_SPACE space) { return space == JCS_CMYK || space == JCS_YCCK; }
+
+static bool check_colour(pod_jpeg *j, const pod_jpeg_want *want)
+{
+    const J_COLOR_SPACE space = j->lib.jpeg_color_space;
+    if (space == JCS_YCbCr || space == JCS_RGB || (is_cmyk(space) && want->convert)) return true;
+    if (is_cmyk(space))
+        return refuse(j, POD_E_FORMAT, "CMYK, need RGB or grey (--convert-colour makes it that)");
+    if (space != JCS_GRAYSCALE) {
+        snprintf(j->why, sizeof j->why, "%d colour components, need RGB or grey",
+                 j->lib.num_components);
+        return false;
+    }
+    return want->channels == 1 || want->convert ||
+           refuse(j, POD_E_FORMAT, "grey, need colour (--convert-colour makes it that)");
+}
+
 static bool check_header(pod_jpeg *j, const pod_jpeg_want *want)
 {
     const struct jpeg_decompress_struct *d = &j->lib;
     const int64_t pixels = (int64_t)d->image_width * d->image_height;
-    const bool is_grey = d->jpeg_color_space == JCS_GRAYSCALE;
-    const bool is_colour = d->jpeg_color_space == JCS_YCbCr || d->jpeg_color_space == JCS_RGB;
     if (pixels > POD_JPEG_MAX_PIXELS) {
         snprintf(j->why, sizeof j->why, "%u x %u pixels, at most %" PRId64 " are decoded",
                  d->image_height, d->image_width, POD_JPEG_MAX_PIXELS);
         return false;
     }
-    if (!is_grey && !is_colour) {
-        snprintf(j->why, sizeof j->why, "%d colour components (CMYK or unknown), need RGB or grey",
-                 d->num_components);
-        return false;
-    }
-    if (is_grey && want->channels == 3) return refuse(j, POD_E_FORMAT, "grey, need colour");
-    return true;
+    return check_colour(j, want);
 }
 
 /* The smallest of the reductions that the library has fast code for. */
@@ -100,15 +118,36 @@ static bool grow(pod_jpeg *j, size_t bytes)
     return j->pixels || refuse(j, POD_E_NOMEM, "no memory for its pixels");
 }
 
+/* Times a share of 255, rounded. */
+static int share(int value, int of_255) { return (value * of_255 + 127) / 255; }
+
+/* In place: what is written lies behind what was read. Light is what neither the colour's ink nor
+ * the black one takes. Adobe's programs, which make nearly all such files, store 255 for no ink. */
+static void convert_cmyk(uint8_t *pixels, int64_t count, int channels, bool is_inverted)
+{
+    const uint8_t *in = pixels;
+    const int flip = is_inverted ? 0 : 255;
+    for (uint8_t *out = pixels; count > 0; count--, in += 4, out += channels) {
+        const int light = in[3] ^ flip;
+        const int rgb[] = {share(in[0] ^ flip, light), share(in[1] ^ flip, light),
+                           share(in[2] ^ flip, light)};
+        if (channels == 3)
+            for (int c = 0; c < 3; c++) out[c] = (uint8_t)rgb[c];
+        else /* as libjpeg makes colour grey, ITU-R BT.601 */
+            out[0] = (uint8_t)((299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2] + 500) / 1000);
+    }
+}
+
 static bool decode(pod_jpeg *j, const uint8_t *file, size_t bytes, const pod_jpeg_want *want)
 {
     struct jpeg_decompress_struct *d = &j->lib;
     jpeg_mem_src(d, file, (unsigned long)bytes);
     jpeg_read_header(d, TRUE);
     if (!check_header(j, want)) return false;
-    d->out_color_space = want->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    const bool has_ink = is_cmyk(d->jpeg_color_space);
+    d->out_color_space = has_ink ? JCS_CMYK : want->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     choose_scale(d, want);
-    const size_t row = (size_t)d->output_width * (size_t)want->channels;
+    const size_t row = (size_t)d->output_width * (has_ink ? 4 : (size_t)want->channels);
     if (!grow(j, row * d->output_height)) return false;
     jpeg_start_decompress(d);
     while (d->output_scanline < d->output_height) {
@@ -117,6 +156,9 @@ static bool decode(pod_jpeg *j, const uint8_t *file, size_t bytes, const pod_jpe
     }
     j->is_progressive = jpeg_has_multiple_scans(d) != 0;
     jpeg_finish_decompress(d);
+    if (has_ink)
+        convert_cmyk(j->pixels, (int64_t)d->output_width * d->output_height, want->channels,
+                     d->saw_Adobe_marker);
     return true;
 }
 
@@ -169,6 +211,9 @@ pod_status pod_jpeg_decode(pod_jpeg *j, const uint8_t *file, size_t bytes,
                             .width = j->lib.output_width,
                             .file_height = j->lib.image_height,
                             .file_width = j->lib.image_width,
-                            .is_progressive = j->is_progressive};
+                            .is_progressive = j->is_progressive,
+                            .is_from_grey =
+                                want->channels == 3 && j->lib.jpeg_color_space == JCS_GRAYSCALE,
+                            .is_from_cmyk = is_cmyk(j->lib.jpeg_color_space)};
     return POD_OK;
 }

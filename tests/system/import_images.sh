@@ -58,7 +58,7 @@ bad_thing() {
 bad_thing 'bad/cat/5x.jpg: Premature end of JPEG file' cut_short
 bad_thing 'bad/cat/5x.jpg: ' noise
 bad_thing 'bad/dog/5x.jpg: grey, need colour' image bad/dog/5x.jpg 32x32 grey
-bad_thing 'bad/dog/5x.jpg: 4 colour components' image bad/dog/5x.jpg 32x32 cmyk
+bad_thing 'bad/dog/5x.jpg: CMYK, need RGB or grey' image bad/dog/5x.jpg 32x32 cmyk
 bad_thing 'bad/dog/5x.png: no JPEG file' cp good/LICENSE bad/dog/5x.png
 bad_thing 'bad/dog/5x.jpg: empty' touch bad/dog/5x.jpg
 bad_thing 'bad/dog/5x: a folder, need an image' mkdir bad/dog/5x

@@ -270,7 +270,7 @@ static const struct bad {
     {truncated, "b/n5x.jpg", "b/n5x.jpg: Premature end of JPEG file"},
     {noise, "b/n5x.jpg", "b/n5x.jpg: Corrupt JPEG data"},
     {grey, "a/n1x.jpg", "a/n1x.jpg: grey, need colour"},
-    {cmyk, "a/n1x.jpg", "a/n1x.jpg: 4 colour components (CMYK or unknown)"},
+    {cmyk, "a/n1x.jpg", "a/n1x.jpg: CMYK, need RGB or grey"},
     {empty, "c/n9x.jpg", "c/n9x.jpg: empty"},
     {text, "c/readme", "c/readme: no JPEG file"},
     {a_folder, "c/n2x", "c/n2x: a folder, need an image"},

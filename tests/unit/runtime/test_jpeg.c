@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "runtime/data/jpeg.h"
 #include "runtime/data/resize.h"
@@ -92,10 +93,74 @@ static void colours(void)
     POD_CHECK_FAILS(pod_jpeg_decode(j, file[1], n[1], &want_colour, &image), POD_E_FORMAT,
                     "grey, need colour");
     POD_CHECK_FAILS(pod_jpeg_decode(j, file[2], n[2], &want_colour, &image), POD_E_FORMAT,
-                    "4 colour components (CMYK");
+                    "CMYK, need RGB or grey");
     POD_CHECK_OK(pod_jpeg_decode(j, file[0], n[0], &want_colour, &image)); /* it goes on */
     check_halves(&image, 3, colour.left, colour.right);
     for (int i = 0; i < 3; i++) free(file[i]);
+    pod_jpeg_destroy(j);
+}
+
+/* Adobe's marker: ff ee, its length in 2 bytes, "Adobe", then 6 bytes and the transform. */
+static uint8_t *adobe_of(uint8_t *file, size_t bytes)
+{
+    for (size_t i = 2; i + 16 < bytes; i++)
+        if (file[i] == 0xff && file[i + 1] == 0xee && memcmp(file + i + 4, "Adobe", 5) == 0)
+            return file + i;
+    return NULL;
+}
+
+/* With Adobe's marker c * k / 255 of what is stored; without it (255 - c) (255 - k) / 255. */
+static void converts(void)
+{
+    enum { CMYK, YCCK, NO_ADOBE, N_KINDS };
+    const pod_test_jpeg grey = {
+        .height = 32, .width = 48, .components = 1, .left = {30}, .right = {200}};
+    const pod_test_jpeg cmyk = {.height = 32,
+                                .width = 48,
+                                .components = 4,
+                                .left = {250, 100, 10, 200},
+                                .right = {40, 128, 128, 255}};
+    static const uint8_t left[N_KINDS][3] = {
+        {196, 78, 8}, /* 250 * 200 / 255, 100 * 200 / 255, 10 * 200 / 255 */
+        {133, 0, 43}, /* light 84.6, 343.9, 200.4: ink 170, 0, 55, by 200 / 255 */
+        {1, 33, 53}}; /* 5 * 55 / 255, 155 * 55 / 255, 245 * 55 / 255 */
+    static const uint8_t right[N_KINDS][3] = {{40, 128, 128}, {215, 215, 215}, {0, 0, 0}};
+    pod_jpeg *j = new_decoder();
+    pod_jpeg_image image = {0};
+    pod_jpeg_want want = {.channels = 3, .convert = true, .least_height = 32, .least_width = 48};
+    size_t n;
+    uint8_t *file = pod_test_jpeg_make(&grey, &n);
+    POD_CHECK_OK(pod_jpeg_decode(j, file, n, &want, &image));
+    check_halves(&image, 3, (uint8_t[]){30, 30, 30}, (uint8_t[]){200, 200, 200});
+    CU_ASSERT(image.is_from_grey && !image.is_from_cmyk);
+    want.channels = 1;
+    POD_CHECK_OK(pod_jpeg_decode(j, file, n, &want, &image));
+    CU_ASSERT(!image.is_from_grey && !image.is_from_cmyk);
+    free(file);
+    for (int kind = 0; kind < N_KINDS; kind++) {
+        file = pod_test_jpeg_make(&cmyk, &n);
+        uint8_t *adobe = adobe_of(file, n);
+        CU_ASSERT_FATAL(adobe != NULL);
+        if (kind == YCCK) adobe[15] = 2;
+        if (kind == NO_ADOBE) adobe[1] = 0xed; /* another marker, which nobody reads */
+        want.channels = 3;
+        POD_CHECK_OK(pod_jpeg_decode(j, file, n, &want, &image));
+        check_halves(&image, 3, left[kind], right[kind]);
+        CU_ASSERT(image.is_from_cmyk && !image.is_from_grey);
+        want.channels = 1;
+        POD_CHECK_OK(pod_jpeg_decode(j, file, n, &want, &image));
+        uint8_t y[2];
+        for (int side = 0; side < 2; side++) {
+            const uint8_t *c = side ? right[kind] : left[kind];
+            y[side] = (uint8_t)(0.299 * c[0] + 0.587 * c[1] + 0.114 * c[2] + 0.5);
+        }
+        check_halves(&image, 1, &y[0], &y[1]);
+        want.convert = false;
+        POD_CHECK_FAILS(pod_jpeg_decode(j, file, n, &want, &image), POD_E_FORMAT,
+                        "CMYK, need RGB or grey");
+        want.convert = true;
+        free(file);
+    }
     pod_jpeg_destroy(j);
 }
 
@@ -152,6 +217,76 @@ static void refuses(void)
                     "no JPEG file");
     free(file);
     pod_jpeg_destroy(j);
+}
+
+/* Whether a file is whole does not depend on the size at which it is to come out: so that the
+ * cheapest decoding can tell. */
+static void damaged_at_any_size(void)
+{
+    static const pod_jpeg_want large = {.channels = 3, .least_height = 99, .least_width = 99};
+    pod_jpeg *j = new_decoder();
+    int n_good = 0;
+    for (int round = 0; round < 600; round++) {
+        const pod_test_jpeg made = {.height = 70,
+                                    .width = 90,
+                                    .components = 3,
+                                    .is_progressive = round % 2 == 1,
+                                    .left = {250, 10, 30},
+                                    .right = {20, 90, 200}};
+        size_t bytes;
+        pod_jpeg_image image = {0};
+        uint8_t *file = pod_test_jpeg_make(&made, &bytes);
+        file[(size_t)(20 + round * 7919 % ((int)bytes - 20))] ^= (uint8_t)(1 << round % 8);
+        const pod_status s = pod_jpeg_decode(j, file, bytes, &large, &image);
+        n_good += s == POD_OK;
+        POD_CHECK(pod_jpeg_decode(j, file, bytes, &any_size, &image) == s,
+                  "round %d: %s at its size: %s", round, pod_status_name(s), pod_error_text());
+        free(file);
+    }
+    POD_CHECK(n_good > 50 && n_good < 550, "%d of 600 are good", n_good);
+    pod_jpeg_destroy(j);
+}
+
+static int64_t address_bytes(void)
+{
+    long long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f) return 0;
+    if (fscanf(f, "%lld", &pages) != 1) pages = 0;
+    fclose(f);
+    return pages * 4096;
+}
+
+/* A good image for which there is no memory is none the worse for it. A progressive file keeps all
+ * of its coefficients: 2 bytes a pixel here. */
+static void no_memory(void)
+{
+    const pod_test_jpeg made = {
+        .height = 6000, .width = 6000, .components = 1, .is_progressive = true, .left = {99}};
+    static const pod_jpeg_want want = {.channels = 1, .least_height = 1, .least_width = 1};
+    pod_jpeg_image image = {0};
+    size_t bytes;
+    uint8_t *file = pod_test_jpeg_make(&made, &bytes);
+    /* the library's own limit, in thousands of bytes */
+    setenv("JPEGMEM", "1000", 1);
+    pod_jpeg *j = new_decoder();
+    POD_CHECK_FAILS(pod_jpeg_decode(j, file, bytes, &want, &image), POD_E_NOMEM, "Backing store");
+    pod_jpeg_destroy(j);
+    unsetenv("JPEGMEM");
+    j = new_decoder();
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they need all addresses */
+    struct rlimit old, tight;
+    getrlimit(RLIMIT_AS, &old);
+    tight = old;
+    tight.rlim_cur = (rlim_t)(address_bytes() + (16 << 20));
+    setrlimit(RLIMIT_AS, &tight);
+    POD_CHECK_FAILS(pod_jpeg_decode(j, file, bytes, &want, &image), POD_E_NOMEM,
+                    "Insufficient memory");
+    setrlimit(RLIMIT_AS, &old);
+#endif
+    POD_CHECK_OK(pod_jpeg_decode(j, file, bytes, &want, &image)); /* it goes on */
+    pod_jpeg_destroy(j);
+    free(file);
 }
 
 /* ---- resizing -------------------------------------------------------------------------------- */
@@ -265,7 +400,10 @@ static void boxes_in_the_middle(void)
 
 static CU_TestInfo tests[] = {{"decodes_and_reduces", decodes_and_reduces},
                               {"colours", colours},
+                              {"converts", converts},
                               {"cut_anywhere", cut_anywhere},
+                              {"damaged_at_any_size", damaged_at_any_size},
+                              {"no_memory", no_memory},
                               {"refuses", refuses},
                               {"resizes", resizes},
                               {"keeps", keeps},
