@@ -1,8 +1,14 @@
 /* Writes a data set as an HDF5 file; layout in dataset.h. The file is made aside, as PATH.part, and
  * renamed at the end, so that no half file stands under the final name. Samples come in order; mean
- * and std are taken from the training pixels as they pass. Takes the HDF5 lock itself. */
+ * and std are taken from the training pixels as they pass. Takes the HDF5 lock itself.
+ *
+ * A signal that would end the process (SIGINT, SIGTERM, SIGHUP) is put off while there is a writer,
+ * one at a time: the writer fails at its next call, and once PATH.part is gone the process ends as
+ * it would have. What is ignored, or has a handler, is left alone. */
 #ifndef MINIPOD_RUNTIME_DATA_DATASET_WRITE_H
 #define MINIPOD_RUNTIME_DATA_DATASET_WRITE_H
+
+#include <stdbool.h>
 
 #include "runtime/data/dataset.h"
 
@@ -22,6 +28,8 @@ POD_MUST pod_status pod_dataset_writer_open(const char *path, const pod_dataset_
  * outside of the classes, is POD_E_FORMAT. */
 POD_MUST pod_status pod_dataset_writer_add(pod_dataset_writer *w, pod_split split, int64_t count,
                                            const uint8_t *pixels, const int32_t *labels);
+/* Whether such a signal came: whoever makes samples for long may stop. From any thread. */
+bool pod_dataset_writer_is_stopped(void);
 /* No more samples come: the splits hold those that were added, and `info` said how many at most. */
 POD_MUST pod_status pod_dataset_writer_cut(pod_dataset_writer *w);
 /* Ends the writer in any case. On success the file is complete, on the disk, under its name. */
