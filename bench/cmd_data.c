@@ -85,6 +85,7 @@ static pod_status import_images(pod_call *call, const char *folder, const char *
     pod_import_images_options options = {
         .text = *text,
         .channels = strcmp(pod_config_text(c, POD_OPT_CHANNELS), "1") == 0 ? 1 : 3,
+        .convert = pod_config_bool(c, POD_OPT_CONVERT_COLOUR),
         .skip_bad = strcmp(pod_config_text(c, POD_OPT_ON_BAD_IMAGE), "skip") == 0,
         .test_share = pod_config_double(c, POD_OPT_TEST_SHARE),
         .split_by_class = strcmp(pod_config_text(c, POD_OPT_SPLIT_BY), "class") == 0,

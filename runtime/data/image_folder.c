@@ -10,13 +10,34 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MAX_PATH_BYTES = 4096 };
+enum { WHY_BYTES = 256 };
 
-pod_status pod__bad_image(const pod_bad_images *b, const char *path, const char *reason)
+/* ---- what cannot be used --------------------------------------------------------------------- */
+
+pod_status pod__bad_image(const pod_bad_images *b, const char *path, pod_status s,
+                          const char *reason)
 {
-    if (!b->skip) return pod_fail(POD_E_FORMAT, "%s: %s", path, reason);
+    if (s != POD_E_FORMAT || !b->skip) return pod_fail(s, "%s: %s", path, reason);
     pod_log_say(b->log, POD_LOG_WARNING, "%s: %s; left out", path, reason);
     return POD_OK;
+}
+
+/* The same of the failure on record, whose text the log might replace. */
+static pod_status bad_folder(const pod_bad_images *b, const char *path, pod_status s)
+{
+    char why[WHY_BYTES];
+    snprintf(why, sizeof why, "%s", pod_error_text());
+    return pod__bad_image(b, path, s, why);
+}
+
+pod_status pod__file_trouble(const char *what, int error)
+{
+    static const int of_one_file[] = {ENOENT, ENOTDIR,      EACCES, EPERM, ELOOP,
+                                      EISDIR, ENAMETOOLONG, ENXIO,  ENODEV};
+    pod_status s = error == ENOMEM ? POD_E_NOMEM : POD_E_IO;
+    for (size_t i = 0; i < sizeof of_one_file / sizeof of_one_file[0]; i++)
+        if (error == of_one_file[i]) s = POD_E_FORMAT;
+    return pod_fail(s, "%s: %s", what, strerror(error));
 }
 
 /* ---- one folder ------------------------------------------------------------------------------ */
@@ -46,42 +67,39 @@ static pod_status add_name(names *list, int64_t *room, const char *name, pod_are
     return POD_OK;
 }
 
+/* What fails is told without the folder's name, as pod__file_trouble tells it. */
 static pod_status read_names(const char *folder, pod_arena *a, names *out)
 {
     DIR *dir = opendir(folder);
-    if (!dir)
-        return pod_fail(POD_E_IO, "%s: cannot be read as a folder: %s", folder, strerror(errno));
+    if (!dir) return pod__file_trouble("cannot be read as a folder", errno);
     names list = {0};
     int64_t room = 0;
     pod_status s = POD_OK;
-    errno = 0;
-    for (struct dirent *e; s == POD_OK && (e = readdir(dir));)
+    while (s == POD_OK) {
+        errno = 0; /* readdir says by it alone whether this is the end */
+        const struct dirent *e = readdir(dir);
+        if (!e && errno) s = pod__file_trouble("cannot be read as a folder", errno);
+        if (!e) break;
         if (e->d_name[0] != '.') s = add_name(&list, &room, e->d_name, a);
-    if (s == POD_OK && errno)
-        s = pod_fail(POD_E_IO, "%s: cannot be read: %s", folder, strerror(errno));
+    }
     closedir(dir);
     if (s == POD_OK && list.n > 1) qsort(list.at, (size_t)list.n, sizeof *list.at, by_bytes);
     if (s == POD_OK) *out = list;
     return s;
 }
 
-static bool is_folder(const char *folder, const char *below)
+/* "above/below"; one of the two may be empty. NULL: no memory. */
+static const char *join(pod_arena *a, const char *above, const char *below)
 {
-    char path[MAX_PATH_BYTES];
-    struct stat st;
-    const int n = snprintf(path, sizeof path, "%s/%s", folder, below);
-    return n < (int)sizeof path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    return pod_arena_text(a, "%s%s%s", above, *above && *below ? "/" : "", below);
 }
 
-/* The folders in a folder. */
-static pod_status read_classes(const char *folder, pod_arena *a, names *out)
+/* A failure is told without the name. */
+static pod_status look_at(const char *path, bool *is_folder)
 {
-    names all, classes = {0};
-    POD_TRY(read_names(folder, a, &all));
-    classes.at = all.at;
-    for (int64_t i = 0; i < all.n; i++)
-        if (is_folder(folder, all.at[i])) classes.at[classes.n++] = all.at[i];
-    *out = classes;
+    struct stat st;
+    if (stat(path, &st) != 0) return pod__file_trouble("cannot be looked at", errno);
+    *is_folder = S_ISDIR(st.st_mode);
     return POD_OK;
 }
 
@@ -110,10 +128,24 @@ static pod_status add_file(lister *l, const pod_image_file *f)
     return POD_OK;
 }
 
-/* "above/below"; one of the two may be empty. NULL: no memory. */
-static const char *join(pod_arena *a, const char *above, const char *below)
+/* The folders in one that cannot be done without. What cannot be looked at might be a class. */
+static pod_status read_classes(const lister *l, const char *folder, names *out)
 {
-    return pod_arena_text(a, "%s%s%s", above, *above && *below ? "/" : "", below);
+    names all, classes = {0};
+    const pod_status s = read_names(folder, l->arena, &all);
+    if (s != POD_OK)
+        return pod_fail(s == POD_E_FORMAT ? POD_E_IO : s, "%s: %s", folder, pod_error_text());
+    classes.at = all.at;
+    for (int64_t i = 0; i < all.n; i++) {
+        bool is_folder = false;
+        const char *path = join(l->arena, folder, all.at[i]);
+        if (!path) return POD_E_NOMEM;
+        const pod_status looked = look_at(path, &is_folder);
+        if (looked != POD_OK) POD_TRY(bad_folder(l->bad, path, looked));
+        if (is_folder) classes.at[classes.n++] = all.at[i];
+    }
+    *out = classes;
+    return POD_OK;
 }
 
 /* The images of a class, below `side`: "", "train" or "test". */
@@ -122,11 +154,13 @@ static pod_status list_class(lister *l, pod_split split, const char *side, const
 {
     const char *below = join(l->arena, side, class_name);
     const char *path = below ? join(l->arena, l->folder, below) : NULL;
-    names in;
+    names in = {0};
+    *n_found = 0;
     if (!path) return POD_E_NOMEM;
-    POD_TRY(read_names(path, l->arena, &in));
-    *n_found = in.n;
-    if (in.n == 0) return pod__bad_image(l->bad, path, "a class folder without images");
+    const pod_status s = read_names(path, l->arena, &in);
+    if (s != POD_OK) return bad_folder(l->bad, path, s);
+    if (in.n == 0)
+        return pod__bad_image(l->bad, path, POD_E_FORMAT, "a class folder without images");
     for (int64_t i = 0; i < in.n; i++) {
         pod_image_file f = {.label = label, .split = split};
         f.path = join(l->arena, below, in.at[i]);
@@ -134,6 +168,7 @@ static pod_status list_class(lister *l, pod_split split, const char *side, const
         f.name = f.path + strlen(below) + 1;
         POD_TRY(add_file(l, &f));
     }
+    *n_found = in.n;
     return POD_OK;
 }
 
@@ -144,7 +179,7 @@ static pod_status list_classes(lister *l, const char *side)
     const char *path = join(l->arena, l->folder, side);
     names classes = {0};
     if (!path) return POD_E_NOMEM;
-    POD_TRY(read_classes(path, l->arena, &classes));
+    POD_TRY(read_classes(l, path, &classes));
     if (classes.n == 0)
         return pod_fail(POD_E_FORMAT, "%s: has no folders of images, one a class", path);
     if (classes.n > INT32_MAX)
@@ -164,7 +199,7 @@ static pod_status list_test(lister *l, const char *side)
     const char *path = join(l->arena, l->folder, side);
     names classes = {0};
     if (!path) return POD_E_NOMEM;
-    POD_TRY(read_classes(path, l->arena, &classes));
+    POD_TRY(read_classes(l, path, &classes));
     for (int64_t i = 0; i < classes.n; i++) {
         int64_t n_found;
         const char **known = bsearch(&classes.at[i], l->class_name, (size_t)l->n_classes,
@@ -176,7 +211,7 @@ static pod_status list_test(lister *l, const char *side)
         }
         const char *other = join(l->arena, path, classes.at[i]);
         if (!other) return POD_E_NOMEM;
-        POD_TRY(pod__bad_image(l->bad, other, "a class that train does not have"));
+        POD_TRY(pod__bad_image(l->bad, other, POD_E_FORMAT, "a class that train does not have"));
     }
     return POD_OK;
 }
@@ -219,65 +254,110 @@ static int in_order(const void *a, const void *b)
     return names_order ? names_order : strcmp(x->path, y->path);
 }
 
-static void sort_files(lister *l)
-{
-    if (l->n > 1) qsort(l->file, (size_t)l->n, sizeof *l->file, in_order);
-}
-
 /* Of n images in order, so many are for training. */
 static int64_t n_to_train(int64_t n, double test_share)
 {
     return n - (int64_t)llround((double)n * test_share);
 }
 
-static pod_status split_files(lister *l, const pod_image_split *split)
+static void sort_and_count(pod_image_folder *f)
 {
-    int64_t *n_of = POD_ARENA_NEW(l->arena, int64_t, l->n_classes);
-    int64_t *n_seen = POD_ARENA_NEW(l->arena, int64_t, l->n_classes);
+    if (f->n > 1) qsort(f->file, (size_t)f->n, sizeof *f->file, in_order);
+    memset(f->n_split, 0, sizeof f->n_split);
+    for (int64_t i = 0; i < f->n; i++) f->n_split[f->file[i].split]++;
+}
+
+static pod_status split_files(const pod_image_split *split, pod_arena *a, pod_image_folder *f)
+{
+    int64_t *n_of = POD_ARENA_NEW(a, int64_t, f->n_classes);
+    int64_t *n_seen = POD_ARENA_NEW(a, int64_t, f->n_classes);
     if (!n_of || !n_seen) return POD_E_NOMEM;
-    sort_files(l);
-    for (int64_t i = 0; i < l->n; i++) n_of[l->file[i].label]++;
-    for (int64_t i = 0; i < l->n; i++) {
-        const int32_t k = l->file[i].label;
-        const int64_t at = split->by_class ? n_seen[k]++ : i, n = split->by_class ? n_of[k] : l->n;
-        if (at >= n_to_train(n, split->test_share)) l->file[i].split = POD_SPLIT_TEST;
+    for (int64_t i = 0; i < f->n; i++) n_of[f->file[i].label]++;
+    for (int64_t i = 0; i < f->n; i++) {
+        const int32_t k = f->file[i].label;
+        const int64_t at = split->by_class ? n_seen[k]++ : i, n = split->by_class ? n_of[k] : f->n;
+        if (at >= n_to_train(n, split->test_share)) f->file[i].split = POD_SPLIT_TEST;
     }
     return POD_OK;
 }
 
-static pod_status check_splits(const lister *l, const pod_image_folder *f)
+static pod_status check_splits(const pod_image_folder *f)
 {
     for (int s = 0; s < POD_N_SPLITS; s++)
-        if (f->n_split[s] == 0)
-            return pod_fail(POD_E_FORMAT, "%s: %" PRId64 " images, none of them to %s", l->folder,
-                            f->n, s == POD_SPLIT_TRAIN ? "train" : "test");
-    return POD_OK;
+        if (f->n > 0 && f->n_split[s] == 0)
+            return pod_fail(POD_E_FORMAT, "%s: %" PRId64 " file%s, none of them to %s", f->path,
+                            f->n, f->n == 1 ? "" : "s", s == POD_SPLIT_TRAIN ? "train" : "test");
+    return f->n > 0 ? POD_OK : pod_fail(POD_E_FORMAT, "%s: no image is left", f->path);
 }
 
-static pod_status list_split_folder(lister *l, const char *test_folder)
+pod_status pod__image_folder_split(const pod_image_split *split, pod_arena *a, pod_image_folder *f)
 {
-    if (!is_folder(l->folder, test_folder))
+    if (!f->is_split) POD_TRY(split_files(split, a, f));
+    sort_and_count(f);
+    return check_splits(f);
+}
+
+/* ---- the two layouts ------------------------------------------------------------------------- */
+
+/* Whether `below` is a folder; what cannot be looked at and is nobody's fault here is none. */
+static pod_status find_folder(const lister *l, const char *below, struct stat *st, bool *is_there)
+{
+    const char *path = join(l->arena, l->folder, below);
+    if (!path) return POD_E_NOMEM;
+    *is_there = stat(path, st) == 0;
+    if (*is_there) {
+        *is_there = S_ISDIR(st->st_mode);
+        return POD_OK;
+    }
+    const pod_status s = pod__file_trouble("cannot be looked at", errno);
+    return s == POD_E_FORMAT ? POD_OK : pod_fail(s, "%s: %s", path, pod_error_text());
+}
+
+static pod_status list_split_folder(lister *l, const char *test_folder, const struct stat *train)
+{
+    struct stat test;
+    bool is_there;
+    POD_TRY(find_folder(l, test_folder, &test, &is_there));
+    if (!is_there)
         return pod_fail(POD_E_FORMAT, "%s: has a folder 'train' but none '%s' for the test",
+                        l->folder, test_folder);
+    if (test.st_dev == train->st_dev && test.st_ino == train->st_ino)
+        return pod_fail(POD_E_INVALID, "%s: '%s' is the folder 'train', which is no test of itself",
                         l->folder, test_folder);
     POD_TRY(list_classes(l, "train"));
     return list_test(l, test_folder);
 }
 
-pod_status pod__image_folder_list(const char *folder, const pod_image_split *split,
+/* A folder that is split, but not by the name of 'train', would be classes full of folders. */
+static pod_status list_class_folders(lister *l)
+{
+    struct stat st;
+    POD_TRY(list_classes(l, ""));
+    for (int64_t i = 0; i < l->n; i++) {
+        bool is_folder;
+        POD_TRY(find_folder(l, l->file[i].path, &st, &is_folder));
+        if (!is_folder) return POD_OK;
+    }
+    if (l->n == 0) return POD_OK;
+    return pod_fail(POD_E_FORMAT, "%s: has folders of folders, but none of them is 'train'",
+                    l->folder);
+}
+
+pod_status pod__image_folder_list(const char *folder, const char *test_folder,
                                   const pod_bad_images *bad, pod_arena *a, pod_image_folder *out)
 {
     lister l = {.folder = folder, .bad = bad, .arena = a};
-    if (is_folder(folder, "train")) {
-        POD_TRY(list_split_folder(&l, split->test_folder));
-    } else {
-        POD_TRY(list_classes(&l, ""));
-        POD_TRY(split_files(&l, split));
-    }
-    sort_files(&l);
-    pod_image_folder f = {
-        .file = l.file, .n = l.n, .n_classes = l.n_classes, .class_names = l.class_name};
-    for (int64_t i = 0; i < l.n; i++) f.n_split[l.file[i].split]++;
-    POD_TRY(check_splits(&l, &f));
+    struct stat train;
+    bool is_split;
+    POD_TRY(find_folder(&l, "train", &train, &is_split));
+    POD_TRY(is_split ? list_split_folder(&l, test_folder, &train) : list_class_folders(&l));
+    pod_image_folder f = {.path = folder,
+                          .file = l.file,
+                          .n = l.n,
+                          .is_split = is_split,
+                          .n_classes = l.n_classes,
+                          .class_names = l.class_name};
+    sort_and_count(&f);
     *out = f;
     return POD_OK;
 }

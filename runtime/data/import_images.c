@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/core/file.h"
 #include "runtime/core/thread.h"
 #include "runtime/data/dataset_write.h"
 #include "runtime/data/image_folder.h"
@@ -22,8 +23,13 @@ typedef struct picture { /* what became of one file */
     pod_status status;
     char why[WHY_BYTES]; /* of a failure */
     int64_t height, width;
-    bool is_progressive;
+    bool is_progressive, is_from_grey, is_from_cmyk;
 } picture;
+
+typedef struct tally { /* images of a kind */
+    int64_t n;
+    const char *first;
+} tally;
 
 /* Images that are decoded together, and then written together; all of one split. */
 typedef struct window {
@@ -53,15 +59,19 @@ struct intake {
     pod_image_folder list;
     pod_bad_images bad;
     pod_dataset_info info;
+    pod_dataset_writer *writer; /* NULL: in a first pass, which only finds out what is bad */
     window window[2];
     int64_t window_rows;
     worker *worker;
     int n_running;               /* workers to be joined */
     int32_t *label;              /* of the rows that are written together */
     int64_t *n_of[POD_N_SPLITS]; /* (n_classes) samples */
-    /* Of the files that were looked at, and the samples that were written. */
-    int64_t n_done, n_kept, n_progressive, n_resized;
-    const char *progressive, *smallest, *largest; /* the first one; by their pixels */
+    int64_t n_listed;            /* files, the bad ones too */
+    int64_t n_done;              /* files of this pass that were looked at */
+    int64_t n_kept; /* those of them that are left in the list, or samples that were written */
+    int64_t n_resized;
+    tally progressive, from_grey, from_cmyk;
+    const char *smallest, *largest; /* by their pixels */
     picture small, large;
 };
 
@@ -76,10 +86,25 @@ static bool make_room(void **p, size_t *room, size_t bytes)
     return *p != NULL;
 }
 
+static pod_status read_all(worker *k, int fd, size_t bytes)
+{
+    size_t n = 0;
+    while (n < bytes) {
+        const ssize_t got = read(fd, k->file + n, bytes - n);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return pod__file_trouble("cannot be read", errno);
+        if (got == 0)
+            return pod_fail(POD_E_FORMAT, "ends after %zu of its %zu bytes: it was made shorter", n,
+                            bytes);
+        n += (size_t)got;
+    }
+    return POD_OK;
+}
+
 static pod_status read_open(worker *k, int fd, size_t *bytes)
 {
     struct stat st;
-    if (fstat(fd, &st) != 0) return pod_fail(POD_E_FORMAT, "%s", strerror(errno));
+    if (fstat(fd, &st) != 0) return pod__file_trouble("cannot be looked at", errno);
     if (S_ISDIR(st.st_mode)) return pod_fail(POD_E_FORMAT, "a folder, need an image");
     if (!S_ISREG(st.st_mode)) return pod_fail(POD_E_FORMAT, "no regular file");
     if (st.st_size == 0) return pod_fail(POD_E_FORMAT, "empty");
@@ -90,15 +115,8 @@ static pod_status read_open(worker *k, int fd, size_t *bytes)
     const bool ok = make_room(&room, &k->file_room, (size_t)st.st_size);
     k->file = room;
     if (!ok) return pod_fail(POD_E_NOMEM, "no memory for %" PRId64 " bytes", (int64_t)st.st_size);
-    size_t n = 0;
-    while (n < (size_t)st.st_size) {
-        const ssize_t got = read(fd, k->file + n, (size_t)st.st_size - n);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return pod_fail(POD_E_FORMAT, "cannot be read: %s", strerror(errno));
-        if (got == 0) break;
-        n += (size_t)got;
-    }
-    *bytes = n;
+    POD_TRY(read_all(k, fd, (size_t)st.st_size));
+    *bytes = (size_t)st.st_size;
     return POD_OK;
 }
 
@@ -106,22 +124,37 @@ static pod_status read_file(worker *k, const char *path, size_t *bytes)
 {
     /* Without waiting for the other end of a pipe. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return pod_fail(POD_E_FORMAT, "cannot be read: %s", strerror(errno));
+    if (fd < 0) return pod__file_trouble("cannot be read", errno);
     const pod_status s = read_open(k, fd, bytes);
     close(fd);
     return s;
 }
 
+/* Whether it is an image, at the least cost: as small as the decoder makes it. */
+static pod_status check(worker *k, size_t bytes)
+{
+    const pod_jpeg_want want = {.channels = (int)k->m->info.channels,
+                                .convert = k->m->options->convert,
+                                .least_height = 1,
+                                .least_width = 1};
+    pod_jpeg_image image;
+    return pod_jpeg_decode(k->jpeg, k->file, bytes, &want, &image);
+}
+
 static pod_status convert(worker *k, size_t bytes, picture *p, uint8_t *out)
 {
     const pod_dataset_info *info = &k->m->info;
-    const pod_jpeg_want want = {
-        .channels = (int)info->channels, .least_height = info->height, .least_width = info->width};
+    const pod_jpeg_want want = {.channels = (int)info->channels,
+                                .convert = k->m->options->convert,
+                                .least_height = info->height,
+                                .least_width = info->width};
     pod_jpeg_image image;
     POD_TRY(pod_jpeg_decode(k->jpeg, k->file, bytes, &want, &image));
     p->height = image.file_height;
     p->width = image.file_width;
     p->is_progressive = image.is_progressive;
+    p->is_from_grey = image.is_from_grey;
+    p->is_from_cmyk = image.is_from_cmyk;
     const pod_resize_args args = {
         .in = image.pixels,
         .in_width = image.width,
@@ -144,10 +177,12 @@ static pod_status take_file(worker *k, int64_t i, picture *p)
 {
     char path[MAX_PATH_BYTES];
     size_t bytes = 0;
+    if (pod_dataset_writer_is_stopped()) return pod_fail(POD_E_WRITE, "ended by a signal");
     const int n =
         snprintf(path, sizeof path, "%s/%s", k->m->folder, k->m->list.file[k->w->first + i].path);
     if (n >= (int)sizeof path) return pod_fail(POD_E_FORMAT, "the path is too long");
     POD_TRY(read_file(k, path, &bytes));
+    if (!k->m->writer) return check(k, bytes);
     POD_TRY(convert(k, bytes, p, k->w->pixels + i * pod_dataset_sample_bytes(&k->m->info)));
     return POD_OK;
 }
@@ -190,11 +225,18 @@ static void place_window(const intake *m, int64_t first, window *w)
     w->n = left < m->window_rows ? left : m->window_rows;
 }
 
+static void count_one(tally *t, bool is_one, const char *path)
+{
+    if (is_one && t->n++ == 0) t->first = path;
+}
+
 static void note_sample(intake *m, const pod_image_file *f, const picture *p)
 {
     const int64_t pixels = p->height * p->width;
     m->n_of[f->split][f->label]++;
-    if (p->is_progressive && m->n_progressive++ == 0) m->progressive = f->path;
+    count_one(&m->progressive, p->is_progressive, f->path);
+    count_one(&m->from_grey, p->is_from_grey, f->path);
+    count_one(&m->from_cmyk, p->is_from_cmyk, f->path);
     m->n_resized += p->height != m->info.height || p->width != m->info.width;
     if (!m->smallest || pixels < m->small.height * m->small.width) {
         m->smallest = f->path;
@@ -206,45 +248,65 @@ static void note_sample(intake *m, const pod_image_file *f, const picture *p)
     }
 }
 
-/* What is whole moves together and is written; a failure is that of the first file that has one. */
-static pod_status write_window(intake *m, pod_dataset_writer *w, window *from)
+/* Of image i of the window, which is bad: the import ends with the first one that ends it. */
+static pod_status leave_out(const intake *m, const window *from, int64_t i)
+{
+    char path[MAX_PATH_BYTES];
+    snprintf(path, sizeof path, "%s/%s", m->folder, m->list.file[from->first + i].path);
+    return pod__bad_image(&m->bad, path, from->picture[i].status, from->picture[i].why);
+}
+
+/* What is whole moves together in the list, before all that is still to be looked at. */
+static pod_status keep_window(intake *m, window *from)
+{
+    for (int64_t i = 0; i < from->n; i++)
+        if (from->picture[i].status == POD_OK)
+            m->list.file[m->n_kept++] = m->list.file[from->first + i];
+        else
+            POD_TRY(leave_out(m, from, i));
+    return POD_OK;
+}
+
+/* What is whole moves together and is written. */
+static pod_status write_window(intake *m, window *from)
 {
     const int64_t bytes = pod_dataset_sample_bytes(&m->info);
     int64_t n = 0;
     for (int64_t i = 0; i < from->n; i++) {
         const pod_image_file *f = &m->list.file[from->first + i];
-        const picture *p = &from->picture[i];
-        if (p->status != POD_OK) {
-            char path[MAX_PATH_BYTES];
-            snprintf(path, sizeof path, "%s/%s", m->folder, f->path);
-            if (p->status != POD_E_FORMAT) return pod_fail(p->status, "%s: %s", path, p->why);
-            POD_TRY(pod__bad_image(&m->bad, path, p->why));
+        if (from->picture[i].status != POD_OK) {
+            POD_TRY(leave_out(m, from, i));
             continue;
         }
         if (n < i) memmove(from->pixels + n * bytes, from->pixels + i * bytes, (size_t)bytes);
         m->label[n++] = f->label;
-        note_sample(m, f, p);
+        note_sample(m, f, &from->picture[i]);
     }
-    m->n_done += from->n;
     m->n_kept += n;
-    pod_progress_at(m->options->log, m->n_done, "%s", "");
     if (n == 0) return POD_OK;
-    return pod_dataset_writer_add(w, m->list.file[from->first].split, n, from->pixels, m->label);
+    return pod_dataset_writer_add(m->writer, m->list.file[from->first].split, n, from->pixels,
+                                  m->label);
 }
 
-/* While one window is written, the next is decoded. */
-static pod_status copy_images(intake *m, pod_dataset_writer *w)
+/* All files in order; while one window is taken, the next is decoded. */
+static pod_status pass(intake *m, const char *what, pod_status (*take)(intake *m, window *from))
 {
+    pod_log *log = m->options->log;
+    m->n_done = m->n_kept = 0;
+    pod_progress_begin(log, what, "images", 0, m->list.n);
     place_window(m, 0, &m->window[0]);
-    POD_TRY(start_window(m, &m->window[0]));
-    pod_status s = POD_OK;
+    pod_status s = start_window(m, &m->window[0]);
     for (int turn = 0; s == POD_OK && m->window[turn].n > 0; turn = !turn) {
         window *now = &m->window[turn], *next = &m->window[!turn];
         wait_for_window(m);
         place_window(m, now->first + now->n, next);
         if (next->n > 0) s = start_window(m, next);
-        if (s == POD_OK) s = write_window(m, w, now);
+        if (s == POD_OK) s = take(m, now);
+        m->n_done += now->n;
+        pod_progress_at(log, m->n_done, "%s", "");
     }
+    wait_for_window(m);
+    pod_progress_end(log);
     return s;
 }
 
@@ -289,65 +351,138 @@ static void release_workers(intake *m)
     }
 }
 
-static pod_status prepare(intake *m)
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Whether a folder is that one, or one above it is; the root is above itself. */
+static bool is_within(const char *folder, const struct stat *other)
+{
+    char path[MAX_PATH_BYTES];
+    struct stat here, below = {0};
+    size_t n = (size_t)snprintf(path, sizeof path, "%s", folder);
+    while (n < sizeof path - 3 && stat(path, &here) == 0) {
+        if (is_same(&here, other)) return true;
+        if (is_same(&here, &below)) return false;
+        below = here;
+        n += (size_t)snprintf(path + n, sizeof path - n, "/..");
+    }
+    return false;
+}
+
+/* An output among the images could replace one of them, and would be one the next time. */
+static pod_status check_output(const intake *m, const char *h5_path)
+{
+    struct stat folder;
+    const char *slash = strrchr(h5_path, '/');
+    const int length = slash ? (int)(slash - h5_path) + 1 : 1;
+    const char *above = pod_arena_text(m->arena, "%.*s", length, slash ? h5_path : ".");
+    if (!above) return POD_E_NOMEM;
+    if (stat(m->folder, &folder) == 0 && is_within(above, &folder))
+        return pod_fail(POD_E_INVALID, "%s: lies in %s, the folder that is imported", h5_path,
+                        m->folder);
+    return pod_file_check(h5_path);
+}
+
+static pod_status list_images(intake *m)
 {
     const pod_import_images_options *o = m->options;
-    const pod_image_split split = {
-        .test_share = o->test_share, .by_class = o->split_by_class, .test_folder = o->test_folder};
-    POD_TRY(pod__image_folder_list(m->folder, &split, &m->bad, m->arena, &m->list));
+    POD_TRY(pod__image_folder_list(m->folder, o->test_folder, &m->bad, m->arena, &m->list));
+    m->n_listed = m->list.n;
     m->info = (pod_dataset_info){.height = o->height,
                                  .width = o->width,
                                  .channels = o->channels,
                                  .n_classes = m->list.n_classes,
                                  .class_names = m->list.class_names};
-    memcpy(m->info.n_samples, m->list.n_split, sizeof m->info.n_samples);
     POD_TRY(pod__import_text_take(&o->text, m->folder, m->arena, &m->info));
-    POD_TRY(pod_dataset_info_check(m->folder, &m->info));
     POD_TRY(take_windows(m));
     return take_workers(m);
+}
+
+/* A share is one of the images that are left: which those are is known when all were decoded. */
+static pod_status split_images(intake *m)
+{
+    const pod_image_split split = {.test_share = m->options->test_share,
+                                   .by_class = m->options->split_by_class};
+    if (m->options->skip_bad && !m->list.is_split) {
+        POD_TRY(pass(m, "checking", keep_window));
+        m->list.n = m->n_kept;
+    }
+    POD_TRY(pod__image_folder_split(&split, m->arena, &m->list));
+    memcpy(m->info.n_samples, m->list.n_split, sizeof m->info.n_samples);
+    return pod_dataset_info_check(m->folder, &m->info);
+}
+
+static pod_status write_images(intake *m, const char *h5_path)
+{
+    POD_TRY(pod_dataset_writer_open(h5_path, &m->info, &m->writer));
+    pod_status s = pass(m, "importing", write_window);
+    if (s == POD_OK && m->n_kept < m->n_done) s = pod_dataset_writer_cut(m->writer);
+    if (s == POD_OK) return pod_dataset_writer_finish(m->writer);
+    pod_dataset_writer_abort(m->writer);
+    return s;
+}
+
+/* ---- what was found -------------------------------------------------------------------------- */
+
+static void tell_kind(pod_log *log, const tally *t, const char *what)
+{
+    if (t->n > 0) pod_log_say(log, POD_LOG_INFO, "%" PRId64 " %s; first %s", t->n, what, t->first);
+}
+
+/* One line a split, however many the classes: their names may be a thousand. */
+static void tell_missing_classes(const intake *m, int split)
+{
+    const char *side = split == POD_SPLIT_TRAIN ? "train" : "test", *first = NULL;
+    const char *remedy = m->list.is_split || m->options->split_by_class
+                             ? ""
+                             : "; --split-by class takes a share of each class";
+    int n = 0;
+    for (int i = 0; i < m->info.n_classes; i++)
+        if (m->n_of[split][i] == 0 && n++ == 0) first = m->info.class_names[i];
+    if (n == 1)
+        pod_log_say(m->options->log, POD_LOG_WARNING, "class '%s' has no image to %s%s", first,
+                    side, remedy);
+    if (n > 1)
+        pod_log_say(m->options->log, POD_LOG_WARNING,
+                    "%d classes have no image to %s, the first is '%s'%s", n, side, first, remedy);
 }
 
 static void tell_what_was_found(const intake *m, double seconds)
 {
     pod_log *log = m->options->log;
+    const double rate = (double)m->n_listed / seconds;
+    char per_s[32];
+    if (rate < 9.95)
+        snprintf(per_s, sizeof per_s, "%#.2g", rate);
+    else
+        snprintf(per_s, sizeof per_s, "%.0f", rate);
     pod_log_say(log, POD_LOG_INFO,
-                "%" PRId64 " of %" PRId64 " images imported, %" PRId64 " left out; %.1f s, %.0f/s",
-                m->n_kept, m->n_done, m->n_done - m->n_kept, seconds, (double)m->n_done / seconds);
+                "%" PRId64 " of %" PRId64 " images imported, %" PRId64 " left out; %.1f s, %s/s",
+                m->n_kept, m->n_listed, m->n_listed - m->n_kept, seconds, per_s);
     if (m->n_resized > 0)
         pod_log_say(log, POD_LOG_INFO,
                     "%" PRId64 " resized, from %" PRId64 "x%" PRId64 " (%s) to %" PRId64 "x%" PRId64
                     " (%s)",
                     m->n_resized, m->small.height, m->small.width, m->smallest, m->large.height,
                     m->large.width, m->largest);
-    if (m->n_progressive > 0)
-        pod_log_say(log, POD_LOG_INFO, "%" PRId64 " progressive, decoded like the others; first %s",
-                    m->n_progressive, m->progressive);
-    for (int s = 0; s < POD_N_SPLITS; s++)
-        for (int i = 0; i < m->info.n_classes; i++)
-            if (m->n_of[s][i] == 0)
-                pod_log_say(log, POD_LOG_WARNING, "class '%s' has no image to %s",
-                            m->info.class_names[i], s == POD_SPLIT_TRAIN ? "train" : "test");
+    tell_kind(log, &m->progressive, "progressive, decoded like the others");
+    tell_kind(log, &m->from_grey, "grey, made colour");
+    tell_kind(log, &m->from_cmyk, m->info.channels == 3 ? "CMYK, made RGB" : "CMYK, made grey");
+    for (int s = 0; s < POD_N_SPLITS; s++) tell_missing_classes(m, s);
 }
 
 static pod_status import(intake *m, const char *h5_path)
 {
-    pod_log *log = m->options->log;
-    const pod_time begun = pod_clock_now(&log->clock);
-    POD_TRY(prepare(m));
-    pod_dataset_writer *w;
-    POD_TRY(pod_dataset_writer_open(h5_path, &m->info, &w));
-    pod_progress_begin(log, "importing", "images", 0, m->list.n);
-    pod_status s = copy_images(m, w);
-    pod_progress_end(log);
-    if (s == POD_OK && m->n_kept < m->n_done) s = pod_dataset_writer_cut(w);
-    if (s == POD_OK) {
-        s = pod_dataset_writer_finish(w);
-    } else {
-        wait_for_window(m);
-        pod_dataset_writer_abort(w);
-    }
-    if (s == POD_OK) tell_what_was_found(m, pod_time_seconds(pod_clock_now(&log->clock) - begun));
-    return s;
+    const pod_clock *clock = &m->options->log->clock;
+    const pod_time begun = pod_clock_now(clock);
+    POD_TRY(check_output(m, h5_path));
+    POD_TRY(list_images(m));
+    POD_TRY(split_images(m));
+    POD_TRY(write_images(m, h5_path));
+    tell_what_was_found(m, pod_time_seconds(pod_clock_now(clock) - begun));
+    return POD_OK;
 }
 
 pod_status pod_import_images(const char *folder, const char *h5_path,

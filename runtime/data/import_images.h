@@ -2,10 +2,12 @@
  * splits: image_folder.h. All images of the set come out at one size: the largest box of its shape
  * in the middle of a picture, brought to that size (resize.h).
  *
- * One pass: a file is read once, a few of them are in memory at a time. The result depends on the
- * folder and the options alone, not on the number of threads. What cannot be used, a damaged file
- * (jpeg.h), one that is no JPEG, grey among colours, a class folder without images, ends the import
- * with its name and the reason, and no file is left; or it is left out with a warning. */
+ * A few files are in memory at a time, and each is read once; twice where the bad ones are left out
+ * before the rest is split. The result depends on the folder and the options alone, not on the
+ * number of threads. What cannot be used, a damaged file (jpeg.h), one that is no JPEG, grey among
+ * colours, a class folder without images, ends the import with its name and the reason, and no file
+ * is left; or it is left out with a warning. A failure of this process or host (no memory, a disk
+ * that cannot be read) ends the import in either case. */
 #ifndef MINIPOD_RUNTIME_DATA_IMPORT_IMAGES_H
 #define MINIPOD_RUNTIME_DATA_IMPORT_IMAGES_H
 
@@ -20,6 +22,7 @@ typedef struct pod_import_images_options {
     pod_import_text text;
     int64_t height, width; /* of the set's images */
     int channels;          /* 3: colour; 1: grey, to which colour is reduced */
+    bool convert;          /* grey to colour, CMYK to either; else they are bad images */
     bool skip_bad;
     double test_share; /* of FOLDER/<class>/: the last of the order; above 0 and below 1 */
     bool split_by_class;
@@ -28,6 +31,7 @@ typedef struct pod_import_images_options {
     pod_log *log;            /* progress, warnings, and what was found */
 } pod_import_images_options;
 
+/* POD_E_INVALID where h5_path lies in the folder, or the test's folder is that of training. */
 POD_MUST pod_status pod_import_images(const char *folder, const char *h5_path,
                                       const pod_import_images_options *options);
 

@@ -64,6 +64,15 @@ bad_thing 'bad/dog/5x.jpg: empty' touch bad/dog/5x.jpg
 bad_thing 'bad/dog/5x: a folder, need an image' mkdir bad/dog/5x
 bad_thing 'bad/dog/5x: no regular file' mkfifo bad/dog/5x
 bad_thing 'bad/cow: a class folder without images' mkdir bad/cow
+bad_thing 'bad/cow: cannot be looked at: No such file' ln -s nowhere bad/cow
+with image bad/dog/5x.jpg 32x32 grey
+image bad/dog/6x.jpg 32x32 cmyk
+taken 12 '1 grey, made colour; first dog/5x.jpg' bad --convert-colour
+taken 12 '1 CMYK, made RGB; first dog/6x.jpg' bad --convert-colour
+taken 10 'warning: bad/dog/6x.jpg: CMYK, .*; left out' bad --on-bad-image skip
+# The share is one of the good ones: without the bad one at the end 9 are left, 1 of them to test.
+with touch bad/dog/12.jpg && rm bad/cat/2.jpg
+taken 9 'class  *1: dog, 4 train, 1 test' bad --on-bad-image skip --test-share 0.1
 with image bad/dog/5x.jpg 100x300 progressive
 taken 11 '1 progressive, decoded like the others; first dog/5x.jpg' bad
 taken 11 'to 100x300 (dog/5x.jpg)' bad
@@ -75,6 +84,37 @@ cp -r good/cat good/dog split/train
 cp -r good/cat split/validation
 refused "split: has a folder 'train' but none 'test'" split
 taken 15 'class  *0: cat, 5 train, 5 test' split --test-folder validation
+refused "split: 'train' is the folder 'train'" split --test-folder train
+mkdir -p untrained && cp -r split/validation split/train untrained && mv untrained/train untrained/test
+refused "untrained: has folders of folders, but none of them is 'train'" untrained
+mkdir -p named/one named/two
+for i in 1 2 3 4 5; do
+    cp good/cat/2.jpg named/one/one$i.jpg
+    cp good/cat/2.jpg named/two/two$i.jpg
+done
+taken 10 "warning: class 'one' has no image to test; --split-by class takes a share of each" named
+taken 10 'class  *0: one, 4 train, 1 test' named --split-by class
+
+# The output is not among the images.
+"$minipod" data import images good -o good/cat/2.jpg --image-size 24 >out 2>err
+[ $? -eq 2 ] && grep -q 'good/cat/2.jpg: lies in good, the folder that is imported' err &&
+    [ "$(stat -c %s good/cat/2.jpg)" -lt 9999 ] || fail "an output among images: $(cat err)"
+
+# Ended on the way, it leaves the older file and nothing else.
+mkdir -p many/one && image many/big.jpg 3000x3000 rgb
+for i in $(seq 1 2000); do ln many/big.jpg many/one/$i.jpg; done
+for name in INT TERM; do
+    echo older >ended.h5
+    env --default-signal=INT -u OPENBLAS_NUM_THREADS "$minipod" data import images many -o ended.h5 --image-size 24 >out 2>err &
+    for _ in $(seq 1 500); do [ -s ended.h5.part ] && break || sleep 0.01; done
+    [ -e ended.h5.part ] || fail "$name: no import to end: $(cat err)"
+    kill -s $name $!
+    wait $!
+    code=$?
+    [ "$code" -eq $((128 + $(kill -l $name))) ] || fail "ended by $name: exit $code"
+    [ ! -e ended.h5.part ] && [ "$(cat ended.h5)" = older ] || fail "ended by $name: left $(ls ended*)"
+done
+rm -rf many
 
 # What was imported is trained on and evaluated, smaller than it is stored; the weights do not depend on
 # who makes the batches, nor on what is kept in memory.

@@ -1,10 +1,22 @@
-/* Folders of JPEG files, made here: which class and which split each image comes to, what becomes of
- * those that cannot be used, and the same bits whatever the number of threads. And the real sets,
- * where they are at hand. */
+/* Folders of JPEG files, made here: which class and which split each image comes to, what becomes
+ * of those that cannot be used, and the same bits whatever the number of threads. And the real
+ * sets, where they are at hand.
+ *
+ * The system's calls that an import makes on images and folders go through functions of this file,
+ * so that they can fail as a disk or a full table would have them. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/data/dataset.h"
@@ -13,6 +25,70 @@
 #include "tests/harness/jpegs.h"
 
 enum { MAX_PATH_BYTES = 512, TEXT_BYTES = 8192 };
+
+/* ---- calls that fail ------------------------------------------------------------------------- */
+
+static struct fault {
+    const char *call, *path; /* which fails, with what in its path; NULL: any */
+    int error;
+    bool is_short;   /* an image ends early */
+    long read_ns;    /* that reading an image takes */
+    int kill_signal; /* comes to this process when the third image is read */
+    int n_read;      /* images */
+    int short_fd;    /* + 1 */
+    int n_dirty;     /* calls of readdir with an old errno */
+} fault;
+
+static bool fails(const char *call, const char *path)
+{
+    if (!fault.call || strcmp(fault.call, call) != 0) return false;
+    if (path && fault.path && !strstr(path, fault.path)) return false;
+    errno = fault.error;
+    return true;
+}
+
+int open(const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    const mode_t mode = flags & O_CREAT ? (mode_t)va_arg(args, int) : 0;
+    va_end(args);
+    return fails("open", path) ? -1 : openat(AT_FDCWD, path, flags, mode);
+}
+
+int stat(const char *restrict path, struct stat *restrict out)
+{
+    return fails("stat", path) ? -1 : fstatat(AT_FDCWD, path, out, 0);
+}
+
+DIR *opendir(const char *path)
+{
+    if (fails("opendir", path)) return NULL;
+    const int fd = openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? NULL : fdopendir(fd);
+}
+
+struct dirent *readdir64(DIR *dir); /* glibc's name of the same on 64 bits */
+
+struct dirent *readdir(DIR *dir)
+{
+    fault.n_dirty += errno != 0;
+    struct dirent *e = fails("readdir", NULL) ? NULL : readdir64(dir);
+    if (e) errno = EINTR; /* as any call between two of them may leave it */
+    return e;
+}
+
+ssize_t read(int fd, void *to, size_t bytes)
+{
+    const struct iovec all = {to, bytes};
+    if (fault.short_fd == fd + 1) return fault.short_fd = 0;
+    const ssize_t n = readv(fd, &all, 1);
+    if (n < 4 || memcmp(to, "\xff\xd8", 2) != 0) return n;
+    if (fault.read_ns) nanosleep(&(struct timespec){.tv_nsec = fault.read_ns}, NULL);
+    if (fault.kill_signal && ++fault.n_read == 3) kill(getpid(), fault.kill_signal);
+    if (fault.is_short) fault.short_fd = fd + 1;
+    return fails("read", NULL) ? -1 : fault.is_short ? 100 : n;
+}
 
 /* ---- folders --------------------------------------------------------------------------------- */
 
@@ -54,8 +130,8 @@ static void add_image(const folder *f, const char *name, int tag)
     POD_CHECK(pod_test_jpeg_save(&made, in_folder(f, name, path)), "%s", path);
 }
 
-/* Classes a, b and c with the images n1, n2, ... n10 in turn: n1 in a, n2 in b, ...; the number of an
- * image times 10 is its tag. */
+/* Classes a, b and c with the images n1, n2, ... n10 in turn: n1 in a, n2 in b, ...; the number of
+ * an image times 10 is its tag. */
 static folder numbered_folder(void)
 {
     folder f = new_folder();
@@ -67,6 +143,19 @@ static folder numbered_folder(void)
         add_image(&f, name, 10 * i);
     }
     return f;
+}
+
+/* The file that it becomes, beside it. */
+static const char *beside(const folder *f, const char *name, char path[MAX_PATH_BYTES])
+{
+    snprintf(path, MAX_PATH_BYTES, "%s%s", f->path, name);
+    return path;
+}
+
+static bool is_there(const folder *f, const char *name)
+{
+    char path[MAX_PATH_BYTES];
+    return access(beside(f, name, path), F_OK) == 0;
 }
 
 typedef struct outcome {
@@ -88,7 +177,7 @@ static pod_status run_import(const folder *f, pod_import_images_options o, outco
     if (o.test_share <= 0) o.test_share = 0.2;
     if (!o.n_threads) o.n_threads = 1;
     *out = (outcome){0};
-    pod_status s = pod_import_images(f->path, in_folder(f, "out.h5", path), &o);
+    pod_status s = pod_import_images(f->path, beside(f, ".h5", path), &o);
     rewind(said);
     const size_t n = fread(out->said, 1, sizeof out->said - 1, said);
     out->said[n] = '\0';
@@ -139,7 +228,8 @@ static void class_folders(void)
     check_splits(x.d, "1a 2b 3c 4a 5b 6c 7a 8b", "9c 10a");
     POD_CHECK(strstr(x.said, "10 of 10 images imported, 0 left out"), "%s", x.said);
     POD_CHECK(strstr(x.said, "10 resized, from 24x32 (c/n3.jpg) to 40x"), "%s", x.said);
-    POD_CHECK(strstr(x.said, "warning: class 'b' has no image to test"), "%s", x.said);
+    POD_CHECK(strstr(x.said, "warning: class 'b' has no image to test; --split-by class takes a "),
+              "%s", x.said);
     /* the right half is red */
     uint8_t pixels[16 * 16 * 3];
     POD_CHECK_OK(pod_dataset_read(x.d, POD_SPLIT_TRAIN, 0, pixels));
@@ -149,6 +239,16 @@ static void class_folders(void)
         run_import(&f, (pod_import_images_options){.split_by_class = true, .test_share = 0.3}, &x));
     if (!x.d) return;
     check_splits(x.d, "1a 2b 3c 4a 5b 6c 7a", "8b 9c 10a");
+    CU_ASSERT(!strstr(x.said, "warning"));
+    pod_dataset_close(x.d);
+    POD_CHECK_OK(run_import(
+        &f, (pod_import_images_options){.split_by_class = true, .test_share = 0.15}, &x));
+    POD_CHECK(strstr(x.said, "warning: 2 classes have no image to test, the first is 'b'\n"), "%s",
+              x.said);
+    pod_dataset_close(x.d);
+    POD_CHECK_OK(run_import(&f, (pod_import_images_options){.test_share = 0.1}, &x));
+    POD_CHECK(strstr(x.said, "warning: 2 classes have no image to test, the first is 'b'; --split"),
+              "%s", x.said);
     pod_dataset_close(x.d);
 }
 
@@ -173,6 +273,57 @@ static void split_folders(void)
     pod_dataset_close(x.d);
     POD_CHECK_FAILS(run_import(&f, (pod_import_images_options){.test_folder = "tset"}, &x),
                     POD_E_FORMAT, "has a folder 'train' but none 'tset'");
+    char path[MAX_PATH_BYTES];
+    static const char *const trains[] = {"train", "./train/", "link"};
+    CU_ASSERT(symlink("train", in_folder(&f, "link", path)) == 0);
+    for (size_t i = 0; i < sizeof trains / sizeof trains[0]; i++)
+        POD_CHECK_FAILS(run_import(&f, (pod_import_images_options){.test_folder = trains[i]}, &x),
+                        POD_E_INVALID, "is the folder 'train', which is no test of itself");
+}
+
+/* Without 'train' the others are no classes. */
+static void no_train(void)
+{
+    folder f = new_folder();
+    static const char *const folders[] = {"test", "test/hat", "validation", "validation/hat"};
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) make_folder(&f, folders[i]);
+    add_image(&f, "test/hat/x.jpg", 30);
+    outcome x;
+    for (int skip = 0; skip < 2; skip++)
+        POD_CHECK_FAILS(run_import(&f, (pod_import_images_options){.skip_bad = skip == 1}, &x),
+                        POD_E_FORMAT, "has folders of folders, but none of them is 'train'");
+}
+
+/* The share is one of the good images: nine here, which stand before bad ones. */
+static void split_of_what_is_left(void)
+{
+    static const struct {
+        bool by_class;
+        double share;
+        const char *train, *test;
+    } cases[] = {{false, 0.1, "1a 2b 3c 4a 5b 6c 7a 8b 9c", "10a"},
+                 {false, 0.3, "1a 2b 3c 4a 5b 6c 7a", "8b 9c 10a"},
+                 {true, 0.3, "1a 2b 3c 4a 5b 6c 7a", "8b 9c 10a"}};
+    folder f = numbered_folder();
+    outcome x;
+    char path[MAX_PATH_BYTES];
+    static const char *const bad[] = {"a/n0.jpg",  "b/n90.jpg", "a/n91.jpg", "a/n92.jpg",
+                                      "a/n93.jpg", "c/n94.jpg", "c/n95.jpg"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        FILE *to = fopen(in_folder(&f, bad[i], path), "w");
+        if (to) fclose(to);
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const pod_import_images_options o = {.skip_bad = true,
+                                             .split_by_class = cases[i].by_class,
+                                             .test_share = cases[i].share,
+                                             .n_threads = 1 + (int)i};
+        POD_CHECK_OK(run_import(&f, o, &x));
+        if (!x.d) continue;
+        check_splits(x.d, cases[i].train, cases[i].test);
+        POD_CHECK(strstr(x.said, "10 of 17 images imported, 7 left out"), "%s", x.said);
+        pod_dataset_close(x.d);
+    }
 }
 
 /* More images than a window takes, and some of them bad. */
@@ -239,7 +390,8 @@ static void grey(const char *path)
 
 static void cmyk(const char *path)
 {
-    const pod_test_jpeg made = {.height = 32, .width = 32, .components = 4, .left = {9}};
+    const pod_test_jpeg made = {
+        .height = 32, .width = 32, .components = 4, .left = {200, 200, 200, 255}};
     CU_ASSERT(pod_test_jpeg_save(&made, path));
 }
 
@@ -277,6 +429,7 @@ static const struct bad {
     {pipe_file, "c/n2x", "c/n2x: no regular file"},
     {dead_link, "c/n2x", "c/n2x: cannot be read: No such file"},
     {a_folder, "bb", "/bb: a class folder without images"},
+    {dead_link, "bb", "/bb: cannot be looked at: No such file"},
 };
 
 static void bad_images_are_named(void)
@@ -289,8 +442,7 @@ static void bad_images_are_named(void)
         POD_CHECK_FAILS(run_import(&f, (pod_import_images_options){.n_threads = 2}, &x),
                         POD_E_FORMAT, bads[i].why);
         CU_ASSERT(!strchr(pod_error_text(), '\n'));
-        CU_ASSERT(access(in_folder(&f, "out.h5", path), F_OK) != 0);
-        CU_ASSERT(access(in_folder(&f, "out.h5.part", path), F_OK) != 0);
+        CU_ASSERT(!is_there(&f, ".h5") && !is_there(&f, ".h5.part"));
         POD_CHECK_OK(run_import(&f, (pod_import_images_options){.skip_bad = true}, &x));
         if (!x.d) continue;
         POD_CHECK(strstr(x.said, bads[i].why) && strstr(x.said, "; left out\n"), "%s", x.said);
@@ -319,27 +471,198 @@ static void odd_but_good(void)
     if (!x.d) return;
     CU_ASSERT(x.d->info.height == 8 && x.d->info.width == 12 && x.d->info.channels == 1);
     check_splits(x.d, "1c 1a 2b 3c 4a 5b 5b 6c 7a 8b", "9c 10a");
+    CU_ASSERT(!strstr(x.said, "grey,"));
+    pod_dataset_close(x.d);
+    cmyk(in_folder(&f, "a/n11.jpg", path));
+    cmyk(in_folder(&f, "a/n12.jpg", path));
+    POD_CHECK_OK(run_import(&f, (pod_import_images_options){.convert = true}, &x));
+    if (!x.d) return;
+    check_splits(x.d, "1c 1a 2b 3c 4a 5b 5b 6c 7a 8b 9c", "10a 20a 20a");
+    POD_CHECK(strstr(x.said, "\n1 grey, made colour; first c/n0.jpg\n") &&
+                  strstr(x.said, "\n2 CMYK, made RGB; first a/n11.jpg\n"),
+              "%s", x.said);
+    pod_dataset_close(x.d);
+}
+
+/* What is about one file can be left out; what is about this process or its disks cannot. */
+static const struct trouble {
+    const char *call, *path;
+    int error;
+    pod_status status;
+    const char *why;
+    int n_left; /* of 10, where it is left out */
+} troubles[] = {
+    {"open", "b/n5.jpg", EACCES, POD_E_FORMAT, "b/n5.jpg: cannot be read: Permission denied", 9},
+    {"open", "b/n5.jpg", ELOOP, POD_E_FORMAT, "b/n5.jpg: cannot be read: Too many levels", 9},
+    {"open", "b/n5.jpg", EIO, POD_E_IO, "b/n5.jpg: cannot be read: Input/output error", 0},
+    {"open", "b/n5.jpg", EMFILE, POD_E_IO, "b/n5.jpg: cannot be read: Too many open files", 0},
+    {"open", "b/n5.jpg", ENFILE, POD_E_IO, "b/n5.jpg: cannot be read: Too many open files", 0},
+    {"open", "b/n5.jpg", ENOMEM, POD_E_NOMEM, "b/n5.jpg: cannot be read: Cannot allocate", 0},
+    {"read", NULL, EIO, POD_E_IO, "a/n1.jpg: cannot be read: Input/output error", 0},
+    {"stat", "/b", EACCES, POD_E_FORMAT, "/b: cannot be looked at: Permission denied", 7},
+    {"stat", "/b", EIO, POD_E_IO, "/b: cannot be looked at: Input/output error", 0},
+    {"stat", "/b", ENOMEM, POD_E_NOMEM, "/b: cannot be looked at: Cannot allocate", 0},
+    {"stat", "/train", EIO, POD_E_IO, "/train: cannot be looked at: Input/output error", 0},
+    {"opendir", "/b", EACCES, POD_E_FORMAT, "/b: cannot be read as a folder: Permission", 7},
+    {"opendir", "/b", EMFILE, POD_E_IO, "/b: cannot be read as a folder: Too many open", 0},
+    {"readdir", NULL, EIO, POD_E_IO, "cannot be read as a folder: Input/output error", 0},
+};
+
+static void troubles_of_the_host(void)
+{
+    folder f = numbered_folder();
+    outcome x;
+    for (size_t i = 0; i < 2 * sizeof troubles / sizeof troubles[0]; i++) {
+        const struct trouble *t = &troubles[i / 2];
+        const bool skip = i % 2 == 1;
+        fault = (struct fault){.call = t->call, .path = t->path, .error = t->error};
+        const pod_status s = run_import(&f, (pod_import_images_options){.skip_bad = skip}, &x);
+        fault = (struct fault){0};
+        const bool is_left_out = skip && t->n_left > 0;
+        POD_CHECK(s == (is_left_out ? POD_OK : t->status), "case %zu: %s %s", i / 2,
+                  pod_status_name(s), pod_error_text());
+        POD_CHECK(strstr(is_left_out ? x.said : pod_error_text(), t->why), "case %zu: %s%s", i / 2,
+                  pod_error_text(), x.said);
+        CU_ASSERT(s == POD_OK || !is_there(&f, ".h5.part"));
+        if (!x.d) continue;
+        CU_ASSERT(x.d->info.n_samples[0] + x.d->info.n_samples[1] == t->n_left);
+        CU_ASSERT(x.d->info.n_classes == (t->n_left == 7 ? 2 : 3));
+        pod_dataset_close(x.d);
+    }
+}
+
+static void made_shorter_meanwhile(void)
+{
+    folder f = numbered_folder();
+    outcome x;
+    fault = (struct fault){.is_short = true};
+    const pod_status s = run_import(&f, (pod_import_images_options){0}, &x);
+    fault = (struct fault){0};
+    POD_CHECK(s == POD_E_FORMAT && strstr(pod_error_text(), "a/n1.jpg: ends after 100 of its "),
+              "%s", pod_error_text());
+}
+
+/* readdir says by errno alone whether a folder has ended. */
+static void old_errors_are_none(void)
+{
+    folder f = numbered_folder();
+    outcome x;
+    fault.n_dirty = 0;
+    POD_CHECK_OK(run_import(&f, (pod_import_images_options){0}, &x));
+    POD_CHECK(fault.n_dirty == 0, "%d", fault.n_dirty);
+    pod_dataset_close(x.d);
+}
+
+/* ---- how it ends ----------------------------------------------------------------------------- */
+
+/* A library's thread, which knows of nothing. */
+static void *stand_by(void *arg)
+{
+    while (true) pause();
+    return arg;
+}
+
+/* The status of a process that imports f, to which the signal comes on the way. */
+static int import_and_end(const folder *f, int signal_number, void (*handler)(int), bool skip)
+{
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        outcome x;
+        pthread_t other;
+        if (pthread_create(&other, NULL, stand_by, NULL) != 0) _exit(98);
+        signal(signal_number, handler);
+        fault = (struct fault){.kill_signal = signal_number};
+        const pod_status s = run_import(f, (pod_import_images_options){.skip_bad = skip}, &x);
+        _exit(s == POD_OK ? 0 : 99);
+    }
+    int status = -1;
+    if (child > 0) waitpid(child, &status, 0);
+    return status;
+}
+
+static void a_signal_leaves_nothing(void)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < 2 * sizeof ends / sizeof ends[0]; i++) {
+        folder f = numbered_folder();
+        char path[MAX_PATH_BYTES], older[16] = "";
+        FILE *file = fopen(beside(&f, ".h5", path), "w");
+        if (file) fputs("older", file);
+        if (file) fclose(file);
+        const int status = import_and_end(&f, ends[i / 2], SIG_DFL, i % 2 == 1);
+        POD_CHECK(WIFSIGNALED(status) && WTERMSIG(status) == ends[i / 2], "status %d", status);
+        CU_ASSERT(!is_there(&f, ".h5.part"));
+        file = fopen(path, "r");
+        CU_ASSERT(file && fgets(older, sizeof older, file) && strcmp(older, "older") == 0);
+        if (file) fclose(file);
+    }
+    folder f = numbered_folder();
+    const int status = import_and_end(&f, SIGHUP, SIG_IGN, false);
+    POD_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "nohup: status %d", status);
+    CU_ASSERT(is_there(&f, ".h5"));
+}
+
+static void output_among_images(void)
+{
+    folder f = numbered_folder();
+    char path[MAX_PATH_BYTES], link[MAX_PATH_BYTES];
+    pod_log silent = pod_log_start(1, NULL, NULL, "off", true);
+    const pod_import_images_options o = {.height = 8,
+                                         .width = 8,
+                                         .channels = 3,
+                                         .test_share = 0.2,
+                                         .test_folder = "test",
+                                         .n_threads = 1,
+                                         .log = &silent};
+    static const char *const within[] = {"out.h5", "a/n1.jpg", "b/../c/new.h5"};
+    for (size_t i = 0; i < sizeof within / sizeof within[0]; i++)
+        POD_CHECK_FAILS(pod_import_images(f.path, in_folder(&f, within[i], path), &o),
+                        POD_E_INVALID, "the folder that is imported");
+    CU_ASSERT(symlink(f.path, beside(&f, "-link", link)) == 0);
+    POD_CHECK_FAILS(pod_import_images(f.path, beside(&f, "-link/a/x.h5", path), &o), POD_E_INVALID,
+                    "the folder that is imported");
+    POD_CHECK_FAILS(pod_import_images(link, in_folder(&f, "x.h5", path), &o), POD_E_INVALID,
+                    "the folder that is imported");
+    POD_CHECK_FAILS(pod_import_images(f.path, "/nowhere/x.h5", &o), POD_E_IO, "cannot write");
+    POD_CHECK_OK(pod_import_images(f.path, in_folder(&f, "../other.h5", path), &o));
+    CU_ASSERT(access(in_folder(&f, "a/n1.jpg", path), F_OK) == 0);
+}
+
+static void slow_rates_have_decimals(void)
+{
+    folder f = new_folder();
+    outcome x;
+    make_folder(&f, "a");
+    add_image(&f, "a/1.jpg", 10);
+    add_image(&f, "a/2.jpg", 20);
+    fault = (struct fault){.read_ns = 150000000};
+    POD_CHECK_OK(run_import(&f, (pod_import_images_options){.test_share = 0.5}, &x));
+    fault = (struct fault){0};
+    const char *rate = strstr(x.said, " s, ");
+    POD_CHECK(rate && rate[5] == '.', "%s", x.said);
     pod_dataset_close(x.d);
 }
 
 static void nothing_is_left(void)
 {
-    folder f = new_folder(), nowhere = {"/nowhere"};
+    folder f = new_folder(), nowhere = new_folder();
     outcome x;
     char path[MAX_PATH_BYTES];
+    CU_ASSERT(rmdir(nowhere.path) == 0);
     POD_CHECK_FAILS(run_import(&nowhere, (pod_import_images_options){0}, &x), POD_E_IO,
-                    "/nowhere: cannot be read as a folder: No such file");
+                    ": cannot be read as a folder: No such file");
     POD_CHECK_FAILS(run_import(&f, (pod_import_images_options){0}, &x), POD_E_FORMAT,
                     "has no folders of images");
     make_folder(&f, "a");
     pod_import_images_options skip = {.skip_bad = true};
-    POD_CHECK_FAILS(run_import(&f, skip, &x), POD_E_FORMAT, "0 images, none of them to train");
+    POD_CHECK_FAILS(run_import(&f, skip, &x), POD_E_FORMAT, "no image is left");
     add_image(&f, "a/only.jpg", 10);
-    POD_CHECK_FAILS(run_import(&f, skip, &x), POD_E_FORMAT, "1 images, none of them to test");
+    POD_CHECK_FAILS(run_import(&f, skip, &x), POD_E_FORMAT, "1 file, none of them to test");
     empty(in_folder(&f, "a/z.jpg", path));
     skip.test_share = 0.5;
-    POD_CHECK_FAILS(run_import(&f, skip, &x), POD_E_FORMAT, "0 test samples, need at least 1");
-    CU_ASSERT(access(in_folder(&f, "out.h5", path), F_OK) != 0);
+    POD_CHECK_FAILS(run_import(&f, skip, &x), POD_E_FORMAT, "1 file, none of them to train");
+    CU_ASSERT(!is_there(&f, ".h5"));
 }
 
 /* ---- the real things ------------------------------------------------------------------------- */
@@ -393,9 +716,17 @@ static void clothing(void)
 
 static CU_TestInfo tests[] = {{"class_folders", class_folders},
                               {"split_folders", split_folders},
+                              {"no_train", no_train},
+                              {"split_of_what_is_left", split_of_what_is_left},
                               {"any_number_of_threads", any_number_of_threads},
                               {"bad_images_are_named", bad_images_are_named},
                               {"odd_but_good", odd_but_good},
+                              {"troubles_of_the_host", troubles_of_the_host},
+                              {"made_shorter_meanwhile", made_shorter_meanwhile},
+                              {"old_errors_are_none", old_errors_are_none},
+                              {"a_signal_leaves_nothing", a_signal_leaves_nothing},
+                              {"output_among_images", output_among_images},
+                              {"slow_rates_have_decimals", slow_rates_have_decimals},
                               {"nothing_is_left", nothing_is_left},
                               {"sign_language_digits", sign_language_digits},
                               {"clothing", clothing},
