@@ -101,8 +101,9 @@ taken 10 'class  *0: one, 4 train, 1 test' named --split-by class
     [ "$(stat -c %s good/cat/2.jpg)" -lt 9999 ] || fail "an output among images: $(cat err)"
 
 # Ended on the way, it leaves the older file and nothing else.
-mkdir -p many/one && image many/big.jpg 3000x3000 rgb
-for i in $(seq 1 2000); do ln many/big.jpg many/one/"$i".jpg; done
+mkdir -p many/0 && image many/0/big.jpg 3000x3000 rgb
+for i in $(seq 1 19); do ln many/0/big.jpg many/0/"$i".jpg; done
+for i in $(seq 1 99); do cp -rl many/0 many/"$i"; done
 for name in INT TERM; do
     echo older >ended.h5
     env --default-signal=INT -u OPENBLAS_NUM_THREADS "$minipod" data import images many -o ended.h5 --image-size 24 >out 2>err &
