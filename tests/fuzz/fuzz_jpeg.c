@@ -30,9 +30,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static pod_jpeg *j; /* one for all inputs: a bad one must not spoil the next */
     if (!j) POD_ASSERT(pod_jpeg_create(&j) == POD_OK, "no decoder");
-    for (int channels = 1; channels <= 3; channels += 2) {
+    for (int way = 0; way < 4; way++) {
+        const int channels = way & 1 ? 3 : 1;
         const pod_jpeg_want want = {
-            .channels = channels, .least_height = SIDE, .least_width = SIDE};
+            .channels = channels, .convert = way & 2, .least_height = SIDE, .least_width = SIDE};
         pod_jpeg_image image;
         if (pod_jpeg_decode(j, data, bytes, &want, &image) != POD_OK) continue;
         POD_ASSERT(image.height > 0 && image.height <= image.file_height && image.width > 0 &&
