@@ -52,10 +52,10 @@ static pod_status find_settings(const char *path, pod_arena *a, const char **out
     return POD_OK;
 }
 
-/* Says what is not as it would be without the checkpoint. */
-static void tell_filled(const job *j)
+/* What is not as it would be without the checkpoint. */
+static void note_filled(const job *j, pod_table *t)
 {
-    char text[512];
+    char text[512] = "";
     size_t used = 0;
     int n;
     const pod_option *options = pod_options(&n);
@@ -67,7 +67,7 @@ static void tell_filled(const job *j)
             used += (size_t)snprintf(text + used, sizeof text - used, " --%s %s", options[o].name,
                                      value);
     }
-    if (used > 0) pod_log_say(j->call->log, POD_LOG_INFO, "as it was trained:%s", text);
+    if (used > 0) pod_table_note(t, "as it was trained:%s", text);
 }
 
 static pod_status fill(job *j, const char *path)
@@ -77,7 +77,6 @@ static pod_status fill(job *j, const char *path)
     const pod_status s = pod_config_fill(j->call->config, settings, of_training,
                                          sizeof of_training / sizeof of_training[0], &j->config);
     if (s != POD_OK) return pod_fail(s, "%s: its settings: %s", path, pod_error_text());
-    tell_filled(j);
     return POD_OK;
 }
 
@@ -156,6 +155,7 @@ static pod_status print_results(job *j)
     POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
     pod_table_note(t, "minipod %s eval, clock wall, checkpoint %s", POD_VERSION,
                    pod_config_text(c, POD_OPT_RESUME));
+    note_filled(j, t);
     pod_table_add(t, "%s", j->setup.model);
     pod_table_add(t, "%s", j->setup.data);
     pod_table_add(t, "%d", pod_comm_size(j->call->comm));
