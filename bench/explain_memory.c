@@ -4,6 +4,7 @@
 
 #include "bench/explain.h"
 #include "bench/fit.h"
+#include "kernels/base/parse.h"
 #include "runtime/program/footprint.h"
 
 enum { N_SHOWN = 10 };
@@ -111,8 +112,9 @@ static pod_status find_fit(const pod_planned *r, double limit, pod_fit *out)
     if (limit == 0) return POD_OK;
     POD_TRY(pod_fit_largest(r, limit, out));
     if (out->batch > 0) return POD_OK;
-    return pod_fail(POD_E_INVALID, "memory: %.1f MiB do not hold a batch of %" PRId64, limit / MIB,
-                    out->unit);
+    char size[32];
+    return pod_fail(POD_E_INVALID, "memory: %s is too little for a batch of %" PRId64,
+                    pod_print_size((int64_t)limit, size, sizeof size), out->unit);
 }
 
 static void print_fit(const pod_planned *r, double limit, const pod_fit *f)

@@ -75,7 +75,8 @@ static void add_circumstances(pod_table *t, const pod_job_study *s, const pod_jo
     else
         snprintf(note, sizeof note, "%g h of a node, shape %g, repaired in %g h", s->mtbf_h,
                  s->keys.shape, s->keys.repair_h);
-    pod_table_quantity(t, "mtbf", "h", note, "%s", mtbf(x, text, sizeof text));
+    pod_table_quantity(t, "mtbf", has_failures(x) ? "h" : "", note, "%s",
+                       mtbf(x, text, sizeof text));
 }
 
 static void add_costs(pod_table *t, const pod_job_study *s, const pod_job_point *x)
@@ -94,15 +95,16 @@ static void add_costs(pod_table *t, const pod_job_study *s, const pod_job_point 
 static void add_interval(pod_table *t, const pod_job_point *x)
 {
     const pod_job_run *r = &x->run[x->best];
+    const char *unit = has_failures(x) ? "s" : "";
     char note[TEXT_BYTES], text[32];
     snprintf(note, sizeof note, "%" PRId64 " steps%s", r->every,
              x->n_runs > 1 ? ", the best of those below" : "");
     pod_table_quantity(t, "interval", "s", note, "%.4g", r->interval_s);
-    pod_table_quantity(t, "  Young", "s", "sqrt(2 x save x mtbf)", "%s",
+    pod_table_quantity(t, "  Young", unit, "sqrt(2 x save x mtbf)", "%s",
                        interval(x, x->young_s, text, sizeof text));
-    pod_table_quantity(t, "  Daly", "s", "his higher order", "%s",
+    pod_table_quantity(t, "  Daly", unit, "his higher order", "%s",
                        interval(x, x->daly_s, text, sizeof text));
-    pod_table_quantity(t, "  expected best", "s",
+    pod_table_quantity(t, "  expected best", unit,
                        "of the closed form; a write takes no longer than that", "%s",
                        interval(x, x->best_s, text, sizeof text));
 }

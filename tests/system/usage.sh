@@ -75,7 +75,7 @@ done
 expect 0 'resnet8' explain model --model resnet8 --width 1
 expect 2 'resnet50: images are 28x28, need at least 32x32' explain model --model resnet50 --data glyphs
 expect 2 '256 does not divide by the 3 cores' explain program --mesh 3
-expect 2 'memory: 1.0 MiB do not hold a batch of 1' explain memory --model mlp --memory 1M
+expect 2 'memory: 1M is too little for a batch of 1' explain memory --model mlp --memory 1M
 expect 2 '2y2' explain schedule --mesh 2y2
 expect 0 ' elements; all ranks verified$' explain schedule --mesh 16x16 --algo torus2d
 expect 0 ' elements; not verified: [0-9]* steps in all, at most 2097152 are$' explain schedule --mesh 128x128 --algo torus2d
