@@ -1,5 +1,5 @@
-/* minipod eval: the accuracy of a checkpoint on the test split, on all ranks. What its network is, and
- * what of it is evaluated, is as it was trained unless the settings say otherwise. */
+/* minipod eval: the accuracy of a checkpoint on the test split, on all ranks. What its network is,
+ * and what of it is evaluated, is as it was trained unless the settings say otherwise. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

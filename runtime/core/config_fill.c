@@ -4,7 +4,7 @@
 
 #include "runtime/core/config.h"
 
-/* What stands behind "NAME = " at the beginning of a line of `settings`; NULL where nothing does. */
+/* What stands behind "NAME = " at the beginning of a line; NULL where nothing does. */
 static const char *find_value(const char *settings, const char *name, size_t *length)
 {
     const size_t name_length = strlen(name);

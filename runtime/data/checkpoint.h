@@ -103,8 +103,8 @@ POD_MUST pod_status pod_checkpoint_read(const char *folder, const pod_tensor ten
 
 /* Fills the tensors from the best checkpoint at `path` (pod_checkpoint_find) that is whole; each
  * one that is not is a line of warning. E_MISMATCH where it is of another model than `want` says,
- * has weights that are none of the tensors, but for averages, or, with_state, of another data set, by name or by fingerprint, or optimizer; E_IO, E_FORMAT
- * where none is whole. */
+ * has weights that are none of the tensors, but for averages, or, with_state, is of another data
+ * set, by name or by fingerprint, or optimizer; E_IO, E_FORMAT where none is whole. */
 POD_MUST pod_status pod_checkpoint_load(const char *path, const pod_checkpoint_info *want,
                                         bool with_state, const pod_tensor tensor[], int n,
                                         pod_arena *a, pod_log *log, pod_checkpoint_info *out);

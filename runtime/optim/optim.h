@@ -17,7 +17,8 @@ typedef struct pod_hparams {
 
 /* Appends the update of w by its gradient. `state` are n_states variables of w's shape that start
  * at zero, the first n_ones of them at one; lr and step (a float32 that counts from 1) are scalar
- * inputs. Role NORM skips decay and trust ratio; so does BIAS, but in rmsprop, where biases decay. */
+ * inputs. Role NORM skips decay and trust ratio; so does BIAS, but in rmsprop, where biases
+ * decay. */
 typedef void pod_optim_update_fn(pod_graph *g, pod_value w, pod_role role, pod_value grad,
                                  const pod_value state[], pod_value lr, pod_value step,
                                  const pod_hparams *hp);

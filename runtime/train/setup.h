@@ -64,8 +64,8 @@ POD_MUST pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_si
  * texts and numbers. */
 pod_dataset_info pod_setup_seen(const pod_setup *s, const pod_dataset_info *stored);
 
-/* `s` where it evaluates n_samples: its batch takes them in as many batches as before, of as few empty
- * rows as cores and micro-steps allow. For the program of an evaluation and its loader. */
+/* `s` where it evaluates n_samples: its batch takes them in as many batches as before, of as few
+ * empty rows as cores and micro-steps allow. For the program of an evaluation and its loader. */
 pod_setup pod_setup_evaluation(const pod_setup *s, int64_t n_samples);
 
 /* How this rank's batches are made: training's, in an order of their own, augmented; or those of an
