@@ -300,8 +300,8 @@ def run_minipod(args, folder, data, weights):
     step = with_sgd_state(checkpoint, before, weights)
     after_file = train(args, data, after, step + 1, "--resume", before)
     predictions = os.path.join(folder, "predictions.csv")
-    minipod(args, "eval", *on_model(args, data), "--resume", before, "--predictions", predictions,
-            ranks=args.ranks)
+    minipod(args, "eval", *on_model(args, data), "--resume", before, "--ema", "0",
+            "--predictions", predictions, ranks=args.ranks)
     index, logits = read_predictions(predictions)
     if index != list(range(len(logits))):
         sys.exit(f"{predictions}: its rows are not samples 0 to {len(logits) - 1}")
