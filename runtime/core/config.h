@@ -102,7 +102,7 @@ POD_MUST pod_status pod_config_parse(const char *printed, pod_config **out);
 
 /* `c`, where what nobody has set and is one of the n options `which` is as `settings` have it,
  * lines of `option = value` as checkpoints keep them; an option of no line, or of an empty value,
- * stays as it is. E_INVALID where a value is none of its option. */
+ * stays as it is. E_INVALID where a value is none of its option. The caller destroys `out`. */
 POD_MUST pod_status pod_config_fill(const pod_config *c, const char *settings,
                                     const pod_opt which[], int n, pod_config **out);
 
