@@ -37,29 +37,31 @@ RUN(pointwise, normalize_u8, a->rows, a->c, v[0], v[1], v[2], a->t, v[3])
 
 RUN(norm, sums, a->rows, a->c, a->t, v[0], v[1], v[2])
 RUN(norm, moments, a->c, (double)a->rows, eps, v[0], v[1], v[2], v[3], v[4])
-RUN(norm, apply, a->rows, a->c, a->t, v[0], v[1], v[2], v[3], v[4], v[5])
-RUN(norm, grad_sums, a->rows, a->c, a->t, v[0], v[1], v[2], v[3], v[4], v[5])
-RUN(norm, grad_apply, a->rows, a->c, (double)a->rows, a->t, v[0], v[1], v[2], v[3], v[4], v[5],
-    v[6], v[7])
+RUN(norm, apply, a->rows, a->c, pod_norm_all(a->t), v[0], v[1], v[2], v[3], v[4], v[5])
+RUN(norm, grad_sums, a->rows, a->c, pod_norm_all(a->t), v[0], v[1], v[2], v[3], v[4], v[5])
+RUN(norm, grad_apply, a->rows, a->c, (double)a->rows, pod_norm_all(a->t), v[0], v[1], v[2], v[3],
+    v[4], v[5], v[6], v[7])
 RUN(norm, fold, a->c, v[0], v[1], v[2], v[3], v[4], v[5])
-RUN(norm, apply_act, a->rows, a->c, a->t, v[0], v[1], v[2], v[3], NULL, NULL, POD_NORM_RELU, v[4])
-RUN(norm, grad_sums_act, a->rows, a->c, a->t, v[0], v[1], NULL, NULL, v[2], v[3], v[4], v[5],
-    POD_NORM_RELU, NULL, v[6], v[7])
+RUN(norm, apply_act, a->rows, a->c, pod_norm_all(a->t), v[0], v[1], v[2], v[3], NULL, NULL,
+    POD_NORM_RELU, v[4])
+RUN(norm, grad_sums_act, a->rows, a->c, pod_norm_all(a->t), v[0], v[1], NULL, NULL, v[2], v[3],
+    v[4], v[5], POD_NORM_RELU, NULL, v[6], v[7])
 static void norm_apply_swish(const void *set, const pod_vector_args *a)
 {
     const pod_norm *k = set;
     void *const *v = a->v;
-    k->apply_act(a->rows, a->c, a->t, v[0], v[1], v[2], NULL, NULL, NULL, POD_NORM_SWISH, v[3]);
+    k->apply_act(a->rows, a->c, pod_norm_all(a->t), v[0], v[1], v[2], NULL, NULL, NULL,
+                 POD_NORM_SWISH, v[3]);
 }
 static void norm_grad_sums_swish(const void *set, const pod_vector_args *a)
 {
     const pod_norm *k = set;
     void *const *v = a->v;
-    k->grad_sums_act(a->rows, a->c, a->t, v[0], v[1], NULL, NULL, v[2], v[3], v[4], v[5],
-                     POD_NORM_SWISH, v[6], v[7], v[8]);
+    k->grad_sums_act(a->rows, a->c, pod_norm_all(a->t), v[0], v[1], NULL, NULL, v[2], v[3], v[4],
+                     v[5], POD_NORM_SWISH, v[6], v[7], v[8]);
 }
-RUN(norm, grad_apply_act, a->rows, a->c, (double)a->rows, a->t, v[0], v[1], v[2], v[3], v[4], v[5],
-    v[6], v[7], v[8], v[9])
+RUN(norm, grad_apply_act, a->rows, a->c, (double)a->rows, pod_norm_all(a->t), v[0], v[1], v[2],
+    v[3], v[4], v[5], v[6], v[7], v[8], v[9])
 
 RUN(layernorm, apply, a->rows, a->c, eps, a->t, v[0], NULL, v[1], v[2], NULL, v[3], v[4], v[5])
 RUN(layernorm, grad_x, a->rows, a->c, a->t, v[0], v[1], v[2], v[3], v[4], NULL, v[5])

@@ -5,10 +5,14 @@
 
 #include "runtime/ops/op.h"
 
-/* Of bn_apply_act: op_bn_act.c. */
-typedef struct pod_bn_act_attr {
-    int64_t act; /* POD_NORM_ */
-} pod_bn_act_attr;
+/* Of the ops of batch norm that make images, or hand them on: op_batchnorm.c, op_bn_act.c. */
+typedef struct pod_bn_attr {
+    double rows; /* of the whole x; infinite where the statistics are fixed; gradients inherit it */
+    int64_t act; /* of bn_apply_act: POD_NORM_ */
+    int64_t stored; /* 1 + the type of the images that come out; 0: as those that go in */
+} pod_bn_attr;
+/* The node's images come out as this type from now on. */
+POD_MUST pod_status pod_bn_store_as(pod_node *node, pod_dtype out, pod_arena *arena);
 
 /* A convolution or product to be changed, and for whom. `samples` are those of one core in
  * one micro-step. */

@@ -7,7 +7,8 @@
  *   bn_grad_sums   x, dy, mean, rstd                        -> dgamma, dbeta  sums over cores
  *   bn_grad_apply  x, dy, mean, rstd, gamma, dgamma, dbeta  -> dx
  *
- * x, y and their gradients have type (..., C); all else is float32 (C). bn_moments takes a core's
+ * x, y and their gradients have type (..., C); all else is float32 (C). After fusing, y, dy and dx
+ * may be float32 beside an x in bf16. bn_moments takes a core's
  * own sums, over whatever group of mesh dimensions they have been reduced already: the moments then
  * are those of the group's samples and vary over the rest. The gradient of bn_apply is that of the
  * whole normalization, statistics included: bn_sums and bn_moments have none of their own. */
@@ -25,6 +26,62 @@ pod_status pod__bn_want_images(const char *what, const pod_type *t)
     POD_TRY(pod__want_dtype(what, t, POD__FLOATS));
     if (t->shape.n_dims < 2) return pod__want_dims(what, t, 4);
     return pod__want_no_parts(what, t);
+}
+
+pod_status pod__bn_want_beside(const pod_type *x, const char *what, const pod_type *t)
+{
+    pod_type as_x = *t;
+    if (x->dtype == POD_BF16 && t->dtype == POD_F32) as_x.dtype = POD_BF16;
+    return pod__want_alike("x", x, what, &as_x);
+}
+
+pod_type pod__bn_stored(const pod_node *n, const pod_type *images)
+{
+    const pod_bn_attr *attr = n->attr;
+    pod_type t = *images;
+    if (attr && attr->stored) t.dtype = (pod_dtype)(attr->stored - 1);
+    return t;
+}
+
+pod_status pod_bn_store_as(pod_node *node, pod_dtype out, pod_arena *arena)
+{
+    pod_bn_attr attr = {0};
+    if (node->attr) attr = *(const pod_bn_attr *)node->attr;
+    attr.stored = 1 + (int64_t)out;
+    node->attr = pod_arena_copy(arena, &attr, _Alignof(pod_bn_attr), sizeof attr);
+    node->attr_bytes = sizeof attr;
+    return node->attr ? POD_OK : POD_E_NOMEM;
+}
+
+/* In the attr: x's type, and above it in what bits the others differ. */
+enum { TYPE_BITS = 8 };
+
+pod__rows_attr pod__bn_rows_of(const pod_lower_args *args, int beside, int out)
+{
+    pod__rows_attr run = pod__rows_of(args, pod__norm_pick(args->target->cpu));
+    const int x = run.dtype;
+    const int t = beside < 0 ? x : (int)args->in[beside].dtype;
+    const int made = out < 0 ? x : (int)args->out[out].dtype;
+    POD_ASSERT(x == POD_BF16 || (t == x && made == x), "x is %s, dy %s, what is made %s",
+               pod_dtype_name((pod_dtype)x), pod_dtype_name((pod_dtype)t),
+               pod_dtype_name((pod_dtype)made));
+    run.dtype |= (t ^ x) << TYPE_BITS | (made ^ x) << 2 * TYPE_BITS;
+    return run;
+}
+
+pod_norm_types pod__bn_types(const pod__rows_attr *a)
+{
+    enum { MASK = (1 << TYPE_BITS) - 1 };
+    const int x = a->dtype & MASK;
+    return (pod_norm_types){.x = (pod_dtype)x,
+                            .beside = (pod_dtype)((a->dtype >> TYPE_BITS & MASK) ^ x),
+                            .out = (pod_dtype)((a->dtype >> 2 * TYPE_BITS & MASK) ^ x)};
+}
+
+int8_t pod__bn_in_place(const pod_lower_args *args, int k, int first, int second)
+{
+    if (args->in[first].dtype == args->out[k].dtype) return (int8_t)first;
+    return (int8_t)(second >= 0 && args->in[second].dtype == args->out[k].dtype ? second : -1);
 }
 
 double pod__bn_own_rows(double rows, const pod_lower_args *args, int in)
@@ -199,14 +256,14 @@ static pod_status want_moments(const pod_type *x, const pod_type *mean, const po
 static pod_status bn_apply_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
 {
     static const char *const name[] = {"x", "the mean", "rstd", "gamma", "beta"};
-    (void)n, (void)n_in;
+    (void)n_in;
     POD_TRY(pod__bn_want_images("x", &in[0]));
     POD_TRY(want_moments(&in[0], &in[1], &in[2]));
     for (int i = 3; i < 5; i++) {
         POD_TRY(pod__want_channels(name[i], &in[i], &in[0]));
         POD_TRY(pod__want_no_parts(name[i], &in[i]));
     }
-    out[0] = in[0];
+    out[0] = pod__bn_stored(n, &in[0]);
     return POD_OK;
 }
 
@@ -235,15 +292,15 @@ static void bn_apply_run(const void *attr, const void *const in[], void *const o
 {
     (void)scratch;
     const pod__rows_attr *a = attr;
-    pod__norm_at(a->set)->apply(a->rows, a->c, (pod_dtype)a->dtype, in[0], in[1], in[2], in[3],
-                                in[4], out[0]);
+    pod__norm_at(a->set)->apply(a->rows, a->c, pod__bn_types(a), in[0], in[1], in[2], in[3], in[4],
+                                out[0]);
 }
 
 static pod_status bn_apply_lower(const pod_lower_args *args, pod_lowering *l)
 {
-    const pod__rows_attr run = pod__rows_of(args, pod__norm_pick(args->target->cpu));
+    const pod__rows_attr run = pod__bn_rows_of(args, -1, 0);
     POD_TRY(pod__lower(args, bn_apply_run, pod__norm_at(run.set)->name, &run, sizeof run, l));
-    l->in_place[0] = 0;
+    l->in_place[0] = pod__bn_in_place(args, 0, 0, -1);
     return POD_OK;
 }
 
@@ -268,7 +325,7 @@ static pod_status bn_grad_sums_infer(const pod_node *n, const pod_type in[], int
 {
     (void)n, (void)n_in;
     POD_TRY(pod__bn_want_images("x", &in[0]));
-    POD_TRY(pod__want_alike("x", &in[0], "dy", &in[1]));
+    POD_TRY(pod__bn_want_beside(&in[0], "dy", &in[1]));
     POD_TRY(want_moments(&in[0], &in[2], &in[3]));
     out[0] = pod__channels_of(&in[0]);
     out[0].sum = pod__rows_split(&in[0]);
@@ -287,13 +344,13 @@ static void bn_grad_sums_run(const void *attr, const void *const in[], void *con
 {
     (void)scratch;
     const pod__rows_attr *a = attr;
-    pod__norm_at(a->set)->grad_sums(a->rows, a->c, (pod_dtype)a->dtype, in[0], in[1], in[2], in[3],
+    pod__norm_at(a->set)->grad_sums(a->rows, a->c, pod__bn_types(a), in[0], in[1], in[2], in[3],
                                     out[0], out[1]);
 }
 
 static pod_status bn_grad_sums_lower(const pod_lower_args *args, pod_lowering *l)
 {
-    const pod__rows_attr run = pod__rows_of(args, pod__norm_pick(args->target->cpu));
+    const pod__rows_attr run = pod__bn_rows_of(args, 1, -1);
     return pod__lower(args, bn_grad_sums_run, pod__norm_at(run.set)->name, &run, sizeof run, l);
 }
 
@@ -311,7 +368,7 @@ const pod_op pod__op_bn_grad_sums = {.name = "bn_grad_sums",
 
 /* ---- bn_grad_apply ------------------------------------------------------------------------- */
 
-pod_status pod__bn_want_sums_of_group(const pod__bn_attr *attr, const pod_type *x,
+pod_status pod__bn_want_sums_of_group(const pod_bn_attr *attr, const pod_type *x,
                                       const pod_type *mean, const pod_type *dgamma,
                                       const pod_type *dbeta)
 {
@@ -328,15 +385,15 @@ static pod_status bn_grad_apply_infer(const pod_node *n, const pod_type in[], in
                                       pod_type out[])
 {
     enum { X, DY, MEAN, RSTD, GAMMA, DGAMMA, DBETA };
-    const pod__bn_attr *attr = n->attr;
+    const pod_bn_attr *attr = n->attr;
     (void)n_in;
     POD_TRY(pod__bn_want_images("x", &in[X]));
-    POD_TRY(pod__want_alike("x", &in[X], "dy", &in[DY]));
+    POD_TRY(pod__bn_want_beside(&in[X], "dy", &in[DY]));
     POD_TRY(want_moments(&in[X], &in[MEAN], &in[RSTD]));
     POD_TRY(pod__want_channels("gamma", &in[GAMMA], &in[X]));
     POD_TRY(pod__want_no_parts("gamma", &in[GAMMA]));
     POD_TRY(pod__bn_want_sums_of_group(attr, &in[X], &in[MEAN], &in[DGAMMA], &in[DBETA]));
-    out[0] = in[X];
+    out[0] = pod__bn_stored(n, &in[X]);
     return POD_OK;
 }
 
@@ -357,18 +414,18 @@ static void bn_grad_apply_run(const void *attr, const void *const in[], void *co
     (void)scratch;
     const grad_apply_run_attr *a = attr;
     pod__norm_at(a->rows.set)
-        ->grad_apply(a->rows.rows, a->rows.c, a->count, (pod_dtype)a->rows.dtype, in[0], in[1],
+        ->grad_apply(a->rows.rows, a->rows.c, a->count, pod__bn_types(&a->rows), in[0], in[1],
                      in[2], in[3], in[4], in[5], in[6], out[0]);
 }
 
 static pod_status bn_grad_apply_lower(const pod_lower_args *args, pod_lowering *l)
 {
-    const pod__bn_attr *attr = args->node->attr;
-    const grad_apply_run_attr run = {.rows = pod__rows_of(args, pod__norm_pick(args->target->cpu)),
+    const pod_bn_attr *attr = args->node->attr;
+    const grad_apply_run_attr run = {.rows = pod__bn_rows_of(args, 1, 0),
                                      .count = pod__bn_own_rows(attr->rows, args, 5)};
     POD_TRY(
         pod__lower(args, bn_grad_apply_run, pod__norm_at(run.rows.set)->name, &run, sizeof run, l));
-    l->in_place[0] = 1;
+    l->in_place[0] = pod__bn_in_place(args, 0, 1, 0);
     return POD_OK;
 }
 
@@ -409,7 +466,7 @@ pod_value pod_batchnorm(pod_graph *g, pod_value x, pod_batchnorm_attr attr)
     pod_value mean = pod_variable(g, "moving_mean", c, zero, POD_ROLE_MOVING);
     pod_value var = pod_variable(g, "moving_var", c, one, POD_ROLE_MOVING);
     const bn_moments_attr moments = {.rows = (double)pod__rows(&t.shape), .eps = attr.eps};
-    pod__bn_attr apply = {.rows = HUGE_VAL};
+    pod_bn_attr apply = {.rows = HUGE_VAL};
     pod_value rstd;
     if (attr.train) {
         pod_value sums[2], stat[3];

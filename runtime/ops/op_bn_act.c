@@ -14,8 +14,8 @@
  * let through; bn_grad_sums_of sees it in a z that more was added to, and hands on g, which is dz
  * where z > 0 and else 0. Of z = swish(v), v = x scale + shift, bn_grad_sums_swish hands on
  * g = dz swish'(v) for a bn_grad_apply: in the place of dz it costs less than to be made again. How
- * the statistics may vary and which sums go with them is as in op_batchnorm.c. */
-#include "runtime/ops/fused.h"
+ * the statistics may vary and which sums go with them is as in op_batchnorm.c. Beside an x in bf16
+ * dz, res, z, g, dx and what the activation makes may be float32: z and g alike, more as x. */
 #include "runtime/ops/op_batchnorm.h"
 
 /* ---- bn_fold ------------------------------------------------------------------------------- */
@@ -78,12 +78,11 @@ static pod_status want_folded(const pod_type *x, const pod_type in[])
 static pod_status bn_apply_act_infer(const pod_node *n, const pod_type in[], int n_in,
                                      pod_type out[])
 {
-    (void)n;
     POD_TRY(pod__bn_want_images("x", &in[0]));
     POD_TRY(want_folded(&in[0], &in[1]));
-    if (n_in > 3) POD_TRY(pod__want_alike("x", &in[0], "the residual", &in[3]));
+    if (n_in > 3) POD_TRY(pod__bn_want_beside(&in[0], "the residual", &in[3]));
     if (n_in > 4) POD_TRY(want_folded(&in[3], &in[n_in - 2]));
-    out[0] = in[0];
+    out[0] = pod__bn_stored(n, &in[0]);
     return POD_OK;
 }
 
@@ -91,7 +90,7 @@ static void bn_apply_act_cost(const pod_node *n, const pod_type in[], const pod_
                               pod_cost *cost)
 {
     enum { SWISH_OPS = 10 };
-    const pod_bn_act_attr *attr = n->attr;
+    const pod_bn_attr *attr = n->attr;
     const int ops = n->n_in + (attr->act == POD_NORM_SWISH ? SWISH_OPS : 0);
     pod__cost_of(n, in, out, ops * (double)pod_shape_count(&out[0].shape), cost);
 }
@@ -107,20 +106,20 @@ static void bn_apply_act_run(const void *attr, const void *const in[], void *con
     (void)scratch;
     const apply_run_attr *a = attr;
     pod__norm_at(a->rows.set)
-        ->apply_act(a->rows.rows, a->rows.c, (pod_dtype)a->rows.dtype, in[0], in[1], in[2],
+        ->apply_act(a->rows.rows, a->rows.c, pod__bn_types(&a->rows), in[0], in[1], in[2],
                     a->n_in > 3 ? in[3] : NULL, a->n_in > 4 ? in[4] : NULL,
                     a->n_in > 4 ? in[5] : NULL, (pod_norm_act)a->act, out[0]);
 }
 
 static pod_status bn_apply_act_lower(const pod_lower_args *args, pod_lowering *l)
 {
-    const pod_bn_act_attr *attr = args->node->attr;
-    const apply_run_attr run = {.rows = pod__rows_of(args, pod__norm_pick(args->target->cpu)),
-                                .act = (int32_t)attr->act,
-                                .n_in = args->node->n_in};
+    const pod_bn_attr *attr = args->node->attr;
+    const int res = args->node->n_in > 3 ? 3 : -1;
+    const apply_run_attr run = {
+        .rows = pod__bn_rows_of(args, res, 0), .act = (int32_t)attr->act, .n_in = args->node->n_in};
     POD_TRY(
         pod__lower(args, bn_apply_act_run, pod__norm_at(run.rows.set)->name, &run, sizeof run, l));
-    l->in_place[0] = 0;
+    l->in_place[0] = pod__bn_in_place(args, 0, 0, res);
     return POD_OK;
 }
 
@@ -143,7 +142,7 @@ static pod_status grad_sums_infer(const pod_type *x, const pod_type *dz, const p
                                   pod_type out[])
 {
     POD_TRY(pod__bn_want_images("x", x));
-    POD_TRY(pod__want_alike("x", x, "dz", dz));
+    POD_TRY(pod__bn_want_beside(x, "dz", dz));
     POD_TRY(pod__bn_want_pair(x, "the mean", &moments[0], "rstd", &moments[1]));
     out[0] = pod__channels_of(x);
     out[0].sum = pod__rows_split(x);
@@ -162,18 +161,17 @@ static pod_status bn_grad_sums_act_infer(const pod_node *n, const pod_type in[],
 static pod_status bn_grad_sums_swish_infer(const pod_node *n, const pod_type in[], int n_in,
                                            pod_type out[])
 {
-    out[2] = in[1];
+    out[2] = pod__bn_stored(n, &in[1]);
     return bn_grad_sums_act_infer(n, in, n_in, out);
 }
 
 static pod_status bn_grad_sums_of_infer(const pod_node *n, const pod_type in[], int n_in,
                                         pod_type out[])
 {
-    (void)n;
     POD_TRY(grad_sums_infer(&in[0], &in[1], &in[3], out));
-    out[2] = in[1];
-    if (n_in > 5) POD_TRY(pod__want_alike("dz", &in[1], "more of it", &in[5]));
-    return pod__want_alike("x", &in[0], "z", &in[2]);
+    out[2] = pod__bn_stored(n, &in[1]);
+    if (n_in > 5) POD_TRY(pod__want_alike("x", &in[0], "more of dz", &in[5]));
+    return pod__want_alike("what is handed on", &out[2], "z", &in[2]);
 }
 
 static void grad_sums_cost(const pod_node *n, const pod_type in[], const pod_type out[],
@@ -190,9 +188,9 @@ static void bn_grad_sums_act_run(const void *attr, const void *const in[], void 
 {
     (void)scratch;
     const pod__rows_attr *a = attr;
-    pod__norm_at(a->set)->grad_sums_act(a->rows, a->c, (pod_dtype)a->dtype, in[0], in[1], NULL,
-                                        NULL, in[2], in[3], in[4], in[5], POD_NORM_RELU, NULL,
-                                        out[0], out[1]);
+    pod__norm_at(a->set)->grad_sums_act(a->rows, a->c, pod__bn_types(a), in[0], in[1], NULL, NULL,
+                                        in[2], in[3], in[4], in[5], POD_NORM_RELU, NULL, out[0],
+                                        out[1]);
 }
 
 static void bn_grad_sums_swish_run(const void *attr, const void *const in[], void *const out[],
@@ -200,9 +198,9 @@ static void bn_grad_sums_swish_run(const void *attr, const void *const in[], voi
 {
     (void)scratch;
     const pod__rows_attr *a = attr;
-    pod__norm_at(a->set)->grad_sums_act(a->rows, a->c, (pod_dtype)a->dtype, in[0], in[1], NULL,
-                                        NULL, in[2], in[3], in[4], in[5], POD_NORM_SWISH, out[2],
-                                        out[0], out[1]);
+    pod__norm_at(a->set)->grad_sums_act(a->rows, a->c, pod__bn_types(a), in[0], in[1], NULL, NULL,
+                                        in[2], in[3], in[4], in[5], POD_NORM_SWISH, out[2], out[0],
+                                        out[1]);
 }
 
 typedef struct sums_of_run_attr {
@@ -216,33 +214,32 @@ static void bn_grad_sums_of_run(const void *attr, const void *const in[], void *
     (void)scratch;
     const sums_of_run_attr *a = attr;
     pod__norm_at(a->rows.set)
-        ->grad_sums_act(a->rows.rows, a->rows.c, (pod_dtype)a->rows.dtype, in[0], in[1],
+        ->grad_sums_act(a->rows.rows, a->rows.c, pod__bn_types(&a->rows), in[0], in[1],
                         a->n_in > 5 ? in[5] : NULL, in[2], NULL, NULL, in[3], in[4], POD_NORM_RELU,
                         out[2], out[0], out[1]);
 }
 
 static pod_status bn_grad_sums_act_lower(const pod_lower_args *args, pod_lowering *l)
 {
-    const pod__rows_attr run = pod__rows_of(args, pod__norm_pick(args->target->cpu));
+    const pod__rows_attr run = pod__bn_rows_of(args, 1, -1);
     return pod__lower(args, bn_grad_sums_act_run, pod__norm_at(run.set)->name, &run, sizeof run, l);
 }
 
 static pod_status bn_grad_sums_swish_lower(const pod_lower_args *args, pod_lowering *l)
 {
-    const pod__rows_attr run = pod__rows_of(args, pod__norm_pick(args->target->cpu));
+    const pod__rows_attr run = pod__bn_rows_of(args, 1, 2);
     POD_TRY(
         pod__lower(args, bn_grad_sums_swish_run, pod__norm_at(run.set)->name, &run, sizeof run, l));
-    l->in_place[2] = 1;
+    l->in_place[2] = pod__bn_in_place(args, 2, 1, -1);
     return POD_OK;
 }
 
 static pod_status bn_grad_sums_of_lower(const pod_lower_args *args, pod_lowering *l)
 {
-    const sums_of_run_attr run = {.rows = pod__rows_of(args, pod__norm_pick(args->target->cpu)),
-                                  .n_in = args->node->n_in};
+    const sums_of_run_attr run = {.rows = pod__bn_rows_of(args, 1, 2), .n_in = args->node->n_in};
     POD_TRY(pod__lower(args, bn_grad_sums_of_run, pod__norm_at(run.rows.set)->name, &run,
                        sizeof run, l));
-    l->in_place[2] = 1;
+    l->in_place[2] = pod__bn_in_place(args, 2, 1, -1);
     return POD_OK;
 }
 
@@ -291,13 +288,13 @@ static pod_status bn_grad_apply_act_infer(const pod_node *n, const pod_type in[]
 {
     (void)n_in;
     POD_TRY(pod__bn_want_images("x", &in[X]));
-    POD_TRY(pod__want_alike("x", &in[X], "dz", &in[DZ]));
+    POD_TRY(pod__bn_want_beside(&in[X], "dz", &in[DZ]));
     POD_TRY(want_folded(&in[X], &in[SCALE]));
     POD_TRY(pod__bn_want_pair(&in[X], "the mean", &in[MEAN], "rstd", &in[RSTD]));
     POD_TRY(pod__want_channels("gamma", &in[GAMMA], &in[X]));
     POD_TRY(pod__want_no_parts("gamma", &in[GAMMA]));
     POD_TRY(pod__bn_want_sums_of_group(n->attr, &in[X], &in[MEAN], &in[DGAMMA], &in[DBETA]));
-    out[0] = in[X];
+    out[0] = pod__bn_stored(n, &in[X]);
     return POD_OK;
 }
 
@@ -318,19 +315,19 @@ static void bn_grad_apply_act_run(const void *attr, const void *const in[], void
     (void)scratch;
     const grad_apply_run_attr *a = attr;
     pod__norm_at(a->rows.set)
-        ->grad_apply_act(a->rows.rows, a->rows.c, a->count, (pod_dtype)a->rows.dtype, in[X], in[DZ],
+        ->grad_apply_act(a->rows.rows, a->rows.c, a->count, pod__bn_types(&a->rows), in[X], in[DZ],
                          in[SCALE], in[SHIFT], in[MEAN], in[RSTD], in[GAMMA], in[DGAMMA], in[DBETA],
                          out[0]);
 }
 
 static pod_status bn_grad_apply_act_lower(const pod_lower_args *args, pod_lowering *l)
 {
-    const pod__bn_attr *attr = args->node->attr;
-    const grad_apply_run_attr run = {.rows = pod__rows_of(args, pod__norm_pick(args->target->cpu)),
+    const pod_bn_attr *attr = args->node->attr;
+    const grad_apply_run_attr run = {.rows = pod__bn_rows_of(args, DZ, 0),
                                      .count = pod__bn_own_rows(attr->rows, args, DGAMMA)};
     POD_TRY(pod__lower(args, bn_grad_apply_act_run, pod__norm_at(run.rows.set)->name, &run,
                        sizeof run, l));
-    l->in_place[0] = DZ;
+    l->in_place[0] = pod__bn_in_place(args, 0, DZ, X);
     return POD_OK;
 }
 

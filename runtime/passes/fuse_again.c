@@ -45,7 +45,7 @@ pod__verdict pod__fuse_bn_again(pod__fuse *f, pod__site *at)
 {
     if (!pod__site_is(at, "bn_apply_act") || at->node.phase != POD_PHASE_FORWARD)
         return pod__no_match();
-    if (((const pod_bn_act_attr *)at->node.attr)->act == POD_NORM_SWISH) return pod__no_match();
+    if (((const pod_bn_attr *)at->node.attr)->act == POD_NORM_SWISH) return pod__no_match();
     const pod_value z = at->out[0];
     const pod__readers r = pod__readers_of(f, z);
     int first = 0; /* of those that stand in backward */

@@ -151,8 +151,8 @@ static pod__site *own_bn(const pod__fuse *f, pod_value v, const pod__site *reade
 static void become_apply_act(pod__fuse *f, pod__site *at, pod_norm_act act, const pod_value in[],
                              int n)
 {
-    const pod_bn_act_attr attr = {.act = act};
-    at->node.attr = pod_arena_copy(f->plan->arena, &attr, _Alignof(pod_bn_act_attr), sizeof attr);
+    const pod_bn_attr attr = {.act = act};
+    at->node.attr = pod_arena_copy(f->plan->arena, &attr, _Alignof(pod_bn_attr), sizeof attr);
     f->no_memory = f->no_memory || !at->node.attr;
     at->node.attr_bytes = sizeof attr;
     at->node.op = pod_op_find("bn_apply_act");
