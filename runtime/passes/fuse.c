@@ -75,12 +75,20 @@ void pod__set_inputs(pod__site *s, const pod_value in[], int n)
     s->node.n_in = n;
 }
 
+void pod__read_instead(pod__site *s, pod_value old, pod_value now)
+{
+    for (int j = 0; s->node.op && j < s->node.n_in; j++)
+        if (s->in[j].id == old.id) s->in[j] = now;
+}
+
 void pod__clear(pod__site *s) { *s = (pod__site){0}; }
 
 static const pod_type *type_of(const pod__fuse *f, pod_value v)
 {
     return pod_graph_type(f->from, f->model[v.id]);
 }
+
+pod_dtype pod__dtype_of(const pod__fuse *f, pod_value v) { return type_of(f, v)->dtype; }
 
 pod_fuse_args pod__fuse_args_of(const pod__fuse *f, const pod__site *s, pod__fuse_types *types)
 {

@@ -46,6 +46,7 @@ static inline pod__verdict pod__refused(const char *why) { return (pod__verdict)
 
 bool pod__site_is(const pod__site *s, const char *op); /* false for NULL and an empty site */
 pod__site *pod__maker_of(const pod__fuse *f, pod_value v);
+pod_dtype pod__dtype_of(const pod__fuse *f, pod_value v);
 
 enum { POD__MAX_READERS = 16 };
 /* The sites that read the value, in order. What is kept, or read by more than POD__MAX_READERS,
@@ -66,6 +67,7 @@ pod_value pod__add_output(pod__fuse *f, pod__site *s, pod_value model);
 /* `v`, another site's output so far, becomes this site's next output. */
 void pod__take_output(pod__fuse *f, pod__site *s, pod_value v);
 void pod__set_inputs(pod__site *s, const pod_value in[], int n);
+void pod__read_instead(pod__site *s, pod_value old, pod_value now);
 void pod__clear(pod__site *s);
 
 /* For pod_conv2d_why_not and pod_matmul_why_not. */

@@ -31,12 +31,6 @@ static bool goes_on(const pod__site *from, const pod__site *to)
     return false;
 }
 
-static void read_instead(pod__site *s, pod_value old, pod_value new)
-{
-    for (int j = 0; j < s->node.n_in; j++)
-        if (s->in[j].id == old.id) s->in[j] = new;
-}
-
 /* z of a sum is read by convolutions and by the next sum, and in backward by the gradients of both:
  * it is made again before the first of these from what is there anyway. A z that is made so is not
  * there for the next one, which is kept. So is a swish, which takes longer to make again than to
@@ -60,6 +54,6 @@ pod__verdict pod__fuse_bn_again(pod__fuse *f, pod__site *at)
     again->node.phase = r.site[first]->node.phase;
     again->node.n_out = 0;
     const pod_value made = pod__add_output(f, again, z);
-    for (int i = first; i < r.n; i++) read_instead(r.site[i], z, made);
+    for (int i = first; i < r.n; i++) pod__read_instead(r.site[i], z, made);
     return pod__fused();
 }

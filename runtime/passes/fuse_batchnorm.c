@@ -112,16 +112,32 @@ static const char *why_no_prologue(const pod__fuse *f, const pod__site *conv, un
     return pod_conv2d_why_not(&args, bits);
 }
 
+/* The cast of z to y's type, where it is stored as another. */
+static pod__site *cast_of(const pod__fuse *f, pod_value y, pod_value z, const pod__readers *r)
+{
+    if (pod__dtype_of(f, y) == pod__dtype_of(f, z)) return NULL;
+    for (int i = 0; i < r->n; i++)
+        if (pod__site_is(r->site[i], "cast") &&
+            pod__dtype_of(f, r->site[i]->out[0]) == pod__dtype_of(f, y))
+            return r->site[i];
+    return NULL;
+}
+
 pod__verdict pod__fuse_bn_prologue(pod__fuse *f, pod__site *at)
 {
     if (!pod__site_is(at, "bn_apply")) return pod__no_match();
     pod__site *relu = pod__only_reader(f, at->out[0], "relu");
-    const pod_value z = relu ? relu->out[0] : at->out[0];
+    const pod_value n = relu ? relu->out[0] : at->out[0];
     const unsigned bits = POD_CONV_AFFINE_X | (relu ? POD_CONV_RELU_X : 0);
-    const pod__readers r = pod__readers_of(f, z);
+    const pod__readers of_n = pod__readers_of(f, n);
+    pod__site *cast = cast_of(f, at->in[Y], n, &of_n);
+    const pod_value z = cast ? cast->out[0] : n;
+    const pod__readers r = cast ? pod__readers_of(f, z) : of_n;
     bool any_conv = false;
     for (int i = 0; i < r.n; i++) any_conv = any_conv || is_conv_of(r.site[i], z);
-    if (!any_conv) return pod__no_match();
+    if (!any_conv || pod__dtype_of(f, z) != pod__dtype_of(f, at->in[Y])) return pod__no_match();
+    for (int i = 0; cast && i < of_n.n; i++)
+        if (of_n.site[i] != cast) return pod__refused_by_reader(f, of_n.site[i]);
     for (int i = 0; i < r.n; i++)
         if (!is_conv_of(r.site[i], z)) return pod__refused_by_reader(f, r.site[i]);
     for (int i = 0; i < r.n; i++) {
@@ -134,6 +150,7 @@ pod__verdict pod__fuse_bn_prologue(pod__fuse *f, pod__site *at)
         pod__set_inputs(conv, (pod_value[]){at->in[Y], conv->in[1], k.scale, k.shift}, 4);
         if (pod_conv2d_fuse(&conv->node, bits, f->plan->arena) != POD_OK) f->no_memory = true;
     }
+    if (cast) pod__clear(cast);
     if (relu) pod__clear(relu);
     pod__clear(at);
     return pod__fused();
@@ -151,7 +168,7 @@ static pod__site *own_bn(const pod__fuse *f, pod_value v, const pod__site *reade
 static void become_apply_act(pod__fuse *f, pod__site *at, pod_norm_act act, const pod_value in[],
                              int n)
 {
-    const pod_bn_attr attr = {.act = act};
+    const pod_bn_attr attr = {.act = act, .stored = 1 + (int64_t)pod__dtype_of(f, at->out[0])};
     at->node.attr = pod_arena_copy(f->plan->arena, &attr, _Alignof(pod_bn_attr), sizeof attr);
     f->no_memory = f->no_memory || !at->node.attr;
     at->node.attr_bytes = sizeof attr;
@@ -169,6 +186,8 @@ static pod__verdict fuse_residual(pod__fuse *f, pod__site *add, pod__site *last)
     if (!bn) bn = other, other = NULL;
     const folded k = fold_of(f, bn);
     if (other) {
+        if (pod__dtype_of(f, bn->in[Y]) == POD_F32 && pod__dtype_of(f, other->in[Y]) == POD_BF16)
+            return pod__refused("what is added to an x in f32 is bf16");
         const folded o = fold_of(f, other);
         const pod_value in[] = {bn->in[Y], k.scale, k.shift, other->in[Y], o.scale, o.shift};
         become_apply_act(f, last, act, in, 6);
@@ -222,6 +241,18 @@ pod__verdict pod__fuse_bn_grad_sums_of(pod__fuse *f, pod__site *at)
 
 /* ---- bn_grad_sums_add: dz of a bn_grad_sums_of is a sum that nothing else reads ---- */
 
+/* Which part of the sum the kernel may take as `more`, of the type of what is normalized: it may be
+ * the cast of one. -1: neither. */
+static int part_like(const pod__fuse *f, const pod__site *add, pod_dtype t)
+{
+    for (int i = 1; i >= 0; i--) {
+        if (pod__dtype_of(f, add->in[i]) == t) return i;
+        const pod__site *cast = maker_that_is(f, add->in[i], "cast");
+        if (cast && pod__dtype_of(f, cast->in[0]) == t) return i;
+    }
+    return -1;
+}
+
 pod__verdict pod__fuse_bn_grad_sums_add(pod__fuse *f, pod__site *at)
 {
     enum { DZ = 1, N_SUMS_OF = 5 };
@@ -231,12 +262,17 @@ pod__verdict pod__fuse_bn_grad_sums_add(pod__fuse *f, pod__site *at)
     pod__site *sums = r.n > 0 ? r.site[0] : NULL;
     if (!pod__site_is(sums, "bn_grad_sums_of") || sums->in[DZ].id != dz.id) return pod__no_match();
     if (r.n > 1) return pod__refused_by_reader(f, r.site[1]);
+    const pod_dtype t = pod__dtype_of(f, sums->in[Y]);
+    const int more = part_like(f, at, t);
+    if (more < 0) return pod__refused("neither part is of the type of what is normalized");
+    pod__site *cast = pod__dtype_of(f, at->in[more]) == t ? NULL : pod__maker_of(f, at->in[more]);
     pod_value in[N_SUMS_OF + 1];
     memcpy(in, sums->in, sizeof in[0] * N_SUMS_OF);
-    in[DZ] = at->in[0];
-    in[N_SUMS_OF] = at->in[1];
+    in[DZ] = at->in[1 - more];
+    in[N_SUMS_OF] = cast ? cast->in[0] : at->in[more];
     pod__set_inputs(sums, in, N_SUMS_OF + 1);
     pod__clear(at);
+    if (cast && pod__readers_of(f, cast->out[0]).n == 0) pod__clear(cast);
     return pod__fused();
 }
 
