@@ -53,29 +53,21 @@ pod_status pod_bn_store_as(pod_node *node, pod_dtype out, pod_arena *arena)
     return node->attr ? POD_OK : POD_E_NOMEM;
 }
 
-/* In the attr: x's type, and above it in what bits the others differ. */
-enum { TYPE_BITS = 8 };
-
-pod__rows_attr pod__bn_rows_of(const pod_lower_args *args, int beside, int out)
+pod__bn_rows pod__bn_rows_of(const pod_lower_args *args, int beside, int out)
 {
-    pod__rows_attr run = pod__rows_of(args, pod__norm_pick(args->target->cpu));
-    const int x = run.dtype;
-    const int t = beside < 0 ? x : (int)args->in[beside].dtype;
-    const int made = out < 0 ? x : (int)args->out[out].dtype;
-    POD_ASSERT(x == POD_BF16 || (t == x && made == x), "x is %s, dy %s, what is made %s",
-               pod_dtype_name((pod_dtype)x), pod_dtype_name((pod_dtype)t),
-               pod_dtype_name((pod_dtype)made));
-    run.dtype |= (t ^ x) << TYPE_BITS | (made ^ x) << 2 * TYPE_BITS;
+    const pod__rows_attr x = pod__rows_of(args, pod__norm_pick(args->target->cpu));
+    pod__bn_rows run = {.rows = x.rows, .c = x.c, .set = x.set, .x = (int8_t)x.dtype};
+    run.beside = beside < 0 ? run.x : (int8_t)args->in[beside].dtype;
+    run.out = out < 0 ? run.x : (int8_t)args->out[out].dtype;
+    POD_ASSERT(run.x == POD_BF16 || (run.beside == run.x && run.out == run.x),
+               "x is %s, dy %s, what is made %s", pod_dtype_name((pod_dtype)run.x),
+               pod_dtype_name((pod_dtype)run.beside), pod_dtype_name((pod_dtype)run.out));
     return run;
 }
 
-pod_norm_types pod__bn_types(const pod__rows_attr *a)
+pod_norm_types pod__bn_types(const pod__bn_rows *a)
 {
-    enum { MASK = (1 << TYPE_BITS) - 1 };
-    const int x = a->dtype & MASK;
-    return (pod_norm_types){.x = (pod_dtype)x,
-                            .beside = (pod_dtype)((a->dtype >> TYPE_BITS & MASK) ^ x),
-                            .out = (pod_dtype)((a->dtype >> 2 * TYPE_BITS & MASK) ^ x)};
+    return (pod_norm_types){(pod_dtype)a->x, (pod_dtype)a->beside, (pod_dtype)a->out};
 }
 
 int8_t pod__bn_in_place(const pod_lower_args *args, int k, int first, int second)
@@ -291,14 +283,14 @@ static void bn_apply_cost(const pod_node *n, const pod_type in[], const pod_type
 static void bn_apply_run(const void *attr, const void *const in[], void *const out[], void *scratch)
 {
     (void)scratch;
-    const pod__rows_attr *a = attr;
+    const pod__bn_rows *a = attr;
     pod__norm_at(a->set)->apply(a->rows, a->c, pod__bn_types(a), in[0], in[1], in[2], in[3], in[4],
                                 out[0]);
 }
 
 static pod_status bn_apply_lower(const pod_lower_args *args, pod_lowering *l)
 {
-    const pod__rows_attr run = pod__bn_rows_of(args, -1, 0);
+    const pod__bn_rows run = pod__bn_rows_of(args, -1, 0);
     POD_TRY(pod__lower(args, bn_apply_run, pod__norm_at(run.set)->name, &run, sizeof run, l));
     l->in_place[0] = pod__bn_in_place(args, 0, 0, -1);
     return POD_OK;
@@ -343,14 +335,14 @@ static void bn_grad_sums_run(const void *attr, const void *const in[], void *con
                              void *scratch)
 {
     (void)scratch;
-    const pod__rows_attr *a = attr;
+    const pod__bn_rows *a = attr;
     pod__norm_at(a->set)->grad_sums(a->rows, a->c, pod__bn_types(a), in[0], in[1], in[2], in[3],
                                     out[0], out[1]);
 }
 
 static pod_status bn_grad_sums_lower(const pod_lower_args *args, pod_lowering *l)
 {
-    const pod__rows_attr run = pod__bn_rows_of(args, 1, -1);
+    const pod__bn_rows run = pod__bn_rows_of(args, 1, -1);
     return pod__lower(args, bn_grad_sums_run, pod__norm_at(run.set)->name, &run, sizeof run, l);
 }
 
@@ -404,7 +396,7 @@ static void bn_grad_apply_cost(const pod_node *n, const pod_type in[], const pod
 }
 
 typedef struct grad_apply_run_attr {
-    pod__rows_attr rows;
+    pod__bn_rows rows;
     double count;
 } grad_apply_run_attr;
 

@@ -22,10 +22,15 @@ pod_status pod__bn_want_sums_of_group(const pod_bn_attr *attr, const pod_type *x
 /* The rows of which each core that holds a part of the sums has counted its own. */
 double pod__bn_own_rows(double rows, const pod_lower_args *args, int in);
 
-/* pod__rows_of of x = in[0] and of what stands beside it, in[beside], and comes out, out[out]; -1:
- * nothing does. */
-pod__rows_attr pod__bn_rows_of(const pod_lower_args *args, int beside, int out);
-pod_norm_types pod__bn_types(const pod__rows_attr *a);
+/* In an attr: the rows of x, and pod_norm_types. */
+typedef struct pod__bn_rows {
+    int64_t rows, c;
+    int32_t set;
+    int8_t x, beside, out, unused;
+} pod__bn_rows;
+/* Of x = in[0], what stands beside it, in[beside], and comes out, out[out]; -1: nothing does. */
+pod__bn_rows pod__bn_rows_of(const pod_lower_args *args, int beside, int out);
+pod_norm_types pod__bn_types(const pod__bn_rows *a);
 /* The first of the two inputs that is of the type of output k, which then may take its place; -1:
  * neither is, or `second` is -1. */
 int8_t pod__bn_in_place(const pod_lower_args *args, int k, int first, int second);

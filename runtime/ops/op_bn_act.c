@@ -96,7 +96,7 @@ static void bn_apply_act_cost(const pod_node *n, const pod_type in[], const pod_
 }
 
 typedef struct apply_run_attr {
-    pod__rows_attr rows;
+    pod__bn_rows rows;
     int32_t act, n_in;
 } apply_run_attr;
 
@@ -187,7 +187,7 @@ static void bn_grad_sums_act_run(const void *attr, const void *const in[], void 
                                  void *scratch)
 {
     (void)scratch;
-    const pod__rows_attr *a = attr;
+    const pod__bn_rows *a = attr;
     pod__norm_at(a->set)->grad_sums_act(a->rows, a->c, pod__bn_types(a), in[0], in[1], NULL, NULL,
                                         in[2], in[3], in[4], in[5], POD_NORM_RELU, NULL, out[0],
                                         out[1]);
@@ -197,14 +197,14 @@ static void bn_grad_sums_swish_run(const void *attr, const void *const in[], voi
                                    void *scratch)
 {
     (void)scratch;
-    const pod__rows_attr *a = attr;
+    const pod__bn_rows *a = attr;
     pod__norm_at(a->set)->grad_sums_act(a->rows, a->c, pod__bn_types(a), in[0], in[1], NULL, NULL,
                                         in[2], in[3], in[4], in[5], POD_NORM_SWISH, out[2], out[0],
                                         out[1]);
 }
 
 typedef struct sums_of_run_attr {
-    pod__rows_attr rows;
+    pod__bn_rows rows;
     int64_t n_in;
 } sums_of_run_attr;
 
@@ -221,13 +221,13 @@ static void bn_grad_sums_of_run(const void *attr, const void *const in[], void *
 
 static pod_status bn_grad_sums_act_lower(const pod_lower_args *args, pod_lowering *l)
 {
-    const pod__rows_attr run = pod__bn_rows_of(args, 1, -1);
+    const pod__bn_rows run = pod__bn_rows_of(args, 1, -1);
     return pod__lower(args, bn_grad_sums_act_run, pod__norm_at(run.set)->name, &run, sizeof run, l);
 }
 
 static pod_status bn_grad_sums_swish_lower(const pod_lower_args *args, pod_lowering *l)
 {
-    const pod__rows_attr run = pod__bn_rows_of(args, 1, 2);
+    const pod__bn_rows run = pod__bn_rows_of(args, 1, 2);
     POD_TRY(
         pod__lower(args, bn_grad_sums_swish_run, pod__norm_at(run.set)->name, &run, sizeof run, l));
     l->in_place[2] = pod__bn_in_place(args, 2, 1, -1);
@@ -305,7 +305,7 @@ static void bn_grad_apply_act_cost(const pod_node *n, const pod_type in[], const
 }
 
 typedef struct grad_apply_run_attr {
-    pod__rows_attr rows;
+    pod__bn_rows rows;
     double count;
 } grad_apply_run_attr;
 
