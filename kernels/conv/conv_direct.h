@@ -5,7 +5,8 @@
  *   strip    some lines of the images, the zeros around them in place: [image][row][column][C], in
  *            the caches of the core
  *   forward  squares of up to 16 windows x 2 vectors of filters, whose sums stay in registers over
- *            the whole window: an element of the strip is broadcast to the filters' vectors
+ *            the whole window: an element of the strip is broadcast to the filters' vectors, or to
+ *            one vector's in each of the three windows that it is in
  *   input    the same over dy, a convolution for each pair of remainders (residue.h)
  *   grad
  *   weight   squares of half a vector of filters x 3 vectors of a window's row, whose sums stay in

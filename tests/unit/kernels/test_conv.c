@@ -88,6 +88,8 @@ static const pod_conv_shape shapes[] = {
     {1, 7, 6, 1, 7, 6, 3, 3, 3, 1, 1, 1},       /* of one channel, */
     {1, 7, 6, 3, 4, 3, 1, 5, 5, 2, 2, 2},       /* to one filter; or an even number */
     {3, 5, 7, 3, 5, 6, 5, 2, 2, 1, 1, 0},       /* of pixels with an odd one */
+    {3, 4, 2, 16, 4, 2, 7, 3, 3, 1, 1, 1},      /* two windows a line, few filters */
+    {2, 6, 14, 3, 3, 6, 9, 2, 6, 2, 0, 1},      /* a window as long as three steps */
     {1, 3, 9, 2048, 2, 5, 16, 1, 1, 2, 0, 0},   /* pixels whole pages apart */
     {0, 8, 8, 32, 8, 8, 32, 3, 3, 1, 1, 1},     /* no image */
     {0, 8, 8, 4, 8, 8, 4, 3, 3, 1, 1, 1},       {0, 8, 8, 4, 4, 4, 4, 1, 1, 2, 0, 0},
