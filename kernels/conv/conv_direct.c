@@ -1,16 +1,15 @@
 #include "kernels/conv/conv_direct.h"
 
-#include <stdbool.h>
-
 #include "kernels/conv/residue.h"
 
 enum {
     STRIP = 24 * 1024,       /* elements, where the filters fit beside it into the nearer caches */
     LONG_STRIP = 128 * 1024, /* where each block reads filters from farther away */
     FEW_WEIGHTS = 96 * 1024,
-    WAY = 1024,     /* of the first cache, elements: what is so far apart displaces each other */
-    LINE = 16,      /* of a cache */
-    LINE_SHORT = 4, /* windows */
+    WAY = 1024,       /* of the first cache, elements: what is so far apart displaces each other */
+    LINE = 16,        /* of a cache */
+    PLACE = 5 * LINE, /* longer pixels come faster into a strip, one after another */
+    LINE_SHORT = 4,   /* windows */
     FEW_WINDOWS = 8,
     LINE_MIN = 8,
     LINE_MAX = 28,
@@ -34,6 +33,7 @@ static int64_t strip_rows(const pod__direct *d, int64_t n_lines)
 static void cut(pod__direct *d, int64_t channels, int64_t places, int64_t beside)
 {
     const pod__windows *v = &d->view;
+    d->in_place = false;
     d->c = channels;
     d->run = v->s * channels;
     d->depth = v->r * ratio_up(v->s * v->c, d->per);
@@ -76,12 +76,25 @@ static void make_lines(pod__direct *d)
         }
 }
 
-static void cut_for_filters(pod__direct *d)
+/* Windows that are pixels of the image, as they stand: no zeros, nothing to widen or to apply. */
+static bool are_pixels(const pod__windows *v, const pod_conv_call *call, pod__direct_isa isa)
+{
+    return v->r == 1 && v->s == 1 && v->top >= 0 && v->left >= 0 &&
+           v->top + (v->p - 1) * v->step < v->h && v->left + (v->q - 1) * v->step < v->w &&
+           v->dtype == (isa.numbers > 1 ? POD_BF16 : POD_F32) && !(call->fused & POD_CONV_AFFINE_X);
+}
+
+static void cut_for_filters(pod__direct *d, const pod_conv_call *call, pod__direct_isa isa)
 {
     make_lines(d);
     const pod__windows *v = &d->view;
     const bool few = v->r * v->s * v->c * d->width <= FEW_WEIGHTS * d->per;
     cut(d, v->c, (few ? STRIP : LONG_STRIP) * d->per, 0);
+    if (!are_pixels(v, call, isa) || v->c > PLACE * d->per) return;
+    d->in_place = true;
+    d->apart = v->step * v->c;
+    d->line = d->apart * v->w;
+    d->image = v->h * v->w * v->c;
 }
 
 static pod__direct forward(const pod_conv_call *call, pod__direct_isa isa)
@@ -106,7 +119,7 @@ static pod__direct forward(const pod_conv_call *call, pod__direct_isa isa)
                      .h = s->p,
                      .w = s->q,
                      .step = 1};
-    cut_for_filters(&d);
+    cut_for_filters(&d, call, isa);
     return d;
 }
 
@@ -138,7 +151,7 @@ static pod__direct input_grad(const pod_conv_call *call, int64_t i, pod__direct_
                      .top = rows.pixel,
                      .left = columns.pixel,
                      .step = s->stride};
-    cut_for_filters(&d);
+    cut_for_filters(&d, call, isa);
     return d;
 }
 
@@ -234,7 +247,8 @@ pod__direct_room pod__direct_room_of(const pod_conv_call *call, pod__direct_isa 
     for (int64_t i = 0; i < pod__direct_parts(call); i++) {
         const pod__direct d = pod__direct_part(call, i, isa);
         const int64_t positions = d.images * d.lines * d.view.q;
-        strip = larger(strip, d.images * d.image / d.per + 16); /* vectors may end behind it */
+        if (!d.in_place) /* vectors may end behind it */
+            strip = larger(strip, d.images * d.image / d.per + 16);
         if (is_dw) side = positions * padded(d.width, isa.lanes);
         if (call->fused & POD_CONV_SUMS) channels = padded(d.width, isa.lanes);
     }

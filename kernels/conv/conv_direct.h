@@ -3,7 +3,7 @@
  * two products one instruction adds to a float32 sum.
  *
  *   strip    some lines of the images, the zeros around them in place: [image][row][column][C], in
- *            the caches of the core
+ *            the caches of the core; there is none where windows are pixels that can be read in place
  *   forward  squares of up to 16 windows x 2 vectors of filters, whose sums stay in registers over
  *            the whole window: an element of the strip is broadcast to the filters' vectors, or to
  *            one vector's in each of the three windows that it is in
@@ -29,6 +29,8 @@
 #ifndef MINIPOD_KERNELS_CONV_CONV_DIRECT_H
 #define MINIPOD_KERNELS_CONV_CONV_DIRECT_H
 
+#include <stdbool.h>
+
 #include "kernels/conv/conv.h"
 #include "kernels/conv/panel.h"
 
@@ -53,6 +55,7 @@ typedef struct pod__direct {
     int64_t row_gap, column_gap;   /* of a filter of one tap, the strip has what windows hit only */
     int64_t row, image;            /* places of the strip between rows, images, */
     int64_t line, apart;           /* lines of windows, windows */
+    bool in_place;                 /* the same of the image, for there is no strip */
     void *out;                     /* every step-th pixel of (N, h, w, width), */
     int64_t h, w, top, left, step; /* from `top`, `left` on */
     /* The weight gradient's images and lines of windows, and how far on an element's second number
