@@ -94,8 +94,8 @@ static pod_status read_settings(job *j)
 static pod_status open_own(job *j)
 {
     const pod_setup *s = &j->setup;
-    POD_TRY(pod_setup_from(j->config, pod_comm_size(j->call->comm),
-                           pod_comm_node_size(j->call->comm), j->arena, &j->setup));
+    POD_TRY(pod_setup_to_evaluate(j->config, pod_comm_size(j->call->comm),
+                                  pod_comm_node_size(j->call->comm), j->arena, &j->setup));
     POD_TRY(pod_network_choose(s, &j->choice, &j->network));
     pod_target host;
     POD_TRY(pod_target_from(j->config, NULL, &host));

@@ -13,6 +13,7 @@
 #include "bench/launch_run.h"
 #include "bench/launch_text.h"
 #include "bench/launch_warn.h"
+#include "bench/mpirun.h"
 #include "bench/result_files.h"
 #include "kernels/base/cpu.h"
 #include "runtime/core/file.h"
@@ -164,24 +165,6 @@ static pod_status check_launcher(const char *name)
     }
 }
 
-/* What Open MPI wants to be told before it runs as root, or more ranks than there are cores. What
- * the person has set stays. */
-static pod_status set_environment(int ranks)
-{
-    static const struct {
-        const char *name;
-        bool for_root;
-    } wanted[] = {{"OMPI_ALLOW_RUN_AS_ROOT", true},
-                  {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", true},
-                  {"OMPI_MCA_rmaps_base_oversubscribe", false},
-                  {"OMPI_MCA_mpi_yield_when_idle", false}};
-    const bool is_root = geteuid() == 0, is_crowded = ranks > pod_cpu_physical_cores();
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
-        if ((wanted[i].for_root ? is_root : is_crowded) && setenv(wanted[i].name, "1", 0) != 0)
-            return pod_fail(POD_E_NOMEM, "launch: no memory for the environment");
-    return POD_OK;
-}
-
 static const char *command_text(const launch *l)
 {
     const char *text = l->args[0];
@@ -219,7 +202,8 @@ static pod_status set_up(launch *l)
     POD_TRY(pod_launch_split(l->arena, pod_config_text(c, POD_OPT_MPIRUN), &l->words, &l->n_words));
     POD_TRY(check_launcher(l->words[0]));
     POD_TRY(find_self(l));
-    POD_TRY(set_environment(l->ranks));
+    POD_TRY(pod_mpirun_as_root());
+    if (l->ranks > pod_cpu_physical_cores()) POD_TRY(pod_mpirun_share_cores());
     if (l->is_job) l->stall_s = stall_of(l);
     POD_TRY(open_log(l));
     return pod_launch_run_open(&l->call->clock, l->call->log, &l->run);

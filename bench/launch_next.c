@@ -21,9 +21,16 @@ static bool was_hung(const pod_launch_seen *s)
     return s->hung && !(s->finished && s->exit_code == POD_EXIT_OK);
 }
 
+/* A rank that hangs keeps the others from stopping: the watchdog ended what could not save. */
+static bool lost_the_stop(const pod_launch_seen *s)
+{
+    return s->hung && !s->is_saved && s->exit_code != POD_EXIT_OK;
+}
+
 static pod_launch_reason reason_of(const pod_launch_seen *s)
 {
-    if (s->asked_to_stop && !s->finished) return POD_LAUNCH_STOPPED;
+    if (s->asked_to_stop && !s->finished)
+        return lost_the_stop(s) ? POD_LAUNCH_HUNG : POD_LAUNCH_STOPPED;
     if (was_hung(s)) return POD_LAUNCH_HUNG;
     if (s->exit_code == POD_EXIT_OK) return s->stopped ? POD_LAUNCH_STOPPED : POD_LAUNCH_OK;
     if (s->exit_code == POD_EXIT_USAGE) return POD_LAUNCH_USAGE;

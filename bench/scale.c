@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench/mpirun.h"
 #include "bench/simulate_settings.h"
 #include "bench/simulated.h"
 #include "runtime/core/file.h"
@@ -283,7 +284,8 @@ pod_status pod_scale_train(const pod_config *c, pod_scaling *s, int i)
     s->has_real = true;
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0 || !mkdtemp(folder))
         return pod_fail(POD_E_IO, "scale: cannot find this program, or make a folder in /tmp");
-    pod_status status = write_command(c, p, self, folder, &run);
+    pod_status status = pod_mpirun_as_root();
+    if (status == POD_OK) status = write_command(c, p, self, folder, &run);
     const int code = status == POD_OK ? system(run.text) : 0;
     if (code != 0)
         status = pod_fail(POD_E_IO, "mesh %s: training under mpirun ended with exit code %d",

@@ -5,8 +5,8 @@
 #include "runtime/optim/rules.h"
 
 static const pod_optim optims[] = {
-#define POD_OPTIM(name, n_states, n_ones, update, formula, source) \
-    {name, formula, source, n_states, n_ones, update},
+#define POD_OPTIM(name, n_states, n_ones, traits, update, formula, source) \
+    {name, formula, source, n_states, n_ones, traits, update},
 #include "runtime/optim/optims.def"
 #undef POD_OPTIM
 };

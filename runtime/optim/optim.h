@@ -23,11 +23,18 @@ typedef void pod_optim_update_fn(pod_graph *g, pod_value w, pod_role role, pod_v
                                  const pod_value state[], pod_value lr, pod_value step,
                                  const pod_hparams *hp);
 
+/* What an optimizer has to do with the hyperparameters. */
+enum {
+    POD_OPTIM_NESTEROV = 1 << 0, /* it has that form */
+    POD_OPTIM_EPSILON = 1 << 1   /* divides by roots that are 0 where all gradients were */
+};
+
 typedef struct pod_optim {
     const char *name;    /* "lars" */
     const char *formula; /* one line, for --help and explain */
     const char *source;  /* where the formula stands */
     int n_states, n_ones;
+    unsigned traits; /* POD_OPTIM_ */
     pod_optim_update_fn *update;
 } pod_optim;
 

@@ -40,12 +40,25 @@ static pod_hparams hparams_from(const pod_config *c)
     };
 }
 
+static pod_status check_optimizer(const pod_setup *s)
+{
+    const pod_optim *o = s->optim;
+    if (s->hparams.nesterov && !(o->traits & POD_OPTIM_NESTEROV))
+        return pod_fail(POD_E_INVALID, "nesterov: %s has no such form", o->name);
+    if (s->hparams.epsilon == 0 && o->traits & POD_OPTIM_EPSILON)
+        return pod_fail(POD_E_INVALID,
+                        "epsilon: 0 with %s, which divides by 0 where there was no gradient yet",
+                        o->name);
+    return POD_OK;
+}
+
 static pod_status training_from(const pod_config *c, pod_setup *s)
 {
     const char *name = pod_config_text(c, POD_OPT_OPTIMIZER);
     s->optim = pod_optim_find(name);
     POD_ASSERT(s->optim, "optimizer '%s' is a choice but not in the table", name);
     s->hparams = hparams_from(c);
+    POD_TRY(check_optimizer(s));
     const int64_t per = pod_config_int(c, POD_OPT_LR_PER);
     const double scale = per > 0 ? (double)s->batch / (double)per : 1;
     s->lr = (pod_lr){.base = scale * pod_config_double(c, POD_OPT_LR),
@@ -139,13 +152,18 @@ static pod_setup settings_from(const pod_config *c, int node_size)
     };
 }
 
-/* Who does which part of a batch. */
 static pod_status cores_from(const pod_config *c, int n_ranks, pod_setup *s)
 {
     POD_TRY(pod_setup_mesh(pod_config_text(c, POD_OPT_MESH), n_ranks, &s->mesh));
     const int64_t bn_group = pod_config_int(c, POD_OPT_BN_GROUP);
     const pod_status tiled = pod_group_tiles(&s->mesh, (int)bn_group, &s->bn_group);
     if (tiled != POD_OK) return pod_fail(tiled, "bn-group: %s", pod_error_text());
+    return POD_OK;
+}
+
+/* Every core and micro-step has as many samples. */
+static pod_status check_batch(const pod_setup *s, int n_ranks)
+{
     if (s->batch % n_ranks != 0)
         return pod_fail(POD_E_INVALID,
                         "batch: %" PRId64 " does not divide by the %d cores of the mesh", s->batch,
@@ -167,8 +185,8 @@ static pod_status rules_from(const pod_config *c, pod_arena *arena, pod_setup *s
     return loaded == POD_OK ? POD_OK : pod_fail(loaded, "algo: %s", pod_error_text());
 }
 
-pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_arena *arena,
-                          pod_setup *out)
+pod_status pod_setup_to_evaluate(const pod_config *c, int n_ranks, int node_size, pod_arena *arena,
+                                 pod_setup *out)
 {
     pod_setup s = settings_from(c, node_size);
     s.precision_name = pod_config_text(c, POD_OPT_PRECISION);
@@ -184,6 +202,13 @@ pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_a
     POD_TRY(check_share("survival", s.survival));
     *out = s;
     return POD_OK;
+}
+
+pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size, pod_arena *arena,
+                          pod_setup *out)
+{
+    POD_TRY(pod_setup_to_evaluate(c, n_ranks, node_size, arena, out));
+    return check_batch(out, n_ranks);
 }
 
 pod_dataset_info pod_setup_seen(const pod_setup *s, const pod_dataset_info *stored)

@@ -59,6 +59,9 @@ POD_MUST pod_status pod_setup_mesh(const char *text, int n_ranks, pod_mesh *out)
  * the setup. E_INVALID, naming the option. */
 POD_MUST pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size,
                                    pod_arena *arena, pod_setup *out);
+/* The same of any batch and number of ranks, for pod_setup_evaluation alone. */
+POD_MUST pod_status pod_setup_to_evaluate(const pod_config *c, int n_ranks, int node_size,
+                                          pod_arena *arena, pod_setup *out);
 
 /* The data set as the network sees it: --image-size instead of the stored one. Points to the same
  * texts and numbers. */

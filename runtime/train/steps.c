@@ -15,7 +15,7 @@ enum { ROW_BYTES = 1024, PATH_BYTES = 256 };
 struct pod_steps {
     pod_file *file;
     bool has_begun;
-    pod_time job_began;
+    double job_began_s;
     int failure; /* errno of the first */
     char path[PATH_BYTES];
 };
@@ -65,7 +65,7 @@ pod_status pod_steps_begin(pod_steps *s, const pod_steps_plan *p)
     }
     POD_TRY(bytes > 0 ? pod_file_cut(s->file, bytes) : pod_file_begin(s->file));
     s->has_begun = true;
-    s->job_began = p->job_began;
+    s->job_began_s = p->job_began_s;
     to = pod_file_stream(s->file);
     if (bytes == 0) print_head(to, p);
     fprintf(to, "# attempt %d goes on behind step %" PRId64 ": mesh %s, %d ranks\n", p->attempt,
@@ -116,7 +116,7 @@ void pod_steps_put(pod_steps *s, const pod_step_row *row, double lr, double loss
 {
     row_text t = {.n = 0};
     if (!s || s->failure) return;
-    add(&t, "%" PRId64 ",%.9f,%.9f", row->step + 1, pod_time_seconds(row->begin - s->job_began),
+    add(&t, "%" PRId64 ",%.9f,%.9f", row->step + 1, pod_time_seconds(row->begin) - s->job_began_s,
         pod_time_seconds(row->end - row->begin));
     for (int p = 0; p < POD_N_PHASES; p++) add(&t, ",%.9f", pod_time_seconds(row->phase[p]));
     add(&t, ",%.9f,%.9f", pod_time_seconds(row->other), pod_time_seconds(row->comm));

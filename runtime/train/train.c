@@ -8,7 +8,7 @@ enum { FAILURE_BYTES = 1024 };
 
 static double since_start(const pod__trainer *t)
 {
-    return pod_time_seconds(pod__train_now(t) - t->run_began);
+    return pod_time_seconds(pod__train_now(t)) - t->run_began_s;
 }
 
 /* ---- the loop ---- */
@@ -281,7 +281,7 @@ static pod_status begin_steps(pod__trainer *t, bool goes_on)
                                  .model = a->setup->model,
                                  .mesh = t->mesh,
                                  .ranks = pod_comm_size(a->comm),
-                                 .job_began = t->run_began};
+                                 .job_began_s = t->run_began_s};
     return t->steps ? pod_steps_begin(t->steps, &plan) : POD_OK;
 }
 
@@ -353,7 +353,7 @@ static pod_status open_guard(pod__trainer *t)
                                  .ideal = &t->ideal};
     POD_TRY(pod_guard_open(&args, &t->guard));
     t->result->attempt = pod_guard_attempt(t->guard);
-    t->run_began -= (a->clock.stamp - pod_guard_job_begun(t->guard)) * 1000;
+    t->run_began_s -= 1e-9 * (double)(a->clock.stamp - pod_guard_job_begun(t->guard));
     return POD_OK;
 }
 
@@ -422,7 +422,7 @@ pod_status pod_train(const pod_train_args *args, pod_train_result *out)
     pod__trainer t = {.args = args,
                       .result = out,
                       .ideal = args->ideal,
-                      .run_began = pod_clock_now(&args->clock),
+                      .run_began_s = pod_time_seconds(pod_clock_now(&args->clock)),
                       .core_wait = pod_core_wait_open()};
     pod_status status = run(&t);
     release(&t);

@@ -212,6 +212,7 @@ both 'form.conf:1: neither' train --conf "$in/form.conf"
 both '/in: cannot read: Is a directory' train --conf "$in"
 both 'absent.conf' train "${data[@]}" "${short[@]}" --machine absent.conf
 both "impl: there is no kernel 'blsa'; did you mean 'blas'" train "${data[@]}" "${short[@]}" --impl gemm,blsa
+both 'machine: tpu-v3 is not this host: minipod simulate' train "${data[@]}" "${short[@]}" --machine tpu-v3
 both 'bad_machine.conf' train "${data[@]}" "${short[@]}" --machine "$in/bad_machine.conf"
 both 'empty/below' train "${data[@]}" "${short[@]}" --out "$in/empty/below"
 both 'nowhere/t.csv: cannot write: No such file' train "${data[@]}" "${short[@]}" --csv nowhere/t.csv

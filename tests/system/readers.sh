@@ -52,6 +52,7 @@ find . -name '*.part' | grep . && fail "files are left half"
 want=$(json_value straight/run.json eval_accuracy)
 eval=(eval --model resnet8 --batch 24 --data set.h5 --resume straight --progress off)
 "$minipod" "${eval[@]}" --json eval1.json --csv eval1.csv --predictions 1.csv >out 2>&1 || fail "eval: $(cat out)"
+on_ranks 3 "${eval[@]}" --batch 25 --predictions 25.csv >out 2>&1 || fail "eval of 25 on 3 ranks: $(cat out)"
 on_ranks 3 "${eval[@]}" --json eval3.json --predictions 3.csv >out 2>&1 || fail "eval on 3 ranks: $(cat out)"
 for json in eval1.json eval3.json; do
     [ "$(json_value $json accuracy | tr -d ' }')" = "$want" ] ||

@@ -70,6 +70,7 @@ mkdir ranks
 cat >ranks/mpirun <<'END'
 #!/bin/sh
 echo "$*" >>started
+[ "$(id -u)" -ne 0 ] || [ "$OMPI_ALLOW_RUN_AS_ROOT$OMPI_ALLOW_RUN_AS_ROOT_CONFIRM" = 11 ] || exit 1
 for word; do case $word in --out=*) out=${word#--out=} ;; esac; done
 echo '{"step_s": 1, "phase_share": {"forward": 0.5, "backward": 0.5}}' >"$out/run.json"
 END
@@ -80,7 +81,7 @@ trains() {
     local data=$1 images=$2
     shift 2
     rm -f started
-    PATH=$work/ranks:$PATH "$minipod" "${real[@]}" "$@" >out 2>err || fail "scale $*: $(cat err)"
+    env -u OMPI_ALLOW_RUN_AS_ROOT -u OMPI_ALLOW_RUN_AS_ROOT_CONFIRM PATH="$work/ranks:$PATH" "$minipod" "${real[@]}" "$@" >out 2>err || fail "scale $*: $(cat err)"
     [ "$(grep -c -e " --data=$data " started)" = 2 ] || fail "scale $*: want 2 with $data: $(cat started)"
     grep -q "^# images: $images\$" out || fail "scale $*: no images $images: $(cat out)"
     json real.json "j['data'] == '$data'"

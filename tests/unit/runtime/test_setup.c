@@ -82,6 +82,16 @@ static void take_down(bench *b)
 
 #define SET_UP(n_ranks, ...) set_up((n_ranks), (const char *const[]){__VA_ARGS__, NULL})
 
+/* A batch that does not divide, by cores or micro-steps, is no matter to an evaluation. */
+static void to_evaluate(void)
+{
+    bench b = SET_UP(1, "--batch=256", "--accumulate=3");
+    POD_CHECK(b.status == POD_E_INVALID, "%s", pod_status_name(b.status));
+    POD_CHECK_OK(pod_setup_to_evaluate(b.config, 3, 3, b.arena, &b.setup));
+    CU_ASSERT_EQUAL(pod_setup_evaluation(&b.setup, 256).batch, 261);
+    take_down(&b);
+}
+
 /* As many batches as of training's, none with more empty rows than cores and micro-steps make. */
 static void evaluations(void)
 {
@@ -114,7 +124,7 @@ static void test_fields(void)
                      "--bn-momentum=0.51", "--bn-epsilon=0.52", "--augment=flip", "--crop-pad=3",
                      "--crop-area=0.53", "--image-size=48x96", "--prefetch=5", "--input-threads=6",
                      "--data-cache=6K", "--seed=7", "--mesh=2x2", "--algo=ring", "--bucket=8K",
-                     "--wire=bf16", "--overlap=off", "--shard-update", "--optimizer=lamb",
+                     "--wire=bf16", "--overlap=off", "--shard-update", "--optimizer=lars",
                      "--lr=0.53", "--lr-schedule=poly", "--warmup=0.54", "--end-lr=0.55",
                      "--poly-power=0.56", "--decay-rate=0.57", "--decay-epochs=0.58",
                      "--momentum=0.59", "--nesterov", "--weight-decay=0.61", "--trust=0.62",
@@ -166,7 +176,7 @@ static void test_fields(void)
         CU_ASSERT_STRING_EQUAL(s->model, "m1");
         CU_ASSERT_STRING_EQUAL(s->data, "d1");
         CU_ASSERT_EQUAL(s->precision, POD_F32);
-        CU_ASSERT_STRING_EQUAL(s->optim->name, "lamb");
+        CU_ASSERT_STRING_EQUAL(s->optim->name, "lars");
         CU_ASSERT_EQUAL(s->lr.kind, POD_LR_POLY);
         CU_ASSERT(s->hparams.nesterov);
         CU_ASSERT_STRING_EQUAL(pod_coll_rules_print(b.arena, s->rules), "allreduce:0-:ring");
@@ -194,6 +204,9 @@ static void test_refusals(void)
         const char *option;
         const char *part;
     } rows[] = {
+        {"--optimizer=adamw --epsilon=0", "epsilon: 0 with adamw, which divides by 0"},
+        {"--optimizer=lamb --epsilon=0", "epsilon: 0 with lamb, which divides by 0"},
+        {"--optimizer=rmsprop --nesterov=on", "nesterov: rmsprop has no such form"},
         {"--mesh=2x3", "mesh: 2x3 has 6 cores, but there are 4 ranks"},
         {"--batch=254", "batch: 254 does not divide by the 4 cores of the mesh"},
         {"--batch=3", "batch: 3 does not divide"},
@@ -203,7 +216,10 @@ static void test_refusals(void)
         {"--algo=allreduce:4K-1K:ring", "the range from 4096 to 1024 is empty"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        bench b = SET_UP(4, rows[i].option);
+        char first[64];
+        const char *second = strchr(rows[i].option, ' ');
+        snprintf(first, sizeof first, "%.*s", (int)strcspn(rows[i].option, " "), rows[i].option);
+        bench b = SET_UP(4, first, second ? second + 1 : NULL);
         POD_CHECK(b.status == POD_E_INVALID && strstr(pod_error_text(), rows[i].part),
                   "%s: %s '%s'", rows[i].option, pod_status_name(b.status), pod_error_text());
         take_down(&b);
@@ -303,6 +319,7 @@ static void test_no_schedule(void)
 static CU_TestInfo tests[] = {{"the mesh of a number of ranks", test_auto_mesh},
                               {"a given mesh", test_given_mesh},
                               {"evaluations", evaluations},
+                              {"to evaluate", to_evaluate},
                               {"every option in its field", test_fields},
                               {"defaults", test_defaults},
                               {"refusals", test_refusals},
