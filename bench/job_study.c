@@ -97,6 +97,7 @@ static void add_job(pod_job_run *r, const pod_job_sim *j, sample *job)
     r->waiting_s += pod_stamp_seconds(j->waiting);
     r->n_finished += j->is_finished;
     r->n_failures += (double)j->n_failures;
+    r->n_kept += (double)j->n_kept;
     r->n_lost += (double)j->n_lost;
     r->n_saves += (double)j->n_saves;
     if (isnan(goodput)) return;
@@ -112,7 +113,6 @@ static void finish_run(pod_job_run *r, const sample job[], int64_t n)
     for (int64_t i = 0; i < n; i++) n_with += job[i].allocated > 0;
     r->runtime = steps_s / r->allocated_s;
     r->scheduling = r->allocated_s / total_s;
-    r->product = steps_s / total_s;
     r->runtime_95 = half_95(job, n, r->runtime, false);
     r->scheduling_95 = half_95(job, n, r->scheduling, true);
     r->mean /= (double)n_with;
@@ -120,6 +120,7 @@ static void finish_run(pod_job_run *r, const sample job[], int64_t n)
     r->allocated_s /= (double)n;
     r->waiting_s /= (double)n;
     r->n_failures /= (double)n;
+    r->n_kept /= (double)n;
     r->n_lost /= (double)n;
     r->n_saves /= (double)n;
 }

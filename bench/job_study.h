@@ -20,10 +20,10 @@ typedef struct pod_job_run {
     double interval_s;
     int64_t n_finished;
     double by_span_s[POD_N_JOB_SPANS], allocated_s, waiting_s; /* means of a job */
-    double n_failures, n_lost, n_saves;
-    double runtime, scheduling, product; /* product: of these two; NaN: no time */
-    double runtime_95, scheduling_95;    /* half of the interval that holds 95 % */
-    double least, mean, most;            /* runtime goodput of single jobs */
+    double n_failures, n_kept, n_lost, n_saves;
+    double runtime, scheduling;       /* NaN: no time */
+    double runtime_95, scheduling_95; /* half of the interval that holds 95 % */
+    double least, mean, most;         /* runtime goodput of single jobs */
     double expected; /* runtime goodput in closed form, failures at a constant rate */
 } pod_job_run;
 

@@ -9,7 +9,18 @@ enum { TEXT_BYTES = 160 };
 
 static const double DAY_S = 86400, HOUR_S = 3600;
 
-static double program_goodput(const pod_job_point *x) { return x->ideal_step_s / x->step_s; }
+/* What steps took, slow ones included, against what they would ideally take. */
+static double program_goodput(const pod_job_point *x)
+{
+    const pod_job_run *r = &x->run[x->best];
+    return r->n_kept * x->ideal_step_s / r->by_span_s[POD_JOB_STEP];
+}
+
+static double goodput(const pod_job_point *x)
+{
+    const pod_job_run *r = &x->run[x->best];
+    return r->n_kept * x->ideal_step_s / (r->allocated_s + r->waiting_s);
+}
 
 /* Of those that are held. */
 static double nodes_at_work(const pod_job_study *s, const pod_job_point *x)
@@ -132,10 +143,10 @@ static void add_factors(pod_table *t, const pod_job_study *s, const pod_job_poin
                        s->is_exact ? "of the time expected; Daly 2006"
                                    : "were failures of this mtbf exponential; Daly 2006",
                        "%s", percent(r->expected, text, sizeof text));
-    pod_table_quantity(t, "program goodput", "%", "ideal step / step", "%s",
-                       percent(program_goodput(x), text, sizeof text));
+    pod_table_quantity(t, "program goodput", "%", "ideal time of the kept steps / time of them",
+                       "%s", percent(program_goodput(x), text, sizeof text));
     pod_table_quantity(t, "goodput", "%", "the product; spares are not counted", "%s",
-                       percent(r->product * program_goodput(x), text, sizeof text));
+                       percent(goodput(x), text, sizeof text));
 }
 
 static void add_job(pod_table *t, const pod_job_study *s, const pod_job_point *x)
@@ -268,7 +279,7 @@ static void add_point(pod_table *t, const pod_job_point *x)
     pod_table_add(t, "%.3f", 100 * r->runtime_95);
     pod_table_add(t, "%s", percent(r->expected, text, sizeof text));
     pod_table_add(t, "%s", percent(program_goodput(x), text, sizeof text));
-    pod_table_add(t, "%s", percent(r->product * program_goodput(x), text, sizeof text));
+    pod_table_add(t, "%s", percent(goodput(x), text, sizeof text));
     pod_table_add(t, "%" PRId64, r->n_finished);
 }
 
@@ -315,6 +326,7 @@ static void put_run(const pod_job_run *r, pod_json *j)
     pod_json_double(j, "scheduling_goodput", r->scheduling);
     pod_json_double(j, "scheduling_goodput_95", r->scheduling_95);
     pod_json_double(j, "failures", r->n_failures);
+    pod_json_double(j, "kept_steps", r->n_kept);
     pod_json_double(j, "lost_steps", r->n_lost);
     pod_json_double(j, "saves", r->n_saves);
     pod_json_double(j, "allocated_s", r->allocated_s);
@@ -345,7 +357,7 @@ static void put_point(const pod_job_point *x, pod_json *j)
     pod_json_double(j, "daly_s", x->daly_s);
     pod_json_double(j, "expected_best_s", x->best_s);
     pod_json_double(j, "program_goodput", program_goodput(x));
-    pod_json_double(j, "goodput", x->run[x->best].product * program_goodput(x));
+    pod_json_double(j, "goodput", goodput(x));
     pod_json_int(j, "best", x->best);
     pod_json_open_array(j, "intervals");
     for (int i = 0; i < x->n_runs; i++) put_run(&x->run[i], j);

@@ -113,6 +113,29 @@ done
 
 # ---- with the step of a machine, and over meshes
 says 'program goodput  *[0-9]' simulate --machine tpu-v3 --mesh 2x4x4 --model resnet20 --batch 512 --job days=2 --mtbf 100
+
+# What a straggler of some steps costs is in program goodput: three times as long in all of the job's
+# steps is a third of it, in half of them a half. From the step that the job begins, steps are kept all
+# the same: goodput has no more of them in it than the time has.
+straggler=(simulate --machine tpu-v3 --model resnet20 --batch 512 --mtbf 0 --checkpoint sync)
+# straggles FAULT: the points' "steps program goodput", by mesh, of jobs without a failure
+straggles() {
+    "$minipod" "${straggler[@]}" --meshes 2x2x2,2x4x4 --job days=0.01,seeds=2 --fault "$1" --csv points.csv --json points.json \
+        >out 2>err || fail "$1: $(cat err)"
+    awk -F'[:,] *' '/^ *"steps":/ { steps = $2 } /^ *"program_goodput":/ { program = $2 }
+        /^ *"goodput":/ { print steps, program, $2 }' points.json
+    awk -F, '/^#/ { next } !c { for (c = NF; $c != "program"; c--); next } { print $1, $c, $(c + 1) }' points.csv
+}
+straggles slow:rank=0,factor=3,from=999999999 >alone
+straggles slow:rank=0,factor=3,from=1 >throughout
+half=$(awk 'NR == 1 { print int($1 / 2) }' alone)
+straggles "slow:rank=0,factor=3,until=$half" >partly
+paste -d' ' alone throughout partly | awk '
+    function near(got, want) { d = got / want - 1; if (d > 1e-3 || d < -1e-3) bad++ }
+    { near($5, $2 / 3) }
+    $3 > $2 || $6 > $5 || $6 < 0.3 * $3 || $6 > 0.7 * $3 { bad++ } # start-up is of less of a longer job
+    NR == 1 || NR == 3 { near($8, $2 / 2) }                       # of the first mesh
+    END { exit NR != 4 || bad > 0 }' || fail "stragglers: $(cat alone throughout partly)"
 says '2ox4ox4o  *2 ' simulate --machine tpu-v3 --meshes 2x2x2,2x4x4 --model resnet20 --batch 512 --job days=2,spares=1,repair=12 --mtbf 100
 says 'waiting  *[0-9]' simulate --job step=2,save=1,days=1 --nodes 2 --faults-from "$trace"
 
