@@ -110,7 +110,8 @@ static void put_interval(pod_json *j, const char *key, pod_stamp job_begin, cons
     pod_json_decimal(j, "end_s", x->end - job_begin, 9);
     pod_json_decimal(j, "total_elapsed_time", x->wall, 9);
     pod_json_double(j, "interval_goodput", pod_interval_goodput(x));
-    pod_json_decimal(j, "goodput_time", x->by_span[POD_JOB_STEP], 9);
+    pod_json_decimal(j, "goodput_time", pod_interval_productive(x), 9);
+    pod_json_decimal(j, "unsaved_time", x->unsaved, 9);
     put_badput(j, x->by_span);
     pod_json_close(j);
 }

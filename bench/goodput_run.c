@@ -147,8 +147,9 @@ static pod_status print_attempts(const pod_run_account *r, FILE *to)
 /* ---- windows --------------------------------------------------------------------------------- */
 
 static const pod_column window_columns[] = {
-    {"window", "", true},    {"wall", "rank-s", false},      {"productive", "rank-s", false},
-    {"goodput", "%", false}, {"most_of_the_rest", "", true}, {"share", "%", false}};
+    {"window", "", true},         {"wall", "rank-s", false}, {"productive", "rank-s", false},
+    {"unsaved", "rank-s", false}, {"goodput", "%", false},   {"most_of_the_rest", "", true},
+    {"share", "%", false}};
 
 static pod_job_span find_worst(const pod_interval *x)
 {
@@ -161,13 +162,18 @@ static pod_job_span find_worst(const pod_interval *x)
 static void add_window(pod_table *t, int seconds, const pod_interval *x)
 {
     const pod_job_span worst = find_worst(x);
+    const double goodput = pod_interval_goodput(x);
     if (seconds)
         pod_table_add(t, "last %d s", seconds);
     else
         pod_table_add(t, "cumulative");
     pod_table_add(t, "%.3f", pod_stamp_seconds(x->wall));
-    pod_table_add(t, "%.3f", pod_stamp_seconds(x->by_span[POD_JOB_STEP]));
-    pod_table_add(t, "%.2f", 100 * pod_interval_goodput(x));
+    pod_table_add(t, "%.3f", pod_stamp_seconds(pod_interval_productive(x)));
+    pod_table_add(t, "%.3f", pod_stamp_seconds(x->unsaved));
+    if (isfinite(goodput))
+        pod_table_add(t, "%.2f", 100 * goodput);
+    else
+        pod_table_add(t, "-");
     pod_table_add(t, "%s", pod_job_span_text(worst));
     pod_table_add(t, "%.2f", 100 * (double)x->by_span[worst] / (double)x->wall);
 }
@@ -176,8 +182,8 @@ static pod_status print_windows(const pod_run_account *r, FILE *to)
 {
     pod_table *t;
     POD_TRY(pod_table_create(window_columns, N_COLUMNS(window_columns), &t));
-    pod_table_note(t, "%s: runtime goodput by window; what is not saved yet counts as productive",
-                   r->name);
+    pod_table_note(t, "%s: runtime goodput by window%s", r->name,
+                   r->window[0].awaits_save ? "; not known: nothing saved yet" : "");
     for (int i = 0; i < POD_N_WINDOWS; i++)
         if (r->window[i].wall > 0) add_window(t, pod_window_s[i], &r->window[i]);
     const pod_status status = pod_table_print(t, to);

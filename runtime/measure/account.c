@@ -229,34 +229,57 @@ static pod_stamp usual_step(const accounting *x, int at, int rank)
     return usual;
 }
 
-/* Of the part at hand, as they follow one another: what lies between two pieces is OTHER. */
+static void tell_piece(accounting *x, pod_account_piece piece)
+{
+    piece.rank = x->rank;
+    if (x->tell && piece.end > piece.begin) x->tell(x->told, &piece);
+    x->told_until = piece.end;
+}
+
+/* What nothing was told of up to there is OTHER. */
+static void tell_other(accounting *x, pod_stamp until)
+{
+    if (until > x->told_until)
+        tell_piece(
+            x, (pod_account_piece){.span = POD_JOB_OTHER, .begin = x->told_until, .end = until});
+}
+
+/* Of the part at hand, as they follow one another. */
 static void put(accounting *x, pod_job_span span, pod_stamp begin, pod_stamp length)
 {
     x->sum->by_span[span] += length;
-    if (!x->tell) return;
-    if (begin > x->told_until) x->tell(x->told, x->rank, POD_JOB_OTHER, x->told_until, begin);
-    if (length > 0) x->tell(x->told, x->rank, span, begin, begin + length);
-    x->told_until = begin + length;
+    tell_other(x, begin);
+    tell_piece(x, (pod_account_piece){.span = span, .begin = begin, .end = begin + length});
+}
+
+static void put_unsaved(accounting *x, pod_stamp begin, pod_stamp length)
+{
+    x->sum->by_span[POD_JOB_STEP] += length;
+    x->sum->unsaved += length;
+    tell_other(x, begin);
+    tell_piece(
+        x, (pod_account_piece){
+               .span = POD_JOB_STEP, .is_unsaved = true, .begin = begin, .end = begin + length});
 }
 
 static void add_step(accounting *x, const attempt *a, const pod_job_step *s, pod_stamp excess)
 {
     pod_account *sum = x->sum;
     const pod_stamp work = pod_job_step_work(s) - excess, fed = s->begin + s->input;
-    const bool is_lost = s->step > a->cut && !a->runs;
     put(x, POD_JOB_INPUT_WAIT, s->begin, s->input);
     put(x, POD_JOB_BUILD, fed, excess);
-    put(x, is_lost ? POD_JOB_LOST_STEP : POD_JOB_STEP, fed + excess, work);
-    put(x, POD_JOB_SAVE, s->end - s->save, s->save);
     if (s->step <= a->cut) {
+        put(x, POD_JOB_STEP, fed + excess, work);
         x->kept_here++;
         if (s->step > sum->max_productive_step) sum->max_productive_step = s->step;
     } else if (a->runs) {
-        sum->unsaved += work;
+        put_unsaved(x, fed + excess, work);
         x->unsaved_here++;
     } else {
+        put(x, POD_JOB_LOST_STEP, fed + excess, work);
         x->lost_here++;
     }
+    put(x, POD_JOB_SAVE, s->end - s->save, s->save);
 }
 
 static pod_status out_of_order(const accounting *x, const attempt *a, const pod_job_part *p,
@@ -383,8 +406,7 @@ static pod_status add_attempt(accounting *x, int at, int only_rank)
         x->rank = rank;
         x->told_until = a->begin;
         POD_TRY(take_part(x, at, rank));
-        if (x->tell && a->end > x->told_until)
-            x->tell(x->told, rank, POD_JOB_OTHER, x->told_until, a->end);
+        tell_other(x, a->end);
         if (x->kept_here > kept) kept = x->kept_here;
         if (x->lost_here > lost) lost = x->lost_here;
         if (x->unsaved_here > unsaved) unsaved = x->unsaved_here;

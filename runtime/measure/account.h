@@ -59,11 +59,17 @@ POD_MUST pod_status pod_account_before(const pod_job *j, int number, pod_account
  * runs, up to `now` then. */
 pod_account pod_account_add(const pod_account *before, const pod_job_log *l, pod_stamp now);
 
+typedef struct pod_account_piece {
+    int rank;
+    pod_job_span span;
+    bool is_unsaved; /* of a STEP that no checkpoint keeps yet */
+    pod_stamp begin, end;
+} pod_account_piece;
+
 /* Tells the pieces that pod_account_of adds up: each rank's cover its time without gaps, in order;
  * ranks one after the other, attempt by attempt. Status as pod_account_of; some pieces may have
  * been told when it fails. */
-typedef void pod_account_piece_fn(void *ctx, int rank, pod_job_span span, pod_stamp begin,
-                                  pod_stamp end);
+typedef void pod_account_piece_fn(void *ctx, const pod_account_piece *piece);
 POD_MUST pod_status pod_account_walk(const pod_job *j, pod_stamp now, pod_account_piece_fn *tell,
                                      void *ctx);
 

@@ -8,6 +8,8 @@ typedef struct pod_interval { /* nanoseconds; the times of ranks summed */
     pod_stamp begin, end;
     pod_stamp wall;                     /* that ranks had in it */
     pod_stamp by_span[POD_N_JOB_SPANS]; /* sums to wall exactly */
+    pod_stamp unsaved;                  /* in by_span[POD_JOB_STEP], and not productive */
+    bool awaits_save;                   /* the job does (pod_account_awaits_save) */
 } pod_interval;
 
 /* Fills in what falls into each of the n intervals, which may overlap. What a step spent waiting
@@ -19,6 +21,8 @@ POD_MUST pod_status pod_intervals_fill(const pod_job *j, pod_stamp now, pod_inte
 POD_MUST pod_status pod_intervals_cut(const pod_job *j, pod_stamp now, pod_stamp begin,
                                       pod_stamp end, pod_interval x[], int n);
 
-double pod_interval_goodput(const pod_interval *x); /* NaN: ranks had no time in it */
+pod_stamp pod_interval_productive(const pod_interval *x); /* of steps that are kept */
+/* NaN: ranks had no time in it; the job has saved nothing yet. */
+double pod_interval_goodput(const pod_interval *x);
 
 #endif

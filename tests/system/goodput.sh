@@ -127,7 +127,7 @@ has '^# 2 ranks share 1 core: own times'
 has '^# slow: rank 0; without it steps would be 40.0 % shorter'
 has '^# 1. 26.7 % rank 0 as fast as the others' # 40 % of 40 of 60
 grep -q 'last 60 s' out && fail "a window of 60 s in jobs of 30 s and 12 s"
-has '^ cumulative 60.000 40.000 66.67 EVALUATION 13.33'
+has '^ cumulative 60.000 40.000 0.000 66.67 EVALUATION 13.33'
 grep -q '^minipod_goodput_time_seconds{run="calm",model="mlp",mesh="2"} 40$' runs.prom || fail "$(cat runs.prom)"
 grep -q '^minipod_badput_time_seconds{run="broken",model="resnet8",mesh="1",category="WASTED_PROGRESS_FROM_DISRUPTION"} 3$' \
     runs.prom || fail "$(cat runs.prom)"
@@ -179,16 +179,25 @@ sed -i "s/:17000000/:$((($(date +%s) + 100) / 100))/g" alive/job/*
 "$minipod" goodput alive >out 2>err || fail "a job that runs: $(cat err)"
 has '^ alive 2 2 2 4 '
 has '1 disruption; it still runs$'
+# Windows count kept steps, as the run does: 1 and 2.
+"$minipod" goodput alive --json alive.json >out 2>err || fail "a job that runs: $(cat err)"
+grep -q '^ *"goodput_time": 2.000000000,$' alive.json || fail "alive.json: $(grep -w goodput_time alive.json)"
+grep -q '"cumulative": .*"goodput_time": 2.000000000, "unsaved_time": 4.000000000,' alive.json ||
+    fail "alive.json: $(grep cumulative alive.json)"
 has 'alive: program goodput is not known: there is no run.json yet: train writes it'
 
 # Nothing is saved yet: that is no 0 %, for nothing is lost either.
 cp -r calm young
 sed -i "/\"end\"/d; /\"kept\"/d; s/\"host\":\"no host\",\"pid\":1/\"host\":\"$(hostname)\",\"pid\":$$/" young/job/*
 sed -i "s/:17000000/:$((($(date +%s) + 100) / 100))/g" young/job/*
-"$minipod" goodput young --csv young.csv --json young.json >out 2>err || fail "a job that saved nothing yet: $(cat err)"
+"$minipod" goodput young --csv young.csv --json young.json --prometheus young.prom >out 2>err || fail "a job that saved nothing yet: $(cat err)"
 has 'young: runtime goodput is not known: nothing saved yet: a step counts once a checkpoint keeps it$'
 csv young.csv young runtime -
 grep -q '^ *"runtime_goodput": null' young.json || fail "a job that saved nothing yet: $(grep runtime young.json)"
+has '^# young: runtime goodput by window; not known: nothing saved yet$'
+has '^ cumulative [0-9.]* 0.000 40.000 - '
+grep -q '"interval_goodput": [0-9]' young.json && fail "young.json: $(grep cumulative young.json)"
+grep -q 'interval_goodput{' young.prom && fail "goodput of windows in which nothing is saved: $(grep interval young.prom)"
 
 # Killed between the move of the folder's pointer to step 20 and the record of it.
 "$minipod" train --model mlp --data glyphs --batch 64 --steps 20 --checkpoint-every 10 --eval-every 0 \

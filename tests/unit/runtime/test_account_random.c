@@ -149,26 +149,29 @@ static bool has_in_all(const pod_job *j, int rank)
 
 typedef struct pieces {
     int rank;
-    pod_stamp free, wall, by[POD_N_JOB_SPANS];
+    pod_stamp free, wall, unsaved, by[POD_N_JOB_SPANS];
     bool has_hole;
 } pieces;
 
-static void take_piece(void *ctx, int rank, pod_job_span span, pod_stamp begin, pod_stamp end)
+static void take_piece(void *ctx, const pod_account_piece *piece)
 {
     pieces *p = ctx;
-    if (rank == p->rank && begin < p->free) p->has_hole = true; /* or they overlap */
-    if (end <= begin) p->has_hole = true;
-    p->rank = rank;
-    p->free = end;
-    p->wall += end - begin;
-    p->by[span] += end - begin;
+    const pod_stamp took = piece->end - piece->begin;
+    if (piece->rank == p->rank && piece->begin < p->free) p->has_hole = true; /* or they overlap */
+    if (took <= 0 || (piece->is_unsaved && piece->span != POD_JOB_STEP)) p->has_hole = true;
+    p->rank = piece->rank;
+    p->free = piece->end;
+    p->wall += took;
+    p->by[piece->span] += took;
+    if (piece->is_unsaved) p->unsaved += took;
 }
 
 static void check_pieces(uint64_t seed, const random_job *x, pod_stamp now, const pod_account *all)
 {
     pieces p = {.rank = -1};
     POD_CHECK_OK(pod_account_walk(&x->job, now, take_piece, &p));
-    POD_CHECK(!p.has_hole && p.wall == all->wall && memcmp(p.by, all->by_span, sizeof p.by) == 0,
+    POD_CHECK(!p.has_hole && p.wall == all->wall && p.unsaved == all->unsaved &&
+                  memcmp(p.by, all->by_span, sizeof p.by) == 0,
               "job %d: its pieces do not sum to it", (int)seed);
 }
 

@@ -102,6 +102,35 @@ static void parts_close(void)
     CU_ASSERT_TRUE(isnan(pod_interval_goodput(&last[1])));
 }
 
+/* While it runs step 3, in the last third, is not saved yet. With no checkpoint at all no step is,
+ * which is no 0 % of any third. Cumulative is what the account says. */
+static void parts_of_a_job_that_runs(void)
+{
+    made m;
+    pod_interval x[3], whole = {.begin = at(0), .end = at(12)};
+    pod_account all = {0};
+    make(&m);
+    m.part[0].end = m.part[1].end = POD_JOB_END_NONE;
+    for (int n_kept = 1; n_kept >= 0; n_kept--) {
+        m.part[0].n_kept = n_kept;
+        POD_CHECK_OK(pod_account_of(&m.job, at(12), &all));
+        POD_CHECK_OK(pod_intervals_cut(&m.job, at(12), at(0), at(12), x, 3));
+        POD_CHECK_OK(pod_intervals_fill(&m.job, at(12), &whole, 1));
+        for (int i = 0; i < 3; i++) {
+            const bool is_kept = n_kept > 0 && i < 2;
+            CU_ASSERT_EQUAL(x[i].by_span[POD_JOB_STEP], 2 * second);
+            CU_ASSERT_EQUAL(x[i].unsaved, is_kept ? 0 : 2 * second);
+            CU_ASSERT_EQUAL(pod_interval_productive(&x[i]), is_kept ? 2 * second : 0);
+            const double goodput = pod_interval_goodput(&x[i]);
+            CU_ASSERT_TRUE(n_kept > 0 ? goodput == (is_kept ? 0.25 : 0) : isnan(goodput));
+        }
+        CU_ASSERT_EQUAL(whole.unsaved, all.unsaved);
+        CU_ASSERT_EQUAL(whole.awaits_save, pod_account_awaits_save(&all));
+        CU_ASSERT_TRUE(pod_interval_goodput(&whole) == pod_account_runtime_goodput(&all) ||
+                       n_kept == 0);
+    }
+}
+
 /* ---- deviation ------------------------------------------------------------------------------- */
 
 /* 2,000 steps: 1 s, then 1,000 of 2 s of which the last 20 take 3 s: the baseline is 2, 90 % of the
@@ -403,6 +432,7 @@ static void a_failure_is_no_failed_save(void)
 static CU_TestInfo tests[] = {
     {"thirds of a job", thirds_of_a_job},
     {"parts close", parts_close},
+    {"parts of a job that runs", parts_of_a_job_that_runs},
     {"deviation of steps", deviation_of_steps},
     {"deviation of a job", deviation_of_a_job},
     {"advice by hand", advice_by_hand},
