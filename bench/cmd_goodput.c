@@ -106,7 +106,7 @@ void pod_goodput_help(FILE *to)
         "  runtime     how much of the time that it had its ranks went into steps that are kept.\n"
         "              Start-up, saves, waits for input, evaluation, lost steps and recovery lower "
         "it\n"
-        "  program     what a kept step would ideally take / what it takes; from run.json.\n"
+        "  program     what the kept steps would ideally take / what they took; from run.json.\n"
         "              Slow kernels, all-reduces in the open and stragglers lower it\n"
         "  goodput     their product: the share of what was asked for that was ideal work. A "
         "second "

@@ -11,8 +11,10 @@
 
 /* ---- a run ---- */
 
-typedef struct pod_program_terms { /* of program goodput, from run.json; NaN: not known */
-    double goodput, ideal_step_s, step_s;
+typedef struct pod_program_terms {  /* of program goodput, from run.json; NaN: not known */
+    double goodput;                 /* of all kept steps: ideal_s / what they took */
+    double ideal_s;                 /* rank-seconds that they would ideally take */
+    double ideal_step_s, step_s;    /* of one on the last mesh: ideally; the median */
     double model_flops, flop_per_s; /* of a step; of all cores at work */
     const char *why;                /* not known; NULL where it is */
     const char *machine;            /* NULL: not known */
@@ -58,7 +60,7 @@ typedef struct pod_goodput_sum {
     double asked_s, together_s; /* of the scheduled ones */
     double wall_s, productive_s;
     double modelled_s; /* productive time of the modelled ones */
-    double ideal_s;    /* what that would ideally be */
+    double ideal_s;    /* what their kept steps would ideally take */
     double by_span_s[POD_N_JOB_SPANS];
     bool is_fleet;     /* its scheduling is of jobs that are no run here, too */
     bool has_no_steps; /* of a phase that does not train: runtime goodput has no meaning */

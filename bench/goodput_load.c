@@ -67,15 +67,13 @@ static pod_status take_terms(const cJSON *run, const pod_job_head *head, pod_are
     t->ideal_step_s = number(run, "ideal_step_s");
     t->step_s = number(run, "step_s");
     t->flop_per_s = t->model_flops / t->ideal_step_s;
-    t->goodput = t->ideal_step_s / t->step_s;
-    if (isfinite(t->goodput))
-        t->why = NULL;
-    else if (isnan(t->step_s))
-        t->why = "run.json has no step";
-    else
-        t->why =
-            pod_arena_text(a, "the peak of machine %s is not known: minipod calibrate", t->machine);
-    return !isfinite(t->goodput) && !t->why ? POD_E_NOMEM : POD_OK;
+    t->why = NULL;
+    if (isfinite(t->ideal_step_s) && isfinite(t->step_s)) return POD_OK;
+    t->why = isnan(t->step_s)
+                 ? "run.json has no step"
+                 : pod_arena_text(a, "the peak of machine %s is not known: minipod calibrate",
+                                  t->machine);
+    return t->why ? POD_OK : POD_E_NOMEM;
 }
 
 static pod_status read_terms(pod_arena *a, const char *dir, const pod_job_head *head, bool runs,
@@ -83,7 +81,7 @@ static pod_status read_terms(pod_arena *a, const char *dir, const pod_job_head *
 {
     const double unknown = (double)NAN;
     char *content;
-    *t = (pod_program_terms){unknown, unknown, unknown, unknown, unknown, "", NULL, 0};
+    *t = (pod_program_terms){unknown, unknown, unknown, unknown, unknown, unknown, "", NULL, 0};
     const char *path = pod_arena_text(a, "%s/run.json", dir);
     if (!path) return POD_E_NOMEM;
     if (access(path, F_OK) != 0) {
@@ -97,6 +95,39 @@ static pod_status read_terms(pod_arena *a, const char *dir, const pod_job_head *
     if (status == POD_OK) status = take_terms(run, head, a, t);
     cJSON_Delete(run);
     return status;
+}
+
+typedef struct ideal_work {
+    const pod_program_terms *terms;
+    int ranks; /* that its ideal step is of */
+    double sum_s;
+} ideal_work;
+
+/* Ranks beyond the cores add none of their speed. */
+static double cores_at_work(const pod_program_terms *t, int ranks)
+{
+    return t->physical_cores > 0 && t->physical_cores < ranks ? t->physical_cores : ranks;
+}
+
+/* Attempts on other meshes did the same FLOPs a step with as many cores as they had. */
+static void add_ideal(void *ctx, const pod_account_piece *p)
+{
+    ideal_work *w = ctx;
+    if (p->span != POD_JOB_STEP || p->is_unsaved) return;
+    w->sum_s += w->terms->ideal_step_s * cores_at_work(w->terms, w->ranks) /
+                cores_at_work(w->terms, p->ranks);
+}
+
+/* Of the steps that are kept, and as each rank's log has them: what they took is of the same. */
+static pod_status take_program(const pod_run_account *r, pod_program_terms *t)
+{
+    const double took_s = pod_stamp_seconds(r->sum.by_span[POD_JOB_STEP] - r->sum.unsaved);
+    ideal_work w = {.terms = t, .ranks = r->job.part[r->job.n_parts - 1].head.ranks};
+    if (t->why) return POD_OK;
+    POD_TRY(pod_account_walk(&r->job, r->now, add_ideal, &w));
+    t->ideal_s = w.sum_s;
+    if (took_s > 0) t->goodput = t->ideal_s / took_s;
+    return POD_OK;
 }
 
 /* ---- the folder ------------------------------------------------------------------------------ */
@@ -308,6 +339,7 @@ pod_status pod_run_account_read(pod_arena *a, const char *dir, const pod_fleet *
     if (!r.model || !r.mesh) return POD_E_NOMEM;
     r.n_redone_steps = count_redone(&r.job);
     POD_TRY(read_terms(a, r.name, head, r.sum.runs, &r.program));
+    POD_TRY(take_program(&r, &r.program));
     POD_TRY(schedule_it(a, fleet, &r));
     POD_TRY(pod_stragglers_of(a, &r.job, &r.pace));
     POD_TRY(pod_deviation_of(&r.job, &r.deviation));

@@ -325,7 +325,7 @@ static const struct {
     {"step_time_deviation", "p90 of the last 100 steps / median of the last 1000 - 1", deviation},
     {"scheduling_goodput", "Time with all ranks / time asked for", scheduling},
     {"runtime_goodput", "Time of kept steps / time of the job", runtime},
-    {"program_goodput", "Ideal step time / median step time", program},
+    {"program_goodput", "What kept steps would ideally take / what they took", program},
 };
 
 static void print_family(FILE *to, const char *metric, const char *help)

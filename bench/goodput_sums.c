@@ -20,10 +20,10 @@ static void add(pod_goodput_sum *s, const pod_run_account *r)
         s->asked_s += r->scheduled->asked_s;
         s->together_s += r->scheduled->together_s;
     }
-    if (isfinite(r->program.goodput)) {
+    if (!r->program.why) {
         s->n_modelled++;
         s->modelled_s += productive_s;
-        s->ideal_s += productive_s * r->program.goodput;
+        s->ideal_s += r->program.ideal_s;
     }
 }
 

@@ -60,14 +60,14 @@ POD_MUST pod_status pod_account_before(const pod_job *j, int number, pod_account
 pod_account pod_account_add(const pod_account *before, const pod_job_log *l, pod_stamp now);
 
 typedef struct pod_account_piece {
-    int rank;
+    int rank, ranks; /* of so many that its attempt has */
     pod_job_span span;
     bool is_unsaved; /* of a STEP that no checkpoint keeps yet */
     pod_stamp begin, end;
 } pod_account_piece;
 
 /* Tells the pieces that pod_account_of adds up: each rank's cover its time without gaps, in order;
- * ranks one after the other, attempt by attempt. Status as pod_account_of; some pieces may have
+ * ranks one after the other, attempt by attempt. The work of a step is one piece. Status as pod_account_of; some pieces may have
  * been told when it fails. */
 typedef void pod_account_piece_fn(void *ctx, const pod_account_piece *piece);
 POD_MUST pod_status pod_account_walk(const pod_job *j, pod_stamp now, pod_account_piece_fn *tell,

@@ -164,6 +164,33 @@ csv by.csv evaluation wall 8
 csv by.csv evaluation runtime -
 csv by.csv all runtime 0.638888889
 
+# uneven: two ranks do steps 1 to 5, a second each, of which 4 are kept; then one rank does 5 and 6, 5 s
+# each, where a step would ideally take 0.25 s. On the one core that there is so it would on two ranks:
+# (2 x 4 + 2) x 0.25 rank-s of 2 x 4 + 10; with a core each in half of that: 6 steps of 0.25 rank-s. The
+# median of steps is of no matter.
+for rank in 0 1; do
+    log=uneven/job/attempt-001.rank-000$rank.jsonl
+    head_of $log 1 $rank 2 2 mlp 0
+    { from 0 0; steps 1 5 0 0; } >>$log
+    [ $rank = 1 ] || kept 4 5 >>$log
+done
+log=uneven/job/attempt-002.rank-0000.jsonl
+head_of $log 2 0 1 1 mlp 6
+{ from 4 6; steps 5 5 6 0; steps 6 6 11 0; ended ok 16 ""; } |
+    sed "s/\($(ns 6),\"end_ns\":\)$(ns 7)/\1$(ns 11)/; s/\($(ns 11),\"end_ns\":\)$(ns 12)/\1$(ns 16)/" >>$log
+run_json uneven/run.json 1 0.25 4
+"$minipod" goodput uneven calm --csv uneven.csv --json uneven.json --prometheus uneven.prom >out 2>err || fail "$(cat err)"
+csv uneven.csv uneven productive 18
+csv uneven.csv uneven ideal 2.5
+csv uneven.csv uneven program 0.138888889
+csv uneven.csv all ideal 12.5
+grep -q '^ *"program_goodput": 0.138888' uneven.json || fail "uneven.json: $(grep program_goodput uneven.json)"
+grep -q '^minipod_program_goodput{run="uneven",.* 0.138888' uneven.prom || fail "uneven.prom: $(grep program uneven.prom)"
+has '^# uneven: ideal = kept steps x ideal step 250.000 ms, of each rank; the median step took 4000.000 ms; ideal step = 1 GFLOP'
+sed -i 's/"physical_cores":1/"physical_cores":4/' uneven/run.json
+"$minipod" goodput uneven --csv uneven.csv >out 2>err || fail "$(cat err)"
+csv uneven.csv uneven ideal 1.5
+
 if command -v gnuplot >/dev/null; then
     "$minipod" goodput broken --plot picture.svg >out 2>err || fail "$(cat err)"
     grep -q 'WASTED_PROGRESS_FROM_DISRUPTION' picture.svg || fail "picture.svg: no lost steps"
