@@ -67,8 +67,8 @@ typedef struct pod_account_piece {
 } pod_account_piece;
 
 /* Tells the pieces that pod_account_of adds up: each rank's cover its time without gaps, in order;
- * ranks one after the other, attempt by attempt. The work of a step is one piece. Status as pod_account_of; some pieces may have
- * been told when it fails. */
+ * ranks one after the other, attempt by attempt. The work of a step is one piece. Status as
+ * pod_account_of; some pieces may have been told when it fails. */
 typedef void pod_account_piece_fn(void *ctx, const pod_account_piece *piece);
 POD_MUST pod_status pod_account_walk(const pod_job *j, pod_stamp now, pod_account_piece_fn *tell,
                                      void *ctx);
