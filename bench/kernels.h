@@ -76,7 +76,7 @@ typedef struct pod_kernels_row {
     char op[32];      /* "conv.fwd" */
     const char *impl; /* borrowed from a table or the arena */
     const char *shape, *type;
-    bool is_packed, is_cold, is_picked, is_peer;
+    bool is_packed, is_cold, is_picked, is_peer, is_copy;
     pod_dtype peak;
     double flops, bytes;
     double copy_s; /* of the faster copy of as many bytes; 0: not known */

@@ -130,6 +130,7 @@ static pod_status add_row(pod_kernels_bench *b, const pod_race *r, const pod_con
         .is_cold = is_cold,
         .is_picked = c->is_picked,
         .is_peer = c->is_peer,
+        .is_copy = c->is_copy,
         .peak = c->peak,
         .flops = r->flops,
         .bytes = r->bytes,

@@ -322,7 +322,7 @@ static double fastest_of_ours(const pod_kernels_bench *b, const pod_kernels_row 
     for (int i = 0; i < b->n_rows; i++) {
         const pod_kernels_row *r = &b->row[i];
         if (r->problem != like->problem || r->is_packed != like->is_packed) continue;
-        if (r->is_cold != like->is_cold || r->is_peer) continue;
+        if (r->is_cold != like->is_cold || r->is_peer || r->is_copy) continue;
         if (best <= 0 || r->time_s.median < best) best = r->time_s.median;
     }
     return best;

@@ -73,6 +73,13 @@ done
 [ "$(field f32.ref 2 | wc -w)" = 47 ] || fail "f32: functions $(field f32.ref 2)"
 [ "$(field bf16.ref 2 | wc -w)" = 33 ] || fail "bf16: functions $(field bf16.ref 2)"
 
+# Picks are held to the fastest of ours. A copy does less than any of them and is none.
+"$minipod" kernels "${quick[@]}" --buffers hot gate.swish_grad 300x100 >picks 2>err || fail "picks: exit $?: $(cat err)"
+want=$(rows picks | awk '$1 ~ /^memcpy/ { next } !best || $8 < best { best = $8 } $6 == "*" { pick = $8 }
+    END { printf "%.2f", best / pick }')
+got=$(sed -n 's/^# gate.swish_grad hot, picks: \([0-9.]*\) of the fastest of ours.*/\1/p' picks)
+awk -v a="${got:-9}" -v b="$want" 'BEGIN { exit (a - b) ^ 2 > 0.0005 }' || fail "picks: $got, by the rows $want: $(cat picks)"
+
 # One problem on the command line, chosen functions, no check.
 "$minipod" kernels "${quick[@]}" --buffers hot --family conv.dx,gemm --impl gemm conv 2x9x8x5:3x3x7+1 >one 2>err ||
     fail "one: exit $?: $(cat err)"
