@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/kernels.h"
+#include "bench/kernels_vector.h"
 
 /* The words of the command line are one problem; else a file or a set has them. */
 static pod_status read_problems(const pod_config *c, pod_arena *a, pod_kernels_plan *p)
@@ -41,14 +41,27 @@ static bool has_function(const char *wanted, const pod_problem *p)
     return wanted[0] == '\0';
 }
 
+static int n_functions(const pod_problem *p)
+{
+    return p->function < 0 ? pod_family_n_functions(p->family) : 1;
+}
+
+/* The problem for the i-th of the functions that *p asks for, float32 where that one takes nothing
+ * else and nobody said otherwise. */
+static pod_problem of_function(const pod_problem *p, int i)
+{
+    pod_problem one = *p;
+    if (p->function < 0) one.function = i;
+    if (!p->has_dtype && pod_vector_is_f32_only(&one)) one.dtype = POD_F32;
+    return one;
+}
+
 /* Whether --family leaves anything to be measured. */
 static pod_status check_family(const char *wanted, const pod_kernels_plan *p)
 {
     for (int i = 0; i < p->n_problems; i++) {
-        pod_problem one = p->problem[i];
-        const int n = one.function < 0 ? pod_family_n_functions(one.family) : 1;
-        for (int f = 0; f < n; f++) {
-            if (p->problem[i].function < 0) one.function = f;
+        for (int f = 0; f < n_functions(&p->problem[i]); f++) {
+            const pod_problem one = of_function(&p->problem[i], f);
             if (has_function(wanted, &one)) return POD_OK;
         }
     }
@@ -58,10 +71,8 @@ static pod_status check_family(const char *wanted, const pod_kernels_plan *p)
 static pod_status check_room(const pod_kernels_plan *p)
 {
     for (int i = 0; i < p->n_problems; i++) {
-        pod_problem one = p->problem[i];
-        const int n = one.function < 0 ? pod_family_n_functions(one.family) : 1;
-        for (int f = 0; f < n; f++) {
-            if (p->problem[i].function < 0) one.function = f;
+        for (int f = 0; f < n_functions(&p->problem[i]); f++) {
+            const pod_problem one = of_function(&p->problem[i], f);
             POD_TRY(pod_race_check_room(p, &one));
         }
     }
@@ -122,10 +133,8 @@ static pod_status run_race(pod_kernels_bench *b, const pod_problem *p)
 static pod_status run_problem(pod_kernels_bench *b, const pod_problem *p)
 {
     const char *wanted = pod_config_text(b->call->config, POD_OPT_FAMILY);
-    const int n = p->function < 0 ? pod_family_n_functions(p->family) : 1;
-    for (int i = 0; i < n; i++) {
-        pod_problem one = *p;
-        if (p->function < 0) one.function = i;
+    for (int i = 0; i < n_functions(p); i++) {
+        const pod_problem one = of_function(p, i);
         if (has_function(wanted, &one)) POD_TRY(run_race(b, &one));
     }
     return POD_OK;

@@ -84,6 +84,7 @@ static pod_status parse_word(const char *place, const char *word, pod_problem *p
     for (pod_dtype t = POD_F32; t <= last_type; t++)
         if (strcmp(word, pod_dtype_name(t)) == 0) {
             p->dtype = t;
+            p->has_dtype = true;
             return POD_OK;
         }
     if (is_product && (strcmp(word, "c=bf16") == 0 || strcmp(word, "c=f32") == 0)) {

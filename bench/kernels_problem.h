@@ -12,7 +12,8 @@
  *   ROWS     ROWSxC                       C innermost; ROWS_F32: of float32 only
  *
  *   word         means                                      taken by
- *   bf16 | f32   element type of what is read; bf16 if none  all but ROWS_F32
+ *   bf16 | f32   element type of what is read; if none bf16, all but ROWS_F32
+ *                or f32 where a function takes no other
  *   c=bf16       type of C; f32 if none                      PRODUCT
  *   nt tn tt     B, A or both lie transposed                 PRODUCT
  *   bias relu    are fused into the kernel                   PRODUCT, CONV forward
@@ -60,6 +61,7 @@ typedef struct pod_problem { /* a value */
     pod_family_id family;
     int function; /* -1: all */
     pod_dtype dtype;
+    bool has_dtype; /* a word said it */
     /* PRODUCT */
     pod_gemm_shape product;
     int64_t n_batch;

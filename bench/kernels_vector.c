@@ -225,21 +225,13 @@ static pod_status add_copies(const pod_kernels_plan *plan, pod_race *r)
     return POD_OK;
 }
 
-/* What touches no number of the problem's type is measured once, where that is float32. */
-static bool is_of_type(const pod_race *r, const pod_vector_op *op)
-{
-    for (int i = 0; i < op->n_operands; i++)
-        if (op->operand[i].type <= POD_TYPE_OTHER) return true;
-    return r->problem.dtype == POD_F32;
-}
-
 pod_status pod_race_vector(const pod_kernels_plan *plan, pod_race *r)
 {
     const char *name;
     uint32_t needs;
     const void *set;
     bool is_taken = false;
-    if (!is_of_type(r, pod_vector_find(&r->problem))) return POD_OK;
+    if (r->problem.dtype != POD_F32 && pod_vector_is_f32_only(&r->problem)) return POD_OK;
     POD_TRY(make_operands(r));
     for (int i = 0; (set = pod_vector_set(r->problem.family, i, &name, &needs)); i++) {
         if (needs & ~pod_cpu_features()) continue;

@@ -60,6 +60,8 @@ const pod_vector_op *pod_vector_find(const pod_problem *p);
 /* The i-th set of the family, the reference last: its name and needs; NULL behind it. */
 const void *pod_vector_set(pod_family_id family, int i, const char **name, uint32_t *needs);
 
+/* Of a problem of one function: whether no number of it can be of another floating type. */
+bool pod_vector_is_f32_only(const pod_problem *p);
 int64_t pod_vector_count(const pod_problem *p, const pod_vector_operand *o);
 pod_dtype pod_vector_dtype(const pod_problem *p, const pod_vector_operand *o);
 double pod_vector_bytes(const pod_problem *p);

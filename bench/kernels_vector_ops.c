@@ -287,6 +287,14 @@ const void *pod_vector_set(pod_family_id family, int i, const char **name, uint3
     }
 }
 
+bool pod_vector_is_f32_only(const pod_problem *p)
+{
+    const pod_vector_op *op = pod_vector_find(p);
+    for (int i = 0; op && i < op->n_operands; i++)
+        if (op->operand[i].type <= POD_TYPE_OTHER) return false;
+    return op != NULL;
+}
+
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
 int64_t pod_vector_count(const pod_problem *p, const pod_vector_operand *o)

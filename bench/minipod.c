@@ -139,8 +139,9 @@ static void print_problems(void)
         print_functions(family->functions);
     }
     printf(
-        "words: bf16, f32; of products also c=bf16, nt, tn, tt, bias, relu; of conv.fwd bias, relu,"
-        " affine,\nrelu_x, sums; of conv.dw affine, relu_x; of depthwise.fwd sums\nsets:");
+        "words: bf16, f32 (without: bf16, or f32 where there is no other); of products also c=bf16,"
+        " nt,\ntn, tt, bias, relu; of conv.fwd bias, relu, affine, relu_x, sums; of conv.dw affine,"
+        " relu_x; of\ndepthwise.fwd sums\nsets:");
     for (int i = 0; pod_problems_known(i); i++) printf(" %s", pod_problems_known(i));
     putchar('\n');
 }
