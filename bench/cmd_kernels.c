@@ -112,6 +112,19 @@ static pod_status make_race(const pod_kernels_plan *p, pod_race *r)
     }
 }
 
+/* Of the first problem that no kernel takes; told where there is no other. */
+static pod_status note_none(pod_kernels_bench *b, const pod_race *r)
+{
+    char text[POD_PROBLEM_TEXT_BYTES];
+    pod_problem_print(&r->problem, text, sizeof text);
+    if (r->refusals[0] != '\0')
+        b->none = pod_arena_text(b->arena, "%s: %s", text, r->refusals);
+    else
+        b->none =
+            pod_arena_text(b->arena, "%s: none of its kernels is called %s", text, b->plan.impl);
+    return b->none ? POD_OK : POD_E_NOMEM;
+}
+
 static pod_status run_race(pod_kernels_bench *b, const pod_problem *p)
 {
     char text[POD_PROBLEM_TEXT_BYTES];
@@ -124,7 +137,10 @@ static pod_status run_race(pod_kernels_bench *b, const pod_problem *p)
     if (s == POD_E_SHAPE || s == POD_E_UNSUPPORTED || s == POD_E_INVALID)
         s = pod_fail(POD_E_INVALID, "%s: %s", pod_problem_print(p, text, sizeof text),
                      pod_error_text());
-    if (s == POD_OK && r.n_contenders > 0) s = pod_race_run(b, &r);
+    if (s == POD_OK && r.n_contenders > 0)
+        s = pod_race_run(b, &r);
+    else if (s == POD_OK && !b->none)
+        s = note_none(b, &r);
     pod_race_end_peers(&r);
     pod_arena_destroy(r.arena);
     return s;
@@ -149,8 +165,9 @@ static pod_status run_all(pod_kernels_bench *b)
     }
     pod_progress_end(b->call->log);
     if (b->n_rows > 0) return POD_OK;
-    return pod_fail(POD_E_UNSUPPORTED, "no kernel of '%s' that runs here takes any of %d problems",
-                    b->plan.impl, b->plan.n_problems);
+    if (b->plan.n_problems == 1) return pod_fail(POD_E_UNSUPPORTED, "no kernel takes %s", b->none);
+    return pod_fail(POD_E_UNSUPPORTED, "no kernel takes any of %d problems; the first is %s",
+                    b->plan.n_problems, b->none);
 }
 
 static pod_status run(pod_kernels_bench *b, int *exit_code)

@@ -17,7 +17,7 @@
 #include "runtime/core/machine.h"
 #include "runtime/core/spread.h"
 
-enum { POD_MAX_CONTENDERS = 48, POD_RACE_ALIGN = 64 };
+enum { POD_MAX_CONTENDERS = 48, POD_RACE_ALIGN = 64, POD_REFUSALS_BYTES = 768 };
 
 typedef struct pod_kernels_plan {
     const pod_problem *problem;
@@ -68,7 +68,8 @@ struct pod_race {
     void *operands; /* the family's */
     pod_contender contender[POD_MAX_CONTENDERS];
     int n_contenders;
-    struct pod_peer_contender *peers; /* a list, to be ended with the race */
+    char refusals[POD_REFUSALS_BYTES]; /* "KERNEL: why", joined by "; ", of those that are none */
+    struct pod_peer_contender *peers;  /* a list, to be ended with the race */
 };
 
 typedef struct pod_kernels_row {
@@ -94,6 +95,7 @@ typedef struct pod_kernels_bench {
     pod_kernels_row *row;
     int n_rows, room;
     int n_races;
+    const char *none; /* the first problem without a contender, and why; NULL: there is none */
 } pod_kernels_bench;
 
 /* ---- families: kernels_gemm.c, kernels_conv.c, kernels_vector.c ------------------------------ */
@@ -120,6 +122,10 @@ int pod_race_n_sets(const pod_kernels_plan *plan, const pod_problem *p);
 POD_MUST pod_status pod_race_check_room(const pod_kernels_plan *plan, const pod_problem *p);
 /* Whether --impl names it. */
 bool pod_race_wants(const pod_kernels_plan *plan, const char *impl);
+/* Whether --impl names the kernel and nothing speaks against it (NULL); what does is noted in
+ * r->refusals. */
+bool pod_race_admits(const pod_kernels_plan *plan, pod_race *r, const char *impl,
+                     const char *why_not);
 /* How a training step on --machine chooses. */
 pod_choice pod_race_choice(const pod_kernels_plan *plan);
 /* *c is copied. */

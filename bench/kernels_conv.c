@@ -96,8 +96,8 @@ static pod_status add_conv(const pod_kernels_plan *plan, pod_race *r, const pod_
                            const pod_conv_call *g)
 {
     const bool is_packed = g->fused & POD_CONV_PACKED_W;
-    if (!pod_race_wants(plan, k->name) || k->needs & ~pod_cpu_features() || k->why_not(g))
-        return POD_OK;
+    const char *lacks = pod_cpu_why_not(k->needs);
+    if (!pod_race_admits(plan, r, k->name, lacks ? lacks : k->why_not(g))) return POD_OK;
     const pod_choice how = pod_race_choice(plan);
     conv_call *x = POD_ARENA_NEW(r->arena, conv_call, 1);
     if (!x) return POD_E_NOMEM;
@@ -190,7 +190,7 @@ pod_status pod_race_depthwise(const pod_kernels_plan *plan, pod_race *r)
         .sum_sq = pod_operand_at(&o->sum_sq, 0)};
     POD_TRY(pod_depthwise_check(&g));
     for (int i = 0; i < n; i++)
-        if (pod_race_wants(plan, set[i].name) && !(set[i].needs & ~pod_cpu_features()))
+        if (pod_race_admits(plan, r, set[i].name, pod_cpu_why_not(set[i].needs)))
             POD_TRY(add_depthwise(r, &set[i], &g));
     const pod_conv_sides side = pod_convolution_sides(o, r->problem.function);
     return pod_race_add_peers(plan, r, side.a, side.b, side.out, pod_convolution_err);

@@ -113,8 +113,8 @@ static pod_status add(const pod_kernels_plan *plan, pod_race *r, const char *imp
                       const pod_gemm_kernel *k, const pod_gemm_call *g, const operands *o)
 {
     const bool is_packed = g->fused & POD_GEMM_PACKED_B;
-    if (!pod_race_wants(plan, impl) || k->needs & ~pod_cpu_features() || k->why_not(g))
-        return POD_OK;
+    const char *lacks = pod_cpu_why_not(k->needs);
+    if (!pod_race_admits(plan, r, impl, lacks ? lacks : k->why_not(g))) return POD_OK;
     const pod_choice how = pod_race_choice(plan);
     const bool is_peer = o == &((const product *)r->operands)->of_peer;
     call *x = POD_ARENA_NEW(r->arena, call, 1);

@@ -37,15 +37,39 @@ pod_status pod_race_check_room(const pod_kernels_plan *plan, const pod_problem *
     return pod_room_check(what, bytes);
 }
 
+static bool wants_all(const pod_kernels_plan *plan)
+{
+    return plan->impl[0] == '\0' || strcmp(plan->impl, "all") == 0;
+}
+
 bool pod_race_wants(const pod_kernels_plan *plan, const char *impl)
 {
     const size_t bytes = strlen(impl);
-    if (plan->impl[0] == '\0' || strcmp(plan->impl, "all") == 0) return strcmp(impl, "ref") != 0;
+    if (wants_all(plan)) return strcmp(impl, "ref") != 0;
     for (const char *name = plan->impl; name; name = strchr(name, ',')) {
         name += *name == ',';
         if (strcspn(name, ",") == bytes && strncmp(name, impl, bytes) == 0) return true;
     }
     return false;
+}
+
+/* Once, though a kernel may be asked twice: packed and not. */
+static void note_refusal(pod_race *r, const char *impl, const char *why_not)
+{
+    char note[128];
+    const size_t used = strlen(r->refusals);
+    snprintf(note, sizeof note, "%s: %s", impl, why_not);
+    if (strstr(r->refusals, note)) return;
+    snprintf(r->refusals + used, sizeof r->refusals - used, "%s%s", used ? "; " : "", note);
+}
+
+bool pod_race_admits(const pod_kernels_plan *plan, pod_race *r, const char *impl,
+                     const char *why_not)
+{
+    const bool is_wanted = pod_race_wants(plan, impl);
+    if (!is_wanted && !why_not) why_not = "only with --impl ref";
+    if (why_not && (is_wanted || wants_all(plan))) note_refusal(r, impl, why_not);
+    return is_wanted && !why_not;
 }
 
 pod_choice pod_race_choice(const pod_kernels_plan *plan)

@@ -231,13 +231,14 @@ pod_status pod_race_vector(const pod_kernels_plan *plan, pod_race *r)
     uint32_t needs;
     const void *set;
     bool is_taken = false;
-    if (r->problem.dtype != POD_F32 && pod_vector_is_f32_only(&r->problem)) return POD_OK;
-    POD_TRY(make_operands(r));
+    const bool is_other_type = r->problem.dtype != POD_F32 && pod_vector_is_f32_only(&r->problem);
+    if (!is_other_type) POD_TRY(make_operands(r));
     for (int i = 0; (set = pod_vector_set(r->problem.family, i, &name, &needs)); i++) {
-        if (needs & ~pod_cpu_features()) continue;
-        const bool is_picked = !is_taken; /* the first that runs here, as each family's pick says */
-        is_taken = true;
-        if (!pod_race_wants(plan, name)) continue;
+        const char *why_not = is_other_type ? "takes float32 alone" : pod_cpu_why_not(needs);
+        /* The first that runs here, as each family's pick says. */
+        const bool is_picked = !why_not && !is_taken;
+        is_taken = is_taken || is_picked;
+        if (!pod_race_admits(plan, r, name, why_not)) continue;
         call *x = POD_ARENA_NEW(r->arena, call, 1);
         if (!x) return POD_E_NOMEM;
         *x = (call){.race = r, .set = set};

@@ -80,6 +80,23 @@ is_table family
 "$minipod" kernels "${quick[@]}" --buffers hot norm.fold 33x17 >named 2>err || fail "norm.fold: exit $?: $(cat err)"
 [ "$(field named 2)$(field named 4)" = "norm.fold f32 " ] || fail "norm.fold: $(rows named)"
 
+# What no kernel takes is named, and who refuses it and why.
+# none PATTERN WORD...: exit 2 and a line that matches
+none() {
+    local pattern=$1 code
+    shift
+    "$minipod" kernels "${quick[@]}" "$@" >out 2>err
+    code=$?
+    [ "$code" -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q -e "$pattern" err || fail "$*: exit $code, want '$pattern': $(cat err)"
+}
+MINIPOD_MAX_ISA=avx2 none '^minipod kernels: no kernel takes gemm 3x5x7 bf16 c=bf16 bias relu: .*; blas: the library fuses nothing.*; ref: only with --impl ref' \
+    gemm 3x5x7 c=bf16 bias relu
+MINIPOD_MAX_ISA=ref none 'pointwise.add 3x5 bf16: .*avx2: this CPU lacks its instructions; ref: only with' pointwise.add 3x5
+none 'no kernel takes conv.fwd 2x9x8x5:3x3x7+1 bf16: none of its kernels is called blas$' --impl blas conv 2x9x8x5:3x3x7+1
+none 'reduce.sum_sq 33x17 bf16: .*avx2: takes float32 alone' reduce.sum_sq 33x17 bf16
+printf 'gemm 3x5x7 relu\ngemm 3x5x7 bias\n' >two.txt
+none 'any of 2 problems; the first is gemm 3x5x7 bf16 relu: blas: the library fuses nothing' --impl blas --shapes two.txt
+
 # Picks are held to the fastest of ours. A copy does less than any of them and is none.
 "$minipod" kernels "${quick[@]}" --buffers hot gate.swish_grad 300x100 >picks 2>err || fail "picks: exit $?: $(cat err)"
 want=$(rows picks | awk '$1 ~ /^memcpy/ { next } !best || $8 < best { best = $8 } $6 == "*" { pick = $8 }
