@@ -23,6 +23,72 @@ static void report_progress(void *ctx, int64_t done, int64_t total)
     if (done == total) pod_progress_end(w->log);
 }
 
+/* ---- which option says something to what ----------------------------------------------------- */
+
+typedef enum work { IMPORT_IDX, IMPORT_IMAGES, MAKE, INFO, N_WORKS } work;
+
+static const char *const work_names[N_WORKS] = {"import idx", "import images", "make", "info"};
+
+enum {
+    OF_IDX = 1 << IMPORT_IDX,
+    OF_IMAGES = 1 << IMPORT_IMAGES,
+    OF_MAKE = 1 << MAKE,
+    OF_INFO = 1 << INFO
+};
+
+/* Of all work: what does not stand here. */
+static const struct {
+    pod_opt option;
+    unsigned of;
+} uses[] = {{POD_OPT_OUTPUT, OF_IDX | OF_IMAGES | OF_MAKE},
+            {POD_OPT_SEED, OF_MAKE | OF_INFO},
+            {POD_OPT_IMAGE_SIZE, OF_IMAGES},
+            {POD_OPT_INPUT_THREADS, OF_IMAGES},
+            {POD_OPT_CHANNELS, OF_IMAGES},
+            {POD_OPT_CONVERT_COLOUR, OF_IMAGES},
+            {POD_OPT_ON_BAD_IMAGE, OF_IMAGES},
+            {POD_OPT_TEST_SHARE, OF_IMAGES},
+            {POD_OPT_SPLIT_BY, OF_IMAGES},
+            {POD_OPT_TEST_FOLDER, OF_IMAGES},
+            {POD_OPT_CLASSES, OF_IDX},
+            {POD_OPT_ORIGIN, OF_IDX | OF_IMAGES},
+            {POD_OPT_LICENCE, OF_IDX | OF_IMAGES}};
+
+static bool is_typed(const pod_config *c, pod_opt o)
+{
+    return pod_config_source(c, o) == POD_FROM_COMMAND_LINE;
+}
+
+static const char *name_of(pod_opt o)
+{
+    int n;
+    return pod_options(&n)[o].name;
+}
+
+/* What a file or the environment has may be meant for other work; typed, it is meant for this. */
+static pod_status check_options(const pod_config *c, work here)
+{
+    for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) {
+        char of[64] = "";
+        if (uses[i].of & 1u << here || !is_typed(c, uses[i].option)) continue;
+        for (int w = 0; w < N_WORKS; w++) {
+            const size_t used = strlen(of);
+            if (uses[i].of & 1u << w)
+                snprintf(of + used, sizeof of - used, "%s%s", used ? ", " : "", work_names[w]);
+        }
+        return pod_fail(POD_E_INVALID, "%s: of %s, not of %s", name_of(uses[i].option), of,
+                        work_names[here]);
+    }
+    return POD_OK;
+}
+
+static const char *name_if_typed(const pod_config *c, pod_opt o)
+{
+    return is_typed(c, o) ? name_of(o) : NULL;
+}
+
+/* ---- the work -------------------------------------------------------------------------------- */
+
 static const char *text_or_null(const pod_config *c, pod_opt o)
 {
     return pod_config_is_set(c, o) ? pod_config_text(c, o) : NULL;
@@ -34,6 +100,8 @@ static pod_status need_output(const pod_config *c, const char **out)
     if (path[0] == '\0')
         return pod_fail(POD_E_INVALID, "%s needs -o FILE, the HDF5 file to write",
                         pod_config_arg(c, 0));
+    if (pod_file_is_stdout(path))
+        return pod_fail(POD_E_INVALID, "output: HDF5 cannot go to standard output, need a file");
     *out = path;
     return POD_OK;
 }
@@ -78,10 +146,9 @@ static pod_status import_images(pod_call *call, const char *folder, const char *
 {
     const pod_config *c = call->config;
     const int n_threads = (int)pod_config_int(c, POD_OPT_INPUT_THREADS);
+    const char *share = name_if_typed(c, POD_OPT_TEST_SHARE);
     if (!pod_config_is_set(c, POD_OPT_IMAGE_SIZE))
         return pod_fail(POD_E_INVALID, "import images needs --image-size, like 64 or 48x64");
-    if (pod_config_is_set(c, POD_OPT_CLASSES))
-        return pod_fail(POD_E_INVALID, "classes: those of images are called like their folders");
     pod_import_images_options options = {
         .text = *text,
         .channels = strcmp(pod_config_text(c, POD_OPT_CHANNELS), "1") == 0 ? 1 : 3,
@@ -90,6 +157,8 @@ static pod_status import_images(pod_call *call, const char *folder, const char *
         .test_share = pod_config_double(c, POD_OPT_TEST_SHARE),
         .split_by_class = strcmp(pod_config_text(c, POD_OPT_SPLIT_BY), "class") == 0,
         .test_folder = pod_config_text(c, POD_OPT_TEST_FOLDER),
+        .for_share = share ? share : name_if_typed(c, POD_OPT_SPLIT_BY),
+        .for_folders = name_if_typed(c, POD_OPT_TEST_FOLDER),
         .n_threads = n_threads > 0 ? n_threads : 1,
         .log = call->log};
     POD_TRY(pod_image_size_parse(pod_config_text(c, POD_OPT_IMAGE_SIZE), &options.height,
@@ -99,9 +168,10 @@ static pod_status import_images(pod_call *call, const char *folder, const char *
 
 static const struct form {
     const char *name;
+    work here;
     pod_status (*import)(pod_call *call, const char *folder, const char *path,
                          const pod_import_text *text);
-} forms[] = {{"idx", import_idx}, {"images", import_images}};
+} forms[] = {{"idx", IMPORT_IDX, import_idx}, {"images", IMPORT_IMAGES, import_images}};
 
 static pod_status run_import(pod_call *call)
 {
@@ -113,6 +183,7 @@ static pod_status run_import(pod_call *call)
     if (!form)
         return pod_fail(POD_E_INVALID, "import: '%s' is no form of data; there are idx and images",
                         pod_config_arg(c, 1));
+    POD_TRY(check_options(c, form->here));
     POD_TRY(need_output(c, &path));
     char name[256];
     name_after(path, name, sizeof name);
@@ -131,6 +202,7 @@ static pod_status run_make(pod_call *call)
     if (!pod_glyphs_is_spec(spec))
         return pod_fail(POD_E_INVALID, "make: '%s' is not made here; there is glyphs[:HxWxC]",
                         spec);
+    POD_TRY(check_options(c, MAKE));
     POD_TRY(need_output(c, &path));
     writing w = {.log = call->log};
     pod_dataset *d;
@@ -144,6 +216,7 @@ static pod_status run_make(pod_call *call)
 
 static pod_status run_info(pod_call *call)
 {
+    POD_TRY(check_options(call->config, INFO));
     POD_TRY(print_info(pod_config_arg(call->config, 1), call));
     return POD_OK;
 }

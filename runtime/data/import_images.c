@@ -385,10 +385,24 @@ static pod_status check_output(const intake *m, const char *h5_path)
     return pod_file_check(h5_path);
 }
 
+static pod_status check_layout(const intake *m)
+{
+    const pod_import_images_options *o = m->options;
+    if (m->list.is_split && o->for_share)
+        return pod_fail(POD_E_INVALID, "%s: %s is split by its folders 'train' and '%s'",
+                        o->for_share, m->folder, o->test_folder);
+    if (!m->list.is_split && o->for_folders)
+        return pod_fail(POD_E_INVALID,
+                        "%s: %s has no folder 'train'; its test is a share of the images",
+                        o->for_folders, m->folder);
+    return POD_OK;
+}
+
 static pod_status list_images(intake *m)
 {
     const pod_import_images_options *o = m->options;
     POD_TRY(pod__image_folder_list(m->folder, o->test_folder, &m->bad, m->arena, &m->list));
+    POD_TRY(check_layout(m));
     m->n_listed = m->list.n;
     m->info = (pod_dataset_info){.height = o->height,
                                  .width = o->width,

@@ -27,11 +27,15 @@ typedef struct pod_import_images_options {
     double test_share; /* of FOLDER/<class>/: the last of the order; above 0 and below 1 */
     bool split_by_class;
     const char *test_folder; /* of FOLDER/{train,<test>}/<class>/ */
-    int n_threads;           /* that decode, beside the one that writes; at least 1 */
-    pod_log *log;            /* progress, warnings, and what was found */
+    /* The name of an option that was given on purpose and says nothing of the other layout than
+     * FOLDER/<class>/, or than FOLDER/{train,<test>}/<class>/, which it so refuses; NULL: none. */
+    const char *for_share, *for_folders;
+    int n_threads; /* that decode, beside the one that writes; at least 1 */
+    pod_log *log;  /* progress, warnings, and what was found */
 } pod_import_images_options;
 
-/* POD_E_INVALID where h5_path lies in the folder, or the test's folder is that of training. */
+/* POD_E_INVALID where h5_path lies in the folder, the test's folder is that of training, or an
+ * option is for another layout. */
 POD_MUST pod_status pod_import_images(const char *folder, const char *h5_path,
                                       const pod_import_images_options *options);
 

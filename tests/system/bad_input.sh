@@ -322,7 +322,7 @@ alone "image-size: '64x' is" data import images "$in" -o y.h5 --image-size 64x
 alone "image-size: '0' is" data import images "$in" -o y.h5 --image-size 0
 alone "image-size: '99999' has more than 16384 pixels a side" data import images "$in" -o y.h5 \
     --image-size 99999 --on-bad-image skip
-alone 'classes: those of images are called like their folders' data import images "$in" -o y.h5 \
+alone 'classes: of import idx, not of import images' data import images "$in" -o y.h5 \
     --image-size 8 --classes a,b
 alone "'pardon' is none of refuse|skip" data import images "$in" -o y.h5 --on-bad-image pardon
 alone "'tiff' is no form of data; there are idx and images" data import tiff "$in" -o y.h5

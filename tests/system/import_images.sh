@@ -84,6 +84,11 @@ cp -r good/cat good/dog split/train
 cp -r good/cat split/validation
 refused "split: has a folder 'train' but none 'test'" split
 taken 15 'class  *0: cat, 5 train, 5 test' split --test-folder validation
+refused "test-folder: good has no folder 'train'" good --test-folder nowhere
+refused "test-share: split is split by its folders 'train' and 'validation'" split --test-folder validation --test-share 0.4
+refused "split-by: split is split" split --test-folder validation --split-by class
+MINIPOD_TEST_FOLDER=nowhere taken 10 'test  *2$' good
+MINIPOD_TEST_SHARE=0.4 taken 15 'test  *5$' split --test-folder validation
 refused "split: 'train' is the folder 'train'" split --test-folder train
 mkdir -p untrained && cp -r split/validation split/train untrained && mv untrained/train untrained/test
 refused "untrained: has folders of folders, but none of them is 'train'" untrained
