@@ -137,7 +137,8 @@ static pod_status import_idx(pod_call *call, const char *folder, const char *pat
     writing w = {.log = call->log};
     const pod_import_options options = {.text = *text,
                                         .classes = text_or_null(call->config, POD_OPT_CLASSES),
-                                        .progress = {report_progress, &w}};
+                                        .progress = {report_progress, &w},
+                                        .log = call->log};
     return pod_import_idx(folder, path, &options);
 }
 

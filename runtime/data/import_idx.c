@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "runtime/data/idx.h"
+#include "runtime/data/import_classes.h"
 
 enum { ROWS_AT_ONCE = 256, MAX_PATH_BYTES = 4096 };
 
@@ -17,6 +18,7 @@ typedef struct intake {
     pod_dataset_info info;
     pod_idx *images[POD_N_SPLITS], *labels[POD_N_SPLITS];
     int32_t *label[POD_N_SPLITS]; /* (N) */
+    int64_t *n_of[POD_N_SPLITS];  /* (n_classes) samples */
 } intake;
 
 /* ---- finding the files ----------------------------------------------------------------------- */
@@ -121,6 +123,16 @@ static pod_status number_classes(intake *m)
     return POD_OK;
 }
 
+static pod_status check_names(const char *const name[], int n)
+{
+    for (int i = 1; i < n; i++)
+        for (int k = 0; k < i; k++)
+            if (strcmp(name[k], name[i]) == 0)
+                return pod_fail(POD_E_INVALID, "classes: %d and %d are both called '%s'", k, i,
+                                name[i]);
+    return POD_OK;
+}
+
 static pod_status name_classes(intake *m, const char *list)
 {
     int n = 1;
@@ -132,6 +144,7 @@ static pod_status name_classes(intake *m, const char *list)
         if (!(name[i] = pod_arena_text(m->arena, "%.*s", (int)length, list))) return POD_E_NOMEM;
         list += length + 1;
     }
+    POD_TRY(check_names(name, n));
     m->info.n_classes = n;
     m->info.class_names = name;
     return POD_OK;
@@ -146,6 +159,16 @@ static pod_status check_labels(const intake *m)
                 return pod_fail(POD_E_FORMAT, "%s: label %" PRId64 " is %d, need 0 to %d",
                                 pod_idx_path(m->labels[s]), i, m->label[s][i],
                                 m->info.n_classes - 1);
+    return POD_OK;
+}
+
+static pod_status count_labels(intake *m)
+{
+    for (int s = 0; s < POD_N_SPLITS; s++) {
+        m->n_of[s] = POD_ARENA_NEW(m->arena, int64_t, m->info.n_classes);
+        if (!m->n_of[s]) return POD_E_NOMEM;
+        for (int64_t i = 0; i < m->info.n_samples[s]; i++) m->n_of[s][m->label[s][i]]++;
+    }
     return POD_OK;
 }
 
@@ -182,6 +205,7 @@ static pod_status prepare(intake *m)
     else
         POD_TRY(number_classes(m));
     POD_TRY(check_labels(m));
+    POD_TRY(count_labels(m));
     return pod__import_text_take(&m->options->text, m->folder, m->arena, &m->info);
 }
 
@@ -205,6 +229,8 @@ pod_status pod_import_idx(const char *folder, const char *h5_path,
     intake m = {.folder = folder, .options = options};
     POD_TRY(pod_arena_create(NULL, &m.arena));
     pod_status s = convert(&m, h5_path);
+    for (int i = 0; s == POD_OK && options->log && i < POD_N_SPLITS; i++)
+        pod__import_tell_missing_classes(options->log, &m.info, (pod_split)i, m.n_of[i], "");
     for (int i = 0; i < POD_N_SPLITS; i++) {
         pod_idx_close(m.images[i]);
         pod_idx_close(m.labels[i]);

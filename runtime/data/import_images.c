@@ -13,6 +13,7 @@
 #include "runtime/core/thread.h"
 #include "runtime/data/dataset_write.h"
 #include "runtime/data/image_folder.h"
+#include "runtime/data/import_classes.h"
 #include "runtime/data/jpeg.h"
 #include "runtime/data/resize.h"
 
@@ -445,28 +446,13 @@ static void tell_kind(pod_log *log, const tally *t, const char *what)
     if (t->n > 0) pod_log_say(log, POD_LOG_INFO, "%" PRId64 " %s; first %s", t->n, what, t->first);
 }
 
-/* One line a split, however many the classes: their names may be a thousand. */
-static void tell_missing_classes(const intake *m, int split)
-{
-    const char *side = split == POD_SPLIT_TRAIN ? "train" : "test", *first = NULL;
-    const char *remedy = m->list.is_split || m->options->split_by_class
-                             ? ""
-                             : "; --split-by class takes a share of each class";
-    int n = 0;
-    for (int i = 0; i < m->info.n_classes; i++)
-        if (m->n_of[split][i] == 0 && n++ == 0) first = m->info.class_names[i];
-    if (n == 1)
-        pod_log_say(m->options->log, POD_LOG_WARNING, "class '%s' has no image to %s%s", first,
-                    side, remedy);
-    if (n > 1)
-        pod_log_say(m->options->log, POD_LOG_WARNING,
-                    "%d classes have no image to %s, the first is '%s'%s", n, side, first, remedy);
-}
-
 static void tell_what_was_found(const intake *m, double seconds)
 {
     pod_log *log = m->options->log;
     const double rate = (double)m->n_listed / seconds;
+    const char *remedy = m->list.is_split || m->options->split_by_class
+                             ? ""
+                             : "; --split-by class takes a share of each class";
     char per_s[32];
     if (rate < 9.95)
         snprintf(per_s, sizeof per_s, "%#.2g", rate);
@@ -484,7 +470,8 @@ static void tell_what_was_found(const intake *m, double seconds)
     tell_kind(log, &m->progressive, "progressive, decoded like the others");
     tell_kind(log, &m->from_grey, "grey, made colour");
     tell_kind(log, &m->from_cmyk, m->info.channels == 3 ? "CMYK, made RGB" : "CMYK, made grey");
-    for (int s = 0; s < POD_N_SPLITS; s++) tell_missing_classes(m, s);
+    for (int s = 0; s < POD_N_SPLITS; s++)
+        pod__import_tell_missing_classes(log, &m->info, (pod_split)s, m->n_of[s], remedy);
 }
 
 static pod_status import(intake *m, const char *h5_path)

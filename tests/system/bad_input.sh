@@ -307,6 +307,7 @@ idx_case 'train-images.*truncated' nothing
 idx_case 'train-images.*magic is 0x00000d03, need 0x000008' magic
 idx_case '24 images.*23 labels\|23 labels.*24 images' count
 alone 'label.* 7' data import idx "$in/labels" -o y.h5 --classes a,b,c
+alone "classes: 0 and 2 are both called 'a'" data import idx "$in/small" -o y.h5 --classes a,b,a
 idx_case 'train-labels.*behind\|train-labels.*more' trailing
 idx_case 'missing: no file t10k-images' missing
 idx_case 'train-images.*gz: ' zipped

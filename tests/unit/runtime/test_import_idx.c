@@ -186,6 +186,37 @@ static void texts_and_progress(void)
     }
 }
 
+/* Training has all labels from 0 to 4, the test 0, 3 and 1. */
+static void warns_of_missing_classes(void)
+{
+    static const struct {
+        const char *classes, *warnings;
+    } cases[] = {
+        {NULL, "minipod: warning: 2 classes have no image to test, the first is '2'\n"},
+        {"a,b,c,d,e,f", "minipod: warning: class 'f' has no image to train\n"
+                        "minipod: warning: 3 classes have no image to test, the first is 'c'\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        folder f = good_folder();
+        char path[MAX_PATH_BYTES], *text = NULL;
+        size_t n;
+        FILE *to = open_memstream(&text, &n);
+        pod_log log = {.out = to, .err = to, .level = POD_LOG_WARNING};
+        pod_import_options o = {.classes = cases[i].classes, .log = &log};
+        POD_CHECK_OK(pod_import_idx(f.path, in_folder(&f, "out.h5", path), &o));
+        fclose(to);
+        CU_ASSERT_STRING_EQUAL(text, cases[i].warnings);
+        free(text);
+    }
+}
+
+static void refuses_one_name_for_two(void)
+{
+    folder f = good_folder();
+    pod_dataset *d = NULL;
+    POD_CHECK_FAILS(import_folder(&f, "a,b,c,b,e", &d), POD_E_INVALID, "1 and 3 are both called");
+}
+
 static void reads_colour(void)
 {
     folder f = good_folder();
@@ -351,6 +382,8 @@ static void fashion_mnist(void)
 
 static CU_TestInfo tests[] = {{"reads_each_spelling", reads_each_spelling},
                               {"texts_and_progress", texts_and_progress},
+                              {"warns_of_missing_classes", warns_of_missing_classes},
+                              {"refuses_one_name_for_two", refuses_one_name_for_two},
                               {"reads_colour", reads_colour},
                               {"corruption_is_named", corruption_is_named},
                               {"names_what_is_missing", names_what_is_missing},
