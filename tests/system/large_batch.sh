@@ -267,7 +267,7 @@ cp "$tree/bench/results/large-batch.csv" s.csv
 study --table --models efficientnet-b0-32
 [ "$code" -eq 0 ] && grep -q '^ *efficientnet-b0-32 ' out && ! grep -q resnet20 out ||
     fail "one model: exit $code: $(cat err out)"
-study --table --batches 8192 --optimizers lars --seeds 1,3 --epochs 20
+study --table --models resnet20 --batches 8192 --optimizers lars --seeds 1,3 --epochs 20
 [ "$code" -eq 0 ] && [ "$(grep -c '^ *resnet20 .* 8192 *lars .* 20 *2 ' out)" -eq 1 ] &&
     [ "$(grep -vc '^#\|^$' out)" -eq 1 ] || fail "some runs: exit $code: $(cat err out)"
 refused 's.csv: has no row of seed 9$' --table --seeds 9
