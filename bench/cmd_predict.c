@@ -30,17 +30,9 @@ typedef struct prediction {
 
 static pod_status load_machine(prediction *j)
 {
-    pod_comm *comm = j->call->comm;
-    const char *name = pod_config_text(j->call->config, POD_OPT_MACHINE);
-    pod_status mine = POD_OK;
-    if (pod_comm_rank(comm) == 0) mine = pod_machine_load(name, &j->machine);
-    if (mine == POD_OK && pod_comm_rank(comm) == 0 && j->machine.why_unknown[0] != '\0')
-        mine = pod_fail(POD_E_INVALID, "machine: %s", j->machine.why_unknown);
-    if (mine == POD_OK && pod_comm_rank(comm) == 0 && pod_machine_is_virtual(&j->machine))
-        mine = pod_fail(POD_E_INVALID, "machine: %s is not this host: minipod simulate", name);
-    POD_TRY(pod_comm_agree(comm, mine));
-    pod_comm_broadcast(comm, 0, &j->machine, sizeof j->machine);
-    return POD_OK;
+    POD_TRY(pod_target_machine(j->call->comm, j->call->config, &j->machine));
+    if (j->machine.why_unknown[0] == '\0') return POD_OK;
+    return pod_fail(POD_E_INVALID, "machine: %s", j->machine.why_unknown);
 }
 
 static pod_status read_settings(prediction *j)

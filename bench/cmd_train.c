@@ -42,19 +42,6 @@ static const char *file_in(job *j, const char *name)
 
 /* ---- before ---- */
 
-static pod_status load_machine(job *j)
-{
-    pod_comm *comm = j->call->comm;
-    const char *name = pod_config_text(j->call->config, POD_OPT_MACHINE);
-    pod_status mine = POD_OK;
-    if (pod_comm_rank(comm) == 0) mine = pod_machine_load(name, &j->machine);
-    if (mine == POD_OK && pod_comm_rank(comm) == 0 && pod_machine_is_virtual(&j->machine))
-        mine = pod_fail(POD_E_INVALID, "machine: %s is not this host: minipod simulate", name);
-    POD_TRY(pod_comm_agree(comm, mine));
-    pod_comm_broadcast(comm, 0, &j->machine, sizeof j->machine);
-    return POD_OK;
-}
-
 /* Who holds the log has the folder: until then nothing in it is touched. */
 static pod_status open_own_outputs(job *j)
 {
@@ -86,7 +73,7 @@ static pod_status set_up(job *j)
 {
     pod_comm *comm = j->call->comm;
     POD_TRY(pod_comm_agree(comm, read_settings(j)));
-    POD_TRY(load_machine(j));
+    POD_TRY(pod_target_machine(comm, j->call->config, &j->machine));
     POD_TRY(pod_comm_agree(comm, pod_target_from(j->call->config, &j->machine, &j->target)));
     return pod_comm_agree(comm, open_own_outputs(j));
 }

@@ -32,6 +32,18 @@ static pod_status check_name(const char *word)
     return pod_fail(POD_E_INVALID, "impl: there is no kernel '%s' (minipod explain kernels)", word);
 }
 
+pod_status pod_target_machine(pod_comm *comm, const pod_config *c, pod_machine *out)
+{
+    const char *name = pod_config_text(c, POD_OPT_MACHINE);
+    pod_status mine = POD_OK;
+    if (pod_comm_rank(comm) == 0) mine = pod_machine_load(name, out);
+    if (mine == POD_OK && pod_comm_rank(comm) == 0 && pod_machine_is_virtual(out))
+        mine = pod_fail(POD_E_INVALID, "machine: %s is not this host: minipod simulate", name);
+    POD_TRY(pod_comm_agree(comm, mine));
+    pod_comm_broadcast(comm, 0, out, sizeof *out);
+    return POD_OK;
+}
+
 pod_status pod_target_from(const pod_config *c, const pod_machine *machine, pod_target *out)
 {
     const char *impl = pod_config_text(c, POD_OPT_IMPL);

@@ -79,7 +79,7 @@ grep -q 'as it was trained: --model mlp --data glyphs:8x8x1:96+40 --precision f3
 grep -q 'averaged: its moving averages of the weights (--ema 0.9) end here: this run has none' out ||
     fail "averages end unseen: $(cat out)"
 
-for csv in 1.csv 3.csv; do
+for csv in 1.csv 3.csv 25.csv; do
     awk -F , -v want="$want" 'NR > 1 { bad += $1 != NR - 2 || NF != 13; right += $2 == $3 }
         END { exit bad || NR != 41 || right / 40 < want - 1e-4 || right / 40 > want + 1e-4 }' $csv ||
         fail "$csv: not the 40 samples of an accuracy of $want: $(head -n 3 $csv)"
