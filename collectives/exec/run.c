@@ -200,6 +200,7 @@ static pod_status create(pod_comm *c, const pod_sched *s, pod_dtype t, pod_windo
                          const char *what, pod_coll_run **out)
 {
     pod__watch_install();
+    POD_TRY(pod__comm_open_board(c));
     pod_coll_run *r = NULL;
     pod_status status = pod_comm_agree(c, create_alone(c, s, t, w, buf, what, &r));
     if (status != POD_OK) {
@@ -219,7 +220,6 @@ static pod_status create(pod_comm *c, const pod_sched *s, pod_dtype t, pod_windo
 pod_status pod_coll_run_create_shm(pod_comm *c, const pod_sched *s, pod_dtype t, pod_window *w,
                                    void *buf, const char *what, pod_coll_run **out)
 {
-    POD_TRY(pod__comm_open_board(c));
     return create(c, s, t, w, buf, what, out);
 }
 

@@ -1,5 +1,5 @@
 /* collective_end CARRIER END: ranks that run an all-reduce again and again, until at the 20th time
- * the last but one begins it and ends:
+ * the last but one begins it, waits until the others wait, too, and ends:
  *
  *     killed   as by the system for want of memory
  *     gone     with exit code 0, nothing said
@@ -16,10 +16,17 @@
 
 enum { N_RUNS = 30, LAST_RUN = 20 };
 
-static void end(const char *how)
+static void nap(double seconds)
 {
-    if (strcmp(how, "killed") == 0) raise(SIGKILL);
-    if (strcmp(how, "gone") == 0) _Exit(0);
+    const struct timespec t = {(time_t)seconds, (long)((seconds - (time_t)seconds) * 1e9)};
+    nanosleep(&t, NULL);
+}
+
+static void end(bool is_killed)
+{
+    nap(0.3);
+    if (is_killed) raise(SIGKILL);
+    _Exit(0);
 }
 
 int main(int argc, char **argv)
@@ -31,12 +38,12 @@ int main(int argc, char **argv)
     pod_comm_set_patience(c, 1);
     const int rank = pod_comm_rank(c), size = pod_comm_size(c);
     ring_run ring = ring_run_open(c, carrier);
-    const struct timespec delay = {2, 500000000};
+    const bool is_late = strcmp(how, "late") == 0, is_killed = strcmp(how, "killed") == 0;
     for (int i = 1; i <= N_RUNS; i++) {
         const bool is_last = i == LAST_RUN && rank == size - 2;
-        if (is_last && strcmp(how, "late") == 0) nanosleep(&delay, NULL);
+        if (is_last && is_late) nap(2.5);
         pod_coll_run_start(ring.run);
-        if (is_last) end(how);
+        if (is_last && !is_late) end(is_killed);
         pod_coll_run_wait(ring.run);
     }
     ring_run_close(&ring);

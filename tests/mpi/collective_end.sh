@@ -41,9 +41,10 @@ is_late() {
         fail "nobody names rank 2 and the collective"
 }
 
-# Ranks of one node find the dead one themselves, also where whoever started them does not care.
+# found_by_ranks CARRIER: ranks of one node find the dead one themselves, also where whoever started
+# them does not care.
 found_by_ranks() {
-    run shm killed --enable-recovery
+    run "$1" killed --enable-recovery
     [ $took -le 10 ] || fail "took $took s"
     said '^rank [013]: rank 2 died, waiting for' || fail "nobody finds rank 2"
     ! said 'rank [013] died' || fail "who found it is called dead"
@@ -53,7 +54,7 @@ for carrier in shm direct mpi; do
     begin ends $carrier killed
     begin ends $carrier gone
     begin is_late $carrier
+    begin found_by_ranks $carrier
 done
-begin found_by_ranks
 
 finish
