@@ -413,6 +413,20 @@ static pod_status write_json(const char *path, const pod_machine *m, const pod_t
     return POD_OK;
 }
 
+/* The host that runs have, if this binding is theirs, too. */
+static void take_allowed_cores(pod_call *call, pod_machine *m)
+{
+    pod_cpu_set allowed;
+    pod_cpu_allowed(&allowed);
+    const int cores = pod_cpu_set_cores(&allowed);
+    if (cores < m->physical_cores)
+        pod_log_say(call->log, POD_LOG_WARNING,
+                    "bound to %d of %" PRId64 " physical cores: the machine file is of a host that "
+                    "has no more",
+                    cores, m->physical_cores);
+    m->physical_cores = cores;
+}
+
 static pod_status calibrate(pod_call *call, const char *path, pod_table *t)
 {
     const char *csv = pod_config_text(call->config, POD_OPT_CSV);
@@ -420,6 +434,7 @@ static pod_status calibrate(pod_call *call, const char *path, pod_table *t)
     rates r = {.table = t};
     pod_machine m;
     pod_machine_describe_host(&m);
+    take_allowed_cores(call, &m);
     pod_table_note(t, "minipod calibrate %s, clock wall, one core at a time", POD_VERSION);
     pod_table_note(t, "%s, %s: %s, %" PRId64 " physical cores", m.hostname, m.cpu_model,
                    m.cpu_features[0] ? m.cpu_features : "no vector features", m.physical_cores);

@@ -197,13 +197,16 @@ static pod_status set_up(launch *l)
     const pod_config *c = l->call->config;
     l->n_restarts = (int)pod_config_int(c, POD_OPT_RESTARTS);
     l->ranks = (int)pod_config_int(c, POD_OPT_RANKS);
-    if (l->ranks == 0) l->ranks = pod_cpu_physical_cores();
+    pod_cpu_set allowed;
+    pod_cpu_allowed(&allowed);
+    const int cores = pod_cpu_set_cores(&allowed);
+    if (l->ranks == 0) l->ranks = cores;
     POD_TRY(read_command(l));
     POD_TRY(pod_launch_split(l->arena, pod_config_text(c, POD_OPT_MPIRUN), &l->words, &l->n_words));
     POD_TRY(check_launcher(l->words[0]));
     POD_TRY(find_self(l));
     POD_TRY(pod_mpirun_as_root());
-    if (l->ranks > pod_cpu_physical_cores()) POD_TRY(pod_mpirun_share_cores());
+    if (l->ranks > cores) POD_TRY(pod_mpirun_share_cores());
     if (l->is_job) l->stall_s = stall_of(l);
     POD_TRY(open_log(l));
     return pod_launch_run_open(&l->call->clock, l->call->log, &l->run);

@@ -9,7 +9,6 @@
 #include "bench/models.h"
 #include "bench/predict.h"
 #include "bench/target.h"
-#include "kernels/base/cpu.h"
 
 enum { N_STEPS = 40, N_WARM_UP = 5, N_WORST = 12 };
 
@@ -21,6 +20,7 @@ typedef struct prediction {
     pod_network_choice choice;
     pod_machine machine;
     pod_target target;
+    pod_cores cores;
     pod_job_log log;
     pod_mllog *mllog;
     pod_train_result result;
@@ -53,6 +53,8 @@ static pod_status set_up(prediction *j)
     POD_TRY(pod_comm_agree(comm, pod_arena_create(NULL, &j->arena)));
     POD_TRY(pod_comm_agree(comm, read_settings(j)));
     POD_TRY(load_machine(j));
+    j->cores = pod_comm_cores(comm);
+    if (j->cores.at_work < pod_comm_size(comm)) j->machine.physical_cores = j->cores.at_work;
     POD_TRY(pod_comm_agree(comm, pod_target_from(j->call->config, &j->machine, &j->target)));
     return pod_comm_agree(comm,
                           pod_mllog_open(NULL, pod_comm_rank(comm), &j->call->clock, &j->mllog));
@@ -84,7 +86,7 @@ static pod_feeding feeding_of(const prediction *j)
     return (pod_feeding){.batch_s = pod_batch_s(&j->machine, j->setup.data, j->result.program),
                          .n_threads = j->setup.prefetch > 0 ? j->setup.input_threads : 0,
                          .ranks = ranks,
-                         .cores = pod_cpu_physical_cores()};
+                         .cores = j->cores.here};
 }
 
 static int64_t n_measured(const prediction *j)
@@ -95,7 +97,7 @@ static int64_t n_measured(const prediction *j)
 static void add_notes(const prediction *j, const pod_side *measured, const pod_side *predicted,
                       pod_table *t)
 {
-    const int ranks = pod_comm_size(j->call->comm), cores = pod_cpu_physical_cores();
+    const int ranks = pod_comm_size(j->call->comm), cores = j->cores.at_work;
     char mesh[POD_MESH_TEXT_BYTES];
     pod_table_note(t, "minipod predict %s, model %s, mesh %s, global batch %" PRId64, POD_VERSION,
                    j->setup.model, pod_mesh_print(&j->setup.mesh, mesh, sizeof mesh),
@@ -184,7 +186,8 @@ static void put(const void *record, pod_json *j)
     pod_json_text(j, "model", p->setup.model);
     pod_json_text(j, "mesh", pod_mesh_print(&p->setup.mesh, mesh, sizeof mesh));
     pod_json_int(j, "ranks", pod_comm_size(p->call->comm));
-    pod_json_int(j, "physical_cores", pod_cpu_physical_cores());
+    pod_json_int(j, "physical_cores", p->cores.physical);
+    pod_json_int(j, "cores_at_work", p->cores.at_work);
     pod_json_int(j, "global_batch", p->setup.batch);
     pod_json_int(j, "steps_measured", n_measured(p));
     put_side(j, "measured", "wall", p, r->measured);

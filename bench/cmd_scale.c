@@ -103,7 +103,7 @@ static pod_status print_table(const pod_scaling *s, const pod_config *c, FILE *t
         const pod_scale_point *p = &s->point[i], *first = &s->point[0];
         if (s->has_real)
             has_gains |= add_row(t, s, i, &p->real, &first->real,
-                                 p->cores > s->physical_cores ? "wall, cores shared" : "wall");
+                                 p->shares_cores ? "wall, cores shared" : "wall");
         has_gains |= add_row(t, s, i, &p->simulated, &first->simulated, "virtual");
     }
     pod_table_footer(t);
@@ -143,7 +143,7 @@ static void put_time(pod_json *j, const pod_scaling *s, int i, bool real)
     pod_json_int(j, "ranks", p->cores);
     pod_json_int(j, "global_batch", p->batch);
     pod_json_text(j, "clock", real ? "wall" : "virtual");
-    pod_json_bool(j, "cores_shared", real && p->cores > s->physical_cores);
+    pod_json_bool(j, "cores_shared", real && p->shares_cores);
     pod_json_double(j, "step_s", t->step_s);
     pod_json_double(j, "samples_per_s", per_s(p, t));
     pod_json_double(j, "speedup", per_s(p, t) / per_s(one, first));

@@ -60,7 +60,7 @@ static void add_chips(pod_table *t, const simulation *x)
 /* Of a host that has fewer, on which ranks wait for each other's turns. */
 static bool shares_cores(const simulation *x)
 {
-    return x->result.cores > x->result.ideal.physical_cores;
+    return x->result.cores > x->result.ideal.cores_at_work;
 }
 
 static void add_cores(pod_table *t, const simulation *x)
@@ -211,8 +211,7 @@ static void add_goodput(pod_table *t, const simulation *x)
         return;
     }
     snprintf(note, sizeof note, "model FLOPs / (%.1f GFLOP/s of a core x %d)",
-             s->ideal.peak_flop_per_s * 1e-9,
-             s->ideal.ranks < s->ideal.physical_cores ? s->ideal.ranks : s->ideal.physical_cores);
+             s->ideal.peak_flop_per_s * 1e-9, s->ideal.cores_at_work);
     pod_table_quantity(t, "ideal step", "ms", note, "%.3f", ideal_s * 1e3);
     pod_table_quantity(t, "program goodput", "%", "ideal step / step", "%.2f",
                        100 * ideal_s / s->step_s);

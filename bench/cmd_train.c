@@ -10,7 +10,6 @@
 #include "bench/run.h"
 #include "bench/run_trace.h"
 #include "bench/target.h"
-#include "kernels/base/cpu.h"
 #include "kernels/base/parse.h"
 #include "runtime/core/file.h"
 
@@ -24,6 +23,7 @@ typedef struct job { /* everything of one call */
     pod_network_choice choice;
     pod_machine machine;
     pod_target target;
+    pod_cores cores;
     pod_job_log log;
     pod_guard_plan guard;
     pod_account account;
@@ -75,6 +75,7 @@ static pod_status set_up(job *j)
     POD_TRY(pod_comm_agree(comm, read_settings(j)));
     POD_TRY(pod_target_machine(comm, j->call->config, &j->machine));
     POD_TRY(pod_comm_agree(comm, pod_target_from(j->call->config, &j->machine, &j->target)));
+    j->cores = pod_comm_cores(comm);
     return pod_comm_agree(comm, open_own_outputs(j));
 }
 
@@ -128,7 +129,7 @@ static pod_run run_of(const job *j, pod_status status, const char *failure)
                      .machine = &j->machine,
                      .account = &j->account,
                      .ranks = pod_comm_size(j->call->comm),
-                     .physical_cores = pod_cpu_physical_cores(),
+                     .cores = j->cores,
                      .mpi = pod_comm_version(j->call->comm),
                      .status = status,
                      .failure = failure};

@@ -40,7 +40,7 @@ typedef struct pod_bench_plan { /* the same on all ranks */
     pod_net net;         /* its links, on a virtual clock */
     pod_mesh mesh;
     int n_ranks, node_size;
-    int n_cores;         /* physical, of rank 0's node */
+    int n_cores;         /* that the ranks of rank 0's node may run on */
     int n_node_ranks;    /* at most so many on one node */
     int64_t cache_bytes; /* of the last level, of rank 0's node */
     int64_t chunk_bytes;

@@ -4,7 +4,6 @@
 
 #include "bench/coll.h"
 #include "bench/planned.h"
-#include "kernels/base/cpu.h"
 #include "kernels/base/parse.h"
 #include "runtime/core/machine_net.h"
 #include "runtime/train/setup.h"
@@ -149,7 +148,7 @@ static void describe_node(pod_comm *comm, pod_bench_plan *p)
 {
     const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
     p->cache_bytes = bytes > 0 ? bytes : 32 << 20;
-    p->n_cores = pod_cpu_physical_cores();
+    p->n_cores = pod_comm_cores(comm).here;
     pod_comm_broadcast(comm, 0, &p->cache_bytes, sizeof p->cache_bytes);
     pod_comm_broadcast(comm, 0, &p->n_cores, sizeof p->n_cores);
     p->n_node_ranks = most_on_a_node(comm);

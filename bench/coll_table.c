@@ -136,8 +136,8 @@ static void note_where(pod_table *t, const pod_bench *b)
         pod_table_note(t, "all ranks are in one process: times are those of one core that does the"
                           " work of all, one after another");
     else if (shares_cores(p))
-        pod_table_note(t, "%d ranks share %d cores: times are the operating system's too",
-                       p->n_node_ranks, p->n_cores);
+        pod_table_note(t, "%d ranks share %d core%s: times are the operating system's too",
+                       p->n_node_ranks, p->n_cores, p->n_cores == 1 ? "" : "s");
 }
 
 static void note_timing(pod_table *t, const pod_bench *b)

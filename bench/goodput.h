@@ -18,7 +18,7 @@ typedef struct pod_program_terms {  /* of program goodput, from run.json; NaN: n
     double model_flops, flop_per_s; /* of a step; of all cores at work */
     const char *why;                /* not known; NULL where it is */
     const char *machine;            /* NULL: not known */
-    int physical_cores;             /* of rank 0's host; 0: not known */
+    int cores;                      /* that any ranks of this job had, at most; 0: not known */
 } pod_program_terms;
 
 enum { POD_N_WINDOWS = 4 };

@@ -49,13 +49,22 @@ static pod_status check_schema(const cJSON *run, const char *path)
     return POD_OK;
 }
 
+/* Where its ranks had to share cores there are no more; else as many as the host has, or more on
+ * several hosts. */
+static int cores_of(const cJSON *run, int ranks)
+{
+    const double here = number(cJSON_GetObjectItemCaseSensitive(run, "host"), "physical_cores");
+    const double at_work = number(run, "cores_at_work");
+    const double cores = at_work < ranks ? at_work : fmax(at_work, here);
+    return cores <= INT32_MAX ? (int)cores : 0;
+}
+
 static pod_status take_terms(const cJSON *run, const pod_job_head *head, pod_arena *a,
                              pod_program_terms *t)
 {
     const char *mesh = text(run, "mesh");
-    const double cores = number(cJSON_GetObjectItemCaseSensitive(run, "host"), "physical_cores");
     t->machine = pod_arena_text(a, "%s", text(run, "machine"));
-    t->physical_cores = cores <= INT32_MAX ? (int)cores : 0;
+    t->cores = cores_of(run, head->ranks);
     t->why = "";
     if (!t->machine) return POD_E_NOMEM;
     if (strcmp(mesh, head->mesh) != 0)
@@ -106,7 +115,7 @@ typedef struct ideal_work {
 /* Ranks beyond the cores add none of their speed. */
 static double cores_at_work(const pod_program_terms *t, int ranks)
 {
-    return t->physical_cores > 0 && t->physical_cores < ranks ? t->physical_cores : ranks;
+    return t->cores > 0 && t->cores < ranks ? t->cores : ranks;
 }
 
 /* Attempts on other meshes did the same FLOPs a step with as many cores as they had. */

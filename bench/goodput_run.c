@@ -240,30 +240,20 @@ static void note_verdict(pod_table *t, const pod_run_account *r)
                        100 * s->gain_s / s->steps_s);
 }
 
-/* Of the last attempt, on the host of its first rank. */
-static int ranks_on_first_host(const pod_job *j)
-{
-    int first = j->n_parts - 1, n = 0;
-    while (first > 0 && j->part[first - 1].head.attempt == j->part[first].head.attempt) first--;
-    for (int i = first; i < j->n_parts; i++)
-        n += strcmp(j->part[i].head.host, j->part[first].head.host) == 0;
-    return n;
-}
-
 static void note_crowd(pod_table *t, const pod_run_account *r)
 {
-    const int n_here = ranks_on_first_host(&r->job), cores = r->program.physical_cores;
+    const int ranks = r->pace.n_ranks, cores = r->program.cores;
     bool is_known = false;
     for (int i = 0; i < r->pace.n_ranks; i++) is_known |= r->pace.rank[i].core_wait_s > 0;
     if (is_known)
         pod_table_note(t,
                        "no_core: could have run and others had the cores, in all of the step; it "
                        "is taken off own in proportion");
-    else if (cores > 0 && n_here > cores)
+    else if (cores > 0 && ranks > cores)
         pod_table_note(t,
                        "%d ranks share %d core%s: own times hold waits for a core too, and a slow "
                        "rank shows less than it is",
-                       n_here, cores, plural(cores));
+                       ranks, cores, plural(cores));
 }
 
 static pod_status print_pace(const pod_run_account *r, FILE *to)

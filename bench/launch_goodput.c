@@ -34,6 +34,7 @@ static pod_status write_again(pod_arena *a, const char *dir, const char *path, i
                              .peak_flop_per_s = number(was, "peak_flop_per_s"),
                              .ranks = whole(was, "ranks"),
                              .physical_cores = whole(was, "physical_cores"),
+                             .cores_at_work = whole(was, "cores_at_work"),
                              .median_step_s = number(was, "step_s")};
     POD_TRY(pod_job_read(a, dir, &job));
     job.kept = kept;

@@ -13,7 +13,8 @@ typedef struct pod_run {
     const pod_train_result *result;
     const pod_machine *machine;
     const pod_account *account; /* of the job so far, all attempts and ranks */
-    int ranks, physical_cores;
+    int ranks;
+    pod_cores cores;
     const char *mpi;     /* "Open MPI v4.1.4 ..." */
     pod_status status;   /* how training ended */
     const char *failure; /* one line, "" when it ended well */

@@ -18,7 +18,8 @@ pod_ideal pod_run_ideal(const pod_run *r)
         .peak_flop_per_s = pod_machine_peak_flop_per_s(
             r->machine, r->setup->bf16_products ? POD_BF16 : r->setup->precision),
         .ranks = r->ranks,
-        .physical_cores = r->physical_cores,
+        .physical_cores = r->cores.physical,
+        .cores_at_work = r->cores.at_work,
         .median_step_s = r->result->stats.step.median,
     };
 }
@@ -169,6 +170,7 @@ static void put_results(const pod_run *r, pod_json *j)
     pod_json_double(j, "program_goodput", goodput.program);
     pod_json_double(j, "ideal_step_s", goodput.ideal_step_s);
     pod_json_double(j, "model_flops_per_step", t->model_flops);
+    pod_json_int(j, "cores_at_work", ideal.cores_at_work);
     pod_json_double(j, "runtime_goodput", goodput.runtime);
     pod_json_int(j, "attempts", r->account->n_attempts);
     pod_json_int(j, "lost_steps", r->account->n_lost_steps);

@@ -10,15 +10,16 @@ static void add_circumstances(pod_table *t, const pod_run *r)
 {
     char mesh[POD_MESH_TEXT_BYTES], note[TEXT_BYTES] = "";
     const pod_setup *s = r->setup;
-    if (r->ranks > r->physical_cores)
-        snprintf(note, sizeof note, "ranks share cores: times are the operating system's too");
+    if (r->ranks > r->cores.at_work)
+        snprintf(note, sizeof note, "ranks share %d core%s: times are the operating system's too",
+                 r->cores.at_work, r->cores.at_work == 1 ? "" : "s");
     pod_table_quantity(t, "model", "", "", "%s", s->model);
     pod_table_quantity(t, "data", "", s->data, "%s", r->result->data_name);
     pod_table_quantity(t, "parameters", "", "trained", "%" PRId64, r->result->n_weights);
     pod_table_quantity(t, "clock", "", r->machine->name, "wall");
     pod_table_quantity(t, "mesh", "", "", "%s", pod_mesh_print(&s->mesh, mesh, sizeof mesh));
     pod_table_quantity(t, "ranks", "", "", "%d", r->ranks);
-    pod_table_quantity(t, "physical cores", "", note, "%d", r->physical_cores);
+    pod_table_quantity(t, "physical cores", "", note, "%d", r->cores.physical);
     pod_table_quantity(t, "precision", "", "", "%s", s->precision_name);
     if (s->accumulate > 1)
         snprintf(note, sizeof note, "a core's share in %d micro-steps of %" PRId64, s->accumulate,
@@ -128,9 +129,8 @@ static void add_goodput(pod_table *t, const pod_run *r)
     pod_table_quantity(t, "model FLOPs", "GFLOP", "a step, forward and backward, whole batch",
                        "%.3f", ideal.model_flops * 1e-9);
     if (isfinite(g.program)) {
-        int cores = ideal.ranks < ideal.physical_cores ? ideal.ranks : ideal.physical_cores;
         snprintf(note, sizeof note, "model FLOPs / (%.1f GFLOP/s of a core x %d)",
-                 ideal.peak_flop_per_s * 1e-9, cores);
+                 ideal.peak_flop_per_s * 1e-9, ideal.cores_at_work);
         pod_table_quantity(t, "ideal step", "ms", note, "%.3f", g.ideal_step_s * 1e3);
         pod_table_quantity(t, "program goodput", "%", "ideal step / median step", "%.2f",
                            100 * g.program);

@@ -241,7 +241,7 @@ static double number(const cJSON *at, const char *key)
     return cJSON_IsNumber(item) ? item->valuedouble : 0;
 }
 
-static pod_status read_run(const char *folder, pod_scale_time *out)
+static pod_status read_run(const char *folder, pod_scale_point *p)
 {
     enum { MAX_BYTES = 1 << 24 };
     char path[PATH_BYTES], *text;
@@ -254,12 +254,14 @@ static pod_status read_run(const char *folder, pod_scale_time *out)
     if (run) {
         const cJSON *share = cJSON_GetObjectItemCaseSensitive(run, "phase_share");
         const double step_s = number(run, "step_s");
-        *out = (pod_scale_time){.step_s = step_s,
-                                .compute_s =
-                                    step_s * (number(share, "forward") + number(share, "backward")),
-                                .reduce_s = step_s * number(share, "reduce"),
-                                .update_s = step_s * number(share, "update")};
-        out->other_s = step_s - out->compute_s - out->reduce_s - out->update_s;
+        pod_scale_time t = {.step_s = step_s,
+                            .compute_s =
+                                step_s * (number(share, "forward") + number(share, "backward")),
+                            .reduce_s = step_s * number(share, "reduce"),
+                            .update_s = step_s * number(share, "update")};
+        t.other_s = step_s - t.compute_s - t.reduce_s - t.update_s;
+        p->real = t;
+        p->shares_cores = number(run, "cores_at_work") < p->cores;
     }
     cJSON_Delete(run);
     pod_arena_destroy(a);
@@ -278,9 +280,6 @@ pod_status pod_scale_train(const pod_config *c, pod_scaling *s, int i)
     char self[PATH_BYTES] = "", folder[] = "/tmp/minipod-scale-XXXXXX";
     command run;
     const pod_scale_point *p = &s->point[i];
-    pod_machine here;
-    pod_machine_describe_host(&here);
-    s->physical_cores = (int)here.physical_cores;
     s->has_real = true;
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0 || !mkdtemp(folder))
         return pod_fail(POD_E_IO, "scale: cannot find this program, or make a folder in /tmp");
@@ -291,7 +290,7 @@ pod_status pod_scale_train(const pod_config *c, pod_scaling *s, int i)
         status = pod_fail(POD_E_IO, "mesh %s: training under mpirun ended with exit code %d",
                           p->mesh, WIFEXITED(code) ? WEXITSTATUS(code) : -1);
     else if (status == POD_OK)
-        status = read_run(folder, &s->point[i].real);
+        status = read_run(folder, &s->point[i]);
     remove_folder(folder);
     return status;
 }

@@ -2,6 +2,8 @@
 #ifndef MINIPOD_BENCH_SCALE_H
 #define MINIPOD_BENCH_SCALE_H
 
+#include <stdbool.h>
+
 #include "bench/simulate_explain.h"
 #include "collectives/mesh/mesh.h"
 #include "kernels/base/arena.h"
@@ -17,6 +19,7 @@ typedef struct pod_scale_point {
     int cores;
     int64_t batch;
     pod_scale_time simulated, real;
+    bool shares_cores;                  /* its real ranks did */
     const pod_explanation *explanation; /* with --explain, else NULL */
     const char *explained;              /* the same for a person: lines */
 } pod_scale_point;
@@ -32,7 +35,6 @@ typedef struct pod_scaling {
     bool has_data;      /* images are those of a data set */
     char warning[256];  /* "": none */
     bool has_real;
-    int physical_cores;
 } pod_scaling;
 
 /* The points of --meshes, --scaling and --batch. E_INVALID, also for a mesh that --machine does not

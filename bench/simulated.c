@@ -259,12 +259,14 @@ pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_log *log, po
     /* A pod's matrix unit takes float32 as bf16, and its time is counted so. */
     const bool in_bf16 = p->setup.bf16_products || p->setup.precision == POD_BF16 ||
                          pod_machine_is_virtual(&p->machine);
+    const int cores =
+        pod_machine_is_virtual(&p->machine) ? s.cores : (int)p->machine.physical_cores;
     s.ideal = (pod_ideal){
         .model_flops = s.program->model_flops,
         .peak_flop_per_s = pod_machine_peak_flop_per_s(&p->machine, in_bf16 ? POD_BF16 : POD_F32),
         .ranks = s.cores,
-        .physical_cores =
-            pod_machine_is_virtual(&p->machine) ? s.cores : (int)p->machine.physical_cores,
+        .physical_cores = cores,
+        .cores_at_work = s.cores < cores ? s.cores : cores,
         .median_step_s = s.step_s};
     *out = s;
     return POD_OK;

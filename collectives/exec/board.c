@@ -4,7 +4,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "collectives/exec/host.h"
 #include "collectives/exec/window.h"
+#include "kernels/base/cpu.h"
 
 enum { CACHE_LINE = 64 };
 
@@ -15,7 +17,7 @@ typedef struct place { /* of a rank, in its part of the window */
     uint32_t is_ending;                        /* of the node's first rank: speaks for all */
     _Alignas(CACHE_LINE) int64_t looked_ns;    /* while it waits, else 0 */
     int64_t step;
-    pod__cpu_set cpus;
+    pod_cpu_set cpus;
 } place;
 
 struct pod__board {
@@ -41,16 +43,16 @@ static void find_places(pod__board *b)
 /* Bound ranks have a CPU each and together as many as there are of them. */
 static bool find_crowd(const pod__board *b)
 {
-    pod__cpu_set all = {{0}};
+    pod_cpu_set all = {{0}};
     int n_ranks = 0;
     for (int r = 0; r < pod_comm_size(b->comm); r++) {
         if (!pod_comm_shares_node(b->comm, r)) continue;
-        const pod__cpu_set *own = &place_of(b, r)->cpus;
+        const pod_cpu_set *own = &place_of(b, r)->cpus;
         for (size_t i = 0; i < sizeof all.bits / sizeof all.bits[0]; i++)
             all.bits[i] |= own->bits[i];
         n_ranks++;
     }
-    return n_ranks > pod__cpu_set_count(&all);
+    return n_ranks > pod_cpu_set_count(&all);
 }
 
 static pod_status begin_life(place *own)
@@ -72,7 +74,7 @@ static pod_status begin_life(place *own)
 static pod_status show_place(pod__board *b)
 {
     place *own = b->own;
-    pod__host_cpus(&own->cpus);
+    pod_cpu_allowed(&own->cpus);
     pod_status status = begin_life(own);
     const bool is_held = status == POD_OK;
     status = pod_comm_agree(b->comm, status);

@@ -5,7 +5,6 @@
 #define MINIPOD_COLLECTIVES_EXEC_BOARD_H
 
 #include "collectives/exec/comm.h"
-#include "collectives/exec/host.h"
 
 typedef struct pod__board pod__board;
 

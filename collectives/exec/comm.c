@@ -11,6 +11,7 @@
 #include "collectives/exec/roll.h"
 #include "collectives/exec/watch.h"
 #include "kernels/base/assert.h"
+#include "kernels/base/cpu.h"
 
 enum {
     CHUNK_BYTES = 1 << 16,
@@ -403,4 +404,29 @@ void pod_comm_sum(pod_comm *c, double *values, int n)
 void pod_comm_max(pod_comm *c, double *values, int n)
 {
     reduce_to_all(c, values, n, MPI_MAX, "maximum");
+}
+
+/* ---- cores --------------------------------------------------------------------------------- */
+
+static void share(pod_comm *c, MPI_Comm ranks, void *data, int n, MPI_Datatype type, MPI_Op op)
+{
+    MPI_Request shared;
+    MPI_Iallreduce(MPI_IN_PLACE, data, n, type, op, ranks, &shared);
+    pod__comm_complete(c, &shared, "cores");
+}
+
+pod_cores pod_comm_cores(pod_comm *c)
+{
+    enum { N_WORDS = sizeof(pod_cpu_set) / sizeof(uint64_t) };
+    pod_cpu_set cpus;
+    int n_ranks;
+    pod__comm_count_call(c);
+    pod_cpu_allowed(&cpus);
+    share(c, c->node, cpus.bits, N_WORDS, MPI_UINT64_T, MPI_BOR);
+    MPI_Comm_size(c->node, &n_ranks);
+    const int here = pod_cpu_set_cores(&cpus);
+    int sums[] = {pod_cpu_physical_cores(), n_ranks < here ? n_ranks : here};
+    if (c->node_rank[c->rank] > 0) sums[0] = sums[1] = 0; /* the first of a host counts it */
+    share(c, c->world, sums, 2, MPI_INT, MPI_SUM);
+    return (pod_cores){.physical = sums[0], .here = here, .at_work = sums[1]};
 }

@@ -66,6 +66,14 @@ POD_MUST pod_status pod_comm_set_watchdog(pod_comm *c, double seconds);
 void pod_comm_set_step(pod_comm *c, int64_t step);
 const char *pod_comm_version(const pod_comm *c); /* "Open MPI v4.1.4 ..." */
 
+typedef struct pod_cores { /* physical ones */
+    int physical;          /* of all hosts of this job */
+    int here;              /* of this host, that its ranks may run on by their bindings, together */
+    int at_work;           /* the fewer of a host's ranks and those, summed over hosts */
+} pod_cores;
+
+pod_cores pod_comm_cores(pod_comm *c);
+
 /* The worst status of all ranks, with the text of the lowest rank that has it as the error record
  * of every rank ("rank 3: " put before it when not every rank failed alike). */
 POD_MUST pod_status pod_comm_agree(pod_comm *c, pod_status mine);

@@ -1,5 +1,5 @@
-/* What waiting asks of Linux itself: to sleep until another process rings, and which CPUs there are
- * to run on. For collectives/exec only. */
+/* What waiting asks of Linux itself: to sleep until another process rings. For collectives/exec
+ * only. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_HOST_H
 #define MINIPOD_COLLECTIVES_EXEC_HOST_H
 
@@ -10,13 +10,6 @@
  * memory that processes share. */
 void pod__host_sleep(uint32_t *word, uint32_t value, int64_t timeout_ns);
 void pod__host_wake(uint32_t *word); /* everyone who sleeps on it */
-
-typedef struct pod__cpu_set { /* bit i: CPU i; those beyond are not counted */
-    uint64_t bits[16];
-} pod__cpu_set;
-
-void pod__host_cpus(pod__cpu_set *out); /* those this process may run on; none where unknown */
-int pod__cpu_set_count(const pod__cpu_set *set);
 
 /* Tells the core that this is a loop that waits. */
 static inline void pod__host_pause(void)

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "collectives/exec/board.h"
+#include "collectives/exec/host.h"
 #include "collectives/exec/run.h"
 #include "collectives/exec/watch.h"
 

@@ -1,7 +1,8 @@
-#define _GNU_SOURCE /* syscall */
+#define _GNU_SOURCE /* syscall, sched_getaffinity */
 #include "kernels/base/cpu.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -91,17 +92,17 @@ static void read_model(void) {}
 
 #endif
 
-/* A core is counted at its first hardware thread, which Linux lists first among the siblings. */
-static int is_first_of_core(int cpu)
+/* Of the CPU's core the first hardware thread, which Linux lists first among the siblings. */
+static int first_of_core(int cpu)
 {
     char path[96];
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
     FILE *f = fopen(path, "r");
-    if (!f) return 1;
+    if (!f) return cpu;
     int first = cpu;
     if (fscanf(f, "%d", &first) != 1) first = cpu;
     fclose(f);
-    return first == cpu;
+    return first;
 }
 
 static void read_cores(void)
@@ -109,7 +110,7 @@ static void read_cores(void)
     /* The machine's cores, not this rank's binding: mpirun binds ranks one by one. */
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     int cores = 0;
-    for (int cpu = 0; cpu < (int)n; cpu++) cores += is_first_of_core(cpu);
+    for (int cpu = 0; cpu < (int)n; cpu++) cores += first_of_core(cpu) == cpu;
     physical_cores = cores > 0 ? cores : 1;
 }
 
@@ -176,4 +177,40 @@ int pod_cpu_physical_cores(void)
 {
     pthread_once(&once, read_all);
     return physical_cores;
+}
+
+/* ---- where this thread may run --------------------------------------------------------------- */
+
+enum { N_WORDS = sizeof(pod_cpu_set) / sizeof(uint64_t), N_CPUS = 64 * N_WORDS };
+
+static void add(pod_cpu_set *set, int cpu) { set->bits[cpu / 64] |= (uint64_t)1 << (cpu % 64); }
+
+static int has(const pod_cpu_set *set, int cpu)
+{
+    return (int)(set->bits[cpu / 64] >> (cpu % 64) & 1);
+}
+
+void pod_cpu_allowed(pod_cpu_set *out)
+{
+    cpu_set_t allowed;
+    *out = (pod_cpu_set){{0}};
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    for (int cpu = 0; cpu < N_CPUS && cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET((size_t)cpu, &allowed)) add(out, cpu);
+}
+
+int pod_cpu_set_count(const pod_cpu_set *set)
+{
+    int n = 0;
+    for (size_t i = 0; i < N_WORDS; i++) n += __builtin_popcountll(set->bits[i]);
+    return n;
+}
+
+int pod_cpu_set_cores(const pod_cpu_set *set)
+{
+    pod_cpu_set first = {{0}};
+    for (int cpu = 0; cpu < N_CPUS; cpu++)
+        if (has(set, cpu)) add(&first, first_of_core(cpu));
+    const int n = pod_cpu_set_count(&first);
+    return n > 0 ? n : pod_cpu_physical_cores();
 }

@@ -36,4 +36,14 @@ const char *pod_cpu_model(void); /* "Intel(R) Xeon(R) Processor", or "unknown" *
 /* Cores of this machine, counted once each however many hardware threads they have. */
 int pod_cpu_physical_cores(void);
 
+typedef struct pod_cpu_set { /* bit i: CPU i; those beyond are not counted */
+    uint64_t bits[16];
+} pod_cpu_set;
+
+/* The CPUs that this thread may run on, by its binding, cpuset or Slurm; none where unknown. */
+void pod_cpu_allowed(pod_cpu_set *out);
+int pod_cpu_set_count(const pod_cpu_set *set);
+/* Physical cores of which the set has a CPU; an empty set stands for the whole machine. */
+int pod_cpu_set_cores(const pod_cpu_set *set);
+
 #endif

@@ -4,14 +4,9 @@
 
 #include "runtime/core/file.h"
 
-static int cores_at_work(const pod_ideal *t)
-{
-    return t->ranks < t->physical_cores ? t->ranks : t->physical_cores;
-}
-
 double pod_ideal_step_s(const pod_ideal *t)
 {
-    const double flop_per_s = t->peak_flop_per_s * cores_at_work(t);
+    const double flop_per_s = t->peak_flop_per_s * t->cores_at_work;
     return flop_per_s > 0 ? t->model_flops / flop_per_s : (double)NAN;
 }
 
@@ -35,7 +30,7 @@ static void put_terms(pod_json *j, const pod_goodput *g, const pod_ideal *t)
     pod_json_double(j, "model_flops", t->model_flops);
     pod_json_double(j, "peak_flop_per_s",
                     t->peak_flop_per_s > 0 ? t->peak_flop_per_s : (double)NAN);
-    pod_json_int(j, "cores_at_work", cores_at_work(t));
+    pod_json_int(j, "cores_at_work", t->cores_at_work);
     pod_json_int(j, "ranks", t->ranks);
     pod_json_int(j, "physical_cores", t->physical_cores);
     pod_json_double(j, "runtime_goodput", g->runtime);

@@ -11,10 +11,11 @@
 #include "runtime/core/json.h"
 #include "runtime/measure/account.h"
 
-typedef struct pod_ideal {  /* the terms of program goodput */
-    double model_flops;     /* of one step: the whole global batch, from the unoptimised graph */
-    double peak_flop_per_s; /* of a core, at the run's precision; 0: not known */
-    int ranks, physical_cores;
+typedef struct pod_ideal {     /* the terms of program goodput */
+    double model_flops;        /* of one step: the whole global batch, from the unoptimised graph */
+    double peak_flop_per_s;    /* of a core, at the run's precision; 0: not known */
+    int ranks, physical_cores; /* of all hosts */
+    int cores_at_work;         /* cores that the ranks have at a time; no more than ranks */
     double median_step_s;
 } pod_ideal;
 
@@ -26,7 +27,7 @@ typedef struct pod_goodput { /* NaN: not known */
     double wall_s, productive_s;
 } pod_goodput;
 
-/* model_flops / (peak x min(ranks, physical cores)); NaN when the peak is not known. */
+/* model_flops / (peak x cores at work); NaN when the peak is not known. */
 double pod_ideal_step_s(const pod_ideal *t);
 pod_goodput pod_goodput_of(const pod_account *a, const pod_ideal *t);
 

@@ -1,11 +1,14 @@
+#define _GNU_SOURCE /* sched_setaffinity */
 /* The ranks of a job: agreement on failures, equality, totals. */
 #include <limits.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collectives/exec/comm.h"
 #include "collectives/exec/comm_mpi.h"
 #include "collectives/exec/window.h"
+#include "kernels/base/cpu.h"
 #include "tests/harness/harness.h"
 #include "tests/mpi/ranks.h"
 
@@ -195,6 +198,45 @@ static void test_window(void)
     POD_CHECK(!w, "a window was left behind");
 }
 
+static void bind_to(int cpu)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)cpu, &one);
+    POD_CHECK(sched_setaffinity(0, sizeof one, &one) == 0, "CPU %d", cpu);
+}
+
+static int nth_cpu(const cpu_set_t *set, int n)
+{
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET((size_t)cpu, set) && n-- == 0) return cpu;
+    return -1;
+}
+
+/* All ranks on one CPU, then each on its own as far as there are such. */
+static void test_cores(void)
+{
+    cpu_set_t before;
+    POD_CHECK(sched_getaffinity(0, sizeof before, &before) == 0, "no affinity");
+    bind_to(nth_cpu(&before, 0));
+    const pod_cores shared = pod_comm_cores(comm);
+    POD_CHECK(
+        shared.here == 1 && shared.at_work == 1 && shared.physical == pod_cpu_physical_cores(),
+        "on one CPU: %d here, %d at work, %d in all", shared.here, shared.at_work, shared.physical);
+    const int n_cpus = CPU_COUNT(&before);
+    bind_to(nth_cpu(&before, rank % n_cpus));
+    pod_cpu_set used = {{0}};
+    for (int r = 0; r < size; r++) {
+        const int cpu = nth_cpu(&before, r % n_cpus);
+        used.bits[cpu / 64] |= (uint64_t)1 << (cpu % 64);
+    }
+    const pod_cores own = pod_comm_cores(comm);
+    const int want = pod_cpu_set_cores(&used);
+    POD_CHECK(own.here == want && own.at_work == want, "on %d CPUs: %d here, %d at work, want %d",
+              pod_cpu_set_count(&used), own.here, own.at_work, want);
+    sched_setaffinity(0, sizeof before, &before);
+}
+
 static CU_TestInfo tests[] = {
     {"open", test_open},
     {"open alone", test_open_alone},
@@ -207,6 +249,7 @@ static CU_TestInfo tests[] = {
     {"totals", test_totals},
     {"tags", test_tags},
     {"window", test_window},
+    {"cores", test_cores},
     {"nodes", test_nodes}, /* the last: the comm stays split */
     CU_TEST_INFO_NULL,
 };

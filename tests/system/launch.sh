@@ -57,7 +57,7 @@ begins) trap 'echo >>asked' USR1; touch waiting
     while [ $SECONDS -lt $until ]; do cmp -s asked asked_before || { touch at_once; break; }; sleep 0.05; done; exit 0 ;;
 dead) now=$(date +%s%N); sed "s/:100}/:$now}/" <<<"$head" >"$log"
     printf '%s\n' '{"from":0,"at_ns":'"$now"'}' "$(sed "s/:200/:$now/; s/:300/:$((now + 1000))/" <<<"$step")" >>"$log"
-    echo '{"running":true,"clock":"wall","machine":"toy","model_flops":8,"peak_flop_per_s":4,"ranks":1,"physical_cores":1,"step_s":4,"n_steps":7}' >run/goodput.json
+    echo '{"running":true,"clock":"wall","machine":"toy","model_flops":8,"peak_flop_per_s":4,"ranks":1,"physical_cores":1,"cores_at_work":1,"step_s":4,"n_steps":7}' >run/goodput.json
     exit 137 ;;
 early) touch waiting; exec sleep 1000 ;;
 saved) printf '%s\n' "$head" "$step" '{"kept":30,"at_ns":400}' >"$log"; touch waiting; exec sleep 1000 ;;

@@ -100,11 +100,20 @@ grep -q '^# hierarchical refuses: no ranks share memory$' node || fail "by node:
 on_hosts "$minipod" coll --on shm -b 1K -e 1K >out 2>err && fail "--on shm takes two hosts"
 grep -q 'on: shm is of one node, found 4 ranks on several' err || fail "--on shm: $(without_banner err)"
 
+cores=$(lscpu -p=core,socket | grep -v '^#' | sort -u | wc -l)
+has_cores() { # FILE HOSTS RANKS-OF-A-HOST: what a run's table says of them
+    local note='$'
+    [ "$3" -le "$cores" ] || note="  *ranks share $(($2 * cores)) cores*: "
+    grep -Eq "^  physical cores  *$(($2 * cores)) *$note" "$1" || fail "$2 hosts: $(grep 'physical cores' "$1")"
+}
+
 losses() { grep -o 'loss .* accuracy [0-9.]*' "$1"; }
 # Whatever the order in which the hosts' ranks are summed, the bits of an exact sum are the same.
 train=(train --model mlp --mesh 2x2 --steps 20 --precision f32 --wire exact)
 on_hosts --map-by slot "$minipod" "${train[@]}" >two 2>err || fail "train: exit $?: $(without_banner err)"
 on_hosts --host node1:4 "$minipod" "${train[@]}" >one 2>err || fail "train: exit $?: $(without_banner err)"
+has_cores two 2 2
+has_cores one 1 4
 [ -n "$(losses one)" ] && [ "$(losses one)" = "$(losses two)" ] ||
     fail "train: $(losses two) on two hosts, $(losses one) on one"
 

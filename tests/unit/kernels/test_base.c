@@ -649,6 +649,23 @@ static void cpu_print(void)
     CU_ASSERT(pod_cpu_physical_cores() >= 1);
 }
 
+/* A core is counted once, with one of its hardware threads or with all. */
+static void cpu_sets(void)
+{
+    pod_cpu_set allowed, none = {{0}}, one = {{0}};
+    pod_cpu_allowed(&allowed);
+    const int n = pod_cpu_set_count(&allowed), cores = pod_cpu_set_cores(&allowed);
+    POD_CHECK(n >= 1 && cores >= 1 && cores <= n && cores <= pod_cpu_physical_cores(),
+              "%d CPUs of %d cores", n, cores);
+    int first = 0;
+    while (!(allowed.bits[first / 64] >> (first % 64) & 1)) first++;
+    one.bits[first / 64] = (uint64_t)1 << (first % 64);
+    CU_ASSERT_EQUAL(pod_cpu_set_count(&one), 1);
+    CU_ASSERT_EQUAL(pod_cpu_set_cores(&one), 1);
+    CU_ASSERT_EQUAL(pod_cpu_set_count(&none), 0);
+    CU_ASSERT_EQUAL(pod_cpu_set_cores(&none), pod_cpu_physical_cores());
+}
+
 static CU_TestInfo bf16_tests[] = {
     {"widens_exactly", bf16_widens_exactly},
     {"comes_back", bf16_comes_back},
@@ -693,6 +710,7 @@ static CU_TestInfo cpu_tests[] = {
     {"agrees with the system", cpu_agrees_with_the_system}, /* before cap lowers anything */
     {"cap", cpu_cap},
     {"print", cpu_print},
+    {"sets", cpu_sets},
     CU_TEST_INFO_NULL,
 };
 

@@ -183,7 +183,7 @@ static void a_writer_is_told(void)
 }
 
 /* 6e9 FLOPs a step, 2 cores of 1e10 FLOP/s at work (4 ranks share them): ideal 0.3 s, real 0.5. */
-static const pod_ideal ideal = {6e9, 1e10, 4, 2, 0.5};
+static const pod_ideal ideal = {6e9, 1e10, 4, 3, 2, 0.5};
 
 static void factors(void)
 {
@@ -195,8 +195,8 @@ static void factors(void)
     POD_CHECK(pod_test_near(g.runtime, 7.5 / 20, 1e-15), "%g", g.runtime);
     CU_ASSERT_TRUE(isnan(g.scheduling));
     pod_ideal fewer = ideal, unknown = ideal;
-    fewer.ranks = 1;
-    POD_CHECK(pod_test_near(pod_ideal_step_s(&fewer), 0.6, 1e-15), "one rank on two cores");
+    fewer.cores_at_work = 1;
+    POD_CHECK(pod_test_near(pod_ideal_step_s(&fewer), 0.6, 1e-15), "one core at work");
     unknown.peak_flop_per_s = 0;
     CU_ASSERT_TRUE(isnan(pod_goodput_of(&a, &unknown).program));
 }

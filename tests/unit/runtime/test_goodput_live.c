@@ -57,7 +57,7 @@ static void begin(play *p, const char *name, int attempt, pod_stamp at, int64_t 
                                         .machine = "host",
                                         .dir = p->dir,
                                         .attempt = attempt,
-                                        .ideal = {6e9, 1e10, 1, 2, 0}};
+                                        .ideal = {6e9, 1e10, 1, 2, 1, 0}};
     POD_CHECK_OK(pod_goodput_live_open(&plan, &p->log, &p->live));
 }
 
