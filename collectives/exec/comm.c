@@ -16,6 +16,7 @@
 enum {
     CHUNK_BYTES = 1 << 16,
     MAX_MESSAGE_BYTES = 1 << 30,
+    GATHER_PART_BYTES = 1 << 22,
     VERSION_BYTES = 64,
     FIRST_PATIENCE_S = 30,
     TEXT_BYTES = 1024
@@ -373,14 +374,29 @@ void pod_comm_broadcast(pod_comm *c, int root, void *data, size_t bytes)
     }
 }
 
+/* n bytes of every rank, on rank 0 `stride` bytes apart. */
+static void gather_part(pod_comm *c, const void *mine, size_t n, size_t stride, void *all)
+{
+    MPI_Datatype part, strided;
+    MPI_Type_contiguous((int)n, MPI_BYTE, &part);
+    MPI_Type_create_resized(part, 0, (MPI_Aint)stride, &strided);
+    MPI_Type_commit(&strided);
+    MPI_Request gathered;
+    MPI_Igather(mine, (int)n, MPI_BYTE, all, 1, strided, 0, c->world, &gathered);
+    pod__comm_complete(c, &gathered, "gather");
+    MPI_Type_free(&strided);
+    MPI_Type_free(&part);
+}
+
 void pod_comm_gather(pod_comm *c, const void *mine, size_t bytes, void *all)
 {
-    POD_ASSERT(bytes <= MAX_MESSAGE_BYTES, "gather of %zu bytes a rank, at most %d", bytes,
-               MAX_MESSAGE_BYTES);
+    const char *from = mine;
+    char *to = all;
     pod__comm_count_call(c);
-    MPI_Request gathered;
-    MPI_Igather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, c->world, &gathered);
-    pod__comm_complete(c, &gathered, "gather");
+    for (size_t at = 0; at < bytes; at += GATHER_PART_BYTES) {
+        const size_t left = bytes - at, n = left < GATHER_PART_BYTES ? left : GATHER_PART_BYTES;
+        gather_part(c, from + at, n, bytes, to ? to + at : NULL);
+    }
 }
 
 /* Reduced on one rank and sent to all, so that all have the same bits; a reduction to all need not

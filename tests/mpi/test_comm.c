@@ -127,6 +127,24 @@ static void test_totals(void)
     pod_comm_barrier(comm);
 }
 
+static unsigned char byte_of(int r, size_t i) { return (unsigned char)(i * 7 / 5 + (size_t)r); }
+
+/* More than MPI is given at once. */
+static void test_gather_parts(void)
+{
+    enum { BYTES = (9 << 20) + 13 };
+    unsigned char *mine = malloc(BYTES), *all = rank == 0 ? malloc((size_t)size * BYTES) : NULL;
+    for (size_t i = 0; i < BYTES; i++) mine[i] = byte_of(rank, i);
+    pod_comm_gather(comm, mine, BYTES, all);
+    for (int r = 0; all && r < size; r++) {
+        size_t n_wrong = 0;
+        for (size_t i = 0; i < BYTES; i++) n_wrong += all[(size_t)r * BYTES + i] != byte_of(r, i);
+        POD_CHECK(n_wrong == 0, "%zu bytes of rank %d are wrong", n_wrong, r);
+    }
+    free(all);
+    free(mine);
+}
+
 /* Tags are the same on all ranks, are not given twice, and come back. */
 static void test_tags(void)
 {
@@ -247,6 +265,7 @@ static CU_TestInfo tests[] = {
     {"agree alike", test_agree_alike},
     {"agree on one kind", test_agree_same_kind},
     {"totals", test_totals},
+    {"gather in parts", test_gather_parts},
     {"tags", test_tags},
     {"window", test_window},
     {"cores", test_cores},
