@@ -4,12 +4,12 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <zlib.h>
 
 #include "kernels/base/arena.h"
 #include "kernels/base/assert.h"
+#include "runtime/data/gunzip.h"
 
-enum { TYPE_U8 = 8, BUFFER_BYTES = 256 * 1024, MAX_READ_BYTES = 1 << 30 };
+enum { TYPE_U8 = 8 };
 
 /* Deflate packs at most so many bytes into one (zlib's technical details), with room to spare. */
 enum { MAX_DEFLATE_RATIO = 1100 };
@@ -17,41 +17,27 @@ enum { MAX_DEFLATE_RATIO = 1100 };
 struct pod_idx {
     pod_arena *arena;
     const char *path;
-    gzFile file; /* reads plain files as well */
+    pod_gunzip *file;
     int n_dims;
     int64_t dim[POD_IDX_MAX_DIMS];
     int64_t n_left; /* bytes of elements not yet read */
 };
 
-static pod_status fail_short(const pod_idx *x, int64_t n_missing)
+/* All of it, or it is told how much is missing of `of_those`. */
+static pod_status read_all(pod_idx *x, int64_t bytes, int64_t of_those, void *out)
 {
-    int code;
-    const char *why = gzerror(x->file, &code);
-    if (code != Z_OK && code != Z_BUF_ERROR)
-        return pod_fail(POD_E_FORMAT, "%s: cannot be read (%s)", x->path,
-                        code == Z_ERRNO ? strerror(errno) : why);
+    int64_t n;
+    POD_TRY(pod_gunzip_read(x->file, bytes, out, &n));
+    if (n == bytes) return POD_OK;
     return pod_fail(POD_E_FORMAT, "%s: truncated, %" PRId64 " bytes are missing", x->path,
-                    n_missing);
-}
-
-/* Answers how many bytes came. */
-static int64_t read_some(pod_idx *x, int64_t bytes, uint8_t *out)
-{
-    int64_t n = 0;
-    while (n < bytes) {
-        int64_t want = bytes - n < MAX_READ_BYTES ? bytes - n : MAX_READ_BYTES;
-        int got = gzread(x->file, out + n, (unsigned)want);
-        if (got <= 0) break;
-        n += got;
-    }
-    return n;
+                    of_those - n);
 }
 
 static pod_status check_size(const pod_idx *x)
 {
     struct stat info;
     if (stat(x->path, &info) != 0) return pod_fail(POD_E_IO, "%s: %s", x->path, strerror(errno));
-    int64_t most = gzdirect(x->file) ? info.st_size : info.st_size * MAX_DEFLATE_RATIO;
+    int64_t most = pod_gunzip_is_packed(x->file) ? info.st_size * MAX_DEFLATE_RATIO : info.st_size;
     if (S_ISREG(info.st_mode) && x->n_left > most)
         return pod_fail(POD_E_FORMAT,
                         "%s: truncated: header promises %" PRId64 " bytes, file has %" PRId64
@@ -63,16 +49,14 @@ static pod_status check_size(const pod_idx *x)
 static pod_status read_header(pod_idx *x)
 {
     uint8_t magic[4], extent[4 * POD_IDX_MAX_DIMS];
-    int64_t n = read_some(x, sizeof magic, magic);
-    if (n < (int64_t)sizeof magic) return fail_short(x, (int64_t)sizeof magic - n);
+    POD_TRY(read_all(x, sizeof magic, sizeof magic, magic));
     if (magic[0] || magic[1] || magic[2] != TYPE_U8 || magic[3] < 1 || magic[3] > POD_IDX_MAX_DIMS)
         return pod_fail(POD_E_FORMAT,
                         "%s: magic is 0x%02x%02x%02x%02x, need 0x000008NN, NN 1 to %d dimensions",
                         x->path, magic[0], magic[1], magic[2], magic[3], POD_IDX_MAX_DIMS);
     x->n_dims = magic[3];
     const int64_t extent_bytes = 4 * (int64_t)x->n_dims;
-    n = read_some(x, extent_bytes, extent);
-    if (n < extent_bytes) return fail_short(x, extent_bytes - n);
+    POD_TRY(read_all(x, extent_bytes, extent_bytes, extent));
     x->n_left = 1;
     for (int i = 0; i < x->n_dims; i++) {
         const uint8_t *e = extent + 4 * (size_t)i;
@@ -89,12 +73,7 @@ static pod_status read_header(pod_idx *x)
 static pod_status open_file(pod_idx *x, const char *path)
 {
     if (!(x->path = pod_arena_text(x->arena, "%s", path))) return POD_E_NOMEM;
-    errno = 0;
-    x->file = gzopen(path, "rb");
-    if (!x->file)
-        return pod_fail(errno ? POD_E_IO : POD_E_NOMEM, "%s: %s", path,
-                        errno ? strerror(errno) : "out of memory");
-    gzbuffer(x->file, BUFFER_BYTES);
+    POD_TRY(pod_gunzip_open(x->path, x->arena, &x->file));
     return read_header(x);
 }
 
@@ -120,7 +99,7 @@ pod_status pod_idx_open(const char *path, pod_idx **out)
 void pod_idx_close(pod_idx *x)
 {
     if (!x) return;
-    if (x->file) gzclose_r(x->file);
+    pod_gunzip_close(x->file);
     pod_arena_destroy(x->arena);
 }
 
@@ -131,22 +110,20 @@ const char *pod_idx_path(const pod_idx *x) { return x->path; }
 pod_status pod_idx_read(pod_idx *x, int64_t bytes, void *out)
 {
     POD_ASSERT(bytes >= 0 && bytes <= x->n_left, "%" PRId64 " bytes of %" PRId64, bytes, x->n_left);
-    int64_t n = read_some(x, bytes, out);
-    x->n_left -= n;
-    return n == bytes ? POD_OK : fail_short(x, x->n_left);
+    POD_TRY(read_all(x, bytes, x->n_left, out));
+    x->n_left -= bytes;
+    return POD_OK;
 }
 
 pod_status pod_idx_finish(pod_idx *x)
 {
     POD_ASSERT(x->n_left == 0, "%" PRId64 " bytes unread", x->n_left);
     uint8_t more;
-    int got = gzread(x->file, &more, 1);
-    if (got < 0) return fail_short(x, 0);
-    if (got > 0)
+    int64_t n;
+    POD_TRY(pod_gunzip_read(x->file, 1, &more, &n));
+    if (n > 0)
         return pod_fail(POD_E_FORMAT, "%s: bytes behind the end that the header promises", x->path);
-    /* A gzip stream that stops before its checksum reads as an end. */
-    int code;
-    (void)gzerror(x->file, &code);
-    if (code != Z_OK && code != Z_STREAM_END) return fail_short(x, 1);
+    if (!pod_gunzip_is_whole(x->file))
+        return pod_fail(POD_E_FORMAT, "%s: truncated, its gzip stream has no end", x->path);
     return POD_OK;
 }

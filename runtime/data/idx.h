@@ -3,8 +3,8 @@
  *   0 0 8 n_dims | n_dims extents, 32 bits each, big-endian | the elements, row-major
  *
  * The third byte is the type of the elements; 8, unsigned byte, is the only one read here. Strict:
- * a wrong magic, an extent of 0, a size that overflows, too few bytes, bytes behind the end, or a
- * gzip stream whose checksum does not hold are POD_E_FORMAT. */
+ * a wrong magic, an extent of 0, a size that overflows, too few bytes, bytes behind the end, also
+ * of the gzip stream (gunzip.h), or one whose checksum does not hold are POD_E_FORMAT. */
 #ifndef MINIPOD_RUNTIME_DATA_IDX_H
 #define MINIPOD_RUNTIME_DATA_IDX_H
 

@@ -237,6 +237,32 @@ static void reads_colour(void)
     pod_dataset_close(d);
 }
 
+/* Several members are one file, and what pads it is no part of it. */
+static void reads_members(void)
+{
+    folder f = new_folder();
+    for (int k = 0; k < 4; k++) {
+        char name[64];
+        const bytes plain = good_file(k);
+        bytes both = {0};
+        for (int half = 0; half < 2; half++) {
+            bytes part = {.n = half ? plain.n - 9 : 9};
+            memcpy(part.at, plain.at + (half ? 9 : 0), part.n);
+            const bytes packed = gzipped(&part);
+            memcpy(both.at + both.n, packed.at, packed.n);
+            both.n += packed.n;
+        }
+        for (int i = 0; i < 5 * k; i++) put(&both, 0);
+        snprintf(name, sizeof name, "%s.gz", file_name[k]);
+        save(&f, name, &both);
+    }
+    pod_dataset *d = NULL;
+    POD_CHECK_OK(import_folder(&f, NULL, &d));
+    if (!d) return;
+    check_good(d);
+    pod_dataset_close(d);
+}
+
 /* ---- corruption ------------------------------------------------------------------------------ */
 
 typedef struct damage {
@@ -247,6 +273,7 @@ typedef struct damage {
     enum { NOTHING, FIRST_BYTE, TWO_DIMS, OVERFLOW, TURNED } special;
     bool packed;                 /* then gzip it */
     int packed_at, n_packed_cut; /* a byte of the gzip file inverted; its end cut off */
+    int n_zeros, behind;         /* zeros behind the gzip file, and a byte, when it is not 0 */
 } damage;
 
 static const damage damages[] = {
@@ -275,7 +302,11 @@ static const damage damages[] = {
     {"truncated", .file = 0, .packed = true, .n_packed_cut = 9},
     {"truncated", .file = 2, .packed = true, .n_packed_cut = 40},
     {"truncated", .file = 0, .n_cut = 1, .packed = true},
-    {"bytes behind the end", .file = 0, .n_more = 1, .packed = true},
+    {"bytes behind the end that", .file = 0, .n_more = 1, .packed = true},
+    {"bytes behind the end of its gzip", .file = 0, .packed = true, .behind = 'x'},
+    {"bytes behind the end of its gzip", .file = 1, .packed = true, .behind = 'x'},
+    {"bytes behind the end of its gzip", .file = 0, .packed = true, .n_zeros = 3, .behind = 0x1f},
+    {"truncated, its gzip stream has no end", .file = 2, .packed = true, .behind = 0x1f},
     {"promises", .file = 0, .at = 4, .value = 1, .packed = true},
 };
 
@@ -306,6 +337,8 @@ static void inflict(const folder *f, const damage *x)
     if (x->packed_at) packed.at[x->packed_at] ^= 0xff;
     if (x->n_packed_cut < 0) packed.at[packed.n - 1] ^= 0xff;
     if (x->n_packed_cut > 0) packed.n -= (size_t)x->n_packed_cut;
+    for (int i = 0; i < x->n_zeros; i++) put(&packed, 0);
+    if (x->behind) put(&packed, x->behind);
     CU_ASSERT(unlink(in_folder(f, file_name[x->file], path)) == 0);
     snprintf(packed_name, sizeof packed_name, "%s.gz", file_name[x->file]);
     save(f, packed_name, &packed);
@@ -385,6 +418,7 @@ static CU_TestInfo tests[] = {{"reads_each_spelling", reads_each_spelling},
                               {"warns_of_missing_classes", warns_of_missing_classes},
                               {"refuses_one_name_for_two", refuses_one_name_for_two},
                               {"reads_colour", reads_colour},
+                              {"reads_members", reads_members},
                               {"corruption_is_named", corruption_is_named},
                               {"names_what_is_missing", names_what_is_missing},
                               {"fashion_mnist", fashion_mnist},
