@@ -112,17 +112,25 @@ static pod_status make_race(const pod_kernels_plan *p, pod_race *r)
     }
 }
 
-/* Of the first problem that no kernel takes; told where there is no other. */
 static pod_status note_none(pod_kernels_bench *b, const pod_race *r)
 {
     char text[POD_PROBLEM_TEXT_BYTES];
-    pod_problem_print(&r->problem, text, sizeof text);
-    if (r->refusals[0] != '\0')
-        b->none = pod_arena_text(b->arena, "%s: %s", text, r->refusals);
-    else
-        b->none =
-            pod_arena_text(b->arena, "%s: none of its kernels is called %s", text, b->plan.impl);
-    return b->none ? POD_OK : POD_E_NOMEM;
+    pod_kernels_none one = {.is_by_name = r->refusals[0] == '\0'};
+    if (b->n_none == b->none_room) {
+        const int room = b->none_room ? 2 * b->none_room : 16;
+        pod_kernels_none *larger = POD_ARENA_NEW(b->arena, pod_kernels_none, room);
+        if (!larger) return POD_E_NOMEM;
+        if (b->n_none) memcpy(larger, b->none, (size_t)b->n_none * sizeof larger[0]);
+        b->none = larger;
+        b->none_room = room;
+    }
+    one.text = pod_arena_text(b->arena, "%s", pod_problem_print(&r->problem, text, sizeof text));
+    one.why = one.is_by_name
+                  ? pod_arena_text(b->arena, "none of its kernels is called %s", b->plan.impl)
+                  : pod_arena_text(b->arena, "%s", r->refusals);
+    if (!one.text || !one.why) return POD_E_NOMEM;
+    b->none[b->n_none++] = one;
+    return POD_OK;
 }
 
 static pod_status run_race(pod_kernels_bench *b, const pod_problem *p)
@@ -139,7 +147,7 @@ static pod_status run_race(pod_kernels_bench *b, const pod_problem *p)
                      pod_error_text());
     if (s == POD_OK && r.n_contenders > 0)
         s = pod_race_run(b, &r);
-    else if (s == POD_OK && !b->none)
+    else if (s == POD_OK)
         s = note_none(b, &r);
     pod_race_end_peers(&r);
     pod_arena_destroy(r.arena);
@@ -165,9 +173,11 @@ static pod_status run_all(pod_kernels_bench *b)
     }
     pod_progress_end(b->call->log);
     if (b->n_rows > 0) return POD_OK;
-    if (b->plan.n_problems == 1) return pod_fail(POD_E_UNSUPPORTED, "no kernel takes %s", b->none);
-    return pod_fail(POD_E_UNSUPPORTED, "no kernel takes any of %d problems; the first is %s",
-                    b->plan.n_problems, b->none);
+    const pod_kernels_none *first = &b->none[0];
+    if (b->plan.n_problems == 1)
+        return pod_fail(POD_E_UNSUPPORTED, "no kernel takes %s: %s", first->text, first->why);
+    return pod_fail(POD_E_UNSUPPORTED, "no kernel takes any of %d problems; the first is %s: %s",
+                    b->plan.n_problems, first->text, first->why);
 }
 
 static pod_status run(pod_kernels_bench *b, int *exit_code)

@@ -85,6 +85,11 @@ typedef struct pod_kernels_row {
     double err; /* of its bound; negative: not looked at */
 } pod_kernels_row;
 
+typedef struct pod_kernels_none { /* a problem without a contender */
+    const char *text, *why;
+    bool is_by_name; /* --impl names none of its kernels */
+} pod_kernels_none;
+
 typedef struct pod_kernels_bench {
     pod_call *call;
     pod_arena *arena;
@@ -95,7 +100,8 @@ typedef struct pod_kernels_bench {
     pod_kernels_row *row;
     int n_rows, room;
     int n_races;
-    const char *none; /* the first problem without a contender, and why; NULL: there is none */
+    pod_kernels_none *none; /* (n_none) in their order */
+    int n_none, none_room;
 } pod_kernels_bench;
 
 /* ---- families: kernels_gemm.c, kernels_conv.c, kernels_vector.c ------------------------------ */

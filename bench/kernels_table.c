@@ -359,6 +359,21 @@ static bool is_first_of_op(const pod_kernels_bench *b, int at)
     return true;
 }
 
+/* Those without a kernel of a name that was asked for are counted: whoever asks for one means the
+ * problems that have it. */
+static void note_none(pod_table *t, const pod_kernels_bench *b)
+{
+    int n_by_name = 0;
+    for (int i = 0; i < b->n_none; i++) {
+        const pod_kernels_none *none = &b->none[i];
+        n_by_name += none->is_by_name;
+        if (!none->is_by_name) pod_table_note(t, "no kernel takes %s: %s", none->text, none->why);
+    }
+    if (n_by_name > 0)
+        pod_table_note(t, "left out: %d problem%s, of whose kernels none is called %s", n_by_name,
+                       n_by_name == 1 ? "" : "s", b->plan.impl);
+}
+
 static void note_verdicts(pod_table *t, const pod_kernels_bench *b)
 {
     const int n_wrong = pod_kernels_n_wrong(b);
@@ -368,6 +383,7 @@ static void note_verdicts(pod_table *t, const pod_kernels_bench *b)
         if (is_first_of_kind(b, i)) note_kind(t, b, &b->row[i]);
     for (int i = 0; i < b->n_rows; i++)
         if (is_first_of_op(b, i)) note_picks(t, b, &b->row[i]);
+    note_none(t, b);
     if (b->plan.with_check)
         pod_table_note(t, "Wrong: %d of %d rows %s", n_wrong, b->n_rows, n_wrong ? "FAILED" : "OK");
     else

@@ -97,6 +97,16 @@ none 'reduce.sum_sq 33x17 bf16: .*avx2: takes float32 alone' reduce.sum_sq 33x17
 printf 'gemm 3x5x7 relu\ngemm 3x5x7 bias\n' >two.txt
 none 'any of 2 problems; the first is gemm 3x5x7 bf16 relu: blas: the library fuses nothing' --impl blas --shapes two.txt
 
+# Beside others that some kernel takes it is named as well; what --impl leaves out is counted.
+printf '%s\n' 'gemm 3x5x7' 'gemm 3x5x7 relu' 'gemm 3x5x7 bias f32' 'conv 2x9x8x5:3x3x7' >some.txt
+"$minipod" kernels "${quick[@]}" --buffers hot --impl blas --shapes some.txt --csv some.csv >some 2>err || fail "some: exit $?: $(cat err)"
+is_table some
+grep '^# no kernel takes\|^# left out' some >got
+printf '# no kernel takes gemm 3x5x7 %s: blas: the library fuses nothing and takes no packed operand\n' 'bf16 relu' 'f32 bias' >want
+echo '# left out: 3 problems, of whose kernels none is called blas' >>want
+cmp -s want got || fail "some: $(diff want got)"
+grep -q '^# no kernel takes gemm 3x5x7 f32 bias: ' some.csv || fail "some: its CSV: $(cat some.csv)"
+
 # Picks are held to the fastest of ours. A copy does less than any of them and is none.
 "$minipod" kernels "${quick[@]}" --buffers hot gate.swish_grad 300x100 >picks 2>err || fail "picks: exit $?: $(cat err)"
 want=$(rows picks | awk '$1 ~ /^memcpy/ { next } !best || $8 < best { best = $8 } $6 == "*" { pick = $8 }
