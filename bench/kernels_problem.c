@@ -75,7 +75,19 @@ static unsigned fused_bit(const fused_word *w, const pod_problem *p)
     }
 }
 
-static pod_status parse_word(const char *place, const char *word, pod_problem *p)
+typedef struct said_words { /* of those that exclude each other; NULL: none yet */
+    const char *type, *c_type, *transposes;
+} said_words;
+
+static pod_status say_one(const char *place, const char *word, const char **said)
+{
+    if (*said && strcmp(*said, word) != 0)
+        return pod_fail(POD_E_INVALID, "%s: '%s' and '%s' exclude each other", place, *said, word);
+    *said = word;
+    return POD_OK;
+}
+
+static pod_status parse_word(const char *place, const char *word, said_words *said, pod_problem *p)
 {
     char op[64];
     const bool is_product = families[p->family].form == POD_FORM_PRODUCT;
@@ -85,16 +97,16 @@ static pod_status parse_word(const char *place, const char *word, pod_problem *p
         if (strcmp(word, pod_dtype_name(t)) == 0) {
             p->dtype = t;
             p->has_dtype = true;
-            return POD_OK;
+            return say_one(place, word, &said->type);
         }
     if (is_product && (strcmp(word, "c=bf16") == 0 || strcmp(word, "c=f32") == 0)) {
         p->c_dtype = strcmp(word, "c=f32") == 0 ? POD_F32 : POD_BF16;
-        return POD_OK;
+        return say_one(place, word, &said->c_type);
     }
     if (is_product && is_transposed) {
         p->trans_a = word[0] == 't';
         p->trans_b = word[1] == 't';
-        return POD_OK;
+        return say_one(place, word, &said->transposes);
     }
     for (int i = 0; i < N_FUSED_WORDS; i++)
         if (strcmp(word, fused_words[i].word) == 0 && fused_bit(&fused_words[i], p)) {
@@ -295,8 +307,9 @@ pod_status pod_problem_parse(const char *place, const char *line, pod_problem *o
     char *shape = next_word(&rest);
     if (!shape) return pod_fail(POD_E_INVALID, "%s: '%.60s' has no shape behind it", place, op);
     POD_TRY(parse_shape(place, shape, &p));
+    said_words said = {0};
     for (char *word = next_word(&rest); word; word = next_word(&rest))
-        POD_TRY(parse_word(place, word, &p));
+        POD_TRY(parse_word(place, word, &said, &p));
     if (families[p.family].form == POD_FORM_CONV && p.fused & POD_CONV_RELU_X)
         p.fused |= POD_CONV_AFFINE_X;
     *out = p;

@@ -22,6 +22,7 @@ static void product(void)
     CU_ASSERT(p.trans_a && !p.trans_b);
     CU_ASSERT(p.dtype == POD_BF16 && p.c_dtype == POD_BF16);
     CU_ASSERT_EQUAL(parsed("gemm 1x2x3 f32 bias relu").fused, POD_GEMM_BIAS | POD_GEMM_RELU);
+    CU_ASSERT(parsed("gemm 1x2x3 nt nt").trans_b);
 }
 
 /* ResNet-50's stem: 224 + 2 * 3 - 7 = 223 places to go, 112 windows with a stride of 2. */
@@ -91,6 +92,10 @@ static void refused(void)
         {"gemm 16777216x16777216x1", "elements are more than"},
         {"gemm 1x2x3 tx", "gemm takes no word 'tx'"},
         {"gemm 1x2x3 sums", "takes no word 'sums'"},
+        {"gemm 1x2x3 nt f32 tn", "'nt' and 'tn' exclude each other"},
+        {"gemm 1x2x3 nn tt", "'nn' and 'tt' exclude each other"},
+        {"gemm 1x2x3 c=f32 c=bf16", "'c=f32' and 'c=bf16' exclude each other"},
+        {"norm 64x64 bf16 f32", "'bf16' and 'f32' exclude each other"},
         {"conv 1x8x8x4:1x1x8 bias", "takes no word 'bias'"},
         {"conv.dx 1x8x8x4:1x1x8 bias", "takes no word 'bias'"},
         {"depthwise 1x8x8x4:3x3x4", "3x3x4"},
