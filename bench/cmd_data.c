@@ -1,5 +1,4 @@
 /* minipod data: import idx|images FOLDER -o F.h5, make glyphs[:HxWxC] -o F.h5, info F.h5. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/command.h"
@@ -106,18 +105,25 @@ static pod_status need_output(const pod_config *c, const char **out)
     return POD_OK;
 }
 
+static pod_status write_json(const pod_dataset *d, const char *path)
+{
+    pod_file *f;
+    POD_TRY(pod_file_open_result(path, &f));
+    const pod_status s = pod_dataset_print_json(d, pod_file_stream(f));
+    if (s == POD_OK) return pod_file_close(f);
+    pod_file_abandon(f);
+    return s;
+}
+
 static pod_status print_info(const char *path, pod_call *call)
 {
     const pod_dataset_options options = {.cache_bytes = 0};
     const char *json = pod_config_text(call->config, POD_OPT_JSON);
     pod_dataset *d;
-    char *text = NULL;
     POD_TRY(pod_dataset_open_with(path, (uint64_t)pod_config_int(call->config, POD_OPT_SEED),
                                   &options, &d));
     pod_status s = pod_dataset_print(d, call->log->out);
-    if (s == POD_OK && json[0] != '\0') s = pod_dataset_print_json(d, &text);
-    if (s == POD_OK && text) s = pod_file_write_result(json, text, strlen(text));
-    free(text);
+    if (s == POD_OK && json[0] != '\0') s = write_json(d, json);
     pod_dataset_close(d);
     return s;
 }

@@ -1,10 +1,10 @@
 #include "runtime/data/dataset_print.h"
 
-#include <cjson/cJSON.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "runtime/core/json.h"
 
 /* (POD_N_SPLITS, n_classes), for the caller to free; NULL with the failure recorded. */
 static int64_t *count_all(const pod_dataset *d)
@@ -42,66 +42,46 @@ pod_status pod_dataset_print(const pod_dataset *d, FILE *to)
     return POD_OK;
 }
 
-static bool add_class(cJSON *to, const char *name, int64_t n_train, int64_t n_test)
+static void put_numbers(pod_json *j, const char *key, int64_t n, const double value[])
 {
-    return cJSON_AddStringToObject(to, "name", name) &&
-           cJSON_AddNumberToObject(to, "n_train", (double)n_train) &&
-           cJSON_AddNumberToObject(to, "n_test", (double)n_test);
+    pod_json_open_array(j, key);
+    for (int64_t i = 0; i < n; i++) pod_json_double(j, NULL, value[i]);
+    pod_json_close(j);
 }
 
-static bool add_classes(cJSON *to, const pod_dataset *d, const int64_t counts[])
+static void put_classes(pod_json *j, const pod_dataset_info *info, const int64_t counts[])
 {
-    int n = d->info.n_classes;
-    cJSON *all = cJSON_AddArrayToObject(to, "classes");
-    for (int i = 0; all && i < n; i++) {
-        cJSON *one = cJSON_CreateObject();
-        if (!cJSON_AddItemToArray(all, one)) {
-            cJSON_Delete(one);
-            return false;
-        }
-        if (!add_class(one, d->info.class_names[i], counts[i], counts[n + i])) return false;
+    pod_json_open_array(j, "classes");
+    for (int i = 0; i < info->n_classes; i++) {
+        pod_json_open_object(j, NULL);
+        pod_json_text(j, "name", info->class_names[i]);
+        pod_json_int(j, "n_train", counts[i]);
+        pod_json_int(j, "n_test", counts[info->n_classes + i]);
+        pod_json_close(j);
     }
-    return all != NULL;
+    pod_json_close(j);
 }
 
-static bool add_numbers(cJSON *to, const char *key, int64_t n, const double value[])
-{
-    cJSON *all = cJSON_AddArrayToObject(to, key);
-    for (int64_t i = 0; all && i < n; i++) {
-        cJSON *one = cJSON_CreateNumber(value[i]);
-        if (!cJSON_AddItemToArray(all, one)) {
-            cJSON_Delete(one);
-            return false;
-        }
-    }
-    return all != NULL;
-}
-
-static bool add_all(cJSON *to, const pod_dataset *d, const int64_t counts[])
+pod_status pod_dataset_print_json(const pod_dataset *d, FILE *to)
 {
     const pod_dataset_info *info = &d->info;
-    return cJSON_AddStringToObject(to, "name", info->name) &&
-           cJSON_AddStringToObject(to, "kind", d->kind->name) &&
-           cJSON_AddNumberToObject(to, "height", (double)info->height) &&
-           cJSON_AddNumberToObject(to, "width", (double)info->width) &&
-           cJSON_AddNumberToObject(to, "channels", (double)info->channels) &&
-           cJSON_AddNumberToObject(to, "n_train", (double)info->n_samples[POD_SPLIT_TRAIN]) &&
-           cJSON_AddNumberToObject(to, "n_test", (double)info->n_samples[POD_SPLIT_TEST]) &&
-           add_numbers(to, "mean", info->channels, info->mean) &&
-           add_numbers(to, "std", info->channels, info->std) && add_classes(to, d, counts) &&
-           cJSON_AddStringToObject(to, "origin", info->origin) &&
-           cJSON_AddStringToObject(to, "licence", info->licence);
-}
-
-pod_status pod_dataset_print_json(const pod_dataset *d, char **out)
-{
     int64_t *counts = count_all(d);
     if (!counts) return POD_E_NOMEM;
-    cJSON *all = cJSON_CreateObject();
-    char *text = all && add_all(all, d, counts) ? cJSON_Print(all) : NULL;
-    cJSON_Delete(all);
+    pod_json j = pod_json_start(to, 2);
+    pod_json_open_object(&j, NULL);
+    pod_json_text(&j, "name", info->name);
+    pod_json_text(&j, "kind", d->kind->name);
+    pod_json_int(&j, "height", info->height);
+    pod_json_int(&j, "width", info->width);
+    pod_json_int(&j, "channels", info->channels);
+    pod_json_int(&j, "n_train", info->n_samples[POD_SPLIT_TRAIN]);
+    pod_json_int(&j, "n_test", info->n_samples[POD_SPLIT_TEST]);
+    put_numbers(&j, "mean", info->channels, info->mean);
+    put_numbers(&j, "std", info->channels, info->std);
+    put_classes(&j, info, counts);
+    pod_json_text(&j, "origin", info->origin);
+    pod_json_text(&j, "licence", info->licence);
+    pod_json_close(&j);
     free(counts);
-    if (!text) return pod_fail(POD_E_NOMEM, "%s: no memory for its JSON", d->info.name);
-    *out = text;
     return POD_OK;
 }

@@ -8,7 +8,7 @@
 
 /* Lines of "key  value", with the number of samples of each class. Fails for want of memory. */
 POD_MUST pod_status pod_dataset_print(const pod_dataset *d, FILE *to);
-/* The same as one JSON object; a text that the caller frees. */
-POD_MUST pod_status pod_dataset_print_json(const pod_dataset *d, char **out);
+/* The same as one JSON object. */
+POD_MUST pod_status pod_dataset_print_json(const pod_dataset *d, FILE *to);
 
 #endif

@@ -7,8 +7,9 @@
 export MINIPOD_MPIRUN='mpirun --bind-to none' MINIPOD_PROGRESS=off
 train=(train --model mlp --data glyphs:8x8x1:60+30 --batch 12 --steps 3)
 
-# is_alone FORM: all that is in `out`
+# is_alone FORM: all that is in `out`, in whole lines
 is_alone() {
+    [ -z "$(tail -c 1 out)" ] || return 1
     case $1 in
     csv) awk '/^#/ { next } !n { n = gsub(/,/, "") + 1; next }
         { gsub(/"[^"]*"/, ""); if (gsub(/,/, "") + 1 != n) exit 1; rows++ } END { exit !rows }' out ;;

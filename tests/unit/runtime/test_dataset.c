@@ -494,17 +494,19 @@ static void out_of_memory(void)
 static void prints(void)
 {
     char *text = NULL, *json = NULL;
-    size_t bytes = 0;
+    size_t bytes = 0, json_bytes = 0;
     pod_dataset *d = NULL;
     POD_CHECK_OK(pod_dataset_open("glyphs:8x6x2:100+20", 1, &d));
-    FILE *to = open_memstream(&text, &bytes);
-    if (!d || !to) return;
+    FILE *to = open_memstream(&text, &bytes), *json_to = open_memstream(&json, &json_bytes);
+    if (!d || !to || !json_to) return;
     POD_CHECK_OK(pod_dataset_print(d, to));
     fclose(to);
     CU_ASSERT(strstr(text, "images    8x6x2 (HxWxC), 8 bits\n") && strstr(text, "train     100\n"));
     CU_ASSERT(strstr(text, "class     3: tent, 10 train, 2 test\n") != NULL);
     free(text);
-    POD_CHECK_OK(pod_dataset_print_json(d, &json));
+    POD_CHECK_OK(pod_dataset_print_json(d, json_to));
+    fclose(json_to);
+    CU_ASSERT(json[json_bytes - 1] == '\n');
     cJSON *all = cJSON_Parse(json);
     CU_ASSERT_PTR_NOT_NULL(all);
     CU_ASSERT(cJSON_GetObjectItem(all, "n_train")->valueint == 100);
