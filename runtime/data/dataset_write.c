@@ -24,6 +24,7 @@ struct pod_dataset_writer {
     pod_h5_array images[POD_N_SPLITS], labels[POD_N_SPLITS];
     int64_t n_wanted[POD_N_SPLITS], n_written[POD_N_SPLITS];
     pod_channel_stats stats; /* of the training pixels */
+    bool has_failed;         /* to write: nothing of HDF5's is closed then (h5.h) */
     bool is_put_off[N_ENDS]; /* else it is ignored, or somebody else's */
 };
 
@@ -71,6 +72,12 @@ static int64_t chunk_rows(const pod_dataset_info *info)
     return rows < 1 ? 1 : rows > MAX_CHUNK_ROWS ? MAX_CHUNK_ROWS : rows;
 }
 
+static pod_status heed(pod_dataset_writer *w, pod_status s)
+{
+    w->has_failed = w->has_failed || s != POD_OK;
+    return s;
+}
+
 /* With the lock held. */
 static pod_status create_arrays(pod_dataset_writer *w, int split, const char *images,
                                 const char *labels)
@@ -100,7 +107,7 @@ static pod_status writer_init(pod_dataset_writer *w, const char *path)
     POD_TRY(pod_file_open(path, &w->aside));
     POD_TRY(pod__channel_stats_init(&w->stats, w->arena, w->info->channels));
     pod_h5_lock();
-    pod_status s = create_file(w);
+    pod_status s = heed(w, create_file(w));
     pod_h5_unlock();
     return s;
 }
@@ -147,6 +154,7 @@ pod_status pod_dataset_writer_add(pod_dataset_writer *w, pod_split split, int64_
     pod_status s = pod_h5_write_rows(&w->images[split], POD_U8, first, count, pixels);
     if (s == POD_OK) s = pod_h5_write_rows(&w->labels[split], POD_I32, first, count, labels);
     pod_h5_unlock();
+    (void)heed(w, s);
     if (s == POD_OK) w->n_written[split] += count;
     return s;
 }
@@ -168,7 +176,7 @@ pod_status pod_dataset_writer_cut(pod_dataset_writer *w)
                             pod_split_name((pod_split)s));
     pod_status status = POD_OK;
     pod_h5_lock();
-    for (int s = 0; s < POD_N_SPLITS && status == POD_OK; s++) status = cut_split(w, s);
+    for (int s = 0; s < POD_N_SPLITS && status == POD_OK; s++) status = heed(w, cut_split(w, s));
     pod_h5_unlock();
     return status;
 }
@@ -216,7 +224,8 @@ static pod_status check_complete(const pod_dataset_writer *w)
 static pod_status complete(pod_dataset_writer *w)
 {
     POD_TRY(check_complete(w));
-    POD_TRY(put_attributes(w));
+    POD_TRY(heed(w, put_attributes(w)));
+    POD_TRY(heed(w, pod_h5_flush(&w->file)));
     return close_file(w);
 }
 
@@ -239,7 +248,7 @@ void pod_dataset_writer_abort(pod_dataset_writer *w)
 {
     if (!w) return;
     pod_h5_lock();
-    (void)close_file(w); /* the file goes away */
+    if (!w->has_failed) (void)close_file(w); /* the file goes away */
     pod_h5_unlock();
     pod_file_abandon(w->aside);
     bool is_put_off[N_ENDS];

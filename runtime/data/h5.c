@@ -34,8 +34,12 @@ void pod_h5_unlock(void) { pthread_mutex_unlock(&the_lock); }
 
 static herr_t take_innermost(unsigned n, const H5E_error2_t *e, void *ctx)
 {
+    static const char of_system[] = "error message = '";
     pod_h5_reason *r = ctx;
-    if (n == 0) snprintf(r->text, sizeof r->text, " (%s)", e->desc ? e->desc : "no reason given");
+    const char *text = e->desc ? e->desc : "no reason given", *from = strstr(text, of_system);
+    if (n > 0) return 0;
+    if (from) text = from + sizeof of_system - 1;
+    snprintf(r->text, sizeof r->text, " (%.*s)", (int)strcspn(text, from ? "'" : ""), text);
     return 0;
 }
 
@@ -99,9 +103,15 @@ pod_status pod_h5_create(const char *path, pod_h5_file *out)
     hid_t id = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, list);
     pod_h5_reason why = pod_h5_last_reason();
     release(list);
-    if (id < 0) return pod_fail(POD_E_IO, "%s: cannot be made%s", path, why.text);
+    if (id < 0) return pod_fail(POD_E_WRITE, "%s: cannot be made%s", path, why.text);
     *out = (pod_h5_file){id, path};
     return POD_OK;
+}
+
+pod_status pod_h5_flush(const pod_h5_file *f)
+{
+    if (H5Fflush(f->id, H5F_SCOPE_LOCAL) >= 0) return POD_OK;
+    return pod_fail(POD_E_WRITE, "%s: cannot be written%s", f->path, pod_h5_last_reason().text);
 }
 
 pod_status pod_h5_close(pod_h5_file *f)

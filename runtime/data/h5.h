@@ -30,7 +30,8 @@ typedef int64_t pod_h5_id; /* HDF5's hid_t */
 void pod_h5_lock(void); /* not recursive */
 void pod_h5_unlock(void);
 
-/* What HDF5 says of its last failure: " (file signature not found)", or nothing. */
+/* What HDF5 says of its last failure: " (file signature not found)", of one of the system's that
+ * one: " (No space left on device)", or nothing. */
 typedef struct pod_h5_reason {
     char text[160];
 } pod_h5_reason;
@@ -45,8 +46,11 @@ typedef struct pod_h5_file {
 POD_MUST pod_status pod_h5_open(const char *path, pod_h5_file *out); /* read only */
 /* Makes the file, or empties it. */
 POD_MUST pod_status pod_h5_create(const char *path, pod_h5_file *out);
-/* Closes the file and all that is open in it. What was not written before is written here, so a
- * writer looks at the status. An empty one is allowed. */
+/* Writes what waits in caches. While this or other writing fails nothing of the file is to be closed:
+ * HDF5 would try again, free what it cannot write and keep its id. E_WRITE. */
+POD_MUST pod_status pod_h5_flush(const pod_h5_file *f);
+/* Closes the file and all that is open in it. What still waits in caches is written here, of arrays
+ * without a word where that fails, so a writer flushes before. An empty one is allowed. */
 pod_status pod_h5_close(pod_h5_file *f);
 
 /* ---- arrays: what HDF5 calls datasets -------------------------------------------------------- */

@@ -2,9 +2,11 @@
  * is refused with its name; no flipped byte and no cut makes wrong data or a crash. */
 #include <cjson/cJSON.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -519,7 +521,36 @@ static void prints(void)
     pod_dataset_close(d);
 }
 
-static CU_TestInfo tests[] = {{"export_reads_back", export_reads_back},
+/* Rows that wait in a cache are written as it is flushed; there may be no room then. */
+static void flush_tells(void)
+{
+    static const uint8_t zeros[1000];
+    char path[MAX_PATH_BYTES];
+    const int64_t dim[] = {sizeof zeros};
+    struct rlimit whole, small;
+    pod_h5_file f = {0};
+    pod_h5_array a = {0};
+    signal(SIGXFSZ, SIG_IGN);
+    POD_CHECK(getrlimit(RLIMIT_FSIZE, &whole) == 0, "no limit to change");
+    small = whole;
+    small.rlim_cur = 10;
+    pod_h5_lock();
+    POD_CHECK_OK(pod_h5_create(in_dir(path, "flushed.h5"), &f));
+    POD_CHECK_OK(pod_h5_array_create(&f, "x", POD_U8, 1, dim, dim[0], &a));
+    POD_CHECK_OK(pod_h5_write_rows(&a, POD_U8, 0, dim[0], zeros));
+    POD_CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0, "the limit stays");
+    POD_CHECK_FAILS(pod_h5_flush(&f), POD_E_WRITE,
+                    "flushed.h5: cannot be written (File too large)");
+    POD_CHECK(setrlimit(RLIMIT_FSIZE, &whole) == 0, "the limit stays");
+    POD_CHECK_OK(pod_h5_flush(&f));
+    pod_h5_array_close(&a);
+    POD_CHECK_OK(pod_h5_close(&f));
+    pod_h5_unlock();
+    signal(SIGXFSZ, SIG_DFL);
+}
+
+static CU_TestInfo tests[] = {{"flush_tells", flush_tells},
+                              {"export_reads_back", export_reads_back},
                               {"writer_takes_statistics", writer_takes_statistics},
                               {"threads_read_a_file", threads_read_a_file},
                               {"writer_cuts", writer_cuts},
