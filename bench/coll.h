@@ -143,7 +143,8 @@ typedef struct pod_bench_summary {
     bool is_cold;
     int n_rows;
     double busbw;       /* mean */
-    double against_mpi; /* geometric mean of time of mpi / own time; 0: mpi was not measured */
+    double against_mpi; /* geometric mean of time of mpi / own time where anything is moved; 0: mpi
+                           was not measured */
     const pod_bench_row *slowest;
 } pod_bench_summary;
 

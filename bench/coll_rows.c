@@ -129,6 +129,7 @@ pod_bench_summary pod_bench_summarize(const pod_bench *b, int entry, bool cold)
         s.busbw += pod_bench_busbw(b, r);
         if (!s.slowest || pod_bench_busbw(b, r) < pod_bench_busbw(b, s.slowest)) s.slowest = r;
         if (!peer || peer->round_s.median <= 0 || r->round_s.median <= 0) continue;
+        if (b->plan.count[r->size] == 0) continue;
         log_ratios += log(peer->round_s.median / r->round_s.median);
         n_ratios++;
     }

@@ -245,7 +245,8 @@ static void note_summary(pod_table *t, const pod_bench *b, bool is_cold)
     }
 }
 
-/* The best own algorithm of each size, against the peer where that was measured. */
+/* The best own algorithm of each size, against the peer where that was measured. Of nothing to be
+ * moved calls that return at once are compared: that is no size. */
 static void note_best(pod_table *t, const pod_bench *b, bool is_cold)
 {
     const pod_bench_plan *p = &b->plan;
@@ -255,7 +256,7 @@ static void note_best(pod_table *t, const pod_bench *b, bool is_cold)
         const pod_bench_row *best = pod_bench_best(b, s, is_cold), *peer = NULL;
         for (int e = 0; e < p->n_entries; e++)
             if (p->entry[e].is_peer) peer = pod_bench_find(b, s, e, is_cold);
-        if (!best) continue;
+        if (!best || p->count[s] == 0) continue;
         char size[32], against[64] = "";
         if (peer && best->round_s.median > 0 && peer->round_s.median > 0) {
             const double ratio = peer->round_s.median / best->round_s.median;

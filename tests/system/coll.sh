@@ -57,6 +57,15 @@ on_ranks 2 coll -c 0 -e 4K "${quick[@]}" >unchecked 2>err || fail "-c 0: exit $?
 [ "$(field unchecked 9)" = - ] || fail "-c 0: #wrong is $(field unchecked 9)"
 grep -q '^# Out of bounds values : not checked$' unchecked || fail "-c 0 hides it"
 
+# Nothing is not moved faster by anyone.
+on_ranks 2 coll -b 0 -e 8 -i 4 "${quick[@]}" --algo ring,mpi >nothing 2>err || fail "size 0: exit $?: $(without_banner err)"
+[ "$(field nothing 2 | sort -un | tr '\n' ' ')" = "0 1 2 " ] || fail "size 0: counts $(field nothing 2)"
+[ "$(grep '^# Best of ours' nothing | sed 's/.* at \([0-9]*\),.*/\1/' | sort -u | tr '\n' ' ')" = "4 8 " ] ||
+    fail "size 0 has a best: $(cat nothing)"
+grep -q '^# Best against mpi .* of 2 sizes' nothing || fail "size 0 is held against mpi: $(cat nothing)"
+on_ranks 2 coll -b 0 -e 0 "${quick[@]}" --algo ring,mpi >alone 2>err || fail "size 0 alone: exit $?: $(without_banner err)"
+grep 'x mpi\|^# Best' alone && fail "size 0 alone is held against mpi"
+
 # The same names in the CSV, and the cells of the table.
 [ "$(grep -v '^#' run.csv | head -n 1)" = "${columns// /,}" ] ||
     fail "CSV: header $(grep -v '^#' run.csv | head -n 1)"
