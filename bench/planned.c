@@ -84,6 +84,9 @@ static pod_status parse_watched(const char *text, int n_cores, pod_planned *p)
         if (p->n_watched == POD_MAX_WATCHED)
             return pod_fail(POD_E_INVALID, "trace-cores: more than %d", POD_MAX_WATCHED);
         POD_TRY(pod_parse_int("trace-cores", word, 0, n_cores - 1, &core));
+        for (int i = 0; i < p->n_watched; i++)
+            if (p->watched[i] == core)
+                return pod_fail(POD_E_INVALID, "trace-cores: '%s' is there twice", word);
         p->watched[p->n_watched++] = (int)core;
         text += length + (text[length] == ',');
     }

@@ -36,6 +36,7 @@ small=(--machine tpu-v3 --mesh 2x2x2 --model resnet20 --batch 256)
 for word in scaling=weak watchdog=30 checkpoint=sync mtbf=100; do
     refuses "^minipod simulate: ${word%%=*}: of a long job" "${small[@]}" --"$word"
 done
+refuses "^minipod simulate: trace-cores: '0' is there twice" "${small[@]}" --trace-cores 0,3,0
 refuses '^minipod simulate: start-up: .* --to-target or --job' "${small[@]}" --start-up 20
 for word in epochs=3 steps=10; do
     refuses "^minipod simulate: ${word%%=*}: --to-target takes" "${small[@]}" --to-target --"$word"
