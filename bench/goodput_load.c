@@ -109,7 +109,8 @@ static pod_status read_terms(pod_arena *a, const char *dir, const pod_job_head *
 typedef struct ideal_work {
     const pod_program_terms *terms;
     int ranks; /* that its ideal step is of */
-    double sum_s;
+    double sum_s, last_s;
+    bool has_terms, is_known; /* the terms are; and so is all that was added */
 } ideal_work;
 
 /* Ranks beyond the cores add none of their speed. */
@@ -118,22 +119,36 @@ static double cores_at_work(const pod_program_terms *t, int ranks)
     return t->cores > 0 && t->cores < ranks ? t->cores : ranks;
 }
 
-/* Attempts on other meshes did the same FLOPs a step with as many cores as they had. */
+/* Of a step of an attempt: as its log has it, or, of a log that does not, for as many FLOPs as the
+ * last attempt's with the cores that its ranks had. */
+static double ideal_step_of(const ideal_work *w, const pod_account_piece *p)
+{
+    if (p->ideal > 0) return 1e-12 * (double)p->ideal;
+    return w->terms->ideal_step_s * cores_at_work(w->terms, w->ranks) /
+           cores_at_work(w->terms, p->ranks);
+}
+
 static void add_ideal(void *ctx, const pod_account_piece *p)
 {
     ideal_work *w = ctx;
     if (p->span != POD_JOB_STEP || p->is_unsaved) return;
-    w->sum_s += w->terms->ideal_step_s * cores_at_work(w->terms, w->ranks) /
-                cores_at_work(w->terms, p->ranks);
+    w->is_known = w->is_known && (p->ideal > 0 || w->has_terms);
+    w->last_s = ideal_step_of(w, p);
+    w->sum_s += w->last_s;
 }
 
 /* Of the steps that are kept, and as each rank's log has them: what they took is of the same. */
 static pod_status take_program(const pod_run_account *r, pod_program_terms *t)
 {
     const double took_s = pod_stamp_seconds(r->sum.by_span[POD_JOB_STEP] - r->sum.unsaved);
-    ideal_work w = {.terms = t, .ranks = r->job.part[r->job.n_parts - 1].head.ranks};
-    if (t->why) return POD_OK;
+    ideal_work w = {.terms = t,
+                    .ranks = r->job.part[r->job.n_parts - 1].head.ranks,
+                    .has_terms = !t->why,
+                    .is_known = true};
     POD_TRY(pod_account_walk(&r->job, r->now, add_ideal, &w));
+    if (!w.is_known || (t->why && !(w.sum_s > 0))) return POD_OK;
+    if (t->why) t->ideal_step_s = w.last_s;
+    t->why = NULL;
     t->ideal_s = w.sum_s;
     if (took_s > 0) t->goodput = t->ideal_s / took_s;
     return POD_OK;

@@ -72,8 +72,8 @@ int pod_goodput_sums(const pod_run_account *run, int n, const pod_fleet *fleet, 
     *all = (pod_goodput_sum){.name = "all"};
     for (int i = 0; i < n; i++) add(all, &run[i]);
     if (fleet) {
+        all->is_fleet = all->n_scheduled < n || all->n_scheduled < fleet->n_jobs;
         all->n_scheduled = n;
-        all->is_fleet = true;
         all->asked_s = fleet->capacity_s;
         all->together_s = fleet->together_s;
     }

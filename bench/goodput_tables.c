@@ -23,13 +23,18 @@ static void note_program(pod_table *t, const pod_run_account *r)
     const pod_program_terms *p = &r->program;
     if (p->why)
         pod_table_note(t, "%s: program goodput is not known: %s", r->name, p->why);
+    else if (isnan(p->step_s))
+        pod_table_note(t,
+                       "%s: ideal = kept steps x ideal step of their attempt, the last one's "
+                       "%.3f ms, of each rank",
+                       r->name, 1e3 * p->ideal_step_s);
     else
         pod_table_note(
             t,
-            "%s: ideal = kept steps x ideal step %.3f ms, of each rank; the median step took "
+            "%s: ideal = kept steps x ideal step %.3f ms%s, of each rank; the median step took "
             "%.3f ms; ideal step = %.4g GFLOP / %.4g GFLOP/s, machine %s",
-            r->name, 1e3 * p->ideal_step_s, 1e3 * p->step_s, 1e-9 * p->model_flops,
-            1e-9 * p->flop_per_s, p->machine);
+            r->name, 1e3 * p->ideal_step_s, r->sum.n_attempts > 1 ? ", the last attempt's" : "",
+            1e3 * p->step_s, 1e-9 * p->model_flops, 1e-9 * p->flop_per_s, p->machine);
 }
 
 static void note_scheduling(pod_table *t, const pod_goodput_report *r)

@@ -14,6 +14,7 @@ typedef struct attempt { /* one whose ranks left records */
     const pod_job_part *part;
     int n_parts, number, ranks;
     int64_t first_step;    /* -1: not known */
+    int64_t ideal;         /* of its steps; 0: not known */
     int64_t kept;          /* the last step that a checkpoint of this attempt keeps; -1: none */
     int launch;            /* that it belongs to, from 1; 0: none */
     pod_stamp launch_end;  /* 0: not known */
@@ -32,6 +33,7 @@ typedef struct accounting {
     pod_account_piece_fn *tell; /* NULL: nobody asks for the pieces */
     void *told;
     int rank, ranks; /* whose part is at hand; of so many */
+    int64_t ideal;   /* of its steps */
     pod_stamp told_until;
     int64_t kept_here, lost_here, unsaved_here; /* steps of the part at hand */
 } accounting;
@@ -86,6 +88,7 @@ static pod_status gather(const pod_job *j, const pod_job_part *part, attempt *a)
         POD_TRY(check_part(j, a, p));
         a->n_parts++;
         if (p->first_step >= 0) a->first_step = p->first_step;
+        if (p->ideal > 0) a->ideal = p->ideal;
         for (int64_t i = 0; i < p->n_kept; i++)
             if (p->kept[i] > a->kept) a->kept = p->kept[i];
         a->begin = earlier(a->begin, p->head.begin);
@@ -195,7 +198,8 @@ static void place_cuts(const accounting *x)
 /* ---- one rank of one attempt ---- */
 
 /* The median over the steps of the rank in this attempt but the first; where there is no other,
- * that of the nearest earlier attempt on as many ranks, then of a later one; 0: not known. */
+ * that of the nearest earlier attempt of the same work on as many ranks, then of a later one; 0:
+ * not known. */
 static pod_stamp usual_of_part(const accounting *x, const pod_job_part *p)
 {
     if (!p || p->n_steps < 2) return 0;
@@ -218,14 +222,20 @@ static const pod_job_part *part_of(const attempt *a, int rank)
     return low < a->n_parts && a->part[low].head.rank == rank ? &a->part[low] : NULL;
 }
 
+/* 0: it tells nothing of the steps of `like`, or has none. */
+static pod_stamp usual_of(const accounting *x, const attempt *a, const attempt *like, int rank)
+{
+    const bool is_alike = a->ranks == like->ranks && a->ideal == like->ideal;
+    return is_alike ? usual_of_part(x, part_of(a, rank)) : 0;
+}
+
 static pod_stamp usual_step(const accounting *x, int at, int rank)
 {
-    const int ranks = x->attempt[at].ranks;
+    const attempt *own = &x->attempt[at];
     pod_stamp usual = 0;
-    for (int i = at; i >= 0 && usual == 0; i--)
-        if (x->attempt[i].ranks == ranks) usual = usual_of_part(x, part_of(&x->attempt[i], rank));
+    for (int i = at; i >= 0 && usual == 0; i--) usual = usual_of(x, &x->attempt[i], own, rank);
     for (int i = at + 1; i < x->n && usual == 0; i++)
-        if (x->attempt[i].ranks == ranks) usual = usual_of_part(x, part_of(&x->attempt[i], rank));
+        usual = usual_of(x, &x->attempt[i], own, rank);
     return usual;
 }
 
@@ -233,6 +243,7 @@ static void tell_piece(accounting *x, pod_account_piece piece)
 {
     piece.rank = x->rank;
     piece.ranks = x->ranks;
+    piece.ideal = x->ideal;
     if (x->tell && piece.end > piece.begin) x->tell(x->told, &piece);
     x->told_until = piece.end;
 }
@@ -404,6 +415,7 @@ static pod_status add_attempt(accounting *x, int at, int only_rank)
     if (begin >= a->ranks) return POD_OK;
     POD_TRY(add_wall(x, a, end - begin));
     x->ranks = a->ranks;
+    x->ideal = a->ideal;
     for (int rank = begin; rank < end; rank++) {
         x->rank = rank;
         x->told_until = a->begin;

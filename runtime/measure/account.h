@@ -11,7 +11,8 @@
  *  - spans as the log has them; what lies between them is OTHER.
  *  - a step is productive but for its waits for input (DATA_LOADING_SYNC) and its copies for a
  *    checkpoint (UNPRODUCTIVE_CHECKPOINT_SAVE_TIME). What an attempt's first step takes beyond a
- *    usual one, the median of the others, is PROGRAM_STARTUP.
+ *    usual one, the median of the others, is PROGRAM_STARTUP; in an attempt of one step, of those of
+ *    another that did the same work with as many ranks.
  *  - steps beyond the one a later attempt went on from are lost: WASTED_PROGRESS_FROM_DISRUPTION
  *    instead of productive. So are, where no attempt went on, those that no checkpoint keeps, by
  *    the log or, of the last attempt, by the run's folder; unless it ended well, which keeps all.
@@ -63,6 +64,7 @@ typedef struct pod_account_piece {
     int rank, ranks; /* of so many that its attempt has */
     pod_job_span span;
     bool is_unsaved; /* of a STEP that no checkpoint keeps yet */
+    int64_t ideal;   /* of a step of its attempt, picoseconds; 0: not known */
     pod_stamp begin, end;
 } pod_account_piece;
 

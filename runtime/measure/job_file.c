@@ -70,9 +70,11 @@ static void POD_PRINTF(2, 3) put(pod_job_writer *w, const char *fmt, ...)
     append(w, w->record, (size_t)bytes);
 }
 
-void pod_job_put_from(pod_job_writer *w, int64_t step, pod_stamp at)
+void pod_job_put_from(pod_job_writer *w, int64_t step, int64_t ideal, pod_stamp at)
 {
-    put(w, "{\"from\":%" PRId64 ",\"at_ns\":%" PRId64 "}\n", step, at);
+    char known[48] = "";
+    if (ideal > 0) snprintf(known, sizeof known, ",\"ideal_ps\":%" PRId64, ideal);
+    put(w, "{\"from\":%" PRId64 ",\"at_ns\":%" PRId64 "%s}\n", step, at, known);
 }
 
 void pod_job_put_span(pod_job_writer *w, pod_job_span span, pod_stamp begin, pod_stamp end)

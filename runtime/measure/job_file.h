@@ -8,7 +8,9 @@
  *   {"schema":"minipod.job","version":1,"attempt":1,"rank":3,"ranks":4,"mesh":"2x2",
  *    "model":"resnet20","data":"fashion-mnist","host":"node7","pid":4711,"begin_ns":...}
  *                                         the first line
- *   {"from":120,"at_ns":...}             weights are restored: goes on behind step 120; 0: from new
+ *   {"from":120,"at_ns":...,"ideal_ps":...}
+ *                                         weights are restored: goes on behind step 120; 0: from new;
+ *                                         what a step takes at the peak, of each rank; may be missing
  *   {"span":"PROGRAM_STARTUP","begin_ns":...,"end_ns":...}
  *   {"step":121,"begin_ns":...,"end_ns":...,"input_ns":...,"reduce_ns":...,"save_ns":...,
  *    "core_wait_ns":...}               core_wait_ns may be missing
@@ -60,7 +62,7 @@ POD_MUST pod_status pod_job_writer_open(const char *dir, const pod_job_head *hea
 /* These do not fail in the middle of a step: the first failure is kept and answered by close, as
  * E_WRITE; a record that does not fit on the disk is left out whole. They allocate nothing. NULL
  * takes nothing. */
-void pod_job_put_from(pod_job_writer *w, int64_t step, pod_stamp at);
+void pod_job_put_from(pod_job_writer *w, int64_t step, int64_t ideal, pod_stamp at);
 void pod_job_put_span(pod_job_writer *w, pod_job_span span, pod_stamp begin, pod_stamp end);
 void pod_job_put_step(pod_job_writer *w, const pod_job_step *s);
 void pod_job_put_kept(pod_job_writer *w, int64_t step, pod_stamp at);
@@ -90,6 +92,7 @@ POD_MUST pod_status pod_job_settle(const char *dir);
 typedef struct pod_job_part { /* one rank of one attempt: one file */
     pod_job_head head;
     int64_t first_step; /* done before this attempt; -1: it ended before that was known */
+    int64_t ideal;      /* of each of its steps, picoseconds; 0: not known */
     int64_t n_marks, n_steps, n_kept, n_faults;
     const pod_job_mark *mark;
     const pod_job_step *step;

@@ -104,10 +104,10 @@ void pod_job_move(pod_job_log *l, pod_job_span from, pod_job_span to, pod_stamp 
     if (from == POD_JOB_STEP) l->unsaved -= at_most(ns, l->unsaved);
 }
 
-void pod_job_from(pod_job_log *l, int64_t step, pod_stamp at)
+void pod_job_from(pod_job_log *l, int64_t step, int64_t ideal, pod_stamp at)
 {
     l->last.step = l->kept_step = step;
-    pod_job_put_from(l->writer, step, at);
+    pod_job_put_from(l->writer, step, ideal, at);
 }
 
 void pod_job_save_begin(pod_job_log *l)

@@ -103,8 +103,9 @@ void pod_job_end_step(pod_job_log *l, pod_job_step parts, pod_stamp at);
  * usual one to BUILD. Moves what there is at most. */
 void pod_job_move(pod_job_log *l, pod_job_span from, pod_job_span to, pod_stamp ns);
 
-/* Weights are there: goes on behind `step`; 0: from new. Before the first step. */
-void pod_job_from(pod_job_log *l, int64_t step, pod_stamp at);
+/* Weights are there: goes on behind `step`; 0: from new. Before the first step. `ideal` is what a
+ * step would take of each rank at the peak (goodput.h), in picoseconds; 0: not known. */
+void pod_job_from(pod_job_log *l, int64_t step, int64_t ideal, pod_stamp at);
 /* A save of what is done so far begins; its step is the last one's. */
 void pod_job_save_begin(pod_job_log *l);
 /* The save of that step is whole. Of one that is not known, since POD_JOB_SAVES others began behind

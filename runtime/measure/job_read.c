@@ -89,6 +89,8 @@ static pod_status read_from(const reading *r)
     pod_stamp at;
     if (r->part->first_step >= 0) return bad(r->line, "from stands twice");
     POD_TRY(pod__job_line_int(r->line, "from", 0, INT64_MAX, &r->part->first_step));
+    if (pod__job_line_has(r->line, "ideal_ps"))
+        POD_TRY(pod__job_line_int(r->line, "ideal_ps", 1, INT64_MAX, &r->part->ideal));
     return read_at(r, "at_ns", &at);
 }
 

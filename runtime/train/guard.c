@@ -1,6 +1,7 @@
 #include "runtime/train/guard.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -363,6 +364,12 @@ static pod_status open_live(pod_guard *g)
     return pod_goodput_live_open(&plan, a->job, &g->live);
 }
 
+static int64_t ideal_of(const pod_guard *g)
+{
+    const double ps = 1e12 * pod_ideal_step_s(g->args.ideal), most = 1e18;
+    return ps >= 1 && ps < most ? llround(ps) : 0;
+}
+
 pod_status pod_guard_arm(pod_guard *g, const pod_checkpoint_info *info, const pod_eval_rows *evals,
                          pod_store *store, pod_exec *exec, pod_timeline *tl, int64_t first_step)
 {
@@ -374,7 +381,7 @@ pod_status pod_guard_arm(pod_guard *g, const pod_checkpoint_info *info, const po
     turn_back(g, first_step);
     POD_TRY(pod_comm_agree(comm, open_log(g)));
     pod_timeline_mark(tl, POD_LANE_STEPS, POD_DEED_ATTEMPT, g->past.attempt, now, now);
-    pod_job_from(g->args.job, first_step, stamp(g));
+    pod_job_from(g->args.job, first_step, ideal_of(g), stamp(g));
     POD_TRY(open_saver(g, info, evals, store));
     POD_TRY(pod_comm_agree(comm, open_strike(g, store, exec)));
     POD_TRY(pod_comm_agree(comm, open_live(g)));

@@ -13,7 +13,9 @@ head_of() {
     printf '{"schema":"minipod.job","version":1,"attempt":%d,"rank":%d,"ranks":%d,"mesh":"%s","model":"%s","data":"d","host":"no host","pid":1,"begin_ns":%s}\n' \
         "$2" "$3" "$4" "$5" "$6" "$(ns "$7")" >"$1"
 }
-from() { printf '{"from":%d,"at_ns":%s}\n' "$1" "$(ns "$2")"; }
+from() { # STEP AT [MILLISECONDS OF AN IDEAL STEP]
+    printf '{"from":%d,"at_ns":%s%s}\n' "$1" "$(ns "$2")" "${3:+,\"ideal_ps\":$3000000000}"
+}
 span() { printf '{"span":"%s","begin_ns":%s,"end_ns":%s}\n' "$1" "$(ns "$2")" "$(ns "$3")"; }
 kept() { printf '{"kept":%d,"at_ns":%s}\n' "$1" "$(ns "$2")"; }
 ended() { printf '{"end":"%s","at_ns":%s,"text":"%s"}\n' "$1" "$(ns "$2")" "$3"; }
@@ -186,10 +188,34 @@ csv uneven.csv uneven program 0.138888889
 csv uneven.csv all ideal 12.5
 grep -q '^ *"program_goodput": 0.138888' uneven.json || fail "uneven.json: $(grep program_goodput uneven.json)"
 grep -q '^minipod_program_goodput{run="uneven",.* 0.138888' uneven.prom || fail "uneven.prom: $(grep program uneven.prom)"
-has '^# uneven: ideal = kept steps x ideal step 250.000 ms, of each rank; the median step took 4000.000 ms; ideal step = 1 GFLOP'
+has '^# uneven: ideal = kept steps x ideal step 250.000 ms, the last attempt.s, of each rank; the median step took 4000.000 ms; ideal step = 1 GFLOP'
 sed -i 's/"physical_cores":1/"physical_cores":4/' uneven/run.json
 "$minipod" goodput uneven --csv uneven.csv >out 2>err || fail "$(cat err)"
 csv uneven.csv uneven ideal 1.5
+
+# grown: 4 steps of 1 s, then one of a larger batch, 5 s; ideally they take 0.1 s and 2 s, as the log says,
+# whatever run.json, if there is any, says of the last one. What the first step of the larger batch takes beyond
+# those of the smaller is no start-up. In all, with calm: 12.4 s ideally of 90 that were asked for.
+log=grown/job/attempt-001.rank-0000.jsonl
+head_of $log 1 0 1 1 mlp 0
+{ from 0 0 100; steps 1 4 0 0; kept 4 4; ended stopped 4 ""; } >>$log
+log=grown/job/attempt-002.rank-0000.jsonl
+head_of $log 2 0 1 1 mlp 5
+{ from 4 5 2000; steps 5 5 5 0; ended ok 10 ""; } | sed "s/$(ns 6)/$(ns 10)/" >>$log
+for record in '' grown/run.json; do
+    [ -z "$record" ] || run_json $record 1 2 5
+    "$minipod" goodput grown --csv grown.csv >out 2>err || fail "$(cat err)"
+    csv grown.csv grown productive 9
+    csv grown.csv grown ideal 2.4
+    csv grown.csv grown program 0.266666667
+    has "^# grown: ideal = kept steps x ideal step.* the last \(one's 2000.000 ms\|attempt's\), of each rank"
+done
+printf 'grown,submit,0,1\ngrown,allocate,0,1\ngrown,end,10,\n' |
+    sort -t, -s -k3,3g - <(grep '^calm,' jobs.csv) | sed '1i job,event,time_s,ranks' >whole.csv
+"$minipod" goodput calm grown --jobs whole.csv --csv grown.csv >out 2>err || fail "$(cat err)"
+csv grown.csv calm goodput 0.125
+csv grown.csv grown goodput 0.24
+csv grown.csv all goodput 0.137777778
 
 if command -v gnuplot >/dev/null; then
     "$minipod" goodput broken --plot picture.svg >out 2>err || fail "$(cat err)"

@@ -440,7 +440,7 @@ static void before_an_attempt(void)
     pod_job_log l = pod_job_start(at(13));
     pod_job_begin(&l, POD_JOB_INIT, at(13));
     pod_job_end(&l, POD_JOB_INIT, at(14));
-    pod_job_from(&l, 2, at(14));
+    pod_job_from(&l, 2, 0, at(14));
     pod_job_begin(&l, POD_JOB_STEP, at(15));
     pod_job_end_step(&l, (pod_job_step){.step = 3}, at(16));
     const pod_account now = pod_account_add(&a, &l, at(17));

@@ -99,7 +99,7 @@ static void a_save_keeps_what_there_was_as_it_began(void)
     static const int unsaved[] = {1, 2, 3, 2, 3, 4, 3, 2, 3, 4};
     static const int kept[] = {0, 0, 0, 2, 2, 2, 4, 6, 6, 6};
     pod_job_log l = pod_job_start(start);
-    pod_job_from(&l, 100, start);
+    pod_job_from(&l, 100, 0, start);
     CU_ASSERT_EQUAL(l.kept_step, 100);
     for (int i = 0; i < 10; i++) {
         step(&l, i, i + 1, 0);
@@ -162,7 +162,7 @@ static void a_writer_is_told(void)
     POD_CHECK_OK(pod_job_clear(dir));
     POD_CHECK_OK(pod_job_writer_open(dir, &head, &l.writer));
     span(&l, POD_JOB_BUILD, 0, 1);
-    pod_job_from(&l, 7, start + second);
+    pod_job_from(&l, 7, 0, start + second);
     for (int i = 1; i < 6; i++) step(&l, i, i + 0.75, 0.125);
     pod_job_save_begin(&l);
     span(&l, POD_JOB_EVAL, 6, 8);

@@ -51,7 +51,7 @@ static void begin(play *p, const char *name, int attempt, pod_stamp at, int64_t 
     if (attempt == 1) POD_CHECK_OK(pod_job_clear(p->dir));
     const pod_job_head head = {attempt, 0, 1, "1", "mlp", "glyphs", "node7", 1, at};
     POD_CHECK_OK(pod_job_writer_open(p->dir, &head, &p->log.writer));
-    pod_job_from(&p->log, from, at);
+    pod_job_from(&p->log, from, 0, at);
     const pod_goodput_live_plan plan = {.path = p->path,
                                         .clock = "wall",
                                         .machine = "host",

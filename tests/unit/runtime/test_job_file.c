@@ -98,7 +98,7 @@ static void write_whole(const char *dir)
     POD_CHECK_OK(pod_job_writer_open(dir, &head, &w));
     pod_job_put_span(w, POD_JOB_INIT, start, start + 1);
     pod_job_put_span(w, POD_JOB_BUILD, start + 1, start + 999);
-    pod_job_put_from(w, 120, start + 900);
+    pod_job_put_from(w, 120, 30446000001, start + 900);
     for (int64_t s = 121; s <= 125; s++) {
         const pod_job_step step = step_of(s);
         pod_job_put_step(w, &step);
@@ -127,6 +127,7 @@ static void there_and_back(void)
     CU_ASSERT_EQUAL(p->head.pid, 4711);
     CU_ASSERT_EQUAL(p->head.begin, start);
     CU_ASSERT_EQUAL(p->first_step, 120);
+    CU_ASSERT_EQUAL(p->ideal, 30446000001);
     CU_ASSERT_EQUAL_FATAL(p->n_marks, 2);
     CU_ASSERT_EQUAL(p->mark[1].span, POD_JOB_BUILD);
     CU_ASSERT_EQUAL(p->mark[1].begin, start + 1);
@@ -152,7 +153,7 @@ static void there_and_back(void)
 static void no_writer_takes_nothing(void)
 {
     const pod_job_step step = step_of(1);
-    pod_job_put_from(NULL, 0, start);
+    pod_job_put_from(NULL, 0, 0, start);
     pod_job_put_span(NULL, POD_JOB_INIT, start, start);
     pod_job_put_step(NULL, &step);
     pod_job_put_kept(NULL, 1, start);
@@ -217,7 +218,7 @@ static void a_full_disk_leaves_whole_lines(void)
     pod_job_writer *w = NULL;
     const pod_job_head head = head_of(1, 0);
     POD_CHECK_OK(pod_job_writer_open(dir, &head, &w));
-    pod_job_put_from(w, 0, start);
+    pod_job_put_from(w, 0, 0, start);
     snprintf(path, sizeof path, "%s/job/attempt-001.rank-0000.jsonl", dir);
     CU_ASSERT_EQUAL(stat(path, &st), 0);
     getrlimit(RLIMIT_FSIZE, &old);
@@ -256,7 +257,7 @@ static void two_threads_leave_whole_lines(void)
     pod_job_writer *w = NULL;
     const pod_job_head head = head_of(1, 0);
     POD_CHECK_OK(pod_job_writer_open(dir, &head, &w));
-    pod_job_put_from(w, 0, start);
+    pod_job_put_from(w, 0, 0, start);
     getrlimit(RLIMIT_FSIZE, &old);
     tight = old;
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
@@ -286,7 +287,7 @@ static void a_kill_leaves_whole_lines(void)
         pod_job_writer *w = NULL;
         const pod_job_head head = head_of(1, 0);
         POD_CHECK_OK(pod_job_writer_open(dir, &head, &w));
-        pod_job_put_from(w, 0, start);
+        pod_job_put_from(w, 0, 0, start);
         const pid_t child = fork();
         for (int64_t s = 1; child == 0; s++) {
             const pod_job_step step = step_of(s);
