@@ -92,6 +92,9 @@ POD_MUST pod_status pod_bench_plan_from(pod_call *call, pod_arena *a, pod_bench_
 /* With the chunk that a rule names where rules choose. */
 pod_coll_args pod_bench_args(const pod_bench_plan *p, int size);
 int64_t pod_bench_bytes(const pod_bench_plan *p, int size);
+/* As nccl-tests counts: elements of the buffer, or of a rank's part (of the largest, where they are
+ * uneven) where ranks have parts. */
+int64_t pod_bench_count(const pod_bench_plan *p, int size);
 /* Buffers to go round so that none is found in a cache: those of a node together are half as much
  * again as its last one holds. 0: that would be too many, or cold buffers are not asked for. */
 int pod_bench_n_cold(const pod_bench_plan *p, int size);

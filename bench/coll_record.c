@@ -71,7 +71,7 @@ static void put_row(pod_json *j, const pod_bench *b, int sequence, const pod_ben
     pod_json_double(j, "coll_exec_time_us", 1e6 * r->round_s.median);
     pod_json_double(j, "coll_algobw_gbs", pod_bench_algbw(b, r));
     pod_json_double(j, "coll_busbw_gbs", pod_bench_busbw(b, r));
-    pod_json_int(j, "count", p->count[r->size]);
+    pod_json_int(j, "count", pod_bench_count(p, r->size));
     pod_json_text(j, "type", p->type);
     pod_json_text(j, "algo", r->name);
     if (p->on != POD_ON_SIM) {

@@ -56,6 +56,16 @@ double pod_bench_busbw(const pod_bench *b, const pod_bench_row *r)
     return pod_bench_algbw(b, r) * busbw_factor(b->plan.coll, b->plan.n_ranks);
 }
 
+int64_t pod_bench_count(const pod_bench_plan *p, int size)
+{
+    switch (p->coll) {
+    case POD_REDUCE_SCATTER:
+    case POD_ALLGATHER:
+    case POD_ALLTOALL: return (p->count[size] + p->n_ranks - 1) / p->n_ranks;
+    default: return p->count[size];
+    }
+}
+
 double pod_bench_traffic(const pod_bench_plan *p, int size)
 {
     const double n = p->n_ranks;

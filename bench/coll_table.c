@@ -57,7 +57,7 @@ static void add_row(pod_table *t, const pod_bench *b, const pod_bench_row *r)
     const double time_s = r->round_s.median;
     char mesh[POD_MESH_TEXT_BYTES];
     pod_table_add(t, "%" PRId64, pod_bench_bytes(p, r->size));
-    pod_table_add(t, "%" PRId64, p->count[r->size]);
+    pod_table_add(t, "%" PRId64, pod_bench_count(p, r->size));
     pod_table_add(t, "%s", p->type);
     pod_table_add(t, "%s", pod_coll_adds(p->coll) ? "sum" : "none");
     pod_table_add(t, "%d", p->coll == POD_BROADCAST ? 0 : -1);

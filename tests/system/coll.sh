@@ -33,6 +33,10 @@ for ranks in 1 2 4; do
         [ "$(field "$out" 14 | sort -u | grep -c -x mpi)" = 1 ] || fail "$out: no row for mpi"
         grep -q '^# Best against mpi' "$out" || fail "$out: ours are not held against mpi"
         [ "$(field "$out" 16 | sort -u)" = wall ] || fail "$out: another clock than the wall's"
+        # Of 8K: 2048 elements, or a rank's part of them, as nccl-tests has it.
+        case $collective in allreduce | broadcast) parts=1 ;; *) parts=$ranks ;; esac
+        awk '$1 == 8192 { print $2 }' "$out" | sort -u >counts
+        [ "$(cat counts)" = $((2048 / parts)) ] || fail "$out: count $(cat counts), want $((2048 / parts))"
     done
 done
 grep -q '^# 4 ranks share [0-9]* cores*: ' allreduce.4 || [ "$(nproc)" -ge 4 ] ||
