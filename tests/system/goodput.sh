@@ -316,6 +316,16 @@ refuses 'plot: is of one run, found 2' calm broken --plot p.svg
 refuses 'nowhere' calm --prometheus nowhere/m.prom
 refuses 'nowhere' calm --csv nowhere/m.csv
 refuses 'absent.csv' calm --jobs absent.csv
+# A clock that was set back by 10 s between two attempts; the second alone is whole: 5 s, of which 4 are steps.
+cp -r broken set_back
+awk '{ while (match($0, /_ns":17[0-9]+/)) {
+    t = substr($0, RSTART + 5, RLENGTH - 5)
+    printf "%s%d%s", substr($0, 1, RSTART + 4), substr(t, 1, 10) - 10, substr(t, 11)
+    $0 = substr($0, RSTART + RLENGTH) } print }' broken/job/attempt-002.rank-0000.jsonl >set_back/job/attempt-002.rank-0000.jsonl
+refuses 'set_back/job/attempt-002.rank-0000.jsonl:1: attempt 2 begins 8 s before attempt 1 was last seen: a clock was set back' set_back
+rm set_back/job/launch.jsonl set_back/job/attempt-001.*
+"$minipod" goodput set_back >out 2>err || fail "the rest of set_back: $(cat err)"
+has '^ set_back 1 - - 5.000 4.000 '
 sed 's/calm,allocate,0,2/calm,allocate,-7,2/' jobs.csv >back.csv
 refuses 'back.csv:6: time_s -7 goes back' calm --jobs back.csv
 sed 's/allocate,0,2/allocate,0,3/' jobs.csv >more.csv

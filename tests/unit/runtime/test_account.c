@@ -473,6 +473,11 @@ static void overlap_attempts(hand_made *h)
     h->job.n_attempts = 0;
     h->part[3].head.begin = at(9);
 }
+static void launched_early(hand_made *h)
+{
+    h->attempt[1].begin = at(8);
+    h->attempt[0].end = at(9.5);
+}
 static void repeat_step(hand_made *h) { h->step[1][3].step = 3; }
 static void step_before_first(hand_made *h) { h->step[3][0].step = 2; }
 static void step_without_from(hand_made *h) { h->part[1].first_step = -1; }
@@ -498,7 +503,10 @@ static void what_cannot_be_is_refused(void)
         {go_back, "attempt 1, rank 1: step 2 ends 7 ns before it begins"},
         {before_record, "attempt 1, rank 1: TPU_INITIALIZATION begins 500000000 ns before"},
         {behind_record, "attempt 1, rank 1: ends 1000000000 ns before its spans"},
-        {overlap_attempts, "attempt 2 begins 1000000000 ns before attempt 1 was last seen"},
+        {overlap_attempts,
+         "/job/attempt-002.rank-0001.jsonl:1: attempt 2 begins 1 s before attempt 1 "
+         "was last seen: a clock was set back"},
+        {launched_early, "/job/launch.jsonl: attempt 2 begins"},
         {repeat_step, "attempt 1, rank 1: step 3 follows step 3"},
         {step_before_first, "attempt 2, rank 1: step 2 follows step 2"},
         {step_without_from, "attempt 1, rank 1: step 1 follows step -1"},
