@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/scale.h"
+#include "bench/simulate_options.h"
 #include "bench/simulated.h"
 #include "kernels/base/parse.h"
 #include "runtime/core/words.h"
@@ -241,6 +242,7 @@ static pod_status list_given_steps(const pod_config *c, pod_job_study *s)
 static pod_status list_meshes(const pod_config *c, pod_arena *arena, pod_job_study *s)
 {
     pod_scaling meshes = {0};
+    POD_TRY(pod_simulate_options_of_step(c));
     if (pod_config_is_set(c, POD_OPT_NODES))
         return pod_fail(POD_E_INVALID,
                         "nodes: the mesh has its own; --nodes goes with --job step=");

@@ -40,10 +40,26 @@ static pod_status check_target(const pod_config *c)
     return POD_OK;
 }
 
+pod_status pod_simulate_options_of_step(const pod_config *c)
+{
+    static const pod_opt of_course[] = {
+        POD_OPT_LR,     POD_OPT_LR_PER,     POD_OPT_LR_SCHEDULE, POD_OPT_WARMUP,
+        POD_OPT_END_LR, POD_OPT_POLY_POWER, POD_OPT_DECAY_RATE,  POD_OPT_DECAY_EPOCHS,
+        POD_OPT_EPOCHS, POD_OPT_STEPS};
+    for (size_t i = 0; i < sizeof of_course / sizeof of_course[0]; i++)
+        if (is_typed(c, of_course[i]))
+            return pod_fail(POD_E_INVALID,
+                            "%s: of a training's course: a step takes as long whatever it is%s",
+                            name_of(of_course[i]),
+                            of_course[i] == POD_OPT_STEPS ? "; --repeat simulates several" : "");
+    return POD_OK;
+}
+
 pod_status pod_simulate_options_check(const pod_config *c)
 {
     POD_TRY(check_job(c));
-    return check_target(c);
+    POD_TRY(check_target(c));
+    return pod_simulate_options_of_step(c);
 }
 
 pod_status pod_simulate_options_suit(const pod_config *c, const pod_planned *p)

@@ -8,6 +8,8 @@
  * may stand in a file or in the environment for those; typed, they are meant. E_INVALID, naming the
  * option. */
 POD_MUST pod_status pod_simulate_options_check(const pod_config *c);
+/* The part of it that long jobs share, whose steps are simulated, too: a training's course. */
+POD_MUST pod_status pod_simulate_options_of_step(const pod_config *c);
 /* The same of what a machine does not have: a pod a host's kernels. */
 POD_MUST pod_status pod_simulate_options_suit(const pod_config *c, const pod_planned *p);
 /* The same of links that nothing has gone over. */

@@ -41,6 +41,16 @@ refuses '^minipod simulate: start-up: .* --to-target or --job' "${small[@]}" --s
 for word in epochs=3 steps=10; do
     refuses "^minipod simulate: ${word%%=*}: --to-target takes" "${small[@]}" --to-target --"$word"
 done
+course=(lr=0.5 lr-per=256 lr-schedule=poly warmup=3 end-lr=0.01 poly-power=1 decay-rate=0.5 decay-epochs=5 epochs=3 steps=10)
+for word in "${course[@]}"; do
+    refuses "^minipod simulate: ${word%%=*}: of a training's course: a step takes as long" "${small[@]}" --"$word"
+    refuses "^minipod simulate: ${word%%=*}: of a training's course" "${small[@]}" --job days=1 --mtbf 100 --"$word"
+done
+refuses "steps: .*; --repeat simulates several" "${small[@]}" --steps 10
+printf '%s\n' "${course[@]}" >course.conf # of a training that reads the same file
+MINIPOD_LR=0.3 takes "${small[@]}" --conf course.conf --json course.json
+takes "${small[@]}" --json plain.json
+[ "$(grep '"step_s"' course.json)" = "$(grep '"step_s"' plain.json)" ] || fail "a training's course changes its steps"
 for word in fusion=off tile=0 impl=gemm; do
     refuses "^minipod simulate: ${word%%=*}: of the kernels of --machine host" "${small[@]}" --"$word"
 done
@@ -57,7 +67,7 @@ takes --machine tpu-v3 --mesh 2x32x32 --model resnet50 --batch 32768 --algo toru
 
 # What train reads of the same file or environment is not meant.
 printf 'fusion = off\nwatchdog = 30\ncheckpoint = sync\n' >train.conf
-MINIPOD_TILE=0 takes "${small[@]}" --conf train.conf --steps 10
+MINIPOD_TILE=0 MINIPOD_STEPS=10 takes "${small[@]}" --conf train.conf
 
 # ---- half the bytes on the wire: gradients are converted where they are made and read, in no pass of their own
 declare -A memory_s
