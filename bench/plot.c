@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -69,27 +70,35 @@ static int start_gnuplot(drawing *d)
     return failed;
 }
 
-static void copy(int from, FILE *to)
+/* Whether anything came. */
+static bool copy(int from, FILE *to)
 {
     char block[BLOCK_BYTES];
     ssize_t n;
-    while ((n = read(from, block, sizeof block)) > 0 || (n < 0 && errno == EINTR))
-        if (n > 0) fwrite(block, 1, (size_t)n, to);
+    bool any = false;
+    while ((n = read(from, block, sizeof block)) > 0 || (n < 0 && errno == EINTR)) {
+        if (n < 0) continue;
+        fwrite(block, 1, (size_t)n, to);
+        any = true;
+    }
+    return any;
 }
 
 static pod_status draw(drawing *d, FILE *to)
 {
     pthread_t feeder;
     int code = -1;
+    bool is_drawn = false;
     const pod_status s = pod_thread_start(&feeder, feed, d);
     if (s == POD_OK) {
-        copy(d->gnuplot, to);
+        is_drawn = copy(d->gnuplot, to);
         pthread_join(feeder, NULL);
     }
     close(d->gnuplot);
     while (waitpid(d->pid, &code, 0) < 0 && errno == EINTR) continue;
     if (s != POD_OK) return s;
-    return code == 0 ? POD_OK : pod_fail(POD_E_IO, "gnuplot: failed");
+    if (code != 0) return pod_fail(POD_E_IO, "gnuplot: failed");
+    return is_drawn ? POD_OK : pod_fail(POD_E_IO, "gnuplot: drew nothing, so there is no plot");
 }
 
 /* What gnuplot itself writes to a file it does not check. */

@@ -5,8 +5,8 @@
 #include "runtime/core/log.h"
 
 /* Draws what the script says, which names no output: a file of results, whole or not there. Without
- * gnuplot: a note on the log, and POD_OK. E_IO when gnuplot fails, E_WRITE where the file is not
- * written in full. */
+ * gnuplot: a note on the log, and POD_OK. E_IO when gnuplot fails or draws nothing, E_WRITE where
+ * the file is not written in full. */
 POD_MUST pod_status pod_plot(const char *script, const char *path, pod_log *log);
 
 /* `text` as gnuplot quotes it, in single quotes, into `out`; returns `out`. */

@@ -141,7 +141,7 @@ json hungry/timeline.json '639e3 < sum(e["dur"] for e in j["traceEvents"] if e.g
 # What is drawn: links that are not there, and those that have failed, from both of their ends; points and
 # the ideal.
 mkdir bin
-printf '#!/bin/sh\nexec cat >script\n' >bin/gnuplot
+printf '#!/bin/sh\nexec tee script\n' >bin/gnuplot
 chmod +x bin/gnuplot
 PATH=$work/bin:$PATH
 # layers STYLE: how many panels have it
@@ -168,5 +168,12 @@ for i in 1 2; do
 done
 "${scale[@]}" --out all >out 2>err || fail "scale: $(cat err)"
 [ "$(layers "title 'ideal', '-' .* with linespoints pt 7")" = 2 ] || fail "scale.svg: $(cat script)"
+
+# One that ends well and draws nothing leaves no empty plot.
+printf '#!/bin/sh\nexec cat >script\n' >bin/gnuplot
+"$minipod" simulate --machine tpu-v3 --mesh 2x3x2 --model mlp --batch 96 --out nothing >out 2>err
+[ $? -eq 2 ] && [ "$(cat err)" = 'minipod simulate: gnuplot: drew nothing, so there is no plot' ] ||
+    fail "nothing drawn: $(cat err)"
+[ "$(ls nothing | tr '\n' ' ')" = 'links.csv simulate.json ' ] || fail "nothing drawn: $(ls nothing)"
 
 exit $failed
