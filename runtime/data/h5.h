@@ -46,8 +46,8 @@ typedef struct pod_h5_file {
 POD_MUST pod_status pod_h5_open(const char *path, pod_h5_file *out); /* read only */
 /* Makes the file, or empties it. */
 POD_MUST pod_status pod_h5_create(const char *path, pod_h5_file *out);
-/* Writes what waits in caches. While this or other writing fails nothing of the file is to be closed:
- * HDF5 would try again, free what it cannot write and keep its id. E_WRITE. */
+/* Writes what waits in caches. While this or other writing fails nothing of the file is to be
+ * closed: HDF5 would try again, free what it cannot write and keep its id. E_WRITE. */
 POD_MUST pod_status pod_h5_flush(const pod_h5_file *f);
 /* Closes the file and all that is open in it. What still waits in caches is written here, of arrays
  * without a word where that fails, so a writer flushes before. An empty one is allowed. */
