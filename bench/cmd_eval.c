@@ -8,6 +8,7 @@
 #include "bench/common/table.h"
 #include "bench/config_share.h"
 #include "bench/models.h"
+#include "bench/result_files.h"
 #include "bench/target.h"
 #include "runtime/core/file.h"
 #include "runtime/core/json.h"
@@ -77,6 +78,7 @@ static pod_status fill(job *j, const char *path)
     const pod_status s = pod_config_fill(j->call->config, settings, of_training,
                                          sizeof of_training / sizeof of_training[0], &j->config);
     if (s != POD_OK) return pod_fail(s, "%s: its settings: %s", path, pod_error_text());
+    POD_TRY(pod_result_files_spare_inputs(j->config, POD_CMD_EVAL)); /* its data set */
     return POD_OK;
 }
 

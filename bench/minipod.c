@@ -184,7 +184,7 @@ static pod_status run_with(const command *c, const pod_config *config, pod_comm 
     for (int i = 0; i < pod_config_n_warnings(config); i++)
         pod_log_say(&log, POD_LOG_WARNING, "%s", pod_config_warning(config, i));
     pod_call call = {.config = config, .log = &log, .comm = comm, .clock = *clock};
-    pod_status s = rank == 0 ? pod_result_files_check(config) : POD_OK;
+    pod_status s = rank == 0 ? pod_result_files_check(config, c->form.bit) : POD_OK;
     if (comm) s = pod_comm_agree(comm, s);
     POD_TRY(s);
     s = c->run(&call, exit_code);

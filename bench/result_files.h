@@ -1,5 +1,5 @@
 /* The files of results that a person asks for. One of them may be standard output; what is printed
- * beside goes to standard error then. */
+ * beside goes to standard error then. None is a file that the command reads. */
 #ifndef MINIPOD_BENCH_RESULT_FILES_H
 #define MINIPOD_BENCH_RESULT_FILES_H
 
@@ -9,8 +9,11 @@
 #include "runtime/core/config.h"
 
 bool pod_result_files_take_stdout(const pod_config *c);
-/* Whether they can be written, asked before the work whose results they take. E_IO; E_INVALID: two
- * of them are standard output, or one file. */
-POD_MUST pod_status pod_result_files_check(const pod_config *c);
+/* Whether they can be written, asked before the work whose results they take. `command` is the bit
+ * of who takes them. E_IO; E_INVALID: two of them are standard output, or one file; one is a file
+ * that is read, or that goes into --out anyway. */
+POD_MUST pod_status pod_result_files_check(const pod_config *c, uint32_t command);
+/* The part of it that asks for files which are read: again of settings that came later. */
+POD_MUST pod_status pod_result_files_spare_inputs(const pod_config *c, uint32_t command);
 
 #endif

@@ -11,22 +11,25 @@
 #include "runtime/core/ini.h"
 #include "runtime/core/nearest.h"
 
-enum { ONLY_TYPED = 1 << 20, MAX_TEXT_BYTES = 4096, MAX_NAME_BYTES = 64 };
+enum { ONLY_TYPED = 1 << 20, READS_FILE = 1 << 21, WRITES_FILE = 1 << 22 };
+enum { MAX_TEXT_BYTES = 4096, MAX_NAME_BYTES = 64 };
 
 #define ANY          .min = 0, .max = 0
 #define WITHIN(a, b) .min = (a), .max = (b)
 #define CHOICES(c)   .choices = (c)
 static const pod_option options[POD_N_OPTS] = {
-#define POD_OPTION(id, n, l, t, u, d, limits, g, who, h)     \
-    [POD_OPT_##id] = {.name = (n),                           \
-                      .letter = (l),                         \
-                      .type = POD_OPTION_##t,                \
-                      .unit = (u),                           \
-                      .fallback = (d),                       \
-                      limits,                                \
-                      .group = (g),                          \
-                      .only_typed = ((who)&ONLY_TYPED) != 0, \
-                      .commands = (who)&POD_CMD_ALL,         \
+#define POD_OPTION(id, n, l, t, u, d, limits, g, who, h)       \
+    [POD_OPT_##id] = {.name = (n),                             \
+                      .letter = (l),                           \
+                      .type = POD_OPTION_##t,                  \
+                      .unit = (u),                             \
+                      .fallback = (d),                         \
+                      limits,                                  \
+                      .group = (g),                            \
+                      .only_typed = ((who)&ONLY_TYPED) != 0,   \
+                      .reads_file = ((who)&READS_FILE) != 0,   \
+                      .writes_file = ((who)&WRITES_FILE) != 0, \
+                      .commands = (who)&POD_CMD_ALL,           \
                       .help = (h)},
 #include "runtime/core/options.def"
 };
@@ -60,6 +63,8 @@ struct pod_config {
     setting set[POD_N_OPTS];
     const char **args;
     int n_args;
+    const char **files; /* of --conf; only of who read them */
+    int n_files;
     const char **warnings;
     int n_warnings;
 };
@@ -357,17 +362,24 @@ static pod_status read_environment(pod_config *c, char *const environment[])
     return POD_OK;
 }
 
+static pod_status read_file(pod_config *c, const char *path)
+{
+    POD_TRY(pod_ini_read(path, set_from_file, c));
+    c->files[c->n_files] = pod_arena_text(c->arena, "%s", path);
+    return c->files[c->n_files++] ? POD_OK : POD_E_NOMEM;
+}
+
 /* Files in the order they were typed; the one of the environment when none was. */
 static pod_status read_files(pod_config *c, const command_line *l)
 {
-    bool any = false;
+    c->files = POD_ARENA_NEW(c->arena, const char *, l->n_words + 1);
+    if (!c->files) return POD_E_NOMEM;
     for (int i = 0; i < l->n_words; i++) {
         if (l->words[i].option != POD_OPT_CONF) continue;
-        POD_TRY(pod_ini_read(l->words[i].text, set_from_file, c));
-        any = true;
+        POD_TRY(read_file(c, l->words[i].text));
     }
     const char *other = c->set[POD_OPT_CONF].text;
-    if (!any && other[0] != '\0') POD_TRY(pod_ini_read(other, set_from_file, c));
+    if (c->n_files == 0 && other[0] != '\0') POD_TRY(read_file(c, other));
     return POD_OK;
 }
 
@@ -588,6 +600,14 @@ const char *pod_config_arg(const pod_config *c, int i)
 {
     POD_ASSERT(i >= 0 && i < c->n_args, "argument %d of %d", i, c->n_args);
     return c->args[i];
+}
+
+int pod_config_n_files(const pod_config *c) { return c->n_files; }
+
+const char *pod_config_file(const pod_config *c, int i)
+{
+    POD_ASSERT(i >= 0 && i < c->n_files, "file %d of %d", i, c->n_files);
+    return c->files[i];
 }
 
 int pod_config_n_warnings(const pod_config *c) { return c->n_warnings; }

@@ -59,6 +59,8 @@ typedef struct pod_option {
     const char *choices; /* "a|b|c": CHOICE */
     const char *group;
     bool only_typed; /* neither environment nor file */
+    bool reads_file; /* it may name a file that is read */
+    bool writes_file;
     uint32_t commands;
     const char *help;
 } pod_option;
@@ -119,6 +121,10 @@ bool pod_config_is_set(const pod_config *c, pod_opt o); /* by anyone but the def
 
 int pod_config_n_args(const pod_config *c);
 const char *pod_config_arg(const pod_config *c, int i);
+
+/* The files given with --conf, of the configuration that pod_config_from_args made. */
+int pod_config_n_files(const pod_config *c);
+const char *pod_config_file(const pod_config *c, int i);
 
 /* Lines to print as warnings: MINIPOD_ names in the environment that mean nothing. */
 int pod_config_n_warnings(const pod_config *c);

@@ -288,6 +288,21 @@ bool pod_file_is_same(const char *path, const char *other)
            a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+bool pod_file_is_over(const char *path, const char *read)
+{
+    static const char *const endings[] = {"", ".part"};
+    struct stat in, at;
+    if (strcmp(path, "-") == 0 || stat(read, &in) != 0 || !S_ISREG(in.st_mode)) return false;
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        char name[MAX_PATH_BYTES];
+        const int n = snprintf(name, sizeof name, "%s%s", path, endings[i]);
+        if (n > 0 && (size_t)n < sizeof name && stat(name, &at) == 0 && at.st_dev == in.st_dev &&
+            at.st_ino == in.st_ino)
+            return true;
+    }
+    return false;
+}
+
 /* Other than a file that can be replaced. */
 static bool is_direct(const char *path)
 {

@@ -29,7 +29,7 @@ static pod_status take_memory(pod_predictions *p)
 static pod_status open_file(pod_predictions *p, const char *path)
 {
     POD_TRY(take_memory(p));
-    POD_TRY(pod_file_open(path, &p->file));
+    POD_TRY(pod_file_open_result(path, &p->file));
     FILE *to = pod_file_stream(p->file);
     fprintf(to, "index,label,answer");
     for (int64_t c = 0; c < p->n_classes; c++) fprintf(to, ",logit%" PRId64, c);

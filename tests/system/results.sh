@@ -53,6 +53,71 @@ results csv "$minipod" launch -n 2 --restarts 0 -- "${train[@]}" --mesh 2x1
 "${coll[@]}" --csv - --json coll.json >out 2>err || fail "one of two: $(cat err)"
 is_alone csv && [ -s coll.json ] || fail "one of two: $(cat out)"
 
+# refuses LINE WORD...: in one line, before any work
+refuses() {
+    local line=$1
+    shift
+    "$minipod" "$@" >out 2>err
+    local code=$?
+    [ $code -eq 2 ] && [ ! -s out ] && [ "$(cat err)" = "minipod $1: $line" ] ||
+        fail "$*: exit $code: $(cat out err)"
+}
+eval=(eval --resume run --batch 12)
+results csv "$minipod" "${eval[@]}" --predictions pred.csv
+"$minipod" "${eval[@]}" --predictions - >out 2>err || fail "predictions: $(cat err)"
+is_alone csv && cmp -s out pred.csv && grep -q '^# minipod' err || fail "predictions to standard output: $(cat out err)"
+[ ! -e ./- ] || fail "predictions: a file called -"
+refuses "csv: '-' is standard output, which predictions takes" "${eval[@]}" --predictions - --csv -
+refuses "json: 'x' is the file, which predictions takes" "${eval[@]}" --predictions x --json x
+
+# No result goes over what the command reads, by whatever name.
+"$minipod" data make glyphs:8x8x1:60+30 -o own.h5 >out 2>&1 || fail "a data set: $(cat out)"
+of_file=(train --model mlp --data own.h5 --batch 12 --steps 3)
+"$minipod" "${of_file[@]}" --out of-file >out 2>err || fail "train: $(cat err)"
+ln -s own.h5 by-link
+ln own.h5 other.part
+echo 'model = mlp' >c1.conf
+echo 'batch = 12' >c2.conf
+"$minipod" explain machine --machine tpu-v3 >pod.conf || fail "a machine file"
+echo 'allreduce:0-:ring' >rules.conf
+echo 'job,s,what' >jobs.csv
+echo 'gemm 16x16x16' >shapes.txt
+echo '{}' >faults.json
+mkdir -p "$XDG_CONFIG_HOME/minipod" && cp pod.conf "$XDG_CONFIG_HOME/minipod/host.conf"
+read_files() { cat own.h5 ./*.conf "$XDG_CONFIG_HOME/minipod/host.conf" jobs.csv shapes.txt faults.json | cksum; }
+sum=$(read_files)
+for form in csv json; do
+    refuses "$form: 'own.h5' is the file that data reads" "${of_file[@]}" --$form own.h5
+    refuses "$form: './own.h5' is the file that data reads" "${eval[@]}" --data by-link --$form ./own.h5
+    refuses "$form: 'other' is the file that data reads" "${of_file[@]}" --$form other
+    refuses "$form: 'c1.conf' is the file that conf reads" train --conf c1.conf --conf c2.conf --$form c1.conf
+    refuses "$form: 'pod.conf' is the file that machine reads" "${simulate[@]:1}" --machine pod.conf --$form pod.conf
+    refuses "$form: 'rules.conf' is the file that algo reads" "${coll[@]:1}" --algo @rules.conf --$form rules.conf
+    refuses "$form: 'jobs.csv' is the file that jobs reads" goodput run --jobs jobs.csv --$form jobs.csv
+    refuses "$form: 'shapes.txt' is the file that shapes reads" kernels --shapes shapes.txt --$form shapes.txt
+    refuses "$form: 'faults.json' is the file that faults-from reads" \
+        simulate --job step=1,bytes=1G --nodes 4 --faults-from faults.json --$form faults.json
+    refuses "$form: '$XDG_CONFIG_HOME/minipod/host.conf' is the file that machine reads" \
+        "${of_file[@]}" --$form "$XDG_CONFIG_HOME/minipod/host.conf"
+done
+refuses "predictions: 'own.h5' is the file that data reads" eval --resume of-file --data own.h5 --predictions own.h5
+refuses "predictions: 'own.h5' is the file that data reads" eval --resume of-file --predictions own.h5
+refuses "json: 'own.h5' is the file that the command reads" data info own.h5 --json own.h5
+refuses "json: 'made.h5' is the file, which output takes" data make glyphs:8x8x1:60+30 -o made.h5 --json made.h5
+refuses "autotune: 'rules.conf' is the file that algo reads" "${coll[@]:1}" --algo @rules.conf --autotune rules.conf
+[ "$sum" = "$(read_files)" ] || fail "a file that is read has changed"
+rm "$XDG_CONFIG_HOME/minipod/host.conf"
+# Nor over what goes into the run's folder.
+for file in steps.csv run.json mllog.txt goodput.json; do
+    refuses "json: './of-file/$file' is a file that goes into --out anyway" \
+        "${of_file[@]}" --out of-file --json "./of-file/$file"
+done
+"$minipod" "${of_file[@]}" --out of-file --json of-file/mine.json >out 2>err || fail "beside: $(cat err)"
+# What is made has no file, whatever else has that name.
+echo old >glyphs
+"$minipod" train --model mlp --batch 256 --steps 1 --json glyphs --csv /dev/null >out 2>err && [ "$(head -c 1 glyphs)" = '{' ] ||
+    fail "a file called glyphs: $(cat err)"
+
 # A pipe by its name, and one that bash makes; the table stays where it is.
 mkfifo pipe
 cat pipe >taken &

@@ -126,6 +126,9 @@ static void precedence(void)
         POD_CHECK(got == rows[i].want && pod_config_source(c, rows[i].option) == rows[i].source,
                   "row %zu: %g from source %d", i, got, (int)pod_config_source(c, rows[i].option));
     }
+    CU_ASSERT_EQUAL(pod_config_n_files(c), 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(pod_config_file(c, 0), "/a.conf"));
+    CU_ASSERT_STRING_EQUAL(pod_config_file(c, 1), second);
     pod_config_destroy(c);
 }
 
@@ -138,6 +141,7 @@ static void file_of_the_environment(void)
     POD_CHECK_OK(parse(&train, "", environment, &c));
     CU_ASSERT_EQUAL(pod_config_double(c, POD_OPT_LR), 7.0);
     CU_ASSERT_EQUAL(pod_config_int(c, POD_OPT_BATCH), 24);
+    CU_ASSERT_EQUAL(pod_config_n_files(c), 1);
     pod_config_destroy(c);
     /* A file for train serves eval as well. */
     POD_CHECK_OK(parse(&eval, "", environment, &c));
