@@ -220,6 +220,9 @@ static pod_status check_simulation(const pod_config *c, const pod_bench_plan *p)
     const bool checks = pod_config_source(c, POD_OPT_CHECK) == POD_FROM_COMMAND_LINE &&
                         pod_config_bool(c, POD_OPT_CHECK);
     if (checks) return pod_fail(POD_E_INVALID, "check: --on sim moves no data that could be wrong");
+    if (pod_config_source(c, POD_OPT_PER_ITER_TIMING) == POD_FROM_COMMAND_LINE &&
+        pod_config_bool(c, POD_OPT_PER_ITER_TIMING))
+        return pod_fail(POD_E_INVALID, "per-iter-timing: --on sim has one time for all iterations");
     if (pod_config_source(c, POD_OPT_NODE) == POD_FROM_COMMAND_LINE &&
         pod_config_int(c, POD_OPT_NODE) > 0 && pod_machine_is_virtual(&p->machine))
         return pod_fail(POD_E_INVALID, "node: the cores of %s share no memory", p->machine.name);

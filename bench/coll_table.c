@@ -335,7 +335,8 @@ pod_status pod_bench_table_end(pod_bench *b)
     note_verdicts(b->table, b);
     pod_status s = pod_table_print(b->table, b->call->log->out);
     if (s == POD_OK && csv[0] != '\0') s = pod_table_write_csv(b->table, csv);
-    if (s == POD_OK && pod_config_bool(b->call->config, POD_OPT_PER_ITER_TIMING))
+    if (s == POD_OK && b->plan.on != POD_ON_SIM &&
+        pod_config_bool(b->call->config, POD_OPT_PER_ITER_TIMING))
         s = print_iterations(b);
     return s;
 }

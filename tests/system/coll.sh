@@ -131,6 +131,9 @@ refuses() {
     [ $? -eq 2 ] && [ ! -s out ] && [ "$(cat err)" = "minipod coll: $line" ] || fail "$*: $(cat out err)"
 }
 refuses 'check: --on sim moves no data that could be wrong' "${sim[@]}" -c 1
+refuses 'per-iter-timing: --on sim has one time for all iterations' "${sim[@]}" -I
+MINIPOD_PER_ITER_TIMING=on "$minipod" "${sim[@]}" >out 2>err && ! grep -q '^#.*iteration' out ||
+    fail "MINIPOD_PER_ITER_TIMING: $(cat out err)"
 # Ranks of a host share its memory, as in a run, unless nodes are said to be smaller.
 "$minipod" explain machine --machine tpu-v3 | sed 's/^clock = .*/clock = wall/; s/^name = .*/name = made/' >made.conf
 made=(coll --on sim --machine made.conf --mesh 2x2 -b 1M -e 1M --algo direct --progress off)
