@@ -111,7 +111,8 @@ static void add_steps(pod_table *t, const pod_run *r)
     }
     pod_table_quantity(t, "  other", "%", "shares are means over ranks", "%.1f",
                        100 * x->other_share);
-    pod_table_quantity(t, "all-reduce exposed", "ms", "a step", "%.3f", x->exposed_s * 1e3);
+    pod_table_quantity(t, "all-reduce exposed", "ms", "a step, mean over ranks", "%.3f",
+                       x->exposed_s * 1e3);
     pod_table_quantity(t, "all-reduce in flight", "ms", "a step, summed over collectives, rank 0",
                        "%.3f", x->stats.comm.mean * 1e3);
     pod_table_quantity(t, "all-reduced", "bytes", "a step and core", "%" PRId64, x->reduce_bytes);

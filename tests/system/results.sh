@@ -29,6 +29,7 @@ results() {
 }
 
 on_ranks 2 "${train[@]}" --mesh 2x1 --out run >out 2>err || fail "train: $(cat err)"
+grep -Eq '^  all-reduce exposed +[0-9.]+ +ms +a step, mean over ranks$' out || fail "whose all-reduce: $(cat out)"
 coll=("$minipod" coll --on local --mesh 2x2 --algo ring -b 1K -e 1K)
 kernels=("$minipod" kernels gemm 16x16x16 --iters 1 --warmup-iters 0 --rounds 1)
 simulate=("$minipod" simulate --machine tpu-v3 --mesh 2x2 --model mlp --batch 64)
