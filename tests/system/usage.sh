@@ -47,6 +47,8 @@ done
 expect 0 ' recursive_halving  *little data: ' coll --help
 expect 0 '^  runtime  *how much of the time' goodput --help
 expect 0 '^  conv  *NxHxWxC:RxSxK' kernels --help
+expect 0 ' --on host  *starts mpirun itself$' scale --help
+expect 0 'the last step stands a little above' train --help
 printf 'quiet = on\nspeed = 3\n' >bad.conf
 expect 2 'bad.conf:2: speed: there is no such option' calibrate --conf bad.conf
 expect 2 "unexpected argument 'fast'" calibrate fast
