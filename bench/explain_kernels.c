@@ -68,18 +68,25 @@ static void add_verdict(pod_table *t, const pod_candidate *c, uint32_t cpu, cons
         pod_table_add(t, "applies; %s is preferred", picked);
 }
 
+/* A rate beside those of a machine file that has none for it is marked. */
+static void add_rate(pod_table *t, const pod_choice *how, const char *kind, const pod_candidate *c)
+{
+    const double rate = pod_rates_find(how->rates, kind, c);
+    const bool is_other = how->rates && how->rates->n > 0 && !pod_rates_has(how->rates, kind, c);
+    if (rate > 0)
+        pod_table_add(t, "%.4g%s", rate, is_other ? "*" : "");
+    else
+        pod_table_add(t, "-");
+}
+
 static void add_kind(pod_table *t, const pod_choice *how, const char *kind, const pod_candidate *c,
                      int n)
 {
     const char *picked = c[pod_choose(how, kind, c, n)].name;
     for (int i = 0; i < n; i++) {
-        const double rate = pod_rates_find(how->rates, kind, &c[i]);
         pod_table_add(t, "%s", kind);
         pod_table_add(t, "%s", c[i].name);
-        if (rate > 0)
-            pod_table_add(t, "%.4g", rate);
-        else
-            pod_table_add(t, "-");
+        add_rate(t, how, kind, &c[i]);
         add_verdict(t, &c[i], how->cpu, picked);
     }
 }
@@ -107,7 +114,7 @@ static pod_status print_tables(const pod_planned *r)
     POD_TRY(pod_table_create(table_columns, N_TABLE_COLUMNS, &t));
     pod_table_note(t, "%s: %s", pod_cpu_model(), pod_cpu_print(how.cpu, features, sizeof features));
     pod_table_note(t, "rates: %s",
-                   measured ? "of the machine file"
+                   measured ? "of the machine file; *: built in, where the file has none"
                             : "built in; minipod calibrate measures this host's");
     if (how.impl && *how.impl) pod_table_note(t, "preferred where they apply: %s", how.impl);
     add_kinds(t, &how);

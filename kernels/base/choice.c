@@ -46,13 +46,30 @@ pod_status pod_rates_set(pod_rates *r, const char *kind, const char *kernel, dou
     return POD_OK;
 }
 
-double pod_rates_find(const pod_rates *measured, const char *kind, const pod_candidate *kernel)
+static const char *rated_name(const pod_candidate *kernel)
 {
-    const char *name = kernel->rated_as ? kernel->rated_as : kernel->name;
+    return kernel->rated_as ? kernel->rated_as : kernel->name;
+}
+
+static const pod_rate *find_measured(const pod_rates *measured, const char *kind, const char *name)
+{
     for (int32_t i = 0; measured && i < measured->n; i++)
         if (strcmp(measured->rate[i].kind, kind) == 0 &&
             strcmp(measured->rate[i].kernel, name) == 0)
-            return measured->rate[i].gflop_per_s;
+            return &measured->rate[i];
+    return NULL;
+}
+
+bool pod_rates_has(const pod_rates *measured, const char *kind, const pod_candidate *kernel)
+{
+    return find_measured(measured, kind, rated_name(kernel));
+}
+
+double pod_rates_find(const pod_rates *measured, const char *kind, const pod_candidate *kernel)
+{
+    const char *name = rated_name(kernel);
+    const pod_rate *own = find_measured(measured, kind, name);
+    if (own) return own->gflop_per_s;
     for (int i = 0; i < N_BUILT_IN; i++)
         if (strcmp(built_in[i].kind, kind) == 0 && strcmp(built_in[i].kernel, name) == 0)
             return built_in[i].gflop_per_s;

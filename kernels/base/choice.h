@@ -12,6 +12,7 @@
 #ifndef MINIPOD_KERNELS_BASE_CHOICE_H
 #define MINIPOD_KERNELS_BASE_CHOICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernels/base/status.h"
@@ -53,6 +54,8 @@ typedef struct pod_candidate { /* a line of a kernel table, asked about a call *
 
 /* From `measured`, else from the built-in table (rates.def), else 0. `measured` may be NULL. */
 double pod_rates_find(const pod_rates *measured, const char *kind, const pod_candidate *kernel);
+/* Whether it is from `measured`. */
+bool pod_rates_has(const pod_rates *measured, const char *kind, const pod_candidate *kernel);
 
 /* The index of the kernel chosen; the last of the n candidates is the reference. */
 int pod_choose(const pod_choice *how, const char *kind, const pod_candidate *candidate, int n);

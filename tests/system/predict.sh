@@ -26,6 +26,15 @@ sync_us = 1
 op_time = matmul_bias bf16 ref 784x64 512x64 51380224 970000 500
 END
 
+# Which rates of kernels are not of the machine file.
+{ cat made.conf; echo 'kernel_rate = gemm.bf16.large blas 123.4'; } >rated.conf
+"$minipod" explain kernels --model mlp --machine rated.conf >out 2>err || fail "explain kernels: $(cat err)"
+grep -q '^# rates: of the machine file; \*: built in, where the file has none$' out &&
+    grep -Eq '^  gemm.bf16.large +blas +123.4 ' out && grep -Eq '^  gemm.f32.large +blas +[0-9.]+\* ' out ||
+    fail "whose rates: $(grep -e rates -e ' blas ' out)"
+"$minipod" explain kernels --model mlp --machine made.conf >out 2>err && ! grep -q '[0-9]\* ' out ||
+    fail "no rates in the file: $(cat out err)"
+
 # The phases and the rest are the step; a phase is its instructions, those of the run within their spread.
 closes() {
     awk -F, '

@@ -65,6 +65,8 @@ static void a_rate_may_have_another_name(void)
     CU_ASSERT_EQUAL(pod_rates_set(&rates, kind, "gemm", 5), POD_OK);
     CU_ASSERT_EQUAL(pod_rates_find(&rates, kind, &gemm), 5);
     CU_ASSERT_EQUAL(pod_rates_find(&rates, kind, &on_avx2), built_in);
+    CU_ASSERT_TRUE(pod_rates_has(&rates, kind, &gemm));
+    CU_ASSERT_FALSE(pod_rates_has(&rates, kind, &on_avx2) || pod_rates_has(NULL, kind, &gemm));
     CU_ASSERT_EQUAL(pod_rates_set(&rates, kind, "gemm.avx2", 4), POD_OK);
     CU_ASSERT_EQUAL(pod_rates_find(&rates, kind, &on_avx2), 4);
 }
