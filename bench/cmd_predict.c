@@ -111,6 +111,8 @@ static void add_notes(const prediction *j, const pod_side *measured, const pod_s
                    ranks > cores ? ": ranks outnumber cores, so that the operating system's "
                                    "turns are measured, which no machine file foretells"
                                  : "");
+    pod_table_note(t, "other: what the medians of the phases leave of the median step, so that a "
+                      "measured one may be below 0");
     if (predicted->other_s > 1e-9)
         pod_table_note(t, "threads that make batches share the ranks' cores: other");
     pod_table_note(t, "samples/s: measured %.1f, predicted %.1f, ratio %.3f",

@@ -58,6 +58,7 @@ for ranks in 1 2 3; do
         --csv table.csv --json table.json >out 2>err || fail "$ranks ranks: $(cat err)"
     closes table.csv >why || fail "$ranks ranks: $(cat why)"
     grep -q "^# samples/s: measured " out || fail "$ranks ranks: no samples/s"
+    grep -q '^# other: what .* so that a measured one may be below 0$' out || fail "$ranks ranks: what other is"
     grep -q "^# $ranks rank$([ $ranks -eq 1 ] || echo s), " out || fail "$ranks ranks: $(grep '^# .*rank' out)"
     python3 - table.json $ranks <<'END' || fail "$ranks ranks: $(cat table.json)"
 import json, sys
