@@ -52,6 +52,7 @@ struct pod_contender {
     bool is_peer;   /* of no table of ours */
     bool is_copy;   /* moves as many bytes, and no more: what others are held to */
     pod_dtype peak; /* against the register peak of this type */
+    double bytes;   /* 0: the race's */
     void (*run)(const pod_contender *c, int set);
     void (*settle)(const pod_contender *c); /* brings set 0's output to `out`; NULL: it is there */
     const pod_operand *out; /* becomes NaN before it is looked at; NULL: err runs it */
@@ -117,6 +118,7 @@ pod_status pod_race_vector(const pod_kernels_plan *plan, pod_race *r);
 
 /* E_INVALID unless each of the names, joined by commas, is a kernel's or a peer's. */
 POD_MUST pod_status pod_kernels_check_impls(const char *impl);
+int pod_kernels_longest_impl(void); /* characters of the longest name */
 
 /* ---- kernels_race.c -------------------------------------------------------------------------- */
 

@@ -124,11 +124,14 @@ static pod_status add(const pod_kernels_plan *plan, pod_race *r, const char *imp
     x->scratch = pod_arena_get(r->arena, POD_RACE_ALIGN, k->scratch_bytes(g));
     if (!x->scratch) return POD_E_NOMEM;
     if (is_packed) POD_TRY(pack(r, x));
+    pod_problem as_f32 = r->problem;
+    as_f32.dtype = as_f32.c_dtype = POD_F32;
     pod_race_add(r, &(pod_contender){.impl = impl,
                                      .is_packed = is_packed,
                                      .is_picked = !is_peer && pod_gemm_pick(&how, g) == k,
                                      .is_peer = is_peer,
                                      .peak = g->ab_dtype,
+                                     .bytes = is_peer ? pod_problem_bytes(&as_f32) : 0,
                                      .run = run,
                                      .err = err,
                                      .out = &o->c,

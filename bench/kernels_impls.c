@@ -61,6 +61,16 @@ static pod_status check_name(const names *known, const char *word)
     return pod_fail(POD_E_INVALID, "impl: there is no kernel '%s' (minipod explain kernels)", word);
 }
 
+int pod_kernels_longest_impl(void)
+{
+    names known = {.n = 0};
+    size_t longest = 0;
+    add_known(&known);
+    for (int i = 0; i < known.n; i++)
+        if (strlen(known.name[i]) > longest) longest = strlen(known.name[i]);
+    return (int)longest;
+}
+
 pod_status pod_kernels_check_impls(const char *impl)
 {
     names known = {.n = 0};

@@ -157,7 +157,7 @@ static pod_status add_row(pod_kernels_bench *b, const pod_race *r, const pod_con
         .is_copy = c->is_copy,
         .peak = c->peak,
         .flops = r->flops,
-        .bytes = r->bytes,
+        .bytes = c->bytes > 0 ? c->bytes : r->bytes,
         .copy_s = copy_s,
         .time_s = pod_spread_of(t->time_s, t->n),
         .err = err};

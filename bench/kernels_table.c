@@ -21,9 +21,9 @@ static const pod_column columns[] = {{"impl", "", true},           {"op", "", tr
                                      {"gbs", "(1e9/s)", false},    {"copy%", "", false},
                                      {"err/bound", "", false},     {"ok", "", true}};
 
-static const int widths[] = {12, 20, 28, 12, 6, 4, 7, 9, 9, 9, 8, 6, 8, 6, 9, 3};
+enum { IMPL, OP, SHAPE, TYPE, N_COLUMNS = sizeof columns / sizeof columns[0] };
 
-enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
+static const int least_widths[N_COLUMNS] = {12, 20, 28, 12, 6, 4, 7, 9, 9, 9, 8, 6, 8, 6, 9, 3};
 
 /* ---- peaks ----------------------------------------------------------------------------------- */
 
@@ -193,6 +193,13 @@ static void note_peaks(pod_table *t, const pod_kernels_bench *b)
                        m->peak_bf16_gflop_per_s, m->peak_f32_gflop_per_s);
 }
 
+static bool has_products(const pod_kernels_plan *p)
+{
+    for (int i = 0; i < p->n_problems; i++)
+        if (p->problem[i].family == POD_FAMILY_gemm) return true;
+    return false;
+}
+
 static void note_how(pod_table *t, const pod_kernels_plan *p)
 {
     char cache[32];
@@ -211,6 +218,10 @@ static void note_how(pod_table *t, const pod_kernels_plan *p)
                        "cold: other operands each time, of so many that they are 1.5 times the"
                        " last cache of %s",
                        cache);
+    if (has_products(p))
+        pod_table_note(t,
+                       "sgemm: OpenBLAS on the same numbers as float32; its gbs and peak%% are of"
+                       " float32");
     pod_table_note(t,
                    "gbs: each operand read or written once; copy%%: of the faster copy of as many"
                    " bytes in the same rounds (memcpy, and memcpy in pieces of 64 KiB)");
@@ -392,8 +403,48 @@ static void note_verdicts(pod_table *t, const pod_kernels_bench *b)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+static void widen(int *width, int needed)
+{
+    if (needed > *width) *width = needed;
+}
+
+/* Of "FAMILY.FUNCTION"; a family alone has all of its functions. */
+static int op_width(const pod_problem *p)
+{
+    char text[POD_PROBLEM_TEXT_BYTES];
+    const pod_family *family = &pod_families()[p->family];
+    if (p->function >= 0) return (int)strlen(pod_problem_print_op(p, text, sizeof text));
+    int longest = 0;
+    for (const char *word = family->functions; *word != '\0'; word += *word == '|') {
+        const int length = (int)strcspn(word, "|");
+        widen(&longest, length);
+        word += length;
+    }
+    return (int)strlen(family->name) + 1 + longest;
+}
+
+/* Rows are printed as they come: all that can stand in them is looked at before. */
+static pod_status find_widths(const pod_kernels_bench *b, const int **out)
+{
+    int *width = POD_ARENA_NEW(b->arena, int, N_COLUMNS);
+    if (!width) return POD_E_NOMEM;
+    memcpy(width, least_widths, sizeof least_widths);
+    widen(&width[IMPL], pod_kernels_longest_impl());
+    for (int i = 0; i < b->plan.n_problems; i++) {
+        char text[POD_PROBLEM_TEXT_BYTES];
+        const pod_problem *p = &b->plan.problem[i];
+        widen(&width[OP], op_width(p));
+        widen(&width[SHAPE], (int)strlen(pod_problem_print_shape(p, text, sizeof text)));
+        widen(&width[TYPE], (int)strlen(pod_problem_print_words(p, text, sizeof text)));
+    }
+    *out = width;
+    return POD_OK;
+}
+
 pod_status pod_kernels_table_begin(pod_kernels_bench *b)
 {
+    const int *widths;
+    POD_TRY(find_widths(b, &widths));
     POD_TRY(pod_table_create(columns, N_COLUMNS, &b->table));
     pod_table_stream(b->table, b->call->log, widths);
     note_all(b->table, b);

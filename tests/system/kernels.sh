@@ -15,6 +15,9 @@ is_table() {
     local names
     names=$(grep -E '^# +impl +op' "$1" | tr -s ' ' | sed 's/^# //; s/ $//')
     [ "$names" = "$columns" ] || fail "$1: columns '$names'"
+    awk '/^# +impl +op/ { for (i = 2; i <= NF; i++) at[i - 1] = index($0 " ", " " $i " ") + 1 }
+        !/^#/ && NF > 5 { for (i = 1; i <= NF; i++) if ((i < 8 || i == 16) && substr($0, at[i], length($i)) != $i) exit 1 }' "$1" ||
+        fail "$1: a row is not below its head: $(cat "$1")"
     rows "$1" | awk 'NF != 16 || $15 > 1 || $16 != "yes" { exit 1 }' || fail "$1: a row: $(cat "$1")"
     grep -q '^# Wrong: 0 of [0-9]* rows OK$' "$1" || fail "$1: no verdict: $(tail -n 5 "$1")"
 }
@@ -59,6 +62,11 @@ for row, cells in zip(run["rows"], table):
     assert abs(row["med"] - float(cells["med"])) < 1e-9 and row["min"] <= row["med"] <= row["p99"], row
 PY
 fi
+
+# The bytes of what sgemm multiplies: float32 on both sides.
+"$minipod" kernels gemm 64x64x64 c=bf16 --impl sgemm "${quick[@]}" --buffers hot >sgemm 2>err || fail "sgemm: $(cat err)"
+rows sgemm | awk '{ bytes = 1e3 * $13 * $8; if (bytes < 0.99 * 49152 || bytes > 1.01 * 49152) exit 1 }' || fail "sgemm: $(rows sgemm)"
+grep -q '^# sgemm: OpenBLAS on the same numbers as float32' sgemm || fail "sgemm: what it is: $(cat sgemm)"
 
 # What is bound by memory: every function of every family, once for each type it knows.
 for type in bf16 f32; do
