@@ -32,7 +32,8 @@ POD_MUST pod_status pod_file_write_result(const char *path, const void *data, si
 bool pod_file_is_stdout(const char *path);
 /* Whether what is written to the one overwrites the other, also where neither is there yet. */
 bool pod_file_is_same(const char *path, const char *other);
-/* Whether it overwrites the regular file that is read there, by whatever name, or has it as PART. */
+/* Whether what is written to `path` replaces the regular file `read`, whatever it is called there;
+ * as PATH.part, too. */
 bool pod_file_is_over(const char *path, const char *read);
 
 FILE *pod_file_stream(pod_file *f); /* borrowed until close; its errors are found by close */
