@@ -8,6 +8,8 @@
  *       manifest.json          every file with its bytes and CRC-32; its own too; and what the
  *                              job's evaluations found so far: of more than 65536 those that set a
  *                              best, and the latest
+ *       keep                   empty: it was saved to be kept for ever; who removes the file
+ *                              releases it
  *
  * index.h5 has at its root
  *

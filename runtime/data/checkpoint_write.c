@@ -18,6 +18,7 @@ static const double last_words_s = 2;
 
 #define RECEIPT ".receipt"
 #define FAILED  ".failed"
+#define KEEP    "keep"
 
 /* DIR/step-000000120.part and the like */
 static pod_status folder_of(const pod_checkpoint_save *s, pod__checkpoint_kind kind,
@@ -222,6 +223,24 @@ static pod_status write_manifest(const pod_checkpoint_save *s, const char *folde
     return pod_disk_write(s->disk, path, desk->text, bytes, true);
 }
 
+/* Whether a checkpoint is kept for ever: it says so itself, to whatever attempt asks. Where that
+ * cannot be seen it is. */
+static bool has_keep(const char *dir, int64_t step)
+{
+    char name[POD__CHECKPOINT_FOLDER_BYTES], path[POD_DISK_PATH_BYTES];
+    return pod_disk_path(path, "%s/%s/" KEEP, dir,
+                         pod__checkpoint_folder(step, POD__CHECKPOINT_WHOLE, name)) == POD_OK &&
+           (access(path, F_OK) == 0 || errno != ENOENT);
+}
+
+static pod_status write_keep(const pod_checkpoint_save *s, const char *folder)
+{
+    char path[POD_DISK_PATH_BYTES];
+    if (!s->is_kept && !has_keep(s->dir, s->step)) return POD_OK;
+    POD_TRY(pod_disk_path(path, "%s/" KEEP, folder));
+    return pod_disk_write(s->disk, path, "", 0, false);
+}
+
 static pod_status finish_folder(const pod_checkpoint_save *s, const pod_checkpoint_index *index,
                                 const pod_checkpoint_desk *desk)
 {
@@ -230,6 +249,7 @@ static pod_status finish_folder(const pod_checkpoint_save *s, const pod_checkpoi
     POD_TRY(pod_disk_path(path, "%s/index.h5", folder));
     POD_TRY(pod_disk_write(s->disk, path, index->image, index->bytes, true));
     POD_TRY(remove_others(s, folder));
+    POD_TRY(write_keep(s, folder));
     POD_TRY(write_manifest(s, folder, index, desk));
     return pod_disk_sync(s->disk, folder);
 }
@@ -328,14 +348,13 @@ static int64_t count_between(const char *path, int64_t behind, int64_t up_to)
     return n;
 }
 
-/* keep: of the latest, and every which. A part is being written, of a later step. */
-static bool is_surplus(const pod_checkpoint_save *s, const int64_t keep[2],
-                       pod__checkpoint_kind kind, int64_t step)
+/* A part is being written, of a later step. */
+static bool is_surplus(const pod_checkpoint_save *s, int64_t keep_last, pod__checkpoint_kind kind,
+                       int64_t step)
 {
     if (step > s->step || kind == POD__CHECKPOINT_PART) return false;
     if (kind == POD__CHECKPOINT_OLD) return true;
-    if (keep[1] > 0 && step % keep[1] == 0) return false;
-    return count_between(s->dir, step, s->step) >= keep[0];
+    return count_between(s->dir, step, s->step) >= keep_last && !has_keep(s->dir, step);
 }
 
 typedef struct place {
@@ -349,7 +368,7 @@ static bool is_before(place a, place b)
 }
 
 /* The first one behind `at`, which it becomes. */
-static bool find_surplus(const pod_checkpoint_save *s, const int64_t keep[2], place *at)
+static bool find_surplus(const pod_checkpoint_save *s, int64_t keep_last, place *at)
 {
     place next = {.step = INT64_MAX};
     bool found = false;
@@ -359,7 +378,7 @@ static bool find_surplus(const pod_checkpoint_save *s, const int64_t keep[2], pl
         place p;
         p.kind = pod__checkpoint_folder_parse(e->d_name, &p.step);
         if (p.kind == POD__CHECKPOINT_NONE || !is_before(*at, p) || !is_before(p, next)) continue;
-        if (!is_surplus(s, keep, p.kind, p.step)) continue;
+        if (!is_surplus(s, keep_last, p.kind, p.step)) continue;
         next = p;
         found = true;
     }
@@ -402,16 +421,14 @@ static pod_status remove_folder(const pod_checkpoint_save *s, place at, bool *st
     return cleared;
 }
 
-pod_status pod_checkpoint_rotate(const pod_checkpoint_save *s, int64_t keep_last,
-                                 int64_t keep_every, bool *one_stays)
+pod_status pod_checkpoint_rotate(const pod_checkpoint_save *s, int64_t keep_last, bool *one_stays)
 {
     char why[NOTE_BYTES];
     pod_status status = POD_OK;
     place at = {.step = -1};
-    const int64_t keep[] = {keep_last, keep_every};
     POD_ASSERT(keep_last >= 1, "%" PRId64 " are kept", keep_last);
     *one_stays = false;
-    while (find_surplus(s, keep, &at)) {
+    while (find_surplus(s, keep_last, &at)) {
         bool stays;
         const pod_status removed = remove_folder(s, at, &stays);
         if (removed == POD_OK || (status != POD_OK && (*one_stays || !stays))) continue;

@@ -68,6 +68,7 @@ typedef struct pod_checkpoint_save {
     uint64_t id; /* the same on all ranks, of no earlier save: what a killed job left is not ours */
     int rank, ranks;
     pod_disk *disk;
+    bool is_kept;        /* rank 0's: for ever. So is one that takes the place of one that was */
     pod_eval_rows evals; /* rank 0's: the manifest's, which keeps 65536 of them; no more than the
                             desk was made for */
 } pod_checkpoint_save;
@@ -108,12 +109,11 @@ POD_MUST pod_status pod_checkpoint_complete(const pod_checkpoint_save *s, pod_st
 POD_MUST pod_status pod_checkpoint_point_to(const char *dir, int64_t step);
 
 /* Of the checkpoints up to the step of `s`, which is whole, removes all but the keep_last (at least
- * 1) latest and those whose step keep_every (0: none) divides; and what it replaced. What cannot be
- * removed stops none of the others; the status and text tell of the first that still goes by its
- * name, else of the first of which only files are left. one_stays, on failure too: which of
- * both. */
+ * 1) latest and those with a file `keep`; and what it replaced. What cannot be removed stops none
+ * of the others; the status and text tell of the first that still goes by its name, else of the
+ * first of which only files are left. one_stays, on failure too: which of both. */
 POD_MUST pod_status pod_checkpoint_rotate(const pod_checkpoint_save *s, int64_t keep_last,
-                                          int64_t keep_every, bool *one_stays);
+                                          bool *one_stays);
 /* Removes what saves that were not finished left in `dir`: while nobody saves there. What cannot be
  * removed is renamed, step-000000120.left, out of the way of a save of that step; the status and
  * text tell of one of those. */

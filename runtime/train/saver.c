@@ -227,8 +227,7 @@ static pod_status make_whole(pod_saver *s, const pod_checkpoint_save *save, pod_
     bool one_stays;
     if (made != POD_OK)
         warn(s, "a checkpoint is whole, but may not be found first");
-    else if (pod_checkpoint_rotate(save, s->plan.keep_last, s->plan.keep_every, &one_stays) !=
-             POD_OK)
+    else if (pod_checkpoint_rotate(save, s->plan.keep_last, &one_stays) != POD_OK)
         warn(s, one_stays ? "a checkpoint is whole, but an older one stays"
                           : "a checkpoint is whole, but files of an older one stay");
     corrupt(s, save->step);
@@ -253,12 +252,14 @@ static void work(pod_saver *s)
     const pod_time begin = pod_track_now(s->writing);
     blow due;
     pod_disk disk = disk_for(s, step, &due);
+    const int64_t keep_every = s->plan.keep_every;
     const pod_checkpoint_save save = {.dir = s->plan.dir,
                                       .step = step,
                                       .id = id,
                                       .rank = s->rank,
                                       .ranks = s->size,
                                       .disk = &disk,
+                                      .is_kept = keep_every > 0 && step % keep_every == 0,
                                       .evals = evals};
     pod_status status = write_own(s, &save);
     const pod_time written = pod_track_now(s->writing);

@@ -121,14 +121,18 @@ static pod_status save_part(const pod_test_model *m, const pod_checkpoint_form *
 }
 
 static pod_status save_in(const pod_test_model *m, const char *dir, int64_t step, int ranks,
-                          pod_disk disk[], pod_arena *a)
+                          pod_disk disk[], const pod_checkpoint_save *as, pod_arena *a)
 {
     static uint64_t id = 1000;
     pod_checkpoint_range range[POD_TEST_MAX_TENSORS * POD_TEST_MAX_RANKS];
     pod_disk plain = {.is_memory = true};
     const pod_checkpoint_form form = {m->n, ranks, m->tensor, range};
-    pod_checkpoint_save s = {
-        .dir = dir, .step = step, .id = ++id, .ranks = ranks, .evals = pod_test_evals};
+    pod_checkpoint_save s = *as;
+    s.dir = dir;
+    s.step = step;
+    s.id = ++id;
+    s.ranks = ranks;
+    s.evals = pod_test_evals;
     pod_checkpoint_desk desk;
     pod_checkpoint_index index;
     pod_status own = POD_OK;
@@ -160,9 +164,15 @@ static pod_status save_in(const pod_test_model *m, const char *dir, int64_t step
 pod_status pod_test_save(const pod_test_model *m, const char *dir, int64_t step, int ranks,
                          pod_disk disk[])
 {
+    return pod_test_save_as(m, dir, step, ranks, disk, &(pod_checkpoint_save){0});
+}
+
+pod_status pod_test_save_as(const pod_test_model *m, const char *dir, int64_t step, int ranks,
+                            pod_disk disk[], const pod_checkpoint_save *as)
+{
     pod_arena *a;
     POD_TRY(pod_arena_create(NULL, &a));
-    const pod_status s = save_in(m, dir, step, ranks, disk, a);
+    const pod_status s = save_in(m, dir, step, ranks, disk, as, a);
     pod_arena_destroy(a);
     return s;
 }

@@ -175,6 +175,21 @@ grep -q '^{"from":16,' named/job/attempt-004.rank-0000.jsonl ||
     fail "turned back, launched: steps $(grep -o '^[0-9]*' named/steps.csv | tr '\n' ' ')"
 [ "$(field named weights_hash)" = "$same_weights" ] || fail "turned back, launched: other weights"
 
+# ---- kept for ever --------------------------------------------------------------------------------------
+
+kept() { find "$1/checkpoint" -mindepth 1 -maxdepth 1 -printf '%f\n' | sed 's/^step-0*//' | sort -n | tr '\n' ' '; }
+archive=("${small[@]}" --eval-every 0 --checkpoint sync --checkpoint-every 3 --keep 1 --out archive)
+"$minipod" "${archive[@]}" --keep-every 6 --steps 18 >out 2>err || fail "archive: $(cat err)"
+# An attempt that does not repeat the option; one that has nothing to train saves step 18 anew.
+for steps in 18 21; do
+    "$minipod" "${archive[@]}" --steps $steps --resume auto >out 2>err || fail "archive: $(cat err)"
+done
+[ "$(kept archive)" = 'latest 6 12 18 21 ' ] || fail "archive: $(kept archive)"
+# Released by hand.
+rm archive/checkpoint/step-000000012/keep
+"$minipod" "${archive[@]}" --keep-every 6 --steps 24 --resume auto >out 2>err || fail "archive: $(cat err)"
+[ "$(kept archive)" = 'latest 6 18 24 ' ] || fail "archive, released: $(kept archive)"
+
 # ---- auto, where checkpoints were and are not ----------------------------------------------------------
 
 auto=("${small[@]}" --eval-every 0 --out lost --resume auto)

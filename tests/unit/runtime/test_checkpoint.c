@@ -305,11 +305,12 @@ static void rotation(void)
         pod_disk disk = {0};
         POD_CHECK_OK(pod_test_save(&m, dir, 500, 1, NULL)); /* another run's */
         for (int64_t step = 10; step <= 100; step += 10) {
-            const pod_checkpoint_save s = {.dir = dir, .step = step, .disk = &disk};
-            POD_CHECK_OK(pod_test_save(&m, dir, step, 2, NULL));
+            const int64_t every = cases[c].keep_every;
+            const pod_checkpoint_save s = {
+                .dir = dir, .step = step, .disk = &disk, .is_kept = every > 0 && step % every == 0};
+            POD_CHECK_OK(pod_test_save_as(&m, dir, step, 2, NULL, &s));
             bool one_stays;
-            POD_CHECK_OK(
-                pod_checkpoint_rotate(&s, cases[c].keep_last, cases[c].keep_every, &one_stays));
+            POD_CHECK_OK(pod_checkpoint_rotate(&s, cases[c].keep_last, &one_stays));
             POD_CHECK(pod_test_load(dir, the_model, &m, NULL, 0) == step, "%s", pod_error_text());
         }
         const int64_t *kept = cases[c].kept;
@@ -320,6 +321,30 @@ static void rotation(void)
             kept += *kept == step;
         }
         POD_CHECK(exists(in_dir("rotation%zu/step-000000500", c)), "a later step's is gone");
+    }
+}
+
+/* What is kept for ever says so itself: it stays so where it is saved again, loads as any other,
+ * and goes as any other once the file is removed. */
+static void kept_for_ever(void)
+{
+    const char *dir = make_dir("kept"), *keep = in_dir("kept/step-000000010/keep");
+    pod_disk disk = {0};
+    pod_test_model m;
+    bool one_stays;
+    pod_test_model_make(arena, 3, 1, &m);
+    POD_CHECK_OK(pod_test_save_as(&m, dir, 10, 3, NULL, &(pod_checkpoint_save){.is_kept = true}));
+    POD_CHECK(exists(keep), "it does not say that it is kept");
+    POD_CHECK_OK(pod_test_save(&m, dir, 10, 2, NULL));
+    POD_CHECK(exists(keep), "saved again it is kept no more");
+    POD_CHECK(pod_test_load(dir, the_model, &m, NULL, 0) == 10, "%s", pod_error_text());
+    for (int64_t step = 20; step <= 30; step += 10) {
+        const pod_checkpoint_save s = {.dir = dir, .step = step, .disk = &disk};
+        POD_CHECK_OK(pod_test_save(&m, dir, step, 2, NULL));
+        POD_CHECK(!exists(in_dir("kept/step-%09" PRId64 "/keep", step)), "another is kept");
+        POD_CHECK_OK(pod_checkpoint_rotate(&s, 1, &one_stays));
+        POD_CHECK(exists(in_dir("kept/step-000000010")) == (step == 20), "step %" PRId64, step);
+        if (step == 20) POD_CHECK(remove(keep) == 0, "no file to remove");
     }
 }
 
@@ -638,6 +663,7 @@ static CU_TestInfo tests[] = {{"boxes", boxes},
                               {"finding", finding},
                               {"not found", not_found},
                               {"rotation", rotation},
+                              {"kept for ever", kept_for_ever},
                               {"sweeping", sweeping},
                               {"checkpoints of other models", other_models},
                               {"other files", other_files},

@@ -182,7 +182,7 @@ static void killed_while_rotating(void)
             pod_disk disk = {.kill_at = n};
             const pod_checkpoint_save s = {.dir = dir, .step = NEWER, .disk = &disk};
             bool one_stays;
-            _exit(pod_checkpoint_rotate(&s, 1, 0, &one_stays) == POD_OK ? 0 : 1);
+            _exit(pod_checkpoint_rotate(&s, 1, &one_stays) == POD_OK ? 0 : 1);
         }
         POD_CHECK(child > 0 && waitpid(child, &ended, 0) == child, "no child");
         died = WIFSIGNALED(ended);
@@ -213,13 +213,13 @@ static void cannot_be_removed(void)
     for (size_t i = 0; i < sizeof in_the_way / sizeof in_the_way[0]; i++)
         POD_CHECK_OK(
             pod_dir_make(pod_arena_text(arena, "%s/%s/folder/inside", dir, in_the_way[i])));
-    POD_CHECK_FAILS(pod_checkpoint_rotate(&s, 1, 0, &one_stays), POD_E_IO, "step-000000010.part");
+    POD_CHECK_FAILS(pod_checkpoint_rotate(&s, 1, &one_stays), POD_E_IO, "step-000000010.part");
     CU_ASSERT_FALSE(one_stays);
     for (int64_t step = 10; step < 50; step += 10)
         POD_CHECK(!exists(dir, pod_arena_text(arena, "step-%09" PRId64, step)),
                   "step %" PRId64 " stays", step);
     POD_CHECK(exists(dir, "step-000000050"), "the latest is gone");
-    POD_CHECK_OK(pod_checkpoint_rotate(&s, 1, 0, &one_stays));
+    POD_CHECK_OK(pod_checkpoint_rotate(&s, 1, &one_stays));
 }
 
 /* Where none can be renamed all of them stay, and the first is told. */
@@ -232,7 +232,7 @@ static void cannot_be_renamed(void)
     POD_CHECK_OK(pod_dir_make(dir));
     for (int64_t step = 10; step <= 30; step += 10)
         POD_CHECK_OK(pod_test_save(&older, dir, step, RANKS, NULL));
-    POD_CHECK_FAILS(pod_checkpoint_rotate(&s, 1, 0, &one_stays), POD_E_WRITE, "step-000000010");
+    POD_CHECK_FAILS(pod_checkpoint_rotate(&s, 1, &one_stays), POD_E_WRITE, "step-000000010");
     CU_ASSERT_TRUE(one_stays && exists(dir, "step-000000010") && exists(dir, "step-000000020"));
 }
 
