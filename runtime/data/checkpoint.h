@@ -29,9 +29,9 @@
  * of them it begins with.
  *
  * A folder is written as step-...part and renamed; then `latest` moves. One that is replaced by
- * another of the same step is step-...old meanwhile. Reading goes the other way round: manifest,
- * bytes and CRC-32 of the whole file in memory, and only then HDF5; what is damaged never gets
- * there. */
+ * another of the same step is step-...old meanwhile, one that is removed step-...gone. Reading goes
+ * the other way round: manifest, bytes and CRC-32 of the whole file in memory, and only then HDF5;
+ * what is damaged never gets there. */
 #ifndef MINIPOD_RUNTIME_DATA_CHECKPOINT_H
 #define MINIPOD_RUNTIME_DATA_CHECKPOINT_H
 

@@ -157,6 +157,8 @@ pod_status pod_checkpoint_find(const char *path, pod_arena *a, pod_log *log,
     const pod__checkpoint_kind kind = pod__checkpoint_folder_parse(base_name(where), &step);
     if (kind == POD__CHECKPOINT_PART)
         return pod_fail(POD_E_FORMAT, "%s: is a checkpoint that was not finished", where);
+    if (kind == POD__CHECKPOINT_GONE)
+        return pod_fail(POD_E_FORMAT, "%s: is a checkpoint that was being removed", where);
     if (kind != POD__CHECKPOINT_NONE || is_there(where, "manifest.json"))
         return find_one(where, a, out);
     const char *inside = pod_arena_text(a, "%s/checkpoint", where);

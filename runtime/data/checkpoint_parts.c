@@ -32,6 +32,7 @@ const char *pod__checkpoint_folder(int64_t step, pod__checkpoint_kind kind,
                                    char name[POD__CHECKPOINT_FOLDER_BYTES])
 {
     static const char *const ending[] = {[POD__CHECKPOINT_LEFT] = ".left",
+                                         [POD__CHECKPOINT_GONE] = ".gone",
                                          [POD__CHECKPOINT_PART] = ".part",
                                          [POD__CHECKPOINT_OLD] = ".old",
                                          [POD__CHECKPOINT_WHOLE] = ""};
@@ -44,7 +45,7 @@ pod__checkpoint_kind pod__checkpoint_folder_parse(const char *name, int64_t *ste
     char printed[POD__CHECKPOINT_FOLDER_BYTES];
     int64_t found = 0;
     if (sscanf(name, "step-%18" SCNd64, &found) != 1 || found < 0) return POD__CHECKPOINT_NONE;
-    for (int kind = POD__CHECKPOINT_PART; kind <= POD__CHECKPOINT_WHOLE; kind++)
+    for (int kind = POD__CHECKPOINT_GONE; kind <= POD__CHECKPOINT_WHOLE; kind++)
         if (strcmp(name, pod__checkpoint_folder(found, (pod__checkpoint_kind)kind, printed)) == 0) {
             *step = found;
             return (pod__checkpoint_kind)kind;

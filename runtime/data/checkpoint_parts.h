@@ -23,12 +23,13 @@ uint32_t pod__checkpoint_crc(const void *data, size_t bytes); /* CRC-32 as zlib 
 typedef enum pod__checkpoint_kind {
     POD__CHECKPOINT_NONE, /* no name of a checkpoint */
     POD__CHECKPOINT_LEFT, /* what could not be removed; parse takes it for none */
+    POD__CHECKPOINT_GONE, /* being removed, while one of the same step may be written */
     POD__CHECKPOINT_PART, /* being written */
     POD__CHECKPOINT_OLD,  /* being replaced */
     POD__CHECKPOINT_WHOLE
 } pod__checkpoint_kind;
 
-/* "step-000000120", ".part", ".old" or ".left" behind it; returns `name`. */
+/* "step-000000120", ".part", ".old", ".gone" or ".left" behind it; returns `name`. */
 const char *pod__checkpoint_folder(int64_t step, pod__checkpoint_kind kind,
                                    char name[POD__CHECKPOINT_FOLDER_BYTES]);
 /* The inverse. */

@@ -233,10 +233,19 @@ static bool has_keep(const char *dir, int64_t step)
            (access(path, F_OK) == 0 || errno != ENOENT);
 }
 
+/* What is found at `step`: of a line of steps that this save does not go on with. */
+static bool is_left_behind(const pod_checkpoint_save *s, pod__checkpoint_kind kind, int64_t step)
+{
+    if (s->left_from == 0 || step < s->left_from) return false;
+    if (step == s->step) return kind == POD__CHECKPOINT_OLD;
+    return step < s->own_from || step > s->step;
+}
+
 static pod_status write_keep(const pod_checkpoint_save *s, const char *folder)
 {
     char path[POD_DISK_PATH_BYTES];
-    if (!s->is_kept && !has_keep(s->dir, s->step)) return POD_OK;
+    const bool is_taken_over = s->left_from == 0 || s->step < s->left_from;
+    if (!s->is_kept && !(is_taken_over && has_keep(s->dir, s->step))) return POD_OK;
     POD_TRY(pod_disk_path(path, "%s/" KEEP, folder));
     return pod_disk_write(s->disk, path, "", 0, false);
 }
@@ -294,12 +303,15 @@ pod_status pod_checkpoint_point_to(const char *dir, int64_t step)
     return pod_disk_sync(&disk, dir);
 }
 
+static pod_status remove_left_behind(const pod_checkpoint_save *s);
+
 /* The folder has its name, and stays whatever fails from here on. */
 static pod_status make_known(const pod_checkpoint_save *s)
 {
     char why[NOTE_BYTES];
     const char *but = "and 'latest' not moved to it";
     pod_status status = pod_disk_sync(s->disk, s->dir);
+    if (status == POD_OK) status = remove_left_behind(s);
     if (status == POD_OK) status = move_latest(s);
     if (status == POD_OK) {
         but = "and 'latest' moved to it, which may not last";
@@ -348,11 +360,13 @@ static int64_t count_between(const char *path, int64_t behind, int64_t up_to)
     return n;
 }
 
-/* A part is being written, of a later step. */
+/* A part is being written, of a later step. keep_last 0: what was left behind alone is. */
 static bool is_surplus(const pod_checkpoint_save *s, int64_t keep_last, pod__checkpoint_kind kind,
                        int64_t step)
 {
-    if (step > s->step || kind == POD__CHECKPOINT_PART) return false;
+    if (kind == POD__CHECKPOINT_PART || kind == POD__CHECKPOINT_GONE) return false;
+    if (is_left_behind(s, kind, step)) return true;
+    if (keep_last == 0 || step > s->step) return false;
     if (kind == POD__CHECKPOINT_OLD) return true;
     return count_between(s->dir, step, s->step) >= keep_last && !has_keep(s->dir, step);
 }
@@ -387,37 +401,39 @@ static bool find_surplus(const pod_checkpoint_save *s, int64_t keep_last, place 
     return found;
 }
 
-/* Removes or renames: whether there is none of that step any more. */
-static pod_status clear_part(const pod_checkpoint_save *of, bool *is_clear)
+/* A part or what was being removed, by removing or renaming: whether there is none of that step any
+ * more. */
+static pod_status clear(const pod_checkpoint_save *of, pod__checkpoint_kind kind, bool *is_clear)
 {
-    char part[POD_DISK_PATH_BYTES], left[POD_DISK_PATH_BYTES], named[POD_DISK_PATH_BYTES];
+    char path[POD_DISK_PATH_BYTES], left[POD_DISK_PATH_BYTES], named[POD_DISK_PATH_BYTES];
     char why[NOTE_BYTES];
-    POD_TRY(folder_of(of, POD__CHECKPOINT_PART, part));
-    const pod_status removed = pod_disk_remove(of->disk, part);
+    POD_TRY(folder_of(of, kind, path));
+    const pod_status removed = pod_disk_remove(of->disk, path);
     *is_clear = removed == POD_OK;
     if (*is_clear) return POD_OK;
     snprintf(why, sizeof why, "%s", pod_error_text());
     POD_TRY(folder_of(of, POD__CHECKPOINT_LEFT, left));
-    *is_clear = pod_disk_put_aside(of->disk, part, left, named) == POD_OK;
+    *is_clear = pod_disk_put_aside(of->disk, path, left, named) == POD_OK;
     return pod_fail(removed, "%s%s%s%s", why, *is_clear ? "; it is " : "",
                     *is_clear ? strrchr(named, '/') + 1 : "", *is_clear ? " now" : "");
 }
 
 /* A folder goes by its own name no more before its first file goes: from then on it stays no more,
- * whatever of it is left. */
+ * whatever of it is left. Nor is that name the one of a part: other ranks may be writing one of a
+ * step that was left behind. */
 static pod_status remove_folder(const pod_checkpoint_save *s, place at, bool *stays)
 {
-    char path[POD_DISK_PATH_BYTES], part[POD_DISK_PATH_BYTES];
+    char path[POD_DISK_PATH_BYTES], gone[POD_DISK_PATH_BYTES];
     const pod_checkpoint_save of = {.dir = s->dir, .step = at.step, .disk = s->disk};
     bool is_clear = false;
     *stays = true;
-    const pod_status cleared = clear_part(&of, &is_clear);
+    const pod_status cleared = clear(&of, POD__CHECKPOINT_GONE, &is_clear);
     if (!is_clear) return cleared;
-    POD_TRY(folder_of(&of, POD__CHECKPOINT_PART, part));
+    POD_TRY(folder_of(&of, POD__CHECKPOINT_GONE, gone));
     POD_TRY(folder_of(&of, at.kind, path));
-    POD_TRY(pod_disk_rename(s->disk, path, part));
+    POD_TRY(pod_disk_rename(s->disk, path, gone));
     *stays = false;
-    POD_TRY(pod_disk_remove(s->disk, part));
+    POD_TRY(pod_disk_remove(s->disk, gone));
     return cleared;
 }
 
@@ -440,6 +456,14 @@ pod_status pod_checkpoint_rotate(const pod_checkpoint_save *s, int64_t keep_last
     return status;
 }
 
+static pod_status remove_left_behind(const pod_checkpoint_save *s)
+{
+    bool any = false, stays;
+    for (place at = {.step = -1}; find_surplus(s, 0, &at); any = true)
+        (void)!remove_folder(s, at, &stays); /* rotate tells */
+    return any ? pod_disk_sync(s->disk, s->dir) : POD_OK;
+}
+
 pod_status pod_checkpoint_sweep(const char *path)
 {
     pod_status status = POD_OK;
@@ -449,8 +473,9 @@ pod_status pod_checkpoint_sweep(const char *path)
     if (!dir) return POD_OK;
     for (const struct dirent *e = readdir(dir); e; e = readdir(dir)) {
         bool is_clear;
-        if (pod__checkpoint_folder_parse(e->d_name, &of.step) != POD__CHECKPOINT_PART) continue;
-        const pod_status cleared = clear_part(&of, &is_clear);
+        const pod__checkpoint_kind kind = pod__checkpoint_folder_parse(e->d_name, &of.step);
+        if (kind != POD__CHECKPOINT_PART && kind != POD__CHECKPOINT_GONE) continue;
+        const pod_status cleared = clear(&of, kind, &is_clear);
         if (cleared != POD_OK) status = cleared;
     }
     closedir(dir);

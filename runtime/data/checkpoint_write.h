@@ -68,7 +68,12 @@ typedef struct pod_checkpoint_save {
     uint64_t id; /* the same on all ranks, of no earlier save: what a killed job left is not ours */
     int rank, ranks;
     pod_disk *disk;
-    bool is_kept;        /* rank 0's: for ever. So is one that takes the place of one that was */
+    /* Rank 0's, of a line of steps that begins again behind one that is there: checkpoints of steps
+     * from left_from on are of steps that were left behind, but for those of the line itself, which
+     * are from own_from (at most `step`) to `step`. left_from 0: none are. */
+    int64_t left_from, own_from;
+    bool is_kept; /* rank 0's: for ever. So is one that takes the place of one that was, unless that
+                     was left behind */
     pod_eval_rows evals; /* rank 0's: the manifest's, which keeps 65536 of them; no more than the
                             desk was made for */
 } pod_checkpoint_save;
@@ -95,9 +100,11 @@ POD_MUST pod_status pod_checkpoint_desk_create(pod_arena *a, int ranks, int64_t 
                                                pod_checkpoint_desk *out);
 
 /* Rank 0: waits for what the ranks leave, at most patience_s; then writes index and manifest,
- * renames the folder and moves `latest`. `own` is what became of its own shard, with the text where
- * that failed. Where a rank failed its status and text. On failure before the folder is renamed
- * `latest` and what it points to are as they were, and no part of the save is left. From then on
+ * renames the folder, removes what was left behind and moves `latest`: a process that dies in
+ * between goes on from where this line began, and one that dies later finds nothing else. What of
+ * those cannot be removed is for rotate to tell. `own` is what became of its own shard, with the
+ * text where that failed. Where a rank failed its status and text. On failure before the folder is
+ * renamed all others are as they were, `latest` too, and no part of the save is left. From then on
  * the checkpoint stays, and is_whole on failure too: the text says whether `latest` was moved to
  * it. Where it was not, it is read when those before it are damaged (pod_checkpoint_find). */
 POD_MUST pod_status pod_checkpoint_complete(const pod_checkpoint_save *s, pod_status own,
@@ -109,9 +116,10 @@ POD_MUST pod_status pod_checkpoint_complete(const pod_checkpoint_save *s, pod_st
 POD_MUST pod_status pod_checkpoint_point_to(const char *dir, int64_t step);
 
 /* Of the checkpoints up to the step of `s`, which is whole, removes all but the keep_last (at least
- * 1) latest and those with a file `keep`; and what it replaced. What cannot be removed stops none
- * of the others; the status and text tell of the first that still goes by its name, else of the
- * first of which only files are left. one_stays, on failure too: which of both. */
+ * 1) latest and those with a file `keep`; what it replaced; and, of any step and kept or not, what
+ * was left behind. What cannot be removed stops none of the others; the status and text tell of the
+ * first that still goes by its name, else of the first of which only files are left. one_stays, on
+ * failure too: which of both. */
 POD_MUST pod_status pod_checkpoint_rotate(const pod_checkpoint_save *s, int64_t keep_last,
                                           bool *one_stays);
 /* Removes what saves that were not finished left in `dir`: while nobody saves there. What cannot be

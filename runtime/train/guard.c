@@ -200,13 +200,18 @@ static void tell_anew(const pod_guard *g)
                     plan->out, kept, *kept && *old ? ", and " : "", old);
 }
 
+/* Of its own folder, if with anything: what is there of later steps is left behind. */
+static bool goes_on_from_own(const pod_guard *g)
+{
+    return *plan_of(g)->out && *g->resume && goes_on(plan_of(g));
+}
+
 /* It goes on from an earlier checkpoint of its folder than `latest`, by its name or since the
  * others are damaged: so shall an attempt that follows before the next save. */
 static void turn_back(const pod_guard *g, int64_t step)
 {
-    const pod_guard_plan *plan = plan_of(g);
     const char *dir;
-    if (!*plan->out || !is_root(g) || !*g->resume || !goes_on(plan)) return;
+    if (!is_root(g) || !goes_on_from_own(g)) return;
     pod_status status = in_out(g, "checkpoint", &dir);
     if (status == POD_OK) status = pod_checkpoint_point_to(dir, step);
     if (status != POD_OK)
@@ -314,7 +319,7 @@ static void note_fault(void *guard, int fault)
 }
 
 static pod_status open_saver(pod_guard *g, const pod_checkpoint_info *info,
-                             const pod_eval_rows *evals, pod_store *store)
+                             const pod_eval_rows *evals, pod_store *store, int64_t first_step)
 {
     const pod_guard_plan *p = plan_of(g);
     if (!*p->out) return POD_OK;
@@ -322,6 +327,7 @@ static pod_status open_saver(pod_guard *g, const pod_checkpoint_info *info,
                                  .is_async = p->is_async,
                                  .keep_last = p->keep_last,
                                  .keep_every = p->keep_every,
+                                 .left_from = goes_on_from_own(g) ? first_step + 1 : 0,
                                  .fault = p->fault,
                                  .n_faults = p->n_faults,
                                  .spent = g->past.spent,
@@ -382,7 +388,7 @@ pod_status pod_guard_arm(pod_guard *g, const pod_checkpoint_info *info, const po
     POD_TRY(pod_comm_agree(comm, open_log(g)));
     pod_timeline_mark(tl, POD_LANE_STEPS, POD_DEED_ATTEMPT, g->past.attempt, now, now);
     pod_job_from(g->args.job, first_step, ideal_of(g), stamp(g));
-    POD_TRY(open_saver(g, info, evals, store));
+    POD_TRY(open_saver(g, info, evals, store, first_step));
     POD_TRY(pod_comm_agree(comm, open_strike(g, store, exec)));
     POD_TRY(pod_comm_agree(comm, open_live(g)));
     return pod_vote_open(comm, &g->vote);

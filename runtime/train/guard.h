@@ -62,11 +62,12 @@ const char *pod_guard_resume(const pod_guard *g); /* what to go on from; "": not
 
 /* Before the first step, with everything restored: `first_step` steps are done. Begins the
  * attempt's log; one that does not go on from what its folder has puts the checkpoints that are
- * there aside, as checkpoint.old, or checkpoint.old.2 and so on beside those of earlier times: the
- * first one, or one behind attempts that did not get as far as this. `latest` points to what it
- * goes on from in its own folder then. The timeline takes what is
- * saved and what strikes; it forgets the guard before that is closed. `evals`, which grow, are kept
- * with each save, and borrowed until close. Collective. */
+ * there aside, as checkpoint.old, or checkpoint.old.2 and so on beside those of earlier times:
+ * the first one, or one behind attempts that did not get as far as this. `latest` points to what
+ * it goes on from in its own folder then, and what is there of later steps goes as soon as one
+ * of this attempt is whole. The timeline takes what is saved and what strikes; it forgets the
+ * guard before that is closed. `evals`, which grow, are kept with each save, and borrowed until
+ * close. Collective. */
 POD_MUST pod_status pod_guard_arm(pod_guard *g, const pod_checkpoint_info *info,
                                   const pod_eval_rows *evals, pod_store *store, pod_exec *exec,
                                   pod_timeline *tl, int64_t first_step);

@@ -32,6 +32,7 @@ struct pod_saver {
     pod_checkpoint_desk desk;
     uint64_t first_id; /* of this saver's saves; drawn by rank 0 */
     int64_t last_begun;
+    int64_t own_from; /* the first step that was saved whole, or NO_STEP; rank 0's thread's */
     pod_track *stepping, *writing; /* by thread; NULL: nothing is written down */
 
     pthread_t thread;
@@ -224,6 +225,7 @@ static pod_status make_whole(pod_saver *s, const pod_checkpoint_save *save, pod_
         pod_checkpoint_complete(save, own, &s->index, patience_s, &s->desk, &is_whole);
     if (!is_whole) return made;
     keep_whole(s, save->step);
+    s->own_from = save->own_from;
     bool one_stays;
     if (made != POD_OK)
         warn(s, "a checkpoint is whole, but may not be found first");
@@ -259,6 +261,8 @@ static void work(pod_saver *s)
                                       .rank = s->rank,
                                       .ranks = s->size,
                                       .disk = &disk,
+                                      .left_from = s->plan.left_from,
+                                      .own_from = s->own_from == NO_STEP ? step : s->own_from,
                                       .is_kept = keep_every > 0 && step % keep_every == 0,
                                       .evals = evals};
     pod_status status = write_own(s, &save);
@@ -320,7 +324,7 @@ static pod_status create(pod_saver **out)
         return POD_E_NOMEM;
     }
     s->arena = arena;
-    s->waiting = s->kept = s->last_begun = NO_STEP;
+    s->waiting = s->kept = s->last_begun = s->own_from = NO_STEP;
     pthread_mutex_init(&s->lock, NULL); /* with default attributes these two cannot fail */
     pthread_cond_init(&s->changed, NULL);
     *out = s;

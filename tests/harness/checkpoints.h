@@ -26,7 +26,7 @@ extern const pod_eval_rows pod_test_evals;      /* in each of them */
 /* All ranks save, rank 0 last; those whose shard fails say so. `disk` is one a rank, or NULL. */
 POD_MUST pod_status pod_test_save(const pod_test_model *m, const char *dir, int64_t step, int ranks,
                                   pod_disk disk[]);
-/* Likewise as `as` says: is_kept. */
+/* Likewise as `as` says: left_from, own_from, is_kept. */
 POD_MUST pod_status pod_test_save_as(const pod_test_model *m, const char *dir, int64_t step,
                                      int ranks, pod_disk disk[], const pod_checkpoint_save *as);
 /* Loads the best checkpoint in `dir`; answers its step, -1: none. Fails the test where one was

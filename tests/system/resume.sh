@@ -190,6 +190,32 @@ rm archive/checkpoint/step-000000012/keep
 "$minipod" "${archive[@]}" --keep-every 6 --steps 24 --resume auto >out 2>err || fail "archive: $(cat err)"
 [ "$(kept archive)" = 'latest 6 18 24 ' ] || fail "archive, released: $(kept archive)"
 
+# ---- what was left behind ------------------------------------------------------------------------------
+
+# The checkpoints of a line of steps that was left behind stay until the new line has one of its own.
+back=("${small[@]}" --eval-every 0 --checkpoint sync --keep 2 --keep-every 14 --out back)
+"$minipod" "${back[@]}" --checkpoint-every 7 --steps 50 >out 2>err || fail "left behind: $(cat err)"
+all='latest 14 28 42 49 50 '
+[ "$(kept back)" = "$all" ] || fail "left behind: $(kept back)"
+"$minipod" "${back[@]}" --steps 45 --resume back/checkpoint/step-000000028 --fault kill:rank=0,step=33 >out 2>err &&
+    fail "left behind: the run ended well"
+[ "$(kept back)" = "$all" ] || fail "left behind, killed: $(kept back)"
+cp -r back before_branch
+"$minipod" "${small[@]}" --eval-every 0 --steps 35 --resume back/checkpoint/step-000000028 --out branch2 >out 2>err ||
+    fail "left behind, a branch: $(cat err)"
+diff -r back before_branch || fail "left behind: a branch changed what it began from"
+"$minipod" "${back[@]}" --steps 45 --resume back/checkpoint/step-000000028 >out 2>err || fail "left behind: $(cat err)"
+[ "$(kept back)" = 'latest 14 28 45 ' ] || fail "left behind: $(kept back)"
+# Where that is damaged, or nothing points to it, the line is the same.
+rm back/checkpoint/latest
+printf X | dd of=back/checkpoint/step-000000045/shard-0000.h5 bs=1 seek=1000 conv=notrunc 2>err
+"$minipod" eval --resume back >out 2>err || fail "left behind, eval: $(cat err)"
+[ "$(awk '$1 == "mlp" { print $4 }' out)" = 28 ] || fail "left behind, eval: $(cat out)"
+"$minipod" "${back[@]}" --steps 60 --resume auto >out 2>err || fail "left behind: $(cat err)"
+grep -q '^{"from":28,' back/job/attempt-004.rank-0000.jsonl ||
+    fail "left behind: $(grep from back/job/attempt-004.rank-0000.jsonl)"
+[ "$(kept back)" = 'latest 14 28 60 ' ] || fail "left behind, in the end: $(kept back)"
+
 # ---- auto, where checkpoints were and are not ----------------------------------------------------------
 
 auto=("${small[@]}" --eval-every 0 --out lost --resume auto)

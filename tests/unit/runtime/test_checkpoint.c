@@ -284,6 +284,10 @@ static void not_found(void)
     POD_CHECK_FAILS(
         pod_checkpoint_find(in_dir("elsewhere/step-000000003.part"), arena, NULL, &list),
         POD_E_FORMAT, "was not finished");
+    POD_CHECK_OK(pod_dir_make(in_dir("elsewhere/step-000000003.gone")));
+    POD_CHECK_FAILS(
+        pod_checkpoint_find(in_dir("elsewhere/step-000000003.gone"), arena, NULL, &list),
+        POD_E_FORMAT, "was being removed");
     check_found(in_dir("elsewhere"), 0, NULL);
 }
 
@@ -357,9 +361,11 @@ static void sweeping(void)
     POD_CHECK_OK(pod_dir_make(in_dir("swept/step-000000004.part")));
     spill(in_dir("swept/step-000000004.part/shard-0000.h5"), "half");
     POD_CHECK_OK(pod_dir_make(in_dir("swept/step-000000005.part")));
+    POD_CHECK_OK(pod_dir_make(in_dir("swept/step-000000006.gone")));
     POD_CHECK_OK(pod_checkpoint_sweep(dir));
     POD_CHECK(!exists(in_dir("swept/step-000000004.part")) &&
-                  !exists(in_dir("swept/step-000000005.part")),
+                  !exists(in_dir("swept/step-000000005.part")) &&
+                  !exists(in_dir("swept/step-000000006.gone")),
               "a part is left");
     POD_CHECK(pod_test_load(dir, the_model, &m, NULL, 0) == 4, "%s", pod_error_text());
 }

@@ -197,11 +197,94 @@ static void killed_while_rotating(void)
     POD_CHECK(n > 4 && n < MAX_OPS, "%" PRId64 " operations", n);
 }
 
+/* Behind OLDER, as a job that was taken back there has it: steps that were left behind, kept for
+ * ever, one of them of the step that is saved next. */
+static const int64_t left_behind[] = {104, NEWER, 112, 130};
+enum { N_LEFT = sizeof left_behind / sizeof left_behind[0] };
+static const pod_checkpoint_save line = {.left_from = OLDER + 1, .own_from = NEWER};
+
+static const char *turned_back_dir(const char *what, int64_t n)
+{
+    const char *dir = fresh_dir(what, n, 0);
+    const pod_checkpoint_save kept = {.is_kept = true};
+    for (int i = 0; i < N_LEFT; i++)
+        POD_CHECK_OK(pod_test_save_as(&older, dir, left_behind[i], RANKS, NULL, &kept));
+    POD_CHECK_OK(pod_dir_make(pod_arena_text(arena, "%s/step-000000104.old", dir)));
+    POD_CHECK_OK(pod_checkpoint_point_to(dir, OLDER));
+    return dir;
+}
+
+static bool has_left_behind(const char *dir)
+{
+    bool has = exists(dir, "step-000000104.old") || exists(dir, "step-000000110.old");
+    for (int i = 0; i < N_LEFT; i++)
+        has |= left_behind[i] != NEWER &&
+               exists(dir, pod_arena_text(arena, "step-%09" PRId64, left_behind[i]));
+    return has;
+}
+
+/* Whoever dies: what is loaded is where the line began or its own, and once its own comes first all
+ * that was left behind is gone. Before its own is whole, nothing is. */
+static void killed_while_turning_back(void)
+{
+    bool died = true;
+    int64_t n = 1;
+    for (; died && n < MAX_OPS; n++) {
+        const char *dir = turned_back_dir("turned", n);
+        int ended = 0;
+        const pid_t child = fork();
+        if (child == 0) {
+            pod_disk disk[RANKS] = {{.kill_at = n}};
+            _exit(pod_test_save_as(&newer, dir, NEWER, RANKS, disk, &line) == POD_OK ? 0 : 1);
+        }
+        POD_CHECK(child > 0 && waitpid(child, &ended, 0) == child, "no child");
+        died = WIFSIGNALED(ended);
+        POD_CHECK(died || WEXITSTATUS(ended) == 0, "ended with %d", ended);
+        const int64_t step = pod_test_load(dir, of_step, NULL, NULL, 0);
+        POD_CHECK(step == OLDER || step == NEWER, "%" PRId64 ": step %" PRId64, n, step);
+        POD_CHECK(step == OLDER || !has_left_behind(dir), "%" PRId64 ": some are left", n);
+        POD_CHECK(died || step == NEWER, "step %" PRId64 " is loaded", step);
+        if (exists(dir, "step-000000110.part"))
+            for (int i = 0; i < N_LEFT; i++)
+                POD_CHECK(left_behind[i] == NEWER ||
+                              exists(dir, pod_arena_text(arena, "step-%09" PRId64 "/manifest.json",
+                                                         left_behind[i])),
+                          "%" PRId64 ": step %" PRId64 " is gone", n, left_behind[i]);
+        POD_CHECK_OK(pod_checkpoint_sweep(dir));
+        POD_CHECK_OK(pod_test_save_as(&newer, dir, NEWER, RANKS, NULL, &line));
+        POD_CHECK(!has_left_behind(dir), "%" PRId64 ": then some are left", n);
+        POD_CHECK(!exists(dir, "step-000000110/keep"), "%" PRId64 ": kept as another was", n);
+    }
+    POD_CHECK(n > 20 && n < MAX_OPS, "%" PRId64 " operations", n);
+}
+
+/* Nothing goes but that: not what is before it, nor what the line has of its own, nor what another
+ * rank has begun to write of a step that was left behind; and what went stays away. */
+static void turned_back(void)
+{
+    const char *dir = turned_back_dir("back", 0);
+    const char *begun = pod_arena_text(arena, "%s/step-000000112.part", dir);
+    const pod_checkpoint_save later = {.left_from = OLDER + 1, .own_from = NEWER, .is_kept = true};
+    POD_CHECK_OK(pod_test_save(&older, dir, 90, 1, NULL));
+    POD_CHECK_OK(pod_checkpoint_point_to(dir, OLDER));
+    POD_CHECK_OK(pod_dir_make(begun));
+    POD_CHECK_OK(pod_dir_make(pod_arena_text(arena, "%s/step-000000130.gone", dir)));
+    POD_CHECK_OK(pod_test_save_as(&newer, dir, NEWER, RANKS, NULL, &line));
+    POD_CHECK(!has_left_behind(dir), "some are left");
+    POD_CHECK(exists(dir, "step-000000112.part"), "what a rank had begun is gone");
+    POD_CHECK(exists(dir, "step-000000090") && exists(dir, "step-000000100"), "older ones went");
+    POD_CHECK_OK(pod_test_save(&older, dir, 140, 1, NULL));
+    POD_CHECK_OK(pod_test_save_as(&older, dir, 120, RANKS, NULL, &later));
+    POD_CHECK(exists(dir, "step-000000110") && exists(dir, "step-000000120/keep") &&
+                  !exists(dir, "step-000000140"),
+              "not what the line has");
+}
+
 /* A folder in the place of a file, which nothing here removes: what has one keeps no other from
  * going. */
 static void cannot_be_removed(void)
 {
-    static const char *const in_the_way[] = {"step-000000010", "step-000000020.part",
+    static const char *const in_the_way[] = {"step-000000010", "step-000000020.gone",
                                              "step-000000030"};
     const char *dir = pod_arena_text(arena, "%s/in the way", pod_test_dir());
     pod_disk disk = {0};
@@ -213,7 +296,7 @@ static void cannot_be_removed(void)
     for (size_t i = 0; i < sizeof in_the_way / sizeof in_the_way[0]; i++)
         POD_CHECK_OK(
             pod_dir_make(pod_arena_text(arena, "%s/%s/folder/inside", dir, in_the_way[i])));
-    POD_CHECK_FAILS(pod_checkpoint_rotate(&s, 1, &one_stays), POD_E_IO, "step-000000010.part");
+    POD_CHECK_FAILS(pod_checkpoint_rotate(&s, 1, &one_stays), POD_E_IO, "step-000000010.gone");
     CU_ASSERT_FALSE(one_stays);
     for (int64_t step = 10; step < 50; step += 10)
         POD_CHECK(!exists(dir, pod_arena_text(arena, "step-%09" PRId64, step)),
@@ -314,6 +397,8 @@ static CU_TestInfo tests[] = {{"a full disk", full_disk},
                               {"killed", killed},
                               {"killed while replacing", killed_while_replacing},
                               {"killed while rotating", killed_while_rotating},
+                              {"killed while turning back", killed_while_turning_back},
+                              {"turned back", turned_back},
                               {"what cannot be removed", cannot_be_removed},
                               {"what cannot be renamed", cannot_be_renamed},
                               {"damage", damage},
