@@ -72,6 +72,7 @@ typedef struct pod_cores { /* physical ones */
     int at_work;           /* the fewer of a host's ranks and those, summed over hosts */
 } pod_cores;
 
+/* As ranks are bound now; before pod_comm_split_nodes, which makes several hosts of one. */
 pod_cores pod_comm_cores(pod_comm *c);
 
 /* The worst status of all ranks, with the text of the lowest rank that has it as the error record

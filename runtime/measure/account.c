@@ -218,9 +218,7 @@ static void place_cuts(const accounting *x)
 
 /* ---- one rank of one attempt ---- */
 
-/* The median over the steps of the rank in this attempt but the first; where there is no other,
- * that of the nearest earlier attempt of the same work on as many ranks, then of a later one; 0:
- * not known. */
+/* The median over its steps but the first; 0: there is no other. */
 static pod_stamp usual_of_part(const accounting *x, const pod_job_part *p)
 {
     if (!p || p->n_steps < 2) return 0;
@@ -250,6 +248,8 @@ static pod_stamp usual_of(const accounting *x, const attempt *a, const attempt *
     return is_alike ? usual_of_part(x, part_of(a, rank)) : 0;
 }
 
+/* In this attempt; where it has too few, in the nearest earlier one of the same work on as many
+ * ranks, then in a later one; 0: not known. */
 static pod_stamp usual_step(const accounting *x, int at, int rank)
 {
     const attempt *own = &x->attempt[at];

@@ -19,10 +19,10 @@ typedef struct pod_saver_plan {
     const char *dir; /* the checkpoints' folder, DIR/checkpoint; it exists */
     bool is_async;
     int64_t keep_last;  /* checkpoints, at least 1; never fewer than one that is whole */
-    int64_t keep_every; /* those of steps that it divides are saved to be kept for
-                               ever, by later attempts, too; 0: none */
+    int64_t keep_every; /* those of steps that it divides are saved to be kept for ever, by later
+                           attempts, too; 0: none */
     int64_t left_from;  /* checkpoints that are there, of this step and later ones, go as soon as
-                               one of this saver is whole; 0: none do */
+                           one of this saver is whole; 0: none do */
     const pod_fault *fault; /* what shall go wrong with files; borrowed */
     int n_faults;
     const bool *spent; /* (n_faults): faults that struck in an earlier attempt */
