@@ -8,8 +8,9 @@ enum {
     FEW_WEIGHTS = 96 * 1024,
     WAY = 1024,       /* of the first cache, elements: what is so far apart displaces each other */
     LINE = 16,        /* of a cache */
-    PLACE = 5 * LINE, /* longer pixels come faster into a strip, one after another */
-    LINE_SHORT = 4,   /* windows */
+    PLACE = 5 * LINE, /* longer pixels come faster into a strip, one after another, */
+    PLACE_OF_SEVERAL = 2 * LINE, /* or longer than this where windows have several */
+    LINE_SHORT = 4,              /* windows */
     FEW_WINDOWS = 8,
     LINE_MIN = 8,
     LINE_MAX = 28,
@@ -76,25 +77,39 @@ static void make_lines(pod__direct *d)
         }
 }
 
-/* Windows that are pixels of the image, as they stand: no zeros, nothing to widen or to apply. */
-static bool are_pixels(const pod__windows *v, const pod_conv_call *call, pod__direct_isa isa)
+/* Whether what windows lack beyond the image's columns can be left out, so that no zeros stand
+ * there: whole elements of the first and the last window of a line, and of no others. */
+static bool leave_out(pod__direct *d)
 {
-    return v->r == 1 && v->s == 1 && v->top >= 0 && v->left >= 0 &&
-           v->top + (v->p - 1) * v->step < v->h && v->left + (v->q - 1) * v->step < v->w &&
-           v->dtype == (isa.numbers > 1 ? POD_BF16 : POD_F32) && !(call->fused & POD_CONV_AFFINE_X);
+    const pod__windows *v = &d->view;
+    const int64_t head = larger(0, -v->left);
+    const int64_t tail = larger(0, v->left + (v->q - 1) * v->step + v->s - v->w);
+    if (head > v->step || tail > v->step || head + tail > v->s) return false;
+    if (head + tail > 0 && v->c % d->per > 0) return false;
+    d->head = head * v->c;
+    d->tail = tail * v->c;
+    return true;
 }
 
-static void cut_for_filters(pod__direct *d, const pod_conv_call *call, pod__direct_isa isa)
+/* Images as windows read them: nothing to widen or to apply. */
+static bool is_plain(const pod__direct *d, const pod_conv_call *call)
+{
+    return d->view.dtype == (d->per > 1 ? POD_BF16 : POD_F32) && !(call->fused & POD_CONV_AFFINE_X);
+}
+
+static void cut_for_filters(pod__direct *d, const pod_conv_call *call)
 {
     make_lines(d);
     const pod__windows *v = &d->view;
     const bool few = v->r * v->s * v->c * d->width <= FEW_WEIGHTS * d->per;
     cut(d, v->c, (few ? STRIP : LONG_STRIP) * d->per, 0);
-    if (!are_pixels(v, call, isa) || v->c > PLACE * d->per) return;
+    const int64_t short_pixel = v->r * v->s > 1 ? PLACE_OF_SEVERAL : PLACE;
+    if (!leave_out(d) || !is_plain(d, call) || v->c > short_pixel * d->per) return;
     d->in_place = true;
     d->apart = v->step * v->c;
-    d->line = d->apart * v->w;
-    d->image = v->h * v->w * v->c;
+    d->row = v->w * v->c;
+    d->line = v->step * d->row;
+    d->image = v->h * d->row;
 }
 
 static pod__direct forward(const pod_conv_call *call, pod__direct_isa isa)
@@ -119,7 +134,7 @@ static pod__direct forward(const pod_conv_call *call, pod__direct_isa isa)
                      .h = s->p,
                      .w = s->q,
                      .step = 1};
-    cut_for_filters(&d, call, isa);
+    cut_for_filters(&d, call);
     return d;
 }
 
@@ -151,7 +166,7 @@ static pod__direct input_grad(const pod_conv_call *call, int64_t i, pod__direct_
                      .top = rows.pixel,
                      .left = columns.pixel,
                      .step = s->stride};
-    cut_for_filters(&d, call, isa);
+    cut_for_filters(&d, call);
     return d;
 }
 

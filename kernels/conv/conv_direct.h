@@ -3,10 +3,12 @@
  * two products one instruction adds to a float32 sum.
  *
  *   strip    some lines of the images, the zeros around them in place: [image][row][column][C], in
- *            the caches of the core; there is none where windows are pixels that can be read in place
+ *            the caches of the core; there is none where images of short pixels can be read as they
+ *            stand
  *   forward  squares of up to 16 windows x 2 vectors of filters, whose sums stay in registers over
- *            the whole window: an element of the strip is broadcast to the filters' vectors, or to
- *            one vector's in each of the three windows that it is in
+ *            the whole window: an element of the strip is broadcast to the filters' vectors. What
+ *            windows lack beyond the image is left out: rows always, columns where first and last
+ *            windows alone lack them
  *   input    the same over dy, a convolution for each pair of remainders (residue.h)
  *   grad
  *   weight   squares of half a vector of filters x 3 vectors of a window's row, whose sums stay in
@@ -56,6 +58,7 @@ typedef struct pod__direct {
     int64_t row, image;            /* places of the strip between rows, images, */
     int64_t line, apart;           /* lines of windows, windows */
     bool in_place;                 /* the same of the image, for there is no strip */
+    int64_t head, tail;            /* places left out of each row of a line's first window, last */
     void *out;                     /* every step-th pixel of (N, h, w, width), */
     int64_t h, w, top, left, step; /* from `top`, `left` on */
     /* The weight gradient's images and lines of windows, and how far on an element's second number

@@ -91,6 +91,10 @@ static const pod_conv_shape shapes[] = {
     {3, 4, 2, 16, 4, 2, 7, 3, 3, 1, 1, 1},      /* two windows a line, few filters */
     {2, 6, 14, 3, 3, 6, 9, 2, 6, 2, 0, 1},      /* a window as long as three steps */
     {1, 3, 9, 2048, 2, 5, 16, 1, 1, 2, 0, 0},   /* pixels whole pages apart */
+    {2, 9, 12, 16, 5, 6, 24, 5, 5, 2, 2, 2},    /* the first window of a line lacks two columns */
+    {2, 5, 11, 32, 3, 6, 48, 5, 5, 2, 2, 2},    /* the last one as well */
+    {2, 3, 4, 16, 2, 3, 16, 1, 2, 2, 0, 2},     /* the first one all of them */
+    {3, 8, 1, 64, 8, 1, 32, 3, 3, 1, 1, 1},     /* the only one lacks both sides */
     {0, 8, 8, 32, 8, 8, 32, 3, 3, 1, 1, 1},     /* no image */
     {0, 8, 8, 4, 8, 8, 4, 3, 3, 1, 1, 1},       {0, 8, 8, 4, 4, 4, 4, 1, 1, 2, 0, 0},
     {0, 8, 8, 4, 8, 8, 4, 1, 1, 1, 0, 0},
