@@ -133,7 +133,7 @@ static pod_status keep_events(const pod_planned *p, const pod_exec_sim_watch wat
 static void keep_exposed(const pod_exec_sim *e, pod_simulated *s)
 {
     pod_by_core *x = &s->exposed;
-    *x = (pod_by_core){.least_s = INFINITY, .most_s = -1};
+    *x = (pod_by_core){.least_s = HUGE_VAL, .most_s = -1};
     for (int c = 0; c < s->cores; c++) {
         const double seconds =
             pod_time_seconds(pod_exec_sim_phase(e, c, POD_PHASE_REDUCE)) / (double)s->steps.n;

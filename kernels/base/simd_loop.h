@@ -34,7 +34,7 @@ enum { POD_AHEAD_BYTES = 4096, POD_PAST_BYTES = 4 << 20 };
 static inline void pod_ahead(const void *data, int64_t bytes)
 {
     const void *line = (const void *)((uintptr_t)data + (uintptr_t)bytes);
-    __asm__ volatile("prefetcht0 %a0" : : "p"(line)); /* gcc drops its own in some loops */
+    __asm__ volatile("prefetcht0 %0" : : "m"(*(const char *)line)); /* gcc drops its own here */
 }
 
 /* Whether `count` elements of out go past the caches; what is stored at once begins at multiples of

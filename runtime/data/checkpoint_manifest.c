@@ -61,7 +61,7 @@ static bool sets_best(const pod_eval_rows *evals, int64_t i, double *best)
 static int64_t count_bests(const pod_eval_rows *evals)
 {
     int64_t n = 0;
-    double best = -INFINITY;
+    double best = -HUGE_VAL;
     for (int64_t i = 0; i < evals->n; i++) n += sets_best(evals, i, &best);
     return n;
 }
@@ -72,7 +72,7 @@ static size_t print_evals(const pod_eval_rows *evals, char *text, size_t room)
     const int64_t n_surplus = evals->n > n_most ? evals->n - n_most : 0;
     int64_t plain_left_out = n_surplus < n_plain ? n_surplus : n_plain;
     int64_t bests_left_out = n_surplus - plain_left_out;
-    double best = -INFINITY;
+    double best = -HUGE_VAL;
     size_t n = 0;
     for (int64_t i = 0; i < evals->n; i++) {
         int64_t *left_out = sets_best(evals, i, &best) ? &bests_left_out : &plain_left_out;

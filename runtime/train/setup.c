@@ -198,8 +198,8 @@ pod_status pod_setup_to_evaluate(const pod_config *c, int n_ranks, int node_size
     POD_TRY(rules_from(c, arena, &s));
     POD_TRY(training_from(c, &s));
     POD_TRY(images_from(c, &s));
-    POD_TRY(check_share("dropout", s.dropout));
-    POD_TRY(check_share("survival", s.survival));
+    POD_TRY(check_share("dropout", (double)s.dropout));
+    POD_TRY(check_share("survival", (double)s.survival));
     *out = s;
     return POD_OK;
 }
