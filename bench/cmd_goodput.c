@@ -35,12 +35,24 @@ static pod_status check_twice(const pod_config *c)
     return POD_OK;
 }
 
-static pod_status read_runs(const pod_config *c, pod_arena *a, const pod_fleet *fleet,
-                            pod_run_account *run)
+/* Those that can be read, *n_runs of them. Of several each other is told of and left out. */
+static pod_status read_runs(const pod_config *c, pod_arena *a, const pod_fleet *fleet, pod_log *log,
+                            pod_run_account *run, int *n_runs)
 {
+    const int n = pod_config_n_args(c);
     POD_TRY(check_twice(c));
-    for (int i = 0; i < pod_config_n_args(c); i++)
-        POD_TRY(pod_run_account_read(a, pod_config_arg(c, i), fleet, &run[i]));
+    *n_runs = 0;
+    for (int i = 0; i < n; i++) {
+        pod_run_account *r = &run[*n_runs];
+        const pod_status s = pod_run_account_read(a, pod_config_arg(c, i), r);
+        if (s == POD_E_NOMEM || (s != POD_OK && n == 1)) return s;
+        if (s == POD_OK) {
+            POD_TRY(pod_run_account_schedule(a, fleet, r));
+            ++*n_runs;
+        } else {
+            pod_log_say(log, POD_LOG_ERROR, "%s; left out", pod_error_text());
+        }
+    }
     return POD_OK;
 }
 
@@ -68,7 +80,7 @@ static pod_status write_all(const pod_config *c, const pod_goodput_report *r, po
     return POD_OK;
 }
 
-static pod_status report(const pod_config *c, pod_arena *a, pod_log *log)
+static pod_status report(const pod_config *c, pod_arena *a, pod_log *log, int *exit_code)
 {
     enum { MOST_SUMS = 3 }; /* by phase, where one run makes two groups */
     pod_fleet fleet;
@@ -79,19 +91,19 @@ static pod_status report(const pod_config *c, pod_arena *a, pod_log *log)
     pod_run_account *run = POD_ARENA_NEW(a, pod_run_account, n);
     pod_goodput_sum *sum = POD_ARENA_NEW(a, pod_goodput_sum, n + MOST_SUMS);
     if (!run || !sum) return POD_E_NOMEM;
-    pod_goodput_report r = {
-        .run = run, .n_runs = n, .sum = sum, .by = by, .fleet = *jobs ? &fleet : NULL};
-    POD_TRY(read_runs(c, a, r.fleet, run));
-    if (n > 0) r.n_sums = pod_goodput_sums(run, n, r.fleet, parse_by(by), sum);
+    pod_goodput_report r = {.run = run, .sum = sum, .by = by, .fleet = *jobs ? &fleet : NULL};
+    POD_TRY(read_runs(c, a, r.fleet, log, run, &r.n_runs));
+    if (r.n_runs < n) *exit_code = POD_EXIT_USAGE;
+    if (r.n_runs == 0 && n > 0) return POD_OK;
+    if (n > 0) r.n_sums = pod_goodput_sums(run, r.n_runs, r.fleet, parse_by(by), sum);
     return write_all(c, &r, log);
 }
 
 pod_status pod_cmd_goodput(pod_call *call, int *exit_code)
 {
-    (void)exit_code;
     pod_arena *a;
     POD_TRY(pod_arena_create(NULL, &a));
-    const pod_status status = report(call->config, a, call->log);
+    const pod_status status = report(call->config, a, call->log, exit_code);
     pod_arena_destroy(a);
     return status;
 }

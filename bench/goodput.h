@@ -43,9 +43,11 @@ typedef struct pod_run_account {
     int n_advice;
 } pod_run_account;
 
-/* The run's folder; everything in the arena. `fleet` may be NULL. E_IO, E_FORMAT, E_INVALID. */
-POD_MUST pod_status pod_run_account_read(pod_arena *a, const char *dir, const pod_fleet *fleet,
-                                         pod_run_account *out);
+/* The run's folder, all but its scheduling; everything in the arena. E_IO, E_FORMAT, E_INVALID. */
+POD_MUST pod_status pod_run_account_read(pod_arena *a, const char *dir, pod_run_account *out);
+/* Then what the fleet, which may be NULL, knows of it. E_INVALID where it contradicts the log. */
+POD_MUST pod_status pod_run_account_schedule(pod_arena *a, const pod_fleet *fleet,
+                                             pod_run_account *r);
 
 /* ---- runs together ---- */
 

@@ -291,33 +291,6 @@ static pod_status name_it(pod_arena *a, const char *dir, pod_run_account *r)
     return POD_OK;
 }
 
-/* What ranks had for certain: not what lies between two attempts, when they may have been taken
- * away. */
-static double used_s(const pod_job *j)
-{
-    double sum_s = 0;
-    for (const pod_job_part *p = j->part; p < j->part + j->n_parts; p++)
-        sum_s += pod_stamp_seconds(p->last - p->head.begin);
-    return sum_s;
-}
-
-static pod_status schedule_it(pod_arena *a, const pod_fleet *fleet, pod_run_account *r)
-{
-    r->scheduled = fleet ? pod_fleet_find(fleet, r->job_name) : NULL;
-    if (!fleet)
-        r->why_not_scheduled = "a job alone does not know its capacity; --jobs FILE tells";
-    else if (!r->scheduled)
-        r->why_not_scheduled = pod_arena_text(a, "%s has no job '%s'", fleet->path, r->job_name);
-    if (!r->scheduled) return r->why_not_scheduled ? POD_OK : POD_E_NOMEM;
-    const pod_fleet_run run = {.name = r->name,
-                               .ranks = r->sum.n_ranks,
-                               .begin_s = pod_stamp_seconds(r->sum.begin),
-                               .end_s = pod_stamp_seconds(r->sum.end),
-                               .used_s = used_s(&r->job),
-                               .runs = r->sum.runs};
-    return pod_fleet_check(fleet, r->scheduled, &run);
-}
-
 static int64_t count_redone(const pod_job *j)
 {
     int64_t n = 0, reached = 0;
@@ -346,8 +319,7 @@ static const char *line_of(pod_arena *a, const char *text)
     return line;
 }
 
-pod_status pod_run_account_read(pod_arena *a, const char *dir, const pod_fleet *fleet,
-                                pod_run_account *out)
+pod_status pod_run_account_read(pod_arena *a, const char *dir, pod_run_account *out)
 {
     pod_run_account r = {0};
     const pod_clock clock = pod_clock_start();
@@ -364,7 +336,6 @@ pod_status pod_run_account_read(pod_arena *a, const char *dir, const pod_fleet *
     r.n_redone_steps = count_redone(&r.job);
     POD_TRY(read_terms(a, r.name, head, r.sum.runs, &r.program));
     POD_TRY(take_program(&r, &r.program));
-    POD_TRY(schedule_it(a, fleet, &r));
     POD_TRY(pod_stragglers_of(a, &r.job, &r.pace));
     POD_TRY(pod_deviation_of(&r.job, &r.deviation));
     r.saves = pod_saves_of(&r.job);
@@ -372,4 +343,33 @@ pod_status pod_run_account_read(pod_arena *a, const char *dir, const pod_fleet *
     POD_TRY(pod_advise(a, &r.job, &r.sum, &r.pace, r.advice, &r.n_advice));
     *out = r;
     return POD_OK;
+}
+
+/* ---- what a scheduler knows of it ---- */
+
+/* What ranks had for certain: not what lies between two attempts, when they may have been taken
+ * away. */
+static double used_s(const pod_job *j)
+{
+    double sum_s = 0;
+    for (const pod_job_part *p = j->part; p < j->part + j->n_parts; p++)
+        sum_s += pod_stamp_seconds(p->last - p->head.begin);
+    return sum_s;
+}
+
+pod_status pod_run_account_schedule(pod_arena *a, const pod_fleet *fleet, pod_run_account *r)
+{
+    r->scheduled = fleet ? pod_fleet_find(fleet, r->job_name) : NULL;
+    if (!fleet)
+        r->why_not_scheduled = "a job alone does not know its capacity; --jobs FILE tells";
+    else if (!r->scheduled)
+        r->why_not_scheduled = pod_arena_text(a, "%s has no job '%s'", fleet->path, r->job_name);
+    if (!r->scheduled) return r->why_not_scheduled ? POD_OK : POD_E_NOMEM;
+    const pod_fleet_run run = {.name = r->name,
+                               .ranks = r->sum.n_ranks,
+                               .begin_s = pod_stamp_seconds(r->sum.begin),
+                               .end_s = pod_stamp_seconds(r->sum.end),
+                               .used_s = used_s(&r->job),
+                               .runs = r->sum.runs};
+    return pod_fleet_check(fleet, r->scheduled, &run);
 }

@@ -300,6 +300,18 @@ refuses() {
         fail "goodput $*: exit $code, want 2 and '$want': $(cat out err)"
 }
 mkdir empty hollow hollow/job
+# Of several folders those that are no run's are named, a line each; the others are as they were alone.
+"$minipod" goodput calm --csv want.csv --json want.json >want 2>err || fail "$(cat err)"
+"$minipod" goodput absent calm empty hollow --csv got.csv --json got.json >out 2>err
+code=$?
+{ [ $code -eq 2 ] && cmp -s want out && cmp -s want.csv got.csv && cmp -s want.json got.json &&
+    [ "$(cut -c 1-30 err)" = "minipod: absent: No such file 
+minipod: empty: is no run's fo
+minipod: hollow/job: no job lo" ]; } || fail "one run of four: exit $code: $(cat out err)"
+"$minipod" goodput absent empty --csv none.csv >out 2>err
+code=$?
+{ [ $code -eq 2 ] && [ ! -s out ] && [ "$(wc -l <err)" -eq 2 ] && [ ! -e none.csv ]; } ||
+    fail "no run of two: exit $code: $(cat out err)"
 refuses 'which runs'
 refuses 'absent: No such file' absent
 refuses 'empty: is no run.s folder: want job/ .* found nothing$' empty
