@@ -26,7 +26,7 @@ extern const int pod_window_s[POD_N_WINDOWS]; /* 0: the whole job */
 
 typedef struct pod_run_account {
     const char *name;         /* as it was given */
-    const char *job_name;     /* the last part of that, as a scheduler knows it */
+    const char *job_name;     /* the folder's own, as a scheduler knows it */
     const char *model, *mesh; /* of the last attempt, as one line */
     pod_job job;
     pod_stamp now; /* 0: it is over */

@@ -1,4 +1,5 @@
 /* A run's folder, read: its job log, and of run.json what program goodput is made of. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include <cjson/cJSON.h>
 #include <ctype.h>
 #include <dirent.h>
@@ -280,15 +281,23 @@ static pod_status read_windows(pod_run_account *r)
     return pod_intervals_fill(&r->job, r->now, r->window, POD_N_WINDOWS);
 }
 
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The folder has its own name, whatever leads to it: `.`, a link. */
 static pod_status name_it(pod_arena *a, const char *dir, pod_run_account *r)
 {
     size_t length = strlen(dir);
     while (length > 1 && dir[length - 1] == '/') length--;
     r->name = pod_arena_text(a, "%.*s", (int)length, dir);
     if (!r->name) return POD_E_NOMEM;
-    const char *slash = strrchr(r->name, '/');
-    r->job_name = slash && slash[1] ? slash + 1 : r->name;
-    return POD_OK;
+    char *whole = realpath(dir, NULL);
+    r->job_name = pod_arena_text(a, "%s", last_part(whole ? whole : r->name));
+    free(whole);
+    return r->job_name ? POD_OK : POD_E_NOMEM;
 }
 
 static int64_t count_redone(const pod_job *j)

@@ -144,6 +144,14 @@ csv one.csv calm scheduling 0.75
 csv one.csv calm goodput 0.125
 has '^ calm 80.000 60.000 5.000 10.000 75.00$'
 has '^# all jobs: 60.000 / 160.000 rank-s = 37.50 %'
+# The job's name is the folder's own, whatever leads there.
+ln -s calm latest
+for run in calm/ calm/. latest "$work/latest/"; do
+    "$minipod" goodput $run --jobs jobs.csv --csv one.csv >out 2>err || fail "$run: $(cat err)"
+    has '60.000 60.000 40.000 10.000 75.00 66.67 25.00 12.50$'
+done
+(cd calm && "$minipod" goodput . --jobs ../jobs.csv) >out 2>err || fail "the folder at hand: $(cat err)"
+has '^ \. 1 80.000 60.000 60.000 40.000 10.000 75.00 66.67 25.00 12.50$'
 # The log's 60 rank-s are not the 200 that the scheduler tells of: 40 / 220 x 0.25
 sed 's/calm,end,30/calm,end,100/' jobs.csv >longer.csv
 "$minipod" goodput calm --jobs longer.csv --csv one.csv >out 2>err || fail "$(cat err)"
