@@ -442,7 +442,8 @@ static pod_status calibrate(pod_call *call, const char *path, pod_table *t)
     POD_TRY(measure_all(call, &r, &m));
     POD_TRY(pod_table_print(t, call->log->out));
     POD_TRY(pod_machine_write(path, &m));
-    pod_log_say(call->log, POD_LOG_RESULT, "# written: %s", path);
+    pod_log_say(call->log, POD_LOG_RESULT, "# written: %s",
+                pod_file_is_stdout(path) ? "standard output" : path);
     if (csv[0] != '\0') POD_TRY(pod_table_write_csv(t, csv));
     if (json[0] != '\0') POD_TRY(write_json(json, &m, t));
     if (BUSY_ONE_IN * r.n_spread > r.n)
@@ -461,8 +462,8 @@ static pod_status calibrate_here(pod_call *call)
         POD_TRY(pod_machine_host_path(path, sizeof path));
     else
         snprintf(path, sizeof path, "%s", given);
-    POD_TRY(pod_dir_make_for(path)); /* before it is measured for nothing */
-    POD_TRY(pod_file_check(path));
+    if (access(path, F_OK) != 0) POD_TRY(pod_dir_make_for(path));
+    POD_TRY(pod_file_check_result(path)); /* before it is measured for nothing */
     pod_table *t;
     POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
     pod_status s = calibrate(call, path, t);

@@ -28,8 +28,8 @@ static const pod_option *option_of(int o)
     return &pod_options(&n)[o];
 }
 
-/* A plot is drawn by a program that makes its file; --output asks for a file that is kept. */
-static bool may_be_stdout(int o) { return o != POD_OPT_PLOT && o != POD_OPT_OUTPUT; }
+/* A plot is drawn by a program that makes its file. */
+static bool may_be_stdout(int o) { return o != POD_OPT_PLOT; }
 
 /* "": no result goes there. */
 static const char *path_of(const pod_config *c, int o)
@@ -125,10 +125,10 @@ pod_status pod_result_files_check(const pod_config *c, uint32_t command)
     for (int o = 0; o < POD_N_OPTS; o++) {
         const char *path = path_of(c, o);
         if (path[0] == '\0') continue;
-        if (may_be_stdout(o))
-            POD_TRY(pod_file_check_result(path));
-        else if (o == POD_OPT_PLOT) /* --output may name a folder that is to be made */
+        if (!may_be_stdout(o))
             POD_TRY(pod_file_check(path));
+        else if (o != POD_OPT_OUTPUT) /* which may name a folder that is to be made */
+            POD_TRY(pod_file_check_result(path));
         for (int other = 0; other < o; other++) POD_TRY(check_apart(c, o, other));
         POD_TRY(check_beside_out(c, command, o));
     }

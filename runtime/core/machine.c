@@ -422,7 +422,7 @@ void pod_machine_print(const pod_machine *m, FILE *to)
 pod_status pod_machine_write(const char *path, const pod_machine *m)
 {
     pod_file *f;
-    POD_TRY(pod_file_open(path, &f));
+    POD_TRY(pod_file_open_result(path, &f));
     fprintf(pod_file_stream(f), "# made by minipod calibrate; rates are of one core\n");
     pod_machine_print(m, pod_file_stream(f));
     POD_TRY(pod_file_close(f));

@@ -66,6 +66,7 @@ void pod_machine_print(const pod_machine *m, FILE *to); /* the inverse of read *
 /* Lines of comment on what its file leaves out, or says is 0 where that is the same: what
  * simulations take it for then. None of a host without links, which is not simulated. */
 void pod_machine_print_absent(const pod_machine *m, FILE *to);
+/* As a file of results: `-` is standard output. */
 POD_MUST pod_status pod_machine_write(const char *path, const pod_machine *m);
 
 bool pod_machine_is_virtual(const pod_machine *m); /* times on it are a simulation's */

@@ -71,6 +71,14 @@ is_alone csv && cmp -s out pred.csv && grep -q '^# minipod' err || fail "predict
 refuses "csv: '-' is standard output, which predictions takes" "${eval[@]}" --predictions - --csv -
 refuses "json: 'x' is the file, which predictions takes" "${eval[@]}" --predictions x --json x
 
+# The machine file, too; its measuring takes minutes.
+for to in - /dev/stdout; do
+    timeout 2 "$minipod" calibrate -o $to >out 2>err
+    [ ! -s out ] && grep -q '^measuring one core of ' err && [ ! -e ./- ] && [ ! -e ./-.part ] ||
+        fail "calibrate -o $to: $(cat out err; ls ./-*)"
+done
+refuses "csv: '-' is standard output, which output takes" calibrate -o - --csv -
+
 # No result goes over what the command reads, by whatever name.
 "$minipod" data make glyphs:8x8x1:60+30 -o own.h5 >out 2>&1 || fail "a data set: $(cat out)"
 of_file=(train --model mlp --data own.h5 --batch 12 --steps 3)

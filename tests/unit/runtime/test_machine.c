@@ -43,6 +43,7 @@ static void print_is_the_inverse_of_read(void)
     CU_ASSERT_EQUAL(memcmp(&m, &again, sizeof m), 0);
     CU_ASSERT_EQUAL(pod_machine_peak_flop_per_s(&again, POD_BF16), 2900.5e9);
     CU_ASSERT_EQUAL(pod_machine_peak_flop_per_s(&again, POD_F32), 1e9 * (1.0 / 3));
+    POD_CHECK_OK(pod_machine_write("/dev/null", &m)); /* is written as it is */
 }
 
 static void bad_files(void)
