@@ -1,10 +1,12 @@
 #include "bench/result_files.h"
 
+#include <dirent.h>
 #include <string.h>
 
 #include "bench/kernels_problem.h"
 #include "runtime/core/file.h"
 #include "runtime/core/machine.h"
+#include "runtime/data/checkpoint.h"
 #include "runtime/data/glyphs.h"
 
 /* What commands leave in --out, by their own names. */
@@ -69,6 +71,18 @@ static pod_status check_beside_out(const pod_config *c, uint32_t command, int mi
     return POD_OK;
 }
 
+/* Without --output calibrate writes the host's machine file. */
+static pod_status check_beside_host(const pod_config *c, uint32_t command, int mine)
+{
+    char host[POD_PATH_BYTES];
+    if (!(command & POD_CMD_CALIBRATE) || path_of(c, POD_OPT_OUTPUT)[0] != '\0' ||
+        pod_machine_host_path(host, sizeof host) != POD_OK ||
+        !pod_file_is_same(path_of(c, mine), host))
+        return POD_OK;
+    return pod_fail(POD_E_INVALID, "%s: '%s' is the machine file, which calibrate writes",
+                    option_of(mine)->name, path_of(c, mine));
+}
+
 /* ---- and what is read ---- */
 
 /* The file that the option has the command read: "", or a name of none, where it means another
@@ -96,6 +110,71 @@ static pod_status spare(int mine, const char *path, const char *read, const char
                     path, by);
 }
 
+/* A run's folder, or of --resume one of checkpoints. */
+typedef struct run_folder {
+    int mine;
+    const char *path; /* of the result */
+    const char *run, *by;
+} run_folder;
+
+static pod_status spare_in(const run_folder *f, const char *dir, const char *name)
+{
+    char file[POD_PATH_BYTES];
+    POD_TRY(pod_path_join(dir, name, file));
+    if (!pod_file_is_over(f->path, file)) return POD_OK;
+    return pod_fail(POD_E_INVALID, "%s: '%s' is a file of %s, which %s reads",
+                    option_of(f->mine)->name, f->path, f->run, f->by);
+}
+
+static bool is_of_checkpoint(const char *name)
+{
+    static const char *const names[] = {"latest", "index.h5", "manifest.json", "keep"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return strncmp(name, "shard-", strlen("shard-")) == 0;
+}
+
+static bool is_any(const char *name) { return name[0] != '\0'; }
+
+static pod_status spare_those(const run_folder *f, const char *dir, bool (*is_one)(const char *))
+{
+    pod_status s = POD_OK;
+    DIR *d = opendir(dir);
+    if (!d) return POD_OK;
+    for (const struct dirent *e = readdir(d); e && s == POD_OK; e = readdir(d))
+        if (is_one(e->d_name)) s = spare_in(f, dir, e->d_name);
+    closedir(d);
+    return s;
+}
+
+static pod_status spare_checkpoints(const run_folder *f)
+{
+    pod_arena *a;
+    pod_checkpoint_list list;
+    POD_TRY(pod_arena_create(NULL, &a));
+    pod_status s = POD_OK;
+    if (pod_checkpoint_find(f->run, a, NULL, &list) == POD_OK) {
+        s = spare_those(f, list.where, is_of_checkpoint);
+        for (int i = 0; i < list.n && s == POD_OK; i++)
+            s = spare_those(f, list.folder[i], is_of_checkpoint);
+    }
+    pod_arena_destroy(a);
+    return s;
+}
+
+/* What else is in the folder is nobody's: a result may go there. */
+static pod_status spare_run(int mine, const char *path, const char *run, const char *by)
+{
+    const run_folder f = {mine, path, run, by};
+    char job[POD_PATH_BYTES];
+    if (path[0] == '\0' || run[0] == '\0') return POD_OK;
+    for (size_t i = 0; i < sizeof in_out / sizeof in_out[0]; i++)
+        if (in_out[i].commands & POD_CMD_TRAIN) POD_TRY(spare_in(&f, run, in_out[i].name));
+    POD_TRY(pod_path_join(run, "job", job));
+    POD_TRY(spare_those(&f, job, is_any));
+    return spare_checkpoints(&f);
+}
+
 static pod_status spare_inputs_of(const pod_config *c, uint32_t command, int mine)
 {
     const char *path = path_of(c, mine);
@@ -108,6 +187,11 @@ static pod_status spare_inputs_of(const pod_config *c, uint32_t command, int min
         POD_TRY(spare(mine, path, pod_config_file(c, i), option_of(POD_OPT_CONF)->name));
     for (int i = 0; command & (POD_CMD_DATA | POD_CMD_GOODPUT) && i < pod_config_n_args(c); i++)
         POD_TRY(spare(mine, path, pod_config_arg(c, i), "the command"));
+    for (int i = 0; command & POD_CMD_GOODPUT && i < pod_config_n_args(c); i++)
+        POD_TRY(spare_run(mine, path, pod_config_arg(c, i), "the command"));
+    if (option_of(POD_OPT_RESUME)->commands & command)
+        POD_TRY(spare_run(mine, path, pod_config_text(c, POD_OPT_RESUME),
+                          option_of(POD_OPT_RESUME)->name));
     return POD_OK;
 }
 
@@ -131,6 +215,7 @@ pod_status pod_result_files_check(const pod_config *c, uint32_t command)
             POD_TRY(pod_file_check_result(path));
         for (int other = 0; other < o; other++) POD_TRY(check_apart(c, o, other));
         POD_TRY(check_beside_out(c, command, o));
+        POD_TRY(check_beside_host(c, command, o));
     }
     return POD_OK;
 }

@@ -114,6 +114,29 @@ refuses "predictions: 'own.h5' is the file that data reads" eval --resume of-fil
 refuses "json: 'own.h5' is the file that the command reads" data info own.h5 --json own.h5
 refuses "json: 'made.h5' is the file, which output takes" data make glyphs:8x8x1:60+30 -o made.h5 --json made.h5
 refuses "autotune: 'rules.conf' is the file that algo reads" "${coll[@]:1}" --algo @rules.conf --autotune rules.conf
+refuses "csv: '$XDG_CONFIG_HOME/minipod/host.conf' is the machine file, which calibrate writes" \
+    calibrate --csv "$XDG_CONFIG_HOME/minipod/host.conf"
+# Nor over a file of a run's folder that is read; others may go there.
+folder_files() { find run -type f ! -name mine.\* -exec cksum {} + | sort; }
+files=$(folder_files)
+checkpoint=run/checkpoint/$(cut -d ' ' -f 1 run/checkpoint/latest)
+for file in run/run.json run/steps.csv run/goodput.json run/mllog.txt run/job/attempt-001.rank-0001.jsonl; do
+    refuses "json: '$file' is a file of ./run, which the command reads" goodput ./run --json $file
+    refuses "csv: '$file' is a file of run, which resume reads" "${eval[@]}" --csv $file
+    refuses "json: '$file' is a file of run, which resume reads" \
+        "${train[@]}" --resume run --out beside --json $file
+done
+for file in run/checkpoint/latest "$checkpoint"/{index.h5,manifest.json,shard-0000.h5}; do
+    refuses "predictions: '$file' is a file of run, which resume reads" "${eval[@]}" --predictions "$file"
+    [ $file = run/checkpoint/latest ] ||
+        refuses "csv: '$file' is a file of $checkpoint, which resume reads" \
+            eval --resume "$checkpoint" --batch 12 --csv "$file"
+    refuses "prometheus: '$file' is a file of run, which the command reads" goodput of-file run --prometheus "$file"
+done
+for again in 1 2; do
+    "$minipod" "${eval[@]}" --csv run/mine.csv --json "$checkpoint/mine.json" >out 2>err || fail "beside a run: $again: $(cat err)"
+done
+[ "$files" = "$(folder_files)" ] || fail "a file of a run that is read has changed"
 [ "$sum" = "$(read_files)" ] || fail "a file that is read has changed"
 rm "$XDG_CONFIG_HOME/minipod/host.conf"
 # Nor over what goes into the run's folder.
