@@ -267,6 +267,13 @@ pod_status pod_setup_schedule(pod_setup *s, int64_t n_train, pod_schedule *out)
     return POD_OK;
 }
 
+bool pod_schedule_evaluates_as_asked(const pod_schedule *schedule, const pod_setup *s)
+{
+    const double rounding = 1e-9; /* 0.7 x 10 is no 7 */
+    const double asked = s->eval_every * (double)schedule->steps_per_epoch;
+    return asked <= 0 || fabs((double)schedule->eval_every / asked - 1) < rounding;
+}
+
 int64_t pod_schedule_place(const pod_schedule *s, int64_t n_done) { return n_done + s->ahead; }
 
 double pod_schedule_epochs(const pod_schedule *s, int64_t n_done)

@@ -92,6 +92,9 @@ POD_MUST pod_status pod_setup_schedule(pod_setup *s, int64_t n_train, pod_schedu
  * is NaN, not known, as if those steps had been of this batch. */
 void pod_setup_go_on(pod_setup *s, int64_t first_step, double epochs, pod_schedule *schedule);
 
+/* Whether evaluations are as many steps apart as was asked for, which need be no whole number. */
+bool pod_schedule_evaluates_as_asked(const pod_schedule *schedule, const pod_setup *s);
+
 /* The position in the data after so many steps: in steps of this batch, and in epochs. */
 int64_t pod_schedule_place(const pod_schedule *s, int64_t n_done);
 double pod_schedule_epochs(const pod_schedule *s, int64_t n_done);

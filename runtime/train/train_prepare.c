@@ -85,6 +85,19 @@ static void tell_batch(const pod__trainer *t, const pod_snapshot *found)
                 found->batch, found->step, batch, epochs);
 }
 
+static void tell_evaluations(const pod__trainer *t)
+{
+    const pod_setup *s = t->args->setup;
+    const pod_schedule *r = &t->result->schedule;
+    if (pod_schedule_evaluates_as_asked(r, s)) return;
+    const double per_epoch = (double)r->steps_per_epoch;
+    pod_log_say(t->args->log, POD_LOG_INFO,
+                "eval-every: %g epochs are %.4g steps; evaluations are %" PRId64
+                " apart, which is %.4g epochs",
+                s->eval_every, s->eval_every * per_epoch, r->eval_every,
+                (double)r->eval_every / per_epoch);
+}
+
 static pod_status restore(pod__trainer *t, const pod_checkpoint_info *want)
 {
     pod_train_result *r = t->result;
@@ -173,6 +186,7 @@ pod_status pod__train_prepare(pod__trainer *t)
     POD_TRY(pod_comm_agree(a->comm, open_loaders(t)));
     POD_TRY(pod_comm_agree(a->comm, open_records(t)));
     take_past(t);
+    tell_evaluations(t);
     pod_feed_follow(t->loader, t->result->timeline);
     pod_feed_follow(t->eval_loader, t->result->timeline);
     pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "lr"), &t->lr);

@@ -237,16 +237,19 @@ static void test_schedule(void)
         double eval_every, warmup, decay;
         int64_t per_epoch, n_steps, eval_steps, warmup_steps;
         double decay_steps;
+        bool is_rounded; /* what is between evaluations */
     } rows[] = {
         /* the tail of an epoch is dropped: 210 / 40 = 5 steps */
-        {210, 40, 2.4, 0, 0.4, 1.0, 2.4, 5, 12, 2, 5, 12.0},
-        {210, 40, 2.4, 0, 0.0, 0.0, 0.5, 5, 12, 12, 0, 2.5},
-        {210, 40, 3.0, 0, 1.0, 0.5, 1.0, 5, 15, 5, 3, 5.0},  /* 2.5 steps round up */
-        {210, 40, 3.0, 0, 0.01, 0.0, 1.0, 5, 15, 1, 0, 5.0}, /* at least a step apart */
-        {210, 40, 3.0, 7, 1.0, 2.0, 1.0, 5, 7, 5, 10, 5.0},  /* steps go before epochs */
-        {40, 40, 1.0, 0, 1.0, 0.0, 2.4, 1, 1, 1, 0, 2.4},
-        {60000, 1024, 12.0, 0, 1.0, 2.0, 2.4, 58, 696, 58, 116, 139.2},
-        {210, 40, 0.1, 0, 1.0, 0.0, 1.0, 5, 1, 5, 0, 5.0}, /* half a step rounds up */
+        {210, 40, 2.4, 0, 0.4, 1.0, 2.4, 5, 12, 2, 5, 12.0, false},
+        {210, 40, 2.4, 0, 0.0, 0.0, 0.5, 5, 12, 12, 0, 2.5, false},
+        {210, 40, 3.0, 0, 1.0, 0.5, 1.0, 5, 15, 5, 3, 5.0, false}, /* 2.5 steps round up */
+        {210, 40, 3.0, 0, 0.01, 0.0, 1.0, 5, 15, 1, 0, 5.0, true}, /* at least a step apart */
+        {210, 40, 3.0, 7, 1.0, 2.0, 1.0, 5, 7, 5, 10, 5.0, false}, /* steps go before epochs */
+        {40, 40, 1.0, 0, 1.0, 0.0, 2.4, 1, 1, 1, 0, 2.4, false},
+        {60000, 1024, 12.0, 0, 1.0, 2.0, 2.4, 58, 696, 58, 116, 139.2, false},
+        {210, 40, 0.1, 0, 1.0, 0.0, 1.0, 5, 1, 5, 0, 5.0, false}, /* half a step rounds up */
+        {100, 10, 1.0, 0, 0.35, 0.0, 1.0, 10, 10, 4, 0, 10.0, true},
+        {100, 10, 1.0, 0, 0.7, 0.0, 1.0, 10, 10, 7, 0, 10.0, false}, /* not in binary, though */
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         pod_setup s = {.batch = rows[i].batch,
@@ -262,6 +265,9 @@ static void test_schedule(void)
                   "row %zu: %" PRId64 " steps an epoch, %" PRId64
                   " in all, evaluated each %" PRId64,
                   i, got.steps_per_epoch, got.n_steps, got.eval_every);
+        POD_CHECK(pod_schedule_evaluates_as_asked(&got, &s) == !rows[i].is_rounded,
+                  "row %zu: evaluated each %" PRId64 ", as asked: %d", i, got.eval_every,
+                  rows[i].is_rounded);
         POD_CHECK(s.lr.train_steps == rows[i].n_steps &&
                       s.lr.warmup_steps == rows[i].warmup_steps &&
                       fabs(s.lr.decay_steps - rows[i].decay_steps) < 1e-9,
