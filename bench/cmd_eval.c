@@ -28,7 +28,7 @@ typedef struct job {
     pod_exec *exec;
     pod_loader *loader;
     pod_predictions *predictions; /* NULL: nobody asked for them */
-    int64_t step;                 /* of the checkpoint */
+    pod_snapshot from;
     pod_eval_result result;
     double seconds;
 } job;
@@ -135,12 +135,12 @@ static pod_status evaluate(job *j)
     const char *path = pod_config_text(j->config, POD_OPT_RESUME);
     POD_TRY(pod_comm_agree(comm, open_own(j)));
     pod_checkpoint_info want = {.model = j->setup.model};
-    POD_TRY(pod_snapshot_restore(path, &want, false, j->store, comm, j->call->log, &j->step));
+    POD_TRY(pod_snapshot_restore(path, &want, false, j->store, comm, j->call->log, &j->from));
     POD_TRY(pod_exec_open(j->program, j->store, comm, j->call->clock, &j->exec));
     POD_TRY(open_predictions(j));
     pod_time begin = pod_clock_now(&j->call->clock);
-    POD_TRY(pod_evaluate(j->exec, j->loader, j->data->info.n_samples[POD_SPLIT_TEST], comm, j->step,
-                         j->predictions, &j->result));
+    POD_TRY(pod_evaluate(j->exec, j->loader, j->data->info.n_samples[POD_SPLIT_TEST], comm,
+                         j->from.step, j->predictions, &j->result));
     j->seconds = pod_time_seconds(pod_clock_now(&j->call->clock) - begin);
     return close_predictions(j);
 }
@@ -148,6 +148,34 @@ static pod_status evaluate(job *j)
 static const pod_column columns[] = {
     {"model", "", true},    {"data", "", true},  {"ranks", "", false},    {"step", "", false},
     {"samples", "", false}, {"loss", "", false}, {"accuracy", "", false}, {"time", "s", false}};
+
+/* The row of the table in full. */
+static pod_status write_json(const job *j, const char *path)
+{
+    pod_file *f;
+    POD_TRY(pod_file_open_result(path, &f));
+    pod_json w = pod_json_start(pod_file_stream(f), 2);
+    pod_json_open_object(&w, NULL);
+    pod_json_text(&w, "schema", "minipod.eval");
+    pod_json_int(&w, "version", 1);
+    pod_json_text(&w, "clock", "wall");
+    pod_json_text(&w, "checkpoint", j->from.folder);
+    pod_json_int(&w, "step", j->from.step);
+    pod_json_open_array(&w, "results");
+    pod_json_open_object(&w, NULL);
+    pod_json_text(&w, "model", j->setup.model);
+    pod_json_text(&w, "data", j->setup.data);
+    pod_json_int(&w, "ranks", pod_comm_size(j->call->comm));
+    pod_json_int(&w, "step", j->from.step);
+    pod_json_int(&w, "samples", j->result.n_samples);
+    pod_json_double(&w, "loss", j->result.loss);
+    pod_json_double(&w, "accuracy", j->result.accuracy);
+    pod_json_double(&w, "time", j->seconds);
+    pod_json_close(&w);
+    pod_json_close(&w);
+    pod_json_close(&w);
+    return pod_file_close(f);
+}
 
 static pod_status print_results(job *j)
 {
@@ -161,24 +189,14 @@ static pod_status print_results(job *j)
     pod_table_add(t, "%s", j->setup.model);
     pod_table_add(t, "%s", j->setup.data);
     pod_table_add(t, "%d", pod_comm_size(j->call->comm));
-    pod_table_add(t, "%" PRId64, j->step);
+    pod_table_add(t, "%" PRId64, j->from.step);
     pod_table_add(t, "%" PRId64, j->result.n_samples);
     pod_table_add(t, "%.6f", j->result.loss);
     pod_table_add(t, "%.4f", j->result.accuracy);
     pod_table_add(t, "%.3f", j->seconds);
     pod_status s = pod_table_print(t, j->call->log->out);
     if (s == POD_OK && *csv) s = pod_table_write_csv(t, csv);
-    pod_file *f;
-    if (s == POD_OK && *json && (s = pod_file_open_result(json, &f)) == POD_OK) {
-        pod_json writer = pod_json_start(pod_file_stream(f), 2);
-        pod_json_open_object(&writer, NULL);
-        pod_json_text(&writer, "schema", "minipod.eval");
-        pod_json_int(&writer, "version", 1);
-        pod_json_text(&writer, "clock", "wall");
-        pod_table_json(t, &writer, "results");
-        pod_json_close(&writer);
-        s = pod_file_close(f);
-    }
+    if (s == POD_OK && *json) s = write_json(j, json);
     pod_table_destroy(t);
     return s;
 }

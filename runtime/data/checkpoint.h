@@ -67,6 +67,7 @@ typedef struct pod_checkpoint_info { /* texts: NULL is written as "" */
     uint64_t fingerprint, data_fingerprint; /* 0: not known */
     int ranks;                              /* filled in by whoever writes */
     pod_eval_rows evals;                    /* as read; who writes gives them with each save */
+    const char *folder;                     /* its path; as loaded */
 } pod_checkpoint_info;
 
 typedef struct pod_tensor { /* one variable */

@@ -379,6 +379,7 @@ static pod_status load_one(const char *folder, const pod_checkpoint_info *want, 
         POD_TRY(check_same(folder, "optimizer", found.optimizer, want->optimizer));
     }
     POD_TRY(read_all(folder, tensor, n, true, a));
+    found.folder = folder;
     *out = found;
     return POD_OK;
 }

@@ -123,11 +123,11 @@ static pod_status restore(const char *path, const pod_checkpoint_info *want, boo
         mine = restore_own(path, want, with_state, store, whole, a, log, &found);
     pod_comm_barrier_idle(comm); /* nobody can say how long reading takes */
     pod_status status = pod_comm_agree(comm, mine);
-    pod_snapshot s = {
-        .step = found.step, .batch = found.batch, .epochs = found.epochs, .evals = found.evals};
+    pod_snapshot s = {.step = found.step, .batch = found.batch, .epochs = found.epochs};
+    if (found.folder) snprintf(s.folder, sizeof s.folder, "%s", found.folder);
     if (status == POD_OK) {
         pod_comm_broadcast(comm, 0, &s, sizeof s);
-        if (pod_comm_rank(comm) == 0) s.evals = found.evals;
+        if (keep && pod_comm_rank(comm) == 0) s.evals = found.evals;
         spread(store, whole, comm);
         if (keep) status = spread_evals(&s.evals, comm, keep);
     }
@@ -137,12 +137,9 @@ static pod_status restore(const char *path, const pod_checkpoint_info *want, boo
 }
 
 pod_status pod_snapshot_restore(const char *path, const pod_checkpoint_info *want, bool with_state,
-                                pod_store *store, pod_comm *comm, pod_log *log, int64_t *step)
+                                pod_store *store, pod_comm *comm, pod_log *log, pod_snapshot *out)
 {
-    pod_snapshot s;
-    POD_TRY(restore(path, want, with_state, store, comm, log, NULL, &s));
-    *step = s.step;
-    return POD_OK;
+    return restore(path, want, with_state, store, comm, log, NULL, out);
 }
 
 pod_status pod_snapshot_resume(const char *path, const pod_checkpoint_info *want, pod_store *store,

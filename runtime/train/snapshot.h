@@ -7,27 +7,28 @@
 
 #include "collectives/exec/comm.h"
 #include "runtime/data/checkpoint.h"
+#include "runtime/data/disk.h"
 #include "runtime/exec/store.h"
 
 /* Variable i as a tensor of a file, where a scalar has one dimension; without data. The name is the
  * store's. */
 pod_tensor pod_snapshot_tensor(const pod_store *store, int i);
 
-/* Fills the store from the best checkpoint at `path` that is whole (pod_checkpoint_load) and
- * answers its step in `step`. `want` says what the run is: E_MISMATCH when the checkpoint is of
- * another model or, with_state, of another data set or optimizer. Without state only weights are
- * read. Collective. */
-POD_MUST pod_status pod_snapshot_restore(const char *path, const pod_checkpoint_info *want,
-                                         bool with_state, pod_store *store, pod_comm *comm,
-                                         pod_log *log, int64_t *step);
-
-typedef struct pod_snapshot { /* what a checkpoint tells beside values, for who goes on from it */
+typedef struct pod_snapshot { /* what a checkpoint tells beside values */
     int64_t step, batch;
     double epochs;       /* the position in the data; NaN: not known */
-    pod_eval_rows evals; /* in the arena */
+    pod_eval_rows evals; /* in the arena; none where it was not asked for them */
+    char folder[POD_DISK_PATH_BYTES];
 } pod_snapshot;
 
-/* The same with state, and all that goes on with it; the rows go into `a`. Collective. */
+/* Fills the store from the best checkpoint at `path` that is whole (pod_checkpoint_load). `want`
+ * says what the run is: E_MISMATCH when the checkpoint is of another model or, with_state, of
+ * another data set or optimizer. Without state only weights are read. Collective. */
+POD_MUST pod_status pod_snapshot_restore(const char *path, const pod_checkpoint_info *want,
+                                         bool with_state, pod_store *store, pod_comm *comm,
+                                         pod_log *log, pod_snapshot *out);
+
+/* The same with state, for who goes on from it; the rows go into `a`. Collective. */
 POD_MUST pod_status pod_snapshot_resume(const char *path, const pod_checkpoint_info *want,
                                         pod_store *store, pod_comm *comm, pod_log *log,
                                         pod_arena *a, pod_snapshot *out);

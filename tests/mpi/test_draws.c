@@ -161,13 +161,13 @@ static double distance(const pod_test_run *run, key k)
 {
     hand h;
     pod_store *made;
-    int64_t step = 0;
+    pod_snapshot found = {0};
     const pod_checkpoint_info want = {.model = run->setup.model};
     hand_open(&h, run, true);
     hand_train(&h, k);
     POD_CHECK_OK(pod_store_create(h.program, 0, 999, &made));
-    POD_CHECK_OK(pod_snapshot_restore(run->folder, &want, false, made, comm, NULL, &step));
-    CU_ASSERT_EQUAL(step, STEPS);
+    POD_CHECK_OK(pod_snapshot_restore(run->folder, &want, false, made, comm, NULL, &found));
+    CU_ASSERT_EQUAL(found.step, STEPS);
     const double apart = pod_test_distance(made, h.store[0]);
     pod_store_destroy(made);
     hand_close(&h);

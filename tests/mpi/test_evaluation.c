@@ -35,7 +35,7 @@ static void hand_open(hand *h, const pod_test_run *run, const pod_test_net *net)
     const pod_checkpoint_info want = {.model = run->setup.model};
     const pod_program *training;
     pod_setup setup = run->setup;
-    int64_t step;
+    pod_snapshot found;
     *h = (hand){0};
     setup.batch = BATCH;
     POD_CHECK_OK(pod_mesh_parse("1x1", &setup.mesh));
@@ -47,7 +47,7 @@ static void hand_open(hand *h, const pod_test_run *run, const pod_test_net *net)
     POD_CHECK_OK(pod_network_compile(&network, &setup, info, false, &host, h->arena, &h->program));
     POD_CHECK_OK(pod_store_create(training, 0, 998, &h->kept));
     POD_CHECK_OK(pod_store_create(h->program, 0, 999, &h->store));
-    POD_CHECK_OK(pod_snapshot_restore(run->folder, &want, false, h->kept, comm, NULL, &step));
+    POD_CHECK_OK(pod_snapshot_restore(run->folder, &want, false, h->kept, comm, NULL, &found));
 }
 
 static void hand_close(hand *h)

@@ -54,11 +54,11 @@ static bool bed_open(bed *b, int net, const char *precision)
     b->setup = b->run.setup;
     b->setup.reads_logits = true;
     snprintf(b->path, sizeof b->path, "%s/predictions.csv", b->run.folder);
-    int64_t step;
+    pod_snapshot found;
     const pod_checkpoint_info want = {.model = b->setup.model};
     pod_status s = pod_comm_agree(comm, open_own(b, net));
     if (s == POD_OK)
-        s = pod_snapshot_restore(b->run.folder, &want, false, b->store, comm, NULL, &step);
+        s = pod_snapshot_restore(b->run.folder, &want, false, b->store, comm, NULL, &found);
     if (s == POD_OK) s = pod_exec_open(b->program, b->store, comm, pod_clock_start(), &b->exec);
     POD_CHECK(s == POD_OK, "%s", pod_error_text());
     return s == POD_OK;

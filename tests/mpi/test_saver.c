@@ -83,11 +83,11 @@ static int64_t n_other_values(const fixture *f, int64_t step)
 /* Loads what f->dir has into the store. */
 static void check_restores(const fixture *f, int64_t want)
 {
-    int64_t step = -1;
+    pod_snapshot found = {.step = -1};
     set_values(f, 999);
-    POD_CHECK_OK(pod_snapshot_restore(f->dir, &info, true, f->store, f->comm, NULL, &step));
-    POD_CHECK(step == want && n_other_values(f, want) == 0,
-              "step %" PRId64 ", want %" PRId64 "; %" PRId64 " other values", step, want,
+    POD_CHECK_OK(pod_snapshot_restore(f->dir, &info, true, f->store, f->comm, NULL, &found));
+    POD_CHECK(found.step == want && n_other_values(f, want) == 0,
+              "step %" PRId64 ", want %" PRId64 "; %" PRId64 " other values", found.step, want,
               n_other_values(f, want));
 }
 

@@ -459,7 +459,7 @@ static void test_no_bad_checkpoint(void)
     pod_arena *a;
     const pod_program *p;
     pod_store *store = NULL;
-    int64_t step = 0;
+    pod_snapshot found = {0};
     pod_saver *saver = NULL;
     const char *text = NULL;
     const pod_test_plan plan = {.net = &pod_test_nets[POD_TEST_BN_RESIDUAL], .mesh = "1x1"};
@@ -491,9 +491,9 @@ static void test_no_bad_checkpoint(void)
     pod_saver_close(saver);
     check_saves_written_down(tl);
     pod_timeline_destroy(tl);
-    POD_CHECK_OK(pod_snapshot_restore(pod_test_dir(), &info, true, store, comm, NULL, &step));
-    POD_CHECK(step == 17 && variance[5] == before, "step %" PRId64 ", variance %g", step,
-              (double)variance[5]);
+    POD_CHECK_OK(pod_snapshot_restore(pod_test_dir(), &info, true, store, comm, NULL, &found));
+    POD_CHECK(found.step == 17 && variance[5] == before, "step %" PRId64 ", variance %g",
+              found.step, (double)variance[5]);
     pod_store_destroy(store);
     pod_arena_destroy(a);
 }

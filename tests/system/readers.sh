@@ -67,6 +67,12 @@ for with in "" "--ema 0" "--ema 0 --seed 6"; do
     # shellcheck disable=SC2086 # words
     on_ranks 2 "${averaged[@]}" $with --json "eval$with.json" >out 2>err || fail "eval $with: $(cat out err)"
 done
+# In full, and of which checkpoint: the best of the run's folder.
+"$minipod" "${averaged[@]}" --data glyphs:8x8x1:96+37 --json full.json >out 2>err || fail "eval of 37: $(cat err)"
+awk -v a="$(json_value full.json accuracy)" 'BEGIN { n = a * 37; off = n - int(n + 0.5)
+    exit !(n > 0.5 && n < 36.5 && off < 1e-9 && off > -1e-9) }' || fail "no accuracy of 37 samples: $(cat full.json)"
+grep -q '^  "checkpoint": "averaged/checkpoint/step-000000024",$' full.json && grep -q '^  "step": 24,$' full.json ||
+    fail "of which checkpoint: $(cat full.json)"
 loss() { printf '%.6f' "$(json_value "$1" "$2")"; }
 [ "$(loss eval.json loss)" = "$(loss averaged/run.json eval_loss)" ] ||
     fail "not as it was trained: $(cat eval.json), train said $(loss averaged/run.json eval_loss)"
