@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kernels/base/assert.h"
+#include "kernels/base/parse.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -149,48 +149,68 @@ const char *pod_simulate_command(const pod_config *c, pod_arena *arena)
 
 /* ---- algorithms ------------------------------------------------------------------------------ */
 
-typedef struct use { /* of an algorithm in a step */
+typedef struct use { /* of an algorithm with a chunk in a step */
     const pod_coll_algo *algo;
+    int64_t chunk_bytes; /* 0: its own choice */
     int64_t n, bytes;
 } use;
 
-enum { MAX_USES = 32 };
-
-static use *find_use(use u[], int *n, const pod_coll_algo *algo)
+/* NULL where the instruction starts no collective. */
+static const pod_program_coll *coll_at(const pod_program *p, int32_t i)
 {
-    for (int i = 0; i < *n; i++)
-        if (u[i].algo == algo) return &u[i];
-    POD_ASSERT(*n < MAX_USES, "%d algorithms in a program", *n);
-    u[*n] = (use){.algo = algo};
-    return &u[(*n)++];
+    return p->instr[i].kind == POD_I_COLL_START ? &p->coll[p->instr[i].ticket] : NULL;
 }
 
-static int find_uses(const pod_program *p, use u[MAX_USES])
+static bool is_alike(const pod_program_coll *a, const pod_program_coll *b)
 {
-    int n = 0;
-    for (int32_t i = 0; i < p->n_instrs; i++) {
-        if (p->instr[i].kind != POD_I_COLL_START) continue;
-        const pod_program_coll *coll = &p->coll[p->instr[i].ticket];
-        use *of = find_use(u, &n, coll->algo);
-        const int times = pod_program_times(p, i);
-        of->n += times;
-        of->bytes += times * coll->args.count * (int64_t)pod_dtype_bytes(coll->args.dtype);
+    return a->algo == b->algo && a->args.chunk_bytes == b->args.chunk_bytes;
+}
+
+/* From the first instruction at *next or behind it that starts such a collective as none before it;
+ * *next is behind that then. False: there is none. */
+static bool find_use(const pod_program *p, int32_t *next, use *out)
+{
+    const pod_program_coll *first = NULL;
+    int32_t i = *next;
+    for (; i < p->n_instrs && !first; i++) {
+        first = coll_at(p, i);
+        for (int32_t k = 0; first && k < i; k++)
+            if (coll_at(p, k) && is_alike(coll_at(p, k), first)) first = NULL;
     }
-    return n;
+    if (!first) return false;
+    *next = i;
+    *out = (use){.algo = first->algo, .chunk_bytes = first->args.chunk_bytes};
+    for (i--; i < p->n_instrs; i++) {
+        const pod_program_coll *coll = coll_at(p, i);
+        if (!coll || !is_alike(coll, first)) continue;
+        const int times = pod_program_times(p, i);
+        out->n += times;
+        out->bytes += times * coll->args.count * (int64_t)pod_dtype_bytes(coll->args.dtype);
+    }
+    return true;
+}
+
+/* As --algo takes it. */
+static const char *print_use(const use *u, char text[64])
+{
+    char chunk[32];
+    snprintf(text, 64, "%s%s%s", u->algo->name, u->chunk_bytes ? "@" : "",
+             u->chunk_bytes ? pod_print_size(u->chunk_bytes, chunk, sizeof chunk) : "");
+    return text;
 }
 
 void pod_simulate_add_algorithms(pod_table *t, const pod_program *p)
 {
-    use u[MAX_USES];
-    const int n = find_uses(p, u);
     for (int coll = 0; coll < POD_N_COLLS; coll++) {
-        char name[32], algos[128] = "", note[256] = "";
-        for (int i = 0; i < n; i++) {
-            if ((int)u[i].algo->coll != coll) continue;
+        char name[32], algos[128] = "", note[256] = "", text[64];
+        use u;
+        for (int32_t next = 0; find_use(p, &next, &u);) {
+            if ((int)u.algo->coll != coll) continue;
             const size_t a = strlen(algos), b = strlen(note);
-            snprintf(algos + a, sizeof algos - a, "%s%s", a ? "," : "", u[i].algo->name);
+            print_use(&u, text);
+            snprintf(algos + a, sizeof algos - a, "%s%s", a ? "," : "", text);
             snprintf(note + b, sizeof note - b, "%s%s: %" PRId64 " a step, %.3f MB", b ? "; " : "",
-                     u[i].algo->name, u[i].n, (double)u[i].bytes * 1e-6);
+                     text, u.n, (double)u.bytes * 1e-6);
         }
         snprintf(name, sizeof name, "%s by", pod_coll_name((pod_coll)coll));
         if (*algos) pod_table_quantity(t, name, "", note, "%s", algos);
@@ -199,15 +219,15 @@ void pod_simulate_add_algorithms(pod_table *t, const pod_program *p)
 
 void pod_simulate_put_algorithms(const pod_program *p, pod_json *j)
 {
-    use u[MAX_USES];
-    const int n = find_uses(p, u);
+    use u;
     pod_json_open_array(j, "algorithms");
-    for (int i = 0; i < n; i++) {
+    for (int32_t next = 0; find_use(p, &next, &u);) {
         pod_json_open_object(j, NULL);
-        pod_json_text(j, "collective", pod_coll_name(u[i].algo->coll));
-        pod_json_text(j, "algorithm", u[i].algo->name);
-        pod_json_int(j, "per_step", u[i].n);
-        pod_json_int(j, "bytes_per_step", u[i].bytes);
+        pod_json_text(j, "collective", pod_coll_name(u.algo->coll));
+        pod_json_text(j, "algorithm", u.algo->name);
+        pod_json_int(j, "chunk_bytes", u.chunk_bytes);
+        pod_json_int(j, "per_step", u.n);
+        pod_json_int(j, "bytes_per_step", u.bytes);
         pod_json_close(j);
     }
     pod_json_close(j);

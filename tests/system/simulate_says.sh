@@ -53,6 +53,11 @@ has plain.json '"algorithm": "torus2d"'
 says '^  reduce_scatter by +torus2d' "${pod[@]}" --shard-update on
 says '^  allgather by ' "${pod[@]}" --shard-update on
 says '^  allreduce by +ring ' "${pod[@]}" --algo ring
+says '^  allreduce by +torus2d@32K +torus2d@32K: 2 a step, 1.096 MB' "${pod[@]}" --algo torus2d@32K --json chunk.json
+has chunk.json '"algorithm": "torus2d"'
+has chunk.json '"chunk_bytes": 32768'
+says '^  allreduce by +ring@1K,torus2d@64K +ring@1K: [0-9]+ a step.*; torus2d@64K: 1 a step' "${pod[@]}" --bn-group 8 \
+    --algo '0-16K:ring@1K;16K-:torus2d@64K'
 
 # ---- an --algo that does not run is told of, once
 warned() {
