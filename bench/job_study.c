@@ -166,6 +166,7 @@ static pod_status try_interval(work *w, double interval_s)
             &plan, w->nodes, (uint64_t)pod_config_int(w->config, POD_OPT_SEED), (uint32_t)i);
         add_job(&r, &j, &w->job[i]);
         w->study->n_simulated += j.n_failures;
+        w->study->struck |= j.struck;
     }
     finish_run(&r, w->job, n);
     memmove(&x->run[at + 1], &x->run[at], (size_t)(x->n_runs - at) * sizeof r);
@@ -257,4 +258,22 @@ pod_status pod_job_study_make(const pod_config *c, pod_arena *arena, pod_log *lo
     s->wall_s = pod_time_seconds(pod_clock_now(&clock));
     if (status == POD_OK) *out = s;
     return status;
+}
+
+pod_status pod_job_study_tell_not_struck(const pod_job_study *s, pod_arena *arena, pod_log *log)
+{
+    const char *all = "";
+    int64_t most = 0;
+    char text[POD_FAULT_TEXT_BYTES];
+    for (int i = 0; i < s->n_points; i++)
+        if (s->point[i].n_steps > most) most = s->point[i].n_steps;
+    for (int i = 0; i < s->n_faults && all; i++)
+        if ((s->struck >> i & 1) == 0)
+            all = pod_arena_text(arena, "%s%s%s", all, *all ? ";" : "",
+                                 pod_fault_print(&s->fault[i], text));
+    if (!all) return POD_E_NOMEM;
+    if (*all)
+        pod_log_say(log, POD_LOG_WARNING, "fault: no job, of %s%" PRId64 " steps, was struck by %s",
+                    s->n_points > 1 ? "up to " : "", most, all);
+    return POD_OK;
 }

@@ -50,6 +50,7 @@ typedef struct pod_job_study {
     double watchdog_s;
     pod_fault fault[POD_MAX_FAULTS]; /* that strike at a step */
     int n_faults;
+    uint64_t struck;        /* a bit a fault: it did, in any job */
     double mtbf_h;          /* of a node */
     const char *trace_path; /* NULL: failures are drawn */
     pod_fault_trace trace;
@@ -63,6 +64,10 @@ typedef struct pod_job_study {
 /* Texts and traces in the arena. E_INVALID, E_FORMAT, E_IO. */
 POD_MUST pod_status pod_job_study_make(const pod_config *c, pod_arena *arena, pod_log *log,
                                        pod_job_study **out);
+
+/* A line of warning on the faults that struck no job. */
+POD_MUST pod_status pod_job_study_tell_not_struck(const pod_job_study *s, pod_arena *arena,
+                                                  pod_log *log);
 
 /* Seconds from a failure that is known to the first step; without what is restored. */
 double pod_job_study_start_s(const pod_job_study *s, const pod_job_point *x);

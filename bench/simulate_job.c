@@ -32,6 +32,7 @@ pod_status pod_simulate_job(pod_call *call)
     POD_TRY_GOTO(status, pod_job_study_make(c, arena, call->log, &study), done);
     POD_TRY_GOTO(status, pod_job_print(study, call->log->out, pod_config_text(c, POD_OPT_CSV)),
                  done);
+    POD_TRY_GOTO(status, pod_job_study_tell_not_struck(study, arena, call->log), done);
     if (*json) POD_TRY_GOTO(status, write_json(study, json), done);
     if (*folder) POD_TRY_GOTO(status, write_folder(study, folder, call->log), done);
 done:

@@ -16,7 +16,6 @@ typedef struct job {
         int64_t step;
         pod_stamp whole_at, steps; /* time of the steps that it takes */
     } in_flight;
-    uint64_t struck; /* a bit a fault */
     bool given_up;
 } job;
 
@@ -48,7 +47,7 @@ static void spend_idle(job *j, pod_stamp ns, pod_job_span span)
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 
-static bool may_strike(const job *j, int i) { return (j->struck >> i & 1) == 0; }
+static bool may_strike(const job *j, int i) { return (j->r.struck >> i & 1) == 0; }
 
 /* What strikes as `step` begins, or in its save; -1: nothing. It is struck then. */
 static int strike(job *j, int64_t step, bool in_save)
@@ -58,7 +57,7 @@ static int strike(job *j, int64_t step, bool in_save)
         const bool stops =
             f->kind == POD_FAULT_HANG || f->kind == POD_FAULT_NAN || f->kind == POD_FAULT_KILL;
         if (!stops || f->step != step || (f->write > 0) != in_save || !may_strike(j, i)) continue;
-        j->struck |= UINT64_C(1) << i;
+        j->r.struck |= UINT64_C(1) << i;
         return i;
     }
     return -1;
@@ -73,7 +72,7 @@ static bool spoils(job *j, int64_t step)
         if ((f->kind != POD_FAULT_DISKFULL && f->kind != POD_FAULT_CORRUPT) || f->step != step ||
             !may_strike(j, i))
             continue;
-        j->struck |= UINT64_C(1) << i;
+        j->r.struck |= UINT64_C(1) << i;
         spoilt = true;
     }
     return spoilt;
@@ -83,7 +82,7 @@ static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* How long a step takes that begins when `done` are done, and up to which step others are alike and
  * no fault strikes, in their saves neither. */
-static pod_stamp step_time(const job *j, int64_t *until)
+static pod_stamp step_time(job *j, int64_t *until)
 {
     double factor = 1;
     const int64_t next = j->done + 1;
@@ -97,6 +96,7 @@ static pod_stamp step_time(const job *j, int64_t *until)
         } else if (next <= last) {
             *until = lesser(*until, last);
             factor = fmax(factor, f->factor);
+            if (next <= j->plan->n_steps) j->r.struck |= UINT64_C(1) << i;
         }
     }
     return factor == 1 ? j->plan->step : (pod_stamp)llround((double)j->plan->step * factor);

@@ -49,6 +49,7 @@ typedef struct pod_job_sim {
     int64_t n_kept;                     /* steps; all when finished */
     int64_t n_lost;                     /* steps that were done and lost again */
     int64_t n_failures, n_saves;        /* n_saves: that became whole */
+    uint64_t struck;                    /* a bit a fault: it did; slow: a step was made slow */
 } pod_job_sim;
 
 /* Begins `nodes` anew for (seed, job). */

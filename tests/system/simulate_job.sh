@@ -61,6 +61,15 @@ says 'WASTED_PROGRESS_FROM_DISRUPTION  *399.000 ' "${one[@]}" --job $one_job --f
 says 'time  *5254.000 ' "${one[@]}" --job $one_job --fault hang:rank=0,step=1000 --watchdog 120
 says 'time  *4615.000 ' "${one[@]}" --job $one_job --fault slow:rank=0,factor=1.5,from=101,until=200
 says 'means of 1; 1 ended' "${one[@]}" --job $one_job --fault slow:rank=0,factor=40
+[ ! -s err ] || fail "a fault that strikes: $(cat err)"
+# Those that come due behind the end, or in the save of a step that is not saved, are told of in one line.
+says 'time  *5144.000 ' "${one[@]}" --job $one_job \
+    --fault 'kill:rank=0,step=4321;kill:rank=0,step=1000;slow:rank=0,factor=2,from=4321;diskfull:rank=0,step=601'
+[ "$(cat err)" = "minipod: warning: fault: no job, of 4320 steps, was struck by kill:rank=0,step=4321;slow:rank=0,factor=2,from=4321;diskfull:rank=0,step=601" ] ||
+    fail "faults that never strike: $(cat err)"
+# 119 are lost
+says 'time  *4864.000 ' "${one[@]}" --job $one_job --fault kill:rank=0,step=4320
+[ ! -s err ] || fail "the last step: $(cat err)"
 
 # ---- what cannot be used
 trace=$sources/tests/fuzz/corpus/fault_trace/two_nodes.json
