@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench/command.h"
 #include "bench/common/table.h"
@@ -93,6 +94,22 @@ static pod_status read_settings(job *j)
     return pod_config_share(j->call->comm, mine, &j->config);
 }
 
+/* A relative path in a checkpoint is of the folder that training ran in. */
+static pod_status open_data(job *j)
+{
+    const pod_setup *s = &j->setup;
+    const pod_dataset_options options = {.cache_bytes = s->data_cache_bytes,
+                                         .n_readers = s->input_threads};
+    const pod_status status = pod_dataset_open_with(s->data, s->seed, &options, &j->data);
+    if (status != POD_E_IO || access(s->data, F_OK) == 0 || s->data[0] == '/' ||
+        pod_config_source(j->config, POD_OPT_DATA) != POD_FROM_CHECKPOINT)
+        return status;
+    return pod_fail(status,
+                    "%s; the checkpoint has a path from where training ran: --data FILE says where "
+                    "it is",
+                    pod_error_text());
+}
+
 static pod_status open_own(job *j)
 {
     const pod_setup *s = &j->setup;
@@ -101,9 +118,7 @@ static pod_status open_own(job *j)
     POD_TRY(pod_network_choose(s, &j->choice, &j->network));
     pod_target host;
     POD_TRY(pod_target_from(j->config, NULL, &host));
-    const pod_dataset_options options = {.cache_bytes = s->data_cache_bytes,
-                                         .n_readers = s->input_threads};
-    POD_TRY(pod_dataset_open_with(s->data, s->seed, &options, &j->data));
+    POD_TRY(open_data(j));
     const int rank = pod_comm_rank(j->call->comm), size = pod_comm_size(j->call->comm);
     const pod_dataset_info seen = pod_setup_seen(s, &j->data->info);
     const pod_setup eval = pod_setup_evaluation(s, seen.n_samples[POD_SPLIT_TEST]);

@@ -85,6 +85,22 @@ grep -q 'as it was trained: --model mlp --data glyphs:8x8x1:96+40 --precision f3
 grep -q 'averaged: its moving averages of the weights (--ema 0.9) end here: this run has none' out ||
     fail "averages end unseen: $(cat out)"
 
+# From another folder: the checkpoint's own path leads nowhere there, and is only then told of.
+"$minipod" train --model mlp --data set.h5 --batch 24 --steps 2 --out moved --progress off >out 2>&1 || fail "moved: $(cat out)"
+mkdir -p elsewhere
+cd elsewhere || exit 1
+moved=(eval --batch 24 --resume ../moved --progress off)
+"$minipod" "${moved[@]}" >out 2>err
+[ $? -eq 2 ] && [ "$(cat err)" = "minipod eval: set.h5: No such file or directory; the checkpoint has a path from where training ran: --data FILE says where it is" ] ||
+    fail "a relative path: $(cat out err)"
+on_ranks 2 "${moved[@]}" >out 2>err
+[ "$(without_banner err | grep -c 'set.h5: No such file or directory; the checkpoint has a path from')" -eq 1 ] ||
+    fail "a relative path on 2 ranks: $(cat out err)"
+"$minipod" "${moved[@]}" --data typed.h5 >out 2>err
+[ $? -eq 2 ] && [ "$(cat err)" = "minipod eval: typed.h5: No such file or directory" ] || fail "a typed path: $(cat err)"
+"$minipod" "${moved[@]}" --data ../set.h5 >out 2>err || fail "moved: $(cat err)"
+cd "$work" || exit 1
+
 for csv in 1.csv 3.csv 25.csv; do
     awk -F , -v want="$want" 'NR > 1 { bad += $1 != NR - 2 || NF != 13; right += $2 == $3 }
         END { exit bad || NR != 41 || right / 40 < want - 1e-4 || right / 40 > want + 1e-4 }' $csv ||
