@@ -49,7 +49,7 @@ MODELS = {
 ALWAYS = ("--augment crop+flip --crop-pad 2 --eval-every 1 --bn-momentum {bn_momentum:.4g} "
           "--progress off --quiet")
 BN_MOMENTUM, BN_BATCH = 0.9, 1024
-# Said all the same, lest environment or --conf file say otherwise. No part of a recipe's hash.
+# Said all the same, lest a --conf file say otherwise. No part of a recipe's hash.
 UNSET = "--steps 0 --target 0 --lr-per 0 --attempt 0".split()
 CHECKPOINT_SAMPLES = 2**16  # between two of a run's checkpoints
 
