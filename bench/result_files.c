@@ -175,6 +175,12 @@ static pod_status spare_run(int mine, const char *path, const char *run, const c
     return spare_checkpoints(&f);
 }
 
+static const char *folder_resumed(const pod_config *c)
+{
+    const char *resume = pod_config_text(c, POD_OPT_RESUME);
+    return strcmp(resume, "auto") == 0 ? pod_config_text(c, POD_OPT_OUT) : resume;
+}
+
 static pod_status spare_inputs_of(const pod_config *c, uint32_t command, int mine)
 {
     const char *path = path_of(c, mine);
@@ -190,8 +196,7 @@ static pod_status spare_inputs_of(const pod_config *c, uint32_t command, int min
     for (int i = 0; command & POD_CMD_GOODPUT && i < pod_config_n_args(c); i++)
         POD_TRY(spare_run(mine, path, pod_config_arg(c, i), "the command"));
     if (option_of(POD_OPT_RESUME)->commands & command)
-        POD_TRY(spare_run(mine, path, pod_config_text(c, POD_OPT_RESUME),
-                          option_of(POD_OPT_RESUME)->name));
+        POD_TRY(spare_run(mine, path, folder_resumed(c), option_of(POD_OPT_RESUME)->name));
     return POD_OK;
 }
 

@@ -132,6 +132,7 @@ for file in run/checkpoint/latest "$checkpoint"/{index.h5,manifest.json,shard-00
         refuses "csv: '$file' is a file of $checkpoint, which resume reads" \
             eval --resume "$checkpoint" --batch 12 --csv "$file"
     refuses "prometheus: '$file' is a file of run, which the command reads" goodput of-file run --prometheus "$file"
+    refuses "json: '$file' is a file of run, which resume reads" "${train[@]}" --resume auto --out run --json "$file"
 done
 for again in 1 2; do
     "$minipod" "${eval[@]}" --csv run/mine.csv --json "$checkpoint/mine.json" >out 2>err || fail "beside a run: $again: $(cat err)"
