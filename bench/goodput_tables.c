@@ -31,10 +31,11 @@ static void note_program(pod_table *t, const pod_run_account *r)
     else
         pod_table_note(
             t,
-            "%s: ideal = kept steps x ideal step %.3f ms%s, of each rank; the median step took "
+            "%s: ideal = kept steps x ideal step %s%.3f ms, of each rank; the median step took "
             "%.3f ms; ideal step = %.4g GFLOP / %.4g GFLOP/s, machine %s",
-            r->name, 1e3 * p->ideal_step_s, r->sum.n_attempts > 1 ? ", the last attempt's" : "",
-            1e3 * p->step_s, 1e-9 * p->model_flops, 1e-9 * p->flop_per_s, p->machine);
+            r->name, r->sum.n_attempts > 1 ? "of their attempt, the last one's " : "",
+            1e3 * p->ideal_step_s, 1e3 * p->step_s, 1e-9 * p->model_flops, 1e-9 * p->flop_per_s,
+            p->machine);
 }
 
 static void note_scheduling(pod_table *t, const pod_goodput_report *r)

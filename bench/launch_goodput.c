@@ -51,8 +51,7 @@ pod_status pod_launch_goodput_close(pod_arena *a, const char *dir, int64_t kept)
     POD_TRY(pod_file_read_text(a, path, MAX_BYTES, &content));
     cJSON *was = cJSON_Parse(content);
     pod_status status = POD_OK;
-    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(was, "running")))
-        status = write_again(a, dir, path, kept, was);
+    if (cJSON_IsObject(was)) status = write_again(a, dir, path, kept, was);
     cJSON_Delete(was);
     return status;
 }

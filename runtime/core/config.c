@@ -220,6 +220,13 @@ static bool is_on_or_off(const char *text)
     return pod_parse_bool("", text, &on) == POD_OK;
 }
 
+/* A minus alone is standard output, and one before a digit a number's. */
+static bool is_option(const command_line *l, const char *given)
+{
+    return given[0] == '-' && (given[1] == '-' || (given[1] != '\0' && given[2] == '\0' &&
+                                                   find_letter(given[1], l->command->bit) >= 0));
+}
+
 /* The text after an option without `=`. */
 static pod_status take_value(command_line *l, const pod_option *o, const char *spelled,
                              const char **out)
@@ -230,7 +237,7 @@ static pod_status take_value(command_line *l, const pod_option *o, const char *s
         *out = given ? l->argv[l->at++] : "on";
         return POD_OK;
     }
-    if (!next || strncmp(next, "--", 2) == 0)
+    if (!next || is_option(l, next))
         return pod_fail(POD_E_INVALID, "%s: a value is missing behind it", spelled);
     *out = l->argv[l->at++];
     return POD_OK;

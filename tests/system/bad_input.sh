@@ -133,6 +133,7 @@ both '--model: the value is empty' train --model ''
 both '--out: the value is empty' train --out ''
 both "--batch: '' is not a whole number" train --batch ''
 both 'a value is missing behind it' train --batch
+both '-b: a value is missing behind it' coll -b -e 4
 both "there is no 'resnet21'; did you mean resnet20" train --batch 12 --model resnet21
 both 'unexpected argument' train fast
 both 'dropout: -0.5 is neither -1' train --batch 12 --dropout -0.5

@@ -74,10 +74,10 @@ counted() {
 }
 
 # closed DIR RANKS LOST: goodput.json counts the same steps; its categories sum to the wall time to the
-# nanosecond; and for goodput that is the time from the launcher begin to its end, within 0.1 %.
+# nanosecond, which is what goodput accounts for: from the launcher's begin to its end, within 0.1 %.
 closed() {
     "$minipod" goodput "$1" --json "$1.json" >"$1.goodput" 2>&1 || { cat "$1.goodput"; return 1; }
-    awk -F'[:,]' -v steps=$steps -v lost="$3" '
+    awk -F'[:,]' -v steps=$steps -v lost="$3" -v accounted="$(json "$1.json" total_elapsed_time)" '
         /"total_elapsed_time_ns"/ { wall = $2 }
         /"n_steps"/ { n = $2 }
         /"n_lost_steps"/ { n_lost = $2 }
@@ -86,6 +86,10 @@ closed() {
         within { sum += $2 }
         END {
             if (wall <= 0 || sum != wall) { printf "categories sum to %d, wall is %d\n", sum, wall; exit 1 }
+            if (wall / 1e9 < 0.999999 * accounted || wall / 1e9 > 1.000001 * accounted) {
+                printf "wall is %.6f s, goodput accounts for %.6f\n", wall / 1e9, accounted
+                exit 1
+            }
             if (n != steps || n_lost != lost) { print n " steps, " n_lost " lost; want " steps ", " lost; exit 1 }
         }' "$1/goodput.json" || return 1
     awk -F'[:,]' -v ranks="$2" -v accounted="$(json "$1.json" total_elapsed_time)" '
