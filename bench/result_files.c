@@ -18,6 +18,7 @@ static const struct {
               {POD_CMD_TRAIN, "steps.csv"},
               {POD_CMD_TRAIN, "goodput.json"},
               {POD_CMD_TRAIN | POD_CMD_SIMULATE, "timeline.json"},
+              {POD_CMD_SIMULATE, "simulate.json"},
               {POD_CMD_SIMULATE, "links.csv"},
               {POD_CMD_SIMULATE, "links.svg"},
               {POD_CMD_SIMULATE, "job.json"},

@@ -145,6 +145,18 @@ for file in steps.csv run.json mllog.txt goodput.json; do
     refuses "json: './of-file/$file' is a file that goes into --out anyway" \
         "${of_file[@]}" --out of-file --json "./of-file/$file"
 done
+mkdir pod
+for file in simulate.json links.csv links.svg timeline.json job.json job.svg; do
+    refuses "csv: 'pod/$file' is a file that goes into --out anyway" \
+        "${simulate[@]:1}" --out pod --csv "pod/$file"
+done
+refuses "json: 'pod/scale.svg' is a file that goes into --out anyway" \
+    scale --machine tpu-v3 --meshes 1x1,2x2 --model mlp --batch 64 --out pod --json pod/scale.svg
+"${simulate[@]}" --out pod --csv pod/mine.csv --trace >out 2>err && [ -s pod/mine.csv ] || fail "beside: $(cat err)"
+for file in pod/*; do # all that it leaves is known, too
+    [ "$file" = pod/mine.csv ] || refuses "csv: '$file' is a file that goes into --out anyway" \
+        "${simulate[@]:1}" --out pod --csv "$file"
+done
 "$minipod" "${of_file[@]}" --out of-file --json of-file/mine.json >out 2>err || fail "beside: $(cat err)"
 # What is made has no file, whatever else has that name.
 echo old >glyphs
