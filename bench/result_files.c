@@ -24,6 +24,11 @@ static const struct {
               {POD_CMD_SIMULATE, "job.json"},
               {POD_CMD_SIMULATE, "job.svg"},
               {POD_CMD_SCALE, "scale.svg"}};
+/* And folders of it whose every file is theirs. */
+static const struct {
+    uint32_t commands;
+    const char *name;
+} folder_in_out[] = {{POD_CMD_TRAIN, "job"}, {POD_CMD_TRAIN, "checkpoint"}};
 
 static const pod_option *option_of(int o)
 {
@@ -58,18 +63,32 @@ static pod_status check_apart(const pod_config *c, int mine, int other)
                     option_of(other)->name);
 }
 
+static pod_status check_outside(const char *out, uint32_t command, int mine, const char *path)
+{
+    for (size_t i = 0; i < sizeof folder_in_out / sizeof folder_in_out[0]; i++) {
+        char own[POD_PATH_BYTES];
+        if (!(folder_in_out[i].commands & command)) continue;
+        POD_TRY(pod_path_join(out, folder_in_out[i].name, own));
+        if (pod_path_is_within(path, own))
+            return pod_fail(POD_E_INVALID, "%s: '%s' is in %s/ of --out, where the command writes",
+                            option_of(mine)->name, path, folder_in_out[i].name);
+    }
+    return POD_OK;
+}
+
 static pod_status check_beside_out(const pod_config *c, uint32_t command, int mine)
 {
     const char *out = pod_config_text(c, POD_OPT_OUT), *path = path_of(c, mine);
+    if (out[0] == '\0' || pod_file_is_stdout(path)) return POD_OK;
     for (size_t i = 0; i < sizeof in_out / sizeof in_out[0]; i++) {
         char own[POD_PATH_BYTES];
-        if (!(in_out[i].commands & command) || out[0] == '\0') continue;
+        if (!(in_out[i].commands & command)) continue;
         POD_TRY(pod_path_join(out, in_out[i].name, own));
         if (pod_file_is_same(path, own))
             return pod_fail(POD_E_INVALID, "%s: '%s' is a file that goes into --out anyway",
                             option_of(mine)->name, path);
     }
-    return POD_OK;
+    return check_outside(out, command, mine, path);
 }
 
 /* Without --output calibrate writes the host's machine file. */
@@ -215,12 +234,12 @@ pod_status pod_result_files_check(const pod_config *c, uint32_t command)
     for (int o = 0; o < POD_N_OPTS; o++) {
         const char *path = path_of(c, o);
         if (path[0] == '\0') continue;
+        POD_TRY(check_beside_out(c, command, o));
         if (!may_be_stdout(o))
             POD_TRY(pod_file_check(path));
         else if (o != POD_OPT_OUTPUT) /* which may name a folder that is to be made */
             POD_TRY(pod_file_check_result(path));
         for (int other = 0; other < o; other++) POD_TRY(check_apart(c, o, other));
-        POD_TRY(check_beside_out(c, command, o));
         POD_TRY(check_beside_host(c, command, o));
     }
     return POD_OK;

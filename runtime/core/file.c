@@ -1,3 +1,4 @@
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "runtime/core/file.h"
 
 #include <errno.h>
@@ -390,6 +391,53 @@ pod_status pod_dir_make(const char *path)
     }
     POD_TRY(check_writable(path));
     return POD_OK;
+}
+
+/* A component, which may be a dot or two, behind a name from the root. */
+static bool put_component(char full[MAX_PATH_BYTES], const char *name, int bytes)
+{
+    const size_t used = strcmp(full, "/") == 0 ? 0 : strlen(full);
+    if (bytes == 0 || (bytes == 1 && name[0] == '.')) return true;
+    if (bytes == 2 && strncmp(name, "..", 2) == 0) {
+        char *slash = strrchr(full, '/');
+        slash[slash == full] = '\0';
+        return true;
+    }
+    const size_t room = MAX_PATH_BYTES - used;
+    const int n = snprintf(full + used, room, "/%.*s", bytes, name);
+    return n > 0 && (size_t)n < room;
+}
+
+/* The name from the root: links are followed as far as the path is there, and dots go. False where
+ * it is too long. */
+static bool full_name(const char *path, char full[MAX_PATH_BYTES])
+{
+    char head[MAX_PATH_BYTES];
+    size_t length = strlen(path);
+    if (length >= sizeof head) return false;
+    memcpy(head, path, length);
+    while (true) {
+        head[length] = '\0';
+        if (realpath(length > 0 ? head : ".", full)) break;
+        if (length == 0) return false;
+        while (length > 0 && head[length - 1] == '/') length--;
+        while (length > 0 && head[length - 1] != '/') length--;
+    }
+    for (const char *at = path + length; *at != '\0'; at += strspn(at, "/")) {
+        const size_t bytes = strcspn(at, "/");
+        if (!put_component(full, at, (int)bytes)) return false;
+        at += bytes;
+    }
+    return true;
+}
+
+bool pod_path_is_within(const char *path, const char *folder)
+{
+    char inner[MAX_PATH_BYTES], outer[MAX_PATH_BYTES];
+    if (!full_name(path, inner) || !full_name(folder, outer)) return false;
+    const size_t n = strlen(outer);
+    if (strncmp(inner, outer, n) != 0) return false;
+    return inner[n] == '\0' || inner[n] == '/' || outer[n - 1] == '/';
 }
 
 pod_status pod_dir_make_for(const char *path)

@@ -66,6 +66,8 @@ POD_MUST pod_status pod_file_read_text(pod_arena *a, const char *path, size_t ma
 enum { POD_PATH_BYTES = 4096 };
 /* "DIR/NAME"; E_INVALID, naming the directory, where that is too long. */
 POD_MUST pod_status pod_path_join(const char *dir, const char *name, char path[POD_PATH_BYTES]);
+/* Whether it is the folder or below it, by whatever names; neither need be there yet. */
+bool pod_path_is_within(const char *path, const char *folder);
 
 /* Makes the directory and those above it; one that exists is fine. E_IO unless files can be made in
  * it afterwards. */

@@ -145,6 +145,15 @@ for file in steps.csv run.json mllog.txt goodput.json; do
     refuses "json: './of-file/$file' is a file that goes into --out anyway" \
         "${of_file[@]}" --out of-file --json "./of-file/$file"
 done
+for file in job job/attempt-001.rank-0000.jsonl job/mine.csv checkpoint/latest checkpoint/step-1/mine.csv; do
+    for to in of-file ./of-file/job/.. beside; do # there or not, and by another name
+        refuses "csv: '$to/$file' is in ${file%%/*}/ of --out, where the command writes" \
+            "${of_file[@]}" --out "${to%%/job/..}" --csv "$to/$file"
+    done
+done
+refuses "json: 'of-file/job' is in job/ of --out, where the command writes" \
+    "${of_file[@]}" --out of-file --json of-file/job
+[ ! -e beside ] || fail "a refused result has made the folder of --out"
 mkdir pod
 for file in simulate.json links.csv links.svg timeline.json job.json job.svg; do
     refuses "csv: 'pod/$file' is a file that goes into --out anyway" \

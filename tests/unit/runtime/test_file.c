@@ -170,6 +170,22 @@ static void results(void)
                         "/dev/full: cannot write: No space left");
 }
 
+static void within(void)
+{
+    char dir[600], file[700], link[600];
+    snprintf(dir, sizeof dir, "%s", at("a/b"));
+    snprintf(file, sizeof file, "%s/../b//./c/d", dir);
+    CU_ASSERT_TRUE(pod_path_is_within(file, dir) && pod_path_is_within(dir, dir));
+    CU_ASSERT_TRUE(pod_path_is_within(dir, pod_test_dir()) && pod_path_is_within(dir, "/"));
+    CU_ASSERT_TRUE(pod_path_is_within("x", ".") && pod_path_is_within("x/y/..", "./x/"));
+    CU_ASSERT_FALSE(pod_path_is_within(dir, file) || pod_path_is_within(at("a/bc"), dir));
+    CU_ASSERT_FALSE(pod_path_is_within("x/..", "x") || pod_path_is_within("../../x", "."));
+    snprintf(link, sizeof link, "%s", at("by another name"));
+    CU_ASSERT_EQUAL(symlink(pod_test_dir(), link), 0);
+    snprintf(file, sizeof file, "%s/a/b/c", link);
+    CU_ASSERT_TRUE(pod_path_is_within(file, dir) && pod_path_is_within(link, pod_test_dir()));
+}
+
 static void read_back(void)
 {
     pod_arena *a;
@@ -317,6 +333,7 @@ static CU_TestInfo tests[] = {
     {"gone on with", goes_on},
     {"unwritable", unwritable},
     {"files of results", results},
+    {"within a folder", within},
     {"one writer", one_writer},
     {"read back", read_back},
     {"directories", directories},
