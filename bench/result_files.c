@@ -227,6 +227,16 @@ pod_status pod_result_files_spare_inputs(const pod_config *c, uint32_t command)
     return POD_OK;
 }
 
+/* The folder of --out may be yet to be made, by the command and before its work. */
+static pod_status check_writable(const pod_config *c, int mine)
+{
+    const char *out = pod_config_text(c, POD_OPT_OUT), *path = path_of(c, mine);
+    if (!may_be_stdout(mine)) return pod_file_check(path);
+    if (mine == POD_OPT_OUTPUT) return POD_OK; /* which may name a folder that is to be made */
+    if (out[0] != '\0' && pod_file_comes_with(path, out)) return POD_OK;
+    return pod_file_check_result(path);
+}
+
 /* Inputs first: to ask whether a file can be written has its PATH.part made, and go. */
 pod_status pod_result_files_check(const pod_config *c, uint32_t command)
 {
@@ -235,10 +245,7 @@ pod_status pod_result_files_check(const pod_config *c, uint32_t command)
         const char *path = path_of(c, o);
         if (path[0] == '\0') continue;
         POD_TRY(check_beside_out(c, command, o));
-        if (!may_be_stdout(o))
-            POD_TRY(pod_file_check(path));
-        else if (o != POD_OPT_OUTPUT) /* which may name a folder that is to be made */
-            POD_TRY(pod_file_check_result(path));
+        POD_TRY(check_writable(c, o));
         for (int other = 0; other < o; other++) POD_TRY(check_apart(c, o, other));
         POD_TRY(check_beside_host(c, command, o));
     }

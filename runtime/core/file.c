@@ -277,16 +277,25 @@ static const char *name_in_directory(const char *path)
     return slash ? slash + 1 : path;
 }
 
-bool pod_file_is_same(const char *path, const char *other)
+/* By its name where it is yet to be made. */
+static bool is_same_directory(const char *dir, const char *other)
 {
     struct stat a, b;
-    char dir[MAX_PATH_BYTES];
+    const bool is_there = stat(dir, &a) == 0, is_other = stat(other, &b) == 0;
+    if (is_there && is_other) return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    return !is_there && !is_other && pod_path_is_within(dir, other) &&
+           pod_path_is_within(other, dir);
+}
+
+bool pod_file_is_same(const char *path, const char *other)
+{
+    struct stat a;
+    char dir[MAX_PATH_BYTES], other_dir[MAX_PATH_BYTES];
     if (pod_file_is_stdout(path) || pod_file_is_stdout(other))
         return pod_file_is_stdout(path) && pod_file_is_stdout(other);
     if (stat(path, &a) == 0 && !S_ISREG(a.st_mode)) return false;
     return strcmp(name_in_directory(path), name_in_directory(other)) == 0 &&
-           stat(directory_of(path, dir), &a) == 0 && stat(directory_of(other, dir), &b) == 0 &&
-           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+           is_same_directory(directory_of(path, dir), directory_of(other, other_dir));
 }
 
 bool pod_file_is_over(const char *path, const char *read)
@@ -438,6 +447,14 @@ bool pod_path_is_within(const char *path, const char *folder)
     const size_t n = strlen(outer);
     if (strncmp(inner, outer, n) != 0) return false;
     return inner[n] == '\0' || inner[n] == '/' || outer[n - 1] == '/';
+}
+
+bool pod_file_comes_with(const char *path, const char *folder)
+{
+    struct stat st;
+    char dir[MAX_PATH_BYTES];
+    return stat(directory_of(path, dir), &st) != 0 && errno == ENOENT &&
+           pod_path_is_within(folder, dir);
 }
 
 pod_status pod_dir_make_for(const char *path)

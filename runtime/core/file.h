@@ -69,6 +69,9 @@ POD_MUST pod_status pod_path_join(const char *dir, const char *name, char path[P
 /* Whether it is the folder or below it, by whatever names; neither need be there yet. */
 bool pod_path_is_within(const char *path, const char *folder);
 
+/* Whether the directory that `path` stands in is not there and will be once `folder` is made. */
+bool pod_file_comes_with(const char *path, const char *folder);
+
 /* Makes the directory and those above it; one that exists is fine. E_IO unless files can be made in
  * it afterwards. */
 POD_MUST pod_status pod_dir_make(const char *path);

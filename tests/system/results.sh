@@ -154,6 +154,21 @@ done
 refuses "json: 'of-file/job' is in job/ of --out, where the command writes" \
     "${of_file[@]}" --out of-file --json of-file/job
 [ ! -e beside ] || fail "a refused result has made the folder of --out"
+# Into the folder of --out, or one above it, that is yet to be made.
+comes_with() {
+    "$minipod" "$@" >out 2>err && [ -s new/t.csv ] && [ -s new/sub/x.json ] || fail "$*: exit $?: $(cat err)"
+    rm -r new
+    refuses "json: 'new/./mine' is the file, which csv takes" "$@" --csv new/mine --json new/./mine
+    refuses "new/other/t.csv: cannot write: No such file or directory" "$@" --csv new/other/t.csv
+    [ ! -e new ] || fail "$1: a refused result has made the folder of --out"
+}
+to_new=(--out new/sub --csv new/t.csv --json ./new/sub/x.json)
+comes_with "${of_file[@]}" "${to_new[@]}"
+comes_with "${simulate[@]:1}" "${to_new[@]}"
+comes_with simulate --job step=1,bytes=1G,seeds=2 --nodes 4 --mtbf 1000 "${to_new[@]}"
+comes_with scale --machine tpu-v3 --meshes 1x1,2x2 --model mlp --batch 64 "${to_new[@]}"
+refuses "csv: 'new/steps.csv' is a file that goes into --out anyway" \
+    "${of_file[@]}" --out new --csv new/steps.csv
 mkdir pod
 for file in simulate.json links.csv links.svg timeline.json job.json job.svg; do
     refuses "csv: 'pod/$file' is a file that goes into --out anyway" \

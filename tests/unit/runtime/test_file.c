@@ -180,6 +180,12 @@ static void within(void)
     CU_ASSERT_TRUE(pod_path_is_within("x", ".") && pod_path_is_within("x/y/..", "./x/"));
     CU_ASSERT_FALSE(pod_path_is_within(dir, file) || pod_path_is_within(at("a/bc"), dir));
     CU_ASSERT_FALSE(pod_path_is_within("x/..", "x") || pod_path_is_within("../../x", "."));
+    snprintf(file, sizeof file, "%s/c/..//d", dir);
+    CU_ASSERT_TRUE(pod_file_comes_with(at("a/x"), dir) && pod_file_comes_with(at("a/b/x"), dir));
+    CU_ASSERT_FALSE(pod_file_comes_with(at("x"), dir) || pod_file_comes_with(at("a/c/x"), dir) ||
+                    pod_file_comes_with(at("a/b/c/x"), dir));
+    CU_ASSERT_TRUE(pod_file_is_same(at("a/b/d"), file));
+    CU_ASSERT_FALSE(pod_file_is_same(at("a/d"), file) || pod_file_is_same(at("a/b/c"), file));
     snprintf(link, sizeof link, "%s", at("by another name"));
     CU_ASSERT_EQUAL(symlink(pod_test_dir(), link), 0);
     snprintf(file, sizeof file, "%s/a/b/c", link);
