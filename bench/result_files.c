@@ -80,6 +80,9 @@ static pod_status check_beside_out(const pod_config *c, uint32_t command, int mi
 {
     const char *out = pod_config_text(c, POD_OPT_OUT), *path = path_of(c, mine);
     if (out[0] == '\0' || pod_file_is_stdout(path)) return POD_OK;
+    if (pod_path_is_within(out, path))
+        return pod_fail(POD_E_INVALID, "%s: '%s' is a folder: --out is '%s'", option_of(mine)->name,
+                        path, out);
     for (size_t i = 0; i < sizeof in_out / sizeof in_out[0]; i++) {
         char own[POD_PATH_BYTES];
         if (!(in_out[i].commands & command)) continue;

@@ -169,6 +169,16 @@ comes_with simulate --job step=1,bytes=1G,seeds=2 --nodes 4 --mtbf 1000 "${to_ne
 comes_with scale --machine tpu-v3 --meshes 1x1,2x2 --model mlp --batch 64 "${to_new[@]}"
 refuses "csv: 'new/steps.csv' is a file that goes into --out anyway" \
     "${of_file[@]}" --out new --csv new/steps.csv
+# But not in its place, there or not.
+not_that() {
+    for to in new ./new/ new/sub new/sub/.. of-file/../new/sub/; do
+        refuses "json: '$to' is a folder: --out is 'new/sub'" "$@" --out new/sub --json $to
+    done
+    refuses "csv: './of-file' is a folder: --out is 'of-file'" "$@" --out of-file --csv ./of-file
+    [ ! -e new ] || fail "$1: a refused result has made the folder of --out"
+}
+not_that "${of_file[@]}"
+not_that "${simulate[@]:1}"
 mkdir pod
 for file in simulate.json links.csv links.svg timeline.json job.json job.svg; do
     refuses "csv: 'pod/$file' is a file that goes into --out anyway" \
