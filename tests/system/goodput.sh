@@ -196,7 +196,7 @@ csv uneven.csv uneven program 0.138888889
 csv uneven.csv all ideal 12.5
 grep -q '^ *"program_goodput": 0.138888' uneven.json || fail "uneven.json: $(grep program_goodput uneven.json)"
 grep -q '^minipod_program_goodput{run="uneven",.* 0.138888' uneven.prom || fail "uneven.prom: $(grep program uneven.prom)"
-has '^# uneven: ideal = kept steps x ideal step 250.000 ms, the last attempt.s, of each rank; the median step took 4000.000 ms; ideal step = 1 GFLOP'
+has '^# uneven: ideal = kept steps x ideal step of their attempt, the last one.s 250.000 ms, of each rank; the median step took 4000.000 ms; ideal step = 1 GFLOP'
 sed -i 's/"physical_cores":1/"physical_cores":4/' uneven/run.json
 "$minipod" goodput uneven --csv uneven.csv >out 2>err || fail "$(cat err)"
 csv uneven.csv uneven ideal 1.5
