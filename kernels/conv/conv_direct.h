@@ -12,8 +12,9 @@
  *   input    the same over dy, a convolution for each pair of remainders (residue.h)
  *   grad
  *   weight   squares of half a vector of filters x 3 vectors of a window's row, whose sums stay in
- *   grad     registers over a block's windows: an element of dy is broadcast. Where the row would
- *            leave vectors half empty, up to 9 elements of it, broadcast, x 2 vectors of filters
+ *   grad     registers over a block's windows: an element of dy is broadcast. Where the row is one
+ *            vector, or would leave much of its vectors empty, some elements of it are broadcast to
+ *            up to 2 vectors of filters. Rows outside the image are left out
  *
  * Two bfloat16 of an element follow each other in a row of the window, where the strip has them as
  * the image does. The last one of an odd number has no second:
