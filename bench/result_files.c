@@ -149,14 +149,6 @@ static pod_status spare_in(const run_folder *f, const char *dir, const char *nam
                     option_of(f->mine)->name, f->path, f->run, f->by);
 }
 
-static bool is_of_checkpoint(const char *name)
-{
-    static const char *const names[] = {"latest", "index.h5", "manifest.json", "keep"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(name, names[i]) == 0) return true;
-    return strncmp(name, "shard-", strlen("shard-")) == 0;
-}
-
 static bool is_any(const char *name) { return name[0] != '\0'; }
 
 static pod_status spare_those(const run_folder *f, const char *dir, bool (*is_one)(const char *))
@@ -177,9 +169,9 @@ static pod_status spare_checkpoints(const run_folder *f)
     POD_TRY(pod_arena_create(NULL, &a));
     pod_status s = POD_OK;
     if (pod_checkpoint_find(f->run, a, NULL, &list) == POD_OK) {
-        s = spare_those(f, list.where, is_of_checkpoint);
+        s = spare_those(f, list.where, pod_checkpoint_has_file);
         for (int i = 0; i < list.n && s == POD_OK; i++)
-            s = spare_those(f, list.folder[i], is_of_checkpoint);
+            s = spare_those(f, list.folder[i], pod_checkpoint_has_file);
     }
     pod_arena_destroy(a);
     return s;

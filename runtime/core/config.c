@@ -12,7 +12,7 @@
 #include "runtime/core/nearest.h"
 
 enum { ONLY_TYPED = 1 << 20, READS_FILE = 1 << 21, WRITES_FILE = 1 << 22 };
-enum { MAX_TEXT_BYTES = 4096, MAX_NAME_BYTES = 64 };
+enum { MAX_TEXT_BYTES = 4096, MAX_NAME_BYTES = 64, PREFIX = 8 /* bytes of MINIPOD_ */ };
 
 #define ANY          .min = 0, .max = 0
 #define WITHIN(a, b) .min = (a), .max = (b)
@@ -333,8 +333,20 @@ static pod_status warn_of(pod_config *c, const char *name, size_t length)
     for (size_t i = 0; i < sizeof other_names / sizeof other_names[0]; i++)
         if (strlen(other_names[i]) == length && strncmp(other_names[i], name, length) == 0)
             return POD_OK;
-    const char *text = pod_arena_text(c->arena, "%.*s in the environment means nothing to minipod",
-                                      (int)length, name);
+    const char *given = pod_arena_text(c->arena, "%.*s", (int)length, name);
+    if (!given) return POD_E_NOMEM;
+    char known[POD_N_OPTS][MAX_NAME_BYTES];
+    const char *behind_prefix[POD_N_OPTS];
+    int n = 0;
+    for (int i = 0; i < POD_N_OPTS; i++) {
+        if (options[i].only_typed || !(options[i].commands & c->command)) continue;
+        behind_prefix[n] = pod_option_environment(&options[i], known[n], MAX_NAME_BYTES) + PREFIX;
+        n++;
+    }
+    const char *near = pod_nearest_name(given + PREFIX, behind_prefix, n);
+    const char *text =
+        pod_arena_text(c->arena, "%s in the environment means nothing to minipod%s%s%s", given,
+                       near ? "; did you mean MINIPOD_" : "", near ? near : "", near ? "?" : "");
     if (!text) return POD_E_NOMEM;
     c->warnings[c->n_warnings++] = text;
     return POD_OK;
@@ -355,7 +367,7 @@ static pod_status read_environment(pod_config *c, char *const environment[])
 {
     for (int i = 0; environment[i]; i++) {
         const char *entry = environment[i];
-        if (strncmp(entry, "MINIPOD_", 8) != 0) continue;
+        if (strncmp(entry, "MINIPOD_", PREFIX) != 0) continue;
         const size_t length = strcspn(entry, "=");
         const int found = find_environment(entry, length);
         if (found < 0) {

@@ -95,6 +95,9 @@ typedef struct pod_checkpoint_list {
 POD_MUST pod_status pod_checkpoint_find(const char *path, pod_arena *a, pod_log *log,
                                         pod_checkpoint_list *out);
 
+/* Whether a file of that name is a checkpoint's, or of a folder of them. */
+bool pod_checkpoint_has_file(const char *name);
+
 /* Of one folder; the texts go into the arena. E_IO, E_FORMAT where the index is missing, damaged or
  * not as above. */
 POD_MUST pod_status pod_checkpoint_read_info(const char *folder, pod_arena *a,

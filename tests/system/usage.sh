@@ -103,5 +103,6 @@ MINIPOD_PROGRESS=often expect 2 "MINIPOD_PROGRESS: 'often'" data info x
 
 expect 0 'images *8x8x1' data make glyphs:8x8x1:20+10 -o made.h5 --seed 7
 expect 0 'train *20' data info made.h5
-MINIPOD_SPEED=3 expect 0 'warning: MINIPOD_SPEED in the environment' data info made.h5
+MINIPOD_SPEED=3 expect 0 'warning: MINIPOD_SPEED in the environment means nothing to minipod; did you mean MINIPOD_SEED?' data info made.h5
+MINIPOD_PURPOSE=3 expect 0 'warning: MINIPOD_PURPOSE in the environment means nothing to minipod$' data info made.h5
 exit $failed
