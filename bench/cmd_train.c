@@ -1,8 +1,5 @@
 /* minipod train: a model, on data, on the mesh of ranks that mpirun started, to a target. */
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,7 +7,6 @@
 #include "bench/run.h"
 #include "bench/run_trace.h"
 #include "bench/target.h"
-#include "kernels/base/parse.h"
 #include "runtime/core/file.h"
 
 enum { PROFILED_STEPS = 8 };
@@ -32,7 +28,6 @@ typedef struct job { /* everything of one call */
     bool has_made_out, has_made_checkpoint; /* they were not there before; rank 0's */
     pod_clock_offset clock_at_start;        /* for a trace */
     pod_train_result result;
-    const char *recorded; /* run.json of the training of which nothing was left to do; rank 0's */
 } job;
 
 static const char *file_in(job *j, const char *name)
@@ -135,77 +130,30 @@ static pod_run run_of(const job *j, pod_status status, const char *failure)
                      .failure = failure};
 }
 
-/* Whether the record has the number, or null for what is not known. */
-static bool has_double(const char *record, const char *key, double value)
-{
-    char number[32], line[96];
-    snprintf(line, sizeof line, "\n  \"%s\": %s,", key,
-             isfinite(value) ? pod_print_double(value, number, sizeof number) : "null");
-    return strstr(record, line);
-}
-
-/* Whether it was held against the target of this call, with the same end. */
-static bool has_target(const char *record, const job *j)
-{
-    const pod_train_result *r = &j->result;
-    const double unknown = (double)NAN, target = j->setup.target;
-    return has_double(record, "target", target > 0 ? target : unknown) &&
-           has_double(record, "time_to_target_s", r->reached ? r->time_to_target_s : unknown);
-}
-
-/* What run.json says of the training that has nothing left to do: NULL where another run wrote it,
- * or one that did not come to its end. */
-static const char *find_record(job *j)
-{
-    enum { MAX_BYTES = 1 << 26 };
-    const pod_train_result *r = &j->result;
-    const char *path = file_in(j, "run.json");
-    char hash[48], steps[48], *text;
-    if (r->n_steps > 0 || !path || access(path, F_OK) != 0) return NULL;
-    if (pod_file_read_text(j->arena, path, MAX_BYTES, &text) != POD_OK) return NULL;
-    snprintf(hash, sizeof hash, "\"weights_hash\": \"%016" PRIx64 "\"", r->weights_hash);
-    snprintf(steps, sizeof steps, "\n  \"steps\": %" PRId64 ",", r->first_step);
-    const bool is_of_it = strstr(text, hash) && strstr(text, steps) &&
-                          strstr(text, "\n  \"status\": \"OK\"") &&
-                          strstr(text, "\n  \"stopped\": false");
-    return is_of_it ? text : NULL;
-}
-
-static double recorded_step_s(const char *record)
-{
-    static const char key[] = "\n  \"step_s\": ";
-    const char *at = strstr(record, key);
-    return at ? strtod(at + sizeof key - 1, NULL) : 0; /* 0 of null, too */
-}
-
 /* The job's account has grown by this attempt; its training has not. */
-static pod_status keep_own_records(job *j, const pod_run *run)
+static pod_status keep_own_records(job *j, const char *run_json)
 {
-    pod_ideal ideal = pod_run_ideal(run);
-    ideal.median_step_s = recorded_step_s(j->recorded);
     const char *json = pod_config_text(j->call->config, POD_OPT_JSON);
-    const char *goodput = file_in(j, "goodput.json");
-    if (!goodput) return POD_E_NOMEM;
     pod_log_say(j->call->log, POD_LOG_INFO, "%s/run.json stays as the training left it", j->out);
-    POD_TRY(pod_goodput_write(goodput, "wall", j->machine.name, &j->account, &ideal));
-    return *json ? pod_file_write_result(json, j->recorded, strlen(j->recorded)) : POD_OK;
+    return *json ? pod_file_write_result(json, run_json, strlen(run_json)) : POD_OK;
 }
 
 static pod_status write_own_records(job *j, const pod_run *run)
 {
-    const pod_ideal ideal = pod_run_ideal(run);
     const char *json = pod_config_text(j->call->config, POD_OPT_JSON);
-    j->recorded = *j->out && run->status == POD_OK ? find_record(j) : NULL;
-    if (j->recorded && has_target(j->recorded, j)) return keep_own_records(j, run);
+    pod_run_past past = {0};
     if (*j->out) {
         const char *run_json = file_in(j, "run.json"), *goodput = file_in(j, "goodput.json"),
                    *timeline = file_in(j, "timeline.json");
         if (!run_json || !goodput || !timeline) return POD_E_NOMEM;
+        if (run->status == POD_OK) past = pod_run_find_past(j->arena, run_json, run, &j->result);
+        const pod_ideal ideal = pod_run_ideal(run);
         /* Of an older run; this run's is written later, when asked for. */
-        if (!j->recorded) (void)remove(timeline);
-        POD_TRY(pod_run_write_json(run, run_json));
+        if (!past.text) (void)remove(timeline);
+        if (!past.has_same_end) POD_TRY(pod_run_write_json(run, run_json));
         POD_TRY(pod_goodput_write(goodput, "wall", j->machine.name, &j->account, &ideal));
     }
+    if (past.has_same_end) return keep_own_records(j, past.text);
     if (*json) POD_TRY(pod_run_write_json(run, json));
     return POD_OK;
 }

@@ -29,6 +29,18 @@ double pod_run_epochs_to_peak(const pod_run *r); /* the same at the best evaluat
  * of the command's contract. */
 POD_MUST pod_status pod_run_write_json(const pod_run *r, const char *path);
 
+/* The run.json of a training that is done: its text in the arena, NULL where there is none of it. */
+typedef struct pod_run_past {
+    const char *text;
+    bool has_same_end; /* held against the same target, and with the same time to it */
+} pod_run_past;
+
+/* Looks into `path` for what the training left in which `r` found nothing to do: the same weights
+ * after the same steps. What it measured of steps goes into `result`, which is r's. A file that
+ * cannot be read is none. */
+pod_run_past pod_run_find_past(pod_arena *a, const char *path, const pod_run *r,
+                               pod_train_result *result);
+
 /* The run's table: quantity, value, unit, note. Printed, and as CSV where `csv` is not "". */
 POD_MUST pod_status pod_run_print_table(const pod_run *r, FILE *to, const char *csv);
 /* Where the time of the last steps went, by op and kernel. */

@@ -147,10 +147,10 @@ static void put_evaluations(const pod_run *r, pod_json *j)
     pod_json_close(j);
 }
 
-/* Of this attempt's steps, where there are any. */
+/* Of steps, where any were measured. */
 static double measured(const pod_run *r, double value)
 {
-    return r->result->n_steps > 0 ? value : unknown;
+    return r->result->stats.step.n > 0 ? value : unknown;
 }
 
 static void put_results(const pod_run *r, pod_json *j)

@@ -62,11 +62,19 @@ grep -q 'since the resume' <("$minipod" "${toward[@]}" --steps 17 --target 0.9 -
 # Another target is another end: the record says which one, and what came of it.
 "$minipod" "${small[@]}" --eval-every 1 --steps 16 --target 0.99 --trace --out eased >out 2>err
 [ $? -eq 1 ] || fail "another target: $(cat err)"
+cp -r eased missed
 "$minipod" "${small[@]}" --eval-every 1 --steps 16 --target 0.6 --out eased --resume auto >out 2>err ||
     fail "another target: $(cat err)"
 [ "$(field eased target)" = 0.6 ] || fail "another target: $(field eased target)"
 [ "$(field eased time_to_target_s)" != null ] || fail "another target: it was not reached"
 same_field weights_hash eased straight
+for name in step_s samples_per_s allreduce_share allreduce_exposed_s optimizer_share; do
+    [ "$(field eased $name)" != null ] || fail "another target: $name is not known any more"
+    same_field $name eased missed
+done
+for name in step_spread_s phase_share; do
+    cmp <(grep -A8 "\"$name\"" eased/run.json) <(grep -A8 "\"$name\"" missed/run.json) || fail "another target: $name"
+done
 [ -e eased/timeline.json ] || fail "another target: the timeline went"
 cp eased/run.json eased.json
 "$minipod" "${small[@]}" --eval-every 1 --steps 16 --target 0.6 --out eased --resume auto >out 2>err ||
