@@ -141,19 +141,23 @@ static pod_status probe_tiles(const pod_probe *p, const pod_machine *m, pod_comm
 
 static pod_status probe_all(pod_call *call, pod_machine *m, pod_comm *comm, gathering *g)
 {
-    int n;
+    int n, n_done = 0, n_again = 0;
     excess e = {0};
     const pod_probe *probes = pod_probes(&n);
+    for (int i = 0; i < n; i++) n_again += probes[i].kind == POD_PROBE_RESIDUAL;
     pod_log_say(call->log, POD_LOG_INFO, "timing ops in %d small networks", n);
-    pod_progress_begin(call->log, "timing ops", "networks", 0, n);
+    pod_progress_begin(call->log, "timing ops", "networks", 0, n + n_again);
     for (int i = 0; i < n; i++) {
         POD_TRY(probe_sizes(&probes[i], m, comm, g));
-        pod_progress_at(call->log, i + 1, "%s", probes[i].precision);
+        pod_progress_at(call->log, ++n_done, "%s", probes[i].precision);
+    }
+    for (double share = 0.03; !thin_out(g, share, &m->op_time);) share *= 2;
+    for (int i = 0; i < n; i++) {
+        if (probes[i].kind != POD_PROBE_RESIDUAL) continue;
+        POD_TRY(probe_tiles(&probes[i], m, comm, &e));
+        pod_progress_at(call->log, ++n_done, "%s, in tiles", probes[i].precision);
     }
     pod_progress_end(call->log);
-    for (double share = 0.03; !thin_out(g, share, &m->op_time);) share *= 2;
-    for (int i = 0; i < n; i++)
-        if (probes[i].kind == POD_PROBE_RESIDUAL) POD_TRY(probe_tiles(&probes[i], m, comm, &e));
     m->instr_overhead_us = pod_four_digits(m->instr_overhead_us);
     if (e.us > 0) m->tile_gb_per_s = pod_four_digits(1e-3 * e.bytes / e.us);
     return POD_OK;

@@ -127,6 +127,8 @@ static void finish_run(pod_job_run *r, const sample job[], int64_t n)
 
 typedef struct work { /* on one point */
     const pod_config *config;
+    pod_log *log;
+    int64_t n_done; /* jobs, those of earlier points included */
     pod_job_study *study;
     pod_job_point *point;
     pod_nodes *nodes;
@@ -152,6 +154,7 @@ static pod_status try_interval(work *w, double interval_s)
     const int64_t every = (int64_t)steps, n = w->study->keys.seeds;
     int at = 0;
     while (at < x->n_runs && x->run[at].every < every) at++;
+    w->n_done += n;
     if (x->n_runs == POD_JOB_MAX_RUNS || (at < x->n_runs && x->run[at].every == every))
         return POD_OK;
     const pod_job_sim_plan plan = plan_of(w->study, x, every);
@@ -167,6 +170,7 @@ static pod_status try_interval(work *w, double interval_s)
         add_job(&r, &j, &w->job[i]);
         w->study->n_simulated += j.n_failures;
         w->study->struck |= j.struck;
+        pod_progress_at(w->log, w->n_done - n + i + 1, "%d nodes", x->n_nodes);
     }
     finish_run(&r, w->job, n);
     memmove(&x->run[at + 1], &x->run[at], (size_t)(x->n_runs - at) * sizeof r);
@@ -183,9 +187,10 @@ static void find_best(pod_job_point *x)
 }
 
 /* From an eighth to eight times the formula's, and closer round the best of these. */
+enum { HALF = 6, N_SWEPT = 2 * HALF + 1 + 2 };
+
 static pod_status sweep(work *w)
 {
-    enum { HALF = 6 };
     pod_job_point *x = w->point;
     if (!isfinite(x->best_s)) return try_interval(w, (double)x->n_steps * x->step_s);
     const double middle_s = fmax(x->best_s, x->step_s);
@@ -210,6 +215,16 @@ static pod_status try_given(work *w, const char *at)
     return POD_OK;
 }
 
+/* That a point is run with, at most. */
+static int64_t n_intervals(const pod_config *c)
+{
+    const char *interval = pod_config_text(c, POD_OPT_INTERVAL);
+    if (strcmp(interval, "auto") == 0) return N_SWEPT;
+    int64_t n = 1;
+    for (; *interval; interval++) n += *interval == ',';
+    return n;
+}
+
 static pod_status create_nodes(const pod_job_study *s, const pod_job_point *x, pod_nodes **out)
 {
     const int n = x->n_nodes + (int)s->keys.spares;
@@ -227,12 +242,17 @@ static pod_status create_nodes(const pod_job_study *s, const pod_job_point *x, p
     return pod_nodes_replay(&s->trace, s->trace_nodes, start, n, x->n_nodes, out);
 }
 
-static pod_status run_point(const pod_config *c, pod_arena *arena, pod_job_study *s,
-                            pod_job_point *x)
+static pod_status run_point(const pod_config *c, pod_arena *arena, pod_log *log, pod_job_study *s,
+                            int i)
 {
     const char *interval = pod_config_text(c, POD_OPT_INTERVAL);
-    work w = {
-        .config = c, .study = s, .point = x, .job = POD_ARENA_NEW(arena, sample, s->keys.seeds)};
+    pod_job_point *x = &s->point[i];
+    work w = {.config = c,
+              .log = log,
+              .n_done = i * n_intervals(c) * s->keys.seeds,
+              .study = s,
+              .point = x,
+              .job = POD_ARENA_NEW(arena, sample, s->keys.seeds)};
     if (!w.job) return POD_E_NOMEM;
     POD_TRY(create_nodes(s, x, &w.nodes));
     const pod_status status = strcmp(interval, "auto") == 0 ? sweep(&w) : try_given(&w, interval);
@@ -248,12 +268,10 @@ pod_status pod_job_study_make(const pod_config *c, pod_arena *arena, pod_log *lo
     if (!s) return POD_E_NOMEM;
     POD_TRY(pod_job_points_list(c, arena, s));
     const pod_clock clock = pod_clock_start();
-    pod_progress_begin(log, "simulating", "points", 0, s->n_points);
+    pod_progress_begin(log, "simulating", "jobs", 0, s->n_points * n_intervals(c) * s->keys.seeds);
     pod_status status = POD_OK;
-    for (int i = 0; i < s->n_points && status == POD_OK; i++) {
-        status = run_point(c, arena, s, &s->point[i]);
-        pod_progress_at(log, i + 1, "%d nodes", s->point[i].n_nodes);
-    }
+    for (int i = 0; i < s->n_points && status == POD_OK; i++)
+        status = run_point(c, arena, log, s, i);
     pod_progress_end(log);
     s->wall_s = pod_time_seconds(pod_clock_now(&clock));
     if (status == POD_OK) *out = s;
