@@ -1,13 +1,13 @@
 /* bfloat16 products in AVX512_BF16, without AMX: C by squares of at most 14 x 32, 28 sums in
  * registers, a pair (k, k + 1) of A broadcast to the pairs of B at a time.
  *
- *   for blocks of columns n, of rows m, of depth k     B's block stays in L2
- *     for pieces of 14 rows of A, in L1                as it lies, copied, or turned
+ *   for blocks of columns n, of rows m, of depth k     B's block, in L2 or L3
+ *     for pieces of 14 rows of A, in L1 or L2          as it lies, copied, or turned
  *       for panels of 32 columns: B's piece, streamed
  *         a square of sums, which leaves for C
  *
  * B's panels are those of gemm_amx.h. Between blocks of k sums wait in C where it is float32, else
- * in scratch. vdpbf16ps takes subnormals for zero, as tiles do. */
+ * in scratch. Whole rows leave from the registers. vdpbf16ps takes subnormals for zero, as tiles do. */
 #include <string.h>
 
 #include "kernels/gemm/gemm_avx512bf16_leave.h"
@@ -18,9 +18,11 @@ enum {
     PAIR = 2, /* elements */
     PAIR_BYTES = 4,
     STEP_PAIRS = STEP / PAIR,
-    MAX_DEPTH = 512,
-    MAX_COLUMNS = 512,
-    MAX_WAITING_ROWS = 1024,
+    MAX_DEPTH = 1024,
+    MAX_COLUMNS = 256,
+    MAX_COLUMNS_IN_PARTS = 512, /* where k is in parts */
+    MAX_ROWS_IN_PARTS = 256,
+    MAX_ROWS_OF_LAID_B = 1024,
     ROW_BYTES = MAX_DEPTH * 2 + LINE, /* of a copied piece: rows do not meet in one set of L1 */
     WAITING_BYTES = ROWS * PANEL * (int)sizeof(float),
     GROUP = 8, /* pieces that are turned at a time, so that lines are whole */
@@ -43,14 +45,23 @@ static bool sums_wait(const pod_gemm_call *c)
     return c->c_dtype == POD_BF16 && c->shape.k > MAX_DEPTH;
 }
 
-/* The depth keeps A's piece within L1; columns and depth keep B's block within L2; rows are limited
- * by what may wait. */
+/* Each part of k goes over C, or over the sums that wait for the next: these stay near where rows are
+ * few, and A is read less often where columns are many. But B is laid once for each block of rows. */
+static int64_t max_rows(const pod_gemm_call *c)
+{
+    if (c->shape.k <= MAX_DEPTH) return INT64_MAX;
+    if (c->fused & POD_GEMM_PACKED_B) return MAX_ROWS_IN_PARTS;
+    return sums_wait(c) ? MAX_ROWS_OF_LAID_B : INT64_MAX;
+}
+
+/* A block of B stays in L2, or of several parts of k comes from L3, which is no slower. */
 static block whole_block(const pod_gemm_call *c)
 {
-    const int64_t m = c->shape.m;
-    return (block){.rows = sums_wait(c) ? even_part(m, MAX_WAITING_ROWS, ROWS) : larger(m, 1),
-                   .columns = even_part(c->shape.n, MAX_COLUMNS, PANEL),
-                   .depth = even_part(c->shape.k, MAX_DEPTH, STEP)};
+    const pod_gemm_shape s = c->shape;
+    const int64_t columns = s.k > MAX_DEPTH ? MAX_COLUMNS_IN_PARTS : MAX_COLUMNS;
+    return (block){.rows = s.m > max_rows(c) ? even_part(s.m, max_rows(c), ROWS) : larger(s.m, 1),
+                   .columns = even_part(s.n, columns, PANEL),
+                   .depth = even_part(s.k, MAX_DEPTH, STEP)};
 }
 
 static int64_t n_pieces(int64_t rows) { return (rows + ROWS - 1) / ROWS; }
@@ -108,15 +119,59 @@ INLINE __m512bh pair_at(const char *p)
     return (__m512bh)_mm512_set1_epi32(pair);
 }
 
-/* `rows` rows by `vectors` vectors, both known to the compiler, into rows of 32. */
-INLINE void run_square(const a_piece *a, const char *b, int64_t pairs, float *sums, int rows,
-                       int vectors)
+INLINE void add_to_rows(__m512 (*sum)[2], const float *plus, int64_t plus_ld, int rows)
+{
+#pragma GCC unroll 14
+    for (int i = 0; i < rows; i++) {
+        sum[i][0] = _mm512_add_ps(sum[i][0], _mm512_loadu_ps(plus + i * plus_ld));
+        sum[i][1] = _mm512_add_ps(sum[i][1], _mm512_loadu_ps(plus + i * plus_ld + 16));
+    }
+}
+
+INLINE void rectify_rows(__m512 (*sum)[2], int rows)
+{
+#pragma GCC unroll 14
+    for (int i = 0; i < rows; i++)
+        sum[i][0] = rectified(sum[i][0]), sum[i][1] = rectified(sum[i][1]);
+}
+
+/* Whole rows of it leave the registers at once. */
+INLINE void leave_at_once(__m512 (*sum)[2], const leaving *l, int rows)
+{
+    if (l->plus) add_to_rows(sum, l->plus, l->plus_ld, rows);
+    if (l->bias) add_to_rows(sum, l->bias, 0, rows);
+    if (l->relu) rectify_rows(sum, rows);
+    if (l->type == POD_BF16) {
+        pod_bf16 *to = l->to;
+#pragma GCC unroll 14
+        for (int i = 0; i < rows; i++)
+            _mm512_storeu_si512(to + i * l->to_ld,
+                                (__m512i)_mm512_cvtne2ps_pbh(sum[i][1], sum[i][0]));
+        return;
+    }
+    float *to = l->to;
+#pragma GCC unroll 14
+    for (int i = 0; i < rows; i++) {
+        _mm512_storeu_ps(to + i * l->to_ld, sum[i][0]);
+        _mm512_storeu_ps(to + i * l->to_ld + 16, sum[i][1]);
+    }
+}
+
+/* `rows` rows by `vectors` vectors, both known to the compiler. Rows that are not whole go to `sums`,
+ * 32 apart. */
+INLINE void run_square(const a_piece *a, const char *b, int64_t pairs, const leaving *l,
+                       float *sums, int rows, int vectors)
 {
     __m512 sum[ROWS][2];
 #pragma GCC unroll 14
     for (int i = 0; i < rows; i++) sum[i][0] = sum[i][1] = _mm512_setzero_ps();
     const char *at = a->at;
     const int64_t row = a->row_bytes, pair = a->pair_bytes;
+    if (l->plus)
+        for (int i = 0; i < rows; i++) {
+            _mm_prefetch(l->plus + i * l->plus_ld, _MM_HINT_T0);
+            _mm_prefetch(l->plus + i * l->plus_ld + 16, _MM_HINT_T0);
+        }
     for (; pairs > 0; pairs -= STEP_PAIRS, b += STEP_BYTES) {
         const char *end = b + smaller(pairs, STEP_PAIRS) * LINE;
         for (const char *line = b; line < end; line += LINE, at += pair) {
@@ -132,6 +187,10 @@ INLINE void run_square(const a_piece *a, const char *b, int64_t pairs, float *su
             }
         }
     }
+    if (vectors > 1 && l->columns == PANEL) {
+        leave_at_once(sum, l, rows);
+        return;
+    }
 #pragma GCC unroll 14
     for (int i = 0; i < rows; i++) {
         _mm512_store_ps(sums + i * PANEL, sum[i][0]);
@@ -139,17 +198,20 @@ INLINE void run_square(const a_piece *a, const char *b, int64_t pairs, float *su
     }
 }
 
-typedef void square_function(const a_piece *a, const char *b, int64_t pairs, float *sums);
+typedef void square_function(const a_piece *a, const char *b, int64_t pairs, const leaving *l,
+                             float *sums);
 
 #define EACH_HEIGHT(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
-#define FUNCTIONS(rows)                                                                      \
-    static void run_##rows##x16(const a_piece *a, const char *b, int64_t pairs, float *sums) \
-    {                                                                                        \
-        run_square(a, b, pairs, sums, rows, 1);                                              \
-    }                                                                                        \
-    static void run_##rows##x32(const a_piece *a, const char *b, int64_t pairs, float *sums) \
-    {                                                                                        \
-        run_square(a, b, pairs, sums, rows, 2);                                              \
+#define FUNCTIONS(rows)                                                                           \
+    static void run_##rows##x16(const a_piece *a, const char *b, int64_t pairs, const leaving *l, \
+                                float *sums)                                                      \
+    {                                                                                             \
+        run_square(a, b, pairs, l, sums, rows, 1);                                                \
+    }                                                                                             \
+    static void run_##rows##x32(const a_piece *a, const char *b, int64_t pairs, const leaving *l, \
+                                float *sums)                                                      \
+    {                                                                                             \
+        run_square(a, b, pairs, l, sums, rows, 2);                                                \
     }
 #define LINE_OF_TABLE(rows) [rows] = {run_##rows##x16, run_##rows##x32},
 EACH_HEIGHT(FUNCTIONS)
@@ -248,8 +310,8 @@ static void run_piece(const product *p, const block *of, piece rows, int64_t i, 
         const int64_t n = panel * PANEL;
         float *wait = waiting ? waiting + (i * n_panels + panel) * ROWS * PANEL : NULL;
         leaving l = leaving_of(p->call, p->c, of, m, rows.rows, of->n + n, sums, wait);
-        squares[rows.rows][of->columns - n > 16](&a, b.at, pairs, sums);
-        leave(&l, rows.rows);
+        squares[rows.rows][of->columns - n > 16](&a, b.at, pairs, &l, sums);
+        if (l.columns < PANEL) leave(&l, rows.rows);
         b.at += b.panel_bytes;
     }
 }

@@ -33,13 +33,16 @@ typedef struct leaving {
     bool relu, is_plain; /* plain: whole rows of float32, as they are or added to what `to` holds */
 } leaving;
 
+INLINE __m512 rectified(__m512 v) /* a NaN stays */
+{
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NLE_UQ), v);
+}
+
 INLINE __m512 finished(__m512 v, const leaving *l, int64_t column, __mmask16 mask)
 {
     if (l->plus) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, l->plus + column));
     if (l->bias) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, l->bias + column));
-    if (l->relu)
-        v = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NLE_UQ), v);
-    return v;
+    return l->relu ? rectified(v) : v;
 }
 
 static void leave_row(leaving *l)
