@@ -1,7 +1,8 @@
 /* bucket: the all-reduces of single values become few of many, in the order in which their values
  * are ready, so that a bucket can travel while backward goes on. Nothing joins a bucket that is
- * wanted before it is ready itself. What the host reads goes into a bucket of its own: it is waited
- * for before the update. */
+ * wanted before it is ready itself, nor one that forward or backward wait for, as for the sums of a
+ * batch norm, unless they wait for it, too. What the host reads goes into a bucket of its own: it is
+ * waited for before the update. */
 #include <stdlib.h>
 
 #include "kernels/base/assert.h"
@@ -14,7 +15,7 @@ typedef struct reduction {
     pod_coll coll;
     uint8_t mask;
     pod_dtype dtype;
-    bool is_output, is_repeated;
+    bool is_output, is_repeated, is_urgent; /* urgent: forward or backward read the sum */
 } reduction;
 
 static int by_readiness(const void *a, const void *b)
@@ -22,6 +23,7 @@ static int by_readiness(const void *a, const void *b)
     const reduction *x = a, *y = b;
     if (x->is_output != y->is_output) return x->is_output ? -1 : 1;
     if (x->is_repeated != y->is_repeated) return x->is_repeated ? -1 : 1;
+    if (x->is_urgent != y->is_urgent) return x->is_urgent ? -1 : 1;
     if (x->mask != y->mask) return x->mask < y->mask ? -1 : 1;
     if (x->dtype != y->dtype) return x->dtype < y->dtype ? -1 : 1;
     if (x->ready != y->ready) return x->ready < y->ready ? -1 : 1;
@@ -103,6 +105,8 @@ static reduction reduction_of(const pod_plan *plan, int32_t index, const int32_t
         if (first[out.id] < r.wanted) r.wanted = first[out.id];
         r.is_output = r.is_output || is_read_by_host(g, out);
     }
+    r.is_urgent =
+        r.wanted < pod_graph_n_nodes(g) && pod_graph_node(g, r.wanted)->phase < POD_PHASE_REDUCE;
     return r;
 }
 
@@ -181,11 +185,13 @@ pod_status pod__pass_bucket(pod_plan *plan)
     qsort(all, (size_t)n, sizeof all[0], by_readiness);
     pod_bucket *open = NULL;
     int32_t wanted = 0; /* the open bucket */
+    bool is_urgent = false;
     for (int i = 0; i < n; i++) {
         bool fits =
             open && open->coll == POD_ALLREDUCE && all[i].coll == POD_ALLREDUCE &&
             open->mask == all[i].mask && open->dtype == all[i].dtype &&
             open->is_output == all[i].is_output && open->is_repeated == all[i].is_repeated &&
+            is_urgent == all[i].is_urgent &&
             open->count * (int64_t)pod_dtype_bytes(open->dtype) < plan->args->bucket_bytes &&
             all[i].ready < wanted;
         if (!fits) {
@@ -196,6 +202,7 @@ pod_status pod__pass_bucket(pod_plan *plan)
                                  .is_output = all[i].is_output,
                                  .is_repeated = all[i].is_repeated};
             wanted = n_nodes;
+            is_urgent = all[i].is_urgent;
         }
         if (all[i].wanted < wanted) wanted = all[i].wanted;
         add_to_bucket(plan, open, &all[i]);

@@ -182,7 +182,45 @@ static void test_groups_matter(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {{"a group is like one core", test_like_one_core},
+static int64_t largest_of(const pod_program *p, int64_t *rest)
+{
+    int64_t largest = 0, sum = 0;
+    for (int i = 0; i < p->n_colls; i++) {
+        const int64_t count = p->coll[i].args.count;
+        if (count > largest) largest = count;
+        sum += count;
+    }
+    *rest = sum - largest;
+    return largest;
+}
+
+/* A group of all cores sums over the mesh, as gradients are summed; but backward waits for it, and
+ * gradients have time. */
+static void test_gradients_travel_apart(void)
+{
+    const pod_program *p, *q;
+    pod_arena *a;
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    pod_test_plan some = plan_of("4x2", POD_F32);
+    some.bucket_bytes = 1 << 20;
+    pod_test_plan all = some;
+    some.bn_group = (pod_group){.dims = 1};
+    all.bn_group = (pod_group){.dims = 3};
+    POD_CHECK_OK(pod_test_compile(a, &some, &p));
+    POD_CHECK_OK(pod_test_compile(a, &all, &q));
+    int64_t rest_of_some, rest_of_all;
+    const int64_t most_of_some = largest_of(p, &rest_of_some), most = largest_of(q, &rest_of_all);
+    POD_CHECK(most + rest_of_some >= most_of_some,
+              "%lld elements of gradients travel at once, want "
+              "%lld but for batch norm's",
+              (long long)most, (long long)most_of_some);
+    POD_CHECK(rest_of_all <= rest_of_some, "%lld elements travel beside them, %lld in small groups",
+              (long long)rest_of_all, (long long)rest_of_some);
+    pod_arena_destroy(a);
+}
+
+static CU_TestInfo tests[] = {{"gradients travel apart", test_gradients_travel_apart},
+                              {"a group is like one core", test_like_one_core},
                               {"micro-steps", test_micro_steps},
                               {"groups matter", test_groups_matter},
                               CU_TEST_INFO_NULL};
