@@ -2,10 +2,10 @@
  *
  * An attempt has its ranks from its begin, as its launcher saw it or else as the first rank did, to
  * the next attempt's begin, or to the job's end behind the last one; the first from the begin of its
- * launch. One that ended as it should, well or because it was asked to stop, gives them back with its last sign of life, and so does the
- * last one of a launch: what lies between it and the next is nobody's. So with 4 ranks for 10 s and
- * then 2 ranks for 5 s the wall time is 4 x 10 + 2 x 5 = 50 s; a rank's own is the sum over the
- * attempts that have it.
+ * launch. One that ended as it should, well or because it was asked to stop, gives them back with
+ * its last sign of life, and so does the last one of a launch: what lies between it and the next is
+ * nobody's. So with 4 ranks for 10 s and then 2 ranks for 5 s the wall time is 4 x 10 + 2 x 5 = 50 s;
+ * a rank's own is the sum over the attempts that have it.
  *
  * Each rank's time is cut into categories that sum to it in whole nanoseconds:
  *  - spans as the log has them; what lies between them is OTHER.
