@@ -35,6 +35,8 @@ static void find_parts(pod_explanation *e, const pod_simulated *s)
 
 /* ---- what would help ------------------------------------------------------------------------- */
 
+enum { SMALL_BUCKET = 512 << 10 };
+
 static void faster_matrix(pod_planned *p) { p->machine.peak_bf16_gflop_per_s *= 2; }
 static void faster_vector(pod_planned *p) { p->machine.vector_gop_per_s *= 2; }
 static void faster_memory(pod_planned *p) { p->machine.copy_memory_gb_per_s *= 2; }
@@ -43,6 +45,7 @@ static void no_latency(pod_planned *p) { p->machine.link_latency_us = 0; }
 static void no_overhead(pod_planned *p) { p->machine.instr_overhead_us = 0; }
 static void overlap(pod_planned *p) { p->setup.overlap = true; }
 static void no_noise(pod_planned *p) { p->noise = 0; }
+static void small_buckets(pod_planned *p) { p->setup.bucket_bytes = SMALL_BUCKET; }
 
 static void faster_input(pod_planned *p)
 {
@@ -83,6 +86,12 @@ static bool waits_at_once(const pod_planned *p, const pod_simulated *s)
     return !p->setup.overlap && s->program->n_colls > 0;
 }
 
+/* Of fewer bytes than a bucket there is one, which nothing hides. */
+static bool has_large_buckets(const pod_planned *p, const pod_simulated *s)
+{
+    return has_messages(p, s) && p->setup.overlap && p->setup.bucket_bytes > SMALL_BUCKET;
+}
+
 static bool is_noisy(const pod_planned *p, const pod_simulated *s)
 {
     (void)s;
@@ -120,6 +129,7 @@ static const change changes[] = {
     {"no overhead of an instruction", no_overhead, is_pod},
     {"input twice as fast", faster_input, has_input},
     {"reductions that overlap", overlap, waits_at_once},
+    {"buckets of 512K", small_buckets, has_large_buckets},
     {"no core slower than others", no_slow_core, has_slow_core},
     {"no failed link", no_failed_link, has_failed_link},
     {"no noise", no_noise, is_noisy},
