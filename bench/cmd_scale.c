@@ -280,11 +280,11 @@ static pod_status measure_alike(pod_call *call, bool real, pod_scaling *s)
 static pod_status scale(pod_call *call, pod_scaling *s)
 {
     const pod_config *c = call->config;
-    POD_TRY(pod_scale_list(c, s));
     const char *on = pod_config_text(c, POD_OPT_ON), *folder = pod_config_text(c, POD_OPT_OUT);
     const bool real = strcmp(on, "host") == 0;
     if (!real && strcmp(on, "sim") != 0 && strcmp(on, "auto") != 0)
         return pod_fail(POD_E_INVALID, "on: scale takes sim, or host, found '%s'", on);
+    POD_TRY(pod_scale_list(c, real, s));
     if (*folder) POD_TRY(pod_dir_make(folder));
     POD_TRY(measure_alike(call, real, s));
     if (*s->warning) pod_log_say(call->log, POD_LOG_WARNING, "%s", s->warning);

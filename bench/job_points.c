@@ -251,7 +251,7 @@ static pod_status list_meshes(const pod_config *c, pod_arena *arena, pod_job_stu
         POD_TRY(simulate_point(c, s, x));
         return finish_point(s, x);
     }
-    POD_TRY(pod_scale_list(c, &meshes));
+    POD_TRY(pod_scale_list(c, false, &meshes));
     for (int i = 0; i < meshes.n; i++) {
         pod_config *own;
         pod_job_point *x = add_point(s);

@@ -45,14 +45,20 @@ static pod_status set_batches(pod_scaling *s, int64_t batch, bool is_weak)
     return POD_OK;
 }
 
-pod_status pod_scale_list(const pod_config *c, pod_scaling *s)
+pod_status pod_scale_list(const pod_config *c, bool is_real, pod_scaling *s)
 {
+    const char *const name = pod_config_text(c, POD_OPT_MACHINE);
     const char *const meshes = pod_config_text(c, POD_OPT_MESHES), *text = meshes;
     pod_machine machine;
     if (!*text) return pod_fail(POD_E_INVALID, "meshes: which ones? --meshes 2x2x2,2x4x4,2x8x8");
     if (pod_config_source(c, POD_OPT_MESH) == POD_FROM_COMMAND_LINE)
         return pod_fail(POD_E_INVALID, "mesh: --meshes is given too, one of them must go");
-    POD_TRY(pod_machine_load(pod_config_text(c, POD_OPT_MACHINE), &machine));
+    POD_TRY(pod_machine_load(name, &machine));
+    if (is_real && pod_machine_is_virtual(&machine))
+        return pod_fail(POD_E_INVALID,
+                        "machine: %s is not this host, which --on host measures: "
+                        "--on sim",
+                        name);
     for (size_t length; text; text = text[length] ? text + length + 1 : NULL) {
         length = strcspn(text, ",");
         if (length == 0) return pod_fail(POD_E_INVALID, "meshes: an empty one in '%.80s'", meshes);

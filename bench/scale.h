@@ -38,8 +38,8 @@ typedef struct pod_scaling {
 } pod_scaling;
 
 /* The points of --meshes, --scaling and --batch. E_INVALID, also for a mesh that --machine does not
- * have; E_IO when that cannot be read. */
-POD_MUST pod_status pod_scale_list(const pod_config *c, pod_scaling *s);
+ * have, and for a pod where training runs for real; E_IO when the machine cannot be read. */
+POD_MUST pod_status pod_scale_list(const pod_config *c, bool is_real, pod_scaling *s);
 /* The settings of both clocks: where training runs for real and nothing names data, made images of
  * the size that the model was published for. Its text is in the arena. */
 POD_MUST pod_status pod_scale_settings(const pod_config *given, bool is_real, pod_arena *a,
