@@ -48,7 +48,8 @@ static bool find(const pod_bench_plan *p, const char *name, pod_bench_entry *out
                              .algo = pod_coll_find(p->coll, text),
                              .is_peer = !chunk && strcmp(text, "mpi") == 0};
     if (chunk && pod_parse_size("chunk", chunk, &out->chunk_bytes) != POD_OK) return false;
-    if (chunk && out->chunk_bytes == 0) return false; /* the rules say what is wrong with it */
+    /* The rules say what is wrong with it. */
+    if (chunk && (out->chunk_bytes == 0 || (out->algo && !out->algo->takes_chunk))) return false;
     return out->algo || out->is_peer;
 }
 

@@ -6,9 +6,17 @@
 #include "collectives/algo/algorithms.h"
 #include "kernels/base/assert.h"
 
+enum { WHOLE, CHUNKS }; /* whether an algorithm takes a chunk */
+
 static const pod_coll_algo algos[] = {
-#define POD_COLL_ALGO(coll, name, file, good_for) \
-    {name, coll, good_for, pod__##file##_why_not, pod__##file##_build, pod__##file##_seconds},
+#define POD_COLL_ALGO(coll, name, file, chunks, good_for) \
+    {name,                                                \
+     coll,                                                \
+     good_for,                                            \
+     (chunks),                                            \
+     pod__##file##_why_not,                               \
+     pod__##file##_build,                                 \
+     pod__##file##_seconds},
 #include "collectives/algo/algorithms.def"
 #undef POD_COLL_ALGO
 };

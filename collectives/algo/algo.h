@@ -58,6 +58,7 @@ typedef struct pod_coll_algo {
     const char *name; /* "torus2d", unique among those of its collective */
     pod_coll coll;
     const char *good_for;
+    bool takes_chunk; /* chunk_bytes means something to it, on some mesh */
     /* NULL: it applies; else one clause that says why not. */
     const char *(*why_not)(const pod_mesh *m, const pod_coll_args *args);
     /* Adds the steps of `rank`. E_NOMEM, at once or as what pod_sched_finish reports. */

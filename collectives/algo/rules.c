@@ -65,6 +65,21 @@ static pod_status find_algo(pod_coll coll, const char *name, const pod_coll_algo
                     pod_coll_name(coll), names);
 }
 
+static pod_status check_takes_chunk(const pod_coll_algo *algo, const char *chunk)
+{
+    if (algo->takes_chunk) return POD_OK;
+    char names[256] = "";
+    int n;
+    const pod_coll_algo *algos = pod_coll_algos(&n);
+    for (int i = 0; i < n; i++) {
+        if (algos[i].coll != algo->coll || !algos[i].takes_chunk) continue;
+        const size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", algos[i].name);
+    }
+    return pod_fail(POD_E_INVALID, "rules: %s moves no blocks in chunks, found '@%s'%s%s%s",
+                    algo->name, chunk, *names ? " (those that do: " : "", names, *names ? ")" : "");
+}
+
 /* The part of *rest before the separator; *rest becomes what follows, NULL when nothing does. */
 static char *take(char **rest, char separator)
 {
@@ -96,7 +111,8 @@ static pod_status parse_rule(char *text, pod_coll *coll, rule *out)
     if (chunk) POD_TRY(pod_parse_size("rules: chunk", chunk, &out->chunk_bytes));
     if (chunk && out->chunk_bytes == 0)
         return pod_fail(POD_E_INVALID, "rules: a chunk of 0 bytes for '%s'", word);
-    return find_algo(*coll, word, &out->algo);
+    POD_TRY(find_algo(*coll, word, &out->algo));
+    return chunk ? check_takes_chunk(out->algo, chunk) : POD_OK;
 }
 
 static int count_of(const char *text, char c)

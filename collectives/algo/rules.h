@@ -7,7 +7,7 @@
  * is every size. A collective left out is that of the rule before, allreduce in the first. Sizes
  * are bytes of the whole buffer, with binary suffixes. So "ring" alone is a rule, too. The chunk,
  * in bytes as well, is what an algorithm sends at a time of a longer block, or cuts blocks down to:
- * "torus2d@256K".
+ * "torus2d@256K". Only for those that do (takes_chunk).
  *
  * A file of rules has them on lines of their own, as if there were a ';' between: what follows a #
  * is a comment. */
@@ -27,7 +27,7 @@
 enum { POD_COLL_RULES_FILE_BYTES = 1 << 16 };
 
 /* Into the arena. E_INVALID for a text that does not follow the grammar, an empty range, a name
- * that is none; E_NOMEM. */
+ * that is none, a chunk for what takes none; E_NOMEM. */
 POD_MUST pod_status pod_coll_rules_parse(pod_arena *a, const char *text, pod_coll_rules **out);
 /* The same from a file of at most POD_COLL_RULES_FILE_BYTES; errors name file and line. E_IO. */
 POD_MUST pod_status pod_coll_rules_read(pod_arena *a, const char *path, pod_coll_rules **out);

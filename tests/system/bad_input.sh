@@ -172,6 +172,7 @@ both 'machine: tpu-v3 is for --on sim' coll --machine tpu-v3
 both 'autotune: --algo 0-:ring is not a list of algorithms' coll --autotune r.conf --algo 0-:ring
 both 'chunk: --autotune tries several' coll --autotune r.conf --chunk 64K
 both "rules: a chunk of 0 bytes for 'ring'" coll --algo ring@0
+both "rules: flat moves no blocks in chunks, found '@1K'" coll --algo flat@1K
 both '/in: cannot write a file: it is a directory' coll --autotune "$in"
 both 'nowhere: cannot read\|nowhere: No such\|nowhere' coll --algo @nowhere
 queue 3 'algo: mpi refuses allreduce of 4K: MPI has no bfloat16' coll -d bf16 --algo mpi

@@ -80,6 +80,9 @@ static void test_parse_refuses(void)
         {"ring@0", "a chunk of 0 bytes for 'ring'"},
         {"ring@4K@8K", "chunk: '4K@8K' is not a size"},
         {"@4K", "'' is no algorithm"},
+        {"oneshot@1K", "oneshot moves no blocks in chunks, found '@1K' (those that do: "},
+        {"0-64K:tree@2K;ring", "tree moves no blocks in chunks, found '@2K'"},
+        {"alltoall:pairwise@4K", "pairwise moves no blocks in chunks, found '@4K'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         pod_coll_rules *r = NULL;
@@ -358,7 +361,7 @@ static void test_chunk(void)
         {"ring@256K", "4", 262144},      {"ring", "4", 77},
         {"torus2d@256K;tree", "4", 77},  {"torus2d@256K;ring@4K", "4", 4096},
         {"torus2d@8", "2x2", 8},         {"0-1K:ring@8;1K-:ring@16", "4", 16},
-        {"broadcast:tree@8", "2x2", 77},
+        {"allgather:ring@8", "2x2", 77},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         pod_mesh m = mesh_of(cases[i].mesh);
@@ -370,6 +373,43 @@ static void test_chunk(void)
         (void)pod_coll_pick(rules_of(cases[i].rules), &m, &args);
         POD_CHECK(args.chunk_bytes == cases[i].want, "%s on %s: %d, want %d", cases[i].rules,
                   cases[i].mesh, (int)args.chunk_bytes, (int)cases[i].want);
+    }
+}
+
+static int32_t steps_of(const pod_coll_algo *algo, const pod_mesh *m, const pod_coll_args *args)
+{
+    const pod_sched *s;
+    int32_t n = 0;
+    POD_CHECK_OK(pod_coll_build(arena, algo, m, 0, args, &s));
+    (void)pod_sched_steps(s, &n);
+    return n;
+}
+
+/* What the table says of chunks is what a chunk changes: on some mesh the steps, or on none. */
+static void test_takes_chunk(void)
+{
+    static const struct {
+        const char *mesh;
+        int node_size;
+    } cases[] = {{"5", 1}, {"5", 5}, {"4x4", 1}, {"4x4", 4}, {"2x3x4", 1}, {"8", 1}};
+    int n;
+    const pod_coll_algo *algos = pod_coll_algos(&n);
+    for (int i = 0; i < n; i++) {
+        bool is_cut = false;
+        for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+            const pod_mesh m = mesh_of(cases[k].mesh);
+            pod_coll_args args = {.coll = algos[i].coll,
+                                  .dtype = POD_F32,
+                                  .count = 240 * 64,
+                                  .group = pod_group_all(&m),
+                                  .node_size = cases[k].node_size};
+            if (algos[i].why_not(&m, &args)) continue;
+            const int32_t whole = steps_of(&algos[i], &m, &args);
+            args.chunk_bytes = 64;
+            is_cut |= steps_of(&algos[i], &m, &args) != whole;
+        }
+        POD_CHECK(is_cut == algos[i].takes_chunk, "%s %s: cut %d, its table says %d",
+                  pod_coll_name(algos[i].coll), algos[i].name, is_cut, algos[i].takes_chunk);
     }
 }
 
@@ -446,6 +486,7 @@ static CU_TestInfo tests[] = {
     {"pick on nodes", test_pick_on_nodes},
     {"explain", test_explain},
     {"chunk", test_chunk},
+    {"takes chunk", test_takes_chunk},
     {"file", test_file},
     {"file refuses", test_file_refuses},
     {"table", test_table},
