@@ -458,11 +458,12 @@ static pod_status calibrate_here(pod_call *call)
 {
     char path[4096];
     const char *given = pod_config_text(call->config, POD_OPT_OUTPUT);
-    if (given[0] == '\0')
+    if (given[0] == '\0') {
         POD_TRY(pod_machine_host_path(path, sizeof path));
-    else
+        if (access(path, F_OK) != 0) POD_TRY(pod_dir_make_for(path));
+    } else {
         snprintf(path, sizeof path, "%s", given);
-    if (access(path, F_OK) != 0) POD_TRY(pod_dir_make_for(path));
+    }
     POD_TRY(pod_file_check_result(path)); /* before it is measured for nothing */
     pod_table *t;
     POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));

@@ -223,6 +223,7 @@ both 'link: cannot write a file: it is a symbolic link' train "${data[@]}" "${sh
 both "json: '-' is standard output, which csv takes" train "${data[@]}" "${short[@]}" --csv - --json -
 both 'nowhere/t.csv: cannot write: No such file' eval "${data[@]}" "${short[@]:0:4}" --resume "$in/mlp" --csv nowhere/t.csv
 alone 'nowhere/t.csv: cannot write: No such file' calibrate -o here.conf --csv nowhere/t.csv
+alone 'nowhere/here.conf: cannot write: No such file' calibrate -o nowhere/here.conf
 alone 'nowhere/t.json: cannot write: No such file' data info "$in/good.h5" --json nowhere/t.json
 
 # ---- data sets -------------------------------------------------------------------------------
