@@ -106,10 +106,11 @@ static void note_gaps(pod_table *t, const pod_run_account *r)
     const pod_job *j = &r->job;
     for (int p = 0; p < j->n_parts;) {
         const pod_job_head *head = &j->part[p].head;
-        int n = 0, n_cut = 0;
+        int n = 0, n_cut = 0, n_torn = 0;
         bool is_ok = false;
         for (; p < j->n_parts && j->part[p].head.attempt == head->attempt; p++, n++) {
             n_cut += j->part[p].end == POD_JOB_END_NONE;
+            n_torn += j->part[p].is_torn;
             is_ok |= j->part[p].end == POD_JOB_END_OK;
         }
         if (r->sum.runs && p == j->n_parts) return; /* ranks may be on their way */
@@ -123,6 +124,11 @@ static void note_gaps(pod_table *t, const pod_run_account *r)
                            "attempt %d: it came to its end, but the logs of %d of %d ranks have "
                            "none: they are cut off",
                            head->attempt, n_cut, head->ranks);
+        else if (n_torn > 0)
+            pod_table_note(t,
+                           "attempt %d: the last line of the logs of %d of %d ranks is cut off and "
+                           "left out, as a kill leaves it",
+                           head->attempt, n_torn, head->ranks);
     }
 }
 

@@ -101,6 +101,7 @@ typedef struct pod_job_part { /* one rank of one attempt: one file */
     const int *fault; /* that struck */
     pod_job_end_kind end;
     const char *end_text;
+    bool is_torn;   /* its last line is no whole one, and left out */
     pod_stamp last; /* the latest time in the file */
 } pod_job_part;
 

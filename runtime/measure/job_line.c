@@ -114,6 +114,7 @@ pod_status pod__job_line_next(pod__job_line *l, bool *more)
     if (bytes < 0 && !feof(l->from))
         return pod_fail(POD_E_IO, "%s: cannot read: %s", l->path, strerror(errno));
     *more = bytes > 0 && l->text[bytes - 1] == '\n';
+    l->is_torn = !*more && bytes > 0;
     if (!*more) return POD_OK;
     l->number++;
     l->text[bytes - 1] = '\0';

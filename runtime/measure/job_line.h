@@ -24,6 +24,7 @@ typedef struct pod__job_line { /* of a file that is read a line at a time */
     FILE *from;
     const char *path; /* borrowed */
     int number;       /* from 1 */
+    bool is_torn;     /* behind the last whole line there is a part of one */
     char *text;
     size_t room;
     int n;

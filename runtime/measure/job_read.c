@@ -237,6 +237,7 @@ static pod_status read_records(pod__job_line *l, const reading *r, int n_lines)
         POD_TRY(read_record(r));
         POD_TRY(pod__job_line_next(l, &more));
     }
+    r->part->is_torn = l->is_torn;
     return POD_OK;
 }
 

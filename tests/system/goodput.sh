@@ -288,7 +288,9 @@ mkdir -p real/checkpoint
 cp -r calm torn
 printf '{"step":21,"begi' >>torn/job/attempt-001.rank-0000.jsonl
 "$minipod" goodput torn >out 2>err || fail "a torn line: $(cat err)"
+has 'attempt 1: the last line of the logs of 1 of 2 ranks is cut off and left out'
 
+"$minipod" goodput calm >out 2>err || fail "whole logs: $(cat err)"
 grep -q 'ranks left no log\|cut off' out && fail "whole logs are said to be none: $(cat out)"
 cp -r calm short
 sed -i '/"end"/d' short/job/attempt-001.rank-0001.jsonl

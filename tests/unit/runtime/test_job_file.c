@@ -196,6 +196,7 @@ static void a_torn_line_is_left_out(void)
         CU_ASSERT_EQUAL(j.n_parts, cut >= head_bytes);
         if (j.n_parts == 0) continue;
         const pod_job_part *p = &j.part[0];
+        POD_CHECK(p->is_torn == (text[cut - 1] != '\n'), "cut at %zu: torn %d", cut, p->is_torn);
         const int64_t n = p->n_marks + p->n_steps + p->n_kept + p->n_faults + (p->first_step >= 0) +
                           (p->end != POD_JOB_END_NONE);
         int64_t want = -1;
