@@ -134,6 +134,9 @@ done
 large='mesh 2x64x64: tpu-v3 has 32 chips along dimension 1, found an extent of 64'
 refuses "minipod simulate: $large" "$minipod" simulate --machine tpu-v3 --mesh 2x64x64 --model mlp --batch 4096
 refuses "minipod scale: $large" "$minipod" scale --machine tpu-v3 --meshes 2x8x8,2x64x64 --model mlp --batch 4096
+"$minipod" scale --machine tpu-v3 --meshes 2x1x1 --model mlp --batch 64 --algo shrub --out made >out 2>err
+[ $? -eq 2 ] && grep -q shrub err || fail "scale: $(cat err)"
+[ ! -e made ] || fail "what is refused leaves a folder"
 
 for list in 2, ,2 2,,4; do
     refuses "minipod scale: meshes: an empty one in '$list'" "$minipod" scale --machine tpu-v3 --meshes "$list" --model mlp

@@ -86,6 +86,8 @@ refuses 'has 2 nodes, the job and its spares need 3; with those' simulate --job 
 refuses 'need 5$' simulate --job step=1,save=5,trace-nodes=4 --nodes 5 --faults-from "$trace"
 refuses 'has 2 nodes with a fault, found 1' simulate --job step=1,save=5,trace-nodes=1 --nodes 1 --faults-from "$trace"
 refuses 'start: 9 days' simulate --job step=1,save=5,start=9 --nodes 1 --faults-from "$trace"
+refuses 'none.json: is no JSON' simulate --job step=1,save=5 --nodes 2 --faults-from none.json --out made
+[ ! -e made ] || fail "what is refused leaves a folder"
 refuses 'repair and shape' simulate --job step=1,save=5,repair=9 --nodes 1 --faults-from "$trace"
 refuses 'on how many nodes' simulate --job step=1,save=5 --mtbf 100
 refuses 'bytes= of a checkpoint, or save=' simulate --job step=1 --nodes 2 --mtbf 100
