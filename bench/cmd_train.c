@@ -47,7 +47,10 @@ static pod_status open_own_outputs(job *j)
     if (!checkpoint || !path) return POD_E_NOMEM;
     j->has_made_out = access(j->out, F_OK) != 0;
     POD_TRY(pod_dir_make(j->out));
-    POD_TRY(pod_mllog_open(path, 0, &j->call->clock, &j->mllog));
+    const pod_status status = pod_mllog_open(path, 0, &j->call->clock, &j->mllog);
+    if (status != POD_OK && pod_file_is_taken(path))
+        return pod_fail(status, "out: another run is writing in %s", j->out);
+    POD_TRY(status);
     j->has_made_checkpoint = access(checkpoint, F_OK) != 0;
     return pod_dir_make(checkpoint);
 }

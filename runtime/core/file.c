@@ -63,6 +63,18 @@ static FILE *open_locked(const char *name, int flags)
     return NULL;
 }
 
+bool pod_file_is_taken(const char *path)
+{
+    char *part = join(path, ".part");
+    const int fd = part ? open(part, O_RDONLY | O_CLOEXEC) : -1;
+    free(part);
+    if (fd < 0) return false;
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    const bool taken = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(fd);
+    return taken;
+}
+
 static pod_status cannot_write(pod_status s, const char *path)
 {
     return pod_fail(s, "%s: cannot write: %s", path,

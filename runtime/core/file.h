@@ -22,6 +22,10 @@ POD_MUST pod_status pod_file_open(const char *path, pod_file **out);
 /* Whether pod_file_open would succeed; asked before long work. Leaves nothing. */
 POD_MUST pod_status pod_file_check(const char *path);
 
+/* Whether another process has it open for that; false where it cannot be known. Not while this one
+ * has it open. */
+bool pod_file_is_taken(const char *path);
+
 /* A file of results, which a person names: as pod_file_open, but `-` and a link to what standard
  * output is (/dev/stdout) are standard output, and what is there as a device or a pipe, or a link
  * to one, is written directly. Those have what was written so far, whatever comes of the rest. */

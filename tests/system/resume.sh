@@ -22,7 +22,7 @@ done
 for ((i = 0; i < 2; i++)); do
     "$minipod" "${small[@]}" --steps 30 --out beside >second 2>&1
     [ $? -eq 2 ] || fail "beside: the second run ends with $?"
-    grep -q 'another process is writing it$' second || fail "beside: $(cat second)"
+    grep -q 'minipod train: out: another run is writing in beside$' second || fail "beside: $(cat second)"
     [ -d beside/checkpoint ] || fail "beside: the second run took the folder of checkpoints"
 done
 kill -USR1 $job
