@@ -350,6 +350,7 @@ static void put(const void *simulated, pod_json *j)
     pod_json_double(j, "input_s", r->input.seconds);
     pod_json_double(j, "samples_per_s", (double)s->batch / r->step_s);
     pod_json_int(j, "core", x->planned.watched[0]);
+    pod_json_double(j, "core_step_s", r->stats.step.mean); /* of which the shares are */
     pod_json_double(j, "allreduce_share", pod_simulated_allreduce_share(r));
     pod_json_double(j, "allreduce_exposed_s", r->stats.phase[POD_PHASE_REDUCE].mean);
     pod_json_open_object(j, "allreduce_exposed_of_all");
@@ -361,7 +362,7 @@ static void put(const void *simulated, pod_json *j)
     pod_json_close(j);
     pod_json_double(j, "allreduce_in_flight_s", r->stats.comm.mean);
     pod_json_int(j, "allreduce_bytes_per_step", r->program->reduce_bytes);
-    pod_json_double(j, "memory_bytes_per_core", r->memory_bytes);
+    pod_json_int(j, "memory_bytes_per_core", (int64_t)r->memory_bytes);
     pod_json_double(j, "program_goodput", ideal_s / r->step_s);
     pod_json_double(j, "ideal_step_s", ideal_s);
     pod_json_double(j, "model_flops_per_step", r->ideal.model_flops);

@@ -349,7 +349,7 @@ static void put_point(const pod_job_point *x, pod_json *j)
     pod_json_double(j, "ideal_step_s", x->ideal_step_s);
     pod_json_int(j, "steps", x->n_steps);
     pod_json_double(j, "mtbf_s", has_failures(x) ? x->mtbf_s : (double)NAN);
-    pod_json_double(j, "checkpoint_bytes", x->bytes);
+    pod_json_int(j, "checkpoint_bytes", (int64_t)x->bytes);
     pod_json_double(j, "save_s", x->save_s);
     pod_json_double(j, "write_s", x->write_s);
     pod_json_double(j, "restore_s", x->restore_s);

@@ -21,6 +21,9 @@ json() {
 "${simulate[@]}" --json one.json --out one >out 2>err || fail "simulate: $(cat err)"
 cmp -s <(grep -v wall_s one.json) <(grep -v wall_s one/simulate.json) || fail "--json and --out tell different things"
 json one.json 'j["allreduce_in_flight_s"] >= j["allreduce_exposed_s"] > 0'
+json one.json 'isinstance(j["memory_bytes_per_core"], int) and j["memory_bytes_per_core"] > 1e6'
+json one.json '0 < j["core_step_s"] <= j["step_s"] * (1 + 1e-9)'
+json one.json 'abs(j["allreduce_share"] * j["core_step_s"] - j["allreduce_exposed_s"]) < 1e-9 * j["core_step_s"]'
 json one.json '0 < j["busiest_link_share"] <= 1 and "dimension" in j["busiest_link"]'
 json one.json 'j["rerouted_messages_per_step"] == 0 and j["cores_simulated"] == j["ranks"] == 8'
 "${simulate[@]}" --fault link:rank=0,dim=1 --json cut.json >out 2>err || fail "a link: $(cat err)"

@@ -37,6 +37,8 @@ says 'runtime goodput' "${given[@]}" --seed 2 --json c.json
 cmp -s a.json c.json && fail "the same result from another seed"
 grep -q '^interval,steps,saves,failures,runtime,95,' a.csv || fail "the CSV has no heading: $(head -3 a.csv)"
 [ "$(grep -c -v '^#' a.csv)" -gt 10 ] || fail "few intervals in the CSV"
+says . simulate --job step=2,bytes=100G --nodes 64 --mtbf 2000 --json bytes.json
+grep -q '"checkpoint_bytes": 107374182400,' bytes.json || fail "$(grep checkpoint_bytes bytes.json)"
 grep -q '"closed_form_is_exact": true' a.json || fail "the closed form is not said to be exact"
 cmp -s a.json dir/job.json || fail "--out has another job.json"
 if command -v gnuplot >gnuplot.path; then
