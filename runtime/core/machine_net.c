@@ -68,6 +68,7 @@ int pod_machine_cores_used(const pod_machine *m, const pod_mesh *mesh)
 static pod_status need(const pod_machine *m, const char *key, double value)
 {
     if (value > 0) return POD_OK;
+    if (m->why_unknown[0] != '\0') return pod_fail(POD_E_INVALID, "machine: %s", m->why_unknown);
     return pod_fail(POD_E_INVALID, "machine %s: its file has no %s, which a simulation needs",
                     m->name, key);
 }

@@ -16,6 +16,7 @@ static pod_status need(const pod_machine *m, const char *key, double value)
 
 static pod_status check(const pod_machine *m)
 {
+    if (m->why_unknown[0] != '\0') return pod_fail(POD_E_INVALID, "machine: %s", m->why_unknown);
     POD_TRY(need(m, "op_time", m->op_time.n));
     POD_TRY(need(m, "crowded", m->crowded));
     POD_TRY(need(m, "crowded_memory", m->crowded_memory));

@@ -166,7 +166,8 @@ both 'too many of 4096 bytes .* wants a time at every size' \
 queue 0 'buffers: on local none are cold' coll --on local --buffers cold
 queue 3 'on: local is one process, found 3 ranks' coll --on local
 queue 0 'machine: --on sim wants one, like --machine [a-z]' coll --on sim
-queue 0 'machine host: its file has no link_gb_per_s' coll --on sim --machine host
+queue 0 'machine: this host was not measured yet: run minipod calibrate' coll --on sim --machine host
+queue 0 'machine: this host was not measured yet: run minipod calibrate' simulate --mesh 2 --model mlp --batch 64
 queue 0 'mesh 2wx2: on tpu-v3 dimension 0 does not wrap' coll --on sim --machine tpu-v3 --mesh 2wx2
 both 'machine: tpu-v3 is for --on sim' coll --machine tpu-v3
 both 'autotune: --algo 0-:ring is not a list of algorithms' coll --autotune r.conf --algo 0-:ring

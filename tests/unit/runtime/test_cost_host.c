@@ -184,6 +184,9 @@ static void names_what_is_missing(void)
         c.machine->crowded_memory = 0;
         POD_CHECK_FAILS(pod_cost_program(c.machine, c.program, c.time), POD_E_INVALID,
                         "has no crowded_memory");
+        snprintf(c.machine->why_unknown, sizeof c.machine->why_unknown, "not measured yet");
+        POD_CHECK_FAILS(pod_cost_program(c.machine, c.program, c.time), POD_E_INVALID,
+                        "machine: not measured yet");
     }
     release(&c);
 }
