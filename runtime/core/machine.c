@@ -210,6 +210,8 @@ static pod_status check_needs(const char *path, const reading *r)
 static pod_status finish_reading(const char *path, const reading *r, pod_machine *out)
 {
     const char *clock = r->machine.clock;
+    if (clock[0] == '\0')
+        return pod_fail(POD_E_INVALID, "%s: there is no key clock (wall or virtual)", path);
     if (strcmp(clock, "wall") != 0 && strcmp(clock, "virtual") != 0)
         return pod_fail(POD_E_INVALID, "%s: clock is wall or virtual, found '%s'", path, clock);
     POD_TRY(check_needs(path, r));

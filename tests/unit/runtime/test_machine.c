@@ -54,7 +54,7 @@ static void bad_files(void)
         {"clock = wall\nspeed = 3\n", "m.conf:2: speed: a machine file has no such key"},
         {"clock = wall\nclock = wall\n", "m.conf:2: clock: stands twice"},
         {"clock = sun\n", "clock is wall or virtual, found 'sun'"},
-        {"name = x\n", "clock is wall or virtual, found ''"},
+        {"name = x\n", "m.conf: there is no key clock (wall or virtual)"},
         {"clock = wall\nphysical_cores = 0\n", "m.conf:2: physical_cores: 0 is not within"},
         {"clock = wall\npeak_f32_gflop_per_s = -1\n", "-1 is not within 0.001"},
         {"clock = wall\nlink_gb_per_s = 0\n", "m.conf:2: link_gb_per_s: 0 is not within 0.001"},
