@@ -1,10 +1,12 @@
 #include "runtime/data/import_idx.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "runtime/data/idx.h"
 #include "runtime/data/import_classes.h"
@@ -44,11 +46,20 @@ static pod_status open_any(const char *folder, const char *stem, const char *con
                     rank[0], stem, rank[0]);
 }
 
+static pod_status check_folder(const char *folder)
+{
+    struct stat info;
+    if (stat(folder, &info) == 0 && S_ISDIR(info.st_mode)) return POD_OK;
+    const int error = access(folder, F_OK) != 0 ? errno : ENOTDIR;
+    return pod_fail(POD_E_IO, "%s: cannot be read as a folder: %s", folder, strerror(error));
+}
+
 static pod_status open_files(intake *m)
 {
     static const char *const image_stem[POD_N_SPLITS] = {"train-images", "t10k-images"};
     static const char *const label_stem[POD_N_SPLITS] = {"train-labels", "t10k-labels"};
     static const char *const image_ranks[] = {"3", "4"}, *const label_ranks[] = {"1"};
+    POD_TRY(check_folder(m->folder));
     for (int s = 0; s < POD_N_SPLITS; s++) {
         POD_TRY(open_any(m->folder, image_stem[s], image_ranks, 2, &m->images[s]));
         POD_TRY(open_any(m->folder, label_stem[s], label_ranks, 1, &m->labels[s]));

@@ -317,7 +317,7 @@ idx_case 'missing: no file t10k-images' missing
 idx_case 'train-images.*gz: ' zipped
 idx_case 'train-images.*gz: cannot be read' garbled
 idx_case 'train-images.*directory' folder
-idx_case 'No such file\|no file' absent
+idx_case 'absent: cannot be read as a folder: No such file' absent
 alone 'small/below/y.h5\|empty/y.h5' data import idx "$in/small" -o "$in/empty/y.h5"
 
 # ---- images (more in import_images.sh) -------------------------------------------------------

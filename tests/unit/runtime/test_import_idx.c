@@ -365,7 +365,10 @@ static void names_what_is_missing(void)
     char path[MAX_PATH_BYTES];
     folder nowhere = {"/nowhere"};
     POD_CHECK_FAILS(import_folder(&nowhere, NULL, &d), POD_E_IO,
-                    "/nowhere: no file train-images-idx3-ubyte or train-images-idx3-ubyte.gz");
+                    "/nowhere: cannot be read as a folder: No such file or directory");
+    folder empty = new_folder();
+    POD_CHECK_FAILS(import_folder(&empty, NULL, &d), POD_E_IO,
+                    "no file train-images-idx3-ubyte or train-images-idx3-ubyte.gz");
     for (int k = 0; k < 4; k++) {
         folder f = good_folder();
         CU_ASSERT(unlink(in_folder(&f, file_name[k], path)) == 0);
