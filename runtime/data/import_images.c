@@ -461,6 +461,11 @@ static void tell_what_was_found(const intake *m, double seconds)
     pod_log_say(log, POD_LOG_INFO,
                 "%" PRId64 " of %" PRId64 " images imported, %" PRId64 " left out; %.1f s, %s/s",
                 m->n_kept, m->n_listed, m->n_listed - m->n_kept, seconds, per_s);
+    if (m->list.n_classes == 1)
+        pod_log_say(log, POD_LOG_WARNING,
+                    "%s: all images are of one class, '%s': there is nothing to tell apart; want a "
+                    "folder for each class",
+                    m->folder, m->list.class_names[0]);
     if (m->n_resized > 0)
         pod_log_say(log, POD_LOG_INFO,
                     "%" PRId64 " resized, from %" PRId64 "x%" PRId64 " (%s) to %" PRId64 "x%" PRId64

@@ -99,6 +99,8 @@ for i in 1 2 3 4 5; do
 done
 taken 10 "warning: class 'one' has no image to test; --split-by class takes a share of each" named
 taken 10 'class  *0: one, 4 train, 1 test' named --split-by class
+mkdir -p lone && cp -r named/one lone
+taken 5 "warning: lone: all images are of one class, 'one': there is nothing to tell apart" lone
 
 # The output is not among the images.
 "$minipod" data import images good -o good/cat/2.jpg --image-size 24 >out 2>err
