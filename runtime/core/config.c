@@ -220,11 +220,27 @@ static bool is_on_or_off(const char *text)
     return pod_parse_bool("", text, &on) == POD_OK;
 }
 
-/* A minus alone is standard output, and one before a digit a number's. */
+/* A minus alone is standard output, and one before a digit a number's. A letter may have its
+ * number joined: -n20. */
 static bool is_option(const command_line *l, const char *given)
 {
-    return given[0] == '-' && (given[1] == '-' || (given[1] != '\0' && given[2] == '\0' &&
-                                                   find_letter(given[1], l->command->bit) >= 0));
+    if (given[0] != '-' || given[1] == '\0') return false;
+    if (given[1] == '-') return true;
+    return (given[2] == '\0' || isdigit((unsigned char)given[2])) &&
+           find_letter(given[1], l->command->bit) >= 0;
+}
+
+static bool is_digits(const char *text)
+{
+    return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
+}
+
+/* Whether "b4K" is an option and its value, as in nccl-tests. A word that is an option's name only
+ * lacks a minus. */
+static bool has_joined_value(const pod_option *o, const char *given)
+{
+    if (find_option(given, strcspn(given, "=")) >= 0) return false;
+    return o->type != POD_OPTION_BOOL || (!o->only_typed && is_on_or_off(given + 1));
 }
 
 /* The text after an option without `=`. */
@@ -233,7 +249,9 @@ static pod_status take_value(command_line *l, const pod_option *o, const char *s
 {
     const char *next = l->at < l->argc ? l->argv[l->at] : NULL;
     if (o->type == POD_OPTION_BOOL) {
-        bool given = next && !o->only_typed && is_on_or_off(next);
+        /* Where there are no arguments, a number can be nothing else than its value, if a bad one. */
+        const bool is_its_own = next && l->command->max_args == 0 && is_digits(next);
+        const bool given = next && !o->only_typed && (is_its_own || is_on_or_off(next));
         *out = given ? l->argv[l->at++] : "on";
         return POD_OK;
     }
@@ -252,14 +270,18 @@ static pod_status read_option(pod_config *c, command_line *l, const char *given)
         pod_arena_text(c->arena, "%.*s", (int)(name - given + (long)length), given);
     if (!spelled) return POD_E_NOMEM;
     const int found = is_long ? find_option(name, length) : find_letter(name[0], l->command->bit);
-    if (found < 0 || (!is_long && name[1] != '\0'))
-        return fail_unknown(is_long ? spelled : given, spelled + (name - given), l->command->bit);
+    const bool is_joined = !is_long && name[1] != '\0';
+    if (found < 0 || (is_joined && !has_joined_value(&options[found], name)))
+        return fail_unknown(is_long ? spelled : given, is_long ? spelled + 2 : name,
+                            l->command->bit);
     const pod_option *o = &options[found];
     if (!(o->commands & l->command->bit))
         return pod_fail(POD_E_INVALID, "%s: not an option of %s", spelled, l->command->name);
     word w = {.option = found, .spelled = spelled};
     if (is_long && name[length] == '=')
         w.text = name + length + 1;
+    else if (is_joined)
+        w.text = name + 1;
     else
         POD_TRY(take_value(l, o, spelled, &w.text));
     POD_TRY(check_not_empty(o, spelled, w.text));

@@ -11,6 +11,7 @@ enum { MAX_WORDS = 12 };
 
 static const pod_command_form train = {"train", POD_CMD_TRAIN, "", 0, "trains"};
 static const pod_command_form eval = {"eval", POD_CMD_EVAL, "", 0, "evaluates"};
+static const pod_command_form coll = {"coll", POD_CMD_COLL, "", 0, "benchmarks"};
 static const pod_command_form data = {"data", POD_CMD_DATA, "ACTION [NAME]", 2, "data sets"};
 
 /* The words of a line, split at blanks; ~ stands for a blank within a word. */
@@ -95,6 +96,43 @@ static void spellings(void)
     CU_ASSERT_STRING_EQUAL(pod_config_arg(c, 1), "--glyphs");
     CU_ASSERT_STRING_EQUAL(pod_config_text(c, POD_OPT_OUTPUT), "x.h5");
     pod_config_destroy(c);
+}
+
+/* As nccl-tests takes them. */
+static void joined_values(void)
+{
+    pod_config *c;
+    POD_CHECK_OK(parse(&coll, "-b4K -e 1M -n20 -dbf16 -c0 -I1 -J- -f2", "", &c));
+    CU_ASSERT_EQUAL(pod_config_size(c, POD_OPT_MINBYTES), 4096);
+    CU_ASSERT_EQUAL(pod_config_size(c, POD_OPT_MAXBYTES), 1 << 20);
+    CU_ASSERT_EQUAL(pod_config_int(c, POD_OPT_ITERS), 20);
+    CU_ASSERT_STRING_EQUAL(pod_config_text(c, POD_OPT_DATATYPE), "bf16");
+    CU_ASSERT_FALSE(pod_config_bool(c, POD_OPT_CHECK));
+    CU_ASSERT_TRUE(pod_config_bool(c, POD_OPT_PER_ITER_TIMING));
+    CU_ASSERT_STRING_EQUAL(pod_config_text(c, POD_OPT_JSON), "-");
+    CU_ASSERT_EQUAL(pod_config_int(c, POD_OPT_STEPFACTOR), 2);
+    pod_config_destroy(c);
+
+    static const struct {
+        const char *line, *part;
+    } rows[] = {
+        {"-n0", "-n: 0 is not within 1 to 1000000"},
+        {"-b4X", "-b: '4X' is not a size"},
+        {"-b -n20", "-b: a value is missing"},
+        {"-c 5", "-c: '5' is neither on nor off"},
+        {"--check 2", "--check: '2' is neither on nor off"},
+        {"-c5", "-c5: there is no such option"},
+        {"-h1", "-h1: there is no such option"},
+        {"-iters 5", "-iters: there is no such option; did you mean iters?"},
+        {"-datatype=bf16", "-datatype=bf16: there is no such option"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        POD_CHECK_FAILS(parse(&coll, rows[i].line, "", &c), POD_E_INVALID, rows[i].part);
+    POD_CHECK_OK(parse(&data, "import -ox.h5", "", &c));
+    CU_ASSERT_STRING_EQUAL(pod_config_text(c, POD_OPT_OUTPUT), "x.h5");
+    pod_config_destroy(c);
+    POD_CHECK_FAILS(parse(&data, "import -output x.h5", "", &c), POD_E_INVALID,
+                    "-output: there is no such option; did you mean output?");
 }
 
 static void precedence(void)
@@ -364,6 +402,7 @@ static void nearest(void)
 static CU_TestInfo tests[] = {
     {"defaults hold", defaults_hold},
     {"spellings", spellings},
+    {"joined values", joined_values},
     {"precedence", precedence},
     {"file of the environment", file_of_the_environment},
     {"bad lines", bad_lines},
