@@ -38,7 +38,7 @@ static bool is_right(const pod_bench *b)
     const int64_t n_wrong = pod_bench_n_wrong(b);
     const bool tunes = pod_config_is_set(b->call->config, POD_OPT_AUTOTUNE);
     if (n_wrong > 0)
-        pod_log_say(b->call->log, POD_LOG_ERROR, "coll: %" PRId64 " values are wrong%s", n_wrong,
+        pod_log_say(b->call->log, POD_LOG_ERROR, "%" PRId64 " values are wrong%s", n_wrong,
                     tunes ? ", so no rules are written" : "");
     return n_wrong == 0;
 }
@@ -55,9 +55,9 @@ static bool is_fast_enough(const pod_bench *b)
         if (b->plan.entry[i / 2].is_peer && b->plan.n_entries > 1) continue;
         ok = false;
         pod_log_say(b->call->log, POD_LOG_ERROR,
-                    "coll: %s, %s: average bus bandwidth %.4g GB/s, --min-busbw wants %g; slowest "
+                    "%s, %s: average bus bandwidth %.4g GB/s, --min-busbw wants %g; slowest "
                     "at %" PRId64 " bytes: %.4g GB/s",
-                    b->plan.entry[i / 2].name, is_cold ? "cold" : "hot", s.busbw, bound,
+                    b->plan.entry[i / 2].name, pod_bench_buffers(&b->plan, is_cold), s.busbw, bound,
                     pod_bench_bytes(&b->plan, s.slowest->size), pod_bench_busbw(b, s.slowest));
     }
     return ok;

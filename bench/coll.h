@@ -100,6 +100,8 @@ int64_t pod_bench_count(const pod_bench_plan *p, int size);
 int pod_bench_n_cold(const pod_bench_plan *p, int size);
 bool pod_bench_runs_mpi(const pod_bench_plan *p);
 const char *pod_bench_clock(const pod_bench_plan *p); /* "wall" or "virtual" */
+/* "hot", "cold", or "simulated", where there are none. */
+const char *pod_bench_buffers(const pod_bench_plan *p, bool is_cold);
 
 /* ---- coll_entries.c -------------------------------------------------------------------------- */
 

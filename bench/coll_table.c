@@ -226,7 +226,7 @@ static void note_all(pod_table *t, const pod_bench *b)
 
 /* ---- behind the rows ------------------------------------------------------------------------ */
 
-static const char *buffers_of(const pod_bench_plan *p, bool is_cold)
+const char *pod_bench_buffers(const pod_bench_plan *p, bool is_cold)
 {
     return p->on == POD_ON_SIM ? "simulated" : is_cold ? "cold" : "hot";
 }
@@ -240,7 +240,7 @@ static void note_summary(pod_table *t, const pod_bench *b, bool is_cold)
         if (s.against_mpi > 0 && !b->plan.entry[e].is_peer)
             snprintf(against, sizeof against, ", %.2f x mpi (geometric mean)", s.against_mpi);
         pod_table_note(t, "Avg bus bandwidth    : %.4g GB/s, %s, %s, %d size%s%s", s.busbw,
-                       b->plan.entry[e].name, buffers_of(&b->plan, is_cold), s.n_rows,
+                       b->plan.entry[e].name, pod_bench_buffers(&b->plan, is_cold), s.n_rows,
                        s.n_rows == 1 ? "" : "s", against);
     }
 }
@@ -266,13 +266,13 @@ static void note_best(pod_table *t, const pod_bench *b, bool is_cold)
         }
         pod_table_note(t, "Best of ours         : %s at %s, %s%s", best->name,
                        pod_print_size(pod_bench_bytes(p, s), size, sizeof size),
-                       buffers_of(p, is_cold), against);
+                       pod_bench_buffers(p, is_cold), against);
     }
     if (n_ratios > 0)
         pod_table_note(t,
                        "Best against mpi     : %.2f x (geometric mean of %d sizes, at least"
                        " %.2f), %s",
-                       exp(log_ratios / n_ratios), n_ratios, worst, buffers_of(p, is_cold));
+                       exp(log_ratios / n_ratios), n_ratios, worst, pod_bench_buffers(p, is_cold));
 }
 
 static void note_verdicts(pod_table *t, const pod_bench *b)

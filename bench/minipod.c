@@ -181,6 +181,7 @@ static pod_status run_with(const command *c, const pod_config *config, pod_comm 
     FILE *const out = pod_result_files_take_stdout(config) ? stderr : stdout;
     pod_log log = pod_log_start(rank, out, stderr, pod_config_text(config, POD_OPT_PROGRESS),
                                 pod_config_bool(config, POD_OPT_QUIET));
+    log.command = c->form.name;
     for (int i = 0; i < pod_config_n_warnings(config); i++)
         pod_log_say(&log, POD_LOG_WARNING, "%s", pod_config_warning(config, i));
     pod_call call = {.config = config, .log = &log, .comm = comm, .clock = *clock};

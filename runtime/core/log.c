@@ -58,7 +58,9 @@ void pod_log_say(pod_log *l, pod_log_level level, const char *fmt, ...)
     FILE *to = is_trouble ? l->err : l->out;
     if (is_trouble) {
         fflush(l->out);
-        fprintf(to, "minipod: %s", level == POD_LOG_WARNING ? "warning: " : "");
+        const bool is_error = level == POD_LOG_ERROR, has_command = is_error && l->command;
+        fprintf(to, "minipod%s%s: %s", has_command ? " " : "", has_command ? l->command : "",
+                is_error ? "" : "warning: ");
     }
     va_list args;
     va_start(args, fmt);

@@ -32,7 +32,8 @@ typedef struct pod_log {
     pod_time shown, begun; /* when progress was last printed, and since when the work goes on */
     const char *what, *unit;
     int64_t first, total;
-    bool line_is_open; /* a progress line stands where the next text goes */
+    bool line_is_open;   /* a progress line stands where the next text goes */
+    const char *command; /* whose errors these are, borrowed; NULL: the program's */
 } pod_log;
 
 /* `progress` is the option's value: "auto", "on" (in place, whatever it goes to) or "off". Auto
@@ -40,7 +41,7 @@ typedef struct pod_log {
  * without an `out`. */
 pod_log pod_log_start(int rank, FILE *out, FILE *err, const char *progress, bool quiet);
 
-/* One line; the newline is added. Errors are preceded by "minipod: ", warnings by
+/* One line; the newline is added. Errors are preceded by "minipod COMMAND: ", warnings by
  * "minipod: warning: ". */
 void pod_log_say(pod_log *l, pod_log_level level, const char *fmt, ...) POD_PRINTF(3, 4);
 

@@ -225,9 +225,11 @@ fi
 
 on_ranks 2 coll --algo ring,mpi -e 4K "${quick[@]}" --min-busbw 1e5 >slow 2>err
 [ $? -eq 1 ] || fail "--min-busbw: another exit than 1"
-without_banner err | grep -q 'coll: ring, hot: average bus bandwidth .* GB/s, --min-busbw wants 100000; slowest at 4096 bytes' ||
+without_banner err | grep -q '^minipod coll: ring, hot: average bus bandwidth .* GB/s, --min-busbw wants 100000; slowest at 4096 bytes' ||
     fail "--min-busbw: $(without_banner err)"
 without_banner err | grep -q 'coll: mpi' && fail "--min-busbw: the peer is held to it"
+"$minipod" coll --on sim --machine tpu-v3 --mesh 2x2x2 --algo ring -b 1M -e 1M --min-busbw 1e5 >slow 2>err
+[ $? -eq 1 ] && grep -q '^minipod coll: ring, simulated: average bus bandwidth' err || fail "--min-busbw on sim: $(cat err)"
 on_ranks 2 coll --algo ring -e 4K "${quick[@]}" --min-busbw 1e-6 >fast 2>err || fail "--min-busbw 1e-6: exit $?"
 
 [ "$failed" -eq 0 ] && echo "coll: all as it should be"

@@ -315,9 +315,9 @@ mkdir empty hollow hollow/job
 "$minipod" goodput absent calm empty hollow --csv got.csv --json got.json >out 2>err
 code=$?
 { [ $code -eq 2 ] && cmp -s want out && cmp -s want.csv got.csv && cmp -s want.json got.json &&
-    [ "$(cut -c 1-30 err)" = "minipod: absent: No such file 
-minipod: empty: is no run's fo
-minipod: hollow/job: no job lo" ]; } || fail "one run of four: exit $code: $(cat out err)"
+    [ "$(cut -c 1-38 err)" = "minipod goodput: absent: No such file 
+minipod goodput: empty: is no run's fo
+minipod goodput: hollow/job: no job lo" ]; } || fail "one run of four: exit $code: $(cat out err)"
 "$minipod" goodput absent empty --csv none.csv >out 2>err
 code=$?
 { [ $code -eq 2 ] && [ ! -s out ] && [ "$(wc -l <err)" -eq 2 ] && [ ! -e none.csv ]; } ||

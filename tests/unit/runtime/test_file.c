@@ -263,8 +263,12 @@ static void log_by_level(void)
     pod_log_say(&quiet, POD_LOG_RESULT, "accuracy %d", 1);
     pod_log_say(&quiet, POD_LOG_WARNING, "w");
     pod_log_say(&quiet, POD_LOG_ERROR, "e");
+    quiet.command = "coll";
+    pod_log_say(&quiet, POD_LOG_ERROR, "f");
+    pod_log_say(&quiet, POD_LOG_WARNING, "g");
     CU_ASSERT_STRING_EQUAL(out_text, "accuracy 1\n");
-    CU_ASSERT_STRING_EQUAL(err_text, "minipod: warning: w\nminipod: e\n");
+    CU_ASSERT_STRING_EQUAL(
+        err_text, "minipod: warning: w\nminipod: e\nminipod coll: f\nminipod: warning: g\n");
     fclose(out);
     fclose(err);
     free(out_text);
