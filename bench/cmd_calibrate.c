@@ -436,8 +436,9 @@ static pod_status calibrate(pod_call *call, const char *path, pod_table *t)
     pod_machine_describe_host(&m);
     take_allowed_cores(call, &m);
     pod_table_note(t, "minipod calibrate %s, clock wall, one core at a time", POD_VERSION);
-    pod_table_note(t, "%s, %s: %s, %" PRId64 " physical cores", m.hostname, m.cpu_model,
-                   m.cpu_features[0] ? m.cpu_features : "no vector features", m.physical_cores);
+    pod_table_note(t, "%s, %s: %s, %" PRId64 " physical core%s", m.hostname, m.cpu_model,
+                   m.cpu_features[0] ? m.cpu_features : "no vector features", m.physical_cores,
+                   m.physical_cores == 1 ? "" : "s");
     pod_table_note(t, "%s", pod_blas_config());
     POD_TRY(measure_all(call, &r, &m));
     POD_TRY(pod_table_print(t, call->log->out));

@@ -114,9 +114,10 @@ static void put_head(FILE *to, const pod_bench *b)
             POD_GIT_ID);
     fprintf(to, "# Clock %s, machine %s, host %s (%s), %s.\n", pod_bench_clock(p), p->machine.name,
             b->host.hostname, b->host.cpu_model, pod_comm_version(b->call->comm));
-    fprintf(to, "# %s of %s, mesh %s, %d ranks, %d of a node, %d physical cores, on %s.\n",
+    fprintf(to, "# %s of %s, mesh %s, %d ranks, %d of a node, %d physical core%s, on %s.\n",
             pod_coll_name(p->coll), p->type, pod_mesh_print(&p->mesh, mesh, sizeof mesh),
-            p->n_ranks, p->node_size, p->n_cores, pod_config_text(b->call->config, POD_OPT_ON));
+            p->n_ranks, p->node_size, p->n_cores, p->n_cores == 1 ? "" : "s",
+            pod_config_text(b->call->config, POD_OPT_ON));
     fprintf(to, "# %d algorithms at %d sizes", p->n_entries, p->n_sizes);
     if (p->on != POD_ON_SIM) fprintf(to, ", %d rounds of %d iterations", p->n_rounds, p->n_iters);
     if (pod_bench_runs_mpi(p))

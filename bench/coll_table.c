@@ -126,9 +126,9 @@ static void note_where(pod_table *t, const pod_bench *b)
     char mesh[POD_MESH_TEXT_BYTES];
     pod_table_note(t, "minipod coll %s, git %s, clock %s, machine %s", POD_VERSION, POD_GIT_ID,
                    pod_bench_clock(p), p->machine.name);
-    pod_table_note(t, "host %s, %s, %s, %" PRId64 " physical cores, %s", m->hostname, m->cpu_model,
+    pod_table_note(t, "host %s, %s, %s, %" PRId64 " physical core%s, %s", m->hostname, m->cpu_model,
                    m->cpu_features[0] ? m->cpu_features : "no vector features", m->physical_cores,
-                   pod_comm_version(b->call->comm));
+                   m->physical_cores == 1 ? "" : "s", pod_comm_version(b->call->comm));
     pod_table_note(t, "%s of n = %d ranks, mesh %s, on %s", pod_coll_name(p->coll), p->n_ranks,
                    pod_mesh_print(&p->mesh, mesh, sizeof mesh),
                    pod_config_text(b->call->config, POD_OPT_ON));
@@ -143,10 +143,14 @@ static void note_where(pod_table *t, const pod_bench *b)
 static void note_timing(pod_table *t, const pod_bench *b)
 {
     const pod_bench_plan *p = &b->plan;
+    char rounds[96] = "one round";
+    if (p->n_rounds > 1)
+        snprintf(rounds, sizeof rounds,
+                 "median of %d rounds in which the algorithms take turns, spread%% over them",
+                 p->n_rounds);
     pod_table_note(t,
-                   "time: %d iterations back to back after %d not timed, the slowest rank's;"
-                   " median of %d rounds in which the algorithms take turns, spread%% over them",
-                   p->n_iters, p->n_warmup, p->n_rounds);
+                   "time: %d iteration%s back to back after %d not timed, the slowest rank's; %s",
+                   p->n_iters, p->n_iters == 1 ? "" : "s", p->n_warmup, rounds);
     if (p->on == POD_ON_LOCAL)
         pod_table_note(t, "i_*: of each iteration of the last round");
     else
@@ -270,9 +274,10 @@ static void note_best(pod_table *t, const pod_bench *b, bool is_cold)
     }
     if (n_ratios > 0)
         pod_table_note(t,
-                       "Best against mpi     : %.2f x (geometric mean of %d sizes, at least"
+                       "Best against mpi     : %.2f x (geometric mean of %d size%s, at least"
                        " %.2f), %s",
-                       exp(log_ratios / n_ratios), n_ratios, worst, pod_bench_buffers(p, is_cold));
+                       exp(log_ratios / n_ratios), n_ratios, n_ratios == 1 ? "" : "s", worst,
+                       pod_bench_buffers(p, is_cold));
 }
 
 static void note_verdicts(pod_table *t, const pod_bench *b)

@@ -124,10 +124,7 @@ done:
 static pod_status check_point(const pod_job_study *s, const pod_job_point *x)
 {
     for (int i = 0; i < s->n_faults; i++)
-        if (x->cores > 0 && s->fault[i].rank >= x->cores)
-            return pod_fail(POD_E_INVALID, "fault: %s of rank %d, but there are %d cores: 0 to %d",
-                            pod_fault_name(s->fault[i].kind), s->fault[i].rank, x->cores,
-                            x->cores - 1);
+        if (x->cores > 0) POD_TRY(pod_fault_check_rank(&s->fault[i], x->cores, "core"));
     if (x->save_s > MAX_COST_S || x->write_s > MAX_COST_S || x->restore_s > MAX_COST_S)
         return pod_fail(POD_E_INVALID, "job: a checkpoint of %.3g bytes takes more than %.0g s",
                         x->bytes, MAX_COST_S);

@@ -64,8 +64,8 @@ static void add_outcome(pod_table *t, const pod_run *r)
         pod_table_quantity(t, "target accuracy", "", "none was set", "-");
     if (x->evals.n > 0) {
         char note[TEXT_BYTES];
-        snprintf(note, sizeof note, "best %.4f; %" PRId64 " samples, %" PRId64 " evaluations",
-                 x->best.accuracy, x->last.n_samples, x->evals.n);
+        snprintf(note, sizeof note, "best %.4f; %" PRId64 " samples, %" PRId64 " evaluation%s",
+                 x->best.accuracy, x->last.n_samples, x->evals.n, x->evals.n == 1 ? "" : "s");
         pod_table_quantity(t, "accuracy", "", note, "%.4f", x->last.accuracy);
     }
     pod_table_quantity(t, "epochs", "", "", "%.2f", pod_run_epochs(r));

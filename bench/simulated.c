@@ -26,10 +26,7 @@ static void add_bounds(pod_simulated *s)
 static pod_status check_faults(const pod_planned *p, int n_cores)
 {
     for (int i = 0; i < p->n_faults; i++)
-        if (p->fault[i].rank >= n_cores)
-            return pod_fail(POD_E_INVALID, "fault: %s of rank %d, but there are %d cores: 0 to %d",
-                            pod_fault_name(p->fault[i].kind), p->fault[i].rank, n_cores,
-                            n_cores - 1);
+        POD_TRY(pod_fault_check_rank(&p->fault[i], n_cores, "core"));
     return POD_OK;
 }
 

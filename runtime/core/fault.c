@@ -197,3 +197,13 @@ pod_status pod_faults_parse(const char *text, pod_fault out[POD_MAX_FAULTS], int
     }
     return POD_OK;
 }
+
+pod_status pod_fault_check_rank(const pod_fault *f, int n, const char *what)
+{
+    if (f->rank < n) return POD_OK;
+    if (n == 1)
+        return pod_fail(POD_E_INVALID, "fault: %s of rank %d, but there is 1 %s: 0",
+                        pod_fault_name(f->kind), f->rank, what);
+    return pod_fail(POD_E_INVALID, "fault: %s of rank %d, but there are %d %ss: 0 to %d",
+                    pod_fault_name(f->kind), f->rank, n, what, n - 1);
+}

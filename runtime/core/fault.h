@@ -43,4 +43,7 @@ const char *pod_fault_print(const pod_fault *f, char text[POD_FAULT_TEXT_BYTES])
  * rank at the same step, more than POD_MAX_FAULTS. */
 POD_MUST pod_status pod_faults_parse(const char *text, pod_fault out[POD_MAX_FAULTS], int *n);
 
+/* E_INVALID where it strikes none of so many; `what` is one of them, "rank" or "core". */
+POD_MUST pod_status pod_fault_check_rank(const pod_fault *f, int n, const char *what);
+
 #endif

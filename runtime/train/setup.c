@@ -19,9 +19,10 @@ pod_status pod_setup_mesh(const char *text, int n_ranks, pod_mesh *out)
     pod_mesh mesh = near_square(n_ranks);
     if (strcmp(text, "auto") != 0) POD_TRY(pod_mesh_parse(text, &mesh));
     if (pod_mesh_size(&mesh) != n_ranks)
-        return pod_fail(POD_E_INVALID,
-                        "mesh: %s has %d cores, but there are %d ranks (mpirun -n %d)", text,
-                        pod_mesh_size(&mesh), n_ranks, pod_mesh_size(&mesh));
+        return pod_fail(
+            POD_E_INVALID, "mesh: %s has %d core%s, but there %s %d rank%s (mpirun -n %d)", text,
+            pod_mesh_size(&mesh), pod_mesh_size(&mesh) == 1 ? "" : "s", n_ranks == 1 ? "is" : "are",
+            n_ranks, n_ranks == 1 ? "" : "s", pod_mesh_size(&mesh));
     *out = mesh;
     return POD_OK;
 }

@@ -18,9 +18,7 @@ pod_status pod_strike_check(const pod_fault fault[], int n_faults, int n_ranks)
         if (f->kind == POD_FAULT_LINK)
             return pod_fail(POD_E_INVALID,
                             "fault: a link fails of a simulated machine alone (minipod simulate)");
-        if (f->rank >= n_ranks)
-            return pod_fail(POD_E_INVALID, "fault: %s of rank %d, but there are %d ranks: 0 to %d",
-                            pod_fault_name(f->kind), f->rank, n_ranks, n_ranks - 1);
+        POD_TRY(pod_fault_check_rank(f, n_ranks, "rank"));
         if (f->kind == POD_FAULT_SLOW && f->factor < 1)
             return pod_fail(
                 POD_E_INVALID,

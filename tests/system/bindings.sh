@@ -14,8 +14,9 @@ on_one() { taskset -c "$cpu" timeout 60 mpirun -n "$1" --bind-to none "$minipod"
 # at_work FILE N: by the record of a run that its ranks had N cores
 at_work() { grep -q "^ *\"cores_at_work\": $2,\$" "$1" || fail "$1: $(grep cores "$1")"; }
 
-on_one 3 "${train[@]}" --mesh 3x1 --machine made.conf --out one >out 2>err || fail "train: $(cat err)"
+on_one 3 "${train[@]}" --mesh 3x1 --eval-every 2 --machine made.conf --out one >out 2>err || fail "train: $(cat err)"
 grep -Eq "^  physical cores  *$cores  *ranks share 1 core: " out || fail "train: $(grep 'physical cores' out)"
+grep -q ' samples, 1 evaluation$' out || fail "train: $(grep 'accuracy' out)"
 grep -q 'ideal step .*(100.0 GFLOP/s of a core x 1)$' out || fail "train: $(grep 'ideal step' out)"
 at_work one/run.json 1
 at_work one/goodput.json 1
@@ -37,6 +38,7 @@ if [ "$(nproc)" -ge 2 ] && [ "$cores" -ge 2 ]; then
 fi
 
 on_one 2 coll -b 1K -e 1K -n 1 -w 1 --rounds 1 >out 2>err || fail "coll: $(cat err)"
+grep -q "^# time: 1 iteration back to back after 1 not timed, the slowest rank's; one round$" out || fail "coll: $(grep '^# time' out)"
 grep -q "^# 2 ranks share 1 core: times are" out || fail "coll: $(grep '^#' out)"
 taskset -c "$cpu" timeout 60 "$minipod" launch --mpirun 'mpirun --bind-to none' -- "${train[@]}" --mesh auto --out launched >out 2>err ||
     fail "launch: $(cat err)"

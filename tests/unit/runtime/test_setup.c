@@ -37,7 +37,8 @@ static void test_given_mesh(void)
     pod_mesh m = {.n_dims = -1};
     POD_CHECK_FAILS(pod_setup_mesh("2x2", 3, &m), POD_E_INVALID,
                     "mesh: 2x2 has 4 cores, but there are 3 ranks (mpirun -n 4)");
-    POD_CHECK_FAILS(pod_setup_mesh("4x4", 1, &m), POD_E_INVALID, "16 cores, but there are 1 ranks");
+    POD_CHECK_FAILS(pod_setup_mesh("4x4", 1, &m), POD_E_INVALID,
+                    "16 cores, but there is 1 rank (mpirun -n 16)");
     POD_CHECK_FAILS(pod_setup_mesh("2y2", 4, &m), POD_E_INVALID, "2y2");
     POD_CHECK_FAILS(pod_setup_mesh("0x4", 4, &m), POD_E_INVALID, "0x4");
     POD_CHECK_FAILS(pod_setup_mesh("", 1, &m), POD_E_INVALID, "mesh");

@@ -25,6 +25,8 @@ static void test_check(void)
     POD_CHECK_OK(pod_strike_check(NULL, 0, 1));
     POD_CHECK_FAILS(pod_strike_check(f, n, 3), POD_E_INVALID,
                     "fault: kill of rank 3, but there are 3 ranks: 0 to 2");
+    POD_CHECK_FAILS(pod_strike_check(f, 1, 1), POD_E_INVALID,
+                    "fault: kill of rank 3, but there is 1 rank: 0");
     n = parse("corrupt-checkpoint:step=2,rank=5", f);
     POD_CHECK_FAILS(pod_strike_check(f, n, 4), POD_E_INVALID, "corrupt-checkpoint of rank 5");
     n = parse("slow:rank=1,factor=0.5", f);
