@@ -55,7 +55,7 @@ static bool scan_banner(const char *line, int *rank, int *signal)
            sscanf(on, " exited on signal %3d", signal) == 1;
 }
 
-/* "rank 0: rank 3 died, waiting for rank 3 in allreduce ring 1M #17" */
+/* "rank 0: rank 3 died; rank 0 was waiting for rank 3 in allreduce ring 1M #17" */
 static bool scan_missed(const char *line, int *rank)
 {
     int who, length = 0;

@@ -145,7 +145,9 @@ static void say_dead(const pod__watch *w, int dead)
     pod__line l;
     begin_line(&l, w);
     pod__line_rank(&l, dead);
-    pod__line_text(&l, " died, ");
+    pod__line_text(&l, " died; ");
+    pod__line_rank(&l, pod_comm_rank(w->comm));
+    pod__line_text(&l, " was ");
     add_state(&l, w);
     pod__line_put(&l);
 }

@@ -29,7 +29,7 @@ ends() {
     [ "$code" -ne 0 ] || fail "exit code 0"
     [ $took -le 10 ] || fail "took $took s"
     # Who waits for rank 3, which waits for rank 2, may be the first to see that rank 2 is dead.
-    said '^rank [013]: (rank 2 died, waiting for|.*waiting for .*rank 2).* in allreduce ring 400K #2[01]$' ||
+    said '^rank ([013]): (rank 2 died; rank \1 was waiting for|.*waiting for .*rank 2).* in allreduce ring 400K #2[01]$' ||
         fail "nobody names rank 2 and the collective"
 }
 
@@ -46,7 +46,7 @@ is_late() {
 found_by_ranks() {
     run "$1" killed --enable-recovery
     [ $took -le 10 ] || fail "took $took s"
-    said '^rank [013]: rank 2 died, waiting for' || fail "nobody finds rank 2"
+    said '^rank ([013]): rank 2 died; rank \1 was waiting for' || fail "nobody finds rank 2"
     ! said 'rank [013] died' || fail "who found it is called dead"
 }
 

@@ -34,9 +34,9 @@ keep) printf '%s\n' "$head" "$step" '{"kept":20,"at_ns":400}' >"$log" && exit 1 
 banner) echo 'mpirun noticed that process rank 3 with PID 0 on node here exited on signal 9 (Killed).' >&2 && exit 137 ;;
 die) setsid sleep 1000 & echo $! >left; kill -9 $$ ;;
 hang) printf '%s\n' "$head" "$step" >"$log"; echo $$ >hanging; exec sleep 1000 ;;
-lost) echo 'rank 0: rank 5 died, waiting for rank 5 in allreduce ring 1M #7' >&2; echo $$ >hanging; exec sleep 1000 ;;
+lost) echo 'rank 0: rank 5 died; rank 0 was waiting for rank 5 in allreduce ring 1M #7' >&2; echo $$ >hanging; exec sleep 1000 ;;
 missed | gone)
-    echo 'rank 0: rank 5 died, waiting for rank 5 in allreduce ring 1M #7' >&2
+    echo 'rank 0: rank 5 died; rank 0 was waiting for rank 5 in allreduce ring 1M #7' >&2
     [ "${plan[n - 1]}" = gone ] && exit 1
     exit 139 ;;
 struck)

@@ -209,11 +209,14 @@ static void test_scan(void)
          "(Killed).\n",
          3, 9},
         {"mpirun noticed that process rank 3 with PID 0 on node here exited on signal 9", -1, 0},
-        {"x\nrank 0: rank 11 died, waiting for rank 11 in allreduce ring 1M #8170\ny\n", 11, 0},
-        {"rank 0: rank 1 died, in x\nmpirun noticed that process rank 1 with PID 5 on node a exited"
+        {"x\nrank 0: rank 11 died; rank 0 was waiting for rank 11 in allreduce ring 1M #8170\ny\n",
+         11, 0},
+        {"rank 0: rank 1 died; rank 0 was waiting in x\nmpirun noticed that process rank 1 with "
+         "PID 5 on node a exited"
          " on signal 11 (Segmentation fault).\n",
          1, 11},
-        {"rank 0: rank 1 died, in x\nmpirun noticed that process rank 2 with PID 5 on node a exited"
+        {"rank 0: rank 1 died; rank 0 was waiting in x\nmpirun noticed that process rank 2 with "
+         "PID 5 on node a exited"
          " on signal 6.\n",
          1, 0},
         {"rank 0: rank 3 did not arrive in allreduce ring 1M #5, step 7, for 2 s: ending the job\n",
@@ -263,9 +266,10 @@ static void test_exit(void)
         int exit_code, rank, signal;
     } rows[] = {
         {"", 137, -1, 0},
-        {"rank 0: rank 1 died, in x", 137, 1, 9},
-        {"rank 0: rank 1 died, in x", 1, 1, 0},
-        {"rank 0: rank 1 died, in x\nmpirun noticed that process rank 2 with PID 5 on node a exited"
+        {"rank 0: rank 1 died; rank 0 was waiting in x", 137, 1, 9},
+        {"rank 0: rank 1 died; rank 0 was waiting in x", 1, 1, 0},
+        {"rank 0: rank 1 died; rank 0 was waiting in x\nmpirun noticed that process rank 2 with "
+         "PID 5 on node a exited"
          " on signal 6.",
          134, 1, 0},
         {"mpirun noticed that process rank 1 with PID 5 on node a exited on signal 11.", 137, 1,
