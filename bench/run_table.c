@@ -6,13 +6,25 @@
 
 enum { TEXT_BYTES = 160 };
 
+/* Bindings may leave the ranks fewer cores than there are. */
+static void note_shared_cores(const pod_run *r, char note[TEXT_BYTES])
+{
+    const int n = r->cores.at_work;
+    static const char why[] = "times are the operating system's too";
+    note[0] = '\0';
+    if (r->ranks <= n) return;
+    if (n < r->cores.physical)
+        snprintf(note, TEXT_BYTES, "ranks may run on %d of them, and share %s: %s", n,
+                 n == 1 ? "it" : "those", why);
+    else
+        snprintf(note, TEXT_BYTES, "ranks share %d core%s: %s", n, n == 1 ? "" : "s", why);
+}
+
 static void add_circumstances(pod_table *t, const pod_run *r)
 {
-    char mesh[POD_MESH_TEXT_BYTES], note[TEXT_BYTES] = "";
+    char mesh[POD_MESH_TEXT_BYTES], note[TEXT_BYTES];
     const pod_setup *s = r->setup;
-    if (r->ranks > r->cores.at_work)
-        snprintf(note, sizeof note, "ranks share %d core%s: times are the operating system's too",
-                 r->cores.at_work, r->cores.at_work == 1 ? "" : "s");
+    note_shared_cores(r, note);
     pod_table_quantity(t, "model", "", "", "%s", s->model);
     pod_table_quantity(t, "data", "", s->data, "%s", r->result->data_name);
     pod_table_quantity(t, "parameters", "", "trained", "%" PRId64, r->result->n_weights);
