@@ -19,4 +19,27 @@ step("run" ${WORK}/build/consumer)
 if(NOT output STREQUAL "3.14062 8\n")
   message(FATAL_ERROR "the consumer prints '${output}', want '3.14062 8'")
 endif()
+
+file(GLOB_RECURSE installed LIST_DIRECTORIES true "${WORK}/prefix/*")
+foreach(path IN LISTS installed)
+  file(GLOB inside "${path}/*")
+  if(IS_DIRECTORY "${path}" AND NOT inside)
+    message(FATAL_ERROR "${path} is an empty folder")
+  endif()
+endforeach()
+if(NOT EXISTS "${WORK}/prefix/share/minipod/conf/quickstart.conf")
+  message(FATAL_ERROR "share/minipod/conf has no quickstart.conf")
+endif()
+
+# A project without C is told so.
+file(WRITE "${WORK}/without/CMakeLists.txt" "cmake_minimum_required(VERSION 3.25)
+project(without LANGUAGES NONE)
+find_package(minipod 0.1 REQUIRED)
+")
+execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${WORK}/without -B ${WORK}/without/build
+  -DCMAKE_PREFIX_PATH=${WORK}/prefix RESULT_VARIABLE exit OUTPUT_VARIABLE output
+  ERROR_VARIABLE output)
+if(exit EQUAL 0 OR NOT output MATCHES "minipod needs the language C")
+  message(FATAL_ERROR "a project without C: exit ${exit}\n${output}")
+endif()
 file(REMOVE_RECURSE "${WORK}")
