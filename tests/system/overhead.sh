@@ -39,6 +39,9 @@ refused() { # EXIT PATTERN WORD...
 refused 2 "'fast' is none of bare, log" --forms fast
 refused 2 "steps 6: need more than 12" --steps 6
 refused 2 "0 is less than 1" --rounds 0
+refused 2 "--cpus 4000: taskset: " --cpus 4000
+refused 2 "--minipod /nosuch: no such program" --minipod /nosuch
+refused 2 "--json nosuch/o.json: there is no folder nosuch" --json nosuch/o.json
 "$tree/bench/overhead" --minipod "$minipod" "${tiny[@]}" -- --model none >out 2>err
 [ $? -eq 1 ] && grep -q "bench/overhead: bare: exit 2: .*none" err || fail "a failed run: $(cat err)"
 exit "$failed"
