@@ -102,8 +102,9 @@ grep -q 'on: shm is of one node, found 4 ranks on several' err || fail "--on shm
 
 cores=$(lscpu -p=core,socket | grep -v '^#' | sort -u | wc -l)
 has_cores() { # FILE HOSTS RANKS-OF-A-HOST: what a run's table says of them
-    local note='$'
-    [ "$3" -le "$cores" ] || note="  *ranks share $(($2 * cores)) cores*: "
+    local note='$' held=$(($(nproc) < cores ? $2 * $(nproc) : $2 * cores))
+    [ $(($2 * $3)) -le $held ] || note="  *ranks share $held cores*: "
+    [ $(($2 * $3)) -le $held ] || [ $held -eq $(($2 * cores)) ] || note="  *ranks may run on $held of them, and share (it|those): "
     grep -Eq "^  physical cores  *$(($2 * cores)) *$note" "$1" || fail "$2 hosts: $(grep 'physical cores' "$1")"
 }
 
