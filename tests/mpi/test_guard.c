@@ -339,7 +339,7 @@ static void check_refused(const char *option, const char *says)
 
 static void test_refusals(void)
 {
-    check_refused("--fault=kill:rank=64,step=3", "kill of rank 64, but there are");
+    check_refused("--fault=kill:rank=64,step=3", "kill of rank 64, but there ");
     check_refused("--fault=kill:rank=0", "kill wants 'rank step'");
 }
 
