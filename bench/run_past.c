@@ -53,7 +53,9 @@ static bool has_same_end(const cJSON *run, const pod_run *r)
 static void take_measures(const cJSON *run, pod_train_result *t)
 {
     const cJSON *step = item(run, "step_spread_s"), *share = item(run, "phase_share");
-    t->stats.step = (pod_spread){.n = (int64_t)number(step, "n"),
+    const double n = number(step, "n");
+    if (!(n > 0 && n < 1e15)) return; /* of no step */
+    t->stats.step = (pod_spread){.n = (int64_t)n,
                                  .min = number(step, "min"),
                                  .median = number(step, "median"),
                                  .mean = number(step, "mean"),

@@ -6,10 +6,10 @@ enum {
     STRIP = 24 * 1024,       /* elements, where the filters fit beside it into the nearer caches */
     LONG_STRIP = 128 * 1024, /* where each block reads filters from farther away */
     FEW_WEIGHTS = 96 * 1024,
-    WAY = 1024,        /* of the first cache, elements: what is so far apart displaces each other */
-    LINE = 16,         /* of a cache */
-    PLACE = 32 * LINE, /* longer pixels come faster into a strip, one after another, */
-    PLACE_OF_SEVERAL = 2 * LINE, /* or longer than this where windows have several */
+    WAY = 1024,      /* of the first cache, elements: what is so far apart displaces each other */
+    LINE = 16,       /* of a cache */
+    PLACE = WAY / 2, /* longer pixels go into a strip, lest they displace each other, */
+    PLACE_OF_SEVERAL = 2 * LINE, /* or longer than this where windows have several: it is faster */
     LINE_SHORT = 4,              /* windows */
     FEW_WINDOWS = 8,
     LINE_MIN = 8,

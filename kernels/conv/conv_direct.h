@@ -4,7 +4,8 @@
  *
  *   strip    some lines of the images, the zeros around them in place: [image][row][column][C], in
  *            the caches of the core; there is none where images of short pixels can be read as they
- *            stand
+ *            stand, which under 1x1 windows means up to 1,024 bfloat16. Under these what comes next
+ *            is fetched while windows are multiplied
  *   forward  squares of up to 16 windows x 2 vectors of filters, whose sums stay in registers over
  *            the whole window: an element of the strip is broadcast to the filters' vectors. What
  *            windows lack beyond the image is left out: rows always, columns where first and last

@@ -2,6 +2,7 @@
 #   minipod, work    the program; the folder, which goes away at the end
 #   fail TEXT...     says what went wrong and makes the script end with 1
 #   on_ranks N ...   the program on N ranks
+#   made_host        prints a machine file
 # shellcheck shell=bash
 set -u
 minipod=$(realpath "$1")
@@ -33,4 +34,29 @@ without_banner() {
         -e '^  Process name:' -e '^  Exit code:' -e '^MPI_ABORT was invoked' \
         -e '^with errorcode' -e '^NOTE: invoking MPI_ABORT' -e '^You may or may not see' \
         -e '^exactly when Open MPI kills' -e '^\[warn\] Epoll' "$1"
+}
+
+# A host's machine file, whose figures are made up.
+made_host() {
+    cat <<END
+name = made
+clock = wall
+physical_cores = 2
+peak_f32_gflop_per_s = 100
+peak_bf16_gflop_per_s = 100
+copy_l2_gb_per_s = 50
+copy_memory_gb_per_s = 10
+instr_overhead_us = 0.1
+tile_gb_per_s = 20
+crowded = 1.25
+crowded_memory = 1.25
+share_gb_per_s = 10
+glyph_pixel_ns = 5
+glyph_byte_ns = 5
+link_gb_per_s = 5
+link_latency_us = 1
+reduce_gb_per_s = 50
+sync_us = 1
+op_time = matmul_bias bf16 ref 784x64 512x64 51380224 970000 500
+END
 }

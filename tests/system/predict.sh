@@ -4,27 +4,7 @@
 # shellcheck source=common.sh
 source "${BASH_SOURCE%/*}/common.sh"
 
-cat >made.conf <<END
-name = made
-clock = wall
-physical_cores = 2
-peak_f32_gflop_per_s = 100
-peak_bf16_gflop_per_s = 100
-copy_l2_gb_per_s = 50
-copy_memory_gb_per_s = 10
-instr_overhead_us = 0.1
-tile_gb_per_s = 20
-crowded = 1.25
-crowded_memory = 1.25
-share_gb_per_s = 10
-glyph_pixel_ns = 5
-glyph_byte_ns = 5
-link_gb_per_s = 5
-link_latency_us = 1
-reduce_gb_per_s = 50
-sync_us = 1
-op_time = matmul_bias bf16 ref 784x64 512x64 51380224 970000 500
-END
+made_host >made.conf
 
 # Which rates of kernels are not of the machine file.
 { cat made.conf; echo 'kernel_rate = gemm.bf16.large blas 123.4'; } >rated.conf

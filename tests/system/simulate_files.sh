@@ -78,27 +78,7 @@ for word; do case $word in --out=*) out=${word#--out=} ;; esac; done
 echo '{"step_s": 1, "phase_share": {"forward": 0.5, "backward": 0.5}}' >"$out/run.json"
 END
 chmod +x ranks/mpirun
-cat >made.conf <<END
-name = made
-clock = wall
-physical_cores = 2
-peak_f32_gflop_per_s = 100
-peak_bf16_gflop_per_s = 100
-copy_l2_gb_per_s = 50
-copy_memory_gb_per_s = 10
-instr_overhead_us = 0.1
-tile_gb_per_s = 20
-crowded = 1.25
-crowded_memory = 1.25
-share_gb_per_s = 10
-glyph_pixel_ns = 5
-glyph_byte_ns = 5
-link_gb_per_s = 5
-link_latency_us = 1
-reduce_gb_per_s = 50
-sync_us = 1
-op_time = matmul_bias bf16 ref 784x64 512x64 51380224 970000 500
-END
+made_host >made.conf
 real=(scale --machine made.conf --batch 64 --meshes 2,4 --on host --json real.json)
 # trains DATA IMAGES WORD...: each mesh on that data, and the table says so
 trains() {

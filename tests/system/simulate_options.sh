@@ -80,25 +80,7 @@ awk "BEGIN { exit !(${memory_s[bf16]} <= ${memory_s[f32]}) }" ||
     fail "bound by memory for ${memory_s[bf16]} s with bf16 on the wire, ${memory_s[f32]} s with f32"
 
 # ---- links that nothing goes over
-cat >made.conf <<END
-name = made
-clock = wall
-physical_cores = 2
-peak_f32_gflop_per_s = 100
-peak_bf16_gflop_per_s = 100
-copy_l2_gb_per_s = 50
-copy_memory_gb_per_s = 10
-instr_overhead_us = 0.1
-tile_gb_per_s = 20
-crowded = 1.25
-crowded_memory = 1.25
-share_gb_per_s = 10
-link_gb_per_s = 5
-link_latency_us = 1
-reduce_gb_per_s = 50
-sync_us = 1
-op_time = matmul_bias bf16 ref 784x64 512x64 51380224 970000 500
-END
+made_host >made.conf
 host=(--machine made.conf --model mlp --batch 64 --mesh 2)
 for word in link-bandwidth=0.001 link-latency=3 fault=link:rank=0,dim=0; do
     refuses "^minipod simulate: ${word%%=*}: .*nothing goes over a link: .*share its memory" "${host[@]}" --"$word"
