@@ -57,7 +57,7 @@ for page in "${pages[@]}"; do
                 fail "${page#"$root"/}: minipod $command has no option $option"
         done
     done < <(sed -e ':a' -e '/\\$/{N;s/\\\n//;ba' -e '}' "$page" | grep -E '^    ' | sed -e 's/ #.*//' |
-        grep -oE '(^| )minipod [a-z].*' | sed -e 's/launch .* -- train/train/' |
+        grep -oE '(^| )minipod [a-z].*' | sed -e 's/ -- /\nminipod /g' |
         awk '{line = $2; for (i = 3; i <= NF; i++) if ($i ~ /^--?[a-zA-Z]/) line = line " " $i; print line}')
 done
 
