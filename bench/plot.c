@@ -101,21 +101,26 @@ static pod_status draw(drawing *d, FILE *to)
     return is_drawn ? POD_OK : pod_fail(POD_E_IO, "gnuplot: drew nothing, so there is no plot");
 }
 
+pod_status pod_plot_draw(const char *script, FILE *to, bool *is_installed)
+{
+    drawing d = {.script = script};
+    const int failed = start_gnuplot(&d);
+    *is_installed = failed != ENOENT;
+    if (!*is_installed) return POD_OK;
+    if (failed) return pod_fail(POD_E_IO, "gnuplot: cannot be started: %s", strerror(failed));
+    return draw(&d, to);
+}
+
 /* What gnuplot itself writes to a file it does not check. */
 pod_status pod_plot(const char *script, const char *path, pod_log *log)
 {
-    drawing d = {.script = script};
+    bool is_installed = false;
     pod_file *f;
     POD_TRY(pod_file_open_result(path, &f));
-    const int failed = start_gnuplot(&d);
-    pod_status s = POD_OK;
-    if (failed == ENOENT)
+    const pod_status s = pod_plot_draw(script, pod_file_stream(f), &is_installed);
+    if (s == POD_OK && is_installed) return pod_file_close(f);
+    if (s == POD_OK)
         pod_log_say(log, POD_LOG_WARNING, "no plot: gnuplot is not installed (gnuplot-nox)");
-    else if (failed)
-        s = pod_fail(POD_E_IO, "gnuplot: cannot be started: %s", strerror(failed));
-    else
-        s = draw(&d, pod_file_stream(f));
-    if (s == POD_OK && !failed) return pod_file_close(f);
     pod_file_abandon(f);
     return s;
 }

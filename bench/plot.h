@@ -2,7 +2,14 @@
 #ifndef MINIPOD_BENCH_PLOT_H
 #define MINIPOD_BENCH_PLOT_H
 
+#include <stdbool.h>
+#include <stdio.h>
+
 #include "runtime/core/log.h"
+
+/* What the script, which names no output, draws, into `to`; without gnuplot nothing, which is said.
+ * E_IO when gnuplot fails or draws nothing. */
+POD_MUST pod_status pod_plot_draw(const char *script, FILE *to, bool *is_installed);
 
 /* Draws what the script says, which names no output: a file of results, whole or not there. Without
  * gnuplot: a note on the log, and POD_OK. E_IO when gnuplot fails or draws nothing, E_WRITE where

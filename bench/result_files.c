@@ -23,7 +23,8 @@ static const struct {
               {POD_CMD_SIMULATE, "links.svg"},
               {POD_CMD_SIMULATE, "job.json"},
               {POD_CMD_SIMULATE, "job.svg"},
-              {POD_CMD_SCALE, "scale.svg"}};
+              {POD_CMD_SCALE, "scale.svg"},
+              {POD_CMD_MLPERF, "mlperf.json"}};
 /* And folders of it whose every file is theirs. */
 static const struct {
     uint32_t commands;
@@ -206,9 +207,10 @@ static pod_status spare_inputs_of(const pod_config *c, uint32_t command, int min
     }
     for (int i = 0; i < pod_config_n_files(c); i++)
         POD_TRY(spare(mine, path, pod_config_file(c, i), option_of(POD_OPT_CONF)->name));
-    for (int i = 0; command & (POD_CMD_DATA | POD_CMD_GOODPUT) && i < pod_config_n_args(c); i++)
+    const uint32_t reads_runs = POD_CMD_GOODPUT | POD_CMD_MLPERF | POD_CMD_REPORT;
+    for (int i = 0; command & (POD_CMD_DATA | reads_runs) && i < pod_config_n_args(c); i++)
         POD_TRY(spare(mine, path, pod_config_arg(c, i), "the command"));
-    for (int i = 0; command & POD_CMD_GOODPUT && i < pod_config_n_args(c); i++)
+    for (int i = 0; command & reads_runs && i < pod_config_n_args(c); i++)
         POD_TRY(spare_run(mine, path, pod_config_arg(c, i), "the command"));
     if (option_of(POD_OPT_RESUME)->commands & command)
         POD_TRY(spare_run(mine, path, folder_resumed(c), option_of(POD_OPT_RESUME)->name));

@@ -33,6 +33,7 @@ enum { /* who takes an option */
        POD_CMD_LAUNCH = 1u << 10,
        POD_CMD_GOODPUT = 1u << 11,
        POD_CMD_MLPERF = 1u << 12,
+       POD_CMD_REPORT = 1u << 13,
        POD_CMD_ALL = 0xffff
 };
 

@@ -1,0 +1,103 @@
+/* What a report takes of a run's files: results, and curves of steps with few enough points. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/report.h"
+#include "tests/harness/harness.h"
+
+static const char record[] =
+    "{\"schema\": \"minipod.run\", \"model\": \"mlp\", \"ranks\": 2, \"target\": 0.9,"
+    " \"step_s\": 0.00125, \"time_to_target_s\": null, \"host\": {\"cpu_model\": \"a CPU\"},"
+    " \"settings\": {\"batch\": \"64\", \"lr\": \"0.1\"},"
+    " \"evaluations\": [{\"epochs\": 1, \"accuracy\": 0.5, \"time_s\": 2},"
+    " {\"epochs\": 2, \"accuracy\": null, \"time_s\": 3}, {\"epochs\": 3, \"accuracy\": 0.7,"
+    " \"time_s\": 4}], \"phase_share\": {\"input\": 0, \"forward\": 0.25, \"backward\": 0.75}}";
+
+static const char *result(const pod_report_run *r, const char *name)
+{
+    for (int i = 0; i < r->n_results; i++)
+        if (strcmp(r->result[i].name, name) == 0) return r->result[i].text;
+    return "";
+}
+
+static void test_record(void)
+{
+    pod_arena *a;
+    pod_report_run r;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(pod_report_parse(a, "runs/a", record, NULL, NULL, &r));
+    CU_ASSERT_STRING_EQUAL(result(&r, "model"), "mlp");
+    CU_ASSERT_STRING_EQUAL(result(&r, "CPU"), "a CPU");
+    CU_ASSERT_STRING_EQUAL(result(&r, "step, median, ms"), "1.250");
+    CU_ASSERT_STRING_EQUAL(result(&r, "time to target, s"), "-");
+    CU_ASSERT_STRING_EQUAL(result(&r, "git"), "");
+    CU_ASSERT_EQUAL(r.n_settings, 2);
+    CU_ASSERT_EQUAL(r.by_epoch.n, 2);
+    CU_ASSERT(r.by_time.x[1] == 4 && r.by_epoch.x[1] == 3 && r.by_epoch.y[1] == 0.7);
+    CU_ASSERT_EQUAL(r.n_phases, 2);
+    CU_ASSERT(r.phase[1].share == 0.75);
+    CU_ASSERT(r.step.n == 0 && r.n_categories == 0);
+    pod_arena_destroy(a);
+}
+
+static void test_categories(void)
+{
+    pod_arena *a;
+    pod_report_run r;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(pod_report_parse(a, "runs/a", record, NULL,
+                                  "{\"categories_ns\": {\"A\": 3000, \"B\": 0, \"C\": 1000}}", &r));
+    CU_ASSERT_EQUAL(r.n_categories, 2);
+    CU_ASSERT(r.category[0].share == 0.75 && r.category[1].share == 0.25);
+    pod_arena_destroy(a);
+}
+
+/* 1,203 steps of 1, 2, 3, ... ms and a loss of 2 each: three make a point, whose time is the middle
+ * one's and which stands at the last. */
+static void test_steps(void)
+{
+    enum { N = 1203, EACH = 3 };
+    char *text;
+    size_t bytes;
+    pod_arena *a;
+    pod_report_run r;
+    FILE *to = open_memstream(&text, &bytes);
+    fputs("# clock wall\nstep,loss,total\n# attempt 1\n", to);
+    for (int i = 1; i <= N; i++) fprintf(to, "%d,2,%.3f\n", i, i / 1000.0);
+    fclose(to);
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(pod_report_parse(a, "runs/a", record, text, NULL, &r));
+    CU_ASSERT_EQUAL(r.step.n, N / EACH);
+    for (int i = 0; i < r.step.n; i++)
+        POD_CHECK(r.step.x[i] == EACH * (i + 1) && fabs(r.step.y[i] - (EACH * i + 2)) < 1e-9 &&
+                      r.loss.y[i] == 2,
+                  "point %d: step %g, %g ms, loss %g", i, r.step.x[i], r.step.y[i], r.loss.y[i]);
+    pod_arena_destroy(a);
+    free(text);
+}
+
+static void test_refused(void)
+{
+    pod_arena *a;
+    pod_report_run r;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_FAILS(pod_report_parse(a, "runs/a", "{}", NULL, NULL, &r), POD_E_FORMAT,
+                    "runs/a/run.json: is no record of a run");
+    POD_CHECK_FAILS(pod_report_parse(a, "runs/a", record, "a,b\n1,2\n", NULL, &r), POD_E_FORMAT,
+                    "runs/a/steps.csv: has no columns");
+    POD_CHECK_FAILS(pod_report_parse(a, "runs/a", record, NULL, "{", &r), POD_E_FORMAT,
+                    "runs/a/goodput.json: is no JSON");
+    pod_arena_destroy(a);
+}
+
+static CU_TestInfo tests[] = {{"a record", test_record},
+                              {"categories", test_categories},
+                              {"steps become points", test_steps},
+                              {"what is refused", test_refused},
+                              CU_TEST_INFO_NULL};
+
+CU_SuiteInfo pod_test_suites[] = {
+    {"bench.report", NULL, NULL, NULL, NULL, tests},
+    CU_SUITE_INFO_NULL,
+};
