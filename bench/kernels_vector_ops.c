@@ -79,6 +79,14 @@ static void reduce_sum_sq(const void *set, const pod_vector_args *a)
 {
     *(float *)a->v[1] = ((const pod_reduce *)set)->sum_sq(a->count, a->v[0]);
 }
+static void reduce_sum_sq_wide(const void *set, const pod_vector_args *a)
+{
+    pod_wide_sum sum = {{0}, 0};
+    pod_binned digits[POD_WIDE_DIGITS];
+    ((const pod_reduce *)set)->sum_sq_wide(a->count, a->v[0], &sum);
+    pod_wide_sum_to_binned(&sum, digits);
+    *(float *)a->v[1] = pod_wide_sum_from_binned(digits);
+}
 RUN(reduce, col_sum, a->rows, a->c, a->t, v[0], v[1])
 
 RUN(softmax, loss, a->rows, a->c, v[0], v[1], 0.1f, 1 / (float)a->rows, v[2])
@@ -105,6 +113,7 @@ RUN(update, momentum_inner, a->count, rate, momentum, decay, false, v[0], v[1], 
 RUN(update, rmsprop, a->count, &rmsprop, rate, v[0], v[1], v[2], v[3])
 RUN(update, adam_step, a->count, &adam, rate, v[0], v[1], v[2], v[3])
 RUN(update, adam_norms, a->count, &adam, v[0], v[1], v[2], v[3], v[4], v[5])
+RUN(update, adam_direction, a->count, &adam, v[0], v[1], v[2], v[3], v[4])
 RUN(update, adam_descend, a->count, &adam, rate, v[0], v[1], v[2])
 
 RUN(combine, add, a->count, a->t, v[0], a->t, v[1], v[2])
@@ -230,6 +239,7 @@ static const pod_vector_op ops[] = {
        OUT),
     OP(gate, sums, 3, IN, IN, SUM_COL(1)),
     OP(reduce, sum_sq, 2, IN_F, SUM_ALL(1)),
+    OP(reduce, sum_sq_wide, 2, IN_F, {POD_WRITES, POD_TYPE_F32, POD_EXTENT_ONE, false, 0}),
     OP(reduce, col_sum, 2, IN, SUM_COL(1)),
     OP(softmax, loss, 3, IN_F, LABELS, NEAR(ONE, 32)),
     OP(softmax, grad, 3, IN_F, LABELS, NEAR(ALL, 1)),
@@ -244,6 +254,7 @@ static const pod_vector_op ops[] = {
     OP(update, rmsprop, 4, IN_F, MOVES_POS, MOVES, MOVES),
     OP(update, adam_step, 4, IN_F, MOVES, MOVES_POS, MOVES),
     OP(update, adam_norms, 6, IN_F, IN_F, MOVES, MOVES_POS, SUM_ALL(1), SUM_ALL(100)),
+    OP(update, adam_direction, 5, IN_F, IN_F, MOVES, MOVES_POS, OUT_F),
     OP(update, adam_descend, 3, IN_F, IN_POS, MOVES),
     OP(combine, add, 3, IN, IN, OUT),
     OP(combine, add_all, 5, IN, IN, IN, IN, OUT),

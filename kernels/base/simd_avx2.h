@@ -199,6 +199,7 @@ POD_VEC_INLINE pod_vec_mask pod_vec_mask_and_not(pod_vec_mask a, pod_vec_mask b)
 {
     return _mm256_andnot_ps(b, a);
 }
+POD_VEC_INLINE bool pod_vec_any(pod_vec_mask m) { return _mm256_movemask_ps(m) != 0; }
 POD_VEC_INLINE pod_vec pod_vec_select(pod_vec_mask m, pod_vec yes, pod_vec no)
 {
     return _mm256_blendv_ps(no, yes, m);

@@ -210,6 +210,7 @@ POD_VEC_INLINE pod_vec_mask pod_vec_mask_and_not(pod_vec_mask a, pod_vec_mask b)
 {
     return (pod_vec_mask)(a & ~b);
 }
+POD_VEC_INLINE bool pod_vec_any(pod_vec_mask m) { return m != 0; }
 POD_VEC_INLINE pod_vec pod_vec_select(pod_vec_mask m, pod_vec yes, pod_vec no)
 {
     return _mm512_mask_blend_ps(m, no, yes);

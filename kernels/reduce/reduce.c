@@ -3,8 +3,9 @@
 #include "kernels/reduce/sets.h"
 
 static const pod_reduce sets[] = {
-#define POD_REDUCE(name, needs, isa) \
-    {name, needs, pod__reduce_sum_sq_##isa, pod__reduce_col_sum_##isa},
+#define POD_REDUCE(name, needs, isa)                                       \
+    {name, needs, pod__reduce_sum_sq_##isa, pod__reduce_sum_sq_wide_##isa, \
+     pod__reduce_col_sum_##isa},
 #include "kernels/reduce/reduce.def"
 #undef POD_REDUCE
 };

@@ -9,6 +9,19 @@ float pod__reduce_sum_sq_ref(int64_t count, const float *x)
     return (float)sum;
 }
 
+void pod__reduce_sum_sq_wide_ref(int64_t count, const float *x, pod_wide_sum *sum)
+{
+    for (int64_t at = 0; at < count; at += POD_WIDE_MAX_UNCARRIED) {
+        const int64_t left = count - at;
+        const int64_t n = left < POD_WIDE_MAX_UNCARRIED ? left : POD_WIDE_MAX_UNCARRIED;
+        for (int64_t i = 0; i < n; i++) {
+            const float square = x[at + i] * x[at + i];
+            pod_wide_sum_add(sum, (double)square);
+        }
+        pod_wide_sum_carry(sum->digit);
+    }
+}
+
 void pod__reduce_col_sum_ref(int64_t rows, int64_t c, pod_dtype t, const void *x, float *sum)
 {
     for (int64_t j = 0; j < c; j++) {

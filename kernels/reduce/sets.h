@@ -4,8 +4,9 @@
 
 #include "kernels/reduce/reduce.h"
 
-#define POD_REDUCE(name, needs, isa)                               \
-    float pod__reduce_sum_sq_##isa(int64_t count, const float *x); \
+#define POD_REDUCE(name, needs, isa)                                                      \
+    float pod__reduce_sum_sq_##isa(int64_t count, const float *x);                        \
+    void pod__reduce_sum_sq_wide_##isa(int64_t count, const float *x, pod_wide_sum *sum); \
     void pod__reduce_col_sum_##isa(int64_t rows, int64_t c, pod_dtype t, const void *x, float *sum);
 #include "kernels/reduce/reduce.def"
 #undef POD_REDUCE

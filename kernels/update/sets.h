@@ -16,6 +16,9 @@
     void pod__update_adam_norms_##isa(int64_t count, const pod_adam_attr *attr, const float *g,   \
                                       const float *w, float *m, float *v, float *w_sq,            \
                                       float *u_sq);                                               \
+    void pod__update_adam_direction_##isa(int64_t count, const pod_adam_attr *attr,               \
+                                          const float *g, const float *w, float *m, float *v,     \
+                                          float *u);                                              \
     void pod__update_adam_descend_##isa(int64_t count, const pod_adam_attr *attr, float rate,     \
                                         const float *m, const float *v, float *w);
 #include "kernels/update/update.def"

@@ -11,6 +11,7 @@ static const pod_update sets[] = {
      pod__update_rmsprop_##isa,        \
      pod__update_adam_step_##isa,      \
      pod__update_adam_norms_##isa,     \
+     pod__update_adam_direction_##isa, \
      pod__update_adam_descend_##isa},
 #include "kernels/update/update.def"
 #undef POD_UPDATE

@@ -15,10 +15,11 @@
  *                   v = momentum v + (rate e) / sqrt(s + eps);  w = w - v
  *                                         (Hinton 2012 as in TensorFlow 1: eps inside the root)
  *
- * and where the rate hangs on norms of w and u (LAMB), in two passes, u being stored in neither:
+ * and where the rate hangs on norms of w and u (LAMB), in two passes, the first one of two:
  *
  *   adam_norms      m and v as above;  w_sq = sum of w^2,  u_sq = sum of u^2
  *   adam_descend    u of m and v as above;  w = w - rate u
+ *   adam_direction  m and v as above;  u is stored, for sums of another kind
  *
  * Both sums are those of sum_sq in kernels/reduce, to the bit in sets of one name; all else every
  * set gives the same bits: each operation above is rounded to float32, in the order written;
@@ -52,6 +53,8 @@ typedef struct pod_update {
                       float *m, float *v, float *w);
     void (*adam_norms)(int64_t count, const pod_adam_attr *attr, const float *g, const float *w,
                        float *m, float *v, float *w_sq, float *u_sq);
+    void (*adam_direction)(int64_t count, const pod_adam_attr *attr, const float *g, const float *w,
+                           float *m, float *v, float *u);
     void (*adam_descend)(int64_t count, const pod_adam_attr *attr, float rate, const float *m,
                          const float *v, float *w);
 } pod_update;

@@ -82,6 +82,16 @@ void pod__update_adam_norms_ref(int64_t count, const pod_adam_attr *attr, const 
     *u_sq = (float)u_sum;
 }
 
+void pod__update_adam_direction_ref(int64_t count, const pod_adam_attr *attr, const float *g,
+                                    const float *w, float *m, float *v, float *u)
+{
+    const corrections by = corrections_of(attr);
+    for (int64_t i = 0; i < count; i++) {
+        take_gradient(attr, g[i], &m[i], &v[i]);
+        u[i] = direction(attr, by, m[i], v[i], w[i]);
+    }
+}
+
 void pod__update_adam_descend_ref(int64_t count, const pod_adam_attr *attr, float rate,
                                   const float *m, const float *v, float *w)
 {

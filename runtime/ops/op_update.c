@@ -7,6 +7,13 @@
  *   adam_norms      w, m, v, g, step              -> m', v', w_sq, u_sq
  *   adam_descend    w, m', v', step, lr, w_sq, u_sq -> w'
  *
+ *   sum_sq_wide     x                            -> sum of squares (8) binned
+ *   adam_norms_wide w, m, v, g, step              -> m', v', w_sq, u_sq, the sums (8) binned
+ *   from_wide       sum (8) binned                -> sum
+ *
+ * The last three are for passes, in place of those whose names they bear: sums of squares that do
+ * not depend on how the weights are cut (kernels/base/wide_sum.h).
+ *
  * The kernels write weights and states in place: where an output is not given its input's memory,
  * it starts as a copy. */
 #include <math.h>
@@ -86,6 +93,89 @@ const pod_op pod__op_sum_sq = {.name = "sum_sq",
                                .infer = sum_sq_infer,
                                .cost = sum_sq_cost,
                                .lower = sum_sq_lower};
+
+/* ---- sum_sq_wide, from_wide ----------------------------------------------------------------- */
+
+static pod_type wide_sum_over(const pod_type *x)
+{
+    pod_type sum = pod_type_of(POD_BINNED, 1, (const int64_t[]){POD_WIDE_DIGITS});
+    sum.sum = sum_over(x).sum;
+    return sum;
+}
+
+static pod_status sum_sq_wide_infer(const pod_node *n, const pod_type in[], int n_in,
+                                    pod_type out[])
+{
+    (void)n, (void)n_in;
+    POD_TRY(pod__want_dtype("x", &in[0], 1u << POD_F32));
+    out[0] = wide_sum_over(&in[0]);
+    return POD_OK;
+}
+
+static void sum_sq_wide_cost(const pod_node *n, const pod_type in[], const pod_type out[],
+                             pod_cost *cost)
+{
+    pod__cost_of(n, in, out, 6 * (double)pod_shape_count(&in[0].shape), cost);
+}
+
+static void sum_sq_wide_run(const void *attr, const void *const in[], void *const out[],
+                            void *scratch)
+{
+    (void)scratch;
+    const pod__flat_attr *a = attr;
+    pod_wide_sum sum = {{0}, 0};
+    pod__reduce_at(a->set)->sum_sq_wide(a->count, in[0], &sum);
+    pod_wide_sum_to_binned(&sum, out[0]);
+}
+
+static pod_status sum_sq_wide_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    const pod__flat_attr run = pod__flat_of(args, pod__reduce_pick(args->target->cpu));
+    return pod__lower(args, sum_sq_wide_run, pod__reduce_at(run.set)->name, &run, sizeof run, l);
+}
+
+const pod_op pod__op_sum_sq_wide = {.name = "sum_sq_wide",
+                                    .sweep = POD_SWEEP_SUMS,
+                                    .kind = POD_OP_RUN,
+                                    .min_in = 1,
+                                    .max_in = 1,
+                                    .n_out = 1,
+                                    .by_element = true,
+                                    .infer = sum_sq_wide_infer,
+                                    .cost = sum_sq_wide_cost,
+                                    .lower = sum_sq_wide_lower};
+
+static pod_status from_wide_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
+{
+    (void)n, (void)n_in;
+    POD_TRY(pod__want_dtype("the sum", &in[0], 1u << POD_BINNED));
+    POD_TRY(pod__want_dims("the sum", &in[0], 1));
+    POD_TRY(pod__want_no_parts("the sum", &in[0]));
+    out[0] = pod_type_of(POD_F32, 0, NULL);
+    return POD_OK;
+}
+
+static void from_wide_run(const void *attr, const void *const in[], void *const out[],
+                          void *scratch)
+{
+    (void)attr, (void)scratch;
+    *(float *)out[0] = pod_wide_sum_from_binned(in[0]);
+}
+
+static pod_status from_wide_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    const int64_t count = POD_WIDE_DIGITS;
+    return pod__lower(args, from_wide_run, "ref", &count, sizeof count, l);
+}
+
+const pod_op pod__op_from_wide = {.name = "from_wide",
+                                  .kind = POD_OP_RUN,
+                                  .min_in = 1,
+                                  .max_in = 1,
+                                  .n_out = 1,
+                                  .infer = from_wide_infer,
+                                  .cost = pod__cost_elementwise,
+                                  .lower = from_wide_lower};
 
 pod_value pod_sum_sq(pod_graph *g, pod_value x)
 {
@@ -257,7 +347,7 @@ typedef struct adam_attr {
 typedef struct adam_run_attr {
     int64_t count;
     adam_attr rule;
-    int32_t set, unused;
+    int32_t set, sums;
 } adam_run_attr;
 
 /* The rule as the kernels take it, at this step. */
@@ -277,7 +367,8 @@ static pod_status adam_lower(const pod_lower_args *args, pod_run_fn *fn, pod_low
     const adam_attr *rule = args->node->attr;
     const adam_run_attr run = {.count = pod_shape_count(&args->in_local[0]),
                                .rule = *rule,
-                               .set = pod__update_pick(args->target->cpu)};
+                               .set = pod__update_pick(args->target->cpu),
+                               .sums = pod__reduce_pick(args->target->cpu)};
     return pod__lower(args, fn, pod__update_at(run.set)->name, &run, sizeof run, l);
 }
 
@@ -384,6 +475,63 @@ const pod_op pod__op_adam_norms = {.name = "adam_norms",
                                    .infer = adam_norms_infer,
                                    .cost = adam_norms_cost,
                                    .lower = adam_norms_lower};
+
+/* ---- adam_norms_wide ----------------------------------------------------------------------- */
+
+static pod_status adam_norms_wide_infer(const pod_node *n, const pod_type in[], int n_in,
+                                        pod_type out[])
+{
+    POD_TRY(adam_norms_infer(n, in, n_in, out));
+    out[2] = out[3] = wide_sum_over(&in[0]);
+    return POD_OK;
+}
+
+static void adam_norms_wide_cost(const pod_node *n, const pod_type in[], const pod_type out[],
+                                 pod_cost *cost)
+{
+    pod__cost_of(n, in, out, 26 * (double)pod_shape_count(&in[0].shape), cost);
+}
+
+/* u a block at a time, which stays in L1 until it is summed. */
+static void adam_norms_wide_run(const void *attr, const void *const in[], void *const out[],
+                                void *scratch)
+{
+    enum { BLOCK = 1024 };
+    (void)scratch;
+    const adam_run_attr *a = attr;
+    const pod_adam_attr rule = adam_at(&a->rule, in[4]);
+    const pod_reduce *sums = pod__reduce_at(a->sums);
+    const float *w = in[0], *g = in[3];
+    float *m = start_as(out[0], in[1], a->count), *v = start_as(out[1], in[2], a->count);
+    pod_wide_sum w_sq = {{0}, 0}, u_sq = {{0}, 0};
+    float u[BLOCK];
+    for (int64_t at = 0; at < a->count; at += BLOCK) {
+        const int64_t n = a->count - at < BLOCK ? a->count - at : BLOCK;
+        pod__update_at(a->set)->adam_direction(n, &rule, g + at, w + at, m + at, v + at, u);
+        sums->sum_sq_wide(n, w + at, &w_sq);
+        sums->sum_sq_wide(n, u, &u_sq);
+    }
+    pod_wide_sum_to_binned(&w_sq, out[2]);
+    pod_wide_sum_to_binned(&u_sq, out[3]);
+}
+
+static pod_status adam_norms_wide_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    POD_TRY(adam_lower(args, adam_norms_wide_run, l));
+    l->in_place[0] = 1;
+    l->in_place[1] = 2;
+    return POD_OK;
+}
+
+const pod_op pod__op_adam_norms_wide = {.name = "adam_norms_wide",
+                                        .kind = POD_OP_RUN,
+                                        .min_in = 5,
+                                        .max_in = 5,
+                                        .n_out = 4,
+                                        .by_element = true,
+                                        .infer = adam_norms_wide_infer,
+                                        .cost = adam_norms_wide_cost,
+                                        .lower = adam_norms_wide_lower};
 
 /* ---- adam_descend -------------------------------------------------------------------------- */
 

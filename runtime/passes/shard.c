@@ -9,10 +9,10 @@
  *
  * A norm is the sum of squares of a core's part, rounded to float32, summed over the cores: R of
  * them bring at most R + 1 roundings, (R + 1) 2^-24 of it, beside those of the kernel, whose blocks
- * begin elsewhere. All else is element by element, so that without norms the new weights have the
- * bits of the whole update where the sums of gradients have. So that the norms of a bucket travel
- * as one, what leads to them stands before all that reads them. A gradient of which anything else
- * is made is left as it was. */
+ * begin elsewhere; exact ones (the pass wire) bring none. All else is element by element, so that
+ * without norms, or with exact ones, the new weights have the bits of the whole update where the
+ * sums of gradients have. So that the norms of a bucket travel as one, what leads to them stands
+ * before all that reads them. A gradient of which anything else is made is left as it was. */
 #include "runtime/ops/op.h"
 #include "runtime/passes/plan.h"
 

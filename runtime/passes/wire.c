@@ -3,7 +3,18 @@
  * A core's part is converted as soon as it is made, into the memory that is all-reduced; the sum is
  * converted back before its first reader, or before the update where the host reads it. With bf16
  * only gradients travel so: sums that backward makes and the update alone reads. With binned, whose
- * sums do not depend on their order, everything does: also the loss and moving statistics. */
+ * sums do not depend on their order, everything does: also the loss and moving statistics.
+ *
+ * A sum that an op of the update makes over its input, a norm, would be rounded with each core's
+ * part: its bits would tell where the parts were cut. With binned another op takes its place, whose
+ * sums are made as they travel, all digits of them, and rounded once (kernels/base/wide_sum.h):
+ *
+ *     sum_sq --f32 (parts)--> to_wire --> all-reduce --> from_wire --f32-->
+ *     sum_sq_wide --------binned (8)----> all-reduce --> from_wide --f32-->
+ *
+ * So does it where weights are whole on every core, without the all-reduce: the same bits. */
+#include <string.h>
+
 #include "runtime/ops/op.h"
 #include "runtime/passes/plan.h"
 
@@ -15,7 +26,20 @@ typedef struct wire {
     bool *travels;     /* by value of `from`: it is all-reduced, and not as it is */
     pod_value *mapped; /* by value of `from` */
     pod_value *packed; /* by value of `from`: as it travels, the parts and then the sum */
+    pod_type *in_type; /* of the node at hand */
+    bool *is_wide;     /* by value of `from`: what is packed is all digits of it */
 } wire;
+
+/* Of an op of the update, the one whose scalars are wide sums; NULL: there is none. */
+static const pod_op *wide_form(const wire *w, const pod_node *n)
+{
+    static const char *const with_sums[][2] = {{"sum_sq", "sum_sq_wide"},
+                                               {"adam_norms", "adam_norms_wide"}};
+    if (w->type != POD_BINNED || n->phase != POD_PHASE_UPDATE) return NULL;
+    for (size_t i = 0; i < sizeof with_sums / sizeof with_sums[0]; i++)
+        if (strcmp(n->op->name, with_sums[i][0]) == 0) return pod_op_find(with_sums[i][1]);
+    return NULL;
+}
 
 static void find_early_reads(wire *w)
 {
@@ -67,11 +91,14 @@ static void find_travellers(wire *w)
     }
 }
 
-static pod_value convert(wire *w, const char *op, const char *label, pod_value x, pod_dtype to)
+/* Into a value of the dtype, of the shape of v. */
+static pod_value convert(wire *w, const char *op, pod_value v, pod_value x, pod_dtype to)
 {
     const int32_t attr = (int32_t)to;
+    const char *label = pod_graph_maker(w->from, v)->label;
     pod_type type = *pod_graph_type(w->to, x);
     type.dtype = to;
+    type.shape = pod_graph_type(w->from, v)->shape;
     const int32_t at =
         pod_graph_append(w->to, pod_op_find(op), label, &attr, sizeof attr, &x, 1, &type, 1);
     return at < 0 ? (pod_value){0} : pod_node_out(pod_graph_node(w->to, at), 0);
@@ -83,13 +110,13 @@ static pod_value readable(wire *w, pod_value v)
     pod_value *mapped = &w->mapped[v.id];
     if (!mapped->id && w->packed[v.id].id)
         *mapped =
-            convert(w, "from_wire", pod_graph_maker(w->from, v)->label, w->packed[v.id], POD_F32);
+            convert(w, w->is_wide[v.id] ? "from_wide" : "from_wire", v, w->packed[v.id], POD_F32);
     return *mapped;
 }
 
 static void pack(wire *w, pod_value v, pod_value made)
 {
-    w->packed[v.id] = convert(w, "to_wire", pod_graph_maker(w->from, v)->label, made, w->type);
+    w->packed[v.id] = convert(w, "to_wire", v, made, w->type);
 }
 
 static pod_status add_collective(wire *w, const pod_node *n, pod_value *in, pod_type *out_type)
@@ -98,7 +125,10 @@ static pod_status add_collective(wire *w, const pod_node *n, pod_value *in, pod_
     for (int j = 0; j < n->n_in; j++) {
         in[j] = travels ? w->packed[n->in[j].id] : w->mapped[n->in[j].id];
         out_type[j] = *pod_graph_type(w->from, pod_node_out(n, j));
-        if (travels) out_type[j].dtype = w->type;
+        if (!travels) continue;
+        out_type[j].dtype = w->type;
+        out_type[j].shape = pod_graph_type(w->to, in[j])->shape;
+        w->is_wide[n->first_out + j] = w->is_wide[n->in[j].id];
     }
     const int32_t at = pod_graph_append(w->to, n->op, n->label, n->attr, n->attr_bytes, in, n->n_in,
                                         out_type, n->n_out);
@@ -108,9 +138,30 @@ static pod_status add_collective(wire *w, const pod_node *n, pod_value *in, pod_
     return pod_graph_finish(w->to);
 }
 
+static pod_status add_with_wide_sums(wire *w, const pod_op *op, const pod_node *n,
+                                     const pod_value in[], pod_type *out_type)
+{
+    pod_node wide = *n;
+    wide.op = op;
+    wide.in = in;
+    for (int j = 0; j < n->n_in; j++) w->in_type[j] = *pod_graph_type(w->to, in[j]);
+    POD_TRY(pod_op_infer(&wide, w->in_type, out_type));
+    const int32_t at = pod_graph_append(w->to, op, n->label, n->attr, n->attr_bytes, in, n->n_in,
+                                        out_type, n->n_out);
+    for (int k = 0; at >= 0 && k < n->n_out; k++) {
+        const pod_value v = pod_node_out(n, k);
+        w->is_wide[v.id] = out_type[k].dtype == POD_BINNED;
+        (w->is_wide[v.id] ? w->packed : w->mapped)[v.id] =
+            pod_node_out(pod_graph_node(w->to, at), k);
+    }
+    return pod_graph_finish(w->to);
+}
+
 static pod_status add_node(wire *w, const pod_node *n, pod_value *in, pod_type *out_type)
 {
     for (int j = 0; j < n->n_in; j++) in[j] = readable(w, n->in[j]);
+    const pod_op *wide = wide_form(w, n);
+    if (wide) return add_with_wide_sums(w, wide, n, in, out_type);
     if (n->op == pod_op_find("copy") && w->travels[n->first_out]) {
         pack(w, pod_node_out(n, 0), in[0]); /* which is memory of its own, too */
         return pod_graph_finish(w->to);
@@ -143,7 +194,8 @@ static pod_status add_nodes(wire *w, pod_arena *arena)
     }
     pod_value *in = POD_ARENA_NEW(arena, pod_value, max_in);
     pod_type *out_type = POD_ARENA_NEW(arena, pod_type, max_out);
-    if (!in || !out_type) return POD_E_NOMEM;
+    w->in_type = POD_ARENA_NEW(arena, pod_type, max_in);
+    if (!in || !out_type || !w->in_type) return POD_E_NOMEM;
     for (int32_t i = 0; i < pod_graph_n_nodes(w->from); i++) {
         const pod_node *n = pod_graph_node(w->from, i);
         if (n->phase == POD_PHASE_UPDATE) read_outputs(w);
@@ -186,7 +238,8 @@ pod_status pod__pass_wire(pod_plan *plan)
     w.travels = POD_ARENA_NEW(plan->arena, bool, n_values + 1);
     w.mapped = POD_ARENA_NEW(plan->arena, pod_value, n_values + 1);
     w.packed = POD_ARENA_NEW(plan->arena, pod_value, n_values + 1);
-    if (!w.read_early || !w.travels || !w.mapped || !w.packed) return POD_E_NOMEM;
+    w.is_wide = POD_ARENA_NEW(plan->arena, bool, n_values + 1);
+    if (!w.read_early || !w.travels || !w.mapped || !w.packed || !w.is_wide) return POD_E_NOMEM;
     POD_TRY(pod_graph_create(plan->arena, &w.to));
     find_early_reads(&w);
     find_travellers(&w);

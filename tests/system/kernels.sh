@@ -78,13 +78,13 @@ for type in bf16 f32; do
     rows $type | awk '$1 == "memcpy" { n++ } END { exit n == 0 }' || fail "$type: no copy: $(cat $type)"
     "$minipod" kernels --shapes vectors.txt "${quick[@]}" --buffers hot --impl ref >$type.ref 2>err || fail "$type: exit $?: $(cat err)"
 done
-[ "$(field f32.ref 2 | wc -w)" = 47 ] || fail "f32: functions $(field f32.ref 2)"
+[ "$(field f32.ref 2 | wc -w)" = 49 ] || fail "f32: functions $(field f32.ref 2)"
 [ "$(field bf16.ref 2 | wc -w)" = 33 ] || fail "bf16: functions $(field bf16.ref 2)"
 
 # A family alone is all of its functions, in float32 those that take nothing else, unless a type was typed.
 "$minipod" kernels "${quick[@]}" --buffers hot reduce 33x17 >family 2>err || fail "reduce: exit $?: $(cat err)"
 is_table family
-[ "$(rows family | awk '$1 == "memcpy" { print $2, $4 }' | sort | tr '\n' ' ')" = "reduce.col_sum bf16 reduce.sum_sq f32 " ] || fail "reduce: $(rows family)"
+[ "$(rows family | awk '$1 == "memcpy" { print $2, $4 }' | sort | tr '\n' ' ')" = "reduce.col_sum bf16 reduce.sum_sq f32 reduce.sum_sq_wide f32 " ] || fail "reduce: $(rows family)"
 "$minipod" kernels "${quick[@]}" --buffers hot norm.fold 33x17 >named 2>err || fail "norm.fold: exit $?: $(cat err)"
 [ "$(field named 2)$(field named 4)" = "norm.fold f32 " ] || fail "norm.fold: $(rows named)"
 

@@ -45,6 +45,77 @@ static void test_sum_sq(void)
     }
 }
 
+static float rounded(const pod_wide_sum *s)
+{
+    pod_binned digits[POD_WIDE_DIGITS];
+    pod_wide_sum_to_binned(s, digits);
+    return pod_wide_sum_from_binned(digits);
+}
+
+/* Every set has the digits of the reference, of the whole and of its parts one after the other. */
+static void check_wide(const char *what, const tensor *x)
+{
+    int n;
+    const pod_reduce *sets = pod_reduce_sets(&n);
+    pod_wide_sum want = {{0}, 0};
+    sets[n - 1].sum_sq_wide(x->count, x->data, &want);
+    for (int s = 0; s < n; s++) {
+        if (!runs(&sets[s])) continue;
+        for (int64_t part = x->count + 1; part > 0; part = part > 3 ? part / 3 : 0) {
+            pod_wide_sum got = {{0}, 0};
+            for (int64_t at = 0; at < x->count; at += part)
+                sets[s].sum_sq_wide(x->count - at < part ? x->count - at : part,
+                                    (const float *)x->data + at, &got);
+            POD_CHECK(memcmp(got.digit, want.digit, sizeof got.digit) == 0 &&
+                          (got.not_finite == want.not_finite ||
+                           (isnan(got.not_finite) && isnan(want.not_finite))),
+                      "%s, %s, %lld in parts of %lld: %.9g, want %.9g", what, sets[s].name,
+                      (long long)x->count, (long long)part, (double)rounded(&got),
+                      (double)rounded(&want));
+        }
+    }
+}
+
+static void test_sum_sq_wide(void)
+{
+    const int64_t counts[] = {0, 1, 15, 16, 17, 1000, 1023, 1024, 1025, 100003};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        tensor x = tensor_random(i + 1, POD_F32, counts[i]);
+        pod_wide_sum sum = {{0}, 0};
+        double want = 0;
+        for (int64_t j = 0; j < counts[i]; j++) want += tensor_get(&x, j) * tensor_get(&x, j);
+        pod_reduce_pick(POD_CPU_REFERENCE_ONLY)->sum_sq_wide(counts[i], x.data, &sum);
+        const double bound = 2.001 * pod_test_roundoff(POD_F32) * want; /* squares, result */
+        POD_CHECK(pod_test_near((double)rounded(&sum), want, bound), "%lld: %.9g, want %.9g",
+                  (long long)counts[i], (double)rounded(&sum), want);
+        check_wide("random", &x);
+        tensor_sprinkle(&x);
+        check_wide("odd ones", &x);
+        tensor_free(&x);
+    }
+}
+
+/* Blocks whose numbers lie within a range, about where the fast ways end; anywhere, so that squares
+ * are subnormal, nothing or infinite too. */
+static void test_wide_ranges(void)
+{
+    const int ranges[] = {0, 8, 9, 10, 18, 19, 20, 21, 40, 150};
+    const int tops[] = {-130, -75, -74, -65, -60, -55, -50, 0, 62, 63, 64};
+    tensor x = tensor_new(POD_F32, 3000);
+    for (size_t r = 0; r < sizeof ranges / sizeof ranges[0]; r++)
+        for (size_t t = 0; t < sizeof tops / sizeof tops[0]; t++) {
+            char what[64];
+            pod_test_fill(10 * r + t, x.count, POD_F32, x.data);
+            float *const data = x.data;
+            for (int64_t i = 0; i < x.count; i++)
+                data[i] = ldexpf(data[i], tops[t] - (int)(i * 7919 % (ranges[r] + 1)));
+            if (t % 2) memset(data, 0, 1030 * sizeof *data); /* a block of nothing */
+            snprintf(what, sizeof what, "2^%d and %d below", tops[t], ranges[r]);
+            check_wide(what, &x);
+        }
+    tensor_free(&x);
+}
+
 static void check_col_sum(int64_t rows, int64_t c, pod_dtype t)
 {
     int n;
@@ -172,6 +243,8 @@ static void test_not_numbers(void)
 
 static CU_TestInfo tests[] = {{"sets", test_sets},
                               {"sum_sq", test_sum_sq},
+                              {"sum_sq_wide", test_sum_sq_wide},
+                              {"wide_ranges", test_wide_ranges},
                               {"col_sum", test_col_sum},
                               {"exact", test_exact},
                               {"error_does_not_grow", test_error_does_not_grow},

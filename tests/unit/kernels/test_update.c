@@ -35,11 +35,13 @@ typedef enum rule {
     INNER_NESTEROV,
     ADAM,
     LAMB,
+    LAMB_BY_DIRECTION,
     RMSPROP,
     N_RULES
 } rule;
-static const char *const rule_names[N_RULES] = {
-    "outer", "outer nesterov", "inner", "inner nesterov", "adam", "lamb", "rmsprop"};
+static const char *const rule_names[N_RULES] = {"outer",          "outer nesterov", "inner",
+                                                "inner nesterov", "adam",           "lamb",
+                                                "lamb, u stored", "rmsprop"};
 
 static pod_adam_attr adam_at(int step)
 {
@@ -88,6 +90,14 @@ static void step(const pod_update *k, rule r, int number, const tensor *g, state
         k->adam_norms(g->count, &attr, g->data, s->w.data, s->m.data, s->v.data, &norms[0],
                       &norms[1]);
         k->adam_descend(g->count, &attr, RATE, s->m.data, s->v.data, s->w.data);
+        return;
+    }
+    if (r == LAMB_BY_DIRECTION) {
+        tensor u = tensor_new(POD_F32, g->count);
+        k->adam_direction(g->count, &attr, g->data, s->w.data, s->m.data, s->v.data, u.data);
+        for (int64_t i = 0; i < g->count; i++)
+            ((float *)s->w.data)[i] -= RATE * ((float *)u.data)[i];
+        tensor_free(&u);
         return;
     }
     (r == OUTER || r == OUTER_NESTEROV ? k->momentum_outer : k->momentum_inner)(
@@ -180,7 +190,7 @@ static void check_trace(const pod_update *k, rule r)
             const num gi = exactly(tensor_get(&g, i));
             if (r == RMSPROP)
                 trace_rmsprop(&want[i], gi);
-            else if (r == ADAM || r == LAMB)
+            else if (r == ADAM || r == LAMB || r == LAMB_BY_DIRECTION)
                 trace_adam(&want[i], number, gi);
             else
                 trace_momentum(&want[i], r, gi);

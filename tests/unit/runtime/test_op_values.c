@@ -85,6 +85,11 @@ static void check_values(const char *what, bench *b, pod_value v, const double *
     }
 }
 
+static pod_value from_wide(pod_graph *g, pod_value sum)
+{
+    return pod_op_add1(g, pod_op_find("from_wide"), NULL, 0, &sum, 1);
+}
+
 static double sum_sq(bench *b, pod_value v)
 {
     double sum = 0;
@@ -211,6 +216,32 @@ static void adam_and_lamb_follow_their_formulas(void)
     }
 }
 
+/* The moments are those of adam_norms, to the bit; the sums are as near as both to the truth. */
+static void adam_norms_are_alike(void)
+{
+    const float attr[] = {.875f, .9375f, .25f, .125f}; /* beta1, beta2, eps, decay */
+    const float step = 7;
+    for (int t = 0; t < N_TARGETS; t++) {
+        bench b = open_bench();
+        pod_value in[5], plain[4], wide[4], back[2];
+        static const char *const names[] = {"w", "m", "root", "grad"};
+        for (int i = 0; i < 4; i++) in[i] = tensor_input(b.g, names[i]);
+        in[2] = pod_relu(b.g, in[2]); /* v is a mean of squares */
+        in[4] = scalar_input(b.g, "step");
+        pod_op_add(b.g, pod_op_find("adam_norms"), &attr, sizeof attr, in, 5, plain);
+        pod_op_add(b.g, pod_op_find("adam_norms_wide"), &attr, sizeof attr, in, 5, wide);
+        for (int k = 0; k < 2; k++) back[k] = from_wide(b.g, wide[2 + k]);
+        run_bench(&b, target_cpu(t), (const char *[]){"step"}, &step, 1);
+        for (int k = 0; k < 2; k++) {
+            CU_ASSERT(memcmp(pod_interp_data(b.it, plain[k]), pod_interp_data(b.it, wide[k]),
+                             COUNT * sizeof(float)) == 0);
+            const double want = pod_interp_get(b.it, plain[2 + k], 0);
+            check_values("adam_norms_wide", &b, back[k], &want, want, COUNT);
+        }
+        close_bench(&b);
+    }
+}
+
 /* ---- what is measured, and constants ------------------------------------------------------- */
 
 static void sums_and_constants(void)
@@ -221,10 +252,13 @@ static void sums_and_constants(void)
         pod_value copy = pod_op_add1(b.g, pod_op_find("copy"), NULL, 0, &x, 1);
         const pod_shard dealt = {.per_core = 1 << 20};
         pod_value part = pod_op_add1(b.g, pod_op_find("shard"), &dealt, sizeof dealt, &x, 1);
+        pod_value wide = pod_op_add1(b.g, pod_op_find("sum_sq_wide"), NULL, 0, &x, 1);
+        pod_value back = from_wide(b.g, wide);
         run_bench(&b, target_cpu(t), NULL, NULL, 0);
         CU_ASSERT_PTR_EQUAL(pod_interp_data(b.it, part), pod_interp_data(b.it, x));
         const double want = sum_sq(&b, x), filled = -2.5;
         check_values("sum_sq", &b, sum, &want, want, COUNT);
+        check_values("sum_sq_wide", &b, back, &want, want, 2);
         check_values("fill", &b, c, &filled, 0, 0);
         CU_ASSERT(memcmp(pod_interp_data(b.it, copy), pod_interp_data(b.it, x),
                          COUNT * sizeof(float)) == 0);
@@ -742,6 +776,7 @@ static void averages_move(void)
 static CU_TestInfo formula_tests[] = {
     {"momentum", momentum_follows_its_formula},
     {"adam_and_lamb", adam_and_lamb_follow_their_formulas},
+    {"adam_norms_wide", adam_norms_are_alike},
     {"rmsprop", rmsprop_follows_its_formula},
     {"moving_averages", averages_move},
     {"sums_and_constants", sums_and_constants},

@@ -1,0 +1,98 @@
+/* A sum of float32 that are not negative, with nothing dropped: a whole number of 2^-149 in digits
+ * of 40 bits, the places of kernels/base/binned.h.
+ *
+ *     digit   7       6       5       4       3       2       1       0
+ *             |.......|.......|.......|.......|.......|.......|.......|.......|  2^-149
+ *
+ * Where a binned sum keeps two places and takes 2^20 addends, this one keeps all that there are and
+ * takes 2^40: a norm over a weight, however it was cut into parts. Eight digits hold 2^171; what
+ * passes the range of float32 is infinite when it is rounded.
+ *
+ * It travels as eight pod_binned, each a digit in bin 0, which add up without rounding: the sum of
+ * up to 2^20 wide sums is exact. Infinities and NaNs travel in the place of the top digit.
+ *
+ * Kulisch, "Very fast and exact accumulation of products", Computing 91, 2011. */
+#ifndef MINIPOD_KERNELS_BASE_WIDE_SUM_H
+#define MINIPOD_KERNELS_BASE_WIDE_SUM_H
+
+#include "kernels/base/binned.h"
+
+enum { POD_WIDE_DIGITS = 8, POD_WIDE_MAX_UNCARRIED = 1 << 22 };
+
+typedef struct pod_wide_sum {
+    int64_t digit[POD_WIDE_DIGITS]; /* below 2^40, but for what was added since the last carry */
+    float not_finite;               /* 0, or the sum of infinities and NaNs */
+} pod_wide_sum;
+
+/* x >= 0, a whole number of 2^-149, below 2^168. At most POD_WIDE_MAX_UNCARRIED between carries. */
+static inline void pod_wide_sum_add(pod_wide_sum *s, double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (bits == 0) return;
+    const int exponent = (int)(bits >> 52 & 0x7ff);
+    if (exponent == 0x7ff) {
+        s->not_finite += (float)x;
+        return;
+    }
+    uint64_t whole = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
+    int place = exponent - 1075 + 149; /* of its last bit */
+    if (place < 0) {
+        whole >>= -place; /* zeros */
+        place = 0;
+    }
+    const int k = place / POD_BINNED_WIDTH, up = place % POD_BINNED_WIDTH;
+    const uint64_t digit = POD_BINNED_DIGIT;
+    s->digit[k] += (int64_t)(whole << up & digit);
+    whole >>= POD_BINNED_WIDTH - up;
+    s->digit[k + 1] += (int64_t)(whole & digit);
+    if (whole > digit) s->digit[k + 2] += (int64_t)(whole >> POD_BINNED_WIDTH);
+}
+
+static inline void pod_wide_sum_carry(int64_t digit[POD_WIDE_DIGITS])
+{
+    for (int k = 0; k + 1 < POD_WIDE_DIGITS; k++) {
+        digit[k + 1] += digit[k] >> POD_BINNED_WIDTH;
+        digit[k] &= POD_BINNED_DIGIT;
+    }
+}
+
+/* As it travels. */
+static inline void pod_wide_sum_to_binned(const pod_wide_sum *s, pod_binned out[POD_WIDE_DIGITS])
+{
+    pod_wide_sum carried = *s;
+    pod_wide_sum_carry(carried.digit);
+    for (int k = 0; k < POD_WIDE_DIGITS; k++)
+        out[k] = (pod_binned){carried.digit[k] * (POD_BINNED_TOP + 1), 1};
+    if (s->not_finite != 0) out[POD_WIDE_DIGITS - 1] = pod_binned_from_f32(s->not_finite);
+}
+
+/* Rounded once to float32, to nearest even. */
+static inline float pod_wide_sum_from_binned(const pod_binned in[POD_WIDE_DIGITS])
+{
+    int64_t digit[POD_WIDE_DIGITS];
+    for (int k = 0; k < POD_WIDE_DIGITS; k++) {
+        if ((in[k].high & POD_BINNED_TOP) == POD_BINNED_NOT_FINITE) return pod_binned_to_f32(in[k]);
+        digit[k] = in[k].high >> POD_BINNED_TOP_BITS;
+    }
+    pod_wide_sum_carry(digit);
+    int top = POD_WIDE_DIGITS - 1;
+    while (top > 0 && digit[top] == 0) top--;
+    if (digit[top] == 0) return 0;
+    uint64_t v = (uint64_t)digit[top], rest = 0;
+    int up = 0;
+    if (top > 0) { /* of two digits, at most 63 bits and more than 25 */
+        const int room = __builtin_clzll(v) - 1, below = POD_BINNED_WIDTH;
+        up = room < below ? room : below;
+        const uint64_t next = (uint64_t)digit[top - 1];
+        v = v << up | next >> (below - up);
+        rest = next & ((UINT64_C(1) << (below - up)) - 1);
+    }
+    for (int k = 0; k < top - 1; k++) rest |= (uint64_t)digit[k];
+    const uint32_t bits = pod__binned_round(v | (rest != 0), top * POD_BINNED_WIDTH - up);
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+#endif
