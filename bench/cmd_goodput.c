@@ -82,19 +82,20 @@ static pod_status write_all(const pod_config *c, const pod_goodput_report *r, po
 
 static pod_status report(const pod_config *c, pod_arena *a, pod_log *log, int *exit_code)
 {
-    enum { MOST_SUMS = 3 }; /* by phase, where one run makes two groups */
     pod_fleet fleet;
     const char *jobs = pod_config_text(c, POD_OPT_JOBS), *by = pod_config_text(c, POD_OPT_BY);
     const int n = pod_config_n_args(c);
     POD_TRY(check_names(c));
     if (*jobs) POD_TRY(pod_fleet_read(a, jobs, &fleet));
     pod_run_account *run = POD_ARENA_NEW(a, pod_run_account, n);
-    pod_goodput_sum *sum = POD_ARENA_NEW(a, pod_goodput_sum, n + MOST_SUMS);
-    if (!run || !sum) return POD_E_NOMEM;
-    pod_goodput_report r = {.run = run, .sum = sum, .by = by, .fleet = *jobs ? &fleet : NULL};
+    if (!run) return POD_E_NOMEM;
+    pod_goodput_report r = {.run = run, .by = by, .fleet = *jobs ? &fleet : NULL};
     POD_TRY(read_runs(c, a, r.fleet, log, run, &r.n_runs));
     if (r.n_runs < n) *exit_code = POD_EXIT_USAGE;
     if (r.n_runs == 0 && n > 0) return POD_OK;
+    pod_goodput_sum *sum = POD_ARENA_NEW(a, pod_goodput_sum, pod_goodput_max_sums(run, r.n_runs));
+    if (!sum) return POD_E_NOMEM;
+    r.sum = sum;
     if (n > 0) r.n_sums = pod_goodput_sums(run, r.n_runs, r.fleet, parse_by(by), sum);
     return write_all(c, &r, log);
 }

@@ -21,6 +21,15 @@ typedef struct pod_program_terms {  /* of program goodput, from run.json; NaN: n
     int cores;                      /* that any ranks of this job had, at most; 0: not known */
 } pod_program_terms;
 
+/* What a run did on one mesh: all that its attempts there did. One that left no record counts with
+ * the last attempt's mesh. */
+typedef struct pod_mesh_part {
+    const char *mesh; /* as one line */
+    int n_attempts, n_disruptions;
+    pod_stamp wall, unsaved, by_span[POD_N_JOB_SPANS]; /* as of a pod_account */
+    double ideal_s; /* as of pod_program_terms; nothing where those are not known */
+} pod_mesh_part;
+
 enum { POD_N_WINDOWS = 4 };
 extern const int pod_window_s[POD_N_WINDOWS]; /* 0: the whole job */
 
@@ -28,6 +37,8 @@ typedef struct pod_run_account {
     const char *name;         /* as it was given */
     const char *job_name;     /* the folder's own, as a scheduler knows it */
     const char *model, *mesh; /* of the last attempt, as one line */
+    const pod_mesh_part *on;  /* (n_meshes), in the order of their first attempt */
+    int n_meshes;
     pod_job job;
     pod_stamp now; /* 0: it is over */
     pod_account sum;
@@ -69,9 +80,11 @@ typedef struct pod_goodput_sum {
     bool awaits_save;  /* none of its runs has saved anything yet */
 } pod_goodput_sum;
 
-/* Into out (n + 1, or 3 by phase): a group each in the order of their first run, then all of them,
- * if there is more than one group. Of all, scheduling is the fleet's where there is one. Answers how
- * many. */
+/* Into out (pod_goodput_max_sums): a group each in the order of their first run, then all of them,
+ * if there is more than one group. Of all, scheduling is the fleet's where there is one. A run whose
+ * attempts were on several meshes is in the group of each with what it did there; what a scheduler
+ * tells of is of the whole run, so of such a part it is not known. Answers how many. */
+int pod_goodput_max_sums(const pod_run_account *run, int n);
 int pod_goodput_sums(const pod_run_account *run, int n, const pod_fleet *fleet, pod_goodput_by by,
                      pod_goodput_sum *out);
 

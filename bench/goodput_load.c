@@ -112,6 +112,8 @@ typedef struct ideal_work {
     int ranks; /* that its ideal step is of */
     double sum_s, last_s;
     bool has_terms, is_known; /* the terms are; and so is all that was added */
+    pod_mesh_part *on;
+    int n_meshes, attempt, at; /* the last attempt that was told of, and its mesh */
 } ideal_work;
 
 /* Ranks beyond the cores add none of their speed. */
@@ -129,24 +131,60 @@ static double ideal_step_of(const ideal_work *w, const pod_account_piece *p)
            cores_at_work(w->terms, p->ranks);
 }
 
-static void add_ideal(void *ctx, const pod_account_piece *p)
+/* Pieces come attempt by attempt. */
+static pod_mesh_part *mesh_of(ideal_work *w, const pod_account_piece *p)
+{
+    if (w->n_meshes > 0 && p->attempt == w->attempt) return &w->on[w->at];
+    w->attempt = p->attempt;
+    w->at = 0;
+    while (w->at < w->n_meshes && strcmp(w->on[w->at].mesh, p->mesh) != 0) w->at++;
+    if (w->at == w->n_meshes) w->on[w->n_meshes++] = (pod_mesh_part){.mesh = p->mesh};
+    w->on[w->at].n_attempts++;
+    w->on[w->at].n_disruptions += p->was_disrupted;
+    return &w->on[w->at];
+}
+
+static void add_piece(void *ctx, const pod_account_piece *p)
 {
     ideal_work *w = ctx;
+    pod_mesh_part *on = mesh_of(w, p);
+    on->wall += p->end - p->begin;
+    on->by_span[p->span] += p->end - p->begin;
+    if (p->is_unsaved) on->unsaved += p->end - p->begin;
     if (p->span != POD_JOB_STEP || p->is_unsaved) return;
     w->is_known = w->is_known && (p->ideal > 0 || w->has_terms);
     w->last_s = ideal_step_of(w, p);
     w->sum_s += w->last_s;
+    on->ideal_s += w->last_s;
+}
+
+/* Attempts that left no record, or whose ranks had no time. */
+static void add_unseen(const pod_run_account *r, ideal_work *w)
+{
+    int n_attempts = r->sum.n_attempts, n_disruptions = r->sum.n_disruptions, last = 0;
+    for (int i = 0; i < w->n_meshes; i++) {
+        n_attempts -= w->on[i].n_attempts;
+        n_disruptions -= w->on[i].n_disruptions;
+        if (strcmp(w->on[i].mesh, r->job.part[r->job.n_parts - 1].head.mesh) == 0) last = i;
+    }
+    if (w->n_meshes == 0) return;
+    w->on[last].n_attempts += n_attempts;
+    w->on[last].n_disruptions += n_disruptions;
 }
 
 /* Of the steps that are kept, and as each rank's log has them: what they took is of the same. */
-static pod_status take_program(const pod_run_account *r, pod_program_terms *t)
+static pod_status take_program(const pod_run_account *r, pod_mesh_part *on, int *n_meshes,
+                               pod_program_terms *t)
 {
     const double took_s = pod_stamp_seconds(r->sum.by_span[POD_JOB_STEP] - r->sum.unsaved);
-    ideal_work w = {.terms = t,
+    ideal_work w = {.on = on,
+                    .terms = t,
                     .ranks = r->job.part[r->job.n_parts - 1].head.ranks,
                     .has_terms = !t->why,
                     .is_known = true};
-    POD_TRY(pod_account_walk(&r->job, r->now, add_ideal, &w));
+    POD_TRY(pod_account_walk(&r->job, r->now, add_piece, &w));
+    add_unseen(r, &w);
+    *n_meshes = w.n_meshes;
     if (!w.is_known || (t->why && !(w.sum_s > 0))) return POD_OK;
     if (t->why) t->ideal_step_s = w.last_s;
     t->why = NULL;
@@ -328,6 +366,19 @@ static const char *line_of(pod_arena *a, const char *text)
     return line;
 }
 
+static pod_status take_work(pod_arena *a, pod_run_account *r)
+{
+    pod_mesh_part *on = POD_ARENA_NEW(a, pod_mesh_part, r->job.n_parts);
+    if (!on) return POD_E_NOMEM;
+    POD_TRY(take_program(r, on, &r->n_meshes, &r->program));
+    for (int i = 0; i < r->n_meshes; i++) {
+        on[i].mesh = line_of(a, on[i].mesh);
+        if (!on[i].mesh) return POD_E_NOMEM;
+    }
+    r->on = on;
+    return POD_OK;
+}
+
 pod_status pod_run_account_read(pod_arena *a, const char *dir, pod_run_account *out)
 {
     pod_run_account r = {0};
@@ -344,7 +395,7 @@ pod_status pod_run_account_read(pod_arena *a, const char *dir, pod_run_account *
     if (!r.model || !r.mesh) return POD_E_NOMEM;
     r.n_redone_steps = count_redone(&r.job);
     POD_TRY(read_terms(a, r.name, head, r.sum.runs, &r.program));
-    POD_TRY(take_program(&r, &r.program));
+    POD_TRY(take_work(a, &r));
     POD_TRY(pod_stragglers_of(a, &r.job, &r.pace));
     POD_TRY(pod_deviation_of(&r.job, &r.deviation));
     r.saves = pod_saves_of(&r.job);

@@ -132,13 +132,28 @@ static void note_gaps(pod_table *t, const pod_run_account *r)
     }
 }
 
+/* "mesh 2x2", or "meshes 2x2, 2x1": the ones it was on. */
+static const char *print_meshes(const pod_run_account *r, char text[TEXT_BYTES])
+{
+    if (r->n_meshes < 2) {
+        snprintf(text, TEXT_BYTES, "mesh %s", r->mesh);
+        return text;
+    }
+    size_t n = (size_t)snprintf(text, TEXT_BYTES, "meshes");
+    for (int i = 0; i < r->n_meshes && n < TEXT_BYTES; i++)
+        n += (size_t)snprintf(text + n, TEXT_BYTES - n, "%s %s", i ? "," : "", r->on[i].mesh);
+    return text;
+}
+
 static pod_status print_attempts(const pod_run_account *r, FILE *to)
 {
+    char meshes[TEXT_BYTES];
     pod_table *t;
     POD_TRY(pod_table_create(attempt_columns, N_COLUMNS(attempt_columns), &t));
-    pod_table_note(t, "%s: %s on mesh %s; %d attempt%s, %d disruption%s%s", r->name, r->model,
-                   r->mesh, r->sum.n_attempts, plural(r->sum.n_attempts), r->sum.n_disruptions,
-                   plural(r->sum.n_disruptions), r->sum.runs ? "; it still runs" : "");
+    pod_table_note(t, "%s: %s on %s; %d attempt%s, %d disruption%s%s", r->name, r->model,
+                   print_meshes(r, meshes), r->sum.n_attempts, plural(r->sum.n_attempts),
+                   r->sum.n_disruptions, plural(r->sum.n_disruptions),
+                   r->sum.runs ? "; it still runs" : "");
     if (r->saves.n_failed > 0)
         pod_table_note(
             t, "%s: %" PRId64 " of %" PRId64 " checkpoints failed: the run's warnings tell why",

@@ -27,21 +27,54 @@ static void add(pod_goodput_sum *s, const pod_run_account *r)
     }
 }
 
-static const char *name_of(const pod_run_account *r, pod_goodput_by by)
+/* The run, but with what it did on that mesh alone. */
+static pod_run_account run_on(const pod_run_account *r, const pod_mesh_part *p)
 {
-    return by == POD_BY_MODEL ? r->model : by == POD_BY_MESH ? r->mesh : r->name;
+    pod_run_account part = *r;
+    part.sum.n_attempts = p->n_attempts;
+    part.sum.n_disruptions = p->n_disruptions;
+    part.sum.wall = p->wall;
+    part.sum.unsaved = p->unsaved;
+    memcpy(part.sum.by_span, p->by_span, sizeof part.sum.by_span);
+    part.program.ideal_s = p->ideal_s;
+    part.scheduled = NULL;
+    return part;
+}
+
+static void add_to_group(const char *name, const pod_run_account *r, pod_goodput_sum *out,
+                         int *n_groups)
+{
+    int g = 0;
+    while (g < *n_groups && strcmp(out[g].name, name) != 0) g++;
+    if (g == *n_groups) out[(*n_groups)++] = (pod_goodput_sum){.name = name};
+    add(&out[g], r);
 }
 
 static int add_groups(const pod_run_account *run, int n, pod_goodput_by by, pod_goodput_sum *out)
 {
     int n_groups = 0;
     for (int i = 0; i < n; i++) {
-        int g = 0;
-        while (g < n_groups && strcmp(out[g].name, name_of(&run[i], by)) != 0) g++;
-        if (g == n_groups) out[n_groups++] = (pod_goodput_sum){.name = name_of(&run[i], by)};
-        add(&out[g], &run[i]);
+        const pod_run_account *r = &run[i];
+        if (by != POD_BY_MESH || r->n_meshes <= 1) {
+            const char *const name[] = {
+                [POD_BY_RUN] = r->name, [POD_BY_MODEL] = r->model, [POD_BY_MESH] = r->mesh};
+            add_to_group(name[by], r, out, &n_groups);
+            continue;
+        }
+        for (int k = 0; k < r->n_meshes; k++) {
+            const pod_run_account part = run_on(r, &r->on[k]);
+            add_to_group(r->on[k].mesh, &part, out, &n_groups);
+        }
     }
     return n_groups;
+}
+
+int pod_goodput_max_sums(const pod_run_account *run, int n)
+{
+    enum { PHASES_AND_ALL = 3 };
+    int most = 1;
+    for (int i = 0; i < n; i++) most += run[i].n_meshes > 1 ? run[i].n_meshes : 1;
+    return most > PHASES_AND_ALL ? most : PHASES_AND_ALL;
 }
 
 /* Time that evaluates is one phase, all else the other. What a scheduler did is of both. */

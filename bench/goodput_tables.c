@@ -49,6 +49,17 @@ static void note_scheduling(pod_table *t, const pod_goodput_report *r)
     }
 }
 
+static void note_meshes(pod_table *t, const pod_goodput_report *r)
+{
+    for (int i = 0; i < r->n_runs && strcmp(r->by, "mesh") == 0; i++) {
+        const pod_run_account *x = &r->run[i];
+        if (x->n_meshes < 2) continue;
+        pod_table_note(
+            t, "%s: its attempts were on %d meshes: each has the time that it was there%s", x->name,
+            x->n_meshes, x->scheduled ? ", and none what the scheduler tells of the whole" : "");
+    }
+}
+
 /* Then the factors as they stand do not multiply to goodput. */
 static void note_gap(pod_table *t, const pod_goodput_sum *s)
 {
@@ -114,6 +125,7 @@ static pod_status print_factors(const pod_goodput_report *r, FILE *to)
                       "program (ideal / productive)");
     for (int i = 0; i < r->n_runs; i++) note_program(t, &r->run[i]);
     note_scheduling(t, r);
+    note_meshes(t, r);
     note_groups(t, r);
     for (int i = 0; i < r->n_sums; i++) add_factors(t, &r->sum[i]);
     const pod_status status = pod_table_print(t, to);

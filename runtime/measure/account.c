@@ -34,8 +34,8 @@ typedef struct accounting {
     pod_account *sum;
     pod_account_piece_fn *tell; /* NULL: nobody asks for the pieces */
     void *told;
-    int rank, ranks; /* whose part is at hand; of so many */
-    int64_t ideal;   /* of its steps */
+    const attempt *at_hand;
+    int rank; /* whose part is at hand */
     pod_stamp told_until;
     int64_t kept_here, lost_here, unsaved_here; /* steps of the part at hand */
 } accounting;
@@ -263,8 +263,11 @@ static pod_stamp usual_step(const accounting *x, int at, int rank)
 static void tell_piece(accounting *x, pod_account_piece piece)
 {
     piece.rank = x->rank;
-    piece.ranks = x->ranks;
-    piece.ideal = x->ideal;
+    piece.ranks = x->at_hand->ranks;
+    piece.attempt = x->at_hand->number;
+    piece.mesh = x->at_hand->part->head.mesh;
+    piece.was_disrupted = x->at_hand->was_disrupted && !x->at_hand->runs;
+    piece.ideal = x->at_hand->ideal;
     if (x->tell && piece.end > piece.begin) x->tell(x->told, &piece);
     x->told_until = piece.end;
 }
@@ -435,8 +438,7 @@ static pod_status add_attempt(accounting *x, int at, int only_rank)
     const int begin = only_rank < 0 ? 0 : only_rank, end = only_rank < 0 ? a->ranks : begin + 1;
     if (begin >= a->ranks) return POD_OK;
     POD_TRY(add_wall(x, a, end - begin));
-    x->ranks = a->ranks;
-    x->ideal = a->ideal;
+    x->at_hand = a;
     for (int rank = begin; rank < end; rank++) {
         x->rank = rank;
         x->told_until = a->begin;

@@ -62,6 +62,9 @@ pod_account pod_account_add(const pod_account *before, const pod_job_log *l, pod
 
 typedef struct pod_account_piece {
     int rank, ranks; /* of so many that its attempt has */
+    int attempt;
+    const char *mesh;   /* of the attempt, as its record has it */
+    bool was_disrupted; /* the attempt, which is over */
     pod_job_span span;
     bool is_unsaved; /* of a STEP that no checkpoint keeps yet */
     int64_t ideal;   /* of a step of its attempt, picoseconds; 0: not known */

@@ -197,6 +197,30 @@ csv uneven.csv all ideal 12.5
 grep -q '^ *"program_goodput": 0.138888' uneven.json || fail "uneven.json: $(grep program_goodput uneven.json)"
 grep -q '^minipod_program_goodput{run="uneven",.* 0.138888' uneven.prom || fail "uneven.prom: $(grep program uneven.prom)"
 has '^# uneven: ideal = kept steps x ideal step of their attempt, the last one.s 250.000 ms, of each rank; the median step took 4000.000 ms; ideal step = 1 GFLOP'
+# By mesh: on 2 both did 4 s that are kept of the 6 until the second attempt began, on 1 the 10 of 10.
+"$minipod" goodput uneven calm --by mesh --csv mesh.csv >out 2>err || fail "$(cat err)"
+csv mesh.csv 2 runs 2
+csv mesh.csv 2 attempts 2
+csv mesh.csv 2 disruptions 1
+csv mesh.csv 2 wall 72 # 2 x 6 + 60
+csv mesh.csv 2 productive 48
+csv mesh.csv 2 ideal 12
+csv mesh.csv 1 runs 1
+csv mesh.csv 1 disruptions 0
+csv mesh.csv 1 wall 10
+csv mesh.csv 1 productive 10
+csv mesh.csv 1 ideal 0.5
+csv mesh.csv 1 program 0.05
+csv mesh.csv all runs 2
+csv mesh.csv all wall 82
+has '^# uneven: its attempts were on 2 meshes: each has the time that it was there$'
+has '^# uneven: mlp on meshes 2, 1; 2 attempts, 1 disruption'
+printf 'job,event,time_s,ranks\n,capacity,0,2\nuneven,submit,0,2\nuneven,allocate,0,2\nuneven,end,16,\n' >uneven.jobs
+"$minipod" goodput uneven --by mesh --jobs uneven.jobs --csv mesh.csv >out 2>err || fail "$(cat err)"
+csv mesh.csv 2 runtime 0.666666667 # 8 of 2 x 6
+csv mesh.csv 2 scheduling -
+csv mesh.csv all scheduling 1
+has '^# uneven: its attempts were on 2 meshes: each has the time that it was there, and none what the scheduler tells of the whole'
 sed -i 's/"physical_cores":1/"physical_cores":4/' uneven/run.json
 "$minipod" goodput uneven --csv uneven.csv >out 2>err || fail "$(cat err)"
 csv uneven.csv uneven ideal 1.5
