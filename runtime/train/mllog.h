@@ -9,7 +9,8 @@
  * checker). Times come from one clock. The lines go to PATH.part, which close renames: a run that
  * is killed leaves the lines that were written under that name. The next attempt of its job goes on
  * with them: one log, with the run_start of the first attempt and one run_stop, as if nothing had
- * happened but a record minipod_attempt.
+ * happened but a record minipod_attempt. The head stays that of the first attempt, for readers want
+ * one global_batch_size; whoever trains tells in records of its own what is true from there on.
  *
  * Order of a run, epochs counted from 1: pod_mllog_submission, init_start, seed,
  * global_batch_size, hyper-parameters, init_stop, run_start, train_samples and eval_samples (no

@@ -289,6 +289,23 @@ static pod_status begin_steps(pod__trainer *t, bool goes_on)
  * right. */
 static bool is_told(const pod__trainer *t) { return t->is_evaluated && t->left.has_stop; }
 
+/* The head of the log is of the job's first attempt and stays, since a reader wants one of each
+ * key; this one may have another batch, and what hangs on it. */
+static pod_status go_on_with_log(const pod__trainer *t)
+{
+    const pod_setup *s = t->args->setup;
+    const int64_t first = t->result->first_step;
+    pod_mllog *log = t->args->mllog;
+    POD_TRY(pod_mllog_go_on(log, pod_guard_attempt(t->guard), first, &t->left));
+    pod_mllog_put(log, "minipod_attempt_settings", pod_mllog_null(),
+                  {"minipod_step", pod_mllog_int(first)}, {"batch", pod_mllog_int(s->batch)},
+                  {"mesh_ranks", pod_mllog_int(pod_comm_size(t->args->comm))},
+                  {"seed", pod_mllog_int((int64_t)s->seed)},
+                  {"base_learning_rate", pod_mllog_real(s->lr.base)},
+                  {"warmup_epochs", pod_mllog_real(s->warmup_epochs)});
+    return POD_OK;
+}
+
 /* The log and steps.csv: of a later attempt they go on with what the one before left. Both are in
  * hand before either is changed: a run that cannot have one of them leaves the other whole. The
  * steps begin first, for it is the log that tells the next attempt whose both are. */
@@ -304,7 +321,7 @@ static pod_status begin_records(pod__trainer *t)
     t->epoch_is_open = left->in_epoch;
     t->is_evaluated = left->has_run && left->has_eval && is_done(t);
     if (is_told(t)) return POD_OK;
-    return left->has_run ? pod_mllog_go_on(log, attempt, first, left) : pod_mllog_begin(log);
+    return left->has_run ? go_on_with_log(t) : pod_mllog_begin(log);
 }
 
 /* The log's run ends with the last evaluation, as time_to_target_s does: saving is not in it. A log
@@ -314,7 +331,7 @@ static pod_status end_log(pod__trainer *t, bool success)
     pod_mllog *log = t->args->mllog;
     if (is_told(t)) {
         if (success == t->left.has_success) return pod_mllog_keep(log, &t->left);
-        POD_TRY(pod_mllog_go_on(log, pod_guard_attempt(t->guard), t->result->first_step, &t->left));
+        POD_TRY(go_on_with_log(t));
     }
     pod_mllog_put(log, "run_stop", pod_mllog_null(),
                   {"status", pod_mllog_text(success ? "success" : "aborted")});

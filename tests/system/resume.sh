@@ -132,6 +132,10 @@ grep -q 'a batch of 64 samples until step 20, of 128 from there on; epochs are c
 [ "$(field batch epochs)" = 5 ] || fail "batch: $(field batch epochs) epochs"
 [ "$(sed -n 's/.*"key": "epoch_start".*"epoch_num": \([0-9]*\).*/\1/p' batch/mllog.txt | tr '\n' ' ')" = '1 2 3 3 4 5 5 ' ] ||
     fail "batch: $(grep epoch_start batch/mllog.txt)"
+# The log has the batch that was true of each attempt: the first one's in its head.
+[ "$(grep -c '"global_batch_size", "value": 64,' batch/mllog.txt)" = 1 ] || fail "batch: $(grep batch_size batch/mllog.txt)"
+[ "$(sed -n 's/.*"minipod_attempt_settings".*"minipod_step": \([0-9]*\), "batch": \([0-9]*\),.*/\1:\2/p' batch/mllog.txt |
+    tr '\n' ' ')" = '20:128 28:128 ' ] || fail "batch: $(grep attempt batch/mllog.txt)"
 [ "$(sed -n 's/^      "epochs": \(.*\),/\1/p' batch/run.json | tr '\n' ' ')" = '1 2 2.5 3 4 4.5 5 ' ] ||
     fail "batch: evaluations $(grep '"epochs"' batch/run.json)"
 
