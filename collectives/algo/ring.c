@@ -6,7 +6,9 @@
 enum { UP, DOWN, N_WAYS };
 
 enum {
-    CHUNK_BYTES = 512 << 10, /* three of them within 2 MiB of L2 */
+    CHUNK_BYTES = 512 << 10, /* three of them within 2 MiB of L2; of pods none is published, and of
+                                the steps that simulate --validate counts none moves by more than
+                                1.3 % from 64 KiB to 2 MiB */
     SPLIT_BYTES = 64 << 10,  /* below, balance is not worth a message more */
     MAX_OWN_PIECES = 32,     /* of what is cut by choice: so many are in flight that more gain
                                 nothing */

@@ -9,6 +9,10 @@
  * in bytes as well, is what an algorithm sends at a time of a longer block, or cuts blocks down to:
  * "torus2d@256K". Only for those that do (takes_chunk).
  *
+ * Rules may overlap, as the default ones do: of those for a size the first wins whose algorithm can
+ * run there, so the ones behind it are for where it refuses. "0-1M:ring;0-64K:tree" takes the ring
+ * below 64K too; the tree's rule belongs before it.
+ *
  * A file of rules has them on lines of their own, as if there were a ';' between: what follows a #
  * is a comment. */
 #ifndef MINIPOD_COLLECTIVES_ALGO_RULES_H

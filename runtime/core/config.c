@@ -327,10 +327,22 @@ static pod_status read_words(pod_config *c, command_line *l)
     return POD_OK;
 }
 
+typedef struct file_reading {
+    pod_config *c;
+    int line[POD_N_OPTS]; /* of the file at hand, where the option stands; 0: not yet */
+} file_reading;
+
+static int line_of(const char *place) /* "FILE:LINE" */
+{
+    const char *colon = strrchr(place, ':');
+    return colon ? atoi(colon + 1) : 0;
+}
+
 static pod_status set_from_file(void *ctx, const char *place, const char *section, const char *key,
                                 const char *value)
 {
-    pod_config *c = ctx;
+    file_reading *r = ctx;
+    pod_config *c = r->c;
     char what[640];
     snprintf(what, sizeof what, "%s: %.80s", place, key);
     if (section[0] != '\0')
@@ -340,6 +352,9 @@ static pod_status set_from_file(void *ctx, const char *place, const char *sectio
     if (found < 0) return fail_unknown(what, key, POD_CMD_ALL);
     if (options[found].only_typed || found == POD_OPT_CONF)
         return pod_fail(POD_E_INVALID, "%s: may only be given on the command line", what);
+    if (r->line[found])
+        return pod_fail(POD_E_INVALID, "%s: stands twice, in line %d too", what, r->line[found]);
+    r->line[found] = line_of(place);
     if (options[found].commands & c->command) {
         POD_TRY(set_option(c, found, POD_FROM_FILE, what, value));
     } else {
@@ -405,7 +420,8 @@ static pod_status read_environment(pod_config *c, char *const environment[])
 
 static pod_status read_file(pod_config *c, const char *path)
 {
-    POD_TRY(pod_ini_read(path, set_from_file, c));
+    file_reading r = {.c = c};
+    POD_TRY(pod_ini_read(path, set_from_file, &r));
     c->files[c->n_files] = pod_arena_text(c->arena, "%s", path);
     return c->files[c->n_files++] ? POD_OK : POD_E_NOMEM;
 }

@@ -4,8 +4,9 @@
  * the file key lr-schedule; nccl-tests' --lr_schedule will do for the first and last. All of them
  * stand in options.def. A value follows as `--lr 0.1` or `--lr=0.1`; a bool also stands alone
  * (`--trace`, `--trace on`, `--trace 1`, `--trace=off`). `--` ends the options. Files given with
- * --conf are read in order, and the last word wins; a key that no command knows is an error, one of
- * another command is checked and not used, so that train and eval can share a file.
+ * --conf are read in order, and the last word wins; in one file a key that stands twice is an
+ * error, as is one that no command knows; one of another command is checked and not used, so that
+ * train and eval can share a file.
  *
  * Errors are E_INVALID, or what reading a file gave; one line that names the option as the person
  * spelled it (or FILE:LINE, or the environment name), what was wanted and what was found. */

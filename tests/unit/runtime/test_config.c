@@ -251,6 +251,8 @@ static void bad_files(void)
         {"licence = \x01\n", "bad.conf:1: byte 1 is not text"},
         {"classes = a\nlr\n", "bad.conf:2: neither"},
         {"[train]\nlr = 1\n", "bad.conf:2: lr: options stand in no [section]"},
+        {"lr = 1\nbatch = 8\nlr = 1\n", "bad.conf:3: lr: stands twice, in line 1 too"},
+        {"classes = a\nclasses = b\n", "bad.conf:2: classes: stands twice, in line 1 too"},
         {"help = on\n", "may only be given on the command line"},
         {"conf = other.conf\n", "may only be given on the command line"},
         {"origin =\n", "bad.conf:1: origin: the value is empty"},
