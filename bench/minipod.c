@@ -13,6 +13,7 @@
 #include "bench/goodput.h"
 #include "bench/job_keys.h"
 #include "bench/kernels_problem.h"
+#include "bench/no_effect.h"
 #include "bench/result_files.h"
 #include "collectives/algo/algo.h"
 #include "collectives/exec/stop.h"
@@ -184,6 +185,7 @@ static pod_status run_with(const command *c, const pod_config *config, pod_comm 
     log.command = c->form.name;
     for (int i = 0; i < pod_config_n_warnings(config); i++)
         pod_log_say(&log, POD_LOG_WARNING, "%s", pod_config_warning(config, i));
+    pod_no_effect_warn(config, c->form.bit, &log);
     pod_call call = {.config = config, .log = &log, .comm = comm, .clock = *clock};
     pod_status s = rank == 0 ? pod_result_files_check(config, c->form.bit) : POD_OK;
     if (comm) s = pod_comm_agree(comm, s);

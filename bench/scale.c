@@ -211,7 +211,20 @@ static bool is_ours(pod_opt o)
     }
 }
 
-/* mpirun of this very program with the settings that were given and that training takes. */
+/* Training warns of what is typed and has no effect on it: what a file has is not typed for it. */
+static pod_status hand_on(const pod_config *c, pod_opt which, const pod_option *o, command *out)
+{
+    char name[64];
+    const char *value = pod_config_value(c, which);
+    if (pod_config_source(c, which) != POD_FROM_FILE)
+        add_word(out, "--%s=%s", o->name, value);
+    else if (setenv(pod_option_environment(o, name, sizeof name), value, 1) != 0)
+        return pod_fail(POD_E_NOMEM, "scale: no memory for the environment");
+    return POD_OK;
+}
+
+/* mpirun of this very program with the settings that were given and that training takes; those of
+ * the environment it has. */
 static pod_status write_command(const pod_config *c, const pod_scale_point *p, const char *self,
                                 const char *folder, command *out)
 {
@@ -225,8 +238,9 @@ static pod_status write_command(const pod_config *c, const pod_scale_point *p, c
     add_word(out, "train");
     for (int o = 0; o < n; o++)
         if (!is_ours((pod_opt)o) && (options[o].commands & POD_CMD_TRAIN) &&
-            !options[o].only_typed && pod_config_is_set(c, (pod_opt)o))
-            add_word(out, "--%s=%s", options[o].name, pod_config_value(c, (pod_opt)o));
+            !options[o].only_typed && pod_config_is_set(c, (pod_opt)o) &&
+            pod_config_source(c, (pod_opt)o) != POD_FROM_ENVIRONMENT)
+            POD_TRY(hand_on(c, (pod_opt)o, &options[o], out));
     add_word(out, "--mesh=%s", p->mesh);
     add_word(out, "--batch=%" PRId64, p->batch);
     add_word(out, "--steps=%d", N_STEPS);

@@ -23,10 +23,16 @@ typedef void pod_optim_update_fn(pod_graph *g, pod_value w, pod_role role, pod_v
                                  const pod_value state[], pod_value lr, pod_value step,
                                  const pod_hparams *hp);
 
-/* What an optimizer has to do with the hyperparameters. */
+/* What an optimizer has to do with the hyperparameters: which it reads, but the decay, which all
+ * do. */
 enum {
-    POD_OPTIM_NESTEROV = 1 << 0, /* it has that form */
-    POD_OPTIM_EPSILON = 1 << 1   /* divides by roots that are 0 where all gradients were */
+    POD_OPTIM_MOMENTUM = 1 << 0,
+    POD_OPTIM_NESTEROV = 1 << 1, /* it has that form */
+    POD_OPTIM_TRUST = 1 << 2,
+    POD_OPTIM_BETAS = 1 << 3,
+    POD_OPTIM_RHO = 1 << 4,
+    POD_OPTIM_EPSILON = 1 << 5,
+    POD_OPTIM_ROOTS = 1 << 6 /* divides by roots that are 0 where all gradients were */
 };
 
 typedef struct pod_optim {

@@ -46,7 +46,7 @@ static pod_status check_optimizer(const pod_setup *s)
     const pod_optim *o = s->optim;
     if (s->hparams.nesterov && !(o->traits & POD_OPTIM_NESTEROV))
         return pod_fail(POD_E_INVALID, "nesterov: %s has no such form", o->name);
-    if (s->hparams.epsilon == 0 && o->traits & POD_OPTIM_EPSILON)
+    if (s->hparams.epsilon == 0 && o->traits & POD_OPTIM_ROOTS)
         return pod_fail(POD_E_INVALID,
                         "epsilon: 0 with %s, which divides by 0 where there was no gradient yet",
                         o->name);

@@ -72,7 +72,7 @@ json what.json 'j["options"]["link-bandwidth"] == "0.5" and j["options"]["wire"]
 mkdir ranks
 cat >ranks/mpirun <<'END'
 #!/bin/sh
-echo "$*" >>started
+echo "$* MINIPOD_TRUST=$MINIPOD_TRUST" >>started
 [ "$(id -u)" -ne 0 ] || [ "$OMPI_ALLOW_RUN_AS_ROOT$OMPI_ALLOW_RUN_AS_ROOT_CONFIRM" = 11 ] || exit 1
 for word; do case $word in --out=*) out=${word#--out=} ;; esac; done
 echo '{"step_s": 1, "phase_share": {"forward": 0.5, "backward": 0.5}}' >"$out/run.json"
@@ -95,6 +95,10 @@ trains glyphs:32x32x3 "glyphs:32x32x3, $made" --model resnet20
 trains glyphs:224x224x3 "glyphs:224x224x3, $made" --model resnet50
 trains glyphs:8x8x1 glyphs:8x8x1 --model resnet20 --data glyphs:8x8x1
 json all.json 'j["data"] is None'
+# What a file has is not typed, so that training does not warn of it.
+echo 'trust = 0.5' >file.conf
+trains glyphs:8x8x1 glyphs:8x8x1 --model resnet20 --data glyphs:8x8x1 --conf file.conf --rho 0.5
+grep -q -e ' --rho=0.5 .*MINIPOD_TRUST=0.5$' started && ! grep -q -e '--trust' started || fail "scale: $(cat started)"
 
 # refuses LINE WORD...
 refuses() {

@@ -105,4 +105,12 @@ expect 0 'images *8x8x1' data make glyphs:8x8x1:20+10 -o made.h5 --seed 7
 expect 0 'train *20' data info made.h5
 MINIPOD_SPEED=3 expect 0 'warning: MINIPOD_SPEED in the environment means nothing to minipod; did you mean MINIPOD_SEED?' data info made.h5
 MINIPOD_PURPOSE=3 expect 0 'warning: MINIPOD_PURPOSE in the environment means nothing to minipod$' data info made.h5
+
+# ---- typed, and without effect: a warning; of a file and the environment none, for they have other uses, too
+small=(train --model mlp --data made.h5 --batch 10 --steps 1 --quiet)
+expect 0 '^minipod: warning: --keep 3 has no effect without --out$' "${small[@]}" --keep 3
+expect 0 '^minipod: warning: --trust 0.1 has no effect with --optimizer sgd$' "${small[@]}" --trust 0.1
+printf 'keep = 3\ntrust = 0.1\n' >uses.conf
+MINIPOD_RHO=0.5 expect 0 '' "${small[@]}" --conf uses.conf
+[ ! -s err ] || { echo "not typed: $(cat err)"; failed=1; }
 exit $failed

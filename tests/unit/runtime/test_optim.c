@@ -454,11 +454,65 @@ static void follow_their_formulas(void)
     CU_ASSERT_PTR_NULL(pod_optim_find("rprop"));
 }
 
+/* The weights, one behind the other, after two steps: the second has a momentum to go by. */
+static void after_two_steps(const pod_optim *optim, const pod_hparams *with, float w[])
+{
+    built b = build(optim, with);
+    pod_interp *it = NULL;
+    POD_CHECK_OK(pod_interp_create(b.graph, pod_cpu_features(), &it));
+    static trace unused[N_WEIGHTS];
+    start(it, b.graph, optim, unused);
+    for (int64_t s = 0; s < 2; s++) {
+        *(float *)pod_interp_data(it, find_input(b.graph, "lr")) = 0.25f;
+        *(float *)pod_interp_data(it, find_input(b.graph, "step")) = (float)(s + 1);
+        for (int i = 0; i < N_WEIGHTS; i++) {
+            num g[MAX_COUNT];
+            draw(i, s, unused[i].n, pod_interp_data(it, b.grad[i]), g);
+        }
+        pod_interp_run(it, -1);
+        assign(it, b.graph);
+    }
+    for (int i = 0; i < N_WEIGHTS; w += unused[i++].n)
+        memcpy(w, pod_interp_data(it, b.weight[i]), (size_t)unused[i].n * sizeof *w);
+    pod_interp_destroy(it);
+    pod_arena_destroy(b.arena);
+}
+
+/* The table says which hyperparameters a rule reads, and the rule reads no other. */
+static void read_what_the_table_says(void)
+{
+    pod_hparams other[] = {hp, hp, hp, hp, hp, hp, hp};
+    static const unsigned trait[] = {POD_OPTIM_MOMENTUM, POD_OPTIM_NESTEROV, POD_OPTIM_TRUST,
+                                     POD_OPTIM_BETAS,    POD_OPTIM_BETAS,    POD_OPTIM_RHO,
+                                     POD_OPTIM_EPSILON};
+    other[0].momentum = 0.5f;
+    other[1].nesterov = true;
+    other[2].trust = 0.5f;
+    other[3].beta1 = 0.5f;
+    other[4].beta2 = 0.5f;
+    other[5].rho = 0.5f;
+    other[6].epsilon = 0.5f;
+    int n;
+    const pod_optim *all = pod_optims(&n);
+    for (int o = 0; o < n; o++) {
+        float plain[N_WEIGHTS * MAX_COUNT] = {0}, changed[N_WEIGHTS * MAX_COUNT] = {0};
+        after_two_steps(&all[o], &hp, plain);
+        for (size_t i = 0; i < sizeof trait / sizeof trait[0]; i++) {
+            if (trait[i] == POD_OPTIM_NESTEROV && !(all[o].traits & trait[i])) continue;
+            after_two_steps(&all[o], &other[i], changed);
+            const bool reads = memcmp(plain, changed, sizeof plain) != 0;
+            POD_CHECK(reads == ((all[o].traits & trait[i]) != 0), "%s: hyperparameter %d: %s",
+                      all[o].name, (int)i, reads ? "is read" : "is not read");
+        }
+    }
+}
+
 static CU_TestInfo tests[] = {
     {"options_name_the_tables", options_name_the_tables},
     {"states_are_variables", states_are_variables},
     {"readiness_orders_the_updates", readiness_orders_the_updates},
     {"follow_their_formulas", follow_their_formulas},
+    {"read_what_the_table_says", read_what_the_table_says},
     CU_TEST_INFO_NULL,
 };
 
