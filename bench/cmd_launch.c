@@ -57,6 +57,7 @@ typedef struct launch {
     pod_launch_file *file;
     bool is_noted;                /* the begin of the attempt that runs stands in it */
     bool has_made_out, has_begun; /* its folder was not there before; an attempt has left a log */
+    bool has_logs;                /* a rank has begun one, in whatever attempt */
     bool has_put_aside;           /* what an older job left in it, until it is settled */
     pod_launch_run *run;
 } launch;
@@ -331,11 +332,12 @@ static bool is_saved(const pod_launch_log *log, int64_t kept)
 static pod_launch_next decide(const launch *l, int attempt, const pod_launch_outcome *o,
                               const pod_launch_log *log, int64_t kept)
 {
-    const bool by_signal = o->exit_code > POD_LAUNCH_BY_SIGNAL;
     const pod_launch_seen seen = {
         .exit_code = o->exit_code,
-        .killed = o->heard.rank >= 0 || by_signal,
+        .killed = o->heard.rank >= 0 || pod_launch_signal_of(o->exit_code) > 0,
         .hung = o->stalled || o->heard.overdue[0] != '\0',
+        .refused = o->heard.refused && !o->has_logs && !l->has_begun,
+        .unstarted = l->is_job && !l->has_logs,
         .asked_to_stop = pod_launch_run_asked_to_stop(l->run),
         .stopped = log->stopped,
         .finished = log->finished,
@@ -373,14 +375,21 @@ static void say_again(const launch *l, int attempt, const char *tale, const pod_
                     attempt + 1, next->pause_s, from);
 }
 
+static pod_status fail_unstarted(pod_status s)
+{
+    return pod_fail(
+        s, "no rank has begun: why stands above, and another attempt would fare no better");
+}
+
 /* The last attempt's own words are not said again: what it finds wrong, how it missed its target,
  * and why it failed when there are no restarts. */
-static pod_status say_last(const launch *l, int attempt, const char *tale,
+static pod_status say_last(const launch *l, int attempt, const char *tale, bool refused,
                            const pod_launch_next *next)
 {
     const bool is_failure = next->exit_code == POD_EXIT_FAILED;
     switch (next->reason) {
     case POD_LAUNCH_USAGE:
+        if (attempt == l->first_attempt && refused) return fail_unstarted(POD_E_INVALID);
         if (attempt == l->first_attempt) return POD_OK;
         return pod_fail(POD_E_INVALID, "attempt %d: %s; its input cannot be used, so none follows",
                         attempt, tale);
@@ -396,6 +405,7 @@ static pod_status say_last(const launch *l, int attempt, const char *tale,
         pod_log_say(l->call->log, POD_LOG_INFO, "attempt %d: %s; train's --resume auto goes on",
                     attempt, tale);
         return POD_OK;
+    case POD_LAUNCH_UNSTARTED: return l->n_restarts > 0 ? fail_unstarted(POD_E_COMM) : POD_OK;
     case POD_LAUNCH_FAILED:
         if (l->n_restarts == 0) return POD_OK;
         break;
@@ -408,30 +418,7 @@ static pod_status say_last(const launch *l, int attempt, const char *tale,
                     l->n_restarts);
 }
 
-/* One attempt, told of and written down. */
-static pod_status attempt_once(launch *l, int attempt, pod_arena *arena, pod_launch_next *next)
-{
-    pod_launch_outcome o;
-    POD_TRY(run(l, attempt, arena, &o));
-    const pod_launch_log log = read_log(l, attempt, arena);
-    l->has_begun = l->has_begun || log.began_now;
-    const int64_t kept = latest_kept(l, &log, arena);
-    hear_more(l, attempt, arena, &o);
-    *next = decide(l, attempt, &o, &log, kept);
-    l->kept = kept;
-    const pod_launch_story story = story_of(l, &o, &log, next);
-    const char *what = pod_launch_what(arena, &story), *tale = pod_launch_tell(arena, &story);
-    if (!what || !tale) return POD_E_NOMEM;
-    if (l->is_noted) /* an end without its begin would be no log */
-        warn_of(l, pod_launch_file_put_end(l->file, attempt, o.end, o.exit_code,
-                                           pod_launch_reason_text(next->reason), what));
-    pod_launch_run_pass_rest(l->run, next->again);
-    if (!next->again) return say_last(l, attempt, tale, next);
-    say_again(l, attempt, tale, next);
-    return POD_OK;
-}
-
-/* Of a launch whose input cannot be used, found out before anything began: the job that it would
+/* Of a launch that nothing began of: the job that it would
  * have gone on with is as it was, and where there was none a folder that looks like a run's would
  * only mislead. What is not empty stays. */
 static void take_back(launch *l)
@@ -447,6 +434,34 @@ static void take_back(launch *l)
     if (l->has_made_out) (void)rmdir(l->out);
 }
 
+/* One attempt, told of and written down. */
+static pod_status attempt_once(launch *l, int attempt, pod_arena *arena, pod_launch_next *next)
+{
+    pod_launch_outcome o;
+    POD_TRY(run(l, attempt, arena, &o));
+    const pod_launch_log log = read_log(l, attempt, arena);
+    l->has_begun = l->has_begun || log.began_now;
+    const int64_t kept = latest_kept(l, &log, arena);
+    hear_more(l, attempt, arena, &o);
+    l->has_logs = l->has_logs || o.has_logs || log.began;
+    *next = decide(l, attempt, &o, &log, kept);
+    l->kept = kept;
+    const pod_launch_story story = story_of(l, &o, &log, next);
+    const char *what = pod_launch_what(arena, &story), *tale = pod_launch_tell(arena, &story);
+    if (!what || !tale) return POD_E_NOMEM;
+    if (l->is_noted) /* an end without its begin would be no log */
+        warn_of(l, pod_launch_file_put_end(l->file, attempt, o.end, o.exit_code,
+                                           pod_launch_reason_text(next->reason), what));
+    pod_launch_run_pass_rest(l->run, next->again);
+    if (next->again) {
+        say_again(l, attempt, tale, next);
+        return POD_OK;
+    }
+    const bool is_none = next->reason == POD_LAUNCH_USAGE || next->reason == POD_LAUNCH_UNSTARTED;
+    if (l->is_job && is_none && attempt == l->first_attempt && !l->has_begun) take_back(l);
+    return say_last(l, attempt, tale, o.heard.refused, next);
+}
+
 static pod_status run_attempts(launch *l, int *exit_code)
 {
     pod_launch_next next = {.again = true};
@@ -457,8 +472,6 @@ static pod_status run_attempts(launch *l, int *exit_code)
         pod_arena_destroy(arena);
         *exit_code = next.exit_code;
         POD_TRY(s);
-        const bool is_first = attempt == l->first_attempt;
-        if (l->is_job && is_first && next.reason == POD_LAUNCH_USAGE && !l->has_begun) take_back(l);
         l->pause_s = next.pause_s;
         if (next.again && !pod_launch_run_pause(l->run, next.pause_s)) {
             pod_log_say(

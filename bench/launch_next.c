@@ -33,10 +33,11 @@ static pod_launch_reason reason_of(const pod_launch_seen *s)
         return lost_the_stop(s) ? POD_LAUNCH_HUNG : POD_LAUNCH_STOPPED;
     if (was_hung(s)) return POD_LAUNCH_HUNG;
     if (s->exit_code == POD_EXIT_OK) return s->stopped ? POD_LAUNCH_STOPPED : POD_LAUNCH_OK;
-    if (s->exit_code == POD_EXIT_USAGE) return POD_LAUNCH_USAGE;
+    if (s->exit_code == POD_EXIT_USAGE || s->refused) return POD_LAUNCH_USAGE;
     if (s->killed) return POD_LAUNCH_KILLED;
     if (s->stopped) return POD_LAUNCH_STOPPED;
-    return s->finished ? POD_LAUNCH_MISSED : POD_LAUNCH_FAILED;
+    if (s->finished) return POD_LAUNCH_MISSED;
+    return s->unstarted ? POD_LAUNCH_UNSTARTED : POD_LAUNCH_FAILED;
 }
 
 /* Whether it can be begun again after such an end. Killed behind its last step it may not have
@@ -58,6 +59,8 @@ pod_launch_next pod_launch_decide(const pod_launch_seen *s)
     if (can_go_on(next.reason)) {
         next.again = !s->asked_to_stop && s->restarts_left > 0;
         next.pause_s = next.again ? next_pause(s) : 0;
+    } else if (next.reason == POD_LAUNCH_USAGE) {
+        next.exit_code = POD_EXIT_USAGE;
     } else if (s->exit_code == POD_EXIT_OK || s->exit_code == POD_EXIT_USAGE) {
         next.exit_code = s->exit_code;
     } else if (next.reason == POD_LAUNCH_STOPPED && s->asked_to_stop && s->is_saved) {

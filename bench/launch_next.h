@@ -4,12 +4,21 @@
 
 #include <stdbool.h>
 
-enum { POD_LAUNCH_BY_SIGNAL = 128 }; /* as shells do: an exit code is this and a signal's number */
+/* As shells do: an exit code is BY_SIGNAL and a signal's number. */
+enum { POD_LAUNCH_BY_SIGNAL = 128, POD_LAUNCH_MOST_SIGNAL = 64 };
+
+static inline int pod_launch_signal_of(int exit_code) /* 0: it is of none, like 255 */
+{
+    const int signal = exit_code - POD_LAUNCH_BY_SIGNAL;
+    return signal > 0 && signal <= POD_LAUNCH_MOST_SIGNAL ? signal : 0;
+}
 
 typedef struct pod_launch_seen {
     int exit_code;      /* mpirun's */
     bool killed;        /* a rank or mpirun, by a signal */
     bool hung;          /* ended by the watchdog, or by the launcher since no rank's log grew */
+    bool refused;       /* mpirun says that it cannot be used like that, and no rank has begun */
+    bool unstarted;     /* no rank has begun its log, in this attempt or one before it */
     bool asked_to_stop; /* the launcher was, before the attempt's end */
     bool stopped;       /* the log says that the ranks were asked to stop, and did */
     bool finished;      /* the log says that training came to its end */
@@ -21,13 +30,14 @@ typedef struct pod_launch_seen {
 } pod_launch_seen;
 
 /* X(name, text in launch.jsonl) */
-#define POD_LAUNCH_REASON_MAP(X)                                                \
-    X(OK, "ok")           /* the command did what it was to do */               \
-    X(STOPPED, "stopped") /* it was asked to */                                 \
-    X(MISSED, "missed")   /* training came to its end, and missed its target */ \
-    X(USAGE, "usage")     /* its input cannot be used */                        \
-    X(KILLED, "killed")   /* a rank or mpirun, by a signal */                   \
-    X(HUNG, "hung")                                                             \
+#define POD_LAUNCH_REASON_MAP(X)                                                      \
+    X(OK, "ok")           /* the command did what it was to do */                     \
+    X(STOPPED, "stopped") /* it was asked to */                                       \
+    X(MISSED, "missed")   /* training came to its end, and missed its target */       \
+    X(USAGE, "usage")     /* its input cannot be used */                              \
+    X(KILLED, "killed")   /* a rank or mpirun, by a signal */                         \
+    X(HUNG, "hung")                                                                   \
+    X(UNSTARTED, "unstarted") /* no rank has begun, ever: another time is no other */ \
     X(FAILED, "failed")
 
 typedef enum pod_launch_reason {

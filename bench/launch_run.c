@@ -474,6 +474,7 @@ static void take_outcome(const pod_launch_run *r, attempt *a)
     pod_launch_outcome *out = a->outcome;
     out->end = pod_clock_stamp(&r->clock);
     out->was_ended = a->is_ending;
+    out->has_logs = a->plan->log_dir[0] != '\0' && bytes_of_logs(a->plan) > 0;
     if (WIFSIGNALED(a->status)) out->launcher_signal = WTERMSIG(a->status);
     out->exit_code = WIFSIGNALED(a->status) ? POD_LAUNCH_BY_SIGNAL + out->launcher_signal
                                             : WEXITSTATUS(a->status);

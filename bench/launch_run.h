@@ -30,6 +30,7 @@ typedef struct pod_launch_outcome {
     int launcher_signal; /* that one, else 0 */
     bool was_ended;      /* from here: exit code and signal are of that */
     bool stalled;        /* because no log grew */
+    bool has_logs;       /* a rank of the attempt has begun its log */
     double quiet_s;      /* since the last growth, when it was found stalled */
     pod_launch_heard heard;
 } pod_launch_outcome;

@@ -73,10 +73,26 @@ static void scan_overdue(const char *line, pod_launch_heard *h)
     snprintf(h->overdue, sizeof h->overdue, "%.*s", (int)(end - line) - length, line + length);
 }
 
+/* Options, hosts and slots: what another time makes no better. */
+static bool scan_refusal(const char *line)
+{
+    static const char *const words[] = {
+        "Error: unknown option ",
+        " does not match the expected format",
+        "The specified mapping policy is not recognized",
+        "There are not enough slots available in the system",
+        "was unable to open the hostfile",
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strstr(line, words[i])) return true;
+    return false;
+}
+
 void pod_launch_scan(const char *line, pod_launch_heard *h)
 {
     int rank = -1, signal = 0;
     scan_overdue(line, h);
+    h->refused = h->refused || scan_refusal(line);
     if (!scan_banner(line, &rank, &signal) && !scan_missed(line, &rank)) return;
     if (rank < 0 || signal < 0) return;
     if (h->rank < 0) h->rank = rank;
@@ -86,8 +102,7 @@ void pod_launch_scan(const char *line, pod_launch_heard *h)
 
 void pod_launch_hear_exit(int exit_code, pod_launch_heard *h)
 {
-    if (h->rank >= 0 && h->signal == 0 && !h->is_other && exit_code > POD_LAUNCH_BY_SIGNAL)
-        h->signal = exit_code - POD_LAUNCH_BY_SIGNAL;
+    if (h->rank >= 0 && h->signal == 0 && !h->is_other) h->signal = pod_launch_signal_of(exit_code);
 }
 
 pod_launch_scanner pod_launch_scanner_start(void)
@@ -118,7 +133,7 @@ static const char *tell_death(pod_arena *a, const pod_launch_story *s)
         return pod_arena_text(a, "rank %d died (no signal is known)", s->heard.rank);
     if (s->launcher_signal > 0)
         return pod_arena_text(a, "%s was killed by signal %d", s->launcher, s->launcher_signal);
-    return pod_arena_text(a, "a rank was killed by signal %d", s->exit_code - POD_LAUNCH_BY_SIGNAL);
+    return pod_arena_text(a, "a rank was killed by signal %d", pod_launch_signal_of(s->exit_code));
 }
 
 const char *pod_launch_what(pod_arena *a, const pod_launch_story *s)
@@ -132,6 +147,7 @@ const char *pod_launch_what(pod_arena *a, const pod_launch_story *s)
         return pod_arena_text(a, "no rank's log grew for %.1f s", s->quiet_s);
     case POD_LAUNCH_MISSED: return "came to its end and missed its target";
     case POD_LAUNCH_USAGE:
+    case POD_LAUNCH_UNSTARTED:
     case POD_LAUNCH_FAILED: break;
     }
     const char *colon = s->failure[0] ? ": " : "";

@@ -7,6 +7,7 @@
 
 # The stand-in does the n-th word of $PLAN in its n-th call:
 #   0..255     that exit code                   log     a rank's log that gets to step 30, exit 1
+#   start      likewise before its first step           option, slots  mpirun's words on what it cannot do, exit 1
 #   keep       likewise with a checkpoint of step 20    banner  mpirun's words on a dead rank, exit 137
 #   die        ends by SIGKILL and leaves a process     hang    a rank's log that grows no more
 #   lost       a rank's words on one that died, and no end; missed, gone: and exit 139 or 1
@@ -30,6 +31,9 @@ step='{"step":30,"begin_ns":200,"end_ns":300,"input_ns":0,"reduce_ns":0,"save_ns
 read -ra plan <<<"$PLAN"
 case ${plan[n - 1]} in
 log) printf '%s\n' "$head" "$step" >"$log" && exit 1 ;;
+start) printf '%s\n' "$head" >"$log" && exit 1 ;;
+option) echo 'mpirun: Error: unknown option "--hosts"' >&2; exit 1 ;;
+slots) echo 'There are not enough slots available in the system to satisfy the 9' >&2; exit 1 ;;
 keep) printf '%s\n' "$head" "$step" '{"kept":20,"at_ns":400}' >"$log" && exit 1 ;;
 banner) echo 'mpirun noticed that process rank 3 with PID 0 on node here exited on signal 9 (Killed).' >&2 && exit 137 ;;
 die) setsid sleep 1000 & echo $! >left; kill -9 $$ ;;
@@ -46,8 +50,8 @@ struck)
     echo '{"fault":1,"at_ns":400}' >>"${log%0000.jsonl}0003.jsonl"
     exit 1 ;;
 print) seq 150000 && touch printed && exit 0 ;;
-spill) seq 20000; exit 1 ;;
-cry) seq 20000 >&2; exit 1 ;;
+spill) printf '%s\n' "$head" >"$log"; seq 20000; exit 1 ;;
+cry) printf '%s\n' "$head" >"$log"; seq 20000 >&2; exit 1 ;;
 flood) trap 'touch asked; exit 0' USR1; seq 150000 & touch waiting; while :; do sleep 0.05; done ;;
 wait) trap 'touch asked; exit 0' USR1; touch waiting; while :; do sleep 0.05; done ;;
 late) trap 'echo >>asked; [ "$(wc -l <asked)" -lt 2 ] || exit 0' USR1; touch waiting; while :; do sleep 0.05; done ;;
@@ -101,7 +105,7 @@ silent
 notes '^{"schema": "minipod.launch", "version": 1, "command": "train --model mlp --out run", "ranks": 3, '
 notes '"attempt": 1, "end_ns": [0-9]*, "exit_code": 0, "reason": "ok", "text": ""}$'
 
-launch 0 '1 137 0' -n 2 "${fast[@]}" "${job[@]}" --resume here.h5 --checkpoint-every 5 --
+launch 0 'start 137 0' -n 2 "${fast[@]}" "${job[@]}" --resume here.h5 --checkpoint-every 5 --
 calls 3
 says 'attempt 1: ended with exit code 1; it took 0.[0-9] s and ended before its first step; attempt 2 in 0.1 s from the beginning$'
 says 'attempt 2: a rank was killed by signal 9; .*; attempt 3 in 0.2 s from the beginning$'
@@ -111,11 +115,11 @@ says 'attempt 2: a rank was killed by signal 9; .*; attempt 3 in 0.2 s from the 
     fail "started again as: $(tail -1 calls)"
 grep -q 'done in 3 attempts' out || fail "says not that it is done"
 
-launch 1 '1 1 1 0' -n 2 --restarts 2 "${fast[@]}" "${job[@]}"
+launch 1 'start 1 start 0' -n 2 --restarts 2 "${fast[@]}" "${job[@]}"
 calls 3
 says '^minipod launch: attempt 3: .*; none of 2 restarts is left$'
 [ "$(wc -l <err)" -eq 3 ] || fail "three attempts, $(wc -l <err) lines"
-launch 2 '1 2 0' "${fast[@]}" "${job[@]}"
+launch 2 'start 2 0' "${fast[@]}" "${job[@]}"
 calls 2
 notes '"reason": "usage"'
 says '^minipod launch: attempt 2: ended with exit code 2; .*; its input cannot be used, so none follows$'
@@ -127,6 +131,21 @@ rm calls
 PLAN=2
 "$minipod" launch "${fast[@]}" "${job[@]}"
 [ "$(find run | sort | tr '\n' ' ')" = 'run run/mine ' ] || fail "leaves $(find run)"
+# What never had a rank is not tried again; of a job that had one nobody knows.
+for plan in option slots; do
+    launch 2 "$plan 0" "${fast[@]}" "${job[@]}"
+    calls 1
+    says '^minipod launch: no rank has begun: why stands above'
+    [ ! -e run ] || fail "$plan: a job that never began leaves $(find run)"
+done
+launch 1 '255 0' "${fast[@]}" "${job[@]}" # of a host that is not reached
+calls 1
+says '^minipod launch: no rank has begun: '
+[ "$(wc -l <err)" -eq 1 ] && [ ! -e run ] || fail "an unknown host: $(cat err; find run)"
+launch 0 'start 255 slots 0' "${fast[@]}" "${job[@]}"
+says 'attempt 2: ended with exit code 255; '
+calls 4
+launch 2 'option 0' "${fast[@]}" -- coll -b 4K -e 4K
 launch 1 '1 0' --restarts 0 "${fast[@]}" "${job[@]}"
 calls 1
 silent
@@ -299,7 +318,7 @@ kill -TERM "$pid"
 ends 1
 calls 1
 says '^minipod launch: attempt 1: asked to stop, and ended before it could save$'
-begin '1 0' --mpirun ./mpi --backoff 30 "${job[@]}"
+begin 'start 0' --mpirun ./mpi --backoff 30 "${job[@]}"
 soon grep -q 'attempt 2 in 30 s' err
 kill -TERM "$pid"
 ends 0

@@ -125,6 +125,15 @@ static void test_next(void)
         {"asked to stop, and its input cannot be used",
          {.exit_code = 2, .asked_to_stop = true, .is_saved = true},
          {.exit_code = 2, .reason = POD_LAUNCH_STOPPED}},
+        {"no rank ever began",
+         {.exit_code = 1, .unstarted = true, .restarts_left = 3, .first_pause_s = 1},
+         {.exit_code = 1, .reason = POD_LAUNCH_UNSTARTED}},
+        {"no rank ever began, since one was killed",
+         {.exit_code = 137, .unstarted = true, .killed = true, .restarts_left = 3},
+         {.again = true, .exit_code = 1, .reason = POD_LAUNCH_KILLED}},
+        {"mpirun cannot be used like that",
+         {.exit_code = 1, .refused = true, .unstarted = true, .restarts_left = 3},
+         {.exit_code = 2, .reason = POD_LAUNCH_USAGE}},
         {"nobody asked, and no step is lost",
          {.exit_code = 138, .killed = true, .is_saved = true},
          {.exit_code = 1, .reason = POD_LAUNCH_KILLED}},
@@ -234,6 +243,16 @@ static void test_scan(void)
             POD_CHECK(s.heard.rank == rows[i].rank && s.heard.signal == rows[i].signal,
                       "'%s': rank %d, signal %d", rows[i].text, s.heard.rank, s.heard.signal);
         }
+    static const char *const refusals[] = {
+        "mpirun: Error: unknown option \"--hosts\"",
+        "There are not enough slots available in the system to satisfy the 9"};
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        pod_launch_heard h = {.rank = -1};
+        pod_launch_scan("epoch 3, options and slots", &h);
+        CU_ASSERT_FALSE(h.refused);
+        pod_launch_scan(refusals[i], &h);
+        CU_ASSERT_TRUE(h.refused);
+    }
     static const struct {
         const char *line, *overdue;
     } waits[] = {

@@ -10,8 +10,7 @@ enum { MAX_WORDS = 16 };
 static const pod_command_form train = {"train", POD_CMD_TRAIN, "", 0, ""},
                               eval = {"eval", POD_CMD_EVAL, "", 0, ""},
                               simulate = {"simulate", POD_CMD_SIMULATE, "", 0, ""},
-                              coll = {"coll", POD_CMD_COLL, "", 0, ""},
-                              launch = {"launch", POD_CMD_LAUNCH, "[COMMAND]", 4, ""};
+                              coll = {"coll", POD_CMD_COLL, "", 0, ""};
 
 /* What is warned of when `line` is typed and `environment` is one variable; to be freed. */
 static char *warnings_of(const pod_command_form *command, const char *line, char *environment)
@@ -67,7 +66,6 @@ static void typed(void)
               "rounds 2 has no effect with --on sim\n"},
         {&coll, "-n 5 --on local", ""},
         {&simulate, "--checkpoint sync --trust 3", ""},
-        {&launch, "--backoff 3 --restarts 0", WARN "backoff 3 has no effect with --restarts 0\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char nothing[] = "HOME=x", *text = warnings_of(cases[i].command, cases[i].line, nothing);
