@@ -13,11 +13,13 @@ follows -- goes to `minipod train`.
   compare.py --model resnet20 --batch 128 -- --impl blas,gemm
   compare.py --model resnet20 --minipod build/release/bench/minipod --json resnet20.json
 
-Exit 0: measured; 1: a run failed; 77: PyTorch is not here.
+Exit 0: measured; 1: a run failed; 2: usage, or what a run says that it cannot do; 77: PyTorch is
+not here.
 """
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -27,22 +29,53 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 IMAGES = {"mlp": "28x28x1", "resnet50": "224x224x3", "efficientnet-b0": "224x224x3"}
 SMALL_IMAGES = "32x32x3"  # of the others, unless --images says
 CLASSES = 10  # of minipod's made images
-SKIPPED = 77
+USAGE, SKIPPED = 2, 77
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
                "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
-def run(command, args, json_path):
-    """The record that the command left; None: it has nothing to run with."""
-    words = ["taskset", "-c", args.cpus] + command
-    done = subprocess.run(words, env={**os.environ, **ENVIRONMENT}, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.exit(USAGE, f"compare.py: {message}\n")
+
+
+def count(text):
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 1")
+    return int(text)
+
+
+def what_is_wrong(text):
+    """The line of a program that refuses what it was asked; mpirun has more to say behind it."""
+    own = [line for line in text.splitlines()
+           if re.match(r"(minipod \w+|torch_train\.py): ", line)]
+    return own[0] if own else text.strip().rpartition("\n")[2]
+
+
+def run_words(words):
+    """What it printed; None: it has nothing to run with."""
+    try:
+        done = subprocess.run(words, env={**os.environ, **ENVIRONMENT}, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    except OSError as failure:
+        print(f"compare.py: {words[0]}: {failure.strerror}", file=sys.stderr)
+        sys.exit(USAGE)
     if done.returncode == SKIPPED:
         print(done.stdout, end="")
         return None
+    if done.returncode == USAGE:
+        print(f"compare.py: {what_is_wrong(done.stdout)}", file=sys.stderr)
+        sys.exit(USAGE)
     if done.returncode != 0:
         print(f"{' '.join(words)}: exit {done.returncode}\n{done.stdout}", file=sys.stderr)
         sys.exit(1)
+    return done.stdout
+
+
+def run(command, args, json_path):
+    """The record that the command left; None: it has nothing to run with."""
+    if run_words(["taskset", "-c", args.cpus] + command) is None:
+        return None
     with open(json_path, encoding="utf-8") as f:
         return json.load(f)
 
@@ -51,9 +84,8 @@ def make_data(args, folder):
     """Two batches of images, so that drawing them is not counted against minipod."""
     path = os.path.join(folder, "glyphs.h5")
     samples = max(2 * args.batch, 64)
-    subprocess.run([args.minipod, "data", "make", f"glyphs:{args.images}:{samples}+{args.batch}",
-                    "-o", path, "--quiet"], env={**os.environ, **ENVIRONMENT}, check=True,
-                   stdout=subprocess.DEVNULL)
+    run_words([args.minipod, "data", "make", f"glyphs:{args.images}:{samples}+{args.batch}",
+               "-o", path, "--quiet"])
     return path
 
 
@@ -120,16 +152,15 @@ def compare(args, folder):
 
 
 def read_arguments():
-    p = argparse.ArgumentParser(description=__doc__,
-                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--model", default="resnet20")
-    p.add_argument("--batch", type=int, default=128, help="samples of one step over all ranks")
+    p.add_argument("--batch", type=count, default=128, help="samples of one step over all ranks")
     p.add_argument("--images", help="HxWxC; of the model")
     p.add_argument("--precision", choices=("bf16", "f32"), default="bf16")
-    p.add_argument("--ranks", type=int, default=1)
+    p.add_argument("--ranks", type=count, default=1)
     p.add_argument("--cpus", help="for taskset; as many as there are ranks, from 0")
-    p.add_argument("--rounds", type=int, default=5)
-    p.add_argument("--steps", type=int, default=10, help="of a run, after --warmup-steps")
+    p.add_argument("--rounds", type=count, default=5)
+    p.add_argument("--steps", type=count, default=10, help="of a run, after --warmup-steps")
     p.add_argument("--warmup-steps", type=int, default=2)
     p.add_argument("--minipod", default=os.path.join(HERE, "../../build/release/bench/minipod"))
     p.add_argument("--python", default="/usr/bin/python3", help="one that has PyTorch")

@@ -26,5 +26,23 @@ cpu=$(awk '/^Cpus_allowed_list/ { print $2 }' /proc/self/status | sed 's/[,-].*/
 grep -q '^# minipod: [0-9.]* x PyTorch' both || fail "compare: $(cat both)"
 grep -q '"schema": "minipod.compare"' both.json || fail "compare: $(head -n 5 both.json)"
 
+# What is asked wrong is told in one line, with what may be asked.
+# refuses PATTERN WORD...
+refuses() {
+    local pattern=$1 code
+    shift
+    "$python" "$peers/compare.py" --minipod "$minipod" --cpus "$cpu" --batch 8 --steps 2 --rounds 1 "$@" >out 2>err
+    code=$?
+    [ $code -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] || fail "compare $*: exit $code, $(head -c 600 err)"
+    grep -q -e "$pattern" err || fail "compare $*: no '$pattern' in: $(cat err)"
+}
+refuses "^compare.py: .*--model: invalid choice: 'foo' (choose from .*'resnet20', .*)$" --model foo
+refuses "^compare.py: .*--precision: invalid choice: 'f16' (choose from 'bf16', 'f32')$" --precision f16
+refuses "^compare.py: .*--rounds: '0' is no whole number" --rounds 0
+refuses '^compare.py: unrecognized arguments: --modle' --modle foo
+refuses "^compare.py: minipod data: .*0x1x1" --images 0x1x1
+refuses '^compare.py: minipod train: --lrr: there is no such option' --model mlp -- --lrr 3
+refuses '^compare.py: .*absent: No such file' --minipod ./absent
+
 [ "$failed" -eq 0 ] && echo "PyTorch stands beside minipod"
 exit "$failed"
