@@ -13,13 +13,13 @@ static pod_status measure(pod_bench *b)
     }
 }
 
-/* Whether what plays many ranks in one process finds the memory for them. */
+/* Whether the ranks, or what plays them in one process, find the memory for it. */
 static pod_status check_room(pod_bench *b)
 {
     switch (b->plan.on) {
     case POD_ON_LOCAL: return pod_bench_local_room(b);
     case POD_ON_SIM: return pod_bench_sim_room(b);
-    default: return POD_OK;
+    default: return pod_bench_ranks_room(b);
     }
 }
 

@@ -1,6 +1,5 @@
 #include "collectives/exec/window.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -29,24 +28,26 @@ static int node_size(const pod_comm *c)
 
 /* Asked beforehand: where it is short MPI fails on one rank and leaves the others waiting, and what
  * is granted beyond what there is ends in a bus error at its first use. */
-static pod_status check_room(pod_comm *c, size_t bytes)
+pod_status pod_window_check_room(pod_comm *c, size_t bytes)
 {
     uint64_t wanted = bytes + ALIGN_BYTES;
     MPI_Request summed;
+    pod__comm_count_call(c);
     MPI_Iallreduce(MPI_IN_PLACE, &wanted, 1, MPI_UINT64_T, MPI_SUM, pod__comm_node(c), &summed);
     pod__comm_complete(c, &summed, "sum of shared memory");
     struct statvfs fs;
     if (node_size(c) == 1 || statvfs(shared_memory_dir, &fs) != 0) return POD_OK;
-    uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+    const uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
     if (wanted <= free_bytes) return POD_OK;
     return pod_fail(POD_E_NOMEM,
-                    "shared memory: the ranks of a node need %" PRIu64 " bytes, %s has %" PRIu64,
-                    wanted, shared_memory_dir, free_bytes);
+                    "shared memory: the ranks of a node need %.3f GB, %s has %.3f GB: make it "
+                    "larger (of a container: --shm-size)",
+                    1e-9 * (double)wanted, shared_memory_dir, 1e-9 * (double)free_bytes);
 }
 
 static pod_status create_alone(pod_comm *c, size_t bytes, pod_window **out)
 {
-    POD_TRY(check_room(c, bytes));
+    POD_TRY(pod_window_check_room(c, bytes));
     pod_window *w = calloc(1, sizeof *w + (size_t)node_size(c) * sizeof w->data[0]);
     if (!w) return pod_fail(POD_E_NOMEM, "shared memory: none for its own table");
     w->comm = c;

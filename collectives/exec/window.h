@@ -7,6 +7,9 @@
 
 typedef struct pod_window pod_window;
 
+/* Whether the node has shared memory for the `bytes` of each of its ranks: E_NOMEM on all of them,
+ * not on those of other nodes. All ranks of a node call it. */
+POD_MUST pod_status pod_window_check_room(pod_comm *c, size_t bytes);
 /* `bytes` on this rank, which need not be those of others, zeroed. E_NOMEM, also where the node has
  * too little shared memory. Collective. */
 POD_MUST pod_status pod_window_create(pod_comm *c, size_t bytes, pod_window **out);

@@ -221,6 +221,23 @@ if [ "$(sed -n 's/^MemTotal: *\([0-9]*\) kB$/\1/p' /proc/meminfo)" -lt $((60 << 
     [ "$(grep -c ' torus2d *[0-9]' all)" -eq 1 ] || fail "torus2d is left out, too: $(cat all)"
 fi
 
+# Nor is anything begun that a node has no memory for, shared or not: that is told with what to do.
+# too_large PATTERN WORD...: two ranks with the largest buffers
+too_large() {
+    local pattern=$1 code
+    shift
+    on_ranks 2 coll --algo ring -b 16G -e 16G --buffers hot "$@" "${quick[@]}" >out 2>err
+    code=$?
+    [ $code -eq 2 ] && [ ! -s out ] || fail "too large: exit $code, want 2: $(without_banner err | cat out -)"
+    without_banner err | grep -q "^minipod coll: maxbytes: $pattern" || fail "too large: $(without_banner err)"
+}
+if [ "$(df --output=avail -B1G /dev/shm | tail -n 1)" -lt 32 ]; then
+    too_large 'shared memory: the ranks of a node need 34.[0-9]* GB, /dev/shm has [0-9.]* GB: make .*; or ask for less, --buffers hot, --on mpi$'
+fi
+if [ "$(sed -n 's/^MemTotal: *\([0-9]*\) kB$/\1/p' /proc/meminfo)" -lt $((32 << 20)) ]; then
+    too_large '2 ranks of a node with buffers of 17.2 GB each need about 34.4 GB of memory, this host has ' --on mpi
+fi
+
 # ---- exit codes --------------------------------------------------------------------------------
 
 on_ranks 2 coll --algo ring,mpi -e 4K "${quick[@]}" --min-busbw 1e5 >slow 2>err
