@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "bench/command.h"
+#include "kernels/base/cpu.h"
 #include "runtime/core/file.h"
 #include "runtime/data/dataset_print.h"
 #include "runtime/data/glyphs.h"
@@ -148,11 +149,23 @@ static pod_status import_idx(pod_call *call, const char *folder, const char *pat
     return pod_import_idx(folder, path, &options);
 }
 
+/* All cores, unless another number is given. */
+static int n_threads_of(const pod_config *c)
+{
+    enum { MOST = 64 };
+    pod_cpu_set allowed;
+    if (pod_config_is_set(c, POD_OPT_INPUT_THREADS))
+        return (int)pod_config_int(c, POD_OPT_INPUT_THREADS);
+    pod_cpu_allowed(&allowed);
+    const int n = pod_cpu_set_cores(&allowed);
+    return n < MOST ? n : MOST;
+}
+
 static pod_status import_images(pod_call *call, const char *folder, const char *path,
                                 const pod_import_text *text)
 {
     const pod_config *c = call->config;
-    const int n_threads = (int)pod_config_int(c, POD_OPT_INPUT_THREADS);
+    const int n_threads = n_threads_of(c);
     const char *share = name_if_typed(c, POD_OPT_TEST_SHARE);
     if (!pod_config_is_set(c, POD_OPT_IMAGE_SIZE))
         return pod_fail(POD_E_INVALID, "import images needs --image-size, like 64 or 48x64");

@@ -135,8 +135,35 @@ pod_status pod_dataset_writer_open(const char *path, const pod_dataset_info *inf
     return POD_OK;
 }
 
+size_t pod_dataset_packed_room(const pod_dataset_info *info)
+{
+    return chunk_rows(info) == 1 ? pod_h5_pack_room((size_t)pod_dataset_sample_bytes(info)) : 0;
+}
+
+/* With the lock held. */
+static pod_status write_images(const pod_dataset_writer *w, pod_split split, int64_t count,
+                               const uint8_t *pixels, const pod_h5_packed *packed)
+{
+    const pod_h5_array *a = &w->images[split];
+    const int64_t first = w->n_written[split], bytes = pod_dataset_sample_bytes(w->info);
+    if (!packed) return pod_h5_write_rows(a, POD_U8, first, count, pixels);
+    for (int64_t i = 0; i < count; i++)
+        if (packed[i].bytes > 0)
+            POD_TRY(pod_h5_write_packed(a, first + i, &packed[i]));
+        else
+            POD_TRY(pod_h5_write_rows(a, POD_U8, first + i, 1, pixels + i * bytes));
+    return POD_OK;
+}
+
 pod_status pod_dataset_writer_add(pod_dataset_writer *w, pod_split split, int64_t count,
                                   const uint8_t *pixels, const int32_t *labels)
+{
+    return pod_dataset_writer_add_packed(w, split, count, pixels, NULL, labels);
+}
+
+pod_status pod_dataset_writer_add_packed(pod_dataset_writer *w, pod_split split, int64_t count,
+                                         const uint8_t *pixels, const pod_h5_packed *packed,
+                                         const int32_t *labels)
 {
     const pod_dataset_info *info = w->info;
     int64_t first = w->n_written[split];
@@ -151,7 +178,7 @@ pod_status pod_dataset_writer_add(pod_dataset_writer *w, pod_split split, int64_
     if (split == POD_SPLIT_TRAIN)
         pod__channel_stats_add(&w->stats, count * info->height * info->width, pixels);
     pod_h5_lock();
-    pod_status s = pod_h5_write_rows(&w->images[split], POD_U8, first, count, pixels);
+    pod_status s = write_images(w, split, count, pixels, packed);
     if (s == POD_OK) s = pod_h5_write_rows(&w->labels[split], POD_I32, first, count, labels);
     pod_h5_unlock();
     (void)heed(w, s);

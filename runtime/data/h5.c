@@ -12,10 +12,11 @@
 #include <unistd.h>
 
 #include "kernels/base/assert.h"
+#include "runtime/data/h5_pack.h"
 
 _Static_assert(sizeof(hid_t) == sizeof(pod_h5_id), "ids of HDF5 1.10 and later have 64 bits");
 
-enum { DEFLATE_LEVEL = 4, MAX_TEXTS = 1 << 20, MAX_TEXT_BYTES = 1 << 20 };
+enum { MAX_NAME_BYTES = 256, MAX_TEXTS = 1 << 20, MAX_TEXT_BYTES = 1 << 20 };
 
 static pthread_mutex_t the_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -96,13 +97,22 @@ pod_status pod_h5_open(const char *path, pod_h5_file *out)
     return POD_OK;
 }
 
+/* How something is made: the same contents are the same bytes, whenever they were written. */
+static hid_t without_times(hid_t kind)
+{
+    hid_t list = H5Pcreate(kind);
+    H5Pset_obj_track_times(list, false);
+    return list;
+}
+
 pod_status pod_h5_create(const char *path, pod_h5_file *out)
 {
     POD_TRY(ask_system(path, O_WRONLY | O_CREAT));
-    hid_t list = access_list();
-    hid_t id = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, list);
+    hid_t list = access_list(), root = without_times(H5P_FILE_CREATE);
+    hid_t id = H5Fcreate(path, H5F_ACC_TRUNC, root, list);
     pod_h5_reason why = pod_h5_last_reason();
     release(list);
+    release(root);
     if (id < 0) return pod_fail(POD_E_WRITE, "%s: cannot be made%s", path, why.text);
     *out = (pod_h5_file){id, path};
     return POD_OK;
@@ -225,6 +235,23 @@ static hid_t type_in_memory(pod_dtype t)
     }
 }
 
+/* Those on the way to `name` that are not there. */
+static bool make_groups(const pod_h5_file *f, const char *name)
+{
+    char path[MAX_NAME_BYTES];
+    hid_t how = without_times(H5P_GROUP_CREATE);
+    bool ok = strlen(name) < sizeof path;
+    for (const char *p = strchr(name + 1, '/'); p && ok; p = strchr(p + 1, '/')) {
+        snprintf(path, sizeof path, "%.*s", (int)(p - name), name);
+        if (H5Lexists(f->id, path, H5P_DEFAULT) > 0) continue;
+        hid_t group = H5Gcreate2(f->id, path, H5P_DEFAULT, how, H5P_DEFAULT);
+        ok = group > 0;
+        release(group);
+    }
+    release(how);
+    return ok;
+}
+
 pod_status pod_h5_array_create(const pod_h5_file *f, const char *name, pod_dtype t, int n_dims,
                                const int64_t dim[], int64_t chunk_rows, pod_h5_array *out)
 {
@@ -238,14 +265,12 @@ pod_status pod_h5_array_create(const pod_h5_file *f, const char *name, pod_dtype
         chunk[i] = (hsize_t)(i == 0 && chunk_rows < dim[0] ? chunk_rows : dim[i]);
     }
     hid_t space = H5Screate_simple(n_dims, size, NULL);
-    hid_t links = H5Pcreate(H5P_LINK_CREATE), layout = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_create_intermediate_group(links, 1);
-    if (H5Pset_chunk(layout, n_dims, chunk) >= 0 && H5Pset_shuffle(layout) >= 0 &&
-        H5Pset_deflate(layout, DEFLATE_LEVEL) >= 0)
-        a.id = H5Dcreate2(f->id, name, type_in_file(t), space, links, layout, H5P_DEFAULT);
+    hid_t layout = without_times(H5P_DATASET_CREATE);
+    if (make_groups(f, name) && H5Pset_chunk(layout, n_dims, chunk) >= 0 &&
+        H5Pset_shuffle(layout) >= 0 && H5Pset_deflate(layout, POD_H5_DEFLATE) >= 0)
+        a.id = H5Dcreate2(f->id, name, type_in_file(t), space, H5P_DEFAULT, layout, H5P_DEFAULT);
     pod_h5_reason why = pod_h5_last_reason();
     release(space);
-    release(links);
     release(layout);
     if (a.id <= 0)
         return pod_fail(POD_E_WRITE, "%s: dataset '%s' cannot be made%s", f->path, name, why.text);

@@ -25,6 +25,7 @@ typedef struct picture { /* what became of one file */
     char why[WHY_BYTES]; /* of a failure */
     int64_t height, width;
     bool is_progressive, is_from_grey, is_from_cmyk;
+    size_t packed_bytes;
 } picture;
 
 typedef struct tally { /* images of a kind */
@@ -36,6 +37,7 @@ typedef struct tally { /* images of a kind */
 typedef struct window {
     int64_t first, n;
     uint8_t *pixels;  /* (n, H, W, C) */
+    uint8_t *packed;  /* (n, packed_room) */
     picture *picture; /* (n) */
 } window;
 
@@ -63,9 +65,11 @@ struct intake {
     pod_dataset_writer *writer; /* NULL: in a first pass, which only finds out what is bad */
     window window[2];
     int64_t window_rows;
+    size_t packed_room; /* of an image; 0: the writer packs them */
     worker *worker;
     int n_running;               /* workers to be joined */
     int32_t *label;              /* of the rows that are written together */
+    pod_h5_packed *packed;       /* likewise */
     int64_t *n_of[POD_N_SPLITS]; /* (n_classes) samples */
     int64_t n_listed;            /* files, the bad ones too */
     int64_t n_done;              /* files of this pass that were looked at */
@@ -184,7 +188,12 @@ static pod_status take_file(worker *k, int64_t i, picture *p)
     if (n >= (int)sizeof path) return pod_fail(POD_E_FORMAT, "the path is too long");
     POD_TRY(read_file(k, path, &bytes));
     if (!k->m->writer) return check(k, bytes);
-    POD_TRY(convert(k, bytes, p, k->w->pixels + i * pod_dataset_sample_bytes(&k->m->info)));
+    const int64_t pixels = pod_dataset_sample_bytes(&k->m->info);
+    const size_t room = k->m->packed_room;
+    uint8_t *image = k->w->pixels + i * pixels;
+    POD_TRY(convert(k, bytes, p, image));
+    if (room > 0)
+        p->packed_bytes = pod_h5_pack(image, (size_t)pixels, k->w->packed + (size_t)i * room);
     return POD_OK;
 }
 
@@ -280,13 +289,16 @@ static pod_status write_window(intake *m, window *from)
             continue;
         }
         if (n < i) memmove(from->pixels + n * bytes, from->pixels + i * bytes, (size_t)bytes);
+        m->packed[n] = (pod_h5_packed){from->packed + (size_t)i * m->packed_room,
+                                       from->picture[i].packed_bytes};
         m->label[n++] = f->label;
         note_sample(m, f, &from->picture[i]);
     }
     m->n_kept += n;
     if (n == 0) return POD_OK;
-    return pod_dataset_writer_add(m->writer, m->list.file[from->first].split, n, from->pixels,
-                                  m->label);
+    return pod_dataset_writer_add_packed(m->writer, m->list.file[from->first].split, n,
+                                         from->pixels, m->packed_room > 0 ? m->packed : NULL,
+                                         m->label);
 }
 
 /* All files in order; while one window is taken, the next is decoded. */
@@ -319,12 +331,16 @@ static pod_status take_windows(intake *m)
     int64_t rows = WINDOW_BYTES / bytes;
     rows = rows < least ? least : rows > MAX_WINDOW ? MAX_WINDOW : rows;
     m->window_rows = rows;
+    m->packed_room = pod_dataset_packed_room(&m->info);
     m->label = POD_ARENA_NEW(m->arena, int32_t, rows);
-    if (!m->label) return POD_E_NOMEM;
+    m->packed = POD_ARENA_NEW(m->arena, pod_h5_packed, rows);
+    if (!m->label || !m->packed) return POD_E_NOMEM;
     for (int i = 0; i < 2; i++) {
         m->window[i].pixels = POD_ARENA_NEW(m->arena, uint8_t, rows * bytes);
+        m->window[i].packed = POD_ARENA_NEW(m->arena, uint8_t, rows * (int64_t)m->packed_room);
         m->window[i].picture = POD_ARENA_NEW(m->arena, picture, rows);
-        if (!m->window[i].pixels || !m->window[i].picture) return POD_E_NOMEM;
+        if (!m->window[i].pixels || !m->window[i].packed || !m->window[i].picture)
+            return POD_E_NOMEM;
     }
     for (int s = 0; s < POD_N_SPLITS; s++)
         if (!(m->n_of[s] = POD_ARENA_NEW(m->arena, int64_t, m->list.n_classes))) return POD_E_NOMEM;

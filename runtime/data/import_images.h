@@ -30,7 +30,7 @@ typedef struct pod_import_images_options {
     /* The name of an option that was given on purpose and says nothing of the other layout than
      * FOLDER/<class>/, or than FOLDER/{train,<test>}/<class>/, which it so refuses; NULL: none. */
     const char *for_share, *for_folders;
-    int n_threads; /* that decode, beside the one that writes; at least 1 */
+    int n_threads; /* that decode and pack, beside the one that writes; at least 1 */
     pod_log *log;  /* progress, warnings, and what was found */
 } pod_import_images_options;
 

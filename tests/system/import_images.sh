@@ -41,6 +41,15 @@ taken 10 'test  *2$' good/
 taken 10 'class  *1: dog, 3 train, 2 test' good --test-share 0.4 --split-by class
 taken 10 'images  *24x24x1 ' good --channels 1 --input-threads 3
 
+# The same images are the same file, whenever and by however many threads.
+for threads in 1 3; do
+    rm -f same.h5
+    "$minipod" data import images good -o same.h5 --image-size 64 --input-threads $threads --quiet >out 2>err ||
+        fail "$threads threads: $(cat err)"
+    [ -e first.h5 ] || { cp same.h5 first.h5 && sleep 1.1; }
+done
+cmp first.h5 same.h5 || fail "another time, another file"
+
 # with NAME COMMAND...: the good folder and one thing more, here called bad/
 with() { rm -rf bad && cp -r good bad && "$@"; }
 half() { head -c $(($(stat -c %s "$1") / 2)) "$1"; }

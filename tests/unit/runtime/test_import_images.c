@@ -363,6 +363,53 @@ static void any_number_of_threads(void)
     pod_dataset_close(one.d);
 }
 
+/* The bytes of the file that a folder becomes; to be freed. */
+static char *file_of(const folder *f, int64_t height, int n_threads, size_t *bytes)
+{
+    char path[MAX_PATH_BYTES], *text = NULL;
+    outcome x;
+    POD_CHECK_OK(run_import(
+        f, (pod_import_images_options){.height = height, .skip_bad = true, .n_threads = n_threads},
+        &x));
+    if (x.d) {
+        uint8_t image[64 * 64 * 3]; /* the left half is the tag */
+        POD_CHECK_OK(pod_dataset_read(x.d, POD_SPLIT_TRAIN, 0, image));
+        POD_CHECK(abs(image[0] - 10) < 8, "%d", image[0]);
+    }
+    pod_dataset_close(x.d);
+    FILE *from = fopen(beside(f, ".h5", path), "r");
+    *bytes = 0;
+    if (from && fseek(from, 0, SEEK_END) == 0 && ftell(from) > 0) {
+        *bytes = (size_t)ftell(from);
+        text = malloc(*bytes);
+        rewind(from);
+        CU_ASSERT(text && fread(text, 1, *bytes, from) == *bytes);
+    }
+    if (from) fclose(from);
+    return text;
+}
+
+/* Images of a chunk each, which workers pack, and several in one. */
+static void same_file_of_any_number(void)
+{
+    static const int64_t heights[] = {16, 64};
+    for (size_t h = 0; h < sizeof heights / sizeof heights[0]; h++) {
+        folder f = numbered_folder();
+        size_t bytes, others;
+        char path[MAX_PATH_BYTES], *one = NULL;
+        FILE *bad = fopen(in_folder(&f, "b/n5x.jpg", path), "w");
+        if (bad) fclose(bad);
+        one = file_of(&f, heights[h], 1, &bytes);
+        for (int n = 2; one && n <= 5; n += 3) {
+            char *other = file_of(&f, heights[h], n, &others);
+            POD_CHECK(other && bytes == others && memcmp(one, other, bytes) == 0,
+                      "%d threads: another file", n);
+            free(other);
+        }
+        free(one);
+    }
+}
+
 /* ---- what cannot be used --------------------------------------------------------------------- */
 
 static void truncated(const char *path)
@@ -719,6 +766,7 @@ static CU_TestInfo tests[] = {{"class_folders", class_folders},
                               {"no_train", no_train},
                               {"split_of_what_is_left", split_of_what_is_left},
                               {"any_number_of_threads", any_number_of_threads},
+                              {"same_file_of_any_number", same_file_of_any_number},
                               {"bad_images_are_named", bad_images_are_named},
                               {"odd_but_good", odd_but_good},
                               {"troubles_of_the_host", troubles_of_the_host},
