@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench/command.h"
 #include "bench/common/json_file.h"
@@ -278,10 +277,10 @@ static pod_status measure_alike(pod_call *call, bool real, pod_scaling *s)
     return status;
 }
 
-static pod_status scale(pod_call *call, const char *folder, pod_scaling *s)
+static pod_status scale(pod_call *call, pod_scaling *s)
 {
     const pod_config *c = call->config;
-    const char *on = pod_config_text(c, POD_OPT_ON);
+    const char *on = pod_config_text(c, POD_OPT_ON), *folder = pod_config_text(c, POD_OPT_OUT);
     const bool real = strcmp(on, "host") == 0;
     if (!real && strcmp(on, "sim") != 0 && strcmp(on, "auto") != 0)
         return pod_fail(POD_E_INVALID, "on: scale takes sim, or host, found '%s'", on);
@@ -298,12 +297,9 @@ static pod_status scale(pod_call *call, const char *folder, pod_scaling *s)
 pod_status pod_cmd_scale(pod_call *call, int *exit_code)
 {
     (void)exit_code;
-    const char *folder = pod_config_text(call->config, POD_OPT_OUT);
-    const bool has_made = *folder && access(folder, F_OK) != 0;
     pod_scaling s = {0};
     POD_TRY(pod_arena_create(NULL, &s.arena));
-    const pod_status status = scale(call, folder, &s);
+    const pod_status status = scale(call, &s);
     pod_arena_destroy(s.arena);
-    if (status != POD_OK && has_made) (void)rmdir(folder); /* where nothing is in it */
     return status;
 }

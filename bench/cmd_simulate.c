@@ -489,7 +489,6 @@ pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
     POD_TRY(pod_simulate_options_check(c));
     const char *json = pod_config_text(c, POD_OPT_JSON), *folder = pod_config_text(c, POD_OPT_OUT);
     simulation x = {.config = c};
-    bool has_made = false;
     pod_arena *arena;
     pod_status status;
     if (pod_config_bool(c, POD_OPT_TRACE) && !*pod_config_text(c, POD_OPT_OUT))
@@ -497,7 +496,6 @@ pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
     POD_TRY(pod_arena_create(NULL, &arena));
     POD_TRY_GOTO(status, pod_planned_of(c, arena, &x.planned), done);
     POD_TRY_GOTO(status, pod_simulate_options_suit(c, &x.planned), done);
-    has_made = *folder && access(folder, F_OK) != 0;
     if (*folder) POD_TRY_GOTO(status, pod_dir_make(folder), done);
     POD_TRY_GOTO(status, pod_simulate(&x.planned, arena, call->log, &x.result), done);
     POD_TRY_GOTO(status, pod_simulate_options_used(&x.planned, &x.result), done);
@@ -511,6 +509,5 @@ pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
 done:
     pod_planned_end(&x.planned);
     pod_arena_destroy(arena);
-    if (status != POD_OK && has_made) (void)rmdir(folder); /* where nothing is in it */
     return status;
 }

@@ -24,9 +24,9 @@ typedef struct job { /* everything of one call */
     pod_guard_plan guard;
     pod_account account;
     pod_mllog *mllog;
-    const char *out;                        /* folder, or "" */
-    bool has_made_out, has_made_checkpoint; /* they were not there before; rank 0's */
-    pod_clock_offset clock_at_start;        /* for a trace */
+    const char *out;                 /* folder, or "" */
+    bool has_made_checkpoint;        /* it was not there before; rank 0's */
+    pod_clock_offset clock_at_start; /* for a trace */
     pod_train_result result;
 } job;
 
@@ -45,7 +45,6 @@ static pod_status open_own_outputs(job *j)
         return pod_mllog_open(NULL, pod_comm_rank(comm), &j->call->clock, &j->mllog);
     const char *checkpoint = file_in(j, "checkpoint"), *path = file_in(j, "mllog.txt");
     if (!checkpoint || !path) return POD_E_NOMEM;
-    j->has_made_out = access(j->out, F_OK) != 0;
     POD_TRY(pod_dir_make(j->out));
     const pod_status status = pod_mllog_open(path, 0, &j->call->clock, &j->mllog);
     if (status != POD_OK && pod_file_is_taken(path))
@@ -240,14 +239,13 @@ static pod_status train(job *j)
     return trained != POD_OK ? trained : logged != POD_OK ? logged : recorded;
 }
 
-/* Nothing began: an earlier run's log stays. What looks like a run's folder would only mislead, but
- * what is not empty stays, and what was there before: another run may be about to use it. */
+/* Nothing began: an earlier run's log stays, and so does a folder of checkpoints that is not empty or
+ * was there before, for another run may be about to use it. */
 static void leave_nothing(job *j)
 {
     const char *checkpoint = j->has_made_checkpoint ? file_in(j, "checkpoint") : NULL;
     if (checkpoint) (void)rmdir(checkpoint);
     if (j->mllog) pod_mllog_abandon(j->mllog);
-    if (j->has_made_out) (void)rmdir(j->out);
 }
 
 static void release(job *j)

@@ -190,9 +190,12 @@ static pod_status run_with(const command *c, const pod_config *config, pod_comm 
     pod_status s = rank == 0 ? pod_result_files_check(config, c->form.bit) : POD_OK;
     if (comm) s = pod_comm_agree(comm, s);
     POD_TRY(s);
+    const char *folder = pod_config_text(config, POD_OPT_OUT);
+    const bool is_new = rank == 0 && *folder && access(folder, F_OK) != 0;
     s = c->run(&call, exit_code);
     if (comm) s = pod_comm_agree(comm, s); /* one rank's failure is not to pass in silence */
     pod_progress_end(&log);
+    if (s != POD_OK && is_new) (void)rmdir(folder); /* where nothing is in it: it only misleads */
     return s;
 }
 

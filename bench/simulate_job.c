@@ -1,7 +1,5 @@
 #include "bench/simulate_job.h"
 
-#include <unistd.h>
-
 #include "bench/common/json_file.h"
 #include "bench/job_table.h"
 #include "runtime/core/file.h"
@@ -29,7 +27,6 @@ pod_status pod_simulate_job(pod_call *call)
     pod_arena *arena;
     pod_job_study *study;
     pod_status status;
-    const bool has_made = *folder && access(folder, F_OK) != 0;
     POD_TRY(pod_arena_create(NULL, &arena));
     if (*folder) POD_TRY_GOTO(status, pod_dir_make(folder), done);
     POD_TRY_GOTO(status, pod_job_study_make(c, arena, call->log, &study), done);
@@ -40,6 +37,5 @@ pod_status pod_simulate_job(pod_call *call)
     if (*folder) POD_TRY_GOTO(status, write_folder(study, folder, call->log), done);
 done:
     pod_arena_destroy(arena);
-    if (status != POD_OK && has_made) (void)rmdir(folder); /* where nothing is in it */
     return status;
 }
