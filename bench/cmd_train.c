@@ -239,8 +239,8 @@ static pod_status train(job *j)
     return trained != POD_OK ? trained : logged != POD_OK ? logged : recorded;
 }
 
-/* Nothing began: an earlier run's log stays, and so does a folder of checkpoints that is not empty or
- * was there before, for another run may be about to use it. */
+/* Nothing began: an earlier run's log stays, and so does a folder of checkpoints that is not empty
+ * or was there before, for another run may be about to use it. */
 static void leave_nothing(job *j)
 {
     const char *checkpoint = j->has_made_checkpoint ? file_in(j, "checkpoint") : NULL;

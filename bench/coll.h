@@ -122,8 +122,8 @@ const pod_coll_algo *pod_bench_pick(const pod_bench_plan *p, const pod_bench_ent
 POD_MUST pod_status pod_bench_ranks(pod_bench *b);
 POD_MUST pod_status pod_bench_local(pod_bench *b);
 POD_MUST pod_status pod_bench_sim(pod_bench *b);
-/* Whether the ranks of a node find memory, shared or their own, for their buffers: E_INVALID, for less
- * may be asked for. All ranks of a node call it. */
+/* Whether the ranks of a node find memory, shared or their own, for their buffers: E_INVALID, for
+ * less may be asked for. All ranks of a node call it. */
 POD_MUST pod_status pod_bench_ranks_room(const pod_bench *b);
 /* Whether the one process finds memory for all ranks: pod_room_check of the most. */
 POD_MUST pod_status pod_bench_local_room(const pod_bench *b);

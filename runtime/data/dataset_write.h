@@ -29,7 +29,7 @@ POD_MUST pod_status pod_dataset_writer_open(const char *path, const pod_dataset_
  * outside of the classes, is POD_E_FORMAT. */
 POD_MUST pod_status pod_dataset_writer_add(pod_dataset_writer *w, pod_split split, int64_t count,
                                            const uint8_t *pixels, const int32_t *labels);
-/* Room for a sample's pixels, packed by pod_h5_pack beforehand; 0: only the writer can pack them. */
+/* Room for a sample's pixels, packed by pod_h5_pack beforehand; 0: the writer alone can pack. */
 size_t pod_dataset_packed_room(const pod_dataset_info *info);
 /* Likewise of samples that are packed, too: (count). */
 POD_MUST pod_status pod_dataset_writer_add_packed(pod_dataset_writer *w, pod_split split,

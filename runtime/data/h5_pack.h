@@ -1,6 +1,6 @@
-/* Rows of an 8-bit array packed by any thread, as HDF5 itself would pack them, for arrays whose chunks
- * are single rows: packing is most of what writing images takes, and HDF5 does it under its lock.
- * For this folder only. */
+/* Rows of an 8-bit array packed by any thread, as HDF5 itself would pack them, for arrays whose
+ * chunks are single rows: packing is most of what writing images takes, and HDF5 does it under its
+ * lock. For this folder only. */
 #ifndef MINIPOD_RUNTIME_DATA_H5_PACK_H
 #define MINIPOD_RUNTIME_DATA_H5_PACK_H
 
