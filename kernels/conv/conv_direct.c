@@ -14,8 +14,9 @@ enum {
     FEW_WINDOWS = 8,
     LINE_MIN = 8,
     LINE_MAX = 28,
-    DW_STRIP = 256 * 1024,
+    DW_STRIP = 384 * 1024,
     DW_WINDOWS = 512, /* that a block has if they fit: so often are sums added to dw */
+    DW_ROOM = 64,     /* for a window's channels and filters, by lanes */
     DW_PART = 64
 };
 
@@ -177,11 +178,12 @@ typedef struct dw_part {
 
 static bool can_halve(int64_t n) { return n > DW_PART && n % 32 == 0; }
 
-/* All, or so many that there is room for many windows of them. */
-static dw_part dw_part_of(const pod_conv_shape *s)
+/* All, or so many that there is room for many windows of them; whole pixels come into the strip
+ * twice as fast as parts of them, but short vectors read it as often as it is wide. */
+static dw_part dw_part_of(const pod_conv_shape *s, pod__direct_isa isa)
 {
     const int64_t pixels = s->r == 1 && s->s == 1 ? 1 : s->stride * s->stride;
-    const int64_t room = DW_STRIP / DW_WINDOWS;
+    const int64_t room = DW_ROOM * isa.lanes;
     dw_part part = {s->c, s->k};
     while (part.channels * pixels + part.filters > room) {
         const bool wide = part.channels * pixels > part.filters;
@@ -210,7 +212,7 @@ static pod__direct weight_grad(const pod_conv_call *call, int64_t i, pod__direct
 {
     const pod_conv_shape *s = &call->shape;
     pod__direct d = forward(call, isa);
-    const dw_part part = dw_part_of(s);
+    const dw_part part = dw_part_of(s, isa);
     const int64_t a_window = part.channels * s->stride * s->stride + part.filters;
     const int64_t places = smaller(larger(DW_WINDOWS * a_window, STRIP), DW_STRIP);
     d.all_images = d.n_images;
@@ -224,10 +226,10 @@ static pod__direct weight_grad(const pod_conv_call *call, int64_t i, pod__direct
     return d;
 }
 
-int64_t pod__direct_parts(const pod_conv_call *call)
+int64_t pod__direct_parts(const pod_conv_call *call, pod__direct_isa isa)
 {
     const pod_conv_shape *s = &call->shape;
-    const dw_part part = dw_part_of(s);
+    const dw_part part = dw_part_of(s, isa);
     if (call->pass == POD_CONV_WEIGHT_GRAD) return s->c / part.channels * (s->k / part.filters);
     return call->pass == POD_CONV_INPUT_GRAD ? s->stride * s->stride : 1;
 }
@@ -247,7 +249,7 @@ int64_t pod__direct_part_packed(const pod__direct *d, pod__direct_isa isa)
 int64_t pod__direct_packed(const pod_conv_call *call, pod__direct_isa isa)
 {
     int64_t elements = 0;
-    for (int64_t i = 0; i < pod__direct_parts(call); i++) {
+    for (int64_t i = 0; i < pod__direct_parts(call, isa); i++) {
         const pod__direct d = pod__direct_part(call, i, isa);
         elements += pod__direct_part_packed(&d, isa);
     }
@@ -259,7 +261,7 @@ pod__direct_room pod__direct_room_of(const pod_conv_call *call, pod__direct_isa 
     const bool is_dw = call->pass == POD_CONV_WEIGHT_GRAD;
     const bool packs = !is_dw && !(call->fused & POD_CONV_PACKED_W);
     int64_t strip = 0, side = 0, channels = 0;
-    for (int64_t i = 0; i < pod__direct_parts(call); i++) {
+    for (int64_t i = 0; i < pod__direct_parts(call, isa); i++) {
         const pod__direct d = pod__direct_part(call, i, isa);
         const int64_t positions = d.images * d.lines * d.view.q;
         if (!d.in_place) /* vectors may end behind it */

@@ -72,7 +72,7 @@ typedef struct pod__direct {
 /* Parts of a pass: of the input gradient each pair of remainders; of the weight gradient channels
  * of x by filters; else one. A part of pixels that no window
  * sees has no images: it is 0. */
-int64_t pod__direct_parts(const pod_conv_call *call);
+int64_t pod__direct_parts(const pod_conv_call *call, pod__direct_isa isa);
 pod__direct pod__direct_part(const pod_conv_call *call, int64_t i, pod__direct_isa isa);
 
 /* Regions of the scratch, in elements from its start; the strip comes first. */
