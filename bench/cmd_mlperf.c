@@ -1,12 +1,23 @@
 /* minipod mlperf: the time to a target as MLPerf scores it, from several runs that differ in their
  * seeds. It trains them, or takes those that are there. */
 #include <math.h>
+#include <string.h>
 
 #include "bench/command.h"
 #include "bench/mlperf.h"
 
+/* Else the arguments are folders; the environment's --out is not meant for these. */
+static bool has_command(const pod_config *c)
+{
+    const char *first = pod_config_n_args(c) > 0 ? pod_config_arg(c, 0) : "";
+    return pod_config_source(c, POD_OPT_OUT) == POD_FROM_COMMAND_LINE ||
+           strcmp(first, "train") == 0 || strcmp(first, "launch") == 0;
+}
+
 static pod_status check(const pod_config *c, bool trains)
 {
+    if (trains && !*pod_config_text(c, POD_OPT_OUT))
+        return pod_fail(POD_E_INVALID, "out: want a folder for the runs, like --out runs/score");
     if (!trains && pod_config_n_args(c) == 0)
         return pod_fail(POD_E_INVALID,
                         "which runs? mlperf RUN..., folders that train --out made, or"
@@ -26,13 +37,13 @@ static pod_status read_runs(const pod_config *c, pod_arena *a, pod_mlperf_run ru
 static pod_status score(pod_call *call, pod_arena *a, int *exit_code)
 {
     const pod_config *c = call->config;
-    const bool trains = *pod_config_text(c, POD_OPT_OUT) != '\0';
+    const bool trains = has_command(c);
     POD_TRY(check(c, trains));
     int n = trains ? (int)pod_config_int(c, POD_OPT_RUNS) : pod_config_n_args(c);
     pod_mlperf_run *run = POD_ARENA_NEW(a, pod_mlperf_run, n);
     double *time_s = POD_ARENA_NEW(a, double, n);
     if (!run || !time_s) return POD_E_NOMEM;
-    POD_TRY(trains ? pod_mlperf_train(c, call->log, a, run, n, &n, exit_code)
+    POD_TRY(trains ? pod_mlperf_train(c, call->log, &call->clock, a, run, n, &n, exit_code)
                    : read_runs(c, a, run));
     if (*exit_code != POD_EXIT_OK) return POD_OK;
     POD_TRY(pod_mlperf_check_alike(run, n));

@@ -23,6 +23,8 @@ typedef struct pod_call { /* what a command is called with; borrowed */
  * run that failed POD_EXIT_FAILED. Collective where there are ranks: all answer alike. */
 typedef pod_status pod_command_fn(pod_call *call, int *exit_code);
 
+const pod_command_form *pod_command_find(const char *name); /* NULL: there is none */
+
 #define POD_COMMAND(name, ...) pod_command_fn pod_cmd_##name;
 #include "bench/commands.def"
 

@@ -118,6 +118,9 @@ POD_MUST pod_status pod_goodput_write_prometheus(const pod_goodput_report *r, co
 /* Categories over the time of one run, by gnuplot. */
 POD_MUST pod_status pod_goodput_plot(const pod_run_account *run, const char *path, pod_log *log);
 
+/* "#rrggbb" of a category there. */
+const char *pod_goodput_color(pod_job_span s);
+
 /* What `minipod goodput --help` says of the figures. */
 void pod_goodput_help(FILE *to);
 

@@ -15,6 +15,8 @@ static const char *const colors[POD_N_JOB_SPANS] = {
     [POD_JOB_LOST_STEP] = "#e53935",  [POD_JOB_RECOVERY] = "#fb8c00",
     [POD_JOB_SHUTDOWN] = "#a1887f",   [POD_JOB_OTHER] = "#e0e0e0"};
 
+const char *pod_goodput_color(pod_job_span s) { return colors[s]; }
+
 /* Productive time lies at the bottom, the other categories on it as the table has them. */
 static int list_spans(const pod_run_account *r, pod_job_span list[POD_N_JOB_SPANS])
 {

@@ -39,6 +39,13 @@ static const command commands[] = {
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
+const pod_command_form *pod_command_find(const char *name)
+{
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (strcmp(commands[i].form.name, name) == 0) return &commands[i].form;
+    return NULL;
+}
+
 /* What mpirun tells a process of its place; MPI itself is not open yet, or never. */
 static int place(const char *name, int otherwise)
 {

@@ -1,13 +1,14 @@
-/* What `minipod mlperf` knows of a run: its time from mllog.txt, which others score as well, and what it
- * was of from run.json. */
-#include <cjson/cJSON.h>
+/* What `minipod mlperf` knows of a run: its time from mllog.txt, which others score as well, and
+ * what it was of from run.json. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/common/run_json.h"
 #include "bench/mlperf.h"
 #include "runtime/core/file.h"
+#include "runtime/data/glyphs.h"
 
 enum { MAX_BYTES = 1 << 26 };
 
@@ -28,15 +29,10 @@ static bool must_agree(const char *name)
     return true;
 }
 
-static const cJSON *item(const cJSON *o, const char *name)
-{
-    return cJSON_GetObjectItemCaseSensitive(o, name);
-}
-
 static pod_status take_text(const char *path, const cJSON *o, const char *name, pod_arena *a,
                             const char **out)
 {
-    const cJSON *value = item(o, name);
+    const cJSON *value = pod_run_json_item(o, name);
     if (!cJSON_IsString(value)) return pod_fail(POD_E_FORMAT, "%s: has no text '%s'", path, name);
     *out = pod_arena_text(a, "%s", value->valuestring);
     return *out ? POD_OK : POD_E_NOMEM;
@@ -44,7 +40,7 @@ static pod_status take_text(const char *path, const cJSON *o, const char *name, 
 
 static pod_status take_number(const char *path, const cJSON *o, const char *name, double *out)
 {
-    const cJSON *value = item(o, name);
+    const cJSON *value = pod_run_json_item(o, name);
     if (!cJSON_IsNumber(value) || !isfinite(value->valuedouble))
         return pod_fail(POD_E_FORMAT, "%s: has no number '%s'", path, name);
     *out = value->valuedouble;
@@ -53,7 +49,7 @@ static pod_status take_number(const char *path, const cJSON *o, const char *name
 
 static pod_status take_options(const char *path, const cJSON *o, pod_arena *a, pod_mlperf_run *r)
 {
-    const cJSON *settings = item(o, "settings");
+    const cJSON *settings = pod_run_json_item(o, "settings");
     if (!cJSON_IsObject(settings)) return pod_fail(POD_E_FORMAT, "%s: has no 'settings'", path);
     r->option = POD_ARENA_NEW(a, pod_mlperf_option, cJSON_GetArraySize(settings) + 1);
     if (!r->option) return POD_E_NOMEM;
@@ -70,9 +66,8 @@ static pod_status take_options(const char *path, const cJSON *o, pod_arena *a, p
 static pod_status take_record(const char *path, const cJSON *o, pod_arena *a, pod_mlperf_run *r)
 {
     double seed, ranks;
-    if (!cJSON_IsFalse(item(o, "stopped")))
-        return pod_fail(POD_E_INVALID, "%s: the run was stopped before its end", path);
-    if (!cJSON_IsNumber(item(o, "target")))
+    r->was_stopped = !cJSON_IsFalse(pod_run_json_item(o, "stopped"));
+    if (!cJSON_IsNumber(pod_run_json_item(o, "target")))
         return pod_fail(POD_E_INVALID, "%s: a run without --target has no time to it", path);
     POD_TRY(take_number(path, o, "target", &r->target));
     POD_TRY(take_number(path, o, "seed", &seed));
@@ -85,17 +80,15 @@ static pod_status take_record(const char *path, const cJSON *o, pod_arena *a, po
     POD_TRY(take_text(path, o, "data_name", a, &r->data));
     POD_TRY(take_text(path, o, "mesh", a, &r->mesh));
     POD_TRY(take_text(path, o, "git", a, &r->git));
-    POD_TRY(take_text(path, item(o, "host"), "cpu_model", a, &r->host));
+    POD_TRY(take_text(path, pod_run_json_item(o, "host"), "cpu_model", a, &r->host));
     return take_options(path, o, a, r);
 }
 
 static pod_status parse_record(pod_arena *a, const char *path, const char *text, pod_mlperf_run *r)
 {
-    cJSON *o = cJSON_Parse(text);
-    const cJSON *schema = item(o, "schema");
-    const bool is_run = cJSON_IsString(schema) && strcmp(schema->valuestring, "minipod.run") == 0;
-    const pod_status s = is_run ? take_record(path, o, a, r)
-                                : pod_fail(POD_E_FORMAT, "%s: is no record of a run", path);
+    cJSON *o;
+    POD_TRY(pod_run_json_parse(path, text, &o));
+    const pod_status s = take_record(path, o, a, r);
     cJSON_Delete(o);
     return s;
 }
@@ -103,21 +96,30 @@ static pod_status parse_record(pod_arena *a, const char *path, const char *text,
 /* ---- mllog.txt ---- */
 
 typedef struct events {
-    bool has_start, has_stop, has_eval, has_reached;
+    bool has_start, has_stop, has_epoch, has_eval, has_reached;
     double start_ms, stop_ms; /* the first of each, as the reference summarizer takes them */
     double epochs, accuracy;
 } events;
 
 static pod_status take_event(const char *path, int line, const cJSON *o, events *e)
 {
-    const cJSON *key = item(o, "key"), *time_ms = item(o, "time_ms"), *value = item(o, "value");
-    const cJSON *meta = item(o, "metadata");
-    const cJSON *epoch = item(meta, "epoch_num"), *status = item(meta, "status");
+    const cJSON *key = pod_run_json_item(o, "key"), *time_ms = pod_run_json_item(o, "time_ms"),
+                *value = pod_run_json_item(o, "value");
+    const cJSON *meta = pod_run_json_item(o, "metadata");
+    const cJSON *epoch = pod_run_json_item(meta, "epoch_num"),
+                *status = pod_run_json_item(meta, "status");
     if (!cJSON_IsString(key) || !cJSON_IsNumber(time_ms) || !isfinite(time_ms->valuedouble))
         return pod_fail(POD_E_FORMAT, "%s:%d: a record has a key and a time_ms", path, line);
     if (strcmp(key->valuestring, "run_start") == 0 && !e->has_start) {
         e->has_start = true;
         e->start_ms = time_ms->valuedouble;
+    } else if (strcmp(key->valuestring, "epoch_start") == 0 && !e->has_epoch) {
+        const cJSON *step = pod_run_json_item(meta, "minipod_step");
+        e->has_epoch = true;
+        if ((cJSON_IsNumber(epoch) && epoch->valuedouble > 1) ||
+            (cJSON_IsNumber(step) && step->valuedouble > 0))
+            return pod_fail(POD_E_INVALID,
+                            "%s:%d: goes on from another run, whose time is not in it", path, line);
     } else if (strcmp(key->valuestring, "run_stop") == 0 && !e->has_stop) {
         e->has_stop = true;
         e->stop_ms = time_ms->valuedouble;
@@ -134,21 +136,22 @@ static pod_status take_event(const char *path, int line, const cJSON *o, events 
     return POD_OK;
 }
 
+static pod_status read_record(const char *path, const char *from, int line, events *e)
+{
+    cJSON *o = cJSON_ParseWithLength(from, strcspn(from, "\n"));
+    const pod_status s =
+        o ? take_event(path, line, o, e) : pod_fail(POD_E_FORMAT, "%s:%d: is no JSON", path, line);
+    cJSON_Delete(o);
+    return s;
+}
+
 static pod_status read_events(const char *path, const char *text, events *e)
 {
     int line = 1;
-    for (const char *p = text; *p; line++) {
-        const char *end = p + strcspn(p, "\n");
-        const char *found = strstr(p, token);
-        if (found && found < end) {
-            cJSON *o =
-                cJSON_ParseWithLength(found + strlen(token), (size_t)(end - found) - strlen(token));
-            const pod_status s = o ? take_event(path, line, o, e)
-                                   : pod_fail(POD_E_FORMAT, "%s:%d: is no JSON", path, line);
-            cJSON_Delete(o);
-            POD_TRY(s);
-        }
-        p = *end ? end + 1 : end;
+    for (const char *found; (found = strstr(text, token));) {
+        for (; text < found; text++) line += *text == '\n';
+        text += strlen(token);
+        POD_TRY(read_record(path, text, line, e));
     }
     if (!e->has_start || !e->has_stop || !e->has_eval)
         return pod_fail(POD_E_FORMAT, "%s: has no %s", path,
@@ -184,7 +187,7 @@ pod_status pod_mlperf_parse(pod_arena *a, const char *folder, const char *record
     const char *log_path = pod_arena_text(a, "%s/mllog.txt", folder);
     if (!record_path || !log_path) return POD_E_NOMEM;
     POD_TRY(parse_record(a, record_path, record, &r));
-    POD_TRY(parse_log(log_path, log, &r));
+    if (!r.was_stopped) POD_TRY(parse_log(log_path, log, &r));
     *out = r;
     return POD_OK;
 }
@@ -195,8 +198,7 @@ pod_status pod_mlperf_read(pod_arena *a, const char *folder, pod_mlperf_run *out
     char *record, *log;
     const char *name = pod_arena_text(a, "%s", folder);
     if (!name) return POD_E_NOMEM;
-    POD_TRY(pod_path_join(folder, "run.json", path));
-    POD_TRY(pod_file_read_text(a, path, MAX_BYTES, &record));
+    POD_TRY(pod_run_json_read(a, folder, &record));
     POD_TRY(pod_path_join(folder, "mllog.txt", path));
     POD_TRY(pod_file_read_text(a, path, MAX_BYTES, &log));
     return pod_mlperf_parse(a, name, record, log, out);
@@ -226,8 +228,10 @@ static pod_status check_options(const pod_mlperf_run *first, const pod_mlperf_ru
 pod_status pod_mlperf_check_alike(const pod_mlperf_run run[], int n)
 {
     for (int i = 0; i < n; i++) {
+        if (run[i].was_stopped)
+            return pod_fail(POD_E_INVALID, "%s: the run was stopped before its end", run[i].folder);
         if (run[i].ranks != run[0].ranks)
-            return pod_fail(POD_E_INVALID, "%s: %d ranks, and %d in %s", run[i].folder,
+            return pod_fail(POD_E_INVALID, "%s: ranks are %d, and %d in %s", run[i].folder,
                             run[i].ranks, run[0].ranks, run[0].folder);
         POD_TRY(check_options(&run[0], &run[i]));
         for (int k = 0; k < i; k++)
@@ -254,4 +258,10 @@ pod_status pod_mlperf_check_settings(const pod_mlperf_run *run, const pod_config
                 run->folder, options[i].name, value, pod_config_value(train, (pod_opt)i));
     }
     return POD_OK;
+}
+
+bool pod_mlperf_has_made_data(const pod_mlperf_run *run)
+{
+    const char *data = value_of(run, "data");
+    return data && pod_glyphs_is_spec(data);
 }

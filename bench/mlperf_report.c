@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench/common/json_file.h"
 #include "bench/common/table.h"
@@ -29,6 +30,8 @@ static void note_setting(pod_table *t, const pod_mlperf_run *run, int n)
     pod_table_note(t, "%s on %s, mesh %s, %d rank%s, target %.4f, on %s", run->model, run->data,
                    run->mesh, run->ranks, run->ranks == 1 ? "" : "s", run->target, run->host);
     pod_table_note(t, "time: from run_start, before the data are read, to run_stop of mllog.txt");
+    if (pod_mlperf_has_made_data(run))
+        pod_table_note(t, "data: made from the seed, so each run has its own");
     for (int i = 1; i < n; i++)
         if (strcmp(run[i].host, run->host) != 0 || strcmp(run[i].git, run->git) != 0)
             pod_table_note(t, "%s is of git %s on %s, %s of git %s on %s", run[i].folder,
@@ -51,11 +54,11 @@ static void note_score(pod_table *t, const pod_mlperf_run *run, const pod_score 
         pod_table_note(t, "score: %.3f s, %.4f min: the mean without the fastest and the slowest%s",
                        s->score_s, s->score_s / S_PER_MIN,
                        s->n_reached < s->n ? ", which missed the target" : "");
-    else if (s->n < POD_SCORE_LEAST_RUNS)
-        pod_table_note(t, "score: none, it wants at least %d runs", POD_SCORE_LEAST_RUNS);
-    else
+    else if (s->n - s->n_reached > POD_SCORE_MAX_MISSES)
         pod_table_note(t, "score: none, %d of %d runs missed the target and %d may",
                        s->n - s->n_reached, s->n, POD_SCORE_MAX_MISSES);
+    else
+        pod_table_note(t, "score: none, it wants at least %d runs", POD_SCORE_LEAST_RUNS);
 }
 
 static pod_status make_table(const report *r, pod_table **out)
@@ -128,15 +131,24 @@ static void put_record(const void *what, pod_json *j)
 
 /* ---- files ---- */
 
-/* mlperf.json, and the logs under the names that a package of results gives them. */
+static pod_status path_of_log(const char *out, int i, char path[POD_PATH_BYTES])
+{
+    char name[32];
+    snprintf(name, sizeof name, "result_%d.txt", i);
+    return pod_path_join(out, name, path);
+}
+
+/* mlperf.json, and the logs under the names that a package of results gives them, and no others. */
 static pod_status write_out(const report *r, const char *out)
 {
-    char path[POD_PATH_BYTES], name[32];
-    for (int i = 0; i < r->score->n; i++) {
-        snprintf(name, sizeof name, "result_%d.txt", i);
-        POD_TRY(pod_path_join(out, name, path));
+    char path[POD_PATH_BYTES];
+    int i = 0;
+    for (; i < r->score->n; i++) {
+        POD_TRY(path_of_log(out, i, path));
         POD_TRY(pod_file_write_atomic(path, r->run[i].log, strlen(r->run[i].log)));
     }
+    do POD_TRY(path_of_log(out, i++, path));
+    while (unlink(path) == 0);
     POD_TRY(pod_path_join(out, "mlperf.json", path));
     return pod_json_file_write(path, 2, put_record, r);
 }

@@ -70,55 +70,57 @@ static const char *setting_of(const pod_report_run *r, const char *name)
     return "-"; /* of a minipod that did not know it */
 }
 
-static bool differs(const pod_report_run run[], int n, const char *name)
+/* Of those that a run before it has not: a row stands where its name is met first. */
+static bool is_row(const pod_report_run run[], int n, int i, const char *name)
 {
-    for (int i = 1; i < n; i++)
-        if (strcmp(setting_of(&run[i], name), setting_of(run, name)) != 0) return true;
-    return false;
+    bool differs = false;
+    if (strcmp(name, "out") == 0) return false; /* the heading has it */
+    for (int k = 0; k < i; k++)
+        for (int j = 0; j < run[k].n_settings; j++)
+            if (strcmp(run[k].setting[j].name, name) == 0) return false;
+    for (int k = 1; k < n; k++)
+        differs = differs || strcmp(setting_of(&run[k], name), setting_of(run, name)) != 0;
+    return differs;
+}
+
+static void put_setting(FILE *to, const pod_report_run run[], int n, const char *name)
+{
+    fputs("<tr>", to);
+    put_cell(to, "th", name);
+    for (int i = 0; i < n; i++) put_cell(to, "td", setting_of(&run[i], name));
+    fputs("</tr>\n", to);
 }
 
 static void put_settings(FILE *to, const pod_report_run run[], int n)
 {
     fputs("<h2>Settings that differ</h2>\n", to);
     put_heading(to, run, n);
-    for (int k = 0; k < run->n_settings; k++) {
-        if (!differs(run, n, run->setting[k].name)) continue;
-        fputs("<tr>", to);
-        put_cell(to, "th", run->setting[k].name);
-        for (int i = 0; i < n; i++) put_cell(to, "td", setting_of(&run[i], run->setting[k].name));
-        fputs("</tr>\n", to);
-    }
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < run[i].n_settings; k++)
+            if (is_row(run, n, i, run[i].setting[k].name))
+                put_setting(to, run, n, run[i].setting[k].name);
     fputs("</table></div>\n", to);
 }
 
 /* ---- plots ---- */
 
-typedef enum plot { CURVES, PHASES, CATEGORIES } plot;
-
 static const struct {
-    plot kind;
-    pod_report_plot curves;
     const char *title, *note;
-} plots[] = {{CURVES, POD_PLOT_BY_TIME, "Accuracy by time",
-              "On the test split; time begins before the data are read. Dashed: the target."},
-             {CURVES, POD_PLOT_BY_EPOCH, "Accuracy by epoch", ""},
-             {CURVES, POD_PLOT_LOSS, "Training loss", "Means of some steps each."},
-             {CURVES, POD_PLOT_STEP, "Step time", "Medians of some steps each, rank 0."},
-             {PHASES, POD_N_CURVES, "Where a step goes",
-              "reduce: all-reduce that was not hidden. Means over ranks."},
-             {CATEGORIES, POD_N_CURVES, "Where the time of all ranks went",
-              "All attempts of each job; names are those of ml-goodput-measurement."}};
+} plots[POD_N_PLOTS] = {
+    [POD_PLOT_BY_TIME] = {"Accuracy by time",
+                          "On the test split; time begins before the data are read. Dashed: the"
+                          " target."},
+    [POD_PLOT_BY_EPOCH] = {"Accuracy by epoch", "On the test split."},
+    [POD_PLOT_LOSS] = {"Training loss", "Means of some steps each."},
+    [POD_PLOT_STEP] = {"Step time", "Medians of some steps each, rank 0."},
+    [POD_PLOT_PHASES] = {"Where a step goes",
+                         "reduce: all-reduce that was not hidden. Means over ranks."},
+    [POD_PLOT_CATEGORIES] = {"Where the time of all ranks went",
+                             "All attempts of each job, as minipod goodput has them."}};
 
-enum { N_PLOTS = sizeof plots / sizeof plots[0] };
-
-static bool write_script(const pod_report_run run[], int n, int which, FILE *to)
-{
-    if (plots[which].kind == CURVES) return pod_report_plot_curves(run, n, plots[which].curves, to);
-    return pod_report_plot_stacks(run, n, plots[which].kind == PHASES, to);
-}
-
-/* A drawing within a page begins with its <svg>. */
-static pod_status put_drawing(FILE *to, const char *script, bool *is_installed)
+/* A drawing within a page begins with its <svg>; one that fails costs no page. */
+static pod_status put_drawing(FILE *to, const char *script, pod_report_plot which, pod_log *log,
+                              bool *is_installed)
 {
     char *svg = NULL;
     size_t bytes;
@@ -126,27 +128,27 @@ static pod_status put_drawing(FILE *to, const char *script, bool *is_installed)
     if (!drawn) return pod_fail(POD_E_NOMEM, "no memory for a plot");
     const pod_status s = pod_plot_draw(script, drawn, is_installed);
     fclose(drawn);
-    const char *begin = svg ? strstr(svg, "<svg") : NULL;
-    if (s == POD_OK && begin) fputs(begin, to);
+    const char *begin = s == POD_OK && svg ? strstr(svg, "<svg") : NULL;
+    if (begin)
+        fprintf(to, "<h2>%s</h2>\n<p>%s</p>\n<div>%s</div>\n", plots[which].title,
+                plots[which].note, begin);
+    else if (s != POD_OK)
+        pod_log_say(log, POD_LOG_WARNING, "no plot of '%s': %s", plots[which].title,
+                    pod_error_text());
     free(svg);
-    return s;
+    return POD_OK;
 }
 
-static pod_status put_plot(FILE *to, const pod_report_run run[], int n, int which,
-                           bool *is_installed)
+static pod_status put_plot(FILE *to, const pod_report_run run[], int n, pod_report_plot which,
+                           pod_log *log, bool *is_installed)
 {
     char *script = NULL;
     size_t bytes;
     FILE *text = open_memstream(&script, &bytes);
     if (!text) return pod_fail(POD_E_NOMEM, "no memory for a plot's script");
-    const bool has_any = write_script(run, n, which, text);
-    pod_status s = POD_OK;
+    const bool has_any = pod_report_plot_script(run, n, which, text);
     fclose(text);
-    if (has_any) {
-        fprintf(to, "<h2>%s</h2>\n<p>%s</p>\n<div>", plots[which].title, plots[which].note);
-        s = put_drawing(to, script, is_installed);
-        fputs("</div>\n", to);
-    }
+    const pod_status s = has_any ? put_drawing(to, script, which, log, is_installed) : POD_OK;
     free(script);
     return s;
 }
@@ -159,10 +161,12 @@ static pod_status put_page(FILE *to, const pod_report_run run[], int n, pod_log 
             n, n == 1 ? "" : "s");
     put_results(to, run, n);
     if (n > 1) put_settings(to, run, n);
-    for (int i = 0; i < N_PLOTS && is_installed; i++)
-        POD_TRY(put_plot(to, run, n, i, &is_installed));
-    if (!is_installed)
+    for (pod_report_plot p = 0; p < POD_N_PLOTS && is_installed; p++)
+        POD_TRY(put_plot(to, run, n, p, log, &is_installed));
+    if (!is_installed) {
+        fputs("<p>No plots: gnuplot was not installed.</p>\n", to);
         pod_log_say(log, POD_LOG_WARNING, "no plots: gnuplot is not installed (gnuplot-nox)");
+    }
     fputs("</body></html>\n", to);
     return POD_OK;
 }

@@ -1,15 +1,15 @@
-/* What `minipod report` takes of a run: results and settings from run.json, its steps from steps.csv, where
- * the time of all ranks went from goodput.json. */
-#include <cjson/cJSON.h>
+/* What `minipod report` takes of a run: results and settings from run.json, its steps from
+ * steps.csv, where the time of all ranks went from goodput.json. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/common/run_json.h"
 #include "bench/report.h"
 #include "runtime/core/file.h"
 
-enum { MAX_BYTES = 1 << 28, MOST_POINTS = 500 }; /* of a curve of steps */
+enum { MAX_BYTES = 1 << 30, MOST_POINTS = 500 }; /* of a curve of steps */
 
 typedef struct result {
     const char *within,
@@ -49,14 +49,9 @@ static const result results[] = {
 
 enum { N_RESULTS = sizeof results / sizeof results[0] };
 
-static const cJSON *item(const cJSON *o, const char *name)
-{
-    return cJSON_GetObjectItemCaseSensitive(o, name);
-}
-
 static double number(const cJSON *o, const char *name) /* NaN of what is not known */
 {
-    const cJSON *value = item(o, name);
+    const cJSON *value = pod_run_json_item(o, name);
     return cJSON_IsNumber(value) && isfinite(value->valuedouble) ? value->valuedouble : (double)NAN;
 }
 
@@ -64,8 +59,8 @@ static double number(const cJSON *o, const char *name) /* NaN of what is not kno
 
 static const char *text_of(pod_arena *a, const result *r, const cJSON *run)
 {
-    const cJSON *o = r->within ? item(run, r->within) : run;
-    const cJSON *value = item(o, r->key);
+    const cJSON *o = r->within ? pod_run_json_item(run, r->within) : run;
+    const cJSON *value = pod_run_json_item(o, r->key);
     const double x = number(o, r->key);
     if (r->scale == 0)
         return pod_arena_text(a, "%s", cJSON_IsString(value) ? value->valuestring : "-");
@@ -118,7 +113,7 @@ static pod_status take_evaluations(pod_arena *a, const cJSON *evaluations, pod_r
     return POD_OK;
 }
 
-/* The numbers of an object, as shares of their sum unless they are shares already. */
+/* The numbers of an object, as shares of their sum. */
 static pod_status take_parts(pod_arena *a, const cJSON *o, pod_report_part **out, int *n)
 {
     double sum = 0;
@@ -132,6 +127,7 @@ static pod_status take_parts(pod_arena *a, const cJSON *o, pod_report_part **out
         (*out)[(*n)++].share = p->valuedouble;
         sum += p->valuedouble;
     }
+    if (isinf(sum)) *n = 0;
     for (int i = 0; i < *n; i++) (*out)[i].share /= sum;
     return POD_OK;
 }
@@ -139,19 +135,18 @@ static pod_status take_parts(pod_arena *a, const cJSON *o, pod_report_part **out
 static pod_status take_record(pod_arena *a, const cJSON *run, pod_report_run *out)
 {
     POD_TRY(take_results(a, run, out));
-    POD_TRY(take_settings(a, item(run, "settings"), out));
-    POD_TRY(take_evaluations(a, item(run, "evaluations"), out));
-    return take_parts(a, item(run, "phase_share"), &out->phase, &out->n_phases);
+    POD_TRY(take_settings(a, pod_run_json_item(run, "settings"), out));
+    POD_TRY(take_evaluations(a, pod_run_json_item(run, "evaluations"), out));
+    return take_parts(a, pod_run_json_item(run, "phase_share"), &out->phase, &out->n_phases);
 }
 
 static pod_status parse_record(pod_arena *a, const char *text, pod_report_run *out)
 {
-    cJSON *run = cJSON_Parse(text);
-    const cJSON *schema = item(run, "schema");
-    const bool is_run = cJSON_IsString(schema) && strcmp(schema->valuestring, "minipod.run") == 0;
-    const pod_status s =
-        is_run ? take_record(a, run, out)
-               : pod_fail(POD_E_FORMAT, "%s/run.json: is no record of a run", out->folder);
+    cJSON *run;
+    const char *path = pod_arena_text(a, "%s/run.json", out->folder);
+    if (!path) return POD_E_NOMEM;
+    POD_TRY(pod_run_json_parse(path, text, &run));
+    const pod_status s = take_record(a, run, out);
     cJSON_Delete(run);
     return s;
 }
@@ -188,6 +183,7 @@ static double cell(const char *line, int column)
         line += strcspn(line, ",\r\n");
         if (*line++ != ',') return (double)NAN;
     }
+    if (strchr(",\r\n", *line)) return (double)NAN; /* strtod would go on to the next line */
     char *end;
     const double x = strtod(line, &end);
     return end > line && isfinite(x) ? x : (double)NAN;
@@ -208,10 +204,10 @@ static pod_status read_steps(const char *folder, pod_arena *a, const char *text,
     s->value = POD_ARENA_NEW(a, double, n_lines);
     if (!s->at || !s->ms || !s->value) return POD_E_NOMEM;
     for (const char *p = next_line(text); *p; p = next_line(p)) {
-        const double at = cell(p, s->step), total_s = cell(p, s->total);
-        if (*p == '#' || isnan(at) || isnan(total_s)) continue;
+        const double at = cell(p, s->step), ms = 1e3 * cell(p, s->total);
+        if (*p == '#' || isnan(at) || !isfinite(ms)) continue;
         s->at[s->n] = at;
-        s->ms[s->n] = 1e3 * total_s;
+        s->ms[s->n] = ms;
         s->value[s->n++] = cell(p, s->loss);
     }
     return POD_OK;
@@ -244,12 +240,25 @@ static void thin(steps *s, pod_report_run *out)
 
 /* ---- a run ---- */
 
+/* Known to the end of the job, where run.json was written before it. */
+static pod_status take_runtime_goodput(pod_arena *a, const cJSON *o, pod_report_run *out)
+{
+    const double x = number(o, "runtime_goodput");
+    for (int i = 0; i < N_RESULTS; i++) {
+        if (isnan(x) || strcmp(results[i].key, "runtime_goodput") != 0) continue;
+        out->result[i].text = pod_arena_text(a, "%.*f", results[i].places, x * results[i].scale);
+        if (!out->result[i].text) return POD_E_NOMEM;
+    }
+    return POD_OK;
+}
+
 static pod_status parse_goodput(pod_arena *a, const char *text, pod_report_run *out)
 {
     cJSON *o = cJSON_Parse(text);
-    const pod_status s =
-        o ? take_parts(a, item(o, "categories_ns"), &out->category, &out->n_categories)
+    pod_status s =
+        o ? take_parts(a, pod_run_json_item(o, "categories_ns"), &out->category, &out->n_categories)
           : pod_fail(POD_E_FORMAT, "%s/goodput.json: is no JSON", out->folder);
+    if (s == POD_OK) s = take_runtime_goodput(a, o, out);
     cJSON_Delete(o);
     return s;
 }
@@ -267,22 +276,20 @@ pod_status pod_report_parse(pod_arena *a, const char *folder, const char *record
     return POD_OK;
 }
 
-/* NULL where it is not there and need not be. */
-static pod_status read_file(pod_arena *a, const char *folder, const char *name, bool is_needed,
-                            char **out)
+/* NULL where it is not there. */
+static pod_status read_file(pod_arena *a, const char *folder, const char *name, char **out)
 {
     char path[POD_PATH_BYTES];
     POD_TRY(pod_path_join(folder, name, path));
     *out = NULL;
-    return is_needed || access(path, F_OK) == 0 ? pod_file_read_text(a, path, MAX_BYTES, out)
-                                                : POD_OK;
+    return access(path, F_OK) == 0 ? pod_file_read_text(a, path, MAX_BYTES, out) : POD_OK;
 }
 
 pod_status pod_report_read(pod_arena *a, const char *folder, pod_report_run *out)
 {
     char *record, *steps_text, *goodput;
-    POD_TRY(read_file(a, folder, "run.json", true, &record));
-    POD_TRY(read_file(a, folder, "steps.csv", false, &steps_text));
-    POD_TRY(read_file(a, folder, "goodput.json", false, &goodput));
+    POD_TRY(pod_run_json_read(a, folder, &record));
+    POD_TRY(read_file(a, folder, "steps.csv", &steps_text));
+    POD_TRY(read_file(a, folder, "goodput.json", &goodput));
     return pod_report_parse(a, folder, record, steps_text, goodput, out);
 }

@@ -23,13 +23,12 @@ static const struct {
               {POD_CMD_SIMULATE, "links.svg"},
               {POD_CMD_SIMULATE, "job.json"},
               {POD_CMD_SIMULATE, "job.svg"},
-              {POD_CMD_SCALE, "scale.svg"},
-              {POD_CMD_MLPERF, "mlperf.json"}};
+              {POD_CMD_SCALE, "scale.svg"}};
 /* And folders of it whose every file is theirs. */
 static const struct {
     uint32_t commands;
     const char *name;
-} folder_in_out[] = {{POD_CMD_TRAIN, "job"}, {POD_CMD_TRAIN, "checkpoint"}};
+} folder_in_out[] = {{POD_CMD_TRAIN, "job"}, {POD_CMD_TRAIN, "checkpoint"}, {POD_CMD_MLPERF, "."}};
 
 static const pod_option *option_of(int o)
 {

@@ -1,34 +1,29 @@
 /* What run.json says of a training that has nothing left to do. */
-#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/common/run_json.h"
 #include "bench/run.h"
 #include "runtime/core/file.h"
 
-static const cJSON *item(const cJSON *o, const char *name)
-{
-    return cJSON_GetObjectItemCaseSensitive(o, name);
-}
-
 static double number(const cJSON *o, const char *name) /* 0 of null, and of what is missing */
 {
-    const cJSON *value = item(o, name);
+    const cJSON *value = pod_run_json_item(o, name);
     return cJSON_IsNumber(value) ? value->valuedouble : 0;
 }
 
 static bool is_text(const cJSON *o, const char *name, const char *text)
 {
-    const cJSON *value = item(o, name);
+    const cJSON *value = pod_run_json_item(o, name);
     return cJSON_IsString(value) && strcmp(value->valuestring, text) == 0;
 }
 
 /* Whether it has the number, or null for what is not known. */
 static bool is_number(const cJSON *o, const char *name, bool is_known, double x)
 {
-    const cJSON *value = item(o, name);
+    const cJSON *value = pod_run_json_item(o, name);
     if (!is_known) return cJSON_IsNull(value);
     return cJSON_IsNumber(value) && value->valuedouble == x;
 }
@@ -40,7 +35,7 @@ static bool is_of(const cJSON *run, const pod_train_result *t)
     snprintf(hash, sizeof hash, "%016" PRIx64, t->weights_hash);
     return is_text(run, "weights_hash", hash) && is_text(run, "status", "OK") &&
            is_number(run, "steps", true, (double)t->first_step) &&
-           cJSON_IsFalse(item(run, "stopped"));
+           cJSON_IsFalse(pod_run_json_item(run, "stopped"));
 }
 
 static bool has_same_end(const cJSON *run, const pod_run *r)
@@ -52,7 +47,8 @@ static bool has_same_end(const cJSON *run, const pod_run *r)
 
 static void take_measures(const cJSON *run, pod_train_result *t)
 {
-    const cJSON *step = item(run, "step_spread_s"), *share = item(run, "phase_share");
+    const cJSON *step = pod_run_json_item(run, "step_spread_s"),
+                *share = pod_run_json_item(run, "phase_share");
     const double n = number(step, "n");
     if (!(n > 0 && n < 1e15)) return; /* of no step */
     t->stats.step = (pod_spread){.n = (int64_t)n,

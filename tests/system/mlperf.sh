@@ -62,7 +62,7 @@ done
 says 0 'the slowest, which missed the target' missed-0 five/run-1 five/run-2 five/run-3
 says 1 'score: none, 2 of 4 runs missed the target and 1 may' missed-0 missed-1 five/run-2 five/run-3
 "$minipod" "${train[@]}" --batch 50 --target 0.5 --out other >/dev/null || fail "train of another batch"
-says 2 'other: 1 ranks, and 2 in five/run-0' five/run-0 five/run-1 other
+says 2 'other: ranks are 1, and 2 in five/run-0' five/run-0 five/run-1 other
 "$minipod" launch -n 2 -- "${train[@]}" --batch 50 --target 0.5 --out other >/dev/null 2>&1 || fail "launch of another batch"
 says 2 "other: --batch is '50', and '100' in five/run-0: runs of a score differ in their seeds alone" five/run-0 other
 
@@ -74,23 +74,61 @@ says 1 '2 runs missed their target: with 3 more there is no score either' \
 # One that is stopped begins anew.
 "$minipod" mlperf --runs 3 --out stopped -- launch -n 2 -- "${train[@]}" --epochs 5000 --target 0.9999 >out 2>&1 &
 pid=$!
-for _ in $(seq 200); do
-    grep -qs '"step"' stopped/run-0/job/attempt-001.rank-0000.jsonl && break
+stepped=no
+for _ in $(seq 600); do
+    grep -qs '"step"' stopped/run-0/job/attempt-001.rank-0000.jsonl && stepped=yes && break
     sleep 0.05
 done
+[ $stepped = yes ] || fail "a stop: no step within 30 s"
 kill -TERM $pid
 wait $pid
 code=$?
 [ $code -eq 1 ] || fail "a stop: exit $code, want 1: $(tail -3 out)"
-grep -q 'stopped/run-0: was asked to stop; the same command goes on with this run' out || fail "a stop: $(tail -3 out)"
+grep -q 'stopped/run-0: was asked to stop; the same command begins this run anew' out || fail "a stop: $(tail -3 out)"
 [ ! -e stopped/run-1 ] || fail "a run began after the stop"
-says 2 'stopped/run-0/run.json: the run was stopped before its end' stopped/run-0
+says 2 'stopped/run-0: the run was stopped before its end' stopped/run-0
+
+# Signals that are switched off, as by nohup, and SIGCHLD inherited so: the series goes on.
+(trap '' HUP CHLD INT
+    exec "$minipod" mlperf --runs 3 --out deaf -- "${train[@]}" --target 0.8) >out 2>&1 &
+pid=$!
+for _ in $(seq 600); do
+    [ -d deaf/run-0/job ] && break
+    sleep 0.01
+done
+kill -HUP $pid
+wait $pid
+code=$?
+[ $code -eq 0 ] && [ -e deaf/run-2/run.json ] || fail "signals that are switched off: exit $code: $(tail -3 out)"
+
+# A reader that leaves ends no series.
+"$minipod" mlperf --runs 3 --out head -- "${train[@]}" --target 0.8 2>/dev/null | head -1 >/dev/null
+[ -e head/mlperf.json ] || fail "a reader left, and the runs were not scored"
+
+# Time spent before is not in a run that goes on from another; what is there is not trained over.
+"$minipod" "${train[@]}" --target 0 --epochs 2 --out pre >/dev/null || fail "train before"
+for i in 1 2 3; do
+    "$minipod" "${train[@]}" --resume pre --target 0.7 --epochs 12 --out fine$i >/dev/null || fail "train on"
+done
+says 2 'fine1/mllog.txt:[0-9]*: goes on from another run, whose time is not in it' fine1 fine2 fine3
+MINIPOD_RESUME=pre says 2 'resume: each run begins anew' --out on -- "${train[@]}" --target 0.7
+mkdir there
+cp -r pre there/run-0
+says 2 'there/run-0/run.json: a run without --target has no time to it' --out there -- "${train[@]}" --target 0.8
+cmp -s pre/run.json there/run-0/run.json || fail "a run that was there was trained over"
+
+# Fewer runs than before: the logs of the others go.
+says 0 'score: ' --runs 3 --seed 11 --out five -- launch -n 2 -- "${train[@]}" --target 0.8
+[ -e five/result_2.txt ] && [ ! -e five/result_3.txt ] || fail "logs of runs that are not scored: $(ls five)"
 
 # What is wrong is said before anything runs.
+says 2 "in ./ of --out, where the command writes" --out five --json five/run-0/run.json -- "${train[@]}" --target 0.8
+says 2 "csv: cannot be train's" --out none -- "${train[@]}" --target 0.8 --csv t.csv
+says 2 'out: want a folder for the runs' -- launch -n 2 -- "${train[@]}" --target 0.8
 says 2 'which runs?'
 says 2 'runs: is how many are trained' --runs 3 five/run-0
 says 2 'target: train has none' --out none -- train --model mlp
-says 2 'seed: is set for each run' --out none -- launch -n 2 -- train --seed 3 --target 0.8
+says 2 "seed: cannot be train's" --out none -- launch -n 2 -- train --seed 3 --target 0.8
 says 2 "repeats train, or launch -- train, found 'eval'" --out none -- eval --resume five/run-0
 says 2 "--btch: there is no such option" --out none -- train --btch 3 --target 0.8
 says 2 'absent/run.json: ' absent five/run-0

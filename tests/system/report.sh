@@ -61,8 +61,17 @@ ln -s "$(command -v mpirun)" bin/
 rm plain/steps.csv plain/goodput.json
 PATH=$work/bin "$minipod" report plain -o tables.html 2>said || fail "report without gnuplot"
 grep -q 'no plots: gnuplot is not installed' said || fail "report without gnuplot says $(cat said)"
+grep -q '<h2>Accuracy' tables.html && fail "a page without plots has their headings"
 grep -q '<td>plain\|<th>plain' tables.html || fail "report without gnuplot has no table"
 "$minipod" report plain -o less.html || fail "report of a run without steps.csv"
+
+# A folder's % is no format, a target that was missed is drawn, losses that cannot be cost one plot;
+# gnuplot has nothing to say of a single evaluation.
+"$minipod" "${train[@]}" --epochs 1 --target 0.99 --out '100%' >/dev/null
+sed -i 's/,[0-9.]*,\([0-9.]*\)$/,nan,\1/' '100%/steps.csv'
+"$minipod" report '100%' -o odd.html >said 2>&1 || fail "report of an odd run: $(cat said)"
+[ ! -s said ] || fail "report of an odd run says $(cat said)"
+[ "$(grep -o '<svg' odd.html | wc -l)" -eq 5 ] || ! command -v gnuplot >/dev/null || fail "report of an odd run: plots"
 
 refused() {
     local text=$1
@@ -73,7 +82,7 @@ refused() {
 }
 refused 'which runs?'
 refused 'output: want a file' plain
-refused 'absent/run.json: ' absent -o x.html
+refused 'absent/run.json: is not there' absent -o x.html
 refused "'plain/run.json' is a file of plain, which the command reads" plain -o plain/run.json
 echo '{' >plain/run.json
 refused 'plain/run.json: is no record of a run' plain -o x.html

@@ -31,7 +31,7 @@ static void test_record(void)
     CU_ASSERT_STRING_EQUAL(result(&r, "CPU"), "a CPU");
     CU_ASSERT_STRING_EQUAL(result(&r, "step, median, ms"), "1.250");
     CU_ASSERT_STRING_EQUAL(result(&r, "time to target, s"), "-");
-    CU_ASSERT_STRING_EQUAL(result(&r, "git"), "");
+    CU_ASSERT_STRING_EQUAL(result(&r, "minipod, git"), "-");
     CU_ASSERT_EQUAL(r.n_settings, 2);
     CU_ASSERT_EQUAL(r.by_epoch.n, 2);
     CU_ASSERT(r.by_time.x[1] == 4 && r.by_epoch.x[1] == 3 && r.by_epoch.y[1] == 0.7);
@@ -47,7 +47,10 @@ static void test_categories(void)
     pod_report_run r;
     POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_OK(pod_report_parse(a, "runs/a", record, NULL,
-                                  "{\"categories_ns\": {\"A\": 3000, \"B\": 0, \"C\": 1000}}", &r));
+                                  "{\"categories_ns\": {\"A\": 3000, \"B\": 0, \"C\": 1000},"
+                                  " \"runtime_goodput\": 0.435}",
+                                  &r));
+    CU_ASSERT_STRING_EQUAL(result(&r, "runtime goodput, %"), "43.50");
     CU_ASSERT_EQUAL(r.n_categories, 2);
     CU_ASSERT(r.category[0].share == 0.75 && r.category[1].share == 0.25);
     pod_arena_destroy(a);
@@ -77,6 +80,18 @@ static void test_steps(void)
     free(text);
 }
 
+/* An empty cell is none, and not the number that the next line begins with. */
+static void test_empty_cell(void)
+{
+    pod_arena *a;
+    pod_report_run r;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(
+        pod_report_parse(a, "runs/a", record, "step,total,loss\n1,0.1,\n2,0.1,3\n", NULL, &r));
+    CU_ASSERT(r.loss.n == 2 && isnan(r.loss.y[0]) && r.loss.y[1] == 3);
+    pod_arena_destroy(a);
+}
+
 static void test_refused(void)
 {
     pod_arena *a;
@@ -91,11 +106,10 @@ static void test_refused(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {{"a record", test_record},
-                              {"categories", test_categories},
-                              {"steps become points", test_steps},
-                              {"what is refused", test_refused},
-                              CU_TEST_INFO_NULL};
+static CU_TestInfo tests[] = {
+    {"a record", test_record},           {"categories", test_categories},
+    {"steps become points", test_steps}, {"an empty cell", test_empty_cell},
+    {"what is refused", test_refused},   CU_TEST_INFO_NULL};
 
 CU_SuiteInfo pod_test_suites[] = {
     {"bench.report", NULL, NULL, NULL, NULL, tests},

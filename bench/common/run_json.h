@@ -1,0 +1,19 @@
+/* run.json as training leaves it, read. */
+#ifndef MINIPOD_BENCH_COMMON_RUN_JSON_H
+#define MINIPOD_BENCH_COMMON_RUN_JSON_H
+
+#include <cjson/cJSON.h>
+
+#include "kernels/base/arena.h"
+#include "kernels/base/status.h"
+
+/* The text of FOLDER/run.json, in the arena. E_IO: also where it is not there. */
+POD_MUST pod_status pod_run_json_read(pod_arena *a, const char *folder, char **out);
+
+/* The caller deletes `out`. E_FORMAT, naming the path: it is no record of a run. */
+POD_MUST pod_status pod_run_json_parse(const char *path, const char *text, cJSON **out);
+
+/* NULL where there is none, also of NULL. */
+const cJSON *pod_run_json_item(const cJSON *o, const char *name);
+
+#endif
