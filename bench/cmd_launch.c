@@ -23,6 +23,7 @@
 #include "runtime/train/guard.h"
 
 enum { MAX_ADDED = 8, PATH_BYTES = 4096 }; /* MAX_ADDED: words of ours beside the person's */
+enum { NO_HOST = 255 }; /* mpirun's exit code where a host is not reached, which may come back */
 
 static const double least_stall_s = 3600; /* unless another is asked for */
 
@@ -337,7 +338,7 @@ static pod_launch_next decide(const launch *l, int attempt, const pod_launch_out
         .killed = o->heard.rank >= 0 || pod_launch_signal_of(o->exit_code) > 0,
         .hung = o->stalled || o->heard.overdue[0] != '\0',
         .refused = o->heard.refused && !o->has_logs && !l->has_begun,
-        .unstarted = l->is_job && !l->has_logs,
+        .unstarted = l->is_job && !l->has_logs && o->exit_code != NO_HOST,
         .asked_to_stop = pod_launch_run_asked_to_stop(l->run),
         .stopped = log->stopped,
         .finished = log->finished,
