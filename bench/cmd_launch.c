@@ -419,9 +419,9 @@ static pod_status say_last(const launch *l, int attempt, const char *tale, bool 
                     l->n_restarts);
 }
 
-/* Of a launch that nothing began of: the job that it would
- * have gone on with is as it was, and where there was none a folder that looks like a run's would
- * only mislead. What is not empty stays. */
+/* Of a launch of which nothing began: the job that it would have gone on with is as it was, and
+ * where there was none a folder that looks like a run's would only mislead. What is not empty
+ * stays. */
 static void take_back(launch *l)
 {
     static const char *const folders[] = {"job", "checkpoint"};
