@@ -1,4 +1,4 @@
-#define _XOPEN_SOURCE 700 /* realpath */
+#define _GNU_SOURCE /* realpath, F_OFD_SETLK */
 #include "runtime/core/file.h"
 
 #include <errno.h>
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MAX_PATH_BYTES = 4096 };
@@ -46,18 +47,61 @@ static pod_status check_replaceable(const char *path)
     return pod_fail(POD_E_IO, "%s: cannot write a file: it is %s", path, kind);
 }
 
-/* Of two runs into one folder the later is refused and harms nothing. fcntl's lock, since HDF5 puts
- * flock's on the same file. Where there are no locks there is none. */
-static FILE *open_locked(const char *name, int flags)
+/* ---- one writer at a time ---- */
+
+bool pod_part_is_named(int fd, const char *part)
 {
-    int fd = open(name, O_RDWR | O_CLOEXEC | flags, 0666);
-    if (fd < 0) return NULL;
+    struct stat own, named;
+    return fstat(fd, &own) == 0 && stat(part, &named) == 0 && own.st_dev == named.st_dev &&
+           own.st_ino == named.st_ino;
+}
+
+/* A lock of the open file, not of the process: it stays when the process closes the same file by
+ * another descriptor, as HDF5 does, and does not meet flock's, which HDF5 takes. */
+static bool is_lock_refused(int fd)
+{
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    bool taken = fcntl(fd, F_SETLK, &lock) != 0 && (errno == EAGAIN || errno == EACCES);
-    if (taken) errno = EBUSY;
-    FILE *stream = taken ? NULL : fdopen(fd, "r+");
-    if (stream) return stream;
-    int reason = errno;
+    return fcntl(fd, F_OFD_SETLK, &lock) != 0 && (errno == EAGAIN || errno == EACCES);
+}
+
+static int open_locked(const char *name, int flags)
+{
+    const int fd = open(name, O_RDWR | O_CLOEXEC | flags, 0666);
+    if (fd < 0) return -1;
+    const bool is_refused = is_lock_refused(fd);
+    /* Whoever had the lock may have renamed the file before it let go: then this is its result. */
+    if (!is_refused && pod_part_is_named(fd, name)) return fd;
+    close(fd);
+    errno = EBUSY;
+    return -1;
+}
+
+/* Those that only ask whether a file can be written have it for an instant: hence several tries. */
+static int open_alone(const char *name, int flags)
+{
+    enum { MOST_TRIES = 20 };
+    const struct timespec pause = {.tv_nsec = 1000000};
+    int fd = open_locked(name, flags);
+    for (int i = 1; fd < 0 && errno == EBUSY && i < MOST_TRIES; i++) {
+        nanosleep(&pause, NULL);
+        fd = open_locked(name, flags);
+    }
+    return fd;
+}
+
+int pod_part_open(const char *part) { return open_alone(part, O_CREAT); }
+
+const char *pod_part_reason(int error)
+{
+    return error == EBUSY ? "another process is writing it" : strerror(error);
+}
+
+static FILE *open_stream(const char *name, int flags)
+{
+    const int fd = open_alone(name, flags);
+    FILE *stream = fd < 0 ? NULL : fdopen(fd, "r+");
+    if (stream || fd < 0) return stream;
+    const int reason = errno;
     close(fd);
     errno = reason;
     return NULL;
@@ -70,15 +114,14 @@ bool pod_file_is_taken(const char *path)
     free(part);
     if (fd < 0) return false;
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    const bool taken = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    const bool taken = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
     close(fd);
     return taken;
 }
 
 static pod_status cannot_write(pod_status s, const char *path)
 {
-    return pod_fail(s, "%s: cannot write: %s", path,
-                    errno == EBUSY ? "another process is writing it" : strerror(errno));
+    return pod_fail(s, "%s: cannot write: %s", path, pod_part_reason(errno));
 }
 
 static bool has_bytes(const char *path)
@@ -100,7 +143,7 @@ pod_status pod_file_hold(const char *path, pod_file **out)
         return pod_fail(POD_E_NOMEM, "%s: out of memory", path);
     }
     f->is_left = has_bytes(f->part);
-    f->stream = open_locked(f->part, O_CREAT);
+    f->stream = open_stream(f->part, O_CREAT);
     if (!f->stream) {
         pod_status s = cannot_write(POD_E_IO, path);
         release(f);
@@ -133,7 +176,7 @@ pod_status pod_file_begin(pod_file *f)
 pod_status pod_file_go_on(pod_file *f)
 {
     if (f->is_left || !has_bytes(f->path)) return POD_OK;
-    FILE *whole = open_locked(f->path, 0);
+    FILE *whole = open_stream(f->path, 0);
     if (!whole || rename(f->path, f->part) != 0) {
         const pod_status s = cannot_write(POD_E_IO, f->path);
         if (whole) fclose(whole);
@@ -180,27 +223,39 @@ static void sync_directory_of(const char *path)
     close(fd);
 }
 
-pod_status pod_file_close(pod_file *f)
+/* Renamed under the lock, so that nobody begins PATH.part anew in between. 0, or errno; -1 where
+ * the stream keeps no reason. */
+static int finish(pod_file *f)
 {
     errno = 0;
-    bool ok =
-        fflush(f->stream) == 0 && !ferror(f->stream) && (!f->part || fsync(fileno(f->stream)) == 0);
-    int reason = errno;
-    if (fclose(f->stream) != 0 && ok) {
-        ok = false;
-        reason = errno;
-    }
-    if (ok && f->part && rename(f->part, f->path) != 0) {
-        ok = false;
-        reason = errno;
-    }
-    pod_status s = POD_OK;
-    if (ok && f->part) sync_directory_of(f->path);
-    if (!ok) {
-        s = pod_fail(POD_E_WRITE, "%s: cannot write: %s", f->path,
-                     reason ? strerror(reason) : "an earlier write failed");
-        if (f->is_whole_or_none) unlink(f->part);
-    }
+    if (fflush(f->stream) != 0 || ferror(f->stream)) return errno ? errno : -1;
+    if (!f->part) return 0;
+    if (fsync(fileno(f->stream)) != 0) return errno;
+    if (!pod_part_is_named(fileno(f->stream), f->part)) return ESTALE;
+    if (rename(f->part, f->path) != 0) return errno;
+    sync_directory_of(f->path);
+    return 0;
+}
+
+static const char *reason_of(int error)
+{
+    if (error == ESTALE) return "somebody removed or replaced its .part meanwhile";
+    return error == -1 ? "an earlier write failed" : strerror(error);
+}
+
+static void remove_part(const pod_file *f)
+{
+    if (pod_part_is_named(fileno(f->stream), f->part)) unlink(f->part);
+}
+
+pod_status pod_file_close(pod_file *f)
+{
+    int error = finish(f);
+    if (error != 0 && f->is_whole_or_none) remove_part(f);
+    if (fclose(f->stream) != 0 && error == 0 && !f->part) error = errno; /* others are synced */
+    const pod_status s =
+        error == 0 ? POD_OK
+                   : pod_fail(POD_E_WRITE, "%s: cannot write: %s", f->path, reason_of(error));
     release(f);
     return s;
 }
@@ -211,7 +266,7 @@ void pod_file_abandon(pod_file *f)
     if (f->was_whole)
         (void)rename(f->part, f->path); /* else the next attempt finds it as it is */
     else if (f->part && !f->is_left)
-        unlink(f->part);
+        remove_part(f);
     fclose(f->stream);
     release(f);
 }

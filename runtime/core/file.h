@@ -17,13 +17,13 @@
 typedef struct pod_file pod_file;
 
 /* Opens PATH.part for writing; the directory must exist. What stands at PATH may only be a regular
- * file: a device or a link would be replaced by one. Refused while another process has it open. */
+ * file: a device or a link would be replaced by one. E_IO while it is open anywhere else; that ends
+ * when it is closed, or when its process ends, however that happens. */
 POD_MUST pod_status pod_file_open(const char *path, pod_file **out);
 /* Whether pod_file_open would succeed; asked before long work. Leaves nothing. */
 POD_MUST pod_status pod_file_check(const char *path);
 
-/* Whether another process has it open for that; false where it cannot be known. Not while this one
- * has it open. */
+/* Whether it is open for that; false where it cannot be known. */
 bool pod_file_is_taken(const char *path);
 
 /* A file of results, which a person names: as pod_file_open, but `-` and a link to what standard
@@ -47,6 +47,16 @@ POD_MUST pod_status pod_file_close(pod_file *f);
 /* Removes PATH.part, unless it is what an earlier process left, and releases f; NULL is allowed.
  * What pod_file_go_on took from PATH has that name again, where nothing was cut or put. */
 void pod_file_abandon(pod_file *f);
+
+/* ---- one writer at a time, for who writes PATH.part by other means ---- */
+
+/* Opens the file, made where there is none, for reading and writing, and locks it until the
+ * descriptor is closed or the process ends. What stands in it stays. Answers -1 with errno, which
+ * is EBUSY while another has it locked. A file system without locks gives none. */
+int pod_part_open(const char *part);
+/* Whether the name is still that of the open file, which somebody may have removed or replaced. */
+bool pod_part_is_named(int fd, const char *part);
+const char *pod_part_reason(int error); /* strerror's, and of EBUSY that another is writing */
 
 /* ---- a file that grows over several processes, each of which may be killed ---- */
 

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/core/file.h"
+
 pod_status pod_disk_path(char out[POD_DISK_PATH_BYTES], const char *fmt, ...)
 {
     va_list args;
@@ -41,10 +43,16 @@ static bool has_space(pod_disk *d)
     return false;
 }
 
+/* Nobody else's while it is open. */
 static int open_new(pod_disk *d, const char *path)
 {
     if (!has_space(d)) return -1;
-    return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const int fd = pod_part_open(path);
+    if (fd < 0 || ftruncate(fd, 0) == 0) return fd;
+    const int why = errno;
+    close(fd);
+    errno = why;
+    return -1;
 }
 
 static int write_piece(pod_disk *d, int fd, const char *data, size_t bytes)
@@ -87,7 +95,7 @@ static int remove_empty(pod_disk *d, const char *folder)
 
 static pod_status fail(pod_status s, const char *path, const char *what)
 {
-    return pod_fail(s, "%s: cannot %s: %s", path, what, strerror(errno));
+    return pod_fail(s, "%s: cannot %s: %s", path, what, pod_part_reason(errno));
 }
 
 static pod_status not_written(const char *path, const char *what)
@@ -111,18 +119,17 @@ static int write_all(pod_disk *d, int fd, const char *data, size_t bytes)
     return 0;
 }
 
-static pod_status write_part(pod_disk *d, const char *part, const void *data, size_t bytes,
-                             bool lasting)
+/* Renamed under the lock; and what was begun is removed under it, not another's. */
+static pod_status write_open(pod_disk *d, int fd, const char *part, const char *path,
+                             const void *data, size_t bytes, bool lasting)
 {
-    const int fd = open_new(d, part);
-    if (fd < 0) return refused(part, "be made");
-    bool ok = write_all(d, fd, data, bytes) == 0 && (!lasting || sync_open(d, fd) == 0);
-    const int why = errno;
-    if (close(fd) != 0 && ok)
-        ok = false;
-    else
-        errno = why;
-    return ok ? POD_OK : not_written(part, "write");
+    pod_status s = POD_OK;
+    if (write_all(d, fd, data, bytes) != 0 || (lasting && sync_open(d, fd) != 0))
+        s = not_written(part, "write");
+    else if (rename_one(d, part, path) != 0)
+        s = not_written(path, "be named");
+    if (s != POD_OK) (void)remove_one(d, part);
+    return s;
 }
 
 pod_status pod_disk_write(pod_disk *d, const char *path, const void *data, size_t bytes,
@@ -130,9 +137,10 @@ pod_status pod_disk_write(pod_disk *d, const char *path, const void *data, size_
 {
     char part[POD_DISK_PATH_BYTES];
     POD_TRY(pod_disk_path(part, "%s.part", path));
-    pod_status s = write_part(d, part, data, bytes, lasting);
-    if (s == POD_OK && rename_one(d, part, path) != 0) s = not_written(path, "be named");
-    if (s != POD_OK) (void)remove_one(d, part);
+    const int fd = open_new(d, part);
+    if (fd < 0) return refused(part, "be made");
+    const pod_status s = write_open(d, fd, part, path, data, bytes, lasting);
+    if (close(fd) != 0 && s == POD_OK) return not_written(path, "write");
     return s;
 }
 

@@ -109,6 +109,7 @@ pod_status pod_h5_create(const char *path, pod_h5_file *out)
 {
     POD_TRY(ask_system(path, O_WRONLY | O_CREAT));
     hid_t list = access_list(), root = without_times(H5P_FILE_CREATE);
+    H5Pset_file_locking(list, false, true); /* a file system may take its lock for ours */
     hid_t id = H5Fcreate(path, H5F_ACC_TRUNC, root, list);
     pod_h5_reason why = pod_h5_last_reason();
     release(list);

@@ -1,12 +1,12 @@
 #include "runtime/measure/goodput_live.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/core/file.h"
 #include "runtime/core/spread.h"
 #include "runtime/measure/deviation.h"
 
@@ -149,18 +149,19 @@ static void fail(pod_goodput_live *v, pod_status s)
 {
     if (v->status != POD_OK) return;
     v->status = s;
-    snprintf(v->reason, sizeof v->reason, "%s", errno ? strerror(errno) : "a short write");
+    snprintf(v->reason, sizeof v->reason, "%s", errno ? pod_part_reason(errno) : "a short write");
 }
 
 /* Renamed, so that a reader finds it whole; not synced: what a dead machine loses is a second's. */
 static void replace_file(pod_goodput_live *v, size_t bytes)
 {
     errno = 0;
-    const int fd = open(v->part_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    const bool written = fd >= 0 && write(fd, v->file, bytes) == (ssize_t)bytes;
-    const bool closed = fd >= 0 && close(fd) == 0;
-    if (!written || !closed || rename(v->part_path, v->plan.path) != 0)
-        fail(v, fd < 0 ? POD_E_IO : POD_E_WRITE);
+    const int fd = pod_part_open(v->part_path);
+    const bool done = fd >= 0 && ftruncate(fd, 0) == 0 &&
+                      write(fd, v->file, bytes) == (ssize_t)bytes &&
+                      rename(v->part_path, v->plan.path) == 0;
+    if (!done) fail(v, fd < 0 ? POD_E_IO : POD_E_WRITE);
+    if (fd >= 0 && close(fd) != 0) fail(v, POD_E_WRITE);
 }
 
 static void write_now(pod_goodput_live *v, const pod_job_log *l, pod_stamp at)

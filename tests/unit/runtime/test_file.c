@@ -1,5 +1,6 @@
 /* Files written aside and renamed, directories, and the clock and log beside them. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "runtime/core/clock.h"
 #include "runtime/core/file.h"
 #include "runtime/core/log.h"
+#include "runtime/data/disk.h"
 #include "tests/harness/harness.h"
 
 static const char *at(const char *name)
@@ -318,25 +320,71 @@ static void log_progress_spares_results(void)
     free(err_text);
 }
 
-/* What another process has open is neither written nor emptied. */
+static bool is_refused(const char *path)
+{
+    return pod_file_check(path) == POD_E_IO &&
+           strstr(pod_error_text(), "another process is writing it") && pod_file_is_taken(path);
+}
+
+/* What one has open is neither written nor emptied by another, whatever the one closes beside it. */
 static void one_writer(void)
 {
     pod_file *f;
     POD_CHECK_OK(pod_file_open(at("shared"), &f));
     fputs("first\n", pod_file_stream(f));
     fflush(pod_file_stream(f));
+    close(open(at("shared.part"), O_WRONLY)); /* as HDF5 does */
     pid_t other = fork();
     if (other == 0) {
-        bool refused = pod_file_check(at("shared")) == POD_E_IO &&
-                       strstr(pod_error_text(), "another process is writing it") &&
-                       pod_file_is_taken(at("shared")) && !pod_file_is_taken(at("none"));
-        _exit(refused ? 0 : 1);
+        fclose(pod_file_stream(f)); /* the open file of both */
+        _exit(is_refused(at("shared")) && !pod_file_is_taken(at("none")) ? 0 : 1);
     }
     int how = -1;
     CU_ASSERT_EQUAL(waitpid(other, &how, 0), other);
     CU_ASSERT_EQUAL(how, 0);
+    CU_ASSERT_TRUE(is_refused(at("shared")));
+    pod_disk disk = {0};
+    POD_CHECK_FAILS(pod_disk_write(&disk, at("shared"), "x", 1, false), POD_E_IO,
+                    "another process is writing it");
     POD_CHECK_OK(pod_file_close(f));
     check_text(at("shared"), "first\n");
+}
+
+/* A process that was killed holds nothing. */
+static void killed_writer(void)
+{
+    int begun[2];
+    CU_ASSERT_EQUAL_FATAL(pipe(begun), 0);
+    pid_t writer = fork();
+    if (writer == 0) {
+        pod_file *f;
+        if (pod_file_open(at("killed"), &f) == POD_OK) (void)!write(begun[1], "x", 1);
+        pause();
+        _exit(1);
+    }
+    char byte;
+    CU_ASSERT_EQUAL(read(begun[0], &byte, 1), 1);
+    CU_ASSERT_TRUE(is_refused(at("killed")));
+    kill(writer, SIGKILL);
+    waitpid(writer, NULL, 0);
+    CU_ASSERT_TRUE(exists(at("killed.part")) && !pod_file_is_taken(at("killed")));
+    POD_CHECK_OK(pod_file_write_atomic(at("killed"), "second", 6));
+    check_text(at("killed"), "second");
+    close(begun[0]);
+    close(begun[1]);
+}
+
+/* The lock is of a file, and the name may have become another's meanwhile. */
+static void name_taken_away(void)
+{
+    pod_file *f, *g;
+    POD_CHECK_OK(pod_file_open(at("moved"), &f));
+    CU_ASSERT_EQUAL(unlink(at("moved.part")), 0);
+    POD_CHECK_OK(pod_file_open(at("moved"), &g));
+    fputs("second", pod_file_stream(g));
+    POD_CHECK_FAILS(pod_file_close(f), POD_E_WRITE, "moved: cannot write: somebody removed or");
+    POD_CHECK_OK(pod_file_close(g));
+    check_text(at("moved"), "second");
 }
 
 static CU_TestInfo tests[] = {
@@ -346,6 +394,8 @@ static CU_TestInfo tests[] = {
     {"files of results", results},
     {"within a folder", within},
     {"one writer", one_writer},
+    {"a killed writer", killed_writer},
+    {"a name taken away", name_taken_away},
     {"read back", read_back},
     {"directories", directories},
     {"clock goes forth", clock_goes_forth},
