@@ -142,7 +142,7 @@ static pod_status build(pod_explain *e, pod_planned *r, pod_graph **out)
     pod_graph *g;
     POD_TRY(pod_graph_create(e->arena, &g));
     const int64_t dim[] = {r->setup.batch, r->data.height, r->data.width, r->data.channels};
-    pod_value images = pod_input(g, "images", pod_type_of(r->setup.precision, 4, dim));
+    pod_value images = pod_input(g, "images", pod_type_of(r->setup.precision, 4, dim), 0);
     r->net.build(r->net.ctx, g, images, (pod_value){0}, r->data.n_classes, false);
     POD_TRY(pod_graph_finish(g));
     *out = g;

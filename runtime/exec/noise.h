@@ -13,8 +13,8 @@ typedef struct pod_noise { /* a value */
     uint64_t seed;
 } pod_noise;
 
-/* Above 0; 1 without noise. core below 2^18, turn (an instruction's place in the step) below
- * 2^22. */
+/* Above 0; 1 without noise. `turn` is the position of an instruction in the step, micro-steps
+ * counted. */
 double pod_noise_factor(const pod_noise *n, int core, int64_t step, int64_t turn);
 
 #endif

@@ -5,16 +5,18 @@
 #include <string.h>
 
 #include "kernels/base/assert.h"
+#include "kernels/base/hash.h"
 
-enum { SCOPE_BYTES = 256, MAX_SCOPES = 16 };
+typedef struct scope {
+    const char *text; /* with those around it: "stage3/unit2" */
+    const struct scope *outer;
+} scope;
 
 struct pod_graph {
     pod_arena *arena;
     pod_status status;
-    const char *cause; /* of the first failure */
-    char scope[SCOPE_BYTES];
-    size_t scope_end[MAX_SCOPES]; /* length of `scope` before each open scope */
-    int n_scopes;
+    const char *cause;  /* of the first failure */
+    const scope *scope; /* the innermost one that is open; NULL: none */
     pod_phase phase;
 
     pod_node *node;
@@ -25,6 +27,8 @@ struct pod_graph {
     int32_t n_inputs, input_cap, n_outputs, output_cap;
     pod_variable_info *variable;
     int32_t n_variables, variable_cap;
+    /* Open addressing by the hash of the name: 1 + the variable's index, 0: free. */
+    int32_t *by_name, by_name_cap;
 };
 
 /* An array with room for `extra` more entries than n, in the arena; the old copy stays there too,
@@ -76,8 +80,8 @@ pod_value pod_graph_fail(pod_graph *g, pod_status s, const char *fmt, ...)
     va_start(args, fmt);
     const char *text = pod_arena_vtext(g->arena, fmt, args);
     va_end(args);
-    if (text && g->scope[0])
-        g->cause = pod_arena_text(g->arena, "in '%s': %s", g->scope, text);
+    if (text && g->scope)
+        g->cause = pod_arena_text(g->arena, "in '%s': %s", g->scope->text, text);
     else
         g->cause = text;
     return (pod_value){0};
@@ -89,23 +93,27 @@ pod_arena *pod_graph_arena(pod_graph *g) { return g->arena; }
 
 void pod_scope_begin(pod_graph *g, const char *fmt, ...)
 {
-    POD_ASSERT(g->n_scopes < MAX_SCOPES, "%d scopes are open", g->n_scopes);
-    size_t used = strlen(g->scope);
-    g->scope_end[g->n_scopes++] = used;
-    if (used && used + 1 < SCOPE_BYTES) g->scope[used++] = '/';
     va_list args;
     va_start(args, fmt);
-    vsnprintf(g->scope + used, SCOPE_BYTES - used, fmt, args);
+    const char *text = pod_arena_vtext(g->arena, fmt, args);
     va_end(args);
+    if (text && g->scope) text = pod_arena_text(g->arena, "%s/%s", g->scope->text, text);
+    scope *inner = text ? POD_ARENA_NEW(g->arena, scope, 1) : NULL;
+    if (!inner) {
+        pod_graph_fail(g, POD_E_NOMEM, "graph: no memory for a scope");
+        return;
+    }
+    *inner = (scope){.text = text, .outer = g->scope};
+    g->scope = inner;
 }
 
 void pod_scope_end(pod_graph *g)
 {
-    POD_ASSERT(g->n_scopes > 0, "%d scopes are open", g->n_scopes);
-    g->scope[g->scope_end[--g->n_scopes]] = '\0';
+    POD_ASSERT(g->scope || g->status != POD_OK, "no scope is open");
+    if (g->scope) g->scope = g->scope->outer;
 }
 
-const char *pod_graph_scope(const pod_graph *g) { return g->scope; }
+const char *pod_graph_scope(const pod_graph *g) { return g->scope ? g->scope->text : ""; }
 
 void pod_graph_set_phase(pod_graph *g, pod_phase p) { g->phase = p; }
 
@@ -173,28 +181,64 @@ void pod_output(pod_graph *g, const char *name, pod_value value)
     if (copy) g->output[g->n_outputs++] = (pod_named){copy, value};
 }
 
+/* Where the name stands in by_name, or the free entry where it would. */
+static int32_t *entry_of(const pod_graph *g, const char *name)
+{
+    const uint64_t mask = (uint64_t)g->by_name_cap - 1;
+    uint64_t at = pod_hash_text(POD_HASH_START, name) & mask;
+    while (g->by_name[at] && strcmp(g->variable[g->by_name[at] - 1].name, name) != 0)
+        at = (at + 1) & mask;
+    return &g->by_name[at];
+}
+
+/* At most half of by_name is taken, so that every search ends. False: no memory, recorded. */
+static bool grow_by_name(pod_graph *g)
+{
+    if (2 * (g->n_variables + 1) <= g->by_name_cap) return true;
+    const int32_t cap = g->by_name_cap ? g->by_name_cap * 2 : 128;
+    int32_t *bigger = POD_ARENA_NEW(g->arena, int32_t, cap); /* zeros */
+    if (!bigger) {
+        pod_graph_fail(g, POD_E_NOMEM, "graph: no memory for %d names", (int)cap);
+        return false;
+    }
+    g->by_name = bigger;
+    g->by_name_cap = cap;
+    for (int32_t i = 0; i < g->n_variables; i++) *entry_of(g, g->variable[i].name) = i + 1;
+    return true;
+}
+
 void pod_graph_add_variable(pod_graph *g, const pod_variable_info *v)
 {
-    if (g->status != POD_OK) return;
-    for (int i = 0; i < g->n_variables; i++)
-        if (strcmp(g->variable[i].name, v->name) == 0) {
-            pod_graph_fail(g, POD_E_INVALID, "variable '%s' exists already", v->name);
-            return;
-        }
     void *bigger;
-    if (!GROW(g, g->variable, g->n_variables, 1, g->variable_cap)) return;
+    if (g->status != POD_OK || !grow_by_name(g) ||
+        !GROW(g, g->variable, g->n_variables, 1, g->variable_cap))
+        return;
+    int32_t *entry = entry_of(g, v->name);
+    if (*entry) {
+        pod_graph_fail(g, POD_E_INVALID, "variable '%s' exists already", v->name);
+        return;
+    }
     pod_variable_info copy = *v;
     copy.name = copied_name(g, v->name);
-    if (copy.name) g->variable[g->n_variables++] = copy;
+    if (!copy.name) return;
+    g->variable[g->n_variables++] = copy;
+    *entry = g->n_variables;
+    g->value[v->value.id].variable = g->n_variables;
 }
 
 void pod_assign(pod_graph *g, pod_value variable, pod_value value)
 {
     if (g->status != POD_OK) return;
     int i = pod_graph_find_variable(g, variable);
-    POD_ASSERT(i >= 0, "value %d is no variable", variable.id);
+    if (i < 0) {
+        pod_graph_fail(g, POD_E_INVALID, "assign: value %d is no variable", (int)variable.id);
+        return;
+    }
     pod_variable_info *v = &g->variable[i];
-    POD_ASSERT(v->assigned.id == 0, "'%s' is assigned twice", v->name);
+    if (v->assigned.id) {
+        pod_graph_fail(g, POD_E_INVALID, "variable '%s' is assigned twice", v->name);
+        return;
+    }
     const pod_type *to = pod_graph_type(g, variable), *from = pod_graph_type(g, value);
     if (to->dtype != from->dtype || !pod_shape_equal(&to->shape, &from->shape)) {
         char want[96], got[96];
@@ -204,6 +248,8 @@ void pod_assign(pod_graph *g, pod_value variable, pod_value value)
         return;
     }
     v->assigned = value;
+    int32_t *becomes = &g->value[value.id].becomes;
+    if (!*becomes || *becomes > i + 1) *becomes = i + 1;
 }
 
 int32_t pod_graph_n_nodes(const pod_graph *g) { return g->n_nodes; }
@@ -256,9 +302,6 @@ const pod_variable_info *pod_graph_variable(const pod_graph *g, int i)
     return &g->variable[i];
 }
 
-int pod_graph_find_variable(const pod_graph *g, pod_value v)
-{
-    for (int i = 0; i < g->n_variables; i++)
-        if (g->variable[i].value.id == v.id) return i;
-    return -1;
-}
+int pod_graph_find_variable(const pod_graph *g, pod_value v) { return g->value[v.id].variable - 1; }
+
+int pod_graph_find_assigned(const pod_graph *g, pod_value v) { return g->value[v.id].becomes - 1; }

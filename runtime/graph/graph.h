@@ -37,8 +37,9 @@ typedef struct pod_node {
 
 typedef struct pod_value_info {
     pod_type type;
-    int32_t node; /* index of the maker */
-    int out;      /* which of its outputs */
+    int32_t node;              /* index of the maker */
+    int out;                   /* which of its outputs */
+    int32_t variable, becomes; /* 1 + what pod_graph_find_variable and _find_assigned return */
 } pod_value_info;
 
 /* HE: normal with variance 2 scale / fan-in (He et al., 2015); fan-in is R S C of filters (K, R, S,
@@ -126,5 +127,7 @@ int pod_graph_n_variables(const pod_graph *g);
 const pod_variable_info *pod_graph_variable(const pod_graph *g, int i);
 /* The index of the variable whose value this is, or -1. */
 int pod_graph_find_variable(const pod_graph *g, pod_value v);
+/* The index of the first variable that becomes this value at the end of the step, or -1. */
+int pod_graph_find_assigned(const pod_graph *g, pod_value v);
 
 #endif

@@ -43,10 +43,16 @@ void pod_op_add(pod_graph *g, const pod_op *op, const void *attr, size_t attr_by
                 const pod_value in[], int n_in, pod_value out[])
 {
     enum { MAX_IN = 8 };
-    POD_ASSERT(n_in <= MAX_IN && op->n_out >= 0 && op->n_out <= POD_MAX_OUT,
-               "%s with %d inputs and %d outputs", op->name, n_in, op->n_out);
+    POD_ASSERT(op->n_out >= 0 && op->n_out <= POD_MAX_OUT, "%s has %d outputs", op->name,
+               op->n_out);
     pod_type in_type[MAX_IN], out_type[POD_MAX_OUT];
     for (int i = 0; i < op->n_out; i++) out[i] = (pod_value){0};
+    const int most = op->max_in < MAX_IN ? op->max_in : MAX_IN;
+    if (n_in < op->min_in || n_in > most) {
+        pod_graph_fail(g, POD_E_INVALID, "%s: %d inputs, need %d to %d", op->name, n_in, op->min_in,
+                       most);
+        return;
+    }
     for (int i = 0; i < n_in; i++) {
         if (!pod__usable(g, in[i])) return;
         in_type[i] = *pod_graph_type(g, in[i]);

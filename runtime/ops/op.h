@@ -86,7 +86,7 @@ typedef struct pod_packing {
 
 typedef enum pod_op_kind {
     POD_OP_RUN,       /* becomes an instruction */
-    POD_OP_INPUT,     /* fed by the host; attr is its name */
+    POD_OP_INPUT,     /* fed by the host; attr is an int32_t, the batch_dim of pod_input */
     POD_OP_VARIABLE,  /* lives in the store */
     POD_OP_VIEW,      /* its output is its input's memory: no instruction */
     POD_OP_COLLECTIVE /* becomes a start and a wait; only passes make it */

@@ -8,7 +8,11 @@
 #include "runtime/graph/graph.h"
 
 /* ---- leaves: op_leaf.c ---- */
-pod_value pod_input(pod_graph *g, const char *name, pod_type type);
+enum { POD_NO_BATCH = -1 };
+/* What the host feeds in each step. batch_dim 0: the first dimension counts the samples of the
+ * batch, which pod_compile splits over the mesh. POD_NO_BATCH: every core reads the whole value,
+ * whatever its extents. */
+pod_value pod_input(pod_graph *g, const char *name, pod_type type, int batch_dim);
 /* A trained variable, float32, named by scope and `name`. */
 pod_value pod_weight(pod_graph *g, const char *name, pod_shape shape, pod_init init, pod_role role);
 /* Kept from step to step and not trained. */

@@ -95,16 +95,37 @@ pod_fuse_args pod__fuse_args_of(const pod__fuse *f, const pod__site *s, pod__fus
     for (int i = 0; i < s->node.n_in; i++) types->in[i] = *type_of(f, s->in[i]);
     for (int i = 0; i < s->node.n_out; i++) types->out[i] = *type_of(f, s->out[i]);
     const int64_t samples = types->in[0].shape.dim[0];
-    const int n_shares = pod_mesh_size(&f->plan->spread);
+    const bool is_split = f->by_sample[f->model[s->in[0].id].id];
     return (pod_fuse_args){.node = &s->node,
                            .in = types->in,
                            .out = types->out,
-                           .samples = samples == f->plan->batch ? samples / n_shares : samples,
+                           .samples =
+                               is_split ? samples / pod_mesh_size(&f->plan->spread) : samples,
                            .how = pod_target_choice(f->plan->args->target),
                            .arena = f->plan->arena};
 }
 
 /* ---- from the graph and back ---- */
+
+/* Infer carries the split of the inputs through the graph, every sum taken as reduced. Where it
+ * refuses, partition says why. */
+static pod_status find_samples(pod__fuse *f)
+{
+    const pod_graph *g = f->from;
+    pod_type *type = POD_ARENA_NEW(f->plan->arena, pod_type, f->n_values + 1);
+    if (!type) return POD_E_NOMEM;
+    for (int32_t i = 0; i < pod_graph_n_nodes(g); i++) {
+        const pod_node *n = pod_graph_node(g, i);
+        pod_type in[POD__SITE_IN], *out = &type[n->first_out];
+        for (int k = 0; k < n->n_out; k++) out[k] = *pod_graph_type(g, pod_node_out(n, k));
+        if (n->op->kind == POD_OP_INPUT && pod__has_batch(n)) out[0].split[0] = 1;
+        for (int j = 0; j < n->n_in; j++) in[j] = type[n->in[j].id];
+        if (n->op->infer && pod_op_infer(n, in, out) == POD_OK)
+            for (int k = 0; k < n->n_out; k++) out[k].sum = out[k].vary = 0;
+        for (int k = 0; k < n->n_out; k++) f->by_sample[n->first_out + k] = out[k].split[0] != 0;
+    }
+    return POD_OK;
+}
 
 static pod_status open_sites(pod__fuse *f)
 {
@@ -116,8 +137,9 @@ static pod_status open_sites(pod__fuse *f)
     f->site = POD_ARENA_NEW(a, pod__site, f->n_sites);
     f->maker = POD_ARENA_NEW(a, int32_t, f->value_cap);
     f->model = POD_ARENA_NEW(a, pod_value, f->value_cap);
+    f->by_sample = POD_ARENA_NEW(a, bool, f->n_values + 1);
     f->kept = POD_ARENA_NEW(a, bool, f->value_cap);
-    if (!f->site || !f->maker || !f->model || !f->kept) return POD_E_NOMEM;
+    if (!f->site || !f->maker || !f->model || !f->by_sample || !f->kept) return POD_E_NOMEM;
     for (int32_t i = 0; i < pod_graph_n_nodes(g); i++) {
         pod__site *s = &f->site[2 * i + 1];
         s->node = *pod_graph_node(g, i);
@@ -134,7 +156,7 @@ static pod_status open_sites(pod__fuse *f)
         f->kept[pod_graph_output(g, i)->value.id] = true;
     for (int i = 0; i < pod_graph_n_variables(g); i++)
         f->kept[pod_graph_variable(g, i)->assigned.id] = true;
-    return POD_OK;
+    return find_samples(f);
 }
 
 static pod_status append(const pod__fuse *f, const pod__site *s, pod_graph *to, pod_value mapped[])

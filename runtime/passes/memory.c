@@ -130,14 +130,6 @@ static int32_t bucket_part(memory *m, pod_value v)
                      pod_type_local_bytes(t, &plan->spread), t);
 }
 
-/* The variable that becomes v at the end of the step, or -1. */
-static int variable_that_becomes(const pod_graph *g, pod_value v)
-{
-    for (int i = 0; i < pod_graph_n_variables(g); i++)
-        if (pod_graph_variable(g, i)->assigned.id == v.id) return i;
-    return -1;
-}
-
 /* The slot of in[j], if output k may take it over: nothing reads it after this item, and where it
  * is a variable, the output is what it becomes. */
 static int32_t slot_to_take(const memory *m, const pod_node *n, int k, int j, int32_t item)
@@ -152,7 +144,7 @@ static int32_t slot_to_take(const memory *m, const pod_node *n, int k, int j, in
     for (int i = 0; i < n->n_in; i++) /* another input in the same memory would be overwritten */
         if (i != j && plan->slot[plan->slot_of_value[n->in[i].id]].root == slot->root) return -1;
     if (slot->space == POD_SPACE_STORE) {
-        bool is_successor = variable_that_becomes(g, out) == slot->index;
+        bool is_successor = pod_graph_find_assigned(g, out) == slot->index;
         return is_successor && n->phase == POD_PHASE_UPDATE && m->last_use[n->in[j].id] == item
                    ? from
                    : -1;
@@ -160,7 +152,7 @@ static int32_t slot_to_take(const memory *m, const pod_node *n, int k, int j, in
     const pod_slot *root = &plan->slot[slot->root];
     if (root->space != POD_SPACE_STEP || root->bytes != bytes) return -1;
     if (is_repeated(plan, item) && root->first < plan->repeated_item.first) return -1;
-    return root->last == item && variable_that_becomes(g, out) < 0 ? from : -1;
+    return root->last == item && pod_graph_find_assigned(g, out) < 0 ? from : -1;
 }
 
 static void place_output(memory *m, const pod_node *n, int k, int32_t item)

@@ -1,6 +1,6 @@
 /* partition: a graph over the whole batch becomes the graph that every core runs on its shard.
  *
- * Inputs with the batch as first dimension are split over the whole mesh; infer carries the spread
+ * Inputs whose first dimension counts the samples of the batch are split over the whole mesh; infer carries the spread
  * through the graph; where an op meets a sum or a varying value that it does not take in parts, an
  * all-reduce goes in between (and, for a varying value, the division that makes it a mean). Nodes
  * that nothing needs are dropped, those that only lead to an assignment move behind backward, where
@@ -110,9 +110,14 @@ static void reduce_in_group(partition *p, const pod_node *n)
     }
 }
 
-static void split_batch(const partition *p, pod_type *type)
+static pod_status split_batch(const partition *p, const pod_node *input, pod_type *type)
 {
-    if (type->shape.n_dims > 0 && type->shape.dim[0] == p->batch) type->split[0] = p->mesh_mask;
+    if (!pod__has_batch(input)) return POD_OK;
+    if (type->shape.dim[0] != p->batch)
+        return pod_fail(POD_E_INVALID, "input '%s' has %lld samples, the batch %lld", input->label,
+                        (long long)type->shape.dim[0], (long long)p->batch);
+    type->split[0] = p->mesh_mask;
+    return POD_OK;
 }
 
 /* The node's inputs in the new graph, reduced where it does not take parts, and their types. */
@@ -136,8 +141,7 @@ static pod_status infer_node(partition *p, const pod_node *n, pod_value *in, pod
     POD_TRY(map_inputs(p, n, n->op->takes_parts, in, in_type));
     if (n->op->kind == POD_OP_INPUT || n->op->kind == POD_OP_VARIABLE) {
         out_type[0] = *pod_graph_type(p->from, pod_node_out(n, 0));
-        if (n->op->kind == POD_OP_INPUT) split_batch(p, &out_type[0]);
-        return POD_OK;
+        return n->op->kind == POD_OP_INPUT ? split_batch(p, n, &out_type[0]) : POD_OK;
     }
     pod_status s = pod_op_infer(n, in_type, out_type);
     if (s == POD_E_UNSUPPORTED && n->op->takes_parts) {

@@ -47,8 +47,8 @@ typedef struct pod_compile_args {
     size_t guard_bytes;          /* left free behind every slot; 0 but for the check executor */
 } pod_compile_args;
 
-/* Inputs whose first dimension is N, the batch, are spread over the whole mesh, and a core's share
- * over the micro-steps. E_INVALID unless `batch` divides by the number of cores times that of
+/* Inputs whose batch_dim is 0 are spread over the whole mesh, and a core's share over the
+ * micro-steps. E_INVALID unless they have `batch` samples and it divides by the number of cores times that of
  * micro-steps; E_UNSUPPORTED, naming the node, for a spread that an op does not take; E_NOMEM. The
  * program lives in the arena; the graph may go. */
 POD_MUST pod_status pod_compile(const pod_graph *g, int64_t batch, const pod_compile_args *args,

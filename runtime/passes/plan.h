@@ -73,6 +73,12 @@ typedef pod_status pod_pass_fn(pod_plan *plan);
 #define POD_PASS(name) POD_MUST pod_pass_fn pod__pass_##name;
 #include "runtime/passes/passes.def"
 
+/* The first dimension of this input counts the samples of the batch. */
+static inline bool pod__has_batch(const pod_node *input)
+{
+    return *(const int32_t *)input->attr == 0;
+}
+
 /* The cores that a mask over the spread joins. */
 pod_group pod__group_of(const pod_plan *plan, uint8_t mask);
 /* Over what the collective's value i is reduced, or of its parts put together. */

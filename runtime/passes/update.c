@@ -60,7 +60,8 @@ pod_status pod_pass_update(pod_graph *g, const pod_value grad[], const pod_optim
 
     pod_graph_set_phase(g, POD_PHASE_UPDATE);
     const pod_type scalar = pod_type_of(POD_F32, 0, NULL);
-    const pod_value lr = pod_input(g, "lr", scalar), step = pod_input(g, "step", scalar);
+    const pod_value lr = pod_input(g, "lr", scalar, POD_NO_BATCH),
+                    step = pod_input(g, "step", scalar, POD_NO_BATCH);
     for (int i = 0; i < n; i++) update_one(g, &all[i], optim, lr, step, hp);
     return pod_graph_finish(g);
 }

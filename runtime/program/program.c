@@ -139,31 +139,57 @@ static uint64_t hash_instr(uint64_t h, const pod_instr *in)
     h = hash_i64(h, in->phase);
     h = pod_hash_text(pod_hash_text(pod_hash_text(h, in->label), in->op), in->impl);
     h = pod_hash_bytes(h, in->attr, in->attr_bytes);
+    h = hash_i64(hash_i64(h, in->n_in), in->n_out);
     for (int i = 0; i < in->n_in; i++) h = hash_i64(h, in->in[i]);
     for (int i = 0; i < in->n_out; i++) h = hash_i64(h, in->out[i]);
     return hash_i64(hash_i64(hash_i64(h, in->scratch), in->ticket), in->part_of);
 }
 
+static uint64_t hash_coll(uint64_t h, const pod_program_coll *c)
+{
+    const pod_coll_args *a = &c->args;
+    h = hash_i64(hash_i64(hash_i64(h, a->coll), a->count), a->root);
+    h = hash_i64(hash_i64(hash_i64(h, a->dtype), a->node_size), a->group.dims);
+    for (int d = 0; d < POD_MESH_MAX_DIMS; d++)
+        h = hash_i64(hash_i64(h, a->group.step[d]), a->group.tile[d]);
+    h = hash_i64(hash_i64(h, a->chunk_bytes), c->slot);
+    return pod_hash_text(h, c->algo->name);
+}
+
+static uint64_t hash_variable(uint64_t h, const pod_program_variable *v)
+{
+    h = hash_type(pod_hash_text(h, v->name), &v->type);
+    h = hash_i64(hash_i64(h, v->role), v->init.kind);
+    return pod_hash_bytes(h, &v->init.scale, sizeof v->init.scale);
+}
+
+static uint64_t hash_slot(uint64_t h, const pod_slot *s)
+{
+    h = hash_i64(hash_i64(h, s->space), s->index);
+    h = hash_i64(hash_i64(h, (int64_t)s->offset), (int64_t)s->bytes);
+    return hash_type(hash_i64(h, (int64_t)s->advance), &s->type);
+}
+
+/* Each list with its length, so that nothing can pass from one to the next. */
 uint64_t pod_program_fingerprint(const pod_program *p)
 {
-    uint64_t h = POD_HASH_START;
+    const pod_repeat *r = &p->repeat;
+    uint64_t h = hash_i64(POD_HASH_START, p->mesh.n_dims);
     for (int d = 0; d < p->mesh.n_dims; d++)
         h = hash_i64(hash_i64(h, p->mesh.extent[d]), p->mesh.wraps[d]);
-    if (p->repeat.count > 1)
-        h = hash_i64(hash_i64(hash_i64(h, p->repeat.first), p->repeat.end), p->repeat.count);
+    h = hash_i64(hash_i64(hash_i64(h, r->first), r->end), r->count);
+    h = hash_i64(h, p->n_instrs);
     for (int32_t i = 0; i < p->n_instrs; i++) h = hash_instr(h, &p->instr[i]);
-    for (int32_t i = 0; i < p->n_slots; i++) {
-        const pod_slot *s = &p->slot[i];
-        h = hash_type(
-            hash_i64(hash_i64(hash_i64(h, s->space), (int64_t)s->offset), (int64_t)s->bytes),
-            &s->type);
-    }
-    for (int32_t i = 0; i < p->n_colls; i++) {
-        const pod_coll_args *a = &p->coll[i].args;
-        h = hash_i64(hash_i64(h, a->coll), a->count);
-        h = hash_i64(hash_i64(h, a->dtype), a->node_size);
-        h = pod_hash_text(hash_i64(h, a->chunk_bytes), p->coll[i].algo->name);
-    }
-    for (int32_t i = 0; i < p->n_variables; i++) h = pod_hash_text(h, p->variable[i].name);
+    h = hash_i64(h, p->n_slots);
+    for (int32_t i = 0; i < p->n_slots; i++) h = hash_slot(h, &p->slot[i]);
+    h = hash_i64(h, p->n_colls);
+    for (int32_t i = 0; i < p->n_colls; i++) h = hash_coll(h, &p->coll[i]);
+    h = hash_i64(h, p->n_variables);
+    for (int32_t i = 0; i < p->n_variables; i++) h = hash_variable(h, &p->variable[i]);
+    h = hash_i64(h, p->n_inputs);
+    for (int32_t i = 0; i < p->n_inputs; i++)
+        h = hash_i64(pod_hash_text(h, p->input[i].name), p->input[i].value.id);
+    h = hash_i64(h, p->n_outputs);
+    for (int32_t i = 0; i < p->n_outputs; i++) h = pod_hash_text(h, p->output[i]);
     return h;
 }

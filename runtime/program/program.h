@@ -144,7 +144,8 @@ const void *pod_program_attr(const pod_program *p, int32_t instr, int core, pod_
 
 /* One line an instruction: index, phase, op, label, kernel, slots, offsets and bytes. */
 void pod_program_print(const pod_program *p, FILE *to);
-/* Over the order, kernels, attributes, slots, collectives and variables (kernels/base/hash.h). */
+/* Over the mesh, the order, kernels and attributes of instructions, slots, collectives with their
+ * groups, variables with their initial values, inputs and outputs (kernels/base/hash.h). */
 uint64_t pod_program_fingerprint(const pod_program *p);
 
 #endif

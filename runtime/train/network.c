@@ -18,7 +18,7 @@ static pod_value input_images(pod_graph *g, const pod_setup *s, const pod_datase
         std[c] = (float)data->std[c];
     }
     int64_t dim[4] = {s->batch, data->height, data->width, data->channels};
-    pod_value bytes = pod_input(g, "images", pod_type_of(POD_U8, 4, dim));
+    pod_value bytes = pod_input(g, "images", pod_type_of(POD_U8, 4, dim), 0);
     return pod_normalize(g, bytes, mean, std, s->precision);
 }
 
@@ -40,9 +40,9 @@ pod_status pod_network_graph(const pod_network *net, const pod_setup *s,
     pod_graph *g;
     POD_TRY(pod_graph_create(arena, &g));
     pod_value images = input_images(g, s, data);
-    pod_value labels = pod_input(g, "labels", pod_type_of(POD_I32, 1, &s->batch));
+    pod_value labels = pod_input(g, "labels", pod_type_of(POD_I32, 1, &s->batch), 0);
     pod_value draws = {0};
-    if (train) draws = pod_input(g, "draws", pod_type_of(POD_I32, 1, &s->batch));
+    if (train) draws = pod_input(g, "draws", pod_type_of(POD_I32, 1, &s->batch), 0);
     const bool of_averages = !train && s->ema > 0;
     if (of_averages) pod_scope_begin(g, "ema");
     pod_value logits = net->build(net->ctx, g, images, draws, data->n_classes, train);

@@ -40,7 +40,7 @@ static built build(const char *name, const int64_t hwc[3], int64_t n_classes, po
     POD_CHECK(m != NULL, "there is no model '%s'", name);
     const pod_type type = pod_type_of(travelling, 4, (int64_t[]){BATCH, hwc[0], hwc[1], hwc[2]});
     const pod_model_args args = args_of(n_classes, train);
-    b.logits = m->build(b.graph, m->param, pod_input(b.graph, "images", type), &args);
+    b.logits = m->build(b.graph, m->param, pod_input(b.graph, "images", type, 0), &args);
     return b;
 }
 
@@ -156,8 +156,9 @@ static built build_with_draws(const char *name, const pod_model_args *args)
     POD_CHECK_OK(pod_arena_create(NULL, &b.arena));
     POD_CHECK_OK(pod_graph_create(b.arena, &b.graph));
     pod_model_args with_draws = *args;
-    with_draws.draws = pod_input(b.graph, "draws", pod_type_of(POD_I32, 1, (int64_t[]){BATCH}));
-    pod_value x = pod_input(b.graph, "x", pod_type_of(POD_F32, 4, (int64_t[]){BATCH, 64, 48, 3}));
+    with_draws.draws = pod_input(b.graph, "draws", pod_type_of(POD_I32, 1, (int64_t[]){BATCH}), 0);
+    pod_value x =
+        pod_input(b.graph, "x", pod_type_of(POD_F32, 4, (int64_t[]){BATCH, 64, 48, 3}), 0);
     const pod_model *m = pod_model_find(name);
     b.logits = m->build(b.graph, m->param, x, args->train ? &with_draws : args);
     POD_CHECK_OK(pod_graph_finish(b.graph));
@@ -320,7 +321,7 @@ static mask mask_of(const pod_node *n)
     pod_interp *it = NULL;
     POD_CHECK_OK(pod_arena_create(NULL, &arena));
     POD_CHECK_OK(pod_graph_create(arena, &g));
-    const pod_value draws = pod_input(g, "draws", pod_type_of(POD_I32, 1, (int64_t[]){N}));
+    const pod_value draws = pod_input(g, "draws", pod_type_of(POD_I32, 1, (int64_t[]){N}), 0);
     const pod_value gate = pod_op_add1(g, n->op, n->attr, n->attr_bytes, &draws, 1);
     POD_CHECK_OK(pod_graph_finish(g));
     POD_CHECK_OK(pod_interp_create(g, pod_cpu_features(), &it));
@@ -407,7 +408,7 @@ static void other_inputs_are_refused(void)
         pod_graph *g;
         POD_CHECK_OK(pod_arena_create(NULL, &arena));
         POD_CHECK_OK(pod_graph_create(arena, &g));
-        pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, (int64_t[]){BATCH, 784}));
+        pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, (int64_t[]){BATCH, 784}), 0);
         const pod_model_args args = args_of(10, true);
         CU_ASSERT_EQUAL(m[i].build(g, m[i].param, x, &args).id, 0);
         POD_CHECK_FAILS(pod_graph_finish(g), POD_E_SHAPE, "images are (2, 784), need (N, H, W, C)");

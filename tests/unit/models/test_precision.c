@@ -30,9 +30,9 @@ static built build(build_fn *net, int param, const int64_t hwc[3], bool bf16_pro
     POD_CHECK_OK(pod_graph_create(b.arena, &b.graph));
     pod_graph *g = b.graph;
     const pod_value x =
-        pod_input(g, "x", pod_type_of(POD_F32, 4, (int64_t[]){BATCH, hwc[0], hwc[1], hwc[2]}));
-    const pod_value draws = pod_input(g, "draws", pod_type_of(POD_I32, 1, (int64_t[]){BATCH}));
-    const pod_value r = pod_input(g, "r", pod_type_of(POD_F32, 2, (int64_t[]){BATCH, CLASSES}));
+        pod_input(g, "x", pod_type_of(POD_F32, 4, (int64_t[]){BATCH, hwc[0], hwc[1], hwc[2]}), 0);
+    const pod_value draws = pod_input(g, "draws", pod_type_of(POD_I32, 1, (int64_t[]){BATCH}), 0);
+    const pod_value r = pod_input(g, "r", pod_type_of(POD_F32, 2, (int64_t[]){BATCH, CLASSES}), 0);
     const pod_model_args args = {.n_classes = CLASSES,
                                  .train = true,
                                  .bn_momentum = 0.9f,

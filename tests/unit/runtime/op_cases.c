@@ -183,7 +183,7 @@ static pod_value mean_pool_case(pod_graph *g, pod_rng *r, pod_dtype travel, int 
 static pod_value softmax_case(pod_graph *g, pod_rng *r, pod_dtype travel, int percent)
 {
     const int64_t n = pick(r, 2, 6), x[] = {n, N_CLASSES};
-    pod_value labels = pod_input(g, "labels", pod_type_of(POD_I32, 1, &n));
+    pod_value labels = pod_input(g, "labels", pod_type_of(POD_I32, 1, &n), 0);
     (void)travel;
     pod_value loss = pod_softmax_loss(
         g, weight(g, "x", 2, x), labels,
@@ -274,7 +274,7 @@ op_graph op_graph_open(const op_case *c, uint64_t seed, pod_dtype travel)
     og.loss = og.y;
     if (t.shape.n_dims) {
         t.dtype = POD_F32;
-        og.r = pod_input(og.g, "r", t);
+        og.r = pod_input(og.g, "r", t, 0);
         og.loss = pod_test_weigh(og.g, og.y, og.r);
     }
     og.n_forward = pod_graph_n_nodes(og.g);

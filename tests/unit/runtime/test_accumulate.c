@@ -240,7 +240,7 @@ static pod_status compile_sum_in_forward(pod_arena *a)
     POD_TRY(pod_coll_rules_parse(a, "tree", &rules));
     args.rules = rules;
     POD_TRY(pod_graph_create(a, &g));
-    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, (int64_t[]){8, 3}));
+    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, (int64_t[]){8, 3}), 0);
     pod_value sum = pod_op_add1(g, pod_op_find("col_sum"), NULL, 0, &x, 1);
     pod_scope_begin(g, "shifted");
     pod_output(g, "loss", pod_sum_sq(g, pod_bias_add(g, x, sum)));

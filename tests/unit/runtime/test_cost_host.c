@@ -54,7 +54,7 @@ static const pod_program *compile(pod_arena *a, int n_cores, size_t tile_bytes)
     POD_CHECK_OK(pod_coll_rules_parse(a, POD_COLL_RULES_DEFAULT, &rules));
     args.rules = rules;
     POD_CHECK_OK(pod_graph_create(a, &g));
-    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, image));
+    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, image), 0);
     pod_value y = pod_relu(g, pod_add(g, pod_relu(g, x), x));
     pod_output(g, "y", pod_sum_sq(g, y));
     POD_CHECK_OK(pod_compile(g, N, &args, a, &p));

@@ -36,7 +36,8 @@ static const pod_program *program_of(pod_arena *a, int64_t n, bool normalizes)
     if (pod_graph_create(a, &g) != POD_OK) return NULL;
     const pod_shape filter = {4, {C, 3, 3, C}};
     const pod_batchnorm_attr bn = {0.9F, 1e-5F, true, {POD_INIT_ONE, 0}};
-    pod_value x = pod_input(g, "x", pod_type_of(POD_BF16, 4, (const int64_t[]){n, SIDE, SIDE, C}));
+    pod_value x =
+        pod_input(g, "x", pod_type_of(POD_BF16, 4, (const int64_t[]){n, SIDE, SIDE, C}), 0);
     pod_value w = pod_weight(g, "w", filter, (pod_init){POD_INIT_HE, 1}, POD_ROLE_WEIGHT);
     pod_value y = pod_conv2d(g, x, w, (pod_conv2d_attr){.stride = 1, .pad = 1});
     if (normalizes) y = pod_batchnorm(g, y, bn);

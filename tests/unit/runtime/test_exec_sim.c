@@ -398,6 +398,22 @@ static void test_noise_factors(void)
     CU_ASSERT_EQUAL(pod_noise_factor(&none, 1, 2, 3), 1);
 }
 
+/* Programs of millions of turns and meshes of millions of cores take factors of their own too. */
+static void test_noise_has_no_last_turn(void)
+{
+    static const struct {
+        int core;
+        int64_t turn;
+    } at[] = {{0, 0},       {0, 1 << 22},       {1, 0},
+              {1 << 18, 0}, {1 << 18, 1 << 22}, {0, INT64_C(3) << 40}};
+    enum { N = sizeof at / sizeof at[0] };
+    const pod_noise noise = {0.05, 11};
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < i; j++)
+            CU_ASSERT_NOT_EQUAL(pod_noise_factor(&noise, at[i].core, 0, at[i].turn),
+                                pod_noise_factor(&noise, at[j].core, 0, at[j].turn));
+}
+
 static CU_TestInfo tests[] = {{"one core: the sum of its instructions", test_one_core},
                               {"collectives waited for at once: the sum of all", test_sum_of_parts},
                               {"overlap gains", test_overlap_gains},
@@ -408,6 +424,7 @@ static CU_TestInfo tests[] = {{"one core: the sum of its instructions", test_one
                               {"one of each class stands for all", test_classes},
                               {"a failed link is gone round", test_failed_link},
                               {"noise: factors", test_noise_factors},
+                              {"noise has no last turn", test_noise_has_no_last_turn},
                               {"noise: a core alone", test_noise_alone},
                               {"noise: cores that wait for each other", test_noise},
                               {"the timeline closes, with micro-steps", test_timeline},

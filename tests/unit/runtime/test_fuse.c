@@ -227,7 +227,7 @@ static void evaluates_alike(void)
     if (pod_arena_create(NULL, &a) != POD_OK) return;
     POD_CHECK_OK(pod_graph_create(a, &g));
     const int64_t dim[] = {4, 4, 4, 2};
-    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, dim));
+    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, dim), 0);
     x = pod_relu(g, conv_bn(g, "a", x));
     x = conv_bn(g, "c", pod_relu(g, conv_bn(g, "b", x)));
     pod_output(g, "out", total(g, pod_relu(g, x)));
@@ -252,7 +252,7 @@ static void keeps_what_is_read(void)
     pod_graph *g;
     if (pod_arena_create(NULL, &a) != POD_OK) return;
     POD_CHECK_OK(pod_graph_create(a, &g));
-    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, (const int64_t[]){4, 4, 4, 2}));
+    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, (const int64_t[]){4, 4, 4, 2}), 0);
     pod_value n = conv_bn(g, "a", x), z = pod_relu(g, n);
     pod_output(g, "sum of n", total(g, n)); /* the relu is not its only reader */
     pod_value m = conv_bn(g, "b", z);       /* the prologue of c, but it is pooled as well */
@@ -282,7 +282,7 @@ static void keeps_products(void)
     if (pod_arena_create(NULL, &a) != POD_OK) return;
     POD_CHECK_OK(pod_graph_create(a, &g));
     const int64_t dim[] = {4, 4};
-    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, dim));
+    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, dim), 0);
     pod_value b = pod_weight(g, "b", (pod_shape){1, {4}}, (pod_init){0}, POD_ROLE_BIAS);
     pod_value y = pod_matmul(g, x, x, (pod_matmul_attr){.c_dtype = POD_F32});
     pod_value t = pod_matmul(g, x, x, (pod_matmul_attr){.trans_a = true, .c_dtype = POD_F32});

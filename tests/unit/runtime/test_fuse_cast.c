@@ -199,7 +199,7 @@ static void says_why_not(void)
     if (pod_arena_create(NULL, &a) != POD_OK) return;
     POD_CHECK_OK(pod_graph_create(a, &g));
     const pod_batchnorm_attr bn = {.eps = 1e-3f, .train = true, .gamma = {POD_INIT_ONE, 1}};
-    pod_value x = pod_input(g, "x", pod_type_of(POD_BF16, 4, (const int64_t[]){4, 4, 4, 2}));
+    pod_value x = pod_input(g, "x", pod_type_of(POD_BF16, 4, (const int64_t[]){4, 4, 4, 2}), 0);
     pod_value w = pod_weight(g, "w", (pod_shape){4, {2, 3, 3, 2}}, (pod_init){POD_INIT_HE, 1},
                              POD_ROLE_WEIGHT);
     pod_value y = pod_conv2d(g, x, w, (pod_conv2d_attr){.stride = 1, .pad = 1});

@@ -205,7 +205,7 @@ static pod_value conv_bn(pod_graph *g, pod_value x, const char *name, int64_t k,
 
 static pod_value images(pod_graph *g, pod_dtype travel)
 {
-    pod_value x = pod_input(g, "images", pod_type_of(POD_F32, 4, (int64_t[]){N, SIZE, SIZE, 2}));
+    pod_value x = pod_input(g, "images", pod_type_of(POD_F32, 4, (int64_t[]){N, SIZE, SIZE, 2}), 0);
     return pod_cast(g, x, travel);
 }
 
@@ -259,7 +259,7 @@ static op_graph open_model(const struct model *m, pod_dtype travel)
     POD_CHECK_OK(pod_arena_create(NULL, &og.arena));
     POD_CHECK_OK(pod_graph_create(og.arena, &og.g));
     og.y = m->logits(og.g, travel, m->param);
-    pod_value labels = pod_input(og.g, "labels", pod_type_of(POD_I32, 1, (int64_t[]){N}));
+    pod_value labels = pod_input(og.g, "labels", pod_type_of(POD_I32, 1, (int64_t[]){N}), 0);
     og.loss = pod_softmax_loss(og.g, og.y, labels,
                                (pod_softmax_loss_attr){.smoothing = 0.1f, .scale = 1.0f / N});
     og.n_forward = pod_graph_n_nodes(og.g);
@@ -418,7 +418,7 @@ static scratch_graph open_scratch(void)
     POD_CHECK_OK(pod_graph_create(s.arena, &s.g));
     s.x = pod_variable(s.g, "x", shape, (pod_init){POD_INIT_ONE, 1}, POD_ROLE_MOVING);
     s.w = pod_weight(s.g, "w", shape, (pod_init){POD_INIT_ONE, 1}, POD_ROLE_WEIGHT);
-    s.r = pod_input(s.g, "r", pod_type_of(POD_F32, 2, shape.dim));
+    s.r = pod_input(s.g, "r", pod_type_of(POD_F32, 2, shape.dim), 0);
     return s;
 }
 

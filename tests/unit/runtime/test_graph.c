@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/ops/op.h"
 #include "runtime/ops/ops.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/nets.h"
@@ -63,7 +64,7 @@ static pod_graph *graph_in(pod_arena **a)
 
 static pod_value input(pod_graph *g, const char *name, int64_t rows, int64_t columns)
 {
-    return pod_input(g, name, pod_type_of(POD_F32, 2, (int64_t[]){rows, columns}));
+    return pod_input(g, name, pod_type_of(POD_F32, 2, (int64_t[]){rows, columns}), 0);
 }
 
 static void test_first_failure(void)
@@ -133,12 +134,12 @@ static void twice_an_input(pod_graph *g)
 static void output_of_many(pod_graph *g)
 {
     const int64_t dim[3] = {2, 3, 4};
-    pod_output(g, "loss", pod_input(g, "x", pod_type_of(POD_F32, 3, dim)));
+    pod_output(g, "loss", pod_input(g, "x", pod_type_of(POD_F32, 3, dim), 0));
 }
 
 static void output_of_bytes(pod_graph *g)
 {
-    pod_output(g, "loss", pod_input(g, "x", pod_type_of(POD_I32, 0, NULL)));
+    pod_output(g, "loss", pod_input(g, "x", pod_type_of(POD_I32, 0, NULL), POD_NO_BATCH));
 }
 
 static void other_assignment(pod_graph *g)
@@ -149,6 +150,81 @@ static void other_assignment(pod_graph *g)
 }
 
 static void no_dimension(pod_graph *g) { input(g, "x", 4, 0); }
+
+static void batch_behind(pod_graph *g)
+{
+    pod_input(g, "x", pod_type_of(POD_F32, 2, (int64_t[]){3, 4}), 1);
+}
+
+static void assigned_twice(pod_graph *g)
+{
+    pod_value v =
+        pod_variable(g, "v", (pod_shape){1, {4}}, (pod_init){POD_INIT_ZERO, 0}, POD_ROLE_MOVING);
+    pod_assign(g, v, v);
+    pod_assign(g, v, v);
+}
+
+static void assigned_to_an_input(pod_graph *g)
+{
+    pod_value x = input(g, "x", 1, 1);
+    pod_assign(g, x, x);
+}
+
+static void too_many_inputs(pod_graph *g)
+{
+    const pod_value x = input(g, "x", 1, 1), in[] = {x, x, x, x, x, x, x, x, x, x};
+    pod_op_add1(g, pod_op_find("add"), NULL, 0, in, 10);
+}
+
+/* Names longer than any buffer and as deep as they like are kept whole. */
+static void test_deep_scopes(void)
+{
+    enum { DEEP = 40 };
+    pod_arena *a;
+    pod_graph *g = graph_in(&a);
+    const pod_init zero = {POD_INIT_ZERO, 0};
+    for (int i = 0; i < DEEP; i++) pod_scope_begin(g, "a_scope_with_a_long_name_%d", i);
+    for (int i = 0; i < 2; i++) {
+        pod_scope_begin(g, "%d", i);
+        pod_variable(g, "v", (pod_shape){1, {1}}, zero, POD_ROLE_MOVING);
+        pod_scope_end(g);
+    }
+    for (int i = 0; i < DEEP; i++) pod_scope_end(g);
+    CU_ASSERT_STRING_EQUAL(pod_graph_scope(g), "");
+    POD_CHECK_OK(pod_graph_finish(g));
+    CU_ASSERT_EQUAL(pod_graph_n_variables(g), 2);
+    const char *name = pod_graph_variable(g, 1)->name;
+    CU_ASSERT_PTR_NOT_NULL(strstr(name, "a_scope_with_a_long_name_39/1/v"));
+    CU_ASSERT_EQUAL(strncmp(name, "a_scope_with_a_long_name_0/", 27), 0);
+    pod_arena_destroy(a);
+}
+
+/* Each name once, whatever their number; found by value, as variable and as what one becomes. */
+static void test_many_variables(void)
+{
+    enum { N = 5000 };
+    pod_arena *a;
+    pod_graph *g = graph_in(&a);
+    const pod_init zero = {POD_INIT_ZERO, 0};
+    char name[16];
+    for (int i = 0; i < N; i++) {
+        snprintf(name, sizeof name, "v%d", i);
+        pod_variable(g, name, (pod_shape){1, {1}}, zero, POD_ROLE_MOVING);
+    }
+    POD_CHECK_OK(pod_graph_finish(g));
+    for (int i = 0; i < N; i++) { /* each becomes the next; the last what the first does */
+        const pod_value next = pod_graph_variable(g, i < N - 1 ? i + 1 : 1)->value;
+        pod_assign(g, pod_graph_variable(g, i)->value, next);
+    }
+    for (int i = 0; i < N; i++) {
+        const pod_value v = pod_graph_variable(g, i)->value;
+        CU_ASSERT_EQUAL(pod_graph_find_variable(g, v), i);
+        CU_ASSERT_EQUAL(pod_graph_find_assigned(g, v), i - 1);
+    }
+    pod_variable(g, "v4321", (pod_shape){1, {1}}, zero, POD_ROLE_MOVING);
+    POD_CHECK_FAILS(pod_graph_finish(g), POD_E_INVALID, "variable 'v4321' exists already");
+    pod_arena_destroy(a);
+}
 
 static void test_refusals(void)
 {
@@ -164,6 +240,10 @@ static void test_refusals(void)
         {output_of_bytes, POD_E_SHAPE, "output 'loss' is i32 (), need a float32 scalar or rows"},
         {other_assignment, POD_E_SHAPE, "variable 'v' is f32 (3, 4), cannot become f32 (4, 3)"},
         {no_dimension, POD_E_SHAPE, "input 'x' is f32 (4, 0), need positive dimensions"},
+        {batch_behind, POD_E_INVALID, "input 'x': the batch is dimension 1 of 2, need the first"},
+        {assigned_twice, POD_E_INVALID, "variable 'v' is assigned twice"},
+        {assigned_to_an_input, POD_E_INVALID, "is no variable"},
+        {too_many_inputs, POD_E_INVALID, "add: 10 inputs, need 2 to 2"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         pod_arena *a;
@@ -290,6 +370,8 @@ static void test_requests(void)
 static CU_TestInfo tests[] = {{"the first failure stays", test_first_failure},
                               {"refusals", test_refusals},
                               {"reading back", test_reading},
+                              {"scopes as deep as they like", test_deep_scopes},
+                              {"thousands of variables", test_many_variables},
                               {"no memory for a block", test_blocks},
                               {"no memory for a request", test_requests},
                               CU_TEST_INFO_NULL};

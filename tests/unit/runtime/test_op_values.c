@@ -65,12 +65,12 @@ static pod_value state(pod_graph *g, const char *name, pod_role role)
 
 static pod_value scalar_input(pod_graph *g, const char *name)
 {
-    return pod_input(g, name, pod_type_of(POD_F32, 0, NULL));
+    return pod_input(g, name, pod_type_of(POD_F32, 0, NULL), POD_NO_BATCH);
 }
 
 static pod_value tensor_input(pod_graph *g, const char *name)
 {
-    return pod_input(g, name, pod_type_of(POD_F32, 1, (int64_t[]){COUNT}));
+    return pod_input(g, name, pod_type_of(POD_F32, 1, (int64_t[]){COUNT}), 0);
 }
 
 /* Element by element against want, within so many roundings of what `reach` is the size of. */
@@ -271,8 +271,8 @@ static void loss_and_gradient_in_one(void)
 {
     for (int t = 0; t < N_TARGETS; t++) {
         bench b = open_bench();
-        pod_value logits = pod_input(b.g, "logits", pod_type_of(POD_F32, 2, (int64_t[]){6, 11}));
-        pod_value labels = pod_input(b.g, "labels", pod_type_of(POD_I32, 1, (int64_t[]){6}));
+        pod_value logits = pod_input(b.g, "logits", pod_type_of(POD_F32, 2, (int64_t[]){6, 11}), 0);
+        pod_value labels = pod_input(b.g, "labels", pod_type_of(POD_I32, 1, (int64_t[]){6}), 0);
         pod_value d_loss = scalar_input(b.g, "d_loss"), both[2];
         pod_value loss = pod_softmax_loss(
             b.g, logits, labels, (pod_softmax_loss_attr){.smoothing = 0.125f, .scale = 0.25f});
@@ -337,8 +337,8 @@ static void correct_answers_are_counted(void)
     const int32_t labels[5] = {1, 1, 2, 0, -1}; /* right, wrong, right, right, padding */
     for (int t = 0; t < N_TARGETS; t++) {
         bench b = open_bench();
-        pod_value x = pod_input(b.g, "x", pod_type_of(POD_F32, 2, (int64_t[]){5, 3}));
-        pod_value l = pod_input(b.g, "labels", pod_type_of(POD_I32, 1, (int64_t[]){5}));
+        pod_value x = pod_input(b.g, "x", pod_type_of(POD_F32, 2, (int64_t[]){5, 3}), 0);
+        pod_value l = pod_input(b.g, "labels", pod_type_of(POD_I32, 1, (int64_t[]){5}), 0);
         pod_value n = pod_count_correct(b.g, x, l);
         POD_CHECK_OK(pod_interp_create(b.g, target_cpu(t), &b.it));
         memcpy(pod_interp_data(b.it, x), logits, sizeof logits);
@@ -356,8 +356,8 @@ static void some_are_left_out(void)
     enum { N = 4000, C = 6 };
     const float rate = 0.3f;
     bench b = open_bench();
-    pod_value x = pod_input(b.g, "x", pod_type_of(POD_F32, 2, (int64_t[]){N, C}));
-    pod_value draws = pod_input(b.g, "draws", pod_type_of(POD_I32, 1, (int64_t[]){N}));
+    pod_value x = pod_input(b.g, "x", pod_type_of(POD_F32, 2, (int64_t[]){N, C}), 0);
+    pod_value draws = pod_input(b.g, "draws", pod_type_of(POD_I32, 1, (int64_t[]){N}), 0);
     pod_value y = pod_dropout(b.g, x, draws, rate), z = pod_drop_samples(b.g, x, draws, rate);
     pod_scope_begin(b.g, "other");
     pod_value other = pod_drop_samples(b.g, x, draws, rate);
@@ -399,7 +399,7 @@ static void images_are_normalized(void)
     for (int t = 0; t < N_TARGETS; t++)
         for (int k = 0; k < 2; k++) {
             bench b = open_bench();
-            pod_value x = pod_input(b.g, "x", pod_type_of(POD_U8, 4, (int64_t[]){2, 3, 3, 2}));
+            pod_value x = pod_input(b.g, "x", pod_type_of(POD_U8, 4, (int64_t[]){2, 3, 3, 2}), 0);
             pod_value y = pod_normalize(b.g, x, mean, std, to[k]);
             POD_CHECK_OK(pod_interp_create(b.g, target_cpu(t), &b.it));
             uint8_t *bytes = pod_interp_data(b.it, x);
@@ -422,7 +422,7 @@ static void moving_statistics_follow(void)
 {
     for (int t = 0; t < N_TARGETS; t++) {
         bench b = open_bench();
-        pod_value x = pod_input(b.g, "x", pod_type_of(POD_F32, 2, (int64_t[]){COUNT, 1}));
+        pod_value x = pod_input(b.g, "x", pod_type_of(POD_F32, 2, (int64_t[]){COUNT, 1}), 0);
         pod_batchnorm(b.g, x, (pod_batchnorm_attr){.momentum = 0.75f, .eps = 1e-3f, .train = true});
         run_bench(&b, target_cpu(t), NULL, NULL, 0);
         double sum = 0;
@@ -551,7 +551,7 @@ static op_graph fusible_graph(precision p)
     POD_CHECK_OK(pod_arena_create(NULL, &og.arena));
     POD_CHECK_OK(pod_graph_create(og.arena, &og.g));
     pod_graph *g = og.g;
-    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, (const int64_t[]){3, 5, 5, 2}));
+    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, (const int64_t[]){3, 5, 5, 2}), 0);
     x = pod_relu(g, conv_bn(g, "stem", pod_cast(g, x, p.travel), 3, 3, p));
     pod_value y = conv_bn(g, "b", pod_relu(g, conv_bn(g, "a", x, 4, 3, p)), 3, 3, p);
     x = pod_relu(g, pod_add(g, y, x));
@@ -572,7 +572,7 @@ static op_graph fusible_graph(precision p)
     pod_scope_begin(g, "logits");
     x = pod_cast(g, pod_dense(g, x, 4, true), POD_F32);
     pod_scope_end(g);
-    og.r = pod_input(g, "r", *pod_graph_type(g, x));
+    og.r = pod_input(g, "r", *pod_graph_type(g, x), 0);
     og.loss = pod_test_weigh(g, x, og.r);
     og.grad = POD_ARENA_NEW(og.arena, pod_value, pod_graph_n_variables(g));
     POD_CHECK_OK(pod_pass_grad(g, og.loss, og.grad));
@@ -587,7 +587,7 @@ static op_graph squeezed_graph(precision p)
     POD_CHECK_OK(pod_graph_create(og.arena, &og.g));
     pod_graph *g = og.g;
     const pod_batchnorm_attr bn = {.eps = 1e-2f, .train = true, .gamma = {POD_INIT_ONE, 1}};
-    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, (const int64_t[]){3, 6, 6, 2}));
+    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, (const int64_t[]){3, 6, 6, 2}), 0);
     x = pod_swish(g, conv_bn(g, "expand", pod_cast(g, x, p.travel), 6, 1, p));
     pod_scope_begin(g, "depthwise");
     pod_value w = pod_weight(g, "w", (pod_shape){3, {3, 3, 6}}, (pod_init){POD_INIT_NORMAL, 0.5f},
@@ -604,7 +604,7 @@ static op_graph squeezed_graph(precision p)
     pod_scope_begin(g, "logits");
     x = pod_cast(g, pod_dense(g, x, 4, true), POD_F32);
     pod_scope_end(g);
-    og.r = pod_input(g, "r", *pod_graph_type(g, x));
+    og.r = pod_input(g, "r", *pod_graph_type(g, x), 0);
     og.loss = pod_test_weigh(g, x, og.r);
     og.grad = POD_ARENA_NEW(og.arena, pod_value, pod_graph_n_variables(g));
     POD_CHECK_OK(pod_pass_grad(g, og.loss, og.grad));

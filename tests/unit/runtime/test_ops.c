@@ -31,7 +31,7 @@ static void finds_every_op(void)
 
 static pod_value f32(pod_graph *g, const char *name, int n_dims, const int64_t dim[])
 {
-    return pod_input(g, name, pod_type_of(POD_F32, n_dims, dim));
+    return pod_input(g, name, pod_type_of(POD_F32, n_dims, dim), 0);
 }
 #define F32(g, name, ...)                                                       \
     f32((g), (name), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
@@ -39,7 +39,7 @@ static pod_value f32(pod_graph *g, const char *name, int n_dims, const int64_t d
 
 static pod_value ints(pod_graph *g, pod_dtype t, int n_dims, const int64_t dim[])
 {
-    return pod_input(g, "ints", pod_type_of(t, n_dims, dim));
+    return pod_input(g, "ints", pod_type_of(t, n_dims, dim), 0);
 }
 #define INTS(g, t, ...)                                                       \
     ints((g), (t), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
@@ -280,7 +280,7 @@ static pod_graph *training_graph(pod_arena *a)
     pod_graph *g;
     POD_CHECK_OK(pod_graph_create(a, &g));
     pod_value images = INTS(g, POD_U8, N, 6, 6, 3);
-    pod_value labels = pod_input(g, "labels", pod_type_of(POD_I32, 1, (int64_t[]){N}));
+    pod_value labels = pod_input(g, "labels", pod_type_of(POD_I32, 1, (int64_t[]){N}), 0);
     pod_value x = pod_normalize(g, images, (float[]){0, 0, 0}, (float[]){1, 1, 1}, POD_BF16);
     for (int i = 0; i < 2; i++) {
         pod_scope_begin(g, "unit%d", i);
@@ -301,8 +301,8 @@ static pod_graph *training_graph(pod_arena *a)
     pod_value grad[16];
     POD_ASSERT(pod_graph_n_variables(g) <= 16, "%d variables", pod_graph_n_variables(g));
     POD_CHECK_OK(pod_pass_grad(g, loss, grad));
-    pod_value lr = pod_input(g, "lr", pod_type_of(POD_F32, 0, NULL));
-    pod_value step = pod_input(g, "step", pod_type_of(POD_F32, 0, NULL));
+    pod_value lr = pod_input(g, "lr", pod_type_of(POD_F32, 0, NULL), POD_NO_BATCH);
+    pod_value step = pod_input(g, "step", pod_type_of(POD_F32, 0, NULL), POD_NO_BATCH);
     const pod_init zero = {.kind = POD_INIT_ZERO};
     const int n = pod_graph_n_variables(g);
     for (int i = 0; i < n; i++) {

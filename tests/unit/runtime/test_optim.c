@@ -225,7 +225,7 @@ static built build(const pod_optim *optim, const pod_hparams *with)
         char name[16];
         const pod_shape s = shape_of(i);
         snprintf(name, sizeof name, "g%d", i);
-        b.grad[i] = pod_input(b.graph, name, pod_type_of(POD_F32, s.n_dims, s.dim));
+        b.grad[i] = pod_input(b.graph, name, pod_type_of(POD_F32, s.n_dims, s.dim), 0);
         by_variable[i] = b.grad[i];
     }
     POD_CHECK_OK(pod_pass_update(b.graph, by_variable, optim, with));

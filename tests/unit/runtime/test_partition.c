@@ -1,6 +1,8 @@
 /* Partition, bucket and order on graphs that networks of today do not make: sums that forward needs
  * whole, sums that variables become, variables that change places, an add of a sum and a whole
  * value; on several meshes, with numbers whose sums are exact in any order. */
+#include <string.h>
+
 #include "collectives/algo/rules.h"
 #include "kernels/base/cpu.h"
 #include "runtime/exec/exec.h"
@@ -28,7 +30,7 @@ static pod_status build(pod_arena *a, bool with_update, pod_graph **out)
 {
     pod_graph *g;
     POD_TRY(pod_graph_create(a, &g));
-    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, (int64_t[]){N, C}));
+    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, (int64_t[]){N, C}), 0);
     pod_value sum = variable(g, "sum", POD_INIT_ZERO), total = variable(g, "total", POD_INIT_ZERO);
     pod_value after = variable(g, "after", POD_INIT_ZERO);
     pod_value left = variable(g, "left", POD_INIT_ZERO), right = variable(g, "right", POD_INIT_ONE);
@@ -168,7 +170,7 @@ static void test_stale_view(void)
     const pod_program *p;
     if (pod_arena_create(NULL, &a) != POD_OK) return;
     POD_CHECK_OK(pod_graph_create(a, &g));
-    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, (int64_t[]){N, C}));
+    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, (int64_t[]){N, C}), 0);
     pod_value v = pod_scale(g, 2.0f, x);
     pod_value view = pod_reshape(g, v, (pod_shape){3, {N, 1, C}});
     pod_value u = pod_scale(g, 3.0f, v);
@@ -207,7 +209,7 @@ static void test_attributes(void)
         pod_graph *g;
         const pod_program *p = NULL;
         POD_CHECK_OK(pod_graph_create(a, &g));
-        pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, (int64_t[]){N, C}));
+        pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, (int64_t[]){N, C}), 0);
         pod_output(g, "sq", pod_sum_sq(g, pod_scale(g, i ? 2.0f : 3.0f, x)));
         POD_CHECK_OK(compile(a, g, "2x1", 1, &p));
         if (p) fingerprint[i] = p->fingerprint;
@@ -216,8 +218,36 @@ static void test_attributes(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {
-    {"sums that forward needs whole", test_forward},     {"what variables become", test_assigned},
-    {"collectives end within the step", test_ends},      {"a stale view is found", test_stale_view},
-    {"attributes tell programs apart", test_attributes}, CU_TEST_INFO_NULL};
+/* An input is split when its first dimension is the batch, not when its extent happens to be. */
+static void test_batch_is_an_axis(void)
+{
+    pod_arena *a;
+    pod_graph *g;
+    const pod_program *p = NULL;
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    POD_CHECK_OK(pod_graph_create(a, &g));
+    const pod_type type = pod_type_of(POD_F32, 2, (int64_t[]){N, C});
+    pod_output(g, "x_sq", pod_sum_sq(g, pod_input(g, "x", type, 0)));
+    pod_output(g, "table_sq", pod_sum_sq(g, pod_input(g, "table", type, POD_NO_BATCH)));
+    POD_CHECK_OK(compile(a, g, "2x1", 1, &p));
+    for (int i = 0; p && i < p->n_inputs; i++) {
+        const size_t whole = N * C * sizeof(float), got = p->slot[p->input[i].value.id].bytes;
+        const bool is_table = strcmp(p->input[i].name, "table") == 0;
+        POD_CHECK(got == (is_table ? whole : whole / 2), "%s has %zu bytes of %zu",
+                  p->input[i].name, got, whole);
+    }
+    POD_CHECK_OK(pod_graph_create(a, &g));
+    const pod_type longer = pod_type_of(POD_F32, 2, (int64_t[]){2 * N, C});
+    pod_output(g, "x_sq", pod_sum_sq(g, pod_input(g, "x", longer, 0)));
+    POD_CHECK_FAILS(compile(a, g, "2x1", 1, &p), POD_E_INVALID, "input 'x' has");
+    pod_arena_destroy(a);
+}
+
+static CU_TestInfo tests[] = {{"sums that forward needs whole", test_forward},
+                              {"what variables become", test_assigned},
+                              {"collectives end within the step", test_ends},
+                              {"a stale view is found", test_stale_view},
+                              {"attributes tell programs apart", test_attributes},
+                              {"the batch is an axis", test_batch_is_an_axis},
+                              CU_TEST_INFO_NULL};
 CU_SuiteInfo pod_test_suites[] = {{"partition", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};

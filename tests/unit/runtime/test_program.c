@@ -299,6 +299,86 @@ static void test_node_size(void)
     pod_arena_destroy(a);
 }
 
+/* A program whose arrays can be changed. */
+typedef struct copied {
+    pod_program program;
+    pod_instr *instr;
+    int32_t *in; /* of the instruction `two`, its outputs behind them */
+    int two;
+    pod_program_coll *coll;
+    pod_program_variable *variable;
+    pod_named *input;
+    const char **output;
+} copied;
+
+static void other_group(copied *c) { c->coll[0].args.group.dims ^= 1; }
+static void other_step(copied *c) { c->coll[0].args.group.step[1] ^= 2; }
+static void other_tile(copied *c) { c->coll[0].args.group.tile[0] ^= 2; }
+static void other_root(copied *c) { c->coll[0].args.root ^= 1; }
+static void other_role(copied *c) { c->variable[0].role ^= 1; }
+static void other_init(copied *c) { c->variable[0].init.kind ^= 1; }
+static void other_scale(copied *c) { c->variable[0].init.scale += 1; }
+static void other_input(copied *c) { c->input[0].name = "another"; }
+static void other_output(copied *c) { c->output[0] = "another"; }
+static void last_input_is_an_output(copied *c)
+{
+    pod_instr *in = &c->instr[c->two];
+    in->out = c->in + --in->n_in;
+    in->n_out++;
+}
+
+static void copy_program(pod_arena *a, const pod_program *p, copied *c)
+{
+    *c = (copied){.program = *p};
+#define COPY(field, n) \
+    c->program.field = c->field = pod_arena_copy(a, p->field, 16, sizeof *c->field * (size_t)(n))
+    COPY(instr, p->n_instrs);
+    COPY(coll, p->n_colls);
+    COPY(variable, p->n_variables);
+    COPY(input, p->n_inputs);
+    COPY(output, p->n_outputs);
+#undef COPY
+    while (c->instr[c->two].n_in < 2) c->two++;
+    pod_instr *in = &c->instr[c->two];
+    c->in = POD_ARENA_NEW(a, int32_t, in->n_in + in->n_out);
+    memcpy(c->in, in->in, sizeof *c->in * (size_t)in->n_in);
+    memcpy(c->in + in->n_in, in->out, sizeof *c->in * (size_t)in->n_out);
+    in->in = c->in;
+    in->out = c->in + in->n_in;
+}
+
+/* Whatever ranks may differ in, their fingerprints do. */
+static void test_fingerprint(void)
+{
+    static const struct {
+        const char *what;
+        void (*change)(copied *c);
+    } rows[] = {{"group", other_group},
+                {"step of the group", other_step},
+                {"tile of the group", other_tile},
+                {"root", other_root},
+                {"role", other_role},
+                {"initial values", other_init},
+                {"their scale", other_scale},
+                {"input", other_input},
+                {"output", other_output},
+                {"an input that is an output", last_input_is_an_output}};
+    pod_arena *a;
+    const pod_program *p;
+    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    POD_CHECK_OK(pod_test_compile(a, &residual, &p));
+    copied c;
+    copy_program(a, p, &c);
+    CU_ASSERT_EQUAL(pod_program_fingerprint(&c.program), p->fingerprint);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        copy_program(a, p, &c);
+        rows[i].change(&c);
+        POD_CHECK(pod_program_fingerprint(&c.program) != p->fingerprint,
+                  "another %s, same fingerprint", rows[i].what);
+    }
+    pod_arena_destroy(a);
+}
+
 static int count_op(const pod_program *p, const char *op)
 {
     int n = 0;
@@ -491,6 +571,7 @@ static CU_TestInfo tests[] = {{"all meshes follow one path", test_meshes},
                               {"the plan", test_plan},
                               {"order of waits", test_order_of_waits},
                               {"waiting at once", test_wait_at_once},
+                              {"the fingerprint", test_fingerprint},
                               {"ranks of a node", test_node_size},
                               {"gradients travel as bf16", test_wire_bf16},
                               {"updates on parts of the weights", test_shard_update},

@@ -170,7 +170,7 @@ static void groups_what_fits(void)
         pod_graph *g;
         if (pod_arena_create(NULL, &a) != POD_OK) return;
         POD_CHECK_OK(pod_graph_create(a, &g));
-        pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, image));
+        pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, image), 0);
         pod_value y = pod_relu(g, pod_add(g, pod_relu(g, x), x));
         pod_output(g, "y", total(g, y));
         const pod_program *p = compile(a, g, rows[i].tile_bytes);
@@ -191,7 +191,7 @@ static void ends_where_a_sum_is_needed(void)
     pod_graph *g;
     if (pod_arena_create(NULL, &a) != POD_OK) return;
     POD_CHECK_OK(pod_graph_create(a, &g));
-    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, image));
+    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, image), 0);
     pod_value y = pod_batchnorm(g, pod_relu(g, x), bn);
     pod_output(g, "z", total(g, pod_relu(g, y)));
     const pod_program *p = compile(a, g, image_bytes * 4);
