@@ -4,7 +4,7 @@
 
 PACKAGES="build-essential cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libopenblas-dev
           libhdf5-dev hdf5-tools libcunit1-dev libcjson-dev libinih-dev zlib1g-dev
-          libjpeg-dev"
+          libjpeg-dev libpng-dev"
 
 missing_packages() { # PACKAGE...: prints those that are not installed
     local package

@@ -1,43 +1,60 @@
 #include "runtime/data/image_folder.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
-enum { WHY_BYTES = 256 };
+enum { WHY_BYTES = 256, MAX_DEPTH = 4 };
 
-/* ---- what cannot be used --------------------------------------------------------------------- */
-
-pod_status pod__bad_image(const pod_bad_images *b, const char *path, pod_status s,
-                          const char *reason)
-{
-    if (s != POD_E_FORMAT || !b->skip) return pod_fail(s, "%s: %s", path, reason);
-    pod_log_say(b->log, POD_LOG_WARNING, "%s: %s; left out", path, reason);
-    return POD_OK;
-}
-
-/* The same of the failure on record, whose text the log might replace. */
-static pod_status bad_folder(const pod_bad_images *b, const char *path, pod_status s)
+/* A failure to look at a folder, which is on record: the log might replace its text. */
+static pod_status bad_folder(pod_bad_images *b, const char *path, pod_status s)
 {
     char why[WHY_BYTES];
     snprintf(why, sizeof why, "%s", pod_error_text());
     return pod__bad_image(b, path, s, why);
 }
 
-pod_status pod__file_trouble(const char *what, int error)
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static bool is_in(const char *word, const char *const list[], size_t n)
 {
-    static const int of_one_file[] = {ENOENT, ENOTDIR,      EACCES, EPERM, ELOOP,
-                                      EISDIR, ENAMETOOLONG, ENXIO,  ENODEV};
-    pod_status s = error == ENOMEM ? POD_E_NOMEM : POD_E_IO;
-    for (size_t i = 0; i < sizeof of_one_file / sizeof of_one_file[0]; i++)
-        if (error == of_one_file[i]) s = POD_E_FORMAT;
-    return pod_fail(s, "%s: %s", what, strerror(error));
+    for (size_t i = 0; i < n; i++)
+        if (strcasecmp(word, list[i]) == 0) return true;
+    return false;
+}
+
+/* What desktops, archivers and servers leave, as files and as folders. */
+static bool is_left_by_systems(const char *name)
+{
+    static const char *const names[] = {"__MACOSX",    "@eaDir",    "$RECYCLE.BIN",
+                                        "lost+found",  "Thumbs.db", "desktop.ini",
+                                        "__pycache__", "#recycle",  "System Volume Information"};
+    return name[0] == '.' || is_in(name, names, sizeof names / sizeof names[0]);
+}
+
+/* Whether a file is none that anybody would take for an image. */
+static bool is_no_image(const char *name)
+{
+    static const char *const names[] = {"README",     "LICENSE", "LICENCE", "COPYING",  "NOTICE",
+                                        "SHA256SUMS", "MD5SUMS", "AUTHORS", "MANIFEST", "Makefile"};
+    static const char *const endings[] = {"txt", "md",    "csv",  "tsv",    "json", "jsonl", "xml",
+                                          "yml", "yaml",  "html", "htm",    "ini",  "db",    "log",
+                                          "py",  "ipynb", "rst",  "sha256", "md5"};
+    const char *dot = strrchr(name, '.');
+    return is_left_by_systems(name) || is_in(name, names, sizeof names / sizeof names[0]) ||
+           (dot && is_in(dot + 1, endings, sizeof endings / sizeof endings[0]));
+}
+
+static bool has_image_ending(const char *name)
+{
+    static const char *const endings[] = {"jpg", "jpeg", "png"};
+    const char *dot = strrchr(name, '.');
+    return dot && is_in(dot + 1, endings, sizeof endings / sizeof endings[0]);
 }
 
 /* ---- one folder ------------------------------------------------------------------------------ */
@@ -80,7 +97,8 @@ static pod_status read_names(const char *folder, pod_arena *a, names *out)
         const struct dirent *e = readdir(dir);
         if (!e && errno) s = pod__file_trouble("cannot be read as a folder", errno);
         if (!e) break;
-        if (e->d_name[0] != '.') s = add_name(&list, &room, e->d_name, a);
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            s = add_name(&list, &room, e->d_name, a);
     }
     closedir(dir);
     if (s == POD_OK && list.n > 1) qsort(list.at, (size_t)list.n, sizeof *list.at, by_bytes);
@@ -106,43 +124,64 @@ static pod_status look_at(const char *path, bool *is_folder)
 /* ---- the list -------------------------------------------------------------------------------- */
 
 typedef struct lister {
-    const char *folder;
-    const pod_bad_images *bad;
+    pod_bad_images *bad;
     pod_arena *arena;
-    pod_image_file *file; /* grows by copying */
-    int64_t n, room;
-    const char **class_name;
-    int n_classes;
+    int64_t room; /* of list.file, which grows by copying */
+    pod_image_list list;
+    const char **class_name; /* (list.n_classes) */
 } lister;
 
 static pod_status add_file(lister *l, const pod_image_file *f)
 {
-    if (l->n == l->room) {
+    pod_image_list *list = &l->list;
+    if (list->n == l->room) {
         l->room = l->room ? 2 * l->room : 256;
         pod_image_file *more = POD_ARENA_NEW(l->arena, pod_image_file, l->room);
         if (!more) return POD_E_NOMEM;
-        if (l->n) memcpy(more, l->file, (size_t)l->n * sizeof *more);
-        l->file = more;
+        if (list->n) memcpy(more, list->file, (size_t)list->n * sizeof *more);
+        list->file = more;
     }
-    l->file[l->n++] = *f;
+    list->file[list->n++] = *f;
     return POD_OK;
 }
 
-/* The folders in one that cannot be done without. What cannot be looked at might be a class. */
-static pod_status read_classes(const lister *l, const char *folder, names *out)
+static const char *join3(pod_arena *a, const char *folder, const char *below, const char *name)
+{
+    const char *path = join(a, below, name);
+    return path ? join(a, folder, path) : NULL;
+}
+
+static void ignore(lister *l, const char *path)
+{
+    if (l->list.n_ignored++ == 0) l->list.first_ignored = path;
+}
+
+/* The folders in l's folder, below `side`, that cannot be done without: of what cannot be looked at
+ * anything might be one. Also counts the images that stand beside them. */
+static pod_status read_classes(lister *l, const char *side, names *out, int64_t *n_images)
 {
     names all, classes = {0};
+    const char *folder = join(l->arena, l->list.folder, side);
+    if (!folder) return POD_E_NOMEM;
     const pod_status s = read_names(folder, l->arena, &all);
     if (s != POD_OK)
         return pod_fail(s == POD_E_FORMAT ? POD_E_IO : s, "%s: %s", folder, pod_error_text());
     classes.at = all.at;
+    *n_images = 0;
     for (int64_t i = 0; i < all.n; i++) {
         bool is_folder = false;
         const char *path = join(l->arena, folder, all.at[i]);
         if (!path) return POD_E_NOMEM;
+        if (is_left_by_systems(all.at[i])) {
+            ignore(l, path + strlen(l->list.folder) + 1);
+            continue;
+        }
         const pod_status looked = look_at(path, &is_folder);
         if (looked != POD_OK) POD_TRY(bad_folder(l->bad, path, looked));
-        if (is_folder) classes.at[classes.n++] = all.at[i];
+        if (is_folder)
+            classes.at[classes.n++] = all.at[i];
+        else
+            *n_images += has_image_ending(all.at[i]);
     }
     *out = classes;
     return POD_OK;
@@ -153,148 +192,159 @@ static pod_status list_class(lister *l, pod_split split, const char *side, const
                              int32_t label, int64_t *n_found)
 {
     const char *below = join(l->arena, side, class_name);
-    const char *path = below ? join(l->arena, l->folder, below) : NULL;
+    const char *path = below ? join(l->arena, l->list.folder, below) : NULL;
+    const int64_t n_before = l->list.n;
     names in = {0};
     *n_found = 0;
     if (!path) return POD_E_NOMEM;
     const pod_status s = read_names(path, l->arena, &in);
     if (s != POD_OK) return bad_folder(l->bad, path, s);
-    if (in.n == 0)
-        return pod__bad_image(l->bad, path, POD_E_FORMAT, "a class folder without images");
     for (int64_t i = 0; i < in.n; i++) {
         pod_image_file f = {.label = label, .split = split};
         f.path = join(l->arena, below, in.at[i]);
         if (!f.path) return POD_E_NOMEM;
         f.name = f.path + strlen(below) + 1;
-        POD_TRY(add_file(l, &f));
+        if (is_no_image(f.name))
+            ignore(l, f.path);
+        else
+            POD_TRY(add_file(l, &f));
     }
-    *n_found = in.n;
-    return POD_OK;
+    *n_found = l->list.n - n_before;
+    if (*n_found > 0) return POD_OK;
+    return pod__bad_image(l->bad, path, POD_E_FORMAT, "a class folder without images");
+}
+
+/* Of a folder without classes: whoever has labels elsewhere is told the way. */
+static pod_status fail_without_classes(const lister *l, const char *side, int64_t n_images)
+{
+    const char *path = join(l->arena, l->list.folder, side);
+    char found[160] = "";
+    if (!path) return POD_E_NOMEM;
+    if (n_images > 0)
+        snprintf(found, sizeof found,
+                 "; the %" PRId64
+                 " images that stand in it have no class: `data import list` takes "
+                 "labels from a CSV file",
+                 n_images);
+    return pod_fail(POD_E_FORMAT, "%s: has no folders of images, one a class%s", path, found);
 }
 
 /* The classes are those of the training images (or of all, before a split); one without any image,
  * which was skipped, is none. */
 static pod_status list_classes(lister *l, const char *side)
 {
-    const char *path = join(l->arena, l->folder, side);
     names classes = {0};
-    if (!path) return POD_E_NOMEM;
-    POD_TRY(read_classes(l, path, &classes));
-    if (classes.n == 0)
-        return pod_fail(POD_E_FORMAT, "%s: has no folders of images, one a class", path);
+    int64_t n_images;
+    POD_TRY(read_classes(l, side, &classes, &n_images));
+    if (classes.n == 0) return fail_without_classes(l, side, n_images);
     if (classes.n > INT32_MAX)
-        return pod_fail(POD_E_FORMAT, "%s: %" PRId64 " folders are too many", path, classes.n);
+        return pod_fail(POD_E_FORMAT, "%s: %" PRId64 " folders are too many", l->list.folder,
+                        classes.n);
+    l->list.n_stray = n_images;
+    l->list.by_number = pod__class_names_sort(classes.at, classes.n);
     l->class_name = classes.at;
     for (int64_t i = 0; i < classes.n; i++) {
         int64_t n_found;
-        POD_TRY(
-            list_class(l, POD_SPLIT_TRAIN, side, classes.at[i], (int32_t)l->n_classes, &n_found));
-        if (n_found > 0) l->class_name[l->n_classes++] = classes.at[i];
+        POD_TRY(list_class(l, POD_SPLIT_TRAIN, side, classes.at[i], (int32_t)l->list.n_classes,
+                           &n_found));
+        if (n_found > 0) l->class_name[l->list.n_classes++] = classes.at[i];
     }
+    l->list.class_names = l->class_name;
     return POD_OK;
 }
 
 static pod_status list_test(lister *l, const char *side)
 {
-    const char *path = join(l->arena, l->folder, side);
     names classes = {0};
-    if (!path) return POD_E_NOMEM;
-    POD_TRY(read_classes(l, path, &classes));
+    int64_t n_images;
+    POD_TRY(read_classes(l, side, &classes, &n_images));
+    if (classes.n == 0) return fail_without_classes(l, side, n_images);
+    l->list.n_stray += n_images;
     for (int64_t i = 0; i < classes.n; i++) {
         int64_t n_found;
-        const char **known = bsearch(&classes.at[i], l->class_name, (size_t)l->n_classes,
-                                     sizeof *l->class_name, by_bytes);
-        if (known) {
-            POD_TRY(list_class(l, POD_SPLIT_TEST, side, classes.at[i],
-                               (int32_t)(known - l->class_name), &n_found));
+        const int64_t label = pod__class_name_find(l->class_name, l->list.n_classes, classes.at[i]);
+        if (label >= 0) {
+            POD_TRY(list_class(l, POD_SPLIT_TEST, side, classes.at[i], (int32_t)label, &n_found));
             continue;
         }
-        const char *other = join(l->arena, path, classes.at[i]);
+        const char *other = join3(l->arena, l->list.folder, side, classes.at[i]);
         if (!other) return POD_E_NOMEM;
         POD_TRY(pod__bad_image(l->bad, other, POD_E_FORMAT, "a class that train does not have"));
     }
     return POD_OK;
 }
 
-/* ---- order and split ------------------------------------------------------------------------- */
+/* ---- what is left out ------------------------------------------------------------------------ */
 
-static const char *skip_zeros(const char *p)
+/* How many files below a folder may be images. What cannot be read counts as nothing. */
+static int64_t count_images(lister *l, const char *folder, int depth)
 {
-    while (*p == '0' && isdigit((unsigned char)p[1])) p++;
-    return p;
-}
-
-/* Bytes, but a run of digits by its value. */
-static int compare_names(const char *a, const char *b)
-{
-    while (*a && *b) {
-        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
-            a = skip_zeros(a);
-            b = skip_zeros(b);
-            const size_t n = strspn(a, "0123456789"), m = strspn(b, "0123456789");
-            const int order = n != m ? (n < m ? -1 : 1) : strncmp(a, b, n);
-            if (order) return order;
-            a += n;
-            b += m;
-        } else if (*a != *b) {
-            return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
-        } else {
-            a++;
-            b++;
-        }
+    names in = {0};
+    int64_t n = 0;
+    if (read_names(folder, l->arena, &in) != POD_OK) return 0;
+    for (int64_t i = 0; i < in.n; i++) {
+        bool is_folder = false;
+        const char *path = is_no_image(in.at[i]) ? NULL : join(l->arena, folder, in.at[i]);
+        if (!path || look_at(path, &is_folder) != POD_OK) continue;
+        n += !is_folder ? 1 : depth < MAX_DEPTH ? count_images(l, path, depth + 1) : 0;
     }
-    return (*a != 0) - (*b != 0);
+    return n;
 }
 
-static int in_order(const void *a, const void *b)
+static bool is_same(const struct stat *a, const struct stat *b)
 {
-    const pod_image_file *x = a, *y = b;
-    if (x->split != y->split) return x->split < y->split ? -1 : 1;
-    const int names_order = compare_names(x->name, y->name);
-    return names_order ? names_order : strcmp(x->path, y->path);
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Of n images in order, so many are for training. */
-static int64_t n_to_train(int64_t n, double test_share)
+/* The folders beside train and, where it is not NULL, test. */
+static pod_status find_others(lister *l, const struct stat *train, const struct stat *test,
+                              names *out)
 {
-    return n - (int64_t)llround((double)n * test_share);
-}
-
-static void sort_and_count(pod_image_folder *f)
-{
-    if (f->n > 1) qsort(f->file, (size_t)f->n, sizeof *f->file, in_order);
-    memset(f->n_split, 0, sizeof f->n_split);
-    for (int64_t i = 0; i < f->n; i++) f->n_split[f->file[i].split]++;
-}
-
-static pod_status split_files(const pod_image_split *split, pod_arena *a, pod_image_folder *f)
-{
-    int64_t *n_of = POD_ARENA_NEW(a, int64_t, f->n_classes);
-    int64_t *n_seen = POD_ARENA_NEW(a, int64_t, f->n_classes);
-    if (!n_of || !n_seen) return POD_E_NOMEM;
-    for (int64_t i = 0; i < f->n; i++) n_of[f->file[i].label]++;
-    for (int64_t i = 0; i < f->n; i++) {
-        const int32_t k = f->file[i].label;
-        const int64_t at = split->by_class ? n_seen[k]++ : i, n = split->by_class ? n_of[k] : f->n;
-        if (at >= n_to_train(n, split->test_share)) f->file[i].split = POD_SPLIT_TEST;
+    names all = {0};
+    const pod_status s = read_names(l->list.folder, l->arena, &all);
+    if (s != POD_OK) return pod_fail(s, "%s: %s", l->list.folder, pod_error_text());
+    *out = (names){.at = all.at};
+    for (int64_t i = 0; i < all.n; i++) {
+        struct stat st;
+        const char *path = join(l->arena, l->list.folder, all.at[i]);
+        if (!path) return POD_E_NOMEM;
+        if (is_left_by_systems(all.at[i]) || stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) continue;
+        if (!is_same(&st, train) && !(test && is_same(&st, test))) out->at[out->n++] = all.at[i];
     }
     return POD_OK;
 }
 
-static pod_status check_splits(const pod_image_folder *f)
+/* "'validation' (200 images), 'extra' (7 images)" */
+static pod_status tell_left_out(lister *l, const names *others)
 {
-    for (int s = 0; s < POD_N_SPLITS; s++)
-        if (f->n > 0 && f->n_split[s] == 0)
-            return pod_fail(POD_E_FORMAT, "%s: %" PRId64 " file%s, none of them to %s", f->path,
-                            f->n, f->n == 1 ? "" : "s", s == POD_SPLIT_TRAIN ? "train" : "test");
-    return f->n > 0 ? POD_OK : pod_fail(POD_E_FORMAT, "%s: no image is left", f->path);
+    for (int64_t i = 0; i < others->n; i++) {
+        const char *path = join(l->arena, l->list.folder, others->at[i]);
+        const char *before = l->list.left_out;
+        if (!path) return POD_E_NOMEM;
+        const int64_t n = count_images(l, path, 0);
+        if (n == 0) continue;
+        l->list.left_out =
+            pod_arena_text(l->arena, "%s%s'%s' (%" PRId64 " images)", before ? before : "",
+                           before ? ", " : "", others->at[i], n);
+        if (!l->list.left_out) return POD_E_NOMEM;
+    }
+    return POD_OK;
 }
 
-pod_status pod__image_folder_split(const pod_image_split *split, pod_arena *a, pod_image_folder *f)
+static pod_status fail_without_test(const lister *l, const char *test_folder, const names *others)
 {
-    if (!f->is_split) POD_TRY(split_files(split, a, f));
-    sort_and_count(f);
-    return check_splits(f);
+    char remedy[512];
+    if (others->n == 0)
+        snprintf(remedy, sizeof remedy,
+                 "import %s/train, and a share of its images becomes the test", l->list.folder);
+    else if (others->n == 1)
+        snprintf(remedy, sizeof remedy, "--test-folder %s takes the folder '%s'", others->at[0],
+                 others->at[0]);
+    else
+        snprintf(remedy, sizeof remedy, "--test-folder takes another one, such as '%s' or '%s'",
+                 others->at[0], others->at[1]);
+    return pod_fail(POD_E_FORMAT, "%s: has a folder 'train' but none '%s' for the test; %s",
+                    l->list.folder, test_folder, remedy);
 }
 
 /* ---- the two layouts ------------------------------------------------------------------------- */
@@ -302,7 +352,7 @@ pod_status pod__image_folder_split(const pod_image_split *split, pod_arena *a, p
 /* Whether `below` is a folder; what cannot be looked at and is nobody's fault here is none. */
 static pod_status find_folder(const lister *l, const char *below, struct stat *st, bool *is_there)
 {
-    const char *path = join(l->arena, l->folder, below);
+    const char *path = join(l->arena, l->list.folder, below);
     if (!path) return POD_E_NOMEM;
     *is_there = stat(path, st) == 0;
     if (*is_there) {
@@ -316,16 +366,33 @@ static pod_status find_folder(const lister *l, const char *below, struct stat *s
 static pod_status list_split_folder(lister *l, const char *test_folder, const struct stat *train)
 {
     struct stat test;
+    names others;
     bool is_there;
     POD_TRY(find_folder(l, test_folder, &test, &is_there));
-    if (!is_there)
-        return pod_fail(POD_E_FORMAT, "%s: has a folder 'train' but none '%s' for the test",
-                        l->folder, test_folder);
-    if (test.st_dev == train->st_dev && test.st_ino == train->st_ino)
+    POD_TRY(find_others(l, train, is_there ? &test : NULL, &others));
+    if (!is_there) return fail_without_test(l, test_folder, &others);
+    if (is_same(&test, train))
         return pod_fail(POD_E_INVALID, "%s: '%s' is the folder 'train', which is no test of itself",
-                        l->folder, test_folder);
+                        l->list.folder, test_folder);
     POD_TRY(list_classes(l, "train"));
-    return list_test(l, test_folder);
+    POD_TRY(list_test(l, test_folder));
+    return tell_left_out(l, &others);
+}
+
+/* Of classes full of folders: the images stand one level below, or 'train' has another name. */
+static pod_status fail_of_folders(const lister *l)
+{
+    const char *folder = l->list.folder;
+    char remedy[512] = "";
+    if (l->list.n_classes == 1)
+        snprintf(remedy, sizeof remedy, "; import %s/%s", folder, l->class_name[0]);
+    for (int i = 0; i < l->list.n_classes && !*remedy; i++)
+        if (strncasecmp(l->class_name[i], "train", 5) == 0)
+            snprintf(remedy, sizeof remedy,
+                     "; if '%s' is, rename it to 'train', or make a link (ln -s %s %s/train)",
+                     l->class_name[i], l->class_name[i], folder);
+    return pod_fail(POD_E_FORMAT, "%s: has folders of folders, but none of them is 'train'%s",
+                    folder, remedy);
 }
 
 /* A folder that is split, but not by the name of 'train', would be classes full of folders. */
@@ -333,31 +400,22 @@ static pod_status list_class_folders(lister *l)
 {
     struct stat st;
     POD_TRY(list_classes(l, ""));
-    for (int64_t i = 0; i < l->n; i++) {
+    for (int64_t i = 0; i < l->list.n; i++) {
         bool is_folder;
-        POD_TRY(find_folder(l, l->file[i].path, &st, &is_folder));
+        POD_TRY(find_folder(l, l->list.file[i].path, &st, &is_folder));
         if (!is_folder) return POD_OK;
     }
-    if (l->n == 0) return POD_OK;
-    return pod_fail(POD_E_FORMAT, "%s: has folders of folders, but none of them is 'train'",
-                    l->folder);
+    return l->list.n > 0 ? fail_of_folders(l) : POD_OK;
 }
 
-pod_status pod__image_folder_list(const char *folder, const char *test_folder,
-                                  const pod_bad_images *bad, pod_arena *a, pod_image_folder *out)
+pod_status pod__image_folder_list(const char *folder, const char *test_folder, pod_bad_images *bad,
+                                  pod_arena *a, pod_image_list *out)
 {
-    lister l = {.folder = folder, .bad = bad, .arena = a};
+    lister l = {.bad = bad, .arena = a, .list = {.folder = folder}};
     struct stat train;
-    bool is_split;
-    POD_TRY(find_folder(&l, "train", &train, &is_split));
-    POD_TRY(is_split ? list_split_folder(&l, test_folder, &train) : list_class_folders(&l));
-    pod_image_folder f = {.path = folder,
-                          .file = l.file,
-                          .n = l.n,
-                          .is_split = is_split,
-                          .n_classes = l.n_classes,
-                          .class_names = l.class_name};
-    sort_and_count(&f);
-    *out = f;
+    POD_TRY(find_folder(&l, "train", &train, &l.list.is_split));
+    POD_TRY(l.list.is_split ? list_split_folder(&l, test_folder, &train) : list_class_folders(&l));
+    pod__image_list_sort(&l.list);
+    *out = l.list;
     return POD_OK;
 }

@@ -12,9 +12,9 @@
 #include "runtime/core/file.h"
 #include "runtime/core/thread.h"
 #include "runtime/data/dataset_write.h"
+#include "runtime/data/image_decode.h"
 #include "runtime/data/image_folder.h"
 #include "runtime/data/import_classes.h"
-#include "runtime/data/jpeg.h"
 #include "runtime/data/resize.h"
 
 enum { MAX_PATH_BYTES = 4096, WHY_BYTES = 256, MAX_WINDOW = 256, WINDOW_BYTES = 8 << 20 };
@@ -24,7 +24,7 @@ typedef struct picture { /* what became of one file */
     pod_status status;
     char why[WHY_BYTES]; /* of a failure */
     int64_t height, width;
-    bool is_progressive, is_from_grey, is_from_cmyk;
+    unsigned traits; /* POD_IMAGE_... */
     size_t packed_bytes;
 } picture;
 
@@ -48,7 +48,7 @@ typedef struct worker { /* one thread's own */
     const window *w;
     int index;
     pthread_t thread;
-    pod_jpeg *jpeg;
+    pod_image_decoder *decoder;
     uint8_t *file;
     size_t file_room;
     void *scratch;
@@ -59,10 +59,11 @@ struct intake {
     pod_arena *arena;
     const char *folder;
     const pod_import_images_options *options;
-    pod_image_folder list;
+    pod_image_list list;
     pod_bad_images bad;
     pod_dataset_info info;
-    pod_dataset_writer *writer; /* NULL: in a first pass, which only finds out what is bad */
+    pod_dataset_writer *writer; /* NULL: in a first pass */
+    bool checks_only;           /* workers find out what is bad, and convert nothing */
     window window[2];
     int64_t window_rows;
     size_t packed_room; /* of an image; 0: the writer packs them */
@@ -75,7 +76,7 @@ struct intake {
     int64_t n_done;              /* files of this pass that were looked at */
     int64_t n_kept; /* those of them that are left in the list, or samples that were written */
     int64_t n_resized;
-    tally progressive, from_grey, from_cmyk;
+    tally trait[POD_IMAGE_N_TRAITS];
     const char *smallest, *largest; /* by their pixels */
     picture small, large;
 };
@@ -138,28 +139,26 @@ static pod_status read_file(worker *k, const char *path, size_t *bytes)
 /* Whether it is an image, at the least cost: as small as the decoder makes it. */
 static pod_status check(worker *k, size_t bytes)
 {
-    const pod_jpeg_want want = {.channels = (int)k->m->info.channels,
-                                .convert = k->m->options->convert,
-                                .least_height = 1,
-                                .least_width = 1};
-    pod_jpeg_image image;
-    return pod_jpeg_decode(k->jpeg, k->file, bytes, &want, &image);
+    const pod_image_want want = {.channels = (int)k->m->info.channels,
+                                 .convert = k->m->options->convert,
+                                 .least_height = 1,
+                                 .least_width = 1};
+    pod_image image;
+    return pod__image_decode(k->decoder, k->file, bytes, &want, &image);
 }
 
 static pod_status convert(worker *k, size_t bytes, picture *p, uint8_t *out)
 {
     const pod_dataset_info *info = &k->m->info;
-    const pod_jpeg_want want = {.channels = (int)info->channels,
-                                .convert = k->m->options->convert,
-                                .least_height = info->height,
-                                .least_width = info->width};
-    pod_jpeg_image image;
-    POD_TRY(pod_jpeg_decode(k->jpeg, k->file, bytes, &want, &image));
+    const pod_image_want want = {.channels = (int)info->channels,
+                                 .convert = k->m->options->convert,
+                                 .least_height = info->height,
+                                 .least_width = info->width};
+    pod_image image;
+    POD_TRY(pod__image_decode(k->decoder, k->file, bytes, &want, &image));
     p->height = image.file_height;
     p->width = image.file_width;
-    p->is_progressive = image.is_progressive;
-    p->is_from_grey = image.is_from_grey;
-    p->is_from_cmyk = image.is_from_cmyk;
+    p->traits = image.traits;
     const pod_resize_args args = {
         .in = image.pixels,
         .in_width = image.width,
@@ -178,16 +177,24 @@ static pod_status convert(worker *k, size_t bytes, picture *p, uint8_t *out)
     return POD_OK;
 }
 
+/* Answers as snprintf does. */
+static int name_file(const intake *m, int64_t i, char path[MAX_PATH_BYTES])
+{
+    const char *below = m->list.file[i].path;
+    const bool is_absolute = below[0] == '/';
+    return snprintf(path, MAX_PATH_BYTES, "%s%s%s", is_absolute ? "" : m->list.folder,
+                    is_absolute ? "" : "/", below);
+}
+
 static pod_status take_file(worker *k, int64_t i, picture *p)
 {
     char path[MAX_PATH_BYTES];
     size_t bytes = 0;
     if (pod_dataset_writer_is_stopped()) return pod_fail(POD_E_WRITE, "ended by a signal");
-    const int n =
-        snprintf(path, sizeof path, "%s/%s", k->m->folder, k->m->list.file[k->w->first + i].path);
+    const int n = name_file(k->m, k->w->first + i, path);
     if (n >= (int)sizeof path) return pod_fail(POD_E_FORMAT, "the path is too long");
     POD_TRY(read_file(k, path, &bytes));
-    if (!k->m->writer) return check(k, bytes);
+    if (k->m->checks_only) return check(k, bytes);
     const int64_t pixels = pod_dataset_sample_bytes(&k->m->info);
     const size_t room = k->m->packed_room;
     uint8_t *image = k->w->pixels + i * pixels;
@@ -211,8 +218,11 @@ static void *run_worker(void *arg)
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
+/* After a bad image that is not skipped nothing is converted any more: the rest is looked at so
+ * that all bad ones can be named together. */
 static pod_status start_window(intake *m, const window *w)
 {
+    m->checks_only = !m->writer || (m->bad.n > 0 && !m->bad.skip);
     for (int i = 0; i < m->options->n_threads; i++) {
         m->worker[i].w = w;
         POD_TRY(pod_thread_start(&m->worker[i].thread, run_worker, &m->worker[i]));
@@ -244,9 +254,8 @@ static void note_sample(intake *m, const pod_image_file *f, const picture *p)
 {
     const int64_t pixels = p->height * p->width;
     m->n_of[f->split][f->label]++;
-    count_one(&m->progressive, p->is_progressive, f->path);
-    count_one(&m->from_grey, p->is_from_grey, f->path);
-    count_one(&m->from_cmyk, p->is_from_cmyk, f->path);
+    for (int k = 0; k < POD_IMAGE_N_TRAITS; k++)
+        count_one(&m->trait[k], p->traits & 1u << k, f->path);
     m->n_resized += p->height != m->info.height || p->width != m->info.width;
     if (!m->smallest || pixels < m->small.height * m->small.width) {
         m->smallest = f->path;
@@ -258,11 +267,11 @@ static void note_sample(intake *m, const pod_image_file *f, const picture *p)
     }
 }
 
-/* Of image i of the window, which is bad: the import ends with the first one that ends it. */
-static pod_status leave_out(const intake *m, const window *from, int64_t i)
+/* Image i of the window is bad. */
+static pod_status leave_out(intake *m, const window *from, int64_t i)
 {
     char path[MAX_PATH_BYTES];
-    snprintf(path, sizeof path, "%s/%s", m->folder, m->list.file[from->first + i].path);
+    name_file(m, from->first + i, path);
     return pod__bad_image(&m->bad, path, from->picture[i].status, from->picture[i].why);
 }
 
@@ -277,9 +286,10 @@ static pod_status keep_window(intake *m, window *from)
     return POD_OK;
 }
 
-/* What is whole moves together and is written. */
+/* What is whole moves together, in the list, too, and is written. */
 static pod_status write_window(intake *m, window *from)
 {
+    if (m->bad.n > 0 && !m->bad.skip) return keep_window(m, from);
     const int64_t bytes = pod_dataset_sample_bytes(&m->info);
     int64_t n = 0;
     for (int64_t i = 0; i < from->n; i++) {
@@ -293,10 +303,10 @@ static pod_status write_window(intake *m, window *from)
                                        from->picture[i].packed_bytes};
         m->label[n++] = f->label;
         note_sample(m, f, &from->picture[i]);
+        m->list.file[m->n_kept++] = *f;
     }
-    m->n_kept += n;
     if (n == 0) return POD_OK;
-    return pod_dataset_writer_add_packed(m->writer, m->list.file[from->first].split, n,
+    return pod_dataset_writer_add_packed(m->writer, m->list.file[m->n_kept - 1].split, n,
                                          from->pixels, m->packed_room > 0 ? m->packed : NULL,
                                          m->label);
 }
@@ -353,7 +363,7 @@ static pod_status take_workers(intake *m)
     if (!m->worker) return POD_E_NOMEM;
     for (int i = 0; i < m->options->n_threads; i++) {
         m->worker[i] = (worker){.m = m, .index = i};
-        POD_TRY(pod_jpeg_create(&m->worker[i].jpeg));
+        POD_TRY(pod__image_decoder_create(&m->worker[i].decoder));
     }
     return POD_OK;
 }
@@ -362,7 +372,7 @@ static void release_workers(intake *m)
 {
     wait_for_window(m);
     for (int i = 0; m->worker && i < m->options->n_threads; i++) {
-        pod_jpeg_destroy(m->worker[i].jpeg);
+        pod__image_decoder_destroy(m->worker[i].decoder);
         free(m->worker[i].file);
         free(m->worker[i].scratch);
     }
@@ -431,16 +441,38 @@ static pod_status list_images(intake *m)
     return take_workers(m);
 }
 
-/* A share is one of the images that are left: which those are is known when all were decoded. */
+/* A class of which no image is left is none. */
+static pod_status drop_empty_classes(intake *m)
+{
+    const char *first = NULL;
+    int n;
+    POD_TRY(pod__image_list_drop_empty(&m->list, m->arena, &n, &first));
+    m->info.n_classes = m->list.n_classes;
+    m->info.class_names = m->list.class_names;
+    if (n == 1)
+        pod_log_say(m->options->log, POD_LOG_WARNING,
+                    "class '%s' has no image that can be used; left out", first);
+    if (n > 1)
+        pod_log_say(m->options->log, POD_LOG_WARNING,
+                    "%d classes have no image that can be used, the first is '%s'; left out", n,
+                    first);
+    return POD_OK;
+}
+
+/* Where bad images are skipped, classes and shares are those of the images that are left: which
+ * those are is known when all were decoded. What is bad in the list is bad in any case, and the
+ * images are looked at for the sake of one message. */
 static pod_status split_images(intake *m)
 {
     const pod_image_split split = {.test_share = m->options->test_share,
                                    .by_class = m->options->split_by_class};
-    if (m->options->skip_bad && !m->list.is_split) {
+    if (m->bad.skip || m->bad.n > 0) {
         POD_TRY(pass(m, "checking", keep_window));
+        POD_TRY(pod__bad_images_end(&m->bad, m->folder));
         m->list.n = m->n_kept;
+        POD_TRY(drop_empty_classes(m));
     }
-    POD_TRY(pod__image_folder_split(&split, m->arena, &m->list));
+    POD_TRY(pod__image_list_split(&split, m->arena, &m->list));
     memcpy(m->info.n_samples, m->list.n_split, sizeof m->info.n_samples);
     return pod_dataset_info_check(m->folder, &m->info);
 }
@@ -449,6 +481,7 @@ static pod_status write_images(intake *m, const char *h5_path)
 {
     POD_TRY(pod_dataset_writer_open(h5_path, &m->info, &m->writer));
     pod_status s = pass(m, "importing", write_window);
+    if (s == POD_OK && !m->bad.skip) s = pod__bad_images_end(&m->bad, m->folder);
     if (s == POD_OK && m->n_kept < m->n_done) s = pod_dataset_writer_cut(m->writer);
     if (s == POD_OK) return pod_dataset_writer_finish(m->writer);
     pod_dataset_writer_abort(m->writer);
@@ -457,14 +490,56 @@ static pod_status write_images(intake *m, const char *h5_path)
 
 /* ---- what was found -------------------------------------------------------------------------- */
 
-static void tell_kind(pod_log *log, const tally *t, const char *what)
+/* In the order of the bits of POD_IMAGE_... */
+static const char *const trait_text[POD_IMAGE_N_TRAITS] = {
+    "progressive, decoded like the others",
+    "grey, made colour",
+    "CMYK, made RGB or grey",
+    "of 16 bits, rounded to 8",
+    "with transparent pixels, laid on white",
+    "rotated or mirrored, as their EXIF orientation says",
+    "with flaws that spoil no pixel, such as bytes that nobody reads"};
+
+static void tell_of_the_list(const intake *m)
 {
-    if (t->n > 0) pod_log_say(log, POD_LOG_INFO, "%" PRId64 " %s; first %s", t->n, what, t->first);
+    const pod_image_list *list = &m->list;
+    pod_log *log = m->options->log;
+    if (list->n_classes == 1)
+        pod_log_say(log, POD_LOG_WARNING,
+                    "%s: all images are of one class, '%s': there is nothing to tell apart; want a "
+                    "folder for each class",
+                    m->folder, list->class_names[0]);
+    if (list->by_number > 0)
+        pod_log_say(log, POD_LOG_INFO, "classes are in the order of their numbers: %s before %s",
+                    list->class_names[list->by_number - 1], list->class_names[list->by_number]);
+    if (list->n_ignored > 0)
+        pod_log_say(log, POD_LOG_INFO, "%" PRId64 " ignored: no images by their names; first %s",
+                    list->n_ignored, list->first_ignored);
+    if (list->n_stray > 0)
+        pod_log_say(log, POD_LOG_WARNING,
+                    "%s: %" PRId64 " images stand beside the folders of the classes; left out",
+                    m->folder, list->n_stray);
+    if (list->left_out)
+        pod_log_say(log, POD_LOG_INFO, "neither training nor test, left out: %s", list->left_out);
+}
+
+static void tell_of_the_images(const intake *m)
+{
+    pod_log *log = m->options->log;
+    if (m->n_resized > 0)
+        pod_log_say(log, POD_LOG_INFO,
+                    "%" PRId64 " resized, from %" PRId64 "x%" PRId64 " (%s) to %" PRId64 "x%" PRId64
+                    " (%s)",
+                    m->n_resized, m->small.height, m->small.width, m->smallest, m->large.height,
+                    m->large.width, m->largest);
+    for (int k = 0; k < POD_IMAGE_N_TRAITS; k++)
+        if (m->trait[k].n > 0)
+            pod_log_say(log, POD_LOG_INFO, "%" PRId64 " %s; first %s", m->trait[k].n, trait_text[k],
+                        m->trait[k].first);
 }
 
 static void tell_what_was_found(const intake *m, double seconds)
 {
-    pod_log *log = m->options->log;
     const double rate = (double)m->n_listed / seconds;
     const char *remedy = m->list.is_split || m->options->split_by_class
                              ? ""
@@ -474,25 +549,14 @@ static void tell_what_was_found(const intake *m, double seconds)
         snprintf(per_s, sizeof per_s, "%#.2g", rate);
     else
         snprintf(per_s, sizeof per_s, "%.0f", rate);
-    pod_log_say(log, POD_LOG_INFO,
+    pod_log_say(m->options->log, POD_LOG_INFO,
                 "%" PRId64 " of %" PRId64 " images imported, %" PRId64 " left out; %.1f s, %s/s",
                 m->n_kept, m->n_listed, m->n_listed - m->n_kept, seconds, per_s);
-    if (m->list.n_classes == 1)
-        pod_log_say(log, POD_LOG_WARNING,
-                    "%s: all images are of one class, '%s': there is nothing to tell apart; want a "
-                    "folder for each class",
-                    m->folder, m->list.class_names[0]);
-    if (m->n_resized > 0)
-        pod_log_say(log, POD_LOG_INFO,
-                    "%" PRId64 " resized, from %" PRId64 "x%" PRId64 " (%s) to %" PRId64 "x%" PRId64
-                    " (%s)",
-                    m->n_resized, m->small.height, m->small.width, m->smallest, m->large.height,
-                    m->large.width, m->largest);
-    tell_kind(log, &m->progressive, "progressive, decoded like the others");
-    tell_kind(log, &m->from_grey, "grey, made colour");
-    tell_kind(log, &m->from_cmyk, m->info.channels == 3 ? "CMYK, made RGB" : "CMYK, made grey");
+    tell_of_the_list(m);
+    tell_of_the_images(m);
     for (int s = 0; s < POD_N_SPLITS; s++)
-        pod__import_tell_missing_classes(log, &m->info, (pod_split)s, m->n_of[s], remedy);
+        pod__import_tell_missing_classes(m->options->log, &m->info, (pod_split)s, m->n_of[s],
+                                         remedy);
 }
 
 static pod_status import(intake *m, const char *h5_path)

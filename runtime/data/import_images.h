@@ -1,13 +1,14 @@
-/* Folders of JPEG files to HDF5: `data import images FOLDER -o F.h5`. Which files, classes and
- * splits: image_folder.h. All images of the set come out at one size: the largest box of its shape
- * in the middle of a picture, brought to that size (resize.h).
+/* Folders of JPEG and PNG files to HDF5: `data import images FOLDER -o F.h5`. Which files, classes
+ * and splits: image_folder.h. All images of the set come out at one size: the largest box of its
+ * shape in the middle of a picture, brought to that size (resize.h).
  *
- * A few files are in memory at a time, and each is read once; twice where the bad ones are left out
- * before the rest is split. The result depends on the folder and the options alone, not on the
- * number of threads. What cannot be used, a damaged file (jpeg.h), one that is no JPEG, grey among
- * colours, a class folder without images, ends the import with its name and the reason, and no file
- * is left; or it is left out with a warning. A failure of this process or host (no memory, a disk
- * that cannot be read) ends the import in either case. */
+ * A few files are in memory at a time, and each is read once; twice where the bad ones are skipped,
+ * so that classes and shares are those of what is left. The result depends on the folder and the
+ * options alone, not on the number of threads. What cannot be used, a damaged file (jpeg.h, png.h),
+ * one of another format, grey among colours, a class folder without images, ends the import: one
+ * line names the first few with their reasons and counts all, and no file is left. Or they are left
+ * out, with as few warnings. A failure of this process or host (no memory, a disk that cannot be
+ * read) ends the import at once in either case. */
 #ifndef MINIPOD_RUNTIME_DATA_IMPORT_IMAGES_H
 #define MINIPOD_RUNTIME_DATA_IMPORT_IMAGES_H
 

@@ -4,13 +4,18 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <jpeglib.h>
 /* behind jpeglib.h, which it needs */
 #include <jerror.h>
 
+#include "runtime/data/exif.h"
+
 /* A progressive file passes over the whole image once a scan, however few bytes the scan has. */
 #define MAX_SCANNED_PIXELS ((int64_t)1 << 30)
+
+enum { MAX_MARKER_BYTES = 0xffff };
 
 struct pod_jpeg {
     struct jpeg_decompress_struct lib;
@@ -21,7 +26,7 @@ struct pod_jpeg {
     pod_status status; /* of that failure */
     uint8_t *pixels;
     size_t room; /* bytes */
-    bool is_progressive;
+    bool is_flawed;
 };
 
 static pod_jpeg *of(j_common_ptr lib) { return lib->client_data; }
@@ -42,10 +47,19 @@ static void leave(j_common_ptr lib)
     longjmp(j->back, 1);
 }
 
-/* Level -1 is a warning: the data are damaged. Others are traces. */
+/* Every pixel was decoded: bytes that nobody reads stand before a marker, or a header has a number
+ * that is not known and not needed. */
+static bool is_harmless(int code)
+{
+    return code == JWRN_EXTRANEOUS_DATA || code == JWRN_ADOBE_XFORM || code == JWRN_JFIF_MAJOR;
+}
+
+/* Level -1 is a warning: most say that the data are damaged. Others are traces. */
 static void hear(j_common_ptr lib, int level)
 {
-    if (level < 0) leave(lib);
+    if (level >= 0) return;
+    if (!is_harmless(lib->err->msg_code)) leave(lib);
+    of(lib)->is_flawed = true;
 }
 
 static void stay_silent(j_common_ptr lib) { (void)lib; }
@@ -71,7 +85,7 @@ static bool refuse(pod_jpeg *j, pod_status status, const char *why)
 
 static bool is_cmyk(J_COLOR_SPACE space) { return space == JCS_CMYK || space == JCS_YCCK; }
 
-static bool check_colour(pod_jpeg *j, const pod_jpeg_want *want)
+static bool check_colour(pod_jpeg *j, const pod_image_want *want)
 {
     const J_COLOR_SPACE space = j->lib.jpeg_color_space;
     if (space == JCS_YCbCr || space == JCS_RGB || (is_cmyk(space) && want->convert)) return true;
@@ -82,30 +96,41 @@ static bool check_colour(pod_jpeg *j, const pod_jpeg_want *want)
                  j->lib.num_components);
         return false;
     }
-    return want->channels == 1 || want->convert ||
-           refuse(j, POD_E_FORMAT, "grey, need colour (--convert-colour makes it that)");
+    return want->channels == 1 || want->convert || refuse(j, POD_E_FORMAT, POD_IMAGE_IS_GREY);
 }
 
-static bool check_header(pod_jpeg *j, const pod_jpeg_want *want)
+static bool check_header(pod_jpeg *j, const pod_image_want *want)
 {
     const struct jpeg_decompress_struct *d = &j->lib;
     const int64_t pixels = (int64_t)d->image_width * d->image_height;
-    if (pixels > POD_JPEG_MAX_PIXELS) {
+    if (pixels > POD_IMAGE_MAX_PIXELS) {
         snprintf(j->why, sizeof j->why, "%u x %u pixels, at most %" PRId64 " are decoded",
-                 d->image_height, d->image_width, POD_JPEG_MAX_PIXELS);
+                 d->image_height, d->image_width, POD_IMAGE_MAX_PIXELS);
         return false;
     }
     return check_colour(j, want);
 }
 
-/* The smallest of the reductions that the library has fast code for. */
-static void choose_scale(struct jpeg_decompress_struct *d, const pod_jpeg_want *want)
+static int orientation_of(const struct jpeg_decompress_struct *d)
 {
+    static const char head[] = "Exif\0"; /* and one more zero, the string's own */
+    for (jpeg_saved_marker_ptr m = d->marker_list; m; m = m->next)
+        if (m->data_length > sizeof head && memcmp(m->data, head, sizeof head) == 0)
+            return pod__exif_orientation(m->data + sizeof head, m->data_length - sizeof head);
+    return 1;
+}
+
+/* The smallest of the reductions that the library has fast code for. */
+static void choose_scale(struct jpeg_decompress_struct *d, const pod_image_want *want)
+{
+    const bool is_sideways = orientation_of(d) >= 5;
+    const int64_t least_height = is_sideways ? want->least_width : want->least_height;
+    const int64_t least_width = is_sideways ? want->least_height : want->least_width;
     for (unsigned eighths = 1; eighths <= 8; eighths *= 2) {
         d->scale_num = eighths;
         d->scale_denom = 8;
         jpeg_calc_output_dimensions(d);
-        if (d->output_height >= want->least_height && d->output_width >= want->least_width) return;
+        if (d->output_height >= least_height && d->output_width >= least_width) return;
     }
 }
 
@@ -138,7 +163,18 @@ static void convert_cmyk(uint8_t *pixels, int64_t count, int channels, bool is_i
     }
 }
 
-static bool decode(pod_jpeg *j, const uint8_t *file, size_t bytes, const pod_jpeg_want *want)
+/* Of the image that was decoded just now. */
+static unsigned traits_of(pod_jpeg *j, const pod_image_want *want)
+{
+    const J_COLOR_SPACE space = j->lib.jpeg_color_space;
+    unsigned traits = j->is_flawed ? POD_IMAGE_FLAWED : 0;
+    if (jpeg_has_multiple_scans(&j->lib)) traits |= POD_IMAGE_PROGRESSIVE;
+    if (space == JCS_GRAYSCALE && want->channels == 3) traits |= POD_IMAGE_FROM_GREY;
+    return is_cmyk(space) ? traits | POD_IMAGE_FROM_CMYK : traits;
+}
+
+static bool decode(pod_jpeg *j, const uint8_t *file, size_t bytes, const pod_image_want *want,
+                   pod_image *out)
 {
     struct jpeg_decompress_struct *d = &j->lib;
     jpeg_mem_src(d, file, (unsigned long)bytes);
@@ -154,8 +190,15 @@ static bool decode(pod_jpeg *j, const uint8_t *file, size_t bytes, const pod_jpe
         JSAMPROW to = j->pixels + row * d->output_scanline;
         jpeg_read_scanlines(d, &to, 1);
     }
-    j->is_progressive = jpeg_has_multiple_scans(d) != 0;
-    jpeg_finish_decompress(d);
+    *out = (pod_image){.pixels = j->pixels,
+                       .height = d->output_height,
+                       .width = d->output_width,
+                       .file_height = d->image_height,
+                       .file_width = d->image_width,
+                       .orientation = orientation_of(d)};
+    const unsigned traits = traits_of(j, want);
+    jpeg_finish_decompress(d); /* may note a flaw */
+    out->traits = traits | (j->is_flawed ? POD_IMAGE_FLAWED : 0);
     if (has_ink)
         convert_cmyk(j->pixels, (int64_t)d->output_width * d->output_height, want->channels,
                      d->saw_Adobe_marker);
@@ -178,6 +221,7 @@ pod_status pod_jpeg_create(pod_jpeg **out)
         return pod_fail(POD_E_NOMEM, "no memory for a JPEG decoder");
     }
     jpeg_create_decompress(&j->lib);
+    jpeg_save_markers(&j->lib, JPEG_APP0 + 1, MAX_MARKER_BYTES); /* EXIF */
     j->progress.progress_monitor = count_scans;
     j->lib.progress = &j->progress;
     *out = j;
@@ -199,21 +243,12 @@ static pod_status give_up(pod_jpeg *j)
 }
 
 pod_status pod_jpeg_decode(pod_jpeg *j, const uint8_t *file, size_t bytes,
-                           const pod_jpeg_want *want, pod_jpeg_image *out)
+                           const pod_image_want *want, pod_image *out)
 {
     if (bytes < 3 || file[0] != 0xff || file[1] != 0xd8 || file[2] != 0xff)
         return pod_fail(POD_E_FORMAT, "no JPEG file");
     j->status = POD_E_FORMAT;
+    j->is_flawed = false;
     if (setjmp(j->back)) return give_up(j);
-    if (!decode(j, file, bytes, want)) return give_up(j);
-    *out = (pod_jpeg_image){.pixels = j->pixels,
-                            .height = j->lib.output_height,
-                            .width = j->lib.output_width,
-                            .file_height = j->lib.image_height,
-                            .file_width = j->lib.image_width,
-                            .is_progressive = j->is_progressive,
-                            .is_from_grey =
-                                want->channels == 3 && j->lib.jpeg_color_space == JCS_GRAYSCALE,
-                            .is_from_cmyk = is_cmyk(j->lib.jpeg_color_space)};
-    return POD_OK;
+    return decode(j, file, bytes, want, out) ? POD_OK : give_up(j);
 }

@@ -3,14 +3,14 @@
 #include <stdbool.h>
 
 #include "kernels/base/assert.h"
-#include "runtime/data/jpeg.h"
+#include "runtime/data/image_decode.h"
 #include "runtime/data/resize.h"
 
 enum { SIDE = 24, MAX_SCRATCH = 4 << 20 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
-static void shrink(const pod_jpeg_image *image, int channels)
+static void shrink(const pod_image *image, int channels)
 {
     static _Alignas(64) uint8_t scratch[MAX_SCRATCH], out[SIDE * SIDE * 3];
     const pod_box all = {0, 0, image->height, image->width};
@@ -28,17 +28,17 @@ static void shrink(const pod_jpeg_image *image, int channels)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    static pod_jpeg *j; /* one for all inputs: a bad one must not spoil the next */
-    if (!j) POD_ASSERT(pod_jpeg_create(&j) == POD_OK, "no decoder");
+    static pod_image_decoder *d; /* one for all inputs: a bad one must not spoil the next */
+    if (!d) POD_ASSERT(pod__image_decoder_create(&d) == POD_OK, "no decoder");
     for (int way = 0; way < 4; way++) {
         const int channels = way & 1 ? 3 : 1;
-        const pod_jpeg_want want = {
+        const pod_image_want want = {
             .channels = channels, .convert = way & 2, .least_height = SIDE, .least_width = SIDE};
-        pod_jpeg_image image;
-        if (pod_jpeg_decode(j, data, bytes, &want, &image) != POD_OK) continue;
+        pod_image image;
+        if (pod__image_decode(d, data, bytes, &want, &image) != POD_OK) continue;
         POD_ASSERT(image.height > 0 && image.height <= image.file_height && image.width > 0 &&
                        image.width <= image.file_width &&
-                       image.file_height <= POD_JPEG_MAX_PIXELS / image.file_width,
+                       image.file_height <= POD_IMAGE_MAX_PIXELS / image.file_width,
                    "%lld x %lld", (long long)image.height, (long long)image.width);
         shrink(&image, channels);
     }

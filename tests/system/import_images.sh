@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# import_images.sh MINIPOD MAKE_JPEG: folders of JPEG files with all that is odd in them: each bad file is
+# import_images.sh MINIPOD MAKE_IMAGE: folders of JPEG and PNG files with all that is odd in them: each bad file is
 # named in one line, refused or skipped as asked, and never crashes the import.
 # shellcheck source-path=SCRIPTDIR source=common.sh
-make_jpeg=$(realpath "$2")
+make_image=$(realpath "$2")
 . "$(dirname "$0")/common.sh"
 
 # image FILE HxW KIND
-image() { "$make_jpeg" "$@" || fail "cannot make $1"; }
+image() { "$make_image" "$@" || fail "cannot make $1"; }
 # refused PATTERN FOLDER [OPTION...]: one line on standard error, exit 2, no file
 refused() {
     local pattern=$1 code
@@ -68,7 +68,7 @@ bad_thing 'bad/cat/5x.jpg: Premature end of JPEG file' cut_short
 bad_thing 'bad/cat/5x.jpg: ' noise
 bad_thing 'bad/dog/5x.jpg: grey, need colour' image bad/dog/5x.jpg 32x32 grey
 bad_thing 'bad/dog/5x.jpg: CMYK, need RGB or grey' image bad/dog/5x.jpg 32x32 cmyk
-bad_thing 'bad/dog/5x.png: no JPEG file' cp good/LICENSE bad/dog/5x.png
+bad_thing 'bad/dog/5x.png: neither a JPEG nor a PNG' cp good/LICENSE bad/dog/5x.png
 bad_thing 'bad/dog/5x.jpg: empty' touch bad/dog/5x.jpg
 bad_thing 'bad/dog/5x: a folder, need an image' mkdir bad/dog/5x
 bad_thing 'bad/dog/5x: no regular file' mkfifo bad/dog/5x
@@ -77,7 +77,7 @@ bad_thing 'bad/cow: cannot be looked at: No such file' ln -s nowhere bad/cow
 with image bad/dog/5x.jpg 32x32 grey
 image bad/dog/6x.jpg 32x32 cmyk
 taken 12 '1 grey, made colour; first dog/5x.jpg' bad --convert-colour
-taken 12 '1 CMYK, made RGB; first dog/6x.jpg' bad --convert-colour
+taken 12 '1 CMYK, made RGB or grey; first dog/6x.jpg' bad --convert-colour
 taken 10 'warning: bad/dog/6x.jpg: CMYK, .*; left out' bad --on-bad-image skip
 # The share is one of the good ones: without the bad one at the end 9 are left, 1 of them to test.
 with touch bad/dog/12.jpg && rm bad/cat/2.jpg
@@ -86,12 +86,26 @@ with image bad/dog/5x.jpg 100x300 progressive
 taken 11 '1 progressive, decoded like the others; first dog/5x.jpg' bad
 taken 11 'to 100x300 (dog/5x.jpg)' bad
 
+# PNG is told from JPEG by the first bytes; WebP is named.
+with image bad/dog/5x.jpg 30x40 png
+image bad/dog/6x.png 30x40 png-16
+taken 12 '1 of 16 bits, rounded to 8; first dog/6x.png' bad
+bad_thing 'bad/dog/5x.png: grey, need colour' image bad/dog/5x.png 32x32 png-grey
+a_webp() { printf 'RIFF....WEBPVP8 ' >bad/dog/5x.png; }
+bad_thing 'bad/dog/5x.png: a WebP: convert it to JPEG or PNG' a_webp
+cut_png() { image whole.png 30x40 png && half whole.png >bad/dog/5x.png; }
+bad_thing 'bad/dog/5x.png: cut short' cut_png
+# A class that skipping emptied is none.
+with mkdir bad/cow
+a_webp && mv bad/dog/5x.png bad/cow/1.png
+taken 10 "warning: class 'cow' has no image that can be used; left out" bad --on-bad-image skip
+
 refused 'nowhere: cannot be read as a folder: No such file' nowhere
 refused 'good/cat: has no folders of images' good/cat
 mkdir -p split/train split/validation
 cp -r good/cat good/dog split/train
 cp -r good/cat split/validation
-refused "split: has a folder 'train' but none 'test'" split
+refused "split: has a folder 'train' but none 'test' for the test; --test-folder validation takes" split
 taken 15 'class  *0: cat, 5 train, 5 test' split --test-folder validation
 refused "test-folder: good has no folder 'train'" good --test-folder nowhere
 refused "test-share: split is split by its folders 'train' and 'validation'" split --test-folder validation --test-share 0.4

@@ -23,6 +23,7 @@
 #include "runtime/data/import_images.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/jpegs.h"
+#include "tests/harness/pngs.h"
 
 enum { MAX_PATH_BYTES = 512, TEXT_BYTES = 8192 };
 
@@ -266,13 +267,17 @@ static void split_folders(void)
     POD_CHECK_OK(run_import(&f, (pod_import_images_options){0}, &x));
     if (!x.d) return;
     check_splits(x.d, "2shoe 1hat", "3hat");
+    POD_CHECK(strstr(x.said, "\nneither training nor test, left out: 'validation' (1 images)\n"),
+              "%s", x.said);
     pod_dataset_close(x.d);
     POD_CHECK_OK(run_import(&f, (pod_import_images_options){.test_folder = "validation"}, &x));
     if (!x.d) return;
     check_splits(x.d, "2shoe 1hat", "4shoe");
     pod_dataset_close(x.d);
     POD_CHECK_FAILS(run_import(&f, (pod_import_images_options){.test_folder = "tset"}, &x),
-                    POD_E_FORMAT, "has a folder 'train' but none 'tset'");
+                    POD_E_FORMAT,
+                    "has a folder 'train' but none 'tset' for the test; --test-folder takes "
+                    "another one, such as 'other' or 'test'");
     char path[MAX_PATH_BYTES];
     static const char *const trains[] = {"train", "./train/", "link"};
     CU_ASSERT(symlink("train", in_folder(&f, "link", path)) == 0);
@@ -292,6 +297,30 @@ static void no_train(void)
     for (int skip = 0; skip < 2; skip++)
         POD_CHECK_FAILS(run_import(&f, (pod_import_images_options){.skip_bad = skip == 1}, &x),
                         POD_E_FORMAT, "has folders of folders, but none of them is 'train'");
+}
+
+/* Folders that are not as they are wanted: the message says what to do. */
+static void remedies(void)
+{
+    static const struct {
+        const char *folders[4], *image, *why;
+    } cases[] = {
+        {{"train", "train/hat", "val"}, "train/hat/1.jpg", "--test-folder val takes the folder"},
+        {{"train", "train/hat"}, "train/hat/1.jpg", "/train, and a share of its images becomes"},
+        {{"data", "data/hat", "data/shoe"}, "data/hat/1.jpg", "is 'train'; import "},
+        {{"Test", "Test/hat", "Training", "Training/hat"},
+         "Training/hat/1.jpg",
+         "if 'Training' is, rename it to 'train'"},
+        {{NULL}, "1.jpg", "; the 1 images that stand in it have no class: `data import list` "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        folder f = new_folder();
+        outcome x;
+        for (int k = 0; k < 4 && cases[i].folders[k]; k++) make_folder(&f, cases[i].folders[k]);
+        add_image(&f, cases[i].image, 10);
+        POD_CHECK_FAILS(run_import(&f, (pod_import_images_options){0}, &x), POD_E_FORMAT,
+                        cases[i].why);
+    }
 }
 
 /* The share is one of the good images: nine here, which stand before bad ones. */
@@ -456,6 +485,14 @@ static void text(const char *path)
     fclose(to);
 }
 
+static void webp(const char *path)
+{
+    FILE *to = fopen(path, "wb");
+    if (!to) return;
+    fwrite("RIFF\x10\0\0\0WEBPVP8 ", 1, 16, to);
+    fclose(to);
+}
+
 static void a_folder(const char *path) { CU_ASSERT(mkdir(path, 0777) == 0); }
 
 static void pipe_file(const char *path) { CU_ASSERT(mkfifo(path, 0666) == 0); }
@@ -471,7 +508,8 @@ static const struct bad {
     {grey, "a/n1x.jpg", "a/n1x.jpg: grey, need colour"},
     {cmyk, "a/n1x.jpg", "a/n1x.jpg: CMYK, need RGB or grey"},
     {empty, "c/n9x.jpg", "c/n9x.jpg: empty"},
-    {text, "c/readme", "c/readme: no JPEG file"},
+    {text, "c/n9x.jpg", "c/n9x.jpg: neither a JPEG nor a PNG"},
+    {webp, "c/n9x.jpg", "c/n9x.jpg: a WebP: convert it to JPEG or PNG"},
     {a_folder, "c/n2x", "c/n2x: a folder, need an image"},
     {pipe_file, "c/n2x", "c/n2x: no regular file"},
     {dead_link, "c/n2x", "c/n2x: cannot be read: No such file"},
@@ -495,6 +533,136 @@ static void bad_images_are_named(void)
         POD_CHECK(strstr(x.said, bads[i].why) && strstr(x.said, "; left out\n"), "%s", x.said);
         CU_ASSERT(x.d->info.n_samples[0] + x.d->info.n_samples[1] == 10);
         CU_ASSERT(x.d->info.n_classes == 3);
+        pod_dataset_close(x.d);
+    }
+}
+
+/* All that cannot be used is named in one line, up to a few, and counted; skipped, in a few lines. */
+static void many_bad_images(void)
+{
+    folder f = numbered_folder();
+    char path[MAX_PATH_BYTES], name[32];
+    outcome x;
+    a_folder(in_folder(&f, "bb", path));
+    for (int i = 1; i <= 400; i++) {
+        snprintf(name, sizeof name, "b/x%d.png", i);
+        text(in_folder(&f, name, path));
+    }
+    POD_CHECK_FAILS(run_import(&f, (pod_import_images_options){.n_threads = 2}, &x), POD_E_FORMAT,
+                    ": 401 files cannot be used (--on-bad-image skip leaves them out): ");
+    POD_CHECK(strstr(pod_error_text(), "/bb: a class folder without images; ") &&
+                  strstr(pod_error_text(), "/b/x1.png: neither a JPEG nor a PNG; "),
+              "%s", pod_error_text());
+    CU_ASSERT(strstr(pod_error_text(), " more") != NULL && !strchr(pod_error_text(), '\n'));
+    CU_ASSERT(x.said[0] == '\0' && !is_there(&f, ".h5") && !is_there(&f, ".h5.part"));
+    POD_CHECK_OK(run_import(&f, (pod_import_images_options){.skip_bad = true}, &x));
+    int n_warnings = 0;
+    for (const char *p = x.said; (p = strstr(p, "left out\n")); p++) n_warnings++;
+    POD_CHECK(n_warnings == 6 && strstr(x.said, "warning: 396 more like these are left out\n"),
+              "%s", x.said);
+    if (x.d) CU_ASSERT(x.d->info.n_samples[0] + x.d->info.n_samples[1] == 10);
+    pod_dataset_close(x.d);
+}
+
+/* A class of which skipping leaves nothing is none, in either layout. */
+static void a_class_that_skipping_empties(void)
+{
+    for (int is_split = 0; is_split < 2; is_split++) {
+        folder f = numbered_folder();
+        char path[MAX_PATH_BYTES], other[MAX_PATH_BYTES];
+        outcome x;
+        a_folder(in_folder(&f, "ab", path));
+        text(in_folder(&f, "ab/1.png", path));
+        if (is_split) {
+            folder above = new_folder();
+            CU_ASSERT(rename(f.path, in_folder(&above, "train", path)) == 0);
+            make_folder(&above, "test");
+            make_folder(&above, "test/c");
+            add_image(&above, "test/c/1.jpg", 50);
+            text(in_folder(&above, "test/c/2.jpg", other));
+            f = above;
+        }
+        POD_CHECK_OK(run_import(&f, (pod_import_images_options){.skip_bad = true}, &x));
+        POD_CHECK(strstr(x.said, "warning: class 'ab' has no image that can be used; left out\n"),
+                  "%s", x.said);
+        if (!x.d) continue;
+        CU_ASSERT(x.d->info.n_classes == 3);
+        check_splits(x.d, is_split ? "1a 2b 3c 4a 5b 6c 7a 8b 9c 10a" : "1a 2b 3c 4a 5b 6c 7a 8b",
+                     is_split ? "5c" : "9c 10a");
+        pod_dataset_close(x.d);
+    }
+}
+
+/* What desktops and archivers leave, and what describes images, is passed over, and counted. */
+static void no_images_by_name(void)
+{
+    folder f = numbered_folder();
+    outcome x;
+    char path[MAX_PATH_BYTES];
+    static const char *const names[] = {"a/Thumbs.db",   "a/.DS_Store", "b/._n2.jpg",
+                                        "b/desktop.ini", "c/README",    "c/labels.CSV",
+                                        "c/LICENSE.txt"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) text(in_folder(&f, names[i], path));
+    make_folder(&f, "__MACOSX");
+    make_folder(&f, "__MACOSX/a");
+    make_folder(&f, ".git");
+    text(in_folder(&f, "__MACOSX/a/._n1.jpg", path));
+    POD_CHECK_OK(run_import(&f, (pod_import_images_options){0}, &x));
+    POD_CHECK(strstr(x.said, "\n9 ignored: no images by their names; first .git\n"), "%s", x.said);
+    if (!x.d) return;
+    CU_ASSERT(x.d->info.n_classes == 3);
+    check_splits(x.d, "1a 2b 3c 4a 5b 6c 7a 8b", "9c 10a");
+    pod_dataset_close(x.d);
+}
+
+/* JPEG and PNG together, whatever their names say. */
+static void jpeg_and_png(void)
+{
+    folder f = numbered_folder();
+    outcome x;
+    char path[MAX_PATH_BYTES];
+    pod_test_png png = {.height = 30,
+                        .width = 40,
+                        .kind = POD_TEST_PNG_RGB,
+                        .bits = 8,
+                        .left = {50, 50, 50},
+                        .right = {255, 0, 0}};
+    CU_ASSERT(pod_test_png_save(&png, in_folder(&f, "b/n5.jpg", path)));
+    png.kind = POD_TEST_PNG_RGB_ALPHA;
+    png.left[3] = 255;
+    CU_ASSERT(pod_test_png_save(&png, in_folder(&f, "b/n5x.png", path)));
+    POD_CHECK_OK(run_import(&f, (pod_import_images_options){0}, &x));
+    if (!x.d) return;
+    check_splits(x.d, "1a 2b 3c 4a 5b 5b 6c 7a 8b", "9c 10a");
+    POD_CHECK(strstr(x.said, "\n1 with transparent pixels, laid on white; first b/n5x.png\n"), "%s",
+              x.said);
+    pod_dataset_close(x.d);
+    png.kind = POD_TEST_PNG_GREY;
+    CU_ASSERT(pod_test_png_save(&png, in_folder(&f, "b/n5x.png", path)));
+    POD_CHECK_FAILS(run_import(&f, (pod_import_images_options){0}, &x), POD_E_FORMAT,
+                    "b/n5x.png: grey, need colour");
+    POD_CHECK_OK(run_import(&f, (pod_import_images_options){.convert = true}, &x));
+    pod_dataset_close(x.d);
+}
+
+/* Classes that are numbers stand in their order; the note says so where it is another one. */
+static void numbers_as_classes(void)
+{
+    for (int last = 9; last <= 10; last++) {
+        folder f = new_folder();
+        outcome x;
+        char name[32];
+        for (int i = last; i >= 0; i--) {
+            snprintf(name, sizeof name, "%d", i);
+            make_folder(&f, name);
+            snprintf(name, sizeof name, "%d/%d.jpg", i, i);
+            add_image(&f, name, 10 * i);
+        }
+        POD_CHECK_OK(run_import(&f, (pod_import_images_options){0}, &x));
+        if (!x.d) continue;
+        for (int i = 0; i <= last; i++) CU_ASSERT(atoi(x.d->info.class_names[i]) == i);
+        const bool is_said = strstr(x.said, "classes are in the order of their numbers") != NULL;
+        POD_CHECK(is_said == (last == 10), "%s", x.said);
         pod_dataset_close(x.d);
     }
 }
@@ -526,7 +694,7 @@ static void odd_but_good(void)
     if (!x.d) return;
     check_splits(x.d, "1c 1a 2b 3c 4a 5b 5b 6c 7a 8b 9c", "10a 20a 20a");
     POD_CHECK(strstr(x.said, "\n1 grey, made colour; first c/n0.jpg\n") &&
-                  strstr(x.said, "\n2 CMYK, made RGB; first a/n11.jpg\n"),
+                  strstr(x.said, "\n2 CMYK, made RGB or grey; first a/n11.jpg\n"),
               "%s", x.said);
     pod_dataset_close(x.d);
 }
@@ -764,10 +932,16 @@ static void clothing(void)
 static CU_TestInfo tests[] = {{"class_folders", class_folders},
                               {"split_folders", split_folders},
                               {"no_train", no_train},
+                              {"remedies", remedies},
                               {"split_of_what_is_left", split_of_what_is_left},
                               {"any_number_of_threads", any_number_of_threads},
                               {"same_file_of_any_number", same_file_of_any_number},
                               {"bad_images_are_named", bad_images_are_named},
+                              {"many_bad_images", many_bad_images},
+                              {"a_class_that_skipping_empties", a_class_that_skipping_empties},
+                              {"no_images_by_name", no_images_by_name},
+                              {"jpeg_and_png", jpeg_and_png},
+                              {"numbers_as_classes", numbers_as_classes},
                               {"odd_but_good", odd_but_good},
                               {"troubles_of_the_host", troubles_of_the_host},
                               {"made_shorter_meanwhile", made_shorter_meanwhile},

@@ -11,7 +11,7 @@
 #include "tests/harness/harness.h"
 #include "tests/harness/jpegs.h"
 
-static const pod_jpeg_want any_size = {.channels = 3, .least_height = 1, .least_width = 1};
+static const pod_image_want any_size = {.channels = 3, .least_height = 1, .least_width = 1};
 
 static pod_jpeg *new_decoder(void)
 {
@@ -23,7 +23,7 @@ static pod_jpeg *new_decoder(void)
 /* ---- the decoder ----------------------------------------------------------------------------- */
 
 /* Both halves, without the columns at the border between them. */
-static void check_halves(const pod_jpeg_image *image, int channels, const uint8_t left[],
+static void check_halves(const pod_image *image, int channels, const uint8_t left[],
                          const uint8_t right[])
 {
     for (int64_t y = 0; y < image->height; y++)
@@ -55,15 +55,15 @@ static void decodes_and_reduces(void)
                                     .left = {250, 10, 30},
                                     .right = {20, 90, 200}};
         const int64_t least = cases[i / 2].least;
-        const pod_jpeg_want want = {.channels = 3, .least_height = least, .least_width = least};
-        pod_jpeg_image image = {0};
+        const pod_image_want want = {.channels = 3, .least_height = least, .least_width = least};
+        pod_image image = {0};
         size_t bytes;
         uint8_t *file = pod_test_jpeg_make(&made, &bytes);
         POD_CHECK_OK(pod_jpeg_decode(j, file, bytes, &want, &image));
         POD_CHECK(image.height == cases[i / 2].out_height && image.width == cases[i / 2].out_width,
                   "case %zu: %d x %d", i / 2, (int)image.height, (int)image.width);
         CU_ASSERT(image.file_height == made.height && image.file_width == made.width);
-        CU_ASSERT(image.is_progressive == made.is_progressive);
+        CU_ASSERT(image.traits == (made.is_progressive ? POD_IMAGE_PROGRESSIVE : 0));
         check_halves(&image, 3, made.left, made.right);
         free(file);
     }
@@ -78,11 +78,11 @@ static void colours(void)
     const pod_test_jpeg grey = {
         .height = 32, .width = 48, .components = 1, .left = {30}, .right = {200}};
     const pod_test_jpeg cmyk = {.height = 32, .width = 48, .components = 4, .left = {9, 8, 7, 6}};
-    const pod_jpeg_want want_grey = {.channels = 1, .least_height = 32, .least_width = 48};
-    const pod_jpeg_want want_colour = {.channels = 3, .least_height = 32, .least_width = 48};
+    const pod_image_want want_grey = {.channels = 1, .least_height = 32, .least_width = 48};
+    const pod_image_want want_colour = {.channels = 3, .least_height = 32, .least_width = 48};
     const uint8_t red[] = {76}, green[] = {150};
     pod_jpeg *j = new_decoder();
-    pod_jpeg_image image = {0};
+    pod_image image = {0};
     size_t n[3];
     uint8_t *file[3] = {pod_test_jpeg_make(&colour, &n[0]), pod_test_jpeg_make(&grey, &n[1]),
                         pod_test_jpeg_make(&cmyk, &n[2])};
@@ -126,16 +126,16 @@ static void converts(void)
         {1, 33, 53}}; /* 5 * 55 / 255, 155 * 55 / 255, 245 * 55 / 255 */
     static const uint8_t right[N_KINDS][3] = {{40, 128, 128}, {215, 215, 215}, {0, 0, 0}};
     pod_jpeg *j = new_decoder();
-    pod_jpeg_image image = {0};
-    pod_jpeg_want want = {.channels = 3, .convert = true, .least_height = 32, .least_width = 48};
+    pod_image image = {0};
+    pod_image_want want = {.channels = 3, .convert = true, .least_height = 32, .least_width = 48};
     size_t n;
     uint8_t *file = pod_test_jpeg_make(&grey, &n);
     POD_CHECK_OK(pod_jpeg_decode(j, file, n, &want, &image));
     check_halves(&image, 3, (uint8_t[]){30, 30, 30}, (uint8_t[]){200, 200, 200});
-    CU_ASSERT(image.is_from_grey && !image.is_from_cmyk);
+    CU_ASSERT(image.traits == POD_IMAGE_FROM_GREY);
     want.channels = 1;
     POD_CHECK_OK(pod_jpeg_decode(j, file, n, &want, &image));
-    CU_ASSERT(!image.is_from_grey && !image.is_from_cmyk);
+    CU_ASSERT(image.traits == 0);
     free(file);
     for (int kind = 0; kind < N_KINDS; kind++) {
         file = pod_test_jpeg_make(&cmyk, &n);
@@ -146,7 +146,7 @@ static void converts(void)
         want.channels = 3;
         POD_CHECK_OK(pod_jpeg_decode(j, file, n, &want, &image));
         check_halves(&image, 3, left[kind], right[kind]);
-        CU_ASSERT(image.is_from_cmyk && !image.is_from_grey);
+        CU_ASSERT(image.traits == POD_IMAGE_FROM_CMYK);
         want.channels = 1;
         POD_CHECK_OK(pod_jpeg_decode(j, file, n, &want, &image));
         uint8_t y[2];
@@ -175,7 +175,7 @@ static void cut_anywhere(void)
                                     .is_progressive = progressive == 1,
                                     .left = {250, 10, 30}};
         size_t bytes;
-        pod_jpeg_image image = {0};
+        pod_image image = {0};
         uint8_t *file = pod_test_jpeg_make(&made, &bytes);
         for (size_t n = 0; n < bytes; n++) {
             uint8_t *part = malloc(n ? n : 1); /* exactly as long, for the sanitizer */
@@ -191,6 +191,71 @@ static void cut_anywhere(void)
     pod_jpeg_destroy(j);
 }
 
+/* `more` bytes of `filler` stand before the last marker, or before the first scan. */
+static uint8_t *with_filler(const uint8_t *file, size_t bytes, size_t at, size_t more, int filler)
+{
+    uint8_t *out = malloc(bytes + more);
+    if (!out) abort();
+    memcpy(out, file, at);
+    memset(out + at, filler, more);
+    memcpy(out + at + more, file + at, bytes - at);
+    return out;
+}
+
+/* Bytes that nobody reads spoil no pixel; cut short is cut short, with or without them. */
+static void bytes_that_nobody_reads(void)
+{
+    const pod_test_jpeg made = {
+        .height = 40, .width = 48, .components = 3, .left = {250, 10, 30}, .right = {20, 90, 200}};
+    pod_jpeg *j = new_decoder();
+    pod_image image = {0};
+    size_t bytes;
+    uint8_t *file = pod_test_jpeg_make(&made, &bytes);
+    for (int i = 0; i < 4; i++) {
+        static const size_t more[] = {20, 300, 50, 64};
+        const size_t at = i == 3 ? 20 : bytes - 2; /* behind APP0, or before the end of image */
+        uint8_t *filled = with_filler(file, bytes, at, more[i], i == 2 ? 0x55 : 0);
+        POD_CHECK_OK(pod_jpeg_decode(j, filled, bytes + more[i], &any_size, &image));
+        CU_ASSERT(image.traits == POD_IMAGE_FLAWED);
+        const pod_image_want whole = {.channels = 3, .least_height = 40, .least_width = 48};
+        POD_CHECK_OK(pod_jpeg_decode(j, filled, bytes + more[i], &whole, &image));
+        check_halves(&image, 3, made.left, made.right);
+        POD_CHECK_FAILS(pod_jpeg_decode(j, filled, bytes + more[i] - 2, &any_size, &image),
+                        POD_E_FORMAT, "Premature end");
+        free(filled);
+    }
+    POD_CHECK_OK(pod_jpeg_decode(j, file, bytes, &any_size, &image));
+    CU_ASSERT(image.traits == 0); /* it forgets the last one's */
+    free(file);
+    pod_jpeg_destroy(j);
+}
+
+/* Reduced by 8, 4 or 2, an image of odd size keeps its right edge: the last column is of what
+ * stands there, not of a rest that was cut off or padded with black. */
+static void right_edges_stay(void)
+{
+    pod_jpeg *j = new_decoder();
+    for (int width = 57; width <= 72; width++)
+        for (int64_t least = 8; least <= 32; least *= 2) {
+            const pod_test_jpeg made = {.height = 65,
+                                        .width = width,
+                                        .components = 3,
+                                        .left = {10, 20, 30},
+                                        .right = {250, 240, 230}};
+            const pod_image_want want = {.channels = 3, .least_height = least, .least_width = 1};
+            pod_image image = {0};
+            size_t bytes;
+            uint8_t *file = pod_test_jpeg_make(&made, &bytes);
+            POD_CHECK_OK(pod_jpeg_decode(j, file, bytes, &want, &image));
+            const uint8_t *last = image.pixels + 3 * (image.height * image.width - 1);
+            for (int c = 0; c < 3; c++)
+                POD_CHECK(abs(last[c] - made.right[c]) <= 4, "%d wide: %d in the last column",
+                          width, last[c]);
+            free(file);
+        }
+    pod_jpeg_destroy(j);
+}
+
 /* Behind the start of frame stand 1 byte of precision and 2 each of height and width. */
 static uint8_t *frame_of(uint8_t *file, size_t bytes)
 {
@@ -203,7 +268,7 @@ static void refuses(void)
 {
     const pod_test_jpeg made = {.height = 40, .width = 40, .components = 3};
     pod_jpeg *j = new_decoder();
-    pod_jpeg_image image = {0};
+    pod_image image = {0};
     size_t bytes;
     uint8_t *file = pod_test_jpeg_make(&made, &bytes), *frame = frame_of(file, bytes);
     if (!frame) return;
@@ -223,7 +288,7 @@ static void refuses(void)
  * cheapest decoding can tell. */
 static void damaged_at_any_size(void)
 {
-    static const pod_jpeg_want large = {.channels = 3, .least_height = 99, .least_width = 99};
+    static const pod_image_want large = {.channels = 3, .least_height = 99, .least_width = 99};
     pod_jpeg *j = new_decoder();
     int n_good = 0;
     for (int round = 0; round < 600; round++) {
@@ -234,7 +299,7 @@ static void damaged_at_any_size(void)
                                     .left = {250, 10, 30},
                                     .right = {20, 90, 200}};
         size_t bytes;
-        pod_jpeg_image image = {0};
+        pod_image image = {0};
         uint8_t *file = pod_test_jpeg_make(&made, &bytes);
         file[(size_t)(20 + round * 7919 % ((int)bytes - 20))] ^= (uint8_t)(1 << round % 8);
         const pod_status s = pod_jpeg_decode(j, file, bytes, &large, &image);
@@ -263,8 +328,8 @@ static void no_memory(void)
 {
     const pod_test_jpeg made = {
         .height = 6000, .width = 6000, .components = 1, .is_progressive = true, .left = {99}};
-    static const pod_jpeg_want want = {.channels = 1, .least_height = 1, .least_width = 1};
-    pod_jpeg_image image = {0};
+    static const pod_image_want want = {.channels = 1, .least_height = 1, .least_width = 1};
+    pod_image image = {0};
     size_t bytes;
     uint8_t *file = pod_test_jpeg_make(&made, &bytes);
     /* the library's own limit, in thousands of bytes */
@@ -404,6 +469,8 @@ static CU_TestInfo tests[] = {{"decodes_and_reduces", decodes_and_reduces},
                               {"cut_anywhere", cut_anywhere},
                               {"damaged_at_any_size", damaged_at_any_size},
                               {"no_memory", no_memory},
+                              {"bytes_that_nobody_reads", bytes_that_nobody_reads},
+                              {"right_edges_stay", right_edges_stay},
                               {"refuses", refuses},
                               {"resizes", resizes},
                               {"keeps", keeps},
