@@ -18,6 +18,7 @@
 #include "collectives/algo/algo.h"
 #include "collectives/exec/stop.h"
 #include "kernels/base/cpu.h"
+#include "kernels/gemm/blas.h"
 #include "models/model.h"
 #include "runtime/core/fault.h"
 #include "runtime/core/nearest.h"
@@ -181,6 +182,23 @@ static bool answers_itself(const command *c, const pod_config *config, bool spea
     return version || help;
 }
 
+/* OpenBLAS takes a CPU that is newer than itself for an old one, and says nothing. */
+static void warn_of_blas(uint32_t bit, pod_log *log)
+{
+    const uint32_t runs_kernels =
+        POD_CMD_TRAIN | POD_CMD_EVAL | POD_CMD_PREDICT | POD_CMD_KERNELS | POD_CMD_CALIBRATE;
+    const uint32_t vectors = POD_CPU_AVX2 | POD_CPU_AVX512;
+    const uint32_t lacks = pod_cpu_features() & vectors & ~pod_blas_features();
+    if (!(bit & runs_kernels) || !lacks || getenv("OPENBLAS_CORETYPE")) return;
+    char names[64];
+    pod_log_say(log, POD_LOG_WARNING,
+                "OpenBLAS runs its kernels for %s, which do not use this CPU's %s: minipod's own "
+                "matrix products replace them where they are faster; OPENBLAS_CORETYPE=%s selects "
+                "others",
+                pod_blas_core(), pod_cpu_print(lacks, names, sizeof names),
+                lacks & POD_CPU_AVX512 ? "SkylakeX" : "Haswell");
+}
+
 static pod_status run_with(const command *c, const pod_config *config, pod_comm *comm,
                            const pod_clock *clock, int *exit_code)
 {
@@ -193,6 +211,7 @@ static pod_status run_with(const command *c, const pod_config *config, pod_comm 
     for (int i = 0; i < pod_config_n_warnings(config); i++)
         pod_log_say(&log, POD_LOG_WARNING, "%s", pod_config_warning(config, i));
     pod_no_effect_warn(config, c->form.bit, &log);
+    warn_of_blas(c->form.bit, &log);
     pod_call call = {.config = config, .log = &log, .comm = comm, .clock = *clock};
     pod_status s = rank == 0 ? pod_result_files_check(config, c->form.bit) : POD_OK;
     if (comm) s = pod_comm_agree(comm, s);

@@ -82,15 +82,17 @@ const char *pod_conv_kind_at(int i, pod_conv_call *typical)
     return pod_conv_kind(typical);
 }
 
-/* Those made of products are as fast as the kernels for these: rates.def has their rates with
- * OpenBLAS's kernels for AVX-512 and for AVX2, and for bfloat16 on AMX and on AVX512_BF16. */
+/* Those made of matrix products are as fast as the kernels for these: rates.def has their rates with
+ * OpenBLAS's kernels for AVX-512, with those for AVX2 (and ours, which take their place where
+ * OpenBLAS has none), and for bfloat16 on AMX and on AVX512_BF16. */
 static const char *rated_as(const char *name, pod_dtype type)
 {
     const uint32_t cpu = pod_cpu_features();
-    if (strcmp(name, "gemm") == 0) return pod_blas_is_avx512() ? NULL : "gemm.avx2";
+    const bool is_avx512 = pod_blas_features() & POD_CPU_AVX512;
+    if (strcmp(name, "gemm") == 0) return is_avx512 ? NULL : "gemm.avx2";
     if (strcmp(name, "gemm_1x1") != 0 || cpu & POD_CPU_AMX_BF16) return NULL;
     if (type == POD_BF16 && cpu & POD_CPU_AVX512_BF16) return "gemm_1x1.avx512_bf16";
-    return pod_blas_is_avx512() ? "gemm_1x1.avx512" : "gemm_1x1.avx2";
+    return is_avx512 ? "gemm_1x1.avx512" : "gemm_1x1.avx2";
 }
 
 int pod_conv_candidates(const pod_conv_call *call, pod_candidate out[POD_MAX_CANDIDATES])

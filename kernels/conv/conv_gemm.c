@@ -27,11 +27,13 @@ typedef struct job {
     int64_t depth; /* R S C of the view: columns of a panel */
     int64_t width; /* K, or C for the input gradient: columns of the other matrix */
     bool turned;   /* the weights lie (width, depth) instead of (depth, width) */
+    const pod_gemm_kernel *kernel;
+    pod_gemm_call product; /* of a full panel; the operands' addresses are still open */
 } job;
 
 /* Regions of the scratch, in floats from its start. */
 typedef struct layout {
-    int64_t strip, panel, side, weights, end;
+    int64_t strip, panel, side, weights, product, end;
 } layout;
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -47,14 +49,37 @@ static job job_of(pod__windows view, int64_t n_images, int64_t width)
     return j;
 }
 
+/* The product of a panel of `rows` rows, and the kernel for it. */
+static void pick_kernel(job *j, pod_gemm_call product)
+{
+    product.n_batch = 1;
+    product.ab_dtype = product.c_dtype = POD_F32;
+    j->product = product;
+    j->kernel = pod_gemm_pick(&(pod_choice){.cpu = pod_cpu_features()}, &product);
+}
+
+static int64_t panel_rows(const job *j) { return j->panel_lines * j->view.q; }
+
+/* A panel times the weights. */
+static void pick_kernel_for_weights(job *j)
+{
+    pick_kernel(j, (pod_gemm_call){.shape = {panel_rows(j), j->width, j->depth},
+                                   .trans_b = j->turned,
+                                   .lda = j->depth,
+                                   .ldb = j->turned ? j->depth : j->width,
+                                   .ldc = j->width});
+}
+
 static layout layout_of(const job *j)
 {
-    const int64_t rows = j->panel_lines * j->view.q;
+    const int64_t rows = panel_rows(j);
+    const size_t product_bytes = j->kernel->scratch_bytes(&j->product);
     const int64_t floats[] = {pod__strip_floats(&j->view, j->panel_lines), rows * j->depth,
-                              rows * j->width, j->depth * j->width};
-    int64_t at[5] = {0};
-    for (int i = 0; i < 4; i++) at[i + 1] = at[i] + (floats[i] + 15) / 16 * 16;
-    return (layout){at[0], at[1], at[2], at[3], at[4]};
+                              rows * j->width, j->depth * j->width,
+                              (int64_t)(product_bytes / sizeof(float))};
+    int64_t at[6] = {0};
+    for (int i = 0; i < 5; i++) at[i + 1] = at[i] + (floats[i] + 15) / 16 * 16;
+    return (layout){at[0], at[1], at[2], at[3], at[4], at[5]};
 }
 
 static job forward_job(const pod_conv_call *call)
@@ -73,8 +98,17 @@ static job forward_job(const pod_conv_call *call)
                                .top = -s->pad_h,
                                .left = -s->pad_w};
     job j = job_of(view, s->n, s->k);
+    if (call->pass == POD_CONV_WEIGHT_GRAD) {
+        pick_kernel(&j, (pod_gemm_call){.shape = {j.width, j.depth, panel_rows(&j)},
+                                        .trans_a = true,
+                                        .lda = j.width,
+                                        .ldb = j.depth,
+                                        .ldc = j.depth});
+        return j;
+    }
     /* Products of few rows are faster with w upright; laying it so costs about a panel. */
     j.turned = j.n_lines < 4 * j.panel_lines;
+    pick_kernel_for_weights(&j);
     return j;
 }
 
@@ -93,14 +127,9 @@ static job input_grad_job(const pod_conv_call *call, pod__residue rows, pod__res
                                .step = 1,
                                .top = rows.first,
                                .left = columns.first};
-    return job_of(view, s->n, s->c);
-}
-
-static void multiply(pod_gemm_call product) /* one of float32; that and the batch are filled in */
-{
-    product.n_batch = 1;
-    product.ab_dtype = product.c_dtype = POD_F32;
-    pod_gemm_find("blas")->run(&product, NULL);
+    job j = job_of(view, s->n, s->c);
+    pick_kernel_for_weights(&j);
+    return j;
 }
 
 /* ---- panels times weights ------------------------------------------------------------------- */
@@ -151,14 +180,12 @@ static void convolve(const job *j, const float *weights, const target *to, float
         const int64_t n_lines = smaller(j->panel_lines, j->n_lines - line), q = j->view.q;
         float *result = in_place ? (float *)to->out + line * q * j->width : scratch + at.side;
         pod__panel_build(&j->view, line, n_lines, scratch + at.strip, panel);
-        multiply((pod_gemm_call){.shape = {n_lines * q, j->width, j->depth},
-                                 .trans_b = j->turned,
-                                 .a = panel,
-                                 .lda = j->depth,
-                                 .b = weights,
-                                 .ldb = j->turned ? j->depth : j->width,
-                                 .c = result,
-                                 .ldc = j->width});
+        pod_gemm_call product = j->product;
+        product.shape.m = n_lines * q;
+        product.a = panel;
+        product.b = weights;
+        product.c = result;
+        j->kernel->run(&product, scratch + at.product);
         if (!in_place) store_panel(j, to, line, n_lines, result);
     }
 }
@@ -239,15 +266,13 @@ static void weight_grad(const pod_conv_call *call, float *scratch)
         else
             pod_pack_load(pack, call->dtype, call->b, first, rows * j.width, scratch + at.side);
         pod__panel_build(&j.view, line, n_lines, scratch + at.strip, scratch + at.panel);
-        multiply((pod_gemm_call){.shape = {j.width, j.depth, rows},
-                                 .trans_a = true,
-                                 .a = dy,
-                                 .lda = j.width,
-                                 .b = scratch + at.panel,
-                                 .ldb = j.depth,
-                                 .beta = line > 0 ? 1.0f : 0.0f,
-                                 .c = call->out,
-                                 .ldc = j.depth});
+        pod_gemm_call product = j.product;
+        product.shape.k = rows;
+        product.a = dy;
+        product.b = scratch + at.panel;
+        product.beta = line > 0 ? 1.0f : 0.0f;
+        product.c = call->out;
+        j.kernel->run(&product, scratch + at.product);
     }
 }
 

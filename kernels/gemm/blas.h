@@ -4,15 +4,18 @@
 #ifndef MINIPOD_KERNELS_GEMM_BLAS_H
 #define MINIPOD_KERNELS_GEMM_BLAS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Version, options and the CPU kernels in use, "OpenBLAS 0.3.21 ... DYNAMIC_ARCH ... SkylakeX ...",
  * of the build that was loaded: several can be installed. Alive as long as the process. */
 const char *pod_blas_config(void);
 
-/* Whether its kernels are for AVX-512; it looks at the CPU, and at OPENBLAS_CORETYPE. */
-bool pod_blas_is_avx512(void);
+/* The POD_CPU_ bits, of AVX2 and AVX512, that its kernels use. It looks at the CPU when it is loaded,
+ * and takes one that is newer than itself for a Prescott; OPENBLAS_CORETYPE tells it otherwise. */
+uint32_t pod_blas_features(void);
+
+/* The core whose kernels it took, "Haswell". Alive as long as the process. */
+const char *pod_blas_core(void);
 
 /* A caller who is free to cut a tall float32 product (rows, k) x (k, n) into shorter ones gets the
  * most from this many rows at a time, B not transposed. INT64_MAX: as many as fit the cache. */

@@ -82,6 +82,14 @@ const char *pod_gemm_kind_at(int i, pod_gemm_call *typical)
     return pod_gemm_kind(typical);
 }
 
+/* OpenBLAS by the kernels that it took; NULL: those for AVX-512. */
+static const char *blas_rated_as(void)
+{
+    const uint32_t features = pod_blas_features();
+    if (features & POD_CPU_AVX512) return NULL;
+    return features & POD_CPU_AVX2 ? "blas.avx2" : "blas.sse";
+}
+
 int pod_gemm_candidates(const pod_gemm_call *call, pod_candidate out[POD_MAX_CANDIDATES])
 {
     _Static_assert((int)N_KERNELS <= (int)POD_MAX_CANDIDATES, "more room for candidates");
@@ -89,7 +97,7 @@ int pod_gemm_candidates(const pod_gemm_call *call, pod_candidate out[POD_MAX_CAN
         const pod_gemm_kernel *k = &kernels[i];
         const char *lacks = pod_cpu_why_not(k->needs);
         out[i] = (pod_candidate){k->name, k->needs, lacks ? lacks : k->why_not(call), NULL};
-        if (strcmp(k->name, "blas") == 0 && !pod_blas_is_avx512()) out[i].rated_as = "blas.avx2";
+        if (strcmp(k->name, "blas") == 0) out[i].rated_as = blas_rated_as();
     }
     return N_KERNELS;
 }

@@ -20,16 +20,27 @@ static const int64_t small_rows_min = 64; /* below it the calls cost more than p
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char config[256];
-static bool is_avx512; /* and so has the kernels for small products */
+static uint32_t features; /* with AVX512 it has the kernels for small products */
 
 static void set_up(void)
 {
+    static const struct {
+        const char *name;
+        uint32_t features;
+    } cores[] = {
+        {"SkylakeX", POD_CPU_AVX512 | POD_CPU_AVX2},
+        {"Cooperlake", POD_CPU_AVX512 | POD_CPU_AVX2},
+        {"SapphireRapids", POD_CPU_AVX512 | POD_CPU_AVX2},
+        {"Haswell", POD_CPU_AVX2},
+        {"Zen", POD_CPU_AVX2},
+    };
     openblas_set_num_threads(1);
     snprintf(config, sizeof config, "%s", openblas_get_config());
-    static const char *const cores[] = {"SkylakeX", "Cooperlake", "SapphireRapids"};
     for (size_t i = 0; i < sizeof cores / sizeof cores[0]; i++)
-        if (strcmp(openblas_get_corename(), cores[i]) == 0) is_avx512 = true;
+        if (strcmp(openblas_get_corename(), cores[i].name) == 0) features = cores[i].features;
 }
+
+const char *pod_blas_core(void) { return openblas_get_corename(); }
 
 const char *pod_blas_config(void)
 {
@@ -37,16 +48,16 @@ const char *pod_blas_config(void)
     return config;
 }
 
-bool pod_blas_is_avx512(void)
+uint32_t pod_blas_features(void)
 {
     pthread_once(&once, set_up);
-    return is_avx512;
+    return features;
 }
 
 int64_t pod_blas_rows(int64_t n, int64_t k)
 {
-    pthread_once(&once, set_up);
-    if (!is_avx512 || n <= 0 || k <= 0 || n > small_product / k) return INT64_MAX;
+    if (!(pod_blas_features() & POD_CPU_AVX512) || n <= 0 || k <= 0 || n > small_product / k)
+        return INT64_MAX;
     const int64_t rows = small_product / (n * k);
     return rows < small_rows_min ? INT64_MAX : rows;
 }

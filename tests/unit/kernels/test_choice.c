@@ -5,6 +5,7 @@
 #include "kernels/base/choice.h"
 #include "kernels/base/cpu.h"
 #include "kernels/conv/conv.h"
+#include "kernels/gemm/blas.h"
 #include "kernels/gemm/gemm.h"
 #include "tests/harness/harness.h"
 
@@ -133,7 +134,19 @@ static void nobody_is_asked_who_cannot_run(void)
     pod_test_cap();
 }
 
+/* Where OpenBLAS runs kernels for an older CPU, it is not chosen for any kind of matrix product that
+ * a kernel of ours takes in wider vectors. ctest runs this with OPENBLAS_CORETYPE=Prescott, too. */
+static void blas_without_vectors_is_not_picked(void)
+{
+    const uint32_t cpu = pod_cpu_features() & (POD_CPU_AVX2 | POD_CPU_AVX512);
+    const bool is_behind = cpu & ~pod_blas_features();
+    pod_gemm_call call;
+    for (int i = 0; is_behind && pod_gemm_kind_at(i, &call); i++)
+        CU_ASSERT_STRING_NOT_EQUAL(pod_gemm_pick(&(pod_choice){.cpu = cpu}, &call)->name, "blas");
+}
+
 static CU_TestInfo tests[] = {
+    {"blas_without_vectors_is_not_picked", blas_without_vectors_is_not_picked},
     {"first_that_applies", first_that_applies},
     {"a_wish_is_granted_where_it_applies", a_wish_is_granted_where_it_applies},
     {"the_highest_rate_wins", the_highest_rate_wins},
