@@ -34,8 +34,9 @@ enum { N_CAUGHT = sizeof caught / sizeof caught[0] };
 struct pod_launch_run {
     pod_clock clock;
     pod_log *log;
-    char mark[96]; /* an entry of the environment */
-    int wake;      /* a byte comes out for each signal */
+    char mark[96];    /* an entry of the environment */
+    double stopped_s; /* in which this process was stopped while an attempt ran */
+    int wake;         /* a byte comes out for each signal */
     int to_guard;
     pid_t guard; /* 0: it is gone */
     struct sigaction before[N_CAUGHT], pipe_before;
@@ -61,7 +62,11 @@ typedef struct attempt {
     pod_launch_outcome *outcome;
 } attempt;
 
-static double now_s(const pod_launch_run *r) { return pod_time_seconds(pod_clock_now(&r->clock)); }
+/* Patience counts by this: a suspended job loses none. */
+static double now_s(const pod_launch_run *r)
+{
+    return pod_time_seconds(pod_clock_now(&r->clock)) - r->stopped_s;
+}
 
 /* ---- signals ---- */
 
@@ -452,13 +457,23 @@ static int time_to_listen(const attempt *a)
     return eighth < LEAST ? LEAST : eighth > MOST ? MOST : (int)eighth;
 }
 
+/* Who listens for so much longer than it wants to is stopped meanwhile, with the job as a rule. */
+static void listen_to(pod_launch_run *r, attempt *a)
+{
+    const double begin_s = now_s(r), most_s = 1;
+    struct pollfd fd[3] = {{.fd = r->wake, .events = POLLIN},
+                           pod_launch_relay_wants(&a->out),
+                           pod_launch_relay_wants(&a->err)};
+    const int timeout_ms = time_to_listen(a);
+    poll(fd, 3, timeout_ms); /* a negative fd is passed over */
+    const double extra_s = now_s(r) - begin_s - 1e-3 * timeout_ms;
+    if (timeout_ms >= 0 && extra_s > most_s) r->stopped_s += extra_s;
+}
+
 static void watch(pod_launch_run *r, attempt *a)
 {
     for (reap(a); !a->is_ended; reap(a)) {
-        struct pollfd fd[3] = {{.fd = r->wake, .events = POLLIN},
-                               pod_launch_relay_wants(&a->out),
-                               pod_launch_relay_wants(&a->err)};
-        poll(fd, 3, time_to_listen(a)); /* a negative fd is passed over */
+        listen_to(r, a);
         take_signals(r);
         reap_guard(r);
         pass_requests(r, a);

@@ -17,12 +17,15 @@ static const int64_t LOOK_NS = 20000000;     /* between two looks at the board *
 static const int64_t NEARLY_NS = 1000000000; /* by which ranks notice apart that nothing comes */
 static const int64_t SILENT_NS = 5000000000; /* in which who speaks ends the job */
 static const int64_t LONG_NS = 1000000000;   /* after which who waits sleeps */
+static const int64_t GAP_NS = 200000000;     /* between two looks at most, while this rank runs */
+static const int64_t STOP_NS = 500000000;    /* a gap that only a stopped rank has */
 static const struct timespec idle = {.tv_nsec = 5000000}, wakeful = {.tv_nsec = 1000000};
 static const struct timespec short_nap = {.tv_nsec = 200000};
 
 /* A handler is told nothing but its signal. */
 static const pod__watch *volatile waited_for;
 static volatile int64_t overdue_ns; /* when a wait of this process was last nearly too long */
+static volatile int64_t woken_ns;   /* when it was last found to have been stopped */
 static const int ends[] = {SIGTERM, SIGINT};
 enum { N_ENDS = sizeof ends / sizeof ends[0] };
 static struct sigaction before[N_ENDS];
@@ -210,20 +213,32 @@ static bool is_ending(pod_comm *c)
     return (board && pod__board_is_ending(board)) || (roll && pod__roll_is_ending(roll));
 }
 
-/* As it waited: who waits looks often. */
+/* As it waited: who waits looks often. On a machine where ranks hardly come to run a gap may be
+ * long as well: it has to be long beside the watchdog's seconds too. */
 static bool was_stopped(const pod__watch *w, int64_t now_ns)
 {
-    return limit_ns_of(w->comm) > 0 && now_ns - w->looked_ns > nearly(limit_ns_of(w->comm));
+    const int64_t quarter_ns = limit_ns_of(w->comm) / 4;
+    return now_ns - w->looked_ns > (quarter_ns > STOP_NS ? quarter_ns : STOP_NS);
+}
+
+static bool is_recent(int64_t then_ns, int64_t now_ns)
+{
+    return then_ns > 0 && now_ns - then_ns < 2 * NEARLY_NS;
 }
 
 /* Somebody of this job ends it, and has said why. What a rank of another node says cannot be seen,
- * but it speaks when the watchdog's seconds are over, and then this one's nearly are, or were:
- * those who are told to end are made to go on first, if they were stopped. */
+ * but it speaks when the watchdog's seconds are over, and then this one's nearly are, or were. */
 static bool is_told(const pod__watch *w)
 {
+    return is_recent(overdue_ns, monotonic_ns()) || is_ending(w->comm);
+}
+
+/* Who is told to end is made to go on first, if it was stopped: perhaps the job ends because of it.
+ * Or a suspended job is ended, which may still save. */
+static bool has_woken(const pod__watch *w)
+{
     const int64_t now_ns = monotonic_ns();
-    const bool is_overdue = overdue_ns > 0 && now_ns - overdue_ns < 2 * NEARLY_NS;
-    return is_overdue || was_stopped(w, now_ns) || is_ending(w->comm);
+    return is_recent(woken_ns, now_ns) || was_stopped(w, now_ns);
 }
 
 /* The one who speaks ends this process too, unless something keeps him from it. */
@@ -246,16 +261,16 @@ static void look_for_dead(pod__watch *w)
     const pod__board *board = pod__comm_board(w->comm);
     const int dead = board ? pod__board_find_dead(board) : -1;
     if (dead < 0) return;
-    if (is_told(w)) end_in_silence(w->comm); /* it died because the job ends */
+    if (is_told(w) || has_woken(w)) end_in_silence(w->comm); /* it died because the job ends */
     begin_end(w->comm);
     say_dead(w, dead);
     pod_comm_abort(w->comm, 1);
 }
 
-static void end_overdue(pod__watch *w, const ranks *missing, int64_t now_ns)
+static void end_overdue(pod__watch *w, const ranks *missing)
 {
     begin_end(w->comm);
-    say_overdue(w, missing, now_ns - w->since_ns);
+    say_overdue(w, missing, w->waited_ns);
     pod_comm_abort(w->comm, 1);
 }
 
@@ -264,7 +279,7 @@ static void end_overdue(pod__watch *w, const ranks *missing, int64_t now_ns)
 static bool roll_is_open(pod__watch *w, int64_t now_ns, int64_t limit_ns)
 {
     pod__roll *roll = pod__comm_roll(w->comm);
-    if (!roll || now_ns - w->since_ns > limit_ns + SILENT_NS) return false;
+    if (!roll || w->waited_ns > limit_ns + SILENT_NS) return false;
     const bool calls = pod__comm_node_rank(w->comm, pod_comm_rank(w->comm)) == 0;
     return !calls || pod__roll_call(roll, now_ns) != POD__ROLL_OVER;
 }
@@ -279,7 +294,7 @@ static void look_for_missing(pod__watch *w, int64_t now_ns, int64_t limit_ns)
         if (roll_is_open(w, now_ns, limit_ns)) return;
         if (pod__comm_roll(w->comm)) find_missing_of_roll(w->comm, &missing);
     }
-    end_overdue(w, &missing, now_ns);
+    end_overdue(w, &missing);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -288,7 +303,7 @@ static void on_end(int signal_number)
 {
     const pod__watch *w = waited_for;
     const bool is_over = w && is_told(w);
-    if (w && !is_over) {
+    if (w && !is_over && !has_woken(w)) {
         pod__line l;
         begin_line(&l, w);
         pod__line_text(&l, "ended from outside, ");
@@ -321,17 +336,30 @@ static void show_wait(const pod__watch *w, int64_t looked_ns)
 }
 
 /* From now on nothing has come. */
-static void begin_waiting(pod__watch *w, int64_t now_ns)
+static void begin_waiting(pod__watch *w)
 {
-    w->since_ns = now_ns;
-    w->say_ns = now_ns + (int64_t)(pod__comm_patience_s(w->comm) * NS_PER_S);
+    w->waited_ns = 0;
+    w->say_ns = (int64_t)(pod__comm_patience_s(w->comm) * NS_PER_S);
     if (pod__comm_roll(w->comm)) pod__roll_forget(pod__comm_roll(w->comm));
+}
+
+/* The time since the last look, as far as this rank ran. */
+static void count_time(pod__watch *w, int64_t now_ns)
+{
+    const int64_t gap_ns = now_ns - w->looked_ns;
+    if (was_stopped(w, now_ns)) {
+        woken_ns = now_ns;
+        begin_waiting(w);
+    } else {
+        w->waited_ns += gap_ns < GAP_NS ? gap_ns : GAP_NS;
+    }
+    w->looked_ns = now_ns;
 }
 
 void pod__watch_begin(pod__watch *w)
 {
     w->looked_ns = monotonic_ns();
-    begin_waiting(w, w->looked_ns);
+    begin_waiting(w);
     show_wait(w, w->looked_ns);
     waited_for = w;
 }
@@ -342,31 +370,26 @@ void pod__watch_end(pod__watch *w)
     show_wait(w, 0);
 }
 
-bool pod__watch_is_long(const pod__watch *w)
-{
-    return w->since_ns > 0 && w->looked_ns - w->since_ns > LONG_NS;
-}
+bool pod__watch_is_long(const pod__watch *w) { return w->waited_ns > LONG_NS; }
 
 void pod__watch_sleep(void) { nanosleep(&wakeful, NULL); }
 
 void pod__watch_look(pod__watch *w)
 {
     const int64_t now_ns = monotonic_ns();
-    if (w->since_ns == 0) begin_waiting(w, now_ns);
+    if (w->waited_ns < 0) begin_waiting(w);
     if (now_ns - w->looked_ns < LOOK_NS) return;
-    if (was_stopped(w, now_ns)) overdue_ns = now_ns;
-    w->looked_ns = now_ns;
+    count_time(w, now_ns);
     show_wait(w, now_ns);
     if (pod__comm_roll(w->comm)) pod__roll_listen(pod__comm_roll(w->comm));
     look_for_dead(w);
     if (w->is_idle) return;
-    const int64_t waited_ns = now_ns - w->since_ns;
     const int64_t limit_ns = limit_ns_of(w->comm);
-    if (limit_ns > 0 && waited_ns >= nearly(limit_ns)) overdue_ns = now_ns;
-    if (limit_ns > 0 && waited_ns >= limit_ns) look_for_missing(w, now_ns, limit_ns);
-    if (now_ns < w->say_ns) return;
-    say_late(w, waited_ns);
-    w->say_ns = now_ns + waited_ns; /* each time after as long again */
+    if (limit_ns > 0 && w->waited_ns >= nearly(limit_ns)) overdue_ns = now_ns;
+    if (limit_ns > 0 && w->waited_ns >= limit_ns) look_for_missing(w, now_ns, limit_ns);
+    if (w->waited_ns < w->say_ns) return;
+    say_late(w, w->waited_ns);
+    w->say_ns = 2 * w->waited_ns; /* each time after as long again */
 }
 
 void pod__watch_until(pod__watch *w, bool (*poll)(void *of), void *of)

@@ -13,6 +13,10 @@
  * shows nothing, since it works or hangs, and who has not looked for long, since it was stopped as
  * it waited. Where all of a node wait, its ranks call the roll of the other nodes (roll.h).
  *
+ * Time counts from look to look, and of a longer gap only as much as a look may take: a rank that
+ * was stopped itself (a suspended job) has not waited meanwhile. Behind a gap that is long beside
+ * the watchdog's seconds the wait begins anew, since other ranks may wake later than this one.
+ *
  * Of a node one rank speaks: who ends the job says so on the board, and the others are silent. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_WATCH_H
 #define MINIPOD_COLLECTIVES_EXEC_WATCH_H
@@ -32,9 +36,9 @@ typedef struct pod__watch { /* one wait */
      * in a signal handler. NULL: nobody knows. */
     int (*awaited)(const void *of, int rank[], int max);
     const void *of;
-    int64_t since_ns;  /* nothing has come; 0: to be noted at the next look */
-    int64_t looked_ns; /* at the board */
-    int64_t say_ns;    /* when it is said for the next time */
+    int64_t waited_ns; /* this rank ran and nothing came; -1: begins at the next look */
+    int64_t looked_ns; /* when it looked at the board */
+    int64_t say_ns;    /* of waited_ns, when it is said for the next time */
 } pod__watch;
 
 void pod__watch_install(void); /* the handler, for what is not ignored; once a process */
@@ -46,7 +50,7 @@ void pod__watch_begin(pod__watch *w);
 void pod__watch_end(pod__watch *w);
 
 /* Something came: its time counts from now. */
-static inline void pod__watch_moved(pod__watch *w) { w->since_ns = 0; }
+static inline void pod__watch_moved(pod__watch *w) { w->waited_ns = -1; }
 
 /* Nothing has come for so long that who waits may sleep, where nobody wakes him, and leave his core
  * to whoever works. As of the last look. */

@@ -14,6 +14,9 @@
  *     late       comes after half of the seconds; all goes on
  *     idle       works for twice the seconds, while the others have nothing to do; all goes on
  *
+ * With "paced" it is late by little in every step and all ranks say which process they are, so that
+ * they can be stopped and made to go on from outside, wherever they are; all goes on.
+ *
  * and "setup" is "begin" before the first step. CARRIER is mpi, shm, or direct: shm with an algorithm
  * that only meets. NODE is how many ranks play a node; 0: all. Who hangs says when, in seconds since
  * the epoch. */
@@ -139,6 +142,9 @@ int main(int argc, char **argv)
         say_time();
         for (;;) pause();
     }
+    const bool is_paced = strcmp(p.where, "paced") == 0;
+    if (is_paced) printf("rank %d is pid %ld\n", rank, (long)getpid());
+    fflush(stdout);
     ring_run ring = ring_run_open(c, carrier);
     pod_vote *vote;
     must(pod_vote_open(c, &vote));
@@ -149,6 +155,7 @@ int main(int argc, char **argv)
         for (size_t i = 0; i < sizeof as_it_begins / sizeof as_it_begins[0]; i++)
             come_to(&p, as_it_begins[i], step);
         if (step == STEP && strcmp(p.where, "idle") == 0) pod_comm_barrier_idle(c);
+        if (is_paced && p.is_victim) nap(0.1);
         if (step == STEP && measures_clocks(p.where)) measure(c, &p);
         pod_coll_run_start(ring.run);
         come_to(&p, "inside", step);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Under a watchdog a rank that hangs, is stopped or dies ends the job in time, and one line names it
 # and where the others waited for it; one that is late, or works long while the others have nothing
-# to do, does not.
+# to do, does not, nor does a job that was stopped as a whole.
 #   watchdog.sh MPIEXEC PROGRAM
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
@@ -53,6 +53,24 @@ goes_on() {
     [ "$(n_lines 'rank [0-9]+: ')" -eq 0 ] || fail "somebody speaks"
 }
 
+# suspended RANKS CARRIER NODE: stopped twice for longer than the watchdog's seconds, each rank at
+# another moment, and made to go on in another order
+suspended() {
+    local pids
+    run "$1" paced "$2" "$3" &
+    until [ "$(cat out 2>/dev/null | grep -c "is pid")" = "$1" ]; do sleep 0.05; done
+    sleep 0.5
+    mapfile -t pids < <(sed -n 's/.* is pid //p' out)
+    for _ in 1 2; do
+        for pid in $(shuf -e "${pids[@]}"); do kill -STOP "$pid" 2>>err; sleep 0.1; done
+        sleep 2.5
+        for pid in $(shuf -e "${pids[@]}"); do kill -CONT "$pid" 2>>err; sleep 0.3; done
+    done
+    wait
+    [ "$(n_lines 'rank [0-9]+: ')" -eq 0 ] || fail "suspended: somebody speaks"
+    [ ! -s err ] || fail "a rank was gone: $(cat err)"
+}
+
 # dies RANKS WHERE CARRIER NODE RANK: mpirun may be faster to find it than the others are
 dies() {
     run "$@"
@@ -78,6 +96,9 @@ begin hangs 8 begin shm 0 6 "$ring"
 begin hangs 8 waiting mpi 0 6 "$ring"
 begin goes_on 4 late shm 0
 begin goes_on 4 idle shm 0
+begin suspended 4 shm 0
+begin suspended 4 direct 0
+begin suspended 3 mpi 1
 begin dies 4 killed shm 0 2
 clocks='measurement of clocks #[0-9]+, step 20'
 begin hangs 4 clock shm 0 2 "$clocks"

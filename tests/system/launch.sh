@@ -309,6 +309,15 @@ for signal in TERM USR1 HUP; do
     calls 1
     notes '"reason": "stopped"'
 done
+begin 'wait 0' --stall 2 "${fast[@]}" "${job[@]}" # suspended, which is no hang
+soon test -e waiting
+kill -STOP "$pid"
+sleep 2.5
+kill -CONT "$pid"
+sleep 0.5
+kill -TERM "$pid"
+ends 0
+calls 1
 begin 'deaf 0' "${fast[@]}" "${job[@]}"
 soon test -e waiting
 kill -TERM "$pid"
