@@ -360,9 +360,6 @@ pod_status pod_bench_ranks_room(const pod_bench *b)
     const size_t bytes = most_bytes(p);
     const int n_buffers = has_peer(p) ? 3 : 1; /* a peer's in and out */
     char what[80];
-    if (p->on == POD_ON_SHM && pod_window_check_room(b->call->comm, bytes) != POD_OK)
-        return pod_fail(POD_E_INVALID, "maxbytes: %s; or ask for less, --buffers hot, --on mpi",
-                        pod_error_text());
     snprintf(what, sizeof what, "maxbytes: %d ranks of a node with buffers of %.3g GB each",
              p->n_node_ranks, 1e-9 * (double)bytes);
     return pod_room_check(what, (double)p->n_node_ranks * n_buffers * (double)bytes);

@@ -9,6 +9,7 @@
 #include "collectives/exec/board.h"
 #include "collectives/exec/comm_mpi.h"
 #include "collectives/exec/roll.h"
+#include "collectives/exec/segment.h"
 #include "collectives/exec/watch.h"
 #include "kernels/base/assert.h"
 #include "kernels/base/cpu.h"
@@ -30,6 +31,7 @@ struct pod_comm {
     int *node_rank; /* (size) its rank there */
     pod__board *board;
     pod__roll *roll;
+    pod__segment *segment;
     double patience_s, watchdog_s;
     int64_t step;
     uint64_t n_calls; /* of the functions that all ranks call */
@@ -201,6 +203,7 @@ void pod_comm_close(pod_comm *c)
     wait_for_all(c, "the end");
     if (!c->is_alone) pod_assert_install(abort, -1);
     pod__board_close(c->board);
+    pod__segment_release(c->segment);
     pod__roll_destroy(c->roll);
     MPI_Comm_free(&c->node);
     MPI_Comm_free(&c->world);
@@ -256,6 +259,8 @@ pod_status pod__comm_open_board(pod_comm *c)
 }
 
 pod__board *pod__comm_board(const pod_comm *c) { return c->board; }
+
+pod__segment **pod__comm_segment(pod_comm *c) { return &c->segment; }
 
 static bool has_other_nodes(const pod_comm *c)
 {

@@ -20,6 +20,9 @@ double pod__comm_watchdog_s(const pod_comm *c); /* 0: nobody watches */
 int64_t pod__comm_step(const pod_comm *c);      /* 0: before the first */
 struct pod__roll *pod__comm_roll(pod_comm *c);  /* NULL: all ranks are of this node */
 
+/* Where windows find a place, until it is full; NULL there: not made. */
+struct pod__segment **pod__comm_segment(pod_comm *c);
+
 /* Numbers this call of the comm, for the texts of its waits. */
 void pod__comm_count_call(pod_comm *c);
 /* Waits for a collective of MPI, under the watch; `what` names it, with the number of the call. */

@@ -2,146 +2,118 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 
 #include "collectives/exec/comm_mpi.h"
+#include "collectives/exec/segment.h"
 #include "kernels/base/assert.h"
 
-enum { ALIGN_BYTES = 4096 };
-
-/* Where MPI keeps the memory that processes share. */
-static const char shared_memory_dir[] = "/dev/shm";
+enum { PAGE_BYTES = 4096, LEAST_PART_BYTES = 1 << 20 }; /* the boards of hundreds of runs */
 
 struct pod_window {
     pod_comm *comm;
-    MPI_Win win;
-    size_t bytes;
-    char *data[]; /* (ranks of the node) */
+    pod__segment *segment;
+    size_t offset, bytes; /* in each rank's part of the segment; of this rank */
 };
 
-static int node_size(const pod_comm *c)
+/* What the largest of this node wants, in whole pages. */
+static size_t agree_on_bytes(pod_comm *c, size_t bytes)
 {
-    int n;
-    MPI_Comm_size(pod__comm_node(c), &n);
-    return n;
+    uint64_t most = bytes + (bytes == 0);
+    MPI_Request found;
+    MPI_Iallreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, pod__comm_node(c), &found);
+    pod__comm_complete(c, &found, "sharing of memory");
+    return (most + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }
 
-/* Asked beforehand: where it is short MPI fails on one rank and leaves the others waiting, and what
- * is granted beyond what there is ends in a bus error at its first use. */
-pod_status pod_window_check_room(pod_comm *c, size_t bytes)
-{
-    uint64_t wanted = bytes + ALIGN_BYTES;
-    MPI_Request summed;
-    pod__comm_count_call(c);
-    MPI_Iallreduce(MPI_IN_PLACE, &wanted, 1, MPI_UINT64_T, MPI_SUM, pod__comm_node(c), &summed);
-    pod__comm_complete(c, &summed, "sum of shared memory");
-    struct statvfs fs;
-    if (node_size(c) == 1 || statvfs(shared_memory_dir, &fs) != 0) return POD_OK;
-    const uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
-    if (wanted <= free_bytes) return POD_OK;
-    return pod_fail(POD_E_NOMEM,
-                    "shared memory: the ranks of a node need %.3f GB, %s has %.3f GB: make it "
-                    "larger (of a container: --shm-size)",
-                    1e-9 * (double)wanted, shared_memory_dir, 1e-9 * (double)free_bytes);
-}
+static size_t room_in(const pod__segment *s) { return s ? s->part_bytes - s->used_bytes : 0; }
 
-static pod_status create_alone(pod_comm *c, size_t bytes, pod_window **out)
+/* In the segment that the comm has open, or in `fresh`. All of a node find the same. */
+static pod_status take_place(pod_window *w, size_t bytes, pod__segment *fresh)
 {
-    POD_TRY(pod_window_check_room(c, bytes));
-    pod_window *w = calloc(1, sizeof *w + (size_t)node_size(c) * sizeof w->data[0]);
-    if (!w) return pod_fail(POD_E_NOMEM, "shared memory: none for its own table");
-    w->comm = c;
-    w->bytes = bytes;
-    *out = w;
+    pod__segment *s = *pod__comm_segment(w->comm);
+    if (room_in(s) >= bytes) {
+        free(fresh);
+        s->n_users++;
+    } else {
+        s = fresh;
+        POD_TRY(pod__segment_open(w->comm, bytes < LEAST_PART_BYTES ? LEAST_PART_BYTES : bytes, s));
+    }
+    w->segment = s;
+    w->offset = s->used_bytes;
+    s->used_bytes += bytes;
     return POD_OK;
 }
 
-/* MPI promises no alignment: each rank takes the first boundary in its part, and tells where. */
-static void find_parts(pod_window *w, char *base)
+/* The next windows go where more room is left. */
+static void settle(pod_comm *c, pod__segment *s)
 {
-    const int n = node_size(w->comm);
-    uint64_t skipped = (ALIGN_BYTES - (uintptr_t)base % ALIGN_BYTES) % ALIGN_BYTES;
-    memset(base + skipped, 0, w->bytes); /* so that its pages are there, and near this rank */
-    uint64_t *skipped_of = malloc((size_t)n * sizeof *skipped_of);
-    POD_ASSERT(skipped_of, "no memory for %d numbers", n);
-    MPI_Request told;
-    MPI_Iallgather(&skipped, 1, MPI_UINT64_T, skipped_of, 1, MPI_UINT64_T, pod__comm_node(w->comm),
-                   &told);
-    pod__comm_complete(w->comm, &told, "sharing of memory");
-    for (int i = 0; i < n; i++) {
-        MPI_Aint bytes;
-        int unit;
-        char *part;
-        MPI_Win_shared_query(w->win, i, &bytes, &unit, (void *)&part);
-        w->data[i] = part + skipped_of[i];
-    }
-    free(skipped_of);
+    pod__segment **open = pod__comm_segment(c);
+    pod__segment_settle(s);
+    if (s == *open || room_in(s) <= room_in(*open)) return;
+    pod__segment_release(*open);
+    s->n_users++;
+    *open = s;
 }
 
 pod_status pod_window_create(pod_comm *c, size_t bytes, pod_window **out)
 {
-    pod_window *w = NULL;
     pod__comm_count_call(c);
-    pod_status status = pod_comm_agree(c, create_alone(c, bytes, &w));
+    pod_window *w = calloc(1, sizeof *w);
+    pod__segment *fresh = calloc(1, sizeof *fresh);
+    pod_status status = pod_comm_agree(
+        c, w && fresh ? POD_OK : pod_fail(POD_E_NOMEM, "shared memory: none for its own table"));
     if (status != POD_OK) {
+        free(fresh);
         free(w);
         return status;
     }
-    char *base;
-    int failed = MPI_Win_allocate_shared((MPI_Aint)(bytes + ALIGN_BYTES), 1, MPI_INFO_NULL,
-                                         pod__comm_node(c), (void *)&base, &w->win);
-    if (failed)
-        status = pod_fail(POD_E_NOMEM, "shared memory: MPI gives no window of %zu bytes", bytes);
-    status = pod_comm_agree(c, status);
+    *w = (pod_window){.comm = c, .bytes = bytes};
+    status = pod_comm_agree(c, take_place(w, agree_on_bytes(c, bytes), fresh));
     if (status != POD_OK) {
-        if (!failed) MPI_Win_free(&w->win);
+        pod__segment_release(w->segment ? w->segment : fresh);
         free(w);
         return status;
     }
-    MPI_Win_lock_all(MPI_MODE_NOCHECK, w->win); /* what MPI_Win_sync wants */
-    find_parts(w, base);
+    settle(c, w->segment);
+    memset(pod_window_data(w), 0, bytes); /* so that no step is the first to touch it */
     pod_window_sync(w);
     *out = w;
     return POD_OK;
 }
 
-static void wait_for_node(pod_window *w, const char *what)
-{
-    MPI_Request all_are_here;
-    pod__comm_count_call(w->comm);
-    MPI_Ibarrier(pod__comm_node(w->comm), &all_are_here);
-    pod__comm_complete(w->comm, &all_are_here, what);
-}
-
-/* What MPI does to free it waits for the others where no watch sees it: they are waited for
- * before. */
 void pod_window_destroy(pod_window *w)
 {
     if (!w) return;
-    wait_for_node(w, "freeing of shared memory");
-    MPI_Win_unlock_all(w->win);
-    MPI_Win_free(&w->win);
+    pod__segment_release(w->segment);
     free(w);
 }
 
-static int own_index(const pod_window *w)
+static char *part_of(const pod_window *w, int node_rank)
 {
-    return pod__comm_node_rank(w->comm, pod_comm_rank(w->comm));
+    return w->segment->base + (size_t)node_rank * w->segment->part_bytes + w->offset;
 }
 
-void *pod_window_data(const pod_window *w) { return w->data[own_index(w)]; }
+void *pod_window_data(const pod_window *w)
+{
+    return part_of(w, pod__comm_node_rank(w->comm, pod_comm_rank(w->comm)));
+}
+
 size_t pod_window_bytes(const pod_window *w) { return w->bytes; }
 
 void *pod_window_data_of(const pod_window *w, int rank)
 {
     int i = pod__comm_node_rank(w->comm, rank);
     POD_ASSERT(i >= 0, "the window of rank %d, which is of another node", rank);
-    return w->data[i];
+    return part_of(w, i);
 }
 
+/* Who enters the barrier has written; who leaves it reads. */
 void pod_window_sync(pod_window *w)
 {
-    MPI_Win_sync(w->win);
-    wait_for_node(w, "sharing of memory");
-    MPI_Win_sync(w->win);
+    MPI_Request all_are_here;
+    pod__comm_count_call(w->comm);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    MPI_Ibarrier(pod__comm_node(w->comm), &all_are_here);
+    pod__comm_complete(w->comm, &all_are_here, "sharing of memory");
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }

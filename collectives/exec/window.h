@@ -7,13 +7,11 @@
 
 typedef struct pod_window pod_window;
 
-/* Whether the node has shared memory for the `bytes` of each of its ranks: E_NOMEM on all of them,
- * not on those of other nodes. All ranks of a node call it. */
-POD_MUST pod_status pod_window_check_room(pod_comm *c, size_t bytes);
 /* `bytes` on this rank, which need not be those of others, zeroed. E_NOMEM, also where the node has
- * too little shared memory. Collective. */
+ * too little memory. Takes what the largest of a node's ranks wants on each of them. Collective. */
 POD_MUST pod_status pod_window_create(pod_comm *c, size_t bytes, pod_window **out);
-/* No run uses it any more. Collective; NULL is allowed. */
+/* No run of this rank uses it any more; others still may. All ranks come to it, and wait for none.
+ * NULL is allowed. */
 void pod_window_destroy(pod_window *w);
 
 void *pod_window_data(const pod_window *w); /* this rank's own; aligned to 4096 bytes */

@@ -2,8 +2,10 @@
 /* The ranks of a job: agreement on failures, equality, totals. */
 #include <limits.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "collectives/exec/comm.h"
 #include "collectives/exec/comm_mpi.h"
@@ -212,8 +214,46 @@ static void test_window(void)
     pod_window_destroy(NULL);
     w = NULL;
     POD_CHECK_FAILS(pod_window_create(comm, rank == size - 1 ? (size_t)1 << 50 : 1, &w),
-                    POD_E_NOMEM, size > 1 ? "/dev/shm has" : "shared memory");
+                    POD_E_NOMEM, "shared memory: the ranks of a node need");
     POD_CHECK(!w, "a window was left behind");
+}
+
+/* One rank is refused the memory: all hear of it, and it is as if nobody had asked. */
+static void test_no_memory(void)
+{
+    pod_window *w = NULL;
+    struct rlimit before, none;
+    POD_CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0, "no limit is known");
+    none = before;
+    if (rank == 0) none.rlim_cur = 1;
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &none);
+    if (size > 1)
+        POD_CHECK_FAILS(pod_window_create(comm, 3 << 20, &w), POD_E_NOMEM, "shared memory: no");
+    setrlimit(RLIMIT_FSIZE, &before);
+    POD_CHECK_OK(pod_window_create(comm, 3 << 20, &w));
+    pod_window_destroy(w);
+}
+
+/* Many small ones lie beside each other. */
+static void test_windows(void)
+{
+    enum { N = 40, COUNT = 10000 };
+    pod_window *w[N];
+    for (int i = 0; i < N; i++) {
+        w[i] = NULL;
+        POD_CHECK_OK(pod_window_create(comm, COUNT * sizeof(int), &w[i]));
+        if (!w[i]) return;
+        for (int k = 0; k < COUNT; k++) ((int *)pod_window_data(w[i]))[k] = 1000 * rank + i;
+    }
+    pod_window_sync(w[0]);
+    for (int i = 0; i < N; i++) {
+        const int next = (rank + 1) % size, *data = pod_window_data_of(w[i], next);
+        int n_wrong = 0;
+        for (int k = 0; k < COUNT; k++) n_wrong += data[k] != 1000 * next + i;
+        POD_CHECK(n_wrong == 0, "window %d: %d wrong", i, n_wrong);
+        pod_window_destroy(w[i]); /* its neighbour may read it still */
+    }
 }
 
 static void bind_to(int cpu)
@@ -268,6 +308,8 @@ static CU_TestInfo tests[] = {
     {"gather in parts", test_gather_parts},
     {"tags", test_tags},
     {"window", test_window},
+    {"no memory", test_no_memory},
+    {"windows", test_windows},
     {"cores", test_cores},
     {"nodes", test_nodes}, /* the last: the comm stays split */
     CU_TEST_INFO_NULL,
