@@ -132,8 +132,8 @@ static pod_status open_predictions(job *j)
 {
     const char *path = pod_config_text(j->config, POD_OPT_PREDICTIONS);
     if (!*path) return POD_OK;
-    return pod_predictions_open(path, j->data->info.n_classes, pod_loader_local_batch(j->loader),
-                                j->call->comm, &j->predictions);
+    return pod_predictions_open(path, j->data, pod_loader_local_batch(j->loader), j->call->comm,
+                                &j->predictions);
 }
 
 static pod_status close_predictions(job *j)

@@ -53,6 +53,14 @@ int32_t pod_dataset_label(const pod_dataset *d, pod_split split, int64_t index)
     return d->kind->label(d, split, index);
 }
 
+pod_status pod_dataset_files(const pod_dataset *d, pod_split split, pod_arena *a,
+                             const char *const **out)
+{
+    if (d->kind->files) return d->kind->files(d, split, a, out);
+    *out = NULL;
+    return POD_OK;
+}
+
 void pod_dataset_count_classes(const pod_dataset *d, pod_split split, int64_t counts[])
 {
     memset(counts, 0, (size_t)d->info.n_classes * sizeof counts[0]);

@@ -11,6 +11,7 @@
  *
  *   /train/images, /test/images   u8  (N, H, W, C)   chunked, deflate
  *   /train/labels, /test/labels   u8 or i32 (N)      any integer type is read
+ *   /train/files, /test/files     strings (N)        may be absent: the files that images came from
  *   minipod_dataset               integer 1
  *   name, origin, licence         string; origin and licence may be absent
  *   class_names                   strings (n_classes)
@@ -52,6 +53,9 @@ typedef struct pod_dataset_kind {
     pod_status (*read)(const pod_dataset *d, pod_split split, int64_t index, uint8_t *pixels);
     int32_t (*label)(const pod_dataset *d, pod_split split, int64_t index);
     void (*close)(pod_dataset *d); /* what is not in the arena */
+    /* NULL: a sample has no file. */
+    pod_status (*files)(const pod_dataset *d, pod_split split, pod_arena *a,
+                        const char *const **out);
 } pod_dataset_kind;
 
 struct pod_dataset {
@@ -81,6 +85,11 @@ void pod_dataset_close(pod_dataset *d); /* NULL is allowed */
 POD_MUST pod_status pod_dataset_read(const pod_dataset *d, pod_split split, int64_t index,
                                      uint8_t *pixels);
 int32_t pod_dataset_label(const pod_dataset *d, pod_split split, int64_t index);
+
+/* The files that the samples were made of, (N), in the arena; *out is NULL where that is not known.
+ * E_IO, E_FORMAT, E_NOMEM. */
+POD_MUST pod_status pod_dataset_files(const pod_dataset *d, pod_split split, pod_arena *a,
+                                      const char *const **out);
 
 /* How many samples each class has; counts: (n_classes). */
 void pod_dataset_count_classes(const pod_dataset *d, pod_split split, int64_t counts[]);

@@ -8,6 +8,7 @@
 
 static const char *const images_name[POD_N_SPLITS] = {"/train/images", "/test/images"};
 static const char *const labels_name[POD_N_SPLITS] = {"/train/labels", "/test/labels"};
+static const char *const files_name[POD_N_SPLITS] = {"/train/files", "/test/files"};
 
 typedef struct h5_dataset {
     pod_dataset base; /* first: a pod_dataset is cast to this */
@@ -49,7 +50,23 @@ static void h5_close(pod_dataset *base)
     pod_h5_unlock();
 }
 
-static const pod_dataset_kind h5_kind = {"hdf5", h5_read, h5_label, h5_close};
+/* From the file, which is open only while pixels stay in it. */
+static pod_status h5_files(const pod_dataset *base, pod_split split, pod_arena *a,
+                           const char *const **out)
+{
+    pod_h5_file f = {0};
+    const char *const *found = NULL;
+    pod_h5_lock();
+    pod_status s = pod_h5_open(((const h5_dataset *)base)->file.path, &f);
+    if (s == POD_OK && pod_h5_has_array(&f, files_name[split]))
+        s = pod_h5_get_list(&f, files_name[split], base->info.n_samples[split], a, &found);
+    (void)pod_h5_close(&f); /* nothing was written */
+    pod_h5_unlock();
+    if (s == POD_OK) *out = found;
+    return s;
+}
+
+static const pod_dataset_kind h5_kind = {"hdf5", h5_read, h5_label, h5_close, h5_files};
 
 /* ---- opening, with the lock held ------------------------------------------------------------- */
 

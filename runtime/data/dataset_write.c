@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "kernels/base/assert.h"
 #include "runtime/core/file.h"
 #include "runtime/data/channel_stats.h"
 #include "runtime/data/h5.h"
@@ -206,6 +207,18 @@ pod_status pod_dataset_writer_cut(pod_dataset_writer *w)
     for (int s = 0; s < POD_N_SPLITS && status == POD_OK; s++) status = heed(w, cut_split(w, s));
     pod_h5_unlock();
     return status;
+}
+
+pod_status pod_dataset_writer_put_files(pod_dataset_writer *w, pod_split split, int64_t n,
+                                        const char *const files[])
+{
+    static const char *const name[POD_N_SPLITS] = {"/train/files", "/test/files"};
+    POD_ASSERT(n == w->n_written[split], "%" PRId64 " files of %" PRId64 " samples", n,
+               w->n_written[split]);
+    pod_h5_lock();
+    const pod_status s = heed(w, pod_h5_put_list(&w->file, name[split], n, files));
+    pod_h5_unlock();
+    return s;
 }
 
 static pod_status put_statistics(pod_dataset_writer *w)

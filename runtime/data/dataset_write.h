@@ -40,6 +40,10 @@ POD_MUST pod_status pod_dataset_writer_add_packed(pod_dataset_writer *w, pod_spl
 bool pod_dataset_writer_is_stopped(void);
 /* No more samples come: the splits hold those that were added, and `info` said how many at most. */
 POD_MUST pod_status pod_dataset_writer_cut(pod_dataset_writer *w);
+/* The files that the samples of a split came from, in order: (n), one each of those added so far.
+ * After the last of them. */
+POD_MUST pod_status pod_dataset_writer_put_files(pod_dataset_writer *w, pod_split split, int64_t n,
+                                                 const char *const files[]);
 /* Ends the writer in any case. On success the file is complete, on the disk, under its name. */
 POD_MUST pod_status pod_dataset_writer_finish(pod_dataset_writer *w);
 void pod_dataset_writer_abort(pod_dataset_writer *w); /* leaves no file; NULL is allowed */

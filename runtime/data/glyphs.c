@@ -289,7 +289,7 @@ static int32_t glyphs_label(const pod_dataset *d, pod_split split, int64_t index
     return (int32_t)(index % POD_GLYPHS_N_CLASSES);
 }
 
-static const pod_dataset_kind glyphs_kind = {"glyphs", glyphs_read, glyphs_label, NULL};
+static const pod_dataset_kind glyphs_kind = {"glyphs", glyphs_read, glyphs_label, NULL, NULL};
 
 static pod_status measure(glyphs_dataset *d)
 {

@@ -400,6 +400,19 @@ static hid_t text_type(size_t bytes)
     return type;
 }
 
+/* Strings of one length, zeros behind each; to be freed. NULL: no memory. */
+static char *make_table(int64_t n, const char *const text[], size_t *bytes)
+{
+    size_t longest = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (strlen(text[i]) > longest) longest = strlen(text[i]);
+    *bytes = longest + 1;
+    char *table = calloc((size_t)n + 1, *bytes);
+    for (int64_t i = 0; table && i < n; i++)
+        memcpy(table + (size_t)i * *bytes, text[i], strlen(text[i]));
+    return table;
+}
+
 pod_status pod_h5_put_text(const pod_h5_file *f, const char *name, const char *text)
 {
     hid_t type = text_type(strlen(text) + 1);
@@ -412,13 +425,9 @@ pod_status pod_h5_put_texts(const pod_h5_file *f, const char *name, int64_t n,
                             const char *const text[])
 {
     POD_ASSERT(n >= 0 && n <= MAX_TEXTS, "%" PRId64 " texts", n);
-    size_t longest = 0;
-    for (int64_t i = 0; i < n; i++)
-        if (strlen(text[i]) > longest) longest = strlen(text[i]);
-    size_t bytes = longest + 1;
-    char *table = calloc((size_t)n + 1, bytes);
+    size_t bytes;
+    char *table = make_table(n, text, &bytes);
     if (!table) return pod_fail(POD_E_NOMEM, "%s: no memory for attribute '%s'", f->path, name);
-    for (int64_t i = 0; i < n; i++) memcpy(table + (size_t)i * bytes, text[i], strlen(text[i]));
     hid_t type = text_type(bytes);
     pod_status s = put(f, name, type, type, n, table);
     release(type);
@@ -563,4 +572,92 @@ pod_status pod_h5_get_text(const pod_h5_file *f, const char *name, pod_arena *a,
                         f->path, name, n);
     *out = text[0];
     return POD_OK;
+}
+
+/* ---- lists of strings ------------------------------------------------------------------------ */
+
+enum { LIST_CHUNK_BYTES = 64 * 1024 };
+
+pod_status pod_h5_put_list(const pod_h5_file *f, const char *name, int64_t n,
+                           const char *const text[])
+{
+    size_t bytes;
+    char *table = make_table(n, text, &bytes);
+    if (!table) return pod_fail(POD_E_NOMEM, "%s: no memory for dataset '%s'", f->path, name);
+    const hsize_t size = (hsize_t)n, most = LIST_CHUNK_BYTES / bytes + 1;
+    const hsize_t chunk = size < most ? size : most;
+    hid_t type = text_type(bytes), space = H5Screate_simple(1, &size, NULL), id = 0;
+    hid_t layout = without_times(H5P_DATASET_CREATE);
+    if (make_groups(f, name) && H5Pset_chunk(layout, 1, &chunk) >= 0 &&
+        H5Pset_deflate(layout, POD_H5_DEFLATE) >= 0)
+        id = H5Dcreate2(f->id, name, type, space, H5P_DEFAULT, layout, H5P_DEFAULT);
+    const bool ok = id > 0 && H5Dwrite(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, table) >= 0;
+    const pod_h5_reason why = pod_h5_last_reason();
+    release(id);
+    release(layout);
+    release(space);
+    release(type);
+    free(table);
+    if (ok) return POD_OK;
+    return pod_fail(POD_E_WRITE, "%s: dataset '%s' cannot be written%s", f->path, name, why.text);
+}
+
+typedef struct list {
+    hid_t id, type, space;
+    int64_t n;
+    const char *fault; /* NULL: none */
+} list;
+
+/* `text` (n) of the arena. */
+static pod_status read_fixed(list *l, pod_arena *a, const char **text)
+{
+    const size_t bytes = H5Tget_size(l->type);
+    char *table = bytes >= 1 && bytes <= MAX_TEXT_BYTES ? calloc((size_t)l->n + 1, bytes) : NULL;
+    if (!table) return pod_fail(POD_E_NOMEM, "no memory for %" PRId64 " strings", l->n);
+    if (H5Dread(l->id, l->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, table) < 0)
+        l->fault = "cannot be read";
+    pod_status s = POD_OK;
+    for (int64_t i = 0; s == POD_OK && !l->fault && i < l->n; i++)
+        if (!(text[i] = pod_arena_text(a, "%.*s", (int)bytes, table + (size_t)i * bytes)))
+            s = POD_E_NOMEM;
+    free(table);
+    return s;
+}
+
+static pod_status read_variable(list *l, pod_arena *a, const char **text)
+{
+    char **found = calloc((size_t)l->n + 1, sizeof *found);
+    if (!found) return pod_fail(POD_E_NOMEM, "no memory for %" PRId64 " strings", l->n);
+    pod_status s = POD_OK;
+    if (H5Dread(l->id, l->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, found) < 0)
+        l->fault = "cannot be read";
+    for (int64_t i = 0; s == POD_OK && !l->fault && i < l->n; i++)
+        if (!(text[i] = pod_arena_text(a, "%s", found[i] ? found[i] : ""))) s = POD_E_NOMEM;
+    if (!l->fault) H5Dvlen_reclaim(l->type, l->space, H5P_DEFAULT, found);
+    free(found);
+    return s;
+}
+
+pod_status pod_h5_get_list(const pod_h5_file *f, const char *name, int64_t n, pod_arena *a,
+                           const char *const **out)
+{
+    list l = {.n = n, .id = H5Dopen2(f->id, name, H5P_DEFAULT)};
+    const char **text = POD_ARENA_NEW(a, const char *, n + 1);
+    if (l.id > 0) l.type = H5Dget_type(l.id);
+    if (l.id > 0) l.space = H5Dget_space(l.id);
+    pod_status s = text ? POD_OK : POD_E_NOMEM;
+    if (l.type <= 0 || l.space <= 0)
+        l.fault = "cannot be opened";
+    else if (H5Tget_class(l.type) != H5T_STRING || H5Sget_simple_extent_ndims(l.space) != 1)
+        l.fault = "is no list of strings";
+    else if (H5Sget_simple_extent_npoints(l.space) != n)
+        l.fault = "has another length than the images";
+    else if (s == POD_OK)
+        s = (H5Tis_variable_str(l.type) > 0 ? read_variable : read_fixed)(&l, a, text);
+    if (l.fault) s = fail_array(f, name, POD_E_FORMAT, l.fault);
+    release(l.space);
+    release(l.type);
+    release(l.id);
+    if (s == POD_OK) *out = text;
+    return s;
 }

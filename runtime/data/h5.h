@@ -85,6 +85,13 @@ POD_MUST pod_status pod_h5_read_rows(const pod_h5_array *a, pod_dtype t, int64_t
 POD_MUST pod_status pod_h5_write_rows(const pod_h5_array *a, pod_dtype t, int64_t first,
                                       int64_t count, const void *data);
 
+/* A list of strings as an array: of fixed length, compressed. */
+POD_MUST pod_status pod_h5_put_list(const pod_h5_file *f, const char *name, int64_t n,
+                                    const char *const text[]);
+/* The array must hold exactly n strings, of fixed or variable length; copied into the arena. */
+POD_MUST pod_status pod_h5_get_list(const pod_h5_file *f, const char *name, int64_t n, pod_arena *a,
+                                    const char *const **out);
+
 /* ---- attributes ------------------------------------------------------------------------------ */
 
 bool pod_h5_has(const pod_h5_file *f, const char *name);

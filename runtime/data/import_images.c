@@ -477,12 +477,28 @@ static pod_status split_images(intake *m)
     return pod_dataset_info_check(m->folder, &m->info);
 }
 
+/* Which file each sample came from. The list holds what was kept, one split behind the other. */
+static pod_status write_files(const intake *m)
+{
+    const char **path = POD_ARENA_NEW(m->arena, const char *, m->n_kept + 1);
+    int64_t n[POD_N_SPLITS] = {0};
+    if (!path) return POD_E_NOMEM;
+    for (int64_t i = 0; i < m->n_kept; i++) {
+        path[i] = m->list.file[i].path;
+        n[m->list.file[i].split]++;
+    }
+    POD_TRY(pod_dataset_writer_put_files(m->writer, POD_SPLIT_TRAIN, n[POD_SPLIT_TRAIN], path));
+    return pod_dataset_writer_put_files(m->writer, POD_SPLIT_TEST, n[POD_SPLIT_TEST],
+                                        path + n[POD_SPLIT_TRAIN]);
+}
+
 static pod_status write_images(intake *m, const char *h5_path)
 {
     POD_TRY(pod_dataset_writer_open(h5_path, &m->info, &m->writer));
     pod_status s = pass(m, "importing", write_window);
     if (s == POD_OK && !m->bad.skip) s = pod__bad_images_end(&m->bad, m->folder);
     if (s == POD_OK && m->n_kept < m->n_done) s = pod_dataset_writer_cut(m->writer);
+    if (s == POD_OK) s = write_files(m);
     if (s == POD_OK) return pod_dataset_writer_finish(m->writer);
     pod_dataset_writer_abort(m->writer);
     return s;

@@ -1,7 +1,9 @@
 #include "runtime/train/predictions.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "kernels/base/arena.h"
 #include "runtime/core/file.h"
@@ -11,6 +13,8 @@ struct pod_predictions {
     pod_arena *arena;
     pod_file *file; /* rank 0's */
     int64_t n_classes, local_batch;
+    const char *const *class_names;
+    const char *const *files; /* of the samples; NULL: not known */
     /* Of a whole batch, on rank 0: a part a rank. */
     int64_t *samples;
     int32_t *labels;
@@ -26,12 +30,13 @@ static pod_status take_memory(pod_predictions *p)
     return p->samples && p->labels && p->logits ? POD_OK : POD_E_NOMEM;
 }
 
-static pod_status open_file(pod_predictions *p, const char *path)
+static pod_status open_file(pod_predictions *p, const char *path, const pod_dataset *data)
 {
     POD_TRY(take_memory(p));
+    POD_TRY(pod_dataset_files(data, POD_SPLIT_TEST, p->arena, &p->files));
     POD_TRY(pod_file_open_result(path, &p->file));
     FILE *to = pod_file_stream(p->file);
-    fprintf(to, "index,label,answer");
+    fprintf(to, "index,label,answer,label_name,answer_name%s", p->files ? ",file" : "");
     for (int64_t c = 0; c < p->n_classes; c++) fprintf(to, ",logit%" PRId64, c);
     fprintf(to, "\n");
     return POD_OK;
@@ -51,15 +56,16 @@ static pod_status create(pod_comm *comm, pod_predictions **out)
     return POD_OK;
 }
 
-pod_status pod_predictions_open(const char *path, int64_t n_classes, int64_t local_batch,
+pod_status pod_predictions_open(const char *path, const pod_dataset *data, int64_t local_batch,
                                 pod_comm *comm, pod_predictions **out)
 {
     pod_predictions *p = NULL;
     pod_status mine = create(comm, &p);
     if (p) {
-        p->n_classes = n_classes;
+        p->n_classes = data->info.n_classes;
+        p->class_names = data->info.class_names;
         p->local_batch = local_batch;
-        if (pod_comm_rank(comm) == 0) mine = open_file(p, path);
+        if (pod_comm_rank(comm) == 0) mine = open_file(p, path, data);
     }
     const pod_status status = pod_comm_agree(comm, mine);
     if (status == POD_OK)
@@ -77,12 +83,27 @@ static int64_t largest(const float *logits, int64_t n)
     return at;
 }
 
+/* Behind a comma, as RFC 4180 has it. */
+static void write_text(FILE *to, const char *text)
+{
+    const bool is_quoted = strpbrk(text, ",\"\r\n") != NULL;
+    fputs(is_quoted ? ",\"" : ",", to);
+    for (; *text; text++) {
+        if (*text == '"') fputc('"', to);
+        fputc(*text, to);
+    }
+    if (is_quoted) fputc('"', to);
+}
+
 static void write_row(const pod_predictions *p, int64_t row)
 {
     FILE *to = pod_file_stream(p->file);
     const float *logits = p->logits + row * p->n_classes;
-    fprintf(to, "%" PRId64 ",%" PRId32 ",%" PRId64, p->samples[row], p->labels[row],
-            largest(logits, p->n_classes));
+    const int64_t answer = largest(logits, p->n_classes);
+    fprintf(to, "%" PRId64 ",%" PRId32 ",%" PRId64, p->samples[row], p->labels[row], answer);
+    write_text(to, p->class_names[p->labels[row]]);
+    write_text(to, p->class_names[answer]);
+    if (p->files) write_text(to, p->files[p->samples[row]]);
     for (int64_t c = 0; c < p->n_classes; c++) fprintf(to, ",%.9g", (double)logits[c]);
     fprintf(to, "\n");
 }

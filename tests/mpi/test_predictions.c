@@ -77,19 +77,27 @@ static void bed_close(bed *b)
 static pod_status evaluate(bed *b, pod_eval_result *out)
 {
     pod_predictions *p;
-    POD_TRY(pod_predictions_open(b->path, N_CLASSES, pod_loader_local_batch(b->loader), comm, &p));
+    POD_TRY(pod_predictions_open(b->path, b->data, pod_loader_local_batch(b->loader), comm, &p));
     const pod_status s = pod_evaluate(b->exec, b->loader, N_TEST, comm, 6, p, out);
     if (s != POD_OK) pod_predictions_abandon(p);
     return s == POD_OK ? pod_predictions_close(p) : s;
 }
 
 /* One row; false where it is none. */
-static bool read_row(char **at, int64_t *index, int64_t *label, int64_t *answer, double logit[])
+static bool read_row(const bed *b, char **at, int64_t *index, int64_t *label, int64_t *answer,
+                     double logit[])
 {
     int64_t *const whole[] = {index, label, answer};
     for (int i = 0; i < 3; i++) {
         *whole[i] = strtoll(*at, at, 10);
         if (*(*at)++ != ',') return false;
+    }
+    for (int i = 1; i < 3; i++) { /* names without commas */
+        const int64_t k = *whole[i];
+        const char *name = k >= 0 && k < N_CLASSES ? b->data->info.class_names[k] : "?";
+        const size_t n = strlen(name);
+        if (strncmp(*at, name, n) != 0 || (*at)[n] != ',') return false;
+        *at += n + 1;
     }
     for (int c = 0; c < N_CLASSES; c++) {
         logit[c] = strtod(*at, at);
@@ -108,8 +116,9 @@ static double loss_of(const double logit[], int64_t label)
 
 static void check_file(const bed *b, const pod_eval_result *want)
 {
-    static const char header[] = "index,label,answer,logit0,logit1,logit2,logit3,logit4,logit5,"
-                                 "logit6,logit7,logit8,logit9\n";
+    static const char header[] =
+        "index,label,answer,label_name,answer_name,logit0,logit1,logit2,logit3,logit4,logit5,"
+        "logit6,logit7,logit8,logit9\n";
     char *text;
     double loss = 0;
     int correct = 0;
@@ -119,7 +128,7 @@ static void check_file(const bed *b, const pod_eval_result *want)
     for (int64_t i = 0; i < N_TEST; i++) {
         int64_t index = -1, label = 0, answer = 0;
         double logit[N_CLASSES] = {0};
-        const bool is_row = read_row(&at, &index, &label, &answer, logit);
+        const bool is_row = read_row(b, &at, &index, &label, &answer, logit);
         POD_CHECK(is_row && index == i && label == pod_dataset_label(b->data, POD_SPLIT_TEST, i),
                   "row %" PRId64 " is of sample %" PRId64 ", label %" PRId64, i, index, label);
         if (!is_row) return;

@@ -166,6 +166,11 @@ done
 [ "$(weights --augment crop)" != "$want" ] || fail 'crop and rrc+flip are the same'
 [ "$(weights --crop-area 0.9)" != "$want" ] || fail 'crop-area does nothing'
 "$minipod" eval "${run[@]}" --resume run >out 2>err || fail "eval: $(cat err)"
+# The predictions lead to the files, and name the classes.
+"$minipod" eval "${run[@]}" --resume run --predictions p.csv >out 2>err || fail "predictions: $(cat err)"
+head -1 p.csv | grep -q '^index,label,answer,label_name,answer_name,file,logit0,logit1$' || fail "p.csv: $(head -1 p.csv)"
+sed 1d p.csv | cut -d, -f1,2,4,6 >rows
+printf '%s\n' 0,0,cat,cat/10.jpg 1,1,dog,dog/11.JPG | cmp -s - rows || fail "p.csv: $(cat p.csv)"
 "$minipod" explain model --model mlp --data good.h5 --image-size 16x12 >out 2>err
 grep -q 'images 16x12x3, 2 classes (good)' out || fail "explain: $(cat out err)"
 "$minipod" explain model --model resnet50 --image-size 64 >out 2>err

@@ -102,7 +102,7 @@ on_ranks 2 "${moved[@]}" >out 2>err
 cd "$work" || exit 1
 
 for csv in 1.csv 3.csv 25.csv; do
-    awk -F , -v want="$want" 'NR > 1 { bad += $1 != NR - 2 || NF != 13; right += $2 == $3 }
+    awk -F , -v want="$want" 'NR > 1 { bad += $1 != NR - 2 || NF != 15; right += $2 == $3 }
         END { exit bad || NR != 41 || right / 40 < want - 1e-4 || right / 40 > want + 1e-4 }' $csv ||
         fail "$csv: not the 40 samples of an accuracy of $want: $(head -n 3 $csv)"
 done

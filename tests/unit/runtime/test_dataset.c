@@ -207,6 +207,45 @@ static void writer_cuts(void)
     }
 }
 
+/* The files that samples came from read back, and are not known where none were put. */
+static void writer_keeps_files(void)
+{
+    const uint8_t pixels[3] = {1, 2, 3};
+    const int32_t labels[3] = {0, 0, 0};
+    static const char *const names[] = {"a"};
+    static const char *const files[] = {"a/1.jpg", "", "a/a longer name, \xc3\xa9.png"};
+    const pod_dataset_info info = {.name = "x",
+                                   .origin = "",
+                                   .licence = "",
+                                   .n_samples = {3, 1},
+                                   .height = 1,
+                                   .width = 1,
+                                   .channels = 1,
+                                   .n_classes = 1,
+                                   .class_names = names};
+    char path[MAX_PATH_BYTES];
+    for (int64_t cache = 0; cache <= 1 << 20; cache += 1 << 20) {
+        pod_dataset_writer *w = NULL;
+        POD_CHECK_OK(pod_dataset_writer_open(in_dir(path, "files.h5"), &info, &w));
+        if (!w) return;
+        POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 3, pixels, labels));
+        POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TEST, 1, pixels, labels));
+        POD_CHECK_OK(pod_dataset_writer_put_files(w, POD_SPLIT_TRAIN, 3, files));
+        POD_CHECK_OK(pod_dataset_writer_finish(w));
+        const pod_dataset_options o = {.cache_bytes = cache};
+        pod_dataset *d = NULL;
+        POD_CHECK_OK(pod_dataset_open_with(path, 0, &o, &d));
+        if (!d) return;
+        const char *const *found = NULL, *const *none = files;
+        POD_CHECK_OK(pod_dataset_files(d, POD_SPLIT_TRAIN, d->arena, &found));
+        for (int i = 0; found && i < 3; i++)
+            POD_CHECK(strcmp(found[i], files[i]) == 0, "'%s', want '%s'", found[i], files[i]);
+        POD_CHECK_OK(pod_dataset_files(d, POD_SPLIT_TEST, d->arena, &none));
+        CU_ASSERT(found != NULL && none == NULL);
+        pod_dataset_close(d);
+    }
+}
+
 static void writer_refuses(void)
 {
     const char *const names[] = {"a", "b"};
@@ -554,6 +593,7 @@ static CU_TestInfo tests[] = {{"flush_tells", flush_tells},
                               {"writer_takes_statistics", writer_takes_statistics},
                               {"threads_read_a_file", threads_read_a_file},
                               {"writer_cuts", writer_cuts},
+                              {"writer_keeps_files", writer_keeps_files},
                               {"writer_refuses", writer_refuses},
                               {"reads_files_of_others", reads_files_of_others},
                               {"wrong_forms_are_named", wrong_forms_are_named},

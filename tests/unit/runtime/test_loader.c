@@ -37,7 +37,7 @@ static int32_t source_label(const pod_dataset *d, pod_split split, int64_t index
     return (int32_t)(index % d->info.n_classes);
 }
 
-static const pod_dataset_kind source_kind = {"test", source_read, source_label, NULL};
+static const pod_dataset_kind source_kind = {"test", source_read, source_label, NULL, NULL};
 
 static source make_source(void)
 {
