@@ -27,7 +27,7 @@ static const double reader_s = 3;    /* before a restart, with who reads what wa
 
 static const char mark_name[] = "MINIPOD_LAUNCHED_BY";
 
-static const int caught[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+static const int caught[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
 
 enum { N_CAUGHT = sizeof caught / sizeof caught[0] };
 

@@ -1,11 +1,11 @@
 /* One attempt of a launched job as processes: started, watched, stopped, ended. Decides nothing.
  *
- * The first SIGINT, SIGTERM, SIGHUP or SIGUSR1 to this process asks the job to stop: mpirun gets
- * SIGUSR1, which it hands to the ranks, and these save and leave. A second one ends the job hard:
- * SIGTERM to mpirun's group, and some seconds later SIGKILL to all that the attempt started on this
- * host. The same ends a job that hangs, also over the loss of a rank, and one whose launcher is
- * gone: a second process, which sleeps, sees to that. What nobody reads any more
- * (`launch ... | head`) is dropped, and the job goes on. */
+ * The first SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 or SIGXCPU to this process asks the job to
+ * stop: mpirun gets SIGUSR1, which it hands to the ranks, and these save and leave. A second one
+ * ends the job hard: SIGTERM to mpirun's group, and some seconds later SIGKILL to all that the
+ * attempt started on this host. The same ends a job that hangs, also over the loss of a rank, and
+ * one whose launcher is gone: a second process, which sleeps, sees to that. What nobody reads any
+ * more (`launch ... | head`) is dropped, and the job goes on. */
 #ifndef MINIPOD_BENCH_LAUNCH_RUN_H
 #define MINIPOD_BENCH_LAUNCH_RUN_H
 

@@ -4,6 +4,7 @@
  * usage, input that cannot be used, or a file that cannot be opened. */
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -233,6 +234,16 @@ static pod_status check_alone(void)
     return POD_OK;
 }
 
+/* Who reads what is printed may go, as `| head` does. Training then saves and stops; what runs in
+ * one go comes to its end without him, so that it leaves no half file. */
+static void hear_signals(const command *c)
+{
+    if (c->form.bit == POD_CMD_TRAIN)
+        pod_stop_hear();
+    else if (c->form.bit != POD_CMD_LAUNCH) /* it tells mpirun from itself */
+        signal(SIGPIPE, SIG_IGN);
+}
+
 static int run_command(const command *c, int argc, char *argv[])
 {
     extern char **environ;
@@ -240,7 +251,7 @@ static int run_command(const command *c, int argc, char *argv[])
     pod_comm *comm = NULL;
     pod_config *config = NULL;
     int exit_code = POD_EXIT_OK;
-    if (c->form.bit == POD_CMD_TRAIN) pod_stop_hear();
+    hear_signals(c);
     pod_status s = c->ranks == RANKS ? pod_comm_open(&comm) : check_alone();
     const bool speaks = comm ? pod_comm_rank(comm) == 0 : speaks_first();
     if (s == POD_OK && (speaks || !comm))

@@ -1,4 +1,5 @@
 /* The runs of `minipod mlperf`, one after the other: each is this program once more. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -108,8 +109,11 @@ static pod_status run_once(repeat *t, pod_launch_outcome *out)
     const pod_launch_plan plan = {.argv = (const char *const *)t->argv, .log_dir = ""};
     const bool is_aside = t->log->out == stderr;
     const int before = is_aside ? dup(STDOUT_FILENO) : -1;
-    if (is_aside && (before < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0))
-        return pod_fail(POD_E_IO, "standard output: cannot be put aside");
+    if (is_aside && (before < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)) {
+        const int reason = errno;
+        if (before >= 0) close(before);
+        return pod_fail(POD_E_IO, "standard output: cannot be put aside: %s", strerror(reason));
+    }
     fflush(t->log->out);
     const pod_status s = pod_launch_run_attempt(t->process, &plan, out);
     if (s == POD_OK) pod_launch_run_pass_rest(t->process, true);

@@ -26,7 +26,7 @@ static const struct timespec short_nap = {.tv_nsec = 200000};
 static const pod__watch *volatile waited_for;
 static volatile int64_t overdue_ns; /* when a wait of this process was last nearly too long */
 static volatile int64_t woken_ns;   /* when it was last found to have been stopped */
-static const int ends[] = {SIGTERM, SIGINT};
+static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
 enum { N_ENDS = sizeof ends / sizeof ends[0] };
 static struct sigaction before[N_ENDS];
 static bool (*volatile is_ask_instead)(int signal_number);
@@ -311,7 +311,8 @@ static void on_end(int signal_number)
         pod__line_put(&l);
     }
     if (is_ask_instead && !is_over && is_ask_instead(signal_number)) return;
-    sigaction(signal_number, &before[signal_number == SIGINT], NULL);
+    for (int i = 0; i < N_ENDS; i++)
+        if (ends[i] == signal_number) sigaction(signal_number, &before[i], NULL);
     raise(signal_number); /* delivered when this returns */
 }
 

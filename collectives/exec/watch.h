@@ -6,7 +6,7 @@
  *     a rank lives and does not come        is said after comm's patience, and waited for
  *     the same for the watchdog's seconds   ends the job, naming who did not come
  *     the wait is idle                      is as long as it takes; only a death ends it
- *     SIGTERM or SIGINT while it waits      is said; then whatever was installed before it
+ *     SIGTERM, SIGINT, SIGHUP in a wait     is said; then whatever was installed before it
  *
  * Who did not come? In a ring a rank waits for its neighbour, who waits for his. So each rank shows
  * on the board of its node that it waits, and goes on showing it while it does: missing is who
@@ -42,7 +42,7 @@ typedef struct pod__watch { /* one wait */
 } pod__watch;
 
 void pod__watch_install(void); /* the handler, for what is not ignored; once a process */
-/* SIGTERM or SIGINT does not end this process when `is_ask` answers true; called in the handler. */
+/* SIGTERM, SIGINT or SIGHUP does not end this process when `is_ask` answers true; called in the handler. */
 void pod__watch_ask_before_end(bool (*is_ask)(int signal_number));
 
 /* Between these, what this process waits for; one at a time. */

@@ -28,6 +28,13 @@ bool pod_is_terminal(FILE *f)
     return yes;
 }
 
+/* Whether a line there can be written over: not of a terminal that knows no such orders. */
+static bool can_write_over(FILE *f)
+{
+    const char *kind = getenv("TERM");
+    return pod_is_terminal(f) && kind && kind[0] && strcmp(kind, "dumb") != 0;
+}
+
 pod_log pod_log_start(int rank, FILE *out, FILE *err, const char *progress, bool quiet)
 {
     pod_log l = {.level = quiet ? POD_LOG_RESULT : POD_LOG_INFO, .clock = pod_clock_start()};
@@ -37,7 +44,7 @@ pod_log pod_log_start(int rank, FILE *out, FILE *err, const char *progress, bool
     /* What is printed may be kept in a file, which progress has no place in. */
     l.progress_to = pod_is_terminal(out) ? out : err;
     l.in_place = strcmp(progress, "on") == 0 ||
-                 (strcmp(progress, "auto") == 0 && !quiet && pod_is_terminal(l.progress_to));
+                 (strcmp(progress, "auto") == 0 && !quiet && can_write_over(l.progress_to));
     l.progress = strcmp(progress, "on") == 0 || (strcmp(progress, "auto") == 0 && !quiet);
     return l;
 }

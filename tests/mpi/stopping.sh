@@ -1,6 +1,6 @@
 #!/bin/bash
-# Ranks that are asked to stop, by SIGUSR1 to mpirun, or to one of them, SIGTERM or SIGINT to one, or
-# Ctrl-C, stop all behind the same step; a second SIGTERM or SIGINT ends them as if nobody had asked.
+# Ranks that are asked to stop, by a signal to mpirun or to one of them, stop all behind the same step; a
+# second SIGTERM, SIGINT or SIGHUP ends them as if nobody had asked.
 #   stopping.sh MPIEXEC PROGRAM
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
@@ -53,10 +53,10 @@ asked_twice() {
 
 # mpirun gives them a second unless it is told otherwise, and has an exit code of its own.
 interrupted() {
-    what="SIGINT to mpirun"
+    what="SIG$1 to mpirun"
     export OMPI_MCA_odls_base_sigkill_timeout=4
     start
-    kill -INT "$(mpirun_pid)"
+    kill "-$1" "$(mpirun_pid)"
     stops 1
 }
 
@@ -99,9 +99,13 @@ begin asked USR1 2
 begin asked TERM 3
 begin asked INT 1
 begin asked_twice
-begin interrupted
+begin asked USR2 mpirun
+begin asked XCPU 3
+begin asked HUP 2
+begin interrupted INT
+begin interrupted HUP
 begin insisted TERM
-begin insisted INT
+begin insisted HUP
 begin alone 1
 begin alone 2
 

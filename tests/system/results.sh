@@ -207,6 +207,15 @@ grep -q '^# minipod' out && mv taken out && is_alone csv || fail "a pipe: $(cat 
 "${coll[@]}" --csv /dev/null >out 2>err || fail "/dev/null: $(cat err)"
 [ -c /dev/null ] && [ ! -s err ] || fail "/dev/null: $(cat err)"
 
+# A reader may leave early. Training saves and stops, and says why; what runs in one go comes to its end.
+endless=(train --model mlp --data glyphs:8x8x1:60+30 --batch 12 --steps 1000000 --lr 0.001)
+"$minipod" "${endless[@]}" --out unread 2>err | head -n 1 >out
+[ "${PIPESTATUS[0]}" -eq 0 ] && [ -e unread/checkpoint/latest ] || fail "train | head: $(cat err)"
+[ "$(grep -c '^minipod: standard output: nobody reads it any more' err)" -eq 1 ] || fail "train | head: $(cat err)"
+"${coll[@]}" --csv unread.csv 2>err | head -n 1 >out
+[ "${PIPESTATUS[0]}" -eq 0 ] && [ ! -s err ] && grep -q '^# minipod' unread.csv && ! ls unread.csv?* 2>>err ||
+    fail "coll | head: $(cat err)"
+
 # A full disk, whatever it is that was printed; and a reader who has gone is no failure.
 full() {
     "$minipod" "$@" >/dev/full 2>err

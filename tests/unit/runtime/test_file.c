@@ -1,4 +1,5 @@
 /* Files written aside and renamed, directories, and the clock and log beside them. */
+#define _XOPEN_SOURCE 700 /* posix_openpt */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -320,6 +321,27 @@ static void log_progress_spares_results(void)
     free(err_text);
 }
 
+/* A line is written over on a terminal only, and not where that has no order for it. */
+static void log_in_place(void)
+{
+    static const struct {
+        const char *kind;
+        bool want;
+    } cases[] = {{"xterm", true}, {"dumb", false}, {"", false}, {NULL, false}};
+    const int master = posix_openpt(O_RDWR | O_NOCTTY);
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) return; /* there are none */
+    FILE *terminal = fopen(ptsname(master), "w");
+    unsetenv("OMPI_COMM_WORLD_RANK");
+    for (size_t i = 0; terminal && i < sizeof cases / sizeof cases[0]; i++) {
+        unsetenv("TERM");
+        if (cases[i].kind) setenv("TERM", cases[i].kind, 1);
+        const bool is = pod_log_start(0, terminal, terminal, "auto", false).in_place;
+        POD_CHECK(is == cases[i].want, "TERM=%s: %d", cases[i].kind ? cases[i].kind : "-", is);
+    }
+    if (terminal) fclose(terminal);
+    close(master);
+}
+
 static bool is_refused(const char *path)
 {
     return pod_file_check(path) == POD_E_IO &&
@@ -402,6 +424,7 @@ static CU_TestInfo tests[] = {
     {"log by level", log_by_level},
     {"log progress in place", log_progress_in_place},
     {"log progress spares results", log_progress_spares_results},
+    {"log in place", log_in_place},
     CU_TEST_INFO_NULL,
 };
 
