@@ -2,14 +2,10 @@
  * and what of it is evaluated, is as it was trained unless the settings say otherwise. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "bench/command.h"
+#include "bench/as_trained.h"
 #include "bench/common/table.h"
-#include "bench/config_share.h"
 #include "bench/models.h"
-#include "bench/result_files.h"
 #include "bench/target.h"
 #include "runtime/core/file.h"
 #include "runtime/core/json.h"
@@ -34,80 +30,21 @@ typedef struct job {
     double seconds;
 } job;
 
-/* What evaluation shares with training; made data is of a seed. */
-static const pod_opt of_training[] = {POD_OPT_MODEL, POD_OPT_DATA,       POD_OPT_PRECISION,
-                                      POD_OPT_WIDTH, POD_OPT_DEPTH,      POD_OPT_BN_EPSILON,
-                                      POD_OPT_EMA,   POD_OPT_IMAGE_SIZE, POD_OPT_SEED};
-
-/* Of the best checkpoint whose index can be read; "" where none can, which restoring will tell. */
-static pod_status find_settings(const char *path, pod_arena *a, const char **out)
-{
-    pod_checkpoint_list list;
-    POD_TRY(pod_checkpoint_find(path, a, NULL, &list));
-    *out = "";
-    for (int i = 0; i < list.n; i++) {
-        pod_checkpoint_info info;
-        if (pod_checkpoint_read_info(list.folder[i], a, &info) != POD_OK) continue;
-        *out = info.settings;
-        break;
-    }
-    return POD_OK;
-}
-
-/* What is not as it would be without the checkpoint. */
-static void note_filled(const job *j, pod_table *t)
-{
-    char text[512] = "";
-    size_t used = 0;
-    int n;
-    const pod_option *options = pod_options(&n);
-    for (size_t i = 0; i < sizeof of_training / sizeof of_training[0]; i++) {
-        const pod_opt o = of_training[i];
-        const char *value = pod_config_value(j->config, o);
-        if (pod_config_source(j->config, o) == POD_FROM_CHECKPOINT && used < sizeof text &&
-            strcmp(value, options[o].fallback) != 0)
-            used += (size_t)snprintf(text + used, sizeof text - used, " --%s %s", options[o].name,
-                                     value);
-    }
-    if (used > 0) pod_table_note(t, "as it was trained:%s", text);
-}
-
-static pod_status fill(job *j, const char *path)
-{
-    const char *settings;
-    POD_TRY(find_settings(path, j->arena, &settings));
-    const pod_status s = pod_config_fill(j->call->config, settings, of_training,
-                                         sizeof of_training / sizeof of_training[0], &j->config);
-    if (s != POD_OK) return pod_fail(s, "%s: its settings: %s", path, pod_error_text());
-    POD_TRY(pod_result_files_spare_inputs(j->config, POD_CMD_EVAL)); /* its data set */
-    return POD_OK;
-}
-
 static pod_status read_settings(job *j)
 {
     const char *path = pod_config_text(j->call->config, POD_OPT_RESUME);
     if (!*path)
         return pod_fail(POD_E_INVALID,
                         "resume: which checkpoint? --resume FOLDER, a run's or a checkpoint's");
-    const pod_status mine = pod_comm_rank(j->call->comm) == 0 ? fill(j, path) : POD_OK;
-    pod_comm_barrier_idle(j->call->comm); /* nobody can say how long reading takes */
-    return pod_config_share(j->call->comm, mine, &j->config);
+    return pod_as_trained(j->call, POD_CMD_EVAL, path, j->arena, &j->config);
 }
 
-/* A relative path in a checkpoint is of the folder that training ran in. */
 static pod_status open_data(job *j)
 {
     const pod_setup *s = &j->setup;
     const pod_dataset_options options = {.cache_bytes = s->data_cache_bytes,
                                          .n_readers = s->input_threads};
-    const pod_status status = pod_dataset_open_with(s->data, s->seed, &options, &j->data);
-    if (status != POD_E_IO || access(s->data, F_OK) == 0 || s->data[0] == '/' ||
-        pod_config_source(j->config, POD_OPT_DATA) != POD_FROM_CHECKPOINT)
-        return status;
-    return pod_fail(status,
-                    "%s; the checkpoint has a path from where training ran: --data FILE says where "
-                    "it is",
-                    pod_error_text());
+    return pod_dataset_open_with(s->data, s->seed, &options, &j->data);
 }
 
 static pod_status open_own(job *j)
@@ -200,7 +137,8 @@ static pod_status print_results(job *j)
     POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
     pod_table_note(t, "minipod %s eval, clock wall, checkpoint %s", POD_VERSION,
                    pod_config_text(c, POD_OPT_RESUME));
-    note_filled(j, t);
+    const char *filled = pod_as_trained_print(c, j->arena);
+    if (*filled) pod_table_note(t, "as it was trained:%s", filled);
     pod_table_add(t, "%s", j->setup.model);
     pod_table_add(t, "%s", j->setup.data);
     pod_table_add(t, "%d", pod_comm_size(j->call->comm));

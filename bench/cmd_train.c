@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/as_trained.h"
 #include "bench/models.h"
 #include "bench/run.h"
 #include "bench/run_trace.h"
@@ -13,6 +14,7 @@ enum { PROFILED_STEPS = 8 };
 
 typedef struct job { /* everything of one call */
     pod_call *call;
+    pod_config *config; /* the call's, filled from the checkpoint that it resumes from */
     pod_arena *arena;
     pod_setup setup;
     pod_network network;
@@ -54,9 +56,17 @@ static pod_status open_own_outputs(job *j)
     return pod_dir_make(checkpoint);
 }
 
+/* "": none. */
+static const char *checkpoint_to_resume(const pod_config *c)
+{
+    const char *resume = pod_config_text(c, POD_OPT_RESUME), *out = pod_config_text(c, POD_OPT_OUT);
+    if (strcmp(resume, "auto") != 0) return resume;
+    return access(out, F_OK) == 0 ? out : "";
+}
+
 static pod_status read_settings(job *j)
 {
-    const pod_config *c = j->call->config;
+    const pod_config *c = j->config;
     j->out = pod_config_text(c, POD_OPT_OUT);
     if (pod_config_bool(c, POD_OPT_TRACE) && !*j->out)
         return pod_fail(POD_E_INVALID, "trace: timeline.json goes into --out, which is not given");
@@ -69,16 +79,18 @@ static pod_status read_settings(job *j)
 static pod_status set_up(job *j)
 {
     pod_comm *comm = j->call->comm;
+    POD_TRY(pod_as_trained(j->call, POD_CMD_TRAIN, checkpoint_to_resume(j->call->config), j->arena,
+                           &j->config));
     POD_TRY(pod_comm_agree(comm, read_settings(j)));
-    POD_TRY(pod_target_machine(comm, j->call->config, &j->machine));
-    POD_TRY(pod_comm_agree(comm, pod_target_from(j->call->config, &j->machine, &j->target)));
+    POD_TRY(pod_target_machine(comm, j->config, &j->machine));
+    POD_TRY(pod_comm_agree(comm, pod_target_from(j->config, &j->machine, &j->target)));
     j->cores = pod_comm_cores(comm);
     return pod_comm_agree(comm, open_own_outputs(j));
 }
 
 static void log_hparams(const job *j)
 {
-    const pod_config *c = j->call->config;
+    const pod_config *c = j->config;
     pod_mllog_put(j->mllog, "seed", pod_mllog_int((int64_t)j->setup.seed));
     pod_mllog_put(j->mllog, "global_batch_size", pod_mllog_int(j->setup.batch));
     pod_mllog_put(j->mllog, "opt_name", pod_mllog_text(j->setup.optim->name));
@@ -120,7 +132,7 @@ static pod_status write_trace(job *j)
 
 static pod_run run_of(const job *j, pod_status status, const char *failure)
 {
-    return (pod_run){.config = j->call->config,
+    return (pod_run){.config = j->config,
                      .setup = &j->setup,
                      .result = &j->result,
                      .machine = &j->machine,
@@ -135,14 +147,14 @@ static pod_run run_of(const job *j, pod_status status, const char *failure)
 /* The job's account has grown by this attempt; its training has not. */
 static pod_status keep_own_records(job *j, const char *run_json)
 {
-    const char *json = pod_config_text(j->call->config, POD_OPT_JSON);
+    const char *json = pod_config_text(j->config, POD_OPT_JSON);
     pod_log_say(j->call->log, POD_LOG_INFO, "%s/run.json stays as the training left it", j->out);
     return *json ? pod_file_write_result(json, run_json, strlen(run_json)) : POD_OK;
 }
 
 static pod_status write_own_records(job *j, const pod_run *run)
 {
-    const char *json = pod_config_text(j->call->config, POD_OPT_JSON);
+    const char *json = pod_config_text(j->config, POD_OPT_JSON);
     pod_run_past past = {0};
     if (*j->out) {
         const char *run_json = file_in(j, "run.json"), *goodput = file_in(j, "goodput.json"),
@@ -183,14 +195,13 @@ static pod_status record(job *j, pod_status trained, const char *failure)
     const pod_run run = run_of(j, trained, failure);
     pod_status mine = pod_comm_rank(comm) == 0 ? write_own_records(j, &run) : POD_OK;
     POD_TRY(pod_comm_agree(comm, mine));
-    if (pod_config_bool(j->call->config, POD_OPT_TRACE) && j->result.timeline &&
-        j->result.n_steps > 0)
+    if (pod_config_bool(j->config, POD_OPT_TRACE) && j->result.timeline && j->result.n_steps > 0)
         POD_TRY(write_trace(j));
     if (pod_comm_rank(comm) == 0 && j->result.n_steps > 0)
-        mine = pod_run_print_table(&run, j->call->log->out,
-                                   pod_config_text(j->call->config, POD_OPT_CSV));
+        mine =
+            pod_run_print_table(&run, j->call->log->out, pod_config_text(j->config, POD_OPT_CSV));
     if (mine == POD_OK && pod_comm_rank(comm) == 0 && j->result.n_steps > 0 &&
-        pod_config_bool(j->call->config, POD_OPT_PROFILE))
+        pod_config_bool(j->config, POD_OPT_PROFILE))
         mine = pod_run_print_profile(&run, j->call->log->out);
     return pod_comm_agree(comm, mine);
 }
@@ -216,11 +227,11 @@ static pod_status train(job *j)
         .mllog = j->mllog,
         .guard = &j->guard,
         .machine = j->machine.name,
-        .kept_steps = kept_steps(call->config),
+        .kept_steps = kept_steps(j->config),
     };
     const pod_run so_far = run_of(j, POD_OK, "");
     args.ideal = pod_run_ideal(&so_far);
-    if (pod_config_bool(call->config, POD_OPT_TRACE)) {
+    if (pod_config_bool(j->config, POD_OPT_TRACE)) {
         POD_TRY(pod_comm_set_watchdog(call->comm, j->guard.watchdog_s));
         POD_TRY(pod_run_trace_clock(call->comm, &call->clock, &j->clock_at_start));
     }
@@ -253,6 +264,7 @@ static void release(job *j)
     if (!j->result.began) leave_nothing(j);
     pod_timeline_destroy(j->result.timeline);
     pod_arena_destroy(j->result.arena);
+    pod_config_destroy(j->config);
     pod_arena_destroy(j->arena);
 }
 

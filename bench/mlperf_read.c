@@ -16,17 +16,19 @@ static const char token[] = ":::MLLOG ";
 
 /* ---- run.json ---- */
 
-/* Settings that say where a run leaves what, not what it does. */
-static const char *const may_differ[] = {
-    "seed",       "out",     "attempt",          "resume",    "csv",   "json",
-    "trace",      "profile", "trace-steps",      "progress",  "quiet", "conf",
-    "checkpoint", "keep",    "checkpoint-every", "keep-every"};
+static const pod_option *option_of(const char *name) /* NULL: of another version */
+{
+    int n;
+    const pod_option *options = pod_options(&n);
+    for (int i = 0; i < n; i++)
+        if (strcmp(options[i].name, name) == 0) return &options[i];
+    return NULL;
+}
 
 static bool must_agree(const char *name)
 {
-    for (size_t i = 0; i < sizeof may_differ / sizeof may_differ[0]; i++)
-        if (strcmp(name, may_differ[i]) == 0) return false;
-    return true;
+    const pod_option *o = option_of(name);
+    return strcmp(name, "seed") != 0 && !(o && o->records);
 }
 
 static pod_status take_text(const char *path, const cJSON *o, const char *name, pod_arena *a,
@@ -204,11 +206,13 @@ pod_status pod_mlperf_read(pod_arena *a, const char *folder, pod_mlperf_run *out
     return pod_mlperf_parse(a, name, record, log, out);
 }
 
+/* A run of a version without the option did what is the default now; NULL: nobody knows it. */
 static const char *value_of(const pod_mlperf_run *r, const char *name)
 {
     for (int i = 0; i < r->n_options; i++)
         if (strcmp(r->option[i].name, name) == 0) return r->option[i].value;
-    return NULL;
+    const pod_option *o = option_of(name);
+    return o && o->commands & POD_CMD_TRAIN && must_agree(name) ? o->fallback : NULL;
 }
 
 static pod_status check_options(const pod_mlperf_run *first, const pod_mlperf_run *r)
@@ -234,6 +238,7 @@ pod_status pod_mlperf_check_alike(const pod_mlperf_run run[], int n)
             return pod_fail(POD_E_INVALID, "%s: ranks are %d, and %d in %s", run[i].folder,
                             run[i].ranks, run[0].ranks, run[0].folder);
         POD_TRY(check_options(&run[0], &run[i]));
+        POD_TRY(check_options(&run[i], &run[0])); /* what the first one does not know */
         for (int k = 0; k < i; k++)
             if (run[k].seed == run[i].seed)
                 return pod_fail(POD_E_INVALID, "%s: has the seed of %s, %" PRId64, run[i].folder,

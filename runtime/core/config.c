@@ -11,7 +11,13 @@
 #include "runtime/core/ini.h"
 #include "runtime/core/nearest.h"
 
-enum { ONLY_TYPED = 1 << 20, READS_FILE = 1 << 21, WRITES_FILE = 1 << 22 };
+enum {
+    ONLY_TYPED = 1 << 20,
+    READS_FILE = 1 << 21,
+    WRITES_FILE = 1 << 22,
+    SHAPES = 1 << 23,
+    RECORDS = 1 << 24
+};
 enum { MAX_TEXT_BYTES = 4096, MAX_NAME_BYTES = 64, PREFIX = 8 /* bytes of MINIPOD_ */ };
 
 #define ANY          .min = 0, .max = 0
@@ -29,6 +35,8 @@ static const pod_option options[POD_N_OPTS] = {
                       .only_typed = ((who)&ONLY_TYPED) != 0,   \
                       .reads_file = ((who)&READS_FILE) != 0,   \
                       .writes_file = ((who)&WRITES_FILE) != 0, \
+                      .shapes = ((who)&SHAPES) != 0,           \
+                      .records = ((who)&RECORDS) != 0,         \
                       .commands = (who)&POD_CMD_ALL,           \
                       .help = (h)},
 #include "runtime/core/options.def"
@@ -644,6 +652,15 @@ pod_source pod_config_source(const pod_config *c, pod_opt o)
 {
     POD_ASSERT(o >= 0 && o < POD_N_OPTS, "option %d of %d", (int)o, (int)POD_N_OPTS);
     return c->set[o].source;
+}
+
+bool pod_config_is_same(const pod_config *a, const pod_config *b, pod_opt o)
+{
+    const pod_option_type type = options[o].type;
+    if (type == POD_OPTION_TEXT || type == POD_OPTION_CHOICE)
+        return strcmp(pod_config_value(a, o), pod_config_value(b, o)) == 0;
+    return type == POD_OPTION_DOUBLE ? a->set[o].real == b->set[o].real
+                                     : a->set[o].whole == b->set[o].whole;
 }
 
 bool pod_config_is_set(const pod_config *c, pod_opt o)

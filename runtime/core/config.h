@@ -64,6 +64,7 @@ typedef struct pod_option {
     bool only_typed; /* neither environment nor file */
     bool reads_file; /* it may name a file that is read */
     bool writes_file;
+    bool shapes, records; /* options.def */
     uint32_t commands;
     const char *help;
 } pod_option;
@@ -121,6 +122,8 @@ const char *pod_config_value(const pod_config *c, pod_opt o); /* any type, as it
 
 pod_source pod_config_source(const pod_config *c, pod_opt o);
 bool pod_config_is_set(const pod_config *c, pod_opt o); /* by anyone but the default */
+/* Whether both mean the same, however it is spelled: 0.1 and 1e-1. */
+bool pod_config_is_same(const pod_config *a, const pod_config *b, pod_opt o);
 
 int pod_config_n_args(const pod_config *c);
 const char *pod_config_arg(const pod_config *c, int i);

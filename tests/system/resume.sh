@@ -258,6 +258,25 @@ perl -pi -e 's/((?:begin|end)_ns":)(\d+)/$1.($2-120*86400*10**9)/ge' old/job/*.j
 tail -n 1 old/steps.csv | grep -q '^16,1036800[0-9]\.' || fail "old: $(tail -n 1 old/steps.csv)"
 [[ $(field old time_to_peak_s) == 1036* || $(field old time_to_peak_s) == 0.* ]] || fail "old: $(field old time_to_peak_s)"
 
+# ---- settings that are not given again -----------------------------------------------------------------
+
+# Nothing of the training is typed again, in the same folder or in another one: it is all in the checkpoint.
+shaped=(train --model mlp --data glyphs:8x8x1:512+64 --batch 32 --seed 7 --lr 0.01 --momentum 0.5 --precision f32
+    --lr-schedule constant --label-smoothing 0.1 --eval-every 0 --progress off)
+"$minipod" "${shaped[@]}" --steps 24 --out long >out 2>err || fail "settings: $(cat err)"
+"$minipod" "${shaped[@]}" --steps 12 --out short >out 2>err || fail "settings: $(cat err)"
+"$minipod" train --eval-every 0 --progress off --steps 24 --resume short --out taken >out 2>err || fail "settings: $(cat err)"
+same_field weights_hash taken long
+grep -q '^settings taken from the checkpoint: --model mlp .* --batch 32 --precision f32 --seed 7 --lr 0.01 .*--momentum 0.5' out ||
+    fail "settings: $(cat out)"
+[ ! -s err ] || fail "settings: $(cat err)"
+"$minipod" "${shaped[@]}" --steps 24 --resume auto --out short >out 2>err || fail "settings, all: $(cat err)"
+{ grep checkpoint: out || [ -s err ]; } && fail "settings, the same line: $(cat out err)"
+MINIPOD_MOMENTUM=0.9 "$minipod" train --eval-every 0 --progress off --epochs 3 --lr 0.1 --batch 32 --precision f32 --beta1 0.8 \
+    --resume taken >out 2>err || fail "settings, others: $(cat err)"
+[ "$(cat err)" = "minipod: warning: differs from the checkpoint: lr 0.1 (was 0.01), momentum 0.9 (was 0.5), beta1 0.8 (was 0.9)
+minipod: warning: --beta1 0.8 has no effect with --optimizer sgd" ] || fail "settings, others: $(cat err)"
+
 # ---- another data set of the same name ----------------------------------------------------------------
 
 "$minipod" "${small[@]}" --steps 8 --out data >out 2>err || fail "data: $(cat err)"

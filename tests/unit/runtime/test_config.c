@@ -390,6 +390,21 @@ static void a_checkpoint_fills(void)
     pod_config_destroy(c);
 }
 
+static void values_are_compared_by_meaning(void)
+{
+    static const pod_opt others[] = {POD_OPT_SEED, POD_OPT_MODEL, POD_OPT_AUGMENT};
+    pod_config *a, *b;
+    POD_CHECK_OK(parse(&train, "--lr 0.1 --bucket 4M --trace on --seed 1 --model x", "", &a));
+    POD_CHECK_OK(parse(
+        &train, "--lr 1e-1 --bucket 4194304 --trace --seed 2 --model y --augment rrc", "", &b));
+    CU_ASSERT_TRUE(pod_config_is_same(a, b, POD_OPT_LR));
+    CU_ASSERT_TRUE(pod_config_is_same(a, b, POD_OPT_BUCKET));
+    CU_ASSERT_TRUE(pod_config_is_same(a, b, POD_OPT_TRACE));
+    for (int i = 0; i < 3; i++) CU_ASSERT_FALSE(pod_config_is_same(a, b, others[i]));
+    pod_config_destroy(a);
+    pod_config_destroy(b);
+}
+
 static void nearest(void)
 {
     static const char *const names[] = {"train", "eval", "explain"};
@@ -414,6 +429,7 @@ static CU_TestInfo tests[] = {
     {"help is asked for", help_is_asked_for},
     {"print is the inverse of parse", print_is_the_inverse_of_parse},
     {"a checkpoint fills", a_checkpoint_fills},
+    {"values are compared by meaning", values_are_compared_by_meaning},
     {"nearest", nearest},
     CU_TEST_INFO_NULL,
 };

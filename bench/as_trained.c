@@ -1,0 +1,146 @@
+#include "bench/as_trained.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/config_share.h"
+#include "bench/no_effect.h"
+#include "bench/result_files.h"
+#include "runtime/data/checkpoint.h"
+#include "runtime/data/glyphs.h"
+
+static const pod_option *option_of(pod_opt o)
+{
+    int n;
+    return &pod_options(&n)[o];
+}
+
+static bool is_length(pod_opt o) { return o == POD_OPT_STEPS || o == POD_OPT_EPOCHS; }
+static bool is_batch(pod_opt o) { return o == POD_OPT_BATCH || o == POD_OPT_ACCUMULATE; }
+
+/* ---- which options are taken ---- */
+
+static int choose(const pod_call *call, uint32_t command, int ranks, pod_opt which[POD_N_OPTS])
+{
+    const pod_config *c = call->config;
+    const bool has_length =
+        pod_config_is_set(c, POD_OPT_STEPS) || pod_config_is_set(c, POD_OPT_EPOCHS);
+    const bool has_other_ranks = pod_comm_size(call->comm) != ranks;
+    int n = 0;
+    for (int i = 0; i < POD_N_OPTS; i++) {
+        const pod_opt o = (pod_opt)i;
+        if (!option_of(o)->shapes || !(option_of(o)->commands & command)) continue;
+        if (is_length(o) && has_length) continue;
+        if (is_batch(o) && command == POD_CMD_EVAL && has_other_ranks) continue;
+        which[n++] = o;
+    }
+    return n;
+}
+
+/* ---- what is told ---- */
+
+const char *pod_as_trained_print(const pod_config *c, pod_arena *a)
+{
+    const char *text = "";
+    for (int i = 0; i < POD_N_OPTS && text; i++) {
+        const char *value = pod_config_value(c, (pod_opt)i);
+        if (pod_config_source(c, (pod_opt)i) == POD_FROM_CHECKPOINT &&
+            strcmp(value, option_of((pod_opt)i)->fallback) != 0)
+            text = pod_arena_text(a, "%s --%s %s", text, option_of((pod_opt)i)->name, value);
+    }
+    return text ? text : "";
+}
+
+/* Whether `o` was given, and is not as the checkpoint `was`. Of a file the contents are compared
+ * where it is read; a longer run is what resuming is for. */
+static bool differs(const pod_config *c, const pod_config *was, pod_opt o)
+{
+    const bool is_known =
+        pod_config_is_set(was, o) || option_of(o)->type == POD_OPTION_TEXT; /* "" is not recorded */
+    return is_known && pod_config_source(c, o) > POD_FROM_CHECKPOINT && !is_length(o) &&
+           !option_of(o)->reads_file && !pod_config_is_same(c, was, o);
+}
+
+static pod_status tell_differences(const pod_call *call, const pod_config *c, const char *settings,
+                                   const pod_opt which[], int n, pod_arena *a)
+{
+    pod_config *none, *was;
+    const char *text = "";
+    POD_TRY(pod_config_parse("", &none));
+    const pod_status s = pod_config_fill(none, settings, which, n, &was);
+    pod_config_destroy(none);
+    POD_TRY(s);
+    for (int i = 0; i < n && text; i++)
+        if (differs(c, was, which[i]))
+            text = pod_arena_text(a, "%s%s %s %s (was %s)", text, *text ? "," : "",
+                                  option_of(which[i])->name, pod_config_value(c, which[i]),
+                                  *pod_config_value(was, which[i]) ? pod_config_value(was, which[i])
+                                                                   : "not given");
+    pod_config_destroy(was);
+    if (text && *text)
+        pod_log_say(call->log, POD_LOG_WARNING, "differs from the checkpoint:%s", text);
+    return text ? POD_OK : POD_E_NOMEM;
+}
+
+/* ---- rank 0 ---- */
+
+/* Of the best checkpoint whose index can be read; of none where none can, which restoring will
+ * tell. */
+static pod_status find_info(const char *path, pod_arena *a, pod_checkpoint_info *out)
+{
+    pod_checkpoint_list list = {.n = 0};
+    if (*path) POD_TRY(pod_checkpoint_find(path, a, NULL, &list));
+    *out = (pod_checkpoint_info){.settings = ""};
+    for (int i = 0; i < list.n; i++)
+        if (pod_checkpoint_read_info(list.folder[i], a, out) == POD_OK) break;
+    return POD_OK;
+}
+
+/* A relative path in a checkpoint is of the folder that training ran in. */
+static pod_status check_data(const pod_config *c)
+{
+    const char *data = pod_config_text(c, POD_OPT_DATA);
+    if (pod_config_source(c, POD_OPT_DATA) != POD_FROM_CHECKPOINT || pod_glyphs_is_spec(data) ||
+        access(data, F_OK) == 0)
+        return POD_OK;
+    return pod_fail(POD_E_IO,
+                    "%s: is not there, and the checkpoint was trained on it; --data FILE says "
+                    "where it is now",
+                    data);
+}
+
+static pod_status fill(const pod_call *call, uint32_t command, const char *path, pod_arena *a,
+                       pod_config **out)
+{
+    pod_checkpoint_info info;
+    pod_opt which[POD_N_OPTS];
+    POD_TRY(find_info(path, a, &info));
+    const int n = choose(call, command, info.ranks, which);
+    pod_config *c;
+    pod_status s = pod_config_fill(call->config, info.settings, which, n, &c);
+    if (s != POD_OK) return pod_fail(s, "%s: its settings: %s", path, pod_error_text());
+    s = check_data(c);
+    if (s == POD_OK) s = pod_result_files_spare_inputs(c, command); /* its data set */
+    if (s == POD_OK && command == POD_CMD_TRAIN)
+        s = tell_differences(call, c, info.settings, which, n, a);
+    if (s == POD_OK)
+        *out = c;
+    else
+        pod_config_destroy(c);
+    return s;
+}
+
+pod_status pod_as_trained(const pod_call *call, uint32_t command, const char *path, pod_arena *a,
+                          pod_config **out)
+{
+    const pod_status mine =
+        pod_comm_rank(call->comm) == 0 ? fill(call, command, path, a, out) : POD_OK;
+    pod_comm_barrier_idle(call->comm); /* nobody can say how long reading takes */
+    POD_TRY(pod_config_share(call->comm, mine, out));
+    const char *taken = pod_as_trained_print(*out, a);
+    if (*taken && command == POD_CMD_TRAIN)
+        pod_log_say(call->log, POD_LOG_INFO, "settings taken from the checkpoint:%s", taken);
+    if (*path) pod_no_effect_warn(*out, command, call->log);
+    return POD_OK;
+}
