@@ -56,46 +56,48 @@ const char *pod_as_trained_print(const pod_config *c, pod_arena *a)
  * where it is read; a longer run is what resuming is for. */
 static bool differs(const pod_config *c, const pod_config *was, pod_opt o)
 {
-    const bool is_known =
-        pod_config_is_set(was, o) || option_of(o)->type == POD_OPTION_TEXT; /* "" is not recorded */
+    const bool is_known = pod_config_is_set(was, o) || !*pod_config_value(was, o);
     return is_known && pod_config_source(c, o) > POD_FROM_CHECKPOINT && !is_length(o) &&
            !option_of(o)->reads_file && !pod_config_is_same(c, was, o);
 }
 
-static pod_status tell_differences(const pod_call *call, const pod_config *c, const char *settings,
-                                   const pod_opt which[], int n, pod_arena *a)
+static pod_status list_differences(const pod_config *given, const pod_config *was, pod_arena *a,
+                                   const char **out)
 {
-    pod_config *none, *was;
     const char *text = "";
-    POD_TRY(pod_config_parse("", &none));
-    const pod_status s = pod_config_fill(none, settings, which, n, &was);
-    pod_config_destroy(none);
-    POD_TRY(s);
-    for (int i = 0; i < n && text; i++)
-        if (differs(c, was, which[i]))
-            text = pod_arena_text(a, "%s%s %s %s (was %s)", text, *text ? "," : "",
-                                  option_of(which[i])->name, pod_config_value(c, which[i]),
-                                  *pod_config_value(was, which[i]) ? pod_config_value(was, which[i])
-                                                                   : "not given");
-    pod_config_destroy(was);
-    if (text && *text)
-        pod_log_say(call->log, POD_LOG_WARNING, "differs from the checkpoint:%s", text);
+    for (int i = 0; i < POD_N_OPTS && text; i++) {
+        const pod_opt o = (pod_opt)i;
+        const char *before = pod_config_value(was, o);
+        if (!option_of(o)->shapes || !differs(given, was, o)) continue;
+        text = pod_arena_text(a, "%s%s %s %s (was %s)", text, *text ? "," : "", option_of(o)->name,
+                              pod_config_value(given, o), *before ? before : "not given");
+    }
+    *out = text;
     return text ? POD_OK : POD_E_NOMEM;
 }
 
-/* ---- rank 0 ---- */
-
-/* Of the best checkpoint whose index can be read; of none where none can, which restoring will
- * tell. */
-static pod_status find_info(const char *path, pod_arena *a, pod_checkpoint_info *out)
+pod_status pod_as_trained_differs(const pod_config *given, const char *path, pod_arena *a,
+                                  const char **out)
 {
-    pod_checkpoint_list list = {.n = 0};
-    if (*path) POD_TRY(pod_checkpoint_find(path, a, NULL, &list));
-    *out = (pod_checkpoint_info){.settings = ""};
-    for (int i = 0; i < list.n; i++)
-        if (pod_checkpoint_read_info(list.folder[i], a, out) == POD_OK) break;
-    return POD_OK;
+    pod_checkpoint_info info;
+    pod_config *none, *was;
+    pod_opt which[POD_N_OPTS];
+    *out = "";
+    POD_TRY(pod_checkpoint_find_info(path, a, &info));
+    if (!*info.settings) return POD_OK; /* nothing is known */
+    int n = 0;
+    for (int i = 0; i < POD_N_OPTS; i++)
+        if (option_of((pod_opt)i)->shapes) which[n++] = (pod_opt)i;
+    POD_TRY(pod_config_parse("", &none));
+    pod_status s = pod_config_fill(none, info.settings, which, n, &was);
+    pod_config_destroy(none);
+    POD_TRY(s);
+    s = list_differences(given, was, a, out);
+    pod_config_destroy(was);
+    return s;
 }
+
+/* ---- rank 0 ---- */
 
 /* A relative path in a checkpoint is of the folder that training ran in. */
 static pod_status check_data(const pod_config *c)
@@ -115,15 +117,13 @@ static pod_status fill(const pod_call *call, uint32_t command, const char *path,
 {
     pod_checkpoint_info info;
     pod_opt which[POD_N_OPTS];
-    POD_TRY(find_info(path, a, &info));
+    POD_TRY(pod_checkpoint_find_info(path, a, &info));
     const int n = choose(call, command, info.ranks, which);
     pod_config *c;
     pod_status s = pod_config_fill(call->config, info.settings, which, n, &c);
     if (s != POD_OK) return pod_fail(s, "%s: its settings: %s", path, pod_error_text());
     s = check_data(c);
     if (s == POD_OK) s = pod_result_files_spare_inputs(c, command); /* its data set */
-    if (s == POD_OK && command == POD_CMD_TRAIN)
-        s = tell_differences(call, c, info.settings, which, n, a);
     if (s == POD_OK)
         *out = c;
     else
@@ -138,9 +138,6 @@ pod_status pod_as_trained(const pod_call *call, uint32_t command, const char *pa
         pod_comm_rank(call->comm) == 0 ? fill(call, command, path, a, out) : POD_OK;
     pod_comm_barrier_idle(call->comm); /* nobody can say how long reading takes */
     POD_TRY(pod_config_share(call->comm, mine, out));
-    const char *taken = pod_as_trained_print(*out, a);
-    if (*taken && command == POD_CMD_TRAIN)
-        pod_log_say(call->log, POD_LOG_INFO, "settings taken from the checkpoint:%s", taken);
     if (*path) pod_no_effect_warn(*out, command, call->log);
     return POD_OK;
 }

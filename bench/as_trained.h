@@ -14,6 +14,11 @@
 POD_MUST pod_status pod_as_trained(const pod_call *call, uint32_t command, const char *path,
                                    pod_arena *a, pod_config **out);
 
+/* On rank 0: the options that were given, `given` has them, and are not as the checkpoint at `path`
+ * has them, as " lr 0.1 (was 0.01), seed 2 (was 1)"; "" where there are none. */
+POD_MUST pod_status pod_as_trained_differs(const pod_config *given, const char *path, pod_arena *a,
+                                           const char **out);
+
 /* The options of `c` that came from a checkpoint and are not what they would be without it, as
  * " --lr 0.01 --seed 7". */
 const char *pod_as_trained_print(const pod_config *c, pod_arena *a);

@@ -9,6 +9,7 @@
 #include "bench/target.h"
 #include "runtime/core/file.h"
 #include "runtime/core/json.h"
+#include "runtime/data/classes.h"
 #include "runtime/train/eval.h"
 #include "runtime/train/snapshot.h"
 
@@ -20,6 +21,8 @@ typedef struct job {
     pod_network network;
     pod_network_choice choice;
     pod_dataset *data;
+    uint64_t data_fingerprint, trained_fingerprint;
+    pod_dataset_info trained; /* what the checkpoint was trained on */
     const pod_program *program;
     pod_store *store;
     pod_exec *exec;
@@ -44,7 +47,10 @@ static pod_status open_data(job *j)
     const pod_setup *s = &j->setup;
     const pod_dataset_options options = {.cache_bytes = s->data_cache_bytes,
                                          .n_readers = s->input_threads};
-    return pod_dataset_open_with(s->data, s->seed, &options, &j->data);
+    POD_TRY(pod_dataset_open_with(s->data, s->seed, &options, &j->data));
+    POD_TRY(pod_dataset_fingerprint(j->data, &j->data_fingerprint));
+    return pod_dataset_as_trained(j->data, s->data, j->data_fingerprint == j->trained_fingerprint,
+                                  &j->trained, j->call->log);
 }
 
 static pod_status open_own(job *j)
@@ -85,8 +91,12 @@ static pod_status evaluate(job *j)
     pod_comm *comm = j->call->comm;
     POD_TRY(read_settings(j));
     const char *path = pod_config_text(j->config, POD_OPT_RESUME);
+    POD_TRY(pod_snapshot_origin(path, comm, j->arena, &j->trained, &j->trained_fingerprint));
     POD_TRY(pod_comm_agree(comm, open_own(j)));
-    pod_checkpoint_info want = {.model = j->setup.model};
+    const pod_checkpoint_info want = {.model = j->setup.model,
+                                      .data = j->data->info.name,
+                                      .data_fingerprint = j->data_fingerprint,
+                                      .set = pod_setup_seen(&j->setup, &j->data->info)};
     POD_TRY(pod_snapshot_restore(path, &want, false, j->store, comm, j->call->log, &j->from));
     POD_TRY(pod_exec_open(j->program, j->store, comm, j->call->clock, &j->exec));
     POD_TRY(open_predictions(j));

@@ -14,7 +14,8 @@ enum { PROFILED_STEPS = 8 };
 
 typedef struct job { /* everything of one call */
     pod_call *call;
-    pod_config *config; /* the call's, filled from the checkpoint that it resumes from */
+    pod_config *config;  /* the call's, filled from the checkpoint that it resumes from */
+    const char *differs; /* what was given and is not as in that checkpoint; rank 0's */
     pod_arena *arena;
     pod_setup setup;
     pod_network network;
@@ -79,9 +80,18 @@ static pod_status read_settings(job *j)
 static pod_status set_up(job *j)
 {
     pod_comm *comm = j->call->comm;
-    POD_TRY(pod_as_trained(j->call, POD_CMD_TRAIN, checkpoint_to_resume(j->call->config), j->arena,
-                           &j->config));
-    POD_TRY(pod_comm_agree(comm, read_settings(j)));
+    const char *from = checkpoint_to_resume(j->call->config);
+    POD_TRY(pod_as_trained(j->call, POD_CMD_TRAIN, from, j->arena, &j->config));
+    const bool is_root = pod_comm_rank(comm) == 0;
+    j->differs = "";
+    POD_TRY(pod_comm_agree(
+        comm,
+        is_root ? pod_as_trained_differs(j->call->config, from, j->arena, &j->differs) : POD_OK));
+    const pod_status read = pod_comm_agree(comm, read_settings(j));
+    const char *taken = pod_as_trained_print(j->config, j->arena);
+    if (read != POD_OK && *taken)
+        return pod_fail(read, "%s (taken from the checkpoint:%s)", pod_error_text(), taken);
+    POD_TRY(read);
     POD_TRY(pod_target_machine(comm, j->config, &j->machine));
     POD_TRY(pod_comm_agree(comm, pod_target_from(j->config, &j->machine, &j->target)));
     j->cores = pod_comm_cores(comm);
@@ -114,6 +124,19 @@ static void log_start(job *j)
     log_hparams(j);
     pod_mllog_put(j->mllog, "init_stop", pod_mllog_null());
 }
+
+/* What of the settings is the checkpoint's, and what is not. */
+static pod_status tell_settings(const job *j)
+{
+    const char *taken = pod_as_trained_print(j->config, j->arena);
+    if (*taken)
+        pod_log_say(j->call->log, POD_LOG_INFO, "settings taken from the checkpoint:%s", taken);
+    if (*j->differs)
+        pod_log_say(j->call->log, POD_LOG_WARNING, "differs from the checkpoint:%s", j->differs);
+    return POD_OK;
+}
+
+static pod_status begins(void *to) { return tell_settings(to); }
 
 /* ---- after ---- */
 
@@ -228,6 +251,8 @@ static pod_status train(job *j)
         .guard = &j->guard,
         .machine = j->machine.name,
         .kept_steps = kept_steps(j->config),
+        .begins = begins,
+        .to = j,
     };
     const pod_run so_far = run_of(j, POD_OK, "");
     args.ideal = pod_run_ideal(&so_far);

@@ -18,6 +18,11 @@
  *   seed, step, batch          integers; step counts the steps that were done
  *   steps_per_epoch, epoch     integer; and number: the position in the data; 0 and 0: not known
  *   data_fingerprint           string: of the data set, likewise 16 digits; 0: not known
+ *   image_height, image_width, image_channels   integers: what the network was trained on, of a
+ *                              data set or by --image-size; these and the next lines are missing in
+ *                              checkpoints of earlier versions
+ *   mean, std                  numbers (channels): with which images were normalized
+ *   class_names                strings: by the number of the class
  *   mesh, ranks                string, integer: who wrote it
  *   settings, picks            strings, by line: `option = value`, `op = kernel or algorithm`
  *   fingerprint                string: of the program, 16 hexadecimal digits
@@ -41,6 +46,7 @@
 #include "kernels/base/arena.h"
 #include "kernels/base/status.h"
 #include "runtime/core/log.h"
+#include "runtime/data/dataset.h"
 
 enum { POD_CHECKPOINT_VERSION = 2, POD_CHECKPOINT_MAX_DIMS = 5 };
 
@@ -64,6 +70,8 @@ typedef struct pod_checkpoint_info { /* texts: NULL is written as "" */
     int64_t ahead; /* steps that the position in the data is ahead of `step`; for who writes */
     double epochs; /* the position, in [0, 2^40), NaN where it is not known; as read */
     const char *mesh, *settings, *picks;
+    pod_dataset_info set; /* what the network sees of its data set: image size, mean, std, classes;
+                             n_classes 0: not known, in checkpoints of earlier versions */
     uint64_t fingerprint, data_fingerprint; /* 0: not known */
     int ranks;                              /* filled in by whoever writes */
     pod_eval_rows evals;                    /* as read; who writes gives them with each save */
@@ -102,6 +110,10 @@ bool pod_checkpoint_has_file(const char *name);
  * not as above. */
 POD_MUST pod_status pod_checkpoint_read_info(const char *folder, pod_arena *a,
                                              pod_checkpoint_info *out);
+/* Of the best checkpoint at `path` (pod_checkpoint_find) whose index can be read; where none can,
+ * which pod_checkpoint_load tells, its settings are "" and nothing else is known. "" is no path. */
+POD_MUST pod_status pod_checkpoint_find_info(const char *path, pod_arena *a,
+                                             pod_checkpoint_info *out);
 /* Fills the tensors from one folder, having looked at every file in it. E_MISMATCH, naming file and
  * variable, where one is missing or has another shape; E_NUMERIC where a value is not finite. On
  * failure the tensors hold anything. */
@@ -110,7 +122,8 @@ POD_MUST pod_status pod_checkpoint_read(const char *folder, const pod_tensor ten
 /* Fills the tensors from the best checkpoint at `path` (pod_checkpoint_find) that is whole; each
  * one that is not is a line of warning. E_MISMATCH where it is of another model than `want` says,
  * has weights that are none of the tensors, but for averages, or, with_state, is of another data
- * set, by name or by fingerprint, or optimizer; E_IO, E_FORMAT where none is whole. */
+ * set, by name or by fingerprint, or optimizer; E_IO, E_FORMAT where none is whole. Without state
+ * another data set is a warning, and so is another size of images, where the weights fit. */
 POD_MUST pod_status pod_checkpoint_load(const char *path, const pod_checkpoint_info *want,
                                         bool with_state, const pod_tensor tensor[], int n,
                                         pod_arena *a, pod_log *log, pod_checkpoint_info *out);

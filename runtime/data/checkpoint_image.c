@@ -73,6 +73,17 @@ static double epoch_at(int64_t step, int64_t steps_per_epoch)
     return steps_per_epoch > 0 ? (double)step / (double)steps_per_epoch : 0;
 }
 
+static pod_status put_set(const pod_h5_file *f, const pod_dataset_info *set)
+{
+    if (set->n_classes == 0) return POD_OK;
+    POD_TRY(pod_h5_put_i64(f, "image_height", set->height));
+    POD_TRY(pod_h5_put_i64(f, "image_width", set->width));
+    POD_TRY(pod_h5_put_i64(f, "image_channels", set->channels));
+    POD_TRY(pod_h5_put_f64(f, "mean", set->channels, set->mean));
+    POD_TRY(pod_h5_put_f64(f, "std", set->channels, set->std));
+    return pod_h5_put_texts(f, "class_names", set->n_classes, set->class_names);
+}
+
 static pod_status put_info(const pod_h5_file *f, const pod_checkpoint_info *info, int ranks)
 {
     char fingerprint[20], of_data[20];
@@ -94,6 +105,7 @@ static pod_status put_info(const pod_h5_file *f, const pod_checkpoint_info *info
     POD_TRY(pod_h5_put_i64(f, "ranks", ranks));
     POD_TRY(pod_h5_put_text(f, "settings", or_empty(info->settings)));
     POD_TRY(pod_h5_put_text(f, "picks", or_empty(info->picks)));
+    POD_TRY(put_set(f, &info->set));
     return pod_h5_put_text(f, "fingerprint", fingerprint);
 }
 

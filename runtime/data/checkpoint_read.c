@@ -142,6 +142,28 @@ static pod_status read_position(const pod_h5_file *f, pod_checkpoint_info *info)
     return POD_OK;
 }
 
+static pod_status read_set(const pod_h5_file *f, pod_arena *a, pod_dataset_info *set)
+{
+    enum { MAX_CHANNELS = 1 << 16 };
+    int64_t n_classes;
+    if (!pod_h5_has(f, "class_names")) return POD_OK; /* of an earlier version */
+    POD_TRY(pod_h5_get_i64(f, "image_height", &set->height));
+    POD_TRY(pod_h5_get_i64(f, "image_width", &set->width));
+    POD_TRY(pod_h5_get_i64(f, "image_channels", &set->channels));
+    if (set->channels < 1 || set->channels > MAX_CHANNELS)
+        return pod_fail(POD_E_FORMAT, "%s: images of %" PRId64 " channels", f->path, set->channels);
+    double *mean = POD_ARENA_NEW(a, double, set->channels);
+    double *std = POD_ARENA_NEW(a, double, set->channels);
+    if (!mean || !std) return POD_E_NOMEM;
+    POD_TRY(pod_h5_get_f64(f, "mean", set->channels, mean));
+    POD_TRY(pod_h5_get_f64(f, "std", set->channels, std));
+    set->mean = mean;
+    set->std = std;
+    POD_TRY(pod_h5_get_texts(f, "class_names", a, &n_classes, &set->class_names));
+    set->n_classes = (int)n_classes;
+    return POD_OK;
+}
+
 static pod_status read_info(const pod_h5_file *f, void *ctx)
 {
     const info_reader *r = ctx;
@@ -149,6 +171,7 @@ static pod_status read_info(const pod_h5_file *f, void *ctx)
     int64_t seed, ranks;
     POD_TRY(check_version(f));
     POD_TRY(read_texts(f, r->arena, &info));
+    POD_TRY(read_set(f, r->arena, &info.set));
     POD_TRY(pod_h5_get_i64(f, "seed", &seed));
     POD_TRY(pod_h5_get_i64(f, "step", &info.step));
     POD_TRY(pod_h5_get_i64(f, "batch", &info.batch));
@@ -173,6 +196,17 @@ pod_status pod_checkpoint_read_info(const char *folder, pod_arena *a, pod_checkp
     POD_TRY(pod_disk_path(path, "%s/index.h5", folder));
     POD_TRY(with_file(path, &m.index, read_info, &r));
     out->evals = m.evals;
+    return POD_OK;
+}
+
+pod_status pod_checkpoint_find_info(const char *path, pod_arena *a, pod_checkpoint_info *out)
+{
+    pod_checkpoint_list list = {.n = 0};
+    if (*path) POD_TRY(pod_checkpoint_find(path, a, NULL, &list));
+    pod_checkpoint_info found = {.settings = ""};
+    for (int i = 0; i < list.n; i++)
+        if (pod_checkpoint_read_info(list.folder[i], a, &found) == POD_OK) break;
+    *out = found;
     return POD_OK;
 }
 
@@ -367,18 +401,67 @@ static pod_status check_data(const char *folder, const pod_checkpoint_info *foun
                     folder, found->data, was, is);
 }
 
+static bool has_other_images(const pod_dataset_info *a, const pod_dataset_info *b)
+{
+    return a->n_classes > 0 && b->n_classes > 0 &&
+           (a->height != b->height || a->width != b->width || a->channels != b->channels);
+}
+
+static pod_status fail_images(const char *folder, const pod_dataset_info *was,
+                              const pod_dataset_info *is)
+{
+    char resize[64] = "";
+    if (was->channels == is->channels)
+        snprintf(resize, sizeof resize, "; --image-size %" PRId64 "x%" PRId64 " resizes them",
+                 was->height, was->width);
+    return pod_fail(POD_E_MISMATCH,
+                    "%s: trained on %" PRId64 "x%" PRId64 "x%" PRId64 ", this set has %" PRId64
+                    "x%" PRId64 "x%" PRId64 "%s",
+                    folder, was->height, was->width, was->channels, is->height, is->width,
+                    is->channels, resize);
+}
+
+/* Of a checkpoint whose weights are read without its state. */
+static void warn_of_set(const char *folder, const pod_checkpoint_info *found,
+                        const pod_checkpoint_info *want, pod_log *log)
+{
+    const uint64_t was = found->data_fingerprint, is = want->data_fingerprint;
+    const char *normalized = found->set.n_classes > 0 ? ", normalized as in training" : "";
+    if (!log || was == 0 || is == 0) return;
+    if (has_other_images(&found->set, &want->set)) {
+        (void)!fail_images(folder, &found->set, &want->set);
+        pod_log_say(log, POD_LOG_WARNING, "%s", pod_error_text());
+    } else if (was != is && strcmp(found->data, want->data) != 0) {
+        pod_log_say(log, POD_LOG_WARNING, "%s: trained on data set '%s', this one is '%s'%s",
+                    folder, found->data, want->data, normalized);
+    } else if (was != is) {
+        pod_log_say(log, POD_LOG_WARNING,
+                    "%s: trained on a data set '%s' of fingerprint %016" PRIx64
+                    ", this one of that name has %016" PRIx64 "%s",
+                    folder, found->data, was, is, normalized);
+    }
+}
+
 static pod_status load_one(const char *folder, const pod_checkpoint_info *want, bool with_state,
-                           const pod_tensor tensor[], int n, pod_arena *a, pod_checkpoint_info *out)
+                           const pod_tensor tensor[], int n, pod_arena *a, pod_log *log,
+                           pod_checkpoint_info *out)
 {
     pod_checkpoint_info found;
     POD_TRY(pod_checkpoint_read_info(folder, a, &found));
     POD_TRY(check_same(folder, "model", found.model, want->model));
     if (with_state) {
+        if (found.data_fingerprint != want->data_fingerprint &&
+            has_other_images(&found.set, &want->set))
+            return fail_images(folder, &found.set, &want->set);
         POD_TRY(check_same(folder, "data set", found.data, want->data));
         POD_TRY(check_data(folder, &found, want));
         POD_TRY(check_same(folder, "optimizer", found.optimizer, want->optimizer));
     }
-    POD_TRY(read_all(folder, tensor, n, true, a));
+    const pod_status s = read_all(folder, tensor, n, true, a);
+    if (s == POD_E_MISMATCH && has_other_images(&found.set, &want->set))
+        return fail_images(folder, &found.set, &want->set);
+    POD_TRY(s);
+    if (!with_state) warn_of_set(folder, &found, want, log);
     found.folder = folder;
     *out = found;
     return POD_OK;
@@ -398,7 +481,7 @@ pod_status pod_checkpoint_load(const char *path, const pod_checkpoint_info *want
     pod_status s = POD_E_IO;
     POD_TRY(pod_checkpoint_find(path, a, log, &list));
     for (int i = 0; i < list.n; i++) {
-        s = load_one(list.folder[i], want, with_state, tensor, n, a, out);
+        s = load_one(list.folder[i], want, with_state, tensor, n, a, log, out);
         if (!is_damage(s)) return s;
         if (log && i + 1 < list.n)
             pod_log_say(log, POD_LOG_WARNING, "%s; the checkpoint before it is tried",

@@ -50,7 +50,8 @@ pod_status pod_dataset_read(const pod_dataset *d, pod_split split, int64_t index
 int32_t pod_dataset_label(const pod_dataset *d, pod_split split, int64_t index)
 {
     check_index(d, split, index);
-    return d->kind->label(d, split, index);
+    const int32_t stored = d->kind->label(d, split, index);
+    return d->class_of ? d->class_of[stored] : stored;
 }
 
 pod_status pod_dataset_files(const pod_dataset *d, pod_split split, pod_arena *a,

@@ -61,7 +61,8 @@ typedef struct pod_dataset_kind {
 struct pod_dataset {
     const pod_dataset_kind *kind;
     pod_dataset_info info;
-    pod_arena *arena; /* holds the data set itself and all that it owns */
+    const int32_t *class_of; /* by the label as stored; NULL: the same (classes.h) */
+    pod_arena *arena;        /* holds the data set itself and all that it owns */
 };
 
 typedef struct pod_dataset_options {

@@ -344,6 +344,7 @@ static pod_status train(pod__trainer *t)
     pod__train_begin_span(t, POD_JOB_BUILD);
     pod_status status = pod__train_prepare(t);
     if (status == POD_OK) status = pod_comm_agree(a->comm, begin_records(t));
+    if (status == POD_OK && a->begins) status = pod_comm_agree(a->comm, a->begins(a->to));
     pod__train_end_span(t, POD_JOB_BUILD);
     POD_TRY(status);
     t->result->began = true;

@@ -23,6 +23,10 @@ typedef struct pod_train_args {
     const char *machine; /* that goodput is held against, with the terms that it gives */
     pod_ideal ideal;
     int64_t kept_steps; /* whose events the timeline keeps; at least 1 */
+    /* Called on each rank when everything is restored and the records have begun, before the first
+     * step; its failure ends the run. Local; NULL: not called. */
+    pod_status (*begins)(void *to);
+    void *to;
 } pod_train_args;
 
 typedef struct pod_train_result {

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "runtime/data/classes.h"
 #include "runtime/program/picks.h"
 #include "runtime/train/snapshot.h"
 #include "runtime/train/trainer.h"
@@ -22,11 +23,25 @@ static pod_status open_data(pod__trainer *t)
     return POD_OK;
 }
 
+/* Images are normalized as they were, and classes keep their numbers, for as long as the training
+ * goes on. */
+static pod_status present_as_trained(pod__trainer *t)
+{
+    const pod_train_args *a = t->args;
+    pod_dataset_info *trained = &t->trained;
+    uint64_t fingerprint;
+    POD_TRY(pod_comm_agree(a->comm, pod_arena_create(NULL, &t->result->arena)));
+    POD_TRY(pod_snapshot_origin(pod_guard_resume(t->guard), a->comm, t->result->arena, trained,
+                                &fingerprint));
+    return pod_comm_agree(a->comm, pod_dataset_as_trained(t->data, a->setup->data,
+                                                          fingerprint == t->data_fingerprint,
+                                                          trained, a->log));
+}
+
 static pod_status compile_programs(pod__trainer *t)
 {
     const pod_train_args *a = t->args;
     pod_train_result *r = t->result;
-    POD_TRY(pod_arena_create(NULL, &r->arena));
     r->data_name = pod_arena_text(r->arena, "%s", t->data->info.name);
     if (!r->data_name) return POD_E_NOMEM;
     const pod_dataset_info seen = pod_setup_seen(a->setup, &t->data->info);
@@ -61,6 +76,7 @@ static pod_checkpoint_info checkpoint_info(const pod__trainer *t)
     return (pod_checkpoint_info){.model = s->model,
                                  .data = t->data->info.name,
                                  .data_fingerprint = t->data_fingerprint,
+                                 .set = pod_setup_seen(s, &t->data->info),
                                  .optimizer = s->optim->name,
                                  .seed = s->seed,
                                  .batch = s->batch,
@@ -174,6 +190,7 @@ pod_status pod__train_prepare(pod__trainer *t)
 {
     const pod_train_args *a = t->args;
     POD_TRY(pod_comm_agree(a->comm, open_data(t)));
+    POD_TRY(present_as_trained(t));
     POD_TRY(pod_comm_agree(a->comm, compile_programs(t)));
     pod_checkpoint_info info = checkpoint_info(t);
     pod__train_end_span(t, POD_JOB_BUILD);

@@ -13,6 +13,7 @@ typedef struct pod__trainer {
     pod_train_result *result;
     pod_dataset *data;
     uint64_t data_fingerprint;
+    pod_dataset_info trained; /* of the checkpoint that this goes on from; without classes: none */
     const pod_program *eval_program;
     pod_store *store;
     pod_exec *exec, *eval_exec;

@@ -7,6 +7,9 @@
 #include "kernels/base/assert.h"
 #include "kernels/base/rng.h"
 
+static const double mean[] = {1.0 / 3, 0.5}, std[] = {0x1p-30, 1};
+static const char *const class_names[] = {"cat", "a \"dog\" \xc3\xa4", "x"};
+
 const pod_checkpoint_info pod_test_info = {.model = "resnet20",
                                            .data = "glyphs \xc3\xa4 'x' \"y\"",
                                            .optimizer = "lars",
@@ -17,7 +20,14 @@ const pod_checkpoint_info pod_test_info = {.model = "resnet20",
                                            .settings = "lr = 0.1\nbatch = 1024\n",
                                            .picks = "conv2d = amx\nallreduce = ring\n",
                                            .fingerprint = UINT64_C(0xfedcba9876543210),
-                                           .data_fingerprint = 42};
+                                           .data_fingerprint = 42,
+                                           .set = {.height = 48,
+                                                   .width = 64,
+                                                   .channels = 2,
+                                                   .n_classes = 3,
+                                                   .class_names = class_names,
+                                                   .mean = mean,
+                                                   .std = std}};
 
 static pod_eval_row evals[] = {
     {.n_done = 40, .epochs = 1, .loss = 1.0 / 3, .accuracy = 0.1, .at_s = 1e-9},
@@ -177,18 +187,29 @@ pod_status pod_test_save_as(const pod_test_model *m, const char *dir, int64_t st
     return s;
 }
 
+static bool same_set(const pod_dataset_info *a, const pod_dataset_info *b)
+{
+    bool same = a->height == b->height && a->width == b->width && a->channels == b->channels &&
+                a->n_classes == b->n_classes;
+    for (int64_t c = 0; same && c < a->channels; c++)
+        same = a->mean[c] == b->mean[c] && a->std[c] == b->std[c];
+    for (int i = 0; same && i < a->n_classes; i++)
+        same = strcmp(a->class_names[i], b->class_names[i]) == 0;
+    return same;
+}
+
 static void check_info(const pod_checkpoint_info *got)
 {
     const pod_checkpoint_info *want = &pod_test_info;
-    POD_CHECK(strcmp(got->model, want->model) == 0 && strcmp(got->data, want->data) == 0 &&
-                  strcmp(got->optimizer, want->optimizer) == 0 && got->seed == want->seed &&
-                  got->batch == want->batch && same_evals(&got->evals) &&
-                  got->steps_per_epoch == want->steps_per_epoch &&
-                  strcmp(got->mesh, want->mesh) == 0 &&
-                  strcmp(got->settings, want->settings) == 0 &&
-                  strcmp(got->picks, want->picks) == 0 && got->fingerprint == want->fingerprint &&
-                  got->data_fingerprint == want->data_fingerprint,
-              "another info");
+    POD_CHECK(
+        strcmp(got->model, want->model) == 0 && strcmp(got->data, want->data) == 0 &&
+            strcmp(got->optimizer, want->optimizer) == 0 && got->seed == want->seed &&
+            got->batch == want->batch && same_evals(&got->evals) &&
+            got->steps_per_epoch == want->steps_per_epoch && strcmp(got->mesh, want->mesh) == 0 &&
+            strcmp(got->settings, want->settings) == 0 && strcmp(got->picks, want->picks) == 0 &&
+            got->fingerprint == want->fingerprint &&
+            got->data_fingerprint == want->data_fingerprint && same_set(&got->set, &want->set),
+        "another info");
 }
 
 static int64_t load(const char *dir, pod_test_model_of *of, const void *ctx, pod_arena *a,

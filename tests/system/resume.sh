@@ -274,8 +274,26 @@ grep -q '^settings taken from the checkpoint: --model mlp .* --batch 32 --precis
 { grep checkpoint: out || [ -s err ]; } && fail "settings, the same line: $(cat out err)"
 MINIPOD_MOMENTUM=0.9 "$minipod" train --eval-every 0 --progress off --epochs 3 --lr 0.1 --batch 32 --precision f32 --beta1 0.8 \
     --resume taken >out 2>err || fail "settings, others: $(cat err)"
-[ "$(cat err)" = "minipod: warning: differs from the checkpoint: lr 0.1 (was 0.01), momentum 0.9 (was 0.5), beta1 0.8 (was 0.9)
-minipod: warning: --beta1 0.8 has no effect with --optimizer sgd" ] || fail "settings, others: $(cat err)"
+[ "$(cat err)" = "minipod: warning: --beta1 0.8 has no effect with --optimizer sgd
+minipod: warning: differs from the checkpoint: lr 0.1 (was 0.01), momentum 0.9 (was 0.5), beta1 0.8 (was 0.9)" ] || fail "settings, others: $(cat err)"
+
+# ---- what it was trained on ---------------------------------------------------------------------------
+
+# The test images are the same, the first set's mean and deviation are others: those of training are used.
+"$minipod" "${small[@]}" --steps 16 --out of >out 2>err || fail "set: $(cat err)"
+same_eval() { "$minipod" eval --resume of "$@" --csv - 2>err | sed 1,3d | cut -d, -f5-7; }
+[ "$(same_eval)" = "$(same_eval --data glyphs:8x8x1:100+64)" ] || fail "set: normalized otherwise"
+grep -q "^minipod: warning: of/.*: trained on a data set 'glyphs' of fingerprint .*, normalized as in training$" err ||
+    fail "set: $(cat err)"
+for other in '--data glyphs:9x10x1:512+64' '--image-size 9x10'; do
+    for command in eval 'train --steps 20'; do
+        # shellcheck disable=SC2086 # several words
+        "$minipod" $command $other --resume of >out 2>err
+        [ $? -eq 2 ] || fail "images, $command $other: exit $?"
+        grep -q 'of/.*: trained on 8x8x1, this set has 9x10x1; --image-size 8x8 resizes them$' err ||
+            fail "images, $command $other: $(cat err)"
+    done
+done
 
 # ---- another data set of the same name ----------------------------------------------------------------
 
