@@ -1,6 +1,6 @@
 #include "bench/as_trained.h"
 
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -107,9 +107,9 @@ static pod_status check_data(const pod_config *c)
         access(data, F_OK) == 0)
         return POD_OK;
     return pod_fail(POD_E_IO,
-                    "%s: is not there, and the checkpoint was trained on it; --data FILE says "
-                    "where it is now",
-                    data);
+                    "%s: %s; the checkpoint has a path from where training ran: --data FILE says "
+                    "where it is",
+                    data, strerror(errno));
 }
 
 static pod_status fill(const pod_call *call, uint32_t command, const char *path, pod_arena *a,
