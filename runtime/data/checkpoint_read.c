@@ -47,6 +47,8 @@ static pod_status read_whole(const char *path, const pod_checkpoint_receipt *wan
     pod_status s = data ? read_into(path, f, want, data)
                         : pod_fail(POD_E_NOMEM, "%s: no memory for %zu bytes", path, want->bytes);
     fclose(f);
+    if (s == POD_E_FORMAT && pod_h5_is_taken(path))
+        s = pod_fail(POD_E_IO, "%s: another process has it open for writing", path);
     if (s == POD_OK)
         *out = data;
     else

@@ -142,7 +142,8 @@ pod_status pod_dataset_info_check(const char *where, const pod_dataset_info *inf
         if (!(mean >= 0 && mean <= 1 && std > 0 && std <= 1))
             return pod_fail(POD_E_FORMAT,
                             "%s: channel %" PRId64
-                            " has mean %g and std %g, need 0 <= mean <= 1 and 0 < std <= 1",
+                            " has mean %g and std %g, need 0 <= mean <= 1 and 0 < std <= 1: of "
+                            "pixels divided by 255",
                             where, c, mean, std);
     }
     return POD_OK;

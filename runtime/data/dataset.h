@@ -7,15 +7,16 @@
  * A sample is H x W pixels of C channels, 8 bits each, and a class 0 .. n_classes - 1. All samples
  * of a set have one size.
  *
- * Layout of the file, version 1 (attributes stand at the root):
+ * Layout of the file, version 1 (attributes stand at the root and may be absent; doc/datasets.md):
  *
- *   /train/images, /test/images   u8  (N, H, W, C)   chunked, deflate
+ *   /train/images, /test/images   u8  (N, H, W, C)   written in chunks, deflate
  *   /train/labels, /test/labels   u8 or i32 (N)      any integer type is read
  *   /train/files, /test/files     strings (N)        may be absent: the files that images came from
  *   minipod_dataset               integer 1
- *   name, origin, licence         string; origin and licence may be absent
- *   class_names                   strings (n_classes)
- *   mean, std                     float (C): over the training pixels, scaled to [0, 1] */
+ *   name, origin, licence         string; else the file's name, "", ""
+ *   class_names                   strings (n_classes); else numbers up to the highest label
+ *   mean, std                     float (C): over the training pixels, scaled to [0, 1]; else
+ *                                 computed as the file is opened */
 #ifndef MINIPOD_RUNTIME_DATA_DATASET_H
 #define MINIPOD_RUNTIME_DATA_DATASET_H
 

@@ -1,14 +1,20 @@
 #include "runtime/data/dataset_h5.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "runtime/data/channel_stats.h"
+#include "runtime/data/data_form.h"
+#include "runtime/data/dataset_layout.h"
 #include "runtime/data/h5.h"
 #include "runtime/data/h5_rows.h"
 
 static const char *const images_name[POD_N_SPLITS] = {"/train/images", "/test/images"};
 static const char *const labels_name[POD_N_SPLITS] = {"/train/labels", "/test/labels"};
 static const char *const files_name[POD_N_SPLITS] = {"/train/files", "/test/files"};
+
+enum { MOST_CLASSES = 1 << 20, BLOCK_BYTES = 1 << 20 };
 
 typedef struct h5_dataset {
     pod_dataset base; /* first: a pod_dataset is cast to this */
@@ -72,43 +78,84 @@ static const pod_dataset_kind h5_kind = {"hdf5", h5_read, h5_label, h5_close, h5
 
 static pod_status read_version(const pod_h5_file *f)
 {
-    if (!pod_h5_has(f, "minipod_dataset"))
-        return pod_fail(POD_E_FORMAT,
-                        "%s: attribute 'minipod_dataset' is missing: not a data set of minipod",
-                        f->path);
-    int64_t version;
-    POD_TRY(pod_h5_get_i64(f, "minipod_dataset", &version));
+    bool is_there;
+    int64_t version = POD_DATASET_VERSION;
+    POD_TRY(pod_h5_find(f, "minipod_dataset", &is_there));
+    if (is_there) POD_TRY(pod_h5_get_i64(f, "minipod_dataset", &version));
     if (version != POD_DATASET_VERSION)
         return pod_fail(POD_E_FORMAT, "%s: layout version %" PRId64 ", need %d", f->path, version,
                         POD_DATASET_VERSION);
     return POD_OK;
 }
 
-static pod_status read_text(h5_dataset *d, const char *name, const char **out)
+static pod_status read_text(h5_dataset *d, const char *name, const char *fallback, const char **out)
 {
-    *out = "";
-    if (!pod_h5_has(&d->file, name)) return POD_OK;
-    return pod_h5_get_text(&d->file, name, d->base.arena, out);
+    bool is_there;
+    *out = fallback;
+    POD_TRY(pod_h5_find(&d->file, name, &is_there));
+    return is_there ? pod_h5_get_text(&d->file, name, d->base.arena, out) : POD_OK;
+}
+
+/* Without folder and ending. */
+static pod_status read_name(h5_dataset *d)
+{
+    const char *slash = strrchr(d->file.path, '/'), *file = slash ? slash + 1 : d->file.path;
+    const char *dot = strrchr(file, '.');
+    const size_t bytes = dot && dot > file ? (size_t)(dot - file) : strlen(file);
+    const char *fallback = pod_arena_text(d->base.arena, "%.*s", (int)bytes, file);
+    return fallback ? read_text(d, "name", fallback, &d->base.info.name) : POD_E_NOMEM;
+}
+
+/* Without names as many classes as the labels tell of, by number. */
+static pod_status number_classes(h5_dataset *d)
+{
+    pod_dataset_info *info = &d->base.info;
+    int32_t highest = 0;
+    for (int s = 0; s < POD_N_SPLITS; s++)
+        for (int64_t i = 0; i < info->n_samples[s]; i++)
+            if (d->labels[s][i] > highest) highest = d->labels[s][i];
+    if (highest >= MOST_CLASSES) highest = MOST_CLASSES - 1; /* which checking the labels tells */
+    const char **name = POD_ARENA_NEW(d->base.arena, const char *, highest + 1);
+    if (!name) return POD_E_NOMEM;
+    for (int32_t c = 0; c <= highest; c++)
+        if (!(name[c] = pod_arena_text(d->base.arena, "%d", c))) return POD_E_NOMEM;
+    info->n_classes = highest + 1;
+    info->class_names = name;
+    return POD_OK;
+}
+
+static pod_status read_classes(h5_dataset *d)
+{
+    bool is_there;
+    int64_t n;
+    POD_TRY(pod_h5_find(&d->file, "class_names", &is_there));
+    if (!is_there) return number_classes(d);
+    POD_TRY(
+        pod_h5_get_texts(&d->file, "class_names", d->base.arena, &n, &d->base.info.class_names));
+    d->base.info.n_classes = (int)n;
+    return POD_OK;
+}
+
+static pod_status read_numbers(h5_dataset *d, const char *name, const double **out)
+{
+    bool is_there;
+    POD_TRY(pod_h5_find(&d->file, name, &is_there));
+    if (!is_there) return POD_OK;
+    double *value = POD_ARENA_NEW(d->base.arena, double, d->base.info.channels);
+    if (!value) return POD_E_NOMEM;
+    *out = value;
+    return pod_h5_get_f64(&d->file, name, d->base.info.channels, value);
 }
 
 static pod_status read_attributes(h5_dataset *d)
 {
     pod_dataset_info *info = &d->base.info;
-    POD_TRY(pod_h5_get_text(&d->file, "name", d->base.arena, &info->name));
-    POD_TRY(read_text(d, "origin", &info->origin));
-    POD_TRY(read_text(d, "licence", &info->licence));
-    int64_t n_classes;
-    POD_TRY(
-        pod_h5_get_texts(&d->file, "class_names", d->base.arena, &n_classes, &info->class_names));
-    info->n_classes = (int)n_classes;
-    double *mean = POD_ARENA_NEW(d->base.arena, double, info->channels);
-    double *std = POD_ARENA_NEW(d->base.arena, double, info->channels);
-    if (!mean || !std) return POD_E_NOMEM;
-    POD_TRY(pod_h5_get_f64(&d->file, "mean", info->channels, mean));
-    POD_TRY(pod_h5_get_f64(&d->file, "std", info->channels, std));
-    info->mean = mean;
-    info->std = std;
-    return POD_OK;
+    POD_TRY(read_name(d));
+    POD_TRY(read_text(d, "origin", "", &info->origin));
+    POD_TRY(read_text(d, "licence", "", &info->licence));
+    POD_TRY(read_classes(d));
+    POD_TRY(read_numbers(d, "mean", &info->mean));
+    return read_numbers(d, "std", &info->std);
 }
 
 static pod_status open_images(h5_dataset *d, int split)
@@ -116,12 +163,7 @@ static pod_status open_images(h5_dataset *d, int split)
     pod_dataset_info *info = &d->base.info;
     pod_h5_array *a = &d->images[split];
     POD_TRY(pod_h5_array_open(&d->file, images_name[split], a));
-    if (a->n_dims != 4)
-        return pod_fail(POD_E_FORMAT, "%s: dataset '%s' has %d dimensions, need 4 (N, H, W, C)",
-                        d->file.path, a->name, a->n_dims);
-    if (strcmp(a->type, "u8") != 0)
-        return pod_fail(POD_E_FORMAT, "%s: dataset '%s' has type %s, need u8", d->file.path,
-                        a->name, a->type);
+    POD_TRY(pod__layout_check_images(a));
     if (split == 0) {
         info->height = a->dim[1];
         info->width = a->dim[2];
@@ -137,31 +179,31 @@ static pod_status open_images(h5_dataset *d, int split)
     return POD_OK;
 }
 
-static pod_status check_labels(const h5_dataset *d, const pod_h5_array *a, int split)
+static pod_status load_labels(h5_dataset *d, int split)
 {
-    if (a->n_dims != 1 || (a->type[0] != 'u' && a->type[0] != 'i'))
-        return pod_fail(POD_E_FORMAT,
-                        "%s: dataset '%s' has %d dimensions of type %s, need 1 of u8 or i32",
-                        d->file.path, a->name, a->n_dims, a->type);
-    if (a->dim[0] != d->base.info.n_samples[split])
-        return pod_fail(POD_E_FORMAT,
-                        "%s: dataset '%s' has %" PRId64 " labels for %" PRId64 " images",
-                        d->file.path, a->name, a->dim[0], d->base.info.n_samples[split]);
-    return POD_OK;
+    const int64_t n = d->base.info.n_samples[split];
+    pod_h5_array a;
+    POD_TRY(pod_h5_array_open(&d->file, labels_name[split], &a));
+    pod_status s = pod__layout_check_labels(&a, n);
+    int32_t *labels = s == POD_OK ? POD_ARENA_NEW(d->base.arena, int32_t, n > 0 ? n : 1) : NULL;
+    if (s == POD_OK && n > 0)
+        s = labels ? pod_h5_read_rows(&a, POD_I32, 0, n, labels) : POD_E_NOMEM;
+    pod_h5_array_close(&a);
+    d->labels[split] = labels;
+    return s;
 }
 
-static pod_status load_labels(h5_dataset *d, int split, const pod_h5_array *a)
+static pod_status check_labels(const h5_dataset *d, int split)
 {
-    POD_TRY(check_labels(d, a, split));
-    int64_t n = a->dim[0];
-    int32_t *labels = POD_ARENA_NEW(d->base.arena, int32_t, n);
-    if (!labels) return POD_E_NOMEM;
-    POD_TRY(pod_h5_read_rows(a, POD_I32, 0, n, labels));
-    for (int64_t i = 0; i < n; i++)
-        if (labels[i] < 0 || labels[i] >= d->base.info.n_classes)
-            return pod_fail(POD_E_FORMAT, "%s: dataset '%s': label %" PRId64 " is %d, need 0 to %d",
-                            d->file.path, a->name, i, labels[i], d->base.info.n_classes - 1);
-    d->labels[split] = labels;
+    const int n_classes = d->base.info.n_classes;
+    for (int64_t i = 0; i < d->base.info.n_samples[split]; i++) {
+        const int32_t label = d->labels[split][i];
+        if (label >= 0 && label < n_classes) continue;
+        return pod_fail(POD_E_FORMAT,
+                        "%s: dataset '%s': the label of row %" PRId64
+                        " is %d, need 0 to %d: there are %d classes, counted from 0",
+                        d->file.path, labels_name[split], i, label, n_classes - 1, n_classes);
+    }
     return POD_OK;
 }
 
@@ -183,25 +225,62 @@ static pod_status open_rows(h5_dataset *d, int n_readers)
     return POD_OK;
 }
 
-static pod_status load(h5_dataset *d, const pod_dataset_options *options)
+static pod_status load_or_open(h5_dataset *d, const pod_dataset_options *options)
 {
     const pod_dataset_info *info = &d->base.info;
-    POD_TRY(read_version(&d->file));
-    for (int s = 0; s < POD_N_SPLITS; s++) POD_TRY(open_images(d, s));
-    POD_TRY(read_attributes(d));
-    POD_TRY(pod_dataset_info_check(d->file.path, info));
-    for (int s = 0; s < POD_N_SPLITS; s++) {
-        pod_h5_array labels;
-        POD_TRY(pod_h5_array_open(&d->file, labels_name[s], &labels));
-        pod_status status = load_labels(d, s, &labels);
-        pod_h5_array_close(&labels);
-        POD_TRY(status);
-    }
     int64_t rows = options->cache_bytes / pod_dataset_sample_bytes(info);
     if (info->n_samples[0] > rows || info->n_samples[1] > rows - info->n_samples[0])
         return open_rows(d, options->n_readers);
     for (int s = 0; s < POD_N_SPLITS; s++) POD_TRY(load_pixels(d, s));
-    close_arrays(d);
+    return POD_OK;
+}
+
+/* All training pixels. */
+static pod_status add_pixels(const h5_dataset *d, pod_channel_stats *stats)
+{
+    const pod_dataset_info *info = &d->base.info;
+    const int64_t n = info->n_samples[POD_SPLIT_TRAIN], bytes = pod_dataset_sample_bytes(info);
+    const int64_t rows = bytes < BLOCK_BYTES ? BLOCK_BYTES / bytes : 1;
+    uint8_t *block = malloc((size_t)(rows * bytes));
+    pod_status s = block ? POD_OK : pod_fail(POD_E_NOMEM, "%s: no memory to read", d->file.path);
+    for (int64_t first = 0; first < n && s == POD_OK; first += rows) {
+        const int64_t count = rows < n - first ? rows : n - first;
+        s = pod_h5_read_rows(&d->images[POD_SPLIT_TRAIN], POD_U8, first, count, block);
+        if (s == POD_OK) pod__channel_stats_add(stats, count * info->height * info->width, block);
+    }
+    free(block);
+    return s;
+}
+
+/* mean, std, or both, where the file has none. */
+static pod_status compute_statistics(h5_dataset *d)
+{
+    pod_dataset_info *info = &d->base.info;
+    const double *mean, *std;
+    pod_channel_stats stats;
+    if (info->mean && info->std) return POD_OK;
+    POD_TRY(pod__channel_stats_init(&stats, d->base.arena, info->channels));
+    POD_TRY(add_pixels(d, &stats));
+    POD_TRY(pod__channel_stats_finish(&stats, d->base.arena, &mean, &std));
+    if (!info->mean) info->mean = mean;
+    if (!info->std) info->std = std;
+    return POD_OK;
+}
+
+static pod_status load(h5_dataset *d, const pod_dataset_options *options)
+{
+    static const char *const all[] = {"/train/images", "/train/labels", "/test/images",
+                                      "/test/labels"};
+    POD_TRY(pod__layout_check_arrays(&d->file, 4, all));
+    POD_TRY(read_version(&d->file));
+    for (int s = 0; s < POD_N_SPLITS; s++) POD_TRY(open_images(d, s));
+    for (int s = 0; s < POD_N_SPLITS; s++) POD_TRY(load_labels(d, s));
+    POD_TRY(read_attributes(d));
+    POD_TRY(pod_dataset_info_check(d->file.path, &d->base.info));
+    for (int s = 0; s < POD_N_SPLITS; s++) POD_TRY(check_labels(d, s));
+    POD_TRY(load_or_open(d, options));
+    POD_TRY(compute_statistics(d));
+    if (d->pixels[0]) close_arrays(d);
     return POD_OK;
 }
 
@@ -211,6 +290,7 @@ static pod_status open_in(pod_arena *arena, const char *path, const pod_dataset_
     h5_dataset *d = POD_ARENA_NEW(arena, h5_dataset, 1);
     char *own_path = pod_arena_text(arena, "%s", path);
     if (!d || !own_path) return POD_E_NOMEM;
+    POD_TRY(pod__data_form_check(path));
     d->base = (pod_dataset){.kind = &h5_kind, .arena = arena};
     pod_h5_lock();
     pod_status s = pod_h5_open(own_path, &d->file);

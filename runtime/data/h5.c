@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,6 +65,53 @@ static void release(hid_t id)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+/* Whether HDF5's record of its last failure has the text, at any depth. */
+typedef struct text_search {
+    const char *text, *found;
+} text_search;
+
+static herr_t search_text(unsigned n, const H5E_error2_t *e, void *ctx)
+{
+    text_search *s = ctx;
+    (void)n;
+    if (!s->found && e->desc) s->found = strstr(e->desc, s->text);
+    return 0;
+}
+
+static const char *find_reason(const char *text)
+{
+    text_search s = {.text = text};
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, search_text, &s);
+    return s.found;
+}
+
+/* What HDF5 finds wrong with a file as a whole, and what that means. */
+static const struct {
+    const char *found;
+    pod_status status;
+    const char *means;
+} troubles[] = {
+    {"unable to lock file, errno = 11,", POD_E_IO,
+     "another process has it open for writing (HDF5_USE_FILE_LOCKING=FALSE reads it all the same)"},
+    {"unable to lock file", POD_E_IO,
+     "its file system has no locks (HDF5_USE_FILE_LOCKING=FALSE reads it all the same)"},
+    {"file is already open for write", POD_E_IO,
+     "another process has it open for writing, or was killed meanwhile (h5clear -s removes that "
+     "mark)"},
+    {"truncated file", POD_E_FORMAT, "cut short, or still being written"},
+    {"bad superblock version number", POD_E_FORMAT,
+     "of a later version of HDF5 than this program reads"},
+};
+
+static pod_status fail_open(const char *path)
+{
+    for (size_t i = 0; i < sizeof troubles / sizeof troubles[0]; i++)
+        if (find_reason(troubles[i].found))
+            return pod_fail(troubles[i].status, "%s: %s%s", path, troubles[i].means,
+                            troubles[i].status == POD_E_FORMAT ? pod_h5_last_reason().text : "");
+    return pod_fail(POD_E_FORMAT, "%s: not a whole HDF5 file%s", path, pod_h5_last_reason().text);
+}
+
 /* HDF5 hides errno; the system is asked first. */
 static pod_status ask_system(const char *path, int flags)
 {
@@ -75,6 +123,15 @@ static pod_status ask_system(const char *path, int flags)
     close(fd);
     if (!is_file) return pod_fail(POD_E_IO, "%s: is no regular file", path);
     return POD_OK;
+}
+
+bool pod_h5_is_taken(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return false;
+    const bool is_taken = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    close(fd);
+    return is_taken;
 }
 
 static hid_t access_list(void)
@@ -90,9 +147,9 @@ pod_status pod_h5_open(const char *path, pod_h5_file *out)
     POD_TRY(ask_system(path, O_RDONLY));
     hid_t list = access_list();
     hid_t id = H5Fopen(path, H5F_ACC_RDONLY, list);
-    pod_h5_reason why = pod_h5_last_reason();
+    const pod_status s = id < 0 ? fail_open(path) : POD_OK;
     release(list);
-    if (id < 0) return pod_fail(POD_E_FORMAT, "%s: not a whole HDF5 file%s", path, why.text);
+    POD_TRY(s);
     *out = (pod_h5_file){id, path};
     return POD_OK;
 }
@@ -172,6 +229,22 @@ bool pod_h5_has_array(const pod_h5_file *f, const char *name)
     return id > 0;
 }
 
+/* HDF5 wants each group on the way to be asked for. */
+pod_status pod_h5_find_link(const pod_h5_file *f, const char *name, bool *is_there)
+{
+    char path[MAX_NAME_BYTES];
+    htri_t found = true;
+    for (size_t n = 0; name[n] != '\0' && found > 0;) {
+        n += 1 + strcspn(name + n + 1, "/");
+        snprintf(path, sizeof path, "%.*s", (int)n, name);
+        found = H5Lexists(f->id, path, H5P_DEFAULT);
+    }
+    if (found < 0)
+        return pod_fail(POD_E_FORMAT, "%s: damaged%s", f->path, pod_h5_last_reason().text);
+    *is_there = found > 0;
+    return POD_OK;
+}
+
 typedef struct visitor {
     pod_status (*visit)(void *ctx, const char *name);
     void *ctx;
@@ -202,7 +275,11 @@ pod_status pod_h5_array_open(const pod_h5_file *f, const char *name, pod_h5_arra
 {
     pod_h5_array a = {.file = f, .name = name};
     a.id = H5Dopen2(f->id, name, H5P_DEFAULT);
-    if (a.id < 0) return fail_array(f, name, POD_E_FORMAT, "is missing or damaged");
+    if (a.id < 0)
+        return fail_array(f, name, POD_E_FORMAT,
+                          find_reason("version number")
+                              ? "is of a later version of HDF5, or damaged"
+                              : "is missing or damaged");
     hid_t space = H5Dget_space(a.id), type = H5Dget_type(a.id);
     bool ok = space > 0 && type > 0 && read_dims(space, &a.n_dims, a.dim);
     if (ok) describe_type(type, a.type, sizeof a.type);
@@ -214,6 +291,30 @@ pod_status pod_h5_array_open(const pod_h5_file *f, const char *name, pod_h5_arra
     }
     *out = a;
     return POD_OK;
+}
+
+/* What is packed by a filter that is neither built in nor a plug-in here. Those who name theirs
+ * give the name to the file, too. */
+pod_status pod_h5_check_filters(const pod_h5_array *a)
+{
+    pod_status s = POD_OK;
+    hid_t layout = H5Dget_create_plist(a->id);
+    const int n = layout > 0 ? H5Pget_nfilters(layout) : 0;
+    for (int i = 0; i < n && s == POD_OK; i++) {
+        unsigned flags, config;
+        size_t n_values = 0;
+        char name[64] = "";
+        const H5Z_filter_t id = H5Pget_filter2(layout, (unsigned)i, &flags, &n_values, NULL,
+                                               sizeof name, name, &config);
+        if (id >= 0 && H5Zfilter_avail(id) <= 0)
+            s = pod_fail(POD_E_FORMAT,
+                         "%s: dataset '%s' is packed by the filter %.*s (%d), which HDF5 has not "
+                         "here: h5py can write it with compression='gzip'",
+                         a->file->path, a->name, (int)sizeof name, name[0] ? name : "number",
+                         (int)id);
+    }
+    release(layout);
+    return s;
 }
 
 static hid_t type_in_file(pod_dtype t)
@@ -345,6 +446,15 @@ pod_status pod_h5_write_rows(const pod_h5_array *a, pod_dtype t, int64_t first, 
 /* ---- attributes, written --------------------------------------------------------------------- */
 
 bool pod_h5_has(const pod_h5_file *f, const char *name) { return H5Aexists(f->id, name) > 0; }
+
+pod_status pod_h5_find(const pod_h5_file *f, const char *name, bool *is_there)
+{
+    const htri_t found = H5Aexists(f->id, name);
+    if (found < 0)
+        return pod_fail(POD_E_FORMAT, "%s: damaged%s", f->path, pod_h5_last_reason().text);
+    *is_there = found > 0;
+    return POD_OK;
+}
 
 /* n < 0: a single value. */
 static pod_status put(const pod_h5_file *f, const char *name, hid_t in_file, hid_t in_memory,

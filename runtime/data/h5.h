@@ -42,8 +42,11 @@ typedef struct pod_h5_file {
     const char *path; /* borrowed; for messages */
 } pod_h5_file;
 
-/* Fails with the system's reason (missing, not permitted) or HDF5's (no HDF5 file, truncated). */
+/* E_IO with the system's reason (missing, not permitted), or where another process has it open for
+ * writing; E_FORMAT with HDF5's (no HDF5 file, truncated, of a later version). */
 POD_MUST pod_status pod_h5_open(const char *path, pod_h5_file *out); /* read only */
+/* Whether another process has it open for writing and HDF5 has locked it; takes no lock of ours. */
+bool pod_h5_is_taken(const char *path);
 /* Makes the file, or empties it. */
 POD_MUST pod_status pod_h5_create(const char *path, pod_h5_file *out);
 /* Writes what waits in caches. While this or other writing fails nothing of the file is to be
@@ -65,11 +68,17 @@ typedef struct pod_h5_array {
 } pod_h5_array;
 
 bool pod_h5_has_array(const pod_h5_file *f, const char *name);
+/* Whether the path from the root on ("/train/images") is that of anything. E_FORMAT where that
+ * cannot be known; HDF5 1.10 reports a damaged root once and then takes what is behind the damage
+ * for absent, so that no such failure may be passed over. */
+POD_MUST pod_status pod_h5_find_link(const pod_h5_file *f, const char *name, bool *is_there);
 /* Calls `visit` with the name of each array below `group`, seen from there ("fc/w"), by name, and
  * answers the first status that is not E_OK; E_FORMAT where the group cannot be read. */
 POD_MUST pod_status pod_h5_each_array(const pod_h5_file *f, const char *group,
                                       pod_status (*visit)(void *ctx, const char *name), void *ctx);
 POD_MUST pod_status pod_h5_array_open(const pod_h5_file *f, const char *name, pod_h5_array *out);
+/* E_FORMAT, naming the filter, where what packed it is not at hand. */
+POD_MUST pod_status pod_h5_check_filters(const pod_h5_array *a);
 /* Chunks of chunk_rows along dimension 0, shuffled bytes, deflate 4; groups on the way are made. */
 POD_MUST pod_status pod_h5_array_create(const pod_h5_file *f, const char *name, pod_dtype t,
                                         int n_dims, const int64_t dim[], int64_t chunk_rows,
@@ -95,6 +104,8 @@ POD_MUST pod_status pod_h5_get_list(const pod_h5_file *f, const char *name, int6
 /* ---- attributes ------------------------------------------------------------------------------ */
 
 bool pod_h5_has(const pod_h5_file *f, const char *name);
+/* The same, with E_FORMAT as above. */
+POD_MUST pod_status pod_h5_find(const pod_h5_file *f, const char *name, bool *is_there);
 
 POD_MUST pod_status pod_h5_put_i64(const pod_h5_file *f, const char *name, int64_t value);
 /* n values; n -1: one that is no list. */

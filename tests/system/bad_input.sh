@@ -230,14 +230,16 @@ alone 'nowhere/t.json: cannot write: No such file' data info "$in/good.h5" --jso
 # ---- data sets -------------------------------------------------------------------------------
 
 both 'absent.h5: No such file' train --data absent.h5 --batch 12 --out o
-both '/in: is no regular file' train --data "$in" --batch 12 --out o
+both '/in: is a folder with a file of HDF5 in it: --data .*/in/corrupt.h5' train --data "$in" --batch 12 --out o
 both 'pipe: is no regular file' train --data "$in/pipe" --batch 12
-both 'text.h5: not a whole HDF5 file' train --data "$in/text.h5" "${short[@]}" --out o
-both 'empty: not a whole HDF5 file' train --data "$in/empty" "${short[@]}"
-both 'half.h5: not a whole HDF5 file' train --data "$in/half.h5" "${short[@]}"
+both 'text.h5: this is a text file: ' train --data "$in/text.h5" "${short[@]}" --out o
+both 'empty: this is an empty file' train --data "$in/empty" "${short[@]}"
+both 'half.h5: cut short' train --data "$in/half.h5" "${short[@]}"
+both 'small: this is IDX: minipod data import idx .*/in/small -o F.h5 first$' train --data "$in/small" "${short[@]}"
+both 'god.h5: No such file or directory; did you mean .*/in/good.h5?$' train --data "$in/god.h5" "${short[@]}"
 both 'corrupt.h5' train --data "$in/corrupt.h5" "${short[@]}" --out o
-both "layout.h5: attribute 'minipod_dataset' is missing" train --data "$in/layout.h5" "${short[@]}"
-both "index.h5: attribute 'minipod_dataset' is missing" eval --batch 12 --data "$in/mlp/$step/index.h5" --resume "$in/mlp"
+both "layout.h5: damaged (" train --data "$in/layout.h5" "${short[@]}"
+both "index.h5: is of a checkpoint" eval --batch 12 --data "$in/mlp/$step/index.h5" --resume "$in/mlp"
 both '8x8, need at least 32x32' train "${data[@]}" --model resnet50 --batch 12
 both '5 channels, at most 4' train --data glyphs:8x8x5:60+30 "${short[@]}"
 both "glyphs: size '8x8' has 2 extents" train --data glyphs:8x8 "${short[@]}"
