@@ -37,22 +37,14 @@ Exit 0: equal within the tolerance; 1: not, or a run failed; 77: PyTorch or h5py
 """
 import argparse
 import csv
-import json
 import os
 import subprocess
 import sys
 import tempfile
-import zlib
 
 sys.dont_write_bytecode = True  # of what is imported from this folder
 from torch_train import MODELS, SKIPPED, F, image_shape, make_model, nn, torch
-
-try:
-    import h5py
-    import numpy as np
-except ImportError as why:
-    print(f"SKIPPED: {why}; on Debian: apt-get install python3-h5py, and /usr/bin/python3")
-    sys.exit(SKIPPED)
+from weights import h5py, index_of, np, read_checkpoint, to_torch, write_checkpoint
 
 CANCELS = 1e-10  # of the largest gradient: what is less in float64 is rounding
 KINK = 1e-5      # of a ReLU's input, which is of order 1: what rounding may move it by
@@ -87,15 +79,6 @@ def train(args, data, out, steps, *more):
     return index_of(out)
 
 
-def index_of(path):
-    """The index of the newest checkpoint of a run's folder, or of the checkpoint's own folder."""
-    kept = os.path.join(path, "checkpoint")
-    if os.path.isdir(kept):
-        with open(os.path.join(kept, "latest"), encoding="utf-8") as f:
-            path = os.path.join(kept, f.read().split()[0])
-    return os.path.join(path, "index.h5") if os.path.isdir(path) else path
-
-
 def small_set(args, folder):
     """One batch to train with, whose order then does not matter, and a batch and a half to test."""
     n_train, n_test = args.batch, args.batch + args.batch // 2
@@ -118,44 +101,22 @@ def small_set(args, folder):
 
 def with_sgd_state(checkpoint, folder, weights):
     """The checkpoint as one of plain SGD on one rank, whatever it was trained with; its step."""
-    os.makedirs(folder)
-    with h5py.File(index_of(checkpoint)) as f:
-        attributes, arrays = dict(f.attrs), {}
-        f["weights"].visititems(lambda name, x: arrays.__setitem__(f"weights/{name}", x[()])
-                                if isinstance(x, h5py.Dataset) else None)
+    attributes, arrays = read_checkpoint(checkpoint)
+    arrays = {name: x for name, x in arrays.items() if name.startswith("weights/")}
     for name in weights:
         arrays[f"state/{name}/sgd/0"] = np.zeros(arrays[f"weights/{name}"].shape, np.float32)
-    attributes.update(optimizer="sgd", ranks=1)
+    attributes.update(optimizer="sgd")
     attributes.pop("data_fingerprint", None)  # the step is on a file of these samples alone
-    with h5py.File(os.path.join(folder, "shard-0000.h5"), "w") as shard, \
-            h5py.File(os.path.join(folder, "index.h5"), "w") as index:
-        index.attrs.update(attributes)
-        for name, x in arrays.items():
-            index[name] = x
-            shard[name] = x.ravel()
-            shard[name].attrs["first"] = 0
-    write_manifest(folder, int(attributes["step"]), ("shard-0000.h5", "index.h5"))
+    write_checkpoint(folder, attributes, arrays)
     return int(attributes["step"])
-
-
-def write_manifest(folder, step, names):
-    """What minipod looks at first: bytes and CRC-32 of each file, and of these lines themselves."""
-    files = []
-    for name in names:
-        with open(os.path.join(folder, name), "rb") as f:
-            data = f.read()
-        files.append({"name": name, "bytes": len(data), "crc32": f"{zlib.crc32(data):08x}"})
-    head = json.dumps({"schema": "minipod.checkpoint", "version": 2, "step": step, "ranks": 1,
-                       "files": files})[:-1] + ",\n"
-    with open(os.path.join(folder, "manifest.json"), "w", encoding="utf-8") as f:
-        f.write(f'{head}  "manifest_crc32": "{zlib.crc32(head.encode()):08x}"\n}}\n')
 
 
 def read_predictions(path):
     with open(path, encoding="utf-8", newline="") as f:
-        rows = list(csv.reader(f))[1:]
-    index = [int(row[0]) for row in rows]
-    return index, np.array([[float(x) for x in row[3:]] for row in rows])
+        rows = list(csv.DictReader(f))
+    index = [int(row["index"]) for row in rows]
+    return index, np.array([[float(x) for name, x in row.items() if name.startswith("logit")]
+                            for row in rows])
 
 
 def last_loss(run):
@@ -164,18 +125,6 @@ def last_loss(run):
     return float(rows[-1]["loss"])
 
 # ---- PyTorch's part ------------------------------------------------------------------------------
-
-# From minipod's layout to PyTorch's, by the number of dimensions: (K, R, S, C), (R, S, C) of a
-# depthwise filter, (in, out), (C).
-
-
-def to_torch(a):
-    if a.ndim == 4:
-        return a.transpose(0, 3, 1, 2)
-    if a.ndim == 3:
-        return a.transpose(2, 0, 1)[:, None]
-    return a.T
-
 
 def minipod_names(model):
     """By the name of a tensor of `model` what minipod calls it."""

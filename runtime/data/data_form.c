@@ -20,6 +20,7 @@ static const char hdf5_magic[] = "\211HDF\r\n\032\n";
 
 #define IMPORT_IDX    "minipod data import idx FOLDER -o F.h5 first"
 #define IMPORT_IMAGES "minipod data import images FOLDER -o F.h5 --image-size N first"
+#define CONVERT       "convert it to JPEG or PNG, then minipod data import images"
 #define WITH_H5PY     "write it as HDF5 with h5py first (doc/datasets.md)"
 #define UNPACK        "unpack it, then minipod data import"
 
@@ -38,8 +39,8 @@ static const struct {
 } magics[] = {
     {0, "\377\330\377", {"a JPEG image", IMPORT_IMAGES}},
     {0, "\211PNG\r\n", {"a PNG image", IMPORT_IMAGES}},
-    {0, "GIF8", {"a GIF image", IMPORT_IMAGES}},
-    {8, "WEBP", {"a WebP image", IMPORT_IMAGES}},
+    {0, "GIF8", {"a GIF image", CONVERT}},
+    {8, "WEBP", {"a WebP image", CONVERT}},
     {0, "\223NUMPY", {"an array of numpy (.npy)", WITH_H5PY}},
     {0, "PAR1", {"a Parquet file", WITH_H5PY}},
     {0, "ARROW1", {"an Arrow file", WITH_H5PY}},

@@ -16,7 +16,7 @@ says() {
 
 # ---- one writer at a time ----
 
-make=(data make glyphs:32x32x3:4000+100 -o one.h5)
+make=(data make glyphs:32x32x3:2000+50 -o one.h5)
 busy='one.h5: cannot write: another process is writing it$'
 "$minipod" "${make[@]}" --quiet >first 2>&1 &
 writer=$!
