@@ -50,6 +50,7 @@ static const struct {
             {POD_OPT_TEST_SHARE, OF_IMAGES},
             {POD_OPT_SPLIT_BY, OF_IMAGES},
             {POD_OPT_TEST_FOLDER, OF_IMAGES},
+            {POD_OPT_PREFIX, OF_IDX},
             {POD_OPT_CLASSES, OF_IDX},
             {POD_OPT_ORIGIN, OF_IDX | OF_IMAGES},
             {POD_OPT_LICENCE, OF_IDX | OF_IMAGES}};
@@ -143,6 +144,7 @@ static pod_status import_idx(pod_call *call, const char *folder, const char *pat
 {
     writing w = {.log = call->log};
     const pod_import_options options = {.text = *text,
+                                        .prefix = text_or_null(call->config, POD_OPT_PREFIX),
                                         .classes = text_or_null(call->config, POD_OPT_CLASSES),
                                         .progress = {report_progress, &w},
                                         .log = call->log};

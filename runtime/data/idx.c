@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -9,7 +10,7 @@
 #include "kernels/base/assert.h"
 #include "runtime/data/gunzip.h"
 
-enum { TYPE_U8 = 8 };
+enum { TYPE_U8 = 8, TYPE_I32 = 12 };
 
 /* Deflate packs at most so many bytes into one (zlib's technical details), with room to spare. */
 enum { MAX_DEFLATE_RATIO = 1100 };
@@ -18,7 +19,7 @@ struct pod_idx {
     pod_arena *arena;
     const char *path;
     pod_gunzip *file;
-    int n_dims;
+    int n_dims, element_bytes;
     int64_t dim[POD_IDX_MAX_DIMS];
     int64_t n_left; /* bytes of elements not yet read */
 };
@@ -50,14 +51,16 @@ static pod_status read_header(pod_idx *x)
 {
     uint8_t magic[4], extent[4 * POD_IDX_MAX_DIMS];
     POD_TRY(read_all(x, sizeof magic, sizeof magic, magic));
-    if (magic[0] || magic[1] || magic[2] != TYPE_U8 || magic[3] < 1 || magic[3] > POD_IDX_MAX_DIMS)
+    const bool is_known = magic[2] == TYPE_U8 || magic[2] == TYPE_I32;
+    if (magic[0] || magic[1] || !is_known || magic[3] < 1 || magic[3] > POD_IDX_MAX_DIMS)
         return pod_fail(POD_E_FORMAT,
-                        "%s: magic is 0x%02x%02x%02x%02x, need 0x000008NN, NN 1 to %d dimensions",
+                        "%s: magic is 0x%02x%02x%02x%02x, need 0x000008NN (bytes) or "
+                        "0x00000cNN (ints), NN 1 to %d dimensions",
                         x->path, magic[0], magic[1], magic[2], magic[3], POD_IDX_MAX_DIMS);
     x->n_dims = magic[3];
     const int64_t extent_bytes = 4 * (int64_t)x->n_dims;
     POD_TRY(read_all(x, extent_bytes, extent_bytes, extent));
-    x->n_left = 1;
+    x->n_left = x->element_bytes = magic[2] == TYPE_I32 ? 4 : 1;
     for (int i = 0; i < x->n_dims; i++) {
         const uint8_t *e = extent + 4 * (size_t)i;
         x->dim[i] = (int64_t)e[0] << 24 | e[1] << 16 | e[2] << 8 | e[3];
@@ -104,6 +107,7 @@ void pod_idx_close(pod_idx *x)
 }
 
 int pod_idx_n_dims(const pod_idx *x) { return x->n_dims; }
+int pod_idx_element_bytes(const pod_idx *x) { return x->element_bytes; }
 const int64_t *pod_idx_dims(const pod_idx *x) { return x->dim; }
 const char *pod_idx_path(const pod_idx *x) { return x->path; }
 

@@ -1,8 +1,9 @@
-/* Reads an IDX file of bytes, plain or gzip (http://yann.lecun.com/exdb/mnist, "file formats"):
+/* Reads an IDX file of bytes or ints, plain or gzip (http://yann.lecun.com/exdb/mnist, "file formats"):
  *
  *   0 0 8 n_dims | n_dims extents, 32 bits each, big-endian | the elements, row-major
  *
- * The third byte is the type of the elements; 8, unsigned byte, is the only one read here. Strict:
+ * The third byte is the type of the elements; 8 is an unsigned byte, 12 an int of
+ * 4 bytes, big-endian; others are not read here. Strict:
  * a wrong magic, an extent of 0, a size that overflows, too few bytes, bytes behind the end, also
  * of the gzip stream (gunzip.h), or one whose checksum does not hold are POD_E_FORMAT. */
 #ifndef MINIPOD_RUNTIME_DATA_IDX_H
@@ -22,6 +23,7 @@ POD_MUST pod_status pod_idx_open(const char *path, pod_idx **out);
 void pod_idx_close(pod_idx *x); /* NULL is allowed */
 
 int pod_idx_n_dims(const pod_idx *x);
+int pod_idx_element_bytes(const pod_idx *x);   /* 1 or 4 */
 const int64_t *pod_idx_dims(const pod_idx *x); /* (n_dims), borrowed */
 const char *pod_idx_path(const pod_idx *x);    /* borrowed */
 

@@ -1,17 +1,13 @@
 #include "runtime/data/import_idx.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "runtime/data/idx.h"
+#include "runtime/data/idx_folder.h"
 #include "runtime/data/import_classes.h"
 
-enum { ROWS_AT_ONCE = 256, MAX_PATH_BYTES = 4096 };
+enum { ROWS_AT_ONCE = 256, MAX_CLASSES = 1 << 16 };
 
 typedef struct intake {
     pod_arena *arena;
@@ -23,60 +19,34 @@ typedef struct intake {
     int64_t *n_of[POD_N_SPLITS];  /* (n_classes) samples */
 } intake;
 
-/* ---- finding the files ----------------------------------------------------------------------- */
-
-static bool exists(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0;
-}
-
-static pod_status open_any(const char *folder, const char *stem, const char *const rank[],
-                           int n_ranks, pod_idx **out)
-{
-    static const char joint[] = {'-', '.'};
-    static const char *const suffix[] = {"", ".gz"};
-    for (int i = 0; i < n_ranks * 4; i++) {
-        char path[MAX_PATH_BYTES];
-        int n = snprintf(path, sizeof path, "%s/%s%cidx%s-ubyte%s", folder, stem, joint[i / 2 % 2],
-                         rank[i / 4], suffix[i % 2]);
-        if (n < (int)sizeof path && exists(path)) return pod_idx_open(path, out);
-    }
-    return pod_fail(POD_E_IO, "%s: no file %s-idx%s-ubyte or %s-idx%s-ubyte.gz", folder, stem,
-                    rank[0], stem, rank[0]);
-}
-
-static pod_status check_folder(const char *folder)
-{
-    struct stat info;
-    if (stat(folder, &info) == 0 && S_ISDIR(info.st_mode)) return POD_OK;
-    const int error = access(folder, F_OK) != 0 ? errno : ENOTDIR;
-    return pod_fail(POD_E_IO, "%s: cannot be read as a folder: %s", folder, strerror(error));
-}
+/* ---- the files ------------------------------------------------------------------------------- */
 
 static pod_status open_files(intake *m)
 {
-    static const char *const image_stem[POD_N_SPLITS] = {"train-images", "t10k-images"};
-    static const char *const label_stem[POD_N_SPLITS] = {"train-labels", "t10k-labels"};
-    static const char *const image_ranks[] = {"3", "4"}, *const label_ranks[] = {"1"};
-    POD_TRY(check_folder(m->folder));
+    pod_idx_files files;
+    POD_TRY(pod__idx_folder_find(m->folder, m->options->prefix, m->arena, &files));
     for (int s = 0; s < POD_N_SPLITS; s++) {
-        POD_TRY(open_any(m->folder, image_stem[s], image_ranks, 2, &m->images[s]));
-        POD_TRY(open_any(m->folder, label_stem[s], label_ranks, 1, &m->labels[s]));
+        POD_TRY(pod_idx_open(files.images[s], &m->images[s]));
+        POD_TRY(pod_idx_open(files.labels[s], &m->labels[s]));
     }
     return POD_OK;
 }
 
 /* ---- what the headers say -------------------------------------------------------------------- */
 
+/* Labels are bytes, or the first column of a table of ints, as QMNIST has them. */
 static pod_status check_pair(const pod_idx *images, const pod_idx *labels)
 {
+    const int n_dims = pod_idx_n_dims(labels), element_bytes = pod_idx_element_bytes(labels);
     if (pod_idx_n_dims(images) < 3)
         return pod_fail(POD_E_FORMAT, "%s: %d dimensions, images need 3 or 4", pod_idx_path(images),
                         pod_idx_n_dims(images));
-    if (pod_idx_n_dims(labels) != 1)
+    if (pod_idx_element_bytes(images) != 1)
+        return pod_fail(POD_E_FORMAT, "%s: elements are ints, images need bytes",
+                        pod_idx_path(images));
+    if (n_dims != 1 && !(n_dims == 2 && element_bytes == 4))
         return pod_fail(POD_E_FORMAT, "%s: %d dimensions, labels need 1", pod_idx_path(labels),
-                        pod_idx_n_dims(labels));
+                        n_dims);
     if (pod_idx_dims(labels)[0] != pod_idx_dims(images)[0])
         return pod_fail(POD_E_FORMAT, "%s: %" PRId64 " labels for %" PRId64 " images",
                         pod_idx_path(labels), pod_idx_dims(labels)[0], pod_idx_dims(images)[0]);
@@ -106,30 +76,53 @@ static pod_status take_size(intake *m, int split)
 
 /* ---- labels and classes ---------------------------------------------------------------------- */
 
+static int32_t label_at(const uint8_t *p, int element_bytes)
+{
+    if (element_bytes == 1) return p[0];
+    return (int32_t)((uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]);
+}
+
 static pod_status load_labels(intake *m, int split)
 {
-    int64_t n = m->info.n_samples[split];
-    uint8_t *byte = POD_ARENA_NEW(m->arena, uint8_t, n);
+    const pod_idx *x = m->labels[split];
+    const int element_bytes = pod_idx_element_bytes(x);
+    const int64_t n = m->info.n_samples[split];
+    const int64_t row = element_bytes * (pod_idx_n_dims(x) == 2 ? pod_idx_dims(x)[1] : 1);
+    uint8_t *table = POD_ARENA_NEW(m->arena, uint8_t, n * row);
     int32_t *label = POD_ARENA_NEW(m->arena, int32_t, n);
-    if (!byte || !label) return POD_E_NOMEM;
-    POD_TRY(pod_idx_read(m->labels[split], n, byte));
+    if (!table || !label) return POD_E_NOMEM;
+    POD_TRY(pod_idx_read(m->labels[split], n * row, table));
     POD_TRY(pod_idx_finish(m->labels[split]));
-    for (int64_t i = 0; i < n; i++) label[i] = byte[i];
+    for (int64_t i = 0; i < n; i++) label[i] = label_at(table + i * row, element_bytes);
     m->label[split] = label;
     return POD_OK;
 }
 
-static pod_status number_classes(intake *m)
+/* The least and the largest label of both splits. E_FORMAT where one is no label. */
+static pod_status find_range(const intake *m, int32_t *least, int32_t *most)
 {
-    int32_t largest = 0;
+    *least = INT32_MAX;
+    *most = 0;
     for (int s = 0; s < POD_N_SPLITS; s++)
-        for (int64_t i = 0; i < m->info.n_samples[s]; i++)
-            if (m->label[s][i] > largest) largest = m->label[s][i];
-    const char **name = POD_ARENA_NEW(m->arena, const char *, largest + 1);
+        for (int64_t i = 0; i < m->info.n_samples[s]; i++) {
+            const int32_t k = m->label[s][i];
+            if (k < 0 || k >= MAX_CLASSES)
+                return pod_fail(POD_E_FORMAT, "%s: label %" PRId64 " is %d, need 0 to %d",
+                                pod_idx_path(m->labels[s]), i, k, MAX_CLASSES - 1);
+            if (k < *least) *least = k;
+            if (k > *most) *most = k;
+        }
+    return POD_OK;
+}
+
+/* Names first, first + 1, ... */
+static pod_status number_classes(intake *m, int32_t first, int n)
+{
+    const char **name = POD_ARENA_NEW(m->arena, const char *, n);
     if (!name) return POD_E_NOMEM;
-    for (int i = 0; i <= largest; i++)
-        if (!(name[i] = pod_arena_text(m->arena, "%d", i))) return POD_E_NOMEM;
-    m->info.n_classes = largest + 1;
+    for (int i = 0; i < n; i++)
+        if (!(name[i] = pod_arena_text(m->arena, "%d", first + i))) return POD_E_NOMEM;
+    m->info.n_classes = n;
     m->info.class_names = name;
     return POD_OK;
 }
@@ -158,6 +151,24 @@ static pod_status name_classes(intake *m, const char *list)
     POD_TRY(check_names(name, n));
     m->info.n_classes = n;
     m->info.class_names = name;
+    return POD_OK;
+}
+
+/* Labels may start at 1, as those of EMNIST's letters: then class 0 is label 1, unless --classes
+ * names one more. */
+static pod_status take_classes(intake *m)
+{
+    int32_t least, most;
+    POD_TRY(find_range(m, &least, &most));
+    if (m->options->classes) POD_TRY(name_classes(m, m->options->classes));
+    const int32_t first = least == 1 && (!m->options->classes || m->info.n_classes == most);
+    if (!m->options->classes) POD_TRY(number_classes(m, first, most - first + 1));
+    for (int s = 0; first && s < POD_N_SPLITS; s++)
+        for (int64_t i = 0; i < m->info.n_samples[s]; i++) m->label[s][i] -= first;
+    if (first && m->options->log)
+        pod_log_say(m->options->log, POD_LOG_INFO,
+                    "labels are 1 to %d: label 1 becomes class 0, '%s'", most,
+                    m->info.class_names[0]);
     return POD_OK;
 }
 
@@ -211,10 +222,7 @@ static pod_status prepare(intake *m)
         POD_TRY(take_size(m, s));
         POD_TRY(load_labels(m, s));
     }
-    if (m->options->classes)
-        POD_TRY(name_classes(m, m->options->classes));
-    else
-        POD_TRY(number_classes(m));
+    POD_TRY(take_classes(m));
     POD_TRY(check_labels(m));
     POD_TRY(count_labels(m));
     return pod__import_text_take(&m->options->text, m->folder, m->arena, &m->info);

@@ -1,12 +1,8 @@
-/* IDX to HDF5: `data import idx FOLDER -o F.h5`. The folder holds the four usual files, each plain
- * or with .gz, 3 for images (N, H, W) or 4 for (N, H, W, C):
- *
- *   train-images-idx3-ubyte  train-labels-idx1-ubyte
- *   t10k-images-idx3-ubyte   t10k-labels-idx1-ubyte
- *
- * or the same with a dot before idx. Nothing is guessed: counts that differ, sizes that differ
- * between train and test, a label outside of the classes, two classes of one name, and whatever
- * idx.h refuses end the import, and no file is left. */
+/* IDX to HDF5: `data import idx FOLDER -o F.h5`. Which four files of the folder: idx_folder.h.
+ * Labels that start at 1, as those of EMNIST's letters, become classes from 0 on, and a line says
+ * so. Nothing else is guessed: counts that differ, sizes that differ between train and test, a
+ * label outside of the classes, two classes of one name, and whatever idx.h refuses end the import,
+ * and no file is left. */
 #ifndef MINIPOD_RUNTIME_DATA_IMPORT_IDX_H
 #define MINIPOD_RUNTIME_DATA_IMPORT_IDX_H
 
@@ -16,8 +12,8 @@
 
 typedef struct pod_import_options {
     pod_import_text text;
-    const char
-        *classes; /* "T-shirt/top,Trouser,..."; NULL: "0", "1", ... up to the largest label */
+    const char *prefix;  /* of the files' names; NULL: none, or the only one there is */
+    const char *classes; /* "T-shirt/top,Trouser,..."; NULL: the labels' numbers */
     pod_progress progress;
     pod_log *log; /* warnings: classes without a sample; NULL: none */
 } pod_import_options;

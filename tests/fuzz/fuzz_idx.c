@@ -14,13 +14,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 static void read_all(pod_idx *x, const uint8_t *data, size_t bytes)
 {
     static uint8_t element[MAX_ELEMENTS];
-    int64_t n = 1;
+    int64_t n = pod_idx_element_bytes(x); /* bytes */
     for (int i = 0; i < pod_idx_n_dims(x); i++) {
         POD_ASSERT(pod_idx_dims(x)[i] > 0 && n <= INT64_MAX / pod_idx_dims(x)[i], "extent %d", i);
         n *= pod_idx_dims(x)[i];
     }
     /* 1100 is more than deflate can pack into a byte */
-    POD_ASSERT(n <= (int64_t)bytes * 1100, "%lld elements of %zu bytes", (long long)n, bytes);
+    POD_ASSERT(n <= (int64_t)bytes * 1100, "%lld bytes of %zu bytes", (long long)n, bytes);
     if (n > MAX_ELEMENTS || pod_idx_read(x, n, element) != POD_OK) return;
     bool is_whole = pod_idx_finish(x) == POD_OK, is_plain = data[0] == 0;
     size_t header = 4 + 4 * (size_t)pod_idx_n_dims(x);

@@ -107,10 +107,12 @@ static folder good_folder(void)
     return f;
 }
 
+static const char *prefix;
+
 static pod_status import_folder(const folder *f, const char *classes, pod_dataset **out)
 {
     char path[MAX_PATH_BYTES];
-    pod_import_options o = {.classes = classes};
+    pod_import_options o = {.classes = classes, .prefix = prefix};
     POD_TRY(pod_import_idx(f->path, in_folder(f, "out.h5", path), &o));
     return pod_dataset_open(path, 0, out);
 }
@@ -368,7 +370,7 @@ static void names_what_is_missing(void)
                     "/nowhere: cannot be read as a folder: No such file or directory");
     folder empty = new_folder();
     POD_CHECK_FAILS(import_folder(&empty, NULL, &d), POD_E_IO,
-                    "no file train-images-idx3-ubyte or train-images-idx3-ubyte.gz");
+                    "no file train-images-idx3-ubyte, plain or .gz; wanted are ");
     for (int k = 0; k < 4; k++) {
         folder f = good_folder();
         CU_ASSERT(unlink(in_folder(&f, file_name[k], path)) == 0);
@@ -416,6 +418,118 @@ static void fashion_mnist(void)
     pod_dataset_close(d);
 }
 
+static void check_folder(const folder *f)
+{
+    pod_dataset *d = NULL;
+    POD_CHECK_OK(import_folder(f, NULL, &d));
+    if (!d) return;
+    CU_ASSERT(d->info.n_samples[0] == 6 && d->info.n_samples[1] == 3 && d->info.n_classes == 5);
+    CU_ASSERT(pod_dataset_label(d, POD_SPLIT_TRAIN, 1) == 3);
+    pod_dataset_close(d);
+}
+
+/* Kaggle unpacks each file into a folder of its name, beside names with a dot. */
+static void folders_are_no_files(void)
+{
+    folder f = new_folder();
+    for (int k = 0; k < 4; k++) {
+        char path[MAX_PATH_BYTES], name[64];
+        const bytes b = good_file(k);
+        CU_ASSERT(mkdir(in_folder(&f, file_name[k], path), 0777) == 0);
+        snprintf(name, sizeof name, "%s", file_name[k]);
+        strstr(name, "-idx")[0] = '.';
+        save(&f, name, &b);
+    }
+    check_folder(&f);
+}
+
+/* EMNIST's names: a prefix, test for t10k; several sets side by side. */
+static void sets_by_prefix(void)
+{
+    static const char *const emnist[4] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
+                                          "test-images-idx3-ubyte", "test-labels-idx1-ubyte"};
+    static const char *const of[] = {"emnist-letters", "emnist-digits"};
+    folder f = new_folder();
+    pod_dataset *d;
+    for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < 4; k++) {
+            char name[80];
+            const bytes b = good_file(k);
+            snprintf(name, sizeof name, "%s-%s", of[i], emnist[k]);
+            if (k < 3 || i == 1) save(&f, name, &b);
+            if (k < 3) continue;
+            POD_CHECK_FAILS(import_folder(&f, NULL, &d), i ? POD_E_INVALID : POD_E_IO,
+                            i ? "several sets; --prefix names one of them: "
+                              : "no file emnist-letters-t10k-labels-idx1-ubyte, plain or .gz; ");
+            if (i == 0)
+                CU_ASSERT(strstr(pod_error_text(), "emnist-letters-test-images-idx3") != NULL);
+            if (i == 0) save(&f, name, &b);
+            if (i == 0) check_folder(&f);
+        }
+    }
+    prefix = of[1];
+    check_folder(&f);
+    prefix = "emnist-byclass";
+    POD_CHECK_FAILS(import_folder(&f, NULL, &d), POD_E_IO,
+                    "no file emnist-byclass-train-images-idx3-ubyte");
+    prefix = NULL;
+}
+
+/* A table of big-endian ints whose first column are the labels. */
+static bytes int_labels(int64_t n)
+{
+    bytes b = {0};
+    put_be32(&b, 0xc02);
+    put_be32(&b, n);
+    put_be32(&b, 3);
+    for (int64_t i = 0; i < n; i++) {
+        put_be32(&b, i * 3 % 5);
+        put_be32(&b, -1);
+        put_be32(&b, 1000 * i);
+    }
+    return b;
+}
+
+static void labels_of_ints(void)
+{
+    static const char *const names[4] = {
+        "qmnist-train-images-idx3-ubyte", "qmnist-train-labels-idx2-int",
+        "qmnist-test-images-idx3-ubyte", "qmnist-test-labels-idx2-int"};
+    folder f = new_folder();
+    for (int k = 0; k < 4; k++) {
+        const bytes b = k % 2 ? int_labels(k < 2 ? 6 : 3) : good_file(k);
+        save(&f, names[k], &b);
+    }
+    check_folder(&f);
+    pod_dataset *d;
+    bytes b = int_labels(6);
+    b.at[12] = 0xff;
+    save(&f, names[1], &b);
+    POD_CHECK_FAILS(import_folder(&f, NULL, &d), POD_E_FORMAT, "label 0 is -16777216, need 0 to");
+}
+
+static void labels_from_one(void)
+{
+    folder f = good_folder();
+    for (int k = 1; k < 4; k += 2) {
+        bytes b = good_file(k);
+        for (size_t i = 8; i < b.n; i++) b.at[i]++;
+        save(&f, file_name[k], &b);
+    }
+    for (int i = 0; i < 3; i++) {
+        static const char *const classes[] = {NULL, "a,b,c,d,e", "none,a,b,c,d,e"};
+        static const char *const want[] = {"4", "d", "d"};
+        pod_dataset *d = NULL;
+        POD_CHECK_OK(import_folder(&f, classes[i], &d));
+        if (!d) continue;
+        const int32_t label = pod_dataset_label(d, POD_SPLIT_TRAIN, 1);
+        POD_CHECK(strcmp(d->info.class_names[label], want[i]) == 0 && label == (i == 2 ? 4 : 3) &&
+                      d->info.n_classes == (i == 2 ? 6 : 5),
+                  "case %d: label %d of %d classes", i, label, d->info.n_classes);
+        pod_dataset_close(d);
+    }
+}
+
 static CU_TestInfo tests[] = {{"reads_each_spelling", reads_each_spelling},
                               {"texts_and_progress", texts_and_progress},
                               {"warns_of_missing_classes", warns_of_missing_classes},
@@ -424,6 +538,10 @@ static CU_TestInfo tests[] = {{"reads_each_spelling", reads_each_spelling},
                               {"reads_members", reads_members},
                               {"corruption_is_named", corruption_is_named},
                               {"names_what_is_missing", names_what_is_missing},
+                              {"folders_are_no_files", folders_are_no_files},
+                              {"sets_by_prefix", sets_by_prefix},
+                              {"labels_of_ints", labels_of_ints},
+                              {"labels_from_one", labels_from_one},
                               {"fashion_mnist", fashion_mnist},
                               CU_TEST_INFO_NULL};
 
