@@ -1,4 +1,4 @@
-/* minipod data: import idx|images FOLDER -o F.h5, make glyphs[:HxWxC] -o F.h5, info F.h5. */
+/* minipod data: import idx|images|cifar|list FROM -o F.h5, make glyphs[:HxWxC] -o F.h5, info F.h5. */
 #include <string.h>
 
 #include "bench/command.h"
@@ -6,6 +6,7 @@
 #include "runtime/core/file.h"
 #include "runtime/data/dataset_print.h"
 #include "runtime/data/glyphs.h"
+#include "runtime/data/import_cifar.h"
 #include "runtime/data/import_idx.h"
 #include "runtime/data/import_images.h"
 
@@ -25,13 +26,24 @@ static void report_progress(void *ctx, int64_t done, int64_t total)
 
 /* ---- which option says something to what ----------------------------------------------------- */
 
-typedef enum work { IMPORT_IDX, IMPORT_IMAGES, MAKE, INFO, N_WORKS } work;
+typedef enum work {
+    IMPORT_IDX,
+    IMPORT_IMAGES,
+    IMPORT_LIST,
+    IMPORT_CIFAR,
+    MAKE,
+    INFO,
+    N_WORKS
+} work;
 
-static const char *const work_names[N_WORKS] = {"import idx", "import images", "make", "info"};
+static const char *const work_names[N_WORKS] = {"import idx",   "import images", "import list",
+                                                "import cifar", "make",          "info"};
 
 enum {
     OF_IDX = 1 << IMPORT_IDX,
-    OF_IMAGES = 1 << IMPORT_IMAGES,
+    OF_IMAGES = 1 << IMPORT_IMAGES | 1 << IMPORT_LIST,
+    OF_CIFAR = 1 << IMPORT_CIFAR,
+    OF_IMPORT = OF_IDX | OF_IMAGES | OF_CIFAR,
     OF_MAKE = 1 << MAKE,
     OF_INFO = 1 << INFO
 };
@@ -40,7 +52,7 @@ enum {
 static const struct {
     pod_opt option;
     unsigned of;
-} uses[] = {{POD_OPT_OUTPUT, OF_IDX | OF_IMAGES | OF_MAKE},
+} uses[] = {{POD_OPT_OUTPUT, OF_IMPORT | OF_MAKE},
             {POD_OPT_SEED, OF_MAKE | OF_INFO},
             {POD_OPT_IMAGE_SIZE, OF_IMAGES},
             {POD_OPT_INPUT_THREADS, OF_IMAGES},
@@ -52,8 +64,9 @@ static const struct {
             {POD_OPT_TEST_FOLDER, OF_IMAGES},
             {POD_OPT_PREFIX, OF_IDX},
             {POD_OPT_CLASSES, OF_IDX},
-            {POD_OPT_ORIGIN, OF_IDX | OF_IMAGES},
-            {POD_OPT_LICENCE, OF_IDX | OF_IMAGES}};
+            {POD_OPT_LABELS, OF_CIFAR},
+            {POD_OPT_ORIGIN, OF_IMPORT},
+            {POD_OPT_LICENCE, OF_IMPORT}};
 
 static bool is_typed(const pod_config *c, pod_opt o)
 {
@@ -70,7 +83,7 @@ static const char *name_of(pod_opt o)
 static pod_status check_options(const pod_config *c, work here)
 {
     for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) {
-        char of[64] = "";
+        char of[96] = "";
         if (uses[i].of & 1u << here || !is_typed(c, uses[i].option)) continue;
         for (int w = 0; w < N_WORKS; w++) {
             const size_t used = strlen(of);
@@ -163,14 +176,15 @@ static int n_threads_of(const pod_config *c)
     return n < MOST ? n : MOST;
 }
 
-static pod_status import_images(pod_call *call, const char *folder, const char *path,
+static pod_status import_images(pod_call *call, const char *from, const char *path,
                                 const pod_import_text *text)
 {
     const pod_config *c = call->config;
     const int n_threads = n_threads_of(c);
     const char *share = name_if_typed(c, POD_OPT_TEST_SHARE);
     if (!pod_config_is_set(c, POD_OPT_IMAGE_SIZE))
-        return pod_fail(POD_E_INVALID, "import images needs --image-size, like 64 or 48x64");
+        return pod_fail(POD_E_INVALID, "import %s needs --image-size, like 64 or 48x64",
+                        pod_config_arg(c, 1));
     pod_import_images_options options = {
         .text = *text,
         .channels = strcmp(pod_config_text(c, POD_OPT_CHANNELS), "1") == 0 ? 1 : 3,
@@ -185,7 +199,22 @@ static pod_status import_images(pod_call *call, const char *folder, const char *
         .log = call->log};
     POD_TRY(pod_image_size_parse(pod_config_text(c, POD_OPT_IMAGE_SIZE), &options.height,
                                  &options.width));
-    return pod_import_images(folder, path, &options);
+    return strcmp(pod_config_arg(c, 1), "list") == 0 ? pod_import_list(from, path, &options)
+                                                     : pod_import_images(from, path, &options);
+}
+
+static pod_status import_cifar(pod_call *call, const char *from, const char *path,
+                               const pod_import_text *text)
+{
+    const pod_config *c = call->config;
+    writing w = {.log = call->log};
+    const pod_import_cifar_options options = {
+        .text = *text,
+        .is_coarse = strcmp(pod_config_text(c, POD_OPT_LABELS), "coarse") == 0,
+        .for_labels = name_if_typed(c, POD_OPT_LABELS),
+        .progress = {report_progress, &w},
+        .log = call->log};
+    return pod_import_cifar(from, path, &options);
 }
 
 static const struct form {
@@ -193,7 +222,10 @@ static const struct form {
     work here;
     pod_status (*import)(pod_call *call, const char *folder, const char *path,
                          const pod_import_text *text);
-} forms[] = {{"idx", IMPORT_IDX, import_idx}, {"images", IMPORT_IMAGES, import_images}};
+} forms[] = {{"idx", IMPORT_IDX, import_idx},
+             {"images", IMPORT_IMAGES, import_images},
+             {"list", IMPORT_LIST, import_images},
+             {"cifar", IMPORT_CIFAR, import_cifar}};
 
 static pod_status run_import(pod_call *call)
 {
@@ -203,7 +235,8 @@ static pod_status run_import(pod_call *call)
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
         if (strcmp(pod_config_arg(c, 1), forms[i].name) == 0) form = &forms[i];
     if (!form)
-        return pod_fail(POD_E_INVALID, "import: '%s' is no form of data; there are idx and images",
+        return pod_fail(POD_E_INVALID,
+                        "import: '%s' is no form of data; there are idx, images, list and cifar",
                         pod_config_arg(c, 1));
     POD_TRY(check_options(c, form->here));
     POD_TRY(need_output(c, &path));
@@ -248,7 +281,7 @@ static const struct action {
     int n_args;
     pod_status (*run)(pod_call *call);
 } actions[] = {
-    {"import", "import idx|images FOLDER -o F.h5", 3, run_import},
+    {"import", "import idx|images|list|cifar FROM -o F.h5", 3, run_import},
     {"make", "make glyphs[:HxWxC] -o F.h5", 2, run_make},
     {"info", "info F.h5", 2, run_info},
 };

@@ -14,6 +14,7 @@
 #include "runtime/data/dataset_write.h"
 #include "runtime/data/image_decode.h"
 #include "runtime/data/image_folder.h"
+#include "runtime/data/image_labels.h"
 #include "runtime/data/import_classes.h"
 #include "runtime/data/resize.h"
 
@@ -58,6 +59,7 @@ typedef struct worker { /* one thread's own */
 struct intake {
     pod_arena *arena;
     const char *folder;
+    const char *labels; /* the CSV file that lists the images; NULL: their folders do */
     const pod_import_images_options *options;
     pod_image_list list;
     pod_bad_images bad;
@@ -415,6 +417,11 @@ static pod_status check_output(const intake *m, const char *h5_path)
 static pod_status check_layout(const intake *m)
 {
     const pod_import_images_options *o = m->options;
+    if (m->labels && m->list.is_split && o->for_share)
+        return pod_fail(POD_E_INVALID, "%s: %s is split by its column 'split'", o->for_share,
+                        m->labels);
+    if (m->labels && !m->list.is_split && o->for_folders)
+        return pod_fail(POD_E_INVALID, "%s: %s has no column 'split'", o->for_folders, m->labels);
     if (m->list.is_split && o->for_share)
         return pod_fail(POD_E_INVALID, "%s: %s is split by its folders 'train' and '%s'",
                         o->for_share, m->folder, o->test_folder);
@@ -428,7 +435,9 @@ static pod_status check_layout(const intake *m)
 static pod_status list_images(intake *m)
 {
     const pod_import_images_options *o = m->options;
-    POD_TRY(pod__image_folder_list(m->folder, o->test_folder, &m->bad, m->arena, &m->list));
+    POD_TRY(m->labels
+                ? pod__image_labels_list(m->labels, m->folder, o->test_folder, m->arena, &m->list)
+                : pod__image_folder_list(m->folder, o->test_folder, &m->bad, m->arena, &m->list));
     POD_TRY(check_layout(m));
     m->n_listed = m->list.n;
     m->info = (pod_dataset_info){.height = o->height,
@@ -522,9 +531,9 @@ static void tell_of_the_list(const intake *m)
     pod_log *log = m->options->log;
     if (list->n_classes == 1)
         pod_log_say(log, POD_LOG_WARNING,
-                    "%s: all images are of one class, '%s': there is nothing to tell apart; want a "
-                    "folder for each class",
-                    m->folder, list->class_names[0]);
+                    "%s: all images are of one class, '%s': there is nothing to tell apart%s",
+                    m->labels ? m->labels : m->folder, list->class_names[0],
+                    m->labels ? "" : "; want a folder for each class");
     if (list->by_number > 0)
         pod_log_say(log, POD_LOG_INFO, "classes are in the order of their numbers: %s before %s",
                     list->class_names[list->by_number - 1], list->class_names[list->by_number]);
@@ -575,28 +584,60 @@ static void tell_what_was_found(const intake *m, double seconds)
                                          remedy);
 }
 
+/* The output is none of the files that are read. */
+static pod_status check_listed(const intake *m, const char *h5_path)
+{
+    char path[MAX_PATH_BYTES];
+    struct stat out, in;
+    if (!m->labels || stat(h5_path, &out) != 0) return POD_OK;
+    bool is_read = stat(m->labels, &in) == 0 && is_same(&in, &out);
+    for (int64_t i = 0; i < m->list.n && !is_read; i++)
+        is_read =
+            name_file(m, i, path) < MAX_PATH_BYTES && stat(path, &in) == 0 && is_same(&in, &out);
+    return is_read ? pod_fail(POD_E_INVALID, "%s: is a file that the import reads", h5_path)
+                   : POD_OK;
+}
+
 static pod_status import(intake *m, const char *h5_path)
 {
     const pod_clock *clock = &m->options->log->clock;
     const pod_time begun = pod_clock_now(clock);
-    POD_TRY(check_output(m, h5_path));
+    POD_TRY(m->labels ? pod_file_check(h5_path) : check_output(m, h5_path));
     POD_TRY(list_images(m));
+    POD_TRY(check_listed(m, h5_path));
     POD_TRY(split_images(m));
     POD_TRY(write_images(m, h5_path));
     tell_what_was_found(m, pod_time_seconds(pod_clock_now(clock) - begun));
     return POD_OK;
 }
 
-pod_status pod_import_images(const char *folder, const char *h5_path,
-                             const pod_import_images_options *options)
+static pod_status import_from(const char *folder, size_t folder_bytes, const char *labels,
+                              const char *h5_path, const pod_import_images_options *options)
 {
-    intake m = {.options = options, .bad = {.skip = options->skip_bad, .log = options->log}};
+    intake m = {.labels = labels,
+                .options = options,
+                .bad = {.skip = options->skip_bad, .log = options->log}};
     POD_TRY(pod_arena_create(NULL, &m.arena));
-    size_t n = strlen(folder);
-    while (n > 1 && folder[n - 1] == '/') n--;
-    m.folder = pod_arena_text(m.arena, "%.*s", (int)n, folder);
+    m.folder = pod_arena_text(m.arena, "%.*s", (int)folder_bytes, folder);
     pod_status s = m.folder ? import(&m, h5_path) : POD_E_NOMEM;
     release_workers(&m);
     pod_arena_destroy(m.arena);
     return s;
+}
+
+pod_status pod_import_images(const char *folder, const char *h5_path,
+                             const pod_import_images_options *options)
+{
+    size_t n = strlen(folder);
+    while (n > 1 && folder[n - 1] == '/') n--;
+    return import_from(folder, n, NULL, h5_path, options);
+}
+
+pod_status pod_import_list(const char *csv_path, const char *h5_path,
+                           const pod_import_images_options *options)
+{
+    const char *slash = strrchr(csv_path, '/');
+    if (!slash) return import_from(".", 1, csv_path, h5_path, options);
+    return import_from(csv_path, slash == csv_path ? 1 : (size_t)(slash - csv_path), csv_path,
+                       h5_path, options);
 }
