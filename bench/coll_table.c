@@ -20,7 +20,7 @@ static const pod_column columns[] = {{"size", "(B)", false},     {"count", "(ele
                                      {"ideal", "(us)", false},   {"frac", "", false},
                                      {"buffers", "", true},      {"spread%", "", false},
                                      {"busiest", "", true},      {"busy%", "", false},
-                                     {"events", "", false},      {"events/s", "(M)", false}};
+                                     {"events", "", false},      {"events/s", "", false}};
 
 enum { N_COLUMNS = sizeof columns / sizeof columns[0], N_OF_SIM = 4 };
 
@@ -83,7 +83,7 @@ static void add_row(pod_table *t, const pod_bench *b, const pod_bench_row *r)
     pod_table_add(t, "%s", r->busiest_link);
     pod_table_add(t, "%.1f", 100 * r->busiest_share);
     pod_table_add(t, "%" PRId64, r->n_events);
-    add_number(t, 1e-6 * r->events_per_s);
+    add_number(t, r->events_per_s);
 }
 
 /* ---- before the rows ------------------------------------------------------------------------ */
@@ -320,7 +320,7 @@ static pod_status print_iterations(const pod_bench *b)
 
 /* Of cells that are not known yet when the first row is printed. */
 static const int widths[N_COLUMNS] = {10, 10, 8, 5, 4, 7, 6, 6, 6,  7, 7, 7,
-                                      6,  18, 5, 7, 7, 5, 7, 7, 26, 5, 9, 8};
+                                      6,  18, 5, 7, 7, 5, 7, 7, 26, 5, 9, 9};
 
 pod_status pod_bench_table_begin(pod_bench *b)
 {

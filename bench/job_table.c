@@ -195,7 +195,7 @@ static pod_status print_one(const pod_job_study *s, const pod_job_point *x, FILE
 
 static const pod_column interval_columns[] = {
     {"interval", "s", false}, {"steps", "", false},    {"saves", "", false},
-    {"failures", "", false},  {"runtime", "%", false}, {"95", "+- %", false},
+    {"failures", "", false},  {"runtime", "%", false}, {"ci95", "+- %", false},
     {"least", "%", false},    {"most", "%", false},    {"closed_form", "%", false},
     {"saving", "%", false},   {"lost", "%", false},    {"scheduling", "%", false},
     {"best", "", true}};
@@ -249,7 +249,7 @@ static const pod_column point_columns[] = {
     {"mtbf", "h", false},    {"save", "s", false},        {"young", "s", false},
     {"daly", "s", false},    {"interval", "s", false},    {"failures", "", false},
     {"waiting", "h", false}, {"scheduling", "%", false},  {"runtime", "%", false},
-    {"95", "+- %", false},   {"closed_form", "%", false}, {"program", "%", false},
+    {"ci95", "+- %", false}, {"closed_form", "%", false}, {"program", "%", false},
     {"goodput", "%", false}, {"ended", "", false}};
 
 static void add_known(pod_table *t, bool is_known, double value)

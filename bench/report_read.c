@@ -195,10 +195,12 @@ static pod_status read_steps(const char *folder, pod_arena *a, const char *text,
     for (const char *p = text; *p; p = next_line(p)) n_lines++;
     while (*text == '#') text = next_line(text);
     s->step = column_of(text, "step");
-    s->total = column_of(text, "total");
+    s->total = column_of(text, "total_s");
+    if (s->total < 0) s->total = column_of(text, "total"); /* of an earlier run */
     s->loss = column_of(text, "loss");
     if (s->step < 0 || s->total < 0 || s->loss < 0)
-        return pod_fail(POD_E_FORMAT, "%s/steps.csv: has no columns step, total and loss", folder);
+        return pod_fail(POD_E_FORMAT, "%s/steps.csv: has no columns step, total_s and loss",
+                        folder);
     s->at = POD_ARENA_NEW(a, double, n_lines);
     s->ms = POD_ARENA_NEW(a, double, n_lines);
     s->value = POD_ARENA_NEW(a, double, n_lines);

@@ -1,5 +1,6 @@
 #include "bench/common/table.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,13 @@ typedef struct text_list {
     int n, room;
 } text_list;
 
+enum { MAX_GROUPS = 2 };
+
+typedef struct group {
+    int first, n; /* columns */
+    const char *title, *prefix;
+} group;
+
 struct pod_table {
     pod_arena *arena;
     const pod_column *column;
@@ -22,6 +30,9 @@ struct pod_table {
     pod_log *log;     /* of a stream; else NULL */
     const int *widths;
     bool has_names; /* the stream has them */
+    group groups[MAX_GROUPS];
+    int n_groups;
+    int csv_only_first, csv_only_end;
     pod_status status;
 };
 
@@ -88,10 +99,16 @@ static int width_of(const pod_table *t, int column)
     return (int)width;
 }
 
+static bool is_printed(const pod_table *t, int column)
+{
+    return column < t->csv_only_first || column >= t->csv_only_end;
+}
+
 static void print_cell(const pod_table *t, int column, const char *text, FILE *to)
 {
     const int width = width_of(t, column);
     const bool last = column + 1 == t->n_columns;
+    if (!is_printed(t, column)) return;
     if (column > 0) fputs("  ", to);
     if (!t->column[column].is_text)
         fprintf(to, "%*s", width, text);
@@ -106,15 +123,42 @@ static bool has_units(const pod_table *t)
     return false;
 }
 
+/* Where a column begins, in characters behind the "# " of its line. */
+static int begin_of(const pod_table *t, int column)
+{
+    int begin = column > 0 ? 2 : 0;
+    for (int c = 0; c < column; c++)
+        if (is_printed(t, c)) begin += width_of(t, c) + (c > 0 ? 2 : 0);
+    return begin;
+}
+
 typedef void line_fn(const pod_table *t, int number, FILE *to);
 
-/* Number 0 has the names, 1 the units. */
+/* Each title in the middle above its columns. */
+static void print_titles(const pod_table *t, FILE *to)
+{
+    int at = 0;
+    for (int g = 0; g < t->n_groups; g++) {
+        const group *of = &t->groups[g];
+        const int last = of->first + of->n - 1, bytes = (int)strlen(of->title);
+        const int begin = begin_of(t, of->first), end = begin_of(t, last) + width_of(t, last);
+        const int pad = (begin + end - bytes) / 2 - at;
+        fprintf(to, "%*s%s", pad > 0 ? pad : 0, "", of->title);
+        at += pad + bytes;
+    }
+}
+
+/* Line 0 has the titles of groups, 1 the names, 2 the units. */
 static void print_names(const pod_table *t, int number, FILE *to)
 {
     fputs("# ", to);
-    for (int c = 0; c < t->n_columns; c++)
-        print_cell(t, c, number ? t->column[c].unit : t->column[c].name, to);
+    if (number == 0) print_titles(t, to);
+    for (int c = 0; number > 0 && c < t->n_columns; c++)
+        print_cell(t, c, number == 2 ? t->column[c].unit : t->column[c].name, to);
 }
+
+static int first_line(const pod_table *t) { return t->n_groups > 0 ? 0 : 1; }
+static int end_line(const pod_table *t) { return has_units(t) ? 3 : 2; }
 
 static void print_row(const pod_table *t, int number, FILE *to)
 {
@@ -138,7 +182,7 @@ static void stream_line(pod_table *t, line_fn *print, int number)
 static void stream_names(pod_table *t)
 {
     t->has_names = true;
-    for (int line = 0; line < (has_units(t) ? 2 : 1); line++) stream_line(t, print_names, line);
+    for (int line = first_line(t); line < end_line(t); line++) stream_line(t, print_names, line);
 }
 
 void pod_table_note(pod_table *t, const char *fmt, ...)
@@ -163,6 +207,18 @@ void pod_table_stream(pod_table *t, pod_log *log, const int widths[])
     t->widths = widths;
 }
 
+void pod_table_group(pod_table *t, int first, int n, const char *title, const char *prefix)
+{
+    POD_ASSERT(t->n_groups < MAX_GROUPS, "a table has at most %d groups", MAX_GROUPS);
+    t->groups[t->n_groups++] = (group){first, n, title, prefix};
+}
+
+void pod_table_csv_only(pod_table *t, int first, int n)
+{
+    t->csv_only_first = first;
+    t->csv_only_end = first + n;
+}
+
 void pod_table_add(pod_table *t, const char *fmt, ...)
 {
     va_list args;
@@ -184,7 +240,7 @@ pod_status pod_table_print(const pod_table *t, FILE *to)
     if (t->status != POD_OK || t->log) return t->status;
     const int n_head = t->n_head_notes < 0 ? t->notes.n : t->n_head_notes;
     print_notes(t, 0, n_head, to);
-    for (int line = 0; line < (has_units(t) ? 2 : 1); line++) {
+    for (int line = first_line(t); line < end_line(t); line++) {
         print_names(t, line, to);
         fputc('\n', to);
     }
@@ -196,11 +252,77 @@ pod_status pod_table_print(const pod_table *t, FILE *to)
     return POD_OK;
 }
 
-/* RFC 4180: quoted where it must be. Blanks before it are there for the eye. */
+/* ---- CSV ---- */
+
+/* What a unit adds to a name, where that is not the unit itself. */
+static const char *unit_suffix(const char *unit)
+{
+    static const char *const words[][2] = {
+        {"(B)", "bytes"}, {"(elements)", ""}, {"(1e9/s)", ""}, {"x", ""},
+        {"1/s", "per_s"}, {"%", "pct"},       {"+- %", "pct"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(words[i][0], unit) == 0) return words[i][1];
+    return unit;
+}
+
+static void add_text(char *key, size_t room, const char *text)
+{
+    const size_t n = strlen(key);
+    const bool is_apart = *text == '_' && (n == 0 || key[n - 1] == '_');
+    snprintf(key + n, room - n, "%s", text + is_apart);
+}
+
+/* Letters and digits stay; what else stands between them becomes "_" or a word. */
+static void add_word(char *key, size_t room, const char *text, const char *slash)
+{
+    for (; *text != '\0'; text++) {
+        const char letter[2] = {(char)tolower((unsigned char)*text), '\0'};
+        if (isalnum((unsigned char)*text))
+            add_text(key, room, letter);
+        else if (*text == '%')
+            add_text(key, room, "_pct");
+        else if (*text == '/')
+            add_text(key, room, slash);
+        else if (!strchr("#()", *text))
+            add_text(key, room, "_");
+    }
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), n_end = strlen(end);
+    return n >= n_end && strcmp(text + n - n_end, end) == 0;
+}
+
+const char *pod_table_key(const pod_column *column, const char *prefix, char *key, size_t room)
+{
+    char unit[POD_TABLE_KEY_BYTES] = "";
+    snprintf(key, room, "%s", prefix);
+    add_word(key, room, column->name, ends_with(column->name, "/s") ? "_per_" : "_over_");
+    add_word(unit, sizeof unit, unit_suffix(column->unit), "_per_");
+    if (unit[0] != '\0' && !ends_with(key, unit)) {
+        add_text(key, room, "_");
+        add_text(key, room, unit);
+    }
+    return key;
+}
+
+/* "-", and any other word among numbers. */
+static bool is_unknown(const pod_column *column, const char *text)
+{
+    char *end;
+    if (column->is_text) return strcmp(text, "-") == 0;
+    (void)strtod(text, &end);
+    return end == text || *end != '\0';
+}
+
+/* RFC 4180: quoted where it must be, and where a reader might take # for a remark. Blanks before
+ * it are there for the eye. */
 static void print_csv_cell(const char *text, FILE *to)
 {
     text += strspn(text, " ");
-    if (!strpbrk(text, ",\"\n\r")) {
+    if (!strpbrk(text, ",\"\n\r#")) {
         fputs(text, to);
         return;
     }
@@ -212,13 +334,25 @@ static void print_csv_cell(const char *text, FILE *to)
     fputc('"', to);
 }
 
-static void print_units(const pod_table *t, FILE *to)
+static const char *prefix_of(const pod_table *t, int column)
 {
-    fputs("# units:", to);
-    for (int c = 0, n = 0; c < t->n_columns; c++)
-        if (t->column[c].unit[0] != '\0')
-            fprintf(to, "%s %s %s", n++ > 0 ? "," : "", t->column[c].name, t->column[c].unit);
-    fputc('\n', to);
+    for (int g = 0; g < t->n_groups; g++)
+        if (column >= t->groups[g].first && column < t->groups[g].first + t->groups[g].n)
+            return t->groups[g].prefix;
+    return "";
+}
+
+/* Row -1 has the names. */
+static void print_csv_row(const pod_table *t, int row, FILE *to)
+{
+    for (int c = 0; c < t->n_columns; c++) {
+        char key[POD_TABLE_KEY_BYTES];
+        if (row < 0)
+            fputs(pod_table_key(&t->column[c], prefix_of(t, c), key, sizeof key), to);
+        else if (!is_unknown(&t->column[c], cell(t, row, c)))
+            print_csv_cell(cell(t, row, c), to);
+        fputc(c + 1 < t->n_columns ? ',' : '\n', to);
+    }
 }
 
 pod_status pod_table_write_csv(const pod_table *t, const char *path)
@@ -228,12 +362,7 @@ pod_status pod_table_write_csv(const pod_table *t, const char *path)
     POD_TRY(pod_file_open_result(path, &f));
     FILE *to = pod_file_stream(f);
     print_notes(t, 0, t->notes.n, to);
-    if (has_units(t)) print_units(t, to);
-    for (int row = -1; row < n_rows(t); row++)
-        for (int c = 0; c < t->n_columns; c++) {
-            print_csv_cell(row < 0 ? t->column[c].name : cell(t, row, c), to);
-            fputc(c + 1 < t->n_columns ? ',' : '\n', to);
-        }
+    for (int row = -1; row < n_rows(t); row++) print_csv_row(t, row, to);
     POD_TRY(pod_file_close(f));
     return POD_OK;
 }

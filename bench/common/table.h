@@ -1,9 +1,9 @@
 /* A table of results: aligned for a person, CSV and JSON for a program, all from the same cells.
  *
  * Names stand in the first line, units in the second, in lines that begin with # as nccl-tests has
- * them; so do the notes before them. A CSV has the notes, a line `# units: ...` where
- * columns have them, one line of names, then the rows, their texts without the blanks that indent
- * them. */
+ * them; so do the notes before them. A CSV has the notes, one line of names (pod_table_key), then
+ * the rows, their texts without the blanks that indent them. A cell of a CSV is empty where the
+ * table has "-", or in a column of numbers another word. */
 #ifndef MINIPOD_BENCH_COMMON_TABLE_H
 #define MINIPOD_BENCH_COMMON_TABLE_H
 
@@ -15,7 +15,7 @@
 #include "runtime/core/log.h"
 
 typedef struct pod_column {
-    const char *name; /* lower case, without its unit: the CSV's heading */
+    const char *name; /* lower case, without its unit */
     const char *unit; /* "" where there is none */
     bool is_text;     /* aligned left; else a number */
 } pod_column;
@@ -35,6 +35,11 @@ void pod_table_footer(pod_table *t);
  * row with its last cell. widths[c] is the least width of column c, since later rows are not known;
  * both are borrowed. pod_table_print then has nothing left to print. */
 void pod_table_stream(pod_table *t, pod_log *log, const int widths[]);
+/* The n columns from `first` on bear a common title in a line above their names, and a prefix in
+ * the names of a CSV. At most two groups a table, from left to right; texts are borrowed. */
+void pod_table_group(pod_table *t, int first, int n, const char *title, const char *prefix);
+/* The n columns from `first` on are in the CSV alone. One range a table. */
+void pod_table_csv_only(pod_table *t, int first, int n);
 /* The next cell, row by row. */
 void pod_table_add(pod_table *t, const char *fmt, ...) POD_PRINTF(2, 3);
 
@@ -46,6 +51,10 @@ void pod_table_quantity(pod_table *t, const char *quantity, const char *unit, co
 
 /* E_NOMEM if any note or cell found no memory. Rows must be complete. */
 POD_MUST pod_status pod_table_print(const pod_table *t, FILE *to);
+enum { POD_TABLE_KEY_BYTES = 96 };
+/* A column's name in a CSV, into `key`: letters, digits and "_" alone, and the unit at its end:
+ * "time" in "(us)" is time_us, "peak%" peak_pct, "err/bound" err_over_bound, "#wrong" wrong. */
+const char *pod_table_key(const pod_column *column, const char *prefix, char *key, size_t room);
 POD_MUST pod_status pod_table_write_csv(const pod_table *t, const char *path);
 /* An array of objects under `key`, numbers as numbers; "-" among them, not known, as null. */
 void pod_table_json(const pod_table *t, pod_json *j, const char *key);

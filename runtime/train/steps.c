@@ -47,12 +47,12 @@ static void print_head(FILE *to, const pod_steps_plan *p)
     fprintf(to, "# clock wall, machine %s, model %s, rank 0\n", p->machine, p->model);
     fprintf(
         to,
-        "# steps count from 1; times in seconds; begin counts from the start of the job; reduce "
-        "is what was not hidden; allreduce is the time in flight; loss and accuracy are those "
-        "of the training batch, empty where not finite\n");
-    fprintf(to, "step,begin,total");
-    for (int i = 0; i < POD_N_PHASES; i++) fprintf(to, ",%s", pod_phase_name((pod_phase)i));
-    fprintf(to, ",other,allreduce,lr,loss,accuracy\n");
+        "# steps count from 1; begin_s counts from the start of the job; reduce_s is what was not "
+        "hidden; allreduce_s is the time in flight; loss and accuracy are those of the training "
+        "batch, empty where not finite\n");
+    fprintf(to, "step,begin_s,total_s");
+    for (int i = 0; i < POD_N_PHASES; i++) fprintf(to, ",%s_s", pod_phase_name((pod_phase)i));
+    fprintf(to, ",other_s,allreduce_s,lr,loss,accuracy\n");
 }
 
 pod_status pod_steps_begin(pod_steps *s, const pod_steps_plan *p)

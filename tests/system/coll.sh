@@ -71,7 +71,9 @@ on_ranks 2 coll -b 0 -e 0 "${quick[@]}" --algo ring,mpi >alone 2>err || fail "si
 grep 'x mpi\|^# Best' alone && fail "size 0 alone is held against mpi"
 
 # The same names in the CSV, and the cells of the table.
-[ "$(grep -v '^#' run.csv | head -n 1)" = "${columns// /,}" ] ||
+names=size_bytes,count,type,redop,root,time_us,algbw_gb_per_s,busbw_gb_per_s,wrong,i_min_us,i_max_us,i_p99_us
+names+=,i_cv_pct,algo,mesh,clock,ideal_us,frac,buffers,spread_pct
+is_csv run.csv && [ "$(grep -v '^#' run.csv | head -n 1)" = "$names" ] ||
     fail "CSV: header $(grep -v '^#' run.csv | head -n 1)"
 [ "$(grep -v '^#' run.csv | tail -n +2 | tr ',' ' ')" = "$(rows long | tr -s ' ' | sed 's/^ //; s/ $//')" ] ||
     fail "CSV: other cells than the table's"
@@ -85,8 +87,8 @@ assert run["args"]["algo"] == "ring,mpi" and run["header"]["n_ranks"] == 2, run[
 assert len(run["rows"]) == len(table) == 6, len(run["rows"])
 for i, (row, cells) in enumerate(zip(run["rows"], table)):
     assert row["coll_sn"] == i and row["coll"] == "allreduce" and row["wrong"] == 0, row
-    assert row["coll_msg_size_bytes"] == int(cells["size"]), row
-    assert abs(row["coll_exec_time_us"] / float(cells["time"]) - 1) < 1e-2, row
+    assert row["coll_msg_size_bytes"] == int(cells["size_bytes"]), row
+    assert abs(row["coll_exec_time_us"] / float(cells["time_us"]) - 1) < 1e-2, row
     # Two ranks: the factor is 1.
     assert abs(row["coll_busbw_gbs"] / row["coll_algobw_gbs"] - 1) < 1e-9, row
     assert abs(row["coll_algobw_gbs"] * row["coll_exec_time_us"] * 1e3 / row["coll_msg_size_bytes"] - 1) < 1e-9

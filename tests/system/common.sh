@@ -3,6 +3,7 @@
 #   fail TEXT...     says what went wrong and makes the script end with 1
 #   on_ranks N ...   the program on N ranks
 #   made_host        prints a machine file
+#   is_csv FILE      whether it is a table as README's "CSV files" has it; says why not
 # shellcheck shell=bash
 set -u
 minipod=$(realpath "$1")
@@ -59,4 +60,16 @@ reduce_gb_per_s = 50
 sync_us = 1
 op_time = matmul_bias bf16 ref 784x64 512x64 51380224 970000 500
 END
+}
+
+# Names that a program can type, each once, then rows of as many cells, none of which is "-".
+is_csv() {
+    awk 'function bad(what) { print FILENAME ":" FNR ": " what ": " line; failed = 1; exit }
+        { line = $0 } /^#/ { next } { gsub(/"([^"]|"")*"/, "quoted"); n = split($0, cell, ",") }
+        !columns { columns = n
+            for (i = 1; i <= n; i++) if (cell[i] !~ /^[a-z][a-z0-9_]*$/ || seen[cell[i]]++) bad("name " cell[i])
+            next }
+        n != columns { bad(n " cells, want " columns) }
+        { rows++; for (i = 1; i <= n; i++) if (cell[i] == "-" || cell[i] ~ /#/) bad("cell " i) }
+        END { if (!failed && !rows) print FILENAME ": no rows"; exit failed || !rows }' "$1"
 }

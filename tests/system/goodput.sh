@@ -96,25 +96,25 @@ csv() {
 }
 
 "$minipod" goodput calm broken/ --csv runs.csv --json runs.json --prometheus runs.prom >out 2>err || fail "$(cat err)"
-csv runs.csv calm wall 60
-csv runs.csv calm productive 40
+csv runs.csv calm wall_rank_s 60
+csv runs.csv calm productive_rank_s 40
 csv runs.csv calm runtime 0.666666667
 csv runs.csv calm program 0.25
-csv runs.csv calm scheduling -
-csv runs.csv calm goodput -
-csv runs.csv calm tpu_initialization 2
-csv runs.csv calm program_startup 4
-csv runs.csv calm evaluation 8
-csv runs.csv calm other 6
-csv runs.csv broken wall 12
+csv runs.csv calm scheduling ''
+csv runs.csv calm goodput ''
+csv runs.csv calm tpu_initialization_rank_s 2
+csv runs.csv calm program_startup_rank_s 4
+csv runs.csv calm evaluation_rank_s 8
+csv runs.csv calm other_rank_s 6
+csv runs.csv broken wall_rank_s 12
 csv runs.csv broken runtime 0.5
-csv runs.csv broken program -
-csv runs.csv broken wasted_progress_from_disruption 3
-csv runs.csv broken infrastructure_recovery_from_disruption 2
-csv runs.csv broken unproductive_checkpoint_restore_time 1
+csv runs.csv broken program ''
+csv runs.csv broken wasted_progress_from_disruption_rank_s 3
+csv runs.csv broken infrastructure_recovery_from_disruption_rank_s 2
+csv runs.csv broken unproductive_checkpoint_restore_time_rank_s 1
 csv runs.csv broken disruptions 1
 csv runs.csv all runtime 0.638888889 # 46 / 72
-csv runs.csv all ideal 10            # a quarter of calm's 40
+csv runs.csv all ideal_rank_s 10            # a quarter of calm's 40
 has 'broken: program goodput is not known: there is no run.json'
 has 'scheduling goodput is not known: a job alone'
 has 'all: program goodput is of 1 of 2 runs'
@@ -160,18 +160,18 @@ has '^# calm: the log has 60.000 rank-s, the scheduler.s record 200.000 together
 grep -v 'calm,end' jobs.csv >open.csv
 "$minipod" goodput calm broken --jobs jobs.csv --csv both.csv >out 2>err || fail "$(cat err)"
 csv both.csv all scheduling 0.375
-csv both.csv broken scheduling -
+csv both.csv broken scheduling ''
 has "jobs.csv has no job 'broken'"
 "$minipod" goodput --jobs jobs.csv >out 2>err || fail "a fleet alone: $(cat err)"
 
 "$minipod" goodput calm broken --by model --csv by.csv >out 2>err || fail "$(cat err)"
-csv by.csv mlp productive 40
+csv by.csv mlp productive_rank_s 40
 "$minipod" goodput calm broken --by mesh --csv by.csv >out 2>err || fail "$(cat err)"
 csv by.csv 1 runs 1
 "$minipod" goodput calm broken --by phase --csv by.csv >out 2>err || fail "$(cat err)"
 csv by.csv training runtime 0.71875 # 46 / (72 - 8)
-csv by.csv evaluation wall 8
-csv by.csv evaluation runtime -
+csv by.csv evaluation wall_rank_s 8
+csv by.csv evaluation runtime ''
 csv by.csv all runtime 0.638888889
 
 # uneven: two ranks do steps 1 to 5, a second each, of which 4 are kept; then one rank does 5 and 6, 5 s
@@ -190,10 +190,10 @@ head_of $log 2 0 1 1 mlp 6
     sed "s/\($(ns 6),\"end_ns\":\)$(ns 7)/\1$(ns 11)/; s/\($(ns 11),\"end_ns\":\)$(ns 12)/\1$(ns 16)/" >>$log
 run_json uneven/run.json 1 0.25 4
 "$minipod" goodput uneven calm --csv uneven.csv --json uneven.json --prometheus uneven.prom >out 2>err || fail "$(cat err)"
-csv uneven.csv uneven productive 18
-csv uneven.csv uneven ideal 2.5
+csv uneven.csv uneven productive_rank_s 18
+csv uneven.csv uneven ideal_rank_s 2.5
 csv uneven.csv uneven program 0.138888889
-csv uneven.csv all ideal 12.5
+csv uneven.csv all ideal_rank_s 12.5
 grep -q '^ *"program_goodput": 0.138888' uneven.json || fail "uneven.json: $(grep program_goodput uneven.json)"
 grep -q '^minipod_program_goodput{run="uneven",.* 0.138888' uneven.prom || fail "uneven.prom: $(grep program uneven.prom)"
 has '^# uneven: ideal = kept steps x ideal step of their attempt, the last one.s 250.000 ms, of each rank; the median step took 4000.000 ms; ideal step = 1 GFLOP'
@@ -202,28 +202,28 @@ has '^# uneven: ideal = kept steps x ideal step of their attempt, the last one.s
 csv mesh.csv 2 runs 2
 csv mesh.csv 2 attempts 2
 csv mesh.csv 2 disruptions 1
-csv mesh.csv 2 wall 72 # 2 x 6 + 60
-csv mesh.csv 2 productive 48
-csv mesh.csv 2 ideal 12
+csv mesh.csv 2 wall_rank_s 72 # 2 x 6 + 60
+csv mesh.csv 2 productive_rank_s 48
+csv mesh.csv 2 ideal_rank_s 12
 csv mesh.csv 1 runs 1
 csv mesh.csv 1 disruptions 0
-csv mesh.csv 1 wall 10
-csv mesh.csv 1 productive 10
-csv mesh.csv 1 ideal 0.5
+csv mesh.csv 1 wall_rank_s 10
+csv mesh.csv 1 productive_rank_s 10
+csv mesh.csv 1 ideal_rank_s 0.5
 csv mesh.csv 1 program 0.05
 csv mesh.csv all runs 2
-csv mesh.csv all wall 82
+csv mesh.csv all wall_rank_s 82
 has '^# uneven: its attempts were on 2 meshes: each has the time that it was there$'
 has '^# uneven: mlp on meshes 2, 1; 2 attempts, 1 disruption'
 printf 'job,event,time_s,ranks\n,capacity,0,2\nuneven,submit,0,2\nuneven,allocate,0,2\nuneven,end,16,\n' >uneven.jobs
 "$minipod" goodput uneven --by mesh --jobs uneven.jobs --csv mesh.csv >out 2>err || fail "$(cat err)"
 csv mesh.csv 2 runtime 0.666666667 # 8 of 2 x 6
-csv mesh.csv 2 scheduling -
+csv mesh.csv 2 scheduling ''
 csv mesh.csv all scheduling 1
 has '^# uneven: its attempts were on 2 meshes: each has the time that it was there, and none what the scheduler tells of the whole'
 sed -i 's/"physical_cores":1/"physical_cores":4/' uneven/run.json
 "$minipod" goodput uneven --csv uneven.csv >out 2>err || fail "$(cat err)"
-csv uneven.csv uneven ideal 1.5
+csv uneven.csv uneven ideal_rank_s 1.5
 
 # grown: 4 steps of 1 s, then one of a larger batch, 5 s; ideally they take 0.1 s and 2 s, as the log says,
 # whatever run.json, if there is any, says of the last one. What the first step of the larger batch takes beyond
@@ -237,8 +237,8 @@ head_of $log 2 0 1 1 mlp 5
 for record in '' grown/run.json; do
     [ -z "$record" ] || run_json $record 1 2 5
     "$minipod" goodput grown --csv grown.csv >out 2>err || fail "$(cat err)"
-    csv grown.csv grown productive 9
-    csv grown.csv grown ideal 2.4
+    csv grown.csv grown productive_rank_s 9
+    csv grown.csv grown ideal_rank_s 2.4
     csv grown.csv grown program 0.266666667
     has "^# grown: ideal = kept steps x ideal step.* the last \(one's 2000.000 ms\|attempt's\), of each rank"
 done
@@ -277,7 +277,7 @@ sed -i "/\"end\"/d; /\"kept\"/d; s/\"host\":\"no host\",\"pid\":1/\"host\":\"$(h
 sed -i "s/:17000000/:$((($(date +%s) + 100) / 100))/g" young/job/*
 "$minipod" goodput young --csv young.csv --json young.json --prometheus young.prom >out 2>err || fail "a job that saved nothing yet: $(cat err)"
 has 'young: runtime goodput is not known: nothing saved yet: a step counts once a checkpoint keeps it$'
-csv young.csv young runtime -
+csv young.csv young runtime ''
 grep -q '^ *"runtime_goodput": null' young.json || fail "a job that saved nothing yet: $(grep runtime young.json)"
 has '^# young: runtime goodput by window; not known: nothing saved yet$'
 has '^ cumulative [0-9.]* 0.000 40.000 - '

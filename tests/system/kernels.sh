@@ -48,7 +48,8 @@ rows all | awk '$1 == "sgemm" { n++ } END { exit n == 0 }' || fail "all: no sgem
 grep -q '^# gemm hot, blas: .* x sgemm ([0-9]*)' all || fail "all: no ratios: $(cat all)"
 grep -q '^# gemm hot, picks: [01].[0-9]* of the fastest of ours' all || fail "all: nothing of picks"
 grep -q '^# register peak in this run: bf16 [0-9.]* GFLOP/s' all || fail "all: no peak"
-[ "$(grep -v '^#' run.csv | head -n 1)" = "${columns// /,}" ] || fail "CSV: header $(grep -v '^#' run.csv | head -n 1)"
+names=impl,op,shape,type,packed,pick,buffers,med_us,min_us,p99_us,gflops,peak_pct,gbs,copy_pct,err_over_bound,ok
+is_csv run.csv && [ "$(grep -v '^#' run.csv | head -n 1)" = "$names" ] || fail "CSV: header $(grep -v '^#' run.csv | head -n 1)"
 if command -v python3 >/dev/null; then
     python3 - <<'PY' || fail "JSON"
 import csv, json
@@ -59,7 +60,7 @@ assert run["args"]["shapes"] == "tiny.txt" and run["host"]["peak_bf16_gflop_per_
 assert len(run["rows"]) == len(table) > 19, len(run["rows"])
 for row, cells in zip(run["rows"], table):
     assert row["impl"] == cells["impl"] and row["shape"] == cells["shape"] and row["ok"] == "yes", row
-    assert abs(row["med"] - float(cells["med"])) < 1e-9 and row["min"] <= row["med"] <= row["p99"], row
+    assert abs(row["med"] - float(cells["med_us"])) < 1e-9 and row["min"] <= row["med"] <= row["p99"], row
 PY
 fi
 

@@ -20,8 +20,8 @@ closes() {
     awk -F, '
         function off(a, b) { return a > b ? a - b : b - a }
         /^#/ || $1 == "part" { next }
-        $2 == "-" && $1 == "step" { step_m = $5; step_p = $6; n++; next }
-        $2 == "-" { parts_m += $5; parts_p += $6; phase[$1] = $6; next }
+        $2 == "" && $1 == "step" { step_m = $5; step_p = $6; n++; next }
+        $2 == "" { parts_m += $5; parts_p += $6; phase[$1] = $6; next }
         { instr[$1] += $6; n_instr++ }
         END {
             if (n != 1 || n_instr < 10) { print "rows are missing: " n " steps, " n_instr " instructions"; exit 1 }

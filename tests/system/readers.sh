@@ -188,15 +188,16 @@ def table(path):
     lines = [line for line in open(path) if not line.startswith("#")]
     rows = list(csv.reader(lines))
     assert len(rows) > 1 and len({len(row) for row in rows}) == 1, f"{path} is not rectangular"
-    assert rows[0] == [name.lower() for name in rows[0]], f"{path}: {rows[0]}"
+    assert all(re.fullmatch("[a-z][a-z0-9_]*", name) for name in rows[0]), f"{path}: {rows[0]}"
+    assert "-" not in {cell for row in rows for cell in row}, f"{path} has cells that are -"
     return rows
 
 steps = table("straight/steps.csv")
 assert [row[0] for row in steps[1:]] == [str(i) for i in range(1, 9)], "steps of steps.csv"
 for row in steps[1:]:
     at = dict(zip(steps[0], map(float, row)))
-    parts = sum(at[k] for k in ("input", "forward", "backward", "reduce", "update", "other"))
-    assert abs(parts - at["total"]) < 1e-7, f"step {row[0]}: parts {parts}, total {at['total']}"
+    parts = sum(at[k + "_s"] for k in ("input", "forward", "backward", "reduce", "update", "other"))
+    assert abs(parts - at["total_s"]) < 1e-7, f"step {row[0]}: parts {parts}, total {at['total']}"
 assert [row[0] for row in table("resumed/steps.csv")[1:]] == ["6", "7", "8"], "steps after a resume"
 whole = table("going_on/steps.csv")
 assert [row[0] for row in whole[1:]] == [str(i) for i in range(1, 9)], "steps of a job that went on"

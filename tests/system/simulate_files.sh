@@ -10,7 +10,7 @@ scale=("$minipod" scale --machine tpu-v3 --model mlp --batch 64 --meshes 2x1x1,2
 "${simulate[@]}" --csv one.csv >out 2>err || fail "simulate: $(cat err)"
 grep -q '^forward,' one.csv && ! grep -q '^ ' one.csv || fail "CSV: $(cat one.csv)"
 "${scale[@]}" --csv all.csv >out 2>err || fail "scale: $(cat err)"
-grep -q '^# units: step ms, samples 1/s, speedup x, efficiency %,' all.csv || fail "CSV: $(cat all.csv)"
+is_csv all.csv && grep -q '^mesh,cores,batch,clock,step_ms,samples_per_s,speedup,efficiency_pct,' all.csv || fail "CSV: $(cat all.csv)"
 ! grep -q -e '-0\.00$' -e '-0\.00[ ,]' all.csv out || fail "less than nothing: $(cat all.csv)"
 
 # json FILE EXPRESSION: of Python, on `j`

@@ -35,7 +35,7 @@ grep -v simulated out >again.told
 cmp -s first.told again.told || fail "another table from the same seed"
 says 'runtime goodput' "${given[@]}" --seed 2 --json c.json
 cmp -s a.json c.json && fail "the same result from another seed"
-grep -q '^interval,steps,saves,failures,runtime,95,' a.csv || fail "the CSV has no heading: $(head -3 a.csv)"
+grep -q '^interval_s,steps,saves,failures,runtime_pct,ci95_pct,' a.csv || fail "the CSV has no heading: $(head -3 a.csv)"
 [ "$(grep -c -v '^#' a.csv)" -gt 10 ] || fail "few intervals in the CSV"
 says . simulate --job step=2,bytes=100G --nodes 64 --mtbf 2000 --json bytes.json
 grep -q '"checkpoint_bytes": 107374182400,' bytes.json || fail "$(grep checkpoint_bytes bytes.json)"
@@ -137,7 +137,7 @@ straggles() {
         >out 2>err || fail "$1: $(cat err)"
     awk -F'[:,] *' '/^ *"steps":/ { steps = $2 } /^ *"program_goodput":/ { program = $2 }
         /^ *"goodput":/ { print steps, program, $2 }' points.json
-    awk -F, '/^#/ { next } !c { for (c = NF; $c != "program"; c--); next } { print $1, $c, $(c + 1) }' points.csv
+    awk -F, '/^#/ { next } !c { for (c = NF; $c != "program_pct"; c--); next } { print $1, $c, $(c + 1) }' points.csv
 }
 straggles slow:rank=0,factor=3,from=999999999 >alone
 straggles slow:rank=0,factor=3,from=1 >throughout

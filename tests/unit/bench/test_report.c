@@ -66,7 +66,7 @@ static void test_steps(void)
     pod_arena *a;
     pod_report_run r;
     FILE *to = open_memstream(&text, &bytes);
-    fputs("# clock wall\nstep,loss,total\n# attempt 1\n", to);
+    fputs("# clock wall\nstep,loss,total_s\n# attempt 1\n", to);
     for (int i = 1; i <= N; i++) fprintf(to, "%d,2,%.3f\n", i, i / 1000.0);
     fclose(to);
     POD_CHECK_OK(pod_arena_create(NULL, &a));

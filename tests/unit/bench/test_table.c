@@ -86,7 +86,7 @@ static void csv_and_json(void)
     snprintf(path, sizeof path, "%s/t.csv", pod_test_dir());
     POD_CHECK_OK(pod_table_write_csv(t, path));
     POD_CHECK_OK(pod_file_read_text(a, path, 1 << 16, &text));
-    CU_ASSERT_STRING_EQUAL(text, "# clock wall\n# units: time us\nimpl,time,note\nkernel_0,0.0,ok\n"
+    CU_ASSERT_STRING_EQUAL(text, "# clock wall\nimpl,time_us,note\nkernel_0,0.0,ok\n"
                                  "kernel_1,1000.5,\"say \"\"a, b\"\"\"\n");
     POD_CHECK_FAILS(pod_table_write_csv(t, "/nowhere/t.csv"), POD_E_IO, "/nowhere/t.csv");
 
@@ -103,6 +103,73 @@ static void csv_and_json(void)
     CU_ASSERT_STRING_EQUAL(cJSON_GetObjectItem(row, "note")->valuestring, "say \"a, b\"");
     cJSON_Delete(rows);
     free(json);
+    pod_arena_destroy(a);
+    pod_table_destroy(t);
+}
+
+/* Each can be typed as an attribute, and ends with its unit, which is there once. */
+static void keys_of_columns(void)
+{
+    static const struct {
+        pod_column column;
+        const char *prefix, *want;
+    } cases[] = {
+        {{"#wrong", "", false}, "", "wrong"},
+        {{"#wrong", "", false}, "in_place_", "in_place_wrong"},
+        {{"time", "(us)", false}, "", "time_us"},
+        {{"size", "(B)", false}, "", "size_bytes"},
+        {{"count", "(elements)", false}, "", "count"},
+        {{"i_cv%", "", false}, "", "i_cv_pct"},
+        {{"peak%", "", false}, "", "peak_pct"},
+        {{"err/bound", "", false}, "", "err_over_bound"},
+        {{"events/s", "", false}, "", "events_per_s"},
+        {{"busbw", "(GB/s)", false}, "", "busbw_gb_per_s"},
+        {{"gflops", "(1e9/s)", false}, "", "gflops"},
+        {{"samples", "1/s", false}, "", "samples_per_s"},
+        {{"time_s", "s", false}, "", "time_s"},
+        {{"wall", "rank-s", false}, "", "wall_rank_s"},
+        {{"all-reduce published", "%", false}, "", "all_reduce_published_pct"},
+        {{"row is", "", true}, "", "row_is"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char key[POD_TABLE_KEY_BYTES];
+        const char *got = pod_table_key(&cases[i].column, cases[i].prefix, key, sizeof key);
+        POD_CHECK(strcmp(got, cases[i].want) == 0, "%s is %s", cases[i].want, got);
+    }
+}
+
+/* Titles stand over their columns; what is for the CSV alone, and what is not known. */
+static void groups_and_unknowns(void)
+{
+    static const pod_column names[] = {{"n", "", false},
+                                       {"time", "us", false},
+                                       {"time", "us", false},
+                                       {"hidden", "", true},
+                                       {"note", "", true}};
+    static const char *const cells[] = {"1", "-", "2.5", "-", "a # b", "N/A", "0.5", "-", "x", "c"};
+    pod_table *t;
+    char path[600], *text, *csv;
+    size_t bytes;
+    pod_arena *a;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    POD_CHECK_OK(pod_table_create(names, 5, &t));
+    pod_table_group(t, 1, 1, "out", "");
+    pod_table_group(t, 2, 1, "in", "in_");
+    pod_table_csv_only(t, 3, 1);
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) pod_table_add(t, "%s", cells[i]);
+    FILE *to = open_memstream(&text, &bytes);
+    POD_CHECK_OK(pod_table_print(t, to));
+    fclose(to);
+    CU_ASSERT_STRING_EQUAL(text, "#      out    in\n"
+                                 "#   n  time  time  note\n"
+                                 "#        us    us  \n"
+                                 "    1     -   2.5  a # b\n"
+                                 "  N/A   0.5     -  c\n");
+    snprintf(path, sizeof path, "%s/g.csv", pod_test_dir());
+    POD_CHECK_OK(pod_table_write_csv(t, path));
+    POD_CHECK_OK(pod_file_read_text(a, path, 1 << 16, &csv));
+    CU_ASSERT_STRING_EQUAL(csv, "n,time_us,in_time_us,hidden,note\n1,,2.5,,\"a # b\"\n,0.5,,x,c\n");
+    free(text);
     pod_arena_destroy(a);
     pod_table_destroy(t);
 }
@@ -157,6 +224,8 @@ static CU_TestInfo tests[] = {
     {"aligned for a person", aligned_for_a_person},
     {"streamed", streamed},
     {"csv and json", csv_and_json},
+    {"keys of columns", keys_of_columns},
+    {"groups, and what is not known", groups_and_unknowns},
     {"numbers as they are", numbers_as_they_are},
     {"many rows and none", many_rows_and_none},
     CU_TEST_INFO_NULL,
