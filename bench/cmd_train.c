@@ -106,7 +106,7 @@ static void log_hparams(const job *j)
     pod_mllog_put(j->mllog, "opt_name", pod_mllog_text(j->setup.optim->name));
     pod_mllog_put(j->mllog, "opt_base_learning_rate", pod_mllog_real(j->setup.lr.base));
     pod_mllog_put(j->mllog, "opt_weight_decay",
-                  pod_mllog_real(pod_config_double(c, POD_OPT_WEIGHT_DECAY)));
+                  pod_mllog_real(pod_optim_number(c, POD_OPT_WEIGHT_DECAY)));
     pod_mllog_put(j->mllog, "opt_learning_rate_warmup_epochs",
                   pod_mllog_real(j->setup.warmup_epochs));
     pod_mllog_put(j->mllog, "minipod_mesh_ranks", pod_mllog_int(pod_comm_size(j->call->comm)));

@@ -23,6 +23,7 @@
 #include "models/model.h"
 #include "runtime/core/fault.h"
 #include "runtime/core/nearest.h"
+#include "runtime/optim/optim.h"
 
 typedef enum takes_ranks { ALONE, RANKS } takes_ranks;
 
@@ -165,6 +166,7 @@ static void print_command_help(const command *c)
     if (c->form.bit == POD_CMD_GOODPUT) pod_goodput_help(stdout);
     if (pod_options(&n)[POD_OPT_FAULT].commands & c->form.bit) print_faults();
     if (pod_options(&n)[POD_OPT_JOB].commands & c->form.bit) print_job_keys();
+    if (pod_options(&n)[POD_OPT_OPTIMIZER].commands & c->form.bit) pod_optim_help(stdout);
     if (pod_options(&n)[POD_OPT_MODEL].commands & c->form.bit) {
         const pod_model *models = pod_models(&n);
         printf("\nmodels\n");

@@ -9,6 +9,7 @@
 #include "bench/mlperf.h"
 #include "runtime/core/file.h"
 #include "runtime/data/glyphs.h"
+#include "runtime/optim/optim.h"
 
 enum { MAX_BYTES = 1 << 26 };
 
@@ -257,10 +258,11 @@ pod_status pod_mlperf_check_settings(const pod_mlperf_run *run, const pod_config
                         run->folder, run->seed, seed);
     for (int i = 0; i < n; i++) {
         const char *value = value_of(run, options[i].name);
-        if (value && strcmp(value, pod_config_value(train, (pod_opt)i)) != 0)
-            return pod_fail(
-                POD_E_INVALID, "%s: has a run of --%s '%s', found '%s'; take another --out",
-                run->folder, options[i].name, value, pod_config_value(train, (pod_opt)i));
+        const char *asked = pod_optim_value(train, (pod_opt)i);
+        if (value && strcmp(value, asked) != 0)
+            return pod_fail(POD_E_INVALID,
+                            "%s: has a run of --%s '%s', found '%s'; take another --out",
+                            run->folder, options[i].name, value, asked);
     }
     return POD_OK;
 }

@@ -71,8 +71,8 @@ void pod_no_effect_warn(const pod_config *c, uint32_t command, pod_log *log)
         const char *value = pod_config_value(c, n->other);
         /* Of a switch that is off, and a text that is absent, the name says all. */
         const bool is_absent = n->given && (other->type == POD_OPTION_BOOL || value[0] == '\0');
-        if (!(n->commands & command) || is_met(c, n) || !is_given(c, n->option) ||
-            pod_config_source(c, n->option) != POD_FROM_COMMAND_LINE)
+        if (!(n->commands & command) || is_met(c, n) ||
+            pod_config_source(c, n->option) != POD_FROM_COMMAND_LINE || !is_given(c, n->option))
             continue;
         pod_log_say(log, POD_LOG_WARNING, "--%s %s has no effect with%s --%s%s%s", option->name,
                     pod_config_value(c, n->option), is_absent ? "out" : "", other->name,

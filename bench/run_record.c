@@ -66,7 +66,7 @@ static void put_settings(const pod_run *r, pod_json *j)
     pod_json_open_object(j, "settings");
     for (int i = 0; i < n; i++)
         if (options[i].commands & POD_CMD_TRAIN && !options[i].only_typed)
-            pod_json_text(j, options[i].name, pod_config_value(r->config, (pod_opt)i));
+            pod_json_text(j, options[i].name, pod_optim_value(r->config, (pod_opt)i));
     pod_json_close(j);
 }
 

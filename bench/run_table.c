@@ -6,6 +6,19 @@
 
 enum { TEXT_BYTES = 160 };
 
+/* "cosine; --momentum 0.9 --weight-decay 1e-4": what else the optimizer reads. */
+static void note_hparams(const pod_run *r, char note[TEXT_BYTES])
+{
+    int n;
+    const pod_option *options = pod_options(&n);
+    size_t used = (size_t)snprintf(note, TEXT_BYTES, "%s;", pod_lr_print(r->setup->lr.kind));
+    for (const pod_optim_default *d = r->setup->optim->own; d->value && used < TEXT_BYTES; d++)
+        if (d->option != POD_OPT_LR)
+            used +=
+                (size_t)snprintf(note + used, TEXT_BYTES - used, " --%s %s",
+                                 options[d->option].name, pod_optim_value(r->config, d->option));
+}
+
 /* Bindings may leave the ranks fewer cores than there are. */
 static void note_shared_cores(const pod_run *r, char note[TEXT_BYTES])
 {
@@ -39,6 +52,8 @@ static void add_circumstances(pod_table *t, const pod_run *r)
     pod_table_quantity(t, "global batch", "samples", s->accumulate > 1 ? note : "", "%" PRId64,
                        s->batch);
     pod_table_quantity(t, "optimizer", "", s->optim->formula, "%s", s->optim->name);
+    note_hparams(r, note);
+    pod_table_quantity(t, "learning rate", "", note, "%g", s->lr.base);
     snprintf(note, sizeof note, "%s; %s",
              s->overlap ? "beside the step" : "each is waited for at once",
              s->shard_update ? "each core updates its part" : "each core updates all weights");

@@ -198,7 +198,8 @@ static pod_status set_option(pod_config *c, int option, pod_source source, const
 {
     setting value = {.source = source};
     if (source != POD_FROM_DEFAULT) POD_TRY(check_not_empty(&options[option], what, text));
-    POD_TRY(parse_value(&options[option], what, text, &value));
+    const bool is_optimizers = source == POD_FROM_DEFAULT && text[0] == '\0';
+    if (!is_optimizers) POD_TRY(parse_value(&options[option], what, text, &value));
     value.text = pod_arena_text(c->arena, "%s", text);
     if (!value.text) return POD_E_NOMEM;
     c->set[option] = value;
@@ -623,7 +624,9 @@ int64_t pod_config_int(const pod_config *c, pod_opt o) { return get(c, o, POD_OP
 
 double pod_config_double(const pod_config *c, pod_opt o)
 {
-    return get(c, o, POD_OPTION_DOUBLE)->real;
+    const setting *found = get(c, o, POD_OPTION_DOUBLE);
+    POD_ASSERT(found->text[0] != '\0', "--%s: its default is the optimizer's", options[o].name);
+    return found->real;
 }
 
 int64_t pod_config_size(const pod_config *c, pod_opt o)

@@ -57,9 +57,10 @@ typedef struct pod_option {
     const char *name;
     char letter; /* 0: none */
     pod_option_type type;
-    const char *unit, *fallback;
-    double min, max;     /* INT, DOUBLE, SIZE */
-    const char *choices; /* "a|b|c": CHOICE */
+    const char *unit;
+    const char *fallback; /* "": none, or the optimizer's */
+    double min, max;      /* INT, DOUBLE, SIZE */
+    const char *choices;  /* "a|b|c": CHOICE */
     const char *group;
     bool only_typed; /* neither environment nor file */
     bool reads_file; /* it may name a file that is read */
@@ -112,7 +113,9 @@ POD_MUST pod_status pod_config_parse(const char *printed, pod_config **out);
 POD_MUST pod_status pod_config_fill(const pod_config *c, const char *settings,
                                     const pod_opt which[], int n, pod_config **out);
 
-/* Typed by options.def: asking for another type is a fault of ours. Texts live as long as c. */
+/* Typed by options.def: asking for another type is a fault of ours, and so is asking for a number
+ * that nobody has set and whose default is the optimizer's (pod_optim_number finds it; the text is
+ * empty). Texts live as long as c. */
 int64_t pod_config_int(const pod_config *c, pod_opt o);
 double pod_config_double(const pod_config *c, pod_opt o);
 int64_t pod_config_size(const pod_config *c, pod_opt o); /* bytes */

@@ -55,7 +55,8 @@ static void print_option(const pod_option *o, FILE *to)
     if (o->only_typed) return;
     fprintf(to, "%*s[", COLUMN, "");
     print_range(o, to);
-    fprintf(to, "default %s; %s]\n", o->fallback[0] ? o->fallback : "none",
+    const char *absent = o->type == POD_OPTION_TEXT ? "none" : "the optimizer's, see below";
+    fprintf(to, "default %s; %s]\n", o->fallback[0] ? o->fallback : absent,
             pod_option_environment(o, environment, sizeof environment));
 }
 

@@ -1,12 +1,13 @@
 #include "runtime/optim/optim.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/optim/rules.h"
 
 static const pod_optim optims[] = {
-#define POD_OPTIM(name, n_states, n_ones, traits, update, formula, source) \
-    {name, formula, source, n_states, n_ones, traits, update},
+#define POD_OPTIM(name, n_states, n_ones, traits, update, formula, source, ...) \
+    {name, formula, source, n_states, n_ones, traits, update, {__VA_ARGS__}},
 #include "runtime/optim/optims.def"
 #undef POD_OPTIM
 };
@@ -24,4 +25,36 @@ const pod_optim *pod_optim_find(const char *name)
     for (int i = 0; i < n; i++)
         if (strcmp(all[i].name, name) == 0) return &all[i];
     return NULL;
+}
+
+static const char *own_default(const pod_optim *optim, pod_opt o)
+{
+    for (const pod_optim_default *d = optim->own; d->value; d++)
+        if (d->option == o) return d->value;
+    return "";
+}
+
+const char *pod_optim_value(const pod_config *c, pod_opt o)
+{
+    const char *value = pod_config_value(c, o);
+    const pod_optim *optim = pod_optim_find(pod_config_text(c, POD_OPT_OPTIMIZER));
+    return value[0] == '\0' && optim ? own_default(optim, o) : value;
+}
+
+double pod_optim_number(const pod_config *c, pod_opt o)
+{
+    return strtod(pod_optim_value(c, o), NULL);
+}
+
+void pod_optim_help(FILE *to)
+{
+    int n;
+    const pod_option *options = pod_options(&n);
+    fprintf(to, "\noptimizers with their defaults\n");
+    for (size_t i = 0; i < sizeof optims / sizeof optims[0]; i++) {
+        fprintf(to, "  %-20s", optims[i].name);
+        for (const pod_optim_default *d = optims[i].own; d->value; d++)
+            fprintf(to, " --%s %s", options[d->option].name, d->value);
+        fprintf(to, "\n%23s%s\n", "", optims[i].formula);
+    }
 }

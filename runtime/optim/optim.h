@@ -3,6 +3,7 @@
 #ifndef MINIPOD_RUNTIME_OPTIM_OPTIM_H
 #define MINIPOD_RUNTIME_OPTIM_OPTIM_H
 
+#include "runtime/core/config.h"
 #include "runtime/graph/graph.h"
 
 typedef struct pod_hparams {
@@ -35,6 +36,13 @@ enum {
     POD_OPTIM_ROOTS = 1 << 6 /* divides by roots that are 0 where all gradients were */
 };
 
+enum { POD_OPTIM_MAX_DEFAULTS = 9 };
+
+typedef struct pod_optim_default {
+    pod_opt option;
+    const char *value; /* NULL behind the last one */
+} pod_optim_default;
+
 typedef struct pod_optim {
     const char *name;    /* "lars" */
     const char *formula; /* one line, for --help and explain */
@@ -42,9 +50,18 @@ typedef struct pod_optim {
     int n_states, n_ones;
     unsigned traits; /* POD_OPTIM_ */
     pod_optim_update_fn *update;
+    pod_optim_default own[POD_OPTIM_MAX_DEFAULTS]; /* of the hyper-parameters that it reads */
 } pod_optim;
 
 const pod_optim *pod_optims(int *n);
 const pod_optim *pod_optim_find(const char *name); /* NULL: there is none */
+
+/* An option as it was set, else the default: that of options.def, or of the optimizer that c names;
+ * "" where it has none. Lives as long as c. */
+const char *pod_optim_value(const pod_config *c, pod_opt o);
+double pod_optim_number(const pod_config *c, pod_opt o); /* of "" 0 */
+
+/* The optimizers with the defaults of their hyper-parameters, for --help. */
+void pod_optim_help(FILE *to);
 
 #endif

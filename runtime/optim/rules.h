@@ -5,7 +5,7 @@
 #include "runtime/ops/ops.h"
 #include "runtime/optim/optim.h"
 
-#define POD_OPTIM(name, n_states, n_ones, traits, update, formula, source) \
+#define POD_OPTIM(name, n_states, n_ones, traits, update, formula, source, ...) \
     pod_optim_update_fn update;
 #include "runtime/optim/optims.def"
 #undef POD_OPTIM

@@ -30,14 +30,14 @@ pod_status pod_setup_mesh(const char *text, int n_ranks, pod_mesh *out)
 static pod_hparams hparams_from(const pod_config *c)
 {
     return (pod_hparams){
-        .momentum = (float)pod_config_double(c, POD_OPT_MOMENTUM),
+        .momentum = (float)pod_optim_number(c, POD_OPT_MOMENTUM),
         .nesterov = pod_config_bool(c, POD_OPT_NESTEROV),
-        .weight_decay = (float)pod_config_double(c, POD_OPT_WEIGHT_DECAY),
-        .trust = (float)pod_config_double(c, POD_OPT_TRUST),
-        .beta1 = (float)pod_config_double(c, POD_OPT_BETA1),
-        .beta2 = (float)pod_config_double(c, POD_OPT_BETA2),
-        .rho = (float)pod_config_double(c, POD_OPT_RHO),
-        .epsilon = (float)pod_config_double(c, POD_OPT_EPSILON),
+        .weight_decay = (float)pod_optim_number(c, POD_OPT_WEIGHT_DECAY),
+        .trust = (float)pod_optim_number(c, POD_OPT_TRUST),
+        .beta1 = (float)pod_optim_number(c, POD_OPT_BETA1),
+        .beta2 = (float)pod_optim_number(c, POD_OPT_BETA2),
+        .rho = (float)pod_optim_number(c, POD_OPT_RHO),
+        .epsilon = (float)pod_optim_number(c, POD_OPT_EPSILON),
     };
 }
 
@@ -62,7 +62,7 @@ static pod_status training_from(const pod_config *c, pod_setup *s)
     POD_TRY(check_optimizer(s));
     const int64_t per = pod_config_int(c, POD_OPT_LR_PER);
     const double scale = per > 0 ? (double)s->batch / (double)per : 1;
-    s->lr = (pod_lr){.base = scale * pod_config_double(c, POD_OPT_LR),
+    s->lr = (pod_lr){.base = scale * pod_optim_number(c, POD_OPT_LR),
                      .end = pod_config_double(c, POD_OPT_END_LR),
                      .power = pod_config_double(c, POD_OPT_POLY_POWER),
                      .decay_rate = pod_config_double(c, POD_OPT_DECAY_RATE)};
@@ -110,7 +110,7 @@ static size_t print_settings(const pod_config *c, char *text, size_t room)
     for (int i = 0; i < n; i++)
         if (options[i].commands & POD_CMD_TRAIN && !options[i].only_typed)
             used += (size_t)snprintf(text ? text + used : NULL, text ? room - used : 0, "%s = %s\n",
-                                     options[i].name, pod_config_value(c, (pod_opt)i));
+                                     options[i].name, pod_optim_value(c, (pod_opt)i));
     return used;
 }
 

@@ -65,7 +65,7 @@ static void defaults_hold(void)
     }
     CU_ASSERT_EQUAL(pod_config_int(c, POD_OPT_BATCH), 256);
     CU_ASSERT_EQUAL(pod_config_size(c, POD_OPT_BUCKET), 4 << 20);
-    CU_ASSERT_EQUAL(pod_config_double(c, POD_OPT_LR), 0.1);
+    CU_ASSERT_EQUAL(pod_config_double(c, POD_OPT_BN_MOMENTUM), 0.9);
     CU_ASSERT_FALSE(pod_config_bool(c, POD_OPT_TRACE));
     CU_ASSERT_STRING_EQUAL(pod_config_text(c, POD_OPT_PRECISION), "bf16");
     CU_ASSERT_STRING_EQUAL(pod_config_text(c, POD_OPT_OUT), "");
@@ -157,7 +157,7 @@ static void precedence(void)
         {POD_OPT_EPOCHS, 4, POD_FROM_FILE},
         {POD_OPT_MOMENTUM, 0.2, POD_FROM_ENVIRONMENT},
         {POD_OPT_BATCH, 32, POD_FROM_COMMAND_LINE},
-        {POD_OPT_TRUST, 0.001, POD_FROM_DEFAULT},
+        {POD_OPT_POLY_POWER, 2, POD_FROM_DEFAULT},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         double got = strtod(pod_config_value(c, rows[i].option), NULL);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "kernels/base/cpu.h"
+#include "kernels/base/parse.h"
 #include "runtime/core/config.h"
 #include "runtime/ops/ops.h"
 #include "runtime/optim/lr.h"
@@ -304,6 +305,70 @@ static void options_name_the_tables(void)
     CU_ASSERT_STRING_EQUAL(options[POD_OPT_LR_SCHEDULE].choices, names);
 }
 
+static bool has_default(const pod_optim *optim, pod_opt o)
+{
+    for (const pod_optim_default *d = optim->own; d->value; d++)
+        if (d->option == o) return true;
+    return false;
+}
+
+/* An optimizer has defaults for what it reads, and for nothing else, in the range of the option. */
+static void defaults_are_of_what_is_read(void)
+{
+    static const struct {
+        pod_opt option;
+        unsigned trait; /* 0: read by all */
+    } reads[] = {{POD_OPT_LR, 0},
+                 {POD_OPT_WEIGHT_DECAY, 0},
+                 {POD_OPT_MOMENTUM, POD_OPTIM_MOMENTUM},
+                 {POD_OPT_TRUST, POD_OPTIM_TRUST},
+                 {POD_OPT_BETA1, POD_OPTIM_BETAS},
+                 {POD_OPT_BETA2, POD_OPTIM_BETAS},
+                 {POD_OPT_RHO, POD_OPTIM_RHO},
+                 {POD_OPT_EPSILON, POD_OPTIM_EPSILON}};
+    int n, n_options;
+    const pod_optim *all = pod_optims(&n);
+    const pod_option *options = pod_options(&n_options);
+    for (int o = 0; o < n; o++) {
+        for (size_t i = 0; i < sizeof reads / sizeof reads[0]; i++)
+            POD_CHECK(has_default(&all[o], reads[i].option) ==
+                          (!reads[i].trait || all[o].traits & reads[i].trait),
+                      "%s and --%s", all[o].name, options[reads[i].option].name);
+        for (const pod_optim_default *d = all[o].own; d->value; d++) {
+            double x;
+            const pod_option *option = &options[d->option];
+            POD_CHECK_OK(pod_parse_double(all[o].name, d->value, option->min, option->max, &x));
+            POD_CHECK(option->fallback[0] == '\0', "--%s has two defaults", option->name);
+        }
+    }
+    for (int i = 0; i < n_options; i++) /* what has no default is some optimizer's */
+        if (options[i].type != POD_OPTION_TEXT && options[i].fallback[0] == '\0') {
+            bool is_read = false;
+            for (int o = 0; o < n; o++) is_read |= has_default(&all[o], (pod_opt)i);
+            POD_CHECK(is_read, "nobody has a default for --%s", options[i].name);
+        }
+}
+
+static void a_value_is_found(void)
+{
+    static const pod_command_form train = {.name = "train", .bit = POD_CMD_TRAIN, .args = ""};
+    char optimizer[] = "--optimizer=adamw", epsilon[] = "--epsilon=0.5";
+    char *environment[] = {NULL}, *argv[] = {optimizer, epsilon};
+    pod_config *c, *again;
+    POD_CHECK_OK(pod_config_from_args(&train, 2, argv, environment, &c));
+    POD_CHECK_OK(pod_config_parse(pod_config_print(c), &again));
+    const pod_config *const both[] = {c, again};
+    for (int i = 0; i < 2; i++) {
+        CU_ASSERT_STRING_EQUAL(pod_optim_value(both[i], POD_OPT_LR), "1e-3");
+        CU_ASSERT_EQUAL(pod_optim_number(both[i], POD_OPT_LR), 1e-3);
+        CU_ASSERT_EQUAL(pod_optim_number(both[i], POD_OPT_EPSILON), 0.5);
+        CU_ASSERT_STRING_EQUAL(pod_optim_value(both[i], POD_OPT_TRUST), "");
+        CU_ASSERT_STRING_EQUAL(pod_optim_value(both[i], POD_OPT_BATCH), "256");
+    }
+    pod_config_destroy(c);
+    pod_config_destroy(again);
+}
+
 /* Every weight with a gradient is assigned, in the order of the gradients, by nodes of UPDATE. */
 static void readiness_orders_the_updates(void)
 {
@@ -509,6 +574,8 @@ static void read_what_the_table_says(void)
 
 static CU_TestInfo tests[] = {
     {"options_name_the_tables", options_name_the_tables},
+    {"defaults_are_of_what_is_read", defaults_are_of_what_is_read},
+    {"a_value_is_found", a_value_is_found},
     {"states_are_variables", states_are_variables},
     {"readiness_orders_the_updates", readiness_orders_the_updates},
     {"follow_their_formulas", follow_their_formulas},
