@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bench/command.h"
+#include "bench/config_share.h"
 #include "bench/launch_goodput.h"
 #include "bench/launch_log.h"
 #include "bench/launch_next.h"
@@ -89,28 +90,15 @@ static const pod_command_form *find_command(const char *name)
     return NULL;
 }
 
-static pod_status take_args(launch *l)
-{
-    const pod_config *c = l->call->config;
-    l->n_args = pod_config_n_args(c);
-    if (l->n_args == 0)
-        return pod_fail(POD_E_INVALID,
-                        "which command? like minipod launch -n 4 -- train --model mlp --out run");
-    l->args = POD_ARENA_NEW(l->arena, char *, l->n_args);
-    if (!l->args) return POD_E_NOMEM;
-    for (int i = 0; i < l->n_args; i++) {
-        l->args[i] = pod_arena_text(l->arena, "%s", pod_config_arg(c, i));
-        if (!l->args[i]) return POD_E_NOMEM;
-    }
-    return POD_OK;
-}
-
 /* Its options are read here as its ranks will read them: what is wrong is said once, before anything
  * is started. */
 static pod_status read_command(launch *l)
 {
     extern char **environ;
-    POD_TRY(take_args(l));
+    if (pod_config_n_args(l->call->config) == 0)
+        return pod_fail(POD_E_INVALID,
+                        "which command? like minipod launch -n 4 -- train --model mlp --out run");
+    POD_TRY(pod_config_command_words(l->call->config, l->arena, &l->args, &l->n_args));
     const pod_command_form *form = find_command(l->args[0]);
     if (!form) return fail_command(l->args[0]);
     POD_TRY(pod_config_from_args(form, l->n_args - 1, l->args + 1, environ, &l->config));

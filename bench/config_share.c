@@ -23,3 +23,23 @@ pod_status pod_config_share(pod_comm *comm, pod_status mine, pod_config **config
     free(text);
     return s;
 }
+
+pod_status pod_config_command_words(const pod_config *c, pod_arena *arena, char ***out, int *n)
+{
+    const bool typed = pod_config_source(c, POD_OPT_CONF) == POD_FROM_COMMAND_LINE;
+    const int n_args = pod_config_n_args(c), n_files = typed ? pod_config_n_files(c) : 0;
+    char **words = POD_ARENA_NEW(arena, char *, n_args + 2 * n_files + 1);
+    int k = 0;
+    if (!words) return POD_E_NOMEM;
+    words[k++] = pod_arena_text(arena, "%s", pod_config_arg(c, 0));
+    for (int i = 0; i < n_files; i++) {
+        words[k++] = pod_arena_text(arena, "--conf");
+        words[k++] = pod_arena_text(arena, "%s", pod_config_file(c, i));
+    }
+    for (int i = 1; i < n_args; i++) words[k++] = pod_arena_text(arena, "%s", pod_config_arg(c, i));
+    for (int i = 0; i < k; i++)
+        if (!words[i]) return POD_E_NOMEM;
+    *out = words;
+    *n = k;
+    return POD_OK;
+}

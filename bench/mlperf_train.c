@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "bench/command.h"
+#include "bench/config_share.h"
 #include "bench/launch_run.h"
 #include "bench/mlperf.h"
 #include "runtime/core/file.h"
@@ -32,7 +33,7 @@ static pod_status check_train(const pod_config *c)
 
 /* train, or launch -- train: read here as it will be read there, so that what is wrong is said
  * before anything runs. */
-static pod_status read_command(int n, char *const words[], pod_config **train)
+static pod_status read_command(pod_arena *a, int n, char *const words[], pod_config **train)
 {
     extern char **environ;
     pod_config *c;
@@ -44,9 +45,13 @@ static pod_status read_command(int n, char *const words[], pod_config **train)
                         n > 0 ? words[0] : "");
     POD_TRY(pod_config_from_args(form, n - 1, words + 1, environ, &c));
     if (form->bit == POD_CMD_LAUNCH) {
-        const int n_args = pod_config_n_args(c);
+        char **inner = NULL;
+        int n_inner = pod_config_n_args(c);
+        const pod_status s =
+            n_inner > 0 ? pod_config_command_words(c, a, &inner, &n_inner) : POD_OK;
         pod_config_destroy(c);
-        return read_command(n_args, words + n - n_args, train);
+        POD_TRY(s);
+        return read_command(a, n_inner, inner, train);
     }
     const pod_status s = check_train(c);
     if (s == POD_OK)
@@ -56,19 +61,18 @@ static pod_status read_command(int n, char *const words[], pod_config **train)
     return s;
 }
 
-static pod_status make_argv(const pod_config *c, pod_arena *a, char ***out)
+/* This program and the words, with room for ours. */
+static pod_status make_argv(char *const words[], int n, pod_arena *a, char ***out)
 {
-    const int n = pod_config_n_args(c);
     char self[POD_PATH_BYTES];
     char **argv = POD_ARENA_NEW(a, char *, n + OURS + 1);
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length <= 0) return pod_fail(POD_E_IO, "/proc/self/exe: this program cannot be found");
     self[length] = '\0';
     if (!argv) return POD_E_NOMEM;
-    for (int i = 0; i <= n; i++) {
-        argv[i] = pod_arena_text(a, "%s", i == 0 ? self : pod_config_arg(c, i - 1));
-        if (!argv[i]) return POD_E_NOMEM;
-    }
+    argv[0] = pod_arena_text(a, "%s", self);
+    if (!argv[0]) return POD_E_NOMEM;
+    memcpy(argv + 1, words, (size_t)n * sizeof *words);
     *out = argv;
     return POD_OK;
 }
@@ -179,16 +183,17 @@ pod_status pod_mlperf_train(const pod_config *c, pod_log *log, const pod_clock *
     const char *out = pod_config_text(c, POD_OPT_OUT);
     repeat t = {.log = log,
                 .arena = a,
-                .n_words = pod_config_n_args(c),
                 .folder = POD_ARENA_NEW(a, const char *, n),
                 .first_seed = pod_config_int(c, POD_OPT_SEED)};
     pod_config *train;
+    char **words;
     if (!t.folder) return POD_E_NOMEM;
     if (n < POD_SCORE_LEAST_RUNS)
         pod_log_say(log, POD_LOG_WARNING, "runs: a score wants at least %d, found %d",
                     POD_SCORE_LEAST_RUNS, n);
-    POD_TRY(make_argv(c, a, &t.argv));
-    POD_TRY(read_command(t.n_words, t.argv + 1, &train));
+    POD_TRY(pod_config_command_words(c, a, &words, &t.n_words));
+    POD_TRY(make_argv(words, t.n_words, a, &t.argv));
+    POD_TRY(read_command(a, t.n_words, t.argv + 1, &train));
     pod_status s = find_done(&t, train, out, n, run);
     pod_config_destroy(train);
     if (s == POD_OK) s = pod_dir_make(out);

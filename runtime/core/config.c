@@ -409,6 +409,15 @@ static int find_environment(const char *name, size_t length)
     return -1;
 }
 
+/* As an env-file of a container leaves it, where no shell has taken the quotes away. */
+static pod_status check_not_quoted(const char *what, const char *text)
+{
+    const size_t n = strlen(text);
+    if (n < 2 || (text[0] != '"' && text[0] != '\'') || text[n - 1] != text[0]) return POD_OK;
+    return pod_fail(POD_E_INVALID, "%s: the quotes of %s are part of its value: leave them out",
+                    what, text);
+}
+
 static pod_status read_environment(pod_config *c, char *const environment[])
 {
     for (int i = 0; environment[i]; i++) {
@@ -421,6 +430,7 @@ static pod_status read_environment(pod_config *c, char *const environment[])
         } else if (entry[length] == '=' && (options[found].commands & c->command)) {
             char what[MAX_NAME_BYTES];
             pod_option_environment(&options[found], what, sizeof what);
+            POD_TRY(check_not_quoted(what, entry + length + 1));
             POD_TRY(set_option(c, found, POD_FROM_ENVIRONMENT, what, entry + length + 1));
         }
     }

@@ -16,10 +16,50 @@ typedef struct reading {
     void *ctx;
 } reading;
 
-/* inih starts a comment at a ';' behind a blank, but not at one right behind the '='. */
-static const char *without_comment(const char *value)
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+static bool is_comment(char c) { return c == '#' || c == ';'; }
+
+/* Cuts off a comment and the blanks before it; inih has cut one that begins with " ;". */
+static void cut_comment(char *value)
 {
-    return value && value[0] != ';' ? value : "";
+    size_t n = 0;
+    while (value[n] != '\0' && !(is_comment(value[n]) && (n == 0 || is_blank(value[n - 1])))) n++;
+    while (n > 0 && is_blank(value[n - 1])) n--;
+    value[n] = '\0';
+}
+
+/* What stands between quotes, or NULL where they do not close or something follows them. */
+static char *unquote(char *value)
+{
+    char *end = strchr(value + 1, value[0]);
+    if (!end) return NULL;
+    char *behind = end + 1;
+    while (is_blank(*behind)) behind++;
+    if (*behind != '\0' && (behind == end + 1 || !is_comment(*behind))) return NULL;
+    *end = '\0';
+    return value + 1;
+}
+
+/* The quotes of a word processor, U+2018 to U+201F, are no quotes here, and surely no value. */
+static bool begins_with_printed_quote(const char *value)
+{
+    return strncmp(value, "\xe2\x80", 2) == 0 && (unsigned char)value[2] >= 0x98 &&
+           (unsigned char)value[2] <= 0x9f;
+}
+
+static pod_status clean_value(const char *place, const char *key, char *value, const char **out)
+{
+    const bool is_quoted = value[0] == '"' || value[0] == '\'';
+    *out = value;
+    if (is_quoted) *out = unquote(value);
+    if (!*out || begins_with_printed_quote(value))
+        return pod_fail(POD_E_FORMAT,
+                        "%s: %s: the value begins with a quote, found %s; it stands without quotes,"
+                        " or whole between two of \" or of '",
+                        place, key, value);
+    if (!is_quoted) cut_comment(value);
+    return POD_OK;
 }
 
 /* inih's line source; NULL ends the file. It is ours in order to count lines, to refuse what inih
@@ -58,9 +98,12 @@ static int hand_on(void *user, const char *section, const char *key, const char 
 {
     reading *r = user;
     if (r->status != POD_OK) return 0;
-    char place[512];
+    char place[512], copy[INI_MAX_LINE];
+    const char *clean;
     snprintf(place, sizeof place, "%s:%d", r->path, r->line);
-    r->status = r->fn(r->ctx, place, section, key, without_comment(value));
+    snprintf(copy, sizeof copy, "%s", value ? value : "");
+    r->status = clean_value(place, key, copy, &clean);
+    if (r->status == POD_OK) r->status = r->fn(r->ctx, place, section, key, clean);
     return r->status == POD_OK;
 }
 

@@ -1,7 +1,9 @@
 /* Files of `key = value` lines, read with inih.
  *
- * Blank lines and lines that begin with # or ; are comments; so is what follows " ;" behind a
- * value. Blanks before a key mean nothing (inih alone would take such a line for a continuation).
+ * Blank lines and lines that begin with # or ; are comments; so is what follows " #" or " ;" behind a
+ * value, and a value that begins with one of them is empty. A value in quotes, "..." or '...', is
+ * what stands between them, a # included; a ; behind a blank ends it there, too, and is refused.
+ * Blanks before a key mean nothing (inih alone would take such a line for a continuation).
  * A line must fit into inih's buffer; control characters are refused. */
 #ifndef MINIPOD_RUNTIME_CORE_INI_H
 #define MINIPOD_RUNTIME_CORE_INI_H

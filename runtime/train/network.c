@@ -1,6 +1,7 @@
 #include "runtime/train/network.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "collectives/algo/rules.h"
 #include "kernels/base/assert.h"
@@ -84,6 +85,63 @@ pod_status pod_network_compile(const pod_network *net, const pod_setup *s,
         status = pod_compile(g, s->batch, &args, arena, out);
     }
     pod_arena_destroy(for_graph);
+    return status;
+}
+
+/* Of the layer whose statistics come from the fewest values, of a graph of the whole batch. */
+typedef struct fewest {
+    const char *label;
+    int64_t n_values, rows, columns;
+} fewest;
+
+static fewest find_fewest(const pod_graph *g, const pod_setup *s)
+{
+    fewest f = {.n_values = INT64_MAX};
+    for (int32_t i = 0; i < pod_graph_n_nodes(g); i++) {
+        const pod_node *n = pod_graph_node(g, i);
+        if (strcmp(n->op->name, "bn_sums") != 0) continue;
+        const pod_shape *x = &pod_graph_type(g, n->in[0])->shape;
+        const int64_t rows = x->n_dims == 4 ? x->dim[1] : 1,
+                      columns = x->n_dims == 4 ? x->dim[2] : 1;
+        const int64_t samples = s->batch / pod_mesh_size(&s->mesh) / s->accumulate *
+                                pod_group_size(&s->mesh, &s->bn_group);
+        if (samples * rows * columns < f.n_values)
+            f = (fewest){n->label, samples * rows * columns, rows, columns};
+    }
+    return f;
+}
+
+static const char *print_fewest(const fewest *f, const pod_setup *s, pod_arena *arena)
+{
+    char mesh[POD_MESH_TEXT_BYTES];
+    const int64_t samples = f->n_values / (f->rows * f->columns);
+    return pod_arena_text(
+        arena,
+        "batch norm of '%s' has %" PRId64 " value%s of a channel to normalize over: %" PRId64
+        " sample%s of %" PRId64 "x%" PRId64 ", by --batch %" PRId64
+        ", mesh %s, --accumulate %d, --bn-group %d; a larger batch, group or --image-size, or"
+        " fewer micro-steps give it more",
+        f->label, f->n_values, f->n_values == 1 ? "" : "s", samples, samples == 1 ? "" : "s",
+        f->rows, f->columns, s->batch, pod_mesh_print(&s->mesh, mesh, sizeof mesh), s->accumulate,
+        pod_group_size(&s->mesh, &s->bn_group));
+}
+
+pod_status pod_network_check_norms(const pod_network *net, const pod_setup *s,
+                                   const pod_dataset_info *data, pod_arena *arena,
+                                   const char **warning)
+{
+    pod_arena *for_graph;
+    pod_graph *g;
+    const char *text = NULL;
+    POD_TRY(pod_arena_create(NULL, &for_graph));
+    pod_status status = pod_network_graph(net, s, data, true, for_graph, &g);
+    if (status == POD_OK) {
+        const fewest f = find_fewest(g, s);
+        if (f.n_values < POD_FEW_NORM_VALUES) text = print_fewest(&f, s, arena);
+        if (f.n_values == 1) status = pod_fail(POD_E_INVALID, "%s", text ? text : f.label);
+    }
+    pod_arena_destroy(for_graph);
+    if (status == POD_OK) *warning = text;
     return status;
 }
 

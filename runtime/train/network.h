@@ -36,6 +36,14 @@ POD_MUST pod_status pod_network_compile(const pod_network *net, const pod_setup 
                                         const pod_target *target, pod_arena *arena,
                                         const pod_program **out);
 
+/* Whether batch norm has samples to normalize over. E_INVALID, naming the layer, where training would
+ * take each statistic from a single value, which leaves zeros behind; *warning, in the arena, where
+ * it would take it from fewer than POD_FEW_NORM_VALUES, else NULL. */
+enum { POD_FEW_NORM_VALUES = 8 };
+POD_MUST pod_status pod_network_check_norms(const pod_network *net, const pod_setup *s,
+                                            const pod_dataset_info *data, pod_arena *arena,
+                                            const char **warning);
+
 /* A line on the largest collective of the program that goes by what --algo does not say, in the
  * arena; NULL where there is none. */
 const char *pod_network_algo_missed(const pod_setup *s, const pod_program *p, pod_arena *arena);

@@ -45,6 +45,9 @@ static pod_status compile_programs(pod__trainer *t)
     r->data_name = pod_arena_text(r->arena, "%s", t->data->info.name);
     if (!r->data_name) return POD_E_NOMEM;
     const pod_dataset_info seen = pod_setup_seen(a->setup, &t->data->info);
+    const char *few;
+    POD_TRY(pod_network_check_norms(a->network, a->setup, &seen, r->arena, &few));
+    if (few) pod_log_say(a->log, POD_LOG_WARNING, "%s", few);
     POD_TRY(
         pod_network_compile(a->network, a->setup, &seen, true, a->target, r->arena, &r->program));
     const pod_setup eval = pod_setup_evaluation(a->setup, seen.n_samples[POD_SPLIT_TEST]);

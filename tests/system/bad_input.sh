@@ -118,6 +118,9 @@ both "'$(head -c 30 <<<"$long")" train "$long"
 both '--xxxxx.*: there is no such option' train "--$long"
 both "'sgdd' is none of sgd|lars" train --optimizer sgdd
 both "'f16' is none of bf16|bf16-conv|f32" train --precision f16
+alone "'stage[0-9a-z/]*' has 1 value of a channel to normalize over: 1 sample of 1x1, by --batch 24, mesh 1x1, --accumulate 24" \
+    train --model resnet8 --data $size --image-size 4 --batch 24 --accumulate 24
+queue 3 "has 1 value of a channel" train --model resnet8 --data $size --image-size 4 --batch 3
 both "'nan' is not a finite number" train --lr nan
 both "'inf' is not a finite number" train --target inf
 both '1e999.* is not a finite number' train --lr 1e999

@@ -271,6 +271,8 @@ grep -q -e '--attempt 1$' calls || fail "MINIPOD_OUT is not seen"
 echo 'out = run' >out.conf
 launch 0 '0' "${fast[@]}" -- train --model mlp --conf out.conf
 grep -q -e '--attempt 1$' calls || fail "out of a file is not seen"
+launch 0 '0' "${fast[@]}" --conf out.conf -- train --model mlp # launch's own file has options of train, too
+grep -q -e ' train --conf out.conf --model mlp --attempt 1$' calls || fail "launch --conf does not reach train: $(cat calls)"
 
 # ---- hangs -----------------------------------------------------------------------------------
 

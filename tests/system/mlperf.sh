@@ -128,6 +128,9 @@ says 2 'out: want a folder for the runs' -- launch -n 2 -- "${train[@]}" --targe
 says 2 'which runs?'
 says 2 'runs: is how many are trained' --runs 3 five/run-0
 says 2 'target: train has none' --out none -- train --model mlp
+printf 'target = 0.8\nmodel = nonet\n' >mine.conf # reaches train through launch
+says 2 'nonet' --conf mine.conf --out none -- launch -n 1 --restarts 0 -- train
+rm -rf none
 says 2 "seed: cannot be train's" --out none -- launch -n 2 -- train --seed 3 --target 0.8
 says 2 "repeats train, or launch -- train, found 'eval'" --out none -- eval --resume five/run-0
 says 2 "--btch: there is no such option" --out none -- train --btch 3 --target 0.8

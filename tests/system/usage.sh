@@ -110,6 +110,8 @@ MINIPOD_PURPOSE=3 expect 0 'warning: MINIPOD_PURPOSE in the environment means no
 small=(train --model mlp --data made.h5 --batch 10 --steps 1 --quiet)
 expect 0 '^minipod: warning: --keep 3 has no effect without --out$' "${small[@]}" --keep 3
 expect 0 '^minipod: warning: --trust 0.1 has no effect with --optimizer sgd$' "${small[@]}" --trust 0.1
+expect 0 '^minipod: warning: batch norm of .stage.* has 4 values of a channel to normalize over: 4 samples of 1x1, ' \
+    train --model resnet8 --data made.h5 --image-size 4 --batch 4 --steps 1 --quiet
 printf 'keep = 3\ntrust = 0.1\n' >uses.conf
 MINIPOD_RHO=0.5 expect 0 '' "${small[@]}" --conf uses.conf
 [ ! -s err ] || { echo "not typed: $(cat err)"; failed=1; }

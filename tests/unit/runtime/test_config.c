@@ -170,6 +170,37 @@ static void precedence(void)
     pod_config_destroy(c);
 }
 
+/* Comments and quotes are never part of a value. */
+static void values_of_a_file(void)
+{
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        {"out = r1 # my first run\n", "r1"},
+        {"out = r1\t#my first run\n", "r1"},
+        {"out = r1 ; my first run\n", "r1"},
+        {"out = r#1;2\n", "r#1;2"},
+        {"out = \"r2\"\n", "r2"},
+        {"out = 'r 2' # second\n", "r 2"},
+        {"out = \"r # 2\"\n", "r # 2"},
+        {"out = it's \"r\"\n", "it's \"r\""},
+        {"\xef\xbb\xbfout = r3\r\n", "r3"},
+        {"out: r4", "r4"},
+        {"\t out\t=\tr5 \t", "r5"},
+        {"# x = 1\n; y\n\n  out=r6", "r6"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char line[600];
+        snprintf(line, sizeof line, "--conf %s", write_file("values.conf", rows[i].text));
+        pod_config *c = NULL;
+        POD_CHECK_OK(parse(&train, line, "", &c));
+        if (!c) continue;
+        POD_CHECK(strcmp(pod_config_text(c, POD_OPT_OUT), rows[i].want) == 0, "row %zu: '%s'", i,
+                  pod_config_text(c, POD_OPT_OUT));
+        pod_config_destroy(c);
+    }
+}
+
 static void file_of_the_environment(void)
 {
     char environment[600];
@@ -195,6 +226,7 @@ static void bad_lines(void)
     static const struct {
         const char *line, *environment, *part;
     } rows[] = {
+        {"", "MINIPOD_OUT=\"r2\"", "MINIPOD_OUT: the quotes of \"r2\" are part"},
         {"--bacth 3", "", "--bacth: there is no such option; did you mean batch?"},
         {"--zzzzzzzz", "", "--zzzzzzzz: there is no such option"},
         {"-x", "", "-x: there is no such option"},
@@ -260,6 +292,15 @@ static void bad_files(void)
         {"lr =\n", "'' is not a finite number"},
         {"lr = 1\n  2\n", "bad.conf:2: neither"},
         {long_line, "bad.conf:1: the line is longer than"},
+        {"out = # nothing\n", "bad.conf:1: out: the value is empty"},
+        {"out = \"\"\n", "bad.conf:1: out: the value is empty"},
+        {"out = \"r2\n", "bad.conf:1: out: the value begins with a quote, found \"r2"},
+        {"out = 'r2' r3\n", "bad.conf:1: out: the value begins with a quote"},
+        {"out = \"r2 ; x\"\n", "bad.conf:1: out: the value begins with a quote"},
+        {"lr = \xe2\x80\x9c"
+         "1\xe2\x80\x9d\n",
+         "bad.conf:1: lr: the value begins with a quote"},
+        {"lr = 0.1 0.2 # two\n", "bad.conf:1: lr: '0.1 0.2' is not a finite number"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char line[600];
@@ -422,6 +463,7 @@ static CU_TestInfo tests[] = {
     {"joined values", joined_values},
     {"precedence", precedence},
     {"file of the environment", file_of_the_environment},
+    {"values of a file", values_of_a_file},
     {"bad lines", bad_lines},
     {"bad files", bad_files},
     {"strange environment warns", strange_environment_warns},
