@@ -9,6 +9,7 @@
 #include "bench/result_files.h"
 #include "runtime/data/checkpoint.h"
 #include "runtime/data/glyphs.h"
+#include "runtime/optim/optim.h"
 
 static const pod_option *option_of(pod_opt o)
 {
@@ -46,7 +47,7 @@ const char *pod_as_trained_print(const pod_config *c, pod_arena *a)
     for (int i = 0; i < POD_N_OPTS && text; i++) {
         const char *value = pod_config_value(c, (pod_opt)i);
         if (pod_config_source(c, (pod_opt)i) == POD_FROM_CHECKPOINT &&
-            strcmp(value, option_of((pod_opt)i)->fallback) != 0)
+            strcmp(value, pod_optim_default_of(c, (pod_opt)i)) != 0)
             text = pod_arena_text(a, "%s --%s %s", text, option_of((pod_opt)i)->name, value);
     }
     return text ? text : "";

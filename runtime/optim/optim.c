@@ -27,18 +27,19 @@ const pod_optim *pod_optim_find(const char *name)
     return NULL;
 }
 
-static const char *own_default(const pod_optim *optim, pod_opt o)
+const char *pod_optim_default_of(const pod_config *c, pod_opt o)
 {
-    for (const pod_optim_default *d = optim->own; d->value; d++)
+    int n;
+    const pod_option *options = pod_options(&n);
+    const pod_optim *optim = pod_optim_find(pod_config_text(c, POD_OPT_OPTIMIZER));
+    for (const pod_optim_default *d = optim ? optim->own : NULL; d && d->value; d++)
         if (d->option == o) return d->value;
-    return "";
+    return options[o].fallback;
 }
 
 const char *pod_optim_value(const pod_config *c, pod_opt o)
 {
-    const char *value = pod_config_value(c, o);
-    const pod_optim *optim = pod_optim_find(pod_config_text(c, POD_OPT_OPTIMIZER));
-    return value[0] == '\0' && optim ? own_default(optim, o) : value;
+    return pod_config_is_set(c, o) ? pod_config_value(c, o) : pod_optim_default_of(c, o);
 }
 
 double pod_optim_number(const pod_config *c, pod_opt o)

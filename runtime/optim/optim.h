@@ -56,8 +56,10 @@ typedef struct pod_optim {
 const pod_optim *pod_optims(int *n);
 const pod_optim *pod_optim_find(const char *name); /* NULL: there is none */
 
-/* An option as it was set, else the default: that of options.def, or of the optimizer that c names;
- * "" where it has none. Lives as long as c. */
+/* The default of an option: that of options.def, or of the optimizer that c names; "" where it has
+ * none. */
+const char *pod_optim_default_of(const pod_config *c, pod_opt o);
+/* An option as it was set, else its default. Lives as long as c. */
 const char *pod_optim_value(const pod_config *c, pod_opt o);
 double pod_optim_number(const pod_config *c, pod_opt o); /* of "" 0 */
 
