@@ -1,10 +1,12 @@
 /* minipod train: a model, on data, on the mesh of ranks that mpirun started, to a target. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "bench/as_trained.h"
 #include "bench/models.h"
+#include "bench/other_launcher.h"
 #include "bench/run.h"
 #include "bench/run_trace.h"
 #include "bench/target.h"
@@ -40,6 +42,16 @@ static const char *file_in(job *j, const char *name)
 
 /* ---- before ---- */
 
+/* Perhaps by this run's own others, which do not know of it. */
+static pod_status fail_taken(const job *j, pod_status status)
+{
+    char text[128];
+    const bool is_one = pod_comm_size(j->call->comm) == 1;
+    if (is_one && pod_other_launcher(getenv, text, sizeof text))
+        return pod_fail(status, "out: another run is writing in %s; %s", j->out, text);
+    return pod_fail(status, "out: another run is writing in %s", j->out);
+}
+
 /* Who holds the log has the folder: until then nothing in it is touched. */
 static pod_status open_own_outputs(job *j)
 {
@@ -50,8 +62,7 @@ static pod_status open_own_outputs(job *j)
     if (!checkpoint || !path) return POD_E_NOMEM;
     POD_TRY(pod_dir_make(j->out));
     const pod_status status = pod_mllog_open(path, 0, &j->call->clock, &j->mllog);
-    if (status != POD_OK && pod_file_is_taken(path))
-        return pod_fail(status, "out: another run is writing in %s", j->out);
+    if (status != POD_OK && pod_file_is_taken(path)) return fail_taken(j, status);
     POD_TRY(status);
     j->has_made_checkpoint = access(checkpoint, F_OK) != 0;
     return pod_dir_make(checkpoint);

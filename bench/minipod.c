@@ -15,6 +15,7 @@
 #include "bench/job_keys.h"
 #include "bench/kernels_problem.h"
 #include "bench/no_effect.h"
+#include "bench/other_launcher.h"
 #include "bench/result_files.h"
 #include "collectives/algo/algo.h"
 #include "collectives/exec/stop.h"
@@ -202,6 +203,13 @@ static void warn_of_blas(uint32_t bit, pod_log *log)
                 lacks & POD_CPU_AVX512 ? "SkylakeX" : "Haswell");
 }
 
+static void warn_of_launcher(const pod_comm *comm, pod_log *log)
+{
+    char text[128];
+    if (comm && pod_comm_size(comm) == 1 && pod_other_launcher(getenv, text, sizeof text))
+        pod_log_say(log, POD_LOG_WARNING, "%s", text);
+}
+
 static pod_status run_with(const command *c, const pod_config *config, pod_comm *comm,
                            const pod_clock *clock, int *exit_code)
 {
@@ -213,6 +221,7 @@ static pod_status run_with(const command *c, const pod_config *config, pod_comm 
     log.command = c->form.name;
     for (int i = 0; i < pod_config_n_warnings(config); i++)
         pod_log_say(&log, POD_LOG_WARNING, "%s", pod_config_warning(config, i));
+    warn_of_launcher(comm, &log);
     warn_of_blas(c->form.bit, &log);
     if (!*pod_config_text(config, POD_OPT_RESUME)) /* else settings of a checkpoint are missing */
         pod_no_effect_warn(config, c->form.bit, &log);

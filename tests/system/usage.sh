@@ -49,6 +49,8 @@ expect 0 '^  runtime  *how much of the time' goodput --help
 expect 0 '^  conv  *NxHxWxC:RxSxK' kernels --help
 expect 0 ' --on host  *starts mpirun itself$' scale --help
 expect 0 'the last step stands a little above' train --help
+PMI_SIZE=4 PMI_RANK=1 expect 0 "^minipod: warning: 1 rank, but PMI_SIZE says 4: was it started with this MPI's mpirun?\$" \
+    train --model mlp --steps 1
 printf 'quiet = on\nspeed = 3\n' >bad.conf
 expect 2 'bad.conf:2: speed: there is no such option' calibrate --conf bad.conf
 expect 2 "unexpected argument 'fast'" calibrate fast

@@ -1,0 +1,61 @@
+/* Which environments are those of one of several programs that a launcher started. */
+#include <string.h>
+
+#include "bench/other_launcher.h"
+#include "tests/harness/harness.h"
+
+static const char *env; /* "NAME=value NAME=value " */
+
+static char *find(const char *name)
+{
+    static char value[64];
+    char key[64];
+    snprintf(key, sizeof key, "%s=", name);
+    for (const char *at = env; *at; at += strcspn(at, " ") + 1)
+        if (strncmp(at, key, strlen(key)) == 0) {
+            snprintf(value, sizeof value, "%.*s", (int)strcspn(at, " ") - (int)strlen(key),
+                     at + strlen(key));
+            return value;
+        }
+    return NULL;
+}
+
+static void launchers(void)
+{
+    static const struct {
+        const char *env, *want; /* NULL: nothing is said */
+    } cases[] = {
+        {"SLURM_NTASKS=4 SLURM_PROCID=1 PMI_SIZE=4 PMI_RANK=1 ", "SLURM_NTASKS says 4"},
+        {"SLURM_NTASKS=4 SLURM_PROCID=0 PMI_SIZE=4 PMI_RANK=0 ", "PMI_SIZE says 4"},
+        {"SLURM_NTASKS=4 SLURM_PROCID=0 SLURM_STEP_ID=2 ", "SLURM_NTASKS says 4"},
+        {"SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=0 ", "SLURM_STEP_NUM_TASKS says 3"},
+        {"OMPI_COMM_WORLD_SIZE=2 ", "OMPI_COMM_WORLD_SIZE says 2"},
+        {"MPI_LOCALNRANKS=8 ", "MPI_LOCALNRANKS says 8"},
+        {"PMIX_RANK=3 ", "PMIX_RANK says 3"},
+        {"", NULL},
+        {"SLURM_NTASKS=4 ", NULL},                                         /* salloc */
+        {"SLURM_NTASKS=4 SLURM_PROCID=0 ", NULL},                          /* sbatch */
+        {"SLURM_NTASKS=4 SLURM_PROCID=0 SLURM_STEP_ID=4294967291 ", NULL}, /* likewise */
+        {"SLURM_NTASKS=4 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 SLURM_STEP_ID=4294967290 ", NULL},
+        {"SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=2 OMPI_COMM_WORLD_SIZE=1 ", NULL}, /* mpirun -n 1 */
+        {"PMI_SIZE=1 PMI_RANK=0 PMIX_RANK=0 ", NULL},
+        {"PMI_SIZE=many ", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[128] = "";
+        env = cases[i].env;
+        const bool is = pod_other_launcher(find, text, sizeof text);
+        POD_CHECK(is == (cases[i].want != NULL) && (!is || strstr(text, cases[i].want)),
+                  "'%s': '%s'", env, text);
+    }
+}
+
+static CU_TestInfo tests[] = {
+    {"launchers", launchers},
+    CU_TEST_INFO_NULL,
+};
+
+CU_SuiteInfo pod_test_suites[] = {
+    {"bench.other_launcher", NULL, NULL, NULL, NULL, tests},
+    CU_SUITE_INFO_NULL,
+};
