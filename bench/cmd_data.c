@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "bench/command.h"
-#include "kernels/base/cpu.h"
+#include "kernels/base/limits.h"
 #include "runtime/core/file.h"
 #include "runtime/data/dataset_print.h"
 #include "runtime/data/glyphs.h"
@@ -168,11 +168,9 @@ static pod_status import_idx(pod_call *call, const char *folder, const char *pat
 static int n_threads_of(const pod_config *c)
 {
     enum { MOST = 64 };
-    pod_cpu_set allowed;
     if (pod_config_is_set(c, POD_OPT_INPUT_THREADS))
         return (int)pod_config_int(c, POD_OPT_INPUT_THREADS);
-    pod_cpu_allowed(&allowed);
-    const int n = pod_cpu_set_cores(&allowed);
+    const int n = pod_limit_cores();
     return n < MOST ? n : MOST;
 }
 

@@ -17,6 +17,7 @@
 #include "bench/mpirun.h"
 #include "bench/result_files.h"
 #include "kernels/base/cpu.h"
+#include "kernels/base/limits.h"
 #include "runtime/core/file.h"
 #include "runtime/core/nearest.h"
 #include "runtime/data/checkpoint.h"
@@ -53,7 +54,8 @@ typedef struct launch {
     const char *out;    /* likewise its folder */
     bool is_job;        /* training with a folder: it has a log and can be begun again */
     int ranks, first_attempt, n_restarts;
-    double pause_s; /* before the attempt that runs */
+    int n_restarted; /* since a checkpoint was reached that none before had */
+    double pause_s;  /* before the attempt that runs */
     double stall_s;
     int64_t kept; /* step of the checkpoint that this job goes on from; 0: none */
     pod_launch_file *file;
@@ -190,7 +192,7 @@ static pod_status set_up(launch *l)
     pod_cpu_set allowed;
     pod_cpu_allowed(&allowed);
     const int cores = pod_cpu_set_cores(&allowed);
-    if (l->ranks == 0) l->ranks = cores;
+    if (l->ranks == 0) l->ranks = pod_limit_cores();
     POD_TRY(read_command(l));
     POD_TRY(pod_launch_split(l->arena, pod_config_text(c, POD_OPT_MPIRUN), &l->words, &l->n_words));
     POD_TRY(check_launcher(l->words[0]));
@@ -318,7 +320,7 @@ static bool is_saved(const pod_launch_log *log, int64_t kept)
     return log->is_read && log->failure[0] == '\0' && (log->stopped || saved >= log->step);
 }
 
-static pod_launch_next decide(const launch *l, int attempt, const pod_launch_outcome *o,
+static pod_launch_next decide(const launch *l, const pod_launch_outcome *o,
                               const pod_launch_log *log, int64_t kept)
 {
     const pod_launch_seen seen = {
@@ -332,7 +334,7 @@ static pod_launch_next decide(const launch *l, int attempt, const pod_launch_out
         .finished = log->finished,
         .is_saved = is_saved(log, kept),
         .progressed = kept > l->kept,
-        .restarts_left = l->n_restarts - (attempt - l->first_attempt),
+        .restarts_left = l->n_restarts - l->n_restarted,
         .first_pause_s = pod_config_double(l->call->config, POD_OPT_BACKOFF),
         .pause_s = l->pause_s,
     };
@@ -347,6 +349,7 @@ static pod_launch_story story_of(const launch *l, const pod_launch_outcome *o,
                               .launcher_signal = o->launcher_signal,
                               .exit_code = o->exit_code,
                               .heard = o->heard,
+                              .lacked_memory = o->lacked_memory,
                               .quiet_s = o->quiet_s,
                               .failure = log->failure,
                               .seconds = pod_stamp_seconds(o->end - o->begin),
@@ -403,8 +406,10 @@ static pod_status say_last(const launch *l, int attempt, const char *tale, bool 
     }
     if (l->n_restarts == 0 || pod_launch_run_asked_to_stop(l->run))
         return pod_fail(POD_E_COMM, "attempt %d: %s", attempt, tale);
-    return pod_fail(POD_E_COMM, "attempt %d: %s; none of %d restarts is left", attempt, tale,
-                    l->n_restarts);
+    return pod_fail(POD_E_COMM,
+                    "attempt %d: %s; none of %d restarts without progress is left: when its cause "
+                    "is gone, train's --resume auto goes on",
+                    attempt, tale, l->n_restarts);
 }
 
 /* Of a launch of which nothing began: the job that it would have gone on with is as it was, and
@@ -433,7 +438,9 @@ static pod_status attempt_once(launch *l, int attempt, pod_arena *arena, pod_lau
     const int64_t kept = latest_kept(l, &log, arena);
     hear_more(l, attempt, arena, &o);
     l->has_logs = l->has_logs || o.has_logs || log.began;
-    *next = decide(l, attempt, &o, &log, kept);
+    if (kept > l->kept) l->n_restarted = 0;
+    *next = decide(l, &o, &log, kept);
+    l->n_restarted += next->again;
     l->kept = kept;
     const pod_launch_story story = story_of(l, &o, &log, next);
     const char *what = pod_launch_what(arena, &story), *tale = pod_launch_tell(arena, &story);

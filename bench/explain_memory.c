@@ -44,7 +44,10 @@ static pod_status add_totals(const pod_planned *r, const pod_program *p, const p
         row(t, "total", bytes, "as simulated: joined and padded, what is fed included");
         row(t, "not joined", (double)f->total_bytes, "nor padded; what follows is of this");
     } else {
-        row(t, "total", (double)f->total_bytes, "memory_bytes_per_core of a run");
+        const pod_rank_memory m = pod_planned_rank_memory(r, p, r->setup.batch);
+        row(t, "total", (double)pod_rank_memory_total(&m), "of a rank: its memory_bytes_per_core");
+        row(t, "  data", (double)m.data, "pixels, as --data-cache keeps them, in each rank");
+        row(t, "  batches", (double)m.batches, "made ahead, for training and evaluation");
     }
     return POD_OK;
 }
@@ -73,10 +76,8 @@ static pod_status print_rows(const pod_planned *r, const pod_program *p, const p
     row(t, "  buckets", (double)p->window_bytes, "shared with the ranks of a node");
     row(t, "  weights", (double)(p->store_bytes - p->state_bytes), "and moving statistics");
     row(t, "  optimizer state", (double)p->state_bytes, "");
-    row(t, "fed", pod_planned_fed_bytes(r),
-        pod_machine_is_virtual(&r->machine)
-            ? "batches ahead of the step's"
-            : "batches that the host makes ahead, not in the total");
+    if (pod_machine_is_virtual(&r->machine))
+        row(t, "fed", pod_planned_fed_bytes(r), "batches ahead of the step's");
     row(t, "moved", f->moved_bytes, "read and written in a step");
     row(t, "reduced", (double)p->reduce_bytes, "by collectives in a step");
     pod_table_footer(t);

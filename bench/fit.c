@@ -10,8 +10,8 @@ static pod_status bytes_of(const pod_planned *p, const pod_program *program, int
         POD_TRY(pod_cost_memory(&p->machine, program, &held));
         *bytes = (double)held;
     } else {
-        *bytes = (double)(program->step_bytes + program->window_bytes + program->store_bytes) +
-                 pod_planned_fed_bytes(p) * (double)batch / (double)p->setup.batch;
+        const pod_rank_memory m = pod_planned_rank_memory(p, program, batch);
+        *bytes = (double)pod_rank_memory_total(&m);
     }
     return POD_OK;
 }

@@ -18,6 +18,7 @@
 #include "bench/launch_relay.h"
 #include "bench/launch_sweep.h"
 #include "bench/launch_warn.h"
+#include "kernels/base/limits.h"
 #include "runtime/measure/job_name.h"
 
 static const double grace_s = 5;     /* between SIGTERM and SIGKILL */
@@ -510,11 +511,13 @@ pod_status pod_launch_run_attempt(pod_launch_run *r, const pod_launch_plan *plan
 {
     *out = (pod_launch_outcome){0};
     attempt a = {.plan = plan, .outcome = out};
+    const int64_t n_kills = pod_limit_memory_kills();
     POD_TRY(start(r, &a));
     watch(r, &a);
     const bool is_clean = WIFEXITED(a.status) && WEXITSTATUS(a.status) == 0;
     if (!is_clean) pod_launch_kill_marked(r->mark);
     take_outcome(r, &a);
+    out->lacked_memory = pod_limit_memory_kills() > n_kills;
     keep_rest(r, &a);
     if (!is_clean) pod_launch_sweep(a.pid);
     tell_guard(r, 0);

@@ -31,6 +31,7 @@ typedef struct pod_launch_outcome {
     bool was_ended;      /* from here: exit code and signal are of that */
     bool stalled;        /* because no log grew */
     bool has_logs;       /* a rank of the attempt has begun its log */
+    bool lacked_memory;  /* the kernel killed a process of the group that this one is in */
     double quiet_s;      /* since the last growth, when it was found stalled */
     pod_launch_heard heard;
 } pod_launch_outcome;

@@ -1,6 +1,7 @@
 #include "bench/launch_text.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -127,13 +128,20 @@ void pod_launch_scanner_feed(pod_launch_scanner *s, const char *bytes, size_t n)
 
 static const char *tell_death(pod_arena *a, const pod_launch_story *s)
 {
+    const char *why = s->lacked_memory
+                          ? ", as memory ran out (--data-cache, --batch and the number "
+                            "of ranks say how much they take)"
+                          : "";
     if (s->heard.rank >= 0 && s->heard.signal > 0)
-        return pod_arena_text(a, "rank %d was killed by signal %d", s->heard.rank, s->heard.signal);
+        return pod_arena_text(a, "rank %d was killed by signal %d%s", s->heard.rank,
+                              s->heard.signal, s->heard.signal == SIGKILL ? why : "");
     if (s->heard.rank >= 0)
-        return pod_arena_text(a, "rank %d died (no signal is known)", s->heard.rank);
+        return pod_arena_text(a, "rank %d died (no signal is known)%s", s->heard.rank, why);
     if (s->launcher_signal > 0)
-        return pod_arena_text(a, "%s was killed by signal %d", s->launcher, s->launcher_signal);
-    return pod_arena_text(a, "a rank was killed by signal %d", pod_launch_signal_of(s->exit_code));
+        return pod_arena_text(a, "%s was killed by signal %d%s", s->launcher, s->launcher_signal,
+                              why);
+    return pod_arena_text(a, "a rank was killed by signal %d%s", pod_launch_signal_of(s->exit_code),
+                          why);
 }
 
 const char *pod_launch_what(pod_arena *a, const pod_launch_story *s)

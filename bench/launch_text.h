@@ -46,6 +46,7 @@ typedef struct pod_launch_story { /* what a person is told of an attempt that fa
     int launcher_signal;  /* that ended mpirun itself; 0: none did */
     int exit_code;
     pod_launch_heard heard;
+    bool lacked_memory;  /* meanwhile the kernel killed a process for want of it */
     double quiet_s;      /* no log grew for so long; where the watchdog has not spoken */
     const char *failure; /* what the first rank that failed says; "" */
     double seconds;      /* it took */

@@ -157,6 +157,14 @@ double pod_planned_fed_bytes(const pod_planned *p)
     return (p->setup.prefetch + 1) * local * (sample + sizeof(int32_t));
 }
 
+pod_rank_memory pod_planned_rank_memory(const pod_planned *p, const pod_program *program,
+                                        int64_t batch)
+{
+    pod_setup setup = p->setup;
+    setup.batch = batch;
+    return pod_rank_memory_of(&setup, p->dataset ? &p->dataset->info : &p->data, program, NULL);
+}
+
 const char *pod_planned_source(const pod_planned *p)
 {
     if (p->dataset) return p->data.name;

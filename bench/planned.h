@@ -9,6 +9,7 @@
 #include "runtime/core/fault.h"
 #include "runtime/core/machine.h"
 #include "runtime/data/dataset.h"
+#include "runtime/train/rank_memory.h"
 
 enum { POD_MAX_WATCHED = 16 };
 
@@ -44,6 +45,10 @@ void pod_planned_end(pod_planned *p);
 
 /* Bytes of the batches that the host keeps ready for a core, beside what its program needs. */
 double pod_planned_fed_bytes(const pod_planned *p);
+
+/* What a rank of this host takes with another batch, for which the program is. */
+pod_rank_memory pod_planned_rank_memory(const pod_planned *p, const pod_program *program,
+                                        int64_t batch);
 
 /* Which algorithms a machine with a virtual clock takes where --algo says nothing; is_sharded: also
  * to scatter and gather. E_INVALID where the machine's file lacks a number that this needs. */

@@ -163,7 +163,7 @@ static void put_results(const pod_run *r, pod_json *j)
     pod_json_double(j, "allreduce_share", measured(r, t->phase_share[POD_PHASE_REDUCE]));
     pod_json_double(j, "allreduce_exposed_s", measured(r, t->exposed_s));
     pod_json_int(j, "allreduce_bytes_per_step", t->reduce_bytes);
-    pod_json_int(j, "memory_bytes_per_core", (int64_t)t->memory_bytes);
+    pod_json_int(j, "memory_bytes_per_core", (int64_t)pod_rank_memory_total(&t->memory));
     pod_json_double(j, "optimizer_share", measured(r, t->phase_share[POD_PHASE_UPDATE]));
     pod_json_int(j, "optimizer_state_bytes", (int64_t)t->state_bytes);
     pod_json_int(j, "optimizer_state_bytes_unsharded", (int64_t)t->whole_state_bytes);

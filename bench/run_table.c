@@ -3,8 +3,11 @@
 
 #include "bench/common/table.h"
 #include "bench/run.h"
+#include "kernels/base/cpu.h"
+#include "kernels/base/limits.h"
+#include "runtime/data/glyphs.h"
 
-enum { TEXT_BYTES = 160 };
+enum { TEXT_BYTES = 192 };
 
 /* "cosine; --momentum 0.9 --weight-decay 1e-4": what else the optimizer reads. */
 static void note_hparams(const pod_run *r, char note[TEXT_BYTES])
@@ -19,14 +22,19 @@ static void note_hparams(const pod_run *r, char note[TEXT_BYTES])
                                  options[d->option].name, pod_optim_value(r->config, d->option));
 }
 
-/* Bindings may leave the ranks fewer cores than there are. */
+/* Bindings may leave the ranks fewer cores than there are, and a quota less time on them. */
 static void note_shared_cores(const pod_run *r, char note[TEXT_BYTES])
 {
     const int n = r->cores.at_work;
     static const char why[] = "times are the operating system's too";
+    const double quota = pod_limit_cpus();
     note[0] = '\0';
-    if (r->ranks <= n) return;
-    if (n < r->cores.physical)
+    if (quota < n)
+        snprintf(note, TEXT_BYTES, "a quota allows the ranks of a host %.3g of them: %s", quota,
+                 why);
+    else if (r->ranks <= n)
+        return;
+    else if (n < r->cores.physical)
         snprintf(note, TEXT_BYTES, "ranks may run on %d of them, and share %s: %s", n,
                  n == 1 ? "it" : "those", why);
     else
@@ -116,14 +124,43 @@ static bool is_input_bound(const pod_train_result *x)
     return input > x->other_share;
 }
 
+/* Threads that make batches want cores, which a binding may keep from them; a cache helps where
+ * pixels are read from a file again and again. */
+static const char *input_note(const pod_run *r, char *note, size_t bytes)
+{
+    pod_cpu_set own;
+    pod_cpu_allowed(&own);
+    const int n = pod_cpu_set_cores(&own);
+    const bool is_bound = r->setup->input_threads >= n && n < pod_cpu_physical_cores();
+    const bool reads = !pod_glyphs_is_spec(r->setup->data) && r->result->memory.data == 0;
+    if (!is_input_bound(r->result)) return "waiting for the batch";
+    int at = snprintf(note, bytes, "waiting for the batch, the largest share: ");
+    if (is_bound)
+        at += snprintf(note + at, bytes - (size_t)at,
+                       "each rank may run on %d core%s: mpirun --bind-to none, then ", n,
+                       n > 1 ? "s" : "");
+    snprintf(note + at, bytes - (size_t)at, "try more --input-threads%s",
+             reads ? ", or a --data-cache that takes the whole set" : "");
+    return note;
+}
+
+static void add_memory(pod_table *t, const pod_rank_memory *m)
+{
+    const double mib = 1048576;
+    char note[TEXT_BYTES];
+    snprintf(note, sizeof note,
+             "a rank: step and buckets %.1f, weights and states %.1f, batches %.1f, data %.1f",
+             (double)(m->step + m->window) / mib, (double)m->store / mib, (double)m->batches / mib,
+             (double)m->data / mib);
+    pod_table_quantity(t, "memory", "MiB", note, "%.1f", (double)pod_rank_memory_total(m) / mib);
+}
+
 static void add_steps(pod_table *t, const pod_run *r)
 {
-    const char *const notes[POD_N_PHASES] = {
-        is_input_bound(r->result) ? "waiting for the batch, the largest share: try more "
-                                    "--input-threads, or a --data-cache "
-                                    "that takes the whole set"
-                                  : "waiting for the batch",
-        "", "", "all-reduce that was not hidden", "the optimizer's share"};
+    char input[TEXT_BYTES];
+    const char *const notes[POD_N_PHASES] = {input_note(r, input, sizeof input), "", "",
+                                             "all-reduce that was not hidden",
+                                             "the optimizer's share"};
     const pod_train_result *x = r->result;
     char note[TEXT_BYTES];
     const pod_spread *step = &x->stats.step;
@@ -145,8 +182,7 @@ static void add_steps(pod_table *t, const pod_run *r)
     pod_table_quantity(t, "all-reduced", "bytes", "a step and core", "%" PRId64, x->reduce_bytes);
     snprintf(note, sizeof note, "a core; whole it is %.3f", (double)x->whole_state_bytes / 1048576);
     pod_table_quantity(t, "optimizer state", "MiB", note, "%.3f", (double)x->state_bytes / 1048576);
-    pod_table_quantity(t, "memory", "MiB", "a core: activations, buckets, weights and states",
-                       "%.1f", (double)x->memory_bytes / 1048576);
+    add_memory(t, &x->memory);
 }
 
 static void add_goodput(pod_table *t, const pod_run *r)

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernels/base/cpu.h"
+
 enum { TEXT_BYTES = 1 << 16, PATH_BYTES = 4096, VALUE_BYTES = 512 };
 
 /* ---- where the files are --------------------------------------------------------------------- */
@@ -151,6 +153,15 @@ static double least_of(const char *controller, double (*value_of)(const pod_limi
 }
 
 double pod_limit_cpus(void) { return least_of("cpu", cpus_of); }
+
+int pod_limit_cores(void)
+{
+    pod_cpu_set allowed;
+    pod_cpu_allowed(&allowed);
+    const int cores = pod_cpu_set_cores(&allowed);
+    const double quota = ceil(pod_limit_cpus());
+    return quota < cores ? (int)quota : cores;
+}
 
 double pod_limit_memory(void)
 {

@@ -9,6 +9,9 @@
 
 /* CPU seconds a second, such as 0.5; HUGE_VAL where there is no quota. */
 double pod_limit_cpus(void);
+/* Physical cores that are worth a process or a thread each: those that this thread may run on, by its
+ * binding, and no more than the quota rounded up. */
+int pod_limit_cores(void);
 /* Bytes of memory: the limit of the group, at most what the host has. */
 double pod_limit_memory(void);
 /* Processes of the group that the kernel killed since memory ran out; 0 where that is unknown. */

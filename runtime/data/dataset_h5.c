@@ -10,6 +10,8 @@
 #include "runtime/data/h5.h"
 #include "runtime/data/h5_rows.h"
 
+enum { MAX_ROWS_A_READ = 2048 };
+
 static const char *const images_name[POD_N_SPLITS] = {"/train/images", "/test/images"};
 static const char *const labels_name[POD_N_SPLITS] = {"/train/labels", "/test/labels"};
 static const char *const files_name[POD_N_SPLITS] = {"/train/files", "/test/files"};
@@ -213,7 +215,12 @@ static pod_status load_pixels(h5_dataset *d, int split)
     int64_t n = info->n_samples[split];
     uint8_t *pixels = POD_ARENA_NEW(d->base.arena, uint8_t, n * pod_dataset_sample_bytes(info));
     if (!pixels) return POD_E_NOMEM;
-    POD_TRY(pod_h5_read_rows(&d->images[split], POD_U8, 0, n, pixels));
+    /* HDF5 keeps some kilobytes for each chunk of one read, and rows may be chunks. */
+    for (int64_t i = 0; i < n; i += MAX_ROWS_A_READ) {
+        const int64_t rows = n - i < MAX_ROWS_A_READ ? n - i : MAX_ROWS_A_READ;
+        POD_TRY(pod_h5_read_rows(&d->images[split], POD_U8, i, rows,
+                                 pixels + i * pod_dataset_sample_bytes(info)));
+    }
     d->pixels[split] = pixels;
     return POD_OK;
 }

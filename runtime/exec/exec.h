@@ -16,6 +16,10 @@ typedef struct pod_exec pod_exec;
  * must be that of all ranks. Collective. */
 POD_MUST pod_status pod_exec_open(const pod_program *p, pod_store *store, pod_comm *comm,
                                   pod_clock clock, pod_exec **out);
+/* Several, in one memory as large as the largest needs: their steps take turns, and none finds what
+ * it left there. On failure none is open. */
+POD_MUST pod_status pod_exec_open_all(const pod_program *const p[], int n, pod_store *store,
+                                      pod_comm *comm, pod_clock clock, pod_exec *out[]);
 void pod_exec_close(pod_exec *e); /* collective; NULL is allowed */
 
 /* This rank's part of the data for input i of the program; borrowed until it is fed again. */

@@ -32,14 +32,20 @@ typedef struct bound { /* an instruction with its pointers */
     void *scratch;
 } bound;
 
+typedef struct step_memory { /* of executors whose steps take turns */
+    pod_arena *arena;
+    char *slab;
+    pod_window *window;
+    int n_users;
+} step_memory;
+
 struct pod_exec {
     const pod_program *program;
     pod_store *store;
     pod_comm *comm;
     pod_clock clock;
     pod_arena *arena;
-    char *step_slab;
-    pod_window *window;
+    step_memory *memory; /* shared */
     bound *bound;
     feed_ref *ref;
     int n_refs;
@@ -80,8 +86,8 @@ static void *slot_memory(pod_exec *e, const int *store_index, int32_t index)
     switch (s->space) {
     case POD_SPACE_INPUT: return NULL; /* set by feed */
     case POD_SPACE_STORE: return (char *)pod_store_data(e->store, store_index[s->index]) + offset;
-    case POD_SPACE_STEP: return e->step_slab + offset;
-    case POD_SPACE_WINDOW: return (char *)pod_window_data(e->window) + offset;
+    case POD_SPACE_STEP: return e->memory->slab + offset;
+    case POD_SPACE_WINDOW: return (char *)pod_window_data(e->memory->window) + offset;
     }
     return NULL;
 }
@@ -126,18 +132,9 @@ static pod_status bind_instr(pod_exec *e, const int *store_index, int32_t i)
     return POD_OK;
 }
 
-static pod_status take_memory(pod_exec *e)
+static pod_status take_tables(pod_exec *e)
 {
     const pod_program *p = e->program;
-    /* The slab is touched here, so that the first step does not pay for its pages. */
-    e->step_slab = pod_arena_get(e->arena, SLAB_ALIGN, p->step_bytes);
-    if (!e->step_slab)
-        return pod_fail(
-            POD_E_NOMEM,
-            "no memory for the %.1f MiB that a step of this network wants of a core: a "
-            "smaller batch, --accumulate or --recompute want less, and `explain memory` "
-            "tells how much",
-            (double)p->step_bytes / (1 << 20));
     e->bound = POD_ARENA_NEW(e->arena, bound, p->n_instrs);
     e->ref = POD_ARENA_NEW(e->arena, feed_ref, count_feed_refs(p));
     e->coll = POD_ARENA_NEW(e->arena, pod_coll_run *, p->n_colls);
@@ -178,8 +175,7 @@ static pod_status bind_all(pod_exec *e)
                           sizeof e->program->fingerprint));
     const int32_t n_colls = e->program->n_colls;
     const pod_sched **sched = POD_ARENA_NEW(e->arena, const pod_sched *, n_colls);
-    POD_TRY(pod_comm_agree(e->comm, take_memory(e)));
-    POD_TRY(pod_window_create(e->comm, e->program->window_bytes, &e->window));
+    POD_TRY(pod_comm_agree(e->comm, take_tables(e)));
     POD_TRY(pod_comm_agree(e->comm, bind_own(e, sched)));
     for (int32_t i = 0; i < n_colls; i++) {
         const pod_program_coll *coll = &e->program->coll[i];
@@ -187,15 +183,60 @@ static pod_status bind_all(pod_exec *e)
         char what[WHAT_BYTES];
         snprintf(what, sizeof what, "%s %s of %zu bytes, %s", pod_coll_name(coll->args.coll),
                  coll->algo->name, buffer->bytes, label_of(e->program, i));
-        POD_TRY(pod_coll_run_create_shm(e->comm, sched[i], coll->args.dtype, e->window,
-                                        (char *)pod_window_data(e->window) + buffer->offset, what,
-                                        &e->coll[i]));
+        POD_TRY(pod_coll_run_create_shm(e->comm, sched[i], coll->args.dtype, e->memory->window,
+                                        (char *)pod_window_data(e->memory->window) + buffer->offset,
+                                        what, &e->coll[i]));
     }
     return POD_OK;
 }
 
+/* The slab is touched here, so that the first step does not pay for its pages. */
+static pod_status take_slab(size_t bytes, step_memory **out)
+{
+    pod_arena *arena;
+    POD_TRY(pod_arena_create(NULL, &arena));
+    step_memory *m = POD_ARENA_NEW(arena, step_memory, 1);
+    if (m) *m = (step_memory){.arena = arena, .slab = pod_arena_get(arena, SLAB_ALIGN, bytes)};
+    if (m && m->slab) {
+        *out = m;
+        return POD_OK;
+    }
+    pod_arena_destroy(arena);
+    return pod_fail(POD_E_NOMEM,
+                    "no memory for the %.1f MiB that a step of this network wants of a core: a "
+                    "smaller batch, --accumulate or --recompute want less, and `explain memory` "
+                    "tells how much",
+                    (double)bytes / (1 << 20));
+}
+
+static void release_memory(step_memory *m)
+{
+    if (!m || --m->n_users > 0) return;
+    pod_window_destroy(m->window);
+    pod_arena_destroy(m->arena);
+}
+
+static pod_status take_memory(const pod_program *const p[], int n, pod_comm *comm,
+                              step_memory **out)
+{
+    size_t step_bytes = 0, window_bytes = 0;
+    for (int i = 0; i < n; i++) {
+        if (p[i]->step_bytes > step_bytes) step_bytes = p[i]->step_bytes;
+        if (p[i]->window_bytes > window_bytes) window_bytes = p[i]->window_bytes;
+    }
+    step_memory *m = NULL;
+    pod_status status = pod_comm_agree(comm, take_slab(step_bytes, &m));
+    if (m) m->n_users = 1;
+    if (status == POD_OK) status = pod_window_create(comm, window_bytes, &m->window);
+    if (status == POD_OK)
+        *out = m;
+    else
+        release_memory(m);
+    return status;
+}
+
 static pod_status create(const pod_program *p, pod_store *store, pod_comm *comm, pod_clock clock,
-                         pod_exec **out)
+                         step_memory *memory, pod_exec **out)
 {
     pod_arena *arena;
     POD_TRY(pod_arena_create(NULL, &arena));
@@ -204,19 +245,25 @@ static pod_status create(const pod_program *p, pod_store *store, pod_comm *comm,
         pod_arena_destroy(arena);
         return POD_E_NOMEM;
     }
-    *e = (pod_exec){
-        .program = p, .store = store, .comm = comm, .clock = clock, .arena = arena, .slowness = 1};
+    *e = (pod_exec){.program = p,
+                    .store = store,
+                    .comm = comm,
+                    .clock = clock,
+                    .arena = arena,
+                    .memory = memory,
+                    .slowness = 1};
+    memory->n_users++;
     *out = e;
     return POD_OK;
 }
 
-pod_status pod_exec_open(const pod_program *p, pod_store *store, pod_comm *comm, pod_clock clock,
-                         pod_exec **out)
+static pod_status open_one(const pod_program *p, pod_store *store, pod_comm *comm, pod_clock clock,
+                           step_memory *memory, pod_exec **out)
 {
     POD_ASSERT(pod_mesh_size(&p->mesh) == pod_comm_size(comm), "a mesh of %d cores on %d ranks",
                pod_mesh_size(&p->mesh), pod_comm_size(comm));
     pod_exec *e = NULL;
-    pod_status status = pod_comm_agree(comm, create(p, store, comm, clock, &e));
+    pod_status status = pod_comm_agree(comm, create(p, store, comm, clock, memory, &e));
     if (e && status == POD_OK) status = bind_all(e);
     if (status == POD_OK)
         *out = e;
@@ -225,11 +272,33 @@ pod_status pod_exec_open(const pod_program *p, pod_store *store, pod_comm *comm,
     return status;
 }
 
+pod_status pod_exec_open_all(const pod_program *const p[], int n, pod_store *store, pod_comm *comm,
+                             pod_clock clock, pod_exec *out[])
+{
+    step_memory *memory;
+    POD_TRY(take_memory(p, n, comm, &memory));
+    int n_open = 0;
+    pod_status status = POD_OK;
+    while (n_open < n && status == POD_OK) {
+        status = open_one(p[n_open], store, comm, clock, memory, &out[n_open]);
+        n_open += status == POD_OK;
+    }
+    while (status != POD_OK && n_open > 0) pod_exec_close(out[--n_open]);
+    release_memory(memory); /* each of them has it */
+    return status;
+}
+
+pod_status pod_exec_open(const pod_program *p, pod_store *store, pod_comm *comm, pod_clock clock,
+                         pod_exec **out)
+{
+    return pod_exec_open_all(&p, 1, store, comm, clock, out);
+}
+
 void pod_exec_close(pod_exec *e)
 {
     if (!e) return;
     for (int32_t i = 0; e->coll && i < e->program->n_colls; i++) pod_coll_run_destroy(e->coll[i]);
-    pod_window_destroy(e->window);
+    release_memory(e->memory);
     pod_arena_destroy(e->arena);
 }
 

@@ -173,11 +173,12 @@ static void advise_recovery(adviser *v)
 static void advise_input(adviser *v)
 {
     const double waits_s = seconds_of(v, POD_JOB_INPUT_WAIT);
-    propose(
-        v, waits_s / wall_s(v),
-        "more --input-threads, or a --data-cache that takes the whole set: waits for input took "
-        "%.4g s of rank time, up to %.1f points of runtime goodput",
-        waits_s, 100 * waits_s / wall_s(v));
+    propose(v, waits_s / wall_s(v),
+            "more --input-threads, or for a file that is not kept whole a larger --data-cache: "
+            "waits for "
+            "input took "
+            "%.4g s of rank time, up to %.1f points of runtime goodput",
+            waits_s, 100 * waits_s / wall_s(v));
 }
 
 static void advise_start(adviser *v)

@@ -9,6 +9,7 @@
 #include "runtime/train/guard.h"
 #include "runtime/train/mllog.h"
 #include "runtime/train/network.h"
+#include "runtime/train/rank_memory.h"
 
 typedef struct pod_train_args {
     pod_setup *setup; /* its schedule is filled in */
@@ -50,8 +51,8 @@ typedef struct pod_train_result {
     double exposed_s;     /* all-reduce that was not hidden, a step, mean over ranks */
     int64_t reduce_bytes; /* all-reduced a step */
     double model_flops;
-    size_t memory_bytes; /* of a core: slabs and store */
-    int64_t n_dropped;   /* events and deeds that the timelines of all ranks had no room for */
+    pod_rank_memory memory;
+    int64_t n_dropped; /* events and deeds that the timelines of all ranks had no room for */
     size_t state_bytes, whole_state_bytes; /* the optimizer's, of a core: as in pod_program */
     const char *data_name; /* what the data set calls itself; in `arena`, NULL before it is open */
     int64_t n_weights;     /* trained elements */

@@ -59,7 +59,7 @@ static pod_status compile_programs(pod__trainer *t)
     r->reduce_bytes = r->program->reduce_bytes;
     r->model_flops = r->program->model_flops;
     r->fingerprint = r->program->fingerprint;
-    r->memory_bytes = r->program->step_bytes + r->program->window_bytes + r->program->store_bytes;
+    r->memory = pod_rank_memory_of(a->setup, &t->data->info, r->program, t->eval_program);
     r->state_bytes = r->program->state_bytes;
     r->whole_state_bytes = r->program->whole_state_bytes;
     for (int i = 0; i < pod_store_n(t->store); i++) {
@@ -201,8 +201,11 @@ pod_status pod__train_prepare(pod__trainer *t)
     pod__train_begin_span(t, POD_JOB_BUILD);
     POD_TRY(status);
     info.ahead = t->result->schedule.ahead;
-    POD_TRY(pod_exec_open(t->result->program, t->store, a->comm, a->clock, &t->exec));
-    POD_TRY(pod_exec_open(t->eval_program, t->store, a->comm, a->clock, &t->eval_exec));
+    const pod_program *const programs[] = {t->result->program, t->eval_program};
+    pod_exec *execs[2];
+    POD_TRY(pod_exec_open_all(programs, 2, t->store, a->comm, a->clock, execs));
+    t->exec = execs[0];
+    t->eval_exec = execs[1];
     POD_TRY(pod_comm_agree(a->comm, open_loaders(t)));
     POD_TRY(pod_comm_agree(a->comm, open_records(t)));
     take_past(t);

@@ -47,5 +47,25 @@ taskset -c "$cpu" timeout 60 "$minipod" launch --mpirun 'mpirun --bind-to none' 
 at_work launched/run.json 1
 grep -q '"ranks": 1,' launched/run.json || fail "launch: $(grep ranks launched/run.json)"
 
+# Threads that make batches want more cores than a bound rank has.
+if [ "$(nproc)" -ge 2 ] && [ "$cores" -ge 2 ]; then
+    taskset -c "$cpu" "$minipod" train --model mlp --data glyphs:96x96x3:640+16 --image-size 4 --batch 64 --steps 10 \
+        --input-threads 4 >out 2>err || fail "input: $(cat err)"
+    grep -q '^ *input .*: each rank may run on 1 core: mpirun --bind-to none, then try more --input-threads$' out ||
+        fail "input: $(grep input out)"
+fi
+
+# A quota of CPU time, where this test may set one: a rank for each CPU that it makes.
+quota=/sys/fs/cgroup/cpu/minipod.$$
+if mkdir "$quota" 2>/dev/null; then
+    if echo 50000 2>/dev/null >"$quota/cpu.cfs_quota_us"; then
+        (echo "$BASHPID" >"$quota/cgroup.procs" && exec timeout 100 "$minipod" launch -- "${train[@]}" --out quota) >out 2>err ||
+            fail "quota: $(cat err)"
+        grep -q '"ranks": 1,' quota/run.json || fail "quota: $(grep ranks quota/run.json)"
+        grep -q '^  physical cores .* a quota allows the ranks of a host 0.5 of them: ' out || fail "quota: $(grep cores out)"
+    fi
+    rmdir "$quota"
+fi
+
 [ "$failed" -eq 0 ] && echo "bindings: all as it should be"
 exit "$failed"

@@ -117,7 +117,7 @@ grep -q 'done in 3 attempts' out || fail "says not that it is done"
 
 launch 1 'start 1 start 0' -n 2 --restarts 2 "${fast[@]}" "${job[@]}"
 calls 3
-says '^minipod launch: attempt 3: .*; none of 2 restarts is left$'
+says '^minipod launch: attempt 3: .*; none of 2 restarts without progress is left: .* --resume auto goes on$'
 [ "$(wc -l <err)" -eq 3 ] || fail "three attempts, $(wc -l <err) lines"
 launch 2 'start 2 0' "${fast[@]}" "${job[@]}"
 calls 2

@@ -196,6 +196,16 @@ echo old >glyphs
 "$minipod" train --model mlp --batch 256 --steps 1 --json glyphs --csv /dev/null >out 2>err && [ "$(head -c 1 glyphs)" = '{' ] ||
     fail "a file called glyphs: $(cat err)"
 
+# What a run takes of memory is what explain says of it: pixels of a file, which the cache may take, included.
+"$minipod" data make glyphs:16x16x3:500+60 -o memory.h5 >out 2>err
+memory_of() { sed -n 's/.*"memory_bytes_per_core": \([0-9]*\).*/\1/p' memory.json; }
+of_set=(--model mlp --batch 20 --data memory.h5)
+"$minipod" train "${of_set[@]}" --steps 1 --json memory.json >out 2>err || fail "memory: $(cat err)"
+kept=$(memory_of)
+"$minipod" explain memory "${of_set[@]}" | grep -Eq "^ *total +$kept " || fail "memory: $kept, $("$minipod" explain memory "${of_set[@]}")"
+"$minipod" train "${of_set[@]}" --steps 1 --json memory.json --data-cache 1K >out 2>err
+[ $((kept - $(memory_of))) -eq $((560 * 16 * 16 * 3)) ] || fail "memory: $kept with pixels, $(memory_of) without"
+
 # A pipe by its name, and one that bash makes; the table stays where it is.
 mkfifo pipe
 cat pipe >taken &

@@ -316,6 +316,13 @@ static void test_story(void)
           .seconds = 12.34,
           .step = 120},
          "rank 3 was killed by signal 9; it took 12.3 s, to step 120"},
+        {{.reason = POD_LAUNCH_KILLED,
+          .heard = {.rank = 3, .signal = 9},
+          .lacked_memory = true,
+          .seconds = 1,
+          .step = 2},
+         "rank 3 was killed by signal 9, as memory ran out (--data-cache, --batch and the number of "
+         "ranks say how much they take); it took 1.0 s, to step 2"},
         {{.reason = POD_LAUNCH_KILLED, .heard = {.rank = 3}, .seconds = 1, .exit_code = 1},
          "rank 3 died (no signal is known); it took 1.0 s and ended before its first step"},
         {{.reason = POD_LAUNCH_KILLED,

@@ -46,6 +46,7 @@ static void limits_are_positive(void)
     POD_CHECK(cpus > 0, "%g CPUs", cpus);
     POD_CHECK(bytes > 0 && isfinite(bytes), "%g bytes", bytes);
     CU_ASSERT(pod_limit_memory_kills() >= 0);
+    CU_ASSERT(pod_limit_cores() >= 1);
 }
 
 static CU_TestInfo tests[] = {

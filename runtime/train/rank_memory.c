@@ -1,0 +1,44 @@
+#include "runtime/train/rank_memory.h"
+
+#include "runtime/data/glyphs.h"
+
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+size_t pod_rank_memory_kept(const pod_setup *s, const pod_dataset_info *stored)
+{
+    if (pod_glyphs_is_spec(s->data)) return 0;
+    const int64_t rows = s->data_cache_bytes / pod_dataset_sample_bytes(stored);
+    const int64_t n_train = stored->n_samples[POD_SPLIT_TRAIN],
+                  n_test = stored->n_samples[POD_SPLIT_TEST];
+    if (n_train > rows || n_test > rows - n_train) return 0;
+    return (size_t)((n_train + n_test) * pod_dataset_sample_bytes(stored));
+}
+
+/* Of one loader (loader.c): pixels as seen, label and number of each sample. */
+static size_t batches_of(const pod_setup *s, const pod_dataset_info *stored)
+{
+    const pod_dataset_info seen = pod_setup_seen(s, stored);
+    const size_t local = (size_t)(s->batch / pod_mesh_size(&s->mesh));
+    const size_t sample =
+        (size_t)pod_dataset_sample_bytes(&seen) + sizeof(int32_t) + sizeof(int64_t);
+    return (size_t)(s->prefetch + 1) * local * sample;
+}
+
+pod_rank_memory pod_rank_memory_of(const pod_setup *s, const pod_dataset_info *stored,
+                                   const pod_program *train, const pod_program *eval)
+{
+    const int64_t n_test = stored->n_samples[POD_SPLIT_TEST];
+    const pod_setup test = n_test > 0 ? pod_setup_evaluation(s, n_test) : *s;
+    return (pod_rank_memory){
+        .step = larger(train->step_bytes, eval ? eval->step_bytes : 0),
+        .window = larger(train->window_bytes, eval ? eval->window_bytes : 0),
+        .store = train->store_bytes,
+        .batches = batches_of(s, stored) + batches_of(&test, stored),
+        .data = pod_rank_memory_kept(s, stored),
+    };
+}
+
+size_t pod_rank_memory_total(const pod_rank_memory *m)
+{
+    return m->step + m->window + m->store + m->batches + m->data;
+}
