@@ -321,7 +321,8 @@ static void test_story(void)
           .lacked_memory = true,
           .seconds = 1,
           .step = 2},
-         "rank 3 was killed by signal 9, as memory ran out (--data-cache, --batch and the number of "
+         "rank 3 was killed by signal 9, as memory ran out (--data-cache, --batch and the number "
+         "of "
          "ranks say how much they take); it took 1.0 s, to step 2"},
         {{.reason = POD_LAUNCH_KILLED, .heard = {.rank = 3}, .seconds = 1, .exit_code = 1},
          "rank 3 died (no signal is known); it took 1.0 s and ended before its first step"},
