@@ -1,6 +1,7 @@
 /* minipod eval: the accuracy of a checkpoint on the test split, on all ranks. What its network is,
  * and what of it is evaluated, is as it was trained unless the settings say otherwise. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "bench/as_trained.h"
@@ -10,6 +11,7 @@
 #include "runtime/core/file.h"
 #include "runtime/core/json.h"
 #include "runtime/data/classes.h"
+#include "runtime/data/dataset_images.h"
 #include "runtime/train/eval.h"
 #include "runtime/train/snapshot.h"
 
@@ -47,7 +49,17 @@ static pod_status open_data(job *j)
     const pod_setup *s = &j->setup;
     const pod_dataset_options options = {.cache_bytes = s->data_cache_bytes,
                                          .n_readers = s->input_threads};
-    POD_TRY(pod_dataset_open_with(s->data, s->seed, &options, &j->data));
+    if (pod_dataset_images_is(s->data)) {
+        POD_TRY(pod_dataset_images_open(s->data, &j->trained, j->call->log, &j->data));
+        if (pod_comm_rank(j->call->comm) == 0) POD_TRY(pod_dataset_images_check(j->data));
+    } else {
+        POD_TRY(pod_dataset_open_with(s->data, s->seed, &options, &j->data));
+    }
+    if (j->data->is_unlabelled && !*pod_config_text(j->config, POD_OPT_PREDICTIONS))
+        return pod_fail(POD_E_INVALID,
+                        "%s: its images stand in no folders of classes, so nothing can be scored: "
+                        "--predictions FILE writes what the network answers",
+                        s->data);
     POD_TRY(pod_dataset_fingerprint(j->data, &j->data_fingerprint));
     return pod_dataset_as_trained(j->data, s->data, j->data_fingerprint == j->trained_fingerprint,
                                   &j->trained, j->call->log);
@@ -103,6 +115,7 @@ static pod_status evaluate(job *j)
     pod_time begin = pod_clock_now(&j->call->clock);
     POD_TRY(pod_evaluate(j->exec, j->loader, j->data->info.n_samples[POD_SPLIT_TEST], comm,
                          j->from.step, j->predictions, &j->result));
+    if (j->data->is_unlabelled) j->result.loss = j->result.accuracy = (double)NAN;
     j->seconds = pod_time_seconds(pod_clock_now(&j->call->clock) - begin);
     return close_predictions(j);
 }
@@ -154,8 +167,13 @@ static pod_status print_results(job *j)
     pod_table_add(t, "%d", pod_comm_size(j->call->comm));
     pod_table_add(t, "%" PRId64, j->from.step);
     pod_table_add(t, "%" PRId64, j->result.n_samples);
-    pod_table_add(t, "%.6f", j->result.loss);
-    pod_table_add(t, "%.4f", j->result.accuracy);
+    if (j->data->is_unlabelled) {
+        pod_table_add(t, "-");
+        pod_table_add(t, "-");
+    } else {
+        pod_table_add(t, "%.6f", j->result.loss);
+        pod_table_add(t, "%.4f", j->result.accuracy);
+    }
     pod_table_add(t, "%.3f", j->seconds);
     pod_status s = pod_table_print(t, j->call->log->out);
     if (s == POD_OK && *csv) s = pod_table_write_csv(t, csv);

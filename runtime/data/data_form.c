@@ -19,13 +19,14 @@ enum { HEAD_BYTES = 1024, MOST_NAMES = 4096, MOST_FILES = 64, MOST_DEPTH = 3 };
 static const char hdf5_magic[] = "\211HDF\r\n\032\n";
 
 #define IMPORT_IDX    "minipod data import idx FOLDER -o F.h5 first"
+#define IMPORT_CIFAR  "minipod data import cifar FOLDER -o F.h5 first"
 #define IMPORT_IMAGES "minipod data import images FOLDER -o F.h5 --image-size N first"
 #define CONVERT       "convert it to JPEG or PNG, then minipod data import images"
 #define WITH_H5PY     "write it as HDF5 with h5py first (doc/datasets.md)"
 #define UNPACK        "unpack it, then minipod data import"
 
 static const pod_data_form hdf5 = {"HDF5", NULL}, idx = {"IDX", IMPORT_IDX},
-                           cifar = {"CIFAR's binary form", WITH_H5PY},
+                           cifar = {"CIFAR's binary form", IMPORT_CIFAR},
                            npz = {"an archive of numpy arrays (.npz)", WITH_H5PY},
                            torch = {"a file of PyTorch", WITH_H5PY},
                            text = {"a text file", WITH_H5PY}, zip = {"a zip archive", UNPACK},
@@ -241,6 +242,14 @@ static pod_status explain_folder(const char *path)
     if (strcmp(f.form->todo, IMPORT_IMAGES) == 0) /* its folders are the classes */
         return explain_form(path, f.form, path, (int)strlen(path));
     return explain_form(path, f.form, f.path, folder_bytes_of(f.path));
+}
+
+bool pod__data_form_is_images(const char *path)
+{
+    struct stat st;
+    finding f = {0};
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) search(path, 0, &f);
+    return f.form && f.form->todo && strcmp(f.form->todo, IMPORT_IMAGES) == 0;
 }
 
 /* ---- nothing --------------------------------------------------------------------------------- */

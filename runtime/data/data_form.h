@@ -3,6 +3,7 @@
 #ifndef MINIPOD_RUNTIME_DATA_DATA_FORM_H
 #define MINIPOD_RUNTIME_DATA_DATA_FORM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,5 +23,8 @@ const pod_data_form *pod__data_form_of(const uint8_t *head, size_t head_bytes, c
  * do: E_IO where it is missing, with the nearest name that is there, or no regular file; else
  * E_FORMAT. */
 POD_MUST pod_status pod__data_form_check(const char *path);
+
+/* Whether it is a folder in which images are what is found first. */
+bool pod__data_form_is_images(const char *path);
 
 #endif

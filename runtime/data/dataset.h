@@ -20,6 +20,7 @@
 #ifndef MINIPOD_RUNTIME_DATA_DATASET_H
 #define MINIPOD_RUNTIME_DATA_DATASET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernels/base/arena.h"
@@ -63,6 +64,7 @@ struct pod_dataset {
     const pod_dataset_kind *kind;
     pod_dataset_info info;
     const int32_t *class_of; /* by the label as stored; NULL: the same (classes.h) */
+    bool is_unlabelled;      /* labels are 0 and mean nothing: only predictions do */
     pod_arena *arena;        /* holds the data set itself and all that it owns */
 };
 

@@ -13,6 +13,7 @@ struct pod_predictions {
     pod_arena *arena;
     pod_file *file; /* rank 0's */
     int64_t n_classes, local_batch;
+    bool is_unlabelled;
     const char *const *class_names;
     const char *const *files; /* of the samples; NULL: not known */
     /* Of a whole batch, on rank 0: a part a rank. */
@@ -65,6 +66,7 @@ pod_status pod_predictions_open(const char *path, const pod_dataset *data, int64
         p->n_classes = data->info.n_classes;
         p->class_names = data->info.class_names;
         p->local_batch = local_batch;
+        p->is_unlabelled = data->is_unlabelled;
         if (pod_comm_rank(comm) == 0) mine = open_file(p, path, data);
     }
     const pod_status status = pod_comm_agree(comm, mine);
@@ -100,8 +102,10 @@ static void write_row(const pod_predictions *p, int64_t row)
     FILE *to = pod_file_stream(p->file);
     const float *logits = p->logits + row * p->n_classes;
     const int64_t answer = largest(logits, p->n_classes);
-    fprintf(to, "%" PRId64 ",%" PRId32 ",%" PRId64, p->samples[row], p->labels[row], answer);
-    write_text(to, p->class_names[p->labels[row]]);
+    fprintf(to, "%" PRId64 ",", p->samples[row]);
+    if (!p->is_unlabelled) fprintf(to, "%" PRId32, p->labels[row]);
+    fprintf(to, ",%" PRId64, answer);
+    write_text(to, p->is_unlabelled ? "" : p->class_names[p->labels[row]]);
     write_text(to, p->class_names[answer]);
     if (p->files) write_text(to, p->files[p->samples[row]]);
     for (int64_t c = 0; c < p->n_classes; c++) fprintf(to, ",%.9g", (double)logits[c]);

@@ -47,7 +47,7 @@ be 'PK\x03\x04\x14\0\0\0\0\0\0\0!\0\0\0\0\0\0\0\0\0\0\0\0\0\x05\0\0\0x.npy' x.np
 echo 'label,pixel0' >x.csv && tar -cf x.tar x.csv && gzip -k x.tar
 says 'labels-idx1-ubyte.gz: this is IDX: minipod data import idx FOLDER -o F.h5 first' data info labels-idx1-ubyte.gz
 says 'photos: this is a JPEG image: minipod data import images photos -o F.h5 --image-size N first' data info photos
-says 'cifar: this is CIFAR' data info cifar
+says "cifar: this is CIFAR's binary form: minipod data import cifar cifar -o F.h5 first" data info cifar
 says 'x.npz: this is an archive of numpy arrays' data info x.npz
 says 'x.csv: this is a text file' data info x.csv
 says 'x.tar.gz: this is a tar archive: unpack it' data info x.tar.gz
