@@ -8,12 +8,17 @@
  * medians, but of the peaks the best repetition: other work on this host can only hide a peak, and
  * one that is too low would flatter every goodput. Runs read the file and never measure.
  *
+ * --only peak measures the register peaks alone. The file keeps all else that it has of this CPU,
+ * and higher peaks; what it does not have stays unknown, so that runs use built-in rates, and
+ * simulations ask for a full calibration.
+ *
  * And what simulations of this host go by: how long ops take in programs (calibrate_ops.c), how
  * much longer when all cores work (calibrate_crowd.c), what ranks and their batches cost each
  * other (calibrate_host.c). */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bench/calibrate.h"
@@ -373,12 +378,19 @@ static pod_status measure_copies(rates *r, pod_machine *m)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static pod_status measure_all(pod_call *call, rates *r, pod_machine *m)
+static bool is_peak_only(const pod_call *call)
 {
-    pod_log_say(call->log, POD_LOG_INFO,
-                "measuring one core of %s; all takes some minutes, more on a busy host",
-                m->cpu_model);
+    return strcmp(pod_config_text(call->config, POD_OPT_ONLY), "peak") == 0;
+}
+
+static pod_status measure_wanted(pod_call *call, rates *r, pod_machine *m)
+{
+    const bool is_all = !is_peak_only(call);
+    pod_log_say(call->log, POD_LOG_INFO, "measuring %sone core of %s%s",
+                is_all ? "" : "the peaks of ", m->cpu_model,
+                is_all ? "; all takes some minutes, more on a busy host" : "");
     measure_peaks(r, m);
+    if (!is_all) return POD_OK;
     POD_TRY(measure_product(r, 64, m->sgemm_kernel, &m->sgemm_64_gflop_per_s));
     POD_TRY(measure_product(r, 256, m->sgemm_kernel, &m->sgemm_256_gflop_per_s));
     POD_TRY(measure_product(r, 1024, m->sgemm_kernel, &m->sgemm_1024_gflop_per_s));
@@ -427,6 +439,32 @@ static void take_allowed_cores(pod_call *call, pod_machine *m)
     m->physical_cores = cores;
 }
 
+/* What --only peak does not measure. */
+static pod_status take_file(const char *path, pod_machine *m)
+{
+    pod_machine found;
+    struct stat st;
+    if (pod_file_is_stdout(path) || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        return POD_OK;
+    POD_TRY(pod_machine_read(path, &found));
+    if (strcmp(found.cpu_model, m->cpu_model) != 0)
+        return pod_fail(POD_E_INVALID,
+                        "%s: is of a %s, this is a %s: --only peak would mix the two; minipod "
+                        "calibrate without it replaces the file",
+                        path, found.cpu_model[0] ? found.cpu_model : "CPU without a name",
+                        m->cpu_model);
+    *m = found;
+    return POD_OK;
+}
+
+static void say_what_is_missing(pod_call *call, const pod_machine *m)
+{
+    if (m->kernel_rate.n == 0 || m->op_time.n == 0)
+        pod_log_say(call->log, POD_LOG_RESULT,
+                    "# the file has the peaks alone: kernels are chosen by built-in rates, and "
+                    "simulations of this host need the rest, which minipod calibrate measures");
+}
+
 static pod_status calibrate(pod_call *call, const char *path, pod_table *t)
 {
     const char *csv = pod_config_text(call->config, POD_OPT_CSV);
@@ -435,16 +473,18 @@ static pod_status calibrate(pod_call *call, const char *path, pod_table *t)
     pod_machine m;
     pod_machine_describe_host(&m);
     take_allowed_cores(call, &m);
+    if (is_peak_only(call)) POD_TRY(take_file(path, &m));
     pod_table_note(t, "minipod calibrate %s, clock wall, one core at a time", POD_VERSION);
     pod_table_note(t, "%s, %s: %s, %" PRId64 " physical core%s", m.hostname, m.cpu_model,
                    m.cpu_features[0] ? m.cpu_features : "no vector features", m.physical_cores,
                    m.physical_cores == 1 ? "" : "s");
     pod_table_note(t, "%s", pod_blas_config());
-    POD_TRY(measure_all(call, &r, &m));
+    POD_TRY(measure_wanted(call, &r, &m));
     POD_TRY(pod_table_print(t, call->log->out));
     POD_TRY(pod_machine_write(path, &m));
     pod_log_say(call->log, POD_LOG_RESULT, "# written: %s",
                 pod_file_is_stdout(path) ? "standard output" : path);
+    say_what_is_missing(call, &m);
     if (csv[0] != '\0') POD_TRY(pod_table_write_csv(t, csv));
     if (json[0] != '\0') POD_TRY(write_json(json, &m, t));
     if (BUSY_ONE_IN * r.n_spread > r.n)

@@ -9,6 +9,7 @@
 #include "bench/models.h"
 #include "bench/predict.h"
 #include "bench/target.h"
+#include "runtime/exec/cost.h"
 
 enum { N_STEPS = 40, N_WARM_UP = 5, N_WORST = 12 };
 
@@ -31,8 +32,8 @@ typedef struct prediction {
 static pod_status load_machine(prediction *j)
 {
     POD_TRY(pod_target_machine(j->call->comm, j->call->config, &j->machine));
-    if (j->machine.why_unknown[0] == '\0') return POD_OK;
-    return pod_fail(POD_E_INVALID, "machine: %s", j->machine.why_unknown);
+    /* What the file lacks is refused before anything is run. */
+    return pod_cost_program(&j->machine, &(pod_program){0}, NULL);
 }
 
 static pod_status read_settings(prediction *j)

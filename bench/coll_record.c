@@ -22,10 +22,15 @@ static void put_arguments(pod_json *j, const pod_config *c)
 /* What may change a time; nothing else of the environment is anyone's business. */
 static void put_environment(pod_json *j)
 {
-    static const char *const names[] = {"MINIPOD_MAX_ISA",     "OMPI_MCA_btl",
-                                        "OMPI_MCA_coll",       "OMPI_MCA_mpi_yield_when_idle",
-                                        "OMPI_MCA_pml",        "OMPI_MCA_rmaps_base_oversubscribe",
-                                        "SLURM_JOB_NUM_NODES", "SLURM_NTASKS"};
+    static const char *const names[] = {"MINIPOD_MAX_ISA",
+                                        "OMPI_MCA_btl",
+                                        "OMPI_MCA_coll",
+                                        "OMPI_MCA_mpi_yield_when_idle",
+                                        "OMPI_MCA_pml",
+                                        "OMPI_MCA_rmaps_base_oversubscribe",
+                                        "PRTE_MCA_rmaps_default_mapping_policy",
+                                        "SLURM_JOB_NUM_NODES",
+                                        "SLURM_NTASKS"};
     pod_json_open_object(j, "env");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (getenv(names[i])) pod_json_text(j, names[i], getenv(names[i]));

@@ -3,23 +3,22 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static pod_status set_both(const char *const names[2])
+static pod_status set(const char *name, const char *value)
 {
-    for (int i = 0; i < 2; i++)
-        if (setenv(names[i], "1", 0) != 0)
-            return pod_fail(POD_E_NOMEM, "mpirun: no memory for the environment");
-    return POD_OK;
+    if (setenv(name, value, 0) == 0) return POD_OK;
+    return pod_fail(POD_E_NOMEM, "mpirun: no memory for the environment");
 }
 
 pod_status pod_mpirun_as_root(void)
 {
-    static const char *const names[] = {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"};
-    return geteuid() == 0 ? set_both(names) : POD_OK;
+    if (geteuid() != 0) return POD_OK;
+    POD_TRY(set("OMPI_ALLOW_RUN_AS_ROOT", "1"));
+    return set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
 }
 
 pod_status pod_mpirun_share_cores(void)
 {
-    static const char *const names[] = {"OMPI_MCA_rmaps_base_oversubscribe",
-                                        "OMPI_MCA_mpi_yield_when_idle"};
-    return set_both(names);
+    POD_TRY(set("OMPI_MCA_rmaps_base_oversubscribe", "1"));                  /* version 4 */
+    POD_TRY(set("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")); /* version 5 */
+    return set("OMPI_MCA_mpi_yield_when_idle", "1");
 }

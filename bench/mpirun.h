@@ -1,5 +1,5 @@
-/* What Open MPI's mpirun is told in the environment of this process. What the person has set
- * stays. */
+/* Sets what Open MPI's mpirun, of version 4 or 5, reads in the environment of this process. What the
+ * person has set stays. */
 #ifndef MINIPOD_BENCH_MPIRUN_H
 #define MINIPOD_BENCH_MPIRUN_H
 

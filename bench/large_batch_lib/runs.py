@@ -16,7 +16,9 @@ from .rows import COLUMNS, BadInput, Failure, add_row, cell, read_rows
 
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
                "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
+               "OMPI_MCA_rmaps_base_oversubscribe": "1",
+               "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+               "OMPI_MCA_mpi_yield_when_idle": "1"}
 GO = signal.SIGUSR1  # mpirun passes it on, and train saves and ends
 SAVING_S = 60        # that ranks have for that
 USAGE = 2            # minipod's exit code

@@ -79,4 +79,29 @@ refuses 'simulated step 0 ends beyond the 53 days that the clock counts' "$slow"
 refuses 'input-rate: 1e-09 samples/s make a batch in more than the 53 days that the clock counts' '' \
     --input-rate 1e-9
 
+
+# The peaks alone: what else the file has of this CPU stays, and a higher peak does.
+peak() { "$minipod" calibrate --only peak "$@" >out 2>err; }
+peak || fail "calibrate --only peak: $(cat err)"
+[ "$(grep -c ' peak ' out)" -eq "$(grep -c GFLOP out)" ] && grep -q 'the file has the peaks alone: .* minipod calibrate measures$' out ||
+    fail "measured more than peaks: $(cat out)"
+! grep -q -e '^kernel_rate' -e '^op_time' config/minipod/host.conf || fail "knows more: $(cat config/minipod/host.conf)"
+"$minipod" explain kernels --model mlp | grep -q 'rates: built in' || fail "rates without any in the file"
+"$minipod" simulate --mesh 2 --model mlp --batch 64 >out 2>err
+[ $? -eq 2 ] && grep -q 'no op_time.*: run minipod calibrate' err || fail "simulated by peaks alone: $(cat out err)"
+{
+    grep -v '^peak' config/minipod/host.conf
+    made_host | grep -e '^op_time' -e '^sync'
+    echo 'peak_f32_gflop_per_s = 99999'
+    echo 'kernel_rate = gemm.f32.large blas 123'
+} >full.conf
+cp full.conf before.conf
+peak -o full.conf || fail "calibrate --only peak -o full.conf: $(cat err)"
+grep -v '^#' before.conf | while read -r line; do grep -qxF "$line" full.conf || echo "$line"; done >lost
+[ ! -s lost ] && grep -q '^peak_bf16' full.conf || fail "lost: $(cat lost)"
+sed -i 's/^cpu_model.*/cpu_model = Another/' full.conf
+cp full.conf before.conf
+peak -o full.conf
+[ $? -eq 2 ] && grep -q 'full.conf: is of a Another, this is a .*: --only peak would mix' err && cmp -s full.conf before.conf ||
+    fail "another CPU's file: $(cat err)"
 exit $failed

@@ -6,8 +6,8 @@ source "${BASH_SOURCE%/*}/common.sh"
 
 made_host >made.conf
 
-# Which rates of kernels are not of the machine file.
-{ cat made.conf; echo 'kernel_rate = gemm.bf16.large blas 123.4'; } >rated.conf
+# Which rates of kernels are not of the machine file. OpenBLAS is rated by the kernels that it loaded here.
+{ cat made.conf; printf 'kernel_rate = gemm.bf16.large %s 123.4\n' blas blas.avx2; } >rated.conf
 "$minipod" explain kernels --model mlp --machine rated.conf >out 2>err || fail "explain kernels: $(cat err)"
 grep -q '^# rates: of the machine file; \*: built in, where the file has none$' out &&
     grep -Eq '^  gemm.bf16.large +blas +123.4 ' out && grep -Eq '^  gemm.f32.large +blas +[0-9.]+\* ' out ||
@@ -80,6 +80,7 @@ refuses 'is not this host' --machine tpu-v3
 refuses 'run minipod calibrate' --machine host
 sed '/^op_time/d' made.conf >no_times.conf
 refuses 'no op_time' --machine no_times.conf
+! grep -q training err || fail "trained before the machine file was refused: $(cat err)"
 sed '/^link_gb/d' made.conf >no_link.conf
 refuses 'no link_gb_per_s' --machine no_link.conf
 exit $failed

@@ -7,10 +7,11 @@ quickstart=$(realpath "$2")
 mkdir -p bench tests build/release/bench models bin
 cp "$quickstart" bench/quickstart
 ln -s "$(dirname "$quickstart")/../models/conf" models/conf
-echo 'PACKAGES=; install_packages() { :; }; build_preset() { :; }' >tests/setup.sh
+sed '/^install_packages()/,$d' "$(dirname "$quickstart")/../tests/setup.sh" >tests/setup.sh
+echo 'install_packages() { :; }; build_program() { :; }' >>tests/setup.sh
 cat >build/release/bench/minipod <<END
 #!/usr/bin/env bash
-[ "\$1" != calibrate ] || { : >measured; exit 0; }
+[ "\$1" != calibrate ] || { echo "\$*" >measured; echo 'a row'; exit \$(cat measures 2>/dev/null || echo 0); }
 exec "$minipod" "\$@"
 END
 printf '#!/usr/bin/env bash\necho "$*" >started\n' >bin/mpirun
@@ -32,8 +33,12 @@ refuses '--mistyped: there is no such option' --mistyped 3
 refuses "lr: 'fast' is not a finite number" --lr fast
 refuses '--seed: a value is missing' --seed
 bench/quickstart --seed 2 --csv mine.csv >out 2>err || fail "exit $?: $(cat out err)"
-[ -e measured ] && [ ! -e mine.csv ] && [ ! -s err ] || fail "not measured, or more: $(cat out err)"
+[ "$(cat measured)" = 'calibrate --only peak' ] && [ ! -e mine.csv ] && [ ! -s err ] || fail "not measured, or more: $(cat out err)"
 grep -q 'minipod train --mesh 2x2 --conf .* --out runs/quickstart --seed 2 --csv mine.csv$' started ||
     fail "started as: $(cat started)"
+! grep -q 'a row' out || fail "prints rates: $(cat out)"
+echo 2 >measures
+bench/quickstart >out 2>err && [ -e started ] && grep -q 'a row' err && grep -q 'not measured' out ||
+    fail "no peak: $(cat out err)"
 [ ! -e runs ] || fail "the check leaves $(find runs)"
 exit $failed
