@@ -17,6 +17,7 @@
 #include "bench/no_effect.h"
 #include "bench/other_launcher.h"
 #include "bench/result_files.h"
+#include "bench/slow_start.h"
 #include "collectives/algo/algo.h"
 #include "collectives/exec/stop.h"
 #include "kernels/base/cpu.h"
@@ -210,8 +211,17 @@ static void warn_of_launcher(const pod_comm *comm, pod_log *log)
         pod_log_say(log, POD_LOG_WARNING, "%s", text);
 }
 
+static void warn_of_slow_start(double seconds, pod_log *log)
+{
+    char host[256] = "", text[POD_SLOW_START_BYTES];
+    if (gethostname(host, sizeof host - 1) == 0 &&
+        pod_slow_start(seconds, host, "/etc/hosts", text))
+        pod_log_say(log, POD_LOG_WARNING, "%s", text);
+}
+
+/* start_s: until MPI was there. */
 static pod_status run_with(const command *c, const pod_config *config, pod_comm *comm,
-                           const pod_clock *clock, int *exit_code)
+                           double start_s, const pod_clock *clock, int *exit_code)
 {
     const int rank = comm ? pod_comm_rank(comm) : 0;
     if (answers_itself(c, config, rank == 0)) return POD_OK;
@@ -219,6 +229,7 @@ static pod_status run_with(const command *c, const pod_config *config, pod_comm 
     pod_log log = pod_log_start(rank, out, stderr, pod_config_text(config, POD_OPT_PROGRESS),
                                 pod_config_bool(config, POD_OPT_QUIET));
     log.command = c->form.name;
+    warn_of_slow_start(start_s, &log);
     for (int i = 0; i < pod_config_n_warnings(config); i++)
         pod_log_say(&log, POD_LOG_WARNING, "%s", pod_config_warning(config, i));
     warn_of_launcher(comm, &log);
@@ -265,11 +276,12 @@ static int run_command(const command *c, int argc, char *argv[])
     int exit_code = POD_EXIT_OK;
     hear_signals(c);
     pod_status s = c->ranks == RANKS ? pod_comm_open(&comm) : check_alone();
+    const double start_s = comm ? pod_time_seconds(pod_clock_now(&clock)) : 0;
     const bool speaks = comm ? pod_comm_rank(comm) == 0 : speaks_first();
     if (s == POD_OK && (speaks || !comm))
         s = pod_config_from_args(&c->form, argc, argv, environ, &config);
     if (comm) s = pod_config_share(comm, s, &config);
-    if (s == POD_OK) s = run_with(c, config, comm, &clock, &exit_code);
+    if (s == POD_OK) s = run_with(c, config, comm, start_s, &clock, &exit_code);
     if (s != POD_OK && exit_code == POD_EXIT_OK) exit_code = exit_code_of(s);
     if (s != POD_OK && speaks) {
         fflush(stdout);

@@ -6,7 +6,7 @@
 PACKAGES="build-essential cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libopenblas-dev
           libhdf5-dev libcjson-dev libinih-dev zlib1g-dev libjpeg-dev libpng-dev"
 # What its tests need besides.
-TEST_PACKAGES="libcunit1-dev hdf5-tools clang-format procps"
+TEST_PACKAGES="libcunit1-dev hdf5-tools clang-format procps python3"
 
 missing_packages() { # PACKAGE...: prints those that are not installed
     local package

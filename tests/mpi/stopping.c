@@ -42,6 +42,7 @@ int main(int argc, char **argv)
         stops = pod_vote_turn(vote, pod_stop_asked()) > 0;
     }
     printf("rank %d stopped behind step %d\n", pod_comm_rank(c), step - 1);
+    fflush(stdout); /* mpirun may kill it before MPI has ended */
     pod_vote_close(vote);
     pod_comm_close(c);
     return 0;

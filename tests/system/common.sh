@@ -13,7 +13,7 @@ cd "$work" || exit 1
 export XDG_CONFIG_HOME=$work/config
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OPENBLAS_NUM_THREADS=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-export OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl=self,vader # as CMakeLists.txt, POD_MPI_ENVIRONMENT
 failed=0
 
 fail() {
@@ -30,12 +30,15 @@ on_ranks() {
 # What remains of standard error without the lines that mpirun adds for an exit code that is not 0 (now
 # and then one of its event loop, which lost a race as the ranks went), and those of the address sanitizer for memory that a case makes sure is not there.
 without_banner() {
-    grep -v -e '^-*$' -e '^Primary job  terminated' -e '^a non-zero exit code' \
+    tr -d '\0' <"$1" | sed 's/^ \(rank [0-9]*: \|minipod \)/\1/' | grep -v -e '^-*$' \
         -e 'WARNING: AddressSanitizer failed to allocate' \
-        -e '^mpirun detected' -e '^mpirun has exited' -e '^the job to be terminated' \
-        -e '^  Process name:' -e '^  Exit code:' -e '^MPI_ABORT was invoked' \
-        -e '^with errorcode' -e '^NOTE: invoking MPI_ABORT' -e '^You may or may not see' \
-        -e '^exactly when Open MPI kills' -e '^\[warn\] Epoll' "$1"
+        -e '^Primary job  terminated' -e '^a non-zero exit code' \
+        -e '^\(mpirun\|prterun\) \(detected\|has exited\|noticed\)' -e '^the job to be terminated' \
+        -e '^thus causing the job to be terminated' -e '^signal [0-9]* (' \
+        -e '^"abort"\. This may have caused' -e '^terminated by signals sent by prterun' \
+        -e '^ *Process name:' -e '^ *Exit code:' -e '^  Proc: ' -e '^  Errorcode: ' \
+        -e '^MPI_ABORT was invoked' -e '^with errorcode' -e '^NOTE: invoking MPI_ABORT' \
+        -e '^You may or may not see' -e '^exactly when Open MPI kills' -e '^\[warn\] Epoll'
 }
 
 # A host's machine file, whose figures are made up.

@@ -70,7 +70,7 @@ grep -q '<td>plain\|<th>plain' tables.html || fail "report without gnuplot has n
 "$minipod" "${train[@]}" --epochs 1 --target 0.99 --out '100%' >/dev/null
 sed -i 's/,[0-9.]*,\([0-9.]*\)$/,nan,\1/' '100%/steps.csv'
 "$minipod" report '100%' -o odd.html >said 2>&1 || fail "report of an odd run: $(cat said)"
-[ ! -s said ] || fail "report of an odd run says $(cat said)"
+! grep -qv ': no plots: gnuplot is not installed ' said || fail "report of an odd run says $(cat said)"
 [ "$(grep -o '<svg' odd.html | wc -l)" -eq 5 ] || ! command -v gnuplot >/dev/null || fail "report of an odd run: plots"
 
 refused() {
