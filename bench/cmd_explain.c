@@ -3,6 +3,7 @@
 
 #include "bench/command.h"
 #include "bench/explain.h"
+#include "bench/published.h"
 
 /* ---- program and machine --------------------------------------------------------------------- */
 
@@ -24,6 +25,22 @@ pod_status pod_explain_program(pod_explain *e)
     return POD_OK;
 }
 
+static pod_status print_slices(const pod_machine *m)
+{
+    if (!*m->slices) return POD_OK;
+    printf("# --cores N picks a slice:");
+    for (const char *at = m->slices; at; at = strchr(at, ',')) {
+        char word[POD_MESH_TEXT_BYTES];
+        pod_mesh mesh;
+        at += *at == ',';
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ","), at);
+        POD_TRY(pod_mesh_parse(word, &mesh));
+        printf(" %d (%s)", pod_mesh_size(&mesh), word);
+    }
+    putchar('\n');
+    return POD_OK;
+}
+
 pod_status pod_explain_machine(pod_explain *e)
 {
     const char *name = pod_config_text(e->config, POD_OPT_MACHINE);
@@ -36,7 +53,7 @@ pod_status pod_explain_machine(pod_explain *e)
     else
         pod_machine_print(&m, stdout);
     pod_machine_print_absent(&m, stdout);
-    return POD_OK;
+    return print_slices(&m);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -62,12 +79,17 @@ pod_status pod_cmd_explain(pod_call *call, int *exit_code)
     const char *given = pod_config_n_args(call->config) > 0 ? pod_config_arg(call->config, 0) : "";
     for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++) {
         if (strcmp(given, topics[i].name) != 0) continue;
-        pod_explain e = {.config = call->config};
+        pod_explain e = {0};
+        pod_config *settled = NULL;
+        pod_status s;
         POD_TRY(pod_arena_create(NULL, &e.arena));
-        pod_status s = topics[i].run(&e);
+        POD_TRY_GOTO(s, pod_published_settle(call->config, false, &settled), done);
+        e.config = settled;
+        s = topics[i].run(&e);
+    done:
+        pod_config_destroy(settled);
         pod_arena_destroy(e.arena);
-        POD_TRY(s);
-        return POD_OK;
+        return s;
     }
     if (!given[0]) return pod_fail(POD_E_INVALID, "say what to explain:%s", topic_names);
     return pod_fail(POD_E_INVALID, "'%s' cannot be explained; these can:%s", given, topic_names);

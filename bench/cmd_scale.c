@@ -107,6 +107,13 @@ static pod_status print_table(const pod_scaling *s, const pod_config *c, FILE *t
         has_gains |= add_row(t, s, i, &p->simulated, &first->simulated, "virtual");
     }
     pod_table_footer(t);
+    for (int i = 0; i < s->n; i++) {
+        const pod_nearest *n = &s->point[i].nearest;
+        if (n->row)
+            pod_table_note(t, "%s: nearest published %.2f ms, %s, evaluations included%s%s",
+                           s->point[i].mesh, n->step_s * 1e3, n->row->preset,
+                           *n->differs ? "; differs in " : "", n->differs);
+    }
     if (has_gains)
         pod_table_note(t,
                        "below 0: a part takes less of the step than the first mesh's would for as "
@@ -152,6 +159,7 @@ static void put_time(pod_json *j, const pod_scaling *s, int i, bool real)
     find_lost(s, i, t, first, lost);
     for (int k = 0; k < N_PARTS; k++) pod_json_double(j, parts[k], lost[k]);
     pod_json_close(j);
+    if (!real) pod_published_put(&p->nearest, j);
     if (p->explanation && !real) {
         pod_json_open_object(j, "explain");
         pod_explanation_json(p->explanation, j);
@@ -216,6 +224,22 @@ static void print_ideal(const pod_scaling *s, FILE *to)
     fputs("e\n", to);
 }
 
+static void print_ranges(const pod_scaling *s, FILE *to)
+{
+    pod_plot_span x = pod_plot_span_start(), y = x;
+    const pod_scale_point *one = &s->point[0];
+    for (int i = 0; i < s->n; i++) {
+        const pod_scale_point *p = &s->point[i];
+        pod_plot_span_add(&x, p->cores);
+        pod_plot_span_add(&y, per_s(p, &p->simulated));
+        if (s->has_real) pod_plot_span_add(&y, per_s(p, &p->real));
+        pod_plot_span_add(&y, per_s(one, s->has_real ? &one->real : &one->simulated) / one->cores *
+                                  p->cores);
+    }
+    pod_plot_range(to, 'x', true, x);
+    pod_plot_range(to, 'y', true, y);
+}
+
 static void print_panel(const pod_scaling *s, const char *label, int column, FILE *to)
 {
     fprintf(to, "set ylabel '%s'\nplot '-' using 1:%d with lines dt 2 lc 'grey50' title 'ideal'",
@@ -244,6 +268,7 @@ static pod_status draw(const pod_scaling *s, const pod_config *c, pod_log *log)
             "set multiplot layout 1,2 title '%s on %s, %s scaling'\n"
             "set xlabel 'cores'\nset logscale x 2\nset grid\nset key bottom\nset logscale y\n",
             pod_config_text(c, POD_OPT_MODEL), s->machine, pod_config_text(c, POD_OPT_SCALING));
+    print_ranges(s, to);
     print_panel(s, "samples/s", RATE, to);
     fputs("unset logscale y\nset yrange [0:110<*]\n", to);
     print_panel(s, "scaling efficiency, %", EFFICIENCY, to);
@@ -298,8 +323,15 @@ pod_status pod_cmd_scale(pod_call *call, int *exit_code)
 {
     (void)exit_code;
     pod_scaling s = {0};
+    pod_config *settled = NULL;
+    pod_status status;
     POD_TRY(pod_arena_create(NULL, &s.arena));
-    const pod_status status = scale(call, &s);
+    POD_TRY_GOTO(status, pod_published_settle(call->config, true, &settled), done);
+    pod_call with = *call;
+    with.config = settled;
+    status = scale(&with, &s);
+done:
+    pod_config_destroy(settled);
     pod_arena_destroy(s.arena);
     return status;
 }

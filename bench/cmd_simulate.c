@@ -1,11 +1,13 @@
 /* minipod simulate: what a training step takes on a machine that need not be here. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "bench/command.h"
 #include "bench/common/json_file.h"
 #include "bench/common/table.h"
+#include "bench/published.h"
 #include "bench/simulate_explain.h"
 #include "bench/simulate_job.h"
 #include "bench/simulate_links.h"
@@ -28,6 +30,7 @@ typedef struct simulation {
     pod_simulated result;
     bool has_target; /* was asked for */
     pod_time_to_target target;
+    pod_nearest nearest;
     const pod_explanation *explanation; /* NULL: was not asked for */
 } simulation;
 
@@ -74,7 +77,7 @@ static void add_cores(pod_table *t, const simulation *x)
         snprintf(note + n, sizeof note - (size_t)n, "%s%d simulated, which stand for all",
                  n > 0 ? "; " : "", x->result.cores_simulated);
     else if (!pod_config_is_set(x->config, POD_OPT_MESH))
-        snprintf(note, sizeof note, "--mesh gives more");
+        snprintf(note, sizeof note, "--mesh or --cores gives more");
     pod_table_quantity(t, "cores", "", note, "%d", x->result.cores);
     add_chips(t, x);
 }
@@ -157,6 +160,17 @@ static void say_runs(const simulation *x, char note[TEXT_BYTES])
     if (x->result.slowness != 1)
         n += snprintf(note + n, TEXT_BYTES - (size_t)n, ", slowed %g times", x->result.slowness);
     if (x->planned.noise > 0) snprintf(note + n, TEXT_BYTES - (size_t)n, ", without the noise");
+}
+
+/* The published time that is nearest, and in what the two differ. */
+static void add_published(pod_table *t, const pod_nearest *n, pod_arena *arena)
+{
+    if (!n->row) return;
+    const char *note = pod_arena_text(arena, "%s, evaluations included: %s", n->row->preset,
+                                      *n->differs ? "the nearest row of --validate"
+                                                  : "a row of --validate, and this is its step");
+    pod_table_quantity(t, "nearest published", "ms", note ? note : "", "%.2f", n->step_s * 1e3);
+    if (*n->differs) pod_table_quantity(t, "  differs in", "", n->differs, "%s", "");
 }
 
 static void add_step(pod_table *t, const simulation *x)
@@ -258,7 +272,7 @@ static void add_links(pod_table *t, const simulation *x)
                        (double)s->use.n_events / s->run_wall_s);
 }
 
-static void fill_table(pod_table *t, const simulation *x)
+static void fill_table(pod_table *t, const simulation *x, pod_arena *arena)
 {
     pod_table_note(t, "minipod %s simulate, clock virtual, machine %s", POD_VERSION,
                    x->planned.machine.name);
@@ -267,6 +281,7 @@ static void fill_table(pod_table *t, const simulation *x)
     pod_simulate_add_algorithms(t, x->result.program);
     pod_simulate_add_options(t, x->config);
     add_step(t, x);
+    add_published(t, &x->nearest, arena);
     add_goodput(t, x);
     add_target(t, x);
     add_links(t, x);
@@ -279,7 +294,7 @@ static pod_status print_table(simulation *x, pod_arena *arena, const pod_config 
     pod_table *t;
     pod_status status;
     POD_TRY(pod_table_create(pod_quantity_columns, POD_QUANTITY_COLUMNS, &t));
-    fill_table(t, x);
+    fill_table(t, x, arena);
     POD_TRY_GOTO(status, pod_table_print(t, log->out), done);
     if (pod_config_bool(c, POD_OPT_EXPLAIN)) {
         POD_TRY_GOTO(status,
@@ -345,6 +360,7 @@ static void put(const void *simulated, pod_json *j)
     pod_json_int(j, "bucket_bytes", s->bucket_bytes);
     pod_json_double(j, "step_s", r->step_s);
     pod_json_double(j, "step_p99_s", r->steps.p99);
+    pod_published_put(&x->nearest, j);
     pod_json_int(j, "steps_simulated", r->steps.n);
     pod_json_double(j, "noise", x->planned.noise);
     pod_json_double(j, "input_s", r->input.seconds);
@@ -476,16 +492,9 @@ static pod_status write_folder(const simulation *x, const pod_config *c, pod_are
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
+static pod_status simulate_step(pod_call *call)
 {
     const pod_config *c = call->config;
-    if (*pod_config_text(c, POD_OPT_JOB)) return pod_simulate_job(call);
-    if (pod_config_bool(c, POD_OPT_VALIDATE)) {
-        bool held = false;
-        POD_TRY(pod_simulate_validate(call, &held));
-        *exit_code = held ? POD_EXIT_OK : POD_EXIT_FAILED;
-        return POD_OK;
-    }
     POD_TRY(pod_simulate_options_check(c));
     const char *json = pod_config_text(c, POD_OPT_JSON), *folder = pod_config_text(c, POD_OPT_OUT);
     simulation x = {.config = c};
@@ -500,6 +509,7 @@ pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
     POD_TRY_GOTO(status, pod_simulate(&x.planned, arena, call->log, &x.result), done);
     POD_TRY_GOTO(status, pod_simulate_options_used(&x.planned, &x.result), done);
     warn_of_algo(&x, arena, call->log);
+    POD_TRY_GOTO(status, pod_published_nearest(c, &x.planned, arena, &x.nearest), done);
     x.has_target = pod_config_bool(c, POD_OPT_TO_TARGET);
     if (x.has_target)
         POD_TRY_GOTO(status, pod_simulate_to_target(&x.planned, &x.result, arena, &x.target), done);
@@ -510,4 +520,27 @@ done:
     pod_planned_end(&x.planned);
     pod_arena_destroy(arena);
     return status;
+}
+
+pod_status pod_cmd_simulate(pod_call *call, int *exit_code)
+{
+    if (strcmp(pod_config_text(call->config, POD_OPT_PRESET), "list") == 0) {
+        pod_published_list(call->log->out);
+        return POD_OK;
+    }
+    if (pod_config_bool(call->config, POD_OPT_VALIDATE)) {
+        bool held = false;
+        POD_TRY(pod_simulate_validate(call, &held));
+        *exit_code = held ? POD_EXIT_OK : POD_EXIT_FAILED;
+        return POD_OK;
+    }
+    const bool is_job = *pod_config_text(call->config, POD_OPT_JOB) != '\0';
+    const bool has_list = strchr(pod_config_text(call->config, POD_OPT_CORES), ',') != NULL;
+    pod_config *settled;
+    POD_TRY(pod_published_settle(call->config, is_job && has_list, &settled));
+    pod_call with = *call;
+    with.config = settled;
+    const pod_status s = is_job ? pod_simulate_job(&with) : simulate_step(&with);
+    pod_config_destroy(settled);
+    return s;
 }

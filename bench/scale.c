@@ -50,7 +50,9 @@ pod_status pod_scale_list(const pod_config *c, bool is_real, pod_scaling *s)
     const char *const name = pod_config_text(c, POD_OPT_MACHINE);
     const char *const meshes = pod_config_text(c, POD_OPT_MESHES), *text = meshes;
     pod_machine machine;
-    if (!*text) return pod_fail(POD_E_INVALID, "meshes: which ones? --meshes 2x2x2,2x4x4,2x8x8");
+    if (!*text)
+        return pod_fail(POD_E_INVALID,
+                        "meshes: which ones? --meshes 2x2x2,2x4x4,2x8x8 or --cores 8,32,128");
     if (pod_config_source(c, POD_OPT_MESH) == POD_FROM_COMMAND_LINE)
         return pod_fail(POD_E_INVALID, "mesh: --meshes is given too, one of them must go");
     POD_TRY(pod_machine_load(name, &machine));
@@ -84,10 +86,8 @@ pod_status pod_scale_settings(const pod_config *given, bool is_real, pod_arena *
 pod_status pod_scale_config(const pod_config *given, const pod_scale_point *p, pod_arena *a,
                             pod_config **out)
 {
-    const char *text = pod_arena_text(a, "%s[command line]\nmesh = %s\nbatch = %" PRId64 "\n",
-                                      pod_config_print(given), p->mesh, p->batch);
-    if (!text) return POD_E_NOMEM;
-    return pod_config_parse(text, out);
+    const char *text = pod_arena_text(a, "mesh = %s\nbatch = %" PRId64 "\n", p->mesh, p->batch);
+    return text ? pod_config_override(given, text, out) : POD_E_NOMEM;
 }
 
 /* The first mesh's on which --algo is not what runs stands for the others'. */
@@ -141,6 +141,7 @@ static pod_status simulate(const pod_config *c, pod_arena *arena, pod_scaling *s
     s->point[i].simulated = t;
     keep_warning(&p, r.program, arena, s, i);
     memcpy(s->machine, p.machine.name, sizeof s->machine);
+    POD_TRY_GOTO(status, pod_published_nearest(c, &p, s->arena, &s->point[i].nearest), done);
     if (pod_config_bool(c, POD_OPT_EXPLAIN)) status = explain(&p, &r, s, i);
 done:
     pod_planned_end(&p);

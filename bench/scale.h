@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "bench/published.h"
 #include "bench/simulate_explain.h"
 #include "collectives/mesh/mesh.h"
 #include "kernels/base/arena.h"
@@ -20,6 +21,7 @@ typedef struct pod_scale_point {
     int64_t batch;
     pod_scale_time simulated, real;
     bool shares_cores;                  /* its real ranks did */
+    pod_nearest nearest;                /* to what is simulated */
     const pod_explanation *explanation; /* with --explain, else NULL */
     const char *explained;              /* the same for a person: lines */
 } pod_scale_point;

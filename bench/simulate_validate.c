@@ -6,25 +6,14 @@
 
 #include "bench/common/json_file.h"
 #include "bench/common/table.h"
+#include "bench/published.h"
 #include "bench/simulate_settings.h"
 #include "bench/simulated.h"
 
-typedef enum row_kind { FITTED, PREDICTED, APART } row_kind;
+enum { N_ROWS = POD_N_PUBLISHED, EVALUATED = 50000, COMMAND_BYTES = 1024 };
 
-typedef struct row {
-    const char *name;
-    int group;
-    row_kind kind;
-    const char *settings;
-    double steps, evaluations, seconds, share; /* share in % */
-    const char *source;
-} row;
-
-static const row rows[] = {
-#define POD_ROW(...) {__VA_ARGS__},
-#include "bench/simulate_rows.def"
-};
-enum { N_ROWS = sizeof rows / sizeof rows[0], EVALUATED = 50000, COMMAND_BYTES = 1024 };
+typedef pod_published row;
+static const row *const rows = pod_published_rows;
 
 typedef struct outcome {
     double step_s, evaluation_s, seconds; /* of all steps and evaluations */
@@ -36,15 +25,6 @@ typedef struct outcome {
 } outcome;
 
 /* ---- a row ----------------------------------------------------------------------------------- */
-
-/* Gradients go in one bucket and nothing hides it. */
-static pod_status config_of(const row *r, pod_arena *a, pod_config **out)
-{
-    const char *text =
-        pod_arena_text(a, "[command line]\nbucket = 1G\noverlap = off\n%s", r->settings);
-    if (!text) return POD_E_NOMEM;
-    return pod_config_parse(text, out);
-}
 
 static pod_status predict_in(const pod_config *c, const row *r, pod_arena *arena, outcome *out)
 {
@@ -76,7 +56,7 @@ static pod_status predict(const row *r, outcome *out)
     pod_config *c = NULL;
     pod_status status;
     POD_TRY(pod_arena_create(NULL, &arena));
-    POD_TRY_GOTO(status, config_of(r, arena, &c), done);
+    POD_TRY_GOTO(status, pod_published_config(r, &c), done);
     status = predict_in(c, r, arena, out);
 done:
     pod_config_destroy(c);
@@ -97,7 +77,7 @@ static int counted_errors(const outcome o[], double error[N_ROWS])
 {
     int n = 0, group = 0, at = 0;
     for (int i = 0; i < N_ROWS; i++) {
-        if (rows[i].kind != PREDICTED) continue;
+        if (rows[i].kind != POD_ROW_PREDICTED) continue;
         const double size = fabs(o[i].error);
         if (rows[i].group == 0 || rows[i].group != group) {
             group = rows[i].group;
@@ -125,10 +105,11 @@ static const pod_column columns[] = {
     {"evaluation", "s", false},
     {"all-reduce", "%", false},
     {"all-reduce published", "%", false},
+    {"preset", "", true},
 };
 
 static const char *const kind_names[] = {
-    [FITTED] = "fitted", [PREDICTED] = "predicted", [APART] = "apart"};
+    [POD_ROW_FITTED] = "fitted", [POD_ROW_PREDICTED] = "predicted", [POD_ROW_APART] = "apart"};
 
 static void add_row(pod_table *t, const row *r, const outcome *o)
 {
@@ -151,6 +132,7 @@ static void add_row(pod_table *t, const row *r, const outcome *o)
         pod_table_add(t, "%.2f", r->share);
     else
         pod_table_add(t, "-");
+    pod_table_add(t, "%s", r->preset);
 }
 
 typedef struct validation {
@@ -222,6 +204,7 @@ static void put_row(pod_json *j, const row *r, const outcome *o)
 {
     pod_json_open_object(j, NULL);
     pod_json_text(j, "name", r->name);
+    pod_json_text(j, "preset", r->preset);
     pod_json_text(j, "command", o->command);
     pod_json_text(j, "machine", o->machine);
     pod_json_text(j, "mesh", o->mesh);

@@ -113,6 +113,10 @@ POD_MUST pod_status pod_config_parse(const char *printed, pod_config **out);
 POD_MUST pod_status pod_config_fill(const pod_config *c, const char *settings,
                                     const pod_opt which[], int n, pod_config **out);
 
+/* `c` with these lines of `option = value`, as if they had been typed. The caller destroys `out`. */
+POD_MUST pod_status pod_config_override(const pod_config *c, const char *settings,
+                                        pod_config **out);
+
 /* Typed by options.def: asking for another type is a fault of ours, and so is asking for a number
  * that nobody has set and whose default is the optimizer's (pod_optim_number finds it; the text is
  * empty). Texts live as long as c. */

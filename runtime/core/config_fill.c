@@ -33,17 +33,36 @@ static void print_missing(const pod_config *c, const char *settings, const pod_o
     }
 }
 
-pod_status pod_config_fill(const pod_config *c, const char *settings, const pod_opt which[], int n,
-                           pod_config **out)
+/* What was printed, and lines under a source that follow it. */
+static pod_status parse_with(const pod_config *c, const char *source, const char *lines,
+                             pod_config **out)
 {
     char *text = NULL;
-    size_t bytes;
+    size_t bytes = 0;
     FILE *to = open_memstream(&text, &bytes);
     if (!to) return pod_fail(POD_E_NOMEM, "no memory for the text of a configuration");
-    fprintf(to, "%s[checkpoint]\n", pod_config_print(c));
-    print_missing(c, settings, which, n, to);
+    fprintf(to, "%s[%s]\n%s", pod_config_print(c), source, lines);
     fclose(to);
     const pod_status s = pod_config_parse(text, out);
     free(text);
     return s;
+}
+
+pod_status pod_config_fill(const pod_config *c, const char *settings, const pod_opt which[], int n,
+                           pod_config **out)
+{
+    char *missing = NULL;
+    size_t bytes = 0;
+    FILE *to = open_memstream(&missing, &bytes);
+    if (!to) return pod_fail(POD_E_NOMEM, "no memory for the text of a configuration");
+    print_missing(c, settings, which, n, to);
+    fclose(to);
+    const pod_status s = parse_with(c, "checkpoint", missing, out);
+    free(missing);
+    return s;
+}
+
+pod_status pod_config_override(const pod_config *c, const char *settings, pod_config **out)
+{
+    return parse_with(c, "command line", settings, out);
 }

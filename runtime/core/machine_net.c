@@ -1,5 +1,8 @@
 #include "runtime/core/machine_net.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* Whether the first dimension is the cores of a chip. */
 static bool has_cores(const pod_machine *m, const pod_mesh *mesh)
 {
@@ -58,6 +61,44 @@ pod_status pod_machine_wrap_mesh(const pod_machine *m, pod_mesh *mesh)
     decided.is_of_chips = pod_machine_is_virtual(m) && m->cores_per_chip == 1;
     *mesh = decided;
     return POD_OK;
+}
+
+static pod_status fail_no_slice(const pod_machine *m, int64_t cores, const pod_mesh *fewer,
+                                const pod_mesh *more)
+{
+    const pod_mesh *const near[] = {fewer, more};
+    char names[2][POD_MESH_TEXT_BYTES + 24] = {"", ""}, mesh[POD_MESH_TEXT_BYTES];
+    for (int i = 0; i < 2; i++)
+        if (near[i]->n_dims > 0)
+            snprintf(names[i], sizeof names[i], "%d (%s)", pod_mesh_size(near[i]),
+                     pod_mesh_print(near[i], mesh, sizeof mesh));
+    return pod_fail(POD_E_INVALID, "cores: %s has no slice of %lld cores; the nearest: %s%s%s",
+                    m->name, (long long)cores, names[0], *names[0] && *names[1] ? ", " : "",
+                    names[1]);
+}
+
+pod_status pod_machine_slice(const pod_machine *m, int64_t cores, pod_mesh *out)
+{
+    pod_mesh fewer = {0}, more = {0};
+    if (!*m->slices)
+        return pod_fail(POD_E_INVALID,
+                        "cores: the file of %s lists no slices; --mesh says the mesh", m->name);
+    for (const char *at = m->slices; at; at = strchr(at, ',')) {
+        char word[POD_MESH_TEXT_BYTES];
+        pod_mesh mesh;
+        at += *at == ',';
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ","), at);
+        if (pod_mesh_parse(word, &mesh) != POD_OK)
+            return pod_fail(POD_E_INVALID, "machine %s: slices: '%s' is no mesh", m->name, word);
+        const int n = pod_mesh_size(&mesh);
+        if (n == cores) {
+            *out = mesh;
+            return POD_OK;
+        }
+        if (n < cores && (fewer.n_dims == 0 || n > pod_mesh_size(&fewer))) fewer = mesh;
+        if (n > cores && (more.n_dims == 0 || n < pod_mesh_size(&more))) more = mesh;
+    }
+    return fail_no_slice(m, cores, &fewer, &more);
 }
 
 int pod_machine_cores_used(const pod_machine *m, const pod_mesh *mesh)

@@ -90,6 +90,30 @@ while read -r _ step _ _ command; do
         fail "$command: not $step ms, $(grep step_s row.json)"
 done <commands
 
+# ---- a preset is a row with its settings, and a typed option overrides them
+says '^  resnet50-v0.6-tpu-v3-2048 +25.15 ms' simulate --preset list
+[ "$(grep -c ' ms ' out)" -eq "$(wc -l <commands)" ] || fail "not a preset for each row: $(cat out)"
+says '^  nearest published +25.15 +ms +resnet50-v0.6-tpu-v3-2048, .* this is its step$' \
+    simulate --preset resnet50-v0.6-tpu-v3-2048 --json preset.json
+grep -q -F "$(awk '/"step_s"/ { printf " %.9f ms: ", $2 * 1e3; exit }' preset.json)" commands ||
+    fail "the preset is no row: $(grep step_s preset.json)"
+says '^    differs in +batch 8192, not 32768; bn-group 8, not 1$' simulate --preset resnet50-v0.6-tpu-v3-2048 --cores 512 --batch 8192
+says '^    differs in +batch 2048, not 1024; optimizer sgd, not lars-mlperf; bucket 32M, not 1G; overlap on, not off$' \
+    simulate --machine tpu-v3 --cores 8 --model resnet50 --batch 2048 --recompute off --accumulate 1
+"$minipod" simulate --preset resnet50-v0.6-tpu-v3-2047 2>err && fail "a preset that there is not"
+has err "preset: there is no 'resnet50-v0.6-tpu-v3-2047', did you mean resnet50-v0.6-tpu-v3-2048"
+
+# ---- a slice by its cores
+says '^  mesh +2ox8ox16o' simulate --machine tpu-v3 --cores 256 --model resnet20 --batch 512
+says '^# 2x8x8: nearest published 130.92 ms, ' scale --machine tpu-v3 --cores 8,128 --model resnet50 --batch 1024 --scaling weak
+says '^# --cores N picks a slice: 8 .2x2x2. 32 .2x4x4. 128 ' explain machine --machine tpu-v2
+says '^# program for mesh 2ox4ox4o,' explain program --machine tpu-v3 --cores 32 --model resnet8 --batch 256
+for words in '--cores 1000' '--cores 8 --mesh 2x2x2' '--cores 8,32' '--cores many'; do
+    # shellcheck disable=SC2086
+    "$minipod" simulate --machine tpu-v3 --model resnet20 $words >out 2>err
+    [ $? -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q '^minipod simulate: cores: ' err || fail "$words: $(cat err)"
+done
+
 # ---- chips, and cores of theirs that idle
 v3=(simulate --machine tpu-v3 --model resnet20 --batch 512)
 says '^  chips +64 +1 of 2 cores of each, the others and their memory idle: --mesh 2x8x8 takes all$' \
@@ -97,7 +121,7 @@ says '^  chips +64 +1 of 2 cores of each, the others and their memory idle: --me
 has chips.json '"cores_per_chip_used": 1,'
 says '^  chips +64 *$' "${v3[@]}" --mesh 2x8x8 --json chips.json
 has chips.json '"cores_per_chip_used": 2,'
-says '^  cores +1 +--mesh gives more' "${v3[@]}"
+says '^  cores +1 +--mesh or --cores gives more' "${v3[@]}"
 says '^  chips +1 .*: --mesh 2x1x1 takes all' "${v3[@]}"
 # A mesh with one extent is of chips, too, and so is one of two: what takes all cores has three.
 for mesh in 1 4; do

@@ -250,6 +250,41 @@ static void machines_wrap_meshes(void)
     unsetenv("XDG_CONFIG_HOME");
 }
 
+/* Each slice of each machine is found by its cores and is a mesh that the machine can be cut into;
+ * between two there is none. */
+static void machines_have_slices(void)
+{
+    const char *name;
+    for (int i = 0; (name = pod_machine_known(i)); i++) {
+        pod_machine m;
+        int n_slices = 0, last = 0;
+        POD_CHECK_OK(pod_machine_load(name, &m));
+        for (int cores = 1; cores <= 8192; cores++) {
+            pod_mesh mesh;
+            if (pod_machine_slice(&m, cores, &mesh) != POD_OK) continue;
+            POD_CHECK(pod_mesh_size(&mesh) == cores, "%s: %d", name, cores);
+            POD_CHECK_OK(pod_machine_wrap_mesh(&m, &mesh));
+            n_slices++;
+            last = cores;
+        }
+        POD_CHECK(n_slices >= 2, "%s: %d slices", name, n_slices);
+        POD_CHECK(last == m.cores_per_chip * m.chips_x * m.chips_y * m.chips_z, "%s ends at %d",
+                  name, last);
+    }
+    pod_machine m;
+    pod_mesh mesh;
+    POD_CHECK_OK(pod_machine_load("tpu-v3", &m));
+    POD_CHECK_FAILS(
+        pod_machine_slice(&m, 1000, &mesh), POD_E_INVALID,
+        "tpu-v3 has no slice of 1000 cores; the nearest: 512 (2x16x16), 1024 (2x16x32)");
+    POD_CHECK_FAILS(pod_machine_slice(&m, 4096, &mesh), POD_E_INVALID,
+                    "the nearest: 2048 (2x32x32)");
+    m.slices[0] = '\0';
+    POD_CHECK_FAILS(pod_machine_slice(&m, 8, &mesh), POD_E_INVALID, "lists no slices; --mesh");
+    snprintf(m.slices, sizeof m.slices, "2x2x2,2y");
+    POD_CHECK_FAILS(pod_machine_slice(&m, 32, &mesh), POD_E_INVALID, "'2y' is no mesh");
+}
+
 /* On which machines a first extent of three is no cores of a chip: pods whose chips have one. */
 static void machines_of_chips(void)
 {
@@ -380,6 +415,7 @@ static CU_TestInfo tests[] = {
     {"host may be unknown", host_may_be_unknown},
     {"known machines", known_machines},
     {"machines wrap meshes", machines_wrap_meshes},
+    {"slices", machines_have_slices},
     {"machines of chips", machines_of_chips},
     {"machine nets", machine_nets},
     {"nets of crowds", nets_of_crowds},
