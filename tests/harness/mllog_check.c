@@ -75,16 +75,15 @@ static bool check_value(judge *g, const char *key, const cJSON *value)
     static const struct {
         const char *key, *words;
     } choices[] = {
-        {"submission_benchmark", "resnet ssd maskrcnn bert dlrm"},
         {"submission_division", "open"},
         {"submission_status", "cloud onprem preview research"},
     };
     for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++)
         if (strcmp(key, choices[i].key) == 0 && !is_one_of(value, choices[i].words))
             return fault(g, "%s is none of '%s'", key, choices[i].words);
-    const bool is_name = !strcmp(key, "submission_org") || !strcmp(key, "submission_platform") ||
-                         !strcmp(key, "minipod_model") || !strcmp(key, "minipod_data") ||
-                         !strcmp(key, "minipod_claim");
+    const bool is_name = !strcmp(key, "submission_benchmark") || !strcmp(key, "submission_org") ||
+                         !strcmp(key, "submission_platform") || !strcmp(key, "minipod_model") ||
+                         !strcmp(key, "minipod_data") || !strcmp(key, "minipod_claim");
     if (is_name && (!cJSON_IsString(value) || value->valuestring[0] == '\0'))
         return fault(g, "%s is no text", key);
     const bool is_whole = !strcmp(key, "seed") || strstr(key, "_samples") || strstr(key, "_size");
