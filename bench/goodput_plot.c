@@ -52,7 +52,7 @@ static void print_script(const pod_run_account *r, const pod_interval x[], FILE 
             "set yrange [0:*]\nset xrange [0:%.9g]\nset key outside right\n"
             "set style fill solid noborder\nplot",
             pod_plot_quote(r->name, title, sizeof title),
-            pod_stamp_seconds(r->sum.end - r->sum.begin));
+            r->sum.end > r->sum.begin ? pod_stamp_seconds(r->sum.end - r->sum.begin) : 1);
     for (int k = n - 1; k >= 0; k--)
         fprintf(to, "%s '-' with boxes linecolor rgb '%s' title '%s'", k < n - 1 ? "," : "",
                 colors[list[k]], pod_job_span_text(list[k]));

@@ -40,6 +40,23 @@ static void print_curve(const pod_job_study *s, const pod_job_point *x, FILE *to
     fputs("e\n", to);
 }
 
+static void print_ranges(const pod_job_study *s, FILE *to)
+{
+    pod_plot_span x = pod_plot_span_start(), y = x;
+    for (int i = 0; i < s->n_points; i++)
+        for (int k = 0; k < s->point[i].n_runs; k++) {
+            const pod_job_run *run = &s->point[i].run[k];
+            const int64_t every = llround(run->interval_s / s->point[i].step_s);
+            pod_plot_span_add(&x, run->interval_s);
+            pod_plot_span_add(&y, 100 * (run->runtime - run->runtime_95));
+            pod_plot_span_add(&y, 100 * (run->runtime + run->runtime_95));
+            pod_plot_span_add(&y,
+                              100 * pod_job_study_expected(s, &s->point[i], every > 1 ? every : 1));
+        }
+    pod_plot_range(to, 'x', true, x);
+    pod_plot_range(to, 'y', false, y);
+}
+
 static void print_mark(double at, const char *name, int color, FILE *to)
 {
     if (!isfinite(at) || at <= 0) return;
@@ -65,6 +82,7 @@ static void print_script(const pod_job_study *s, FILE *to)
         print_mark(s->point[0].daly_s, "Daly", 3, to);
         print_mark(s->point[0].best_s, "expected best", 4, to);
     }
+    print_ranges(s, to);
     fputs("plot ", to);
     for (int i = 0; i < s->n_points; i++) {
         name_of(&s->point[i], name, sizeof name);

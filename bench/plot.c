@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -123,6 +124,25 @@ pod_status pod_plot(const char *script, const char *path, pod_log *log)
         pod_log_say(log, POD_LOG_WARNING, "no plot: gnuplot is not installed (gnuplot-nox)");
     pod_file_abandon(f);
     return s;
+}
+
+pod_plot_span pod_plot_span_start(void) { return (pod_plot_span){INFINITY, -INFINITY}; }
+
+void pod_plot_span_add(pod_plot_span *s, double value)
+{
+    if (!isfinite(value)) return;
+    s->low = fmin(s->low, value);
+    s->high = fmax(s->high, value);
+}
+
+void pod_plot_range(FILE *to, char axis, bool is_log, pod_plot_span s)
+{
+    const double size = fmax(fabs(s.low), fabs(s.high)), by = size > 0 ? size / 10 : 1;
+    if (!(s.high - s.low <= 1e-6 * size)) return;
+    if (is_log)
+        fprintf(to, "set %crange [%.9g:%.9g]\n", axis, s.low / 1.5, s.high * 1.5);
+    else
+        fprintf(to, "set %crange [%.9g:%.9g]\n", axis, s.low - by, s.high + by);
 }
 
 const char *pod_plot_quote(const char *text, char *out, size_t bytes)

@@ -16,6 +16,16 @@ POD_MUST pod_status pod_plot_draw(const char *script, FILE *to, bool *is_install
  * the file is not written in full. */
 POD_MUST pod_status pod_plot(const char *script, const char *path, pod_log *log);
 
+/* The values along an axis. Begins with pod_plot_span_start, takes each that is finite. */
+typedef struct pod_plot_span {
+    double low, high;
+} pod_plot_span;
+pod_plot_span pod_plot_span_start(void);
+void pod_plot_span_add(pod_plot_span *s, double value);
+/* Sets the range of the axis, 'x' or 'y', where all values are one, of which gnuplot would warn;
+ * elsewhere it finds its own. */
+void pod_plot_range(FILE *to, char axis, bool is_log, pod_plot_span s);
+
 /* `text` as gnuplot quotes it, in single quotes, into `out`; returns `out`. */
 const char *pod_plot_quote(const char *text, char *out, size_t bytes);
 

@@ -28,6 +28,8 @@ typedef struct pod_report_run { /* in the arena that it was read into */
     double target;            /* NaN: none */
     pod_report_value *result; /* names are the same of all runs; "-" is what is not known */
     int n_results;
+    const char **caution; /* what the results are to be read with */
+    int n_cautions;
     pod_report_value *setting; /* all settings of the run */
     int n_settings;
     pod_report_curve by_time;          /* test accuracy against seconds */

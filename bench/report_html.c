@@ -63,6 +63,20 @@ static void put_results(FILE *to, const pod_report_run run[], int n)
     fputs("</table></div>\n", to);
 }
 
+static void put_cautions(FILE *to, const pod_report_run run[], int n)
+{
+    int n_put = 0;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < run[i].n_cautions; k++) {
+            fputs(n_put++ ? "<li>" : "<h2>Cautions</h2>\n<ul>\n<li>", to);
+            put_text(to, run[i].folder);
+            fputs(": ", to);
+            put_text(to, run[i].caution[k]);
+            fputs("</li>\n", to);
+        }
+    if (n_put > 0) fputs("</ul>\n", to);
+}
+
 static const char *setting_of(const pod_report_run *r, const char *name)
 {
     for (int i = 0; i < r->n_settings; i++)
@@ -160,6 +174,7 @@ static pod_status put_page(FILE *to, const pod_report_run run[], int n, pod_log 
     fprintf(to, "<h1>minipod report</h1>\n<p>minipod %s, clock wall, %d run%s.</p>\n", POD_VERSION,
             n, n == 1 ? "" : "s");
     put_results(to, run, n);
+    put_cautions(to, run, n);
     if (n > 1) put_settings(to, run, n);
     for (pod_report_plot p = 0; p < POD_N_PLOTS && is_installed; p++)
         POD_TRY(put_plot(to, run, n, p, log, &is_installed));

@@ -74,6 +74,25 @@ static void print_targets(const pod_report_run run[], int n, FILE *to)
     }
 }
 
+/* Both axes begin at 0, but those of accuracy and loss. */
+static void print_ranges(const pod_report_run run[], int n, pod_report_plot which, FILE *to)
+{
+    pod_plot_span x = pod_plot_span_start(), y = x;
+    pod_plot_span_add(&x, 0);
+    if (which == POD_PLOT_STEP) pod_plot_span_add(&y, 0);
+    for (int i = 0; i < n; i++) {
+        const pod_report_curve *c = curve_of(&run[i], which);
+        if (curves[which].is_accuracy) pod_plot_span_add(&y, run[i].target);
+        for (int k = 0; k < c->n; k++) {
+            if (!can_draw(which, c->y[k])) continue;
+            pod_plot_span_add(&x, c->x[k]);
+            pod_plot_span_add(&y, c->y[k]);
+        }
+    }
+    pod_plot_range(to, 'x', false, x);
+    pod_plot_range(to, 'y', which == POD_PLOT_LOSS, y);
+}
+
 static bool print_curves(const pod_report_run run[], int n, pod_report_plot which, FILE *to)
 {
     char name[NAME_BYTES];
@@ -81,9 +100,10 @@ static bool print_curves(const pod_report_run run[], int n, pod_report_plot whic
     for (int i = 0; i < n; i++) n_drawn += count_drawn(curve_of(&run[i], which), which);
     if (n_drawn == 0) return false;
     begin(to, PLOT_HEIGHT);
-    /* An axis wants more than a point. */
-    fprintf(to, "set xrange [0:*]\n%sset offsets 0, 0, %s\nplot", curves[which].axes,
+    fprintf(to, "set xrange [0:*]\n%sset offsets 0, 0, %s\n", curves[which].axes,
             curves[which].is_accuracy ? "0.01, 0.01" : "0, 0");
+    print_ranges(run, n, which, to);
+    fputs("plot", to);
     n_drawn = 0;
     for (int i = 0; i < n; i++) {
         if (count_drawn(curve_of(&run[i], which), which) == 0) continue;

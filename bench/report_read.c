@@ -24,7 +24,10 @@ static const result results[] = {
     {NULL, "data_name", "data", 0, 0},
     {NULL, "mesh", "mesh", 0, 0},
     {NULL, "ranks", "ranks", 1, 0},
+    {"host", "hostname", "host", 0, 0},
     {"host", "cpu_model", "CPU", 0, 0},
+    {"host", "physical_cores", "physical cores", 1, 0},
+    {NULL, "date", "ended", 0, 0},
     {NULL, "precision", "precision", 0, 0},
     {NULL, "global_batch", "global batch", 1, 0},
     {NULL, "optimizer", "optimizer", 0, 0},
@@ -95,6 +98,18 @@ static pod_status take_settings(pod_arena *a, const cJSON *settings, pod_report_
     return POD_OK;
 }
 
+static pod_status take_cautions(pod_arena *a, const cJSON *cautions, pod_report_run *out)
+{
+    out->caution = POD_ARENA_NEW(a, const char *, cJSON_GetArraySize(cautions) + 1);
+    if (!out->caution) return POD_E_NOMEM;
+    for (const cJSON *c = cautions ? cautions->child : NULL; c; c = c->next) {
+        if (!cJSON_IsString(c)) continue;
+        out->caution[out->n_cautions] = pod_arena_text(a, "%s", c->valuestring);
+        if (!out->caution[out->n_cautions++]) return POD_E_NOMEM;
+    }
+    return POD_OK;
+}
+
 static pod_status take_evaluations(pod_arena *a, const cJSON *evaluations, pod_report_run *out)
 {
     const int n_all = cJSON_GetArraySize(evaluations);
@@ -136,6 +151,7 @@ static pod_status take_record(pod_arena *a, const cJSON *run, pod_report_run *ou
 {
     POD_TRY(take_results(a, run, out));
     POD_TRY(take_settings(a, pod_run_json_item(run, "settings"), out));
+    POD_TRY(take_cautions(a, pod_run_json_item(run, "cautions"), out));
     POD_TRY(take_evaluations(a, pod_run_json_item(run, "evaluations"), out));
     return take_parts(a, pod_run_json_item(run, "phase_share"), &out->phase, &out->n_phases);
 }

@@ -1,6 +1,8 @@
 #include "bench/result_files.h"
 
+#include <ctype.h>
 #include <dirent.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bench/kernels_problem.h"
@@ -50,6 +52,35 @@ bool pod_result_files_take_stdout(const pod_config *c)
     for (int o = 0; o < POD_N_OPTS; o++)
         if (may_be_stdout(o) && pod_file_is_stdout(path_of(c, o))) return true;
     return false;
+}
+
+/* ---- names ---- */
+
+/* Pictures and pages are of one kind: a name that promises another is refused. */
+static const struct {
+    uint32_t commands;
+    pod_opt option;
+    const char *suffixes; /* with blanks around each */
+    const char *what;
+} kinds[] = {
+    {POD_CMD_ALL, POD_OPT_PLOT, " .svg ", "pictures are SVG, want a name in .svg"},
+    {POD_CMD_REPORT, POD_OPT_OUTPUT, " .html .htm ", "the page is HTML, want a name in .html"}};
+
+static pod_status check_suffixes(const pod_config *c, uint32_t command)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        const char *path = pod_config_text(c, kinds[i].option);
+        const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+        const char *dot = strrchr(name, '.');
+        char suffix[16];
+        if (!(kinds[i].commands & command) || !dot || dot == name) continue;
+        snprintf(suffix, sizeof suffix, " %.12s ", dot);
+        for (char *p = suffix; *p; p++) *p = (char)tolower((unsigned char)*p);
+        if (!strstr(kinds[i].suffixes, suffix))
+            return pod_fail(POD_E_INVALID, "%s: '%s': %s", option_of((int)kinds[i].option)->name,
+                            path, kinds[i].what);
+    }
+    return POD_OK;
 }
 
 /* ---- beside each other ---- */
@@ -237,6 +268,7 @@ static pod_status check_writable(const pod_config *c, int mine)
 pod_status pod_result_files_check(const pod_config *c, uint32_t command)
 {
     POD_TRY(pod_result_files_spare_inputs(c, command));
+    POD_TRY(check_suffixes(c, command));
     for (int o = 0; o < POD_N_OPTS; o++) {
         const char *path = path_of(c, o);
         if (path[0] == '\0') continue;

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "bench/run.h"
 #include "kernels/gemm/blas.h"
@@ -45,6 +46,30 @@ double pod_run_epochs_to_peak(const pod_run *r)
 {
     const pod_train_result *t = r->result;
     return t->evals.n ? t->evals.row[t->peak].epochs : unknown;
+}
+
+/* What a reader of the results has to know beside them: the notes of the run's table that say so. */
+static void put_cautions(const pod_run *r, pod_json *j)
+{
+    char note[POD_RUN_NOTE_BYTES];
+    const pod_train_result *t = r->result;
+    pod_json_open_array(j, "cautions");
+    pod_run_note_cores(r, note);
+    if (*note) pod_json_text(j, NULL, note);
+    if (*r->failure) pod_json_text(j, NULL, r->failure);
+    if (t->stopped) pod_json_text(j, NULL, "stopped, as somebody asked, before its end");
+    if (t->is_branch) {
+        snprintf(note, sizeof note, "times are since the resume at step %" PRId64 ", another job's",
+                 t->first_step);
+        pod_json_text(j, NULL, note);
+    }
+    if (r->machine->why_unknown[0]) pod_json_text(j, NULL, r->machine->why_unknown);
+    if (r->account->n_lost_steps > 0) {
+        snprintf(note, sizeof note, "%" PRId64 " steps were lost between %d attempts",
+                 r->account->n_lost_steps, r->account->n_attempts);
+        pod_json_text(j, NULL, note);
+    }
+    pod_json_close(j);
 }
 
 /* What was typed; the rest of the settings came from files, the environment and defaults. */
@@ -197,14 +222,23 @@ static void put_results(const pod_run *r, pod_json *j)
     pod_json_close(j);
 }
 
+/* ISO 8601, UTC. */
+static const char *now_text(char text[32])
+{
+    struct tm utc;
+    const time_t now = time(NULL);
+    return gmtime_r(&now, &utc) && strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc) ? text : NULL;
+}
+
 static void put_run(const pod_run *r, pod_json *j)
 {
-    char mesh[POD_MESH_TEXT_BYTES];
+    char mesh[POD_MESH_TEXT_BYTES], date[32];
     pod_json_open_object(j, NULL);
     pod_json_text(j, "schema", "minipod.run");
     pod_json_int(j, "version", RUN_VERSION);
     pod_json_text(j, "minipod", POD_VERSION);
     pod_json_text(j, "git", POD_GIT_ID);
+    pod_json_text(j, "date", now_text(date));
     pod_json_text(j, "status", pod_status_name(r->status));
     pod_json_text(j, "failure", *r->failure ? r->failure : NULL);
     pod_json_text(j, "clock", "wall");
@@ -221,6 +255,7 @@ static void put_run(const pod_run *r, pod_json *j)
     pod_json_int(j, "seed", (int64_t)r->setup->seed);
     pod_json_int(j, "parameters", r->result->n_weights);
     put_results(r, j);
+    put_cautions(r, j);
     put_arguments(r, j);
     put_settings(r, j);
     put_host(r, j);

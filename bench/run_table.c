@@ -7,7 +7,7 @@
 #include "kernels/base/limits.h"
 #include "runtime/data/glyphs.h"
 
-enum { TEXT_BYTES = 192 };
+enum { TEXT_BYTES = POD_RUN_NOTE_BYTES };
 
 /* "cosine; --momentum 0.9 --weight-decay 1e-4": what else the optimizer reads. */
 static void note_hparams(const pod_run *r, char note[TEXT_BYTES])
@@ -22,8 +22,7 @@ static void note_hparams(const pod_run *r, char note[TEXT_BYTES])
                                  options[d->option].name, pod_optim_value(r->config, d->option));
 }
 
-/* Bindings may leave the ranks fewer cores than there are, and a quota less time on them. */
-static void note_shared_cores(const pod_run *r, char note[TEXT_BYTES])
+void pod_run_note_cores(const pod_run *r, char note[POD_RUN_NOTE_BYTES])
 {
     const int n = r->cores.at_work;
     static const char why[] = "times are the operating system's too";
@@ -45,7 +44,7 @@ static void add_circumstances(pod_table *t, const pod_run *r)
 {
     char mesh[POD_MESH_TEXT_BYTES], note[TEXT_BYTES];
     const pod_setup *s = r->setup;
-    note_shared_cores(r, note);
+    pod_run_note_cores(r, note);
     pod_table_quantity(t, "model", "", "", "%s", s->model);
     pod_table_quantity(t, "data", "", s->data, "%s", r->result->data_name);
     pod_table_quantity(t, "parameters", "", "trained", "%" PRId64, r->result->n_weights);

@@ -73,6 +73,24 @@ sed -i 's/,[0-9.]*,\([0-9.]*\)$/,nan,\1/' '100%/steps.csv'
 ! grep -qv ': no plots: gnuplot is not installed ' said || fail "report of an odd run says $(cat said)"
 [ "$(grep -o '<svg' odd.html | wc -l)" -eq 5 ] || ! command -v gnuplot >/dev/null || fail "report of an odd run: plots"
 
+# Values that are all alike have a range of their own: one sample right of three, one loss, one step.
+"$minipod" train --model mlp --data glyphs:8x8x1:100+3 --batch 10 --epochs 2 --quiet --out alike >/dev/null
+sed -i 's/,[0-9.]*,\([0-9.]*\)$/,1.5,\1/' alike/steps.csv
+"$minipod" report alike -o alike.html >said 2>&1 || fail "report of equal values: $(cat said)"
+[ ! -s said ] || fail "report of equal values says $(cat said)"
+
+# What the table warns of stands on the page, with where and when the run was.
+python3 - <<'PYTHON'
+import json
+run = json.load(open("alike/run.json"))
+run["cautions"] = ["ranks share <1> core"]
+json.dump(run, open("alike/run.json", "w"))
+PYTHON
+"$minipod" report alike -o cautions.html || fail "report with a caution"
+grep -q '<li>alike: ranks share &lt;1&gt; core</li>' cautions.html || fail "the caution is not on the page"
+grep -q "<tr><th>host</th><td>$(hostname)</td>" cautions.html || fail "the host is not on the page"
+grep -q "<tr><th>ended</th><td>$(date -u +%Y)-" cautions.html || fail "the date is not on the page"
+
 refused() {
     local text=$1
     shift
@@ -86,5 +104,7 @@ refused 'absent/run.json: is not there' absent -o x.html
 refused "'plain/run.json' is a file of plain, which the command reads" plain -o plain/run.json
 echo '{' >plain/run.json
 refused 'plain/run.json: is no record of a run' plain -o x.html
+refused "output: 'x.pdf': the page is HTML, want a name in .html" alike -o x.pdf
+[ ! -e x.pdf ] || fail "a page with a wrong suffix was written"
 [ ! -e x.html ] || fail "a report that was refused left a page"
 exit "$failed"

@@ -9,6 +9,7 @@
 static const char record[] =
     "{\"schema\": \"minipod.run\", \"model\": \"mlp\", \"ranks\": 2, \"target\": 0.9,"
     " \"step_s\": 0.00125, \"time_to_target_s\": null, \"host\": {\"cpu_model\": \"a CPU\"},"
+    " \"cautions\": [\"ranks share 1 core\", 3], \"date\": \"2026-01-02T03:04:05Z\","
     " \"settings\": {\"batch\": \"64\", \"lr\": \"0.1\"},"
     " \"evaluations\": [{\"epochs\": 1, \"accuracy\": 0.5, \"time_s\": 2},"
     " {\"epochs\": 2, \"accuracy\": null, \"time_s\": 3}, {\"epochs\": 3, \"accuracy\": 0.7,"
@@ -32,6 +33,9 @@ static void test_record(void)
     CU_ASSERT_STRING_EQUAL(result(&r, "step, median, ms"), "1.250");
     CU_ASSERT_STRING_EQUAL(result(&r, "time to target, s"), "-");
     CU_ASSERT_STRING_EQUAL(result(&r, "minipod, git"), "-");
+    CU_ASSERT_STRING_EQUAL(result(&r, "ended"), "2026-01-02T03:04:05Z");
+    CU_ASSERT_EQUAL(r.n_cautions, 1);
+    CU_ASSERT_STRING_EQUAL(r.caution[0], "ranks share 1 core");
     CU_ASSERT_EQUAL(r.n_settings, 2);
     CU_ASSERT_EQUAL(r.by_epoch.n, 2);
     CU_ASSERT(r.by_time.x[1] == 4 && r.by_epoch.x[1] == 3 && r.by_epoch.y[1] == 0.7);
