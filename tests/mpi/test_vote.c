@@ -97,7 +97,8 @@ static void test_two(void)
     pod_vote_close(a);
 }
 
-/* A rank does not wait for those that are a turn behind: that is what the lag is for. */
+/* A rank does not wait for those that are a turn behind: that is what the lag is for. The last one
+ * begins its turn when all others have ended theirs; were they to wait for it, nobody would go on. */
 static void test_no_barrier(void)
 {
     pod_vote *v = NULL;
@@ -105,14 +106,10 @@ static void test_no_barrier(void)
     if (!v) return;
     (void)pod_vote_turn(v, 0);
     pod_comm_barrier(comm);
-    struct timespec before, after;
-    if (rank == size - 1 && size > 1) nap_ms(300);
-    clock_gettime(CLOCK_MONOTONIC, &before);
+    const bool is_late = rank == size - 1;
+    if (is_late) pod_comm_barrier(comm);
     (void)pod_vote_turn(v, 0);
-    clock_gettime(CLOCK_MONOTONIC, &after);
-    const double took =
-        (double)(after.tv_sec - before.tv_sec) + 1e-9 * (double)(after.tv_nsec - before.tv_nsec);
-    POD_CHECK(took < 0.15, "a turn took %g s", took);
+    if (!is_late) pod_comm_barrier(comm);
     pod_vote_close(v);
 }
 

@@ -35,16 +35,85 @@ static int64_t count_wrong(const coll_data *d, pod_range range, int rank, const 
     return n_wrong;
 }
 
+static bool adds(const pod_step *s)
+{
+    return s->kind == POD_STEP_RECV_REDUCE || s->kind == POD_STEP_REDUCE_FROM ||
+           s->kind == POD_STEP_REDUCE_ALL;
+}
+
+static bool has_sums(const pod_sched *s)
+{
+    int32_t n;
+    const pod_step *step = pod_sched_steps(s, &n);
+    for (int32_t i = 0; i < n; i++)
+        if (adds(&step[i])) return true;
+    return false;
+}
+
+/* Nobody adds what comes from a rank that has sums itself: each sum is rounded where it ends. */
+static bool rounds_once(const pod_sched *const *all, int n_ranks)
+{
+    for (int r = 0; r < n_ranks; r++) {
+        int32_t n;
+        const pod_step *step = pod_sched_steps(all[r], &n);
+        for (int32_t i = 0; i < n; i++)
+            if (step[i].kind == POD_STEP_RECV_REDUCE && has_sums(all[step[i].peer])) return false;
+    }
+    return true;
+}
+
+static bool overlaps(const pod_step *a, pod_span x, const pod_step *b, pod_span y)
+{
+    return x.buf == y.buf && a->count > 0 && b->count > 0 && x.first < y.first + b->count &&
+           y.first < x.first + a->count;
+}
+
+/* A sum of bf16 that goes nowhere before more is added to it stays in float32, in POD_BUF_SUM: one
+ * that is rounded at every addition is found here, within what any bound allows. */
+static int count_needless(const pod_sched *s)
+{
+    int n = 0;
+    int32_t n_steps;
+    const pod_step *step = pod_sched_steps(s, &n_steps);
+    for (int32_t j = 0; j < n_steps; j++) {
+        const pod_step *to = &step[j];
+        if (to->kind != POD_STEP_RECV_REDUCE || to->src.buf == POD_BUF_SUM) continue;
+        for (int32_t i = j - 1; i >= 0; i--) {
+            const pod_step *from = &step[i];
+            if (from->kind == POD_STEP_SEND && overlaps(from, from->src, to, to->src)) break;
+            if (from->kind != POD_STEP_RECV_REDUCE || !overlaps(from, from->dst, to, to->src))
+                continue;
+            n++;
+            break;
+        }
+    }
+    return n;
+}
+
+/* Where two ways of a ring, or dimensions, or a rank without a partner meet, one sum is added to
+ * another that came rounded. Whatever is not named here must not. */
+static bool may_meet(const pod_coll_algo *algo)
+{
+    static const char *const names[] = {"ring2",
+                                        "bruck",
+                                        "torus2d",
+                                        "bucket",
+                                        "hierarchical",
+                                        "rabenseifner",
+                                        "recursive_doubling",
+                                        "recursive_halving",
+                                        "swing",
+                                        "swing_latency"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(algo->name, names[i]) == 0) return true;
+    return false;
+}
+
 /* Turns the bound of a sum in float32, (p - 1) u S / (1 - (p - 1) u), into that of one in bf16. A
  * sum that is rounded once is off by that, and then by u_bf16 of itself. Else every addition of the
  * p - 1 may be rounded, first to float32. */
-static void widen_bound(const pod_coll_algo *algo, int size, int64_t count, const double *want,
-                        double *bound)
+static void widen_bound(bool is_once, int size, int64_t count, const double *want, double *bound)
 {
-    static const char *const round_once[] = {"direct", "oneshot", "flat"};
-    bool is_once = false;
-    for (size_t i = 0; i < sizeof round_once / sizeof round_once[0]; i++)
-        is_once = is_once || strcmp(algo->name, round_once[i]) == 0;
     const double u = pod_test_roundoff(POD_F32), u_bf16 = pod_test_roundoff(POD_BF16);
     const double single = (size - 1) * u, each = (size - 1) * (u_bf16 + u + u * u_bf16);
     for (int64_t i = 0; i < count; i++) {
@@ -56,8 +125,8 @@ static void widen_bound(const pod_coll_algo *algo, int size, int64_t count, cons
 }
 
 /* What stands in all buffers against what must; exact inputs leave no room for error. */
-static void check_values(const coll_data *d, const pod_mesh *m, const pod_coll_algo *algo,
-                         const pod_coll_args *args, bool is_exact, const char *what)
+static void check_values(const coll_data *d, const pod_mesh *m, const pod_coll_args *args,
+                         bool is_once, bool is_exact, const char *what)
 {
     double *want = malloc((size_t)(d->count + 1) * sizeof *want);
     double *bound = malloc((size_t)(d->count + 1) * sizeof *bound);
@@ -68,7 +137,7 @@ static void check_values(const coll_data *d, const pod_mesh *m, const pod_coll_a
             int rank = pod_group_member(m, &args->group, first, k);
             if (k == 0 || args->coll == POD_ALLTOALL) {
                 coll_want(d, m, args, rank, want, bound);
-                if (args->dtype == POD_BF16) widen_bound(algo, size, d->count, want, bound);
+                if (args->dtype == POD_BF16) widen_bound(is_once, size, d->count, want, bound);
             }
             pod_range range = coll_result_range(m, args, rank);
             int64_t n = count_wrong(d, range, rank, want, is_exact ? NULL : bound);
@@ -131,7 +200,14 @@ static void run_case(const pod_mesh *m, const pod_coll_algo *algo, const pod_col
     coll_data d = coll_data_make(n_ranks, args->count, is_exact);
     if (status == POD_OK) status = run_local(all, &d, args->dtype);
     POD_CHECK(status == POD_OK, "%s: %s", what, pod_error_text());
-    check_values(&d, m, algo, args, is_exact, what);
+    bool is_once = true;
+    const bool is_strict = args->dtype == POD_BF16 && !may_meet(algo);
+    for (int r = 0; status == POD_OK && is_strict && r < n_ranks; r++) {
+        const int n = count_needless(all[r]);
+        POD_CHECK(n == 0, "%s: rank %d rounds %d sums that it adds to", what, r, n);
+    }
+    if (status == POD_OK && args->dtype == POD_BF16) is_once = rounds_once(all, n_ranks);
+    check_values(&d, m, args, is_once, is_exact, what);
     if (args->coll == POD_ALLREDUCE) check_same_bits(&d, m, args, what);
     coll_data_free(&d);
     pod_arena_destroy(arena);

@@ -84,6 +84,21 @@ static const struct {
               {POD_ALLTOALL, "direct", 0.97, 1.01},
               {POD_ALLTOALL, "bruck", 0.8, 1.01}};
 
+/* Where messages wait for links and for sums of each other, closed forms are estimates. On the first
+ * net, whose links are alike, the simulator finds from 0.8 to 1.3 of them, or what stands here: a
+ * form that forgets that pieces follow one another, or that two trees share their links, is further
+ * off. */
+static const double least_waiting = 0.8, most_waiting = 1.3;
+static const struct {
+    pod_coll coll;
+    const char *name;
+    double least, most;
+} waiting[] = {{POD_ALLGATHER, "bruck", 0.55, 1.3},  {POD_ALLGATHER, "direct", 0.8, 1.95},
+               {POD_ALLREDUCE, "swing", 0.45, 1.3},  {POD_ALLREDUCE, "swing_latency", 0.7, 1.3},
+               {POD_ALLTOALL, "bruck", 0.75, 1.3},   {POD_ALLTOALL, "direct", 0.8, 1.4},
+               {POD_ALLTOALL, "pairwise", 0.8, 1.4}, {POD_BROADCAST, "scatter_ring", 0.75, 1.3},
+               {POD_BROADCAST, "tree", 0.8, 1.5},    {POD_REDUCE_SCATTER, "bruck", 0.65, 1.3}};
+
 typedef struct comparison {      /* of one algorithm on one mesh */
     int n_alone, n_alone_within; /* cases in which no message waits; within 1 % */
     int n_first, n_first_within; /* cases on the first net, whatever waits */
@@ -106,6 +121,20 @@ static void check_bound(const example *e, double seconds, double closed_s)
               1e6 * closed_s);
 }
 
+static void check_waiting(const example *e, double seconds, double closed_s)
+{
+    double least = least_waiting, most = most_waiting;
+    for (size_t k = 0; k < sizeof waiting / sizeof waiting[0]; k++) {
+        if (waiting[k].coll != e->algo->coll || strcmp(waiting[k].name, e->algo->name) != 0)
+            continue;
+        least = waiting[k].least;
+        most = waiting[k].most;
+    }
+    POD_CHECK(seconds >= least * closed_s && seconds <= most * closed_s,
+              "%s: %.6g us simulated, where messages wait, %.6g us by closed form", e->what,
+              1e6 * seconds, 1e6 * closed_s);
+}
+
 static void check_closed_form(const example *e, void *ctx)
 {
     int n_algos;
@@ -115,7 +144,10 @@ static void check_closed_form(const example *e, void *ctx)
     const bool is_within = pod_test_near(r.seconds, closed_s, 0.01 * closed_s);
     c->n_first += e->net_number == 0;
     c->n_first_within += e->net_number == 0 && is_within;
-    if (r.use.wait_link_s > 0 || r.use.wait_sender_s > 0) return;
+    if (r.use.wait_link_s > 0 || r.use.wait_sender_s > 0) {
+        if (e->net_number == 0) check_waiting(e, r.seconds, closed_s);
+        return;
+    }
     check_bound(e, r.seconds, closed_s);
     c->n_alone++;
     c->n_alone_within += is_within;
@@ -123,7 +155,7 @@ static void check_closed_form(const example *e, void *ctx)
 
 /* Of each algorithm, within 1 % in most cases where no message waits, and on three meshes at
  * least in all of them, or, where one always waits, at every size on the first net. Where
- * messages wait and forms are estimates, the simulator itself is held against a plain one
+ * messages wait and forms are estimates, check_waiting bounds them, and the simulator itself is held against a plain one
  * (test_sim_plain.c). */
 static void test_closed_forms(void)
 {

@@ -9,7 +9,7 @@
 #include "tests/harness/harness.h"
 
 /* Tiles and one off, one row or column, nothing, long sums, past the blocks of 512; sums so long
- * that A^T B goes another way; odd ones among what a kernel of pairs of k takes. */
+ * that A^T B goes another way; past the columns of a block, 1,024 and 2,048; odd ones among what a kernel of pairs of k takes. */
 static const pod_gemm_shape shapes[] = {
     {1, 1, 1},      {3, 5, 7},       {16, 16, 16},    {17, 15, 33},   {31, 33, 64},
     {1, 64, 129},   {64, 1, 9},      {5, 4, 0},       {0, 4, 3},      {4, 0, 3},
@@ -17,7 +17,8 @@ static const pod_gemm_shape shapes[] = {
     {258, 9, 514},  {32, 32, 32},    {33, 49, 1300},  {65, 64, 96},   {530, 47, 2},
     {48, 530, 64},  {130, 129, 130}, {128, 129, 400}, {33, 49, 2100}, {530, 5, 2081},
     {3, 530, 2048}, {20, 70, 1},     {29, 100, 31},   {16, 40, 65},   {29, 65, 1025},
-    {2, 130, 67},   {1030, 34, 521}, {20, 40, 0},
+    {2, 130, 67},   {1030, 34, 521}, {20, 40, 0},     {5, 1100, 70},  {20, 2081, 33},
+    {33, 1030, 19},
 };
 
 /* How operands lie: so many products, rows so much longer than they need to be. */
