@@ -182,7 +182,7 @@ static void put(const void *record, pod_json *j)
     pod_json_text(j, "scaling", pod_config_text(r->config, POD_OPT_SCALING));
     pod_json_text(j, "data", s->has_data ? s->images : NULL);
     pod_simulate_put_options(r->config, j);
-    pod_json_open_array(j, "points");
+    pod_json_open_array(j, "rows");
     for (int i = 0; i < s->n; i++) {
         if (s->has_real) put_time(j, s, i, true);
         put_time(j, s, i, false);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "bench/coll.h"
+#include "bench/common/json_option.h"
 #include "runtime/core/file.h"
 #include "runtime/core/json.h"
 
@@ -15,7 +16,7 @@ static void put_arguments(pod_json *j, const pod_config *c)
     pod_json_open_object(j, "args");
     for (int i = 0; i < n; i++)
         if (options[i].commands & POD_CMD_COLL && !options[i].only_typed)
-            pod_json_text(j, options[i].name, pod_config_value(c, (pod_opt)i));
+            pod_json_option(j, &options[i], pod_config_value(c, (pod_opt)i));
     pod_json_close(j);
 }
 

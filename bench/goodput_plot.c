@@ -55,7 +55,7 @@ static void print_script(const pod_run_account *r, const pod_interval x[], FILE 
             r->sum.end > r->sum.begin ? pod_stamp_seconds(r->sum.end - r->sum.begin) : 1);
     for (int k = n - 1; k >= 0; k--)
         fprintf(to, "%s '-' with boxes linecolor rgb '%s' title '%s'", k < n - 1 ? "," : "",
-                colors[list[k]], pod_job_span_text(list[k]));
+                colors[list[k]], pod_job_span_name(list[k]));
     fputc('\n', to);
     for (int k = n - 1; k >= 0; k--) print_tops(r, x, list, k, to);
 }

@@ -186,7 +186,7 @@ static void put_steps(pod_json *j, const pod_run_account *r)
     pod_json_int(j, "failed_checkpoints", r->saves.n_failed);
     pod_json_int(j, "unsaved_steps", r->sum.n_unsaved_steps);
     pod_json_int(j, "max_productive_step", r->sum.max_productive_step);
-    pod_json_double(j, "ideal_step_time", d->ideal_s);
+    pod_json_double(j, "step_time_undisturbed", d->undisturbed_s);
     pod_json_double(j, "step_time_median", d->median_s);
     pod_json_double(j, "step_time_recent_p90", d->recent_s);
     pod_json_double(j, "step_time_baseline", d->baseline_s);
@@ -237,7 +237,7 @@ static pod_status put_report(const pod_goodput_report *r, pod_json *j)
     pod_json_text(j, "minipod", POD_VERSION);
     pod_json_text(j, "clock", "wall");
     pod_json_text(j, "by", r->by);
-    if (status == POD_OK) pod_table_json(t, j, "groups");
+    if (status == POD_OK) pod_table_json(t, j, "rows");
     pod_json_open_array(j, "runs");
     for (int i = 0; i < r->n_runs && status == POD_OK; i++) status = put_run(j, &r->run[i]);
     pod_json_close(j);
@@ -302,7 +302,7 @@ static double elapsed_time(const pod_run_account *r) { return pod_stamp_seconds(
 static double unsaved_time(const pod_run_account *r) { return pod_stamp_seconds(r->sum.unsaved); }
 static double max_step(const pod_run_account *r) { return (double)r->sum.max_productive_step; }
 static double disruptions(const pod_run_account *r) { return r->sum.n_disruptions; }
-static double ideal_step(const pod_run_account *r) { return r->deviation.ideal_s; }
+static double undisturbed_step(const pod_run_account *r) { return r->deviation.undisturbed_s; }
 static double deviation(const pod_run_account *r) { return r->deviation.deviation; }
 static double runtime(const pod_run_account *r) { return pod_account_runtime_goodput(&r->sum); }
 static double program(const pod_run_account *r) { return r->program.goodput; }
@@ -321,7 +321,7 @@ static const struct {
     {"total_elapsed_time_seconds", "Rank-seconds that the job had", elapsed_time},
     {"max_productive_step", "The last step that is kept", max_step},
     {"disruption_count", "Attempts that ended as they should not", disruptions},
-    {"ideal_step_time_seconds", "What an undisturbed step takes", ideal_step},
+    {"undisturbed_step_time_seconds", "What an undisturbed step takes", undisturbed_step},
     {"step_time_deviation", "p90 of the last 100 steps / median of the last 1000 - 1", deviation},
     {"scheduling_goodput", "Time with all ranks / time asked for", scheduling},
     {"runtime_goodput", "Time of kept steps / time of the job", runtime},

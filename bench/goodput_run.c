@@ -195,7 +195,7 @@ static void add_window(pod_table *t, int seconds, const pod_interval *x)
         pod_table_add(t, "%.2f", 100 * goodput);
     else
         pod_table_add(t, "-");
-    pod_table_add(t, "%s", pod_job_span_text(worst));
+    pod_table_add(t, "%s", pod_job_span_name(worst));
     pod_table_add(t, "%.2f", 100 * (double)x->by_span[worst] / (double)x->wall);
 }
 

@@ -145,7 +145,7 @@ static pod_status print_categories(const pod_goodput_report *r, FILE *to)
     POD_TRY(pod_table_create(category_columns, N_COLUMNS(category_columns), &t));
     pod_table_note(t, "all ranks, all attempts%s", r->n_runs > 1 ? ", all runs" : "");
     for (int s = 0; s < POD_N_JOB_SPANS; s++) {
-        pod_table_add(t, "%s", pod_job_span_text((pod_job_span)s));
+        pod_table_add(t, "%s", pod_job_span_name((pod_job_span)s));
         pod_table_add(t, "%.3f", all->by_span_s[s]);
         add_number(t, 100 * all->by_span_s[s] / all->wall_s, 2);
     }
@@ -159,11 +159,16 @@ static pod_status print_categories(const pod_goodput_report *r, FILE *to)
 
 /* ---- the steps ------------------------------------------------------------------------------- */
 
-static const pod_column step_columns[] = {{"run", "", true},           {"kept", "steps", false},
-                                          {"lost", "steps", false},    {"redone", "steps", false},
-                                          {"unsaved", "steps", false}, {"median", "ms", false},
-                                          {"ideal_step", "ms", false}, {"recent_p90", "ms", false},
-                                          {"baseline", "ms", false},   {"deviation", "%", false}};
+static const pod_column step_columns[] = {{"run", "", true},
+                                          {"kept", "steps", false},
+                                          {"lost", "steps", false},
+                                          {"redone", "steps", false},
+                                          {"unsaved", "steps", false},
+                                          {"median", "ms", false},
+                                          {"undisturbed", "ms", false},
+                                          {"recent_p90", "ms", false},
+                                          {"baseline", "ms", false},
+                                          {"deviation", "%", false}};
 
 static pod_status print_steps(const pod_goodput_report *r, FILE *to)
 {
@@ -172,7 +177,7 @@ static pod_status print_steps(const pod_goodput_report *r, FILE *to)
     pod_table_note(
         t,
         "median, recent_p90: of the slowest rank of each step (a run's own table has rank 0's); "
-        "lost: done in vain; ideal_step: an undisturbed one; deviation: "
+        "lost: done in vain; undisturbed: what a step takes when nothing disturbs it; deviation: "
         "p90 of the last %d steps against the median of the last %d",
         POD_DEVIATION_RECENT, POD_DEVIATION_BASELINE);
     for (int i = 0; i < r->n_runs; i++) {
@@ -183,7 +188,7 @@ static pod_status print_steps(const pod_goodput_report *r, FILE *to)
         pod_table_add(t, "%" PRId64, x->n_redone_steps);
         pod_table_add(t, "%" PRId64, x->sum.n_unsaved_steps);
         add_number(t, 1e3 * x->deviation.median_s, 3);
-        add_number(t, 1e3 * x->deviation.ideal_s, 3);
+        add_number(t, 1e3 * x->deviation.undisturbed_s, 3);
         add_number(t, 1e3 * x->deviation.recent_s, 3);
         add_number(t, 1e3 * x->deviation.baseline_s, 3);
         add_number(t, 100 * x->deviation.deviation, 1);

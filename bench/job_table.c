@@ -4,8 +4,9 @@
 #include <math.h>
 
 #include "bench/common/table.h"
+#include "runtime/core/file.h"
 
-enum { TEXT_BYTES = 160 };
+enum { TEXT_BYTES = 160 + POD_PATH_BYTES };
 
 static const double DAY_S = 86400, HOUR_S = 3600;
 
@@ -78,7 +79,7 @@ static void add_circumstances(pod_table *t, const pod_job_study *s, const pod_jo
              (int)s->keys.spares);
     pod_table_quantity(t, "nodes", "", note, "%d", x->n_nodes);
     if (s->trace_path)
-        snprintf(note, sizeof note, "in the mean of %d nodes, %d faults in %.1f days, %.60s",
+        snprintf(note, sizeof note, "in the mean of %d nodes, %d faults in %.1f days, %s",
                  s->trace_nodes, s->trace.n_faults, pod_stamp_seconds(s->trace.end) / DAY_S,
                  s->trace_path);
     else if (!has_failures(x))
@@ -164,7 +165,7 @@ static void add_job(pod_table *t, const pod_job_study *s, const pod_job_point *x
     for (int i = 0; i < POD_N_JOB_SPANS; i++) {
         char name[64];
         if (r->by_span_s[i] == 0) continue;
-        snprintf(name, sizeof name, "  %s", pod_job_span_text((pod_job_span)i));
+        snprintf(name, sizeof name, "  %s", pod_job_span_name((pod_job_span)i));
         snprintf(note, sizeof note, "%.3f %%", 100 * r->by_span_s[i] / r->allocated_s);
         pod_table_quantity(t, name, "s", note, "%.3f", r->by_span_s[i]);
     }
@@ -381,7 +382,7 @@ void pod_job_json(const pod_job_study *s, pod_json *j)
     pod_json_double(j, "node_mtbf_h", s->mtbf_h > 0 ? s->mtbf_h : (double)NAN);
     pod_json_text(j, "faults_from", s->trace_path);
     pod_json_bool(j, "closed_form_is_exact", s->is_exact);
-    pod_json_open_array(j, "points");
+    pod_json_open_array(j, "rows");
     for (int i = 0; i < s->n_points; i++) put_point(&s->point[i], j);
     pod_json_close(j);
     pod_json_close(j);

@@ -1,4 +1,5 @@
 /* A run of minipod kernels as one JSON object. */
+#include "bench/common/json_option.h"
 #include "bench/kernels.h"
 #include "kernels/gemm/blas.h"
 #include "runtime/core/file.h"
@@ -13,7 +14,7 @@ static void put_arguments(pod_json *j, const pod_config *c)
     pod_json_open_object(j, "args");
     for (int i = 0; i < n; i++)
         if (options[i].commands & POD_CMD_KERNELS && !options[i].only_typed)
-            pod_json_text(j, options[i].name, pod_config_value(c, (pod_opt)i));
+            pod_json_option(j, &options[i], pod_config_value(c, (pod_opt)i));
     pod_json_close(j);
 }
 

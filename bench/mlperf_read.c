@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/common/json_option.h"
 #include "bench/common/run_json.h"
 #include "bench/mlperf.h"
 #include "runtime/core/file.h"
@@ -61,7 +62,9 @@ static pod_status take_options(const char *path, const cJSON *o, pod_arena *a, p
         pod_mlperf_option *option = &r->option[r->n_options++];
         option->name = pod_arena_text(a, "%s", s->string);
         if (!option->name) return POD_E_NOMEM;
-        POD_TRY(take_text(path, settings, s->string, a, &option->value));
+        option->value = pod_json_option_text(s, a);
+        if (!option->value)
+            return pod_fail(POD_E_FORMAT, "%s: setting '%s' is no value", path, s->string);
     }
     return POD_OK;
 }
@@ -258,7 +261,9 @@ pod_status pod_mlperf_check_settings(const pod_mlperf_run *run, const pod_config
                         run->folder, run->seed, seed);
     for (int i = 0; i < n; i++) {
         const char *value = value_of(run, options[i].name);
-        const char *asked = pod_optim_value(train, (pod_opt)i);
+        char room[POD_OPTION_NORMAL_BYTES];
+        const char *asked =
+            pod_option_normal(&options[i], pod_optim_value(train, (pod_opt)i), room);
         if (value && strcmp(value, asked) != 0)
             return pod_fail(POD_E_INVALID,
                             "%s: has a run of --%s '%s', found '%s'; take another --out",

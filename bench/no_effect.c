@@ -8,16 +8,17 @@ typedef struct need {
     uint32_t commands;
     pod_opt option, other;
     bool given, not_given;
-    const char *one_of; /* "a|b" */
-    unsigned trait;     /* POD_OPTIM_ */
+    const char *one_of, *none_of; /* "a|b" */
+    unsigned trait;               /* POD_OPTIM_ */
 } need;
 
-#define ON_RUNS     (POD_CMD_TRAIN | POD_CMD_EVAL)
-#define ON_STEPS    (POD_CMD_TRAIN | POD_CMD_PREDICT)
-#define GIVEN       .given = true
-#define NOT_GIVEN   .not_given = true
-#define ONE_OF(all) .one_of = (all)
-#define READS(what) .trait = POD_OPTIM_##what
+#define ON_RUNS      (POD_CMD_TRAIN | POD_CMD_EVAL)
+#define ON_STEPS     (POD_CMD_TRAIN | POD_CMD_PREDICT)
+#define GIVEN        .given = true
+#define NOT_GIVEN    .not_given = true
+#define ONE_OF(all)  .one_of = (all)
+#define NONE_OF(all) .none_of = (all)
+#define READS(what)  .trait = POD_OPTIM_##what
 static const need needs[] = {
 #define POD_NEEDS(who, id, other_id, ...) {(who), POD_OPT_##id, POD_OPT_##other_id, __VA_ARGS__},
 #include "bench/no_effect.def"
@@ -43,9 +44,8 @@ static bool is_given(const pod_config *c, pod_opt o)
     return pod_config_text(c, o)[0] != '\0';
 }
 
-static bool is_among(const char *choices, const char *text)
+static bool is_among(const char *choices, const char *text, size_t length)
 {
-    const size_t length = strlen(text);
     for (const char *p = choices; *p != '\0'; p += strspn(p, "|")) {
         const size_t n = strcspn(p, "|");
         if (n == length && strncmp(p, text, n) == 0) return true;
@@ -58,7 +58,8 @@ static bool is_met(const pod_config *c, const need *n)
 {
     if (n->given || n->not_given) return is_given(c, n->other) == n->given;
     const char *text = pod_config_text(c, n->other);
-    if (n->one_of) return is_among(n->one_of, text);
+    if (n->one_of) return is_among(n->one_of, text, strlen(text));
+    if (n->none_of) return !is_among(n->none_of, text, strcspn(text, ":"));
     const pod_optim *optim = pod_optim_find(text);
     return optim && optim->traits & n->trait;
 }

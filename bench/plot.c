@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -71,18 +72,32 @@ static int start_gnuplot(drawing *d)
     return failed;
 }
 
+/* gnuplot names what has no key after itself, and a browser shows that as a tooltip. */
+static void put_without_names(const char *svg, FILE *to)
+{
+    static const char begin[] = "<title>gnuplot_plot_", end[] = "</title>";
+    for (const char *at; (at = strstr(svg, begin));) {
+        fwrite(svg, 1, (size_t)(at - svg), to);
+        svg = strstr(at, end);
+        if (!svg) return;
+        svg += strlen(end);
+    }
+    fputs(svg, to);
+}
+
 /* Whether anything came. */
 static bool copy(int from, FILE *to)
 {
-    char block[BLOCK_BYTES];
+    char block[BLOCK_BYTES], *svg = NULL;
+    size_t bytes = 0;
     ssize_t n;
-    bool any = false;
-    while ((n = read(from, block, sizeof block)) > 0 || (n < 0 && errno == EINTR)) {
-        if (n < 0) continue;
-        fwrite(block, 1, (size_t)n, to);
-        any = true;
-    }
-    return any;
+    FILE *all = open_memstream(&svg, &bytes);
+    if (!all) return false;
+    while ((n = read(from, block, sizeof block)) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0) fwrite(block, 1, (size_t)n, all);
+    if (fclose(all) == 0) put_without_names(svg, to);
+    free(svg);
+    return bytes > 0;
 }
 
 static pod_status draw(drawing *d, FILE *to)

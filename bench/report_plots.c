@@ -90,7 +90,10 @@ static void print_ranges(const pod_report_run run[], int n, pod_report_plot whic
         }
     }
     pod_plot_range(to, 'x', false, x);
-    pod_plot_range(to, 'y', which == POD_PLOT_LOSS, y);
+    if (curves[which].is_accuracy) /* none is above 1 */
+        fprintf(to, "set yrange [%.6g:%.6g]\n", fmax(0, y.low - 0.01), fmin(1, y.high + 0.01));
+    else
+        pod_plot_range(to, 'y', which == POD_PLOT_LOSS, y);
 }
 
 static bool print_curves(const pod_report_run run[], int n, pod_report_plot which, FILE *to)
@@ -163,11 +166,11 @@ static void list_part(stacks *s, const char *name, const char *title, const char
 /* As `minipod goodput` has them: productive time first, the others in the order of their table. */
 static void list_categories(stacks *s)
 {
-    list_part(s, pod_job_span_name(POD_JOB_STEP), pod_job_span_text(POD_JOB_STEP),
+    list_part(s, pod_job_span_name(POD_JOB_STEP), pod_job_span_name(POD_JOB_STEP),
               pod_goodput_color(POD_JOB_STEP));
     for (pod_job_span p = 0; p < POD_N_JOB_SPANS; p++)
         if (p != POD_JOB_STEP)
-            list_part(s, pod_job_span_name(p), pod_job_span_text(p), pod_goodput_color(p));
+            list_part(s, pod_job_span_name(p), pod_job_span_name(p), pod_goodput_color(p));
 }
 
 static void list_phases(stacks *s)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/common/json_option.h"
 #include "bench/common/run_json.h"
 #include "bench/report.h"
 #include "runtime/core/file.h"
@@ -89,10 +90,11 @@ static pod_status take_settings(pod_arena *a, const cJSON *settings, pod_report_
     out->setting = POD_ARENA_NEW(a, pod_report_value, cJSON_GetArraySize(settings) + 1);
     if (!out->setting) return POD_E_NOMEM;
     for (const cJSON *s = settings ? settings->child : NULL; s; s = s->next) {
-        if (!s->string || !cJSON_IsString(s)) continue;
+        const char *text = s->string ? pod_json_option_text(s, a) : NULL;
+        if (!text) continue;
         pod_report_value *v = &out->setting[out->n_settings++];
         v->name = pod_arena_text(a, "%s", s->string);
-        v->text = pod_arena_text(a, "%s", s->valuestring);
+        v->text = text;
         if (!v->name || !v->text) return POD_E_NOMEM;
     }
     return POD_OK;

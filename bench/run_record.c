@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/common/json_option.h"
 #include "bench/run.h"
 #include "kernels/gemm/blas.h"
 #include "runtime/core/file.h"
@@ -80,7 +81,7 @@ static void put_arguments(const pod_run *r, pod_json *j)
     pod_json_open_object(j, "arguments");
     for (int i = 0; i < n; i++)
         if (pod_config_source(r->config, (pod_opt)i) == POD_FROM_COMMAND_LINE)
-            pod_json_text(j, options[i].name, pod_config_value(r->config, (pod_opt)i));
+            pod_json_option(j, &options[i], pod_config_value(r->config, (pod_opt)i));
     pod_json_close(j);
 }
 
@@ -91,7 +92,7 @@ static void put_settings(const pod_run *r, pod_json *j)
     pod_json_open_object(j, "settings");
     for (int i = 0; i < n; i++)
         if (options[i].commands & POD_CMD_TRAIN && !options[i].only_typed)
-            pod_json_text(j, options[i].name, pod_optim_value(r->config, (pod_opt)i));
+            pod_json_option(j, &options[i], pod_optim_value(r->config, (pod_opt)i));
     pod_json_close(j);
 }
 

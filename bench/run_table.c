@@ -88,6 +88,16 @@ static void add_times(pod_table *t, const pod_run *r)
     }
 }
 
+/* An epoch's samples that fill no batch, where they are more than a percent. */
+static void note_dropped(const pod_run *r, char note[TEXT_BYTES])
+{
+    const int64_t all = r->result->n_train, batch = r->setup->batch;
+    if (all > 0 && 100 * (all % batch) > all)
+        snprintf(note, TEXT_BYTES,
+                 "each drops %" PRId64 " of %" PRId64 " samples, which fill no batch of %" PRId64,
+                 all % batch, all, batch);
+}
+
 static void add_outcome(pod_table *t, const pod_run *r)
 {
     const pod_train_result *x = r->result;
@@ -102,7 +112,9 @@ static void add_outcome(pod_table *t, const pod_run *r)
                  x->best.accuracy, x->last.n_samples, x->evals.n, x->evals.n == 1 ? "" : "s");
         pod_table_quantity(t, "accuracy", "", note, "%.4f", x->last.accuracy);
     }
-    pod_table_quantity(t, "epochs", "", "", "%.2f", pod_run_epochs(r));
+    char dropped[TEXT_BYTES] = "";
+    note_dropped(r, dropped);
+    pod_table_quantity(t, "epochs", "", dropped, "%.2f", pod_run_epochs(r));
     pod_table_quantity(t, "steps", "",
                        x->stopped      ? "stopped, as somebody asked; --resume goes on"
                        : x->first_step ? "those before the resume included"

@@ -38,7 +38,7 @@ static pod_status set_batches(pod_scaling *s, int64_t batch, bool is_weak)
 {
     if (batch % s->point[0].cores != 0)
         return pod_fail(POD_E_INVALID,
-                        "batch: %" PRId64 " does not divide by the %d cores of mesh %s", batch,
+                        "batch: %" PRId64 " is not divisible by the %d cores of mesh %s", batch,
                         s->point[0].cores, s->point[0].mesh);
     for (int i = 0; i < s->n; i++)
         s->point[i].batch = is_weak ? batch / s->point[0].cores * s->point[i].cores : batch;

@@ -1,4 +1,5 @@
 #include "bench/simulate_settings.h"
+#include "bench/common/json_option.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -100,7 +101,7 @@ void pod_simulate_put_options(const pod_config *c, pod_json *j)
     pod_json_open_object(j, "options");
     for (int o = 0; o < n; o++)
         if (pod_config_is_set(c, (pod_opt)o))
-            pod_json_text(j, options[o].name, pod_config_value(c, (pod_opt)o));
+            pod_json_option(j, &options[o], pod_config_value(c, (pod_opt)o));
     pod_json_close(j);
 }
 

@@ -343,7 +343,7 @@ def read_arguments():
     if args.bn_epsilon is None:
         args.bn_epsilon = 1e-3 if args.model.startswith("efficientnet") else 1e-5
     if args.batch < 2 or args.batch % args.ranks != 0:
-        p.error(f"batch: {args.batch} does not divide by {args.ranks} ranks, or is below 2")
+        p.error(f"batch: {args.batch} is not divisible by {args.ranks} ranks, or is below 2")
     return args
 
 

@@ -511,7 +511,7 @@ def read_arguments():
     args.shape = args.shape or MODELS[args.model][0]
     args.classes = args.classes or MODELS[args.model][1]
     if args.ranks < 1 or args.batch % args.ranks != 0:
-        p.error(f"batch: {args.batch} does not divide by {args.ranks} ranks")
+        p.error(f"batch: {args.batch} is not divisible by {args.ranks} ranks")
     if args.target and not args.data:
         p.error("target: noise cannot be learnt, it needs --data")
     if args.target and not args.epochs:

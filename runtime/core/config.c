@@ -42,12 +42,20 @@ static const pod_option options[POD_N_OPTS] = {
 #include "runtime/core/options.def"
 };
 
-static const struct {
+typedef struct other_name {
     const char *name;
     int option;
-} second_names[] = {
+} other_name;
+
+static const other_name second_names[] = {
 #define POD_OPTION(...)
 #define POD_SECOND_NAME(n, id) {(n), POD_OPT_##id},
+#include "runtime/core/options.def"
+};
+
+static const other_name hints[] = {
+#define POD_OPTION(...)
+#define POD_HINT(n, id) {(n), POD_OPT_##id},
 #include "runtime/core/options.def"
 };
 
@@ -109,13 +117,24 @@ static int find_letter(char letter, uint32_t command)
     return -1;
 }
 
+/* What a person who knows other programs meant, among the command's options; or NULL. */
+static const char *find_hint(const char *name, uint32_t command)
+{
+    for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
+        if (is_name(hints[i].name, name, strlen(name)) &&
+            options[hints[i].option].commands & command)
+            return options[hints[i].option].name;
+    return NULL;
+}
+
 static pod_status fail_unknown(const char *spelled, const char *name, uint32_t command)
 {
     const char *known[POD_N_OPTS];
     int n = 0;
     for (int i = 0; i < POD_N_OPTS; i++)
         if (options[i].commands & command) known[n++] = options[i].name;
-    const char *near = pod_nearest_name(name, known, n);
+    const char *hint = find_hint(name, command);
+    const char *near = hint ? hint : pod_nearest_name(name, known, n);
     return pod_fail(POD_E_INVALID, "%.640s: there is no such option%s%s%s", spelled,
                     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
@@ -389,7 +408,14 @@ static pod_status warn_of(pod_config *c, const char *name, size_t length)
         behind_prefix[n] = pod_option_environment(&options[i], known[n], MAX_NAME_BYTES) + PREFIX;
         n++;
     }
-    const char *near = pod_nearest_name(given + PREFIX, behind_prefix, n);
+    char as_option[MAX_NAME_BYTES], of_hint[MAX_NAME_BYTES];
+    snprintf(as_option, sizeof as_option, "%s", given + PREFIX);
+    for (char *p = as_option; *p != '\0'; p++) *p = (char)tolower((unsigned char)*p);
+    const char *hint = find_hint(as_option, c->command);
+    const char *near = hint ? pod_option_environment(&options[find_option(hint, strlen(hint))],
+                                                     of_hint, sizeof of_hint) +
+                                  PREFIX
+                            : pod_nearest_name(given + PREFIX, behind_prefix, n);
     const char *text =
         pod_arena_text(c->arena, "%s in the environment means nothing to minipod%s%s%s", given,
                        near ? "; did you mean MINIPOD_" : "", near ? near : "", near ? "?" : "");
@@ -618,6 +644,24 @@ pod_status pod_config_parse(const char *printed, pod_config **out)
     }
     *out = c;
     return POD_OK;
+}
+
+const char *pod_option_normal(const pod_option *o, const char *text,
+                              char room[POD_OPTION_NORMAL_BYTES])
+{
+    setting value = {0};
+    if (text[0] == '\0' || parse_value(o, o->name, text, &value) != POD_OK) return text;
+    switch (o->type) {
+    case POD_OPTION_INT:
+        snprintf(room, POD_OPTION_NORMAL_BYTES, "%" PRId64, value.whole);
+        return room;
+    case POD_OPTION_DOUBLE: return pod_print_double(value.real, room, POD_OPTION_NORMAL_BYTES);
+    case POD_OPTION_SIZE: return pod_print_size(value.whole, room, POD_OPTION_NORMAL_BYTES);
+    case POD_OPTION_BOOL: return value.whole ? "on" : "off";
+    case POD_OPTION_TEXT:
+    case POD_OPTION_CHOICE: break;
+    }
+    return text;
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */

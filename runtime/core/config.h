@@ -127,6 +127,12 @@ bool pod_config_bool(const pod_config *c, pod_opt o);
 const char *pod_config_text(const pod_config *c, pod_opt o);  /* TEXT and CHOICE; "" when absent */
 const char *pod_config_value(const pod_config *c, pod_opt o); /* any type, as it was written */
 
+/* `text`, a value of the option, as all values that are equal to it are written: "1e-4" and "0.0001"
+ * become "0.0001", "1024K" becomes "1M", "yes" "on". Itself where it is none of its values. */
+enum { POD_OPTION_NORMAL_BYTES = 32 };
+const char *pod_option_normal(const pod_option *o, const char *text,
+                              char room[POD_OPTION_NORMAL_BYTES]);
+
 pod_source pod_config_source(const pod_config *c, pod_opt o);
 bool pod_config_is_set(const pod_config *c, pod_opt o); /* by anyone but the default */
 /* Whether both mean the same, however it is spelled: 0.1 and 1e-1. */

@@ -46,7 +46,7 @@ static void print_range(const pod_option *o, FILE *to)
     }
 }
 
-static void print_option(const pod_option *o, FILE *to)
+static void print_option(const pod_option *o, uint32_t command, FILE *to)
 {
     enum { COLUMN = 26 };
     char form[64], environment[64];
@@ -56,7 +56,9 @@ static void print_option(const pod_option *o, FILE *to)
     fprintf(to, "%*s[", COLUMN, "");
     print_range(o, to);
     const char *absent = o->type == POD_OPTION_TEXT ? "none" : "the optimizer's, see below";
-    fprintf(to, "default %s; %s]\n", o->fallback[0] ? o->fallback : absent,
+    const char *fallback = o->fallback[0] ? o->fallback : absent;
+    if (o->shapes && command == POD_CMD_EVAL) fallback = "the checkpoint's";
+    fprintf(to, "default %s; %s]\n", fallback,
             pod_option_environment(o, environment, sizeof environment));
 }
 
@@ -75,6 +77,6 @@ void pod_config_help(const pod_command_form *command, FILE *to)
         if (!(options[i].commands & command->bit)) continue;
         if (strcmp(group, options[i].group) != 0) fprintf(to, "\n%s\n", options[i].group);
         group = options[i].group;
-        print_option(&options[i], to);
+        print_option(&options[i], command->bit, to);
     }
 }

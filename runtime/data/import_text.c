@@ -5,10 +5,11 @@
 
 enum { MAX_PATH_BYTES = 4096, MAX_LICENCE_BYTES = 32 * 1024 };
 
-/* "" when there is none. */
+/* Of the folder, or of the one that holds it; "" when there is none. */
 static const char *licence_in(const char *folder, pod_arena *a)
 {
-    static const char *const names[] = {"LICENSE", "LICENSE.txt", "LICENCE", "COPYING"};
+    static const char *const names[] = {"LICENSE",    "LICENSE.txt",    "LICENCE",    "COPYING",
+                                        "../LICENSE", "../LICENSE.txt", "../LICENCE", "../COPYING"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[MAX_PATH_BYTES];
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);

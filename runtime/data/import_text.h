@@ -7,7 +7,8 @@
 typedef struct pod_import_text { /* a NULL takes its default */
     const char *name;            /* the folder's name */
     const char *origin;          /* "" */
-    const char *licence;         /* the text of LICENSE, LICENCE or COPYING in the folder, or "" */
+    const char
+        *licence; /* the text of LICENSE, LICENCE or COPYING in the folder or above it, or "" */
 } pod_import_text;
 
 /* Fills in name, origin and licence; they are borrowed, or in the arena. */

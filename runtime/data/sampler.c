@@ -9,7 +9,7 @@ pod_status pod_sampler_check(const pod_sampler *s)
     if (s->size < 1 || s->rank < 0 || s->rank >= s->size)
         return pod_fail(POD_E_INVALID, "rank %d of %d ranks", s->rank, s->size);
     if (s->global_batch < 1 || s->global_batch % s->size != 0)
-        return pod_fail(POD_E_INVALID, "batch %" PRId64 " does not divide over %d ranks",
+        return pod_fail(POD_E_INVALID, "batch %" PRId64 " is not divisible by %d ranks",
                         s->global_batch, s->size);
     if (!s->keep_tail && s->global_batch > s->n_samples)
         return pod_fail(POD_E_INVALID,

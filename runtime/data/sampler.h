@@ -29,7 +29,7 @@ typedef struct pod_sampler { /* a value */
     uint64_t seed;
 } pod_sampler;
 
-/* POD_E_INVALID: the batch does not divide over the ranks, or (tail dropped) exceeds the
+/* POD_E_INVALID: the batch is not divisible by the ranks, or (tail dropped) exceeds the
  * samples. */
 POD_MUST pod_status pod_sampler_check(const pod_sampler *s);
 

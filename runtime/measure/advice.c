@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "runtime/measure/job_model.h"
 #include "runtime/measure/saves.h"
@@ -64,13 +66,16 @@ static void advise_interval(adviser *v, const pod_saves *s)
     const double best_s = fmax(pod_job_interval_young_s(save_s, mtbf_s), fmax(step_s, writing_s));
     const double gain =
         pod_save_overhead(save_s, mtbf_s, now_s) - pod_save_overhead(save_s, mtbf_s, best_s);
+    char every[32];
+    snprintf(every, sizeof every, "%.0f steps", best_s / step_s);
+    if (strcmp(every, "1 steps") == 0) snprintf(every, sizeof every, "step");
     propose(v, gain,
-            "checkpoints every %.0f steps (%.3g s) instead of %.0f (%.3g s) as it was on the mean: "
+            "checkpoints every %s (%.3g s) instead of every %.0f (%.3g s) as it was on the mean: "
             "%.1f points of runtime "
             "goodput. A save costs %.3g s and is whole after %.3g s, a disruption comes every %.3g "
             "s; Young's interval is sqrt(2 x %.3g x %.3g)",
-            best_s / step_s, best_s, now_s / step_s, now_s, 100 * gain, save_s, writing_s, mtbf_s,
-            save_s, mtbf_s);
+            every, best_s, now_s / step_s, now_s, 100 * gain, save_s, writing_s, mtbf_s, save_s,
+            mtbf_s);
 }
 
 static void advise_saving(adviser *v)

@@ -42,7 +42,7 @@ pod_status pod_deviation_of_steps(const double step_s[], int64_t n, pod_deviatio
                        .n_recent = n < POD_DEVIATION_RECENT ? n : POD_DEVIATION_RECENT,
                        .n_baseline = n < POD_DEVIATION_BASELINE ? n : POD_DEVIATION_BASELINE,
                        .median_s = unknown,
-                       .ideal_s = unknown,
+                       .undisturbed_s = unknown,
                        .recent_s = unknown,
                        .baseline_s = unknown,
                        .deviation = unknown};
@@ -50,7 +50,7 @@ pod_status pod_deviation_of_steps(const double step_s[], int64_t n, pod_deviatio
         double *room = malloc((size_t)n * 2 * sizeof room[0]);
         if (!room) return pod_fail(POD_E_NOMEM, "step deviation: out of memory");
         d.median_s = sort_last(step_s, n, n, room).median;
-        d.ideal_s = mean_undisturbed(room, n, d.median_s, room + n);
+        d.undisturbed_s = mean_undisturbed(room, n, d.median_s, room + n);
         d.baseline_s = sort_last(step_s, n, d.n_baseline, room).median;
         (void)sort_last(step_s, n, d.n_recent, room);
         d.recent_s = quantile(room, d.n_recent, 0.9);

@@ -12,11 +12,11 @@ enum { POD_DEVIATION_RECENT = 100, POD_DEVIATION_BASELINE = 1000 };
 typedef struct pod_deviation { /* seconds; NaN where there were no steps */
     int64_t n_steps, n_recent, n_baseline;
     double median_s;
-    double ideal_s;    /* what a step takes undisturbed: the mean of those within three of the
+    double undisturbed_s; /* what a step takes undisturbed: the mean of those within three of the
                           median's absolute deviations of the median */
-    double recent_s;   /* 90 % of the last 100 steps take no longer */
-    double baseline_s; /* median of the last 1,000 */
-    double deviation;  /* recent / baseline - 1 */
+    double recent_s;      /* 90 % of the last 100 steps take no longer */
+    double baseline_s;    /* median of the last 1,000 */
+    double deviation;     /* recent / baseline - 1 */
 } pod_deviation;
 
 /* E_NOMEM. */

@@ -18,11 +18,6 @@ const char *pod_job_span_name(pod_job_span s)
     return span_names[s];
 }
 
-const char *pod_job_span_text(pod_job_span s)
-{
-    return s == POD_JOB_INIT ? "ACCELERATOR_INITIALIZATION" : pod_job_span_name(s);
-}
-
 bool pod_job_span_is_logged(pod_job_span s)
 {
     return s != POD_JOB_LOST_STEP && s != POD_JOB_RECOVERY && s != POD_JOB_SHUTDOWN &&

@@ -13,8 +13,7 @@
 
 #include "runtime/core/clock.h"
 
-/* X(name, name in files): the table prints the first category as ACCELERATOR_INITIALIZATION.
- * EVALUATION and SHUTDOWN are names of our own. */
+/* X(name, name in tables and files), those of ml-goodput-measurement. EVALUATION and SHUTDOWN are names of our own. */
 #define POD_JOB_SPAN_MAP(X)                                \
     X(INIT, "TPU_INITIALIZATION")                          \
     X(PREP, "TRAINING_PREP")                               \
@@ -39,7 +38,6 @@ typedef enum pod_job_span {
 /* Not worked out from other records: LOST_STEP, RECOVERY, SHUTDOWN, OTHER are. */
 bool pod_job_span_is_logged(pod_job_span s);
 const char *pod_job_span_name(pod_job_span s); /* as files have it */
-const char *pod_job_span_text(pod_job_span s); /* as tables have it */
 
 typedef struct pod_job_step { /* a step that was done */
     int64_t step;             /* from 1 */

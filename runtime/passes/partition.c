@@ -302,11 +302,11 @@ pod_status pod__pass_partition(pod_plan *plan)
     const pod_mesh *mesh = &plan->spread;
     const int n_cores = pod_mesh_size(&plan->args->mesh);
     if (batch % n_cores != 0)
-        return pod_fail(POD_E_INVALID, "batch: %lld does not divide by the %d cores of the mesh",
+        return pod_fail(POD_E_INVALID, "batch: %lld is not divisible by the %d cores of the mesh",
                         (long long)batch, n_cores);
     if (batch % pod_mesh_size(mesh) != 0)
         return pod_fail(POD_E_INVALID,
-                        "batch: %lld does not divide by the %d cores of the mesh times %d "
+                        "batch: %lld is not divisible by the %d cores of the mesh times %d "
                         "micro-steps",
                         (long long)batch, n_cores, pod_mesh_size(mesh) / n_cores);
     partition p = {.from = g,

@@ -142,12 +142,17 @@ static bool stays(const char *line, int64_t step)
     return has_key(line, "epoch_start") && done >= 0 ? done < step : done <= step;
 }
 
-/* Of this job, not of one that had the folder before it. */
-static bool is_since(const char *line, pod_stamp job_began)
+static int64_t time_ms_of(const char *line) /* -1: it has none */
 {
     static const char name[] = "\"time_ms\": ";
     const char *at = strstr(line, name);
-    return at && strtoll(at + sizeof name - 1, NULL, 10) >= job_began / 1000000;
+    return at ? strtoll(at + sizeof name - 1, NULL, 10) : -1;
+}
+
+/* Of this job, not of one that had the folder before it. */
+static bool is_since(const char *line, pod_stamp job_began)
+{
+    return time_ms_of(line) >= job_began / 1000000;
 }
 
 static pod_mllog_left measure(FILE *from, pod_stamp job_began, int64_t step)
@@ -159,7 +164,10 @@ static pod_mllog_left measure(FILE *from, pod_stamp job_began, int64_t step)
     int64_t at = 0;
     bool in_eval = false;
     while ((n = getline(&line, &room, from)) > 0 && stays(line, step)) {
-        so_far.has_run |= has_key(line, "run_start") && is_since(line, job_began);
+        if (has_key(line, "run_start") && is_since(line, job_began) && !so_far.has_run) {
+            so_far.has_run = true;
+            so_far.run_start_ms = time_ms_of(line);
+        }
         so_far.in_epoch =
             has_key(line, "epoch_start") || (so_far.in_epoch && !has_key(line, "epoch_stop"));
         in_eval = has_key(line, "eval_start") || (in_eval && !has_key(line, "eval_accuracy"));

@@ -38,6 +38,7 @@ POD_MUST pod_status pod_mllog_begin(pod_mllog *l);
 
 typedef struct pod_mllog_left { /* by earlier attempts, until so many steps were done */
     bool has_run;               /* a run_start of the job: there is a log to go on with */
+    int64_t run_start_ms;       /* its time */
     bool in_epoch;              /* an epoch_start that has no epoch_stop yet */
     bool has_eval;              /* the evaluation behind the last of those steps, told to its end */
     bool has_stop, has_success; /* a run_stop behind them, and what it says */

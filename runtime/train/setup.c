@@ -167,12 +167,12 @@ static pod_status check_batch(const pod_setup *s, int n_ranks)
 {
     if (s->batch % n_ranks != 0)
         return pod_fail(POD_E_INVALID,
-                        "batch: %" PRId64 " does not divide by the %d cores of the mesh", s->batch,
+                        "batch: %" PRId64 " is not divisible by the %d cores of the mesh", s->batch,
                         n_ranks);
     if (s->batch / n_ranks % s->accumulate != 0)
         return pod_fail(POD_E_INVALID,
                         "accumulate: a batch of %" PRId64
-                        " does not divide by %d cores times %d micro-steps",
+                        " is not divisible by %d cores times %d micro-steps",
                         s->batch, n_ranks, s->accumulate);
     return POD_OK;
 }

@@ -317,6 +317,8 @@ static pod_status begin_records(pod__trainer *t)
     const int64_t first = t->result->first_step;
     POD_TRY(open_steps(t));
     if (attempt > 1) POD_TRY(pod_mllog_find(log, pod_guard_job_begun(t->guard), first, left));
+    if (left->has_run) /* one definition of a run's time: from the run_start of its log */
+        t->run_began_s = 1e-3 * (double)left->run_start_ms - 1e-9 * (double)t->args->clock.stamp;
     POD_TRY(begin_steps(t, left->has_run));
     t->epoch_is_open = left->in_epoch;
     t->is_evaluated = left->has_run && left->has_eval && is_done(t);
@@ -371,7 +373,8 @@ static pod_status open_guard(pod__trainer *t)
                                  .ideal = &t->ideal};
     POD_TRY(pod_guard_open(&args, &t->guard));
     t->result->attempt = pod_guard_attempt(t->guard);
-    t->run_began_s -= 1e-9 * (double)(a->clock.stamp - pod_guard_job_begun(t->guard));
+    if (t->result->attempt > 1)
+        t->run_began_s = 1e-9 * (double)(pod_guard_job_begun(t->guard) - a->clock.stamp);
     return POD_OK;
 }
 

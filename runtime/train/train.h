@@ -41,6 +41,7 @@ typedef struct pod_train_result {
     pod_eval_result last, best; /* of the job's evaluations */
     double
         run_s; /* from the job's begin: its launch, else its first attempt, before data are read */
+    int64_t n_train;         /* samples of the training split */
     double time_to_target_s; /* the same at the end of the evaluation that reached it */
     double time_to_peak_s;   /* and of the first of those that found the best accuracy */
     double train_s;          /* of all steps */

@@ -17,6 +17,7 @@ static pod_status open_data(pod__trainer *t)
     const pod_dataset_info *info = &t->data->info;
     POD_TRY(
         pod_setup_schedule(t->args->setup, info->n_samples[POD_SPLIT_TRAIN], &t->result->schedule));
+    t->result->n_train = info->n_samples[POD_SPLIT_TRAIN];
     pod_mllog_put(t->args->mllog, "minipod_data_name", pod_mllog_text(info->name));
     pod_mllog_put(t->args->mllog, "train_samples", pod_mllog_int(info->n_samples[POD_SPLIT_TRAIN]));
     pod_mllog_put(t->args->mllog, "eval_samples", pod_mllog_int(info->n_samples[POD_SPLIT_TEST]));

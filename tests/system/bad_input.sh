@@ -201,7 +201,7 @@ both "mesh '2x'" train --mesh 2x
 both "mesh 'big'" train --mesh big
 both "mesh '1x1x1x1x1'" train --mesh 1x1x1x1x1
 both 'mesh.*99999x99999' train --mesh 99999x99999
-queue 3 'batch: 10 does not divide by the 3 cores' train --batch 10
+queue 3 'batch: 10 is not divisible by the 3 cores' train --batch 10
 both 'batch: 600 is more than the 60 training samples' train "${data[@]}" --model mlp --batch 600
 both 'epochs: 0.001 epochs of 5 steps are no step' train "${data[@]}" --model mlp --batch 12 --epochs 0.001
 both 'steps: .*1000000000000' train "${data[@]}" --model mlp --batch 12 --steps 1000000000000

@@ -313,7 +313,7 @@ END
 python3 all_refused.py "$tree/bench/large_batch" --minipod "$minipod" --csv s.csv "${one[@]}" >out 2>&1 <<'END'
 models: 'resnet21' is none of resnet20, efficientnet-b0-32 ~ --models resnet21
 batches: 'x' is no whole number ~ --batches 1,x
-batches: 7 does not divide by 2 ranks ~ --batches 7
+batches: 7 is not divisible by 2 ranks ~ --batches 7
 mesh: '2by2' is not like 2x2 ~ --mesh 2by2
 epochs: '0' is not from ~ --epochs 0
 plot: 's.gif' is neither ~ --plot s.gif

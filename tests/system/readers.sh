@@ -166,8 +166,11 @@ assert run["epochs_to_peak"] == peak["epochs"] and run["eval_loss"] == evals[1][
 assert re.fullmatch("[0-9a-f]{16}", run["weights_hash"])
 assert run["host"]["cpu_features"] and run["host"]["hostname"], run["host"]
 assert {"op", "kernel", "instructions"} <= set(run["picks"][0]), run["picks"][0]
-assert run["arguments"]["batch"] == "24" and "seed" not in run["arguments"], run["arguments"]
-assert run["settings"]["seed"] == "1" and run["settings"]["batch"] == "24", run["settings"]
+assert run["arguments"]["batch"] == 24 and "seed" not in run["arguments"], run["arguments"]
+settings = run["settings"]
+assert settings["seed"] == 1 and settings["batch"] == 24 and settings["bucket"] == 4 << 20, settings
+assert settings["lr"] == 0.02 and settings["fusion"] is True and settings["trust"] is None, settings
+assert settings["augment"] == "crop+flip" and settings["image-size"] == "", settings
 
 categories = goodput["categories_ns"]
 assert all(isinstance(ns, int) and ns >= 0 for ns in categories.values()), categories

@@ -45,15 +45,15 @@ json target.json 'j["start_up_s"] == 493'
 
 "${scale[@]}" --json all.json >out 2>err || fail "scale: $(cat err)"
 json all.json 'j["schema"] == "minipod.scale" and j["machine"] == "tpu-v3" and j["scaling"] == "strong"'
-json all.json '[(p["mesh"], p["ranks"], p["clock"]) for p in j["points"]] == [("2x1x1", 2, "virtual"), ("2x2x2", 8, "virtual")]'
-json all.json 'abs(sum(j["points"][1]["lost"].values()) + j["points"][1]["efficiency"] - 1) < 1e-9'
-json all.json "j['points'][1]['step_s'] == $(sed -n 's/.*"step_s": \([^,]*\).*/\1/p' one.json)"
+json all.json '[(p["mesh"], p["ranks"], p["clock"]) for p in j["rows"]] == [("2x1x1", 2, "virtual"), ("2x2x2", 8, "virtual")]'
+json all.json 'abs(sum(j["rows"][1]["lost"].values()) + j["rows"][1]["efficiency"] - 1) < 1e-9'
+json all.json "j['rows'][1]['step_s'] == $(sed -n 's/.*"step_s": \([^,]*\).*/\1/p' one.json)"
 
 # Explained mesh by mesh, as simulate does it.
 "${scale[@]}" --explain --json why.json >out 2>err || fail "scale --explain: $(cat err)"
 "${simulate[@]}" --explain --json one.json >alone 2>err || fail "simulate --explain: $(cat err)"
-json why.json '[p["explain"]["parts"] != [] for p in j["points"]] == [True, True]'
-json why.json 'j["points"][1]["explain"] == json.load(open("one.json"))["explain"]'
+json why.json '[p["explain"]["parts"] != [] for p in j["rows"]] == [True, True]'
+json why.json 'j["rows"][1]["explain"] == json.load(open("one.json"))["explain"]'
 [ "$(sed -n '/^# mesh 2x2x2, clock virtual, machine tpu-v3$/,$p' out | tail -n +2)" = "$(sed -n '/^# what each part/,$p' alone)" ] ||
     fail "scale --explain: $(cat out)"
 
@@ -66,7 +66,7 @@ for line in 'link-bandwidth 0.5' 'noise 0.05' 'optimizer lars' 'precision f32' '
     grep -q -x -e "# --$line" out && grep -q -x -e "# --$line" what.csv || fail "scale: no --$line: $(head what.csv)"
 done
 [ "$(grep -c '^# --' out)" = 7 ] || fail "scale: others than those: $(cat out)"
-json what.json 'j["options"]["link-bandwidth"] == "0.5" and j["options"]["wire"] == "bf16" and j["options"]["bn-group"] == "2"'
+json what.json 'j["options"]["link-bandwidth"] == 0.5 and j["options"]["wire"] == "bf16" and j["options"]["bn-group"] == 2'
 
 # Training for real and the simulation beside it are of the same images.
 mkdir ranks

@@ -19,7 +19,7 @@ done
     fail "two ranks: exit $?: $(tail -n 3 err)"
 grep -q '^samples/s  [0-9.]*$' ranks || fail "two ranks: $(cat ranks)"
 "$python" "$peers/torch_train.py" --batch 9 --ranks 2 >out 2>err && fail "a batch that does not divide"
-grep -q 'batch: 9 does not divide by 2 ranks' err || fail "a batch that does not divide: $(cat err)"
+grep -q 'batch: 9 is not divisible by 2 ranks' err || fail "a batch that does not divide: $(cat err)"
 cpu=$(awk '/^Cpus_allowed_list/ { print $2 }' /proc/self/status | sed 's/[,-].*//')
 "$python" "$peers/compare.py" --model mlp --batch 8 --steps 2 --rounds 1 --minipod "$minipod" \
     --cpus "$cpu" --json both.json >both 2>err || fail "compare: exit $?: $(tail -n 3 err)"

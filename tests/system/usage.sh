@@ -92,7 +92,7 @@ for word in width=2 depth=0.5 dropout=0.2 survival=0.8; do
 done
 expect 0 'resnet8' explain model --model resnet8 --width 1
 expect 2 'resnet50: images are 28x28, need at least 32x32' explain model --model resnet50 --data glyphs
-expect 2 '256 does not divide by the 3 cores' explain program --mesh 3
+expect 2 '256 is not divisible by the 3 cores' explain program --mesh 3
 expect 2 'memory: 1M is too little for a batch of 1' explain memory --model mlp --memory 1M
 expect 2 '2y2' explain schedule --mesh 2y2
 expect 0 ' elements; all ranks verified$' explain schedule --mesh 16x16 --algo torus2d
@@ -112,6 +112,16 @@ MINIPOD_PURPOSE=3 expect 0 'warning: MINIPOD_PURPOSE in the environment means no
 small=(train --model mlp --data made.h5 --batch 10 --steps 1 --quiet)
 expect 0 '^minipod: warning: --keep 3 has no effect without --out$' "${small[@]}" --keep 3
 expect 0 '^minipod: warning: --trust 0.1 has no effect with --optimizer sgd$' "${small[@]}" --trust 0.1
+expect 0 '^minipod: warning: --bn-momentum 0.5 has no effect with --model mlp$' "${small[@]}" --bn-momentum 0.5
+expect 0 '^minipod: warning: --data-cache 2G has no effect with --data glyphs:8x8x1:20+4$' \
+    train --model mlp --data glyphs:8x8x1:20+4 --batch 10 --steps 1 --quiet --data-cache 2G
+expect 0 '^  epochs  *0.50  *each drops 6 of 20 samples, which fill no batch of 7$' \
+    train --model mlp --data made.h5 --batch 7 --steps 1 --quiet
+expect 2 '^minipod train: --batch-size: there is no such option; did you mean batch?' train --batch-size 32
+expect 2 '^minipod train: --learning_rate: there is no such option; did you mean lr?' train --learning_rate=1
+MINIPOD_NUM_WORKERS=3 expect 0 'MINIPOD_NUM_WORKERS in the environment means nothing to minipod; did you mean MINIPOD_INPUT_THREADS?' \
+    "${small[@]}"
+expect 0 'default the checkpoint.s; MINIPOD_PRECISION' eval --help
 expect 0 '^minipod: warning: batch norm of .stage.* has 4 values of a channel to normalize over: 4 samples of 1x1, ' \
     train --model resnet8 --data made.h5 --image-size 4 --batch 4 --steps 1 --quiet
 printf 'keep = 3\ntrust = 0.1\n' >uses.conf

@@ -108,6 +108,7 @@ static void table_holds(void)
 #define GIVEN                                ""
 #define NOT_GIVEN                            ""
 #define ONE_OF(all)                          all
+#define NONE_OF(all)                         ""
 #define READS(what)                          ""
 #define POD_NEEDS(who, id, other_id, one_of) {(who), POD_OPT_##id, POD_OPT_##other_id, one_of},
 #include "bench/no_effect.def"

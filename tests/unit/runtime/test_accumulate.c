@@ -257,7 +257,7 @@ static void test_refusals(void)
     if (pod_arena_create(NULL, &a) != POD_OK) return;
     plan.accumulate = 5;
     POD_CHECK_FAILS(pod_test_compile(a, &plan, &p), POD_E_INVALID,
-                    "batch: 48 does not divide by the 4 cores of the mesh times 5 micro-steps");
+                    "batch: 48 is not divisible by the 4 cores of the mesh times 5 micro-steps");
     POD_CHECK_FAILS(compile_sum_in_forward(a), POD_E_UNSUPPORTED,
                     "accumulate: bias_add 'shifted' needs a sum over the whole batch before");
     pod_arena_destroy(a);

@@ -446,6 +446,54 @@ static void values_are_compared_by_meaning(void)
     pod_config_destroy(b);
 }
 
+/* A hint is given for a name that is none of ours, and names an option of ours. */
+static void hints_lead_to_options(void)
+{
+    static const struct {
+        const char *name;
+        pod_opt option;
+    } hints[] = {
+#define POD_OPTION(...)
+#define POD_HINT(n, id) {(n), POD_OPT_##id},
+#include "runtime/core/options.def"
+    };
+    int n;
+    const pod_option *o = pod_options(&n);
+    for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++) {
+        char line[80], want[160];
+        const pod_command_form form = {"any", POD_CMD_ALL & (int)o[hints[i].option].commands, "", 0,
+                                       ""};
+        pod_config *c = NULL;
+        snprintf(line, sizeof line, "--%s 1", hints[i].name);
+        snprintf(want, sizeof want, "no such option; did you mean %s?", o[hints[i].option].name);
+        POD_CHECK_FAILS(parse(&form, line, "", &c), POD_E_INVALID, want);
+    }
+}
+
+static void values_have_a_normal_form(void)
+{
+    static const struct {
+        pod_opt option;
+        const char *text, *want;
+    } rows[] = {
+        {POD_OPT_LR, "1e-4", "0.0001"},
+        {POD_OPT_LR, "0.00010", "0.0001"},
+        {POD_OPT_LR, "", ""},
+        {POD_OPT_LR, "fast", "fast"},
+        {POD_OPT_BUCKET, "1024K", "1M"},
+        {POD_OPT_TRACE, "yes", "on"},
+        {POD_OPT_BATCH, "0064", "64"},
+        {POD_OPT_OUT, "1e-4", "1e-4"},
+        {POD_OPT_PRECISION, "f32", "f32"},
+    };
+    int n;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char room[POD_OPTION_NORMAL_BYTES];
+        CU_ASSERT_STRING_EQUAL(
+            pod_option_normal(&pod_options(&n)[rows[i].option], rows[i].text, room), rows[i].want);
+    }
+}
+
 static void nearest(void)
 {
     static const char *const names[] = {"train", "eval", "explain"};
@@ -472,6 +520,8 @@ static CU_TestInfo tests[] = {
     {"print is the inverse of parse", print_is_the_inverse_of_parse},
     {"a checkpoint fills", a_checkpoint_fills},
     {"values are compared by meaning", values_are_compared_by_meaning},
+    {"hints lead to options", hints_lead_to_options},
+    {"values have a normal form", values_have_a_normal_form},
     {"nearest", nearest},
     CU_TEST_INFO_NULL,
 };

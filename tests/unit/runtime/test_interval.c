@@ -148,11 +148,11 @@ static void deviation_of_steps(void)
     CU_ASSERT_EQUAL(d.median_s, 1.5);
     for (int i = 0; i < N; i++) s[i] = i % 10 == 9 ? 50 : i % 2 ? 1.1 : 0.9;
     POD_CHECK_OK(pod_deviation_of_steps(s, N, &d)); /* 0.9 five times, 1.1 four times of ten */
-    POD_CHECK(fabs(d.ideal_s - (5 * 0.9 + 4 * 1.1) / 9) < 1e-9, "%g", d.ideal_s);
+    POD_CHECK(fabs(d.undisturbed_s - (5 * 0.9 + 4 * 1.1) / 9) < 1e-9, "%g", d.undisturbed_s);
     POD_CHECK_OK(pod_deviation_of_steps(s, 0, &d));
-    CU_ASSERT_TRUE(isnan(d.ideal_s) && isnan(d.deviation) && d.n_steps == 0);
+    CU_ASSERT_TRUE(isnan(d.undisturbed_s) && isnan(d.deviation) && d.n_steps == 0);
     POD_CHECK_OK(pod_deviation_of_steps(s, 1, &d));
-    CU_ASSERT_TRUE(d.ideal_s == 0.9 && d.deviation == 0);
+    CU_ASSERT_TRUE(d.undisturbed_s == 0.9 && d.deviation == 0);
 }
 
 /* Steps 2 and 3, of the rank that took longer: 2 s and 3 s. */
@@ -280,7 +280,7 @@ static void advice_on_checkpoints(void)
     CU_ASSERT_EQUAL(advise(a, &j, &none, got), 1);
     const double best_s = sqrt(110);
     check_advice(&got[0], 0.5 / 110 + 0.5 - (0.5 / best_s + best_s / 220),
-                 "checkpoints every 10 steps (10.5 s) instead of 110 (110 s)");
+                 "checkpoints every 10 steps (10.5 s) instead of every 110 (110 s)");
     kept_at = at(70);
     CU_ASSERT_EQUAL(advise(a, &j, &none, got), 1);
     check_advice(&got[0], 0.5 / 110 + 0.5 - (0.5 / 20 + 20. / 220), "and is whole after 20 s");

@@ -121,7 +121,7 @@ static void refuses(void)
         bool keep_tail;
         const char *why;
     } bad[] = {
-        {10, 0, 3, 2, 1, false, "batch 10 does not divide over 3 ranks"},
+        {10, 0, 3, 2, 1, false, "batch 10 is not divisible by 3 ranks"},
         {0, 0, 1, 2, 1, false, "batch 0"},
         {104, 0, 2, 2, 1, false, "batch 104 exceeds the data set's 103 samples"},
         {12, 2, 2, 2, 1, false, "rank 2 of 2"},

@@ -560,7 +560,7 @@ static void test_refusals(void)
     const pod_program *p;
     if (pod_arena_create(NULL, &a) != POD_OK) return;
     POD_CHECK_FAILS(compile(a, &pod_test_nets[POD_TEST_PERCEPTRON], POD_F32, "5x1", 512, 0, 0, &p),
-                    POD_E_INVALID, "batch: 48 does not divide by the 5 cores");
+                    POD_E_INVALID, "batch: 48 is not divisible by the 5 cores");
     pod_arena_destroy(a);
 }
 

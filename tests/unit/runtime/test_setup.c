@@ -209,10 +209,10 @@ static void test_refusals(void)
         {"--optimizer=lamb --epsilon=0", "epsilon: 0 with lamb, which divides by 0"},
         {"--optimizer=rmsprop --nesterov=on", "nesterov: rmsprop has no such form"},
         {"--mesh=2x3", "mesh: 2x3 has 6 cores, but there are 4 ranks"},
-        {"--batch=254", "batch: 254 does not divide by the 4 cores of the mesh"},
-        {"--batch=3", "batch: 3 does not divide"},
+        {"--batch=254", "batch: 254 is not divisible by the 4 cores of the mesh"},
+        {"--batch=3", "batch: 3 is not divisible"},
         {"--accumulate=3",
-         "accumulate: a batch of 256 does not divide by 4 cores times 3 micro-steps"},
+         "accumulate: a batch of 256 is not divisible by 4 cores times 3 micro-steps"},
         {"--algo=nonsense", "nonsense"},
         {"--algo=allreduce:4K-1K:ring", "the range from 4096 to 1024 is empty"},
     };
