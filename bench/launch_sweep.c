@@ -83,11 +83,11 @@ int pod_launch_kill_marked(const char *entry)
 
 /* ---- names ---- */
 
-/* What Open MPI 4 calls memory that ranks share: PREFIX.HOST[.UID].JOB.N..., JOB in hex. */
+/* What Open MPI calls memory that ranks share: PREFIX.HOST[.UID].JOB.N..., JOB in hex. */
 static const struct {
     const char *prefix;
     int n_behind; /* fields after the job */
-} shared[] = {{"vader_segment.", 1}, {"osc_sm.", 2}, {"osc_rdma.", 1}};
+} shared[] = {{"vader_segment.", 1}, {"sm_segment.", 1}, {"osc_sm.", 2}, {"osc_rdma.", 1}};
 
 static bool is_job(const char *field, size_t length, uint32_t family)
 {
@@ -122,6 +122,40 @@ bool pod_launch_family_of(const char *contact, uint32_t *family)
     const unsigned long long job = strtoull(contact, &end, 10);
     if (*end != '.' || job > UINT32_MAX) return false;
     *family = (uint32_t)job >> FAMILY_SHIFT;
+    return true;
+}
+
+/* Jenkins' one-at-a-time hash. */
+static uint32_t hash_of(const char *text)
+{
+    uint32_t h = 0;
+    for (const char *p = text; *p != '\0'; p++) {
+        h += (unsigned char)*p;
+        h += h << 10;
+        h ^= h >> 6;
+    }
+    h += h << 3;
+    h ^= h >> 11;
+    return h + (h << 15);
+}
+
+/* The folder is prterun.HOST.PID.UID, and the name that is hashed prterun-HOST-PID
+ * (opal/mca/pmix/base/pmix_base_fns.c, opal_pmix_convert_nspace). */
+bool pod_launch_family_of_session(const char *folder, pid_t mpirun, uid_t user, uint32_t *family)
+{
+    enum { NAME_BYTES = 256 };
+    static const char begin[] = "prterun.";
+    char end[64], name[NAME_BYTES + 32];
+    const size_t n_end =
+        (size_t)snprintf(end, sizeof end, ".%ld.%lu", (long)mpirun, (unsigned long)user);
+    const size_t n = strlen(folder), n_begin = sizeof begin - 1;
+    if (n >= NAME_BYTES || n <= n_begin + n_end || strncmp(folder, begin, n_begin) != 0 ||
+        strcmp(folder + n - n_end, end) != 0)
+        return false;
+    snprintf(name, sizeof name, "prterun-%.*s-%ld", (int)(n - n_begin - n_end), folder + n_begin,
+             (long)mpirun);
+    const uint32_t hash = hash_of(name);
+    *family = (hash >> 16) ^ (hash & 0xffff);
     return true;
 }
 
@@ -197,10 +231,22 @@ static int sweep_session(int base, const char *sessions, pid_t mpirun)
     return n;
 }
 
+/* The same of Open MPI 5. */
+static int sweep_folder(int base, const char *folder, pid_t mpirun)
+{
+    uint32_t family;
+    if (!pod_launch_family_of_session(folder, mpirun, geteuid(), &family)) return 0;
+    const int session = open_own_folder(base, folder);
+    if (session < 0) return 0;
+    close(session);
+    return remove_shared(family) + remove_tree(base, folder, 0);
+}
+
 /* Where Open MPI keeps its sessions' folders, in the order in which it asks. */
 static const char *sessions_base(void)
 {
-    static const char *const names[] = {"OMPI_MCA_orte_tmpdir_base", "TMPDIR", "TEMP", "TMP"};
+    static const char *const names[] = {"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base",
+                                        "TMPDIR", "TEMP", "TMP"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const char *path = getenv(names[i]);
         if (path && path[0] != '\0') return path;
@@ -219,6 +265,7 @@ int pod_launch_sweep(pid_t mpirun)
         const char *end = strrchr(e->d_name, '.');
         if (strncmp(e->d_name, "ompi.", 5) == 0 && end && strcmp(end, own) == 0)
             n += sweep_session(dirfd(dir), e->d_name, mpirun);
+        n += sweep_folder(dirfd(dir), e->d_name, mpirun);
     }
     closedir(dir);
     return n;

@@ -22,5 +22,8 @@ bool pod_launch_is_left_by(const char *name, uint32_t family);
 
 /* The family from the text of a session's contact.txt; false: there is none. */
 bool pod_launch_family_of(const char *contact, uint32_t *family);
+/* The same from the name of a session's folder of Open MPI 5; false: it is not that of this process
+ * of this user. */
+bool pod_launch_family_of_session(const char *folder, pid_t mpirun, uid_t user, uint32_t *family);
 
 #endif

@@ -47,13 +47,24 @@ pod_status pod_launch_split(pod_arena *a, const char *text, const char ***words,
 
 /* ---- who died ---- */
 
-/* "mpirun noticed that process rank 3 with PID 0 on node a exited on signal 9 (Killed)." */
-static bool scan_banner(const char *line, int *rank, int *signal)
+/* "mpirun noticed that process rank 3 with PID 0 on node a exited on signal 9 (Killed)."; from Open
+ * MPI 5 on it is prterun, and the line ends behind "exited on". */
+static bool scan_banner(const char *line, pod_launch_heard *h, int *rank, int *signal)
 {
+    static const char on[] = " exited on";
+    const int before = h->n_noticed - 1;
+    h->n_noticed = 0;
+    if (before >= 0 && sscanf(line, "signal %3d", signal) == 1) {
+        *rank = before;
+        return true;
+    }
     const char *at = strstr(line, "noticed that process rank ");
-    const char *on = at ? strstr(at, " exited on signal ") : NULL;
-    return on && sscanf(at, "noticed that process rank %7d", rank) == 1 &&
-           sscanf(on, " exited on signal %3d", signal) == 1;
+    const char *behind = at ? strstr(at, on) : NULL;
+    if (!behind || sscanf(at, "noticed that process rank %7d", rank) != 1 || *rank < 0)
+        return false;
+    behind += sizeof on - 1;
+    if (*behind == '\0') h->n_noticed = 1 + *rank;
+    return sscanf(behind, " signal %3d", signal) == 1;
 }
 
 /* "rank 0: rank 3 died; rank 0 was waiting for rank 3 in allreduce ring 1M #17" */
@@ -79,8 +90,10 @@ static bool scan_refusal(const char *line)
 {
     static const char *const words[] = {
         "Error: unknown option ",
+        "An unrecognized option was included on the ",
         " does not match the expected format",
         "The specified mapping policy is not recognized",
+        "directive is not recognized",
         "There are not enough slots available in the system",
         "was unable to open the hostfile",
     };
@@ -94,7 +107,7 @@ void pod_launch_scan(const char *line, pod_launch_heard *h)
     int rank = -1, signal = 0;
     scan_overdue(line, h);
     h->refused = h->refused || scan_refusal(line);
-    if (!scan_banner(line, &rank, &signal) && !scan_missed(line, &rank)) return;
+    if (!scan_banner(line, h, &rank, &signal) && !scan_missed(line, &rank)) return;
     if (rank < 0 || signal < 0) return;
     if (h->rank < 0) h->rank = rank;
     if (h->rank == rank && h->signal == 0) h->signal = signal;
@@ -118,7 +131,7 @@ void pod_launch_scanner_feed(pod_launch_scanner *s, const char *bytes, size_t n)
             s->line[s->n] = '\0';
             pod_launch_scan(s->line, &s->heard);
             s->n = 0;
-        } else if (s->n + 1 < sizeof s->line) {
+        } else if (bytes[i] != '\0' && s->n + 1 < sizeof s->line) { /* Open MPI 5 prints some */
             s->line[s->n++] = bytes[i];
         }
     }

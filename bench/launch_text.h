@@ -22,6 +22,7 @@ typedef struct pod_launch_heard {        /* of who died, or did not come */
     int rank;                            /* that died first; -1: not known */
     int signal;                          /* it died of; 0: not known */
     bool is_other;                       /* mpirun's word was of another rank's signal */
+    int n_noticed;                       /* 1 + the rank whose signal the next line has; 0: none */
     bool refused;                        /* mpirun says that it cannot be used like that */
     char overdue[POD_LAUNCH_LINE_BYTES]; /* what the watchdog says: who did not arrive where; "" */
 } pod_launch_heard;

@@ -257,6 +257,27 @@ static pod_status check_alone(void)
     return POD_OK;
 }
 
+/* Libraries take signals as they are loaded, before main: UCX, which Open MPI 5 brings along, takes
+ * SIGHUP, also where nohup has switched it off. They get it back as this process was given it. */
+static const int taken[] = {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+static struct sigaction as_given[sizeof taken / sizeof taken[0]];
+
+static void note_signals(void)
+{
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
+        sigaction(taken[i], NULL, &as_given[i]);
+}
+
+/* What stands there is called before any library is initialized. */
+__attribute__((section(".preinit_array"),
+               used)) static void (*const note_first)(void) = note_signals;
+
+static void give_back_signals(void)
+{
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
+        sigaction(taken[i], &as_given[i], NULL);
+}
+
 /* Who reads what is printed may go, as `| head` does. Training then saves and stops; what runs in
  * one go comes to its end without him, so that it leaves no half file. */
 static void hear_signals(const command *c)
@@ -333,4 +354,8 @@ static int run(int argc, char *argv[])
     return fail_usage(argv[1]);
 }
 
-int main(int argc, char *argv[]) { return end_output(run(argc, argv)); }
+int main(int argc, char *argv[])
+{
+    give_back_signals();
+    return end_output(run(argc, argv));
+}

@@ -41,5 +41,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (pod_launch_family_of(text, &family))
         POD_ASSERT(family <= UINT16_MAX, "'%s' is of family %x", text, (unsigned)family);
     (void)pod_launch_is_left_by(text, family);
+    (void)pod_launch_family_of_session(text, 40, 0, &family);
     return 0;
 }

@@ -200,8 +200,9 @@ echo 'allreduce:ring' >here/r.conf
 echo 'allreduce:tree' >there/r.conf
 # on_two WANTED: on two ranks, in these two folders
 on_two() {
-    timeout 30 mpirun --bind-to none -n 1 --wdir "$work/here" "$minipod" coll --algo @r.conf "${quick[@]}" -e 4K : \
-        -n 1 --wdir "$work/there" "$minipod" coll --algo @r.conf "${quick[@]}" -e 4K >out 2>err
+    # shellcheck disable=SC2016 # the ranks expand it
+    timeout 30 mpirun --bind-to none -n 2 sh -c 'cd "$0/$([ "$OMPI_COMM_WORLD_RANK" = 0 ] && echo here || echo there)" && exec "$@"' \
+        "$work" "$minipod" coll --algo @r.conf "${quick[@]}" -e 4K >out 2>err
     local code=$?
     [ $code -eq 2 ] && without_banner err | grep -q "$1" || fail "two hosts: exit $code: $(without_banner err)"
 }

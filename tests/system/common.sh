@@ -38,7 +38,7 @@ without_banner() {
         -e '^"abort"\. This may have caused' -e '^terminated by signals sent by prterun' \
         -e '^ *Process name:' -e '^ *Exit code:' -e '^  Proc: ' -e '^  Errorcode: ' \
         -e '^MPI_ABORT was invoked' -e '^with errorcode' -e '^NOTE: invoking MPI_ABORT' \
-        -e '^You may or may not see' -e '^exactly when Open MPI kills' -e '^\[warn\] Epoll'
+        -e '^You may or may not see' -e '^exactly when Open MPI kills' -e '^\[warn\] Epoll' -e '\] PMIX ERROR: '
 }
 
 # A host's machine file, whose figures are made up.

@@ -446,12 +446,13 @@ soon gone "$(cat hanging)"
 # ---- real ranks, beside another job ------------------------------------------------------------
 
 ends_soon=(coll --algo ring -b 4M -e 4M)
-sessions() { ls -d "${TMPDIR:-/tmp}"/ompi.*/pid."$1" 2>/dev/null; }
+sessions() { ls -d "${TMPDIR:-/tmp}"/ompi.*/pid."$1" "${TMPDIR:-/tmp}"/prterun.*."$1".* 2>/dev/null; }
+# child PID: its mpirun, which is prterun in Open MPI 5
+child() { pgrep -P "$1" -x 'mpirun|prterun'; }
 # shared MPIRUN: what its ranks share in memory
 shared() {
-    local family
-    family=$(head -1 "$(sessions "$1")/contact.txt" 2>/dev/null | cut -d. -f1)
-    [ -n "$family" ] && find /dev/shm -name "*.$(printf %x $((family >> 16)))*"
+    local rank
+    for rank in $(pgrep -P "$1"); do grep -o '/dev/shm/[^ ]*' "/proc/$rank/maps"; done | sort -u
 }
 on_ranks 2 "${ends_soon[@]}" -n 100000 >other.out 2>&1 &
 other=$!
@@ -459,9 +460,9 @@ other=$!
 pid=$!
 PLAN='real ranks'
 mine=
-find_mine() { mine=$(pgrep -P "$pid" mpirun) && [ -n "$(shared "$mine")" ] && [ -n "$(shared "$(pgrep -P $other mpirun || echo $other)")" ]; }
+find_mine() { mine=$(child "$pid") && [ -n "$(shared "$mine")" ] && [ -n "$(shared "$(child $other || echo $other)")" ]; }
 soon find_mine
-other_mpirun=$(pgrep -P $other mpirun || echo $other)
+other_mpirun=$(child $other || echo $other)
 left=$(shared "$mine")
 ranks=$(pgrep -P "$mine")
 kill -9 "$mine"

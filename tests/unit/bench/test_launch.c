@@ -231,6 +231,12 @@ static void test_scan(void)
         {"rank 0: rank 3 did not arrive in allreduce ring 1M #5, step 7, for 2 s: ending the job\n",
          -1, 0},
         {"rank 0: rank 1 is late\nrank x: rank 1 died\n", -1, 0},
+        {"prterun noticed that process rank 13 with PID 28 on node fresh exited on\nsignal 11 "
+         "(Segmentation fault).\n",
+         13, 11},
+        {"prterun noticed that process rank 1 with PID 2 on node a exited on\nsignal\n", -1, 0},
+        {"prterun noticed that process rank 1 with PID 2 on node a exited on\n\nsignal 9\n", -1, 0},
+        {"---\nrank 0: rank 3 died; rank 0 was waiting in x\n", 3, 0},
         {"noticed that process rank -4 exited on signal 9\n", -1, 0},
         {"noticed that process rank 4 exited on signal nine\n", -1, 0},
     };
@@ -273,7 +279,7 @@ static void test_scan(void)
     }
     pod_launch_scanner s = pod_launch_scanner_start();
     for (int i = 0; i < 10000; i++) pod_launch_scanner_feed(&s, "x", 1);
-    pod_launch_scanner_feed(&s, "\nrank 0: rank 2 died, a\n", 25);
+    pod_launch_scanner_feed(&s, "\n\0rank 0: rank 2 died, a\n", 26); /* as Open MPI 5 prints it */
     POD_CHECK(s.heard.rank == 2, "behind a long line: rank %d", s.heard.rank);
 }
 
@@ -416,6 +422,7 @@ static void test_left(void)
         {"vader_segment.vm.0.37920001.1", true},
         {"vader_segment.node7.example.org.1000.37920001.63", true},
         {"vader_segment.vm.0.37920002.0", true},
+        {"sm_segment.vm.0.37920001.1", true},
         {"osc_sm.vm.37920001.3.1", true},
         {"osc_rdma.vm.37920001.3", true},
         {"vader_segment.vm.0.37930001.1", false},
@@ -441,6 +448,21 @@ static void test_left(void)
     static const char *const none[] = {"", "\n", "-1.0;", "932315136", "99999999999.0;tcp"};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
         POD_CHECK(!pod_launch_family_of(none[i], &family), "'%s' has a family", none[i]);
+    POD_CHECK(pod_launch_family_of_session("prterun.fresh.40.0", 40, 0, &family) &&
+                  family == 0x2e36, /* as Open MPI 5.0.7 had them */
+              "family %x", (unsigned)family);
+    POD_CHECK(pod_launch_family_of_session("prterun.fresh.8.0", 8, 0, &family) && family == 0xee3b,
+              "family %x", (unsigned)family);
+    static const char *const others[] = {"",
+                                         "prterun",
+                                         "prterun.40.0",
+                                         "prterun.fresh.140.0",
+                                         "prterun.fresh.40.1",
+                                         "x.fresh.40.0",
+                                         "prterun.fresh.40.0.1"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        POD_CHECK(!pod_launch_family_of_session(others[i], 40, 0, &family), "'%s' is a session",
+                  others[i]);
 }
 
 /* ---- the log ---- */
