@@ -9,6 +9,7 @@
 #include "bench/common/table.h"
 #include "bench/mlperf.h"
 #include "runtime/core/file.h"
+#include "runtime/core/places.h"
 
 enum { N_COLUMNS = 6, RECORD_VERSION = 1, S_PER_MIN = 60 };
 
@@ -72,7 +73,7 @@ static pod_status make_table(const report *r, pod_table **out)
         pod_table_add(*out, "%s", run->has_reached ? "reached" : "missed");
         pod_table_add(*out, "%.3f", run->run_s);
         pod_table_add(*out, "%g", run->epochs);
-        pod_table_add(*out, "%.4f", run->accuracy);
+        pod_table_add(*out, "%.*f", pod_places_apart(run->accuracy, run->target), run->accuracy);
     }
     note_score(*out, r->run, r->score);
     return POD_OK;

@@ -9,15 +9,16 @@
 #include "bench/common/run_json.h"
 #include "bench/report.h"
 #include "runtime/core/file.h"
+#include "runtime/core/places.h"
 
-enum { MAX_BYTES = 1 << 30, MOST_POINTS = 500 }; /* of a curve of steps */
+enum { ACCURACY = -1, MAX_BYTES = 1 << 30, MOST_POINTS = 500 }; /* of a curve of steps */
 
 typedef struct result {
     const char *within,
         *key;         /* an object of run.json, NULL: run.json itself; and what it has there */
     const char *name; /* on the page */
     double scale;     /* 0: a text */
-    int places;
+    int places;       /* ACCURACY: as many as tell it from the target */
 } result;
 
 static const result results[] = {
@@ -33,9 +34,9 @@ static const result results[] = {
     {NULL, "global_batch", "global batch", 1, 0},
     {NULL, "optimizer", "optimizer", 0, 0},
     {NULL, "seed", "seed", 1, 0},
-    {NULL, "target", "target accuracy", 1, 4},
-    {NULL, "eval_accuracy", "accuracy", 1, 4},
-    {NULL, "best_eval_accuracy", "best accuracy", 1, 4},
+    {NULL, "target", "target accuracy", 1, ACCURACY},
+    {NULL, "eval_accuracy", "accuracy", 1, ACCURACY},
+    {NULL, "best_eval_accuracy", "best accuracy", 1, ACCURACY},
     {NULL, "epochs", "epochs", 1, 2},
     {NULL, "steps", "steps", 1, 0},
     {NULL, "time_to_target_s", "time to target, s", 1, 2},
@@ -61,6 +62,15 @@ static double number(const cJSON *o, const char *name) /* NaN of what is not kno
 
 /* ---- run.json ---- */
 
+static int places_of(const result *r, const cJSON *run)
+{
+    if (r->places != ACCURACY) return r->places;
+    const double target = number(run, "target");
+    const int last = pod_places_apart(number(run, "eval_accuracy"), target);
+    const int best = pod_places_apart(number(run, "best_eval_accuracy"), target);
+    return last > best ? last : best;
+}
+
 static const char *text_of(pod_arena *a, const result *r, const cJSON *run)
 {
     const cJSON *o = r->within ? pod_run_json_item(run, r->within) : run;
@@ -68,7 +78,8 @@ static const char *text_of(pod_arena *a, const result *r, const cJSON *run)
     const double x = number(o, r->key);
     if (r->scale == 0)
         return pod_arena_text(a, "%s", cJSON_IsString(value) ? value->valuestring : "-");
-    return isnan(x) ? pod_arena_text(a, "-") : pod_arena_text(a, "%.*f", r->places, x * r->scale);
+    return isnan(x) ? pod_arena_text(a, "-")
+                    : pod_arena_text(a, "%.*f", places_of(r, run), x * r->scale);
 }
 
 static pod_status take_results(pod_arena *a, const cJSON *run, pod_report_run *out)

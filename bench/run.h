@@ -25,7 +25,7 @@ double pod_run_samples_per_s(const pod_run *r); /* batch / mean step, without th
 double pod_run_epochs(const pod_run *r);        /* trained so far, those before a resume included */
 double pod_run_epochs_to_peak(const pod_run *r); /* the same at the best evaluation */
 
-enum { POD_RUN_NOTE_BYTES = 192 };
+enum { POD_RUN_NOTE_BYTES = 256 };
 /* That ranks share cores, or "". Bindings may leave them fewer than there are, and a quota less time
  * on them. */
 void pod_run_note_cores(const pod_run *r, char note[POD_RUN_NOTE_BYTES]);

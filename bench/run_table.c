@@ -1,10 +1,13 @@
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "bench/common/table.h"
 #include "bench/run.h"
 #include "kernels/base/cpu.h"
 #include "kernels/base/limits.h"
+#include "runtime/core/places.h"
+#include "runtime/data/checkpoint.h"
 #include "runtime/data/glyphs.h"
 
 enum { TEXT_BYTES = POD_RUN_NOTE_BYTES };
@@ -67,6 +70,15 @@ static void add_circumstances(pod_table *t, const pod_run *r)
     pod_table_quantity(t, "wire", "", note, "%s", pod_config_text(r->config, POD_OPT_WIRE));
 }
 
+/* Of target and accuracies: as many decimals as tell them apart. */
+static int places_of(const pod_run *r)
+{
+    const double target = r->setup->target;
+    const int last = pod_places_apart(r->result->last.accuracy, target);
+    const int best = pod_places_apart(r->result->best.accuracy, target);
+    return last > best ? last : best;
+}
+
 static void add_times(pod_table *t, const pod_run *r)
 {
     const pod_train_result *x = r->result;
@@ -82,7 +94,7 @@ static void add_times(pod_table *t, const pod_run *r)
     else
         pod_table_quantity(t, "time to target", "s", "", "-");
     if (x->evals.n > 0) {
-        snprintf(note, sizeof note, "the best accuracy, %.4f, after %.2f epochs%s%s",
+        snprintf(note, sizeof note, "the best accuracy, %.*f, after %.2f epochs%s%s", places_of(r),
                  x->best.accuracy, pod_run_epochs_to_peak(r), x->is_branch ? "; " : "", since);
         pod_table_quantity(t, "time to peak", "s", note, "%.2f", x->time_to_peak_s);
     }
@@ -98,19 +110,36 @@ static void note_dropped(const pod_run *r, char note[TEXT_BYTES])
                  all % batch, all, batch);
 }
 
+/* Where the weights of the best evaluation are, if the run ends with others. */
+static void note_best(const pod_run *r, char note[TEXT_BYTES])
+{
+    const pod_train_result *x = r->result;
+    const char *out = pod_config_text(r->config, POD_OPT_OUT);
+    const size_t used = strlen(note);
+    if (!(x->best.accuracy > x->last.accuracy)) return;
+    if (*out && pod_checkpoint_best(out) == x->evals.row[x->peak].n_done)
+        snprintf(note + used, TEXT_BYTES - used, "; the best weights: --resume %s/checkpoint/best",
+                 out);
+    else
+        snprintf(note + used, TEXT_BYTES - used, "; --keep-best keeps the weights of the best");
+}
+
 static void add_outcome(pod_table *t, const pod_run *r)
 {
     const pod_train_result *x = r->result;
+    const int places = places_of(r);
     if (r->setup->target > 0)
-        pod_table_quantity(t, "target accuracy", "", x->reached ? "reached" : "not reached", "%.4f",
-                           r->setup->target);
+        pod_table_quantity(t, "target accuracy", "", x->reached ? "reached" : "not reached", "%.*f",
+                           places, r->setup->target);
     else
         pod_table_quantity(t, "target accuracy", "", "none was set", "-");
     if (x->evals.n > 0) {
         char note[TEXT_BYTES];
-        snprintf(note, sizeof note, "best %.4f; %" PRId64 " samples, %" PRId64 " evaluation%s",
-                 x->best.accuracy, x->last.n_samples, x->evals.n, x->evals.n == 1 ? "" : "s");
-        pod_table_quantity(t, "accuracy", "", note, "%.4f", x->last.accuracy);
+        snprintf(note, sizeof note, "best %.*f; %" PRId64 " samples, %" PRId64 " evaluation%s",
+                 places, x->best.accuracy, x->last.n_samples, x->evals.n,
+                 x->evals.n == 1 ? "" : "s");
+        note_best(r, note);
+        pod_table_quantity(t, "accuracy", "", note, "%.*f", places, x->last.accuracy);
     }
     char dropped[TEXT_BYTES] = "";
     note_dropped(r, dropped);
@@ -175,8 +204,9 @@ static void add_steps(pod_table *t, const pod_run *r)
     const pod_train_result *x = r->result;
     char note[TEXT_BYTES];
     const pod_spread *step = &x->stats.step;
-    pod_table_quantity(t, "samples/s", "1/s", "training steps, without the first", "%.1f",
-                       pod_run_samples_per_s(r));
+    pod_table_quantity(t, "samples/s", "1/s",
+                       x->n_steps == 1 ? "of the only step" : "training steps, without the first",
+                       "%.1f", pod_run_samples_per_s(r));
     pod_table_quantity(t, "step median", "ms", "", "%.2f", step->median * 1e3);
     pod_table_quantity(t, "step p99", "ms", "", "%.2f", step->p99 * 1e3);
     for (int p = 0; p < POD_N_PHASES; p++) {

@@ -2,6 +2,7 @@
  * file, whatever mesh wrote it:
  *
  *   DIR/latest                 "step-000000120 1a2b3c4d": the newest, and the CRC-32 of its name
+ *   DIR/best                   likewise, with --keep-best: that of the best evaluation, which stays
  *   DIR/step-000000120/
  *       index.h5               what is opened: arrays of full shape, virtual, over the shards
  *       shard-0000.h5 ...      what each rank wrote of each variable
@@ -62,6 +63,9 @@ typedef struct pod_eval_rows { /* oldest first; what is in it stays as it is */
     int64_t n, room;
 } pod_eval_rows;
 
+/* Whether the last of them was made after `step` steps and is better than each before it. */
+bool pod_eval_rows_end_best(const pod_eval_rows *evals, int64_t step);
+
 typedef struct pod_checkpoint_info { /* texts: NULL is written as "" */
     const char *model, *data, *optimizer;
     uint64_t seed;
@@ -96,12 +100,15 @@ typedef struct pod_checkpoint_list {
     const char *const *folder; /* (n), each with its path */
 } pod_checkpoint_list;
 
-/* `path` is a run's folder (with checkpoint/ in it), a folder of checkpoints, one checkpoint, or
- * its index.h5; the last two give a list of one. n may be 0. E_IO where nothing is at `path`,
+/* `path` is a run's folder (with checkpoint/ in it), a folder of checkpoints, one checkpoint, its
+ * index.h5, or DIR/best or DIR/latest; the last four give a list of one. n may be 0. E_IO where nothing is at `path`,
  * E_FORMAT where it is something else. Looks at names only. A damaged `latest` is a warning in
  * `log`, which may be NULL. */
 POD_MUST pod_status pod_checkpoint_find(const char *path, pod_arena *a, pod_log *log,
                                         pod_checkpoint_list *out);
+
+/* The step that `best` in a run's folder points to; -1: to none that is there. */
+int64_t pod_checkpoint_best(const char *run);
 
 /* Whether a file of that name is a checkpoint's, or of a folder of them. */
 bool pod_checkpoint_has_file(const char *name);

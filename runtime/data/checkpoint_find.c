@@ -129,16 +129,56 @@ static pod_status find_one(const char *folder, pod_arena *a, pod_checkpoint_list
     return POD_OK;
 }
 
+/* Where DIR/best or DIR/latest points to. */
+static pod_status find_pointed(const char *path, const char *dir, pod_arena *a,
+                               pod_checkpoint_list *out)
+{
+    char *text, name[POD__CHECKPOINT_FOLDER_BYTES];
+    int64_t step;
+    POD_TRY(pod_file_read_text(a, path, LATEST_BYTES, &text));
+    if (!pod__latest_parse(text, &step))
+        return pod_fail(POD_E_FORMAT, "%s: damaged: does not name a checkpoint", path);
+    const char *folder =
+        pod_arena_text(a, "%s/%s", dir, pod__checkpoint_folder(step, POD__CHECKPOINT_WHOLE, name));
+    if (!folder) return POD_E_NOMEM;
+    if (!is_folder(folder))
+        return pod_fail(POD_E_IO, "%s: names %s, which is not there any more", path, name);
+    return find_one(folder, a, out);
+}
+
+static const char *directory_of(const char *path, pod_arena *a)
+{
+    const char *name = base_name(path);
+    return name == path ? "." : pod_arena_text(a, "%.*s", (int)(name - path - 1), path);
+}
+
+int64_t pod_checkpoint_best(const char *run)
+{
+    char path[POD_DISK_PATH_BYTES];
+    pod_checkpoint_list list;
+    pod_arena *a;
+    int64_t step = -1;
+    if (pod_arena_create(NULL, &a) != POD_OK) return -1;
+    if (pod_disk_path(path, "%s/checkpoint/best", run) == POD_OK &&
+        pod_checkpoint_find(path, a, NULL, &list) == POD_OK)
+        (void)pod__checkpoint_folder_parse(base_name(list.folder[0]), &step);
+    pod_arena_destroy(a);
+    return step;
+}
+
 static pod_status find_by_file(const char *path, pod_arena *a, pod_checkpoint_list *out)
 {
     const char *name = base_name(path);
+    if (strcmp(name, "best") == 0 || strcmp(name, "latest") == 0) {
+        const char *dir = directory_of(path, a);
+        return dir ? find_pointed(path, dir, a, out) : POD_E_NOMEM;
+    }
     if (strcmp(name, "index.h5") != 0)
         return pod_fail(POD_E_FORMAT,
                         "%s: is no checkpoint: need a run's folder, a checkpoint's, or its "
                         "index.h5",
                         path);
-    const char *folder =
-        name == path ? "." : pod_arena_text(a, "%.*s", (int)(name - path - 1), path);
+    const char *folder = directory_of(path, a);
     if (!folder) return POD_E_NOMEM;
     return find_one(folder, a, out);
 }

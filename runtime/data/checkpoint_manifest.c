@@ -58,6 +58,15 @@ static bool sets_best(const pod_eval_rows *evals, int64_t i, double *best)
     return i + 1 == evals->n; /* the latest is not left out either */
 }
 
+bool pod_eval_rows_end_best(const pod_eval_rows *evals, int64_t step)
+{
+    const int64_t n = evals->n;
+    if (n == 0 || evals->row[n - 1].n_done != step) return false;
+    for (int64_t i = 0; i + 1 < n; i++)
+        if (!(evals->row[n - 1].accuracy > evals->row[i].accuracy)) return false;
+    return true;
+}
+
 static int64_t count_bests(const pod_eval_rows *evals)
 {
     int64_t n = 0;

@@ -62,7 +62,7 @@ const char *pod__checkpoint_shard(int rank, const char *ending,
 
 bool pod_checkpoint_has_file(const char *name)
 {
-    static const char *const names[] = {"latest", "index.h5", "manifest.json", "keep"};
+    static const char *const names[] = {"latest", "best", "index.h5", "manifest.json", "keep"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0) return true;
     return strncmp(name, "shard-", strlen("shard-")) == 0;

@@ -233,6 +233,15 @@ static bool has_keep(const char *dir, int64_t step)
            (access(path, F_OK) == 0 || errno != ENOENT);
 }
 
+/* Where `best` is damaged it protects nothing. */
+static bool is_best(const char *dir, int64_t step)
+{
+    char path[POD_DISK_PATH_BYTES], text[NOTE_BYTES];
+    int64_t at;
+    return pod_disk_path(path, "%s/best", dir) == POD_OK && read_text(path, text) &&
+           pod__latest_parse(text, &at) && at == step;
+}
+
 /* What is found at `step`: of a line of steps that this save does not go on with. */
 static bool is_left_behind(const pod_checkpoint_save *s, pod__checkpoint_kind kind, int64_t step)
 {
@@ -283,11 +292,12 @@ static pod_status publish(const pod_checkpoint_save *s)
     return POD_OK;
 }
 
-static pod_status move_latest(const pod_checkpoint_save *s)
+/* `name`: latest or best. */
+static pod_status point(const pod_checkpoint_save *s, const char *name)
 {
     char path[POD_DISK_PATH_BYTES], text[NOTE_BYTES];
     const size_t bytes = pod__latest_print(s->step, text, sizeof text);
-    POD_TRY(pod_disk_path(path, "%s/latest", s->dir));
+    POD_TRY(pod_disk_path(path, "%s/%s", s->dir, name));
     return pod_disk_write(s->disk, path, text, bytes, true);
 }
 
@@ -299,7 +309,7 @@ pod_status pod_checkpoint_point_to(const char *dir, int64_t step)
     const pod_checkpoint_save of = {.dir = dir, .step = step, .disk = &disk};
     POD_TRY(pod_disk_path(path, "%s/latest", dir));
     if (read_text(path, text) && pod__latest_parse(text, &at) && at == step) return POD_OK;
-    POD_TRY(move_latest(&of));
+    POD_TRY(point(&of, "latest"));
     return pod_disk_sync(&disk, dir);
 }
 
@@ -312,7 +322,8 @@ static pod_status make_known(const pod_checkpoint_save *s)
     const char *but = "and 'latest' not moved to it";
     pod_status status = pod_disk_sync(s->disk, s->dir);
     if (status == POD_OK) status = remove_left_behind(s);
-    if (status == POD_OK) status = move_latest(s);
+    if (status == POD_OK) status = point(s, "latest");
+    if (status == POD_OK && s->is_best) status = point(s, "best");
     if (status == POD_OK) {
         but = "and 'latest' moved to it, which may not last";
         status = pod_disk_sync(s->disk, s->dir);
@@ -368,7 +379,8 @@ static bool is_surplus(const pod_checkpoint_save *s, int64_t keep_last, pod__che
     if (is_left_behind(s, kind, step)) return true;
     if (keep_last == 0 || step > s->step) return false;
     if (kind == POD__CHECKPOINT_OLD) return true;
-    return count_between(s->dir, step, s->step) >= keep_last && !has_keep(s->dir, step);
+    return count_between(s->dir, step, s->step) >= keep_last && !has_keep(s->dir, step) &&
+           !is_best(s->dir, step);
 }
 
 typedef struct place {

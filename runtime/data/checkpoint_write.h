@@ -74,6 +74,7 @@ typedef struct pod_checkpoint_save {
     int64_t left_from, own_from;
     bool is_kept; /* rank 0's: for ever. So is one that takes the place of one that was, unless that
                      was left behind */
+    bool is_best; /* rank 0's: `best` points to it then */
     pod_eval_rows evals; /* rank 0's: the manifest's, which keeps 65536 of them; no more than the
                             desk was made for */
 } pod_checkpoint_save;
@@ -116,7 +117,7 @@ POD_MUST pod_status pod_checkpoint_complete(const pod_checkpoint_save *s, pod_st
 POD_MUST pod_status pod_checkpoint_point_to(const char *dir, int64_t step);
 
 /* Of the checkpoints up to the step of `s`, which is whole, removes all but the keep_last (at least
- * 1) latest and those with a file `keep`; what it replaced; and, of any step and kept or not, what
+ * 1) latest, the one `best` points to and those with a file `keep`; what it replaced; and, of any step and kept or not, what
  * was left behind. What cannot be removed stops none of the others; the status and text tell of the
  * first that still goes by its name, else of the first of which only files are left. one_stays, on
  * failure too: which of both. */

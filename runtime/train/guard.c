@@ -35,8 +35,9 @@ struct pod_guard {
     const char *resume;
     pod_job_writer *writer;
     pod_vote *vote;
-    pod_saver *saver;       /* NULL: nothing is kept */
-    pod_goodput_live *live; /* rank 0's; NULL likewise */
+    pod_saver *saver;           /* NULL: nothing is kept */
+    pod_goodput_live *live;     /* rank 0's; NULL likewise */
+    const pod_eval_rows *evals; /* since it is armed */
     pod_strike *strike;
     pod_timeline *timeline;
     bool struck[POD_MAX_FAULTS]; /* this rank's, in this attempt; by the saver's thread, too */
@@ -58,6 +59,7 @@ pod_status pod_guard_plan_from(const pod_config *c, int n_ranks, pod_guard_plan 
         .save_every = pod_config_int(c, POD_OPT_CHECKPOINT_EVERY),
         .keep_last = pod_config_int(c, POD_OPT_KEEP),
         .keep_every = pod_config_int(c, POD_OPT_KEEP_EVERY),
+        .keep_best = pod_config_bool(c, POD_OPT_KEEP_BEST),
         .is_async = strcmp(pod_config_text(c, POD_OPT_CHECKPOINT), "async") == 0,
         .watchdog_s = pod_config_double(c, POD_OPT_WATCHDOG),
     };
@@ -137,9 +139,13 @@ static bool is_of_folder(const char *resume, const char *out)
     const char *slash = strrchr(resume, '/');
     const char *rest = slash ? slash + 1 : resume;
     const char *behind = strcmp(rest, "index.h5") == 0 ? rest : resume + strlen(resume);
+    const bool is_pointer = strcmp(rest, "best") == 0 || strcmp(rest, "latest") == 0;
     if (!*resume) return false;
     if (same_place(resume, out)) return true;
     if (pod_disk_path(all, "%s/checkpoint", out) != POD_OK) return false;
+    if (is_pointer && pod_disk_path(up, "%.*s.", (int)(rest - resume), resume) == POD_OK &&
+        same_place(up, all))
+        return true;
     if (pod_disk_path(up, "%.*s%s/..", (int)(behind - resume), resume,
                       behind == resume ? "." : "") != POD_OK)
         return false;
@@ -318,6 +324,14 @@ static void note_fault(void *guard, int fault)
     pod_timeline_mark(g->timeline, POD_LANE_STEPS, POD_DEED_FAULT, fault, at, at);
 }
 
+/* A disk may be as slow as ranks may be late; who waits for ever for those does so for it. */
+static double patience_of(const pod_guard_plan *p)
+{
+    const double least_s = 60, for_ever_s = 1e9;
+    if (p->watchdog_s == 0) return for_ever_s;
+    return p->watchdog_s > least_s ? p->watchdog_s : least_s;
+}
+
 static pod_status open_saver(pod_guard *g, const pod_checkpoint_info *info,
                              const pod_eval_rows *evals, pod_store *store, int64_t first_step)
 {
@@ -327,6 +341,8 @@ static pod_status open_saver(pod_guard *g, const pod_checkpoint_info *info,
                                  .is_async = p->is_async,
                                  .keep_last = p->keep_last,
                                  .keep_every = p->keep_every,
+                                 .keep_best = p->keep_best,
+                                 .patience_s = patience_of(p),
                                  .left_from = goes_on_from_own(g) ? first_step + 1 : 0,
                                  .fault = p->fault,
                                  .n_faults = p->n_faults,
@@ -382,6 +398,7 @@ pod_status pod_guard_arm(pod_guard *g, const pod_checkpoint_info *info, const po
     pod_comm *comm = g->args.comm;
     const pod_time now = pod_clock_now(g->args.clock);
     g->timeline = tl;
+    g->evals = evals;
     POD_TRY(pod_comm_agree(comm, clear_folder(g)));
     tell_anew(g);
     turn_back(g, first_step);
@@ -428,7 +445,9 @@ void pod_guard_before_step(pod_guard *g, int64_t step)
 bool pod_guard_after_step(pod_guard *g, int64_t step)
 {
     const int64_t every = plan_of(g)->save_every;
-    if (g->saver && every > 0 && step % every == 0) save(g, step);
+    const bool is_due = every > 0 && step % every == 0;
+    const bool is_best = plan_of(g)->keep_best && pod_eval_rows_end_best(g->evals, step);
+    if (g->saver && (is_due || is_best)) save(g, step);
     if (g->saver) {
         note_whole(g);
         tell_failure(g);

@@ -21,6 +21,7 @@ typedef struct pod_guard_plan { /* texts are the configuration's */
     int attempt;        /* 0: to be found out */
     int64_t save_every; /* steps; 0: at the end alone */
     int64_t keep_last, keep_every;
+    bool keep_best;
     bool is_async;
     double watchdog_s; /* 0: waits for ever */
     pod_fault fault[POD_MAX_FAULTS];

@@ -17,7 +17,7 @@
 
 enum { TEXT_BYTES = 1024, TOLD_BYTES = TEXT_BYTES + 64, NO_STEP = -1, TRACK_ROOM = 64, WHOLE = 4 };
 
-static const double patience_s = 60; /* of rank 0 with the others, once its own part is written */
+static const double patience_s = 60; /* where the plan has none */
 
 struct pod_saver {
     pod_arena *arena;
@@ -221,8 +221,9 @@ static pod_status make_whole(pod_saver *s, const pod_checkpoint_save *save, pod_
 {
     if (own == POD_OK) own = pod_checkpoint_move_index(&s->index, save->step);
     bool is_whole;
+    const double patient_s = s->plan.patience_s > 0 ? s->plan.patience_s : patience_s;
     const pod_status made =
-        pod_checkpoint_complete(save, own, &s->index, patience_s, &s->desk, &is_whole);
+        pod_checkpoint_complete(save, own, &s->index, patient_s, &s->desk, &is_whole);
     if (!is_whole) return made;
     keep_whole(s, save->step);
     s->own_from = save->own_from;
@@ -264,6 +265,8 @@ static void work(pod_saver *s)
                                       .left_from = s->plan.left_from,
                                       .own_from = s->own_from == NO_STEP ? step : s->own_from,
                                       .is_kept = keep_every > 0 && step % keep_every == 0,
+                                      .is_best =
+                                          s->plan.keep_best && pod_eval_rows_end_best(&evals, step),
                                       .evals = evals};
     pod_status status = write_own(s, &save);
     const pod_time written = pod_track_now(s->writing);

@@ -21,6 +21,9 @@ typedef struct pod_saver_plan {
     int64_t keep_last;  /* checkpoints, at least 1; never fewer than one that is whole */
     int64_t keep_every; /* those of steps that it divides are saved to be kept for ever, by later
                            attempts, too; 0: none */
+    bool keep_best;     /* the one saved after the best of `evals` is `best`, and stays */
+    double patience_s;  /* of rank 0 with the shards of the others, once its own is written;
+                           0: a minute */
     int64_t left_from;  /* checkpoints that are there, of this step and later ones, go as soon as
                            one of this saver is whole; 0: none do */
     const pod_fault *fault; /* what shall go wrong with files; borrowed */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "kernels/base/rng.h"
+#include "runtime/core/places.h"
 #include "runtime/train/trainer.h"
 
 enum { FAILURE_BYTES = 1024 };
@@ -166,8 +167,9 @@ static pod_status evaluate(pod__trainer *t, int64_t n_done)
     if (n_done > r->first_step)
         snprintf(loss, sizeof loss, "%.4f", pod_exec_output(t->exec, POD_NET_LOSS));
     pod_log_say(a->log, POD_LOG_INFO,
-                "epoch %6.2f  step %6" PRId64 "  loss %s  eval loss %.4f  accuracy %.4f  %7.1f s",
-                row.epochs, n_done, loss, r->last.loss, r->last.accuracy, row.at_s);
+                "epoch %6.2f  step %6" PRId64 "  loss %s  eval loss %.4f  accuracy %.*f  %7.1f s",
+                row.epochs, n_done, loss, r->last.loss,
+                pod_places_apart(row.accuracy, a->setup->target), row.accuracy, row.at_s);
     return POD_OK;
 }
 

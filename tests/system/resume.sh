@@ -277,6 +277,22 @@ MINIPOD_MOMENTUM=0.9 "$minipod" train --eval-every 0 --progress off --epochs 3 -
 [ "$(cat err)" = "minipod: warning: --beta1 0.8 has no effect with --optimizer sgd
 minipod: warning: differs from the checkpoint: lr 0.1 (was 0.01), momentum 0.9 (was 0.5)" ] || fail "settings, others: $(cat err)"
 
+# ---- the best evaluation ---------------------------------------------------------------------------------
+
+# It worsens after its best: of that the weights stay, beside the latest, and can be resumed from.
+worsens=("${small[@]}" --lr 0.5 --eval-every 1 --epochs 12)
+"$minipod" "${worsens[@]}" --out forgets >out 2>err || fail "best: $(cat err)"
+grep -q '^  accuracy .* evaluations; --keep-best keeps the weights of the best$' out || fail "best: $(cat out)"
+"$minipod" "${worsens[@]}" --out best --keep-best --keep 1 >out 2>err || fail "best: $(cat err)"
+grep -q '^  accuracy .* evaluations; the best weights: --resume best/checkpoint/best$' out || fail "best: $(cat out)"
+[ "$(find best/checkpoint -name 'step-*' | wc -l)" -eq 2 ] || fail "best: $(ls best/checkpoint)"
+printf -v best '%.6f' "$(field best best_eval_accuracy)"
+"$minipod" eval --resume best/checkpoint/best --json best.json >out 2>err || fail "best, eval: $(cat err)"
+[ "$(grep -o '"accuracy": [0-9.]*' best.json | cut -d' ' -f2 | xargs printf '%.6f')" = "$best" ] || fail "best: $(cat best.json)"
+at=$(sed 's/step-0*\([0-9]*\) .*/\1/' best/checkpoint/best)
+"$minipod" "${worsens[@]}" --out best --resume best/checkpoint/best >out 2>err || fail "best, resume: $(cat err)"
+grep -q "^{\"from\":$at," best/job/attempt-002.rank-0000.jsonl || fail "best: resumes elsewhere than at step $at"
+
 # ---- what it was trained on ---------------------------------------------------------------------------
 
 # The test images are the same, the first set's mean and deviation are others: those of training are used.

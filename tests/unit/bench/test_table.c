@@ -1,5 +1,6 @@
 /* Tables: what a person sees, and the same cells as CSV and JSON. */
 #include <cJSON.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "bench/common/table.h"
 #include "kernels/base/arena.h"
 #include "runtime/core/file.h"
+#include "runtime/core/places.h"
 #include "tests/harness/harness.h"
 
 static const pod_column columns[] = {{"impl", "", true}, {"time", "us", false}, {"note", "", true}};
@@ -220,7 +222,20 @@ static void many_rows_and_none(void)
     pod_table_destroy(t);
 }
 
+static void decimals_tell_accuracy_from_target(void)
+{
+    static const struct {
+        double accuracy, target;
+        int places;
+    } cases[] = {{0.5, 0, 4},          {0.92, 0.92, 4},   {2.0 / 3, 0.6667, 5},
+                 {0.91999, 0.92, 5},   {0.9199, 0.92, 4}, {0.33333333, 0.33333334, 8},
+                 {(double)NAN, 0.9, 4}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        CU_ASSERT_EQUAL(pod_places_apart(cases[i].accuracy, cases[i].target), cases[i].places);
+}
+
 static CU_TestInfo tests[] = {
+    {"decimals tell accuracy from target", decimals_tell_accuracy_from_target},
     {"aligned for a person", aligned_for_a_person},
     {"streamed", streamed},
     {"csv and json", csv_and_json},
