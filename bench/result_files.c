@@ -4,28 +4,33 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "bench/kernels_problem.h"
 #include "runtime/core/file.h"
 #include "runtime/core/machine.h"
 #include "runtime/data/checkpoint.h"
 #include "runtime/data/glyphs.h"
+#include "runtime/measure/job_file.h"
 
-/* What commands leave in --out, by their own names. */
+/* What commands leave in --out, by their own names, and what stands in the first 4 KiB of each file
+ * that one of them wrote. */
 static const struct {
     uint32_t commands;
-    const char *name;
-} in_out[] = {{POD_CMD_TRAIN, "run.json"},
-              {POD_CMD_TRAIN, "mllog.txt"},
-              {POD_CMD_TRAIN, "steps.csv"},
-              {POD_CMD_TRAIN, "goodput.json"},
-              {POD_CMD_TRAIN | POD_CMD_SIMULATE, "timeline.json"},
-              {POD_CMD_SIMULATE, "simulate.json"},
-              {POD_CMD_SIMULATE, "links.csv"},
-              {POD_CMD_SIMULATE, "links.svg"},
-              {POD_CMD_SIMULATE, "job.json"},
-              {POD_CMD_SIMULATE, "job.svg"},
-              {POD_CMD_SCALE, "scale.svg"}};
+    const char *name, *mark;
+} in_out[] = {{POD_CMD_TRAIN, "run.json", "\"minipod.run\""},
+              {POD_CMD_TRAIN, "mllog.txt", ":::MLLOG "},
+              {POD_CMD_TRAIN, "steps.csv", "\nstep,begin,total,"},
+              {POD_CMD_TRAIN, "goodput.json", "\"minipod.goodput\""},
+              {POD_CMD_TRAIN | POD_CMD_SIMULATE, "timeline.json", "\"displayTimeUnit\""},
+              {POD_CMD_SIMULATE, "simulate.json", "\"minipod.simulate\""},
+              {POD_CMD_SIMULATE, "links.csv", "# minipod "},
+              {POD_CMD_SIMULATE, "links.svg", "GNUPLOT"},
+              {POD_CMD_SIMULATE, "job.json", "\"minipod."},
+              {POD_CMD_SIMULATE, "job.svg", "GNUPLOT"},
+              {POD_CMD_SCALE, "scale.svg", "GNUPLOT"},
+              {POD_CMD_MLPERF, "mlperf.json", "\"minipod."},
+              {POD_CMD_MLPERF, "result_0.txt", ":::MLLOG "}};
 /* And folders of it whose every file is theirs. */
 static const struct {
     uint32_t commands;
@@ -135,6 +140,60 @@ static pod_status check_beside_host(const pod_config *c, uint32_t command, int m
         return POD_OK;
     return pod_fail(POD_E_INVALID, "%s: '%s' is the machine file, which calibrate writes",
                     option_of(mine)->name, path_of(c, mine));
+}
+
+/* ---- and what is in --out already ---- */
+
+/* Also where it is not there, empty, or no regular file, which opening it tells. */
+static bool has_mark(const char *path, const char *mark)
+{
+    enum { HEAD_BYTES = 4096 };
+    struct stat st;
+    char head[HEAD_BYTES + 1];
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) return true;
+    FILE *f = fopen(path, "r");
+    if (!f) return true;
+    head[fread(head, 1, HEAD_BYTES, f)] = '\0';
+    fclose(f);
+    return strstr(head, mark) != NULL;
+}
+
+static pod_status refuse_foreign(const char *path)
+{
+    return pod_fail(POD_E_INVALID,
+                    "out: %s is there, and no run of minipod wrote it: move it away, or take "
+                    "another --out",
+                    path);
+}
+
+/* A folder of logs has a log in it, one of checkpoints a `latest` that is a pointer. */
+static pod_status spare_foreign_folders(const char *out)
+{
+    char path[POD_PATH_BYTES];
+    int n_entries = 0, n_logs = 0;
+    POD_TRY(pod_path_join(out, "checkpoint/latest", path));
+    if (!has_mark(path, "step-")) return refuse_foreign(path);
+    POD_TRY(pod_path_join(out, "job", path));
+    DIR *d = opendir(path);
+    for (const struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
+        n_entries += e->d_name[0] != '.';
+        n_logs += pod_job_has_file(e->d_name);
+    }
+    if (d) closedir(d);
+    return n_entries > 0 && n_logs == 0 ? refuse_foreign(path) : POD_OK;
+}
+
+/* What a person has put into the folder under a name of ours is not overwritten. */
+pod_status pod_result_files_spare_foreign(const char *out, uint32_t command)
+{
+    if (out[0] == '\0') return POD_OK;
+    for (size_t i = 0; i < sizeof in_out / sizeof in_out[0]; i++) {
+        char path[POD_PATH_BYTES];
+        if (!(in_out[i].commands & command)) continue;
+        POD_TRY(pod_path_join(out, in_out[i].name, path));
+        if (!has_mark(path, in_out[i].mark)) return refuse_foreign(path);
+    }
+    return command & POD_CMD_TRAIN ? spare_foreign_folders(out) : POD_OK;
 }
 
 /* ---- and what is read ---- */
@@ -269,6 +328,8 @@ pod_status pod_result_files_check(const pod_config *c, uint32_t command)
 {
     POD_TRY(pod_result_files_spare_inputs(c, command));
     POD_TRY(check_suffixes(c, command));
+    if (option_of(POD_OPT_OUT)->commands & command)
+        POD_TRY(pod_result_files_spare_foreign(pod_config_text(c, POD_OPT_OUT), command));
     for (int o = 0; o < POD_N_OPTS; o++) {
         const char *path = path_of(c, o);
         if (path[0] == '\0') continue;

@@ -17,4 +17,8 @@ POD_MUST pod_status pod_result_files_check(const pod_config *c, uint32_t command
 /* The part of it that asks for files which are read: again of settings that came later. */
 POD_MUST pod_status pod_result_files_spare_inputs(const pod_config *c, uint32_t command);
 
+/* Refuses, before anything is written, a folder for --out of `command` in which a file or folder
+ * goes by a name of what the command writes and is nothing that minipod wrote; "" is none. */
+POD_MUST pod_status pod_result_files_spare_foreign(const char *out, uint32_t command);
+
 #endif

@@ -72,6 +72,9 @@ void pod_job_put_fault(pod_job_writer *w, int fault, pod_stamp at);
 void pod_job_put_end(pod_job_writer *w, pod_job_end_kind kind, const char *text, pod_stamp at);
 POD_MUST pod_status pod_job_writer_close(pod_job_writer *w); /* NULL is allowed */
 
+/* Whether a file of that name in DIR/job is of a job's log. */
+bool pod_job_has_file(const char *name);
+
 /* Removes what an older job left in DIR/job, launch.jsonl too; makes the folder where it is
  * missing. For whoever numbers the attempts, before the first: a `train` that has no number.
  * E_IO, and nothing is removed, while a launcher is at work there.

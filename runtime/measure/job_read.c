@@ -504,7 +504,7 @@ static pod_status move(const char *from, const char *to)
     return pod_fail(POD_E_IO, "%s: cannot be renamed to %s: %s", from, to, strerror(errno));
 }
 
-static bool is_of_log(const char *name)
+bool pod_job_has_file(const char *name)
 {
     pod_job_name n;
     return pod_job_name_parse(name, &n) || strcmp(name, "launch.jsonl") == 0;
@@ -516,7 +516,7 @@ static pod_status drop_one(const places *at, const char *name)
     char from[POD_PATH_BYTES], to[POD_PATH_BYTES];
     POD_TRY(pod_path_join(at->aside, name, from));
     POD_TRY(pod_path_join(at->job, name, to));
-    if (!is_of_log(name)) return move(from, to);
+    if (!pod_job_has_file(name)) return move(from, to);
     if (unlink(from) == 0) return POD_OK;
     return pod_fail(POD_E_IO, "%s: cannot be removed: %s", from, strerror(errno));
 }
