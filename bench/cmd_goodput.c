@@ -1,9 +1,9 @@
 /* minipod goodput: where the time of runs went: scheduling x runtime x program goodput, every second
  * by category, who was slow, and what would have helped most. */
 #include <string.h>
-#include <sys/stat.h>
 
 #include "bench/command.h"
+#include "bench/common/run_json.h"
 #include "bench/goodput.h"
 #include "runtime/core/file.h"
 
@@ -17,21 +17,14 @@ static pod_status check_names(const pod_config *c)
     return POD_OK;
 }
 
-/* Names may be spelled in many ways, and links may lead to the same folder. */
-static bool is_same_folder(const char *a, const char *b)
+/* A job's ranks are those of one run. */
+static pod_status check_job(const pod_run_account run[], int n, const pod_run_account *r)
 {
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-static pod_status check_twice(const pod_config *c)
-{
-    for (int i = 0; i < pod_config_n_args(c); i++)
-        for (int k = 0; k < i; k++)
-            if (is_same_folder(pod_config_arg(c, k), pod_config_arg(c, i)))
-                return pod_fail(POD_E_INVALID,
-                                "%s: stands twice among the runs: it is the same folder as %s",
-                                pod_config_arg(c, i), pod_config_arg(c, k));
+    for (int i = 0; i < n; i++)
+        if (r->scheduled && run[i].scheduled == r->scheduled)
+            return pod_fail(POD_E_INVALID,
+                            "%s and %s: both bear the name of job %s of --jobs, which is one run",
+                            run[i].name, r->name, r->job_name);
     return POD_OK;
 }
 
@@ -40,7 +33,7 @@ static pod_status read_runs(const pod_config *c, pod_arena *a, const pod_fleet *
                             pod_run_account *run, int *n_runs)
 {
     const int n = pod_config_n_args(c);
-    POD_TRY(check_twice(c));
+    POD_TRY(pod_run_json_check_apart(c));
     *n_runs = 0;
     for (int i = 0; i < n; i++) {
         pod_run_account *r = &run[*n_runs];
@@ -48,6 +41,7 @@ static pod_status read_runs(const pod_config *c, pod_arena *a, const pod_fleet *
         if (s == POD_E_NOMEM || (s != POD_OK && n == 1)) return s;
         if (s == POD_OK) {
             POD_TRY(pod_run_account_schedule(a, fleet, r));
+            POD_TRY(check_job(run, *n_runs, r));
             ++*n_runs;
         } else {
             pod_log_say(log, POD_LOG_ERROR, "%s; left out", pod_error_text());

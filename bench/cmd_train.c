@@ -143,17 +143,14 @@ static void log_start(job *j)
 }
 
 /* What of the settings is the checkpoint's, and what is not. */
-static pod_status tell_settings(const job *j)
+static void tell_settings(const job *j)
 {
     const char *taken = pod_as_trained_print(j->config, j->arena);
     if (*taken)
         pod_log_say(j->call->log, POD_LOG_INFO, "settings taken from the checkpoint:%s", taken);
     if (*j->differs)
         pod_log_say(j->call->log, POD_LOG_WARNING, "differs from the checkpoint:%s", j->differs);
-    return POD_OK;
 }
-
-static pod_status begins(void *to) { return tell_settings(to); }
 
 /* ---- after ---- */
 
@@ -182,6 +179,21 @@ static pod_run run_of(const job *j, pod_status status, const char *failure)
                      .mpi = pod_comm_version(j->call->comm),
                      .status = status,
                      .failure = failure};
+}
+
+/* From here on run.json is of this attempt. One that finds nothing left to train has not the
+ * figures of the one that did it, whose record stays. */
+static pod_status begins(void *to)
+{
+    job *j = to;
+    const pod_train_result *r = &j->result;
+    const bool is_done = r->reached || r->first_step >= r->schedule.n_steps;
+    tell_settings(j);
+    if (!*j->out || pod_comm_rank(j->call->comm) != 0 || is_done) return POD_OK;
+    pod_run run = run_of(j, POD_OK, "");
+    run.is_running = true;
+    const char *path = file_in(j, "run.json");
+    return path ? pod_run_write_json(&run, path) : POD_E_NOMEM;
 }
 
 /* The job's account has grown by this attempt; its training has not. */
@@ -284,9 +296,10 @@ static pod_status train(job *j)
     if (!failure) failure = "";
     pod_status logged = POD_OK, recorded = POD_OK;
     if (j->result.began) {
+        recorded = record(j, trained, failure);
+        /* Who holds the log is running: until the record is written. */
         logged = pod_comm_agree(call->comm, pod_mllog_close(j->mllog));
         j->mllog = NULL;
-        recorded = record(j, trained, failure);
     }
     if (trained != POD_OK) pod_error_set(failure);
     return trained != POD_OK ? trained : logged != POD_OK ? logged : recorded;

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/common/run_json.h"
 #include "bench/goodput.h"
 #include "runtime/core/file.h"
 #include "runtime/data/checkpoint.h"
@@ -60,7 +61,13 @@ static int cores_of(const cJSON *run, int ranks)
     return cores <= INT32_MAX ? (int)cores : 0;
 }
 
-static pod_status take_terms(const cJSON *run, const pod_job_head *head, pod_arena *a,
+static const char *no_result(bool runs)
+{
+    return runs ? "run.json has no results yet: train writes them at the job's end"
+                : "run.json has no results: the job did not come to its end";
+}
+
+static pod_status take_terms(const cJSON *run, const pod_job_head *head, bool runs, pod_arena *a,
                              pod_program_terms *t)
 {
     const char *mesh = text(run, "mesh");
@@ -79,7 +86,8 @@ static pod_status take_terms(const cJSON *run, const pod_job_head *head, pod_are
     t->flop_per_s = t->model_flops / t->ideal_step_s;
     t->why = NULL;
     if (isfinite(t->ideal_step_s) && isfinite(t->step_s)) return POD_OK;
-    t->why = isnan(t->step_s)
+    t->why = pod_run_json_is_running(run) ? no_result(runs)
+             : isnan(t->step_s)
                  ? "run.json has no step"
                  : pod_arena_text(a, "the peak of machine %s is not known: minipod calibrate",
                                   t->machine);
@@ -95,14 +103,14 @@ static pod_status read_terms(pod_arena *a, const char *dir, const pod_job_head *
     const char *path = pod_arena_text(a, "%s/run.json", dir);
     if (!path) return POD_E_NOMEM;
     if (access(path, F_OK) != 0) {
-        t->why = runs ? "there is no run.json yet: train writes it at the job's end"
-                      : "there is no run.json: the job did not come to its end";
+        t->why = runs ? "there is no run.json yet: train writes it before the first step"
+                      : "there is no run.json: the job did not come to its first step";
         return POD_OK;
     }
     POD_TRY(pod_file_read_text(a, path, MAX_JSON_BYTES, &content));
     cJSON *run = cJSON_Parse(content);
     pod_status status = check_schema(run, path);
-    if (status == POD_OK) status = take_terms(run, head, a, t);
+    if (status == POD_OK) status = take_terms(run, head, runs, a, t);
     cJSON_Delete(run);
     return status;
 }

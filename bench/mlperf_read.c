@@ -72,7 +72,7 @@ static pod_status take_options(const char *path, const cJSON *o, pod_arena *a, p
 static pod_status take_record(const char *path, const cJSON *o, pod_arena *a, pod_mlperf_run *r)
 {
     double seed, ranks;
-    r->was_stopped = !cJSON_IsFalse(pod_run_json_item(o, "stopped"));
+    r->was_stopped = !cJSON_IsFalse(pod_run_json_item(o, "stopped")) || pod_run_json_is_running(o);
     if (!cJSON_IsNumber(pod_run_json_item(o, "target")))
         return pod_fail(POD_E_INVALID, "%s: a run without --target has no time to it", path);
     POD_TRY(take_number(path, o, "target", &r->target));

@@ -175,7 +175,10 @@ static pod_status parse_record(pod_arena *a, const char *text, pod_report_run *o
     const char *path = pod_arena_text(a, "%s/run.json", out->folder);
     if (!path) return POD_E_NOMEM;
     POD_TRY(pod_run_json_parse(path, text, &run));
-    const pod_status s = take_record(a, run, out);
+    const pod_status s =
+        pod_run_json_is_running(run)
+            ? pod_fail(POD_E_INVALID, "%s: %s", out->folder, pod_run_json_running_text(out->folder))
+            : take_record(a, run, out);
     cJSON_Delete(run);
     return s;
 }

@@ -18,6 +18,7 @@ typedef struct pod_run {
     const char *mpi;     /* "Open MPI v4.1.4 ..." */
     pod_status status;   /* how training ended */
     const char *failure; /* one line, "" when it ended well */
+    bool is_running;     /* it begins now: results are not known yet */
 } pod_run;
 
 pod_ideal pod_run_ideal(const pod_run *r);

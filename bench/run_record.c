@@ -138,11 +138,12 @@ static void put_picks(const pod_program *p, pod_json *j)
     pod_json_close(j);
 }
 
+/* 0: not known yet. */
 static void put_hash(pod_json *j, const char *key, uint64_t hash)
 {
     char text[20];
     snprintf(text, sizeof text, "%016" PRIx64, hash);
-    pod_json_text(j, key, text);
+    pod_json_text(j, key, hash ? text : NULL);
 }
 
 static void put_spread(pod_json *j, const char *key, const pod_spread *s)
@@ -198,7 +199,7 @@ static void put_results(const pod_run *r, pod_json *j)
     pod_json_double(j, "model_flops_per_step", t->model_flops);
     pod_json_int(j, "cores_at_work", ideal.cores_at_work);
     pod_json_double(j, "runtime_goodput", goodput.runtime);
-    pod_json_int(j, "attempts", r->account->n_attempts);
+    pod_json_int(j, "attempts", r->is_running ? t->attempt : r->account->n_attempts);
     pod_json_int(j, "lost_steps", r->account->n_lost_steps);
     pod_json_int(j, "dropped_records", t->n_dropped);
     pod_json_bool(j, "stopped", t->stopped);
@@ -211,7 +212,7 @@ static void put_results(const pod_run *r, pod_json *j)
     pod_json_double(j, "time_to_target_s", t->reached ? t->time_to_target_s : unknown);
     pod_json_double(j, "epochs_to_peak", pod_run_epochs_to_peak(r));
     pod_json_double(j, "time_to_peak_s", t->evals.n ? t->time_to_peak_s : unknown);
-    pod_json_double(j, "run_s", t->run_s);
+    pod_json_double(j, "run_s", r->is_running ? unknown : t->run_s);
     put_hash(j, "weights_hash", t->weights_hash);
     put_hash(j, "program_fingerprint", t->fingerprint);
     put_evaluations(r, j);
@@ -231,6 +232,14 @@ static const char *now_text(char text[32])
     return gmtime_r(&now, &utc) && strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc) ? text : NULL;
 }
 
+/* Of a run that is killed `running` stays: whoever reads it looks whether a process is there. */
+static const char *state_of(const pod_run *r)
+{
+    if (r->is_running) return "running";
+    if (r->status != POD_OK) return "failed";
+    return r->result->stopped ? "stopped" : "ended";
+}
+
 static void put_run(const pod_run *r, pod_json *j)
 {
     char mesh[POD_MESH_TEXT_BYTES], date[32];
@@ -240,7 +249,8 @@ static void put_run(const pod_run *r, pod_json *j)
     pod_json_text(j, "minipod", POD_VERSION);
     pod_json_text(j, "git", POD_GIT_ID);
     pod_json_text(j, "date", now_text(date));
-    pod_json_text(j, "status", pod_status_name(r->status));
+    pod_json_text(j, "state", state_of(r));
+    pod_json_text(j, "status", r->is_running ? NULL : pod_status_name(r->status));
     pod_json_text(j, "failure", *r->failure ? r->failure : NULL);
     pod_json_text(j, "clock", "wall");
     pod_json_text(j, "machine", r->machine->name);

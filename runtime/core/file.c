@@ -15,9 +15,7 @@ enum { MAX_PATH_BYTES = 4096 };
 struct pod_file {
     FILE *stream;
     char *path;
-    char *part;            /* NULL: written directly */
-    bool is_left;          /* what stands in it is an earlier process's */
-    bool was_whole;        /* and stood at PATH: nothing is changed yet */
+    char *part;            /* where it is written; the path itself: held; NULL: written directly */
     bool is_whole_or_none; /* no later process goes on with a part of it */
 };
 
@@ -107,15 +105,21 @@ static FILE *open_stream(const char *name, int flags)
     return NULL;
 }
 
-bool pod_file_is_taken(const char *path)
+static bool is_locked(const char *name)
 {
-    char *part = join(path, ".part");
-    const int fd = part ? open(part, O_RDONLY | O_CLOEXEC) : -1;
-    free(part);
+    const int fd = open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     const bool taken = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
     close(fd);
+    return taken;
+}
+
+bool pod_file_is_taken(const char *path)
+{
+    char *part = join(path, ".part");
+    const bool taken = is_locked(path) || (part && is_locked(part));
+    free(part);
     return taken;
 }
 
@@ -130,19 +134,19 @@ static bool has_bytes(const char *path)
     return stat(path, &st) == 0 && st.st_size > 0;
 }
 
-pod_status pod_file_hold(const char *path, pod_file **out)
+/* `ending` behind the path: where it is written until it is closed. */
+static pod_status open_part(const char *path, const char *ending, pod_file **out)
 {
     if (path[0] == '\0') return pod_fail(POD_E_IO, "cannot write a file without a name");
-    POD_TRY(check_replaceable(path));
+    if (*ending) POD_TRY(check_replaceable(path));
     pod_file *f = calloc(1, sizeof *f);
     if (!f) return pod_fail(POD_E_NOMEM, "%s: out of memory", path);
     f->path = join(path, "");
-    f->part = join(path, ".part");
+    f->part = join(path, ending);
     if (!f->path || !f->part) {
         release(f);
         return pod_fail(POD_E_NOMEM, "%s: out of memory", path);
     }
-    f->is_left = has_bytes(f->part);
     f->stream = open_stream(f->part, O_CREAT);
     if (!f->stream) {
         pod_status s = cannot_write(POD_E_IO, path);
@@ -153,13 +157,14 @@ pod_status pod_file_hold(const char *path, pod_file **out)
     return POD_OK;
 }
 
+pod_status pod_file_hold(const char *path, pod_file **out) { return open_part(path, "", out); }
+
 /* A device that something links to cannot be made shorter, and need not be. Flushed last, so that
  * the descriptor stands where the stream does. */
 pod_status pod_file_cut(pod_file *f, int64_t bytes)
 {
     struct stat st;
     const int fd = fileno(f->stream);
-    f->was_whole = false;
     const bool is_file = fstat(fd, &st) != 0 || S_ISREG(st.st_mode);
     if (is_file && (ftruncate(fd, (off_t)bytes) != 0 ||
                     fseeko(f->stream, (off_t)bytes, SEEK_SET) != 0 || fflush(f->stream) != 0))
@@ -167,33 +172,12 @@ pod_status pod_file_cut(pod_file *f, int64_t bytes)
     return POD_OK;
 }
 
-pod_status pod_file_begin(pod_file *f)
-{
-    f->is_left = false;
-    return pod_file_cut(f, 0);
-}
-
-pod_status pod_file_go_on(pod_file *f)
-{
-    if (f->is_left || !has_bytes(f->path)) return POD_OK;
-    FILE *whole = open_stream(f->path, 0);
-    if (!whole || rename(f->path, f->part) != 0) {
-        const pod_status s = cannot_write(POD_E_IO, f->path);
-        if (whole) fclose(whole);
-        return s;
-    }
-    fclose(f->stream);
-    f->stream = whole;
-    f->is_left = f->was_whole = true;
-    return POD_OK;
-}
-
 pod_status pod_file_open(const char *path, pod_file **out)
 {
     pod_file *f;
-    POD_TRY(pod_file_hold(path, &f));
+    POD_TRY(open_part(path, ".part", &f));
     f->is_whole_or_none = true;
-    const pod_status s = pod_file_begin(f);
+    const pod_status s = pod_file_cut(f, 0);
     if (s == POD_OK)
         *out = f;
     else
@@ -239,7 +223,7 @@ static int finish(pod_file *f)
 
 static const char *reason_of(int error)
 {
-    if (error == ESTALE) return "somebody removed or replaced its .part meanwhile";
+    if (error == ESTALE) return "somebody removed or replaced it meanwhile";
     return error == -1 ? "an earlier write failed" : strerror(error);
 }
 
@@ -263,10 +247,7 @@ pod_status pod_file_close(pod_file *f)
 void pod_file_abandon(pod_file *f)
 {
     if (!f) return;
-    if (f->was_whole)
-        (void)rename(f->part, f->path); /* else the next attempt finds it as it is */
-    else if (f->part && !f->is_left)
-        remove_part(f);
+    if (f->part && (f->is_whole_or_none || !has_bytes(f->part))) remove_part(f);
     fclose(f->stream);
     release(f);
 }

@@ -1,7 +1,8 @@
-/* Files that are whole or not there.
+/* Files that are whole or not there, and files of lines that grow.
  *
- * What a run leaves is written aside, as PATH.part, then synced and renamed: a killed run leaves no
- * half file under a final name. Errors are E_IO, of what could be opened and was not written in
+ * The former are written aside, as PATH.part, then synced and renamed: a killed run leaves no half
+ * file under a final name. The latter stand under their own name from their first line on, each of
+ * which is one write. Errors are E_IO, of what could be opened and was not written in
  * full E_WRITE, and name the path and the system's reason. */
 #ifndef MINIPOD_RUNTIME_CORE_FILE_H
 #define MINIPOD_RUNTIME_CORE_FILE_H
@@ -23,7 +24,7 @@ POD_MUST pod_status pod_file_open(const char *path, pod_file **out);
 /* Whether pod_file_open would succeed; asked before long work. Leaves nothing. */
 POD_MUST pod_status pod_file_check(const char *path);
 
-/* Whether it is open for that; false where it cannot be known. */
+/* Whether it is open for that, or held; false where it cannot be known. */
 bool pod_file_is_taken(const char *path);
 
 /* A file of results, which a person names: as pod_file_open, but `-` and a link to what standard
@@ -41,11 +42,11 @@ bool pod_file_is_same(const char *path, const char *other);
 bool pod_file_is_over(const char *path, const char *read);
 
 FILE *pod_file_stream(pod_file *f); /* borrowed until close; its errors are found by close */
-/* Syncs and renames to PATH. On failure PATH is untouched, and PATH.part goes away, unless it was
- * held: the next process goes on with it. Releases f either way. */
+/* Syncs and renames to PATH. On failure PATH is untouched, and PATH.part goes away; a file that was
+ * held stays as it is. Releases f either way. */
 POD_MUST pod_status pod_file_close(pod_file *f);
-/* Removes PATH.part, unless it is what an earlier process left, and releases f; NULL is allowed.
- * What pod_file_go_on took from PATH has that name again, where nothing was cut or put. */
+/* Removes PATH.part, or the file that was held if nothing is in it, and releases f; NULL is
+ * allowed. */
 void pod_file_abandon(pod_file *f);
 
 /* ---- one writer at a time, for who writes PATH.part by other means ---- */
@@ -60,14 +61,9 @@ const char *pod_part_reason(int error); /* strerror's, and of EBUSY that another
 
 /* ---- a file that grows over several processes, each of which may be killed ---- */
 
-/* As pod_file_open, but what another process left in PATH.part stays in it, until it is known what
- * becomes of it. */
+/* Opens PATH itself, made where there is none, and locks it as pod_file_open does. What stands in it
+ * stays, and the stream is at its beginning, to be read. */
 POD_MUST pod_status pod_file_hold(const char *path, pod_file **out);
-/* Then one of the two. Empties it; or goes on with what was left: PATH.part, where that was killed,
- * else PATH, which has that name no more until close. The stream stands at the beginning, to be
- * read. */
-POD_MUST pod_status pod_file_begin(pod_file *f);
-POD_MUST pod_status pod_file_go_on(pod_file *f);
 /* The first `bytes` stay; what is put follows them. */
 POD_MUST pod_status pod_file_cut(pod_file *f, int64_t bytes);
 

@@ -129,7 +129,8 @@ POD_MUST pod_status pod_checkpoint_read(const char *folder, const pod_tensor ten
 /* Fills the tensors from the best checkpoint at `path` (pod_checkpoint_find) that is whole; each
  * one that is not is a line of warning. E_MISMATCH where it is of another model than `want` says,
  * has weights that are none of the tensors, but for averages, or, with_state, is of another data
- * set, by name or by fingerprint, or optimizer; E_IO, E_FORMAT where none is whole. Without state
+ * set, by name or by fingerprint, or optimizer; E_IO, E_FORMAT where none is whole. What a job that
+ * trains removes meanwhile is not told: the others are looked for again. Without state
  * another data set is a warning, and so is another size of images, where the weights fit. */
 POD_MUST pod_status pod_checkpoint_load(const char *path, const pod_checkpoint_info *want,
                                         bool with_state, const pod_tensor tensor[], int n,

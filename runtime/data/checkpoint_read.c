@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "runtime/core/file.h"
 #include "runtime/data/checkpoint_parts.h"
@@ -201,13 +202,31 @@ pod_status pod_checkpoint_read_info(const char *folder, pod_arena *a, pod_checkp
     return POD_OK;
 }
 
+/* A job that trains beside a reader removes older checkpoints: then the list is read again. A folder
+ * goes by its name no more before its first file goes. */
+enum { MOST_TRIES = 100 };
+
+static bool has_vanished(const char *folder)
+{
+    return access(folder, F_OK) != 0 && errno == ENOENT;
+}
+
 pod_status pod_checkpoint_find_info(const char *path, pod_arena *a, pod_checkpoint_info *out)
 {
     pod_checkpoint_list list = {.n = 0};
-    if (*path) POD_TRY(pod_checkpoint_find(path, a, NULL, &list));
     pod_checkpoint_info found = {.settings = ""};
-    for (int i = 0; i < list.n; i++)
-        if (pod_checkpoint_read_info(list.folder[i], a, &found) == POD_OK) break;
+    bool again = *path;
+    for (int tries = 0; again && tries < MOST_TRIES; tries++) {
+        POD_TRY(pod_checkpoint_find(path, a, NULL, &list));
+        again = false;
+        for (int i = 0; i < list.n; i++) {
+            if (pod_checkpoint_read_info(list.folder[i], a, &found) == POD_OK) {
+                again = false;
+                break;
+            }
+            again |= has_vanished(list.folder[i]);
+        }
+    }
     *out = found;
     return POD_OK;
 }
@@ -475,24 +494,40 @@ static bool is_damage(pod_status s)
     return s == POD_E_IO || s == POD_E_FORMAT || s == POD_E_NUMERIC;
 }
 
+/* One that has vanished is not damaged: then nothing is told, and `*again` set. */
+static pod_status load_first(const pod_checkpoint_list *list, const pod_checkpoint_info *want,
+                             bool with_state, const pod_tensor tensor[], int n, pod_arena *a,
+                             pod_log *log, pod_checkpoint_info *out, bool *again)
+{
+    pod_status s = POD_E_IO;
+    *again = false;
+    for (int i = 0; i < list->n; i++) {
+        s = load_one(list->folder[i], want, with_state, tensor, n, a, log, out);
+        if (!is_damage(s)) return s;
+        *again = has_vanished(list->folder[i]);
+        if (*again) return s;
+        if (log && i + 1 < list->n)
+            pod_log_say(log, POD_LOG_WARNING, "%s; the checkpoint before it is tried",
+                        pod_error_text());
+    }
+    if (list->n == 0) return pod_fail(POD_E_IO, "%s: holds no checkpoint", list->where);
+    if (list->n == 1) return s;
+    char why[512];
+    snprintf(why, sizeof why, "%s", pod_error_text());
+    return pod_fail(s, "%s: none of %d checkpoints is whole; the last one: %s", list->where,
+                    list->n, why);
+}
+
 pod_status pod_checkpoint_load(const char *path, const pod_checkpoint_info *want, bool with_state,
                                const pod_tensor tensor[], int n, pod_arena *a, pod_log *log,
                                pod_checkpoint_info *out)
 {
     pod_checkpoint_list list;
     pod_status s = POD_E_IO;
-    POD_TRY(pod_checkpoint_find(path, a, log, &list));
-    for (int i = 0; i < list.n; i++) {
-        s = load_one(list.folder[i], want, with_state, tensor, n, a, log, out);
-        if (!is_damage(s)) return s;
-        if (log && i + 1 < list.n)
-            pod_log_say(log, POD_LOG_WARNING, "%s; the checkpoint before it is tried",
-                        pod_error_text());
+    bool again = true;
+    for (int tries = 0; again && tries < MOST_TRIES; tries++) {
+        POD_TRY(pod_checkpoint_find(path, a, log, &list));
+        s = load_first(&list, want, with_state, tensor, n, a, log, out, &again);
     }
-    if (list.n == 0) return pod_fail(POD_E_IO, "%s: holds no checkpoint", list.where);
-    if (list.n == 1) return s;
-    char why[512];
-    snprintf(why, sizeof why, "%s", pod_error_text());
-    return pod_fail(s, "%s: none of %d checkpoints is whole; the last one: %s", list.where, list.n,
-                    why);
+    return s;
 }

@@ -106,7 +106,7 @@ static pod_status drop_held(pod_mllog *l)
 pod_status pod_mllog_begin(pod_mllog *l)
 {
     if (!l->held_stream) return POD_OK; /* silent */
-    POD_TRY(pod_file_begin(l->file));
+    POD_TRY(pod_file_cut(l->file, 0));
     POD_TRY(drop_held(l));
     write_out(l, l->held, l->held_bytes);
     return l->status;
@@ -187,7 +187,6 @@ pod_status pod_mllog_find(pod_mllog *l, pod_stamp job_began, int64_t step, pod_m
 {
     *out = (pod_mllog_left){0};
     if (!l->held_stream) return POD_OK;
-    POD_TRY(pod_file_go_on(l->file));
     *out = measure(pod_file_stream(l->file), job_began, step);
     return POD_OK;
 }

@@ -6,9 +6,8 @@
  *
  * Rank 0 writes, the others are silent. A record is one line in one write; numbers read back
  * equal; what is not finite becomes null (so an eval_accuracy must be finite, a null there ends the
- * checker). Times come from one clock. The lines go to PATH.part, which close renames: a run that
- * is killed leaves the lines that were written under that name. The next attempt of its job goes on
- * with them: one log, with the run_start of the first attempt and one run_stop, as if nothing had
+ * checker). Times come from one clock. The file has its name from its first line on, and whole lines
+ * always. The next attempt of a job goes on with what a killed one left: one log, with the run_start of the first attempt and one run_stop, as if nothing had
  * happened but a record minipod_attempt. The head stays that of the first attempt, for readers want
  * one global_batch_size; whoever trains tells in records of its own what is true from there on.
  *
@@ -56,7 +55,7 @@ POD_MUST pod_status pod_mllog_go_on(pod_mllog *l, int attempt, int64_t step,
                                     const pod_mllog_left *left);
 /* Where it has a run_stop, too: the log stays with that as it is, and nothing is put any more. */
 POD_MUST pod_status pod_mllog_keep(pod_mllog *l, const pod_mllog_left *left);
-/* Renames to PATH; the first failure of any write. One that did not begin is abandoned. Releases l
+/* The first failure of any write. One that did not begin is abandoned. Releases l
  * either way. */
 POD_MUST pod_status pod_mllog_close(pod_mllog *l);
 /* Leaves PATH, and what an earlier process left, as they were: for a run that could not begin. */

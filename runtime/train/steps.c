@@ -59,11 +59,8 @@ pod_status pod_steps_begin(pod_steps *s, const pod_steps_plan *p)
 {
     FILE *to;
     int64_t bytes = 0;
-    if (p->goes_on) {
-        POD_TRY(pod_file_go_on(s->file));
-        bytes = measure(pod_file_stream(s->file), p->first_step);
-    }
-    POD_TRY(bytes > 0 ? pod_file_cut(s->file, bytes) : pod_file_begin(s->file));
+    if (p->goes_on) bytes = measure(pod_file_stream(s->file), p->first_step);
+    POD_TRY(pod_file_cut(s->file, bytes));
     s->has_begun = true;
     s->job_began_s = p->job_began_s;
     to = pod_file_stream(s->file);

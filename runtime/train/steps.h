@@ -2,7 +2,7 @@
  * leaves those that it did. The rows of a job follow one another over its attempts: one that goes
  * on from a checkpoint cuts off those behind it first. So each kept step stands there once.
  *
- * The rows go to PATH.part, which close renames. Lines that begin with # say what is what. */
+ * The file has its name from its first line on, and whole lines always. Lines that begin with # say what is what. */
 #ifndef MINIPOD_RUNTIME_TRAIN_STEPS_H
 #define MINIPOD_RUNTIME_TRAIN_STEPS_H
 
@@ -27,7 +27,7 @@ POD_MUST pod_status pod_steps_open(const char *path, pod_steps **out);
 POD_MUST pod_status pod_steps_begin(pod_steps *s, const pod_steps_plan *plan);
 /* The first failure is kept for close. Takes no memory. NULL takes nothing. */
 void pod_steps_put(pod_steps *s, const pod_step_row *row, double lr, double loss, double accuracy);
-/* Renames; one that did not begin is abandoned. E_WRITE, of a row that was put too. NULL is
+/* One that did not begin is abandoned. E_WRITE, of a row that was put too. NULL is
  * allowed. */
 POD_MUST pod_status pod_steps_close(pod_steps *s);
 

@@ -271,6 +271,12 @@ grep -q '"cumulative": .*"goodput_time": 2.000000000, "unsaved_time": 4.00000000
     fail "alive.json: $(grep cumulative alive.json)"
 has 'alive: program goodput is not known: there is no run.json yet: train writes it'
 
+# Two runs are not one job's.
+mkdir other && cp -r calm other/calm
+printf 'job,event,time_s,ranks\ncalm,submit,0,2\ncalm,allocate,1,2\ncalm,end,100,\n' >one.csv
+"$minipod" goodput calm other/calm --jobs one.csv >out 2>err
+[ $? -eq 2 ] && grep -q 'calm and other/calm: both bear the name of job calm of --jobs, which is one run$' err || fail "one job: $(cat err)"
+
 # Nothing is saved yet: that is no 0 %, for nothing is lost either.
 cp -r calm young
 sed -i "/\"end\"/d; /\"kept\"/d; s/\"host\":\"no host\",\"pid\":1/\"host\":\"$(hostname)\",\"pid\":$$/" young/job/*

@@ -91,6 +91,14 @@ grep -q '<li>alike: ranks share &lt;1&gt; core</li>' cautions.html || fail "the 
 grep -q "<tr><th>host</th><td>$(hostname)</td>" cautions.html || fail "the host is not on the page"
 grep -q "<tr><th>ended</th><td>$(date -u +%Y)-" cautions.html || fail "the date is not on the page"
 
+# A run that was killed, or is no run, is told and left out; the page is of the others.
+"$minipod" "${train[@]}" --out killed --fault kill:rank=0,step=5 >/dev/null 2>&1
+"$minipod" report killed plain absent -o others.html >said 2>&1
+[ $? -eq 2 ] || fail "report of a killed run: exit $?"
+grep -q 'killed: was killed before its end, and has no results; left out$' said && grep -q 'absent/run.json: is not there' said ||
+    fail "report of a killed run: $(cat said)"
+grep -q '<td>plain\|<th>plain' others.html && ! grep -q '<td>killed\|<th>killed' others.html || fail "report of a killed run: the page"
+
 refused() {
     local text=$1
     shift
@@ -99,6 +107,8 @@ refused() {
     grep -q -e "$text" said || fail "report $*: no '$text' in: $(cat said)"
 }
 refused 'which runs?'
+refused 'plain/: stands twice among the runs: it is the same folder as plain$' plain plain/ -o x.html
+refused 'killed: was killed before its end' killed -o x.html
 refused 'output: want a file' plain
 refused 'absent/run.json: is not there' absent -o x.html
 refused "'plain/run.json' is a file of plain, which the command reads" plain -o plain/run.json

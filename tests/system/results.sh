@@ -272,7 +272,7 @@ if [ -w /dev/full ]; then
     full_file prometheus goodput run
     # Nor a file of a run's folder.
     for file in steps.csv mllog.txt; do
-        mkdir full && ln -s /dev/full full/$file.part
+        mkdir full && ln -s /dev/full full/$file
         "$minipod" "${train[@]}" --out full >out 2>err
         code=$?
         [ $code -eq 1 ] && grep -q "^minipod train: full/$file: cannot write: No space left on device\$" err ||

@@ -19,6 +19,12 @@ for ((i = 0; i < 1000; i++)); do
     ! grep -q '"step":5,' $log 2>/dev/null || break
     sleep 0.02
 done
+# It can be followed: whole lines under their own names, and a record that says so.
+[ "$(tail -c 1 beside/steps.csv | od -An -c | tr -d ' ')" = '\n' ] && grep -q '^3,' beside/steps.csv || fail "beside: $(tail -2 beside/steps.csv)"
+grep -q '"key": "run_start"' beside/mllog.txt || fail "beside: $(cat beside/mllog.txt)"
+[ "$(field beside state)" = '"running"' ] && [ "$(field beside weights_hash)" = null ] || fail "beside: $(head -8 beside/run.json)"
+"$minipod" report beside -o beside.html >second 2>&1
+[ $? -eq 2 ] && grep -q 'beside: is running, and has no results yet$' second || fail "beside, report: $(cat second)"
 for ((i = 0; i < 2; i++)); do
     "$minipod" "${small[@]}" --steps 30 --out beside >second 2>&1
     [ $? -eq 2 ] || fail "beside: the second run ends with $?"
@@ -27,6 +33,7 @@ for ((i = 0; i < 2; i++)); do
 done
 kill -USR1 $job
 wait $job || fail "beside: the first run: $(cat err)"
+[ "$(field beside state)" = '"stopped"' ] || fail "beside: $(field beside state)"
 grep -q '^step-' beside/checkpoint/latest || fail "beside: the first run saved nothing"
 
 # What a refused run made goes with it, and nothing else.
@@ -307,6 +314,21 @@ printf -v best '%.6f' "$(field best best_eval_accuracy)"
 at=$(sed 's/step-0*\([0-9]*\) .*/\1/' best/checkpoint/best)
 "$minipod" "${worsens[@]}" --out best --resume best/checkpoint/best >out 2>err || fail "best, resume: $(cat err)"
 grep -q "^{\"from\":$at," best/job/attempt-002.rank-0000.jsonl || fail "best: resumes elsewhere than at step $at"
+
+# ---- read beside a job that removes its checkpoints -----------------------------------------------------
+
+"$minipod" "${small[@]}" --eval-every 0 --steps 1000000 --lr 0.001 --checkpoint-every 2 --keep 1 --out rotates >out 2>err &
+job=$!
+for ((i = 0; i < 1000; i++)); do
+    [ ! -e rotates/checkpoint/latest ] || break
+    sleep 0.02
+done
+for ((i = 0; i < 6; i++)); do
+    "$minipod" eval --resume rotates >said 2>&1 || fail "rotates: $(cat said)"
+    grep '^minipod' said && fail "rotates: a line on what is gone"
+done
+kill -USR1 $job
+wait $job || fail "rotates: $(cat err)"
 
 # ---- what it was trained on ---------------------------------------------------------------------------
 

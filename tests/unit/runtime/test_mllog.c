@@ -303,7 +303,7 @@ static void attempts_are_one_run(void)
     pod_mllog *l;
     killed_attempt(path, 1, 0, 7); /* evaluated at 4, killed in step 7 */
     killed_attempt(path, 2, 2, 6); /* goes on behind 2: evaluates at 4 again */
-    FILE *torn = fopen(at("job.txt.part"), "a");
+    FILE *torn = fopen(at("job.txt"), "a");
     POD_CHECK(torn && fputs(":::MLLOG {\"namesp", torn) >= 0 && fclose(torn) == 0, "no log");
     for (int attempt = 3; attempt <= 4; attempt++) { /* and 4 behind one that was closed */
         POD_CHECK_OK(pod_mllog_open(path, 0, &clock, &l));
@@ -389,7 +389,7 @@ static void lines_are_there_before_the_end(void)
     POD_CHECK_OK(pod_mllog_begin(l));
     pod_mllog_put(l, "a_long_key_before_a_short_one", pod_mllog_real((double)NAN));
     pod_mllog_put(l, "k", pod_mllog_bool(true));
-    POD_CHECK_OK(pod_file_read_text(a, at("live.txt.part"), 1 << 20, &text));
+    POD_CHECK_OK(pod_file_read_text(a, at("live.txt"), 1 << 20, &text));
     const char *lines[4];
     CU_ASSERT_EQUAL(split_lines(text, lines, 4), 2);
     CU_ASSERT_PTR_NOT_NULL(strstr(lines[0], "\"value\": null"));
