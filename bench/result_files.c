@@ -20,7 +20,7 @@ static const struct {
     const char *name, *mark;
 } in_out[] = {{POD_CMD_TRAIN, "run.json", "\"minipod.run\""},
               {POD_CMD_TRAIN, "mllog.txt", ":::MLLOG "},
-              {POD_CMD_TRAIN, "steps.csv", "\nstep,begin,total,"},
+              {POD_CMD_TRAIN, "steps.csv", "\nstep,begin"},
               {POD_CMD_TRAIN, "goodput.json", "\"minipod.goodput\""},
               {POD_CMD_TRAIN | POD_CMD_SIMULATE, "timeline.json", "\"displayTimeUnit\""},
               {POD_CMD_SIMULATE, "simulate.json", "\"minipod.simulate\""},
