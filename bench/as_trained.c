@@ -57,7 +57,9 @@ const char *pod_as_trained_print(const pod_config *c, pod_arena *a)
  * where it is read; a longer run is what resuming is for. */
 static bool differs(const pod_config *c, const pod_config *was, pod_opt o)
 {
-    const bool is_known = pod_config_is_set(was, o) || !*pod_config_value(was, o);
+    /* No image size is one; a hyper-parameter that the optimizer does not read is none. */
+    const bool is_known = pod_config_is_set(was, o) ||
+                          (option_of(o)->type == POD_OPTION_TEXT && !*pod_config_value(was, o));
     return is_known && pod_config_source(c, o) > POD_FROM_CHECKPOINT && !is_length(o) &&
            !option_of(o)->reads_file && !pod_config_is_same(c, was, o);
 }
