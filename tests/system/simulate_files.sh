@@ -152,7 +152,7 @@ json hungry/timeline.json '639e3 < sum(e["dur"] for e in j["traceEvents"] if e.g
 # What is drawn: links that are not there, and those that have failed, from both of their ends; points and
 # the ideal.
 mkdir bin
-printf '#!/bin/sh\nexec tee script\n' >bin/gnuplot
+printf '#!/bin/sh\necho GNUPLOT\nexec tee script\n' >bin/gnuplot
 chmod +x bin/gnuplot
 PATH=$work/bin:$PATH
 # layers STYLE: how many panels have it

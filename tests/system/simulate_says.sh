@@ -41,9 +41,10 @@ MINIPOD_LABEL_SMOOTHING=0.1 says '^  --label-smoothing +0.1 +from the environmen
 for ((i = 0; i < ${#given[@]}; i += 2)); do
     has out "^  ${given[i]} +${given[i + 1]}( |\$)"
     has given.csv "^\"?${given[i]}\"?,\"?${given[i + 1]}\"?,"
-    has given.json "\"${given[i]#--}\": \"${given[i + 1]}\""
+    case ${given[i + 1]} in on) value=true ;; off) value=false ;; *) value=${given[i + 1]} ;; esac
+    has given.json "\"${given[i]#--}\": \"?$value\"?,?\$"
 done
-has given.json '"label-smoothing": "0.1"'
+has given.json '"label-smoothing": 0.1'
 has given.json '"git": "[^"]+"'
 grep -q -E -e '^  --(machine|wire|csv|trace)' <("$minipod" "${pod[@]}") && fail "an option that was not given"
 
