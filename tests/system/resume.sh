@@ -276,6 +276,7 @@ anew "$old" 4
 # More picoseconds ago than 64 bits hold.
 "$minipod" "${small[@]}" --steps 8 --out old >out 2>err || fail "old: $(cat err)"
 perl -pi -e 's/((?:begin|end)_ns":)(\d+)/$1.($2-120*86400*10**9)/ge' old/job/*.jsonl
+perl -pi -e 's/("time_ms": )(\d+)/$1.($2-120*86400*10**3)/ge' old/mllog.txt
 "$minipod" "${small[@]}" --steps 16 --out old --resume auto >out 2>err || fail "old: $(cat err)"
 tail -n 1 old/steps.csv | grep -q '^16,1036800[0-9]\.' || fail "old: $(tail -n 1 old/steps.csv)"
 [[ $(field old time_to_peak_s) == 1036* || $(field old time_to_peak_s) == 0.* ]] || fail "old: $(field old time_to_peak_s)"
