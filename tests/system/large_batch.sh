@@ -147,7 +147,7 @@ cp whole.csv s.csv
 # The study itself is told to go: its ranks save, whatever the checkpoints' distance.
 "$tree/bench/large_batch" --minipod "$minipod" --csv s.csv "${one[@]}" --epochs 4000 >out 2>err &
 study=$!
-until ls s.runs/*/steps.csv.part >/dev/null 2>&1; do sleep 0.1; done
+until ls s.runs/*/steps.csv >/dev/null 2>&1; do sleep 0.1; done
 sleep 0.5
 kill "$study"
 wait "$study"
@@ -160,7 +160,7 @@ rm -r s.runs
 # Killed: the ranks save and go, too; who comes while they do finds the run held.
 "$tree/bench/large_batch" --minipod "$minipod" --csv s.csv "${one[@]}" --epochs 4000 >out 2>err &
 study=$!
-until ls s.runs/*/steps.csv.part >/dev/null 2>&1; do sleep 0.1; done
+until ls s.runs/*/steps.csv >/dev/null 2>&1; do sleep 0.1; done
 sleep 0.3
 disown "$study" # nor does the shell say so
 kill -KILL "$study"
