@@ -26,9 +26,11 @@ static pod_status check_room(pod_bench *b)
 static pod_status tell(pod_bench *b)
 {
     const char *json = pod_config_text(b->call->config, POD_OPT_JSON);
+    const char *plot = pod_config_text(b->call->config, POD_OPT_PLOT);
     const char *rules = pod_config_text(b->call->config, POD_OPT_AUTOTUNE);
     POD_TRY(pod_bench_table_end(b));
     if (json[0] != '\0') POD_TRY(pod_bench_write_json(b, json));
+    if (plot[0] != '\0') POD_TRY(pod_bench_plot(b, plot));
     /* What is wrong is not to be picked. */
     return rules[0] != '\0' && pod_bench_n_wrong(b) == 0 ? pod_bench_autotune(b, rules) : POD_OK;
 }
@@ -58,7 +60,8 @@ static bool is_fast_enough(const pod_bench *b)
                     "%s, %s: average bus bandwidth %.4g GB/s, --min-busbw wants %g; slowest "
                     "at %" PRId64 " bytes: %.4g GB/s",
                     b->plan.entry[i / 2].name, pod_bench_buffers(&b->plan, is_cold), s.busbw, bound,
-                    pod_bench_bytes(&b->plan, s.slowest->size), pod_bench_busbw(b, s.slowest));
+                    pod_bench_bytes(&b->plan, s.slowest->size),
+                    pod_bench_busbw(b, s.slowest, POD_IN_PLACE));
     }
     return ok;
 }

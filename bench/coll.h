@@ -31,11 +31,22 @@ typedef struct pod_bench_entry {
     bool is_peer;
 } pod_bench_entry;
 
+typedef struct pod_bench_type {
+    const char *name; /* as nccl-tests calls it: "float" */
+    pod_dtype dtype;
+} pod_bench_type;
+
+/* What a row is of, but for the algorithm and the buffers. */
+typedef struct pod_bench_size {
+    int64_t count; /* elements */
+    const pod_bench_type *type;
+    pod_redop op;
+    int root;
+} pod_bench_size;
+
 typedef struct pod_bench_plan { /* the same on all ranks */
     pod_bench_on on;
     pod_coll coll;
-    pod_dtype dtype;
-    const char *type;    /* as nccl-tests calls it: "float" */
     pod_machine machine; /* whose time it is */
     pod_net net;         /* its links, on a virtual clock */
     pod_mesh mesh;
@@ -44,31 +55,37 @@ typedef struct pod_bench_plan { /* the same on all ranks */
     int n_node_ranks;    /* at most so many on one node */
     int64_t cache_bytes; /* of the last level, of rank 0's node */
     int64_t chunk_bytes;
-    const int64_t *count; /* (n_sizes) elements */
+    const pod_bench_size *size; /* (n_sizes) each type, operation and root with all its sizes */
     int n_sizes;
     const pod_coll_rules *rules; /* NULL: entries are named */
     bool has_own_rules;          /* not the default ones */
     pod_bench_entry *entry;
     int n_entries;
     int n_iters, n_warmup, n_rounds;
-    bool with_hot, with_cold, with_check;
+    int n_checks; /* 0: results are not looked at */
+    int average;  /* which time of the ranks counts: 0 rank 0's, 1 the mean, 2 least, 3 most */
+    bool is_blocking, counts_cpu_time;
+    bool with_hot, with_cold;
     const char **refusal; /* lines: what `all` leaves out, and why */
     int n_refusals;
 } pod_bench_plan;
 
+/* Where a result stands: in another buffer than what is given, or in its place. */
+typedef enum pod_bench_form { POD_OUT_OF_PLACE, POD_IN_PLACE, POD_N_FORMS } pod_bench_form;
+
 typedef struct pod_bench_row {
-    int size, entry;           /* of the plan */
-    const char *name;          /* of the algorithm that ran: "ring@64K", "mpi" */
-    const pod_coll_algo *algo; /* NULL: the peer */
-    int n_buffers;             /* 1: hot */
-    pod_spread round_s;        /* of an operation, one value a round */
-    pod_spread iter_s;         /* of an operation timed by itself; n is 0 where none was */
-    double iter_cv;            /* standard deviation / mean */
-    const double *iters;       /* (iter_s.n) in seconds, as they came */
-    int64_t n_wrong;           /* elements over all ranks; -1: not looked at */
-    double ideal_s;            /* the limit for this size and mesh; 0: none is known */
-    const char *busiest_link;  /* of a simulation, with those below; else NULL */
-    double busiest_share;      /* of the time */
+    int size, entry;                /* of the plan */
+    const char *name;               /* of the algorithm that ran: "ring@64K", "mpi" */
+    const pod_coll_algo *algo;      /* NULL: the peer */
+    int n_buffers;                  /* 1: hot */
+    pod_spread form_s[POD_N_FORMS]; /* of an operation, one value a round */
+    pod_spread iter_s;   /* of an operation in place timed by itself; n is 0 where none was */
+    double iter_cv;      /* standard deviation / mean */
+    const double *iters; /* (iter_s.n) in seconds, as they came */
+    int64_t n_wrong[POD_N_FORMS]; /* elements over all ranks; -1: not looked at */
+    double ideal_s;               /* the limit for this size and mesh; 0: none is known */
+    const char *busiest_link;     /* of a simulation, with those below; else NULL */
+    double busiest_share;         /* of the time */
     int64_t n_events;
     double events_per_s; /* of this host's time */
 } pod_bench_row;
@@ -134,8 +151,11 @@ POD_MUST pod_status pod_bench_sim_room(pod_bench *b);
 
 /* `args` are what the algorithm was built with: they and the entry give the row its name. */
 POD_MUST pod_status pod_bench_add(pod_bench *b, pod_bench_row row, const pod_coll_args *args);
-double pod_bench_algbw(const pod_bench *b, const pod_bench_row *r); /* GB/s */
-double pod_bench_busbw(const pod_bench *b, const pod_bench_row *r);
+/* What is compared: of ours in place, since their buffers are registered; of the peer the faster
+ * form. */
+double pod_bench_time_s(const pod_bench_row *r);
+double pod_bench_algbw(const pod_bench *b, const pod_bench_row *r, pod_bench_form f); /* GB/s */
+double pod_bench_busbw(const pod_bench *b, const pod_bench_row *r, pod_bench_form f);
 /* The share of its buffer that a rank must read and write at the least, on average: 1 is all of it
  * read and all of it written. */
 double pod_bench_traffic(const pod_bench_plan *p, int size);
@@ -150,7 +170,7 @@ typedef struct pod_bench_summary {
     int entry;
     bool is_cold;
     int n_rows;
-    double busbw;       /* mean */
+    double busbw;       /* mean over both forms, as nccl-tests has it */
     double against_mpi; /* geometric mean of time of mpi / own time where anything is moved; 0: mpi
                            was not measured */
     const pod_bench_row *slowest;
@@ -170,6 +190,8 @@ POD_MUST pod_status pod_bench_table_begin(pod_bench *b);
 void pod_bench_table_row(pod_bench *b, const pod_bench_row *r);
 POD_MUST pod_status pod_bench_table_end(pod_bench *b);
 POD_MUST pod_status pod_bench_write_json(const pod_bench *b, const char *path);
+/* coll_plot.c: an SVG; without gnuplot a note. */
+POD_MUST pod_status pod_bench_plot(const pod_bench *b, const char *path);
 /* Rules for pod_coll_rules_read; every size has a row that is not the peer's (plan_from). */
 POD_MUST pod_status pod_bench_autotune(const pod_bench *b, const char *path);
 

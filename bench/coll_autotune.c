@@ -24,7 +24,7 @@ static double time_of(const pod_bench *b, int entry, int size)
     for (int is_cold = 0; is_cold < 2; is_cold++) {
         const pod_bench_row *r = pod_bench_find(b, size, entry, is_cold);
         if (!r) continue;
-        log_sum += log(r->round_s.median);
+        log_sum += log(pod_bench_time_s(r));
         n++;
     }
     return n > 0 ? exp(log_sum / n) : (double)INFINITY;
@@ -115,9 +115,9 @@ static void put_head(FILE *to, const pod_bench *b)
     fprintf(to, "# Clock %s, machine %s, host %s (%s), %s.\n", pod_bench_clock(p), p->machine.name,
             b->host.hostname, b->host.cpu_model, pod_comm_version(b->call->comm));
     fprintf(to, "# %s of %s, mesh %s, %d ranks, %d of a node, %d physical core%s, on %s.\n",
-            pod_coll_name(p->coll), p->type, pod_mesh_print(&p->mesh, mesh, sizeof mesh),
-            p->n_ranks, p->node_size, p->n_cores, p->n_cores == 1 ? "" : "s",
-            pod_config_text(b->call->config, POD_OPT_ON));
+            pod_coll_name(p->coll), p->size[0].type->name,
+            pod_mesh_print(&p->mesh, mesh, sizeof mesh), p->n_ranks, p->node_size, p->n_cores,
+            p->n_cores == 1 ? "" : "s", pod_config_text(b->call->config, POD_OPT_ON));
     fprintf(to, "# %d algorithms at %d sizes", p->n_entries, p->n_sizes);
     if (p->on != POD_ON_SIM) fprintf(to, ", %d rounds of %d iterations", p->n_rounds, p->n_iters);
     if (pod_bench_runs_mpi(p))

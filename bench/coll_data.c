@@ -3,9 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/base/assert.h"
 #include "kernels/base/bf16.h"
 #include "kernels/base/binned.h"
+#include "kernels/base/f16.h"
+#include "kernels/combine/combine.h"
 
 /* Values repeat with a period that no block or chunk divides, so that what comes to a wrong place
  * shows, and sums are made once for all of them. */
@@ -14,23 +15,74 @@ enum { PERIOD = 8191, GUARD_BYTES = 4096, GUARD = 0xa5, ALIGN = 64 };
 struct pod_coll_data {
     pod_coll_args args;
     int n_ranks;
-    int every;    /* a rank gives 0 to all elements but every so-many-th: sums stay exact */
-    int64_t most; /* of what it gives */
-    /* (PERIOD) elements each: of sums over all ranks, of what rank `source` gives, of NaN. */
+    int every;     /* a rank gives what changes nothing to all elements but every so-many-th, so
+                      that results stay exact */
+    uint64_t most; /* of a sum's numbers, or of a maximum's */
+    /* (PERIOD) elements each: of results over all ranks, of what rank `source` gives, of none. */
     void *sums, *given, *nothing;
     int source; /* -1: none yet */
 };
 
-/* Whole numbers up to here are exact. */
-static int64_t exact_up_to(pod_dtype t) { return t == POD_BF16 ? 1 << 8 : 1 << 24; }
+/* By type: whole numbers up to `exact` are exact, and so many factors of 2 (of floats also of 1/2)
+ * neither overflow nor underflow. MPI libraries differ in what an integer becomes that overflows. */
+static const struct {
+    uint64_t exact;
+    int max_factors;
+    bool is_float, is_signed;
+} limits[POD_N_DTYPES] = {
+    [POD_F32] = {1 << 24, 126, true, true},     [POD_BF16] = {1 << 8, 126, true, true},
+    [POD_F16] = {1 << 11, 14, true, true},      [POD_F64] = {UINT64_C(1) << 53, 1022, true, true},
+    [POD_BINNED] = {1 << 24, 126, true, true},  [POD_I8] = {INT8_MAX, 6, false, true},
+    [POD_U8] = {UINT8_MAX, 7, false, false},    [POD_I32] = {INT32_MAX, 30, false, true},
+    [POD_U32] = {UINT32_MAX, 31, false, false}, [POD_I64] = {INT64_MAX, 62, false, true},
+    [POD_U64] = {INT64_MAX, 62, false, false},
+};
 
-static float value(const pod_coll_data *d, int rank, int64_t i)
+static uint64_t hash(int rank, int64_t k)
+{
+    uint64_t h = (uint64_t)k * UINT64_C(0x9e3779b97f4a7c15) +
+                 ((uint64_t)rank + 1) * UINT64_C(0xd1b54a32d192ed03);
+    h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
+    return h ^ h >> 31;
+}
+
+static void put(const pod_coll_data *d, void *elements, int64_t at, double x)
+{
+    switch (d->args.dtype) {
+    case POD_BF16: ((pod_bf16 *)elements)[at] = pod_bf16_from_f32((float)x); break;
+    case POD_F16: ((pod_f16 *)elements)[at] = pod_f16_from_f32((float)x); break;
+    case POD_F64: ((double *)elements)[at] = x; break;
+    case POD_BINNED: ((pod_binned *)elements)[at] = pod_binned_from_f32((float)x); break;
+    default: ((float *)elements)[at] = (float)x;
+    }
+}
+
+static void put_whole(const pod_coll_data *d, void *elements, int64_t at, int64_t x)
+{
+    const size_t bytes = pod_dtype_bytes(d->args.dtype);
+    if (limits[d->args.dtype].is_float)
+        put(d, elements, at, (double)x);
+    else
+        memcpy((char *)elements + (size_t)at * bytes, &x, bytes); /* its low bytes */
+}
+
+/* What rank `rank` gives as element i, stored as element `at`. */
+static void put_value(const pod_coll_data *d, int rank, int64_t i, void *elements, int64_t at)
 {
     const int64_t k = i % PERIOD;
-    if ((k + rank) % d->every != 0) return 0;
-    uint32_t h = (uint32_t)k * 2654435761u ^ ((uint32_t)rank + 1) * 2246822519u;
-    h = (h ^ h >> 15) * 3266489917u;
-    return (float)(1 + (h ^ h >> 16) % (uint32_t)d->most);
+    const pod_dtype t = d->args.dtype;
+    const bool adds = pod_coll_adds(d->args.coll), gives = (k + rank) % d->every == 0;
+    const uint64_t h = hash(rank, k);
+    if (adds && d->args.op == POD_PROD && limits[t].is_float)
+        put(d, elements, at, gives ? ldexp(1, (int)(h % 3) - 1) : 1);
+    else if (adds && d->args.op == POD_PROD)
+        put_whole(d, elements, at, gives ? 1 + (int64_t)(h % 2) : 1);
+    else if (adds && (d->args.op == POD_MAX || d->args.op == POD_MIN))
+        put_whole(d, elements, at,
+                  (int64_t)(h % d->most) * (limits[t].is_signed && h >> 63 ? -1 : 1));
+    else
+        put_whole(d, elements, at, gives ? 1 + (int64_t)(h % d->most) : 0);
 }
 
 /* ---- elements and guards --------------------------------------------------------------- */
@@ -63,70 +115,64 @@ static int64_t wrong_guards(const pod_coll_data *d, const void *elements)
     return wrong;
 }
 
-static void put(const pod_coll_data *d, void *elements, int64_t i, float x)
-{
-    switch (d->args.dtype) {
-    case POD_BF16: ((pod_bf16 *)elements)[i] = pod_bf16_from_f32(x); break;
-    case POD_BINNED: ((pod_binned *)elements)[i] = pod_binned_from_f32(x); break;
-    default: ((float *)elements)[i] = x;
-    }
-}
-
-static float get(const pod_coll_data *d, const void *elements, int64_t i)
-{
-    switch (d->args.dtype) {
-    case POD_BF16: return pod_bf16_to_f32(((const pod_bf16 *)elements)[i]);
-    case POD_BINNED: return pod_binned_to_f32(((const pod_binned *)elements)[i]);
-    default: return ((const float *)elements)[i];
-    }
-}
-
 /* ---- patterns ------------------------------------------------------------------------------- */
 
-static void make_sums(const pod_coll_data *d)
+static void *pattern_of(pod_coll_data *d, int rank)
 {
-    for (int64_t i = 0; i < PERIOD; i++) {
-        float sum = 0;
-        for (int r = 0; r < d->n_ranks; r++) sum += value(d, r, i);
-        put(d, d->sums, i, sum);
+    if (d->source != rank)
+        for (int64_t i = 0; i < PERIOD; i++) put_value(d, rank, i, d->given, i);
+    d->source = rank;
+    return d->given;
+}
+
+/* By the reference kernels, rank by rank. */
+static void make_sums(pod_coll_data *d)
+{
+    const pod_combine *ref = pod_combine_pick(POD_CPU_REFERENCE_ONLY);
+    const pod_dtype t = d->args.dtype;
+    for (int64_t i = 0; i < PERIOD; i++) put_value(d, 0, i, d->sums, i);
+    for (int r = 1; r < d->n_ranks; r++)
+        pod_combine_two(ref, d->args.op, PERIOD, t, pattern_of(d, r), t, d->sums, d->sums);
+    if (d->args.op == POD_AVG) pod_combine_divide(ref, PERIOD, t, d->n_ranks, d->sums);
+}
+
+static int divided_up(int n, uint64_t by) { return (int)(((uint64_t)n + by - 1) / by); }
+
+static void keep_exact(pod_coll_data *d)
+{
+    const uint64_t exact = limits[d->args.dtype].exact;
+    if (d->args.op == POD_PROD) {
+        d->every = divided_up(d->n_ranks, (uint64_t)limits[d->args.dtype].max_factors);
+    } else if (d->args.op == POD_SUM || d->args.op == POD_AVG) {
+        d->every = divided_up(d->n_ranks, exact / 2);
+        d->most = exact / (uint64_t)divided_up(d->n_ranks, (uint64_t)d->every);
     }
 }
 
 pod_status pod_coll_data_create(pod_arena *a, const pod_coll_args *args, int n_ranks,
                                 pod_coll_data **out)
 {
-    POD_ASSERT(args->dtype == POD_F32 || args->dtype == POD_BF16 || args->dtype == POD_BINNED,
-               "no exact inputs of type %s", pod_dtype_name(args->dtype));
-    const int64_t exact = exact_up_to(args->dtype);
-    const int most_givers = (int)(exact / 2);
     const size_t bytes = pod_dtype_bytes(args->dtype);
     pod_coll_data *d = POD_ARENA_NEW(a, pod_coll_data, 1);
     if (!d) return POD_E_NOMEM;
     *d = (pod_coll_data){.args = *args,
                          .n_ranks = n_ranks,
                          .every = 1,
-                         .most = exact,
+                         .most = limits[args->dtype].exact,
                          .sums = pod_arena_get_array(a, ALIGN, bytes, PERIOD),
                          .given = pod_arena_get_array(a, ALIGN, bytes, PERIOD),
                          .nothing = pod_arena_get_array(a, ALIGN, bytes, PERIOD),
                          .source = -1};
     if (!d->sums || !d->given || !d->nothing) return POD_E_NOMEM;
-    for (int64_t i = 0; i < PERIOD; i++) put(d, d->nothing, i, NAN);
+    memset(d->nothing, GUARD, bytes * PERIOD);
+    for (int64_t i = 0; limits[args->dtype].is_float && i < PERIOD; i++)
+        put(d, d->nothing, i, (double)NAN);
     if (pod_coll_adds(args->coll)) {
-        d->every = (n_ranks + most_givers - 1) / most_givers;
-        d->most = exact / ((n_ranks + d->every - 1) / d->every);
+        keep_exact(d);
         make_sums(d);
     }
     *out = d;
     return POD_OK;
-}
-
-static const void *pattern_of(pod_coll_data *d, int rank)
-{
-    if (d->source != rank)
-        for (int64_t i = 0; i < PERIOD; i++) put(d, d->given, i, value(d, rank, i));
-    d->source = rank;
-    return d->given;
 }
 
 /* The stretch of r from element i on in which the pattern, taken `shift` elements further on, does
@@ -148,7 +194,14 @@ static void paste(const pod_coll_data *d, pod_range r, const void *pattern, void
     }
 }
 
-/* By value where the bits differ: a sum may have several forms. */
+/* By value where the bits differ: a binned sum may have several forms. */
+static bool is_same(const pod_coll_data *d, const void *a, const void *b)
+{
+    if (memcmp(a, b, pod_dtype_bytes(d->args.dtype)) == 0) return true;
+    return d->args.dtype == POD_BINNED && !(pod_binned_to_f32(*(const pod_binned *)a) !=
+                                            pod_binned_to_f32(*(const pod_binned *)b));
+}
+
 static int64_t wrong_pattern(const pod_coll_data *d, pod_range r, const void *pattern,
                              int64_t shift, const void *elements)
 {
@@ -159,7 +212,9 @@ static int64_t wrong_pattern(const pod_coll_data *d, pod_range r, const void *pa
         if (memcmp((const char *)elements + (size_t)i * bytes,
                    (const char *)pattern + (size_t)at * bytes, (size_t)n * bytes) == 0)
             continue;
-        for (int64_t k = 0; k < n; k++) wrong += get(d, elements, i + k) != get(d, pattern, at + k);
+        for (int64_t k = 0; k < n; k++)
+            wrong += !is_same(d, (const char *)elements + (size_t)(i + k) * bytes,
+                              (const char *)pattern + (size_t)(at + k) * bytes);
     }
     return wrong;
 }
@@ -174,17 +229,16 @@ void pod_coll_data_clear(const pod_coll_data *d, void *elements)
     set_guards(d, elements);
 }
 
-/* The part that a rank gives. */
-static pod_range given_by(const pod_coll_data *d, int rank)
+pod_range pod_coll_data_given(const pod_coll_args *args, int n_ranks, int rank)
 {
-    if (d->args.coll == POD_ALLGATHER) return pod_block(d->args.count, d->n_ranks, rank);
-    if (d->args.coll == POD_BROADCAST && rank != d->args.root) return (pod_range){0, 0};
-    return all_of(d);
+    if (args->coll == POD_ALLGATHER) return pod_block(args->count, n_ranks, rank);
+    if (args->coll == POD_BROADCAST && rank != args->root) return (pod_range){0, 0};
+    return (pod_range){0, args->count};
 }
 
 void pod_coll_data_fill(pod_coll_data *d, int rank, void *elements)
 {
-    const pod_range given = given_by(d, rank);
+    const pod_range given = pod_coll_data_given(&d->args, d->n_ranks, rank);
     if (given.count < d->args.count) pod_coll_data_clear(d, elements);
     paste(d, given, pattern_of(d, rank), elements);
     set_guards(d, elements);
@@ -196,8 +250,12 @@ static int64_t wrong_values(pod_coll_data *d, pod_range r, int from, int64_t shi
 {
     if (r.count > PERIOD / 8) return wrong_pattern(d, r, pattern_of(d, from), shift, elements);
     int64_t wrong = 0;
-    for (int64_t i = r.first; i < r.first + r.count; i++)
-        wrong += get(d, elements, i) != value(d, from, i + shift);
+    for (int64_t i = r.first; i < r.first + r.count; i++) {
+        pod_binned want; /* the widest of all types */
+        put_value(d, from, i + shift, &want, 0);
+        wrong +=
+            !is_same(d, (const char *)elements + (size_t)i * pod_dtype_bytes(d->args.dtype), &want);
+    }
     return wrong;
 }
 
@@ -222,6 +280,12 @@ int64_t pod_coll_data_wrong(pod_coll_data *d, int rank, const void *elements)
         return outside +
                wrong_pattern(d, pod_block(d->args.count, d->n_ranks, rank), d->sums, 0, elements);
     case POD_BROADCAST: return outside + wrong_values(d, all_of(d), d->args.root, 0, elements);
+    case POD_REDUCE:
+        return outside +
+               (rank == d->args.root ? wrong_pattern(d, all_of(d), d->sums, 0, elements) : 0);
+    case POD_SENDRECV:
+        return outside +
+               wrong_values(d, all_of(d), (rank + d->n_ranks - 1) % d->n_ranks, 0, elements);
     default: return outside + wrong_blocks(d, rank, elements);
     }
 }

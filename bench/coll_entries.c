@@ -207,6 +207,11 @@ pod_status pod_bench_entries_from(const pod_config *c, pod_arena *a, pod_bench_p
     const char *text = pod_config_text(c, POD_OPT_ALGO);
     const bool tunes = pod_config_is_set(c, POD_OPT_AUTOTUNE);
     bool is_named = false;
+    for (int s = 1; tunes && s < p->n_sizes; s++)
+        if (p->size[s].type != p->size[0].type || p->size[s].op != p->size[0].op ||
+            p->size[s].root != p->size[0].root)
+            return pod_fail(POD_E_INVALID,
+                            "autotune: rules go by size alone; want one type, operation and root");
     if (tunes && p->chunk_bytes > 0)
         return pod_fail(POD_E_INVALID, "chunk: --autotune tries several, one of them must go");
     p->entry = POD_ARENA_NEW(a, pod_bench_entry, MAX_ENTRIES);

@@ -8,16 +8,65 @@
 #include "runtime/core/machine_net.h"
 #include "runtime/train/setup.h"
 
-enum { MAX_SIZES = 1000 };
+enum { MAX_SIZES = 10000 };
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
-static int64_t element_bytes(const pod_bench_plan *p) { return (int64_t)pod_dtype_bytes(p->dtype); }
+/* In nccl-tests' order, then ours. */
+static const pod_bench_type types[] = {
+    {"int8", POD_I8},    {"uint8", POD_U8},      {"int32", POD_I32},    {"uint32", POD_U32},
+    {"int64", POD_I64},  {"uint64", POD_U64},    {"half", POD_F16},     {"float", POD_F32},
+    {"double", POD_F64}, {"bfloat16", POD_BF16}, {"exact", POD_BINNED},
+};
+enum { N_TYPES = sizeof types / sizeof types[0] };
+
+/* Other names for the types. */
+static const char *known_as(const char *name)
+{
+    static const char *const same[][2] = {{"f32", "float"},  {"f16", "half"},
+                                          {"f64", "double"}, {"bf16", "bfloat16"},
+                                          {"fp32", "float"}, {"fp16", "half"}};
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
+        if (strcmp(same[i][0], name) == 0) return same[i][1];
+    return name;
+}
+
+static const char *type_name(int i) { return types[i].name; }
+static const char *op_name(int i) { return pod_redop_name((pod_redop)i); }
+
+/* Reads a list of names, or `all`, into their numbers, each once. */
+static pod_status parse_list(const char *what, const char *text, const char *(*name_of)(int), int n,
+                             int out[], int *n_out)
+{
+    char rest[256];
+    *n_out = 0;
+    if (strcmp(text, "all") == 0) {
+        while (*n_out < n) out[*n_out] = *n_out, ++*n_out;
+        return POD_OK;
+    }
+    snprintf(rest, sizeof rest, "%s", text);
+    for (char *next = rest, *name; (name = next);) {
+        next = strchr(name, ',');
+        if (next) *next++ = '\0';
+        int i = 0;
+        while (i < n && strcmp(name_of(i), known_as(name)) != 0) i++;
+        char names[256] = "";
+        for (int k = 0; i == n && k < n; k++)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", k ? ", " : "",
+                     name_of(k));
+        if (i == n)
+            return pod_fail(POD_E_INVALID, "%s: '%s' is none of %s, all", what, name, names);
+        for (int k = 0; k < *n_out; k++)
+            if (out[k] == i) return pod_fail(POD_E_INVALID, "%s: '%s' is there twice", what, name);
+        out[(*n_out)++] = i;
+    }
+    return POD_OK;
+}
 
 /* Whole elements; of an alltoall, equal blocks. */
-static int64_t count_of(const pod_bench_plan *p, int64_t bytes)
+static int64_t count_of(const pod_bench_plan *p, const pod_bench_type *t, int64_t bytes)
 {
-    const int64_t count = bytes / element_bytes(p);
+    const int64_t count = bytes / (int64_t)pod_dtype_bytes(t->dtype);
     return p->coll == POD_ALLTOALL ? count / p->n_ranks * p->n_ranks : count;
 }
 
@@ -28,36 +77,85 @@ static int64_t next_size(const pod_config *c, int64_t bytes)
     return bytes > 0 ? bytes * pod_config_int(c, POD_OPT_STEPFACTOR) : 1;
 }
 
-static pod_status sizes_from(const pod_config *c, pod_arena *a, pod_bench_plan *p)
+static pod_status add_size(const pod_config *c, pod_bench_plan *p, pod_bench_size *size,
+                           pod_bench_size of)
 {
-    const int64_t min = pod_config_size(c, POD_OPT_MINBYTES);
-    const int64_t max = pod_config_size(c, POD_OPT_MAXBYTES);
-    int64_t *count = POD_ARENA_NEW(a, int64_t, MAX_SIZES);
-    if (!count) return POD_E_NOMEM;
-    if (min > max)
+    const pod_bench_size *last = p->n_sizes > 0 ? &size[p->n_sizes - 1] : NULL;
+    if (last && last->count == of.count && last->type == of.type && last->op == of.op &&
+        last->root == of.root)
+        return POD_OK;
+    if (p->n_sizes == MAX_SIZES)
+        return pod_fail(POD_E_INVALID, "stepbytes: more than %d sizes from %s to %s", MAX_SIZES,
+                        pod_config_value(c, POD_OPT_MINBYTES),
+                        pod_config_value(c, POD_OPT_MAXBYTES));
+    size[p->n_sizes++] = of;
+    return POD_OK;
+}
+
+static pod_status check_range(const pod_config *c)
+{
+    if (pod_config_size(c, POD_OPT_MINBYTES) > pod_config_size(c, POD_OPT_MAXBYTES))
         return pod_fail(POD_E_INVALID, "minbytes: %s is more than maxbytes, %s",
                         pod_config_value(c, POD_OPT_MINBYTES),
                         pod_config_value(c, POD_OPT_MAXBYTES));
     if (pod_config_is_set(c, POD_OPT_STEPFACTOR) && pod_config_is_set(c, POD_OPT_STEPBYTES))
         return pod_fail(POD_E_INVALID, "stepbytes: stepfactor is given too, one of them must go");
-    for (int64_t bytes = min; bytes <= max; bytes = next_size(c, bytes)) {
-        const int64_t n = count_of(p, bytes);
-        if (p->n_sizes > 0 && n == count[p->n_sizes - 1]) continue;
-        if (p->n_sizes == MAX_SIZES)
-            return pod_fail(POD_E_INVALID, "stepbytes: more than %d sizes from %s to %s", MAX_SIZES,
-                            pod_config_value(c, POD_OPT_MINBYTES),
-                            pod_config_value(c, POD_OPT_MAXBYTES));
-        count[p->n_sizes++] = n;
-    }
-    p->count = count;
+    return POD_OK;
+}
+
+/* The roots from *first on: -1 is each. */
+static pod_status roots_from(const pod_config *c, const pod_bench_plan *p, int *first, int *n)
+{
+    const int root = (int)pod_config_int(c, POD_OPT_ROOT);
+    *first = root < 0 ? 0 : root;
+    *n = root < 0 ? p->n_ranks : 1;
+    if (pod_config_is_set(c, POD_OPT_ROOT) && !pod_coll_has_root(p->coll))
+        return pod_fail(POD_E_INVALID, "root: %s has none", pod_coll_name(p->coll));
+    if (root >= p->n_ranks)
+        return pod_fail(POD_E_INVALID, "root: %d is no rank of %d", root, p->n_ranks);
+    return POD_OK;
+}
+
+/* As nccl-tests' loops: by type, by operation, by root, by size. */
+static pod_status sizes_from(const pod_config *c, pod_arena *a, pod_bench_plan *p)
+{
+    const int64_t min = pod_config_size(c, POD_OPT_MINBYTES);
+    const int64_t max = pod_config_size(c, POD_OPT_MAXBYTES);
+    const bool adds = pod_coll_adds(p->coll);
+    int type[N_TYPES], op[POD_N_OPS], n_types, n_ops, root, n_roots;
+    pod_bench_size *size = POD_ARENA_NEW(a, pod_bench_size, MAX_SIZES);
+    if (!size) return POD_E_NOMEM;
+    POD_TRY(check_range(c));
+    POD_TRY(parse_list("datatype", pod_config_text(c, POD_OPT_DATATYPE), type_name, N_TYPES, type,
+                       &n_types));
+    POD_TRY(parse_list("op", pod_config_text(c, POD_OPT_OP), op_name, POD_N_OPS, op, &n_ops));
+    POD_TRY(roots_from(c, p, &root, &n_roots));
+    const char *refused = NULL;
+    for (int t = 0; t < n_types; t++)
+        for (int o = 0; o < (adds ? n_ops : 1); o++) {
+            const pod_bench_type *of = &types[type[t]];
+            const pod_redop by = adds ? (pod_redop)op[o] : POD_SUM;
+            const char *why = pod_redop_why_not(by, of->dtype);
+            if (why) refused = why;
+            for (int r = root; !why && r < root + n_roots; r++)
+                for (int64_t bytes = min; bytes <= max; bytes = next_size(c, bytes))
+                    POD_TRY(
+                        add_size(c, p, size, (pod_bench_size){count_of(p, of, bytes), of, by, r}));
+        }
+    if (p->n_sizes == 0)
+        return pod_fail(POD_E_INVALID, "op: %s of %s: %s", pod_config_text(c, POD_OPT_OP),
+                        pod_config_text(c, POD_OPT_DATATYPE), refused);
+    p->size = size;
     return POD_OK;
 }
 
 pod_coll_args pod_bench_args(const pod_bench_plan *p, int size)
 {
     pod_coll_args args = {.coll = p->coll,
-                          .dtype = p->dtype,
-                          .count = p->count[size],
+                          .dtype = p->size[size].type->dtype,
+                          .op = p->size[size].op,
+                          .count = p->size[size].count,
+                          .root = p->size[size].root,
                           .group = pod_group_all(&p->mesh),
                           .node_size = p->node_size,
                           .chunk_bytes = p->chunk_bytes};
@@ -67,7 +165,7 @@ pod_coll_args pod_bench_args(const pod_bench_plan *p, int size)
 
 int64_t pod_bench_bytes(const pod_bench_plan *p, int size)
 {
-    return p->count[size] * element_bytes(p);
+    return p->size[size].count * (int64_t)pod_dtype_bytes(p->size[size].type->dtype);
 }
 
 bool pod_bench_runs_mpi(const pod_bench_plan *p)
@@ -255,18 +353,31 @@ static pod_status place_from(const pod_config *c, pod_comm *comm, pod_bench_plan
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static pod_coll coll_of(const char *name)
+/* Options of nccl-tests for what is not here: the value that says so, and what there is instead. */
+static pod_status check_foreign(const pod_config *c)
 {
-    int c = 0;
-    while (strcmp(pod_coll_name((pod_coll)c), name) != 0) c++;
-    return (pod_coll)c;
-}
-
-static void type_from(const pod_config *c, pod_bench_plan *p)
-{
-    const char *text = pod_config_text(c, POD_OPT_DATATYPE);
-    p->dtype = text[0] == 'b' ? POD_BF16 : text[0] == 'e' ? POD_BINNED : POD_F32;
-    p->type = text[0] == 'b' ? "bfloat16" : text[0] == 'e' ? "exact" : "float";
+    static const struct {
+        pod_opt option;
+        int64_t most;
+        const char *instead;
+    } foreign[] = {
+        {POD_OPT_NGPUS, 1, "a rank is one core; start more of them with mpirun -n"},
+        {POD_OPT_NTHREADS, 1, "a rank is one thread; start more ranks with mpirun -n"},
+        {POD_OPT_AGG_ITERS, 1, "operations are not grouped; they run back to back, -n of them"},
+        {POD_OPT_CUDAGRAPH, 0,
+         "there are no graphs; each schedule is built once, before the clock"},
+        {POD_OPT_TIMEOUT, 0,
+         "a rank that does not come is named after 30 s, one that died at once"},
+    };
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
+        if (pod_config_int(c, foreign[i].option) > foreign[i].most) {
+            int n;
+            return pod_fail(POD_E_INVALID, "%s: %s, want %" PRId64 ": %s",
+                            pod_options(&n)[foreign[i].option].name,
+                            pod_config_value(c, foreign[i].option), foreign[i].most,
+                            foreign[i].instead);
+        }
+    return POD_OK;
 }
 
 /* What is collective in it fails on all ranks alike. */
@@ -275,21 +386,29 @@ static pod_status read_plan(pod_call *call, pod_arena *a, pod_bench_plan *out)
     const pod_config *c = call->config;
     const char *buffers = pod_config_text(c, POD_OPT_BUFFERS);
     pod_bench_plan p = {
-        .coll = coll_of(pod_config_text(c, POD_OPT_COLLECTIVE)),
         .chunk_bytes = pod_config_size(c, POD_OPT_CHUNK),
         .n_iters = (int)pod_config_int(c, POD_OPT_ITERS),
         .n_warmup = (int)pod_config_int(c, POD_OPT_WARMUP_ITERS),
         .n_rounds = (int)pod_config_int(c, POD_OPT_ROUNDS),
         .with_hot = strcmp(buffers, "cold") != 0,
         .with_cold = strcmp(buffers, "hot") != 0,
-        .with_check = pod_config_bool(c, POD_OPT_CHECK),
+        .n_checks = (int)pod_config_count(c, POD_OPT_CHECK),
+        .average = (int)pod_config_int(c, POD_OPT_AVERAGE),
+        .is_blocking = pod_config_bool(c, POD_OPT_BLOCKING),
+        .counts_cpu_time = pod_config_bool(c, POD_OPT_REPORT_CPUTIME),
     };
-    type_from(c, &p);
+    const char *collective = pod_config_text(c, POD_OPT_COLLECTIVE);
+    if (!pod_coll_parse(collective, &p.coll))
+        return pod_fail(POD_E_INVALID,
+                        "collective: '%s' is none of all_reduce, reduce_scatter, all_gather, "
+                        "broadcast, alltoall, reduce, sendrecv",
+                        collective);
+    POD_TRY(check_foreign(c));
     POD_TRY(place_from(c, call->comm, &p));
     POD_TRY(machine_from(c, &p));
     if (p.on == POD_ON_SIM) {
         POD_TRY(check_simulation(c, &p));
-        p.with_check = false;
+        p.n_checks = 0;
     }
     if (!pod_bench_runs_mpi(&p)) POD_TRY(share_alone(c, &p));
     POD_TRY(sizes_from(c, a, &p));

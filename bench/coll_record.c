@@ -7,7 +7,7 @@
 #include "runtime/core/file.h"
 #include "runtime/core/json.h"
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 static void put_arguments(pod_json *j, const pod_config *c)
 {
@@ -74,22 +74,25 @@ static void put_row(pod_json *j, const pod_bench *b, int sequence, const pod_ben
     pod_json_text(j, "coll", pod_coll_name(p->coll));
     pod_json_int(j, "coll_sn", sequence);
     pod_json_int(j, "coll_msg_size_bytes", pod_bench_bytes(p, r->size));
-    pod_json_double(j, "coll_exec_time_us", 1e6 * r->round_s.median);
-    pod_json_double(j, "coll_algobw_gbs", pod_bench_algbw(b, r));
-    pod_json_double(j, "coll_busbw_gbs", pod_bench_busbw(b, r));
+    pod_json_double(j, "coll_exec_time_us", 1e6 * r->form_s[POD_IN_PLACE].median);
+    pod_json_double(j, "coll_algobw_gbs", pod_bench_algbw(b, r, POD_IN_PLACE));
+    pod_json_double(j, "coll_busbw_gbs", pod_bench_busbw(b, r, POD_IN_PLACE));
+    pod_json_double(j, "out_of_place_time_us", 1e6 * r->form_s[POD_OUT_OF_PLACE].median);
     pod_json_int(j, "count", pod_bench_count(p, r->size));
-    pod_json_text(j, "type", p->type);
+    pod_json_text(j, "type", p->size[r->size].type->name);
+    if (pod_coll_adds(p->coll)) pod_json_text(j, "redop", pod_redop_name(p->size[r->size].op));
+    if (pod_coll_has_root(p->coll)) pod_json_int(j, "root", p->size[r->size].root);
     pod_json_text(j, "algo", r->name);
     if (p->on != POD_ON_SIM) {
         pod_json_text(j, "buffers", r->n_buffers > 1 ? "cold" : "hot");
         pod_json_int(j, "n_buffers", r->n_buffers);
     }
-    pod_json_double(j, "time_min_us", 1e6 * r->round_s.min);
-    pod_json_double(j, "time_max_us", 1e6 * r->round_s.max);
-    if (r->n_wrong < 0)
+    pod_json_double(j, "time_min_us", 1e6 * r->form_s[POD_IN_PLACE].min);
+    pod_json_double(j, "time_max_us", 1e6 * r->form_s[POD_IN_PLACE].max);
+    if (r->n_wrong[0] < 0)
         pod_json_null(j, "wrong");
     else
-        pod_json_int(j, "wrong", r->n_wrong);
+        pod_json_int(j, "wrong", r->n_wrong[0] + r->n_wrong[1]);
     if (r->iter_s.n > 0) {
         pod_json_double(j, "iteration_min_us", 1e6 * r->iter_s.min);
         pod_json_double(j, "iteration_max_us", 1e6 * r->iter_s.max);
@@ -124,7 +127,7 @@ static void put_run(pod_json *j, const pod_bench *b)
     put_arguments(j, b->call->config);
     put_environment(j);
     put_host(j, b);
-    if (p->with_check)
+    if (p->n_checks > 0)
         pod_json_int(j, "out_of_bounds_values", pod_bench_n_wrong(b));
     else
         pod_json_null(j, "out_of_bounds_values");

@@ -34,9 +34,15 @@ pod_status pod_bench_add(pod_bench *b, pod_bench_row row, const pod_coll_args *a
 
 /* ---- figures of a row ----------------------------------------------------------------------- */
 
-double pod_bench_algbw(const pod_bench *b, const pod_bench_row *r)
+double pod_bench_time_s(const pod_bench_row *r)
 {
-    const double s = r->round_s.median;
+    const double out_s = r->form_s[POD_OUT_OF_PLACE].median, in_s = r->form_s[POD_IN_PLACE].median;
+    return !r->algo && out_s < in_s ? out_s : in_s;
+}
+
+double pod_bench_algbw(const pod_bench *b, const pod_bench_row *r, pod_bench_form f)
+{
+    const double s = r->form_s[f].median;
     return s > 0 ? 1e-9 * (double)pod_bench_bytes(&b->plan, r->size) / s : 0;
 }
 
@@ -46,14 +52,16 @@ static double busbw_factor(pod_coll coll, int n_ranks)
     const double n = n_ranks, others = (n - 1) / n;
     switch (coll) {
     case POD_ALLREDUCE: return 2 * others;
-    case POD_BROADCAST: return 1;
+    case POD_BROADCAST:
+    case POD_REDUCE:
+    case POD_SENDRECV: return 1;
     default: return others;
     }
 }
 
-double pod_bench_busbw(const pod_bench *b, const pod_bench_row *r)
+double pod_bench_busbw(const pod_bench *b, const pod_bench_row *r, pod_bench_form f)
 {
-    return pod_bench_algbw(b, r) * busbw_factor(b->plan.coll, b->plan.n_ranks);
+    return pod_bench_algbw(b, r, f) * busbw_factor(b->plan.coll, b->plan.n_ranks);
 }
 
 int64_t pod_bench_count(const pod_bench_plan *p, int size)
@@ -61,17 +69,19 @@ int64_t pod_bench_count(const pod_bench_plan *p, int size)
     switch (p->coll) {
     case POD_REDUCE_SCATTER:
     case POD_ALLGATHER:
-    case POD_ALLTOALL: return (p->count[size] + p->n_ranks - 1) / p->n_ranks;
-    default: return p->count[size];
+    case POD_ALLTOALL: return (p->size[size].count + p->n_ranks - 1) / p->n_ranks;
+    default: return p->size[size].count;
     }
 }
 
 double pod_bench_traffic(const pod_bench_plan *p, int size)
 {
     const double n = p->n_ranks;
-    if (p->n_ranks == 1 || p->count[size] == 0) return 0;
+    if (p->n_ranks == 1 || p->size[size].count == 0) return 0;
     switch (p->coll) {
-    case POD_ALLREDUCE: return 1;
+    case POD_ALLREDUCE:
+    case POD_SENDRECV: return 1;
+    case POD_REDUCE:
     case POD_REDUCE_SCATTER: return (1 + 1 / n) / 2; /* all of it is read, a block is written */
     default: return (n - 1) / n;
     }
@@ -115,7 +125,7 @@ const pod_bench_row *pod_bench_best(const pod_bench *b, int size, bool cold)
     for (int i = 0; i < b->n_rows; i++) {
         const pod_bench_row *r = &b->row[i];
         if (r->size != size || is_cold(r) != cold || !r->algo) continue;
-        if (!best || r->round_s.median < best->round_s.median) best = r;
+        if (!best || pod_bench_time_s(r) < pod_bench_time_s(best)) best = r;
     }
     return best;
 }
@@ -136,11 +146,14 @@ pod_bench_summary pod_bench_summarize(const pod_bench *b, int entry, bool cold)
         const pod_bench_row *r = &b->row[i], *peer = peer_of(b, r->size, cold);
         if (r->entry != entry || is_cold(r) != cold) continue;
         s.n_rows++;
-        s.busbw += pod_bench_busbw(b, r);
-        if (!s.slowest || pod_bench_busbw(b, r) < pod_bench_busbw(b, s.slowest)) s.slowest = r;
-        if (!peer || peer->round_s.median <= 0 || r->round_s.median <= 0) continue;
-        if (b->plan.count[r->size] == 0) continue;
-        log_ratios += log(peer->round_s.median / r->round_s.median);
+        for (int f = 0; f < POD_N_FORMS; f++)
+            s.busbw += pod_bench_busbw(b, r, (pod_bench_form)f) / POD_N_FORMS;
+        if (!s.slowest ||
+            pod_bench_busbw(b, r, POD_IN_PLACE) < pod_bench_busbw(b, s.slowest, POD_IN_PLACE))
+            s.slowest = r;
+        if (!peer || pod_bench_time_s(peer) <= 0 || pod_bench_time_s(r) <= 0) continue;
+        if (b->plan.size[r->size].count == 0) continue;
+        log_ratios += log(pod_bench_time_s(peer) / pod_bench_time_s(r));
         n_ratios++;
     }
     if (s.n_rows > 0) s.busbw /= s.n_rows;
@@ -152,6 +165,7 @@ int64_t pod_bench_n_wrong(const pod_bench *b)
 {
     int64_t n = 0;
     for (int i = 0; i < b->n_rows; i++)
-        if (b->row[i].n_wrong > 0) n += b->row[i].n_wrong;
+        for (int f = 0; f < POD_N_FORMS; f++)
+            if (b->row[i].n_wrong[f] > 0) n += b->row[i].n_wrong[f];
     return n;
 }

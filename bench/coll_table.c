@@ -8,10 +8,13 @@
 #include "collectives/exec/peer_mpi.h"
 #include "kernels/base/parse.h"
 
-/* The last ones are a simulation's. */
+/* nccl-tests' first, where its programs have them. Those of iterations are for the CSV alone; the
+ * last ones are a simulation's. */
 static const pod_column columns[] = {{"size", "(B)", false},     {"count", "(elements)", false},
                                      {"type", "", true},         {"redop", "", true},
                                      {"root", "", false},        {"time", "(us)", false},
+                                     {"algbw", "(GB/s)", false}, {"busbw", "(GB/s)", false},
+                                     {"#wrong", "", false},      {"time", "(us)", false},
                                      {"algbw", "(GB/s)", false}, {"busbw", "(GB/s)", false},
                                      {"#wrong", "", false},      {"i_min", "(us)", false},
                                      {"i_max", "(us)", false},   {"i_p99", "(us)", false},
@@ -22,7 +25,13 @@ static const pod_column columns[] = {{"size", "(B)", false},     {"count", "(ele
                                      {"busiest", "", true},      {"busy%", "", false},
                                      {"events", "", false},      {"events/s", "", false}};
 
-enum { N_COLUMNS = sizeof columns / sizeof columns[0], N_OF_SIM = 4 };
+enum {
+    N_COLUMNS = sizeof columns / sizeof columns[0],
+    N_OF_SIM = 4,
+    FIRST_OF_FORMS = 5,
+    N_OF_FORM = 4,
+    FIRST_OF_ITERATIONS = FIRST_OF_FORMS + 2 * N_OF_FORM
+};
 
 /* Four digits, without an exponent. */
 static void add_number(pod_table *t, double x)
@@ -51,23 +60,31 @@ static void add_iterations(pod_table *t, const pod_bench_row *r)
         pod_table_add(t, "-");
 }
 
+static void add_form(pod_table *t, const pod_bench *b, const pod_bench_row *r, pod_bench_form f)
+{
+    add_number(t, 1e6 * r->form_s[f].median);
+    add_number(t, pod_bench_algbw(b, r, f));
+    add_number(t, pod_bench_busbw(b, r, f));
+    if (r->n_wrong[f] < 0)
+        pod_table_add(t, "N/A"); /* as nccl-tests */
+    else
+        pod_table_add(t, "%" PRId64, r->n_wrong[f]);
+}
+
 static void add_row(pod_table *t, const pod_bench *b, const pod_bench_row *r)
 {
     const pod_bench_plan *p = &b->plan;
-    const double time_s = r->round_s.median;
+    const pod_bench_size *size = &p->size[r->size];
+    const pod_spread *in_place = &r->form_s[POD_IN_PLACE];
+    const double time_s = in_place->median;
     char mesh[POD_MESH_TEXT_BYTES];
     pod_table_add(t, "%" PRId64, pod_bench_bytes(p, r->size));
     pod_table_add(t, "%" PRId64, pod_bench_count(p, r->size));
-    pod_table_add(t, "%s", p->type);
-    pod_table_add(t, "%s", pod_coll_adds(p->coll) ? "sum" : "none");
-    pod_table_add(t, "%d", p->coll == POD_BROADCAST ? 0 : -1);
-    add_number(t, 1e6 * time_s);
-    add_number(t, pod_bench_algbw(b, r));
-    add_number(t, pod_bench_busbw(b, r));
-    if (r->n_wrong < 0)
-        pod_table_add(t, "-");
-    else
-        pod_table_add(t, "%" PRId64, r->n_wrong);
+    pod_table_add(t, "%s", size->type->name);
+    pod_table_add(t, "%s", pod_coll_adds(p->coll) ? pod_redop_name(size->op) : "none");
+    pod_table_add(t, "%d", pod_coll_has_root(p->coll) ? size->root : -1);
+    add_form(t, b, r, POD_OUT_OF_PLACE);
+    add_form(t, b, r, POD_IN_PLACE);
     add_iterations(t, r);
     pod_table_add(t, "%s", r->name);
     pod_table_add(t, "%s", pod_mesh_print(&p->mesh, mesh, sizeof mesh));
@@ -78,7 +95,7 @@ static void add_row(pod_table *t, const pod_bench *b, const pod_bench_row *r)
     else
         pod_table_add(t, "-");
     pod_table_add(t, "%s", p->on == POD_ON_SIM ? "-" : r->n_buffers > 1 ? "cold" : "hot");
-    pod_table_add(t, "%.1f", time_s > 0 ? 100 * (r->round_s.max - r->round_s.min) / time_s : 0);
+    pod_table_add(t, "%.1f", time_s > 0 ? 100 * (in_place->max - in_place->min) / time_s : 0);
     if (!r->busiest_link) return;
     pod_table_add(t, "%s", r->busiest_link);
     pod_table_add(t, "%.1f", 100 * r->busiest_share);
@@ -92,7 +109,9 @@ static const char *busbw_factor(pod_coll coll)
 {
     switch (coll) {
     case POD_ALLREDUCE: return "2(n-1)/n";
-    case POD_BROADCAST: return "1";
+    case POD_BROADCAST:
+    case POD_REDUCE:
+    case POD_SENDRECV: return "1";
     default: return "(n-1)/n";
     }
 }
@@ -100,7 +119,9 @@ static const char *busbw_factor(pod_coll coll)
 static const char *traffic_factor(pod_coll coll)
 {
     switch (coll) {
-    case POD_ALLREDUCE: return "all of it";
+    case POD_ALLREDUCE:
+    case POD_SENDRECV: return "all of it";
+    case POD_REDUCE:
     case POD_REDUCE_SCATTER: return "all of it read, a block written";
     default: return "(n-1)/n of it";
     }
@@ -116,6 +137,20 @@ static bool has_peer(const pod_bench_plan *p)
 static bool shares_cores(const pod_bench_plan *p)
 {
     return pod_bench_runs_mpi(p) && p->n_node_ranks > p->n_cores;
+}
+
+/* The first line of nccl-tests, for what reads it. */
+static void note_as_nccl_tests(pod_table *t, const pod_bench *b)
+{
+    const pod_config *c = b->call->config;
+    const int64_t step = pod_config_size(c, POD_OPT_STEPBYTES);
+    pod_table_note(t,
+                   "nThread 1 nGpus 1 minBytes %" PRId64 " maxBytes %" PRId64 " step: %" PRId64
+                   "(%s) warmup iters: %d iters: %d agg iters: 1 validate: %d graph: 0",
+                   pod_config_size(c, POD_OPT_MINBYTES), pod_config_size(c, POD_OPT_MAXBYTES),
+                   step > 0 ? step : pod_config_int(c, POD_OPT_STEPFACTOR),
+                   step > 0 ? "bytes" : "factor", b->plan.n_warmup, b->plan.n_iters,
+                   b->plan.n_checks);
 }
 
 static void note_where(pod_table *t, const pod_bench *b)
@@ -148,19 +183,27 @@ static void note_timing(pod_table *t, const pod_bench *b)
         snprintf(rounds, sizeof rounds,
                  "median of %d rounds in which the algorithms take turns, spread%% over them",
                  p->n_rounds);
-    pod_table_note(t,
-                   "time: %d iteration%s back to back after %d not timed, the slowest rank's; %s",
-                   p->n_iters, p->n_iters == 1 ? "" : "s", p->n_warmup, rounds);
+    static const char *const whose[] = {"rank 0's", "the mean over ranks", "the fastest rank's",
+                                        "the slowest rank's"};
+    pod_table_note(t, "time: %d iteration%s back to back after %d not timed, %s%s%s; %s",
+                   p->n_iters, p->n_iters == 1 ? "" : "s", p->n_warmup, whose[p->average],
+                   p->counts_cpu_time ? " and with a core" : "",
+                   p->is_blocking ? ", all ranks meet after each" : "", rounds);
     if (p->on == POD_ON_LOCAL)
         pod_table_note(t, "i_*: of each iteration of the last round");
     else
-        pod_table_note(t, "i_*: each of %d more iterations by itself, likewise the slowest rank's",
+        pod_table_note(t,
+                       "i_* (in the CSV): each of %d more iterations in place by itself, likewise",
                        p->n_iters);
     pod_table_note(t,
-                   "ours in place%s%s%s; timed on zeros, checked on whole numbers whose sums"
-                   " are exact",
-                   has_peer(p) ? "; mpi is " : "", has_peer(p) ? pod_peer_mpi_name(p->coll) : "",
-                   has_peer(p) && p->coll != POD_BROADCAST ? " out of place" : "");
+                   "buffers of ours are registered before the clock runs, and worked on in place;"
+                   " out of place they copy first what the rank gives");
+    if (has_peer(p))
+        pod_table_note(t,
+                       "mpi is %s of any memory; where it is compared the faster of its two forms"
+                       " counts, and ours in place",
+                       pod_peer_mpi_name(p->coll));
+    pod_table_note(t, "timed on zeros, checked on numbers whose results are exact");
     pod_table_note(t,
                    "ideal: every rank's buffer, %s, through memory once in and once out, as fast"
                    " as %s in this run at this size%s; frac = ideal / time",
@@ -222,6 +265,7 @@ static void note_buffers(pod_table *t, const pod_bench *b)
 
 static void note_all(pod_table *t, const pod_bench *b)
 {
+    note_as_nccl_tests(t, b);
     note_where(t, b);
     note_how(t, b);
     note_buffers(t, b);
@@ -235,17 +279,113 @@ const char *pod_bench_buffers(const pod_bench_plan *p, bool is_cold)
     return p->on == POD_ON_SIM ? "simulated" : is_cold ? "cold" : "hot";
 }
 
+/* Of ours; of the peer where it was measured alone. A number stands last on its line, as what reads
+ * nccl-tests' output wants it. */
+static void note_average(pod_table *t, const pod_bench *b)
+{
+    double sum = 0;
+    int n = 0;
+    for (int i = 0; i < b->n_rows; i++) {
+        if (!b->row[i].algo && b->plan.n_entries > 1) continue;
+        for (int f = 0; f < POD_N_FORMS; f++, n++)
+            sum += pod_bench_busbw(b, &b->row[i], (pod_bench_form)f);
+    }
+    pod_table_note(t, "Avg bus bandwidth    : %.6g", n > 0 ? sum / n : 0);
+}
+
 static void note_summary(pod_table *t, const pod_bench *b, bool is_cold)
 {
     for (int e = 0; e < b->plan.n_entries; e++) {
         const pod_bench_summary s = pod_bench_summarize(b, e, is_cold);
+        const char *name = b->plan.entry[e].name, *buffers = pod_bench_buffers(&b->plan, is_cold);
         if (s.n_rows == 0) continue;
-        char against[64] = "";
+        pod_table_note(t, "%s, %s, %d size%s, mean busbw in GB/s: %.4g", name, buffers, s.n_rows,
+                       s.n_rows == 1 ? "" : "s", s.busbw);
         if (s.against_mpi > 0 && !b->plan.entry[e].is_peer)
-            snprintf(against, sizeof against, ", %.2f x mpi (geometric mean)", s.against_mpi);
-        pod_table_note(t, "Avg bus bandwidth    : %.4g GB/s, %s, %s, %d size%s%s", s.busbw,
-                       b->plan.entry[e].name, pod_bench_buffers(&b->plan, is_cold), s.n_rows,
-                       s.n_rows == 1 ? "" : "s", against);
+            pod_table_note(t, "%s, %s, times as fast as mpi (geometric mean): %.2f", name, buffers,
+                           s.against_mpi);
+    }
+}
+
+/* ---- a matrix of algorithms and sizes ---- */
+
+enum { NAME_WIDTH = 20, CELL_WIDTH = 7, MATRIX_SIZES = (100 - 4 - NAME_WIDTH) / CELL_WIDTH };
+
+static void add_cell(char line[], size_t room, const char *text)
+{
+    const size_t n = strlen(line);
+    snprintf(line + n, room - n, "%*s", CELL_WIDTH, text);
+}
+
+static void matrix_line(pod_table *t, const pod_bench *b, int entry, int first, int end,
+                        bool is_cold)
+{
+    char line[128], text[32];
+    int n = 0;
+    snprintf(line, sizeof line, "  %-*s", NAME_WIDTH, b->plan.entry[entry].name);
+    for (int s = first; s < end; s++) {
+        const pod_bench_row *row = pod_bench_find(b, s, entry, is_cold);
+        const double x = row ? pod_bench_algbw(b, row, POD_IN_PLACE) : 0;
+        snprintf(text, sizeof text, "%.3g", x);
+        add_cell(line, sizeof line, row ? text : "-");
+        n += row != NULL;
+    }
+    if (n > 0) pod_table_note(t, "%s", line);
+}
+
+static double against_mpi(const pod_bench *b, int size, bool is_cold)
+{
+    const pod_bench_row *best = pod_bench_best(b, size, is_cold), *peer = NULL;
+    for (int e = 0; e < b->plan.n_entries; e++)
+        if (b->plan.entry[e].is_peer) peer = pod_bench_find(b, size, e, is_cold);
+    if (!best || !peer || b->plan.size[size].count == 0) return 0;
+    const double mine = pod_bench_time_s(best), mpis = pod_bench_time_s(peer);
+    return mine > 0 ? mpis / mine : 0;
+}
+
+static void matrix_block(pod_table *t, const pod_bench *b, int first, int end, bool is_cold)
+{
+    const pod_bench_plan *p = &b->plan;
+    char line[128], text[32], ratios[128];
+    bool has_ratio = false;
+    snprintf(line, sizeof line, "  %-*s", NAME_WIDTH, "algbw in place, GB/s");
+    snprintf(ratios, sizeof ratios, "  %-*s", NAME_WIDTH, "best of ours / mpi");
+    for (int s = first; s < end; s++) {
+        const double ratio = against_mpi(b, s, is_cold);
+        has_ratio = has_ratio || ratio > 0;
+        add_cell(line, sizeof line, pod_print_size(pod_bench_bytes(p, s), text, sizeof text));
+        snprintf(text, sizeof text, ratio > 0 ? "%.2f" : "-", ratio);
+        add_cell(ratios, sizeof ratios, text);
+    }
+    pod_table_note(t, "%s", line);
+    for (int e = 0; e < p->n_entries; e++) matrix_line(t, b, e, first, end, is_cold);
+    if (has_ratio) pod_table_note(t, "%s", ratios);
+}
+
+static bool is_same_kind(const pod_bench_size *a, const pod_bench_size *b)
+{
+    return a->type == b->type && a->op == b->op && a->root == b->root;
+}
+
+/* One size of a kind alone says no more than its rows, where these are printed. */
+static void note_matrix(pod_table *t, const pod_bench *b, bool is_cold)
+{
+    const pod_bench_plan *p = &b->plan;
+    const bool is_alone = pod_config_bool(b->call->config, POD_OPT_MATRIX);
+    for (int first = 0, end; first < p->n_sizes; first = end) {
+        for (end = first + 1; end < p->n_sizes && end < first + MATRIX_SIZES &&
+                              is_same_kind(&p->size[first], &p->size[end]);)
+            end++;
+        bool has_rows = false;
+        for (int s = first; s < end; s++) has_rows = has_rows || pod_bench_best(b, s, is_cold);
+        if (!has_rows || (end == first + 1 && !is_alone)) continue;
+        char of[64] = "";
+        if (pod_coll_adds(p->coll))
+            snprintf(of, sizeof of, ", %s", pod_redop_name(p->size[first].op));
+        if (pod_coll_has_root(p->coll))
+            snprintf(of + strlen(of), sizeof of - strlen(of), ", root %d", p->size[first].root);
+        pod_table_note(t, "%s, %s%s", pod_bench_buffers(p, is_cold), p->size[first].type->name, of);
+        matrix_block(t, b, first, end, is_cold);
     }
 }
 
@@ -257,40 +397,34 @@ static void note_best(pod_table *t, const pod_bench *b, bool is_cold)
     double log_ratios = 0, worst = 0;
     int n_ratios = 0;
     for (int s = 0; s < p->n_sizes; s++) {
-        const pod_bench_row *best = pod_bench_best(b, s, is_cold), *peer = NULL;
-        for (int e = 0; e < p->n_entries; e++)
-            if (p->entry[e].is_peer) peer = pod_bench_find(b, s, e, is_cold);
-        if (!best || p->count[s] == 0) continue;
-        char size[32], against[64] = "";
-        if (peer && best->round_s.median > 0 && peer->round_s.median > 0) {
-            const double ratio = peer->round_s.median / best->round_s.median;
-            snprintf(against, sizeof against, ", %.2f x mpi", ratio);
-            log_ratios += log(ratio);
-            if (n_ratios++ == 0 || ratio < worst) worst = ratio;
-        }
-        pod_table_note(t, "Best of ours         : %s at %s, %s%s", best->name,
-                       pod_print_size(pod_bench_bytes(p, s), size, sizeof size),
-                       pod_bench_buffers(p, is_cold), against);
+        const double ratio = against_mpi(b, s, is_cold);
+        if (ratio <= 0) continue;
+        log_ratios += log(ratio);
+        if (n_ratios++ == 0 || ratio < worst) worst = ratio;
     }
-    if (n_ratios > 0)
-        pod_table_note(t,
-                       "Best against mpi     : %.2f x (geometric mean of %d size%s, at least"
-                       " %.2f), %s",
-                       exp(log_ratios / n_ratios), n_ratios, n_ratios == 1 ? "" : "s", worst,
-                       pod_bench_buffers(p, is_cold));
+    if (n_ratios == 0) return;
+    pod_table_note(t, "Best against mpi, %s, %d ranks, least of %d size%s: %.2f",
+                   pod_bench_buffers(p, is_cold), p->n_ranks, n_ratios, n_ratios == 1 ? "" : "s",
+                   worst);
+    pod_table_note(t, "Best against mpi, %s, %d ranks, geometric mean of %d size%s: %.2f",
+                   pod_bench_buffers(p, is_cold), p->n_ranks, n_ratios, n_ratios == 1 ? "" : "s",
+                   exp(log_ratios / n_ratios));
 }
 
 static void note_verdicts(pod_table *t, const pod_bench *b)
 {
     const int64_t n_wrong = pod_bench_n_wrong(b);
-    if (b->plan.with_check)
+    if (b->plan.n_entries > 1)
+        for (int is_cold = 0; is_cold < 2; is_cold++) note_matrix(t, b, is_cold);
+    for (int is_cold = 0; is_cold < 2; is_cold++) note_summary(t, b, is_cold);
+    if (b->plan.n_entries > 1)
+        for (int is_cold = 0; is_cold < 2; is_cold++) note_best(t, b, is_cold);
+    if (b->plan.n_checks > 0)
         pod_table_note(t, "Out of bounds values : %" PRId64 " %s", n_wrong,
                        n_wrong ? "FAILED" : "OK");
     else
         pod_table_note(t, "Out of bounds values : not checked");
-    for (int is_cold = 0; is_cold < 2; is_cold++) note_summary(t, b, is_cold);
-    if (b->plan.n_entries > 1)
-        for (int is_cold = 0; is_cold < 2; is_cold++) note_best(t, b, is_cold);
+    note_average(t, b);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
@@ -319,13 +453,17 @@ static pod_status print_iterations(const pod_bench *b)
 }
 
 /* Of cells that are not known yet when the first row is printed. */
-static const int widths[N_COLUMNS] = {10, 10, 8, 5, 4, 7, 6, 6, 6,  7, 7, 7,
-                                      6,  18, 5, 7, 7, 5, 7, 7, 26, 5, 9, 9};
+static const int widths[N_COLUMNS] = {10, 10, 8, 5,  4, 7, 6, 6, 6, 7, 6,  6, 6, 0,
+                                      0,  0,  0, 18, 5, 7, 7, 5, 7, 7, 26, 5, 9, 9};
 
 pod_status pod_bench_table_begin(pod_bench *b)
 {
-    POD_TRY(pod_table_create(columns, b->plan.on == POD_ON_SIM ? N_COLUMNS : N_COLUMNS - N_OF_SIM,
-                             &b->table));
+    const int n = b->plan.on == POD_ON_SIM ? N_COLUMNS : N_COLUMNS - N_OF_SIM;
+    const bool rows = !pod_config_bool(b->call->config, POD_OPT_MATRIX);
+    POD_TRY(pod_table_create(columns, n, &b->table));
+    pod_table_group(b->table, FIRST_OF_FORMS, N_OF_FORM, "out-of-place", "");
+    pod_table_group(b->table, FIRST_OF_FORMS + N_OF_FORM, N_OF_FORM, "in-place", "in_place_");
+    pod_table_csv_only(b->table, rows ? FIRST_OF_ITERATIONS : 0, rows ? N_OF_FORM : n);
     pod_table_stream(b->table, b->call->log, widths);
     note_all(b->table, b);
     return POD_OK;

@@ -40,7 +40,8 @@ static pod_status subject_from(const pod_explain *e, subject *out)
     const bool is_pod = pod_machine_is_virtual(&s.machine);
     if (is_pod) POD_TRY(pod_machine_wrap_mesh(&s.machine, &s.mesh));
     const int n_ranks = pod_mesh_size(&s.mesh);
-    while (strcmp(pod_coll_name(s.args.coll), collective) != 0) s.args.coll++;
+    if (!pod_coll_parse(collective, &s.args.coll))
+        return pod_fail(POD_E_INVALID, "collective: there is no '%s'", collective);
     if (s.args.coll == POD_ALLTOALL) s.args.count -= count % n_ranks;
     s.args.group = pod_group_all(&s.mesh);
     s.args.node_size = is_pod ? 1 : pod_planned_node_size(e->config, n_ranks);

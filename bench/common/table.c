@@ -168,6 +168,7 @@ static void print_row(const pod_table *t, int number, FILE *to)
 
 static void stream_line(pod_table *t, line_fn *print, int number)
 {
+    if (t->csv_only_first == 0 && t->csv_only_end == t->n_columns) return;
     char *text = NULL;
     size_t bytes;
     FILE *to = open_memstream(&text, &bytes);

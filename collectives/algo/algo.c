@@ -23,12 +23,34 @@ static const pod_coll_algo algos[] = {
 
 const char *pod_coll_name(pod_coll coll)
 {
-    static const char *const names[POD_N_COLLS] = {"allreduce", "reduce_scatter", "allgather",
-                                                   "broadcast", "alltoall"};
+    static const char *const names[POD_N_COLLS] = {
+        "allreduce", "reduce_scatter", "allgather", "broadcast", "alltoall", "reduce", "sendrecv"};
     return names[coll];
 }
 
-bool pod_coll_adds(pod_coll coll) { return coll == POD_ALLREDUCE || coll == POD_REDUCE_SCATTER; }
+bool pod_coll_adds(pod_coll coll)
+{
+    return coll == POD_ALLREDUCE || coll == POD_REDUCE_SCATTER || coll == POD_REDUCE;
+}
+
+bool pod_coll_has_root(pod_coll coll) { return coll == POD_BROADCAST || coll == POD_REDUCE; }
+
+bool pod_coll_parse(const char *name, pod_coll *out)
+{
+    for (int c = 0; c < POD_N_COLLS; c++) {
+        const char *a = name, *b = pod_coll_name((pod_coll)c);
+        for (; *a != '\0' && *b != '\0'; a++) {
+            if (*a == '_') continue;
+            b += *b == '_';
+            if (*a != *b) break;
+            b++;
+        }
+        if (*b != '\0' || (*a != '\0' && strcmp(a, "_perf") != 0)) continue;
+        *out = (pod_coll)c;
+        return true;
+    }
+    return false;
+}
 
 pod_range pod_block(int64_t count, int size, int index)
 {
@@ -65,11 +87,26 @@ static pod_status check_args(const pod_coll_algo *algo, const pod_mesh *m,
     if (args->coll == POD_ALLTOALL && args->count % size != 0)
         return pod_fail(POD_E_INVALID, "alltoall: %" PRId64 " elements in %d equal blocks",
                         args->count, size);
-    const char *reason = algo->why_not(m, args);
+    const char *reason = pod_redop_why_not(args->op, args->dtype);
+    if (reason)
+        return pod_fail(POD_E_INVALID, "%s: %s: %s", pod_coll_name(args->coll),
+                        pod_redop_name(args->op), reason);
+    reason = algo->why_not(m, args);
     if (reason)
         return pod_fail(POD_E_INVALID, "%s: %s refuses: %s", pod_coll_name(args->coll), algo->name,
                         reason);
     return POD_OK;
+}
+
+/* What of the buffer is this rank's result. */
+static void divide(const pod_mesh *m, int rank, const pod_coll_args *args, pod_sched *s)
+{
+    const int size = pod_group_size(m, &args->group),
+              index = pod_group_index(m, &args->group, rank);
+    pod_range own = {0, args->count};
+    if (args->coll == POD_REDUCE_SCATTER) own = pod_block(args->count, size, index);
+    if (args->coll == POD_REDUCE && index != args->root) return;
+    pod_sched_divide(s, (pod_span){POD_BUF_MAIN, own.first}, own.count, size);
 }
 
 static pod_status build_one(pod_arena *a, const pod_coll_algo *algo, const pod_mesh *m, int rank,
@@ -77,7 +114,9 @@ static pod_status build_one(pod_arena *a, const pod_coll_algo *algo, const pod_m
 {
     pod_sched *s;
     POD_TRY(pod_sched_create(a, args->count, &s));
+    pod_sched_set_op(s, pod_coll_adds(args->coll) ? args->op : POD_SUM);
     POD_TRY(algo->build(m, rank, args, s));
+    if (pod_sched_op(s) == POD_AVG) divide(m, rank, args, s);
     POD_TRY(pod_sched_finish(s));
     *out = s;
     return POD_OK;

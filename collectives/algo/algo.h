@@ -3,10 +3,13 @@
  * Every collective works in place on one buffer of `count` elements on each rank of a group:
  *
  *     allreduce       every element becomes its sum over the group, the same bits on all ranks
+ *                     (here and below a sum is by args->op)
  *     reduce_scatter  the sum of block i ends at member i; the other blocks are left undefined
  *     allgather       block i starts at member i and ends on all
  *     broadcast       all elements of member `root` end on all
  *     alltoall        block j of member i ends as block i of member j
+ *     reduce          the sum ends at member `root`; the others' buffers are left undefined
+ *     sendrecv        all elements of member i end on member i + 1, the last one's on member 0
  *
  * Block i is pod_block(count, size, i) whatever the algorithm. Any group, any count: also 0, and
  * fewer elements than ranks; only an alltoall wants a count that the group's size divides. */
@@ -28,17 +31,24 @@ typedef enum pod_coll {
     POD_ALLGATHER,
     POD_BROADCAST,
     POD_ALLTOALL,
+    POD_REDUCE,
+    POD_SENDRECV,
     POD_N_COLLS
 } pod_coll;
 
 const char *pod_coll_name(pod_coll coll); /* "allreduce" */
-bool pod_coll_adds(pod_coll coll);        /* all-reduce and reduce-scatter */
+bool pod_coll_adds(pod_coll coll);        /* all-reduce, reduce-scatter and reduce */
+bool pod_coll_has_root(pod_coll coll);    /* broadcast and reduce */
+/* By that name, with or without "_" between its words and "_perf" behind: all_reduce_perf. False:
+ * there is none. */
+bool pod_coll_parse(const char *name, pod_coll *out);
 
 typedef struct pod_coll_args {
     pod_coll coll;
     pod_dtype dtype;
+    pod_redop op;        /* where the collective adds */
     int64_t count;       /* elements of the whole buffer */
-    int root;            /* of a broadcast: a member's index in its group */
+    int root;            /* of a broadcast or reduce: a member's index in its group */
     pod_group group;     /* pod_group_all for the whole mesh */
     int node_size;       /* ranks node_size * i on, so many, can read and write each other's memory;
                         0 or 1: each rank only its own */

@@ -42,15 +42,18 @@ static parts contract(const pod_net *net, const pod_mesh *m, uint32_t kept)
 /* What must come in to one of n equal parts, or in a reduce-scatter go out of it. */
 static double bytes_in(pod_coll coll, double bytes, const parts *p)
 {
-    if (coll == POD_ALLREDUCE || coll == POD_BROADCAST) return bytes;
+    if (coll == POD_ALLREDUCE || pod_coll_has_root(coll)) return bytes;
     const double buffers = coll == POD_ALLTOALL ? p->n_cores : 1; /* those have nothing alike */
     return buffers * bytes * (p->n - 1) / p->n;
 }
 
+/* Of a sendrecv only what comes in to each core counts: others need not be far. */
 static double corner_and_traffic_s(const pod_net *net, const pod_mesh *m, pod_coll coll,
                                    double bytes)
 {
+    const uint32_t all = (1u << m->n_dims) - 1;
     double most = 0;
+    if (coll == POD_SENDRECV) return bytes / contract(net, m, all).into_corner;
     for (uint32_t kept = 1; kept < 1u << m->n_dims; kept++) {
         const parts p = contract(net, m, kept);
         const double moves = (coll == POD_ALLREDUCE ? 2.0 : 1.0) * (p.n - 1);
@@ -66,8 +69,9 @@ static double far_s(const pod_net *net, const pod_mesh *m, const pod_coll_args *
 {
     const pod_coord root = pod_mesh_coord(m, args->root);
     double s = net->message_s;
+    if (args->coll == POD_SENDRECV) return s;
     for (int d = 0; d < m->n_dims; d++) {
-        const int last = m->extent[d] - 1, at = args->coll == POD_BROADCAST ? root.at[d] : 0;
+        const int last = m->extent[d] - 1, at = pod_coll_has_root(args->coll) ? root.at[d] : 0;
         const int hops = m->wraps[d] ? m->extent[d] / 2 : at > last - at ? at : last - at;
         s += hops * net->link_latency_s[d];
     }

@@ -24,15 +24,12 @@ struct pod_coll_rules {
 
 static pod_status parse_collective(const char *text, pod_coll *out)
 {
-    for (int c = 0; c < POD_N_COLLS; c++) {
-        if (strcmp(text, pod_coll_name((pod_coll)c)) != 0) continue;
-        *out = (pod_coll)c;
-        return POD_OK;
-    }
-    return pod_fail(POD_E_INVALID,
-                    "rules: '%s' is neither a collective (allreduce, reduce_scatter, allgather, "
-                    "broadcast, alltoall) nor a range of sizes (like 0-64K, 64K-)",
-                    text);
+    if (pod_coll_parse(text, out)) return POD_OK;
+    return pod_fail(
+        POD_E_INVALID,
+        "rules: '%s' is neither a collective (allreduce, reduce_scatter, allgather, "
+        "broadcast, alltoall, reduce, sendrecv) nor a range of sizes (like 0-64K, 64K-)",
+        text);
 }
 
 static pod_status parse_range(char *text, rule *out)

@@ -41,6 +41,15 @@ static int n_ways(const pod_mesh *m, const pod_group *g, int dim)
     return path.size > 2 && !path.is_line ? 2 : 1;
 }
 
+/* Whether a ring along `a` goes before one along `b`: the one that works both ways, then the shorter
+ * one, whose name in the mesh does not matter: a torus that is turned takes the same time. */
+static bool is_before(const pod_mesh *m, const pod_group *g, int a, int b)
+{
+    const int ways_a = n_ways(m, g, a), ways_b = n_ways(m, g, b);
+    if (ways_a != ways_b) return ways_a > ways_b;
+    return pod_group_extent(m, g, a) < pod_group_extent(m, g, b);
+}
+
 static torus torus_of(const pod_mesh *m, const pod_group *g, bool in_all_orders)
 {
     torus t = {.chip = NONE};
@@ -51,8 +60,7 @@ static torus torus_of(const pod_mesh *m, const pod_group *g, bool in_all_orders)
             continue;
         }
         int at = t.n_dims++;
-        for (; at > 0 && n_ways(m, g, t.dim[at - 1]) < n_ways(m, g, d); at--)
-            t.dim[at] = t.dim[at - 1];
+        for (; at > 0 && is_before(m, g, d, t.dim[at - 1]); at--) t.dim[at] = t.dim[at - 1];
         t.dim[at] = d;
     }
     t.n_orders = in_all_orders ? t.n_dims : 1;

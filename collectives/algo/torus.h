@@ -9,7 +9,8 @@
  *     all-gather along x       n
  *
  * A dimension that wraps goes first, since both its directions work at once: so where the other
- * is open, that carries 1 / X of the data. In all orders a part of the payload goes x, y and the
+ * is open, that carries 1 / X of the data. Of two that are alike in this the shorter one goes first,
+ * so that a torus turned takes the same time. In all orders a part of the payload goes x, y and the
  * rest y, x, in such shares that their first rings take the same time, half and half where the
  * dimensions are alike: then all links of the mesh work all the time. Over three dimensions of
  * chips a part goes x, y, z, one y, z, x and one z, x, y. Where the first of three is the cores

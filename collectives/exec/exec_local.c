@@ -52,7 +52,8 @@ static void reduce_shared(const local_run *run, int rank, const pod_step *s)
         in[k] = place_of(run, shared[k], s->src);
         if (is_all) out[k] = place_of(run, shared[k], s->dst);
     }
-    run->combine->add_all(s->count, run->dtype, n, in, is_all ? n : 1, out);
+    pod_combine_all(run->combine, pod_sched_op(run->all[rank]), s->count, run->dtype, n, in,
+                    is_all ? n : 1, out);
 }
 
 static void receive(const local_run *run, const pod_sched_event *e, const pod_step *s)
@@ -64,8 +65,8 @@ static void receive(const local_run *run, const pod_sched_event *e, const pod_st
     if (s->kind == POD_STEP_RECV)
         run->combine->convert(s->count, run->dtype, received, run->dtype, dst);
     else
-        pod__add_received(run->combine, s, run->dtype, s->count, received,
-                          place_of(run, e->rank, s->src), dst);
+        pod__add_received(run->combine, pod_sched_op(run->all[e->rank]), s, run->dtype, s->count,
+                          received, place_of(run, e->rank, s->src), dst);
 }
 
 static void run_event(const local_run *run, const pod_sched_event *e)
@@ -79,6 +80,9 @@ static void run_event(const local_run *run, const pod_sched_event *e)
         run->combine->convert(
             s->count, pod_sched_dtype(s->src.buf, run->dtype), place_of(run, e->rank, s->src),
             pod_sched_dtype(s->dst.buf, run->dtype), place_of(run, e->rank, s->dst));
+    else if (s->kind == POD_STEP_DIVIDE)
+        pod_combine_divide(run->combine, s->count, pod_sched_dtype(s->dst.buf, run->dtype), s->peer,
+                           place_of(run, e->rank, s->dst));
     else
         reduce_shared(run, e->rank, s);
 }
@@ -86,10 +90,10 @@ static void run_event(const local_run *run, const pod_sched_event *e)
 pod_status pod_sched_run_local(const pod_sched *const all[], int n_ranks, pod_dtype t,
                                void *const buf[])
 {
-    if (t != POD_F32 && t != POD_BF16 && t != POD_BINNED)
-        return pod_fail(POD_E_UNSUPPORTED,
-                        "collective: elements are %s, the executor takes f32, bf16 and binned",
-                        pod_dtype_name(t));
+    for (int r = 0; r < n_ranks; r++)
+        if (pod_redop_why_not(pod_sched_op(all[r]), t))
+            return pod_fail(POD_E_UNSUPPORTED, "collective: %s",
+                            pod_redop_why_not(pod_sched_op(all[r]), t));
     local_run run = {.all = all, .dtype = t, .combine = pod_combine_pick(pod_cpu_features())};
     pod_arena *work;
     POD_TRY(pod_arena_create(NULL, &work));

@@ -54,9 +54,9 @@ static void add_part(const pod_coll_run *r, const pod__mpi_part *p)
     const size_t first = (size_t)p->first;
     const char *own = pod__run_place(r, s->src), *received = r->mpi.received[p->step];
     char *dst = pod__run_place(r, s->dst);
-    pod__add_received(r->combine, s, r->type, p->count, received + first * pod_dtype_bytes(r->type),
-                      own + first * r->element_bytes[s->src.buf],
-                      dst + first * r->element_bytes[s->dst.buf]);
+    pod__add_received(
+        r->combine, r->op, s, r->type, p->count, received + first * pod_dtype_bytes(r->type),
+        own + first * r->element_bytes[s->src.buf], dst + first * r->element_bytes[s->dst.buf]);
 }
 
 static void finish_part(pod_coll_run *r, const pod__mpi_part *p)

@@ -119,8 +119,8 @@ static void take(pod_coll_run *r, int32_t i)
     if (s->kind == POD_STEP_RECV)
         r->combine->convert(s->count, r->type, received, r->type, dst);
     else
-        pod__add_received(r->combine, s, r->type, s->count, received, pod__run_place(r, s->src),
-                          dst);
+        pod__add_received(r->combine, r->op, s, r->type, s->count, received,
+                          pod__run_place(r, s->src), dst);
     post(l->own, r->epoch, l->bell);
     pod__run_finish(r, i);
 }
@@ -155,7 +155,8 @@ static void reduce(pod_coll_run *r, const pod_step *s)
         m->in[k] = place_at(r, &m->sharing[k], s->src);
         if (is_all) m->out[k] = place_at(r, &m->sharing[k], s->dst);
     }
-    if (s->count > 0) r->combine->add_all(s->count, r->type, n, m->in, is_all ? n : 1, m->out);
+    if (s->count > 0)
+        pod_combine_all(r->combine, r->op, s->count, r->type, n, m->in, is_all ? n : 1, m->out);
 }
 
 void pod__shm_begin(pod_coll_run *r, int32_t i)

@@ -34,6 +34,9 @@ static void begin_step(pod_coll_run *r, int32_t i)
     case POD__BY_ITSELF: break;
     }
     if (s->kind == POD_STEP_COPY) copy(r, s);
+    if (s->kind == POD_STEP_DIVIDE)
+        pod_combine_divide(r->combine, s->count, pod_sched_dtype(s->dst.buf, r->type), s->peer,
+                           pod__run_place(r, s->dst));
     pod__run_finish(r, i);
 }
 
@@ -162,10 +165,9 @@ static pod_status make_memory(pod_coll_run *r, const pod_sched *s, bool has_wind
 
 static pod_status prepare(pod_coll_run *r, const pod_sched *s, pod_window *w, void *buf)
 {
-    if (r->type != POD_F32 && r->type != POD_BF16 && r->type != POD_BINNED)
-        return pod_fail(POD_E_UNSUPPORTED,
-                        "%s: elements are %s, the executor takes f32, bf16 and binned", r->what,
-                        pod_dtype_name(r->type));
+    r->op = pod_sched_op(s);
+    if (pod_redop_why_not(r->op, r->type))
+        return pod_fail(POD_E_UNSUPPORTED, "%s: %s", r->what, pod_redop_why_not(r->op, r->type));
     POD_TRY(pod_sched_finish(s));
     r->steps = pod_sched_steps(s, &r->n_steps);
     r->combine = pod_combine_pick(pod_cpu_features());

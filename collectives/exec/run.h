@@ -38,6 +38,7 @@ struct pod_coll_run {
     pod_comm *comm;
     const char *what;
     const pod_combine *combine;
+    pod_redop op;
     const pod_step *steps;
     int32_t n_steps;
     pod_dtype type;

@@ -64,7 +64,7 @@ static void apply(picture *p, const pod_sched_event *e)
 {
     int32_t n;
     const pod_step *s = &pod_sched_steps(p->all[e->rank], &n)[e->step];
-    if (s->kind == POD_STEP_JOIN || s->kind == POD_STEP_SYNC) return;
+    if (s->kind == POD_STEP_JOIN || s->kind == POD_STEP_SYNC || s->kind == POD_STEP_DIVIDE) return;
     if (s->kind == POD_STEP_REDUCE_FROM || s->kind == POD_STEP_REDUCE_ALL) {
         reduce_shared(p, e->rank, s);
         return;

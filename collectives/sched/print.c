@@ -5,7 +5,7 @@
 #include "collectives/sched/sched.h"
 
 static const char *const kind_names[POD_N_STEP_KINDS] = {
-    "send", "recv", "recv_reduce", "copy", "join", "sync", "reduce_from", "reduce_all"};
+    "send", "recv", "recv_reduce", "copy", "join", "sync", "reduce_from", "reduce_all", "divide"};
 static const char *const buf_names[POD_N_BUFS] = {"main", "scratch", "sum"};
 
 const char *pod_step_kind_name(pod_step_kind kind) { return kind_names[kind]; }
@@ -30,16 +30,17 @@ static void append_span(char *text, size_t text_bytes, pod_span span, int64_t co
 
 const char *pod_step_print(const pod_step *step, char *text, size_t text_bytes)
 {
-    bool is_send = step->kind == POD_STEP_SEND;
+    const bool is_send = step->kind == POD_STEP_SEND, is_divide = step->kind == POD_STEP_DIVIDE;
     bool is_own = step->kind == POD_STEP_COPY || step->kind == POD_STEP_REDUCE_FROM ||
                   step->kind == POD_STEP_REDUCE_ALL;
     bool is_recv = step->kind == POD_STEP_RECV || step->kind == POD_STEP_RECV_REDUCE;
     snprintf(text, text_bytes, "%s", kind_names[step->kind]);
-    if (is_send || is_own) append_span(text, text_bytes, step->src, step->count);
+    if (is_send || is_own || is_divide) append_span(text, text_bytes, step->src, step->count);
     if (is_own) append(text, text_bytes, " to");
     if (is_recv || is_own) append_span(text, text_bytes, step->dst, step->count);
     if (is_send || is_recv)
         append(text, text_bytes, " %s %d tag %d", is_send ? "to" : "from", step->peer, step->tag);
+    if (is_divide) append(text, text_bytes, " by %d", step->peer);
     if (step->kind == POD_STEP_SYNC) append(text, text_bytes, " tag %d", step->tag);
     if (step->kind == POD_STEP_RECV_REDUCE &&
         (step->src.buf != step->dst.buf || step->src.first != step->dst.first)) {

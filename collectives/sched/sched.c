@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "kernels/base/assert.h"
-#include "kernels/combine/combine.h"
 
 enum { FIRST_CAPACITY = 16, FAILURE_BYTES = 160 };
 
@@ -17,6 +16,7 @@ struct pod_sched {
     int64_t needs[POD_N_BUFS]; /* elements that the steps touch */
     int n_tags;
     int *shared, n_shared;
+    pod_redop op;
     pod_status status; /* of the first add that failed, with its text */
     char failure[FAILURE_BYTES];
 };
@@ -32,6 +32,10 @@ pod_status pod_sched_create(pod_arena *a, int64_t count, pod_sched **out)
     *out = s;
     return POD_OK;
 }
+
+void pod_sched_set_op(pod_sched *s, pod_redop op) { s->op = op; }
+
+pod_redop pod_sched_op(const pod_sched *s) { return s->op; }
 
 static int32_t fail(pod_sched *s, pod_status status)
 {
@@ -167,6 +171,34 @@ int32_t pod_sched_join(pod_sched *s, int32_t a, int32_t b)
     return pod_sched_add(s, (pod_step){.kind = POD_STEP_JOIN, .after = {a, b}});
 }
 
+/* What waits for every step: for those that no other one waits for. */
+static int32_t join_all(pod_sched *s)
+{
+    const int32_t n = s->n_steps;
+    int32_t all = POD_NO_STEP;
+    bool *is_awaited = POD_ARENA_NEW(s->arena, bool, n);
+    if (!is_awaited) return fail(s, POD_E_NOMEM);
+    for (int32_t i = 0; i < n; i++)
+        for (int k = 0; k < 2; k++)
+            if (s->steps[i].after[k] != POD_NO_STEP) is_awaited[s->steps[i].after[k]] = true;
+    for (int32_t i = 0; i < n; i++)
+        if (!is_awaited[i]) all = pod_sched_join(s, all, i);
+    return all;
+}
+
+int32_t pod_sched_divide(pod_sched *s, pod_span span, int64_t count, int n)
+{
+    if (s->status != POD_OK) return POD_NO_STEP;
+    const int32_t after = join_all(s);
+    if (count == 0) return after;
+    return pod_sched_add(s, (pod_step){.kind = POD_STEP_DIVIDE,
+                                       .peer = n,
+                                       .after = {after, POD_NO_STEP},
+                                       .src = span,
+                                       .dst = span,
+                                       .count = count});
+}
+
 void pod_sched_share(pod_sched *s, const int rank[], int n)
 {
     if (s->status != POD_OK) return;
@@ -214,7 +246,7 @@ int64_t pod_sched_sum_count(const pod_sched *s) { return s->needs[POD_BUF_SUM]; 
 
 pod_dtype pod_sched_dtype(pod_buf buf, pod_dtype t)
 {
-    return buf == POD_BUF_SUM && t == POD_BF16 ? POD_F32 : t;
+    return buf == POD_BUF_SUM && (t == POD_BF16 || t == POD_F16) ? POD_F32 : t;
 }
 
 int pod_sched_n_tags(const pod_sched *s) { return s->n_tags; }

@@ -18,8 +18,11 @@
  * end while others still read this rank's SCRATCH. It is written again by the run after next, and
  * who begins that has met all others in the next one, which they began when they had read.
  *
+ * A "sum" here is by the schedule's operation (pod_sched_set_op); an average is a sum that a DIVIDE
+ * ends.
+ *
  * The elements of MAIN and SCRATCH, and so of every message, have the type that the executor is
- * told. SUM holds float32 where that type is bf16, else the same type: a COPY or RECV_REDUCE whose
+ * told. SUM holds float32 where that type is bf16 or f16, else the same type: a COPY or RECV_REDUCE whose
  * ends differ widens or rounds, the latter once, after it has added. No message leaves from or
  * arrives in SUM, and REDUCE_FROM and REDUCE_ALL do not touch it. */
 #ifndef MINIPOD_COLLECTIVES_SCHED_SCHED_H
@@ -32,6 +35,7 @@
 #include "kernels/base/arena.h"
 #include "kernels/base/dtype.h"
 #include "kernels/base/status.h"
+#include "kernels/combine/combine.h"
 
 typedef enum pod_step_kind {
     POD_STEP_SEND,        /* src to peer */
@@ -42,6 +46,7 @@ typedef enum pod_step_kind {
     POD_STEP_SYNC,        /* complete when every sharing rank has begun its own of this tag */
     POD_STEP_REDUCE_FROM, /* dst = sum of src over the sharing ranks, in their order */
     POD_STEP_REDUCE_ALL,  /* the same, stored to dst on every sharing rank */
+    POD_STEP_DIVIDE,      /* dst = src / peer, the same span */
     POD_N_STEP_KINDS
 } pod_step_kind;
 
@@ -61,7 +66,8 @@ enum { POD_NO_STEP = -1 };
 
 typedef struct pod_step {
     pod_step_kind kind;
-    int peer, tag;    /* of a message, where the peer is a rank of the mesh; of a SYNC the tag */
+    int peer, tag;    /* of a message, where the peer is a rank of the mesh; of a SYNC the tag; of a
+                         DIVIDE the peer is the divisor */
     int32_t after[2]; /* earlier steps of this rank, or POD_NO_STEP */
     pod_span src, dst;
     int64_t count; /* elements; 0 for a JOIN */
@@ -84,6 +90,10 @@ typedef struct pod_sched pod_sched;
 
 /* An empty schedule over a buffer of `count` elements; it lives in the arena. */
 POD_MUST pod_status pod_sched_create(pod_arena *a, int64_t count, pod_sched **out);
+
+/* By which elements are combined; POD_SUM before it is said. */
+void pod_sched_set_op(pod_sched *s, pod_redop op);
+pod_redop pod_sched_op(const pod_sched *s);
 
 /* Adds a step and answers its number. Sticky: after a failure (no memory, `after` that names no
  * earlier step, a negative count, tag or span, a span past 2^63 - 1) it adds nothing, answers
@@ -108,6 +118,9 @@ int32_t pod_sched_reduce_from(pod_sched *s, pod_span src, pod_span dst, int64_t 
 int32_t pod_sched_reduce_all(pod_sched *s, pod_span span, int64_t count, int32_t after);
 /* What waits for both; no step is added where one of them is enough. */
 int32_t pod_sched_join(pod_sched *s, int32_t a, int32_t b);
+
+/* Divides a span by n when all steps so far are complete. */
+int32_t pod_sched_divide(pod_sched *s, pod_span span, int64_t count, int n);
 
 /* The ranks that share memory with this one in this schedule, itself among them, in the order in
  * which sums are made. At most once, before the first step that needs it. Copied; sticky, also for

@@ -49,12 +49,12 @@ static uint32_t probe(void)
 {
     unsigned a, b, c, d;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return 0;
-    const unsigned fma = c & bit_FMA;
+    const unsigned with_avx2 = bit_FMA | bit_F16C, has_all = (c & with_avx2) == with_avx2;
     const uint64_t ymm = 0x6, zmm = 0xe6, tiles = 0x60000, state = saved_state();
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
     const unsigned features_b = b, features_d = d;
     uint32_t found = 0;
-    if ((state & ymm) == ymm && fma && (features_b & bit_AVX2)) found |= POD_CPU_AVX2;
+    if ((state & ymm) == ymm && has_all && (features_b & bit_AVX2)) found |= POD_CPU_AVX2;
     const unsigned avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
     if (found && (state & zmm) == zmm && (features_b & avx512) == avx512) {
         found |= POD_CPU_AVX512;

@@ -3,6 +3,7 @@
 
 #include "kernels/base/binned.h"
 #include "kernels/base/element.h"
+#include "kernels/base/f16.h"
 #include "kernels/combine/sets.h"
 
 void pod__combine_add_ref(int64_t count, pod_dtype t, const void *from, pod_dtype t_sum,
@@ -50,7 +51,11 @@ void pod__combine_convert_ref(int64_t count, pod_dtype t_from, const void *from,
         return;
     }
     for (int64_t i = 0; i < count; i++) {
-        if (t_to == POD_BINNED)
+        if (t_to == POD_F16)
+            ((pod_f16 *)to)[i] = pod_f16_from_f32(((const float *)from)[i]);
+        else if (t_from == POD_F16)
+            ((float *)to)[i] = pod_f16_to_f32(((const pod_f16 *)from)[i]);
+        else if (t_to == POD_BINNED)
             ((pod_binned *)to)[i] = pod_binned_from_f32(pod_element_get(t_from, from, i));
         else if (t_from == POD_BINNED)
             pod_element_put(t_to, to, i, pod_binned_to_f32(((const pod_binned *)from)[i]));
@@ -58,3 +63,6 @@ void pod__combine_convert_ref(int64_t count, pod_dtype t_from, const void *from,
             pod_element_put(t_to, to, i, pod_element_get(t_from, from, i));
     }
 }
+
+#define FOLD_NAME pod__combine_fold_ref
+#include "kernels/combine/combine_fold.inc"

@@ -178,6 +178,14 @@ static pod_status parse_size_within(const pod_option *o, const char *what, const
     return POD_OK;
 }
 
+static bool is_digits(const char *text)
+{
+    return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
+}
+
+/* A BOOL that has a range: a number says how often, 0 is off and on is 1. */
+static bool takes_count(const pod_option *o) { return o->type == POD_OPTION_BOOL && o->max > 1; }
+
 /* `what` is the option as the person spelled it. */
 static pod_status parse_value(const pod_option *o, const char *what, const char *text, setting *out)
 {
@@ -192,6 +200,8 @@ static pod_status parse_value(const pod_option *o, const char *what, const char 
         break;
     case POD_OPTION_SIZE: POD_TRY(parse_size_within(o, what, text, &out->whole)); break;
     case POD_OPTION_BOOL:
+        if (takes_count(o) && is_digits(text))
+            return pod_parse_int(what, text, (int64_t)o->min, (int64_t)o->max, &out->whole);
         POD_TRY(pod_parse_bool(what, text, &on));
         out->whole = on;
         break;
@@ -258,17 +268,14 @@ static bool is_option(const command_line *l, const char *given)
            find_letter(given[1], l->command->bit) >= 0;
 }
 
-static bool is_digits(const char *text)
-{
-    return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
-}
-
 /* Whether "b4K" is an option and its value, as in nccl-tests. A word that is an option's name only
  * lacks a minus. */
 static bool has_joined_value(const pod_option *o, const char *given)
 {
     if (find_option(given, strcspn(given, "=")) >= 0) return false;
-    return o->type != POD_OPTION_BOOL || (!o->only_typed && is_on_or_off(given + 1));
+    return o->type != POD_OPTION_BOOL ||
+           (!o->only_typed &&
+            (is_on_or_off(given + 1) || (takes_count(o) && is_digits(given + 1))));
 }
 
 /* The text after an option without `=`. */
@@ -279,7 +286,9 @@ static pod_status take_value(command_line *l, const pod_option *o, const char *s
     if (o->type == POD_OPTION_BOOL) {
         /* Where there are no arguments, a number can be nothing else than its value, if a bad one. */
         const bool is_its_own = next && l->command->max_args == 0 && is_digits(next);
-        const bool given = next && !o->only_typed && (is_its_own || is_on_or_off(next));
+        const bool given =
+            next && !o->only_typed &&
+            (is_its_own || is_on_or_off(next) || (takes_count(o) && is_digits(next)));
         *out = given ? l->argv[l->at++] : "on";
         return POD_OK;
     }
@@ -691,6 +700,11 @@ int64_t pod_config_size(const pod_config *c, pod_opt o)
 bool pod_config_bool(const pod_config *c, pod_opt o)
 {
     return get(c, o, POD_OPTION_BOOL)->whole != 0;
+}
+
+int64_t pod_config_count(const pod_config *c, pod_opt o)
+{
+    return get(c, o, POD_OPTION_BOOL)->whole;
 }
 
 const char *pod_config_text(const pod_config *c, pod_opt o)

@@ -124,6 +124,7 @@ int64_t pod_config_int(const pod_config *c, pod_opt o);
 double pod_config_double(const pod_config *c, pod_opt o);
 int64_t pod_config_size(const pod_config *c, pod_opt o); /* bytes */
 bool pod_config_bool(const pod_config *c, pod_opt o);
+int64_t pod_config_count(const pod_config *c, pod_opt o);     /* of a BOOL that has a range */
 const char *pod_config_text(const pod_config *c, pod_opt o);  /* TEXT and CHOICE; "" when absent */
 const char *pod_config_value(const pod_config *c, pod_opt o); /* any type, as it was written */
 

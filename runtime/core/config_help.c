@@ -41,7 +41,7 @@ static void print_range(const pod_option *o, FILE *to)
                 pod_print_size((int64_t)o->max, high, sizeof high), o->unit);
         break;
     case POD_OPTION_CHOICE: fprintf(to, "%s; ", o->choices); break;
-    case POD_OPTION_BOOL: fprintf(to, "on|off; "); break;
+    case POD_OPTION_BOOL: fprintf(to, o->max > 1 ? "on|off, or how often; " : "on|off; "); break;
     case POD_OPTION_TEXT: break;
     }
 }

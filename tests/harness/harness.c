@@ -16,6 +16,7 @@
 #include "kernels/base/bf16.h"
 #include "kernels/base/binned.h"
 #include "kernels/base/cpu.h"
+#include "kernels/base/f16.h"
 #include "kernels/base/rng.h"
 #include "tests/harness/run.h"
 
@@ -234,6 +235,12 @@ double pod_test_get(pod_dtype t, const void *data, int64_t i)
     case POD_I32: return ((const int32_t *)data)[i];
     case POD_U8: return ((const uint8_t *)data)[i];
     case POD_BINNED: return (double)pod_binned_to_f32(((const pod_binned *)data)[i]);
+    case POD_F16: return (double)pod_f16_to_f32(((const pod_f16 *)data)[i]);
+    case POD_F64: return ((const double *)data)[i];
+    case POD_I8: return ((const int8_t *)data)[i];
+    case POD_I64: return (double)((const int64_t *)data)[i];
+    case POD_U32: return ((const uint32_t *)data)[i];
+    case POD_U64: return (double)((const uint64_t *)data)[i];
     case POD_N_DTYPES: break;
     }
     POD_ASSERT(false, "element type %d of %d", (int)t, (int)POD_N_DTYPES);
@@ -247,6 +254,12 @@ void pod_test_put(pod_dtype t, void *data, int64_t i, double value)
     case POD_I32: ((int32_t *)data)[i] = (int32_t)value; return;
     case POD_U8: ((uint8_t *)data)[i] = (uint8_t)value; return;
     case POD_BINNED: ((pod_binned *)data)[i] = pod_binned_from_f32((float)value); return;
+    case POD_F16: ((pod_f16 *)data)[i] = pod_f16_from_f32((float)value); return;
+    case POD_F64: ((double *)data)[i] = value; return;
+    case POD_I8: ((int8_t *)data)[i] = (int8_t)value; return;
+    case POD_I64: ((int64_t *)data)[i] = (int64_t)value; return;
+    case POD_U32: ((uint32_t *)data)[i] = (uint32_t)value; return;
+    case POD_U64: ((uint64_t *)data)[i] = (uint64_t)value; return;
     case POD_N_DTYPES: break;
     }
     POD_ASSERT(false, "element type %d of %d", (int)t, (int)POD_N_DTYPES);
@@ -264,7 +277,7 @@ void pod_test_fill_exact(uint64_t seed, int64_t count, int max, pod_dtype t, voi
 {
     POD_ASSERT(max >= 0 && (t != POD_BF16 || max <= 256), "%d is not exact in bf16", max);
     pod_rng r = pod_rng_at(seed, (pod_place){.stream = POD_STREAM_TEST});
-    const int min = t == POD_U8 ? 0 : -max;
+    const int min = t == POD_U8 || t == POD_U32 || t == POD_U64 ? 0 : -max;
     for (int64_t i = 0; i < count; i++) {
         uint64_t draw = pod_rng_below(&r, (uint64_t)(max - min) + 1);
         pod_test_put(t, out, i, (double)min + (double)draw);

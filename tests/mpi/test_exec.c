@@ -90,8 +90,12 @@ static void job_reset(job *j) { memcpy(j->on.buf, j->initial[rank], j->bytes); }
 
 static void fill(uint64_t seed, const job *j, char *out)
 {
-    if (j->dtype != POD_BINNED) {
+    if (j->dtype == POD_F32 || j->dtype == POD_BF16) {
         pod_test_fill(seed, j->count, j->dtype, out);
+        return;
+    }
+    if (j->dtype != POD_BINNED) {
+        pod_test_fill_exact(seed, j->count, 8, j->dtype, out);
         return;
     }
     float *x = malloc((size_t)j->count * sizeof *x);
@@ -167,17 +171,38 @@ static void run_case(const pod_mesh *m, const pod_coll_algo *algo, const pod_col
     pod_arena_destroy(arena);
 }
 
-static void run_algos(const pod_mesh *m, pod_group group, pod_dtype t, int64_t count)
+static void run_algos_by(const pod_mesh *m, pod_group group, pod_redop op, pod_dtype t,
+                         int64_t count)
 {
     int n;
     const pod_coll_algo *algos = pod_coll_algos(&n);
     for (int i = 0; i < n; i++) {
-        pod_coll_args args = {.coll = algos[i].coll, .dtype = t, .root = 0, .group = group};
+        pod_coll_args args = {
+            .coll = algos[i].coll, .dtype = t, .op = op, .root = 0, .group = group};
         args.count = coll_count(args.coll, count, pod_group_size(m, &group));
         args.node_size = has_windows ? pod_comm_node_size(comm) : 1;
-        if (algos[i].coll == POD_BROADCAST) args.root = pod_group_size(m, &group) - 1;
+        if (pod_coll_has_root(algos[i].coll)) args.root = pod_group_size(m, &group) - 1;
         if (!algos[i].why_not(m, &args)) run_case(m, &algos[i], &args);
     }
+}
+
+static void run_algos(const pod_mesh *m, pod_group group, pod_dtype t, int64_t count)
+{
+    run_algos_by(m, group, POD_SUM, t, count);
+}
+
+/* Every operation, and every type that differs in how it is combined. */
+static void test_operations(void)
+{
+    static const struct {
+        pod_redop op;
+        pod_dtype t;
+    } cases[] = {{POD_AVG, POD_F32}, {POD_AVG, POD_F16},  {POD_SUM, POD_F64}, {POD_PROD, POD_U8},
+                 {POD_MAX, POD_I64}, {POD_MIN, POD_BF16}, {POD_AVG, POD_I32}, {POD_SUM, POD_U32}};
+    pod_mesh m = {0};
+    POD_CHECK_OK(pod_mesh_parse(meshes()[0], &m));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        run_algos_by(&m, pod_group_all(&m), cases[i].op, cases[i].t, 1009);
 }
 
 /* All counts on one mesh; the others differ in who speaks to whom. */
@@ -438,8 +463,9 @@ static void test_refuses(void)
     check_refused(s, POD_F32, POD_E_INVALID, want);
     pod_sched *empty = NULL;
     POD_CHECK_OK(pod_sched_create(arena, 10, &empty));
-    check_refused(empty, rank == size - 1 ? POD_I32 : POD_F32, POD_E_UNSUPPORTED,
-                  "elements are i32, the executor takes f32, bf16 and binned");
+    pod_sched_set_op(empty, POD_MAX);
+    check_refused(empty, rank == size - 1 ? POD_BINNED : POD_F32, POD_E_UNSUPPORTED,
+                  "exact elements have sums alone");
     pod_arena_destroy(arena);
 }
 
@@ -507,6 +533,7 @@ static void test_refuses_buffer(void)
 
 static CU_TestInfo tests[] = {
     {"algorithms", test_algos},
+    {"operations", test_operations},
     {"long messages", test_long_messages},
     {"in flight", test_in_flight},
     {"many", test_many},

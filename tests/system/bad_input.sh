@@ -146,8 +146,8 @@ both 'which checkpoint' eval
 both "--minbytes: '4X' is not a size" coll --minbytes 4X
 both 'minbytes: 8M is more than maxbytes, 4M' coll -b 8M -e 4M
 both 'stepbytes: stepfactor is given too' coll -i 4K -f 2
-both 'stepbytes: more than 1000 sizes' coll -i 4
-both "-d: 'int8' is none of float|bfloat16" coll -d int8
+both 'stepbytes: more than 10000 sizes' coll -i 4
+both "datatype: 'int9' is none of int8, uint8" coll -d int9
 both "algo: 'foo' is no algorithm of allreduce" coll --algo ring,foo
 both "algo: 'ring' is there twice" coll --algo ring,torus2d,ring
 both "algo: all has no others beside it, found 'torus2d,all'" coll --algo torus2d,all
@@ -156,7 +156,9 @@ alone '1000000 ranks with [0-9]* steps of ring each need about' coll --on sim --
     --mesh 100x100x100 --algo ring -e 4K
 alone 'mesh 17x16x16: tpu-v4 has 16 chips along dimension 0' coll --on sim --machine tpu-v4 \
     --mesh 17x16x16 --algo ring -e 4K
-both "-o: 'max' is none of sum" coll -o max
+both "op: 'mean' is none of sum, prod, max, min, avg, all" coll -o mean
+both "collective: 'all-reduce' is none of all_reduce" coll --collective all-reduce
+both 'ngpus: 2, want 1: a rank is one core' coll -g 2
 both "--on: 'gpu' is none of auto" coll --on gpu
 both 'on: host is for scale' coll --on host
 both "rules: 'fastest' is no algorithm of allreduce" coll --algo fastest
@@ -179,7 +181,7 @@ both "rules: a chunk of 0 bytes for 'ring'" coll --algo ring@0
 both "rules: flat moves no blocks in chunks, found '@1K'" coll --algo flat@1K
 both '/in: cannot write a file: it is a directory' coll --autotune "$in"
 both 'nowhere: cannot read\|nowhere: No such\|nowhere' coll --algo @nowhere
-queue 3 'algo: mpi refuses allreduce of 4K: MPI has no bfloat16' coll -d bf16 --algo mpi
+queue 3 'algo: mpi refuses allreduce of 4K: MPI has no such element type' coll -d exact --algo mpi
 queue 0 'algo: mpi refuses allreduce of 4K: it runs on the ranks of a job only' coll --on local --algo mpi
 alone "shapes 'resnet5': neither a file nor one of all, gemm" kernels --shapes resnet5
 alone 'shapes: nowhere/s.txt: cannot read: No such file' kernels --shapes nowhere/s.txt

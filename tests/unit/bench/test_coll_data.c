@@ -27,7 +27,10 @@ static void *take(world *w)
 
 static world make(pod_coll coll, pod_dtype t, int n_ranks, int64_t count)
 {
-    world w = {.args = {.coll = coll, .dtype = t, .count = count, .root = n_ranks / 2},
+    world w = {.args = {.coll = coll,
+                        .dtype = t,
+                        .count = count,
+                        .root = coll == POD_REDUCE ? 1 % n_ranks : n_ranks / 2},
                .n_ranks = n_ranks};
     POD_CHECK_OK(pod_arena_create(NULL, &w.arena));
     POD_CHECK_OK(pod_coll_data_create(w.arena, &w.args, n_ranks, &w.data));
@@ -91,6 +94,13 @@ static void operate(const world *w)
         case POD_BROADCAST:
             for (int64_t i = 0; i < w->args.count; i++)
                 put(w, w->out[r], i, get(w, w->in[w->args.root], i));
+            break;
+        case POD_REDUCE:
+            if (r == w->args.root) sum(w, r, all, r % 2);
+            break;
+        case POD_SENDRECV:
+            memcpy(w->out[r], w->in[(r + w->n_ranks - 1) % w->n_ranks],
+                   (size_t)w->args.count * pod_dtype_bytes(w->args.dtype));
             break;
         default: take_blocks(w, r);
         }
@@ -206,10 +216,46 @@ static void every_rank_counts(void)
         }
 }
 
+/* An all-reduce of any type by any operation, up or down the ranks, is right to the bit; with one
+ * rank dropped it is not. */
+static void check_operation(pod_redop op, pod_dtype t, int n_ranks)
+{
+    enum { COUNT = 20000 };
+    const pod_combine *k = pod_combine_pick(pod_cpu_features());
+    const pod_coll_args args = {.coll = POD_ALLREDUCE, .dtype = t, .op = op, .count = COUNT};
+    world w = {.args = args, .n_ranks = n_ranks};
+    POD_CHECK_OK(pod_arena_create(NULL, &w.arena));
+    POD_CHECK_OK(pod_coll_data_create(w.arena, &w.args, n_ranks, &w.data));
+    void *in = take(&w), *out = take(&w);
+    for (int how = 0; how < 3; how++) { /* up, down, one rank less */
+        for (int i = 0; i < n_ranks - (how == 2); i++) {
+            const int from = how == 1 ? n_ranks - 1 - i : i;
+            pod_coll_data_fill(w.data, from, i == 0 ? out : in);
+            if (i > 0) pod_combine_two(k, op, COUNT, t, in, t, out, out);
+        }
+        if (op == POD_AVG) pod_combine_divide(k, COUNT, t, n_ranks, out);
+        const int64_t n_wrong = pod_coll_data_wrong(w.data, 0, out);
+        POD_CHECK((n_wrong > 0) == (how == 2), "%s of %s, %d ranks, case %d: %ld wrong",
+                  pod_redop_name(op), pod_dtype_name(t), n_ranks, how, (long)n_wrong);
+    }
+    pod_arena_destroy(w.arena);
+}
+
+static void every_operation(void)
+{
+    static const int ranks[] = {2, 3, 16, 40};
+    for (int op = 0; op < POD_N_OPS; op++)
+        for (int t = 0; t < POD_N_DTYPES; t++)
+            for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++)
+                if (!pod_redop_why_not((pod_redop)op, (pod_dtype)t))
+                    check_operation((pod_redop)op, (pod_dtype)t, ranks[i]);
+}
+
 static CU_TestInfo tests[] = {
     {"right results are right", right_results_are_right},
     {"wrong results are wrong", wrong_results_are_wrong},
     {"every rank counts", every_rank_counts},
+    {"every operation", every_operation},
     CU_TEST_INFO_NULL,
 };
 

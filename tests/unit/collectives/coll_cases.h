@@ -50,9 +50,10 @@ static inline void coll_data_free(coll_data *d)
 /* Where a rank's result is defined. */
 static inline pod_range coll_result_range(const pod_mesh *m, const pod_coll_args *args, int rank)
 {
+    const int index = pod_group_index(m, &args->group, rank);
+    if (args->coll == POD_REDUCE && index != args->root) return (pod_range){0, 0};
     if (args->coll != POD_REDUCE_SCATTER) return (pod_range){0, args->count};
-    return pod_block(args->count, pod_group_size(m, &args->group),
-                     pod_group_index(m, &args->group, rank));
+    return pod_block(args->count, pod_group_size(m, &args->group), index);
 }
 
 /* want (count) = the sum over the group of `rank`, in double precision; bound (count): a sum of p
@@ -107,7 +108,20 @@ static inline void coll_want_alltoall(const coll_data *d, const pod_mesh *m, con
     }
 }
 
-/* What must stand in the buffer of `rank`; the same for its whole group but after an all-to-all. */
+/* All comes from the member before. */
+static inline void coll_want_sendrecv(const coll_data *d, const pod_mesh *m, const pod_group *g,
+                                      int rank, double *want, double *bound)
+{
+    const int size = pod_group_size(m, g), index = pod_group_index(m, g, rank);
+    const float *x = d->initial[pod_group_member(m, g, rank, (index + size - 1) % size)];
+    for (int64_t i = 0; i < d->count; i++) {
+        want[i] = (double)x[i];
+        bound[i] = 0;
+    }
+}
+
+/* What must stand in the buffer of `rank`; the same for its whole group but after an
+ * all-to-all or a sendrecv. */
 static inline void coll_want(const coll_data *d, const pod_mesh *m, const pod_coll_args *args,
                              int rank, double *want, double *bound)
 {
@@ -115,6 +129,8 @@ static inline void coll_want(const coll_data *d, const pod_mesh *m, const pod_co
         coll_want_copy(d, m, args, rank, want, bound);
     else if (args->coll == POD_ALLTOALL)
         coll_want_alltoall(d, m, &args->group, rank, want, bound);
+    else if (args->coll == POD_SENDRECV)
+        coll_want_sendrecv(d, m, &args->group, rank, want, bound);
     else
         coll_want_sum(d, m, &args->group, rank, want, bound);
 }

@@ -141,6 +141,7 @@ static double work_seconds(const world *w, int part, const pod_step *s)
     pod_sched_shared(sched_of(w, part), &n_shared);
     switch (s->kind) {
     case POD_STEP_RECV_REDUCE: return (double)bytes_of(w, part, s) / w->net->reduce_bytes_per_s;
+    case POD_STEP_DIVIDE:
     case POD_STEP_COPY: return (from + to) / w->net->memory_bytes_per_s;
     case POD_STEP_REDUCE_FROM: return (n_shared * from + to) / w->net->memory_bytes_per_s;
     case POD_STEP_REDUCE_ALL: return n_shared * (from + to) / w->net->memory_bytes_per_s;

@@ -135,7 +135,7 @@ static void check_values(const coll_data *d, const pod_mesh *m, const pod_coll_a
         if (pod_group_index(m, &args->group, first) != 0) continue;
         for (int k = 0; k < size; k++) {
             int rank = pod_group_member(m, &args->group, first, k);
-            if (k == 0 || args->coll == POD_ALLTOALL) {
+            if (k == 0 || args->coll == POD_ALLTOALL || args->coll == POD_SENDRECV) {
                 coll_want(d, m, args, rank, want, bound);
                 if (args->dtype == POD_BF16) widen_bound(is_once, size, d->count, want, bound);
             }
@@ -213,13 +213,13 @@ static void run_case(const pod_mesh *m, const pod_coll_algo *algo, const pod_col
     pod_arena_destroy(arena);
 }
 
-/* Broadcasts from the first, a middle and the last member. */
+/* A root is the first, a middle and the last member. */
 static void run_roots(const pod_mesh *m, const pod_coll_algo *algo, pod_coll_args args,
                       bool is_exact)
 {
     const int size = pod_group_size(m, &args.group);
     run_case(m, algo, &args, is_exact);
-    for (int k = 1; k < 3 && algo->coll == POD_BROADCAST && size > k; k++) {
+    for (int k = 1; k < 3 && pod_coll_has_root(algo->coll) && size > k; k++) {
         args.root = k * (size - 1) / 2;
         run_case(m, algo, &args, is_exact);
     }
@@ -482,7 +482,8 @@ static void test_local_refuses(void)
     }
     const pod_sched *all[2] = {s[0], s[1]};
     POD_CHECK_FAILS(pod_sched_run_local(all, 2, POD_F32, buf), POD_E_INVALID, "deadlock");
-    POD_CHECK_FAILS(pod_sched_run_local(all, 2, POD_I32, buf), POD_E_UNSUPPORTED, "i32");
+    pod_sched_set_op(s[1], POD_MAX);
+    POD_CHECK_FAILS(pod_sched_run_local(all, 2, POD_BINNED, buf), POD_E_UNSUPPORTED, "sums alone");
     POD_CHECK(data[0][0] == 1 && data[1][3] == 8, "data was touched");
     pod_arena_destroy(arena);
 }

@@ -85,7 +85,7 @@ static scene draw(uint32_t number)
     s.size = pod_group_size(&s.mesh, &s.args.group);
     s.args.dtype = (const pod_dtype[]){POD_F32, POD_F32, POD_BF16, POD_BINNED}[below(&rng, 4)];
     s.args.count = draw_count(&rng, s.args.coll, s.size);
-    s.args.root = s.args.coll == POD_BROADCAST ? below(&rng, s.size) : 0;
+    s.args.root = pod_coll_has_root(s.args.coll) ? below(&rng, s.size) : 0;
     s.args.node_size = (const int[]){0, 1, s.n_ranks, divisor(&rng, s.n_ranks)}[below(&rng, 4)];
     s.args.chunk_bytes = pod_rng_u32(&rng) % 2 ? 0 : 1 + below(&rng, 300);
     s.is_exact = pod_rng_u32(&rng) % 4 != 0;
@@ -160,6 +160,10 @@ static bool expected(const scene *s, int rank, int64_t i, double *want)
     case POD_ALLTOALL:
         *want = s->initial[member(s, rank, block)][own * block_count + i % block_count];
         return true;
+    case POD_REDUCE: *want = sum_of(s, rank, i); return own == s->args.root;
+    case POD_SENDRECV:
+        *want = s->initial[member(s, rank, (own + s->size - 1) % s->size)][i];
+        return true;
     case POD_N_COLLS: break;
     }
     return false;
@@ -180,7 +184,8 @@ static void **make_buffers(const scene *s)
 
 static bool moves_only(pod_coll coll)
 {
-    return coll == POD_ALLGATHER || coll == POD_BROADCAST || coll == POD_ALLTOALL;
+    return coll == POD_ALLGATHER || coll == POD_BROADCAST || coll == POD_ALLTOALL ||
+           coll == POD_SENDRECV;
 }
 
 static void check_values(const scene *s, void *const buf[])

@@ -65,7 +65,7 @@ static void test_parse_refuses(void)
         {"", "'' is no algorithm of allreduce ("},
         {"star", "'star' is no algorithm of allreduce"},
         {"broadcast:ring", "'ring' is no algorithm of broadcast (direct, "},
-        {"reduce:ring", "'reduce' is neither a collective"},
+        {"fold:ring", "'fold' is neither a collective"},
         {"allreduce:0-64K:tree;", "'' is no algorithm"},
         {"0-64K:", "'' is no algorithm"},
         {"64K:tree", "'64K' has no '-'"},

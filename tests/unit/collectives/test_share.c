@@ -339,7 +339,7 @@ static void test_add_received(void)
             pod_test_put(t_own, own, i, (double)(i % 97));
             want[i] = (double)(i % 131 + i % 97);
         }
-        pod__add_received(combine, &step, POD_BF16, LONG, received, own, dst);
+        pod__add_received(combine, POD_SUM, &step, POD_BF16, LONG, received, own, dst);
         pod_test_compare("add_received", LONG, t_dst, dst, want, NULL);
     }
 }

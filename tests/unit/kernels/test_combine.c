@@ -1,5 +1,6 @@
 /* Combining: the reference against arithmetic, every set against the reference bit by bit, on
  * elements of any bits. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "kernels/base/bf16.h"
@@ -252,8 +253,136 @@ static void test_arithmetic(void)
     }
 }
 
+/* ---- by any operation ------------------------------------------------------------------------- */
+
+static const pod_dtype all_types[] = {POD_F32, POD_BF16, POD_F16, POD_F64, POD_I8,    POD_U8,
+                                      POD_I32, POD_U32,  POD_I64, POD_U64, POD_BINNED};
+enum { N_ALL_TYPES = sizeof all_types / sizeof all_types[0] };
+
+static double plain(pod_redop op, double a, double b)
+{
+    switch (op) {
+    case POD_PROD: return a * b;
+    case POD_MAX: return a > b ? a : b;
+    case POD_MIN: return a < b ? a : b;
+    default: return a + b;
+    }
+}
+
+/* On small whole numbers every type gives what arithmetic gives. */
+static void test_operations(void)
+{
+    const pod_combine *k = pod_combine_pick(pod_cpu_features());
+    for (int t = 0; t < N_ALL_TYPES; t++)
+        for (int op = 0; op < POD_N_OPS; op++) {
+            if (pod_redop_why_not((pod_redop)op, all_types[t])) continue;
+            tensor a = tensor_new(all_types[t], 1001), b = tensor_new(all_types[t], 1001);
+            tensor c = tensor_new(all_types[t], 1001);
+            for (int i = 0; i < 1001; i++) {
+                pod_test_put(all_types[t], a.data, i, i % 11 + 1);
+                pod_test_put(all_types[t], b.data, i, i % 7 + 1);
+            }
+            const void *const in[] = {a.data, b.data, a.data};
+            pod_combine_all(k, (pod_redop)op, 1001, all_types[t], 3, in, 1, &c.data);
+            pod_combine_two(k, (pod_redop)op, 1001, all_types[t], b.data, all_types[t], a.data,
+                            a.data);
+            int n_wrong = 0;
+            for (int i = 0; i < 1001; i++) {
+                const double two = plain((pod_redop)op, i % 11 + 1, i % 7 + 1);
+                n_wrong += pod_test_get(all_types[t], a.data, i) != two;
+                const double three = plain((pod_redop)op, two, i % 11 + 1);
+                /* 11 x 7 x 11 is no number of these */
+                const double limit = all_types[t] == POD_I8                               ? 127
+                                     : all_types[t] == POD_BF16 || all_types[t] == POD_U8 ? 255
+                                                                                          : 1e9;
+                n_wrong += three <= limit && pod_test_get(all_types[t], c.data, i) != three;
+            }
+            POD_CHECK(n_wrong == 0, "%s of %s: %d wrong", pod_redop_name((pod_redop)op),
+                      pod_dtype_name(all_types[t]), n_wrong);
+            tensor_free(&a);
+            tensor_free(&b);
+            tensor_free(&c);
+        }
+}
+
+/* Any bits: as the reference, also where elements lie odd. */
+static void check_fold(const pod_combine *k, int64_t count, int64_t shift)
+{
+    for (int t = 0; t < N_ALL_TYPES; t++)
+        for (int op = POD_PROD; op < POD_AVG; op++) {
+            const pod_dtype type = all_types[t];
+            if (count > 1000 || pod_redop_why_not((pod_redop)op, type)) continue;
+            tensor from = tensor_any(1, type, count + 3),
+                   own_all = tensor_any(2, type, count + ROOM);
+            tensor want = tensor_new(type, count);
+            const tensor own = tensor_part(&own_all, shift, count);
+            const void *data = tensor_part(&from, 3, count).data;
+            pod_combine_two(reference(), (pod_redop)op, count, type, data, type, own.data,
+                            want.data);
+            pod_combine_two(k, (pod_redop)op, count, type, data, type, own.data, own.data);
+            check_same(pod_redop_name((pod_redop)op), &own, &want);
+            tensor_free(&from);
+            tensor_free(&own_all);
+            tensor_free(&want);
+        }
+}
+
+static void test_folds(void) { each_case(check_fold); }
+
+static void test_divide(void)
+{
+    const pod_combine *k = pod_combine_pick(pod_cpu_features());
+    for (int t = 0; t < N_ALL_TYPES; t++) {
+        const pod_dtype type = all_types[t];
+        if (type == POD_BINNED) continue;
+        const bool is_float =
+            type == POD_F32 || type == POD_BF16 || type == POD_F16 || type == POD_F64;
+        char data[8];
+        pod_test_put(type, data, 0, 10);
+        pod_combine_divide(k, 1, type, 4, data);
+        POD_CHECK(pod_test_get(type, data, 0) == (is_float ? 2.5 : 2), "10 / 4 in %s",
+                  pod_dtype_name(type));
+    }
+}
+
+/* Every half there is comes back; ties go to even, what is too large to infinity. */
+static void test_halves(void)
+{
+    static const float edges[][2] = {{1 + 0x1p-11f, 1},    {1 + 0x3p-11f, 1 + 0x1p-9f},
+                                     {65519, 65504},       {65520, INFINITY},
+                                     {0x1p-25f, 0},        {0x1.8p-25f, 0x1p-24f},
+                                     {0x3p-25f, 0x1p-23f}, {-0x1p-15f, -0x1p-15f}};
+    int n, n_wrong = 0;
+    const pod_combine *sets = pod_combine_sets(&n);
+    for (int s = 0; s < n; s++) {
+        if (!runs(&sets[s])) continue;
+        for (uint32_t bits = 0; bits < 0x10000; bits += 16) {
+            uint16_t half[16], back[16];
+            float wide[16];
+            for (int i = 0; i < 16; i++) half[i] = (uint16_t)(bits + (uint32_t)i);
+            sets[s].convert(16, POD_F16, half, POD_F32, wide);
+            sets[s].convert(16, POD_F32, wide, POD_F16, back);
+            for (int i = 0; i < 16; i++) {
+                const bool is_nan = (half[i] & 0x7fff) > 0x7c00;
+                n_wrong += back[i] != (is_nan ? half[i] | 0x200 : half[i]);
+            }
+        }
+        for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++) {
+            float in[16] = {edges[i][0]}, out[16];
+            uint16_t half[16];
+            sets[s].convert(16, POD_F32, in, POD_F16, half);
+            sets[s].convert(16, POD_F16, half, POD_F32, out);
+            POD_CHECK(out[0] == edges[i][1], "%s: %a became %a", sets[s].name, (double)in[0],
+                      (double)out[0]);
+        }
+    }
+    CU_ASSERT_EQUAL(n_wrong, 0);
+}
+
 static CU_TestInfo tests[] = {{"sets", test_sets},       {"arithmetic", test_arithmetic},
                               {"add", test_add},         {"add_all", test_add_all},
-                              {"convert", test_convert}, CU_TEST_INFO_NULL};
+                              {"convert", test_convert}, {"operations", test_operations},
+                              {"folds", test_folds},     {"divide", test_divide},
+                              {"halves", test_halves},   CU_TEST_INFO_NULL};
 
 CU_SuiteInfo pod_test_suites[] = {{"combine", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};

@@ -113,15 +113,25 @@ static void joined_values(void)
     CU_ASSERT_EQUAL(pod_config_int(c, POD_OPT_STEPFACTOR), 2);
     pod_config_destroy(c);
 
+    /* A switch that has a range also takes how often. */
+    static const char *const checks[] = {"-c 5", "-c5", "--check 5", "--check=5"};
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+        POD_CHECK_OK(parse(&coll, checks[i], "", &c));
+        CU_ASSERT_EQUAL(pod_config_count(c, POD_OPT_CHECK), 5);
+        CU_ASSERT_TRUE(pod_config_bool(c, POD_OPT_CHECK));
+        pod_config_destroy(c);
+    }
+
     static const struct {
         const char *line, *part;
     } rows[] = {
         {"-n0", "-n: 0 is not within 1 to 1000000"},
         {"-b4X", "-b: '4X' is not a size"},
         {"-b -n20", "-b: a value is missing"},
-        {"-c 5", "-c: '5' is neither on nor off"},
-        {"--check 2", "--check: '2' is neither on nor off"},
-        {"-c5", "-c5: there is no such option"},
+        {"-I 5", "-I: '5' is neither on nor off"},
+        {"--blocking 2", "--blocking: '2' is neither on nor off"},
+        {"-I5", "-I5: there is no such option"},
+        {"-c 1001", "-c: 1001 is not within 0 to 1000"},
         {"-h1", "-h1: there is no such option"},
         {"-iters 5", "-iters: there is no such option; did you mean iters?"},
         {"-datatype=bf16", "-datatype=bf16: there is no such option"},
