@@ -10,7 +10,7 @@
  * mpirun (Open MPI 4) hands on SIGUSR1 and SIGUSR2 as they are. Of SIGTERM, SIGHUP, SIGINT as
  * Ctrl-C sends it, and of a reader that has gone, it makes SIGTERM for all ranks, SIGKILL a second later (odls_base_sigkill_timeout) and its own exit
  * code 1, whatever theirs: a step and a save that take longer than that second are lost, and no
- * rank can do anything about it. */
+ * rank can do anything about it. Open MPI 5 waits a quarter of a second, which cannot be set. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_STOP_H
 #define MINIPOD_COLLECTIVES_EXEC_STOP_H
 

@@ -4,6 +4,7 @@
 #   stopping.sh MPIEXEC PROGRAM
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
+export UCX_DEBUG_SIGNO=0 # else UCX, which Open MPI 5 brings along, takes SIGHUP (see bench/minipod.c)
 
 # start [long]: four ranks, until all have said who they are; mpirun, or what ends it in time, is process $!
 start() {
@@ -102,8 +103,13 @@ begin asked_twice
 begin asked USR2 mpirun
 begin asked XCPU 3
 begin asked HUP 2
-begin interrupted INT
-begin interrupted HUP
+# Open MPI 5 follows SIGTERM by SIGKILL within a quarter of a second, whatever it is told.
+if "$mpiexec" --version | grep -Eq '\((OpenRTE|Open MPI)\) [0-4]\.'; then
+    begin interrupted INT
+    begin interrupted HUP
+else
+    echo "skipped: SIGINT and SIGHUP to mpirun: Open MPI 5 gives ranks no time to stop"
+fi
 begin insisted TERM
 begin insisted HUP
 begin alone 1

@@ -77,7 +77,7 @@ sed -i 's/,[0-9.]*,\([0-9.]*\)$/,nan,\1/' '100%/steps.csv'
 "$minipod" train --model mlp --data glyphs:8x8x1:100+3 --batch 10 --epochs 2 --quiet --out alike >/dev/null
 sed -i 's/,[0-9.]*,\([0-9.]*\)$/,1.5,\1/' alike/steps.csv
 "$minipod" report alike -o alike.html >said 2>&1 || fail "report of equal values: $(cat said)"
-[ ! -s said ] || fail "report of equal values says $(cat said)"
+! grep -qv ': no plots: gnuplot is not installed ' said || fail "report of equal values says $(cat said)"
 
 # What the table warns of stands on the page, with where and when the run was.
 python3 - <<'PYTHON'
