@@ -175,7 +175,7 @@ static bool is_best(const pod_data_form *form)
 static void look_at(const char *path, int depth, finding *f)
 {
     struct stat st;
-    if (stat(path, &st) != 0 || f->n_seen > MOST_FILES || is_best(f->form)) return;
+    if (f->n_seen > MOST_FILES || is_best(f->form) || stat(path, &st) != 0) return;
     if (S_ISDIR(st.st_mode)) {
         if (depth < MOST_DEPTH) search(path, depth + 1, f);
         return;

@@ -1,6 +1,5 @@
 #include "runtime/data/dataset_images.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -144,52 +143,13 @@ static const pod_dataset_kind images_kind = {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-    return pod__image_name_compare((*a)->d_name, (*b)->d_name);
-}
-
-/* Copies the names of the images that stand in the folder itself. */
-static pod_status take_names(pod_arena *a, struct dirent *const *entry, int n, pod_image_list *list)
-{
-    pod_image_file *file = POD_ARENA_NEW(a, pod_image_file, n + 1);
-    if (!file) return POD_E_NOMEM;
-    for (int i = 0; i < n; i++) {
-        const char *name = pod_arena_text(a, "%s", entry[i]->d_name);
-        if (!name) return POD_E_NOMEM;
-        file[i] = (pod_image_file){.path = name, .name = name, .split = POD_SPLIT_TEST};
-    }
-    *list = (pod_image_list){.file = file, .n = n};
-    return POD_OK;
-}
-
-static int is_image_name(const struct dirent *e)
-{
-    static const char *const endings[] = {".jpg", ".jpeg", ".png", ".JPG", ".JPEG", ".PNG"};
-    const char *dot = strrchr(e->d_name, '.');
-    for (size_t i = 0; dot && i < sizeof endings / sizeof endings[0]; i++)
-        if (e->d_name[0] != '.' && strcmp(dot, endings[i]) == 0) return 1;
-    return 0;
-}
-
-static pod_status list_flat(const char *folder, pod_arena *a, pod_image_list *out)
-{
-    struct dirent **entry;
-    const int n = scandir(folder, &entry, is_image_name, by_name);
-    if (n < 0) return pod_fail(POD_E_IO, "%s: %s", folder, strerror(errno));
-    const pod_status s = take_names(a, entry, n, out);
-    for (int i = 0; i < n; i++) free(entry[i]);
-    free(entry);
-    return s;
-}
-
 /* Images that stand in the folder itself have no label, and those in folders beside them none that
  * all have. */
 static pod_status list_images(images_dataset *d, const pod_dataset_info *trained, pod_log *log)
 {
     pod_dataset_info *info = &d->base.info;
     pod_image_list list;
-    POD_TRY(list_flat(d->folder, d->base.arena, &list));
+    POD_TRY(pod__image_folder_list_flat(d->folder, d->base.arena, &list));
     d->base.is_unlabelled = list.n > 0;
     info->n_classes = trained->n_classes;
     info->class_names = trained->class_names;

@@ -419,3 +419,27 @@ pod_status pod__image_folder_list(const char *folder, const char *test_folder, p
     *out = l.list;
     return POD_OK;
 }
+
+pod_status pod__image_folder_list_flat(const char *folder, pod_arena *a, pod_image_list *out)
+{
+    lister l = {.arena = a, .list = {.folder = folder}};
+    names in = {0};
+    bool has_image = false;
+    const pod_status s = read_names(folder, a, &in);
+    if (s != POD_OK)
+        return pod_fail(s == POD_E_FORMAT ? POD_E_IO : s, "%s: %s", folder, pod_error_text());
+    for (int64_t i = 0; i < in.n; i++) {
+        const pod_image_file f = {.path = in.at[i], .name = in.at[i]};
+        bool is_folder = false;
+        const char *path = join(a, folder, f.name);
+        if (!path) return POD_E_NOMEM;
+        /* Decoding reports a file that cannot be looked at. */
+        if (is_no_image(f.name) || (look_at(path, &is_folder) == POD_OK && is_folder)) continue;
+        has_image = has_image || has_image_ending(f.name);
+        POD_TRY(add_file(&l, &f));
+    }
+    if (!has_image) l.list.n = 0;
+    pod__image_list_sort(&l.list);
+    *out = l.list;
+    return POD_OK;
+}

@@ -7,7 +7,7 @@
  * in the order of their files' names over all classes, numbers in a name by their value: where
  * names tell when, or of whom, pictures were taken, neighbours come to stand on one side of the
  * split. Files that are no images by their name (Thumbs.db, labels.csv, what begins with a dot) are
- * passed over and counted. For this folder only. */
+ * ignored and counted. For this folder only. */
 #ifndef MINIPOD_RUNTIME_DATA_IMAGE_FOLDER_H
 #define MINIPOD_RUNTIME_DATA_IMAGE_FOLDER_H
 
@@ -18,5 +18,10 @@
  * is the one of the training images. The list lives in the arena. */
 POD_MUST pod_status pod__image_folder_list(const char *folder, const char *test_folder,
                                            pod_bad_images *bad, pod_arena *a, pod_image_list *out);
+/* The files of FOLDER itself, without labels and classes, in the same order: all but those whose name
+ * is not an image's. Empty where no name ends as that of a JPEG or PNG file. E_IO, E_NOMEM. The list
+ * lives in the arena. */
+POD_MUST pod_status pod__image_folder_list_flat(const char *folder, pod_arena *a,
+                                                pod_image_list *out);
 
 #endif
