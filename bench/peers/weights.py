@@ -4,8 +4,8 @@
   weights.py export CHECKPOINT -o F.safetensors
   weights.py import F.safetensors --like CHECKPOINT -o FOLDER
 
-CHECKPOINT is a run's folder, a checkpoint's folder or its index.h5. The names and layouts are those
-of the same network in torch_train.py, so there
+CHECKPOINT is a run's folder, a checkpoint's folder, its index.h5, or DIR/checkpoint/best. The names
+and layouts are those of the same network in torch_train.py, so there
 
   from safetensors.torch import load_file, save_file
   model = torch_train.make_model("resnet20", (28, 28, 1), 10)      # images, classes
@@ -41,6 +41,7 @@ except ImportError as why:
 
 SEEN = ("mean", "std", "class_names")  # what a network was trained with, beside its weights
 DTYPES = {"F32": "<f4", "F64": "<f8", "F16": "<f2", "I64": "<i8"}  # BF16 stands apart
+POINTERS = ("latest", "best")
 COUNTER = "num_batches_tracked"  # of PyTorch's batch norm, which minipod lacks
 
 # ---- names and layouts ---------------------------------------------------------------------------
@@ -80,13 +81,14 @@ def torch_name(name, names):
 
 
 def index_of(path):
-    """The index of the newest checkpoint of a run's folder, or of the checkpoint's own folder."""
+    """The index of the newest checkpoint of a run's folder, of the one that a pointer names, or of
+    the checkpoint's own folder."""
     kept = os.path.join(path, "checkpoint")
     path = kept if os.path.isdir(kept) else path
-    latest = os.path.join(path, "latest")
-    if os.path.isfile(latest):
-        with open(latest, encoding="utf-8") as f:
-            path = os.path.join(path, f.read().split()[0])
+    pointer = path if os.path.basename(path) in POINTERS else os.path.join(path, "latest")
+    if os.path.isfile(pointer):
+        with open(pointer, encoding="utf-8") as f:
+            path = os.path.join(os.path.dirname(pointer), f.read().split()[0])
     return os.path.join(path, "index.h5") if os.path.isdir(path) else path
 
 
@@ -99,8 +101,12 @@ def text_of(value):
 
 def read_checkpoint(path):
     """The attributes, and the arrays by their paths: weights/..., state/..."""
-    arrays = {}
-    with h5py.File(index_of(path)) as f:
+    arrays, index = {}, index_of(path)
+    if os.path.isfile(index) and not h5py.is_hdf5(index):
+        unusable(f"{index}: no HDF5 file")
+    with h5py.File(index) as f:
+        if "minipod_checkpoint" not in f.attrs:
+            unusable(f"{index}: no index of a checkpoint")
         for group in ("weights", "state"):
             if group in f:
                 f[group].visititems(

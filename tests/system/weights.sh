@@ -49,6 +49,11 @@ refused 'not the network of efficientnet-b0-32: lacks .*; has stages.stage1.unit
 refused 'cut.safetensors: no .safetensors file' import cut.safetensors --like resnet8 -o other
 refused 'from-resnet8: is there already' import resnet8.safetensors --like resnet8 -o from-resnet8
 refused 'No such file' export absent -o other
+refused 'resnet8.safetensors: no HDF5 file' export resnet8.safetensors -o other
+"$minipod" data make glyphs:8x8x1:20+10 -o set.h5 >out 2>&1 || fail "data make: $(cat out)"
+refused 'set.h5: no index of a checkpoint' export set.h5 -o other
+"${weights[@]}" export resnet8/checkpoint/latest -o latest.safetensors >out 2>&1 && cmp latest.safetensors resnet8.safetensors ||
+    fail "by the pointer: $(cat out)"
 rm resnet8/checkpoint/step-*/shard-0000.h5
 refused "is not finite; are all shards beside index.h5" export resnet8 -o other
 exit "$failed"
