@@ -85,8 +85,10 @@ static pod_status add_size(const pod_config *c, pod_bench_plan *p, pod_bench_siz
         last->root == of.root)
         return POD_OK;
     if (p->n_sizes == MAX_SIZES)
-        return pod_fail(POD_E_INVALID, "stepbytes: more than %d sizes from %s to %s", MAX_SIZES,
-                        pod_config_value(c, POD_OPT_MINBYTES),
+        return pod_fail(POD_E_INVALID,
+                        "minbytes, maxbytes: more than %d rows: there is one for each size from %s "
+                        "to %s, type, operation and root; ask for fewer",
+                        MAX_SIZES, pod_config_value(c, POD_OPT_MINBYTES),
                         pod_config_value(c, POD_OPT_MAXBYTES));
     size[p->n_sizes++] = of;
     return POD_OK;

@@ -146,7 +146,8 @@ both 'which checkpoint' eval
 both "--minbytes: '4X' is not a size" coll --minbytes 4X
 both 'minbytes: 8M is more than maxbytes, 4M' coll -b 8M -e 4M
 both 'stepbytes: stepfactor is given too' coll -i 4K -f 2
-both 'stepbytes: more than 10000 sizes' coll -i 4
+both 'minbytes, maxbytes: more than 10000 rows' coll -i 4
+alone 'one for each size from 1 to 16M, type, operation and root' coll --on sim --machine tpu-v3 --mesh 2x32x32 --collective broadcast -r -1 -b 1 -e 16M
 both "datatype: 'int9' is none of int8, uint8" coll -d int9
 both "algo: 'foo' is no algorithm of allreduce" coll --algo ring,foo
 both "algo: 'ring' is there twice" coll --algo ring,torus2d,ring
