@@ -6,11 +6,12 @@
 #include "bench/run.h"
 #include "kernels/base/cpu.h"
 #include "kernels/base/limits.h"
+#include "runtime/core/file.h"
 #include "runtime/core/places.h"
 #include "runtime/data/checkpoint.h"
 #include "runtime/data/glyphs.h"
 
-enum { TEXT_BYTES = POD_RUN_NOTE_BYTES };
+enum { TEXT_BYTES = POD_RUN_NOTE_BYTES + POD_PATH_BYTES };
 
 /* "cosine; --momentum 0.9 --weight-decay 1e-4": what else the optimizer reads. */
 static void note_hparams(const pod_run *r, char note[TEXT_BYTES])

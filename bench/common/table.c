@@ -405,13 +405,11 @@ const pod_column pod_quantity_columns[POD_QUANTITY_COLUMNS] = {
 void pod_table_quantity(pod_table *t, const char *quantity, const char *unit, const char *note,
                         const char *fmt, ...)
 {
-    char value[160];
     va_list args;
-    va_start(args, fmt);
-    vsnprintf(value, sizeof value, fmt, args);
-    va_end(args);
     pod_table_add(t, "%s", quantity);
-    pod_table_add(t, "%s", value);
+    va_start(args, fmt);
+    append(t, &t->cells, fmt, args);
+    va_end(args);
     pod_table_add(t, "%s", unit);
     pod_table_add(t, "%s", note);
 }
