@@ -131,20 +131,6 @@ static const pod_opt compared[] = {
     POD_OPT_NOISE,        POD_OPT_INPUT_RATE};
 enum { N_COMPARED = sizeof compared / sizeof compared[0] };
 
-static bool is_same(const pod_config *a, const pod_config *b, pod_opt o)
-{
-    int n;
-    switch (pod_options(&n)[o].type) {
-    case POD_OPTION_INT: return pod_config_int(a, o) == pod_config_int(b, o);
-    case POD_OPTION_SIZE: return pod_config_size(a, o) == pod_config_size(b, o);
-    case POD_OPTION_BOOL: return pod_config_bool(a, o) == pod_config_bool(b, o);
-    case POD_OPTION_DOUBLE:
-        return fabs(pod_config_double(a, o) - pod_config_double(b, o)) <=
-               1e-12 * fabs(pod_config_double(b, o));
-    default: return strcmp(pod_config_value(a, o), pod_config_value(b, o)) == 0;
-    }
-}
-
 /* As it was written, but for a bucket that the machine chose. */
 static const char *shown(const pod_config *c, const pod_planned *p, pod_opt o, char size[32])
 {
@@ -160,7 +146,7 @@ static const char *differences(const pod_config *c, const pod_planned *p, const 
     for (int i = 0; i < N_COMPARED && text; i++) {
         const pod_opt o = compared[i];
         char size[32];
-        if (is_same(c, row, o) && o != POD_OPT_BUCKET) continue;
+        if (pod_config_is_same(c, row, o) && o != POD_OPT_BUCKET) continue;
         if (o == POD_OPT_BUCKET && p->setup.bucket_bytes == pod_config_size(row, o)) continue;
         const char *other = *pod_config_value(row, o) ? pod_config_value(row, o) : "none";
         text = pod_arena_text(arena, "%s%s%s %s, not %s", text, *text ? "; " : "",
@@ -176,8 +162,8 @@ static double distance(const pod_config *c, const pod_planned *p, const pod_conf
     if (pod_mesh_parse(pod_config_text(row, POD_OPT_MESH), &mesh) != POD_OK) return INFINITY;
     const double row_cores = pod_mesh_size(&mesh);
     const double row_batch = (double)pod_config_int(row, POD_OPT_BATCH);
-    return 1000 * !is_same(c, row, POD_OPT_MODEL) + 100 * !is_same(c, row, POD_OPT_MACHINE) +
-           2 * fabs(log2(cores / row_cores)) +
+    return 1000 * !pod_config_is_same(c, row, POD_OPT_MODEL) +
+           100 * !pod_config_is_same(c, row, POD_OPT_MACHINE) + 2 * fabs(log2(cores / row_cores)) +
            fabs(log2((batch / cores) / (row_batch / row_cores)));
 }
 
