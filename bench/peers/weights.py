@@ -42,6 +42,7 @@ except ImportError as why:
 SEEN = ("mean", "std", "class_names")  # what a network was trained with, beside its weights
 DTYPES = {"F32": "<f4", "F64": "<f8", "F16": "<f2", "I64": "<i8"}  # BF16 stands apart
 POINTERS = ("latest", "best")
+MAX_ATTRIBUTE_BYTES = 60000
 COUNTER = "num_batches_tracked"  # of PyTorch's batch norm, which minipod lacks
 
 # ---- names and layouts ---------------------------------------------------------------------------
@@ -112,7 +113,10 @@ def read_checkpoint(path):
                 f[group].visititems(
                     lambda name, x, group=group: arrays.__setitem__(f"{group}/{name}", x[()])
                     if isinstance(x, h5py.Dataset) else None)
-        return {name: text_of(x) for name, x in f.attrs.items()}, arrays
+        attributes = {name: text_of(x) for name, x in f.attrs.items()}
+        if "class_names" in f:
+            attributes["class_names"] = text_of(f["class_names"][()])
+        return attributes, arrays
 
 
 def write_manifest(folder, step, names):
@@ -130,10 +134,16 @@ def write_manifest(folder, step, names):
 
 def write_checkpoint(folder, attributes, arrays):
     """A checkpoint of one rank, which others may resume from on any number."""
+    classes = attributes.pop("class_names", [])
     os.makedirs(folder)
     with h5py.File(os.path.join(folder, "shard-0000.h5"), "w") as shard, \
             h5py.File(os.path.join(folder, "index.h5"), "w") as index:
         index.attrs.update({**attributes, "ranks": 1})
+        names = np.array([name.encode() for name in classes])
+        if names.nbytes > MAX_ATTRIBUTE_BYTES:
+            index["class_names"] = names
+        elif len(names) > 0:
+            index.attrs["class_names"] = names
         for name, x in arrays.items():
             index[name] = x
             shard[name] = x.ravel()

@@ -23,7 +23,8 @@
  *                              data set or by --image-size; these and the next lines are missing in
  *                              checkpoints of earlier versions
  *   mean, std                  numbers (channels): with which images were normalized
- *   class_names                strings: by the number of the class
+ *   class_names                strings: by the number of the class; an array, /class_names, where
+ *                              they are too many for an attribute
  *   mesh, ranks                string, integer: who wrote it
  *   settings, picks            strings, by line: `option = value`, `op = kernel or algorithm`
  *   fingerprint                string: of the program, 16 hexadecimal digits

@@ -149,7 +149,7 @@ static pod_status read_set(const pod_h5_file *f, pod_arena *a, pod_dataset_info 
 {
     enum { MAX_CHANNELS = 1 << 16 };
     int64_t n_classes;
-    if (!pod_h5_has(f, "class_names")) return POD_OK; /* of an earlier version */
+    if (!pod_h5_has_texts(f, "class_names")) return POD_OK; /* of an earlier version */
     POD_TRY(pod_h5_get_i64(f, "image_height", &set->height));
     POD_TRY(pod_h5_get_i64(f, "image_width", &set->width));
     POD_TRY(pod_h5_get_i64(f, "image_channels", &set->channels));

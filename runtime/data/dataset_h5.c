@@ -131,7 +131,7 @@ static pod_status read_classes(h5_dataset *d)
     bool is_there;
     int64_t n;
     POD_TRY(pod_h5_find(&d->file, "class_names", &is_there));
-    if (!is_there) return number_classes(d);
+    if (!is_there && !pod_h5_has_array(&d->file, "class_names")) return number_classes(d);
     POD_TRY(
         pod_h5_get_texts(&d->file, "class_names", d->base.arena, &n, &d->base.info.class_names));
     d->base.info.n_classes = (int)n;

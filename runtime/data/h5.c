@@ -18,6 +18,7 @@
 _Static_assert(sizeof(hid_t) == sizeof(pod_h5_id), "ids of HDF5 1.10 and later have 64 bits");
 
 enum { MAX_NAME_BYTES = 256, MAX_TEXTS = 1 << 20, MAX_TEXT_BYTES = 1 << 20 };
+enum { MAX_ATTRIBUTE_BYTES = 60000 }; /* HDF5 writes less than 64 KiB, its own header included */
 
 static pthread_mutex_t the_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -447,6 +448,11 @@ pod_status pod_h5_write_rows(const pod_h5_array *a, pod_dtype t, int64_t first, 
 
 bool pod_h5_has(const pod_h5_file *f, const char *name) { return H5Aexists(f->id, name) > 0; }
 
+bool pod_h5_has_texts(const pod_h5_file *f, const char *name)
+{
+    return pod_h5_has(f, name) || pod_h5_has_array(f, name);
+}
+
 pod_status pod_h5_find(const pod_h5_file *f, const char *name, bool *is_there)
 {
     const htri_t found = H5Aexists(f->id, name);
@@ -538,6 +544,10 @@ pod_status pod_h5_put_texts(const pod_h5_file *f, const char *name, int64_t n,
     size_t bytes;
     char *table = make_table(n, text, &bytes);
     if (!table) return pod_fail(POD_E_NOMEM, "%s: no memory for attribute '%s'", f->path, name);
+    if ((size_t)n * bytes > MAX_ATTRIBUTE_BYTES) {
+        free(table);
+        return pod_h5_put_list(f, name, n, text);
+    }
     hid_t type = text_type(bytes);
     pod_status s = put(f, name, type, type, n, table);
     release(type);
@@ -651,7 +661,7 @@ static pod_status copy_fixed(const attribute *at, pod_arena *a, const char **tex
     return s;
 }
 
-pod_status pod_h5_get_texts(const pod_h5_file *f, const char *name, pod_arena *a, int64_t *n,
+static pod_status get_texts(const pod_h5_file *f, const char *name, pod_arena *a, int64_t *n,
                             const char *const **out)
 {
     attribute at;
@@ -676,7 +686,7 @@ pod_status pod_h5_get_text(const pod_h5_file *f, const char *name, pod_arena *a,
 {
     int64_t n;
     const char *const *text;
-    POD_TRY(pod_h5_get_texts(f, name, a, &n, &text));
+    POD_TRY(get_texts(f, name, a, &n, &text));
     if (n != 1)
         return pod_fail(POD_E_FORMAT, "%s: attribute '%s' holds %" PRId64 " strings, need 1",
                         f->path, name, n);
@@ -748,26 +758,50 @@ static pod_status read_variable(list *l, pod_arena *a, const char **text)
     return s;
 }
 
-pod_status pod_h5_get_list(const pod_h5_file *f, const char *name, int64_t n, pod_arena *a,
+/* `*n` strings, or where it is -1 as many as there are, which it becomes. */
+static pod_status get_list(const pod_h5_file *f, const char *name, pod_arena *a, int64_t *n,
                            const char *const **out)
 {
-    list l = {.n = n, .id = H5Dopen2(f->id, name, H5P_DEFAULT)};
-    const char **text = POD_ARENA_NEW(a, const char *, n + 1);
+    list l = {.id = H5Dopen2(f->id, name, H5P_DEFAULT)};
+    const char **text = NULL;
+    pod_status s = POD_OK;
     if (l.id > 0) l.type = H5Dget_type(l.id);
     if (l.id > 0) l.space = H5Dget_space(l.id);
-    pod_status s = text ? POD_OK : POD_E_NOMEM;
+    if (l.space > 0) l.n = H5Sget_simple_extent_npoints(l.space);
     if (l.type <= 0 || l.space <= 0)
         l.fault = "cannot be opened";
     else if (H5Tget_class(l.type) != H5T_STRING || H5Sget_simple_extent_ndims(l.space) != 1)
         l.fault = "is no list of strings";
-    else if (H5Sget_simple_extent_npoints(l.space) != n)
+    else if (*n >= 0 && l.n != *n)
         l.fault = "has another length than the images";
-    else if (s == POD_OK)
+    else if (*n < 0 && l.n > MAX_TEXTS)
+        l.fault = "is too long";
+    else if (!(text = POD_ARENA_NEW(a, const char *, l.n + 1)))
+        s = POD_E_NOMEM;
+    else
         s = (H5Tis_variable_str(l.type) > 0 ? read_variable : read_fixed)(&l, a, text);
     if (l.fault) s = fail_array(f, name, POD_E_FORMAT, l.fault);
     release(l.space);
     release(l.type);
     release(l.id);
-    if (s == POD_OK) *out = text;
-    return s;
+    POD_TRY(s);
+    *n = l.n;
+    *out = text;
+    return POD_OK;
+}
+
+pod_status pod_h5_get_list(const pod_h5_file *f, const char *name, int64_t n, pod_arena *a,
+                           const char *const **out)
+{
+    return get_list(f, name, a, &n, out);
+}
+
+pod_status pod_h5_get_texts(const pod_h5_file *f, const char *name, pod_arena *a, int64_t *n,
+                            const char *const **out)
+{
+    if (pod_h5_has(f, name) || !pod_h5_has_array(f, name)) return get_texts(f, name, a, n, out);
+    int64_t found = -1;
+    POD_TRY(get_list(f, name, a, &found, out));
+    *n = found;
+    return POD_OK;
 }

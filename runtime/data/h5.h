@@ -112,8 +112,11 @@ POD_MUST pod_status pod_h5_put_i64(const pod_h5_file *f, const char *name, int64
 POD_MUST pod_status pod_h5_put_f64(const pod_h5_file *f, const char *name, int64_t n,
                                    const double value[]);
 POD_MUST pod_status pod_h5_put_text(const pod_h5_file *f, const char *name, const char *text);
+/* As an attribute or, where HDF5 allows none so large, as an array of this name (put_list);
+ * pod_h5_get_texts reads both. */
 POD_MUST pod_status pod_h5_put_texts(const pod_h5_file *f, const char *name, int64_t n,
                                      const char *const text[]);
+bool pod_h5_has_texts(const pod_h5_file *f, const char *name);
 
 /* Another value of a single number that is there. */
 POD_MUST pod_status pod_h5_change_i64(const pod_h5_file *f, const char *name, int64_t value);

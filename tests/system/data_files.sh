@@ -84,6 +84,7 @@ make("unit.h5", (8, 8, 3), lambda x: (x / 255).astype("f4"))
 make("hot.h5", (8, 8, 3), label=lambda y: np.eye(2)[y])
 make("names.h5", (8, 8, 3), label=lambda y: np.array([b"cat", b"dog"])[y])
 make("big.h5", (8, 8, 3), label=lambda y: y.astype(">i8"))
+make("many.h5", (8, 8, 3), label=lambda y: 20000 * y)
 bytes_ = bytearray(open("one.h5", "rb").read())
 bytes_[8] = 9
 open("later.h5", "wb").write(bytes_)
@@ -92,6 +93,12 @@ $python make.py || fail 'cannot prepare h5py files'
 "$minipod" data info bare.h5 >out 2>&1 && grep -q 'name      bare' out && grep -q 'channel   2: mean 0.50000, std 0.50000' out &&
     grep -q 'class     1: 1, 10 train, 4 test' out || fail "four arrays and no attribute: $(cat out)"
 "$minipod" data info big.h5 >out 2>&1 || fail "labels of another byte order: $(cat out)"
+# 20,001 names are more than an attribute holds: a checkpoint has them all the same.
+"$minipod" train --model mlp --data many.h5 --batch 20 --steps 1 --progress off --out many >out 2>&1 &&
+    "$minipod" eval --resume many --predictions many.csv >out 2>&1 &&
+    [ "$(sed 1d many.csv | cut -d, -f2,4 | sort -u | xargs)" = '0,0 20000,20000' ] &&
+    $python -c 'import glob, h5py; f = h5py.File(glob.glob("many/checkpoint/step-*/index.h5")[0]); assert len(f["class_names"]) == 20001' ||
+    fail "a checkpoint of 20,001 classes: $(tail -3 out)"
 says "'/train/images' is packed by the filter lzf (32000)" data info lzf.h5
 says "'/train/images' is 20x3x8x8, which looks like N,C,H,W" data info nchw.h5
 says "has type f32, need u8; its first values run from 0 to 1: (255 \* x)" data info unit.h5
