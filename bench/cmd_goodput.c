@@ -1,5 +1,5 @@
-/* minipod goodput: where the time of runs went: scheduling x runtime x program goodput, every second
- * by category, who was slow, and what would have helped most. */
+/* minipod goodput: where the time of runs went: scheduling x runtime x program goodput, every
+ * second by category, who was slow, and what would have helped most. */
 #include <string.h>
 
 #include "bench/command.h"
@@ -28,7 +28,7 @@ static pod_status check_job(const pod_run_account run[], int n, const pod_run_ac
     return POD_OK;
 }
 
-/* Those that can be read, *n_runs of them. Of several each other is told of and left out. */
+/* Reads those that can be read, *n_runs of them. Of several it reports and skips the others. */
 static pod_status read_runs(const pod_config *c, pod_arena *a, const pod_fleet *fleet, pod_log *log,
                             pod_run_account *run, int *n_runs)
 {
@@ -44,7 +44,7 @@ static pod_status read_runs(const pod_config *c, pod_arena *a, const pod_fleet *
             POD_TRY(check_job(run, *n_runs, r));
             ++*n_runs;
         } else {
-            pod_log_say(log, POD_LOG_ERROR, "%s; left out", pod_error_text());
+            pod_log_say(log, POD_LOG_ERROR, "%s; skipped", pod_error_text());
         }
     }
     return POD_OK;

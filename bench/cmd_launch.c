@@ -92,8 +92,8 @@ static const pod_command_form *find_command(const char *name)
     return NULL;
 }
 
-/* Its options are read here as its ranks will read them: what is wrong is said once, before anything
- * is started. */
+/* Its options are read here as its ranks will read them: what is wrong is said once, before
+ * anything is started. */
 static pod_status read_command(launch *l)
 {
     extern char **environ;
@@ -290,8 +290,8 @@ static int64_t latest_kept(const launch *l, const pod_launch_log *log, pod_arena
     return l->has_begun && log->began ? log->kept : l->kept;
 }
 
-/* What neither mpirun nor the other ranks say of who died: mpirun's exit code may, and so may the log
- * of a rank that --fault killed. */
+/* What neither mpirun nor the other ranks say of who died: mpirun's exit code may, and so may the
+ * log of a rank that --fault killed. */
 static void hear_more(const launch *l, int attempt, pod_arena *arena, pod_launch_outcome *o)
 {
     pod_fault fault[POD_MAX_FAULTS];
@@ -395,7 +395,7 @@ static pod_status say_last(const launch *l, int attempt, const char *tale, bool 
         if (is_failure)
             return pod_fail(POD_E_COMM, "attempt %d: asked to stop, and ended before it could save",
                             attempt);
-        pod_log_say(l->call->log, POD_LOG_INFO, "attempt %d: %s; train's --resume auto goes on",
+        pod_log_say(l->call->log, POD_LOG_INFO, "attempt %d: %s; train --resume auto resumes it",
                     attempt, tale);
         return POD_OK;
     case POD_LAUNCH_UNSTARTED: return l->n_restarts > 0 ? fail_unstarted(POD_E_COMM) : POD_OK;
@@ -409,7 +409,7 @@ static pod_status say_last(const launch *l, int attempt, const char *tale, bool 
         return pod_fail(POD_E_COMM, "attempt %d: %s", attempt, tale);
     return pod_fail(POD_E_COMM,
                     "attempt %d: %s; none of %d restarts without progress is left: when its cause "
-                    "is gone, train's --resume auto goes on",
+                    "is gone, train --resume auto resumes the job",
                     attempt, tale, l->n_restarts);
 }
 
@@ -471,10 +471,10 @@ static pod_status run_attempts(launch *l, int *exit_code)
         POD_TRY(s);
         l->pause_s = next.pause_s;
         if (next.again && !pod_launch_run_pause(l->run, next.pause_s)) {
-            pod_log_say(
-                l->call->log, POD_LOG_INFO,
-                "stopped as it was asked to, before attempt %d; train's --resume auto goes on",
-                attempt + 1);
+            pod_log_say(l->call->log, POD_LOG_INFO,
+                        "stopped as it was asked to, before attempt %d; train --resume auto "
+                        "resumes the job",
+                        attempt + 1);
             *exit_code = POD_EXIT_OK;
             return POD_OK;
         }

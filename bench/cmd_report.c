@@ -3,7 +3,7 @@
 #include "bench/common/run_json.h"
 #include "bench/report.h"
 
-/* Runs that cannot be read are told and left out; the page is of the others. */
+/* Reports and skips runs that cannot be read; the page shows the others. */
 static pod_status report(const pod_config *c, pod_log *log, pod_arena *a, int *exit_code)
 {
     const int n = pod_config_n_args(c);
@@ -19,7 +19,7 @@ static pod_status report(const pod_config *c, pod_log *log, pod_arena *a, int *e
     for (int i = 0; i < n; i++) {
         const pod_status s = pod_report_read(a, pod_config_arg(c, i), &run[n_read]);
         if (s == POD_E_NOMEM || (s != POD_OK && n == 1)) return s;
-        if (s != POD_OK) pod_log_say(log, POD_LOG_ERROR, "%s; left out", pod_error_text());
+        if (s != POD_OK) pod_log_say(log, POD_LOG_ERROR, "%s; skipped", pod_error_text());
         n_read += s == POD_OK;
     }
     if (n_read < n) *exit_code = POD_EXIT_USAGE;

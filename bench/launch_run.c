@@ -179,7 +179,7 @@ static void reap_guard(pod_launch_run *r)
     r->guard = 0;
     pod_launch_warn(r->log,
                     "launch: the process that would end the ranks if this one were killed is gone; "
-                    "the job goes on");
+                    "the job continues");
 }
 
 static void release_guard(pod_launch_run *r)
@@ -273,8 +273,8 @@ static int spawn_with(const pod_launch_run *r, const attempt *a, const int to[2]
     return posix_spawnp(pid, argv[0], files, how, (char *const *)argv, environ);
 }
 
-/* In a group of its own, so that a terminal's Ctrl-C reaches this process alone. to: where its output
- * goes, -1 for this process's, and its errors. */
+/* In a group of its own, so that a terminal's Ctrl-C reaches this process alone. to: where its
+ * output goes, -1 for this process's, and its errors. */
 static int spawn(const pod_launch_run *r, attempt *a, const int to[2])
 {
     posix_spawn_file_actions_t files;
@@ -332,8 +332,7 @@ static void pass_on(pod_launch_run *r, pod_launch_relay *out, pod_launch_relay *
     pod_launch_relay_pass(err);
     if (out->to >= 0 || r->is_alone) return;
     r->is_alone = true;
-    pod_launch_warn(r->log,
-                    "launch: standard output: %s: what is printed is dropped, the job goes on",
+    pod_launch_warn(r->log, "launch: standard output: %s: output is dropped, the job continues",
                     strerror(out->reason));
 }
 

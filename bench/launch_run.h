@@ -5,7 +5,7 @@
  * ends the job hard: SIGTERM to mpirun's group, and some seconds later SIGKILL to all that the
  * attempt started on this host. The same ends a job that hangs, also over the loss of a rank, and
  * one whose launcher is gone: a second process, which sleeps, sees to that. What nobody reads any
- * more (`launch ... | head`) is dropped, and the job goes on. */
+ * more (`launch ... | head`) is dropped, and the job continues. */
 #ifndef MINIPOD_BENCH_LAUNCH_RUN_H
 #define MINIPOD_BENCH_LAUNCH_RUN_H
 

@@ -158,7 +158,7 @@ static pod_status train_all(repeat *t, int n, pod_mlperf_run run[], int *n_done)
         if (pod_launch_run_asked_to_stop(t->process)) {
             t->exit_code = POD_EXIT_FAILED;
             pod_log_say(t->log, POD_LOG_ERROR,
-                        "was asked to stop after %d of %d runs; the same command goes on", i, n);
+                        "was asked to stop after %d of %d runs; the same command resumes", i, n);
             return POD_OK;
         }
         pod_log_say(t->log, POD_LOG_INFO, "run %d of %d: %s%s", i + 1, n, t->folder[i],

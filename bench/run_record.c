@@ -49,7 +49,8 @@ double pod_run_epochs_to_peak(const pod_run *r)
     return t->evals.n ? t->evals.row[t->peak].epochs : unknown;
 }
 
-/* What a reader of the results has to know beside them: the notes of the run's table that say so. */
+/* What a reader of the results has to know beside them: the notes of the run's table that say
+ * so. */
 static void put_cautions(const pod_run *r, pod_json *j)
 {
     char note[POD_RUN_NOTE_BYTES];
@@ -58,7 +59,7 @@ static void put_cautions(const pod_run *r, pod_json *j)
     pod_run_note_cores(r, note);
     if (*note) pod_json_text(j, NULL, note);
     if (*r->failure) pod_json_text(j, NULL, r->failure);
-    if (t->stopped) pod_json_text(j, NULL, "stopped, as somebody asked, before its end");
+    if (t->stopped) pod_json_text(j, NULL, "stopped on request before its end");
     if (t->is_branch) {
         snprintf(note, sizeof note, "times are since the resume at step %" PRId64 ", another job's",
                  t->first_step);

@@ -146,7 +146,7 @@ static void add_outcome(pod_table *t, const pod_run *r)
     note_dropped(r, dropped);
     pod_table_quantity(t, "epochs", "", dropped, "%.2f", pod_run_epochs(r));
     pod_table_quantity(t, "steps", "",
-                       x->stopped      ? "stopped, as somebody asked; --resume goes on"
+                       x->stopped      ? "stopped on request; --resume resumes it"
                        : x->first_step ? "those before the resume included"
                                        : "",
                        "%" PRId64, x->first_step + x->n_steps);

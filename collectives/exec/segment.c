@@ -21,7 +21,7 @@ typedef struct file_name { /* by which others find a file without a name */
 
 static pod_status fail_memory(const char *what, size_t bytes, int reason)
 {
-    return pod_fail(POD_E_NOMEM, "shared memory: %s %.3f GB: %s", what, 1e-9 * (double)bytes,
+    return pod_fail(POD_E_NOMEM, "shared memory: cannot %s %.3f GB: %s", what, 1e-9 * (double)bytes,
                     strerror(reason));
 }
 
@@ -29,11 +29,11 @@ static pod_status make_file(size_t bytes, file_name *name)
 {
     struct stat st;
     const int fd = memfd_create("minipod", MFD_CLOEXEC);
-    if (fd < 0) return fail_memory("no file of", bytes, errno);
+    if (fd < 0) return fail_memory("make a file of", bytes, errno);
     if (ftruncate(fd, (off_t)bytes) != 0 || fstat(fd, &st) != 0) {
         const int reason = errno;
         close(fd);
-        return fail_memory("no file of", bytes, reason);
+        return fail_memory("make a file of", bytes, reason);
     }
     *name = (file_name){.pid = (long)getpid(), .fd = fd, .device = st.st_dev, .inode = st.st_ino};
     return POD_OK;
@@ -47,14 +47,14 @@ static pod_status open_file(const file_name *name, int *fd)
     snprintf(path, sizeof path, "/proc/%ld/fd/%d", name->pid, name->fd);
     *fd = open(path, O_RDWR | O_CLOEXEC);
     if (*fd < 0)
-        return pod_fail(POD_E_NOMEM, "shared memory: %s, of another rank, cannot be opened: %s",
-                        path, strerror(errno));
+        return pod_fail(POD_E_NOMEM, "shared memory: cannot open %s of another rank: %s", path,
+                        strerror(errno));
     if (fstat(*fd, &st) == 0 && st.st_dev == name->device && st.st_ino == name->inode)
         return POD_OK;
     close(*fd);
     return pod_fail(POD_E_NOMEM,
-                    "shared memory: %s is of another program: the ranks of a node do not see each "
-                    "other's processes",
+                    "shared memory: %s belongs to another program: the ranks of a node run in "
+                    "containers that hide their processes from each other; start them in one",
                     path);
 }
 
@@ -71,9 +71,9 @@ static pod_status map_file(pod__segment *s, int rank, int fd)
 {
     const size_t bytes = s->part_bytes * (size_t)s->n_ranks;
     const int failed = reserve(fd, s->part_bytes * (size_t)rank, s->part_bytes);
-    if (failed) return fail_memory("no memory for a part of", s->part_bytes, failed);
+    if (failed) return fail_memory("reserve a part of", s->part_bytes, failed);
     void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (base == MAP_FAILED) return fail_memory("no addresses for", bytes, errno);
+    if (base == MAP_FAILED) return fail_memory("map", bytes, errno);
     s->base = base;
     return POD_OK;
 }
@@ -83,7 +83,7 @@ static pod_status map_alone(pod__segment *s)
 {
     void *base =
         mmap(NULL, s->part_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (base == MAP_FAILED) return fail_memory("no memory for", s->part_bytes, errno);
+    if (base == MAP_FAILED) return fail_memory("reserve", s->part_bytes, errno);
     s->base = base;
     return POD_OK;
 }

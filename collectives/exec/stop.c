@@ -12,24 +12,24 @@ static const int asks[] = {SIGUSR1, SIGUSR2, SIGXCPU, SIGPIPE};
 
 static volatile sig_atomic_t is_asked;
 
-static void say_unread(void)
+static void warn_unread(void)
 {
     static const char text[] =
-        "minipod: standard output: nobody reads it any more: stopping behind this step\n";
+        "minipod: standard output has no reader any more: stopping after this step\n";
     const ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
     (void)n; /* its reader may have gone as well */
 }
 
 static void note_ask(int signal_number)
 {
-    static volatile sig_atomic_t is_said;
+    static volatile sig_atomic_t is_warned;
     const int reason = errno;
     struct pollfd out = {.fd = STDOUT_FILENO};
     const bool is_pipe = signal_number == SIGPIPE;
     if (!is_pipe || (poll(&out, 1, 0) == 1 && (out.revents & POLLERR))) is_asked = 1;
-    if (is_pipe && is_asked && !is_said) {
-        is_said = 1;
-        say_unread();
+    if (is_pipe && is_asked && !is_warned) {
+        is_warned = 1;
+        warn_unread();
     }
     errno = reason;
 }

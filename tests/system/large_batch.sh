@@ -152,7 +152,7 @@ sleep 0.5
 kill "$study"
 wait "$study"
 code=$?
-[ "$code" -eq 143 ] && grep -q '^bench/large_batch: interrupted: the same command goes on$' err && cmp -s s.csv whole.csv ||
+[ "$code" -eq 143 ] && grep -q '^bench/large_batch: interrupted: the same command resumes$' err && cmp -s s.csv whole.csv ||
     fail "told to go: exit $code: $(cat err)"
 ls s.runs/*/checkpoint/step-* >/dev/null || fail "told to go: no checkpoint: $(find s.runs)"
 rm -r s.runs

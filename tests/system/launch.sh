@@ -117,7 +117,7 @@ grep -q 'done in 3 attempts' out || fail "says not that it is done"
 
 launch 1 'start 1 start 0' -n 2 --restarts 2 "${fast[@]}" "${job[@]}"
 calls 3
-says '^minipod launch: attempt 3: .*; none of 2 restarts without progress is left: .* --resume auto goes on$'
+says '^minipod launch: attempt 3: .*; none of 2 restarts without progress is left: .* --resume auto resumes the job$'
 [ "$(wc -l <err)" -eq 3 ] || fail "three attempts, $(wc -l <err) lines"
 launch 2 'start 2 0' "${fast[@]}" "${job[@]}"
 calls 2
@@ -372,12 +372,12 @@ says 'attempt 1: asked to stop, and ended before it could save$'
 
 # ---- who reads what is printed -----------------------------------------------------------------
 
-# Who has read enough goes; the job goes on, and the person is told once.
+# A reader that has enough leaves; the job continues and warns once.
 export PLAN=print
 rm -rf run calls printed
 "$minipod" launch "${fast[@]}" "${job[@]}" 2>err | head -1 >out
 [ "${PIPESTATUS[0]}" -eq 0 ] && [ -e printed ] && [ "$(cat out)" = 1 ] || fail "| head: $(cat err)"
-says '^minipod: warning: launch: standard output: Broken pipe: what is printed is dropped, the job goes on$'
+says '^minipod: warning: launch: standard output: Broken pipe: output is dropped, the job continues$'
 [ "$(wc -l <err)" -eq 1 ] || fail "| head: more than one line: $(cat err)"
 notes '"reason": "ok"'
 rm -rf run calls printed
@@ -430,7 +430,7 @@ notes '"exit_code": 1, '
 begin 'wait 0' "${fast[@]}" "${job[@]}"
 soon test -e waiting
 kill -9 "$(pgrep -P "$pid" minipod)"
-soon grep -q 'is gone; the job goes on' err
+soon grep -q 'is gone; the job continues' err
 kill -TERM "$pid"
 ends 0
 notes '"reason": "stopped"'

@@ -95,7 +95,7 @@ grep -q "<tr><th>ended</th><td>$(date -u +%Y)-" cautions.html || fail "the date 
 "$minipod" "${train[@]}" --out killed --fault kill:rank=0,step=5 >/dev/null 2>&1
 "$minipod" report killed plain absent -o others.html >said 2>&1
 [ $? -eq 2 ] || fail "report of a killed run: exit $?"
-grep -q 'killed: was killed before its end, and has no results; left out$' said && grep -q 'absent/run.json: is not there' said ||
+grep -q 'killed: was killed before its end, and has no results; skipped$' said && grep -q 'absent/run.json: is not there' said ||
     fail "report of a killed run: $(cat said)"
 grep -q '<td>plain\|<th>plain' others.html && ! grep -q '<td>killed\|<th>killed' others.html || fail "report of a killed run: the page"
 

@@ -220,7 +220,7 @@ grep -q '^# minipod' out && mv taken out && is_alone csv || fail "a pipe: $(cat 
 endless=(train --model mlp --data glyphs:8x8x1:60+30 --batch 12 --steps 1000000 --lr 0.001)
 "$minipod" "${endless[@]}" --out unread 2>err | head -n 1 >out
 [ "${PIPESTATUS[0]}" -eq 0 ] && [ -e unread/checkpoint/latest ] || fail "train | head: $(cat err)"
-[ "$(grep -c '^minipod: standard output: nobody reads it any more' err)" -eq 1 ] || fail "train | head: $(cat err)"
+[ "$(grep -c '^minipod: standard output has no reader any more: stopping after this step$' err)" -eq 1 ] || fail "train | head: $(cat err)"
 "${coll[@]}" --csv unread.csv 2>err | head -n 1 >out
 [ "${PIPESTATUS[0]}" -eq 0 ] && [ ! -s err ] && grep -q '^# minipod' unread.csv && ! ls unread.csv?* 2>>err ||
     fail "coll | head: $(cat err)"
