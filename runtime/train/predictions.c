@@ -85,10 +85,11 @@ static int64_t largest(const float *logits, int64_t n)
     return at;
 }
 
-/* Behind a comma, as RFC 4180 has it. */
+/* Writes a comma and the text, as RFC 4180 has it, and in quotes where a reader might take # for a
+ * remark. */
 static void write_text(FILE *to, const char *text)
 {
-    const bool is_quoted = strpbrk(text, ",\"\r\n") != NULL;
+    const bool is_quoted = strpbrk(text, ",\"\r\n#") != NULL;
     fputs(is_quoted ? ",\"" : ",", to);
     for (; *text; text++) {
         if (*text == '"') fputc('"', to);

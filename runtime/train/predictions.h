@@ -3,9 +3,10 @@
  *   index,label,answer,label_name,answer_name,file,logit0,logit1,...
  *   0,1,1,dog,dog,dog/12.jpg,-1.25,0.5,...
  *
- * The column file is there where the data set knows its files. Texts with a comma, a quote or the
- * end of a line in them stand in quotes (RFC 4180). answer is the class of the largest logit, the first of those that are equal; logits are float32
- * and read back to the same bits. Rank 0 writes for all. */
+ * The column file is there where the data set knows its files. Texts with a comma, a quote, a # or
+ * the end of a line in them stand in quotes (RFC 4180). answer is the class of the largest logit,
+ * the first of those that are equal; logits are float32 and read back to the same bits. Rank 0
+ * writes for all. */
 #ifndef MINIPOD_RUNTIME_TRAIN_PREDICTIONS_H
 #define MINIPOD_RUNTIME_TRAIN_PREDICTIONS_H
 
