@@ -42,7 +42,8 @@ typedef struct pod__watch { /* one wait */
 } pod__watch;
 
 void pod__watch_install(void); /* the handler, for what is not ignored; once a process */
-/* SIGTERM, SIGINT or SIGHUP does not end this process when `is_ask` answers true; called in the handler. */
+/* SIGTERM, SIGINT or SIGHUP does not end this process if `is_ask` returns true; the handler calls
+ * it. */
 void pod__watch_ask_before_end(bool (*is_ask)(int signal_number));
 
 /* Between these, what this process waits for; one at a time. */
