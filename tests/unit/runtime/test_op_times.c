@@ -36,7 +36,7 @@ static void bad_lines(void)
         {"", "is not op, type, kernel"},
         {"add f32 ref 1x1 1x1 1 8", "is not op, type, kernel"},
         {"add f32 ref 1x1 1x1 1 8 1 1", "is not op, type, kernel"},
-        {"add f64 ref 1x1 1x1 1 8 1", "there is no type 'f64'"},
+        {"add f128 ref 1x1 1x1 1 8 1", "there is no type 'f128'"},
         {"add f32 ref 1 1x1 1 8 1", "'1' is not columns x width"},
         {"add f32 ref 1x1 1x0 1 8 1", "1x0"},
         {"add f32 ref 1x1 1x9999999999 1 8 1", "is not columns x width"},
