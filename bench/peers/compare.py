@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Training steps of minipod and of PyTorch side by side, on the same cores of the same machine.
 
-The two take turns, round by round, so that what else this host does hits both; each run's value is
-its median step, the table has the median over the rounds. Both train the same network (the counts
-of parameters must be equal) on images of the same size and classes; minipod reads images that it
-made beforehand from a file through its loader, PyTorch has a batch of noise ready in memory. What
-follows -- goes to `minipod train`.
+They take turns, round by round, so that what else this host does hits all; each run's value is its
+median step, the table has the median over the rounds. PyTorch runs as it is and, from release 2 on,
+compiled by torch.compile, with the interpreter that runs this; the ratio is against the faster of the
+two. All train the same network (the counts of parameters must be equal) on images of the same size
+and classes; minipod reads images that it made beforehand from a file through its loader, PyTorch has
+a batch of noise ready in memory. What follows -- goes to `minipod train`.
 
   compare.py --model resnet20 --batch 128                           one core
   compare.py --model resnet50 --batch 16 --steps 4 --rounds 3
@@ -13,8 +14,8 @@ follows -- goes to `minipod train`.
   compare.py --model resnet20 --batch 128 -- --impl blas,gemm
   compare.py --model resnet20 --minipod build/release/bench/minipod --json resnet20.json
 
-Exit 0: measured; 1: a run failed; 2: usage, or what a run says that it cannot do; 77: PyTorch is
-not here.
+Exit 0: measured; 1: a run failed; 2: usage, or what a run says that it cannot do; 77: this interpreter
+has no PyTorch.
 """
 import argparse
 import json
@@ -101,13 +102,14 @@ def run_minipod(args, folder, data):
     return {"parameters": record["parameters"], "step_s": step["median"], "min_s": step["min"]}
 
 
-def run_torch(args, folder):
+def run_torch(args, folder, compiled):
     path = os.path.join(folder, "torch.json")
     record = run([
-        args.python, os.path.join(HERE, "torch_train.py"), "--model", args.model,
+        sys.executable, os.path.join(HERE, "torch_train.py"), "--model", args.model,
         "--batch", str(args.batch), "--shape", args.images, "--classes", str(CLASSES),
         "--precision", args.precision, "--ranks", str(args.ranks), "--steps", str(args.steps),
-        "--warmup-steps", str(args.warmup_steps), "--json", path], args, path)
+        "--warmup-steps", str(args.warmup_steps), "--json", path] +
+        (["--compile"] if compiled else []), args, path)
     if record is None:
         sys.exit(SKIPPED)
     return {"parameters": record["parameters"], "step_s": record["step_s"],
@@ -120,34 +122,44 @@ def print_table(args, rows):
           f"{args.batch}, {args.precision}, {args.ranks} rank(s) on CPUs {args.cpus}, clock wall")
     print(f"# {args.rounds} rounds in turn of {args.steps} steps; step: the median over rounds of "
           "the runs' median steps; best: the fastest step of all")
-    print(f"# {'program':<18}{'step':>10}{'spread':>8}{'best':>10}{'samples':>10}")
-    print(f"# {'':<18}{'(ms)':>10}{'(%)':>8}{'(ms)':>10}{'(1/s)':>10}")
+    print(f"# {'program':<24}{'step':>10}{'spread':>8}{'best':>10}{'samples':>10}")
+    print(f"# {'':<24}{'(ms)':>10}{'(%)':>8}{'(ms)':>10}{'(1/s)':>10}")
     for name, runs in rows:
         steps = [r["step_s"] for r in runs]
         middle = statistics.median(steps)
-        print(f"  {name:<18}{1e3 * middle:>10.2f}{100 * (max(steps) - min(steps)) / middle:>8.1f}"
+        print(f"  {name:<24}{1e3 * middle:>10.2f}{100 * (max(steps) - min(steps)) / middle:>8.1f}"
               f"{1e3 * min(r['min_s'] for r in runs):>10.2f}{args.batch / middle:>10.2f}")
 
 
+def median_step(runs):
+    return statistics.median(r["step_s"] for r in runs)
+
+
 def compare(args, folder):
-    ours, theirs, data = [], [], make_data(args, folder)
+    data = make_data(args, folder)
+    ours, eager, compiled = [], [], []
     for _ in range(args.rounds):
-        theirs.append(run_torch(args, folder))
+        eager.append(run_torch(args, folder, False))
+        peer = eager[-1]["peer"]
+        if int(peer.split()[1].partition(".")[0]) >= 2:
+            compiled.append(run_torch(args, folder, True))
         ours.append(run_minipod(args, folder, data))
-        if ours[-1]["parameters"] != theirs[-1]["parameters"]:
+        if ours[-1]["parameters"] != eager[-1]["parameters"]:
             print(f"not the same network: minipod has {ours[-1]['parameters']} parameters, "
-                  f"PyTorch {theirs[-1]['parameters']}", file=sys.stderr)
+                  f"PyTorch {eager[-1]['parameters']}", file=sys.stderr)
             sys.exit(1)
-    ratios = [t["step_s"] / o["step_s"] for o, t in zip(ours, theirs)]
-    print_table(args, [("minipod", ours), (theirs[0]["peer"], theirs)])
-    print(f"# minipod: {statistics.median(ratios):.2f} x PyTorch (median of the rounds, "
+    rows = [("minipod", ours), (peer, eager)] + ([(f"{peer} compiled", compiled)] if compiled else [])
+    name, best = min(rows[1:], key=lambda row: median_step(row[1]))
+    ratios = [t["step_s"] / o["step_s"] for o, t in zip(ours, best)]
+    print_table(args, rows)
+    print(f"# minipod: {statistics.median(ratios):.2f} x {name} (median of the rounds, "
           f"{min(ratios):.2f} to {max(ratios):.2f})")
     if args.json:
         with open(args.json, "w", encoding="utf-8") as f:
             json.dump({"schema": "minipod.compare", "model": args.model, "batch": args.batch,
                        "precision": args.precision, "ranks": args.ranks, "cpus": args.cpus,
-                       "minipod": ours, "peer": theirs, "ratio": statistics.median(ratios)}, f,
-                      indent=2)
+                       "minipod": ours, "peer": best, "peer_name": name, "eager": eager,
+                       "compiled": compiled, "ratio": statistics.median(ratios)}, f, indent=2)
             f.write("\n")
 
 
@@ -163,7 +175,6 @@ def read_arguments():
     p.add_argument("--steps", type=count, default=10, help="of a run, after --warmup-steps")
     p.add_argument("--warmup-steps", type=int, default=2)
     p.add_argument("--minipod", default=os.path.join(HERE, "../../build/release/bench/minipod"))
-    p.add_argument("--python", default="/usr/bin/python3", help="one that has PyTorch")
     p.add_argument("--json", help="all rounds also in this file")
     p.add_argument("rest", nargs="*", help="behind --: for minipod train")
     args = p.parse_args()

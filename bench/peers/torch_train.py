@@ -394,6 +394,8 @@ def train(model, batches, args):
     """All steps: their times, the accuracies at the ends of epochs, the time to the target."""
     optimizer = make_optimizer(model, args)
     runs = nn.parallel.DistributedDataParallel(model) if args.ranks > 1 else model
+    if args.compile:
+        runs = torch.compile(runs)
     n_steps = args.steps + args.warmup_steps
     if batches.per_epoch and args.epochs:
         n_steps = int(args.epochs * batches.per_epoch)
@@ -429,7 +431,8 @@ def tell(args, model, result):
     times = sorted(result.pop("times"))
     median = times[len(times) // 2]
     record = {
-        "schema": "minipod.peer_run", "peer": f"PyTorch {torch.__version__}", "model": args.model,
+        "schema": "minipod.peer_run", "peer": f"PyTorch {torch.__version__.partition('+')[0]}",
+        "compiled": args.compile, "model": args.model,
         "parameters": sum(w.numel() for w in model.parameters()), "global_batch": args.batch,
         "ranks": args.ranks, "threads_per_rank": torch.get_num_threads(),
         "precision": args.precision, "optimizer": args.optimizer, "steps": len(times),
@@ -485,6 +488,7 @@ def read_arguments():
     p.add_argument("--batch", type=int, default=128, help="samples of one step over all ranks")
     p.add_argument("--ranks", type=int, default=1)
     p.add_argument("--precision", choices=("bf16", "f32"), default="bf16")
+    p.add_argument("--compile", action="store_true", help="torch.compile; warm-up steps take its time")
     p.add_argument("--shape", type=image_shape, help="HxWxC of made images; the model's")
     p.add_argument("--classes", type=int, help="of made images; the model's")
     p.add_argument("--data", help="folder of an IDX data set; none: noise")

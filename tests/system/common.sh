@@ -13,7 +13,7 @@ cd "$work" || exit 1
 export XDG_CONFIG_HOME=$work/config
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OPENBLAS_NUM_THREADS=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl=self,vader # as CMakeLists.txt, POD_MPI_ENVIRONMENT
+export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl=self,vader OMPI_MCA_pml=ob1 OMPI_MCA_osc=^ucx # as CMakeLists.txt, POD_MPI_ENVIRONMENT
 failed=0
 
 fail() {

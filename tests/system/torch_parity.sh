@@ -3,7 +3,9 @@
 # rank and on two; and networks that differ are told apart. Exit 77: PyTorch or h5py is not here.
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
-parity=("/usr/bin/python3" "$2/bench/peers/torch_parity.py" --minipod "$minipod")
+python=python3
+"$python" -c 'import torch, h5py' 2>/dev/null || python=/usr/bin/python3
+parity=("$python" "$2/bench/peers/torch_parity.py" --minipod "$minipod")
 "${parity[@]}" --help >out 2>&1
 case $? in
 0) ;;

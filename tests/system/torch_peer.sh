@@ -4,7 +4,8 @@
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 peers=$2/bench/peers
-python=/usr/bin/python3
+python=python3
+"$python" -c 'import torch' 2>/dev/null || python=/usr/bin/python3 # Debian's, where another stands before it
 "$python" -c 'import torch' 2>/dev/null || {
     echo "SKIPPED: no PyTorch for $python (apt-get install python3-torch)"
     exit 77
