@@ -13,6 +13,8 @@
 #include "runtime/data/glyphs.h"
 #include "runtime/measure/job_file.h"
 
+enum { HEAD_BYTES = 4096 };
+
 /* What commands leave in --out, by their own names, and what stands in the first 4 KiB of each file
  * that one of them wrote. */
 static const struct {
@@ -88,6 +90,70 @@ static pod_status check_suffixes(const pod_config *c, uint32_t command)
     return POD_OK;
 }
 
+/* ---- what is there ---- */
+
+typedef enum content { TEXT, JSON, MARKUP, HDF5, OTHER } content;
+
+static const char *const content_names[] = {"text", "JSON", "a page or a picture", "HDF5",
+                                            "another kind of file"};
+
+/* The others are text. */
+static const struct {
+    uint32_t commands;
+    pod_opt option;
+    content content;
+} contents[] = {{POD_CMD_ALL, POD_OPT_JSON, JSON},
+                {POD_CMD_ALL, POD_OPT_PLOT, MARKUP},
+                {POD_CMD_REPORT, POD_OPT_OUTPUT, MARKUP},
+                {POD_CMD_DATA, POD_OPT_OUTPUT, HDF5}};
+
+static content content_to_come(uint32_t command, int o)
+{
+    for (size_t i = 0; i < sizeof contents / sizeof contents[0]; i++)
+        if (contents[i].commands & command && (int)contents[i].option == o)
+            return contents[i].content;
+    return TEXT;
+}
+
+static content content_of(const char *head, size_t n)
+{
+    static const char hdf5_magic[] = "\211HDF\r\n\032\n";
+    const size_t magic_bytes = sizeof hdf5_magic - 1;
+    size_t at = 0;
+    if (n >= magic_bytes && memcmp(head, hdf5_magic, magic_bytes) == 0) return HDF5;
+    for (size_t i = 0; i < n; i++)
+        if (iscntrl((unsigned char)head[i]) && !isspace((unsigned char)head[i])) return OTHER;
+    while (at < n && isspace((unsigned char)head[at])) at++;
+    const char first = at < n ? head[at] : '\0';
+    return first == '{' || first == '[' ? JSON : first == '<' ? MARKUP : TEXT;
+}
+
+/* The first bytes of a regular file; none where it is not there, empty, or cannot be read, which
+ * opening it tells. */
+static size_t read_head(const char *path, char *head, size_t room)
+{
+    struct stat st;
+    FILE *f = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "r") : NULL;
+    const size_t n = f ? fread(head, 1, room, f) : 0;
+    if (f) fclose(f);
+    return n;
+}
+
+/* A result of the kind that it has is replaced, as compilers do: a file of another is a person's, and
+ * the name a slip. */
+static pod_status spare_other_content(const pod_config *c, uint32_t command, int mine)
+{
+    char head[HEAD_BYTES];
+    const char *path = path_of(c, mine);
+    const size_t n = pod_file_is_stdout(path) ? 0 : read_head(path, head, sizeof head);
+    const content there = content_of(head, n), to_come = content_to_come(command, mine);
+    if (n == 0 || there == to_come) return POD_OK;
+    return pod_fail(POD_E_INVALID,
+                    "%s: '%s' is there and is %s, and %s would replace it: move it away, or take "
+                    "another name",
+                    option_of(mine)->name, path, content_names[there], content_names[to_come]);
+}
+
 /* ---- beside each other ---- */
 
 static pod_status check_apart(const pod_config *c, int mine, int other)
@@ -144,18 +210,13 @@ static pod_status check_beside_host(const pod_config *c, uint32_t command, int m
 
 /* ---- and what is in --out already ---- */
 
-/* Also where it is not there, empty, or no regular file, which opening it tells. */
+/* Also where nothing can be read. */
 static bool has_mark(const char *path, const char *mark)
 {
-    enum { HEAD_BYTES = 4096 };
-    struct stat st;
     char head[HEAD_BYTES + 1];
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) return true;
-    FILE *f = fopen(path, "r");
-    if (!f) return true;
-    head[fread(head, 1, HEAD_BYTES, f)] = '\0';
-    fclose(f);
-    return strstr(head, mark) != NULL;
+    const size_t n = read_head(path, head, HEAD_BYTES);
+    head[n] = '\0';
+    return n == 0 || strstr(head, mark) != NULL;
 }
 
 static pod_status refuse_foreign(const char *path)
@@ -323,7 +384,6 @@ static pod_status check_writable(const pod_config *c, int mine)
     return pod_file_check_result(path);
 }
 
-/* Inputs first: to ask whether a file can be written has its PATH.part made, and go. */
 pod_status pod_result_files_check(const pod_config *c, uint32_t command)
 {
     POD_TRY(pod_result_files_spare_inputs(c, command));
@@ -334,6 +394,7 @@ pod_status pod_result_files_check(const pod_config *c, uint32_t command)
         const char *path = path_of(c, o);
         if (path[0] == '\0') continue;
         POD_TRY(check_beside_out(c, command, o));
+        POD_TRY(spare_other_content(c, command, o));
         POD_TRY(check_writable(c, o));
         for (int other = 0; other < o; other++) POD_TRY(check_apart(c, o, other));
         POD_TRY(check_beside_host(c, command, o));

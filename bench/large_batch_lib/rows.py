@@ -106,11 +106,12 @@ def write_rows(path, rows):
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     writer.writerows([cell(v) for v in row.values()] for row in rows.values())
-    with open(path + ".part", "w", encoding="utf-8") as f:
+    part = path + ".minipod-part"
+    with open(part, "w", encoding="utf-8") as f:
         f.write(out.getvalue())
         f.flush()
         os.fsync(f.fileno())
-    os.replace(path + ".part", path)
+    os.replace(part, path)
 
 
 def add_row(path, key, row):

@@ -94,9 +94,8 @@ const char *pod_part_reason(int error)
     return error == EBUSY ? "another process is writing it" : strerror(error);
 }
 
-static FILE *open_stream(const char *name, int flags)
+static FILE *open_stream(int fd)
 {
-    const int fd = open_alone(name, flags);
     FILE *stream = fd < 0 ? NULL : fdopen(fd, "r+");
     if (stream || fd < 0) return stream;
     const int reason = errno;
@@ -117,7 +116,7 @@ static bool is_locked(const char *name)
 
 bool pod_file_is_taken(const char *path)
 {
-    char *part = join(path, ".part");
+    char *part = join(path, POD_FILE_PART);
     const bool taken = is_locked(path) || (part && is_locked(part));
     free(part);
     return taken;
@@ -147,7 +146,7 @@ static pod_status open_part(const char *path, const char *ending, pod_file **out
         release(f);
         return pod_fail(POD_E_NOMEM, "%s: out of memory", path);
     }
-    f->stream = open_stream(f->part, O_CREAT);
+    f->stream = open_stream(pod_part_open(f->part));
     if (!f->stream) {
         pod_status s = cannot_write(POD_E_IO, path);
         release(f);
@@ -175,7 +174,7 @@ pod_status pod_file_cut(pod_file *f, int64_t bytes)
 pod_status pod_file_open(const char *path, pod_file **out)
 {
     pod_file *f;
-    POD_TRY(open_part(path, ".part", &f));
+    POD_TRY(open_part(path, POD_FILE_PART, &f));
     f->is_whole_or_none = true;
     const pod_status s = pod_file_cut(f, 0);
     if (s == POD_OK)
@@ -207,7 +206,7 @@ static void sync_directory_of(const char *path)
     close(fd);
 }
 
-/* Renamed under the lock, so that nobody begins PATH.part anew in between. 0, or errno; -1 where
+/* Renamed under the lock, so that nobody begins the part anew in between. 0, or errno; -1 where
  * the stream keeps no reason. */
 static int finish(pod_file *f)
 {
@@ -348,17 +347,9 @@ bool pod_file_is_same(const char *path, const char *other)
 
 bool pod_file_is_over(const char *path, const char *read)
 {
-    static const char *const endings[] = {"", ".part"};
     struct stat in, at;
-    if (strcmp(path, "-") == 0 || stat(read, &in) != 0 || !S_ISREG(in.st_mode)) return false;
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        char name[MAX_PATH_BYTES];
-        const int n = snprintf(name, sizeof name, "%s%s", path, endings[i]);
-        if (n > 0 && (size_t)n < sizeof name && stat(name, &at) == 0 && at.st_dev == in.st_dev &&
-            at.st_ino == in.st_ino)
-            return true;
-    }
-    return false;
+    return strcmp(path, "-") != 0 && stat(read, &in) == 0 && S_ISREG(in.st_mode) &&
+           stat(path, &at) == 0 && at.st_dev == in.st_dev && at.st_ino == in.st_ino;
 }
 
 /* Other than a file that can be replaced. */

@@ -1,7 +1,8 @@
 /* Files that are whole or not there, and files of lines that grow.
  *
- * The former are written aside, as PATH.part, then synced and renamed: a killed run leaves no half
- * file under a final name. The latter stand under their own name from their first line on, each of
+ * The former are written aside, as PATH.minipod-part, then synced and renamed: a killed run leaves
+ * no half file under a final name. Nobody else gives that ending, so that what goes by PATH.part
+ * (a browser's download) stays. The latter stand under their own name from their first line on, each of
  * which is one write. Errors are E_IO, of what could be opened and was not written in
  * full E_WRITE, and name the path and the system's reason. */
 #ifndef MINIPOD_RUNTIME_CORE_FILE_H
@@ -17,7 +18,9 @@
 
 typedef struct pod_file pod_file;
 
-/* Opens PATH.part for writing; the directory must exist. What stands at PATH may only be a regular
+#define POD_FILE_PART ".minipod-part"
+
+/* Opens PATH.minipod-part for writing; the directory must exist. What stands at PATH may only be a regular
  * file: a device or a link would be replaced by one. E_IO while it is open anywhere else; that ends
  * when it is closed, or when its process ends, however that happens. */
 POD_MUST pod_status pod_file_open(const char *path, pod_file **out);
@@ -37,19 +40,18 @@ POD_MUST pod_status pod_file_write_result(const char *path, const void *data, si
 bool pod_file_is_stdout(const char *path);
 /* Whether what is written to the one overwrites the other, also where neither is there yet. */
 bool pod_file_is_same(const char *path, const char *other);
-/* Whether what is written to `path` replaces the regular file `read`, whatever it is called there;
- * as PATH.part, too. */
+/* Whether what is written to `path` replaces the regular file `read`, whatever it is called there. */
 bool pod_file_is_over(const char *path, const char *read);
 
 FILE *pod_file_stream(pod_file *f); /* borrowed until close; its errors are found by close */
-/* Syncs and renames to PATH. On failure PATH is untouched, and PATH.part goes away; a file that was
+/* Syncs and renames to PATH. On failure PATH is untouched, and PATH.minipod-part goes away; a file that was
  * held stays as it is. Releases f either way. */
 POD_MUST pod_status pod_file_close(pod_file *f);
-/* Removes PATH.part, or the file that was held if nothing is in it, and releases f; NULL is
+/* Removes PATH.minipod-part, or the file that was held if nothing is in it, and releases f; NULL is
  * allowed. */
 void pod_file_abandon(pod_file *f);
 
-/* ---- one writer at a time, for who writes PATH.part by other means ---- */
+/* ---- one writer at a time, for who writes PATH.minipod-part by other means ---- */
 
 /* Opens the file, made where there is none, for reading and writing, and locks it until the
  * descriptor is closed or the process ends. What stands in it stays. Answers -1 with errno, which

@@ -20,7 +20,7 @@ struct pod_dataset_writer {
     pod_arena *arena;
     const pod_dataset_info *info;
     const char *path, *part;
-    pod_file *aside; /* holds the name PATH.part; HDF5 writes into the same file */
+    pod_file *aside; /* holds the name `part`; HDF5 writes into the same file */
     pod_h5_file file;
     pod_h5_array images[POD_N_SPLITS], labels[POD_N_SPLITS];
     int64_t n_wanted[POD_N_SPLITS], n_written[POD_N_SPLITS];
@@ -103,7 +103,7 @@ static pod_status writer_init(pod_dataset_writer *w, const char *path)
 {
     memcpy(w->n_wanted, w->info->n_samples, sizeof w->n_wanted);
     w->path = pod_arena_text(w->arena, "%s", path);
-    w->part = pod_arena_text(w->arena, "%s.part", path);
+    w->part = pod_arena_text(w->arena, "%s" POD_FILE_PART, path);
     if (!w->path || !w->part) return POD_E_NOMEM;
     POD_TRY(pod_file_open(path, &w->aside));
     POD_TRY(pod__channel_stats_init(&w->stats, w->arena, w->info->channels));

@@ -136,7 +136,7 @@ pod_status pod_disk_write(pod_disk *d, const char *path, const void *data, size_
                           bool lasting)
 {
     char part[POD_DISK_PATH_BYTES];
-    POD_TRY(pod_disk_path(part, "%s.part", path));
+    POD_TRY(pod_disk_path(part, "%s" POD_FILE_PART, path));
     const int fd = open_new(d, part);
     if (fd < 0) return refused(part, "be made");
     const pod_status s = write_open(d, fd, part, path, data, bytes, lasting);

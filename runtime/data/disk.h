@@ -27,7 +27,7 @@ typedef struct pod_disk {
     bool is_full; /* it has refused */
 } pod_disk;
 
-/* Writes PATH.part, locked (core/file.h), and renames it: PATH is whole or as it was. `lasting`: its bytes are synced
+/* Writes PATH.minipod-part, locked (core/file.h), and renames it: PATH is whole or as it was. `lasting`: its bytes are synced
  * before; its name is by pod_disk_sync of the folder. What was begun is removed on failure. */
 POD_MUST pod_status pod_disk_write(pod_disk *d, const char *path, const void *data, size_t bytes,
                                    bool lasting);

@@ -239,12 +239,12 @@ static void release(pod_goodput_live *v)
 static pod_status set_up(pod_goodput_live *v, const pod_goodput_live_plan *plan,
                          const pod_job_log *l)
 {
-    const size_t room = strlen(plan->path) + sizeof ".part";
+    const size_t room = strlen(plan->path) + sizeof POD_FILE_PART;
     v->plan = *plan;
     v->part_path = malloc(room);
     v->stream = fmemopen(v->file, sizeof v->file, "w");
     if (!v->part_path || !v->stream) return pod_fail(POD_E_NOMEM, "%s: out of memory", plan->path);
-    snprintf(v->part_path, room, "%s.part", plan->path);
+    snprintf(v->part_path, room, "%s" POD_FILE_PART, plan->path);
     setvbuf(v->stream, v->stream_buffer, _IOFBF, sizeof v->stream_buffer);
     v->newest = l->begun / second;
     v->n_seen = l->n_steps;

@@ -208,7 +208,7 @@ static void test_records_stay(void)
     POD_CHECK(r.status == POD_E_IO && strstr(r.error, "steps.csv"), "%s: %s",
               pod_status_name(r.status), r.error);
     POD_CHECK(stat(r.mllog_path, &after) == 0 && after.st_ino == before.st_ino &&
-                  after.st_size == before.st_size && !there(&r, "mllog.txt.part"),
+                  after.st_size == before.st_size && !there(&r, "mllog.txt" POD_FILE_PART),
               "the log is another");
     pod_test_run_end(&r);
 }

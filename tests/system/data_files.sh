@@ -20,20 +20,20 @@ make=(data make glyphs:32x32x3:2000+50 -o one.h5)
 busy='one.h5: cannot write: another process is writing it$'
 "$minipod" "${make[@]}" --quiet >first 2>&1 &
 writer=$!
-until [ -s one.h5.part ] || ! kill -0 $writer; do sleep 0.02; done
+until [ -s one.h5.minipod-part ] || ! kill -0 $writer; do sleep 0.02; done
 kill -STOP $writer # it cannot end before it is asked
 says "$busy" "${make[@]}"
 says "$busy" simulate --mesh 2x2x2 --model mlp --batch 64 --csv one.h5
 kill -CONT $writer
 wait $writer || fail "the first of two writers: $(cat first)"
-[ ! -e one.h5.part ] && "$minipod" data info one.h5 >out 2>&1 || fail "two writers: $(ls) $(cat out)"
+[ ! -e one.h5.minipod-part ] && "$minipod" data info one.h5 >out 2>&1 || fail "two writers: $(ls) $(cat out)"
 rm one.h5
 "$minipod" "${make[@]}" --quiet >first 2>&1 &
 writer=$!
-until [ -s one.h5.part ] || ! kill -0 $writer; do sleep 0.02; done
+until [ -s one.h5.minipod-part ] || ! kill -0 $writer; do sleep 0.02; done
 kill -KILL $writer
 wait $writer 2>/dev/null
-"$minipod" data make glyphs:8x8x1:60+30 -o one.h5 >out 2>&1 && [ ! -e one.h5.part ] ||
+"$minipod" data make glyphs:8x8x1:60+30 -o one.h5 >out 2>&1 && [ ! -e one.h5.minipod-part ] ||
     fail "after a writer was killed: $(cat out)"
 
 # ---- what is no data set ----

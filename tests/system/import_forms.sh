@@ -22,7 +22,7 @@ refused() {
     code=$?
     [ "$code" -eq 2 ] || fail "$*: exit $code, want 2: $(cat err)"
     [ "$(wc -l <err)" -eq 1 ] && grep -q -e "$pattern" err || fail "$*: want '$pattern': $(cat err)"
-    [ ! -e x.h5 ] && [ ! -e x.h5.part ] || fail "$*: left a file"
+    [ ! -e x.h5 ] && [ ! -e x.h5.minipod-part ] || fail "$*: left a file"
 }
 
 # ---- list ------------------------------------------------------------------------------------
@@ -67,7 +67,7 @@ refused 'line 1 has 1 fields joined by commas, want file,label or' "${list[@]}"
 refused 'line 1 has 0 fields' "${list[@]}"
 rows "${plain[@]}"
 refused "output: 'set/labels.csv' is the file that the command reads" "${list[@]}" -o set/labels.csv
-refused 'pictures/2.jpg: is a file that the import reads' "${list[@]}" -o set/pictures/2.jpg
+refused "output: 'set/pictures/2.jpg' is there and is another kind of file" "${list[@]}" -o set/pictures/2.jpg
 [ -s set/labels.csv ] && [ -s set/pictures/2.jpg ] || fail 'an import destroyed what it reads'
 refused 'import list needs --image-size' list set/labels.csv
 

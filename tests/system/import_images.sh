@@ -15,7 +15,7 @@ refused() {
     code=$?
     [ "$code" -eq 2 ] || fail "$*: exit $code, want 2: $(cat err)"
     [ "$(wc -l <err)" -eq 1 ] && grep -q -e "$pattern" err || fail "$*: want '$pattern': $(cat err)"
-    [ ! -s out ] && [ ! -e x.h5 ] && [ ! -e x.h5.part ] || fail "$*: left something: $(cat out)"
+    [ ! -s out ] && [ ! -e x.h5 ] && [ ! -e x.h5.minipod-part ] || fail "$*: left something: $(cat out)"
 }
 # taken N PATTERN FOLDER [OPTION...]: N images, exit 0, and a line that matches
 taken() {
@@ -125,25 +125,28 @@ taken 10 'class  *0: one, 4 train, 1 test' named --split-by class
 mkdir -p lone && cp -r named/one lone
 taken 5 "warning: lone: all images are of one class, 'one': there is nothing to tell apart" lone
 
-# The output is not among the images.
-"$minipod" data import images good -o good/cat/2.jpg --image-size 24 >out 2>err
-[ $? -eq 2 ] && grep -q 'good/cat/2.jpg: lies in good, the folder that is imported' err &&
-    [ "$(stat -c %s good/cat/2.jpg)" -lt 9999 ] || fail "an output among images: $(cat err)"
+# The output is not among the images, and is none.
+"$minipod" data import images good -o good/cat/new.h5 --image-size 24 >out 2>err
+[ $? -eq 2 ] && grep -q 'good/cat/new.h5: lies in good, the folder that is imported' err && [ ! -e good/cat/new.h5 ] ||
+    fail "an output among images: $(cat err)"
+"$minipod" data import images good -o named/one/one2.jpg --image-size 24 >out 2>err
+[ $? -eq 2 ] && grep -q "'named/one/one2.jpg' is there and is another kind of file, and HDF5 would replace it" err &&
+    [ "$(stat -c %s named/one/one2.jpg)" -lt 9999 ] || fail "an image as output: $(cat err)"
 
 # Ended on the way, it leaves the older file and nothing else.
 mkdir -p many/0 && image many/0/big.jpg 3000x3000 rgb
 for i in $(seq 1 19); do ln many/0/big.jpg many/0/"$i".jpg; done
 for i in $(seq 1 99); do cp -rl many/0 many/"$i"; done
 for name in INT TERM; do
-    echo older >ended.h5
+    cp first.h5 ended.h5
     env --default-signal=INT -u OPENBLAS_NUM_THREADS "$minipod" data import images many -o ended.h5 --image-size 24 >out 2>err &
-    for _ in $(seq 1 500); do [ -s ended.h5.part ] && break || sleep 0.01; done
-    [ -e ended.h5.part ] || fail "$name: no import to end: $(cat err)"
+    for _ in $(seq 1 500); do [ -s ended.h5.minipod-part ] && break || sleep 0.01; done
+    [ -e ended.h5.minipod-part ] || fail "$name: no import to end: $(cat err)"
     kill -s $name $!
     wait $!
     code=$?
     [ "$code" -eq $((128 + $(kill -l $name))) ] || fail "ended by $name: exit $code"
-    [ ! -e ended.h5.part ] && [ "$(cat ended.h5)" = older ] || fail "ended by $name: left $(ls ended*)"
+    [ ! -e ended.h5.minipod-part ] && cmp -s first.h5 ended.h5 || fail "ended by $name: left $(ls ended*)"
 done
 rm -rf many
 

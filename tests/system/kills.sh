@@ -114,7 +114,7 @@ recorded() {
     for key in seed run_start run_stop; do
         [ "$(grep -c "\"key\": \"$key\"" "$1/mllog.txt")" -eq 1 ] || { echo "mllog.txt: not one $key"; return 1; }
     done
-    [ -z "$(find "$1" -name '*.part')" ] || { echo "left: $(find "$1" -name '*.part')"; return 1; }
+    [ -z "$(find "$1" -name '*part')" ] || { echo "left: $(find "$1" -name '*part')"; return 1; }
 }
 
 # same DIR RANKS WHAT: it ended as the undisturbed run did

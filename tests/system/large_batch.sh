@@ -24,7 +24,7 @@ refused() {
     [ "$code" -eq 2 ] || fail "$*: exit $code, want 2: $(cat err)"
     [ "$(wc -l <err)" -eq 1 ] && grep -q -e "^bench/large_batch: .*$pattern" err ||
         fail "$*: want '$pattern': $(cat err)"
-    [ ! -e s.csv.part ] || fail "$*: s.csv.part stays"
+    [ ! -e s.csv.minipod-part ] || fail "$*: s.csv.minipod-part stays"
     [ ! -e s.runs ] && ! grep -q 'to do' out || fail "$*: something was run: $(cat out)"
 }
 rows() { [ "$(($(wc -l <s.csv) - 1))" -eq "$1" ] || fail "want $1 rows: $(cat s.csv)"; }

@@ -15,7 +15,7 @@ json_value() { grep -o "\"$2\": [^,]*" "$1" | head -n 1 | sed 's/^[^:]*: //'; }
 # records NAME: what a failed run left in NAME/
 records() {
     local n_rows n_done
-    [ "$(find "$1" -name '*.part')" = "" ] || fail "$1: $(find "$1" -name '*.part') is left"
+    [ "$(find "$1" -name '*part')" = "" ] || fail "$1: $(find "$1" -name '*part') is left"
     "$mllog_check" "$1/mllog.txt" || fail "$1: the log does not pass"
     tail -n 1 "$1/mllog.txt" | grep -q '"run_stop".*"status": "aborted"' ||
         fail "$1: the log ends with $(tail -n 1 "$1/mllog.txt")"

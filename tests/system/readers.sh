@@ -45,7 +45,7 @@ cmp -s straight/run.json run.json || fail "--json differs from run.json"
 for name in straight resumed going_on; do
     "$mllog_check" $name/mllog.txt || fail "$name: the log does not pass"
 done
-find . -name '*.part' | grep . && fail "files are left half"
+find . -name '*part' | grep . && fail "files are left half"
 
 # ---- the accuracy again ----------------------------------------------------------------------
 

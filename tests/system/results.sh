@@ -24,7 +24,7 @@ results() {
         is_alone "$form" || fail "$* --$form $to: standard output: $(cat out)"
         [ -s err ] || fail "$* --$form $to: no table on standard error"
     done
-    [ ! -e ./- ] && [ ! -e ./-.part ] || fail "$* --$form: a file called -"
+    [ ! -e ./- ] && [ ! -e ./-.minipod-part ] || fail "$* --$form: a file called -"
 }
 
 on_ranks 2 "${train[@]}" --mesh 2x1 --out run >out 2>err || fail "train: $(cat err)"
@@ -73,17 +73,42 @@ refuses "json: 'x' is the file, which predictions takes" "${eval[@]}" --predicti
 # The machine file, too; its measuring takes minutes.
 for to in - /dev/stdout; do
     timeout 2 "$minipod" calibrate -o $to >out 2>err
-    [ ! -s out ] && grep -q '^measuring one core of ' err && [ ! -e ./- ] && [ ! -e ./-.part ] ||
+    [ ! -s out ] && grep -q '^measuring one core of ' err && [ ! -e ./- ] && [ ! -e ./-.minipod-part ] ||
         fail "calibrate -o $to: $(cat out err; ls ./-*)"
 done
 refuses "csv: '-' is standard output, which output takes" calibrate -o - --csv -
+
+# A file of another kind than the result stays; one of its kind, or an empty one, is replaced; FILE.part is
+# somebody else's.
+"$minipod" data make glyphs:8x8x1:60+30 -o kind.h5 >out 2>&1 || fail "a data set: $(cat out)"
+echo '{"mine": 1}' >kind.json
+echo '<svg/>' >kind.svg
+echo mine >kind.csv
+head -c 99 /dev/urandom >kind.jpg && printf '\0' >>kind.jpg
+sums=$(cksum kind.*)
+elsewhere='replace it: move it away, or take another name'
+refuses "csv: 'kind.h5' is there and is HDF5, and text would $elsewhere" "${simulate[@]:1}" --csv kind.h5
+refuses "csv: 'kind.json' is there and is JSON, and text would $elsewhere" "${simulate[@]:1}" --csv kind.json
+refuses "json: 'kind.csv' is there and is text, and JSON would $elsewhere" "${simulate[@]:1}" --json kind.csv
+refuses "json: 'kind.jpg' is there and is another kind of file, and JSON would $elsewhere" "${simulate[@]:1}" --json kind.jpg
+echo mine >kind
+refuses "plot: 'kind' is there and is text, and a page or a picture would $elsewhere" goodput run --plot kind
+rm kind
+refuses "output: 'kind.svg' is there and is a page or a picture, and HDF5 would $elsewhere" data make glyphs:8x8x1:60+30 -o kind.svg
+refuses "output: 'kind.h5' is there and is HDF5, and text would $elsewhere" calibrate -o kind.h5
+[ "$(cksum kind.*)" = "$sums" ] || fail "a file of another kind changes"
+for file in kind.csv kind.json kind.h5; do echo mine >$file.part; done
+: >kind.json
+"${simulate[@]}" --csv kind.csv --json kind.json >out 2>err && grep -q '^# minipod' kind.csv && [ -s kind.json ] &&
+    "$minipod" data make glyphs:8x8x1:60+30 -o kind.h5 >out 2>err || fail "a result of its kind is not replaced: $(cat err)"
+for file in kind.csv kind.json kind.h5; do [ "$(cat $file.part)" = mine ] || fail "$file.part is gone"; done
 
 # No result goes over what the command reads, by whatever name.
 "$minipod" data make glyphs:8x8x1:60+30 -o own.h5 >out 2>&1 || fail "a data set: $(cat out)"
 of_file=(train --model mlp --data own.h5 --batch 12 --steps 3)
 "$minipod" "${of_file[@]}" --out of-file >out 2>err || fail "train: $(cat err)"
 ln -s own.h5 by-link
-ln own.h5 other.part
+ln own.h5 other
 echo 'model = mlp' >c1.conf
 echo 'batch = 12' >c2.conf
 "$minipod" explain machine --machine tpu-v3 >pod.conf || fail "a machine file"
@@ -109,7 +134,7 @@ for form in csv json; do
         "${of_file[@]}" --$form "$XDG_CONFIG_HOME/minipod/host.conf"
 done
 refuses "predictions: 'own.h5' is the file that data reads" eval --resume of-file --data own.h5 --predictions own.h5
-refuses "predictions: 'own.h5' is the file that data reads" eval --resume of-file --predictions own.h5
+refuses "predictions: 'own.h5' is there and is HDF5, and text would $elsewhere" eval --resume of-file --predictions own.h5
 refuses "json: 'own.h5' is the file that the command reads" data info own.h5 --json own.h5
 refuses "json: 'made.h5' is the file, which output takes" data make glyphs:8x8x1:60+30 -o made.h5 --json made.h5
 refuses "autotune: 'rules.conf' is the file that algo reads" "${coll[@]:1}" --algo @rules.conf --autotune rules.conf
@@ -192,8 +217,8 @@ for file in pod/*; do # all that it leaves is known, too
 done
 "$minipod" "${of_file[@]}" --out of-file --json of-file/mine.json >out 2>err || fail "beside: $(cat err)"
 # What is made has no file, whatever else has that name.
-echo old >glyphs
-"$minipod" train --model mlp --batch 256 --steps 1 --json glyphs --csv /dev/null >out 2>err && [ "$(head -c 1 glyphs)" = '{' ] ||
+echo '{}' >glyphs
+"$minipod" train --model mlp --batch 256 --steps 1 --json glyphs --csv /dev/null >out 2>err && [ "$(wc -c <glyphs)" -gt 9 ] ||
     fail "a file called glyphs: $(cat err)"
 
 # What a run takes of memory is what explain says of it: pixels of a file, which the cache may take, included.
@@ -292,8 +317,8 @@ no_set() {
         exec "$minipod" data make "glyphs:$3" -o set.h5
     ) 2>&1 >out | cat >err
     code=${PIPESTATUS[0]}
-    [ "$code" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "^minipod data: set.h5.part: $2 (File too large)\$" err &&
-        [ ! -e set.h5 ] && [ ! -e set.h5.part ] || fail "no room for a data set: exit $code: $(cat err)"
+    [ "$code" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "^minipod data: set.h5.minipod-part: $2 (File too large)\$" err &&
+        [ ! -e set.h5 ] && [ ! -e set.h5.minipod-part ] || fail "no room for a data set: exit $code: $(cat err)"
 }
 no_set 256 "dataset '/train/images': rows [0-9]* to [0-9]* cannot be written" 32x32x3:4000+100
 no_set 40 'cannot be written' 16x16x1:300+40
@@ -311,7 +336,7 @@ no_room() {
     )
     [ "$(cat code)" -eq 1 ] && grep -q "^minipod $1: folder/$file: cannot write: " err ||
         fail "no room for $file: exit $(cat code): $(cat err)"
-    for left in "folder/$file" folder/*.part; do
+    for left in "folder/$file" folder/*.minipod-part; do
         [ ! -e "$left" ] || fail "no room for $file: $left is left"
     done
 }

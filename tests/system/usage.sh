@@ -82,7 +82,7 @@ for output in - /dev/stdout; do
     expect 2 'output: HDF5 cannot go to standard output' data make glyphs:8x8x1:10+10 -o $output
 done
 [ ! -e - ] || { echo "a file called -"; failed=1; }
-[ ! -e y.h5 ] && [ ! -e y.h5.part ] || { echo "a failed command left y.h5"; failed=1; }
+[ ! -e y.h5 ] && [ ! -e y.h5.minipod-part ] || { echo "a failed command left y.h5"; failed=1; }
 
 expect 2 'say what to explain: model program' explain
 expect 2 "'modle' cannot be explained; these can: model program" explain modle

@@ -43,7 +43,7 @@ static void check_text(const char *path, const char *want)
 
 static void written_whole(void)
 {
-    const char *path = at("whole.txt"), *part = at("whole.txt.part");
+    const char *path = at("whole.txt"), *part = at("whole.txt" POD_FILE_PART);
     POD_CHECK_OK(pod_file_write_atomic(path, "old", 3));
     pod_file *f;
     POD_CHECK_OK(pod_file_open(path, &f));
@@ -109,17 +109,17 @@ static void unwritable(void)
     CU_ASSERT_EQUAL(symlink("/dev/full", at("link")), 0);
     POD_CHECK_FAILS(pod_file_check(at("link")), POD_E_IO, "it is a symbolic link");
     POD_CHECK_OK(pod_file_check(at("could be")));
-    CU_ASSERT_FALSE(exists(at("could be")) || exists(at("could be.part")));
+    CU_ASSERT_FALSE(exists(at("could be")) || exists(at("could be" POD_FILE_PART)));
     if (access("/dev/full", W_OK) != 0) {
         pod_test_skip("a full disk", "no /dev/full");
         return;
     }
-    /* The .part file is a link to a device that is always full. */
+    /* The half file is a link to a device that is always full. */
     const char *path = at("full.txt");
-    CU_ASSERT_EQUAL(symlink("/dev/full", at("full.txt.part")), 0);
+    CU_ASSERT_EQUAL(symlink("/dev/full", at("full.txt" POD_FILE_PART)), 0);
     POD_CHECK_FAILS(pod_file_write_atomic(path, "x", 1), POD_E_WRITE, "full.txt: cannot write");
     CU_ASSERT_FALSE(exists(path));
-    CU_ASSERT_FALSE(exists(at("full.txt.part")));
+    CU_ASSERT_FALSE(exists(at("full.txt" POD_FILE_PART)));
 }
 
 /* A pipe and a device are written as they are; a file is whole or not there. */
@@ -152,8 +152,6 @@ static void results(void)
     char linked[700];
     snprintf(linked, sizeof linked, "%s", at("to a file"));
     CU_ASSERT_TRUE(pod_file_is_over(dotted, linked) && pod_file_is_over(linked, table));
-    CU_ASSERT_EQUAL(link(table, at("next.part")), 0);
-    CU_ASSERT_TRUE(pod_file_is_over(at("next"), table));
     CU_ASSERT_FALSE(pod_file_is_over(table, "/dev/null") || pod_file_is_over("-", table) ||
                     pod_file_is_over("/dev/null", "/dev/null") ||
                     pod_file_is_over("absent", table));
@@ -362,7 +360,7 @@ static void one_writer(void)
     POD_CHECK_OK(pod_file_open(at("shared"), &f));
     fputs("first\n", pod_file_stream(f));
     fflush(pod_file_stream(f));
-    close(open(at("shared.part"), O_WRONLY)); /* as HDF5 does */
+    close(open(at("shared" POD_FILE_PART), O_WRONLY)); /* as HDF5 does */
     pid_t other = fork();
     if (other == 0) {
         fclose(pod_file_stream(f)); /* the open file of both */
@@ -396,7 +394,7 @@ static void killed_writer(void)
     CU_ASSERT_TRUE(is_refused(at("killed")));
     kill(writer, SIGKILL);
     waitpid(writer, NULL, 0);
-    CU_ASSERT_TRUE(exists(at("killed.part")) && !pod_file_is_taken(at("killed")));
+    CU_ASSERT_TRUE(exists(at("killed" POD_FILE_PART)) && !pod_file_is_taken(at("killed")));
     POD_CHECK_OK(pod_file_write_atomic(at("killed"), "second", 6));
     check_text(at("killed"), "second");
     close(begun[0]);
@@ -408,7 +406,7 @@ static void name_taken_away(void)
 {
     pod_file *f, *g;
     POD_CHECK_OK(pod_file_open(at("moved"), &f));
-    CU_ASSERT_EQUAL(unlink(at("moved.part")), 0);
+    CU_ASSERT_EQUAL(unlink(at("moved" POD_FILE_PART)), 0);
     POD_CHECK_OK(pod_file_open(at("moved"), &g));
     fputs("second", pod_file_stream(g));
     POD_CHECK_FAILS(pod_file_close(f), POD_E_WRITE, "moved: cannot write: somebody removed or");

@@ -221,7 +221,7 @@ static void once_a_second(void)
     cJSON_Delete(same);
     cJSON_Delete(next);
     cJSON_Delete(kept);
-    snprintf(text, sizeof text, "%s.part", p.path);
+    snprintf(text, sizeof text, "%s" POD_FILE_PART, p.path);
     CU_ASSERT_NOT_EQUAL(access(text, F_OK), 0);
     end(&p);
 }
