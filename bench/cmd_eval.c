@@ -22,6 +22,7 @@ typedef struct job {
     pod_setup setup;
     pod_network network;
     pod_network_choice choice;
+    pod_machine machine;
     pod_dataset *data;
     uint64_t data_fingerprint, trained_fingerprint;
     pod_dataset_info trained; /* what the checkpoint was trained on */
@@ -72,7 +73,7 @@ static pod_status open_own(job *j)
                                   pod_comm_node_size(j->call->comm), j->arena, &j->setup));
     POD_TRY(pod_network_choose(s, &j->choice, &j->network));
     pod_target host;
-    POD_TRY(pod_target_from(j->config, NULL, &host));
+    POD_TRY(pod_target_from(j->config, &j->machine, &host));
     POD_TRY(open_data(j));
     const int rank = pod_comm_rank(j->call->comm), size = pod_comm_size(j->call->comm);
     const pod_dataset_info seen = pod_setup_seen(s, &j->data->info);
@@ -104,6 +105,7 @@ static pod_status evaluate(job *j)
     POD_TRY(read_settings(j));
     const char *path = pod_config_text(j->config, POD_OPT_RESUME);
     POD_TRY(pod_snapshot_origin(path, comm, j->arena, &j->trained, &j->trained_fingerprint));
+    POD_TRY(pod_target_machine(comm, j->config, &j->machine));
     POD_TRY(pod_comm_agree(comm, open_own(j)));
     const pod_checkpoint_info want = {.model = j->setup.model,
                                       .data = j->data->info.name,

@@ -56,9 +56,7 @@ pod_status pod_target_from(const pod_config *c, const pod_machine *machine, pod_
         POD_TRY(check_name(word));
         at += length + (at[length] == ',');
     }
-    *out = (pod_target){.name = "host",
-                        .cpu = pod_cpu_features(),
-                        .impl = impl,
-                        .rates = machine ? &machine->kernel_rate : NULL};
+    *out = (pod_target){
+        .name = "host", .cpu = pod_cpu_features(), .impl = impl, .rates = &machine->kernel_rate};
     return POD_OK;
 }

@@ -133,5 +133,17 @@ grep -q '^# Wrong: not checked$' unchecked || fail "-c 0 hides it"
 MINIPOD_MAX_ISA=ref "$minipod" kernels "${quick[@]}" --buffers hot gemm 8x8x8 >capped 2>err || fail "capped: exit $?: $(cat err)"
 grep -q 'peak in this run: bf16 [0-9.]* GFLOP/s (scalar)' capped || fail "capped: $(cat capped)"
 
+# eval picks kernels by the machine file, as train does: what the file's rates ask for is what --impl names.
+"$minipod" train --model mlp --data glyphs:8x8x1:64+32 --batch 32 --steps 1 --precision f32 --out run >out 2>err || fail "train: $(cat err)"
+for kind in narrow short small large; do echo "kernel_rate = gemm.f32.$kind avx2_6x16 9e6"; done |
+    sed '1i name = host\nclock = wall' >avx2.conf
+"$minipod" eval --resume run --machine avx2.conf --predictions by-file >out 2>err &&
+    "$minipod" eval --resume run --impl avx2_6x16 --predictions by-name >out 2>err &&
+    "$minipod" eval --resume run --impl blas --predictions other >out 2>err || fail "eval: $(cat err)"
+cmp -s by-file by-name || fail "eval: not the kernels of the machine file"
+! grep -qw avx2 /proc/cpuinfo || ! cmp -s by-file other || fail "eval: the kernels make no difference"
+"$minipod" eval --resume run --machine tpu-v3 >out 2>err
+[ $? -eq 2 ] && grep -q '^minipod eval: machine: tpu-v3 is not this host: minipod simulate$' err || fail "eval on a pod: $(cat err)"
+
 [ "$failed" = 0 ] && echo "kernels are measured, checked and told alike"
 exit "$failed"
