@@ -22,15 +22,15 @@
 /* ---- the tables ------------------------------------------------------------------------------ */
 
 /* Sets of kernels of one family are picked by CPU alone: the first that it can run. */
-#define SETS(family)                                                         \
-    static int family##_candidates(pod_candidate out[POD_MAX_CANDIDATES])    \
-    {                                                                        \
-        int n;                                                               \
-        const pod_##family *set = pod_##family##_sets(&n);                   \
-        POD_ASSERT(n <= POD_MAX_CANDIDATES, "%d sets in one table", n);      \
-        for (int i = 0; i < n; i++)                                          \
-            out[i] = (pod_candidate){set[i].name, set[i].needs, NULL, NULL}; \
-        return n;                                                            \
+#define SETS(family)                                                              \
+    static int family##_candidates(pod_candidate out[POD_MAX_CANDIDATES])         \
+    {                                                                             \
+        int n;                                                                    \
+        const pod_##family *set = pod_##family##_sets(&n);                        \
+        POD_ASSERT(n <= POD_MAX_CANDIDATES, "%d sets in one table", n);           \
+        for (int i = 0; i < n; i++)                                               \
+            out[i] = (pod_candidate){.name = set[i].name, .needs = set[i].needs}; \
+        return n;                                                                 \
     }
 SETS(depthwise)
 SETS(pointwise)
@@ -55,15 +55,28 @@ static const pod_column table_columns[] = {
     {"kind", "", true}, {"kernel", "", true}, {"rate", "GFLOP/s", false}, {"verdict", "", true}};
 enum { N_TABLE_COLUMNS = 4 };
 
-static void add_verdict(pod_table *t, const pod_candidate *c, uint32_t cpu, const char *picked)
+/* Whether it takes the call, and a kernel of its family is picked by rates, and it has none. */
+static bool lacks_a_rate(const pod_choice *how, const char *kind, const pod_candidate *c)
+{
+    return strchr(kind, '.') && pod_rates_find(how->rates, kind, c) <= 0;
+}
+
+static void add_verdict(pod_table *t, const pod_choice *how, const char *kind,
+                        const pod_candidate *c, bool is_reference, const char *picked)
 {
     char lacks[64];
+    const uint32_t cpu = how->cpu;
     if (c->needs & ~cpu)
         pod_table_add(t, "this CPU lacks %s", pod_cpu_print(c->needs & ~cpu, lacks, sizeof lacks));
     else if (c->refusal)
         pod_table_add(t, "refuses: %s", c->refusal);
+    else if (c->slow && c->name != picked)
+        pod_table_add(t, "slow here, unless --impl names it: %s", c->slow);
     else if (c->name == picked)
         pod_table_add(t, "picked");
+    else if (!is_reference && lacks_a_rate(how, kind, c))
+        pod_table_add(t, "applies; no rate measured (minipod calibrate), so %s is preferred",
+                      picked);
     else
         pod_table_add(t, "applies; %s is preferred", picked);
 }
@@ -87,7 +100,7 @@ static void add_kind(pod_table *t, const pod_choice *how, const char *kind, cons
         pod_table_add(t, "%s", kind);
         pod_table_add(t, "%s", c[i].name);
         add_rate(t, how, kind, &c[i]);
-        add_verdict(t, &c[i], how->cpu, picked);
+        add_verdict(t, how, kind, &c[i], i == n - 1, picked);
     }
 }
 

@@ -103,7 +103,7 @@ int pod_choose(const pod_choice *how, const char *kind, const pod_candidate *can
     int best = n - 1;
     double best_rate = -1;
     for (int i = 0; i < n - 1; i++) {
-        if (!applies(how, &candidate[i])) continue;
+        if (!applies(how, &candidate[i]) || candidate[i].slow) continue;
         const double rate = pod_rates_find(how->rates, kind, &candidate[i]);
         if (rate > best_rate) {
             best = i;

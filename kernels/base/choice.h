@@ -4,7 +4,8 @@
  *
  *   1. The reference, where the features are POD_CPU_REFERENCE_ONLY.
  *   2. Of the kernels that the CPU can run and that do not refuse the call, the first that is named
- *      in `impl`; where none is named, the one with the highest rate for the call's kind.
+ *      in `impl`; where none is named, of those that are not advised against, the one with the
+ *      highest rate for the call's kind.
  *   3. Among equals, and those without a rate, the one that stands first in its table. The
  *      reference is chosen only where nothing else applies.
  *
@@ -48,7 +49,8 @@ typedef struct pod_choice {
 typedef struct pod_candidate { /* a line of a kernel table, asked about a call */
     const char *name;
     uint32_t needs;
-    const char *refusal;  /* NULL: it takes the call */
+    const char *refusal; /* NULL: it takes the call */
+    const char *slow; /* why another is faster for this call, whatever the rates; NULL: it is not */
     const char *rated_as; /* its name among rates where that differs; NULL: it does not */
 } pod_candidate;
 

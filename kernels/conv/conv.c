@@ -101,8 +101,10 @@ int pod_conv_candidates(const pod_conv_call *call, pod_candidate out[POD_MAX_CAN
     for (int i = 0; i < N_KERNELS; i++) {
         const pod_conv_kernel *k = &kernels[i];
         const char *lacks = pod_cpu_why_not(k->needs);
-        out[i] = (pod_candidate){k->name, k->needs, lacks ? lacks : k->why_not(call),
-                                 rated_as(k->name, call->dtype)};
+        out[i] = (pod_candidate){.name = k->name,
+                                 .needs = k->needs,
+                                 .refusal = lacks ? lacks : k->why_not(call),
+                                 .rated_as = rated_as(k->name, call->dtype)};
     }
     return N_KERNELS;
 }

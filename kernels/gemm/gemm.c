@@ -7,20 +7,18 @@
 #include "kernels/gemm/gemm_kernels.h"
 
 static const pod_gemm_kernel kernels[] = {
-#define POD_GEMM(name, needs, id)                                                                 \
-    {name, needs, pod__gemm_##id##_why_not, pod__gemm_##id##_scratch_bytes, pod__gemm_##id##_run, \
-     NULL, NULL},
-#define POD_GEMM_PACKS(name, needs, id) \
-    {name,                              \
-     needs,                             \
-     pod__gemm_##id##_why_not,          \
-     pod__gemm_##id##_scratch_bytes,    \
-     pod__gemm_##id##_run,              \
-     pod__gemm_##id##_packed_bytes,     \
-     pod__gemm_##id##_pack},
+#define NAMED(id_name, id_needs, id)                                         \
+    .name = id_name, .needs = id_needs, .why_not = pod__gemm_##id##_why_not, \
+    .scratch_bytes = pod__gemm_##id##_scratch_bytes, .run = pod__gemm_##id##_run
+#define PACKING(id)                     .packed_bytes = pod__gemm_##id##_packed_bytes, .pack = pod__gemm_##id##_pack
+#define POD_GEMM(name, needs, id)       {NAMED(name, needs, id)},
+#define POD_GEMM_PACKS(name, needs, id) {NAMED(name, needs, id), PACKING(id)},
+#define POD_GEMM_ADVISED(name, needs, id) \
+    {NAMED(name, needs, id), PACKING(id), .slow = pod__gemm_##id##_slow},
 #include "kernels/gemm/gemm.def"
 #undef POD_GEMM
 #undef POD_GEMM_PACKS
+#undef POD_GEMM_ADVISED
 };
 
 enum { N_KERNELS = sizeof kernels / sizeof kernels[0] };
@@ -96,7 +94,9 @@ int pod_gemm_candidates(const pod_gemm_call *call, pod_candidate out[POD_MAX_CAN
     for (int i = 0; i < N_KERNELS; i++) {
         const pod_gemm_kernel *k = &kernels[i];
         const char *lacks = pod_cpu_why_not(k->needs);
-        out[i] = (pod_candidate){k->name, k->needs, lacks ? lacks : k->why_not(call), NULL};
+        out[i] = (pod_candidate){
+            .name = k->name, .needs = k->needs, .refusal = lacks ? lacks : k->why_not(call)};
+        if (!out[i].refusal && k->slow) out[i].slow = k->slow(call);
         if (strcmp(k->name, "blas") == 0) out[i].rated_as = blas_rated_as();
     }
     return N_KERNELS;

@@ -53,6 +53,8 @@ typedef struct pod_gemm_kernel {
     const char *(*why_not)(
         const pod_gemm_call *call); /* NULL: it applies. Pointers are not looked at. Like all
                                        below, it is code for a CPU that has the `needs`. */
+    /* Why a call that it takes is left to other kernels unless --impl names it; NULL: it is not. */
+    const char *(*slow)(const pod_gemm_call *call);
     size_t (*scratch_bytes)(const pod_gemm_call *call); /* of memory aligned to 64 bytes */
     /* Cannot fail: the call was checked when the program was built. */
     void (*run)(const pod_gemm_call *call, void *scratch);

@@ -9,9 +9,15 @@ enum { TILE_ROWS = 14, DEPTH = 384, MAX_ROWS = 36 * TILE_ROWS, MAX_COLUMNS = 102
 #define TILE_HEIGHTS T(14) T(8) T(4) T(1)
 #include "kernels/gemm/gemm_f32_simd.inc"
 
-/* Refuses where OpenBLAS's AVX-512 kernels were measured to be faster: few rows, small products,
- * which it multiplies without packing, and products so large that its blocks pay off. */
 const char *pod__gemm_avx512_why_not(const pod_gemm_call *call)
+{
+    (void)call;
+    return NULL;
+}
+
+/* Where OpenBLAS's AVX-512 kernels were measured to be faster: few rows, small products,
+ * which it multiplies without packing, and products so large that its blocks pay off. */
+const char *pod__gemm_avx512_slow(const pod_gemm_call *call)
 {
     if (!(pod_blas_features() & POD_CPU_AVX512)) return NULL;
     const pod_gemm_shape s = call->shape;

@@ -346,21 +346,25 @@ static void run_product(const product *p)
     }
 }
 
-/* It refuses where OpenBLAS was measured to be faster: where most of a square would be padding, and
- * where laying out operands, or a float32 C, takes longer than multiplying. */
 const char *pod__gemm_avx512bf16_why_not(const pod_gemm_call *c)
+{
+    return c->ab_dtype == POD_BF16 ? NULL : "A and B are float32, it takes bfloat16";
+}
+
+/* OpenBLAS was measured to be faster: where most of a square would be padding, and
+ * where laying out operands, or a float32 C, takes longer than multiplying. */
+const char *pod__gemm_avx512bf16_slow(const pod_gemm_call *c)
 {
     static const struct {
         int64_t rows, n, k; /* with fewer rows it takes at least this n and k */
-        const char *refusal;
+        const char *why;
     } least[] = {{4, 128, 64, "fewer than 4 rows, n below 128 or k below 64"},
                  {8, 64, 16, "fewer than 8 rows, n below 64 or k below 16"},
                  {16, 12, 4, "fewer than 16 rows, n below 12 or k below 4"},
                  {INT64_MAX, 8, 0, "fewer than 8 columns"}};
     const pod_gemm_shape s = c->shape;
-    if (c->ab_dtype != POD_BF16) return "A and B are float32, it takes bfloat16";
     for (size_t i = 0; i < sizeof least / sizeof least[0]; i++)
-        if (s.m < least[i].rows && (s.n < least[i].n || s.k < least[i].k)) return least[i].refusal;
+        if (s.m < least[i].rows && (s.n < least[i].n || s.k < least[i].k)) return least[i].why;
     if (c->trans_a && s.n < 12) return "A is transposed, fewer than 12 columns";
     if (c->trans_b && s.m < 16 && s.n < 32)
         return "B is transposed, fewer than 16 rows and 32 columns";

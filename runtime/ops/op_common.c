@@ -219,8 +219,9 @@ const char *pod__why_no_gain(const pod__rechoice *r, pod_arena *arena)
 {
     if (r->then == r->now || (r->then != r->n - 1 && !is_slower(r))) return NULL;
     const pod_candidate *now = &r->candidate[r->now];
-    POD_ASSERT(now->refusal, "%s takes the call, and another is chosen", now->name);
-    const char *why = pod_arena_text(arena, "%s: %s", now->name, now->refusal);
+    const char *against = now->refusal ? now->refusal : now->slow;
+    POD_ASSERT(against, "%s takes the call, and another is chosen", now->name);
+    const char *why = pod_arena_text(arena, "%s: %s", now->name, against);
     return why ? why : "";
 }
 

@@ -145,5 +145,13 @@ cmp -s by-file by-name || fail "eval: not the kernels of the machine file"
 "$minipod" eval --resume run --machine tpu-v3 >out 2>err
 [ $? -eq 2 ] && grep -q '^minipod eval: machine: tpu-v3 is not this host: minipod simulate$' err || fail "eval on a pod: $(cat err)"
 
+# Why a kernel is never picked that nobody has measured.
+printf '%s\n' 'name = host' 'clock = wall' 'kernel_rate = gemm.f32.large avx2_6x16 0' >zero.conf
+"$minipod" explain kernels --model mlp --machine zero.conf >out 2>err || fail "explain: $(cat err)"
+! grep -qw avx2 /proc/cpuinfo ||
+    grep -Eq '^ *gemm.f32.large +avx2_6x16 +- +applies; no rate measured \(minipod calibrate\), so .* is preferred$' out ||
+    fail "no rate: $(grep f32.large out)"
+[ "$(grep -c 'ref .*no rate' out)" -eq 0 ] || fail "the reference needs no rate: $(cat out)"
+
 [ "$failed" = 0 ] && echo "kernels are measured, checked and told alike"
 exit "$failed"

@@ -11,10 +11,10 @@
 
 enum { FAST, SLOW, PICKY, REFERENCE, N };
 
-static const pod_candidate table[N] = {[FAST] = {"fast", POD_CPU_AVX512, NULL, NULL},
-                                       [SLOW] = {"slow", 0, NULL, NULL},
-                                       [PICKY] = {"picky", 0, "not today", NULL},
-                                       [REFERENCE] = {"ref", 0, NULL, NULL}};
+static const pod_candidate table[N] = {[FAST] = {.name = "fast", .needs = POD_CPU_AVX512},
+                                       [SLOW] = {.name = "slow"},
+                                       [PICKY] = {.name = "picky", .refusal = "not today"},
+                                       [REFERENCE] = {.name = "ref"}};
 
 static int chosen(uint32_t cpu, const char *impl, const pod_rates *rates)
 {
@@ -39,6 +39,21 @@ static void a_wish_is_granted_where_it_applies(void)
     CU_ASSERT_EQUAL(chosen(POD_CPU_REFERENCE_ONLY, "slow", NULL), REFERENCE);
 }
 
+/* Advice holds against any rate, and not against a wish. */
+static void advice_is_no_refusal(void)
+{
+    const pod_candidate advised[] = {
+        {.name = "here", .slow = "for few rows"}, {.name = "there"}, {.name = "ref"}};
+    pod_rates rates = {0};
+    CU_ASSERT_EQUAL(pod_rates_set(&rates, "test.kind", "here", 9), POD_OK);
+    pod_choice how = {.rates = &rates};
+    CU_ASSERT_EQUAL(pod_choose(&how, "test.kind", advised, 3), 1);
+    how.impl = "here";
+    CU_ASSERT_EQUAL(pod_choose(&how, "test.kind", advised, 3), 0);
+    how.impl = "";
+    CU_ASSERT_EQUAL(pod_choose(&how, "test.kind", advised, 1), 0); /* the reference */
+}
+
 static void the_highest_rate_wins(void)
 {
     pod_rates rates = {0};
@@ -59,7 +74,8 @@ static void the_highest_rate_wins(void)
 static void a_rate_may_have_another_name(void)
 {
     const char *kind = "conv.f32.window";
-    const pod_candidate gemm = {"gemm", 0, NULL, NULL}, on_avx2 = {"gemm", 0, NULL, "gemm.avx2"};
+    const pod_candidate gemm = {.name = "gemm"},
+                        on_avx2 = {.name = "gemm", .rated_as = "gemm.avx2"};
     const double built_in = pod_rates_find(NULL, kind, &on_avx2);
     CU_ASSERT_TRUE(0 < built_in && built_in < pod_rates_find(NULL, kind, &gemm));
     pod_rates rates = {0};
@@ -149,6 +165,7 @@ static CU_TestInfo tests[] = {
     {"blas_without_vectors_is_not_picked", blas_without_vectors_is_not_picked},
     {"first_that_applies", first_that_applies},
     {"a_wish_is_granted_where_it_applies", a_wish_is_granted_where_it_applies},
+    {"advice_is_no_refusal", advice_is_no_refusal},
     {"the_highest_rate_wins", the_highest_rate_wins},
     {"a_rate_may_have_another_name", a_rate_may_have_another_name},
     {"rates_refuse_what_a_file_cannot_hold", rates_refuse_what_a_file_cannot_hold},
