@@ -85,6 +85,13 @@ static pod_value drop(pod_graph *g, pod_value x, pod_value draws, float rate, bo
 
 pod_value pod_dropout(pod_graph *g, pod_value x, pod_value draws, float rate)
 {
+    if (!pod__usable(g, x)) return (pod_value){0};
+    const int n_dims = pod_graph_type(g, x)->shape.n_dims;
+    if (n_dims != 2)
+        return pod_graph_fail(g, POD_E_UNSUPPORTED,
+                              "dropout: x has %d dimensions, need 2 (N, C): what is drawn for a "
+                              "sample's channel would drop it everywhere",
+                              n_dims);
     return drop(g, x, draws, rate, false);
 }
 

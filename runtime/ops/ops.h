@@ -66,7 +66,8 @@ pod_value pod_gate_by(pod_graph *g, pod_value x, pod_value gate);
 
 /* ---- what is left out at random in training: op_drop.c ---- */
 /* draws (N), int32: a random number a sample and step, from the host. Layers draw apart by their
- * scope. Of x (N, C) each element with probability `rate`, the others times 1 / (1 - rate). */
+ * scope. Of x (N, C) each element with probability `rate`, the others times 1 / (1 - rate). Other
+ * shapes are E_UNSUPPORTED: what is drawn for a channel would drop it in all of (N, T, C). */
 pod_value pod_dropout(pod_graph *g, pod_value x, pod_value draws, float rate);
 /* x (N, ..., C), all of a sample together: stochastic depth. */
 pod_value pod_drop_samples(pod_graph *g, pod_value x, pod_value draws, float rate);
