@@ -3,7 +3,12 @@
 #include "runtime/core/config.h"
 #include "runtime/core/nearest.h"
 
-enum { MAX_MODELS = 64 };
+enum {
+    N_MODELS = 0
+#define POD_MODEL(...) +1
+#include "models/models.def"
+#undef POD_MODEL
+};
 
 static pod_value build(const void *ctx, pod_graph *g, pod_value images, pod_value draws,
                        int64_t n_classes, bool train)
@@ -27,9 +32,9 @@ static pod_status fail_unknown(const char *name)
 {
     int n;
     const pod_model *models = pod_models(&n);
-    const char *names[MAX_MODELS];
-    for (int i = 0; i < n && i < MAX_MODELS; i++) names[i] = models[i].name;
-    const char *near = pod_nearest_name(name, names, n < MAX_MODELS ? n : MAX_MODELS);
+    const char *names[N_MODELS];
+    for (int i = 0; i < n; i++) names[i] = models[i].name;
+    const char *near = pod_nearest_name(name, names, n);
     if (near)
         return pod_fail(POD_E_INVALID, "model: there is no '%s'; did you mean %s?", name, near);
     return pod_fail(POD_E_INVALID, "model: there is no '%.80s'; `minipod train --help` lists them",

@@ -168,7 +168,8 @@ static bool may_make_again(const join *j, int32_t maker, int32_t reader)
     const bool is_update = in->phase == POD_PHASE_UPDATE;
     if (in->kind != POD_I_RUN || is_update != (j->p->instr[maker].phase == POD_PHASE_UPDATE))
         return false;
-    if (is_update) return pod_op_find(in->op)->by_element;
+    const pod_op *op = pod_op_find(in->op);
+    if (is_update) return op && op->by_element;
     return is_product(in) || j->work[reader].sweep != POD_SWEEP_OWN;
 }
 

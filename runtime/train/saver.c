@@ -405,21 +405,19 @@ void pod_saver_follow(const pod_saver *s, pod_timeline *tl)
     pod_timeline_follow(tl, POD_LANE_FILE, s->writing);
 }
 
-bool pod_saver_is_busy(const pod_saver *s)
+bool pod_saver_is_busy(pod_saver *s)
 {
-    pod_saver *locked = (pod_saver *)s;
-    pthread_mutex_lock(&locked->lock);
+    pthread_mutex_lock(&s->lock);
     const bool is_busy = s->waiting != NO_STEP || s->is_busy;
-    pthread_mutex_unlock(&locked->lock);
+    pthread_mutex_unlock(&s->lock);
     return is_busy;
 }
 
-int64_t pod_saver_kept(const pod_saver *s)
+int64_t pod_saver_kept(pod_saver *s)
 {
-    pod_saver *locked = (pod_saver *)s;
-    pthread_mutex_lock(&locked->lock);
+    pthread_mutex_lock(&s->lock);
     const int64_t kept = s->kept;
-    pthread_mutex_unlock(&locked->lock);
+    pthread_mutex_unlock(&s->lock);
     return kept;
 }
 

@@ -53,9 +53,9 @@ void pod_saver_begin(pod_saver *s, int64_t step);
 void pod_saver_follow(const pod_saver *s, pod_timeline *tl);
 
 /* A save is under way, as far as this rank has to do with it. Local. */
-bool pod_saver_is_busy(const pod_saver *s);
+bool pod_saver_is_busy(pod_saver *s);
 /* The latest checkpoint that is whole, -1: none of this run; known to rank 0. Local. */
-int64_t pod_saver_kept(const pod_saver *s);
+int64_t pod_saver_kept(pod_saver *s);
 
 typedef struct pod_saver_whole {
     int64_t step;
