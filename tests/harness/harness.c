@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <float.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -338,6 +339,72 @@ static size_t body_bytes(size_t bytes)
     return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
 }
 
+/* Those that are alive, for the handler of SIGSEGV. */
+typedef struct guarded {
+    struct guarded *next;
+    const char *data;
+    size_t bytes;
+} guarded;
+
+static guarded *alive;
+static char doing[256];
+static bool is_watched;
+static struct sigaction otherwise; /* the sanitizers', or none */
+
+void pod_test_doing(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(doing, sizeof doing, fmt, args);
+    va_end(args);
+}
+
+/* Then what would have happened without it happens, as the access is made again. Prints although it
+ * is in a handler: the process is lost. */
+static void on_segv(int signal_number, siginfo_t *info, void *context)
+{
+    (void)context;
+    const char *at = info->si_addr;
+    const ptrdiff_t page = (ptrdiff_t)page_bytes();
+    for (const guarded *g = alive; g; g = g->next) {
+        const ptrdiff_t behind = at - (g->data + g->bytes), before = g->data - at;
+        const bool is_behind = behind >= 0 && behind < page;
+        if (!is_behind && !(before > 0 && before <= 2 * page)) continue;
+        end_line();
+        fflush(stdout);
+        fprintf(stderr, "%s touched byte %td %s a buffer of %zu bytes\n",
+                *doing ? doing : "the test", is_behind ? behind + 1 : before,
+                is_behind ? "behind" : "before", g->bytes);
+        break;
+    }
+    sigaction(signal_number, &otherwise, NULL);
+}
+
+static void note_guard(const char *data, size_t bytes)
+{
+    if (!is_watched) {
+        is_watched = true;
+        struct sigaction ours = {.sa_sigaction = on_segv, .sa_flags = SA_SIGINFO};
+        sigemptyset(&ours.sa_mask);
+        sigaction(SIGSEGV, &ours, &otherwise);
+    }
+    guarded *g = malloc(sizeof *g);
+    POD_ASSERT(g, "no memory");
+    *g = (guarded){alive, data, bytes};
+    alive = g;
+}
+
+static void forget_guard(const char *data)
+{
+    for (guarded **at = &alive; *at; at = &(*at)->next) {
+        guarded *g = *at;
+        if (g->data != data) continue;
+        *at = g->next;
+        free(g);
+        return;
+    }
+}
+
 /* | guard page | slack, data | guard page |: the data ends where the last page begins. */
 void *pod_test_guard(size_t bytes)
 {
@@ -352,12 +419,14 @@ void *pod_test_guard(size_t bytes)
     char *data = start + page + body - bytes;
     memset(start + page, SLACK_BYTE, body - bytes);
     memset(data, FRESH_BYTE, bytes);
+    note_guard(data, bytes);
     return data;
 }
 
 void pod_test_guard_free(void *p, size_t bytes)
 {
     if (!p) return;
+    forget_guard(p);
     const size_t page = page_bytes(), body = body_bytes(bytes);
     char *start = (char *)p + bytes - body - page;
     const unsigned char *at = (unsigned char *)p;

@@ -94,12 +94,15 @@ void pod_test_fill(uint64_t seed, int64_t count, pod_dtype t, void *out);
  * of [0, max] where t is u8. */
 void pod_test_fill_exact(uint64_t seed, int64_t count, int max, pod_dtype t, void *out);
 
-/* Memory with a guard page directly behind it: reading or writing there crashes the test. What is
+/* Memory with a guard page directly behind it: reading or writing there crashes the test, which names
+ * the byte and what pod_test_doing said. What is
  * written before the start (a page at most) crashes too, or is found by pod_test_guard_free, which
  * releases the memory and fails the test. Filled with 0xff bytes, NaNs in any floating type. Its
  * address is aligned as far as `bytes` is. */
 void *pod_test_guard(size_t bytes);
 void pod_test_guard_free(void *p, size_t bytes);
+/* What is about to run, like "gemm avx2_6x16 of 3x5x7": told when it touches a guard page. */
+void pod_test_doing(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Memory that ends: grants n_left requests and refuses the others, for loops that let the first
  * fail, then the second, ... n_alive: granted and not given back. The budget outlives the

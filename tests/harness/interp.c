@@ -138,7 +138,9 @@ static void run_node(pod_interp *it, int32_t index, const void *const in[], void
 {
     const pod_lowering *l = &it->lowering[index];
     if (it->scratch_bytes) memset(it->scratch, FRESH_BYTE, it->scratch_bytes);
-    note_run(pod_graph_node(it->graph, index)->op);
+    const pod_node *n = pod_graph_node(it->graph, index);
+    note_run(n->op);
+    pod_test_doing("%s '%s' by %s", n->op->name, n->label, l->impl);
     l->run(l->attr, in, out, l->scratch_bytes ? it->scratch : NULL);
 }
 

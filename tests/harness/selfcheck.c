@@ -71,6 +71,7 @@ static void guard_stops_an_overrun(void)
 {
     unsigned char *p = pod_test_guard(10);
     volatile unsigned char *behind = p + 10;
+    pod_test_doing("kernel %s of %d bytes", "far", 10);
     CU_ASSERT_EQUAL(*behind, 0);
 }
 

@@ -14,8 +14,9 @@
 static inline bool kernel_runs(const char *family, const char *set, uint32_t needs)
 {
     char what[64];
-    if (!(needs & ~pod_cpu_features())) return pod_test_tries(needs);
     snprintf(what, sizeof what, "%s %s", family, set);
+    pod_test_doing("%s", what);
+    if (!(needs & ~pod_cpu_features())) return pod_test_tries(needs);
     pod_test_skip(what, "this CPU lacks the instructions");
     return false;
 }

@@ -100,6 +100,10 @@ static void run(const pod_conv_kernel *kernel, const pod_conv_call *call)
 {
     const size_t bytes = (kernel->scratch_bytes(call) + 63) / 64 * 64;
     void *scratch = pod_test_guard(bytes);
+    const pod_conv_shape at = call->shape;
+    pod_test_doing("conv %s pass %d, %lldx%lldx%lldx%lld, %lld filters of %lldx%lld", kernel->name,
+                   (int)call->pass, (long long)at.n, (long long)at.h, (long long)at.w,
+                   (long long)at.c, (long long)at.k, (long long)at.r, (long long)at.s);
     kernel->run(call, scratch);
     pod_test_guard_free(scratch, bytes);
 }

@@ -163,6 +163,10 @@ static void run(const pod_depthwise *set, trial *t, pod_depthwise_pass pass, uns
     void *scratch = pod_test_guard(bytes);
     memset(out->data, 0xff, tensor_bytes(out));
     POD_CHECK_OK(pod_depthwise_check(&call));
+    const pod_depthwise_shape at = call.shape;
+    pod_test_doing("depthwise %s pass %d, %lldx%lldx%lldx%lld, filter %lldx%lld", set->name,
+                   (int)call.pass, (long long)at.n, (long long)at.h, (long long)at.w,
+                   (long long)at.c, (long long)at.r, (long long)at.s);
     set->run(&call, scratch);
     pod_test_guard_free(scratch, bytes);
 }

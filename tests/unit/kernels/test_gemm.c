@@ -151,6 +151,9 @@ static void run(trial *t, const pod_gemm_kernel *kernel)
 {
     const size_t bytes = (kernel->scratch_bytes(&t->call) + 63) / 64 * 64;
     void *scratch = pod_test_guard(bytes);
+    const pod_gemm_shape s = t->call.shape;
+    pod_test_doing("gemm %s, %lldx%lldx%lld", kernel->name, (long long)s.m, (long long)s.n,
+                   (long long)s.k);
     kernel->run(&t->call, scratch);
     pod_test_guard_free(scratch, bytes);
 }

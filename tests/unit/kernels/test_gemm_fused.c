@@ -135,6 +135,9 @@ static void run(const pod_gemm_kernel *kernel, const pod_gemm_call *call)
 {
     const size_t bytes = (kernel->scratch_bytes(call) + 63) / 64 * 64;
     void *scratch = pod_test_guard(bytes);
+    const pod_gemm_shape s = call->shape;
+    pod_test_doing("gemm %s, %lldx%lldx%lld", kernel->name, (long long)s.m, (long long)s.n,
+                   (long long)s.k);
     kernel->run(call, scratch);
     pod_test_guard_free(scratch, bytes);
 }
