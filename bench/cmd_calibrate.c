@@ -23,6 +23,7 @@
 
 #include "bench/calibrate.h"
 #include "bench/common/table.h"
+#include "bench/quota.h"
 #include "kernels/base/arena.h"
 #include "kernels/base/cpu.h"
 #include "kernels/base/element.h"
@@ -437,6 +438,10 @@ static void take_allowed_cores(pod_call *call, pod_machine *m)
                     "has no more",
                     cores, m->physical_cores);
     m->physical_cores = cores;
+    char quota[128];
+    if (pod_quota_note(cores, quota, sizeof quota))
+        pod_log_say(call->log, POD_LOG_WARNING, "%d physical core%s: %s", cores,
+                    cores == 1 ? "" : "s", quota);
 }
 
 /* What --only peak does not measure. */

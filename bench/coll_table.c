@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/coll.h"
+#include "bench/quota.h"
 #include "collectives/exec/peer_mpi.h"
 #include "kernels/base/parse.h"
 
@@ -158,7 +159,8 @@ static void note_where(pod_table *t, const pod_bench *b)
     const pod_bench_plan *p = &b->plan;
     const pod_machine *m = &b->host;
     const bool alone = p->on == POD_ON_LOCAL;
-    char mesh[POD_MESH_TEXT_BYTES];
+    char mesh[POD_MESH_TEXT_BYTES], quota[128];
+    const bool is_timed_here = alone || pod_bench_runs_mpi(p);
     pod_table_note(t, "minipod coll %s, git %s, clock %s, machine %s", POD_VERSION, POD_GIT_ID,
                    pod_bench_clock(p), p->machine.name);
     pod_table_note(t, "host %s, %s, %s, %" PRId64 " physical core%s, %s", m->hostname, m->cpu_model,
@@ -173,6 +175,8 @@ static void note_where(pod_table *t, const pod_bench *b)
     else if (shares_cores(p))
         pod_table_note(t, "%d ranks share %d core%s: times are the operating system's too",
                        p->n_node_ranks, p->n_cores, p->n_cores == 1 ? "" : "s");
+    if (is_timed_here && pod_quota_note(alone ? 1 : p->n_cores, quota, sizeof quota))
+        pod_table_note(t, "cores: %s", quota);
 }
 
 static void note_timing(pod_table *t, const pod_bench *b)

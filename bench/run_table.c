@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "bench/common/table.h"
+#include "bench/quota.h"
 #include "bench/run.h"
 #include "kernels/base/cpu.h"
-#include "kernels/base/limits.h"
 #include "runtime/core/file.h"
 #include "runtime/core/places.h"
 #include "runtime/data/checkpoint.h"
@@ -30,14 +30,9 @@ void pod_run_note_cores(const pod_run *r, char note[POD_RUN_NOTE_BYTES])
 {
     const int n = r->cores.at_work;
     static const char why[] = "times are the operating system's too";
-    const double quota = pod_limit_cpus();
     note[0] = '\0';
-    if (quota < n)
-        snprintf(note, TEXT_BYTES, "a quota allows the ranks of a host %.3g of them: %s", quota,
-                 why);
-    else if (r->ranks <= n)
-        return;
-    else if (n < r->cores.physical)
+    if (pod_quota_note(n, note, TEXT_BYTES) || r->ranks <= n) return;
+    if (n < r->cores.physical)
         snprintf(note, TEXT_BYTES, "ranks may run on %d of them, and share %s: %s", n,
                  n == 1 ? "it" : "those", why);
     else

@@ -63,8 +63,11 @@ if mkdir "$quota" 2>/dev/null; then
             fail "quota: $(cat err)"
         grep -q '"ranks": 1,' quota/run.json || fail "quota: $(grep ranks quota/run.json)"
         grep -q '^  physical cores .* a quota allows the ranks of a host 0.5 of them: ' out || fail "quota: $(grep cores out)"
+        (echo "$BASHPID" >"$quota/cgroup.procs" && exec timeout 100 "$minipod" coll --on local --mesh 2x1 --algo ring -b 1K -e 1K -n 1 -w 0) >out 2>err ||
+            fail "quota, coll: $(cat err)"
+        grep -q '^# cores: a quota allows the ranks of a host 0.5 of them: ' out || fail "quota, coll: $(grep '^#' out)"
     fi
-    rmdir "$quota"
+    for _ in $(seq 100); do rmdir "$quota" 2>/dev/null && break || sleep 0.05; done # a daemon of MPI may live on
 fi
 
 [ "$failed" -eq 0 ] && echo "bindings: all as it should be"
