@@ -141,6 +141,6 @@ pod_status pod_as_trained(const pod_call *call, uint32_t command, const char *pa
         pod_comm_rank(call->comm) == 0 ? fill(call, command, path, a, out) : POD_OK;
     pod_comm_barrier_idle(call->comm); /* nobody can say how long reading takes */
     POD_TRY(pod_config_share(call->comm, mine, out));
-    if (*path) pod_no_effect_warn(*out, command, call->log);
+    if (*path) pod_no_effect_warn(*out, command, pod_comm_size(call->comm), call->log);
     return POD_OK;
 }

@@ -235,7 +235,7 @@ static pod_status run_with(const command *c, const pod_config *config, pod_comm 
     warn_of_launcher(comm, &log);
     warn_of_blas(c->form.bit, &log);
     if (!*pod_config_text(config, POD_OPT_RESUME)) /* else settings of a checkpoint are missing */
-        pod_no_effect_warn(config, c->form.bit, &log);
+        pod_no_effect_warn(config, c->form.bit, comm ? pod_comm_size(comm) : 1, &log);
     pod_call call = {.config = config, .log = &log, .comm = comm, .clock = *clock};
     pod_status s = rank == 0 ? pod_result_files_check(config, c->form.bit) : POD_OK;
     if (comm) s = pod_comm_agree(comm, s);

@@ -6,7 +6,7 @@
 #include "runtime/core/config.h"
 #include "runtime/core/log.h"
 
-/* A warning of each, by no_effect.def. One whose value is 0, off or nothing asks for no effect. */
-void pod_no_effect_warn(const pod_config *c, uint32_t command, pod_log *log);
+/* A warning of each, by no_effect.def, for a run on so many ranks. One whose value is 0, off or nothing asks for no effect. */
+void pod_no_effect_warn(const pod_config *c, uint32_t command, int n_ranks, pod_log *log);
 
 #endif

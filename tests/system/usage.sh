@@ -111,6 +111,9 @@ MINIPOD_PURPOSE=3 expect 0 'warning: MINIPOD_PURPOSE in the environment means no
 # ---- typed, and without effect: a warning; of a file and the environment none, for they have other uses, too
 small=(train --model mlp --data made.h5 --batch 10 --steps 1 --quiet)
 expect 0 '^minipod: warning: --keep 3 has no effect without --out$' "${small[@]}" --keep 3
+for option in '--bucket 8M' '--overlap off'; do # shellcheck disable=SC2086
+    expect 0 "^minipod: warning: $option has no effect on one rank$" "${small[@]}" $option
+done
 expect 0 '^minipod: warning: --trust 0.1 has no effect with --optimizer sgd$' "${small[@]}" --trust 0.1
 expect 0 '^minipod: warning: --bn-momentum 0.5 has no effect with --model mlp$' "${small[@]}" --bn-momentum 0.5
 expect 0 '^minipod: warning: --data-cache 2G has no effect with --data glyphs:8x8x1:20+4$' \

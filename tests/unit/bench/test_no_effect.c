@@ -25,7 +25,7 @@ static char *warnings_of(const pod_command_form *command, const char *line, char
     pod_config *c = NULL;
     POD_CHECK_OK(pod_config_from_args(command, argc, argv, environ_of, &c));
     pod_log log = pod_log_start(0, to, to, "off", true);
-    if (c) pod_no_effect_warn(c, command->bit, &log);
+    if (c) pod_no_effect_warn(c, command->bit, 1, &log);
     pod_config_destroy(c);
     fclose(to);
     return text;
@@ -56,6 +56,9 @@ static void typed(void)
          WARN "beta2 0.5 has no effect with --optimizer rmsprop\n"},
         {&train, "--poly-power 3", WARN "poly-power 3 has no effect with --lr-schedule cosine\n"},
         {&train, "--end-lr 0.1", ""},
+        {&train, "--overlap off --bucket 8M",
+         WARN "bucket 8M has no effect on one rank\n" WARN
+              "overlap off has no effect on one rank\n"},
         {&train, "--crop-pad 2 --augment rrc+flip",
          WARN "crop-pad 2 has no effect with --augment rrc+flip\n"},
         {&train, "--crop-pad 2 --augment crop+flip", ""},
@@ -110,6 +113,7 @@ static void table_holds(void)
 #define ONE_OF(all)                          all
 #define NONE_OF(all)                         ""
 #define READS(what)                          ""
+#define RANKS                                ""
 #define POD_NEEDS(who, id, other_id, one_of) {(who), POD_OPT_##id, POD_OPT_##other_id, one_of},
 #include "bench/no_effect.def"
     };
