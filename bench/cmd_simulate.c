@@ -19,6 +19,7 @@
 #include "kernels/base/parse.h"
 #include "runtime/core/file.h"
 #include "runtime/core/machine_net.h"
+#include "runtime/exec/host_ops.h"
 
 enum { TEXT_BYTES = 160, PATH_BYTES = 4096 };
 
@@ -272,10 +273,39 @@ static void add_links(pod_table *t, const simulation *x)
                        (double)s->use.n_events / s->run_wall_s);
 }
 
+/* Each once, joined by commas, as far as there is room. */
+static void add_name(char names[TEXT_BYTES], const char *name)
+{
+    char whole[TEXT_BYTES + 2], wanted[80];
+    snprintf(whole, sizeof whole, ", %s,", names);
+    snprintf(wanted, sizeof wanted, " %.70s,", name);
+    const size_t used = strlen(names);
+    if (!strstr(whole, wanted))
+        snprintf(names + used, TEXT_BYTES - used, "%s%s", used ? ", " : "", name);
+}
+
+/* Ops of a host that calibrate has no probe for are cheaper here than they are. */
+static void note_unprobed(pod_table *t, const simulation *x)
+{
+    char names[TEXT_BYTES] = "";
+    const pod_machine *m = &x->planned.machine;
+    const pod_program *p = x->result.program;
+    if (pod_machine_is_virtual(m)) return;
+    for (int32_t i = 0; i < p->n_instrs; i++)
+        for (int32_t k = 0; k < p->instr[i].n_works; k++)
+            if (!pod_work_is_probed(m, &p->instr[i].work[k]))
+                add_name(names, p->instr[i].work[k].op);
+    if (*names)
+        pod_table_note(
+            t, "no probe has timed %s: priced by FLOPs at the peak, or bytes through memory",
+            names);
+}
+
 static void fill_table(pod_table *t, const simulation *x, pod_arena *arena)
 {
     pod_table_note(t, "minipod %s simulate, clock virtual, machine %s", POD_VERSION,
                    x->planned.machine.name);
+    note_unprobed(t, x);
     add_circumstances(t, x);
     add_bucket(t, x);
     pod_simulate_add_algorithms(t, x->result.program);

@@ -35,10 +35,17 @@ static double roofline_s(const pod_machine *m, const pod_work *w)
     return matrix_s > memory_s ? matrix_s : memory_s;
 }
 
-static double work_s(const pod_machine *m, const pod_work *w)
+static double probed_s(const pod_machine *m, const pod_work *w)
 {
     const pod_op_time call = pod_work_call(w);
-    const double s = 1e-6 * pod_op_times_estimate(&m->op_time, &call);
+    return 1e-6 * pod_op_times_estimate(&m->op_time, &call);
+}
+
+bool pod_work_is_probed(const pod_machine *m, const pod_work *w) { return probed_s(m, w) > 0; }
+
+static double work_s(const pod_machine *m, const pod_work *w)
+{
+    const double s = probed_s(m, w);
     return s > 0 ? s : roofline_s(m, w);
 }
 

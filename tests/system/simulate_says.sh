@@ -147,4 +147,13 @@ awk -v once="$memory" '/bound by memory/ { exit !(($4 - 2 * once) ^ 2 < 1e-5) }'
 awk '/bound by|all-reduce exposed/ { sum += /bound/ ? $4 : $3 } $1 == "step" { step = $2 }
     END { exit !((sum - step) ^ 2 < 1e-5) }' out || fail "the bounds do not sum up to the step: $(cat out)"
 
+# Ops of a host that no probe has timed.
+made_host >made.conf
+host=("$minipod" simulate --machine made.conf --mesh 1x1 --model mlp --data glyphs:8x8x1:640+64 --batch 64)
+"${host[@]}" >out 2>err || fail "a host: $(cat err)"
+grep -q '^# no probe has timed normalize, .*, momentum: priced by FLOPs at the peak, or bytes through memory$' out &&
+    ! grep -q '^# no probe .*[ ,]matmul_bias,' out || fail "what has no probe: $(head -3 out)"
+"$minipod" simulate --machine tpu-v3 --mesh 2x2 --model mlp --batch 64 >out 2>err
+! grep -q 'no probe' out || fail "a pod has no probes: $(head -3 out)"
+
 exit $failed
