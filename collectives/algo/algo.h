@@ -52,7 +52,7 @@ typedef struct pod_coll_args {
     pod_group group;     /* pod_group_all for the whole mesh */
     int node_size;       /* ranks node_size * i on, so many, can read and write each other's memory;
                         0 or 1: each rank only its own */
-    int64_t chunk_bytes; /* of the parts in which an algorithm that can moves a block, each as soon
+    int64_t chunk_bytes; /* of the pieces in which an algorithm that can moves a block, each as soon
                             as it has come; 0: its own choice */
 } pod_coll_args;
 
