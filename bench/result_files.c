@@ -128,12 +128,12 @@ static content content_of(const char *head, size_t n)
     return first == '{' || first == '[' ? JSON : first == '<' ? MARKUP : TEXT;
 }
 
-/* The first bytes of a regular file; none where it is not there, empty, or cannot be read, which
+/* The first bytes of a regular file; none where it is not there, empty, a link or cannot be read, which
  * opening it tells. */
 static size_t read_head(const char *path, char *head, size_t room)
 {
     struct stat st;
-    FILE *f = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "r") : NULL;
+    FILE *f = lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "r") : NULL;
     const size_t n = f ? fread(head, 1, room, f) : 0;
     if (f) fclose(f);
     return n;

@@ -229,7 +229,7 @@ static void test_no_memory(void)
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &none);
     if (size > 1)
-        POD_CHECK_FAILS(pod_window_create(comm, 3 << 20, &w), POD_E_NOMEM, "shared memory: no");
+        POD_CHECK_FAILS(pod_window_create(comm, 3 << 20, &w), POD_E_NOMEM, "shared memory: cannot");
     setrlimit(RLIMIT_FSIZE, &before);
     POD_CHECK_OK(pod_window_create(comm, 3 << 20, &w));
     pod_window_destroy(w);
