@@ -18,7 +18,7 @@ static pod_status check(const pod_config *c, bool trains)
 {
     if (trains && !*pod_config_text(c, POD_OPT_OUT))
         return pod_fail(POD_E_INVALID, "out: want a folder for the runs, like --out runs/score");
-    if (!trains && pod_config_n_args(c) == 0)
+    if (pod_config_n_args(c) == 0)
         return pod_fail(POD_E_INVALID,
                         "which runs? mlperf RUN..., folders that train --out made, or"
                         " mlperf --out DIR -- launch -n 4 -- train ... to train them");

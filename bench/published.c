@@ -100,8 +100,10 @@ pod_status pod_published_settle(const pod_config *given, bool takes_several, pod
     char slices[2048], settings[2112];
     pod_config *filled;
     POD_TRY(fill_preset(given, &filled));
-    *out = filled;
-    if (!*cores) return POD_OK;
+    if (!*cores) {
+        *out = filled;
+        return POD_OK;
+    }
     pod_status s = POD_OK;
     if (is_mesh_typed)
         s = pod_fail(POD_E_INVALID, "cores: --%s is given too, one of them must go",

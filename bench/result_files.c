@@ -92,42 +92,6 @@ static pod_status check_suffixes(const pod_config *c, uint32_t command)
 
 /* ---- what is there ---- */
 
-typedef enum content { TEXT, JSON, MARKUP, HDF5, OTHER } content;
-
-static const char *const content_names[] = {"text", "JSON", "a page or a picture", "HDF5",
-                                            "another kind of file"};
-
-/* The others are text. */
-static const struct {
-    uint32_t commands;
-    pod_opt option;
-    content content;
-} contents[] = {{POD_CMD_ALL, POD_OPT_JSON, JSON},
-                {POD_CMD_ALL, POD_OPT_PLOT, MARKUP},
-                {POD_CMD_REPORT, POD_OPT_OUTPUT, MARKUP},
-                {POD_CMD_DATA, POD_OPT_OUTPUT, HDF5}};
-
-static content content_to_come(uint32_t command, int o)
-{
-    for (size_t i = 0; i < sizeof contents / sizeof contents[0]; i++)
-        if (contents[i].commands & command && (int)contents[i].option == o)
-            return contents[i].content;
-    return TEXT;
-}
-
-static content content_of(const char *head, size_t n)
-{
-    static const char hdf5_magic[] = "\211HDF\r\n\032\n";
-    const size_t magic_bytes = sizeof hdf5_magic - 1;
-    size_t at = 0;
-    if (n >= magic_bytes && memcmp(head, hdf5_magic, magic_bytes) == 0) return HDF5;
-    for (size_t i = 0; i < n; i++)
-        if (iscntrl((unsigned char)head[i]) && !isspace((unsigned char)head[i])) return OTHER;
-    while (at < n && isspace((unsigned char)head[at])) at++;
-    const char first = at < n ? head[at] : '\0';
-    return first == '{' || first == '[' ? JSON : first == '<' ? MARKUP : TEXT;
-}
-
 /* The first bytes of a regular file; none where it is not there, empty, a link or cannot be read, which
  * opening it tells. */
 static size_t read_head(const char *path, char *head, size_t room)
@@ -137,21 +101,6 @@ static size_t read_head(const char *path, char *head, size_t room)
     const size_t n = f ? fread(head, 1, room, f) : 0;
     if (f) fclose(f);
     return n;
-}
-
-/* A result of the kind that it has is replaced, as compilers do: a file of another is a person's, and
- * the name a slip. */
-static pod_status spare_other_content(const pod_config *c, uint32_t command, int mine)
-{
-    char head[HEAD_BYTES];
-    const char *path = path_of(c, mine);
-    const size_t n = pod_file_is_stdout(path) ? 0 : read_head(path, head, sizeof head);
-    const content there = content_of(head, n), to_come = content_to_come(command, mine);
-    if (n == 0 || there == to_come) return POD_OK;
-    return pod_fail(POD_E_INVALID,
-                    "%s: '%s' is there and is %s, and %s would replace it: move it away, or take "
-                    "another name",
-                    option_of(mine)->name, path, content_names[there], content_names[to_come]);
 }
 
 /* ---- beside each other ---- */
@@ -255,6 +204,37 @@ pod_status pod_result_files_spare_foreign(const char *out, uint32_t command)
         if (!has_mark(path, in_out[i].mark)) return refuse_foreign(path);
     }
     return command & POD_CMD_TRAIN ? spare_foreign_folders(out) : POD_OK;
+}
+
+/* What stands in the first 4 KiB of each file that a command wrote where the option says. */
+static const struct {
+    uint32_t commands;
+    pod_opt option;
+    const char *mark, *what;
+} written[] = {{POD_CMD_DATA, POD_OPT_OUTPUT, "\x89HDF\r\n", "an HDF5 file"},
+               {POD_CMD_REPORT, POD_OPT_OUTPUT, "minipod", "a page of minipod"},
+               {POD_CMD_CALIBRATE, POD_OPT_OUTPUT, "clock = ", "a machine file"},
+               {POD_CMD_DATA, POD_OPT_JSON, "\"n_train\"", "minipod's JSON of a data set"},
+               {POD_CMD_ALL & ~POD_CMD_DATA, POD_OPT_JSON, "\"minipod", "a JSON record of minipod"},
+               {POD_CMD_ALL, POD_OPT_CSV, "minipod", "a CSV file of minipod"},
+               {POD_CMD_ALL, POD_OPT_PREDICTIONS, "index,label,answer", "a file of predictions"},
+               {POD_CMD_ALL, POD_OPT_PLOT, "GNUPLOT", "a picture of minipod"},
+               {POD_CMD_ALL, POD_OPT_AUTOTUNE, "minipod coll", "a file of rules of minipod"},
+               {POD_CMD_ALL, POD_OPT_PROMETHEUS, "minipod_", "a file of minipod's metrics"}};
+
+/* A name typed by mistake does not replace a file of another kind. */
+static pod_status spare_other_kinds(const pod_config *c, uint32_t command)
+{
+    for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
+        const char *path = path_of(c, (int)written[i].option);
+        if (!(written[i].commands & command) || pod_file_is_stdout(path) ||
+            has_mark(path, written[i].mark))
+            continue;
+        return pod_fail(POD_E_INVALID,
+                        "%s: '%s' is there and is not %s: move it away, or take another name",
+                        option_of((int)written[i].option)->name, path, written[i].what);
+    }
+    return POD_OK;
 }
 
 /* ---- and what is read ---- */
@@ -394,10 +374,9 @@ pod_status pod_result_files_check(const pod_config *c, uint32_t command)
         const char *path = path_of(c, o);
         if (path[0] == '\0') continue;
         POD_TRY(check_beside_out(c, command, o));
-        POD_TRY(spare_other_content(c, command, o));
         POD_TRY(check_writable(c, o));
         for (int other = 0; other < o; other++) POD_TRY(check_apart(c, o, other));
         POD_TRY(check_beside_host(c, command, o));
     }
-    return POD_OK;
+    return spare_other_kinds(c, command);
 }

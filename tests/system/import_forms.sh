@@ -67,7 +67,7 @@ refused 'line 1 has 1 fields joined by commas, want file,label or' "${list[@]}"
 refused 'line 1 has 0 fields' "${list[@]}"
 rows "${plain[@]}"
 refused "output: 'set/labels.csv' is the file that the command reads" "${list[@]}" -o set/labels.csv
-refused "output: 'set/pictures/2.jpg' is there and is another kind of file" "${list[@]}" -o set/pictures/2.jpg
+refused "output: 'set/pictures/2.jpg' is there and is not an HDF5 file" "${list[@]}" -o set/pictures/2.jpg
 [ -s set/labels.csv ] && [ -s set/pictures/2.jpg ] || fail 'an import destroyed what it reads'
 refused 'import list needs --image-size' list set/labels.csv
 

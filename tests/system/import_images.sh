@@ -130,7 +130,7 @@ taken 5 "warning: lone: all images are of one class, 'one': there is nothing to 
 [ $? -eq 2 ] && grep -q 'good/cat/new.h5: lies in good, the folder that is imported' err && [ ! -e good/cat/new.h5 ] ||
     fail "an output among images: $(cat err)"
 "$minipod" data import images good -o named/one/one2.jpg --image-size 24 >out 2>err
-[ $? -eq 2 ] && grep -q "'named/one/one2.jpg' is there and is another kind of file, and HDF5 would replace it" err &&
+[ $? -eq 2 ] && grep -q "'named/one/one2.jpg' is there and is not an HDF5 file" err &&
     [ "$(stat -c %s named/one/one2.jpg)" -lt 9999 ] || fail "an image as output: $(cat err)"
 
 # Ended on the way, it leaves the older file and nothing else.

@@ -126,6 +126,7 @@ says 2 "in ./ of --out, where the command writes" --out five --json five/run-0/r
 says 2 "csv: cannot be train's" --out none -- "${train[@]}" --target 0.8 --csv t.csv
 says 2 'out: want a folder for the runs' -- launch -n 2 -- "${train[@]}" --target 0.8
 says 2 'which runs?'
+says 2 'which runs?' --out none
 says 2 'runs: is how many are trained' --runs 3 five/run-0
 says 2 'target: train has none' --out none -- train --model mlp
 printf 'target = 0.8\nmodel = nonet\n' >mine.conf # reaches train through launch

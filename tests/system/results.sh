@@ -78,30 +78,11 @@ for to in - /dev/stdout; do
 done
 refuses "csv: '-' is standard output, which output takes" calibrate -o - --csv -
 
-# A file of another kind than the result stays; one of its kind, or an empty one, is replaced; FILE.part is
-# somebody else's.
-"$minipod" data make glyphs:8x8x1:60+30 -o kind.h5 >out 2>&1 || fail "a data set: $(cat out)"
-echo '{"mine": 1}' >kind.json
-echo '<svg/>' >kind.svg
-echo mine >kind.csv
-head -c 99 /dev/urandom >kind.jpg && printf '\0' >>kind.jpg
-sums=$(cksum kind.*)
-elsewhere='replace it: move it away, or take another name'
-refuses "csv: 'kind.h5' is there and is HDF5, and text would $elsewhere" "${simulate[@]:1}" --csv kind.h5
-refuses "csv: 'kind.json' is there and is JSON, and text would $elsewhere" "${simulate[@]:1}" --csv kind.json
-refuses "json: 'kind.csv' is there and is text, and JSON would $elsewhere" "${simulate[@]:1}" --json kind.csv
-refuses "json: 'kind.jpg' is there and is another kind of file, and JSON would $elsewhere" "${simulate[@]:1}" --json kind.jpg
-echo mine >kind
-refuses "plot: 'kind' is there and is text, and a page or a picture would $elsewhere" goodput run --plot kind
-rm kind
-refuses "output: 'kind.svg' is there and is a page or a picture, and HDF5 would $elsewhere" data make glyphs:8x8x1:60+30 -o kind.svg
-refuses "output: 'kind.h5' is there and is HDF5, and text would $elsewhere" calibrate -o kind.h5
-[ "$(cksum kind.*)" = "$sums" ] || fail "a file of another kind changes"
-for file in kind.csv kind.json kind.h5; do echo mine >$file.part; done
-: >kind.json
-"${simulate[@]}" --csv kind.csv --json kind.json >out 2>err && grep -q '^# minipod' kind.csv && [ -s kind.json ] &&
-    "$minipod" data make glyphs:8x8x1:60+30 -o kind.h5 >out 2>err || fail "a result of its kind is not replaced: $(cat err)"
-for file in kind.csv kind.json kind.h5; do [ "$(cat $file.part)" = mine ] || fail "$file.part is gone"; done
+# Half files have a name of their own: FILE.part is a person's.
+for file in half.csv half.json half.h5; do echo mine >$file.part; done
+"${simulate[@]}" --csv half.csv --json half.json >out 2>err && "$minipod" data make glyphs:8x8x1:60+30 -o half.h5 >out 2>err ||
+    fail "beside a FILE.part: $(cat err)"
+for file in half.csv half.json half.h5; do [ "$(cat $file.part)" = mine ] || fail "$file.part is gone"; done
 
 # No result goes over what the command reads, by whatever name.
 "$minipod" data make glyphs:8x8x1:60+30 -o own.h5 >out 2>&1 || fail "a data set: $(cat out)"
@@ -134,12 +115,31 @@ for form in csv json; do
         "${of_file[@]}" --$form "$XDG_CONFIG_HOME/minipod/host.conf"
 done
 refuses "predictions: 'own.h5' is the file that data reads" eval --resume of-file --data own.h5 --predictions own.h5
-refuses "predictions: 'own.h5' is there and is HDF5, and text would $elsewhere" eval --resume of-file --predictions own.h5
+refuses "predictions: 'own.h5' is there and is not a file of predictions: move it away, or take another name" \
+    eval --resume of-file --predictions own.h5
 refuses "json: 'own.h5' is the file that the command reads" data info own.h5 --json own.h5
 refuses "json: 'made.h5' is the file, which output takes" data make glyphs:8x8x1:60+30 -o made.h5 --json made.h5
 refuses "autotune: 'rules.conf' is the file that algo reads" "${coll[@]:1}" --algo @rules.conf --autotune rules.conf
 refuses "csv: '$XDG_CONFIG_HOME/minipod/host.conf' is the machine file, which calibrate writes" \
     calibrate --csv "$XDG_CONFIG_HOME/minipod/host.conf"
+# Nor over a file of another kind; one that is empty, or of the kind, is replaced.
+echo notes >notes
+for form in csv json; do
+    what='a CSV file of minipod'
+    [ $form = csv ] || what='a JSON record of minipod'
+    refuses "$form: 'notes' is there and is not $what: move it away, or take another name" "${coll[@]:1}" --$form notes
+done
+refuses "autotune: 'notes' is there and is not a file of rules of minipod: move it away, or take another name" \
+    "${coll[@]:1}" --autotune notes
+refuses "output: 'notes' is there and is not an HDF5 file: move it away, or take another name" data make glyphs:8x8x1:6+3 -o notes
+cp notes notes.html
+refuses "output: 'notes.html' is there and is not a page of minipod: move it away, or take another name" report run -o notes.html
+[ "$(cat notes notes.html)" = $'notes\nnotes' ] || fail "notes: $(head -c 100 notes)"
+: >twice.csv && : >twice.h5 && : >twice.json
+for again in 1 2; do
+    "$minipod" "${coll[@]:1}" --csv twice.csv --json twice.json >out 2>&1 && "$minipod" data make glyphs:8x8x1:6+3 -o twice.h5 >out 2>&1 &&
+        "$minipod" data info twice.h5 --json info.json >out 2>&1 || fail "$again: over its own: $(cat out)"
+done
 # Nor over a file of a run's folder that is read; others may go there.
 folder_files() { find run -type f ! -name mine.\* -exec cksum {} + | sort; }
 files=$(folder_files)
@@ -217,8 +217,8 @@ for file in pod/*; do # all that it leaves is known, too
 done
 "$minipod" "${of_file[@]}" --out of-file --json of-file/mine.json >out 2>err || fail "beside: $(cat err)"
 # What is made has no file, whatever else has that name.
-echo '{}' >glyphs
-"$minipod" train --model mlp --batch 256 --steps 1 --json glyphs --csv /dev/null >out 2>err && [ "$(wc -c <glyphs)" -gt 9 ] ||
+: >glyphs
+"$minipod" train --model mlp --batch 256 --steps 1 --json glyphs --csv /dev/null >out 2>err && [ "$(head -c 1 glyphs)" = '{' ] ||
     fail "a file called glyphs: $(cat err)"
 
 # What a run takes of memory is what explain says of it: pixels of a file, which the cache may take, included.

@@ -114,6 +114,10 @@ for words in '--cores 1000' '--cores 8 --mesh 2x2x2' '--cores 8,32' '--cores man
     "$minipod" simulate --machine tpu-v3 --model resnet20 $words >out 2>err
     [ $? -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q '^minipod simulate: cores: ' err || fail "$words: $(cat err)"
 done
+"$minipod" scale --machine tpu-v3 --cores 128,100 --model resnet50 --batch 32768 >out 2>err
+[ $? -eq 2 ] && grep -q 'cores: tpu-v3 has no slice of 100 cores; the nearest: 32 (2x4x4), 128 (2x8x8)$' err || fail "scale: $(cat err)"
+"$minipod" simulate --preset list --csv none.csv >out 2>err && has err 'warning: --csv none.csv has no effect with --preset list' ||
+    fail "--preset list --csv: $(cat err)"
 
 # ---- chips, and cores of theirs that idle
 v3=(simulate --machine tpu-v3 --model resnet20 --batch 512)
