@@ -58,6 +58,7 @@ static bool read_size(const char *text, int64_t *out)
     const char *suffix = *p ? strchr(suffixes, toupper((unsigned char)*p)) : NULL;
     const int shift = suffix ? 10 * (int)(suffix - suffixes + 1) : 0;
     p += suffix != NULL;
+    p += suffix && *p == 'i'; /* KiB: as K and KB */
     p += *p == 'B' || *p == 'b';
     fraction = ldexp(fraction, shift);
     /* A fraction as long as 0.99999999999999999 rounds to 1. */

@@ -295,6 +295,11 @@ pod_status pod_file_read_text(pod_arena *a, const char *path, size_t max_bytes, 
         s = pod_fail(POD_E_FORMAT, "%s: longer than %zu bytes", path, max_bytes);
         goto done;
     }
+    const char *zero = memchr(text, 0, used);
+    if (zero) {
+        s = pod_fail(POD_E_FORMAT, "%s: byte %td is 0, want text in UTF-8", path, zero - text);
+        goto done;
+    }
     char *copy = pod_arena_copy(a, text, 1, used + 1);
     if (!copy) {
         s = POD_E_NOMEM;
@@ -413,8 +418,12 @@ pod_status pod_file_write_result(const char *path, const void *data, size_t byte
 static pod_status check_writable(const char *path)
 {
     struct stat st;
+    const bool is_link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
     if (stat(path, &st) != 0)
-        return pod_fail(POD_E_IO, "%s: cannot make the directory: %s", path, strerror(errno));
+        return pod_fail(POD_E_IO, "%s: %s: %s", path,
+                        is_link ? "is a link whose directory cannot be reached"
+                                : "cannot make the directory",
+                        strerror(errno));
     if (!S_ISDIR(st.st_mode)) return pod_fail(POD_E_IO, "%s: exists and is no directory", path);
     if (access(path, W_OK | X_OK) != 0)
         return pod_fail(POD_E_IO, "%s: cannot write in the directory: %s", path, strerror(errno));

@@ -71,7 +71,8 @@ POD_MUST pod_status pod_file_cut(pod_file *f, int64_t bytes);
 
 POD_MUST pod_status pod_file_write_atomic(const char *path, const void *data, size_t bytes);
 
-/* The whole file as text with a closing 0, from the arena; E_FORMAT when longer than max_bytes. */
+/* The whole file as text with a closing 0, from the arena; E_FORMAT when longer than max_bytes
+ * or with a 0 in it. */
 POD_MUST pod_status pod_file_read_text(pod_arena *a, const char *path, size_t max_bytes,
                                        char **out);
 

@@ -128,6 +128,34 @@ static pod_status check_size(const char *where, const pod_dataset_info *info)
     return POD_OK;
 }
 
+typedef struct named_class {
+    const char *name;
+    int index;
+} named_class;
+
+static int by_name(const void *a, const void *b)
+{
+    const named_class *x = a, *y = b;
+    const int order = strcmp(x->name, y->name);
+    return order ? order : x->index - y->index;
+}
+
+/* A name stands for one class: an evaluation matches those of its data with training's by name. */
+static pod_status check_names(const char *where, const pod_dataset_info *info)
+{
+    const int n = info->n_classes;
+    named_class *class = calloc((size_t)n, sizeof *class);
+    pod_status s = class ? POD_OK : pod_fail(POD_E_NOMEM, "%s: no memory for %d names", where, n);
+    for (int i = 0; class && i < n; i++) class[i] = (named_class){info->class_names[i], i};
+    if (class) qsort(class, (size_t)n, sizeof *class, by_name);
+    for (int i = 1; s == POD_OK && i < n; i++)
+        if (strcmp(class[i - 1].name, class[i].name) == 0)
+            s = pod_fail(POD_E_FORMAT, "%s: classes %d and %d are both called '%s'", where,
+                         class[i - 1].index, class[i].index, class[i].name);
+    free(class);
+    return s;
+}
+
 pod_status pod_dataset_info_check(const char *where, const pod_dataset_info *info)
 {
     POD_TRY(check_size(where, info));
@@ -136,6 +164,7 @@ pod_status pod_dataset_info_check(const char *where, const pod_dataset_info *inf
     for (int i = 0; i < info->n_classes; i++)
         if (info->class_names[i][0] == '\0')
             return pod_fail(POD_E_FORMAT, "%s: class %d has an empty name", where, i);
+    POD_TRY(check_names(where, info));
     if (!info->mean || !info->std) return POD_OK;
     for (int64_t c = 0; c < info->channels; c++) {
         double mean = info->mean[c], std = info->std[c];

@@ -203,8 +203,12 @@ static pod_status check_labels(const h5_dataset *d, int split)
         if (label >= 0 && label < n_classes) continue;
         return pod_fail(POD_E_FORMAT,
                         "%s: dataset '%s': the label of row %" PRId64
-                        " is %d, need 0 to %d: there are %d classes, counted from 0",
-                        d->file.path, labels_name[split], i, label, n_classes - 1, n_classes);
+                        " is %d%s, need 0 to %d: there are %d classes, counted from 0",
+                        d->file.path, labels_name[split], i, label,
+                        label == INT32_MAX   ? " or more"
+                        : label == INT32_MIN ? " or less"
+                                             : "",
+                        n_classes - 1, n_classes);
     }
     return POD_OK;
 }

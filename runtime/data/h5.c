@@ -763,6 +763,7 @@ static pod_status get_list(const pod_h5_file *f, const char *name, pod_arena *a,
                            const char *const **out)
 {
     list l = {.id = H5Dopen2(f->id, name, H5P_DEFAULT)};
+    char length[80] = "";
     const char **text = NULL;
     pod_status s = POD_OK;
     if (l.id > 0) l.type = H5Dget_type(l.id);
@@ -773,13 +774,14 @@ static pod_status get_list(const pod_h5_file *f, const char *name, pod_arena *a,
     else if (H5Tget_class(l.type) != H5T_STRING || H5Sget_simple_extent_ndims(l.space) != 1)
         l.fault = "is no list of strings";
     else if (*n >= 0 && l.n != *n)
-        l.fault = "has another length than the images";
+        snprintf(length, sizeof length, "has %" PRId64 " names for %" PRId64 " images", l.n, *n);
     else if (*n < 0 && l.n > MAX_TEXTS)
         l.fault = "is too long";
     else if (!(text = POD_ARENA_NEW(a, const char *, l.n + 1)))
         s = POD_E_NOMEM;
     else
         s = (H5Tis_variable_str(l.type) > 0 ? read_variable : read_fixed)(&l, a, text);
+    if (*length) l.fault = length;
     if (l.fault) s = fail_array(f, name, POD_E_FORMAT, l.fault);
     release(l.space);
     release(l.type);

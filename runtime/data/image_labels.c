@@ -16,7 +16,7 @@ typedef struct reader {
     char *next;             /* of the text, which is taken apart in place */
     int64_t line, row_line; /* of what comes next; where the row begins */
     char *field[MAX_FIELDS];
-    int n_fields;
+    int n_fields, n_first; /* of this row, and of the first */
     int column[N_COLUMNS]; /* of each; -1: there is none */
 } reader;
 
@@ -95,8 +95,25 @@ static int find_column(const reader *r, const char *const names[])
     return -1;
 }
 
+/* A header that leaves two columns to choose from, or none. */
+static pod_status check_header(const reader *r, const int found[])
+{
+    for (int c = 0; c < N_COLUMNS; c++)
+        for (int i = 0; found[c] >= 0 && i < r->n_fields; i++)
+            if (i != found[c] && strcasecmp(r->field[i], r->field[found[c]]) == 0)
+                return pod_fail(POD_E_FORMAT, "%s: line %" PRId64 ": two columns are called '%s'",
+                                r->path, r->row_line, r->field[i]);
+    bool is_name = found[FILE_COLUMN] < 0 && found[LABEL_COLUMN] >= 0;
+    for (int i = 0; i < r->n_fields; i++) is_name = is_name && !strchr(r->field[i], '.');
+    return is_name ? pod_fail(POD_E_FORMAT,
+                              "%s: line %" PRId64 " has a column '%s' and none of the files: call "
+                              "it 'file'",
+                              r->path, r->row_line, r->field[found[LABEL_COLUMN]])
+                   : POD_OK;
+}
+
 /* Of the first row: whether it is a header. */
-static bool take_header(reader *r)
+static pod_status take_header(reader *r, bool *is_header)
 {
     static const char *const names[N_COLUMNS][10] = {
         {"file", "filename", "file_name", "filepath", "file_path", "path", "image", "image_path",
@@ -105,14 +122,15 @@ static bool take_header(reader *r)
         {"split", "set", "subset", "partition"}};
     int found[N_COLUMNS];
     for (int c = 0; c < N_COLUMNS; c++) found[c] = find_column(r, names[c]);
-    if (found[FILE_COLUMN] < 0 || found[LABEL_COLUMN] < 0) return false;
-    memcpy(r->column, found, sizeof found);
-    return true;
+    *is_header = found[FILE_COLUMN] >= 0 && found[LABEL_COLUMN] >= 0;
+    if (*is_header) memcpy(r->column, found, sizeof found);
+    return check_header(r, found);
 }
 
 static pod_status take_columns(reader *r, bool *is_header)
 {
-    *is_header = take_header(r);
+    POD_TRY(take_header(r, is_header));
+    r->n_first = r->n_fields;
     if (*is_header) return POD_OK;
     if (r->n_fields < 2 || r->n_fields > N_COLUMNS)
         return pod_fail(POD_E_FORMAT,
@@ -134,9 +152,22 @@ static void leave_out(lister *l, const char *split)
     l->left[i].n++;
 }
 
+/* A comma in a name without quotes would move what follows into another column. */
+static pod_status check_length(const reader *r)
+{
+    for (int i = r->n_first; i < r->n_fields; i++)
+        if (*r->field[i])
+            return pod_fail(POD_E_FORMAT,
+                            "%s: line %" PRId64 " has %d fields, the first row has %d: a name with "
+                            "a comma needs quotes",
+                            r->path, r->row_line, r->n_fields, r->n_first);
+    return POD_OK;
+}
+
 static pod_status add_row(lister *l, const reader *r)
 {
     const char *text[N_COLUMNS];
+    POD_TRY(check_length(r));
     for (int c = 0; c < N_COLUMNS; c++) {
         if (r->column[c] >= r->n_fields)
             return pod_fail(POD_E_FORMAT, "%s: line %" PRId64 " has %d fields, need %d", r->path,
@@ -232,6 +263,19 @@ static pod_status check_twice(const lister *l, const char *csv_path)
     return POD_OK;
 }
 
+static pod_status check_splits(const lister *l, const char *csv_path)
+{
+    for (int s = 0; s < POD_N_SPLITS && l->list.is_split; s++)
+        if (l->list.n > 0 && l->list.n_split[s] == 0)
+            return pod_fail(POD_E_FORMAT,
+                            "%s: no row has the split '%s'; without a column of splits "
+                            "--test-share of the rows are the test",
+                            csv_path, s == POD_SPLIT_TEST ? l->test_name : "train");
+    return l->list.n > 0
+               ? POD_OK
+               : pod_fail(POD_E_FORMAT, "%s: has no rows of images, want file,label", csv_path);
+}
+
 static pod_status tell_left_out(lister *l, const char *csv_path)
 {
     const char *text = NULL;
@@ -265,6 +309,7 @@ pod_status pod__image_labels_list(const char *csv_path, const char *folder, cons
     POD_TRY(number_labels(&l));
     pod__image_list_sort(&l.list);
     POD_TRY(tell_left_out(&l, csv_path));
+    POD_TRY(check_splits(&l, csv_path));
     *out = l.list;
     return POD_OK;
 }

@@ -253,6 +253,7 @@ static pod_status take_lines(reader *r, char *text)
 {
     bool has_heading = false;
     char where[PLACE_BYTES];
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) text += 3; /* UTF-8's mark, of spreadsheets */
     for (char *line = text; line;) {
         char *next = strchr(line, '\n');
         if (next) *next++ = '\0';

@@ -83,6 +83,10 @@ make("nchw.h5", (3, 8, 8))
 make("unit.h5", (8, 8, 3), lambda x: (x / 255).astype("f4"))
 make("hot.h5", (8, 8, 3), label=lambda y: np.eye(2)[y])
 make("names.h5", (8, 8, 3), label=lambda y: np.array([b"cat", b"dog"])[y])
+make("twice.h5", (8, 8, 3))
+with h5py.File("twice.h5", "a") as f:
+    f.attrs["class_names"] = ["cat", "cat"]
+make("far.h5", (8, 8, 3), label=lambda y: y + 2**40)
 make("big.h5", (8, 8, 3), label=lambda y: y.astype(">i8"))
 make("many.h5", (8, 8, 3), label=lambda y: 20000 * y)
 bytes_ = bytearray(open("one.h5", "rb").read())
@@ -104,6 +108,8 @@ says "'/train/images' is 20x3x8x8, which looks like N,C,H,W" data info nchw.h5
 says "has type f32, need u8; its first values run from 0 to 1: (255 \* x)" data info unit.h5
 says "'/train/labels' has 2 dimensions (20x2) of type f64, need 1 of integers: y.argmax(1)" data info hot.h5
 says "'/train/labels' has 1 dimensions (20) of type string, need 1 of integers: np.unique" data info names.h5
+says "twice.h5: classes 0 and 1 are both called 'cat'" data info twice.h5
+says "the label of row 0 is 2147483647 or more, need 0 to" data info far.h5
 says 'later.h5: of a later version of HDF5' data info later.h5
 
 # Open for writing elsewhere: until standard input ends.

@@ -65,6 +65,21 @@ rows 'pictures/1.jpg;cat'
 refused 'line 1 has 1 fields joined by commas, want file,label or' "${list[@]}"
 : >set/labels.csv
 refused 'line 1 has 0 fields' "${list[@]}"
+# What a row has too many of, or a header twice or not, would be read as another column.
+rows file,label "${plain[@]}" pictures/6.jpg,big,brown,dog
+refused 'labels.csv: line 7 has 4 fields, the first row has 2: a name with a comma needs quotes' "${list[@]}"
+rows file,label "${plain[@]}" pictures/6.jpg,dog,,
+taken '^6 of 6 images imported' "${list[@]}"
+rows file,label,Label pictures/1.jpg,cat,x pictures/2.jpg,dog,y
+refused "labels.csv: line 1: two columns are called 'Label'" "${list[@]}"
+rows name,label "${plain[@]}"
+refused "labels.csv: line 1 has a column 'label' and none of the files: call it 'file'" "${list[@]}" --on-bad-image skip
+printf 'file,label\npictures/1.jpg,cat\0x\npictures/2.jpg,dog\n' >set/labels.csv
+refused 'labels.csv: byte 29 is 0, want text in UTF-8' "${list[@]}"
+rows file,label
+refused 'set/labels.csv: has no rows of images, want file,label' "${list[@]}"
+rows file,label,split pictures/1.jpg,cat,train pictures/2.jpg,dog,train
+refused "set/labels.csv: no row has the split 'test'; without a column of splits --test-share" "${list[@]}"
 rows "${plain[@]}"
 refused "output: 'set/labels.csv' is the file that the command reads" "${list[@]}" -o set/labels.csv
 refused "output: 'set/pictures/2.jpg' is there and is not an HDF5 file" "${list[@]}" -o set/pictures/2.jpg
@@ -100,6 +115,11 @@ refused 'labels: CIFAR-10 has one label' cifar cifar-10-batches-bin --labels coa
 tar -czf cifar-10-binary.tar.gz cifar-10-batches-bin
 tar -cf plain.tar cifar-100-binary
 taken 'class *9: truck, 5 train, 0 test' cifar cifar-10-binary.tar.gz
+# A file that is there and is no data set is not replaced: here by one of those that are read.
+cp -r cifar-10-batches-bin spared
+"$minipod" data import cifar spared -o spared/data_batch_1.bin >out 2>err
+[ $? -eq 2 ] && [ "$(cat err)" = "minipod data: output: 'spared/data_batch_1.bin' is there and is not an HDF5 file: move it away, or take another name" ] &&
+    cmp spared/data_batch_1.bin cifar-10-batches-bin/data_batch_1.bin || fail "over its input: $(cat err)"
 taken 'class *99: fine99, 1 train, 0 test' cifar plain.tar
 "$minipod" data import cifar cifar-10-binary.tar.gz -o a.h5 --quiet >out 2>err && "$minipod" data import cifar cifar-10-batches-bin \
     -o b.h5 --quiet >out 2>err || fail "cifar: $(cat err)"

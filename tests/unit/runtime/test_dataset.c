@@ -131,7 +131,11 @@ static void writer_takes_statistics(void)
     uint8_t pixels[4 * 2 * 2] = {0, 51, 255, 51, 0, 51, 255, 51, 0, 51, 255, 51, 0, 51, 255, 51};
     const int32_t labels[4] = {0, 299, 1, 2};
     const char *names[300];
-    for (int i = 0; i < 300; i++) names[i] = i % 2 ? "odd" : "even";
+    char text[300][8];
+    for (int i = 0; i < 300; i++) {
+        snprintf(text[i], sizeof text[i], "c%d", i);
+        names[i] = text[i];
+    }
     pod_dataset_info info = {.name = "n",
                              .origin = "",
                              .licence = "",

@@ -194,6 +194,9 @@ static void read_back(void)
     POD_CHECK(text && strlen(text) == 20000 && memcmp(text, large, 20000) == 0, "differs");
     POD_CHECK_FAILS(pod_file_read_text(a, at("large"), 19999, &text), POD_E_FORMAT, "longer than");
     POD_CHECK_FAILS(pod_file_read_text(a, at("absent"), 9, &text), POD_E_IO, "absent: cannot read");
+    POD_CHECK_OK(pod_file_write_atomic(at("wide"), "a\0b\0", 4));
+    POD_CHECK_FAILS(pod_file_read_text(a, at("wide"), 9, &text), POD_E_FORMAT,
+                    "wide: byte 1 is 0, want text in UTF-8");
     POD_CHECK_FAILS(pod_file_read_text(a, pod_test_dir(), 9, &text), POD_E_IO, "cannot read");
     free(large);
     pod_arena_destroy(a);

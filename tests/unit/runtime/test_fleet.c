@@ -94,6 +94,8 @@ static void no_time(void)
     pod_fleet f;
     POD_CHECK_OK(parse(a, HEADING, &f));
     CU_ASSERT_TRUE(isnan(pod_fleet_goodput(&f)) && f.n_jobs == 0);
+    POD_CHECK_OK(parse(a, "\xef\xbb\xbf" HEADING "a,submit,0,4\r\na,end,1,\r\n", &f));
+    CU_ASSERT_EQUAL(f.n_jobs, 1);
     pod_arena_destroy(a);
 }
 
