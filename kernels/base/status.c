@@ -35,8 +35,7 @@ const char *pod_error_text(void) { return error_text; }
 
 const char *pod_error_trace(void) { return error_trace; }
 
-/* A record is one line: what a name or a file may contain must not break it. */
-static void flatten(char *text)
+void pod_line_flatten(char *text)
 {
     for (char *p = text; *p != '\0'; p++)
         if ((unsigned char)*p < ' ') *p = ' ';
@@ -45,7 +44,7 @@ static void flatten(char *text)
 void pod_error_set(const char *text)
 {
     snprintf(error_text, sizeof error_text, "%s", text);
-    flatten(error_text);
+    pod_line_flatten(error_text);
     error_trace[0] = '\0';
 }
 

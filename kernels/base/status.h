@@ -40,6 +40,8 @@ const char *pod_error_text(void);
 const char *pod_error_trace(void);
 /* Replaces the record by a text that came from elsewhere (another rank, another thread). */
 void pod_error_set(const char *text);
+/* What a name or a file may contain does not break the line: control characters become blanks. */
+void pod_line_flatten(char *text);
 
 pod_status pod__fail(const char *file, int line, pod_status s, const char *fmt, ...)
     POD_PRINTF(4, 5);

@@ -12,6 +12,8 @@
 #define NO_WRAP "\033[?7l"
 #define WRAP    "\033[?7h"
 
+enum { TROUBLE_BYTES = 4096 }; /* of an error or a warning, which is one line */
+
 static const pod_time second_ps = 1000000000000;
 
 bool pod_is_terminal(FILE *f)
@@ -71,7 +73,14 @@ void pod_log_say(pod_log *l, pod_log_level level, const char *fmt, ...)
     }
     va_list args;
     va_start(args, fmt);
-    vfprintf(to, fmt, args);
+    if (is_trouble) {
+        char text[TROUBLE_BYTES];
+        vsnprintf(text, sizeof text, fmt, args);
+        pod_line_flatten(text);
+        fputs(text, to);
+    } else {
+        vfprintf(to, fmt, args);
+    }
     va_end(args);
     fputc('\n', to);
     fflush(to);

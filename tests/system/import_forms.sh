@@ -55,6 +55,9 @@ refused "'pictures/1.jpg' stands in two rows, need one" "${list[@]}"
 rows "${plain[@]}" pictures/nowhere.jpg,dog
 refused 'set/pictures/nowhere.jpg: cannot be read: No such file.*--on-bad-image skip' "${list[@]}"
 taken '^5 of 6 images imported, 1 left out' "${list[@]}" --on-bad-image skip
+# A name of two lines does not make two of a warning, and a warning is on one.
+rows pictures/{1,2,3}.jpg,dog $'pictures/5.jpg,"a\ncat"' pictures/6.jpg,dog
+taken "warning: class 'a cat' has no image to test" "${list[@]}"
 rows "${plain[@]}" pictures/6.jpg
 refused 'labels.csv: line 6 has 1 fields, need 2' "${list[@]}"
 rows "${plain[@]}" pictures/6.jpg,
