@@ -9,20 +9,24 @@
 
 enum { PAGE_BYTES = 4096, LEAST_PART_BYTES = 1 << 20 }; /* the boards of hundreds of runs */
 
+/* What ranks have in the same place of a window lies in different sets of a first-level cache, whose ways are a
+ * page each: a sum over sixteen ranks would find no line again that it has just read. */
+enum { SHIFT_BYTES = 256, N_SHIFTS = PAGE_BYTES / SHIFT_BYTES };
+
 struct pod_window {
     pod_comm *comm;
     pod__segment *segment;
     size_t offset, bytes; /* in each rank's part of the segment; of this rank */
 };
 
-/* What the largest of this node wants, in whole pages. */
+/* What the largest of this node wants, in whole pages, and one to shift it in. */
 static size_t agree_on_bytes(pod_comm *c, size_t bytes)
 {
     uint64_t most = bytes + (bytes == 0);
     MPI_Request found;
     MPI_Iallreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, pod__comm_node(c), &found);
     pod__comm_complete(c, &found, "sharing of memory");
-    return (most + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    return (most + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES + PAGE_BYTES;
 }
 
 static size_t room_in(const pod__segment *s) { return s ? s->part_bytes - s->used_bytes : 0; }
@@ -90,7 +94,8 @@ void pod_window_destroy(pod_window *w)
 
 static char *part_of(const pod_window *w, int node_rank)
 {
-    return w->segment->base + (size_t)node_rank * w->segment->part_bytes + w->offset;
+    return w->segment->base + (size_t)node_rank * w->segment->part_bytes + w->offset +
+           (size_t)(node_rank % N_SHIFTS) * SHIFT_BYTES;
 }
 
 void *pod_window_data(const pod_window *w)

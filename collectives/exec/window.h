@@ -14,7 +14,7 @@ POD_MUST pod_status pod_window_create(pod_comm *c, size_t bytes, pod_window **ou
  * NULL is allowed. */
 void pod_window_destroy(pod_window *w);
 
-void *pod_window_data(const pod_window *w); /* this rank's own; aligned to 4096 bytes */
+void *pod_window_data(const pod_window *w); /* this rank's own; aligned to 256 bytes */
 size_t pod_window_bytes(const pod_window *w);
 /* That of another rank of this node, as this process sees it. */
 void *pod_window_data_of(const pod_window *w, int rank);

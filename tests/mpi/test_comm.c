@@ -193,8 +193,13 @@ static void test_window(void)
     POD_CHECK_OK(pod_window_create(comm, bytes, &w));
     if (!w) return;
     unsigned char *own = pod_window_data(w);
-    POD_CHECK(pod_window_bytes(w) == bytes && (uintptr_t)own % 4096 == 0, "%zu bytes at %p",
+    POD_CHECK(pod_window_bytes(w) == bytes && (uintptr_t)own % 256 == 0, "%zu bytes at %p",
               pod_window_bytes(w), (void *)own);
+    for (int r = 0; r < size && r < 16; r++) { /* not in one set of a cache */
+        const uintptr_t apart = (uintptr_t)pod_window_data_of(w, r) - (uintptr_t)own;
+        POD_CHECK(r == rank % 16 || apart % 4096 != 0, "rank %d lies %zu bytes from %d", r,
+                  (size_t)apart, rank);
+    }
     size_t n_set = 0;
     for (size_t i = 0; i < bytes; i++) n_set += own[i] != 0;
     POD_CHECK(n_set == 0, "%zu bytes are not 0", n_set);
