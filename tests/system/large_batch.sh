@@ -242,8 +242,10 @@ damaged() { # PATTERN SED-COMMAND
     sed "$2" whole.csv >s.csv
     refused "$1" --table
 }
-study "${one[@]}" --csv /dev/full
-[ "$code" -eq 2 ] && grep -q '/dev/full: is no file to keep rows in' err || fail "a device: exit $code: $(cat err)"
+if [ -w /dev/full ]; then
+    study "${one[@]}" --csv /dev/full
+    [ "$code" -eq 2 ] && grep -q '/dev/full: is no file to keep rows in' err || fail "a device: exit $code: $(cat err)"
+fi
 damaged 's.csv: line 1 is not the header' 1d
 refused 's.csv: line 1 is not the header' "${tiny[@]}"
 damaged 's.csv: line 1 is not the header' '1s/seed/sead/'

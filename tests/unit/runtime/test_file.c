@@ -206,7 +206,7 @@ static void directories(void)
 {
     POD_CHECK_OK(pod_dir_make(at("a/b/c")));
     POD_CHECK_OK(pod_dir_make(at("a/b/c/"))); /* again */
-    POD_CHECK_OK(pod_dir_make("/"));
+    if (access("/", W_OK) == 0) POD_CHECK_OK(pod_dir_make("/"));
     POD_CHECK_OK(pod_dir_make("."));
     POD_CHECK_OK(pod_dir_make_for(at("d/e/file")));
     CU_ASSERT_TRUE(exists(at("d/e")) && !exists(at("d/e/file")));
