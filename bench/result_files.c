@@ -92,8 +92,8 @@ static pod_status check_suffixes(const pod_config *c, uint32_t command)
 
 /* ---- what is there ---- */
 
-/* The first bytes of a regular file; none where it is not there, empty, a link or cannot be read, which
- * opening it tells. */
+/* The first bytes of a regular file; none where it is not there, empty, a link or cannot be read,
+ * which opening it tells. */
 static size_t read_head(const char *path, char *head, size_t room)
 {
     struct stat st;
@@ -222,7 +222,7 @@ static const struct {
                {POD_CMD_ALL, POD_OPT_AUTOTUNE, "minipod coll", "a file of rules of minipod"},
                {POD_CMD_ALL, POD_OPT_PROMETHEUS, "minipod_", "a file of minipod's metrics"}};
 
-/* A name typed by mistake does not replace a file of another kind. */
+/* A name typed by mistake does not replace a file of somebody else. */
 static pod_status spare_other_kinds(const pod_config *c, uint32_t command)
 {
     for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {

@@ -158,8 +158,8 @@ def compare(args, folder):
         with open(args.json, "w", encoding="utf-8") as f:
             json.dump({"schema": "minipod.compare", "model": args.model, "batch": args.batch,
                        "precision": args.precision, "ranks": args.ranks, "cpus": args.cpus,
-                       "minipod": ours, "peer": best, "peer_name": name, "eager": eager,
-                       "compiled": compiled, "ratio": statistics.median(ratios)}, f, indent=2)
+                       "minipod": ours, "eager": eager, "compiled": compiled, "peer": name,
+                       "ratio": statistics.median(ratios)}, f, indent=2)
             f.write("\n")
 
 

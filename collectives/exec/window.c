@@ -9,8 +9,9 @@
 
 enum { PAGE_BYTES = 4096, LEAST_PART_BYTES = 1 << 20 }; /* the boards of hundreds of runs */
 
-/* What ranks have in the same place of a window lies in different sets of a first-level cache, whose ways are a
- * page each: a sum over sixteen ranks would find no line again that it has just read. */
+/* Each rank's part begins at another place of a page. The ways of a first-level cache are a page each:
+ * if all parts began at one, a sum over sixteen ranks would find none of the lines again that it has
+ * just read when it stores to them. */
 enum { SHIFT_BYTES = 256, N_SHIFTS = PAGE_BYTES / SHIFT_BYTES };
 
 struct pod_window {

@@ -120,10 +120,10 @@ static inline pod_mllog_value pod_mllog_text(const char *x)
 void pod__mllog_put(const char *file, int line, pod_mllog *l, const char *key,
                     pod_mllog_value value, const pod_mllog_meta meta[]);
 
-/* What comes first: submission_benchmark (whose open rules the checker applies, which knows MLPerf's names alone:
- * image classification is "resnet"), division open, org, platform, status research; minipod_model and
- * minipod_data name the truth, minipod_claim what the log is; cache_clear false, since the caches are left as
- * they are. */
+/* What comes first: submission_benchmark (the benchmark of MLPerf whose open rules the checker applies:
+ * "resnet" is image classification), division open, org, platform, status research; minipod_model
+ * and minipod_data name the truth, minipod_claim what the log is; cache_clear false, since the
+ * caches are left as they are. */
 typedef struct pod_mllog_run {
     const char *benchmark, *org, *platform, *model, *data;
 } pod_mllog_run;
