@@ -50,10 +50,10 @@ install_packages() { # PACKAGE...
         apt-get -q -y install --no-install-recommends $missing || fail "apt-get install did not succeed"
 }
 
-build_preset() { # PRESET
+build_preset() { # PRESET [TARGET]: all targets, or one
     say "building preset $1 into build/$1"
     quietly "build/$1.log" cmake --preset "$1" || fail "cmake --preset $1"
-    cmake --build --preset "$1" || fail "cmake --build --preset $1"
+    cmake --build --preset "$1" ${2:+--target "$2"} || fail "cmake --build --preset $1"
 }
 
 # The program without its tests. A terminal shows ninja's one line, anything else nothing but errors.
