@@ -42,6 +42,14 @@ const char *pod_test_data(const char *name);
  * ranks. */
 const char *pod_test_dir(void);
 
+/* Long lists of cases are tried in steps of this: under the address sanitizer, where a case takes several
+ * times as long, some of each kind. */
+#ifdef __SANITIZE_ADDRESS__
+enum { POD_TEST_EVERY = 5 };
+#else
+enum { POD_TEST_EVERY = 1 };
+#endif
+
 /* Fails the running test with a message; the condition form of it. */
 void pod_test_fail(const char *file, int line, const char *fmt, ...) POD_PRINTF(3, 4);
 #define POD_CHECK(cond, ...)                                         \

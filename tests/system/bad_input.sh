@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # bad_input.sh MINIPOD: whatever is wrong with what minipod is given, it ends on all ranks with exit
-# 2, says one line that names the thing, what was wanted and what was found, and leaves no file. Each
-# case is run alone and on three ranks; `data`, which takes no ranks, alone.
+# 2, says one line that names the thing, what was wanted and what was found, and leaves no file. What
+# stands in files is tried alone and on three ranks; words, which each rank reads by itself, alone, and
+# some of them on three ranks; `data`, which takes no ranks, alone.
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 limit_s=20 # a hang, however busy this machine is
@@ -110,63 +111,63 @@ data=(--data "$size")
 
 # ---- words -----------------------------------------------------------------------------------
 
-both "'trian' is no command; did you mean train" trian
-both 'a command is missing'
-both "'' is no command" ''
-both '--bach: there is no such option; did you mean batch' train --bach 3
-both "'$(head -c 30 <<<"$long")" train "$long"
+alone "'trian' is no command; did you mean train" trian
+alone 'a command is missing'
+alone "'' is no command" ''
+alone '--bach: there is no such option; did you mean batch' train --bach 3
+alone "'$(head -c 30 <<<"$long")" train "$long"
 both '--xxxxx.*: there is no such option' train "--$long"
-both "'sgdd' is none of sgd|lars" train --optimizer sgdd
-both "'f16' is none of bf16|bf16-conv|f32" train --precision f16
+alone "'sgdd' is none of sgd|lars" train --optimizer sgdd
+alone "'f16' is none of bf16|bf16-conv|f32" train --precision f16
 alone "'stage[0-9a-z/]*' has 1 value of a channel to normalize over: 1 sample of 1x1, by --batch 24, mesh 1x1, --accumulate 24" \
     train --model resnet8 --data $size --image-size 4 --batch 24 --accumulate 24
 queue 3 "has 1 value of a channel" train --model resnet8 --data $size --image-size 4 --batch 3
-both "'nan' is not a finite number" train --lr nan
-both "'inf' is not a finite number" train --target inf
-both '1e999.* is not a finite number' train --lr 1e999
+alone "'nan' is not a finite number" train --lr nan
+alone "'inf' is not a finite number" train --target inf
+alone '1e999.* is not a finite number' train --lr 1e999
 both '1.5 is not within 0 to 1' train --target 1.5
-both '-3 is not within 1 to' train --batch -3
-both '99999999999999999999 is not within' train --batch 99999999999999999999
-both 'at most 4095' train --steps "$digits$digits"
-both "--model: 'xxx.*has 5000 bytes, at most" train --model "$long"
-both "--bucket: '4Q' is not a size" train --bucket 4Q
+alone '-3 is not within 1 to' train --batch -3
+alone '99999999999999999999 is not within' train --batch 99999999999999999999
+alone 'at most 4095' train --steps "$digits$digits"
+alone "--model: 'xxx.*has 5000 bytes, at most" train --model "$long"
+alone "--bucket: '4Q' is not a size" train --bucket 4Q
 both '--conf: the value is empty' train --conf ''
-both '--data: the value is empty' train --data ''
-both '--model: the value is empty' train --model ''
-both '--out: the value is empty' train --out ''
-both "--batch: '' is not a whole number" train --batch ''
-both 'a value is missing behind it' train --batch
+alone '--data: the value is empty' train --data ''
+alone '--model: the value is empty' train --model ''
+alone '--out: the value is empty' train --out ''
+alone "--batch: '' is not a whole number" train --batch ''
+alone 'a value is missing behind it' train --batch
 both '-b: a value is missing behind it' coll -b -e 4
-both "there is no 'resnet21'; did you mean resnet20" train --batch 12 --model resnet21
-both 'unexpected argument' train fast
-both 'dropout: -0.5 is neither -1' train --batch 12 --dropout -0.5
-both 'survival: -0.25 is neither -1' train --batch 12 --survival -0.25
-both 'not an option of eval' eval --lr 3
+alone "there is no 'resnet21'; did you mean resnet20" train --batch 12 --model resnet21
+alone 'unexpected argument' train fast
+alone 'dropout: -0.5 is neither -1' train --batch 12 --dropout -0.5
+alone 'survival: -0.25 is neither -1' train --batch 12 --survival -0.25
+alone 'not an option of eval' eval --lr 3
 both 'which checkpoint' eval
-both "--minbytes: '4X' is not a size" coll --minbytes 4X
-both 'minbytes: 8M is more than maxbytes, 4M' coll -b 8M -e 4M
-both 'stepbytes: stepfactor is given too' coll -i 4K -f 2
-both 'minbytes, maxbytes: more than 10000 rows' coll -i 4
+alone "--minbytes: '4X' is not a size" coll --minbytes 4X
+alone 'minbytes: 8M is more than maxbytes, 4M' coll -b 8M -e 4M
+alone 'stepbytes: stepfactor is given too' coll -i 4K -f 2
+alone 'minbytes, maxbytes: more than 10000 rows' coll -i 4
 alone 'one for each size from 1 to 16M, type, operation and root' coll --on sim --machine tpu-v3 --mesh 2x32x32 --collective broadcast -r -1 -b 1 -e 16M
-both "datatype: 'int9' is none of int8, uint8" coll -d int9
+alone "datatype: 'int9' is none of int8, uint8" coll -d int9
 both "algo: 'foo' is no algorithm of allreduce" coll --algo ring,foo
-both "algo: 'ring' is there twice" coll --algo ring,torus2d,ring
-both "algo: all has no others beside it, found 'torus2d,all'" coll --algo torus2d,all
+alone "algo: 'ring' is there twice" coll --algo ring,torus2d,ring
+alone "algo: all has no others beside it, found 'torus2d,all'" coll --algo torus2d,all
 "$minipod" explain machine --machine tpu-v4 | sed '/^chips_[xyz]/s/=.*/= 1048576/' >endless.conf
 alone '1000000 ranks with [0-9]* steps of ring each need about' coll --on sim --machine "$PWD/endless.conf" \
     --mesh 100x100x100 --algo ring -e 4K
 alone 'mesh 17x16x16: tpu-v4 has 16 chips along dimension 0' coll --on sim --machine tpu-v4 \
     --mesh 17x16x16 --algo ring -e 4K
-both "op: 'mean' is none of sum, prod, max, min, avg, all" coll -o mean
-both "collective: 'all-reduce' is none of all_reduce" coll --collective all-reduce
-both 'ngpus: 2, want 1: a rank is one core' coll -g 2
+alone "op: 'mean' is none of sum, prod, max, min, avg, all" coll -o mean
+alone "collective: 'all-reduce' is none of all_reduce" coll --collective all-reduce
+alone 'ngpus: 2, want 1: a rank is one core' coll -g 2
 both "--on: 'gpu' is none of auto" coll --on gpu
-both 'on: host is for scale' coll --on host
-both "rules: 'fastest' is no algorithm of allreduce" coll --algo fastest
+alone 'on: host is for scale' coll --on host
+alone "rules: 'fastest' is no algorithm of allreduce" coll --algo fastest
 queue 3 'algo: torus2d refuses allreduce of 4K: the group is longer than 1 in fewer' coll --algo torus2d,mpi
-both 'mesh: 5x2 has 10 cores, but there [a-z]* [13] rank' coll --mesh 5x2
-both 'node: 2 ranks a node do not divide [13] ranks' coll --node 2
-both 'buffers: too many of 4096 bytes would be needed' coll --buffers cold -e 4K
+alone 'mesh: 5x2 has 10 cores, but there [a-z]* [13] rank' coll --mesh 5x2
+alone 'node: 2 ranks a node do not divide [13] ranks' coll --node 2
+alone 'buffers: too many of 4096 bytes would be needed' coll --buffers cold -e 4K
 both 'too many of 4096 bytes .* wants a time at every size' \
     coll --autotune r.conf --buffers cold -b 4K -e 256M -f 65536
 queue 0 'buffers: on local none are cold' coll --on local --buffers cold
@@ -175,13 +176,13 @@ queue 0 'machine: --on sim wants one, like --machine [a-z]' coll --on sim
 queue 0 'machine: this host was not measured yet: run minipod calibrate' coll --on sim --machine host
 queue 0 'machine: this host was not measured yet: run minipod calibrate' simulate --mesh 2 --model mlp --batch 64
 queue 0 'mesh 2wx2: on tpu-v3 dimension 0 does not wrap' coll --on sim --machine tpu-v3 --mesh 2wx2
-both 'machine: tpu-v3 is for --on sim' coll --machine tpu-v3
-both 'autotune: --algo 0-:ring is not a list of algorithms' coll --autotune r.conf --algo 0-:ring
-both 'chunk: --autotune tries several' coll --autotune r.conf --chunk 64K
-both "rules: a chunk of 0 bytes for 'ring'" coll --algo ring@0
-both "rules: flat moves no blocks in chunks, found '@1K'" coll --algo flat@1K
+alone 'machine: tpu-v3 is for --on sim' coll --machine tpu-v3
+alone 'autotune: --algo 0-:ring is not a list of algorithms' coll --autotune r.conf --algo 0-:ring
+alone 'chunk: --autotune tries several' coll --autotune r.conf --chunk 64K
+alone "rules: a chunk of 0 bytes for 'ring'" coll --algo ring@0
+alone "rules: flat moves no blocks in chunks, found '@1K'" coll --algo flat@1K
 both '/in: cannot write a file: it is a directory' coll --autotune "$in"
-both 'nowhere: cannot read\|nowhere: No such\|nowhere' coll --algo @nowhere
+alone 'nowhere: cannot read\|nowhere: No such\|nowhere' coll --algo @nowhere
 queue 3 'algo: mpi refuses allreduce of 4K: MPI has no such element type' coll -d exact --algo mpi
 queue 0 'algo: mpi refuses allreduce of 4K: it runs on the ranks of a job only' coll --on local --algo mpi
 alone "shapes 'resnet5': neither a file nor one of all, gemm" kernels --shapes resnet5
@@ -193,42 +194,42 @@ alone 'operands of gemm 1000000x1000000x1 bf16 need about [0-9.e+]* GB of memory
 alone "impl: there is no kernel 'sgem'; did you mean 'sgemm'" kernels gemm 8x8x8 --impl sgem
 alone "family: none of 1 problems is of 'conv'" kernels gemm 8x8x8 --family conv
 alone "'maybe' is none of on|off|both" kernels --packed maybe
-both 'trace: timeline.json goes into --out' train "${data[@]}" "${short[@]}" --trace
+alone 'trace: timeline.json goes into --out' train "${data[@]}" "${short[@]}" --trace
 
 # ---- the mesh, the batch ---------------------------------------------------------------------
 
-both '--mesh: the value is empty' train --mesh ''
-both 'mesh: 2x2 has 4 cores, but there [a-z]* [13] rank' train --mesh 2x2
-both "mesh '0x2'" train --mesh 0x2
+alone '--mesh: the value is empty' train --mesh ''
+alone 'mesh: 2x2 has 4 cores, but there [a-z]* [13] rank' train --mesh 2x2
+alone "mesh '0x2'" train --mesh 0x2
 both "mesh '2x'" train --mesh 2x
-both "mesh 'big'" train --mesh big
-both "mesh '1x1x1x1x1'" train --mesh 1x1x1x1x1
-both 'mesh.*99999x99999' train --mesh 99999x99999
+alone "mesh 'big'" train --mesh big
+alone "mesh '1x1x1x1x1'" train --mesh 1x1x1x1x1
+alone 'mesh.*99999x99999' train --mesh 99999x99999
 queue 3 'batch: 10 is not divisible by the 3 cores' train --batch 10
-both 'batch: 600 is more than the 60 training samples' train "${data[@]}" --model mlp --batch 600
-both 'epochs: 0.001 epochs of 5 steps are no step' train "${data[@]}" --model mlp --batch 12 --epochs 0.001
+alone 'batch: 600 is more than the 60 training samples' train "${data[@]}" --model mlp --batch 600
+alone 'epochs: 0.001 epochs of 5 steps are no step' train "${data[@]}" --model mlp --batch 12 --epochs 0.001
 both 'steps: .*1000000000000' train "${data[@]}" --model mlp --batch 12 --steps 1000000000000
-both 'algo: .*shrub' train --batch 12 --algo shrub
-both 'algo: .*spiral' train --batch 12 --algo allreduce:0-:spiral
-both 'algo: .*from 4096 to 2048 is empty' train --batch 12 --algo 'allreduce:4K-2K:tree'
+alone 'algo: .*shrub' train --batch 12 --algo shrub
+alone 'algo: .*spiral' train --batch 12 --algo allreduce:0-:spiral
+alone 'algo: .*from 4096 to 2048 is empty' train --batch 12 --algo 'allreduce:4K-2K:tree'
 
 # ---- files -----------------------------------------------------------------------------------
 
 both 'absent.conf: cannot read: No such file' train --conf absent.conf
-both 'unknown.conf:2: speed: there is no such option' train --conf "$in/good.conf" --conf "$in/unknown.conf"
-both "value.conf:3: lr: 'fast' is not a finite number" train --conf "$in/value.conf"
+alone 'unknown.conf:2: speed: there is no such option' train --conf "$in/good.conf" --conf "$in/unknown.conf"
+alone "value.conf:3: lr: 'fast' is not a finite number" train --conf "$in/value.conf"
 both 'form.conf:1: neither' train --conf "$in/form.conf"
-both '/in: cannot read: Is a directory' train --conf "$in"
-both 'absent.conf' train "${data[@]}" "${short[@]}" --machine absent.conf
+alone '/in: cannot read: Is a directory' train --conf "$in"
+alone 'absent.conf' train "${data[@]}" "${short[@]}" --machine absent.conf
 both "impl: there is no kernel 'blsa'; did you mean 'blas'" train "${data[@]}" "${short[@]}" --impl gemm,blsa
-both 'machine: tpu-v3 is not this host: minipod simulate' train "${data[@]}" "${short[@]}" --machine tpu-v3
-both 'bad_machine.conf' train "${data[@]}" "${short[@]}" --machine "$in/bad_machine.conf"
+alone 'machine: tpu-v3 is not this host: minipod simulate' train "${data[@]}" "${short[@]}" --machine tpu-v3
+alone 'bad_machine.conf' train "${data[@]}" "${short[@]}" --machine "$in/bad_machine.conf"
 both 'empty/below' train "${data[@]}" "${short[@]}" --out "$in/empty/below"
-both 'nowhere/t.csv: cannot write: No such file' train "${data[@]}" "${short[@]}" --csv nowhere/t.csv
-both '/in: cannot write a file: it is a directory' train "${data[@]}" "${short[@]}" --json "$in"
+alone 'nowhere/t.csv: cannot write: No such file' train "${data[@]}" "${short[@]}" --csv nowhere/t.csv
+alone '/in: cannot write a file: it is a directory' train "${data[@]}" "${short[@]}" --json "$in"
 both 'link: cannot write a file: it is a symbolic link' train "${data[@]}" "${short[@]}" --json "$in/link"
-both "json: '-' is standard output, which csv takes" train "${data[@]}" "${short[@]}" --csv - --json -
-both 'nowhere/t.csv: cannot write: No such file' eval "${data[@]}" "${short[@]:0:4}" --resume "$in/mlp" --csv nowhere/t.csv
+alone "json: '-' is standard output, which csv takes" train "${data[@]}" "${short[@]}" --csv - --json -
+alone 'nowhere/t.csv: cannot write: No such file' eval "${data[@]}" "${short[@]:0:4}" --resume "$in/mlp" --csv nowhere/t.csv
 alone 'nowhere/t.csv: cannot write: No such file' calibrate -o here.conf --csv nowhere/t.csv
 alone 'nowhere/here.conf: cannot write: No such file' calibrate -o nowhere/here.conf
 alone 'nowhere/t.json: cannot write: No such file' data info "$in/good.h5" --json nowhere/t.json
@@ -255,19 +256,21 @@ both 'training samples: 0 is not within' train --data glyphs:8x8x1:0+0 "${short[
 # ---- checkpoints -----------------------------------------------------------------------------
 
 for command in train eval; do
+    each=both
+    [ $command = train ] || each=alone
     run=("$command" "${data[@]}" --model mlp --batch 12)
-    both 'absent.h5: No such file' "${run[@]}" --resume absent.h5
-    both 'in/none/checkpoint: holds no checkpoint' "${run[@]}" --resume "$in/none"
-    both 'in/small: holds no checkpoint' "${run[@]}" --resume "$in/small"
-    both 'text.h5: is no checkpoint' "${run[@]}" --resume "$in/text.h5"
-    both 'good.h5: is no checkpoint' "${run[@]}" --resume "$in/good.h5"
-    both 'half_index/index.h5: has [0-9]* bytes, the manifest says' "${run[@]}" --resume "$in/half_index"
-    both 'no_shard/shard-0000.h5: No such file' "${run[@]}" --resume "$in/no_shard/index.h5"
-    both 'no_manifest: holds no checkpoint' "${run[@]}" --resume "$in/no_manifest"
-    both "$step.part: is a checkpoint that was not finished" "${run[@]}" --resume "$in/in_part/$step.part"
-    both 'in_part: holds no checkpoint' "${run[@]}" --resume "$in/in_part"
-    both 'flipped/.*/shard-0000.h5: damaged: its CRC-32 is' "${run[@]}" --resume "$in/flipped"
-    both "mlp/$step: is a checkpoint of model 'mlp', this run has 'resnet8'" \
+    $each 'absent.h5: No such file' "${run[@]}" --resume absent.h5
+    $each 'in/none/checkpoint: holds no checkpoint' "${run[@]}" --resume "$in/none"
+    $each 'in/small: holds no checkpoint' "${run[@]}" --resume "$in/small"
+    $each 'text.h5: is no checkpoint' "${run[@]}" --resume "$in/text.h5"
+    $each 'good.h5: is no checkpoint' "${run[@]}" --resume "$in/good.h5"
+    $each 'half_index/index.h5: has [0-9]* bytes, the manifest says' "${run[@]}" --resume "$in/half_index"
+    $each 'no_shard/shard-0000.h5: No such file' "${run[@]}" --resume "$in/no_shard/index.h5"
+    $each 'no_manifest: holds no checkpoint' "${run[@]}" --resume "$in/no_manifest"
+    $each "$step.part: is a checkpoint that was not finished" "${run[@]}" --resume "$in/in_part/$step.part"
+    $each 'in_part: holds no checkpoint' "${run[@]}" --resume "$in/in_part"
+    $each 'flipped/.*/shard-0000.h5: damaged: its CRC-32 is' "${run[@]}" --resume "$in/flipped"
+    $each "mlp/$step: is a checkpoint of model 'mlp', this run has 'resnet8'" \
         "$command" "${data[@]}" --model resnet8 --batch 12 --resume "$in/mlp"
 done
 both "three.h5: class 0 is '0', and was 'ring' in training: its 3 classes cannot be matched with the 10 of the checkpoint by their names" \
@@ -284,13 +287,13 @@ export MINIPOD_BATCH=many
 both "MINIPOD_BATCH: 'many' is not a whole number" train
 unset MINIPOD_BATCH
 export MINIPOD_PRECISION=f8
-both "MINIPOD_PRECISION: 'f8' is none of" eval --resume x
+alone "MINIPOD_PRECISION: 'f8' is none of" eval --resume x
 unset MINIPOD_PRECISION
 export MINIPOD_DATA=
-both 'MINIPOD_DATA: the value is empty' train
+alone 'MINIPOD_DATA: the value is empty' train
 unset MINIPOD_DATA
 export MINIPOD_MAX_ISA=mmx
-both "MINIPOD_MAX_ISA: 'mmx' is none of" train
+alone "MINIPOD_MAX_ISA: 'mmx' is none of" train
 unset MINIPOD_MAX_ISA
 
 # ---- IDX -------------------------------------------------------------------------------------

@@ -99,7 +99,7 @@ static void full_disk(void)
     for (int rank = 0; rank < RANKS; rank += RANKS - 1) { /* the others are all alike */
         bool failed = true;
         int64_t n = 1;
-        for (; failed && n < MAX_OPS; n++) {
+        for (; failed && n < MAX_OPS; n += POD_TEST_EVERY) {
             pod_disk disk[RANKS] = {0};
             const char *dir = fresh_dir("full", n, rank), *latest = latest_of(dir);
             disk[rank].full_from = n;
@@ -141,7 +141,7 @@ static void killed(void)
     for (int rank = 0; rank < RANKS; rank += RANKS - 1) { /* the others are all alike */
         bool died = true;
         int64_t n = 1;
-        for (; died && n < MAX_OPS; n++) {
+        for (; died && n < MAX_OPS; n += POD_TEST_EVERY) {
             const char *dir = fresh_dir("killed", n, rank);
             died = dies(dir, rank, n);
             check_survives(dir, "killed", n);
@@ -155,7 +155,7 @@ static void killed_while_replacing(void)
 {
     bool died = true;
     int64_t n = 1;
-    for (; died && n < MAX_OPS; n++) {
+    for (; died && n < MAX_OPS; n += POD_TEST_EVERY) {
         const char *dir = pod_arena_text(arena, "%s/replaced-%" PRId64, pod_test_dir(), n);
         POD_CHECK_OK(pod_dir_make(dir));
         POD_CHECK_OK(pod_test_save(&newer, dir, NEWER, 2, NULL));
@@ -173,7 +173,7 @@ static void killed_while_rotating(void)
 {
     bool died = true;
     int64_t n = 1;
-    for (; died && n < MAX_OPS; n++) {
+    for (; died && n < MAX_OPS; n += POD_TEST_EVERY) {
         const char *dir = fresh_dir("rotated", n, 0);
         int ended = 0;
         POD_CHECK_OK(pod_test_save(&newer, dir, NEWER, RANKS, NULL));
@@ -229,7 +229,7 @@ static void killed_while_turning_back(void)
 {
     bool died = true;
     int64_t n = 1;
-    for (; died && n < MAX_OPS; n++) {
+    for (; died && n < MAX_OPS; n += POD_TEST_EVERY) {
         const char *dir = turned_back_dir("turned", n);
         int ended = 0;
         const pid_t child = fork();
