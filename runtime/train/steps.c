@@ -15,7 +15,7 @@ enum { ROW_BYTES = 1024, PATH_BYTES = 256 };
 struct pod_steps {
     pod_file *file;
     bool has_begun;
-    double job_began_s;
+    double run_began_s;
     int failure; /* errno of the first */
     char path[PATH_BYTES];
 };
@@ -47,7 +47,8 @@ static void print_head(FILE *to, const pod_steps_plan *p)
     fprintf(to, "# clock wall, machine %s, model %s, rank 0\n", p->machine, p->model);
     fprintf(
         to,
-        "# steps count from 1; begin_s counts from the start of the job; reduce_s is what was not "
+        "# steps count from 1; begin_s counts from run_start of mllog.txt; reduce_s is what was "
+        "not "
         "hidden; allreduce_s is the time in flight; loss and accuracy are those of the training "
         "batch, empty where not finite\n");
     fprintf(to, "step,begin_s,total_s");
@@ -62,7 +63,7 @@ pod_status pod_steps_begin(pod_steps *s, const pod_steps_plan *p)
     if (p->goes_on) bytes = measure(pod_file_stream(s->file), p->first_step);
     POD_TRY(pod_file_cut(s->file, bytes));
     s->has_begun = true;
-    s->job_began_s = p->job_began_s;
+    s->run_began_s = p->run_began_s;
     to = pod_file_stream(s->file);
     if (bytes == 0) print_head(to, p);
     fprintf(to, "# attempt %d goes on behind step %" PRId64 ": mesh %s, %d ranks\n", p->attempt,
@@ -113,7 +114,7 @@ void pod_steps_put(pod_steps *s, const pod_step_row *row, double lr, double loss
 {
     row_text t = {.n = 0};
     if (!s || s->failure) return;
-    add(&t, "%" PRId64 ",%.9f,%.9f", row->step + 1, pod_time_seconds(row->begin) - s->job_began_s,
+    add(&t, "%" PRId64 ",%.9f,%.9f", row->step + 1, pod_time_seconds(row->begin) - s->run_began_s,
         pod_time_seconds(row->end - row->begin));
     for (int p = 0; p < POD_N_PHASES; p++) add(&t, ",%.9f", pod_time_seconds(row->phase[p]));
     add(&t, ",%.9f,%.9f", pod_time_seconds(row->other), pod_time_seconds(row->comm));

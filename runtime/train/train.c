@@ -283,7 +283,7 @@ static pod_status begin_steps(pod__trainer *t, bool goes_on)
                                  .model = a->setup->model,
                                  .mesh = t->mesh,
                                  .ranks = pod_comm_size(a->comm),
-                                 .job_began_s = t->run_began_s};
+                                 .run_began_s = t->run_began_s};
     return t->steps ? pod_steps_begin(t->steps, &plan) : POD_OK;
 }
 
@@ -375,8 +375,6 @@ static pod_status open_guard(pod__trainer *t)
                                  .ideal = &t->ideal};
     POD_TRY(pod_guard_open(&args, &t->guard));
     t->result->attempt = pod_guard_attempt(t->guard);
-    if (t->result->attempt > 1)
-        t->run_began_s = 1e-9 * (double)(pod_guard_job_begun(t->guard) - a->clock.stamp);
     return POD_OK;
 }
 

@@ -18,7 +18,8 @@ typedef struct pod__trainer {
     pod_store *store;
     pod_exec *exec, *eval_exec;
     pod_loader *loader, *eval_loader;
-    double run_began_s; /* the job, by the clock; below 0 when that was another process */
+    double
+        run_began_s; /* as run_start of its log, by the clock; below 0 when that was another process */
     pod_time loop_began;
     pod_guard *guard;
     pod_steps *steps; /* rank 0's; NULL: nothing is kept */

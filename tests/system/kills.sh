@@ -167,6 +167,16 @@ grep -q 'attempt 2: rank 0 was killed by signal 9; it took .* s, to step 49; att
 grep -q 'attempt 3: rank 1 did not arrive in .* step 100, for .*; it took .* s, to step 99; attempt 4 in .* from step [0-9]*, if' faults.err ||
     fail "the third attempt: $(grep 'attempt 3:' faults.err)"
 
+# An attempt that ends before it begins has no part in the times of the run that a later one begins.
+cat >late <<'END'
+#!/usr/bin/env bash
+[ -e late.tried ] || { touch late.tried; sleep 2; kill -9 $$; }
+exec mpirun "$@"
+END
+chmod +x late
+MINIPOD_MPIRUN="$PWD/late --bind-to none" launch begun 2 --fault 'kill:rank=0,step=50'
+[ -e begun/job/attempt-003.rank-0000.jsonl ] && recorded begun || fail "begun late: $(cat begun.err)"
+
 # Asked to stop it saves where it is, and goes on from there when it is told to. Then mpirun dies.
 "$minipod" launch -n 2 -- train "${train[@]}" --out stopped --fault 'slow:rank=0,factor=20,until=40' >stopped.out 2>stopped.err &
 pid=$!
