@@ -12,7 +12,7 @@ static pod_status check_room(const pod_bench_plan *p, const pod_bench_entry *e)
         pod_sim_need need;
         if (pod_bench_why_not(p, e, s)) continue;
         const pod_coll_algo *algo = pod_bench_pick(p, e, s, &args);
-        POD_TRY(pod_sim_find_need(&p->mesh, algo, &args, p->n_ranks, p->n_ranks, &need));
+        POD_TRY(pod_sim_collective_need(&p->net, &p->mesh, algo, &args, &need));
         POD_TRY(pod_room_check(need.what, need.bytes));
     }
     return POD_OK;

@@ -234,7 +234,7 @@ static void note_simulation(pod_table *t, const pod_bench_plan *p)
                        : p->coll == POD_ALLTOALL ? "what halves of the mesh have for each other"
                                                  : "n-1 sizes over them");
     pod_table_note(t, "busiest, busy%%: the link that was held longest, and its share of the time;"
-                      " events/s: of the engine on this host");
+                      " events: simulated, of cores that do alike once; events/s: on this host");
 }
 
 static void note_how(pod_table *t, const pod_bench *b)

@@ -138,11 +138,17 @@ typedef struct pod_sim_report {
     double build_wall_s, run_wall_s; /* this host's time: of schedules, and of events */
 } pod_sim_report;
 
-/* start_s (ranks of the mesh) may be NULL: all start at 0. done_s (same) may be NULL. E_INVALID as
+/* start_s (ranks of the mesh) may be NULL: all start at 0. done_s (same) may be NULL. Without both,
+ * one rank of each class of those that do alike (POD_SIM_EQUAL) is simulated. E_INVALID as
  * pod_coll_build_all and pod_sim_create; E_NOMEM. */
 POD_MUST pod_status pod_sim_collective(const pod_net *net, const pod_mesh *m,
                                        const pod_coll_algo *algo, const pod_coll_args *args,
                                        const double start_s[], double done_s[],
                                        pod_sim_report *out);
+
+/* What the same without start_s and done_s takes of memory, as pod_sim_find_need. */
+POD_MUST pod_status pod_sim_collective_need(const pod_net *net, const pod_mesh *m,
+                                            const pod_coll_algo *algo, const pod_coll_args *args,
+                                            pod_sim_need *out);
 
 #endif

@@ -30,9 +30,9 @@ static double wall_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* The ranks' schedules, whatever of them is alike kept once. */
-static pod_status begin(const pod_net *net, const pod_mesh *m, const pod_coll_algo *algo,
-                        const pod_coll_args *args, pod_sim **sim, pod_sim_coll **c)
+/* Every rank, with whatever of their schedules is alike kept once. */
+static pod_status begin_each(const pod_net *net, const pod_mesh *m, const pod_coll_algo *algo,
+                             const pod_coll_args *args, pod_sim **sim, pod_sim_coll **c)
 {
     const pod_sched *const *all;
     pod_sim_classes classes;
@@ -52,6 +52,33 @@ done:
     return status;
 }
 
+static pod_status find_classes(const pod_net *net, const pod_mesh *m, const pod_coll_algo *algo,
+                               const pod_coll_args *args, pod_sim_classes *out)
+{
+    return pod_sim_classes_find(net, m, &algo, args, 1, POD_SIM_EQUAL, out);
+}
+
+/* One of each class of ranks that do alike, where there are such. */
+static pod_status begin_alike(const pod_net *net, const pod_mesh *m, const pod_coll_algo *algo,
+                              const pod_coll_args *args, pod_sim **sim, pod_sim_coll **c)
+{
+    pod_sim_classes classes;
+    POD_TRY(find_classes(net, m, algo, args, &classes));
+    if (classes.n_alike == 1) return begin_each(net, m, algo, args, sim, c);
+    POD_TRY(pod_sim_create_alike(net, &classes, true, sim));
+    const pod_status status = pod_sim_add_algo(*sim, algo, args, c);
+    if (status != POD_OK) pod_sim_destroy(*sim);
+    return status;
+}
+
+pod_status pod_sim_collective_need(const pod_net *net, const pod_mesh *m, const pod_coll_algo *algo,
+                                   const pod_coll_args *args, pod_sim_need *out)
+{
+    pod_sim_classes classes;
+    POD_TRY(find_classes(net, m, algo, args, &classes));
+    return pod_sim_find_need(m, algo, args, classes.n_classes, classes.n_classes, out);
+}
+
 pod_status pod_sim_collective(const pod_net *net, const pod_mesh *m, const pod_coll_algo *algo,
                               const pod_coll_args *args, const double start_s[], double done_s[],
                               pod_sim_report *out)
@@ -60,7 +87,8 @@ pod_status pod_sim_collective(const pod_net *net, const pod_mesh *m, const pod_c
     pod_sim *sim;
     pod_sim_coll *c;
     pod_status status;
-    POD_TRY(begin(net, m, algo, args, &sim, &c));
+    POD_TRY(start_s || done_s ? begin_each(net, m, algo, args, &sim, &c)
+                              : begin_alike(net, m, algo, args, &sim, &c));
     const double built_s = wall_s();
     pod_sim_report r = {0};
     POD_TRY_GOTO(status, run_once(sim, c, start_s, done_s, &r.seconds), done);
