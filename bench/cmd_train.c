@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bench/as_trained.h"
@@ -172,7 +173,8 @@ static pod_run run_of(const job *j, pod_status status, const char *failure)
                      .cores = j->cores,
                      .mpi = pod_comm_version(j->call->comm),
                      .status = status,
-                     .failure = failure};
+                     .failure = failure,
+                     .date = time(NULL)};
 }
 
 /* From here on run.json is of this attempt. One that finds nothing left to train has not the

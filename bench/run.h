@@ -2,6 +2,8 @@
 #ifndef MINIPOD_BENCH_RUN_H
 #define MINIPOD_BENCH_RUN_H
 
+#include <time.h>
+
 #include "bench/command.h"
 #include "runtime/core/machine.h"
 #include "runtime/measure/goodput.h"
@@ -18,6 +20,7 @@ typedef struct pod_run {
     const char *mpi;     /* "Open MPI v4.1.4 ..." */
     pod_status status;   /* how training ended */
     const char *failure; /* one line, "" when it ended well */
+    time_t date;         /* of its record, wherever that is written */
     bool is_running;     /* it begins now: results are not known yet */
 } pod_run;
 

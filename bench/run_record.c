@@ -1,7 +1,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "bench/common/json_option.h"
 #include "bench/run.h"
@@ -226,11 +225,10 @@ static void put_results(const pod_run *r, pod_json *j)
 }
 
 /* ISO 8601, UTC. */
-static const char *now_text(char text[32])
+static const char *date_text(time_t date, char text[32])
 {
     struct tm utc;
-    const time_t now = time(NULL);
-    return gmtime_r(&now, &utc) && strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc) ? text : NULL;
+    return gmtime_r(&date, &utc) && strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc) ? text : NULL;
 }
 
 /* Of a run that is killed `running` stays: whoever reads it looks whether a process is there. */
@@ -249,7 +247,7 @@ static void put_run(const pod_run *r, pod_json *j)
     pod_json_int(j, "version", RUN_VERSION);
     pod_json_text(j, "minipod", POD_VERSION);
     pod_json_text(j, "git", POD_GIT_ID);
-    pod_json_text(j, "date", now_text(date));
+    pod_json_text(j, "date", date_text(r->date, date));
     pod_json_text(j, "state", state_of(r));
     pod_json_text(j, "status", r->is_running ? NULL : pod_status_name(r->status));
     pod_json_text(j, "failure", *r->failure ? r->failure : NULL);

@@ -242,7 +242,7 @@ damaged() { # PATTERN SED-COMMAND
     sed "$2" whole.csv >s.csv
     refused "$1" --table
 }
-if [ -w /dev/full ]; then
+if [ -w /dev/full ] && [ -w /dev ]; then
     study "${one[@]}" --csv /dev/full
     [ "$code" -eq 2 ] && grep -q '/dev/full: is no file to keep rows in' err || fail "a device: exit $code: $(cat err)"
 fi
