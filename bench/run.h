@@ -20,7 +20,7 @@ typedef struct pod_run {
     const char *mpi;     /* "Open MPI v4.1.4 ..." */
     pod_status status;   /* how training ended */
     const char *failure; /* one line, "" when it ended well */
-    time_t date;         /* of its record, wherever that is written */
+    time_t date;         /* that its records bear, run.json and --json alike */
     bool is_running;     /* it begins now: results are not known yet */
 } pod_run;
 

@@ -283,21 +283,3 @@ done:
     pod_arena_destroy(a);
     return status;
 }
-
-pod_status pod_sim_classes_of_all(const pod_net *net, const pod_mesh *m,
-                                  const pod_sched *const all[], pod_sim_classes *out)
-{
-    pod_arena *a;
-    POD_TRY(pod_arena_create(NULL, &a));
-    search at;
-    pod_status status = POD_E_NOMEM;
-    source list = {.n_compared = pod_mesh_size(m)};
-    list.sched = POD_ARENA_NEW(a, const pod_sched *, list.n_compared);
-    if (!list.sched) goto done;
-    for (int r = 0; r < list.n_compared; r++) list.sched[r] = all[r];
-    POD_TRY_GOTO(status, begin_search(a, m, POD_SIM_EQUAL, &at), done);
-    POD_TRY_GOTO(status, find(net, &at, &list, 1, out), done);
-done:
-    pod_arena_destroy(a);
-    return status;
-}

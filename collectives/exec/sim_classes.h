@@ -41,9 +41,6 @@ POD_MUST pod_status pod_sim_classes_find(const pod_net *net, const pod_mesh *m,
                                          const pod_coll_algo *const algo[],
                                          const pod_coll_args args[], int n,
                                          pod_sim_likeness likeness, pod_sim_classes *out);
-/* The same, equal, for one collective of which all[r] is the part of rank r: all are compared. */
-POD_MUST pod_status pod_sim_classes_of_all(const pod_net *net, const pod_mesh *m,
-                                           const pod_sched *const all[], pod_sim_classes *out);
 
 int pod_sim_class_of(const pod_sim_classes *c, int rank);
 /* The first of its ranks. */

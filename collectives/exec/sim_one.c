@@ -30,42 +30,19 @@ static double wall_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Every rank, with whatever of their schedules is alike kept once. */
-static pod_status begin_each(const pod_net *net, const pod_mesh *m, const pod_coll_algo *algo,
-                             const pod_coll_args *args, pod_sim **sim, pod_sim_coll **c)
-{
-    const pod_sched *const *all;
-    pod_sim_classes classes;
-    pod_arena *work;
-    pod_status status;
-    POD_TRY(pod_arena_create(NULL, &work));
-    POD_TRY_GOTO(status, pod_coll_build_all(work, algo, m, args, &all), done);
-    POD_TRY_GOTO(status, pod_sim_classes_of_all(net, m, all, &classes), done);
-    POD_TRY_GOTO(status, pod_sim_create_alike(net, &classes, false, sim), done);
-    if (classes.n_alike > 1)
-        status = pod_sim_add_algo(*sim, algo, args, c);
-    else
-        status = pod_sim_add(*sim, all, args->dtype, c);
-    if (status != POD_OK) pod_sim_destroy(*sim);
-done:
-    pod_arena_destroy(work);
-    return status;
-}
-
 static pod_status find_classes(const pod_net *net, const pod_mesh *m, const pod_coll_algo *algo,
                                const pod_coll_args *args, pod_sim_classes *out)
 {
     return pod_sim_classes_find(net, m, &algo, args, 1, POD_SIM_EQUAL, out);
 }
 
-/* One of each class of ranks that do alike, where there are such. */
-static pod_status begin_alike(const pod_net *net, const pod_mesh *m, const pod_coll_algo *algo,
-                              const pod_coll_args *args, pod_sim **sim, pod_sim_coll **c)
+static pod_status begin(const pod_net *net, const pod_mesh *m, const pod_coll_algo *algo,
+                        const pod_coll_args *args, bool one_of_each, pod_sim **sim,
+                        pod_sim_coll **c)
 {
     pod_sim_classes classes;
     POD_TRY(find_classes(net, m, algo, args, &classes));
-    if (classes.n_alike == 1) return begin_each(net, m, algo, args, sim, c);
-    POD_TRY(pod_sim_create_alike(net, &classes, true, sim));
+    POD_TRY(pod_sim_create_alike(net, &classes, one_of_each, sim));
     const pod_status status = pod_sim_add_algo(*sim, algo, args, c);
     if (status != POD_OK) pod_sim_destroy(*sim);
     return status;
@@ -87,8 +64,7 @@ pod_status pod_sim_collective(const pod_net *net, const pod_mesh *m, const pod_c
     pod_sim *sim;
     pod_sim_coll *c;
     pod_status status;
-    POD_TRY(start_s || done_s ? begin_each(net, m, algo, args, &sim, &c)
-                              : begin_alike(net, m, algo, args, &sim, &c));
+    POD_TRY(begin(net, m, algo, args, !start_s && !done_s, &sim, &c));
     const double built_s = wall_s();
     pod_sim_report r = {0};
     POD_TRY_GOTO(status, run_once(sim, c, start_s, done_s, &r.seconds), done);

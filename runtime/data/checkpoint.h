@@ -56,7 +56,7 @@ typedef struct pod_eval_row { /* an evaluation within a job */
     int64_t n_done;           /* steps before it, those of earlier attempts included */
     double epochs;            /* the same */
     double loss, accuracy;
-    double at_s; /* its end, from the start of the job */
+    double at_s; /* its end, from run_start of mllog.txt */
 } pod_eval_row;
 
 typedef struct pod_eval_rows { /* oldest first; what is in it stays as it is */

@@ -18,7 +18,7 @@ typedef struct pod_steps_plan {
     int64_t first_step; /* that many are done */
     const char *machine, *model, *mesh;
     int ranks;
-    double run_began_s; /* by the clock of the rows; of the run whose rows there are */
+    double run_began_s; /* run_start of mllog.txt, by the clock of the rows */
 } pod_steps_plan;
 
 /* E_IO, also while another process writes it; E_NOMEM. What is there stays until it begins. */

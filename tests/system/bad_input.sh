@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # bad_input.sh MINIPOD: whatever is wrong with what minipod is given, it ends on all ranks with exit
 # 2, says one line that names the thing, what was wanted and what was found, and leaves no file. What
-# stands in files is tried alone and on three ranks; words, which each rank reads by itself, alone, and
-# some of them on three ranks; `data`, which takes no ranks, alone.
+# stands in files, or depends on the ranks, is tried alone and on three ranks; words, which each rank reads
+# by itself, alone, and some of them on three ranks; `data`, which takes no ranks, alone.
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
 limit_s=20 # a hang, however busy this machine is
@@ -165,8 +165,8 @@ both "--on: 'gpu' is none of auto" coll --on gpu
 alone 'on: host is for scale' coll --on host
 alone "rules: 'fastest' is no algorithm of allreduce" coll --algo fastest
 queue 3 'algo: torus2d refuses allreduce of 4K: the group is longer than 1 in fewer' coll --algo torus2d,mpi
-alone 'mesh: 5x2 has 10 cores, but there [a-z]* [13] rank' coll --mesh 5x2
-alone 'node: 2 ranks a node do not divide [13] ranks' coll --node 2
+both 'mesh: 5x2 has 10 cores, but there [a-z]* [13] rank' coll --mesh 5x2
+both 'node: 2 ranks a node do not divide [13] ranks' coll --node 2
 alone 'buffers: too many of 4096 bytes would be needed' coll --buffers cold -e 4K
 both 'too many of 4096 bytes .* wants a time at every size' \
     coll --autotune r.conf --buffers cold -b 4K -e 256M -f 65536
@@ -182,7 +182,7 @@ alone 'chunk: --autotune tries several' coll --autotune r.conf --chunk 64K
 alone "rules: a chunk of 0 bytes for 'ring'" coll --algo ring@0
 alone "rules: flat moves no blocks in chunks, found '@1K'" coll --algo flat@1K
 both '/in: cannot write a file: it is a directory' coll --autotune "$in"
-alone 'nowhere: cannot read\|nowhere: No such\|nowhere' coll --algo @nowhere
+both 'nowhere: cannot read\|nowhere: No such\|nowhere' coll --algo @nowhere
 queue 3 'algo: mpi refuses allreduce of 4K: MPI has no such element type' coll -d exact --algo mpi
 queue 0 'algo: mpi refuses allreduce of 4K: it runs on the ranks of a job only' coll --on local --algo mpi
 alone "shapes 'resnet5': neither a file nor one of all, gemm" kernels --shapes resnet5
@@ -198,38 +198,38 @@ alone 'trace: timeline.json goes into --out' train "${data[@]}" "${short[@]}" --
 
 # ---- the mesh, the batch ---------------------------------------------------------------------
 
-alone '--mesh: the value is empty' train --mesh ''
-alone 'mesh: 2x2 has 4 cores, but there [a-z]* [13] rank' train --mesh 2x2
-alone "mesh '0x2'" train --mesh 0x2
+both '--mesh: the value is empty' train --mesh ''
+both 'mesh: 2x2 has 4 cores, but there [a-z]* [13] rank' train --mesh 2x2
+both "mesh '0x2'" train --mesh 0x2
 both "mesh '2x'" train --mesh 2x
-alone "mesh 'big'" train --mesh big
-alone "mesh '1x1x1x1x1'" train --mesh 1x1x1x1x1
-alone 'mesh.*99999x99999' train --mesh 99999x99999
+both "mesh 'big'" train --mesh big
+both "mesh '1x1x1x1x1'" train --mesh 1x1x1x1x1
+both 'mesh.*99999x99999' train --mesh 99999x99999
 queue 3 'batch: 10 is not divisible by the 3 cores' train --batch 10
-alone 'batch: 600 is more than the 60 training samples' train "${data[@]}" --model mlp --batch 600
-alone 'epochs: 0.001 epochs of 5 steps are no step' train "${data[@]}" --model mlp --batch 12 --epochs 0.001
+both 'batch: 600 is more than the 60 training samples' train "${data[@]}" --model mlp --batch 600
+both 'epochs: 0.001 epochs of 5 steps are no step' train "${data[@]}" --model mlp --batch 12 --epochs 0.001
 both 'steps: .*1000000000000' train "${data[@]}" --model mlp --batch 12 --steps 1000000000000
-alone 'algo: .*shrub' train --batch 12 --algo shrub
-alone 'algo: .*spiral' train --batch 12 --algo allreduce:0-:spiral
-alone 'algo: .*from 4096 to 2048 is empty' train --batch 12 --algo 'allreduce:4K-2K:tree'
+both 'algo: .*shrub' train --batch 12 --algo shrub
+both 'algo: .*spiral' train --batch 12 --algo allreduce:0-:spiral
+both 'algo: .*from 4096 to 2048 is empty' train --batch 12 --algo 'allreduce:4K-2K:tree'
 
 # ---- files -----------------------------------------------------------------------------------
 
 both 'absent.conf: cannot read: No such file' train --conf absent.conf
-alone 'unknown.conf:2: speed: there is no such option' train --conf "$in/good.conf" --conf "$in/unknown.conf"
-alone "value.conf:3: lr: 'fast' is not a finite number" train --conf "$in/value.conf"
+both 'unknown.conf:2: speed: there is no such option' train --conf "$in/good.conf" --conf "$in/unknown.conf"
+both "value.conf:3: lr: 'fast' is not a finite number" train --conf "$in/value.conf"
 both 'form.conf:1: neither' train --conf "$in/form.conf"
-alone '/in: cannot read: Is a directory' train --conf "$in"
-alone 'absent.conf' train "${data[@]}" "${short[@]}" --machine absent.conf
+both '/in: cannot read: Is a directory' train --conf "$in"
+both 'absent.conf' train "${data[@]}" "${short[@]}" --machine absent.conf
 both "impl: there is no kernel 'blsa'; did you mean 'blas'" train "${data[@]}" "${short[@]}" --impl gemm,blsa
-alone 'machine: tpu-v3 is not this host: minipod simulate' train "${data[@]}" "${short[@]}" --machine tpu-v3
-alone 'bad_machine.conf' train "${data[@]}" "${short[@]}" --machine "$in/bad_machine.conf"
+both 'machine: tpu-v3 is not this host: minipod simulate' train "${data[@]}" "${short[@]}" --machine tpu-v3
+both 'bad_machine.conf' train "${data[@]}" "${short[@]}" --machine "$in/bad_machine.conf"
 both 'empty/below' train "${data[@]}" "${short[@]}" --out "$in/empty/below"
-alone 'nowhere/t.csv: cannot write: No such file' train "${data[@]}" "${short[@]}" --csv nowhere/t.csv
-alone '/in: cannot write a file: it is a directory' train "${data[@]}" "${short[@]}" --json "$in"
+both 'nowhere/t.csv: cannot write: No such file' train "${data[@]}" "${short[@]}" --csv nowhere/t.csv
+both '/in: cannot write a file: it is a directory' train "${data[@]}" "${short[@]}" --json "$in"
 both 'link: cannot write a file: it is a symbolic link' train "${data[@]}" "${short[@]}" --json "$in/link"
-alone "json: '-' is standard output, which csv takes" train "${data[@]}" "${short[@]}" --csv - --json -
-alone 'nowhere/t.csv: cannot write: No such file' eval "${data[@]}" "${short[@]:0:4}" --resume "$in/mlp" --csv nowhere/t.csv
+both "json: '-' is standard output, which csv takes" train "${data[@]}" "${short[@]}" --csv - --json -
+both 'nowhere/t.csv: cannot write: No such file' eval "${data[@]}" "${short[@]:0:4}" --resume "$in/mlp" --csv nowhere/t.csv
 alone 'nowhere/t.csv: cannot write: No such file' calibrate -o here.conf --csv nowhere/t.csv
 alone 'nowhere/here.conf: cannot write: No such file' calibrate -o nowhere/here.conf
 alone 'nowhere/t.json: cannot write: No such file' data info "$in/good.h5" --json nowhere/t.json
@@ -256,21 +256,19 @@ both 'training samples: 0 is not within' train --data glyphs:8x8x1:0+0 "${short[
 # ---- checkpoints -----------------------------------------------------------------------------
 
 for command in train eval; do
-    each=both
-    [ $command = train ] || each=alone
     run=("$command" "${data[@]}" --model mlp --batch 12)
-    $each 'absent.h5: No such file' "${run[@]}" --resume absent.h5
-    $each 'in/none/checkpoint: holds no checkpoint' "${run[@]}" --resume "$in/none"
-    $each 'in/small: holds no checkpoint' "${run[@]}" --resume "$in/small"
-    $each 'text.h5: is no checkpoint' "${run[@]}" --resume "$in/text.h5"
-    $each 'good.h5: is no checkpoint' "${run[@]}" --resume "$in/good.h5"
-    $each 'half_index/index.h5: has [0-9]* bytes, the manifest says' "${run[@]}" --resume "$in/half_index"
-    $each 'no_shard/shard-0000.h5: No such file' "${run[@]}" --resume "$in/no_shard/index.h5"
-    $each 'no_manifest: holds no checkpoint' "${run[@]}" --resume "$in/no_manifest"
-    $each "$step.part: is a checkpoint that was not finished" "${run[@]}" --resume "$in/in_part/$step.part"
-    $each 'in_part: holds no checkpoint' "${run[@]}" --resume "$in/in_part"
-    $each 'flipped/.*/shard-0000.h5: damaged: its CRC-32 is' "${run[@]}" --resume "$in/flipped"
-    $each "mlp/$step: is a checkpoint of model 'mlp', this run has 'resnet8'" \
+    both 'absent.h5: No such file' "${run[@]}" --resume absent.h5
+    both 'in/none/checkpoint: holds no checkpoint' "${run[@]}" --resume "$in/none"
+    both 'in/small: holds no checkpoint' "${run[@]}" --resume "$in/small"
+    both 'text.h5: is no checkpoint' "${run[@]}" --resume "$in/text.h5"
+    both 'good.h5: is no checkpoint' "${run[@]}" --resume "$in/good.h5"
+    both 'half_index/index.h5: has [0-9]* bytes, the manifest says' "${run[@]}" --resume "$in/half_index"
+    both 'no_shard/shard-0000.h5: No such file' "${run[@]}" --resume "$in/no_shard/index.h5"
+    both 'no_manifest: holds no checkpoint' "${run[@]}" --resume "$in/no_manifest"
+    both "$step.part: is a checkpoint that was not finished" "${run[@]}" --resume "$in/in_part/$step.part"
+    both 'in_part: holds no checkpoint' "${run[@]}" --resume "$in/in_part"
+    both 'flipped/.*/shard-0000.h5: damaged: its CRC-32 is' "${run[@]}" --resume "$in/flipped"
+    both "mlp/$step: is a checkpoint of model 'mlp', this run has 'resnet8'" \
         "$command" "${data[@]}" --model resnet8 --batch 12 --resume "$in/mlp"
 done
 both "three.h5: class 0 is '0', and was 'ring' in training: its 3 classes cannot be matched with the 10 of the checkpoint by their names" \

@@ -245,7 +245,8 @@ static void conv_fused_equals_the_reference(void)
     }
     for (int i = 0; i < n_kernels; i++)
         if (kernels[i].pack && kernel_runs("conv", kernels[i].name, kernels[i].needs))
-            POD_CHECK(n_taken[i] > 0, "%s took no packed filters", kernels[i].name);
+            POD_CHECK(POD_TEST_EVERY > 1 || n_taken[i] > 0, "%s took no packed filters",
+                      kernels[i].name);
 }
 
 /* Not sums: what is not finite there is not finite in any order. */
