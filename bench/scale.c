@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench/mpirun.h"
+#include "bench/launch/mpirun.h"
 #include "bench/simulate_settings.h"
 #include "bench/simulated.h"
 #include "runtime/core/file.h"

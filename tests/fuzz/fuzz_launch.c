@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "bench/launch_sweep.h"
-#include "bench/launch_text.h"
+#include "bench/launch/sweep.h"
+#include "bench/launch/text.h"
 #include "kernels/base/assert.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/mlperf.h"
+#include "bench/report/mlperf.h"
 #include "kernels/base/assert.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/report.h"
+#include "bench/report/report.h"
 #include "kernels/base/assert.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "bench/run_trace.h"
+#include "bench/train/run_trace.h"
 #include "runtime/core/file.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/trace_check.h"

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/launch_log.h"
-#include "bench/launch_next.h"
-#include "bench/launch_relay.h"
-#include "bench/launch_sweep.h"
-#include "bench/launch_text.h"
+#include "bench/launch/log.h"
+#include "bench/launch/next.h"
+#include "bench/launch/relay.h"
+#include "bench/launch/sweep.h"
+#include "bench/launch/text.h"
 #include "tests/harness/harness.h"
 
 /* ---- what follows an attempt ---- */

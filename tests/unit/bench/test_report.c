@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/report.h"
+#include "bench/report/report.h"
 #include "tests/harness/harness.h"
 
 static const char record[] =

@@ -1,0 +1,54 @@
+/* One attempt of a launched job as processes: started, watched, stopped, ended. Decides nothing.
+ *
+ * The first SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 or SIGXCPU to this process asks the job to
+ * stop: mpirun gets SIGUSR1, which it hands to the ranks, and these save and leave. A second one
+ * ends the job hard: SIGTERM to mpirun's group, and some seconds later SIGKILL to all that the
+ * attempt started on this host. The same ends a job that hangs, also over the loss of a rank, and
+ * one whose launcher is gone: a second process, which sleeps, sees to that. What nobody reads any
+ * more (`launch ... | head`) is dropped, and the job continues. */
+#ifndef MINIPOD_BENCH_LAUNCH_RUN_H
+#define MINIPOD_BENCH_LAUNCH_RUN_H
+
+#include <stdbool.h>
+
+#include "bench/launch/text.h"
+#include "runtime/core/clock.h"
+#include "runtime/core/log.h"
+
+typedef struct pod_launch_run pod_launch_run;
+
+typedef struct pod_launch_plan { /* borrowed */
+    const char *const *argv;     /* ends with NULL */
+    const char *log_dir;         /* where ranks' logs grow; "": nowhere */
+    int attempt;
+    double stall_s; /* after so long without growth it is ended; 0: never */
+} pod_launch_plan;
+
+typedef struct pod_launch_outcome {
+    pod_stamp begin, end;
+    int exit_code;       /* POD_LAUNCH_BY_SIGNAL and its number where a signal ended mpirun */
+    int launcher_signal; /* that one, else 0 */
+    bool was_ended;      /* from here: exit code and signal are of that */
+    bool stalled;        /* because no log grew */
+    bool has_logs;       /* a rank of the attempt has begun its log */
+    bool lacked_memory;  /* the kernel killed a process of the group that this one is in */
+    double quiet_s;      /* since the last growth, when it was found stalled */
+    pod_launch_heard heard;
+} pod_launch_outcome;
+
+/* Signals are this object's until it is closed: one a process at a time. Processes that it starts
+ * carry MINIPOD_LAUNCHED_BY in their environment. The log is borrowed, and takes warnings. E_IO. */
+POD_MUST pod_status pod_launch_run_open(const pod_clock *clock, pod_log *log, pod_launch_run **out);
+/* Returns when all of the attempt's processes on this host are gone, and what they left is swept.
+ * E_INVALID: argv[0] cannot be started. */
+POD_MUST pod_status pod_launch_run_attempt(pod_launch_run *r, const pod_launch_plan *plan,
+                                           pod_launch_outcome *out);
+/* Waits until somebody has read what the attempt printed; where the job goes on, for some seconds,
+ * and drops the rest with a warning. To be called behind each attempt. */
+void pod_launch_run_pass_rest(pod_launch_run *r, bool goes_on);
+/* false: it was cut short, since the job was asked to stop. */
+bool pod_launch_run_pause(pod_launch_run *r, double seconds);
+bool pod_launch_run_asked_to_stop(const pod_launch_run *r);
+void pod_launch_run_close(pod_launch_run *r); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,186 @@
+#include "bench/launch/text.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- words ---- */
+
+static const char blanks[] = " \t";
+
+/* The word that `*text` begins with, which then stands behind it; NULL: a quote is not closed. */
+static char *take_word(const char **text, char *to)
+{
+    char quote = '\0';
+    const char *p = *text;
+    for (; *p != '\0' && (quote || !strchr(blanks, *p)); p++) {
+        if (quote ? *p == quote : *p == '"' || *p == '\'')
+            quote = quote ? '\0' : *p;
+        else
+            *to++ = *p;
+    }
+    *to++ = '\0';
+    *text = p;
+    return quote ? NULL : to;
+}
+
+pod_status pod_launch_split(pod_arena *a, const char *text, const char ***words, int *n)
+{
+    const size_t length = strlen(text);
+    char *to = pod_arena_get(a, 1, 2 * length + 1); /* a word and its end for each of its bytes */
+    const char **all = POD_ARENA_NEW(a, const char *, length / 2 + 2);
+    if (!to || !all) return POD_E_NOMEM;
+    int found = 0;
+    for (const char *p = text + strspn(text, blanks); *p != '\0'; p += strspn(p, blanks)) {
+        all[found++] = to;
+        to = take_word(&p, to);
+        if (!to) return pod_fail(POD_E_INVALID, "mpirun: a quote is not closed in '%s'", text);
+    }
+    if (found == 0 || all[0][0] == '\0')
+        return pod_fail(POD_E_INVALID, "mpirun: '%s' names no program", text);
+    *words = all;
+    *n = found;
+    return POD_OK;
+}
+
+/* ---- who died ---- */
+
+/* "mpirun noticed that process rank 3 with PID 0 on node a exited on signal 9 (Killed)."; from Open
+ * MPI 5 on it is prterun, and the line ends behind "exited on". */
+static bool scan_banner(const char *line, pod_launch_heard *h, int *rank, int *signal)
+{
+    static const char on[] = " exited on";
+    const int before = h->n_noticed - 1;
+    h->n_noticed = 0;
+    if (before >= 0 && sscanf(line, "signal %3d", signal) == 1) {
+        *rank = before;
+        return true;
+    }
+    const char *at = strstr(line, "noticed that process rank ");
+    const char *behind = at ? strstr(at, on) : NULL;
+    if (!behind || sscanf(at, "noticed that process rank %7d", rank) != 1 || *rank < 0)
+        return false;
+    behind += sizeof on - 1;
+    if (*behind == '\0') h->n_noticed = 1 + *rank;
+    return sscanf(behind, " signal %3d", signal) == 1;
+}
+
+/* "rank 0: rank 3 died; rank 0 was waiting for rank 3 in allreduce ring 1M #17" */
+static bool scan_missed(const char *line, int *rank)
+{
+    int who, length = 0;
+    return sscanf(line, "rank %7d: rank %7d died%n", &who, rank, &length) == 2 && length > 0;
+}
+
+/* "rank 0: rank 3 did not arrive in allreduce ring 1M #17, step 5, for 2 s: ending the job" */
+static void scan_overdue(const char *line, pod_launch_heard *h)
+{
+    int who, length = 0;
+    const char *end = strstr(line, ": ending the job");
+    if (!end || !strstr(line, " did not arrive in ") || h->overdue[0] != '\0') return;
+    if (sscanf(line, "rank %7d: %n", &who, &length) != 1 || length == 0 || line + length >= end)
+        return;
+    snprintf(h->overdue, sizeof h->overdue, "%.*s", (int)(end - line) - length, line + length);
+}
+
+/* Options, hosts and slots: what another time makes no better. */
+static bool scan_refusal(const char *line)
+{
+    static const char *const words[] = {
+        "Error: unknown option ",
+        "An unrecognized option was included on the ",
+        " does not match the expected format",
+        "The specified mapping policy is not recognized",
+        "directive is not recognized",
+        "There are not enough slots available in the system",
+        "was unable to open the hostfile",
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strstr(line, words[i])) return true;
+    return false;
+}
+
+void pod_launch_scan(const char *line, pod_launch_heard *h)
+{
+    int rank = -1, signal = 0;
+    scan_overdue(line, h);
+    h->refused = h->refused || scan_refusal(line);
+    if (!scan_banner(line, h, &rank, &signal) && !scan_missed(line, &rank)) return;
+    if (rank < 0 || signal < 0) return;
+    if (h->rank < 0) h->rank = rank;
+    if (h->rank == rank && h->signal == 0) h->signal = signal;
+    if (h->rank != rank && signal > 0) h->is_other = true;
+}
+
+void pod_launch_hear_exit(int exit_code, pod_launch_heard *h)
+{
+    if (h->rank >= 0 && h->signal == 0 && !h->is_other) h->signal = pod_launch_signal_of(exit_code);
+}
+
+pod_launch_scanner pod_launch_scanner_start(void)
+{
+    return (pod_launch_scanner){.heard = {.rank = -1}};
+}
+
+void pod_launch_scanner_feed(pod_launch_scanner *s, const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (bytes[i] == '\n') {
+            s->line[s->n] = '\0';
+            pod_launch_scan(s->line, &s->heard);
+            s->n = 0;
+        } else if (bytes[i] != '\0' && s->n + 1 < sizeof s->line) { /* Open MPI 5 prints some */
+            s->line[s->n++] = bytes[i];
+        }
+    }
+}
+
+/* ---- what is said ---- */
+
+static const char *tell_death(pod_arena *a, const pod_launch_story *s)
+{
+    const char *why = s->lacked_memory
+                          ? ", as memory ran out (--data-cache, --batch and the number "
+                            "of ranks say how much they take)"
+                          : "";
+    if (s->heard.rank >= 0 && s->heard.signal > 0)
+        return pod_arena_text(a, "rank %d was killed by signal %d%s", s->heard.rank,
+                              s->heard.signal, s->heard.signal == SIGKILL ? why : "");
+    if (s->heard.rank >= 0)
+        return pod_arena_text(a, "rank %d died (no signal is known)%s", s->heard.rank, why);
+    if (s->launcher_signal > 0)
+        return pod_arena_text(a, "%s was killed by signal %d%s", s->launcher, s->launcher_signal,
+                              why);
+    return pod_arena_text(a, "a rank was killed by signal %d%s", pod_launch_signal_of(s->exit_code),
+                          why);
+}
+
+const char *pod_launch_what(pod_arena *a, const pod_launch_story *s)
+{
+    switch (s->reason) {
+    case POD_LAUNCH_OK: return "";
+    case POD_LAUNCH_STOPPED: return "stopped as it was asked to";
+    case POD_LAUNCH_KILLED: return tell_death(a, s);
+    case POD_LAUNCH_HUNG:
+        if (s->heard.overdue[0] != '\0') return s->heard.overdue;
+        return pod_arena_text(a, "no rank's log grew for %.1f s", s->quiet_s);
+    case POD_LAUNCH_MISSED: return "came to its end and missed its target";
+    case POD_LAUNCH_USAGE:
+    case POD_LAUNCH_UNSTARTED:
+    case POD_LAUNCH_FAILED: break;
+    }
+    const char *colon = s->failure[0] ? ": " : "";
+    return pod_arena_text(a, "ended with exit code %d%s%s", s->exit_code, colon, s->failure);
+}
+
+const char *pod_launch_tell(pod_arena *a, const pod_launch_story *s)
+{
+    const char *what = pod_launch_what(a, s);
+    if (!what) return NULL;
+    if (s->step == 0)
+        return pod_arena_text(a, "%s; it took %.1f s and ended before its first step", what,
+                              s->seconds);
+    return pod_arena_text(a, "%s; it took %.1f s, to step %" PRId64, what, s->seconds, s->step);
+}

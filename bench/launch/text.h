@@ -1,0 +1,62 @@
+/* The texts of a launcher: how mpirun is to be started, what its messages say of who died, and what
+ * is said of an attempt. */
+#ifndef MINIPOD_BENCH_LAUNCH_TEXT_H
+#define MINIPOD_BENCH_LAUNCH_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bench/launch/next.h"
+#include "kernels/base/arena.h"
+#include "kernels/base/status.h"
+
+/* The words of a command line into *words, which ends with NULL: blanks part them, but not between
+ * quotes, single or double, which are left out. E_INVALID, naming --mpirun: no word, a quote that
+ * is not closed. In the arena. */
+POD_MUST pod_status pod_launch_split(pod_arena *a, const char *text, const char ***words, int *n);
+
+enum { POD_LAUNCH_LINE_BYTES = 512 }; /* longer ones are cut off: nothing of interest is as long */
+
+typedef struct pod_launch_heard {        /* of who died, or did not come */
+    int rank;                            /* that died first; -1: not known */
+    int signal;                          /* it died of; 0: not known */
+    bool is_other;                       /* mpirun's word was of another rank's signal */
+    int n_noticed;                       /* 1 + the rank whose signal the next line has; 0: none */
+    bool refused;                        /* mpirun says that it cannot be used like that */
+    char overdue[POD_LAUNCH_LINE_BYTES]; /* what the watchdog says: who did not arrive where; "" */
+} pod_launch_heard;
+
+/* A line of mpirun's messages, or of a rank's that misses another. What is known already stays. */
+void pod_launch_scan(const char *line, pod_launch_heard *h);
+/* What mpirun answers by itself: of which signal the rank died that is known to have died. */
+void pod_launch_hear_exit(int exit_code, pod_launch_heard *h);
+
+typedef struct pod_launch_scanner { /* lines out of bytes as they come */
+    pod_launch_heard heard;
+    size_t n;
+    char line[POD_LAUNCH_LINE_BYTES];
+} pod_launch_scanner;
+
+pod_launch_scanner pod_launch_scanner_start(void);
+void pod_launch_scanner_feed(pod_launch_scanner *s, const char *bytes, size_t n);
+
+typedef struct pod_launch_story { /* what a person is told of an attempt that failed */
+    pod_launch_reason reason;
+    const char *launcher; /* mpirun's name */
+    int launcher_signal;  /* that ended mpirun itself; 0: none did */
+    int exit_code;
+    pod_launch_heard heard;
+    bool lacked_memory;  /* meanwhile the kernel killed a process for want of it */
+    double quiet_s;      /* no log grew for so long; where the watchdog has not spoken */
+    const char *failure; /* what the first rank that failed says; "" */
+    double seconds;      /* it took */
+    int64_t step;        /* done; 0: none */
+} pod_launch_story;
+
+/* "rank 3 was killed by signal 9". In the arena; NULL: no memory. */
+const char *pod_launch_what(pod_arena *a, const pod_launch_story *s);
+/* "rank 3 was killed by signal 9 after 12.3 s, at step 120" */
+const char *pod_launch_tell(pod_arena *a, const pod_launch_story *s);
+
+#endif

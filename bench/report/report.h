@@ -1,0 +1,54 @@
+/* The parts of `minipod report`: runs as they were read from their folders, and the page of them. */
+#ifndef MINIPOD_BENCH_REPORT_REPORT_H
+#define MINIPOD_BENCH_REPORT_REPORT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "kernels/base/arena.h"
+#include "kernels/base/status.h"
+#include "runtime/core/log.h"
+
+typedef struct pod_report_curve { /* points of a line */
+    const double *x, *y;
+    int n;
+} pod_report_curve;
+
+typedef struct pod_report_value { /* of run.json, as the page shows it */
+    const char *name, *text;
+} pod_report_value;
+
+typedef struct pod_report_part { /* of a whole that is drawn as a stack */
+    const char *name;
+    double share;
+} pod_report_part;
+
+typedef struct pod_report_run { /* in the arena that it was read into */
+    const char *folder;
+    double target;            /* NaN: none */
+    pod_report_value *result; /* names are the same of all runs; "-" is what is not known */
+    int n_results;
+    const char **caution; /* what the results are to be read with */
+    int n_cautions;
+    pod_report_value *setting; /* all settings of the run */
+    int n_settings;
+    pod_report_curve by_time;          /* test accuracy against seconds */
+    pod_report_curve by_epoch;         /* the same against epochs */
+    pod_report_curve loss, step;       /* of the training batch, and milliseconds; against steps */
+    pod_report_part *phase, *category; /* of a step; of all ranks' time */
+    int n_phases, n_categories;
+} pod_report_run;
+
+/* What `minipod train --out` left: run.json, and steps.csv and goodput.json where they are there.
+ * E_IO and E_FORMAT name the file. */
+POD_MUST pod_status pod_report_read(pod_arena *a, const char *folder, pod_report_run *out);
+/* The same of the texts, of which the last two may be NULL. */
+POD_MUST pod_status pod_report_parse(pod_arena *a, const char *folder, const char *record,
+                                     const char *steps, const char *goodput, pod_report_run *out);
+
+/* One HTML page that needs no other file: results side by side, settings that differ, and plots,
+ * where gnuplot is installed. E_IO, E_WRITE. */
+POD_MUST pod_status pod_report_write(const pod_report_run run[], int n, const char *path,
+                                     pod_log *log);
+
+#endif
