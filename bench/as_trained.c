@@ -7,7 +7,7 @@
 #include "bench/config_share.h"
 #include "bench/no_effect.h"
 #include "bench/result_files.h"
-#include "runtime/data/checkpoint.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/data/glyphs.h"
 #include "runtime/optim/optim.h"
 

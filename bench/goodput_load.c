@@ -16,8 +16,8 @@
 
 #include "bench/common/run_json.h"
 #include "bench/goodput.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/file.h"
-#include "runtime/data/checkpoint.h"
 
 enum { RUN_VERSION = 1, MAX_JSON_BYTES = 1 << 26, HOST_BYTES = 256 };
 

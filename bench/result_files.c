@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 
 #include "bench/kernels_problem.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/file.h"
 #include "runtime/core/machine.h"
-#include "runtime/data/checkpoint.h"
 #include "runtime/data/glyphs.h"
 #include "runtime/measure/job_file.h"
 

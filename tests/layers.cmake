@@ -6,7 +6,7 @@ cmake_minimum_required(VERSION 3.25)
 # An arrow goes down only: to a layer, and inside a layer to a folder, that stands before one's own.
 set(layers kernels collectives runtime models bench)
 set(order_collectives mesh sched net algo exec)
-set(order_runtime core graph data ops program measure optim passes exec train)
+set(order_runtime core graph h5 data checkpoint ops program measure optim passes exec train)
 
 # In kernels: base, then reduce and gemm, then all others, which do not know each other.
 set(level_base 0)
@@ -16,7 +16,7 @@ set(level_others 2)
 
 # A model is graph calls: no messages, no files, no clock.
 set(not_for_models
-  "^\"(collectives/exec|runtime/(data|measure|exec|train)/|runtime/core/clock)|^<(sys/)?time\\.h>")
+  "^\"(collectives/exec|runtime/(h5|data|checkpoint|measure|exec|train)/|runtime/core/clock)|^<(sys/)?time\\.h>")
 
 # home(HEADER WHERE NAME): headers that match HEADER are included only by files that match WHERE.
 macro(home header where name)
@@ -26,8 +26,9 @@ macro(home header where name)
 endmacro()
 home("^<(cblas|openblas_config|f77blas|lapacke?)\\.h>" "^kernels/gemm/" "kernels/gemm")
 home("^<mpi\\.h>" "^collectives/exec/" "collectives/exec")
-home("^<(hdf5|hdf5_hl|H5[A-Za-z]*)\\.h>" "^runtime/data/" "runtime/data")
-home("^<(zlib|jpeglib)\\.h>" "^runtime/data/" "runtime/data")
+home("^<(hdf5|hdf5_hl|H5[A-Za-z]*)\\.h>" "^runtime/h5/" "runtime/h5")
+home("^<zlib\\.h>" "^runtime/(h5|data|checkpoint)/" "runtime/h5, data and checkpoint")
+home("^<(jpeglib|png)\\.h>" "^runtime/data/import/" "runtime/data/import")
 home("^<CUnit/" "^tests/" "tests")
 home("^<([a-z0-9]*intrin|arm_neon|arm_sve)\\.h>"
      "_(sse[0-9]*|avx2?|avx512[a-z0-9]*|amx|neon|sve)[^/]*$" "files with an ISA in their name")

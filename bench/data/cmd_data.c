@@ -6,9 +6,9 @@
 #include "runtime/core/file.h"
 #include "runtime/data/dataset_print.h"
 #include "runtime/data/glyphs.h"
-#include "runtime/data/import_cifar.h"
-#include "runtime/data/import_idx.h"
-#include "runtime/data/import_images.h"
+#include "runtime/data/import/import_cifar.h"
+#include "runtime/data/import/import_idx.h"
+#include "runtime/data/import/import_images.h"
 
 typedef struct writing { /* samples that go to a file, on the progress line */
     pod_log *log;

@@ -18,9 +18,9 @@
 #include "bench/result_files.h"
 #include "kernels/base/cpu.h"
 #include "kernels/base/limits.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/file.h"
 #include "runtime/core/nearest.h"
-#include "runtime/data/checkpoint.h"
 #include "runtime/measure/launch_file.h"
 #include "runtime/train/guard.h"
 

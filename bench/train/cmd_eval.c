@@ -11,7 +11,7 @@
 #include "runtime/core/file.h"
 #include "runtime/core/json.h"
 #include "runtime/data/classes.h"
-#include "runtime/data/dataset_images.h"
+#include "runtime/data/import/dataset_images.h"
 #include "runtime/train/eval.h"
 #include "runtime/train/snapshot.h"
 

@@ -6,9 +6,9 @@
 #include "bench/quota.h"
 #include "bench/train/run.h"
 #include "kernels/base/cpu.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/file.h"
 #include "runtime/core/places.h"
-#include "runtime/data/checkpoint.h"
 #include "runtime/data/glyphs.h"
 
 enum { TEXT_BYTES = POD_RUN_NOTE_BYTES + POD_PATH_BYTES };

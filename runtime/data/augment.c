@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/base/rng.h"
-#include "runtime/data/resize.h"
+#include "runtime/data/import/resize.h"
 
 enum { N_TRIES = 10 }; /* for a part that fits; then it is the largest in the middle */
 

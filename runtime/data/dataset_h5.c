@@ -7,8 +7,8 @@
 #include "runtime/data/channel_stats.h"
 #include "runtime/data/data_form.h"
 #include "runtime/data/dataset_layout.h"
-#include "runtime/data/h5.h"
-#include "runtime/data/h5_rows.h"
+#include "runtime/h5/h5.h"
+#include "runtime/h5/rows.h"
 
 enum { MAX_ROWS_A_READ = 2048 };
 

@@ -3,7 +3,7 @@
 #ifndef MINIPOD_RUNTIME_DATA_DATASET_LAYOUT_H
 #define MINIPOD_RUNTIME_DATA_DATASET_LAYOUT_H
 
-#include "runtime/data/h5.h"
+#include "runtime/h5/h5.h"
 
 /* That all of `name` are there; else all that are not are listed, and what is. */
 POD_MUST pod_status pod__layout_check_arrays(const pod_h5_file *f, int n, const char *const name[]);

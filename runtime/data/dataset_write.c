@@ -8,7 +8,7 @@
 #include "kernels/base/assert.h"
 #include "runtime/core/file.h"
 #include "runtime/data/channel_stats.h"
-#include "runtime/data/h5.h"
+#include "runtime/h5/h5.h"
 
 /* About so much is unpacked to read one sample; images beyond it have a chunk each. */
 enum { CHUNK_BYTES = 16 * 1024, CHUNK_LABELS = 128 * 1024, MAX_CHUNK_ROWS = 1024 };

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "runtime/data/dataset.h"
-#include "runtime/data/h5_pack.h"
+#include "runtime/h5/pack.h"
 
 typedef struct pod_dataset_writer pod_dataset_writer;
 

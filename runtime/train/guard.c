@@ -8,9 +8,9 @@
 
 #include "collectives/exec/stop.h"
 #include "collectives/exec/vote.h"
+#include "runtime/checkpoint/disk.h"
+#include "runtime/checkpoint/write.h"
 #include "runtime/core/file.h"
-#include "runtime/data/checkpoint_write.h"
-#include "runtime/data/disk.h"
 #include "runtime/measure/goodput_live.h"
 #include "runtime/measure/job_file.h"
 #include "runtime/train/saver.h"

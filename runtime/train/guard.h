@@ -7,10 +7,10 @@
 #include <stdbool.h>
 
 #include "collectives/exec/comm.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/config.h"
 #include "runtime/core/fault.h"
 #include "runtime/core/log.h"
-#include "runtime/data/checkpoint.h"
 #include "runtime/exec/exec.h"
 #include "runtime/measure/goodput.h"
 #include "runtime/measure/job_file.h"

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "kernels/base/hash.h"
+#include "runtime/checkpoint/write.h"
 #include "runtime/core/thread.h"
-#include "runtime/data/checkpoint_write.h"
 #include "runtime/exec/finite.h"
 #include "runtime/train/snapshot.h"
 

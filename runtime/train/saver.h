@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 #include "collectives/exec/comm.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/fault.h"
-#include "runtime/data/checkpoint.h"
 #include "runtime/exec/store.h"
 #include "runtime/measure/timeline.h"
 

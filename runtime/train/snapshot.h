@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 #include "collectives/exec/comm.h"
-#include "runtime/data/checkpoint.h"
-#include "runtime/data/disk.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/disk.h"
 #include "runtime/exec/store.h"
 
 /* Variable i as a tensor of a file, where a scalar has one dimension; without data. The name is the

@@ -3,8 +3,8 @@
 #ifndef MINIPOD_RUNTIME_TRAIN_TRAINER_H
 #define MINIPOD_RUNTIME_TRAIN_TRAINER_H
 
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/core_wait.h"
-#include "runtime/data/checkpoint.h"
 #include "runtime/train/steps.h"
 #include "runtime/train/train.h"
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "kernels/base/assert.h"
-#include "runtime/data/idx.h"
+#include "runtime/data/import/idx.h"
 
 enum { MAX_ELEMENTS = 1 << 20 };
 

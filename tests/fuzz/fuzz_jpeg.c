@@ -3,8 +3,8 @@
 #include <stdbool.h>
 
 #include "kernels/base/assert.h"
-#include "runtime/data/image_decode.h"
-#include "runtime/data/resize.h"
+#include "runtime/data/import/decode.h"
+#include "runtime/data/import/resize.h"
 
 enum { SIDE = 24, MAX_SCRATCH = 4 << 20 };
 

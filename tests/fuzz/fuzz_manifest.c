@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernels/base/assert.h"
-#include "runtime/data/checkpoint_parts.h"
+#include "runtime/checkpoint/parts.h"
 
 enum { TAIL_BYTES = 64 };
 

@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 #include "kernels/base/assert.h"
-#include "runtime/data/image_decode.h"
+#include "runtime/data/import/decode.h"
 
 enum { HEAD_BYTES = 8, FRAME_BYTES = 12 }; /* of a chunk: length, type, checksum */
 

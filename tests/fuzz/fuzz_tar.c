@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/base/assert.h"
-#include "runtime/data/tar.h"
+#include "runtime/data/import/tar.h"
 #include "tests/fuzz/fuzz_file.h"
 
 enum { BLOCK = 512, SUM_AT = 148, MAX_MEMBER = 1 << 16 };

@@ -2,7 +2,7 @@
 #ifndef MINIPOD_TESTS_CHECKPOINTS_H
 #define MINIPOD_TESTS_CHECKPOINTS_H
 
-#include "runtime/data/checkpoint_write.h"
+#include "runtime/checkpoint/write.h"
 #include "tests/harness/harness.h"
 
 enum { POD_TEST_MAX_TENSORS = 24, POD_TEST_MAX_RANKS = 9 };

@@ -1,0 +1,79 @@
+/* What the files of this folder that write and read checkpoints share: names, texts, boxes. */
+#ifndef MINIPOD_RUNTIME_CHECKPOINT_PARTS_H
+#define MINIPOD_RUNTIME_CHECKPOINT_PARTS_H
+
+#include "runtime/checkpoint/write.h"
+
+enum {
+    POD__CHECKPOINT_NAME_BYTES = 512,  /* of an array */
+    POD__CHECKPOINT_FOLDER_BYTES = 64, /* of a folder's or a file's name */
+    POD__CHECKPOINT_MAX_RANKS = 1 << 16,
+    POD__CHECKPOINT_KEPT_EVALS = 1 << 16, /* that a manifest is written with */
+    POD__CHECKPOINT_MAX_EVALS = 1 << 20   /* that one is read with */
+};
+
+/* "/weights/stem/conv/w"; E_INVALID when it is too long. */
+POD_MUST pod_status pod__checkpoint_array(const pod_tensor *t,
+                                          char name[POD__CHECKPOINT_NAME_BYTES]);
+
+uint32_t pod__checkpoint_crc(const void *data, size_t bytes); /* CRC-32 as zlib has it */
+
+/* ---- names of folders ---- */
+
+typedef enum pod__checkpoint_kind {
+    POD__CHECKPOINT_NONE, /* no name of a checkpoint */
+    POD__CHECKPOINT_LEFT, /* what could not be removed; parse takes it for none */
+    POD__CHECKPOINT_GONE, /* being removed, while one of the same step may be written */
+    POD__CHECKPOINT_PART, /* being written */
+    POD__CHECKPOINT_OLD,  /* being replaced */
+    POD__CHECKPOINT_WHOLE
+} pod__checkpoint_kind;
+
+/* "step-000000120", ".part", ".old", ".gone" or ".left" behind it; returns `name`. */
+const char *pod__checkpoint_folder(int64_t step, pod__checkpoint_kind kind,
+                                   char name[POD__CHECKPOINT_FOLDER_BYTES]);
+/* The inverse. */
+pod__checkpoint_kind pod__checkpoint_folder_parse(const char *name, int64_t *step);
+
+/* "shard-0001" and what is behind it; returns `name`. */
+const char *pod__checkpoint_shard(int rank, const char *ending,
+                                  char name[POD__CHECKPOINT_FOLDER_BYTES]);
+
+/* ---- the manifest ---- */
+
+typedef struct pod__manifest {
+    int64_t step;
+    int ranks;
+    const pod_checkpoint_receipt *shard; /* (ranks) */
+    pod_checkpoint_receipt index;
+    pod_eval_rows evals; /* none in one of an earlier version */
+} pod__manifest;
+
+size_t pod__manifest_room(int ranks, int64_t n_evals); /* bytes that hold its text */
+/* Answers the bytes of the text. Of more evaluations than KEPT_EVALS the oldest are left out, those
+ * that set no best before those that did: what reached a target first stays as long as can be. */
+size_t pod__manifest_print(const pod__manifest *m, char *text, size_t room);
+/* `text` ends with a 0, which `bytes` does not count. E_FORMAT, naming `path`, unless the text is
+ * whole and what print made (white space aside, but for the last line). */
+POD_MUST pod_status pod__manifest_parse(const char *path, const char *text, size_t bytes,
+                                        pod_arena *a, pod__manifest *out);
+
+/* ---- `latest` ---- */
+
+size_t pod__latest_print(int64_t step, char *text, size_t room);
+/* False where the text is damaged. */
+bool pod__latest_parse(const char *text, int64_t *step);
+
+/* ---- pieces of arrays ---- */
+
+typedef struct pod__box {
+    int64_t first[POD_CHECKPOINT_MAX_DIMS], extent[POD_CHECKPOINT_MAX_DIMS];
+} pod__box;
+
+enum { POD__MAX_BOXES = 2 * POD_CHECKPOINT_MAX_DIMS - 1 };
+
+/* Elements first .. first + count - 1 as boxes, behind one another; answers how many. */
+int pod__boxes_of(int n_dims, const int64_t dim[], pod_checkpoint_range r,
+                  pod__box box[POD__MAX_BOXES]);
+
+#endif

@@ -1,0 +1,374 @@
+#include "runtime/data/import/import_cifar.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/data/import/import_classes.h"
+#include "runtime/data/import/tar.h"
+
+enum { SIDE = 32, PLANE = SIDE * SIDE, PIXELS = 3 * PLANE, ROWS_AT_ONCE = 256, N_FILES_MAX = 6 };
+#define MAX_MEMBER_BYTES ((int64_t)1 << 30)
+
+/* One of the two sets, as its makers wrote it. */
+static const struct form {
+    const char *name;
+    int n_files;
+    const char *file[N_FILES_MAX]; /* the last one is the test's */
+    int64_t n_records;             /* of a training file */
+    int64_t n_test_records;
+    int n_labels; /* bytes before the pixels */
+    struct {
+        const char *names; /* of the classes, one a line */
+        int n_classes;
+    } label[2];       /* fine, coarse */
+    const char *hint; /* a file of the Python version */
+} forms[] = {
+    {"CIFAR-10",
+     6,
+     {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
+      "data_batch_5.bin", "test_batch.bin"},
+     10000,
+     10000,
+     1,
+     {{"batches.meta.txt", 10}, {NULL, 0}},
+     "data_batch_1"},
+    {"CIFAR-100",
+     2,
+     {"train.bin", "test.bin"},
+     50000,
+     10000,
+     2,
+     {{"fine_label_names.txt", 100}, {"coarse_label_names.txt", 20}},
+     "train"},
+};
+enum { N_FORMS = sizeof forms / sizeof forms[0], MAX_MEMBERS = 16 };
+
+typedef struct member {
+    const char *name;
+    const uint8_t *data; /* NULL: it is there, and not read */
+    int64_t bytes;
+} member;
+
+typedef struct intake {
+    pod_arena *arena;
+    const char *from;
+    const pod_import_cifar_options *options;
+    member member[MAX_MEMBERS];
+    int n_members;
+    const struct form *form;
+    const member *file[N_FILES_MAX]; /* its files */
+    pod_dataset_info info;
+    int64_t *n_of[POD_N_SPLITS]; /* (n_classes) samples */
+} intake;
+
+/* ---- the files ------------------------------------------------------------------------------- */
+
+/* Whether a file of this name is one of a form's; *is_hint: one that is only known. */
+static bool is_wanted(const char *name, bool *is_hint)
+{
+    for (int i = 0; i < N_FORMS; i++) {
+        *is_hint = strcmp(name, forms[i].hint) == 0;
+        if (*is_hint) return true;
+        for (int k = 0; k < forms[i].n_files; k++)
+            if (strcmp(name, forms[i].file[k]) == 0) return true;
+        for (int k = 0; k < 2; k++)
+            if (forms[i].label[k].names && strcmp(name, forms[i].label[k].names) == 0) return true;
+    }
+    return false;
+}
+
+static const member *find(const intake *m, const char *name)
+{
+    for (int i = 0; i < m->n_members; i++)
+        if (strcmp(m->member[i].name, name) == 0) return &m->member[i];
+    return NULL;
+}
+
+/* Room for a member, and a zero behind it. */
+static pod_status add_member(intake *m, const char *name, int64_t bytes, uint8_t **data)
+{
+    if (bytes > MAX_MEMBER_BYTES)
+        return pod_fail(POD_E_FORMAT, "%s: %s has %" PRId64 " bytes, at most %" PRId64, m->from,
+                        name, bytes, MAX_MEMBER_BYTES);
+    if (find(m, name) || m->n_members == MAX_MEMBERS)
+        return pod_fail(POD_E_FORMAT, "%s: holds %s twice", m->from, name);
+    *data = POD_ARENA_NEW(m->arena, uint8_t, bytes + 1);
+    const char *own = pod_arena_text(m->arena, "%s", name);
+    if (!*data || !own) return POD_E_NOMEM;
+    m->member[m->n_members++] = (member){.name = own, .data = *data, .bytes = bytes};
+    return POD_OK;
+}
+
+static pod_status read_file(intake *m, const char *name)
+{
+    bool is_hint = false;
+    uint8_t *data;
+    struct stat st;
+    const char *path = pod_arena_text(m->arena, "%s/%s", m->from, name);
+    if (!path) return POD_E_NOMEM;
+    if (!is_wanted(name, &is_hint) || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return POD_OK;
+    POD_TRY(add_member(m, name, is_hint ? 0 : (int64_t)st.st_size, &data));
+    if (is_hint) return POD_OK;
+    FILE *f = fopen(path, "rb");
+    if (!f) return pod_fail(POD_E_IO, "%s: %s", path, strerror(errno));
+    const bool ok = fread(data, 1, (size_t)st.st_size, f) == (size_t)st.st_size;
+    fclose(f);
+    return ok ? POD_OK : pod_fail(POD_E_IO, "%s: cannot be read to its end", path);
+}
+
+static pod_status read_folder(intake *m)
+{
+    for (int i = 0; i < N_FORMS; i++) {
+        for (int k = 0; k < forms[i].n_files; k++) POD_TRY(read_file(m, forms[i].file[k]));
+        for (int k = 0; k < 2; k++)
+            if (forms[i].label[k].names) POD_TRY(read_file(m, forms[i].label[k].names));
+        POD_TRY(read_file(m, forms[i].hint));
+    }
+    return POD_OK;
+}
+
+static pod_status read_archive(intake *m, pod_tar *t)
+{
+    pod_tar_member found;
+    bool is_end = false, is_hint;
+    for (;;) {
+        uint8_t *data;
+        POD_TRY(pod__tar_next(t, &found, &is_end));
+        if (is_end) return POD_OK;
+        if (!found.is_file || !is_wanted(found.name, &is_hint)) continue;
+        POD_TRY(add_member(m, found.name, is_hint ? 0 : found.bytes, &data));
+        if (!is_hint) POD_TRY(pod__tar_read(t, data));
+    }
+}
+
+static pod_status read_members(intake *m)
+{
+    struct stat st;
+    if (stat(m->from, &st) != 0) return pod_fail(POD_E_IO, "%s: %s", m->from, strerror(errno));
+    if (S_ISDIR(st.st_mode)) return read_folder(m);
+    pod_tar *t = NULL;
+    POD_TRY(pod__tar_open(m->from, m->arena, &t));
+    const pod_status s = read_archive(m, t);
+    pod__tar_close(t);
+    return s;
+}
+
+/* ---- which set ------------------------------------------------------------------------------- */
+
+static int count_files(const intake *m, const struct form *f, const char **missing)
+{
+    int n = 0;
+    for (int k = f->n_files - 1; k >= 0; k--)
+        if (find(m, f->file[k]))
+            n++;
+        else
+            *missing = f->file[k];
+    return n;
+}
+
+/* Where nothing was found: the folder that an archive unpacks to stands one level below. */
+static pod_status fail_without(const intake *m)
+{
+    static const char *const folders[] = {"cifar-10-batches-bin", "cifar-100-binary"};
+    struct stat st;
+    for (int i = 0; i < N_FORMS; i++) {
+        const char *below = pod_arena_text(m->arena, "%s/%s", m->from, folders[i]);
+        if (!below) return POD_E_NOMEM;
+        if (stat(below, &st) == 0)
+            return pod_fail(POD_E_FORMAT, "%s: holds no file of CIFAR; import %s", m->from, below);
+        if (find(m, forms[i].hint))
+            return pod_fail(POD_E_FORMAT,
+                            "%s: holds the Python version of %s, need the binary version "
+                            "(cifar-%d-binary.tar.gz)",
+                            m->from, forms[i].name, forms[i].label[0].n_classes);
+    }
+    return pod_fail(POD_E_FORMAT, "%s: no file of CIFAR-10 (%s, ...) or CIFAR-100 (%s, %s)",
+                    m->from, forms[0].file[0], forms[1].file[0], forms[1].file[1]);
+}
+
+static pod_status choose_form(intake *m)
+{
+    const char *missing = NULL;
+    int n[N_FORMS];
+    for (int i = 0; i < N_FORMS; i++) n[i] = count_files(m, &forms[i], &missing);
+    if (n[0] > 0 && n[1] > 0)
+        return pod_fail(POD_E_FORMAT, "%s: holds files of CIFAR-10 and of CIFAR-100, need one",
+                        m->from);
+    if (n[0] + n[1] == 0) return fail_without(m);
+    m->form = &forms[n[0] == 0];
+    if (count_files(m, m->form, &missing) < m->form->n_files)
+        return pod_fail(POD_E_FORMAT, "%s: no %s, which %s has", m->from, missing, m->form->name);
+    for (int k = 0; k < m->form->n_files; k++) m->file[k] = find(m, m->form->file[k]);
+    if (m->options->for_labels && m->form->n_labels == 1)
+        return pod_fail(POD_E_INVALID, "%s: %s has one label an image", m->options->for_labels,
+                        m->form->name);
+    return POD_OK;
+}
+
+/* ---- classes and records --------------------------------------------------------------------- */
+
+/* One name a line; without their file classes have their numbers as names. */
+static pod_status name_classes(intake *m)
+{
+    const int which = m->options->is_coarse, n = m->form->label[which].n_classes;
+    const char *file = m->form->label[which].names,
+               **name = POD_ARENA_NEW(m->arena, const char *, n);
+    const member *list = find(m, file);
+    int n_found = 0;
+    if (!name) return POD_E_NOMEM;
+    const char *p = list ? (const char *)list->data : "";
+    for (size_t length; *p; p += length + (p[length] != '\0')) {
+        length = strcspn(p, "\n");
+        const size_t bytes = length > 0 && p[length - 1] == '\r' ? length - 1 : length;
+        if (bytes == 0) continue;
+        if (n_found < n && !(name[n_found] = pod_arena_text(m->arena, "%.*s", (int)bytes, p)))
+            return POD_E_NOMEM;
+        n_found++;
+    }
+    if (list && n_found != n)
+        return pod_fail(POD_E_FORMAT, "%s: %s has %d names, need %d", m->from, file, n_found, n);
+    for (int i = 0; !list && i < n; i++)
+        if (!(name[i] = pod_arena_text(m->arena, "%d", i))) return POD_E_NOMEM;
+    m->info.n_classes = n;
+    m->info.class_names = name;
+    return POD_OK;
+}
+
+static const uint8_t *record(const intake *m, const member *file, int64_t i)
+{
+    return file->data + i * (m->form->n_labels + PIXELS);
+}
+
+/* CIFAR-100 has the coarse label first. */
+static int label_of(const intake *m, const uint8_t *rec)
+{
+    return rec[m->form->n_labels == 2 && !m->options->is_coarse];
+}
+
+static pod_split split_of(const intake *m, int k)
+{
+    return k + 1 < m->form->n_files ? POD_SPLIT_TRAIN : POD_SPLIT_TEST;
+}
+
+static int64_t usual_records(const intake *m, int k)
+{
+    return split_of(m, k) == POD_SPLIT_TRAIN ? m->form->n_records : m->form->n_test_records;
+}
+
+static pod_status check_file(intake *m, int k)
+{
+    const struct form *f = m->form;
+    const member *file = m->file[k];
+    const pod_split split = split_of(m, k);
+    const int64_t bytes = f->n_labels + PIXELS, n = file->bytes / bytes;
+    const int64_t usual = usual_records(m, k);
+    if (n == 0 || file->bytes % bytes != 0)
+        return pod_fail(POD_E_FORMAT,
+                        "%s: %s has %" PRId64 " bytes, which is no whole number of records of "
+                        "%" PRId64 "; %s has %" PRId64 " of them",
+                        m->from, file->name, file->bytes, bytes, f->name, usual);
+    for (int64_t i = 0; i < n; i++) {
+        const int label = label_of(m, record(m, file, i));
+        if (label >= m->info.n_classes)
+            return pod_fail(POD_E_FORMAT, "%s: %s: label %" PRId64 " is %d, need 0 to %d", m->from,
+                            file->name, i, label, m->info.n_classes - 1);
+        m->n_of[split][label]++;
+    }
+    m->info.n_samples[split] += n;
+    return POD_OK;
+}
+
+static void warn(const intake *m)
+{
+    const char *names = m->form->label[m->options->is_coarse].names;
+    int n = 0, first = 0;
+    for (int k = m->form->n_files - 1; k >= 0; k--) {
+        if (m->file[k]->bytes / (m->form->n_labels + PIXELS) == usual_records(m, k)) continue;
+        first = k;
+        n++;
+    }
+    if (!find(m, names))
+        pod_log_say(m->options->log, POD_LOG_WARNING, "%s: no %s: classes are named by number",
+                    m->from, names);
+    if (n > 0)
+        pod_log_say(m->options->log, POD_LOG_WARNING,
+                    "%s: %d of %d files have not as many images as those of %s; %s has %" PRId64
+                    " instead of %" PRId64,
+                    m->from, n, m->form->n_files, m->form->name, m->file[first]->name,
+                    m->file[first]->bytes / (m->form->n_labels + PIXELS), usual_records(m, first));
+}
+
+/* (3, H, W) to (H, W, 3). */
+static void interleave(const uint8_t *planes, uint8_t *out)
+{
+    for (int i = 0; i < PLANE; i++)
+        for (int c = 0; c < 3; c++) *out++ = planes[c * PLANE + i];
+}
+
+/* ---- the import ------------------------------------------------------------------------------ */
+
+static pod_status copy_file(intake *m, int k, pod_dataset_writer *w, uint8_t *pixels,
+                            int64_t *n_done)
+{
+    const member *file = m->file[k];
+    const int64_t n = file->bytes / (m->form->n_labels + PIXELS);
+    int32_t label[ROWS_AT_ONCE];
+    for (int64_t first = 0; first < n; first += ROWS_AT_ONCE) {
+        const int64_t count = n - first < ROWS_AT_ONCE ? n - first : ROWS_AT_ONCE;
+        for (int64_t i = 0; i < count; i++) {
+            const uint8_t *rec = record(m, file, first + i);
+            label[i] = label_of(m, rec);
+            interleave(rec + m->form->n_labels, pixels + i * PIXELS);
+        }
+        POD_TRY(pod_dataset_writer_add(w, split_of(m, k), count, pixels, label));
+        *n_done += count;
+        if (m->options->progress.report)
+            m->options->progress.report(m->options->progress.ctx, *n_done,
+                                        m->info.n_samples[0] + m->info.n_samples[1]);
+    }
+    return POD_OK;
+}
+
+static pod_status prepare(intake *m)
+{
+    m->info = (pod_dataset_info){.height = SIDE, .width = SIDE, .channels = 3};
+    POD_TRY(read_members(m));
+    POD_TRY(choose_form(m));
+    POD_TRY(name_classes(m));
+    for (int s = 0; s < POD_N_SPLITS; s++)
+        if (!(m->n_of[s] = POD_ARENA_NEW(m->arena, int64_t, m->info.n_classes))) return POD_E_NOMEM;
+    for (int k = 0; k < m->form->n_files; k++) POD_TRY(check_file(m, k));
+    return pod__import_text_take(&m->options->text, m->from, m->arena, &m->info);
+}
+
+static pod_status convert(intake *m, const char *h5_path)
+{
+    POD_TRY(prepare(m));
+    uint8_t *pixels = POD_ARENA_NEW(m->arena, uint8_t, ROWS_AT_ONCE * PIXELS);
+    if (!pixels) return POD_E_NOMEM;
+    pod_dataset_writer *w;
+    POD_TRY(pod_dataset_writer_open(h5_path, &m->info, &w));
+    pod_status s = POD_OK;
+    int64_t n_done = 0;
+    for (int k = 0; s == POD_OK && k < m->form->n_files; k++)
+        s = copy_file(m, k, w, pixels, &n_done);
+    if (s == POD_OK) return pod_dataset_writer_finish(w);
+    pod_dataset_writer_abort(w);
+    return s;
+}
+
+pod_status pod_import_cifar(const char *from, const char *h5_path,
+                            const pod_import_cifar_options *options)
+{
+    intake m = {.from = from, .options = options};
+    POD_TRY(pod_arena_create(NULL, &m.arena));
+    const pod_status s = convert(&m, h5_path);
+    if (s == POD_OK) warn(&m);
+    for (int i = 0; s == POD_OK && i < POD_N_SPLITS; i++)
+        pod__import_tell_missing_classes(options->log, &m.info, (pod_split)i, m.n_of[i], "");
+    pod_arena_destroy(m.arena);
+    return s;
+}

@@ -1,0 +1,683 @@
+/* Data sets in HDF5: what is written is read back, from memory and from the file; every wrong form
+ * is refused with its name; no flipped byte and no cut makes wrong data or a crash. */
+#include <cjson/cJSON.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/data/data_form.h"
+#include "runtime/data/dataset_print.h"
+#include "runtime/data/dataset_write.h"
+#include "runtime/data/glyphs.h"
+#include "runtime/h5/h5.h"
+#include "tests/harness/harness.h"
+
+enum { MAX_PATH_BYTES = 512, MAX_BYTES = 4096 };
+
+static const char *in_dir(char path[MAX_PATH_BYTES], const char *name)
+{
+    snprintf(path, MAX_PATH_BYTES, "%s/%s", pod_test_dir(), name);
+    return path;
+}
+
+/* Small glyphs in a file; the data set they came from stays open for comparison. */
+static pod_dataset *export_glyphs(const char *spec, const char *path)
+{
+    pod_dataset *d = NULL;
+    POD_CHECK_OK(pod_dataset_open(spec, 7, &d));
+    if (d) POD_CHECK_OK(pod_dataset_export(d, path, (pod_progress){0}));
+    return d;
+}
+
+/* How many samples differ. */
+static int64_t count_differences(const pod_dataset *a, const pod_dataset *b)
+{
+    int64_t n = 0, bytes = pod_dataset_sample_bytes(&a->info);
+    if (bytes != pod_dataset_sample_bytes(&b->info) || bytes > MAX_BYTES) return -1;
+    for (int s = 0; s < POD_N_SPLITS; s++) {
+        if (a->info.n_samples[s] != b->info.n_samples[s]) return -1;
+        for (int64_t i = 0; i < a->info.n_samples[s]; i++) {
+            uint8_t x[MAX_BYTES] = {0}, y[MAX_BYTES] = {1};
+            pod_status read_x = pod_dataset_read(a, (pod_split)s, i, x);
+            pod_status read_y = pod_dataset_read(b, (pod_split)s, i, y);
+            n += read_x != POD_OK || read_y != POD_OK || memcmp(x, y, (size_t)bytes) != 0 ||
+                 pod_dataset_label(a, (pod_split)s, i) != pod_dataset_label(b, (pod_split)s, i);
+        }
+    }
+    return n;
+}
+
+static bool same_info(const pod_dataset_info *a, const pod_dataset_info *b)
+{
+    bool same = a->n_classes == b->n_classes && a->channels == b->channels &&
+                strcmp(a->name, b->name) == 0 && strcmp(a->origin, b->origin) == 0 &&
+                strcmp(a->licence, b->licence) == 0;
+    for (int i = 0; same && i < a->n_classes; i++)
+        same = strcmp(a->class_names[i], b->class_names[i]) == 0;
+    for (int64_t c = 0; same && c < a->channels; c++)
+        same = !(a->mean[c] < b->mean[c]) && !(a->mean[c] > b->mean[c]) &&
+               !(a->std[c] < b->std[c]) && !(a->std[c] > b->std[c]);
+    return same;
+}
+
+/* ---- round trip ------------------------------------------------------------------------------ */
+
+static void export_reads_back(void)
+{
+    static const char *const specs[] = {"glyphs:8x6x3:700+30", "glyphs:28x28x1:300+10",
+                                        "glyphs:1x1x1:1+1", "glyphs:5x3x9:1300+1"};
+    for (size_t k = 0; k < sizeof specs / sizeof specs[0]; k++) {
+        char path[MAX_PATH_BYTES], part[MAX_PATH_BYTES];
+        pod_dataset *made = export_glyphs(specs[k], in_dir(path, "glyphs.h5"));
+        for (int64_t cache = 0; cache <= 1 << 30; cache += 1 << 30) { /* from the file, in memory */
+            pod_dataset *d = NULL;
+            pod_dataset_options o = {.cache_bytes = cache};
+            POD_CHECK_OK(pod_dataset_open_with(path, 0, &o, &d));
+            if (!d || !made) return;
+            CU_ASSERT(strcmp(d->kind->name, "hdf5") == 0 && same_info(&d->info, &made->info));
+            POD_CHECK(count_differences(made, d) == 0, "%s, cache of %lld bytes", specs[k],
+                      (long long)cache);
+            pod_dataset_close(d);
+        }
+        pod_dataset_close(made);
+        CU_ASSERT(access(in_dir(part, "glyphs.h5.part"), F_OK) != 0);
+    }
+}
+
+typedef struct reading {
+    const pod_dataset *made, *d;
+    int64_t n_wrong;
+} reading;
+
+static void *read_all(void *arg)
+{
+    reading *r = arg;
+    r->n_wrong = count_differences(r->made, r->d);
+    return NULL;
+}
+
+/* More threads than the file has readers for. */
+static void threads_read_a_file(void)
+{
+    enum { N_THREADS = 5 };
+    char path[MAX_PATH_BYTES];
+    pod_dataset *made = export_glyphs("glyphs:20x16x3:150+40", in_dir(path, "threads.h5")),
+                *d = NULL;
+    const pod_dataset_options o = {.n_readers = 3};
+    POD_CHECK_OK(pod_dataset_open_with(path, 0, &o, &d));
+    if (!d || !made) return;
+    pthread_t thread[N_THREADS];
+    reading r[N_THREADS];
+    for (int i = 0; i < N_THREADS; i++) {
+        r[i] = (reading){.made = made, .d = d};
+        POD_CHECK(pthread_create(&thread[i], NULL, read_all, &r[i]) == 0, "thread %d", i);
+    }
+    for (int i = 0; i < N_THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        POD_CHECK(r[i].n_wrong == 0, "thread %d: %lld samples differ", i, (long long)r[i].n_wrong);
+    }
+    pod_dataset_close(d);
+    pod_dataset_close(made);
+}
+
+static void writer_takes_statistics(void)
+{
+    /* one channel 0, 255, 0, 255, ...: mean and std 1/2; one always 51: mean 0.2, and std 1 */
+    uint8_t pixels[4 * 2 * 2] = {0, 51, 255, 51, 0, 51, 255, 51, 0, 51, 255, 51, 0, 51, 255, 51};
+    const int32_t labels[4] = {0, 299, 1, 2};
+    const char *names[300];
+    char text[300][8];
+    for (int i = 0; i < 300; i++) {
+        snprintf(text[i], sizeof text[i], "c%d", i);
+        names[i] = text[i];
+    }
+    pod_dataset_info info = {.name = "n",
+                             .origin = "",
+                             .licence = "",
+                             .n_samples = {4, 1},
+                             .height = 1,
+                             .width = 2,
+                             .channels = 2,
+                             .n_classes = 300,
+                             .class_names = names};
+    char path[MAX_PATH_BYTES];
+    pod_dataset_writer *w = NULL;
+    POD_CHECK_OK(pod_dataset_writer_open(in_dir(path, "stat.h5"), &info, &w));
+    if (!w) return;
+    POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 3, pixels, labels));
+    POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 1, pixels + 12, labels + 3));
+    POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TEST, 1, pixels + 1, labels));
+    POD_CHECK_OK(pod_dataset_writer_finish(w));
+    pod_dataset *d = NULL;
+    POD_CHECK_OK(pod_dataset_open(path, 0, &d));
+    if (!d) return;
+    CU_ASSERT_DOUBLE_EQUAL(d->info.mean[0], 0.5, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(d->info.std[0], 0.5, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(d->info.mean[1], 0.2, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(d->info.std[1], 1, 0);
+    CU_ASSERT(pod_dataset_label(d, POD_SPLIT_TRAIN, 1) == 299); /* beyond a byte */
+    pod_dataset_close(d);
+}
+
+/* Fewer samples than were announced: over chunks' ends, in their middle, one. */
+static void writer_cuts(void)
+{
+    enum { N = 120, BYTES = 16 * 16 * 3 };
+    static const int64_t kept[][2] = {{N, 1}, {N - 1, 21}, {42, 63}, {1, N}};
+    const char *const names[] = {"a", "b"};
+    const pod_dataset_info info = {.name = "n",
+                                   .origin = "",
+                                   .licence = "",
+                                   .n_samples = {N, N},
+                                   .height = 16,
+                                   .width = 16,
+                                   .channels = 3,
+                                   .n_classes = 2,
+                                   .class_names = names};
+    static uint8_t pixels[N * BYTES], got[BYTES];
+    static int32_t labels[N];
+    char path[MAX_PATH_BYTES];
+    pod_test_fill_exact(9, N * BYTES, 255, POD_U8, pixels);
+    for (int i = 0; i < N; i++) labels[i] = i % 3 == 0;
+    for (size_t k = 0; k < sizeof kept / sizeof kept[0]; k++) {
+        pod_dataset_writer *w = NULL;
+        POD_CHECK_OK(pod_dataset_writer_open(in_dir(path, "cut.h5"), &info, &w));
+        if (!w) return;
+        POD_CHECK_FAILS(pod_dataset_writer_cut(w), POD_E_FORMAT,
+                        "0 train samples, need at least 1");
+        for (int s = 0; s < POD_N_SPLITS; s++)
+            POD_CHECK_OK(pod_dataset_writer_add(w, (pod_split)s, kept[k][s], pixels, labels));
+        POD_CHECK_OK(pod_dataset_writer_cut(w));
+        POD_CHECK_OK(pod_dataset_writer_finish(w));
+        for (int64_t cache = 0; cache <= 1 << 30; cache += 1 << 30) {
+            const pod_dataset_options o = {.cache_bytes = cache};
+            pod_dataset *d = NULL;
+            POD_CHECK_OK(pod_dataset_open_with(path, 0, &o, &d));
+            if (!d) return;
+            for (int s = 0; s < POD_N_SPLITS; s++) {
+                CU_ASSERT(d->info.n_samples[s] == kept[k][s]);
+                for (int64_t i = 0; i < kept[k][s]; i++) {
+                    POD_CHECK_OK(pod_dataset_read(d, (pod_split)s, i, got));
+                    CU_ASSERT(memcmp(got, pixels + i * BYTES, BYTES) == 0);
+                    CU_ASSERT(pod_dataset_label(d, (pod_split)s, i) == labels[i]);
+                }
+            }
+            pod_dataset_close(d);
+        }
+    }
+}
+
+/* The files that samples came from read back, and are not known where none were put. */
+static void writer_keeps_files(void)
+{
+    const uint8_t pixels[3] = {1, 2, 3};
+    const int32_t labels[3] = {0, 0, 0};
+    static const char *const names[] = {"a"};
+    static const char *const files[] = {"a/1.jpg", "", "a/a longer name, \xc3\xa9.png"};
+    const pod_dataset_info info = {.name = "x",
+                                   .origin = "",
+                                   .licence = "",
+                                   .n_samples = {3, 1},
+                                   .height = 1,
+                                   .width = 1,
+                                   .channels = 1,
+                                   .n_classes = 1,
+                                   .class_names = names};
+    char path[MAX_PATH_BYTES];
+    for (int64_t cache = 0; cache <= 1 << 20; cache += 1 << 20) {
+        pod_dataset_writer *w = NULL;
+        POD_CHECK_OK(pod_dataset_writer_open(in_dir(path, "files.h5"), &info, &w));
+        if (!w) return;
+        POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 3, pixels, labels));
+        POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TEST, 1, pixels, labels));
+        POD_CHECK_OK(pod_dataset_writer_put_files(w, POD_SPLIT_TRAIN, 3, files));
+        POD_CHECK_OK(pod_dataset_writer_finish(w));
+        const pod_dataset_options o = {.cache_bytes = cache};
+        pod_dataset *d = NULL;
+        POD_CHECK_OK(pod_dataset_open_with(path, 0, &o, &d));
+        if (!d) return;
+        const char *const *found = NULL, *const *none = files;
+        POD_CHECK_OK(pod_dataset_files(d, POD_SPLIT_TRAIN, d->arena, &found));
+        for (int i = 0; found && i < 3; i++)
+            POD_CHECK(strcmp(found[i], files[i]) == 0, "'%s', want '%s'", found[i], files[i]);
+        POD_CHECK_OK(pod_dataset_files(d, POD_SPLIT_TEST, d->arena, &none));
+        CU_ASSERT(found != NULL && none == NULL);
+        pod_dataset_close(d);
+    }
+}
+
+static void writer_refuses(void)
+{
+    const char *const names[] = {"a", "b"};
+    pod_dataset_info info = {.name = "n",
+                             .origin = "",
+                             .licence = "",
+                             .n_samples = {2, 1},
+                             .height = 1,
+                             .width = 1,
+                             .channels = 1,
+                             .n_classes = 2,
+                             .class_names = names};
+    const uint8_t pixels[3] = {1, 2, 3};
+    const int32_t labels[3] = {0, 1, 2}, negative[1] = {-1};
+    char path[MAX_PATH_BYTES];
+    in_dir(path, "refused.h5");
+    pod_dataset_writer *w = NULL;
+    POD_CHECK_OK(pod_dataset_writer_open(path, &info, &w));
+    if (!w) return;
+    POD_CHECK_FAILS(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 3, pixels, labels), POD_E_FORMAT,
+                    "3 train samples, need 2");
+    POD_CHECK_FAILS(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 1, pixels, labels + 2), POD_E_FORMAT,
+                    "train label 0 is 2, need 0 to 1");
+    POD_CHECK_FAILS(pod_dataset_writer_add(w, POD_SPLIT_TEST, 1, pixels, negative), POD_E_FORMAT,
+                    "test label 0 is -1");
+    POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 2, pixels, labels));
+    POD_CHECK_FAILS(pod_dataset_writer_finish(w), POD_E_FORMAT, "0 test samples, need 1");
+    CU_ASSERT(access(path, F_OK) != 0);
+    POD_CHECK_FAILS(pod_dataset_writer_open("/nowhere/x.h5", &info, &w), POD_E_IO, "/nowhere/x.h5");
+    info.n_samples[POD_SPLIT_TEST] = 0;
+    POD_CHECK_FAILS(pod_dataset_writer_open(path, &info, &w), POD_E_FORMAT, "0 test samples");
+}
+
+/* What h5py writes by itself: the older format, strings of variable length, labels of 64 bits. */
+static void reads_files_of_others(void)
+{
+    pod_dataset *d = NULL, *in_file = NULL;
+    const pod_dataset_options no_cache = {0};
+    const char *path = POD_TEST_SOURCE_DIR "/tests/data/h5py_style.h5";
+    POD_CHECK_OK(pod_dataset_open(path, 0, &d));
+    POD_CHECK_OK(pod_dataset_open_with(path, 0, &no_cache, &in_file));
+    if (!d || !in_file) return;
+    uint8_t pixels[4];
+    CU_ASSERT(count_differences(d, in_file) == 0);
+    pod_dataset_close(in_file);
+    CU_ASSERT(strcmp(d->info.name, "four pixels") == 0 && strcmp(d->info.licence, "") == 0);
+    CU_ASSERT(d->info.n_classes == 3 && strcmp(d->info.class_names[2], "zebra \xc3\xa9") == 0);
+    for (int64_t i = 0; i < d->info.n_samples[POD_SPLIT_TRAIN]; i++) {
+        POD_CHECK_OK(pod_dataset_read(d, POD_SPLIT_TRAIN, i, pixels));
+        CU_ASSERT(pixels[3] == 4 * i + 3 && pod_dataset_label(d, POD_SPLIT_TRAIN, i) == i % 3);
+    }
+    pod_dataset_close(d);
+}
+
+static char *slurp(const char *path, size_t *bytes)
+{
+    struct stat info;
+    FILE *f = fopen(path, "rb");
+    if (!f || fstat(fileno(f), &info) != 0) return NULL;
+    *bytes = (size_t)info.st_size;
+    char *data = malloc(*bytes);
+    if (data && fread(data, 1, *bytes, f) != *bytes) *bytes = 0;
+    fclose(f);
+    return data;
+}
+
+static void spill(const char *path, const char *data, size_t bytes)
+{
+    FILE *f = fopen(path, "wb");
+    POD_CHECK(f && fwrite(data, 1, bytes, f) == bytes, "%s", path);
+    if (f) fclose(f);
+}
+
+/* ---- wrong forms ----------------------------------------------------------------------------- */
+
+typedef struct form { /* a file with one thing wrong; zeros are right */
+    const char *why;  /* what the message must say */
+    int n_dims;       /* of the training images */
+    pod_dtype image_type;
+    int64_t n_labels, width_test;
+    int32_t label;
+    int n_mean, version, n_classes;
+    double std;
+    const char *leave_out;
+    bool labels_2d, text_mean, channels_first;
+} form;
+
+static const form forms[] = {
+    {"dataset '/train/images' has 3 dimensions (4x2x3), need 4 (N,H,W,C): x[..., None]",
+     .n_dims = 3},
+    {"dataset '/train/images' has type i32, need u8; its first values run from 0 to 0: (255 * x)",
+     .image_type = POD_I32},
+    {"dataset '/train/images' is 4x3x2x5, which looks like N,C,H,W, need N,H,W,C: x.transpose",
+     .channels_first = true},
+    {"'/test/images' has images of 2x5x1, '/train/images' of 2x3x1", .width_test = 5},
+    {"dataset '/train/labels' has 5 labels for 4 images", .n_labels = 5},
+    {"'/train/labels' has 2 dimensions (4x1) of type i32, need 1 of integers: y[:, 0]",
+     .labels_2d = true},
+    {"'/train/labels': the label of row 3 is 2, need 0 to 1: there are 2 classes", .label = 2},
+    {"'/train/labels': the label of row 3 is -1, need 0 to 1", .label = -1},
+    {"'/train/labels': the label of row 3 is 2000000000, need 0 to", .label = 2000000000,
+     .leave_out = "class_names"},
+    {"attribute 'mean' holds 2 values of type f64, need 1 numbers", .n_mean = 2},
+    {"attribute 'mean' holds 1 values of type string", .text_mean = true},
+    {"channel 0 has mean 0.5 and std -1", .std = -1},
+    {"channel 0 has mean 0.5 and std 300", .std = 300},
+    {"layout version 2, need 1", .version = 2},
+    {"0 classes, need at least 1", .n_classes = -1},
+    {"lacks /train/images (doc/datasets.md); it has /test/images, /test/labels, /train/labels",
+     .leave_out = "/train/images"},
+    {"lacks /train/labels", .leave_out = "/train/labels"},
+    {"lacks /test/images", .leave_out = "/test/images"},
+    {"lacks /test/labels", .leave_out = "/test/labels"},
+};
+
+static bool kept(const form *x, const char *name)
+{
+    return !x->leave_out || strcmp(x->leave_out, name) != 0;
+}
+
+static pod_status put_array(const form *x, const pod_h5_file *f, const char *name, pod_dtype t,
+                            int n_dims, const int64_t dim[], const void *data)
+{
+    if (!kept(x, name)) return POD_OK;
+    pod_h5_array a;
+    POD_TRY(pod_h5_array_create(f, name, t, n_dims, dim, 3, &a));
+    pod_status s = pod_h5_write_rows(&a, t, 0, dim[0], data);
+    pod_h5_array_close(&a);
+    return s;
+}
+
+static pod_status put_form(const form *x, const pod_h5_file *f)
+{
+    static const uint8_t zeros[4 * 4 * 3 * 2 * 5];
+    const char *const names[] = {"a", "b"};
+    const double mean[] = {0.5, 0.5}, std[] = {x->std < 0 || x->std > 0 ? x->std : 0.25};
+    const int32_t label[8] = {0, 1, 0, x->label, 1};
+    int64_t n_labels[] = {x->n_labels ? x->n_labels : 4, 1}, n_test_labels[] = {1};
+    const int64_t nhwc[] = {4, 2, 3, 1}, nchw[] = {4, 3, 2, 5};
+    const int64_t *train = x->channels_first ? nchw : nhwc,
+                  test[] = {1, 2, x->width_test ? x->width_test : 3, 1};
+    pod_dtype t = x->image_type ? x->image_type : POD_U8;
+    POD_TRY(put_array(x, f, "/train/images", t, x->n_dims ? x->n_dims : 4, train, zeros));
+    POD_TRY(put_array(x, f, "/test/images", POD_U8, 4, test, zeros));
+    POD_TRY(put_array(x, f, "/train/labels", POD_I32, x->labels_2d ? 2 : 1, n_labels, label));
+    POD_TRY(put_array(x, f, "/test/labels", POD_U8, 1, n_test_labels, zeros));
+    if (kept(x, "minipod_dataset"))
+        POD_TRY(pod_h5_put_i64(f, "minipod_dataset", x->version ? x->version : 1));
+    if (kept(x, "name")) POD_TRY(pod_h5_put_text(f, "name", "form"));
+    if (kept(x, "class_names"))
+        POD_TRY(pod_h5_put_texts(f, "class_names", x->n_classes < 0 ? 0 : 2, names));
+    if (x->text_mean)
+        POD_TRY(pod_h5_put_text(f, "mean", "0.5"));
+    else if (kept(x, "mean"))
+        POD_TRY(pod_h5_put_f64(f, "mean", x->n_mean ? x->n_mean : 1, mean));
+    if (kept(x, "std")) POD_TRY(pod_h5_put_f64(f, "std", 1, std));
+    return POD_OK;
+}
+
+static void write_form(const form *x, const char *path)
+{
+    pod_h5_file f = {0};
+    pod_h5_lock();
+    POD_CHECK_OK(pod_h5_create(path, &f));
+    POD_CHECK_OK(put_form(x, &f));
+    POD_CHECK_OK(pod_h5_close(&f));
+    pod_h5_unlock();
+}
+
+static void wrong_forms_are_named(void)
+{
+    char path[MAX_PATH_BYTES];
+    in_dir(path, "form.h5");
+    pod_dataset *d = NULL;
+    write_form(&(form){0}, path);
+    POD_CHECK_OK(pod_dataset_open(path, 0, &d));
+    pod_dataset_close(d);
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        write_form(&forms[i], path);
+        d = NULL;
+        POD_CHECK_FAILS(pod_dataset_open(path, 0, &d), POD_E_FORMAT, forms[i].why);
+        CU_ASSERT(strstr(pod_error_text(), path) && !d);
+    }
+}
+
+/* What may be absent has a value that follows from the rest. */
+static void fills_in_what_is_absent(void)
+{
+    static const char *const absent[] = {"minipod_dataset", "name", "class_names", "mean", "std"};
+    char path[MAX_PATH_BYTES];
+    for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++) {
+        write_form(&(form){.leave_out = absent[i]}, in_dir(path, "absent.h5"));
+        for (int64_t cache = 0; cache <= 1 << 20; cache += 1 << 20) {
+            const pod_dataset_options o = {.cache_bytes = cache};
+            pod_dataset *d = NULL;
+            POD_CHECK_OK(pod_dataset_open_with(path, 0, &o, &d));
+            if (!d) return;
+            const bool no_mean = strcmp(absent[i], "mean") == 0;
+            const bool no_std = strcmp(absent[i], "std") == 0;
+            CU_ASSERT_EQUAL(d->info.mean[0], no_mean ? 0 : 0.5);
+            CU_ASSERT_EQUAL(d->info.std[0], no_std ? 1 : 0.25);
+            CU_ASSERT_STRING_EQUAL(d->info.name,
+                                   strcmp(absent[i], "name") == 0 ? "absent" : "form");
+            CU_ASSERT_EQUAL(d->info.n_classes, 2);
+            CU_ASSERT_STRING_EQUAL(d->info.class_names[1],
+                                   strcmp(absent[i], "class_names") == 0 ? "1" : "b");
+            pod_dataset_close(d);
+        }
+    }
+}
+
+static void no_data_set_at_all(void)
+{
+    char path[MAX_PATH_BYTES];
+    pod_dataset *d = NULL;
+    POD_CHECK_FAILS(pod_dataset_open("/nowhere/F.h5", 0, &d), POD_E_IO,
+                    "/nowhere/F.h5: No such file or directory");
+    FILE *f = fopen(in_dir(path, "text.h5"), "w");
+    if (!f) return;
+    POD_CHECK_FAILS(pod_dataset_open(path, 0, &d), POD_E_FORMAT, "this is an empty file");
+    fputs("not HDF5 at all", f);
+    fclose(f);
+    POD_CHECK_FAILS(pod_dataset_open(path, 0, &d), POD_E_FORMAT, "this is a text file: write it");
+    POD_CHECK_FAILS(pod_dataset_open(in_dir(path, "tex.h5"), 0, &d), POD_E_IO, "/text.h5?");
+    POD_CHECK_FAILS(pod_dataset_open("glyph:8x8x1", 0, &d), POD_E_IO, "did you mean glyphs?");
+    POD_CHECK_FAILS(pod_dataset_open("mnist", 0, &d), POD_E_IO, "or made data: glyphs");
+    POD_CHECK_FAILS(pod_dataset_open("/dev/null", 0, &d), POD_E_IO, "is no regular file");
+}
+
+/* Other forms by their first bytes; a folder by what it holds. */
+static void other_forms(void)
+{
+    static const struct {
+        const char *name, *head;
+        size_t n;
+        int64_t bytes;
+        const char *what;
+    } rows[] = {{"x", "\0\0\x08\3\0\0\0\1", 8, 100, "IDX"},
+                {"x", "\0\0\x08\5\0\0\0\1", 8, 100, NULL},
+                {"x.bin", "\3\0\0", 3, 30730, "CIFAR's binary form"},
+                {"x.bin", "\13\0\0", 3, 30730, NULL},
+                {"x.jpg", "\377\330\377\340", 4, 4, "a JPEG image"},
+                {"x", "PK\3\4", 4, 4, "a zip archive"},
+                {"x", "\211HDF\r\n\032\n", 8, 8, "HDF5"},
+                {"x.csv", "1,2\n", 4, 4, "a text file"},
+                {"x", "", 0, 0, "an empty file"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const pod_data_form *f = pod__data_form_of((const uint8_t *)rows[i].head, rows[i].n,
+                                                   rows[i].name, rows[i].bytes);
+        POD_CHECK(f ? rows[i].what && strcmp(f->what, rows[i].what) == 0 : !rows[i].what,
+                  "row %zu: '%s'", i, f ? f->what : "none");
+    }
+    char folder[MAX_PATH_BYTES], path[MAX_PATH_BYTES + 32];
+    pod_dataset *d = NULL;
+    mkdir(in_dir(folder, "raw"), 0700);
+    POD_CHECK_FAILS(pod_dataset_open(folder, 0, &d), POD_E_FORMAT, "is a folder, need a file");
+    snprintf(path, sizeof path, "%s/notes.txt", folder);
+    spill(path, "some text", 9);
+    snprintf(path, sizeof path, "%s/t10k-images-idx3-ubyte", folder);
+    spill(path, rows[0].head, rows[0].n);
+    POD_CHECK_FAILS(pod_dataset_open(folder, 0, &d), POD_E_FORMAT,
+                    "/raw: this is IDX: minipod data import idx ");
+}
+
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+/* HDF5 1.10 itself leaks a little when a damaged file does not open. Its name in a leak's stack
+ * makes the leak sanitizer pass over it; without the sanitizer nobody calls this. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void) { return "leak:libhdf5"; }
+
+/* Opened, it must be the right data; answers whether it was refused. */
+static bool refused_or_right(const char *path, const pod_dataset *want, int64_t cache,
+                             const char *what, size_t at)
+{
+    pod_dataset *d = NULL;
+    pod_dataset_options o = {.cache_bytes = cache};
+    if (pod_dataset_open_with(path, 0, &o, &d) != POD_OK) {
+        POD_CHECK(strstr(pod_error_text(), path) && !strchr(pod_error_text(), '\n'), "%s %zu: '%s'",
+                  what, at, pod_error_text());
+        return true;
+    }
+    int64_t n_samples = want->info.n_samples[0] + want->info.n_samples[1], n_read = 0;
+    if (cache > 0) /* all was read at open */
+        POD_CHECK(same_info(&d->info, &want->info) && count_differences(want, d) == 0,
+                  "%s %zu: opened with other data", what, at);
+    for (int s = 0; cache == 0 && s < POD_N_SPLITS; s++) /* a read may fail yet, never lie */
+        for (int64_t i = 0; i < want->info.n_samples[s]; i++) {
+            uint8_t x[MAX_BYTES], y[MAX_BYTES];
+            if (pod_dataset_read(d, (pod_split)s, i, x) != POD_OK) continue;
+            n_read++;
+            pod_status read_want = pod_dataset_read(want, (pod_split)s, i, y);
+            size_t bytes = (size_t)pod_dataset_sample_bytes(&want->info);
+            POD_CHECK(read_want == POD_OK && memcmp(x, y, bytes) == 0,
+                      "%s %zu: sample %lld is another", what, at, (long long)i);
+        }
+    pod_dataset_close(d);
+    return cache == 0 && n_read < n_samples;
+}
+
+static void damage_never_lies(void)
+{
+    char path[MAX_PATH_BYTES], hurt[MAX_PATH_BYTES];
+    pod_dataset *want = export_glyphs("glyphs:8x8x1:60+20", in_dir(path, "whole.h5"));
+    size_t bytes = 0;
+    char *data = slurp(path, &bytes);
+    if (!want || !data || bytes == 0) return;
+    in_dir(hurt, "hurt.h5");
+    int n_flips = 0, n_refused = 0, n_cuts = 0, n_cut_refused = 0;
+    for (size_t at = 0; at < bytes; at += at < 300 ? 1 : 29) {
+        char before = data[at];
+        data[at] = (char)(before ^ (1 << at % 8));
+        spill(hurt, data, bytes);
+        data[at] = before;
+        n_flips++;
+        n_refused += refused_or_right(hurt, want, at % 2 ? 1 << 20 : 0, "byte flipped at", at);
+    }
+    for (size_t at = 0; at < bytes; at += 1 + bytes / 60) {
+        spill(hurt, data, at);
+        n_cuts++;
+        n_cut_refused += refused_or_right(hurt, want, 1 << 20, "cut at", at);
+    }
+    CU_ASSERT(n_cut_refused == n_cuts);
+    POD_CHECK(n_refused > n_flips / 4, "%d of %d flips were seen", n_refused, n_flips);
+    free(data);
+    pod_dataset_close(want);
+}
+
+/* ---- out of memory --------------------------------------------------------------------------- */
+
+static void out_of_memory(void)
+{
+    char path[MAX_PATH_BYTES];
+    pod_dataset_close(export_glyphs("glyphs:28x28x3:100+40", in_dir(path, "large.h5")));
+    const char *const specs[] = {path, "glyphs:224x224x3", path};
+    for (size_t k = 0; k < sizeof specs / sizeof specs[0]; k++) {
+        int n_failed = 0;
+        pod_dataset *d = NULL;
+        for (int n = 0; n < 100 && !d; n++) {
+            pod_test_budget left = {.n_left = n};
+            pod_alloc from = pod_test_budget_alloc(&left);
+            pod_dataset_options o = {
+                .cache_bytes = k == 2 ? 0 : 1 << 30, .n_readers = 2, .alloc = &from};
+            pod_status s = pod_dataset_open_with(specs[k], 0, &o, &d);
+            CU_ASSERT((s == POD_OK) == (d != NULL) && (s == POD_OK || s == POD_E_NOMEM));
+            n_failed += s == POD_E_NOMEM;
+            if (d) pod_dataset_close(d);
+            CU_ASSERT(left.n_alive == 0);
+        }
+        POD_CHECK(n_failed >= 3 && d, "%s: failed %d times", specs[k], n_failed);
+    }
+}
+
+/* ---- what is printed ------------------------------------------------------------------------- */
+
+static void prints(void)
+{
+    char *text = NULL, *json = NULL;
+    size_t bytes = 0, json_bytes = 0;
+    pod_dataset *d = NULL;
+    POD_CHECK_OK(pod_dataset_open("glyphs:8x6x2:100+20", 1, &d));
+    FILE *to = open_memstream(&text, &bytes), *json_to = open_memstream(&json, &json_bytes);
+    if (!d || !to || !json_to) return;
+    POD_CHECK_OK(pod_dataset_print(d, to));
+    fclose(to);
+    CU_ASSERT(strstr(text, "images    8x6x2 (HxWxC), 8 bits\n") && strstr(text, "train     100\n"));
+    CU_ASSERT(strstr(text, "class     3: tent, 10 train, 2 test\n") != NULL);
+    free(text);
+    POD_CHECK_OK(pod_dataset_print_json(d, json_to));
+    fclose(json_to);
+    CU_ASSERT(json[json_bytes - 1] == '\n');
+    cJSON *all = cJSON_Parse(json);
+    CU_ASSERT_PTR_NOT_NULL(all);
+    CU_ASSERT(cJSON_GetObjectItem(all, "n_train")->valueint == 100);
+    CU_ASSERT(cJSON_GetArraySize(cJSON_GetObjectItem(all, "mean")) == 2);
+    cJSON *tent = cJSON_GetArrayItem(cJSON_GetObjectItem(all, "classes"), 3);
+    CU_ASSERT(strcmp(cJSON_GetObjectItem(tent, "name")->valuestring, "tent") == 0);
+    CU_ASSERT(cJSON_GetObjectItem(tent, "n_test")->valueint == 2);
+    cJSON_Delete(all);
+    free(json);
+    pod_dataset_close(d);
+}
+
+/* Rows that wait in a cache are written as it is flushed; there may be no room then. */
+static void flush_tells(void)
+{
+    static const uint8_t zeros[1000];
+    char path[MAX_PATH_BYTES];
+    const int64_t dim[] = {sizeof zeros};
+    struct rlimit whole, small;
+    pod_h5_file f = {0};
+    pod_h5_array a = {0};
+    signal(SIGXFSZ, SIG_IGN);
+    POD_CHECK(getrlimit(RLIMIT_FSIZE, &whole) == 0, "no limit to change");
+    small = whole;
+    small.rlim_cur = 10;
+    pod_h5_lock();
+    POD_CHECK_OK(pod_h5_create(in_dir(path, "flushed.h5"), &f));
+    POD_CHECK_OK(pod_h5_array_create(&f, "x", POD_U8, 1, dim, dim[0], &a));
+    POD_CHECK_OK(pod_h5_write_rows(&a, POD_U8, 0, dim[0], zeros));
+    POD_CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0, "the limit stays");
+    POD_CHECK_FAILS(pod_h5_flush(&f), POD_E_WRITE,
+                    "flushed.h5: cannot be written (File too large)");
+    POD_CHECK(setrlimit(RLIMIT_FSIZE, &whole) == 0, "the limit stays");
+    POD_CHECK_OK(pod_h5_flush(&f));
+    pod_h5_array_close(&a);
+    POD_CHECK_OK(pod_h5_close(&f));
+    pod_h5_unlock();
+    signal(SIGXFSZ, SIG_DFL);
+}
+
+static CU_TestInfo tests[] = {{"flush_tells", flush_tells},
+                              {"export_reads_back", export_reads_back},
+                              {"writer_takes_statistics", writer_takes_statistics},
+                              {"threads_read_a_file", threads_read_a_file},
+                              {"writer_cuts", writer_cuts},
+                              {"writer_keeps_files", writer_keeps_files},
+                              {"writer_refuses", writer_refuses},
+                              {"reads_files_of_others", reads_files_of_others},
+                              {"wrong_forms_are_named", wrong_forms_are_named},
+                              {"fills_in_what_is_absent", fills_in_what_is_absent},
+                              {"no_data_set_at_all", no_data_set_at_all},
+                              {"other_forms", other_forms},
+                              {"damage_never_lies", damage_never_lies},
+                              {"out_of_memory", out_of_memory},
+                              {"prints", prints},
+                              CU_TEST_INFO_NULL};
+
+CU_SuiteInfo pod_test_suites[] = {{.pName = "runtime.dataset", .pTests = tests},
+                                  CU_SUITE_INFO_NULL};
