@@ -11,8 +11,8 @@
 
 #include "bench/command.h"
 #include "bench/config_share.h"
-#include "bench/goodput.h"
-#include "bench/job_keys.h"
+#include "bench/goodput/goodput.h"
+#include "bench/job/keys.h"
 #include "bench/kernels_problem.h"
 #include "bench/no_effect.h"
 #include "bench/other_launcher.h"

@@ -11,7 +11,7 @@
 #include "runtime/core/file.h"
 #include "runtime/core/machine.h"
 #include "runtime/data/glyphs.h"
-#include "runtime/measure/job_file.h"
+#include "runtime/goodput/job_file.h"
 
 enum { HEAD_BYTES = 4096 };
 

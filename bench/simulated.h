@@ -6,9 +6,9 @@
 #include "bench/simulate_input.h"
 #include "runtime/core/log.h"
 #include "runtime/exec/sim.h"
-#include "runtime/measure/goodput.h"
-#include "runtime/measure/steptime.h"
-#include "runtime/measure/trace.h"
+#include "runtime/goodput/goodput.h"
+#include "runtime/trace/steptime.h"
+#include "runtime/trace/trace.h"
 
 typedef struct pod_by_core { /* of a time that each core has */
     double mean_s, least_s, most_s;

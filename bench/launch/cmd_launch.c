@@ -21,7 +21,7 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/file.h"
 #include "runtime/core/nearest.h"
-#include "runtime/measure/launch_file.h"
+#include "runtime/goodput/launch_file.h"
 #include "runtime/train/guard.h"
 
 enum { MAX_ADDED = 8, PATH_BYTES = 4096 }; /* MAX_ADDED: words of ours beside the person's */

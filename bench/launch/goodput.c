@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "runtime/core/file.h"
-#include "runtime/measure/goodput.h"
+#include "runtime/goodput/goodput.h"
 
 /* 0 where it is null: not known. */
 static double number(const cJSON *at, const char *key)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "runtime/core/fault.h"
-#include "runtime/measure/job_file.h"
+#include "runtime/goodput/job_file.h"
 
 typedef struct pod_launch_log {
     bool is_read;        /* it is a log, however little it says; false: not even that is known */

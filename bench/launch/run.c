@@ -19,7 +19,7 @@
 #include "bench/launch/sweep.h"
 #include "bench/launch/warn.h"
 #include "kernels/base/limits.h"
-#include "runtime/measure/job_name.h"
+#include "runtime/goodput/job_name.h"
 
 static const double grace_s = 5;     /* between SIGTERM and SIGKILL */
 static const double again_s = 0.5;   /* before the second request to stop, while ranks begin */

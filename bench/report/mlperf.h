@@ -11,7 +11,7 @@
 #include "kernels/base/status.h"
 #include "runtime/core/config.h"
 #include "runtime/core/log.h"
-#include "runtime/measure/score.h"
+#include "runtime/goodput/score.h"
 
 #define POD_MLPERF_CLAIM "MLPerf-style, open division, unverified: not an MLPerf result"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/goodput.h"
+#include "bench/goodput/goodput.h"
 #include "bench/plot.h"
 #include "runtime/graph/phase.h"
 

@@ -6,7 +6,7 @@
 
 #include "bench/command.h"
 #include "runtime/core/machine.h"
-#include "runtime/measure/goodput.h"
+#include "runtime/goodput/goodput.h"
 #include "runtime/train/train.h"
 
 typedef struct pod_run {

@@ -1,7 +1,7 @@
 #include "bench/train/run_trace.h"
 
 #include "kernels/base/arena.h"
-#include "runtime/measure/trace.h"
+#include "runtime/trace/trace.h"
 
 typedef struct clocks { /* of one rank, as gathered */
     pod_clock_offset early, late;

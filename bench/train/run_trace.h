@@ -4,8 +4,8 @@
 
 #include "collectives/exec/clock_offset.h"
 #include "runtime/core/clock.h"
-#include "runtime/measure/timeline.h"
 #include "runtime/program/program.h"
+#include "runtime/trace/timeline.h"
 
 typedef struct pod_run_trace { /* borrowed */
     pod_comm *comm;

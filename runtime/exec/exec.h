@@ -5,8 +5,8 @@
 #include "collectives/exec/comm.h"
 #include "runtime/core/clock.h"
 #include "runtime/exec/store.h"
-#include "runtime/measure/timeline.h"
 #include "runtime/program/program.h"
+#include "runtime/trace/timeline.h"
 
 typedef struct pod_exec pod_exec;
 

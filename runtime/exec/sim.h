@@ -15,7 +15,7 @@
 #include "collectives/exec/exec_sim.h"
 #include "runtime/exec/cost.h"
 #include "runtime/exec/noise.h"
-#include "runtime/measure/timeline.h"
+#include "runtime/trace/timeline.h"
 
 typedef struct pod_exec_sim pod_exec_sim;
 

@@ -11,8 +11,8 @@
 #include "runtime/checkpoint/disk.h"
 #include "runtime/checkpoint/write.h"
 #include "runtime/core/file.h"
-#include "runtime/measure/goodput_live.h"
-#include "runtime/measure/job_file.h"
+#include "runtime/goodput/goodput_live.h"
+#include "runtime/goodput/job_file.h"
 #include "runtime/train/saver.h"
 #include "runtime/train/strike.h"
 

@@ -12,8 +12,8 @@
 #include "runtime/core/fault.h"
 #include "runtime/core/log.h"
 #include "runtime/exec/exec.h"
-#include "runtime/measure/goodput.h"
-#include "runtime/measure/job_file.h"
+#include "runtime/goodput/goodput.h"
+#include "runtime/goodput/job_file.h"
 
 typedef struct pod_guard_plan { /* texts are the configuration's */
     const char *out;            /* the run's folder, which exists; "": nothing is kept */

@@ -11,7 +11,7 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/fault.h"
 #include "runtime/exec/store.h"
-#include "runtime/measure/timeline.h"
+#include "runtime/trace/timeline.h"
 
 typedef struct pod_saver pod_saver;
 

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "runtime/measure/timeline.h"
+#include "runtime/trace/timeline.h"
 
 typedef struct pod_steps pod_steps;
 

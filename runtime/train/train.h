@@ -3,8 +3,8 @@
 #define MINIPOD_RUNTIME_TRAIN_TRAIN_H
 
 #include "runtime/core/log.h"
-#include "runtime/measure/job_log.h"
-#include "runtime/measure/steptime.h"
+#include "runtime/goodput/job_log.h"
+#include "runtime/trace/steptime.h"
 #include "runtime/train/eval.h"
 #include "runtime/train/guard.h"
 #include "runtime/train/mllog.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kernels/base/assert.h"
-#include "runtime/measure/fault_trace.h"
+#include "runtime/study/fault_trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

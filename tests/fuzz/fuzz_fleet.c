@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "kernels/base/assert.h"
-#include "runtime/measure/fleet.h"
+#include "runtime/goodput/fleet.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

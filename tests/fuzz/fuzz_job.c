@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "kernels/base/assert.h"
-#include "runtime/measure/advice.h"
-#include "runtime/measure/deviation.h"
-#include "runtime/measure/interval.h"
+#include "runtime/goodput/advice.h"
+#include "runtime/goodput/deviation.h"
+#include "runtime/goodput/interval.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

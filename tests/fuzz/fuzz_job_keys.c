@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "bench/job_keys.h"
+#include "bench/job/keys.h"
 #include "kernels/base/assert.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
@@ -23,6 +23,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     POD_ASSERT(!pod_job_keys_has(&k, POD_JOB_KEY_##field) ||                          \
                    (type(field) >= (double)(least) && type(field) <= (double)(most)), \
                "%s is %g in '%s'", name, type(field), text);
-#include "bench/job_keys.def"
+#include "bench/job/keys.def"
     return 0;
 }

@@ -11,8 +11,8 @@
 
 #include "collectives/exec/stop.h"
 #include "runtime/core/file.h"
-#include "runtime/measure/account.h"
-#include "runtime/measure/launch_file.h"
+#include "runtime/goodput/account.h"
+#include "runtime/goodput/launch_file.h"
 #include "runtime/train/guard.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/training.h"

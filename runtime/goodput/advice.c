@@ -1,0 +1,264 @@
+#include "runtime/goodput/advice.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/goodput/job_model.h"
+#include "runtime/goodput/saves.h"
+
+typedef struct adviser {
+    pod_arena *arena;
+    const pod_job *job;
+    const pod_account *sum;
+    const pod_stragglers *pace;
+    pod_advice best[POD_MAX_ADVICE]; /* by gain */
+    int n;
+    pod_status status;
+} adviser;
+
+static double seconds_of(const adviser *v, pod_job_span s)
+{
+    return pod_stamp_seconds(v->sum->by_span[s]);
+}
+
+static double wall_s(const adviser *v) { return pod_stamp_seconds(v->sum->wall); }
+
+static void propose(adviser *v, double gain, const char *fmt, ...) POD_PRINTF(3, 4);
+
+static void propose(adviser *v, double gain, const char *fmt, ...)
+{
+    if (!(gain >= POD_ADVICE_LEAST) || v->status != POD_OK) return;
+    int at = v->n;
+    while (at > 0 && v->best[at - 1].gain < gain) at--;
+    if (at == POD_MAX_ADVICE) return;
+    va_list args;
+    va_start(args, fmt);
+    const char *text = pod_arena_vtext(v->arena, fmt, args);
+    va_end(args);
+    if (!text) {
+        v->status = POD_E_NOMEM;
+        return;
+    }
+    if (v->n < POD_MAX_ADVICE) v->n++;
+    for (int i = v->n - 1; i > at; i--) v->best[i] = v->best[i - 1];
+    v->best[at] = (pod_advice){gain, text};
+}
+
+/* ---- checkpoints ----------------------------------------------------------------------------- */
+
+double pod_save_overhead(double save_s, double mtbf_s, double interval_s)
+{
+    return save_s / interval_s + interval_s / (2 * mtbf_s);
+}
+
+/* No sooner than a step is done, and the checkpoint before is whole. */
+static void advise_interval(adviser *v, const pod_saves *s)
+{
+    if (v->sum->n_disruptions == 0 || s->n == 0 || s->n_steps == 0) return;
+    const double step_s = (s->steps_s + s->cost_s) / (double)s->n_steps;
+    const double save_s = s->cost_s / (double)s->n;
+    const double now_s = (s->steps_s + s->cost_s) / (double)s->n;
+    const double writing_s = s->n_seen > 0 ? s->writing_s / (double)s->n_seen : 0;
+    const double mtbf_s = wall_s(v) / v->sum->n_ranks / v->sum->n_disruptions;
+    const double best_s = fmax(pod_job_interval_young_s(save_s, mtbf_s), fmax(step_s, writing_s));
+    const double gain =
+        pod_save_overhead(save_s, mtbf_s, now_s) - pod_save_overhead(save_s, mtbf_s, best_s);
+    char every[32];
+    snprintf(every, sizeof every, "%.0f steps", best_s / step_s);
+    if (strcmp(every, "1 steps") == 0) snprintf(every, sizeof every, "step");
+    propose(v, gain,
+            "checkpoints every %s (%.3g s) instead of every %.0f (%.3g s) as it was on the mean: "
+            "%.1f points of runtime "
+            "goodput. A save costs %.3g s and is whole after %.3g s, a disruption comes every %.3g "
+            "s; Young's interval is sqrt(2 x %.3g x %.3g)",
+            every, best_s, now_s / step_s, now_s, 100 * gain, save_s, writing_s, mtbf_s, save_s,
+            mtbf_s);
+}
+
+static void advise_saving(adviser *v)
+{
+    const pod_saves s = pod_saves_of(v->job);
+    const double lost_s = seconds_of(v, POD_JOB_LOST_STEP);
+    if (s.n_seen > 0 && s.n_sync == s.n_seen)
+        propose(v, s.cost_s / wall_s(v),
+                "asynchronous checkpoints (--checkpoint async) would win back up to %.4g s of rank "
+                "time, %.1f points of runtime goodput: training stood still until each of %" PRId64
+                " was whole",
+                s.cost_s, 100 * s.cost_s / wall_s(v), s.n_seen);
+    advise_interval(v, &s);
+    if (s.n_failed > 0)
+        propose(v, s.failed_s / wall_s(v),
+                "checkpoints that become whole (a full disk? train's warnings tell): %" PRId64
+                " of %" PRId64 " failed, which cost %.4g s of rank time, %.1f points of runtime "
+                "goodput: %" PRId64 " steps that they would have kept were lost",
+                s.n_failed, s.n_begun, s.failed_s, 100 * s.failed_s / wall_s(v), s.n_failed_steps);
+    if (s.n == 0 && s.n_kept == 0)
+        propose(v, lost_s / wall_s(v),
+                "checkpoints while it trains (--checkpoint-every) would keep up to %.4g s of rank "
+                "time, %.1f points of runtime goodput: %" PRId64 " steps were lost, none was saved",
+                lost_s, 100 * lost_s / wall_s(v), v->sum->n_lost_steps);
+}
+
+/* ---- recovery -------------------------------------------------------------------------------- */
+
+typedef struct recovery { /* rank time between attempts of a launch, seconds */
+    double pauses_s;      /* that the launcher made */
+    double starts_s;      /* from there to ranks' records, or of attempts that left none */
+} recovery;
+
+/* The parts of an attempt, as indices first .. *end - 1 of the job's; none where both are equal. */
+static int parts_of(const pod_job *j, int number, int from, int *end)
+{
+    while (from < j->n_parts && j->part[from].head.attempt < number) from++;
+    for (*end = from; *end < j->n_parts && j->part[*end].head.attempt == number;) ++*end;
+    return from;
+}
+
+/* As the account has it: a rank says that all went well only when all agreed. */
+static bool was_disrupted(const pod_job_part *part, int n)
+{
+    bool failed = false, has_end = false;
+    for (int i = 0; i < n; i++) {
+        failed |= part[i].end == POD_JOB_END_FAILED;
+        has_end |= part[i].end == POD_JOB_END_OK || part[i].end == POD_JOB_END_STOPPED;
+    }
+    return failed || !has_end;
+}
+
+/* A launch that goes on with a disrupted one has a start like a restart's, but no pause before
+ * it. */
+static recovery recovery_of(const pod_job *j)
+{
+    recovery r = {0};
+    bool recovers = false;
+    for (int i = 0, from = 0, end, ranks = 0; i < j->n_attempts; i++, from = end) {
+        const pod_job_attempt *l = &j->attempt[i];
+        const bool follows = i > 0 && l->launch == l[-1].launch && l[-1].end != 0;
+        from = parts_of(j, l->attempt, from, &end);
+        if (follows) r.pauses_s += pod_stamp_seconds(l->begin - l[-1].end) * ranks;
+        if (from == end && ranks > 0 && l->end != 0)
+            r.starts_s += pod_stamp_seconds(l->end - l->begin) * ranks;
+        for (int p = from; recovers && p < end; p++)
+            r.starts_s += pod_stamp_seconds(j->part[p].head.begin - l->begin);
+        if (from == end) continue;
+        ranks = j->part[from].head.ranks;
+        recovers = was_disrupted(&j->part[from], end - from);
+    }
+    return r;
+}
+
+/* Nothing else tells how long it takes until an end is seen. */
+static void advise_recovery(adviser *v)
+{
+    const double recovery_s = seconds_of(v, POD_JOB_RECOVERY);
+    const int n = v->sum->n_disruptions;
+    const char *plural = n == 1 ? "" : "s";
+    if (v->job->n_attempts == 0) {
+        propose(v, recovery_s / wall_s(v),
+                "minipod launch, which begins again by itself: behind %d disruption%s nothing ran "
+                "for %.4g s of rank time, up to %.1f points of runtime goodput",
+                n, plural, recovery_s, 100 * recovery_s / wall_s(v));
+        return;
+    }
+    const recovery r = recovery_of(v->job);
+    propose(
+        v, recovery_s / wall_s(v),
+        "a shorter recovery: %d disruption%s cost %.4g s of rank time until ranks were back, up "
+        "to %.1f points of runtime goodput: %.4g s until the end was seen (--watchdog), %.4g s "
+        "of pauses (--backoff), %.4g s of starts",
+        n, plural, recovery_s, 100 * recovery_s / wall_s(v),
+        fmax(0, recovery_s - r.pauses_s - r.starts_s), r.pauses_s, r.starts_s);
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+static void advise_input(adviser *v)
+{
+    const double waits_s = seconds_of(v, POD_JOB_INPUT_WAIT);
+    propose(v, waits_s / wall_s(v),
+            "more --input-threads, or for a file that is not kept whole a larger --data-cache: "
+            "waits for "
+            "input took "
+            "%.4g s of rank time, up to %.1f points of runtime goodput",
+            waits_s, 100 * waits_s / wall_s(v));
+}
+
+static void advise_start(adviser *v)
+{
+    static const pod_job_span starts[] = {POD_JOB_INIT, POD_JOB_PREP, POD_JOB_BUILD,
+                                          POD_JOB_RESTORE};
+    double start_s = 0;
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+        start_s += seconds_of(v, starts[i]);
+    const double share = start_s / wall_s(v), longer = start_s / (2 * wall_s(v) - start_s);
+    propose(
+        v, share - longer,
+        "a longer run: starting took %.4g s of rank time in %d attempt%s, %.1f %%; with twice the "
+        "rest behind it %.1f %%, %.1f points",
+        start_s, v->sum->n_attempts, v->sum->n_attempts == 1 ? "" : "s", 100 * share, 100 * longer,
+        100 * (share - longer));
+}
+
+static void advise_evaluation(adviser *v)
+{
+    const double eval_s = seconds_of(v, POD_JOB_EVAL), gain = eval_s / wall_s(v) / 2;
+    propose(v, gain,
+            "half as many evaluations (--eval-every): they took %.4g s of rank time, %.1f points "
+            "would be won",
+            eval_s, 100 * gain);
+}
+
+/* Steps are the job's productive time but for what is counted elsewhere. */
+static double share_of_steps(const adviser *v, double part_s)
+{
+    if (v->pace->steps_s <= 0) return 0;
+    return part_s / v->pace->steps_s * seconds_of(v, POD_JOB_STEP) / wall_s(v);
+}
+
+static void advise_straggler(adviser *v)
+{
+    const pod_stragglers *p = v->pace;
+    const double steps = (double)p->n_steps;
+    int worst = -1;
+    for (int r = 0; p->rank && r < p->n_ranks; r++)
+        if (p->rank[r].is_slow && (worst < 0 || p->rank[r].factor > p->rank[worst].factor))
+            worst = r;
+    if (worst < 0) return;
+    propose(v, share_of_steps(v, p->gain_s),
+            "rank %d as fast as the others%s: steps %.1f %% shorter (%.4g ms instead of %.4g)",
+            worst, p->n_slow > 1 ? ", and the other slow ones" : "", 100 * p->gain_s / p->steps_s,
+            1e3 * (p->steps_s - p->gain_s) / steps, 1e3 * p->steps_s / steps);
+}
+
+static void advise_reduce(adviser *v)
+{
+    const pod_stragglers *p = v->pace;
+    const double steps = (double)p->n_steps;
+    propose(
+        v, share_of_steps(v, p->exposed_s),
+        "less to all-reduce in the open (--wire bf16, a larger --batch, --algo from coll "
+        "--autotune): %.4g ms of a step's %.4g ms are waited for by every rank, up to %.1f %% of "
+        "program goodput",
+        1e3 * p->exposed_s / steps, 1e3 * p->steps_s / steps, 100 * p->exposed_s / p->steps_s);
+}
+
+pod_status pod_advise(pod_arena *a, const pod_job *j, const pod_account *sum,
+                      const pod_stragglers *s, pod_advice out[POD_MAX_ADVICE], int *n)
+{
+    adviser v = {.arena = a, .job = j, .sum = sum, .pace = s};
+    if (sum->wall > 0) {
+        advise_saving(&v);
+        advise_recovery(&v);
+        advise_input(&v);
+        advise_start(&v);
+        advise_evaluation(&v);
+        advise_straggler(&v);
+        advise_reduce(&v);
+    }
+    for (int i = 0; i < v.n; i++) out[i] = v.best[i];
+    *n = v.n;
+    return v.status;
+}

@@ -1,0 +1,451 @@
+/* A job's categories by stretches of its time, redone in comments; what its steps deviate by; and
+ * what would have helped it. */
+#include <math.h>
+#include <string.h>
+
+#include "runtime/goodput/advice.h"
+#include "runtime/goodput/deviation.h"
+#include "runtime/goodput/interval.h"
+#include "runtime/goodput/job_model.h"
+#include "runtime/goodput/saves.h"
+#include "tests/harness/harness.h"
+
+static const pod_stamp second = 1000000000, begun = 1700000000000000000;
+
+static pod_stamp at(double s) { return begun + (pod_stamp)(s * 1e9); }
+
+/* Two ranks alike, seconds: 0-2 start-up; 2-4 and 4-6 steps 1 and 2, each with 0.5 for input and 0.5
+ * to save; 7-9 saving, which is whole then; 9-11 step 3; ends well at 12. */
+typedef struct made {
+    pod_job job;
+    pod_job_part part[2];
+    pod_job_mark mark[2];
+    pod_job_step step[3];
+    int64_t kept;
+    pod_stamp kept_at;
+} made;
+
+static void make(made *m)
+{
+    *m = (made){.kept = 2,
+                .kept_at = at(9) - 1,
+                .mark = {{POD_JOB_BUILD, at(0), at(2)}, {POD_JOB_SAVE, at(7), at(9)}},
+                .step = {{1, at(2), at(4), second / 2, 0, second / 2, 0},
+                         {2, at(4), at(6), second / 2, 0, second / 2, 0},
+                         {3, at(9), at(11), second / 2, 0, second / 2, 0}}};
+    for (int r = 0; r < 2; r++)
+        m->part[r] = (pod_job_part){.head = {.attempt = 1, .rank = r, .ranks = 2, .begin = at(0)},
+                                    .n_marks = 2,
+                                    .mark = m->mark,
+                                    .n_steps = 3,
+                                    .step = m->step,
+                                    .end = POD_JOB_END_OK,
+                                    .end_text = "",
+                                    .last = at(12)};
+    m->part[0].n_kept = 1;
+    m->part[0].kept = &m->kept;
+    m->part[0].kept_at = &m->kept_at;
+    m->job = (pod_job){.dir = "dir", .n_parts = 2, .part = m->part};
+}
+
+/* Of each rank, by 4 s: 2 start-up, 0.5 input, 1 step, 0.5 save; the same step without start-up, 1 s
+ * of nothing, 1 save; 1 save, 0.5 input, 1 step, 0.5 save, 1 of nothing. */
+static void thirds_of_a_job(void)
+{
+    static const struct {
+        pod_job_span span;
+        double s[3];
+    } want[] = {{POD_JOB_BUILD, {2, 0, 0}},
+                {POD_JOB_INPUT_WAIT, {0.5, 0.5, 0.5}},
+                {POD_JOB_STEP, {1, 1, 1}},
+                {POD_JOB_SAVE, {0.5, 1.5, 1.5}},
+                {POD_JOB_OTHER, {0, 1, 1}}};
+    made m;
+    pod_interval x[3];
+    make(&m);
+    POD_CHECK_OK(pod_intervals_cut(&m.job, 0, at(0), at(12), x, 3));
+    for (int i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL(x[i].wall, 8 * second);
+        CU_ASSERT_EQUAL(pod_interval_goodput(&x[i]), 0.25);
+        for (size_t k = 0; k < sizeof want / sizeof want[0]; k++)
+            POD_CHECK(x[i].by_span[want[k].span] == (pod_stamp)(2e9 * want[k].s[i]),
+                      "part %d has %g s of %s", i,
+                      pod_stamp_seconds(x[i].by_span[want[k].span]) / 2,
+                      pod_job_span_name(want[k].span));
+    }
+}
+
+/* Odd parts close as well, and windows may overlap: the last 5 s are half a save behind, 7 to 12. */
+static void parts_close(void)
+{
+    enum { N = 7 };
+    made m;
+    pod_interval x[N] = {{0}};
+    pod_account all = {0};
+    pod_stamp wall = 0, by[POD_N_JOB_SPANS] = {0};
+    make(&m);
+    m.job.part = m.part;
+    POD_CHECK_OK(pod_account_of(&m.job, 0, &all));
+    POD_CHECK_OK(pod_intervals_cut(&m.job, 0, all.begin, all.end, x, N));
+    for (int i = 0; i < N; i++) {
+        wall += x[i].wall;
+        for (int s = 0; s < POD_N_JOB_SPANS; s++) by[s] += x[i].by_span[s];
+        CU_ASSERT_TRUE(i == 0 || x[i].begin == x[i - 1].end);
+    }
+    CU_ASSERT_EQUAL(wall, all.wall);
+    CU_ASSERT_EQUAL(memcmp(by, all.by_span, sizeof by), 0);
+    pod_interval last[2] = {{.begin = at(7), .end = at(12)}, {.begin = at(12), .end = at(12)}};
+    POD_CHECK_OK(pod_intervals_fill(&m.job, 0, last, 2));
+    CU_ASSERT_EQUAL(last[0].wall, 10 * second);
+    CU_ASSERT_EQUAL(last[0].by_span[POD_JOB_SAVE], 5 * second);
+    CU_ASSERT_EQUAL(last[1].wall, 0);
+    CU_ASSERT_TRUE(isnan(pod_interval_goodput(&last[1])));
+}
+
+/* While it runs step 3, in the last third, is not saved yet. With no checkpoint at all no step is,
+ * which is no 0 % of any third. Cumulative is what the account says. */
+static void parts_of_a_job_that_runs(void)
+{
+    made m;
+    pod_interval x[3], whole = {.begin = at(0), .end = at(12)};
+    pod_account all = {0};
+    make(&m);
+    m.part[0].end = m.part[1].end = POD_JOB_END_NONE;
+    for (int n_kept = 1; n_kept >= 0; n_kept--) {
+        m.part[0].n_kept = n_kept;
+        POD_CHECK_OK(pod_account_of(&m.job, at(12), &all));
+        POD_CHECK_OK(pod_intervals_cut(&m.job, at(12), at(0), at(12), x, 3));
+        POD_CHECK_OK(pod_intervals_fill(&m.job, at(12), &whole, 1));
+        for (int i = 0; i < 3; i++) {
+            const bool is_kept = n_kept > 0 && i < 2;
+            CU_ASSERT_EQUAL(x[i].by_span[POD_JOB_STEP], 2 * second);
+            CU_ASSERT_EQUAL(x[i].unsaved, is_kept ? 0 : 2 * second);
+            CU_ASSERT_EQUAL(pod_interval_productive(&x[i]), is_kept ? 2 * second : 0);
+            const double goodput = pod_interval_goodput(&x[i]);
+            CU_ASSERT_TRUE(n_kept > 0 ? goodput == (is_kept ? 0.25 : 0) : isnan(goodput));
+        }
+        CU_ASSERT_EQUAL(whole.unsaved, all.unsaved);
+        CU_ASSERT_EQUAL(whole.awaits_save, pod_account_awaits_save(&all));
+        CU_ASSERT_TRUE(pod_interval_goodput(&whole) == pod_account_runtime_goodput(&all) ||
+                       n_kept == 0);
+    }
+}
+
+/* ---- deviation ------------------------------------------------------------------------------- */
+
+/* 2,000 steps: 1 s, then 1,000 of 2 s of which the last 20 take 3 s: the baseline is 2, 90 % of the
+ * last 100 take 3 at most. An undisturbed one: the median is 1.5, and nothing is near it. */
+static void deviation_of_steps(void)
+{
+    enum { N = 2000 };
+    static double s[N];
+    pod_deviation d = {0};
+    for (int i = 0; i < N; i++) s[i] = i < 1000 ? 1 : i < N - 20 ? 2 : 3;
+    POD_CHECK_OK(pod_deviation_of_steps(s, N, &d));
+    CU_ASSERT_EQUAL(d.baseline_s, 2);
+    CU_ASSERT_EQUAL(d.recent_s, 3);
+    CU_ASSERT_EQUAL(d.deviation, 0.5);
+    CU_ASSERT_EQUAL(d.median_s, 1.5);
+    for (int i = 0; i < N; i++) s[i] = i % 10 == 9 ? 50 : i % 2 ? 1.1 : 0.9;
+    POD_CHECK_OK(pod_deviation_of_steps(s, N, &d)); /* 0.9 five times, 1.1 four times of ten */
+    POD_CHECK(fabs(d.undisturbed_s - (5 * 0.9 + 4 * 1.1) / 9) < 1e-9, "%g", d.undisturbed_s);
+    POD_CHECK_OK(pod_deviation_of_steps(s, 0, &d));
+    CU_ASSERT_TRUE(isnan(d.undisturbed_s) && isnan(d.deviation) && d.n_steps == 0);
+    POD_CHECK_OK(pod_deviation_of_steps(s, 1, &d));
+    CU_ASSERT_TRUE(d.undisturbed_s == 0.9 && d.deviation == 0);
+}
+
+/* Steps 2 and 3, of the rank that took longer: 2 s and 3 s. */
+static void deviation_of_a_job(void)
+{
+    made m;
+    pod_deviation d = {0};
+    pod_job_step other[3];
+    make(&m);
+    memcpy(other, m.step, sizeof other);
+    other[2].end += second;
+    m.part[1].step = other;
+    POD_CHECK_OK(pod_deviation_of(&m.job, &d));
+    CU_ASSERT_EQUAL(d.n_steps, 2);
+    CU_ASSERT_EQUAL(d.median_s, 2.5);
+    CU_ASSERT_EQUAL(d.recent_s, 3);
+}
+
+/* ---- advice ---------------------------------------------------------------------------------- */
+
+static int advise(pod_arena *a, const pod_job *j, const pod_stragglers *s,
+                  pod_advice out[POD_MAX_ADVICE])
+{
+    pod_account sum = {0};
+    int n = 0;
+    POD_CHECK_OK(pod_account_of(j, 0, &sum));
+    POD_CHECK_OK(pod_advise(a, j, &sum, s, out, &n));
+    return n;
+}
+
+static void check_advice(const pod_advice *got, double gain, const char *part)
+{
+    POD_CHECK(fabs(got->gain - gain) < 1e-9 && strstr(got->text, part), "%g: '%s', want %g, '%s'",
+              got->gain, got->text, gain, part);
+}
+
+/* Of 12 s a rank: 2 s between steps and 1.5 within to save; 1.5 waiting for input; 2 starting, which
+ * would be 2 of 22 s. A checkpoint that is whole a step later was not waited for: no word of it. */
+static void advice_by_hand(void)
+{
+    made m;
+    pod_arena *a;
+    pod_advice got[POD_MAX_ADVICE] = {{0, ""}, {0, ""}, {0, ""}};
+    const pod_stragglers none = {0};
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    make(&m);
+    CU_ASSERT_EQUAL(advise(a, &m.job, &none, got), 3);
+    check_advice(&got[0], 3.5 / 12, "asynchronous checkpoints (--checkpoint async) would win back");
+    check_advice(&got[1], 1.5 / 12, "waits for input took 3 s");
+    check_advice(&got[2], 2. / 12 - 2. / 22, "starting took 4 s of rank time in 1 attempt, 16.7 %");
+    m.kept_at = at(9.5);
+    CU_ASSERT_EQUAL(advise(a, &m.job, &none, got), 2);
+    check_advice(&got[0], 1.5 / 12, "waits for input took 3 s");
+    pod_arena_destroy(a);
+}
+
+/* Slow ranks and all-reduces are shares of the steps, which are 3 s of 12: 40 % and 10 % of them. */
+static void advice_on_steps(void)
+{
+    made m;
+    pod_arena *a;
+    pod_advice got[POD_MAX_ADVICE] = {{0, ""}, {0, ""}, {0, ""}};
+    const pod_rank_pace rank[2] = {{.factor = 1}, {.is_slow = true, .factor = 2}};
+    const pod_stragglers s = {.n_ranks = 2,
+                              .n_slow = 1,
+                              .n_steps = 100,
+                              .rank = rank,
+                              .steps_s = 10,
+                              .gain_s = 4,
+                              .exposed_s = 1};
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    make(&m);
+    m.part[0].n_marks = m.part[1].n_marks = 0;
+    for (int i = 0; i < 3; i++) m.step[i].input = m.step[i].save = 0;
+    CU_ASSERT_EQUAL(advise(a, &m.job, &s, got), 2); /* of 12 s: steps of 2 s each */
+    check_advice(&got[0], 0.4 * 6 / 12,
+                 "rank 1 as fast as the others: steps 40.0 % shorter (60 ms instead of 100)");
+    check_advice(&got[1], 0.1 * 6 / 12, "10 ms of a step's 100 ms are waited for");
+    pod_arena_destroy(a);
+}
+
+/* Young: what is saved too seldom costs. A save of 2 s, a failure every 100 s: every 20 s; that costs
+ * 0.1 + 0.1, at 80 s it would 0.025 + 0.4. */
+static void young(void)
+{
+    CU_ASSERT_EQUAL(pod_job_interval_young_s(2, 100), 20);
+    CU_ASSERT_DOUBLE_EQUAL(pod_save_overhead(2, 100, 20), 0.2, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(pod_save_overhead(2, 100, 80), 0.425, 1e-12);
+}
+
+/* One rank, 1 s steps without a gap: 1 to 60, of which a checkpoint at 50 took 0.5 s of its step and
+ * was whole 2 s later; it is killed and goes on from 50 to 100 at once. 110 s and one disruption:
+ * Young's interval for saves of 0.5 s is sqrt(110) = 10.49 s; it was 110 s. One that is whole after
+ * 20 s cannot come more often. */
+static void advice_on_checkpoints(void)
+{
+    static pod_job_step first[60], then[50];
+    static const int64_t kept = 50;
+    pod_stamp kept_at = at(52);
+    pod_arena *a;
+    pod_advice got[POD_MAX_ADVICE] = {{0, ""}, {0, ""}, {0, ""}};
+    const pod_stragglers none = {0};
+    for (int i = 0; i < 60; i++)
+        first[i] = (pod_job_step){.step = i + 1, .begin = at(i), .end = at(i + 1)};
+    for (int i = 0; i < 50; i++)
+        then[i] = (pod_job_step){.step = i + 51, .begin = at(60 + i), .end = at(61 + i)};
+    first[49].save = second / 2;
+    pod_job_part part[2] = {{.head = {.attempt = 1, .ranks = 1, .begin = at(0)},
+                             .n_steps = 60,
+                             .step = first,
+                             .n_kept = 1,
+                             .kept = &kept,
+                             .kept_at = &kept_at,
+                             .end_text = "",
+                             .last = at(60)},
+                            {.head = {.attempt = 2, .ranks = 1, .begin = at(60)},
+                             .first_step = 50,
+                             .n_steps = 50,
+                             .step = then,
+                             .end = POD_JOB_END_OK,
+                             .end_text = "",
+                             .last = at(110)}};
+    const pod_job j = {.dir = "dir", .n_parts = 2, .part = part};
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    CU_ASSERT_EQUAL(advise(a, &j, &none, got), 1);
+    const double best_s = sqrt(110);
+    check_advice(&got[0], 0.5 / 110 + 0.5 - (0.5 / best_s + best_s / 220),
+                 "checkpoints every 10 steps (10.5 s) instead of every 110 (110 s)");
+    kept_at = at(70);
+    CU_ASSERT_EQUAL(advise(a, &j, &none, got), 1);
+    check_advice(&got[0], 0.5 / 110 + 0.5 - (0.5 / 20 + 20. / 220), "and is whole after 20 s");
+    first[49].save = 0; /* saving cost nothing that was measured: there is nothing to weigh */
+    CU_ASSERT_EQUAL(advise(a, &j, &none, got), 0);
+    part[0].n_kept = 0; /* nothing was saved: what was lost is 10 of 110 s */
+    CU_ASSERT_EQUAL(advise(a, &j, &none, got), 1);
+    check_advice(&got[0], 10. / 110, "10 steps were lost, none was saved");
+    pod_arena_destroy(a);
+}
+
+/* One rank. Attempt 1, launched at 0, does steps of 1 s from 1 on, is killed at 41 and seen dead at 45;
+ * the next begins at 55, its record at 60: 45 - 42 + 10 + 5 s of recovery, where 1 s goes to the step
+ * that was begun. Saves of 0.1 s at steps 10, 20 and 30: that of 10 becomes whole, 20 and 30 do not:
+ * those may have been under way as it died. With one more at step 40, that of 20 has failed: no save
+ * is behind two others. It goes on from 10: 10 steps would not have been lost. */
+static void advice_on_disruptions(void)
+{
+    static pod_job_step first[40], then[30];
+    static const int64_t kept[1] = {10};
+    const pod_stamp kept_at = at(13);
+    pod_arena *a;
+    pod_advice got[POD_MAX_ADVICE] = {{0, ""}, {0, ""}, {0, ""}};
+    const pod_stragglers none = {0};
+    for (int i = 0; i < 40; i++)
+        first[i] = (pod_job_step){.step = i + 1,
+                                  .begin = at(1 + i),
+                                  .end = at(2 + i),
+                                  .save = i == 9 || i == 19 || i == 29 ? second / 10 : 0};
+    for (int i = 0; i < 30; i++)
+        then[i] = (pod_job_step){.step = i + 11, .begin = at(60 + i), .end = at(61 + i)};
+    pod_job_part part[2] = {{.head = {.attempt = 1, .ranks = 1, .begin = at(1)},
+                             .n_steps = 40,
+                             .step = first,
+                             .n_kept = 1,
+                             .kept = kept,
+                             .kept_at = &kept_at,
+                             .end_text = "",
+                             .last = at(41)},
+                            {.head = {.attempt = 2, .ranks = 1, .begin = at(60)},
+                             .first_step = 10,
+                             .n_steps = 30,
+                             .step = then,
+                             .end = POD_JOB_END_OK,
+                             .end_text = "",
+                             .last = at(90)}};
+    const pod_job_attempt launched[2] = {{1, 1, 1, at(0), at(45), "killed", ""},
+                                         {2, 0, 1, at(55), at(90), "ok", ""}};
+    pod_job j = {.dir = "dir", .n_parts = 2, .part = part, .n_attempts = 2, .attempt = launched};
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    pod_saves s = pod_saves_of(&j);
+    CU_ASSERT_TRUE(s.n_begun == 3 && s.n_kept == 1 && s.n_failed == 0 && s.failed_s == 0);
+    const int n = advise(a, &j, &none, got);
+    CU_ASSERT_TRUE_FATAL(n >= 2);
+    POD_CHECK(fabs(got[0].gain - 18. / 90) < 1e-9 || fabs(got[1].gain - 18. / 90) < 1e-9,
+              "%g %s, %g %s", got[0].gain, got[0].text, got[1].gain, got[1].text);
+    check_advice(&got[fabs(got[0].gain - 18. / 90) < 1e-9 ? 0 : 1], 18. / 90,
+                 "1 disruption cost 18 s of rank time until ranks were back, up to 20.0 points of "
+                 "runtime goodput: 3 s until the end was seen (--watchdog), 10 s of pauses "
+                 "(--backoff), 5 s of starts");
+    first[39].save = second / 10;
+    s = pod_saves_of(&j);
+    CU_ASSERT_TRUE(s.n_begun == 4 && s.n_failed == 1 && s.n_failed_steps == 10);
+    CU_ASSERT_DOUBLE_EQUAL(s.failed_s, 9.9, 1e-9); /* without the copy of step 20 */
+    part[0].end = POD_JOB_END_FAILED;              /* which waits for what is under way */
+    s = pod_saves_of(&j);
+    CU_ASSERT_TRUE(s.n_failed == 3 && s.n_failed_steps == 30);
+    const int m = advise(a, &j, &none, got);
+    int found = -1;
+    for (int i = 0; i < m; i++)
+        if (strstr(got[i].text, "3 of 4 failed")) found = i;
+    CU_ASSERT_TRUE_FATAL(found >= 0);
+    check_advice(&got[found], 29.7 / 90, "30 steps that they would have kept were lost");
+    j.n_attempts = 0; /* nobody launched it: it ended at 41, and began again at 60 */
+    const int k = advise(a, &j, &none, got);
+    for (int i = found = 0; i < k; i++) found |= strstr(got[i].text, "minipod launch") != NULL;
+    CU_ASSERT_TRUE(found);
+    pod_arena_destroy(a);
+}
+
+/* As above, but the launcher was begun again by hand: what lies between the two launches is nobody's, and
+ * what the second one's rank took to start is no time in which an end was not seen. */
+static void advice_on_a_second_launch(void)
+{
+    const pod_job_step done = {.step = 1, .begin = at(1), .end = at(41)};
+    const pod_job_step then = {.step = 2, .begin = at(60), .end = at(90)};
+    const pod_stragglers none = {0};
+    pod_arena *a;
+    pod_advice got[POD_MAX_ADVICE] = {{0, ""}, {0, ""}, {0, ""}};
+    const pod_job_part part[2] = {{.head = {.attempt = 1, .ranks = 1, .begin = at(1)},
+                                   .n_steps = 1,
+                                   .step = &done,
+                                   .end = POD_JOB_END_FAILED,
+                                   .end_text = "",
+                                   .last = at(41)},
+                                  {.head = {.attempt = 2, .ranks = 1, .begin = at(60)},
+                                   .first_step = 1,
+                                   .n_steps = 1,
+                                   .step = &then,
+                                   .end = POD_JOB_END_OK,
+                                   .end_text = "",
+                                   .last = at(90)}};
+    const pod_job_attempt launched[2] = {{1, 1, 1, at(0), at(41), "failed", ""},
+                                         {2, 0, 2, at(50), at(90), "ok", ""}};
+    pod_job j = {.dir = "dir", .n_parts = 2, .part = part, .n_attempts = 2, .attempt = launched};
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    const int n = advise(a, &j, &none, got);
+    int found = -1;
+    for (int i = 0; i < n; i++)
+        if (strstr(got[i].text, "recovery")) found = i;
+    CU_ASSERT_TRUE_FATAL(found >= 0);
+    check_advice(&got[found], 10. / 81,
+                 ": 0 s until the end was seen (--watchdog), 0 s of pauses (--backoff), 10 s of "
+                 "starts");
+    pod_arena_destroy(a);
+}
+
+/* At step 50 the loss is no number; nothing was to be saved. The span behind it is a wait for nothing.
+ * A save that the end asked for has a span of its own before that of the wait. */
+static void a_failure_is_no_failed_save(void)
+{
+    static pod_job_step step[50];
+    const pod_job_mark mark[2] = {{POD_JOB_SAVE, at(50.1), at(50.2)},
+                                  {POD_JOB_SAVE, at(50.2), at(50.3)}};
+    for (int i = 0; i < 50; i++)
+        step[i] = (pod_job_step){.step = i + 1, .begin = at(i), .end = at(i + 1)};
+    pod_job_part part = {.head = {.attempt = 1, .ranks = 1, .begin = at(0)},
+                         .n_marks = 1,
+                         .mark = mark,
+                         .n_steps = 50,
+                         .step = step,
+                         .end = POD_JOB_END_FAILED,
+                         .end_text = "",
+                         .last = at(51)};
+    const pod_job j = {.dir = "dir", .n_parts = 1, .part = &part};
+    pod_saves s = pod_saves_of(&j);
+    POD_CHECK(s.n_begun == 0 && s.n_failed == 0, "%d of %d failed", (int)s.n_failed,
+              (int)s.n_begun);
+    part.n_marks = 2;
+    s = pod_saves_of(&j);
+    POD_CHECK(s.n_begun == 1 && s.n_failed == 1, "%d of %d failed", (int)s.n_failed,
+              (int)s.n_begun);
+    step[49].save = 1; /* of step 50: both are waits */
+    s = pod_saves_of(&j);
+    POD_CHECK(s.n_begun == 1 && s.n_failed == 1, "%d of %d failed", (int)s.n_failed,
+              (int)s.n_begun);
+}
+
+static CU_TestInfo tests[] = {
+    {"thirds of a job", thirds_of_a_job},
+    {"parts close", parts_close},
+    {"parts of a job that runs", parts_of_a_job_that_runs},
+    {"deviation of steps", deviation_of_steps},
+    {"deviation of a job", deviation_of_a_job},
+    {"advice by hand", advice_by_hand},
+    {"advice on steps", advice_on_steps},
+    {"Young's interval", young},
+    {"advice on checkpoints", advice_on_checkpoints},
+    {"advice on disruptions", advice_on_disruptions},
+    {"advice on a second launch", advice_on_a_second_launch},
+    {"a failure is no failed save", a_failure_is_no_failed_save},
+    CU_TEST_INFO_NULL,
+};
+
+CU_SuiteInfo pod_test_suites[] = {
+    {"runtime.interval", NULL, NULL, NULL, NULL, tests},
+    CU_SUITE_INFO_NULL,
+};
