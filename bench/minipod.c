@@ -2,6 +2,7 @@
  * Under mpirun rank 0 reads the settings and sends them to the others, and rank 0 speaks.
  * Exit 0: done; 1: the run failed or missed its target, or a result was not written in full; 2:
  * usage, input that cannot be used, or a file that cannot be opened. */
+#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -31,14 +32,19 @@ typedef enum takes_ranks { ALONE, RANKS } takes_ranks;
 
 typedef struct command {
     pod_command_form form;
+    const char *everyday; /* options, joined by spaces */
     const char *examples; /* lines */
     takes_ranks ranks;
     pod_command_fn *run;
 } command;
 
 static const command commands[] = {
-#define POD_COMMAND(name, bit, ranks, args, max_args, summary, examples) \
-    {{#name, (bit), (args), (max_args), (summary)}, (examples), (ranks), pod_cmd_##name},
+#define POD_COMMAND(name, bit, ranks, args, max_args, summary, everyday, examples) \
+    {{#name, (bit), (args), (max_args), (summary)},                                \
+     (everyday),                                                                   \
+     (examples),                                                                   \
+     (ranks),                                                                      \
+     pod_cmd_##name},
 #include "bench/commands.def"
 };
 
@@ -68,8 +74,8 @@ static void print_help(void)
            "A miniature TPU pod on ordinary CPUs.\n\n");
     for (int i = 0; i < N_COMMANDS; i++)
         printf("  %-12s%s\n", commands[i].form.name, commands[i].form.summary);
-    printf("\n`minipod COMMAND --help` lists a command's options, `minipod --version` says which"
-           " minipod this is.\n");
+    printf("\n`minipod COMMAND --help` shows how to use a command, and --help-all lists all of its"
+           " options.\n");
 }
 
 static void print_version(void) { printf("minipod %s\n", POD_VERSION); }
@@ -102,19 +108,18 @@ static void print_algorithms(void)
 {
     int n;
     const pod_coll_algo *algos = pod_coll_algos(&n);
-    printf(
-        "\nalgorithms (--algo takes their names joined by commas, mpi for the MPI library's own, "
-        "all for all\nof them, rules like 0-64K:tree;64K-:ring@256K, or @FILE with rules in "
-        "lines)\n");
+    printf("\nalgorithms (--algo takes names separated by commas, mpi for the MPI library's own, "
+           "all,\n"
+           "rules such as 0-64K:tree;64K-:ring@256K, or @FILE with one rule per line)\n");
     for (int i = 0; i < n; i++)
         printf("  %-16s%-20s%s\n", pod_coll_name(algos[i].coll), algos[i].name, algos[i].good_for);
 }
 
 static void print_faults(void)
 {
-    printf(
-        "\nfaults (--fault KIND:KEY=VALUE,...;...; a simulated step knows link, and slow without "
-        "steps)\n");
+    printf("\nfaults (--fault KIND:KEY=VALUE,...;...; simulations take link, and slow without from "
+           "and "
+           "until)\n");
     pod_fault_help(stdout);
 }
 
@@ -142,27 +147,54 @@ static void print_functions(const char *names)
 
 static void print_problems(void)
 {
-    printf(
-        "\nproblems: FAMILY[.FUNCTION] SHAPE [WORD...], one a line in a file, # begins a comment; a"
-        " family alone\nasks for all of its functions\n");
+    printf("\nproblems: FAMILY[.FUNCTION] SHAPE [WORD...], one per line of a file; # starts a "
+           "comment;\n"
+           "a family alone stands for all of its functions\n");
     for (int f = 0; f < POD_N_FAMILIES; f++) {
         const pod_family *family = &pod_families()[f];
         printf("  %-10s %-40s %s\n", family->name, pod_problem_form_text(family->form),
                family->about);
         print_functions(family->functions);
     }
-    printf(
-        "words: bf16, f32 (without: bf16, or f32 where there is no other); of products also c=bf16,"
-        " nt,\ntn, tt, bias, relu; of conv.fwd bias, relu, affine, relu_x, sums; of conv.dw affine,"
-        " relu_x; of\ndepthwise.fwd sums\nsets:");
+    printf("words: bf16 or f32 (default: bf16 if the function has it); matmuls: c=bf16, nt, tn, "
+           "tt, bias,\n"
+           "relu; conv.fwd: bias, relu, affine, relu_x, sums; conv.dw: affine, relu_x; "
+           "depthwise.fwd: sums\n"
+           "sets:");
     for (int i = 0; pod_problems_known(i); i++) printf(" %s", pod_problems_known(i));
     putchar('\n');
 }
 
-static void print_command_help(const command *c)
+static void print_usage(const command *c)
+{
+    printf("usage: minipod %s [options]%s%s\n%c%s\n", c->form.name, *c->form.args ? " " : "",
+           c->form.args, toupper((unsigned char)c->form.summary[0]), c->form.summary + 1);
+}
+
+static void print_short_help(const command *c)
+{
+    int n, n_taken = 0;
+    const pod_option *options = pod_options(&n);
+    for (int i = 0; i < n; i++) n_taken += (options[i].commands & c->form.bit) != 0;
+    const char *end = strchr(c->examples, '\n');
+    if (strchr(end + 1, '\n')) end = strchr(end + 1, '\n');
+    print_usage(c);
+    printf("\nexamples\n%.*s\n\neveryday options\n", (int)(end - c->examples), c->examples);
+    pod_config_help(&c->form, c->everyday, stdout);
+    printf("\n`minipod %s --help-all` lists all %d options, with ranges and environment names.\n",
+           c->form.name, n_taken);
+}
+
+static void print_full_help(const command *c)
 {
     int n;
-    pod_config_help(&c->form, stdout);
+    print_usage(c);
+    printf("\nAn option may also stand in a --conf file, as `name = value`, or in the environment "
+           "under\n"
+           "the name shown. The command line overrides the environment, and the environment the "
+           "file.\n"
+           "Sizes take the suffixes K, M and G (binary).\n");
+    pod_config_help_all(&c->form, stdout);
     if (c->form.bit == POD_CMD_COLL) print_algorithms();
     if (c->form.bit == POD_CMD_KERNELS) print_problems();
     if (c->form.bit == POD_CMD_GOODPUT) pod_goodput_help(stdout);
@@ -177,13 +209,17 @@ static void print_command_help(const command *c)
     printf("\nexamples\n%s", c->examples);
 }
 
-/* What --help and --version ask for; false when neither stands there. */
+/* Answers --help, --help-all and --version; returns false if none of them was given. */
 static bool answers_itself(const command *c, const pod_config *config, bool speaks)
 {
     const bool version = pod_config_bool(config, POD_OPT_VERSION);
     const bool help = pod_config_bool(config, POD_OPT_HELP);
-    if (speaks && version) print_version();
-    if (speaks && !version && help) print_command_help(c);
+    if (speaks && version)
+        print_version();
+    else if (speaks && pod_config_bool(config, POD_OPT_HELP_ALL))
+        print_full_help(c);
+    else if (speaks && help)
+        print_short_help(c);
     return version || help;
 }
 

@@ -37,8 +37,8 @@ static pod_status fail_unknown(const char *name)
     const char *near = pod_nearest_name(name, names, n);
     if (near)
         return pod_fail(POD_E_INVALID, "model: there is no '%s'; did you mean %s?", name, near);
-    return pod_fail(POD_E_INVALID, "model: there is no '%.80s'; `minipod train --help` lists them",
-                    name);
+    return pod_fail(POD_E_INVALID,
+                    "model: there is no '%.80s'; `minipod train --help-all` lists them", name);
 }
 
 /* What says no more than what every model does is taken by all. */

@@ -38,7 +38,7 @@ static pod_status fail_unknown(const char *name)
     for (int i = 0; i < POD_N_JOB_KEYS; i++) names[i] = keys[i].name;
     const char *near = pod_nearest_name(name, names, POD_N_JOB_KEYS);
     return pod_fail(POD_E_INVALID, "job: there is no key '%s'%s%s%s", name,
-                    near ? "; did you mean " : "; minipod simulate --help lists them",
+                    near ? "; did you mean " : "; minipod simulate --help-all lists them",
                     near ? near : "", near ? "?" : "");
 }
 

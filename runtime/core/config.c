@@ -326,17 +326,25 @@ static pod_status read_option(pod_config *c, command_line *l, const char *given)
     return POD_OK;
 }
 
+static void set_on(pod_config *c, pod_opt option)
+{
+    c->set[option] = (setting){.text = "on", .source = POD_FROM_COMMAND_LINE, .whole = 1};
+}
+
 static bool asks_only(int argc, char *const argv[], pod_config *c)
 {
     static const struct {
         const char *spelled;
         pod_opt option;
-    } asks[] = {{"--help", POD_OPT_HELP}, {"-h", POD_OPT_HELP}, {"--version", POD_OPT_VERSION}};
+    } asks[] = {{"--help", POD_OPT_HELP},
+                {"-h", POD_OPT_HELP},
+                {"--help-all", POD_OPT_HELP_ALL},
+                {"--version", POD_OPT_VERSION}};
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
         for (size_t j = 0; j < sizeof asks / sizeof asks[0]; j++)
             if (strcmp(argv[i], asks[j].spelled) == 0) {
-                c->set[asks[j].option] =
-                    (setting){.text = "on", .source = POD_FROM_COMMAND_LINE, .whole = 1};
+                set_on(c, asks[j].option);
+                if (asks[j].option == POD_OPT_HELP_ALL) set_on(c, POD_OPT_HELP);
                 return true;
             }
     return false;

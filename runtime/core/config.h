@@ -95,7 +95,8 @@ typedef struct pod_command_form {
 typedef struct pod_config pod_config;
 
 /* `argv` is what follows the command's name; `environment` ends with NULL as environ does. When
- * --help or --version stands on the command line, nothing else is looked at. */
+ * --help, --help-all (which sets --help as well) or --version stands on the command line, nothing
+ * else is looked at. */
 POD_MUST pod_status pod_config_from_args(const pod_command_form *command, int argc,
                                          char *const argv[], char *const environment[],
                                          pod_config **out);
@@ -150,8 +151,10 @@ const char *pod_config_file(const pod_config *c, int i);
 int pod_config_n_warnings(const pod_config *c);
 const char *pod_config_warning(const pod_config *c, int i);
 
-/* `minipod COMMAND --help`: the command's options by group, each with unit, range, default and
- * environment name. */
-void pod_config_help(const pod_command_form *command, FILE *to);
+/* Prints the options `names` (joined by spaces, options of `command`), with their defaults. */
+void pod_config_help(const pod_command_form *command, const char *names, FILE *to);
+
+/* Prints all options of `command` by group, each with unit, range, default and environment name. */
+void pod_config_help_all(const pod_command_form *command, FILE *to);
 
 #endif

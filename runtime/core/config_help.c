@@ -1,8 +1,9 @@
-/* `minipod COMMAND --help`, from the table of options. */
+/* `minipod COMMAND --help` and --help-all, from the table of options. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "kernels/base/assert.h"
 #include "kernels/base/parse.h"
 #include "runtime/core/config.h"
 
@@ -13,16 +14,34 @@ const char *pod_option_environment(const pod_option *o, char *text, size_t bytes
     return text;
 }
 
-/* What a value looks like: "N", "X", "SIZE", "TEXT", "[on|off]", "sgd|lars". */
-static void print_form(const pod_option *o, char *text, size_t bytes)
+enum { COLUMN = 26, WIDTH = 84 };
+
+/* Breaks `text` between words into lines that fit; all but the first begin at COLUMN. */
+static void print_wrapped(const char *text, FILE *to)
+{
+    for (size_t at = COLUMN; *text != '\0';) {
+        const size_t word = strcspn(text, " ");
+        if (at > COLUMN && at + 1 + word > WIDTH) {
+            fprintf(to, "\n%*s", COLUMN, "");
+            at = COLUMN;
+        }
+        at += (size_t)fprintf(to, "%s%.*s", at > COLUMN ? " " : "", (int)word, text);
+        text += word + strspn(text + word, " ");
+    }
+    fputc('\n', to);
+}
+
+/* "  -b, --minbytes SIZE" up to COLUMN. */
+static void print_form(const pod_option *o, FILE *to)
 {
     static const char *const forms[] = {
         [POD_OPTION_INT] = " N",     [POD_OPTION_DOUBLE] = " X", [POD_OPTION_SIZE] = " SIZE",
         [POD_OPTION_TEXT] = " TEXT", [POD_OPTION_BOOL] = "",     [POD_OPTION_CHOICE] = " NAME"};
-    if (o->letter)
-        snprintf(text, bytes, "-%c, --%s%s", o->letter, o->name, forms[o->type]);
-    else
-        snprintf(text, bytes, "--%s%s", o->name, forms[o->type]);
+    char form[64], letter[8] = "";
+    if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
+    snprintf(form, sizeof form, "%s--%s%s", letter, o->name, forms[o->type]);
+    fprintf(to, "  %-*s", COLUMN - 2, form);
+    if (strlen(form) + 2 >= COLUMN) fprintf(to, "\n%*s", COLUMN, "");
 }
 
 static void print_range(const pod_option *o, FILE *to)
@@ -46,37 +65,77 @@ static void print_range(const pod_option *o, FILE *to)
     }
 }
 
-static void print_option(const pod_option *o, uint32_t command, FILE *to)
+static const char *default_of(const pod_option *o, uint32_t command)
 {
-    enum { COLUMN = 26 };
-    char form[64], environment[64];
-    print_form(o, form, sizeof form);
-    fprintf(to, "  %-*s%s\n", COLUMN - 2, form, o->help);
+    if (o->shapes && command == POD_CMD_EVAL) return "the checkpoint's";
+    if (o->fallback[0]) return o->fallback;
+    return o->type == POD_OPTION_TEXT ? "none" : "the optimizer's";
+}
+
+static void print_in_full(const pod_option *o, uint32_t command, FILE *to)
+{
+    char environment[64];
+    print_form(o, to);
+    print_wrapped(o->help, to);
     if (o->only_typed) return;
     fprintf(to, "%*s[", COLUMN, "");
     print_range(o, to);
-    const char *absent = o->type == POD_OPTION_TEXT ? "none" : "the optimizer's, see below";
-    const char *fallback = o->fallback[0] ? o->fallback : absent;
-    if (o->shapes && command == POD_CMD_EVAL) fallback = "the checkpoint's";
-    fprintf(to, "default %s; %s]\n", fallback,
+    fprintf(to, "default %s; %s]\n", default_of(o, command),
             pod_option_environment(o, environment, sizeof environment));
 }
 
-void pod_config_help(const pod_command_form *command, FILE *to)
+static void print_in_short(const pod_option *o, uint32_t command, FILE *to)
 {
-    fprintf(to, "usage: minipod %s [options]%s%s\n%s\n", command->name, command->args[0] ? " " : "",
-            command->args, command->summary);
-    fprintf(to,
-            "\nAn option may also stand in a --conf file, as `name = value`, or in the environment"
-            " by the\nname shown; the command line overrides the environment, the environment"
-            " the file.\nSizes take K, M, G (binary).\n");
+    char text[512];
+    const bool has_unit = o->type != POD_OPTION_TEXT && o->unit[0] && o->fallback[0];
+    const char *choices = o->type == POD_OPTION_CHOICE ? o->choices : "";
+    print_form(o, to);
+    if (o->type == POD_OPTION_TEXT && !o->fallback[0]) {
+        print_wrapped(o->help, to);
+        return;
+    }
+    snprintf(text, sizeof text, "%s [%s%sdefault %s%s%s]", o->help, choices, *choices ? ", " : "",
+             default_of(o, command), has_unit ? " " : "", has_unit ? o->unit : "");
+    print_wrapped(text, to);
+}
+
+static void print_group(const char *group, uint32_t command, FILE *to)
+{
     int n;
     const pod_option *options = pod_options(&n);
-    const char *group = "";
+    fprintf(to, "\n%s\n", group);
+    for (int i = 0; i < n; i++)
+        if ((options[i].commands & command) && strcmp(options[i].group, group) == 0)
+            print_in_full(&options[i], command, to);
+}
+
+void pod_config_help_all(const pod_command_form *command, FILE *to)
+{
+    int n;
+    const pod_option *options = pod_options(&n);
     for (int i = 0; i < n; i++) {
         if (!(options[i].commands & command->bit)) continue;
-        if (strcmp(group, options[i].group) != 0) fprintf(to, "\n%s\n", options[i].group);
-        group = options[i].group;
-        print_option(&options[i], command->bit, to);
+        bool is_first = true;
+        for (int j = 0; j < i; j++)
+            is_first &= !(options[j].commands & command->bit) ||
+                        strcmp(options[j].group, options[i].group) != 0;
+        if (is_first) print_group(options[i].group, command->bit, to);
+    }
+}
+
+void pod_config_help(const pod_command_form *command, const char *names, FILE *to)
+{
+    int n;
+    const pod_option *options = pod_options(&n);
+    while (*names != '\0') {
+        const size_t length = strcspn(names, " ");
+        int i = 0;
+        while (i < n &&
+               (strncmp(options[i].name, names, length) != 0 || options[i].name[length] != '\0'))
+            i++;
+        POD_ASSERT(i < n && (options[i].commands & command->bit), "%s has no option %.*s",
+                   command->name, (int)length, names);
+        print_in_short(&options[i], command->bit, to);
+        names += length + (names[length] == ' ');
     }
 }

@@ -50,7 +50,7 @@ for page in "${pages[@]}"; do
             fail "${page#"$root"/}: minipod has no command $command"
             continue
         }
-        [ -n "${help[$command]:-}" ] || help[$command]=$("$minipod" "$command" --help)
+        [ -n "${help[$command]:-}" ] || help[$command]=$("$minipod" "$command" --help-all)
         for option in $options; do
             n_options=$((n_options + 1))
             grep -q -e "^ .*${option}[ ,]" <<<"${help[$command]} " ||

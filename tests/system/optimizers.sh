@@ -14,7 +14,7 @@ if [ "${2:-}" = full ]; then
     least=0.9
 fi
 
-optimizers=$("$minipod" train --help | grep -A 1 '^  --optimizer NAME' | sed -n 's/.*\[\([^;]*\);.*/\1/p' | tr '|' ' ')
+optimizers=$("$minipod" train --help-all | grep -A 3 '^  --optimizer NAME' | sed -n 's/.*\[\([^;]*\);.*/\1/p' | tr '|' ' ')
 [ "$(wc -w <<<"$optimizers")" -ge 6 ] || fail "optimizers: '$optimizers'"
 for optimizer in $optimizers; do
     printf '%s' "$optimizer"

@@ -269,7 +269,7 @@ if [ -w /dev/full ]; then
     full goodput run
     full data info glyphs:8x8x1:60+30
     full --version
-    full simulate --help
+    full simulate --help-all
     # Nor is a file that can be opened and not written in full the fault of what was asked for.
     full_file() {
         local form=$1

@@ -24,8 +24,8 @@ step() {
 }
 
 # ---- the bucket in force is that of the help, and typing it changes nothing
-"$minipod" simulate --help >help
-has help 'a simulated pod.s, unless given: 32M'
+"$minipod" simulate --help-all | tr -s ' \n' ' ' >help
+has help 'on a simulated pod: 32M'
 says '^  bucket +33554432 +bytes +32M: .*by default' "${pod[@]}" --json default.json
 has default.json '"bucket_bytes": 33554432'
 says '^  bucket +33554432 +bytes +32M: [a-z -]*$' "${pod[@]}" --bucket 32M --json typed.json

@@ -44,11 +44,12 @@ for command in calibrate data explain; do
     expect 2 'absent.conf: cannot read: No such file' "$command" --conf absent.conf
 done
 
-expect 0 ' recursive_halving  *little data: ' coll --help
-expect 0 '^  runtime  *how much of the time' goodput --help
-expect 0 '^  conv  *NxHxWxC:RxSxK' kernels --help
+expect 0 ' recursive_halving  *little data: ' coll --help-all
+expect 0 '^  runtime  *share of the time' goodput --help-all
+expect 0 '^  conv  *NxHxWxC:RxSxK' kernels --help-all
 expect 0 ' --on host  *starts mpirun itself$' scale --help
-expect 0 'the last step stands a little above' train --help
+expect 0 'final learning rate of poly and cosine' train --help-all
+expect 0 '`minipod train --help-all` lists all [0-9]* options' train --help
 PMI_SIZE=4 PMI_RANK=1 expect 0 "^minipod: warning: 1 rank, but PMI_SIZE says 4: was it started with this MPI's mpirun?\$" \
     train --model mlp --steps 1
 printf 'quiet = on\nspeed = 3\n' >bad.conf
@@ -124,7 +125,7 @@ expect 2 '^minipod train: --batch-size: there is no such option; did you mean ba
 expect 2 '^minipod train: --learning_rate: there is no such option; did you mean lr?' train --learning_rate=1
 MINIPOD_NUM_WORKERS=3 expect 0 'MINIPOD_NUM_WORKERS in the environment means nothing to minipod; did you mean MINIPOD_INPUT_THREADS?' \
     "${small[@]}"
-expect 0 'default the checkpoint.s; MINIPOD_PRECISION' eval --help
+expect 0 'default the checkpoint.s; MINIPOD_PRECISION' eval --help-all
 expect 0 '^minipod: warning: batch norm of .stage.* has 4 values of a channel to normalize over: 4 samples of 1x1, ' \
     train --model resnet8 --data made.h5 --image-size 4 --batch 4 --steps 1 --quiet
 printf 'keep = 3\ntrust = 0.1\n' >uses.conf
