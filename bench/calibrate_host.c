@@ -1,7 +1,7 @@
 /* What ranks of this host cost each other, and what their batches cost.
  *
  * Two threads stand for two ranks: they hand over messages as ranks do that share memory
- * (collectives/exec/over_shm.c), where the receiver copies or adds out of the sender's memory. What
+ * (collectives/exec/shm/over_shm.c), where the receiver copies or adds out of the sender's memory. What
  * is handed over was written by the other one, and passes through many buffers, so that it comes
  * from where a training step leaves it: not from the own cache. */
 #include <inttypes.h>

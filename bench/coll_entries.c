@@ -3,7 +3,7 @@
 
 #include "bench/coll.h"
 #include "bench/planned.h"
-#include "collectives/exec/peer_mpi.h"
+#include "collectives/exec/mpi/peer_mpi.h"
 #include "kernels/base/parse.h"
 
 enum { MAX_ENTRIES = 128, MAX_NAME_BYTES = 64 };

@@ -12,7 +12,7 @@
 #include "bench/coll.h"
 #include "bench/coll_data.h"
 #include "collectives/exec/coll_run.h"
-#include "collectives/exec/peer_mpi.h"
+#include "collectives/exec/mpi/peer_mpi.h"
 #include "kernels/base/parse.h"
 #include "runtime/core/room.h"
 

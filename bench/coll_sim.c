@@ -2,7 +2,7 @@
  * all ranks start together until the last is done. Nothing of it is chance, so once is enough. */
 #include "bench/coll.h"
 #include "collectives/algo/ideal.h"
-#include "collectives/exec/exec_sim.h"
+#include "collectives/exec/sim/sim.h"
 #include "runtime/core/room.h"
 
 static pod_status check_room(const pod_bench_plan *p, const pod_bench_entry *e)

@@ -6,7 +6,7 @@
 
 #include "bench/coll.h"
 #include "bench/quota.h"
-#include "collectives/exec/peer_mpi.h"
+#include "collectives/exec/mpi/peer_mpi.h"
 #include "kernels/base/parse.h"
 
 /* nccl-tests' first, where its programs have them. Those of iterations are for the CSV alone; the

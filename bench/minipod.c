@@ -20,7 +20,7 @@
 #include "bench/result_files.h"
 #include "bench/slow_start.h"
 #include "collectives/algo/algo.h"
-#include "collectives/exec/stop.h"
+#include "collectives/exec/watch/stop.h"
 #include "kernels/base/cpu.h"
 #include "kernels/gemm/blas.h"
 #include "models/model.h"

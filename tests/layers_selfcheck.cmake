@@ -36,8 +36,9 @@ plant(collectives/mesh/a.c "\"collectives/sched/sched.h\""
 plant(collectives/algo/a.c "\"collectives/net/net.h\"" ok)
 plant(collectives/algo/b.c "\"collectives/new/new.h\""
   "collectives has no place for one of algo, new in its order")
-plant(collectives/algo/c.c "<mpi.h>" "its home is collectives/exec")
-plant(collectives/exec/a.c "<mpi.h>" ok)
+plant(collectives/algo/c.c "<mpi.h>" "its home is collectives/exec/mpi")
+plant(collectives/exec/d.c "<mpi.h>" "its home is collectives/exec/mpi")
+plant(collectives/exec/mpi/a.c "<mpi.h>" ok)
 plant(collectives/exec/b.inc "\"runtime/core/log.h\"" "collectives may not know runtime")
 plant(runtime/ops/a.c "\"runtime/graph/graph.h\"" ok)
 plant(runtime/ops/b.c "\"runtime/program/program.h\"" "runtime/ops may not know runtime/program")

@@ -2,7 +2,7 @@
 #ifndef MINIPOD_BENCH_TRAIN_RUN_TRACE_H
 #define MINIPOD_BENCH_TRAIN_RUN_TRACE_H
 
-#include "collectives/exec/clock_offset.h"
+#include "collectives/exec/mpi/clock_offset.h"
 #include "runtime/core/clock.h"
 #include "runtime/program/program.h"
 #include "runtime/trace/timeline.h"

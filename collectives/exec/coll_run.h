@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "collectives/exec/comm.h"
-#include "collectives/exec/window.h"
+#include "collectives/exec/shm/window.h"
 #include "collectives/sched/sched.h"
 #include "kernels/base/dtype.h"
 

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/exec/board.h"
-#include "collectives/exec/comm_mpi.h"
-#include "collectives/exec/roll.h"
-#include "collectives/exec/segment.h"
-#include "collectives/exec/watch.h"
+#include "collectives/exec/mpi/comm_mpi.h"
+#include "collectives/exec/shm/segment.h"
+#include "collectives/exec/watch/board.h"
+#include "collectives/exec/watch/roll.h"
+#include "collectives/exec/watch/watch.h"
 #include "kernels/base/assert.h"
 #include "kernels/base/cpu.h"
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "collectives/exec/watch.h"
+#include "collectives/exec/watch/watch.h"
 #include "kernels/base/assert.h"
 #include "kernels/base/cpu.h"
 

@@ -7,7 +7,7 @@
 #define MINIPOD_COLLECTIVES_EXEC_RUN_H
 
 #include "collectives/exec/coll_run.h"
-#include "collectives/exec/comm_mpi.h"
+#include "collectives/exec/mpi/comm_mpi.h"
 #include "kernels/base/arena.h"
 #include "kernels/combine/combine.h"
 

@@ -3,10 +3,10 @@
 
 #include <sched.h>
 
-#include "collectives/exec/board.h"
-#include "collectives/exec/host.h"
 #include "collectives/exec/run.h"
-#include "collectives/exec/watch.h"
+#include "collectives/exec/watch/board.h"
+#include "collectives/exec/watch/host.h"
+#include "collectives/exec/watch/watch.h"
 
 /* What is tried before this rank sleeps until it is rung. A message between two ranks that both run
  * comes within the pauses. Then the other one may need this CPU: because ranks outnumber the CPUs,

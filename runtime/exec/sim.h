@@ -1,6 +1,6 @@
 /* sim: a program on a machine that need not exist, on its virtual clock. No data is touched: each
  * instruction takes what exec/cost.h says, and collectives are run as schedules by
- * collectives/exec/exec_sim.h, several at a time where the program has them in flight.
+ * collectives/exec/sim/sim.h, several at a time where the program has them in flight.
  *
  * A core walks through the program: an instruction that runs takes its time; the start of a
  * collective hands the core's part over at that moment and takes none; a wait goes on when the
@@ -12,7 +12,7 @@
 #ifndef MINIPOD_RUNTIME_EXEC_SIM_H
 #define MINIPOD_RUNTIME_EXEC_SIM_H
 
-#include "collectives/exec/exec_sim.h"
+#include "collectives/exec/sim/sim.h"
 #include "runtime/exec/cost.h"
 #include "runtime/exec/noise.h"
 #include "runtime/trace/timeline.h"
@@ -30,7 +30,7 @@ typedef struct pod_exec_sim_options {
                         on a pod; a host's ranks take them as they started */
     bool every_core;  /* is simulated; else, where none is slow, no link has failed and nothing is
                         noisy, one of each class of cores that do alike
-                        (collectives/exec/sim_classes.h): the same times */
+                        (collectives/exec/sim/classes.h): the same times */
     bool checks_room; /* refuses what this host has no memory for (runtime/core/room.h) */
 } pod_exec_sim_options;
 

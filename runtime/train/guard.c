@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectives/exec/stop.h"
-#include "collectives/exec/vote.h"
+#include "collectives/exec/watch/stop.h"
+#include "collectives/exec/watch/vote.h"
 #include "runtime/checkpoint/disk.h"
 #include "runtime/checkpoint/write.h"
 #include "runtime/core/file.h"

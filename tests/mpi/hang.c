@@ -28,8 +28,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectives/exec/clock_offset.h"
-#include "collectives/exec/vote.h"
+#include "collectives/exec/mpi/clock_offset.h"
+#include "collectives/exec/watch/vote.h"
 #include "tests/mpi/ring_run.h"
 
 enum { N_STEPS = 25, STEP = 20 };

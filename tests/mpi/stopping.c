@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "collectives/exec/comm.h"
-#include "collectives/exec/stop.h"
-#include "collectives/exec/vote.h"
+#include "collectives/exec/watch/stop.h"
+#include "collectives/exec/watch/vote.h"
 
 enum { MAX_STEPS = 100000 };
 

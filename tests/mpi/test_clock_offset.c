@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "collectives/exec/clock_offset.h"
+#include "collectives/exec/mpi/clock_offset.h"
 #include "tests/harness/harness.h"
 #include "tests/mpi/ranks.h"
 

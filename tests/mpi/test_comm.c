@@ -8,8 +8,8 @@
 #include <sys/resource.h>
 
 #include "collectives/exec/comm.h"
-#include "collectives/exec/comm_mpi.h"
-#include "collectives/exec/window.h"
+#include "collectives/exec/mpi/comm_mpi.h"
+#include "collectives/exec/shm/window.h"
 #include "kernels/base/cpu.h"
 #include "tests/harness/harness.h"
 #include "tests/mpi/ranks.h"

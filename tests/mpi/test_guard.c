@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectives/exec/stop.h"
+#include "collectives/exec/watch/stop.h"
 #include "runtime/core/file.h"
 #include "runtime/goodput/account.h"
 #include "runtime/goodput/launch_file.h"

@@ -2,7 +2,7 @@
  * for it and for no later one. */
 #include <time.h>
 
-#include "collectives/exec/roll.h"
+#include "collectives/exec/watch/roll.h"
 #include "tests/harness/harness.h"
 #include "tests/mpi/ranks.h"
 

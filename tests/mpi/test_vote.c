@@ -2,7 +2,7 @@
  * hands it out and however late he is. */
 #include <time.h>
 
-#include "collectives/exec/vote.h"
+#include "collectives/exec/watch/vote.h"
 #include "tests/harness/harness.h"
 #include "tests/mpi/ranks.h"
 

@@ -1,4 +1,4 @@
-/* The simulator once more, plainly: what collectives/exec/exec_sim.h and collectives/net/net.h say,
+/* The simulator once more, plainly: what collectives/exec/sim/sim.h and collectives/net/net.h say,
  * without classes of ranks, plans, windows or queues. All ranks are walked through, and what may
  * happen next is looked for in a list. It shares with the other one routes and schedules alone. */
 #ifndef MINIPOD_TESTS_UNIT_COLLECTIVES_PLAIN_SIM_H

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "collectives/algo/pairs.h"
-#include "collectives/algo/swing.h"
-#include "collectives/exec/exec_sim.h"
+#include "collectives/algo/pairs/pairs.h"
+#include "collectives/algo/pairs/swing.h"
+#include "collectives/exec/sim/sim.h"
 #include "collectives/sched/order.h"
 #include "tests/unit/collectives/coll_cases.h"
 

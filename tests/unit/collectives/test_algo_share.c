@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectives/exec/exec_sim.h"
+#include "collectives/exec/sim/sim.h"
 #include "tests/harness/harness.h"
 
 static pod_mesh mesh_of(const char *text)

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "collectives/algo/ideal.h"
-#include "collectives/exec/exec_sim.h"
+#include "collectives/exec/sim/sim.h"
 #include "tests/harness/harness.h"
 
 /* 1 GB/s a link, 1 us a hop, and all else free. */

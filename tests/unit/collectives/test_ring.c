@@ -2,9 +2,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "collectives/algo/deal.h"
-#include "collectives/algo/path.h"
-#include "collectives/exec/exec_sim.h"
+#include "collectives/algo/ring/deal.h"
+#include "collectives/algo/ring/path.h"
+#include "collectives/exec/sim/sim.h"
 #include "collectives/mesh/route.h"
 #include "collectives/sched/order.h"
 #include "tests/unit/collectives/coll_cases.h"

@@ -1,8 +1,8 @@
 /* Schedules on a virtual clock: numbers made by hand, and what must hold of every algorithm. */
 #include <stdlib.h>
 
-#include "collectives/exec/exec_sim.h"
-#include "collectives/exec/sim.h"
+#include "collectives/exec/sim/core.h"
+#include "collectives/exec/sim/sim.h"
 #include "collectives/net/engine.h"
 #include "tests/harness/harness.h"
 

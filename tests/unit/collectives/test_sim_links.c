@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectives/exec/exec_sim.h"
+#include "collectives/exec/sim/sim.h"
 #include "collectives/mesh/detour.h"
 #include "kernels/base/rng.h"
 #include "tests/harness/harness.h"

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "collectives/exec/exec_sim.h"
+#include "collectives/exec/sim/sim.h"
 #include "collectives/net/engine.h"
 #include "kernels/base/rng.h"
 #include "tests/harness/harness.h"
