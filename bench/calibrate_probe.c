@@ -32,18 +32,21 @@ static pod_status set_up(pod_probing *q, const pod_machine *m, int64_t batch, si
                                    .std = std};
     const pod_target target = {
         .name = "host", .cpu = pod_cpu_features(), .impl = "", .rates = &m->kernel_rate};
-    q->setup = (pod_setup){.mesh = {.n_dims = 1, .extent = {1}},
+    pod_coll_rules *rules;
+    POD_TRY(pod_coll_rules_parse(q->arena, POD_COLL_RULES_DEFAULT, &rules));
+    q->setup = (pod_setup){.compile = {.mesh = {.n_dims = 1, .extent = {1}},
+                                       .rules = rules,
+                                       .accumulate = 1,
+                                       .fusion = true,
+                                       .tile_bytes = tile_bytes,
+                                       .bucket_bytes = POD_PROBE_FAR,
+                                       .wire = POD_F32,
+                                       .node_size = 1},
                            .model = "",
                            .data = "",
                            .batch = batch,
-                           .accumulate = 1,
                            .precision = is_bf16 ? POD_BF16 : POD_F32,
                            .bf16_products = strcmp(p->precision, "bf16-conv") == 0,
-                           .fusion = true,
-                           .tile_bytes = tile_bytes,
-                           .bucket_bytes = POD_PROBE_FAR,
-                           .wire = POD_F32,
-                           .node_size = 1,
                            .optim = pod_optim_find(p->optimizer),
                            .hparams = {.momentum = 0.9f,
                                        .weight_decay = 1e-4f,
@@ -53,7 +56,6 @@ static pod_status set_up(pod_probing *q, const pod_machine *m, int64_t batch, si
                                        .rho = 0.9f,
                                        .epsilon = 1e-3f}};
     const pod_network net = pod_probe_network(p);
-    POD_TRY(pod_coll_rules_parse(q->arena, POD_COLL_RULES_DEFAULT, &q->setup.rules));
     POD_TRY(pod_network_compile(&net, &q->setup, &data, true, &target, q->arena, &q->program));
     POD_TRY(pod_store_create(q->program, 0, 1, &q->store));
     return pod_exec_open(q->program, q->store, q->comm, q->clock, &q->exec);

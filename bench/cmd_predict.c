@@ -101,7 +101,7 @@ static void add_notes(const prediction *j, const pod_side *measured, const pod_s
     const int ranks = pod_comm_size(j->call->comm), cores = j->cores.at_work;
     char mesh[POD_MESH_TEXT_BYTES];
     pod_table_note(t, "minipod predict %s, model %s, mesh %s, global batch %" PRId64, POD_VERSION,
-                   j->setup.model, pod_mesh_print(&j->setup.mesh, mesh, sizeof mesh),
+                   j->setup.model, pod_mesh_print(&j->setup.compile.mesh, mesh, sizeof mesh),
                    j->setup.batch);
     pod_table_note(t,
                    "measured: clock wall, rank 0, medians of %" PRId64
@@ -187,7 +187,7 @@ static void put(const void *record, pod_json *j)
     pod_json_text(j, "git", POD_GIT_ID);
     pod_json_text(j, "machine", p->machine.name);
     pod_json_text(j, "model", p->setup.model);
-    pod_json_text(j, "mesh", pod_mesh_print(&p->setup.mesh, mesh, sizeof mesh));
+    pod_json_text(j, "mesh", pod_mesh_print(&p->setup.compile.mesh, mesh, sizeof mesh));
     pod_json_int(j, "ranks", pod_comm_size(p->call->comm));
     pod_json_int(j, "physical_cores", p->cores.physical);
     pod_json_int(j, "cores_at_work", p->cores.at_work);

@@ -52,7 +52,7 @@ static void say_idle_cores(const pod_mesh *m, int used, int of_chip, char note[T
 
 static void add_chips(pod_table *t, const simulation *x)
 {
-    const pod_mesh *m = &x->planned.setup.mesh;
+    const pod_mesh *m = &x->planned.setup.compile.mesh;
     const int of_chip = (int)x->planned.machine.cores_per_chip,
               used = pod_machine_cores_used(&x->planned.machine, m);
     char note[TEXT_BYTES] = "";
@@ -90,14 +90,14 @@ static void add_circumstances(pod_table *t, const simulation *x)
     pod_table_quantity(t, "model", "", pod_planned_source(&x->planned), "%s", s->model);
     pod_table_quantity(t, "clock", "", x->planned.machine.name, "virtual");
     pod_table_quantity(t, "mesh", "", "o: does not wrap", "%s",
-                       pod_mesh_print(&s->mesh, mesh, sizeof mesh));
+                       pod_mesh_print(&s->compile.mesh, mesh, sizeof mesh));
     add_cores(t, x);
     pod_table_quantity(t, "precision", "", "", "%s", s->precision_name);
     snprintf(note, sizeof note, "%" PRId64 " a core", s->batch / x->result.cores);
     pod_table_quantity(t, "global batch", "samples", note, "%" PRId64, s->batch);
     pod_table_quantity(t, "optimizer", "",
-                       s->shard_update ? "each core updates its part"
-                                       : "each core updates all weights",
+                       s->compile.shard_update ? "each core updates its part"
+                                               : "each core updates all weights",
                        "%s", s->optim->name);
 }
 
@@ -105,7 +105,7 @@ static void add_circumstances(pod_table *t, const simulation *x)
 static void add_bucket(pod_table *t, const simulation *x)
 {
     char size[32], note[TEXT_BYTES];
-    const int64_t bytes = x->planned.setup.bucket_bytes;
+    const int64_t bytes = x->planned.setup.compile.bucket_bytes;
     snprintf(note, sizeof note, "%s: gradients that are all-reduced together%s",
              pod_print_size(bytes, size, sizeof size),
              pod_config_is_set(x->config, POD_OPT_BUCKET) ? "" : "; by default, --bucket says it");
@@ -378,16 +378,16 @@ static void put(const void *simulated, pod_json *j)
     pod_json_text(j, "clock", "virtual");
     pod_json_text(j, "machine", x->planned.machine.name);
     pod_json_text(j, "model", s->model);
-    pod_json_text(j, "mesh", pod_mesh_print(&s->mesh, mesh, sizeof mesh));
+    pod_json_text(j, "mesh", pod_mesh_print(&s->compile.mesh, mesh, sizeof mesh));
     pod_json_int(j, "ranks", r->cores);
     pod_json_bool(j, "cores_shared", shares_cores(x));
     if (pod_machine_is_virtual(&x->planned.machine))
         pod_json_int(j, "cores_per_chip_used",
-                     pod_machine_cores_used(&x->planned.machine, &s->mesh));
+                     pod_machine_cores_used(&x->planned.machine, &s->compile.mesh));
     pod_json_int(j, "global_batch", s->batch);
     pod_json_text(j, "precision", s->precision_name);
     pod_json_text(j, "optimizer", s->optim->name);
-    pod_json_int(j, "bucket_bytes", s->bucket_bytes);
+    pod_json_int(j, "bucket_bytes", s->compile.bucket_bytes);
     pod_json_double(j, "step_s", r->step_s);
     pod_json_double(j, "step_p99_s", r->steps.p99);
     pod_published_put(&x->nearest, j);

@@ -44,7 +44,7 @@ static pod_status print(const pod_planned *r, const pod_program *plain, const po
 
 static pod_status compile(pod_explain *e, pod_planned *r, bool fusion, const pod_program **out)
 {
-    r->setup.fusion = fusion;
+    r->setup.compile.fusion = fusion;
     return pod_network_compile(&r->net, &r->setup, &r->data, true, &r->target, e->arena, out);
 }
 

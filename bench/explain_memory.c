@@ -81,7 +81,7 @@ static pod_status print_rows(const pod_planned *r, const pod_program *p, const p
     row(t, "moved", f->moved_bytes, "read and written in a step");
     row(t, "reduced", (double)p->reduce_bytes, "by collectives in a step");
     pod_table_footer(t);
-    if (r->setup.recompute)
+    if (r->setup.compile.recompute)
         pod_table_note(t, "%d instructions of forward run again in backward", (int)p->n_recomputed);
     if (s == POD_OK) s = pod_table_print(t, stdout);
     pod_table_destroy(t);
@@ -123,7 +123,7 @@ static void print_fit(const pod_planned *r, double limit, const pod_fit *f)
     if (f->batch == 0) return;
     printf("\nlargest batch in %.1f MiB a core: %" PRId64 " (%" PRId64
            " a core), with %.1f MiB, what is fed included\n",
-           limit / MIB, f->batch, f->batch / pod_mesh_size(&r->setup.mesh), f->bytes / MIB);
+           limit / MIB, f->batch, f->batch / pod_mesh_size(&r->setup.compile.mesh), f->bytes / MIB);
 }
 
 pod_status pod_explain_memory(pod_explain *e)

@@ -38,7 +38,8 @@ static pod_status needs(const pod_planned *p, int64_t batch, double *bytes)
 pod_status pod_fit_largest(const pod_planned *p, double limit_bytes, pod_fit *out)
 {
     enum { MAX_BATCH = 1 << 24 };
-    pod_fit f = {.unit = (int64_t)pod_mesh_size(&p->setup.mesh) * p->setup.accumulate};
+    pod_fit f = {.unit =
+                     (int64_t)pod_mesh_size(&p->setup.compile.mesh) * p->setup.compile.accumulate};
     int64_t yes = 0, no = 1;
     double bytes;
     while (no * f.unit <= MAX_BATCH) {

@@ -62,14 +62,17 @@ int pod_planned_node_size(const pod_config *c, int n_ranks)
 static pod_status take_machine(const pod_config *c, pod_arena *arena, pod_planned *p)
 {
     if (!pod_machine_is_virtual(&p->machine)) return pod_target_from(c, &p->machine, &p->target);
-    POD_TRY(pod_machine_wrap_mesh(&p->machine, &p->setup.mesh));
+    POD_TRY(pod_machine_wrap_mesh(&p->machine, &p->setup.compile.mesh));
     p->target = (pod_target){.name = p->machine.name, .cpu = POD_CPU_REFERENCE_ONLY};
-    p->setup.tile_bytes = 0;
-    p->setup.fusion = false;
-    if (!pod_config_is_set(c, POD_OPT_BUCKET)) p->setup.bucket_bytes = BUCKET_OF_A_POD;
+    p->setup.compile.tile_bytes = 0;
+    p->setup.compile.fusion = false;
+    if (!pod_config_is_set(c, POD_OPT_BUCKET)) p->setup.compile.bucket_bytes = BUCKET_OF_A_POD;
     if (*pod_config_text(c, POD_OPT_ALGO)) return POD_OK;
-    return pod_planned_pod_rules(&p->machine, &p->setup.mesh, p->setup.shard_update, arena,
-                                 &p->setup.rules);
+    pod_coll_rules *rules;
+    POD_TRY(pod_planned_pod_rules(&p->machine, &p->setup.compile.mesh,
+                                  p->setup.compile.shard_update, arena, &rules));
+    p->setup.compile.rules = rules;
+    return POD_OK;
 }
 
 /* "0,17" */
@@ -122,7 +125,8 @@ static pod_status take_what_ifs(const pod_config *c, pod_planned *p)
     POD_TRY(pod_faults_parse(pod_config_text(c, POD_OPT_FAULT), fault, &n));
     for (int i = 0; i < n; i++)
         POD_TRY(take_fault(&fault[i], *pod_config_text(c, POD_OPT_JOB) != '\0', p));
-    return parse_watched(pod_config_text(c, POD_OPT_TRACE_CORES), pod_mesh_size(&p->setup.mesh), p);
+    return parse_watched(pod_config_text(c, POD_OPT_TRACE_CORES),
+                         pod_mesh_size(&p->setup.compile.mesh), p);
 }
 
 pod_status pod_planned_of(const pod_config *c, pod_arena *arena, pod_planned *out)
@@ -153,7 +157,7 @@ void pod_planned_end(pod_planned *p) { pod_dataset_close(p->dataset); }
 double pod_planned_fed_bytes(const pod_planned *p)
 {
     const double sample = (double)p->data.height * (double)p->data.width * (double)p->data.channels;
-    const double local = (double)p->setup.batch / pod_mesh_size(&p->setup.mesh);
+    const double local = (double)p->setup.batch / pod_mesh_size(&p->setup.compile.mesh);
     return (p->setup.prefetch + 1) * local * (sample + sizeof(int32_t));
 }
 

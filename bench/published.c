@@ -136,7 +136,7 @@ enum { N_COMPARED = sizeof compared / sizeof compared[0] };
 /* As it was written, but for a bucket that the machine chose. */
 static const char *shown(const pod_config *c, const pod_planned *p, pod_opt o, char size[32])
 {
-    if (o == POD_OPT_BUCKET) return pod_print_size(p->setup.bucket_bytes, size, 32);
+    if (o == POD_OPT_BUCKET) return pod_print_size(p->setup.compile.bucket_bytes, size, 32);
     return *pod_config_value(c, o) ? pod_config_value(c, o) : "none";
 }
 
@@ -149,7 +149,8 @@ static const char *differences(const pod_config *c, const pod_planned *p, const 
         const pod_opt o = compared[i];
         char size[32];
         if (pod_config_is_same(c, row, o) && o != POD_OPT_BUCKET) continue;
-        if (o == POD_OPT_BUCKET && p->setup.bucket_bytes == pod_config_size(row, o)) continue;
+        if (o == POD_OPT_BUCKET && p->setup.compile.bucket_bytes == pod_config_size(row, o))
+            continue;
         const char *other = *pod_config_value(row, o) ? pod_config_value(row, o) : "none";
         text = pod_arena_text(arena, "%s%s%s %s, not %s", text, *text ? "; " : "",
                               pod_options(&n)[o].name, shown(c, p, o, size), other);
@@ -159,7 +160,7 @@ static const char *differences(const pod_config *c, const pod_planned *p, const 
 
 static double distance(const pod_config *c, const pod_planned *p, const pod_config *row)
 {
-    const double cores = pod_mesh_size(&p->setup.mesh), batch = (double)p->setup.batch;
+    const double cores = pod_mesh_size(&p->setup.compile.mesh), batch = (double)p->setup.batch;
     pod_mesh mesh;
     if (pod_mesh_parse(pod_config_text(row, POD_OPT_MESH), &mesh) != POD_OK) return INFINITY;
     const double row_cores = pod_mesh_size(&mesh);

@@ -43,9 +43,9 @@ static void faster_memory(pod_planned *p) { p->machine.copy_memory_gb_per_s *= 2
 static void faster_links(pod_planned *p) { p->machine.link_gb_per_s *= 2; }
 static void no_latency(pod_planned *p) { p->machine.link_latency_us = 0; }
 static void no_overhead(pod_planned *p) { p->machine.instr_overhead_us = 0; }
-static void overlap(pod_planned *p) { p->setup.overlap = true; }
+static void overlap(pod_planned *p) { p->setup.compile.wait_at_once = false; }
 static void no_noise(pod_planned *p) { p->noise = 0; }
-static void small_buckets(pod_planned *p) { p->setup.bucket_bytes = SMALL_BUCKET; }
+static void small_buckets(pod_planned *p) { p->setup.compile.bucket_bytes = SMALL_BUCKET; }
 
 static void faster_input(pod_planned *p)
 {
@@ -83,13 +83,14 @@ static bool has_input(const pod_planned *p, const pod_simulated *s)
 
 static bool waits_at_once(const pod_planned *p, const pod_simulated *s)
 {
-    return !p->setup.overlap && s->program->n_colls > 0;
+    return p->setup.compile.wait_at_once && s->program->n_colls > 0;
 }
 
 /* Of fewer bytes than a bucket there is one, which nothing hides. */
 static bool has_large_buckets(const pod_planned *p, const pod_simulated *s)
 {
-    return has_messages(p, s) && p->setup.overlap && p->setup.bucket_bytes > SMALL_BUCKET;
+    return has_messages(p, s) && !p->setup.compile.wait_at_once &&
+           p->setup.compile.bucket_bytes > SMALL_BUCKET;
 }
 
 static bool is_noisy(const pod_planned *p, const pod_simulated *s)
@@ -248,7 +249,7 @@ static void say_reduce(const pod_planned *p, const pod_simulated *s, FILE *to)
         fprintf(to, "# one core: nothing is reduced\n");
         return;
     }
-    if (!p->setup.overlap) {
+    if (p->setup.compile.wait_at_once) {
         fprintf(to,
                 "# reductions: %d collectives of %.1f MB in all; --overlap off: each is waited for "
                 "at once,\n#   %.3f ms, %.2f %% of the step\n",

@@ -21,7 +21,7 @@ static double bytes_of_sample(const pod_dataset_info *d)
 pod_status pod_simulate_input(const pod_planned *p, pod_input_time *out)
 {
     const pod_machine *m = &p->machine;
-    const int n_cores = pod_mesh_size(&p->setup.mesh), of_host = cores_of_host(p, n_cores);
+    const int n_cores = pod_mesh_size(&p->setup.compile.mesh), of_host = cores_of_host(p, n_cores);
     const double local = (double)p->setup.batch / n_cores;
     pod_input_time t = {.n_hosts = of_host > 0 ? (n_cores + of_host - 1) / of_host : 0};
     if (p->input_rate > 0 && of_host == 0)

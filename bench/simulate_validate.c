@@ -37,7 +37,7 @@ static pod_status predict_in(const pod_config *c, const row *r, pod_arena *arena
     POD_TRY_GOTO(status, command ? POD_OK : POD_E_NOMEM, done);
     snprintf(out->command, sizeof out->command, "%s", command);
     POD_TRY_GOTO(status, pod_simulate_evaluation(&p, EVALUATED, arena, &out->evaluation_s), done);
-    pod_mesh_print(&p.setup.mesh, out->mesh, sizeof out->mesh);
+    pod_mesh_print(&p.setup.compile.mesh, out->mesh, sizeof out->mesh);
     snprintf(out->machine, sizeof out->machine, "%.31s", p.machine.name);
     out->cores = s.cores;
     out->batch = p.setup.batch;

@@ -49,7 +49,7 @@ static pod_status slow_cores(const pod_planned *p, int n_cores, pod_arena *arena
 
 static pod_status failed_links(const pod_planned *p, int link[POD_MAX_FAULTS], int *n)
 {
-    const pod_mesh *m = &p->setup.mesh;
+    const pod_mesh *m = &p->setup.compile.mesh;
     *n = 0;
     for (int i = 0; i < p->n_faults; i++) {
         const pod_fault *f = &p->fault[i];
@@ -244,7 +244,7 @@ static pod_status find_memory(const pod_planned *p, pod_simulated *s)
 pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_log *log, pod_simulated *out)
 {
     const pod_clock clock = pod_clock_start();
-    pod_simulated s = {.cores = pod_mesh_size(&p->setup.mesh)};
+    pod_simulated s = {.cores = pod_mesh_size(&p->setup.compile.mesh)};
     POD_TRY(pod_network_compile(&p->net, &p->setup, &p->data, true, &p->target, arena, &s.program));
     s.compile_wall_s = seconds_since(&clock);
     pod_instr_time *time = POD_ARENA_NEW(arena, pod_instr_time, s.program->n_instrs);

@@ -105,7 +105,7 @@ static pod_status simulate_point(const pod_config *c, pod_job_study *s, pod_job_
     POD_TRY(pod_arena_create(NULL, &arena));
     POD_TRY_GOTO(status, pod_planned_of(c, arena, &p), done);
     POD_TRY_GOTO(status, pod_simulate(&p, arena, NULL, &r), done);
-    pod_mesh_print(&p.setup.mesh, x->mesh, sizeof x->mesh);
+    pod_mesh_print(&p.setup.compile.mesh, x->mesh, sizeof x->mesh);
     x->cores = r.cores;
     x->batch = p.setup.batch;
     x->step_s = r.steps.mean;

@@ -256,10 +256,10 @@ static void put_run(const pod_run *r, pod_json *j)
     pod_json_text(j, "model", r->setup->model);
     pod_json_text(j, "data", r->setup->data);
     pod_json_text(j, "data_name", r->result->data_name);
-    pod_json_text(j, "mesh", pod_mesh_print(&r->setup->mesh, mesh, sizeof mesh));
+    pod_json_text(j, "mesh", pod_mesh_print(&r->setup->compile.mesh, mesh, sizeof mesh));
     pod_json_int(j, "ranks", r->ranks);
     pod_json_int(j, "global_batch", r->setup->batch);
-    pod_json_int(j, "accumulate", r->setup->accumulate);
+    pod_json_int(j, "accumulate", r->setup->compile.accumulate);
     pod_json_text(j, "precision", r->setup->precision_name);
     pod_json_text(j, "optimizer", r->setup->optim->name);
     pod_json_int(j, "seed", (int64_t)r->setup->seed);

@@ -48,21 +48,23 @@ static void add_circumstances(pod_table *t, const pod_run *r)
     pod_table_quantity(t, "data", "", s->data, "%s", r->result->data_name);
     pod_table_quantity(t, "parameters", "", "trained", "%" PRId64, r->result->n_weights);
     pod_table_quantity(t, "clock", "", r->machine->name, "wall");
-    pod_table_quantity(t, "mesh", "", "", "%s", pod_mesh_print(&s->mesh, mesh, sizeof mesh));
+    pod_table_quantity(t, "mesh", "", "", "%s",
+                       pod_mesh_print(&s->compile.mesh, mesh, sizeof mesh));
     pod_table_quantity(t, "ranks", "", "", "%d", r->ranks);
     pod_table_quantity(t, "physical cores", "", note, "%d", r->cores.physical);
     pod_table_quantity(t, "precision", "", "", "%s", s->precision_name);
-    if (s->accumulate > 1)
-        snprintf(note, sizeof note, "a core's share in %d micro-steps of %" PRId64, s->accumulate,
-                 s->batch / r->ranks / s->accumulate);
-    pod_table_quantity(t, "global batch", "samples", s->accumulate > 1 ? note : "", "%" PRId64,
-                       s->batch);
+    if (s->compile.accumulate > 1)
+        snprintf(note, sizeof note, "a core's share in %d micro-steps of %" PRId64,
+                 s->compile.accumulate, s->batch / r->ranks / s->compile.accumulate);
+    pod_table_quantity(t, "global batch", "samples", s->compile.accumulate > 1 ? note : "",
+                       "%" PRId64, s->batch);
     pod_table_quantity(t, "optimizer", "", s->optim->formula, "%s", s->optim->name);
     note_hparams(r, note);
     pod_table_quantity(t, "learning rate", "", note, "%g", s->lr.base);
     snprintf(note, sizeof note, "%s; %s",
-             s->overlap ? "beside the step" : "each is waited for at once",
-             s->shard_update ? "each core updates its part" : "each core updates all weights");
+             s->compile.wait_at_once ? "each is waited for at once" : "beside the step",
+             s->compile.shard_update ? "each core updates its part"
+                                     : "each core updates all weights");
     pod_table_quantity(t, "wire", "", note, "%s", pod_config_text(r->config, POD_OPT_WIRE));
 }
 

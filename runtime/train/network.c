@@ -69,19 +69,8 @@ pod_status pod_network_compile(const pod_network *net, const pod_setup *s,
     pod_graph *g;
     pod_status status = pod_network_graph(net, s, data, train, for_graph, &g);
     if (status == POD_OK) {
-        const pod_compile_args args = {.mesh = s->mesh,
-                                       .target = target,
-                                       .fusion = s->fusion,
-                                       .tile_bytes = s->tile_bytes,
-                                       .recompute = s->recompute,
-                                       .rules = s->rules,
-                                       .bucket_bytes = s->bucket_bytes,
-                                       .wire = s->wire,
-                                       .shard_update = s->shard_update,
-                                       .node_size = s->node_size,
-                                       .wait_at_once = !s->overlap,
-                                       .accumulate = s->accumulate,
-                                       .bn_group = s->bn_group};
+        pod_compile_args args = s->compile;
+        args.target = target;
         status = pod_compile(g, s->batch, &args, arena, out);
     }
     pod_arena_destroy(for_graph);
@@ -103,8 +92,8 @@ static fewest find_fewest(const pod_graph *g, const pod_setup *s)
         const pod_shape *x = &pod_graph_type(g, n->in[0])->shape;
         const int64_t rows = x->n_dims == 4 ? x->dim[1] : 1,
                       columns = x->n_dims == 4 ? x->dim[2] : 1;
-        const int64_t samples = s->batch / pod_mesh_size(&s->mesh) / s->accumulate *
-                                pod_group_size(&s->mesh, &s->bn_group);
+        const int64_t samples = s->batch / pod_mesh_size(&s->compile.mesh) / s->compile.accumulate *
+                                pod_group_size(&s->compile.mesh, &s->compile.bn_group);
         if (samples * rows * columns < f.n_values)
             f = (fewest){n->label, samples * rows * columns, rows, columns};
     }
@@ -122,8 +111,8 @@ static const char *print_fewest(const fewest *f, const pod_setup *s, pod_arena *
         ", mesh %s, --accumulate %d, --bn-group %d; a larger batch, group or --image-size, or"
         " fewer micro-steps give it more",
         f->label, f->n_values, f->n_values == 1 ? "" : "s", samples, samples == 1 ? "" : "s",
-        f->rows, f->columns, s->batch, pod_mesh_print(&s->mesh, mesh, sizeof mesh), s->accumulate,
-        pod_group_size(&s->mesh, &s->bn_group));
+        f->rows, f->columns, s->batch, pod_mesh_print(&s->compile.mesh, mesh, sizeof mesh),
+        s->compile.accumulate, pod_group_size(&s->compile.mesh, &s->compile.bn_group));
 }
 
 pod_status pod_network_check_norms(const pod_network *net, const pod_setup *s,
@@ -151,5 +140,5 @@ const char *pod_network_algo_missed(const pod_setup *s, const pod_program *p, po
     pod_coll_args *args = POD_ARENA_NEW(arena, pod_coll_args, p->n_colls);
     if (!args) return NULL;
     for (int32_t i = 0; i < p->n_colls; i++) args[i] = p->coll[i].args;
-    return pod_coll_rules_missed(arena, s->rules, &p->mesh, args, p->n_colls);
+    return pod_coll_rules_missed(arena, s->compile.rules, &p->mesh, args, p->n_colls);
 }

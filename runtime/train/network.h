@@ -4,7 +4,6 @@
 #define MINIPOD_RUNTIME_TRAIN_NETWORK_H
 
 #include "runtime/data/dataset.h"
-#include "runtime/passes/passes.h"
 #include "runtime/train/setup.h"
 
 /* images (N, H, W, C) in the travelling type -> logits (N, n_classes) float32. The layer of models

@@ -18,7 +18,7 @@ size_t pod_rank_memory_kept(const pod_setup *s, const pod_dataset_info *stored)
 static size_t batches_of(const pod_setup *s, const pod_dataset_info *stored)
 {
     const pod_dataset_info seen = pod_setup_seen(s, stored);
-    const size_t local = (size_t)(s->batch / pod_mesh_size(&s->mesh));
+    const size_t local = (size_t)(s->batch / pod_mesh_size(&s->compile.mesh));
     const size_t sample =
         (size_t)pod_dataset_sample_bytes(&seen) + sizeof(int32_t) + sizeof(int64_t);
     return (size_t)(s->prefetch + 1) * local * sample;

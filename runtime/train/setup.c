@@ -122,6 +122,21 @@ static const char *settings_of(const pod_config *c, pod_arena *arena)
     return text;
 }
 
+static pod_compile_args compile_from(const pod_config *c, int node_size)
+{
+    return (pod_compile_args){
+        .fusion = pod_config_bool(c, POD_OPT_FUSION),
+        .tile_bytes = (size_t)pod_config_size(c, POD_OPT_TILE),
+        .recompute = pod_config_bool(c, POD_OPT_RECOMPUTE),
+        .bucket_bytes = pod_config_size(c, POD_OPT_BUCKET),
+        .wire = wire_from(c),
+        .wait_at_once = !pod_config_bool(c, POD_OPT_OVERLAP),
+        .shard_update = pod_config_bool(c, POD_OPT_SHARD_UPDATE),
+        .accumulate = (int)pod_config_int(c, POD_OPT_ACCUMULATE),
+        .node_size = node_size,
+    };
+}
+
 /* What needs no check and no arithmetic. Texts are the configuration's. */
 static pod_setup settings_from(const pod_config *c, int node_size)
 {
@@ -130,7 +145,7 @@ static pod_setup settings_from(const pod_config *c, int node_size)
         .data = pod_config_text(c, POD_OPT_DATA),
         .seed = (uint64_t)pod_config_int(c, POD_OPT_SEED),
         .batch = pod_config_int(c, POD_OPT_BATCH),
-        .accumulate = (int)pod_config_int(c, POD_OPT_ACCUMULATE),
+        .compile = compile_from(c, node_size),
         .bn_momentum = (float)pod_config_double(c, POD_OPT_BN_MOMENTUM),
         .bn_epsilon = (float)pod_config_double(c, POD_OPT_BN_EPSILON),
         .dropout = (float)pod_config_double(c, POD_OPT_DROPOUT),
@@ -141,23 +156,15 @@ static pod_setup settings_from(const pod_config *c, int node_size)
         .prefetch = (int)pod_config_int(c, POD_OPT_PREFETCH),
         .input_threads = (int)pod_config_int(c, POD_OPT_INPUT_THREADS),
         .data_cache_bytes = pod_config_size(c, POD_OPT_DATA_CACHE),
-        .fusion = pod_config_bool(c, POD_OPT_FUSION),
-        .tile_bytes = (size_t)pod_config_size(c, POD_OPT_TILE),
-        .recompute = pod_config_bool(c, POD_OPT_RECOMPUTE),
-        .bucket_bytes = pod_config_size(c, POD_OPT_BUCKET),
-        .wire = wire_from(c),
-        .overlap = pod_config_bool(c, POD_OPT_OVERLAP),
-        .shard_update = pod_config_bool(c, POD_OPT_SHARD_UPDATE),
-        .node_size = node_size,
         .reads_logits = *pod_config_text(c, POD_OPT_PREDICTIONS),
     };
 }
 
 static pod_status cores_from(const pod_config *c, int n_ranks, pod_setup *s)
 {
-    POD_TRY(pod_setup_mesh(pod_config_text(c, POD_OPT_MESH), n_ranks, &s->mesh));
+    POD_TRY(pod_setup_mesh(pod_config_text(c, POD_OPT_MESH), n_ranks, &s->compile.mesh));
     const int64_t bn_group = pod_config_int(c, POD_OPT_BN_GROUP);
-    const pod_status tiled = pod_group_tiles(&s->mesh, (int)bn_group, &s->bn_group);
+    const pod_status tiled = pod_group_tiles(&s->compile.mesh, (int)bn_group, &s->compile.bn_group);
     if (tiled != POD_OK) return pod_fail(tiled, "bn-group: %s", pod_error_text());
     return POD_OK;
 }
@@ -169,11 +176,11 @@ static pod_status check_batch(const pod_setup *s, int n_ranks)
         return pod_fail(POD_E_INVALID,
                         "batch: %" PRId64 " is not divisible by the %d cores of the mesh", s->batch,
                         n_ranks);
-    if (s->batch / n_ranks % s->accumulate != 0)
+    if (s->batch / n_ranks % s->compile.accumulate != 0)
         return pod_fail(POD_E_INVALID,
                         "accumulate: a batch of %" PRId64
                         " is not divisible by %d cores times %d micro-steps",
-                        s->batch, n_ranks, s->accumulate);
+                        s->batch, n_ranks, s->compile.accumulate);
     return POD_OK;
 }
 
@@ -181,8 +188,10 @@ static pod_status rules_from(const pod_config *c, pod_arena *arena, pod_setup *s
 {
     const char *rules = pod_config_text(c, POD_OPT_ALGO);
     s->has_algo = *rules;
+    pod_coll_rules *loaded_rules = NULL;
     const pod_status loaded =
-        pod_coll_rules_load(arena, *rules ? rules : POD_COLL_RULES_DEFAULT, &s->rules);
+        pod_coll_rules_load(arena, *rules ? rules : POD_COLL_RULES_DEFAULT, &loaded_rules);
+    s->compile.rules = loaded_rules;
     return loaded == POD_OK ? POD_OK : pod_fail(loaded, "algo: %s", pod_error_text());
 }
 
@@ -226,7 +235,7 @@ pod_setup pod_setup_evaluation(const pod_setup *s, int64_t n_samples)
 {
     POD_ASSERT(n_samples > 0, "an evaluation of %" PRId64 " samples", n_samples);
     pod_setup evaluation = *s;
-    const int64_t unit = (int64_t)pod_mesh_size(&s->mesh) * s->accumulate;
+    const int64_t unit = (int64_t)pod_mesh_size(&s->compile.mesh) * s->compile.accumulate;
     const int64_t full = divide_up(n_samples, divide_up(n_samples, s->batch));
     evaluation.batch = divide_up(full, unit) * unit;
     return evaluation;

@@ -11,32 +11,24 @@
 #include "runtime/data/loader.h"
 #include "runtime/optim/lr.h"
 #include "runtime/optim/optim.h"
+#include "runtime/passes/passes.h"
 
 typedef struct pod_setup {
-    pod_mesh mesh;
     const char *model, *data; /* borrowed from the configuration */
     uint64_t seed;
     int64_t batch;              /* global */
-    int accumulate;             /* micro-steps, in which a core does its share of the batch */
+    pod_compile_args compile;   /* without its target */
+    bool has_algo;              /* its rules are --algo's */
     const char *precision_name; /* "bf16-conv" */
     pod_dtype precision;        /* of activations */
     bool bf16_products;      /* of float32 activations: convolutions and matrix products in bf16 */
     float dropout, survival; /* of the model; below 0: its own */
     double width, depth;     /* likewise; 0: its own */
     float bn_momentum, bn_epsilon, label_smoothing;
-    pod_group bn_group;                /* pod_compile_args */
     int64_t image_height, image_width; /* what the network sees; 0: what is stored */
     pod_augment augment;
     int prefetch, input_threads;
     int64_t data_cache_bytes;
-    pod_coll_rules *rules;
-    bool has_algo;          /* they are --algo's */
-    bool fusion, recompute; /* pod_compile_args */
-    size_t tile_bytes;
-    int64_t bucket_bytes;
-    pod_dtype wire; /* of gradients: pod_compile_args */
-    bool overlap, shard_update;
-    int node_size;
 
     const pod_optim *optim;
     pod_hparams hparams;

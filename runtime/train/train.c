@@ -255,7 +255,7 @@ static void announce(const pod__trainer *t)
                 "training %s on %s: %" PRId64 " samples, %" PRId64
                 " to test; mesh %s, batch %" PRId64 ", %" PRId64 " steps (%.4g epochs)%s",
                 s->model, s->data, n[POD_SPLIT_TRAIN], n[POD_SPLIT_TEST],
-                pod_mesh_print(&s->mesh, mesh, sizeof mesh), s->batch, r->n_steps,
+                pod_mesh_print(&s->compile.mesh, mesh, sizeof mesh), s->batch, r->n_steps,
                 pod_schedule_epochs(r, r->n_steps),
                 *t->args->guard->out ? "" : "; without --out nothing is kept");
     if (is_done(t))
@@ -363,16 +363,17 @@ static pod_status train(pod__trainer *t)
 static pod_status open_guard(pod__trainer *t)
 {
     const pod_train_args *a = t->args;
-    const pod_guard_args args = {.plan = a->guard,
-                                 .comm = a->comm,
-                                 .clock = &a->clock,
-                                 .log = a->log,
-                                 .job = a->job,
-                                 .mesh = pod_mesh_print(&a->setup->mesh, t->mesh, sizeof t->mesh),
-                                 .model = a->setup->model,
-                                 .data = a->setup->data,
-                                 .machine = a->machine,
-                                 .ideal = &t->ideal};
+    const pod_guard_args args = {
+        .plan = a->guard,
+        .comm = a->comm,
+        .clock = &a->clock,
+        .log = a->log,
+        .job = a->job,
+        .mesh = pod_mesh_print(&a->setup->compile.mesh, t->mesh, sizeof t->mesh),
+        .model = a->setup->model,
+        .data = a->setup->data,
+        .machine = a->machine,
+        .ideal = &t->ideal};
     POD_TRY(pod_guard_open(&args, &t->guard));
     t->result->attempt = pod_guard_attempt(t->guard);
     return POD_OK;

@@ -76,7 +76,7 @@ static pod_checkpoint_info checkpoint_info(const pod__trainer *t)
     const pod_setup *s = t->args->setup;
     const pod_program *p = t->result->program;
     char mesh[POD_MESH_TEXT_BYTES];
-    pod_mesh_print(&s->mesh, mesh, sizeof mesh);
+    pod_mesh_print(&s->compile.mesh, mesh, sizeof mesh);
     return (pod_checkpoint_info){.model = s->model,
                                  .data = t->data->info.name,
                                  .data_fingerprint = t->data_fingerprint,

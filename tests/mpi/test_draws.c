@@ -64,10 +64,10 @@ static void hand_open(hand *h, const pod_test_run *run, bool alone)
     pod_setup setup = run->setup;
     *h = (hand){.lr = RATE, .seed = setup.seed};
     if (alone) {
-        POD_CHECK_OK(pod_mesh_parse("1x1", &setup.mesh));
-        setup.accumulate = 1;
+        POD_CHECK_OK(pod_mesh_parse("1x1", &setup.compile.mesh));
+        setup.compile.accumulate = 1;
     }
-    h->n_ranks = pod_mesh_size(&setup.mesh);
+    h->n_ranks = pod_mesh_size(&setup.compile.mesh);
     POD_CHECK_OK(pod_arena_create(NULL, &h->arena));
     POD_CHECK_OK(pod_dataset_open(setup.data, setup.seed, &h->data));
     POD_CHECK_OK(

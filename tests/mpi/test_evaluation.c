@@ -38,7 +38,7 @@ static void hand_open(hand *h, const pod_test_run *run, const pod_test_net *net)
     pod_snapshot found;
     *h = (hand){0};
     setup.batch = BATCH;
-    POD_CHECK_OK(pod_mesh_parse("1x1", &setup.mesh));
+    POD_CHECK_OK(pod_mesh_parse("1x1", &setup.compile.mesh));
     POD_CHECK_OK(pod_arena_create(NULL, &h->arena));
     POD_CHECK_OK(pod_dataset_open(setup.data, setup.seed, &h->data));
     const pod_dataset_info *info = &h->data->info;

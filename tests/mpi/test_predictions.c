@@ -170,7 +170,7 @@ static void test_refusals(void)
         pod_eval_result result;
         snprintf(b.path, sizeof b.path, "%s/nowhere/predictions.csv", b.run.folder);
         POD_CHECK_FAILS(evaluate(&b, &result), POD_E_IO, "nowhere/predictions.csv");
-        b.setup.accumulate = 2;
+        b.setup.compile.accumulate = 2;
         POD_CHECK_FAILS(compile(&b, POD_TEST_PERCEPTRON), POD_E_UNSUPPORTED,
                         "accumulate: rows of 'logits' are read at the end of a step");
     }

@@ -112,7 +112,8 @@ static void evaluations(void)
         bench b = SET_UP(4, rows[i].batch, rows[i].accumulate);
         const pod_setup eval = pod_setup_evaluation(&b.setup, rows[i].n_samples);
         POD_CHECK(eval.batch == rows[i].want, "row %zu: %" PRId64, i, eval.batch);
-        POD_CHECK(eval.accumulate == b.setup.accumulate && eval.batch <= b.setup.batch,
+        POD_CHECK(eval.compile.accumulate == b.setup.compile.accumulate &&
+                      eval.batch <= b.setup.batch,
                   "row %zu: more than its batch differs", i);
         take_down(&b);
     }
@@ -146,11 +147,11 @@ static void test_fields(void)
         {"image width", (double)s->image_width, 96},
         {"data-cache", (double)s->data_cache_bytes, 6144},
         {"seed", (double)s->seed, 7},
-        {"bucket", (double)s->bucket_bytes, 8192},
-        {"wire", s->wire, POD_BF16},
-        {"overlap", s->overlap, 0},
-        {"shard-update", s->shard_update, 1},
-        {"node size", s->node_size, 2},
+        {"bucket", (double)s->compile.bucket_bytes, 8192},
+        {"wire", s->compile.wire, POD_BF16},
+        {"overlap", s->compile.wait_at_once, 1},
+        {"shard-update", s->compile.shard_update, 1},
+        {"node size", s->compile.node_size, 2},
         {"lr", s->lr.base, 0.53},
         {"warmup", s->warmup_epochs, 0.54},
         {"end-lr", s->lr.end, 0.55},
@@ -180,8 +181,9 @@ static void test_fields(void)
         CU_ASSERT_STRING_EQUAL(s->optim->name, "lars");
         CU_ASSERT_EQUAL(s->lr.kind, POD_LR_POLY);
         CU_ASSERT(s->hparams.nesterov);
-        CU_ASSERT_STRING_EQUAL(pod_coll_rules_print(b.arena, s->rules), "allreduce:0-:ring");
-        CU_ASSERT_EQUAL(pod_mesh_size(&s->mesh), 4);
+        CU_ASSERT_STRING_EQUAL(pod_coll_rules_print(b.arena, s->compile.rules),
+                               "allreduce:0-:ring");
+        CU_ASSERT_EQUAL(pod_mesh_size(&s->compile.mesh), 4);
     }
     take_down(&b);
 }
@@ -191,11 +193,12 @@ static void test_defaults(void)
     bench b = SET_UP(6, "--batch=60");
     POD_CHECK(b.status == POD_OK, "%s", pod_error_text());
     CU_ASSERT_EQUAL(b.setup.precision, POD_BF16);
-    CU_ASSERT_EQUAL(b.setup.wire, POD_F32);
-    CU_ASSERT(b.setup.overlap && !b.setup.shard_update);
-    CU_ASSERT_EQUAL(b.setup.mesh.extent[0], 3);
+    CU_ASSERT_EQUAL(b.setup.compile.wire, POD_F32);
+    CU_ASSERT(!b.setup.compile.wait_at_once && !b.setup.compile.shard_update);
+    CU_ASSERT_EQUAL(b.setup.compile.mesh.extent[0], 3);
     CU_ASSERT_EQUAL(b.setup.steps, 0);
-    CU_ASSERT_STRING_EQUAL(pod_coll_rules_print(b.arena, b.setup.rules), POD_COLL_RULES_DEFAULT);
+    CU_ASSERT_STRING_EQUAL(pod_coll_rules_print(b.arena, b.setup.compile.rules),
+                           POD_COLL_RULES_DEFAULT);
     take_down(&b);
 }
 
