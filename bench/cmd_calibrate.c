@@ -30,7 +30,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/blas.h"
 #include "kernels/gemm/gemm.h"
-#include "kernels/gemm/peak.h"
+#include "kernels/peak/peak.h"
 #include "runtime/core/file.h"
 #include "runtime/core/machine.h"
 #include "runtime/core/spread.h"

@@ -10,7 +10,7 @@
 #include "kernels/base/cpu.h"
 #include "kernels/base/parse.h"
 #include "kernels/gemm/blas.h"
-#include "kernels/gemm/peak.h"
+#include "kernels/peak/peak.h"
 
 static const pod_column columns[] = {{"impl", "", true},           {"op", "", true},
                                      {"shape", "", true},          {"type", "", true},

@@ -8,7 +8,7 @@
 
 #include "kernels/base/cpu.h"
 #include "kernels/base/rng.h"
-#include "kernels/base/simd_loop.h"
+#include "kernels/base/simd/loop.h"
 
 typedef struct operands {
     const pod_vector_op *op;

@@ -32,7 +32,8 @@ home("^<zlib\\.h>" "^runtime/(h5|data|checkpoint)/" "runtime/h5, data and checkp
 home("^<(jpeglib|png)\\.h>" "^runtime/data/import/" "runtime/data/import")
 home("^<CUnit/" "^tests/" "tests")
 home("^<([a-z0-9]*intrin|arm_neon|arm_sve)\\.h>"
-     "_(sse[0-9]*|avx2?|avx512[a-z0-9]*|amx|neon|sve)[^/]*$" "files with an ISA in their name")
+     "[/_](sse[0-9]*|avx2?|avx512[a-z0-9]*|amx|neon|sve)[^/]*(/[^/]*)?$"
+     "files or folders with an ISA in their name")
 home("^<(cjson/)?cJSON\\.h>" "^(runtime|bench)/" "runtime and bench")
 home("^<ini\\.h>" "^(runtime|bench)/" "runtime and bench")
 home("^<(oneapi/dnnl/)?dnnl[a-z_]*\\.h>" "^bench/peers/" "bench/peers")

@@ -5,8 +5,8 @@
 #define MINIPOD_KERNELS_COMBINE_BINNED_AVX512_H
 
 #include "kernels/base/binned.h"
-#include "kernels/base/simd_avx512.h"
-#include "kernels/base/simd_loop.h"
+#include "kernels/base/simd/avx512.h"
+#include "kernels/base/simd/loop.h"
 
 #ifdef POD_ISA
 

@@ -1,5 +1,5 @@
 /* Made of combine_simd.inc. */
-#include "kernels/base/simd_avx2.h"
+#include "kernels/base/simd/avx2.h"
 
 #include "kernels/combine/binned_plain.h"
 

@@ -1,4 +1,4 @@
 /* Made of depthwise_simd.inc. */
-#include "kernels/base/simd_avx2.h"
+#include "kernels/base/simd/avx2.h"
 
 #include "kernels/depthwise/depthwise_simd.inc"

@@ -33,7 +33,7 @@ typedef struct pod_gate {
     void (*mean_grad)(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *dy,
                       const float *gate, const void *d_mean, void *dx);
     /* sum[n,c] = sum over i of x[n,i,c] y[n,i,c]. No term passes more than POD_SUM_CHAIN roundings
-     * (simd_loop.h) on its way to a double. */
+     * (simd/loop.h) on its way to a double. */
     void (*sums)(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *x, const void *y,
                  float *sum);
 } pod_gate;

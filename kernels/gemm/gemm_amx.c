@@ -8,7 +8,7 @@
  *
  * Between blocks of k sums wait in C where it is float32, else in scratch. */
 #include "kernels/gemm/gemm_amx.h"
-#include "kernels/base/tile_amx.h"
+#include "kernels/base/simd/tile_amx.h"
 #include "kernels/gemm/gemm_avx512bf16_leave.h"
 #include "kernels/gemm/gemm_kernels.h"
 

@@ -1,5 +1,5 @@
 /* Panels of the bfloat16 matrix products: operands laid out as AMX tiles read them
- * (kernels/base/tile_amx.h). B lies so for gemm_avx512bf16.c too.
+ * (kernels/base/simd/tile_amx.h). B lies so for gemm_avx512bf16.c too.
  *
  * A step is 32 of k. Two tiles stand in a step, 16 rows of 64 bytes each, one behind the other;
  * what the operand does not have is zero:

@@ -6,7 +6,7 @@
  *     for panels of 32 columns: B's piece, into L1
  *       for panels of 32 rows: A's piece, streamed        by tile loads that leave L1 to B
  *         a square of sums, where it waits for the next block; the last one leaves for C */
-#include "kernels/base/tile_amx.h"
+#include "kernels/base/simd/tile_amx.h"
 #include "kernels/gemm/gemm_amx.h"
 #include "kernels/gemm/gemm_avx512bf16_leave.h"
 

@@ -1,6 +1,6 @@
 /* Matrix products in AVX2 float32: tiles of 6 x 16, 12 sums in registers. A block of B takes 384 KiB,
  * for L2 caches from 512 KiB. */
-#include "kernels/base/simd_avx2.h"
+#include "kernels/base/simd/avx2.h"
 #include "kernels/gemm/gemm_kernels.h"
 
 #define ISA(name) pod__gemm_avx2_##name

@@ -1,6 +1,6 @@
 /* Matrix products in AVX-512 float32: tiles of 14 x 32, 28 sums in registers. */
 #include "kernels/base/cpu.h"
-#include "kernels/base/simd_avx512.h"
+#include "kernels/base/simd/avx512.h"
 #include "kernels/gemm/blas.h"
 #include "kernels/gemm/gemm_kernels.h"
 

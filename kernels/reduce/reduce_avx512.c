@@ -1,4 +1,4 @@
 /* Made of reduce_simd.inc. */
-#include "kernels/base/simd_avx512.h"
+#include "kernels/base/simd/avx512.h"
 
 #include "kernels/reduce/reduce_simd.inc"

@@ -1,4 +1,4 @@
 /* Made of softmax_simd.inc. */
-#include "kernels/base/simd_avx2.h"
+#include "kernels/base/simd/avx2.h"
 
 #include "kernels/softmax/softmax_simd.inc"

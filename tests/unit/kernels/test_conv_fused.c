@@ -3,7 +3,7 @@
  * sums of channels within the roundings they may have. */
 #include <stdio.h>
 
-#include "kernels/base/simd_loop.h"
+#include "kernels/base/simd/loop.h"
 #include "kernels/conv/conv.h"
 #include "tests/unit/kernels/kernel_test.h"
 

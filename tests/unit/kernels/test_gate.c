@@ -1,7 +1,7 @@
 /* Sigmoid, swish and gates: every set against the formulas of the header in double. */
 #include <stdlib.h>
 
-#include "kernels/base/simd_loop.h"
+#include "kernels/base/simd/loop.h"
 #include "kernels/gate/gate.h"
 #include "tests/unit/kernels/kernel_test.h"
 

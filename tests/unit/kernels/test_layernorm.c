@@ -2,7 +2,7 @@
  * float32 can have made, and the gradient of x against finite differences of them. */
 #include <stdlib.h>
 
-#include "kernels/base/simd_loop.h"
+#include "kernels/base/simd/loop.h"
 #include "kernels/layernorm/layernorm.h"
 #include "tests/unit/kernels/kernel_test.h"
 

@@ -2,7 +2,7 @@
  * the reference against the formulas in double, and the gradient against finite differences. */
 #include <stdlib.h>
 
-#include "kernels/base/simd_loop.h"
+#include "kernels/base/simd/loop.h"
 #include "kernels/norm/norm.h"
 #include "tests/unit/kernels/kernel_test.h"
 

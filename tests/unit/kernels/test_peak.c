@@ -1,8 +1,8 @@
-/* kernels/gemm/peak: the loops do the work they claim. */
+/* kernels/peak: the loops do the work they claim. */
 #include <time.h>
 
 #include "kernels/base/cpu.h"
-#include "kernels/gemm/peak.h"
+#include "kernels/peak/peak.h"
 #include "tests/harness/harness.h"
 
 static double now_s(void)

@@ -1,7 +1,7 @@
 /* Sums: every set against sums in double, within the roundings that a term can pass. */
 #include <stdlib.h>
 
-#include "kernels/base/simd_loop.h"
+#include "kernels/base/simd/loop.h"
 #include "kernels/reduce/reduce.h"
 #include "tests/unit/kernels/kernel_test.h"
 

@@ -2,7 +2,7 @@
  * differences of them. */
 #include <stdlib.h>
 
-#include "kernels/base/simd_loop.h"
+#include "kernels/base/simd/loop.h"
 #include "kernels/softmax/softmax.h"
 #include "tests/unit/kernels/kernel_test.h"
 

@@ -1,0 +1,68 @@
+/* The AMX tile registers as minipod uses them: all eight hold 16 rows of 64 bytes, so what is
+ * smaller is padded with zeros in memory; or two of them hold half of that. A kernel begins, works
+ * and ends within one call; between calls the tiles are free, so that a context switch has nothing
+ * to save.
+ *
+ *   A tile   16 rows m of 32 bfloat16 k
+ *   B tile   16 rows of pairs (2k, 2k + 1) for 16 columns n: "VNNI pairs"
+ *   C tile   16 rows m of 16 float32 n
+ *
+ * Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18. Included by
+ * files compiled for AMX only. */
+#ifndef MINIPOD_KERNELS_BASE_SIMD_TILE_AMX_H
+#define MINIPOD_KERNELS_BASE_SIMD_TILE_AMX_H
+
+#include <stdint.h>
+
+#if (defined(__AMX_TILE__) && defined(__AMX_BF16__)) || \
+    (defined(__AMXTILE__) && defined(__AMXBF16__)) /* as clang 14 says it */
+#include <immintrin.h>
+
+enum { POD_AMX_ROWS = 16, POD_AMX_ROW_BYTES = 64, POD_AMX_K = 32 };
+
+/* What ldtilecfg reads. */
+typedef struct pod_amx_config {
+    uint8_t palette, start_row, reserved[14];
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+} pod_amx_config;
+
+/* gcc's tile intrinsics do not tell the compiler which memory they read: what plain C wrote before
+ * must be ordered before the tile loads that read it. Tile stores are ordered by themselves. */
+static inline void pod_amx_order(void) { __asm__ volatile("" ::: "memory"); }
+
+static inline void pod_amx_configure(const pod_amx_config *config)
+{
+    pod_amx_order();
+    _tile_loadconfig(config);
+}
+
+static inline pod_amx_config pod_amx_full_tiles(void)
+{
+    pod_amx_config config = {.palette = 1};
+    for (int i = 0; i < 8; i++) {
+        config.row_bytes[i] = POD_AMX_ROW_BYTES;
+        config.rows[i] = POD_AMX_ROWS;
+    }
+    return config;
+}
+
+static inline void pod_amx_begin(void)
+{
+    const pod_amx_config config = pod_amx_full_tiles();
+    pod_amx_configure(&config);
+}
+
+/* Tile 6 is an A tile of 16 k, tile 7 the B tile for it: 8 rows. */
+static inline void pod_amx_begin_halves(void)
+{
+    pod_amx_config config = pod_amx_full_tiles();
+    config.row_bytes[6] = POD_AMX_ROW_BYTES / 2;
+    config.rows[7] = POD_AMX_ROWS / 2;
+    pod_amx_configure(&config);
+}
+
+static inline void pod_amx_end(void) { _tile_release(); }
+
+#endif
+#endif

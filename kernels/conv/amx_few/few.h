@@ -1,0 +1,50 @@
+/* Convolutions of few channels in AMX tiles, for amx/window.c: windows of up to 3x3 pixels of 16
+ * values, or of so few channels that the rows of a window fold into 16 values, 16 filters at stride
+ * 1, 32 at stride 2. Two pixels are 64 bytes, a row of a tile, wherever they lie:
+ *
+ *   line        0 a b c d e ..    pixels of 32 bytes, zeros where the image ends
+ *   tile of A   0a bc de ..       two pixels a row, and the same one row further: bc de ..
+ *   stride 1    0ab and abc       are two windows: the 16 filters twice, one pixel apart
+ *   stride 2    0ab               is one: 32 filters
+ *
+ * So a row of a window is two tiles of A by four of B, whose columns hold zeros beside the window;
+ * nothing is laid twice and no load crosses a cache line. A row of two tiles of C becomes 64 bytes
+ * of output that follow each other. */
+#ifndef MINIPOD_KERNELS_CONV_AMX_FEW_FEW_H
+#define MINIPOD_KERNELS_CONV_AMX_FEW_FEW_H
+
+#include "kernels/conv/amx/window.h"
+
+enum {
+    POD__FEW_CHANNELS = 16, /* of a pixel as laid */
+    POD__FEW_ROWS = 3,      /* of a window, at most */
+    POD__FEW_PIECE = 6      /* blocks of 64 bytes, which are laid at once */
+};
+
+typedef struct pod__few {
+    pod__amx_view view;
+    bool folds;            /* a pixel as laid holds a column of a window */
+    int64_t window_rows;   /* as laid: 1 where folded */
+    int64_t n_pieces;      /* of a line */
+    int64_t n_rows;        /* of tiles, in a line of output */
+    int64_t n_units;       /* of 16 such rows, in a line of output */
+    int64_t pitch;         /* bytes from line to line */
+    int64_t n_ring;        /* lines that are kept: a power of two */
+    int64_t first, n_seen; /* rows of an image that windows see; folded: lines of output */
+} pod__few;
+
+/* Neither n nor what is fused beside AFFINE_X matters: packed filters serve all those. */
+bool pod__few_takes(const pod_conv_call *call);
+pod__few pod__few_of(const pod_conv_call *call);
+
+static inline size_t pod__few_weight_bytes(const pod__few *x)
+{
+    return (size_t)(x->window_rows * 4) * POD__AMX_TILE_BYTES;
+}
+
+size_t pod__few_packed_bytes(const pod_conv_call *call);
+void pod__few_pack(const pod_conv_call *call, pod_dtype from, const void *w, void *packed);
+size_t pod__few_scratch_bytes(const pod_conv_call *call);
+void pod__few_run(const pod_conv_call *call, void *scratch);
+
+#endif
