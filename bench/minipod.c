@@ -14,7 +14,7 @@
 #include "bench/config_share.h"
 #include "bench/goodput/goodput.h"
 #include "bench/job/keys.h"
-#include "bench/kernels_problem.h"
+#include "bench/kernels/problem.h"
 #include "bench/no_effect.h"
 #include "bench/other_launcher.h"
 #include "bench/result_files.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "bench/kernels_problem.h"
+#include "bench/kernels/problem.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/file.h"
 #include "runtime/core/machine.h"

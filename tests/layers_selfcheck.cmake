@@ -60,6 +60,9 @@ plant(models/d.c "<ini.h>" "its home is runtime and bench")
 plant(models/e.c "\"bench/common/table.h\"" "models may not know bench")
 plant(bench/a.c "\"runtime/train/train.h\"" ok)
 plant(bench/b.c "\"bench/common/table.h\"" ok)
+plant(bench/train/a.c "\"bench/common/table.h\"" ok)
+plant(bench/common/a.c "\"bench/command.h\"" ok)
+plant(bench/common/b.c "\"bench/train/run.h\"" "bench/common may not know bench/train")
 plant(tests/a.c "\"bench/minipod.h\"" ok)
 
 execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${WORK} -P ${CMAKE_CURRENT_LIST_DIR}/layers.cmake

@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "bench/common/plot.h"
 #include "bench/goodput/goodput.h"
-#include "bench/plot.h"
 
 enum { N_PARTS = 200, PATH_BYTES = 4096 };
 

@@ -1,8 +1,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "bench/common/plot.h"
 #include "bench/job/table.h"
-#include "bench/plot.h"
 
 enum { N_CURVE = 200 };
 

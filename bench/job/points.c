@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/scale.h"
-#include "bench/simulate_options.h"
-#include "bench/simulated.h"
+#include "bench/simulate/options.h"
+#include "bench/simulate/scale.h"
+#include "bench/simulate/simulated.h"
 #include "kernels/base/parse.h"
 #include "runtime/core/words.h"
 

@@ -4,7 +4,7 @@
 #ifndef MINIPOD_BENCH_PEERS_PEER_H
 #define MINIPOD_BENCH_PEERS_PEER_H
 
-#include "bench/kernels_problem.h"
+#include "bench/kernels/problem.h"
 #include "kernels/base/status.h"
 
 typedef struct pod_peer_call { /* borrowed as long as what is made of it */

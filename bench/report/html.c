@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/plot.h"
+#include "bench/common/plot.h"
 #include "bench/report/plots.h"
 #include "runtime/core/file.h"
 

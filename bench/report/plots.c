@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/common/plot.h"
 #include "bench/goodput/goodput.h"
-#include "bench/plot.h"
 #include "runtime/graph/phase.h"
 
 enum { NAME_BYTES = 512, MOST_PARTS = 64, PLOT_HEIGHT = 360, LINE_HEIGHT = 22, AXES_HEIGHT = 100 };

@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 #include "bench/as_trained.h"
+#include "bench/common/models.h"
 #include "bench/common/table.h"
-#include "bench/models.h"
-#include "bench/target.h"
+#include "bench/common/target.h"
 #include "runtime/core/file.h"
 #include "runtime/core/json.h"
 #include "runtime/data/classes.h"

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "bench/as_trained.h"
-#include "bench/models.h"
+#include "bench/common/models.h"
+#include "bench/common/target.h"
 #include "bench/other_launcher.h"
-#include "bench/target.h"
 #include "bench/train/run.h"
 #include "bench/train/run_trace.h"
 #include "runtime/core/file.h"

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/common/quota.h"
 #include "bench/common/table.h"
-#include "bench/quota.h"
 #include "bench/train/run.h"
 #include "kernels/base/cpu.h"
 #include "runtime/checkpoint/checkpoint.h"

@@ -2,7 +2,7 @@
  * same. */
 #include <string.h>
 
-#include "bench/kernels_problem.h"
+#include "bench/kernels/problem.h"
 #include "kernels/base/assert.h"
 #include "tests/fuzz/fuzz_file.h"
 

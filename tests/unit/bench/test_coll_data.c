@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/coll_data.h"
+#include "bench/coll/data.h"
 #include "kernels/base/bf16.h"
 #include "kernels/base/binned.h"
 #include "tests/harness/harness.h"

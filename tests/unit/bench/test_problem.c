@@ -1,7 +1,7 @@
 /* Problems of `minipod kernels`: lines, files, the sets that the program knows, what is none. */
 #include <string.h>
 
-#include "bench/kernels_problem.h"
+#include "bench/kernels/problem.h"
 #include "tests/harness/harness.h"
 
 static pod_problem parsed(const char *line)

@@ -1,0 +1,528 @@
+/* minipod calibrate: measures this host, one core at a time, and writes its machine file.
+ *
+ * Under mpirun rank 0 measures its host and the others sleep meanwhile.
+ *
+ * Register peaks, float32 products of three sizes, copies within each level of memory, and every
+ * kernel for products and convolutions on each kind of call, by which runs choose; several
+ * repetitions each, told with their spread and whether the result was right. The file takes the
+ * medians, but of the peaks the best repetition: other work on this host can only hide a peak, and
+ * one that is too low would flatter every goodput. Runs read the file and never measure.
+ *
+ * --only peak measures the register peaks alone. The file keeps all else that it has of this CPU,
+ * and higher peaks; what it does not have stays unknown, so that runs use built-in rates, and
+ * simulations ask for a full calibration.
+ *
+ * And what simulations of this host go by: how long ops take in programs (ops.c), how
+ * much longer when all cores work (crowd.c), what ranks and their batches cost each
+ * other (host.c). */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench/calibrate/calibrate.h"
+#include "bench/common/quota.h"
+#include "bench/common/table.h"
+#include "kernels/base/arena.h"
+#include "kernels/base/cpu.h"
+#include "kernels/base/element.h"
+#include "kernels/conv/conv.h"
+#include "kernels/gemm/blas.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/peak/peak.h"
+#include "runtime/core/file.h"
+#include "runtime/core/machine.h"
+#include "runtime/core/spread.h"
+
+enum { N_REPETITIONS = 9, ALIGN = 64, BUSY_PERCENT = 50, BUSY_ONE_IN = 20 };
+
+/* The rates as they are told, and how many of them differed by more than BUSY_PERCENT between
+ * repetitions. A quiet host's do by 20 at most, but for a hiccup in one or the other. */
+typedef struct rates {
+    pod_table *table;
+    int n, n_spread;
+} rates;
+
+/* Work that can be repeated `rounds` times; answers how many FLOPs or bytes that was. */
+typedef double work_fn(void *ctx, int64_t rounds);
+
+static double seconds_of(work_fn *work, void *ctx, int64_t rounds, double *amount)
+{
+    const pod_clock clock = pod_clock_start();
+    *amount = work(ctx, rounds);
+    return pod_time_seconds(pod_clock_now(&clock));
+}
+
+/* In 1e9 a second. Rounds are doubled until one repetition is long enough for the clock; the trials
+ * warm up. */
+static pod_spread measure(work_fn *work, void *ctx)
+{
+    const double long_enough_s = 0.01;
+    double amount, rate[N_REPETITIONS];
+    int64_t rounds = 1;
+    while (seconds_of(work, ctx, rounds, &amount) < long_enough_s) rounds *= 2;
+    for (int i = 0; i < N_REPETITIONS; i++) {
+        const double s = seconds_of(work, ctx, rounds, &amount);
+        rate[i] = 1e-9 * amount / s;
+    }
+    return pod_spread_of(rate, N_REPETITIONS);
+}
+
+double pod_four_digits(double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.4g", value);
+    return strtod(text, NULL);
+}
+
+static const pod_column columns[] = {
+    {"what", "", true},    {"impl", "", true}, {"size", "", true}, {"unit", "", true},
+    {"median", "", false}, {"min", "", false}, {"max", "", false}, {"spread", "%", false},
+    {"reps", "", false},   {"ok", "", true}};
+
+static void add_row(rates *r, const char *what, const char *impl, const char *size,
+                    const char *unit, const pod_spread *s, const char *ok)
+{
+    pod_table *t = r->table;
+    const double spread_percent = 100 * (s->max - s->min) / s->median;
+    r->n++;
+    r->n_spread += spread_percent > BUSY_PERCENT;
+    pod_table_add(t, "%s", what);
+    pod_table_add(t, "%s", impl);
+    pod_table_add(t, "%s", size);
+    pod_table_add(t, "%s", unit);
+    pod_table_add(t, "%.4g", s->median);
+    pod_table_add(t, "%.4g", s->min);
+    pod_table_add(t, "%.4g", s->max);
+    pod_table_add(t, "%.1f", spread_percent);
+    pod_table_add(t, "%" PRId64, s->n);
+    pod_table_add(t, "%s", ok);
+}
+
+/* ---- register peaks -------------------------------------------------------------------------- */
+
+static double run_peak(void *ctx, int64_t rounds)
+{
+    const pod_peak_kernel *k = ctx;
+    return k->run(rounds);
+}
+
+static void keep_best(double rate, const char *kernel, double *best, pod_machine_text best_kernel)
+{
+    if (rate <= *best) return;
+    *best = pod_four_digits(rate);
+    snprintf(best_kernel, POD_MACHINE_TEXT_BYTES, "%s", kernel);
+}
+
+static void measure_peaks(rates *r, pod_machine *m)
+{
+    int n;
+    const pod_peak_kernel *kernels = pod_peak_kernels(&n);
+    for (int i = 0; i < n; i++) {
+        if ((kernels[i].needs & pod_cpu_features()) != kernels[i].needs) continue;
+        pod_peak_kernel kernel = kernels[i];
+        const pod_spread s = measure(run_peak, &kernel);
+        add_row(r, "peak", kernel.name, pod_dtype_name(kernel.dtype), "GFLOP/s", &s, "-");
+        /* Float32 units serve bfloat16 too, once it is widened. */
+        keep_best(s.max, kernel.name, &m->peak_bf16_gflop_per_s, m->peak_bf16_kernel);
+        if (kernel.dtype == POD_F32)
+            keep_best(s.max, kernel.name, &m->peak_f32_gflop_per_s, m->peak_f32_kernel);
+    }
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+typedef struct product {
+    pod_gemm_call call;
+    const pod_gemm_kernel *kernel;
+    void *scratch;
+} product;
+
+static double run_product(void *ctx, int64_t rounds)
+{
+    product *p = ctx;
+    for (int64_t i = 0; i < rounds; i++) p->kernel->run(&p->call, p->scratch);
+    return 2.0 * (double)rounds * (double)(p->call.shape.m * p->call.shape.n * p->call.shape.k);
+}
+
+/* Small whole numbers, so that every sum is exact in any order. */
+static float whole(int64_t i) { return (float)(i * 7 % 5 - 2); }
+
+static bool product_is_right(const product *p)
+{
+    const float *a = p->call.a, *b = p->call.b, *c = p->call.c;
+    const int64_t n = p->call.shape.n;
+    const int64_t every = 1 + n * n / 997;
+    for (int64_t at = 0; at < n * n; at += every) {
+        double sum = 0;
+        for (int64_t k = 0; k < n; k++)
+            sum += (double)a[at / n * n + k] * (double)b[k * n + at % n];
+        if (sum != (double)c[at]) return false;
+    }
+    return true;
+}
+
+static pod_status prepare_product(pod_arena *arena, int64_t n, product *out)
+{
+    const size_t bytes = (size_t)(n * n) * sizeof(float);
+    float *a = pod_arena_get(arena, ALIGN, bytes), *b = pod_arena_get(arena, ALIGN, bytes);
+    float *c = pod_arena_get(arena, ALIGN, bytes);
+    if (!a || !b || !c) return POD_E_NOMEM;
+    for (int64_t i = 0; i < n * n; i++) {
+        a[i] = whole(i);
+        b[i] = whole(3 * i + 1);
+    }
+    product p = {.call = {.shape = {n, n, n},
+                          .n_batch = 1,
+                          .ab_dtype = POD_F32,
+                          .c_dtype = POD_F32,
+                          .lda = n,
+                          .ldb = n,
+                          .ldc = n,
+                          .a = a,
+                          .b = b,
+                          .c = c}};
+    p.kernel = pod_gemm_pick(&(pod_choice){.cpu = pod_cpu_features()}, &p.call);
+    p.scratch = pod_arena_get(arena, ALIGN, p.kernel->scratch_bytes(&p.call));
+    if (!p.scratch) return POD_E_NOMEM;
+    *out = p;
+    return POD_OK;
+}
+
+static pod_status measure_product(rates *r, int64_t n, pod_machine_text kernel, double *rate)
+{
+    pod_arena *arena;
+    POD_TRY(pod_arena_create(NULL, &arena));
+    product p;
+    pod_status s = prepare_product(arena, n, &p);
+    if (s == POD_OK) {
+        char size[32];
+        snprintf(size, sizeof size, "%" PRId64 "x%" PRId64 "x%" PRId64, n, n, n);
+        const pod_spread spread = measure(run_product, &p);
+        const bool right = product_is_right(&p);
+        add_row(r, "sgemm", p.kernel->name, size, "GFLOP/s", &spread, right ? "yes" : "NO");
+        *rate = pod_four_digits(spread.median);
+        snprintf(kernel, POD_MACHINE_TEXT_BYTES, "%s", p.kernel->name);
+        if (!right)
+            s = pod_fail(POD_E_NUMERIC, "sgemm %s: kernel %s gives a wrong product", size,
+                         p.kernel->name);
+    }
+    pod_arena_destroy(arena);
+    return s;
+}
+
+/* ---- which kernel for which kind of call ----------------------------------------------------- */
+
+typedef struct kernel_work {
+    pod_gemm_call gemm;
+    pod_conv_call conv;
+    const pod_gemm_kernel *gemm_kernel; /* NULL: a convolution */
+    const pod_conv_kernel *conv_kernel;
+    double flops; /* of one call */
+    void *scratch;
+} kernel_work;
+
+static double run_kernel(void *ctx, int64_t rounds)
+{
+    kernel_work *w = ctx;
+    for (int64_t i = 0; i < rounds; i++) {
+        if (w->gemm_kernel)
+            w->gemm_kernel->run(&w->gemm, w->scratch);
+        else
+            w->conv_kernel->run(&w->conv, w->scratch);
+    }
+    return (double)rounds * w->flops;
+}
+
+/* Ones, as float32 or bfloat16. */
+static void *ones(pod_arena *arena, int64_t count, pod_dtype type)
+{
+    void *data = pod_arena_get(arena, ALIGN, (size_t)count * pod_dtype_bytes(type));
+    for (int64_t i = 0; data && i < count; i++) pod_element_put(type, data, i, 1.0f);
+    return data;
+}
+
+static pod_status prepare_gemm(pod_arena *arena, kernel_work *w)
+{
+    const pod_gemm_shape s = w->gemm.shape;
+    w->gemm.a = ones(arena, s.m * s.k, w->gemm.ab_dtype);
+    w->gemm.b = ones(arena, s.k * s.n, w->gemm.ab_dtype);
+    w->gemm.c = ones(arena, s.m * s.n, w->gemm.c_dtype);
+    w->scratch = pod_arena_get(arena, ALIGN, w->gemm_kernel->scratch_bytes(&w->gemm));
+    w->flops = 2.0 * (double)(s.m * s.n) * (double)s.k;
+    return w->gemm.a && w->gemm.b && w->gemm.c && w->scratch ? POD_OK : POD_E_NOMEM;
+}
+
+static pod_status prepare_conv(pod_arena *arena, kernel_work *w)
+{
+    const pod_conv_shape s = w->conv.shape;
+    void *x = ones(arena, s.n * s.h * s.w * s.c, w->conv.dtype);
+    void *filter = ones(arena, s.k * s.r * s.s * s.c, POD_F32); /* its gradient is float32 */
+    void *y = ones(arena, s.n * s.p * s.q * s.k, w->conv.dtype);
+    w->conv.a = w->conv.pass == POD_CONV_INPUT_GRAD ? y : x;
+    w->conv.b = w->conv.pass == POD_CONV_WEIGHT_GRAD ? y : filter;
+    w->conv.out = w->conv.pass == POD_CONV_FORWARD      ? y
+                  : w->conv.pass == POD_CONV_INPUT_GRAD ? x
+                                                        : filter;
+    w->scratch = pod_arena_get(arena, ALIGN, w->conv_kernel->scratch_bytes(&w->conv));
+    w->flops = pod_conv_flops(&s);
+    return x && filter && y && w->scratch ? POD_OK : POD_E_NOMEM;
+}
+
+static pod_status measure_kernel(rates *r, pod_machine *m, const char *kind, const pod_candidate *c,
+                                 kernel_work w)
+{
+    pod_arena *arena;
+    POD_TRY(pod_arena_create(NULL, &arena));
+    const char *name = c->rated_as ? c->rated_as : c->name;
+    pod_status s = w.gemm_kernel ? prepare_gemm(arena, &w) : prepare_conv(arena, &w);
+    if (s == POD_OK) {
+        const pod_spread spread = measure(run_kernel, &w);
+        add_row(r, kind, name, "", "GFLOP/s", &spread, "-");
+        s = pod_rates_set(&m->kernel_rate, kind, name, pod_four_digits(spread.median));
+    }
+    pod_arena_destroy(arena);
+    return s;
+}
+
+/* Of those that could be chosen for calls of this kind: all but the reference. */
+static bool is_candidate(const pod_candidate *c, int i, int n)
+{
+    return i < n - 1 && (c[i].needs & ~pod_cpu_features()) == 0 && !c[i].refusal;
+}
+
+static pod_status measure_kernels(rates *r, pod_machine *m)
+{
+    pod_candidate c[POD_MAX_CANDIDATES];
+    kernel_work w = {0};
+    const char *kind;
+    int n;
+    for (int i = 0; (kind = pod_gemm_kind_at(i, &w.gemm)); i++) {
+        n = pod_gemm_candidates(&w.gemm, c);
+        for (int j = 0; j < n; j++) {
+            w.gemm_kernel = &pod_gemm_kernels(&n)[j];
+            if (is_candidate(c, j, n)) POD_TRY(measure_kernel(r, m, kind, &c[j], w));
+        }
+    }
+    w.gemm_kernel = NULL;
+    for (int i = 0; (kind = pod_conv_kind_at(i, &w.conv)); i++) {
+        n = pod_conv_candidates(&w.conv, c);
+        for (int j = 0; j < n; j++) {
+            w.conv_kernel = &pod_conv_kernels(&n)[j];
+            if (is_candidate(c, j, n)) POD_TRY(measure_kernel(r, m, kind, &c[j], w));
+        }
+    }
+    return POD_OK;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+typedef struct copying {
+    char *from, *to;
+    size_t bytes;
+} copying;
+
+static double run_copy(void *ctx, int64_t rounds)
+{
+    copying *c = ctx;
+    for (int64_t i = 0; i < rounds; i++) {
+        memcpy(c->to, c->from, c->bytes);
+        c->from[(size_t)i % c->bytes]++; /* or all rounds but one might be left out */
+    }
+    return 2.0 * (double)rounds * (double)c->bytes; /* read plus written */
+}
+
+static pod_status measure_copy(rates *r, const char *level, size_t bytes, double *rate)
+{
+    pod_arena *arena;
+    POD_TRY(pod_arena_create(NULL, &arena));
+    copying c = {.from = pod_arena_get(arena, ALIGN, bytes),
+                 .to = pod_arena_get(arena, ALIGN, bytes),
+                 .bytes = bytes};
+    pod_status s = c.from && c.to ? POD_OK : POD_E_NOMEM;
+    if (s == POD_OK) {
+        char size[32], what[32];
+        memset(c.from, 1, bytes);
+        const pod_spread spread = measure(run_copy, &c);
+        memcpy(c.to, c.from, bytes);
+        const bool right = memcmp(c.to, c.from, bytes) == 0;
+        snprintf(what, sizeof what, "copy %s", level);
+        snprintf(size, sizeof size, "2 x %zu KiB", bytes >> 10);
+        add_row(r, what, "memcpy", size, "GB/s", &spread, right ? "yes" : "NO");
+        *rate = pod_four_digits(spread.median);
+    }
+    pod_arena_destroy(arena);
+    return s;
+}
+
+/* Bytes of a cache as the C library knows it, or `otherwise`. */
+static size_t cache_bytes(int name, size_t otherwise)
+{
+    const long bytes = sysconf(name);
+    return bytes > 0 ? (size_t)bytes : otherwise;
+}
+
+static pod_status measure_copies(rates *r, pod_machine *m)
+{
+    const size_t KIB = 1024, MIB = KIB * KIB;
+    const size_t l1 = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 32 * KIB);
+    const size_t l2 = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 512 * KIB);
+    const size_t l3 = cache_bytes(_SC_LEVEL3_CACHE_SIZE, 32 * MIB);
+    /* Two buffers: half of a cache in all; beyond the last one, twice of it, within reason. */
+    const size_t beyond = l3 < 32 * MIB ? 32 * MIB : l3 > 256 * MIB ? 256 * MIB : l3;
+    POD_TRY(measure_copy(r, "l1", l1 / 4, &m->copy_l1_gb_per_s));
+    POD_TRY(measure_copy(r, "l2", l2 / 4, &m->copy_l2_gb_per_s));
+    POD_TRY(measure_copy(r, "memory", beyond, &m->copy_memory_gb_per_s));
+    return POD_OK;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static bool is_peak_only(const pod_call *call)
+{
+    return strcmp(pod_config_text(call->config, POD_OPT_ONLY), "peak") == 0;
+}
+
+static pod_status measure_wanted(pod_call *call, rates *r, pod_machine *m)
+{
+    const bool is_all = !is_peak_only(call);
+    pod_log_say(call->log, POD_LOG_INFO, "measuring %sone core of %s%s",
+                is_all ? "" : "the peaks of ", m->cpu_model,
+                is_all ? "; all takes some minutes, more on a busy host" : "");
+    measure_peaks(r, m);
+    if (!is_all) return POD_OK;
+    POD_TRY(measure_product(r, 64, m->sgemm_kernel, &m->sgemm_64_gflop_per_s));
+    POD_TRY(measure_product(r, 256, m->sgemm_kernel, &m->sgemm_256_gflop_per_s));
+    POD_TRY(measure_product(r, 1024, m->sgemm_kernel, &m->sgemm_1024_gflop_per_s));
+    POD_TRY(measure_copies(r, m));
+    POD_TRY(measure_kernels(r, m));
+    POD_TRY(pod_calibrate_host(call, m));
+    pod_comm *alone;
+    POD_TRY(pod_comm_open_alone(&alone));
+    pod_status s = pod_calibrate_ops(call, alone, m);
+    if (s == POD_OK) s = pod_calibrate_crowd(m, alone);
+    pod_comm_close(alone);
+    return s;
+}
+
+static pod_status write_json(const char *path, const pod_machine *m, const pod_table *t)
+{
+    pod_file *f;
+    POD_TRY(pod_file_open_result(path, &f));
+    pod_json j = pod_json_start(pod_file_stream(f), 2);
+    pod_json_open_object(&j, NULL);
+    pod_json_text(&j, "schema", "minipod.calibrate");
+    pod_json_int(&j, "version", 1);
+    pod_json_text(&j, "clock", m->clock);
+    pod_json_text(&j, "hostname", m->hostname);
+    pod_json_text(&j, "cpu_model", m->cpu_model);
+    pod_json_text(&j, "cpu_features", m->cpu_features);
+    pod_json_int(&j, "physical_cores", m->physical_cores);
+    pod_json_text(&j, "blas", pod_blas_config());
+    pod_table_json(t, &j, "rows");
+    pod_json_close(&j);
+    POD_TRY(pod_file_close(f));
+    return POD_OK;
+}
+
+/* The host that runs have, if this binding is theirs, too. */
+static void take_allowed_cores(pod_call *call, pod_machine *m)
+{
+    pod_cpu_set allowed;
+    pod_cpu_allowed(&allowed);
+    const int cores = pod_cpu_set_cores(&allowed);
+    if (cores < m->physical_cores)
+        pod_log_say(call->log, POD_LOG_WARNING,
+                    "bound to %d of %" PRId64 " physical cores: the machine file is of a host that "
+                    "has no more",
+                    cores, m->physical_cores);
+    m->physical_cores = cores;
+    char quota[128];
+    if (pod_quota_note(cores, quota, sizeof quota))
+        pod_log_say(call->log, POD_LOG_WARNING, "%d physical core%s: %s", cores,
+                    cores == 1 ? "" : "s", quota);
+}
+
+/* What --only peak does not measure. */
+static pod_status take_file(const char *path, pod_machine *m)
+{
+    pod_machine found;
+    struct stat st;
+    if (pod_file_is_stdout(path) || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        return POD_OK;
+    POD_TRY(pod_machine_read(path, &found));
+    if (strcmp(found.cpu_model, m->cpu_model) != 0)
+        return pod_fail(POD_E_INVALID,
+                        "%s: is of a %s, this is a %s: --only peak would mix the two; minipod "
+                        "calibrate without it replaces the file",
+                        path, found.cpu_model[0] ? found.cpu_model : "CPU without a name",
+                        m->cpu_model);
+    *m = found;
+    return POD_OK;
+}
+
+static void say_what_is_missing(pod_call *call, const pod_machine *m)
+{
+    if (m->kernel_rate.n == 0 || m->op_time.n == 0)
+        pod_log_say(call->log, POD_LOG_RESULT,
+                    "# the file has the peaks alone: kernels are chosen by built-in rates, and "
+                    "simulations of this host need the rest, which minipod calibrate measures");
+}
+
+static pod_status calibrate(pod_call *call, const char *path, pod_table *t)
+{
+    const char *csv = pod_config_text(call->config, POD_OPT_CSV);
+    const char *json = pod_config_text(call->config, POD_OPT_JSON);
+    rates r = {.table = t};
+    pod_machine m;
+    pod_machine_describe_host(&m);
+    take_allowed_cores(call, &m);
+    if (is_peak_only(call)) POD_TRY(take_file(path, &m));
+    pod_table_note(t, "minipod calibrate %s, clock wall, one core at a time", POD_VERSION);
+    pod_table_note(t, "%s, %s: %s, %" PRId64 " physical core%s", m.hostname, m.cpu_model,
+                   m.cpu_features[0] ? m.cpu_features : "no vector features", m.physical_cores,
+                   m.physical_cores == 1 ? "" : "s");
+    pod_table_note(t, "%s", pod_blas_config());
+    POD_TRY(measure_wanted(call, &r, &m));
+    POD_TRY(pod_table_print(t, call->log->out));
+    POD_TRY(pod_machine_write(path, &m));
+    pod_log_say(call->log, POD_LOG_RESULT, "# written: %s",
+                pod_file_is_stdout(path) ? "standard output" : path);
+    say_what_is_missing(call, &m);
+    if (csv[0] != '\0') POD_TRY(pod_table_write_csv(t, csv));
+    if (json[0] != '\0') POD_TRY(write_json(json, &m, t));
+    if (BUSY_ONE_IN * r.n_spread > r.n)
+        pod_log_say(call->log, POD_LOG_WARNING,
+                    "%d of %d rates spread by more than %d %%: this host was busy; calibrate again "
+                    "when it is not",
+                    r.n_spread, r.n, BUSY_PERCENT);
+    return POD_OK;
+}
+
+static pod_status calibrate_here(pod_call *call)
+{
+    char path[4096];
+    const char *given = pod_config_text(call->config, POD_OPT_OUTPUT);
+    if (given[0] == '\0') {
+        POD_TRY(pod_machine_host_path(path, sizeof path));
+        if (access(path, F_OK) != 0) POD_TRY(pod_dir_make_for(path));
+    } else {
+        snprintf(path, sizeof path, "%s", given);
+    }
+    POD_TRY(pod_file_check_result(path)); /* before it is measured for nothing */
+    pod_table *t;
+    POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
+    pod_status s = calibrate(call, path, t);
+    pod_table_destroy(t);
+    return s;
+}
+
+/* Ranks at work side by side would measure one another. */
+pod_status pod_cmd_calibrate(pod_call *call, int *exit_code)
+{
+    (void)exit_code;
+    pod_status mine = pod_comm_rank(call->comm) == 0 ? calibrate_here(call) : POD_OK;
+    pod_comm_barrier_idle(call->comm);
+    return pod_comm_agree(call->comm, mine);
+}

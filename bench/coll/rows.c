@@ -1,0 +1,171 @@
+#include <math.h>
+#include <string.h>
+
+#include "bench/coll/coll.h"
+#include "kernels/base/parse.h"
+#include "kernels/combine/combine.h"
+
+static const char *name_of(pod_bench *b, const pod_bench_row *row, const pod_coll_args *args)
+{
+    const pod_bench_entry *e = &b->plan.entry[row->entry];
+    char chunk[32];
+    if (e->algo || e->is_peer) return e->name;
+    if (args->chunk_bytes == b->plan.chunk_bytes) return row->algo->name;
+    return pod_arena_text(b->arena, "%s@%s", row->algo->name,
+                          pod_print_size(args->chunk_bytes, chunk, sizeof chunk));
+}
+
+pod_status pod_bench_add(pod_bench *b, pod_bench_row row, const pod_coll_args *args)
+{
+    if (b->n_rows == b->room) {
+        const int room = b->room ? 2 * b->room : 64;
+        pod_bench_row *larger = POD_ARENA_NEW(b->arena, pod_bench_row, room);
+        if (!larger) return POD_E_NOMEM;
+        if (b->n_rows) memcpy(larger, b->row, (size_t)b->n_rows * sizeof larger[0]);
+        b->row = larger;
+        b->room = room;
+    }
+    row.name = name_of(b, &row, args);
+    if (!row.name) return POD_E_NOMEM;
+    b->row[b->n_rows++] = row;
+    if (b->table) pod_bench_table_row(b, &row);
+    return POD_OK;
+}
+
+/* ---- figures of a row ----------------------------------------------------------------------- */
+
+double pod_bench_time_s(const pod_bench_row *r)
+{
+    const double out_s = r->form_s[POD_OUT_OF_PLACE].median, in_s = r->form_s[POD_IN_PLACE].median;
+    return !r->algo && out_s < in_s ? out_s : in_s;
+}
+
+double pod_bench_algbw(const pod_bench *b, const pod_bench_row *r, pod_bench_form f)
+{
+    const double s = r->form_s[f].median;
+    return s > 0 ? 1e-9 * (double)pod_bench_bytes(&b->plan, r->size) / s : 0;
+}
+
+/* nccl-tests, doc/PERFORMANCE.md. */
+static double busbw_factor(pod_coll coll, int n_ranks)
+{
+    const double n = n_ranks, others = (n - 1) / n;
+    switch (coll) {
+    case POD_ALLREDUCE: return 2 * others;
+    case POD_BROADCAST:
+    case POD_REDUCE:
+    case POD_SENDRECV: return 1;
+    default: return others;
+    }
+}
+
+double pod_bench_busbw(const pod_bench *b, const pod_bench_row *r, pod_bench_form f)
+{
+    return pod_bench_algbw(b, r, f) * busbw_factor(b->plan.coll, b->plan.n_ranks);
+}
+
+int64_t pod_bench_count(const pod_bench_plan *p, int size)
+{
+    switch (p->coll) {
+    case POD_REDUCE_SCATTER:
+    case POD_ALLGATHER:
+    case POD_ALLTOALL: return (p->size[size].count + p->n_ranks - 1) / p->n_ranks;
+    default: return p->size[size].count;
+    }
+}
+
+double pod_bench_traffic(const pod_bench_plan *p, int size)
+{
+    const double n = p->n_ranks;
+    if (p->n_ranks == 1 || p->size[size].count == 0) return 0;
+    switch (p->coll) {
+    case POD_ALLREDUCE:
+    case POD_SENDRECV: return 1;
+    case POD_REDUCE:
+    case POD_REDUCE_SCATTER: return (1 + 1 / n) / 2; /* all of it is read, a block is written */
+    default: return (n - 1) / n;
+    }
+}
+
+void pod_bench_rewrite(void *buffer, size_t bytes, int k)
+{
+    enum { MAX_PARTS = 4 };
+    const int n = 1 << k % 3; /* parts that go on side by side */
+    const int64_t count = (int64_t)(bytes / sizeof(float)) / n;
+    const pod_combine *c = pod_combine_pick(pod_cpu_features());
+    const void *in[MAX_PARTS];
+    void *out[MAX_PARTS];
+    for (int i = 0; i < n; i++) in[i] = out[i] = (float *)buffer + i * count;
+    c->add_all(count, POD_F32, n, in, n, out);
+}
+
+double pod_bench_cv(const double values[], int64_t n)
+{
+    double mean = 0, square = 0;
+    for (int64_t i = 0; i < n; i++) mean += values[i] / (double)n;
+    for (int64_t i = 0; i < n; i++) square += (values[i] - mean) * (values[i] - mean) / (double)n;
+    return mean > 0 ? sqrt(square) / mean : 0;
+}
+
+/* ---- figures of many rows ------------------------------------------------------------------- */
+
+static bool is_cold(const pod_bench_row *r) { return r->n_buffers > 1; }
+
+const pod_bench_row *pod_bench_find(const pod_bench *b, int size, int entry, bool cold)
+{
+    for (int i = 0; i < b->n_rows; i++)
+        if (b->row[i].size == size && b->row[i].entry == entry && is_cold(&b->row[i]) == cold)
+            return &b->row[i];
+    return NULL;
+}
+
+const pod_bench_row *pod_bench_best(const pod_bench *b, int size, bool cold)
+{
+    const pod_bench_row *best = NULL;
+    for (int i = 0; i < b->n_rows; i++) {
+        const pod_bench_row *r = &b->row[i];
+        if (r->size != size || is_cold(r) != cold || !r->algo) continue;
+        if (!best || pod_bench_time_s(r) < pod_bench_time_s(best)) best = r;
+    }
+    return best;
+}
+
+static const pod_bench_row *peer_of(const pod_bench *b, int size, bool cold)
+{
+    for (int e = 0; e < b->plan.n_entries; e++)
+        if (b->plan.entry[e].is_peer) return pod_bench_find(b, size, e, cold);
+    return NULL;
+}
+
+pod_bench_summary pod_bench_summarize(const pod_bench *b, int entry, bool cold)
+{
+    pod_bench_summary s = {.entry = entry, .is_cold = cold};
+    double log_ratios = 0;
+    int n_ratios = 0;
+    for (int i = 0; i < b->n_rows; i++) {
+        const pod_bench_row *r = &b->row[i], *peer = peer_of(b, r->size, cold);
+        if (r->entry != entry || is_cold(r) != cold) continue;
+        s.n_rows++;
+        for (int f = 0; f < POD_N_FORMS; f++)
+            s.busbw += pod_bench_busbw(b, r, (pod_bench_form)f) / POD_N_FORMS;
+        if (!s.slowest ||
+            pod_bench_busbw(b, r, POD_IN_PLACE) < pod_bench_busbw(b, s.slowest, POD_IN_PLACE))
+            s.slowest = r;
+        if (!peer || pod_bench_time_s(peer) <= 0 || pod_bench_time_s(r) <= 0) continue;
+        if (b->plan.size[r->size].count == 0) continue;
+        log_ratios += log(pod_bench_time_s(peer) / pod_bench_time_s(r));
+        n_ratios++;
+    }
+    if (s.n_rows > 0) s.busbw /= s.n_rows;
+    if (n_ratios > 0) s.against_mpi = exp(log_ratios / n_ratios);
+    return s;
+}
+
+int64_t pod_bench_n_wrong(const pod_bench *b)
+{
+    int64_t n = 0;
+    for (int i = 0; i < b->n_rows; i++)
+        for (int f = 0; f < POD_N_FORMS; f++)
+            if (b->row[i].n_wrong[f] > 0) n += b->row[i].n_wrong[f];
+    return n;
+}

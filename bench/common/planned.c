@@ -1,0 +1,177 @@
+#include "bench/common/planned.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "collectives/algo/rules.h"
+#include "kernels/base/cpu.h"
+#include "kernels/base/parse.h"
+#include "runtime/core/machine_net.h"
+
+static pod_status published(const pod_model *m, pod_arena *arena, pod_dataset_info *out)
+{
+    double *mean = POD_ARENA_NEW(arena, double, m->c), *std = POD_ARENA_NEW(arena, double, m->c);
+    if (!mean || !std) return POD_E_NOMEM;
+    for (int64_t c = 0; c < m->c; c++) std[c] = 1;
+    *out = (pod_dataset_info){.name = "",
+                              .height = m->h,
+                              .width = m->w,
+                              .channels = m->c,
+                              .n_classes = (int)m->n_classes,
+                              .mean = mean,
+                              .std = std};
+    return POD_OK;
+}
+
+static pod_status find_data(const pod_config *c, pod_arena *arena, pod_planned *p)
+{
+    if (!pod_config_is_set(c, POD_OPT_DATA)) return published(p->choice.model, arena, &p->data);
+    const pod_dataset_options only_the_labels = {.cache_bytes = 0};
+    POD_TRY(pod_dataset_open_with(p->setup.data, p->setup.seed, &only_the_labels, &p->dataset));
+    p->data = p->dataset->info;
+    return POD_OK;
+}
+
+/* Unless the settings say otherwise: gradients are joined as far as a pod's compiler does it, and
+ * reduced along the dimensions of the mesh whatever their size, which all cores do alike; scattered
+ * and gathered by what is predicted to take least time. */
+enum { BUCKET_OF_A_POD = 32 << 20 };
+#define RULES_OF_A_POD "allreduce:0-:torus2d;0-:bucket;0-:ring2;0-:ring"
+
+pod_status pod_planned_pod_rules(const pod_machine *machine, const pod_mesh *mesh, bool is_sharded,
+                                 pod_arena *arena, pod_coll_rules **out)
+{
+    pod_net net;
+    if (!is_sharded) return pod_coll_rules_parse(arena, RULES_OF_A_POD, out);
+    POD_TRY(pod_machine_net(machine, mesh, &net));
+    const char *scatter = pod_coll_rules_cheapest(arena, &net, mesh, POD_REDUCE_SCATTER),
+               *gather = pod_coll_rules_cheapest(arena, &net, mesh, POD_ALLGATHER);
+    const char *text =
+        scatter && gather ? pod_arena_text(arena, RULES_OF_A_POD ";%s;%s", scatter, gather) : NULL;
+    return text ? pod_coll_rules_parse(arena, text, out) : POD_E_NOMEM;
+}
+
+int pod_planned_node_size(const pod_config *c, int n_ranks)
+{
+    const int64_t given = pod_config_int(c, POD_OPT_NODE);
+    return given == 0 || given > n_ranks ? n_ranks : (int)given;
+}
+
+/* A machine that is not this host has none of its kernels, caches and fusions: what is joined there
+ * is known when it is costed. */
+static pod_status take_machine(const pod_config *c, pod_arena *arena, pod_planned *p)
+{
+    if (!pod_machine_is_virtual(&p->machine)) return pod_target_from(c, &p->machine, &p->target);
+    POD_TRY(pod_machine_wrap_mesh(&p->machine, &p->setup.compile.mesh));
+    p->target = (pod_target){.name = p->machine.name, .cpu = POD_CPU_REFERENCE_ONLY};
+    p->setup.compile.tile_bytes = 0;
+    p->setup.compile.fusion = false;
+    if (!pod_config_is_set(c, POD_OPT_BUCKET)) p->setup.compile.bucket_bytes = BUCKET_OF_A_POD;
+    if (*pod_config_text(c, POD_OPT_ALGO)) return POD_OK;
+    pod_coll_rules *rules;
+    POD_TRY(pod_planned_pod_rules(&p->machine, &p->setup.compile.mesh,
+                                  p->setup.compile.shard_update, arena, &rules));
+    p->setup.compile.rules = rules;
+    return POD_OK;
+}
+
+/* "0,17" */
+static pod_status parse_watched(const char *text, int n_cores, pod_planned *p)
+{
+    while (*text) {
+        char word[16];
+        int64_t core;
+        const size_t length = strcspn(text, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1),
+                 text);
+        if (p->n_watched == POD_MAX_WATCHED)
+            return pod_fail(POD_E_INVALID, "trace-cores: more than %d", POD_MAX_WATCHED);
+        POD_TRY(pod_parse_int("trace-cores", word, 0, n_cores - 1, &core));
+        for (int i = 0; i < p->n_watched; i++)
+            if (p->watched[i] == core)
+                return pod_fail(POD_E_INVALID, "trace-cores: '%s' is there twice", word);
+        p->watched[p->n_watched++] = (int)core;
+        text += length + (text[length] == ',');
+    }
+    if (p->n_watched > 0) return POD_OK;
+    return pod_fail(POD_E_INVALID, "trace-cores: is empty, want numbers of cores like 0,17");
+}
+
+/* One step is simulated: what strikes at some step has its place in a job, not here. */
+static pod_status take_fault(const pod_fault *f, bool is_job, pod_planned *p)
+{
+    const bool is_always = f->kind == POD_FAULT_SLOW && f->from == 0 && f->until == 0;
+    if (is_always || f->kind == POD_FAULT_LINK)
+        p->fault[p->n_faults++] = *f;
+    else if (!is_job)
+        return pod_fail(POD_E_INVALID,
+                        "fault: one step is simulated: slow:rank=R,factor=F or link:rank=R,dim=D, "
+                        "found %s%s; simulate --job takes all",
+                        pod_fault_name(f->kind), f->kind == POD_FAULT_SLOW ? " with steps" : "");
+    return POD_OK;
+}
+
+static pod_status take_what_ifs(const pod_config *c, pod_planned *p)
+{
+    p->link_bandwidth = pod_config_double(c, POD_OPT_LINK_BANDWIDTH);
+    p->link_latency = pod_config_double(c, POD_OPT_LINK_LATENCY);
+    p->every_core = pod_config_bool(c, POD_OPT_EVERY_CORE);
+    p->noise = pod_config_double(c, POD_OPT_NOISE);
+    p->n_steps = pod_config_int(c, POD_OPT_REPEAT);
+    p->input_rate = pod_config_double(c, POD_OPT_INPUT_RATE);
+    p->start_up_s = pod_config_double(c, POD_OPT_START_UP);
+    pod_fault fault[POD_MAX_FAULTS];
+    int n;
+    POD_TRY(pod_faults_parse(pod_config_text(c, POD_OPT_FAULT), fault, &n));
+    for (int i = 0; i < n; i++)
+        POD_TRY(take_fault(&fault[i], *pod_config_text(c, POD_OPT_JOB) != '\0', p));
+    return parse_watched(pod_config_text(c, POD_OPT_TRACE_CORES),
+                         pod_mesh_size(&p->setup.compile.mesh), p);
+}
+
+pod_status pod_planned_of(const pod_config *c, pod_arena *arena, pod_planned *out)
+{
+    const char *text = pod_config_text(c, POD_OPT_MESH);
+    int n_ranks = 1;
+    *out = (pod_planned){0};
+    POD_TRY(pod_machine_load(pod_config_text(c, POD_OPT_MACHINE), &out->machine));
+    if (strcmp(text, "auto") != 0) {
+        pod_mesh mesh;
+        POD_TRY(pod_mesh_parse(text, &mesh));
+        if (pod_machine_is_virtual(&out->machine))
+            POD_TRY(pod_machine_wrap_mesh(&out->machine, &mesh));
+        n_ranks = pod_mesh_size(&mesh);
+    }
+    const int node = pod_machine_is_virtual(&out->machine) ? 1 : pod_planned_node_size(c, n_ranks);
+    POD_TRY(pod_setup_from(c, n_ranks, node, arena, &out->setup));
+    POD_TRY(pod_network_choose(&out->setup, &out->choice, &out->net));
+    POD_TRY(take_machine(c, arena, out));
+    POD_TRY(take_what_ifs(c, out));
+    POD_TRY(find_data(c, arena, out));
+    out->data = pod_setup_seen(&out->setup, &out->data);
+    return POD_OK;
+}
+
+void pod_planned_end(pod_planned *p) { pod_dataset_close(p->dataset); }
+
+double pod_planned_fed_bytes(const pod_planned *p)
+{
+    const double sample = (double)p->data.height * (double)p->data.width * (double)p->data.channels;
+    const double local = (double)p->setup.batch / pod_mesh_size(&p->setup.compile.mesh);
+    return (p->setup.prefetch + 1) * local * (sample + sizeof(int32_t));
+}
+
+pod_rank_memory pod_planned_rank_memory(const pod_planned *p, const pod_program *program,
+                                        int64_t batch)
+{
+    pod_setup setup = p->setup;
+    setup.batch = batch;
+    return pod_rank_memory_of(&setup, p->dataset ? &p->dataset->info : &p->data, program, NULL);
+}
+
+const char *pod_planned_source(const pod_planned *p)
+{
+    if (p->dataset) return p->data.name;
+    return p->setup.image_height ? "the size of --image-size"
+                                 : "the size it was published for; --data gives others";
+}

@@ -1,0 +1,19 @@
+/* What `minipod explain` can explain: one file explain_<what>.c each, one line in explain.def. All
+ * print to standard output; nothing is run and nothing is measured. */
+#ifndef MINIPOD_BENCH_EXPLAIN_EXPLAIN_H
+#define MINIPOD_BENCH_EXPLAIN_EXPLAIN_H
+
+#include "bench/common/planned.h"
+#include "bench/common/table.h"
+
+typedef struct pod_explain {
+    const pod_config *config;
+    pod_arena *arena; /* for as long as the explanation takes */
+} pod_explain;
+
+typedef pod_status pod_explain_fn(pod_explain *e);
+#define POD_EXPLAIN(name, about) pod_explain_fn pod_explain_##name;
+#include "bench/explain/explain.def"
+#undef POD_EXPLAIN
+
+#endif

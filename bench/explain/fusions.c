@@ -1,0 +1,62 @@
+/* explain fusions: the table of patterns, how often each one applied in the model's training step
+ * on this host, and how often it was refused for what reason. */
+#include "bench/explain/explain.h"
+
+static const pod_column columns[] = {
+    {"pattern", "", true}, {"times", "", false}, {"verdict", "", true}};
+enum { N_COLUMNS = 3 };
+
+static void add_note(pod_table *t, const char *how, const pod_program *p)
+{
+    const double mega = 1e6;
+    pod_table_note(t, "%-5s %4d instructions, slab %.1f MB, %.1f MB read and written", how,
+                   (int)p->n_instrs, (double)p->step_bytes / mega,
+                   pod_program_moved_bytes(p) / mega);
+}
+
+static pod_status print(const pod_planned *r, const pod_program *plain, const pod_program *fused)
+{
+    pod_table *t;
+    char mesh[POD_MESH_TEXT_BYTES];
+    POD_TRY(pod_table_create(columns, N_COLUMNS, &t));
+    pod_table_note(t, "a training step of %s, batch %lld, on one core of mesh %s", r->net.name,
+                   (long long)r->setup.batch, pod_mesh_print(&fused->mesh, mesh, sizeof mesh));
+    add_note(t, "plain", plain);
+    add_note(t, "fused", fused);
+    for (int32_t i = 0; i < fused->n_fusions; i++) {
+        const pod_fusion *f = &fused->fusion[i];
+        pod_table_add(t, "%s", f->name);
+        pod_table_add(t, "%d", f->n);
+        if (f->refused)
+            pod_table_add(t, "refused: %s", f->refused);
+        else
+            pod_table_add(t, "done");
+    }
+    pod_table_footer(t);
+    for (int32_t i = 0; i < fused->n_fusions; i++) {
+        const pod_fusion *f = &fused->fusion[i];
+        if (!f->refused) pod_table_note(t, "%s: %s -> %s", f->name, f->matches, f->becomes);
+    }
+    pod_status s = pod_table_print(t, stdout);
+    pod_table_destroy(t);
+    return s;
+}
+
+static pod_status compile(pod_explain *e, pod_planned *r, bool fusion, const pod_program **out)
+{
+    r->setup.compile.fusion = fusion;
+    return pod_network_compile(&r->net, &r->setup, &r->data, true, &r->target, e->arena, out);
+}
+
+pod_status pod_explain_fusions(pod_explain *e)
+{
+    pod_planned r;
+    const pod_program *plain, *fused;
+    POD_TRY(pod_planned_of(e->config, e->arena, &r));
+    pod_status s = compile(e, &r, false, &plain);
+    if (s == POD_OK) s = compile(e, &r, true, &fused);
+    if (s == POD_OK) s = print(&r, plain, fused);
+    pod_planned_end(&r);
+    POD_TRY(s);
+    return POD_OK;
+}

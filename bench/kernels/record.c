@@ -1,0 +1,63 @@
+/* A run of minipod kernels as one JSON object. */
+#include "bench/common/json_option.h"
+#include "bench/kernels/kernels.h"
+#include "kernels/gemm/blas.h"
+#include "runtime/core/file.h"
+#include "runtime/core/json.h"
+
+enum { VERSION = 1 };
+
+static void put_arguments(pod_json *j, const pod_config *c)
+{
+    int n;
+    const pod_option *options = pod_options(&n);
+    pod_json_open_object(j, "args");
+    for (int i = 0; i < n; i++)
+        if (options[i].commands & POD_CMD_KERNELS && !options[i].only_typed)
+            pod_json_option(j, &options[i], pod_config_value(c, (pod_opt)i));
+    pod_json_close(j);
+}
+
+static void put_host(pod_json *j, const pod_kernels_bench *b)
+{
+    const pod_machine *m = &b->host;
+    pod_json_open_object(j, "host");
+    pod_json_text(j, "hostname", m->hostname);
+    pod_json_text(j, "cpu_model", m->cpu_model);
+    pod_json_text(j, "cpu_features", m->cpu_features);
+    pod_json_int(j, "physical_cores", m->physical_cores);
+    pod_json_int(j, "last_cache_bytes", b->plan.cache_bytes);
+    pod_json_text(j, "blas", pod_blas_config());
+    pod_json_text(j, "compiler", __VERSION__);
+    pod_json_double(j, "peak_bf16_gflop_per_s", b->peak.peak_bf16_gflop_per_s);
+    pod_json_double(j, "peak_f32_gflop_per_s", b->peak.peak_f32_gflop_per_s);
+    pod_json_close(j);
+}
+
+static void put_run(pod_json *j, const pod_kernels_bench *b)
+{
+    pod_json_open_object(j, NULL);
+    pod_json_text(j, "schema", "minipod.kernels");
+    pod_json_int(j, "version", VERSION);
+    pod_json_text(j, "minipod", POD_VERSION);
+    pod_json_text(j, "git", POD_GIT_ID);
+    pod_json_text(j, "clock", "wall");
+    pod_json_text(j, "machine", b->machine.name);
+    put_arguments(j, b->call->config);
+    put_host(j, b);
+    if (b->plan.with_check)
+        pod_json_int(j, "wrong", pod_kernels_n_wrong(b));
+    else
+        pod_json_null(j, "wrong");
+    pod_table_json(b->table, j, "rows");
+    pod_json_close(j);
+}
+
+pod_status pod_kernels_write_json(const pod_kernels_bench *b, const char *path)
+{
+    pod_file *f;
+    POD_TRY(pod_file_open_result(path, &f));
+    pod_json j = pod_json_start(pod_file_stream(f), 2);
+    put_run(&j, b);
+    return pod_file_close(f);
+}

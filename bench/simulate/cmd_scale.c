@@ -1,0 +1,337 @@
+/* minipod scale: a training step over a list of meshes, simulated or for real, and where scaling is
+ * lost. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/command.h"
+#include "bench/common/json_file.h"
+#include "bench/common/plot.h"
+#include "bench/common/table.h"
+#include "bench/simulate/scale.h"
+#include "bench/simulate/settings.h"
+#include "runtime/core/file.h"
+
+enum { PATH_BYTES = 4096, N_PARTS = 4 };
+
+/* Of core 0's step; the last columns of the table. */
+static const char *const parts[N_PARTS] = {"compute", "reduce", "update", "other"};
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const pod_column columns[] = {
+    {"mesh", "", true},      {"cores", "", false},       {"batch", "", false},
+    {"clock", "", true},     {"step", "ms", false},      {"samples", "1/s", false},
+    {"speedup", "x", false}, {"efficiency", "%", false}, {"compute", "%", false},
+    {"reduce", "%", false},  {"update", "%", false},     {"other", "%", false}};
+
+static double per_s(const pod_scale_point *p, const pod_scale_time *t)
+{
+    return (double)p->batch / t->step_s;
+}
+
+/* What a core does in a second, against the first mesh's. */
+static double efficiency(const pod_scaling *s, int i, const pod_scale_time *t,
+                         const pod_scale_time *first)
+{
+    const pod_scale_point *p = &s->point[i], *one = &s->point[0];
+    return per_s(p, t) / p->cores / (per_s(one, first) / one->cores);
+}
+
+/* Of the step: what each part of it takes beyond what the first mesh's would for as many samples a
+ * core. The parts sum to 100 % - efficiency. */
+static void find_lost(const pod_scaling *s, int i, const pod_scale_time *t,
+                      const pod_scale_time *first, double lost[N_PARTS])
+{
+    const double share = (double)s->point[i].batch / s->point[i].cores /
+                         ((double)s->point[0].batch / s->point[0].cores);
+    const double part_s[N_PARTS] = {t->compute_s, t->reduce_s, t->update_s, t->other_s};
+    const double first_s[N_PARTS] = {first->compute_s, first->reduce_s, first->update_s,
+                                     first->other_s};
+    for (int k = 0; k < N_PARTS; k++) lost[k] = (part_s[k] - share * first_s[k]) / t->step_s;
+}
+
+/* As the table has it: in %, and no -0.00. */
+static double percent(double share)
+{
+    const double rounded = round(1e4 * share) / 100;
+    return rounded == 0 ? 0 : rounded;
+}
+
+static void add_share(pod_table *t, double share) { pod_table_add(t, "%.2f", percent(share)); }
+
+/* Whether a part of it gains. */
+static bool add_row(pod_table *t, const pod_scaling *s, int i, const pod_scale_time *x,
+                    const pod_scale_time *first, const char *clock)
+{
+    const pod_scale_point *p = &s->point[i];
+    double lost[N_PARTS];
+    bool gains = false;
+    pod_table_add(t, "%s", p->mesh);
+    pod_table_add(t, "%d", p->cores);
+    pod_table_add(t, "%" PRId64, p->batch);
+    pod_table_add(t, "%s", clock);
+    pod_table_add(t, "%.3f", x->step_s * 1e3);
+    pod_table_add(t, "%.1f", per_s(p, x));
+    pod_table_add(t, "%.3f", per_s(p, x) / per_s(&s->point[0], first));
+    add_share(t, efficiency(s, i, x, first));
+    find_lost(s, i, x, first, lost);
+    for (int k = 0; k < N_PARTS; k++) {
+        add_share(t, lost[k]);
+        gains |= percent(lost[k]) < 0;
+    }
+    return gains;
+}
+
+static pod_status print_table(const pod_scaling *s, const pod_config *c, FILE *to)
+{
+    pod_table *t;
+    const char *csv = pod_config_text(c, POD_OPT_CSV);
+    POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
+    pod_table_note(t, "minipod %s scale, machine %s, %s, %s scaling", POD_VERSION, s->machine,
+                   pod_config_text(c, POD_OPT_MODEL), pod_config_text(c, POD_OPT_SCALING));
+    pod_table_note(t, "images: %s%s", s->images,
+                   s->has_data && !pod_config_is_set(c, POD_OPT_DATA)
+                       ? ", made, of the size it was published for; --data gives others"
+                       : "");
+    pod_simulate_note_options(t, c);
+    pod_table_note(t, "efficiency: samples/s of a core against the first mesh's; compute to other: "
+                      "what of core 0's step each part loses");
+    bool has_gains = false;
+    for (int i = 0; i < s->n; i++) {
+        const pod_scale_point *p = &s->point[i], *first = &s->point[0];
+        if (s->has_real)
+            has_gains |= add_row(t, s, i, &p->real, &first->real,
+                                 p->shares_cores ? "wall, cores shared" : "wall");
+        has_gains |= add_row(t, s, i, &p->simulated, &first->simulated, "virtual");
+    }
+    pod_table_footer(t);
+    for (int i = 0; i < s->n; i++) {
+        const pod_nearest *n = &s->point[i].nearest;
+        if (n->row)
+            pod_table_note(t, "%s: nearest published %.2f ms, %s, evaluations included%s%s",
+                           s->point[i].mesh, n->step_s * 1e3, n->row->preset,
+                           *n->differs ? "; differs in " : "", n->differs);
+    }
+    if (has_gains)
+        pod_table_note(t,
+                       "below 0: a part takes less of the step than the first mesh's would for as "
+                       "many samples a core, which is a gain");
+    pod_status status = pod_table_print(t, to);
+    if (status == POD_OK && *csv) status = pod_table_write_csv(t, csv);
+    pod_table_destroy(t);
+    return status;
+}
+
+static void print_explanations(const pod_scaling *s, FILE *to)
+{
+    for (int i = 0; i < s->n; i++)
+        if (s->point[i].explained)
+            fprintf(to, "\n# mesh %s, clock virtual, machine %s%s", s->point[i].mesh, s->machine,
+                    s->point[i].explained);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+typedef struct scale_record {
+    const pod_scaling *scaling;
+    const pod_config *config;
+} scale_record;
+
+static void put_time(pod_json *j, const pod_scaling *s, int i, bool real)
+{
+    const pod_scale_point *p = &s->point[i], *one = &s->point[0];
+    const pod_scale_time *t = real ? &p->real : &p->simulated;
+    const pod_scale_time *first = real ? &one->real : &one->simulated;
+    double lost[N_PARTS];
+    pod_json_open_object(j, NULL);
+    pod_json_text(j, "mesh", p->mesh);
+    pod_json_int(j, "ranks", p->cores);
+    pod_json_int(j, "global_batch", p->batch);
+    pod_json_text(j, "clock", real ? "wall" : "virtual");
+    pod_json_bool(j, "cores_shared", real && p->shares_cores);
+    pod_json_double(j, "step_s", t->step_s);
+    pod_json_double(j, "samples_per_s", per_s(p, t));
+    pod_json_double(j, "speedup", per_s(p, t) / per_s(one, first));
+    pod_json_double(j, "efficiency", efficiency(s, i, t, first));
+    pod_json_open_object(j, "lost");
+    find_lost(s, i, t, first, lost);
+    for (int k = 0; k < N_PARTS; k++) pod_json_double(j, parts[k], lost[k]);
+    pod_json_close(j);
+    if (!real) pod_published_put(&p->nearest, j);
+    if (p->explanation && !real) {
+        pod_json_open_object(j, "explain");
+        pod_explanation_json(p->explanation, j);
+        pod_json_close(j);
+    }
+    pod_json_close(j);
+}
+
+static void put(const void *record, pod_json *j)
+{
+    const scale_record *r = record;
+    const pod_scaling *s = r->scaling;
+    pod_json_open_object(j, NULL);
+    pod_json_text(j, "schema", "minipod.scale");
+    pod_json_int(j, "version", 1);
+    pod_json_text(j, "minipod", POD_VERSION);
+    pod_json_text(j, "git", POD_GIT_ID);
+    pod_json_text(j, "machine", s->machine);
+    pod_json_text(j, "model", pod_config_text(r->config, POD_OPT_MODEL));
+    pod_json_text(j, "scaling", pod_config_text(r->config, POD_OPT_SCALING));
+    pod_json_text(j, "data", s->has_data ? s->images : NULL);
+    pod_simulate_put_options(r->config, j);
+    pod_json_open_array(j, "rows");
+    for (int i = 0; i < s->n; i++) {
+        if (s->has_real) put_time(j, s, i, true);
+        put_time(j, s, i, false);
+    }
+    pod_json_close(j);
+    pod_json_close(j);
+}
+
+static pod_status write_json(const pod_scaling *s, const pod_config *c)
+{
+    const char *json = pod_config_text(c, POD_OPT_JSON);
+    const scale_record record = {s, c};
+    return *json ? pod_json_file_write(json, 2, put, &record) : POD_OK;
+}
+
+/* ---- the plot -------------------------------------------------------------------------------- */
+
+enum { RATE = 2, EFFICIENCY = 3 }; /* columns of a series */
+
+static void print_series(const pod_scaling *s, bool real, FILE *to)
+{
+    for (int i = 0; i < s->n; i++) {
+        const pod_scale_time *t = real ? &s->point[i].real : &s->point[i].simulated;
+        const pod_scale_time *first = real ? &s->point[0].real : &s->point[0].simulated;
+        fprintf(to, "%d %.6g %.6g\n", s->point[i].cores, per_s(&s->point[i], t),
+                100 * efficiency(s, i, t, first));
+    }
+    fputs("e\n", to);
+}
+
+/* What the first mesh's cores do, times the cores. */
+static void print_ideal(const pod_scaling *s, FILE *to)
+{
+    const pod_scale_point *one = &s->point[0];
+    const pod_scale_time *first = s->has_real ? &one->real : &one->simulated;
+    for (int i = 0; i < s->n; i++)
+        fprintf(to, "%d %.6g 100\n", s->point[i].cores,
+                per_s(one, first) / one->cores * s->point[i].cores);
+    fputs("e\n", to);
+}
+
+static void print_ranges(const pod_scaling *s, FILE *to)
+{
+    pod_plot_span x = pod_plot_span_start(), y = x;
+    const pod_scale_point *one = &s->point[0];
+    for (int i = 0; i < s->n; i++) {
+        const pod_scale_point *p = &s->point[i];
+        pod_plot_span_add(&x, p->cores);
+        pod_plot_span_add(&y, per_s(p, &p->simulated));
+        if (s->has_real) pod_plot_span_add(&y, per_s(p, &p->real));
+        pod_plot_span_add(&y, per_s(one, s->has_real ? &one->real : &one->simulated) / one->cores *
+                                  p->cores);
+    }
+    pod_plot_range(to, 'x', true, x);
+    pod_plot_range(to, 'y', true, y);
+}
+
+static void print_panel(const pod_scaling *s, const char *label, int column, FILE *to)
+{
+    fprintf(to, "set ylabel '%s'\nplot '-' using 1:%d with lines dt 2 lc 'grey50' title 'ideal'",
+            label, column);
+    fprintf(to, ", '-' using 1:%d with linespoints pt 7 ps 0.7 title 'virtual clock'", column);
+    if (s->has_real)
+        fprintf(to, ", '-' using 1:%d with linespoints pt 5 ps 0.7 title 'wall clock'", column);
+    fputc('\n', to);
+    print_ideal(s, to);
+    print_series(s, false, to);
+    if (s->has_real) print_series(s, true, to);
+}
+
+static pod_status draw(const pod_scaling *s, const pod_config *c, pod_log *log)
+{
+    const char *folder = pod_config_text(c, POD_OPT_OUT);
+    char path[PATH_BYTES], *script = NULL;
+    size_t bytes;
+    if (!*folder) return POD_OK;
+    snprintf(path, sizeof path, "%s/scale.svg", folder);
+    (void)remove(path); /* an earlier one's, which stands for nothing where none can be drawn */
+    FILE *to = open_memstream(&script, &bytes);
+    if (!to) return pod_fail(POD_E_NOMEM, "%s: no memory for the plot's script", path);
+    fprintf(to,
+            "set terminal svg size 960,420 noenhanced\n"
+            "set multiplot layout 1,2 title '%s on %s, %s scaling'\n"
+            "set xlabel 'cores'\nset logscale x 2\nset grid\nset key bottom\nset logscale y\n",
+            pod_config_text(c, POD_OPT_MODEL), s->machine, pod_config_text(c, POD_OPT_SCALING));
+    print_ranges(s, to);
+    print_panel(s, "samples/s", RATE, to);
+    fputs("unset logscale y\nset yrange [0:110<*]\n", to);
+    print_panel(s, "scaling efficiency, %", EFFICIENCY, to);
+    fputs("unset multiplot\n", to);
+    fclose(to);
+    const pod_status status = pod_plot(script, path, log);
+    free(script);
+    return status;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static pod_status measure(pod_call *call, const pod_config *c, bool real, pod_scaling *s)
+{
+    pod_progress_begin(call->log, real ? "training" : "simulating", "meshes", 0, s->n);
+    for (int i = 0; i < s->n; i++) {
+        POD_TRY(pod_scale_simulate(c, s, i));
+        if (real) POD_TRY(pod_scale_train(c, s, i));
+        pod_progress_at(call->log, i + 1, "%s", s->point[i].mesh);
+    }
+    pod_progress_end(call->log);
+    return POD_OK;
+}
+
+static pod_status measure_alike(pod_call *call, bool real, pod_scaling *s)
+{
+    pod_config *both;
+    POD_TRY(pod_scale_settings(call->config, real, s->arena, &both));
+    const pod_status status = measure(call, both, real, s);
+    pod_config_destroy(both);
+    return status;
+}
+
+static pod_status scale(pod_call *call, pod_scaling *s)
+{
+    const pod_config *c = call->config;
+    const char *on = pod_config_text(c, POD_OPT_ON), *folder = pod_config_text(c, POD_OPT_OUT);
+    const bool real = strcmp(on, "host") == 0;
+    if (!real && strcmp(on, "sim") != 0 && strcmp(on, "auto") != 0)
+        return pod_fail(POD_E_INVALID, "on: scale takes sim, or host, found '%s'", on);
+    POD_TRY(pod_scale_list(c, real, s));
+    if (*folder) POD_TRY(pod_dir_make(folder));
+    POD_TRY(measure_alike(call, real, s));
+    if (*s->warning) pod_log_say(call->log, POD_LOG_WARNING, "%s", s->warning);
+    POD_TRY(print_table(s, c, call->log->out));
+    print_explanations(s, call->log->out);
+    POD_TRY(write_json(s, c));
+    return draw(s, c, call->log);
+}
+
+pod_status pod_cmd_scale(pod_call *call, int *exit_code)
+{
+    (void)exit_code;
+    pod_scaling s = {0};
+    pod_config *settled = NULL;
+    pod_status status;
+    POD_TRY(pod_arena_create(NULL, &s.arena));
+    POD_TRY_GOTO(status, pod_published_settle(call->config, true, &settled), done);
+    pod_call with = *call;
+    with.config = settled;
+    status = scale(&with, &s);
+done:
+    pod_config_destroy(settled);
+    pod_arena_destroy(s.arena);
+    return status;
+}

@@ -1,0 +1,276 @@
+#include "bench/simulate/validate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/common/json_file.h"
+#include "bench/common/published.h"
+#include "bench/common/table.h"
+#include "bench/simulate/settings.h"
+#include "bench/simulate/simulated.h"
+
+enum { N_ROWS = POD_N_PUBLISHED, EVALUATED = 50000, COMMAND_BYTES = 1024 };
+
+typedef pod_published row;
+static const row *const rows = pod_published_rows;
+
+typedef struct outcome {
+    double step_s, evaluation_s, seconds; /* of all steps and evaluations */
+    double share, error;                  /* % */
+    char mesh[POD_MESH_TEXT_BYTES], machine[32];
+    int cores;
+    int64_t batch;
+    char command[COMMAND_BYTES]; /* that simulates its step */
+} outcome;
+
+/* ---- a row ----------------------------------------------------------------------------------- */
+
+static pod_status predict_in(const pod_config *c, const row *r, pod_arena *arena, outcome *out)
+{
+    pod_planned p;
+    pod_simulated s;
+    pod_status status;
+    POD_TRY(pod_planned_of(c, arena, &p));
+    POD_TRY_GOTO(status, pod_simulate(&p, arena, NULL, &s), done);
+    const char *command = pod_simulate_command(c, arena);
+    POD_TRY_GOTO(status, command ? POD_OK : POD_E_NOMEM, done);
+    snprintf(out->command, sizeof out->command, "%s", command);
+    POD_TRY_GOTO(status, pod_simulate_evaluation(&p, EVALUATED, arena, &out->evaluation_s), done);
+    pod_mesh_print(&p.setup.compile.mesh, out->mesh, sizeof out->mesh);
+    snprintf(out->machine, sizeof out->machine, "%.31s", p.machine.name);
+    out->cores = s.cores;
+    out->batch = p.setup.batch;
+    out->step_s = s.step_s;
+    out->share = 100 * pod_simulated_allreduce_share(&s);
+    out->seconds = r->steps * s.step_s + r->evaluations * out->evaluation_s;
+    out->error = 100 * (out->seconds / r->seconds - 1);
+done:
+    pod_planned_end(&p);
+    return status;
+}
+
+static pod_status predict(const row *r, outcome *out)
+{
+    pod_arena *arena;
+    pod_config *c = NULL;
+    pod_status status;
+    POD_TRY(pod_arena_create(NULL, &arena));
+    POD_TRY_GOTO(status, pod_published_config(r, &c), done);
+    status = predict_in(c, r, arena, out);
+done:
+    pod_config_destroy(c);
+    pod_arena_destroy(arena);
+    return status;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The worst of a group stands for it. */
+static int counted_errors(const outcome o[], double error[N_ROWS])
+{
+    int n = 0, group = 0, at = 0;
+    for (int i = 0; i < N_ROWS; i++) {
+        if (rows[i].kind != POD_ROW_PREDICTED) continue;
+        const double size = fabs(o[i].error);
+        if (rows[i].group == 0 || rows[i].group != group) {
+            group = rows[i].group;
+            at = n++;
+            error[at] = size;
+        } else if (size > error[at]) {
+            error[at] = size;
+        }
+    }
+    qsort(error, (size_t)n, sizeof error[0], by_size);
+    return n;
+}
+
+static const pod_column columns[] = {
+    {"model", "", true},
+    {"machine", "", true},
+    {"mesh", "", true},
+    {"cores", "", false},
+    {"batch", "", false},
+    {"published", "ms", false},
+    {"predicted", "ms", false},
+    {"error", "%", false},
+    {"row is", "", true},
+    {"step", "ms", false},
+    {"evaluation", "s", false},
+    {"all-reduce", "%", false},
+    {"all-reduce published", "%", false},
+    {"preset", "", true},
+};
+
+static const char *const kind_names[] = {
+    [POD_ROW_FITTED] = "fitted", [POD_ROW_PREDICTED] = "predicted", [POD_ROW_APART] = "apart"};
+
+static void add_row(pod_table *t, const row *r, const outcome *o)
+{
+    pod_table_add(t, "%s", r->name);
+    pod_table_add(t, "%s", o->machine);
+    pod_table_add(t, "%s", o->mesh);
+    pod_table_add(t, "%d", o->cores);
+    pod_table_add(t, "%lld", (long long)o->batch);
+    pod_table_add(t, "%.2f", 1e3 * r->seconds / r->steps);
+    pod_table_add(t, "%.2f", 1e3 * o->seconds / r->steps);
+    pod_table_add(t, "%+.1f", o->error);
+    pod_table_add(t, "%s", kind_names[r->kind]);
+    pod_table_add(t, "%.2f", 1e3 * o->step_s);
+    if (r->evaluations > 0)
+        pod_table_add(t, "%.3f", o->evaluation_s);
+    else
+        pod_table_add(t, "-");
+    pod_table_add(t, "%.2f", o->share);
+    if (r->share > 0)
+        pod_table_add(t, "%.2f", r->share);
+    else
+        pod_table_add(t, "-");
+    pod_table_add(t, "%s", r->preset);
+}
+
+typedef struct validation {
+    outcome o[N_ROWS];
+    int n_counted;
+    double median, worst, share; /* errors in %, and percentage points */
+    bool held;
+} validation;
+
+static void judge(validation *v)
+{
+    double error[N_ROWS];
+    const int n = counted_errors(v->o, error);
+    for (int i = 0; i < N_ROWS; i++)
+        if (rows[i].share > 0) v->share = fmax(v->share, fabs(v->o[i].share - rows[i].share));
+    v->n_counted = n;
+    v->median = n % 2 ? error[n / 2] : (error[n / 2 - 1] + error[n / 2]) / 2;
+    v->worst = error[n - 1];
+    v->held = v->median <= 5 && v->worst <= 10 && v->share <= 1;
+}
+
+static void add_verdict(pod_table *t, const validation *v)
+{
+    pod_table_footer(t);
+    pod_table_note(t, "predicted rows, EfficientNet-B2's counted once by its worst: %d",
+                   v->n_counted);
+    pod_table_note(t, "error: median %.1f %% (5 allowed), worst %.1f %% (10 allowed)", v->median,
+                   v->worst);
+    pod_table_note(t, "share of all-reduce: at most %.2f percentage points apart (1 allowed): %s",
+                   v->share, v->held ? "all hold" : "NOT all hold");
+}
+
+/* In picoseconds, so that it can be held against what the command prints. */
+static void add_commands(pod_table *t, const validation *v)
+{
+    pod_table_note(t, "the step of each row, without evaluations, is that of");
+    for (int i = 0; i < N_ROWS; i++)
+        pod_table_note(t, "  %.9f ms: %s", 1e3 * v->o[i].step_s, v->o[i].command);
+}
+
+static pod_status print(const validation *v, FILE *to, const char *csv)
+{
+    pod_table *t;
+    POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
+    pod_table_note(t, "minipod %s simulate --validate, clock virtual", POD_VERSION);
+    pod_table_note(t, "published: seconds between evaluations / steps, one evaluation included; of "
+                      "EfficientNet-B2 a step");
+    pod_table_note(t, "apart: whole runs, whose number of steps varies; not counted");
+    for (int i = 0; i < N_ROWS; i++) add_row(t, &rows[i], &v->o[i]);
+    add_verdict(t, v);
+    add_commands(t, v);
+    pod_status s = pod_table_print(t, to);
+    if (s == POD_OK && *csv) s = pod_table_write_csv(t, csv);
+    pod_table_destroy(t);
+    return s;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void put_known(pod_json *j, const char *key, bool is_known, double value)
+{
+    if (is_known)
+        pod_json_double(j, key, value);
+    else
+        pod_json_null(j, key);
+}
+
+static void put_row(pod_json *j, const row *r, const outcome *o)
+{
+    pod_json_open_object(j, NULL);
+    pod_json_text(j, "name", r->name);
+    pod_json_text(j, "preset", r->preset);
+    pod_json_text(j, "command", o->command);
+    pod_json_text(j, "machine", o->machine);
+    pod_json_text(j, "mesh", o->mesh);
+    pod_json_int(j, "ranks", o->cores);
+    pod_json_int(j, "global_batch", o->batch);
+    pod_json_text(j, "row_is", kind_names[r->kind]);
+    pod_json_double(j, "published_s", r->seconds / r->steps);
+    pod_json_double(j, "predicted_s", o->seconds / r->steps);
+    pod_json_double(j, "error", o->error / 100);
+    pod_json_double(j, "step_s", o->step_s);
+    put_known(j, "evaluation_s", r->evaluations > 0, o->evaluation_s);
+    pod_json_double(j, "allreduce_share", o->share / 100);
+    put_known(j, "allreduce_share_published", r->share > 0, r->share / 100);
+    pod_json_close(j);
+}
+
+static void put(const void *validated, pod_json *j)
+{
+    const validation *v = validated;
+    pod_json_open_object(j, NULL);
+    pod_json_text(j, "schema", "minipod.simulate.validate");
+    pod_json_int(j, "version", 1);
+    pod_json_text(j, "minipod", POD_VERSION);
+    pod_json_text(j, "clock", "virtual");
+    pod_json_bool(j, "all_hold", v->held);
+    pod_json_int(j, "rows_counted", v->n_counted);
+    pod_json_double(j, "error_median", v->median / 100);
+    pod_json_double(j, "error_worst", v->worst / 100);
+    pod_json_double(j, "allreduce_share_apart", v->share / 100);
+    pod_json_open_array(j, "rows");
+    for (int i = 0; i < N_ROWS; i++) put_row(j, &rows[i], &v->o[i]);
+    pod_json_close(j);
+    pod_json_close(j);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* The rows have settings of their own: others would be of no row, or bend it. */
+static pod_status check_options(const pod_config *c)
+{
+    int n;
+    const pod_option *options = pod_options(&n);
+    for (int i = 0; i < n; i++) {
+        const bool is_ours = i == POD_OPT_VALIDATE || i == POD_OPT_CSV || i == POD_OPT_JSON ||
+                             strcmp(options[i].group, "general") == 0;
+        if (is_ours || !(options[i].commands & POD_CMD_SIMULATE) ||
+            !pod_config_is_set(c, (pod_opt)i))
+            continue;
+        return pod_fail(POD_E_INVALID,
+                        "%s: --validate takes --csv and --json alone: its rows have settings of "
+                        "their own",
+                        options[i].name);
+    }
+    return POD_OK;
+}
+
+pod_status pod_simulate_validate(pod_call *call, bool *held)
+{
+    validation v = {0};
+    const pod_config *c = call->config;
+    const char *json = pod_config_text(c, POD_OPT_JSON);
+    POD_TRY(check_options(c));
+    for (int i = 0; i < N_ROWS; i++) POD_TRY(predict(&rows[i], &v.o[i]));
+    judge(&v);
+    POD_TRY(print(&v, call->log->out, pod_config_text(c, POD_OPT_CSV)));
+    if (*json) POD_TRY(pod_json_file_write(json, 2, put, &v));
+    *held = v.held;
+    return POD_OK;
+}
