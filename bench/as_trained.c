@@ -6,7 +6,6 @@
 
 #include "bench/config_share.h"
 #include "bench/no_effect.h"
-#include "bench/result_files.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/data/glyphs.h"
 #include "runtime/optim/optim.h"
@@ -126,7 +125,6 @@ static pod_status fill(const pod_call *call, uint32_t command, const char *path,
     pod_status s = pod_config_fill(call->config, info.settings, which, n, &c);
     if (s != POD_OK) return pod_fail(s, "%s: its settings: %s", path, pod_error_text());
     s = check_data(c);
-    if (s == POD_OK) s = pod_result_files_spare_inputs(c, command); /* its data set */
     if (s == POD_OK)
         *out = c;
     else

@@ -100,6 +100,5 @@ POD_MUST pod_status pod_problems_parse(pod_arena *a, const char *name, const cha
 POD_MUST pod_status pod_problems_load(pod_arena *a, const char *name, pod_problem **out, int *n);
 /* The i-th name that the program knows; NULL behind the last. */
 const char *pod_problems_known(int i);
-bool pod_problems_is_known(const char *name); /* all is */
 
 #endif

@@ -69,13 +69,6 @@ pod_status pod_problems_parse(pod_arena *a, const char *name, const char *text, 
 
 const char *pod_problems_known(int i) { return pod__shape_sets[i].name; }
 
-bool pod_problems_is_known(const char *name)
-{
-    for (const pod__shapes *s = pod__shape_sets; s->name; s++)
-        if (strcmp(s->name, name) == 0) return true;
-    return strcmp(name, "all") == 0;
-}
-
 /* A word that names nothing is more often a misspelt set than a file that is not there. */
 static pod_status read_file(reading *r, const char *name)
 {

@@ -110,7 +110,7 @@ static pod_status read_command(launch *l)
     l->is_job = !only_asks && l->out[0] != '\0';
     if (pod_result_files_take_stdout(l->config)) l->call->log->out = stderr;
     if (form->bit != POD_CMD_TRAIN || only_asks) l->n_restarts = 0;
-    if (l->is_job) POD_TRY(pod_result_files_spare_foreign(l->out, form->bit));
+    if (l->is_job) POD_TRY(pod_result_files_check_out(l->out, form->bit));
     if (l->n_restarts > 0 && !l->is_job)
         return pod_fail(
             POD_E_INVALID,

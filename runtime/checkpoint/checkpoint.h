@@ -111,9 +111,6 @@ POD_MUST pod_status pod_checkpoint_find(const char *path, pod_arena *a, pod_log 
 /* The step that `best` in a run's folder points to; -1: to none that is there. */
 int64_t pod_checkpoint_best(const char *run);
 
-/* Whether a file of that name is a checkpoint's, or of a folder of them. */
-bool pod_checkpoint_has_file(const char *name);
-
 /* Of one folder; the texts go into the arena. E_IO, E_FORMAT where the index is missing, damaged or
  * not as above. */
 POD_MUST pod_status pod_checkpoint_read_info(const char *folder, pod_arena *a,

@@ -60,14 +60,6 @@ const char *pod__checkpoint_shard(int rank, const char *ending,
     return name;
 }
 
-bool pod_checkpoint_has_file(const char *name)
-{
-    static const char *const names[] = {"latest", "best", "index.h5", "manifest.json", "keep"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(name, names[i]) == 0) return true;
-    return strncmp(name, "shard-", strlen("shard-")) == 0;
-}
-
 /* ---- `latest` ---- */
 
 size_t pod__latest_print(int64_t step, char *text, size_t room)

@@ -350,13 +350,6 @@ bool pod_file_is_same(const char *path, const char *other)
            is_same_directory(directory_of(path, dir), directory_of(other, other_dir));
 }
 
-bool pod_file_is_over(const char *path, const char *read)
-{
-    struct stat in, at;
-    return strcmp(path, "-") != 0 && stat(read, &in) == 0 && S_ISREG(in.st_mode) &&
-           stat(path, &at) == 0 && at.st_dev == in.st_dev && at.st_ino == in.st_ino;
-}
-
 /* Other than a file that can be replaced. */
 static bool is_direct(const char *path)
 {

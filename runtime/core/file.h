@@ -40,8 +40,6 @@ POD_MUST pod_status pod_file_write_result(const char *path, const void *data, si
 bool pod_file_is_stdout(const char *path);
 /* Whether what is written to the one overwrites the other, also where neither is there yet. */
 bool pod_file_is_same(const char *path, const char *other);
-/* Whether what is written to `path` replaces the regular file `read`, whatever it is called there. */
-bool pod_file_is_over(const char *path, const char *read);
 
 FILE *pod_file_stream(pod_file *f); /* borrowed until close; its errors are found by close */
 /* Syncs and renames to PATH. On failure PATH is untouched, and PATH.minipod-part goes away; a file that was

@@ -59,7 +59,7 @@ refuses() {
     shift
     "$minipod" "$@" >out 2>err
     local code=$?
-    [ $code -eq 2 ] && [ ! -s out ] && [ "$(cat err)" = "minipod $1: $line" ] ||
+    [ $code -eq 2 ] && [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "^minipod $1: $line\$" err ||
         fail "$*: exit $code: $(cat out err)"
 }
 eval=(eval --resume run --batch 12)
@@ -84,100 +84,61 @@ for file in half.csv half.json half.h5; do echo mine >$file.part; done
     fail "beside a FILE.part: $(cat err)"
 for file in half.csv half.json half.h5; do [ "$(cat $file.part)" = mine ] || fail "$file.part is gone"; done
 
-# No result goes over what the command reads, by whatever name.
+# A result replaces nothing but one of its kind: no file that the command reads, by whatever name, no note.
 "$minipod" data make glyphs:8x8x1:60+30 -o own.h5 >out 2>&1 || fail "a data set: $(cat out)"
 of_file=(train --model mlp --data own.h5 --batch 12 --steps 3)
 "$minipod" "${of_file[@]}" --out of-file >out 2>err || fail "train: $(cat err)"
-ln -s own.h5 by-link
 ln own.h5 other
 echo 'model = mlp' >c1.conf
-echo 'batch = 12' >c2.conf
 "$minipod" explain machine --machine tpu-v3 >pod.conf || fail "a machine file"
 echo 'allreduce:0-:ring' >rules.conf
 echo 'job,s,what' >jobs.csv
-echo 'gemm 16x16x16' >shapes.txt
-echo '{}' >faults.json
+echo notes >notes.html
 mkdir -p "$XDG_CONFIG_HOME/minipod" && cp pod.conf "$XDG_CONFIG_HOME/minipod/host.conf"
-read_files() { cat own.h5 ./*.conf "$XDG_CONFIG_HOME/minipod/host.conf" jobs.csv shapes.txt faults.json | cksum; }
-sum=$(read_files)
+host=$XDG_CONFIG_HOME/minipod/host.conf
+checkpoint=run/checkpoint/$(cut -d ' ' -f 1 run/checkpoint/latest)
+kept() { find run of-file own.h5 ./*.conf "$host" jobs.csv notes.html -type f ! -name mine.\* -exec cksum {} + | sort; }
+before=$(kept)
+other_kind() { # OPTION FILE WORD...
+    local option=$1 file=$2
+    shift 2
+    "$minipod" "$@" --"$option" "$file" >out 2>err
+    [ $? -eq 2 ] && [ ! -s out ] && grep -q "^minipod $1: $option: '$file' is there and is not .*: move it away, or take another name\$" err ||
+        fail "$* --$option $file: $(cat out err)"
+}
 for form in csv json; do
-    refuses "$form: 'own.h5' is the file that data reads" "${of_file[@]}" --$form own.h5
-    refuses "$form: './own.h5' is the file that data reads" "${eval[@]}" --data by-link --$form ./own.h5
-    refuses "$form: 'other' is the file that data reads" "${of_file[@]}" --$form other
-    refuses "$form: 'c1.conf' is the file that conf reads" train --conf c1.conf --conf c2.conf --$form c1.conf
-    refuses "$form: 'pod.conf' is the file that machine reads" "${simulate[@]:1}" --machine pod.conf --$form pod.conf
-    refuses "$form: 'rules.conf' is the file that algo reads" "${coll[@]:1}" --algo @rules.conf --$form rules.conf
-    refuses "$form: 'jobs.csv' is the file that jobs reads" goodput run --jobs jobs.csv --$form jobs.csv
-    refuses "$form: 'shapes.txt' is the file that shapes reads" kernels --shapes shapes.txt --$form shapes.txt
-    refuses "$form: 'faults.json' is the file that faults-from reads" \
-        simulate --job step=1,bytes=1G --nodes 4 --faults-from faults.json --$form faults.json
-    refuses "$form: '$XDG_CONFIG_HOME/minipod/host.conf' is the file that machine reads" \
-        "${of_file[@]}" --$form "$XDG_CONFIG_HOME/minipod/host.conf"
+    for file in own.h5 other c1.conf "$host" run/run.json run/steps.csv run/goodput.json run/mllog.txt; do
+        [ $form-$file = csv-run/run.json ] || other_kind $form $file "${eval[@]}" --data own.h5 --conf c1.conf
+        other_kind $form $file goodput run
+    done
+    for file in run/job/attempt-001.rank-0001.jsonl run/checkpoint/latest "$checkpoint"/{index.h5,manifest.json,shard-0000.h5}; do
+        other_kind $form "$file" "${train[@]}" --resume run --out beside
+    done
+    other_kind $form pod.conf "${simulate[@]:1}" --machine pod.conf
+    other_kind $form rules.conf "${coll[@]:1}" --algo @rules.conf
+    other_kind $form jobs.csv goodput run --jobs jobs.csv
 done
-refuses "predictions: 'own.h5' is the file that data reads" eval --resume of-file --data own.h5 --predictions own.h5
-refuses "predictions: 'own.h5' is there and is not a file of predictions: move it away, or take another name" \
-    eval --resume of-file --predictions own.h5
-refuses "json: 'own.h5' is the file that the command reads" data info own.h5 --json own.h5
+other_kind predictions own.h5 eval --resume of-file
+other_kind json own.h5 data info own.h5
+other_kind autotune rules.conf "${coll[@]:1}" --algo @rules.conf
+other_kind csv "$host" calibrate
+other_kind output notes.html data make glyphs:8x8x1:6+3
+other_kind output notes.html report run
+other_kind prometheus run/goodput.json goodput run
 refuses "json: 'made.h5' is the file, which output takes" data make glyphs:8x8x1:60+30 -o made.h5 --json made.h5
-refuses "autotune: 'rules.conf' is the file that algo reads" "${coll[@]:1}" --algo @rules.conf --autotune rules.conf
-refuses "csv: '$XDG_CONFIG_HOME/minipod/host.conf' is the machine file, which calibrate writes" \
-    calibrate --csv "$XDG_CONFIG_HOME/minipod/host.conf"
-# Nor over a file of another kind; one that is empty, or of the kind, is replaced.
-echo notes >notes
-for form in csv json; do
-    what='a CSV file of minipod'
-    [ $form = csv ] || what='a JSON record of minipod'
-    refuses "$form: 'notes' is there and is not $what: move it away, or take another name" "${coll[@]:1}" --$form notes
-done
-refuses "autotune: 'notes' is there and is not a file of rules of minipod: move it away, or take another name" \
-    "${coll[@]:1}" --autotune notes
-refuses "output: 'notes' is there and is not an HDF5 file: move it away, or take another name" data make glyphs:8x8x1:6+3 -o notes
-cp notes notes.html
-refuses "output: 'notes.html' is there and is not a page of minipod: move it away, or take another name" report run -o notes.html
-[ "$(cat notes notes.html)" = $'notes\nnotes' ] || fail "notes: $(head -c 100 notes)"
-: >twice.csv && : >twice.h5 && : >twice.json
-for again in 1 2; do
+refuses "json: 'run/run.json' is a file of the run in run" "${train[@]}" --resume run --out beside --json run/run.json
+for again in 1 2; do # of its kind, and beside a run
     "$minipod" "${coll[@]:1}" --csv twice.csv --json twice.json >out 2>&1 && "$minipod" data make glyphs:8x8x1:6+3 -o twice.h5 >out 2>&1 &&
         "$minipod" data info twice.h5 --json info.json >out 2>&1 || fail "$again: over its own: $(cat out)"
-done
-# Nor over a file of a run's folder that is read; others may go there.
-folder_files() { find run -type f ! -name mine.\* -exec cksum {} + | sort; }
-files=$(folder_files)
-checkpoint=run/checkpoint/$(cut -d ' ' -f 1 run/checkpoint/latest)
-for file in run/run.json run/steps.csv run/goodput.json run/mllog.txt run/job/attempt-001.rank-0001.jsonl; do
-    refuses "json: '$file' is a file of ./run, which the command reads" goodput ./run --json $file
-    refuses "csv: '$file' is a file of run, which resume reads" "${eval[@]}" --csv $file
-    refuses "json: '$file' is a file of run, which resume reads" \
-        "${train[@]}" --resume run --out beside --json $file
-done
-for file in run/checkpoint/latest "$checkpoint"/{index.h5,manifest.json,shard-0000.h5}; do
-    refuses "predictions: '$file' is a file of run, which resume reads" "${eval[@]}" --predictions "$file"
-    [ $file = run/checkpoint/latest ] ||
-        refuses "csv: '$file' is a file of $checkpoint, which resume reads" \
-            eval --resume "$checkpoint" --batch 12 --csv "$file"
-    refuses "prometheus: '$file' is a file of run, which the command reads" goodput of-file run --prometheus "$file"
-    refuses "json: '$file' is a file of run, which resume reads" "${train[@]}" --resume auto --out run --json "$file"
-done
-for again in 1 2; do
     "$minipod" "${eval[@]}" --csv run/mine.csv --json "$checkpoint/mine.json" >out 2>err || fail "beside a run: $again: $(cat err)"
 done
-[ "$files" = "$(folder_files)" ] || fail "a file of a run that is read has changed"
-[ "$sum" = "$(read_files)" ] || fail "a file that is read has changed"
-rm "$XDG_CONFIG_HOME/minipod/host.conf"
-# Nor over what goes into the run's folder.
-for file in steps.csv run.json mllog.txt goodput.json; do
-    refuses "json: './of-file/$file' is a file that goes into --out anyway" \
-        "${of_file[@]}" --out of-file --json "./of-file/$file"
-done
-for file in job job/attempt-001.rank-0000.jsonl job/mine.csv checkpoint/latest checkpoint/step-1/mine.csv; do
-    for to in of-file ./of-file/job/.. beside; do # there or not, and by another name
-        refuses "csv: '$to/$file' is in ${file%%/*}/ of --out, where the command writes" \
-            "${of_file[@]}" --out "${to%%/job/..}" --csv "$to/$file"
-    done
-done
-refuses "json: 'of-file/job' is in job/ of --out, where the command writes" \
-    "${of_file[@]}" --out of-file --json of-file/job
-[ ! -e beside ] || fail "a refused result has made the folder of --out"
+# Nor does it take the name of a file that goes into --out.
+refuses "json: './of-file/run.json' is a file of the run in of-file" "${of_file[@]}" --out of-file --json ./of-file/run.json
+refuses "csv: 'new/steps.csv' is a file of the run in new" "${of_file[@]}" --out new --csv new/steps.csv
+refuses "json: 'pod/scale.svg' is a file of the run in pod" \
+    scale --machine tpu-v3 --meshes 1x1,2x2 --model mlp --batch 64 --out pod --json pod/scale.svg
+[ "$before" = "$(kept)" ] || fail "a file that is read has changed"
+rm "$host"
 # Into the folder of --out, or one above it, that is yet to be made.
 comes_with() {
     "$minipod" "$@" >out 2>err && [ -s new/t.csv ] && [ -s new/sub/x.json ] || fail "$*: exit $?: $(cat err)"
@@ -188,38 +149,13 @@ comes_with() {
 }
 to_new=(--out new/sub --csv new/t.csv --json ./new/sub/x.json)
 comes_with "${of_file[@]}" "${to_new[@]}"
-comes_with "${simulate[@]:1}" "${to_new[@]}"
 comes_with simulate --job step=1,bytes=1G,seeds=2 --nodes 4 --mtbf 1000 "${to_new[@]}"
-comes_with scale --machine tpu-v3 --meshes 1x1,2x2 --model mlp --batch 64 "${to_new[@]}"
-refuses "csv: 'new/steps.csv' is a file that goes into --out anyway" \
-    "${of_file[@]}" --out new --csv new/steps.csv
-# But not in its place, there or not.
-not_that() {
-    for to in new ./new/ new/sub new/sub/.. of-file/../new/sub/; do
-        refuses "json: '$to' is a folder: --out is 'new/sub'" "$@" --out new/sub --json $to
-    done
-    refuses "csv: './of-file' is a folder: --out is 'of-file'" "$@" --out of-file --csv ./of-file
-    [ ! -e new ] || fail "$1: a refused result has made the folder of --out"
-}
-not_that "${of_file[@]}"
-not_that "${simulate[@]:1}"
 mkdir pod
-for file in simulate.json links.csv links.svg timeline.json job.json job.svg; do
-    refuses "csv: 'pod/$file' is a file that goes into --out anyway" \
-        "${simulate[@]:1}" --out pod --csv "pod/$file"
-done
-refuses "json: 'pod/scale.svg' is a file that goes into --out anyway" \
-    scale --machine tpu-v3 --meshes 1x1,2x2 --model mlp --batch 64 --out pod --json pod/scale.svg
 "${simulate[@]}" --out pod --csv pod/mine.csv --trace >out 2>err && [ -s pod/mine.csv ] || fail "beside: $(cat err)"
-for file in pod/*; do # all that it leaves is known, too
-    [ "$file" = pod/mine.csv ] || refuses "csv: '$file' is a file that goes into --out anyway" \
-        "${simulate[@]:1}" --out pod --csv "$file"
+for file in pod/*; do # all that it leaves is known
+    [ "$file" = pod/mine.csv ] || refuses "csv: '$file' is .*" "${simulate[@]:1}" --out pod --csv "$file"
 done
 "$minipod" "${of_file[@]}" --out of-file --json of-file/mine.json >out 2>err || fail "beside: $(cat err)"
-# What is made has no file, whatever else has that name.
-: >glyphs
-"$minipod" train --model mlp --batch 256 --steps 1 --json glyphs --csv /dev/null >out 2>err && [ "$(head -c 1 glyphs)" = '{' ] ||
-    fail "a file called glyphs: $(cat err)"
 
 # What a run takes of memory is what explain says of it: pixels of a file, which the cache may take, included.
 "$minipod" data make glyphs:16x16x3:500+60 -o memory.h5 >out 2>err

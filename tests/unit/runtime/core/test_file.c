@@ -149,12 +149,6 @@ static void results(void)
     CU_ASSERT_FALSE(pod_file_is_same(table, at("other.csv")) || pod_file_is_same("-", "./-") ||
                     pod_file_is_same(table, "table.csv") ||
                     pod_file_is_same("/dev/null", "/dev/null"));
-    char linked[700];
-    snprintf(linked, sizeof linked, "%s", at("to a file"));
-    CU_ASSERT_TRUE(pod_file_is_over(dotted, linked) && pod_file_is_over(linked, table));
-    CU_ASSERT_FALSE(pod_file_is_over(table, "/dev/null") || pod_file_is_over("-", table) ||
-                    pod_file_is_over("/dev/null", "/dev/null") ||
-                    pod_file_is_over("absent", table));
     if (access("/dev/full", W_OK) == 0)
         POD_CHECK_FAILS(pod_file_write_result("/dev/full", "rows", 4), POD_E_WRITE,
                         "/dev/full: cannot write: No space left");
