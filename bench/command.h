@@ -23,7 +23,17 @@ typedef struct pod_call { /* what a command is called with; borrowed */
  * run that failed POD_EXIT_FAILED. Collective where there are ranks: all answer alike. */
 typedef pod_status pod_command_fn(pod_call *call, int *exit_code);
 
-const pod_command_form *pod_command_find(const char *name); /* NULL: there is none */
+typedef struct pod_command {
+    pod_command_form form;
+    const char *everyday; /* options, joined by spaces */
+    const char *examples; /* lines */
+    enum { POD_ALONE, POD_WITH_RANKS } ranks;
+    pod_command_fn *run;
+} pod_command;
+
+const pod_command *pod_command_find(const char *name); /* NULL: there is none */
+/* The name that is most like it of all commands, or of those with ranks; NULL: none is. */
+const char *pod_command_nearest(const char *name, bool with_ranks);
 
 #define POD_COMMAND(name, ...) pod_command_fn pod_cmd_##name;
 #include "bench/commands.def"

@@ -28,17 +28,9 @@
 #include "runtime/core/nearest.h"
 #include "runtime/optim/optim.h"
 
-typedef enum takes_ranks { ALONE, RANKS } takes_ranks;
-
-typedef struct command {
-    pod_command_form form;
-    const char *everyday; /* options, joined by spaces */
-    const char *examples; /* lines */
-    takes_ranks ranks;
-    pod_command_fn *run;
-} command;
-
-static const command commands[] = {
+#define ALONE POD_ALONE
+#define RANKS POD_WITH_RANKS
+static const pod_command commands[] = {
 #define POD_COMMAND(name, bit, ranks, args, max_args, summary, everyday, examples) \
     {{#name, (bit), (args), (max_args), (summary)},                                \
      (everyday),                                                                   \
@@ -50,11 +42,20 @@ static const command commands[] = {
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
-const pod_command_form *pod_command_find(const char *name)
+const pod_command *pod_command_find(const char *name)
 {
     for (int i = 0; i < N_COMMANDS; i++)
-        if (strcmp(commands[i].form.name, name) == 0) return &commands[i].form;
+        if (strcmp(commands[i].form.name, name) == 0) return &commands[i];
     return NULL;
+}
+
+const char *pod_command_nearest(const char *name, bool with_ranks)
+{
+    const char *known[N_COMMANDS];
+    int n = 0;
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (!with_ranks || commands[i].ranks == POD_WITH_RANKS) known[n++] = commands[i].form.name;
+    return pod_nearest_name(name, known, n);
 }
 
 /* What mpirun tells a process of its place; MPI itself is not open yet, or never. */
@@ -82,9 +83,7 @@ static void print_version(void) { printf("minipod %s\n", POD_VERSION); }
 
 static int fail_usage(const char *given)
 {
-    const char *names[N_COMMANDS];
-    for (int i = 0; i < N_COMMANDS; i++) names[i] = commands[i].form.name;
-    const char *near = given ? pod_nearest_name(given, names, N_COMMANDS) : NULL;
+    const char *near = given ? pod_command_nearest(given, false) : NULL;
     if (!speaks_first()) return POD_EXIT_OK;
     if (!given)
         fprintf(stderr, "minipod: a command is missing; minipod --help lists them\n");
@@ -165,13 +164,13 @@ static void print_problems(void)
     putchar('\n');
 }
 
-static void print_usage(const command *c)
+static void print_usage(const pod_command *c)
 {
     printf("usage: minipod %s [options]%s%s\n%c%s\n", c->form.name, *c->form.args ? " " : "",
            c->form.args, toupper((unsigned char)c->form.summary[0]), c->form.summary + 1);
 }
 
-static void print_short_help(const command *c)
+static void print_short_help(const pod_command *c)
 {
     int n, n_taken = 0;
     const pod_option *options = pod_options(&n);
@@ -185,7 +184,7 @@ static void print_short_help(const command *c)
            c->form.name, n_taken);
 }
 
-static void print_full_help(const command *c)
+static void print_full_help(const pod_command *c)
 {
     int n;
     print_usage(c);
@@ -210,7 +209,7 @@ static void print_full_help(const command *c)
 }
 
 /* Answers --help, --help-all and --version; returns false if none of them was given. */
-static bool answers_itself(const command *c, const pod_config *config, bool speaks)
+static bool answers_itself(const pod_command *c, const pod_config *config, bool speaks)
 {
     const bool version = pod_config_bool(config, POD_OPT_VERSION);
     const bool help = pod_config_bool(config, POD_OPT_HELP);
@@ -256,7 +255,7 @@ static void warn_of_slow_start(double seconds, pod_log *log)
 }
 
 /* start_s: until MPI was there. */
-static pod_status run_with(const command *c, const pod_config *config, pod_comm *comm,
+static pod_status run_with(const pod_command *c, const pod_config *config, pod_comm *comm,
                            double start_s, const pod_clock *clock, int *exit_code)
 {
     const int rank = comm ? pod_comm_rank(comm) : 0;
@@ -316,7 +315,7 @@ static void give_back_signals(void)
 
 /* Who reads what is printed may go, as `| head` does. Training then saves and stops; what runs in
  * one go comes to its end without him, so that it leaves no half file. */
-static void hear_signals(const command *c)
+static void hear_signals(const pod_command *c)
 {
     if (c->form.bit == POD_CMD_TRAIN)
         pod_stop_hear();
@@ -324,7 +323,7 @@ static void hear_signals(const command *c)
         signal(SIGPIPE, SIG_IGN);
 }
 
-static int run_command(const command *c, int argc, char *argv[])
+static int run_command(const pod_command *c, int argc, char *argv[])
 {
     extern char **environ;
     const pod_clock clock = pod_clock_start();
@@ -332,7 +331,7 @@ static int run_command(const command *c, int argc, char *argv[])
     pod_config *config = NULL;
     int exit_code = POD_EXIT_OK;
     hear_signals(c);
-    pod_status s = c->ranks == RANKS ? pod_comm_open(&comm) : check_alone();
+    pod_status s = c->ranks == POD_WITH_RANKS ? pod_comm_open(&comm) : check_alone();
     const double start_s = comm ? pod_time_seconds(pod_clock_now(&clock)) : 0;
     const bool speaks = comm ? pod_comm_rank(comm) == 0 : speaks_first();
     if (s == POD_OK && (speaks || !comm))
@@ -384,10 +383,8 @@ static int run(int argc, char *argv[])
         if (speaks_first()) print_help();
         return POD_EXIT_OK;
     }
-    for (int i = 0; i < N_COMMANDS; i++)
-        if (strcmp(argv[1], commands[i].form.name) == 0)
-            return run_command(&commands[i], argc - 2, argv + 2);
-    return fail_usage(argv[1]);
+    const pod_command *c = pod_command_find(argv[1]);
+    return c ? run_command(c, argc - 2, argv + 2) : fail_usage(argv[1]);
 }
 
 int main(int argc, char *argv[])

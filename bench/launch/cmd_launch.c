@@ -14,13 +14,11 @@
 #include "bench/launch/next.h"
 #include "bench/launch/run.h"
 #include "bench/launch/text.h"
-#include "bench/launch/warn.h"
 #include "bench/result_files.h"
 #include "kernels/base/cpu.h"
 #include "kernels/base/limits.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/file.h"
-#include "runtime/core/nearest.h"
 #include "runtime/goodput/launch_file.h"
 #include "runtime/train/guard.h"
 
@@ -28,19 +26,6 @@ enum { MAX_ADDED = 8, PATH_BYTES = 4096 }; /* MAX_ADDED: words of ours beside th
 enum { NO_HOST = 255 }; /* mpirun's exit code where a host is not reached, which may come back */
 
 static const double least_stall_s = 3600; /* unless another is asked for */
-
-typedef enum takes_ranks { ALONE, RANKS } takes_ranks;
-
-static const struct {
-    pod_command_form form;
-    takes_ranks ranks;
-} commands[] = {
-#define POD_COMMAND(name, bit, ranks, args, max_args, summary, ...) \
-    {{#name, (bit), (args), (max_args), (summary)}, (ranks)},
-#include "bench/commands.def"
-};
-
-enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
 typedef struct launch {
     pod_call *call;
@@ -70,26 +55,12 @@ typedef struct launch {
 
 static pod_status fail_command(const char *name)
 {
-    const char *known[N_COMMANDS];
-    int n = 0;
-    for (int i = 0; i < N_COMMANDS; i++) {
-        if (commands[i].ranks == RANKS)
-            known[n++] = commands[i].form.name;
-        else if (strcmp(commands[i].form.name, name) == 0)
-            return pod_fail(POD_E_INVALID, "%s runs alone, only commands with ranks are launched",
-                            name);
-    }
-    const char *near = pod_nearest_name(name, known, n);
+    if (pod_command_find(name))
+        return pod_fail(POD_E_INVALID, "%s runs alone, only commands with ranks are launched",
+                        name);
+    const char *near = pod_command_nearest(name, true);
     return pod_fail(POD_E_INVALID, "'%.80s' is no command%s%s%s", name,
                     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-}
-
-static const pod_command_form *find_command(const char *name)
-{
-    for (int i = 0; i < N_COMMANDS; i++)
-        if (commands[i].ranks == RANKS && strcmp(commands[i].form.name, name) == 0)
-            return &commands[i].form;
-    return NULL;
 }
 
 /* Its options are read here as its ranks will read them: what is wrong is said once, before
@@ -101,8 +72,9 @@ static pod_status read_command(launch *l)
         return pod_fail(POD_E_INVALID,
                         "which command? like minipod launch -n 4 -- train --model mlp --out run");
     POD_TRY(pod_config_command_words(l->call->config, l->arena, &l->args, &l->n_args));
-    const pod_command_form *form = find_command(l->args[0]);
-    if (!form) return fail_command(l->args[0]);
+    const pod_command *command = pod_command_find(l->args[0]);
+    if (!command || command->ranks != POD_WITH_RANKS) return fail_command(l->args[0]);
+    const pod_command_form *form = &command->form;
     POD_TRY(pod_config_from_args(form, l->n_args - 1, l->args + 1, environ, &l->config));
     const bool only_asks =
         pod_config_bool(l->config, POD_OPT_HELP) || pod_config_bool(l->config, POD_OPT_VERSION);
@@ -140,22 +112,6 @@ static pod_status find_self(launch *l)
     if (access(path, X_OK) != 0) return pod_fail(POD_E_IO, "%s: cannot be started again", path);
     l->self = pod_arena_text(l->arena, "%s", path);
     return l->self ? POD_OK : POD_E_NOMEM;
-}
-
-/* As execvp looks for it: asked before anything is written. */
-static pod_status check_launcher(const char *name)
-{
-    const char *path = strchr(name, '/') ? "" : getenv("PATH");
-    for (const char *p = path ? path : "/bin:/usr/bin";;) {
-        char file[PATH_BYTES];
-        const size_t length = strcspn(p, ":");
-        const int n =
-            snprintf(file, sizeof file, "%.*s%s%s", (int)length, p, length ? "/" : "", name);
-        if (n > 0 && (size_t)n < sizeof file && access(file, X_OK) == 0) return POD_OK;
-        if (p[length] == '\0')
-            return pod_fail(POD_E_INVALID, "mpirun: '%s' is no program that is found", name);
-        p += length + 1;
-    }
 }
 
 static const char *command_text(const launch *l)
@@ -196,7 +152,6 @@ static pod_status set_up(launch *l)
     if (l->ranks == 0) l->ranks = pod_limit_cores();
     POD_TRY(read_command(l));
     POD_TRY(pod_launch_split(l->arena, pod_config_text(c, POD_OPT_MPIRUN), &l->words, &l->n_words));
-    POD_TRY(check_launcher(l->words[0]));
     POD_TRY(find_self(l));
     POD_TRY(pod_mpirun_as_root());
     if (l->ranks > cores) POD_TRY(pod_mpirun_share_cores());

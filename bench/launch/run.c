@@ -5,19 +5,19 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "bench/command.h"
 #include "bench/launch/next.h"
 #include "bench/launch/relay.h"
 #include "bench/launch/sweep.h"
-#include "bench/launch/warn.h"
 #include "kernels/base/limits.h"
 #include "runtime/goodput/job_name.h"
 
@@ -38,19 +38,17 @@ struct pod_launch_run {
     char mark[96];    /* an entry of the environment */
     double stopped_s; /* in which this process was stopped while an attempt ran */
     int wake;         /* a byte comes out for each signal */
-    int to_guard;
-    pid_t guard; /* 0: it is gone */
     struct sigaction before[N_CAUGHT], pipe_before;
-    pod_launch_relay out, err; /* of the attempt that has ended: what is not passed on yet */
-    int n_asked;               /* to stop */
-    bool is_alone;             /* nobody reads standard output any more, and that was said */
+    pod_launch_relay out,
+        err; /* mpirun's standard output, unless it has this process's; and error */
+    pod_launch_scanner scanner;
+    int n_asked;   /* to stop */
+    bool is_alone; /* nobody reads standard output any more, and that was said */
 };
 
 typedef struct attempt {
     const pod_launch_plan *plan;
     pid_t pid;
-    pod_launch_relay out,
-        err;      /* mpirun's standard output, unless it has this process's; and error */
     int n_served; /* how many of the requests to stop were passed on */
     bool is_ended, is_ending, is_killed;
     int status;    /* waitpid's */
@@ -59,7 +57,6 @@ typedef struct attempt {
     double again_s;   /* from the last request to stop to the next one */
     double lost_at_s; /* when a rank was heard to be missing; 0: none was */
     int64_t log_bytes;
-    pod_launch_scanner scanner;
     pod_launch_outcome *outcome;
 } attempt;
 
@@ -67,6 +64,26 @@ typedef struct attempt {
 static double now_s(const pod_launch_run *r)
 {
     return pod_time_seconds(pod_clock_now(&r->clock)) - r->stopped_s;
+}
+
+/* A pipe that can be written to takes a line at once. Signals cut a try short. */
+static bool takes_lines(FILE *to)
+{
+    enum { TRIES = 10, TRY_MS = 100 };
+    struct pollfd fd = {.fd = fileno(to), .events = POLLOUT};
+    int n = 0;
+    for (int i = 0; i < TRIES && n <= 0; i++) n = poll(&fd, 1, TRY_MS);
+    return n > 0;
+}
+
+void pod_launch_warn(pod_log *log, const char *fmt, ...)
+{
+    char line[4096];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    if (log->err && takes_lines(log->err)) pod_log_say(log, POD_LOG_WARNING, "%s", line);
 }
 
 /* ---- signals ---- */
@@ -111,10 +128,15 @@ static pod_status catch_signals(pod_launch_run *r)
     return POD_OK;
 }
 
-static void release_signals(pod_launch_run *r)
+static void restore_signals(const pod_launch_run *r)
 {
     for (int i = 0; i < N_CAUGHT; i++) sigaction(caught[i], &r->before[i], NULL);
     sigaction(SIGPIPE, &r->pipe_before, NULL);
+}
+
+static void release_signals(const pod_launch_run *r)
+{
+    restore_signals(r);
     close((int)wake_fd);
     close(r->wake);
     wake_fd = -1;
@@ -128,65 +150,7 @@ static void take_signals(pod_launch_run *r)
         for (ssize_t i = 0; i < n; i++) r->n_asked += byte[i] != SIGCHLD;
 }
 
-/* ---- the guard: a process that outlives this one ---- */
-
-static void end_orphan(pid_t job, const char *mark)
-{
-    const struct timespec tick = {.tv_nsec = 100000000};
-    kill(-job, SIGTERM);
-    for (double waited_s = 0; waited_s < grace_s && kill(job, 0) == 0; waited_s += 0.1)
-        nanosleep(&tick, NULL);
-    pod_launch_kill_marked(mark);
-    pod_launch_sweep(job);
-}
-
-/* Is told of each mpirun, and 0 when there is none. */
-static _Noreturn void guard(int from, const char *mark)
-{
-    setpgid(0, 0); /* what ends a whole group shall not end this */
-    pid_t job = 0, told;
-    while (read(from, &told, sizeof told) == (ssize_t)sizeof told) job = told;
-    if (job > 0) end_orphan(job, mark);
-    _exit(0);
-}
-
-static pod_status start_guard(pod_launch_run *r)
-{
-    int fd[2];
-    POD_TRY(make_pipe(fd));
-    r->guard = fork();
-    if (r->guard == 0) {
-        close(fd[1]);
-        guard(fd[0], r->mark);
-    }
-    close(fd[0]);
-    r->to_guard = fd[1];
-    if (r->guard > 0) return POD_OK;
-    close(fd[1]);
-    return pod_fail(POD_E_IO, "launch: no second process: %s", strerror(errno));
-}
-
-static void tell_guard(const pod_launch_run *r, pid_t job)
-{
-    const ssize_t n = write(r->to_guard, &job, sizeof job);
-    (void)n; /* it is gone: reap_guard says so */
-}
-
-/* Nothing hangs on it but what follows this one's own sudden end. */
-static void reap_guard(pod_launch_run *r)
-{
-    if (r->guard == 0 || waitpid(r->guard, NULL, WNOHANG) == 0) return;
-    r->guard = 0;
-    pod_launch_warn(r->log,
-                    "launch: the process that would end the ranks if this one were killed is gone; "
-                    "the job continues");
-}
-
-static void release_guard(pod_launch_run *r)
-{
-    close(r->to_guard);
-    while (r->guard != 0 && waitpid(r->guard, NULL, 0) < 0 && errno == EINTR) continue;
-}
+/* ---- opening ---- */
 
 pod_status pod_launch_run_open(const pod_clock *clock, pod_log *log, pod_launch_run **out)
 {
@@ -197,19 +161,14 @@ pod_status pod_launch_run_open(const pod_clock *clock, pod_log *log, pod_launch_
     r->out.from = r->err.from = -1;
     snprintf(r->mark, sizeof r->mark, "%s=%ld.%lld", mark_name, (long)getpid(),
              (long long)clock->stamp);
-    pod_status s = start_guard(r); /* before the handlers, which it shall not have */
-    if (s != POD_OK) goto no_guard;
-    POD_TRY_GOTO(s, catch_signals(r), no_signals);
-    if (setenv(mark_name, strchr(r->mark, '=') + 1, 1) == 0) {
+    pod_status s = POD_OK;
+    if (setenv(mark_name, strchr(r->mark, '=') + 1, 1) != 0)
+        s = pod_fail(POD_E_NOMEM, "launch: no memory for the environment");
+    if (s == POD_OK) s = catch_signals(r);
+    if (s == POD_OK)
         *out = r;
-        return POD_OK;
-    }
-    s = pod_fail(POD_E_NOMEM, "launch: no memory for the environment");
-    release_signals(r);
-no_signals:
-    release_guard(r);
-no_guard:
-    free(r);
+    else
+        free(r);
     return s;
 }
 
@@ -225,7 +184,6 @@ void pod_launch_run_close(pod_launch_run *r)
     if (!r) return;
     close_relays(r);
     release_signals(r);
-    release_guard(r);
     unsetenv(mark_name);
     free(r);
 }
@@ -254,40 +212,24 @@ static bool passes_output(void)
     return fstat(STDOUT_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
 }
 
-static int spawn_with(const pod_launch_run *r, const attempt *a, const int to[2],
-                      posix_spawn_file_actions_t *files, posix_spawnattr_t *how, pid_t *pid)
+/* In a group of its own, so that a terminal's Ctrl-C reaches the launcher alone. The system asks it
+ * to end, with its ranks, if the launcher dies. to: where its output goes, -1 for this process's, and
+ * its errors. */
+static _Noreturn void become_mpirun(const pod_launch_run *r, const char *const argv[],
+                                    pid_t launcher, const int to[2])
 {
-    extern char **environ;
-    sigset_t usual;
-    short flags = POSIX_SPAWN_SETPGROUP;
-    sigemptyset(&usual);
-    sigaddset(&usual, SIGPIPE);
-    if (r->pipe_before.sa_handler != SIG_IGN) flags |= POSIX_SPAWN_SETSIGDEF;
-    posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    if (to[0] >= 0) posix_spawn_file_actions_adddup2(files, to[0], STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(files, to[1], STDERR_FILENO);
-    posix_spawnattr_setflags(how, flags);
-    posix_spawnattr_setpgroup(how, 0);
-    posix_spawnattr_setsigdefault(how, &usual);
-    const char *const *argv = a->plan->argv;
-    return posix_spawnp(pid, argv[0], files, how, (char *const *)argv, environ);
-}
-
-/* In a group of its own, so that a terminal's Ctrl-C reaches this process alone. to: where its
- * output goes, -1 for this process's, and its errors. */
-static int spawn(const pod_launch_run *r, attempt *a, const int to[2])
-{
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t how;
-    int failed = posix_spawn_file_actions_init(&files);
-    if (failed) return failed;
-    failed = posix_spawnattr_init(&how);
-    if (!failed) {
-        failed = spawn_with(r, a, to, &files, &how, &a->pid);
-        posix_spawnattr_destroy(&how);
-    }
-    posix_spawn_file_actions_destroy(&files);
-    return failed;
+    restore_signals(r);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != launcher) _exit(POD_EXIT_FAILED);
+    const int nothing = open("/dev/null", O_RDONLY);
+    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+    if (to[0] >= 0) dup2(to[0], STDOUT_FILENO);
+    dup2(to[1], STDERR_FILENO);
+    execvp(argv[0], (char *const *)argv);
+    dprintf(STDERR_FILENO, "minipod launch: mpirun: '%s' cannot be started: %s\n", argv[0],
+            strerror(errno));
+    _exit(POD_EXIT_USAGE);
 }
 
 static pod_status open_pipes(bool for_output, int out[2], int err[2])
@@ -307,33 +249,34 @@ static pod_status start(pod_launch_run *r, attempt *a)
     int out[2] = {-1, -1}, err[2];
     POD_TRY(open_pipes(passes_output(), out, err));
     fflush(stdout);
-    a->scanner = pod_launch_scanner_start();
-    a->out = pod_launch_relay_start(out[0], r->is_alone ? -1 : STDOUT_FILENO, NULL);
-    a->err = pod_launch_relay_start(err[0], STDERR_FILENO, &a->scanner);
-    const int failed = spawn(r, a, (const int[2]){out[1], err[1]});
+    r->scanner = pod_launch_scanner_start();
+    r->out = pod_launch_relay_start(out[0], r->is_alone ? -1 : STDOUT_FILENO, NULL);
+    r->err = pod_launch_relay_start(err[0], STDERR_FILENO, &r->scanner);
+    const pid_t launcher = getpid();
+    a->pid = fork();
+    if (a->pid == 0) become_mpirun(r, a->plan->argv, launcher, (const int[2]){out[1], err[1]});
+    const int reason = errno;
     if (out[1] >= 0) close(out[1]);
     close(err[1]);
-    if (failed) {
-        pod_launch_relay_close(&a->out);
-        pod_launch_relay_close(&a->err);
-        return pod_fail(POD_E_INVALID, "mpirun: '%s' cannot be started: %s", a->plan->argv[0],
-                        strerror(failed));
+    if (a->pid < 0) {
+        close_relays(r);
+        return pod_fail(POD_E_IO, "launch: no second process: %s", strerror(reason));
     }
-    tell_guard(r, a->pid);
+    setpgid(a->pid, a->pid); /* whichever of the two comes first */
     a->grown_at_s = now_s(r);
     a->outcome->begin = pod_clock_stamp(&r->clock);
     return POD_OK;
 }
 
 /* What was printed passes through as it comes. */
-static void pass_on(pod_launch_run *r, pod_launch_relay *out, pod_launch_relay *err)
+static void pass_on(pod_launch_run *r)
 {
-    pod_launch_relay_pass(out);
-    pod_launch_relay_pass(err);
-    if (out->to >= 0 || r->is_alone) return;
+    pod_launch_relay_pass(&r->out);
+    pod_launch_relay_pass(&r->err);
+    if (r->out.to >= 0 || r->is_alone) return;
     r->is_alone = true;
     pod_launch_warn(r->log, "launch: standard output: %s: output is dropped, the job continues",
-                    strerror(out->reason));
+                    strerror(r->out.reason));
 }
 
 /* Who asks twice to stop waits for no reader. */
@@ -341,14 +284,14 @@ void pod_launch_run_pass_rest(pod_launch_run *r, bool goes_on)
 {
     const double until_s = now_s(r) + reader_s;
     double left_s = reader_s;
-    pass_on(r, &r->out, &r->err);
+    pass_on(r);
     while ((r->out.n > 0 || r->err.n > 0) && r->n_asked < 2 && left_s > 0) {
         struct pollfd fd[3] = {{.fd = r->wake, .events = POLLIN},
                                pod_launch_relay_wants(&r->out),
                                pod_launch_relay_wants(&r->err)};
         poll(fd, 3, goes_on ? (int)(left_s * 1000) + 1 : -1);
         take_signals(r);
-        pass_on(r, &r->out, &r->err);
+        pass_on(r);
         if (goes_on) left_s = until_s - now_s(r);
     }
     if (left_s <= 0 && (r->out.n > 0 || r->err.n > 0))
@@ -371,9 +314,9 @@ static void end_hard(const pod_launch_run *r, attempt *a)
     kill(-a->pid, SIGTERM);
 }
 
-static bool is_lost(const attempt *a)
+static bool is_lost(const pod_launch_run *r)
 {
-    return a->scanner.heard.rank >= 0 || a->scanner.heard.overdue[0] != '\0';
+    return r->scanner.heard.rank >= 0 || r->scanner.heard.overdue[0] != '\0';
 }
 
 static int64_t bytes_of_logs(const pod_launch_plan *plan)
@@ -417,7 +360,7 @@ static void pass_requests(const pod_launch_run *r, attempt *a)
 
 static void watch_logs(const pod_launch_run *r, attempt *a)
 {
-    if (a->plan->stall_s <= 0 || a->is_ending || is_lost(a)) return;
+    if (a->plan->stall_s <= 0 || a->is_ending || is_lost(r)) return;
     const int64_t bytes = bytes_of_logs(a->plan);
     const double now = now_s(r);
     if (bytes != a->log_bytes) {
@@ -433,7 +376,7 @@ static void watch_logs(const pod_launch_run *r, attempt *a)
 /* A job that has lost a rank ends by itself; where it does not, it is ended. */
 static void watch_loss(const pod_launch_run *r, attempt *a)
 {
-    if (!is_lost(a) || a->is_ending) return;
+    if (!is_lost(r) || a->is_ending) return;
     const double stall_s = a->plan->stall_s, now = now_s(r);
     const double most_s = stall_s > 0 && stall_s < patience_s ? stall_s : patience_s;
     if (a->lost_at_s == 0) a->lost_at_s = now;
@@ -448,23 +391,23 @@ static void watch_ending(const pod_launch_run *r, attempt *a)
 }
 
 /* How long there is nothing to do but to listen, in milliseconds; -1: for ever. */
-static int time_to_listen(const attempt *a)
+static int time_to_listen(const pod_launch_run *r, const attempt *a)
 {
     enum { LEAST = 20, MOST = 1000 };
-    if (a->is_ending || is_lost(a) || (a->n_served > 0 && !a->is_heard)) return MOST / 10;
+    if (a->is_ending || is_lost(r) || (a->n_served > 0 && !a->is_heard)) return MOST / 10;
     if (a->plan->stall_s <= 0) return -1;
     const double eighth = a->plan->stall_s * 1000 / 8;
     return eighth < LEAST ? LEAST : eighth > MOST ? MOST : (int)eighth;
 }
 
 /* Who listens for so much longer than it wants to is stopped meanwhile, with the job as a rule. */
-static void listen_to(pod_launch_run *r, attempt *a)
+static void listen_to(pod_launch_run *r, const attempt *a)
 {
     const double begin_s = now_s(r), most_s = 1;
     struct pollfd fd[3] = {{.fd = r->wake, .events = POLLIN},
-                           pod_launch_relay_wants(&a->out),
-                           pod_launch_relay_wants(&a->err)};
-    const int timeout_ms = time_to_listen(a);
+                           pod_launch_relay_wants(&r->out),
+                           pod_launch_relay_wants(&r->err)};
+    const int timeout_ms = time_to_listen(r, a);
     poll(fd, 3, timeout_ms); /* a negative fd is passed over */
     const double extra_s = now_s(r) - begin_s - 1e-3 * timeout_ms;
     if (timeout_ms >= 0 && extra_s > most_s) r->stopped_s += extra_s;
@@ -475,9 +418,8 @@ static void watch(pod_launch_run *r, attempt *a)
     for (reap(a); !a->is_ended; reap(a)) {
         listen_to(r, a);
         take_signals(r);
-        reap_guard(r);
         pass_requests(r, a);
-        pass_on(r, &a->out, &a->err);
+        pass_on(r);
         watch_loss(r, a);
         watch_logs(r, a);
         watch_ending(r, a);
@@ -495,16 +437,6 @@ static void take_outcome(const pod_launch_run *r, attempt *a)
                                             : WEXITSTATUS(a->status);
 }
 
-/* All that printed is gone: what a reader does not take now can wait. */
-static void keep_rest(pod_launch_run *r, attempt *a)
-{
-    pass_on(r, &a->out, &a->err);
-    a->outcome->heard = a->scanner.heard;
-    r->out = a->out;
-    r->err = a->err;
-    r->err.listener = NULL;
-}
-
 pod_status pod_launch_run_attempt(pod_launch_run *r, const pod_launch_plan *plan,
                                   pod_launch_outcome *out)
 {
@@ -517,8 +449,9 @@ pod_status pod_launch_run_attempt(pod_launch_run *r, const pod_launch_plan *plan
     if (!is_clean) pod_launch_kill_marked(r->mark);
     take_outcome(r, &a);
     out->lacked_memory = pod_limit_memory_kills() > n_kills;
-    keep_rest(r, &a);
+    pass_on(r);
+    out->heard = r->scanner.heard;
+    r->err.listener = NULL;
     if (!is_clean) pod_launch_sweep(a.pid);
-    tell_guard(r, 0);
     return POD_OK;
 }

@@ -3,9 +3,9 @@
  * The first SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 or SIGXCPU to this process asks the job to
  * stop: mpirun gets SIGUSR1, which it hands to the ranks, and these save and leave. A second one
  * ends the job hard: SIGTERM to mpirun's group, and some seconds later SIGKILL to all that the
- * attempt started on this host. The same ends a job that hangs, also over the loss of a rank, and
- * one whose launcher is gone: a second process, which sleeps, sees to that. What nobody reads any
- * more (`launch ... | head`) is dropped, and the job continues. */
+ * attempt started on this host. The same ends a job that hangs, also over the loss of a rank. If the
+ * launcher is killed, mpirun gets SIGTERM from the system. What nobody reads any more (`launch ... |
+ * head`) is dropped, and the job continues. */
 #ifndef MINIPOD_BENCH_LAUNCH_RUN_H
 #define MINIPOD_BENCH_LAUNCH_RUN_H
 
@@ -40,7 +40,8 @@ typedef struct pod_launch_outcome {
  * carry MINIPOD_LAUNCHED_BY in their environment. The log is borrowed, and takes warnings. E_IO. */
 POD_MUST pod_status pod_launch_run_open(const pod_clock *clock, pod_log *log, pod_launch_run **out);
 /* Returns when all of the attempt's processes on this host are gone, and what they left is swept.
- * E_INVALID: argv[0] cannot be started. */
+ * E_IO: there can be no process. Where argv[0] cannot be started that is printed, and the exit code
+ * is POD_EXIT_USAGE. */
 POD_MUST pod_status pod_launch_run_attempt(pod_launch_run *r, const pod_launch_plan *plan,
                                            pod_launch_outcome *out);
 /* Waits until somebody has read what the attempt printed; where the job goes on, for some seconds,
@@ -50,5 +51,9 @@ void pod_launch_run_pass_rest(pod_launch_run *r, bool goes_on);
 bool pod_launch_run_pause(pod_launch_run *r, double seconds);
 bool pod_launch_run_asked_to_stop(const pod_launch_run *r);
 void pod_launch_run_close(pod_launch_run *r); /* NULL is allowed */
+
+/* A warning of the launcher itself. If standard error is a pipe that is full since nobody reads it,
+ * waits a second for a reader and drops the warning then: how attempts end is in the job's log, too. */
+void pod_launch_warn(pod_log *log, const char *fmt, ...) POD_PRINTF(2, 3);
 
 #endif

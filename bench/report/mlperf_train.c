@@ -38,7 +38,8 @@ static pod_status read_command(pod_arena *a, int n, char *const words[], pod_con
 {
     extern char **environ;
     pod_config *c;
-    const pod_command_form *form = n > 0 ? pod_command_find(words[0]) : NULL;
+    const pod_command *command = n > 0 ? pod_command_find(words[0]) : NULL;
+    const pod_command_form *form = command ? &command->form : NULL;
     if (!form || (form->bit != POD_CMD_TRAIN && form->bit != POD_CMD_LAUNCH))
         return pod_fail(POD_E_INVALID,
                         "repeats train, or launch -- train, found '%.80s'; like mlperf --out DIR --"
