@@ -3,7 +3,7 @@
 #   fail TEXT...     says what went wrong and makes the script end with 1
 #   on_ranks N ...   the program on N ranks
 #   made_host        prints a machine file
-#   is_csv FILE      whether it is a table as README's "CSV files" has it; says why not
+#   is_csv FILE      whether it is a table as "Result files" in doc/usage.md has it; says why not
 # shellcheck shell=bash
 set -u
 minipod=$(realpath "$1")

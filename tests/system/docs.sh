@@ -1,12 +1,12 @@
 #!/bin/bash
-# README and the pages in doc/ against the tree and the program: links lead somewhere, files that are
+# README, the pages in doc/ and that of bench/results against the tree and the program: links lead somewhere, files that are
 # named are there, the options in a command line are options of that command, what `explain` is shown to
 # print it prints, and the table of published times is that of `simulate --validate`.
 #   docs.sh MINIPOD
 # shellcheck source=tests/system/common.sh
 root=$(realpath "$(dirname "$0")/../..")
 source "$root/tests/system/common.sh"
-pages=("$root"/README.md "$root"/doc/*.md)
+pages=("$root"/README.md "$root"/doc/*.md "$root"/bench/results/README.md)
 
 # The headings of page $1 as GitHub names their anchors.
 anchors() {
