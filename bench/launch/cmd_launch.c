@@ -8,7 +8,6 @@
 
 #include "bench/command.h"
 #include "bench/config_share.h"
-#include "bench/launch/goodput.h"
 #include "bench/launch/log.h"
 #include "bench/launch/mpirun.h"
 #include "bench/launch/next.h"

@@ -26,4 +26,9 @@ pod_launch_log pod_launch_log_of(const pod_job *j, int attempt);
  * KILL then; -1: none. `j` has all ranks' parts. */
 int pod_launch_log_struck(const pod_job *j, int attempt, const pod_fault fault[], int n_faults);
 
+/* DIR/goodput.json, where there is one, is written once more, of all ranks and attempts, from the
+ * job's log; its terms of program goodput stay. `kept` as in pod_job. For when the job has ended.
+ * E_IO, E_FORMAT. */
+POD_MUST pod_status pod_launch_goodput_close(pod_arena *a, const char *dir, int64_t kept);
+
 #endif

@@ -236,11 +236,11 @@ static void account_for(job *j)
 }
 
 /* Records are written however training ended; the table is shown for a run that has steps. */
-static pod_status record(job *j, pod_status trained, const char *failure)
+static pod_status record(job *j, const pod_failure *trained)
 {
     pod_comm *comm = j->call->comm;
     account_for(j);
-    const pod_run run = run_of(j, trained, failure);
+    const pod_run run = run_of(j, trained->status, trained->text);
     pod_status mine = pod_comm_rank(comm) == 0 ? write_own_records(j, &run) : POD_OK;
     POD_TRY(pod_comm_agree(comm, mine));
     if (pod_config_bool(j->config, POD_OPT_TRACE) && j->result.timeline && j->result.n_steps > 0)
@@ -287,18 +287,17 @@ static pod_status train(job *j)
     }
     log_start(j);
     pod_job_end(&j->log, POD_JOB_INIT, pod_clock_stamp(&call->clock));
-    pod_status trained = pod_train(&args, &j->result);
-    const char *failure = trained == POD_OK ? "" : pod_arena_text(j->arena, "%s", pod_error_text());
-    if (!failure) failure = "";
-    pod_status logged = POD_OK, recorded = POD_OK;
+    pod_failure f = {0};
+    pod_failure_note(&f, pod_train(&args, &j->result));
     if (j->result.began) {
-        recorded = record(j, trained, failure);
+        pod_failure records = {0};
+        pod_failure_note(&records, record(j, &f));
         /* Who holds the log is running: until the record is written. */
-        logged = pod_comm_agree(call->comm, pod_mllog_close(j->mllog));
+        pod_failure_note(&f, pod_comm_agree(call->comm, pod_mllog_close(j->mllog)));
         j->mllog = NULL;
+        if (f.status == POD_OK) f = records;
     }
-    if (trained != POD_OK) pod_error_set(failure);
-    return trained != POD_OK ? trained : logged != POD_OK ? logged : recorded;
+    return pod_failure_report(&f);
 }
 
 /* Nothing began: an earlier run's log stays, and so does a folder of checkpoints that is not empty

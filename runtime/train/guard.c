@@ -13,8 +13,8 @@
 #include "runtime/core/file.h"
 #include "runtime/goodput/goodput_live.h"
 #include "runtime/goodput/job_file.h"
+#include "runtime/train/inject.h"
 #include "runtime/train/saver.h"
-#include "runtime/train/strike.h"
 
 enum { HOST_BYTES = 256, NEVER = -1 };
 
@@ -38,7 +38,10 @@ struct pod_guard {
     pod_saver *saver;           /* NULL: nothing is kept */
     pod_goodput_live *live;     /* rank 0's; NULL likewise */
     const pod_eval_rows *evals; /* since it is armed */
-    pod_strike *strike;
+    pod_injection faults;       /* of steps */
+    bool is_slowed[POD_MAX_FAULTS];
+    pod_store *store; /* likewise borrowed */
+    pod_exec *exec;
     pod_timeline *timeline;
     bool struck[POD_MAX_FAULTS]; /* this rank's, in this attempt; by the saver's thread, too */
     int64_t begun;               /* the step of the latest save; NEVER */
@@ -64,7 +67,7 @@ pod_status pod_guard_plan_from(const pod_config *c, int n_ranks, pod_guard_plan 
         .watchdog_s = pod_config_double(c, POD_OPT_WATCHDOG),
     };
     POD_TRY(pod_faults_parse(pod_config_text(c, POD_OPT_FAULT), p.fault, &p.n_faults));
-    POD_TRY(pod_strike_check(p.fault, p.n_faults, n_ranks));
+    POD_TRY(pod_inject_check(p.fault, p.n_faults, n_ranks));
     if (!*p.out && p.save_every > 0)
         return pod_fail(POD_E_INVALID,
                         "checkpoint-every: checkpoints go into --out, which is not given");
@@ -324,6 +327,15 @@ static void note_fault(void *guard, int fault)
     pod_timeline_mark(g->timeline, POD_LANE_STEPS, POD_DEED_FAULT, fault, at, at);
 }
 
+static pod_injection injection(pod_guard *g, void (*note)(void *guard, int fault))
+{
+    return (pod_injection){.fault = plan_of(g)->fault,
+                           .n_faults = plan_of(g)->n_faults,
+                           .spent = g->past.spent,
+                           .note = note,
+                           .to = g};
+}
+
 /* A disk may be as slow as ranks may be late; who waits for ever for those does so for it. */
 static double patience_of(const pod_guard_plan *p)
 {
@@ -344,30 +356,13 @@ static pod_status open_saver(pod_guard *g, const pod_checkpoint_info *info,
                                  .keep_best = p->keep_best,
                                  .patience_s = patience_of(p),
                                  .left_from = goes_on_from_own(g) ? first_step + 1 : 0,
-                                 .fault = p->fault,
-                                 .n_faults = p->n_faults,
-                                 .spent = g->past.spent,
-                                 .note = note_file_fault,
-                                 .to = g,
+                                 .faults = injection(g, note_file_fault),
                                  .evals = evals,
                                  .clock = g->args.clock};
     POD_TRY(pod_comm_agree(g->args.comm, plan.dir ? POD_OK : POD_E_NOMEM));
     POD_TRY(pod_saver_open(&plan, info, store, g->args.comm, &g->saver));
     pod_saver_follow(g->saver, g->timeline);
     return POD_OK;
-}
-
-static pod_status open_strike(pod_guard *g, pod_store *store, pod_exec *exec)
-{
-    const pod_strike_args args = {.fault = plan_of(g)->fault,
-                                  .n_faults = plan_of(g)->n_faults,
-                                  .spent = g->past.spent,
-                                  .rank = pod_comm_rank(g->args.comm),
-                                  .store = store,
-                                  .exec = exec,
-                                  .note = note_fault,
-                                  .to = g};
-    return pod_strike_create(g->arena, &args, &g->strike);
 }
 
 /* goodput.json is rank 0's. */
@@ -406,7 +401,9 @@ pod_status pod_guard_arm(pod_guard *g, const pod_checkpoint_info *info, const po
     pod_timeline_mark(tl, POD_LANE_STEPS, POD_DEED_ATTEMPT, g->past.attempt, now, now);
     pod_job_from(g->args.job, first_step, ideal_of(g), stamp(g));
     POD_TRY(open_saver(g, info, evals, store, first_step));
-    POD_TRY(pod_comm_agree(comm, open_strike(g, store, exec)));
+    g->faults = injection(g, note_fault);
+    g->store = store;
+    g->exec = exec;
     POD_TRY(pod_comm_agree(comm, open_live(g)));
     return pod_vote_open(comm, &g->vote);
 }
@@ -439,7 +436,7 @@ static void tell_failure(pod_guard *g)
 void pod_guard_before_step(pod_guard *g, int64_t step)
 {
     pod_comm_set_step(g->args.comm, step);
-    pod_strike_step(g->strike, step);
+    pod_inject(&g->faults, pod_comm_rank(g->args.comm), step, g->store, g->exec, g->is_slowed);
 }
 
 bool pod_guard_after_step(pod_guard *g, int64_t step)

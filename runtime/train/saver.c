@@ -120,7 +120,7 @@ typedef struct blow { /* what is to strike in one save; faults by number, -1: no
 static void note_strike(const pod_saver *s, int fault)
 {
     const pod_time now = pod_track_now(s->writing);
-    if (s->plan.note) s->plan.note(s->plan.to, fault);
+    if (s->plan.faults.note) s->plan.faults.note(s->plan.faults.to, fault);
     pod_track_put(s->writing, POD_DEED_FAULT, fault, now, now);
 }
 
@@ -135,9 +135,9 @@ static pod_disk disk_for(const pod_saver *s, int64_t step, blow *b)
 {
     pod_disk d = {.strikes = disk_strikes, .to = b};
     *b = (blow){s, -1, -1};
-    for (int i = 0; i < s->plan.n_faults; i++) {
-        const pod_fault *f = &s->plan.fault[i];
-        if (s->plan.spent[i] || f->rank != s->rank || f->step != step) continue;
+    for (int i = 0; i < s->plan.faults.n_faults; i++) {
+        const pod_fault *f = &s->plan.faults.fault[i];
+        if (s->plan.faults.spent[i] || f->rank != s->rank || f->step != step) continue;
         if (f->kind == POD_FAULT_KILL && f->write > 0) {
             d.kill_at = f->write;
             b->kill = i;
@@ -188,9 +188,9 @@ static bool flip_byte(const char *path, int64_t byte)
 static void corrupt(const pod_saver *s, int64_t step)
 {
     char path[POD_DISK_PATH_BYTES];
-    for (int i = 0; i < s->plan.n_faults; i++) {
-        const pod_fault *f = &s->plan.fault[i];
-        if (f->kind == POD_FAULT_CORRUPT && !s->plan.spent[i] && f->step == step &&
+    for (int i = 0; i < s->plan.faults.n_faults; i++) {
+        const pod_fault *f = &s->plan.faults.fault[i];
+        if (f->kind == POD_FAULT_CORRUPT && !s->plan.faults.spent[i] && f->step == step &&
             pod_checkpoint_shard_path(s->plan.dir, step, f->rank, path) == POD_OK &&
             flip_byte(path, f->byte))
             note_strike(s, i);

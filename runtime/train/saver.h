@@ -9,29 +9,24 @@
 
 #include "collectives/exec/comm.h"
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/core/fault.h"
 #include "runtime/exec/store.h"
 #include "runtime/trace/timeline.h"
+#include "runtime/train/inject.h"
 
 typedef struct pod_saver pod_saver;
 
 typedef struct pod_saver_plan {
     const char *dir; /* the checkpoints' folder, DIR/checkpoint; it exists */
     bool is_async;
-    int64_t keep_last;  /* checkpoints, at least 1; never fewer than one that is whole */
-    int64_t keep_every; /* those of steps that it divides are saved to be kept for ever, by later
+    int64_t keep_last;    /* checkpoints, at least 1; never fewer than one that is whole */
+    int64_t keep_every;   /* those of steps that it divides are saved to be kept for ever, by later
                            attempts, too; 0: none */
-    bool keep_best;     /* the one saved after the best of `evals` is `best`, and stays */
-    double patience_s;  /* of rank 0 with the shards of the others, once its own is written;
+    bool keep_best;       /* the one saved after the best of `evals` is `best`, and stays */
+    double patience_s;    /* of rank 0 with the shards of the others, once its own is written;
                            0: a minute */
-    int64_t left_from;  /* checkpoints that are there, of this step and later ones, go as soon as
+    int64_t left_from;    /* checkpoints that are there, of this step and later ones, go as soon as
                            one of this saver is whole; 0: none do */
-    const pod_fault *fault; /* what shall go wrong with files; borrowed */
-    int n_faults;
-    const bool *spent; /* (n_faults): faults that struck in an earlier attempt */
-    /* Called by the thread as a fault strikes, before it kills; NULL: nobody is told. */
-    void (*note)(void *to, int fault);
-    void *to;
+    pod_injection faults; /* of files; the thread notes them */
     const pod_eval_rows *evals; /* of the job, kept with each save; borrowed, and may grow in
                                    between; NULL: none are kept */
     /* By which it writes down what is copied, written, committed and whole when; NULL: it does

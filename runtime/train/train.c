@@ -5,7 +5,18 @@
 #include "runtime/core/places.h"
 #include "runtime/train/trainer.h"
 
-enum { FAILURE_BYTES = 1024 };
+void pod_failure_note(pod_failure *f, pod_status s)
+{
+    if (f->status != POD_OK || s == POD_OK) return;
+    f->status = s;
+    snprintf(f->text, sizeof f->text, "%s", pod_error_text());
+}
+
+pod_status pod_failure_report(const pod_failure *f)
+{
+    if (f->status != POD_OK) pod_error_set(f->text);
+    return f->status;
+}
 
 static double since_start(const pod__trainer *t)
 {
@@ -380,62 +391,41 @@ static pod_status open_guard(pod__trainer *t)
 }
 
 /* What the run leaves; whatever ended it, the job's log says so. */
-static pod_status close_guard(pod__trainer *t, pod_status status)
+static void close_guard(pod__trainer *t, pod_failure *f)
 {
     const pod_train_result *r = t->result;
     const int64_t n_done = r->first_step + r->n_steps;
-    char failure[FAILURE_BYTES];
-    snprintf(failure, sizeof failure, "%s", status == POD_OK ? "" : pod_error_text());
-    const pod_status saved = pod_guard_finish(t->guard, n_done, status == POD_OK);
-    if (status == POD_OK && saved != POD_OK) {
-        status = saved;
-        snprintf(failure, sizeof failure, "%s", pod_error_text());
-    }
-    if (status == POD_OK && !r->stopped) pod_job_keep(t->args->job);
-    if (status == POD_OK && r->stopped)
+    pod_failure_note(f, pod_guard_finish(t->guard, n_done, f->status == POD_OK));
+    if (f->status == POD_OK && !r->stopped) pod_job_keep(t->args->job);
+    if (f->status == POD_OK && r->stopped)
         pod_log_say(t->args->log, POD_LOG_INFO, "asked to stop: stopped behind step %" PRId64,
                     n_done);
     pod_guard_end(t->guard,
-                  status != POD_OK ? POD_JOB_END_FAILED
-                  : r->stopped     ? POD_JOB_END_STOPPED
-                                   : POD_JOB_END_OK,
-                  failure);
-    if (status != POD_OK) pod_error_set(failure);
-    return status;
+                  f->status != POD_OK ? POD_JOB_END_FAILED
+                  : r->stopped        ? POD_JOB_END_STOPPED
+                                      : POD_JOB_END_OK,
+                  f->text);
 }
 
-/* A failure of training is told rather than one of its rows. */
-static pod_status close_steps(pod__trainer *t, pod_status trained)
-{
-    char failure[FAILURE_BYTES];
-    snprintf(failure, sizeof failure, "%s", pod_error_text());
-    const pod_status closed = pod_comm_agree(t->args->comm, pod_steps_close(t->steps));
-    t->steps = NULL;
-    if (trained == POD_OK) return closed;
-    pod_error_set(failure);
-    return trained;
-}
-
+/* Reports what ended the run, not what that leaves: weights may differ then. */
 static pod_status run(pod__trainer *t)
 {
     const pod_train_args *a = t->args;
+    pod_failure f = {0};
     POD_TRY(open_guard(t));
     pod_mllog_put(a->mllog, "run_start", pod_mllog_null());
-    pod_status status = train(t);
-    if (status == POD_OK)
-        status = pod_comm_agree(a->comm, end_log(t, t->result->reached));
+    pod_failure_note(&f, train(t));
+    if (f.status == POD_OK)
+        pod_failure_note(&f, pod_comm_agree(a->comm, end_log(t, t->result->reached)));
     else if (!is_told(t))
         (void)!end_log(t, false); /* it only puts a record */
-    status = close_guard(t, status);
-    status = close_steps(t, status);
-    if (!t->result->began) return status;
-    t->result->run_s = since_start(t);
-    char failure[FAILURE_BYTES];
-    snprintf(failure, sizeof failure, "%s", pod_error_text());
-    pod_status measured = pod__train_measure(t);
-    if (status == POD_OK) return measured;
-    pod_error_set(failure); /* what ended it, not what it left: weights may differ then */
-    return status;
+    close_guard(t, &f);
+    pod_failure_note(&f, pod_comm_agree(a->comm, pod_steps_close(t->steps)));
+    if (t->result->began) {
+        t->result->run_s = since_start(t);
+        pod_failure_note(&f, pod__train_measure(t));
+    }
+    return pod_failure_report(&f);
 }
 
 pod_status pod_train(const pod_train_args *args, pod_train_result *out)

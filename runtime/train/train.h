@@ -11,6 +11,15 @@
 #include "runtime/train/network.h"
 #include "runtime/train/rank_memory.h"
 
+/* The first failure of several steps, of which later ones are done all the same. Zeroed: none. */
+typedef struct pod_failure {
+    pod_status status;
+    char text[1024];
+} pod_failure;
+
+void pod_failure_note(pod_failure *f, pod_status s); /* with this thread's error text */
+pod_status pod_failure_report(const pod_failure *f); /* restores that text */
+
 typedef struct pod_train_args {
     pod_setup *setup; /* its schedule is filled in */
     const pod_network *network;

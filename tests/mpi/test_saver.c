@@ -259,9 +259,7 @@ static void check_spoiled(const pod_fault *fault, bool is_async, const char *nam
     const pod_saver_plan plan = {.dir = f.dir,
                                  .is_async = is_async,
                                  .keep_last = 5,
-                                 .fault = fault,
-                                 .n_faults = 1,
-                                 .spent = not_spent};
+                                 .faults = {.fault = fault, .n_faults = 1, .spent = not_spent}};
     POD_CHECK_OK(pod_saver_open(&plan, &info, f.store, comm, &s));
     for (int64_t step = 1; step <= 2; step++) {
         set_values(&f, step);
@@ -316,7 +314,9 @@ static void test_whole_but(void)
         snprintf(name, sizeof name, "but%d", write);
         start(&f, comm, false, name);
         const pod_saver_plan plan = {
-            .dir = f.dir, .keep_last = 1, .fault = &fault, .n_faults = 1, .spent = not_spent};
+            .dir = f.dir,
+            .keep_last = 1,
+            .faults = {.fault = &fault, .n_faults = 1, .spent = not_spent}};
         POD_CHECK_OK(pod_saver_open(&plan, &info, f.store, comm, &s));
         for (int64_t step = 1; step <= 2; step++) {
             set_values(&f, step);
@@ -353,9 +353,7 @@ static void test_corrupt(void)
     const pod_saver_plan plan = {.dir = f.dir,
                                  .is_async = true,
                                  .keep_last = 3,
-                                 .fault = fault,
-                                 .n_faults = 2,
-                                 .spent = spent};
+                                 .faults = {.fault = fault, .n_faults = 2, .spent = spent}};
     save_steps(&f, &plan, 3);
     check_restores(&f, 2);
     if (rank == 0) {

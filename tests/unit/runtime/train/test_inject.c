@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/train/strike.h"
+#include "runtime/train/inject.h"
 #include "tests/harness/harness.h"
 
 enum { STEPS = 20 };
@@ -21,18 +21,18 @@ static void test_check(void)
 {
     pod_fault f[POD_MAX_FAULTS];
     int n = parse("kill:rank=3,step=1;slow:rank=0,factor=1;nan:rank=1,step=2", f);
-    POD_CHECK_OK(pod_strike_check(f, n, 4));
-    POD_CHECK_OK(pod_strike_check(NULL, 0, 1));
-    POD_CHECK_FAILS(pod_strike_check(f, n, 3), POD_E_INVALID,
+    POD_CHECK_OK(pod_inject_check(f, n, 4));
+    POD_CHECK_OK(pod_inject_check(NULL, 0, 1));
+    POD_CHECK_FAILS(pod_inject_check(f, n, 3), POD_E_INVALID,
                     "fault: kill of rank 3, but there are 3 ranks: 0 to 2");
-    POD_CHECK_FAILS(pod_strike_check(f, 1, 1), POD_E_INVALID,
+    POD_CHECK_FAILS(pod_inject_check(f, 1, 1), POD_E_INVALID,
                     "fault: kill of rank 3, but there is 1 rank: 0");
     n = parse("corrupt-checkpoint:step=2,rank=5", f);
-    POD_CHECK_FAILS(pod_strike_check(f, n, 4), POD_E_INVALID, "corrupt-checkpoint of rank 5");
+    POD_CHECK_FAILS(pod_inject_check(f, n, 4), POD_E_INVALID, "corrupt-checkpoint of rank 5");
     n = parse("slow:rank=1,factor=0.5", f);
-    POD_CHECK_FAILS(pod_strike_check(f, n, 2), POD_E_INVALID, "at least 1, found 0.5");
+    POD_CHECK_FAILS(pod_inject_check(f, n, 2), POD_E_INVALID, "at least 1, found 0.5");
     n = parse("link:rank=0,dim=0", f);
-    POD_CHECK_FAILS(pod_strike_check(f, n, 2), POD_E_INVALID, "of a simulated machine alone");
+    POD_CHECK_FAILS(pod_inject_check(f, n, 2), POD_E_INVALID, "of a simulated machine alone");
 }
 
 static void test_slowness(void)
@@ -48,11 +48,11 @@ static void test_slowness(void)
     } table[] = {{0, 6, 1}, {1, 4, 1}, {1, 5, 3},   {1, 7, 3},
                  {1, 8, 2}, {1, 9, 2}, {2, 1, 1.5}, {2, 1000000, 1.5}};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        const double got = pod_strike_slowness(f, n, table[i].rank, table[i].step);
+        const double got = pod_inject_slowness(f, n, table[i].rank, table[i].step);
         POD_CHECK(got == table[i].want, "rank %d, step %d: %g, want %g", table[i].rank,
                   (int)table[i].step, got, table[i].want);
     }
-    CU_ASSERT_EQUAL(pod_strike_slowness(NULL, 0, 0, 1), 1);
+    CU_ASSERT_EQUAL(pod_inject_slowness(NULL, 0, 0, 1), 1);
 }
 
 /* ---- striking ---- */
@@ -99,19 +99,11 @@ static void run(const char *text, const bool spent[], int rank, pod_store *store
 {
     pod_fault f[POD_MAX_FAULTS];
     const int n = parse(text, f);
-    pod_arena *a = NULL;
-    pod_strike *s = NULL;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    const pod_strike_args args = {.fault = f,
-                                  .n_faults = n,
-                                  .spent = spent,
-                                  .rank = rank,
-                                  .store = store,
-                                  .note = take_note,
-                                  .to = out};
-    POD_CHECK_OK(pod_strike_create(a, &args, &s));
-    for (out->now = 1; s && out->now <= STEPS; out->now++) pod_strike_step(s, out->now);
-    pod_arena_destroy(a);
+    bool is_slowed[POD_MAX_FAULTS] = {false};
+    const pod_injection x = {
+        .fault = f, .n_faults = n, .spent = spent, .note = take_note, .to = out};
+    for (out->now = 1; out->now <= STEPS; out->now++)
+        pod_inject(&x, rank, out->now, store, NULL, is_slowed);
 }
 
 static void test_nan(void)
@@ -145,19 +137,12 @@ static pid_t strike_alone(const char *text, int *notes_of)
         pod_fault f[POD_MAX_FAULTS];
         (void)signal(SIGTERM, SIG_IGN);
         (void)close(ends[0]);
-        pod_arena *a = NULL;
-        pod_strike *s = NULL;
-        const pod_strike_args args = {.fault = f,
-                                      .n_faults = parse(text, f),
-                                      .spent = none,
-                                      .rank = 1,
-                                      .note = take_note,
-                                      .to = &all};
-        if (pod_arena_create(NULL, &a) != POD_OK || pod_strike_create(a, &args, &s) != POD_OK)
-            _Exit(1);
+        bool is_slowed[POD_MAX_FAULTS] = {false};
+        const pod_injection x = {
+            .fault = f, .n_faults = parse(text, f), .spent = none, .note = take_note, .to = &all};
         for (all.now = 1; all.now <= STEPS; all.now++) {
             if (all.now == 5 && write(ends[1], "5", 1) != 1) _Exit(2);
-            pod_strike_step(s, all.now);
+            pod_inject(&x, 1, all.now, NULL, NULL, is_slowed);
         }
         _Exit(0);
     }
@@ -203,6 +188,6 @@ static CU_TestInfo tests[] = {
 };
 
 CU_SuiteInfo pod_test_suites[] = {
-    {"strike", NULL, NULL, NULL, NULL, tests},
+    {"inject", NULL, NULL, NULL, NULL, tests},
     CU_SUITE_INFO_NULL,
 };

@@ -1,17 +1,12 @@
-#include "runtime/train/strike.h"
+#include "runtime/train/inject.h"
 
 #include <math.h>
 #include <signal.h>
 #include <unistd.h>
 
-struct pod_strike {
-    pod_strike_args args;
-    bool is_noted[POD_MAX_FAULTS]; /* slow ones, in this attempt */
-};
-
 /* ---- what is due ----------------------------------------------------------------------------- */
 
-pod_status pod_strike_check(const pod_fault fault[], int n_faults, int n_ranks)
+pod_status pod_inject_check(const pod_fault fault[], int n_faults, int n_ranks)
 {
     for (int i = 0; i < n_faults; i++) {
         const pod_fault *f = &fault[i];
@@ -34,14 +29,14 @@ static bool is_slow_in(const pod_fault *f, int64_t step)
     return f->kind == POD_FAULT_SLOW && step >= f->from && (f->until == 0 || step <= f->until);
 }
 
-double pod_strike_slowness(const pod_fault fault[], int n_faults, int rank, int64_t step)
+double pod_inject_slowness(const pod_fault fault[], int n_faults, int rank, int64_t step)
 {
     for (int i = 0; i < n_faults; i++)
         if (fault[i].rank == rank && is_slow_in(&fault[i], step)) return fault[i].factor;
     return 1;
 }
 
-/* ---- the blows ------------------------------------------------------------------------------- */
+/* ---- what happens ------------------------------------------------------------------------------- */
 
 static void hang(void)
 {
@@ -62,50 +57,38 @@ static void spoil_weight(pod_store *store)
     if (i >= 0) pod_store_data(store, i)[0] = NAN;
 }
 
-static void note(const pod_strike *s, int fault) { s->args.note(s->args.to, fault); }
-
-static void strike(const pod_strike *s, int i)
+static void note(const pod_injection *x, int fault)
 {
-    note(s, i);
-    switch (s->args.fault[i].kind) {
+    if (x->note) x->note(x->to, fault);
+}
+
+static void inject(const pod_injection *x, int i, pod_store *store)
+{
+    note(x, i);
+    switch (x->fault[i].kind) {
     case POD_FAULT_KILL: (void)raise(SIGKILL); break;
     case POD_FAULT_HANG: hang(); break;
-    default: spoil_weight(s->args.store);
+    default: spoil_weight(store);
     }
 }
 
-static bool is_due(const pod_strike *s, int i, int64_t step)
+static bool happens_once(const pod_fault *f)
 {
-    const pod_fault *f = &s->args.fault[i];
-    const bool is_blow = (f->kind == POD_FAULT_KILL && f->write == 0) ||
-                         f->kind == POD_FAULT_HANG || f->kind == POD_FAULT_NAN;
-    return is_blow && f->rank == s->args.rank && f->step == step && !s->args.spent[i];
+    return (f->kind == POD_FAULT_KILL && f->write == 0) || f->kind == POD_FAULT_HANG ||
+           f->kind == POD_FAULT_NAN;
 }
 
-static void note_slow(pod_strike *s, int i, int64_t step)
+void pod_inject(const pod_injection *x, int rank, int64_t step, pod_store *store, pod_exec *exec,
+                bool is_slowed[])
 {
-    const pod_fault *f = &s->args.fault[i];
-    if (f->rank != s->args.rank || !is_slow_in(f, step) || s->is_noted[i]) return;
-    s->is_noted[i] = true;
-    if (!s->args.spent[i]) note(s, i);
-}
-
-void pod_strike_step(pod_strike *s, int64_t step)
-{
-    const pod_strike_args *a = &s->args;
-    for (int i = 0; i < a->n_faults; i++) {
-        if (is_due(s, i, step)) strike(s, i);
-        note_slow(s, i, step);
+    for (int i = 0; i < x->n_faults; i++) {
+        const pod_fault *f = &x->fault[i];
+        if (f->rank != rank) continue;
+        if (happens_once(f) && f->step == step && !x->spent[i]) inject(x, i, store);
+        if (!is_slow_in(f, step) || is_slowed[i]) continue;
+        is_slowed[i] = true;
+        if (!x->spent[i]) note(x, i);
     }
-    if (a->exec && a->n_faults > 0)
-        pod_exec_set_slowness(a->exec, pod_strike_slowness(a->fault, a->n_faults, a->rank, step));
-}
-
-pod_status pod_strike_create(pod_arena *a, const pod_strike_args *args, pod_strike **out)
-{
-    pod_strike *s = POD_ARENA_NEW(a, pod_strike, 1);
-    if (!s) return POD_E_NOMEM;
-    s->args = *args;
-    *out = s;
-    return POD_OK;
+    if (exec && x->n_faults > 0)
+        pod_exec_set_slowness(exec, pod_inject_slowness(x->fault, x->n_faults, rank, step));
 }
