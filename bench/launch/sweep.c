@@ -1,9 +1,11 @@
+#define _XOPEN_SOURCE 700 /* nftw */
 #include "bench/launch/sweep.h"
 
 #include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
-#include <inttypes.h>
+#include <ftw.h>
+#include <glob.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,42 +14,21 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FAMILY_SHIFT = 16, CONTACT_BYTES = 256, MAX_DEPTH = 8 };
+enum { FAMILY_SHIFT = 16 };
 
 /* ---- processes ---- */
 
-/* The environment of a process, of which the kernel grants a view to its owner. */
-static char *read_environment(const char *pid, size_t *n)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return NULL;
-    enum { CHUNK = 1 << 16 };
-    char *text = NULL;
-    ssize_t got = 1;
-    for (*n = 0; got > 0; *n += got > 0 ? (size_t)got : 0) {
-        char *more = realloc(text, *n + CHUNK);
-        if (!more) break;
-        text = more;
-        got = read(fd, text + *n, CHUNK);
-    }
-    close(fd);
-    return text;
-}
-
+/* The kernel grants a view of the environment of a process to its owner. */
 static bool is_marked(const char *pid, const char *entry)
 {
-    size_t n = 0;
-    const size_t length = strlen(entry);
-    char *text = read_environment(pid, &n);
+    char path[64], *text = NULL;
+    size_t room = 0;
     bool found = false;
-    for (size_t at = 0; text && at + length <= n && !found;) {
-        const size_t rest = n - at, own = strnlen(text + at, rest);
-        found = own == length && memcmp(text + at, entry, length) == 0;
-        at += own + 1;
-    }
+    snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
+    FILE *f = fopen(path, "r");
+    while (f && !found && getdelim(&text, &room, '\0', f) > 0) found = strcmp(text, entry) == 0;
     free(text);
+    if (f) fclose(f);
     return found;
 }
 
@@ -67,18 +48,14 @@ static int kill_once(const char *entry)
 
 /* Between fork and the end of exec a process may have no environment to look at, or come into the list
  * behind the reader: so nobody is there when two looks in a row find none. */
-int pod_launch_kill_marked(const char *entry)
+void pod_launch_kill_marked(const char *entry)
 {
     enum { LOOKS = 100 };
     const struct timespec between = {.tv_nsec = 50000000};
-    int most = 0;
     for (int i = 0, quiet = 0; i < LOOKS && quiet < 2; i++) {
         if (i > 0) nanosleep(&between, NULL);
-        const int n = kill_once(entry);
-        quiet = n == 0 ? quiet + 1 : 0;
-        if (n > most) most = n;
+        quiet = kill_once(entry) == 0 ? quiet + 1 : 0;
     }
-    return most;
 }
 
 /* ---- names ---- */
@@ -161,85 +138,45 @@ bool pod_launch_family_of_session(const char *folder, pid_t mpirun, uid_t user, 
 
 /* ---- files ---- */
 
-/* A folder with all that is in it; links are not followed. */
-static int remove_tree(int at, const char *name, int depth)
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
 {
-    if (unlinkat(at, name, 0) == 0) return 1;
-    const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!dir) {
-        if (fd >= 0) close(fd);
-        return 0;
-    }
-    int n = 0;
-    for (const struct dirent *e; depth < MAX_DEPTH && (e = readdir(dir));)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            n += remove_tree(fd, e->d_name, depth + 1);
-    closedir(dir);
-    return n + (unlinkat(at, name, AT_REMOVEDIR) == 0);
+    (void)st;
+    (void)kind;
+    (void)at;
+    (void)remove(path);
+    return 0;
 }
 
-static int remove_shared(uint32_t family)
+static bool is_own(const char *path)
 {
-    DIR *dir = opendir("/dev/shm");
-    if (!dir) return 0;
-    int n = 0;
     struct stat st;
-    for (const struct dirent *e; (e = readdir(dir));)
-        if (pod_launch_is_left_by(e->d_name, family) &&
-            fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == geteuid())
-            n += unlinkat(dirfd(dir), e->d_name, 0) == 0;
-    closedir(dir);
-    return n;
+    return lstat(path, &st) == 0 && st.st_uid == geteuid();
 }
 
-static bool read_family(int session, uint32_t *family)
+static void remove_shared(uint32_t family)
 {
-    char contact[CONTACT_BYTES] = "";
-    const int fd = openat(session, "contact.txt", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0) return false;
-    const bool found = read(fd, contact, sizeof contact - 1) > 0;
-    close(fd);
+    static const char shm[] = "/dev/shm";
+    DIR *dir = opendir(shm);
+    if (!dir) return;
+    for (const struct dirent *e; (e = readdir(dir));) {
+        char path[sizeof shm + sizeof e->d_name];
+        snprintf(path, sizeof path, "%s/%s", shm, e->d_name);
+        if (pod_launch_is_left_by(e->d_name, family) && is_own(path)) (void)unlink(path);
+    }
+    closedir(dir);
+}
+
+/* Of Open MPI 4 the session says of which family it was. */
+static bool read_family(const char *session, pid_t mpirun, uint32_t *family)
+{
+    char path[PATH_MAX], contact[256] = "";
+    const char *slash = strrchr(session, '/');
+    if (pod_launch_family_of_session(slash + 1, mpirun, geteuid(), family)) return true;
+    snprintf(path, sizeof path, "%s/contact.txt", session);
+    FILE *f = fopen(path, "r");
+    const bool found = f && fgets(contact, sizeof contact, f);
+    if (f) fclose(f);
     return found && pod_launch_family_of(contact, family);
-}
-
-static int open_own_folder(int at, const char *name)
-{
-    struct stat st;
-    const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || (fstat(fd, &st) == 0 && st.st_uid == geteuid())) return fd;
-    close(fd);
-    return -1;
-}
-
-/* `sessions` is a folder like ompi.HOST.UID. */
-static int sweep_session(int base, const char *sessions, pid_t mpirun)
-{
-    char name[32];
-    snprintf(name, sizeof name, "pid.%ld", (long)mpirun);
-    const int all = open_own_folder(base, sessions);
-    if (all < 0) return 0;
-    int n = 0;
-    uint32_t family;
-    const int session = open_own_folder(all, name);
-    if (session >= 0) {
-        if (read_family(session, &family)) n += remove_shared(family);
-        close(session);
-        n += remove_tree(all, name, 0);
-    }
-    close(all);
-    return n;
-}
-
-/* The same of Open MPI 5. */
-static int sweep_folder(int base, const char *folder, pid_t mpirun)
-{
-    uint32_t family;
-    if (!pod_launch_family_of_session(folder, mpirun, geteuid(), &family)) return 0;
-    const int session = open_own_folder(base, folder);
-    if (session < 0) return 0;
-    close(session);
-    return remove_shared(family) + remove_tree(base, folder, 0);
 }
 
 /* Where Open MPI keeps its sessions' folders, in the order in which it asks. */
@@ -254,19 +191,31 @@ static const char *sessions_base(void)
     return "/tmp";
 }
 
-int pod_launch_sweep(pid_t mpirun)
+/* The session's folder and, with Open MPI 4, the one above it must be this user's: so no link of
+ * somebody else leads to another place. */
+static void sweep_session(const char *session, pid_t mpirun)
 {
-    char own[32];
-    snprintf(own, sizeof own, ".%lu", (unsigned long)geteuid());
-    DIR *dir = opendir(sessions_base());
-    if (!dir) return 0;
-    int n = 0;
-    for (const struct dirent *e; (e = readdir(dir));) {
-        const char *end = strrchr(e->d_name, '.');
-        if (strncmp(e->d_name, "ompi.", 5) == 0 && end && strcmp(end, own) == 0)
-            n += sweep_session(dirfd(dir), e->d_name, mpirun);
-        n += sweep_folder(dirfd(dir), e->d_name, mpirun);
+    enum { MAX_OPEN = 8 };
+    char above[PATH_MAX];
+    uint32_t family;
+    snprintf(above, sizeof above, "%.*s", (int)(strrchr(session, '/') - session), session);
+    const bool is_within_own = strcmp(above, sessions_base()) == 0 || is_own(above);
+    if (!is_within_own || !is_own(session)) return;
+    if (read_family(session, mpirun, &family)) remove_shared(family);
+    (void)nftw(session, remove_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS);
+}
+
+void pod_launch_sweep(pid_t mpirun)
+{
+    const unsigned long user = geteuid();
+    const long pid = mpirun;
+    char pattern[2][PATH_MAX];
+    snprintf(pattern[0], sizeof pattern[0], "%s/ompi.*.%lu/pid.%ld", sessions_base(), user, pid);
+    snprintf(pattern[1], sizeof pattern[1], "%s/prterun.*.%ld.%lu", sessions_base(), pid, user);
+    for (int i = 0; i < 2; i++) {
+        glob_t found;
+        if (glob(pattern[i], GLOB_NOSORT, NULL, &found) != 0) continue;
+        for (size_t k = 0; k < found.gl_pathc; k++) sweep_session(found.gl_pathv[k], mpirun);
+        globfree(&found);
     }
-    closedir(dir);
-    return n;
 }

@@ -9,12 +9,12 @@
 #include <sys/types.h>
 
 /* Kills the processes of this user whose environment holds `entry`, "NAME=value", and looks again
- * until there are none, for some seconds. Answers how many it killed. */
-int pod_launch_kill_marked(const char *entry);
+ * until there are none, for some seconds. */
+void pod_launch_kill_marked(const char *entry);
 
 /* Removes Open MPI's session folder of `mpirun`, a process that has ended, and what its ranks have
- * in shared memory. Answers how many entries it removed. */
-int pod_launch_sweep(pid_t mpirun);
+ * in shared memory. */
+void pod_launch_sweep(pid_t mpirun);
 
 /* Whether a name in /dev/shm is one that Open MPI gives to memory of a job of this family: 16 bits
  * that an mpirun and its jobs have in common. */

@@ -8,7 +8,7 @@
 #include "bench/as_trained.h"
 #include "bench/common/models.h"
 #include "bench/common/target.h"
-#include "bench/other_launcher.h"
+#include "bench/start.h"
 #include "bench/train/run.h"
 #include "bench/train/run_trace.h"
 #include "runtime/core/file.h"

@@ -45,15 +45,15 @@ mkdir -p there/checkpoint
 [ -d there/checkpoint ] || fail "there: the folder of checkpoints went"
 
 # A person's own files that go by names of ours are neither replaced nor added to.
-for name in run.json steps.csv mllog.txt timeline.json goodput.json checkpoint/latest job/notes; do
-    mkdir -p own/job own/checkpoint
+for name in run.json steps.csv mllog.txt timeline.json goodput.json checkpoint/latest; do
+    mkdir -p own/checkpoint
     echo mine >own/$name
     for command in "${small[*]}" "launch -n 1 -- ${small[*]}"; do
         # shellcheck disable=SC2086 # words
         "$minipod" $command --steps 3 --out own >out 2>err
         [ $? -eq 2 ] || fail "own $name: exit $?"
         [ "$(find own -type f)" = own/$name ] && [ "$(cat own/$name)" = mine ] || fail "own $name: $(find own)"
-        grep -q "out: own/${name%/notes} is there, and no run of minipod wrote it: move it away, or take another --out$" err ||
+        grep -q "out: own/$name is there, and no run of minipod wrote it: move it away, or take another --out$" err ||
             fail "own $name: $(cat err)"
     done
     rm -r own
