@@ -18,7 +18,7 @@
 #include "kernels/base/limits.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/file.h"
-#include "runtime/goodput/launch_file.h"
+#include "runtime/goodput/job_file.h"
 #include "runtime/train/guard.h"
 
 enum { MAX_ADDED = 8, PATH_BYTES = 4096 }; /* MAX_ADDED: words of ours beside the person's */

@@ -19,7 +19,7 @@
 #include "bench/launch/relay.h"
 #include "bench/launch/sweep.h"
 #include "kernels/base/limits.h"
-#include "runtime/goodput/job_name.h"
+#include "runtime/goodput/job_file.h"
 
 static const double grace_s = 5;     /* between SIGTERM and SIGKILL */
 static const double again_s = 0.5;   /* before the second request to stop, while ranks begin */

@@ -9,7 +9,7 @@
 
 #include "kernels/base/assert.h"
 #include "runtime/core/spread.h"
-#include "runtime/goodput/job_name.h"
+#include "runtime/goodput/job_file.h"
 
 typedef struct attempt { /* one whose ranks left records */
     const pod_job_part *part;

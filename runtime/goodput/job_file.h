@@ -49,7 +49,16 @@ typedef enum pod_job_end_kind {
     POD_JOB_END_FAILED
 } pod_job_end_kind;
 
-enum { POD_JOB_TEXT_BYTES = 1024 };
+const char *pod_job_end_name(pod_job_end_kind k); /* as files have it; "" of none */
+
+enum { POD_JOB_NAME_BYTES = 64 };
+
+typedef struct pod_job_name { /* of a rank's file: attempt-001.rank-0003.jsonl */
+    int attempt, rank;        /* from 1, from 0 */
+} pod_job_name;
+
+const char *pod_job_name_print(pod_job_name n, char text[POD_JOB_NAME_BYTES]); /* returns text */
+bool pod_job_name_parse(const char *text, pod_job_name *out); /* false: it is no such name */
 
 /* ---- writing; local, by one thread but where it says otherwise ---- */
 
@@ -60,17 +69,39 @@ typedef struct pod_job_writer pod_job_writer;
 POD_MUST pod_status pod_job_writer_open(const char *dir, const pod_job_head *head,
                                         pod_job_writer **out);
 /* These do not fail in the middle of a step: the first failure is kept and answered by close, as
- * E_WRITE; a record that does not fit on the disk is left out whole. They allocate nothing. NULL
- * takes nothing. */
+ * E_WRITE; a record that does not fit on the disk is left out whole. They allocate nothing, but for
+ * a line longer than all before. NULL takes nothing. */
 void pod_job_put_from(pod_job_writer *w, int64_t step, int64_t ideal, pod_stamp at);
 void pod_job_put_span(pod_job_writer *w, pod_job_span span, pod_stamp begin, pod_stamp end);
 void pod_job_put_step(pod_job_writer *w, const pod_job_step *s);
 void pod_job_put_kept(pod_job_writer *w, int64_t step, pod_stamp at);
 /* By any thread, beside the one that puts the others. */
 void pod_job_put_fault(pod_job_writer *w, int fault, pod_stamp at);
-/* The last record. Of `text` the first POD_JOB_TEXT_BYTES are kept. */
+/* The last record. */
 void pod_job_put_end(pod_job_writer *w, pod_job_end_kind kind, const char *text, pod_stamp at);
 POD_MUST pod_status pod_job_writer_close(pod_job_writer *w); /* NULL is allowed */
+
+/* ---- launch.jsonl: how attempts began and ended, as who starts them sees it; local. Errors name the
+ * file: E_IO where it cannot be opened, E_WRITE of what it does not take. ---- */
+
+typedef struct pod_launch_file pod_launch_file;
+
+/* Makes DIR/job where it is missing. A file that is there is gone on with, behind another first
+ * line; a torn last one is taken away. Refused while another process has it open. */
+POD_MUST pod_status pod_launch_file_open(const char *dir, const char *command, int ranks,
+                                         pod_stamp begin, pod_launch_file **out);
+POD_MUST pod_status pod_launch_file_put_begin(pod_launch_file *f, int attempt, pod_stamp at);
+POD_MUST pod_status pod_launch_file_put_end(pod_launch_file *f, int attempt, pod_stamp at,
+                                            int exit_code, const char *reason, const char *text);
+/* As if it had not been opened: what was put since goes, and a file that was not there. For a
+ * launch of which nothing began; nothing is put any more. */
+POD_MUST pod_status pod_launch_file_take_back(pod_launch_file *f);
+void pod_launch_file_close(pod_launch_file *f); /* NULL is allowed */
+
+/* E_IO while a process has the file at `path` open by pod_launch_file_open. */
+POD_MUST pod_status pod_launch_file_check(const char *path);
+
+/* ---- the folder ---- */
 
 /* Whether a file of that name in DIR/job is of a job's log. */
 bool pod_job_has_file(const char *name);

@@ -18,6 +18,13 @@ const char *pod_job_span_name(pod_job_span s)
     return span_names[s];
 }
 
+const char *pod_job_end_name(pod_job_end_kind k)
+{
+    static const char *const names[] = {"", "ok", "stopped", "failed"};
+    POD_ASSERT(k >= POD_JOB_END_NONE && k <= POD_JOB_END_FAILED, "end %d", (int)k);
+    return names[k];
+}
+
 bool pod_job_span_is_logged(pod_job_span s)
 {
     return s != POD_JOB_LOST_STEP && s != POD_JOB_RECOVERY && s != POD_JOB_SHUTDOWN &&

@@ -12,7 +12,7 @@
 #include "collectives/exec/watch/stop.h"
 #include "runtime/core/file.h"
 #include "runtime/goodput/account.h"
-#include "runtime/goodput/launch_file.h"
+#include "runtime/goodput/job_file.h"
 #include "runtime/train/guard.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/training.h"

@@ -10,7 +10,6 @@
 
 #include "runtime/core/file.h"
 #include "runtime/goodput/job_file.h"
-#include "runtime/goodput/launch_file.h"
 #include "tests/harness/harness.h"
 
 #define FIRST                                                                                     \
