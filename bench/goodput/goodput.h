@@ -3,10 +3,10 @@
 #define MINIPOD_BENCH_GOODPUT_GOODPUT_H
 
 #include "bench/common/table.h"
+#include "runtime/goodput/account.h"
 #include "runtime/goodput/advice.h"
 #include "runtime/goodput/deviation.h"
 #include "runtime/goodput/fleet.h"
-#include "runtime/goodput/interval.h"
 #include "runtime/goodput/saves.h"
 
 /* ---- a run ---- */
@@ -49,7 +49,7 @@ typedef struct pod_run_account {
     const char *why_not_scheduled;
     pod_stragglers pace;
     pod_deviation deviation;
-    pod_interval window[POD_N_WINDOWS]; /* the last ones; begin == end where the job is shorter */
+    pod_account window[POD_N_WINDOWS]; /* the last ones; begin == end where the job is shorter */
     pod_advice advice[POD_MAX_ADVICE];
     int n_advice;
 } pod_run_account;

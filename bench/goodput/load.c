@@ -324,7 +324,7 @@ static pod_status read_windows(pod_run_account *r)
         r->window[i].end = r->sum.end;
         r->window[i].begin = begin < r->sum.begin ? r->sum.end : begin;
     }
-    return pod_intervals_fill(&r->job, r->now, r->window, POD_N_WINDOWS);
+    return pod_account_fill(&r->job, r->now, r->window, POD_N_WINDOWS);
 }
 
 static const char *last_part(const char *path)

@@ -28,7 +28,7 @@ static int list_spans(const pod_run_account *r, pod_job_span list[POD_N_JOB_SPAN
 }
 
 /* Boxes from 0 up to the top of a category: those drawn later cover the lower part. */
-static void print_tops(const pod_run_account *r, const pod_interval x[], const pod_job_span list[],
+static void print_tops(const pod_run_account *r, const pod_account x[], const pod_job_span list[],
                        int upto, FILE *to)
 {
     for (int i = 0; i < N_PARTS; i++) {
@@ -41,7 +41,7 @@ static void print_tops(const pod_run_account *r, const pod_interval x[], const p
     fputs("e\n", to);
 }
 
-static void print_script(const pod_run_account *r, const pod_interval x[], FILE *to)
+static void print_script(const pod_run_account *r, const pod_account x[], FILE *to)
 {
     char title[PATH_BYTES + 8];
     pod_job_span list[POD_N_JOB_SPANS];
@@ -62,10 +62,10 @@ static void print_script(const pod_run_account *r, const pod_interval x[], FILE 
 
 pod_status pod_goodput_plot(const pod_run_account *r, const char *path, pod_log *log)
 {
-    pod_interval x[N_PARTS];
+    pod_account x[N_PARTS];
     char *script = NULL;
     size_t bytes;
-    POD_TRY(pod_intervals_cut(&r->job, r->now, r->sum.begin, r->sum.end, x, N_PARTS));
+    POD_TRY(pod_account_cut(&r->job, r->now, r->sum.begin, r->sum.end, x, N_PARTS));
     FILE *to = open_memstream(&script, &bytes);
     if (!to) return pod_fail(POD_E_NOMEM, "%s: no memory for the plot's script", path);
     print_script(r, x, to);

@@ -103,14 +103,14 @@ static void put_badput(pod_json *j, const pod_stamp by_span[])
     pod_json_close(j);
 }
 
-static void put_interval(pod_json *j, const char *key, pod_stamp job_begin, const pod_interval *x)
+static void put_interval(pod_json *j, const char *key, pod_stamp job_begin, const pod_account *x)
 {
     pod_json_open_object(j, key);
     pod_json_decimal(j, "begin_s", x->begin - job_begin, 9);
     pod_json_decimal(j, "end_s", x->end - job_begin, 9);
     pod_json_decimal(j, "total_elapsed_time", x->wall, 9);
-    pod_json_double(j, "interval_goodput", pod_interval_goodput(x));
-    pod_json_decimal(j, "goodput_time", pod_interval_productive(x), 9);
+    pod_json_double(j, "interval_goodput", pod_account_runtime_goodput(x));
+    pod_json_decimal(j, "goodput_time", pod_account_productive(x), 9);
     pod_json_decimal(j, "unsaved_time", x->unsaved, 9);
     put_badput(j, x->by_span);
     pod_json_close(j);
@@ -118,8 +118,8 @@ static void put_interval(pod_json *j, const char *key, pod_stamp job_begin, cons
 
 static pod_status put_intervals(pod_json *j, const pod_run_account *r)
 {
-    pod_interval x[N_INTERVALS];
-    POD_TRY(pod_intervals_cut(&r->job, r->now, r->sum.begin, r->sum.end, x, N_INTERVALS));
+    pod_account x[N_INTERVALS];
+    POD_TRY(pod_account_cut(&r->job, r->now, r->sum.begin, r->sum.end, x, N_INTERVALS));
     pod_json_open_object(j, "rolling");
     for (int i = 0; i < POD_N_WINDOWS; i++) {
         char name[16] = "cumulative";
@@ -353,7 +353,7 @@ static void print_rolling(const pod_goodput_report *r, FILE *to)
             snprintf(seconds, sizeof seconds, "%d", pod_window_s[w]);
             if (pod_window_s[w] && r->run[i].window[w].wall > 0)
                 print_sample(to, "interval_goodput", &r->run[i], "window", seconds,
-                             pod_interval_goodput(&r->run[i].window[w]));
+                             pod_account_runtime_goodput(&r->run[i].window[w]));
         }
 }
 

@@ -172,7 +172,7 @@ static const pod_column window_columns[] = {
     {"unsaved", "rank-s", false}, {"goodput", "%", false},   {"most_of_the_rest", "", true},
     {"share", "%", false}};
 
-static pod_job_span find_worst(const pod_interval *x)
+static pod_job_span find_worst(const pod_account *x)
 {
     pod_job_span worst = POD_JOB_OTHER;
     for (pod_job_span s = 0; s < POD_N_JOB_SPANS; s++)
@@ -180,16 +180,16 @@ static pod_job_span find_worst(const pod_interval *x)
     return worst;
 }
 
-static void add_window(pod_table *t, int seconds, const pod_interval *x)
+static void add_window(pod_table *t, int seconds, const pod_account *x)
 {
     const pod_job_span worst = find_worst(x);
-    const double goodput = pod_interval_goodput(x);
+    const double goodput = pod_account_runtime_goodput(x);
     if (seconds)
         pod_table_add(t, "last %d s", seconds);
     else
         pod_table_add(t, "cumulative");
     pod_table_add(t, "%.3f", pod_stamp_seconds(x->wall));
-    pod_table_add(t, "%.3f", pod_stamp_seconds(pod_interval_productive(x)));
+    pod_table_add(t, "%.3f", pod_stamp_seconds(pod_account_productive(x)));
     pod_table_add(t, "%.3f", pod_stamp_seconds(x->unsaved));
     if (isfinite(goodput))
         pod_table_add(t, "%.2f", 100 * goodput);
@@ -204,7 +204,7 @@ static pod_status print_windows(const pod_run_account *r, FILE *to)
     pod_table *t;
     POD_TRY(pod_table_create(window_columns, N_COLUMNS(window_columns), &t));
     pod_table_note(t, "%s: runtime goodput by window%s", r->name,
-                   r->window[0].awaits_save ? "; not known: nothing saved yet" : "");
+                   pod_account_awaits_save(&r->sum) ? "; not known: nothing saved yet" : "");
     for (int i = 0; i < POD_N_WINDOWS; i++)
         if (r->window[i].wall > 0) add_window(t, pod_window_s[i], &r->window[i]);
     const pod_status status = pod_table_print(t, to);

@@ -34,10 +34,11 @@ typedef struct accounting {
     pod_account *sum;
     pod_account_piece_fn *tell; /* NULL: nobody asks for the pieces */
     void *told;
-    const attempt *at_hand;
-    int rank; /* whose part is at hand */
-    pod_stamp told_until;
-    int64_t kept_here, lost_here, unsaved_here; /* steps of the part at hand */
+    /* The part at hand: */
+    const attempt *of;
+    int rank;
+    pod_stamp until; /* it is accounted up to there */
+    int64_t n_kept, n_lost, n_unsaved;
 } accounting;
 
 static pod_stamp later(pod_stamp a, pod_stamp b) { return a > b ? a : b; }
@@ -47,12 +48,9 @@ static pod_stamp earlier(pod_stamp a, pod_stamp b) { return a < b ? a : b; }
 
 static pod_status check_part(const pod_job *j, const attempt *a, const pod_job_part *p)
 {
-    if (p->head.rank < 0 || p->head.rank >= p->head.ranks || p->head.ranks != a->ranks)
+    if (p->head.ranks != a->ranks)
         return pod_fail(POD_E_FORMAT, "%s: attempt %d, rank %d: is of %d ranks, another of %d",
                         j->dir, a->number, p->head.rank, p->head.ranks, a->ranks);
-    if (p > a->part && p->head.rank <= p[-1].head.rank)
-        return pod_fail(POD_E_FORMAT, "%s: attempt %d: rank %d stands behind rank %d", j->dir,
-                        a->number, p->head.rank, p[-1].head.rank);
     if (p->first_step >= 0 && a->first_step >= 0 && p->first_step != a->first_step)
         return pod_fail(POD_E_FORMAT,
                         "%s: attempt %d, rank %d: goes on from step %" PRId64
@@ -260,161 +258,119 @@ static pod_stamp usual_step(const accounting *x, int at, int rank)
     return usual;
 }
 
-static void tell_piece(accounting *x, pod_account_piece piece)
+static void emit(accounting *x, pod_job_span span, pod_stamp end, bool is_unsaved)
 {
-    piece.rank = x->rank;
-    piece.ranks = x->at_hand->ranks;
-    piece.attempt = x->at_hand->number;
-    piece.mesh = x->at_hand->part->head.mesh;
-    piece.was_disrupted = x->at_hand->was_disrupted && !x->at_hand->runs;
-    piece.ideal = x->at_hand->ideal;
-    if (x->tell && piece.end > piece.begin) x->tell(x->told, &piece);
-    x->told_until = piece.end;
+    const attempt *a = x->of;
+    const pod_account_piece piece = {.rank = x->rank,
+                                     .ranks = a->ranks,
+                                     .attempt = a->number,
+                                     .mesh = a->part->head.mesh,
+                                     .was_disrupted = a->was_disrupted && !a->runs,
+                                     .span = span,
+                                     .is_unsaved = is_unsaved,
+                                     .ideal = a->ideal,
+                                     .begin = x->until,
+                                     .end = end};
+    if (end <= x->until) return;
+    x->sum->by_span[span] += end - x->until;
+    if (is_unsaved) x->sum->unsaved += end - x->until;
+    if (x->tell) x->tell(x->told, &piece);
+    x->until = end;
 }
 
-/* What nothing was told of up to there is OTHER. */
-static void tell_other(accounting *x, pod_stamp until)
-{
-    if (until > x->told_until)
-        tell_piece(
-            x, (pod_account_piece){.span = POD_JOB_OTHER, .begin = x->told_until, .end = until});
-}
-
-/* Of the part at hand, as they follow one another. */
+/* Pieces follow one another; what lies between them is OTHER. */
 static void put(accounting *x, pod_job_span span, pod_stamp begin, pod_stamp length)
 {
-    x->sum->by_span[span] += length;
-    tell_other(x, begin);
-    tell_piece(x, (pod_account_piece){.span = span, .begin = begin, .end = begin + length});
+    emit(x, POD_JOB_OTHER, begin, false);
+    emit(x, span, begin + length, false);
 }
 
-static void put_unsaved(accounting *x, pod_stamp begin, pod_stamp length)
+/* `excess` of its work is start-up. */
+static void put_step(accounting *x, const pod_job_step *s, pod_stamp excess)
 {
-    x->sum->by_span[POD_JOB_STEP] += length;
-    x->sum->unsaved += length;
-    tell_other(x, begin);
-    tell_piece(
-        x, (pod_account_piece){
-               .span = POD_JOB_STEP, .is_unsaved = true, .begin = begin, .end = begin + length});
-}
-
-static void add_step(accounting *x, const attempt *a, const pod_job_step *s, pod_stamp excess)
-{
-    pod_account *sum = x->sum;
-    const pod_stamp work = pod_job_step_work(s) - excess, fed = s->begin + s->input;
+    const attempt *a = x->of;
+    const bool is_kept = s->step <= a->cut, is_unsaved = !is_kept && a->runs;
     put(x, POD_JOB_INPUT_WAIT, s->begin, s->input);
-    put(x, POD_JOB_BUILD, fed, excess);
-    if (s->step <= a->cut) {
-        put(x, POD_JOB_STEP, fed + excess, work);
-        x->kept_here++;
-        if (s->step > sum->max_productive_step) sum->max_productive_step = s->step;
-    } else if (a->runs) {
-        put_unsaved(x, fed + excess, work);
-        x->unsaved_here++;
-    } else {
-        put(x, POD_JOB_LOST_STEP, fed + excess, work);
-        x->lost_here++;
-    }
-    put(x, POD_JOB_SAVE, s->end - s->save, s->save);
+    put(x, POD_JOB_BUILD, s->begin + s->input, excess);
+    emit(x, is_kept || is_unsaved ? POD_JOB_STEP : POD_JOB_LOST_STEP, s->end - s->save, is_unsaved);
+    emit(x, POD_JOB_SAVE, s->end, false);
+    x->n_kept += is_kept;
+    x->n_unsaved += is_unsaved;
+    x->n_lost += !is_kept && !is_unsaved;
+    if (is_kept && s->step > x->sum->max_productive_step) x->sum->max_productive_step = s->step;
 }
 
-static pod_status out_of_order(const accounting *x, const attempt *a, const pod_job_part *p,
-                               const char *what, pod_stamp begin, pod_stamp end, pod_stamp free)
+static pod_status check_order(const accounting *x, const char *what, pod_stamp begin)
 {
-    if (end < begin)
-        return pod_fail(POD_E_FORMAT,
-                        "%s: attempt %d, rank %d: %s ends %" PRId64 " ns before it begins",
-                        x->job->dir, a->number, p->head.rank, what, begin - end);
+    if (begin >= x->until) return POD_OK;
     return pod_fail(POD_E_FORMAT,
                     "%s: attempt %d, rank %d: %s begins %" PRId64
                     " ns before what precedes it ends",
-                    x->job->dir, a->number, p->head.rank, what, free - begin);
+                    x->job->dir, x->of->number, x->rank, what, x->until - begin);
 }
 
-static pod_status take_step(accounting *x, const attempt *a, const pod_job_part *p, int64_t i,
-                            pod_stamp usual, pod_stamp *free)
+static pod_status take_step(accounting *x, const pod_job_part *p, int64_t i, pod_stamp usual)
 {
     char what[48];
     const pod_job_step *s = &p->step[i];
-    snprintf(what, sizeof what, "step %" PRId64, s->step);
-    if (s->begin < *free || s->end < s->begin)
-        return out_of_order(x, a, p, what, s->begin, s->end, *free);
     const int64_t before = i > 0 ? p->step[i - 1].step : p->first_step;
+    const pod_stamp work = pod_job_step_work(s);
+    snprintf(what, sizeof what, "step %" PRId64, s->step);
+    POD_TRY(check_order(x, what, s->begin));
     if (s->step <= before || p->first_step < 0)
         return pod_fail(POD_E_FORMAT, "%s: attempt %d, rank %d: %s follows step %" PRId64,
-                        x->job->dir, a->number, p->head.rank, what, before);
-    const pod_stamp work = pod_job_step_work(s);
-    if (s->input < 0 || s->save < 0 || work < 0)
-        return pod_fail(POD_E_FORMAT, "%s: attempt %d, rank %d: %s: its parts are longer than it",
-                        x->job->dir, a->number, p->head.rank, what);
-    add_step(x, a, s, i == 0 && usual > 0 && work > usual ? work - usual : 0);
-    *free = s->end;
+                        x->job->dir, x->of->number, x->rank, what, before);
+    put_step(x, s, i == 0 && usual > 0 && work > usual ? work - usual : 0);
     return POD_OK;
 }
 
-/* Spans and steps as they follow one another; *free is where the last one ended. */
-static pod_status take_records(accounting *x, const attempt *a, const pod_job_part *p,
-                               pod_stamp usual, pod_stamp *free)
+/* Spans and steps as they follow one another. */
+static pod_status take_records(accounting *x, const pod_job_part *p, pod_stamp usual)
 {
     for (int64_t m = 0, s = 0; m < p->n_marks || s < p->n_steps;) {
         const pod_job_mark *mark = &p->mark[m];
         if (m == p->n_marks || (s < p->n_steps && p->step[s].begin < mark->begin)) {
-            POD_TRY(take_step(x, a, p, s++, usual, free));
+            POD_TRY(take_step(x, p, s++, usual));
             continue;
         }
-        if (mark->begin < *free || mark->end < mark->begin)
-            return out_of_order(x, a, p, pod_job_span_name(mark->span), mark->begin, mark->end,
-                                *free);
+        POD_TRY(check_order(x, pod_job_span_name(mark->span), mark->begin));
         put(x, mark->span, mark->begin, mark->end - mark->begin);
-        *free = mark->end;
         m++;
     }
-    if (*free > p->last)
-        return pod_fail(POD_E_FORMAT,
-                        "%s: attempt %d, rank %d: ends %" PRId64 " ns before its spans",
-                        x->job->dir, a->number, p->head.rank, *free - p->last);
     return POD_OK;
 }
 
-/* What follows a rank's last record in an attempt that was not disrupted: mpirun, which gives ranks
+/* What follows a rank's last record. In an attempt that was not disrupted: mpirun, which gives ranks
  * a second to leave once one of them answered 1. */
-static void take_end(accounting *x, const attempt *a, const pod_job_part *p)
+static void take_tail(accounting *x, const pod_job_part *p, pod_stamp usual)
 {
-    if (p->end != POD_JOB_END_NONE && !a->was_disrupted)
+    const attempt *a = x->of;
+    if (!a->was_disrupted && p->end != POD_JOB_END_NONE)
         put(x, POD_JOB_SHUTDOWN, p->last, a->end - p->last);
-}
-
-/* What follows a rank's last record in an attempt that was disrupted. */
-static void take_tail(accounting *x, const attempt *a, const pod_job_part *p, pod_stamp usual,
-                      pod_stamp free)
-{
-    pod_stamp begun_step = 0;
     if (!a->was_disrupted || a->runs) return;
     if (p->n_steps > 0) {
         if (usual == 0) usual = pod_job_step_work(&p->step[0]);
-        const pod_stamp seen = a->launch_end > free ? a->launch_end : a->end;
-        begun_step = earlier(usual, seen - free);
+        const pod_stamp seen = a->launch_end > x->until ? a->launch_end : a->end;
+        emit(x, POD_JOB_LOST_STEP, x->until + earlier(usual, seen - x->until), false);
     }
-    put(x, POD_JOB_LOST_STEP, free, begun_step);
-    put(x, POD_JOB_RECOVERY, free + begun_step, a->end - free - begun_step);
+    emit(x, POD_JOB_RECOVERY, a->end, false);
 }
 
-static pod_status take_part(accounting *x, int at, int rank)
+static pod_status take_part(accounting *x, int at)
 {
-    const attempt *a = &x->attempt[at];
-    const pod_job_part *p = part_of(a, rank);
-    x->kept_here = x->lost_here = x->unsaved_here = 0;
-    if (!p) { /* it was gone before it could write */
-        if (a->was_disrupted && !a->runs) put(x, POD_JOB_RECOVERY, a->begin, a->end - a->begin);
-        return POD_OK;
+    const attempt *a = x->of;
+    const pod_job_part *p = part_of(a, x->rank);
+    x->until = a->begin;
+    x->n_kept = x->n_lost = x->n_unsaved = 0;
+    if (p) {
+        const pod_stamp usual = usual_step(x, at, x->rank);
+        emit(x, a->follows_disruption ? POD_JOB_RECOVERY : POD_JOB_INIT, p->head.begin, false);
+        POD_TRY(take_records(x, p, usual));
+        take_tail(x, p, usual);
+    } else if (a->was_disrupted && !a->runs) { /* it was gone before it could write */
+        emit(x, POD_JOB_RECOVERY, a->end, false);
     }
-    const pod_stamp usual = usual_step(x, at, rank);
-    pod_stamp free = p->head.begin;
-    put(x, a->follows_disruption ? POD_JOB_RECOVERY : POD_JOB_INIT, a->begin,
-        p->head.begin - a->begin);
-    POD_TRY(take_records(x, a, p, usual, &free));
-    take_tail(x, a, p, usual, free);
-    take_end(x, a, p);
+    emit(x, POD_JOB_OTHER, a->end, false);
     return POD_OK;
 }
 
@@ -433,20 +389,16 @@ static pod_status add_wall(accounting *x, const attempt *a, int ranks)
 /* Ranks do the same steps, but for what a kill leaves undone: the one that did most counts. */
 static pod_status add_attempt(accounting *x, int at, int only_rank)
 {
-    const attempt *a = &x->attempt[at];
+    const attempt *a = x->of = &x->attempt[at];
     int64_t kept = 0, lost = 0, unsaved = 0;
     const int begin = only_rank < 0 ? 0 : only_rank, end = only_rank < 0 ? a->ranks : begin + 1;
     if (begin >= a->ranks) return POD_OK;
     POD_TRY(add_wall(x, a, end - begin));
-    x->at_hand = a;
-    for (int rank = begin; rank < end; rank++) {
-        x->rank = rank;
-        x->told_until = a->begin;
-        POD_TRY(take_part(x, at, rank));
-        tell_other(x, a->end);
-        if (x->kept_here > kept) kept = x->kept_here;
-        if (x->lost_here > lost) lost = x->lost_here;
-        if (x->unsaved_here > unsaved) unsaved = x->unsaved_here;
+    for (x->rank = begin; x->rank < end; x->rank++) {
+        POD_TRY(take_part(x, at));
+        if (x->n_kept > kept) kept = x->n_kept;
+        if (x->n_lost > lost) lost = x->n_lost;
+        if (x->n_unsaved > unsaved) unsaved = x->n_unsaved;
     }
     x->sum->n_steps += kept;
     x->sum->n_lost_steps += lost;
@@ -469,10 +421,6 @@ static pod_status add_all(accounting *x, pod_stamp now, int only_rank)
         return pod_fail(POD_E_INVALID, "%s: rank %d of a job with %d ranks", x->job->dir, only_rank,
                         sum->n_ranks);
     if (only_rank >= 0) sum->n_ranks = 1;
-    pod_stamp rest = sum->wall;
-    for (int s = 0; s < POD_JOB_OTHER; s++) rest -= sum->by_span[s];
-    POD_ASSERT(rest >= 0, "categories take %" PRId64 " ns more than the job", -rest);
-    sum->by_span[POD_JOB_OTHER] += rest;
     return POD_OK;
 }
 
@@ -562,6 +510,57 @@ pod_account pod_account_add(const pod_account *before, const pod_job_log *l, pod
     return a;
 }
 
+/* ---- stretches of its time ---- */
+
+typedef struct stretches {
+    pod_account *x;
+    int n;
+} stretches;
+
+static void add_piece(void *ctx, const pod_account_piece *p)
+{
+    const stretches *s = ctx;
+    for (pod_account *x = s->x; x < s->x + s->n; x++) {
+        const pod_stamp took = earlier(p->end, x->end) - later(p->begin, x->begin);
+        if (took <= 0) continue;
+        x->wall += took;
+        x->by_span[p->span] += took;
+        if (p->is_unsaved) x->unsaved += took;
+    }
+}
+
+pod_status pod_account_fill(const pod_job *j, pod_stamp now, pod_account x[], int n)
+{
+    pod_account all;
+    stretches s = {x, n};
+    for (int i = 0; i < n; i++) x[i] = (pod_account){.begin = x[i].begin, .end = x[i].end};
+    POD_TRY(account(j, -1, now, add_piece, &s, &all));
+    for (int i = 0; i < n; i++) {
+        x[i].runs = all.runs;
+        x[i].n_steps = all.n_steps;
+        x[i].n_unsaved_steps = all.n_unsaved_steps;
+    }
+    return POD_OK;
+}
+
+pod_status pod_account_cut(const pod_job *j, pod_stamp now, pod_stamp begin, pod_stamp end,
+                           pod_account x[], int n)
+{
+    const pod_stamp part = (end - begin) / n, left = (end - begin) % n;
+    for (int i = 0; i < n; i++) {
+        x[i].begin = begin + part * i + (i < left ? i : left);
+        x[i].end = begin + part * (i + 1) + (i + 1 < left ? i + 1 : left);
+    }
+    return pod_account_fill(j, now, x, n);
+}
+
+/* ---- figures ---- */
+
+pod_stamp pod_account_productive(const pod_account *a)
+{
+    return a->by_span[POD_JOB_STEP] - a->unsaved;
+}
+
 bool pod_account_awaits_save(const pod_account *a)
 {
     return a->runs && a->n_unsaved_steps > 0 && a->n_steps == 0;
@@ -570,5 +569,5 @@ bool pod_account_awaits_save(const pod_account *a)
 double pod_account_runtime_goodput(const pod_account *a)
 {
     if (a->wall <= 0 || pod_account_awaits_save(a)) return (double)NAN;
-    return (double)(a->by_span[POD_JOB_STEP] - a->unsaved) / (double)a->wall;
+    return (double)pod_account_productive(a) / (double)a->wall;
 }

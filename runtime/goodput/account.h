@@ -45,8 +45,8 @@ typedef struct pod_account {
 } pod_account;
 
 /* All ranks. `now`: a job that may still run is accounted up to there; 0: it is over, and ended
- * with the latest time in its log. E_FORMAT, naming attempt and rank: times that overlap or go
- * back, ranks of an attempt that disagree, no rank's record at all; more time than 2^63 ns.
+ * with the latest time in its log. Of a job that job_file.h has read: each record is sound by itself.
+ * E_FORMAT, naming attempt and rank: times that overlap or go back, ranks of an attempt that disagree, no rank's record at all; more time than 2^63 ns.
  * E_NOMEM. */
 POD_MUST pod_status pod_account_of(const pod_job *j, pod_stamp now, pod_account *out);
 /* One rank's. E_INVALID: no attempt has it. */
@@ -78,6 +78,15 @@ typedef void pod_account_piece_fn(void *ctx, const pod_account_piece *piece);
 POD_MUST pod_status pod_account_walk(const pod_job *j, pod_stamp now, pod_account_piece_fn *tell,
                                      void *ctx);
 
+/* What falls into each of n stretches of the job's time, from x[i].begin to x[i].end, which may
+ * overlap: wall, by_span and unsaved; runs and steps are of the whole job. What a step spent waiting
+ * for input stands at its begin, what it spent saving at its end. `now` and status as pod_account_of. */
+POD_MUST pod_status pod_account_fill(const pod_job *j, pod_stamp now, pod_account x[], int n);
+/* Cuts begin to end into n parts, which differ by a nanosecond at most, and fills them. */
+POD_MUST pod_status pod_account_cut(const pod_job *j, pod_stamp now, pod_stamp begin, pod_stamp end,
+                                    pod_account x[], int n);
+
+pod_stamp pod_account_productive(const pod_account *a); /* of steps that are kept */
 /* It runs, has done steps, and no checkpoint keeps any of them yet. */
 bool pod_account_awaits_save(const pod_account *a);
 double pod_account_runtime_goodput(const pod_account *a); /* NaN: no time; nothing saved yet */

@@ -9,7 +9,6 @@
 #include "kernels/base/assert.h"
 #include "runtime/goodput/advice.h"
 #include "runtime/goodput/deviation.h"
-#include "runtime/goodput/interval.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
@@ -62,7 +61,7 @@ static void check_account(const pod_account *a)
 static void check_figures(pod_arena *a, const pod_job *j, const pod_account *sum)
 {
     enum { N_PARTS = 5 };
-    pod_interval x[N_PARTS];
+    pod_account x[N_PARTS];
     pod_stragglers s;
     pod_deviation d;
     pod_advice advice[POD_MAX_ADVICE];
@@ -70,7 +69,7 @@ static void check_figures(pod_arena *a, const pod_job *j, const pod_account *sum
     int n;
     POD_ASSERT(pod_stragglers_of(a, j, &s) == POD_OK && pod_deviation_of(j, &d) == POD_OK &&
                    pod_advise(a, j, sum, &s, advice, &n) == POD_OK &&
-                   pod_intervals_cut(j, 0, sum->begin, sum->end, x, N_PARTS) == POD_OK,
+                   pod_account_cut(j, 0, sum->begin, sum->end, x, N_PARTS) == POD_OK,
                "%s", pod_error_text());
     for (int i = 0; i < N_PARTS; i++) wall += x[i].wall;
     POD_ASSERT(wall == sum->wall, "%lld ns in parts of %lld", (long long)wall,

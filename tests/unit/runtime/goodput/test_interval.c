@@ -5,7 +5,6 @@
 
 #include "runtime/goodput/advice.h"
 #include "runtime/goodput/deviation.h"
-#include "runtime/goodput/interval.h"
 #include "runtime/goodput/job_model.h"
 #include "runtime/goodput/saves.h"
 #include "tests/harness/harness.h"
@@ -61,12 +60,12 @@ static void thirds_of_a_job(void)
                 {POD_JOB_SAVE, {0.5, 1.5, 1.5}},
                 {POD_JOB_OTHER, {0, 1, 1}}};
     made m;
-    pod_interval x[3];
+    pod_account x[3];
     make(&m);
-    POD_CHECK_OK(pod_intervals_cut(&m.job, 0, at(0), at(12), x, 3));
+    POD_CHECK_OK(pod_account_cut(&m.job, 0, at(0), at(12), x, 3));
     for (int i = 0; i < 3; i++) {
         CU_ASSERT_EQUAL(x[i].wall, 8 * second);
-        CU_ASSERT_EQUAL(pod_interval_goodput(&x[i]), 0.25);
+        CU_ASSERT_EQUAL(pod_account_runtime_goodput(&x[i]), 0.25);
         for (size_t k = 0; k < sizeof want / sizeof want[0]; k++)
             POD_CHECK(x[i].by_span[want[k].span] == (pod_stamp)(2e9 * want[k].s[i]),
                       "part %d has %g s of %s", i,
@@ -80,13 +79,13 @@ static void parts_close(void)
 {
     enum { N = 7 };
     made m;
-    pod_interval x[N] = {{0}};
+    pod_account x[N] = {{0}};
     pod_account all = {0};
     pod_stamp wall = 0, by[POD_N_JOB_SPANS] = {0};
     make(&m);
     m.job.part = m.part;
     POD_CHECK_OK(pod_account_of(&m.job, 0, &all));
-    POD_CHECK_OK(pod_intervals_cut(&m.job, 0, all.begin, all.end, x, N));
+    POD_CHECK_OK(pod_account_cut(&m.job, 0, all.begin, all.end, x, N));
     for (int i = 0; i < N; i++) {
         wall += x[i].wall;
         for (int s = 0; s < POD_N_JOB_SPANS; s++) by[s] += x[i].by_span[s];
@@ -94,12 +93,12 @@ static void parts_close(void)
     }
     CU_ASSERT_EQUAL(wall, all.wall);
     CU_ASSERT_EQUAL(memcmp(by, all.by_span, sizeof by), 0);
-    pod_interval last[2] = {{.begin = at(7), .end = at(12)}, {.begin = at(12), .end = at(12)}};
-    POD_CHECK_OK(pod_intervals_fill(&m.job, 0, last, 2));
+    pod_account last[2] = {{.begin = at(7), .end = at(12)}, {.begin = at(12), .end = at(12)}};
+    POD_CHECK_OK(pod_account_fill(&m.job, 0, last, 2));
     CU_ASSERT_EQUAL(last[0].wall, 10 * second);
     CU_ASSERT_EQUAL(last[0].by_span[POD_JOB_SAVE], 5 * second);
     CU_ASSERT_EQUAL(last[1].wall, 0);
-    CU_ASSERT_TRUE(isnan(pod_interval_goodput(&last[1])));
+    CU_ASSERT_TRUE(isnan(pod_account_runtime_goodput(&last[1])));
 }
 
 /* While it runs step 3, in the last third, is not saved yet. With no checkpoint at all no step is,
@@ -107,26 +106,25 @@ static void parts_close(void)
 static void parts_of_a_job_that_runs(void)
 {
     made m;
-    pod_interval x[3], whole = {.begin = at(0), .end = at(12)};
+    pod_account x[3], whole = {.begin = at(0), .end = at(12)};
     pod_account all = {0};
     make(&m);
     m.part[0].end = m.part[1].end = POD_JOB_END_NONE;
     for (int n_kept = 1; n_kept >= 0; n_kept--) {
         m.part[0].n_kept = n_kept;
         POD_CHECK_OK(pod_account_of(&m.job, at(12), &all));
-        POD_CHECK_OK(pod_intervals_cut(&m.job, at(12), at(0), at(12), x, 3));
-        POD_CHECK_OK(pod_intervals_fill(&m.job, at(12), &whole, 1));
+        POD_CHECK_OK(pod_account_cut(&m.job, at(12), at(0), at(12), x, 3));
+        POD_CHECK_OK(pod_account_fill(&m.job, at(12), &whole, 1));
         for (int i = 0; i < 3; i++) {
             const bool is_kept = n_kept > 0 && i < 2;
             CU_ASSERT_EQUAL(x[i].by_span[POD_JOB_STEP], 2 * second);
             CU_ASSERT_EQUAL(x[i].unsaved, is_kept ? 0 : 2 * second);
-            CU_ASSERT_EQUAL(pod_interval_productive(&x[i]), is_kept ? 2 * second : 0);
-            const double goodput = pod_interval_goodput(&x[i]);
+            CU_ASSERT_EQUAL(pod_account_productive(&x[i]), is_kept ? 2 * second : 0);
+            const double goodput = pod_account_runtime_goodput(&x[i]);
             CU_ASSERT_TRUE(n_kept > 0 ? goodput == (is_kept ? 0.25 : 0) : isnan(goodput));
         }
         CU_ASSERT_EQUAL(whole.unsaved, all.unsaved);
-        CU_ASSERT_EQUAL(whole.awaits_save, pod_account_awaits_save(&all));
-        CU_ASSERT_TRUE(pod_interval_goodput(&whole) == pod_account_runtime_goodput(&all) ||
+        CU_ASSERT_TRUE(pod_account_runtime_goodput(&whole) == pod_account_runtime_goodput(&all) ||
                        n_kept == 0);
     }
 }
