@@ -231,6 +231,23 @@ void pod_table_add(pod_table *t, const char *fmt, ...)
     stream_line(t, print_row, t->cells.n / t->n_columns - 1);
 }
 
+const pod_column *pod_table_next(const pod_table *t)
+{
+    return &t->column[t->cells.n % t->n_columns];
+}
+
+void pod_table_extend(pod_table *t, const char *fmt, va_list args)
+{
+    if (t->status != POD_OK) return;
+    const char **last = &t->cells.text[t->cells.n - 1],
+               *more = pod_arena_vtext(t->arena, fmt, args);
+    const char *whole = more ? pod_arena_text(t->arena, "%s%s", *last, more) : NULL;
+    if (whole)
+        *last = whole;
+    else
+        t->status = POD_E_NOMEM;
+}
+
 static void print_notes(const pod_table *t, int from, int end, FILE *to)
 {
     for (int i = from; i < end; i++) fprintf(to, "# %s\n", t->notes.text[i]);

@@ -7,6 +7,7 @@
 #ifndef MINIPOD_BENCH_COMMON_TABLE_H
 #define MINIPOD_BENCH_COMMON_TABLE_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -42,6 +43,9 @@ void pod_table_group(pod_table *t, int first, int n, const char *title, const ch
 void pod_table_csv_only(pod_table *t, int first, int n);
 /* The next cell, row by row. */
 void pod_table_add(pod_table *t, const char *fmt, ...) POD_PRINTF(2, 3);
+const pod_column *pod_table_next(const pod_table *t); /* the column of the next cell */
+/* Appends to the last cell, of a table that is not streamed. */
+void pod_table_extend(pod_table *t, const char *fmt, va_list args) POD_PRINTF(2, 0);
 
 /* A table of quantities has these columns, and a row a call. */
 enum { POD_QUANTITY_COLUMNS = 4 };

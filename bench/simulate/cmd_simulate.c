@@ -5,9 +5,8 @@
 #include <unistd.h>
 
 #include "bench/command.h"
-#include "bench/common/json_file.h"
 #include "bench/common/published.h"
-#include "bench/common/table.h"
+#include "bench/common/record.h"
 #include "bench/job/simulate_job.h"
 #include "bench/simulate/convergence.h"
 #include "bench/simulate/explain.h"
@@ -23,8 +22,6 @@
 
 enum { TEXT_BYTES = 160, PATH_BYTES = 4096 };
 
-static const double MIB = 1048576;
-
 typedef struct simulation {
     const pod_config *config;
     pod_planned planned;
@@ -32,245 +29,269 @@ typedef struct simulation {
     bool has_target; /* was asked for */
     pod_time_to_target target;
     pod_nearest nearest;
-    const pod_explanation *explanation; /* NULL: was not asked for */
 } simulation;
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- the record ------------------------------------------------------------------------------ */
 
-/* And, of a mesh of chips, the mesh with all cores of each: of three extents, since one of fewer is
- * of chips again. */
-static void say_idle_cores(const pod_mesh *m, int used, int of_chip, char note[TEXT_BYTES])
-{
-    int n = snprintf(note, TEXT_BYTES, "%d of %d cores of each, the others and their memory idle",
-                     used, of_chip);
-    if (m->n_dims == POD_MESH_MAX_DIMS) return;
-    n += snprintf(note + n, TEXT_BYTES - (size_t)n, ": --mesh %d", of_chip);
-    for (int d = 0; d < POD_MESH_MAX_DIMS - 1; d++)
-        n += snprintf(note + n, TEXT_BYTES - (size_t)n, "x%d", d < m->n_dims ? m->extent[d] : 1);
-    snprintf(note + n, TEXT_BYTES - (size_t)n, " takes all");
-}
+static bool is_pod(const simulation *x) { return pod_machine_is_virtual(&x->planned.machine); }
 
-static void add_chips(pod_table *t, const simulation *x)
+/* The row of chips; and, of a mesh of chips, the mesh with all cores of each: of three extents, since
+ * one of fewer is of chips again. */
+static void add_chips(pod_record *r, const simulation *x)
 {
     const pod_mesh *m = &x->planned.setup.compile.mesh;
     const int of_chip = (int)x->planned.machine.cores_per_chip,
               used = pod_machine_cores_used(&x->planned.machine, m);
-    char note[TEXT_BYTES] = "";
-    if (!pod_machine_is_virtual(&x->planned.machine) || of_chip == 0) return;
-    if (used < of_chip) say_idle_cores(m, used, of_chip, note);
-    pod_table_quantity(t, "chips", "", note, "%d", x->result.cores / used);
+    if (!is_pod(x)) return;
+    pod_json_int(&r->json, "cores_per_chip_used", used);
+    if (of_chip == 0) return;
+    pod_record_int(r, NULL, "chips", "", x->result.cores / used);
+    if (used == of_chip) return;
+    pod_record_note(r, "%d of %d cores of each, the others and their memory idle", used, of_chip);
+    if (m->n_dims == POD_MESH_MAX_DIMS) return;
+    pod_record_note(r, ": --mesh %d", of_chip);
+    for (int d = 0; d < POD_MESH_MAX_DIMS - 1; d++)
+        pod_record_note(r, "x%d", d < m->n_dims ? m->extent[d] : 1);
+    pod_record_note(r, " takes all");
 }
 
-/* Of a host that has fewer, on which ranks wait for each other's turns. */
-static bool shares_cores(const simulation *x)
+static void add_cores(pod_record *r, const simulation *x)
 {
-    return x->result.cores > x->result.ideal.cores_at_work;
+    const pod_simulated *s = &x->result;
+    const int physical = s->ideal.physical_cores;
+    const bool shares = s->cores > s->ideal.cores_at_work; /* on a host that has fewer */
+    pod_record_int(r, "ranks", "cores", "", s->cores);
+    if (shares)
+        pod_record_note(r, "ranks share %d physical core%s, in turns", physical,
+                        physical > 1 ? "s" : "");
+    if (s->cores_simulated < s->cores)
+        pod_record_note(r, "%s%d simulated, which stand for all", shares ? "; " : "",
+                        s->cores_simulated);
+    else if (!shares && !pod_config_is_set(x->config, POD_OPT_MESH))
+        pod_record_note(r, "--mesh or --cores gives more");
+    pod_json_bool(&r->json, "cores_shared", shares);
+    pod_json_int(&r->json, "cores_simulated", s->cores_simulated);
+    add_chips(r, x);
 }
 
-static void add_cores(pod_table *t, const simulation *x)
+static void add_circumstances(pod_record *r, const simulation *x)
 {
-    char note[TEXT_BYTES] = "";
-    int n = 0;
-    if (shares_cores(x))
-        n = snprintf(note, sizeof note, "ranks share %d physical core%s, in turns",
-                     x->result.ideal.physical_cores, x->result.ideal.physical_cores > 1 ? "s" : "");
-    if (x->result.cores_simulated < x->result.cores)
-        snprintf(note + n, sizeof note - (size_t)n, "%s%d simulated, which stand for all",
-                 n > 0 ? "; " : "", x->result.cores_simulated);
-    else if (!pod_config_is_set(x->config, POD_OPT_MESH))
-        snprintf(note, sizeof note, "--mesh or --cores gives more");
-    pod_table_quantity(t, "cores", "", note, "%d", x->result.cores);
-    add_chips(t, x);
-}
-
-static void add_circumstances(pod_table *t, const simulation *x)
-{
-    char mesh[POD_MESH_TEXT_BYTES], note[TEXT_BYTES];
+    char mesh[POD_MESH_TEXT_BYTES], size[32];
     const pod_setup *s = &x->planned.setup;
-    pod_table_quantity(t, "model", "", pod_planned_source(&x->planned), "%s", s->model);
-    pod_table_quantity(t, "clock", "", x->planned.machine.name, "virtual");
-    pod_table_quantity(t, "mesh", "", "o: does not wrap", "%s",
-                       pod_mesh_print(&s->compile.mesh, mesh, sizeof mesh));
-    add_cores(t, x);
-    pod_table_quantity(t, "precision", "", "", "%s", s->precision_name);
-    snprintf(note, sizeof note, "%" PRId64 " a core", s->batch / x->result.cores);
-    pod_table_quantity(t, "global batch", "samples", note, "%" PRId64, s->batch);
-    pod_table_quantity(t, "optimizer", "",
-                       s->compile.shard_update ? "each core updates its part"
-                                               : "each core updates all weights",
-                       "%s", s->optim->name);
+    const int64_t bucket = s->compile.bucket_bytes;
+    pod_json_text(&r->json, "machine", x->planned.machine.name);
+    pod_record_text(r, "model", "model", s->model);
+    pod_record_note(r, "%s", pod_planned_source(&x->planned));
+    pod_record_text(r, "clock", "clock", "virtual");
+    pod_record_note(r, "%s", x->planned.machine.name);
+    pod_record_text(r, "mesh", "mesh", pod_mesh_print(&s->compile.mesh, mesh, sizeof mesh));
+    pod_record_note(r, "o: does not wrap");
+    add_cores(r, x);
+    pod_record_text(r, "precision", "precision", s->precision_name);
+    pod_record_int(r, "global_batch", "global batch", "samples", s->batch);
+    pod_record_note(r, "%" PRId64 " a core", s->batch / x->result.cores);
+    pod_record_text(r, "optimizer", "optimizer", s->optim->name);
+    pod_record_note(r, s->compile.shard_update ? "each core updates its part"
+                                               : "each core updates all weights");
+    pod_record_int(r, "bucket_bytes", "bucket", "bytes", bucket); /* a pod's is not --help's */
+    pod_record_note(
+        r, "%s: gradients that are all-reduced together%s",
+        pod_print_size(bucket, size, sizeof size),
+        pod_config_is_set(x->config, POD_OPT_BUCKET) ? "" : "; by default, --bucket says it");
+    pod_simulate_add_algorithms(r, x->result.program);
+    pod_simulate_add_options(r, x->config);
 }
 
-/* What is in force: a pod's is not what --help says of a run. */
-static void add_bucket(pod_table *t, const simulation *x)
+static void add_steps(pod_record *r, const simulation *x)
 {
-    char size[32], note[TEXT_BYTES];
-    const int64_t bytes = x->planned.setup.compile.bucket_bytes;
-    snprintf(note, sizeof note, "%s: gradients that are all-reduced together%s",
-             pod_print_size(bytes, size, sizeof size),
-             pod_config_is_set(x->config, POD_OPT_BUCKET) ? "" : "; by default, --bucket says it");
-    pod_table_quantity(t, "bucket", "bytes", note, "%" PRId64, bytes);
-}
-
-static void add_noise(pod_table *t, const simulation *x)
-{
-    const double share = x->planned.noise;
-    char note[TEXT_BYTES];
-    snprintf(note, sizeof note, "the step is their median, shares are of all; mean %.3f ms",
-             x->result.steps.mean * 1e3);
-    if (share > 0)
-        pod_table_quantity(t, "noise", "%", "of an instruction's time: log-normal, mean 1", "%g",
-                           100 * share);
-    if (x->result.steps.n > 1)
-        pod_table_quantity(t, "simulated steps", "", note, "%" PRId64, x->result.steps.n);
+    const pod_spread *steps = &x->result.steps;
+    const bool waits = pod_step_share(&x->result.stats, POD_PHASE_INPUT) > 0;
+    if (x->planned.noise > 0) {
+        pod_record_real(r, NULL, "noise", "%", -6, x->planned.noise);
+        pod_record_note(r, "of an instruction's time: log-normal, mean 1");
+    }
+    pod_json_double(&r->json, "noise", x->planned.noise);
+    pod_json_int(&r->json, "steps_simulated", steps->n);
+    pod_json_double(&r->json, "step_p99_s", steps->p99);
+    if (steps->n > 1) {
+        pod_record_int(r, NULL, "simulated steps", "", steps->n);
+        pod_record_note(r, "the step is their median, shares are of all; mean %.3f ms",
+                        steps->mean * 1e3);
+    }
+    pod_record_real(r, "step_s", "step", "ms", 3, x->result.step_s);
+    pod_record_note(r, "until the last core has ended%s",
+                    waits ? " and the next batch is there" : "");
+    if (steps->n > 1) pod_record_real(r, NULL, "step p99", "ms", 3, steps->p99);
+    pod_record_real(r, "samples_per_s", "samples/s", "1/s", 1,
+                    (double)x->planned.setup.batch / x->result.step_s);
 }
 
 /* The wait for input is one of the phases, and shown where there is one. */
-static void add_input(pod_table *t, const simulation *x)
+static void add_input(pod_record *r, const simulation *x)
 {
     const pod_input_time *in = &x->result.input;
     const double share = pod_step_share(&x->result.stats, POD_PHASE_INPUT);
-    char note[TEXT_BYTES];
+    const char *hidden = share > 0 ? "the step is input-bound" : "the step hides it";
+    pod_json_double(&r->json, "input_s", in->seconds);
     if (in->seconds <= 0) return;
+    pod_record_real(r, NULL, "input of a step", "ms", 3, in->seconds);
     if (in->make_s > 0)
-        snprintf(note, sizeof note, "%d hosts at %g samples/s: %s", in->n_hosts,
-                 x->planned.input_rate,
-                 share > 0 ? "the step is input-bound" : "the step hides it");
+        pod_record_note(r, "%d hosts at %g samples/s: %s", in->n_hosts, x->planned.input_rate,
+                        hidden);
     else
-        snprintf(note, sizeof note, "from hosts to chips: %s; how they make it is left out",
-                 share > 0 ? "the step is input-bound" : "the step hides it");
-    pod_table_quantity(t, "input of a step", "ms", note, "%.3f", in->seconds * 1e3);
-    if (share > 0)
-        pod_table_quantity(t, "  input", "%", "all cores wait for the batch", "%.2f", 100 * share);
+        pod_record_note(r, "from hosts to chips: %s; how they make it is left out", hidden);
+    if (share <= 0) return;
+    pod_record_real(r, NULL, "  input", "%", 2, share);
+    pod_record_note(r, "all cores wait for the batch");
 }
 
-/* Of the core whose step the table has, and of all. */
-static void say_exposed(const simulation *x, char note[TEXT_BYTES])
+/* Of the core whose step the table has. */
+static void add_phases(pod_record *r, const simulation *x)
 {
-    const pod_by_core *all = &x->result.exposed;
-    const int n = snprintf(note, TEXT_BYTES, "of core %d", x->planned.watched[0]);
-    if (x->result.cores == 1) return;
-    snprintf(note + n, TEXT_BYTES - (size_t)n,
-             "; of all: mean %.3f, least %.3f (core %d), most %.3f (core %d)", all->mean_s * 1e3,
-             all->least_s * 1e3, all->least_core, all->most_s * 1e3, all->most_core);
+    const pod_step_stats *stats = &x->result.stats;
+    const int core = x->planned.watched[0];
+    pod_json_int(&r->json, "core", core);
+    pod_json_double(&r->json, "core_step_s", stats->step.mean); /* of which the shares are */
+    pod_json_double(&r->json, "allreduce_share", pod_simulated_allreduce_share(&x->result));
+    pod_json_open_object(&r->json, "phase_share");
+    for (pod_phase p = 0; p < POD_N_PHASES; p++) {
+        char name[32];
+        const double share = pod_step_share(stats, p);
+        pod_json_double(&r->json, pod_phase_name(p), share);
+        if (p < POD_PHASE_FORWARD) continue;
+        snprintf(name, sizeof name, "  %s", pod_phase_name(p));
+        pod_record_real(r, NULL, name, "%", 2, share);
+        pod_record_note(r, "of core %d's step%s", core,
+                        p == POD_PHASE_REDUCE ? ": all-reduce that was not hidden" : "");
+    }
+    pod_json_close(&r->json);
 }
 
-static void say_runs(const simulation *x, char note[TEXT_BYTES])
-{
-    int n = snprintf(note, TEXT_BYTES, "of what core %d runs", x->planned.watched[0]);
-    if (x->result.slowness != 1)
-        n += snprintf(note + n, TEXT_BYTES - (size_t)n, ", slowed %g times", x->result.slowness);
-    if (x->planned.noise > 0) snprintf(note + n, TEXT_BYTES - (size_t)n, ", without the noise");
-}
-
-/* The published time that is nearest, and in what the two differ. */
-static void add_published(pod_table *t, const pod_nearest *n, pod_arena *arena)
-{
-    if (!n->row) return;
-    const char *note = pod_arena_text(arena, "%s, evaluations included: %s", n->row->preset,
-                                      *n->differs ? "the nearest row of --validate"
-                                                  : "a row of --validate, and this is its step");
-    pod_table_quantity(t, "nearest published", "ms", note ? note : "", "%.2f", n->step_s * 1e3);
-    if (*n->differs) pod_table_quantity(t, "  differs in", "", n->differs, "%s", "");
-}
-
-static void add_step(pod_table *t, const simulation *x)
+static void add_reductions(pod_record *r, const simulation *x)
 {
     const pod_simulated *s = &x->result;
-    const int core = x->planned.watched[0];
-    char note[TEXT_BYTES];
-    add_noise(t, x);
-    pod_table_quantity(t, "step", "ms",
-                       pod_step_share(&s->stats, POD_PHASE_INPUT) > 0
-                           ? "until the last core has ended and the next batch is there"
-                           : "until the last core has ended",
-                       "%.3f", s->step_s * 1e3);
-    if (s->steps.n > 1) pod_table_quantity(t, "step p99", "ms", "", "%.3f", s->steps.p99 * 1e3);
-    pod_table_quantity(t, "samples/s", "1/s", "", "%.1f",
-                       (double)x->planned.setup.batch / s->step_s);
-    add_input(t, x);
-    for (pod_phase p = POD_PHASE_FORWARD; p < POD_N_PHASES; p++) {
-        char name[32];
-        snprintf(name, sizeof name, "  %s", pod_phase_name(p));
-        snprintf(note, sizeof note, "of core %d's step%s", core,
-                 p == POD_PHASE_REDUCE ? ": all-reduce that was not hidden" : "");
-        pod_table_quantity(t, name, "%", note, "%.2f", 100 * pod_step_share(&s->stats, p));
-    }
-    say_exposed(x, note);
-    pod_table_quantity(t, "all-reduce exposed", "ms", note, "%.3f",
-                       s->stats.phase[POD_PHASE_REDUCE].mean * 1e3);
-    snprintf(note, sizeof note, "of core %d, summed over collectives", core);
-    pod_table_quantity(t, "all-reduce in flight", "ms", note, "%.3f", s->stats.comm.mean * 1e3);
-    pod_table_quantity(t, "all-reduced", "bytes", "a step and core", "%" PRId64,
-                       s->program->reduce_bytes);
+    const pod_by_core *all = &s->exposed;
+    pod_record_real(r, "allreduce_exposed_s", "all-reduce exposed", "ms", 3,
+                    s->stats.phase[POD_PHASE_REDUCE].mean);
+    pod_record_note(r, "of core %d", x->planned.watched[0]);
+    if (s->cores > 1)
+        pod_record_note(r, "; of all: mean %.3f, least %.3f (core %d), most %.3f (core %d)",
+                        all->mean_s * 1e3, all->least_s * 1e3, all->least_core, all->most_s * 1e3,
+                        all->most_core);
+    pod_json_open_object(&r->json, "allreduce_exposed_of_all");
+    pod_json_double(&r->json, "mean_s", all->mean_s);
+    pod_json_double(&r->json, "least_s", all->least_s);
+    pod_json_int(&r->json, "least_core", all->least_core);
+    pod_json_double(&r->json, "most_s", all->most_s);
+    pod_json_int(&r->json, "most_core", all->most_core);
+    pod_json_close(&r->json);
+    pod_record_real(r, "allreduce_in_flight_s", "all-reduce in flight", "ms", 3,
+                    s->stats.comm.mean);
+    pod_record_note(r, "of core %d, summed over collectives", x->planned.watched[0]);
+    pod_record_int(r, "allreduce_bytes_per_step", "all-reduced", "bytes", s->program->reduce_bytes);
+    pod_record_note(r, "a step and core");
+}
+
+static void add_bounds(pod_record *r, const simulation *x)
+{
+    pod_json_open_object(&r->json, "bound_s");
     for (pod_bound b = 0; b < POD_N_BOUNDS; b++) {
         char name[48];
         snprintf(name, sizeof name, "  bound by %s", pod_bound_name(b));
-        say_runs(x, note);
-        pod_table_quantity(t, name, "ms", note, "%.3f", s->bound_s[b] * 1e3);
+        pod_record_real(r, NULL, name, "ms", 3, x->result.bound_s[b]);
+        pod_json_double(&r->json, pod_bound_name(b), x->result.bound_s[b]);
+        pod_record_note(r, "of what core %d runs", x->planned.watched[0]);
+        if (x->result.slowness != 1) pod_record_note(r, ", slowed %g times", x->result.slowness);
+        if (x->planned.noise > 0) pod_record_note(r, ", without the noise");
     }
-    pod_table_quantity(t, "memory", "MiB",
-                       "a core: activations, buckets, weights, states and batches", "%.1f",
-                       s->memory_bytes / MIB);
+    pod_json_close(&r->json);
+    pod_record_real(r, NULL, "memory", "MiB", 1, x->result.memory_bytes);
+    pod_record_note(r, "a core: activations, buckets, weights, states and batches");
+    pod_json_int(&r->json, "memory_bytes_per_core", (int64_t)x->result.memory_bytes);
 }
 
-static void add_goodput(pod_table *t, const simulation *x)
+/* The published time that is nearest, and in what the two differ. */
+static void add_published(pod_record *r, const pod_nearest *n)
 {
-    const pod_simulated *s = &x->result;
-    char note[TEXT_BYTES];
-    const double ideal_s = pod_ideal_step_s(&s->ideal);
-    pod_table_quantity(t, "model FLOPs", "GFLOP", "a step, forward and backward, whole batch",
-                       "%.3f", s->ideal.model_flops * 1e-9);
-    if (!isfinite(ideal_s)) {
-        pod_table_quantity(t, "program goodput", "%", "the peak of this machine is not known", "-");
-        return;
-    }
-    snprintf(note, sizeof note, "model FLOPs / (%.1f GFLOP/s of a core x %d)",
-             s->ideal.peak_flop_per_s * 1e-9, s->ideal.cores_at_work);
-    pod_table_quantity(t, "ideal step", "ms", note, "%.3f", ideal_s * 1e3);
-    pod_table_quantity(t, "program goodput", "%", "ideal step / step", "%.2f",
-                       100 * ideal_s / s->step_s);
+    pod_published_put(n, &r->json);
+    if (!n->row) return;
+    pod_record_real(r, NULL, "nearest published", "ms", 2, n->step_s);
+    pod_record_note(r, "%s, evaluations included: %s", n->row->preset,
+                    *n->differs ? "the nearest row of --validate"
+                                : "a row of --validate, and this is its step");
+    if (!*n->differs) return;
+    pod_record_text(r, NULL, "  differs in", "");
+    pod_record_note(r, "%s", n->differs);
 }
 
-static void add_target(pod_table *t, const simulation *x)
+static void add_goodput(pod_record *r, const simulation *x)
+{
+    const pod_ideal *ideal = &x->result.ideal;
+    const double ideal_s = pod_ideal_step_s(ideal);
+    pod_record_real(r, "model_flops_per_step", "model FLOPs", "GFLOP", 3, ideal->model_flops);
+    pod_record_note(r, "a step, forward and backward, whole batch");
+    if (isfinite(ideal_s)) {
+        pod_record_real(r, NULL, "ideal step", "ms", 3, ideal_s);
+        pod_record_note(r, "model FLOPs / (%.1f GFLOP/s of a core x %d)",
+                        ideal->peak_flop_per_s * 1e-9, ideal->cores_at_work);
+    }
+    pod_json_double(&r->json, "ideal_step_s", ideal_s);
+    pod_record_real(r, "program_goodput", "program goodput", "%", 2, ideal_s / x->result.step_s);
+    pod_record_note(r, isfinite(ideal_s) ? "ideal step / step"
+                                         : "the peak of this machine is not known");
+}
+
+static void add_target(pod_record *r, const simulation *x)
 {
     const pod_time_to_target *g = &x->target;
-    char note[TEXT_BYTES];
     if (!x->has_target) return;
-    pod_table_quantity(t, "epochs to target", "", "up to an evaluation, every four", "%.0f",
-                       g->epochs);
-    snprintf(note, sizeof note, "%.0f steps, %.0f evaluations of %.3f s; start-up apart", g->steps,
-             g->evaluations, g->evaluation_s);
-    pod_table_quantity(t, "time to target", "s", note, "%.2f", g->seconds);
-    if (!g->is_start_up_known) {
-        pod_table_quantity(t, "start-up", "s", "not known: --start-up says it", "-");
-        return;
+    pod_record_real(r, "epochs", "epochs to target", "", 0, g->epochs);
+    pod_record_note(r, "up to an evaluation, every four");
+    pod_record_real(r, "time_to_target_s", "time to target", "s", 2, g->seconds);
+    pod_record_note(r, "%.0f steps, %.0f evaluations of %.3f s; start-up apart", g->steps,
+                    g->evaluations, g->evaluation_s);
+    const double unknown = (double)NAN;
+    pod_record_real(r, "start_up_s", "start-up", "s", 2,
+                    g->is_start_up_known ? g->start_up_s : unknown);
+    if (g->is_start_up_known) {
+        pod_record_note(r, "%s; MLPerf's clock leaves out up to %d s of it",
+                        x->planned.start_up_s >= 0 ? "--start-up"
+                                                   : "of the whole machine, by its file",
+                        (int)POD_START_UP_LEFT_OUT_S);
+        pod_record_real(r, NULL, "from start to target", "s", 2, g->from_start_s);
+        pod_record_note(r, "start-up, steps and evaluations");
+    } else {
+        pod_record_note(r, "not known: --start-up says it");
     }
-    snprintf(note, sizeof note, "%s; MLPerf's clock leaves out up to %d s of it",
-             x->planned.start_up_s >= 0 ? "--start-up" : "of the whole machine, by its file",
-             (int)POD_START_UP_LEFT_OUT_S);
-    pod_table_quantity(t, "start-up", "s", note, "%.2f", g->start_up_s);
-    pod_table_quantity(t, "from start to target", "s", "start-up, steps and evaluations", "%.2f",
-                       g->from_start_s);
+    pod_json_double(&r->json, "from_start_s", g->is_start_up_known ? g->from_start_s : unknown);
 }
 
-static void add_links(pod_table *t, const simulation *x)
+/* Without messages no link is the busiest. */
+static void add_links(pod_record *r, const simulation *x)
 {
     const pod_simulated *s = &x->result;
-    char note[TEXT_BYTES];
-    if (s->use.n_rerouted > 0)
-        pod_table_quantity(t, "rerouted", "messages", "a step, round links that have failed",
-                           "%" PRId64, s->use.n_rerouted / s->steps.n);
-    if (s->use.n_messages > 0) {
-        snprintf(note, sizeof note, "of the step, %s", s->busiest_link);
-        pod_table_quantity(t, "busiest link", "%", note, "%.2f",
-                           100 * s->use.busiest_s / (s->steps.mean * (double)s->steps.n));
+    const int64_t rerouted = s->use.n_rerouted / s->steps.n;
+    const bool has_messages = s->use.n_messages > 0;
+    const double busy =
+        has_messages ? s->use.busiest_s / (s->steps.mean * (double)s->steps.n) : (double)NAN;
+    if (s->use.n_rerouted > 0) {
+        pod_record_int(r, NULL, "rerouted", "messages", rerouted);
+        pod_record_note(r, "a step, round links that have failed");
     }
-    snprintf(note, sizeof note,
-             "%" PRId64 " events in %.3f s; compiled in %.3f s, collectives planned in %.3f s",
-             s->use.n_events, s->run_wall_s, s->compile_wall_s, s->plan_wall_s);
-    pod_table_quantity(t, "simulated", "events/s", note, "%.3g",
-                       (double)s->use.n_events / s->run_wall_s);
+    pod_json_int(&r->json, "rerouted_messages_per_step", rerouted);
+    if (has_messages) {
+        pod_record_real(r, NULL, "busiest link", "%", 2, busy);
+        pod_record_note(r, "of the step, %s", s->busiest_link);
+    }
+    pod_json_text(&r->json, "busiest_link", has_messages ? s->busiest_link : NULL);
+    pod_json_double(&r->json, "busiest_link_share", busy);
+    pod_record_real(r, NULL, "simulated", "events/s", -3, (double)s->use.n_events / s->run_wall_s);
+    pod_record_note(
+        r, "%" PRId64 " events in %.3f s; compiled in %.3f s, collectives planned in %.3f s",
+        s->use.n_events, s->run_wall_s, s->compile_wall_s, s->plan_wall_s);
+    pod_json_int(&r->json, "events", s->use.n_events);
+    pod_json_double(&r->json, "plan_wall_s", s->plan_wall_s);
+    pod_json_double(&r->json, "run_wall_s", s->run_wall_s);
 }
 
 /* Each once, joined by commas, as far as there is room. */
@@ -288,12 +309,11 @@ static void add_name(char names[TEXT_BYTES], const char *name)
 static void note_unprobed(pod_table *t, const simulation *x)
 {
     char names[TEXT_BYTES] = "";
-    const pod_machine *m = &x->planned.machine;
     const pod_program *p = x->result.program;
-    if (pod_machine_is_virtual(m)) return;
+    if (is_pod(x)) return;
     for (int32_t i = 0; i < p->n_instrs; i++)
         for (int32_t k = 0; k < p->instr[i].n_works; k++)
-            if (!pod_work_is_probed(m, &p->instr[i].work[k]))
+            if (!pod_work_is_probed(&x->planned.machine, &p->instr[i].work[k]))
                 add_name(names, p->instr[i].work[k].op);
     if (*names)
         pod_table_note(
@@ -301,139 +321,38 @@ static void note_unprobed(pod_table *t, const simulation *x)
             names);
 }
 
-static void fill_table(pod_table *t, const simulation *x, pod_arena *arena)
+static void fill(pod_record *r, const simulation *x)
 {
-    pod_table_note(t, "minipod %s simulate, clock virtual, machine %s", POD_VERSION,
+    pod_table_note(r->table, "minipod %s simulate, clock virtual, machine %s", POD_VERSION,
                    x->planned.machine.name);
-    note_unprobed(t, x);
-    add_circumstances(t, x);
-    add_bucket(t, x);
-    pod_simulate_add_algorithms(t, x->result.program);
-    pod_simulate_add_options(t, x->config);
-    add_step(t, x);
-    add_published(t, &x->nearest, arena);
-    add_goodput(t, x);
-    add_target(t, x);
-    add_links(t, x);
+    note_unprobed(r->table, x);
+    add_circumstances(r, x);
+    add_steps(r, x);
+    add_input(r, x);
+    add_phases(r, x);
+    add_reductions(r, x);
+    add_bounds(r, x);
+    add_published(r, &x->nearest);
+    add_goodput(r, x);
+    add_target(r, x);
+    add_links(r, x);
 }
 
 /* What is explained follows the table in print, and is rows of it in the CSV. */
-static pod_status print_table(simulation *x, pod_arena *arena, const pod_config *c, pod_log *log)
+static pod_status explain(simulation *x, pod_arena *arena, pod_log *log, pod_record *r)
 {
-    const char *csv = pod_config_text(c, POD_OPT_CSV);
-    pod_table *t;
-    pod_status status;
-    POD_TRY(pod_table_create(pod_quantity_columns, POD_QUANTITY_COLUMNS, &t));
-    fill_table(t, x, arena);
-    POD_TRY_GOTO(status, pod_table_print(t, log->out), done);
-    if (pod_config_bool(c, POD_OPT_EXPLAIN)) {
-        POD_TRY_GOTO(status,
-                     pod_simulate_explain(&x->planned, &x->result, arena, log, &x->explanation),
-                     done);
-        POD_TRY_GOTO(
-            status, pod_explanation_print(x->explanation, &x->planned, &x->result, log->out), done);
-        pod_explanation_rows(x->explanation, t);
-    }
-    if (*csv) POD_TRY_GOTO(status, pod_table_write_csv(t, csv), done);
-done:
-    pod_table_destroy(t);
-    return status;
+    const pod_explanation *e;
+    if (!pod_config_bool(x->config, POD_OPT_EXPLAIN)) return POD_OK;
+    POD_TRY(pod_simulate_explain(&x->planned, &x->result, arena, log, &e));
+    POD_TRY(pod_explanation_print(e, &x->planned, &x->result, log->out));
+    pod_explanation_rows(e, r->table);
+    pod_json_open_object(&r->json, "explain");
+    pod_explanation_json(e, &r->json);
+    pod_json_close(&r->json);
+    return POD_OK;
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void put_target(const pod_time_to_target *g, pod_json *j)
-{
-    const double unknown = (double)NAN;
-    pod_json_double(j, "epochs", g->epochs);
-    pod_json_double(j, "time_to_target_s", g->seconds);
-    pod_json_double(j, "start_up_s", g->is_start_up_known ? g->start_up_s : unknown);
-    pod_json_double(j, "from_start_s", g->is_start_up_known ? g->from_start_s : unknown);
-}
-
-/* Without messages no link is the busiest. */
-static void put_links(const pod_simulated *s, pod_json *j)
-{
-    const bool has_messages = s->use.n_messages > 0;
-    pod_json_text(j, "busiest_link", has_messages ? s->busiest_link : NULL);
-    pod_json_double(j, "busiest_link_share",
-                    has_messages ? s->use.busiest_s / (s->steps.mean * (double)s->steps.n)
-                                 : (double)NAN);
-    pod_json_int(j, "rerouted_messages_per_step", s->use.n_rerouted / s->steps.n);
-    pod_json_int(j, "cores_simulated", s->cores_simulated);
-}
-
-static void put(const void *simulated, pod_json *j)
-{
-    const simulation *x = simulated;
-    char mesh[POD_MESH_TEXT_BYTES];
-    const pod_setup *s = &x->planned.setup;
-    const pod_simulated *r = &x->result;
-    const double ideal_s = pod_ideal_step_s(&r->ideal);
-    pod_json_open_object(j, NULL);
-    pod_json_text(j, "schema", "minipod.simulate");
-    pod_json_int(j, "version", 1);
-    pod_json_text(j, "minipod", POD_VERSION);
-    pod_json_text(j, "git", POD_GIT_ID);
-    pod_json_text(j, "clock", "virtual");
-    pod_json_text(j, "machine", x->planned.machine.name);
-    pod_json_text(j, "model", s->model);
-    pod_json_text(j, "mesh", pod_mesh_print(&s->compile.mesh, mesh, sizeof mesh));
-    pod_json_int(j, "ranks", r->cores);
-    pod_json_bool(j, "cores_shared", shares_cores(x));
-    if (pod_machine_is_virtual(&x->planned.machine))
-        pod_json_int(j, "cores_per_chip_used",
-                     pod_machine_cores_used(&x->planned.machine, &s->compile.mesh));
-    pod_json_int(j, "global_batch", s->batch);
-    pod_json_text(j, "precision", s->precision_name);
-    pod_json_text(j, "optimizer", s->optim->name);
-    pod_json_int(j, "bucket_bytes", s->compile.bucket_bytes);
-    pod_json_double(j, "step_s", r->step_s);
-    pod_json_double(j, "step_p99_s", r->steps.p99);
-    pod_published_put(&x->nearest, j);
-    pod_json_int(j, "steps_simulated", r->steps.n);
-    pod_json_double(j, "noise", x->planned.noise);
-    pod_json_double(j, "input_s", r->input.seconds);
-    pod_json_double(j, "samples_per_s", (double)s->batch / r->step_s);
-    pod_json_int(j, "core", x->planned.watched[0]);
-    pod_json_double(j, "core_step_s", r->stats.step.mean); /* of which the shares are */
-    pod_json_double(j, "allreduce_share", pod_simulated_allreduce_share(r));
-    pod_json_double(j, "allreduce_exposed_s", r->stats.phase[POD_PHASE_REDUCE].mean);
-    pod_json_open_object(j, "allreduce_exposed_of_all");
-    pod_json_double(j, "mean_s", r->exposed.mean_s);
-    pod_json_double(j, "least_s", r->exposed.least_s);
-    pod_json_int(j, "least_core", r->exposed.least_core);
-    pod_json_double(j, "most_s", r->exposed.most_s);
-    pod_json_int(j, "most_core", r->exposed.most_core);
-    pod_json_close(j);
-    pod_json_double(j, "allreduce_in_flight_s", r->stats.comm.mean);
-    pod_json_int(j, "allreduce_bytes_per_step", r->program->reduce_bytes);
-    pod_json_int(j, "memory_bytes_per_core", (int64_t)r->memory_bytes);
-    pod_json_double(j, "program_goodput", ideal_s / r->step_s);
-    pod_json_double(j, "ideal_step_s", ideal_s);
-    pod_json_double(j, "model_flops_per_step", r->ideal.model_flops);
-    pod_json_open_object(j, "phase_share");
-    for (int p = 0; p < POD_N_PHASES; p++)
-        pod_json_double(j, pod_phase_name((pod_phase)p), pod_step_share(&r->stats, (pod_phase)p));
-    pod_json_close(j);
-    pod_json_open_object(j, "bound_s");
-    for (pod_bound b = 0; b < POD_N_BOUNDS; b++)
-        pod_json_double(j, pod_bound_name(b), r->bound_s[b]);
-    pod_json_close(j);
-    if (x->has_target) put_target(&x->target, j);
-    put_links(r, j);
-    pod_simulate_put_algorithms(r->program, j);
-    pod_simulate_put_options(x->config, j);
-    if (x->explanation) {
-        pod_json_open_object(j, "explain");
-        pod_explanation_json(x->explanation, j);
-        pod_json_close(j);
-    }
-    pod_json_int(j, "events", r->use.n_events);
-    pod_json_double(j, "plan_wall_s", r->plan_wall_s);
-    pod_json_double(j, "run_wall_s", r->run_wall_s);
-    pod_json_close(j);
-}
+/* ---- the folder ------------------------------------------------------------------------------ */
 
 /* A pod has none of our kernels. NULL on a host; E_NOMEM. */
 static pod_status traced_work(const simulation *x, pod_arena *arena, const pod_trace_work **out)
@@ -475,11 +394,6 @@ static pod_status write_trace(const simulation *x, pod_arena *arena, const char 
     return s;
 }
 
-static pod_status write_json(const simulation *x, const char *path)
-{
-    return pod_json_file_write(path, 3, put, x);
-}
-
 static void warn_of_algo(const simulation *x, pod_arena *arena, pod_log *log)
 {
     const char *text = pod_network_algo_missed(&x->planned.setup, x->result.program, arena);
@@ -506,17 +420,16 @@ static void clear_folder(const char *folder)
     }
 }
 
-static pod_status write_folder(const simulation *x, const pod_config *c, pod_arena *arena,
-                               pod_log *log)
+static pod_status write_folder(const simulation *x, pod_record *r, pod_arena *arena, pod_log *log)
 {
-    const char *folder = pod_config_text(c, POD_OPT_OUT);
+    const char *folder = pod_config_text(x->config, POD_OPT_OUT);
     char path[PATH_BYTES];
     if (!*folder) return POD_OK;
     clear_folder(folder);
     snprintf(path, sizeof path, "%s/simulate.json", folder);
-    POD_TRY(write_json(x, path));
+    POD_TRY(pod_record_write_json(r, path));
     POD_TRY(pod_simulate_write_links(&x->planned, &x->result, folder, log));
-    if (pod_config_bool(c, POD_OPT_TRACE)) POD_TRY(write_trace(x, arena, folder));
+    if (pod_config_bool(x->config, POD_OPT_TRACE)) POD_TRY(write_trace(x, arena, folder));
     return POD_OK;
 }
 
@@ -526,8 +439,9 @@ static pod_status simulate_step(pod_call *call)
 {
     const pod_config *c = call->config;
     POD_TRY(pod_simulate_options_check(c));
-    const char *json = pod_config_text(c, POD_OPT_JSON), *folder = pod_config_text(c, POD_OPT_OUT);
+    const char *folder = pod_config_text(c, POD_OPT_OUT);
     simulation x = {.config = c};
+    pod_record record = {0};
     pod_arena *arena;
     pod_status status;
     if (pod_config_bool(c, POD_OPT_TRACE) && !*pod_config_text(c, POD_OPT_OUT))
@@ -543,10 +457,18 @@ static pod_status simulate_step(pod_call *call)
     x.has_target = pod_config_bool(c, POD_OPT_TO_TARGET);
     if (x.has_target)
         POD_TRY_GOTO(status, pod_simulate_to_target(&x.planned, &x.result, arena, &x.target), done);
-    POD_TRY_GOTO(status, print_table(&x, arena, c, call->log), done);
-    if (*json) POD_TRY_GOTO(status, write_json(&x, json), done);
-    POD_TRY_GOTO(status, write_folder(&x, c, arena, call->log), done);
+    POD_TRY_GOTO(
+        status,
+        pod_record_open("minipod.simulate", 3, pod_quantity_columns, POD_QUANTITY_COLUMNS, &record),
+        done);
+    fill(&record, &x);
+    POD_TRY_GOTO(status, pod_table_print(record.table, call->log->out), done);
+    POD_TRY_GOTO(status, explain(&x, arena, call->log, &record), done);
+    POD_TRY_GOTO(status, pod_record_write_csv(&record, pod_config_text(c, POD_OPT_CSV)), done);
+    POD_TRY_GOTO(status, pod_record_write_json(&record, pod_config_text(c, POD_OPT_JSON)), done);
+    POD_TRY_GOTO(status, write_folder(&x, &record, arena, call->log), done);
 done:
+    pod_record_close(&record);
     pod_planned_end(&x.planned);
     pod_arena_destroy(arena);
     return status;

@@ -1,123 +1,89 @@
 #include "bench/simulate/settings.h"
-#include "bench/common/json_option.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "bench/common/json_option.h"
 #include "kernels/base/parse.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* What only says where results go. */
-static bool is_of_output(pod_opt o)
+/* What tells of an option elsewhere: it says where results go; a row or a note of the table shows
+ * it; the same simulation does without it. MESH stands in files and the environment for who trains:
+ * of --meshes each is a row. */
+enum { OUTPUT = 1, ROW_OF_STEP = 2, SHOWN_OF_MESHES = 4, THIS_RUN = 8 };
+static const unsigned char said[POD_N_OPTS] = {
+    [POD_OPT_CONF] = OUTPUT | THIS_RUN,
+    [POD_OPT_CSV] = OUTPUT | THIS_RUN,
+    [POD_OPT_JSON] = OUTPUT | THIS_RUN,
+    [POD_OPT_OUT] = OUTPUT | THIS_RUN,
+    [POD_OPT_PROGRESS] = OUTPUT | THIS_RUN,
+    [POD_OPT_QUIET] = OUTPUT | THIS_RUN,
+    [POD_OPT_TRACE] = OUTPUT,
+    [POD_OPT_EXPLAIN] = OUTPUT,
+    [POD_OPT_VALIDATE] = THIS_RUN,
+    [POD_OPT_MODEL] = ROW_OF_STEP | SHOWN_OF_MESHES,
+    [POD_OPT_MACHINE] = ROW_OF_STEP | SHOWN_OF_MESHES,
+    [POD_OPT_MESH] = ROW_OF_STEP | SHOWN_OF_MESHES,
+    [POD_OPT_BATCH] = ROW_OF_STEP | SHOWN_OF_MESHES,
+    [POD_OPT_PRECISION] = ROW_OF_STEP,
+    [POD_OPT_OPTIMIZER] = ROW_OF_STEP,
+    [POD_OPT_BUCKET] = ROW_OF_STEP,
+    [POD_OPT_NOISE] = ROW_OF_STEP,
+    [POD_OPT_REPEAT] = ROW_OF_STEP,
+    [POD_OPT_DATA] = SHOWN_OF_MESHES,
+    [POD_OPT_MESHES] = SHOWN_OF_MESHES,
+    [POD_OPT_SCALING] = SHOWN_OF_MESHES,
+    [POD_OPT_ON] = SHOWN_OF_MESHES,
+};
+
+/* The first option from *o on that is set and that none of `but` tells of; NULL: there is no more. */
+static const pod_option *next_set(const pod_config *c, int but, int *o)
 {
-    switch (o) {
-    case POD_OPT_CONF:
-    case POD_OPT_CSV:
-    case POD_OPT_JSON:
-    case POD_OPT_OUT:
-    case POD_OPT_TRACE:
-    case POD_OPT_EXPLAIN:
-    case POD_OPT_PROGRESS:
-    case POD_OPT_QUIET: return true;
-    default: return false;
-    }
+    int n;
+    const pod_option *options = pod_options(&n);
+    while (*o < n && (!pod_config_is_set(c, (pod_opt)*o) || (said[*o] & but) != 0)) ++*o;
+    return *o < n ? &options[*o] : NULL;
 }
 
-static bool is_row_of_a_step(pod_opt o)
+static const char *source_note(const pod_config *c, int o)
 {
-    switch (o) {
-    case POD_OPT_MODEL:
-    case POD_OPT_MACHINE:
-    case POD_OPT_MESH:
-    case POD_OPT_BATCH:
-    case POD_OPT_PRECISION:
-    case POD_OPT_OPTIMIZER:
-    case POD_OPT_BUCKET:
-    case POD_OPT_NOISE:
-    case POD_OPT_REPEAT: return true;
-    default: return false;
-    }
-}
-
-/* MESH: of who trains, found in a file or the environment; --meshes are compared. */
-static bool is_shown_of_meshes(pod_opt o)
-{
-    switch (o) {
-    case POD_OPT_MODEL:
-    case POD_OPT_DATA:
-    case POD_OPT_MACHINE:
-    case POD_OPT_MESH:
-    case POD_OPT_MESHES:
-    case POD_OPT_SCALING:
-    case POD_OPT_BATCH:
-    case POD_OPT_ON: return true;
-    default: return false;
-    }
-}
-
-static const char *source_note(const pod_config *c, pod_opt o)
-{
-    switch (pod_config_source(c, o)) {
+    switch (pod_config_source(c, (pod_opt)o)) {
     case POD_FROM_FILE: return "from a --conf file";
     case POD_FROM_ENVIRONMENT: return "from the environment";
     default: return "";
     }
 }
 
-void pod_simulate_add_options(pod_table *t, const pod_config *c)
+void pod_simulate_add_options(pod_record *r, const pod_config *c)
 {
-    int n;
-    const pod_option *options = pod_options(&n);
-    for (int o = 0; o < n; o++) {
+    const pod_option *option;
+    for (int o = 0; (option = next_set(c, OUTPUT | ROW_OF_STEP, &o)); o++) {
         char name[64];
-        if (!pod_config_is_set(c, (pod_opt)o) || is_of_output((pod_opt)o) ||
-            is_row_of_a_step((pod_opt)o))
-            continue;
-        snprintf(name, sizeof name, "--%s", options[o].name);
-        pod_table_quantity(t, name, options[o].unit, source_note(c, (pod_opt)o), "%s",
+        snprintf(name, sizeof name, "--%s", option->name);
+        pod_table_quantity(r->table, name, option->unit, source_note(c, o), "%s",
                            pod_config_value(c, (pod_opt)o));
     }
+    pod_simulate_put_options(c, &r->json);
 }
 
 void pod_simulate_note_options(pod_table *t, const pod_config *c)
 {
-    int n;
-    const pod_option *options = pod_options(&n);
-    for (int o = 0; o < n; o++) {
-        const char *source = source_note(c, (pod_opt)o);
-        if (!pod_config_is_set(c, (pod_opt)o) || is_of_output((pod_opt)o) ||
-            is_shown_of_meshes((pod_opt)o))
-            continue;
-        pod_table_note(t, "--%s %s%s%s", options[o].name, pod_config_value(c, (pod_opt)o),
+    const pod_option *option;
+    for (int o = 0; (option = next_set(c, OUTPUT | SHOWN_OF_MESHES, &o)); o++) {
+        const char *source = source_note(c, o);
+        pod_table_note(t, "--%s %s%s%s", option->name, pod_config_value(c, (pod_opt)o),
                        *source ? ", " : "", source);
     }
 }
 
 void pod_simulate_put_options(const pod_config *c, pod_json *j)
 {
-    int n;
-    const pod_option *options = pod_options(&n);
+    const pod_option *option;
     pod_json_open_object(j, "options");
-    for (int o = 0; o < n; o++)
-        if (pod_config_is_set(c, (pod_opt)o))
-            pod_json_option(j, &options[o], pod_config_value(c, (pod_opt)o));
+    for (int o = 0; (option = next_set(c, 0, &o)); o++)
+        pod_json_option(j, option, pod_config_value(c, (pod_opt)o));
     pod_json_close(j);
-}
-
-/* What a command line of the same simulation does without. */
-static bool is_of_this_run(pod_opt o)
-{
-    switch (o) {
-    case POD_OPT_VALIDATE:
-    case POD_OPT_CONF:
-    case POD_OPT_CSV:
-    case POD_OPT_JSON:
-    case POD_OPT_OUT:
-    case POD_OPT_PROGRESS:
-    case POD_OPT_QUIET: return true;
-    default: return false;
-    }
 }
 
 /* As a shell takes it: in single quotes where that needs them, in the arena. */
@@ -137,13 +103,11 @@ static const char *quoted(const char *value, pod_arena *arena)
 
 const char *pod_simulate_command(const pod_config *c, pod_arena *arena)
 {
-    int n;
-    const pod_option *options = pod_options(&n);
     const char *text = "minipod simulate";
-    for (int o = 0; o < n && text; o++) {
-        if (!pod_config_is_set(c, (pod_opt)o) || is_of_this_run((pod_opt)o)) continue;
+    const pod_option *option;
+    for (int o = 0; text && (option = next_set(c, THIS_RUN, &o)); o++) {
         const char *value = quoted(pod_config_value(c, (pod_opt)o), arena);
-        text = value ? pod_arena_text(arena, "%s --%s %s", text, options[o].name, value) : NULL;
+        text = value ? pod_arena_text(arena, "%s --%s %s", text, option->name, value) : NULL;
     }
     return text;
 }
@@ -200,27 +164,33 @@ static const char *print_use(const use *u, char text[64])
     return text;
 }
 
-void pod_simulate_add_algorithms(pod_table *t, const pod_program *p)
+/* The rows of a kind of collective. */
+static void add_algorithms_of(pod_record *r, const pod_program *p, pod_coll coll)
 {
-    for (int coll = 0; coll < POD_N_COLLS; coll++) {
-        char name[32], algos[128] = "", note[256] = "", text[64];
-        use u;
-        for (int32_t next = 0; find_use(p, &next, &u);) {
-            if ((int)u.algo->coll != coll) continue;
-            const size_t a = strlen(algos), b = strlen(note);
-            print_use(&u, text);
-            snprintf(algos + a, sizeof algos - a, "%s%s", a ? "," : "", text);
-            snprintf(note + b, sizeof note - b, "%s%s: %" PRId64 " a step, %.3f MB", b ? "; " : "",
-                     text, u.n, (double)u.bytes * 1e-6);
-        }
-        snprintf(name, sizeof name, "%s by", pod_coll_name((pod_coll)coll));
-        if (*algos) pod_table_quantity(t, name, "", note, "%s", algos);
+    char name[32], text[64];
+    use u;
+    bool is_first = true;
+    snprintf(name, sizeof name, "%s by", pod_coll_name(coll));
+    char algos[128] = "";
+    for (int32_t next = 0; find_use(p, &next, &u);) {
+        if (u.algo->coll != coll) continue;
+        const size_t n = strlen(algos);
+        snprintf(algos + n, sizeof algos - n, "%s%s", n ? "," : "", print_use(&u, text));
+    }
+    if (*algos) pod_record_text(r, NULL, name, algos);
+    for (int32_t next = 0; find_use(p, &next, &u);) {
+        if (u.algo->coll != coll) continue;
+        pod_record_note(r, "%s%s: %" PRId64 " a step, %.3f MB", is_first ? "" : "; ",
+                        print_use(&u, text), u.n, (double)u.bytes * 1e-6);
+        is_first = false;
     }
 }
 
-void pod_simulate_put_algorithms(const pod_program *p, pod_json *j)
+void pod_simulate_add_algorithms(pod_record *r, const pod_program *p)
 {
     use u;
+    for (int coll = 0; coll < POD_N_COLLS; coll++) add_algorithms_of(r, p, (pod_coll)coll);
+    pod_json *j = &r->json;
     pod_json_open_array(j, "algorithms");
     for (int32_t next = 0; find_use(p, &next, &u);) {
         pod_json_open_object(j, NULL);
