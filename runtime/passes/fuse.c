@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/base/assert.h"
+#include "runtime/passes/rewrite.h"
 
 static const struct {
     const char *name, *matches, *becomes;
@@ -159,54 +160,28 @@ static pod_status open_sites(pod__fuse *f)
     return find_samples(f);
 }
 
-static pod_status append(const pod__fuse *f, const pod__site *s, pod_graph *to, pod_value mapped[])
+static pod_status append(const pod__fuse *f, const pod__site *s, pod_rewrite *w)
 {
     const pod_node *n = &s->node;
-    pod_value in[POD__SITE_IN];
-    pod_type out[POD_MAX_OUT];
-    for (int j = 0; j < n->n_in; j++) in[j] = mapped[s->in[j].id];
-    for (int k = 0; k < n->n_out; k++) out[k] = *type_of(f, s->out[k]);
-    pod_graph_set_phase(to, n->phase);
-    const int32_t made =
-        pod_graph_append(to, n->op, n->label, n->attr, n->attr_bytes, in, n->n_in, out, n->n_out);
-    if (made < 0) return pod_graph_finish(to);
-    for (int k = 0; k < n->n_out; k++)
-        mapped[s->out[k].id] = pod_node_out(pod_graph_node(to, made), k);
+    pod_value out[POD_MAX_OUT];
+    for (int j = 0; j < n->n_in; j++) w->in[j] = w->mapped[s->in[j].id];
+    for (int k = 0; k < n->n_out; k++) w->out_type[k] = *type_of(f, s->out[k]);
+    POD_TRY(pod__rewrite_append(w, n, out));
+    for (int k = 0; k < n->n_out; k++) w->mapped[s->out[k].id] = out[k];
     return POD_OK;
 }
 
-static void copy_names(const pod__fuse *f, pod_graph *to, const pod_value mapped[])
+static pod_status close_sites(const pod__fuse *f, const pod_graph **out)
 {
-    const pod_graph *g = f->from;
-    for (int i = 0; i < pod_graph_n_inputs(g); i++) {
-        const pod_named *input = pod_graph_input(g, i);
-        pod_graph_add_input(to, input->name, mapped[input->value.id]);
-    }
-    for (int i = 0; i < pod_graph_n_variables(g); i++) {
-        pod_variable_info v = *pod_graph_variable(g, i);
-        const pod_value assigned = mapped[v.assigned.id];
-        v.value = mapped[v.value.id];
-        v.assigned = (pod_value){0};
-        pod_graph_add_variable(to, &v);
-        if (assigned.id) pod_assign(to, v.value, assigned);
-    }
-    for (int i = 0; i < pod_graph_n_outputs(g); i++) {
-        const pod_named *output = pod_graph_output(g, i);
-        pod_output(to, output->name, mapped[output->value.id]);
-    }
-}
-
-static pod_status close_sites(const pod__fuse *f, pod_graph **out)
-{
-    pod_value *mapped = POD_ARENA_NEW(f->plan->arena, pod_value, f->n_values + 1);
-    pod_graph *to;
-    if (!mapped) return POD_E_NOMEM;
-    POD_TRY(pod_graph_create(f->plan->arena, &to));
+    pod_rewrite w;
+    POD_TRY(pod__rewrite_start(f->plan->arena, f->from, &w));
+    w.mapped = POD_ARENA_NEW(f->plan->arena, pod_value, f->n_values + 1); /* new ones too */
+    if (!w.mapped) return POD_E_NOMEM;
     for (int32_t i = 0; i < f->n_sites; i++)
-        if (f->site[i].node.op) POD_TRY(append(f, &f->site[i], to, mapped));
-    copy_names(f, to, mapped);
-    *out = to;
-    return pod_graph_finish(to);
+        if (f->site[i].node.op) POD_TRY(append(f, &f->site[i], &w));
+    POD_TRY(pod__rewrite_end(&w));
+    *out = w.to;
+    return POD_OK;
 }
 
 /* ---- the pass ---- */
@@ -261,8 +236,5 @@ pod_status pod__pass_fuse(pod_plan *plan)
     if (!plan->fusion) return POD_E_NOMEM;
     POD_TRY(open_sites(&f));
     for (int p = 0; p < N_PATTERNS; p++) POD_TRY(try_pattern(plan, &f, p));
-    pod_graph *fused = NULL;
-    POD_TRY(close_sites(&f, &fused));
-    plan->fused = fused;
-    return POD_OK;
+    return close_sites(&f, &plan->fused);
 }

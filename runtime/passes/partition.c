@@ -11,16 +11,17 @@
 #include "kernels/base/assert.h"
 #include "runtime/ops/ops.h"
 #include "runtime/passes/plan.h"
+#include "runtime/passes/rewrite.h"
 
 typedef struct partition {
     const pod_graph *from;
     pod_graph *to;
+    pod_rewrite w;        /* between the two */
     const pod_mesh *mesh; /* of cores, and of micro-steps */
     uint8_t mesh_mask;    /* dimensions longer than 1 */
     int64_t batch;
     bool *is_live;          /* by node of `from`: something needs it */
     bool *is_early;         /* it leads to backward or to an output, not just to an assignment */
-    pod_value *mapped;      /* by value id of `from` */
     pod_value *reduced;     /* by value id of `to`; each may bring a copy, its sum and its mean */
     uint8_t group, in_time; /* dimensions: pod_plan */
 } partition;
@@ -101,7 +102,7 @@ static pod_value reduced(partition *p, pod_value v)
 static void reduce_in_group(partition *p, const pod_node *n)
 {
     for (int j = 0; j < n->n_in; j++) {
-        pod_value *v = &p->mapped[n->in[j].id];
+        pod_value *v = &p->w.mapped[n->in[j].id];
         pod_type sum = *pod_graph_type(p->to, *v);
         if ((n->op->of_group >> j & 1u) == 0 || (sum.sum & p->group) == 0) continue;
         sum.sum = (uint8_t)(sum.sum & ~p->group);
@@ -121,48 +122,42 @@ static pod_status split_batch(const partition *p, const pod_node *input, pod_typ
 }
 
 /* The node's inputs in the new graph, reduced where it does not take parts, and their types. */
-static pod_status map_inputs(partition *p, const pod_node *n, bool takes_parts, pod_value *in,
-                             pod_type *in_type)
+static pod_status map_inputs(partition *p, const pod_node *n, bool takes_parts)
 {
     for (int j = 0; j < n->n_in; j++) {
-        in[j] = p->mapped[n->in[j].id];
-        if (!takes_parts) in[j] = reduced(p, in[j]);
-        if (!in[j].id) return pod_graph_finish(p->to);
-        in_type[j] = *pod_graph_type(p->to, in[j]);
+        pod_value *in = &p->w.in[j];
+        *in = p->w.mapped[n->in[j].id];
+        if (!takes_parts) *in = reduced(p, *in);
+        if (!in->id) return pod_graph_finish(p->to);
+        p->w.in_type[j] = *pod_graph_type(p->to, *in);
     }
     return POD_OK;
 }
 
 /* An op that takes parts may still refuse a mixture of them: then it gets whole values. */
-static pod_status infer_node(partition *p, const pod_node *n, pod_value *in, pod_type *in_type,
-                             pod_type *out_type)
+static pod_status infer_node(partition *p, const pod_node *n)
 {
     reduce_in_group(p, n);
-    POD_TRY(map_inputs(p, n, n->op->takes_parts, in, in_type));
+    POD_TRY(map_inputs(p, n, n->op->takes_parts));
     if (n->op->kind == POD_OP_INPUT || n->op->kind == POD_OP_VARIABLE) {
-        out_type[0] = *pod_graph_type(p->from, pod_node_out(n, 0));
-        return n->op->kind == POD_OP_INPUT ? split_batch(p, n, &out_type[0]) : POD_OK;
+        p->w.out_type[0] = *pod_graph_type(p->from, pod_node_out(n, 0));
+        return n->op->kind == POD_OP_INPUT ? split_batch(p, n, &p->w.out_type[0]) : POD_OK;
     }
-    pod_status s = pod_op_infer(n, in_type, out_type);
+    pod_status s = pod_op_infer(n, p->w.in_type, p->w.out_type);
     if (s == POD_E_UNSUPPORTED && n->op->takes_parts) {
-        POD_TRY(map_inputs(p, n, false, in, in_type));
-        s = pod_op_infer(n, in_type, out_type);
+        POD_TRY(map_inputs(p, n, false));
+        s = pod_op_infer(n, p->w.in_type, p->w.out_type);
     }
     return s;
 }
 
-static pod_status copy_node(partition *p, int32_t index, pod_value *in, pod_type *in_type,
-                            pod_type *out_type)
+static pod_status copy_node(partition *p, int32_t index)
 {
-    const pod_node *n = pod_graph_node(p->from, index);
-    pod_graph_set_phase(p->to, phase_of(p, index));
-    POD_TRY(infer_node(p, n, in, in_type, out_type));
-    int32_t made = pod_graph_append(p->to, n->op, n->label, n->attr, n->attr_bytes, in, n->n_in,
-                                    out_type, n->n_out);
-    if (made < 0) return pod_graph_finish(p->to);
-    for (int k = 0; k < n->n_out; k++)
-        p->mapped[n->first_out + k] = pod_node_out(pod_graph_node(p->to, made), k);
-    return POD_OK;
+    pod_node n = *pod_graph_node(p->from, index);
+    n.phase = phase_of(p, index);
+    pod_graph_set_phase(p->to, n.phase);
+    POD_TRY(infer_node(p, &n));
+    return pod__rewrite_append(&p->w, &n, &p->w.mapped[n.first_out]);
 }
 
 /* What the host reads is whole before the update begins. */
@@ -170,7 +165,7 @@ static void reduce_outputs(partition *p)
 {
     pod_graph_set_phase(p->to, POD_PHASE_REDUCE);
     for (int i = 0; i < pod_graph_n_outputs(p->from); i++) {
-        pod_value v = p->mapped[pod_graph_output(p->from, i)->value.id];
+        pod_value v = p->w.mapped[pod_graph_output(p->from, i)->value.id];
         if (v.id) (void)reduced(p, v); /* a failure stays in the graph */
     }
 }
@@ -184,7 +179,7 @@ static void reduce_sums_of_groups(partition *p)
         const pod_node *n = pod_graph_node(p->from, i);
         if (!p->is_live[i] || n->op->takes_parts || phase_of(p, i) != POD_PHASE_UPDATE) continue;
         for (int j = 0; j < n->n_in; j++) {
-            const pod_value v = p->mapped[n->in[j].id];
+            const pod_value v = p->w.mapped[n->in[j].id];
             if (v.id && pod_graph_maker(p->to, v)->op->kind == POD_OP_COLLECTIVE)
                 (void)reduced(p, v); /* a failure stays in the graph */
         }
@@ -227,25 +222,16 @@ static int32_t nodes_of_phase(const partition *p, int phase, int32_t *ready, tur
 
 static pod_status copy_nodes(partition *p, pod_arena *arena)
 {
-    int max_in = 1, max_out = 1;
-    for (int32_t i = 0; i < pod_graph_n_nodes(p->from); i++) {
-        const pod_node *n = pod_graph_node(p->from, i);
-        if (n->n_in > max_in) max_in = n->n_in;
-        if (n->n_out > max_out) max_out = n->n_out;
-    }
-    pod_value *in = POD_ARENA_NEW(arena, pod_value, max_in);
-    pod_type *in_type = POD_ARENA_NEW(arena, pod_type, max_in);
-    pod_type *out_type = POD_ARENA_NEW(arena, pod_type, max_out);
     int32_t *ready = POD_ARENA_NEW(arena, int32_t, pod_graph_n_values(p->from) + 1);
     turn *turns = POD_ARENA_NEW(arena, turn, pod_graph_n_nodes(p->from));
-    if (!in || !in_type || !out_type || !ready || !turns) return POD_E_NOMEM;
+    if (!ready || !turns) return POD_E_NOMEM;
     for (int phase = 0; phase < POD_N_PHASES; phase++) {
         if (phase == POD_PHASE_UPDATE) {
             reduce_outputs(p);
             reduce_sums_of_groups(p);
         }
         const int32_t n = nodes_of_phase(p, phase, ready, turns);
-        for (int32_t i = 0; i < n; i++) POD_TRY(copy_node(p, turns[i].node, in, in_type, out_type));
+        for (int32_t i = 0; i < n; i++) POD_TRY(copy_node(p, turns[i].node));
     }
     return pod_graph_finish(p->to);
 }
@@ -254,45 +240,37 @@ static pod_status copy_nodes(partition *p, pod_arena *arena)
  * one's next value by the time this one is assigned. */
 static pod_value assigned_value(partition *p, pod_value v)
 {
-    pod_value whole = reduced(p, p->mapped[v.id]);
+    pod_value whole = reduced(p, p->w.mapped[v.id]);
     if (!whole.id) return whole;
     const pod_op_kind kind = pod_graph_maker(p->to, whole)->op->kind;
     if (kind == POD_OP_RUN || kind == POD_OP_COLLECTIVE) return whole;
     return pod_op_add1(p->to, pod_op_find("copy"), NULL, 0, &whole, 1);
 }
 
-static pod_status copy_output(partition *p, const pod_named *output)
+/* What the host reads is whole. */
+static pod_status map_output(partition *p, const pod_named *output)
 {
-    pod_value v = reduced(p, p->mapped[output->value.id]);
-    if (v.id && (pod_graph_type(p->to, v)->split[0] & p->in_time))
+    pod_value *v = &p->w.mapped[output->value.id];
+    *v = reduced(p, *v);
+    if (v->id && (pod_graph_type(p->to, *v)->split[0] & p->in_time))
         return pod_fail(POD_E_UNSUPPORTED,
                         "accumulate: rows of '%s' are read at the end of a step, those of its "
                         "micro-steps are gone by then",
                         output->name);
-    if (v.id) pod_output(p->to, output->name, v);
     return pod_graph_finish(p->to);
 }
 
 static pod_status copy_names(partition *p)
 {
     pod_graph_set_phase(p->to, POD_PHASE_UPDATE);
-    for (int i = 0; i < pod_graph_n_inputs(p->from); i++) {
-        const pod_named *input = pod_graph_input(p->from, i);
-        pod_value v = p->mapped[input->value.id];
-        if (v.id) pod_graph_add_input(p->to, input->name, v);
-    }
     for (int i = 0; i < pod_graph_n_variables(p->from); i++) {
-        pod_variable_info v = *pod_graph_variable(p->from, i);
-        if (!p->mapped[v.value.id].id) continue;
-        pod_value assigned = v.assigned.id ? assigned_value(p, v.assigned) : v.assigned;
-        v.value = p->mapped[v.value.id];
-        v.assigned = (pod_value){0};
-        pod_graph_add_variable(p->to, &v);
-        if (assigned.id) pod_assign(p->to, v.value, assigned);
+        const pod_variable_info *v = pod_graph_variable(p->from, i);
+        if (p->w.mapped[v->value.id].id && v->assigned.id)
+            p->w.assigned[v->assigned.id] = assigned_value(p, v->assigned);
     }
     for (int i = 0; i < pod_graph_n_outputs(p->from); i++)
-        POD_TRY(copy_output(p, pod_graph_output(p->from, i)));
-    return pod_graph_finish(p->to);
+        POD_TRY(map_output(p, pod_graph_output(p->from, i)));
+    return pod__rewrite_end(&p->w);
 }
 
 pod_status pod__pass_partition(pod_plan *plan)
@@ -318,10 +296,10 @@ pod_status pod__pass_partition(pod_plan *plan)
     const int32_t n_nodes = pod_graph_n_nodes(g), n_values = pod_graph_n_values(g);
     p.is_live = POD_ARENA_NEW(plan->arena, bool, n_nodes);
     p.is_early = POD_ARENA_NEW(plan->arena, bool, n_nodes);
-    p.mapped = POD_ARENA_NEW(plan->arena, pod_value, n_values + 1);
     p.reduced = POD_ARENA_NEW(plan->arena, pod_value, 6 * n_values + 1);
-    if (!p.is_live || !p.is_early || !p.mapped || !p.reduced) return POD_E_NOMEM;
-    POD_TRY(pod_graph_create(plan->arena, &p.to));
+    if (!p.is_live || !p.is_early || !p.reduced) return POD_E_NOMEM;
+    POD_TRY(pod__rewrite_start(plan->arena, g, &p.w));
+    p.to = p.w.to;
     find_live(&p);
     POD_TRY(copy_nodes(&p, plan->arena));
     POD_TRY(copy_names(&p));

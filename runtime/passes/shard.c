@@ -15,6 +15,7 @@
  * before all that reads them. A gradient of which anything else is made is left as it was. */
 #include "runtime/ops/op.h"
 #include "runtime/passes/plan.h"
+#include "runtime/passes/rewrite.h"
 
 enum { NONE = -1 };
 
@@ -27,16 +28,13 @@ typedef struct group { /* a gradient, and what the update makes of it */
 typedef struct shard {
     const pod_plan *plan;
     const pod_graph *from;
-    pod_graph *to;
+    pod_rewrite w; /* with room in w.in for as many values as there are */
     group *group;
     int n_groups;
     int32_t *group_of_value, *group_of_node; /* or NONE */
     bool *leads_to_norm;                     /* by node */
-    pod_value *mapped;                       /* by value of `from` */
     pod_value *part;                         /* by variable's value: this core's part of it */
-    pod_value *gathered;                     /* by value assigned to a weight: the whole of it */
-    pod_value *value;                        /* of the collective at hand, by input */
-    pod_type *in_type, *out_type;            /* of the node at hand */
+    pod_value *made;                         /* of the collective at hand, by output */
 } shard;
 
 static bool is_scalar(const pod_graph *g, pod_value v)
@@ -200,38 +198,24 @@ static int fill_bucket(shard *s, int begin)
 
 /* ---- the new graph ---- */
 
+/* A node of no group; an optimizer's state of one that is dealt out becomes this core's part. */
 static pod_status add_node(shard *s, int32_t index)
 {
     const pod_node *n = pod_graph_node(s->from, index);
-    for (int j = 0; j < n->n_in; j++) s->value[j] = s->mapped[n->in[j].id];
+    for (int j = 0; j < n->n_in; j++) s->w.in[j] = s->w.mapped[n->in[j].id];
     for (int o = 0; o < n->n_out; o++) {
         const pod_value v = pod_node_out(n, o);
         const int32_t k = s->group_of_value[v.id];
-        s->out_type[o] = *pod_graph_type(s->from, v);
+        s->w.out_type[o] = *pod_graph_type(s->from, v);
         if (k != NONE && !s->group[k].stays && is_state(s->from, v))
-            s->out_type[o].shard = s->group[k].shard;
+            s->w.out_type[o].shard = s->group[k].shard;
     }
-    pod_graph_set_phase(s->to, n->phase);
-    const int32_t at = pod_graph_append(s->to, n->op, n->label, n->attr, n->attr_bytes, s->value,
-                                        n->n_in, s->out_type, n->n_out);
-    for (int o = 0; at >= 0 && o < n->n_out; o++)
-        s->mapped[n->first_out + o] = pod_node_out(pod_graph_node(s->to, at), o);
-    return pod_graph_finish(s->to);
+    return pod__rewrite_append(&s->w, n, &s->w.mapped[n->first_out]);
 }
 
-/* A node whose types follow from those of its inputs, s->value; answers its index. */
-static pod_status infer_node(shard *s, const pod_node *n, int32_t *at)
-{
-    for (int j = 0; j < n->n_in; j++) s->in_type[j] = *pod_graph_type(s->to, s->value[j]);
-    POD_TRY(pod_op_infer(n, s->in_type, s->out_type));
-    pod_graph_set_phase(s->to, n->phase);
-    *at = pod_graph_append(s->to, n->op, n->label, n->attr, n->attr_bytes, s->value, n->n_in,
-                           s->out_type, n->n_out);
-    return pod_graph_finish(s->to);
-}
-
+/* Of the values in s->w.in, to s->made. */
 static pod_status add_collective(shard *s, const char *op, const char *label, int n_values,
-                                 const int64_t *per_core, int32_t *at)
+                                 const int64_t *per_core)
 {
     const pod_node n = {.op = pod_op_find(op),
                         .label = label,
@@ -239,24 +223,20 @@ static pod_status add_collective(shard *s, const char *op, const char *label, in
                         .attr_bytes = per_core ? sizeof *per_core : 0,
                         .phase = POD_PHASE_REDUCE,
                         .n_in = n_values,
-                        .n_out = n_values,
-                        .in = s->value};
-    return infer_node(s, &n, at);
+                        .n_out = n_values};
+    return pod__rewrite_infer(&s->w, &n, s->made);
 }
 
 static pod_status scatter(shard *s, int begin, int end)
 {
     int n = 0;
-    int32_t at;
     const pod_node *first = pod_graph_node(s->from, s->group[begin].reduction);
     for (int k = begin; k < end; k = next_group(s, k + 1))
-        s->value[n++] = s->mapped[pod_graph_node(s->from, s->group[k].reduction)->in[0].id];
-    POD_TRY(
-        add_collective(s, "reduce_scatter", first->label, n, &s->group[begin].shard.per_core, &at));
+        s->w.in[n++] = s->w.mapped[pod_graph_node(s->from, s->group[k].reduction)->in[0].id];
+    POD_TRY(add_collective(s, "reduce_scatter", first->label, n, &s->group[begin].shard.per_core));
     n = 0;
     for (int k = begin; k < end; k = next_group(s, k + 1))
-        s->mapped[pod_graph_node(s->from, s->group[k].reduction)->first_out] =
-            pod_node_out(pod_graph_node(s->to, at), n++);
+        s->w.mapped[pod_graph_node(s->from, s->group[k].reduction)->first_out] = s->made[n++];
     return POD_OK;
 }
 
@@ -264,7 +244,7 @@ static pod_status scatter(shard *s, int begin, int end)
 static pod_status part_of(shard *s, pod_value v, const pod_shard *dealt, pod_value *out)
 {
     if (!is_variable(s->from, v) || is_state(s->from, v)) {
-        *out = s->mapped[v.id];
+        *out = s->w.mapped[v.id];
         return POD_OK;
     }
     if (!s->part[v.id].id) {
@@ -272,11 +252,11 @@ static pod_status part_of(shard *s, pod_value v, const pod_shard *dealt, pod_val
         pod_type part = type;
         part.shard = *dealt;
         const char *label = pod_graph_maker(s->from, v)->label;
-        pod_graph_set_phase(s->to, POD_PHASE_UPDATE);
-        const int32_t at = pod_graph_append(s->to, pod_op_find("shard"), label, dealt,
-                                            sizeof *dealt, &s->mapped[v.id], 1, &part, 1);
-        if (at < 0) return pod_graph_finish(s->to);
-        s->part[v.id] = pod_node_out(pod_graph_node(s->to, at), 0);
+        pod_graph_set_phase(s->w.to, POD_PHASE_UPDATE);
+        const int32_t at = pod_graph_append(s->w.to, pod_op_find("shard"), label, dealt,
+                                            sizeof *dealt, &s->w.mapped[v.id], 1, &part, 1);
+        if (at < 0) return pod_graph_finish(s->w.to);
+        s->part[v.id] = pod_node_out(pod_graph_node(s->w.to, at), 0);
     }
     *out = s->part[v.id];
     return POD_OK;
@@ -284,20 +264,14 @@ static pod_status part_of(shard *s, pod_value v, const pod_shard *dealt, pod_val
 
 static pod_status add_group_node(shard *s, int32_t index)
 {
-    pod_node n = *pod_graph_node(s->from, index);
+    const pod_node *n = pod_graph_node(s->from, index);
     const pod_shard *dealt = &s->group[group_of(s, index)].shard;
-    const int32_t first_out = n.first_out;
-    int32_t at;
-    for (int j = 0; j < n.n_in; j++)
-        if (is_scalar(s->from, n.in[j]))
-            s->value[j] = s->mapped[n.in[j].id];
+    for (int j = 0; j < n->n_in; j++)
+        if (is_scalar(s->from, n->in[j]))
+            s->w.in[j] = s->w.mapped[n->in[j].id];
         else
-            POD_TRY(part_of(s, n.in[j], dealt, &s->value[j]));
-    n.in = s->value;
-    POD_TRY(infer_node(s, &n, &at));
-    for (int o = 0; o < n.n_out; o++)
-        s->mapped[first_out + o] = pod_node_out(pod_graph_node(s->to, at), o);
-    return POD_OK;
+            POD_TRY(part_of(s, n->in[j], dealt, &s->w.in[j]));
+    return pod__rewrite_infer(&s->w, n, &s->w.mapped[n->first_out]);
 }
 
 /* Nodes of the groups that do, or do not, lead to a norm, in their order. */
@@ -317,10 +291,9 @@ static pod_status reduce_norms(shard *s, int begin, int end)
         const int32_t k = group_of(s, i);
         for (int o = 0; o < n->n_out && k >= begin && k < end; o++) {
             if (!is_scalar(s->from, pod_node_out(n, o))) continue;
-            int32_t at;
-            s->value[0] = s->mapped[n->first_out + o];
-            POD_TRY(add_collective(s, "allreduce", n->label, 1, NULL, &at));
-            s->mapped[n->first_out + o] = pod_node_out(pod_graph_node(s->to, at), 0);
+            s->w.in[0] = s->w.mapped[n->first_out + o];
+            POD_TRY(add_collective(s, "allreduce", n->label, 1, NULL));
+            s->w.mapped[n->first_out + o] = s->made[0];
         }
     }
     return POD_OK;
@@ -347,18 +320,16 @@ static pod_status gather_nth(shard *s, int begin, int end, int nth, int *n)
 {
     const pod_graph *g = s->from;
     const pod_node *first = pod_graph_node(g, s->group[begin].reduction);
-    int32_t at;
     *n = 0;
     for (int i = 0; i < pod_graph_n_variables(g); i++)
         if (is_nth_gathered(s, i, begin, end, nth))
-            s->value[(*n)++] = s->mapped[pod_graph_variable(g, i)->assigned.id];
+            s->w.in[(*n)++] = s->w.mapped[pod_graph_variable(g, i)->assigned.id];
     if (*n == 0) return POD_OK;
-    POD_TRY(add_collective(s, "allgather", first->label, *n, NULL, &at));
+    POD_TRY(add_collective(s, "allgather", first->label, *n, NULL));
     int out = 0;
     for (int i = 0; i < pod_graph_n_variables(g); i++)
         if (is_nth_gathered(s, i, begin, end, nth))
-            s->gathered[pod_graph_variable(g, i)->assigned.id] =
-                pod_node_out(pod_graph_node(s->to, at), out++);
+            s->w.assigned[pod_graph_variable(g, i)->assigned.id] = s->made[out++];
     return POD_OK;
 }
 
@@ -389,54 +360,29 @@ static pod_status add_nodes(shard *s)
         POD_TRY(add_group_nodes(s, begin, end, false));
         POD_TRY(gather(s, begin, end));
     }
-    return POD_OK;
-}
-
-static pod_status add_names(shard *s)
-{
-    pod_graph_set_phase(s->to, POD_PHASE_UPDATE);
-    for (int i = 0; i < pod_graph_n_inputs(s->from); i++) {
-        const pod_named *input = pod_graph_input(s->from, i);
-        pod_graph_add_input(s->to, input->name, s->mapped[input->value.id]);
-    }
-    for (int i = 0; i < pod_graph_n_variables(s->from); i++) {
-        pod_variable_info v = *pod_graph_variable(s->from, i);
-        pod_value assigned = v.assigned;
-        if (assigned.id)
-            assigned =
-                s->gathered[assigned.id].id ? s->gathered[assigned.id] : s->mapped[assigned.id];
-        v.value = s->mapped[v.value.id];
-        v.assigned = (pod_value){0};
-        pod_graph_add_variable(s->to, &v);
-        if (assigned.id) pod_assign(s->to, v.value, assigned);
-    }
-    for (int i = 0; i < pod_graph_n_outputs(s->from); i++) {
-        const pod_named *output = pod_graph_output(s->from, i);
-        pod_output(s->to, output->name, s->mapped[output->value.id]);
-    }
-    return pod_graph_finish(s->to);
+    return pod__rewrite_end(&s->w);
 }
 
 static pod_status take_memory(shard *s)
 {
     pod_arena *a = s->plan->arena;
     const int32_t n_nodes = pod_graph_n_nodes(s->from), n_values = pod_graph_n_values(s->from);
+    POD_TRY(pod__rewrite_start(a, s->from, &s->w));
     s->group = POD_ARENA_NEW(a, group, n_nodes);
     s->group_of_value = POD_ARENA_NEW(a, int32_t, n_values + 1);
     s->group_of_node = POD_ARENA_NEW(a, int32_t, n_nodes);
     s->leads_to_norm = POD_ARENA_NEW(a, bool, n_nodes);
-    s->mapped = POD_ARENA_NEW(a, pod_value, n_values + 1);
     s->part = POD_ARENA_NEW(a, pod_value, n_values + 1);
-    s->gathered = POD_ARENA_NEW(a, pod_value, n_values + 1);
-    s->value = POD_ARENA_NEW(a, pod_value, n_values + 1);
-    s->in_type = POD_ARENA_NEW(a, pod_type, n_values + 1);
-    s->out_type = POD_ARENA_NEW(a, pod_type, n_values + 1);
-    if (!s->group || !s->group_of_value || !s->group_of_node || !s->leads_to_norm || !s->mapped ||
-        !s->part || !s->gathered || !s->value || !s->in_type || !s->out_type)
+    s->made = POD_ARENA_NEW(a, pod_value, n_values + 1);
+    s->w.in = POD_ARENA_NEW(a, pod_value, n_values + 1);
+    s->w.in_type = POD_ARENA_NEW(a, pod_type, n_values + 1);
+    s->w.out_type = POD_ARENA_NEW(a, pod_type, n_values + 1);
+    if (!s->group || !s->group_of_value || !s->group_of_node || !s->leads_to_norm || !s->part ||
+        !s->made || !s->w.in || !s->w.in_type || !s->w.out_type)
         return POD_E_NOMEM;
     for (int32_t v = 0; v <= n_values; v++) s->group_of_value[v] = NONE;
     for (int32_t i = 0; i < n_nodes; i++) s->group_of_node[i] = NONE;
-    return pod_graph_create(a, &s->to);
+    return POD_OK;
 }
 
 pod_status pod__pass_shard(pod_plan *plan)
@@ -451,7 +397,6 @@ pod_status pod__pass_shard(pod_plan *plan)
     find_norms(&s);
     for (int k = next_group(&s, 0); k < s.n_groups;) k = fill_bucket(&s, k);
     POD_TRY(add_nodes(&s));
-    POD_TRY(add_names(&s));
-    plan->graph = s.to;
+    plan->graph = s.w.to;
     return POD_OK;
 }

@@ -17,17 +17,16 @@
 
 #include "runtime/ops/op.h"
 #include "runtime/passes/plan.h"
+#include "runtime/passes/rewrite.h"
 
 typedef struct wire {
-    const pod_graph *from;
-    pod_graph *to;
+    pod_rewrite w;
     pod_dtype type;
-    bool *read_early;  /* by value of `from`: something other than the update reads it */
-    bool *travels;     /* by value of `from`: it is all-reduced, and not as it is */
-    pod_value *mapped; /* by value of `from` */
-    pod_value *packed; /* by value of `from`: as it travels, the parts and then the sum */
-    pod_type *in_type; /* of the node at hand */
-    bool *is_wide;     /* by value of `from`: what is packed is all digits of it */
+    /* By value of the old graph: */
+    bool *read_early;  /* something other than the update reads it */
+    bool *travels;     /* it is all-reduced, and not as it is */
+    pod_value *packed; /* as it travels, the parts and then the sum */
+    bool *is_wide;     /* what is packed is all digits of it */
 } wire;
 
 /* Of an op of the update, the one whose scalars are wide sums; NULL: there is none. */
@@ -43,13 +42,13 @@ static const pod_op *wide_form(const wire *w, const pod_node *n)
 
 static void find_early_reads(wire *w)
 {
-    for (int32_t i = 0; i < pod_graph_n_nodes(w->from); i++) {
-        const pod_node *n = pod_graph_node(w->from, i);
+    for (int32_t i = 0; i < pod_graph_n_nodes(w->w.from); i++) {
+        const pod_node *n = pod_graph_node(w->w.from, i);
         if (n->phase == POD_PHASE_UPDATE || n->op->kind == POD_OP_COLLECTIVE) continue;
         for (int j = 0; j < n->n_in; j++) w->read_early[n->in[j].id] = true;
     }
-    for (int i = 0; i < pod_graph_n_outputs(w->from); i++)
-        w->read_early[pod_graph_output(w->from, i)->value.id] = true;
+    for (int i = 0; i < pod_graph_n_outputs(w->w.from); i++)
+        w->read_early[pod_graph_output(w->w.from, i)->value.id] = true;
 }
 
 /* Whoever made the value, where passes have copied it or added it up in between. */
@@ -64,9 +63,9 @@ static const pod_node *true_maker(const pod_graph *g, pod_value v)
 
 static bool is_gradient(const wire *w, pod_value part, pod_value sum)
 {
-    const pod_type *t = pod_graph_type(w->from, part);
+    const pod_type *t = pod_graph_type(w->w.from, part);
     return t->sum && !t->vary && !w->read_early[sum.id] &&
-           true_maker(w->from, part)->phase == POD_PHASE_BACKWARD;
+           true_maker(w->w.from, part)->phase == POD_PHASE_BACKWARD;
 }
 
 /* All values of a collective have one type; it takes the wire's when all may. */
@@ -74,7 +73,7 @@ static bool may_travel(const wire *w, const pod_node *n)
 {
     bool may = true;
     for (int i = 0; i < n->n_in; i++) {
-        const pod_type *t = pod_graph_type(w->from, n->in[i]);
+        const pod_type *t = pod_graph_type(w->w.from, n->in[i]);
         const bool is_sum = t->sum || t->vary;
         may =
             may && (w->type == POD_BINNED ? is_sum : is_gradient(w, n->in[i], pod_node_out(n, i)));
@@ -84,8 +83,8 @@ static bool may_travel(const wire *w, const pod_node *n)
 
 static void find_travellers(wire *w)
 {
-    for (int32_t i = 0; i < pod_graph_n_nodes(w->from); i++) {
-        const pod_node *n = pod_graph_node(w->from, i);
+    for (int32_t i = 0; i < pod_graph_n_nodes(w->w.from); i++) {
+        const pod_node *n = pod_graph_node(w->w.from, i);
         if (n->op->kind != POD_OP_COLLECTIVE || !may_travel(w, n)) continue;
         for (int j = 0; j < n->n_in; j++) w->travels[n->in[j].id] = true;
     }
@@ -95,19 +94,19 @@ static void find_travellers(wire *w)
 static pod_value convert(wire *w, const char *op, pod_value v, pod_value x, pod_dtype to)
 {
     const int32_t attr = (int32_t)to;
-    const char *label = pod_graph_maker(w->from, v)->label;
-    pod_type type = *pod_graph_type(w->to, x);
+    const char *label = pod_graph_maker(w->w.from, v)->label;
+    pod_type type = *pod_graph_type(w->w.to, x);
     type.dtype = to;
-    type.shape = pod_graph_type(w->from, v)->shape;
+    type.shape = pod_graph_type(w->w.from, v)->shape;
     const int32_t at =
-        pod_graph_append(w->to, pod_op_find(op), label, &attr, sizeof attr, &x, 1, &type, 1);
-    return at < 0 ? (pod_value){0} : pod_node_out(pod_graph_node(w->to, at), 0);
+        pod_graph_append(w->w.to, pod_op_find(op), label, &attr, sizeof attr, &x, 1, &type, 1);
+    return at < 0 ? (pod_value){0} : pod_node_out(pod_graph_node(w->w.to, at), 0);
 }
 
 /* v in float32, for whoever comes next. */
 static pod_value readable(wire *w, pod_value v)
 {
-    pod_value *mapped = &w->mapped[v.id];
+    pod_value *mapped = &w->w.mapped[v.id];
     if (!mapped->id && w->packed[v.id].id)
         *mapped =
             convert(w, w->is_wide[v.id] ? "from_wide" : "from_wire", v, w->packed[v.id], POD_F32);
@@ -119,132 +118,91 @@ static void pack(wire *w, pod_value v, pod_value made)
     w->packed[v.id] = convert(w, "to_wire", v, made, w->type);
 }
 
-static pod_status add_collective(wire *w, const pod_node *n, pod_value *in, pod_type *out_type)
+static pod_status add_collective(wire *w, int32_t index)
 {
-    const bool travels = w->travels[n->in[0].id];
+    const pod_node *n = pod_graph_node(w->w.from, index);
+    if (!w->travels[n->in[0].id]) return pod__rewrite_node(&w->w, index);
     for (int j = 0; j < n->n_in; j++) {
-        in[j] = travels ? w->packed[n->in[j].id] : w->mapped[n->in[j].id];
-        out_type[j] = *pod_graph_type(w->from, pod_node_out(n, j));
-        if (!travels) continue;
-        out_type[j].dtype = w->type;
-        out_type[j].shape = pod_graph_type(w->to, in[j])->shape;
+        w->w.in[j] = w->packed[n->in[j].id];
+        w->w.out_type[j] = *pod_graph_type(w->w.from, pod_node_out(n, j));
+        w->w.out_type[j].dtype = w->type;
+        w->w.out_type[j].shape = pod_graph_type(w->w.to, w->w.in[j])->shape;
         w->is_wide[n->first_out + j] = w->is_wide[n->in[j].id];
     }
-    const int32_t at = pod_graph_append(w->to, n->op, n->label, n->attr, n->attr_bytes, in, n->n_in,
-                                        out_type, n->n_out);
-    for (int k = 0; at >= 0 && k < n->n_out; k++)
-        (travels ? w->packed : w->mapped)[n->first_out + k] =
-            pod_node_out(pod_graph_node(w->to, at), k);
-    return pod_graph_finish(w->to);
+    return pod__rewrite_append(&w->w, n, &w->packed[n->first_out]);
 }
 
-static pod_status add_with_wide_sums(wire *w, const pod_op *op, const pod_node *n,
-                                     const pod_value in[], pod_type *out_type)
+static pod_status add_with_wide_sums(wire *w, const pod_op *op, const pod_node *n)
 {
     pod_node wide = *n;
+    pod_value out[POD_MAX_OUT];
     wide.op = op;
-    wide.in = in;
-    for (int j = 0; j < n->n_in; j++) w->in_type[j] = *pod_graph_type(w->to, in[j]);
-    POD_TRY(pod_op_infer(&wide, w->in_type, out_type));
-    const int32_t at = pod_graph_append(w->to, op, n->label, n->attr, n->attr_bytes, in, n->n_in,
-                                        out_type, n->n_out);
-    for (int k = 0; at >= 0 && k < n->n_out; k++) {
+    for (int j = 0; j < n->n_in; j++) w->w.in[j] = w->w.mapped[n->in[j].id];
+    POD_TRY(pod__rewrite_infer(&w->w, &wide, out));
+    for (int k = 0; k < n->n_out; k++) {
         const pod_value v = pod_node_out(n, k);
-        w->is_wide[v.id] = out_type[k].dtype == POD_BINNED;
-        (w->is_wide[v.id] ? w->packed : w->mapped)[v.id] =
-            pod_node_out(pod_graph_node(w->to, at), k);
+        w->is_wide[v.id] = w->w.out_type[k].dtype == POD_BINNED;
+        (w->is_wide[v.id] ? w->packed : w->w.mapped)[v.id] = out[k];
     }
-    return pod_graph_finish(w->to);
+    return POD_OK;
 }
 
-static pod_status add_node(wire *w, const pod_node *n, pod_value *in, pod_type *out_type)
+static pod_status add_node(wire *w, int32_t index)
 {
-    for (int j = 0; j < n->n_in; j++) in[j] = readable(w, n->in[j]);
+    const pod_node *n = pod_graph_node(w->w.from, index);
+    for (int j = 0; j < n->n_in; j++)
+        if (!readable(w, n->in[j]).id) return pod_graph_finish(w->w.to);
     const pod_op *wide = wide_form(w, n);
-    if (wide) return add_with_wide_sums(w, wide, n, in, out_type);
+    if (wide) return add_with_wide_sums(w, wide, n);
     if (n->op == pod_op_find("copy") && w->travels[n->first_out]) {
-        pack(w, pod_node_out(n, 0), in[0]); /* which is memory of its own, too */
-        return pod_graph_finish(w->to);
+        pack(w, pod_node_out(n, 0), w->w.mapped[n->in[0].id]); /* memory of its own, too */
+        return pod_graph_finish(w->w.to);
     }
-    for (int k = 0; k < n->n_out; k++) out_type[k] = *pod_graph_type(w->from, pod_node_out(n, k));
-    const int32_t at = pod_graph_append(w->to, n->op, n->label, n->attr, n->attr_bytes, in, n->n_in,
-                                        out_type, n->n_out);
-    for (int k = 0; at >= 0 && k < n->n_out; k++) {
+    POD_TRY(pod__rewrite_node(&w->w, index));
+    for (int k = 0; k < n->n_out; k++) {
         const pod_value v = pod_node_out(n, k);
-        w->mapped[v.id] = pod_node_out(pod_graph_node(w->to, at), k);
-        if (w->travels[v.id]) pack(w, v, w->mapped[v.id]);
+        if (w->travels[v.id]) pack(w, v, w->w.mapped[v.id]);
     }
-    return pod_graph_finish(w->to);
+    return pod_graph_finish(w->w.to);
 }
 
 static void read_outputs(wire *w)
 {
-    pod_graph_set_phase(w->to, POD_PHASE_REDUCE);
-    for (int i = 0; i < pod_graph_n_outputs(w->from); i++)
-        (void)readable(w, pod_graph_output(w->from, i)->value); /* a failure stays in the graph */
+    pod_graph_set_phase(w->w.to, POD_PHASE_REDUCE);
+    for (int i = 0; i < pod_graph_n_outputs(w->w.from); i++)
+        (void)readable(w, pod_graph_output(w->w.from, i)->value); /* a failure stays in the graph */
 }
 
-static pod_status add_nodes(wire *w, pod_arena *arena)
+static pod_status add_nodes(wire *w)
 {
-    int max_in = 1, max_out = 1;
-    for (int32_t i = 0; i < pod_graph_n_nodes(w->from); i++) {
-        const pod_node *n = pod_graph_node(w->from, i);
-        if (n->n_in > max_in) max_in = n->n_in;
-        if (n->n_out > max_out) max_out = n->n_out;
-    }
-    pod_value *in = POD_ARENA_NEW(arena, pod_value, max_in);
-    pod_type *out_type = POD_ARENA_NEW(arena, pod_type, max_out);
-    w->in_type = POD_ARENA_NEW(arena, pod_type, max_in);
-    if (!in || !out_type || !w->in_type) return POD_E_NOMEM;
-    for (int32_t i = 0; i < pod_graph_n_nodes(w->from); i++) {
-        const pod_node *n = pod_graph_node(w->from, i);
+    const pod_graph *g = w->w.from;
+    for (int32_t i = 0; i < pod_graph_n_nodes(g); i++) {
+        const pod_node *n = pod_graph_node(g, i);
         if (n->phase == POD_PHASE_UPDATE) read_outputs(w);
-        pod_graph_set_phase(w->to, n->phase);
-        POD_TRY(n->op->kind == POD_OP_COLLECTIVE ? add_collective(w, n, in, out_type)
-                                                 : add_node(w, n, in, out_type));
+        pod_graph_set_phase(w->w.to, n->phase);
+        POD_TRY(n->op->kind == POD_OP_COLLECTIVE ? add_collective(w, i) : add_node(w, i));
     }
     read_outputs(w);
-    return pod_graph_finish(w->to);
-}
-
-static pod_status add_names(wire *w)
-{
-    pod_graph_set_phase(w->to, POD_PHASE_UPDATE);
-    for (int i = 0; i < pod_graph_n_inputs(w->from); i++) {
-        const pod_named *input = pod_graph_input(w->from, i);
-        pod_graph_add_input(w->to, input->name, w->mapped[input->value.id]);
-    }
-    for (int i = 0; i < pod_graph_n_variables(w->from); i++) {
-        pod_variable_info v = *pod_graph_variable(w->from, i);
-        const pod_value assigned = v.assigned.id ? readable(w, v.assigned) : v.assigned;
-        v.value = w->mapped[v.value.id];
-        v.assigned = (pod_value){0};
-        pod_graph_add_variable(w->to, &v);
-        if (assigned.id) pod_assign(w->to, v.value, assigned);
-    }
-    for (int i = 0; i < pod_graph_n_outputs(w->from); i++) {
-        const pod_named *output = pod_graph_output(w->from, i);
-        pod_output(w->to, output->name, w->mapped[output->value.id]);
-    }
-    return pod_graph_finish(w->to);
+    pod_graph_set_phase(w->w.to, POD_PHASE_UPDATE);
+    for (int i = 0; i < pod_graph_n_variables(g); i++)
+        (void)readable(w, pod_graph_variable(g, i)->assigned); /* a failure stays in the graph */
+    return pod__rewrite_end(&w->w);
 }
 
 pod_status pod__pass_wire(pod_plan *plan)
 {
     if (plan->args->wire == POD_F32) return POD_OK;
-    wire w = {.from = plan->graph, .type = plan->args->wire};
-    const int32_t n_values = pod_graph_n_values(w.from);
+    wire w = {.type = plan->args->wire};
+    const int32_t n_values = pod_graph_n_values(plan->graph);
+    POD_TRY(pod__rewrite_start(plan->arena, plan->graph, &w.w));
     w.read_early = POD_ARENA_NEW(plan->arena, bool, n_values + 1);
     w.travels = POD_ARENA_NEW(plan->arena, bool, n_values + 1);
-    w.mapped = POD_ARENA_NEW(plan->arena, pod_value, n_values + 1);
     w.packed = POD_ARENA_NEW(plan->arena, pod_value, n_values + 1);
     w.is_wide = POD_ARENA_NEW(plan->arena, bool, n_values + 1);
-    if (!w.read_early || !w.travels || !w.mapped || !w.packed || !w.is_wide) return POD_E_NOMEM;
-    POD_TRY(pod_graph_create(plan->arena, &w.to));
+    if (!w.read_early || !w.travels || !w.packed || !w.is_wide) return POD_E_NOMEM;
     find_early_reads(&w);
     find_travellers(&w);
-    POD_TRY(add_nodes(&w, plan->arena));
-    POD_TRY(add_names(&w));
-    plan->graph = w.to;
+    POD_TRY(add_nodes(&w));
+    plan->graph = w.w.to;
     return POD_OK;
 }
