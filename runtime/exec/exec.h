@@ -43,14 +43,4 @@ const float *pod_exec_rows(const pod_exec *e, int output);
  * its rank, the same on all ranks; `step` is for the text. Collective. */
 POD_MUST pod_status pod_exec_find_fault(pod_exec *e, int64_t step);
 
-/* check: one process plays all ranks, in lockstep, and proves the plan: slots are full of NaN
- * before they are first written and after their last use; what was written is hashed, and verified
- * before each read; canaries stand behind slots where the program was compiled with guards; a
- * collective's buffer is NaN while it is in flight; values must be finite. feeds[i * n_ranks + r]
- * is rank r's data of input i; every rank's store is updated; outputs[i] is output i, 0 where that
- * has rows. E_MISMATCH (the plan or a kernel is wrong), E_NUMERIC (a value is not finite); both
- * name instruction and rank. */
-POD_MUST pod_status pod_check_step(const pod_program *p, pod_store *const stores[],
-                                   const void *const feeds[], double outputs[]);
-
 #endif

@@ -1,4 +1,5 @@
 #include "tests/harness/nets.h"
+#include "tests/harness/check.h"
 
 #include <math.h>
 #include <string.h>

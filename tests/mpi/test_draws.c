@@ -9,6 +9,7 @@
 #include "kernels/base/rng.h"
 #include "runtime/exec/exec.h"
 #include "runtime/train/snapshot.h"
+#include "tests/harness/check.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/training.h"
 #include "tests/mpi/ranks.h"

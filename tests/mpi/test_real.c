@@ -8,6 +8,7 @@
 
 #include "kernels/base/cpu.h"
 #include "runtime/exec/exec.h"
+#include "tests/harness/check.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/nets.h"
 #include "tests/mpi/ranks.h"

@@ -12,6 +12,7 @@
 #include "models/model.h"
 #include "runtime/exec/exec.h"
 #include "runtime/train/network.h"
+#include "tests/harness/check.h"
 #include "tests/harness/harness.h"
 
 enum {

@@ -4,6 +4,7 @@
 #include "kernels/base/cpu.h"
 #include "runtime/exec/exec.h"
 #include "runtime/ops/ops.h"
+#include "tests/harness/check.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/nets.h"
 

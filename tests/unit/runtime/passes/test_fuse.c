@@ -7,6 +7,7 @@
 #include "runtime/exec/exec.h"
 #include "runtime/ops/ops.h"
 #include "runtime/passes/passes.h"
+#include "tests/harness/check.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/nets.h"
 

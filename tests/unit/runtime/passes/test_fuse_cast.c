@@ -8,6 +8,7 @@
 #include "runtime/exec/exec.h"
 #include "runtime/passes/passes.h"
 #include "runtime/train/network.h"
+#include "tests/harness/check.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/nets.h"
 

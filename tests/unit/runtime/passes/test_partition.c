@@ -8,6 +8,7 @@
 #include "runtime/exec/exec.h"
 #include "runtime/ops/ops.h"
 #include "runtime/passes/passes.h"
+#include "tests/harness/check.h"
 #include "tests/harness/harness.h"
 
 enum { N = 12, C = 3, STEPS = 3, MAX_RANKS = 12 };

@@ -1,9 +1,9 @@
-/* check: all ranks of a program in one process, with every slot watched. */
+#include "tests/harness/check.h"
+
 #include <string.h>
 
 #include "collectives/exec/exec_local.h"
 #include "kernels/base/hash.h"
-#include "runtime/exec/exec.h"
 #include "runtime/exec/finite.h"
 
 enum { NAN_BYTE = 0xff, CANARY = 0xa5, SLAB_ALIGN = 64 };
