@@ -7,7 +7,7 @@
 #include "bench/explain/explain.h"
 #include "runtime/ops/op.h"
 
-enum { OPS_TEXT = 64, SHAPE_TEXT = 64, MAX_IN = 8 };
+enum { OPS_TEXT = 64, SHAPE_TEXT = 64 };
 
 typedef struct layer {
     const char *label;
@@ -43,13 +43,7 @@ static int64_t n_parameters(const pod_graph *g, const char *scope)
 
 static double multiply_adds(const pod_graph *g, const pod_node *n, int64_t batch)
 {
-    pod_type in[MAX_IN], out[POD_MAX_OUT];
-    pod_cost cost = {0};
-    if (!n->op->cost) return 0;
-    for (int i = 0; i < n->n_in; i++) in[i] = *pod_graph_type(g, n->in[i]);
-    for (int i = 0; i < n->n_out; i++) out[i] = *pod_graph_type(g, pod_node_out(n, i));
-    n->op->cost(n, in, out, &cost);
-    return cost.matrix_flops / 2 / (double)batch;
+    return pod_op_cost_in(g, n).matrix_flops / 2 / (double)batch;
 }
 
 static bool was_seen(const layers *l, const char *label)

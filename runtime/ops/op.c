@@ -27,8 +27,8 @@ const pod_op *pod_op_find(const char *name)
 static pod_status infer(const pod_node *n, const pod_type in[], pod_type out[])
 {
     POD_ASSERT(n->op->infer, "%s has no inference", n->op->name);
-    POD_ASSERT(n->n_in >= n->op->min_in && n->n_in <= n->op->max_in, "%s with %d inputs",
-               n->op->name, n->n_in);
+    POD_ASSERT(n->n_in >= n->op->n_in && n->n_in - n->op->n_in <= n->op->n_more,
+               "%s with %d inputs", n->op->name, n->n_in);
     return n->op->infer(n, in, n->n_in, out);
 }
 
@@ -39,6 +39,31 @@ pod_status pod_op_infer(const pod_node *n, const pod_type in[], pod_type out[])
     return pod_fail(s, "%s '%s': %s", n->op->name, n->label, pod_error_text());
 }
 
+pod_cost pod_op_cost(const pod_node *n, const pod_type in[], const pod_type out[])
+{
+    pod_cost cost = {0};
+    if (n->op->kind != POD_OP_RUN) return cost;
+    if (n->op->cost) {
+        n->op->cost(n, in, out, &cost);
+        return cost;
+    }
+    const int64_t made = pod_shape_count(&out[0].shape);
+    const int64_t read = n->n_in > 0 ? pod_shape_count(&in[0].shape) : 0;
+    pod__cost_of(n, in, out, n->op->ops_each * (double)(read > made ? read : made), &cost);
+    return cost;
+}
+
+pod_cost pod_op_cost_in(const pod_graph *g, const pod_node *n)
+{
+    pod_type type[POD_MAX_VALUES];
+    if (n->op->kind != POD_OP_RUN) return (pod_cost){0};
+    POD_ASSERT(n->n_in + n->n_out <= POD_MAX_VALUES, "'%s' has %d values", n->label,
+               n->n_in + n->n_out);
+    for (int j = 0; j < n->n_in; j++) type[j] = *pod_graph_type(g, n->in[j]);
+    for (int k = 0; k < n->n_out; k++) type[n->n_in + k] = *pod_graph_type(g, pod_node_out(n, k));
+    return pod_op_cost(n, type, type + n->n_in);
+}
+
 void pod_op_add(pod_graph *g, const pod_op *op, const void *attr, size_t attr_bytes,
                 const pod_value in[], int n_in, pod_value out[])
 {
@@ -47,9 +72,9 @@ void pod_op_add(pod_graph *g, const pod_op *op, const void *attr, size_t attr_by
                op->n_out);
     pod_type in_type[MAX_IN], out_type[POD_MAX_OUT];
     for (int i = 0; i < op->n_out; i++) out[i] = (pod_value){0};
-    const int most = op->max_in < MAX_IN ? op->max_in : MAX_IN;
-    if (n_in < op->min_in || n_in > most) {
-        pod_graph_fail(g, POD_E_INVALID, "%s: %d inputs, need %d to %d", op->name, n_in, op->min_in,
+    const int most = op->n_more < MAX_IN - op->n_in ? op->n_in + op->n_more : MAX_IN;
+    if (n_in < op->n_in || n_in > most) {
+        pod_graph_fail(g, POD_E_INVALID, "%s: %d inputs, need %d to %d", op->name, n_in, op->n_in,
                        most);
         return;
     }

@@ -97,8 +97,8 @@ enum { POD_N_OUT_IS_N_IN = -1 };
 struct pod_op {
     const char *name;
     pod_op_kind kind;
-    int min_in, max_in;
-    int n_out; /* POD_N_OUT_IS_N_IN: as many as inputs */
+    int n_in, n_more; /* inputs that it needs, and that it may have behind them */
+    int n_out;        /* POD_N_OUT_IS_N_IN: as many as inputs */
     /* false: an input that is a sum or varies over cores is reduced before this op sees it. true:
      * the op takes this core's own part, and infer says what comes out; where infer answers
      * E_UNSUPPORTED (an add of a sum and a whole value), all inputs are to be reduced first. */
@@ -125,7 +125,9 @@ struct pod_op {
      * d_in[j] is wanted where need[j], and left 0 where there is none. NULL: not differentiable. */
     void (*grad)(pod_graph *g, const pod_node *n, const pod_value d_out[], const bool need[],
                  pod_value d_in[]);
-    /* NULL where there is no instruction of its own: leaves, views, collectives. */
+    /* Vector operations an element of the first input or output, whichever has more of them. */
+    double ops_each;
+    /* NULL: every input is read once, every output written once, and ops_each. */
     void (*cost)(const pod_node *n, const pod_type in[], const pod_type out[], pod_cost *cost);
     /* Asked before lowering; the attr goes into the arena. NULL: never. */
     pod_status (*packing)(const pod_lower_args *args, pod_packing *out);
@@ -147,6 +149,11 @@ pod_value pod_op_add1(pod_graph *g, const pod_op *op, const void *attr, size_t a
 /* Values that are dealt out as one sequence begin at multiples of a line: the elements one
  * takes. */
 int64_t pod_shard_padded(int64_t count);
+
+/* The work of a node on values of these types; nothing where it becomes no instruction of its own. */
+pod_cost pod_op_cost(const pod_node *n, const pod_type in[], const pod_type out[]);
+
+pod_cost pod_op_cost_in(const pod_graph *g, const pod_node *n); /* a node of g */
 
 /* Inference again over types that were spread: for passes. */
 POD_MUST pod_status pod_op_infer(const pod_node *n, const pod_type in[], pod_type out[]);

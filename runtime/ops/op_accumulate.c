@@ -28,11 +28,6 @@ static void zeros_run(const void *attr, const void *const in[], void *const out[
     memset(out[0], 0, (size_t)((const zeros_run_attr *)attr)->bytes);
 }
 
-static void zeros_cost(const pod_node *n, const pod_type in[], const pod_type out[], pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 0, cost);
-}
-
 static pod_status zeros_lower(const pod_lower_args *args, pod_lowering *l)
 {
     const zeros_run_attr run = {pod_shape_count(&args->out_local[0]) *
@@ -40,12 +35,8 @@ static pod_status zeros_lower(const pod_lower_args *args, pod_lowering *l)
     return pod__lower(args, zeros_run, "memset", &run, sizeof run, l);
 }
 
-const pod_op pod__op_zeros = {.name = "zeros",
-                              .kind = POD_OP_RUN,
-                              .n_out = 1,
-                              .infer = zeros_infer,
-                              .cost = zeros_cost,
-                              .lower = zeros_lower};
+const pod_op pod__op_zeros = {
+    .name = "zeros", .n_out = 1, .infer = zeros_infer, .lower = zeros_lower};
 
 /* ---- accumulate ---------------------------------------------------------------------------- */
 
@@ -78,11 +69,9 @@ static pod_status accumulate_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_accumulate = {.name = "accumulate",
-                                   .kind = POD_OP_RUN,
-                                   .min_in = 2,
-                                   .max_in = 2,
+                                   .n_in = 2,
                                    .n_out = 1,
                                    .takes_parts = true,
                                    .infer = accumulate_infer,
-                                   .cost = pod__cost_elementwise,
+                                   .ops_each = 1,
                                    .lower = accumulate_lower};

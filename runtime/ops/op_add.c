@@ -40,15 +40,13 @@ static pod_status add_lower(const pod_lower_args *args, pod_lowering *l)
 const pod_op pod__op_add = {.name = "add",
                             .sweep = POD_SWEEP_EACH,
                             .by_sample = "ss>s",
-                            .kind = POD_OP_RUN,
-                            .min_in = 2,
-                            .max_in = 2,
+                            .n_in = 2,
                             .n_out = 1,
                             .takes_parts = true,
                             .is_cheap = true,
                             .infer = add_infer,
                             .grad = add_grad,
-                            .cost = pod__cost_elementwise,
+                            .ops_each = 1,
                             .lower = add_lower};
 
 pod_value pod_add(pod_graph *g, pod_value a, pod_value b)

@@ -22,8 +22,8 @@ static pod_status allreduce_infer(const pod_node *n, const pod_type in[], int n_
 
 const pod_op pod__op_allreduce = {.name = "allreduce",
                                   .kind = POD_OP_COLLECTIVE,
-                                  .min_in = 1,
-                                  .max_in = INT_MAX,
+                                  .n_in = 1,
+                                  .n_more = INT_MAX - 1,
                                   .n_out = POD_N_OUT_IS_N_IN,
                                   .takes_parts = true,
                                   .infer = allreduce_infer};

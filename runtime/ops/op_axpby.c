@@ -55,9 +55,8 @@ static pod_status axpby_lower(const pod_lower_args *args, pod_lowering *l)
 
 const pod_op pod__op_axpby = {.name = "axpby",
                               .sweep = POD_SWEEP_EACH,
-                              .kind = POD_OP_RUN,
-                              .min_in = 1,
-                              .max_in = 2,
+                              .n_in = 1,
+                              .n_more = 1,
                               .n_out = 1,
                               .is_cheap = true,
                               .infer = axpby_infer,

@@ -93,12 +93,6 @@ static pod_status bn_sums_infer(const pod_node *n, const pod_type in[], int n_in
     return POD_OK;
 }
 
-static void bn_sums_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                         pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 3 * (double)pod_shape_count(&in[0].shape), cost);
-}
-
 static void bn_sums_run(const void *attr, const void *const in[], void *const out[], void *scratch)
 {
     (void)scratch;
@@ -115,12 +109,10 @@ static pod_status bn_sums_lower(const pod_lower_args *args, pod_lowering *l)
 const pod_op pod__op_bn_sums = {.name = "bn_sums",
                                 .sweep = POD_SWEEP_SUMS,
                                 .by_sample = "s>++",
-                                .kind = POD_OP_RUN,
-                                .min_in = 1,
-                                .max_in = 1,
+                                .n_in = 1,
                                 .n_out = 2,
                                 .infer = bn_sums_infer,
-                                .cost = bn_sums_cost,
+                                .ops_each = 3,
                                 .lower = bn_sums_lower};
 
 /* ---- bn_moments ---------------------------------------------------------------------------- */
@@ -153,12 +145,6 @@ static void bn_moments_run(const void *attr, const void *const in[], void *const
     pod__norm_at(a->set)->moments(a->c, a->count, a->eps, in[0], in[1], out[0], out[1], out[2]);
 }
 
-static void bn_moments_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                            pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 8 * (double)pod_shape_count(&in[0].shape), cost);
-}
-
 static pod_status bn_moments_lower(const pod_lower_args *args, pod_lowering *l)
 {
     const bn_moments_attr *attr = args->node->attr;
@@ -170,14 +156,12 @@ static pod_status bn_moments_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_bn_moments = {.name = "bn_moments",
-                                   .kind = POD_OP_RUN,
-                                   .min_in = 2,
-                                   .max_in = 2,
+                                   .n_in = 2,
                                    .n_out = 3,
                                    .takes_parts = true,
                                    .of_group = 3,
                                    .infer = bn_moments_infer,
-                                   .cost = bn_moments_cost,
+                                   .ops_each = 8,
                                    .lower = bn_moments_lower};
 
 /* ---- bn_rstd ------------------------------------------------------------------------------- */
@@ -204,12 +188,6 @@ static void bn_rstd_run(const void *attr, const void *const in[], void *const ou
         rstd[c] = (float)(1.0 / sqrt((double)var[c] + (double)a->eps));
 }
 
-static void bn_rstd_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                         pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 3 * (double)pod_shape_count(&in[0].shape), cost);
-}
-
 static pod_status bn_rstd_lower(const pod_lower_args *args, pod_lowering *l)
 {
     const bn_moments_attr *attr = args->node->attr;
@@ -220,13 +198,11 @@ static pod_status bn_rstd_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_bn_rstd = {.name = "bn_rstd",
-                                .kind = POD_OP_RUN,
-                                .min_in = 1,
-                                .max_in = 1,
+                                .n_in = 1,
                                 .n_out = 1,
                                 .is_cheap = true,
                                 .infer = bn_rstd_infer,
-                                .cost = bn_rstd_cost,
+                                .ops_each = 3,
                                 .lower = bn_rstd_lower};
 
 /* ---- bn_apply ------------------------------------------------------------------------------ */
@@ -274,12 +250,6 @@ static void bn_apply_grad(pod_graph *g, const pod_node *n, const pod_value d_out
     if (need[BETA]) d_in[BETA] = sums[1];
 }
 
-static void bn_apply_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                          pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 2 * (double)pod_shape_count(&out[0].shape), cost);
-}
-
 static void bn_apply_run(const void *attr, const void *const in[], void *const out[], void *scratch)
 {
     (void)scratch;
@@ -299,15 +269,13 @@ static pod_status bn_apply_lower(const pod_lower_args *args, pod_lowering *l)
 const pod_op pod__op_bn_apply = {.name = "bn_apply",
                                  .sweep = POD_SWEEP_EACH,
                                  .by_sample = "swwww>s",
-                                 .kind = POD_OP_RUN,
-                                 .min_in = 5,
-                                 .max_in = 5,
+                                 .n_in = 5,
                                  .n_out = 1,
                                  .takes_parts = true,
                                  .is_cheap = true,
                                  .infer = bn_apply_infer,
                                  .grad = bn_apply_grad,
-                                 .cost = bn_apply_cost,
+                                 .ops_each = 2,
                                  .lower = bn_apply_lower};
 
 /* ---- bn_grad_sums -------------------------------------------------------------------------- */
@@ -323,12 +291,6 @@ static pod_status bn_grad_sums_infer(const pod_node *n, const pod_type in[], int
     out[0].sum = pod__rows_split(&in[0]);
     out[1] = out[0];
     return POD_OK;
-}
-
-static void bn_grad_sums_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                              pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 5 * (double)pod_shape_count(&in[0].shape), cost);
 }
 
 static void bn_grad_sums_run(const void *attr, const void *const in[], void *const out[],
@@ -349,13 +311,11 @@ static pod_status bn_grad_sums_lower(const pod_lower_args *args, pod_lowering *l
 const pod_op pod__op_bn_grad_sums = {.name = "bn_grad_sums",
                                      .sweep = POD_SWEEP_SUMS,
                                      .by_sample = "ssww>++",
-                                     .kind = POD_OP_RUN,
-                                     .min_in = 4,
-                                     .max_in = 4,
+                                     .n_in = 4,
                                      .n_out = 2,
                                      .takes_parts = true,
                                      .infer = bn_grad_sums_infer,
-                                     .cost = bn_grad_sums_cost,
+                                     .ops_each = 5,
                                      .lower = bn_grad_sums_lower};
 
 /* ---- bn_grad_apply ------------------------------------------------------------------------- */
@@ -389,12 +349,6 @@ static pod_status bn_grad_apply_infer(const pod_node *n, const pod_type in[], in
     return POD_OK;
 }
 
-static void bn_grad_apply_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                               pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 7 * (double)pod_shape_count(&out[0].shape), cost);
-}
-
 typedef struct grad_apply_run_attr {
     pod__bn_rows rows;
     double count;
@@ -424,14 +378,12 @@ static pod_status bn_grad_apply_lower(const pod_lower_args *args, pod_lowering *
 const pod_op pod__op_bn_grad_apply = {.name = "bn_grad_apply",
                                       .sweep = POD_SWEEP_EACH,
                                       .by_sample = "sswwwww>s",
-                                      .kind = POD_OP_RUN,
-                                      .min_in = 7,
-                                      .max_in = 7,
+                                      .n_in = 7,
                                       .n_out = 1,
                                       .takes_parts = true,
                                       .of_group = 3u << 5,
                                       .infer = bn_grad_apply_infer,
-                                      .cost = bn_grad_apply_cost,
+                                      .ops_each = 7,
                                       .lower = bn_grad_apply_lower};
 
 /* ---- the builder --------------------------------------------------------------------------- */

@@ -45,12 +45,6 @@ static pod_status col_sum_infer(const pod_node *n, const pod_type in[], int n_in
     return POD_OK;
 }
 
-static void col_sum_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                         pod_cost *cost)
-{
-    pod__cost_of(n, in, out, (double)pod_shape_count(&in[0].shape), cost);
-}
-
 static void col_sum_run(const void *attr, const void *const in[], void *const out[], void *scratch)
 {
     (void)scratch;
@@ -66,24 +60,20 @@ static pod_status col_sum_lower(const pod_lower_args *args, pod_lowering *l)
 
 const pod_op pod__op_bias_add = {.name = "bias_add",
                                  .sweep = POD_SWEEP_EACH,
-                                 .kind = POD_OP_RUN,
-                                 .min_in = 2,
-                                 .max_in = 2,
+                                 .n_in = 2,
                                  .n_out = 1,
                                  .is_cheap = true,
                                  .infer = bias_add_infer,
                                  .grad = bias_add_grad,
-                                 .cost = pod__cost_elementwise,
+                                 .ops_each = 1,
                                  .lower = bias_add_lower};
 
 const pod_op pod__op_col_sum = {.name = "col_sum",
                                 .sweep = POD_SWEEP_SUMS,
-                                .kind = POD_OP_RUN,
-                                .min_in = 1,
-                                .max_in = 1,
+                                .n_in = 1,
                                 .n_out = 1,
                                 .infer = col_sum_infer,
-                                .cost = col_sum_cost,
+                                .ops_each = 1,
                                 .lower = col_sum_lower};
 
 pod_value pod_bias_add(pod_graph *g, pod_value x, pod_value bias)

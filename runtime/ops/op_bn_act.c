@@ -34,12 +34,6 @@ static pod_status bn_fold_infer(const pod_node *n, const pod_type in[], int n_in
     return POD_OK;
 }
 
-static void bn_fold_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                         pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 3 * (double)pod_shape_count(&in[0].shape), cost);
-}
-
 typedef struct fold_run_attr {
     int64_t c, set;
 } fold_run_attr;
@@ -58,14 +52,12 @@ static pod_status bn_fold_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_bn_fold = {.name = "bn_fold",
-                                .kind = POD_OP_RUN,
-                                .min_in = 4,
-                                .max_in = 4,
+                                .n_in = 4,
                                 .n_out = 2,
                                 .takes_parts = true,
                                 .is_cheap = true,
                                 .infer = bn_fold_infer,
-                                .cost = bn_fold_cost,
+                                .ops_each = 3,
                                 .lower = bn_fold_lower};
 
 /* ---- bn_apply_act -------------------------------------------------------------------------- */
@@ -126,9 +118,8 @@ static pod_status bn_apply_act_lower(const pod_lower_args *args, pod_lowering *l
 const pod_op pod__op_bn_apply_act = {.name = "bn_apply_act",
                                      .sweep = POD_SWEEP_EACH,
                                      .by_sample = "swwsww>s",
-                                     .kind = POD_OP_RUN,
-                                     .min_in = 3,
-                                     .max_in = 6,
+                                     .n_in = 3,
+                                     .n_more = 3,
                                      .n_out = 1,
                                      .takes_parts = true,
                                      .is_cheap = true,
@@ -246,9 +237,7 @@ static pod_status bn_grad_sums_of_lower(const pod_lower_args *args, pod_lowering
 const pod_op pod__op_bn_grad_sums_act = {.name = "bn_grad_sums_act",
                                          .sweep = POD_SWEEP_SUMS,
                                          .by_sample = "sswwww>++",
-                                         .kind = POD_OP_RUN,
-                                         .min_in = 6,
-                                         .max_in = 6,
+                                         .n_in = 6,
                                          .n_out = 2,
                                          .takes_parts = true,
                                          .infer = bn_grad_sums_act_infer,
@@ -258,9 +247,7 @@ const pod_op pod__op_bn_grad_sums_act = {.name = "bn_grad_sums_act",
 const pod_op pod__op_bn_grad_sums_swish = {.name = "bn_grad_sums_swish",
                                            .sweep = POD_SWEEP_SUMS,
                                            .by_sample = "sswwww>++s",
-                                           .kind = POD_OP_RUN,
-                                           .min_in = 6,
-                                           .max_in = 6,
+                                           .n_in = 6,
                                            .n_out = 3,
                                            .takes_parts = true,
                                            .infer = bn_grad_sums_swish_infer,
@@ -270,9 +257,8 @@ const pod_op pod__op_bn_grad_sums_swish = {.name = "bn_grad_sums_swish",
 const pod_op pod__op_bn_grad_sums_of = {.name = "bn_grad_sums_of",
                                         .sweep = POD_SWEEP_SUMS,
                                         .by_sample = "ssswws>++s",
-                                        .kind = POD_OP_RUN,
-                                        .min_in = 5,
-                                        .max_in = 6,
+                                        .n_in = 5,
+                                        .n_more = 1,
                                         .n_out = 3,
                                         .takes_parts = true,
                                         .infer = bn_grad_sums_of_infer,
@@ -296,12 +282,6 @@ static pod_status bn_grad_apply_act_infer(const pod_node *n, const pod_type in[]
     POD_TRY(pod__bn_want_sums_of_group(n->attr, &in[X], &in[MEAN], &in[DGAMMA], &in[DBETA]));
     out[0] = pod__bn_stored(n, &in[X]);
     return POD_OK;
-}
-
-static void bn_grad_apply_act_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                                   pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 10 * (double)pod_shape_count(&out[0].shape), cost);
 }
 
 typedef struct grad_apply_run_attr {
@@ -334,12 +314,10 @@ static pod_status bn_grad_apply_act_lower(const pod_lower_args *args, pod_loweri
 const pod_op pod__op_bn_grad_apply_act = {.name = "bn_grad_apply_act",
                                           .sweep = POD_SWEEP_EACH,
                                           .by_sample = "sswwwwwww>s",
-                                          .kind = POD_OP_RUN,
-                                          .min_in = N_GRAD_APPLY_IN,
-                                          .max_in = N_GRAD_APPLY_IN,
+                                          .n_in = N_GRAD_APPLY_IN,
                                           .n_out = 1,
                                           .takes_parts = true,
                                           .of_group = 3u << DGAMMA,
                                           .infer = bn_grad_apply_act_infer,
-                                          .cost = bn_grad_apply_act_cost,
+                                          .ops_each = 10,
                                           .lower = bn_grad_apply_act_lower};

@@ -46,15 +46,13 @@ static pod_status cast_lower(const pod_lower_args *args, pod_lowering *l)
 
 const pod_op pod__op_cast = {.name = "cast",
                              .sweep = POD_SWEEP_EACH,
-                             .kind = POD_OP_RUN,
-                             .min_in = 1,
-                             .max_in = 1,
+                             .n_in = 1,
                              .n_out = 1,
                              .takes_parts = true,
                              .is_cheap = true,
                              .infer = cast_infer,
                              .grad = cast_grad,
-                             .cost = pod__cost_elementwise,
+                             .ops_each = 1,
                              .lower = cast_lower};
 
 pod_value pod_cast(pod_graph *g, pod_value x, pod_dtype to)

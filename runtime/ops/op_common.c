@@ -199,12 +199,6 @@ void pod__cost_of(const pod_node *n, const pod_type in[], const pod_type out[], 
     for (int i = 0; i < n->n_out; i++) cost->bytes_written += type_bytes(&out[i]);
 }
 
-void pod__cost_elementwise(const pod_node *n, const pod_type in[], const pod_type out[],
-                           pod_cost *cost)
-{
-    pod__cost_of(n, in, out, (double)pod_shape_count(&out[0].shape), cost);
-}
-
 static bool is_slower(const pod__rechoice *r)
 {
     const double nearly = 0.9;

@@ -75,9 +75,6 @@ int64_t pod__last(const pod_shape *s);
 /* ---- for cost: every input read once, every output written once ---- */
 void pod__cost_of(const pod_node *n, const pod_type in[], const pod_type out[], double vector_ops,
                   pod_cost *cost);
-/* One operation an element of the first output. */
-void pod__cost_elementwise(const pod_node *n, const pod_type in[], const pod_type out[],
-                           pod_cost *cost);
 
 /* ---- for the pass that fuses ---- */
 /* The choice of a kernel for a plain call and for the same with more to do in it. */

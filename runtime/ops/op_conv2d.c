@@ -365,21 +365,17 @@ static pod_status conv2d_pack_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_conv2d_pack = {.name = "conv2d_pack",
-                                    .kind = POD_OP_RUN,
-                                    .min_in = 1,
-                                    .max_in = 1,
+                                    .n_in = 1,
                                     .n_out = 1,
                                     .infer = conv2d_pack_infer,
-                                    .cost = pod__cost_elementwise,
+                                    .ops_each = 1,
                                     .lower = conv2d_pack_lower};
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
 #define CONV_OP(op_name, inputs, outputs, parts, samples, infer_fn, grad_fn) \
     const pod_op pod__op_##op_name = {.name = #op_name,                      \
-                                      .kind = POD_OP_RUN,                    \
-                                      .min_in = (inputs),                    \
-                                      .max_in = (inputs),                    \
+                                      .n_in = (inputs),                      \
                                       .n_out = (outputs),                    \
                                       .takes_parts = (parts),                \
                                       .by_sample = (samples),                \

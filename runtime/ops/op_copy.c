@@ -10,11 +10,6 @@ static pod_status copy_infer(const pod_node *n, const pod_type in[], int n_in, p
     return POD_OK;
 }
 
-static void copy_cost(const pod_node *n, const pod_type in[], const pod_type out[], pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 0, cost);
-}
-
 typedef struct copy_run_attr {
     int64_t bytes;
 } copy_run_attr;
@@ -33,11 +28,8 @@ static pod_status copy_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_copy = {.name = "copy",
-                             .kind = POD_OP_RUN,
-                             .min_in = 1,
-                             .max_in = 1,
+                             .n_in = 1,
                              .n_out = 1,
                              .takes_parts = true,
                              .infer = copy_infer,
-                             .cost = copy_cost,
                              .lower = copy_lower};

@@ -219,9 +219,7 @@ static pod_status depthwise_lower(const pod_lower_args *args, pod_lowering *l)
 #define DEPTHWISE_OP(op_name, outputs, samples, infer_fn, grad_fn) \
     const pod_op pod__op_##op_name = {.name = #op_name,            \
                                       .by_sample = (samples),      \
-                                      .kind = POD_OP_RUN,          \
-                                      .min_in = 2,                 \
-                                      .max_in = 2,                 \
+                                      .n_in = 2,                   \
                                       .n_out = (outputs),          \
                                       .infer = (infer_fn),         \
                                       .grad = (grad_fn),           \

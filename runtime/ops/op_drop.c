@@ -59,13 +59,11 @@ static pod_status drop_lower(const pod_lower_args *args, pod_lowering *l)
 
 const pod_op pod__op_drop_mask = {.name = "drop_mask",
                                   .sweep = POD_SWEEP_EACH,
-                                  .kind = POD_OP_RUN,
-                                  .min_in = 1,
-                                  .max_in = 1,
+                                  .n_in = 1,
                                   .n_out = 1,
                                   .is_cheap = true,
                                   .infer = drop_infer,
-                                  .cost = pod__cost_elementwise,
+                                  .ops_each = 1,
                                   .lower = drop_lower};
 
 static pod_value drop(pod_graph *g, pod_value x, pod_value draws, float rate, bool by_sample)

@@ -18,11 +18,6 @@ static pod_status ema_infer(const pod_node *n, const pod_type in[], int n_in, po
     return POD_OK;
 }
 
-static void ema_cost(const pod_node *n, const pod_type in[], const pod_type out[], pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 3 * (double)pod_shape_count(&in[0].shape), cost);
-}
-
 static void ema_run(const void *attr, const void *const in[], void *const out[], void *scratch)
 {
     (void)scratch;
@@ -43,13 +38,11 @@ static pod_status ema_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_ema = {.name = "ema",
-                            .kind = POD_OP_RUN,
-                            .min_in = 3,
-                            .max_in = 3,
+                            .n_in = 3,
                             .n_out = 1,
                             .by_element = true,
                             .infer = ema_infer,
-                            .cost = ema_cost,
+                            .ops_each = 3,
                             .lower = ema_lower};
 
 void pod_ema_update(pod_graph *g, pod_value mean, pod_value value, pod_value step, float decay)

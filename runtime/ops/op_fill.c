@@ -25,10 +25,9 @@ static pod_status fill_lower(const pod_lower_args *args, pod_lowering *l)
 
 const pod_op pod__op_fill = {.name = "fill",
                              .sweep = POD_SWEEP_EACH,
-                             .kind = POD_OP_RUN,
                              .n_out = 1,
                              .infer = fill_infer,
-                             .cost = pod__cost_elementwise,
+                             .ops_each = 1,
                              .lower = fill_lower};
 
 pod_value pod_fill(pod_graph *g, float value)

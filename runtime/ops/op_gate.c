@@ -19,12 +19,6 @@ static pod_status floats_infer(const pod_node *n, const pod_type in[], int n_in,
     return pod__infer_elementwise(n, in, n_in, out);
 }
 
-static void cost_of_curve(const pod_node *n, const pod_type in[], const pod_type out[],
-                          pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 10 * (double)pod_shape_count(&out[0].shape), cost);
-}
-
 static pod_status lower_flat(const pod_lower_args *args, pod_run_fn *run, int in_place,
                              pod_lowering *l)
 {
@@ -65,14 +59,12 @@ static void sigmoid_grad_of(pod_graph *g, const pod_node *n, const pod_value d_o
 const pod_op pod__op_sigmoid = {.name = "sigmoid",
                                 .sweep = POD_SWEEP_EACH,
                                 .by_sample = "s>s",
-                                .kind = POD_OP_RUN,
-                                .min_in = 1,
-                                .max_in = 1,
+                                .n_in = 1,
                                 .n_out = 1,
                                 .is_cheap = true,
                                 .infer = sigmoid_infer,
                                 .grad = sigmoid_grad_of,
-                                .cost = cost_of_curve,
+                                .ops_each = 10,
                                 .lower = sigmoid_lower};
 
 static pod_status sigmoid_grad_infer(const pod_node *n, const pod_type in[], int n_in,
@@ -105,12 +97,10 @@ static pod_status sigmoid_grad_lower(const pod_lower_args *args, pod_lowering *l
 const pod_op pod__op_sigmoid_grad = {.name = "sigmoid_grad",
                                      .sweep = POD_SWEEP_EACH,
                                      .by_sample = "sss>s",
-                                     .kind = POD_OP_RUN,
-                                     .min_in = 3,
-                                     .max_in = 3,
+                                     .n_in = 3,
                                      .n_out = 1,
                                      .infer = sigmoid_grad_infer,
-                                     .cost = pod__cost_elementwise,
+                                     .ops_each = 1,
                                      .lower = sigmoid_grad_lower};
 
 pod_value pod_sigmoid(pod_graph *g, pod_value x)
@@ -143,14 +133,12 @@ static void swish_grad_of(pod_graph *g, const pod_node *n, const pod_value d_out
 const pod_op pod__op_swish = {.name = "swish",
                               .sweep = POD_SWEEP_EACH,
                               .by_sample = "s>s",
-                              .kind = POD_OP_RUN,
-                              .min_in = 1,
-                              .max_in = 1,
+                              .n_in = 1,
                               .n_out = 1,
                               .is_cheap = true,
                               .infer = floats_infer,
                               .grad = swish_grad_of,
-                              .cost = cost_of_curve,
+                              .ops_each = 10,
                               .lower = swish_lower};
 
 static void swish_grad_run(const void *attr, const void *const in[], void *const out[],
@@ -169,12 +157,10 @@ static pod_status swish_grad_lower(const pod_lower_args *args, pod_lowering *l)
 const pod_op pod__op_swish_grad = {.name = "swish_grad",
                                    .sweep = POD_SWEEP_EACH,
                                    .by_sample = "ss>s",
-                                   .kind = POD_OP_RUN,
-                                   .min_in = 2,
-                                   .max_in = 2,
+                                   .n_in = 2,
                                    .n_out = 1,
                                    .infer = floats_infer,
-                                   .cost = cost_of_curve,
+                                   .ops_each = 10,
                                    .lower = swish_grad_lower};
 
 pod_value pod_swish(pod_graph *g, pod_value x)
@@ -256,14 +242,12 @@ static void gate_grad_of(pod_graph *g, const pod_node *n, const pod_value d_out[
 const pod_op pod__op_gate = {.name = "gate",
                              .sweep = POD_SWEEP_EACH,
                              .by_sample = "ss>s",
-                             .kind = POD_OP_RUN,
-                             .min_in = 2,
-                             .max_in = 2,
+                             .n_in = 2,
                              .n_out = 1,
                              .is_cheap = true,
                              .infer = gate_infer,
                              .grad = gate_grad_of,
-                             .cost = pod__cost_elementwise,
+                             .ops_each = 1,
                              .lower = gate_lower};
 
 static pod_status gate_sums_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
@@ -283,12 +267,6 @@ static void gate_sums_run(const void *attr, const void *const in[], void *const 
     pod__gate_at(a->set)->sums(a->n, a->rows, a->c, (pod_dtype)a->dtype, in[0], in[1], out[0]);
 }
 
-static void gate_sums_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                           pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 2 * (double)pod_shape_count(&in[0].shape), cost);
-}
-
 static pod_status gate_sums_lower(const pod_lower_args *args, pod_lowering *l)
 {
     return gate_lower_as(args, gate_sums_run, l);
@@ -297,12 +275,10 @@ static pod_status gate_sums_lower(const pod_lower_args *args, pod_lowering *l)
 const pod_op pod__op_gate_sums = {.name = "gate_sums",
                                   .sweep = POD_SWEEP_SUMS,
                                   .by_sample = "ss>s",
-                                  .kind = POD_OP_RUN,
-                                  .min_in = 2,
-                                  .max_in = 2,
+                                  .n_in = 2,
                                   .n_out = 1,
                                   .infer = gate_sums_infer,
-                                  .cost = gate_sums_cost,
+                                  .ops_each = 2,
                                   .lower = gate_sums_lower};
 
 static pod_status gate_mean_grad_infer(const pod_node *n, const pod_type in[], int n_in,
@@ -333,12 +309,10 @@ static pod_status gate_mean_grad_lower(const pod_lower_args *args, pod_lowering 
 const pod_op pod__op_gate_mean_grad = {.name = "gate_mean_grad",
                                        .sweep = POD_SWEEP_EACH,
                                        .by_sample = "sss>s",
-                                       .kind = POD_OP_RUN,
-                                       .min_in = 3,
-                                       .max_in = 3,
+                                       .n_in = 3,
                                        .n_out = 1,
                                        .infer = gate_mean_grad_infer,
-                                       .cost = gate_sums_cost,
+                                       .ops_each = 2,
                                        .lower = gate_mean_grad_lower};
 
 pod_value pod_gate_by(pod_graph *g, pod_value x, pod_value gate)

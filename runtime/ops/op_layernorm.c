@@ -48,12 +48,6 @@ static pod_status want_moments(const pod_type in[], const pod_type *x)
     return pod__want_alike("rstd", &in[1], "one number a row", &moment);
 }
 
-static void layernorm_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                           pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 9 * (double)pod_shape_count(&in[0].shape), cost);
-}
-
 typedef struct layernorm_run_attr {
     int64_t rows, c;
     int32_t dtype, set;
@@ -132,13 +126,11 @@ static pod_status layer_norm_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_layer_norm = {.name = "layer_norm",
-                                   .kind = POD_OP_RUN,
-                                   .min_in = 3,
-                                   .max_in = 3,
+                                   .n_in = 3,
                                    .n_out = 3,
                                    .infer = layer_norm_infer,
                                    .grad = layer_norm_grad,
-                                   .cost = layernorm_cost,
+                                   .ops_each = 9,
                                    .lower = layer_norm_lower};
 
 /* ---- add_layer_norm ------------------------------------------------------------------------ */
@@ -186,13 +178,11 @@ static pod_status add_layer_norm_lower(const pod_lower_args *args, pod_lowering 
 }
 
 const pod_op pod__op_add_layer_norm = {.name = "add_layer_norm",
-                                       .kind = POD_OP_RUN,
-                                       .min_in = 4,
-                                       .max_in = 4,
+                                       .n_in = 4,
                                        .n_out = 4,
                                        .infer = add_layer_norm_infer,
                                        .grad = add_layer_norm_grad,
-                                       .cost = layernorm_cost,
+                                       .ops_each = 9,
                                        .lower = add_layer_norm_lower};
 
 /* ---- gradients ----------------------------------------------------------------------------- */
@@ -237,12 +227,11 @@ static pod_status dx_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_layer_norm_dx = {.name = "layer_norm_dx",
-                                      .kind = POD_OP_RUN,
-                                      .min_in = 5,
-                                      .max_in = 6,
+                                      .n_in = 5,
+                                      .n_more = 1,
                                       .n_out = 1,
                                       .infer = dx_infer,
-                                      .cost = layernorm_cost,
+                                      .ops_each = 9,
                                       .lower = dx_lower};
 
 static pod_status params_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
@@ -271,12 +260,10 @@ static pod_status params_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_layer_norm_params = {.name = "layer_norm_params",
-                                          .kind = POD_OP_RUN,
-                                          .min_in = 4,
-                                          .max_in = 4,
+                                          .n_in = 4,
                                           .n_out = 2,
                                           .infer = params_infer,
-                                          .cost = layernorm_cost,
+                                          .ops_each = 9,
                                           .lower = params_lower};
 
 /* ---- builders ------------------------------------------------------------------------------ */

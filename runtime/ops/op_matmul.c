@@ -261,18 +261,14 @@ static pod_status matmul_pack_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_matmul_pack = {.name = "matmul_pack",
-                                    .kind = POD_OP_RUN,
-                                    .min_in = 1,
-                                    .max_in = 1,
+                                    .n_in = 1,
                                     .n_out = 1,
                                     .infer = matmul_pack_infer,
-                                    .cost = pod__cost_elementwise,
+                                    .ops_each = 1,
                                     .lower = matmul_pack_lower};
 
 const pod_op pod__op_matmul = {.name = "matmul",
-                               .kind = POD_OP_RUN,
-                               .min_in = 2,
-                               .max_in = 2,
+                               .n_in = 2,
                                .n_out = 1,
                                .infer = matmul_infer,
                                .grad = matmul_grad,
@@ -281,9 +277,7 @@ const pod_op pod__op_matmul = {.name = "matmul",
                                .lower = matmul_lower};
 
 const pod_op pod__op_matmul_bias = {.name = "matmul_bias",
-                                    .kind = POD_OP_RUN,
-                                    .min_in = 3,
-                                    .max_in = 3,
+                                    .n_in = 3,
                                     .n_out = 1,
                                     .infer = matmul_bias_infer,
                                     .cost = matmul_cost,

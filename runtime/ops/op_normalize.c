@@ -38,12 +38,6 @@ static void normalize_run(const void *attr, const void *const in[], void *const 
                                             (pod_dtype)a->to, out[0]);
 }
 
-static void normalize_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                           pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 2 * (double)pod_shape_count(&out[0].shape), cost);
-}
-
 static pod_status normalize_lower(const pod_lower_args *args, pod_lowering *l)
 {
     const normalize_attr *attr = args->node->attr;
@@ -59,13 +53,11 @@ static pod_status normalize_lower(const pod_lower_args *args, pod_lowering *l)
 const pod_op pod__op_normalize = {.name = "normalize",
                                   .sweep = POD_SWEEP_EACH,
                                   .by_sample = "s>s",
-                                  .kind = POD_OP_RUN,
-                                  .min_in = 1,
-                                  .max_in = 1,
+                                  .n_in = 1,
                                   .n_out = 1,
                                   .is_cheap = true,
                                   .infer = normalize_infer,
-                                  .cost = normalize_cost,
+                                  .ops_each = 2,
                                   .lower = normalize_lower};
 
 pod_value pod_normalize(pod_graph *g, pod_value images, const float mean[], const float std[],

@@ -44,25 +44,21 @@ static void relu_grad_of(pod_graph *g, const pod_node *n, const pod_value d_out[
 const pod_op pod__op_relu = {.name = "relu",
                              .sweep = POD_SWEEP_EACH,
                              .by_sample = "s>s",
-                             .kind = POD_OP_RUN,
-                             .min_in = 1,
-                             .max_in = 1,
+                             .n_in = 1,
                              .n_out = 1,
                              .is_cheap = true,
                              .infer = relu_infer,
                              .grad = relu_grad_of,
-                             .cost = pod__cost_elementwise,
+                             .ops_each = 1,
                              .lower = relu_lower};
 
 const pod_op pod__op_relu_grad = {.name = "relu_grad",
                                   .sweep = POD_SWEEP_EACH,
                                   .by_sample = "ss>s",
-                                  .kind = POD_OP_RUN,
-                                  .min_in = 2,
-                                  .max_in = 2,
+                                  .n_in = 2,
                                   .n_out = 1,
                                   .infer = relu_infer,
-                                  .cost = pod__cost_elementwise,
+                                  .ops_each = 1,
                                   .lower = relu_lower};
 
 pod_value pod_relu(pod_graph *g, pod_value x)

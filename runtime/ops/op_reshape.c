@@ -33,8 +33,7 @@ static void reshape_grad(pod_graph *g, const pod_node *n, const pod_value d_out[
 
 const pod_op pod__op_reshape = {.name = "reshape",
                                 .kind = POD_OP_VIEW,
-                                .min_in = 1,
-                                .max_in = 1,
+                                .n_in = 1,
                                 .n_out = 1,
                                 .takes_parts = true,
                                 .infer = reshape_infer,

@@ -57,23 +57,19 @@ static pod_status allgather_infer(const pod_node *n, const pod_type in[], int n_
 
 const pod_op pod__op_reduce_scatter = {.name = "reduce_scatter",
                                        .kind = POD_OP_COLLECTIVE,
-                                       .min_in = 1,
-                                       .max_in = INT_MAX,
+                                       .n_in = 1,
+                                       .n_more = INT_MAX - 1,
                                        .n_out = POD_N_OUT_IS_N_IN,
                                        .takes_parts = true,
                                        .infer = reduce_scatter_infer};
 
-const pod_op pod__op_shard = {.name = "shard",
-                              .kind = POD_OP_VIEW,
-                              .min_in = 1,
-                              .max_in = 1,
-                              .n_out = 1,
-                              .infer = shard_infer};
+const pod_op pod__op_shard = {
+    .name = "shard", .kind = POD_OP_VIEW, .n_in = 1, .n_out = 1, .infer = shard_infer};
 
 const pod_op pod__op_allgather = {.name = "allgather",
                                   .kind = POD_OP_COLLECTIVE,
-                                  .min_in = 1,
-                                  .max_in = INT_MAX,
+                                  .n_in = 1,
+                                  .n_more = INT_MAX - 1,
                                   .n_out = POD_N_OUT_IS_N_IN,
                                   .takes_parts = true,
                                   .infer = allgather_infer};

@@ -144,9 +144,7 @@ static pod_status count_correct_lower(const pod_lower_args *args, pod_lowering *
 }
 
 const pod_op pod__op_softmax_loss = {.name = "softmax_loss",
-                                     .kind = POD_OP_RUN,
-                                     .min_in = 2,
-                                     .max_in = 2,
+                                     .n_in = 2,
                                      .n_out = 1,
                                      .infer = scalar_infer,
                                      .grad = softmax_loss_grad,
@@ -154,27 +152,21 @@ const pod_op pod__op_softmax_loss = {.name = "softmax_loss",
                                      .lower = softmax_loss_lower};
 
 const pod_op pod__op_softmax_grad = {.name = "softmax_grad",
-                                     .kind = POD_OP_RUN,
-                                     .min_in = 3,
-                                     .max_in = 3,
+                                     .n_in = 3,
                                      .n_out = 1,
                                      .infer = softmax_grad_infer,
                                      .cost = softmax_cost,
                                      .lower = softmax_grad_lower};
 
 const pod_op pod__op_softmax_loss_grad = {.name = "softmax_loss_grad",
-                                          .kind = POD_OP_RUN,
-                                          .min_in = 3,
-                                          .max_in = 3,
+                                          .n_in = 3,
                                           .n_out = 2,
                                           .infer = loss_grad_infer,
                                           .cost = softmax_cost,
                                           .lower = loss_grad_lower};
 
 const pod_op pod__op_count_correct = {.name = "count_correct",
-                                      .kind = POD_OP_RUN,
-                                      .min_in = 2,
-                                      .max_in = 2,
+                                      .n_in = 2,
                                       .n_out = 1,
                                       .infer = scalar_infer,
                                       .cost = softmax_cost,

@@ -249,19 +249,17 @@ static void tiled_cost(const pod_node *n, const pod_type in[], const pod_type ou
     for (int i = 0; i < tiled->n_steps; i++) {
         const pod_tiled_step *s = &tiled->step[i];
         pod_type type[POD_TILED_IN + POD_MAX_OUT];
-        pod_cost own = {0};
         for (int j = 0; j < s->node.n_in + s->node.n_out; j++)
             type[j] = tiled->value[s->value[j]].type;
-        if (s->node.op->cost) s->node.op->cost(&s->node, type, type + s->node.n_in, &own);
+        const pod_cost own = pod_op_cost(&s->node, type, type + s->node.n_in);
         cost->matrix_flops += part * own.matrix_flops;
         cost->vector_ops += part * own.vector_ops;
     }
 }
 
 const pod_op pod__op_tiled = {.name = "tiled",
-                              .kind = POD_OP_RUN,
-                              .min_in = 1,
-                              .max_in = POD_TILED_IN,
+                              .n_in = 1,
+                              .n_more = POD_TILED_IN - 1,
                               .n_out = POD_MAX_OUT, /* at most */
                               .infer = tiled_infer,
                               .cost = tiled_cost,

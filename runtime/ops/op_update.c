@@ -64,12 +64,6 @@ static pod_status sum_sq_infer(const pod_node *n, const pod_type in[], int n_in,
     return POD_OK;
 }
 
-static void sum_sq_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                        pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 2 * (double)pod_shape_count(&in[0].shape), cost);
-}
-
 static void sum_sq_run(const void *attr, const void *const in[], void *const out[], void *scratch)
 {
     (void)scratch;
@@ -85,13 +79,11 @@ static pod_status sum_sq_lower(const pod_lower_args *args, pod_lowering *l)
 
 const pod_op pod__op_sum_sq = {.name = "sum_sq",
                                .sweep = POD_SWEEP_SUMS,
-                               .kind = POD_OP_RUN,
-                               .min_in = 1,
-                               .max_in = 1,
+                               .n_in = 1,
                                .n_out = 1,
                                .by_element = true,
                                .infer = sum_sq_infer,
-                               .cost = sum_sq_cost,
+                               .ops_each = 2,
                                .lower = sum_sq_lower};
 
 /* ---- sum_sq_wide, from_wide ----------------------------------------------------------------- */
@@ -112,12 +104,6 @@ static pod_status sum_sq_wide_infer(const pod_node *n, const pod_type in[], int 
     return POD_OK;
 }
 
-static void sum_sq_wide_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                             pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 6 * (double)pod_shape_count(&in[0].shape), cost);
-}
-
 static void sum_sq_wide_run(const void *attr, const void *const in[], void *const out[],
                             void *scratch)
 {
@@ -136,13 +122,11 @@ static pod_status sum_sq_wide_lower(const pod_lower_args *args, pod_lowering *l)
 
 const pod_op pod__op_sum_sq_wide = {.name = "sum_sq_wide",
                                     .sweep = POD_SWEEP_SUMS,
-                                    .kind = POD_OP_RUN,
-                                    .min_in = 1,
-                                    .max_in = 1,
+                                    .n_in = 1,
                                     .n_out = 1,
                                     .by_element = true,
                                     .infer = sum_sq_wide_infer,
-                                    .cost = sum_sq_wide_cost,
+                                    .ops_each = 6,
                                     .lower = sum_sq_wide_lower};
 
 static pod_status from_wide_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
@@ -169,12 +153,10 @@ static pod_status from_wide_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_from_wide = {.name = "from_wide",
-                                  .kind = POD_OP_RUN,
-                                  .min_in = 1,
-                                  .max_in = 1,
+                                  .n_in = 1,
                                   .n_out = 1,
                                   .infer = from_wide_infer,
-                                  .cost = pod__cost_elementwise,
+                                  .ops_each = 1,
                                   .lower = from_wide_lower};
 
 pod_value pod_sum_sq(pod_graph *g, pod_value x)
@@ -196,12 +178,6 @@ static pod_status momentum_infer(const pod_node *n, const pod_type in[], int n_i
     POD_TRY(want_scalars(in, 3, n_in));
     out[0] = out[1] = in[0];
     return POD_OK;
-}
-
-static void momentum_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                          pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 6 * (double)pod_shape_count(&out[0].shape), cost);
 }
 
 typedef struct momentum_run_attr {
@@ -246,13 +222,12 @@ static pod_status momentum_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_momentum = {.name = "momentum",
-                                 .kind = POD_OP_RUN,
-                                 .min_in = 4,
-                                 .max_in = 6,
+                                 .n_in = 4,
+                                 .n_more = 2,
                                  .n_out = 2,
                                  .by_element = true,
                                  .infer = momentum_infer,
-                                 .cost = momentum_cost,
+                                 .ops_each = 6,
                                  .lower = momentum_lower};
 
 void pod_momentum_update(pod_graph *g, pod_value w, pod_value v, pod_value grad, pod_value lr,
@@ -289,12 +264,6 @@ static pod_status rmsprop_infer(const pod_node *n, const pod_type in[], int n_in
     return POD_OK;
 }
 
-static void rmsprop_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                         pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 12 * (double)pod_shape_count(&in[0].shape), cost);
-}
-
 static void rmsprop_run(const void *attr, const void *const in[], void *const out[], void *scratch)
 {
     (void)scratch;
@@ -316,13 +285,11 @@ static pod_status rmsprop_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_rmsprop = {.name = "rmsprop",
-                                .kind = POD_OP_RUN,
-                                .min_in = 5,
-                                .max_in = 5,
+                                .n_in = 5,
                                 .n_out = 3,
                                 .by_element = true,
                                 .infer = rmsprop_infer,
-                                .cost = rmsprop_cost,
+                                .ops_each = 12,
                                 .lower = rmsprop_lower};
 
 void pod_rmsprop_update(pod_graph *g, pod_value w, pod_value s, pod_value v, pod_value grad,
@@ -383,12 +350,6 @@ static pod_status adam_step_infer(const pod_node *n, const pod_type in[], int n_
     return POD_OK;
 }
 
-static void adam_step_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                           pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 16 * (double)pod_shape_count(&in[0].shape), cost);
-}
-
 static void adam_step_run(const void *attr, const void *const in[], void *const out[],
                           void *scratch)
 {
@@ -408,13 +369,11 @@ static pod_status adam_step_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_adam_step = {.name = "adam_step",
-                                  .kind = POD_OP_RUN,
-                                  .min_in = 6,
-                                  .max_in = 6,
+                                  .n_in = 6,
                                   .n_out = 3,
                                   .by_element = true,
                                   .infer = adam_step_infer,
-                                  .cost = adam_step_cost,
+                                  .ops_each = 16,
                                   .lower = adam_step_lower};
 
 void pod_adam_update(pod_graph *g, pod_value w, pod_value m, pod_value v, pod_value grad,
@@ -442,12 +401,6 @@ static pod_status adam_norms_infer(const pod_node *n, const pod_type in[], int n
     return POD_OK;
 }
 
-static void adam_norms_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                            pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 18 * (double)pod_shape_count(&in[0].shape), cost);
-}
-
 static void adam_norms_run(const void *attr, const void *const in[], void *const out[],
                            void *scratch)
 {
@@ -467,13 +420,11 @@ static pod_status adam_norms_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_adam_norms = {.name = "adam_norms",
-                                   .kind = POD_OP_RUN,
-                                   .min_in = 5,
-                                   .max_in = 5,
+                                   .n_in = 5,
                                    .n_out = 4,
                                    .by_element = true,
                                    .infer = adam_norms_infer,
-                                   .cost = adam_norms_cost,
+                                   .ops_each = 18,
                                    .lower = adam_norms_lower};
 
 /* ---- adam_norms_wide ----------------------------------------------------------------------- */
@@ -484,12 +435,6 @@ static pod_status adam_norms_wide_infer(const pod_node *n, const pod_type in[], 
     POD_TRY(adam_norms_infer(n, in, n_in, out));
     out[2] = out[3] = wide_sum_over(&in[0]);
     return POD_OK;
-}
-
-static void adam_norms_wide_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                                 pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 26 * (double)pod_shape_count(&in[0].shape), cost);
 }
 
 /* u a block at a time, which stays in L1 until it is summed. */
@@ -524,13 +469,11 @@ static pod_status adam_norms_wide_lower(const pod_lower_args *args, pod_lowering
 }
 
 const pod_op pod__op_adam_norms_wide = {.name = "adam_norms_wide",
-                                        .kind = POD_OP_RUN,
-                                        .min_in = 5,
-                                        .max_in = 5,
+                                        .n_in = 5,
                                         .n_out = 4,
                                         .by_element = true,
                                         .infer = adam_norms_wide_infer,
-                                        .cost = adam_norms_wide_cost,
+                                        .ops_each = 26,
                                         .lower = adam_norms_wide_lower};
 
 /* ---- adam_descend -------------------------------------------------------------------------- */
@@ -543,12 +486,6 @@ static pod_status adam_descend_infer(const pod_node *n, const pod_type in[], int
     POD_TRY(want_scalars(in, 3, n_in));
     out[0] = in[0];
     return POD_OK;
-}
-
-static void adam_descend_cost(const pod_node *n, const pod_type in[], const pod_type out[],
-                              pod_cost *cost)
-{
-    pod__cost_of(n, in, out, 9 * (double)pod_shape_count(&in[0].shape), cost);
 }
 
 static void adam_descend_run(const void *attr, const void *const in[], void *const out[],
@@ -571,13 +508,11 @@ static pod_status adam_descend_lower(const pod_lower_args *args, pod_lowering *l
 }
 
 const pod_op pod__op_adam_descend = {.name = "adam_descend",
-                                     .kind = POD_OP_RUN,
-                                     .min_in = 7,
-                                     .max_in = 7,
+                                     .n_in = 7,
                                      .n_out = 1,
                                      .by_element = true,
                                      .infer = adam_descend_infer,
-                                     .cost = adam_descend_cost,
+                                     .ops_each = 9,
                                      .lower = adam_descend_lower};
 
 void pod_lamb_update(pod_graph *g, pod_value w, pod_value m, pod_value v, pod_value grad,

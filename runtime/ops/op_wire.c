@@ -46,25 +46,21 @@ static pod_status wire_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 const pod_op pod__op_to_wire = {.name = "to_wire",
-                                .kind = POD_OP_RUN,
-                                .min_in = 1,
-                                .max_in = 1,
+                                .n_in = 1,
                                 .n_out = 1,
                                 .takes_parts = true,
                                 .by_element = true,
                                 .sweep = POD_SWEEP_EACH,
                                 .infer = to_wire_infer,
-                                .cost = pod__cost_elementwise,
+                                .ops_each = 1,
                                 .lower = wire_lower};
 
 const pod_op pod__op_from_wire = {.name = "from_wire",
-                                  .kind = POD_OP_RUN,
-                                  .min_in = 1,
-                                  .max_in = 1,
+                                  .n_in = 1,
                                   .n_out = 1,
                                   .takes_parts = true,
                                   .by_element = true,
                                   .sweep = POD_SWEEP_EACH,
                                   .infer = from_wire_infer,
-                                  .cost = pod__cost_elementwise,
+                                  .ops_each = 1,
                                   .lower = wire_lower};

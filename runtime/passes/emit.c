@@ -35,7 +35,6 @@ static pod_cost cost_of(const emit *e, const pod_node *n)
 {
     const pod_graph *g = e->plan->graph;
     pod_type type[POD_MAX_VALUES];
-    pod_cost cost = {0};
     POD_ASSERT(n->n_in + n->n_out <= POD_MAX_VALUES, "'%s' has %d values", n->label,
                n->n_in + n->n_out);
     uint8_t mask = 0;
@@ -45,7 +44,7 @@ static pod_cost cost_of(const emit *e, const pod_node *n)
         type[i].shape = pod_type_local(&type[i], &e->plan->spread);
         mask |= type[i].shard.over;
     }
-    if (n->op->cost) n->op->cost(n, type, type + n->n_in, &cost);
+    pod_cost cost = pod_op_cost(n, type, type + n->n_in);
     double share = 1.0 / pod_mask_size(&e->plan->spread, mask);
     cost.matrix_flops *= share;
     cost.vector_ops *= share;
@@ -266,19 +265,8 @@ static pod_status copy_names(emit *e)
 static double model_flops(const pod_graph *g)
 {
     double flops = 0;
-    pod_type type[POD_MAX_VALUES];
-    for (int32_t i = 0; i < pod_graph_n_nodes(g); i++) {
-        const pod_node *n = pod_graph_node(g, i);
-        if (!n->op->cost) continue;
-        POD_ASSERT(n->n_in + n->n_out <= POD_MAX_VALUES, "'%s' has %d values", n->label,
-                   n->n_in + n->n_out);
-        for (int j = 0; j < n->n_in; j++) type[j] = *pod_graph_type(g, n->in[j]);
-        for (int k = 0; k < n->n_out; k++)
-            type[n->n_in + k] = *pod_graph_type(g, pod_node_out(n, k));
-        pod_cost cost = {0};
-        n->op->cost(n, type, type + n->n_in, &cost);
-        flops += cost.matrix_flops;
-    }
+    for (int32_t i = 0; i < pod_graph_n_nodes(g); i++)
+        flops += pod_op_cost_in(g, pod_graph_node(g, i)).matrix_flops;
     return flops;
 }
 

@@ -46,7 +46,7 @@ static void find_shapes(const values *v, pod_work *w)
 static void describe(const pod_node *n, const char *impl, const values *v, pod_work *w)
 {
     *w = (pod_work){.op = n->op->name, .impl = impl};
-    if (n->op->cost) n->op->cost(n, v->type, v->type + v->n_in, &w->cost);
+    w->cost = pod_op_cost(n, v->type, v->type + v->n_in);
     find_shapes(v, w);
     if (n->op->by_element) w->from = w->to = (pod_shape){0};
     for (int i = v->n_in; i < v->n; i++)

@@ -264,9 +264,7 @@ static pod_status weigh_grad_lower(const pod_lower_args *args, pod_lowering *l)
 }
 
 static const pod_op weigh_grad_op = {.name = "test_weigh_grad",
-                                     .kind = POD_OP_RUN,
-                                     .min_in = 2,
-                                     .max_in = 2,
+                                     .n_in = 2,
                                      .n_out = 1,
                                      .infer = weigh_grad_infer,
                                      .lower = weigh_grad_lower};
@@ -280,9 +278,7 @@ static void weigh_grad(pod_graph *g, const pod_node *n, const pod_value d_out[],
 }
 
 static const pod_op weigh_op = {.name = "test_weigh",
-                                .kind = POD_OP_RUN,
-                                .min_in = 2,
-                                .max_in = 2,
+                                .n_in = 2,
                                 .n_out = 1,
                                 .infer = weigh_infer,
                                 .grad = weigh_grad,

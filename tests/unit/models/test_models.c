@@ -59,16 +59,8 @@ static int64_t n_trained(const pod_graph *g)
 static double multiply_adds(const pod_graph *g)
 {
     double flops = 0;
-    for (int32_t i = 0; i < pod_graph_n_nodes(g); i++) {
-        const pod_node *n = pod_graph_node(g, i);
-        if (!n->op->cost) continue;
-        pod_type in[8], out[POD_MAX_OUT];
-        for (int k = 0; k < n->n_in; k++) in[k] = *pod_graph_type(g, n->in[k]);
-        for (int k = 0; k < n->n_out; k++) out[k] = *pod_graph_type(g, pod_node_out(n, k));
-        pod_cost cost = {0};
-        n->op->cost(n, in, out, &cost);
-        flops += cost.matrix_flops;
-    }
+    for (int32_t i = 0; i < pod_graph_n_nodes(g); i++)
+        flops += pod_op_cost_in(g, pod_graph_node(g, i)).matrix_flops;
     return flops / 2 / BATCH;
 }
 

@@ -633,11 +633,7 @@ static void costs_are_those_of_the_whole(void)
     pod_graph *g = training_graph(a);
     for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
         const pod_node n = find_node(g, want[i].op);
-        pod_type in[8], out[POD_MAX_OUT];
-        pod_cost cost;
-        for (int j = 0; j < n.n_in; j++) in[j] = *pod_graph_type(g, n.in[j]);
-        for (int k = 0; k < n.n_out; k++) out[k] = *pod_graph_type(g, pod_node_out(&n, k));
-        n.op->cost(&n, in, out, &cost);
+        const pod_cost cost = pod_op_cost_in(g, &n);
         POD_CHECK(cost.matrix_flops == want[i].matrix_flops &&
                       cost.bytes_read == want[i].bytes_read &&
                       cost.bytes_written == want[i].bytes_written &&
