@@ -6,23 +6,7 @@
 #include "runtime/core/file.h"
 #include "runtime/data/dataset_print.h"
 #include "runtime/data/glyphs.h"
-#include "runtime/data/import/import_cifar.h"
-#include "runtime/data/import/import_idx.h"
-#include "runtime/data/import/import_images.h"
-
-typedef struct writing { /* samples that go to a file, on the progress line */
-    pod_log *log;
-    bool has_begun;
-} writing;
-
-static void report_progress(void *ctx, int64_t done, int64_t total)
-{
-    writing *w = ctx;
-    if (!w->has_begun) pod_progress_begin(w->log, "writing", "samples", 0, total);
-    w->has_begun = true;
-    pod_progress_at(w->log, done, "%s", "");
-    if (done == total) pod_progress_end(w->log);
-}
+#include "runtime/data/import/import.h"
 
 /* ---- which option says something to what ----------------------------------------------------- */
 
@@ -155,12 +139,10 @@ static void name_after(const char *path, char *name, size_t bytes)
 static pod_status import_idx(pod_call *call, const char *folder, const char *path,
                              const pod_import_text *text)
 {
-    writing w = {.log = call->log};
-    const pod_import_options options = {.text = *text,
-                                        .prefix = text_or_null(call->config, POD_OPT_PREFIX),
-                                        .classes = text_or_null(call->config, POD_OPT_CLASSES),
-                                        .progress = {report_progress, &w},
-                                        .log = call->log};
+    const pod_import_idx_options options = {.text = *text,
+                                            .prefix = text_or_null(call->config, POD_OPT_PREFIX),
+                                            .classes = text_or_null(call->config, POD_OPT_CLASSES),
+                                            .log = call->log};
     return pod_import_idx(folder, path, &options);
 }
 
@@ -205,12 +187,10 @@ static pod_status import_cifar(pod_call *call, const char *from, const char *pat
                                const pod_import_text *text)
 {
     const pod_config *c = call->config;
-    writing w = {.log = call->log};
     const pod_import_cifar_options options = {
         .text = *text,
         .is_coarse = strcmp(pod_config_text(c, POD_OPT_LABELS), "coarse") == 0,
         .for_labels = name_if_typed(c, POD_OPT_LABELS),
-        .progress = {report_progress, &w},
         .log = call->log};
     return pod_import_cifar(from, path, &options);
 }
@@ -257,10 +237,9 @@ static pod_status run_make(pod_call *call)
                         spec);
     POD_TRY(check_options(c, MAKE));
     POD_TRY(need_output(c, &path));
-    writing w = {.log = call->log};
     pod_dataset *d;
     POD_TRY(pod_dataset_open(spec, (uint64_t)pod_config_int(c, POD_OPT_SEED), &d));
-    pod_status s = pod_dataset_export(d, path, (pod_progress){report_progress, &w});
+    pod_status s = pod_dataset_export(d, path, call->log);
     pod_dataset_close(d);
     POD_TRY(s);
     POD_TRY(print_info(path, call));

@@ -25,49 +25,71 @@ static const char hdf5_magic[] = "\211HDF\r\n\032\n";
 #define WITH_H5PY     "write it as HDF5 with h5py first (doc/datasets.md)"
 #define UNPACK        "unpack it, then minipod data import"
 
-static const pod_data_form hdf5 = {"HDF5", NULL}, idx = {"IDX", IMPORT_IDX},
-                           cifar = {"CIFAR's binary form", IMPORT_CIFAR},
-                           npz = {"an archive of numpy arrays (.npz)", WITH_H5PY},
-                           torch = {"a file of PyTorch", WITH_H5PY},
-                           text = {"a text file", WITH_H5PY}, zip = {"a zip archive", UNPACK},
-                           packed = {"packed by gzip", "unpack it first"},
-                           empty = {"an empty file", "was its writing cut short?"};
+static const pod_data_form hdf5 = {"HDF5", NULL, 0, false}, idx = {"IDX", IMPORT_IDX, 0, false},
+                           cifar = {"CIFAR's binary form", IMPORT_CIFAR, 0, false},
+                           npz = {"an archive of numpy arrays (.npz)", WITH_H5PY, 0, false},
+                           torch = {"a file of PyTorch", WITH_H5PY, 0, false},
+                           text = {"a text file", WITH_H5PY, 0, true},
+                           zip = {"a zip archive", UNPACK, 0, false},
+                           packed = {"packed by gzip", "unpack it first", 0, false},
+                           empty = {"an empty file", "was its writing cut short?", 0, false};
+
+#define FORM(at, magic, ...)                           \
+    {                                                  \
+        at, sizeof(magic) - 1, magic, { __VA_ARGS__, } \
+    }
+#define OTHER(at, magic, what) FORM(at, magic, what, CONVERT, POD_IMAGE_OTHER, false)
 
 static const struct {
-    int at;
+    size_t at, bytes;
     const char *magic;
     pod_data_form form;
 } magics[] = {
-    {0, "\377\330\377", {"a JPEG image", IMPORT_IMAGES}},
-    {0, "\211PNG\r\n", {"a PNG image", IMPORT_IMAGES}},
-    {0, "GIF8", {"a GIF image", CONVERT}},
-    {8, "WEBP", {"a WebP image", CONVERT}},
-    {0, "\223NUMPY", {"an array of numpy (.npy)", WITH_H5PY}},
-    {0, "PAR1", {"a Parquet file", WITH_H5PY}},
-    {0, "ARROW1", {"an Arrow file", WITH_H5PY}},
-    {0, "MATLAB 5.0", {"a file of MATLAB", WITH_H5PY}},
-    {0, "\200\002", {"a pickle of Python", WITH_H5PY}},
-    {0, "\200\003", {"a pickle of Python", WITH_H5PY}},
-    {0, "\200\004", {"a pickle of Python", WITH_H5PY}},
-    {0, "\200\005", {"a pickle of Python", WITH_H5PY}},
-    {257, "ustar", {"a tar archive", UNPACK}},
-    {0,
-     "\375"
-     "7zXZ",
-     {"packed by xz", UNPACK}},
-    {0, "(\265/\375", {"packed by zstd", UNPACK}},
-    {0, "BZh", {"packed by bzip2", UNPACK}},
-    {0, "7z\274\257", {"a 7z archive", UNPACK}},
-    {0, "Rar!", {"a rar archive", UNPACK}},
-    {0, "version https://git-lfs", {"the note of a file that git LFS has", "git lfs pull"}},
-    {0, "<!DOCTYPE", {"a web page", "download the file behind it"}},
-    {0, "<!doctype", {"a web page", "download the file behind it"}},
-    {0, "<html", {"a web page", "download the file behind it"}},
+    FORM(0, "\377\330\377", "a JPEG image", IMPORT_IMAGES, POD_IMAGE_JPEG, false),
+    FORM(0, "\211PNG\r\n\032\n", "a PNG image", IMPORT_IMAGES, POD_IMAGE_PNG, false),
+    OTHER(0, "GIF8", "a GIF image"),
+    OTHER(8, "WEBP", "a WebP image"),
+    OTHER(0, "II*\0", "a TIFF image"),
+    OTHER(0, "MM\0*", "a TIFF image"),
+    OTHER(0, "II+\0", "a TIFF image"),
+    OTHER(4, "ftypavif", "an AVIF image"),
+    OTHER(4, "ftyphei", "a HEIC image"),
+    OTHER(4, "ftypmif1", "a HEIF image"),
+    OTHER(0, "\0\0\0\014jP  \r\n\207\n", "a JPEG 2000 image"),
+    OTHER(0, "\377\117\377\121", "a JPEG 2000 image"),
+    OTHER(0, "\0\0\0\014JXL ", "a JPEG XL image"),
+    OTHER(0, "\377\012", "a JPEG XL image"),
+    OTHER(0, "8BPS", "a Photoshop file"),
+    OTHER(0, "\0\0\1\0", "an icon (ICO)"),
+    OTHER(0, "P5\n", "a PGM image"),
+    OTHER(0, "P6\n", "a PPM image"),
+    OTHER(0, "<svg", "an SVG image"),
+    OTHER(0, "%PDF", "a PDF"),
+    OTHER(0, "BM", "a BMP image"),
+    FORM(0, "\223NUMPY", "an array of numpy (.npy)", WITH_H5PY, 0, false),
+    FORM(0, "PAR1", "a Parquet file", WITH_H5PY, 0, false),
+    FORM(0, "ARROW1", "an Arrow file", WITH_H5PY, 0, false),
+    FORM(0, "MATLAB 5.0", "a file of MATLAB", WITH_H5PY, 0, false),
+    FORM(0, "\200\002", "a pickle of Python", WITH_H5PY, 0, false),
+    FORM(0, "\200\003", "a pickle of Python", WITH_H5PY, 0, false),
+    FORM(0, "\200\004", "a pickle of Python", WITH_H5PY, 0, false),
+    FORM(0, "\200\005", "a pickle of Python", WITH_H5PY, 0, false),
+    FORM(257, "ustar", "a tar archive", UNPACK, 0, false),
+    FORM(0, "\037\213", "packed by gzip", "unpack it first", 0, false),
+    FORM(0, "\3757zXZ", "packed by xz", UNPACK, 0, false),
+    FORM(0, "(\265/\375", "packed by zstd", UNPACK, 0, false),
+    FORM(0, "BZh", "packed by bzip2", UNPACK, 0, false),
+    FORM(0, "7z\274\257", "a 7z archive", UNPACK, 0, false),
+    FORM(0, "Rar!", "a rar archive", UNPACK, 0, false),
+    FORM(0, "version https://git-lfs", "the note of a file that git LFS has", "git lfs pull", 0,
+         false),
+    FORM(0, "<!DOCTYPE", "a web page", "download the file behind it", 0, false),
+    FORM(0, "<!doctype", "a web page", "download the file behind it", 0, false),
+    FORM(0, "<html", "a web page", "download the file behind it", 0, false),
 };
 
-static bool has(const uint8_t *head, size_t n, size_t at, const char *magic)
+static bool has(const uint8_t *head, size_t n, size_t at, const char *magic, size_t bytes)
 {
-    const size_t bytes = strlen(magic);
     return n >= at + bytes && memcmp(head + at, magic, bytes) == 0;
 }
 
@@ -112,12 +134,14 @@ const pod_data_form *pod__data_form_of(const uint8_t *head, size_t n, const char
                                        int64_t file_bytes)
 {
     if (n == 0) return &empty;
-    if (has(head, n, 0, hdf5_magic)) return &hdf5;
+    if (has(head, n, 0, hdf5_magic, sizeof hdf5_magic - 1)) return &hdf5;
     if (is_idx(head, n)) return &idx;
-    if (has(head, n, 0, "PK\003\004")) return zip_form(head, n);
-    for (size_t i = 0; i < sizeof magics / sizeof magics[0]; i++)
-        if (has(head, n, (size_t)magics[i].at, magics[i].magic)) return &magics[i].form;
+    if (has(head, n, 0, "PK\003\004", 4)) return zip_form(head, n);
     if (is_cifar(head, n, name, file_bytes)) return &cifar;
+    for (size_t i = 0; i < sizeof magics / sizeof magics[0]; i++)
+        if (has(head, n, magics[i].at, magics[i].magic, magics[i].bytes) &&
+            (magics[i].bytes > 2 || !is_text(head, n)))
+            return &magics[i].form;
     return is_text(head, n) ? &text : NULL;
 }
 

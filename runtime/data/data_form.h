@@ -1,5 +1,6 @@
-/* What a path that was given as a data set is when it is none: an HDF5 file is wanted, and people
- * have archives, arrays of numpy, or what `data import` reads. For this folder only. */
+/* What a file is by its first bytes; and what a path that was given as a data set is when it is none:
+ * an HDF5 file is wanted, and people have archives, arrays of numpy, or what `data import` reads. For
+ * this folder only. */
 #ifndef MINIPOD_RUNTIME_DATA_DATA_FORM_H
 #define MINIPOD_RUNTIME_DATA_DATA_FORM_H
 
@@ -9,9 +10,18 @@
 
 #include "kernels/base/status.h"
 
+typedef enum pod_image_kind {
+    POD_IMAGE_NONE,
+    POD_IMAGE_JPEG,
+    POD_IMAGE_PNG,
+    POD_IMAGE_OTHER /* which is not read here */
+} pod_image_kind;
+
 typedef struct pod_data_form {
     const char *what; /* "IDX" */
     const char *todo; /* what makes a data set of it; NULL: it is HDF5 */
+    pod_image_kind image;
+    bool is_text;
 } pod_data_form;
 
 /* The form of a file by its first bytes, unpacked where it is gzip, its name, and how many bytes

@@ -24,6 +24,7 @@ struct pod_dataset_writer {
     pod_h5_file file;
     pod_h5_array images[POD_N_SPLITS], labels[POD_N_SPLITS];
     int64_t n_wanted[POD_N_SPLITS], n_written[POD_N_SPLITS];
+    int64_t *n_of;           /* (POD_N_SPLITS, n_classes), or NULL */
     pod_channel_stats stats; /* of the training pixels */
     bool has_failed;         /* to write: nothing of HDF5's is closed then (h5.h) */
     bool is_put_off[N_ENDS]; /* else it is ignored, or somebody else's */
@@ -113,7 +114,7 @@ static pod_status writer_init(pod_dataset_writer *w, const char *path)
     return s;
 }
 
-pod_status pod_dataset_writer_open(const char *path, const pod_dataset_info *info,
+pod_status pod_dataset_writer_open(const char *path, const pod_dataset_info *info, int64_t *n_of,
                                    pod_dataset_writer **out)
 {
     POD_TRY(pod_dataset_info_check(path, info));
@@ -126,6 +127,7 @@ pod_status pod_dataset_writer_open(const char *path, const pod_dataset_info *inf
     }
     w->arena = arena;
     w->info = info;
+    w->n_of = n_of;
     put_signals_off(w);
     pod_status s = writer_init(w, path);
     if (s != POD_OK) {
@@ -184,6 +186,8 @@ pod_status pod_dataset_writer_add_packed(pod_dataset_writer *w, pod_split split,
     pod_h5_unlock();
     (void)heed(w, s);
     if (s == POD_OK) w->n_written[split] += count;
+    for (int64_t i = 0; s == POD_OK && w->n_of && i < count; i++)
+        w->n_of[(int64_t)split * info->n_classes + labels[i]]++;
     return s;
 }
 
@@ -297,35 +301,50 @@ void pod_dataset_writer_abort(pod_dataset_writer *w)
     let_signals_be(is_put_off); /* may not come back */
 }
 
-static pod_status copy_split(const pod_dataset *d, pod_split split, pod_dataset_writer *w,
-                             uint8_t *pixels, int64_t *n_done, pod_progress progress)
+/* ---- whole sets ------------------------------------------------------------------------------ */
+
+static pod_status write_all(pod_dataset_writer *w, pod_dataset_fill *fill, void *ctx, pod_log *log)
 {
-    int64_t bytes = pod_dataset_sample_bytes(&d->info), rows = chunk_rows(&d->info);
-    int64_t n = d->info.n_samples[split], total = d->info.n_samples[0] + d->info.n_samples[1];
+    const int64_t *n = w->info->n_samples, rows = chunk_rows(w->info);
+    uint8_t *pixels = POD_ARENA_NEW(w->arena, uint8_t, rows * pod_dataset_sample_bytes(w->info));
     int32_t labels[MAX_CHUNK_ROWS];
-    for (int64_t first = 0; first < n; first += rows) {
-        int64_t count = rows < n - first ? rows : n - first;
-        for (int64_t i = 0; i < count; i++) {
-            POD_TRY(pod_dataset_read(d, split, first + i, pixels + i * bytes));
-            labels[i] = pod_dataset_label(d, split, first + i);
+    if (!pixels) return POD_E_NOMEM;
+    for (int s = 0; s < POD_N_SPLITS; s++)
+        for (int64_t first = 0, count; first < n[s]; first += count) {
+            count = rows < n[s] - first ? rows : n[s] - first;
+            POD_TRY(fill(ctx, (pod_split)s, first, count, pixels, labels));
+            POD_TRY(pod_dataset_writer_add(w, (pod_split)s, count, pixels, labels));
+            pod_progress_at(log, s * n[0] + first + count, "%s", "");
         }
-        POD_TRY(pod_dataset_writer_add(w, split, count, pixels, labels));
-        *n_done += count;
-        if (progress.report) progress.report(progress.ctx, *n_done, total);
+    return POD_OK;
+}
+
+pod_status pod_dataset_write(const char *path, const pod_dataset_info *info, pod_dataset_fill *fill,
+                             void *ctx, int64_t *n_of, pod_log *log)
+{
+    pod_dataset_writer *w;
+    POD_TRY(pod_dataset_writer_open(path, info, n_of, &w));
+    pod_progress_begin(log, "writing", "samples", 0, info->n_samples[0] + info->n_samples[1]);
+    const pod_status s = write_all(w, fill, ctx, log);
+    pod_progress_end(log);
+    if (s == POD_OK) return pod_dataset_writer_finish(w);
+    pod_dataset_writer_abort(w);
+    return s;
+}
+
+static pod_status copy_samples(void *ctx, pod_split split, int64_t first, int64_t count,
+                               uint8_t *pixels, int32_t *labels)
+{
+    const pod_dataset *d = *(const pod_dataset *const *)ctx;
+    const int64_t bytes = pod_dataset_sample_bytes(&d->info);
+    for (int64_t i = 0; i < count; i++) {
+        POD_TRY(pod_dataset_read(d, split, first + i, pixels + i * bytes));
+        labels[i] = pod_dataset_label(d, split, first + i);
     }
     return POD_OK;
 }
 
-pod_status pod_dataset_export(const pod_dataset *d, const char *path, pod_progress progress)
+pod_status pod_dataset_export(const pod_dataset *d, const char *path, pod_log *log)
 {
-    pod_dataset_writer *w;
-    POD_TRY(pod_dataset_writer_open(path, &d->info, &w));
-    int64_t n_done = 0, bytes = pod_dataset_sample_bytes(&d->info) * chunk_rows(&d->info);
-    uint8_t *pixels = POD_ARENA_NEW(w->arena, uint8_t, bytes);
-    pod_status s = pixels ? POD_OK : POD_E_NOMEM;
-    for (int split = 0; s == POD_OK && split < POD_N_SPLITS; split++)
-        s = copy_split(d, (pod_split)split, w, pixels, &n_done, progress);
-    if (s == POD_OK) return pod_dataset_writer_finish(w);
-    pod_dataset_writer_abort(w);
-    return s;
+    return pod_dataset_write(path, &d->info, copy_samples, &d, NULL, log);
 }

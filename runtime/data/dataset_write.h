@@ -10,21 +10,17 @@
 
 #include <stdbool.h>
 
+#include "runtime/core/log.h"
 #include "runtime/data/dataset.h"
 #include "runtime/h5/pack.h"
 
 typedef struct pod_dataset_writer pod_dataset_writer;
 
-/* Tells how far a long job is: `done` of `total` samples. A NULL report stays silent. */
-typedef struct pod_progress {
-    void (*report)(void *ctx, int64_t done, int64_t total);
-    void *ctx;
-} pod_progress;
-
 /* `info` with its texts is borrowed until the writer ends. Where its mean and std are NULL they are
- * computed; a channel that never changes gets std 1, so that dividing by it is harmless. */
+ * computed; a channel that never changes gets std 1, so that dividing by it is harmless. Counts the
+ * samples of each class in n_of (POD_N_SPLITS, n_classes), zeros at first; NULL: nobody asks. */
 POD_MUST pod_status pod_dataset_writer_open(const char *path, const pod_dataset_info *info,
-                                            pod_dataset_writer **out);
+                                            int64_t *n_of, pod_dataset_writer **out);
 /* Appends to a split; pixels: (count, H, W, C), labels: (count). Too many samples, or a label
  * outside of the classes, is POD_E_FORMAT. */
 POD_MUST pod_status pod_dataset_writer_add(pod_dataset_writer *w, pod_split split, int64_t count,
@@ -48,9 +44,16 @@ POD_MUST pod_status pod_dataset_writer_put_files(pod_dataset_writer *w, pod_spli
 POD_MUST pod_status pod_dataset_writer_finish(pod_dataset_writer *w);
 void pod_dataset_writer_abort(pod_dataset_writer *w); /* leaves no file; NULL is allowed */
 
+/* Makes samples first .. first + count - 1 of a split: pixels (count, H, W, C), labels (count). */
+typedef pod_status pod_dataset_fill(void *ctx, pod_split split, int64_t first, int64_t count,
+                                    uint8_t *pixels, int32_t *labels);
+/* Writes all samples that `info` counts, asked of `fill` in order; n_of as above. `log` shows the
+ * progress. */
+POD_MUST pod_status pod_dataset_write(const char *path, const pod_dataset_info *info,
+                                      pod_dataset_fill *fill, void *ctx, int64_t *n_of,
+                                      pod_log *log);
 /* Copies a whole open data set, whatever its kind, into a file: `data make glyphs`. Mean and std
  * are copied, not computed again. */
-POD_MUST pod_status pod_dataset_export(const pod_dataset *d, const char *path,
-                                       pod_progress progress);
+POD_MUST pod_status pod_dataset_export(const pod_dataset *d, const char *path, pod_log *log);
 
 #endif

@@ -14,16 +14,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 static void read_all(pod_idx *x, const uint8_t *data, size_t bytes)
 {
     static uint8_t element[MAX_ELEMENTS];
-    int64_t n = pod_idx_element_bytes(x); /* bytes */
-    for (int i = 0; i < pod_idx_n_dims(x); i++) {
-        POD_ASSERT(pod_idx_dims(x)[i] > 0 && n <= INT64_MAX / pod_idx_dims(x)[i], "extent %d", i);
-        n *= pod_idx_dims(x)[i];
+    int64_t n = x->element_bytes; /* bytes */
+    for (int i = 0; i < x->n_dims; i++) {
+        POD_ASSERT(x->dim[i] > 0 && n <= INT64_MAX / x->dim[i], "extent %d", i);
+        n *= x->dim[i];
     }
     /* 1100 is more than deflate can pack into a byte */
     POD_ASSERT(n <= (int64_t)bytes * 1100, "%lld bytes of %zu bytes", (long long)n, bytes);
     if (n > MAX_ELEMENTS || pod_idx_read(x, n, element) != POD_OK) return;
     bool is_whole = pod_idx_finish(x) == POD_OK, is_plain = data[0] == 0;
-    size_t header = 4 + 4 * (size_t)pod_idx_n_dims(x);
+    size_t header = 4 + 4 * (size_t)x->n_dims;
     if (is_plain)
         POD_ASSERT(is_whole == (bytes == header + (size_t)n), "%zu bytes, %lld elements", bytes,
                    (long long)n);
@@ -42,9 +42,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     }
     if (ftruncate(fileno(file), 0) != 0 || pwrite(fileno(file), data, bytes, 0) != (ssize_t)bytes)
         return 0;
-    pod_idx *x;
+    pod_idx x;
     if (pod_idx_open(path, &x) != POD_OK) return 0;
-    read_all(x, data, bytes);
-    pod_idx_close(x);
+    read_all(&x, data, bytes);
+    pod_idx_close(&x);
     return 0;
 }

@@ -25,20 +25,17 @@ static void set_checksums(uint8_t *file, size_t bytes)
 static void try_file(const uint8_t *data, size_t bytes)
 {
     static uint8_t content[MAX_MEMBER];
-    pod_arena *a;
-    pod_tar *t;
+    pod_tar t;
     pod_tar_member m;
     bool is_end = false;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    if (pod__tar_open(fuzz_file(data, bytes), a, &t) == POD_OK) {
-        for (int n = 0; n < 1000 && !is_end && pod__tar_next(t, &m, &is_end) == POD_OK; n++) {
+    if (pod__tar_open(fuzz_file(data, bytes), &t) == POD_OK) {
+        for (int n = 0; n < 1000 && !is_end && pod__tar_next(&t, &m, &is_end) == POD_OK; n++) {
             if (is_end) break;
             POD_ASSERT(strlen(m.name) < sizeof m.name && m.bytes >= 0, "member %d", n);
-            if (m.bytes <= MAX_MEMBER && n % 2 == 0 && pod__tar_read(t, content) != POD_OK) break;
+            if (m.bytes <= MAX_MEMBER && n % 2 == 0 && pod__tar_read(&t, content) != POD_OK) break;
         }
-        pod__tar_close(t);
+        pod__tar_close(&t);
     }
-    pod_arena_destroy(a);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

@@ -36,7 +36,7 @@ for i in 1 2 3 4 5; do
     image good/dog/$((2 * i + 1)).JPG 32x$((20 + 9 * i)) rgb
 done
 echo licence >good/LICENSE
-taken 10 '10 resized, from 32x29 (dog/3.JPG) to 32x65' good
+taken 10 '10 resized to 24x24' good
 taken 10 'test  *2$' good/
 taken 10 'class  *1: dog, 3 train, 2 test' good --test-share 0.4 --split-by class
 taken 10 'images  *24x24x1 ' good --channels 1 --input-threads 3
@@ -84,7 +84,6 @@ with touch bad/dog/12.jpg && rm bad/cat/2.jpg
 taken 9 'class  *1: dog, 4 train, 1 test' bad --on-bad-image skip --test-share 0.1
 with image bad/dog/5x.jpg 100x300 progressive
 taken 11 '1 progressive, decoded like the others; first dog/5x.jpg' bad
-taken 11 'to 100x300 (dog/5x.jpg)' bad
 
 # PNG is told from JPEG by the first bytes; WebP is named.
 with image bad/dog/5x.jpg 30x40 png
@@ -92,7 +91,7 @@ image bad/dog/6x.png 30x40 png-16
 taken 12 '1 of 16 bits, rounded to 8; first dog/6x.png' bad
 bad_thing 'bad/dog/5x.png: grey, need colour' image bad/dog/5x.png 32x32 png-grey
 a_webp() { printf 'RIFF....WEBPVP8 ' >bad/dog/5x.png; }
-bad_thing 'bad/dog/5x.png: a WebP: convert it to JPEG or PNG' a_webp
+bad_thing 'bad/dog/5x.png: a WebP image: convert it to JPEG or PNG' a_webp
 cut_png() { image whole.png 30x40 png && half whole.png >bad/dog/5x.png; }
 bad_thing 'bad/dog/5x.png: cut short' cut_png
 # A class that skipping emptied is none.
@@ -209,7 +208,7 @@ eval_refused() {
 }
 eval_refused 'flat: its images stand in no folders of classes' flat
 printf 'RIFF1234WEBPVP8 ' >flat/14.webp
-eval_refused '1 of 5 images cannot be used; first flat/14.webp: a WebP: convert it' flat
+eval_refused '1 of 5 images cannot be used; first flat/14.webp: a WebP image: convert it' flat
 half good/dog/3.JPG >one/dog/5x.jpg
 eval_refused '1 of 6 images cannot be used; first one/dog/5x.jpg: ' one
 

@@ -1,6 +1,5 @@
 #include "runtime/data/import/dataset_images.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +7,9 @@
 #include "runtime/core/file.h"
 #include "runtime/data/data_form.h"
 #include "runtime/data/import/decode.h"
-#include "runtime/data/import/folder.h"
-#include "runtime/data/import/resize.h"
+#include "runtime/data/import/list.h"
 
-enum { MOST_FILE_BYTES = 1 << 28, WHY_BYTES = 256 };
+enum { WHY_BYTES = 256 };
 
 typedef struct images_dataset {
     pod_dataset base; /* first: a pod_dataset is cast to this */
@@ -23,26 +21,7 @@ bool pod_dataset_images_is(const char *path) { return pod__data_form_is_images(p
 
 /* ---- one image ------------------------------------------------------------------------------- */
 
-static pod_status scale(const pod_dataset_info *info, const pod_image *image, uint8_t *out)
-{
-    pod_resize_args args = {
-        .in = image->pixels,
-        .in_width = image->width,
-        .channels = info->channels,
-        .box = pod_box_centre(image->height, image->width, info->height, info->width),
-        .out = out,
-        .out_height = info->height,
-        .out_width = info->width};
-    args.scratch = malloc(pod_resize_scratch_bytes(args.box.height, args.box.width, info->height,
-                                                   info->width, info->channels));
-    if (!args.scratch) return pod_fail(POD_E_NOMEM, "no memory to resize it");
-    pod_resize(&args);
-    free(args.scratch);
-    return POD_OK;
-}
-
-static pod_status decode(const pod_dataset_info *info, const uint8_t *file, size_t bytes,
-                         uint8_t *out)
+static pod_status read_image(const char *path, const pod_dataset_info *info, uint8_t *pixels)
 {
     const pod_image_want want = {.channels = (int)info->channels,
                                  .convert = true,
@@ -51,40 +30,10 @@ static pod_status decode(const pod_dataset_info *info, const uint8_t *file, size
     pod_image_decoder *d;
     pod_image image;
     POD_TRY(pod__image_decoder_create(&d));
-    pod_status s = pod__image_decode(d, file, bytes, &want, &image);
-    if (s == POD_OK) s = scale(info, &image, out);
+    pod_status s = pod__image_load(d, path, &want, &image);
+    if (s == POD_OK)
+        s = pod__image_fit(d, &image, want.channels, info->height, info->width, pixels);
     pod__image_decoder_destroy(d);
-    return s;
-}
-
-static pod_status read_bytes(FILE *f, uint8_t **out, size_t *bytes)
-{
-    if (fseeko(f, 0, SEEK_END) != 0) return pod_fail(POD_E_IO, "%s", strerror(errno));
-    const off_t n = ftello(f);
-    if (n < 1 || n > MOST_FILE_BYTES)
-        return pod_fail(POD_E_FORMAT, "%jd bytes, need 1 to %d", (intmax_t)n, MOST_FILE_BYTES);
-    uint8_t *data = malloc((size_t)n);
-    if (!data) return pod_fail(POD_E_NOMEM, "no memory for %jd bytes", (intmax_t)n);
-    rewind(f);
-    if (fread(data, 1, (size_t)n, f) != (size_t)n) {
-        free(data);
-        return pod_fail(POD_E_IO, "cannot be read to its end");
-    }
-    *out = data;
-    *bytes = (size_t)n;
-    return POD_OK;
-}
-
-static pod_status read_image(const char *path, const pod_dataset_info *info, uint8_t *pixels)
-{
-    uint8_t *data = NULL;
-    size_t bytes = 0;
-    FILE *f = fopen(path, "rb");
-    if (!f) return pod_fail(POD_E_IO, "%s", strerror(errno));
-    pod_status s = read_bytes(f, &data, &bytes);
-    fclose(f);
-    if (s == POD_OK) s = decode(info, data, bytes, pixels);
-    free(data);
     return s;
 }
 

@@ -1,97 +1,102 @@
 #include "runtime/data/import/decode.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "runtime/data/import/jpeg.h"
-#include "runtime/data/import/png.h"
+#include "runtime/data/data_form.h"
+#include "runtime/data/import/codec.h"
+#include "runtime/data/import/list.h"
+#include "runtime/data/import/resize.h"
+
+#define MAX_FILE_BYTES ((int64_t)1 << 28)
 
 struct pod_image_decoder {
-    pod_jpeg *jpeg;
-    pod_png *png;
-    uint8_t *upright;
-    size_t room; /* bytes */
+    pod__codec codec;
+    pod__room upright, file, scratch;
 };
 
-pod_status pod__image_decoder_create(pod_image_decoder **out)
+/* ---- what the codecs share ------------------------------------------------------------------- */
+
+bool pod__room_grow(pod__room *r, size_t bytes)
 {
-    pod_image_decoder *d = calloc(1, sizeof *d);
-    if (!d) return pod_fail(POD_E_NOMEM, "no memory for a decoder of images");
-    pod_status s = pod_jpeg_create(&d->jpeg);
-    if (s == POD_OK) s = pod_png_create(&d->png);
-    if (s == POD_OK)
-        *out = d;
-    else
-        pod__image_decoder_destroy(d);
-    return s;
+    if (bytes <= r->bytes) return true;
+    free(r->at);
+    r->at = malloc(bytes);
+    r->bytes = r->at ? bytes : 0;
+    return r->at != NULL;
 }
 
-void pod__image_decoder_destroy(pod_image_decoder *d)
+bool pod__codec_refuse(pod__codec *c, pod_status s, const char *fmt, ...)
 {
-    if (!d) return;
-    pod_jpeg_destroy(d->jpeg);
-    pod_png_destroy(d->png);
-    free(d->upright);
-    free(d);
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(c->why, sizeof c->why, fmt, args);
+    va_end(args);
+    c->status = s;
+    return false;
 }
 
-/* ---- what a file is -------------------------------------------------------------------------- */
-
-typedef enum format { JPEG, PNG, OTHER_IMAGE, NO_IMAGE } format;
-
-static const struct signature {
-    format format;
-    size_t at, bytes;
-    const char *text, *name;
-} signatures[] = {
-    {JPEG, 0, 3, "\xff\xd8\xff", "a JPEG"},
-    {PNG, 0, 8, "\x89PNG\r\n\x1a\n", "a PNG"},
-    {OTHER_IMAGE, 0, 4, "GIF8", "a GIF"},
-    {OTHER_IMAGE, 8, 4, "WEBP", "a WebP"},
-    {OTHER_IMAGE, 0, 4, "II*\0", "a TIFF"},
-    {OTHER_IMAGE, 0, 4, "MM\0*", "a TIFF"},
-    {OTHER_IMAGE, 0, 4, "II+\0", "a TIFF"},
-    {OTHER_IMAGE, 4, 8, "ftypavif", "an AVIF"},
-    {OTHER_IMAGE, 4, 7, "ftyphei", "a HEIC"},
-    {OTHER_IMAGE, 4, 8, "ftypmif1", "a HEIF"},
-    {OTHER_IMAGE, 0, 12, "\0\0\0\x0cjP  \r\n\x87\n", "a JPEG 2000"},
-    {OTHER_IMAGE, 0, 4, "\xff\x4f\xff\x51", "a JPEG 2000"},
-    {OTHER_IMAGE, 0, 8, "\0\0\0\x0cJXL ", "a JPEG XL"},
-    {OTHER_IMAGE, 0, 2, "\xff\x0a", "a JPEG XL"},
-    {OTHER_IMAGE, 0, 4, "8BPS", "a Photoshop file"},
-    {OTHER_IMAGE, 0, 4, "\0\0\1\0", "an icon (ICO)"},
-    {OTHER_IMAGE, 0, 3, "P5\n", "a PGM"},
-    {OTHER_IMAGE, 0, 3, "P6\n", "a PPM"},
-    {OTHER_IMAGE, 0, 4, "<svg", "an SVG"},
-    {OTHER_IMAGE, 0, 4, "%PDF", "a PDF"},
-    {OTHER_IMAGE, 0, 2, "BM", "a BMP"},
-    {NO_IMAGE, 0, 5, "<!DOC", "an HTML page, as a download that failed leaves it"},
-    {NO_IMAGE, 0, 5, "<html", "an HTML page, as a download that failed leaves it"},
-    {NO_IMAGE, 0, 4, "PK\3\4", "a ZIP archive"},
-    {NO_IMAGE, 0, 2, "\x1f\x8b", "a gzip file"},
-    {NO_IMAGE, 0, 4, "\x89HDF", "an HDF5 file"},
-    {NO_IMAGE, 0, 6, "\x93NUMPY", "a NumPy array"},
-};
-
-static const struct signature *find_signature(const uint8_t *file, size_t bytes)
+bool pod__codec_check(pod__codec *c, int64_t height, int64_t width, bool is_grey,
+                      const pod_image_want *want)
 {
-    for (size_t i = 0; i < sizeof signatures / sizeof signatures[0]; i++) {
-        const struct signature *s = &signatures[i];
-        if (bytes >= s->at + s->bytes && memcmp(file + s->at, s->text, s->bytes) == 0) return s;
-    }
-    return NULL;
+    if (height * width > POD_IMAGE_MAX_PIXELS)
+        return pod__codec_refuse(
+            c, POD_E_FORMAT, "%" PRId64 " x %" PRId64 " pixels, at most %" PRId64 " are decoded",
+            height, width, POD_IMAGE_MAX_PIXELS);
+    if (!is_grey || want->channels == 1) return true;
+    c->traits |= POD_IMAGE_FROM_GREY;
+    return want->convert ||
+           pod__codec_refuse(c, POD_E_FORMAT,
+                             "grey, need colour (--convert-colour makes it colour; --channels 1 "
+                             "makes all images grey)");
 }
 
 /* ---- orientation ----------------------------------------------------------------------------- */
 
+enum { UPRIGHT = 1, TAG_ORIENTATION = 0x0112, TYPE_SHORT = 3, HEADER_BYTES = 8, ENTRY_BYTES = 12 };
+
+static uint32_t number(const uint8_t *p, int n_bytes, bool is_little)
+{
+    uint32_t value = 0;
+    for (int i = 0; i < n_bytes; i++) value = value << 8 | p[is_little ? n_bytes - 1 - i : i];
+    return value;
+}
+
+/* Header: byte order, 42, position of the first directory; a directory: the number of its entries,
+ * then of each the tag (2 bytes), type (2), count (4) and value (4, a short in the first two). */
+int pod__exif_orientation(const uint8_t *tiff, size_t bytes)
+{
+    if (bytes < HEADER_BYTES) return UPRIGHT;
+    const bool is_little = memcmp(tiff, "II", 2) == 0;
+    if (!is_little && memcmp(tiff, "MM", 2) != 0) return UPRIGHT;
+    if (number(tiff + 2, 2, is_little) != 42) return UPRIGHT;
+    size_t at = number(tiff + 4, 4, is_little);
+    if (at > bytes - 2) return UPRIGHT;
+    uint32_t n = number(tiff + at, 2, is_little);
+    at += 2;
+    for (; n > 0 && bytes - at >= ENTRY_BYTES; n--, at += ENTRY_BYTES) {
+        const uint8_t *entry = tiff + at;
+        if (number(entry, 2, is_little) != TAG_ORIENTATION) continue;
+        const uint32_t value = number(entry + 8, 2, is_little);
+        const bool is_good = number(entry + 2, 2, is_little) == TYPE_SHORT && value >= 1;
+        return is_good && value <= 8 ? (int)value : UPRIGHT;
+    }
+    return UPRIGHT;
+}
+
 /* EXIF's values from 5 on swap rows and columns: row y of the upright image is column y of the
  * file's, or that column counted from the right. */
-static bool is_sideways(int orientation) { return orientation >= 5; }
-
-static void copy_upright(const pod_image *image, int channels, uint8_t *out)
+static void copy_upright(const pod_image *image, int orientation, int channels, uint8_t *out)
 {
-    const int o = image->orientation;
-    const bool swaps = is_sideways(o), from_below = o == 3 || o == 4 || o == 6 || o == 7;
+    const int o = orientation;
+    const bool swaps = o >= 5, from_below = o == 3 || o == 4 || o == 6 || o == 7;
     const bool from_right = o == 2 || o == 3 || o == 7 || o == 8;
     const int64_t height = swaps ? image->width : image->height;
     const int64_t width = swaps ? image->height : image->width;
@@ -104,46 +109,126 @@ static void copy_upright(const pod_image *image, int channels, uint8_t *out)
         }
 }
 
-static void swap(int64_t *a, int64_t *b)
-{
-    const int64_t old = *a;
-    *a = *b;
-    *b = old;
-}
-
 static pod_status set_upright(pod_image_decoder *d, int channels, pod_image *image)
 {
-    if (image->orientation == 1) return POD_OK;
-    const size_t bytes = (size_t)(image->height * image->width * channels);
-    if (bytes > d->room) {
-        free(d->upright);
-        d->upright = malloc(bytes);
-        d->room = d->upright ? bytes : 0;
-        if (!d->upright) return pod_fail(POD_E_NOMEM, "no memory to rotate it");
-    }
-    copy_upright(image, channels, d->upright);
-    if (is_sideways(image->orientation)) {
-        swap(&image->height, &image->width);
-        swap(&image->file_height, &image->file_width);
-    }
-    image->pixels = d->upright;
-    image->orientation = 1;
-    image->traits |= POD_IMAGE_ROTATED;
+    const int o = d->codec.orientation;
+    const pod_image in = *image;
+    if (o == UPRIGHT) return POD_OK;
+    if (!pod__room_grow(&d->upright, (size_t)(in.height * in.width * channels)))
+        return pod_fail(POD_E_NOMEM, "no memory to rotate it");
+    copy_upright(&in, o, channels, d->upright.at);
+    if (o >= 5)
+        *image = (pod_image){.height = in.width,
+                             .width = in.height,
+                             .file_height = in.file_width,
+                             .file_width = in.file_height};
+    image->pixels = d->upright.at;
+    image->traits = in.traits | POD_IMAGE_ROTATED;
     return POD_OK;
+}
+
+/* ---- decoding -------------------------------------------------------------------------------- */
+
+pod_status pod__image_decoder_create(pod_image_decoder **out)
+{
+    *out = calloc(1, sizeof **out);
+    return *out ? POD_OK : pod_fail(POD_E_NOMEM, "no memory for a decoder of images");
+}
+
+void pod__image_decoder_destroy(pod_image_decoder *d)
+{
+    if (!d) return;
+    free(d->codec.pixels.at);
+    free(d->upright.at);
+    free(d->file.at);
+    free(d->scratch.at);
+    free(d);
 }
 
 pod_status pod__image_decode(pod_image_decoder *d, const uint8_t *file, size_t bytes,
                              const pod_image_want *want, pod_image *out)
 {
-    const struct signature *s = find_signature(file, bytes);
-    if (!s) return pod_fail(POD_E_FORMAT, "neither a JPEG nor a PNG");
-    if (s->format == OTHER_IMAGE)
-        return pod_fail(POD_E_FORMAT, "%s: convert it to JPEG or PNG", s->name);
-    if (s->format == NO_IMAGE) return pod_fail(POD_E_FORMAT, "%s, need a JPEG or a PNG", s->name);
+    pod__codec *c = &d->codec;
+    const pod_data_form *form = pod__data_form_of(file, bytes, "", 0);
+    const pod_image_kind kind = form ? form->image : POD_IMAGE_NONE;
     pod_image image;
-    POD_TRY(s->format == JPEG ? pod_jpeg_decode(d->jpeg, file, bytes, want, &image)
-                              : pod_png_decode(d->png, file, bytes, want, &image));
+    if (!form || form->is_text) return pod_fail(POD_E_FORMAT, "neither a JPEG nor a PNG");
+    if (kind == POD_IMAGE_OTHER)
+        return pod_fail(POD_E_FORMAT, "%s: convert it to JPEG or PNG", form->what);
+    if (kind == POD_IMAGE_NONE)
+        return pod_fail(POD_E_FORMAT, "%s, need a JPEG or a PNG", form->what);
+    c->traits = 0;
+    c->orientation = UPRIGHT;
+    if (!(kind == POD_IMAGE_JPEG ? pod__jpeg_decode : pod__png_decode)(c, file, bytes, want,
+                                                                       &image))
+        return pod_fail(c->status, "%s", c->why);
+    image.pixels = c->pixels.at;
+    image.traits = c->traits;
     POD_TRY(set_upright(d, want->channels, &image));
     *out = image;
+    return POD_OK;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static pod_status read_all(uint8_t *to, int fd, size_t bytes)
+{
+    size_t n = 0;
+    while (n < bytes) {
+        const ssize_t got = read(fd, to + n, bytes - n);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return pod__file_trouble("cannot be read", errno);
+        if (got == 0)
+            return pod_fail(POD_E_FORMAT, "ends after %zu of its %zu bytes: it was made shorter", n,
+                            bytes);
+        n += (size_t)got;
+    }
+    return POD_OK;
+}
+
+static pod_status read_open(pod_image_decoder *d, int fd, size_t *bytes)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) return pod__file_trouble("cannot be looked at", errno);
+    if (S_ISDIR(st.st_mode)) return pod_fail(POD_E_FORMAT, "a folder, need an image");
+    if (!S_ISREG(st.st_mode)) return pod_fail(POD_E_FORMAT, "no regular file");
+    if (st.st_size == 0) return pod_fail(POD_E_FORMAT, "empty");
+    if (st.st_size > MAX_FILE_BYTES)
+        return pod_fail(POD_E_FORMAT, "%" PRId64 " bytes, at most %" PRId64, (int64_t)st.st_size,
+                        MAX_FILE_BYTES);
+    *bytes = (size_t)st.st_size;
+    if (!pod__room_grow(&d->file, *bytes))
+        return pod_fail(POD_E_NOMEM, "no memory for %zu bytes", *bytes);
+    return read_all(d->file.at, fd, *bytes);
+}
+
+pod_status pod__image_load(pod_image_decoder *d, const char *path, const pod_image_want *want,
+                           pod_image *out)
+{
+    size_t bytes = 0;
+    /* Without waiting for the other end of a pipe. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return pod__file_trouble("cannot be read", errno);
+    const pod_status s = read_open(d, fd, &bytes);
+    close(fd);
+    POD_TRY(s);
+    return pod__image_decode(d, d->file.at, bytes, want, out);
+}
+
+pod_status pod__image_fit(pod_image_decoder *d, const pod_image *image, int channels,
+                          int64_t height, int64_t width, uint8_t *pixels)
+{
+    pod_resize_args args = {.in = image->pixels,
+                            .in_width = image->width,
+                            .channels = channels,
+                            .box = pod_box_centre(image->height, image->width, height, width),
+                            .out = pixels,
+                            .out_height = height,
+                            .out_width = width};
+    if (!pod__room_grow(&d->scratch, pod_resize_scratch_bytes(args.box.height, args.box.width,
+                                                              height, width, channels)))
+        return pod_fail(POD_E_NOMEM, "no memory to resize it");
+    args.scratch = d->scratch.at;
+    pod_resize(&args);
     return POD_OK;
 }

@@ -1,5 +1,3 @@
-#include "runtime/data/import/folder.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -9,15 +7,9 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-enum { WHY_BYTES = 256, MAX_DEPTH = 4 };
+#include "runtime/data/import/list.h"
 
-/* A failure to look at a folder, which is on record: the log might replace its text. */
-static pod_status bad_folder(pod_bad_images *b, const char *path, pod_status s)
-{
-    char why[WHY_BYTES];
-    snprintf(why, sizeof why, "%s", pod_error_text());
-    return pod__bad_image(b, path, s, why);
-}
+enum { MAX_DEPTH = 4 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -69,18 +61,20 @@ static int by_bytes(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Room for one more of `n`, by copying; NULL: no memory. */
+static void *grow(pod_arena *a, void *old, int64_t n, int64_t *room, size_t bytes)
+{
+    if (n < *room) return old;
+    *room = *room ? 2 * *room : 64;
+    void *more = pod_arena_get(a, 8, (size_t)*room * bytes);
+    if (more && n) memcpy(more, old, (size_t)n * bytes);
+    return more;
+}
+
 static pod_status add_name(names *list, int64_t *room, const char *name, pod_arena *a)
 {
-    if (list->n == *room) {
-        *room = *room ? 2 * *room : 64;
-        const char **more = POD_ARENA_NEW(a, const char *, *room);
-        if (!more) return POD_E_NOMEM;
-        if (list->n) memcpy(more, list->at, (size_t)list->n * sizeof *more);
-        list->at = more;
-    }
-    const char *own = pod_arena_text(a, "%s", name);
-    if (!own) return POD_E_NOMEM;
-    list->at[list->n++] = own;
+    list->at = grow(a, list->at, list->n, room, sizeof *list->at);
+    if (!list->at || !(list->at[list->n++] = pod_arena_text(a, "%s", name))) return POD_E_NOMEM;
     return POD_OK;
 }
 
@@ -134,21 +128,10 @@ typedef struct lister {
 static pod_status add_file(lister *l, const pod_image_file *f)
 {
     pod_image_list *list = &l->list;
-    if (list->n == l->room) {
-        l->room = l->room ? 2 * l->room : 256;
-        pod_image_file *more = POD_ARENA_NEW(l->arena, pod_image_file, l->room);
-        if (!more) return POD_E_NOMEM;
-        if (list->n) memcpy(more, list->file, (size_t)list->n * sizeof *more);
-        list->file = more;
-    }
+    list->file = grow(l->arena, list->file, list->n, &l->room, sizeof *f);
+    if (!list->file) return POD_E_NOMEM;
     list->file[list->n++] = *f;
     return POD_OK;
-}
-
-static const char *join3(pod_arena *a, const char *folder, const char *below, const char *name)
-{
-    const char *path = join(a, below, name);
-    return path ? join(a, folder, path) : NULL;
 }
 
 static void ignore(lister *l, const char *path)
@@ -177,7 +160,7 @@ static pod_status read_classes(lister *l, const char *side, names *out, int64_t 
             continue;
         }
         const pod_status looked = look_at(path, &is_folder);
-        if (looked != POD_OK) POD_TRY(bad_folder(l->bad, path, looked));
+        if (looked != POD_OK) POD_TRY(pod__bad_image(l->bad, path, looked, NULL));
         if (is_folder)
             classes.at[classes.n++] = all.at[i];
         else
@@ -187,18 +170,17 @@ static pod_status read_classes(lister *l, const char *side, names *out, int64_t 
     return POD_OK;
 }
 
-/* The images of a class, below `side`: "", "train" or "test". */
-static pod_status list_class(lister *l, pod_split split, const char *side, const char *class_name,
-                             int32_t label, int64_t *n_found)
+/* The images of a class folder, `below` the list's. */
+static pod_status list_class(lister *l, pod_split split, const char *below, int32_t label,
+                             int64_t *n_found)
 {
-    const char *below = join(l->arena, side, class_name);
-    const char *path = below ? join(l->arena, l->list.folder, below) : NULL;
+    const char *path = join(l->arena, l->list.folder, below);
     const int64_t n_before = l->list.n;
     names in = {0};
     *n_found = 0;
     if (!path) return POD_E_NOMEM;
     const pod_status s = read_names(path, l->arena, &in);
-    if (s != POD_OK) return bad_folder(l->bad, path, s);
+    if (s != POD_OK) return pod__bad_image(l->bad, path, s, NULL);
     for (int64_t i = 0; i < in.n; i++) {
         pod_image_file f = {.label = label, .split = split};
         f.path = join(l->arena, below, in.at[i]);
@@ -229,48 +211,41 @@ static pod_status fail_without_classes(const lister *l, const char *side, int64_
     return pod_fail(POD_E_FORMAT, "%s: has no folders of images, one a class%s", path, found);
 }
 
-/* The classes are those of the training images (or of all, before a split); one without any image,
- * which was skipped, is none. */
-static pod_status list_classes(lister *l, const char *side)
+static int64_t find_class(const lister *l, const char *name)
 {
+    const int n = l->list.n_classes;
+    return pod__class_name_find(l->class_name, n, pod__are_numbers(l->class_name, n), name);
+}
+
+/* The classes of a side: "", "train" or the test's. Those of the set are the training images' (or
+ * all images', before a split); one without any image, which was skipped, is none. */
+static pod_status list_side(lister *l, const char *side, pod_split split)
+{
+    const bool defines = split == POD_SPLIT_TRAIN;
     names classes = {0};
-    int64_t n_images;
+    int64_t n_images, n_found;
     POD_TRY(read_classes(l, side, &classes, &n_images));
     if (classes.n == 0) return fail_without_classes(l, side, n_images);
     if (classes.n > INT32_MAX)
         return pod_fail(POD_E_FORMAT, "%s: %" PRId64 " folders are too many", l->list.folder,
                         classes.n);
-    l->list.n_stray = n_images;
-    l->list.by_number = pod__class_names_sort(classes.at, classes.n);
-    l->class_name = classes.at;
-    for (int64_t i = 0; i < classes.n; i++) {
-        int64_t n_found;
-        POD_TRY(list_class(l, POD_SPLIT_TRAIN, side, classes.at[i], (int32_t)l->list.n_classes,
-                           &n_found));
-        if (n_found > 0) l->class_name[l->list.n_classes++] = classes.at[i];
-    }
-    l->list.class_names = l->class_name;
-    return POD_OK;
-}
-
-static pod_status list_test(lister *l, const char *side)
-{
-    names classes = {0};
-    int64_t n_images;
-    POD_TRY(read_classes(l, side, &classes, &n_images));
-    if (classes.n == 0) return fail_without_classes(l, side, n_images);
     l->list.n_stray += n_images;
+    if (defines) l->list.by_number = pod__class_names_sort(classes.at, classes.n);
+    if (defines) l->class_name = classes.at;
     for (int64_t i = 0; i < classes.n; i++) {
-        int64_t n_found;
-        const int64_t label = pod__class_name_find(l->class_name, l->list.n_classes, classes.at[i]);
+        const char *name = classes.at[i], *below = join(l->arena, side, name);
+        const int64_t label = defines ? l->list.n_classes : find_class(l, name);
+        if (!below) return POD_E_NOMEM;
         if (label >= 0) {
-            POD_TRY(list_class(l, POD_SPLIT_TEST, side, classes.at[i], (int32_t)label, &n_found));
+            POD_TRY(list_class(l, split, below, (int32_t)label, &n_found));
+            if (defines && n_found > 0) l->class_name[l->list.n_classes++] = name;
             continue;
         }
-        const char *other = join3(l->arena, l->list.folder, side, classes.at[i]);
-        if (!other) return POD_E_NOMEM;
-        POD_TRY(pod__bad_image(l->bad, other, POD_E_FORMAT, "a class that train does not have"));
+        const char *path = join(l->arena, l->list.folder, below);
+        if (!path) return POD_E_NOMEM;
+        POD_TRY(pod__bad_image(l->bad, path, POD_E_FORMAT, "a class that train does not have"));
     }
+    l->list.class_names = l->class_name;
     return POD_OK;
 }
 
@@ -314,19 +289,13 @@ static pod_status find_others(lister *l, const struct stat *train, const struct 
     return POD_OK;
 }
 
-/* "'validation' (200 images), 'extra' (7 images)" */
 static pod_status tell_left_out(lister *l, const names *others)
 {
     for (int64_t i = 0; i < others->n; i++) {
         const char *path = join(l->arena, l->list.folder, others->at[i]);
-        const char *before = l->list.left_out;
         if (!path) return POD_E_NOMEM;
         const int64_t n = count_images(l, path, 0);
-        if (n == 0) continue;
-        l->list.left_out =
-            pod_arena_text(l->arena, "%s%s'%s' (%" PRId64 " images)", before ? before : "",
-                           before ? ", " : "", others->at[i], n);
-        if (!l->list.left_out) return POD_E_NOMEM;
+        if (n > 0) POD_TRY(pod__image_list_leave_out(&l->list, others->at[i], n, l->arena));
     }
     return POD_OK;
 }
@@ -374,8 +343,8 @@ static pod_status list_split_folder(lister *l, const char *test_folder, const st
     if (is_same(&test, train))
         return pod_fail(POD_E_INVALID, "%s: '%s' is the folder 'train', which is no test of itself",
                         l->list.folder, test_folder);
-    POD_TRY(list_classes(l, "train"));
-    POD_TRY(list_test(l, test_folder));
+    POD_TRY(list_side(l, "train", POD_SPLIT_TRAIN));
+    POD_TRY(list_side(l, test_folder, POD_SPLIT_TEST));
     return tell_left_out(l, &others);
 }
 
@@ -399,7 +368,7 @@ static pod_status fail_of_folders(const lister *l)
 static pod_status list_class_folders(lister *l)
 {
     struct stat st;
-    POD_TRY(list_classes(l, ""));
+    POD_TRY(list_side(l, "", POD_SPLIT_TRAIN));
     for (int64_t i = 0; i < l->list.n; i++) {
         bool is_folder;
         POD_TRY(find_folder(l, l->list.file[i].path, &st, &is_folder));

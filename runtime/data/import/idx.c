@@ -2,33 +2,21 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "kernels/base/arena.h"
 #include "kernels/base/assert.h"
-#include "runtime/data/import/gunzip.h"
 
 enum { TYPE_U8 = 8, TYPE_I32 = 12 };
 
 /* Deflate packs at most so many bytes into one (zlib's technical details), with room to spare. */
 enum { MAX_DEFLATE_RATIO = 1100 };
 
-struct pod_idx {
-    pod_arena *arena;
-    const char *path;
-    pod_gunzip *file;
-    int n_dims, element_bytes;
-    int64_t dim[POD_IDX_MAX_DIMS];
-    int64_t n_left; /* bytes of elements not yet read */
-};
-
 /* All of it, or it is told how much is missing of `of_those`. */
 static pod_status read_all(pod_idx *x, int64_t bytes, int64_t of_those, void *out)
 {
     int64_t n;
-    POD_TRY(pod_gunzip_read(x->file, bytes, out, &n));
+    POD_TRY(pod_gunzip_read(&x->file, bytes, out, &n));
     if (n == bytes) return POD_OK;
     return pod_fail(POD_E_FORMAT, "%s: truncated, %" PRId64 " bytes are missing", x->path,
                     of_those - n);
@@ -38,7 +26,7 @@ static pod_status check_size(const pod_idx *x)
 {
     struct stat info;
     if (stat(x->path, &info) != 0) return pod_fail(POD_E_IO, "%s: %s", x->path, strerror(errno));
-    int64_t most = pod_gunzip_is_packed(x->file) ? info.st_size * MAX_DEFLATE_RATIO : info.st_size;
+    int64_t most = x->file.is_packed ? info.st_size * MAX_DEFLATE_RATIO : info.st_size;
     if (S_ISREG(info.st_mode) && x->n_left > most)
         return pod_fail(POD_E_FORMAT,
                         "%s: truncated: header promises %" PRId64 " bytes, file has %" PRId64
@@ -73,43 +61,19 @@ static pod_status read_header(pod_idx *x)
     return check_size(x);
 }
 
-static pod_status open_file(pod_idx *x, const char *path)
+pod_status pod_idx_open(const char *path, pod_idx *out)
 {
-    if (!(x->path = pod_arena_text(x->arena, "%s", path))) return POD_E_NOMEM;
-    POD_TRY(pod_gunzip_open(x->path, x->arena, &x->file));
-    return read_header(x);
+    pod_idx x = {.path = path};
+    POD_TRY(pod_gunzip_open(path, &x.file));
+    const pod_status s = read_header(&x);
+    if (s == POD_OK)
+        *out = x;
+    else
+        pod_idx_close(&x);
+    return s;
 }
 
-pod_status pod_idx_open(const char *path, pod_idx **out)
-{
-    pod_arena *arena;
-    POD_TRY(pod_arena_create(NULL, &arena));
-    pod_idx *x = POD_ARENA_NEW(arena, pod_idx, 1);
-    if (!x) {
-        pod_arena_destroy(arena);
-        return POD_E_NOMEM;
-    }
-    x->arena = arena;
-    pod_status s = open_file(x, path);
-    if (s != POD_OK) {
-        pod_idx_close(x);
-        return s;
-    }
-    *out = x;
-    return POD_OK;
-}
-
-void pod_idx_close(pod_idx *x)
-{
-    if (!x) return;
-    pod_gunzip_close(x->file);
-    pod_arena_destroy(x->arena);
-}
-
-int pod_idx_n_dims(const pod_idx *x) { return x->n_dims; }
-int pod_idx_element_bytes(const pod_idx *x) { return x->element_bytes; }
-const int64_t *pod_idx_dims(const pod_idx *x) { return x->dim; }
-const char *pod_idx_path(const pod_idx *x) { return x->path; }
+void pod_idx_close(pod_idx *x) { pod_gunzip_close(&x->file); }
 
 pod_status pod_idx_read(pod_idx *x, int64_t bytes, void *out)
 {
@@ -124,10 +88,10 @@ pod_status pod_idx_finish(pod_idx *x)
     POD_ASSERT(x->n_left == 0, "%" PRId64 " bytes unread", x->n_left);
     uint8_t more;
     int64_t n;
-    POD_TRY(pod_gunzip_read(x->file, 1, &more, &n));
+    POD_TRY(pod_gunzip_read(&x->file, 1, &more, &n));
     if (n > 0)
         return pod_fail(POD_E_FORMAT, "%s: bytes behind the end that the header promises", x->path);
-    if (!pod_gunzip_is_whole(x->file))
+    if (!pod_gunzip_is_whole(&x->file))
         return pod_fail(POD_E_FORMAT, "%s: truncated, its gzip stream has no end", x->path);
     return POD_OK;
 }

@@ -1,5 +1,3 @@
-#include "runtime/data/import/labels.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +5,7 @@
 #include <strings.h>
 
 #include "runtime/core/file.h"
+#include "runtime/data/import/list.h"
 
 enum { MAX_FIELDS = 64, MAX_CSV_BYTES = 1 << 30, MAX_LEFT_OUT = 8 };
 enum { FILE_COLUMN, LABEL_COLUMN, SPLIT_COLUMN, N_COLUMNS };
@@ -211,42 +210,29 @@ static pod_status add_rows(lister *l, reader *r)
 
 /* ---- classes, and what is wrong with the whole ----------------------------------------------- */
 
-typedef struct labelled {
-    const char *label;
-    int64_t file;
-} labelled;
-
-static int by_label(const void *a, const void *b)
+static int by_bytes(const void *a, const void *b)
 {
-    return strcmp(((const labelled *)a)->label, ((const labelled *)b)->label);
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static pod_status number_labels(lister *l)
 {
     const int64_t n = l->list.n;
-    labelled *row = POD_ARENA_NEW(l->arena, labelled, n + 1);
     const char **name = POD_ARENA_NEW(l->arena, const char *, n + 1);
     int64_t n_names = 0;
-    if (!row || !name) return POD_E_NOMEM;
-    for (int64_t i = 0; i < n; i++) row[i] = (labelled){l->label[i], i};
-    if (n > 1) qsort(row, (size_t)n, sizeof *row, by_label);
+    if (!name) return POD_E_NOMEM;
+    for (int64_t i = 0; i < n; i++) name[i] = l->label[i];
+    if (n > 1) qsort(name, (size_t)n, sizeof *name, by_bytes);
     for (int64_t i = 0; i < n; i++)
-        if (i == 0 || strcmp(row[i - 1].label, row[i].label) != 0) name[n_names++] = row[i].label;
+        if (i == 0 || strcmp(name[n_names - 1], name[i]) != 0) name[n_names++] = name[i];
     l->list.by_number = pod__class_names_sort(name, n_names);
-    int64_t label = -1;
-    for (int64_t i = 0; i < n; i++) {
-        if (i == 0 || strcmp(row[i - 1].label, row[i].label) != 0)
-            label = pod__class_name_find(name, n_names, row[i].label);
-        l->list.file[row[i].file].label = (int32_t)label;
-    }
+    const bool is_numeric = pod__are_numbers(name, n_names);
+    for (int64_t i = 0; i < n; i++)
+        l->list.file[i].label =
+            (int32_t)pod__class_name_find(name, n_names, is_numeric, l->label[i]);
     l->list.n_classes = (int)n_names;
     l->list.class_names = name;
     return POD_OK;
-}
-
-static int by_path(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* A file in two rows would be in both splits, or of two classes. */
@@ -255,7 +241,7 @@ static pod_status check_twice(const lister *l, const char *csv_path)
     const char **path = POD_ARENA_NEW(l->arena, const char *, l->list.n + 1);
     if (!path) return POD_E_NOMEM;
     for (int64_t i = 0; i < l->list.n; i++) path[i] = l->list.file[i].path;
-    if (l->list.n > 1) qsort(path, (size_t)l->list.n, sizeof *path, by_path);
+    if (l->list.n > 1) qsort(path, (size_t)l->list.n, sizeof *path, by_bytes);
     for (int64_t i = 1; i < l->list.n; i++)
         if (strcmp(path[i - 1], path[i]) == 0)
             return pod_fail(POD_E_FORMAT, "%s: '%s' stands in two rows, need one", csv_path,
@@ -278,17 +264,12 @@ static pod_status check_splits(const lister *l, const char *csv_path)
 
 static pod_status tell_left_out(lister *l, const char *csv_path)
 {
-    const char *text = NULL;
-    for (int i = 0; i < l->n_left; i++) {
-        text = pod_arena_text(l->arena, "%s%s'%s' (%" PRId64 " images)", text ? text : "",
-                              text ? ", " : "", l->left[i].split, l->left[i].n);
-        if (!text) return POD_E_NOMEM;
-    }
-    l->list.left_out = text;
+    for (int i = 0; i < l->n_left; i++)
+        POD_TRY(pod__image_list_leave_out(&l->list, l->left[i].split, l->left[i].n, l->arena));
     if (l->n_left > 0 && l->list.n_split[POD_SPLIT_TEST] == 0)
         return pod_fail(POD_E_FORMAT,
                         "%s: no row has the split '%s'; there are %s: --test-folder %s takes one",
-                        csv_path, l->test_name, text, l->left[0].split);
+                        csv_path, l->test_name, l->list.left_out, l->left[0].split);
     return POD_OK;
 }
 

@@ -3,39 +3,22 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "runtime/data/import/gunzip.h"
-
 /* Of a header: name at 0 (100 bytes), size at 124 (12, octal), checksum at 148 (8, octal), type at
  * 156. Content follows in whole blocks; two blocks of zeros end the archive. */
 enum { BLOCK = 512, NAME_BYTES = 100, SIZE_AT = 124, SUM_AT = 148, SUM_BYTES = 8, TYPE_AT = 156 };
 
-struct pod_tar {
-    const char *path;
-    pod_gunzip *file;
-    int64_t n_left;    /* bytes of the current member */
-    int64_t n_padding; /* behind them */
-    bool has_begun;
-};
-
-pod_status pod__tar_open(const char *path, pod_arena *a, pod_tar **out)
+pod_status pod__tar_open(const char *path, pod_tar *out)
 {
-    pod_tar *t = POD_ARENA_NEW(a, pod_tar, 1);
-    if (!t) return POD_E_NOMEM;
-    *t = (pod_tar){.path = path};
-    POD_TRY(pod_gunzip_open(path, a, &t->file));
-    *out = t;
-    return POD_OK;
+    *out = (pod_tar){.path = path};
+    return pod_gunzip_open(path, &out->file);
 }
 
-void pod__tar_close(pod_tar *t)
-{
-    if (t) pod_gunzip_close(t->file);
-}
+void pod__tar_close(pod_tar *t) { pod_gunzip_close(&t->file); }
 
 static pod_status read_exactly(pod_tar *t, int64_t bytes, void *out)
 {
     int64_t n;
-    POD_TRY(pod_gunzip_read(t->file, bytes, out, &n));
+    POD_TRY(pod_gunzip_read(&t->file, bytes, out, &n));
     if (n == bytes) return POD_OK;
     return pod_fail(POD_E_FORMAT, "%s: %s", t->path,
                     t->has_begun ? "truncated: the tar archive has no end" : "no tar archive");
@@ -82,8 +65,8 @@ static pod_status finish(pod_tar *t)
 {
     uint8_t block[BLOCK];
     int64_t n = BLOCK;
-    while (n == BLOCK) POD_TRY(pod_gunzip_read(t->file, BLOCK, block, &n));
-    if (pod_gunzip_is_whole(t->file)) return POD_OK;
+    while (n == BLOCK) POD_TRY(pod_gunzip_read(&t->file, BLOCK, block, &n));
+    if (pod_gunzip_is_whole(&t->file)) return POD_OK;
     return pod_fail(POD_E_FORMAT, "%s: truncated, its gzip stream has no end", t->path);
 }
 

@@ -3,13 +3,15 @@
 #ifndef MINIPOD_RUNTIME_DATA_IMPORT_TAR_H
 #define MINIPOD_RUNTIME_DATA_IMPORT_TAR_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "runtime/data/import/gunzip.h"
 
-#include "kernels/base/arena.h"
-#include "kernels/base/status.h"
-
-typedef struct pod_tar pod_tar;
+typedef struct pod_tar {
+    const char *path; /* borrowed */
+    pod_gunzip file;
+    int64_t n_left;    /* bytes of the current member */
+    int64_t n_padding; /* behind them */
+    bool has_begun;
+} pod_tar;
 
 typedef struct pod_tar_member {
     char name[101]; /* its last part, without folders */
@@ -17,9 +19,8 @@ typedef struct pod_tar_member {
     int64_t bytes;
 } pod_tar_member;
 
-/* The reader lives in the arena; `path` is borrowed. */
-POD_MUST pod_status pod__tar_open(const char *path, pod_arena *a, pod_tar **out);
-void pod__tar_close(pod_tar *t); /* NULL is allowed */
+POD_MUST pod_status pod__tar_open(const char *path, pod_tar *out);
+void pod__tar_close(pod_tar *t);
 
 /* The next member, or is_end; after the last one the archive has been read to its end and was
  * whole. E_FORMAT where it is no tar archive, damaged, or cut short. */

@@ -25,12 +25,14 @@ static const char *in_dir(char path[MAX_PATH_BYTES], const char *name)
     return path;
 }
 
+static pod_log silent;
+
 /* Small glyphs in a file; the data set they came from stays open for comparison. */
 static pod_dataset *export_glyphs(const char *spec, const char *path)
 {
     pod_dataset *d = NULL;
     POD_CHECK_OK(pod_dataset_open(spec, 7, &d));
-    if (d) POD_CHECK_OK(pod_dataset_export(d, path, (pod_progress){0}));
+    if (d) POD_CHECK_OK(pod_dataset_export(d, path, &silent));
     return d;
 }
 
@@ -147,7 +149,7 @@ static void writer_takes_statistics(void)
                              .class_names = names};
     char path[MAX_PATH_BYTES];
     pod_dataset_writer *w = NULL;
-    POD_CHECK_OK(pod_dataset_writer_open(in_dir(path, "stat.h5"), &info, &w));
+    POD_CHECK_OK(pod_dataset_writer_open(in_dir(path, "stat.h5"), &info, NULL, &w));
     if (!w) return;
     POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 3, pixels, labels));
     POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 1, pixels + 12, labels + 3));
@@ -186,7 +188,7 @@ static void writer_cuts(void)
     for (int i = 0; i < N; i++) labels[i] = i % 3 == 0;
     for (size_t k = 0; k < sizeof kept / sizeof kept[0]; k++) {
         pod_dataset_writer *w = NULL;
-        POD_CHECK_OK(pod_dataset_writer_open(in_dir(path, "cut.h5"), &info, &w));
+        POD_CHECK_OK(pod_dataset_writer_open(in_dir(path, "cut.h5"), &info, NULL, &w));
         if (!w) return;
         POD_CHECK_FAILS(pod_dataset_writer_cut(w), POD_E_FORMAT,
                         "0 train samples, need at least 1");
@@ -231,7 +233,7 @@ static void writer_keeps_files(void)
     char path[MAX_PATH_BYTES];
     for (int64_t cache = 0; cache <= 1 << 20; cache += 1 << 20) {
         pod_dataset_writer *w = NULL;
-        POD_CHECK_OK(pod_dataset_writer_open(in_dir(path, "files.h5"), &info, &w));
+        POD_CHECK_OK(pod_dataset_writer_open(in_dir(path, "files.h5"), &info, NULL, &w));
         if (!w) return;
         POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 3, pixels, labels));
         POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TEST, 1, pixels, labels));
@@ -268,7 +270,7 @@ static void writer_refuses(void)
     char path[MAX_PATH_BYTES];
     in_dir(path, "refused.h5");
     pod_dataset_writer *w = NULL;
-    POD_CHECK_OK(pod_dataset_writer_open(path, &info, &w));
+    POD_CHECK_OK(pod_dataset_writer_open(path, &info, NULL, &w));
     if (!w) return;
     POD_CHECK_FAILS(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 3, pixels, labels), POD_E_FORMAT,
                     "3 train samples, need 2");
@@ -279,9 +281,10 @@ static void writer_refuses(void)
     POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 2, pixels, labels));
     POD_CHECK_FAILS(pod_dataset_writer_finish(w), POD_E_FORMAT, "0 test samples, need 1");
     CU_ASSERT(access(path, F_OK) != 0);
-    POD_CHECK_FAILS(pod_dataset_writer_open("/nowhere/x.h5", &info, &w), POD_E_IO, "/nowhere/x.h5");
+    POD_CHECK_FAILS(pod_dataset_writer_open("/nowhere/x.h5", &info, NULL, &w), POD_E_IO,
+                    "/nowhere/x.h5");
     info.n_samples[POD_SPLIT_TEST] = 0;
-    POD_CHECK_FAILS(pod_dataset_writer_open(path, &info, &w), POD_E_FORMAT, "0 test samples");
+    POD_CHECK_FAILS(pod_dataset_writer_open(path, &info, NULL, &w), POD_E_FORMAT, "0 test samples");
 }
 
 /* What h5py writes by itself: the older format, strings of variable length, labels of 64 bits. */

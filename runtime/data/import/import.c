@@ -1,4 +1,4 @@
-#include "runtime/data/import/import_text.h"
+#include "runtime/data/import/import.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,4 +40,42 @@ pod_status pod__import_text_take(const pod_import_text *given, const char *folde
     info->origin = given->origin ? given->origin : "";
     info->licence = given->licence ? given->licence : licence_in(folder, a);
     return info->name ? POD_OK : POD_E_NOMEM;
+}
+
+pod_status pod__import_number_classes(pod_dataset_info *info, int32_t first, int n, pod_arena *a)
+{
+    const char **name = POD_ARENA_NEW(a, const char *, n);
+    if (!name) return POD_E_NOMEM;
+    for (int i = 0; i < n; i++)
+        if (!(name[i] = pod_arena_text(a, "%d", first + i))) return POD_E_NOMEM;
+    info->n_classes = n;
+    info->class_names = name;
+    return POD_OK;
+}
+
+void pod__import_tell_missing_classes(pod_log *log, const pod_dataset_info *info,
+                                      const int64_t n_of[], const char *remedy)
+{
+    for (int s = 0; s < POD_N_SPLITS; s++) {
+        const char *side = pod_split_name((pod_split)s), *first = NULL;
+        int n = 0;
+        for (int i = 0; i < info->n_classes; i++)
+            if (n_of[s * info->n_classes + i] == 0 && n++ == 0) first = info->class_names[i];
+        if (n == 1)
+            pod_log_say(log, POD_LOG_WARNING, "class '%s' has no image to %s%s", first, side,
+                        remedy);
+        if (n > 1)
+            pod_log_say(log, POD_LOG_WARNING, "%d classes have no image to %s, the first is '%s'%s",
+                        n, side, first, remedy);
+    }
+}
+
+pod_status pod__import_write(const char *h5_path, const pod_dataset_info *info,
+                             pod_dataset_fill *fill, void *ctx, pod_arena *a, pod_log *log)
+{
+    int64_t *n_of = POD_ARENA_NEW(a, int64_t, POD_N_SPLITS * (int64_t)info->n_classes);
+    if (!n_of) return POD_E_NOMEM;
+    POD_TRY(pod_dataset_write(h5_path, info, fill, ctx, n_of, log));
+    pod__import_tell_missing_classes(log, info, n_of, "");
+    return POD_OK;
 }

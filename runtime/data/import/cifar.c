@@ -1,15 +1,13 @@
-#include "runtime/data/import/import_cifar.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "runtime/data/import/import_classes.h"
+#include "runtime/data/import/import.h"
 #include "runtime/data/import/tar.h"
 
-enum { SIDE = 32, PLANE = SIDE * SIDE, PIXELS = 3 * PLANE, ROWS_AT_ONCE = 256, N_FILES_MAX = 6 };
+enum { SIDE = 32, PLANE = SIDE * SIDE, PIXELS = 3 * PLANE, N_FILES_MAX = 6, N_NAMES = 9 };
 #define MAX_MEMBER_BYTES ((int64_t)1 << 30)
 
 /* One of the two sets, as its makers wrote it. */
@@ -61,22 +59,26 @@ typedef struct intake {
     const struct form *form;
     const member *file[N_FILES_MAX]; /* its files */
     pod_dataset_info info;
-    int64_t *n_of[POD_N_SPLITS]; /* (n_classes) samples */
 } intake;
 
 /* ---- the files ------------------------------------------------------------------------------- */
 
-/* Whether a file of this name is one of a form's; *is_hint: one that is only known. */
+/* The k-th file that may belong to a form, of N_NAMES; NULL: none. The last one is only known. */
+static const char *name_of(const struct form *f, int k)
+{
+    return k < N_FILES_MAX   ? f->file[k]
+           : k < N_NAMES - 1 ? f->label[k - N_FILES_MAX].names
+                             : f->hint;
+}
+
 static bool is_wanted(const char *name, bool *is_hint)
 {
-    for (int i = 0; i < N_FORMS; i++) {
-        *is_hint = strcmp(name, forms[i].hint) == 0;
-        if (*is_hint) return true;
-        for (int k = 0; k < forms[i].n_files; k++)
-            if (strcmp(name, forms[i].file[k]) == 0) return true;
-        for (int k = 0; k < 2; k++)
-            if (forms[i].label[k].names && strcmp(name, forms[i].label[k].names) == 0) return true;
-    }
+    for (int i = 0; i < N_FORMS; i++)
+        for (int k = 0; k < N_NAMES; k++) {
+            const char *known = name_of(&forms[i], k);
+            *is_hint = k == N_NAMES - 1;
+            if (known && strcmp(name, known) == 0) return true;
+        }
     return false;
 }
 
@@ -102,14 +104,13 @@ static pod_status add_member(intake *m, const char *name, int64_t bytes, uint8_t
     return POD_OK;
 }
 
-static pod_status read_file(intake *m, const char *name)
+static pod_status read_file(intake *m, const char *name, bool is_hint)
 {
-    bool is_hint = false;
     uint8_t *data;
     struct stat st;
     const char *path = pod_arena_text(m->arena, "%s/%s", m->from, name);
     if (!path) return POD_E_NOMEM;
-    if (!is_wanted(name, &is_hint) || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return POD_OK;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return POD_OK;
     POD_TRY(add_member(m, name, is_hint ? 0 : (int64_t)st.st_size, &data));
     if (is_hint) return POD_OK;
     FILE *f = fopen(path, "rb");
@@ -121,12 +122,10 @@ static pod_status read_file(intake *m, const char *name)
 
 static pod_status read_folder(intake *m)
 {
-    for (int i = 0; i < N_FORMS; i++) {
-        for (int k = 0; k < forms[i].n_files; k++) POD_TRY(read_file(m, forms[i].file[k]));
-        for (int k = 0; k < 2; k++)
-            if (forms[i].label[k].names) POD_TRY(read_file(m, forms[i].label[k].names));
-        POD_TRY(read_file(m, forms[i].hint));
-    }
+    for (int i = 0; i < N_FORMS; i++)
+        for (int k = 0; k < N_NAMES; k++)
+            if (name_of(&forms[i], k))
+                POD_TRY(read_file(m, name_of(&forms[i], k), k == N_NAMES - 1));
     return POD_OK;
 }
 
@@ -149,10 +148,10 @@ static pod_status read_members(intake *m)
     struct stat st;
     if (stat(m->from, &st) != 0) return pod_fail(POD_E_IO, "%s: %s", m->from, strerror(errno));
     if (S_ISDIR(st.st_mode)) return read_folder(m);
-    pod_tar *t = NULL;
-    POD_TRY(pod__tar_open(m->from, m->arena, &t));
-    const pod_status s = read_archive(m, t);
-    pod__tar_close(t);
+    pod_tar t;
+    POD_TRY(pod__tar_open(m->from, &t));
+    const pod_status s = read_archive(m, &t);
+    pod__tar_close(&t);
     return s;
 }
 
@@ -214,12 +213,13 @@ static pod_status choose_form(intake *m)
 static pod_status name_classes(intake *m)
 {
     const int which = m->options->is_coarse, n = m->form->label[which].n_classes;
-    const char *file = m->form->label[which].names,
-               **name = POD_ARENA_NEW(m->arena, const char *, n);
+    const char *file = m->form->label[which].names;
     const member *list = find(m, file);
     int n_found = 0;
+    if (!list) return pod__import_number_classes(&m->info, 0, n, m->arena);
+    const char **name = POD_ARENA_NEW(m->arena, const char *, n);
     if (!name) return POD_E_NOMEM;
-    const char *p = list ? (const char *)list->data : "";
+    const char *p = (const char *)list->data;
     for (size_t length; *p; p += length + (p[length] != '\0')) {
         length = strcspn(p, "\n");
         const size_t bytes = length > 0 && p[length - 1] == '\r' ? length - 1 : length;
@@ -228,10 +228,8 @@ static pod_status name_classes(intake *m)
             return POD_E_NOMEM;
         n_found++;
     }
-    if (list && n_found != n)
+    if (n_found != n)
         return pod_fail(POD_E_FORMAT, "%s: %s has %d names, need %d", m->from, file, n_found, n);
-    for (int i = 0; !list && i < n; i++)
-        if (!(name[i] = pod_arena_text(m->arena, "%d", i))) return POD_E_NOMEM;
     m->info.n_classes = n;
     m->info.class_names = name;
     return POD_OK;
@@ -275,7 +273,6 @@ static pod_status check_file(intake *m, int k)
         if (label >= m->info.n_classes)
             return pod_fail(POD_E_FORMAT, "%s: %s: label %" PRId64 " is %d, need 0 to %d", m->from,
                             file->name, i, label, m->info.n_classes - 1);
-        m->n_of[split][label]++;
     }
     m->info.n_samples[split] += n;
     return POD_OK;
@@ -310,24 +307,21 @@ static void interleave(const uint8_t *planes, uint8_t *out)
 
 /* ---- the import ------------------------------------------------------------------------------ */
 
-static pod_status copy_file(intake *m, int k, pod_dataset_writer *w, uint8_t *pixels,
-                            int64_t *n_done)
+static pod_status fill(void *ctx, pod_split split, int64_t first, int64_t count, uint8_t *pixels,
+                       int32_t *labels)
 {
-    const member *file = m->file[k];
-    const int64_t n = file->bytes / (m->form->n_labels + PIXELS);
-    int32_t label[ROWS_AT_ONCE];
-    for (int64_t first = 0; first < n; first += ROWS_AT_ONCE) {
-        const int64_t count = n - first < ROWS_AT_ONCE ? n - first : ROWS_AT_ONCE;
-        for (int64_t i = 0; i < count; i++) {
-            const uint8_t *rec = record(m, file, first + i);
-            label[i] = label_of(m, rec);
-            interleave(rec + m->form->n_labels, pixels + i * PIXELS);
+    const intake *m = ctx;
+    const int64_t bytes = m->form->n_labels + PIXELS;
+    int k = split == POD_SPLIT_TEST ? m->form->n_files - 1 : 0;
+    while (first >= m->file[k]->bytes / bytes) first -= m->file[k++]->bytes / bytes;
+    for (int64_t i = 0; i < count; i++, first++) {
+        if (first == m->file[k]->bytes / bytes) {
+            first = 0;
+            k++;
         }
-        POD_TRY(pod_dataset_writer_add(w, split_of(m, k), count, pixels, label));
-        *n_done += count;
-        if (m->options->progress.report)
-            m->options->progress.report(m->options->progress.ctx, *n_done,
-                                        m->info.n_samples[0] + m->info.n_samples[1]);
+        const uint8_t *rec = record(m, m->file[k], first);
+        labels[i] = label_of(m, rec);
+        interleave(rec + m->form->n_labels, pixels + i * PIXELS);
     }
     return POD_OK;
 }
@@ -338,8 +332,6 @@ static pod_status prepare(intake *m)
     POD_TRY(read_members(m));
     POD_TRY(choose_form(m));
     POD_TRY(name_classes(m));
-    for (int s = 0; s < POD_N_SPLITS; s++)
-        if (!(m->n_of[s] = POD_ARENA_NEW(m->arena, int64_t, m->info.n_classes))) return POD_E_NOMEM;
     for (int k = 0; k < m->form->n_files; k++) POD_TRY(check_file(m, k));
     return pod__import_text_take(&m->options->text, m->from, m->arena, &m->info);
 }
@@ -347,17 +339,9 @@ static pod_status prepare(intake *m)
 static pod_status convert(intake *m, const char *h5_path)
 {
     POD_TRY(prepare(m));
-    uint8_t *pixels = POD_ARENA_NEW(m->arena, uint8_t, ROWS_AT_ONCE * PIXELS);
-    if (!pixels) return POD_E_NOMEM;
-    pod_dataset_writer *w;
-    POD_TRY(pod_dataset_writer_open(h5_path, &m->info, &w));
-    pod_status s = POD_OK;
-    int64_t n_done = 0;
-    for (int k = 0; s == POD_OK && k < m->form->n_files; k++)
-        s = copy_file(m, k, w, pixels, &n_done);
-    if (s == POD_OK) return pod_dataset_writer_finish(w);
-    pod_dataset_writer_abort(w);
-    return s;
+    POD_TRY(pod__import_write(h5_path, &m->info, fill, m, m->arena, m->options->log));
+    warn(m);
+    return POD_OK;
 }
 
 pod_status pod_import_cifar(const char *from, const char *h5_path,
@@ -366,9 +350,6 @@ pod_status pod_import_cifar(const char *from, const char *h5_path,
     intake m = {.from = from, .options = options};
     POD_TRY(pod_arena_create(NULL, &m.arena));
     const pod_status s = convert(&m, h5_path);
-    if (s == POD_OK) warn(&m);
-    for (int i = 0; s == POD_OK && i < POD_N_SPLITS; i++)
-        pod__import_tell_missing_classes(options->log, &m.info, (pod_split)i, m.n_of[i], "");
     pod_arena_destroy(m.arena);
     return s;
 }
