@@ -260,19 +260,13 @@ static pod_status list_images(intake *m)
     return take_workers(m);
 }
 
-/* The output is none of the files that are read, nor among the images, where it would be one the
- * next time. */
+/* Among the images the output would be one the next time. */
 static pod_status check_output(const intake *m, const char *h5_path)
 {
-    char path[POD_PATH_BYTES];
     if (!m->labels && pod_path_is_within(h5_path, m->folder))
         return pod_fail(POD_E_INVALID, "%s: lies in %s, the folder that is imported", h5_path,
                         m->folder);
-    bool is_read = m->labels && pod_file_is_over(h5_path, m->labels);
-    for (int64_t i = 0; m->labels && i < m->list.n && !is_read; i++)
-        is_read = name_file(m, i, path) == POD_OK && pod_file_is_over(h5_path, path);
-    return is_read ? pod_fail(POD_E_INVALID, "%s: is a file that the import reads", h5_path)
-                   : pod_file_check(h5_path);
+    return pod_file_check(h5_path);
 }
 
 /* Where bad images are skipped, classes and shares are those of the images that are left: which
@@ -381,7 +375,6 @@ static pod_status import(intake *m, const char *h5_path)
     const pod_time begun = pod_clock_now(&m->log->clock);
     POD_TRY(check_output(m, h5_path));
     POD_TRY(list_images(m));
-    if (m->labels) POD_TRY(check_output(m, h5_path));
     POD_TRY(split_images(m));
     POD_TRY(write_images(m, h5_path));
     tell_what_was_found(m, pod_time_seconds(pod_clock_now(&m->log->clock) - begun));

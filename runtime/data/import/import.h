@@ -89,8 +89,7 @@ typedef struct pod_import_images_options {
 POD_MUST pod_status pod_import_images(const char *folder, const char *h5_path,
                                       const pod_import_images_options *options);
 /* Likewise of the images that a CSV file lists: test_folder is the name of the test's split,
- * for_share and for_folders are of files without and with a column of splits. POD_E_INVALID also
- * where h5_path is one of the files that are read. */
+ * for_share and for_folders are of files without and with a column of splits. */
 POD_MUST pod_status pod_import_list(const char *csv_path, const char *h5_path,
                                     const pod_import_images_options *options);
 
