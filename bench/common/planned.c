@@ -1,9 +1,11 @@
 #include "bench/common/planned.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "collectives/algo/rules.h"
+#include "collectives/exec/sim/sim.h"
 #include "kernels/base/cpu.h"
 #include "kernels/base/parse.h"
 #include "runtime/core/machine_net.h"
@@ -34,20 +36,48 @@ static pod_status find_data(const pod_config *c, pod_arena *arena, pod_planned *
 
 /* Unless the settings say otherwise: gradients are joined as far as a pod's compiler does it, and
  * reduced along the dimensions of the mesh whatever their size, which all cores do alike; scattered
- * and gathered by what is predicted to take least time. */
-enum { BUCKET_OF_A_POD = 32 << 20 };
-#define RULES_OF_A_POD "allreduce:0-:torus2d;0-:bucket;0-:ring2;0-:ring"
+ * and gathered likewise, but on a mesh of few cores by what takes least time on the virtual clock. */
+enum { BUCKET_OF_A_POD = 32 << 20, FEW_CORES = 64 };
+#define RULES_OF_A_POD  "allreduce:0-:torus2d;0-:bucket;0-:ring2;0-:ring"
+#define RULES_OF_HALVES ";reduce_scatter:torus2d;ring2;ring;allgather:torus2d;ring2;ring"
+
+/* A rule for the smallest sizes, and one from where on that of the largest ones takes less. Sizes
+ * are tried in steps of 4. */
+static pod_status cheapest_rules(const pod_net *net, const pod_mesh *mesh, pod_coll coll,
+                                 pod_arena *arena, const char **out)
+{
+    enum { FIRST_BYTES = 1 << 10, LAST_BYTES = 256 << 20 };
+    pod_coll_args args = {.coll = coll, .dtype = POD_BF16, .group = pod_group_all(mesh)};
+    const pod_coll_algo *small, *large, *algo;
+    args.count = FIRST_BYTES / 2;
+    POD_TRY(pod_sim_cheapest(net, mesh, &args, &small));
+    args.count = LAST_BYTES / 2;
+    POD_TRY(pod_sim_cheapest(net, mesh, &args, &large));
+    int64_t from = LAST_BYTES;
+    for (algo = large; large != small && from > FIRST_BYTES; from /= 4) {
+        args.count = from / 4 / 2;
+        POD_TRY(pod_sim_cheapest(net, mesh, &args, &algo));
+        if (algo != large) break;
+    }
+    const char *name = pod_coll_name(coll);
+    *out = small == large ? pod_arena_text(arena, "%s:%s", name, small->name)
+                          : pod_arena_text(arena, "%s:0-%" PRId64 ":%s;%s", name, from, small->name,
+                                           large->name);
+    return *out ? POD_OK : POD_E_NOMEM;
+}
 
 pod_status pod_planned_pod_rules(const pod_machine *machine, const pod_mesh *mesh, bool is_sharded,
                                  pod_arena *arena, pod_coll_rules **out)
 {
     pod_net net;
     if (!is_sharded) return pod_coll_rules_parse(arena, RULES_OF_A_POD, out);
+    if (pod_mesh_size(mesh) > FEW_CORES)
+        return pod_coll_rules_parse(arena, RULES_OF_A_POD RULES_OF_HALVES, out);
     POD_TRY(pod_machine_net(machine, mesh, &net));
-    const char *scatter = pod_coll_rules_cheapest(arena, &net, mesh, POD_REDUCE_SCATTER),
-               *gather = pod_coll_rules_cheapest(arena, &net, mesh, POD_ALLGATHER);
-    const char *text =
-        scatter && gather ? pod_arena_text(arena, RULES_OF_A_POD ";%s;%s", scatter, gather) : NULL;
+    const char *scatter, *gather;
+    POD_TRY(cheapest_rules(&net, mesh, POD_REDUCE_SCATTER, arena, &scatter));
+    POD_TRY(cheapest_rules(&net, mesh, POD_ALLGATHER, arena, &gather));
+    const char *text = pod_arena_text(arena, RULES_OF_A_POD ";%s;%s", scatter, gather);
     return text ? pod_coll_rules_parse(arena, text, out) : POD_E_NOMEM;
 }
 

@@ -9,17 +9,18 @@
 enum { WHOLE, CHUNKS }; /* whether an algorithm takes a chunk */
 
 static const pod_coll_algo algos[] = {
-#define POD_COLL_ALGO(coll, name, file, chunks, good_for) \
-    {name,                                                \
-     coll,                                                \
-     good_for,                                            \
-     (chunks),                                            \
-     pod__##file##_why_not,                               \
-     pod__##file##_build,                                 \
-     pod__##file##_seconds},
+#define POD_COLL_ALGO(coll, name, build, needs, chunks, good_for) \
+    {name, coll, good_for, (chunks), pod__##needs##_why_not, pod__##build##_build},
 #include "collectives/algo/algorithms.def"
 #undef POD_COLL_ALGO
 };
+
+const char *pod__any_why_not(const pod_mesh *m, const pod_coll_args *args)
+{
+    (void)m;
+    (void)args;
+    return NULL;
+}
 
 const char *pod_coll_name(pod_coll coll)
 {

@@ -21,7 +21,6 @@
 
 #include "collectives/mesh/group.h"
 #include "collectives/mesh/mesh.h"
-#include "collectives/net/net.h"
 #include "collectives/sched/sched.h"
 #include "kernels/base/dtype.h"
 
@@ -73,9 +72,6 @@ typedef struct pod_coll_algo {
     const char *(*why_not)(const pod_mesh *m, const pod_coll_args *args);
     /* Adds the steps of `rank`. E_NOMEM, at once or as what pod_sched_finish reports. */
     pod_status (*build)(const pod_mesh *m, int rank, const pod_coll_args *args, pod_sched *out);
-    /* The closed form: from when all ranks start together until the last is done, were no link
-     * wanted by anyone else. */
-    double (*seconds)(const pod_net *net, const pod_mesh *m, const pod_coll_args *args);
 } pod_coll_algo;
 
 /* All of them; those of one collective stand together, best for much data first, and the last of

@@ -16,6 +16,7 @@
 #define MINIPOD_COLLECTIVES_ALGO_IDEAL_H
 
 #include "collectives/algo/algo.h"
+#include "collectives/net/net.h"
 
 /* Of a collective over the whole mesh whose ranks share no memory; 0 for one core or no
  * elements. */

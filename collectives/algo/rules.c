@@ -334,41 +334,6 @@ const char *pod_coll_rules_missed(pod_arena *a, const pod_coll_rules *r, const p
                           name, bytes, runs, of);
 }
 
-static const pod_coll_algo *cheapest(const pod_net *net, const pod_mesh *m,
-                                     const pod_coll_args *args)
-{
-    int n;
-    const pod_coll_algo *algos = pod_coll_algos(&n), *best = NULL;
-    double least_s = 0;
-    for (int i = 0; i < n; i++) {
-        if (algos[i].coll != args->coll || algos[i].why_not(m, args)) continue;
-        const double s = algos[i].seconds(net, m, args);
-        if (best && s >= least_s) continue;
-        best = &algos[i];
-        least_s = s;
-    }
-    return best;
-}
-
-const char *pod_coll_rules_cheapest(pod_arena *a, const pod_net *net, const pod_mesh *m,
-                                    pod_coll coll)
-{
-    enum { FIRST_BYTES = 1 << 10, LAST_BYTES = 1 << 30 };
-    const pod_coll_algo *algo = NULL;
-    const char *text = pod_arena_text(a, "%s:0-", pod_coll_name(coll));
-    for (int64_t bytes = FIRST_BYTES; bytes <= LAST_BYTES && text; bytes *= 4) {
-        const pod_coll_args args = {
-            .coll = coll, .dtype = POD_BF16, .count = bytes / 2, .group = pod_group_all(m)};
-        const pod_coll_algo *here = cheapest(net, m, &args);
-        char size[32];
-        if (algo && here != algo)
-            text = pod_arena_text(a, "%s%s:%s;%s-", text, pod_print_size(bytes, size, sizeof size),
-                                  algo->name, size);
-        algo = here;
-    }
-    return text ? pod_arena_text(a, "%s:%s", text, algo->name) : NULL;
-}
-
 void pod_coll_explain(FILE *out, const pod_coll_rules *r, const pod_mesh *m,
                       const pod_coll_args *args)
 {

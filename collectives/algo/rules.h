@@ -40,12 +40,6 @@ POD_MUST pod_status pod_coll_rules_load(pod_arena *a, const char *text, pod_coll
 /* A text that parse reads back as the same rules, into the arena; NULL without memory. */
 const char *pod_coll_rules_print(pod_arena *a, const pod_coll_rules *r);
 
-/* What takes least time over the whole mesh by the closed forms, as rules for each size:
- * "reduce_scatter:0-256K:torus2d;256K-:ring2". Sizes are tried in steps of 4. Into the arena; NULL
- * without memory. */
-const char *pod_coll_rules_cheapest(pod_arena *a, const pod_net *net, const pod_mesh *m,
-                                    pod_coll coll);
-
 /* Always answers: the first rule for the size whose algorithm does not refuse, else the first such
  * algorithm of the table, whose last one refuses nothing. A chunk that the rule names goes to
  * args->chunk_bytes. The group and root must fit the mesh. */

@@ -1,4 +1,4 @@
-/* What a machine's interconnect costs: the numbers that closed forms and the simulator share.
+/* What a machine's interconnect costs: the numbers that the simulator goes by.
  *
  * A mesh has a link in each direction between neighbours along each dimension. A message goes
  * dimension by dimension, the shorter way round where the dimension wraps (mesh/route.h), and its
@@ -21,7 +21,6 @@
 
 #include <stdbool.h>
 
-#include "collectives/mesh/group.h"
 #include "collectives/mesh/mesh.h"
 
 typedef struct pod_net {                        /* a value; a rate of INFINITY takes no time */
@@ -34,27 +33,5 @@ typedef struct pod_net {                        /* a value; a rate of INFINITY t
     bool is_chip_shared; /* with three dimensions the cores along the first share the links of the
                             others, which are their chip's */
 } pod_net;
-
-/* A message that meets no other. 0 to oneself. */
-double pod_net_message_s(const pod_net *net, const pod_mesh *m, int from, int to, double bytes);
-double pod_net_reduce_s(const pod_net *net, double bytes); /* of adding what was received */
-
-/* Messages of `bytes` from each member of a group to every other, all leaving together, until the
- * last has come: links carry what goes through them on average, as they do where all dimensions
- * wrap. */
-double pod_net_all_to_all_s(const pod_net *net, const pod_mesh *m, const pod_group *g,
-                            double bytes);
-
-/* Messages of `bytes` between one rank and others, all leaving together: a value, begun as 0. What
- * they share are the links at that rank. */
-typedef struct pod_net_fan {
-    int n, at_link[POD_MESH_MAX_DIMS][2];
-    double alone_s; /* of the farthest, by itself */
-} pod_net_fan;
-
-void pod_net_fan_add(pod_net_fan *f, const pod_net *net, const pod_mesh *m, int from, int to,
-                     double bytes, bool from_one); /* from_one: `from` is the one rank, else `to` */
-/* Until the last has come. */
-double pod_net_fan_s(const pod_net_fan *f, const pod_net *net, double bytes, bool from_one);
 
 #endif

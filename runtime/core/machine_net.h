@@ -1,4 +1,4 @@
-/* What a machine file says of the interconnect: to the simulator, to closed forms, to a mesh. */
+/* What a machine file says of the interconnect: to the simulator, to a mesh. */
 #ifndef MINIPOD_RUNTIME_CORE_MACHINE_NET_H
 #define MINIPOD_RUNTIME_CORE_MACHINE_NET_H
 

@@ -5,9 +5,6 @@
 #include "collectives/algo/algo.h"
 #include "kernels/combine/combine.h"
 
-/* NULL when the ranks of every group share memory, else why they do not. */
-const char *pod__share_why_not(const pod_mesh *m, const pod_coll_args *args);
-
 typedef struct pod__sharers { /* ranks that share memory, by their index */
     int size, index;          /* index: of the rank that asks */
     int rank[POD_COMBINE_MAX_INPUTS];
@@ -20,9 +17,5 @@ pod__sharers pod__sharers_of(const pod_mesh *m, const pod_group *g, int rank);
  * theirs at any time. One tag. */
 void pod__share_blocks(pod_sched *s, const pod__sharers *among, int64_t count, int tag,
                        int32_t after);
-
-double pod__share_bytes(const pod_coll_args *args, int size); /* of the longest of `size` blocks */
-/* Of a step that reads and writes so many times `bytes`. */
-double pod__share_reduce_seconds(const pod_net *net, int n_reads, int n_writes, double bytes);
 
 #endif

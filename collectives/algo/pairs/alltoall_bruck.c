@@ -5,17 +5,7 @@
  * blocks a round, more than pairwise in all, in fewer messages. What comes in stays where it came,
  * in SCRATCH, until it moves on or is home. Bruck, Ho, Kipnis, Upfal and Weathersby, "Efficient
  * algorithms for all-to-all communications in multiport message-passing systems", 1997. */
-#include <math.h>
-
 #include "collectives/algo/algorithms.h"
-#include "collectives/algo/pairs/circle.h"
-
-const char *pod__alltoall_bruck_why_not(const pod_mesh *m, const pod_coll_args *args)
-{
-    (void)m;
-    (void)args;
-    return NULL;
-}
 
 typedef struct travel { /* the block that has j members to go: from here on, or from elsewhere */
     pod_span at;
@@ -92,27 +82,4 @@ pod_status pod__alltoall_bruck_build(const pod_mesh *m, int rank, const pod_coll
                                       .count = count});
     }
     return POD_OK;
-}
-
-/* All blocks of a round are copied, 2 bytes of memory for one, and at the end all that came. The
- * last round, of bit t, moves what the rounds of the bits below size - t brought, and does not wait
- * for those between, only for the preparation of one message: t is more than halfway round, and so
- * the blocks go the other way. */
-double pod__alltoall_bruck_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args)
-{
-    const int size = pod_group_size(m, &args->group);
-    const double bytes = (double)(args->count / size * (int64_t)pod_dtype_bytes(args->dtype));
-    int top = 1;
-    while (2 * top < size) top *= 2;
-    double others = 0, last = 0;
-    for (int bit = 1; bit < size; bit *= 2) {
-        const double moved = n_with_bit(size, bit) * bytes;
-        const double seconds = 2 * moved / net->memory_bytes_per_s +
-                               pod__circle_round_s(net, m, &args->group, bit, moved);
-        const bool is_last = bit == top;
-        if (bit < size - top || is_last) last += seconds;
-        if (!is_last) others += seconds;
-        if (2 * bit == top && bit >= size - top) last += net->message_s;
-    }
-    return fmax(others, last) + 2 * (size - 1) * bytes / net->memory_bytes_per_s;
 }

@@ -2,15 +2,8 @@
  * from the one k behind. What comes in waits in SCRATCH until the block in its place has left. */
 #include "collectives/algo/algorithms.h"
 
-const char *pod__alltoall_pairwise_why_not(const pod_mesh *m, const pod_coll_args *args)
-{
-    (void)m;
-    (void)args;
-    return NULL;
-}
-
-pod_status pod__alltoall_pairwise_build(const pod_mesh *m, int rank, const pod_coll_args *args,
-                                        pod_sched *out)
+pod_status pod__pairwise_build(const pod_mesh *m, int rank, const pod_coll_args *args,
+                               pod_sched *out)
 {
     const pod_group *g = &args->group;
     const int size = pod_group_size(m, g), index = pod_group_index(m, g, rank);
@@ -31,20 +24,4 @@ pod_status pod__alltoall_pairwise_build(const pod_mesh *m, int rank, const pod_c
                        pod_sched_join(out, came, sent[from]));
     }
     return POD_OK;
-}
-
-/* All messages leave at once; what comes is copied, one block after the other, and the last one
- * when all have come. */
-double pod__alltoall_pairwise_seconds(const pod_net *net, const pod_mesh *m,
-                                      const pod_coll_args *args)
-{
-    const pod_group *g = &args->group;
-    const int size = pod_group_size(m, g), first = pod_group_member(m, g, 0, 0);
-    if (size == 1 || args->count == 0) return 0;
-    const double bytes = (double)(args->count / size * (int64_t)pod_dtype_bytes(args->dtype));
-    const double copy_s = 2 * bytes / net->memory_bytes_per_s;
-    const int next = pod_group_member(m, g, 0, 1);
-    const double last_s = pod_net_all_to_all_s(net, m, g, bytes) + copy_s;
-    const double copies_s = pod_net_message_s(net, m, first, next, bytes) + (size - 1) * copy_s;
-    return last_s > copies_s ? last_s : copies_s;
 }

@@ -1,8 +1,21 @@
-#include "collectives/algo/pairs/circle.h"
-
-#include <math.h>
-
-#include "collectives/algo/pairs/pairs.h"
+/* Rounds in which every member sends to the one so many places further on in a circle, with as many
+ * blocks; all-gather and reduce-scatter for any number of members in ceil(log2(size)) rounds.
+ *
+ * In the all-gather members hold 1, 2, 4, ... blocks from their own on, and send what the one as
+ * many places behind lacks. Here five members:
+ *
+ *     0 holds   0        0 1      0 1 2 3      0 1 2 3 4
+ *     1 holds   1        1 2      1 2 3 4      0 1 2 3 4
+ *     2 holds   2        2 3      0 2 3 4      0 1 2 3 4
+ *     3 holds   3        3 4      0 1 3 4      0 1 2 3 4
+ *     4 holds   4        0 4      0 1 2 4      0 1 2 3 4
+ *
+ * Every rank sends and receives (size - 1) / size of the buffer. Blocks come straight to their
+ * places, so that what goes round the end of the buffer is two messages. Backwards, with sums, it is
+ * the reduce-scatter. Bruck, Ho, Kipnis, Upfal and Weathersby,
+ * "Efficient algorithms for all-to-all communications in multiport message-passing systems", 1997;
+ * Traeff, "Optimal, non-pipelined reduce-scatter and allreduce algorithms", 2024. */
+#include "collectives/algo/algorithms.h"
 
 typedef struct circle {
     const pod_mesh *mesh;
@@ -10,16 +23,6 @@ typedef struct circle {
     int rank, size, index;
     int64_t count;
 } circle;
-
-static circle circle_of(const pod_mesh *m, int rank, const pod_coll_args *args)
-{
-    return (circle){.mesh = m,
-                    .group = &args->group,
-                    .rank = rank,
-                    .size = pod_group_size(m, &args->group),
-                    .index = pod_group_index(m, &args->group, rank),
-                    .count = args->count};
-}
 
 /* Adds the messages with one peer, `hops` further on: n blocks from `first` on, of which those
  * beyond the last block are a second span. Answers what waits for both. */
@@ -55,9 +58,8 @@ static int n_blocks_of(const circle *c, int reach)
     return reach < c->size - reach ? reach : c->size - reach;
 }
 
-void pod__circle_allgather(const pod_mesh *m, int rank, const pod_coll_args *args, pod_sched *s)
+static void allgather(circle c, pod_sched *s)
 {
-    const circle c = circle_of(m, rank, args);
     int32_t held = POD_NO_STEP;
     int tag = 0;
     for (int reach = 1; reach < c.size; reach *= 2, tag += 2) {
@@ -69,10 +71,8 @@ void pod__circle_allgather(const pod_mesh *m, int rank, const pod_coll_args *arg
     }
 }
 
-void pod__circle_reduce_scatter(const pod_mesh *m, int rank, const pod_coll_args *args,
-                                pod_sched *s)
+static void reduce_scatter(circle c, pod_sched *s)
 {
-    const circle c = circle_of(m, rank, args);
     int32_t added = POD_NO_STEP;
     int tag = 0, reach = 1;
     while (2 * reach < c.size) reach *= 2;
@@ -83,38 +83,17 @@ void pod__circle_reduce_scatter(const pod_mesh *m, int rank, const pod_coll_args
     }
 }
 
-/* ---- closed forms -------------------------------------------------------------------------- */
-
-double pod__circle_round_s(const pod_net *net, const pod_mesh *m, const pod_group *g, int reach,
-                           double bytes)
+pod_status pod__circle_build(const pod_mesh *m, int rank, const pod_coll_args *args, pod_sched *out)
 {
-    const int size = pod_group_size(m, g);
-    double slowest = 0;
-    for (int i = 0; i < size; i++) {
-        const int from = pod_group_member(m, g, 0, i);
-        const int to = pod_group_member(m, g, 0, (i + reach) % size);
-        slowest = fmax(slowest, pod__shared_message_s(net, m, g, from, to, bytes, reach));
-    }
-    return slowest;
-}
-
-/* Where several blocks move, those of some member are in two messages: the second is prepared while
- * the first, of a block or more, is on its way. */
-double pod__circle_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
-                           bool reduces)
-{
-    const circle c = circle_of(m, pod_group_member(m, &args->group, 0, 0), args);
-    const double block_bytes =
-        (double)(args->count * (int64_t)pod_dtype_bytes(args->dtype)) / (double)c.size;
-    double seconds = 0;
-    for (int reach = 1; reach < c.size; reach *= 2) {
-        const int n = n_blocks_of(&c, reach);
-        const int to = pod_group_member(m, &args->group, 0, reach);
-        const double block_s = pod_net_message_s(net, m, c.rank, to, block_bytes) -
-                               pod_net_message_s(net, m, c.rank, to, 0);
-        seconds += pod__circle_round_s(net, m, &args->group, reach, n * block_bytes) +
-                   (n > 1 ? fmax(0, net->message_s - block_s) : 0) +
-                   (reduces ? pod_net_reduce_s(net, n * block_bytes) : 0);
-    }
-    return seconds;
+    const circle c = {.mesh = m,
+                      .group = &args->group,
+                      .rank = rank,
+                      .size = pod_group_size(m, &args->group),
+                      .index = pod_group_index(m, &args->group, rank),
+                      .count = args->count};
+    if (args->coll == POD_REDUCE_SCATTER)
+        reduce_scatter(c, out);
+    else
+        allgather(c, out);
+    return POD_OK;
 }

@@ -1,8 +1,6 @@
 #include "collectives/algo/pairs/pairs.h"
 
-#include <math.h>
-#include <stdlib.h>
-
+#include "collectives/algo/algorithms.h"
 #include "kernels/base/assert.h"
 
 pod__pairs pod__pairs_of(pod_range range, int first_tag, int32_t entry)
@@ -137,7 +135,44 @@ void pod__fold_out(const pod__fold *f, pod_sched *s, int64_t count, int tag, int
         pod_sched_send(s, f->partner, tag, whole, count, after);
 }
 
-/* ---- blocks in the members' order ---------------------------------------------------------- */
+/* ---- algorithms of them --------------------------------------------------------------------- */
+
+enum { TAG_IN, TAG_OUT, TAG_ROUNDS };
+
+/* A reduce-scatter by halving, nearest peers and largest halves first, and an all-gather the same
+ * way back. 2 log2(size) rounds, in which every rank sends and receives 2 (size - 1) / size of the
+ * buffer, as little as a ring. Where the size is no power of two the ranks beyond it act through a
+ * neighbour, with the whole buffer in two more rounds. Rabenseifner, "Optimization of collective
+ * reduction operations", ICCS 2004. */
+pod_status pod__rabenseifner_build(const pod_mesh *m, int rank, const pod_coll_args *args,
+                                   pod_sched *out)
+{
+    const pod__fold fold = pod__fold_of(m, &args->group, rank);
+    const int32_t entry = pod__fold_in(&fold, out, args->count, TAG_IN);
+    pod__pairs pairs = pod__pairs_of((pod_range){0, args->count}, TAG_ROUNDS, entry);
+    if (fold.place >= 0) pod__fold_pairs(&fold, &pairs);
+    pod__pairs_reduce_scatter(&pairs, out);
+    pod__pairs_allgather(&pairs, out);
+    pod__fold_out(&fold, out, args->count, TAG_OUT, pairs.last);
+    return POD_OK;
+}
+
+/* In round k a rank and the one whose number differs in bit k exchange and add all they have.
+ * log2(size) messages deep and no rank waits for a root; but each is of the whole buffer, for
+ * little data. Where the size is no power of two the ranks beyond it act through a neighbour, in
+ * two more rounds. Thakur, Rabenseifner and Gropp, "Optimization of collective communication
+ * operations in MPICH", 2005, section 4.5. */
+pod_status pod__recursive_doubling_build(const pod_mesh *m, int rank, const pod_coll_args *args,
+                                         pod_sched *out)
+{
+    const pod__fold fold = pod__fold_of(m, &args->group, rank);
+    const int32_t entry = pod__fold_in(&fold, out, args->count, TAG_IN);
+    pod__pairs pairs = pod__pairs_of((pod_range){0, args->count}, TAG_ROUNDS, entry);
+    if (fold.place >= 0) pod__fold_pairs(&fold, &pairs);
+    pod__pairs_exchange(&pairs, out);
+    pod__fold_out(&fold, out, args->count, TAG_OUT, pairs.last);
+    return POD_OK;
+}
 
 const char *pod__power_of_two_why_not(const pod_mesh *m, const pod_coll_args *args)
 {
@@ -145,164 +180,21 @@ const char *pod__power_of_two_why_not(const pod_mesh *m, const pod_coll_args *ar
     return size & (size - 1) ? "the number of ranks in the group is no power of two" : NULL;
 }
 
-void pod__far_pairs(const pod_mesh *m, const pod_group *g, int rank, pod__pairs *p)
+/* A reduce-scatter by recursive halving, where block i is that of member i: a round for each bit of
+ * the members' numbers, from the highest, so the farthest peers and the largest halves first.
+ * Backwards, an all-gather by recursive doubling. log2(size) rounds, in which every rank sends and
+ * receives (size - 1) / size of the buffer. Thakur, Rabenseifner and Gropp, as above, sections 4.1
+ * and 4.2. */
+pod_status pod__halving_build(const pod_mesh *m, int rank, const pod_coll_args *args,
+                              pod_sched *out)
 {
-    const int index = pod_group_index(m, g, rank);
-    for (int bit = pod_group_size(m, g) / 2; bit > 0; bit /= 2)
-        pod__pairs_add(p, pod_group_member(m, g, rank, index ^ bit), index & bit);
-}
-
-double pod__far_pairs_s(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
-                        bool reduces)
-{
-    const int size = pod_group_size(m, &args->group);
-    const double bytes =
-        (double)(args->count * (int64_t)pod_dtype_bytes(args->dtype)) / (double)size;
-    const pod__fold all = pod__fold_of(m, &args->group, 0);
-    double seconds = 0;
-    for (int bit = 1; bit < size; bit *= 2)
-        seconds += pod__fold_round_s(&all, net, bit, bit * bytes) +
-                   (reduces ? pod_net_reduce_s(net, bit * bytes) : 0);
-    return seconds;
-}
-
-/* ---- closed forms -------------------------------------------------------------------------- */
-
-int pod__n_on_chip(const pod_net *net, const pod_mesh *m, const pod_group *g, int dim)
-{
-    const bool is_shared = net->is_chip_shared && m->n_dims == POD_MESH_MAX_DIMS && dim > 0;
-    return is_shared ? pod_group_extent(m, g, 0) : 1;
-}
-
-typedef struct reach { /* along the dimension where it is farthest */
-    int distance, dim;
-    bool is_halfway; /* round a ring, and neighbours go opposite ways */
-} reach;
-
-static reach reach_of(const pod_mesh *m, const pod_group *g, int from, int to)
-{
-    int a = pod_group_index(m, g, from), b = pod_group_index(m, g, to);
-    reach farthest = {0};
-    for (int d = 0; d < m->n_dims; d++) {
-        const int extent = pod_group_extent(m, g, d);
-        const int step = g->step[d] ? g->step[d] : 1;
-        const bool is_ring = m->wraps[d] && extent * step == m->extent[d];
-        int distance = abs(a % extent - b % extent);
-        if (is_ring && extent - distance < distance) distance = extent - distance;
-        if (distance > farthest.distance)
-            farthest = (reach){distance, d, is_ring && 2 * distance == extent && step % 2};
-        a /= extent;
-        b /= extent;
-    }
-    return farthest;
-}
-
-int pod__distance(const pod_mesh *m, const pod_group *g, int from, int to)
-{
-    return reach_of(m, g, from, to).distance;
-}
-
-double pod__waiting_message_s(const pod_net *net, const pod_mesh *m, int from, int to, double bytes,
-                              int distance, int n)
-{
-    const double alone = pod_net_message_s(net, m, from, to, bytes);
-    const double no_bytes = pod_net_message_s(net, m, from, to, 0);
-    const int between = (distance + n - 1) / n;
-    const double hops_s = (no_bytes - net->message_s) * between / distance;
-    return alone + (n - 1) * fmax(0, alone - no_bytes - hops_s);
-}
-
-double pod__shared_message_s(const pod_net *net, const pod_mesh *m, const pod_group *g, int from,
-                             int to, double bytes, int most)
-{
-    if (from == to) return 0;
-    const reach r = reach_of(m, g, from, to);
-    const int n = (r.distance < most ? r.distance : most) * pod__n_on_chip(net, m, g, r.dim);
-    return pod__waiting_message_s(net, m, from, to, bytes, r.distance,
-                                  r.is_halfway ? (n + 1) / 2 : n);
-}
-
-static double round_message_s(const pod__fold *f, const pod_net *net, int place, int bit,
-                              double bytes)
-{
-    const int from = index_of_place(f, place), to = index_of_place(f, place ^ bit);
-    return pod__shared_message_s(net, f->mesh, &f->group,
-                                 pod_group_member(f->mesh, &f->group, f->rank, from),
-                                 pod_group_member(f->mesh, &f->group, f->rank, to), bytes, bit);
-}
-
-double pod__fold_round_s(const pod__fold *f, const pod_net *net, int bit, double bytes)
-{
-    double slowest = 0;
-    for (int place = 0; place < 1 << f->n_rounds; place++)
-        slowest = fmax(slowest, round_message_s(f, net, place, bit, bytes));
-    return slowest;
-}
-
-/* From one member to another, by their indices. */
-static double handed_on_s(const pod__fold *f, const pod_net *net, int from, int to, double bytes)
-{
-    return pod_net_message_s(net, f->mesh, pod_group_member(f->mesh, &f->group, f->rank, from),
-                             pod_group_member(f->mesh, &f->group, f->rank, to), bytes);
-}
-
-/* Each round as long as its longest message. */
-static double exchange_in_turn_s(const pod__fold *f, const pod_net *net, double bytes)
-{
-    double seconds = pod__fold_ends_s(f, net, bytes);
-    for (int bit = 1; bit < 1 << f->n_rounds; bit *= 2)
-        seconds += pod__fold_round_s(f, net, bit, bytes) + pod_net_reduce_s(net, bytes);
-    return seconds;
-}
-
-/* Until a message has left. */
-static double leaving_s(const pod_net *net, double message_s, double no_bytes_s)
-{
-    return net->message_s + message_s - no_bytes_s;
-}
-
-double pod__fold_exchange_s(const pod__fold *f, const pod_net *net, double bytes)
-{
-    enum { MAX_FOLLOWED = 4096 };
-    const int n = 1 << f->n_rounds;
-    const double add_s = pod_net_reduce_s(net, bytes);
-    const double copy_s = pod__exchange_copy_s(f->n_rounds, net, bytes);
-    if (n > MAX_FOLLOWED) return exchange_in_turn_s(f, net, bytes) + copy_s;
-    double has_s[MAX_FOLLOWED], left_s[MAX_FOLLOWED] = {0}, next_s[MAX_FOLLOWED], end_s = 0;
-    for (int p = 0; p < n; p++)
-        has_s[p] = p < f->n_extra ? handed_on_s(f, net, 2 * p, 2 * p + 1, bytes) + add_s : 0;
-    for (int bit = n / 2; bit > 0; bit /= 2) {
-        for (int p = 0; p < n; p++) {
-            const double came_s = has_s[p ^ bit] + round_message_s(f, net, p ^ bit, bit, bytes);
-            next_s[p] = fmax(fmax(has_s[p], came_s), left_s[p]) + add_s;
-        }
-        for (int p = 0; p < n; p++) {
-            left_s[p] = has_s[p] + leaving_s(net, round_message_s(f, net, p, bit, bytes),
-                                             round_message_s(f, net, p, bit, 0));
-            has_s[p] = next_s[p];
-        }
-    }
-    for (int p = 0; p < n; p++) {
-        const double out_s = p < f->n_extra ? handed_on_s(f, net, 2 * p + 1, 2 * p, bytes) : 0;
-        if (f->n_rounds % 2) has_s[p] = fmax(has_s[p], left_s[p]) + copy_s;
-        end_s = fmax(end_s, fmax(has_s[p] + out_s, left_s[p]));
-    }
-    return end_s;
-}
-
-double pod__fold_ends_s(const pod__fold *f, const pod_net *net, double bytes)
-{
-    double slowest = 0;
-    for (int extra = 0; extra < f->n_extra; extra++) {
-        const int from = pod_group_member(f->mesh, &f->group, f->rank, 2 * extra);
-        const int to = pod_group_member(f->mesh, &f->group, f->rank, 2 * extra + 1);
-        const double seconds = pod_net_message_s(net, f->mesh, from, to, bytes);
-        if (seconds > slowest) slowest = seconds;
-    }
-    return f->n_extra ? 2 * slowest + pod_net_reduce_s(net, bytes) : 0;
-}
-
-double pod__exchange_copy_s(int n_rounds, const pod_net *net, double bytes)
-{
-    return n_rounds % 2 ? 2 * bytes / net->memory_bytes_per_s : 0;
+    pod__pairs pairs = pod__pairs_of((pod_range){0, args->count}, 0, POD_NO_STEP);
+    const int index = pod_group_index(m, &args->group, rank);
+    for (int bit = pod_group_size(m, &args->group) / 2; bit > 0; bit /= 2)
+        pod__pairs_add(&pairs, pod_group_member(m, &args->group, rank, index ^ bit), index & bit);
+    if (args->coll == POD_REDUCE_SCATTER)
+        pod__pairs_reduce_scatter(&pairs, out);
+    else
+        pod__pairs_allgather(&pairs, out);
+    return POD_OK;
 }

@@ -60,49 +60,9 @@ void pod__fold_pairs(const pod__fold *f, pod__pairs *p);
 int32_t pod__fold_in(const pod__fold *f, pod_sched *s, int64_t count, int tag);
 void pod__fold_out(const pod__fold *f, pod_sched *s, int64_t count, int tag, int32_t after);
 
-/* For a group of 2^n members, where block i is that of member i: a round for each bit of the
- * members' numbers, from the highest. */
-const char *pod__power_of_two_why_not(const pod_mesh *m, const pod_coll_args *args);
-void pod__far_pairs(const pod_mesh *m, const pod_group *g, int rank, pod__pairs *p);
-/* The closed form of halving with them, or of its way back, which does not add. */
-double pod__far_pairs_s(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
-                        bool reduces);
+/* The rounds of a part of Swing (swing.c). Those of parts 2 i and 2 i + 1 mirror each other. */
+void pod__swing_pairs(const pod_mesh *m, const pod_group *g, int rank, int part, pod__pairs *p);
 
 int pod__log2_floor(int n); /* n > 0 */
-
-/* ---- closed forms -------------------------------------------------------------------------- */
-
-/* A message of a round in which members send as far as this one, over links that n of them share,
- * in the dimension where it goes farthest. A member meets its peer D members on. By pairs, the
- * lower D of 2 D send up over the link in their middle; or all go the same way, and the last D
- * before a link cross it: n = D. Halfway round a ring neighbours go opposite ways (mesh/route.h):
- * n = D / 2, rounded up. The caller may know that it is `most` at the most. Cores of a chip that
- * share its links make it as many times more.
- *
- * A link serves them one by one. With x = bytes / bandwidth, and g = D / n members (rounded up)
- * from one of the n to the next, a message comes to one that entered the link g members further on,
- * and again: it waits n - 1 times for what is left of x when its head has gone that far,
- *
- *     t = message_s + D hops + x + (n - 1) max(0, x - g hops) */
-double pod__shared_message_s(const pod_net *net, const pod_mesh *m, const pod_group *g, int from,
-                             int to, double bytes, int most);
-/* How many members further on, the shorter way round, along the dimension where it is farthest. */
-int pod__distance(const pod_mesh *m, const pod_group *g, int from, int to);
-/* Members on one chip that share its links along this dimension, itself among them. */
-int pod__n_on_chip(const pod_net *net, const pod_mesh *m, const pod_group *g, int dim);
-/* The same of a message that goes over `distance` members, where n share a link. */
-double pod__waiting_message_s(const pod_net *net, const pod_mesh *m, int from, int to, double bytes,
-                              int distance, int n);
-
-/* The slowest message of a round of pod__fold_pairs in which each sends `bytes`. */
-double pod__fold_round_s(const pod__fold *f, const pod_net *net, int bit, double bytes);
-/* An exchange of `bytes` with all that comes before and behind it, member by member: those who act
- * for nobody need not wait for those who do. Of more than 4096 members each round is taken to last
- * as long as its longest message. */
-double pod__fold_exchange_s(const pod__fold *f, const pod_net *net, double bytes);
-/* In and out, of the whole buffer. */
-double pod__fold_ends_s(const pod__fold *f, const pod_net *net, double bytes);
-/* The copy with which an exchange ends in MAIN. */
-double pod__exchange_copy_s(int n_rounds, const pod_net *net, double bytes);
 
 #endif

@@ -1,6 +1,14 @@
-#include "collectives/algo/pairs/swing.h"
-
-#include <math.h>
+/* Swing's rounds: pairs that stay close on a torus.
+ *
+ * On a ring of 2^n a rank's peer in round s is delta(s) = (1 - (-2)^(s+1)) / 3 = 1, -1, 3, -5, ...
+ * further on, where its own number is even, and as far back, where it is odd: about two thirds as
+ * far as with recursive doubling. On a torus the rounds take the dimensions in turn; one that is
+ * done is passed over. From whichever dimension they start, and with delta or -delta, every pair
+ * holds the same and everything comes together once, so that 2 per dimension run side by side and
+ * keep all links of a rank busy. De Sensi et al., "Swing: short-cutting rings for higher bandwidth
+ * allreduce", NSDI 2024. */
+#include "collectives/algo/algorithms.h"
+#include "collectives/algo/pairs/pairs.h"
 
 const char *pod__swing_why_not(const pod_mesh *m, const pod_coll_args *args)
 {
@@ -11,7 +19,9 @@ const char *pod__swing_why_not(const pod_mesh *m, const pod_coll_args *args)
     return NULL;
 }
 
-int pod__swing_n_parts(const pod_mesh *m, const pod_group *g)
+/* Parts that may run side by side: 2 for each dimension along which the group is longer than 1; 1
+ * for a rank alone. */
+static int n_parts_of(const pod_mesh *m, const pod_group *g)
 {
     int n_long = 0;
     for (int d = 0; d < m->n_dims; d++) n_long += pod_group_extent(m, g, d) > 1;
@@ -77,58 +87,32 @@ void pod__swing_pairs(const pod_mesh *m, const pod_group *g, int rank, int part,
     }
 }
 
-typedef struct round_reach {
-    double seconds; /* of the slowest message, over links of its own or shared by n_sharing */
-    int distance;   /* of the farthest */
-} round_reach;
-
-static round_reach slowest_of(const pod_net *net, const pod_mesh *m, const pod_group *g, int part,
-                              int round, double bytes, int n_sharing)
+/* For much data: a reduce-scatter by halving and an all-gather the same way back. Every link of a
+ * torus works: the buffer is cut into a part for each dimension and direction, and the parts run
+ * side by side. 2 log2(size) rounds; a rank sends 2 (size - 1) / size of the buffer, no more than
+ * in a ring; a link carries more than that, since peers are up to about a third of an extent apart,
+ * but most of the data moves in the first rounds, between neighbours. */
+pod_status pod__swing_build(const pod_mesh *m, int rank, const pod_coll_args *args, pod_sched *out)
 {
-    round_reach slowest = {0, 0};
-    for (int i = 0; i < pod_group_size(m, g); i++) {
-        int x;
-        const int from = pod_group_member(m, g, 0, i);
-        const int peer = peer_of(m, g, i, part, turn_of(m, g, part, round), &x);
-        const int to = pod_group_member(m, g, 0, peer);
-        const int distance = pod__distance(m, g, from, to);
-        if (distance > slowest.distance) slowest.distance = distance;
-        slowest.seconds = fmax(
-            slowest.seconds, pod__waiting_message_s(net, m, from, to, bytes, distance, n_sharing));
+    const int n_parts = n_parts_of(m, &args->group);
+    int tag = 0;
+    for (int part = 0; part < n_parts; part++) {
+        pod__pairs pairs = pod__pairs_of(pod_block(args->count, n_parts, part), tag, POD_NO_STEP);
+        pod__swing_pairs(m, &args->group, rank, part, &pairs);
+        pod__pairs_reduce_scatter(&pairs, out);
+        pod__pairs_allgather(&pairs, out);
+        tag += 2 * pairs.n_rounds;
     }
-    return slowest;
+    return POD_OK;
 }
 
-/* Of one part every other link along the dimension carries (delta + 1) / 2 messages, upwards those
- * of the even numbers. Of two that mirror each other all links carry delta, the even numbers of the
- * one and the odd numbers of the other. Between two members a link carries both parts. Cores of a
- * chip that share its links carry as many times more, but between two members every other core goes
- * the other way. */
-static int n_sharing_of(int n_parts, int distance, int extent, int n_on_chip)
+/* For little data: in each round a rank and its peer exchange and add all they have. log2(size)
+ * messages deep, each of the whole buffer. */
+pod_status pod__swing_latency_build(const pod_mesh *m, int rank, const pod_coll_args *args,
+                                    pod_sched *out)
 {
-    if (extent == 2) {
-        const int n = (n_parts == 1 ? 1 : 2) * distance * n_on_chip;
-        return n_on_chip > 1 ? (n + 1) / 2 : n;
-    }
-    return (n_parts == 1 ? (distance + 1) / 2 : distance) * n_on_chip;
-}
-
-double pod__swing_round_s(const pod_net *net, const pod_mesh *m, const pod_group *g, int n_parts,
-                          int round, double bytes)
-{
-    int n_sharing[POD_MESH_MAX_DIMS] = {0}, farthest = 0;
-    for (int part = 0; part < n_parts; part++) {
-        const int distance = slowest_of(net, m, g, part, round, 0, 1).distance;
-        farthest = part % 2 && farthest > distance ? farthest : distance;
-        if (part % 2 == 0 && n_parts > 1) continue; /* with the one that mirrors it */
-        const int dim = turn_of(m, g, part, round).dim;
-        n_sharing[dim] += n_sharing_of(n_parts, farthest, pod_group_extent(m, g, dim),
-                                       pod__n_on_chip(net, m, g, dim));
-    }
-    double slowest = 0;
-    for (int part = 0; part < n_parts; part++) {
-        const int n = n_sharing[turn_of(m, g, part, round).dim];
-        slowest = fmax(slowest, slowest_of(net, m, g, part, round, bytes, n).seconds);
-    }
-    return slowest;
+    pod__pairs pairs = pod__pairs_of((pod_range){0, args->count}, 0, POD_NO_STEP);
+    pod__swing_pairs(m, &args->group, rank, 0, &pairs);
+    pod__pairs_exchange(&pairs, out);
+    return POD_OK;
 }

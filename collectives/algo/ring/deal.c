@@ -52,7 +52,7 @@ static int far_first(int ahead, int behind, int j)
     return turn % 2 ? turn / 2 - near : near - turn / 2;
 }
 
-int pod__deal_far_rank(int ahead, int behind, int steps)
+static int far_rank(int ahead, int behind, int steps)
 {
     const int near = ahead < behind ? ahead : behind, far = ahead < behind ? behind : ahead;
     const int distance = steps < 0 ? -steps : steps;
@@ -112,7 +112,7 @@ pod__deal_place pod__deal_find(const pod__deal *d, int64_t element)
         int steps = part / d->free[f].stride % extent - d->free[f].at;
         if (steps > d->free[f].ahead) steps -= extent;
         if (steps < -d->free[f].behind) steps += extent;
-        j[f] = pod__deal_far_rank(d->free[f].ahead, d->free[f].behind, steps);
+        j[f] = far_rank(d->free[f].ahead, d->free[f].behind, steps);
     }
     const int run =
         d->n_free == 2 ? in_shell(d->free[0].extent, d->free[1].extent, j[0], j[1]) : j[0];

@@ -47,10 +47,6 @@ typedef struct pod__deal_place {
 /* Where an element of the range is. */
 pod__deal_place pod__deal_find(const pod__deal *d, int64_t element);
 
-/* Which run a place is along a free dimension that has so many ahead and behind: by its steps ahead
- * or (< 0) behind. */
-int pod__deal_far_rank(int ahead, int behind, int steps);
-
 /* So many of `count` as num of den are. */
 int64_t pod__share(int64_t count, int64_t num, int64_t den);
 

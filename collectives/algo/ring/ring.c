@@ -1,6 +1,6 @@
 #include "collectives/algo/ring/ring.h"
 
-#include <math.h>
+#include "collectives/algo/algorithms.h"
 
 /* Up and down: the two directions along the path. */
 enum { UP, DOWN, N_WAYS };
@@ -272,9 +272,12 @@ void pod__ring_allgather(pod__ring *r, pod_sched *s)
     }
 }
 
-pod_status pod__ring_build(const pod_mesh *m, int rank, const pod_coll_args *args, bool both_ways,
-                           pod__moves moves, pod_sched *out)
+/* ---- collectives of one ring ---------------------------------------------------------------- */
+
+static pod_status build(const pod_mesh *m, int rank, const pod_coll_args *args, bool both_ways,
+                        pod_sched *out)
 {
+    const pod__moves moves = pod__moves_of(args->coll);
     const pod__ring_plan plan = pod__ring_plan_of(m, args->group, args, args->count, 1, both_ways);
     const pod__deal deal = pod__deal_of_range((pod_range){0, args->count}, plan.path.size);
     pod__ring ring;
@@ -284,103 +287,50 @@ pod_status pod__ring_build(const pod_mesh *m, int rank, const pod_coll_args *arg
     return POD_OK;
 }
 
-const char *pod__ring_why_not_both_ways(const pod_mesh *m, const pod_coll_args *args)
+pod__moves pod__moves_of(pod_coll coll)
+{
+    return coll == POD_REDUCE_SCATTER ? POD__REDUCES
+           : coll == POD_ALLGATHER    ? POD__GATHERS
+                                      : POD__BOTH;
+}
+
+/* 2 (size - 1) rounds of an all-reduce, size - 1 of either half, in which every rank sends and
+ * receives count / size elements: no rank could send less (Patarasuk and Yuan, "Bandwidth optimal
+ * all-reduce algorithms for clusters of workstations", 2009). Block b is summed in the order of the
+ * ring, from the member behind it on. A group that is a line of an open dimension works as one,
+ * both ways at once: a last hop back over all links would take as much again. */
+pod_status pod__ring_build(const pod_mesh *m, int rank, const pod_coll_args *args, pod_sched *out)
+{
+    return build(m, rank, args, false, out);
+}
+
+/* Both ways at once: a block is summed from both sides, half of the members in each direction, and
+ * goes back out the same way. As many messages as one way, but size / 2 hops deep, and the links of
+ * both directions work. */
+pod_status pod__ring2_build(const pod_mesh *m, int rank, const pod_coll_args *args, pod_sched *out)
+{
+    return build(m, rank, args, true, out);
+}
+
+const char *pod__ring2_why_not(const pod_mesh *m, const pod_coll_args *args)
 {
     const pod__path path = pod__path_of(m, args->group);
     if (path.size < 3) return "up and down are the same neighbour in a group of fewer than three";
     return path.is_line ? "the group is a line, on which the ring works both ways itself" : NULL;
 }
 
-/* ---- closed form --------------------------------------------------------------------------- */
-
-static double hop_seconds(const pod_net *net, const pod__path *p, int position, double bytes)
+/* Every rank sends its buffer to the next member and takes that of the one before. What leaves is
+ * copied aside first, since what comes stands in its place. */
+pod_status pod__shift_build(const pod_mesh *m, int rank, const pod_coll_args *args, pod_sched *out)
 {
-    const int next = (position + 1) % p->size;
-    return pod_net_message_s(
-        net, p->mesh, pod_group_member(p->mesh, &p->group, 0, pod__path_index(p, position)),
-        pod_group_member(p->mesh, &p->group, 0, pod__path_index(p, next)), bytes);
-}
-
-typedef struct hops { /* of messages along a path, nothing in their way */
-    double chain_s;   /* the longest of n_hops one after another */
-    double longest_s;
-    double link_s; /* the longest that one holds a link */
-} hops;
-
-static hops hops_of(const pod_net *net, const pod__path *p, double bytes, int n_hops)
-{
-    const int n_starts = p->is_line ? 1 : p->size;
-    hops h = {0};
-    double chain_s = 0;
-    for (int i = 0; i < n_hops + n_starts - 1; i++) {
-        const double s = hop_seconds(net, p, i % p->size, bytes);
-        h.longest_s = fmax(h.longest_s, s);
-        h.link_s = fmax(h.link_s, s - hop_seconds(net, p, i % p->size, 0));
-        chain_s += s;
-        if (i >= n_hops) chain_s -= hop_seconds(net, p, i - n_hops, bytes);
-        h.chain_s = fmax(h.chain_s, chain_s);
-    }
-    return h;
-}
-
-void pod__ring_cost_add(const pod_net *net, const pod__ring_plan *plan, double bytes,
-                        pod__moves moves, int n_sharing, pod__ring_cost *to)
-{
-    const int n = plan->path.size, n_pieces = plan->n_pieces, others = n - 1;
-    if (others == 0 || bytes <= 0) return;
-    const bool both_ways = plan->both_ways && n > 2, is_line = plan->path.is_line;
-    const int n_hops = both_ways ? others - others / 2 : others;
-    const double piece_bytes = bytes / n / n_pieces;
-    const hops h = hops_of(net, &plan->path, piece_bytes, n_hops);
-    const bool is_uneven = both_ways && others % 2 == 1; /* one way goes a hop farther */
-    const bool is_balanced = both_ways && (n_pieces % 2 == 0 || !is_uneven);
-    const double link_s =
-        (is_balanced ? others * n_pieces / 2.0 : n_hops * n_pieces) * n_sharing * h.link_s;
-
-    for (int gathers = 0; gathers < 2; gathers++) {
-        if (!(moves & (gathers ? POD__GATHERS : POD__REDUCES))) continue;
-        const bool follows = gathers && moves == POD__BOTH;
-        const double add_s = gathers ? 0 : pod_net_reduce_s(net, piece_bytes);
-        const double own_s = fmax(net->message_s, add_s);
-        const int n_of_run = n_pieces / plan->n_runs;
-        const int n_behind = n_of_run - 1 - (is_balanced && is_uneven);
-        /* One way, what was summed up goes on from there. */
-        const double chain_s =
-            follows && !both_ways && !is_line
-                ? hops_of(net, &plan->path, piece_bytes, 2 * n_hops).chain_s - h.chain_s
-                : h.chain_s;
-        to->chain_s += chain_s + n_hops * add_s + (both_ways && !is_uneven ? own_s : 0);
-        to->fill_s =
-            fmax(to->fill_s, fmax(n_behind * h.link_s, (n_of_run - 1) * (both_ways + 1) * own_s));
-        /* On a line the middle is summed up first and sets out; then the ends' links take all. */
-        to->link_s +=
-            is_line && follows ? n / 2 * (n_pieces * h.link_s) + (n / 2 - 1) * h.longest_s : link_s;
-        to->sender_s += (is_line && follows ? n + 1 : others) * n_pieces * net->message_s;
-        to->adder_s += (is_line ? n + 1 : others) * n_pieces * add_s;
-        to->link_lead_s = h.longest_s - h.link_s + add_s;
-        to->sender_lead_s = h.longest_s - net->message_s + add_s;
-        to->adder_lead_s = fmax(to->adder_lead_s, gathers ? 0 : h.longest_s);
-    }
-}
-
-double pod__ring_cost_seconds(const pod__ring_cost *c)
-{
-    const double own_s = fmax(c->sender_s + c->sender_lead_s, c->adder_s + c->adder_lead_s);
-    return fmax(c->chain_s + c->fill_s, fmax(c->link_s + c->link_lead_s, own_s));
-}
-
-double pod__ring_seconds(const pod_net *net, const pod__ring_plan *plan, double bytes,
-                         pod__moves moves, int n_sharing)
-{
-    pod__ring_cost cost = {0};
-    pod__ring_cost_add(net, plan, bytes, moves, n_sharing, &cost);
-    return pod__ring_cost_seconds(&cost);
-}
-
-double pod__ring_args_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
-                              bool both_ways, pod__moves moves)
-{
-    const pod__ring_plan plan = pod__ring_plan_of(m, args->group, args, args->count, 1, both_ways);
-    const double bytes = (double)args->count * (double)pod_dtype_bytes(args->dtype);
-    return pod__ring_seconds(net, &plan, bytes, moves, 1);
+    const int size = pod_group_size(m, &args->group),
+              index = pod_group_index(m, &args->group, rank);
+    const int next = pod_group_member(m, &args->group, rank, (index + 1) % size);
+    const int before = pod_group_member(m, &args->group, rank, (index + size - 1) % size);
+    const pod_span main = {POD_BUF_MAIN, 0}, aside = {POD_BUF_SCRATCH, 0};
+    if (size == 1) return POD_OK;
+    const int32_t copied = pod_sched_copy(out, main, aside, args->count, POD_NO_STEP);
+    pod_sched_send(out, next, 0, aside, args->count, copied);
+    pod_sched_recv(out, before, 0, main, args->count, copied);
+    return POD_OK;
 }

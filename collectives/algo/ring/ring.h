@@ -26,6 +26,8 @@
 
 typedef enum pod__moves { POD__REDUCES = 1, POD__GATHERS = 2, POD__BOTH = 3 } pod__moves;
 
+pod__moves pod__moves_of(pod_coll coll);
+
 typedef struct pod__ring_plan { /* a value, the same on all members */
     pod__path path;
     bool both_ways;
@@ -83,48 +85,5 @@ void pod__ring_follow(pod__ring *r, pod_sched *s, const pod__ring *const before[
 
 void pod__ring_reduce_scatter(pod__ring *r, pod_sched *s);
 void pod__ring_allgather(pod__ring *r, pod_sched *s);
-
-/* What moves cost. Over n members, P pieces a block, H = n - 1 hops at most or n / 2 both ways, a
- * piece takes
- *
- *     L = message_s + latency + piece / bandwidth + piece / reduce rate       over a hop
- *     chain = H L                                                             all the way
- *             and message_s or an adding more both ways over an odd n, where two end at once
- *     fill = (pieces of a run that set out before the last one) x the slowest of
- *            message_s, piece / bandwidth and piece / reduce rate
- *
- * while whatever pieces share is busy, one after another, with
- *
- *     a link    (n - 1) P messages one way or on a line, (n - 1) P / 2 both ways
- *     a rank    (n - 1) P messages to send, (n - 1) P to add, or (n + 1) P within a line
- *
- * and cannot begin before the first has come, nor end after the last has left (lead). Then
- *
- *     time = max(chain + fill, link + lead, sender + lead, adder + lead)
- *
- * where each term is the sum over moves that follow one another, but fill, which is their
- * longest. The runs of a block do not come all at once, but as the ring before sent them. Exact
- * where no two messages want one link at once: with whole blocks, and one way in any pieces; else
- * within some per cent. */
-typedef struct pod__ring_cost {
-    double chain_s, fill_s;
-    double link_s, sender_s, adder_s; /* busy */
-    double link_lead_s, sender_lead_s, adder_lead_s;
-} pod__ring_cost;
-
-/* Moves over `bytes` besides those that are in `to`, while n_sharing ranks use the same links. */
-void pod__ring_cost_add(const pod_net *net, const pod__ring_plan *plan, double bytes,
-                        pod__moves moves, int n_sharing, pod__ring_cost *to);
-double pod__ring_cost_seconds(const pod__ring_cost *c);
-/* Of these moves alone. */
-double pod__ring_seconds(const pod_net *net, const pod__ring_plan *plan, double bytes,
-                         pod__moves moves, int n_sharing);
-
-/* A whole collective of one ring, its closed form, and why both ways are no other than one. */
-POD_MUST pod_status pod__ring_build(const pod_mesh *m, int rank, const pod_coll_args *args,
-                                    bool both_ways, pod__moves moves, pod_sched *out);
-double pod__ring_args_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
-                              bool both_ways, pod__moves moves);
-const char *pod__ring_why_not_both_ways(const pod_mesh *m, const pod_coll_args *args);
 
 #endif

@@ -78,3 +78,21 @@ done:
     pod_sim_destroy(sim);
     return status;
 }
+
+pod_status pod_sim_cheapest(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
+                            const pod_coll_algo **out)
+{
+    int n;
+    const pod_coll_algo *algos = pod_coll_algos(&n), *best = NULL;
+    double least_s = 0;
+    for (int i = 0; i < n; i++) {
+        if (algos[i].coll != args->coll || algos[i].why_not(m, args)) continue;
+        pod_sim_report r;
+        POD_TRY(pod_sim_collective(net, m, &algos[i], args, NULL, NULL, &r));
+        if (best && r.seconds >= least_s) continue;
+        best = &algos[i];
+        least_s = r.seconds;
+    }
+    *out = best;
+    return POD_OK;
+}

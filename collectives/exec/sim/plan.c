@@ -69,7 +69,7 @@ static int64_t cost_of(const pod_net *net, const pod_sched *s, const pod_step *s
     switch (step->kind) {
     case POD_STEP_SEND: return step->count * (int64_t)pod_dtype_bytes(t);
     case POD_STEP_RECV_REDUCE:
-        return pod_ps(pod_net_reduce_s(net, count * (double)pod_dtype_bytes(t)));
+        return pod_ps(count * (double)pod_dtype_bytes(t) / net->reduce_bytes_per_s);
     case POD_STEP_DIVIDE:
     case POD_STEP_COPY: return pod_ps((from + to) / net->memory_bytes_per_s);
     case POD_STEP_REDUCE_FROM: return pod_ps((n_shared * from + to) / net->memory_bytes_per_s);

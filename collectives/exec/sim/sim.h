@@ -146,6 +146,11 @@ POD_MUST pod_status pod_sim_collective(const pod_net *net, const pod_mesh *m,
                                        const double start_s[], double done_s[],
                                        pod_sim_report *out);
 
+/* The algorithm of args->coll that takes least time so; the earlier one in the table where two take
+ * as long. */
+POD_MUST pod_status pod_sim_cheapest(const pod_net *net, const pod_mesh *m,
+                                     const pod_coll_args *args, const pod_coll_algo **out);
+
 /* What the same without start_s and done_s takes of memory, as pod_sim_find_need. */
 POD_MUST pod_status pod_sim_collective_need(const pod_net *net, const pod_mesh *m,
                                             const pod_coll_algo *algo, const pod_coll_args *args,

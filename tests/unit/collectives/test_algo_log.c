@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "collectives/algo/pairs/pairs.h"
-#include "collectives/algo/pairs/swing.h"
 #include "collectives/exec/sim/sim.h"
 #include "collectives/sched/order.h"
 #include "tests/unit/collectives/coll_cases.h"
@@ -256,7 +255,7 @@ static void test_refusals(void)
     pod_arena_destroy(arena);
 }
 
-/* Of 8000 bytes at 1000 bytes/s a link, 1 s a message, 0.5 s a hop, 2000 bytes/s to add, 4000
+/* On the virtual clock, 8000 bytes at 1000 bytes/s a link, 1 s a message, 0.5 s a hop, 2000 bytes/s to add, 4000
  * bytes/s of memory; sums by hand. */
 static void test_seconds(void)
 {
@@ -295,96 +294,15 @@ static void test_seconds(void)
          * is prepared while the first is under way */
         {POD_ALLGATHER, "bruck", "4", 1.5 + 2 + 2 + 4},
         {POD_REDUCE_SCATTER, "bruck", "4", 1.5 + 2 + 1 + 2 + 4 + 2},
-        /* one block and two blocks from the root, then three hops of one */
-        {POD_BROADCAST, "scatter_ring", "4", 2 + 6 + 3 * (1.5 + 2)},
-        /* two blocks gathered, sent one on, two gathered, sent two on, three brought home */
-        {POD_ALLTOALL, "bruck", "4", 2 + 1.5 + 4 + 2 + 2 + 4 + 3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const pod_mesh m = mesh_of(cases[i].mesh);
         const pod_coll_args args = args_of(&m, cases[i].coll, 2000);
-        const double seconds =
-            pod_coll_find(cases[i].coll, cases[i].name)->seconds(&net, &m, &args);
-        POD_CHECK(pod_test_near(seconds, cases[i].seconds, 1e-9), "%s on %s: %g s, want %g",
-                  cases[i].name, cases[i].mesh, seconds, cases[i].seconds);
-    }
-}
-
-/* The closed form against the virtual clock, where nothing contends or all contend alike: within
- * 1 % from little data to much, with or without time to add. */
-static void test_seconds_as_simulated(void)
-{
-    static const pod_net nets[] = {{.link_bytes_per_s = {50e9, 50e9, 50e9},
-                                    .link_latency_s = {1e-6, 1e-6, 1e-6},
-                                    .message_s = 1e-6,
-                                    .reduce_bytes_per_s = 100e9,
-                                    .memory_bytes_per_s = 400e9,
-                                    .is_chip_shared = true},
-                                   {.link_bytes_per_s = {70e9, 70e9, 70e9},
-                                    .link_latency_s = {2e-7, 2e-7, 2e-7},
-                                    .message_s = 5e-7,
-                                    .reduce_bytes_per_s = INFINITY,
-                                    .memory_bytes_per_s = INFINITY}};
-    static const struct {
-        pod_coll coll;
-        const char *name, *meshes[6];
-    } cases[] = {
-        {POD_ALLREDUCE, "recursive_doubling", {"2", "4", "8", "4x4", "8x4", "2x2x2"}},
-        {POD_ALLREDUCE, "rabenseifner", {"2", "3", "4", "2x2", "4x4", "2x2x2"}},
-        {POD_ALLREDUCE, "swing_latency", {"2", "4", "16", "4x4", "16x4", "2x2x2"}},
-        {POD_REDUCE_SCATTER, "recursive_halving", {"2", "4", "8", "4x4", "8x8", "2x2x2"}},
-        {POD_REDUCE_SCATTER, "bruck", {"2", "3", "4", "2x2"}},
-        {POD_ALLGATHER, "recursive_doubling", {"2", "4", "4x4", "2x2x2"}},
-        {POD_ALLGATHER, "bruck", {"2", "3", "4", "2x2"}},
-        {POD_ALLTOALL, "bruck", {"2", "3", "8", "16"}},
-    };
-    static const int64_t counts[] = {64, 4096, 1 << 24};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        for (int k = 0; k < 6 * 3 * 2; k++) {
-            if (!cases[i].meshes[k % 6]) continue;
-            const pod_mesh m = mesh_of(cases[i].meshes[k % 6]);
-            const int64_t count = coll_count(POD_ALLTOALL, counts[k / 6 % 3], pod_mesh_size(&m));
-            const pod_coll_args args = args_of(&m, cases[i].coll, count);
-            const pod_coll_algo *algo = pod_coll_find(cases[i].coll, cases[i].name);
-            const double want = algo->seconds(&nets[k / 18], &m, &args);
-            pod_sim_report r;
-            POD_CHECK_OK(pod_sim_collective(&nets[k / 18], &m, algo, &args, NULL, NULL, &r));
-            POD_CHECK(pod_test_near(r.seconds, want, 0.01 * want),
-                      "%s %s on %s, %" PRId64 " elements, net %d: simulated %g s, closed form %g",
-                      pod_coll_name(algo->coll), algo->name, cases[i].meshes[k % 6], count, k / 18,
-                      r.seconds, want);
-        }
-    }
-}
-
-/* Of much data, where the algorithm itself makes links shared: the closer to each other the ranks
- * stay in time, the nearer. */
-static void test_seconds_with_contention(void)
-{
-    static const pod_net net = {.link_bytes_per_s = {50e9, 50e9, 50e9},
-                                .link_latency_s = {1e-6, 1e-6, 1e-6},
-                                .message_s = 1e-6,
-                                .reduce_bytes_per_s = INFINITY,
-                                .memory_bytes_per_s = INFINITY};
-    static const struct {
-        pod_coll coll;
-        const char *name, *mesh;
-        double most; /* relative */
-    } cases[] = {
-        {POD_ALLREDUCE, "rabenseifner", "16", 0.1},  {POD_ALLREDUCE, "swing", "8", 0.01},
-        {POD_ALLREDUCE, "swing", "4x4", 0.01},       {POD_ALLREDUCE, "swing", "8x8", 0.05},
-        {POD_ALLREDUCE, "swing", "16", 0.25},        {POD_BROADCAST, "scatter_ring", "16", 0.01},
-        {POD_BROADCAST, "scatter_ring", "4x4", 0.01}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const pod_mesh m = mesh_of(cases[i].mesh);
-        const pod_coll_args args = args_of(&m, cases[i].coll, 1 << 24);
         const pod_coll_algo *algo = pod_coll_find(cases[i].coll, cases[i].name);
-        const double want = algo->seconds(&net, &m, &args);
         pod_sim_report r;
         POD_CHECK_OK(pod_sim_collective(&net, &m, algo, &args, NULL, NULL, &r));
-        POD_CHECK(pod_test_near(r.seconds, want, cases[i].most * want),
-                  "%s on %s: simulated %g s, closed form %g", cases[i].name, cases[i].mesh,
-                  r.seconds, want);
+        POD_CHECK(pod_test_near(r.seconds, cases[i].seconds, 1e-9), "%s on %s: %g s, want %g",
+                  cases[i].name, cases[i].mesh, r.seconds, cases[i].seconds);
     }
 }
 
@@ -396,8 +314,6 @@ static CU_TestInfo tests[] = {
     {"same bits", test_same_bits},
     {"refusals", test_refusals},
     {"seconds", test_seconds},
-    {"seconds as simulated", test_seconds_as_simulated},
-    {"seconds with contention", test_seconds_with_contention},
     CU_TEST_INFO_NULL,
 };
 

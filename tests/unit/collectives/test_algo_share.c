@@ -1,10 +1,9 @@
-/* Algorithms over shared memory: whom they refuse, what they do in how many rounds, and their
- * closed forms. That they are right is test_algo's. */
-#include <inttypes.h>
+/* Algorithms over shared memory: whom they refuse, what they do in how many rounds. That they are
+ * right is test_algo's. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectives/exec/sim/sim.h"
+#include "collectives/algo/algo.h"
 #include "tests/harness/harness.h"
 
 static pod_mesh mesh_of(const char *text)
@@ -101,86 +100,9 @@ static void test_drawing(void)
     pod_arena_destroy(arena);
 }
 
-static const pod_net net = {.link_bytes_per_s = {1e9, 1e9, 1e9},
-                            .link_latency_s = {1e-6, 1e-6, 1e-6},
-                            .message_s = 5e-7,
-                            .reduce_bytes_per_s = 2e9,
-                            .memory_bytes_per_s = 4e9,
-                            .sync_s = 3e-6};
-
-static double closed_form(pod_coll coll, const char *name, const char *mesh, int64_t count)
-{
-    const pod_mesh m = mesh_of(mesh);
-    const pod_coll_args args = {.coll = coll,
-                                .dtype = POD_F32,
-                                .count = count,
-                                .group = pod_group_all(&m),
-                                .node_size = pod_mesh_size(&m)};
-    return pod_coll_find(coll, name)->seconds(&net, &m, &args);
-}
-
-/* By hand, 4000 bytes on 4 ranks. */
-static void test_seconds(void)
-{
-    static const struct {
-        pod_coll coll;
-        const char *name;
-        double us;
-    } cases[] = {
-        /* two meetings, 1000 bytes read from four and written to four */
-        {POD_ALLREDUCE, "direct", 2 * 3 + 8 * 0.25},
-        /* 4000 read and written, a meeting, 4000 read from four and written to one */
-        {POD_ALLREDUCE, "oneshot", 2 * 1 + 3 + 5 * 1},
-        /* two meetings, 1000 bytes read from four and written to one */
-        {POD_REDUCE_SCATTER, "direct", 2 * 3 + 5 * 0.25},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const double us = closed_form(cases[i].coll, cases[i].name, "4", 1000) * 1e6;
-        POD_CHECK(pod_test_near(us, cases[i].us, 1e-9), "%s %s: %g us, want %g",
-                  pod_coll_name(cases[i].coll), cases[i].name, us, cases[i].us);
-    }
-}
-
-/* Exactly where all is done over shared memory; nearly where nodes share links. */
-static void test_seconds_as_simulated(void)
-{
-    static const char *const meshes[] = {"1", "2", "3", "4o", "8", "2x2", "4x4", "2x2x4"};
-    static const struct {
-        pod_coll coll;
-        const char *name;
-        double most; /* relative */
-    } cases[] = {
-        {POD_ALLREDUCE, "direct", 1e-6},
-        {POD_ALLREDUCE, "oneshot", 1e-6},
-        {POD_REDUCE_SCATTER, "direct", 1e-6},
-        {POD_ALLREDUCE, "hierarchical", 0.3},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        for (int k = 0; k < 8 * 3 * 4; k++) {
-            const pod_mesh m = mesh_of(meshes[k % 8]);
-            const pod_coll_algo *algo = pod_coll_find(cases[i].coll, cases[i].name);
-            const int node_sizes[] = {pod_mesh_size(&m) + 1, 2, 4, 8};
-            const pod_coll_args args = {.coll = cases[i].coll,
-                                        .dtype = POD_F32,
-                                        .count = pod_mesh_size(&m) << 10 * (k / 8 % 3),
-                                        .group = pod_group_all(&m),
-                                        .node_size = node_sizes[k / 24]};
-            if (algo->why_not(&m, &args)) continue;
-            const double want = algo->seconds(&net, &m, &args);
-            pod_sim_report r = {0};
-            POD_CHECK_OK(pod_sim_collective(&net, &m, algo, &args, NULL, NULL, &r));
-            POD_CHECK(pod_test_near(r.seconds, want, cases[i].most * r.seconds + 1e-12),
-                      "%s %s on %s, nodes of %d, %" PRId64
-                      " elements: simulated %g s, closed form %g",
-                      pod_coll_name(algo->coll), algo->name, meshes[k % 8], args.node_size,
-                      args.count, r.seconds, want);
-        }
-    }
-}
-
 static CU_TestInfo tests[] = {
-    {"refusals", test_refusals}, {"drawing", test_drawing},
-    {"seconds", test_seconds},   {"seconds as simulated", test_seconds_as_simulated},
+    {"refusals", test_refusals},
+    {"drawing", test_drawing},
     CU_TEST_INFO_NULL,
 };
 

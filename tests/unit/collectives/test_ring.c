@@ -1,10 +1,9 @@
-/* Rings, lines and the torus made of them: which way they go, what they load, what they cost. */
+/* Rings, lines and the torus made of them: which way they go, what they load. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "collectives/algo/ring/deal.h"
 #include "collectives/algo/ring/path.h"
-#include "collectives/exec/sim/sim.h"
 #include "collectives/mesh/route.h"
 #include "collectives/sched/order.h"
 #include "tests/unit/collectives/coll_cases.h"
@@ -473,194 +472,6 @@ static void test_receives_at_once(void)
     pod_arena_destroy(arena);
 }
 
-/* ---- time ---------------------------------------------------------------------------------- */
-
-static const pod_net torus_net = {.link_bytes_per_s = {70e9, 70e9, 70e9},
-                                  .link_latency_s = {1e-6, 1e-6, 1e-6},
-                                  .message_s = 0.01e-6,
-                                  .reduce_bytes_per_s = 400e9,
-                                  .memory_bytes_per_s = INFINITY};
-
-/* On which hosts and sums are slow. */
-static const pod_net slow_net = {.link_bytes_per_s = {70e9, 70e9, 70e9},
-                                 .link_latency_s = {1e-6, 1e-6, 1e-6},
-                                 .message_s = 0.5e-6,
-                                 .reduce_bytes_per_s = 50e9,
-                                 .memory_bytes_per_s = INFINITY};
-
-static void check_time_on(const pod_net *net, pod_coll coll, const char *name, pod_mesh m,
-                          int64_t count, int64_t chunk_bytes, double bound)
-{
-    const pod_coll_args args = {.coll = coll,
-                                .dtype = POD_F32,
-                                .count = count,
-                                .group = pod_group_all(&m),
-                                .chunk_bytes = chunk_bytes};
-    const pod_coll_algo *algo = pod_coll_find(coll, name);
-    pod_sim_report r = {0};
-    POD_CHECK_OK(pod_sim_collective(net, &m, algo, &args, NULL, NULL, &r));
-    const double form = algo->seconds(net, &m, &args);
-    char text[POD_MESH_TEXT_BYTES];
-    POD_CHECK(fabs(form - r.seconds) <= bound * r.seconds,
-              "%s %s on %s, %" PRId64 " elements by %" PRId64 " bytes: %.9g s, simulated %.9g",
-              pod_coll_name(coll), name, pod_mesh_print(&m, text, sizeof text), count, chunk_bytes,
-              form, r.seconds);
-}
-
-static void check_time_of(const pod_net *net, pod_coll coll, const char *name, const char *mesh,
-                          int64_t count, int64_t chunk_bytes, double bound)
-{
-    check_time_on(net, coll, name, mesh_of(mesh), count, chunk_bytes, bound);
-}
-
-static void check_time(const char *name, const char *mesh, int64_t count, int64_t chunk_bytes,
-                       double bound)
-{
-    check_time_of(&torus_net, POD_ALLREDUCE, name, mesh, count, chunk_bytes, bound);
-}
-
-/* Where no two messages meet: whole blocks; and a ring one way in pieces. */
-static void test_time_exact(void)
-{
-    static const struct {
-        const char *name, *mesh;
-    } cases[] = {{"ring", "2"},       {"ring", "5"},       {"ring", "16"},     {"ring", "4o"},
-                 {"ring", "7o"},      {"ring", "3x4"},     {"ring", "5x5"},    {"ring", "4ox3o"},
-                 {"ring2", "3"},      {"ring2", "4"},      {"ring2", "9"},     {"ring2", "4x4"},
-                 {"bucket", "2x2"},   {"bucket", "4x4"},   {"bucket", "5x3"},  {"bucket", "6x5o"},
-                 {"bucket", "2x4x4"}, {"torus2d", "2x2"},  {"torus2d", "4x4"}, {"torus2d", "8x8"},
-                 {"torus2d", "5x5"},  {"torus2d", "2x4x4"}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        check_time(cases[i].name, cases[i].mesh, 1 << 10, 0, 0.01);
-        check_time(cases[i].name, cases[i].mesh, 1 << 13, 0, 0.01);
-    }
-    for (int64_t bytes = 1 << 20; bytes <= 1 << 26; bytes *= 4) {
-        check_time("ring", "8", bytes / 4, 0, 0.01);
-        check_time("ring", "4x4", bytes / 4, 64 << 10, 0.01);
-        check_time("ring", "3", bytes / 4, bytes / 12, 0.01);
-    }
-}
-
-/* In pieces, where messages of several moves queue for a link: near, and never far below. */
-static void test_time_in_pieces(void)
-{
-    static const char *const meshes[] = {"4x4", "8x8", "6x4o", "2x4x4"};
-    for (size_t i = 0; i < sizeof meshes / sizeof meshes[0]; i++)
-        for (int64_t bytes = 1 << 20; bytes <= 1 << 26; bytes *= 8)
-            check_time("ring2", meshes[i], bytes / 4, 0, 0.10);
-}
-
-static const pod_coll halves[] = {POD_REDUCE_SCATTER, POD_ALLGATHER};
-
-/* Halves of the all-reduce on a torus where all ranks do alike: exact, but that blocks of different
- * lengths, and messages that come at the same time, take turns another way on some ranks. */
-static void test_time_of_halves(void)
-{
-    static const struct {
-        const char *mesh;
-        double bound, slow_bound;
-    } cases[] = {{"2x2", 0.01, 0.01}, {"4x4", 0.01, 0.01}, {"8x8", 0.01, 0.01},
-                 {"4x8", 0.01, 0.02}, {"6x4", 0.01, 0.01}, {"16x16", 0.01, 0.01},
-                 {"5x5", 0.01, 0.02}, {"5x3", 0.03, 0.01}, {"7x5", 0.04, 0.01}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i += POD_TEST_EVERY) {
-        for (int h = 0; h < 2; h++) {
-            for (int64_t bytes = 1 << 10; bytes <= 256 << 20; bytes *= 16) {
-                const char *mesh = cases[i].mesh;
-                check_time_of(&torus_net, halves[h], "torus2d", mesh, bytes / 4, 0, cases[i].bound);
-                check_time_of(&slow_net, halves[h], "torus2d", mesh, bytes / 4, 0,
-                              cases[i].slow_bound);
-            }
-        }
-    }
-}
-
-/* The whole all-reduce there, by its own strips and by short ones; where two messages that come at
- * one time take turns another way on ranks whose blocks are longer, others wait for that. */
-static void test_time_of_strips(void)
-{
-    static const struct {
-        const char *mesh;
-        double torus_bound, bucket_bound;
-    } cases[] = {{"2x2", 0.01, 0.01}, {"4x4", 0.01, 0.01}, {"8x8", 0.01, 0.01},
-                 {"4x8", 0.03, 0.02}, {"6x4", 0.03, 0.01}, {"16x16", 0.01, 0.01},
-                 {"5x5", 0.05, 0.04}, {"5x3", 0.12, 0.04}};
-    static const pod_net *const on[] = {&torus_net, &slow_net};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i += POD_TEST_EVERY)
-        for (int k = 0; k < 4; k++)
-            for (int64_t bytes = 1 << 12; bytes <= 64 << 20; bytes *= 16) {
-                const int64_t chunk_bytes = k % 2 ? 64 << 10 : 0;
-                check_time_of(on[k / 2], POD_ALLREDUCE, "torus2d", cases[i].mesh, bytes / 4,
-                              chunk_bytes, cases[i].torus_bound);
-                check_time_of(on[k / 2], POD_ALLREDUCE, "bucket", cases[i].mesh, bytes / 4,
-                              chunk_bytes, cases[i].bucket_bound);
-            }
-}
-
-/* On open dimensions and among cores of a chip: exact where hops are all there is to wait for, else
- * not far off. */
-static void test_time_of_strips_not_alike(void)
-{
-    static const struct {
-        const char *mesh;
-        double bound, slow_bound;
-    } cases[] = {{"6x4o", 0.25, 0.25},
-                 {"8ox8o", 0.35, 0.3},
-                 {"2x4x4", 0.25, 0.25},
-                 {"2ox8x8", 0.25, 0.35},
-                 {"2ox8ox8o", 0.25, 0.35}};
-    static const char *const tori[] = {"torus2d", "bucket"};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        for (int k = 0; k < 4; k++) {
-            const char *name = tori[k % 2];
-            check_time(name, cases[i].mesh, 1 << 10, 0, 0.01);
-            for (int64_t bytes = 1 << 20; bytes <= 1 << 26; bytes *= 4)
-                check_time_of(k / 2 ? &slow_net : &torus_net, POD_ALLREDUCE, name, cases[i].mesh,
-                              bytes / 4, 0, k / 2 ? cases[i].slow_bound : cases[i].bound);
-        }
-}
-
-/* On open dimensions, where ranks differ, and among cores of a chip: exact where hops are all there
- * is to wait for, near where links or sums are, and between the two not far below. */
-static void test_time_of_halves_not_alike(void)
-{
-    static const struct {
-        const char *mesh;
-        double between, large;
-    } cases[] = {{"6x4o", 0.12, 0.01},
-                 {"2x4x4", 0.14, 0.03},
-                 {"2ox8x8", 0.25, 0.05},
-                 {"2ox4x8o", 0.35, 0.08}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        for (int h = 0; h < 2; h++) {
-            const char *mesh = cases[i].mesh;
-            check_time_of(&torus_net, halves[h], "torus2d", mesh, 1 << 10, 0, 0.01);
-            for (int64_t count = 1 << 18; count <= 1 << 20; count *= 4)
-                check_time_of(&torus_net, halves[h], "torus2d", mesh, count, 0, cases[i].between);
-            check_time_of(&torus_net, halves[h], "torus2d", mesh, 1 << 26, 0, cases[i].large);
-        }
-    }
-}
-
-/* In three orders: an all-reduce exact where hops are all there is to wait for. Else an estimate,
- * which leaves out what the orders take from each other: the bounds are what was seen, so that a
- * change that makes it worse is noticed. */
-static void test_time_of_chips(void)
-{
-    static const struct {
-        const char *mesh;
-        double bound;
-    } cases[] = {{"4x4x4", 0.13}, {"8x8x8", 0.13}, {"8x4x4", 0.25}, {"4x4x6o", 0.4}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i += POD_TEST_EVERY) {
-        const pod_mesh m = mesh_of_chips(cases[i].mesh);
-        check_time_on(&torus_net, POD_ALLREDUCE, "torus2d", m, 1 << 10, 0, 0.01);
-        for (int64_t bytes = 1 << 12; bytes <= 1 << 26; bytes *= 64) {
-            check_time_on(&torus_net, POD_ALLREDUCE, "torus2d", m, bytes / 4, 0, cases[i].bound);
-            for (int h = 0; h < 2; h++)
-                check_time_on(&torus_net, halves[h], "torus2d", m, bytes / 4, 0, 0.25);
-        }
-    }
-}
-
 static CU_TestInfo tests[] = {
     {"paths", test_paths},
     {"deals", test_deals},
@@ -672,13 +483,6 @@ static CU_TestInfo tests[] = {
     {"steps", test_steps},
     {"strips", test_strips},
     {"receives at once", test_receives_at_once},
-    {"time, exact", test_time_exact},
-    {"time, in pieces", test_time_in_pieces},
-    {"time of strips", test_time_of_strips},
-    {"time of strips, not alike", test_time_of_strips_not_alike},
-    {"time of halves", test_time_of_halves},
-    {"time of chips", test_time_of_chips},
-    {"time of halves, not alike", test_time_of_halves_not_alike},
     CU_TEST_INFO_NULL,
 };
 

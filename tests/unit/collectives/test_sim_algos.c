@@ -1,5 +1,4 @@
 /* What must hold of every algorithm on a virtual clock, whatever it does. */
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,7 +28,6 @@ typedef struct example {
     pod_mesh mesh;
     pod_coll_args args;
     pod_net net;
-    int mesh_number, net_number;
     char what[160];
 } example;
 
@@ -42,10 +40,7 @@ static void for_all(check_fn *check, int every, void *ctx)
     const pod_coll_algo *algos = pod_coll_algos(&n_algos);
     for (int k = 0; k < n_algos * N_MESHES * N_NETS * N_COUNTS; k += every) {
         const int c = k % N_COUNTS, q = k / N_COUNTS % N_NETS, m = k / N_COUNTS / N_NETS % N_MESHES;
-        example e = {.algo = &algos[k / N_COUNTS / N_NETS / N_MESHES],
-                     .net = nets[q],
-                     .mesh_number = m,
-                     .net_number = q};
+        example e = {.algo = &algos[k / N_COUNTS / N_NETS / N_MESHES], .net = nets[q]};
         POD_CHECK_OK(pod_mesh_parse(meshes[m], &e.mesh));
         const int size = pod_mesh_size(&e.mesh);
         e.args = (pod_coll_args){.coll = e.algo->coll,
@@ -67,116 +62,73 @@ static pod_sim_report simulate(const example *e, const pod_net *net, const doubl
     return r;
 }
 
-/* ---- closed forms --------------------------------------------------------------------------- */
+/* ---- textbook formulas ---------------------------------------------------------------------- */
 
-enum { MAX_ALGOS = 64 };
-
-/* Closed forms that take each round for as long as its longest message, though not every member
- * waits for that one: where members are several hops apart, or parts share a rank's sums. There the
- * simulator finds these shares of them, on other shapes the same time. */
-static const struct {
-    pod_coll coll;
-    const char *name;
-    double least, most;
-} bounds[] = {{POD_ALLREDUCE, "ring", 0.94, 1.01},
-              {POD_ALLREDUCE, "swing", 0.74, 1.05},
-              {POD_ALLREDUCE, "swing_latency", 0.84, 1.01},
-              {POD_ALLTOALL, "direct", 0.97, 1.01},
-              {POD_ALLTOALL, "bruck", 0.8, 1.01}};
-
-/* Where messages wait for links and for sums of each other, closed forms are estimates. On the first
- * net, whose links are alike, the simulator finds from 0.8 to 1.3 of them, or what stands here: a
- * form that forgets that pieces follow one another, or that two trees share their links, is further
- * off. */
-static const double least_waiting = 0.8, most_waiting = 1.3;
-static const struct {
-    pod_coll coll;
-    const char *name;
-    double least, most;
-} waiting[] = {{POD_ALLGATHER, "bruck", 0.55, 1.3},  {POD_ALLGATHER, "direct", 0.8, 1.95},
-               {POD_ALLREDUCE, "swing", 0.45, 1.3},  {POD_ALLREDUCE, "swing_latency", 0.7, 1.3},
-               {POD_ALLTOALL, "bruck", 0.75, 1.3},   {POD_ALLTOALL, "direct", 0.8, 1.4},
-               {POD_ALLTOALL, "pairwise", 0.8, 1.4}, {POD_BROADCAST, "scatter_ring", 0.75, 1.3},
-               {POD_BROADCAST, "tree", 0.8, 1.5},    {POD_REDUCE_SCATTER, "bruck", 0.65, 1.3}};
-
-typedef struct comparison {      /* of one algorithm on one mesh */
-    int n_alone, n_alone_within; /* cases in which no message waits; within 1 % */
-    int n_first, n_first_within; /* cases on the first net, whatever waits */
-} comparison;
-
-typedef struct comparisons {
-    comparison of[MAX_ALGOS][N_MESHES];
-} comparisons;
-
-static void check_bound(const example *e, double seconds, double closed_s)
+/* Of n ranks that wrap, for S bytes: a message takes a = message + hop and S / B. */
+static void test_textbook(void)
 {
-    double least = 0.99, most = 1.01;
-    for (size_t k = 0; k < sizeof bounds / sizeof bounds[0]; k++) {
-        if (bounds[k].coll != e->algo->coll || strcmp(bounds[k].name, e->algo->name) != 0) continue;
-        least = bounds[k].least;
-        most = bounds[k].most;
+    enum { N = 8, COUNT = 80000 };
+    const pod_net net = nets[2];
+    const double bytes = 4.0 * COUNT, block = bytes / N, sync_s = net.sync_s,
+                 alpha_s = net.message_s + net.link_latency_s[0],
+                 link_s = block / net.link_bytes_per_s[0], add_s = block / net.reduce_bytes_per_s,
+                 whole_s = bytes / net.link_bytes_per_s[0],
+                 memory_s = block / net.memory_bytes_per_s;
+    const struct {
+        pod_coll coll;
+        const char *name;
+        double want_s;
+    } rows[] = {
+        {POD_REDUCE_SCATTER, "ring", (N - 1) * (alpha_s + link_s + add_s)},
+        {POD_ALLGATHER, "ring", (N - 1) * (alpha_s + link_s)},
+        {POD_ALLREDUCE, "ring", (N - 1) * (2 * (alpha_s + link_s) + add_s)},
+        /* The root serves its farthest child first: 4, 2 and 1 hops. */
+        {POD_BROADCAST, "tree",
+         3 * (net.message_s + whole_s) + (4 + 2 + 1) * net.link_latency_s[0]},
+        {POD_REDUCE_SCATTER, "direct", 2 * sync_s + (N + 1) * memory_s},
+        {POD_ALLREDUCE, "direct", 2 * sync_s + 2 * N * memory_s},
+        {POD_ALLREDUCE, "oneshot", sync_s + N * (2 + N + 1) * memory_s},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        example e = {.algo = pod_coll_find(rows[i].coll, rows[i].name), .net = net};
+        POD_CHECK_OK(pod_mesh_parse("8", &e.mesh));
+        e.args = (pod_coll_args){.coll = rows[i].coll,
+                                 .dtype = POD_F32,
+                                 .count = COUNT,
+                                 .group = pod_group_all(&e.mesh),
+                                 .node_size = N};
+        const double s = simulate(&e, &net, NULL).seconds;
+        POD_CHECK(pod_test_near(s, rows[i].want_s, 1e-9), "%s %s: %.6f us, want %.6f",
+                  pod_coll_name(rows[i].coll), rows[i].name, 1e6 * s, 1e6 * rows[i].want_s);
     }
-    POD_CHECK(seconds >= least * closed_s && seconds <= most * closed_s,
-              "%s: %.6g us simulated, %.6g us by closed form", e->what, 1e6 * seconds,
-              1e6 * closed_s);
 }
 
-static void check_waiting(const example *e, double seconds, double closed_s)
+/* Messages that cost but their hops: the torus where it is one, both ways round a row; where a
+ * message costs 10 us, few of them. */
+static void test_cheapest(void)
 {
-    double least = least_waiting, most = most_waiting;
-    for (size_t k = 0; k < sizeof waiting / sizeof waiting[0]; k++) {
-        if (waiting[k].coll != e->algo->coll || strcmp(waiting[k].name, e->algo->name) != 0)
-            continue;
-        least = waiting[k].least;
-        most = waiting[k].most;
-    }
-    POD_CHECK(seconds >= least * closed_s && seconds <= most * closed_s,
-              "%s: %.6g us simulated, where messages wait, %.6g us by closed form", e->what,
-              1e6 * seconds, 1e6 * closed_s);
-}
-
-static void check_closed_form(const example *e, void *ctx)
-{
-    int n_algos;
-    comparison *c = &((comparisons *)ctx)->of[e->algo - pod_coll_algos(&n_algos)][e->mesh_number];
-    const pod_sim_report r = simulate(e, &e->net, NULL);
-    const double closed_s = e->algo->seconds(&e->net, &e->mesh, &e->args);
-    const bool is_within = pod_test_near(r.seconds, closed_s, 0.01 * closed_s);
-    c->n_first += e->net_number == 0;
-    c->n_first_within += e->net_number == 0 && is_within;
-    if (r.use.wait_link_s > 0 || r.use.wait_sender_s > 0) {
-        if (e->net_number == 0) check_waiting(e, r.seconds, closed_s);
-        return;
-    }
-    check_bound(e, r.seconds, closed_s);
-    c->n_alone++;
-    c->n_alone_within += is_within;
-}
-
-/* Of each algorithm, within 1 % in most cases where no message waits, and on three meshes at
- * least in all of them, or, where one always waits, at every size on the first net. Where
- * messages wait and forms are estimates, check_waiting bounds them, and the simulator itself is held against a plain one
- * (test_sim_plain.c). */
-static void test_closed_forms(void)
-{
-    static comparisons all;
-    int n_algos;
-    const pod_coll_algo *algos = pod_coll_algos(&n_algos);
-    CU_ASSERT_TRUE_FATAL(n_algos <= MAX_ALGOS);
-    for_all(check_closed_form, 1, &all);
-    for (int i = 0; i < n_algos; i++) {
-        int n_exact = 0, n_alone = 0, n_within = 0;
-        for (int m = 0; m < N_MESHES; m++) {
-            const comparison *c = &all.of[i][m];
-            n_alone += c->n_alone;
-            n_within += c->n_alone_within;
-            n_exact += c->n_alone > 0 ? c->n_alone_within == c->n_alone
-                                      : c->n_first > 0 && c->n_first_within == c->n_first;
-        }
-        POD_CHECK(n_exact >= 3, "%s %s: within 1 %% on %d meshes", pod_coll_name(algos[i].coll),
-                  algos[i].name, n_exact);
-        POD_CHECK(2 * n_within >= n_alone, "%s %s: within 1 %% in %d of %d cases",
-                  pod_coll_name(algos[i].coll), algos[i].name, n_within, n_alone);
+    static const struct {
+        const char *mesh;
+        int64_t count;
+        double message_s;
+        const char *want;
+    } rows[] = {{"8x8", 1 << 10, 0, "torus2d"},
+                {"8x8", 1 << 20, 0, "torus2d"},
+                {"7", 1 << 20, 0, "ring2"},
+                {"8x8", 1 << 10, 1e-5, "recursive_doubling"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pod_net net = nets[0];
+        pod_mesh m;
+        const pod_coll_algo *algo = NULL;
+        net.message_s = rows[i].message_s;
+        POD_CHECK_OK(pod_mesh_parse(rows[i].mesh, &m));
+        const pod_coll_args args = {.coll = POD_ALLGATHER,
+                                    .dtype = POD_BF16,
+                                    .count = rows[i].count,
+                                    .group = pod_group_all(&m)};
+        POD_CHECK_OK(pod_sim_cheapest(&net, &m, &args, &algo));
+        POD_CHECK(algo && strcmp(algo->name, rows[i].want) == 0, "%s, %d elements: %s, want %s",
+                  rows[i].mesh, (int)rows[i].count, algo ? algo->name : "none", rows[i].want);
     }
 }
 
@@ -293,7 +245,8 @@ static double ring_by_hand(const pod_net *net, int size, double block_bytes, con
             sent_s[r] = later(done_s[r], sent_s[r]) + held_s;
             const double begun_s = later(came_s[r], later(start_s[r], unit_s[r]));
             done_s[r] = begun_s;
-            if (k < size - 1) done_s[r] = unit_s[r] = begun_s + pod_net_reduce_s(net, block_bytes);
+            if (k < size - 1)
+                done_s[r] = unit_s[r] = begun_s + block_bytes / net->reduce_bytes_per_s;
         }
     }
     for (int r = 0; r < size; r++) {
@@ -404,7 +357,8 @@ static void test_pod(void)
     CU_ASSERT_TRUE(r.use.n_events > 0 && r.use.n_messages > r.use.n_events);
 }
 
-static CU_TestInfo tests[] = {{"closed forms", test_closed_forms},
+static CU_TestInfo tests[] = {{"textbook formulas", test_textbook},
+                              {"cheapest", test_cheapest},
                               {"stragglers", test_stragglers},
                               {"monotone", test_monotone},
                               {"one of each class", test_one_of_each},

@@ -8,13 +8,6 @@
 #include "collectives/algo/algorithms.h"
 #include "collectives/algo/tree/tree.h"
 
-const char *pod__broadcast_scatter_ring_why_not(const pod_mesh *m, const pod_coll_args *args)
-{
-    (void)m;
-    (void)args;
-    return NULL;
-}
-
 enum { TAG_SCATTER, TAG_RING };
 
 typedef struct ring_place {
@@ -85,34 +78,12 @@ static void gather(const ring_place *p, pod_sched *s, int32_t scattered)
     }
 }
 
-pod_status pod__broadcast_scatter_ring_build(const pod_mesh *m, int rank, const pod_coll_args *args,
-                                             pod_sched *out)
+pod_status pod__scatter_ring_build(const pod_mesh *m, int rank, const pod_coll_args *args,
+                                   pod_sched *out)
 {
     const int size = pod_group_size(m, &args->group);
     const int place = (pod_group_index(m, &args->group, rank) - args->root + size) % size;
     const ring_place p = {m, args, rank, size, place};
     gather(&p, out, scatter(&p, out));
     return POD_OK;
-}
-
-/* The root sends to all its children, one after the other; then its own block goes round all
- * places. */
-double pod__broadcast_scatter_ring_seconds(const pod_net *net, const pod_mesh *m,
-                                           const pod_coll_args *args)
-{
-    const int size = pod_group_size(m, &args->group);
-    const ring_place p = {m, args, 0, size, 0};
-    const double element_bytes = (double)pod_dtype_bytes(args->dtype);
-    const double block_bytes = (double)args->count * element_bytes / size;
-    double seconds = 0;
-    for (int child = 1; child < size; child *= 2) {
-        const double bytes = (double)blocks_of(&p, child, 2 * child).count * element_bytes;
-        const int to = rank_at(&p, child);
-        seconds += net->message_s + pod_net_message_s(net, m, rank_at(&p, 0), to, bytes) -
-                   pod_net_message_s(net, m, rank_at(&p, 0), to, 0);
-    }
-    for (int place = 0; place + 1 < size; place++)
-        seconds +=
-            pod_net_message_s(net, m, rank_at(&p, place), rank_at(&p, place + 1), block_bytes);
-    return seconds;
 }

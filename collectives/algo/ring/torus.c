@@ -1,8 +1,41 @@
-#include "collectives/algo/torus/torus.h"
-
-#include <math.h>
-
-#include "collectives/algo/torus/torus_rank.h"
+/* Rings dimension by dimension, in all orders at once or in one: reduce-scatter, all-gather, and
+ * the all-reduce that is one after the other, strip by strip.
+ *
+ * Over a mesh of X x Y, where a rank keeps of n elements ever less, and then ever more:
+ *
+ *     reduce-scatter along x   n / X         of every row's sum
+ *     reduce-scatter along y   n / (X Y)     of the sum
+ *     all-gather along y       n / X         of the sum
+ *     all-gather along x       n
+ *
+ * A dimension that wraps goes first, since both its directions work at once: so where the other
+ * is open, that carries 1 / X of the data. Of two that are alike in this the shorter one goes first,
+ * so that a torus turned takes the same time. In all orders a part of the payload goes x, y and the
+ * rest y, x, in such shares that their first rings take the same time, half and half where the
+ * dimensions are alike: then all links of the mesh work all the time. Over three dimensions of
+ * chips a part goes x, y, z, one y, z, x and one z, x, y. Where the first of three is the cores
+ * of a chip, these sum up before and gather after all else.
+ *
+ * An all-reduce is cut into strips, each of which goes through all rings on its own, every block
+ * in one piece. So all ranks wait for the same, and while one strip is gathered along x another
+ * one is summed up along y. A few set out at once; each other one when an earlier one has been
+ * summed up along its first ring, lest early strips queue for links behind late ones.
+ * `chunk_bytes` says how long the blocks of the first rings between chips are at most, in up to
+ * 1024 strips; those of later rings are shorter. The own choice is few strips, for hosts, and
+ * because that comes nearest to what is published of pods.
+ *
+ * What a rank has in the middle is the algorithm's own business in an all-reduce: there each part
+ * of a strip is cut along its own order, so that blocks lie in one run. A reduce-scatter must
+ * leave, and an all-gather take, the block that is the member's, of which each order has its share;
+ * then what goes along x is X Y runs instead of X blocks (deal.h), and no element is moved for the
+ * sake of its place.
+ *
+ * In an all-reduce a rank takes about 4 (X - 1 + Y - 1) steps, or 4 (X - 1 + Y - 1 + Z - 1), for
+ * each strip and order, and 4 (cores - 1); in either half alone 4 (X Y - 1) for both orders of
+ * two dimensions and 2 X Y (cores - 1), in an all-gather one more for each part that waits for
+ * both orders. */
+#include "collectives/algo/algorithms.h"
+#include "collectives/algo/ring/ring.h"
 
 enum { MAX_ORDERS = POD_MESH_MAX_DIMS, NONE = -1 };
 
@@ -299,9 +332,10 @@ static pod_status add_strip(site *at, const torus *t, part p, traces *left)
     return POD_OK;
 }
 
-pod_status pod__torus_build(const pod_mesh *m, int rank, const pod_coll_args *args,
-                            bool in_all_orders, pod__moves moves, pod_sched *out)
+static pod_status build(const pod_mesh *m, int rank, const pod_coll_args *args, bool in_all_orders,
+                        pod_sched *out)
 {
+    const pod__moves moves = pod__moves_of(args->coll);
     const torus t = torus_of(m, &args->group, in_all_orders);
     const strips cut = strips_of(m, args, &t, moves);
     site at = {.mesh = m, .args = args, .moves = moves, .rank = rank, .s = out};
@@ -314,165 +348,21 @@ pod_status pod__torus_build(const pod_mesh *m, int rank, const pod_coll_args *ar
     return POD_OK;
 }
 
-/* ---- closed form --------------------------------------------------------------------------- */
-
-typedef struct clock {
-    const pod_net *net;
-    const pod_mesh *mesh;
-    const pod_coll_args *args;
-    pod__moves moves;
-    pod__ring_cost dim[POD_MESH_MAX_DIMS]; /* of all orders together */
-    pod__ring_cost order;                  /* of one */
-    double in_turn_s;                      /* of one, each move after the one before */
-    double strip_s[POD_MESH_MAX_DIMS];     /* that a link is busy with an all-reduce's strip */
-    int n_pieces, n_runs;                  /* of the first dimension's blocks */
-    int chip, n_sharing;                   /* its dimension, or NONE; cores that use its links */
-} clock;
-
-/* The moves along a dimension; answers what is left. */
-static part add_moves(clock *c, int dim, part p, bool is_last)
+/* In all orders at once. Of an all-reduce all links work. Either half alone takes X / 2 + Y / 2 hops
+ * where the mesh wraps, against X Y / 2 of a ring both ways, which uses half of the links; but a
+ * rank sends up to 2 X Y messages, each of half a block, where a ring sends X Y: hosts, which pay
+ * for every message, may do better with that. */
+pod_status pod__torus2d_build(const pod_mesh *m, int rank, const pod_coll_args *args,
+                              pod_sched *out)
 {
-    const pod__ring_plan plan = plan_of(c->mesh, c->args, &p, dim);
-    const double bytes = (double)p.count * (double)pod_dtype_bytes(c->args->dtype);
-    const int n_sharing = dim == c->chip ? 1 : c->n_sharing;
-    pod__ring_cost_add(c->net, &plan, bytes, c->moves, n_sharing, &c->dim[dim]);
-    pod__ring_cost_add(c->net, &plan, bytes, c->moves, 1, &c->order);
-    c->in_turn_s += is_last || c->moves != POD__BOTH
-                        ? pod__ring_seconds(c->net, &plan, bytes, c->moves, n_sharing)
-                        : pod__ring_seconds(c->net, &plan, bytes, POD__REDUCES, n_sharing) +
-                              pod__ring_seconds(c->net, &plan, bytes, POD__GATHERS, n_sharing);
-    /* On a line sums go to the ends as gathering comes from there: a link is busy with one or the
-     * other of each block. */
-    const int n = plan.path.size, n_passing = plan.path.is_line || n == 2 ? n : n - 1;
-    c->strip_s[dim] += n_passing * bytes / n / c->net->link_bytes_per_s[dim] * n_sharing;
-    if (c->n_pieces == 0) {
-        c->n_pieces = plan.n_pieces;
-        c->n_runs = plan.n_runs;
-    }
-    return part_after(&p, dim, &plan);
+    return build(m, rank, args, true, out);
 }
 
-/* What the last order's first message waits for: those of the others. After the cores of a chip
- * none can begin at once. */
-static double behind_seconds(const clock *c, const torus *t)
+/* In one order: half the messages of torus2d, each twice as long, and more work for the links of
+ * the first dimension than for those of the others. For hosts, where a message costs more than a
+ * link. The bucket algorithm of Sack and Gropp, "Collective algorithms for multiported torus
+ * networks", 2015. */
+pod_status pod__bucket_build(const pod_mesh *m, int rank, const pod_coll_args *args, pod_sched *out)
 {
-    const pod_group *g = &c->args->group;
-    if (t->n_orders == 1 || (t->chip != NONE && c->moves == POD__REDUCES)) return 0;
-    int n_messages = 0;
-    for (int i = 0; i + 1 < t->n_orders; i++) {
-        int n_runs = 1;
-        for (int k = 1; k < t->n_dims && c->moves != POD__BOTH; k++)
-            n_runs *= pod_group_extent(c->mesh, g, dim_at(t, i, k));
-        n_messages += n_ways(c->mesh, g, t->dim[i]) * n_runs;
-    }
-    return n_messages * c->net->message_s;
-}
-
-/* Whether all ranks do the same at the same time, each over links of its own: two rings that close,
- * between neighbours. */
-static bool is_alike(const pod_mesh *m, const pod_group *g, const torus *t)
-{
-    if (t->chip != NONE || t->n_dims != POD__RANK_RINGS) return false;
-    for (int i = 0; i < t->n_dims; i++)
-        if (g->step[t->dim[i]] > 1 || pod__path_of(m, line_of(g, t->dim[i])).is_line) return false;
-    return true;
-}
-
-/* Bytes of a piece of a ring: the longest there is. */
-static double piece_bytes(const pod_coll_args *args, const part *p, int64_t block,
-                          const pod__ring_plan *plan)
-{
-    const int64_t n = plan->n_pieces / plan->n_runs;
-    /* The order's share of a member's block. */
-    if (p->is_members && p->share_of > 0)
-        block = pod__share(block, p->share[1], p->share_of) -
-                pod__share(block, p->share[0], p->share_of);
-    if (!p->is_members) block = pod_block(p->count, plan->path.size, 0).count;
-    return (double)((block + n - 1) / n) * (double)pod_dtype_bytes(args->dtype);
-}
-
-/* What a rank does in the orders that have anything to move; false: that is too many pieces. */
-static bool plan_rank(const pod_mesh *m, const pod_coll_args *args, const torus *t,
-                      pod__moves moves, pod__rank_plan *out)
-{
-    const strips cut = strips_of(m, args, t, moves);
-    const int64_t block = pod_block(args->count, pod_group_size(m, &args->group), 0).count;
-    const part all = part_of_strip(args, moves, cut.n, 0);
-    *out = (pod__rank_plan){.moves = moves, .n_at_once = cut.n_at_once};
-    for (int i = 0; i < t->n_orders; i++) {
-        part p = part_of_order(t, &all, i);
-        pod__rank_ring *ring = out->ring[out->n_orders];
-        for (int k = 0; k < t->n_dims; k++) {
-            ring[k].dim = dim_at(t, i, k);
-            ring[k].plan = plan_of(m, args, &p, ring[k].dim);
-            ring[k].piece_bytes = piece_bytes(args, &p, block, &ring[k].plan);
-            p = part_after(&p, ring[k].dim, &ring[k].plan);
-            ring[k].plan.n_pieces *= cut.n;
-            if (ring[k].plan.n_pieces > POD__RANK_MAX_PIECES) return false;
-        }
-        out->n_orders += ring[0].piece_bytes > 0;
-    }
-    return true;
-}
-
-typedef struct total {           /* over all orders */
-    double in_turn_s, at_once_s; /* all moves so */
-    double busiest_s;            /* what is used longest: a link, the sender or the adder */
-} total;
-
-static total total_of(const clock *start, const torus *t, const part *left, clock *out)
-{
-    clock c = *start;
-    total sum = {0};
-    double sender_s = 0, adder_s = 0;
-    for (int i = 0; i < t->n_orders; i++) {
-        c.order = start->order;
-        c.in_turn_s = start->in_turn_s;
-        part p = part_of_order(t, left, i);
-        for (int k = 0; k < t->n_dims; k++)
-            p = add_moves(&c, dim_at(t, i, k), p, k == t->n_dims - 1);
-        sum.in_turn_s = fmax(sum.in_turn_s, c.in_turn_s);
-        sum.at_once_s = fmax(sum.at_once_s, c.order.chain_s + c.order.fill_s);
-    }
-    for (int d = 0; d < c.mesh->n_dims; d++) {
-        sum.at_once_s = fmax(sum.at_once_s, c.dim[d].link_s + c.dim[d].link_lead_s);
-        sum.busiest_s = fmax(sum.busiest_s, c.strip_s[d]);
-        sender_s += c.dim[d].sender_s;
-        adder_s += c.dim[d].adder_s;
-    }
-    sum.busiest_s = fmax(sum.busiest_s, fmax(sender_s, adder_s));
-    sum.at_once_s = fmax(sum.at_once_s, fmax(sender_s, adder_s));
-    *out = c;
-    return sum;
-}
-
-/* Where all ranks do alike, one is followed (torus_rank.h). Else
- *
- *     all-reduce   the first strip's moves take their turns; then comes a strip whenever what is
- *                  busiest is done with the one before
- *     halves       with one piece a block, moves take their turns; with many, all dimensions work
- *                  at once, and what is busy longest decides: the more pieces, the nearer to that
- *
- * Left out is what orders take from each other where dimensions are of different lengths, and
- * what strips wait because few are in flight. */
-double pod__torus_seconds(const pod_net *net, const pod_mesh *m, const pod_coll_args *args,
-                          bool in_all_orders, pod__moves moves)
-{
-    const torus t = torus_of(m, &args->group, in_all_orders);
-    pod__rank_plan rank;
-    if (is_alike(m, &args->group, &t) && plan_rank(m, args, &t, moves, &rank))
-        return pod__rank_seconds(net, &rank);
-    clock c = {.net = net, .mesh = m, .args = args, .moves = moves, .chip = t.chip, .n_sharing = 1};
-    const int n_strips = strips_of(m, args, &t, moves).n;
-    part left = part_of_strip(args, moves, n_strips, 0);
-    if (t.chip != NONE) {
-        left = add_moves(&c, t.chip, left, t.n_dims == 0);
-        if (net->is_chip_shared) c.n_sharing = pod_group_extent(m, &args->group, t.chip);
-    }
-    const clock start = c;
-    const total sum = total_of(&start, &t, &left, &c);
-    const double rest_s = fmax(sum.in_turn_s - sum.at_once_s, 0);
-    const double first_s =
-        sum.at_once_s + rest_s * fmin(1, 2.0 / fmax(c.n_pieces, 1) / fmax(c.n_runs, 1));
-    return first_s + (n_strips - 1) * sum.busiest_s + behind_seconds(&c, &t);
+    return build(m, rank, args, false, out);
 }

@@ -28,7 +28,7 @@ static bool find_tiles(const pod_mesh *m, int node_size, tiles *out)
     return true;
 }
 
-const char *pod__allreduce_hierarchical_why_not(const pod_mesh *m, const pod_coll_args *args)
+const char *pod__hierarchical_why_not(const pod_mesh *m, const pod_coll_args *args)
 {
     const int n_ranks = pod_mesh_size(m);
     tiles t;
@@ -89,8 +89,8 @@ static pod_status sum_between(const pod_mesh *m, int rank, const pod_coll_args *
     return POD_OK;
 }
 
-pod_status pod__allreduce_hierarchical_build(const pod_mesh *m, int rank, const pod_coll_args *args,
-                                             pod_sched *out)
+pod_status pod__hierarchical_build(const pod_mesh *m, int rank, const pod_coll_args *args,
+                                   pod_sched *out)
 {
     const pod__sharers node = node_of(args->node_size, rank);
     const pod_range own = pod_block(args->count, node.size, node.index);
@@ -101,36 +101,4 @@ pod_status pod__allreduce_hierarchical_build(const pod_mesh *m, int rank, const 
     POD_TRY(sum_between(m, rank, args, own, at, out, &at));
     pod__share_blocks(out, &node, args->count, 0, at);
     return POD_OK;
-}
-
-/* The rings of a node's ranks go side by side, `part` hops from node to node; between the only two
- * nodes of a dimension that wraps, half of them the other way round. */
-static int rings_over_link(const pod_mesh *m, const tiles *t, int n_nodes)
-{
-    return n_nodes == 2 && m->wraps[t->dim] ? (t->part + 1) / 2 : t->part;
-}
-
-double pod__allreduce_hierarchical_seconds(const pod_net *net, const pod_mesh *m,
-                                           const pod_coll_args *args)
-{
-    tiles t;
-    POD_ASSERT(find_tiles(m, args->node_size, &t), "nodes of %d do not tile", args->node_size);
-    pod_group node = {.dims = (2u << t.dim) - 1};
-    node.tile[t.dim] = t.part;
-    const double bytes = pod__share_bytes(args, args->node_size);
-    double seconds = net->sync_s + pod__share_reduce_seconds(net, args->node_size, 1, bytes) +
-                     pod_net_all_to_all_s(net, m, &node, bytes);
-    int64_t count = pod_block(args->count, args->node_size, 0).count;
-    for (int d = t.dim; d < m->n_dims; d++) {
-        const pod__ring_plan plan = pod__ring_plan_of(m, line_of(&t, d), args, count, 1, true);
-        const double part = (double)(count * (int64_t)pod_dtype_bytes(args->dtype));
-        const int n_sharing = d == t.dim ? rings_over_link(m, &t, plan.path.size) : 1;
-        if (d == m->n_dims - 1)
-            seconds += pod__ring_seconds(net, &plan, part, POD__BOTH, n_sharing);
-        else
-            seconds += pod__ring_seconds(net, &plan, part, POD__REDUCES, n_sharing) +
-                       pod__ring_seconds(net, &plan, part, POD__GATHERS, n_sharing);
-        count = pod_block(count, plan.path.size, 0).count;
-    }
-    return seconds;
 }
