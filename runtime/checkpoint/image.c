@@ -1,10 +1,6 @@
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "kernels/base/assert.h"
 #include "runtime/checkpoint/parts.h"
-#include "runtime/h5/image.h"
 
 #define INDEX "index.h5"
 
@@ -66,83 +62,32 @@ pod_status pod_checkpoint_build_shard(const pod_checkpoint_form *form, int rank,
 
 /* ---- the index; with the lock held ---- */
 
-static const char *or_empty(const char *text) { return text ? text : ""; }
-
-static double epoch_at(int64_t step, int64_t steps_per_epoch)
+static pod_status put_virtual(const pod_h5_file *f, const pod_checkpoint_form *form, int i,
+                              const char *const file[], pod_h5_source source[])
 {
-    return steps_per_epoch > 0 ? (double)step / (double)steps_per_epoch : 0;
-}
-
-static pod_status put_set(const pod_h5_file *f, const pod_dataset_info *set)
-{
-    if (set->n_classes == 0) return POD_OK;
-    POD_TRY(pod_h5_put_i64(f, "image_height", set->height));
-    POD_TRY(pod_h5_put_i64(f, "image_width", set->width));
-    POD_TRY(pod_h5_put_i64(f, "image_channels", set->channels));
-    POD_TRY(pod_h5_put_f64(f, "mean", set->channels, set->mean));
-    POD_TRY(pod_h5_put_f64(f, "std", set->channels, set->std));
-    return pod_h5_put_texts(f, "class_names", set->n_classes, set->class_names);
-}
-
-static pod_status put_info(const pod_h5_file *f, const pod_checkpoint_info *info, int ranks)
-{
-    char fingerprint[20], of_data[20];
-    const int64_t per_epoch = info->steps_per_epoch;
-    const double epoch = epoch_at(info->step + info->ahead, per_epoch);
-    snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, info->fingerprint);
-    snprintf(of_data, sizeof of_data, "%016" PRIx64, info->data_fingerprint);
-    POD_TRY(pod_h5_put_i64(f, "minipod_checkpoint", POD_CHECKPOINT_VERSION));
-    POD_TRY(pod_h5_put_text(f, "model", or_empty(info->model)));
-    POD_TRY(pod_h5_put_text(f, "data", or_empty(info->data)));
-    POD_TRY(pod_h5_put_text(f, "optimizer", or_empty(info->optimizer)));
-    POD_TRY(pod_h5_put_i64(f, "seed", (int64_t)info->seed));
-    POD_TRY(pod_h5_put_i64(f, "step", info->step));
-    POD_TRY(pod_h5_put_i64(f, "batch", info->batch));
-    POD_TRY(pod_h5_put_i64(f, "steps_per_epoch", per_epoch));
-    POD_TRY(pod_h5_put_f64(f, "epoch", -1, &epoch));
-    POD_TRY(pod_h5_put_text(f, "data_fingerprint", of_data));
-    POD_TRY(pod_h5_put_text(f, "mesh", or_empty(info->mesh)));
-    POD_TRY(pod_h5_put_i64(f, "ranks", ranks));
-    POD_TRY(pod_h5_put_text(f, "settings", or_empty(info->settings)));
-    POD_TRY(pod_h5_put_text(f, "picks", or_empty(info->picks)));
-    POD_TRY(put_set(f, &info->set));
-    return pod_h5_put_text(f, "fingerprint", fingerprint);
-}
-
-/* What one rank wrote of a variable, as boxes of it. */
-static int sources_of(const pod_tensor *t, pod_checkpoint_range r, const char *file,
-                      pod_h5_source out[POD__MAX_BOXES])
-{
-    pod__box box[POD__MAX_BOXES];
-    const int n = pod__boxes_of(t->n_dims, t->dim, r, box);
-    int64_t at = 0;
-    for (int i = 0; i < n; i++) {
-        out[i] = (pod_h5_source){.file = file, .at = at, .count = r.count};
-        int64_t count = 1;
-        for (int d = 0; d < t->n_dims; d++) {
-            out[i].first[d] = box[i].first[d];
-            out[i].extent[d] = box[i].extent[d];
-            count *= box[i].extent[d];
-        }
-        at += count;
-    }
-    return n;
-}
-
-static pod_status put_virtual(const pod_h5_file *f, const pod_checkpoint_form *form, int i)
-{
-    char name[POD__CHECKPOINT_NAME_BYTES], file[POD__CHECKPOINT_FOLDER_BYTES];
+    char name[POD__CHECKPOINT_NAME_BYTES];
     const pod_tensor *t = &form->tensor[i];
-    pod_h5_virtual v;
+    int n = 0;
     POD_TRY(pod__checkpoint_array(t, name));
-    POD_TRY(pod_h5_virtual_begin(f, name, t->n_dims, t->dim, &v));
-    for (int r = 0; r < form->ranks; r++) {
-        const pod_checkpoint_range range = form->range[i * form->ranks + r];
-        pod_h5_source source[POD__MAX_BOXES];
-        const int n = sources_of(t, range, pod__checkpoint_shard(r, ".h5", file), source);
-        for (int k = 0; k < n; k++) pod_h5_virtual_add(&v, &source[k]);
-    }
-    return pod_h5_virtual_end(&v);
+    for (int r = 0; r < form->ranks; r++)
+        n +=
+            pod__boxes_of(t->n_dims, t->dim, form->range[i * form->ranks + r], file[r], source + n);
+    return pod_h5_virtual_create(f, name, t->n_dims, t->dim, n, source);
+}
+
+static pod_status put_all(const pod_h5_file *f, const pod_checkpoint_form *form,
+                          const pod_checkpoint_info *info, pod_arena *a)
+{
+    char name[POD__CHECKPOINT_FOLDER_BYTES];
+    pod_h5_source *source = POD_ARENA_NEW(a, pod_h5_source, form->ranks * POD__MAX_BOXES);
+    const char **file = POD_ARENA_NEW(a, const char *, form->ranks);
+    if (!source || !file) return POD_E_NOMEM;
+    for (int r = 0; r < form->ranks; r++)
+        if (!(file[r] = pod_arena_text(a, "%s", pod__checkpoint_shard(r, ".h5", name))))
+            return POD_E_NOMEM;
+    POD_TRY(pod__info_put(f, info, form->ranks));
+    for (int i = 0; i < form->n; i++) POD_TRY(put_virtual(f, form, i, file, source));
+    return POD_OK;
 }
 
 static pod_status open_index(const pod_checkpoint_form *form, const pod_checkpoint_info *info,
@@ -150,8 +95,7 @@ static pod_status open_index(const pod_checkpoint_form *form, const pod_checkpoi
 {
     pod_h5_file f;
     POD_TRY(pod_h5_image_create(INDEX, &f));
-    pod_status s = put_info(&f, info, form->ranks);
-    for (int i = 0; s == POD_OK && i < form->n; i++) s = put_virtual(&f, form, i);
+    pod_status s = put_all(&f, form, info, a);
     if (s == POD_OK) s = take_image(&f, a, &x->image, &x->bytes);
     if (s != POD_OK) (void)pod_h5_close(&f);
     x->h5_id = f.id;
@@ -177,7 +121,7 @@ static pod_status move_index(pod_checkpoint_index *x, int64_t step)
     const pod_h5_file f = {x->h5_id, INDEX};
     const size_t room = x->bytes;
     POD_TRY(pod_h5_change_i64(&f, "step", step));
-    POD_TRY(pod_h5_change_f64(&f, "epoch", epoch_at(step + x->ahead, x->steps_per_epoch)));
+    POD_TRY(pod_h5_change_f64(&f, "epoch", pod__epoch_at(step + x->ahead, x->steps_per_epoch)));
     return pod_h5_image_take(&f, x->image, room, &x->bytes);
 }
 

@@ -115,7 +115,7 @@ size_t pod__manifest_print(const pod__manifest *m, char *text, size_t room)
     n += (size_t)snprintf(text + n, room - n, "  ],\n  \"evaluations\": [\n");
     n += print_evals(&m->evals, text + n, room - n);
     n += (size_t)snprintf(text + n, room - n, "  ],\n");
-    print_tail(pod__checkpoint_crc(text, n), tail);
+    print_tail(pod__checkpoint_crc(0, text, n), tail);
     return n + (size_t)snprintf(text + n, room - n, "%s", tail);
 }
 
@@ -233,7 +233,7 @@ pod_status pod__manifest_parse(const char *path, const char *text, size_t bytes,
 {
     char tail[TAIL_BYTES + 1];
     if (bytes < TAIL_BYTES) return wrong(path, "too short");
-    print_tail(pod__checkpoint_crc(text, bytes - TAIL_BYTES), tail);
+    print_tail(pod__checkpoint_crc(0, text, bytes - TAIL_BYTES), tail);
     if (memcmp(text + bytes - TAIL_BYTES, tail, TAIL_BYTES) != 0)
         return pod_fail(POD_E_FORMAT, "%s: damaged: its CRC-32 is not what its last line says",
                         path);

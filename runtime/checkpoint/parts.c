@@ -21,9 +21,9 @@ pod_status pod__checkpoint_array(const pod_tensor *t, char name[POD__CHECKPOINT_
     return POD_OK;
 }
 
-uint32_t pod__checkpoint_crc(const void *data, size_t bytes)
+uint32_t pod__checkpoint_crc(uint32_t crc, const void *data, size_t bytes)
 {
-    return (uint32_t)crc32_z(crc32_z(0, NULL, 0), data, bytes);
+    return (uint32_t)crc32_z(crc, data, bytes);
 }
 
 /* ---- names of folders ---- */
@@ -67,7 +67,7 @@ size_t pod__latest_print(int64_t step, char *text, size_t room)
     char name[POD__CHECKPOINT_FOLDER_BYTES];
     pod__checkpoint_folder(step, POD__CHECKPOINT_WHOLE, name);
     return (size_t)snprintf(text, room, "%s %08" PRIx32 "\n", name,
-                            pod__checkpoint_crc(name, strlen(name)));
+                            pod__checkpoint_crc(0, name, strlen(name)));
 }
 
 bool pod__latest_parse(const char *text, int64_t *step)
@@ -112,19 +112,24 @@ typedef struct cutter {
     int n_dims;
     const int64_t *dim;
     int64_t at[POD_CHECKPOINT_MAX_DIMS]; /* of the dimensions before the one being cut */
-    pod__box *box;
+    pod_h5_source *box;
     int n;
+    int64_t n_cut; /* elements of the boxes so far */
 } cutter;
 
 /* Rows first to end of dimension d, where the ones before stand still. */
 static void add_box(cutter *c, int d, int64_t first, int64_t end)
 {
     if (first == end) return;
-    pod__box *b = &c->box[c->n++];
+    pod_h5_source *b = &c->box[c->n++];
+    int64_t count = 1;
     for (int i = 0; i < c->n_dims; i++) {
         b->first[i] = i < d ? c->at[i] : i == d ? first : 0;
         b->extent[i] = i < d ? 1 : i == d ? end - first : c->dim[i];
+        count *= b->extent[i];
     }
+    b->at = c->n_cut;
+    c->n_cut += count;
 }
 
 /* Elements first to end of what dimensions d and behind hold: the end of a row, whole rows, the
@@ -152,10 +157,14 @@ static void cut(cutter *c, int d, int64_t first, int64_t end)
     if (end % row != 0) cut(c, d + 1, 0, end % row);
 }
 
-int pod__boxes_of(int n_dims, const int64_t dim[], pod_checkpoint_range r,
-                  pod__box box[POD__MAX_BOXES])
+int pod__boxes_of(int n_dims, const int64_t dim[], pod_checkpoint_range r, const char *file,
+                  pod_h5_source box[POD__MAX_BOXES])
 {
     cutter c = {.n_dims = n_dims, .dim = dim, .box = box};
     cut(&c, 0, r.first, r.first + r.count);
+    for (int i = 0; i < c.n; i++) {
+        box[i].file = file;
+        box[i].count = r.count;
+    }
     return c.n;
 }

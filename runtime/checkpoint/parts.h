@@ -3,6 +3,7 @@
 #define MINIPOD_RUNTIME_CHECKPOINT_PARTS_H
 
 #include "runtime/checkpoint/write.h"
+#include "runtime/h5/image.h"
 
 enum {
     POD__CHECKPOINT_NAME_BYTES = 512,  /* of an array */
@@ -16,7 +17,7 @@ enum {
 POD_MUST pod_status pod__checkpoint_array(const pod_tensor *t,
                                           char name[POD__CHECKPOINT_NAME_BYTES]);
 
-uint32_t pod__checkpoint_crc(const void *data, size_t bytes); /* CRC-32 as zlib has it */
+uint32_t pod__checkpoint_crc(uint32_t crc, const void *data, size_t bytes); /* zlib's; 0 begins */
 
 /* ---- names of folders ---- */
 
@@ -64,16 +65,22 @@ size_t pod__latest_print(int64_t step, char *text, size_t room);
 /* False where the text is damaged. */
 bool pod__latest_parse(const char *text, int64_t *step);
 
-/* ---- pieces of arrays ---- */
+/* ---- the index ---- */
 
-typedef struct pod__box {
-    int64_t first[POD_CHECKPOINT_MAX_DIMS], extent[POD_CHECKPOINT_MAX_DIMS];
-} pod__box;
+/* What it says of the run, but for the evaluations and the folder; with HDF5's lock held. */
+POD_MUST pod_status pod__info_put(const pod_h5_file *f, const pod_checkpoint_info *info, int ranks);
+POD_MUST pod_status pod__info_get(const pod_h5_file *f, pod_arena *a, pod_checkpoint_info *out);
+/* That it is one of this version. */
+POD_MUST pod_status pod__info_check(const pod_h5_file *f);
+double pod__epoch_at(int64_t step, int64_t steps_per_epoch);
+
+/* ---- pieces of arrays ---- */
 
 enum { POD__MAX_BOXES = 2 * POD_CHECKPOINT_MAX_DIMS - 1 };
 
-/* Elements first .. first + count - 1 as boxes, behind one another; answers how many. */
-int pod__boxes_of(int n_dims, const int64_t dim[], pod_checkpoint_range r,
-                  pod__box box[POD__MAX_BOXES]);
+/* Elements first .. first + count - 1, which `file` has, as boxes behind one another; answers how
+ * many. */
+int pod__boxes_of(int n_dims, const int64_t dim[], pod_checkpoint_range r, const char *file,
+                  pod_h5_source box[POD__MAX_BOXES]);
 
 #endif

@@ -4,76 +4,57 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/checkpoint/parts.h"
 #include "runtime/core/file.h"
-#include "runtime/h5/image.h"
 
-enum { DIMS_BYTES = 24 * POD_H5_MAX_DIMS };
+enum { DIMS_BYTES = 24 * POD_H5_MAX_DIMS, BLOCK_BYTES = 1 << 20 };
 
 /* ---- whole files ---- */
 
-/* Whether the manifest is right about the bytes. */
-static pod_status check_bytes(const char *path, const void *data,
-                              const pod_checkpoint_receipt *want)
+/* Whether the manifest is right about an open file. */
+static pod_status check_bytes(const char *path, FILE *f, const pod_checkpoint_receipt *want)
 {
-    const uint32_t crc = pod__checkpoint_crc(data, want->bytes);
+    static char block[BLOCK_BYTES]; /* HDF5's lock is held */
+    struct stat st;
+    uint32_t crc = 0;
+    size_t n_read = 0;
+    if (fstat(fileno(f), &st) != 0 || (uintmax_t)st.st_size != want->bytes)
+        return pod_fail(POD_E_FORMAT, "%s: has %jd bytes, the manifest says %zu", path,
+                        (intmax_t)st.st_size, want->bytes);
+    for (size_t n; (n = fread(block, 1, sizeof block, f)) > 0; n_read += n)
+        crc = pod__checkpoint_crc(crc, block, n);
+    if (n_read != want->bytes)
+        return pod_fail(POD_E_IO, "%s: cannot be read: %s", path,
+                        ferror(f) ? strerror(errno) : "its length changes");
     if (crc == want->crc) return POD_OK;
     return pod_fail(POD_E_FORMAT,
                     "%s: damaged: its CRC-32 is %08" PRIx32 ", the manifest says %08" PRIx32, path,
                     crc, want->crc);
 }
 
-static pod_status read_into(const char *path, FILE *f, const pod_checkpoint_receipt *want,
-                            void *data)
-{
-    struct stat st;
-    if (fstat(fileno(f), &st) != 0 || st.st_size < 0 || (uintmax_t)st.st_size != want->bytes)
-        return pod_fail(POD_E_FORMAT, "%s: has %jd bytes, the manifest says %zu", path,
-                        (intmax_t)st.st_size, want->bytes);
-    if (fread(data, 1, want->bytes, f) != want->bytes)
-        return pod_fail(POD_E_IO, "%s: cannot be read: %s", path,
-                        ferror(f) ? strerror(errno) : "it became shorter");
-    return check_bytes(path, data, want);
-}
-
-/* The file of a checkpoint, checked against its manifest; the caller's to free. */
-static pod_status read_whole(const char *path, const pod_checkpoint_receipt *want, void **out)
-{
-    FILE *f = fopen(path, "rb");
-    if (!f) return pod_fail(POD_E_IO, "%s: %s", path, strerror(errno));
-    void *data = malloc(want->bytes ? want->bytes : 1);
-    pod_status s = data ? read_into(path, f, want, data)
-                        : pod_fail(POD_E_NOMEM, "%s: no memory for %zu bytes", path, want->bytes);
-    fclose(f);
-    if (s == POD_E_FORMAT && pod_h5_is_taken(path))
-        s = pod_fail(POD_E_IO, "%s: another process has it open for writing", path);
-    if (s == POD_OK)
-        *out = data;
-    else
-        free(data);
-    return s;
-}
-
 typedef pod_status read_file(const pod_h5_file *f, void *ctx);
 
-/* Lets `read` have the checked file, with the lock held. */
+/* Lets `read` have the file once it is checked, with the lock held: what is damaged never gets to
+ * HDF5, and what is checked is what is read, whatever becomes of its name. */
 static pod_status with_file(const char *path, const pod_checkpoint_receipt *want, read_file *read,
                             void *ctx)
 {
-    void *image = NULL;
-    pod_h5_file f;
-    POD_TRY(read_whole(path, want, &image));
+    pod_h5_file h5 = {0};
+    FILE *f = fopen(path, "rbe");
+    if (!f) return pod_fail(POD_E_IO, "%s: %s", path, strerror(errno));
     pod_h5_lock();
-    pod_status s = pod_h5_image_open(path, image, want->bytes, &f);
-    if (s == POD_OK) {
-        s = read(&f, ctx);
-        (void)pod_h5_close(&f);
-    }
+    pod_status s = check_bytes(path, f, want);
+    if (s == POD_OK) s = pod_h5_open_fd(fileno(f), path, &h5);
+    if (s == POD_OK) s = read(&h5, ctx);
+    (void)pod_h5_close(&h5);
     pod_h5_unlock();
-    free(image);
+    if (s == POD_E_FORMAT && flock(fileno(f), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        s = pod_fail(POD_E_IO, "%s: another process has it open for writing", path);
+    fclose(f);
     return s;
 }
 
@@ -88,106 +69,15 @@ static pod_status read_manifest(const char *folder, pod_arena *a, pod__manifest 
 
 /* ---- the index: what it is of ---- */
 
-static pod_status check_version(const pod_h5_file *f)
-{
-    int64_t version;
-    if (!pod_h5_has(f, "minipod_checkpoint"))
-        return pod_fail(POD_E_FORMAT, "%s: is no checkpoint (no attribute 'minipod_checkpoint')",
-                        f->path);
-    POD_TRY(pod_h5_get_i64(f, "minipod_checkpoint", &version));
-    if (version == POD_CHECKPOINT_VERSION) return POD_OK;
-    return pod_fail(POD_E_FORMAT, "%s: checkpoint of version %" PRId64 ", need %d", f->path,
-                    version, POD_CHECKPOINT_VERSION);
-}
-
 typedef struct info_reader {
     pod_arena *arena;
     pod_checkpoint_info *out;
 } info_reader;
 
-static pod_status read_fingerprint(const pod_h5_file *f, const char *name, pod_arena *a,
-                                   uint64_t *out)
-{
-    const char *text;
-    char *end;
-    POD_TRY(pod_h5_get_text(f, name, a, &text));
-    *out = strtoull(text, &end, 16);
-    if (*end || strlen(text) != 16)
-        return pod_fail(POD_E_FORMAT, "%s: the %s '%.40s' has not 16 digits", f->path, name, text);
-    return POD_OK;
-}
-
-static pod_status read_texts(const pod_h5_file *f, pod_arena *a, pod_checkpoint_info *info)
-{
-    POD_TRY(pod_h5_get_text(f, "model", a, &info->model));
-    POD_TRY(pod_h5_get_text(f, "data", a, &info->data));
-    POD_TRY(pod_h5_get_text(f, "optimizer", a, &info->optimizer));
-    POD_TRY(pod_h5_get_text(f, "mesh", a, &info->mesh));
-    POD_TRY(pod_h5_get_text(f, "settings", a, &info->settings));
-    POD_TRY(pod_h5_get_text(f, "picks", a, &info->picks));
-    POD_TRY(read_fingerprint(f, "fingerprint", a, &info->fingerprint));
-    if (!pod_h5_has(f, "data_fingerprint")) return POD_OK; /* of an earlier version */
-    return read_fingerprint(f, "data_fingerprint", a, &info->data_fingerprint);
-}
-
-/* More than any job has; times the steps of an epoch it is a whole number of 64 bits. */
-static const double most_epochs = 0x1p40;
-
-static pod_status read_position(const pod_h5_file *f, pod_checkpoint_info *info)
-{
-    double epochs;
-    POD_TRY(pod_h5_get_i64(f, "steps_per_epoch", &info->steps_per_epoch));
-    POD_TRY(pod_h5_get_f64(f, "epoch", 1, &epochs));
-    if (info->steps_per_epoch < 0 || !(epochs >= 0 && epochs < most_epochs))
-        return pod_fail(POD_E_FORMAT, "%s: epoch %g of %" PRId64 " steps", f->path, epochs,
-                        info->steps_per_epoch);
-    info->epochs = info->steps_per_epoch > 0 ? epochs : (double)NAN;
-    return POD_OK;
-}
-
-static pod_status read_set(const pod_h5_file *f, pod_arena *a, pod_dataset_info *set)
-{
-    enum { MAX_CHANNELS = 1 << 16 };
-    int64_t n_classes;
-    if (!pod_h5_has_texts(f, "class_names")) return POD_OK; /* of an earlier version */
-    POD_TRY(pod_h5_get_i64(f, "image_height", &set->height));
-    POD_TRY(pod_h5_get_i64(f, "image_width", &set->width));
-    POD_TRY(pod_h5_get_i64(f, "image_channels", &set->channels));
-    if (set->channels < 1 || set->channels > MAX_CHANNELS)
-        return pod_fail(POD_E_FORMAT, "%s: images of %" PRId64 " channels", f->path, set->channels);
-    double *mean = POD_ARENA_NEW(a, double, set->channels);
-    double *std = POD_ARENA_NEW(a, double, set->channels);
-    if (!mean || !std) return POD_E_NOMEM;
-    POD_TRY(pod_h5_get_f64(f, "mean", set->channels, mean));
-    POD_TRY(pod_h5_get_f64(f, "std", set->channels, std));
-    set->mean = mean;
-    set->std = std;
-    POD_TRY(pod_h5_get_texts(f, "class_names", a, &n_classes, &set->class_names));
-    set->n_classes = (int)n_classes;
-    return POD_OK;
-}
-
 static pod_status read_info(const pod_h5_file *f, void *ctx)
 {
     const info_reader *r = ctx;
-    pod_checkpoint_info info = {0};
-    int64_t seed, ranks;
-    POD_TRY(check_version(f));
-    POD_TRY(read_texts(f, r->arena, &info));
-    POD_TRY(read_set(f, r->arena, &info.set));
-    POD_TRY(pod_h5_get_i64(f, "seed", &seed));
-    POD_TRY(pod_h5_get_i64(f, "step", &info.step));
-    POD_TRY(pod_h5_get_i64(f, "batch", &info.batch));
-    POD_TRY(read_position(f, &info));
-    POD_TRY(pod_h5_get_i64(f, "ranks", &ranks));
-    if (info.step < 0 || info.batch < 1 || ranks < 1 || ranks > POD__CHECKPOINT_MAX_RANKS)
-        return pod_fail(POD_E_FORMAT,
-                        "%s: step %" PRId64 " at batch %" PRId64 " of %" PRId64 " ranks", f->path,
-                        info.step, info.batch, ranks);
-    info.seed = (uint64_t)seed;
-    info.ranks = (int)ranks;
-    *r->out = info;
-    return POD_OK;
+    return pod__info_get(f, r->arena, r->out);
 }
 
 pod_status pod_checkpoint_read_info(const char *folder, pod_arena *a, pod_checkpoint_info *out)
@@ -318,7 +208,7 @@ static pod_status check_index(const pod_h5_file *f, void *ctx)
 {
     const filler *fill = ctx;
     left_finder l = {fill, f->path};
-    POD_TRY(check_version(f));
+    POD_TRY(pod__info_check(f));
     POD_TRY(check_shapes(f, fill));
     return fill->is_whole ? pod_h5_each_array(f, "/weights", check_wanted, &l) : POD_OK;
 }

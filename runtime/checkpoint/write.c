@@ -57,7 +57,7 @@ pod_status pod_checkpoint_put_shard(const pod_checkpoint_save *s, const void *im
     POD_TRY(file_of(s, s->rank, ".h5", path));
     POD_TRY(pod_disk_write(s->disk, path, image, bytes, true));
     const int n = snprintf(note, sizeof note, "%016" PRIx64 " %zu %08" PRIx32 "\n", s->id, bytes,
-                           pod__checkpoint_crc(image, bytes));
+                           pod__checkpoint_crc(0, image, bytes));
     POD_TRY(file_of(s, s->rank, RECEIPT, path));
     return pod_disk_write(s->disk, path, note, (size_t)n, false);
 }
@@ -216,7 +216,7 @@ static pod_status write_manifest(const pod_checkpoint_save *s, const char *folde
                              .shard = desk->receipt,
                              .index = {.is_there = true,
                                        .bytes = index->bytes,
-                                       .crc = pod__checkpoint_crc(index->image, index->bytes)}};
+                                       .crc = pod__checkpoint_crc(0, index->image, index->bytes)}};
     const size_t bytes = pod__manifest_print(&m, desk->text, desk->text_bytes);
     POD_ASSERT(bytes < desk->text_bytes, "a manifest of %zu bytes", bytes);
     POD_TRY(pod_disk_path(path, "%s/manifest.json", folder));

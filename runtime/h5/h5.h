@@ -45,8 +45,8 @@ typedef struct pod_h5_file {
 /* E_IO with the system's reason (missing, not permitted), or where another process has it open for
  * writing; E_FORMAT with HDF5's (no HDF5 file, truncated, of a later version). */
 POD_MUST pod_status pod_h5_open(const char *path, pod_h5_file *out); /* read only */
-/* Whether another process has it open for writing and HDF5 has locked it; takes no lock of ours. */
-bool pod_h5_is_taken(const char *path);
+/* What is open as `fd`, whatever becomes of its name; `path` is for messages. */
+POD_MUST pod_status pod_h5_open_fd(int fd, const char *path, pod_h5_file *out);
 /* Makes the file, or empties it. */
 POD_MUST pod_status pod_h5_create(const char *path, pod_h5_file *out);
 /* Writes what waits in caches. While this or other writing fails nothing of the file is to be

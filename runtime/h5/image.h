@@ -1,5 +1,5 @@
-/* HDF5 files in memory: made there, to be written by our own hands, and read from bytes that were
- * checked before. No function here touches the disk.
+/* HDF5 files in memory: made there, to be written by our own hands. No function here touches the
+ * disk.
  *
  * As in h5.h, all stand between pod_h5_lock and pod_h5_unlock. */
 #ifndef MINIPOD_RUNTIME_H5_IMAGE_H
@@ -13,10 +13,6 @@ POD_MUST pod_status pod_h5_image_create(const char *name, pod_h5_file *out);
  * than room_bytes. */
 POD_MUST pod_status pod_h5_image_take(const pod_h5_file *f, void *room, size_t room_bytes,
                                       size_t *bytes);
-/* Opens what has been read from a file. The image is borrowed until pod_h5_close; it is neither
- * copied nor written to. */
-POD_MUST pod_status pod_h5_image_open(const char *name, void *image, size_t bytes,
-                                      pod_h5_file *out);
 
 /* A float32 array of one dimension in one piece, whose elements stand at *offset of the image, a
  * multiple of 64; they have no value. `first` becomes an attribute of the array. */
@@ -25,25 +21,15 @@ POD_MUST pod_status pod_h5_flat_create(const pod_h5_file *f, const char *name, i
 /* The attribute `first` of an array. */
 POD_MUST pod_status pod_h5_flat_first(const pod_h5_array *a, int64_t *first);
 
-/* A float32 array whose elements are those of others, in files beside this one, of the same name:
- * begun, told of its sources, ended. NaN where no source is, or where its file is missing. */
-typedef struct pod_h5_virtual {
-    const pod_h5_file *file; /* borrowed */
-    const char *name;        /* borrowed */
-    int n_dims;
-    pod_h5_id space, layout;
-    bool failed;
-} pod_h5_virtual;
-
 typedef struct pod_h5_source { /* elements at, at + 1, ... of the `count` in `file` fill a box */
     const char *file;
     int64_t at, count;
     int64_t first[POD_H5_MAX_DIMS], extent[POD_H5_MAX_DIMS];
 } pod_h5_source;
 
-POD_MUST pod_status pod_h5_virtual_begin(const pod_h5_file *f, const char *name, int n_dims,
-                                         const int64_t dim[], pod_h5_virtual *out);
-void pod_h5_virtual_add(pod_h5_virtual *v, const pod_h5_source *s); /* a failure is kept for end */
-POD_MUST pod_status pod_h5_virtual_end(pod_h5_virtual *v);
+/* A float32 array whose elements are those of others, in files beside this one, of the same name.
+ * NaN where no source is, or where its file is missing. */
+POD_MUST pod_status pod_h5_virtual_create(const pod_h5_file *f, const char *name, int n_dims,
+                                          const int64_t dim[], int n, const pod_h5_source source[]);
 
 #endif

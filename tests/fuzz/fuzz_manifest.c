@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     parse(text, bytes);
     const int tail =
         snprintf(text + bytes, TAIL_BYTES, "  \"manifest_crc32\": \"%08" PRIx32 "\"\n}\n",
-                 pod__checkpoint_crc(data, bytes));
+                 pod__checkpoint_crc(0, data, bytes));
     parse(text, bytes + (size_t)tail);
     free(text);
     return 0;

@@ -66,8 +66,8 @@ static void spill(const char *path, const char *text)
 /* Every box is walked through; what comes is the range, in order. */
 static void check_boxes(int n_dims, const int64_t dim[], pod_checkpoint_range r)
 {
-    pod__box box[POD__MAX_BOXES];
-    const int n = pod__boxes_of(n_dims, dim, r, box);
+    pod_h5_source box[POD__MAX_BOXES];
+    const int n = pod__boxes_of(n_dims, dim, r, "", box);
     int64_t next = r.first;
     POD_CHECK(n <= 2 * n_dims - 1, "%d boxes in %d dimensions", n, n_dims);
     for (int i = 0; i < n; i++) {
@@ -435,7 +435,7 @@ static void spill_manifest(const char *path, const char *text)
 {
     char whole[2048];
     snprintf(whole, sizeof whole, "%s  \"manifest_crc32\": \"%08" PRIx32 "\"\n}\n", text,
-             pod__checkpoint_crc(text, strlen(text)));
+             pod__checkpoint_crc(0, text, strlen(text)));
     spill(path, whole);
 }
 
@@ -499,7 +499,7 @@ static void spill_position(const char *folder, int64_t steps_per_epoch, double e
     POD_CHECK_OK(pod_h5_image_take(&f, x.image, x.bytes, &x.bytes));
     pod_h5_unlock();
     m.index.bytes = x.bytes;
-    m.index.crc = pod__checkpoint_crc(x.image, x.bytes);
+    m.index.crc = pod__checkpoint_crc(0, x.image, x.bytes);
     POD_CHECK_OK(pod_file_write_atomic(path, text, pod__manifest_print(&m, text, sizeof text)));
     snprintf(path, sizeof path, "%s/index.h5", folder);
     POD_CHECK_OK(pod_file_write_atomic(path, x.image, x.bytes));
