@@ -248,6 +248,24 @@ void pod_table_extend(pod_table *t, const char *fmt, va_list args)
         t->status = POD_E_NOMEM;
 }
 
+void pod_table_row(pod_table *t, const char *fmt, ...)
+{
+    enum { CELL_BYTES = 8192 };
+    char cells[CELL_BYTES], *cell = cells;
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(cells, sizeof cells, fmt, args);
+    va_end(args);
+    for (const char *tab = fmt; tab; cell += strlen(cell) + 1) {
+        tab = strchr(tab, '\t');
+        if (tab) tab++;
+        if (tab) cell[strcspn(cell, "\t")] = '\0';
+        const char *number = *cell == '-' ? cell + 1 : cell;
+        const bool is_known = strcmp(number, "nan") != 0 && strcmp(number, "inf") != 0;
+        pod_table_add(t, "%s", is_known ? cell : "-");
+    }
+}
+
 static void print_notes(const pod_table *t, int from, int end, FILE *to)
 {
     for (int i = from; i < end; i++) fprintf(to, "# %s\n", t->notes.text[i]);
@@ -429,4 +447,12 @@ void pod_table_quantity(pod_table *t, const char *quantity, const char *unit, co
     va_end(args);
     pod_table_add(t, "%s", unit);
     pod_table_add(t, "%s", note);
+}
+
+pod_status pod_table_finish(pod_table *t, FILE *to, const char *csv)
+{
+    pod_status s = pod_table_print(t, to);
+    if (s == POD_OK && *csv) s = pod_table_write_csv(t, csv);
+    pod_table_destroy(t);
+    return s;
 }

@@ -47,6 +47,10 @@ const pod_column *pod_table_next(const pod_table *t); /* the column of the next 
 /* Appends to the last cell, of a table that is not streamed. */
 void pod_table_extend(pod_table *t, const char *fmt, va_list args) POD_PRINTF(2, 0);
 
+/* The next cells, parted in `fmt` by tabs; "-" for a number that is not finite. A text that may hold a
+ * tab itself stands last. */
+void pod_table_row(pod_table *t, const char *fmt, ...) POD_PRINTF(2, 3);
+
 /* A table of quantities has these columns, and a row a call. */
 enum { POD_QUANTITY_COLUMNS = 4 };
 extern const pod_column pod_quantity_columns[POD_QUANTITY_COLUMNS]; /* quantity value unit note */
@@ -60,6 +64,8 @@ enum { POD_TABLE_KEY_BYTES = 96 };
  * "time" in "(us)" is time_us, "peak%" peak_pct, "err/bound" err_over_bound, "#wrong" wrong. */
 const char *pod_table_key(const pod_column *column, const char *prefix, char *key, size_t room);
 POD_MUST pod_status pod_table_write_csv(const pod_table *t, const char *path);
+/* Prints it, writes it to `csv` unless that is "", and destroys it in any case. */
+POD_MUST pod_status pod_table_finish(pod_table *t, FILE *to, const char *csv);
 /* An array of objects under `key`, numbers as numbers; "-" among them, not known, as null. */
 void pod_table_json(const pod_table *t, pod_json *j, const char *key);
 

@@ -9,6 +9,8 @@
 #include "runtime/goodput/fleet.h"
 #include "runtime/goodput/saves.h"
 
+#define N_COLUMNS(list) ((int)(sizeof(list) / sizeof((list)[0])))
+
 /* ---- a run ---- */
 
 typedef struct pod_program_terms {  /* of program goodput, from run.json; NaN: not known */
@@ -25,9 +27,8 @@ typedef struct pod_program_terms {  /* of program goodput, from run.json; NaN: n
  * the last attempt's mesh. */
 typedef struct pod_mesh_part {
     const char *mesh; /* as one line */
-    int n_attempts, n_disruptions;
-    pod_stamp wall, unsaved, by_span[POD_N_JOB_SPANS]; /* as of a pod_account */
-    double ideal_s; /* as of pod_program_terms; nothing where those are not known */
+    pod_account sum;  /* attempts, disruptions, wall, unsaved, by_span; all else is the run's */
+    double ideal_s;   /* as of pod_program_terms; nothing where those are not known */
 } pod_mesh_part;
 
 enum { POD_N_WINDOWS = 4 };

@@ -1,7 +1,6 @@
 /* A run's folder, read: its job log, and of run.json what program goodput is made of. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <cjson/cJSON.h>
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -17,9 +16,8 @@
 #include "bench/common/run_json.h"
 #include "bench/goodput/goodput.h"
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/core/file.h"
 
-enum { RUN_VERSION = 1, MAX_JSON_BYTES = 1 << 26, HOST_BYTES = 256 };
+enum { RUN_VERSION = 1, HOST_BYTES = 256 };
 
 const int pod_window_s[POD_N_WINDOWS] = {0, 900, 300, 60};
 
@@ -28,43 +26,32 @@ const int pod_window_s[POD_N_WINDOWS] = {0, 900, 300, 60};
 /* NaN where it is null, or no positive number. */
 static double number(const cJSON *at, const char *key)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(at, key);
+    const cJSON *item = pod_run_json_item(at, key);
     const double value = cJSON_IsNumber(item) ? item->valuedouble : (double)NAN;
     return isfinite(value) && value > 0 ? value : (double)NAN;
 }
 
 static const char *text(const cJSON *at, const char *key)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(at, key);
-    return cJSON_IsString(item) ? item->valuestring : "";
+    const char *value = cJSON_GetStringValue(pod_run_json_item(at, key));
+    return value ? value : "";
 }
 
-static pod_status check_schema(const cJSON *run, const char *path)
+static pod_status check_version(const cJSON *run, const char *path)
 {
-    const cJSON *version = cJSON_GetObjectItemCaseSensitive(run, "version");
-    if (!cJSON_IsObject(run)) return pod_fail(POD_E_FORMAT, "%s: is no JSON object", path);
-    if (strcmp(text(run, "schema"), "minipod.run") != 0 || !cJSON_IsNumber(version) ||
-        version->valueint != RUN_VERSION)
-        return pod_fail(POD_E_FORMAT, "%s: want schema minipod.run, version %d, found '%.40s', %g",
-                        path, RUN_VERSION, text(run, "schema"),
-                        cJSON_IsNumber(version) ? version->valuedouble : (double)NAN);
-    return POD_OK;
+    if (number(run, "version") == RUN_VERSION) return POD_OK;
+    return pod_fail(POD_E_FORMAT, "%s: want version %d, found %g", path, RUN_VERSION,
+                    number(run, "version"));
 }
 
 /* Where its ranks had to share cores there are no more; else as many as the host has, or more on
  * several hosts. */
 static int cores_of(const cJSON *run, int ranks)
 {
-    const double here = number(cJSON_GetObjectItemCaseSensitive(run, "host"), "physical_cores");
+    const double here = number(pod_run_json_item(run, "host"), "physical_cores");
     const double at_work = number(run, "cores_at_work");
     const double cores = at_work < ranks ? at_work : fmax(at_work, here);
     return cores <= INT32_MAX ? (int)cores : 0;
-}
-
-static const char *no_result(bool runs)
-{
-    return runs ? "run.json has no results yet: train writes them at the job's end"
-                : "run.json has no results: the job did not come to its end";
 }
 
 static pod_status take_terms(const cJSON *run, const pod_job_head *head, bool runs, pod_arena *a,
@@ -73,24 +60,27 @@ static pod_status take_terms(const cJSON *run, const pod_job_head *head, bool ru
     const char *mesh = text(run, "mesh");
     t->machine = pod_arena_text(a, "%s", text(run, "machine"));
     t->cores = cores_of(run, head->ranks);
-    t->why = "";
     if (!t->machine) return POD_E_NOMEM;
-    if (strcmp(mesh, head->mesh) != 0)
+    if (strcmp(mesh, head->mesh) != 0) {
         t->why =
             pod_arena_text(a, "run.json is of mesh %s, the last attempt of %s", mesh, head->mesh);
-    if (!t->why) return POD_E_NOMEM;
-    if (*t->why) return POD_OK;
+        return t->why ? POD_OK : POD_E_NOMEM;
+    }
     t->model_flops = number(run, "model_flops_per_step");
     t->ideal_step_s = number(run, "ideal_step_s");
     t->step_s = number(run, "step_s");
     t->flop_per_s = t->model_flops / t->ideal_step_s;
     t->why = NULL;
     if (isfinite(t->ideal_step_s) && isfinite(t->step_s)) return POD_OK;
-    t->why = pod_run_json_is_running(run) ? no_result(runs)
-             : isnan(t->step_s)
-                 ? "run.json has no step"
-                 : pod_arena_text(a, "the peak of machine %s is not known: minipod calibrate",
-                                  t->machine);
+    if (!pod_run_json_is_running(run))
+        t->why = isnan(t->step_s)
+                     ? "run.json has no step"
+                     : pod_arena_text(a, "the peak of machine %s is not known: minipod calibrate",
+                                      t->machine);
+    else if (runs)
+        t->why = "run.json has no results yet: train writes them at the job's end";
+    else
+        t->why = "run.json has no results: the job did not come to its end";
     return t->why ? POD_OK : POD_E_NOMEM;
 }
 
@@ -99,6 +89,7 @@ static pod_status read_terms(pod_arena *a, const char *dir, const pod_job_head *
 {
     const double unknown = (double)NAN;
     char *content;
+    cJSON *run;
     *t = (pod_program_terms){unknown, unknown, unknown, unknown, unknown, unknown, "", NULL, 0};
     const char *path = pod_arena_text(a, "%s/run.json", dir);
     if (!path) return POD_E_NOMEM;
@@ -107,9 +98,9 @@ static pod_status read_terms(pod_arena *a, const char *dir, const pod_job_head *
                       : "there is no run.json: the job did not come to its first step";
         return POD_OK;
     }
-    POD_TRY(pod_file_read_text(a, path, MAX_JSON_BYTES, &content));
-    cJSON *run = cJSON_Parse(content);
-    pod_status status = check_schema(run, path);
+    POD_TRY(pod_run_json_read(a, dir, &content));
+    POD_TRY(pod_run_json_parse(path, content, &run));
+    pod_status status = check_version(run, path);
     if (status == POD_OK) status = take_terms(run, head, runs, a, t);
     cJSON_Delete(run);
     return status;
@@ -147,8 +138,8 @@ static pod_mesh_part *mesh_of(ideal_work *w, const pod_account_piece *p)
     w->at = 0;
     while (w->at < w->n_meshes && strcmp(w->on[w->at].mesh, p->mesh) != 0) w->at++;
     if (w->at == w->n_meshes) w->on[w->n_meshes++] = (pod_mesh_part){.mesh = p->mesh};
-    w->on[w->at].n_attempts++;
-    w->on[w->at].n_disruptions += p->was_disrupted;
+    w->on[w->at].sum.n_attempts++;
+    w->on[w->at].sum.n_disruptions += p->was_disrupted;
     return &w->on[w->at];
 }
 
@@ -156,9 +147,10 @@ static void add_piece(void *ctx, const pod_account_piece *p)
 {
     ideal_work *w = ctx;
     pod_mesh_part *on = mesh_of(w, p);
-    on->wall += p->end - p->begin;
-    on->by_span[p->span] += p->end - p->begin;
-    if (p->is_unsaved) on->unsaved += p->end - p->begin;
+    const pod_stamp took = p->end - p->begin;
+    on->sum.wall += took;
+    on->sum.by_span[p->span] += took;
+    if (p->is_unsaved) on->sum.unsaved += took;
     if (p->span != POD_JOB_STEP || p->is_unsaved) return;
     w->is_known = w->is_known && (p->ideal > 0 || w->has_terms);
     w->last_s = ideal_step_of(w, p);
@@ -166,25 +158,29 @@ static void add_piece(void *ctx, const pod_account_piece *p)
     on->ideal_s += w->last_s;
 }
 
-/* Attempts that left no record, or whose ranks had no time. */
+/* Attempts that left no record, or whose ranks had no time, count with the last one's mesh. */
 static void add_unseen(const pod_run_account *r, ideal_work *w)
 {
     int n_attempts = r->sum.n_attempts, n_disruptions = r->sum.n_disruptions, last = 0;
     for (int i = 0; i < w->n_meshes; i++) {
-        n_attempts -= w->on[i].n_attempts;
-        n_disruptions -= w->on[i].n_disruptions;
+        pod_account *const sum = &w->on[i].sum;
+        n_attempts -= sum->n_attempts;
+        n_disruptions -= sum->n_disruptions;
+        sum->runs = r->sum.runs;
+        sum->n_steps = r->sum.n_steps;
+        sum->n_unsaved_steps = r->sum.n_unsaved_steps;
         if (strcmp(w->on[i].mesh, r->job.part[r->job.n_parts - 1].head.mesh) == 0) last = i;
     }
     if (w->n_meshes == 0) return;
-    w->on[last].n_attempts += n_attempts;
-    w->on[last].n_disruptions += n_disruptions;
+    w->on[last].sum.n_attempts += n_attempts;
+    w->on[last].sum.n_disruptions += n_disruptions;
 }
 
 /* Of the steps that are kept, and as each rank's log has them: what they took is of the same. */
 static pod_status take_program(const pod_run_account *r, pod_mesh_part *on, int *n_meshes,
                                pod_program_terms *t)
 {
-    const double took_s = pod_stamp_seconds(r->sum.by_span[POD_JOB_STEP] - r->sum.unsaved);
+    const double took_s = pod_stamp_seconds(pod_account_productive(&r->sum));
     ideal_work w = {.on = on,
                     .terms = t,
                     .ranks = r->job.part[r->job.n_parts - 1].head.ranks,
@@ -224,16 +220,14 @@ static const char *list_folder(pod_arena *a, const char *dir, const char **run)
         if (all && strcmp(word, ".") != 0 && strcmp(word, "..") != 0) {
             const char *job = pod_arena_text(a, "%s/%s/job", dir, word);
             if (!*run && job && is_folder(job)) *run = pod_arena_text(a, "%s/%s", dir, word);
-            if (listed < MOST_NAMES)
-                all = pod_arena_text(a, "%s%s%.60s", listed ? all : "", listed ? ", " : "", word);
-            else if (listed == MOST_NAMES)
-                all = pod_arena_text(a, "%s, ...", all);
-            listed++;
+            if (listed++ < MOST_NAMES)
+                all = listed == 1 ? pod_arena_text(a, "%.60s", word)
+                                  : pod_arena_text(a, "%s, %.60s", all, word);
         }
         free(name[i]);
     }
     if (n >= 0) free(name);
-    return all;
+    return all && listed > MOST_NAMES ? pod_arena_text(a, "%s, ...", all) : all;
 }
 
 /* That it is a run's at all. */
@@ -369,8 +363,7 @@ static int64_t count_redone(const pod_job *j)
 static const char *line_of(pod_arena *a, const char *text)
 {
     char *line = pod_arena_text(a, "%s", text);
-    for (char *p = line; p && *p != '\0'; p++)
-        if (iscntrl((unsigned char)*p)) *p = ' ';
+    if (line) pod_line_flatten(line);
     return line;
 }
 

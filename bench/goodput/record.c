@@ -12,67 +12,51 @@ enum { REPORT_VERSION = 2, N_INTERVALS = 60 };
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-enum { N_FACTOR_COLUMNS = 14, NAME_BYTES = 48 };
+enum { NAME_BYTES = 48 };
 
-static const pod_column factor_columns[N_FACTOR_COLUMNS] = {
-    {"", "", true}, /* what they are grouped by */
-    {"runs", "", false},
-    {"attempts", "", false},
-    {"disruptions", "", false},
-    {"asked", "rank-s", false},
-    {"together", "rank-s", false},
-    {"wall", "rank-s", false},
-    {"productive", "rank-s", false},
-    {"modelled", "rank-s", false},
-    {"ideal", "rank-s", false},
-    {"scheduling", "", false},
-    {"runtime", "", false},
-    {"program", "", false},
-    {"goodput", "", false}};
-
-static void add_known(pod_table *t, double value)
-{
-    if (isfinite(value))
-        pod_table_add(t, "%.9g", value);
-    else
-        pod_table_add(t, "-");
-}
+static const pod_column factor_columns[] = {{"", "", true}, /* what they are grouped by */
+                                            {"runs", "", false},
+                                            {"attempts", "", false},
+                                            {"disruptions", "", false},
+                                            {"asked", "rank-s", false},
+                                            {"together", "rank-s", false},
+                                            {"wall", "rank-s", false},
+                                            {"productive", "rank-s", false},
+                                            {"modelled", "rank-s", false},
+                                            {"ideal", "rank-s", false},
+                                            {"scheduling", "", false},
+                                            {"runtime", "", false},
+                                            {"program", "", false},
+                                            {"goodput", "", false}};
 
 static void add_row(pod_table *t, const pod_goodput_sum *s)
 {
     const double unknown = (double)NAN;
+    const bool is_scheduled = s->n_scheduled > 0, is_modelled = s->n_modelled > 0;
     const pod_goodput_factors f = pod_goodput_factors_of(s);
     pod_table_add(t, "%s", s->name);
-    pod_table_add(t, "%d", s->n_runs);
-    pod_table_add(t, "%d", s->n_attempts);
-    pod_table_add(t, "%d", s->n_disruptions);
-    add_known(t, s->n_scheduled > 0 ? s->asked_s : unknown);
-    add_known(t, s->n_scheduled > 0 ? s->together_s : unknown);
-    add_known(t, s->wall_s);
-    add_known(t, s->has_no_steps ? unknown : s->productive_s);
-    add_known(t, s->n_modelled > 0 ? s->modelled_s : unknown);
-    add_known(t, s->n_modelled > 0 ? s->ideal_s : unknown);
-    add_known(t, f.scheduling);
-    add_known(t, f.runtime);
-    add_known(t, f.program);
-    add_known(t, f.all);
-    for (int i = 0; i < POD_N_JOB_SPANS; i++) add_known(t, s->by_span_s[i]);
+    pod_table_row(t, "%d\t%d\t%d\t%.9g\t%.9g\t%.9g\t%.9g\t%.9g\t%.9g\t%.9g\t%.9g\t%.9g\t%.9g",
+                  s->n_runs, s->n_attempts, s->n_disruptions, is_scheduled ? s->asked_s : unknown,
+                  is_scheduled ? s->together_s : unknown, s->wall_s,
+                  s->has_no_steps ? unknown : s->productive_s,
+                  is_modelled ? s->modelled_s : unknown, is_modelled ? s->ideal_s : unknown,
+                  f.scheduling, f.runtime, f.program, f.all);
+    for (int i = 0; i < POD_N_JOB_SPANS; i++) pod_table_row(t, "%.9g", s->by_span_s[i]);
 }
 
 /* Factors, then a column a category. */
 static pod_status make_table(const pod_goodput_report *r, pod_arena *a, pod_table **out)
 {
-    enum { N = N_FACTOR_COLUMNS + POD_N_JOB_SPANS };
+    enum { N_FACTORS = N_COLUMNS(factor_columns), N = N_FACTORS + POD_N_JOB_SPANS };
     pod_column *column = POD_ARENA_NEW(a, pod_column, N);
-    char *names = POD_ARENA_NEW(a, char, POD_N_JOB_SPANS *NAME_BYTES);
-    if (!column || !names) return POD_E_NOMEM;
+    if (!column) return POD_E_NOMEM;
     memcpy(column, factor_columns, sizeof factor_columns);
     column[0].name = r->by;
     for (int i = 0; i < POD_N_JOB_SPANS; i++) {
-        char *name = names + i * NAME_BYTES;
-        snprintf(name, NAME_BYTES, "%s", pod_job_span_name((pod_job_span)i));
+        char *name = pod_arena_text(a, "%s", pod_job_span_name((pod_job_span)i));
+        if (!name) return POD_E_NOMEM;
         for (char *p = name; *p != '\0'; p++) *p = (char)tolower((unsigned char)*p);
-        column[N_FACTOR_COLUMNS + i] = (pod_column){name, "rank-s", false};
+        column[N_FACTORS + i] = (pod_column){name, "rank-s", false};
     }
     POD_TRY(pod_table_create(column, N, out));
     pod_table_note(*out, "minipod %s goodput, clock wall; times in seconds of a rank", POD_VERSION);
@@ -94,12 +78,17 @@ pod_status pod_goodput_write_csv(const pod_goodput_report *r, const char *path)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void put_badput(pod_json *j, const pod_stamp by_span[])
+/* The times of an account: of all of the job, or of a stretch. */
+static void put_times(pod_json *j, const pod_account *x, const char *goodput)
 {
+    pod_json_decimal(j, "total_elapsed_time", x->wall, 9);
+    pod_json_double(j, goodput, pod_account_runtime_goodput(x));
+    pod_json_decimal(j, "goodput_time", pod_account_productive(x), 9);
+    pod_json_decimal(j, "unsaved_time", x->unsaved, 9);
     pod_json_open_object(j, "badput_time");
     for (int s = 0; s < POD_N_JOB_SPANS; s++)
         if (s != POD_JOB_STEP)
-            pod_json_decimal(j, pod_job_span_name((pod_job_span)s), by_span[s], 9);
+            pod_json_decimal(j, pod_job_span_name((pod_job_span)s), x->by_span[s], 9);
     pod_json_close(j);
 }
 
@@ -108,11 +97,7 @@ static void put_interval(pod_json *j, const char *key, pod_stamp job_begin, cons
     pod_json_open_object(j, key);
     pod_json_decimal(j, "begin_s", x->begin - job_begin, 9);
     pod_json_decimal(j, "end_s", x->end - job_begin, 9);
-    pod_json_decimal(j, "total_elapsed_time", x->wall, 9);
-    pod_json_double(j, "interval_goodput", pod_account_runtime_goodput(x));
-    pod_json_decimal(j, "goodput_time", pod_account_productive(x), 9);
-    pod_json_decimal(j, "unsaved_time", x->unsaved, 9);
-    put_badput(j, x->by_span);
+    put_times(j, x, "interval_goodput");
     pod_json_close(j);
 }
 
@@ -203,11 +188,7 @@ static pod_status put_run(pod_json *j, const pod_run_account *r)
     pod_json_bool(j, "running", r->sum.runs);
     pod_json_int(j, "attempts", r->sum.n_attempts);
     pod_json_int(j, "disruption_count", r->sum.n_disruptions);
-    pod_json_decimal(j, "total_elapsed_time", r->sum.wall, 9);
-    pod_json_double(j, "runtime_goodput", pod_account_runtime_goodput(&r->sum));
-    pod_json_decimal(j, "goodput_time", r->sum.by_span[POD_JOB_STEP] - r->sum.unsaved, 9);
-    pod_json_decimal(j, "unsaved_time", r->sum.unsaved, 9);
-    put_badput(j, r->sum.by_span);
+    put_times(j, &r->sum, "runtime_goodput");
     put_program(j, &r->program);
     pod_json_text(j, "scheduling_goodput_unknown", r->why_not_scheduled);
     put_steps(j, r);
@@ -264,124 +245,112 @@ static void print_label(FILE *to, const char *name, const char *value)
 {
     fprintf(to, "%s=\"", name);
     for (; *value != '\0'; value++) {
-        if (*value == '\n') {
-            fputs("\\n", to);
-            continue;
-        }
-        if (*value == '"' || *value == '\\') fputc('\\', to);
-        fputc(*value, to);
+        if (*value == '"' || *value == '\\' || *value == '\n') fputc('\\', to);
+        fputc(*value == '\n' ? 'n' : *value, to);
     }
     fputc('"', to);
 }
 
-/* A value of a run; `label` "" for none. What is not known is left out. */
+/* A value of a run; `label` NULL for none. What is not known is left out. */
 static void print_sample(FILE *to, const char *metric, const pod_run_account *r, const char *label,
                          const char *labelled, double value)
 {
+    const char *const labels[][2] = {
+        {"run", r->name}, {"model", r->model}, {"mesh", r->mesh}, {label, labelled}};
     if (!isfinite(value)) return;
-    fprintf(to, "minipod_%s{", metric);
-    print_label(to, "run", r->name);
-    fputc(',', to);
-    print_label(to, "model", r->model);
-    fputc(',', to);
-    print_label(to, "mesh", r->mesh);
-    if (*label) {
-        fputc(',', to);
-        print_label(to, label, labelled);
+    fprintf(to, "minipod_%s", metric);
+    for (int i = 0; i < 4 && labels[i][0]; i++) {
+        fputc(i == 0 ? '{' : ',', to);
+        print_label(to, labels[i][0], labels[i][1]);
     }
     fprintf(to, "} %.9g\n", value);
 }
-
-typedef double figure_fn(const pod_run_account *r);
-
-static double goodput_time(const pod_run_account *r)
-{
-    return pod_stamp_seconds(r->sum.by_span[POD_JOB_STEP] - r->sum.unsaved);
-}
-static double elapsed_time(const pod_run_account *r) { return pod_stamp_seconds(r->sum.wall); }
-static double unsaved_time(const pod_run_account *r) { return pod_stamp_seconds(r->sum.unsaved); }
-static double max_step(const pod_run_account *r) { return (double)r->sum.max_productive_step; }
-static double disruptions(const pod_run_account *r) { return r->sum.n_disruptions; }
-static double undisturbed_step(const pod_run_account *r) { return r->deviation.undisturbed_s; }
-static double deviation(const pod_run_account *r) { return r->deviation.deviation; }
-static double runtime(const pod_run_account *r) { return pod_account_runtime_goodput(&r->sum); }
-static double program(const pod_run_account *r) { return r->program.goodput; }
-static double scheduling(const pod_run_account *r)
-{
-    const pod_fleet_job *j = r->scheduled;
-    return j && j->asked_s > 0 ? j->together_s / j->asked_s : (double)NAN;
-}
-
-static const struct {
-    const char *name, *help;
-    figure_fn *of;
-} figures[] = {
-    {"goodput_time_seconds", "Rank-seconds of steps whose progress is kept", goodput_time},
-    {"unsaved_time_seconds", "Rank-seconds of steps that no checkpoint keeps yet", unsaved_time},
-    {"total_elapsed_time_seconds", "Rank-seconds that the job had", elapsed_time},
-    {"max_productive_step", "The last step that is kept", max_step},
-    {"disruption_count", "Attempts that ended as they should not", disruptions},
-    {"undisturbed_step_time_seconds", "What an undisturbed step takes", undisturbed_step},
-    {"step_time_deviation", "p90 of the last 100 steps / median of the last 1000 - 1", deviation},
-    {"scheduling_goodput", "Time with all ranks / time asked for", scheduling},
-    {"runtime_goodput", "Time of kept steps / time of the job", runtime},
-    {"program_goodput", "What kept steps would ideally take / what they took", program},
-};
 
 static void print_family(FILE *to, const char *metric, const char *help)
 {
     fprintf(to, "# HELP minipod_%s %s.\n# TYPE minipod_%s gauge\n", metric, help, metric);
 }
 
-static void print_badput(const pod_goodput_report *r, FILE *to)
+static const char *const figures[][2] = {
+    {"goodput_time_seconds", "Rank-seconds of steps whose progress is kept"},
+    {"unsaved_time_seconds", "Rank-seconds of steps that no checkpoint keeps yet"},
+    {"total_elapsed_time_seconds", "Rank-seconds that the job had"},
+    {"max_productive_step", "The last step that is kept"},
+    {"disruption_count", "Attempts that ended as they should not"},
+    {"undisturbed_step_time_seconds", "What an undisturbed step takes"},
+    {"step_time_deviation", "p90 of the last 100 steps / median of the last 1000 - 1"},
+    {"scheduling_goodput", "Time with all ranks / time asked for"},
+    {"runtime_goodput", "Time of kept steps / time of the job"},
+    {"program_goodput", "What kept steps would ideally take / what they took"},
+};
+
+static double figure_of(const pod_run_account *r, int i)
 {
-    print_family(to, "badput_time_seconds", "Rank-seconds of all else, by category");
-    for (int i = 0; i < r->n_runs; i++)
-        for (int s = 0; s < POD_N_JOB_SPANS; s++)
-            if (s != POD_JOB_STEP)
-                print_sample(to, "badput_time_seconds", &r->run[i], "category",
-                             pod_job_span_name((pod_job_span)s),
-                             pod_stamp_seconds(r->run[i].sum.by_span[s]));
+    const pod_fleet_job *j = r->scheduled;
+    const double values[N_COLUMNS(figures)] = {pod_stamp_seconds(pod_account_productive(&r->sum)),
+                                               pod_stamp_seconds(r->sum.unsaved),
+                                               pod_stamp_seconds(r->sum.wall),
+                                               (double)r->sum.max_productive_step,
+                                               r->sum.n_disruptions,
+                                               r->deviation.undisturbed_s,
+                                               r->deviation.deviation,
+                                               j && j->asked_s > 0 ? j->together_s / j->asked_s
+                                                                   : (double)NAN,
+                                               pod_account_runtime_goodput(&r->sum),
+                                               r->program.goodput};
+    return values[i];
 }
 
-static void print_rolling(const pod_goodput_report *r, FILE *to)
+static void print_badput(const pod_run_account *r, FILE *to)
 {
-    print_family(to, "interval_goodput", "Runtime goodput of the last seconds");
-    for (int i = 0; i < r->n_runs; i++)
-        for (int w = 0; w < POD_N_WINDOWS; w++) {
-            char seconds[16];
-            snprintf(seconds, sizeof seconds, "%d", pod_window_s[w]);
-            if (pod_window_s[w] && r->run[i].window[w].wall > 0)
-                print_sample(to, "interval_goodput", &r->run[i], "window", seconds,
-                             pod_account_runtime_goodput(&r->run[i].window[w]));
-        }
+    for (pod_job_span s = 0; s < POD_N_JOB_SPANS; s++)
+        if (s != POD_JOB_STEP)
+            print_sample(to, "badput_time_seconds", r, "category", pod_job_span_name(s),
+                         pod_stamp_seconds(r->sum.by_span[s]));
 }
 
-static void print_scores(const pod_goodput_report *r, FILE *to)
+static void print_rolling(const pod_run_account *r, FILE *to)
 {
-    print_family(to, "straggler_relative_score",
-                 "Median own time of the other ranks / of this one");
-    for (int i = 0; i < r->n_runs; i++)
-        for (int k = 0; r->run[i].pace.rank && k < r->run[i].pace.n_ranks; k++) {
-            char rank[16];
-            snprintf(rank, sizeof rank, "%d", k);
-            print_sample(to, "straggler_relative_score", &r->run[i], "rank", rank,
-                         r->run[i].pace.rank[k].relative);
-        }
+    for (int w = 0; w < POD_N_WINDOWS; w++) {
+        char seconds[16];
+        snprintf(seconds, sizeof seconds, "%d", pod_window_s[w]);
+        if (pod_window_s[w])
+            print_sample(to, "interval_goodput", r, "window", seconds,
+                         pod_account_runtime_goodput(&r->window[w]));
+    }
 }
+
+static void print_scores(const pod_run_account *r, FILE *to)
+{
+    for (int k = 0; r->pace.rank && k < r->pace.n_ranks; k++) {
+        char rank[16];
+        snprintf(rank, sizeof rank, "%d", k);
+        print_sample(to, "straggler_relative_score", r, "rank", rank, r->pace.rank[k].relative);
+    }
+}
+
+static const struct {
+    const char *name, *help;
+    void (*print)(const pod_run_account *r, FILE *to);
+} families[] = {
+    {"badput_time_seconds", "Rank-seconds of all else, by category", print_badput},
+    {"interval_goodput", "Runtime goodput of the last seconds", print_rolling},
+    {"straggler_relative_score", "Median own time of the other ranks / of this one", print_scores},
+};
 
 pod_status pod_goodput_write_prometheus(const pod_goodput_report *r, const char *path)
 {
     pod_file *f;
     POD_TRY(pod_file_open_result(path, &f));
     FILE *to = pod_file_stream(f);
-    for (size_t m = 0; m < sizeof figures / sizeof figures[0]; m++) {
-        print_family(to, figures[m].name, figures[m].help);
+    for (int m = 0; m < N_COLUMNS(figures); m++) {
+        print_family(to, figures[m][0], figures[m][1]);
         for (int i = 0; i < r->n_runs; i++)
-            print_sample(to, figures[m].name, &r->run[i], "", "", figures[m].of(&r->run[i]));
+            print_sample(to, figures[m][0], &r->run[i], NULL, "", figure_of(&r->run[i], m));
     }
-    print_badput(r, to);
-    print_rolling(r, to);
-    print_scores(r, to);
+    for (int m = 0; m < N_COLUMNS(families); m++) {
+        print_family(to, families[m].name, families[m].help);
+        for (int i = 0; i < r->n_runs; i++) families[m].print(&r->run[i], to);
+    }
     return pod_file_close(f);
 }

@@ -1,5 +1,4 @@
 /* What `minipod goodput` shows of each run alone: attempts, windows, stragglers, what would help. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -7,8 +6,6 @@
 #include "bench/goodput/goodput.h"
 
 enum { TEXT_BYTES = 160, MAX_RANK_ROWS = 64 };
-
-#define N_COLUMNS(list) ((int)(sizeof(list) / sizeof((list)[0])))
 
 static const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
 
@@ -55,34 +52,22 @@ static void join_launch(attempt_row *a, const pod_job_attempt *l)
 static void add_text(pod_table *t, const char *text)
 {
     char line[TEXT_BYTES];
-    size_t n = 0;
-    for (; text[n] != '\0' && n + 1 < sizeof line; n++)
-        line[n] = iscntrl((unsigned char)text[n]) ? ' ' : text[n];
-    line[n] = '\0';
+    snprintf(line, sizeof line, "%s", *text ? text : "-");
+    pod_line_flatten(line);
     pod_table_add(t, "%s", line);
 }
 
-static void add_count(pod_table *t, int64_t n)
-{
-    if (n >= 0)
-        pod_table_add(t, "%" PRId64, n);
-    else
-        pod_table_add(t, "-");
-}
+/* NaN of a number that is not known. */
+static double known(bool is_known, double value) { return is_known ? value : (double)NAN; }
 
 static void add_attempt(pod_table *t, const attempt_row *a, pod_stamp job_begin)
 {
-    pod_table_add(t, "%d", a->number);
-    add_count(t, a->ranks > 0 ? a->ranks : -1);
-    pod_table_add(t, "%.3f", pod_stamp_seconds(a->begin - job_begin));
-    if (a->end != 0)
-        pod_table_add(t, "%.3f", pod_stamp_seconds(a->end - a->begin));
-    else
-        pod_table_add(t, "-");
-    add_count(t, a->from);
-    add_count(t, a->to);
-    add_text(t, a->ended ? a->ended : "-");
-    add_text(t, *a->what ? a->what : "-");
+    pod_table_row(t, "%d\t%.0f\t%.3f\t%.3f\t%.0f\t%.0f", a->number, known(a->ranks > 0, a->ranks),
+                  pod_stamp_seconds(a->begin - job_begin),
+                  known(a->end != 0, pod_stamp_seconds(a->end - a->begin)),
+                  known(a->from >= 0, (double)a->from), known(a->to >= 0, (double)a->to));
+    add_text(t, a->ended ? a->ended : "");
+    add_text(t, a->what);
 }
 
 /* Attempts of which only the launcher tells, and those that nobody launched, stand there too. */
@@ -160,9 +145,7 @@ static pod_status print_attempts(const pod_run_account *r, FILE *to)
             r->name, r->saves.n_failed, r->saves.n_begun);
     note_gaps(t, r);
     add_attempts(t, r);
-    const pod_status status = pod_table_print(t, to);
-    pod_table_destroy(t);
-    return status;
+    return pod_table_finish(t, to, "");
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
@@ -183,20 +166,12 @@ static pod_job_span find_worst(const pod_account *x)
 static void add_window(pod_table *t, int seconds, const pod_account *x)
 {
     const pod_job_span worst = find_worst(x);
-    const double goodput = pod_account_runtime_goodput(x);
-    if (seconds)
-        pod_table_add(t, "last %d s", seconds);
-    else
-        pod_table_add(t, "cumulative");
-    pod_table_add(t, "%.3f", pod_stamp_seconds(x->wall));
-    pod_table_add(t, "%.3f", pod_stamp_seconds(pod_account_productive(x)));
-    pod_table_add(t, "%.3f", pod_stamp_seconds(x->unsaved));
-    if (isfinite(goodput))
-        pod_table_add(t, "%.2f", 100 * goodput);
-    else
-        pod_table_add(t, "-");
-    pod_table_add(t, "%s", pod_job_span_name(worst));
-    pod_table_add(t, "%.2f", 100 * (double)x->by_span[worst] / (double)x->wall);
+    char name[32] = "cumulative";
+    if (seconds) snprintf(name, sizeof name, "last %d s", seconds);
+    pod_table_row(t, "%s\t%.3f\t%.3f\t%.3f\t%.2f\t%s\t%.2f", name, pod_stamp_seconds(x->wall),
+                  pod_stamp_seconds(pod_account_productive(x)), pod_stamp_seconds(x->unsaved),
+                  100 * pod_account_runtime_goodput(x), pod_job_span_name(worst),
+                  100 * (double)x->by_span[worst] / (double)x->wall);
 }
 
 static pod_status print_windows(const pod_run_account *r, FILE *to)
@@ -207,9 +182,7 @@ static pod_status print_windows(const pod_run_account *r, FILE *to)
                    pod_account_awaits_save(&r->sum) ? "; not known: nothing saved yet" : "");
     for (int i = 0; i < POD_N_WINDOWS; i++)
         if (r->window[i].wall > 0) add_window(t, pod_window_s[i], &r->window[i]);
-    const pod_status status = pod_table_print(t, to);
-    pod_table_destroy(t);
-    return status;
+    return pod_table_finish(t, to, "");
 }
 
 /* ---- stragglers ------------------------------------------------------------------------------ */
@@ -221,13 +194,9 @@ static const pod_column pace_columns[] = {{"rank", "", false},       {"own", "ms
 
 static void add_pace(pod_table *t, int rank, const pod_rank_pace *k)
 {
-    pod_table_add(t, "%d", rank);
-    pod_table_add(t, "%.3f", 1e3 * k->own_s);
-    pod_table_add(t, "%.3f", 1e3 * k->reduce_s);
-    pod_table_add(t, "%.3f", 1e3 * k->input_s);
-    pod_table_add(t, "%.3f", 1e3 * k->core_wait_s);
-    pod_table_add(t, "%.3f", k->relative);
-    pod_table_add(t, "%.3f", k->individual);
+    pod_table_row(t, "%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f", rank, 1e3 * k->own_s,
+                  1e3 * k->reduce_s, 1e3 * k->input_s, 1e3 * k->core_wait_s, k->relative,
+                  k->individual);
     if (k->is_slow && k->is_throughout)
         pod_table_add(t, "slow: %.2f times the others", k->factor);
     else if (k->is_slow)
@@ -292,9 +261,7 @@ static pod_status print_pace(const pod_run_account *r, FILE *to)
         if (s->n_ranks <= MAX_RANK_ROWS || s->rank[i].is_slow) add_pace(t, i, &s->rank[i]);
     pod_table_footer(t);
     note_verdict(t, r);
-    const pod_status status = pod_table_print(t, to);
-    pod_table_destroy(t);
-    return status;
+    return pod_table_finish(t, to, "");
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -350,16 +317,8 @@ pod_status pod_goodput_print_fleet(const pod_fleet *f, FILE *to)
     for (int i = 0; i < f->n_jobs; i++) {
         const pod_fleet_job *j = &f->job[i];
         add_text(t, j->name);
-        pod_table_add(t, "%.3f", j->asked_s);
-        pod_table_add(t, "%.3f", j->together_s);
-        pod_table_add(t, "%.3f", j->partial_s);
-        pod_table_add(t, "%.3f", j->queue_s);
-        if (j->asked_s > 0)
-            pod_table_add(t, "%.2f", 100 * j->together_s / j->asked_s);
-        else
-            pod_table_add(t, "-");
+        pod_table_row(t, "%.3f\t%.3f\t%.3f\t%.3f\t%.2f", j->asked_s, j->together_s, j->partial_s,
+                      j->queue_s, 100 * j->together_s / j->asked_s);
     }
-    const pod_status status = pod_table_print(t, to);
-    pod_table_destroy(t);
-    return status;
+    return pod_table_finish(t, to, "");
 }

@@ -6,7 +6,7 @@
 
 static void add(pod_goodput_sum *s, const pod_run_account *r)
 {
-    const double productive_s = pod_stamp_seconds(r->sum.by_span[POD_JOB_STEP] - r->sum.unsaved);
+    const double productive_s = pod_stamp_seconds(pod_account_productive(&r->sum));
     s->awaits_save = (s->n_runs == 0 || s->awaits_save) && pod_account_awaits_save(&r->sum);
     s->n_runs++;
     s->n_attempts += r->sum.n_attempts;
@@ -25,20 +25,6 @@ static void add(pod_goodput_sum *s, const pod_run_account *r)
         s->modelled_s += productive_s;
         s->ideal_s += r->program.ideal_s;
     }
-}
-
-/* The run, but with what it did on that mesh alone. */
-static pod_run_account run_on(const pod_run_account *r, const pod_mesh_part *p)
-{
-    pod_run_account part = *r;
-    part.sum.n_attempts = p->n_attempts;
-    part.sum.n_disruptions = p->n_disruptions;
-    part.sum.wall = p->wall;
-    part.sum.unsaved = p->unsaved;
-    memcpy(part.sum.by_span, p->by_span, sizeof part.sum.by_span);
-    part.program.ideal_s = p->ideal_s;
-    part.scheduled = NULL;
-    return part;
 }
 
 static void add_to_group(const char *name, const pod_run_account *r, pod_goodput_sum *out,
@@ -62,7 +48,10 @@ static int add_groups(const pod_run_account *run, int n, pod_goodput_by by, pod_
             continue;
         }
         for (int k = 0; k < r->n_meshes; k++) {
-            const pod_run_account part = run_on(r, &r->on[k]);
+            pod_run_account part = *r; /* but with what it did on that mesh alone */
+            part.sum = r->on[k].sum;
+            part.program.ideal_s = r->on[k].ideal_s;
+            part.scheduled = NULL;
             add_to_group(r->on[k].mesh, &part, out, &n_groups);
         }
     }

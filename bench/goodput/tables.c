@@ -5,17 +5,6 @@
 
 #include "bench/goodput/goodput.h"
 
-#define N_COLUMNS(list) ((int)(sizeof(list) / sizeof((list)[0])))
-
-/* A number, or "-" where it is not known. */
-static void add_number(pod_table *t, double value, int places)
-{
-    if (isfinite(value))
-        pod_table_add(t, "%.*f", places, value);
-    else
-        pod_table_add(t, "-");
-}
-
 /* ---- the factors ----------------------------------------------------------------------------- */
 
 static void note_program(pod_table *t, const pod_run_account *r)
@@ -95,18 +84,14 @@ static void note_groups(pod_table *t, const pod_goodput_report *r)
 static void add_factors(pod_table *t, const pod_goodput_sum *s)
 {
     const double unknown = (double)NAN;
+    const bool is_scheduled = s->n_scheduled > 0;
     const pod_goodput_factors f = pod_goodput_factors_of(s);
     pod_table_add(t, "%s", s->name);
-    pod_table_add(t, "%d", s->n_runs);
-    add_number(t, s->n_scheduled > 0 ? s->asked_s : unknown, 3);
-    add_number(t, s->n_scheduled > 0 ? s->together_s : unknown, 3);
-    add_number(t, s->wall_s, 3);
-    add_number(t, s->has_no_steps ? unknown : s->productive_s, 3);
-    add_number(t, s->n_modelled > 0 ? s->ideal_s : unknown, 3);
-    add_number(t, 100 * f.scheduling, 2);
-    add_number(t, 100 * f.runtime, 2);
-    add_number(t, 100 * f.program, 2);
-    add_number(t, 100 * f.all, 2);
+    pod_table_row(t, "%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f\t%.2f\t%.2f\t%.2f", s->n_runs,
+                  is_scheduled ? s->asked_s : unknown, is_scheduled ? s->together_s : unknown,
+                  s->wall_s, s->has_no_steps ? unknown : s->productive_s,
+                  s->n_modelled > 0 ? s->ideal_s : unknown, 100 * f.scheduling, 100 * f.runtime,
+                  100 * f.program, 100 * f.all);
 }
 
 static pod_status print_factors(const pod_goodput_report *r, FILE *to)
@@ -128,9 +113,7 @@ static pod_status print_factors(const pod_goodput_report *r, FILE *to)
     note_meshes(t, r);
     note_groups(t, r);
     for (int i = 0; i < r->n_sums; i++) add_factors(t, &r->sum[i]);
-    const pod_status status = pod_table_print(t, to);
-    pod_table_destroy(t);
-    return status;
+    return pod_table_finish(t, to, "");
 }
 
 /* ---- the categories -------------------------------------------------------------------------- */
@@ -144,17 +127,11 @@ static pod_status print_categories(const pod_goodput_report *r, FILE *to)
     pod_table *t;
     POD_TRY(pod_table_create(category_columns, N_COLUMNS(category_columns), &t));
     pod_table_note(t, "all ranks, all attempts%s", r->n_runs > 1 ? ", all runs" : "");
-    for (int s = 0; s < POD_N_JOB_SPANS; s++) {
-        pod_table_add(t, "%s", pod_job_span_name((pod_job_span)s));
-        pod_table_add(t, "%.3f", all->by_span_s[s]);
-        add_number(t, 100 * all->by_span_s[s] / all->wall_s, 2);
-    }
-    pod_table_add(t, "wall");
-    pod_table_add(t, "%.3f", all->wall_s);
-    pod_table_add(t, "100.00");
-    const pod_status status = pod_table_print(t, to);
-    pod_table_destroy(t);
-    return status;
+    for (int s = 0; s < POD_N_JOB_SPANS; s++)
+        pod_table_row(t, "%s\t%.3f\t%.2f", pod_job_span_name((pod_job_span)s), all->by_span_s[s],
+                      100 * all->by_span_s[s] / all->wall_s);
+    pod_table_row(t, "wall\t%.3f\t100.00", all->wall_s);
+    return pod_table_finish(t, to, "");
 }
 
 /* ---- the steps ------------------------------------------------------------------------------- */
@@ -182,20 +159,15 @@ static pod_status print_steps(const pod_goodput_report *r, FILE *to)
         POD_DEVIATION_RECENT, POD_DEVIATION_BASELINE);
     for (int i = 0; i < r->n_runs; i++) {
         const pod_run_account *x = &r->run[i];
+        const pod_deviation *d = &x->deviation;
         pod_table_add(t, "%s", x->name);
-        pod_table_add(t, "%" PRId64, x->sum.n_steps);
-        pod_table_add(t, "%" PRId64, x->sum.n_lost_steps);
-        pod_table_add(t, "%" PRId64, x->n_redone_steps);
-        pod_table_add(t, "%" PRId64, x->sum.n_unsaved_steps);
-        add_number(t, 1e3 * x->deviation.median_s, 3);
-        add_number(t, 1e3 * x->deviation.undisturbed_s, 3);
-        add_number(t, 1e3 * x->deviation.recent_s, 3);
-        add_number(t, 1e3 * x->deviation.baseline_s, 3);
-        add_number(t, 100 * x->deviation.deviation, 1);
+        pod_table_row(
+            t, "%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%.3f\t%.3f\t%.3f\t%.3f\t%.1f",
+            x->sum.n_steps, x->sum.n_lost_steps, x->n_redone_steps, x->sum.n_unsaved_steps,
+            1e3 * d->median_s, 1e3 * d->undisturbed_s, 1e3 * d->recent_s, 1e3 * d->baseline_s,
+            100 * d->deviation);
     }
-    const pod_status status = pod_table_print(t, to);
-    pod_table_destroy(t);
-    return status;
+    return pod_table_finish(t, to, "");
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */

@@ -4,9 +4,8 @@
 #include <math.h>
 
 #include "bench/common/table.h"
-#include "runtime/core/file.h"
 
-enum { TEXT_BYTES = 160 + POD_PATH_BYTES };
+enum { TEXT_BYTES = 32 };
 
 static const double DAY_S = 86400, HOUR_S = 3600;
 
@@ -29,151 +28,109 @@ static double nodes_at_work(const pod_job_study *s, const pod_job_point *x)
     return (double)x->n_nodes / (double)(x->n_nodes + s->keys.spares);
 }
 
-/* A share in percent, "-" where it is not known. */
-static const char *percent(double share, char *text, size_t bytes)
-{
-    if (isfinite(share))
-        snprintf(text, bytes, "%.3f", 100 * share);
-    else
-        snprintf(text, bytes, "-");
-    return text;
-}
-
 /* Of a job that never fails. */
 static bool has_failures(const pod_job_point *x) { return x->mtbf_s > 0; }
 
 /* "none" where there is no such interval: what never fails need not be saved. */
-static const char *interval(const pod_job_point *x, double s, char *text, size_t bytes)
+static const char *interval(const pod_job_point *x, double s, char text[TEXT_BYTES])
 {
-    if (has_failures(x))
-        snprintf(text, bytes, "%.4g", s);
-    else
-        snprintf(text, bytes, "none");
+    snprintf(text, TEXT_BYTES, has_failures(x) ? "%.4g" : "none", s);
     return text;
 }
 
-static const char *mtbf(const pod_job_point *x, char *text, size_t bytes)
+static const char *mtbf(const pod_job_point *x, char text[TEXT_BYTES])
 {
-    return interval(x, x->mtbf_s / HOUR_S, text, bytes);
+    return interval(x, x->mtbf_s / HOUR_S, text);
 }
 
-static const char *seconds(double s, char *text, size_t bytes)
-{
-    snprintf(text, bytes, isfinite(s) ? "%.4g s" : "never", s);
-    return text;
-}
-
-/* ---- one job --------------------------------------------------------------------------------- */
+/* ---- one job: rows are quantity, value, unit, note ------------------------------------------- */
 
 static void add_circumstances(pod_table *t, const pod_job_study *s, const pod_job_point *x)
 {
-    char note[TEXT_BYTES], text[32];
-    pod_table_quantity(t, "clock", "", *s->machine ? s->machine : "the step was given", "virtual");
-    if (*x->mesh) {
-        snprintf(note, sizeof note, "mesh %s, batch %" PRId64, x->mesh, x->batch);
-        pod_table_quantity(t, "model", "", note, "%s", s->model);
-    }
-    snprintf(note, sizeof note, "%" PRId64 " steps of %.3f ms", x->n_steps, x->step_s * 1e3);
-    pod_table_quantity(t, "work", "days", note, "%g", s->keys.days);
-    snprintf(note, sizeof note, x->cores ? "%d cores; %d spares" : "%.0d%d spares", x->cores,
-             (int)s->keys.spares);
-    pod_table_quantity(t, "nodes", "", note, "%d", x->n_nodes);
+    char text[TEXT_BYTES];
+    pod_table_row(t, "clock\tvirtual\t\t%s", *s->machine ? s->machine : "the step was given");
+    if (*x->mesh)
+        pod_table_row(t, "model\t%s\t\tmesh %s, batch %" PRId64, s->model, x->mesh, x->batch);
+    pod_table_row(t, "work\t%g\tdays\t%" PRId64 " steps of %.3f ms", s->keys.days, x->n_steps,
+                  x->step_s * 1e3);
+    pod_table_row(t, x->cores ? "nodes\t%d\t\t%d cores; %d spares" : "nodes\t%d\t\t%.0d%d spares",
+                  x->n_nodes, x->cores, (int)s->keys.spares);
+    mtbf(x, text);
+    const char *unit = has_failures(x) ? "h" : "";
     if (s->trace_path)
-        snprintf(note, sizeof note, "in the mean of %d nodes, %d faults in %.1f days, %s",
-                 s->trace_nodes, s->trace.n_faults, pod_stamp_seconds(s->trace.end) / DAY_S,
-                 s->trace_path);
+        pod_table_row(t, "mtbf\t%s\t%s\tin the mean of %d nodes, %d faults in %.1f days, %s", text,
+                      unit, s->trace_nodes, s->trace.n_faults,
+                      pod_stamp_seconds(s->trace.end) / DAY_S, s->trace_path);
     else if (!has_failures(x))
-        snprintf(note, sizeof note, "no node ever fails (--mtbf 0)");
+        pod_table_row(t, "mtbf\t%s\t%s\tno node ever fails (--mtbf 0)", text, unit);
     else
-        snprintf(note, sizeof note, "%g h of a node, shape %g, repaired in %g h", s->mtbf_h,
-                 s->keys.shape, s->keys.repair_h);
-    pod_table_quantity(t, "mtbf", has_failures(x) ? "h" : "", note, "%s",
-                       mtbf(x, text, sizeof text));
+        pod_table_row(t, "mtbf\t%s\t%s\t%g h of a node, shape %g, repaired in %g h", text, unit,
+                      s->mtbf_h, s->keys.shape, s->keys.repair_h);
 }
 
 static void add_costs(pod_table *t, const pod_job_study *s, const pod_job_point *x)
 {
     const pod_job_keys *k = &s->keys;
-    char note[TEXT_BYTES], text[32];
-    snprintf(note, sizeof note, "that training stands still; whole %s later",
-             seconds(x->write_s, text, sizeof text));
-    pod_table_quantity(t, "save", "s", note, "%.4g", x->save_s);
-    snprintf(note, sizeof note, "detect %g, launch %g, init %g, compile %g, restore %.4g",
-             k->detect_s, k->launch_s, x->init_s, x->compile_s, x->restore_s);
-    pod_table_quantity(t, "restart", "s", note, "%.4g",
-                       k->detect_s + pod_job_study_start_s(s, x) + x->restore_s);
+    pod_table_row(t, "save\t%.4g\ts\tthat training stands still; whole %.4g s later", x->save_s,
+                  x->write_s);
+    pod_table_row(t, "restart\t%.4g\ts\tdetect %g, launch %g, init %g, compile %g, restore %.4g",
+                  k->detect_s + pod_job_study_start_s(s, x) + x->restore_s, k->detect_s,
+                  k->launch_s, x->init_s, x->compile_s, x->restore_s);
 }
 
 static void add_interval(pod_table *t, const pod_job_point *x)
 {
     const pod_job_run *r = &x->run[x->best];
     const char *unit = has_failures(x) ? "s" : "";
-    char note[TEXT_BYTES], text[32];
-    snprintf(note, sizeof note, "%" PRId64 " steps%s", r->every,
-             x->n_runs > 1 ? ", the best of those below" : "");
-    pod_table_quantity(t, "interval", "s", note, "%.4g", r->interval_s);
-    pod_table_quantity(t, "  Young", unit, "sqrt(2 x save x mtbf)", "%s",
-                       interval(x, x->young_s, text, sizeof text));
-    pod_table_quantity(t, "  Daly", unit, "his higher order", "%s",
-                       interval(x, x->daly_s, text, sizeof text));
-    pod_table_quantity(t, "  expected best", unit,
-                       "of the closed form; a write takes no longer than that", "%s",
-                       interval(x, x->best_s, text, sizeof text));
+    char text[TEXT_BYTES];
+    pod_table_row(t, "interval\t%.4g\ts\t%" PRId64 " steps%s", r->interval_s, r->every,
+                  x->n_runs > 1 ? ", the best of those below" : "");
+    pod_table_row(t, "  Young\t%s\t%s\tsqrt(2 x save x mtbf)", interval(x, x->young_s, text), unit);
+    pod_table_row(t, "  Daly\t%s\t%s\this higher order", interval(x, x->daly_s, text), unit);
+    pod_table_row(t,
+                  "  expected best\t%s\t%s\tof the closed form; a write takes no longer than that",
+                  interval(x, x->best_s, text), unit);
 }
 
 static void add_factors(pod_table *t, const pod_job_study *s, const pod_job_point *x)
 {
     const pod_job_run *r = &x->run[x->best];
-    char note[TEXT_BYTES], text[32];
-    snprintf(note, sizeof note, "+- %.3f (95 %%): time with all nodes / time since asked for",
-             100 * r->scheduling_95);
-    pod_table_quantity(t, "scheduling goodput", "%", note, "%s",
-                       percent(r->scheduling, text, sizeof text));
+    pod_table_row(t,
+                  "scheduling goodput\t%.3f\t%%\t+- %.3f (95 %%): time with all nodes / time since "
+                  "asked for",
+                  100 * r->scheduling, 100 * r->scheduling_95);
     if (s->keys.spares > 0)
-        pod_table_quantity(t, "  spares counted", "%", "of the time of all nodes that are held",
-                           "%s", percent(r->scheduling * nodes_at_work(s, x), text, sizeof text));
-    snprintf(note, sizeof note, "+- %.3f (95 %%): of the time with all nodes", 100 * r->runtime_95);
-    pod_table_quantity(t, "runtime goodput", "%", note, "%s",
-                       percent(r->runtime, text, sizeof text));
-    if (r->least <= r->most) {
-        snprintf(note, sizeof note, "mean of jobs; the least %.3f, the most %.3f", 100 * r->least,
-                 100 * r->most);
-        pod_table_quantity(t, "  of a job", "%", note, "%.3f", 100 * r->mean);
-    }
-    pod_table_quantity(t, "  closed form", "%",
-                       s->is_exact ? "of the time expected; Daly 2006"
-                                   : "were failures of this mtbf exponential; Daly 2006",
-                       "%s", percent(r->expected, text, sizeof text));
-    pod_table_quantity(t, "program goodput", "%", "ideal time of the kept steps / time of them",
-                       "%s", percent(program_goodput(x), text, sizeof text));
-    pod_table_quantity(t, "goodput", "%", "the product; spares are not counted", "%s",
-                       percent(goodput(x), text, sizeof text));
+        pod_table_row(t, "  spares counted\t%.3f\t%%\tof the time of all nodes that are held",
+                      100 * r->scheduling * nodes_at_work(s, x));
+    pod_table_row(t, "runtime goodput\t%.3f\t%%\t+- %.3f (95 %%): of the time with all nodes",
+                  100 * r->runtime, 100 * r->runtime_95);
+    if (r->least <= r->most)
+        pod_table_row(t, "  of a job\t%.3f\t%%\tmean of jobs; the least %.3f, the most %.3f",
+                      100 * r->mean, 100 * r->least, 100 * r->most);
+    pod_table_row(t, "  closed form\t%.3f\t%%\t%s; Daly 2006", 100 * r->expected,
+                  s->is_exact ? "of the time expected" : "were failures of this mtbf exponential");
+    pod_table_row(t, "program goodput\t%.3f\t%%\tideal time of the kept steps / time of them",
+                  100 * program_goodput(x));
+    pod_table_row(t, "goodput\t%.3f\t%%\tthe product; spares are not counted", 100 * goodput(x));
 }
 
 static void add_job(pod_table *t, const pod_job_study *s, const pod_job_point *x)
 {
     const pod_job_run *r = &x->run[x->best];
-    char note[TEXT_BYTES];
-    snprintf(note, sizeof note,
-             "means of %" PRId64 "; %" PRId64 " ended within ten times their work", s->keys.seeds,
-             r->n_finished);
-    pod_table_quantity(t, "jobs", "", note, "%" PRId64, s->keys.seeds);
-    snprintf(note, sizeof note, "%.1f steps done and lost; %.1f saves", r->n_lost, r->n_saves);
-    pod_table_quantity(t, "failures", "", note, "%.2f", r->n_failures);
-    pod_table_quantity(t, "time", "s", "with all nodes; the categories sum to it", "%.3f",
-                       r->allocated_s);
-    for (int i = 0; i < POD_N_JOB_SPANS; i++) {
-        char name[64];
-        if (r->by_span_s[i] == 0) continue;
-        snprintf(name, sizeof name, "  %s", pod_job_span_name((pod_job_span)i));
-        snprintf(note, sizeof note, "%.3f %%", 100 * r->by_span_s[i] / r->allocated_s);
-        pod_table_quantity(t, name, "s", note, "%.3f", r->by_span_s[i]);
-    }
-    pod_table_quantity(t, "waiting", "s", "for nodes", "%.3f", r->waiting_s);
-    snprintf(note, sizeof note, "%" PRId64 " of all jobs and intervals in %.3f s", s->n_simulated,
-             s->wall_s);
-    pod_table_quantity(t, "simulated", "failures/s", note, "%.3g",
-                       (double)s->n_simulated / s->wall_s);
+    pod_table_row(t,
+                  "jobs\t%" PRId64 "\t\tmeans of %" PRId64 "; %" PRId64
+                  " ended within ten times their work",
+                  s->keys.seeds, s->keys.seeds, r->n_finished);
+    pod_table_row(t, "failures\t%.2f\t\t%.1f steps done and lost; %.1f saves", r->n_failures,
+                  r->n_lost, r->n_saves);
+    pod_table_row(t, "time\t%.3f\ts\twith all nodes; the categories sum to it", r->allocated_s);
+    for (int i = 0; i < POD_N_JOB_SPANS; i++)
+        if (r->by_span_s[i] != 0)
+            pod_table_row(t, "  %s\t%.3f\ts\t%.3f %%", pod_job_span_name((pod_job_span)i),
+                          r->by_span_s[i], 100 * r->by_span_s[i] / r->allocated_s);
+    pod_table_row(t, "waiting\t%.3f\ts\tfor nodes", r->waiting_s);
+    pod_table_row(t, "simulated\t%.3g\tfailures/s\t%" PRId64 " of all jobs and intervals in %.3f s",
+                  (double)s->n_simulated / s->wall_s, s->n_simulated, s->wall_s);
 }
 
 static pod_status print_one(const pod_job_study *s, const pod_job_point *x, FILE *to)
@@ -187,9 +144,7 @@ static pod_status print_one(const pod_job_study *s, const pod_job_point *x, FILE
     add_interval(t, x);
     add_factors(t, s, x);
     add_job(t, s, x);
-    const pod_status status = pod_table_print(t, to);
-    pod_table_destroy(t);
-    return status;
+    return pod_table_finish(t, to, "");
 }
 
 /* ---- intervals ------------------------------------------------------------------------------- */
@@ -204,43 +159,33 @@ static const pod_column interval_columns[] = {
 static void add_run(pod_table *t, const pod_job_point *x, int i)
 {
     const pod_job_run *r = &x->run[i];
+    const double unknown = (double)NAN;
     const bool any = r->least <= r->most;
-    char text[32];
-    pod_table_add(t, "%.6g", r->interval_s);
-    pod_table_add(t, "%" PRId64, r->every);
-    pod_table_add(t, "%.1f", r->n_saves);
-    pod_table_add(t, "%.2f", r->n_failures);
-    pod_table_add(t, "%s", percent(r->runtime, text, sizeof text));
-    pod_table_add(t, "%.3f", 100 * r->runtime_95);
-    pod_table_add(t, "%s", percent(any ? r->least : (double)NAN, text, sizeof text));
-    pod_table_add(t, "%s", percent(any ? r->most : (double)NAN, text, sizeof text));
-    pod_table_add(t, "%s", percent(r->expected, text, sizeof text));
-    pod_table_add(t, "%s", percent(r->by_span_s[POD_JOB_SAVE] / r->allocated_s, text, sizeof text));
-    pod_table_add(t, "%s",
-                  percent(r->by_span_s[POD_JOB_LOST_STEP] / r->allocated_s, text, sizeof text));
-    pod_table_add(t, "%s", percent(r->scheduling, text, sizeof text));
-    pod_table_add(t, "%s", i == x->best ? "best" : "");
+    pod_table_row(
+        t, "%.6g\t%" PRId64 "\t%.1f\t%.2f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%s",
+        r->interval_s, r->every, r->n_saves, r->n_failures, 100 * r->runtime, 100 * r->runtime_95,
+        any ? 100 * r->least : unknown, any ? 100 * r->most : unknown, 100 * r->expected,
+        100 * r->by_span_s[POD_JOB_SAVE] / r->allocated_s,
+        100 * r->by_span_s[POD_JOB_LOST_STEP] / r->allocated_s, 100 * r->scheduling,
+        i == x->best ? "best" : "");
 }
 
 static pod_status print_intervals(const pod_job_study *s, const pod_job_point *x, FILE *to,
                                   const char *csv)
 {
     pod_table *t;
-    char text[32];
+    char text[TEXT_BYTES];
     POD_TRY(pod_table_create(interval_columns, sizeof interval_columns / sizeof interval_columns[0],
                              &t));
     pod_table_note(t,
                    "minipod %s simulate --job, clock virtual: %" PRId64
                    " jobs of %g days on %d nodes, mtbf %s%s, by the time of the steps between "
                    "checkpoints",
-                   POD_VERSION, s->keys.seeds, s->keys.days, x->n_nodes, mtbf(x, text, sizeof text),
+                   POD_VERSION, s->keys.seeds, s->keys.days, x->n_nodes, mtbf(x, text),
                    has_failures(x) ? " h" : "");
     for (int i = 0; i < x->n_runs; i++) add_run(t, x, i);
     fputc('\n', to);
-    pod_status status = pod_table_print(t, to);
-    if (status == POD_OK && *csv) status = pod_table_write_csv(t, csv);
-    pod_table_destroy(t);
-    return status;
+    return pod_table_finish(t, to, csv);
 }
 
 /* ---- points ---------------------------------------------------------------------------------- */
@@ -253,35 +198,17 @@ static const pod_column point_columns[] = {
     {"ci95", "+- %", false}, {"closed_form", "%", false}, {"program", "%", false},
     {"goodput", "%", false}, {"ended", "", false}};
 
-static void add_known(pod_table *t, bool is_known, double value)
-{
-    if (is_known)
-        pod_table_add(t, "%.4g", value);
-    else
-        pod_table_add(t, "-");
-}
-
 static void add_point(pod_table *t, const pod_job_point *x)
 {
     const pod_job_run *r = &x->run[x->best];
-    char text[32];
-    pod_table_add(t, "%s", *x->mesh ? x->mesh : "-");
-    pod_table_add(t, "%d", x->n_nodes);
-    pod_table_add(t, "%.3f", x->step_s * 1e3);
-    add_known(t, has_failures(x), x->mtbf_s / HOUR_S);
-    pod_table_add(t, "%.4g", x->save_s);
-    add_known(t, has_failures(x), x->young_s);
-    add_known(t, has_failures(x), x->daly_s);
-    pod_table_add(t, "%.4g", r->interval_s);
-    pod_table_add(t, "%.2f", r->n_failures);
-    pod_table_add(t, "%.2f", r->waiting_s / HOUR_S);
-    pod_table_add(t, "%s", percent(r->scheduling, text, sizeof text));
-    pod_table_add(t, "%s", percent(r->runtime, text, sizeof text));
-    pod_table_add(t, "%.3f", 100 * r->runtime_95);
-    pod_table_add(t, "%s", percent(r->expected, text, sizeof text));
-    pod_table_add(t, "%s", percent(program_goodput(x), text, sizeof text));
-    pod_table_add(t, "%s", percent(goodput(x), text, sizeof text));
-    pod_table_add(t, "%" PRId64, r->n_finished);
+    const double known = has_failures(x) ? 1 : (double)NAN;
+    pod_table_row(t,
+                  "%s\t%d\t%.3f\t%.4g\t%.4g\t%.4g\t%.4g\t%.4g\t%.2f\t%.2f\t%.3f\t%.3f\t%.3f\t%.3f"
+                  "\t%.3f\t%.3f\t%" PRId64,
+                  *x->mesh ? x->mesh : "-", x->n_nodes, x->step_s * 1e3, known * x->mtbf_s / HOUR_S,
+                  x->save_s, known * x->young_s, known * x->daly_s, r->interval_s, r->n_failures,
+                  r->waiting_s / HOUR_S, 100 * r->scheduling, 100 * r->runtime, 100 * r->runtime_95,
+                  100 * r->expected, 100 * program_goodput(x), 100 * goodput(x), r->n_finished);
 }
 
 static pod_status print_points(const pod_job_study *s, FILE *to, const char *csv)
@@ -297,10 +224,7 @@ static pod_status print_points(const pod_job_study *s, FILE *to, const char *csv
                    s->keys.seeds, s->keys.days,
                    s->is_exact ? "what is expected" : "were failures of this mtbf exponential");
     for (int i = 0; i < s->n_points; i++) add_point(t, &s->point[i]);
-    pod_status status = pod_table_print(t, to);
-    if (status == POD_OK && *csv) status = pod_table_write_csv(t, csv);
-    pod_table_destroy(t);
-    return status;
+    return pod_table_finish(t, to, csv);
 }
 
 pod_status pod_job_print(const pod_job_study *s, FILE *to, const char *csv)

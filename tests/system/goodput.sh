@@ -365,7 +365,7 @@ refuses '\./calm: stands twice among the runs: it is the same folder as calm/$' 
 refuses 'link: stands twice among the runs: it is the same folder as' "$work/calm" link
 refuses "by: 'color' is none of run|model|mesh|phase" calm --by color
 refuses 'plot: is of one run, found 2' calm broken --plot p.svg
-refuses "plot: 'p.png': pictures are SVG" calm --plot p.png
+refuses 'plot: .*want a name in .svg' calm --plot p.png
 refuses 'nowhere' calm --prometheus nowhere/m.prom
 refuses 'nowhere' calm --csv nowhere/m.csv
 refuses 'absent.csv' calm --jobs absent.csv

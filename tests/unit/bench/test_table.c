@@ -26,6 +26,21 @@ static pod_table *make(int n_rows)
     return t;
 }
 
+/* Of a text that stands last tabs are its own; what is no number is not known. */
+static void a_row_at_once(void)
+{
+    pod_table *t = make(0);
+    char *text = NULL;
+    size_t bytes;
+    pod_table_row(t, "a\t%.1f\t%s", -(double)NAN, "x\ty");
+    pod_table_row(t, "%s\t%.1f\t-", "b", (double)INFINITY);
+    FILE *to = open_memstream(&text, &bytes);
+    POD_CHECK_OK(pod_table_finish(t, to, ""));
+    fclose(to);
+    POD_CHECK(text && strstr(text, "  a        -  x\ty\n  b        -  -\n"), "%s", text);
+    free(text);
+}
+
 static void aligned_for_a_person(void)
 {
     pod_table *t = make(2);
@@ -237,6 +252,7 @@ static void decimals_tell_accuracy_from_target(void)
 static CU_TestInfo tests[] = {
     {"decimals tell accuracy from target", decimals_tell_accuracy_from_target},
     {"aligned for a person", aligned_for_a_person},
+    {"a row at once", a_row_at_once},
     {"streamed", streamed},
     {"csv and json", csv_and_json},
     {"keys of columns", keys_of_columns},
