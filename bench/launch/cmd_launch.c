@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 #include "bench/command.h"
 #include "bench/config_share.h"
@@ -29,8 +30,7 @@ static const double least_stall_s = 3600; /* unless another is asked for */
 typedef struct launch {
     pod_call *call;
     pod_arena *arena;
-    const char **words; /* of --mpirun */
-    int n_words;
+    wordexp_t mpirun; /* the words of --mpirun, as a shell would have them */
     const char *self; /* this program */
     char **args;      /* the command that is launched, with its options */
     int n_args;
@@ -102,6 +102,21 @@ static double stall_of(const launch *l)
     return 2 * watchdog_s > least_stall_s ? 2 * watchdog_s : least_stall_s;
 }
 
+static pod_status read_mpirun(launch *l)
+{
+    const char *text = pod_config_text(l->call->config, POD_OPT_MPIRUN);
+    const int failed = wordexp(text, &l->mpirun, WRDE_NOCMD);
+    if (failed) l->mpirun = (wordexp_t){0};
+    if (failed == WRDE_NOSPACE) return pod_fail(POD_E_NOMEM, "mpirun: out of memory");
+    if (failed)
+        return pod_fail(POD_E_INVALID,
+                        "mpirun: in '%s' a quote is not closed, or one of ;|&<>(){} not quoted",
+                        text);
+    if (l->mpirun.we_wordc == 0 || !*l->mpirun.we_wordv[0])
+        return pod_fail(POD_E_INVALID, "mpirun: '%s' names no program", text);
+    return POD_OK;
+}
+
 static pod_status find_self(launch *l)
 {
     char path[PATH_BYTES];
@@ -150,7 +165,7 @@ static pod_status set_up(launch *l)
     const int cores = pod_cpu_set_cores(&allowed);
     if (l->ranks == 0) l->ranks = pod_limit_cores();
     POD_TRY(read_command(l));
-    POD_TRY(pod_launch_split(l->arena, pod_config_text(c, POD_OPT_MPIRUN), &l->words, &l->n_words));
+    POD_TRY(read_mpirun(l));
     POD_TRY(find_self(l));
     POD_TRY(pod_mpirun_as_root());
     if (l->ranks > cores) POD_TRY(pod_mpirun_share_cores());
@@ -165,13 +180,14 @@ static pod_status set_up(launch *l)
  * Ours overrides it since the last one counts; what stands behind a `--` is no option. */
 static pod_status make_argv(const launch *l, int attempt, pod_arena *arena, const char ***out)
 {
-    const char **argv = POD_ARENA_NEW(arena, const char *, l->n_words + l->n_args + MAX_ADDED);
+    const char **argv =
+        POD_ARENA_NEW(arena, const char *, (int)l->mpirun.we_wordc + l->n_args + MAX_ADDED);
     const char *number[] = {pod_arena_text(arena, "%d", l->ranks),
                             pod_arena_text(arena, "%d", attempt)};
     if (!argv || !number[0] || !number[1]) return POD_E_NOMEM;
     int n = 0, end = 0;
     while (end < l->n_args && strcmp(l->args[end], "--") != 0) end++;
-    for (int i = 0; i < l->n_words; i++) argv[n++] = l->words[i];
+    for (size_t i = 0; i < l->mpirun.we_wordc; i++) argv[n++] = l->mpirun.we_wordv[i];
     argv[n++] = "-n";
     argv[n++] = number[0];
     argv[n++] = l->self;
@@ -300,7 +316,7 @@ static pod_launch_story story_of(const launch *l, const pod_launch_outcome *o,
                                  const pod_launch_log *log, const pod_launch_next *next)
 {
     return (pod_launch_story){.reason = next->reason,
-                              .launcher = l->words[0],
+                              .launcher = l->mpirun.we_wordv[0],
                               .launcher_signal = o->launcher_signal,
                               .exit_code = o->exit_code,
                               .heard = o->heard,
@@ -451,6 +467,7 @@ static void release(launch *l)
     pod_launch_file_close(l->file);
     if (l->arena) settle(l);
     pod_config_destroy(l->config);
+    if (l->mpirun.we_wordv) wordfree(&l->mpirun);
     pod_arena_destroy(l->arena);
 }
 

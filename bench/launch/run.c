@@ -16,7 +16,6 @@
 
 #include "bench/command.h"
 #include "bench/launch/next.h"
-#include "bench/launch/relay.h"
 #include "bench/launch/sweep.h"
 #include "kernels/base/limits.h"
 #include "runtime/goodput/job_file.h"
@@ -32,6 +31,79 @@ static const int caught[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2,
 
 enum { N_CAUGHT = sizeof caught / sizeof caught[0] };
 
+/* ---- what a job prints ---- */
+
+/* Bytes of one descriptor go to another as they come, and are dropped once nobody reads them. Of two
+ * pipes it waits for neither: the launcher has a job to watch while a reader (`| less`) stands still.
+ * A terminal may take less than that at once, and a write to it then waits for its reader. */
+typedef struct relay {
+    int from;                     /* -1: there is nothing more to read, or never was */
+    int to;                       /* borrowed; -1: nobody listens any more */
+    int reason;                   /* errno of when that was found */
+    pod_launch_scanner *listener; /* hears what passes; borrowed; NULL: none */
+    size_t n;                     /* bytes that were read and not yet written */
+    char bytes[4096]; /* PIPE_BUF: a pipe that can be written to takes so much, at once */
+} relay;
+
+static relay relay_start(int from, int to, pod_launch_scanner *listener)
+{
+    fcntl(from, F_SETFL, O_NONBLOCK);
+    return (relay){.from = from, .to = to, .listener = listener};
+}
+
+static void relay_close(relay *r)
+{
+    if (r->from >= 0) close(r->from);
+    r->from = -1;
+}
+
+static struct pollfd relay_wants(const relay *r)
+{
+    if (r->n > 0) return (struct pollfd){.fd = r->to, .events = POLLOUT};
+    return (struct pollfd){.fd = r->from, .events = POLLIN};
+}
+
+static void relay_take(relay *r)
+{
+    const ssize_t n = read(r->from, r->bytes, sizeof r->bytes);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (n <= 0) {
+        relay_close(r);
+        return;
+    }
+    if (r->listener) pod_launch_scanner_feed(r->listener, r->bytes, (size_t)n);
+    r->n = r->to >= 0 ? (size_t)n : 0;
+}
+
+static void relay_give(relay *r)
+{
+    const ssize_t n = write(r->to, r->bytes, r->n);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (n < 0) {
+        r->reason = errno;
+        r->to = -1;
+        r->n = 0;
+        return;
+    }
+    r->n -= (size_t)n;
+    memmove(r->bytes, r->bytes + n, r->n);
+}
+
+static void relay_pass(relay *r)
+{
+    enum { MOST_TURNS = 256 }; /* the caller has other things to look after */
+    for (int i = 0; i < MOST_TURNS; i++) {
+        struct pollfd fd = relay_wants(r);
+        if (fd.fd < 0 || poll(&fd, 1, 0) <= 0) return;
+        if (r->n > 0)
+            relay_give(r);
+        else
+            relay_take(r);
+    }
+}
+
+/* ---- the launcher ---- */
+
 struct pod_launch_run {
     pod_clock clock;
     pod_log *log;
@@ -39,8 +111,7 @@ struct pod_launch_run {
     double stopped_s; /* in which this process was stopped while an attempt ran */
     int wake;         /* a byte comes out for each signal */
     struct sigaction before[N_CAUGHT], pipe_before;
-    pod_launch_relay out,
-        err; /* mpirun's standard output, unless it has this process's; and error */
+    relay out, err; /* of mpirun's standard output, unless it has this process's, and error */
     pod_launch_scanner scanner;
     int n_asked;   /* to stop */
     bool is_alone; /* nobody reads standard output any more, and that was said */
@@ -174,8 +245,8 @@ pod_status pod_launch_run_open(const pod_clock *clock, pod_log *log, pod_launch_
 
 static void close_relays(pod_launch_run *r)
 {
-    pod_launch_relay_close(&r->out);
-    pod_launch_relay_close(&r->err);
+    relay_close(&r->out);
+    relay_close(&r->err);
     r->out.n = r->err.n = 0;
 }
 
@@ -215,7 +286,7 @@ static bool passes_output(void)
 /* In a group of its own, so that a terminal's Ctrl-C reaches the launcher alone. The system asks it
  * to end, with its ranks, if the launcher dies. to: where its output goes, -1 for this process's, and
  * its errors. */
-static _Noreturn void become_mpirun(const pod_launch_run *r, const char *const argv[],
+static _Noreturn void become_mpirun(const pod_launch_run *r, const pod_launch_plan *plan,
                                     pid_t launcher, const int to[2])
 {
     restore_signals(r);
@@ -224,10 +295,10 @@ static _Noreturn void become_mpirun(const pod_launch_run *r, const char *const a
     if (getppid() != launcher) _exit(POD_EXIT_FAILED);
     const int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
-    if (to[0] >= 0) dup2(to[0], STDOUT_FILENO);
+    if (to[0] >= 0 || plan->to_stderr) dup2(plan->to_stderr ? to[1] : to[0], STDOUT_FILENO);
     dup2(to[1], STDERR_FILENO);
-    execvp(argv[0], (char *const *)argv);
-    dprintf(STDERR_FILENO, "minipod launch: mpirun: '%s' cannot be started: %s\n", argv[0],
+    execvp(plan->argv[0], (char *const *)plan->argv);
+    dprintf(STDERR_FILENO, "minipod launch: mpirun: '%s' cannot be started: %s\n", plan->argv[0],
             strerror(errno));
     _exit(POD_EXIT_USAGE);
 }
@@ -247,14 +318,14 @@ static pod_status open_pipes(bool for_output, int out[2], int err[2])
 static pod_status start(pod_launch_run *r, attempt *a)
 {
     int out[2] = {-1, -1}, err[2];
-    POD_TRY(open_pipes(passes_output(), out, err));
+    POD_TRY(open_pipes(!a->plan->to_stderr && passes_output(), out, err));
     fflush(stdout);
     r->scanner = pod_launch_scanner_start();
-    r->out = pod_launch_relay_start(out[0], r->is_alone ? -1 : STDOUT_FILENO, NULL);
-    r->err = pod_launch_relay_start(err[0], STDERR_FILENO, &r->scanner);
+    r->out = relay_start(out[0], r->is_alone ? -1 : STDOUT_FILENO, NULL);
+    r->err = relay_start(err[0], STDERR_FILENO, &r->scanner);
     const pid_t launcher = getpid();
     a->pid = fork();
-    if (a->pid == 0) become_mpirun(r, a->plan->argv, launcher, (const int[2]){out[1], err[1]});
+    if (a->pid == 0) become_mpirun(r, a->plan, launcher, (const int[2]){out[1], err[1]});
     const int reason = errno;
     if (out[1] >= 0) close(out[1]);
     close(err[1]);
@@ -271,8 +342,8 @@ static pod_status start(pod_launch_run *r, attempt *a)
 /* What was printed passes through as it comes. */
 static void pass_on(pod_launch_run *r)
 {
-    pod_launch_relay_pass(&r->out);
-    pod_launch_relay_pass(&r->err);
+    relay_pass(&r->out);
+    relay_pass(&r->err);
     if (r->out.to >= 0 || r->is_alone) return;
     r->is_alone = true;
     pod_launch_warn(r->log, "launch: standard output: %s: output is dropped, the job continues",
@@ -286,9 +357,8 @@ void pod_launch_run_pass_rest(pod_launch_run *r, bool goes_on)
     double left_s = reader_s;
     pass_on(r);
     while ((r->out.n > 0 || r->err.n > 0) && r->n_asked < 2 && left_s > 0) {
-        struct pollfd fd[3] = {{.fd = r->wake, .events = POLLIN},
-                               pod_launch_relay_wants(&r->out),
-                               pod_launch_relay_wants(&r->err)};
+        struct pollfd fd[3] = {
+            {.fd = r->wake, .events = POLLIN}, relay_wants(&r->out), relay_wants(&r->err)};
         poll(fd, 3, goes_on ? (int)(left_s * 1000) + 1 : -1);
         take_signals(r);
         pass_on(r);
@@ -404,9 +474,8 @@ static int time_to_listen(const pod_launch_run *r, const attempt *a)
 static void listen_to(pod_launch_run *r, const attempt *a)
 {
     const double begin_s = now_s(r), most_s = 1;
-    struct pollfd fd[3] = {{.fd = r->wake, .events = POLLIN},
-                           pod_launch_relay_wants(&r->out),
-                           pod_launch_relay_wants(&r->err)};
+    struct pollfd fd[3] = {
+        {.fd = r->wake, .events = POLLIN}, relay_wants(&r->out), relay_wants(&r->err)};
     const int timeout_ms = time_to_listen(r, a);
     poll(fd, 3, timeout_ms); /* a negative fd is passed over */
     const double extra_s = now_s(r) - begin_s - 1e-3 * timeout_ms;

@@ -21,6 +21,7 @@ typedef struct pod_launch_plan { /* borrowed */
     const char *const *argv;     /* ends with NULL */
     const char *log_dir;         /* where ranks' logs grow; "": nowhere */
     int attempt;
+    bool to_stderr; /* what it prints, too */
     double stall_s; /* after so long without growth it is ended; 0: never */
 } pod_launch_plan;
 

@@ -6,45 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- words ---- */
-
-static const char blanks[] = " \t";
-
-/* The word that `*text` begins with, which then stands behind it; NULL: a quote is not closed. */
-static char *take_word(const char **text, char *to)
-{
-    char quote = '\0';
-    const char *p = *text;
-    for (; *p != '\0' && (quote || !strchr(blanks, *p)); p++) {
-        if (quote ? *p == quote : *p == '"' || *p == '\'')
-            quote = quote ? '\0' : *p;
-        else
-            *to++ = *p;
-    }
-    *to++ = '\0';
-    *text = p;
-    return quote ? NULL : to;
-}
-
-pod_status pod_launch_split(pod_arena *a, const char *text, const char ***words, int *n)
-{
-    const size_t length = strlen(text);
-    char *to = pod_arena_get(a, 1, 2 * length + 1); /* a word and its end for each of its bytes */
-    const char **all = POD_ARENA_NEW(a, const char *, length / 2 + 2);
-    if (!to || !all) return POD_E_NOMEM;
-    int found = 0;
-    for (const char *p = text + strspn(text, blanks); *p != '\0'; p += strspn(p, blanks)) {
-        all[found++] = to;
-        to = take_word(&p, to);
-        if (!to) return pod_fail(POD_E_INVALID, "mpirun: a quote is not closed in '%s'", text);
-    }
-    if (found == 0 || all[0][0] == '\0')
-        return pod_fail(POD_E_INVALID, "mpirun: '%s' names no program", text);
-    *words = all;
-    *n = found;
-    return POD_OK;
-}
-
 /* ---- who died ---- */
 
 /* "mpirun noticed that process rank 3 with PID 0 on node a exited on signal 9 (Killed)."; from Open

@@ -1,5 +1,4 @@
-/* The texts of a launcher: how mpirun is to be started, what its messages say of who died, and what
- * is said of an attempt. */
+/* The texts of a launcher: what mpirun's messages say of who died, and what is said of an attempt. */
 #ifndef MINIPOD_BENCH_LAUNCH_TEXT_H
 #define MINIPOD_BENCH_LAUNCH_TEXT_H
 
@@ -10,11 +9,6 @@
 #include "bench/launch/next.h"
 #include "kernels/base/arena.h"
 #include "kernels/base/status.h"
-
-/* The words of a command line into *words, which ends with NULL: blanks part them, but not between
- * quotes, single or double, which are left out. E_INVALID, naming --mpirun: no word, a quote that
- * is not closed. In the arena. */
-POD_MUST pod_status pod_launch_split(pod_arena *a, const char *text, const char ***words, int *n);
 
 enum { POD_LAUNCH_LINE_BYTES = 512 }; /* longer ones are cut off: nothing of interest is as long */
 

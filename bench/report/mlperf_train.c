@@ -1,5 +1,4 @@
 /* The runs of `minipod mlperf`, one after the other: each is this program once more. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -109,38 +108,21 @@ static pod_status find_done(repeat *t, const pod_config *train, const char *out,
     return POD_OK;
 }
 
-/* What it prints goes where this process's words go. */
-static pod_status run_once(repeat *t, pod_launch_outcome *out)
-{
-    const pod_launch_plan plan = {.argv = (const char *const *)t->argv, .log_dir = ""};
-    const bool is_aside = t->log->out == stderr;
-    const int before = is_aside ? dup(STDOUT_FILENO) : -1;
-    if (is_aside && (before < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)) {
-        const int reason = errno;
-        if (before >= 0) close(before);
-        return pod_fail(POD_E_IO, "standard output: cannot be put aside: %s", strerror(reason));
-    }
-    fflush(t->log->out);
-    const pod_status s = pod_launch_run_attempt(t->process, &plan, out);
-    if (s == POD_OK) pod_launch_run_pass_rest(t->process, true);
-    if (is_aside) {
-        dup2(before, STDOUT_FILENO);
-        close(before);
-    }
-    return s;
-}
-
 /* Whether it came to its end. */
 static pod_status train_one(repeat *t, int i, pod_mlperf_run *run, bool *is_done)
 {
     char **ours = t->argv + 1 + t->n_words;
     pod_launch_outcome outcome;
+    const pod_launch_plan plan = {
+        .argv = (const char *const *)t->argv, .log_dir = "", .to_stderr = t->log->out == stderr};
     ours[0] = pod_arena_text(t->arena, "--seed");
     ours[1] = pod_arena_text(t->arena, "%" PRId64, t->first_seed + i);
     ours[2] = pod_arena_text(t->arena, "--out");
     ours[3] = pod_arena_text(t->arena, "%s", t->folder[i]);
     if (!ours[0] || !ours[1] || !ours[2] || !ours[3]) return POD_E_NOMEM;
-    POD_TRY(run_once(t, &outcome));
+    fflush(t->log->out);
+    POD_TRY(pod_launch_run_attempt(t->process, &plan, &outcome));
+    pod_launch_run_pass_rest(t->process, true);
     *is_done = pod_mlperf_read(t->arena, t->folder[i], run) == POD_OK && !run->was_stopped;
     if (*is_done) return POD_OK;
     t->exit_code = outcome.exit_code == POD_EXIT_USAGE ? POD_EXIT_USAGE : POD_EXIT_FAILED;

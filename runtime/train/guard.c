@@ -134,30 +134,13 @@ static pod_status read_log(const pod_guard *g, past *p)
     return POD_OK;
 }
 
-/* The run's folder, its folder of checkpoints, one of those, or what is opened of that; "" is none
- * of them. */
-static bool is_of_folder(const char *resume, const char *out)
-{
-    char all[POD_DISK_PATH_BYTES], up[POD_DISK_PATH_BYTES];
-    const char *slash = strrchr(resume, '/');
-    const char *rest = slash ? slash + 1 : resume;
-    const char *behind = strcmp(rest, "index.h5") == 0 ? rest : resume + strlen(resume);
-    const bool is_pointer = strcmp(rest, "best") == 0 || strcmp(rest, "latest") == 0;
-    if (!*resume) return false;
-    if (same_place(resume, out)) return true;
-    if (pod_disk_path(all, "%s/checkpoint", out) != POD_OK) return false;
-    if (is_pointer && pod_disk_path(up, "%.*s.", (int)(rest - resume), resume) == POD_OK &&
-        same_place(up, all))
-        return true;
-    if (pod_disk_path(up, "%.*s%s/..", (int)(behind - resume), resume,
-                      behind == resume ? "." : "") != POD_OK)
-        return false;
-    return same_place(resume, all) || same_place(up, all);
-}
-
 bool pod_guard_goes_on(const char *resume, const char *out)
 {
-    return strcmp(resume, "auto") == 0 || is_of_folder(resume, out);
+    char checkpoints[POD_DISK_PATH_BYTES];
+    if (strcmp(resume, "auto") == 0) return true;
+    return access(resume, F_OK) == 0 &&
+           pod_disk_path(checkpoints, "%s/checkpoint", out) == POD_OK &&
+           (same_place(resume, out) || pod_path_is_within(resume, checkpoints));
 }
 
 static bool goes_on(const pod_guard_plan *plan)

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kernels/base/assert.h"
 #include "runtime/core/file.h"
@@ -14,9 +13,6 @@
 struct pod_mllog {
     pod_file *file; /* NULL: silent */
     pod_clock clock;
-    char *line; /* the record being made */
-    size_t line_bytes;
-    FILE *line_stream;
     char *held; /* the records put before it began */
     size_t held_bytes;
     FILE *held_stream; /* NULL: it has begun */
@@ -39,9 +35,7 @@ static bool has_searched_word(const char *text)
 
 static void release(pod_mllog *l)
 {
-    if (l->line_stream) fclose(l->line_stream);
     if (l->held_stream) fclose(l->held_stream);
-    free(l->line);
     free(l->held);
     free(l);
 }
@@ -53,11 +47,9 @@ pod_status pod_mllog_open(const char *path, int rank, const pod_clock *clock, po
     l->clock = *clock;
     if (path && rank == 0) {
         snprintf(l->path, sizeof l->path, "%s", path);
-        l->line_stream = open_memstream(&l->line, &l->line_bytes);
         l->held_stream = open_memstream(&l->held, &l->held_bytes);
-        pod_status s = l->line_stream && l->held_stream
-                           ? pod_file_hold(path, &l->file)
-                           : pod_fail(POD_E_NOMEM, "%s: out of memory", path);
+        pod_status s = l->held_stream ? pod_file_hold(path, &l->file)
+                                      : pod_fail(POD_E_NOMEM, "%s: out of memory", path);
         if (s != POD_OK) {
             release(l);
             return pod__trace(__FILE__, __LINE__, s);
@@ -87,13 +79,11 @@ void pod_mllog_abandon(pod_mllog *l)
 
 /* ---- beginning, and going on ---- */
 
-/* One write a line: a reader, or a death in between, never sees half a record of ours. */
-static void write_out(pod_mllog *l, const char *text, size_t bytes)
+/* One write a record: a reader, or a death in between, never sees half a record of ours. */
+static void flush(pod_mllog *l)
 {
-    const ssize_t written = write(fileno(pod_file_stream(l->file)), text, bytes);
-    if (written == (ssize_t)bytes) return;
-    l->status = pod_fail(POD_E_WRITE, "%s: cannot write: %s", l->path,
-                         written < 0 ? strerror(errno) : "the disk took part of a line");
+    if (fflush(pod_file_stream(l->file)) != 0)
+        l->status = pod_fail(POD_E_WRITE, "%s: cannot write: %s", l->path, strerror(errno));
 }
 
 static pod_status drop_held(pod_mllog *l)
@@ -108,7 +98,8 @@ pod_status pod_mllog_begin(pod_mllog *l)
     if (!l->held_stream) return POD_OK; /* silent */
     POD_TRY(pod_file_cut(l->file, 0));
     POD_TRY(drop_held(l));
-    write_out(l, l->held, l->held_bytes);
+    fwrite(l->held, 1, l->held_bytes, pod_file_stream(l->file));
+    flush(l);
     return l->status;
 }
 
@@ -240,12 +231,17 @@ static const char *base_name(const char *file)
     return slash ? slash + 1 : file;
 }
 
-static void make_line(pod_mllog *l, const char *file, int line, const char *key,
-                      pod_mllog_value value, const pod_mllog_meta meta[])
+void pod__mllog_put(const char *file, int line, pod_mllog *l, const char *key,
+                    pod_mllog_value value, const pod_mllog_meta meta[])
 {
-    rewind(l->line_stream);
-    fputs(":::MLLOG ", l->line_stream);
-    pod_json j = pod_json_start(l->line_stream, 0);
+    file = base_name(file);
+    POD_ASSERT(!has_searched_word(file), "a file called %s breaks readers of the log", file);
+    POD_ASSERT(strncmp(key, "minipod_", 8) != 0 || !has_searched_word(key),
+               "the key %s breaks readers of the log", key);
+    if (!l->file || l->is_kept || l->status != POD_OK) return;
+    FILE *to = l->held_stream ? l->held_stream : pod_file_stream(l->file);
+    fputs(":::MLLOG ", to);
+    pod_json j = pod_json_start(to, 0);
     pod_json_open_object(&j, NULL);
     pod_json_text(&j, "namespace", "");
     pod_json_int(&j, "time_ms", pod_clock_stamp(&l->clock) / 1000000);
@@ -258,26 +254,8 @@ static void make_line(pod_mllog *l, const char *file, int line, const char *key,
     for (int i = 0; meta[i].name; i++) put_value(&j, meta[i].name, meta[i].value);
     pod_json_close(&j);
     pod_json_close(&j);
-    fputc('\n', l->line_stream);
-}
-
-void pod__mllog_put(const char *file, int line, pod_mllog *l, const char *key,
-                    pod_mllog_value value, const pod_mllog_meta meta[])
-{
-    file = base_name(file);
-    POD_ASSERT(!has_searched_word(file), "a file called %s breaks readers of the log", file);
-    POD_ASSERT(strncmp(key, "minipod_", 8) != 0 || !has_searched_word(key),
-               "the key %s breaks readers of the log", key);
-    if (!l->file || l->is_kept || l->status != POD_OK) return;
-    make_line(l, file, line, key, value, meta);
-    if (fflush(l->line_stream) != 0) {
-        l->status = pod_fail(POD_E_NOMEM, "%s: out of memory", l->path);
-        return;
-    }
-    if (l->held_stream)
-        fwrite(l->line, 1, l->line_bytes, l->held_stream);
-    else
-        write_out(l, l->line, l->line_bytes);
+    fputc('\n', to);
+    if (!l->held_stream) flush(l);
 }
 
 void pod_mllog_submission(pod_mllog *l, const pod_mllog_run *run)

@@ -5,12 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "kernels/base/assert.h"
 #include "runtime/core/file.h"
 
-enum { ROW_BYTES = 1024, PATH_BYTES = 256 };
+enum { PATH_BYTES = 256 };
 
 struct pod_steps {
     pod_file *file;
@@ -87,43 +85,26 @@ pod_status pod_steps_open(const char *path, pod_steps **out)
 
 /* ---- rows ---- */
 
-typedef struct row_text {
-    char text[ROW_BYTES];
-    size_t n;
-} row_text;
-
-static void POD_PRINTF(2, 3) add(row_text *t, const char *fmt, ...)
+static void put_finite(FILE *to, double value)
 {
-    va_list args;
-    va_start(args, fmt);
-    const int n = vsnprintf(t->text + t->n, sizeof t->text - t->n, fmt, args);
-    va_end(args);
-    POD_ASSERT(n >= 0 && t->n + (size_t)n < sizeof t->text, "a row of more than %d bytes",
-               ROW_BYTES);
-    t->n += (size_t)n;
+    fputc(',', to);
+    if (isfinite(value)) fprintf(to, "%.9g", value);
 }
 
-static void add_finite(row_text *t, double value)
-{
-    add(t, ",");
-    if (isfinite(value)) add(t, "%.9g", value);
-}
-
-/* One write a row, as a kill leaves it. */
+/* A row is flushed by one write, as a kill leaves it. */
 void pod_steps_put(pod_steps *s, const pod_step_row *row, double lr, double loss, double accuracy)
 {
-    row_text t = {.n = 0};
     if (!s || s->failure) return;
-    add(&t, "%" PRId64 ",%.9f,%.9f", row->step + 1, pod_time_seconds(row->begin) - s->run_began_s,
-        pod_time_seconds(row->end - row->begin));
-    for (int p = 0; p < POD_N_PHASES; p++) add(&t, ",%.9f", pod_time_seconds(row->phase[p]));
-    add(&t, ",%.9f,%.9f", pod_time_seconds(row->other), pod_time_seconds(row->comm));
-    add_finite(&t, lr);
-    add_finite(&t, loss);
-    add_finite(&t, accuracy);
-    add(&t, "\n");
-    const ssize_t written = write(fileno(pod_file_stream(s->file)), t.text, t.n);
-    if (written != (ssize_t)t.n) s->failure = written < 0 ? errno : ENOSPC;
+    FILE *to = pod_file_stream(s->file);
+    fprintf(to, "%" PRId64 ",%.9f,%.9f", row->step + 1,
+            pod_time_seconds(row->begin) - s->run_began_s, pod_time_seconds(row->end - row->begin));
+    for (int p = 0; p < POD_N_PHASES; p++) fprintf(to, ",%.9f", pod_time_seconds(row->phase[p]));
+    fprintf(to, ",%.9f,%.9f", pod_time_seconds(row->other), pod_time_seconds(row->comm));
+    put_finite(to, lr);
+    put_finite(to, loss);
+    put_finite(to, accuracy);
+    fputc('\n', to);
+    if (fflush(to) != 0) s->failure = errno;
 }
 
 pod_status pod_steps_close(pod_steps *s)

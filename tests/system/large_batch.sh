@@ -207,35 +207,6 @@ wait $! || fail "the first of two studies: $(cat first.out)"
 [ "$(wc -l <s.csv)" -eq "$(($(wc -l <whole.csv) + 1))" ] && [ ! -e s.runs ] || fail "the first of two: $(cat s.csv)"
 cp whole.csv s.csv
 
-# Killed in its first run: the ranks go too, and there is no row.
-cat >slow <<'END'
-#!/bin/sh
-[ "$1" = train ] || exec "$REAL" "$@"
-echo $$ >>pids
-exec sleep 60
-END
-chmod +x slow
-: >pids
-REAL=$minipod "$tree/bench/large_batch" --minipod "$work/slow" --csv s.csv "${one[@]}" --epochs 3 \
-    >out 2>err &
-study=$!
-for _ in $(seq 100); do
-    [ "$(wc -l <pids)" -ge 2 ] && break
-    sleep 0.1
-done
-kill "$study"
-wait "$study"
-code=$?
-[ "$code" -eq 143 ] && cmp -s s.csv whole.csv || fail "killed: exit $code: $(cat err out)"
-while read -r pid; do
-    for _ in $(seq 50); do
-        grep -q '^State:[[:space:]]*[RSDT]' "/proc/$pid/status" 2>/dev/null || continue 2
-        sleep 0.1
-    done
-    fail "killed: rank $pid stays"
-done <pids
-rm -r s.runs
-
 # ---- bad input ---------------------------------------------------------------------------------
 
 damaged() { # PATTERN SED-COMMAND
@@ -329,31 +300,14 @@ minipod: there is no program 'nix' ~ --minipod nix
 batches: 128 is more than the 64 training samples of glyphs ~ --batches 64,128
 epochs: 0.2 epochs of 2 steps, at a batch of 32, are no step ~ --epochs 0.2
 rmsprop: resnet20 has recipes for sgd, lars ~ --optimizers rmsprop
-rmsprop: resnet20 has recipes for sgd, lars ~ --optimizers sgd,rmsprop
 sgd: efficientnet-b0-32 has recipes for rmsprop, lars ~ --models resnet20,efficientnet-b0-32
 --model behind --: is the study's own, --models says it ~ -- --model mlp
---data behind --: is the study's own, --data says it ~ -- --data glyphs
---batch behind --: is the study's own, --batches says it ~ -- --batch 3
---optimizer behind --: is the study's own, --optimizers says it ~ -- --optimizer lars
---epochs behind --: is the study's own, --epochs says it ~ -- --epochs 3
---steps behind --: is the study's own, --epochs says it ~ -- --steps 3
 --seed behind --: is the study's own, --seeds says it ~ -- --seed=7 --model mlp
 --mesh behind --: is the study's own, --mesh says it ~ -- --tile 1M --mesh 1x2
---accumulate behind --: is the study's own, --memory says it ~ -- --accumulate 2
---target behind --: is the study's own, --target says it ~ -- --target 0.5
---out behind --: is the study's own, --csv says it ~ -- --out other
 --resume behind --: is the study's own, --csv says it ~ -- --resume auto
---csv behind --: is the study's own, --csv says it ~ -- --csv s.csv
---lr behind --: is the study's own, as it trains resnet20 with sgd ~ -- --lr 1
 --lr-per behind --: is the study's own ~ -- --lr_per=1
---lr-schedule behind --: is the study's own ~ -- --lr_schedule poly
---warmup behind --: is the study's own ~ -- --warmup 0
---momentum behind --: is the study's own ~ -- --momentum 1
---bn-momentum behind --: is the study's own ~ -- --bn-momentum 1
---augment behind --: is the study's own ~ -- --augment none
 --trust behind --: is the study's own, as it trains resnet20 with lars ~ --optimizers sgd,lars -- --trust 1
 --checkpoint-every behind --: is the study's own ~ -- --checkpoint-every 1
---attempt behind --: is the study's own ~ -- --attempt 3
 --help behind --: trains nothing ~ -- -h
 resnet20 with lars: minipod train: --tile: '1X' is ~ --optimizers lars -- --tile 1X
 resnet20 with sgd: minipod train: unexpected argument 'foo' ~ -- foo

@@ -257,8 +257,7 @@ refuses "-n: '0x' is not a whole number" -n 0x "${job[@]}"
 refuses "'-1' is not within\|-1 is not within" --restarts -1 "${job[@]}"
 refuses '61 is not within 0 to 60' --backoff 61 "${job[@]}"
 refuses "mpirun: 'nowhere' cannot be started: No such file or directory" --mpirun nowhere "${job[@]}"
-refuses 'a quote is not closed' --mpirun "mpirun 'x" "${job[@]}"
-says '^minipod launch: mpirun: ' # as other options have it
+refuses 'mpirun: in .* a quote is not closed' --mpirun "mpirun 'x" "${job[@]}"
 refuses 'the value is empty' --mpirun '' "${job[@]}"
 MINIPOD_RESTARTS=many refuses "MINIPOD_RESTARTS: 'many'" "${job[@]}"
 : >taken

@@ -1,13 +1,9 @@
 /* What a launcher decides, reads and says. */
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench/launch/log.h"
 #include "bench/launch/next.h"
-#include "bench/launch/relay.h"
 #include "bench/launch/sweep.h"
 #include "bench/launch/text.h"
 #include "tests/harness/harness.h"
@@ -164,44 +160,6 @@ static void test_ends(void)
         all_s += s.pause_s = n.pause_s;
     }
     POD_CHECK(all_s == 1 + 2 + 4 + 8 + 16 + 32 + 14 * 60, "paused for %g s", all_s);
-}
-
-/* ---- words ---- */
-
-static void test_split(void)
-{
-    static const struct {
-        const char *text, *joined; /* by | */
-    } rows[] = {
-        {"mpirun", "mpirun"},
-        {"mpirun --bind-to none", "mpirun|--bind-to|none"},
-        {"  mpirun\t-x  A=b ", "mpirun|-x|A=b"},
-        {"'/a b/mpirun' -x 'A=\"c d\"'", "/a b/mpirun|-x|A=\"c d\""},
-        {"a -x B=\"it's\"", "a|-x|B=it's"},
-        {"a '' b", "a||b"},
-        {"a b'c d'e", "a|bc de"},
-        {"a b c d e f g", "a|b|c|d|e|f|g"},
-    };
-    pod_arena *a;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const char **words = NULL;
-        int n = 0;
-        char joined[128] = "";
-        POD_CHECK_OK(pod_launch_split(a, rows[i].text, &words, &n));
-        for (int k = 0; k < n; k++) {
-            strcat(joined, k > 0 ? "|" : "");
-            strcat(joined, words[k]);
-        }
-        POD_CHECK(strcmp(joined, rows[i].joined) == 0, "'%s': '%s'", rows[i].text, joined);
-        POD_CHECK(words[n] == NULL, "'%s' has no end", rows[i].text);
-    }
-    const char **words;
-    int n;
-    POD_CHECK_FAILS(pod_launch_split(a, "mpirun 'x", &words, &n), POD_E_INVALID, "not closed");
-    POD_CHECK_FAILS(pod_launch_split(a, " ", &words, &n), POD_E_INVALID, "names no program");
-    POD_CHECK_FAILS(pod_launch_split(a, "'' x", &words, &n), POD_E_INVALID, "names no program");
-    pod_arena_destroy(a);
 }
 
 /* ---- who died ---- */
@@ -369,48 +327,6 @@ static void test_story(void)
     pod_arena_destroy(a);
 }
 
-/* ---- what passes through ---- */
-
-static void open_pipe(int fd[2]) { CU_ASSERT_EQUAL_FATAL(pipe(fd), 0); }
-
-/* 3 pages into a pipe whose reader takes one at a time: all of it comes out, nothing waits, and the
- * listener has heard it. Then the reader goes. */
-static void test_relay(void)
-{
-    enum { PAGE = POD_LAUNCH_RELAY_BYTES, ROOM = 16 * PAGE }; /* what a pipe holds */
-    static char bytes[ROOM];
-    int in[2], out[2];
-    pod_launch_scanner scanner = pod_launch_scanner_start();
-    (void)signal(SIGPIPE, SIG_IGN);
-    open_pipe(in);
-    open_pipe(out);
-    pod_launch_relay r = pod_launch_relay_start(in[0], out[1], &scanner);
-    pod_launch_relay_pass(&r);
-    CU_ASSERT_TRUE(r.n == 0 && pod_launch_relay_wants(&r).fd == in[0]);
-    CU_ASSERT_EQUAL(write(out[1], bytes, ROOM), ROOM); /* the reader stands still */
-    CU_ASSERT_EQUAL(write(in[1], "rank 0: rank 2 died, a\n", 23), 23);
-    pod_launch_relay_pass(&r);
-    CU_ASSERT_EQUAL(scanner.heard.rank, 2);
-    CU_ASSERT_TRUE(r.n == 23 && pod_launch_relay_wants(&r).fd == out[1]);
-    CU_ASSERT_EQUAL(read(out[0], bytes, ROOM), ROOM);
-    pod_launch_relay_pass(&r);
-    CU_ASSERT_EQUAL(read(out[0], bytes, ROOM), 23);
-    CU_ASSERT_EQUAL(memcmp(bytes, "rank 0: rank 2 died, a\n", 23), 0);
-    close(out[0]);
-    CU_ASSERT_EQUAL(write(in[1], "more", 4), 4);
-    pod_launch_relay_pass(&r);
-    CU_ASSERT_TRUE(r.to == -1 && r.reason == EPIPE && r.n == 0);
-    for (int i = 0; i < 64; i++) { /* what nobody reads is taken all the same */
-        CU_ASSERT_EQUAL(write(in[1], bytes, PAGE), PAGE);
-        pod_launch_relay_pass(&r);
-    }
-    close(in[1]);
-    pod_launch_relay_pass(&r);
-    CU_ASSERT_EQUAL(pod_launch_relay_wants(&r).fd, -1);
-    close(out[1]);
-    (void)signal(SIGPIPE, SIG_DFL);
-}
-
 /* ---- what is left ---- */
 
 static void test_left(void)
@@ -521,11 +437,14 @@ static void test_log(void)
 }
 
 static CU_TestInfo tests[] = {
-    {"what follows an attempt", test_next}, {"a job that fails comes to an end", test_ends},
-    {"words of a command", test_split},     {"who died", test_scan},
-    {"by which signal", test_exit},         {"what is said", test_story},
-    {"what passes through", test_relay},    {"what is left", test_left},
-    {"what the log says", test_log},        CU_TEST_INFO_NULL,
+    {"what follows an attempt", test_next},
+    {"a job that fails comes to an end", test_ends},
+    {"who died", test_scan},
+    {"by which signal", test_exit},
+    {"what is said", test_story},
+    {"what is left", test_left},
+    {"what the log says", test_log},
+    CU_TEST_INFO_NULL,
 };
 
 CU_SuiteInfo pod_test_suites[] = {
