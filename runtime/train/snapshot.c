@@ -84,35 +84,6 @@ static pod_status restore_own(const char *path, const pod_checkpoint_info *want,
 
 /* ---- what it was trained on ---- */
 
-typedef struct origin_head {
-    int64_t height, width, channels, text_bytes;
-    int n_classes;
-    uint64_t fingerprint;
-} origin_head;
-
-static origin_head head_of(const pod_checkpoint_info *found)
-{
-    const pod_dataset_info *set = &found->set;
-    origin_head h = {.height = set->height,
-                     .width = set->width,
-                     .channels = set->channels,
-                     .n_classes = set->n_classes,
-                     .fingerprint = found->data_fingerprint};
-    for (int i = 0; i < set->n_classes; i++)
-        h.text_bytes += (int64_t)strlen(set->class_names[i]) + 1;
-    return h;
-}
-
-/* Names behind one another, each with its zero. */
-static void join_names(const pod_dataset_info *set, char *text)
-{
-    for (int i = 0; i < set->n_classes; i++) {
-        const size_t bytes = strlen(set->class_names[i]) + 1;
-        memcpy(text, set->class_names[i], bytes);
-        text += bytes;
-    }
-}
-
 pod_status pod_snapshot_origin(const char *path, pod_comm *comm, pod_arena *a,
                                pod_dataset_info *set, uint64_t *fingerprint)
 {
@@ -121,20 +92,27 @@ pod_status pod_snapshot_origin(const char *path, pod_comm *comm, pod_arena *a,
     const pod_status mine = reads ? pod_checkpoint_find_info(path, a, &found) : POD_OK;
     pod_comm_barrier_idle(comm); /* nobody can say how long reading takes */
     POD_TRY(pod_comm_agree(comm, mine));
-    origin_head h = head_of(&found);
+    const pod_dataset_info *own = &found.set;
+    struct {
+        int64_t height, width, channels, text_bytes;
+        uint64_t fingerprint;
+        int n_classes;
+    } h = {own->height, own->width, own->channels, 0, found.data_fingerprint, own->n_classes};
+    for (int i = 0; i < h.n_classes; i++) h.text_bytes += (int64_t)strlen(own->class_names[i]) + 1;
     pod_comm_broadcast(comm, 0, &h, sizeof h);
     *fingerprint = h.fingerprint;
     *set = (pod_dataset_info){.height = h.height, .width = h.width, .channels = h.channels};
     if (h.n_classes == 0) return POD_OK;
-    double *stats = POD_ARENA_NEW(a, double, 2 * h.channels);
-    char *text = POD_ARENA_NEW(a, char, h.text_bytes);
+    double *stats = POD_ARENA_NEW(a, double, 2 * h.channels); /* means, then deviations */
+    char *text = POD_ARENA_NEW(a, char, h.text_bytes);        /* names, each with its zero */
     const char **name = POD_ARENA_NEW(a, const char *, h.n_classes);
     POD_TRY(pod_comm_agree(comm, stats && text && name ? POD_OK : POD_E_NOMEM));
     const size_t stats_bytes = (size_t)h.channels * sizeof *stats;
     if (reads) {
-        memcpy(stats, found.set.mean, stats_bytes);
-        memcpy(stats + h.channels, found.set.std, stats_bytes);
-        join_names(&found.set, text);
+        char *end = text;
+        memcpy(stats, own->mean, stats_bytes);
+        memcpy(stats + h.channels, own->std, stats_bytes);
+        for (int i = 0; i < h.n_classes; i++) end = stpcpy(end, own->class_names[i]) + 1;
     }
     pod_comm_broadcast(comm, 0, stats, 2 * stats_bytes);
     pod_comm_broadcast(comm, 0, text, (size_t)h.text_bytes);

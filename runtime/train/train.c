@@ -198,7 +198,7 @@ static void show_progress(pod__trainer *t, int64_t n_done)
 static pod_status one_step(pod__trainer *t, int64_t step)
 {
     const pod_schedule *s = &t->result->schedule;
-    pod_guard_before_step(t->guard, step + 1);
+    pod__guard_before_step(t, step + 1);
     POD_TRY(train_step(t, step));
     t->result->n_steps++;
     show_progress(t, step + 1);
@@ -207,7 +207,7 @@ static pod_status one_step(pod__trainer *t, int64_t step)
     if (place % s->steps_per_epoch == 0 || is_last) close_epoch(t, step + 1);
     if (place % s->eval_every == 0 || is_last) POD_TRY(evaluate(t, step + 1));
     /* A checkpoint of an evaluated step has its evaluation behind it. */
-    const bool asked = pod_guard_after_step(t->guard, step + 1);
+    const bool asked = pod__guard_after_step(t, step + 1);
     t->result->stopped = asked && !is_last && !t->result->reached;
     return POD_OK;
 }
@@ -241,7 +241,7 @@ static pod_status run_steps(pod__trainer *t)
 static void release(pod__trainer *t)
 {
     if (t->result->timeline) pod_timeline_forget(t->result->timeline);
-    pod_guard_close(t->guard);
+    pod__guard_close(t);
     pod_loader_close(t->loader);
     pod_loader_close(t->eval_loader);
     pod_exec_close(t->exec);
@@ -287,7 +287,7 @@ static pod_status open_steps(pod__trainer *t)
 static pod_status begin_steps(pod__trainer *t, bool goes_on)
 {
     const pod_train_args *a = t->args;
-    const pod_steps_plan plan = {.attempt = pod_guard_attempt(t->guard),
+    const pod_steps_plan plan = {.attempt = t->past.attempt,
                                  .goes_on = goes_on,
                                  .first_step = t->result->first_step,
                                  .machine = a->machine,
@@ -309,7 +309,7 @@ static pod_status go_on_with_log(const pod__trainer *t)
     const pod_setup *s = t->args->setup;
     const int64_t first = t->result->first_step;
     pod_mllog *log = t->args->mllog;
-    POD_TRY(pod_mllog_go_on(log, pod_guard_attempt(t->guard), first, &t->left));
+    POD_TRY(pod_mllog_go_on(log, t->past.attempt, first, &t->left));
     pod_mllog_put(log, "minipod_attempt_settings", pod_mllog_null(),
                   {"minipod_step", pod_mllog_int(first)}, {"batch", pod_mllog_int(s->batch)},
                   {"mesh_ranks", pod_mllog_int(pod_comm_size(t->args->comm))},
@@ -326,10 +326,10 @@ static pod_status begin_records(pod__trainer *t)
 {
     pod_mllog *log = t->args->mllog;
     pod_mllog_left *left = &t->left;
-    const int attempt = pod_guard_attempt(t->guard);
+    const int attempt = t->past.attempt;
     const int64_t first = t->result->first_step;
     POD_TRY(open_steps(t));
-    if (attempt > 1) POD_TRY(pod_mllog_find(log, pod_guard_job_begun(t->guard), first, left));
+    if (attempt > 1) POD_TRY(pod_mllog_find(log, t->past.begun, first, left));
     if (left->has_run) /* one definition of a run's time: from the run_start of its log */
         t->run_began_s = 1e-3 * (double)left->run_start_ms - 1e-9 * (double)t->args->clock.stamp;
     POD_TRY(begin_steps(t, left->has_run));
@@ -371,40 +371,21 @@ static pod_status train(pod__trainer *t)
     return status;
 }
 
-static pod_status open_guard(pod__trainer *t)
-{
-    const pod_train_args *a = t->args;
-    const pod_guard_args args = {
-        .plan = a->guard,
-        .comm = a->comm,
-        .clock = &a->clock,
-        .log = a->log,
-        .job = a->job,
-        .mesh = pod_mesh_print(&a->setup->compile.mesh, t->mesh, sizeof t->mesh),
-        .model = a->setup->model,
-        .data = a->setup->data,
-        .machine = a->machine,
-        .ideal = &t->ideal};
-    POD_TRY(pod_guard_open(&args, &t->guard));
-    t->result->attempt = pod_guard_attempt(t->guard);
-    return POD_OK;
-}
-
 /* What the run leaves; whatever ended it, the job's log says so. */
 static void close_guard(pod__trainer *t, pod_failure *f)
 {
     const pod_train_result *r = t->result;
     const int64_t n_done = r->first_step + r->n_steps;
-    pod_failure_note(f, pod_guard_finish(t->guard, n_done, f->status == POD_OK));
+    pod_failure_note(f, pod__guard_finish(t, n_done, f->status == POD_OK));
     if (f->status == POD_OK && !r->stopped) pod_job_keep(t->args->job);
     if (f->status == POD_OK && r->stopped)
         pod_log_say(t->args->log, POD_LOG_INFO, "asked to stop: stopped behind step %" PRId64,
                     n_done);
-    pod_guard_end(t->guard,
-                  f->status != POD_OK ? POD_JOB_END_FAILED
-                  : r->stopped        ? POD_JOB_END_STOPPED
-                                      : POD_JOB_END_OK,
-                  f->text);
+    pod__guard_end(t,
+                   f->status != POD_OK ? POD_JOB_END_FAILED
+                   : r->stopped        ? POD_JOB_END_STOPPED
+                                       : POD_JOB_END_OK,
+                   f->text);
 }
 
 /* Reports what ended the run, not what that leaves: weights may differ then. */
@@ -412,7 +393,10 @@ static pod_status run(pod__trainer *t)
 {
     const pod_train_args *a = t->args;
     pod_failure f = {0};
-    POD_TRY(open_guard(t));
+    pod_mesh_print(&a->setup->compile.mesh, t->mesh, sizeof t->mesh);
+    POD_TRY(pod_comm_agree(a->comm, pod_arena_create(NULL, &t->result->arena)));
+    POD_TRY(pod__guard_open(t));
+    t->result->attempt = t->past.attempt;
     pod_mllog_put(a->mllog, "run_start", pod_mllog_null());
     pod_failure_note(&f, train(t));
     if (f.status == POD_OK)

@@ -31,9 +31,7 @@ static pod_status present_as_trained(pod__trainer *t)
     const pod_train_args *a = t->args;
     pod_dataset_info *trained = &t->trained;
     uint64_t fingerprint;
-    POD_TRY(pod_comm_agree(a->comm, pod_arena_create(NULL, &t->result->arena)));
-    POD_TRY(pod_snapshot_origin(pod_guard_resume(t->guard), a->comm, t->result->arena, trained,
-                                &fingerprint));
+    POD_TRY(pod_snapshot_origin(t->resume, a->comm, t->result->arena, trained, &fingerprint));
     return pod_comm_agree(a->comm, pod_dataset_as_trained(t->data, a->setup->data,
                                                           fingerprint == t->data_fingerprint,
                                                           trained, a->log));
@@ -121,7 +119,7 @@ static void tell_evaluations(const pod__trainer *t)
 static pod_status restore(pod__trainer *t, const pod_checkpoint_info *want)
 {
     pod_train_result *r = t->result;
-    const char *from = pod_guard_resume(t->guard);
+    const char *from = t->resume;
     if (!*from) return POD_OK;
     pod__train_begin_span(t, POD_JOB_RESTORE);
     pod_snapshot found;
@@ -132,10 +130,10 @@ static pod_status restore(pod__trainer *t, const pod_checkpoint_info *want)
     r->first_step = found.step;
     pod_setup_go_on(t->args->setup, found.step, found.epochs, &r->schedule);
     tell_batch(t, &found);
-    r->is_branch = !pod_guard_goes_on_own(t->guard);
-    if (!r->is_branch) t->past = found.evals;
+    r->is_branch = !t->past.goes_on;
+    if (!r->is_branch) t->past_evals = found.evals;
     if (r->first_step > r->schedule.n_steps ||
-        (r->first_step == r->schedule.n_steps && pod_guard_attempt(t->guard) == 1))
+        (r->first_step == r->schedule.n_steps && t->past.attempt == 1))
         return pod_fail(POD_E_INVALID,
                         "resume: %s has %" PRId64 " steps, the run ends after %" PRId64, from,
                         r->first_step, r->schedule.n_steps);
@@ -175,7 +173,7 @@ static pod_status open_records(pod__trainer *t)
     t->draws = POD_ARENA_NEW(t->result->arena, int32_t, pod_loader_local_batch(t->loader));
     /* One at each multiple of eval_every and one at the end. */
     pod_eval_rows *evals = &t->result->evals;
-    evals->room = t->past.n + plan.max_steps / t->result->schedule.eval_every + 2;
+    evals->room = t->past_evals.n + plan.max_steps / t->result->schedule.eval_every + 2;
     evals->row = POD_ARENA_NEW(t->result->arena, pod_eval_row, evals->room);
     pod_status status = pod_timeline_create(&plan, &t->result->timeline);
     if (!t->draws || !evals->row) status = POD_E_NOMEM;
@@ -186,7 +184,8 @@ static pod_status open_records(pod__trainer *t)
 
 static void take_past(pod__trainer *t)
 {
-    for (int64_t i = 0; i < t->past.n; i++) pod__train_keep_evaluation(t, &t->past.row[i]);
+    for (int64_t i = 0; i < t->past_evals.n; i++)
+        pod__train_keep_evaluation(t, &t->past_evals.row[i]);
     t->result->last.n_samples = t->data->info.n_samples[POD_SPLIT_TEST];
 }
 
@@ -217,6 +216,5 @@ pod_status pod__train_prepare(pod__trainer *t)
     pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "step"), &t->step_number);
     pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "draws"), t->draws);
     t->ideal.model_flops = t->result->model_flops;
-    return pod_guard_arm(t->guard, &info, &t->result->evals, t->store, t->exec, t->result->timeline,
-                         t->result->first_step);
+    return pod__guard_arm(t, &info);
 }

@@ -318,7 +318,7 @@ static void test_own_folder(void)
         bool goes_on;
     } rows[] = {{"auto", true},     {".", true},         {"./", true},
                 {"index.h5", true}, {"../..", true},     {"..", true},
-                {"", false},        {"../../..", false}, {"other", false}};
+                {"", false},        {"../../..", false}, {"../../../other", false}};
     char back[4096], out[700], step[800];
     snprintf(out, sizeof out, "%s/own", pod_test_dir());
     snprintf(step, sizeof step, "%s/checkpoint/step-000000001", out);
