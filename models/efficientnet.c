@@ -9,7 +9,7 @@
 
 #include "models/family.h"
 
-/* What stands in models.def beside the number of the model. */
+/* The flags that models.def adds to the number of a model. */
 enum { FOR_SMALL_IMAGES = 8, N_STAGES = 7 };
 
 static const struct {
@@ -20,7 +20,7 @@ static const struct {
 
 static const float survival = 0.8f; /* of the last unit; others in proportion to their place */
 
-/* Of B0. */
+/* The stages of B0. */
 static const struct {
     int n_units, kernel, stride, expand;
     int64_t c_out;

@@ -3,7 +3,7 @@
  * 3x3 convolutions at 16, 32 and 64 channels, the mean over the image, a dense layer: depth 6n + 2.
  * The first unit of stages 2 and 3 halves the image.
  *
- * Where a unit changes the shape, the shortcut is a strided 1x1 convolution with batch norm: the
+ * If a unit changes the shape, the shortcut is a strided 1x1 convolution with batch norm: the
  * paper's option B. (Its section 4.2 takes option A, zeros in the new channels and no weights.) */
 #include <stdio.h>
 

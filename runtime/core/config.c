@@ -117,7 +117,7 @@ static int find_letter(char letter, uint32_t command)
     return -1;
 }
 
-/* What a person who knows other programs meant, among the command's options; or NULL. */
+/* Returns the command's option that a name of another program stands for, or NULL. */
 static const char *find_hint(const char *name, uint32_t command)
 {
     for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
@@ -268,8 +268,8 @@ static bool is_option(const command_line *l, const char *given)
            find_letter(given[1], l->command->bit) >= 0;
 }
 
-/* Whether "b4K" is an option and its value, as in nccl-tests. A word that is an option's name only
- * lacks a minus. */
+/* Returns whether "b4K" is an option and its value, as in nccl-tests. A word that is an option's
+ * name only lacks a minus. */
 static bool has_joined_value(const pod_option *o, const char *given)
 {
     if (find_option(given, strcspn(given, "=")) >= 0) return false;
@@ -284,7 +284,7 @@ static pod_status take_value(command_line *l, const pod_option *o, const char *s
 {
     const char *next = l->at < l->argc ? l->argv[l->at] : NULL;
     if (o->type == POD_OPTION_BOOL) {
-        /* Where there are no arguments, a number can be nothing else than its value, if a bad one. */
+        /* If the command takes no arguments, a number must be its value, even a bad one. */
         const bool is_its_own = next && l->command->max_args == 0 && is_digits(next);
         const bool given =
             next && !o->only_typed &&

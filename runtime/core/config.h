@@ -83,7 +83,7 @@ typedef enum pod_source { /* a later one overrides an earlier one */
                           POD_N_SOURCES
 } pod_source;
 
-/* What the parser must know of a command; bench/commands.def has them. */
+/* The form of a command's words, for the parser; bench/commands.def has them. */
 typedef struct pod_command_form {
     const char *name;
     uint32_t bit;     /* POD_CMD_ */
@@ -137,7 +137,7 @@ const char *pod_option_normal(const pod_option *o, const char *text,
 
 pod_source pod_config_source(const pod_config *c, pod_opt o);
 bool pod_config_is_set(const pod_config *c, pod_opt o); /* by anyone but the default */
-/* Whether both mean the same, however it is spelled: 0.1 and 1e-1. */
+/* Returns whether both values mean the same, in any spelling: 0.1 and 1e-1. */
 bool pod_config_is_same(const pod_config *a, const pod_config *b, pod_opt o);
 
 int pod_config_n_args(const pod_config *c);

@@ -4,7 +4,7 @@
 
 #include "runtime/core/config.h"
 
-/* What stands behind "NAME = " at the beginning of a line; NULL where nothing does. */
+/* Returns the text after "NAME = " at the beginning of a line, or NULL. */
 static const char *find_value(const char *settings, const char *name, size_t *length)
 {
     const size_t name_length = strlen(name);
@@ -33,7 +33,7 @@ static void print_missing(const pod_config *c, const char *settings, const pod_o
     }
 }
 
-/* What was printed, and lines under a source that follow it. */
+/* Parses the printed text of c, followed by `lines` under `source`. */
 static pod_status parse_with(const pod_config *c, const char *source, const char *lines,
                              pod_config **out)
 {

@@ -10,7 +10,7 @@ typedef struct pod_core_wait {
     int file; /* -1: not known */
 } pod_core_wait;
 
-/* Of the thread that calls. */
+/* Opens it for the calling thread. */
 pod_core_wait pod_core_wait_open(void);
 int64_t pod_core_wait_ns(const pod_core_wait *w); /* since it began; allocates nothing */
 void pod_core_wait_close(pod_core_wait *w);

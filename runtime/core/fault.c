@@ -34,7 +34,7 @@ void pod_fault_help(FILE *to)
     }
 }
 
-/* Whether `word` stands in a list of words; *place: how many stand before it. */
+/* Returns whether `word` is in a list of words; *place is the number of words before it. */
 static bool has_word(const char *list, const char *word, int *place)
 {
     const size_t length = strlen(word);

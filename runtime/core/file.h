@@ -24,21 +24,21 @@ typedef struct pod_file pod_file;
  * file: a device or a link would be replaced by one. E_IO while it is open anywhere else; that ends
  * when it is closed, or when its process ends, however that happens. */
 POD_MUST pod_status pod_file_open(const char *path, pod_file **out);
-/* Whether pod_file_open would succeed; asked before long work. Leaves nothing. */
+/* Checks, before long work, whether pod_file_open would succeed. Leaves nothing. */
 POD_MUST pod_status pod_file_check(const char *path);
 
-/* Whether it is open for that, or held; false where it cannot be known. */
+/* Returns whether it is open for that, or locked; false if that cannot be known. */
 bool pod_file_is_taken(const char *path);
 
 /* A file of results, which a person names: as pod_file_open, but `-` and a link to what standard
  * output is (/dev/stdout) are standard output, and what is there as a device or a pipe, or a link
  * to one, is written directly. Those have what was written so far, whatever comes of the rest. */
 POD_MUST pod_status pod_file_open_result(const char *path, pod_file **out);
-/* Whether it would succeed, without a wait for who reads a pipe. Leaves nothing. */
+/* Checks whether it would succeed, without waiting for the reader of a pipe. Leaves nothing. */
 POD_MUST pod_status pod_file_check_result(const char *path);
 POD_MUST pod_status pod_file_write_result(const char *path, const void *data, size_t bytes);
 bool pod_file_is_stdout(const char *path);
-/* Whether what is written to the one overwrites the other, also where neither is there yet. */
+/* Returns whether writing to one overwrites the other, even if neither exists yet. */
 bool pod_file_is_same(const char *path, const char *other);
 
 FILE *pod_file_stream(pod_file *f); /* borrowed until close; its errors are found by close */
@@ -55,7 +55,8 @@ void pod_file_abandon(pod_file *f);
  * descriptor is closed or the process ends. What stands in it stays. Answers -1 with errno, which
  * is EBUSY while another has it locked. A file system without locks gives none. */
 int pod_part_open(const char *part);
-/* Whether the name is still that of the open file, which somebody may have removed or replaced. */
+/* Returns whether the name still belongs to the open file, which may have been removed or replaced.
+ * */
 bool pod_part_is_named(int fd, const char *part);
 const char *pod_part_reason(int error); /* strerror's, and of EBUSY that another is writing */
 
@@ -77,10 +78,10 @@ POD_MUST pod_status pod_file_read_text(pod_arena *a, const char *path, size_t ma
 enum { POD_PATH_BYTES = 4096 };
 /* "DIR/NAME"; E_INVALID, naming the directory, where that is too long. */
 POD_MUST pod_status pod_path_join(const char *dir, const char *name, char path[POD_PATH_BYTES]);
-/* Whether it is the folder or below it, by whatever names; neither need be there yet. */
+/* Returns whether it is the folder or below it, under any names; neither needs to exist yet. */
 bool pod_path_is_within(const char *path, const char *folder);
 
-/* Whether the directory that `path` stands in is not there and will be once `folder` is made. */
+/* Returns whether the directory of `path` does not exist yet, but will once `folder` is made. */
 bool pod_file_comes_with(const char *path, const char *folder);
 
 /* Makes the directory and those above it; one that exists is fine. E_IO unless files can be made in

@@ -29,7 +29,7 @@ static void cut_comment(char *value)
     value[n] = '\0';
 }
 
-/* What stands between quotes, or NULL where they do not close or something follows them. */
+/* Returns the text between quotes, or NULL if they do not close or something follows them. */
 static char *unquote(char *value)
 {
     char *end = strchr(value + 1, value[0]);

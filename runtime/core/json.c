@@ -57,7 +57,7 @@ static void print_line_end(const pod_json *j)
     for (int i = 0; i < j->depth; i++) fputs("  ", j->to);
 }
 
-/* What stands before a value: comma, line end, key. */
+/* Writes what precedes a value: comma, line end, key. */
 static void begin_item(pod_json *j, const char *key)
 {
     const bool in_object = j->depth > 0 && j->closing[j->depth] == '}';

@@ -30,7 +30,7 @@ bool pod_is_terminal(FILE *f)
     return yes;
 }
 
-/* Whether a line there can be written over: not of a terminal that knows no such orders. */
+/* Returns whether a line can be overwritten there; some terminals cannot. */
 static bool can_write_over(FILE *f)
 {
     const char *kind = getenv("TERM");
@@ -43,7 +43,7 @@ pod_log pod_log_start(int rank, FILE *out, FILE *err, const char *progress, bool
     if (rank != 0 || !out) return l;
     l.out = out;
     l.err = err;
-    /* What is printed may be kept in a file, which progress has no place in. */
+    /* Output may go to a file, where progress has no place. */
     l.progress_to = pod_is_terminal(out) ? out : err;
     l.in_place = strcmp(progress, "on") == 0 ||
                  (strcmp(progress, "auto") == 0 && !quiet && can_write_over(l.progress_to));

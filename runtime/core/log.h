@@ -1,4 +1,4 @@
-/* What a run says: lines by level, on rank 0 only, and a progress line.
+/* The messages of a run: lines by level, on rank 0 only, and a progress line.
  *
  * Results and information go to `out`, warnings and errors to `err`; each is one line. Progress
  * goes to `out` only where that is a terminal, so that a file has results alone, else to `err`. On
@@ -54,7 +54,7 @@ void pod_progress_begin(pod_log *l, const char *what, const char *unit, int64_t 
 void pod_progress_at(pod_log *l, int64_t done, const char *note_fmt, ...) POD_PRINTF(3, 4);
 void pod_progress_end(pod_log *l); /* takes the line away */
 
-/* Whether what is written to f is seen on a terminal. Open MPI gives each rank a terminal of its
+/* Returns whether output to f appears on a terminal. Open MPI gives each rank a terminal of its
  * own, whatever mpirun's output is; so under mpirun it is mpirun's that counts. */
 bool pod_is_terminal(FILE *f);
 

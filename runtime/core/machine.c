@@ -276,7 +276,7 @@ pod_status pod_machine_host_path(char *path, size_t bytes)
     return POD_OK;
 }
 
-/* What a file cannot hold: blanks at the end. */
+/* Removes blanks at the end, which a file cannot hold. */
 static void trim(char *text)
 {
     for (size_t n = strlen(text); n > 0 && isspace((unsigned char)text[n - 1]); n--)
@@ -351,7 +351,7 @@ static const struct {
 #include "runtime/core/machine.def"
 };
 
-/* Of the types that are among them. An amount of 0 is read as one that is left out. */
+/* Returns whether an optional field is missing. An amount of 0 counts as missing. */
 static bool is_absent(const pod_machine *m, field_type type, size_t offset)
 {
     const char *at = (const char *)m + offset;

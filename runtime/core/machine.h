@@ -1,4 +1,4 @@
-/* What a machine can do: a file of `key = value` lines, read into a value.
+/* A machine: a file of `key = value` lines, read into a value.
  *
  * `minipod calibrate` measures this host and writes its file; --machine host reads it back. The
  * files of machines that nobody here owns are part of the program. Rates are 1e9 FLOPs or bytes a
@@ -56,10 +56,10 @@ const char *pod_machine_known(int i);
 /* The text of its file, static, with the sources of the numbers; NULL for another name. */
 const char *pod_machine_known_text(const char *name);
 
-/* Where calibrate writes: ${XDG_CONFIG_HOME:-~/.config}/minipod/host.conf. */
+/* The file that calibrate writes: ${XDG_CONFIG_HOME:-~/.config}/minipod/host.conf. */
 POD_MUST pod_status pod_machine_host_path(char *path, size_t bytes);
 
-/* What can be told of this host without measuring; the rates stay 0. */
+/* Fills in what is known of this host without measuring; the rates stay 0. */
 void pod_machine_describe_host(pod_machine *out);
 
 void pod_machine_print(const pod_machine *m, FILE *to); /* the inverse of read */

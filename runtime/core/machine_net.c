@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether the first dimension is the cores of a chip. */
+/* Returns whether the first dimension is the cores of a chip. */
 static bool has_cores(const pod_machine *m, const pod_mesh *mesh)
 {
     return mesh->n_dims == POD_MESH_MAX_DIMS && m->cores_per_chip > 1;

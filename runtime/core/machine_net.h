@@ -1,4 +1,4 @@
-/* What a machine file says of the interconnect: to the simulator, to a mesh. */
+/* The interconnect of a machine file, as a net for the simulator and for a mesh. */
 #ifndef MINIPOD_RUNTIME_CORE_MACHINE_NET_H
 #define MINIPOD_RUNTIME_CORE_MACHINE_NET_H
 
@@ -14,15 +14,15 @@
  * machine cannot do, for more cores a chip than it has, and for a mesh larger than it. */
 POD_MUST pod_status pod_machine_wrap_mesh(const pod_machine *m, pod_mesh *mesh);
 
-/* Of each chip: the first extent of a mesh that begins with cores, else one. */
+/* Returns the cores used per chip: the first extent of a mesh that begins with cores, else 1. */
 int pod_machine_cores_used(const pod_machine *m, const pod_mesh *mesh);
 
 /* The slice with so many cores, of those that the machine's file lists (`slices`). E_INVALID where
  * there is none, naming the nearest, and where the file lists none or what is no mesh. */
 POD_MUST pod_status pod_machine_slice(const pod_machine *m, int64_t cores, pod_mesh *out);
 
-/* Where ranks outnumber a host's cores they take turns. E_INVALID when the file lacks a number that
- * this needs. */
+/* If ranks outnumber a host's cores, they share them in turns. E_INVALID if the file lacks a number
+ * that this needs. */
 POD_MUST pod_status pod_machine_net(const pod_machine *m, const pod_mesh *mesh, pod_net *out);
 
 #endif

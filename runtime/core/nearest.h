@@ -1,4 +1,4 @@
-/* What a person may have meant by a name that is none. */
+/* Finds the known name nearest to a name that does not exist. */
 #ifndef MINIPOD_RUNTIME_CORE_NEAREST_H
 #define MINIPOD_RUNTIME_CORE_NEAREST_H
 

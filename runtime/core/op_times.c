@@ -73,7 +73,7 @@ const char *pod_op_time_print(const pod_op_time *p, char *text, size_t text_byte
 
 /* ---- looking between ---- */
 
-/* What the time is proportional to among calls that are alike. */
+/* Returns the amount that the time of similar calls is proportional to. */
 static double amount(const pod_op_time *p)
 {
     if (p->flops > 0) return p->flops;

@@ -1,5 +1,5 @@
-/* Whether this host has the memory that work needs: asked for beforehand, since a host that runs
- * out ends its programs without a word. */
+/* Checks beforehand that this host has the memory that work needs, since a host that runs out kills
+ * its programs without a message. */
 #ifndef MINIPOD_RUNTIME_CORE_ROOM_H
 #define MINIPOD_RUNTIME_CORE_ROOM_H
 

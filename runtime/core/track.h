@@ -1,6 +1,6 @@
-/* What one thread did and when, for another one to read: a ring that its owner fills and one reader
- * empties, without a lock. All memory is taken at the start; what finds the ring full is left out
- * and counted. */
+/* A track of one thread's work over time, for another one to read: a ring that its owner fills and
+ * one reader empties, without a lock. All memory is allocated at the start; events that find the
+ * ring full are dropped and counted. */
 #ifndef MINIPOD_RUNTIME_CORE_TRACK_H
 #define MINIPOD_RUNTIME_CORE_TRACK_H
 

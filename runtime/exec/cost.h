@@ -1,4 +1,4 @@
-/* What the instructions of a program take on a machine, from its machine file alone: nothing is run
+/* The times of a program's instructions on a machine, from its machine file alone: nothing is run
  * and nothing is measured. */
 #ifndef MINIPOD_RUNTIME_EXEC_COST_H
 #define MINIPOD_RUNTIME_EXEC_COST_H

@@ -161,7 +161,7 @@ static bool reads(const join *j, int32_t instr, int32_t slot)
     return false;
 }
 
-/* What the update reads, it may make element by element; nothing else of it is joined. */
+/* The update may recompute its inputs element by element; nothing else of it is joined. */
 static bool may_make_again(const join *j, int32_t maker, int32_t reader)
 {
     const pod_instr *in = &j->p->instr[reader];

@@ -86,7 +86,7 @@ static double matrix_s(const pod_machine *m, const pod_product *p)
     return 2 * least / (1e9 * m->peak_bf16_gflop_per_s);
 }
 
-/* That of its largest value. */
+/* Returns the padding of its largest value. */
 static double padding_of(const cost *c, const pod_instr *in)
 {
     double most = 0, padding = 1;
@@ -109,9 +109,9 @@ static double vector_s(const cost *c, const pod_instr *in)
 
 /* ---- the memory ------------------------------------------------------------------------------ */
 
-/* Where the chip has a memory of its own: who last wrote or read a value, and how much was moved in
- * between. What is read before as much as the memory holds has passed is still there; what was
- * always so need not go to the large memory at all. */
+/* For chips with on-chip memory: the last use of a value, and the bytes moved since. A value that
+ * is read before as many bytes as the memory holds have passed is still there; a value for which
+ * this always holds need not go to the large memory at all. */
 typedef struct last_use {
     double at;      /* bytes moved on the whole until then */
     int32_t writer; /* joined; -1: it came from memory, or is there already */

@@ -7,7 +7,7 @@
 
 #include "kernels/base/dtype.h"
 
-/* Of f32 and bf16; true for other types. */
+/* Checks f32 and bf16; returns true for other types. */
 bool pod__all_finite(pod_dtype t, const void *data, int64_t count);
 
 #endif

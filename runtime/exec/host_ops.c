@@ -26,7 +26,7 @@ static double peak_flop_per_s(const pod_machine *m, pod_dtype t)
     return 1e9 * (t == POD_BF16 ? m->peak_bf16_gflop_per_s : m->peak_f32_gflop_per_s);
 }
 
-/* What no probe has called: as fast as the machine can be at most. */
+/* For calls that no probe timed: the least time that the machine can take. */
 static double roofline_s(const pod_machine *m, const pod_work *w)
 {
     const double matrix_s = w->cost.matrix_flops / peak_flop_per_s(m, w->dtype);

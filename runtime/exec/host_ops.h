@@ -13,8 +13,8 @@ typedef struct pod_host_time { /* of an instruction's ops in all of its tiles */
     double matrix_s, vector_s;
 } pod_host_time;
 
-/* Whether a probe has timed calls like it; else its time is that of its FLOPs at the machine's peak, or
- * of its bytes through memory. */
+/* Returns whether a probe has timed calls like it. If not, its time is that of its FLOPs at the
+ * machine's peak, or of its bytes through memory. */
 bool pod_work_is_probed(const pod_machine *m, const pod_work *w);
 
 /* With what they work on where the probes had it: a tile's in the core's cache. */

@@ -4,8 +4,8 @@
 
 #include "kernels/base/rng.h"
 
-/* Of 40 bits, the core's lowest and the turn's. What is above them goes into `layer` and the
- * seed. */
+/* The 40 bits hold the lowest bits of the core and of the instruction instance. Higher bits go into
+ * `layer` and the seed. */
 enum { CORE_BITS = 18, TURN_BITS = 22 };
 
 double pod_noise_factor(const pod_noise *n, int core, int64_t step, int64_t turn)

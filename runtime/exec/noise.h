@@ -1,8 +1,7 @@
-/* What the operating system and its like do to the times of a machine: each instruction of each
- * core and step takes a factor of its own, log-normal with mean 1. So alone a core takes as long as
- * ever on average; that cores wait for the slowest of them is what noise costs. A factor depends
- * only on where it stands (kernels/base/rng.h), and grows or shrinks with `share` from the same
- * draw. */
+/* Noise in the times of a machine, as an operating system makes it: each instruction of each core
+ * and step has its own factor, log-normal with mean 1. On average a core alone takes as long as
+ * without noise; the cost of noise is that cores wait for the slowest of them. A factor depends
+ * only on its coordinates (kernels/base/rng.h), and scales with `share` from the same draw. */
 #ifndef MINIPOD_RUNTIME_EXEC_NOISE_H
 #define MINIPOD_RUNTIME_EXEC_NOISE_H
 

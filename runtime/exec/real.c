@@ -13,7 +13,7 @@
 
 enum { SLAB_ALIGN = 64, WHAT_BYTES = 96 };
 
-/* Of a core that plays a slow one. */
+/* Times for a core that is slowed down on purpose. */
 static const pod_time PS_PER_NS = 1000, PS_PER_S = 1000000000000;
 static const pod_time LEAST_DEBT = 200000000;  /* before it sleeps */
 static const pod_time LONGEST_NAP = 100000000; /* while others need it to go on with a collective */
@@ -101,7 +101,7 @@ static int count_feed_refs(const pod_program *p)
     return n;
 }
 
-/* What the host reads: elements of rows, or of a scalar 0. */
+/* Returns the elements of a fetched value's rows; 0 for a scalar. */
 static int64_t n_in_rows(const pod_program *p, const pod_instr *fetch)
 {
     const pod_slot *s = &p->slot[fetch->in[0]];
@@ -148,7 +148,8 @@ static pod_status take_tables(pod_exec *e)
     return ok ? POD_OK : POD_E_NOMEM;
 }
 
-/* What a rank does alone: agreed upon before the runs of collectives are made together. */
+/* The steps that a rank does alone; ranks agree on the result before they open collectives
+ * together. */
 static pod_status bind_own(pod_exec *e, const pod_sched **sched)
 {
     const pod_program *p = e->program;
@@ -312,7 +313,7 @@ void pod_exec_feed(pod_exec *e, int input, const void *data)
     }
 }
 
-/* Where a micro-step begins, inputs move on to its samples. */
+/* At the beginning of a micro-step, inputs advance to its samples. */
 static void move_feeds(pod_exec *e, pod_turn turn)
 {
     if (e->program->repeat.count == 1 || turn.instr != e->program->repeat.first) return;

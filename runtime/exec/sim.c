@@ -50,8 +50,9 @@ static int times_of(const pod_program *p, int32_t coll)
     return pod_program_times(p, i);
 }
 
-/* Of fewer elements than cores some cores send none, and which ones depends on where they are: such
- * a collective is taken to have PARTS elements a core, which costs the same but for few bytes. */
+/* With fewer elements than cores, some cores send none, and their position decides which. Such a
+ * collective is simulated with PARTS elements per core, which costs the same but for a few bytes.
+ * */
 static pod_coll_args args_of(const pod_exec_sim *e, int32_t c)
 {
     pod_coll_args args = e->program->coll[c].args;
@@ -197,7 +198,7 @@ static void record(pod_exec_sim *e, int c, pod_lane lane, int32_t i, pod_time be
             pod_timeline_add(e->watch[w].tl, lane, e->program->instr[i].phase, i, begin, end);
 }
 
-/* What the instruction takes on this core, at its turn. */
+/* Returns the time of the instruction on this core, in this instance. */
 static double run_s(const pod_exec_sim *e, int c, int32_t instr)
 {
     double seconds = e->time[instr].seconds;

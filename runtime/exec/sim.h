@@ -55,7 +55,7 @@ pod_time pod_exec_sim_ended(const pod_exec_sim *e, int core); /* when this one e
 /* How long this core was in a phase, in all steps: it ran, or waited for a reduction. */
 pod_time pod_exec_sim_phase(const pod_exec_sim *e, int core, pod_phase phase);
 int pod_exec_sim_n_simulated(const pod_exec_sim *e); /* cores, or classes of them */
-/* Of the collectives, so far, of all cores; n_events are those that were simulated. */
+/* Returns the totals of the collectives of all cores so far; n_events counts simulated events. */
 pod_sim_use pod_exec_sim_used(const pod_exec_sim *e);
 double pod_exec_sim_link_busy_s(const pod_exec_sim *e, int link); /* how long it was held */
 double pod_exec_sim_link_bytes(const pod_exec_sim *e, int link);  /* what it carried */

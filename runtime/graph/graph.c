@@ -181,7 +181,7 @@ void pod_output(pod_graph *g, const char *name, pod_value value)
     if (copy) g->output[g->n_outputs++] = (pod_named){copy, value};
 }
 
-/* Where the name stands in by_name, or the free entry where it would. */
+/* Returns the entry of `name` in by_name, or the free entry that it would take. */
 static int32_t *entry_of(const pod_graph *g, const char *name)
 {
     const uint64_t mask = (uint64_t)g->by_name_cap - 1;

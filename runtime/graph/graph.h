@@ -103,8 +103,8 @@ void pod_graph_add_input(pod_graph *g, const char *name, pod_value value);
 void pod_graph_add_variable(pod_graph *g, const pod_variable_info *v);
 /* At the end of the step the variable becomes `value`, of its type. At most once a variable. */
 void pod_assign(pod_graph *g, pod_value variable, pod_value value);
-/* What the host reads after each step, float32: a scalar, or rows (N, F), of which a core that
- * holds a part of them shows its part. */
+/* Names a value that the host reads after each step, float32: a scalar, or rows (N, F). A core that
+ * holds some of the rows shows these. */
 void pod_output(pod_graph *g, const char *name, pod_value value);
 
 /* Reading. Indices run from 0, value ids from 1. Pointers stay good until the next append. */

@@ -51,10 +51,10 @@ bool pod_shape_equal(const pod_shape *a, const pod_shape *b);
 const char *pod_shape_print(const pod_shape *s, char *text, size_t bytes);
 
 pod_type pod_type_of(pod_dtype t, int n_dims, const int64_t dim[]); /* held whole by every core */
-/* What one core holds: split dimensions divided by the extents, rounded up. */
+/* Returns the shape on one core: split dimensions divided by the extents, rounded up. */
 pod_shape pod_type_local(const pod_type *t, const pod_mesh *m);
 size_t pod_type_local_bytes(const pod_type *t, const pod_mesh *m);
-/* What a core holds of a value that is dealt out, `core` its number among them; else the whole. */
+/* Returns the shard of core number `core`, or the whole of a value that is not sharded. */
 pod_part pod_type_part(const pod_type *t, int core);
 /* Product of the extents of the mesh dimensions in the mask: the cores of one group. */
 int pod_mask_size(const pod_mesh *m, uint8_t mask);

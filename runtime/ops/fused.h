@@ -1,11 +1,11 @@
-/* What the pass that fuses knows of ops beyond their names: which of their kernels would take more,
- * and the attributes of fused nodes. Builders of models have no use for it. */
+/* The pass that fuses needs to know more of ops than their names: which of their kernels can do
+ * more, and the attributes of fused nodes. Builders of models have no use for it. */
 #ifndef MINIPOD_RUNTIME_OPS_FUSED_H
 #define MINIPOD_RUNTIME_OPS_FUSED_H
 
 #include "runtime/ops/op.h"
 
-/* Of the ops of batch norm that make images, or hand them on: op_batchnorm.c, op_bn_act.c. */
+/* Attribute of the batch-norm ops that write images: op_batchnorm.c, op_bn_act.c. */
 typedef struct pod_bn_attr {
     double rows; /* of the whole x; infinite where the statistics are fixed; gradients inherit it */
     int64_t act; /* of bn_apply_act: POD_NORM_ */

@@ -1,4 +1,5 @@
-/* What the system knows of one op. Each op is one file, op_<name>.c, and one line in ops.def. */
+/* One op, and all that is known of it. Each op is one file, op_<name>.c, and one line in ops.def.
+ * */
 #ifndef MINIPOD_RUNTIME_OPS_OP_H
 #define MINIPOD_RUNTIME_OPS_OP_H
 
@@ -12,7 +13,7 @@
 #include "kernels/gemm/gemm.h"
 #include "runtime/graph/graph.h"
 
-/* What a program is made for. */
+/* The CPU, rates and wishes that a program is compiled for. */
 typedef struct pod_target {
     const char *name; /* "host", "reference" */
     uint32_t cpu;     /* POD_CPU_ bits, or POD_CPU_REFERENCE_ONLY */
@@ -51,12 +52,12 @@ typedef enum pod_sweep {
                        what was added up */
 } pod_sweep;
 
-/* What an instruction runs. in, out and scratch are ready; nothing may fail or allocate. When
+/* Runs an instruction. in, out and scratch are ready; nothing may fail or allocate. When
  * out[k] is in[j] (see in_place) both pointers are equal. */
 typedef void pod_run_fn(const void *attr, const void *const in[], void *const out[], void *scratch);
 
-/* What lowering is asked. Types are the graph's, with how they are spread; the shapes are what one
- * core holds. */
+/* The arguments of lowering. Types are the graph's, with their sharding; the shapes are those on
+ * one core. */
 typedef struct pod_lower_args {
     const pod_node *node;
     const pod_type *in, *out;

@@ -1,4 +1,4 @@
-/* What the micro-steps of a step add up, float32. Only passes make these ops.
+/* Sums over the micro-steps of a step, float32. Only passes make these ops.
  *
  *   zeros                          -> a value of zeros; the attr is its pod_type
  *   accumulate   so far, a part    -> so far + part, in the memory of `so far`

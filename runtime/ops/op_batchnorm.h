@@ -1,4 +1,4 @@
-/* What the ops of a plain and of a fused batch normalization share. For this folder only. */
+/* Parts that the ops of plain and of fused batch norm share. For this folder only. */
 #ifndef MINIPOD_RUNTIME_OPS_OP_BATCHNORM_H
 #define MINIPOD_RUNTIME_OPS_OP_BATCHNORM_H
 
@@ -28,7 +28,7 @@ typedef struct pod__bn_rows {
     int32_t set;
     int8_t x, beside, out, unused;
 } pod__bn_rows;
-/* Of x = in[0], what stands beside it, in[beside], and comes out, out[out]; -1: nothing does. */
+/* Returns the rows of x = in[0], of in[beside] and of out[out]; -1 means that there is none. */
 pod__bn_rows pod__bn_rows_of(const pod_lower_args *args, int beside, int out);
 pod_norm_types pod__bn_types(const pod__bn_rows *a);
 /* The first of the two inputs that is of the type of output k, which then may take its place; -1:

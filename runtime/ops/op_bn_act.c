@@ -10,12 +10,13 @@
  *   bn_grad_sums_of    x, dz, z, mean, rstd                   -> dgamma, dbeta, g
  *                      .., more                               of dz + more
  *
- * Of z = relu(x scale + shift) the gradients `_act` take dz and find out from x what the activation
- * let through; bn_grad_sums_of sees it in a z that more was added to, and hands on g, which is dz
- * where z > 0 and else 0. Of z = swish(v), v = x scale + shift, bn_grad_sums_swish hands on
- * g = dz swish'(v) for a bn_grad_apply: in the place of dz it costs less than to be made again. How
- * the statistics may vary and which sums go with them is as in op_batchnorm.c. Beside an x in bf16
- * dz, res, z, g, dx and what the activation makes may be float32: z and g alike, more as x. */
+ * For z = relu(x scale + shift), the gradients `_act` take dz and find out from x what the
+ * activation let through; bn_grad_sums_of sees it in a z that more was added to, and writes g,
+ * which is dz where z > 0 and else 0. For z = swish(v), v = x scale + shift, bn_grad_sums_swish
+ * writes g = dz swish'(v) for a bn_grad_apply: storing it in place of dz costs less than
+ * recomputing it. How the statistics may vary and which sums go with them is as in op_batchnorm.c.
+ * Beside an x in bf16 dz, res, z, g, dx and what the activation makes may be float32: z and g
+ * alike, more as x. */
 #include "runtime/ops/op_batchnorm.h"
 
 /* ---- bn_fold ------------------------------------------------------------------------------- */

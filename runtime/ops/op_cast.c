@@ -16,7 +16,7 @@ static pod_status cast_infer(const pod_node *n, const pod_type in[], int n_in, p
     return pod__want_dtype("the result", &out[0], POD__FLOATS);
 }
 
-/* Of the input's type or float32, which is allowed for the gradient of any value. */
+/* The gradient has the input's type, or float32, which any gradient may have. */
 static void cast_grad(pod_graph *g, const pod_node *n, const pod_value d_out[], const bool need[],
                       pod_value d_in[])
 {

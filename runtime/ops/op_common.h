@@ -1,4 +1,4 @@
-/* What the files of this folder share: the ops by name, checks of types for infer, and the plain
+/* Shared by the files of this folder: the ops by name, checks of types for infer, and the plain
  * parts of cost and lowering. Nobody outside includes it. */
 #ifndef MINIPOD_RUNTIME_OPS_OP_COMMON_H
 #define MINIPOD_RUNTIME_OPS_OP_COMMON_H
@@ -21,7 +21,7 @@
 #undef POD_OP
 
 /* ---- for builders ---- */
-/* Whether types may be asked of v. A v of id 0 in a graph that has not failed is recorded. */
+/* Returns whether v has a type. Records a v of id 0 as an error if the graph has not failed yet. */
 bool pod__usable(pod_graph *g, pod_value v);
 
 /* Rows and columns of zeros before and behind an image. */
@@ -34,8 +34,8 @@ pod__padding pod__same_padding(const int64_t image[2], const int64_t filter[2], 
 /* Windows that begin in the padded image, along dimension d: 0 rows, 1 columns; 0 where none
  * fits. */
 int64_t pod__windows(int64_t image, int64_t filter, int64_t stride, const pod__padding *p, int d);
-/* Of images x (N, H, W, C) and a filter whose rows are its dimension `rows`; `same` overrides
- * pad. */
+/* Returns the padding for images x (N, H, W, C) and a filter whose rows are its dimension `rows`;
+ * `same` overrides pad. */
 pod__padding pod__padding_of(pod_graph *g, pod_value x, pod_value filter, int rows, int64_t stride,
                              int64_t pad, bool same);
 enum { POD__PADDING_TEXT = 96 };

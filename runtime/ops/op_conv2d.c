@@ -31,7 +31,8 @@ typedef struct conv_attr {
     int64_t pass, fused;
 } conv_attr;
 
-/* Of what takes a packed filter, which does not show its shape any more. */
+/* Attribute of kernels that take a packed filter, whose shape can no longer be read off the value.
+ * */
 typedef struct packed_attr {
     conv_attr conv;
     pod_conv_shape shape;
@@ -87,7 +88,7 @@ static int64_t extent_out(const conv_attr *a, const pod_shape *x, const pod_shap
     return pod__windows(x->dim[1 + d], w->dim[1 + d], a->stride, &a->pad, d);
 }
 
-/* That (N, P, Q, K) = y is what comes of x and w. */
+/* Checks that y is (N, P, Q, K) as x and w make it. */
 static pod_status check_fit(const conv_attr *a, const pod_type *in0, const pod_type *in1,
                             const pod_shape *x, const pod_shape *w, const pod_shape *y)
 {
@@ -143,7 +144,7 @@ static pod_status conv2d_dw_infer(const pod_node *n, const pod_type in[], int n_
     return check_fit(a, &in[0], &in[1], &in[0].shape, &out[0].shape, &in[1].shape);
 }
 
-/* What a core makes of its own samples with its own scale and shift is its part of the whole. */
+/* A core's own samples, with its own scale and shift, give its share of the whole. */
 static pod_status check_act(const pod_type in[])
 {
     POD_TRY(pod__want_no_parts("x", &in[0]));

@@ -66,7 +66,7 @@ static int64_t extent_out(const depthwise_attr *a, const pod_shape *x, const pod
     return pod__windows(x->dim[1 + d], w->dim[d], a->stride, &a->pad, d);
 }
 
-/* That (N, P, Q, C) = y is what comes of x and w. */
+/* Checks that y is (N, P, Q, C) as x and w make it. */
 static pod_status check_fit(const depthwise_attr *a, const pod_type *in0, const pod_type *in1,
                             const pod_shape *x, const pod_shape *w, const pod_shape *y)
 {

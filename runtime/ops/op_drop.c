@@ -26,7 +26,7 @@ static pod_status drop_infer(const pod_node *n, const pod_type in[], int n_in, p
     return POD_OK;
 }
 
-/* Whether a number of 24 bits, uniform in [0, 1), is not below the rate. */
+/* Keeps an element if a number of 24 bits, uniform in [0, 1), is at least the rate. */
 static bool is_kept(uint32_t word, float rate) { return (float)(word >> 8) * 0x1p-24f >= rate; }
 
 static void drop_run(const void *attr, const void *const in[], void *const out[], void *scratch)

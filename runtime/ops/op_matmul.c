@@ -12,7 +12,7 @@ typedef struct matmul_attr {
     int32_t trans_a, trans_b, c_dtype, fused;
 } matmul_attr;
 
-/* Where the dimensions of a product stand in its operands. */
+/* The positions of a matmul's dimensions in its operands. */
 typedef struct places {
     int b; /* the batch's dimension in all three: 0, or -1 without a batch */
     int am, ak, bk, bn;
@@ -166,7 +166,7 @@ static matmul_run_attr run_attr_of(const matmul_attr *attr, const pod_shape *a, 
                              .fused = attr->fused};
 }
 
-/* Of what takes a packed b, which does not show its shape any more. */
+/* Attribute of kernels that take a packed b, whose shape can no longer be read off the value. */
 typedef struct packed_attr {
     matmul_attr matmul;
     int32_t kernel; /* packs and multiplies */

@@ -1,4 +1,4 @@
-/* What optimizers are made of, kernels/update. w, v, m, g, u float32 of one shape; scalars float32.
+/* The ops of optimizers, over kernels/update. w, v, m, g, u float32 of one shape; scalars float32.
  *
  *   sum_sq          x                            -> sum of squares
  *   momentum        w, v, g, lr [, w_sq, g_sq]   -> w', v'

@@ -1,4 +1,4 @@
-/* What a model includes: the builder calls, one an op. All are sticky (runtime/graph/graph.h).
+/* The builder calls that a model includes, one per op. All are sticky (runtime/graph/graph.h).
  *
  * Activations are float32 or bfloat16 ("the travelling type"); weights are float32 variables and
  * are cast where an op meets bfloat16 activations. Shapes: see runtime/graph/shape.h. */
@@ -9,9 +9,9 @@
 
 /* ---- leaves: op_leaf.c ---- */
 enum { POD_NO_BATCH = -1 };
-/* What the host feeds in each step. batch_dim 0: the first dimension counts the samples of the
- * batch, which pod_compile splits over the mesh. POD_NO_BATCH: every core reads the whole value,
- * whatever its extents. */
+/* Declares a value that the host feeds in each step. batch_dim 0: the first dimension counts the
+ * samples of the batch, which pod_compile splits over the mesh. POD_NO_BATCH: every core reads the
+ * whole value, whatever its extents. */
 pod_value pod_input(pod_graph *g, const char *name, pod_type type, int batch_dim);
 /* A trained variable, float32, named by scope and `name`. */
 pod_value pod_weight(pod_graph *g, const char *name, pod_shape shape, pod_init init, pod_role role);
@@ -88,7 +88,7 @@ pod_value pod_batchnorm(pod_graph *g, pod_value x, pod_batchnorm_attr attr);
 /* ---- layer normalization: op_layernorm.c ---- */
 /* Over the last dimension. Makes "gamma" and "beta" in the current scope. */
 pod_value pod_layer_norm(pod_graph *g, pod_value x, float eps);
-/* Of x + res, which *sum is then: what goes on beside a normalization, in one op with it. */
+/* Layer norm of x + res in one op; *sum is x + res, for the residual path. */
 pod_value pod_add_layer_norm(pod_graph *g, pod_value x, pod_value res, float eps, pod_value *sum);
 
 /* ---- pooling ---- */

@@ -31,7 +31,7 @@ typedef struct pod_tiled {
     pod_tiled_value value[POD_TILED_VALUES];
 } pod_tiled;
 
-/* What the node is called for: attr of the node `tiled`. */
+/* Attribute of the node `tiled`: the steps that it runs. */
 typedef struct pod_tiled_attr {
     const pod_tiled *tiled; /* in the plan's arena */
 } pod_tiled_attr;

@@ -1,6 +1,6 @@
 /* LARS with scaled momentum, as in the MLPerf v0.6 reference: v gathers plain gradients, and lr and
  * trust ratio of the step scale the whole of it. At a constant rate and ratio it is lars.c's form.
- * What is skipped, and how the ratio is made: see there. */
+ * See there for the weights that are skipped, and for the ratio. */
 #include "runtime/optim/rules.h"
 
 void pod__lars_mlperf_update(pod_graph *g, pod_value w, pod_role role, pod_value grad,

@@ -24,8 +24,7 @@ typedef void pod_optim_update_fn(pod_graph *g, pod_value w, pod_role role, pod_v
                                  const pod_value state[], pod_value lr, pod_value step,
                                  const pod_hparams *hp);
 
-/* What an optimizer has to do with the hyperparameters: which it reads, but the decay, which all
- * do. */
+/* The hyper-parameters that an optimizer reads, besides the weight decay, which all read. */
 enum {
     POD_OPTIM_MOMENTUM = 1 << 0,
     POD_OPTIM_NESTEROV = 1 << 1, /* it has that form */

@@ -24,7 +24,7 @@ static inline float pod__optim_decay(pod_role role, const pod_hparams *hp)
 /* Both forms of LARS: lars.c. */
 void pod__lars_momentum(pod_graph *g, pod_value w, pod_role role, pod_value grad, pod_value v,
                         pod_value lr, bool rate_inside, const pod_hparams *hp);
-/* What LAMB and AdamW share: adamw.c. */
+/* Shared by LAMB and AdamW: adamw.c. */
 pod_adam_update_attr pod__adamw_attr(pod_role role, const pod_hparams *hp);
 
 #endif

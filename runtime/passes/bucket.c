@@ -73,7 +73,7 @@ static bool is_read_by_host(const pod_graph *g, pod_value v)
     return false;
 }
 
-/* Of a collective of values that are dealt out: how they are. */
+/* Returns the sharding of the values of a collective. */
 static const pod_shard *shard_of(const pod_graph *g, const pod_node *n, int i, pod_coll coll)
 {
     return &pod_graph_type(g, coll == POD_ALLGATHER ? n->in[i] : pod_node_out(n, i))->shard;
@@ -141,7 +141,7 @@ static void place_value(pod_plan *plan, const pod_bucket *b, pod_value v, int64_
     plan->place_in_bucket[v.id] = first;
 }
 
-/* What is added up over micro-steps begins, as zeros, where it ends. */
+/* A sum over micro-steps begins, as zeros, in the memory where it ends. */
 static void place(pod_plan *plan, const pod_bucket *b, const pod_node *n, int i, int64_t first)
 {
     const pod_node *maker = pod_graph_maker(plan->graph, n->in[i]);

@@ -75,7 +75,7 @@ static pod_status compile(const pod_graph *g, int64_t batch, const pod_compile_a
     return POD_OK;
 }
 
-/* Whether recomputing pays is known when memory is planned. */
+/* Only the memory plan shows whether recomputing pays, so both programs are planned. */
 pod_status pod_compile(const pod_graph *g, int64_t batch, const pod_compile_args *args,
                        pod_arena *arena, const pod_program **out)
 {

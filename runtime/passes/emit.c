@@ -212,7 +212,7 @@ static pod_status pick_collectives(emit *e)
     return POD_OK;
 }
 
-/* What a core keeps of the optimizer's states. */
+/* Returns the bytes of optimizer state that a core keeps. */
 static size_t state_bytes(const pod_program *p, const pod_program_variable *variable, int core)
 {
     size_t bytes = 0;

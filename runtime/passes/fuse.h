@@ -31,7 +31,7 @@ typedef struct pod__fuse {
     bool no_memory;
 } pod__fuse;
 
-/* What became of a pattern at a site. */
+/* The verdict on a pattern at a site. */
 typedef struct pod__verdict {
     bool fused;
     const char *refused; /* it matches, but: in the arena or static; NULL: it does not match */

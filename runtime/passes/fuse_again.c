@@ -1,5 +1,5 @@
-/* What forward makes in one pass over memory is made again for backward, instead of being kept
- * while forward goes on. */
+/* Recomputes for backward the values that forward makes in one pass over memory, instead of keeping
+ * them. */
 #include <string.h>
 
 #include "kernels/norm/norm.h"
@@ -21,7 +21,7 @@ static bool inputs_stay(const pod__fuse *f, const pod__site *s, const pod__site 
     return true;
 }
 
-/* Whether forward has convolutions to run between the two. */
+/* Returns whether forward runs convolutions between the two. */
 static bool goes_on(const pod__site *from, const pod__site *to)
 {
     for (const pod__site *s = from + 1; s < to; s++)

@@ -36,7 +36,7 @@ static pod__site *maker_that_is(const pod__fuse *f, pod_value v, const char *op)
     return pod__site_is(s, op) ? s : NULL;
 }
 
-/* Whether s is a bn_grad_sums or bn_grad_apply of d through the normalization of `bn`. */
+/* Returns whether s is a bn_grad_sums or bn_grad_apply of d through the normalization of `bn`. */
 static bool is_grad_of(const pod__site *s, const char *op, const pod__site *bn, pod_value d)
 {
     return pod__site_is(s, op) && s->in[Y].id == bn->in[Y].id && s->in[GRAD_SUMS_DY].id == d.id &&

@@ -51,7 +51,7 @@ pod__verdict pod__fuse_cast_again(pod__fuse *f, pod__site *at)
 
 /* ---- bn_cast, bn_grad_cast: x, or what stands beside it, was widened ---- */
 
-/* Whether the site reads v as x alone, or beside an x in bf16 alone. */
+/* Returns whether the site reads v only as x, or only beside an x in bf16. */
 static bool may_read_uncast(const pod__fuse *f, const pod__site *s, pod_value v, bool beside)
 {
     const bn_op *op = bn_op_of(s);

@@ -64,7 +64,7 @@ static pod_status fetch_outputs(order *o)
     return POD_OK;
 }
 
-/* What no node reads any more: the outputs, and what variables become, in the order it comes. */
+/* Ends with values that no node reads: the outputs, and the next values of variables, in order. */
 static pod_status end_step(order *o)
 {
     POD_TRY(fetch_outputs(o));

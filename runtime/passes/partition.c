@@ -160,7 +160,7 @@ static pod_status copy_node(partition *p, int32_t index)
     return pod__rewrite_append(&p->w, &n, &p->w.mapped[n.first_out]);
 }
 
-/* What the host reads is whole before the update begins. */
+/* Outputs are reduced before the update begins. */
 static void reduce_outputs(partition *p)
 {
     pod_graph_set_phase(p->to, POD_PHASE_REDUCE);
@@ -236,8 +236,8 @@ static pod_status copy_nodes(partition *p, pod_arena *arena)
     return pod_graph_finish(p->to);
 }
 
-/* What a variable becomes: whole, and in memory of its own. Another variable's memory may hold that
- * one's next value by the time this one is assigned. */
+/* The next value of a variable, whole and in memory of its own: by the time it is assigned, the
+ * memory of another variable may hold that variable's next value. */
 static pod_value assigned_value(partition *p, pod_value v)
 {
     pod_value whole = reduced(p, p->w.mapped[v.id]);
@@ -247,7 +247,7 @@ static pod_value assigned_value(partition *p, pod_value v)
     return pod_op_add1(p->to, pod_op_find("copy"), NULL, 0, &whole, 1);
 }
 
-/* What the host reads is whole. */
+/* Outputs are whole on every core. */
 static pod_status map_output(partition *p, const pod_named *output)
 {
     pod_value *v = &p->w.mapped[output->value.id];

@@ -1,6 +1,6 @@
-/* What the passes of passes.def hand on: a partitioned graph, the buckets its reductions were
- * joined into, the order of the instructions, and the slots. Private to this folder; lives in the
- * program's arena. */
+/* The plan that the passes of passes.def pass on: a partitioned graph, the buckets its reductions
+ * were joined into, the order of the instructions, and the slots. Private to this folder; lives in
+ * the program's arena. */
 #ifndef MINIPOD_RUNTIME_PASSES_PLAN_H
 #define MINIPOD_RUNTIME_PASSES_PLAN_H
 
@@ -84,7 +84,7 @@ pod_group pod__group_of(const pod_plan *plan, uint8_t mask);
 /* Over what the collective's value i is reduced, or of its parts put together. */
 uint8_t pod__mask_of_collective(const pod_graph *g, const pod_node *n, int i);
 
-/* What the node does, for who costs it: work, n_works and n_tiles of the instruction. */
+/* Describes the work of the node for cost models: work, n_works and n_tiles of the instruction. */
 POD_MUST pod_status pod__describe_work(const pod_plan *plan, const pod_node *n,
                                        const pod_lowering *l, pod_instr *instr);
 

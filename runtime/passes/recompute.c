@@ -48,7 +48,7 @@ static void find_readers(recompute *r)
         r->is_late[pod_graph_variable(g, i)->assigned.id] = true;
 }
 
-/* Whether backward may read v without v being kept for that. */
+/* Returns whether backward may read v although nothing keeps it for that. */
 static bool is_there(const recompute *r, pod_value v)
 {
     const int32_t maker = pod_graph_value(r->w.from, v)->node;

@@ -34,7 +34,7 @@ static bool any_in_time(const repeat *r, const pod_node *n)
     return any;
 }
 
-/* Whether the node reads what is whole only when all micro-steps have run. */
+/* Returns whether the node reads a value that is complete only after all micro-steps. */
 static bool reads_after(const repeat *r, const pod_node *n)
 {
     for (int j = 0; j < n->n_in; j++) {

@@ -123,7 +123,7 @@ static void join_norms(shard *s, int32_t node)
     s->group_of_node[node] = s->group_of_value[n->first_out] = k;
 }
 
-/* What a group makes may go to its own nodes and variables, and nowhere else. */
+/* Lets a group stay whole if its values go to other nodes or variables than its own. */
 static void verify_groups(shard *s)
 {
     for (int32_t i = 0; i < pod_graph_n_nodes(s->from); i++) {
@@ -153,7 +153,7 @@ static int32_t group_of(const shard *s, int32_t node)
     return k != NONE && !s->group[k].stays ? k : NONE;
 }
 
-/* What nodes of a group need for a norm. */
+/* Marks the nodes of groups that lead to a norm. */
 static void find_norms(shard *s)
 {
     for (int32_t i = pod_graph_n_nodes(s->from) - 1; i >= 0; i--) {
@@ -213,7 +213,7 @@ static pod_status add_node(shard *s, int32_t index)
     return pod__rewrite_append(&s->w, n, &s->w.mapped[n->first_out]);
 }
 
-/* Of the values in s->w.in, to s->made. */
+/* Adds a collective of the values in s->w.in, with its results in s->made. */
 static pod_status add_collective(shard *s, const char *op, const char *label, int n_values,
                                  const int64_t *per_core)
 {
@@ -306,7 +306,8 @@ static int32_t gathered_in(const shard *s, const pod_variable_info *v)
     return group_of(s, pod_graph_value(s->from, v->assigned)->node);
 }
 
-/* Whether it is the n-th of its group: values of one group lie at one place of a bucket. */
+/* Returns whether it is the n-th of its group; values of one group lie at one offset of a bucket.
+ * */
 static bool is_nth_gathered(const shard *s, int variable, int begin, int end, int nth)
 {
     const int32_t k = gathered_in(s, pod_graph_variable(s->from, variable));

@@ -89,7 +89,7 @@ static bool can_run_by_sample(const pod_node *n)
     return n->phase == POD_PHASE_FORWARD || n->phase == POD_PHASE_BACKWARD;
 }
 
-/* What one sample of the node's values that the group does not have yet takes. */
+/* Returns the bytes per sample of the node's values that the group does not have yet. */
 static double more_sample_bytes(const tile *t, const pod_node *n)
 {
     double bytes = 0;

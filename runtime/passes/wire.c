@@ -29,7 +29,7 @@ typedef struct wire {
     bool *is_wide;     /* what is packed is all digits of it */
 } wire;
 
-/* Of an op of the update, the one whose scalars are wide sums; NULL: there is none. */
+/* Returns the form of an update op whose scalars are wide sums, or NULL. */
 static const pod_op *wide_form(const wire *w, const pod_node *n)
 {
     static const char *const with_sums[][2] = {{"sum_sq", "sum_sq_wide"},

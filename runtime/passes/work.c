@@ -1,5 +1,5 @@
-/* What an instruction does, op by op, with what one core has at a time (pod_work): what its time
- * depends on, when nobody has the node any more. */
+/* Describes the work of an instruction, op by op, with the values that a core has at a time
+ * (pod_work). Its time depends on this alone; the nodes do not outlive the passes. */
 #include <string.h>
 
 #include "runtime/ops/tiled.h"
@@ -11,7 +11,7 @@ typedef struct values { /* of one op: inputs, then outputs */
     int n_in, n;
 } values;
 
-/* What a core holds of it in one of the tiles. */
+/* Returns its type on one core, within one of the tiles. */
 static pod_type local_type(const pod_plan *plan, const pod_type *t, int64_t n_tiles)
 {
     pod_type local = {.dtype = t->dtype, .shape = pod_type_local(t, &plan->spread)};

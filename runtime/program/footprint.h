@@ -1,5 +1,5 @@
-/* What the memory of a step holds where most of it is in use, and what a step moves. Read from the
- * program as it was planned; nothing is run. */
+/* The contents of a step's memory at its peak, and the bytes that a step moves. Both are read from
+ * the planned program; nothing is run. */
 #ifndef MINIPOD_RUNTIME_PROGRAM_FOOTPRINT_H
 #define MINIPOD_RUNTIME_PROGRAM_FOOTPRINT_H
 

@@ -1,5 +1,5 @@
-/* What was picked to carry out a program, as text: a line `op = kernel or algorithm` each, in the
- * order of their first use. */
+/* The kernels and algorithms that were picked for a program, as text: one line `op = kernel or
+ * algorithm` each, in the order of their first use. */
 #ifndef MINIPOD_RUNTIME_PROGRAM_PICKS_H
 #define MINIPOD_RUNTIME_PROGRAM_PICKS_H
 

@@ -16,7 +16,7 @@ typedef enum pod_instr_kind {
     POD_I_FETCH       /* the host reads in[0], a float32 scalar or rows, as output `ticket` */
 } pod_instr_kind;
 
-/* Where a slot's memory is. */
+/* The memory that a slot is in. */
 typedef enum pod_space {
     POD_SPACE_INPUT, /* the host's, given each step; `index` is the input */
     POD_SPACE_STORE, /* a variable; `index` is the program's variable */
@@ -36,7 +36,7 @@ typedef struct pod_slot {
     pod_type type;       /* as in the graph; scratch is bytes of no type (n_dims 0, POD_U8) */
 } pod_slot;
 
-/* What one op does with what a core has of its values at a time: its time depends on no more. */
+/* The work of one op on the values that a core has at a time: all that its time depends on. */
 typedef struct pod_work {
     const char *op, *impl;
     pod_dtype dtype;    /* of its first input */
@@ -131,8 +131,8 @@ int pod_program_times(const pod_program *p, int32_t instr);
 /* Bytes that one core reads and writes in a step, by the cost of its instructions. */
 double pod_program_moved_bytes(const pod_program *p);
 
-/* What core `core` holds of a slot's value: bytes behind the slot's memory, and elements. The store
- * keeps nothing but the part of a variable that is dealt out. */
+/* The shard of a slot's value that core `core` holds: its offset in bytes in the slot's memory, and
+ * its elements. The store keeps only this shard of a sharded variable. */
 typedef struct pod_slot_part {
     size_t offset;
     int64_t count;
