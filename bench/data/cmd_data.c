@@ -4,7 +4,6 @@
 #include "bench/command.h"
 #include "kernels/base/limits.h"
 #include "runtime/core/file.h"
-#include "runtime/data/dataset_print.h"
 #include "runtime/data/glyphs.h"
 #include "runtime/data/import/import.h"
 

@@ -7,8 +7,7 @@
  *       index.h5               what is opened: arrays of full shape, virtual, over the shards
  *       shard-0000.h5 ...      what each rank wrote of each variable
  *       manifest.json          every file with its bytes and CRC-32; its own too; and what the
- *                              job's evaluations found so far: of more than 65536 those that set a
- *                              best, and the latest
+ *                              job's evaluations found so far, at most the latest 65536
  *       keep                   empty: it was saved to be kept for ever; who removes the file
  *                              releases it
  *

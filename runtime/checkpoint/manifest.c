@@ -1,6 +1,7 @@
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,40 +23,19 @@ static void print_tail(uint32_t crc, char tail[TAIL_BYTES + 1])
     snprintf(tail, TAIL_BYTES + 1, "  \"manifest_crc32\": \"%08" PRIx32 "\"\n}\n", crc);
 }
 
-static size_t print_file(char *text, size_t room, const char *name, const pod_checkpoint_receipt *f,
-                         const char *behind)
-{
-    return (size_t)snprintf(
-        text, room, "    {\"name\": \"%s\", \"bytes\": %zu, \"crc32\": \"%08" PRIx32 "\"}%s\n",
-        name, f->bytes, f->crc, behind);
-}
+/* An evaluation's numbers, in the order in which they are printed, behind its step. */
+static const struct number {
+    const char *key;
+    size_t at; /* in pod_eval_row */
+} numbers[] = {{"epochs", offsetof(pod_eval_row, epochs)},
+               {"time_s", offsetof(pod_eval_row, at_s)},
+               {"loss", offsetof(pod_eval_row, loss)},
+               {"accuracy", offsetof(pod_eval_row, accuracy)}};
+enum { N_NUMBERS = sizeof numbers / sizeof numbers[0] };
 
-/* So that it reads back equal; what is not finite as null. */
-static const char *print_number(double v, char text[32])
+static double *number_of(pod_eval_row *e, int i)
 {
-    snprintf(text, 32, isfinite(v) ? "%.17g" : "null", v);
-    return text;
-}
-
-static size_t print_eval(char *text, size_t room, const pod_eval_row *e, const char *behind)
-{
-    char epochs[32], loss[32], accuracy[32], at[32];
-    return (size_t)snprintf(text, room,
-                            "    {\"step\": %" PRId64 ", \"epochs\": %s, \"time_s\": %s, "
-                            "\"loss\": %s, \"accuracy\": %s}%s\n",
-                            e->n_done, print_number(e->epochs, epochs), print_number(e->at_s, at),
-                            print_number(e->loss, loss), print_number(e->accuracy, accuracy),
-                            behind);
-}
-
-static bool sets_best(const pod_eval_rows *evals, int64_t i, double *best)
-{
-    const double accuracy = evals->row[i].accuracy;
-    if (accuracy > *best) {
-        *best = accuracy;
-        return true;
-    }
-    return i + 1 == evals->n; /* the latest is not left out either */
+    return (double *)(void *)((char *)e + numbers[i].at);
 }
 
 bool pod_eval_rows_end_best(const pod_eval_rows *evals, int64_t step)
@@ -67,30 +47,27 @@ bool pod_eval_rows_end_best(const pod_eval_rows *evals, int64_t step)
     return true;
 }
 
-static int64_t count_bests(const pod_eval_rows *evals)
+/* ---- printing ---- */
+
+static size_t print_file(char *text, size_t room, const char *name, const pod_checkpoint_receipt *f,
+                         const char *behind)
 {
-    int64_t n = 0;
-    double best = -HUGE_VAL;
-    for (int64_t i = 0; i < evals->n; i++) n += sets_best(evals, i, &best);
-    return n;
+    return (size_t)snprintf(
+        text, room, "    {\"name\": \"%s\", \"bytes\": %zu, \"crc32\": \"%08" PRIx32 "\"}%s\n",
+        name, f->bytes, f->crc, behind);
 }
 
-static size_t print_evals(const pod_eval_rows *evals, char *text, size_t room)
+/* Numbers read back equal; what is not finite is null. */
+static size_t print_eval(char *text, size_t room, pod_eval_row *e, const char *behind)
 {
-    const int64_t n_most = POD__CHECKPOINT_KEPT_EVALS, n_plain = evals->n - count_bests(evals);
-    const int64_t n_surplus = evals->n > n_most ? evals->n - n_most : 0;
-    int64_t plain_left_out = n_surplus < n_plain ? n_surplus : n_plain;
-    int64_t bests_left_out = n_surplus - plain_left_out;
-    double best = -HUGE_VAL;
-    size_t n = 0;
-    for (int64_t i = 0; i < evals->n; i++) {
-        int64_t *left_out = sets_best(evals, i, &best) ? &bests_left_out : &plain_left_out;
-        if (*left_out > 0)
-            --*left_out;
-        else
-            n += print_eval(text + n, room - n, &evals->row[i], i + 1 < evals->n ? "," : "");
+    size_t n = (size_t)snprintf(text, room, "    {\"step\": %" PRId64, e->n_done);
+    for (int i = 0; i < N_NUMBERS; i++) {
+        const double v = *number_of(e, i);
+        n +=
+            (size_t)snprintf(text + n, room - n, isfinite(v) ? ", \"%s\": %.17g" : ", \"%s\": null",
+                             numbers[i].key, v);
     }
-    return n;
+    return n + (size_t)snprintf(text + n, room - n, "}%s\n", behind);
 }
 
 static const char *file_name(int i, int ranks, char name[POD__CHECKPOINT_FOLDER_BYTES])
@@ -105,6 +82,7 @@ static const char *file_name(int i, int ranks, char name[POD__CHECKPOINT_FOLDER_
 size_t pod__manifest_print(const pod__manifest *m, char *text, size_t room)
 {
     char name[POD__CHECKPOINT_FOLDER_BYTES], tail[TAIL_BYTES + 1];
+    const int64_t n_kept = POD__CHECKPOINT_KEPT_EVALS;
     size_t n = (size_t)snprintf(text, room,
                                 "{\n  \"schema\": \"" SCHEMA "\",\n  \"version\": %d,\n"
                                 "  \"step\": %" PRId64 ",\n  \"ranks\": %d,\n  \"files\": [\n",
@@ -113,7 +91,8 @@ size_t pod__manifest_print(const pod__manifest *m, char *text, size_t room)
         n += print_file(text + n, room - n, file_name(i, m->ranks, name),
                         i < m->ranks ? &m->shard[i] : &m->index, i < m->ranks ? "," : "");
     n += (size_t)snprintf(text + n, room - n, "  ],\n  \"evaluations\": [\n");
-    n += print_evals(&m->evals, text + n, room - n);
+    for (int64_t i = m->evals.n > n_kept ? m->evals.n - n_kept : 0; i < m->evals.n; i++)
+        n += print_eval(text + n, room - n, &m->evals.row[i], i + 1 < m->evals.n ? "," : "");
     n += (size_t)snprintf(text + n, room - n, "  ],\n");
     print_tail(pod__checkpoint_crc(0, text, n), tail);
     return n + (size_t)snprintf(text + n, room - n, "%s", tail);
@@ -177,18 +156,16 @@ static pod_status get_files(const char *path, const cJSON *files, int ranks, pod
     return POD_OK;
 }
 
-static bool get_number(const cJSON *object, const char *key, double *out)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    *out = cJSON_IsNumber(item) ? item->valuedouble : (double)NAN;
-    return cJSON_IsNumber(item) ? isfinite(*out) : cJSON_IsNull(item);
-}
-
 static bool get_eval(const cJSON *eval, pod_eval_row *out)
 {
-    return get_whole(eval, "step", INT64_C(1) << MAX_EXACT, &out->n_done) &&
-           get_number(eval, "epochs", &out->epochs) && get_number(eval, "time_s", &out->at_s) &&
-           get_number(eval, "loss", &out->loss) && get_number(eval, "accuracy", &out->accuracy);
+    bool ok = get_whole(eval, "step", INT64_C(1) << MAX_EXACT, &out->n_done);
+    for (int i = 0; i < N_NUMBERS; i++) {
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(eval, numbers[i].key);
+        const double v = cJSON_IsNumber(item) ? item->valuedouble : (double)NAN;
+        ok = ok && (isfinite(v) || cJSON_IsNull(item));
+        *number_of(out, i) = v;
+    }
+    return ok;
 }
 
 static pod_status get_evals(const char *path, const cJSON *evals, pod_arena *a, pod__manifest *m)

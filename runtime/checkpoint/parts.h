@@ -51,8 +51,7 @@ typedef struct pod__manifest {
 } pod__manifest;
 
 size_t pod__manifest_room(int ranks, int64_t n_evals); /* bytes that hold its text */
-/* Answers the bytes of the text. Of more evaluations than KEPT_EVALS the oldest are left out, those
- * that set no best before those that did: what reached a target first stays as long as can be. */
+/* Answers the bytes of the text. Of more evaluations than KEPT_EVALS the latest are kept. */
 size_t pod__manifest_print(const pod__manifest *m, char *text, size_t room);
 /* `text` ends with a 0, which `bytes` does not count. E_FORMAT, naming `path`, unless the text is
  * whole and what print made (white space aside, but for the last line). */

@@ -22,6 +22,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "kernels/base/arena.h"
 #include "kernels/base/status.h"
@@ -97,6 +98,11 @@ POD_MUST pod_status pod_dataset_files(const pod_dataset *d, pod_split split, pod
 
 /* How many samples each class has; counts: (n_classes). */
 void pod_dataset_count_classes(const pod_dataset *d, pod_split split, int64_t counts[]);
+
+/* `data info`: lines of "key  value", with the number of samples of each class; and the same as one
+ * JSON object. Fail for want of memory. */
+POD_MUST pod_status pod_dataset_print(const pod_dataset *d, FILE *to);
+POD_MUST pod_status pod_dataset_print_json(const pod_dataset *d, FILE *to);
 
 /* Of sizes, counts, classes, all labels, and the pixels of some samples of each split: equal where
  * the sets are, other where they are most likely others. Never 0. E_IO, E_FORMAT where a sample

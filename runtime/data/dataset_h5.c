@@ -1,14 +1,12 @@
-#include "runtime/data/dataset_h5.h"
+#include "runtime/data/inner.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/data/channel_stats.h"
 #include "runtime/data/data_form.h"
-#include "runtime/data/dataset_layout.h"
+#include "runtime/h5/chunks.h"
 #include "runtime/h5/h5.h"
-#include "runtime/h5/rows.h"
 
 enum { MAX_ROWS_A_READ = 2048 };
 

@@ -1,4 +1,4 @@
-#include "runtime/data/dataset_layout.h"
+#include "runtime/data/inner.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,30 +1,27 @@
-#include "runtime/data/dataset_print.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/core/json.h"
+#include "runtime/data/dataset.h"
 
-/* (POD_N_SPLITS, n_classes), for the caller to free; NULL with the failure recorded. */
-static int64_t *count_all(const pod_dataset *d)
+/* How many samples each class has, (POD_N_SPLITS, n_classes); to be freed. */
+static pod_status count_all(const pod_dataset *d, int64_t **out)
 {
-    int n = d->info.n_classes;
+    const int n = d->info.n_classes;
     int64_t *counts = calloc((size_t)n * POD_N_SPLITS, sizeof *counts);
-    if (!counts) {
-        (void)pod_fail(POD_E_NOMEM, "%s: no memory to count classes", d->info.name);
-        return NULL;
-    }
+    if (!counts) return pod_fail(POD_E_NOMEM, "%s: no memory to count classes", d->info.name);
     for (int s = 0; s < POD_N_SPLITS; s++)
         pod_dataset_count_classes(d, (pod_split)s, counts + (ptrdiff_t)s * n);
-    return counts;
+    *out = counts;
+    return POD_OK;
 }
 
 pod_status pod_dataset_print(const pod_dataset *d, FILE *to)
 {
     const pod_dataset_info *info = &d->info;
-    int64_t *counts = count_all(d);
-    if (!counts) return POD_E_NOMEM;
+    int64_t *counts;
+    POD_TRY(count_all(d, &counts));
     fprintf(to, "name      %s\n", info->name);
     fprintf(to, "kind      %s\n", d->kind->name);
     fprintf(to, "images    %" PRId64 "x%" PRId64 "x%" PRId64 " (HxWxC), 8 bits\n", info->height,
@@ -65,8 +62,8 @@ static void put_classes(pod_json *j, const pod_dataset_info *info, const int64_t
 pod_status pod_dataset_print_json(const pod_dataset *d, FILE *to)
 {
     const pod_dataset_info *info = &d->info;
-    int64_t *counts = count_all(d);
-    if (!counts) return POD_E_NOMEM;
+    int64_t *counts;
+    POD_TRY(count_all(d, &counts));
     pod_json j = pod_json_start(to, 2);
     pod_json_open_object(&j, NULL);
     pod_json_text(&j, "name", info->name);

@@ -7,7 +7,7 @@
 
 #include "kernels/base/assert.h"
 #include "runtime/core/file.h"
-#include "runtime/data/channel_stats.h"
+#include "runtime/data/inner.h"
 #include "runtime/h5/h5.h"
 
 /* About so much is unpacked to read one sample; images beyond it have a chunk each. */

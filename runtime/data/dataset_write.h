@@ -12,7 +12,7 @@
 
 #include "runtime/core/log.h"
 #include "runtime/data/dataset.h"
-#include "runtime/h5/pack.h"
+#include "runtime/h5/chunks.h"
 
 typedef struct pod_dataset_writer pod_dataset_writer;
 

@@ -5,7 +5,7 @@
 
 #include "kernels/base/parse.h"
 #include "kernels/base/rng.h"
-#include "runtime/data/channel_stats.h"
+#include "runtime/data/inner.h"
 
 enum { MAX_STROKES = 3, MAX_POINTS = 13, N_SAMPLES_OF_MEAN = 256 };
 

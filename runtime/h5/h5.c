@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "kernels/base/assert.h"
+#include "runtime/h5/chunks.h"
 #include "runtime/h5/inner.h"
-#include "runtime/h5/pack.h"
 
 _Static_assert(sizeof(hid_t) == sizeof(pod_h5_id), "ids of HDF5 1.10 and later have 64 bits");
 

@@ -104,7 +104,7 @@ refused 'good/cat: has no folders of images' good/cat
 mkdir -p split/train split/validation
 cp -r good/cat good/dog split/train
 cp -r good/cat split/validation
-refused "split: has a folder 'train' but none 'test' for the test; --test-folder validation takes" split
+refused "split: has a folder 'train' but none 'test' for the test; there are 'validation' (5 images): --test-folder takes one" split
 taken 15 'class  *0: cat, 5 train, 5 test' split --test-folder validation
 refused "test-folder: good has no folder 'train'" good --test-folder nowhere
 refused "test-share: split is split by its folders 'train' and 'validation'" split --test-folder validation --test-share 0.4

@@ -272,48 +272,21 @@ static bool is_same(const struct stat *a, const struct stat *b)
 }
 
 /* The folders beside train and, where it is not NULL, test. */
-static pod_status find_others(lister *l, const struct stat *train, const struct stat *test,
-                              names *out)
+static pod_status list_others(lister *l, const struct stat *train, const struct stat *test)
 {
     names all = {0};
     const pod_status s = read_names(l->list.folder, l->arena, &all);
     if (s != POD_OK) return pod_fail(s, "%s: %s", l->list.folder, pod_error_text());
-    *out = (names){.at = all.at};
     for (int64_t i = 0; i < all.n; i++) {
         struct stat st;
         const char *path = join(l->arena, l->list.folder, all.at[i]);
         if (!path) return POD_E_NOMEM;
         if (is_left_by_systems(all.at[i]) || stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) continue;
-        if (!is_same(&st, train) && !(test && is_same(&st, test))) out->at[out->n++] = all.at[i];
-    }
-    return POD_OK;
-}
-
-static pod_status tell_left_out(lister *l, const names *others)
-{
-    for (int64_t i = 0; i < others->n; i++) {
-        const char *path = join(l->arena, l->list.folder, others->at[i]);
-        if (!path) return POD_E_NOMEM;
+        if (is_same(&st, train) || (test && is_same(&st, test))) continue;
         const int64_t n = count_images(l, path, 0);
-        if (n > 0) POD_TRY(pod__image_list_leave_out(&l->list, others->at[i], n, l->arena));
+        if (n > 0) POD_TRY(pod__image_list_leave_out(&l->list, all.at[i], n, l->arena));
     }
     return POD_OK;
-}
-
-static pod_status fail_without_test(const lister *l, const char *test_folder, const names *others)
-{
-    char remedy[512];
-    if (others->n == 0)
-        snprintf(remedy, sizeof remedy,
-                 "import %s/train, and a share of its images becomes the test", l->list.folder);
-    else if (others->n == 1)
-        snprintf(remedy, sizeof remedy, "--test-folder %s takes the folder '%s'", others->at[0],
-                 others->at[0]);
-    else
-        snprintf(remedy, sizeof remedy, "--test-folder takes another one, such as '%s' or '%s'",
-                 others->at[0], others->at[1]);
-    return pod_fail(POD_E_FORMAT, "%s: has a folder 'train' but none '%s' for the test; %s",
-                    l->list.folder, test_folder, remedy);
 }
 
 /* ---- the two layouts ------------------------------------------------------------------------- */
@@ -334,18 +307,26 @@ static pod_status find_folder(const lister *l, const char *below, struct stat *s
 
 static pod_status list_split_folder(lister *l, const char *test_folder, const struct stat *train)
 {
+    const char *folder = l->list.folder;
     struct stat test;
-    names others;
     bool is_there;
     POD_TRY(find_folder(l, test_folder, &test, &is_there));
-    POD_TRY(find_others(l, train, is_there ? &test : NULL, &others));
-    if (!is_there) return fail_without_test(l, test_folder, &others);
+    POD_TRY(list_others(l, train, is_there ? &test : NULL));
+    if (!is_there && l->list.left_out)
+        return pod_fail(POD_E_FORMAT,
+                        "%s: has a folder 'train' but none '%s' for the test; there are %s: "
+                        "--test-folder takes one",
+                        folder, test_folder, l->list.left_out);
+    if (!is_there)
+        return pod_fail(POD_E_FORMAT,
+                        "%s: has a folder 'train' but none '%s' for the test; import %s/train, and "
+                        "a share of its images becomes the test",
+                        folder, test_folder, folder);
     if (is_same(&test, train))
         return pod_fail(POD_E_INVALID, "%s: '%s' is the folder 'train', which is no test of itself",
-                        l->list.folder, test_folder);
+                        folder, test_folder);
     POD_TRY(list_side(l, "train", POD_SPLIT_TRAIN));
-    POD_TRY(list_side(l, test_folder, POD_SPLIT_TEST));
-    return tell_left_out(l, &others);
+    return list_side(l, test_folder, POD_SPLIT_TEST);
 }
 
 /* Of classes full of folders: the images stand one level below, or 'train' has another name. */

@@ -542,7 +542,7 @@ static void positions(void)
     }
 }
 
-/* Of more evaluations than a manifest keeps those that set a best stay, and the latest. */
+/* Of more evaluations than a manifest keeps the latest stay. */
 static void many_evaluations(void)
 {
     enum { N = POD__CHECKPOINT_KEPT_EVALS + 1000 };
@@ -555,29 +555,10 @@ static void many_evaluations(void)
         CU_FAIL("no memory");
         return;
     }
-    for (int64_t i = 0; i < N; i++)
-        m.evals.row[i] = (pod_eval_row){.n_done = i + 1,
-                                        .accuracy = i == 3    ? 0.5
-                                                    : i == 7  ? 0.75
-                                                    : i == 99 ? 0.7
-                                                              : 0.1};
+    for (int64_t i = 0; i < N; i++) m.evals.row[i].n_done = i + 1;
     const size_t bytes = pod__manifest_print(&m, text, room);
     POD_CHECK_OK(pod__manifest_parse("many", text, bytes, arena, &got));
-    POD_CHECK(got.evals.n == POD__CHECKPOINT_KEPT_EVALS, "%" PRId64 " are kept", got.evals.n);
-    if (got.evals.n < 4) return;
-    static const int64_t first[] = {1, 4, 8, N - POD__CHECKPOINT_KEPT_EVALS + 4};
-    for (int i = 0; i < 4; i++)
-        POD_CHECK(got.evals.row[i].n_done == first[i], "number %d is of step %" PRId64, i,
-                  got.evals.row[i].n_done);
-    POD_CHECK(got.evals.row[got.evals.n - 1].n_done == N, "the latest is of step %" PRId64,
-              got.evals.row[got.evals.n - 1].n_done);
-    /* Each sets a best: the latest of them, too. */
-    for (int64_t i = 0; i < N; i++) m.evals.row[i].accuracy = (double)i / N;
-    m.evals.row[N - 1].accuracy = 0;
-    POD_CHECK_OK(
-        pod__manifest_parse("bests", text, pod__manifest_print(&m, text, room), arena, &got));
-    POD_CHECK(got.evals.n == POD__CHECKPOINT_KEPT_EVALS &&
-                  got.evals.row[0].n_done == N - POD__CHECKPOINT_KEPT_EVALS + 1 &&
+    POD_CHECK(got.evals.n == POD__CHECKPOINT_KEPT_EVALS && got.evals.row[0].n_done == 1001 &&
                   got.evals.row[got.evals.n - 1].n_done == N,
               "%" PRId64 " are kept, from step %" PRId64, got.evals.n, got.evals.row[0].n_done);
 }

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "runtime/data/data_form.h"
-#include "runtime/data/dataset_print.h"
 #include "runtime/data/dataset_write.h"
 #include "runtime/data/glyphs.h"
 #include "runtime/h5/h5.h"

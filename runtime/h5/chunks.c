@@ -1,9 +1,34 @@
-#include "runtime/h5/rows.h"
+#include "runtime/h5/chunks.h"
 
-#include <hdf5.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
 #include <zlib.h>
+
+#include "kernels/base/assert.h"
+#include "runtime/h5/inner.h"
+
+/* ---- packing --------------------------------------------------------------------------------- */
+
+size_t pod_h5_pack_room(size_t bytes) { return compressBound(bytes); }
+
+/* To shuffle the bytes of elements of one byte changes nothing: what is left of HDF5's filters is
+ * zlib's packing. */
+size_t pod_h5_pack(const uint8_t *row, size_t bytes, uint8_t *out)
+{
+    uLongf n = compressBound(bytes);
+    return compress2(out, &n, row, bytes, POD_H5_DEFLATE) == Z_OK ? n : 0;
+}
+
+pod_status pod_h5_write_packed(const pod_h5_array *a, int64_t row, const pod_h5_packed *packed)
+{
+    POD_ASSERT(row >= 0 && row < a->dim[0], "row %" PRId64 " of %" PRId64, row, a->dim[0]);
+    const hsize_t at[POD_H5_MAX_DIMS] = {(hsize_t)row};
+    const bool ok = H5Dwrite_chunk(a->id, H5P_DEFAULT, 0, at, packed->bytes, packed->data) >= 0;
+    return pod__h5_check(ok, POD_E_WRITE, a->file, "dataset", a->name, "cannot be written");
+}
+
+/* ---- unpacking, opened ----------------------------------------------------------------------- */
 
 #define MAX_CHUNK_BYTES ((int64_t)64 << 20) /* larger ones, of others' files, are HDF5's business */
 
@@ -21,12 +46,9 @@ struct pod_h5_rows {
     size_t chunk_bytes, packed_room;
     unpacker *unpacker;
     int n_unpackers;
-    pthread_mutex_t lock;
-    pthread_cond_t was_freed;
+    pthread_mutex_t lock; /* of `free` */
     unpacker *free;
 };
-
-/* ---- opening --------------------------------------------------------------------------------- */
 
 /* Bytes have nothing to shuffle. */
 static bool is_deflated(hid_t layout)
@@ -52,7 +74,7 @@ static int64_t find_chunk_rows(const pod_h5_array *a)
     const bool is_chunked = layout > 0 && H5Pget_layout(layout) == H5D_CHUNKED &&
                             H5Pget_chunk(layout, POD_H5_MAX_DIMS, chunk) == a->n_dims &&
                             is_deflated(layout);
-    if (layout > 0) H5Pclose(layout);
+    pod__h5_release(layout);
     if (!is_chunked || strcmp(a->type, "u8") != 0) return 0;
     for (int i = 1; i < a->n_dims; i++)
         if (chunk[i] != (hsize_t)a->dim[i]) return 0;
@@ -101,8 +123,7 @@ pod_status pod_h5_rows_open(const pod_h5_array *a, int n_readers, pod_arena *are
             return s;
         }
     }
-    pthread_mutex_init(&r->lock, NULL); /* with default attributes these cannot fail */
-    pthread_cond_init(&r->was_freed, NULL);
+    pthread_mutex_init(&r->lock, NULL); /* with default attributes it cannot fail */
     *out = r;
     return POD_OK;
 }
@@ -111,18 +132,17 @@ void pod_h5_rows_close(pod_h5_rows *r)
 {
     if (!r) return;
     end_unpackers(r);
-    pthread_cond_destroy(&r->was_freed);
     pthread_mutex_destroy(&r->lock);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* NULL: all are at work. */
 static unpacker *take_unpacker(pod_h5_rows *r)
 {
     pthread_mutex_lock(&r->lock);
-    while (!r->free) pthread_cond_wait(&r->was_freed, &r->lock);
     unpacker *u = r->free;
-    r->free = u->next;
+    if (u) r->free = u->next;
     pthread_mutex_unlock(&r->lock);
     return u;
 }
@@ -132,7 +152,6 @@ static void give_back(pod_h5_rows *r, unpacker *u)
     pthread_mutex_lock(&r->lock);
     u->next = r->free;
     r->free = u;
-    pthread_cond_signal(&r->was_freed);
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -172,9 +191,9 @@ static pod_status read_usual(const pod_h5_rows *r, int64_t index, uint8_t *out)
 
 pod_status pod_h5_rows_read(pod_h5_rows *r, int64_t index, uint8_t *out)
 {
-    if (!r->is_plain) return read_usual(r, index, out);
+    unpacker *u = r->is_plain ? take_unpacker(r) : NULL;
+    if (!u) return read_usual(r, index, out);
     const int64_t first_row = index / r->chunk_rows * r->chunk_rows;
-    unpacker *u = take_unpacker(r);
     const size_t bytes = fetch(r, first_row, u->packed);
     const bool ok = bytes > 0 && unpack(r, u, bytes);
     if (ok) memcpy(out, u->rows + (index - first_row) * r->row_bytes, (size_t)r->row_bytes);
