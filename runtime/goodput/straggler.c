@@ -6,8 +6,6 @@
 
 #include "runtime/core/spread.h"
 
-#define MARGIN 1.03 /* times another's own time is as long */
-
 /* The compared steps: S of them, of R ranks. */
 typedef struct paces {
     int n_ranks;
@@ -15,9 +13,7 @@ typedef struct paces {
     int64_t *step;                            /* (S) their numbers */
     double *own, *reduce, *input, *core_wait; /* (S, R) seconds; own above 0 */
     double *excess;                           /* (S, R) log of own / median of the other ranks' */
-    double *place;  /* (S, R) among the ranks of the step, 0 in the middle */
-    double *column; /* (max(S, R)) to sort in */
-    double *off;    /* (S) likewise */
+    double *column;                           /* (max(S, R)) to sort in */
     double steps_s, exposed_s;
 } paces;
 
@@ -109,47 +105,27 @@ static void walk_attempts(paces *p, const pod_job *j, int64_t at[], bool take)
     }
 }
 
-typedef struct tally { /* of an attempt, or of all with as many ranks */
-    int ranks;
-    int64_t n_steps; /* of rank 0 */
-    int first;       /* which attempt it was that had so many first */
-} tally;
-
-static int by_ranks(const void *a, const void *b)
-{
-    const tally *x = a, *y = b;
-    if (x->ranks != y->ranks) return x->ranks < y->ranks ? -1 : 1;
-    return (x->first > y->first) - (x->first < y->first);
-}
-
 /* Attempts may have had other meshes: those with the count of ranks that has most steps count, of
  * equal ones the first. */
-static pod_status pick_ranks(pod_arena *a, const pod_job *j, int *out)
+static int pick_ranks(const pod_job *j)
 {
-    tally *all = POD_ARENA_NEW(a, tally, j->n_parts), most = {0};
-    int n = 0;
-    if (!all) return POD_E_NOMEM;
-    for (int i = 0, end; i < j->n_parts; i = end, n++) {
-        end = end_of_attempt(j, i);
-        all[n] = (tally){.ranks = j->part[i].head.ranks, .first = n};
-        if (j->part[i].head.rank == 0) all[n].n_steps = j->part[i].n_steps;
+    int64_t most = -1;
+    int ranks = 0;
+    for (int first = 0; first < j->n_parts; first = end_of_attempt(j, first)) {
+        int64_t n = 0;
+        for (int i = first; i < j->n_parts; i = end_of_attempt(j, i))
+            if (j->part[i].head.ranks == j->part[first].head.ranks && j->part[i].head.rank == 0)
+                n += j->part[i].n_steps;
+        if (n <= most) continue;
+        most = n;
+        ranks = j->part[first].head.ranks;
     }
-    qsort(all, (size_t)n, sizeof *all, by_ranks);
-    for (int i = 0, end; i < n; i = end) {
-        tally sum = all[i];
-        for (end = i + 1; end < n && all[end].ranks == sum.ranks; end++)
-            sum.n_steps += all[end].n_steps;
-        if (sum.n_steps > most.n_steps || (sum.n_steps == most.n_steps && sum.first < most.first))
-            most = sum;
-    }
-    *out = most.ranks;
-    return POD_OK;
+    return ranks;
 }
 
 static pod_status take_paces(pod_arena *a, const pod_job *j, paces *p)
 {
-    *p = (paces){0};
-    POD_TRY(pick_ranks(a, j, &p->n_ranks));
+    *p = (paces){.n_ranks = pick_ranks(j)};
     if (p->n_ranks == 0 || p->n_ranks > j->n_parts) return POD_OK;
     int64_t *at = POD_ARENA_NEW(a, int64_t, p->n_ranks);
     if (!at) return POD_E_NOMEM;
@@ -161,11 +137,8 @@ static pod_status take_paces(pod_arena *a, const pod_job *j, paces *p)
     p->input = POD_ARENA_NEW(a, double, n);
     p->core_wait = POD_ARENA_NEW(a, double, n);
     p->excess = POD_ARENA_NEW(a, double, n);
-    p->place = POD_ARENA_NEW(a, double, n);
     p->column = POD_ARENA_NEW(a, double, p->n_steps > p->n_ranks ? p->n_steps : p->n_ranks);
-    p->off = POD_ARENA_NEW(a, double, p->n_steps);
-    if (!p->step || !p->own || !p->reduce || !p->input || !p->core_wait || !p->excess ||
-        !p->place || !p->column || !p->off)
+    if (!p->step || !p->own || !p->reduce || !p->input || !p->core_wait || !p->excess || !p->column)
         return POD_E_NOMEM;
     walk_attempts(p, j, at, true);
     return POD_OK;
@@ -205,16 +178,6 @@ static double median_without(const double sorted[], int n, double own)
     return (sorted[low + (low >= at)] + sorted[high + (high >= at)]) / 2;
 }
 
-/* Where own time stands among the others, what is within MARGIN as equal: of n ranks that are alike
- * it has mean 0 and a variance of at most 1, whatever the times are distributed like. */
-static double place_among(const double sorted[], int n, double own)
-{
-    const int below = count_below(sorted, n, own / MARGIN);
-    const int n_equal = count_below(sorted, n, own * MARGIN) - below; /* itself included */
-    const double middle = (n - 1) / 2.0, deviation = sqrt(((double)n * n - 1) / 12);
-    return (below + (n_equal - 1) / 2.0 - middle) / deviation;
-}
-
 static void compare_ranks(paces *p)
 {
     const int n = p->n_ranks;
@@ -222,156 +185,87 @@ static void compare_ranks(paces *p)
         const double *own = p->own + s * n;
         memcpy(p->column, own, (size_t)n * sizeof own[0]);
         (void)pod_spread_of(p->column, n); /* sorts */
-        for (int r = 0; r < n; r++) {
+        for (int r = 0; r < n; r++)
             p->excess[s * n + r] = log(own[r] / median_without(p->column, n, own[r]));
-            p->place[s * n + r] = place_among(p->column, n, own[r]);
-        }
     }
 }
 
-/* ---- what chance does ------------------------------------------------------------------------ */
+/* ---- who is slow ----------------------------------------------------------------------------- */
 
-/* The stretch of steps in which the places are high, as far as their sum falls by DRIFT a step. */
-static stretch find_stretch(const paces *p, int r)
+/* Where a rank's excess is high, in deviations and at most MOST of them, as far as its sum falls by
+ * DRIFT a step (Page, 1954). What is less than LEAST of a step is equal. */
+static stretch find_stretch(const paces *p, int r, double scatter)
 {
-    const double drift = 0.5;
+    const double drift = 0.5, most = 2, least = 0.015;
     stretch best = {0}, now = {0};
     for (int64_t s = 0; s < p->n_steps; s++) {
+        const double excess = p->excess[s * p->n_ranks + r] / fmax(scatter, least);
         if (now.sum <= 0) now = (stretch){.begin = s};
-        now.sum += p->place[s * p->n_ranks + r] - drift;
+        now.sum += fmax(-most, fmin(most, excess)) - drift;
         now.end = s + 1;
         if (now.sum > best.sum) best = now;
     }
     return best;
 }
 
-/* How many steps in a row tell no more than one, since a rank that was late in one is late in the
- * next: 1 + 2 x the correlations of steps 1, 2, ... apart, as far as chance does not make as much
- * of so few steps; round the mean within the stretch and the mean outside. */
-static double memory_of(const paces *p, int r, stretch x)
+/* The median outside of the stretch; infinite where nothing is. */
+static double median_outside(const paces *p, int r, stretch x)
 {
-    enum { MOST_APART = 256 };
-    const int64_t S = p->n_steps, n_within = x.end - x.begin, count[2] = {S - n_within, n_within};
-    double sum[2] = {0}, squares = 0, memory = 1, *off = p->column;
-    for (int64_t s = 0; s < S; s++) sum[is_within(x, s)] += p->place[s * p->n_ranks + r];
-    for (int64_t s = 0; s < S; s++) {
-        const int side = is_within(x, s);
-        off[s] = p->place[s * p->n_ranks + r] - sum[side] / (double)count[side];
-        squares += off[s] * off[s];
-    }
-    for (int64_t apart = 1; apart < S / 4 && apart <= MOST_APART && squares > 0; apart++) {
-        double products = 0;
-        for (int64_t s = apart; s < S; s++) products += off[s] * off[s - apart];
-        if (products < 2 / sqrt((double)S) * squares) break;
-        memory += 2 * products / squares;
-    }
-    return memory;
+    int64_t n = 0;
+    if (x.end - x.begin == p->n_steps) return (double)INFINITY;
+    for (int64_t s = 0; s < p->n_steps; s++)
+        if (!is_within(x, s)) p->column[n++] = p->excess[s * p->n_ranks + r];
+    return median_of(p->column, n);
 }
 
-/* Standard deviation of a rank's excess, from the absolute deviations from its median within its
- * stretch and those before and behind. */
+/* Standard deviation of a rank's excess, from its absolute deviations from its median within the
+ * stretch and outside. */
 static double scatter_of(const paces *p, int r, stretch x)
 {
-    const stretch part[3] = {{0, x.begin, 0}, x, {x.end, p->n_steps, 0}};
-    for (int i = 0; i < 3; i++) {
-        if (part[i].end == part[i].begin) continue;
-        const double middle = median_of_rank(p, p->excess, r, part[i]);
-        for (int64_t s = part[i].begin; s < part[i].end; s++)
-            p->off[s] = fabs(p->excess[s * p->n_ranks + r] - middle);
-    }
-    return 1.4826 * median_of(p->off, p->n_steps);
+    const double inside = median_of_rank(p, p->excess, r, x), outside = median_outside(p, r, x);
+    for (int64_t s = 0; s < p->n_steps; s++)
+        p->column[s] = fabs(p->excess[s * p->n_ranks + r] - (is_within(x, s) ? inside : outside));
+    return 1.4826 * median_of(p->column, p->n_steps);
 }
 
-/* The same for all ranks together, of few steps: of a chain in which each place takes a share of
- * the one before, that share is seen in differences, the squares of those over two steps / over
- * one - 1, and a pace that changes does not disturb them. It may be larger than what so few steps
- * show. */
-static double memory_of_chain(const paces *p)
+/* That of the middle rank, the lower one where there are two: first round one median each, by which
+ * stretches are found, then round the medians of these. */
+static pod_status find_scatter(const paces *p, pod_arena *a, double *out)
 {
-    const int n = p->n_ranks;
-    const double errors = 3;
-    double by_one = 0, by_two = 0;
-    for (int64_t s = 0; s + 2 < p->n_steps; s++)
-        for (int r = 0; r < n; r++) {
-            const double *at = p->place + s * n + r;
-            by_one += (at[n] - at[0]) * (at[n] - at[0]);
-            by_two += (at[2 * n] - at[0]) * (at[2 * n] - at[0]);
-        }
-    const double seen = by_one > 0 ? by_two / by_one - 1 : 0;
-    const double most = fmin(0.99, seen + errors / sqrt((double)p->n_steps * (n - 1)));
-    return most > 0 ? (1 + most) / (1 - most) : 1;
-}
-
-typedef struct noise { /* of the middle rank, the lower one where there are two */
-    double scatter, memory;
-} noise;
-
-static pod_status find_noise(const paces *p, pod_arena *a, noise *out)
-{
-    const int n = p->n_ranks;
-    double *scatter = POD_ARENA_NEW(a, double, n), *memory = POD_ARENA_NEW(a, double, n);
-    if (!scatter || !memory) return POD_E_NOMEM;
-    for (int r = 0; r < n; r++) {
-        const stretch x = find_stretch(p, r);
-        scatter[r] = scatter_of(p, r, x);
-        memory[r] = memory_of(p, r, x);
+    const stretch all = {0, p->n_steps, 0};
+    double *scatter = POD_ARENA_NEW(a, double, p->n_ranks), rough = 0;
+    if (!scatter) return POD_E_NOMEM;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int r = 0; r < p->n_ranks; r++)
+            scatter[r] = scatter_of(p, r, pass == 0 ? all : find_stretch(p, r, rough));
+        (void)pod_spread_of(scatter, p->n_ranks);
+        rough = scatter[(p->n_ranks - 1) / 2];
     }
-    (void)pod_spread_of(scatter, n);
-    (void)pod_spread_of(memory, n);
-    *out = (noise){.scatter = scatter[(n - 1) / 2],
-                   .memory = fmax(memory[(n - 1) / 2], memory_of_chain(p))};
+    *out = rough;
     return POD_OK;
 }
 
-/* ---- who is slow ----------------------------------------------------------------------------- */
-
-/* The sum of its places, inside of the stretch or outside. */
-static double sum_places(const paces *p, int r, stretch x, bool inside)
+/* Whether the median excess of the stretch is no chance: more than `deviations` of what it comes to
+ * where ranks are alike. Ranks that share cores scatter by as much as the step, and one that got no
+ * core for some steps gets none in the next ones either: LASTING steps tell no more than one. */
+static bool is_late(const paces *p, int r, stretch x, double scatter, double deviations)
 {
-    double sum = 0;
-    for (int64_t s = 0; s < p->n_steps; s++)
-        if (is_within(x, s) == inside) sum += p->place[s * p->n_ranks + r];
-    return sum;
+    const double lasting = 9, n = (double)(x.end - x.begin);
+    return median_of_rank(p, p->excess, r, x) >=
+           fmax(log(POD_STRAGGLER_LEAST), deviations * scatter * sqrt(lasting / n));
 }
 
-/* Whether the steps outside of the stretch tell of another pace than those inside. */
-static bool differs_outside(const paces *p, int r, stretch x, noise of)
+/* A stretch is the best of many, so it has to stand out more than all steps. */
+static stretch find_slow(const paces *p, int r, double scatter)
 {
-    const double enough = 3, n_in = (double)(x.end - x.begin), n_out = (double)p->n_steps - n_in;
-    if (n_out < 1) return false;
-    const double by = sum_places(p, r, x, true) / n_in - sum_places(p, r, x, false) / n_out;
-    return by >= enough * sqrt(of.memory * (1 / n_in + 1 / n_out));
-}
-
-/* What the median excess of so many steps may come to by chance: `deviations` of its own, if what
- * makes a rank late lasts for `lasting` steps. */
-static double chance_of(noise of, double deviations, double lasting, int64_t n_steps)
-{
-    return deviations * of.scatter * sqrt(lasting / (double)n_steps);
-}
-
-/* Of S steps of R ranks that are alike the largest sum of a stretch passes m x memory with a chance
- * of less than S R exp(-m): ENOUGH is where that is 1 in 100 jobs, a bound that is far from
- * reached. The mean of all steps is 4 of its deviations above 0 once in 30,000 ranks.
- *
- * Places do not tell by how much: a rank that holds the last one for a while, as ranks do that
- * share cores, is named only if it is as late as noise of that scatter does not make it, which
- * lasts for 3 steps at least. And one that is so late that not even noise of 10 steps would, at 6
- * deviations, is named whatever its places are: they say little of a few ranks. */
-static stretch find_slow(const paces *p, int r, noise of)
-{
-    const double enough = log(100.0 * (double)p->n_steps * p->n_ranks);
-    const double enough_of_all = 4, least = log(POD_STRAGGLER_LEAST);
     const stretch all = {0, p->n_steps, 0}, none = {0};
-    stretch x = find_stretch(p, r);
+    const stretch x = find_stretch(p, r, scatter);
     if (p->n_steps < POD_STRAGGLER_MIN_STEPS) return none;
-    const bool stands_out = x.sum >= enough * of.memory;
-    if (!stands_out || !differs_outside(p, r, x, of)) x = all;
-    const double late = median_of_rank(p, p->excess, r, x);
-    if (late < fmax(least, chance_of(of, 4, fmax(3, of.memory), x.end - x.begin))) return none;
-    if (stands_out || late >= chance_of(of, 6, 10, p->n_steps)) return x;
-    const double sum = sum_places(p, r, all, true);
-    return sum >= enough_of_all * sqrt((double)p->n_steps * of.memory) ? x : none;
+    if (x.end - x.begin >= POD_STRAGGLER_MIN_STEPS &&
+        median_outside(p, r, x) < median_of_rank(p, p->excess, r, x) / 2 &&
+        is_late(p, r, x, scatter, 6))
+        return x;
+    return is_late(p, r, all, scatter, 4) ? all : none;
 }
 
 /* A rank's own times against its history: the last 100 steps and the 1,000 before them; of fewer
@@ -388,11 +282,7 @@ static double score_of_history(const paces *p, int r)
 /* Outside of the stretch against inside, what slows all ranks taken out. */
 static double score_of_stretch(const paces *p, int r, stretch x)
 {
-    int64_t n = 0;
-    for (int64_t s = 0; s < p->n_steps; s++)
-        if (!is_within(x, s)) p->column[n++] = p->excess[s * p->n_ranks + r];
-    const double outside = median_of(p->column, n);
-    return fmin(1, exp(outside - median_of_rank(p, p->excess, r, x)));
+    return fmin(1, exp(median_outside(p, r, x) - median_of_rank(p, p->excess, r, x)));
 }
 
 static pod_rank_pace judge(const paces *p, int r, stretch slow)
@@ -483,18 +373,18 @@ static pod_status find_waits(const paces *p, pod_arena *a, verdicts *v)
 static pod_status judge_all(const paces *p, pod_arena *a, pod_stragglers *out)
 {
     const int n = p->n_ranks;
-    noise of;
+    double scatter;
     verdicts v = {.rank = POD_ARENA_NEW(a, pod_rank_pace, n), .slow = POD_ARENA_NEW(a, stretch, n)};
     if (!v.rank || !v.slow) return POD_E_NOMEM;
-    POD_TRY(find_noise(p, a, &of));
+    POD_TRY(find_scatter(p, a, &scatter));
     for (int r = 0; r < n; r++) {
-        v.slow[r] = find_slow(p, r, of);
+        v.slow[r] = find_slow(p, r, scatter);
         v.rank[r] = judge(p, r, v.slow[r]);
         out->n_slow += v.rank[r].is_slow;
     }
     if (out->n_slow > 0) POD_TRY(find_waits(p, a, &v));
     out->rank = v.rank;
-    out->scatter = of.scatter;
+    out->scatter = scatter;
     out->gain_s = v.gain_s;
     return POD_OK;
 }

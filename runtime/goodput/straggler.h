@@ -6,13 +6,9 @@
  * compared step by step with the median of the other ranks' own times, so that what slows all of
  * them does not count, and up to half of the ranks may be slow.
  *
- * Ranks that share cores have own times that scatter by as much as the step, and a rank that got no
- * core for some steps gets none in the next ones either. So it is not the times that are added up
- * but a rank's places among the others, which scatter alike however the times do (Friedman, 1937);
- * a rank is named where they add up over a stretch of steps to more than chance does (a cumulative
- * sum with a drift; Page, 1954), or over all of them, and its time is at least POD_STRAGGLER_LEAST
- * of the others' there, and more than noise of the scatter that ranks have (median absolute
- * deviation) would make of so many steps if it lasted for some. A stretch of nearly all steps is
+ * A rank is slow where the median of its own times against the others' is at least
+ * POD_STRAGGLER_LEAST, and above what chance makes of the scatter that ranks have (median absolute
+ * deviation): in a stretch of steps, which a cumulative sum with a drift finds (Page, 1954), or in
  * all of them. Of ranks that are alike none is named in 1,000 jobs of 60 steps; one that takes 1.5
  * times as long is by then, where own times scatter by up to 10 %.
  *
