@@ -4,8 +4,8 @@
 
 #include "collectives/exec/comm.h"
 #include "kernels/base/status.h"
+#include "runtime/config/config.h"
 #include "runtime/core/clock.h"
-#include "runtime/core/config.h"
 #include "runtime/core/log.h"
 
 enum { POD_EXIT_OK = 0, POD_EXIT_FAILED = 1, POD_EXIT_USAGE = 2 };

@@ -4,7 +4,7 @@
 
 #include "collectives/exec/comm.h"
 #include "kernels/base/arena.h"
-#include "runtime/core/config.h"
+#include "runtime/config/config.h"
 
 /* All ranks get what rank 0 has in `config` if it has it: where its status `mine` is not E_OK all
  * answer that, the others without a text of their own. Who got one destroys it. Collective. */

@@ -3,7 +3,7 @@
 #ifndef MINIPOD_BENCH_NO_EFFECT_H
 #define MINIPOD_BENCH_NO_EFFECT_H
 
-#include "runtime/core/config.h"
+#include "runtime/config/config.h"
 #include "runtime/core/log.h"
 
 /* A warning of each, by no_effect.def, for a run on so many ranks. One whose value is 0, off or nothing asks for no effect. */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "kernels/base/status.h"
-#include "runtime/core/config.h"
+#include "runtime/config/config.h"
 
 bool pod_result_files_take_stdout(const pod_config *c);
 /* Fails before the work of `command` (its bit) if its results could not be written afterwards. E_IO:

@@ -4,7 +4,7 @@
 #define MINIPOD_BENCH_CALIBRATE_CALIBRATE_H
 
 #include "bench/command.h"
-#include "runtime/core/machine.h"
+#include "runtime/machine/machine.h"
 #include "runtime/train/network.h"
 
 typedef enum pod_probe_kind {

@@ -32,8 +32,8 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/peak/peak.h"
 #include "runtime/core/file.h"
-#include "runtime/core/machine.h"
 #include "runtime/core/spread.h"
+#include "runtime/machine/machine.h"
 
 enum { N_REPETITIONS = 9, ALIGN = 64, BUSY_PERCENT = 50, BUSY_ONE_IN = 20 };
 

@@ -12,8 +12,8 @@
 #include "collectives/algo/rules.h"
 #include "collectives/net/net.h"
 #include "kernels/base/arena.h"
-#include "runtime/core/machine.h"
 #include "runtime/core/spread.h"
+#include "runtime/machine/machine.h"
 
 typedef enum pod_bench_on { /* --on; auto is SHM under mpirun */
                             POD_ON_SHM,

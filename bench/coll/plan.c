@@ -5,7 +5,7 @@
 #include "bench/coll/coll.h"
 #include "bench/common/planned.h"
 #include "kernels/base/parse.h"
-#include "runtime/core/machine_net.h"
+#include "runtime/machine/machine_net.h"
 #include "runtime/train/setup.h"
 
 enum { MAX_SIZES = 10000 };

@@ -6,7 +6,7 @@
 #include <cjson/cJSON.h>
 
 #include "kernels/base/arena.h"
-#include "runtime/core/config.h"
+#include "runtime/config/config.h"
 #include "runtime/core/json.h"
 
 /* `value` is a text of one of the option's values, or "". */

@@ -1,6 +1,6 @@
 #include "bench/common/models.h"
 
-#include "runtime/core/config.h"
+#include "runtime/config/config.h"
 #include "runtime/core/nearest.h"
 
 enum {

@@ -8,7 +8,7 @@
 #include "collectives/exec/sim/sim.h"
 #include "kernels/base/cpu.h"
 #include "kernels/base/parse.h"
-#include "runtime/core/machine_net.h"
+#include "runtime/machine/machine_net.h"
 
 static pod_status published(const pod_model *m, pod_arena *arena, pod_dataset_info *out)
 {

@@ -5,10 +5,10 @@
 
 #include "bench/common/models.h"
 #include "bench/common/target.h"
-#include "runtime/core/config.h"
+#include "runtime/config/config.h"
 #include "runtime/core/fault.h"
-#include "runtime/core/machine.h"
 #include "runtime/data/dataset.h"
+#include "runtime/machine/machine.h"
 #include "runtime/train/rank_memory.h"
 
 enum { POD_MAX_WATCHED = 16 };

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "kernels/base/parse.h"
-#include "runtime/core/machine_net.h"
 #include "runtime/core/nearest.h"
+#include "runtime/machine/machine_net.h"
 
 const pod_published pod_published_rows[POD_N_PUBLISHED] = {
 #define FITTED       POD_ROW_FITTED

@@ -6,7 +6,7 @@
 
 #include "kernels/base/arena.h"
 #include "kernels/base/status.h"
-#include "runtime/core/config.h"
+#include "runtime/config/config.h"
 
 /* The text of FOLDER/run.json, in the arena. E_IO: also where it is not there. */
 POD_MUST pod_status pod_run_json_read(pod_arena *a, const char *folder, char **out);

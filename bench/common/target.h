@@ -4,8 +4,8 @@
 #define MINIPOD_BENCH_COMMON_TARGET_H
 
 #include "collectives/exec/comm.h"
-#include "runtime/core/config.h"
-#include "runtime/core/machine.h"
+#include "runtime/config/config.h"
+#include "runtime/machine/machine.h"
 #include "runtime/ops/op.h"
 
 /* The machine file that --machine names, read by rank 0 for all. Collective. E_INVALID for a pod,

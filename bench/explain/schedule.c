@@ -12,7 +12,7 @@
 #include "bench/explain/explain.h"
 #include "collectives/algo/rules.h"
 #include "kernels/base/parse.h"
-#include "runtime/core/machine_net.h"
+#include "runtime/machine/machine_net.h"
 
 enum {
     MAX_DRAWN_RANKS = 64, /* what pod_sched_draw takes */

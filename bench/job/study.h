@@ -5,10 +5,10 @@
 
 #include "bench/job/keys.h"
 #include "collectives/mesh/mesh.h"
-#include "runtime/core/config.h"
+#include "runtime/config/config.h"
 #include "runtime/core/log.h"
-#include "runtime/core/machine.h"
 #include "runtime/goodput/job_model.h"
+#include "runtime/machine/machine.h"
 #include "runtime/study/job_sim.h"
 
 enum { POD_JOB_MAX_POINTS = 64, POD_JOB_MAX_RUNS = 64 };

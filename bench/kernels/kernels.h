@@ -14,8 +14,8 @@
 #include "bench/kernels/problem.h"
 #include "kernels/base/arena.h"
 #include "kernels/base/choice.h"
-#include "runtime/core/machine.h"
 #include "runtime/core/spread.h"
+#include "runtime/machine/machine.h"
 
 enum { POD_MAX_CONTENDERS = 48, POD_RACE_ALIGN = 64, POD_REFUSALS_BYTES = 768 };
 

@@ -9,7 +9,7 @@
 
 #include "kernels/base/arena.h"
 #include "kernels/base/status.h"
-#include "runtime/core/config.h"
+#include "runtime/config/config.h"
 #include "runtime/core/log.h"
 #include "runtime/goodput/score.h"
 

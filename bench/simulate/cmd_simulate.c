@@ -17,8 +17,8 @@
 #include "bench/simulate/validate.h"
 #include "kernels/base/parse.h"
 #include "runtime/core/file.h"
-#include "runtime/core/machine_net.h"
 #include "runtime/exec/host_ops.h"
+#include "runtime/machine/machine_net.h"
 
 enum { TEXT_BYTES = 160, PATH_BYTES = 4096 };
 

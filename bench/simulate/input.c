@@ -1,7 +1,7 @@
 #include "bench/simulate/input.h"
 
 #include "collectives/net/engine.h"
-#include "runtime/core/machine.h"
+#include "runtime/machine/machine.h"
 
 static int min(int a, int b) { return a < b ? a : b; }
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/core/machine_net.h"
 #include "runtime/data/glyphs.h"
 #include "runtime/exec/sim.h"
+#include "runtime/machine/machine_net.h"
 
 /* ---- batches --------------------------------------------------------------------------------- */
 

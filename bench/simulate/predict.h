@@ -3,7 +3,7 @@
 #define MINIPOD_BENCH_SIMULATE_PREDICT_H
 
 #include "bench/common/table.h"
-#include "runtime/core/machine.h"
+#include "runtime/machine/machine.h"
 #include "runtime/train/train.h"
 
 typedef struct pod_side { /* of one step, seconds */

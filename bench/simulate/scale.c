@@ -13,7 +13,7 @@
 #include "bench/simulate/settings.h"
 #include "bench/simulate/simulated.h"
 #include "runtime/core/file.h"
-#include "runtime/core/machine_net.h"
+#include "runtime/machine/machine_net.h"
 
 /* ---- the list -------------------------------------------------------------------------------- */
 

@@ -8,8 +8,8 @@
 #include "bench/simulate/explain.h"
 #include "collectives/mesh/mesh.h"
 #include "kernels/base/arena.h"
-#include "runtime/core/config.h"
-#include "runtime/core/machine.h"
+#include "runtime/config/config.h"
+#include "runtime/machine/machine.h"
 
 typedef struct pod_scale_time { /* of a step; the parts sum to it */
     double step_s, compute_s, reduce_s, update_s, other_s;

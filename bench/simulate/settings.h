@@ -4,7 +4,7 @@
 
 #include "bench/common/record.h"
 #include "kernels/base/arena.h"
-#include "runtime/core/config.h"
+#include "runtime/config/config.h"
 #include "runtime/program/program.h"
 
 /* A row for each option that was given and has no row of its own, and that is not about output; in

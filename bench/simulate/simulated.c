@@ -4,7 +4,7 @@
 
 #include "bench/common/fit.h"
 #include "collectives/net/engine.h"
-#include "runtime/core/machine_net.h"
+#include "runtime/machine/machine_net.h"
 
 static double seconds_since(const pod_clock *c) { return pod_time_seconds(pod_clock_now(c)); }
 

@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "bench/command.h"
-#include "runtime/core/machine.h"
 #include "runtime/goodput/goodput.h"
+#include "runtime/machine/machine.h"
 #include "runtime/train/train.h"
 
 typedef struct pod_run {

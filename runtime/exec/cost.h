@@ -3,7 +3,7 @@
 #ifndef MINIPOD_RUNTIME_EXEC_COST_H
 #define MINIPOD_RUNTIME_EXEC_COST_H
 
-#include "runtime/core/machine.h"
+#include "runtime/machine/machine.h"
 #include "runtime/program/program.h"
 
 typedef enum pod_bound { /* what an instruction waits for most */

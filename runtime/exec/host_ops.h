@@ -3,7 +3,7 @@
 #ifndef MINIPOD_RUNTIME_EXEC_HOST_OPS_H
 #define MINIPOD_RUNTIME_EXEC_HOST_OPS_H
 
-#include "runtime/core/machine.h"
+#include "runtime/machine/machine.h"
 #include "runtime/program/program.h"
 
 /* The call that an op's time is that of; us is 0. */

@@ -3,7 +3,7 @@
 #ifndef MINIPOD_RUNTIME_OPTIM_OPTIM_H
 #define MINIPOD_RUNTIME_OPTIM_OPTIM_H
 
-#include "runtime/core/config.h"
+#include "runtime/config/config.h"
 #include "runtime/graph/graph.h"
 
 typedef struct pod_hparams {

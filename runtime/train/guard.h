@@ -7,7 +7,7 @@
 
 #include "collectives/exec/comm.h"
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/core/config.h"
+#include "runtime/config/config.h"
 #include "runtime/core/fault.h"
 #include "runtime/core/log.h"
 #include "runtime/exec/exec.h"

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "collectives/algo/rules.h"
-#include "runtime/core/config.h"
+#include "runtime/config/config.h"
 #include "runtime/data/augment.h"
 #include "runtime/data/loader.h"
 #include "runtime/optim/lr.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kernels/base/assert.h"
-#include "runtime/core/config.h"
+#include "runtime/config/config.h"
 #include "tests/fuzz/fuzz_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

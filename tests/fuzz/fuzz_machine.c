@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/base/assert.h"
-#include "runtime/core/machine.h"
+#include "runtime/machine/machine.h"
 #include "tests/fuzz/fuzz_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

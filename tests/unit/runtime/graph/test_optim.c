@@ -8,7 +8,7 @@
 
 #include "kernels/base/cpu.h"
 #include "kernels/base/parse.h"
-#include "runtime/core/config.h"
+#include "runtime/config/config.h"
 #include "runtime/ops/ops.h"
 #include "runtime/optim/lr.h"
 #include "runtime/optim/optim.h"

@@ -1,7 +1,7 @@
 /* Pattern of the loss. */
 #include <string.h>
 
-#include "runtime/passes/fuse.h"
+#include "runtime/passes/fuse/fuse.h"
 
 static bool has_same_attr(const pod_node *a, const pod_node *b)
 {

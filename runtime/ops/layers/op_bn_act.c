@@ -17,7 +17,7 @@
  * recomputing it. How the statistics may vary and which sums go with them is as in op_batchnorm.c.
  * Beside an x in bf16 dz, res, z, g, dx and what the activation makes may be float32: z and g
  * alike, more as x. */
-#include "runtime/ops/op_batchnorm.h"
+#include "runtime/ops/layers/op_batchnorm.h"
 
 /* ---- bn_fold ------------------------------------------------------------------------------- */
 

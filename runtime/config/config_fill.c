@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/core/config.h"
+#include "runtime/config/config.h"
 
 /* Returns the text after "NAME = " at the beginning of a line, or NULL. */
 static const char *find_value(const char *settings, const char *name, size_t *length)

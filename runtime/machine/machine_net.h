@@ -4,7 +4,7 @@
 
 #include "collectives/mesh/mesh.h"
 #include "collectives/net/net.h"
-#include "runtime/core/machine.h"
+#include "runtime/machine/machine.h"
 
 /* Dimensions are x, y and z of chips in this order; a mesh of three on a machine with several cores
  * a chip begins with those, and then x and y.

@@ -14,7 +14,7 @@
  * whole normalization, statistics included: bn_sums and bn_moments have none of their own. */
 #include <math.h>
 
-#include "runtime/ops/op_batchnorm.h"
+#include "runtime/ops/layers/op_batchnorm.h"
 
 typedef struct bn_moments_attr {
     double rows;

@@ -40,7 +40,7 @@ enum { /* who takes an option */
 
 typedef enum pod_opt {
 #define POD_OPTION(id, ...) POD_OPT_##id,
-#include "runtime/core/options.def"
+#include "runtime/config/options.def"
     POD_N_OPTS
 } pod_opt;
 

@@ -1,7 +1,7 @@
 /* Patterns of casts. Where float32 travels between convolutions in bf16, each batch norm stands
  * between two casts: its ops read what was cast and store what is wanted themselves. Widening is
  * exact and narrowing rounds the same sum, so nothing changes but what goes through memory. */
-#include "runtime/passes/fuse.h"
+#include "runtime/passes/fuse/fuse.h"
 
 /* The ops of batch norm, whose x is input 0; -1: they have none. */
 typedef struct bn_op {

@@ -5,7 +5,7 @@
 
 #include "kernels/base/assert.h"
 #include "kernels/base/parse.h"
-#include "runtime/core/config.h"
+#include "runtime/config/config.h"
 
 const char *pod_option_environment(const pod_option *o, char *text, size_t bytes)
 {

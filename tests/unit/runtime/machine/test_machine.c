@@ -7,8 +7,8 @@
 #include "kernels/base/cpu.h"
 #include "runtime/core/file.h"
 #include "runtime/core/json.h"
-#include "runtime/core/machine.h"
-#include "runtime/core/machine_net.h"
+#include "runtime/machine/machine.h"
+#include "runtime/machine/machine_net.h"
 #include "tests/harness/harness.h"
 
 static const char *write_text(const char *text)

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "runtime/core/op_times.h"
+#include "runtime/machine/op_times.h"
 #include "tests/harness/harness.h"
 
 static pod_op_time point_of(const char *text)

@@ -39,7 +39,7 @@ typedef struct pod__verdict {
 
 typedef pod__verdict pod__pattern_fn(pod__fuse *f, pod__site *at);
 #define POD_FUSION(name, matches, becomes) pod__pattern_fn pod__fuse_##name;
-#include "runtime/passes/fusions.def"
+#include "runtime/passes/fuse/fusions.def"
 
 static inline pod__verdict pod__fused(void) { return (pod__verdict){.fused = true}; }
 static inline pod__verdict pod__no_match(void) { return (pod__verdict){0}; }

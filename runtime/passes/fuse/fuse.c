@@ -1,7 +1,7 @@
 /* fuse: nodes that a kernel of the target does in one pass over memory become one node, by the
  * table of patterns fusions.def. The finished graph is looked at, gradients and updates included.
  * Without --fusion it stays as it is. */
-#include "runtime/passes/fuse.h"
+#include "runtime/passes/fuse/fuse.h"
 
 #include <string.h>
 
@@ -13,7 +13,7 @@ static const struct {
     pod__pattern_fn *try_at;
 } patterns[] = {
 #define POD_FUSION(name, matches, becomes) {#name, matches, becomes, pod__fuse_##name},
-#include "runtime/passes/fusions.def"
+#include "runtime/passes/fuse/fusions.def"
 };
 enum { N_PATTERNS = sizeof patterns / sizeof patterns[0] };
 

@@ -1,4 +1,4 @@
-/* The machine files of runtime/core/machines, as the build put them into the program. */
+/* The machine files of runtime/machine/presets, as the build put them into the program. */
 #ifndef MINIPOD_RUNTIME_CORE_MACHINE_PRESETS_H
 #define MINIPOD_RUNTIME_CORE_MACHINE_PRESETS_H
 

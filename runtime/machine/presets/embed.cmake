@@ -13,7 +13,7 @@ foreach(conf IN LISTS CONFS)
   string(APPEND rows "    {\"${name}\",\n     \"${text}\"},\n")
 endforeach()
 file(WRITE "${OUT}.new"
-"#include \"runtime/core/machine_presets.h\"
+"#include \"runtime/machine/machine_presets.h\"
 
 const pod__machine_preset pod__machine_presets[] = {
 ${rows}    {NULL, NULL},

@@ -1,4 +1,4 @@
-#include "runtime/core/config.h"
+#include "runtime/config/config.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -39,7 +39,7 @@ static const pod_option options[POD_N_OPTS] = {
                       .records = ((who)&RECORDS) != 0,         \
                       .commands = (who)&POD_CMD_ALL,           \
                       .help = (h)},
-#include "runtime/core/options.def"
+#include "runtime/config/options.def"
 };
 
 typedef struct other_name {
@@ -50,13 +50,13 @@ typedef struct other_name {
 static const other_name second_names[] = {
 #define POD_OPTION(...)
 #define POD_SECOND_NAME(n, id) {(n), POD_OPT_##id},
-#include "runtime/core/options.def"
+#include "runtime/config/options.def"
 };
 
 static const other_name hints[] = {
 #define POD_OPTION(...)
 #define POD_HINT(n, id) {(n), POD_OPT_##id},
-#include "runtime/core/options.def"
+#include "runtime/config/options.def"
 };
 
 static const char *const source_names[POD_N_SOURCES] = {"default", "checkpoint", "file",

@@ -1,4 +1,4 @@
-#include "runtime/core/op_times.h"
+#include "runtime/machine/op_times.h"
 
 #include <math.h>
 #include <stdbool.h>

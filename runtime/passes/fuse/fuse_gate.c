@@ -1,6 +1,6 @@
 /* gate_mean_grad: x was gated and averaged over its pixels, as in a squeeze-and-excite block; the
  * gradients of both are made and added in one pass. */
-#include "runtime/passes/fuse.h"
+#include "runtime/passes/fuse/fuse.h"
 
 /* The site that makes `v` for `reader` alone, if it is this op. */
 static pod__site *own_maker(const pod__fuse *f, pod_value v, const char *op,

@@ -1,4 +1,4 @@
-#include "runtime/core/machine_net.h"
+#include "runtime/machine/machine_net.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "kernels/conv/conv.h"
 #include "kernels/norm/norm.h"
-#include "runtime/passes/fuse.h"
+#include "runtime/passes/fuse/fuse.h"
 
 enum { Y, MEAN, RSTD, GAMMA, BETA };                       /* inputs of bn_apply */
 enum { GRAD_SUMS_DY = 1, GRAD_SUMS_MEAN, GRAD_SUMS_RSTD }; /* of bn_grad_sums */

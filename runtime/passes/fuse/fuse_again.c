@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kernels/norm/norm.h"
-#include "runtime/passes/fuse.h"
+#include "runtime/passes/fuse/fuse.h"
 
 static bool is_image(const pod__fuse *f, pod_value v)
 {

@@ -1,7 +1,7 @@
 /* Patterns of layers with a bias. */
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/gemm.h"
-#include "runtime/passes/fuse.h"
+#include "runtime/passes/fuse/fuse.h"
 
 /* `last` is about to do what `first` does, and more. */
 static void take_attr(pod__site *last, const pod__site *first)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/core/config.h"
+#include "runtime/config/config.h"
 #include "runtime/core/nearest.h"
 #include "tests/harness/harness.h"
 
@@ -489,7 +489,7 @@ static void hints_lead_to_options(void)
     } hints[] = {
 #define POD_OPTION(...)
 #define POD_HINT(n, id) {(n), POD_OPT_##id},
-#include "runtime/core/options.def"
+#include "runtime/config/options.def"
     };
     int n;
     const pod_option *o = pod_options(&n);

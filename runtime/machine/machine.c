@@ -1,4 +1,4 @@
-#include "runtime/core/machine.h"
+#include "runtime/machine/machine.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "kernels/base/parse.h"
 #include "runtime/core/file.h"
 #include "runtime/core/ini.h"
-#include "runtime/core/machine_presets.h"
+#include "runtime/machine/machine_presets.h"
 
 typedef enum field_type {
     FIELD_TEXT,
@@ -45,7 +45,7 @@ typedef struct field {
 static const field fields[] = {
 #define POD_MACHINE(type, name, need, what) \
     {#name, FIELD_##type, NEED_##need, offsetof(pod_machine, name)},
-#include "runtime/core/machine.def"
+#include "runtime/machine/machine.def"
 };
 
 enum { N_FIELDS = sizeof fields / sizeof fields[0] };
@@ -348,7 +348,7 @@ static const struct {
 #define POD_MACHINE(type, name, need, what)
 #define POD_MACHINE_MAY(type, name, need, of, what, without) \
     {#name, FIELD_##type, OF_##of, offsetof(pod_machine, name), without},
-#include "runtime/core/machine.def"
+#include "runtime/machine/machine.def"
 };
 
 /* Returns whether an optional field is missing. An amount of 0 counts as missing. */

@@ -14,7 +14,7 @@
 #include "kernels/base/choice.h"
 #include "kernels/base/dtype.h"
 #include "kernels/base/status.h"
-#include "runtime/core/op_times.h"
+#include "runtime/machine/op_times.h"
 
 enum { POD_MACHINE_TEXT_BYTES = 96 };
 
@@ -35,7 +35,7 @@ typedef struct pod_machine { /* a value without pointers: may be sent to other r
 #define POD_MACHINE_FIELD_RATES              pod_rates
 #define POD_MACHINE_FIELD_TIMES              pod_op_times
 #define POD_MACHINE(type, field, need, what) POD_MACHINE_FIELD_##type field;
-#include "runtime/core/machine.def"
+#include "runtime/machine/machine.def"
     char
         why_unknown[256]; /* "" when the file was read; else what is the matter with it, one line */
 } pod_machine;
@@ -45,7 +45,7 @@ typedef struct pod_machine { /* a value without pointers: may be sent to other r
  * those that are missing of a machine with a virtual clock, or of one with links. */
 POD_MUST pod_status pod_machine_read(const char *path, pod_machine *out);
 
-/* `name` is one of those that the program knows (runtime/core/machines: "tpu-v3"), a path, or
+/* `name` is one of those that the program knows (runtime/machine/presets: "tpu-v3"), a path, or
  * "host": the file that calibrate wrote for this host. A host that was not calibrated, or whose CPU
  * is another than the file's, is no error: all rates are 0, the name is "host", and why_unknown
  * says so. */
