@@ -67,7 +67,7 @@ static const char *print(const char *unit, int digits, double value, char text[6
 
 void pod_record_text(pod_record *r, const char *key, const char *name, const char *value)
 {
-    pod_table_quantity(r->table, name, "", "", "%s", value);
+    pod_table_quantity(r->table, name, "", "", "%s", value ? value : "-");
     if (key) pod_json_text(&r->json, key, value);
 }
 

@@ -1,15 +1,12 @@
 /* minipod eval: the accuracy of a checkpoint on the test split, on all ranks. What its network is,
  * and what of it is evaluated, is as it was trained unless the settings say otherwise. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "bench/as_trained.h"
 #include "bench/common/models.h"
-#include "bench/common/table.h"
+#include "bench/common/record.h"
 #include "bench/common/target.h"
-#include "runtime/core/file.h"
-#include "runtime/core/json.h"
 #include "runtime/data/classes.h"
 #include "runtime/data/import/dataset_images.h"
 #include "runtime/train/eval.h"
@@ -126,61 +123,32 @@ static const pod_column columns[] = {
     {"model", "", true},    {"data", "", true},  {"ranks", "", false},    {"step", "", false},
     {"samples", "", false}, {"loss", "", false}, {"accuracy", "", false}, {"time", "s", false}};
 
-/* The row of the table in full. */
-static pod_status write_json(const job *j, const char *path)
-{
-    pod_file *f;
-    POD_TRY(pod_file_open_result(path, &f));
-    pod_json w = pod_json_start(pod_file_stream(f), 2);
-    pod_json_open_object(&w, NULL);
-    pod_json_text(&w, "schema", "minipod.eval");
-    pod_json_int(&w, "version", 1);
-    pod_json_text(&w, "clock", "wall");
-    pod_json_text(&w, "checkpoint", j->from.folder);
-    pod_json_int(&w, "step", j->from.step);
-    pod_json_open_array(&w, "results");
-    pod_json_open_object(&w, NULL);
-    pod_json_text(&w, "model", j->setup.model);
-    pod_json_text(&w, "data", j->setup.data);
-    pod_json_int(&w, "ranks", pod_comm_size(j->call->comm));
-    pod_json_int(&w, "step", j->from.step);
-    pod_json_int(&w, "samples", j->result.n_samples);
-    pod_json_double(&w, "loss", j->result.loss);
-    pod_json_double(&w, "accuracy", j->result.accuracy);
-    pod_json_double(&w, "time", j->seconds);
-    pod_json_close(&w);
-    pod_json_close(&w);
-    pod_json_close(&w);
-    return pod_file_close(f);
-}
-
 static pod_status print_results(job *j)
 {
     const pod_config *c = j->config;
-    const char *csv = pod_config_text(c, POD_OPT_CSV), *json = pod_config_text(c, POD_OPT_JSON);
-    pod_table *t;
-    POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
-    pod_table_note(t, "minipod %s eval, clock wall, checkpoint %s", POD_VERSION,
+    pod_record r;
+    POD_TRY(pod_record_open("minipod.eval", 2, columns, sizeof columns / sizeof columns[0], &r));
+    pod_table_note(r.table, "minipod %s eval, clock wall, checkpoint %s", POD_VERSION,
                    pod_config_text(c, POD_OPT_RESUME));
     const char *filled = pod_as_trained_print(c, j->arena);
-    if (*filled) pod_table_note(t, "as it was trained:%s", filled);
-    pod_table_add(t, "%s", j->setup.model);
-    pod_table_add(t, "%s", j->setup.data);
-    pod_table_add(t, "%d", pod_comm_size(j->call->comm));
-    pod_table_add(t, "%" PRId64, j->from.step);
-    pod_table_add(t, "%" PRId64, j->result.n_samples);
-    if (j->data->is_unlabelled) {
-        pod_table_add(t, "-");
-        pod_table_add(t, "-");
-    } else {
-        pod_table_add(t, "%.6f", j->result.loss);
-        pod_table_add(t, "%.4f", j->result.accuracy);
-    }
-    pod_table_add(t, "%.3f", j->seconds);
-    pod_status s = pod_table_print(t, j->call->log->out);
-    if (s == POD_OK && *csv) s = pod_table_write_csv(t, csv);
-    if (s == POD_OK && *json) s = write_json(j, json);
-    pod_table_destroy(t);
+    if (*filled) pod_table_note(r.table, "as it was trained:%s", filled);
+    pod_json_text(&r.json, "clock", "wall");
+    pod_json_text(&r.json, "checkpoint", j->from.folder);
+    pod_json_int(&r.json, "step", j->from.step);
+    pod_json_open_array(&r.json, "results");
+    pod_json_open_object(&r.json, NULL);
+    pod_cell_text(&r, "model", j->setup.model);
+    pod_cell_text(&r, "data", j->setup.data);
+    pod_cell_int(&r, "ranks", pod_comm_size(j->call->comm));
+    pod_cell_int(&r, "step", j->from.step);
+    pod_cell_int(&r, "samples", j->result.n_samples);
+    pod_cell_real(&r, "loss", 6, j->result.loss);
+    pod_cell_real(&r, "accuracy", 4, j->result.accuracy);
+    pod_cell_real(&r, "time", 3, j->seconds);
+    pod_status s = pod_table_print(r.table, j->call->log->out);
+    if (s == POD_OK) s = pod_record_write_csv(&r, pod_config_text(c, POD_OPT_CSV));
+    if (s == POD_OK) s = pod_record_write_json(&r, pod_config_text(c, POD_OPT_JSON));
+    pod_record_close(&r);
     return s;
 }
 

@@ -189,7 +189,11 @@ static pod_status begins(void *to)
     pod_run run = run_of(j, POD_OK, "");
     run.is_running = true;
     const char *path = file_in(j, "run.json");
-    return path ? pod_run_write_json(&run, path) : POD_E_NOMEM;
+    pod_record q = {0};
+    pod_status status = path ? pod_run_record(&run, &q) : POD_E_NOMEM;
+    if (status == POD_OK) status = pod_record_write_json(&q, path);
+    pod_record_close(&q);
+    return status;
 }
 
 /* The job's account has grown by this attempt; its training has not. */
@@ -200,9 +204,8 @@ static pod_status keep_own_records(job *j, const char *run_json)
     return *json ? pod_file_write_result(json, run_json, strlen(run_json)) : POD_OK;
 }
 
-static pod_status write_own_records(job *j, const pod_run *run)
+static pod_status write_own_records(job *j, const pod_run *run, pod_record *q)
 {
-    const char *json = pod_config_text(j->config, POD_OPT_JSON);
     pod_run_past past = {0};
     if (*j->out) {
         const char *run_json = file_in(j, "run.json"), *goodput = file_in(j, "goodput.json"),
@@ -212,12 +215,21 @@ static pod_status write_own_records(job *j, const pod_run *run)
         const pod_ideal ideal = pod_run_ideal(run);
         /* Of an older run; this run's is written later, when asked for. */
         if (!past.text) (void)remove(timeline);
-        if (!past.has_same_end) POD_TRY(pod_run_write_json(run, run_json));
+        POD_TRY(pod_run_record(run, q));
+        if (!past.has_same_end) POD_TRY(pod_record_write_json(q, run_json));
         POD_TRY(pod_goodput_write(goodput, "wall", j->machine.name, &j->account, &ideal));
     }
     if (past.has_same_end) return keep_own_records(j, past.text);
-    if (*json) POD_TRY(pod_run_write_json(run, json));
-    return POD_OK;
+    if (!q->table) POD_TRY(pod_run_record(run, q));
+    return pod_record_write_json(q, pod_config_text(j->config, POD_OPT_JSON));
+}
+
+static pod_status show(const job *j, const pod_run *run, const pod_record *q)
+{
+    FILE *const to = j->call->log->out;
+    POD_TRY(pod_table_print(q->table, to));
+    POD_TRY(pod_record_write_csv(q, pod_config_text(j->config, POD_OPT_CSV)));
+    return pod_config_bool(j->config, POD_OPT_PROFILE) ? pod_run_print_profile(run, to) : POD_OK;
 }
 
 /* Of the whole job where its log is, else of this rank. A log that cannot be read takes nothing from
@@ -241,17 +253,14 @@ static pod_status record(job *j, const pod_failure *trained)
     pod_comm *comm = j->call->comm;
     account_for(j);
     const pod_run run = run_of(j, trained->status, trained->text);
-    pod_status mine = pod_comm_rank(comm) == 0 ? write_own_records(j, &run) : POD_OK;
-    POD_TRY(pod_comm_agree(comm, mine));
-    if (pod_config_bool(j->config, POD_OPT_TRACE) && j->result.timeline && j->result.n_steps > 0)
-        POD_TRY(write_trace(j));
-    if (pod_comm_rank(comm) == 0 && j->result.n_steps > 0)
-        mine =
-            pod_run_print_table(&run, j->call->log->out, pod_config_text(j->config, POD_OPT_CSV));
-    if (mine == POD_OK && pod_comm_rank(comm) == 0 && j->result.n_steps > 0 &&
-        pod_config_bool(j->config, POD_OPT_PROFILE))
-        mine = pod_run_print_profile(&run, j->call->log->out);
-    return pod_comm_agree(comm, mine);
+    const bool is_root = pod_comm_rank(comm) == 0, has_steps = j->result.n_steps > 0;
+    pod_record q = {0};
+    pod_status s = pod_comm_agree(comm, is_root ? write_own_records(j, &run, &q) : POD_OK);
+    if (s == POD_OK && pod_config_bool(j->config, POD_OPT_TRACE) && j->result.timeline && has_steps)
+        s = write_trace(j);
+    if (s == POD_OK) s = pod_comm_agree(comm, is_root && has_steps ? show(j, &run, &q) : POD_OK);
+    pod_record_close(&q);
+    return s;
 }
 
 static int64_t kept_steps(const pod_config *c)

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "bench/command.h"
+#include "bench/common/record.h"
 #include "runtime/goodput/goodput.h"
 #include "runtime/machine/machine.h"
 #include "runtime/train/train.h"
@@ -34,9 +35,9 @@ enum { POD_RUN_NOTE_BYTES = 256 };
  * on them. */
 void pod_run_note_cores(const pod_run *r, char note[POD_RUN_NOTE_BYTES]);
 
-/* run.json: settings, host, kernels, results; null is what is not known. Names of results are those
- * of the command's contract. */
-POD_MUST pod_status pod_run_write_json(const pod_run *r, const char *path);
+/* The run's table, and as JSON run.json, which has also settings, host and kernels; null is what is not
+ * known. Names of results are those of the command's contract. The caller closes `out`. */
+POD_MUST pod_status pod_run_record(const pod_run *r, pod_record *out);
 
 /* The run.json of a training that is done: its text in the arena, NULL where there is none of it. */
 typedef struct pod_run_past {
@@ -50,8 +51,6 @@ typedef struct pod_run_past {
 pod_run_past pod_run_find_past(pod_arena *a, const char *path, const pod_run *r,
                                pod_train_result *result);
 
-/* The run's table: quantity, value, unit, note. Printed, and as CSV where `csv` is not "". */
-POD_MUST pod_status pod_run_print_table(const pod_run *r, FILE *to, const char *csv);
 /* Where the time of the last steps went, by op and kernel. */
 POD_MUST pod_status pod_run_print_profile(const pod_run *r, FILE *to);
 

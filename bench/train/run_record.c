@@ -1,16 +1,19 @@
+/* What a run found: the table, and run.json. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "bench/common/json_option.h"
+#include "bench/common/quota.h"
+#include "bench/common/record.h"
 #include "bench/train/run.h"
+#include "kernels/base/cpu.h"
 #include "kernels/gemm/blas.h"
-#include "runtime/core/file.h"
-#include "runtime/core/json.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/core/places.h"
+#include "runtime/data/glyphs.h"
 
-enum { RUN_VERSION = 1 };
-
-static const double unknown = (double)NAN;
+static const double unknown = (double)NAN, mib = 1 << 20;
 
 pod_ideal pod_run_ideal(const pod_run *r)
 {
@@ -46,6 +49,341 @@ double pod_run_epochs_to_peak(const pod_run *r)
 {
     const pod_train_result *t = r->result;
     return t->evals.n ? t->evals.row[t->peak].epochs : unknown;
+}
+
+void pod_run_note_cores(const pod_run *r, char note[POD_RUN_NOTE_BYTES])
+{
+    const int n = r->cores.at_work;
+    static const char why[] = "times are the operating system's too";
+    note[0] = '\0';
+    if (pod_quota_note(n, note, POD_RUN_NOTE_BYTES) || r->ranks <= n) return;
+    if (n < r->cores.physical)
+        snprintf(note, POD_RUN_NOTE_BYTES, "ranks may run on %d of them, and share %s: %s", n,
+                 n == 1 ? "it" : "those", why);
+    else
+        snprintf(note, POD_RUN_NOTE_BYTES, "ranks share %d core%s: %s", n, n == 1 ? "" : "s", why);
+}
+
+/* ISO 8601, UTC. */
+static const char *date_text(time_t date, char text[32])
+{
+    struct tm utc;
+    return gmtime_r(&date, &utc) && strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc) ? text : NULL;
+}
+
+/* Of a run that is killed `running` stays: whoever reads it looks whether a process is there. */
+static const char *state_of(const pod_run *r)
+{
+    if (r->is_running) return "running";
+    if (r->status != POD_OK) return "failed";
+    return r->result->stopped ? "stopped" : "ended";
+}
+
+/* Of steps, where any were measured. */
+static double measured(const pod_run *r, double value)
+{
+    return r->result->stats.step.n > 0 ? value : unknown;
+}
+
+/* ---- what ran ---- */
+
+/* "cosine; --momentum 0.9 --weight-decay 1e-4": what else the optimizer reads. */
+static void note_hparams(pod_record *q, const pod_run *r)
+{
+    int n;
+    const pod_option *options = pod_options(&n);
+    pod_record_note(q, "%s;", pod_lr_print(r->setup->lr.kind));
+    for (const pod_optim_default *d = r->setup->optim->own; d->value; d++)
+        if (d->option != POD_OPT_LR)
+            pod_record_note(q, " --%s %s", options[d->option].name,
+                            pod_optim_value(r->config, d->option));
+}
+
+static void add_circumstances(pod_record *q, const pod_run *r)
+{
+    char mesh[POD_MESH_TEXT_BYTES], note[POD_RUN_NOTE_BYTES], date[32];
+    const pod_setup *s = r->setup;
+    pod_json *j = &q->json;
+    pod_json_text(j, "date", date_text(r->date, date));
+    pod_json_text(j, "state", state_of(r));
+    pod_json_text(j, "status", r->is_running ? NULL : pod_status_name(r->status));
+    pod_json_text(j, "failure", *r->failure ? r->failure : NULL);
+    pod_record_text(q, "model", "model", s->model);
+    pod_record_text(q, "data_name", "data", r->result->data_name);
+    pod_record_note(q, "%s", s->data);
+    pod_json_text(j, "data", s->data);
+    pod_record_int(q, "parameters", "parameters", "", r->result->n_weights);
+    pod_record_note(q, "trained");
+    pod_record_text(q, "clock", "clock", "wall");
+    pod_record_note(q, "%s", r->machine->name);
+    pod_json_text(j, "machine", r->machine->name);
+    pod_record_text(q, "mesh", "mesh", pod_mesh_print(&s->compile.mesh, mesh, sizeof mesh));
+    pod_record_int(q, "ranks", "ranks", "", r->ranks);
+    pod_run_note_cores(r, note);
+    pod_record_int(q, NULL, "physical cores", "", r->cores.physical);
+    pod_record_note(q, "%s", note);
+    pod_json_int(j, "cores_at_work", r->cores.at_work);
+    pod_record_text(q, "precision", "precision", s->precision_name);
+    pod_record_int(q, "global_batch", "global batch", "samples", s->batch);
+    if (s->compile.accumulate > 1)
+        pod_record_note(q, "a core's share in %d micro-steps of %" PRId64, s->compile.accumulate,
+                        s->batch / r->ranks / s->compile.accumulate);
+    pod_json_int(j, "accumulate", s->compile.accumulate);
+    pod_record_text(q, "optimizer", "optimizer", s->optim->name);
+    pod_record_note(q, "%s", s->optim->formula);
+    pod_record_real(q, NULL, "learning rate", "", -6, s->lr.base);
+    note_hparams(q, r);
+    pod_record_text(q, NULL, "wire", pod_config_text(r->config, POD_OPT_WIRE));
+    pod_record_note(
+        q, "%s; %s", s->compile.wait_at_once ? "each is waited for at once" : "beside the step",
+        s->compile.shard_update ? "each core updates its part" : "each core updates all weights");
+    pod_json_int(j, "seed", (int64_t)s->seed);
+}
+
+/* ---- what came of it ---- */
+
+/* Of target and accuracies: as many decimals as tell them apart. */
+static int places_of(const pod_run *r)
+{
+    const double target = r->setup->target;
+    const int last = pod_places_apart(r->result->last.accuracy, target);
+    const int best = pod_places_apart(r->result->best.accuracy, target);
+    return last > best ? last : best;
+}
+
+/* Where the weights of the best evaluation are, if the run ends with others. */
+static void note_best(pod_record *q, const pod_run *r)
+{
+    const pod_train_result *x = r->result;
+    const char *out = pod_config_text(r->config, POD_OPT_OUT);
+    if (!(x->best.accuracy > x->last.accuracy)) return;
+    if (*out && pod_checkpoint_best(out) == x->evals.row[x->peak].n_done)
+        pod_record_note(q, "; the best weights: --resume %s/checkpoint/best", out);
+    else
+        pod_record_note(q, "; --keep-best keeps the weights of the best");
+}
+
+static void add_accuracy(pod_record *q, const pod_run *r)
+{
+    const pod_train_result *x = r->result;
+    const int places = places_of(r);
+    const bool has_target = r->setup->target > 0, has_evals = x->evals.n > 0;
+    pod_record_real(q, "target", "target accuracy", "", places,
+                    has_target ? r->setup->target : unknown);
+    pod_record_note(q, "%s", !has_target ? "none was set" : x->reached ? "reached" : "not reached");
+    pod_record_real(q, "eval_accuracy", "accuracy", "", places,
+                    has_evals ? x->last.accuracy : unknown);
+    if (has_evals) {
+        pod_record_note(q, "best %.*f; %" PRId64 " samples, %" PRId64 " evaluation%s", places,
+                        x->best.accuracy, x->last.n_samples, x->evals.n,
+                        x->evals.n == 1 ? "" : "s");
+        note_best(q, r);
+    }
+    pod_json_double(&q->json, "best_eval_accuracy", has_evals ? x->best.accuracy : unknown);
+    pod_json_double(&q->json, "eval_loss", has_evals ? x->last.loss : unknown);
+}
+
+static void add_times(pod_record *q, const pod_run *r)
+{
+    const pod_train_result *x = r->result;
+    const bool has_evals = x->evals.n > 0;
+    char since[64] = "";
+    if (x->is_branch)
+        snprintf(since, sizeof since, "since the resume at step %" PRId64 ", another job's",
+                 x->first_step);
+    pod_record_real(q, "time_to_target_s", "time to target", "s", 2,
+                    x->reached ? x->time_to_target_s : unknown);
+    if (x->reached)
+        pod_record_note(
+            q, "%s", x->is_branch ? since : "from before the data are read, evaluations included");
+    pod_record_real(q, "time_to_peak_s", "time to peak", "s", 2,
+                    has_evals ? x->time_to_peak_s : unknown);
+    if (has_evals)
+        pod_record_note(q, "the best accuracy, %.*f, after %.2f epochs%s%s", places_of(r),
+                        x->best.accuracy, pod_run_epochs_to_peak(r), x->is_branch ? "; " : "",
+                        since);
+    pod_json_double(&q->json, "epochs_to_peak", pod_run_epochs_to_peak(r));
+    pod_record_real(q, "run_s", "run", "s", 2, r->is_running ? unknown : x->run_s);
+}
+
+static void add_hash(pod_record *q, const char *key, const char *name, uint64_t hash)
+{
+    char text[20];
+    snprintf(text, sizeof text, "%016" PRIx64, hash);
+    if (name)
+        pod_record_text(q, key, name, hash ? text : NULL);
+    else
+        pod_json_text(&q->json, key, hash ? text : NULL);
+}
+
+static void add_outcome(pod_record *q, const pod_run *r)
+{
+    const pod_train_result *x = r->result;
+    const int64_t all = x->n_train, batch = r->setup->batch;
+    add_accuracy(q, r);
+    pod_record_real(q, "epochs", "epochs", "", 2, pod_run_epochs(r));
+    if (all > 0 && 100 * (all % batch) > all)
+        pod_record_note(
+            q, "each drops %" PRId64 " of %" PRId64 " samples, which fill no batch of %" PRId64,
+            all % batch, all, batch);
+    pod_record_int(q, "steps", "steps", "", x->first_step + x->n_steps);
+    pod_record_note(q, "%s",
+                    x->stopped      ? "stopped on request; --resume resumes it"
+                    : x->first_step ? "those before the resume included"
+                                    : "");
+    pod_json_bool(&q->json, "stopped", x->stopped);
+    add_times(q, r);
+    add_hash(q, "weights_hash", "weights", x->weights_hash);
+    pod_record_note(q, "hash, %s", r->status == POD_OK ? "the same on all ranks" : "of rank 0");
+    add_hash(q, "program_fingerprint", NULL, x->fingerprint);
+}
+
+/* ---- where the time went ---- */
+
+static bool is_input_bound(const pod_train_result *x)
+{
+    const double input = x->phase_share[POD_PHASE_INPUT];
+    for (int p = 0; p < POD_N_PHASES; p++)
+        if (p != POD_PHASE_INPUT && x->phase_share[p] >= input) return false;
+    return input > x->other_share;
+}
+
+/* Threads that make batches want cores, which a binding may keep from them; a cache helps where
+ * pixels are read from a file again and again. */
+static const char *input_note(const pod_run *r, char *note, size_t bytes)
+{
+    pod_cpu_set own;
+    pod_cpu_allowed(&own);
+    const int n = pod_cpu_set_cores(&own);
+    const bool is_bound = r->setup->input_threads >= n && n < pod_cpu_physical_cores();
+    const bool reads = !pod_glyphs_is_spec(r->setup->data) && r->result->memory.data == 0;
+    if (!is_input_bound(r->result)) return "waiting for the batch";
+    int at = snprintf(note, bytes, "waiting for the batch, the largest share: ");
+    if (is_bound)
+        at += snprintf(note + at, bytes - (size_t)at,
+                       "each rank may run on %d core%s: mpirun --bind-to none, then ", n,
+                       n > 1 ? "s" : "");
+    snprintf(note + at, bytes - (size_t)at, "try more --input-threads%s",
+             reads ? ", or a --data-cache that takes the whole set" : "");
+    return note;
+}
+
+static void add_memory(pod_record *q, const pod_train_result *x)
+{
+    const pod_rank_memory *m = &x->memory;
+    pod_json *j = &q->json;
+    pod_record_real(q, NULL, "optimizer state", "MiB", 3, (double)x->state_bytes);
+    pod_record_note(q, "a core; whole it is %.3f", (double)x->whole_state_bytes / mib);
+    pod_json_int(j, "optimizer_state_bytes", (int64_t)x->state_bytes);
+    pod_json_int(j, "optimizer_state_bytes_unsharded", (int64_t)x->whole_state_bytes);
+    pod_record_real(q, NULL, "memory", "MiB", 1, (double)pod_rank_memory_total(m));
+    pod_record_note(q,
+                    "a rank: step and buckets %.1f, weights and states %.1f, batches %.1f, data "
+                    "%.1f",
+                    (double)(m->step + m->window) / mib, (double)m->store / mib,
+                    (double)m->batches / mib, (double)m->data / mib);
+    pod_json_int(j, "memory_bytes_per_core", (int64_t)pod_rank_memory_total(m));
+}
+
+static void add_steps(pod_record *q, const pod_run *r)
+{
+    char input[2 * POD_RUN_NOTE_BYTES];
+    const pod_train_result *x = r->result;
+    const pod_spread *step = &x->stats.step;
+    const char *const notes[POD_N_PHASES] = {input_note(r, input, sizeof input), "", "",
+                                             "all-reduce that was not hidden",
+                                             "the optimizer's share"};
+    pod_record_real(q, "samples_per_s", "samples/s", "1/s", 1, pod_run_samples_per_s(r));
+    pod_record_note(q, x->n_steps == 1 ? "of the only step" : "training steps, without the first");
+    pod_record_real(q, "step_s", "step median", "ms", 2, measured(r, step->median));
+    pod_record_real(q, NULL, "step p99", "ms", 2, step->p99);
+    for (int p = 0; p < POD_N_PHASES; p++) {
+        char name[32];
+        snprintf(name, sizeof name, "  %s", pod_phase_name((pod_phase)p));
+        pod_record_real(q, NULL, name, "%", 1, x->phase_share[p]);
+        pod_record_note(q, "%s", notes[p]);
+    }
+    pod_record_real(q, NULL, "  other", "%", 1, x->other_share);
+    pod_record_note(q, "shares are means over ranks");
+    pod_json_double(&q->json, "allreduce_share", measured(r, x->phase_share[POD_PHASE_REDUCE]));
+    pod_json_double(&q->json, "optimizer_share", measured(r, x->phase_share[POD_PHASE_UPDATE]));
+    pod_record_real(q, "allreduce_exposed_s", "all-reduce exposed", "ms", 3,
+                    measured(r, x->exposed_s));
+    pod_record_note(q, "a step, mean over ranks");
+    pod_record_real(q, NULL, "all-reduce in flight", "ms", 3, x->stats.comm.mean);
+    pod_record_note(q, "a step, summed over collectives, rank 0");
+    pod_record_int(q, "allreduce_bytes_per_step", "all-reduced", "bytes", x->reduce_bytes);
+    pod_record_note(q, "a step and core");
+    add_memory(q, x);
+}
+
+/* A row where it says something, and the key in any case. */
+static void add_count(pod_record *q, const char *key, const char *name, int64_t n, bool is_shown,
+                      const char *note)
+{
+    if (!is_shown) {
+        pod_json_int(&q->json, key, n);
+        return;
+    }
+    pod_record_int(q, key, name, "", n);
+    pod_record_note(q, "%s", note);
+}
+
+static void add_goodput(pod_record *q, const pod_run *r)
+{
+    const pod_account *a = r->account;
+    const pod_ideal ideal = pod_run_ideal(r);
+    const pod_goodput g = pod_goodput_of(a, &ideal);
+    pod_record_real(q, "model_flops_per_step", "model FLOPs", "GFLOP", 3, ideal.model_flops);
+    pod_record_note(q, "a step, forward and backward, whole batch");
+    pod_record_real(q, "ideal_step_s", "ideal step", "ms", 3, g.ideal_step_s);
+    if (isfinite(g.program))
+        pod_record_note(q, "model FLOPs / (%.1f GFLOP/s of a core x %d)",
+                        ideal.peak_flop_per_s * 1e-9, ideal.cores_at_work);
+    else
+        pod_record_note(q, "%s", r->machine->why_unknown);
+    pod_record_real(q, "program_goodput", "program goodput", "%", 2, g.program);
+    pod_record_note(q, isfinite(g.program) ? "ideal step / median step"
+                                           : "the peak of this machine is not known");
+    pod_record_real(q, "runtime_goodput", "runtime goodput", "%", 2, g.runtime);
+    pod_record_note(q, "kept steps / wall time of the job");
+    add_count(q, "attempts", "attempts", r->is_running ? r->result->attempt : a->n_attempts,
+              a->n_attempts > 1, "minipod goodput tells where their time went");
+    add_count(q, "lost_steps", "steps lost", a->n_lost_steps, a->n_lost_steps > 0,
+              "done, and kept by no checkpoint that was gone on from");
+    add_count(q, "dropped_records", "records dropped", r->result->n_dropped,
+              r->result->n_dropped > 0,
+              "all ranks' timelines had no room for them; a trace lacks them");
+}
+
+/* ---- what run.json alone has ---- */
+
+static void put_spread(pod_json *j, const char *key, const pod_spread *s)
+{
+    pod_json_open_object(j, key);
+    pod_json_int(j, "n", s->n);
+    pod_json_double(j, "min", s->min);
+    pod_json_double(j, "median", s->median);
+    pod_json_double(j, "mean", s->mean);
+    pod_json_double(j, "p99", s->p99);
+    pod_json_double(j, "max", s->max);
+    pod_json_close(j);
+}
+
+static void put_evaluations(const pod_run *r, pod_json *j)
+{
+    const pod_train_result *t = r->result;
+    pod_json_open_array(j, "evaluations");
+    for (int64_t i = 0; i < t->evals.n; i++) {
+        pod_json_open_object(j, NULL);
+        pod_json_int(j, "steps", t->evals.row[i].n_done);
+        pod_json_double(j, "epochs", t->evals.row[i].epochs);
+        pod_json_double(j, "accuracy", t->evals.row[i].accuracy);
+        pod_json_double(j, "loss", t->evals.row[i].loss);
+        pod_json_double(j, "time_s", t->evals.row[i].at_s);
+        pod_json_close(j);
+    }
+    pod_json_close(j);
 }
 
 /* What a reader of the results has to know beside them: the notes of the run's table that say
@@ -138,85 +476,9 @@ static void put_picks(const pod_program *p, pod_json *j)
     pod_json_close(j);
 }
 
-/* 0: not known yet. */
-static void put_hash(pod_json *j, const char *key, uint64_t hash)
-{
-    char text[20];
-    snprintf(text, sizeof text, "%016" PRIx64, hash);
-    pod_json_text(j, key, hash ? text : NULL);
-}
-
-static void put_spread(pod_json *j, const char *key, const pod_spread *s)
-{
-    pod_json_open_object(j, key);
-    pod_json_int(j, "n", s->n);
-    pod_json_double(j, "min", s->min);
-    pod_json_double(j, "median", s->median);
-    pod_json_double(j, "mean", s->mean);
-    pod_json_double(j, "p99", s->p99);
-    pod_json_double(j, "max", s->max);
-    pod_json_close(j);
-}
-
-static void put_evaluations(const pod_run *r, pod_json *j)
+static void put_phases(const pod_run *r, pod_json *j)
 {
     const pod_train_result *t = r->result;
-    pod_json_open_array(j, "evaluations");
-    for (int64_t i = 0; i < t->evals.n; i++) {
-        pod_json_open_object(j, NULL);
-        pod_json_int(j, "steps", t->evals.row[i].n_done);
-        pod_json_double(j, "epochs", t->evals.row[i].epochs);
-        pod_json_double(j, "accuracy", t->evals.row[i].accuracy);
-        pod_json_double(j, "loss", t->evals.row[i].loss);
-        pod_json_double(j, "time_s", t->evals.row[i].at_s);
-        pod_json_close(j);
-    }
-    pod_json_close(j);
-}
-
-/* Of steps, where any were measured. */
-static double measured(const pod_run *r, double value)
-{
-    return r->result->stats.step.n > 0 ? value : unknown;
-}
-
-static void put_results(const pod_run *r, pod_json *j)
-{
-    const pod_train_result *t = r->result;
-    const pod_ideal ideal = pod_run_ideal(r);
-    const pod_goodput goodput = pod_goodput_of(r->account, &ideal);
-    pod_json_double(j, "step_s", measured(r, t->stats.step.median));
-    pod_json_double(j, "samples_per_s", pod_run_samples_per_s(r));
-    pod_json_double(j, "allreduce_share", measured(r, t->phase_share[POD_PHASE_REDUCE]));
-    pod_json_double(j, "allreduce_exposed_s", measured(r, t->exposed_s));
-    pod_json_int(j, "allreduce_bytes_per_step", t->reduce_bytes);
-    pod_json_int(j, "memory_bytes_per_core", (int64_t)pod_rank_memory_total(&t->memory));
-    pod_json_double(j, "optimizer_share", measured(r, t->phase_share[POD_PHASE_UPDATE]));
-    pod_json_int(j, "optimizer_state_bytes", (int64_t)t->state_bytes);
-    pod_json_int(j, "optimizer_state_bytes_unsharded", (int64_t)t->whole_state_bytes);
-    pod_json_double(j, "program_goodput", goodput.program);
-    pod_json_double(j, "ideal_step_s", goodput.ideal_step_s);
-    pod_json_double(j, "model_flops_per_step", t->model_flops);
-    pod_json_int(j, "cores_at_work", ideal.cores_at_work);
-    pod_json_double(j, "runtime_goodput", goodput.runtime);
-    pod_json_int(j, "attempts", r->is_running ? t->attempt : r->account->n_attempts);
-    pod_json_int(j, "lost_steps", r->account->n_lost_steps);
-    pod_json_int(j, "dropped_records", t->n_dropped);
-    pod_json_bool(j, "stopped", t->stopped);
-    pod_json_double(j, "eval_accuracy", t->evals.n ? t->last.accuracy : unknown);
-    pod_json_double(j, "best_eval_accuracy", t->evals.n ? t->best.accuracy : unknown);
-    pod_json_double(j, "eval_loss", t->evals.n ? t->last.loss : unknown);
-    pod_json_double(j, "target", r->setup->target > 0 ? r->setup->target : unknown);
-    pod_json_double(j, "epochs", pod_run_epochs(r));
-    pod_json_int(j, "steps", t->first_step + t->n_steps);
-    pod_json_double(j, "time_to_target_s", t->reached ? t->time_to_target_s : unknown);
-    pod_json_double(j, "epochs_to_peak", pod_run_epochs_to_peak(r));
-    pod_json_double(j, "time_to_peak_s", t->evals.n ? t->time_to_peak_s : unknown);
-    pod_json_double(j, "run_s", r->is_running ? unknown : t->run_s);
-    put_hash(j, "weights_hash", t->weights_hash);
-    put_hash(j, "program_fingerprint", t->fingerprint);
-    put_evaluations(r, j);
-    put_spread(j, "step_spread_s", &t->stats.step);
     pod_json_open_object(j, "phase_share");
     for (int p = 0; p < POD_N_PHASES; p++)
         pod_json_double(j, pod_phase_name((pod_phase)p), measured(r, t->phase_share[p]));
@@ -224,60 +486,22 @@ static void put_results(const pod_run *r, pod_json *j)
     pod_json_close(j);
 }
 
-/* ISO 8601, UTC. */
-static const char *date_text(time_t date, char text[32])
+pod_status pod_run_record(const pod_run *r, pod_record *out)
 {
-    struct tm utc;
-    return gmtime_r(&date, &utc) && strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc) ? text : NULL;
-}
-
-/* Of a run that is killed `running` stays: whoever reads it looks whether a process is there. */
-static const char *state_of(const pod_run *r)
-{
-    if (r->is_running) return "running";
-    if (r->status != POD_OK) return "failed";
-    return r->result->stopped ? "stopped" : "ended";
-}
-
-static void put_run(const pod_run *r, pod_json *j)
-{
-    char mesh[POD_MESH_TEXT_BYTES], date[32];
-    pod_json_open_object(j, NULL);
-    pod_json_text(j, "schema", "minipod.run");
-    pod_json_int(j, "version", RUN_VERSION);
-    pod_json_text(j, "minipod", POD_VERSION);
-    pod_json_text(j, "git", POD_GIT_ID);
-    pod_json_text(j, "date", date_text(r->date, date));
-    pod_json_text(j, "state", state_of(r));
-    pod_json_text(j, "status", r->is_running ? NULL : pod_status_name(r->status));
-    pod_json_text(j, "failure", *r->failure ? r->failure : NULL);
-    pod_json_text(j, "clock", "wall");
-    pod_json_text(j, "machine", r->machine->name);
-    pod_json_text(j, "model", r->setup->model);
-    pod_json_text(j, "data", r->setup->data);
-    pod_json_text(j, "data_name", r->result->data_name);
-    pod_json_text(j, "mesh", pod_mesh_print(&r->setup->compile.mesh, mesh, sizeof mesh));
-    pod_json_int(j, "ranks", r->ranks);
-    pod_json_int(j, "global_batch", r->setup->batch);
-    pod_json_int(j, "accumulate", r->setup->compile.accumulate);
-    pod_json_text(j, "precision", r->setup->precision_name);
-    pod_json_text(j, "optimizer", r->setup->optim->name);
-    pod_json_int(j, "seed", (int64_t)r->setup->seed);
-    pod_json_int(j, "parameters", r->result->n_weights);
-    put_results(r, j);
-    put_cautions(r, j);
-    put_arguments(r, j);
-    put_settings(r, j);
-    put_host(r, j);
-    put_picks(r->result->program, j);
-    pod_json_close(j);
-}
-
-pod_status pod_run_write_json(const pod_run *r, const char *path)
-{
-    pod_file *f;
-    POD_TRY(pod_file_open_result(path, &f));
-    pod_json j = pod_json_start(pod_file_stream(f), 3);
-    put_run(r, &j);
-    return pod_file_close(f);
+    POD_TRY(pod_record_open("minipod.run", 3, pod_quantity_columns, POD_QUANTITY_COLUMNS, out));
+    pod_table_note(out->table, "minipod %s train, clock wall, machine %s", POD_VERSION,
+                   r->machine->name);
+    add_circumstances(out, r);
+    add_outcome(out, r);
+    add_steps(out, r);
+    add_goodput(out, r);
+    put_evaluations(r, &out->json);
+    put_spread(&out->json, "step_spread_s", &r->result->stats.step);
+    put_phases(r, &out->json);
+    put_cautions(r, &out->json);
+    put_arguments(r, &out->json);
+    put_settings(r, &out->json);
+    put_host(r, &out->json);
+    put_picks(r->result->program, &out->json);
+    return POD_OK;
 }

@@ -84,7 +84,7 @@ refused 'set/labels.csv: has no rows of images, want file,label' "${list[@]}"
 rows file,label,split pictures/1.jpg,cat,train pictures/2.jpg,dog,train
 refused "set/labels.csv: no row has the split 'test'; without a column of splits --test-share" "${list[@]}"
 rows "${plain[@]}"
-refused "output: 'set/labels.csv' is the file that the command reads" "${list[@]}" -o set/labels.csv
+refused "output: 'set/labels.csv' is there and is not an HDF5 file: move it away, or take another name" "${list[@]}" -o set/labels.csv
 refused "output: 'set/pictures/2.jpg' is there and is not an HDF5 file" "${list[@]}" -o set/pictures/2.jpg
 [ -s set/labels.csv ] && [ -s set/pictures/2.jpg ] || fail 'an import destroyed what it reads'
 refused 'import list needs --image-size' list set/labels.csv

@@ -122,7 +122,7 @@ says 0 'score: ' --runs 3 --seed 11 --out five -- launch -n 2 -- "${train[@]}" -
 [ -e five/result_2.txt ] && [ ! -e five/result_3.txt ] || fail "logs of runs that are not scored: $(ls five)"
 
 # What is wrong is said before anything runs.
-says 2 "in ./ of --out, where the command writes" --out five --json five/run-0/run.json -- "${train[@]}" --target 0.8
+says 2 "is there and is not a JSON record of mlperf" --out five --json five/run-0/run.json -- "${train[@]}" --target 0.8
 says 2 "csv: cannot be train's" --out none -- "${train[@]}" --target 0.8 --csv t.csv
 says 2 'out: want a folder for the runs' -- launch -n 2 -- "${train[@]}" --target 0.8
 says 2 'which runs?'

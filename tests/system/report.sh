@@ -111,10 +111,10 @@ refused 'plain/: stands twice among the runs: it is the same folder as plain$' p
 refused 'killed: was killed before its end' killed -o x.html
 refused 'output: want a file' plain
 refused 'absent/run.json: is not there' absent -o x.html
-refused "'plain/run.json' is a file of plain, which the command reads" plain -o plain/run.json
+refused "output: 'plain/run.json' will be a page of minipod, want a name in .html" plain -o plain/run.json
 echo '{' >plain/run.json
 refused 'plain/run.json: is no record of a run' plain -o x.html
-refused "output: 'x.pdf': the page is HTML, want a name in .html" alike -o x.pdf
+refused "output: 'x.pdf' will be a page of minipod, want a name in .html" alike -o x.pdf
 [ ! -e x.pdf ] || fail "a page with a wrong suffix was written"
 [ ! -e x.html ] || fail "a report that was refused left a page"
 exit "$failed"
