@@ -7,21 +7,13 @@
 typedef struct need {
     uint32_t commands;
     pod_opt option, other;
-    bool given, not_given, ranks;
-    const char *one_of, *none_of; /* "a|b" */
-    unsigned trait;               /* POD_OPTIM_ */
+    const char *want;
 } need;
 
-#define ON_RUNS      (POD_CMD_TRAIN | POD_CMD_EVAL)
-#define ON_STEPS     (POD_CMD_TRAIN | POD_CMD_PREDICT)
-#define GIVEN        .given = true
-#define NOT_GIVEN    .not_given = true
-#define ONE_OF(all)  .one_of = (all)
-#define NONE_OF(all) .none_of = (all)
-#define RANKS        .ranks = true
-#define READS(what)  .trait = POD_OPTIM_##what
+#define ON_RUNS  (POD_CMD_TRAIN | POD_CMD_EVAL)
+#define ON_STEPS (POD_CMD_TRAIN | POD_CMD_PREDICT)
 static const need needs[] = {
-#define POD_NEEDS(who, id, other_id, ...) {(who), POD_OPT_##id, POD_OPT_##other_id, __VA_ARGS__},
+#define POD_NEEDS(who, id, other_id, want) {(who), POD_OPT_##id, POD_OPT_##other_id, (want)},
 #include "bench/no_effect.def"
 };
 
@@ -32,7 +24,7 @@ static const pod_option *option_of(pod_opt o)
 }
 
 /* Neither 0, off nor nothing. */
-static bool is_given(const pod_config *c, pod_opt o)
+static bool is_set(const pod_config *c, pod_opt o)
 {
     switch (option_of(o)->type) {
     case POD_OPTION_INT: return pod_config_int(c, o) != 0;
@@ -55,36 +47,52 @@ static bool is_among(const char *choices, const char *text, size_t length)
     return false;
 }
 
+/* An optimizer has a value for each hyper-parameter that it reads. */
+static bool reads(const char *optimizer, pod_opt o)
+{
+    const pod_optim *optim = pod_optim_find(optimizer);
+    for (const pod_optim_default *d = optim ? optim->own : NULL; d && d->value; d++)
+        if (d->option == o) return true;
+    return !optim;
+}
+
 static bool is_met(const pod_config *c, int n_ranks, const need *n)
 {
-    if (n->ranks) return n_ranks > 1;
-    if (n->given || n->not_given) return is_given(c, n->other) == n->given;
+    const bool is_not = n->want[0] == '!';
+    const char *want = n->want + is_not;
+    if (strcmp(want, "ranks") == 0) return n_ranks > 1;
+    if (strcmp(want, "set") == 0) return is_set(c, n->other) != is_not;
     const char *text = pod_config_text(c, n->other);
-    if (n->one_of) return is_among(n->one_of, text, strlen(text));
-    if (n->none_of) return !is_among(n->none_of, text, strcspn(text, ":"));
-    const pod_optim *optim = pod_optim_find(text);
-    return optim && optim->traits & n->trait;
+    if (strcmp(want, "reads") == 0) return reads(text, n->option);
+    return is_among(want, text, strcspn(text, is_not ? ":" : "")) != is_not;
+}
+
+static void check(const pod_config *c, uint32_t command, int n_ranks, const need *n, pod_log *log)
+{
+    const pod_option *option = option_of(n->option), *other = option_of(n->other);
+    const char *own = pod_config_value(c, n->option), *value = pod_config_value(c, n->other);
+    const bool is_of_ranks = strcmp(n->want, "ranks") == 0;
+    /* Of a switch that is off, and a text that is absent, the name says all. */
+    const bool is_absent =
+        n->want[0] != '!' && (other->type == POD_OPTION_BOOL || value[0] == '\0');
+    if (!(n->commands & command) || pod_config_source(c, n->option) != POD_FROM_COMMAND_LINE ||
+        !(is_of_ranks || is_set(c, n->option)) || is_met(c, n_ranks, n))
+        return;
+    if (is_of_ranks)
+        pod_log_say(log, POD_LOG_WARNING, "--%s %s has no effect on one rank", option->name, own);
+    else
+        pod_log_say(log, POD_LOG_WARNING, "--%s %s has no effect with%s --%s%s%s", option->name,
+                    own, is_absent ? "out" : "", other->name, is_absent ? "" : " ",
+                    is_absent ? "" : value);
 }
 
 void pod_no_effect_warn(const pod_config *c, uint32_t command, int n_ranks, pod_log *log)
 {
-    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
-        const need *n = &needs[i];
-        const pod_option *option = option_of(n->option), *other = option_of(n->other);
-        const char *value = pod_config_value(c, n->other);
-        /* Of a switch that is off, and a text that is absent, the name says all. */
-        const bool is_absent = n->given && (other->type == POD_OPTION_BOOL || value[0] == '\0');
-        if (!(n->commands & command) || is_met(c, n_ranks, n) ||
-            pod_config_source(c, n->option) != POD_FROM_COMMAND_LINE ||
-            !(n->ranks || is_given(c, n->option)))
-            continue;
-        if (n->ranks) {
-            pod_log_say(log, POD_LOG_WARNING, "--%s %s has no effect on one rank", option->name,
-                        pod_config_value(c, n->option));
-            continue;
-        }
-        pod_log_say(log, POD_LOG_WARNING, "--%s %s has no effect with%s --%s%s%s", option->name,
-                    pod_config_value(c, n->option), is_absent ? "out" : "", other->name,
-                    is_absent ? "" : " ", is_absent ? "" : value);
+    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
+        check(c, command, n_ranks, &needs[i], log);
+    for (pod_opt o = 0; o < POD_N_OPTS; o++) {
+        const need hparam = {ON_STEPS, o, POD_OPT_OPTIMIZER, "reads"};
+        const bool is_hparam = option_of(o)->type == POD_OPTION_DOUBLE && !*option_of(o)->fallback;
+        if (is_hparam) check(c, command, n_ranks, &hparam, log);
     }
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "bench/common/plot.h"
-#include "bench/report/plots.h"
+#include "bench/report/report.h"
 #include "runtime/core/file.h"
 
 static const char head[] =

@@ -1,4 +1,4 @@
-#include "bench/report/plots.h"
+#include "bench/report/report.h"
 
 #include <math.h>
 #include <string.h>

@@ -51,4 +51,19 @@ POD_MUST pod_status pod_report_parse(pod_arena *a, const char *folder, const cha
 POD_MUST pod_status pod_report_write(const pod_report_run run[], int n, const char *path,
                                      pod_log *log);
 
+/* ---- plots.c: scripts for gnuplot ---- */
+
+typedef enum pod_report_plot {
+    POD_PLOT_BY_TIME, /* a line a run */
+    POD_PLOT_BY_EPOCH,
+    POD_PLOT_LOSS,
+    POD_PLOT_STEP,
+    POD_PLOT_PHASES, /* a bar a run */
+    POD_PLOT_CATEGORIES,
+    POD_N_PLOTS
+} pod_report_plot;
+
+/* false: no run has anything to draw, and nothing is written. */
+bool pod_report_plot_script(const pod_report_run run[], int n, pod_report_plot which, FILE *to);
+
 #endif

@@ -24,15 +24,9 @@ typedef void pod_optim_update_fn(pod_graph *g, pod_value w, pod_role role, pod_v
                                  const pod_value state[], pod_value lr, pod_value step,
                                  const pod_hparams *hp);
 
-/* The hyper-parameters that an optimizer reads, besides the weight decay, which all read. */
-enum {
-    POD_OPTIM_MOMENTUM = 1 << 0,
-    POD_OPTIM_NESTEROV = 1 << 1, /* it has that form */
-    POD_OPTIM_TRUST = 1 << 2,
-    POD_OPTIM_BETAS = 1 << 3,
-    POD_OPTIM_RHO = 1 << 4,
-    POD_OPTIM_EPSILON = 1 << 5,
-    POD_OPTIM_ROOTS = 1 << 6 /* divides by roots that are 0 where all gradients were */
+enum {                              /* traits */
+       POD_OPTIM_NESTEROV = 1 << 0, /* it has that form */
+       POD_OPTIM_ROOTS = 1 << 1     /* divides by roots that are 0 where all gradients were */
 };
 
 enum { POD_OPTIM_MAX_DEFAULTS = 9 };

@@ -104,17 +104,11 @@ static void table_holds(void)
     static const struct {
         uint32_t commands;
         pod_opt option, other;
-        const char *one_of;
+        const char *want;
     } needs[] = {
-#define ON_RUNS                              (POD_CMD_TRAIN | POD_CMD_EVAL)
-#define ON_STEPS                             (POD_CMD_TRAIN | POD_CMD_PREDICT)
-#define GIVEN                                ""
-#define NOT_GIVEN                            ""
-#define ONE_OF(all)                          all
-#define NONE_OF(all)                         ""
-#define READS(what)                          ""
-#define RANKS                                ""
-#define POD_NEEDS(who, id, other_id, one_of) {(who), POD_OPT_##id, POD_OPT_##other_id, one_of},
+#define ON_RUNS                            (POD_CMD_TRAIN | POD_CMD_EVAL)
+#define ON_STEPS                           (POD_CMD_TRAIN | POD_CMD_PREDICT)
+#define POD_NEEDS(who, id, other_id, want) {(who), POD_OPT_##id, POD_OPT_##other_id, (want)},
 #include "bench/no_effect.def"
     };
     int n;
@@ -124,7 +118,8 @@ static void table_holds(void)
         POD_CHECK((o[needs[i].option].commands & o[needs[i].other].commands & who) == who,
                   "--%s is not of all of its commands, or --%s", o[needs[i].option].name,
                   o[needs[i].other].name);
-        for (const char *p = needs[i].one_of; *p != '\0'; p += strspn(p, "|")) {
+        const bool has_choices = !strchr("!sr", needs[i].want[0]) || strchr(needs[i].want, '|');
+        for (const char *p = has_choices ? needs[i].want : ""; *p != '\0'; p += strspn(p, "|")) {
             const size_t length = strcspn(p, "|");
             POD_CHECK(has_choice(o[needs[i].other].choices, p, length),
                       "--%s: --%s has no choice '%.*s'", o[needs[i].option].name,
