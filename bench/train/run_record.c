@@ -15,10 +15,17 @@
 
 static const double unknown = (double)NAN, mib = 1 << 20;
 
+/* Of a run that failed before it had one, all zeros. */
+static const pod_program *program_of(const pod_run *r)
+{
+    static const pod_program none;
+    return r->result->program ? r->result->program : &none;
+}
+
 pod_ideal pod_run_ideal(const pod_run *r)
 {
     return (pod_ideal){
-        .model_flops = r->result->model_flops,
+        .model_flops = program_of(r)->model_flops,
         .peak_flop_per_s = pod_machine_peak_flop_per_s(
             r->machine, r->setup->bf16_products ? POD_BF16 : r->setup->precision),
         .ranks = r->ranks,
@@ -235,7 +242,7 @@ static void add_outcome(pod_record *q, const pod_run *r)
     add_times(q, r);
     add_hash(q, "weights_hash", "weights", x->weights_hash);
     pod_record_note(q, "hash, %s", r->status == POD_OK ? "the same on all ranks" : "of rank 0");
-    add_hash(q, "program_fingerprint", NULL, x->fingerprint);
+    add_hash(q, "program_fingerprint", NULL, program_of(r)->fingerprint);
 }
 
 /* ---- where the time went ---- */
@@ -268,14 +275,15 @@ static const char *input_note(const pod_run *r, char *note, size_t bytes)
     return note;
 }
 
-static void add_memory(pod_record *q, const pod_train_result *x)
+static void add_memory(pod_record *q, const pod_run *r)
 {
-    const pod_rank_memory *m = &x->memory;
+    const pod_rank_memory *m = &r->result->memory;
+    const pod_program *p = program_of(r);
     pod_json *j = &q->json;
-    pod_record_real(q, NULL, "optimizer state", "MiB", 3, (double)x->state_bytes);
-    pod_record_note(q, "a core; whole it is %.3f", (double)x->whole_state_bytes / mib);
-    pod_json_int(j, "optimizer_state_bytes", (int64_t)x->state_bytes);
-    pod_json_int(j, "optimizer_state_bytes_unsharded", (int64_t)x->whole_state_bytes);
+    pod_record_real(q, NULL, "optimizer state", "MiB", 3, (double)p->state_bytes);
+    pod_record_note(q, "a core; whole it is %.3f", (double)p->whole_state_bytes / mib);
+    pod_json_int(j, "optimizer_state_bytes", (int64_t)p->state_bytes);
+    pod_json_int(j, "optimizer_state_bytes_unsharded", (int64_t)p->whole_state_bytes);
     pod_record_real(q, NULL, "memory", "MiB", 1, (double)pod_rank_memory_total(m));
     pod_record_note(q,
                     "a rank: step and buckets %.1f, weights and states %.1f, batches %.1f, data "
@@ -312,9 +320,10 @@ static void add_steps(pod_record *q, const pod_run *r)
     pod_record_note(q, "a step, mean over ranks");
     pod_record_real(q, NULL, "all-reduce in flight", "ms", 3, x->stats.comm.mean);
     pod_record_note(q, "a step, summed over collectives, rank 0");
-    pod_record_int(q, "allreduce_bytes_per_step", "all-reduced", "bytes", x->reduce_bytes);
+    pod_record_int(q, "allreduce_bytes_per_step", "all-reduced", "bytes",
+                   program_of(r)->reduce_bytes);
     pod_record_note(q, "a step and core");
-    add_memory(q, x);
+    add_memory(q, r);
 }
 
 /* A row where it says something, and the key in any case. */
@@ -454,7 +463,7 @@ static void put_host(const pod_run *r, pod_json *j)
 static void put_picks(const pod_program *p, pod_json *j)
 {
     pod_json_open_array(j, "picks");
-    for (int32_t i = 0; p && i < p->n_instrs; i++) {
+    for (int32_t i = 0; i < p->n_instrs; i++) {
         const pod_instr *a = &p->instr[i];
         if (a->kind == POD_I_COLL_WAIT || a->kind == POD_I_FETCH) continue;
         int n_same = 0;
@@ -502,6 +511,6 @@ pod_status pod_run_record(const pod_run *r, pod_record *out)
     put_arguments(r, &out->json);
     put_settings(r, &out->json);
     put_host(r, &out->json);
-    put_picks(r->result->program, &out->json);
+    put_picks(program_of(r), &out->json);
     return POD_OK;
 }

@@ -58,15 +58,12 @@ typedef struct pod_train_result {
     pod_eval_rows evals;     /* of the job, over its attempts; in `arena` */
     pod_step_stats stats;    /* of this rank, without the first step */
     double phase_share[POD_N_PHASES], other_share; /* of the step, mean over ranks */
-    double exposed_s;     /* all-reduce that was not hidden, a step, mean over ranks */
-    int64_t reduce_bytes; /* all-reduced a step */
-    double model_flops;
+    double exposed_s; /* all-reduce that was not hidden, a step, mean over ranks */
     pod_rank_memory memory;
-    int64_t n_dropped; /* events and deeds that the timelines of all ranks had no room for */
-    size_t state_bytes, whole_state_bytes; /* the optimizer's, of a core: as in pod_program */
+    int64_t n_dropped;     /* events and deeds that the timelines of all ranks had no room for */
     const char *data_name; /* what the data set calls itself; in `arena`, NULL before it is open */
     int64_t n_weights;     /* trained elements */
-    uint64_t weights_hash, fingerprint;
+    uint64_t weights_hash;
     pod_timeline *timeline;     /* the caller's to destroy; NULL when no step was reached */
     const pod_program *program; /* of training; lives in `arena` */
     pod_arena *arena;           /* the caller's to destroy; may be NULL */

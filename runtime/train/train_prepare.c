@@ -55,12 +55,7 @@ static pod_status compile_programs(pod__trainer *t)
     const char *missed = pod_network_algo_missed(a->setup, r->program, r->arena);
     if (missed) pod_log_say(a->log, POD_LOG_WARNING, "%s", missed);
     POD_TRY(pod_store_create(r->program, pod_comm_rank(a->comm), a->setup->seed, &t->store));
-    r->reduce_bytes = r->program->reduce_bytes;
-    r->model_flops = r->program->model_flops;
-    r->fingerprint = r->program->fingerprint;
     r->memory = pod_rank_memory_of(a->setup, &t->data->info, r->program, t->eval_program);
-    r->state_bytes = r->program->state_bytes;
-    r->whole_state_bytes = r->program->whole_state_bytes;
     for (int i = 0; i < pod_store_n(t->store); i++) {
         pod_role role = pod_store_variable(t->store, i)->role;
         if (role == POD_ROLE_WEIGHT || role == POD_ROLE_NORM || role == POD_ROLE_BIAS)
@@ -73,8 +68,6 @@ static pod_checkpoint_info checkpoint_info(const pod__trainer *t)
 {
     const pod_setup *s = t->args->setup;
     const pod_program *p = t->result->program;
-    char mesh[POD_MESH_TEXT_BYTES];
-    pod_mesh_print(&s->compile.mesh, mesh, sizeof mesh);
     return (pod_checkpoint_info){.model = s->model,
                                  .data = t->data->info.name,
                                  .data_fingerprint = t->data_fingerprint,
@@ -83,7 +76,7 @@ static pod_checkpoint_info checkpoint_info(const pod__trainer *t)
                                  .seed = s->seed,
                                  .batch = s->batch,
                                  .steps_per_epoch = t->result->schedule.steps_per_epoch,
-                                 .mesh = pod_arena_text(t->result->arena, "%s", mesh),
+                                 .mesh = t->mesh,
                                  .settings = s->settings,
                                  .picks = pod_program_picks(p, t->result->arena),
                                  .fingerprint = p->fingerprint};
@@ -215,6 +208,6 @@ pod_status pod__train_prepare(pod__trainer *t)
     pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "lr"), &t->lr);
     pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "step"), &t->step_number);
     pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "draws"), t->draws);
-    t->ideal.model_flops = t->result->model_flops;
+    t->ideal.model_flops = t->result->program->model_flops;
     return pod__guard_arm(t, &info);
 }

@@ -316,8 +316,8 @@ static void test_result(void)
     /* stem 4x3x3x1, a and b 4x3x3x4, down 6x3x3x4, fc 6x10 + 10 */
     const int64_t n_weights = 36 + 144 + 144 + 216 + 60 + 10;
     POD_CHECK(t->n_weights == n_weights, "%" PRId64 " weights", t->n_weights);
-    POD_CHECK(size == 1 || t->reduce_bytes >= 4 * n_weights, "%" PRId64 " bytes all-reduced",
-              t->reduce_bytes);
+    POD_CHECK(size == 1 || t->program->reduce_bytes >= 4 * n_weights,
+              "%" PRId64 " bytes all-reduced", t->program->reduce_bytes);
     POD_CHECK(t->best.accuracy >= t->last.accuracy && t->evals.n == 2, "%" PRId64 " evaluations",
               t->evals.n);
     uint64_t hash = t->weights_hash;

@@ -32,9 +32,9 @@ static end run(const char *name, const char *options)
     pod_test_run_well(&r, comm, &pod_test_nets[POD_TEST_BN_RESIDUAL], name, list);
     const end e = {.weights = r.result.weights_hash,
                    .loss = r.result.last.loss,
-                   .state_bytes = r.result.state_bytes,
-                   .whole_state_bytes = r.result.whole_state_bytes,
-                   .reduce_bytes = r.result.reduce_bytes};
+                   .state_bytes = r.result.program->state_bytes,
+                   .whole_state_bytes = r.result.program->whole_state_bytes,
+                   .reduce_bytes = r.result.program->reduce_bytes};
     pod_test_run_end(&r);
     return e;
 }
