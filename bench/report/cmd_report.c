@@ -23,7 +23,9 @@ static pod_status report(const pod_config *c, pod_log *log, pod_arena *a, int *e
         n_read += s == POD_OK;
     }
     if (n_read < n) *exit_code = POD_EXIT_USAGE;
-    return n_read > 0 ? pod_report_write(run, n_read, path, log) : POD_OK;
+    const pod_status s = n_read > 0 ? pod_report_write(a, run, n_read, path, log) : POD_OK;
+    for (int i = 0; i < n_read; i++) pod_report_close(&run[i]);
+    return s;
 }
 
 pod_status pod_cmd_report(pod_call *call, int *exit_code)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench/common/plot.h"
+#include "bench/common/run_json.h"
 #include "bench/report/report.h"
 #include "runtime/core/file.h"
 
@@ -38,82 +39,92 @@ static void put_text(FILE *to, const char *text)
 static void put_cell(FILE *to, const char *tag, const char *text)
 {
     fprintf(to, "<%s>", tag);
-    put_text(to, text);
+    put_text(to, text ? text : ""); /* no memory for it */
     fprintf(to, "</%s>", tag);
 }
 
-static void put_heading(FILE *to, const pod_report_run run[], int n)
+typedef struct page {
+    FILE *to;
+    pod_arena *arena;
+    const pod_report_run *run;
+    int n;
+} page;
+
+static void put_heading(const page *p)
 {
-    fputs("<div><table>\n<tr><th></th>", to);
-    for (int i = 0; i < n; i++) put_cell(to, "th", run[i].folder);
-    fputs("</tr>\n", to);
+    fputs("<div><table>\n<tr><th></th>", p->to);
+    for (int i = 0; i < p->n; i++) put_cell(p->to, "th", p->run[i].folder);
+    fputs("</tr>\n", p->to);
 }
 
 /* ---- tables ---- */
 
-static void put_results(FILE *to, const pod_report_run run[], int n)
+static void put_results(const page *p)
 {
-    put_heading(to, run, n);
-    for (int k = 0; k < run->n_results; k++) {
-        fputs("<tr>", to);
-        put_cell(to, "th", run->result[k].name);
-        for (int i = 0; i < n; i++) put_cell(to, "td", run[i].result[k].text);
-        fputs("</tr>\n", to);
+    put_heading(p);
+    for (int k = 0; pod_report_result_name(k); k++) {
+        fputs("<tr>", p->to);
+        put_cell(p->to, "th", pod_report_result_name(k));
+        for (int i = 0; i < p->n; i++)
+            put_cell(p->to, "td", pod_report_result(p->arena, &p->run[i], k));
+        fputs("</tr>\n", p->to);
     }
-    fputs("</table></div>\n", to);
+    fputs("</table></div>\n", p->to);
 }
 
-static void put_cautions(FILE *to, const pod_report_run run[], int n)
+static void put_cautions(const page *p)
 {
     int n_put = 0;
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < run[i].n_cautions; k++) {
-            fputs(n_put++ ? "<li>" : "<h2>Cautions</h2>\n<ul>\n<li>", to);
-            put_text(to, run[i].folder);
-            fputs(": ", to);
-            put_text(to, run[i].caution[k]);
-            fputs("</li>\n", to);
+    for (int i = 0; i < p->n; i++) {
+        const cJSON *c, *cautions = pod_run_json_item(p->run[i].record, "cautions");
+        cJSON_ArrayForEach(c, cautions)
+        {
+            if (!cJSON_IsString(c)) continue;
+            fputs(n_put++ ? "<li>" : "<h2>Cautions</h2>\n<ul>\n<li>", p->to);
+            put_text(p->to, p->run[i].folder);
+            fputs(": ", p->to);
+            put_text(p->to, c->valuestring);
+            fputs("</li>\n", p->to);
         }
-    if (n_put > 0) fputs("</ul>\n", to);
+    }
+    if (n_put > 0) fputs("</ul>\n", p->to);
 }
 
-static const char *setting_of(const pod_report_run *r, const char *name)
+static const cJSON *settings_of(const page *p, int i)
 {
-    for (int i = 0; i < r->n_settings; i++)
-        if (strcmp(r->setting[i].name, name) == 0) return r->setting[i].text;
-    return "-"; /* of a minipod that did not know it */
+    return pod_run_json_item(p->run[i].record, "settings");
 }
 
 /* Of those that a run before it has not: a row stands where its name is met first. */
-static bool is_row(const pod_report_run run[], int n, int i, const char *name)
+static bool is_row(const page *p, int i, const char *name)
 {
     bool differs = false;
     if (strcmp(name, "out") == 0) return false; /* the heading has it */
     for (int k = 0; k < i; k++)
-        for (int j = 0; j < run[k].n_settings; j++)
-            if (strcmp(run[k].setting[j].name, name) == 0) return false;
-    for (int k = 1; k < n; k++)
-        differs = differs || strcmp(setting_of(&run[k], name), setting_of(run, name)) != 0;
+        if (pod_run_json_item(settings_of(p, k), name)) return false;
+    const char *first = pod_report_setting(p->arena, p->run, name);
+    for (int k = 1; k < p->n; k++)
+        differs |= strcmp(pod_report_setting(p->arena, &p->run[k], name), first) != 0;
     return differs;
 }
 
-static void put_setting(FILE *to, const pod_report_run run[], int n, const char *name)
+static void put_settings(const page *p)
 {
-    fputs("<tr>", to);
-    put_cell(to, "th", name);
-    for (int i = 0; i < n; i++) put_cell(to, "td", setting_of(&run[i], name));
-    fputs("</tr>\n", to);
-}
-
-static void put_settings(FILE *to, const pod_report_run run[], int n)
-{
-    fputs("<h2>Settings that differ</h2>\n", to);
-    put_heading(to, run, n);
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < run[i].n_settings; k++)
-            if (is_row(run, n, i, run[i].setting[k].name))
-                put_setting(to, run, n, run[i].setting[k].name);
-    fputs("</table></div>\n", to);
+    fputs("<h2>Settings that differ</h2>\n", p->to);
+    put_heading(p);
+    for (int i = 0; i < p->n; i++) {
+        const cJSON *s, *settings = settings_of(p, i);
+        cJSON_ArrayForEach(s, settings)
+        {
+            if (!s->string || !is_row(p, i, s->string)) continue;
+            fputs("<tr>", p->to);
+            put_cell(p->to, "th", s->string);
+            for (int k = 0; k < p->n; k++)
+                put_cell(p->to, "td", pod_report_setting(p->arena, &p->run[k], s->string));
+            fputs("</tr>\n", p->to);
+        }
+    }
+    fputs("</table></div>\n", p->to);
 }
 
 /* ---- plots ---- */
@@ -153,44 +164,45 @@ static pod_status put_drawing(FILE *to, const char *script, pod_report_plot whic
     return POD_OK;
 }
 
-static pod_status put_plot(FILE *to, const pod_report_run run[], int n, pod_report_plot which,
-                           pod_log *log, bool *is_installed)
+static pod_status put_plot(const page *p, pod_report_plot which, pod_log *log, bool *is_installed)
 {
     char *script = NULL;
     size_t bytes;
     FILE *text = open_memstream(&script, &bytes);
     if (!text) return pod_fail(POD_E_NOMEM, "no memory for a plot's script");
-    const bool has_any = pod_report_plot_script(run, n, which, text);
+    const bool has_any = pod_report_plot_script(p->run, p->n, which, text);
     fclose(text);
-    const pod_status s = has_any ? put_drawing(to, script, which, log, is_installed) : POD_OK;
+    const pod_status s = has_any ? put_drawing(p->to, script, which, log, is_installed) : POD_OK;
     free(script);
     return s;
 }
 
-static pod_status put_page(FILE *to, const pod_report_run run[], int n, pod_log *log)
+static pod_status put_page(const page *p, pod_log *log)
 {
     bool is_installed = true;
-    fputs(head, to);
-    fprintf(to, "<h1>minipod report</h1>\n<p>minipod %s, clock wall, %d run%s.</p>\n", POD_VERSION,
-            n, n == 1 ? "" : "s");
-    put_results(to, run, n);
-    put_cautions(to, run, n);
-    if (n > 1) put_settings(to, run, n);
-    for (pod_report_plot p = 0; p < POD_N_PLOTS && is_installed; p++)
-        POD_TRY(put_plot(to, run, n, p, log, &is_installed));
+    fputs(head, p->to);
+    fprintf(p->to, "<h1>minipod report</h1>\n<p>minipod %s, clock wall, %d run%s.</p>\n",
+            POD_VERSION, p->n, p->n == 1 ? "" : "s");
+    put_results(p);
+    put_cautions(p);
+    if (p->n > 1) put_settings(p);
+    for (pod_report_plot which = 0; which < POD_N_PLOTS && is_installed; which++)
+        POD_TRY(put_plot(p, which, log, &is_installed));
     if (!is_installed) {
-        fputs("<p>No plots: gnuplot was not installed.</p>\n", to);
+        fputs("<p>No plots: gnuplot was not installed.</p>\n", p->to);
         pod_log_say(log, POD_LOG_WARNING, "no plots: gnuplot is not installed (gnuplot-nox)");
     }
-    fputs("</body></html>\n", to);
+    fputs("</body></html>\n", p->to);
     return POD_OK;
 }
 
-pod_status pod_report_write(const pod_report_run run[], int n, const char *path, pod_log *log)
+pod_status pod_report_write(pod_arena *a, const pod_report_run run[], int n, const char *path,
+                            pod_log *log)
 {
     pod_file *f;
     POD_TRY(pod_file_open_result(path, &f));
-    const pod_status s = put_page(pod_file_stream(f), run, n, log);
+    const page p = {.to = pod_file_stream(f), .arena = a, .run = run, .n = n};
+    const pod_status s = put_page(&p, log);
     if (s == POD_OK) return pod_file_close(f);
     pod_file_abandon(f);
     return s;

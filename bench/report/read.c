@@ -71,56 +71,25 @@ static int places_of(const result *r, const cJSON *run)
     return last > best ? last : best;
 }
 
-static const char *text_of(pod_arena *a, const result *r, const cJSON *run)
+const char *pod_report_result_name(int i) { return i < N_RESULTS ? results[i].name : NULL; }
+
+const char *pod_report_result(pod_arena *a, const pod_report_run *run, int i)
 {
-    const cJSON *o = r->within ? pod_run_json_item(run, r->within) : run;
+    const result *r = &results[i];
+    const cJSON *o = r->within ? pod_run_json_item(run->record, r->within) : run->record;
     const cJSON *value = pod_run_json_item(o, r->key);
-    const double x = number(o, r->key);
-    if (r->scale == 0)
-        return pod_arena_text(a, "%s", cJSON_IsString(value) ? value->valuestring : "-");
-    return isnan(x) ? pod_arena_text(a, "-")
-                    : pod_arena_text(a, "%.*f", places_of(r, run), x * r->scale);
+    double x = number(o, r->key);
+    if (r->scale == 0) return cJSON_IsString(value) ? value->valuestring : "-";
+    if (strcmp(r->key, "runtime_goodput") == 0 && !isnan(run->runtime_goodput))
+        x = run->runtime_goodput;
+    return isnan(x) ? "-" : pod_arena_text(a, "%.*f", places_of(r, run->record), x * r->scale);
 }
 
-static pod_status take_results(pod_arena *a, const cJSON *run, pod_report_run *out)
+const char *pod_report_setting(pod_arena *a, const pod_report_run *run, const char *name)
 {
-    out->target = number(run, "target");
-    out->result = POD_ARENA_NEW(a, pod_report_value, N_RESULTS);
-    if (!out->result) return POD_E_NOMEM;
-    for (; out->n_results < N_RESULTS; out->n_results++) {
-        pod_report_value *v = &out->result[out->n_results];
-        v->name = results[out->n_results].name;
-        v->text = text_of(a, &results[out->n_results], run);
-        if (!v->text) return POD_E_NOMEM;
-    }
-    return POD_OK;
-}
-
-static pod_status take_settings(pod_arena *a, const cJSON *settings, pod_report_run *out)
-{
-    out->setting = POD_ARENA_NEW(a, pod_report_value, cJSON_GetArraySize(settings) + 1);
-    if (!out->setting) return POD_E_NOMEM;
-    for (const cJSON *s = settings ? settings->child : NULL; s; s = s->next) {
-        const char *text = s->string ? pod_json_option_text(s, a) : NULL;
-        if (!text) continue;
-        pod_report_value *v = &out->setting[out->n_settings++];
-        v->name = pod_arena_text(a, "%s", s->string);
-        v->text = text;
-        if (!v->name || !v->text) return POD_E_NOMEM;
-    }
-    return POD_OK;
-}
-
-static pod_status take_cautions(pod_arena *a, const cJSON *cautions, pod_report_run *out)
-{
-    out->caution = POD_ARENA_NEW(a, const char *, cJSON_GetArraySize(cautions) + 1);
-    if (!out->caution) return POD_E_NOMEM;
-    for (const cJSON *c = cautions ? cautions->child : NULL; c; c = c->next) {
-        if (!cJSON_IsString(c)) continue;
-        out->caution[out->n_cautions] = pod_arena_text(a, "%s", c->valuestring);
-        if (!out->caution[out->n_cautions++]) return POD_E_NOMEM;
-    }
-    return POD_OK;
+    const cJSON *value = pod_run_json_item(pod_run_json_item(run->record, "settings"), name);
+    const char *text = value ? pod_json_option_text(value, a) : NULL;
+    return text ? text : "-";
 }
 
 static pod_status take_evaluations(pod_arena *a, const cJSON *evaluations, pod_report_run *out)
@@ -162,9 +131,7 @@ static pod_status take_parts(pod_arena *a, const cJSON *o, pod_report_part **out
 
 static pod_status take_record(pod_arena *a, const cJSON *run, pod_report_run *out)
 {
-    POD_TRY(take_results(a, run, out));
-    POD_TRY(take_settings(a, pod_run_json_item(run, "settings"), out));
-    POD_TRY(take_cautions(a, pod_run_json_item(run, "cautions"), out));
+    out->target = number(run, "target");
     POD_TRY(take_evaluations(a, pod_run_json_item(run, "evaluations"), out));
     return take_parts(a, pod_run_json_item(run, "phase_share"), &out->phase, &out->n_phases);
 }
@@ -175,12 +142,11 @@ static pod_status parse_record(pod_arena *a, const char *text, pod_report_run *o
     const char *path = pod_arena_text(a, "%s/run.json", out->folder);
     if (!path) return POD_E_NOMEM;
     POD_TRY(pod_run_json_parse(path, text, &run));
-    const pod_status s =
-        pod_run_json_is_running(run)
-            ? pod_fail(POD_E_INVALID, "%s: %s", out->folder, pod_run_json_running_text(out->folder))
-            : take_record(a, run, out);
-    cJSON_Delete(run);
-    return s;
+    out->record = run;
+    if (pod_run_json_is_running(run))
+        return pod_fail(POD_E_INVALID, "%s: %s", out->folder,
+                        pod_run_json_running_text(out->folder));
+    return take_record(a, run, out);
 }
 
 /* ---- steps.csv ---- */
@@ -274,25 +240,13 @@ static void thin(steps *s, pod_report_run *out)
 
 /* ---- a run ---- */
 
-/* Known to the end of the job, where run.json was written before it. */
-static pod_status take_runtime_goodput(pod_arena *a, const cJSON *o, pod_report_run *out)
-{
-    const double x = number(o, "runtime_goodput");
-    for (int i = 0; i < N_RESULTS; i++) {
-        if (isnan(x) || strcmp(results[i].key, "runtime_goodput") != 0) continue;
-        out->result[i].text = pod_arena_text(a, "%.*f", results[i].places, x * results[i].scale);
-        if (!out->result[i].text) return POD_E_NOMEM;
-    }
-    return POD_OK;
-}
-
 static pod_status parse_goodput(pod_arena *a, const char *text, pod_report_run *out)
 {
     cJSON *o = cJSON_Parse(text);
     pod_status s =
         o ? take_parts(a, pod_run_json_item(o, "categories_ns"), &out->category, &out->n_categories)
           : pod_fail(POD_E_FORMAT, "%s/goodput.json: is no JSON", out->folder);
-    if (s == POD_OK) s = take_runtime_goodput(a, o, out);
+    out->runtime_goodput = number(o, "runtime_goodput");
     cJSON_Delete(o);
     return s;
 }
@@ -300,15 +254,21 @@ static pod_status parse_goodput(pod_arena *a, const char *text, pod_report_run *
 pod_status pod_report_parse(pod_arena *a, const char *folder, const char *record,
                             const char *steps_text, const char *goodput, pod_report_run *out)
 {
-    pod_report_run r = {.folder = folder};
-    steps s = {0};
-    POD_TRY(parse_record(a, record, &r));
-    if (steps_text) POD_TRY(read_steps(folder, a, steps_text, &s));
-    thin(&s, &r);
-    if (goodput) POD_TRY(parse_goodput(a, goodput, &r));
+    pod_report_run r = {.folder = folder, .runtime_goodput = (double)NAN};
+    steps t = {0};
+    pod_status s = parse_record(a, record, &r);
+    if (s == POD_OK && steps_text) s = read_steps(folder, a, steps_text, &t);
+    if (s == POD_OK && goodput) s = parse_goodput(a, goodput, &r);
+    if (s != POD_OK) {
+        pod_report_close(&r);
+        return s;
+    }
+    thin(&t, &r);
     *out = r;
     return POD_OK;
 }
+
+void pod_report_close(pod_report_run *r) { cJSON_Delete(r->record); }
 
 /* NULL where it is not there. */
 static pod_status read_file(pod_arena *a, const char *folder, const char *name, char **out)

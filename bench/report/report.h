@@ -2,6 +2,7 @@
 #ifndef MINIPOD_BENCH_REPORT_REPORT_H
 #define MINIPOD_BENCH_REPORT_REPORT_H
 
+#include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -14,10 +15,6 @@ typedef struct pod_report_curve { /* points of a line */
     int n;
 } pod_report_curve;
 
-typedef struct pod_report_value { /* of run.json, as the page shows it */
-    const char *name, *text;
-} pod_report_value;
-
 typedef struct pod_report_part { /* of a whole that is drawn as a stack */
     const char *name;
     double share;
@@ -25,13 +22,10 @@ typedef struct pod_report_part { /* of a whole that is drawn as a stack */
 
 typedef struct pod_report_run { /* in the arena that it was read into */
     const char *folder;
-    double target;            /* NaN: none */
-    pod_report_value *result; /* names are the same of all runs; "-" is what is not known */
-    int n_results;
-    const char **caution; /* what the results are to be read with */
-    int n_cautions;
-    pod_report_value *setting; /* all settings of the run */
-    int n_settings;
+    cJSON *record; /* run.json */
+    double target; /* NaN: none */
+    double
+        runtime_goodput; /* to the end of the job, where run.json was written before it; likewise */
     pod_report_curve by_time;          /* test accuracy against seconds */
     pod_report_curve by_epoch;         /* the same against epochs */
     pod_report_curve loss, step;       /* of the training batch, and milliseconds; against steps */
@@ -40,16 +34,25 @@ typedef struct pod_report_run { /* in the arena that it was read into */
 } pod_report_run;
 
 /* What `minipod train --out` left: run.json, and steps.csv and goodput.json where they are there.
- * E_IO and E_FORMAT name the file. */
+ * E_IO and E_FORMAT name the file. The caller closes `out`. */
 POD_MUST pod_status pod_report_read(pod_arena *a, const char *folder, pod_report_run *out);
 /* The same of the texts, of which the last two may be NULL. */
 POD_MUST pod_status pod_report_parse(pod_arena *a, const char *folder, const char *record,
                                      const char *steps, const char *goodput, pod_report_run *out);
 
+void pod_report_close(pod_report_run *r);
+
+/* The results that the page shows: the i-th name, NULL behind the last; and a run's text, "-" where it
+ * is not known. */
+const char *pod_report_result_name(int i);
+const char *pod_report_result(pod_arena *a, const pod_report_run *run, int i);
+/* The text of a setting, likewise. */
+const char *pod_report_setting(pod_arena *a, const pod_report_run *run, const char *name);
+
 /* One HTML page that needs no other file: results side by side, settings that differ, and plots,
  * where gnuplot is installed. E_IO, E_WRITE. */
-POD_MUST pod_status pod_report_write(const pod_report_run run[], int n, const char *path,
-                                     pod_log *log);
+POD_MUST pod_status pod_report_write(pod_arena *a, const pod_report_run run[], int n,
+                                     const char *path, pod_log *log);
 
 /* ---- plots.c: scripts for gnuplot ---- */
 

@@ -46,7 +46,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     text[bytes] = '\0';
     char *steps = next_part(text), *goodput = next_part(steps);
     if (pod_arena_create(NULL, &a) != POD_OK) abort();
-    if (pod_report_parse(a, "fuzz", text, steps, goodput, &r) == POD_OK) check(&r);
+    if (pod_report_parse(a, "fuzz", text, steps, goodput, &r) == POD_OK) {
+        check(&r);
+        for (int i = 0; pod_report_result_name(i); i++) (void)pod_report_result(a, &r, i);
+        pod_report_close(&r);
+    }
     pod_arena_destroy(a);
     free(text);
     return 0;
