@@ -26,7 +26,7 @@ static double since_start(const pod__trainer *t)
 /* ---- the loop ---- */
 
 /* Schedules follow the position in the data. */
-static double lr_at(const pod__trainer *t, int64_t step)
+double pod__train_lr_at(const pod__trainer *t, int64_t step)
 {
     return pod_lr_at(&t->args->setup->lr, pod_schedule_place(&t->result->schedule, step));
 }
@@ -60,16 +60,6 @@ static void log_step(const pod__trainer *t, int64_t step, int64_t core_wait_ns, 
         pod__train_end_span(t, POD_JOB_STEP);
 }
 
-/* Of the step that has just ended. */
-static void put_row(const pod__trainer *t)
-{
-    int64_t n;
-    const pod_step_row *row = pod_timeline_rows(t->result->timeline, &n);
-    const double correct = pod_exec_output(t->exec, POD_NET_CORRECT);
-    pod_steps_put(t->steps, &row[n - 1], lr_at(t, row[n - 1].step),
-                  pod_exec_output(t->exec, POD_NET_LOSS), correct / (double)t->args->setup->batch);
-}
-
 static pod_status train_step(pod__trainer *t, int64_t step)
 {
     pod_timeline *tl = t->result->timeline;
@@ -81,13 +71,13 @@ static pod_status train_step(pod__trainer *t, int64_t step)
     pod_feed_next(t->exec, t->loader, t->args->comm, &batch);
     pod_time fed = pod__train_now(t);
     pod_timeline_add(tl, POD_LANE_COMPUTE, POD_PHASE_INPUT, -1, begin, fed);
-    t->lr = (float)lr_at(t, step);
+    t->lr = (float)pod__train_lr_at(t, step);
     t->step_number = (float)(step + 1);
     draw(t, step, &batch);
     pod_status status = pod_exec_step(t->exec, tl);
     pod_timeline_end_step(tl, pod__train_now(t));
     log_step(t, step, pod_core_wait_ns(&t->core_wait) - had_waited, status);
-    put_row(t);
+    pod__records_put_step(t);
     if (status != POD_E_NUMERIC) return status;
     return pod_exec_find_fault(t->exec, step + 1);
 }
@@ -95,36 +85,6 @@ static pod_status train_step(pod__trainer *t, int64_t step)
 static double epochs_at(const pod__trainer *t, int64_t n_done)
 {
     return pod_schedule_epochs(&t->result->schedule, n_done);
-}
-
-/* Epochs count from 1 in the log; an evaluation within an epoch has a fraction. */
-static pod_mllog_value epoch_number(const pod__trainer *t, int64_t n_done)
-{
-    const int64_t per_epoch = t->result->schedule.steps_per_epoch;
-    const int64_t place = pod_schedule_place(&t->result->schedule, n_done);
-    if (place % per_epoch == 0) return pod_mllog_int(place / per_epoch);
-    return pod_mllog_real(epochs_at(t, n_done));
-}
-
-static void open_epoch(pod__trainer *t, int64_t step)
-{
-    if (t->epoch_is_open) return;
-    t->epoch_is_open = true;
-    const int64_t place = pod_schedule_place(&t->result->schedule, step);
-    pod_mllog_put(t->args->mllog, "epoch_start", pod_mllog_null(),
-                  {"epoch_num", pod_mllog_int(place / t->result->schedule.steps_per_epoch + 1)},
-                  {"minipod_step", pod_mllog_int(step)});
-}
-
-static void close_epoch(pod__trainer *t, int64_t n_done)
-{
-    if (!t->epoch_is_open) return;
-    t->epoch_is_open = false;
-    const int64_t per_epoch = t->result->schedule.steps_per_epoch;
-    const int64_t place = pod_schedule_place(&t->result->schedule, n_done);
-    pod_mllog_put(t->args->mllog, "epoch_stop", pod_mllog_null(),
-                  {"epoch_num", pod_mllog_int((place + per_epoch - 1) / per_epoch)},
-                  {"minipod_step", pod_mllog_int(n_done)});
 }
 
 void pod__train_keep_evaluation(pod__trainer *t, const pod_eval_row *row)
@@ -144,19 +104,11 @@ void pod__train_keep_evaluation(pod__trainer *t, const pod_eval_row *row)
     r->evals.row[r->evals.n++] = *row;
 }
 
-/* Told once: not again where a run that has nothing left to train is evaluated for its result. */
-static void tell_eval(const pod__trainer *t, const char *key, pod_mllog_value value, int64_t n_done)
-{
-    if (t->is_evaluated) return;
-    pod_mllog_put(t->args->mllog, key, value, {"epoch_num", epoch_number(t, n_done)},
-                  {"minipod_step", pod_mllog_int(n_done)});
-}
-
 static pod_status evaluate(pod__trainer *t, int64_t n_done)
 {
     const pod_train_args *a = t->args;
     pod_train_result *r = t->result;
-    tell_eval(t, "eval_start", pod_mllog_null(), n_done);
+    pod__records_tell_eval(t, "eval_start", pod_mllog_null(), n_done);
     const pod_time begin = pod__train_now(t);
     pod__train_begin_span(t, POD_JOB_EVAL);
     pod_status status =
@@ -165,9 +117,9 @@ static pod_status evaluate(pod__trainer *t, int64_t n_done)
     pod__train_end_span(t, POD_JOB_EVAL);
     pod_timeline_mark(r->timeline, POD_LANE_STEPS, POD_DEED_EVALUATION, n_done, begin,
                       pod__train_now(t));
-    tell_eval(t, "eval_stop", pod_mllog_null(), n_done);
+    pod__records_tell_eval(t, "eval_stop", pod_mllog_null(), n_done);
     POD_TRY(status);
-    tell_eval(t, "eval_accuracy", pod_mllog_real(r->last.accuracy), n_done);
+    pod__records_tell_eval(t, "eval_accuracy", pod_mllog_real(r->last.accuracy), n_done);
     const pod_eval_row row = {.n_done = n_done,
                               .epochs = epochs_at(t, n_done),
                               .loss = r->last.loss,
@@ -204,7 +156,7 @@ static pod_status one_step(pod__trainer *t, int64_t step)
     show_progress(t, step + 1);
     bool is_last = step + 1 == s->n_steps;
     const int64_t place = pod_schedule_place(s, step + 1);
-    if (place % s->steps_per_epoch == 0 || is_last) close_epoch(t, step + 1);
+    if (place % s->steps_per_epoch == 0 || is_last) pod__records_close_epoch(t, step + 1);
     if (place % s->eval_every == 0 || is_last) POD_TRY(evaluate(t, step + 1));
     /* A checkpoint of an evaluated step has its evaluation behind it. */
     const bool asked = pod__guard_after_step(t, step + 1);
@@ -230,10 +182,10 @@ static pod_status run_steps(pod__trainer *t)
     t->loop_began = pod__train_now(t);
     for (; step < n_steps && !t->result->reached && !t->result->stopped && status == POD_OK;
          step++) {
-        open_epoch(t, step);
+        pod__records_open_epoch(t, step);
         status = one_step(t, step);
     }
-    close_epoch(t, step);
+    pod__records_close_epoch(t, step);
     if (status == POD_OK && lacks_evaluation(t, step)) status = evaluate(t, step);
     return status;
 }
@@ -251,7 +203,7 @@ static void release(pod__trainer *t)
 }
 
 /* Before the first step: nothing is left to train. */
-static bool is_done(const pod__trainer *t)
+bool pod__train_is_done(const pod__trainer *t)
 {
     return t->result->reached || t->result->first_step >= t->result->schedule.n_steps;
 }
@@ -269,88 +221,11 @@ static void announce(const pod__trainer *t)
                 pod_mesh_print(&s->compile.mesh, mesh, sizeof mesh), s->batch, r->n_steps,
                 pod_schedule_epochs(r, r->n_steps),
                 *t->args->guard->out ? "" : "; without --out nothing is kept");
-    if (is_done(t))
+    if (pod__train_is_done(t))
         pod_log_say(t->args->log, POD_LOG_INFO,
                     "nothing is left to train: %" PRId64 " steps are done already%s",
                     t->result->first_step,
                     t->result->reached ? ", and the target was reached" : "");
-}
-
-static pod_status open_steps(pod__trainer *t)
-{
-    const char *out = t->args->guard->out;
-    if (!*out || pod_comm_rank(t->args->comm) != 0) return POD_OK;
-    const char *path = pod_arena_text(t->result->arena, "%s/steps.csv", out);
-    return path ? pod_steps_open(path, &t->steps) : POD_E_NOMEM;
-}
-
-static pod_status begin_steps(pod__trainer *t, bool goes_on)
-{
-    const pod_train_args *a = t->args;
-    const pod_steps_plan plan = {.attempt = t->past.attempt,
-                                 .goes_on = goes_on,
-                                 .first_step = t->result->first_step,
-                                 .machine = a->machine,
-                                 .model = a->setup->model,
-                                 .mesh = t->mesh,
-                                 .ranks = pod_comm_size(a->comm),
-                                 .run_began_s = t->run_began_s};
-    return t->steps ? pod_steps_begin(t->steps, &plan) : POD_OK;
-}
-
-/* The log has the whole run and its end. It is left alone until it is known whether that is
- * right. */
-static bool is_told(const pod__trainer *t) { return t->is_evaluated && t->left.has_stop; }
-
-/* The head of the log is of the job's first attempt and stays, since a reader wants one of each
- * key; this one may have another batch, and what hangs on it. */
-static pod_status go_on_with_log(const pod__trainer *t)
-{
-    const pod_setup *s = t->args->setup;
-    const int64_t first = t->result->first_step;
-    pod_mllog *log = t->args->mllog;
-    POD_TRY(pod_mllog_go_on(log, t->past.attempt, first, &t->left));
-    pod_mllog_put(log, "minipod_attempt_settings", pod_mllog_null(),
-                  {"minipod_step", pod_mllog_int(first)}, {"batch", pod_mllog_int(s->batch)},
-                  {"mesh_ranks", pod_mllog_int(pod_comm_size(t->args->comm))},
-                  {"seed", pod_mllog_int((int64_t)s->seed)},
-                  {"base_learning_rate", pod_mllog_real(s->lr.base)},
-                  {"warmup_epochs", pod_mllog_real(s->warmup_epochs)});
-    return POD_OK;
-}
-
-/* The log and steps.csv: of a later attempt they go on with what the one before left. Both are in
- * hand before either is changed: a run that cannot have one of them leaves the other whole. The
- * steps begin first, for it is the log that tells the next attempt whose both are. */
-static pod_status begin_records(pod__trainer *t)
-{
-    pod_mllog *log = t->args->mllog;
-    pod_mllog_left *left = &t->left;
-    const int attempt = t->past.attempt;
-    const int64_t first = t->result->first_step;
-    POD_TRY(open_steps(t));
-    if (attempt > 1) POD_TRY(pod_mllog_find(log, t->past.begun, first, left));
-    if (left->has_run) /* one definition of a run's time: from the run_start of its log */
-        t->run_began_s = 1e-3 * (double)left->run_start_ms - 1e-9 * (double)t->args->clock.stamp;
-    POD_TRY(begin_steps(t, left->has_run));
-    t->epoch_is_open = left->in_epoch;
-    t->is_evaluated = left->has_run && left->has_eval && is_done(t);
-    if (is_told(t)) return POD_OK;
-    return left->has_run ? go_on_with_log(t) : pod_mllog_begin(log);
-}
-
-/* The log's run ends with the last evaluation, as time_to_target_s does: saving is not in it. A log
- * that tells all of it stays, but where another target makes another end. */
-static pod_status end_log(pod__trainer *t, bool success)
-{
-    pod_mllog *log = t->args->mllog;
-    if (is_told(t)) {
-        if (success == t->left.has_success) return pod_mllog_keep(log, &t->left);
-        POD_TRY(go_on_with_log(t));
-    }
-    pod_mllog_put(log, "run_stop", pod_mllog_null(),
-                  {"status", pod_mllog_text(success ? "success" : "aborted")});
-    return POD_OK;
 }
 
 static pod_status train(pod__trainer *t)
@@ -358,7 +233,7 @@ static pod_status train(pod__trainer *t)
     const pod_train_args *a = t->args;
     pod__train_begin_span(t, POD_JOB_BUILD);
     pod_status status = pod__train_prepare(t);
-    if (status == POD_OK) status = pod_comm_agree(a->comm, begin_records(t));
+    if (status == POD_OK) status = pod_comm_agree(a->comm, pod__records_begin(t));
     if (status == POD_OK && a->begins) status = pod_comm_agree(a->comm, a->begins(a->to));
     pod__train_end_span(t, POD_JOB_BUILD);
     POD_TRY(status);
@@ -400,9 +275,9 @@ static pod_status run(pod__trainer *t)
     pod_mllog_put(a->mllog, "run_start", pod_mllog_null());
     pod_failure_note(&f, train(t));
     if (f.status == POD_OK)
-        pod_failure_note(&f, pod_comm_agree(a->comm, end_log(t, t->result->reached)));
-    else if (!is_told(t))
-        (void)!end_log(t, false); /* it only puts a record */
+        pod_failure_note(&f, pod_comm_agree(a->comm, pod__records_end(t, t->result->reached)));
+    else if (!pod__records_are_told(t))
+        (void)!pod__records_end(t, false); /* it only puts a record */
     close_guard(t, &f);
     pod_failure_note(&f, pod_comm_agree(a->comm, pod_steps_close(t->steps)));
     if (t->result->began) {

@@ -82,6 +82,24 @@ POD_MUST pod_status pod__train_prepare(pod__trainer *t);
  * ranks have other weights. Collective. */
 POD_MUST pod_status pod__train_measure(pod__trainer *t);
 
+/* Before the first step: nothing is left to train. */
+bool pod__train_is_done(const pod__trainer *t);
+/* The learning rate of a step: schedules follow the position in the data. */
+double pod__train_lr_at(const pod__trainer *t, int64_t step);
+
+/* records.c: the log and steps.csv. Of a later attempt they go on with what the one before left. Both
+ * are in hand before either is changed: a run that cannot have one of them leaves the other whole. */
+POD_MUST pod_status pod__records_begin(pod__trainer *t);
+void pod__records_open_epoch(pod__trainer *t, int64_t step);    /* before a step */
+void pod__records_put_step(const pod__trainer *t);              /* that has just ended */
+void pod__records_close_epoch(pod__trainer *t, int64_t n_done); /* also where a failure ends it */
+void pod__records_tell_eval(const pod__trainer *t, const char *key, pod_mllog_value value,
+                            int64_t n_done);
+/* The log has the whole run and its end. It is left alone until it is known whether that is right. */
+bool pod__records_are_told(const pod__trainer *t);
+/* The log's run ends with the last evaluation, as time_to_target_s does: saving is not in it. */
+POD_MUST pod_status pod__records_end(pod__trainer *t, bool success);
+
 /* folder.c. Before anything is read: finds out which attempt this is, and what earlier ones left.
  * Changes nothing in the folder, but that it has a checkpoint/ then. Collective. */
 POD_MUST pod_status pod__folder_look_back(pod__trainer *t);

@@ -44,45 +44,6 @@ static void read_job(const pod_test_run *r, pod_job *job, pod_account *account)
     pod_comm_barrier(comm); /* nobody goes on to remove it */
 }
 
-/* Cut and gone on with in the same folder: one job of two attempts, and the weights of a straight
- * run, wherever the last checkpoint was. */
-static void test_attempts(void)
-{
-    pod_test_run straight, cut, rest;
-    pod_job job;
-    pod_account account;
-    RUN(&straight, "straight", "--steps=13");
-    RUN(&cut, "job", "--steps=8", "--checkpoint-every=3", "--keep=9");
-    POD_CHECK(cut.result.attempt == 1 && !cut.result.stopped, "attempt %d", cut.result.attempt);
-    for (int step = 3; step <= 8; step++) {
-        char name[64];
-        snprintf(name, sizeof name, "checkpoint/step-%09d/manifest.json", step);
-        POD_CHECK(there(&cut, name) == (step % 3 == 0 || step == 8), "step %d", step);
-    }
-    RUN(&rest, "job", "--steps=13", "--resume=auto", "--checkpoint=sync", "--checkpoint-every=2");
-    POD_CHECK(rest.result.attempt == 2 && rest.result.first_step == 8, "attempt %d from %" PRId64,
-              rest.result.attempt, rest.result.first_step);
-    POD_CHECK(rest.result.weights_hash == straight.result.weights_hash,
-              "weights %016" PRIx64 ", straight %016" PRIx64, rest.result.weights_hash,
-              straight.result.weights_hash);
-    read_job(&rest, &job, &account);
-    POD_CHECK(job.n_parts == 2 * size && account.n_attempts == 2 && account.n_disruptions == 0 &&
-                  account.n_ranks == size,
-              "%d parts, %d attempts, %d disruptions, %d ranks", job.n_parts, account.n_attempts,
-              account.n_disruptions, account.n_ranks);
-    POD_CHECK(account.n_steps == 13 && account.n_lost_steps == 0 &&
-                  account.max_productive_step == 13,
-              "%" PRId64 " steps, %" PRId64 " lost, last %" PRId64, account.n_steps,
-              account.n_lost_steps, account.max_productive_step);
-    const pod_job_part *first = &job.part[0], *second = &job.part[size];
-    POD_CHECK(first->n_kept > 0 && first->kept[first->n_kept - 1] == 8 && second->n_kept > 0 &&
-                  second->kept[second->n_kept - 1] == 13 && first->end == POD_JOB_END_OK,
-              "kept %" PRId64 " and %" PRId64, first->n_kept, second->n_kept);
-    pod_test_run_end(&straight);
-    pod_test_run_end(&cut);
-    pod_test_run_end(&rest);
-}
-
 /* A run that starts anew in a folder of another neither goes on from its checkpoints nor loses
  * them. */
 static void test_new_job(void)
@@ -210,18 +171,6 @@ static void test_records_stay(void)
     POD_CHECK(stat(r.mllog_path, &after) == 0 && after.st_ino == before.st_ino &&
                   after.st_size == before.st_size && !there(&r, "mllog.txt" POD_FILE_PART),
               "the log is another");
-    pod_test_run_end(&r);
-}
-
-static void test_auto_without_anything(void)
-{
-    pod_test_run r;
-    RUN(&r, "fresh", "--steps=2", "--resume=auto", "--attempt=3");
-    POD_CHECK(r.result.attempt == 3 && r.result.first_step == 0, "attempt %d", r.result.attempt);
-    pod_test_run_end(&r);
-    RUN(&r, "empty", "--steps=2", "--resume=auto");
-    POD_CHECK(r.result.attempt == 1 && r.result.first_step == 0 && r.result.n_steps == 2,
-              "attempt %d, %" PRId64 " steps", r.result.attempt, r.result.n_steps);
     pod_test_run_end(&r);
 }
 
@@ -373,12 +322,10 @@ static void test_stop(void)
     pod_test_run_end(&r);
 }
 
-static CU_TestInfo tests[] = {{"attempts of one job", test_attempts},
-                              {"a new job in an old one's folder", test_new_job},
+static CU_TestInfo tests[] = {{"a new job in an old one's folder", test_new_job},
                               {"an attempt that is not born", test_unborn_attempt},
                               {"one zero of a job's times", test_one_zero},
                               {"a run that cannot begin", test_records_stay},
-                              {"auto where nothing is", test_auto_without_anything},
                               {"each that is whole", test_each_kept},
                               {"a fault strikes once", test_fault_strikes_once},
                               {"faults of files that struck", test_only_what_struck},
