@@ -293,7 +293,7 @@ static _Noreturn void become_mpirun(const pod_launch_run *r, const pod_launch_pl
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != launcher) _exit(POD_EXIT_FAILED);
-    const int nothing = open("/dev/null", O_RDONLY);
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
     if (to[0] >= 0 || plan->to_stderr) dup2(plan->to_stderr ? to[1] : to[0], STDOUT_FILENO);
     dup2(to[1], STDERR_FILENO);

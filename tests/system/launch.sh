@@ -248,18 +248,11 @@ refuses "'trian' is no command; did you mean train?" -- trian
 refuses 'kernels runs alone' -- kernels gemm
 refuses 'launch runs alone' -- launch -- train
 refuses 'out: train has none.* or launch --restarts 0' -- train --model mlp
-refuses '--bach: there is no such option; did you mean batch?' -- train --bach 3 --out run
-refuses "lr: 'fast' is not a finite number" -- train --lr fast --out run
 refuses 'not an option of coll' -- coll --out run
 refuses '--out: not an option of launch' --out run -- train
 refuses 'not an option of launch' -n 4 train --out run
-refuses "-n: '0x' is not a whole number" -n 0x "${job[@]}"
-refuses "'-1' is not within\|-1 is not within" --restarts -1 "${job[@]}"
-refuses '61 is not within 0 to 60' --backoff 61 "${job[@]}"
 refuses "mpirun: 'nowhere' cannot be started: No such file or directory" --mpirun nowhere "${job[@]}"
 refuses 'mpirun: in .* a quote is not closed' --mpirun "mpirun 'x" "${job[@]}"
-refuses 'the value is empty' --mpirun '' "${job[@]}"
-MINIPOD_RESTARTS=many refuses "MINIPOD_RESTARTS: 'many'" "${job[@]}"
 : >taken
 PLAN='a file'
 "$minipod" launch "${fast[@]}" -- train --model mlp --out taken/below 2>err
