@@ -62,7 +62,7 @@ static void add_node(const pod_graph *g, const pod_node *n, int64_t batch, layer
         *last = (layer){.label = n->label, .parameters = again ? 0 : n_parameters(g, n->label)};
     }
     const size_t used = strlen(last->ops);
-    if (strcmp(n->op->name, "cast") != 0) /* of a weight to the travelling type: no layer's work */
+    if (n->op != pod_op_named.cast) /* of a weight to the travelling type: no layer's work */
         snprintf(last->ops + used, sizeof last->ops - used, "%s%s", used ? " " : "", n->op->name);
     pod_shape image = pod_graph_type(g, pod_node_out(n, 0))->shape;
     image.n_dims--;

@@ -4,6 +4,12 @@
 
 #include "runtime/ops/op_common.h"
 
+const struct pod_op_names pod_op_named = {
+#define POD_OP(name) .name = &pod__op_##name,
+#include "runtime/ops/ops.def"
+#undef POD_OP
+};
+
 static const pod_op *const all_ops[] = {
 #define POD_OP(name) &pod__op_##name,
 #include "runtime/ops/ops.def"

@@ -73,6 +73,7 @@ typedef struct pod_lowering {
     size_t attr_bytes;
     size_t scratch_bytes;
     const char *impl;             /* name of the kernel: "blas", "avx512", "ref" */
+    const char *const *step_impl; /* of an op that runs others: that of each */
     int8_t in_place[POD_MAX_OUT]; /* out k may take the memory of in in_place[k]; -1: it may not */
 } pod_lowering;
 
@@ -135,6 +136,13 @@ struct pod_op {
     /* Only for POD_OP_RUN. The calls were checked by infer; E_NOMEM is the usual failure. */
     pod_status (*lower)(const pod_lower_args *args, pod_lowering *lowering);
 };
+
+/* Every op by its name: pod_op_named.copy. */
+extern const struct pod_op_names {
+#define POD_OP(name) const pod_op *name;
+#include "runtime/ops/ops.def"
+#undef POD_OP
+} pod_op_named;
 
 const pod_op *const *pod_ops(int *n);        /* the order of ops.def */
 const pod_op *pod_op_find(const char *name); /* NULL: there is none */

@@ -99,6 +99,7 @@ typedef struct tiled_lowering {
     size_t used, step_scratch;
     uint64_t hash;
     char impl[IMPL_BYTES];
+    const char **step_impl;
 } tiled_lowering;
 
 static size_t aligned(size_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALIGN; }
@@ -186,6 +187,7 @@ static pod_status lower_step(tiled_lowering *t, int step, pod_lowering *l)
     if (own.scratch_bytes > t->step_scratch) t->step_scratch = own.scratch_bytes;
     t->hash = pod_hash_bytes(pod_hash_text(t->hash, s->node.op->name), own.attr, own.attr_bytes);
     t->hash = pod_hash_bytes(t->hash, s->value, sizeof s->value[0] * (size_t)n);
+    t->step_impl[step] = own.impl;
     note_impl(t, s->node.op->name, own.impl);
     note_in_place(t, step, &own, l);
     return POD_OK;
@@ -198,6 +200,8 @@ static pod_status tiled_lower(const pod_lower_args *args, pod_lowering *l)
     tiled_run_attr *attr = POD_ARENA_NEW(args->arena, tiled_run_attr, 1);
     run_plan *plan = POD_ARENA_NEW(args->arena, run_plan, 1);
     if (!t || !attr || !plan) return POD_E_NOMEM;
+    t->step_impl = POD_ARENA_NEW(args->arena, const char *, tiled->n_steps);
+    if (!t->step_impl) return POD_E_NOMEM;
     t->args = args;
     t->tiled = tiled;
     t->plan = plan;
@@ -215,6 +219,7 @@ static pod_status tiled_lower(const pod_lower_args *args, pod_lowering *l)
     l->attr = attr;
     l->attr_bytes = offsetof(tiled_run_attr, plan);
     l->scratch_bytes = t->used + t->step_scratch;
+    l->step_impl = t->step_impl;
     l->impl = pod_arena_text(args->arena, "%s", t->impl);
     return l->impl ? POD_OK : POD_E_NOMEM;
 }

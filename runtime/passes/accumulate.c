@@ -34,10 +34,10 @@ static pod_status add_up(accumulate *a, const char *label, pod_value v)
     sum.sum = (uint8_t)(sum.sum & ~in_time);
     sum.vary = (uint8_t)(sum.vary & ~in_time);
     const int32_t zeros =
-        pod_graph_append(a->w.to, pod_op_find("zeros"), label, &sum, sizeof sum, NULL, 0, &sum, 1);
+        pod_graph_append(a->w.to, pod_op_named.zeros, label, &sum, sizeof sum, NULL, 0, &sum, 1);
     if (zeros < 0) return pod_graph_finish(a->w.to);
     const pod_node n = {
-        .op = pod_op_find("accumulate"),
+        .op = pod_op_named.accumulate,
         .label = label,
         .attr = &in_time,
         .in = (pod_value[]){pod_node_out(pod_graph_node(a->w.to, zeros), 0), a->w.mapped[v.id]},

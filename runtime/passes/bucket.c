@@ -147,7 +147,7 @@ static void place(pod_plan *plan, const pod_bucket *b, const pod_node *n, int i,
     const pod_node *maker = pod_graph_maker(plan->graph, n->in[i]);
     place_value(plan, b, n->in[i], first);
     place_value(plan, b, pod_node_out(n, i), first);
-    if (maker->op == pod_op_find("accumulate")) place_value(plan, b, maker->in[0], first);
+    if (maker->op == pod_op_named.accumulate) place_value(plan, b, maker->in[0], first);
 }
 
 /* Values that are dealt out lie as they are dealt. */

@@ -307,7 +307,7 @@ pod_status pod__pass_memory(pod_plan *plan)
     const int32_t n_values = pod_graph_n_values(plan->graph);
     memory m = {.plan = plan,
                 .slot_cap = n_values + plan->n_items + plan->n_buckets,
-                .accumulate = pod_op_find("accumulate")};
+                .accumulate = pod_op_named.accumulate};
     m.last_use = POD_ARENA_NEW(plan->arena, int32_t, n_values + 1);
     plan->slot = POD_ARENA_NEW(plan->arena, pod_slot, m.slot_cap);
     plan->slot_of_value = POD_ARENA_NEW(plan->arena, int32_t, n_values + 1);

@@ -18,7 +18,7 @@ typedef struct packer {
 static pod_value variable_of(const pod_graph *g, pod_value v)
 {
     const pod_node *maker = pod_graph_maker(g, v);
-    if (maker->op == pod_op_find("cast")) {
+    if (maker->op == pod_op_named.cast) {
         v = maker->in[0];
         maker = pod_graph_maker(g, v);
     }
@@ -66,7 +66,7 @@ static void count_readers(packer *p)
 /* A cast that all its readers have done without. */
 static bool is_dead(const packer *p, const pod_node *n)
 {
-    return n->op == pod_op_find("cast") && p->n_readers[n->first_out] == 0;
+    return n->op == pod_op_named.cast && p->n_readers[n->first_out] == 0;
 }
 
 static pod_status add_packed(packer *p, int32_t index)

@@ -73,11 +73,11 @@ static pod_value add_allreduce(partition *p, pod_value part, const pod_type *who
     const pod_phase phase = pod_graph_phase(p->to);
     /* its memory becomes the sum's, so it must be an instruction's own */
     if (pod_graph_maker(p->to, part)->op->kind != POD_OP_RUN)
-        part = pod_op_add1(p->to, pod_op_find("copy"), NULL, 0, &part, 1);
+        part = pod_op_add1(p->to, pod_op_named.copy, NULL, 0, &part, 1);
     if (!part.id) return part;
     pod_graph_set_phase(p->to, POD_PHASE_REDUCE);
     int32_t node =
-        pod_graph_append(p->to, pod_op_find("allreduce"), label, NULL, 0, &part, 1, whole, 1);
+        pod_graph_append(p->to, pod_op_named.allreduce, label, NULL, 0, &part, 1, whole, 1);
     pod_graph_set_phase(p->to, phase);
     return node < 0 ? (pod_value){0} : pod_node_out(pod_graph_node(p->to, node), 0);
 }
@@ -244,7 +244,7 @@ static pod_value assigned_value(partition *p, pod_value v)
     if (!whole.id) return whole;
     const pod_op_kind kind = pod_graph_maker(p->to, whole)->op->kind;
     if (kind == POD_OP_RUN || kind == POD_OP_COLLECTIVE) return whole;
-    return pod_op_add1(p->to, pod_op_find("copy"), NULL, 0, &whole, 1);
+    return pod_op_add1(p->to, pod_op_named.copy, NULL, 0, &whole, 1);
 }
 
 /* Outputs are whole on every core. */

@@ -59,7 +59,7 @@ static pod_status place_node(repeat *r, int32_t index)
     }
     const bool is_leaf = n->op->kind == POD_OP_INPUT || n->op->kind == POD_OP_VARIABLE;
     const bool is_late = n->phase == POD_PHASE_UPDATE || n->op->kind == POD_OP_COLLECTIVE;
-    const bool is_zeros = n->op == pod_op_find("zeros");
+    const bool is_zeros = n->op == pod_op_named.zeros;
     r->of[index] = needs_all || (is_late && !is_leaf && !is_zeros) ? AFTER : BEFORE;
     return POD_OK;
 }

@@ -253,7 +253,7 @@ static pod_status part_of(shard *s, pod_value v, const pod_shard *dealt, pod_val
         part.shard = *dealt;
         const char *label = pod_graph_maker(s->from, v)->label;
         pod_graph_set_phase(s->w.to, POD_PHASE_UPDATE);
-        const int32_t at = pod_graph_append(s->w.to, pod_op_find("shard"), label, dealt,
+        const int32_t at = pod_graph_append(s->w.to, pod_op_named.shard, label, dealt,
                                             sizeof *dealt, &s->w.mapped[v.id], 1, &part, 1);
         if (at < 0) return pod_graph_finish(s->w.to);
         s->part[v.id] = pod_node_out(pod_graph_node(s->w.to, at), 0);

@@ -207,7 +207,7 @@ static pod_status add_tiled(tile *t, pod_tiled *tiled, const pod_value in[], int
     for (int k = 0; k < n_out; k++) type[k] = *pod_graph_type(t->w.from, out[k]);
     const pod_tiled_attr attr = {tiled};
     pod_graph_set_phase(t->w.to, g->phase);
-    const int32_t at = pod_graph_append(t->w.to, pod_op_find("tiled"), tiled->step[0].node.label,
+    const int32_t at = pod_graph_append(t->w.to, pod_op_named.tiled, tiled->step[0].node.label,
                                         &attr, sizeof attr, mapped, n_in, type, n_out);
     for (int k = 0; at >= 0 && k < n_out; k++)
         t->w.mapped[out[k].id] = pod_node_out(pod_graph_node(t->w.to, at), k);

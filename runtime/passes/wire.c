@@ -32,11 +32,9 @@ typedef struct wire {
 /* Returns the form of an update op whose scalars are wide sums, or NULL. */
 static const pod_op *wide_form(const wire *w, const pod_node *n)
 {
-    static const char *const with_sums[][2] = {{"sum_sq", "sum_sq_wide"},
-                                               {"adam_norms", "adam_norms_wide"}};
     if (w->type != POD_BINNED || n->phase != POD_PHASE_UPDATE) return NULL;
-    for (size_t i = 0; i < sizeof with_sums / sizeof with_sums[0]; i++)
-        if (strcmp(n->op->name, with_sums[i][0]) == 0) return pod_op_find(with_sums[i][1]);
+    if (n->op == pod_op_named.sum_sq) return pod_op_named.sum_sq_wide;
+    if (n->op == pod_op_named.adam_norms) return pod_op_named.adam_norms_wide;
     return NULL;
 }
 
@@ -54,10 +52,9 @@ static void find_early_reads(wire *w)
 /* Whoever made the value, where passes have copied it or added it up in between. */
 static const pod_node *true_maker(const pod_graph *g, pod_value v)
 {
-    const pod_op *copy = pod_op_find("copy"), *accumulate = pod_op_find("accumulate");
     const pod_node *n = pod_graph_maker(g, v);
-    while (n->op == copy || n->op == accumulate)
-        n = pod_graph_maker(g, n->in[n->op == accumulate ? 1 : 0]);
+    while (n->op == pod_op_named.copy || n->op == pod_op_named.accumulate)
+        n = pod_graph_maker(g, n->in[n->op == pod_op_named.accumulate ? 1 : 0]);
     return n;
 }
 
@@ -154,7 +151,7 @@ static pod_status add_node(wire *w, int32_t index)
         if (!readable(w, n->in[j]).id) return pod_graph_finish(w->w.to);
     const pod_op *wide = wide_form(w, n);
     if (wide) return add_with_wide_sums(w, wide, n);
-    if (n->op == pod_op_find("copy") && w->travels[n->first_out]) {
+    if (n->op == pod_op_named.copy && w->travels[n->first_out]) {
         pack(w, pod_node_out(n, 0), w->w.mapped[n->in[0].id]); /* memory of its own, too */
         return pod_graph_finish(w->w.to);
     }

@@ -1,7 +1,5 @@
 /* Describes the work of an instruction, op by op, with the values that a core has at a time
  * (pod_work). Its time depends on this alone; the nodes do not outlive the passes. */
-#include <string.h>
-
 #include "runtime/ops/tiled.h"
 #include "runtime/passes/plan.h"
 
@@ -53,18 +51,8 @@ static void describe(const pod_node *n, const char *impl, const values *v, pod_w
         if (v->kind[i] == '+') w->sum_bytes += bytes_of(&v->type[i]);
 }
 
-/* The kernel of one op of "op:kernel+op:kernel", behind which *text stands from then on. */
-static const char *next_impl(pod_arena *a, const char **text)
-{
-    const char *kernel = strchr(*text, ':');
-    if (!kernel) return "";
-    const int length = (int)strcspn(++kernel, "+");
-    *text = kernel + length;
-    return pod_arena_text(a, "%.*s", length, kernel);
-}
-
-static pod_status describe_tiled(const pod_plan *plan, const pod_tiled *tiled, const char *impl,
-                                 pod_instr *instr)
+static pod_status describe_tiled(const pod_plan *plan, const pod_tiled *tiled,
+                                 const char *const impl[], pod_instr *instr)
 {
     pod_work *work = POD_ARENA_NEW(plan->arena, pod_work, tiled->n_steps);
     values *v = POD_ARENA_NEW(plan->arena, values, 1);
@@ -78,9 +66,7 @@ static pod_status describe_tiled(const pod_plan *plan, const pod_tiled *tiled, c
             v->kind[i] = value->kind;
             v->type[i] = local_type(plan, &value->type, value->kind == 's' ? tiled->n_tiles : 1);
         }
-        const char *own = next_impl(plan->arena, &impl);
-        if (!own) return POD_E_NOMEM;
-        describe(&step->node, own, v, &work[s]);
+        describe(&step->node, impl[s], v, &work[s]);
     }
     instr->work = work;
     instr->n_works = tiled->n_steps;
@@ -91,8 +77,8 @@ static pod_status describe_tiled(const pod_plan *plan, const pod_tiled *tiled, c
 pod_status pod__describe_work(const pod_plan *plan, const pod_node *n, const pod_lowering *l,
                               pod_instr *instr)
 {
-    if (strcmp(n->op->name, "tiled") == 0)
-        return describe_tiled(plan, ((const pod_tiled_attr *)n->attr)->tiled, l->impl, instr);
+    if (n->op == pod_op_named.tiled)
+        return describe_tiled(plan, ((const pod_tiled_attr *)n->attr)->tiled, l->step_impl, instr);
     pod_work *work = POD_ARENA_NEW(plan->arena, pod_work, 1);
     values *v = POD_ARENA_NEW(plan->arena, values, 1);
     if (!work || !v) return POD_E_NOMEM;

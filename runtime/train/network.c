@@ -88,7 +88,7 @@ static fewest find_fewest(const pod_graph *g, const pod_setup *s)
     fewest f = {.n_values = INT64_MAX};
     for (int32_t i = 0; i < pod_graph_n_nodes(g); i++) {
         const pod_node *n = pod_graph_node(g, i);
-        if (strcmp(n->op->name, "bn_sums") != 0) continue;
+        if (n->op != pod_op_named.bn_sums) continue;
         const pod_shape *x = &pod_graph_type(g, n->in[0])->shape;
         const int64_t rows = x->n_dims == 4 ? x->dim[1] : 1,
                       columns = x->n_dims == 4 ? x->dim[2] : 1;

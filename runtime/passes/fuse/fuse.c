@@ -19,10 +19,7 @@ enum { N_PATTERNS = sizeof patterns / sizeof patterns[0] };
 
 /* ---- what patterns ask and do ---- */
 
-bool pod__site_is(const pod__site *s, const char *op)
-{
-    return s && s->node.op && strcmp(s->node.op->name, op) == 0;
-}
+bool pod__site_is(const pod__site *s, const pod_op *op) { return s && s->node.op == op; }
 
 pod__site *pod__maker_of(const pod__fuse *f, pod_value v) { return &f->site[f->maker[v.id]]; }
 
@@ -41,7 +38,7 @@ pod__readers pod__readers_of(const pod__fuse *f, pod_value v)
     return r;
 }
 
-pod__site *pod__only_reader(const pod__fuse *f, pod_value v, const char *op)
+pod__site *pod__only_reader(const pod__fuse *f, pod_value v, const pod_op *op)
 {
     const pod__readers r = pod__readers_of(f, v);
     return r.n == 1 && pod__site_is(r.site[0], op) ? r.site[0] : NULL;

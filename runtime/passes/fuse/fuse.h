@@ -45,7 +45,7 @@ static inline pod__verdict pod__fused(void) { return (pod__verdict){.fused = tru
 static inline pod__verdict pod__no_match(void) { return (pod__verdict){0}; }
 static inline pod__verdict pod__refused(const char *why) { return (pod__verdict){.refused = why}; }
 
-bool pod__site_is(const pod__site *s, const char *op); /* false for NULL and an empty site */
+bool pod__site_is(const pod__site *s, const pod_op *op); /* false for NULL and an empty site */
 pod__site *pod__maker_of(const pod__fuse *f, pod_value v);
 pod_dtype pod__dtype_of(const pod__fuse *f, pod_value v);
 
@@ -58,7 +58,7 @@ typedef struct pod__readers {
 } pod__readers;
 pod__readers pod__readers_of(const pod__fuse *f, pod_value v);
 /* The one reader of the value when it is this op; NULL: it is not. */
-pod__site *pod__only_reader(const pod__fuse *f, pod_value v, const char *op);
+pod__site *pod__only_reader(const pod__fuse *f, pod_value v, const pod_op *op);
 
 /* "add reads it too" */
 pod__verdict pod__refused_by_reader(const pod__fuse *f, const pod__site *reader);

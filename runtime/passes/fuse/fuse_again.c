@@ -37,7 +37,7 @@ static bool goes_on(const pod__site *from, const pod__site *to)
  * read: a tenth of EfficientNet's step. --recompute makes it again all the same. */
 pod__verdict pod__fuse_bn_again(pod__fuse *f, pod__site *at)
 {
-    if (!pod__site_is(at, "bn_apply_act") || at->node.phase != POD_PHASE_FORWARD)
+    if (!pod__site_is(at, pod_op_named.bn_apply_act) || at->node.phase != POD_PHASE_FORWARD)
         return pod__no_match();
     if (((const pod_bn_attr *)at->node.attr)->act == POD_NORM_SWISH) return pod__no_match();
     const pod_value z = at->out[0];

@@ -19,7 +19,7 @@ static folded fold_of(pod__fuse *f, pod__site *bn)
     pod__site *fold = bn - 1;
     if (!fold->node.op) {
         *fold = (pod__site){.node = bn->node};
-        fold->node.op = pod_op_find("bn_fold");
+        fold->node.op = pod_op_named.bn_fold;
         fold->node.attr = NULL;
         fold->node.attr_bytes = 0;
         fold->node.n_out = 0;
@@ -30,14 +30,14 @@ static folded fold_of(pod__fuse *f, pod__site *bn)
     return (folded){fold->out[0], fold->out[1]};
 }
 
-static pod__site *maker_that_is(const pod__fuse *f, pod_value v, const char *op)
+static pod__site *maker_that_is(const pod__fuse *f, pod_value v, const pod_op *op)
 {
     pod__site *s = pod__maker_of(f, v);
     return pod__site_is(s, op) ? s : NULL;
 }
 
 /* Returns whether s is a bn_grad_sums or bn_grad_apply of d through the normalization of `bn`. */
-static bool is_grad_of(const pod__site *s, const char *op, const pod__site *bn, pod_value d)
+static bool is_grad_of(const pod__site *s, const pod_op *op, const pod__site *bn, pod_value d)
 {
     return pod__site_is(s, op) && s->in[Y].id == bn->in[Y].id && s->in[GRAD_SUMS_DY].id == d.id &&
            s->in[GRAD_SUMS_MEAN].id == bn->in[MEAN].id &&
@@ -48,29 +48,29 @@ static bool is_grad_of(const pod__site *s, const char *op, const pod__site *bn, 
 
 pod__verdict pod__fuse_bn_grad_act(pod__fuse *f, pod__site *at)
 {
-    if (!pod__site_is(at, "relu_grad")) return pod__no_match();
-    const pod__site *relu = maker_that_is(f, at->in[0], "relu");
-    pod__site *bn = relu ? maker_that_is(f, relu->in[0], "bn_apply") : NULL;
+    if (!pod__site_is(at, pod_op_named.relu_grad)) return pod__no_match();
+    const pod__site *relu = maker_that_is(f, at->in[0], pod_op_named.relu);
+    pod__site *bn = relu ? maker_that_is(f, relu->in[0], pod_op_named.bn_apply) : NULL;
     if (!bn) return pod__no_match();
     const pod_value dz = at->in[1], d = at->out[0];
     const pod__readers r = pod__readers_of(f, d);
     if (r.n < 1) return pod__refused("the masked gradient has many readers");
     pod__site *sums = r.site[0], *apply = r.n > 1 ? r.site[1] : NULL;
-    if (!is_grad_of(sums, "bn_grad_sums", bn, d)) return pod__refused_by_reader(f, sums);
-    if (apply && !is_grad_of(apply, "bn_grad_apply", bn, d))
+    if (!is_grad_of(sums, pod_op_named.bn_grad_sums, bn, d)) return pod__refused_by_reader(f, sums);
+    if (apply && !is_grad_of(apply, pod_op_named.bn_grad_apply, bn, d))
         return pod__refused_by_reader(f, apply);
     if (r.n > 2) return pod__refused_by_reader(f, r.site[2]);
     const folded k = fold_of(f, bn);
     const pod_value mean = bn->in[MEAN], rstd = bn->in[RSTD], y = bn->in[Y];
     pod__set_inputs(sums, (pod_value[]){y, dz, k.scale, k.shift, mean, rstd}, 6);
-    sums->node.op = pod_op_find("bn_grad_sums_act");
+    sums->node.op = pod_op_named.bn_grad_sums_act;
     if (apply) {
         enum { FROM_GAMMA = 4 };
         const pod_value gamma = apply->in[FROM_GAMMA], dgamma = apply->in[FROM_GAMMA + 1],
                         dbeta = apply->in[FROM_GAMMA + 2];
         pod__set_inputs(
             apply, (pod_value[]){y, dz, k.scale, k.shift, mean, rstd, gamma, dgamma, dbeta}, 9);
-        apply->node.op = pod_op_find("bn_grad_apply_act");
+        apply->node.op = pod_op_named.bn_grad_apply_act;
     }
     pod__clear(at);
     return pod__fused();
@@ -80,18 +80,18 @@ pod__verdict pod__fuse_bn_grad_act(pod__fuse *f, pod__site *at)
 
 pod__verdict pod__fuse_bn_grad_swish(pod__fuse *f, pod__site *at)
 {
-    if (!pod__site_is(at, "swish_grad")) return pod__no_match();
-    pod__site *bn = maker_that_is(f, at->in[0], "bn_apply");
+    if (!pod__site_is(at, pod_op_named.swish_grad)) return pod__no_match();
+    pod__site *bn = maker_that_is(f, at->in[0], pod_op_named.bn_apply);
     if (!bn) return pod__no_match();
     const pod_value dz = at->in[1], d = at->out[0];
     const pod__readers r = pod__readers_of(f, d);
     if (r.n < 1) return pod__refused("the gradient has many readers");
     pod__site *sums = r.site[0];
-    if (!is_grad_of(sums, "bn_grad_sums", bn, d)) return pod__refused_by_reader(f, sums);
+    if (!is_grad_of(sums, pod_op_named.bn_grad_sums, bn, d)) return pod__refused_by_reader(f, sums);
     const folded k = fold_of(f, bn);
     const pod_value in[] = {bn->in[Y], dz, k.scale, k.shift, bn->in[MEAN], bn->in[RSTD]};
     pod__set_inputs(sums, in, 6);
-    sums->node.op = pod_op_find("bn_grad_sums_swish");
+    sums->node.op = pod_op_named.bn_grad_sums_swish;
     pod__take_output(f, sums, d);
     pod__clear(at);
     return pod__fused();
@@ -101,7 +101,8 @@ pod__verdict pod__fuse_bn_grad_swish(pod__fuse *f, pod__site *at)
 
 static bool is_conv_of(const pod__site *s, pod_value z)
 {
-    const bool is_conv = pod__site_is(s, "conv2d") || pod__site_is(s, "conv2d_dw");
+    const bool is_conv =
+        pod__site_is(s, pod_op_named.conv2d) || pod__site_is(s, pod_op_named.conv2d_dw);
     return is_conv && s->in[0].id == z.id && s->in[1].id != z.id;
 }
 
@@ -117,7 +118,7 @@ static pod__site *cast_of(const pod__fuse *f, pod_value y, pod_value z, const po
 {
     if (pod__dtype_of(f, y) == pod__dtype_of(f, z)) return NULL;
     for (int i = 0; i < r->n; i++)
-        if (pod__site_is(r->site[i], "cast") &&
+        if (pod__site_is(r->site[i], pod_op_named.cast) &&
             pod__dtype_of(f, r->site[i]->out[0]) == pod__dtype_of(f, y))
             return r->site[i];
     return NULL;
@@ -125,8 +126,8 @@ static pod__site *cast_of(const pod__fuse *f, pod_value y, pod_value z, const po
 
 pod__verdict pod__fuse_bn_prologue(pod__fuse *f, pod__site *at)
 {
-    if (!pod__site_is(at, "bn_apply")) return pod__no_match();
-    pod__site *relu = pod__only_reader(f, at->out[0], "relu");
+    if (!pod__site_is(at, pod_op_named.bn_apply)) return pod__no_match();
+    pod__site *relu = pod__only_reader(f, at->out[0], pod_op_named.relu);
     const pod_value n = relu ? relu->out[0] : at->out[0];
     const unsigned bits = POD_CONV_AFFINE_X | (relu ? POD_CONV_RELU_X : 0);
     const pod__readers of_n = pod__readers_of(f, n);
@@ -161,8 +162,8 @@ pod__verdict pod__fuse_bn_prologue(pod__fuse *f, pod__site *at)
 /* A bn_apply whose result only `reader` sees. */
 static pod__site *own_bn(const pod__fuse *f, pod_value v, const pod__site *reader)
 {
-    pod__site *bn = maker_that_is(f, v, "bn_apply");
-    return bn && pod__only_reader(f, v, reader->node.op->name) == reader ? bn : NULL;
+    pod__site *bn = maker_that_is(f, v, pod_op_named.bn_apply);
+    return bn && pod__only_reader(f, v, reader->node.op) == reader ? bn : NULL;
 }
 
 static void become_apply_act(pod__fuse *f, pod__site *at, pod_norm_act act, const pod_value in[],
@@ -172,7 +173,7 @@ static void become_apply_act(pod__fuse *f, pod__site *at, pod_norm_act act, cons
     at->node.attr = pod_arena_copy(f->plan->arena, &attr, _Alignof(pod_bn_attr), sizeof attr);
     f->no_memory = f->no_memory || !at->node.attr;
     at->node.attr_bytes = sizeof attr;
-    at->node.op = pod_op_find("bn_apply_act");
+    at->node.op = pod_op_named.bn_apply_act;
     pod__set_inputs(at, in, n);
 }
 
@@ -203,12 +204,13 @@ static pod__verdict fuse_residual(pod__fuse *f, pod__site *add, pod__site *last)
 
 pod__verdict pod__fuse_bn_apply_act(pod__fuse *f, pod__site *at)
 {
-    if (pod__site_is(at, "add"))
-        return pod__only_reader(f, at->out[0], "relu") ? pod__no_match() : fuse_residual(f, at, at);
-    const bool relu = pod__site_is(at, "relu");
-    if (!relu && !pod__site_is(at, "swish")) return pod__no_match();
-    pod__site *add = relu ? maker_that_is(f, at->in[0], "add") : NULL;
-    if (add && pod__only_reader(f, at->in[0], "relu")) return fuse_residual(f, add, at);
+    if (pod__site_is(at, pod_op_named.add))
+        return pod__only_reader(f, at->out[0], pod_op_named.relu) ? pod__no_match()
+                                                                  : fuse_residual(f, at, at);
+    const bool relu = pod__site_is(at, pod_op_named.relu);
+    if (!relu && !pod__site_is(at, pod_op_named.swish)) return pod__no_match();
+    pod__site *add = relu ? maker_that_is(f, at->in[0], pod_op_named.add) : NULL;
+    if (add && pod__only_reader(f, at->in[0], pod_op_named.relu)) return fuse_residual(f, add, at);
     pod__site *bn = own_bn(f, at->in[0], at);
     if (!bn) return pod__no_match();
     const folded k = fold_of(f, bn);
@@ -222,18 +224,18 @@ pod__verdict pod__fuse_bn_apply_act(pod__fuse *f, pod__site *at)
 
 pod__verdict pod__fuse_bn_grad_sums_of(pod__fuse *f, pod__site *at)
 {
-    if (!pod__site_is(at, "relu_grad")) return pod__no_match();
+    if (!pod__site_is(at, pod_op_named.relu_grad)) return pod__no_match();
     const pod_value z = at->in[0], dz = at->in[1], d = at->out[0];
     const pod__readers r = pod__readers_of(f, d);
     bool any = false;
-    for (int i = 0; i < r.n; i++) any = any || pod__site_is(r.site[i], "bn_grad_sums");
+    for (int i = 0; i < r.n; i++) any = any || pod__site_is(r.site[i], pod_op_named.bn_grad_sums);
     if (!any) return pod__no_match();
     pod__site *sums = r.site[0];
-    if (!pod__site_is(sums, "bn_grad_sums")) return pod__refused_by_reader(f, sums);
+    if (!pod__site_is(sums, pod_op_named.bn_grad_sums)) return pod__refused_by_reader(f, sums);
     const pod_value y = sums->in[Y], mean = sums->in[GRAD_SUMS_MEAN],
                     rstd = sums->in[GRAD_SUMS_RSTD];
     pod__set_inputs(sums, (pod_value[]){y, dz, z, mean, rstd}, 5);
-    sums->node.op = pod_op_find("bn_grad_sums_of");
+    sums->node.op = pod_op_named.bn_grad_sums_of;
     pod__take_output(f, sums, d);
     pod__clear(at);
     return pod__fused();
@@ -247,7 +249,7 @@ static int part_like(const pod__fuse *f, const pod__site *add, pod_dtype t)
 {
     for (int i = 1; i >= 0; i--) {
         if (pod__dtype_of(f, add->in[i]) == t) return i;
-        const pod__site *cast = maker_that_is(f, add->in[i], "cast");
+        const pod__site *cast = maker_that_is(f, add->in[i], pod_op_named.cast);
         if (cast && pod__dtype_of(f, cast->in[0]) == t) return i;
     }
     return -1;
@@ -256,11 +258,12 @@ static int part_like(const pod__fuse *f, const pod__site *add, pod_dtype t)
 pod__verdict pod__fuse_bn_grad_sums_add(pod__fuse *f, pod__site *at)
 {
     enum { DZ = 1, N_SUMS_OF = 5 };
-    if (!pod__site_is(at, "add")) return pod__no_match();
+    if (!pod__site_is(at, pod_op_named.add)) return pod__no_match();
     const pod_value dz = at->out[0];
     const pod__readers r = pod__readers_of(f, dz);
     pod__site *sums = r.n > 0 ? r.site[0] : NULL;
-    if (!pod__site_is(sums, "bn_grad_sums_of") || sums->in[DZ].id != dz.id) return pod__no_match();
+    if (!pod__site_is(sums, pod_op_named.bn_grad_sums_of) || sums->in[DZ].id != dz.id)
+        return pod__no_match();
     if (r.n > 1) return pod__refused_by_reader(f, r.site[1]);
     const pod_dtype t = pod__dtype_of(f, sums->in[Y]);
     const int more = part_like(f, at, t);
@@ -281,8 +284,8 @@ pod__verdict pod__fuse_bn_grad_sums_add(pod__fuse *f, pod__site *at)
 /* Why the convolution cannot sum what it stores; NULL: it does from now on. */
 static const char *sum_too(pod__fuse *f, pod__site *conv)
 {
-    if (pod__site_is(conv, "depthwise2d")) {
-        conv->node.op = pod_op_find("depthwise2d_sums");
+    if (pod__site_is(conv, pod_op_named.depthwise2d)) {
+        conv->node.op = pod_op_named.depthwise2d_sums;
         return NULL;
     }
     pod__fuse_types types;
@@ -295,10 +298,10 @@ static const char *sum_too(pod__fuse *f, pod__site *conv)
 
 pod__verdict pod__fuse_conv_sums(pod__fuse *f, pod__site *at)
 {
-    if (!pod__site_is(at, "bn_sums")) return pod__no_match();
+    if (!pod__site_is(at, pod_op_named.bn_sums)) return pod__no_match();
     pod__site *conv = pod__maker_of(f, at->in[0]);
-    if (!pod__site_is(conv, "conv2d") && !pod__site_is(conv, "conv2d_act") &&
-        !pod__site_is(conv, "depthwise2d"))
+    if (!pod__site_is(conv, pod_op_named.conv2d) && !pod__site_is(conv, pod_op_named.conv2d_act) &&
+        !pod__site_is(conv, pod_op_named.depthwise2d))
         return pod__no_match();
     const char *why = sum_too(f, conv);
     if (why) return pod__refused(why);

@@ -14,12 +14,12 @@ static void take_attr(pod__site *last, const pod__site *first)
 
 pod__verdict pod__fuse_conv_bias(pod__fuse *f, pod__site *at)
 {
-    if (!pod__site_is(at, "bias_add")) return pod__no_match();
+    if (!pod__site_is(at, pod_op_named.bias_add)) return pod__no_match();
     pod__site *conv = pod__maker_of(f, at->in[0]);
-    if (!pod__site_is(conv, "conv2d")) return pod__no_match();
-    if (!pod__only_reader(f, at->in[0], "bias_add"))
+    if (!pod__site_is(conv, pod_op_named.conv2d)) return pod__no_match();
+    if (!pod__only_reader(f, at->in[0], pod_op_named.bias_add))
         return pod__refused("the convolution has other readers");
-    pod__site *relu = pod__only_reader(f, at->out[0], "relu"), *last = relu ? relu : at;
+    pod__site *relu = pod__only_reader(f, at->out[0], pod_op_named.relu), *last = relu ? relu : at;
     const unsigned bits = POD_CONV_BIAS | (relu ? POD_CONV_RELU : 0);
     pod__fuse_types types;
     const pod_fuse_args args = pod__fuse_args_of(f, conv, &types);
@@ -37,13 +37,13 @@ pod__verdict pod__fuse_conv_bias(pod__fuse *f, pod__site *at)
 
 pod__verdict pod__fuse_matmul_bias(pod__fuse *f, pod__site *at)
 {
-    if (!pod__site_is(at, "bias_add")) return pod__no_match();
+    if (!pod__site_is(at, pod_op_named.bias_add)) return pod__no_match();
     const pod_value product = at->in[0], bias = at->in[1];
     pod__site *matmul = pod__maker_of(f, product);
-    if (!pod__site_is(matmul, "matmul")) return pod__no_match();
+    if (!pod__site_is(matmul, pod_op_named.matmul)) return pod__no_match();
     if (pod__readers_of(f, product).n != 1) return pod__refused("the product has other readers");
-    pod__site *relu = pod__only_reader(f, at->out[0], "relu"), *last = relu ? relu : at;
-    pod__site *cast = pod__only_reader(f, last->out[0], "cast");
+    pod__site *relu = pod__only_reader(f, at->out[0], pod_op_named.relu), *last = relu ? relu : at;
+    pod__site *cast = pod__only_reader(f, last->out[0], pod_op_named.cast);
     if (cast) last = cast;
     const unsigned bits = POD_GEMM_BIAS | (relu ? POD_GEMM_RELU : 0);
     const pod_dtype c_dtype = pod_graph_type(f->from, last->out[0])->dtype;

@@ -5,29 +5,29 @@
 
 /* The ops of batch norm, whose x is input 0; -1: they have none. */
 typedef struct bn_op {
-    const char *name;
+    const pod_op *const *op;
     int beside; /* input that may be float32 beside an x in bf16, or bf16 too */
     int images; /* output of images */
     bool makes; /* these; else a gradient is handed on */
 } bn_op;
 
 static const bn_op bn_ops[] = {
-    {"bn_sums", -1, -1, false},         {"bn_apply", -1, 0, true},
-    {"bn_apply_act", 3, 0, true},       {"bn_grad_sums", 1, -1, false},
-    {"bn_grad_sums_act", 1, -1, false}, {"bn_grad_sums_swish", 1, 2, false},
-    {"bn_grad_sums_of", 1, 2, false},   {"bn_grad_apply", 1, 0, true},
-    {"bn_grad_apply_act", 1, 0, true}};
+    {&pod_op_named.bn_sums, -1, -1, false},         {&pod_op_named.bn_apply, -1, 0, true},
+    {&pod_op_named.bn_apply_act, 3, 0, true},       {&pod_op_named.bn_grad_sums, 1, -1, false},
+    {&pod_op_named.bn_grad_sums_act, 1, -1, false}, {&pod_op_named.bn_grad_sums_swish, 1, 2, false},
+    {&pod_op_named.bn_grad_sums_of, 1, 2, false},   {&pod_op_named.bn_grad_apply, 1, 0, true},
+    {&pod_op_named.bn_grad_apply_act, 1, 0, true}};
 
 static const bn_op *bn_op_of(const pod__site *s)
 {
     for (size_t i = 0; i < sizeof bn_ops / sizeof bn_ops[0]; i++)
-        if (pod__site_is(s, bn_ops[i].name)) return &bn_ops[i];
+        if (pod__site_is(s, *bn_ops[i].op)) return &bn_ops[i];
     return NULL;
 }
 
 static bool is_cast(const pod__fuse *f, const pod__site *s, pod_dtype from, pod_dtype to)
 {
-    return pod__site_is(s, "cast") && pod__dtype_of(f, s->in[0]) == from &&
+    return pod__site_is(s, pod_op_named.cast) && pod__dtype_of(f, s->in[0]) == from &&
            pod__dtype_of(f, s->out[0]) == to;
 }
 
@@ -35,10 +35,11 @@ static bool is_cast(const pod__fuse *f, const pod__site *s, pod_dtype from, pod_
 
 pod__verdict pod__fuse_cast_again(pod__fuse *f, pod__site *at)
 {
-    if (!pod__site_is(at, "cast") || f->kept[at->out[0].id]) return pod__no_match();
+    if (!pod__site_is(at, pod_op_named.cast) || f->kept[at->out[0].id]) return pod__no_match();
     const pod_value x = at->in[0], again = at->out[0];
     for (pod__site *s = pod__maker_of(f, x) + 1; s < at; s++) {
-        if (!pod__site_is(s, "cast") || s->in[0].id != x.id || s->node.phase != at->node.phase)
+        if (!pod__site_is(s, pod_op_named.cast) || s->in[0].id != x.id ||
+            s->node.phase != at->node.phase)
             continue;
         if (pod__dtype_of(f, s->out[0]) != pod__dtype_of(f, again)) continue;
         for (pod__site *reader = at + 1; reader < f->site + f->n_sites; reader++)

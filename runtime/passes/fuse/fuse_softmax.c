@@ -19,7 +19,7 @@ static bool reads(const pod__site *s, pod_value v)
 static pod__site *loss_of(const pod__fuse *f, const pod__site *grad)
 {
     for (pod__site *s = pod__maker_of(f, grad->in[0]) + 1; s < grad; s++)
-        if (pod__site_is(s, "softmax_loss") && s->in[0].id == grad->in[0].id &&
+        if (pod__site_is(s, pod_op_named.softmax_loss) && s->in[0].id == grad->in[0].id &&
             s->in[1].id == grad->in[1].id && has_same_attr(&s->node, &grad->node))
             return s;
     return NULL;
@@ -28,13 +28,13 @@ static pod__site *loss_of(const pod__fuse *f, const pod__site *grad)
 /* The gradient makes the loss as well, later than forward did. */
 pod__verdict pod__fuse_softmax_loss_grad(pod__fuse *f, pod__site *at)
 {
-    if (!pod__site_is(at, "softmax_grad")) return pod__no_match();
+    if (!pod__site_is(at, pod_op_named.softmax_grad)) return pod__no_match();
     pod__site *loss = loss_of(f, at);
     if (!loss) return pod__no_match();
     const pod_value value = loss->out[0], gradient = at->out[0];
     for (const pod__site *s = loss + 1; s <= at; s++)
         if (reads(s, value)) return pod__refused_by_reader(f, s);
-    at->node.op = pod_op_find("softmax_loss_grad");
+    at->node.op = pod_op_named.softmax_loss_grad;
     at->node.n_out = 0;
     pod__take_output(f, at, value);
     pod__take_output(f, at, gradient);
