@@ -250,7 +250,7 @@ static pod_status find_scatter(const paces *p, pod_arena *a, double *out)
  * core for some steps gets none in the next ones either: LASTING steps tell no more than one. */
 static bool is_late(const paces *p, int r, stretch x, double scatter, double deviations)
 {
-    const double lasting = 9, n = (double)(x.end - x.begin);
+    const double lasting = 6, n = (double)(x.end - x.begin);
     return median_of_rank(p, p->excess, r, x) >=
            fmax(log(POD_STRAGGLER_LEAST), deviations * scatter * sqrt(lasting / n));
 }
@@ -263,7 +263,7 @@ static stretch find_slow(const paces *p, int r, double scatter)
     if (p->n_steps < POD_STRAGGLER_MIN_STEPS) return none;
     if (x.end - x.begin >= POD_STRAGGLER_MIN_STEPS &&
         median_outside(p, r, x) < median_of_rank(p, p->excess, r, x) / 2 &&
-        is_late(p, r, x, scatter, 6))
+        is_late(p, r, x, scatter, 7.5))
         return x;
     return is_late(p, r, all, scatter, 4) ? all : none;
 }

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "runtime/goodput/account.h"
 #include "tests/harness/harness.h"
@@ -385,41 +384,27 @@ static void what_the_folder_keeps(void)
 
 enum { MOST_RANKS = 40000, ATTEMPTS = 3 };
 
-/* What the account of so many ranks takes, each of which asks for its own part in all attempts: the
- * least of three, for others have the processor too. */
-static double time_of(int ranks)
+/* Each rank asks for its own part in all attempts. Where it looked at all others this would take
+ * minutes. */
+static void many_ranks(void)
 {
     static pod_job_part part[MOST_RANKS * ATTEMPTS];
     pod_job_step steps[ATTEMPTS];
-    double least_s = 1e9;
+    pod_account a = {0};
     for (int i = 0; i < ATTEMPTS; i++) {
         steps[i] = (pod_job_step){.step = 1, .begin = 10 * i, .end = 10 * i + 1};
-        for (int r = 0; r < ranks; r++)
-            part[i * ranks + r] = (pod_job_part){
-                .head = {.attempt = i + 1, .rank = r, .ranks = ranks, .begin = 10 * i},
+        for (int r = 0; r < MOST_RANKS; r++)
+            part[i * MOST_RANKS + r] = (pod_job_part){
+                .head = {.attempt = i + 1, .rank = r, .ranks = MOST_RANKS, .begin = 10 * i},
                 .n_steps = 1,
                 .step = &steps[i],
                 .end_text = "",
                 .last = 10 * i + 2};
     }
-    const pod_job j = {.dir = "dir", .n_parts = ranks * ATTEMPTS, .part = part};
-    for (int i = 0; i < 3; i++) {
-        pod_account a = {0};
-        const clock_t begin = clock();
-        POD_CHECK_OK(pod_account_of(&j, 0, &a));
-        least_s = fmin(least_s, (double)(clock() - begin) / CLOCKS_PER_SEC);
-        CU_ASSERT_TRUE(closes(&a));
-        CU_ASSERT_EQUAL(a.n_ranks, ranks);
-    }
-    return least_s;
-}
-
-/* Four times as many take about four times as long; 16 times where each looks at all others. */
-static void many_ranks(void)
-{
-    const double few_s = time_of(MOST_RANKS / 4), many_s = time_of(MOST_RANKS);
-    POD_CHECK(many_s < 10 * few_s, "%d ranks took %.4f s, %d %.4f s", MOST_RANKS / 4, few_s,
-              MOST_RANKS, many_s);
+    const pod_job j = {.dir = "dir", .n_parts = MOST_RANKS * ATTEMPTS, .part = part};
+    POD_CHECK_OK(pod_account_of(&j, 0, &a));
+    CU_ASSERT_TRUE(closes(&a));
+    CU_ASSERT_EQUAL(a.n_ranks, MOST_RANKS);
 }
 
 /* As attempt 2 begins, at 13: steps 3 and 4 are lost, and what its log adds comes behind. */

@@ -4,16 +4,11 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "kernels/base/rng.h"
 #include "runtime/goodput/job_model.h"
 #include "tests/harness/harness.h"
-
-/* Of the time since it was asked for. */
-static double share_with_nodes(const pod_job_sim *j)
-{
-    return (double)j->allocated / (double)(j->allocated + j->waiting);
-}
 
 static const pod_stamp second = 1000000000;
 
@@ -37,25 +32,174 @@ static pod_job_sim_plan ten_steps(void)
                               .limit = 100000 * second};
 }
 
-typedef struct event {
-    int at, node;
-    bool is_down;
-} event;
-
-typedef struct want { /* seconds */
+/* Seconds by category and of waiting for nodes; failures, and steps done and lost. */
+typedef struct want {
     int step, lost, init, build, save, restore, recovery, waiting;
-    int failures, lost_steps, saves;
+    int failures, lost_steps;
 } want;
 
-static pod_job_sim run(const pod_job_sim_plan *p, const event e[], int n_events, int n, int needed)
+typedef struct job_case {
+    const char *name;
+    int write; /* of the plan; 0: training waits, 7 s a save */
+    const char *faults;
+    int n_nodes, n_needed;
+    const char *events; /* "54-1 60+1": at 54 s node 1 goes down, at 60 it is up again */
+    want want;
+} job_case;
+
+static const job_case by_hand_cases[] = {
+    /* saves: 3 x 2, and 5 until the last is whole */
+    {"nothing", 5, "", 1, 1, "", {100, 0, 3, 4, 11, 0, 0, 0, 0, 0}},
+    /* In step 5, while the save of step 4 is not whole: 40 + 3 s are lost, and nothing is
+     * restored. Detected at 55, steps from 62, then 111 s more. */
+    {"before it is whole", 5, "", 1, 1, "52-0 52+0", {100, 43, 5, 8, 13, 0, 4, 0, 1, 4}},
+    /* As it becomes whole: 5 s are lost. Detected at 57, steps from 70, 69 s more. */
+    {"when it is whole", 5, "", 1, 1, "54-0 54+0", {100, 5, 5, 8, 11, 6, 4, 0, 1, 0}},
+    /* In the save of step 4, 1 of 2 s: 40 s are lost. */
+    {"in a save", 5, "", 1, 1, "48-0 48+0", {100, 40, 5, 8, 12, 0, 4, 0, 1, 4}},
+    /* While the last one is written, 3 of 5 s: steps 9 and 10 are lost, 20 s. Detected at 119,
+     * steps from 132, saved 152 to 154, whole at 159. */
+    {"at the very end", 5, "", 1, 1, "116-0 116+0", {100, 20, 5, 8, 6 + 3 + 2 + 5, 6, 4, 0, 1, 2}},
+    /* At 118 it is done. */
+    {"behind the end", 5, "", 1, 1, "118-0 118+0", {100, 0, 3, 4, 11, 0, 0, 0, 0, 0}},
+    /* As above until detected at 57; launched 58, initialized 60, and at 62 in its build.
+     * Detected at 65, steps from 78. */
+    {"in recovery", 5, "", 1, 1, "54-0 54+0 62-0 62+0", {100, 5, 7, 4 + 2 + 4, 11, 6, 8, 0, 2, 0}},
+    /* Again while the first is detected: there is nothing left to fail. */
+    {"in detection", 5, "", 1, 1, "54-0 54+0 55-0 56+0", {100, 5, 5, 8, 11, 6, 4, 0, 1, 0}},
+    /* As the detection ends: the nodes are taken behind it. */
+    {"as it is detected", 5, "", 1, 1, "54-0 54+0 57-0 57+0", {100, 5, 5, 8, 11, 6, 4, 0, 1, 0}},
+    /* Detected at 57, repaired at 100. */
+    {"until it is repaired", 5, "", 1, 1, "54-0 100+0", {100, 5, 5, 8, 11, 6, 4, 43, 1, 0}},
+    /* The other one fails meanwhile, and comes back later. */
+    {"another fails meanwhile",
+     5,
+     "",
+     2,
+     2,
+     "54-0 60-1 100+0 120+1",
+     {100, 5, 5, 8, 11, 6, 4, 63, 1, 0}},
+    /* The first is back, and gone again before the other is. */
+    {"back and gone again",
+     5,
+     "",
+     2,
+     2,
+     "54-0 55-1 100+0 110-0 120+1 130+0",
+     {100, 5, 5, 8, 11, 6, 4, 73, 1, 0}},
+    /* Down from the beginning, for 20 s: then all times are 20 s later. */
+    {"at the beginning", 5, "", 1, 1, "0-0 20+0", {100, 0, 3, 4, 11, 0, 0, 20, 0, 0}},
+    /* Two faults at a time: up when both have ended. */
+    {"two faults at a time",
+     5,
+     "",
+     1,
+     1,
+     "54-0 70-0 80+0 100+0",
+     {100, 5, 5, 8, 11, 6, 4, 43, 1, 0}},
+    /* A spare takes over at once; what a free node does is nobody's business. */
+    {"a spare", 5, "", 2, 1, "10-1 20+1 54-0 60+0 70-0", {100, 5, 5, 8, 11, 6, 4, 0, 1, 0}},
+    /* The spare is away when it is needed. */
+    {"a late spare", 5, "", 2, 1, "10-1 54-0 60+1", {100, 5, 5, 8, 11, 6, 4, 3, 1, 0}},
+    /* Whole 50 s later: training waits with its next save. Copied 47 to 49, whole at 99; steps
+     * until 89, so 10 s; copied until 101, whole at 151; steps until 121, so 30 s; copied until
+     * 153, whole at 203. */
+    {"behind", 50, "", 1, 1, "", {100, 0, 3, 4, 6 + 10 + 30 + 50, 0, 0, 0, 0, 0}},
+    /* At 95, in that wait, step 8 is done: everything is lost. At 99 the first four are kept. */
+    {"failure in a wait", 50, "", 1, 1, "95-0 95+0", {100, 80, 5, 8, 96 + 2 + 6, 0, 4, 0, 1, 8}},
+    /* From 102: launched 103, 105, 109, restored 115; steps until 155, saved 157, whole at 207;
+     * 177; waits 30; 209; whole at 259. */
+    {"failure as it is whole",
+     50,
+     "",
+     1,
+     1,
+     "99-0 99+0",
+     {100, 40, 5, 8, 2 + 10 + 2 + 30 + 2 + 50, 6, 4, 0, 1, 4}},
+    /* Training waits for the disk: whole when it goes on. 3 x 7 s. */
+    {"synchronous", 0, "", 1, 1, "", {100, 0, 3, 4, 21, 0, 0, 0, 0, 0}},
+    /* Saved 47 to 54: at 54 it is whole. */
+    {"synchronous, whole", 0, "", 1, 1, "54-0 54+0", {100, 0, 5, 8, 21, 6, 4, 0, 1, 0}},
+    /* Step 6 begins at 59, step 5 is lost. Nobody's node: no wait. */
+    {"kill", 5, "kill:rank=3,step=6", 1, 1, "", {100, 10, 5, 8, 11, 6, 4, 0, 1, 1}},
+    {"nan", 5, "nan:rank=3,step=6", 1, 1, "", {100, 10, 5, 8, 11, 6, 4, 0, 1, 1}},
+    {"hang", 5, "hang:rank=3,step=6", 1, 1, "", {100, 10, 5, 8, 11, 6, 30 + 1, 0, 1, 1}},
+    /* Step 5 begins at 49, whole at 54: within the watchdog's time. */
+    {"hang while another writes",
+     5,
+     "hang:rank=3,step=5",
+     1,
+     1,
+     "",
+     {100, 0, 5, 8, 11, 6, 30 + 1, 0, 1, 0}},
+    /* A node fails 11 s into the hang, at 60: detected at 63. */
+    {"a node while one hangs",
+     5,
+     "hang:rank=3,step=5",
+     1,
+     1,
+     "60-0 60+0",
+     {100, 0, 5, 8, 11, 6, 11 + 3 + 1, 0, 1, 0}},
+    /* Both in one place, each once: the second attempt dies as it begins step 1, too. */
+    {"twice at step 1",
+     5,
+     "kill:rank=0,step=1;kill:rank=1,step=1",
+     1,
+     1,
+     "",
+     {100, 0, 7, 12, 11, 0, 8, 0, 2, 0}},
+    /* at 49, copied and not whole */
+    {"kill in a save",
+     5,
+     "kill:rank=0,step=4,write=2",
+     1,
+     1,
+     "",
+     {100, 40, 5, 8, 13, 0, 4, 0, 1, 4}},
+    /* Step 4's is none: at 59 five steps are lost. It is whole the second time. */
+    {"a full disk",
+     5,
+     "diskfull:rank=0,step=4;kill:rank=3,step=6",
+     1,
+     1,
+     "",
+     {100, 50, 5, 8, 13, 0, 4, 0, 1, 5}},
+    {"a damaged checkpoint",
+     5,
+     "corrupt-checkpoint:step=4;kill:rank=3,step=6",
+     1,
+     1,
+     "",
+     {100, 50, 5, 8, 13, 0, 4, 0, 1, 5}},
+    /* Steps 2 to 5 take 15 s, of two that are slow at a time the slower one's. */
+    {"slow",
+     5,
+     "slow:rank=0,factor=1.5,from=2,until=5;slow:rank=1,factor=1.2,from=3,until=4",
+     1,
+     1,
+     "",
+     {120, 0, 3, 4, 11, 0, 0, 0, 0, 0}},
+    /* At 22 it is 5 s into step 2, which takes 15. */
+    {"slow and down",
+     5,
+     "slow:rank=0,factor=1.5,from=2",
+     1,
+     1,
+     "22-0 22+0",
+     {10 + 9 * 15, 15, 5, 8, 11, 0, 4, 0, 1, 1}},
+};
+
+static pod_job_sim run(const pod_job_sim_plan *p, const char *text, int n, int needed)
 {
-    enum { MAX_EVENTS = 16 };
-    pod_node_event events[MAX_EVENTS] = {{0}};
+    enum { MAX_EVENTS = 8 };
+    pod_node_event event[MAX_EVENTS];
     pod_nodes *nodes = NULL;
     pod_job_sim r = {0};
-    for (int i = 0; i < n_events; i++)
-        events[i] = (pod_node_event){e[i].at * second, e[i].node, e[i].is_down};
-    POD_CHECK_OK(pod_nodes_list(events, n_events, n, needed, &nodes));
+    int n_events = 0, at, node, bytes;
+    char sign;
+    for (; sscanf(text, "%d%c%d %n", &at, &sign, &node, &bytes) == 3; text += bytes)
+        event[n_events++] = (pod_node_event){at * second, node, sign == '-'};
+    POD_CHECK_OK(pod_nodes_list(event, n_events, n, needed, &nodes));
     if (nodes) r = pod_job_sim_run(p, nodes, 1, 0);
     pod_nodes_destroy(nodes);
     return r;
@@ -78,319 +222,28 @@ static void check(const char *name, const pod_job_sim *r, want w)
                 (w.step + w.lost + w.init + w.build + w.save + w.restore + w.recovery) * second},
                {"failures", r->n_failures, w.failures},
                {"lost steps", r->n_lost, w.lost_steps},
-               {"saves", r->n_saves, w.saves}};
+               {"saves", r->n_saves, 3}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         POD_CHECK(all[i].got == all[i].want, "%s: %s: %" PRId64 ", want %" PRId64, name,
                   all[i].what, all[i].got, all[i].want);
     POD_CHECK(r->is_finished && r->n_kept == 10, "%s: kept %" PRId64 " steps", name, r->n_kept);
+    const double goodput = (double)(w.step * second) / (double)r->allocated;
+    POD_CHECK(fabs(pod_job_sim_runtime_goodput(r) - goodput) < 1e-15, "%s: %g", name, goodput);
 }
 
-#define RUN(plan, n, needed, ...)             \
-    run((plan), (const event[]){__VA_ARGS__}, \
-        (int)(sizeof((const event[]){__VA_ARGS__}) / sizeof(event)), (n), (needed))
-
-static void undisturbed(void)
+static void by_hand(void)
 {
-    const pod_job_sim_plan p = ten_steps();
-    pod_job_sim r = run(&p, NULL, 0, 1, 1);
-    /* saves: 3 x 2, and 5 until the last is whole */
-    check("nothing", &r, (want){.step = 100, .init = 3, .build = 4, .save = 11, .saves = 3});
-    CU_ASSERT_DOUBLE_EQUAL(pod_job_sim_runtime_goodput(&r), 100.0 / 118, 1e-15);
-    CU_ASSERT_EQUAL(share_with_nodes(&r), 1);
-}
-
-static void a_failure(void)
-{
-    const pod_job_sim_plan p = ten_steps();
-    /* In step 5, while the save of step 4 is not whole: 40 + 3 s are lost, and nothing is restored.
-     * Detected at 55, steps from 62, then 111 s more. */
-    pod_job_sim r = RUN(&p, 1, 1, {52, 0, true}, {52, 0, false});
-    check("before it is whole", &r,
-          (want){.step = 100,
-                 .lost = 43,
-                 .init = 5,
-                 .build = 8,
-                 .save = 13,
-                 .recovery = 4,
-                 .failures = 1,
-                 .lost_steps = 4,
-                 .saves = 3});
-    /* As it becomes whole: 5 s are lost. Detected at 57, steps from 70, 69 s more. */
-    r = RUN(&p, 1, 1, {54, 0, true}, {54, 0, false});
-    check("when it is whole", &r,
-          (want){.step = 100,
-                 .lost = 5,
-                 .init = 5,
-                 .build = 8,
-                 .save = 11,
-                 .restore = 6,
-                 .recovery = 4,
-                 .failures = 1,
-                 .saves = 3});
-    /* In the save of step 4, 1 of 2 s: 40 s are lost. */
-    r = RUN(&p, 1, 1, {48, 0, true}, {48, 0, false});
-    check("in a save", &r,
-          (want){.step = 100,
-                 .lost = 40,
-                 .init = 5,
-                 .build = 8,
-                 .save = 12,
-                 .recovery = 4,
-                 .failures = 1,
-                 .lost_steps = 4,
-                 .saves = 3});
-    /* While the last one is written, 3 of 5 s: steps 9 and 10 are lost, 20 s. Detected at 119, steps
-     * from 132, saved 152 to 154, whole at 159. */
-    r = RUN(&p, 1, 1, {116, 0, true}, {116, 0, false});
-    check("at the very end", &r,
-          (want){.step = 100,
-                 .lost = 20,
-                 .init = 5,
-                 .build = 8,
-                 .save = 6 + 3 + 2 + 5,
-                 .restore = 6,
-                 .recovery = 4,
-                 .failures = 1,
-                 .lost_steps = 2,
-                 .saves = 3});
-    /* At 118 it is done. */
-    r = RUN(&p, 1, 1, {118, 0, true});
-    check("behind the end", &r, (want){.step = 100, .init = 3, .build = 4, .save = 11, .saves = 3});
-}
-
-static void failures_in_a_row(void)
-{
-    const pod_job_sim_plan p = ten_steps();
-    /* As above until detected at 57; launched 58, initialized 60, and at 62 in its build. Detected
-     * at 65, steps from 78. */
-    pod_job_sim r = RUN(&p, 1, 1, {54, 0, true}, {54, 0, false}, {62, 0, true}, {62, 0, false});
-    check("in recovery", &r,
-          (want){.step = 100,
-                 .lost = 5,
-                 .init = 7,
-                 .build = 4 + 2 + 4,
-                 .save = 11,
-                 .restore = 6,
-                 .recovery = 8,
-                 .failures = 2,
-                 .saves = 3});
-    /* Again while the first is detected: there is nothing left to fail. */
-    r = RUN(&p, 1, 1, {54, 0, true}, {54, 0, false}, {55, 0, true}, {56, 0, false});
-    check("in detection", &r,
-          (want){.step = 100,
-                 .lost = 5,
-                 .init = 5,
-                 .build = 8,
-                 .save = 11,
-                 .restore = 6,
-                 .recovery = 4,
-                 .failures = 1,
-                 .saves = 3});
-    /* As the detection ends: the nodes are taken behind it. */
-    r = RUN(&p, 1, 1, {54, 0, true}, {54, 0, false}, {57, 0, true}, {57, 0, false});
-    check("as it is detected", &r,
-          (want){.step = 100,
-                 .lost = 5,
-                 .init = 5,
-                 .build = 8,
-                 .save = 11,
-                 .restore = 6,
-                 .recovery = 4,
-                 .failures = 1,
-                 .saves = 3});
-}
-
-static void waiting_for_nodes(void)
-{
-    const pod_job_sim_plan p = ten_steps();
-    const want as_before = {.step = 100,
-                            .lost = 5,
-                            .init = 5,
-                            .build = 8,
-                            .save = 11,
-                            .restore = 6,
-                            .recovery = 4,
-                            .failures = 1,
-                            .saves = 3};
-    want w = as_before;
-    /* Detected at 57, repaired at 100. */
-    w.waiting = 43;
-    pod_job_sim r = RUN(&p, 1, 1, {54, 0, true}, {100, 0, false});
-    check("until it is repaired", &r, w);
-    CU_ASSERT_DOUBLE_EQUAL(share_with_nodes(&r), 139.0 / 182, 1e-15);
-    /* The other one fails meanwhile, and comes back later. */
-    w.waiting = 63;
-    r = RUN(&p, 2, 2, {54, 0, true}, {60, 1, true}, {100, 0, false}, {120, 1, false});
-    check("another fails meanwhile", &r, w);
-    /* The first is back, and gone again before the other is. */
-    w.waiting = 73;
-    r = RUN(&p, 2, 2, {54, 0, true}, {55, 1, true}, {100, 0, false}, {110, 0, true},
-            {120, 1, false}, {130, 0, false});
-    check("back and gone again", &r, w);
-    /* Down from the beginning, for 20 s: then all times are 20 s later. */
-    r = RUN(&p, 1, 1, {0, 0, true}, {20, 0, false});
-    check("at the beginning", &r,
-          (want){.step = 100, .init = 3, .build = 4, .save = 11, .saves = 3, .waiting = 20});
-    /* Two faults at a time: up when both have ended. */
-    w.waiting = 43;
-    r = RUN(&p, 1, 1, {54, 0, true}, {70, 0, true}, {80, 0, false}, {100, 0, false});
-    check("two faults at a time", &r, w);
-    /* A spare takes over at once; what a free node does is nobody's business. */
-    r = RUN(&p, 2, 1, {10, 1, true}, {20, 1, false}, {54, 0, true}, {60, 0, false}, {70, 0, true});
-    check("a spare", &r, as_before);
-    /* The spare is away when it is needed. */
-    w.waiting = 3;
-    r = RUN(&p, 2, 1, {10, 1, true}, {54, 0, true}, {60, 1, false});
-    check("a late spare", &r, w);
-}
-
-static void slow_disks(void)
-{
-    pod_job_sim_plan p = ten_steps();
-    /* Whole 50 s later: training waits with its next save. Copied 47 to 49, whole at 99; steps until
-     * 89, so 10 s; copied until 101, whole at 151; steps until 121, so 30 s; copied until 153, whole
-     * at 203. */
-    p.write = 50 * second;
-    pod_job_sim r = run(&p, NULL, 0, 1, 1);
-    check("behind", &r,
-          (want){.step = 100, .init = 3, .build = 4, .save = 6 + 10 + 30 + 50, .saves = 3});
-    /* At 95, in that wait, step 8 is done: everything is lost. At 99 the first four are kept. */
-    r = RUN(&p, 1, 1, {95, 0, true}, {95, 0, false});
-    check("failure in a wait", &r,
-          (want){.step = 100,
-                 .lost = 80,
-                 .init = 5,
-                 .build = 8,
-                 .save = 96 + 2 + 6,
-                 .recovery = 4,
-                 .failures = 1,
-                 .lost_steps = 8,
-                 .saves = 3});
-    r = RUN(&p, 1, 1, {99, 0, true}, {99, 0, false});
-    /* From 102: launched 103, 105, 109, restored 115; steps until 155, saved 157, whole at 207; 177;
-     * waits 30; 209; whole at 259. */
-    check("failure as it is whole", &r,
-          (want){.step = 100,
-                 .lost = 40,
-                 .init = 5,
-                 .build = 8,
-                 .save = 2 + 10 + 2 + 30 + 2 + 50,
-                 .restore = 6,
-                 .recovery = 4,
-                 .failures = 1,
-                 .lost_steps = 4,
-                 .saves = 3});
-    /* Training waits for the disk: whole when it goes on. 3 x 7 s. */
-    p.write = 0;
-    p.save = 7 * second;
-    r = run(&p, NULL, 0, 1, 1);
-    check("synchronous", &r, (want){.step = 100, .init = 3, .build = 4, .save = 21, .saves = 3});
-    /* Saved 47 to 54: at 54 it is whole. */
-    r = RUN(&p, 1, 1, {54, 0, true}, {54, 0, false});
-    check("synchronous, whole", &r,
-          (want){.step = 100,
-                 .init = 5,
-                 .build = 8,
-                 .save = 21,
-                 .restore = 6,
-                 .recovery = 4,
-                 .failures = 1,
-                 .saves = 3});
-}
-
-static void given_faults(void)
-{
-    pod_fault f[POD_MAX_FAULTS];
-    pod_job_sim_plan p = ten_steps();
-    p.fault = f;
-#define GIVEN(text) POD_CHECK_OK(pod_faults_parse((text), f, &p.n_faults))
-    /* Step 6 begins at 59, step 5 is lost. Nobody's node: no wait. */
-    GIVEN("kill:rank=3,step=6");
-    want w = {.step = 100,
-              .lost = 10,
-              .init = 5,
-              .build = 8,
-              .save = 11,
-              .restore = 6,
-              .recovery = 4,
-              .failures = 1,
-              .lost_steps = 1,
-              .saves = 3};
-    pod_job_sim r = run(&p, NULL, 0, 1, 1);
-    check("kill", &r, w);
-    GIVEN("nan:rank=3,step=6");
-    r = run(&p, NULL, 0, 1, 1);
-    check("nan", &r, w);
-    GIVEN("hang:rank=3,step=6");
-    w.recovery = 30 + 1;
-    r = run(&p, NULL, 0, 1, 1);
-    check("hang", &r, w);
-    /* Step 5 begins at 49, whole at 54: within the watchdog's time. */
-    GIVEN("hang:rank=3,step=5");
-    w.lost = w.lost_steps = 0;
-    r = run(&p, NULL, 0, 1, 1);
-    check("hang while another writes", &r, w);
-    /* A node fails 11 s into the hang, at 60: detected at 63. */
-    w.recovery = 11 + 3 + 1;
-    r = RUN(&p, 1, 1, {60, 0, true}, {60, 0, false});
-    check("a node while one hangs", &r, w);
-    /* Both in one place, each once: the second attempt dies as it begins step 1, too. */
-    GIVEN("kill:rank=0,step=1;kill:rank=1,step=1");
-    r = run(&p, NULL, 0, 1, 1);
-    check("twice at step 1", &r,
-          (want){.step = 100,
-                 .init = 7,
-                 .build = 12,
-                 .save = 11,
-                 .recovery = 8,
-                 .failures = 2,
-                 .saves = 3});
-    GIVEN("kill:rank=0,step=4,write=2"); /* at 49, copied and not whole */
-    r = run(&p, NULL, 0, 1, 1);
-    check("kill in a save", &r,
-          (want){.step = 100,
-                 .lost = 40,
-                 .init = 5,
-                 .build = 8,
-                 .save = 13,
-                 .recovery = 4,
-                 .failures = 1,
-                 .lost_steps = 4,
-                 .saves = 3});
-    /* Step 4's is none: at 59 five steps are lost. It is whole the second time. */
-    w = (want){.step = 100,
-               .lost = 50,
-               .init = 5,
-               .build = 8,
-               .save = 13,
-               .recovery = 4,
-               .failures = 1,
-               .lost_steps = 5,
-               .saves = 3};
-    GIVEN("diskfull:rank=0,step=4;kill:rank=3,step=6");
-    r = run(&p, NULL, 0, 1, 1);
-    check("a full disk", &r, w);
-    GIVEN("corrupt-checkpoint:step=4;kill:rank=3,step=6");
-    r = run(&p, NULL, 0, 1, 1);
-    check("a damaged checkpoint", &r, w);
-    /* Steps 2 to 5 take 15 s, of two that are slow at a time the slower one's. */
-    GIVEN("slow:rank=0,factor=1.5,from=2,until=5;slow:rank=1,factor=1.2,from=3,until=4");
-    r = run(&p, NULL, 0, 1, 1);
-    check("slow", &r, (want){.step = 120, .init = 3, .build = 4, .save = 11, .saves = 3});
-    /* At 67 it is 5 s into step 2, which takes 15. */
-    GIVEN("slow:rank=0,factor=1.5,from=2");
-    r = RUN(&p, 1, 1, {22, 0, true}, {22, 0, false});
-    check("slow and down", &r,
-          (want){.step = 10 + 9 * 15,
-                 .lost = 15,
-                 .init = 5,
-                 .build = 8,
-                 .save = 11,
-                 .recovery = 4,
-                 .failures = 1,
-                 .lost_steps = 1,
-                 .saves = 3});
-#undef GIVEN
+    for (size_t i = 0; i < sizeof by_hand_cases / sizeof by_hand_cases[0]; i++) {
+        const job_case *c = &by_hand_cases[i];
+        pod_fault f[POD_MAX_FAULTS];
+        pod_job_sim_plan p = ten_steps();
+        p.write = c->write * second;
+        if (c->write == 0) p.save = 7 * second;
+        p.fault = f;
+        POD_CHECK_OK(pod_faults_parse(c->faults, f, &p.n_faults));
+        const pod_job_sim r = run(&p, c->events, c->n_nodes, c->n_needed);
+        check(c->name, &r, c->want);
+    }
 }
 
 static void given_up(void)
@@ -413,12 +266,11 @@ static void given_up(void)
     CU_ASSERT_EQUAL(r.n_failures, 33);
     pod_nodes_destroy(nodes);
     /* Its node never comes. */
-    r = RUN(&p, 1, 1, {0, 0, true});
+    r = run(&p, "0-0", 1, 1);
     CU_ASSERT(!r.is_finished);
     CU_ASSERT_EQUAL(r.allocated, 0);
     CU_ASSERT_EQUAL(r.waiting, p.limit);
     CU_ASSERT(isnan(pod_job_sim_runtime_goodput(&r)));
-    CU_ASSERT_EQUAL(share_with_nodes(&r), 0);
 }
 
 /* ---- closed forms ---------------------------------------------------------------------------- */
@@ -478,7 +330,7 @@ static void model_without_failures(void)
         p.n_steps = cases[i].n_steps;
         p.every = cases[i].every;
         p.write = cases[i].write * second;
-        const pod_job_sim r = run(&p, NULL, 0, 1, 1);
+        const pod_job_sim r = run(&p, "", 1, 1);
         pod_job_model m = model_of(&p, 0);
         CU_ASSERT_DOUBLE_EQUAL(pod_job_model_wall_s(&m), cases[i].wall_s, 1e-9);
         CU_ASSERT_EQUAL(r.allocated, (pod_stamp)cases[i].wall_s * second);
@@ -692,14 +544,7 @@ static void quiet_intervals_pass_at_once(void)
 #undef UP_TO
 }
 
-static CU_TestInfo tests[] = {{"undisturbed", undisturbed},
-                              {"a failure", a_failure},
-                              {"failures in a row", failures_in_a_row},
-                              {"waiting for nodes", waiting_for_nodes},
-                              {"slow disks", slow_disks},
-                              {"given faults", given_faults},
-                              {"given up", given_up},
-                              CU_TEST_INFO_NULL};
+static CU_TestInfo tests[] = {{"by hand", by_hand}, {"given up", given_up}, CU_TEST_INFO_NULL};
 static CU_TestInfo model_tests[] = {{"intervals", intervals},
                                     {"model without failures", model_without_failures},
                                     {"seeds agree with closed form", seeds_agree_with_closed_form},
