@@ -1,0 +1,48 @@
+/* What the files of this folder share. */
+#ifndef MINIPOD_RUNTIME_CONFIG_CONFIG_PARTS_H
+#define MINIPOD_RUNTIME_CONFIG_CONFIG_PARTS_H
+
+#include "kernels/base/arena.h"
+#include "runtime/config/config.h"
+
+typedef struct pod__setting {
+    const char *text; /* as it was written */
+    pod_source source;
+    int64_t whole; /* INT, SIZE, BOOL */
+    double real;
+} pod__setting;
+
+struct pod_config {
+    pod_arena *arena;
+    uint32_t command; /* POD_CMD_ bit; all of them when it came from a print */
+    pod__setting set[POD_N_OPTS];
+    const char **args;
+    int n_args;
+    const char **files; /* of --conf; only of who read them */
+    int n_files;
+    const char **warnings;
+    int n_warnings;
+};
+
+extern const pod_option pod__options[POD_N_OPTS];
+
+int pod__config_find(const char *name, size_t length);      /* -1: there is none */
+int pod__config_find_letter(char letter, uint32_t command); /* likewise */
+/* The option of the command that a person means who knows other programs by that name, or NULL. */
+const char *pod__config_hint(const char *name, uint32_t command);
+pod_status pod__config_fail_unknown(const char *spelled, const char *name, uint32_t command);
+
+bool pod__is_digits(const char *text);
+bool pod__option_takes_count(const pod_option *o); /* a BOOL with a range: how often */
+/* `what` is the option as the person spelled it. */
+pod_status pod__option_check_text(const char *what, const char *text);
+pod_status pod__option_parse(const pod_option *o, const char *what, const char *text,
+                             pod__setting *out);
+pod_status pod__option_want_text(const pod_option *o, const char *what, const char *text);
+pod_status pod__config_set(pod_config *c, int option, pod_source source, const char *what,
+                           const char *text);
+
+/* All options as their defaults have them, with room for so many arguments and warnings. */
+POD_MUST pod_status pod__config_create(int max_args, int max_warnings, pod_config **out);
+
+#endif
