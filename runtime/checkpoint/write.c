@@ -17,7 +17,6 @@ enum { NOTE_BYTES = 1024, FIRST_PAUSE_NS = 1000 * 1000, LAST_PAUSE_NS = 20 * 100
 static const double last_words_s = 2;
 
 #define RECEIPT ".receipt"
-#define FAILED  ".failed"
 #define KEEP    "keep"
 
 /* DIR/step-000000120.part and the like */
@@ -56,7 +55,7 @@ pod_status pod_checkpoint_put_shard(const pod_checkpoint_save *s, const void *im
     POD_TRY(pod_disk_make(s->disk, path));
     POD_TRY(file_of(s, s->rank, ".h5", path));
     POD_TRY(pod_disk_write(s->disk, path, image, bytes, true));
-    const int n = snprintf(note, sizeof note, "%016" PRIx64 " %zu %08" PRIx32 "\n", s->id, bytes,
+    const int n = snprintf(note, sizeof note, "%016" PRIx64 " 0 %zu %08" PRIx32 "\n", s->id, bytes,
                            pod__checkpoint_crc(0, image, bytes));
     POD_TRY(file_of(s, s->rank, RECEIPT, path));
     return pod_disk_write(s->disk, path, note, (size_t)n, false);
@@ -71,7 +70,7 @@ void pod_checkpoint_put_failure(const pod_checkpoint_save *s, pod_status status,
     pod_disk disk = {0};
     snprintf(note, sizeof note, "%016" PRIx64 " %d %n%s", s->id, (int)status, &behind, text);
     if (folder_of(s, POD__CHECKPOINT_PART, path) == POD_OK &&
-        pod_disk_make(&disk, path) == POD_OK && file_of(s, s->rank, FAILED, path) == POD_OK)
+        pod_disk_make(&disk, path) == POD_OK && file_of(s, s->rank, RECEIPT, path) == POD_OK)
         (void)!pod_disk_write(&disk, path, note, strlen(note), false);
     pod_error_set(note + behind); /* `text` may be the record itself */
 }
@@ -101,28 +100,6 @@ static bool read_text(const char *path, char text[NOTE_BYTES])
     return n > 0;
 }
 
-/* What a rank left of this save, behind the id; NULL: nothing, or what an earlier job left. */
-static const char *read_note(const pod_checkpoint_save *s, int rank, const char *ending,
-                             char note[NOTE_BYTES])
-{
-    char path[POD_DISK_PATH_BYTES];
-    uint64_t id;
-    int n = 0;
-    if (file_of(s, rank, ending, path) != POD_OK || !read_text(path, note)) return NULL;
-    if (sscanf(note, "%16" SCNx64 " %n", &id, &n) != 1 || n == 0 || id != s->id) return NULL;
-    return note + n;
-}
-
-static bool read_receipt(const pod_checkpoint_save *s, int rank, pod_checkpoint_receipt *out)
-{
-    char note[NOTE_BYTES];
-    pod_checkpoint_receipt r = {.is_there = true};
-    const char *text = read_note(s, rank, RECEIPT, note);
-    if (!text || sscanf(text, "%zu %8" SCNx32, &r.bytes, &r.crc) != 2) return false;
-    *out = r;
-    return true;
-}
-
 static pod_status fail_for(const pod_checkpoint_save *s, int rank, pod_status status,
                            const char *text)
 {
@@ -130,25 +107,30 @@ static pod_status fail_for(const pod_checkpoint_save *s, int rank, pod_status st
     return pod_fail(status, "rank %d: %s", rank, text);
 }
 
-static pod_status fail_with_note(const pod_checkpoint_save *s, int rank, const char *text)
+/* What a rank left of this save; nothing, or what an earlier job left: it is awaited. The first
+ * failure is the status. */
+static void read_receipt(const pod_checkpoint_save *s, int rank, pod_checkpoint_receipt *out,
+                         pod_status *status)
 {
-    int status = POD_E_IO, n = 0;
-    if (sscanf(text, "%d %n", &status, &n) != 1 || n == 0 || status >= 0) status = POD_E_IO;
-    return fail_for(s, rank, (pod_status)status, text + n);
+    char path[POD_DISK_PATH_BYTES], note[NOTE_BYTES];
+    uint64_t id;
+    int found = 0, n = 0;
+    if (file_of(s, rank, RECEIPT, path) != POD_OK || !read_text(path, note)) return;
+    if (sscanf(note, "%16" SCNx64 " %d %n", &id, &found, &n) != 2 || n == 0 || id != s->id) return;
+    if (found == POD_OK)
+        out->is_there = sscanf(note + n, "%zu %8" SCNx32, &out->bytes, &out->crc) == 2;
+    out->has_failed = found != POD_OK;
+    if (out->has_failed && *status == POD_OK)
+        *status = fail_for(s, rank, found < 0 ? (pod_status)found : POD_E_IO, note + n);
 }
 
-/* Looks once at all ranks; how many are awaited. The first failure is the status. */
+/* Looks once at all ranks; how many are awaited. */
 static int look(const pod_checkpoint_save *s, pod_checkpoint_receipt receipt[], pod_status *status)
 {
-    char note[NOTE_BYTES];
     int n_awaited = 0;
     for (int r = 0; r < s->ranks; r++) {
-        if (receipt[r].is_there || receipt[r].has_failed) continue;
-        if (read_receipt(s, r, &receipt[r])) continue;
-        const char *failure = read_note(s, r, FAILED, note);
-        receipt[r].has_failed = failure != NULL;
-        if (failure && *status == POD_OK) *status = fail_with_note(s, r, failure);
-        n_awaited += !failure;
+        if (!receipt[r].is_there && !receipt[r].has_failed) read_receipt(s, r, &receipt[r], status);
+        n_awaited += !receipt[r].is_there && !receipt[r].has_failed;
     }
     return n_awaited;
 }

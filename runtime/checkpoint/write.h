@@ -3,8 +3,8 @@
  * is in checkpoint.h.
  *
  *   step-000000120.part/shard-0001.h5        the shard is there
- *   step-000000120.part/shard-0001.receipt   "ID BYTES CRC": and whole; or
- *   step-000000120.part/shard-0001.failed    "ID STATUS TEXT": it will never be
+ *   step-000000120.part/shard-0001.receipt   "ID 0 BYTES CRC": and whole; or "ID STATUS TEXT": it
+ *                                            will never be
  *
  * What changes from save to save is values and the position, so files are made once, in memory. */
 #ifndef MINIPOD_RUNTIME_CHECKPOINT_WRITE_H

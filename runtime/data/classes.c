@@ -25,27 +25,14 @@ pod_class_match pod_classes_match(int n, const char *const name[], int n_trained
     return n == n_trained && n_moved == 0 ? POD_CLASSES_RENAMED : POD_CLASSES_OTHER;
 }
 
-static pod_status fail_other(const char *spec, const pod_dataset_info *own, int first,
-                             const pod_dataset_info *trained)
+/* "x.h5: class 3 is 'cat', and was 'dog' in training" */
+static const char *describe(const char *spec, const pod_dataset_info *own, int first,
+                            const pod_dataset_info *trained, pod_arena *a)
 {
     const char *was = first < trained->n_classes ? trained->class_names[first] : "no class";
-    return pod_fail(POD_E_MISMATCH,
-                    "%s: class %d is '%s', and was '%s' in training: its %d classes cannot be "
-                    "matched with the %d of the checkpoint by their names",
-                    spec, first, own->class_names[first], was, own->n_classes, trained->n_classes);
-}
-
-static void tell(const char *spec, pod_class_match match, const pod_dataset_info *own, int first,
-                 const pod_dataset_info *trained, pod_log *log)
-{
-    if (match == POD_CLASSES_REORDERED)
-        pod_log_say(log, POD_LOG_INFO,
-                    "%s: class %d is '%s', and was '%s' in training: classes are matched by name",
-                    spec, first, own->class_names[first], trained->class_names[first]);
-    if (match == POD_CLASSES_RENAMED)
-        pod_log_say(log, POD_LOG_WARNING,
-                    "%s: class %d is '%s', and was '%s' in training: labels are taken by number",
-                    spec, first, own->class_names[first], trained->class_names[first]);
+    const char *text = pod_arena_text(a, "%s: class %d is '%s', and was '%s' in training", spec,
+                                      first, own->class_names[first], was);
+    return text ? text : spec;
 }
 
 pod_status pod_dataset_as_trained(pod_dataset *d, const char *spec, bool is_same,
@@ -59,8 +46,17 @@ pod_status pod_dataset_as_trained(pod_dataset *d, const char *spec, bool is_same
     pod_class_match match = pod_classes_match(own->n_classes, own->class_names, trained->n_classes,
                                               trained->class_names, class_of, &first);
     if (is_same && match != POD_CLASSES_SAME) match = POD_CLASSES_RENAMED;
-    if (match == POD_CLASSES_OTHER) return fail_other(spec, own, first, trained);
-    tell(spec, match, own, first, trained, log);
+    const char *what =
+        match == POD_CLASSES_SAME ? "" : describe(spec, own, first, trained, d->arena);
+    if (match == POD_CLASSES_OTHER)
+        return pod_fail(POD_E_MISMATCH,
+                        "%s: its %d classes cannot be matched with the %d of the checkpoint by "
+                        "their names",
+                        what, own->n_classes, trained->n_classes);
+    if (match == POD_CLASSES_REORDERED)
+        pod_log_say(log, POD_LOG_INFO, "%s: classes are matched by name", what);
+    if (match == POD_CLASSES_RENAMED)
+        pod_log_say(log, POD_LOG_WARNING, "%s: labels are taken by number", what);
     if (match == POD_CLASSES_REORDERED) d->class_of = class_of;
     if (match != POD_CLASSES_RENAMED) own->class_names = trained->class_names;
     own->n_classes = trained->n_classes;

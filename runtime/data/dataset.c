@@ -179,6 +179,17 @@ pod_status pod_dataset_info_check(const char *where, const pod_dataset_info *inf
     return POD_OK;
 }
 
+pod_status pod__dataset_number_classes(pod_dataset_info *info, int32_t first, int n, pod_arena *a)
+{
+    const char **name = POD_ARENA_NEW(a, const char *, n);
+    if (!name) return POD_E_NOMEM;
+    for (int i = 0; i < n; i++)
+        if (!(name[i] = pod_arena_text(a, "%d", first + i))) return POD_E_NOMEM;
+    info->n_classes = n;
+    info->class_names = name;
+    return POD_OK;
+}
+
 pod_status pod__channel_stats_init(pod_channel_stats *s, pod_arena *a, int64_t channels)
 {
     uint64_t *sum = POD_ARENA_NEW(a, uint64_t, channels);

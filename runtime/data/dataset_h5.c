@@ -115,13 +115,7 @@ static pod_status number_classes(h5_dataset *d)
         for (int64_t i = 0; i < info->n_samples[s]; i++)
             if (d->labels[s][i] > highest) highest = d->labels[s][i];
     if (highest >= MOST_CLASSES) highest = MOST_CLASSES - 1; /* which checking the labels tells */
-    const char **name = POD_ARENA_NEW(d->base.arena, const char *, highest + 1);
-    if (!name) return POD_E_NOMEM;
-    for (int32_t c = 0; c <= highest; c++)
-        if (!(name[c] = pod_arena_text(d->base.arena, "%d", c))) return POD_E_NOMEM;
-    info->n_classes = highest + 1;
-    info->class_names = name;
-    return POD_OK;
+    return pod__dataset_number_classes(info, 0, highest + 1, d->base.arena);
 }
 
 static pod_status read_classes(h5_dataset *d)

@@ -159,14 +159,8 @@ static pod_status write_images(const pod_dataset_writer *w, pod_split split, int
 }
 
 pod_status pod_dataset_writer_add(pod_dataset_writer *w, pod_split split, int64_t count,
-                                  const uint8_t *pixels, const int32_t *labels)
-{
-    return pod_dataset_writer_add_packed(w, split, count, pixels, NULL, labels);
-}
-
-pod_status pod_dataset_writer_add_packed(pod_dataset_writer *w, pod_split split, int64_t count,
-                                         const uint8_t *pixels, const pod_h5_packed *packed,
-                                         const int32_t *labels)
+                                  const uint8_t *pixels, const pod_h5_packed *packed,
+                                  const int32_t *labels)
 {
     const pod_dataset_info *info = w->info;
     int64_t first = w->n_written[split];
@@ -313,7 +307,7 @@ static pod_status write_all(pod_dataset_writer *w, pod_dataset_fill *fill, void 
         for (int64_t first = 0, count; first < n[s]; first += count) {
             count = rows < n[s] - first ? rows : n[s] - first;
             POD_TRY(fill(ctx, (pod_split)s, first, count, pixels, labels));
-            POD_TRY(pod_dataset_writer_add(w, (pod_split)s, count, pixels, labels));
+            POD_TRY(pod_dataset_writer_add(w, (pod_split)s, count, pixels, NULL, labels));
             pod_progress_at(log, s * n[0] + first + count, "%s", "");
         }
     return POD_OK;

@@ -21,17 +21,13 @@ typedef struct pod_dataset_writer pod_dataset_writer;
  * samples of each class in n_of (POD_N_SPLITS, n_classes), zeros at first; NULL: nobody asks. */
 POD_MUST pod_status pod_dataset_writer_open(const char *path, const pod_dataset_info *info,
                                             int64_t *n_of, pod_dataset_writer **out);
-/* Appends to a split; pixels: (count, H, W, C), labels: (count). Too many samples, or a label
- * outside of the classes, is POD_E_FORMAT. */
-POD_MUST pod_status pod_dataset_writer_add(pod_dataset_writer *w, pod_split split, int64_t count,
-                                           const uint8_t *pixels, const int32_t *labels);
 /* Room for a sample's pixels, packed by pod_h5_pack beforehand; 0: the writer alone can pack. */
 size_t pod_dataset_packed_room(const pod_dataset_info *info);
-/* Likewise of samples that are packed, too: (count). */
-POD_MUST pod_status pod_dataset_writer_add_packed(pod_dataset_writer *w, pod_split split,
-                                                  int64_t count, const uint8_t *pixels,
-                                                  const pod_h5_packed *packed,
-                                                  const int32_t *labels);
+/* Appends to a split; pixels: (count, H, W, C), labels: (count), packed: (count), or NULL. Too many
+ * samples, or a label outside of the classes, is POD_E_FORMAT. */
+POD_MUST pod_status pod_dataset_writer_add(pod_dataset_writer *w, pod_split split, int64_t count,
+                                           const uint8_t *pixels, const pod_h5_packed *packed,
+                                           const int32_t *labels);
 /* Whether such a signal came: whoever makes samples for long may stop. From any thread. */
 bool pod_dataset_writer_is_stopped(void);
 /* No more samples come: the splits hold those that were added, and `info` said how many at most. */

@@ -7,58 +7,26 @@
 #include "kernels/base/rng.h"
 #include "runtime/data/inner.h"
 
-enum { MAX_STROKES = 3, MAX_POINTS = 13, N_SAMPLES_OF_MEAN = 256 };
+enum { MAX_STROKES = 3, POINT_CHARS = 5, N_SAMPLES_OF_MEAN = 256 };
 
 /* ---- the ten shapes --------------------------------------------------------------------------
- * Poly-lines in hundredths of the unit square, y downward. */
-
-typedef struct stroke {
-    int n_points;
-    uint8_t at[MAX_POINTS][2];
-} stroke;
+ * Poly-lines of points XXYY, in hundredths of the unit square, y downward. */
 
 typedef struct glyph {
-    const char *name;
-    stroke strokes[MAX_STROKES];
+    const char *name, *strokes[MAX_STROKES];
 } glyph;
 
 static const glyph glyphs[POD_GLYPHS_N_CLASSES] = {
-    {"ring",
-     {{13,
-       {{86, 50},
-        {81, 68},
-        {68, 81},
-        {50, 86},
-        {32, 81},
-        {19, 68},
-        {14, 50},
-        {19, 32},
-        {32, 19},
-        {50, 14},
-        {68, 19},
-        {81, 32},
-        {86, 50}}}}},
-    {"fork", {{3, {{50, 88}, {50, 50}, {20, 14}}}, {2, {{50, 50}, {80, 14}}}}},
-    {"zigzag", {{4, {{20, 16}, {80, 16}, {20, 84}, {80, 84}}}}},
-    {"tent", {{4, {{50, 14}, {86, 82}, {14, 82}, {50, 14}}}}},
-    {"cross", {{2, {{50, 12}, {50, 88}}}, {2, {{12, 50}, {88, 50}}}}},
-    {"hook", {{7, {{66, 12}, {66, 62}, {62, 76}, {50, 84}, {36, 80}, {28, 68}, {30, 54}}}}},
-    {"gate", {{4, {{20, 86}, {20, 16}, {80, 16}, {80, 86}}}}},
-    {"arrow", {{2, {{14, 50}, {86, 50}}}, {3, {{58, 22}, {86, 50}, {58, 78}}}}},
-    {"ladder", {{2, {{24, 14}, {24, 86}}}, {2, {{76, 14}, {76, 86}}}, {2, {{24, 50}, {76, 50}}}}},
-    {"spiral",
-     {{11,
-       {{50, 52},
-        {60, 46},
-        {64, 58},
-        {52, 68},
-        {36, 62},
-        {30, 44},
-        {40, 26},
-        {62, 20},
-        {82, 34},
-        {86, 60},
-        {74, 84}}}}},
+    {"ring", {"8650 8168 6881 5086 3281 1968 1450 1932 3219 5014 6819 8132 8650"}},
+    {"fork", {"5088 5050 2014", "5050 8014"}},
+    {"zigzag", {"2016 8016 2084 8084"}},
+    {"tent", {"5014 8682 1482 5014"}},
+    {"cross", {"5012 5088", "1250 8850"}},
+    {"hook", {"6612 6662 6276 5084 3680 2868 3054"}},
+    {"gate", {"2086 2016 8016 8086"}},
+    {"arrow", {"1450 8650", "5822 8650 5878"}},
+    {"ladder", {"2414 2486", "7614 7686", "2450 7650"}},
+    {"spiral", {"5052 6046 6458 5268 3662 3044 4026 6220 8234 8660 7484"}},
 };
 
 /* ---- drawing --------------------------------------------------------------------------------- */
@@ -135,9 +103,14 @@ static warp draw_warp(pod_rng *r)
     return w;
 }
 
-static point warp_point(const warp *w, const canvas *c, const uint8_t at[2])
+static float coordinate(const char *digits)
 {
-    float x = (float)at[0] * 0.01f - 0.5f, y = (float)at[1] * 0.01f - 0.5f;
+    return (float)(10 * (digits[0] - '0') + digits[1] - '0') * 0.01f - 0.5f;
+}
+
+static point warp_point(const warp *w, const canvas *c, const char *at)
+{
+    float x = coordinate(at), y = coordinate(at + 2);
     float u = x + w->bend_x * y * y, v = y + w->bend_y * x * x;
     return (point){(w->xx * u + w->xy * v + w->shift_x) * (float)c->width,
                    (w->yx * u + w->yy * v + w->shift_y) * (float)c->height};
@@ -147,12 +120,9 @@ static void draw_glyph(canvas *c, pod_rng *r, const glyph *g, float size)
 {
     warp w = draw_warp(r);
     float half = size * between(r, 0.025f, 0.055f);
-    for (int s = 0; s < MAX_STROKES; s++) {
-        const stroke *line = &g->strokes[s];
-        for (int i = 1; i < line->n_points; i++)
-            draw_line(c, warp_point(&w, c, line->at[i - 1]), warp_point(&w, c, line->at[i]), half,
-                      255);
-    }
+    for (int s = 0; s < MAX_STROKES && g->strokes[s]; s++)
+        for (const char *at = g->strokes[s]; strlen(at) > POINT_CHARS; at += POINT_CHARS)
+            draw_line(c, warp_point(&w, c, at), warp_point(&w, c, at + POINT_CHARS), half, 255);
 }
 
 /* Short faint lines that belong to no class. */

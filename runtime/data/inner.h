@@ -9,6 +9,10 @@
 POD_MUST pod_status pod__dataset_open_h5(const char *path, const pod_dataset_options *options,
                                          pod_dataset **out);
 
+/* Names classes first, first + 1, ... */
+POD_MUST pod_status pod__dataset_number_classes(pod_dataset_info *info, int32_t first, int n,
+                                                pod_arena *a);
+
 /* ---- mean and standard deviation of each channel, from exact sums of 8-bit pixels ---- */
 
 typedef struct pod_channel_stats {

@@ -457,3 +457,22 @@ pod_alloc pod_test_budget_alloc(pod_test_budget *b)
 {
     return (pod_alloc){budget_get, budget_put, b};
 }
+
+char *pod_test_slurp(const char *path, size_t *bytes)
+{
+    struct stat info;
+    FILE *f = fopen(path, "rb");
+    if (!f || fstat(fileno(f), &info) != 0) return NULL;
+    *bytes = (size_t)info.st_size;
+    char *data = malloc(*bytes + 1);
+    if (data && fread(data, 1, *bytes, f) != *bytes) *bytes = 0;
+    fclose(f);
+    return data;
+}
+
+void pod_test_spill(const char *path, const void *data, size_t bytes)
+{
+    FILE *f = fopen(path, "wb");
+    POD_CHECK(f && fwrite(data, 1, bytes, f) == bytes, "cannot write %s", path);
+    if (f) fclose(f);
+}

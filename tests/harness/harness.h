@@ -42,6 +42,11 @@ const char *pod_test_data(const char *name);
  * ranks. */
 const char *pod_test_dir(void);
 
+/* The bytes of a file, to be freed, and `*bytes` how many; NULL where it cannot be read. */
+char *pod_test_slurp(const char *path, size_t *bytes);
+/* Makes it one of these bytes. */
+void pod_test_spill(const char *path, const void *data, size_t bytes);
+
 /* Under the address sanitizer a case takes several times as long: there every POD_TEST_EVERY-th of a long
  * list is tried. A prime that divides no number of types, nets or variants that alternate in a list, so
  * that each of them comes. */

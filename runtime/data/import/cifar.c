@@ -6,6 +6,7 @@
 
 #include "runtime/data/import/import.h"
 #include "runtime/data/import/tar.h"
+#include "runtime/data/inner.h"
 
 enum { SIDE = 32, PLANE = SIDE * SIDE, PIXELS = 3 * PLANE, N_FILES_MAX = 6, N_NAMES = 9 };
 #define MAX_MEMBER_BYTES ((int64_t)1 << 30)
@@ -216,7 +217,7 @@ static pod_status name_classes(intake *m)
     const char *file = m->form->label[which].names;
     const member *list = find(m, file);
     int n_found = 0;
-    if (!list) return pod__import_number_classes(&m->info, 0, n, m->arena);
+    if (!list) return pod__dataset_number_classes(&m->info, 0, n, m->arena);
     const char **name = POD_ARENA_NEW(m->arena, const char *, n);
     if (!name) return POD_E_NOMEM;
     const char *p = (const char *)list->data;

@@ -7,6 +7,7 @@
 
 #include "runtime/data/import/idx.h"
 #include "runtime/data/import/import.h"
+#include "runtime/data/inner.h"
 
 enum { IMAGES, LABELS, N_KINDS };
 enum { MAX_SETS = 64, FOUND_BYTES = 384, NAME_BYTES = 64, MAX_CLASSES = 1 << 16 };
@@ -267,7 +268,7 @@ static pod_status take_classes(intake *m)
     POD_TRY(find_range(m, MAX_CLASSES, &least, &most));
     if (classes) POD_TRY(name_classes(m, classes));
     const int32_t first = least == 1 && (!classes || m->info.n_classes == most);
-    if (!classes) POD_TRY(pod__import_number_classes(&m->info, first, most - first + 1, m->arena));
+    if (!classes) POD_TRY(pod__dataset_number_classes(&m->info, first, most - first + 1, m->arena));
     for (int s = 0; first && s < POD_N_SPLITS; s++)
         for (int64_t i = 0; i < m->info.n_samples[s]; i++) m->label[s][i] -= first;
     if (first)

@@ -170,8 +170,8 @@ static pod_status take_window(intake *m, window *w)
         count_picture(m, &w->picture[i], f.path);
     }
     if (n == 0) return POD_OK;
-    return pod_dataset_writer_add_packed(m->writer, m->list.file[m->n_kept - 1].split, n, w->pixels,
-                                         m->packed_room > 0 ? w->packed : NULL, m->label);
+    return pod_dataset_writer_add(m->writer, m->list.file[m->n_kept - 1].split, n, w->pixels,
+                                  m->packed_room > 0 ? w->packed : NULL, m->label);
 }
 
 /* All files in order; while one window is taken, the next is decoded. */

@@ -42,17 +42,6 @@ pod_status pod__import_text_take(const pod_import_text *given, const char *folde
     return info->name ? POD_OK : POD_E_NOMEM;
 }
 
-pod_status pod__import_number_classes(pod_dataset_info *info, int32_t first, int n, pod_arena *a)
-{
-    const char **name = POD_ARENA_NEW(a, const char *, n);
-    if (!name) return POD_E_NOMEM;
-    for (int i = 0; i < n; i++)
-        if (!(name[i] = pod_arena_text(a, "%d", first + i))) return POD_E_NOMEM;
-    info->n_classes = n;
-    info->class_names = name;
-    return POD_OK;
-}
-
 void pod__import_tell_missing_classes(pod_log *log, const pod_dataset_info *info,
                                       const int64_t n_of[], const char *remedy)
 {

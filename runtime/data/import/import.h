@@ -98,9 +98,6 @@ POD_MUST pod_status pod_import_list(const char *csv_path, const char *h5_path,
 /* Fills in name, origin and licence; they are borrowed, or in the arena. */
 POD_MUST pod_status pod__import_text_take(const pod_import_text *given, const char *folder,
                                           pod_arena *a, pod_dataset_info *info);
-/* Names classes first, first + 1, ... */
-POD_MUST pod_status pod__import_number_classes(pod_dataset_info *info, int32_t first, int n,
-                                               pod_arena *a);
 /* A warning for each split in which classes have no sample of n_of (POD_N_SPLITS, n_classes);
  * `remedy`: "" or what follows in the line. One line, however many they are. */
 void pod__import_tell_missing_classes(pod_log *log, const pod_dataset_info *info,

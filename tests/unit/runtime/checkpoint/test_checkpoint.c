@@ -56,10 +56,7 @@ static const pod_test_model *the_model(const void *ctx, int64_t step)
     return ctx;
 }
 
-static void spill(const char *path, const char *text)
-{
-    POD_CHECK_OK(pod_file_write_atomic(path, text, strlen(text)));
-}
+static void spill(const char *path, const char *text) { pod_test_spill(path, text, strlen(text)); }
 
 /* ---- pieces ---- */
 
@@ -500,9 +497,9 @@ static void spill_position(const char *folder, int64_t steps_per_epoch, double e
     pod_h5_unlock();
     m.index.bytes = x.bytes;
     m.index.crc = pod__checkpoint_crc(0, x.image, x.bytes);
-    POD_CHECK_OK(pod_file_write_atomic(path, text, pod__manifest_print(&m, text, sizeof text)));
+    pod_test_spill(path, text, pod__manifest_print(&m, text, sizeof text));
     snprintf(path, sizeof path, "%s/index.h5", folder);
-    POD_CHECK_OK(pod_file_write_atomic(path, x.image, x.bytes));
+    pod_test_spill(path, x.image, x.bytes);
     pod_checkpoint_close_index(&x);
 }
 

@@ -122,82 +122,85 @@ static void full_disk(void)
     }
 }
 
-/* All ranks are one process here: it dies in the part of one of them. */
-static bool dies(const char *dir, int rank, int64_t n)
+/* A process that saves as `as` says and dies at operation n of a rank's disk, or, with a keep_last,
+ * rotates and dies there: all ranks are one process here. Whether it died. */
+static bool dies(const char *dir, int rank, int64_t n, const pod_checkpoint_save *as, int keep_last)
 {
     int ended = 0;
     const pid_t child = fork();
     if (child == 0) {
         pod_disk disk[RANKS] = {0};
         disk[rank].kill_at = n;
-        _exit(pod_test_save(&newer, dir, NEWER, RANKS, disk) == POD_OK ? 0 : 1);
+        const pod_checkpoint_save s = {.dir = dir, .step = NEWER, .disk = disk};
+        bool one_stays;
+        _exit((keep_last ? pod_checkpoint_rotate(&s, keep_last, &one_stays)
+                         : pod_test_save_as(&newer, dir, NEWER, RANKS, disk, as)) == POD_OK
+                  ? 0
+                  : 1);
     }
     POD_CHECK(child > 0 && waitpid(child, &ended, 0) == child, "no child");
     POD_CHECK(WIFSIGNALED(ended) || WEXITSTATUS(ended) == 0, "ended with %d", ended);
     return WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL;
 }
 
+static const pod_checkpoint_save plain;
+
+/* At each operation in turn, until one is survived: more than `least` and less than MAX_OPS. */
+static void each_operation(int64_t least, bool (*dies_at)(int64_t n))
+{
+    int64_t n = 1;
+    while (n < MAX_OPS && dies_at(n)) n += POD_TEST_EVERY;
+    POD_CHECK(n > least && n < MAX_OPS, "%" PRId64 " operations", n);
+}
+
+static bool saving(int rank, int64_t n)
+{
+    const char *dir = fresh_dir("killed", n, rank);
+    const bool died = dies(dir, rank, n, &plain, 0);
+    check_survives(dir, "killed", n);
+    return died;
+}
+static bool saving_first(int64_t n) { return saving(0, n); }
+static bool saving_last(int64_t n) { return saving(RANKS - 1, n); }
+
 static void killed(void)
 {
-    for (int rank = 0; rank < RANKS; rank += RANKS - 1) { /* the others are all alike */
-        bool died = true;
-        int64_t n = 1;
-        for (; died && n < MAX_OPS; n += POD_TEST_EVERY) {
-            const char *dir = fresh_dir("killed", n, rank);
-            died = dies(dir, rank, n);
-            check_survives(dir, "killed", n);
-        }
-        POD_CHECK(n - POD_TEST_EVERY > 5 && n < MAX_OPS, "rank %d: %" PRId64 " operations", rank,
-                  n);
-    }
+    each_operation(5, saving_first);
+    each_operation(5, saving_last); /* the others are all alike */
 }
 
 /* The same while a checkpoint of the same step is being replaced, the only one there is. */
-static void killed_while_replacing(void)
+static bool replacing(int64_t n)
 {
-    bool died = true;
-    int64_t n = 1;
-    for (; died && n < MAX_OPS; n += POD_TEST_EVERY) {
-        const char *dir = pod_arena_text(arena, "%s/replaced-%" PRId64, pod_test_dir(), n);
-        POD_CHECK_OK(pod_dir_make(dir));
-        POD_CHECK_OK(pod_test_save(&newer, dir, NEWER, 2, NULL));
-        died = dies(dir, 0, n);
-        const int64_t step = pod_test_load(dir, of_step, NULL, NULL, 0);
-        POD_CHECK(step == NEWER, "killed at %" PRId64 ": step %" PRId64 ": %s", n, step,
-                  pod_error_text());
-        check_survives(dir, "replaced", n);
-    }
-    POD_CHECK(n - POD_TEST_EVERY > 7 && n < MAX_OPS, "%" PRId64 " operations", n);
+    const char *dir = pod_arena_text(arena, "%s/replaced-%" PRId64, pod_test_dir(), n);
+    POD_CHECK_OK(pod_dir_make(dir));
+    POD_CHECK_OK(pod_test_save(&newer, dir, NEWER, 2, NULL));
+    const bool died = dies(dir, 0, n, &plain, 0);
+    const int64_t step = pod_test_load(dir, of_step, NULL, NULL, 0);
+    POD_CHECK(step == NEWER, "killed at %" PRId64 ": step %" PRId64 ": %s", n, step,
+              pod_error_text());
+    check_survives(dir, "replaced", n);
+    return died;
 }
 
+static void killed_while_replacing(void) { each_operation(7, replacing); }
+
 /* And while older ones are removed. */
-static void killed_while_rotating(void)
+static bool rotating(int64_t n)
 {
-    bool died = true;
-    int64_t n = 1;
-    for (; died && n < MAX_OPS; n += POD_TEST_EVERY) {
-        const char *dir = fresh_dir("rotated", n, 0);
-        int ended = 0;
-        POD_CHECK_OK(pod_test_save(&newer, dir, NEWER, RANKS, NULL));
-        const pid_t child = fork();
-        if (child == 0) {
-            pod_disk disk = {.kill_at = n};
-            const pod_checkpoint_save s = {.dir = dir, .step = NEWER, .disk = &disk};
-            bool one_stays;
-            _exit(pod_checkpoint_rotate(&s, 1, &one_stays) == POD_OK ? 0 : 1);
-        }
-        POD_CHECK(child > 0 && waitpid(child, &ended, 0) == child, "no child");
-        died = WIFSIGNALED(ended);
-        char said[512];
-        const int64_t step = pod_test_load(dir, of_step, NULL, said, sizeof said);
-        POD_CHECK(step == NEWER && !said[0], "%" PRId64 ": step %" PRId64 ", said '%s'", n, step,
-                  said);
-        /* The newer one gone, an older one that is half removed is not taken for one. */
-        POD_CHECK(!exists(dir, "step-000000100") || exists(dir, "step-000000100/manifest.json"),
-                  "%" PRId64 ": half a checkpoint", n);
-    }
-    POD_CHECK(n - POD_TEST_EVERY > 3 && n < MAX_OPS, "%" PRId64 " operations", n);
+    char said[512];
+    const char *dir = fresh_dir("rotated", n, 0);
+    POD_CHECK_OK(pod_test_save(&newer, dir, NEWER, RANKS, NULL));
+    const bool died = dies(dir, 0, n, NULL, 1);
+    const int64_t step = pod_test_load(dir, of_step, NULL, said, sizeof said);
+    POD_CHECK(step == NEWER && !said[0], "%" PRId64 ": step %" PRId64 ", said '%s'", n, step, said);
+    /* The newer one gone, an older one that is half removed is not taken for one. */
+    POD_CHECK(!exists(dir, "step-000000100") || exists(dir, "step-000000100/manifest.json"),
+              "%" PRId64 ": half a checkpoint", n);
+    return died;
 }
+
+static void killed_while_rotating(void) { each_operation(3, rotating); }
 
 /* Behind OLDER, as a job that was taken back there has it: steps that were left behind, kept for
  * ever, one of them of the step that is saved next. */
@@ -227,38 +230,27 @@ static bool has_left_behind(const char *dir)
 
 /* Whoever dies: what is loaded is where the line began or its own, and once its own comes first all
  * that was left behind is gone. Before its own is whole, nothing is. */
-static void killed_while_turning_back(void)
+static bool turning_back(int64_t n)
 {
-    bool died = true;
-    int64_t n = 1;
-    for (; died && n < MAX_OPS; n += POD_TEST_EVERY) {
-        const char *dir = turned_back_dir("turned", n);
-        int ended = 0;
-        const pid_t child = fork();
-        if (child == 0) {
-            pod_disk disk[RANKS] = {{.kill_at = n}};
-            _exit(pod_test_save_as(&newer, dir, NEWER, RANKS, disk, &line) == POD_OK ? 0 : 1);
-        }
-        POD_CHECK(child > 0 && waitpid(child, &ended, 0) == child, "no child");
-        died = WIFSIGNALED(ended);
-        POD_CHECK(died || WEXITSTATUS(ended) == 0, "ended with %d", ended);
-        const int64_t step = pod_test_load(dir, of_step, NULL, NULL, 0);
-        POD_CHECK(step == OLDER || step == NEWER, "%" PRId64 ": step %" PRId64, n, step);
-        POD_CHECK(step == OLDER || !has_left_behind(dir), "%" PRId64 ": some are left", n);
-        POD_CHECK(died || step == NEWER, "step %" PRId64 " is loaded", step);
-        if (exists(dir, "step-000000110.part"))
-            for (int i = 0; i < N_LEFT; i++)
-                POD_CHECK(left_behind[i] == NEWER ||
-                              exists(dir, pod_arena_text(arena, "step-%09" PRId64 "/manifest.json",
-                                                         left_behind[i])),
-                          "%" PRId64 ": step %" PRId64 " is gone", n, left_behind[i]);
-        POD_CHECK_OK(pod_checkpoint_sweep(dir));
-        POD_CHECK_OK(pod_test_save_as(&newer, dir, NEWER, RANKS, NULL, &line));
-        POD_CHECK(!has_left_behind(dir), "%" PRId64 ": then some are left", n);
-        POD_CHECK(!exists(dir, "step-000000110/keep"), "%" PRId64 ": kept as another was", n);
-    }
-    POD_CHECK(n - POD_TEST_EVERY > 19 && n < MAX_OPS, "%" PRId64 " operations", n);
+    const char *dir = turned_back_dir("turned", n);
+    const bool died = dies(dir, 0, n, &line, 0);
+    const int64_t step = pod_test_load(dir, of_step, NULL, NULL, 0);
+    POD_CHECK(step == OLDER || step == NEWER, "%" PRId64 ": step %" PRId64, n, step);
+    POD_CHECK(step == OLDER || !has_left_behind(dir), "%" PRId64 ": some are left", n);
+    POD_CHECK(died || step == NEWER, "step %" PRId64 " is loaded", step);
+    for (int i = 0; i < N_LEFT && exists(dir, "step-000000110.part"); i++)
+        POD_CHECK(left_behind[i] == NEWER ||
+                      exists(dir, pod_arena_text(arena, "step-%09" PRId64 "/manifest.json",
+                                                 left_behind[i])),
+                  "%" PRId64 ": step %" PRId64 " is gone", n, left_behind[i]);
+    POD_CHECK_OK(pod_checkpoint_sweep(dir));
+    POD_CHECK_OK(pod_test_save_as(&newer, dir, NEWER, RANKS, NULL, &line));
+    POD_CHECK(!has_left_behind(dir), "%" PRId64 ": then some are left", n);
+    POD_CHECK(!exists(dir, "step-000000110/keep"), "%" PRId64 ": kept as another was", n);
+    return died;
 }
+
+static void killed_while_turning_back(void) { each_operation(19, turning_back); }
 
 /* Nothing goes but that: not what is before it, nor what the line has of its own, nor what another
  * rank has begun to write of a step that was left behind; and what went stays away. */
@@ -323,24 +315,6 @@ static void cannot_be_renamed(void)
 
 /* ---- damage ---- */
 
-static char *slurp(const char *path, size_t *bytes)
-{
-    FILE *f = fopen(path, "rb");
-    struct stat s;
-    POD_CHECK(f && fstat(fileno(f), &s) == 0 && s.st_size > 0, "%s: cannot be read", path);
-    char *data = pod_arena_get(arena, 1, (size_t)s.st_size);
-    *bytes = fread(data, 1, (size_t)s.st_size, f);
-    fclose(f);
-    return data;
-}
-
-static void spill(const char *path, const char *data, size_t bytes)
-{
-    FILE *f = fopen(path, "wb");
-    POD_CHECK(f && fwrite(data, 1, bytes, f) == bytes, "cannot write %s", path);
-    if (f) fclose(f);
-}
-
 /* The file is said to be damaged, in one line, and what is loaded is the older checkpoint. */
 static void check_noticed(const char *dir, const char *name, int64_t want, const char *how,
                           size_t at)
@@ -365,30 +339,29 @@ static void damage(void)
         /* Where `latest` is damaged the checkpoint of the most steps is as good. */
         const int64_t want = strcmp(names[k], "latest") == 0 ? NEWER : OLDER;
         size_t bytes;
-        char *data = slurp(path, &bytes);
+        char *data = pod_test_slurp(path, &bytes);
         const size_t stride = 1 + bytes / 60;
         for (size_t at = 0; at < bytes; at += stride) {
             const char before = data[at];
             data[at] = (char)(before ^ (at % 3 ? 1 << at % 8 : 0xff));
-            spill(path, data, bytes);
+            pod_test_spill(path, data, bytes);
             data[at] = before;
             check_noticed(dir, names[k], want, "flipped at", at);
         }
         for (size_t at = 0; at < bytes; at += 1 + bytes / 12) {
-            spill(path, data, at);
+            pod_test_spill(path, data, at);
             check_noticed(dir, names[k], want, "cut at", at);
         }
         POD_CHECK(remove(path) == 0, "%s", path);
         if (want == OLDER) check_noticed(dir, names[k], want, "removed", 0);
-        spill(path, data, bytes);
+        pod_test_spill(path, data, bytes);
         POD_CHECK(pod_test_load(dir, of_step, NULL, NULL, 0) == NEWER, "%s", pod_error_text());
+        free(data);
     }
     /* Both: there is none. */
-    size_t bytes;
-    const char *first = pod_arena_text(arena, "%s/step-000000100/index.h5", dir);
-    const char *second = pod_arena_text(arena, "%s/step-000000110/shard-0001.h5", dir);
-    spill(first, slurp(first, &bytes), 100);
-    spill(second, slurp(second, &bytes), 100);
+    static const char *const both[] = {"step-000000100/index.h5", "step-000000110/shard-0001.h5"};
+    for (int i = 0; i < 2; i++)
+        POD_CHECK(truncate(pod_arena_text(arena, "%s/%s", dir, both[i]), 100) == 0, "%s", both[i]);
     POD_CHECK(pod_test_load(dir, of_step, NULL, NULL, 0) == -1, "something was loaded");
     POD_CHECK(strstr(pod_error_text(), "none of 2 checkpoints is whole; the last one: ") &&
                   strstr(pod_error_text(), "step-000000100/index.h5: has 100 bytes"),

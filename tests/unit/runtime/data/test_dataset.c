@@ -150,9 +150,9 @@ static void writer_takes_statistics(void)
     pod_dataset_writer *w = NULL;
     POD_CHECK_OK(pod_dataset_writer_open(in_dir(path, "stat.h5"), &info, NULL, &w));
     if (!w) return;
-    POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 3, pixels, labels));
-    POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 1, pixels + 12, labels + 3));
-    POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TEST, 1, pixels + 1, labels));
+    POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 3, pixels, NULL, labels));
+    POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 1, pixels + 12, NULL, labels + 3));
+    POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TEST, 1, pixels + 1, NULL, labels));
     POD_CHECK_OK(pod_dataset_writer_finish(w));
     pod_dataset *d = NULL;
     POD_CHECK_OK(pod_dataset_open(path, 0, &d));
@@ -192,7 +192,7 @@ static void writer_cuts(void)
         POD_CHECK_FAILS(pod_dataset_writer_cut(w), POD_E_FORMAT,
                         "0 train samples, need at least 1");
         for (int s = 0; s < POD_N_SPLITS; s++)
-            POD_CHECK_OK(pod_dataset_writer_add(w, (pod_split)s, kept[k][s], pixels, labels));
+            POD_CHECK_OK(pod_dataset_writer_add(w, (pod_split)s, kept[k][s], pixels, NULL, labels));
         POD_CHECK_OK(pod_dataset_writer_cut(w));
         POD_CHECK_OK(pod_dataset_writer_finish(w));
         for (int64_t cache = 0; cache <= 1 << 30; cache += 1 << 30) {
@@ -234,8 +234,8 @@ static void writer_keeps_files(void)
         pod_dataset_writer *w = NULL;
         POD_CHECK_OK(pod_dataset_writer_open(in_dir(path, "files.h5"), &info, NULL, &w));
         if (!w) return;
-        POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 3, pixels, labels));
-        POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TEST, 1, pixels, labels));
+        POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 3, pixels, NULL, labels));
+        POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TEST, 1, pixels, NULL, labels));
         POD_CHECK_OK(pod_dataset_writer_put_files(w, POD_SPLIT_TRAIN, 3, files));
         POD_CHECK_OK(pod_dataset_writer_finish(w));
         const pod_dataset_options o = {.cache_bytes = cache};
@@ -271,13 +271,13 @@ static void writer_refuses(void)
     pod_dataset_writer *w = NULL;
     POD_CHECK_OK(pod_dataset_writer_open(path, &info, NULL, &w));
     if (!w) return;
-    POD_CHECK_FAILS(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 3, pixels, labels), POD_E_FORMAT,
-                    "3 train samples, need 2");
-    POD_CHECK_FAILS(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 1, pixels, labels + 2), POD_E_FORMAT,
-                    "train label 0 is 2, need 0 to 1");
-    POD_CHECK_FAILS(pod_dataset_writer_add(w, POD_SPLIT_TEST, 1, pixels, negative), POD_E_FORMAT,
-                    "test label 0 is -1");
-    POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 2, pixels, labels));
+    POD_CHECK_FAILS(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 3, pixels, NULL, labels),
+                    POD_E_FORMAT, "3 train samples, need 2");
+    POD_CHECK_FAILS(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 1, pixels, NULL, labels + 2),
+                    POD_E_FORMAT, "train label 0 is 2, need 0 to 1");
+    POD_CHECK_FAILS(pod_dataset_writer_add(w, POD_SPLIT_TEST, 1, pixels, NULL, negative),
+                    POD_E_FORMAT, "test label 0 is -1");
+    POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 2, pixels, NULL, labels));
     POD_CHECK_FAILS(pod_dataset_writer_finish(w), POD_E_FORMAT, "0 test samples, need 1");
     CU_ASSERT(access(path, F_OK) != 0);
     POD_CHECK_FAILS(pod_dataset_writer_open("/nowhere/x.h5", &info, NULL, &w), POD_E_IO,
@@ -305,25 +305,6 @@ static void reads_files_of_others(void)
         CU_ASSERT(pixels[3] == 4 * i + 3 && pod_dataset_label(d, POD_SPLIT_TRAIN, i) == i % 3);
     }
     pod_dataset_close(d);
-}
-
-static char *slurp(const char *path, size_t *bytes)
-{
-    struct stat info;
-    FILE *f = fopen(path, "rb");
-    if (!f || fstat(fileno(f), &info) != 0) return NULL;
-    *bytes = (size_t)info.st_size;
-    char *data = malloc(*bytes);
-    if (data && fread(data, 1, *bytes, f) != *bytes) *bytes = 0;
-    fclose(f);
-    return data;
-}
-
-static void spill(const char *path, const char *data, size_t bytes)
-{
-    FILE *f = fopen(path, "wb");
-    POD_CHECK(f && fwrite(data, 1, bytes, f) == bytes, "%s", path);
-    if (f) fclose(f);
 }
 
 /* ---- wrong forms ----------------------------------------------------------------------------- */
@@ -510,9 +491,9 @@ static void other_forms(void)
     mkdir(in_dir(folder, "raw"), 0700);
     POD_CHECK_FAILS(pod_dataset_open(folder, 0, &d), POD_E_FORMAT, "is a folder, need a file");
     snprintf(path, sizeof path, "%s/notes.txt", folder);
-    spill(path, "some text", 9);
+    pod_test_spill(path, "some text", 9);
     snprintf(path, sizeof path, "%s/t10k-images-idx3-ubyte", folder);
-    spill(path, rows[0].head, rows[0].n);
+    pod_test_spill(path, rows[0].head, rows[0].n);
     POD_CHECK_FAILS(pod_dataset_open(folder, 0, &d), POD_E_FORMAT,
                     "/raw: this is IDX: minipod data import idx ");
 }
@@ -558,20 +539,20 @@ static void damage_never_lies(void)
     char path[MAX_PATH_BYTES], hurt[MAX_PATH_BYTES];
     pod_dataset *want = export_glyphs("glyphs:8x8x1:60+20", in_dir(path, "whole.h5"));
     size_t bytes = 0;
-    char *data = slurp(path, &bytes);
+    char *data = pod_test_slurp(path, &bytes);
     if (!want || !data || bytes == 0) return;
     in_dir(hurt, "hurt.h5");
     int n_flips = 0, n_refused = 0, n_cuts = 0, n_cut_refused = 0;
     for (size_t at = 0; at < bytes; at += at < 300 ? 1 : 29) {
         char before = data[at];
         data[at] = (char)(before ^ (1 << at % 8));
-        spill(hurt, data, bytes);
+        pod_test_spill(hurt, data, bytes);
         data[at] = before;
         n_flips++;
         n_refused += refused_or_right(hurt, want, at % 2 ? 1 << 20 : 0, "byte flipped at", at);
     }
     for (size_t at = 0; at < bytes; at += 1 + bytes / 60) {
-        spill(hurt, data, at);
+        pod_test_spill(hurt, data, at);
         n_cuts++;
         n_cut_refused += refused_or_right(hurt, want, 1 << 20, "cut at", at);
     }

@@ -72,9 +72,7 @@ static const char *in_folder(const folder *f, const char *name, char path[MAX_PA
 static void save(const folder *f, const char *name, const bytes *b)
 {
     char path[MAX_PATH_BYTES];
-    FILE *to = fopen(in_folder(f, name, path), "wb");
-    POD_CHECK(to && fwrite(b->at, 1, b->n, to) == b->n, "%s", path);
-    if (to) fclose(to);
+    pod_test_spill(in_folder(f, name, path), b->at, b->n);
 }
 
 static const char *const file_name[4] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
