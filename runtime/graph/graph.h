@@ -1,4 +1,4 @@
-/* The graph of one step: nodes in an order in which every value is made before it is used.
+/* The graph of one step: nodes in an order in which each value is computed before it is used.
  *
  * The builder is sticky: a call that fails records the first cause with its scope, returns a value
  * with id 0, and every later call passes that on, so that model code has no error branches;
@@ -21,13 +21,13 @@ enum { POD_MAX_OUT = 8, POD_MAX_VALUES = 32 };
 typedef struct pod_op pod_op; /* runtime/ops/op.h */
 typedef struct pod_graph pod_graph;
 typedef struct pod_value {
-    int32_t id; /* 0: nothing */
+    int32_t id; /* 0: none */
 } pod_value;
 
 typedef struct pod_node {
     const pod_op *op;
     const char *label; /* "stage3/unit2/conv1": the scopes, joined */
-    const void *attr;  /* the op's own; NULL when it has none */
+    const void *attr;  /* attributes of the op; NULL if it has none */
     size_t attr_bytes;
     pod_phase phase;
     int n_in, n_out;
@@ -37,8 +37,8 @@ typedef struct pod_node {
 
 typedef struct pod_value_info {
     pod_type type;
-    int32_t node;              /* index of the maker */
-    int out;                   /* which of its outputs */
+    int32_t node;              /* index of the node that computes it */
+    int out;                   /* index among the outputs of that node */
     int32_t variable, becomes; /* 1 + what pod_graph_find_variable and _find_assigned return */
 } pod_value_info;
 
@@ -61,7 +61,7 @@ typedef enum pod_role {
     POD_ROLE_NORM,   /* trained, a scale or shift of a normalization: skipped by decay and trust */
     POD_ROLE_BIAS,   /* trained, a bias: skipped likewise, but rmsprop decays it */
     POD_ROLE_MOVING, /* a moving statistic */
-    POD_ROLE_STATE   /* an optimizer's */
+    POD_ROLE_STATE   /* state of an optimizer */
 } pod_role;
 
 typedef struct pod_variable_info {
@@ -69,7 +69,7 @@ typedef struct pod_variable_info {
     pod_value value;
     pod_init init;
     pod_role role;
-    pod_value assigned; /* what it becomes at the end of the step; id 0: it stays */
+    pod_value assigned; /* its value after the step; id 0: it does not change */
 } pod_variable_info;
 
 typedef struct pod_named {
@@ -78,7 +78,7 @@ typedef struct pod_named {
 } pod_named;
 
 POD_MUST pod_status pod_graph_create(pod_arena *a, pod_graph **out);
-/* The first failure of any builder call, with its scope; E_SHAPE, E_INVALID or E_NOMEM. */
+/* Returns the first failure of any builder call, with its scope: E_SHAPE, E_INVALID or E_NOMEM. */
 POD_MUST pod_status pod_graph_finish(pod_graph *g);
 /* Records a failure in the builder, unless there is one; returns the value with id 0. */
 pod_value pod_graph_fail(pod_graph *g, pod_status s, const char *fmt, ...) POD_PRINTF(3, 4);
@@ -88,26 +88,27 @@ pod_arena *pod_graph_arena(pod_graph *g);
 void pod_scope_begin(pod_graph *g, const char *fmt, ...) POD_PRINTF(2, 3);
 void pod_scope_end(pod_graph *g);
 const char *pod_graph_scope(const pod_graph *g); /* "stage3/unit2"; "" outside */
-/* Nodes made from here on belong to this phase. A new graph is in FORWARD. */
+/* Nodes that are appended from here on belong to this phase. A new graph is in FORWARD. */
 void pod_graph_set_phase(pod_graph *g, pod_phase p);
 pod_phase pod_graph_phase(const pod_graph *g);
 
 /* The raw builder: no inference, no checks of types. `label`, `attr` and `in` are copied. Returns
- * the node's index, -1 when the graph has failed. */
+ * the node's index, or -1 if the graph has failed. */
 int32_t pod_graph_append(pod_graph *g, const pod_op *op, const char *label, const void *attr,
                          size_t attr_bytes, const pod_value in[], int n_in, const pod_type out[],
                          int n_out);
 
-/* Registers what a value, the output of an input or variable node, is. Names are copied. */
+/* Register the output of an input or variable node as such. Names are copied. */
 void pod_graph_add_input(pod_graph *g, const char *name, pod_value value);
 void pod_graph_add_variable(pod_graph *g, const pod_variable_info *v);
-/* At the end of the step the variable becomes `value`, of its type. At most once a variable. */
+/* Assigns `value`, of the same type, to the variable at the end of the step. At most once per
+ * variable. */
 void pod_assign(pod_graph *g, pod_value variable, pod_value value);
 /* Names a value that the host reads after each step, float32: a scalar, or rows (N, F). A core that
  * holds some of the rows shows these. */
 void pod_output(pod_graph *g, const char *name, pod_value value);
 
-/* Reading. Indices run from 0, value ids from 1. Pointers stay good until the next append. */
+/* Reading. Indices start at 0, value ids at 1. Pointers are valid until the next append. */
 int32_t pod_graph_n_nodes(const pod_graph *g);
 const pod_node *pod_graph_node(const pod_graph *g, int32_t index);
 int32_t pod_graph_n_values(const pod_graph *g); /* the largest id */
@@ -125,9 +126,9 @@ int pod_graph_n_outputs(const pod_graph *g);
 const pod_named *pod_graph_output(const pod_graph *g, int i);
 int pod_graph_n_variables(const pod_graph *g);
 const pod_variable_info *pod_graph_variable(const pod_graph *g, int i);
-/* The index of the variable whose value this is, or -1. */
+/* Returns the index of the variable with this value, or -1. */
 int pod_graph_find_variable(const pod_graph *g, pod_value v);
-/* The index of the first variable that becomes this value at the end of the step, or -1. */
+/* Returns the index of the first variable that gets this value at the end of the step, or -1. */
 int pod_graph_find_assigned(const pod_graph *g, pod_value v);
 
 #endif

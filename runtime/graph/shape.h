@@ -20,43 +20,43 @@ typedef struct pod_shape {
     int64_t dim[POD_MAX_DIMS];
 } pod_shape;
 
-/* A value of `shape` elements that lies from `first` on in a sequence of elements which is dealt
- * out to the cores along the mesh dimensions in `over`, per_core to each, in their order. A core
- * holds what of the value falls into its block: all, some, or nothing. per_core 0: not dealt
- * out. */
+/* Sharding by elements. A sequence of elements is sharded over the cores along the mesh dimensions
+ * in `over`, per_core elements to each, in their order. The value begins at element `first` of it.
+ * A core holds the elements of the value that fall into its block: all, some, or none. per_core 0:
+ * not sharded. */
 typedef struct pod_shard {
     int64_t first, per_core;
     uint8_t over;
 } pod_shard;
 
-/* `shape` is the whole value's. The masks say how the cores of a mesh hold it; bit d stands for
- * mesh dimension d. All zero: every core holds the whole value, the same bits. */
+/* `shape` is the shape of the whole value. The masks say how the cores of a mesh hold it; bit d
+ * stands for mesh dimension d. All zero: every core holds the whole value, with the same bits. */
 typedef struct pod_type {
     pod_dtype dtype;
     pod_shape shape;
-    uint8_t split[POD_MAX_DIMS]; /* by dimension: over what it is cut into equal shards */
-    uint8_t sum;                 /* over these, the value is the sum of what the cores hold */
-    uint8_t vary; /* along these, cores hold values of their own (a statistic of their samples);
-                     where one value is wanted it is their mean */
+    uint8_t split[POD_MAX_DIMS]; /* by dimension: the mesh dimensions that it is split over */
+    uint8_t sum;                 /* the value is the sum over the cores along these */
+    uint8_t vary; /* cores along these have values of their own (a statistic of their samples); the
+                     value of all is their mean */
     pod_shard shard;
 } pod_type;
 
-typedef struct pod_part { /* of a value, its elements in their order */
+typedef struct pod_part { /* a range of a value's elements */
     int64_t first, count;
 } pod_part;
 
-int64_t pod_shape_count(const pod_shape *s); /* elements; 1 for a scalar */
+int64_t pod_shape_count(const pod_shape *s); /* number of elements; 1 for a scalar */
 bool pod_shape_equal(const pod_shape *a, const pod_shape *b);
-/* "(256, 28, 28, 16)" into text; returns text. */
+/* Writes "(256, 28, 28, 16)" to text, and returns text. */
 const char *pod_shape_print(const pod_shape *s, char *text, size_t bytes);
 
-pod_type pod_type_of(pod_dtype t, int n_dims, const int64_t dim[]); /* held whole by every core */
+pod_type pod_type_of(pod_dtype t, int n_dims, const int64_t dim[]); /* whole on every core */
 /* Returns the shape on one core: split dimensions divided by the extents, rounded up. */
 pod_shape pod_type_local(const pod_type *t, const pod_mesh *m);
 size_t pod_type_local_bytes(const pod_type *t, const pod_mesh *m);
 /* Returns the shard of core number `core`, or the whole of a value that is not sharded. */
 pod_part pod_type_part(const pod_type *t, int core);
-/* Product of the extents of the mesh dimensions in the mask: the cores of one group. */
+/* Returns the product of the extents in the mask: the number of cores in one group. */
 int pod_mask_size(const pod_mesh *m, uint8_t mask);
 uint8_t pod_mask_all(const pod_mesh *m); /* the dimensions longer than 1 */
 

@@ -8,10 +8,10 @@
  *   poly      (base - end) (1 - p/T)^power + end,  p = min(max(1, s - warmup_steps), T),
  *             T = train_steps - warmup_steps + 1, but base itself at the end of a warm-up:
  *             TensorFlow's LARS schedule, MLPerf reference. The last step of a run has p = T - 2
- *             and stands a little above `end`.
+ *             and is slightly above `end`.
  *   exp       base decay_rate^floor(s / decay_steps): stairs that count from step 0, under the
- *             warm-up too, as in TensorFlow's EfficientNet; the rate falls from base by the stairs
- *             passed meanwhile.
+ *             warm-up too, as in TensorFlow's EfficientNet; after it the rate has already fallen by
+ *             the stairs of the warm-up.
  *   cosine    end + (base - end) (1 + cos(pi q)) / 2,  q = (s - warmup_steps) / (train_steps -
  *             warmup_steps), at most 1: one period of Loshchilov and Hutter 2017. */
 #ifndef MINIPOD_RUNTIME_OPTIM_LR_H
@@ -44,11 +44,11 @@ typedef struct pod_lr {
     double decay_steps;   /* exp: length of a stair, > 0; 2.4 epochs need not be whole steps */
 } pod_lr;
 
-/* The rate of a step >= 0; behind train_steps poly and cosine stay at `end`. */
+/* Returns the rate of a step >= 0; after train_steps poly and cosine stay at `end`. */
 double pod_lr_at(const pod_lr *lr, int64_t step);
 
 const char *pod_lr_print(pod_lr_kind kind); /* "poly" */
-/* E_INVALID: names the text and the kinds there are. */
+/* Fails with E_INVALID, and names the text and the kinds. */
 POD_MUST pod_status pod_lr_parse(const char *text, pod_lr_kind *out);
 
 #endif

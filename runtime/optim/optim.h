@@ -1,5 +1,5 @@
-/* Optimizers: rules that append update nodes to a graph, one call a weight. One file each, one line
- * in optims.def. */
+/* Optimizers: rules that append update nodes to a graph, one call per weight. Each is one file and
+ * one line in optims.def. */
 #ifndef MINIPOD_RUNTIME_OPTIM_OPTIM_H
 #define MINIPOD_RUNTIME_OPTIM_OPTIM_H
 
@@ -9,7 +9,7 @@
 typedef struct pod_hparams {
     float momentum;
     bool nesterov;
-    float weight_decay; /* not on normalizations, nor, but in rmsprop, on biases */
+    float weight_decay; /* skips normalizations and, except in rmsprop, biases */
     float trust;        /* LARS's eta */
     float beta1, beta2; /* LAMB, AdamW */
     float rho;          /* RMSProp: decay of the mean square */
@@ -18,45 +18,46 @@ typedef struct pod_hparams {
 
 /* Appends the update of w by its gradient. `state` are n_states variables of w's shape that start
  * at zero, the first n_ones of them at one; lr and step (a float32 that counts from 1) are scalar
- * inputs. Role NORM skips decay and trust ratio; so does BIAS, but in rmsprop, where biases
- * decay. */
+ * inputs. Role NORM skips decay and trust ratio, and so does BIAS, except in rmsprop, which decays
+ * biases. */
 typedef void pod_optim_update_fn(pod_graph *g, pod_value w, pod_role role, pod_value grad,
                                  const pod_value state[], pod_value lr, pod_value step,
                                  const pod_hparams *hp);
 
 enum {                              /* traits */
-       POD_OPTIM_NESTEROV = 1 << 0, /* it has that form */
-       POD_OPTIM_ROOTS = 1 << 1     /* divides by roots that are 0 where all gradients were */
+       POD_OPTIM_NESTEROV = 1 << 0, /* has a Nesterov form */
+       POD_OPTIM_ROOTS = 1 << 1     /* divides by roots that are 0 if all gradients were */
 };
 
 enum { POD_OPTIM_MAX_DEFAULTS = 9 };
 
 typedef struct pod_optim_default {
     pod_opt option;
-    const char *value; /* NULL behind the last one */
+    const char *value; /* NULL after the last one */
 } pod_optim_default;
 
 typedef struct pod_optim {
     const char *name;    /* "lars" */
-    const char *formula; /* one line, for --help and explain */
-    const char *source;  /* where the formula stands */
+    const char *formula; /* one line, for --help-all and explain */
+    const char *source;  /* source of the formula */
     int n_states, n_ones;
     unsigned traits; /* POD_OPTIM_ */
     pod_optim_update_fn *update;
-    pod_optim_default own[POD_OPTIM_MAX_DEFAULTS]; /* of the hyper-parameters that it reads */
+    pod_optim_default
+        own[POD_OPTIM_MAX_DEFAULTS]; /* defaults of the hyper-parameters that it reads */
 } pod_optim;
 
 const pod_optim *pod_optims(int *n);
 const pod_optim *pod_optim_find(const char *name); /* NULL: there is none */
 
-/* The default of an option: that of options.def, or of the optimizer that c names; "" where it has
- * none. */
+/* Returns the default of an option: from options.def, or from the optimizer that c names; "" if
+ * there is none. */
 const char *pod_optim_default_of(const pod_config *c, pod_opt o);
-/* An option as it was set, else its default. Lives as long as c. */
+/* Returns an option as it was set, else its default. Lives as long as c. */
 const char *pod_optim_value(const pod_config *c, pod_opt o);
-double pod_optim_number(const pod_config *c, pod_opt o); /* of "" 0 */
+double pod_optim_number(const pod_config *c, pod_opt o); /* 0 for "" */
 
-/* The optimizers with the defaults of their hyper-parameters, for --help. */
+/* Prints the optimizers with the defaults of their hyper-parameters, for --help-all. */
 void pod_optim_help(FILE *to);
 
 #endif

@@ -10,7 +10,7 @@
 #include "runtime/optim/optims.def"
 #undef POD_OPTIM
 
-/* Weight decay and trust ratios leave normalizations and biases alone. */
+/* Weight decay and trust ratios skip normalizations and biases. */
 static inline bool pod__optim_skips(pod_role role)
 {
     return role == POD_ROLE_NORM || role == POD_ROLE_BIAS;

@@ -6,7 +6,7 @@
 #include "kernels/base/arena.h"
 #include "runtime/program/program.h"
 
-/* In the arena; NULL without memory. */
+/* Returns the text, in the arena; NULL without memory. */
 const char *pod_program_picks(const pod_program *p, pod_arena *a);
 
 #endif

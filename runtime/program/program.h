@@ -1,5 +1,5 @@
-/* A program: what one step does, in order, as plain data. The same on every rank; printable and
- * hashable. Executors make no choices beyond it. */
+/* A program: the instructions of one step, in order, as plain data. It is the same on every rank,
+ * and can be printed and hashed. Executors make no further choices. */
 #ifndef MINIPOD_RUNTIME_PROGRAM_PROGRAM_H
 #define MINIPOD_RUNTIME_PROGRAM_PROGRAM_H
 
@@ -11,17 +11,17 @@
 
 typedef enum pod_instr_kind {
     POD_I_RUN,        /* run(attr, in, out, scratch) */
-    POD_I_COLL_START, /* the collective on the memory of slot in[0] may begin */
-    POD_I_COLL_WAIT,  /* it has ended; nothing touched the slot in between */
+    POD_I_COLL_START, /* starts the collective on the memory of slot in[0] */
+    POD_I_COLL_WAIT,  /* waits for its end; nothing touches the slot in between */
     POD_I_FETCH       /* the host reads in[0], a float32 scalar or rows, as output `ticket` */
 } pod_instr_kind;
 
 /* The memory that a slot is in. */
 typedef enum pod_space {
-    POD_SPACE_INPUT, /* the host's, given each step; `index` is the input */
+    POD_SPACE_INPUT, /* memory of the host, fed each step; `index` is the input */
     POD_SPACE_STORE, /* a variable; `index` is the program's variable */
-    POD_SPACE_STEP,  /* the slab, for part of one step */
-    POD_SPACE_WINDOW /* the slab of memory that collectives work on */
+    POD_SPACE_STEP,  /* the slab, alive for part of one step */
+    POD_SPACE_WINDOW /* the slab that collectives work on */
 } pod_space;
 
 typedef struct pod_slot {
@@ -29,10 +29,10 @@ typedef struct pod_slot {
     int32_t index; /* of the input or variable */
     size_t offset; /* within the slab, or within the variable */
     size_t bytes;
-    int32_t root;        /* the slot whose memory this one is part of; itself when it has its own */
-    int32_t shows;       /* a view: the slot whose value it shows in another shape; else itself */
+    int32_t root;        /* the slot whose memory contains this one's; itself if it has its own */
+    int32_t shows;       /* for a view: the slot that it shows in another shape; else itself */
     int32_t first, last; /* instructions between which a root slot of STEP or WINDOW is alive */
-    size_t advance;      /* of an input: bytes by which it moves on with each micro-step */
+    size_t advance;      /* of an input: bytes by which it advances with each micro-step */
     pod_type type;       /* as in the graph; scratch is bytes of no type (n_dims 0, POD_U8) */
 } pod_slot;
 
@@ -40,10 +40,10 @@ typedef struct pod_slot {
 typedef struct pod_work {
     const char *op, *impl;
     pod_dtype dtype;    /* of its first input */
-    pod_shape from, to; /* its first input, and the largest of its other values; no dimensions where
-                           it works element by element */
+    pod_shape from, to; /* its first input, and the largest of its other values; no dimensions if it
+                           works element by element */
     pod_cost cost;
-    double sum_bytes; /* of its outputs that are summed up from tile to tile */
+    double sum_bytes; /* bytes of its outputs that are summed over tiles */
 } pod_work;
 
 typedef struct pod_instr {
@@ -57,12 +57,12 @@ typedef struct pod_instr {
     size_t attr_bytes;
     const int32_t *in, *out; /* slots */
     int n_in, n_out;
-    int32_t scratch;      /* slot, or -1 */
-    int32_t part_of;      /* a slot whose value is dealt out: the instruction runs on what this core
-                        holds of it, and so do its other values of that shape; or -1 */
-    int32_t ticket;       /* ties a start to its wait: index of `coll`; of a FETCH: the output */
-    pod_cost cost;        /* of this core's part */
-    const pod_work *work; /* its ops: one, or those of a tile */
+    int32_t scratch; /* slot, or -1 */
+    int32_t part_of; /* a sharded slot, or -1: the instruction runs on this core's shard of it, and
+                        on the same shard of its other values of that shape */
+    int32_t ticket;  /* joins a start and its wait: index of `coll`; for FETCH: the output */
+    pod_cost cost;   /* on one core */
+    const pod_work *work;     /* its ops: one, or those of a tile */
     int32_t n_works, n_tiles; /* each runs n_tiles times; none in a collective or a fetch */
 } pod_instr;
 
@@ -80,14 +80,13 @@ typedef struct pod_program_variable {
     pod_role role;
 } pod_program_variable;
 
-/* The instructions from `first` to before `end` run `count` times in a step, once a micro-step:
- * inputs move on from one to the next, and sums are added up. An empty range with count 1: there
- * are no micro-steps. */
+/* The instructions in [first, end) run `count` times in a step, once per micro-step. Inputs advance
+ * from one to the next, and sums accumulate. An empty range with count 1 means no micro-steps. */
 typedef struct pod_repeat {
     int32_t first, end, count;
 } pod_repeat;
 
-/* A pattern of nodes that become one, and how often that was done or refused. */
+/* A pattern of nodes that are fused into one, and how often that was done or refused. */
 typedef struct pod_fusion {
     const char *name, *matches, *becomes;
     const char *refused; /* why; NULL: it was done */
@@ -104,31 +103,31 @@ typedef struct pod_program {
     const pod_named *input; /* name and slot: value.id is the slot's index */
     const char *const *output;
     const pod_program_variable *variable;
-    const pod_fusion *fusion; /* none where nothing was to be fused; not part of the fingerprint */
+    const pod_fusion *fusion; /* none with fusion off; not part of the fingerprint */
     int32_t n_fusions;
     int32_t n_instrs, n_slots, n_colls, n_inputs, n_outputs, n_variables;
     size_t step_bytes, window_bytes; /* of the two slabs */
-    size_t store_bytes;              /* all variables; of those that are dealt out a core's part */
-    size_t state_bytes;              /* of these, the optimizer's */
-    size_t whole_state_bytes;        /* the same, were nothing dealt out */
-    size_t guard_bytes;              /* left free behind every slot of the slabs */
+    size_t store_bytes;              /* variables on one core, with its shards of sharded ones */
+    size_t state_bytes;              /* of these, optimizer states */
+    size_t whole_state_bytes;        /* the same without sharding */
+    size_t guard_bytes;              /* canary bytes behind every slot of the slabs */
     int32_t n_recomputed;            /* nodes of forward that run again in backward */
     double model_flops;              /* of one step, all cores, from the graph as it was built */
-    int64_t reduce_bytes;            /* all-reduced in one step: sum of the buffers' bytes; to
-                                        scatter or to gather is half an all-reduce */
+    int64_t reduce_bytes;            /* all-reduced in one step: sum of the buffers' bytes; a
+                                        scatter or a gather counts half */
     uint64_t fingerprint;            /* equal on all ranks, or the run does not start */
 } pod_program;
 
-/* The instructions that run in one step, each micro-step counted, and the n-th of them. */
+/* An instruction instance: the n-th that runs in one step, with each micro-step counted. */
 typedef struct pod_turn {
     int32_t instr, micro_step;
 } pod_turn;
 int64_t pod_program_n_turns(const pod_program *p);
 pod_turn pod_program_turn(const pod_program *p, int64_t n);
 int pod_program_find_input(const pod_program *p, const char *name); /* -1: it has none */
-/* How often the instruction runs in a step. */
+/* Returns how often the instruction runs in a step. */
 int pod_program_times(const pod_program *p, int32_t instr);
-/* Bytes that one core reads and writes in a step, by the cost of its instructions. */
+/* Returns the bytes that one core reads and writes in a step, by the cost of its instructions. */
 double pod_program_moved_bytes(const pod_program *p);
 
 /* The shard of a slot's value that core `core` holds: its offset in bytes in the slot's memory, and
@@ -138,13 +137,13 @@ typedef struct pod_slot_part {
     int64_t count;
 } pod_slot_part;
 pod_slot_part pod_program_part(const pod_program *p, int32_t slot, int core);
-/* The attr of an instruction for core `core`: as it is, or a copy in the arena with the count of
- * the core's part in place. NULL without memory. */
+/* Returns the attr of an instruction for core `core`: as it is, or a copy in the arena with the
+ * count of the core's shard. NULL without memory. */
 const void *pod_program_attr(const pod_program *p, int32_t instr, int core, pod_arena *a);
 
-/* One line an instruction: index, phase, op, label, kernel, slots, offsets and bytes. */
+/* Prints one line per instruction: index, phase, op, label, kernel, slots, offsets and bytes. */
 void pod_program_print(const pod_program *p, FILE *to);
-/* Over the mesh, the order, kernels and attributes of instructions, slots, collectives with their
+/* Hashes the mesh, the order, kernels and attributes of instructions, slots, collectives with their
  * groups, variables with their initial values, inputs and outputs (kernels/base/hash.h). */
 uint64_t pod_program_fingerprint(const pod_program *p);
 
