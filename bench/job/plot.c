@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "bench/common/plot.h"
-#include "bench/job/table.h"
+#include "bench/job/study.h"
 
 enum { N_CURVE = 200 };
 

@@ -1,4 +1,4 @@
-#include "bench/job/points.h"
+#include "bench/job/study.h"
 
 #include <inttypes.h>
 #include <math.h>

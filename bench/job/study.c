@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/job/points.h"
 #include "kernels/base/parse.h"
+#include "runtime/core/file.h"
 #include "runtime/core/words.h"
 
 static const double HOUR_S = 3600, DAY_S = 86400, NS = 1e-9, MAX_FAILURES = 1e7;
@@ -261,8 +261,8 @@ static pod_status run_point(const pod_config *c, pod_arena *arena, pod_log *log,
     return status;
 }
 
-pod_status pod_job_study_make(const pod_config *c, pod_arena *arena, pod_log *log,
-                              pod_job_study **out)
+static pod_status make_study(const pod_config *c, pod_arena *arena, pod_log *log,
+                             pod_job_study **out)
 {
     pod_job_study *s = POD_ARENA_NEW(arena, pod_job_study, 1);
     if (!s) return POD_E_NOMEM;
@@ -278,7 +278,8 @@ pod_status pod_job_study_make(const pod_config *c, pod_arena *arena, pod_log *lo
     return status;
 }
 
-pod_status pod_job_study_tell_not_struck(const pod_job_study *s, pod_arena *arena, pod_log *log)
+/* One line on the faults that struck no job. */
+static pod_status warn_not_struck(const pod_job_study *s, pod_arena *arena, pod_log *log)
 {
     const char *all = "";
     int64_t most = 0;
@@ -294,4 +295,37 @@ pod_status pod_job_study_tell_not_struck(const pod_job_study *s, pod_arena *aren
         pod_log_say(log, POD_LOG_WARNING, "fault: no job, of %s%" PRId64 " steps, was struck by %s",
                     s->n_points > 1 ? "up to " : "", most, all);
     return POD_OK;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static pod_status write_folder(const pod_job_study *s, const char *folder, pod_log *log)
+{
+    char path[POD_PATH_BYTES];
+    POD_TRY(pod_path_join(folder, "job.json", path));
+    POD_TRY(pod_job_write_json(s, path));
+    POD_TRY(pod_path_join(folder, "job.svg", path));
+    return pod_job_plot(s, path, log);
+}
+
+static pod_status study_and_write(pod_call *call, pod_arena *arena)
+{
+    const pod_config *c = call->config;
+    const char *json = pod_config_text(c, POD_OPT_JSON), *folder = pod_config_text(c, POD_OPT_OUT);
+    pod_job_study *study;
+    if (*folder) POD_TRY(pod_dir_make(folder));
+    POD_TRY(make_study(c, arena, call->log, &study));
+    POD_TRY(pod_job_print(study, call->log->out, pod_config_text(c, POD_OPT_CSV)));
+    POD_TRY(warn_not_struck(study, arena, call->log));
+    if (*json) POD_TRY(pod_job_write_json(study, json));
+    return *folder ? write_folder(study, folder, call->log) : POD_OK;
+}
+
+pod_status pod_simulate_job(pod_call *call)
+{
+    pod_arena *arena;
+    POD_TRY(pod_arena_create(NULL, &arena));
+    const pod_status status = study_and_write(call, arena);
+    pod_arena_destroy(arena);
+    return status;
 }

@@ -3,6 +3,7 @@
 #ifndef MINIPOD_BENCH_JOB_STUDY_H
 #define MINIPOD_BENCH_JOB_STUDY_H
 
+#include "bench/command.h"
 #include "bench/job/keys.h"
 #include "collectives/mesh/mesh.h"
 #include "runtime/config/config.h"
@@ -61,18 +62,26 @@ typedef struct pod_job_study {
     double wall_s;       /* this host's time for the jobs, without their steps */
 } pod_job_study;
 
-/* Texts and traces in the arena. E_INVALID, E_FORMAT, E_IO. */
-POD_MUST pod_status pod_job_study_make(const pod_config *c, pod_arena *arena, pod_log *log,
-                                       pod_job_study **out);
-
-/* A line of warning on the faults that struck no job. */
-POD_MUST pod_status pod_job_study_tell_not_struck(const pod_job_study *s, pod_arena *arena,
-                                                  pod_log *log);
-
 /* Seconds from a failure that is known to the first step; without what is restored. */
 double pod_job_study_start_s(const pod_job_study *s, const pod_job_point *x);
 
 /* Runtime goodput in closed form with so many steps between saves. */
 double pod_job_study_expected(const pod_job_study *s, const pod_job_point *x, int64_t every);
+
+/* ---- parts of it ---- */
+
+/* What is asked for: how nodes fail, and what a step and a checkpoint take at each mesh or number of
+ * nodes; all of a study but its runs. E_INVALID, E_FORMAT, E_IO. */
+POD_MUST pod_status pod_job_points_list(const pod_config *c, pod_arena *arena, pod_job_study *s);
+
+/* Of one point its job and its intervals, of several a row each; `csv` ("": none) has the
+ * intervals, or the points. */
+POD_MUST pod_status pod_job_print(const pod_job_study *s, FILE *to, const char *csv);
+POD_MUST pod_status pod_job_write_json(const pod_job_study *s, const char *path);
+/* Runtime goodput against the interval, and what the formulas say: path is the SVG to write. */
+POD_MUST pod_status pod_job_plot(const pod_job_study *s, const char *path, pod_log *log);
+
+/* simulate --job: prints and writes the study that the settings ask for. */
+POD_MUST pod_status pod_simulate_job(pod_call *call);
 
 #endif

@@ -1,8 +1,9 @@
-#include "bench/job/table.h"
+#include "bench/job/study.h"
 
 #include <inttypes.h>
 #include <math.h>
 
+#include "bench/common/json_file.h"
 #include "bench/common/table.h"
 
 enum { TEXT_BYTES = 32 };
@@ -290,8 +291,9 @@ static void put_point(const pod_job_point *x, pod_json *j)
     pod_json_close(j);
 }
 
-void pod_job_json(const pod_job_study *s, pod_json *j)
+static void put_study(const void *study, pod_json *j)
 {
+    const pod_job_study *s = study;
     pod_json_open_object(j, NULL);
     pod_json_text(j, "schema", "minipod.simulate.job");
     pod_json_int(j, "version", 1);
@@ -310,4 +312,9 @@ void pod_job_json(const pod_job_study *s, pod_json *j)
     for (int i = 0; i < s->n_points; i++) put_point(&s->point[i], j);
     pod_json_close(j);
     pod_json_close(j);
+}
+
+pod_status pod_job_write_json(const pod_job_study *s, const char *path)
+{
+    return pod_json_file_write(path, 4, put_study, s);
 }

@@ -7,7 +7,7 @@
 #include "bench/command.h"
 #include "bench/common/published.h"
 #include "bench/common/record.h"
-#include "bench/job/simulate_job.h"
+#include "bench/job/study.h"
 #include "bench/simulate/convergence.h"
 #include "bench/simulate/explain.h"
 #include "bench/simulate/links.h"

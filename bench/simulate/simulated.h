@@ -7,7 +7,7 @@
 #include "runtime/core/log.h"
 #include "runtime/exec/sim.h"
 #include "runtime/goodput/goodput.h"
-#include "runtime/trace/steptime.h"
+#include "runtime/trace/timeline.h"
 #include "runtime/trace/trace.h"
 
 typedef struct pod_by_core { /* of a time that each core has */

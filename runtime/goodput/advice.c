@@ -104,50 +104,33 @@ static void advise_saving(adviser *v)
 
 /* ---- recovery -------------------------------------------------------------------------------- */
 
-typedef struct recovery { /* rank time between attempts of a launch, seconds */
-    double pauses_s;      /* that the launcher made */
-    double starts_s;      /* from there to ranks' records, or of attempts that left none */
+typedef struct recovery { /* rank time */
+    const pod_job *job;
+    pod_stamp pauses; /* that the launcher made between attempts */
+    pod_stamp starts; /* from there to ranks' records, or of attempts that left none */
 } recovery;
 
-/* The parts of an attempt, as indices first .. *end - 1 of the job's; none where both are equal. */
-static int parts_of(const pod_job *j, int number, int from, int *end)
+static pod_stamp overlap(const pod_account_piece *p, pod_stamp begin, pod_stamp end)
 {
-    while (from < j->n_parts && j->part[from].head.attempt < number) from++;
-    for (*end = from; *end < j->n_parts && j->part[*end].head.attempt == number;) ++*end;
-    return from;
+    const pod_stamp from = p->begin > begin ? p->begin : begin, to = p->end < end ? p->end : end;
+    return to > from ? to - from : 0;
 }
 
-/* As the account has it: a rank says that all went well only when all agreed. */
-static bool was_disrupted(const pod_job_part *part, int n)
+/* A start of its own stands at an attempt's begin; behind an attempt's end, those of attempts that
+ * left no record. A launch that goes on with a disrupted one has a start like a restart's, but no
+ * pause before it. */
+static void take_recovery(void *ctx, const pod_account_piece *p)
 {
-    bool failed = false, has_end = false;
-    for (int i = 0; i < n; i++) {
-        failed |= part[i].end == POD_JOB_END_FAILED;
-        has_end |= part[i].end == POD_JOB_END_OK || part[i].end == POD_JOB_END_STOPPED;
-    }
-    return failed || !has_end;
-}
-
-/* A launch that goes on with a disrupted one has a start like a restart's, but no pause before
- * it. */
-static recovery recovery_of(const pod_job *j)
-{
-    recovery r = {0};
-    bool recovers = false;
-    for (int i = 0, from = 0, end, ranks = 0; i < j->n_attempts; i++, from = end) {
-        const pod_job_attempt *l = &j->attempt[i];
+    recovery *r = ctx;
+    for (int i = 0; i < r->job->n_attempts && p->span == POD_JOB_RECOVERY; i++) {
+        const pod_job_attempt *l = &r->job->attempt[i];
         const bool follows = i > 0 && l->launch == l[-1].launch && l[-1].end != 0;
-        from = parts_of(j, l->attempt, from, &end);
-        if (follows) r.pauses_s += pod_stamp_seconds(l->begin - l[-1].end) * ranks;
-        if (from == end && ranks > 0 && l->end != 0)
-            r.starts_s += pod_stamp_seconds(l->end - l->begin) * ranks;
-        for (int p = from; recovers && p < end; p++)
-            r.starts_s += pod_stamp_seconds(j->part[p].head.begin - l->begin);
-        if (from == end) continue;
-        ranks = j->part[from].head.ranks;
-        recovers = was_disrupted(&j->part[from], end - from);
+        if (follows) r->pauses += overlap(p, l[-1].end, l->begin);
+        if (l->attempt != p->attempt)
+            r->starts += overlap(p, l->begin, l->end);
+        else if (p->begin <= l->begin)
+            r->starts += p->end - p->begin;
     }
-    return r;
 }
 
 /* Nothing else tells how long it takes until an end is seen. */
@@ -163,14 +146,16 @@ static void advise_recovery(adviser *v)
                 n, plural, recovery_s, 100 * recovery_s / wall_s(v));
         return;
     }
-    const recovery r = recovery_of(v->job);
+    recovery r = {.job = v->job};
+    if (v->status == POD_OK) v->status = pod_account_walk(v->job, 0, take_recovery, &r);
+    const double pauses_s = pod_stamp_seconds(r.pauses), starts_s = pod_stamp_seconds(r.starts);
     propose(
         v, recovery_s / wall_s(v),
         "a shorter recovery: %d disruption%s cost %.4g s of rank time until ranks were back, up "
         "to %.1f points of runtime goodput: %.4g s until the end was seen (--watchdog), %.4g s "
         "of pauses (--backoff), %.4g s of starts",
         n, plural, recovery_s, 100 * recovery_s / wall_s(v),
-        fmax(0, recovery_s - r.pauses_s - r.starts_s), r.pauses_s, r.starts_s);
+        fmax(0, recovery_s - pauses_s - starts_s), pauses_s, starts_s);
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "runtime/core/file.h"
 #include "runtime/core/nearest.h"
 
-enum { N_FIELDS = 4, PLACE_BYTES = 512, MAX_RANKS = 1 << 30 };
+enum { N_FIELDS = 4, TEXT_BYTES = 512, MAX_RANKS = 1 << 30 };
 
 static const char heading[] = "job,event,time_s,ranks";
 
@@ -38,11 +39,20 @@ typedef struct event {
     const char *job, *what, *ranks;
 } event;
 
-/* "FILE:LINE: WHAT" for a message. */
-static const char *place(const reader *r, const char *what, char text[PLACE_BYTES])
+/* E_FORMAT with "FILE:LINE: " before the text. */
+static pod_status POD_PRINTF(2, 3) bad(const reader *r, const char *fmt, ...)
 {
-    snprintf(text, PLACE_BYTES, "%.300s:%d: %s", r->name, r->line, what);
-    return text;
+    char text[TEXT_BYTES];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    return pod_fail(POD_E_FORMAT, "%s:%d: %s", r->name, r->line, text);
+}
+
+static pod_status bad_event(const reader *r, const event *e, const char *why)
+{
+    return bad(r, "%s '%.80s' %s", e->what, e->job, why);
 }
 
 /* ---- jobs by name ---------------------------------------------------------------------------- */
@@ -92,29 +102,23 @@ static void settle(follower *f, double now_s)
 
 static pod_status parse_ranks(const reader *r, const event *e, int64_t least, int64_t *out)
 {
-    char text[PLACE_BYTES];
-    return pod_parse_int(place(r, "ranks", text), e->ranks, least, MAX_RANKS, out);
-}
-
-static pod_status fail(const reader *r, const event *e, const char *why)
-{
-    char text[PLACE_BYTES];
-    return pod_fail(POD_E_FORMAT, "%s '%.80s' %s", place(r, e->what, text), e->job, why);
+    char what[TEXT_BYTES];
+    snprintf(what, sizeof what, "%.300s:%d: ranks", r->name, r->line);
+    return pod_parse_int(what, e->ranks, least, MAX_RANKS, out);
 }
 
 static pod_status check_capacity(const reader *r)
 {
-    char text[PLACE_BYTES];
     if (!r->has_capacity || r->allocated <= r->capacity) return POD_OK;
-    return pod_fail(POD_E_FORMAT, "%s of %" PRId64 " ranks, but jobs have %" PRId64,
-                    place(r, "capacity", text), r->capacity, r->allocated);
+    return bad(r, "capacity of %" PRId64 " ranks, but jobs have %" PRId64, r->capacity,
+               r->allocated);
 }
 
 static pod_status on_capacity(reader *r, const event *e)
 {
     int64_t ranks;
-    if (*e->job) return fail(r, e, "is the fleet's: the job's name must be empty");
-    if (!r->has_capacity && r->n_jobs > 0) return fail(r, e, "comes after the first submit");
+    if (*e->job) return bad_event(r, e, "is the fleet's: the job's name must be empty");
+    if (!r->has_capacity && r->n_jobs > 0) return bad_event(r, e, "comes after the first submit");
     POD_TRY(parse_ranks(r, e, 0, &ranks));
     r->capacity_s += (double)r->capacity * (r->now_s - r->capacity_since_s);
     r->capacity_since_s = r->now_s;
@@ -128,11 +132,9 @@ static pod_status on_submit(reader *r, const event *e)
     int *slot = slot_of(r, e->job);
     int64_t ranks;
     POD_TRY(parse_ranks(r, e, 1, &ranks));
-    if (*slot && r->job[*slot - 1].asked) {
-        char text[PLACE_BYTES];
-        return pod_fail(POD_E_FORMAT, "%s '%.80s' again: that of line %d has not ended",
-                        place(r, e->what, text), e->job, r->job[*slot - 1].submit_line);
-    }
+    if (*slot && r->job[*slot - 1].asked)
+        return bad(r, "%s '%.80s' again: that of line %d has not ended", e->what, e->job,
+                   r->job[*slot - 1].submit_line);
     if (!*slot) {
         r->job[r->n_jobs] = (follower){.job = {.name = e->job, .together_from_s = (double)NAN}};
         *slot = ++r->n_jobs;
@@ -158,13 +160,11 @@ static pod_status on_allocate(reader *r, const event *e)
 {
     follower *f = find_job(r, e);
     int64_t ranks;
-    if (!f) return fail(r, e, not_submitted);
+    if (!f) return bad_event(r, e, not_submitted);
     POD_TRY(parse_ranks(r, e, 0, &ranks));
-    if (ranks > f->asked) {
-        char text[PLACE_BYTES];
-        return pod_fail(POD_E_FORMAT, "%s '%.80s' %" PRId64 " ranks, but it asked for %" PRId64,
-                        place(r, e->what, text), e->job, ranks, f->asked);
-    }
+    if (ranks > f->asked)
+        return bad(r, "%s '%.80s' %" PRId64 " ranks, but it asked for %" PRId64, e->what, e->job,
+                   ranks, f->asked);
     settle(f, r->now_s);
     r->allocated += ranks - f->has;
     f->has = ranks;
@@ -179,8 +179,8 @@ static pod_status on_allocate(reader *r, const event *e)
 static pod_status on_end(reader *r, const event *e)
 {
     follower *f = find_job(r, e);
-    if (*e->ranks && strcmp(e->ranks, "0") != 0) return fail(r, e, "leaves no ranks");
-    if (!f) return fail(r, e, not_submitted);
+    if (*e->ranks && strcmp(e->ranks, "0") != 0) return bad_event(r, e, "leaves no ranks");
+    if (!f) return bad_event(r, e, not_submitted);
     settle(f, r->now_s);
     r->allocated -= f->has;
     f->asked = f->has = 0;
@@ -188,10 +188,9 @@ static pod_status on_end(reader *r, const event *e)
     return POD_OK;
 }
 
-typedef pod_status event_fn(reader *r, const event *e);
-
 static const char *const event_names[] = {"capacity", "submit", "allocate", "end"};
-static event_fn *const event_fns[] = {on_capacity, on_submit, on_allocate, on_end};
+static pod_status (*const event_fns[])(reader *r, const event *e) = {on_capacity, on_submit,
+                                                                     on_allocate, on_end};
 
 enum { N_EVENTS = sizeof event_names / sizeof event_names[0] };
 
@@ -207,7 +206,6 @@ static char *trim(char *text)
 
 static pod_status split(const reader *r, char *line, char *field[N_FIELDS])
 {
-    char text[PLACE_BYTES];
     int n = 0;
     for (char *at = line; at; n++) {
         char *comma = strchr(at, ',');
@@ -215,18 +213,17 @@ static pod_status split(const reader *r, char *line, char *field[N_FIELDS])
         if (n < N_FIELDS) field[n] = trim(at);
         at = comma ? comma + 1 : NULL;
     }
-    if (n == N_FIELDS) return POD_OK;
-    return pod_fail(POD_E_FORMAT, "%s, found %d", place(r, "want the 4 fields of a line", text), n);
+    return n == N_FIELDS ? POD_OK : bad(r, "want the 4 fields of a line, found %d", n);
 }
 
 static pod_status take_time(reader *r, const char *field)
 {
-    char text[PLACE_BYTES];
+    char what[TEXT_BYTES];
     double at_s;
-    POD_TRY(pod_parse_double(place(r, "time_s", text), field, -1e12, 1e12, &at_s));
+    snprintf(what, sizeof what, "%.300s:%d: time_s", r->name, r->line);
+    POD_TRY(pod_parse_double(what, field, -1e12, 1e12, &at_s));
     if (r->has_time && at_s < r->now_s)
-        return pod_fail(POD_E_FORMAT, "%s %s goes back, the line before has %.9g",
-                        place(r, "time_s", text), field, r->now_s);
+        return bad(r, "time_s %s goes back, the line before has %.9g", field, r->now_s);
     if (!r->has_time) r->capacity_since_s = at_s;
     r->has_time = true;
     r->now_s = at_s;
@@ -235,24 +232,23 @@ static pod_status take_time(reader *r, const char *field)
 
 static pod_status take_event(reader *r, char *line)
 {
-    char *field[N_FIELDS], text[PLACE_BYTES];
+    char *field[N_FIELDS];
     POD_TRY(split(r, line, field));
     const event e = {.job = field[0], .what = field[1], .ranks = field[3]};
     for (int i = 0; i < N_EVENTS; i++)
         if (strcmp(event_names[i], e.what) == 0) {
-            if (!*e.job && event_fns[i] != on_capacity) return fail(r, &e, "of which job?");
+            if (!*e.job && event_fns[i] != on_capacity) return bad_event(r, &e, "of which job?");
             POD_TRY(take_time(r, field[2]));
             return event_fns[i](r, &e);
         }
     const char *near = pod_nearest_name(e.what, event_names, N_EVENTS);
-    return pod_fail(POD_E_FORMAT, "%s '%.80s'%s%s", place(r, "there is no event", text), e.what,
-                    near ? "; did you mean " : "", near ? near : "");
+    return bad(r, "there is no event '%.80s'%s%s", e.what, near ? "; did you mean " : "",
+               near ? near : "");
 }
 
 static pod_status take_lines(reader *r, char *text)
 {
     bool has_heading = false;
-    char where[PLACE_BYTES];
     if (strncmp(text, "\xef\xbb\xbf", 3) == 0) text += 3; /* UTF-8's mark, of spreadsheets */
     for (char *line = text; line;) {
         char *next = strchr(line, '\n');
@@ -263,15 +259,12 @@ static pod_status take_lines(reader *r, char *text)
             if (has_heading)
                 POD_TRY(take_event(r, line));
             else if (strcmp(line, heading) != 0)
-                return pod_fail(POD_E_FORMAT, "%s '%s', found '%.80s'",
-                                place(r, "want the heading", where), heading, line);
+                return bad(r, "want the heading '%s', found '%.80s'", heading, line);
             has_heading = true;
         }
         line = next;
     }
-    if (has_heading) return POD_OK;
-    return pod_fail(POD_E_FORMAT, "%s '%s', found an end", place(r, "want the heading", where),
-                    heading);
+    return has_heading ? POD_OK : bad(r, "want the heading '%s', found an end", heading);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

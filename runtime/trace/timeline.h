@@ -17,6 +17,7 @@
 
 #include "kernels/base/status.h"
 #include "runtime/core/clock.h"
+#include "runtime/core/spread.h"
 #include "runtime/core/track.h"
 #include "runtime/graph/phase.h"
 
@@ -106,5 +107,23 @@ int64_t pod_timeline_copy_kept(const pod_timeline *tl, pod_event *out);
  * most pod_timeline_beside_room of them, in the order in which they became known. */
 int64_t pod_timeline_beside_room(const pod_timeline *tl);
 int64_t pod_timeline_copy_beside(const pod_timeline *tl, pod_event *out);
+
+/* ---- statistics, from the rows of a timeline, whoever wrote it ---- */
+
+typedef struct pod_step_stats { /* all in seconds of one step */
+    pod_spread step;
+    pod_spread phase[POD_N_PHASES]; /* phase[POD_PHASE_REDUCE] is the all-reduce that was not
+                                       hidden, phase[POD_PHASE_INPUT] the wait for data */
+    pod_spread other;               /* the means of phases and other sum to the step's mean */
+    pod_spread comm;                /* all-reduces in flight, hidden or not */
+    int64_t n_dropped;              /* events that found no room */
+} pod_step_stats;
+
+/* Leave the first step after a start out of `rows`: it is startup. E_NOMEM. */
+POD_MUST pod_status pod_step_stats_of(const pod_step_row *rows, int64_t n, pod_step_stats *out);
+
+/* Of the whole time of the steps; 0 when there were none. */
+double pod_step_share(const pod_step_stats *s, pod_phase phase);
+double pod_step_share_other(const pod_step_stats *s);
 
 #endif

@@ -290,7 +290,9 @@ void pod_trace_put_beside(pod_trace *t, int i, const pod_event event[], int64_t 
 
 /* ---- names, beginning and end ---------------------------------------------------------------- */
 
-static void open_meta(pod_json *j, const char *what, int pid, int tid)
+/* `text` NULL: the value is `number`. */
+static void put_meta(pod_json *j, const char *what, int pid, int tid, const char *key,
+                     const char *text, int number)
 {
     pod_json_open_object(j, NULL);
     pod_json_text(j, "name", what);
@@ -298,21 +300,10 @@ static void open_meta(pod_json *j, const char *what, int pid, int tid)
     pod_json_int(j, "pid", pid);
     pod_json_int(j, "tid", tid);
     pod_json_open_object(j, "args");
-}
-
-static void put_meta_text(pod_json *j, const char *what, int pid, int tid, const char *key,
-                          const char *text)
-{
-    open_meta(j, what, pid, tid);
-    pod_json_text(j, key, text);
-    pod_json_close(j);
-    pod_json_close(j);
-}
-
-static void put_meta_int(pod_json *j, const char *what, int pid, int tid, int value)
-{
-    open_meta(j, what, pid, tid);
-    pod_json_int(j, "sort_index", value);
+    if (text)
+        pod_json_text(j, key, text);
+    else
+        pod_json_int(j, key, number);
     pod_json_close(j);
     pod_json_close(j);
 }
@@ -321,12 +312,9 @@ static void put_row_name(pod_trace *t, int i, int lane, int row)
 {
     char name[NAME_BYTES];
     const int pid = t->plan.rank[i], tid = tid_of(pid, lane, row);
-    if (row == 0)
-        snprintf(name, sizeof name, "%s", lanes[place_of(lane)].name);
-    else
-        snprintf(name, sizeof name, "%s %d", lanes[place_of(lane)].name, row);
-    put_meta_text(&t->json, "thread_name", pid, tid, "name", name);
-    put_meta_int(&t->json, "thread_sort_index", pid, tid, tid);
+    snprintf(name, sizeof name, row ? "%s %d" : "%s", lanes[place_of(lane)].name, row);
+    put_meta(&t->json, "thread_name", pid, tid, "name", name, 0);
+    put_meta(&t->json, "thread_sort_index", pid, tid, "sort_index", NULL, tid);
 }
 
 static void put_names(pod_trace *t, int i)
@@ -334,11 +322,11 @@ static void put_names(pod_trace *t, int i)
     char text[NAME_BYTES];
     const int pid = t->plan.rank[i], tid = tid_of(pid, POD_LANE_STEPS, 0);
     snprintf(text, sizeof text, "rank %d", pid);
-    put_meta_text(&t->json, "process_name", pid, tid, "name", text);
-    put_meta_int(&t->json, "process_sort_index", pid, tid, pid);
+    put_meta(&t->json, "process_name", pid, tid, "name", text, 0);
+    put_meta(&t->json, "process_sort_index", pid, tid, "sort_index", NULL, pid);
     if (t->plan.attempt > 0) {
         snprintf(text, sizeof text, "attempt %d", t->plan.attempt);
-        put_meta_text(&t->json, "process_labels", pid, tid, "labels", text);
+        put_meta(&t->json, "process_labels", pid, tid, "labels", text, 0);
     }
     for (int k = 0; k < POD_N_LANES * MAX_ROWS; k++)
         if (t->has_row[i * POD_N_LANES * MAX_ROWS + k])

@@ -4,7 +4,7 @@
 
 #include "runtime/core/log.h"
 #include "runtime/goodput/job_log.h"
-#include "runtime/trace/steptime.h"
+#include "runtime/trace/timeline.h"
 #include "runtime/train/eval.h"
 #include "runtime/train/guard.h"
 #include "runtime/train/mllog.h"

@@ -216,49 +216,8 @@ static void random_jobs(void)
     }
 }
 
-/* No rank lost a record but by a kill that a checkpoint outlived: each step counts once. */
-static void each_step_counts_once(void)
-{
-    enum { LAST = 40, EVERY = 5 };
-    static random_job x;
-    for (uint64_t seed = 0; seed < 500; seed++) {
-        pod_rng r = pod_rng_at(seed, (pod_place){.stream = POD_STREAM_TEST, .layer = 1});
-        pod_stamp t = 1000;
-        int64_t from = 0;
-        x = (random_job){.job = {.dir = "dir", .part = x.part}};
-        for (int i = 0; i < MOST_ATTEMPTS; i++) {
-            pod_job_part *p = &x.part[x.job.n_parts++];
-            const bool is_last = i + 1 == MOST_ATTEMPTS;
-            *p = (pod_job_part){.head = {.attempt = i + 1, .ranks = 1, .begin = t},
-                                .first_step = from,
-                                .step = x.step[i],
-                                .end = is_last ? POD_JOB_END_OK : POD_JOB_END_NONE};
-            const int64_t room = LAST - from < MOST_STEPS ? LAST - from : MOST_STEPS;
-            const int64_t n =
-                is_last ? LAST - from : (int64_t)pod_rng_below(&r, (uint64_t)room + 1);
-            for (int64_t k = 0; k < n && k < MOST_RECORDS; k++) {
-                x.step[i][p->n_steps++] =
-                    (pod_job_step){.step = from + 1 + k, .begin = t, .end = t + 10};
-                t += 10 + some(&r, 3);
-            }
-            p->last = t;
-            t += some(&r, 100);
-            from = (from + n) / EVERY * EVERY;
-        }
-        if (x.part[MOST_ATTEMPTS - 1].first_step + x.part[MOST_ATTEMPTS - 1].n_steps < LAST)
-            continue;
-        pod_account a = {0};
-        POD_CHECK_OK(pod_account_of(&x.job, 0, &a));
-        POD_CHECK(closes(&a) && a.n_steps == LAST && a.max_productive_step == LAST,
-                  "job %d: %d steps, the last %d", (int)seed, (int)a.n_steps,
-                  (int)a.max_productive_step);
-        CU_ASSERT_EQUAL(a.by_span[POD_JOB_STEP], 10 * LAST);
-    }
-}
-
 static CU_TestInfo tests[] = {
     {"random jobs", random_jobs},
-    {"each step counts once", each_step_counts_once},
     CU_TEST_INFO_NULL,
 };
 

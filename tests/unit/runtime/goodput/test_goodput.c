@@ -149,39 +149,6 @@ static void a_step_that_failed(void)
     CU_ASSERT_EQUAL(l.last.reduce, 10);
 }
 
-/* Its file tells the same as the log itself. */
-static void a_writer_is_told(void)
-{
-    const char *dir = pod_test_dir();
-    pod_job_log l = pod_job_start(start);
-    const pod_job_head head = {1, 0, 1, "1", "mlp", "glyphs", "node7", 1, start};
-    pod_job j;
-    pod_account said = {0};
-    pod_arena *a = NULL;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    POD_CHECK_OK(pod_job_clear(dir));
-    POD_CHECK_OK(pod_job_writer_open(dir, &head, &l.writer));
-    span(&l, POD_JOB_BUILD, 0, 1);
-    pod_job_from(&l, 7, 0, start + second);
-    for (int i = 1; i < 6; i++) step(&l, i, i + 0.75, 0.125);
-    pod_job_save_begin(&l);
-    span(&l, POD_JOB_EVAL, 6, 8);
-    step(&l, 8, 8.75, 0.125);
-    pod_job_keep_step(&l, 12, start + 8 * second);
-    pod_job_finish(&l, start + 9 * second);
-    pod_job_put_end(l.writer, POD_JOB_END_FAILED, "", start + 9 * second);
-    POD_CHECK_OK(pod_job_writer_close(l.writer));
-    POD_CHECK_OK(pod_job_read(a, dir, &j));
-    POD_CHECK_OK(pod_account_of(&j, 0, &said));
-    CU_ASSERT_EQUAL(said.wall, 9 * second);
-    CU_ASSERT_EQUAL(said.n_steps, 5);
-    CU_ASSERT_EQUAL(said.max_productive_step, 12);
-    for (int s = 0; s < POD_JOB_LOST_STEP; s++)
-        POD_CHECK(said.by_span[s] == l.by_span[s], "%s differs",
-                  pod_job_span_name((pod_job_span)s));
-    pod_arena_destroy(a);
-}
-
 /* 6e9 FLOPs a step, 2 cores of 1e10 FLOP/s at work (4 ranks share them): ideal 0.3 s, real 0.5. */
 static const pod_ideal ideal = {6e9, 1e10, 4, 3, 2, 0.5};
 
@@ -253,7 +220,6 @@ static CU_TestInfo tests[] = {
     {"odd nanoseconds close", odd_nanoseconds_close},
     {"a save keeps what there was as it began", a_save_keeps_what_there_was_as_it_began},
     {"a step that failed", a_step_that_failed},
-    {"a writer is told", a_writer_is_told},
     {"factors", factors},
     {"file closes too", file_closes_too},
     CU_TEST_INFO_NULL,

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/core/file.h"
@@ -265,33 +263,6 @@ static void two_threads_leave_whole_lines(void)
     CU_ASSERT_EQUAL_FATAL(j.n_parts, 1);
 }
 
-/* Killed while it writes as fast as it can: what is there is whole and without a gap. */
-static void a_kill_leaves_whole_lines(void)
-{
-    for (int i = 0; i < 10; i++) {
-        const char *dir = make_dir("killed");
-        pod_job_writer *w = NULL;
-        const pod_job_head head = head_of(1, 0);
-        POD_CHECK_OK(pod_job_writer_open(dir, &head, &w));
-        pod_job_put_from(w, 0, 0, start);
-        const pid_t child = fork();
-        for (int64_t s = 1; child == 0; s++) {
-            const pod_job_step step = step_of(s);
-            pod_job_put_step(w, &step);
-        }
-        const struct timespec pause = {.tv_nsec = 3000000 + 500000 * i};
-        nanosleep(&pause, NULL);
-        kill(child, SIGKILL);
-        waitpid(child, NULL, 0);
-        POD_CHECK_OK(pod_job_writer_close(w));
-        const pod_job j = read_job(dir);
-        CU_ASSERT_EQUAL_FATAL(j.n_parts, 1);
-        const pod_job_part *p = &j.part[0];
-        POD_CHECK(p->n_steps == 0 || p->step[p->n_steps - 1].step == p->n_steps,
-                  "%d steps, the last is another", (int)p->n_steps);
-    }
-}
-
 static void two_do_not_write_one_file(void)
 {
     const char *dir = make_dir("two");
@@ -535,7 +506,6 @@ static CU_TestInfo tests[] = {
     {"a torn line is left out", a_torn_line_is_left_out},
     {"two threads leave whole lines", two_threads_leave_whole_lines},
     {"a full disk leaves whole lines", a_full_disk_leaves_whole_lines},
-    {"a kill leaves whole lines", a_kill_leaves_whole_lines},
     {"two do not write one file", two_do_not_write_one_file},
     {"what is no log is refused", what_is_no_log_is_refused},
     {"no log is said", no_log_is_said},

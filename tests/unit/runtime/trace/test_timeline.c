@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kernels/base/arena.h"
-#include "runtime/trace/steptime.h"
+#include "runtime/trace/timeline.h"
 #include "tests/harness/harness.h"
 
 static const pod_time ms = 1000000000; /* picoseconds */
