@@ -6,8 +6,8 @@ cmake_minimum_required(VERSION 3.25)
 # An arrow goes down only: to a layer, and inside a layer to a folder, that stands before one's own.
 set(layers kernels collectives runtime models bench)
 set(order_collectives mesh sched net algo exec)
-set(order_runtime core config machine graph h5 data checkpoint ops program trace goodput study optim
-  passes exec train)
+set(order_runtime core config machine graph ops program trace goodput study optim passes exec
+  h5 data checkpoint train)
 
 # In kernels: base, then reduce and gemm, then all others, which do not know each other.
 set(level_base 0)

@@ -1,4 +1,4 @@
-# Installs minipod from its build tree and builds and runs the consumer beside this file against it:
+# Installs minipod from its build tree and builds and runs the programs beside this file against it:
 #   cmake -DBUILD=<build tree> -DWORK=<directory> -DCC=<compiler> -DFLAGS=<flags> -P run.cmake
 cmake_minimum_required(VERSION 3.25)
 
@@ -18,6 +18,14 @@ step("build" ${CMAKE_COMMAND} --build ${WORK}/build)
 step("run" ${WORK}/build/consumer)
 if(NOT output STREQUAL "3.14062 8\n")
   message(FATAL_ERROR "the consumer prints '${output}', want '3.14062 8'")
+endif()
+step("run" ${WORK}/build/planner)
+if(NOT output MATCHES "^8\\.[12][0-9] GFLOPs, [0-9]+ us\n$")
+  message(FATAL_ERROR "the planner prints '${output}', want the 8.2 GFLOPs of ResNet-50")
+endif()
+file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${WORK}/build/planner RESOLVED_DEPENDENCIES_VAR libraries)
+if(libraries MATCHES "libmpi|libhdf5|libjpeg|libpng")
+  message(FATAL_ERROR "the inner library brings ${libraries}")
 endif()
 
 file(GLOB_RECURSE installed LIST_DIRECTORIES true "${WORK}/prefix/*")
