@@ -5,19 +5,18 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bench/common/run_json.h"
 #include "bench/goodput/goodput.h"
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/core/file.h"
 
-enum { RUN_VERSION = 1, HOST_BYTES = 256 };
+enum { RUN_VERSION = 1 };
 
 const int pod_window_s[POD_N_WINDOWS] = {0, 900, 300, 60};
 
@@ -249,51 +248,11 @@ static pod_status check_folder(pod_arena *a, const char *dir)
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
-/* When the process began, in seconds since 1970; NaN where the system does not say. */
-static double process_begun_s(pid_t pid)
+/* Rank 0 has the run's training log open as long as it trains. */
+static bool is_running(pod_arena *a, const char *dir)
 {
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-    FILE *f = fopen(path, "r");
-    if (!f) return (double)NAN;
-    const size_t n = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[n] = '\0';
-    const char *p = strrchr(text, ')'); /* its name may hold anything */
-    enum { FIELDS_BETWEEN = 19 };       /* of which the first is its state */
-    for (int i = 0; p && i <= FIELDS_BETWEEN; i++) p = strchr(p + 1, ' ');
-    if (!p) return (double)NAN;
-    struct timespec now, up;
-    clock_gettime(CLOCK_REALTIME, &now);
-    clock_gettime(CLOCK_BOOTTIME, &up);
-    const double since_boot_s = strtod(p + 1, NULL) / (double)sysconf(_SC_CLK_TCK);
-    return (double)(now.tv_sec - up.tv_sec) + 1e-9 * (double)(now.tv_nsec - up.tv_nsec) +
-           since_boot_s;
-}
-
-/* Whether the process that wrote the part is alive on this host. One of its number that began
- * behind its first record is another. */
-static bool is_alive(const pod_job_part *p)
-{
-    const double slack_s = 2; /* clocks are set at times */
-    if (p->head.pid <= 0 || p->head.pid > INT32_MAX) return false;
-    if (kill((pid_t)p->head.pid, 0) != 0 && errno != EPERM) return false;
-    const double begun_s = process_begun_s((pid_t)p->head.pid);
-    return !(begun_s > pod_stamp_seconds(p->head.begin) + slack_s);
-}
-
-/* Whether a process of the last attempt that told of no end is alive on this host. */
-static bool is_running(const pod_job *j)
-{
-    char here[HOST_BYTES] = "";
-    if (gethostname(here, sizeof here - 1) != 0) return false;
-    for (int i = j->n_parts - 1; i >= 0; i--) {
-        const pod_job_part *p = &j->part[i];
-        if (p->head.attempt != j->part[j->n_parts - 1].head.attempt) break;
-        if (p->end == POD_JOB_END_NONE && strcmp(p->head.host, here) == 0 && is_alive(p))
-            return true;
-    }
-    return false;
+    const char *log = pod_arena_text(a, "%s/mllog.txt", dir);
+    return log && pod_file_is_taken(log);
 }
 
 /* Once a rank of the last attempt has begun its log the checkpoints are this job's: before it does
@@ -388,7 +347,7 @@ pod_status pod_run_account_read(pod_arena *a, const char *dir, pod_run_account *
     POD_TRY(check_folder(a, r.name));
     POD_TRY(pod_job_read(a, r.name, &r.job));
     r.job.kept = find_kept(a, r.name);
-    r.now = is_running(&r.job) ? clock.stamp : 0;
+    r.now = is_running(a, r.name) ? clock.stamp : 0;
     POD_TRY(pod_account_of(&r.job, r.now, &r.sum));
     const pod_job_head *head = &r.job.part[r.job.n_parts - 1].head;
     r.model = line_of(a, head->model);

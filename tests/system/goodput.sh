@@ -253,12 +253,23 @@ if command -v gnuplot >/dev/null; then
     grep -q 'WASTED_PROGRESS_FROM_DISRUPTION' picture.svg || fail "picture.svg: no lost steps"
 fi
 
-# The second attempt still runs: this very process plays its rank. Steps 3 to 6 are not saved yet.
+# A training that hangs, whose log is open: a link to that in another folder makes the job there one that
+# runs.
+"$minipod" train --model mlp --data glyphs --batch 64 --steps 20 --eval-every 0 --fault hang:rank=0,step=2 \
+    --progress off --out hangs >out 2>err &
+hangs=$!
+for ((i = 0; i < 300; i++)); do
+    grep -qs '"fault":0' hangs/job/attempt-001.rank-0000.jsonl && break
+    sleep 0.1
+done
+"$minipod" goodput hangs >out 2>err || fail "a job that hangs: $(cat err)"
+has 'it still runs$'
+
+# The second attempt still runs. Steps 3 to 6 are not saved yet.
 cp -r broken alive
 rm alive/job/launch.jsonl
-sed -i "/\"end\"/d; s/\"host\":\"no host\",\"pid\":1/\"host\":\"$(hostname)\",\"pid\":$$/" alive/job/attempt-002.*
-"$minipod" goodput alive >out 2>err || fail "a process number that is another's: $(cat err)"
-grep -q 'it still runs' out && fail "takes a process for its rank that began behind the rank's first record"
+ln hangs/mllog.txt alive
+sed -i '/"end"/d' alive/job/attempt-002.*
 sed -i "s/:17000000/:$((($(date +%s) + 100) / 100))/g" alive/job/*
 "$minipod" goodput alive >out 2>err || fail "a job that runs: $(cat err)"
 has '^ alive 2 2 2 4 '
@@ -278,7 +289,8 @@ printf 'job,event,time_s,ranks\ncalm,submit,0,2\ncalm,allocate,1,2\ncalm,end,100
 
 # Nothing is saved yet: that is no 0 %, for nothing is lost either.
 cp -r calm young
-sed -i "/\"end\"/d; /\"kept\"/d; s/\"host\":\"no host\",\"pid\":1/\"host\":\"$(hostname)\",\"pid\":$$/" young/job/*
+ln hangs/mllog.txt young
+sed -i '/"end"/d; /"kept"/d' young/job/*
 sed -i "s/:17000000/:$((($(date +%s) + 100) / 100))/g" young/job/*
 "$minipod" goodput young --csv young.csv --json young.json --prometheus young.prom >out 2>err || fail "a job that saved nothing yet: $(cat err)"
 has 'young: runtime goodput is not known: nothing saved yet: a step counts once a checkpoint keeps it$'
@@ -288,6 +300,11 @@ has '^# young: runtime goodput by window; not known: nothing saved yet$'
 has '^ cumulative [0-9.]* 0.000 40.000 - '
 grep -q '"interval_goodput": [0-9]' young.json && fail "young.json: $(grep cumulative young.json)"
 grep -q 'interval_goodput{' young.prom && fail "goodput of windows in which nothing is saved: $(grep interval young.prom)"
+
+kill -9 $hangs
+wait $hangs 2>wait.err
+"$minipod" goodput alive >out 2>err || fail "$(cat err)"
+grep -q 'it still runs' out && fail "a job whose process is gone is said to run"
 
 # Killed between the move of the folder's pointer to step 20 and the record of it.
 "$minipod" train --model mlp --data glyphs --batch 64 --steps 20 --checkpoint-every 10 --eval-every 0 \
