@@ -22,15 +22,15 @@
 /* ---- the tables ------------------------------------------------------------------------------ */
 
 /* Sets of kernels of one family are picked by CPU alone: the first that it can run. */
-#define SETS(family)                                                              \
-    static int family##_candidates(pod_candidate out[POD_MAX_CANDIDATES])         \
-    {                                                                             \
-        int n;                                                                    \
-        const pod_##family *set = pod_##family##_sets(&n);                        \
-        POD_ASSERT(n <= POD_MAX_CANDIDATES, "%d sets in one table", n);           \
-        for (int i = 0; i < n; i++)                                               \
-            out[i] = (pod_candidate){.name = set[i].name, .needs = set[i].needs}; \
-        return n;                                                                 \
+#define SETS(family)                                                                     \
+    static int family##_candidates(pod_candidate out[POD_MAX_CANDIDATES])                \
+    {                                                                                    \
+        int n = 0;                                                                       \
+        for (const pod_##family *const *set = pod_##family##_sets(); *set; set++, n++) { \
+            POD_ASSERT(n < POD_MAX_CANDIDATES, "%d sets in one table", n);               \
+            out[n] = (pod_candidate){.name = (*set)->name, .needs = (*set)->needs};      \
+        }                                                                                \
+        return n;                                                                        \
     }
 SETS(depthwise)
 SETS(pointwise)

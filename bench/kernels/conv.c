@@ -175,8 +175,6 @@ static pod_status add_depthwise(pod_race *r, const pod_depthwise *set, const pod
 
 pod_status pod_race_depthwise(const pod_kernels_plan *plan, pod_race *r)
 {
-    int n;
-    const pod_depthwise *set = pod_depthwise_sets(&n);
     const pod_conv_shape *s = &r->problem.conv;
     pod_convolution *o = POD_ARENA_NEW(r->arena, pod_convolution, 1);
     if (!o) return POD_E_NOMEM;
@@ -189,9 +187,9 @@ pod_status pod_race_depthwise(const pod_kernels_plan *plan, pod_race *r)
         .sum = pod_operand_at(&o->sum, 0),
         .sum_sq = pod_operand_at(&o->sum_sq, 0)};
     POD_TRY(pod_depthwise_check(&g));
-    for (int i = 0; i < n; i++)
-        if (pod_race_admits(plan, r, set[i].name, pod_cpu_why_not(set[i].needs)))
-            POD_TRY(add_depthwise(r, &set[i], &g));
+    for (const pod_depthwise *const *set = pod_depthwise_sets(); *set; set++)
+        if (pod_race_admits(plan, r, (*set)->name, pod_cpu_why_not((*set)->needs)))
+            POD_TRY(add_depthwise(r, *set, &g));
     const pod_conv_sides side = pod_convolution_sides(o, r->problem.function);
     return pod_race_add_peers(plan, r, side.a, side.b, side.out, pod_convolution_err);
 }

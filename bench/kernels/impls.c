@@ -36,7 +36,7 @@ static void add_known(names *all)
     int n;
     ADD_ALL(pod_gemm_kernel, pod_gemm_kernels, all);
     ADD_ALL(pod_conv_kernel, pod_conv_kernels, all);
-    ADD_ALL(pod_depthwise, pod_depthwise_sets, all);
+    for (int i = 0; pod_depthwise_sets()[i]; i++) add(all, pod_depthwise_sets()[i]->name);
     for (int f = 0; f < POD_N_FAMILIES; f++) {
         const char *name;
         uint32_t needs;

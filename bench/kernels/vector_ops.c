@@ -272,18 +272,18 @@ const pod_vector_op *pod_vector_find(const pod_problem *p)
     return NULL;
 }
 
-#define SETS(family)                                       \
-    case POD_FAMILY_##family: {                            \
-        const pod_##family *set = pod_##family##_sets(&n); \
-        if (i >= n) return NULL;                           \
-        *name = set[i].name;                               \
-        *needs = set[i].needs;                             \
-        return &set[i];                                    \
+#define SETS(family)                                            \
+    case POD_FAMILY_##family: {                                 \
+        const pod_##family *const *set = pod_##family##_sets(); \
+        while (*set && i > 0) set++, i--;                       \
+        if (!*set) return NULL;                                 \
+        *name = (*set)->name;                                   \
+        *needs = (*set)->needs;                                 \
+        return *set;                                            \
     }
 
 const void *pod_vector_set(pod_family_id family, int i, const char **name, uint32_t *needs)
 {
-    int n;
     switch (family) {
         SETS(pointwise)
         SETS(norm)

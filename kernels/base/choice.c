@@ -6,15 +6,16 @@
 #include "kernels/base/cpu.h"
 
 static const struct {
-    const char *kind, *kernel;
-    double gflop_per_s;
+    const char *kind;
+    struct {
+        const char *kernel;
+        double gflop_per_s;
+    } of[12]; /* ends with one without a kernel */
 } built_in[] = {
-#define POD_RATE(kind, kernel, gflop_per_s) {kind, kernel, gflop_per_s},
+#define POD_RATES(kind, ...) {kind, {__VA_ARGS__}},
 #include "kernels/base/rates.def"
-#undef POD_RATE
+#undef POD_RATES
 };
-
-enum { N_BUILT_IN = sizeof built_in / sizeof built_in[0] };
 
 static bool is_word(const char *text, size_t room)
 {
@@ -22,12 +23,12 @@ static bool is_word(const char *text, size_t room)
     return n > 0 && text[n] == '\0' && n < room;
 }
 
-static pod_rate *find_own(pod_rates *r, const char *kind, const char *kernel)
+/* The index of one that was measured, -1 where there is none; r may be NULL. */
+static int find_measured(const pod_rates *r, const char *kind, const char *kernel)
 {
-    for (int32_t i = 0; i < r->n; i++)
-        if (strcmp(r->rate[i].kind, kind) == 0 && strcmp(r->rate[i].kernel, kernel) == 0)
-            return &r->rate[i];
-    return NULL;
+    for (int i = 0; r && i < r->n; i++)
+        if (strcmp(r->rate[i].kind, kind) == 0 && strcmp(r->rate[i].kernel, kernel) == 0) return i;
+    return -1;
 }
 
 pod_status pod_rates_set(pod_rates *r, const char *kind, const char *kernel, double gflop_per_s)
@@ -35,10 +36,10 @@ pod_status pod_rates_set(pod_rates *r, const char *kind, const char *kernel, dou
     if (!is_word(kind, POD_RATE_KIND_BYTES) || !is_word(kernel, POD_RATE_KERNEL_BYTES))
         return pod_fail(POD_E_INVALID, "'%.40s' '%.40s' are no names of a kind and a kernel", kind,
                         kernel);
-    pod_rate *at = find_own(r, kind, kernel);
-    if (!at && r->n == POD_MAX_RATES)
+    const int found = find_measured(r, kind, kernel);
+    if (found < 0 && r->n == POD_MAX_RATES)
         return pod_fail(POD_E_NOMEM, "more than %d rates of kernels", POD_MAX_RATES);
-    if (!at) at = &r->rate[r->n++];
+    pod_rate *at = &r->rate[found < 0 ? r->n++ : found];
     memset(at, 0, sizeof *at);
     memcpy(at->kind, kind, strlen(kind));
     memcpy(at->kernel, kernel, strlen(kernel));
@@ -51,28 +52,19 @@ static const char *rated_name(const pod_candidate *kernel)
     return kernel->rated_as ? kernel->rated_as : kernel->name;
 }
 
-static const pod_rate *find_measured(const pod_rates *measured, const char *kind, const char *name)
-{
-    for (int32_t i = 0; measured && i < measured->n; i++)
-        if (strcmp(measured->rate[i].kind, kind) == 0 &&
-            strcmp(measured->rate[i].kernel, name) == 0)
-            return &measured->rate[i];
-    return NULL;
-}
-
 bool pod_rates_has(const pod_rates *measured, const char *kind, const pod_candidate *kernel)
 {
-    return find_measured(measured, kind, rated_name(kernel));
+    return find_measured(measured, kind, rated_name(kernel)) >= 0;
 }
 
 double pod_rates_find(const pod_rates *measured, const char *kind, const pod_candidate *kernel)
 {
     const char *name = rated_name(kernel);
-    const pod_rate *own = find_measured(measured, kind, name);
-    if (own) return own->gflop_per_s;
-    for (int i = 0; i < N_BUILT_IN; i++)
-        if (strcmp(built_in[i].kind, kind) == 0 && strcmp(built_in[i].kernel, name) == 0)
-            return built_in[i].gflop_per_s;
+    const int own = find_measured(measured, kind, name);
+    if (own >= 0) return measured->rate[own].gflop_per_s;
+    for (size_t i = 0; i < sizeof built_in / sizeof built_in[0]; i++)
+        for (int k = 0; strcmp(built_in[i].kind, kind) == 0 && built_in[i].of[k].kernel; k++)
+            if (strcmp(built_in[i].of[k].kernel, name) == 0) return built_in[i].of[k].gflop_per_s;
     return 0;
 }
 

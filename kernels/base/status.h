@@ -1,28 +1,28 @@
 /* Status codes and the record of what went wrong.
  *
  * A function that can fail returns a pod_status and is POD_MUST. The text is made once, where the
- * trouble is known best, with pod_fail(); callers add their place with POD_TRY. The record belongs
+ * trouble is known best, with pod_fail(); callers hand the status on with POD_TRY. The record belongs
  * to the calling thread and holds the last failure; whoever is at the top prints it once. */
 #ifndef MINIPOD_KERNELS_BASE_STATUS_H
 #define MINIPOD_KERNELS_BASE_STATUS_H
 
 #include <stddef.h>
 
-#define POD_STATUS_MAP(X)                          \
-    X(OK, 0, "ok")                                 \
-    X(E_INVALID, -1, "invalid argument")           \
-    X(E_SHAPE, -2, "shapes do not fit")            \
-    X(E_UNSUPPORTED, -3, "not supported")          \
-    X(E_NOMEM, -4, "out of memory")                \
-    X(E_IO, -5, "input or output failed")          \
-    X(E_FORMAT, -6, "file has an unexpected form") \
-    X(E_COMM, -7, "communication failed")          \
-    X(E_NUMERIC, -8, "a value is not finite")      \
-    X(E_MISMATCH, -9, "ranks disagree")            \
-    X(E_WRITE, -10, "not written in full")
+#define POD_STATUS_MAP(X) \
+    X(OK, 0)              \
+    X(E_INVALID, -1)      \
+    X(E_SHAPE, -2)        \
+    X(E_UNSUPPORTED, -3)  \
+    X(E_NOMEM, -4)        \
+    X(E_IO, -5)           \
+    X(E_FORMAT, -6)       \
+    X(E_COMM, -7)         \
+    X(E_NUMERIC, -8)      \
+    X(E_MISMATCH, -9)     \
+    X(E_WRITE, -10)
 
 typedef enum pod_status {
-#define POD_X(name, value, text) POD_##name = (value),
+#define POD_X(name, value) POD_##name = (value),
     POD_STATUS_MAP(POD_X)
 #undef POD_X
 } pod_status;
@@ -31,41 +31,31 @@ typedef enum pod_status {
 #define POD_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
 const char *pod_status_name(pod_status s); /* "E_SHAPE"; "E_?" for a number that is no status */
-const char *pod_status_text(pod_status s); /* "shapes do not fit" */
 
 /* The text of this thread's last failure, one line without a newline; "" when there was none. */
 const char *pod_error_text(void);
-/* The places the failure passed on its way up, innermost first, one a line; "" when there are
- * none. */
-const char *pod_error_trace(void);
 /* Replaces the record by a text that came from elsewhere (another rank, another thread). */
 void pod_error_set(const char *text);
 /* What a name or a file may contain does not break the line: control characters become blanks. */
 void pod_line_flatten(char *text);
 
-pod_status pod__fail(const char *file, int line, pod_status s, const char *fmt, ...)
-    POD_PRINTF(4, 5);
-pod_status pod__trace(const char *file, int line, pod_status s);
+void pod__fail(const char *fmt, ...) POD_PRINTF(1, 2);
 
 /* Records the text and returns the status: return pod_fail(POD_E_FORMAT, "%s: ...", path). The
- * compiler is to see that what comes back is what went in; `s` is evaluated twice. */
-#define pod_fail(s, ...) ((void)pod__fail(__FILE__, __LINE__, (s), __VA_ARGS__), (s))
-#define pod__pass(s)     ((void)pod__trace(__FILE__, __LINE__, (s)), (s))
+ * compiler is to see that what comes back is what went in. */
+#define pod_fail(s, ...) (pod__fail(__VA_ARGS__), (s))
 
-#define POD_TRY(expr)                                   \
-    do {                                                \
-        pod_status pod_s_ = (expr);                     \
-        if (pod_s_ != POD_OK) return pod__pass(pod_s_); \
+#define POD_TRY(expr)                        \
+    do {                                     \
+        pod_status pod_s_ = (expr);          \
+        if (pod_s_ != POD_OK) return pod_s_; \
     } while (0)
 
 /* The same where there is something to release: leaves the status in `status` and jumps. */
-#define POD_TRY_GOTO(status, expr, label) \
-    do {                                  \
-        (status) = (expr);                \
-        if ((status) != POD_OK) {         \
-            (status) = pod__pass(status); \
-            goto label;                   \
-        }                                 \
+#define POD_TRY_GOTO(status, expr, label)   \
+    do {                                    \
+        (status) = (expr);                  \
+        if ((status) != POD_OK) goto label; \
     } while (0)
 
 #endif

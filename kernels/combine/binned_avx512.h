@@ -1,25 +1,26 @@
-/* Binned sums under AVX-512, for combine_simd.inc: the functions of binned_plain.h with the same
- * bits. A vector is four elements as they lie in memory (high, low, high, low, ...) where they are
+/* Binned sums under AVX-512, for combine_simd.c: with the bits of
+ * the reference. A vector is four elements as they lie in memory (high, low, high, low, ...) where they are
  * added, eight 64-bit numbers of one kind where they are converted. */
 #ifndef MINIPOD_KERNELS_COMBINE_BINNED_AVX512_H
 #define MINIPOD_KERNELS_COMBINE_BINNED_AVX512_H
 
+#include "kernels/base/arith.h"
 #include "kernels/base/binned.h"
 #include "kernels/base/simd/avx512.h"
 #include "kernels/base/simd/loop.h"
 
-#ifdef POD_ISA
+#ifdef POD_SIMD
 
 enum { BINNED_LANES = 4, BINNED_STRIP = 4, LOW_LANES = 0xaa };
 
-POD_VEC_INLINE __m512i binned_load(const void *data, int64_t i, int n)
+POD_INLINE __m512i binned_load(const void *data, int64_t i, int n)
 {
     const pod_binned *p = (const pod_binned *)data + i;
     return n == BINNED_LANES ? _mm512_loadu_si512(p)
                              : _mm512_maskz_loadu_epi64((__mmask8)((1u << 2 * n) - 1u), p);
 }
 
-POD_VEC_INLINE void binned_store(void *data, int64_t i, int n, __m512i v)
+POD_INLINE void binned_store(void *data, int64_t i, int n, __m512i v)
 {
     pod_binned *p = (pod_binned *)data + i;
     if (n == BINNED_LANES)
@@ -29,7 +30,7 @@ POD_VEC_INLINE void binned_store(void *data, int64_t i, int n, __m512i v)
 }
 
 /* pod_binned_add. */
-POD_VEC_INLINE __m512i binned_sum(__m512i a, __m512i b)
+POD_INLINE __m512i binned_sum(__m512i a, __m512i b)
 {
     const __m512i top = _mm512_set1_epi64(POD_BINNED_TOP);
     const __m512i t_a = _mm512_and_si512(_mm512_unpacklo_epi64(a, a), top);
@@ -54,8 +55,8 @@ static inline void binned_add(int64_t count, const void *from, const void *own, 
     });
 }
 
-POD_VEC_INLINE void binned_strip(int n_vecs, int64_t i, int n, int n_in, const void *const in[],
-                                 int n_out, void *const out[])
+POD_INLINE void binned_strip(int n_vecs, int64_t i, int n, int n_in, const void *const in[],
+                             int n_out, void *const out[])
 {
     __m512i sum[BINNED_STRIP];
     for (int u = 0; u < n_vecs; u++) sum[u] = binned_load(in[0], i + u * BINNED_LANES, n);
@@ -82,7 +83,7 @@ typedef struct binned_8 {
     __m512i high, low;
 } binned_8;
 
-POD_VEC_INLINE void binned_put_8(void *data, int64_t i, binned_8 x)
+POD_INLINE void binned_put_8(void *data, int64_t i, binned_8 x)
 {
     const __m512i first = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
     const __m512i last = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
@@ -90,7 +91,7 @@ POD_VEC_INLINE void binned_put_8(void *data, int64_t i, binned_8 x)
     binned_store(data, i + 4, BINNED_LANES, _mm512_permutex2var_epi64(x.high, last, x.low));
 }
 
-POD_VEC_INLINE binned_8 binned_get_8(const void *data, int64_t i)
+POD_INLINE binned_8 binned_get_8(const void *data, int64_t i)
 {
     const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
     const __m512i odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
@@ -100,10 +101,10 @@ POD_VEC_INLINE binned_8 binned_get_8(const void *data, int64_t i)
                       _mm512_permutex2var_epi64(first, odd, last)};
 }
 
-POD_VEC_INLINE __m512i binned_all(int64_t x) { return _mm512_set1_epi64(x); }
+POD_INLINE __m512i binned_all(int64_t x) { return _mm512_set1_epi64(x); }
 
 /* pod_binned_from_f32 of finite numbers; `bits` in 64-bit lanes. */
-POD_VEC_INLINE binned_8 binned_split(__m512i bits)
+POD_INLINE binned_8 binned_split(__m512i bits)
 {
     const __m512i exponent = _mm512_and_si512(_mm512_srli_epi64(bits, 23), binned_all(0xff));
     const __mmask8 normal = _mm512_test_epi64_mask(exponent, exponent);
@@ -148,7 +149,7 @@ static inline void binned_from_f32(int64_t count, const void *from, void *to)
 /* pod_binned_to_f32 of finite sums. Where both bins do not fit 64 bits, what is below two bits of
  * the lower one only tells whether it is there; the conversion rounds far above. The scaling is
  * exact or overflows: what becomes subnormal is a whole number of 2^-149. */
-POD_VEC_INLINE __m256 binned_join(binned_8 x)
+POD_INLINE __m256 binned_join(binned_8 x)
 {
     enum { CUT = POD_BINNED_WIDTH - 2 };
     const __m512i top = _mm512_and_si512(x.high, binned_all(POD_BINNED_TOP));

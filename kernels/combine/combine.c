@@ -3,34 +3,8 @@
 #include <stdbool.h>
 
 #include "kernels/base/assert.h"
-#include "kernels/combine/sets.h"
 
-static const pod_combine sets[] = {
-#define POD_COMBINE(name, needs, isa) \
-    {name,                            \
-     needs,                           \
-     pod__combine_add_##isa,          \
-     pod__combine_add_all_##isa,      \
-     pod__combine_convert_##isa,      \
-     pod__combine_fold_##isa},
-#include "kernels/combine/combine.def"
-#undef POD_COMBINE
-};
-
-enum { N_SETS = sizeof sets / sizeof sets[0], PART_BYTES = 4096 };
-
-const pod_combine *pod_combine_sets(int *n)
-{
-    *n = N_SETS;
-    return sets;
-}
-
-const pod_combine *pod_combine_pick(uint32_t cpu)
-{
-    int i = cpu == POD_CPU_REFERENCE_ONLY ? N_SETS - 1 : 0;
-    while (sets[i].needs & ~cpu) i++;
-    return &sets[i];
-}
+enum { PART_BYTES = 4096 };
 
 const char *pod_redop_name(pod_redop op)
 {

@@ -49,7 +49,8 @@ typedef struct pod_combine {
                  void *out);
 } pod_combine;
 
-const pod_combine *pod_combine_sets(int *n); /* best first; the last one is the reference */
+/* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
+const pod_combine *const *pod_combine_sets(void);
 const pod_combine *pod_combine_pick(uint32_t cpu);
 
 /* `add` by any operation, of any type that has it (pod_redop_why_not); t_out may be f32 for f16 too. */

@@ -4,10 +4,11 @@
 #include "kernels/base/binned.h"
 #include "kernels/base/element.h"
 #include "kernels/base/f16.h"
-#include "kernels/combine/sets.h"
+#include "kernels/base/sets.h"
+#include "kernels/combine/combine.h"
 
-void pod__combine_add_ref(int64_t count, pod_dtype t, const void *from, pod_dtype t_sum,
-                          const void *own, void *sum)
+static void combine_add(int64_t count, pod_dtype t, const void *from, pod_dtype t_sum,
+                        const void *own, void *sum)
 {
     if (t == POD_BINNED) {
         const pod_binned *a = own, *b = from;
@@ -29,8 +30,8 @@ static void add_all_binned(int64_t count, int n_in, const void *const in[], int 
     }
 }
 
-void pod__combine_add_all_ref(int64_t count, pod_dtype t, int n_in, const void *const in[],
-                              int n_out, void *const out[])
+static void combine_add_all(int64_t count, pod_dtype t, int n_in, const void *const in[], int n_out,
+                            void *const out[])
 {
     if (t == POD_BINNED) {
         add_all_binned(count, n_in, in, n_out, out);
@@ -43,8 +44,8 @@ void pod__combine_add_all_ref(int64_t count, pod_dtype t, int n_in, const void *
     }
 }
 
-void pod__combine_convert_ref(int64_t count, pod_dtype t_from, const void *from, pod_dtype t_to,
-                              void *to)
+static void combine_convert(int64_t count, pod_dtype t_from, const void *from, pod_dtype t_to,
+                            void *to)
 {
     if (t_from == t_to) {
         if (count) memcpy(to, from, (size_t)count * pod_dtype_bytes(t_to));
@@ -64,5 +65,9 @@ void pod__combine_convert_ref(int64_t count, pod_dtype t_from, const void *from,
     }
 }
 
-#define FOLD_NAME pod__combine_fold_ref
 #include "kernels/combine/combine_fold.inc"
+
+const pod_combine pod__combine_ref = {"ref",           0,           combine_add, combine_add_all,
+                                      combine_convert, combine_fold};
+
+POD_SETS_BF16(combine)

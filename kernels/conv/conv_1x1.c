@@ -10,14 +10,13 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/base/cpu.h"
 #include "kernels/conv/conv_kernels.h"
 #include "kernels/gemm/blas.h"
 #include "kernels/gemm/gemm.h"
 
 enum { PANEL_BYTES = 256 * 1024 };
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static size_t padded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -28,7 +27,7 @@ static int64_t panel_rows(const pod_conv_call *call)
 {
     const pod_conv_shape *s = &call->shape;
     if (s->stride == 1) return n_rows(s);
-    return smaller(n_rows(s), 128 + PANEL_BYTES / (s->c * (int64_t)pod_dtype_bytes(call->dtype)));
+    return pod_min(n_rows(s), 128 + PANEL_BYTES / (s->c * (int64_t)pod_dtype_bytes(call->dtype)));
 }
 
 /* Forward, short products want w laid (C, K). */
@@ -69,7 +68,7 @@ static line line_at(const pod_conv_call *call, int64_t row, int64_t rows)
     const pod_conv_shape *s = &call->shape;
     const int64_t q = row % s->q, p = row / s->q % s->p, n = row / s->q / s->p;
     const int64_t pixel = (n * s->h + p * s->stride) * s->w + q * s->stride;
-    return (line){smaller(rows, s->q - q), pixel * s->c * (int64_t)pod_dtype_bytes(call->dtype)};
+    return (line){pod_min(rows, s->q - q), pixel * s->c * (int64_t)pod_dtype_bytes(call->dtype)};
 }
 
 /* n pixels of some bytes, from and to where they are so far apart. */
@@ -177,7 +176,7 @@ static void forward(const pod_conv_call *call, char *scratch)
         weights = scratch + at.weights;
     }
     for (int64_t row = 0; row < n_rows(&call->shape); row += panel_rows(call)) {
-        const int64_t rows = smaller(panel_rows(call), n_rows(&call->shape) - row);
+        const int64_t rows = pod_min(panel_rows(call), n_rows(&call->shape) - row);
         pod_gemm_call g = product_of(call, rows);
         g.a = pixels_of(call, row, rows, scratch + at.pixels);
         g.b = weights;
@@ -194,7 +193,7 @@ static void input_grad(const pod_conv_call *call, char *scratch)
     if (s->stride > 1)
         memset(call->out, 0, (size_t)(s->n * s->h * s->w * s->c) * pod_dtype_bytes(call->dtype));
     for (int64_t row = 0; row < n_rows(s); row += panel_rows(call)) {
-        const int64_t rows = smaller(panel_rows(call), n_rows(s) - row);
+        const int64_t rows = pod_min(panel_rows(call), n_rows(s) - row);
         pod_gemm_call g = product_of(call, rows);
         g.a = (const char *)call->a + row * row_bytes;
         g.b = call->b;
@@ -210,7 +209,7 @@ static void weight_grad(const pod_conv_call *call, char *scratch)
     const int64_t row_bytes = call->shape.k * (int64_t)pod_dtype_bytes(call->dtype);
     int64_t row = 0;
     do { /* also once without rows, which gives zeros */
-        const int64_t rows = smaller(panel_rows(call), n_rows(&call->shape) - row);
+        const int64_t rows = pod_min(panel_rows(call), n_rows(&call->shape) - row);
         pod_gemm_call g = product_of(call, rows);
         g.a = (const char *)call->b + row * row_bytes;
         g.b = pixels_of(call, row, rows, scratch + at.pixels);

@@ -1,5 +1,6 @@
 #include "kernels/conv/conv_direct.h"
 
+#include "kernels/base/arith.h"
 #include "kernels/conv/residue.h"
 
 enum {
@@ -20,11 +21,6 @@ enum {
     DW_PART = 64
 };
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t ratio_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t padded(int64_t n, int64_t lanes) { return ratio_up(n, lanes) * lanes; }
-
 static int64_t strip_rows(const pod__direct *d, int64_t n_lines)
 {
     return (n_lines - 1) * d->view.step / d->row_gap + d->view.r;
@@ -38,22 +34,22 @@ static void cut(pod__direct *d, int64_t channels, int64_t places, int64_t beside
     d->in_place = false;
     d->c = channels;
     d->run = v->s * channels;
-    d->depth = v->r * ratio_up(v->s * v->c, d->per);
+    d->depth = v->r * pod_div_up(v->s * v->c, d->per);
     d->row_gap = v->r == 1 ? v->step : 1;
     d->column_gap = v->s == 1 ? v->step : 1;
     d->pixel = channels;
     if (v->s == 1 && channels / d->per % WAY == 0) d->pixel += LINE * d->per;
     d->apart = v->step / d->column_gap * d->pixel;
-    d->row = padded((v->q - 1) * d->apart + d->run, LINE * d->per);
+    d->row = pod_round_up((v->q - 1) * d->apart + d->run, LINE * d->per);
     d->line = v->step / d->row_gap * d->row;
     d->images = d->n_images;
     d->lines = v->p;
-    const int64_t an_image = larger(1, strip_rows(d, v->p) * d->row + v->p * beside);
+    const int64_t an_image = pod_max(1, strip_rows(d, v->p) * d->row + v->p * beside);
     if (an_image > places) {
-        const int64_t a_line = larger(1, d->line + beside);
-        const int64_t lines = larger(1, (places - v->r * d->row) / a_line);
-        d->lines = ratio_up(v->p, ratio_up(v->p, lines));
-        d->images = smaller(1, d->n_images);
+        const int64_t a_line = pod_max(1, d->line + beside);
+        const int64_t lines = pod_max(1, (places - v->r * d->row) / a_line);
+        d->lines = pod_div_up(v->p, pod_div_up(v->p, lines));
+        d->images = pod_min(1, d->n_images);
     } else if (an_image * d->n_images > places) {
         d->images = places / an_image;
     }
@@ -83,8 +79,8 @@ static void make_lines(pod__direct *d)
 static bool leave_out(pod__direct *d)
 {
     const pod__windows *v = &d->view;
-    const int64_t head = larger(0, -v->left);
-    const int64_t tail = larger(0, v->left + (v->q - 1) * v->step + v->s - v->w);
+    const int64_t head = pod_max(0, -v->left);
+    const int64_t tail = pod_max(0, v->left + (v->q - 1) * v->step + v->s - v->w);
     if (head > v->step || tail > v->step || head + tail > v->s) return false;
     if (head + tail > 0 && v->c % d->per > 0) return false;
     d->head = head * v->c;
@@ -201,7 +197,7 @@ static dw_part dw_part_of(const pod_conv_shape *s, pod__direct_isa isa)
 static void pair(pod__direct *d)
 {
     pod__windows *v = &d->view;
-    const int64_t images = ratio_up(d->n_images, 2), lines = ratio_up(v->p, 2);
+    const int64_t images = pod_div_up(d->n_images, 2), lines = pod_div_up(v->p, 2);
     if (images * v->p <= d->n_images * lines)
         d->pair_images = d->n_images = images;
     else
@@ -214,7 +210,7 @@ static pod__direct weight_grad(const pod_conv_call *call, int64_t i, pod__direct
     pod__direct d = forward(call, isa);
     const dw_part part = dw_part_of(s, isa);
     const int64_t a_window = part.channels * s->stride * s->stride + part.filters;
-    const int64_t places = smaller(larger(DW_WINDOWS * a_window, STRIP), DW_STRIP);
+    const int64_t places = pod_min(pod_max(DW_WINDOWS * a_window, STRIP), DW_STRIP);
     d.all_images = d.n_images;
     d.all_lines = d.view.p;
     if (isa.numbers > 1) pair(&d);
@@ -243,7 +239,7 @@ pod__direct pod__direct_part(const pod_conv_call *call, int64_t i, pod__direct_i
 
 int64_t pod__direct_part_packed(const pod__direct *d, pod__direct_isa isa)
 {
-    return d->depth * padded(d->width, isa.lanes);
+    return d->depth * pod_round_up(d->width, isa.lanes);
 }
 
 int64_t pod__direct_packed(const pod_conv_call *call, pod__direct_isa isa)
@@ -265,13 +261,13 @@ pod__direct_room pod__direct_room_of(const pod_conv_call *call, pod__direct_isa 
         const pod__direct d = pod__direct_part(call, i, isa);
         const int64_t positions = d.images * d.lines * d.view.q;
         if (!d.in_place) /* vectors may end behind it */
-            strip = larger(strip, d.images * d.image / d.per + 16);
-        if (is_dw) side = positions * padded(d.width, isa.lanes);
-        if (call->fused & POD_CONV_SUMS) channels = padded(d.width, isa.lanes);
+            strip = pod_max(strip, d.images * d.image / d.per + 16);
+        if (is_dw) side = positions * pod_round_up(d.width, isa.lanes);
+        if (call->fused & POD_CONV_SUMS) channels = pod_round_up(d.width, isa.lanes);
     }
-    pod__direct_room room = {.side = padded(strip, 16)};
-    room.weights = room.side + padded(side, 16);
-    room.sums = room.weights + (packs ? padded(pod__direct_packed(call, isa), 16) : 0);
+    pod__direct_room room = {.side = pod_round_up(strip, 16)};
+    room.weights = room.side + pod_round_up(side, 16);
+    room.sums = room.weights + (packs ? pod_round_up(pod__direct_packed(call, isa), 16) : 0);
     room.end = room.sums + 4 * channels;
     return room;
 }
@@ -279,7 +275,7 @@ pod__direct_room pod__direct_room_of(const pod_conv_call *call, pod__direct_isa 
 static const char *weight_grad_why_not(const pod_conv_shape *s, pod__direct_isa isa)
 {
     const bool is_point = s->r == 1 && s->s == 1;
-    const int64_t lanes = padded(s->c, isa.lanes);
+    const int64_t lanes = pod_round_up(s->c, isa.lanes);
     if (isa.numbers > 1 && s->n * s->p * s->q < FEW_WINDOWS) return "there are few windows";
     if (is_point && isa.numbers == 1 && s->c < lanes)
         return "channels under a 1x1 filter are no whole vectors";
@@ -294,7 +290,7 @@ const char *pod__direct_why_not(const pod_conv_call *call, pod__direct_isa isa)
     if (isa.numbers > 1 && call->dtype != POD_BF16) return "elements are not bf16";
     if (call->pass == POD_CONV_WEIGHT_GRAD) return weight_grad_why_not(s, isa);
     if (s->r == 1 && s->s == 1 && s->stride == 1) return NULL;
-    const int64_t windows = call->pass == POD_CONV_FORWARD ? s->q : ratio_up(s->w, s->stride);
+    const int64_t windows = call->pass == POD_CONV_FORWARD ? s->q : pod_div_up(s->w, s->stride);
     if (windows < 2) return "lines are single windows";
     if (isa.numbers == 1 && windows < LINE_SHORT) return "lines are shorter than 4 windows";
     return NULL;

@@ -30,7 +30,7 @@
  * window: [panel][r][element of (s, c)][filter], zeros beyond the last filter. For the input
  * gradient such a layout for each pair of remainders, with the roles of C and K exchanged.
  *
- * conv_direct_simd.inc is compiled for each instruction set; here is what it plans with. */
+ * conv_direct_simd.c is compiled for each instruction set; here is what it plans with. */
 #ifndef MINIPOD_KERNELS_CONV_CONV_DIRECT_H
 #define MINIPOD_KERNELS_CONV_CONV_DIRECT_H
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/base/assert.h"
 #include "kernels/base/cpu.h"
 #include "kernels/conv/conv_kernels.h"
@@ -36,16 +37,13 @@ typedef struct layout {
     int64_t strip, panel, side, weights, product, end;
 } layout;
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
 static job job_of(pod__windows view, int64_t n_images, int64_t width)
 {
     job j = {.view = view, .n_lines = n_images * view.p, .width = width};
     j.depth = view.r * view.s * view.c;
     const int64_t liked = pod_blas_rows(width, j.depth);
-    const int64_t cached = larger(ROWS_MIN, PANEL_FLOATS / larger(larger(j.depth, width), 1));
-    j.panel_lines = smaller(j.n_lines, larger(1, smaller(liked, cached) / larger(view.q, 1)));
+    const int64_t cached = pod_max(ROWS_MIN, PANEL_FLOATS / pod_max(pod_max(j.depth, width), 1));
+    j.panel_lines = pod_min(j.n_lines, pod_max(1, pod_min(liked, cached) / pod_max(view.q, 1)));
     return j;
 }
 
@@ -177,7 +175,7 @@ static void convolve(const job *j, const float *weights, const target *to, float
     const bool in_place = to->step == 1 && to->dtype == POD_F32;
     float *panel = scratch + at.panel;
     for (int64_t line = 0; line < j->n_lines; line += j->panel_lines) {
-        const int64_t n_lines = smaller(j->panel_lines, j->n_lines - line), q = j->view.q;
+        const int64_t n_lines = pod_min(j->panel_lines, j->n_lines - line), q = j->view.q;
         float *result = in_place ? (float *)to->out + line * q * j->width : scratch + at.side;
         pod__panel_build(&j->view, line, n_lines, scratch + at.strip, panel);
         pod_gemm_call product = j->product;
@@ -202,7 +200,7 @@ static const float *forward_weights(const job *j, const pod_conv_call *call, flo
     float stripe[16];
     for (int64_t first = 0; first < j->depth; first += 16)
         for (int64_t k = 0; k < j->width; k++) {
-            const int64_t n = smaller(16, j->depth - first);
+            const int64_t n = pod_min(16, j->depth - first);
             pod_pack_load(pack, call->dtype, call->b, k * j->depth + first, n, stripe);
             for (int64_t i = 0; i < n; i++) room[(first + i) * j->width + k] = stripe[i];
         }
@@ -258,7 +256,7 @@ static void weight_grad(const pod_conv_call *call, float *scratch)
     const layout at = layout_of(&j);
     if (j.n_lines == 0) memset(call->out, 0, (size_t)(j.width * j.depth) * sizeof(float));
     for (int64_t line = 0; line < j.n_lines; line += j.panel_lines) {
-        const int64_t n_lines = smaller(j.panel_lines, j.n_lines - line);
+        const int64_t n_lines = pod_min(j.panel_lines, j.n_lines - line);
         const int64_t rows = n_lines * j.view.q, first = line * j.view.q * j.width;
         const float *dy = scratch + at.side;
         if (call->dtype == POD_F32)
@@ -283,8 +281,8 @@ const char *pod__conv_gemm_why_not(const pod_conv_call *call)
     const pod_conv_shape *s = &call->shape;
     if (call->fused) return "it fuses nothing and takes no packed filters";
     const int64_t max = INT_MAX;
-    if (s->r * s->s > max / larger(s->c, s->k)) return "a filter is above 2^31 - 1 elements";
-    if (larger(s->q, s->w) > max / 2) return "a line is above 2^30 pixels";
+    if (s->r * s->s > max / pod_max(s->c, s->k)) return "a filter is above 2^31 - 1 elements";
+    if (pod_max(s->q, s->w) > max / 2) return "a line is above 2^30 pixels";
     return NULL;
 }
 
@@ -297,7 +295,7 @@ static int64_t input_grad_floats(const pod_conv_call *call)
             const pod__residue rows = pod__residue_rows(s, a), columns = pod__residue_columns(s, b);
             if (rows.n_pixels == 0 || columns.n_pixels == 0) continue;
             const job j = input_grad_job(call, rows, columns);
-            floats = larger(floats, layout_of(&j).end);
+            floats = pod_max(floats, layout_of(&j).end);
         }
     return floats;
 }

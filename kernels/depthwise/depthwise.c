@@ -1,29 +1,5 @@
 #include "kernels/depthwise/depthwise.h"
 
-#include "kernels/depthwise/sets.h"
-
-static const pod_depthwise sets[] = {
-#define POD_DEPTHWISE(name, needs, isa) \
-    {name, needs, pod__depthwise_scratch_bytes_##isa, pod__depthwise_run_##isa},
-#include "kernels/depthwise/depthwise.def"
-#undef POD_DEPTHWISE
-};
-
-enum { N_SETS = sizeof sets / sizeof sets[0] };
-
-const pod_depthwise *pod_depthwise_sets(int *n)
-{
-    *n = N_SETS;
-    return sets;
-}
-
-const pod_depthwise *pod_depthwise_pick(uint32_t cpu)
-{
-    int i = cpu == POD_CPU_REFERENCE_ONLY ? N_SETS - 1 : 0;
-    while (sets[i].needs & ~cpu) i++;
-    return &sets[i];
-}
-
 pod_status pod_depthwise_check(const pod_depthwise_call *call)
 {
     const pod_depthwise_shape *s = &call->shape;

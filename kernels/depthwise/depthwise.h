@@ -71,7 +71,8 @@ typedef struct pod_depthwise {
     void (*run)(const pod_depthwise_call *call, void *scratch);
 } pod_depthwise;
 
-const pod_depthwise *pod_depthwise_sets(int *n); /* best first; the last one is the reference */
+/* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
+const pod_depthwise *const *pod_depthwise_sets(void);
 const pod_depthwise *pod_depthwise_pick(uint32_t cpu);
 
 /* E_SHAPE or E_UNSUPPORTED when the call breaks the contract above; pointers are not looked at. */

@@ -1,6 +1,7 @@
 /* The specification of the three passes: one float32 sum for each element of the result. */
 #include "kernels/base/element.h"
-#include "kernels/depthwise/sets.h"
+#include "kernels/base/sets.h"
+#include "kernels/depthwise/depthwise.h"
 
 static int64_t x_at(const pod_depthwise_shape *s, int64_t n, int64_t h, int64_t w, int64_t c)
 {
@@ -122,13 +123,13 @@ static void weight_grad(const pod_depthwise_call *call)
                 ((float *)call->out)[w_at(s, r, t, c)] = dw_sum(call, r, t, c);
 }
 
-size_t pod__depthwise_scratch_bytes_ref(const pod_depthwise_call *call)
+static size_t depthwise_scratch_bytes(const pod_depthwise_call *call)
 {
     (void)call;
     return 0;
 }
 
-void pod__depthwise_run_ref(const pod_depthwise_call *call, void *scratch)
+static void depthwise_run(const pod_depthwise_call *call, void *scratch)
 {
     static void (*const passes[POD_N_DEPTHWISE_PASSES])(const pod_depthwise_call *) = {
         [POD_DEPTHWISE_FORWARD] = forward,
@@ -138,3 +139,7 @@ void pod__depthwise_run_ref(const pod_depthwise_call *call, void *scratch)
     (void)scratch;
     passes[call->pass](call);
 }
+
+const pod_depthwise pod__depthwise_ref = {"ref", 0, depthwise_scratch_bytes, depthwise_run};
+
+POD_SETS_BF16(depthwise)

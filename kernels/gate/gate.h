@@ -4,8 +4,7 @@
  * `t` is the element type of tensors that travel between layers, POD_F32 or POD_BF16; gates, and
  * what a sigmoid gives, are float32, and so is arithmetic. The sigmoid of a set is within 2^-20 of
  * itself and 2^-120, in a swish that is stored as bf16 within 2^-12; a NaN stays a NaN. Outputs may
- * be the same memory as an input of the same type. Sets stand in gate.def, best first, the
- * reference last. */
+ * be the same memory as an input of the same type. */
 #ifndef MINIPOD_KERNELS_GATE_GATE_H
 #define MINIPOD_KERNELS_GATE_GATE_H
 
@@ -38,7 +37,8 @@ typedef struct pod_gate {
                  float *sum);
 } pod_gate;
 
-const pod_gate *pod_gate_sets(int *n); /* best first; the last one is the reference */
+/* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
+const pod_gate *const *pod_gate_sets(void);
 const pod_gate *pod_gate_pick(uint32_t cpu);
 
 #endif

@@ -3,22 +3,22 @@
 #include <math.h>
 
 #include "kernels/base/element.h"
-#include "kernels/gate/sets.h"
+#include "kernels/base/sets.h"
+#include "kernels/gate/gate.h"
 
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
-void pod__gate_sigmoid_ref(int64_t count, pod_dtype t, const void *x, float *y)
+static void gate_sigmoid(int64_t count, pod_dtype t, const void *x, float *y)
 {
     for (int64_t i = 0; i < count; i++) y[i] = (float)sigmoid((double)pod_element_get(t, x, i));
 }
 
-void pod__gate_sigmoid_grad_ref(int64_t count, pod_dtype t, const float *y, const float *dy,
-                                void *dx)
+static void gate_sigmoid_grad(int64_t count, pod_dtype t, const float *y, const float *dy, void *dx)
 {
     for (int64_t i = 0; i < count; i++) pod_element_put(t, dx, i, dy[i] * (y[i] * (1 - y[i])));
 }
 
-void pod__gate_swish_ref(int64_t count, pod_dtype t, const void *x, void *y)
+static void gate_swish(int64_t count, pod_dtype t, const void *x, void *y)
 {
     for (int64_t i = 0; i < count; i++) {
         const double v = (double)pod_element_get(t, x, i);
@@ -26,7 +26,7 @@ void pod__gate_swish_ref(int64_t count, pod_dtype t, const void *x, void *y)
     }
 }
 
-void pod__gate_swish_grad_ref(int64_t count, pod_dtype t, const void *x, const void *dy, void *dx)
+static void gate_swish_grad(int64_t count, pod_dtype t, const void *x, const void *dy, void *dx)
 {
     for (int64_t i = 0; i < count; i++) {
         const double v = (double)pod_element_get(t, x, i), s = sigmoid(v);
@@ -35,15 +35,15 @@ void pod__gate_swish_grad_ref(int64_t count, pod_dtype t, const void *x, const v
     }
 }
 
-void pod__gate_scale_ref(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *x,
-                         const float *gate, void *y)
+static void gate_scale(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *x,
+                       const float *gate, void *y)
 {
     for (int64_t i = 0; i < n * rows * c; i++)
         pod_element_put(t, y, i, pod_element_get(t, x, i) * gate[i / (rows * c) * c + i % c]);
 }
 
-void pod__gate_mean_grad_ref(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *dy,
-                             const float *gate, const void *d_mean, void *dx)
+static void gate_mean_grad(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *dy,
+                           const float *gate, const void *d_mean, void *dx)
 {
     for (int64_t i = 0; i < n * rows * c; i++) {
         const int64_t of_image = i / (rows * c) * c + i % c;
@@ -52,8 +52,8 @@ void pod__gate_mean_grad_ref(int64_t n, int64_t rows, int64_t c, pod_dtype t, co
     }
 }
 
-void pod__gate_sums_ref(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *x,
-                        const void *y, float *sum)
+static void gate_sums(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *x, const void *y,
+                      float *sum)
 {
     for (int64_t image = 0; image < n; image++)
         for (int64_t j = 0; j < c; j++) {
@@ -65,3 +65,9 @@ void pod__gate_sums_ref(int64_t n, int64_t rows, int64_t c, pod_dtype t, const v
             sum[image * c + j] = (float)total;
         }
 }
+
+const pod_gate pod__gate_ref = {
+    "ref",           0,          gate_sigmoid,   gate_sigmoid_grad, gate_swish,
+    gate_swish_grad, gate_scale, gate_mean_grad, gate_sums};
+
+POD_SETS_BF16(gate)

@@ -8,6 +8,7 @@
  *
  * Between blocks of k sums wait in C where it is float32, else in scratch. */
 #include "kernels/gemm/gemm_amx.h"
+#include "kernels/base/arith.h"
 #include "kernels/base/simd/tile_amx.h"
 #include "kernels/gemm/gemm_avx512bf16_leave.h"
 #include "kernels/gemm/gemm_kernels.h"
@@ -31,8 +32,8 @@ typedef struct layout {
 static layout layout_of(const pod_gemm_call *c)
 {
     const int64_t depth = block_depth(c->shape.k), piece = depth / STEP * STEP_BYTES;
-    const int64_t n_columns = panels(smaller(c->shape.n, max_columns));
-    const int64_t n_rows = panels(smaller(c->shape.m, max_rows));
+    const int64_t n_columns = panels(pod_min(c->shape.n, max_columns));
+    const int64_t n_rows = panels(pod_min(c->shape.m, max_rows));
     const bool sums_wait = c->c_dtype == POD_BF16 && c->shape.k > depth;
     layout at = {.squares = 0, .a = (size_t)2 * SQUARE_BYTES};
     at.b = at.a + (size_t)piece;
@@ -48,8 +49,8 @@ typedef struct a_piece {
 } a_piece;
 
 /* Tiles 0 1 of the square, below them 2 3; `tall` and `wide`: it has more than 16 rows, columns. */
-INLINE void multiply(const a_piece *a, const char *b, int64_t steps, leaving *before, bool tall,
-                     bool wide)
+POD_INLINE void multiply(const a_piece *a, const char *b, int64_t steps, leaving *before, bool tall,
+                         bool wide)
 {
     const char *upper = a->at, *lower = upper + 16 * a->row_bytes;
     const int64_t rows_a_step = steps < 1 ? 0 : (PANEL + steps - 1) / steps;
@@ -73,8 +74,8 @@ INLINE void multiply(const a_piece *a, const char *b, int64_t steps, leaving *be
 }
 
 /* One square through one block of k, into `sums`, while `before` leaves. */
-INLINE void run_square(const a_piece *a, const char *b, int64_t steps, leaving *before, float *sums,
-                       bool tall, bool wide)
+POD_INLINE void run_square(const a_piece *a, const char *b, int64_t steps, leaving *before,
+                           float *sums, bool tall, bool wide)
 {
     _tile_zero(0);
     _tile_zero(1);
@@ -139,7 +140,7 @@ static void run_block(product *p, const block *of)
     const pod__b_pieces b = pod__amx_pieces_of_b(p->call, p->b, of, p->scratch + p->at.b);
     const int64_t steps = pod__amx_steps(of->depth);
     for (int64_t m = of->m; m < of->m + of->rows; m += PANEL) {
-        const int64_t rows = smaller(of->m + of->rows - m, PANEL);
+        const int64_t rows = pod_min(of->m + of->rows - m, PANEL);
         const a_piece a = piece_of_a(p, of, m, rows);
         pod_amx_order();
         const char *b_at = b.at;
@@ -158,26 +159,6 @@ static void run_block(product *p, const block *of)
     }
 }
 
-static void run_product(product *p)
-{
-    const pod_gemm_shape s = p->call->shape;
-    const int64_t depth = block_depth(s.k);
-    block at = {0};
-    for (at.n = 0; at.n < s.n; at.n += max_columns) {
-        at.columns = smaller(s.n - at.n, max_columns);
-        for (at.m = 0; at.m < s.m; at.m += max_rows) {
-            at.rows = smaller(s.m - at.m, max_rows);
-            at.k = 0;
-            do { /* also once for k = 0, which gives beta C */
-                at.depth = smaller(s.k - at.k, depth);
-                run_block(p, &at);
-                at.k += depth;
-            } while (at.k < s.k);
-        }
-    }
-    leave(&p->before, PANEL);
-}
-
 const char *pod__gemm_amx_why_not(const pod_gemm_call *call)
 {
     return call->ab_dtype == POD_BF16 ? NULL : "A and B are float32, tiles take bfloat16";
@@ -194,14 +175,18 @@ void pod__gemm_amx_run(const pod_gemm_call *call, void *scratch)
         pod__amx_run_turned(call, scratch);
         return;
     }
+    const pod_gemm_shape s = call->shape;
+    const block whole = {.rows = max_rows, .columns = max_columns, .depth = block_depth(s.k)};
     product p = {.call = call, .at = layout_of(call), .scratch = scratch};
-    const int64_t c_bytes = (int64_t)pod_dtype_bytes(call->c_dtype);
     pod_amx_begin();
     for (int64_t i = 0; i < call->n_batch; i++) {
-        p.a = (const pod_bf16 *)call->a + i * call->stride_a;
-        p.b = (const pod_bf16 *)call->b + i * call->stride_b;
-        p.c = (char *)call->c + i * call->stride_c * c_bytes;
-        run_product(&p);
+        const pod__gemm_operands x = pod__gemm_operands_at(call, i);
+        block at = {0};
+        p.a = x.a, p.b = x.b, p.c = x.c;
+        for (bool more = pod__gemm_block_at(&at, &whole, s); more;
+             more = pod__gemm_block_next(&at, &whole, s))
+            run_block(&p, &at);
+        leave(&p.before, PANEL);
     }
     pod_amx_end();
 }

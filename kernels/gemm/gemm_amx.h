@@ -12,7 +12,7 @@
 #ifndef MINIPOD_KERNELS_GEMM_GEMM_AMX_H
 #define MINIPOD_KERNELS_GEMM_GEMM_AMX_H
 
-#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_blocks.h"
 
 enum { POD__AMX_PANEL = 32, POD__AMX_STEP = 32, POD__AMX_STEP_BYTES = 2048 };
 
@@ -31,11 +31,6 @@ void pod__amx_pack_b(const pod__amx_block *kn, void *panel);
 void pod__amx_pack_b_transposed(const pod__amx_block *nk, void *panel);
 void pod__amx_pack_a(const pod__amx_block *mk, void *panel);
 void pod__amx_pack_a_transposed(const pod__amx_block *km, void *panel);
-
-/* A block of a product: rows m, columns n, depth k. */
-typedef struct pod__gemm_block {
-    int64_t m, rows, n, columns, k, depth;
-} pod__gemm_block;
 
 /* B's pieces of a block, a panel's part each: the first one, and from one to the next. */
 typedef struct pod__b_pieces {

@@ -3,20 +3,19 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/gemm/gemm_amx.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum { LINE = 64, LINE_ELEMENTS = 32 };
 
 /* Bits for n elements of a line; n may be beyond it, or not above 0. */
-INLINE __mmask32 first(int64_t n)
+POD_INLINE __mmask32 first(int64_t n)
 {
     return n >= LINE_ELEMENTS ? UINT32_MAX : n <= 0 ? 0 : (1u << n) - 1u;
 }
 
 /* 32 elements from (row, column) on as bfloat16; zeros where the mask is. */
-INLINE __m512i load_line(const pod__amx_block *b, int64_t row, int64_t column, __mmask32 mask)
+POD_INLINE __m512i load_line(const pod__amx_block *b, int64_t row, int64_t column, __mmask32 mask)
 {
     if (b->t == POD_BF16)
         return _mm512_maskz_loadu_epi16(mask, (const pod_bf16 *)b->data + row * b->ld + column);
@@ -27,7 +26,7 @@ INLINE __m512i load_line(const pod__amx_block *b, int64_t row, int64_t column, _
 }
 
 /* Rows k and k + 1 woven into pairs: columns 0-15 and 16-31. */
-INLINE void weave(__m512i even, __m512i odd, char *tile, bool wide)
+POD_INLINE void weave(__m512i even, __m512i odd, char *tile, bool wide)
 {
     const __m512i halves = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
     even = _mm512_permutexvar_epi64(halves, even);
@@ -36,7 +35,7 @@ INLINE void weave(__m512i even, __m512i odd, char *tile, bool wide)
     if (wide) _mm512_store_si512(tile + 16 * LINE, _mm512_unpackhi_epi16(even, odd));
 }
 
-INLINE void pack_b(const pod__amx_block *b, char *out, bool wide)
+POD_INLINE void pack_b(const pod__amx_block *b, char *out, bool wide)
 {
     const __mmask32 mask = first(b->columns);
     const int64_t end = pod__amx_steps(b->rows) * POD__AMX_STEP, pairs = b->rows / 2;
@@ -62,7 +61,7 @@ void pod__amx_pack_b(const pod__amx_block *kn, void *panel)
 }
 
 /* 16 bytes each of rows `apart` rows from each other, one a lane. */
-INLINE __m512i load_lanes(const char *p, int64_t row_bytes, int apart)
+POD_INLINE __m512i load_lanes(const char *p, int64_t row_bytes, int apart)
 {
     __m512i v = _mm512_castsi128_si512(_mm_loadu_si128((const void *)p));
     v = _mm512_inserti32x4(v, _mm_loadu_si128((const void *)(p + apart * row_bytes)), 1);
@@ -72,7 +71,7 @@ INLINE __m512i load_lanes(const char *p, int64_t row_bytes, int apart)
 
 /* (16, 64 bytes) to its transpose, dword by dword: lane l of what is loaded is row 4 l + j, so that
  * transposing 4 x 4 within the lanes does it. */
-INLINE void transpose_dwords(const char *rows, int64_t row_bytes, char *out)
+POD_INLINE void transpose_dwords(const char *rows, int64_t row_bytes, char *out)
 {
     for (int quarter = 0; quarter < 4; quarter++) {
         const char *p = rows + quarter * 16;
@@ -93,7 +92,7 @@ INLINE void transpose_dwords(const char *rows, int64_t row_bytes, char *out)
 
 /* (32, 32) words to their transpose: lane l of what is loaded is row 8 l + j, 8 columns of it, so
  * that transposing 8 x 8 within the lanes does it. */
-INLINE void transpose_words(const char *rows, int64_t row_bytes, char *out)
+POD_INLINE void transpose_words(const char *rows, int64_t row_bytes, char *out)
 {
     for (int quarter = 0; quarter < 4; quarter++) {
         __m512i r[8], s[8];
@@ -124,7 +123,7 @@ typedef struct square {
     int64_t row_bytes;
 } square;
 
-INLINE square square_at(const pod__amx_block *b, int64_t row, int64_t column, char *room)
+POD_INLINE square square_at(const pod__amx_block *b, int64_t row, int64_t column, char *room)
 {
     const bool is_whole = row + 32 <= b->rows && column + 32 <= b->columns;
     if (is_whole && b->t == POD_BF16 && b->ld % 2048)
@@ -182,8 +181,6 @@ void pod__amx_pack_a(const pod__amx_block *mk, void *panel)
 
 /* ---- all panels of a block of B ---- */
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
 static void pack_b_panel(const pod_gemm_call *call, pod_dtype from, const void *b,
                          const pod__gemm_block *of, void *panel)
 {
@@ -202,7 +199,7 @@ static void pack_b_panels(const pod_gemm_call *call, pod_dtype from, const void 
     pod__gemm_block panel = *of;
     for (int64_t n = 0; n < of->columns; n += POD__AMX_PANEL) {
         panel.n = of->n + n;
-        panel.columns = smaller(of->columns - n, POD__AMX_PANEL);
+        panel.columns = pod_min(of->columns - n, POD__AMX_PANEL);
         pack_b_panel(call, from, b, &panel, out);
         out += pod__amx_steps(of->depth) * POD__AMX_STEP_BYTES;
     }

@@ -6,6 +6,7 @@
  *     for panels of 32 columns: B's piece, into L1
  *       for panels of 32 rows: A's piece, streamed        by tile loads that leave L1 to B
  *         a square of sums, where it waits for the next block; the last one leaves for C */
+#include "kernels/base/arith.h"
 #include "kernels/base/simd/tile_amx.h"
 #include "kernels/gemm/gemm_amx.h"
 #include "kernels/gemm/gemm_avx512bf16_leave.h"
@@ -57,11 +58,11 @@ typedef struct fetching {
     int64_t a_step;
 } fetching;
 
-INLINE void fetch(fetching *f, bool into_l2)
+POD_INLINE void fetch(fetching *f, bool into_l2)
 {
     int64_t n = f->a_step;
     while (n > 0 && f->rows > 0) {
-        const int64_t end = smaller(f->lines, f->line + n);
+        const int64_t end = pod_min(f->lines, f->line + n);
         n -= end - f->line;
         for (int64_t i = f->line; i < end; i++)
             into_l2 ? _mm_prefetch(f->row + i * LINE, _MM_HINT_T1)
@@ -73,8 +74,8 @@ INLINE void fetch(fetching *f, bool into_l2)
 }
 
 /* So many rows of lines within so many steps. Set in place: reading what was just copied stalls. */
-INLINE void begin_fetching(fetching *f, const void *row, int64_t row_bytes, int64_t lines,
-                           int64_t rows, int64_t steps)
+POD_INLINE void begin_fetching(fetching *f, const void *row, int64_t row_bytes, int64_t lines,
+                               int64_t rows, int64_t steps)
 {
     f->row = row;
     f->row_bytes = row_bytes;
@@ -92,8 +93,8 @@ typedef struct meanwhile {
 } meanwhile;
 
 /* Tiles 0 1 of the square, below them 2 3; `tall` and `wide`: it has more than 16 rows, columns. */
-INLINE void multiply(const char *a, const char *b, int64_t steps, meanwhile *other, bool tall,
-                     bool wide)
+POD_INLINE void multiply(const char *a, const char *b, int64_t steps, meanwhile *other, bool tall,
+                         bool wide)
 {
     const int64_t rows_a_step = (PANEL + steps - 1) / steps;
     for (int64_t step = 0; step < steps; step++, a += STEP_BYTES, b += STEP_BYTES) {
@@ -119,8 +120,8 @@ INLINE void multiply(const char *a, const char *b, int64_t steps, meanwhile *oth
 }
 
 /* One square through one block of k, into `sums`, on top of what they hold if it `adds`. */
-INLINE void run_square_of(const char *a, const char *b, int64_t steps, meanwhile *other,
-                          float *sums, bool adds, bool tall, bool wide)
+POD_INLINE void run_square_of(const char *a, const char *b, int64_t steps, meanwhile *other,
+                              float *sums, bool adds, bool tall, bool wide)
 {
     if (adds) {
         _tile_loadd(0, sums, 2 * LINE);
@@ -175,8 +176,8 @@ static leaving leaving_whole(const product *p, const block *of, int64_t m, int64
                  .to = (char *)p->c + at * (int64_t)pod_dtype_bytes(call->c_dtype),
                  .plus_ld = call->ldc,
                  .to_ld = call->ldc,
-                 .rows = smaller(of->m + of->rows - m, PANEL),
-                 .columns = smaller(of->n + of->columns - n, PANEL),
+                 .rows = pod_min(of->m + of->rows - m, PANEL),
+                 .columns = pod_min(of->n + of->columns - n, PANEL),
                  .type = call->c_dtype,
                  .relu = call->fused & POD_GEMM_RELU};
     if (call->beta > 0.0f) l.plus = l.to;
@@ -232,7 +233,7 @@ static void lay_panel(product *p, pod__amx_block columns, bool is_a, char *panel
 {
     const int64_t depth = columns.rows, row_bytes = columns.ld * (int64_t)sizeof(pod_bf16);
     for (int64_t k = 0; k < depth; k += STEP, panel += STEP_BYTES) {
-        columns.rows = smaller(depth - k, STEP);
+        columns.rows = pod_min(depth - k, STEP);
         is_a ? pod__amx_pack_a_transposed(&columns, panel) : pod__amx_pack_b(&columns, panel);
         columns.data = (const char *)columns.data + STEP * row_bytes;
         fetch(&p->other.a, true);
@@ -248,43 +249,25 @@ static void run_block(product *p, const block *of)
     for (int64_t m = 0; m < of->rows; m += PANEL)
         lay_panel(p,
                   (pod__amx_block){POD_BF16, p->a + of->k * lda + of->m + m, lda, of->depth,
-                                   smaller(of->rows - m, PANEL)},
+                                   pod_min(of->rows - m, PANEL)},
                   true, a + m / PANEL * piece);
     for (int64_t n = 0; n < of->columns; n += PANEL) {
         lay_panel(p,
                   (pod__amx_block){POD_BF16, p->b + of->k * ldb + of->n + n, ldb, of->depth,
-                                   smaller(of->columns - n, PANEL)},
+                                   pod_min(of->columns - n, PANEL)},
                   false, b);
         pod_amx_order();
         run_column(p, of, of->n + n, a, b);
     }
 }
 
-static void limit(block *b, const block *whole, pod_gemm_shape s)
-{
-    b->rows = smaller(s.m - b->m, whole->rows);
-    b->columns = smaller(s.n - b->n, whole->columns);
-    b->depth = smaller(s.k - b->k, whole->depth);
-}
-
-/* The block behind b, k innermost, then m, n; false: there is none. */
-static bool advance(block *b, const block *whole, pod_gemm_shape s)
-{
-    b->k += whole->depth;
-    if (b->k >= s.k) b->k = 0, b->m += whole->rows;
-    if (b->m >= s.m) b->m = 0, b->n += whole->columns;
-    limit(b, whole, s);
-    return b->n < s.n;
-}
-
 static void run_product(product *p)
 {
     const pod_gemm_shape s = p->call->shape;
-    block now = {0}, next = {0};
-    limit(&next, &p->whole, s);
-    for (bool has_next = s.m > 0 && s.n > 0; has_next;) {
+    block now, next = {0};
+    for (bool has_next = pod__gemm_block_at(&next, &p->whole, s); has_next;) {
         now = next;
-        has_next = advance(&next, &p->whole, s);
+        has_next = pod__gemm_block_next(&next, &p->whole, s);
         p->other.a.rows = p->other.b.rows = 0;
         if (has_next) begin_fetching_block(p, &now, &next);
         run_block(p, &now);
@@ -302,12 +285,10 @@ void pod__amx_run_turned(const pod_gemm_call *call, void *scratch)
 {
     product p = {.call = call, .whole = whole_block(call), .scratch = scratch};
     p.at = layout_of(&p.whole);
-    const int64_t c_bytes = (int64_t)pod_dtype_bytes(call->c_dtype);
     pod_amx_begin();
     for (int64_t i = 0; i < call->n_batch; i++) {
-        p.a = (const pod_bf16 *)call->a + i * call->stride_a;
-        p.b = (const pod_bf16 *)call->b + i * call->stride_b;
-        p.c = (char *)call->c + i * call->stride_c * c_bytes;
+        const pod__gemm_operands x = pod__gemm_operands_at(call, i);
+        p.a = x.a, p.b = x.b, p.c = x.c;
         run_product(&p);
     }
     pod_amx_end();

@@ -10,6 +10,7 @@
  * in scratch. Whole rows leave from the registers. vdpbf16ps takes subnormals for zero, as tiles do. */
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/gemm/gemm_avx512bf16_leave.h"
 #include "kernels/gemm/gemm_kernels.h"
 
@@ -31,13 +32,11 @@ enum {
 
 typedef pod__gemm_block block;
 
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
 /* The length of parts of n, `max` at most, as even as whole units allow. */
 static int64_t even_part(int64_t n, int64_t max, int64_t unit)
 {
-    const int64_t n_units = (n + unit - 1) / unit, n_parts = larger((n + max - 1) / max, 1);
-    return larger((n_units + n_parts - 1) / n_parts, 1) * unit;
+    const int64_t n_units = (n + unit - 1) / unit, n_parts = pod_max((n + max - 1) / max, 1);
+    return pod_max((n_units + n_parts - 1) / n_parts, 1) * unit;
 }
 
 static bool sums_wait(const pod_gemm_call *c)
@@ -59,7 +58,7 @@ static block whole_block(const pod_gemm_call *c)
 {
     const pod_gemm_shape s = c->shape;
     const int64_t columns = s.k > MAX_DEPTH ? MAX_COLUMNS_IN_PARTS : MAX_COLUMNS;
-    return (block){.rows = s.m > max_rows(c) ? even_part(s.m, max_rows(c), ROWS) : larger(s.m, 1),
+    return (block){.rows = s.m > max_rows(c) ? even_part(s.m, max_rows(c), ROWS) : pod_max(s.m, 1),
                    .columns = even_part(s.n, columns, PANEL),
                    .depth = even_part(s.k, MAX_DEPTH, STEP)};
 }
@@ -83,7 +82,7 @@ typedef struct piece {
 
 static piece piece_at(const cut *of, int64_t i)
 {
-    return (piece){i * of->rows + smaller(i, of->longer), of->rows + (i < of->longer)};
+    return (piece){i * of->rows + pod_min(i, of->longer), of->rows + (i < of->longer)};
 }
 
 /* Regions of the scratch, in bytes from its start. */
@@ -112,14 +111,14 @@ typedef struct a_piece {
     int64_t row_bytes, pair_bytes;
 } a_piece;
 
-INLINE __m512bh pair_at(const char *p)
+POD_INLINE __m512bh pair_at(const char *p)
 {
     int32_t pair;
     memcpy(&pair, p, sizeof pair);
     return (__m512bh)_mm512_set1_epi32(pair);
 }
 
-INLINE void add_to_rows(__m512 (*sum)[2], const float *plus, int64_t plus_ld, int rows)
+POD_INLINE void add_to_rows(__m512 (*sum)[2], const float *plus, int64_t plus_ld, int rows)
 {
 #pragma GCC unroll 14
     for (int i = 0; i < rows; i++) {
@@ -128,7 +127,7 @@ INLINE void add_to_rows(__m512 (*sum)[2], const float *plus, int64_t plus_ld, in
     }
 }
 
-INLINE void rectify_rows(__m512 (*sum)[2], int rows)
+POD_INLINE void rectify_rows(__m512 (*sum)[2], int rows)
 {
 #pragma GCC unroll 14
     for (int i = 0; i < rows; i++)
@@ -136,7 +135,7 @@ INLINE void rectify_rows(__m512 (*sum)[2], int rows)
 }
 
 /* Whole rows of it leave the registers at once. */
-INLINE void leave_at_once(__m512 (*sum)[2], const leaving *l, int rows)
+POD_INLINE void leave_at_once(__m512 (*sum)[2], const leaving *l, int rows)
 {
     if (l->plus) add_to_rows(sum, l->plus, l->plus_ld, rows);
     if (l->bias) add_to_rows(sum, l->bias, 0, rows);
@@ -159,8 +158,8 @@ INLINE void leave_at_once(__m512 (*sum)[2], const leaving *l, int rows)
 
 /* `rows` rows by `vectors` vectors, both known to the compiler. Rows that are not whole go to `sums`,
  * 32 apart. */
-INLINE void run_square(const a_piece *a, const char *b, int64_t pairs, const leaving *l,
-                       float *sums, int rows, int vectors)
+POD_INLINE void run_square(const a_piece *a, const char *b, int64_t pairs, const leaving *l,
+                           float *sums, int rows, int vectors)
 {
     __m512 sum[ROWS][2];
 #pragma GCC unroll 14
@@ -173,7 +172,7 @@ INLINE void run_square(const a_piece *a, const char *b, int64_t pairs, const lea
             _mm_prefetch(l->plus + i * l->plus_ld + 16, _MM_HINT_T0);
         }
     for (; pairs > 0; pairs -= STEP_PAIRS, b += STEP_BYTES) {
-        const char *end = b + smaller(pairs, STEP_PAIRS) * LINE;
+        const char *end = b + pod_min(pairs, STEP_PAIRS) * LINE;
         for (const char *line = b; line < end; line += LINE, at += pair) {
             _mm_prefetch(line + STEP_BYTES, _MM_HINT_T0);
             if (vectors > 1) _mm_prefetch(line + STEP_BYTES + TILE_BYTES, _MM_HINT_T0);
@@ -234,8 +233,8 @@ typedef struct product {
 } product;
 
 /* Two rows of A^T, 14 elements at most, to pairs. */
-INLINE void turn_pair(const pod_bf16 *even, const pod_bf16 *odd, __mmask16 in_even,
-                      __mmask16 in_odd, char *out)
+POD_INLINE void turn_pair(const pod_bf16 *even, const pod_bf16 *odd, __mmask16 in_even,
+                          __mmask16 in_odd, char *out)
 {
     const __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(in_even, even));
     const __m512i high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(in_odd, odd));
@@ -321,28 +320,9 @@ static void run_block(const product *p, const block *of)
     const pod__b_pieces b = pod__amx_pieces_of_b(p->call, p->b, of, p->scratch + p->at.b);
     const cut pieces = cut_of(of->rows);
     for (int64_t first = 0; first < pieces.n; first += GROUP) {
-        const int64_t end = smaller(pieces.n, first + GROUP);
+        const int64_t end = pod_min(pieces.n, first + GROUP);
         if (p->call->trans_a) turn_a(p, of, &pieces, first, end);
         for (int64_t i = first; i < end; i++) run_piece(p, of, piece_at(&pieces, i), i, b);
-    }
-}
-
-static void run_product(const product *p)
-{
-    const pod_gemm_shape s = p->call->shape;
-    const block *whole = &p->whole;
-    block at = {0};
-    for (at.n = 0; at.n < s.n; at.n += whole->columns) {
-        at.columns = smaller(s.n - at.n, whole->columns);
-        for (at.m = 0; at.m < s.m; at.m += whole->rows) {
-            at.rows = smaller(s.m - at.m, whole->rows);
-            at.k = 0;
-            do { /* also once for k = 0, which gives beta C */
-                at.depth = smaller(s.k - at.k, whole->depth);
-                run_block(p, &at);
-                at.k += whole->depth;
-            } while (at.k < s.k);
-        }
     }
 }
 
@@ -381,12 +361,13 @@ void pod__gemm_avx512bf16_run(const pod_gemm_call *call, void *scratch)
 {
     product p = {
         .call = call, .whole = whole_block(call), .at = layout_of(call), .scratch = scratch};
-    const int64_t c_bytes = (int64_t)pod_dtype_bytes(call->c_dtype);
     for (int64_t i = 0; i < call->n_batch; i++) {
-        p.a = (const pod_bf16 *)call->a + i * call->stride_a;
-        p.b = (const pod_bf16 *)call->b + i * call->stride_b;
-        p.c = (char *)call->c + i * call->stride_c * c_bytes;
-        run_product(&p);
+        const pod__gemm_operands x = pod__gemm_operands_at(call, i);
+        block at = {0};
+        p.a = x.a, p.b = x.b, p.c = x.c;
+        for (bool more = pod__gemm_block_at(&at, &p.whole, call->shape); more;
+             more = pod__gemm_block_next(&at, &p.whole, call->shape))
+            run_block(&p, &at);
     }
 }
 

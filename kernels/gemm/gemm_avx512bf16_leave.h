@@ -4,6 +4,7 @@
 #ifndef MINIPOD_KERNELS_GEMM_GEMM_AVX512BF16_LEAVE_H
 #define MINIPOD_KERNELS_GEMM_GEMM_AVX512BF16_LEAVE_H
 
+#include "kernels/base/arith.h"
 #include "kernels/gemm/gemm_amx.h"
 
 #ifdef __AVX512BF16__
@@ -18,11 +19,7 @@ enum {
     SQUARE_BYTES = PANEL * PANEL * (int)sizeof(float),
 };
 
-static inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
 static inline int64_t panels(int64_t n) { return (n + PANEL - 1) / PANEL; }
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* All addresses are of the next row. */
 typedef struct leaving {
@@ -33,12 +30,12 @@ typedef struct leaving {
     bool relu, is_plain; /* plain: whole rows of float32, as they are or added to what `to` holds */
 } leaving;
 
-INLINE __m512 rectified(__m512 v) /* a NaN stays */
+POD_INLINE __m512 rectified(__m512 v) /* a NaN stays */
 {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NLE_UQ), v);
 }
 
-INLINE __m512 finished(__m512 v, const leaving *l, int64_t column, __mmask16 mask)
+POD_INLINE __m512 finished(__m512 v, const leaving *l, int64_t column, __mmask16 mask)
 {
     if (l->plus) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, l->plus + column));
     if (l->bias) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, l->bias + column));
@@ -63,7 +60,7 @@ static void leave_row(leaving *l)
     }
 }
 
-INLINE void leave_plain(leaving *l, int64_t n, bool adds)
+POD_INLINE void leave_plain(leaving *l, int64_t n, bool adds)
 {
     const float *sums = l->sums;
     float *to = l->to;
@@ -82,9 +79,9 @@ INLINE void leave_plain(leaving *l, int64_t n, bool adds)
 }
 
 /* The next rows of it, `max` at most. */
-INLINE void leave(leaving *l, int64_t max)
+POD_INLINE void leave(leaving *l, int64_t max)
 {
-    const int64_t n = smaller(l->rows, max);
+    const int64_t n = pod_min(l->rows, max);
     if (l->is_plain && l->plus) {
         leave_plain(l, n, true);
     } else if (l->is_plain) {
@@ -107,7 +104,7 @@ static inline leaving leaving_of(const pod_gemm_call *call, void *c, const pod__
                  .plus_ld = call->ldc,
                  .to_ld = call->ldc,
                  .rows = rows,
-                 .columns = smaller(of->n + of->columns - n, PANEL),
+                 .columns = pod_min(of->n + of->columns - n, PANEL),
                  .type = call->c_dtype,
                  .relu = is_last && call->fused & POD_GEMM_RELU};
     if (is_last && call->fused & POD_GEMM_BIAS) l.bias = call->bias + n;

@@ -1,6 +1,7 @@
 /* Matrix products by OpenBLAS, on one thread: float32 as they are; bfloat16 operands widened block
  * by block into float32, a bfloat16 C rounded from a float32 block. Its own bfloat16 product is not
  * used: Debian's library declares cblas_sbgemm and does not have it. */
+#include "kernels/base/arith.h"
 #include "kernels/gemm/blas.h"
 
 #include <cblas.h>
@@ -62,9 +63,6 @@ int64_t pod_blas_rows(int64_t n, int64_t k)
     return rows < small_rows_min ? INT64_MAX : rows;
 }
 
-static int64_t at_most(int64_t n, int64_t max) { return n < max ? n : max; }
-static int64_t at_least(int64_t n, int64_t min) { return n > min ? n : min; }
-
 /* One product in float32 without a batch. */
 typedef struct product {
     bool trans_a, trans_b;
@@ -77,23 +75,23 @@ static void sgemm(const product *p)
 {
     cblas_sgemm(CblasRowMajor, p->trans_a ? CblasTrans : CblasNoTrans,
                 p->trans_b ? CblasTrans : CblasNoTrans, (int)p->m, (int)p->n, (int)p->k, 1.0f, p->a,
-                (int)at_least(p->lda, 1), p->b, (int)at_least(p->ldb, 1), p->beta, p->c,
-                (int)at_least(p->ldc, 1));
+                (int)pod_max(p->lda, 1), p->b, (int)pod_max(p->ldb, 1), p->beta, p->c,
+                (int)pod_max(p->ldc, 1));
 }
 
 /* Cut along m or k, whichever is longer, where the library likes short products better. */
 static void multiply(const product *p)
 {
-    const int64_t rows = at_most(p->m, p->m >= p->k ? pod_blas_rows(p->n, p->k) : INT64_MAX);
-    const int64_t depth = at_most(p->k, p->m >= p->k ? INT64_MAX : pod_blas_rows(p->n, p->m));
+    const int64_t rows = pod_min(p->m, p->m >= p->k ? pod_blas_rows(p->n, p->k) : INT64_MAX);
+    const int64_t depth = pod_min(p->k, p->m >= p->k ? INT64_MAX : pod_blas_rows(p->n, p->m));
     product part = *p;
     for (int64_t m = 0; m < p->m; m += rows) {
-        part.m = at_most(p->m - m, rows);
+        part.m = pod_min(p->m - m, rows);
         part.c = p->c + m * p->ldc;
         part.beta = p->beta;
         int64_t k = 0;
         do { /* also once for k = 0, which gives beta C */
-            part.k = at_most(p->k - k, depth);
+            part.k = pod_min(p->k - k, depth);
             part.a = p->a + (p->trans_a ? k * p->lda + m : m * p->lda + k);
             part.b = p->b + (p->trans_b ? k : k * p->ldb);
             sgemm(&part);
@@ -107,9 +105,9 @@ static void multiply(const product *p)
  * a core's cache; long enough in m and n that widening is a few percent of multiplying. */
 static pod_gemm_shape block_of(pod_gemm_shape s)
 {
-    const int64_t k = at_most(s.k, 512), n = at_most(s.n, 512);
+    const int64_t k = pod_min(s.k, 512), n = pod_min(s.n, 512);
     const int64_t floats = INT64_C(512) * 1024 / (int64_t)sizeof(float);
-    return (pod_gemm_shape){at_most(s.m, floats / at_least(at_least(k, n), 32)), n, k};
+    return (pod_gemm_shape){pod_min(s.m, floats / pod_max(pod_max(k, n), 32)), n, k};
 }
 
 static int64_t padded(int64_t n_floats) { return (n_floats + 15) / 16 * 16; }
@@ -161,15 +159,15 @@ static void run_blocks(const pod_gemm_call *c, const void *a, const void *b, voi
     float *room_c = room_b + padded(size.k * size.n);
     product p = {.trans_a = c->trans_a, .trans_b = c->trans_b};
     for (int64_t n = 0; n < s.n; n += size.n) {
-        p.n = at_most(s.n - n, size.n);
+        p.n = pod_min(s.n - n, size.n);
         for (int64_t m = 0; m < s.m; m += size.m) {
-            p.m = at_most(s.m - m, size.m);
+            p.m = pod_min(s.m - m, size.m);
             p.beta = c->beta;
             p.c = c->c_dtype == POD_F32 ? (float *)out + m * c->ldc + n : room_c;
             p.ldc = c->c_dtype == POD_F32 ? c->ldc : p.n;
             int64_t k = 0;
             do {
-                p.k = at_most(s.k - k, size.k);
+                p.k = pod_min(s.k - k, size.k);
                 p.a = block_a(c, a, m, k, &p, room_a);
                 if (m == 0 || size.k < s.k) p.b = block_b(c, b, k, n, &p, room_b);
                 multiply(&p);

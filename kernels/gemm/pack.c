@@ -2,30 +2,12 @@
 
 #include <string.h>
 
-#include "kernels/gemm/pack_kernels.h"
+#include "kernels/base/sets.h"
+#include "kernels/gemm/pack_loops.h"
 
-static const pod_pack *const packs[] = {
-#if defined(__x86_64__)
-    &pod__pack_avx512,
-    &pod__pack_avx2,
-#endif
-    &pod__pack_plain,
-};
+const pod_pack pod__pack_ref = {"plain", 0, widen, narrow, windows};
 
-enum { N_PACKS = sizeof packs / sizeof packs[0] };
-
-const pod_pack *const *pod_packs(int *n)
-{
-    *n = N_PACKS;
-    return packs;
-}
-
-const pod_pack *pod_pack_pick(uint32_t cpu)
-{
-    for (int i = 0; i < N_PACKS; i++)
-        if ((packs[i]->needs & ~cpu) == 0) return packs[i];
-    return &pod__pack_plain;
-}
+POD_SETS(pack)
 
 void pod_pack_load(const pod_pack *pack, pod_dtype t, const void *src, int64_t at, int64_t n,
                    float *out)

@@ -19,7 +19,8 @@ typedef struct pod_pack {
     void (*windows)(int64_t n, int64_t run, const float *src, int64_t step, float *dst, int64_t ld);
 } pod_pack;
 
-const pod_pack *const *pod_packs(int *n); /* best first, plain C last */
+/* All sets, best first, the plain one last, then NULL; and the first that a CPU can run. */
+const pod_pack *const *pod_pack_sets(void);
 const pod_pack *pod_pack_pick(uint32_t cpu);
 
 /* n elements of type t from src[at] on, as float32; and float32 to dst[at] on. */

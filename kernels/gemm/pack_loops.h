@@ -1,5 +1,4 @@
-/* The loops of pack.h in plain C. Each file that includes this compiles them for its own
- * instruction set, and gives them away under a name of its own. */
+/* The loops of pack.h in plain C. A file that includes this compiles them for its instruction set. */
 #ifndef MINIPOD_KERNELS_GEMM_PACK_LOOPS_H
 #define MINIPOD_KERNELS_GEMM_PACK_LOOPS_H
 

@@ -1,10 +1,12 @@
 /* Layer normalization, plainly: sums in double, what is elementwise in float32. */
 #include "kernels/base/element.h"
-#include "kernels/layernorm/sets.h"
+#include "kernels/base/sets.h"
+#include "kernels/layernorm/layernorm.h"
+#include "kernels/layernorm/layernorm_rstd.h"
 
-void pod__layernorm_apply_ref(int64_t rows, int64_t c, float eps, pod_dtype t, const void *x,
-                              const void *res, const float *gamma, const float *beta, void *sum,
-                              void *y, float *mean, float *rstd)
+static void layernorm_apply(int64_t rows, int64_t c, float eps, pod_dtype t, const void *x,
+                            const void *res, const float *gamma, const float *beta, void *sum,
+                            void *y, float *mean, float *rstd)
 {
     const void *s = res ? sum : x;
     for (int64_t i = 0; res && i < rows * c; i++)
@@ -25,9 +27,9 @@ void pod__layernorm_apply_ref(int64_t rows, int64_t c, float eps, pod_dtype t, c
     }
 }
 
-void pod__layernorm_grad_x_ref(int64_t rows, int64_t c, pod_dtype t, const void *x, const void *dy,
-                               const float *mean, const float *rstd, const float *gamma,
-                               const void *more, void *dx)
+static void layernorm_grad_x(int64_t rows, int64_t c, pod_dtype t, const void *x, const void *dy,
+                             const float *mean, const float *rstd, const float *gamma,
+                             const void *more, void *dx)
 {
     for (int64_t r = 0; r < rows; r++) {
         double alone = 0, by_h = 0;
@@ -48,9 +50,9 @@ void pod__layernorm_grad_x_ref(int64_t rows, int64_t c, pod_dtype t, const void 
     }
 }
 
-void pod__layernorm_grad_params_ref(int64_t rows, int64_t c, pod_dtype t, const void *x,
-                                    const void *dy, const float *mean, const float *rstd,
-                                    float *dgamma, float *dbeta)
+static void layernorm_grad_params(int64_t rows, int64_t c, pod_dtype t, const void *x,
+                                  const void *dy, const float *mean, const float *rstd,
+                                  float *dgamma, float *dbeta)
 {
     for (int64_t j = 0; j < c; j++) {
         double by_h = 0, alone = 0;
@@ -64,3 +66,8 @@ void pod__layernorm_grad_params_ref(int64_t rows, int64_t c, pod_dtype t, const 
         dbeta[j] = (float)alone;
     }
 }
+
+const pod_layernorm pod__layernorm_ref = {"ref", 0, layernorm_apply, layernorm_grad_x,
+                                          layernorm_grad_params};
+
+POD_SETS_BF16(layernorm)

@@ -84,7 +84,8 @@ typedef struct pod_norm {
                            const float *dgamma, const float *dbeta, void *dx);
 } pod_norm;
 
-const pod_norm *pod_norm_sets(int *n); /* best first; the last one is the reference */
+/* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
+const pod_norm *const *pod_norm_sets(void);
 const pod_norm *pod_norm_pick(uint32_t cpu);
 
 #endif

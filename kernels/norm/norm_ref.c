@@ -3,10 +3,12 @@
 #include <stdbool.h>
 
 #include "kernels/base/element.h"
-#include "kernels/norm/sets.h"
+#include "kernels/base/sets.h"
+#include "kernels/norm/norm.h"
+#include "kernels/norm/norm_parts.h"
 
-void pod__norm_sums_ref(int64_t rows, int64_t c, pod_dtype t, const void *x, float *sum,
-                        float *sum_sq)
+static void norm_sums(int64_t rows, int64_t c, pod_dtype t, const void *x, float *sum,
+                      float *sum_sq)
 {
     for (int64_t j = 0; j < c; j++) {
         double s = 0, q = 0;
@@ -33,9 +35,8 @@ void pod__norm_moments(int64_t c, double count, float eps, const float *sum, con
     }
 }
 
-void pod__norm_apply_ref(int64_t rows, int64_t c, pod_norm_types t, const void *x,
-                         const float *mean, const float *rstd, const float *gamma,
-                         const float *beta, void *y)
+static void norm_apply(int64_t rows, int64_t c, pod_norm_types t, const void *x, const float *mean,
+                       const float *rstd, const float *gamma, const float *beta, void *y)
 {
     for (int64_t i = 0; i < rows * c; i++) {
         const int64_t j = i % c;
@@ -44,9 +45,8 @@ void pod__norm_apply_ref(int64_t rows, int64_t c, pod_norm_types t, const void *
     }
 }
 
-void pod__norm_grad_sums_ref(int64_t rows, int64_t c, pod_norm_types t, const void *x,
-                             const void *dy, const float *mean, const float *rstd, float *dgamma,
-                             float *dbeta)
+static void norm_grad_sums(int64_t rows, int64_t c, pod_norm_types t, const void *x, const void *dy,
+                           const float *mean, const float *rstd, float *dgamma, float *dbeta)
 {
     for (int64_t j = 0; j < c; j++) {
         double by_x = 0, alone = 0;
@@ -60,9 +60,9 @@ void pod__norm_grad_sums_ref(int64_t rows, int64_t c, pod_norm_types t, const vo
     }
 }
 
-void pod__norm_grad_apply_ref(int64_t rows, int64_t c, double count, pod_norm_types t,
-                              const void *x, const void *dy, const float *mean, const float *rstd,
-                              const float *gamma, const float *dgamma, const float *dbeta, void *dx)
+static void norm_grad_apply(int64_t rows, int64_t c, double count, pod_norm_types t, const void *x,
+                            const void *dy, const float *mean, const float *rstd,
+                            const float *gamma, const float *dgamma, const float *dbeta, void *dx)
 {
     for (int64_t i = 0; i < rows * c; i++) {
         const int64_t j = i % c;
@@ -88,10 +88,10 @@ static float activated(pod_norm_act act, float v)
     return act == POD_NORM_RELU && v <= 0.0f ? 0.0f : v;
 }
 
-void pod__norm_apply_act_ref(int64_t rows, int64_t c, pod_norm_types t, const void *x,
-                             const float *scale, const float *shift, const void *res,
-                             const float *res_scale, const float *res_shift, pod_norm_act act,
-                             void *y)
+static void norm_apply_act(int64_t rows, int64_t c, pod_norm_types t, const void *x,
+                           const float *scale, const float *shift, const void *res,
+                           const float *res_scale, const float *res_shift, pod_norm_act act,
+                           void *y)
 {
     for (int64_t i = 0; i < rows * c; i++) {
         const int64_t j = i % c;
@@ -135,11 +135,10 @@ static float slanted(pod_norm_types t, const void *x, const void *dz, const floa
     return stored(t.out, (float)((double)pod_element_get(t.beside, dz, i) * s * (1 + v * (1 - s))));
 }
 
-void pod__norm_grad_sums_act_ref(int64_t rows, int64_t c, pod_norm_types t, const void *x,
-                                 const void *dz, const void *more, const void *z,
-                                 const float *scale, const float *shift, const float *mean,
-                                 const float *rstd, pod_norm_act act, void *g_out, float *dgamma,
-                                 float *dbeta)
+static void norm_grad_sums_act(int64_t rows, int64_t c, pod_norm_types t, const void *x,
+                               const void *dz, const void *more, const void *z, const float *scale,
+                               const float *shift, const float *mean, const float *rstd,
+                               pod_norm_act act, void *g_out, float *dgamma, float *dbeta)
 {
     for (int64_t j = 0; j < c; j++) {
         double by_x = 0, alone = 0;
@@ -159,11 +158,11 @@ void pod__norm_grad_sums_act_ref(int64_t rows, int64_t c, pod_norm_types t, cons
     }
 }
 
-void pod__norm_grad_apply_act_ref(int64_t rows, int64_t c, double count, pod_norm_types t,
-                                  const void *x, const void *dz, const float *scale,
-                                  const float *shift, const float *mean, const float *rstd,
-                                  const float *gamma, const float *dgamma, const float *dbeta,
-                                  void *dx)
+static void norm_grad_apply_act(int64_t rows, int64_t c, double count, pod_norm_types t,
+                                const void *x, const void *dz, const float *scale,
+                                const float *shift, const float *mean, const float *rstd,
+                                const float *gamma, const float *dgamma, const float *dbeta,
+                                void *dx)
 {
     for (int64_t i = 0; i < rows * c; i++) {
         const int64_t j = i % c;
@@ -175,3 +174,17 @@ void pod__norm_grad_apply_act_ref(int64_t rows, int64_t c, double count, pod_nor
         pod_element_put(t.out, dx, i, fmaf(pod_element_get(t.x, x, i), k.along, along_g));
     }
 }
+
+const pod_norm pod__norm_ref = {"ref",
+                                0,
+                                norm_sums,
+                                pod__norm_moments,
+                                norm_apply,
+                                norm_grad_sums,
+                                norm_grad_apply,
+                                pod__norm_fold,
+                                norm_apply_act,
+                                norm_grad_sums_act,
+                                norm_grad_apply_act};
+
+POD_SETS_BF16(norm)

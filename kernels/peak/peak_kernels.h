@@ -1,12 +1,13 @@
-/* What the peak_<isa>.c files give to the table in peak.c. */
+/* What the files of this folder give to the table in peak.c. */
 #ifndef MINIPOD_KERNELS_PEAK_PEAK_KERNELS_H
 #define MINIPOD_KERNELS_PEAK_PEAK_KERNELS_H
 
-#include "kernels/peak/peak.h"
+#include <stdint.h>
 
-#define POD_PEAK(name, needs, dtype, id) double pod__peak_##id(int64_t n_rounds);
-#include "kernels/peak/peak.def"
-#undef POD_PEAK
+double pod__peak_amx(int64_t n_rounds);
+double pod__peak_avx512_bf16(int64_t n_rounds);
+double pod__peak_avx512(int64_t n_rounds);
+double pod__peak_avx2(int64_t n_rounds);
 
 /* Where a result goes so that the work behind it has to be done. */
 static inline void pod__peak_keep(float x)

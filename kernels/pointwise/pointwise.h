@@ -2,8 +2,7 @@
  *
  * `t` is the element type of tensors that travel between layers, POD_F32 or POD_BF16; arithmetic is
  * float32. Outputs may be the same memory as an input of the same type unless a line says
- * otherwise. Every set gives the same bits (which NaN it is aside). Sets stand in pointwise.def,
- * best first, the reference last. */
+ * otherwise. Every set gives the same bits (which NaN it is aside). */
 #ifndef MINIPOD_KERNELS_POINTWISE_POINTWISE_H
 #define MINIPOD_KERNELS_POINTWISE_POINTWISE_H
 
@@ -34,7 +33,8 @@ typedef struct pod_pointwise {
                          const float *shift, pod_dtype t, void *y);
 } pod_pointwise;
 
-const pod_pointwise *pod_pointwise_sets(int *n); /* best first; the last one is the reference */
+/* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
+const pod_pointwise *const *pod_pointwise_sets(void);
 const pod_pointwise *pod_pointwise_pick(uint32_t cpu);
 
 #endif

@@ -4,9 +4,10 @@
 
 #include "kernels/base/assert.h"
 #include "kernels/base/element.h"
-#include "kernels/pointwise/sets.h"
+#include "kernels/base/sets.h"
+#include "kernels/pointwise/pointwise.h"
 
-void pod__pointwise_cast_ref(int64_t count, pod_dtype from, const void *x, pod_dtype to, void *y)
+static void pointwise_cast(int64_t count, pod_dtype from, const void *x, pod_dtype to, void *y)
 {
     POD_ASSERT(from != to, "cast from %s to itself", pod_dtype_name(from));
     for (int64_t i = 0; i < count; i++) pod_element_put(to, y, i, pod_element_get(from, x, i));
@@ -23,32 +24,31 @@ static void keep_if(bool keep, pod_dtype t, const void *x, void *y, int64_t i)
         memset(to, 0, bytes);
 }
 
-void pod__pointwise_relu_ref(int64_t count, pod_dtype t, const void *x, void *y)
+static void pointwise_relu(int64_t count, pod_dtype t, const void *x, void *y)
 {
     for (int64_t i = 0; i < count; i++) keep_if(!(pod_element_get(t, x, i) <= 0), t, x, y, i);
 }
 
-void pod__pointwise_relu_grad_ref(int64_t count, pod_dtype t, const void *y, const void *dy,
-                                  void *dx)
+static void pointwise_relu_grad(int64_t count, pod_dtype t, const void *y, const void *dy, void *dx)
 {
     for (int64_t i = 0; i < count; i++) keep_if(pod_element_get(t, y, i) > 0, t, dy, dx, i);
 }
 
-void pod__pointwise_add_ref(int64_t count, pod_dtype t, const void *a, const void *b, void *y)
+static void pointwise_add(int64_t count, pod_dtype t, const void *a, const void *b, void *y)
 {
     for (int64_t i = 0; i < count; i++)
         pod_element_put(t, y, i, pod_element_get(t, a, i) + pod_element_get(t, b, i));
 }
 
-void pod__pointwise_bias_add_ref(int64_t rows, int64_t c, pod_dtype t, const void *x,
-                                 const float *bias, void *y)
+static void pointwise_bias_add(int64_t rows, int64_t c, pod_dtype t, const void *x,
+                               const float *bias, void *y)
 {
     for (int64_t i = 0; i < rows * c; i++)
         pod_element_put(t, y, i, pod_element_get(t, x, i) + bias[i % c]);
 }
 
-void pod__pointwise_axpby_ref(int64_t count, float alpha, const float *x, float beta,
-                              const float *z, float *y)
+static void pointwise_axpby(int64_t count, float alpha, const float *x, float beta, const float *z,
+                            float *y)
 {
     if (beta == 0)
         for (int64_t i = 0; i < count; i++) y[i] = alpha * x[i];
@@ -56,9 +56,21 @@ void pod__pointwise_axpby_ref(int64_t count, float alpha, const float *x, float 
         for (int64_t i = 0; i < count; i++) y[i] = alpha * x[i] + beta * z[i];
 }
 
-void pod__pointwise_normalize_u8_ref(int64_t rows, int64_t c, const uint8_t *x, const float *scale,
-                                     const float *shift, pod_dtype t, void *y)
+static void pointwise_normalize_u8(int64_t rows, int64_t c, const uint8_t *x, const float *scale,
+                                   const float *shift, pod_dtype t, void *y)
 {
     for (int64_t i = 0; i < rows * c; i++)
         pod_element_put(t, y, i, (float)x[i] * scale[i % c] + shift[i % c]);
 }
+
+const pod_pointwise pod__pointwise_ref = {"ref",
+                                          0,
+                                          pointwise_cast,
+                                          pointwise_relu,
+                                          pointwise_relu_grad,
+                                          pointwise_add,
+                                          pointwise_bias_add,
+                                          pointwise_axpby,
+                                          pointwise_normalize_u8};
+
+POD_SETS_BF16(pointwise)

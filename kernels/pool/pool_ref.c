@@ -3,7 +3,9 @@
 #include <stdbool.h>
 
 #include "kernels/base/element.h"
-#include "kernels/pool/sets.h"
+#include "kernels/base/sets.h"
+#include "kernels/pool/pool.h"
+#include "kernels/pool/pool_windows.h"
 
 /* Whether `later` takes the maximum over from `held`, which came before it. */
 static bool takes_over(float later, float held) { return !(later <= held) && !isnan(held); }
@@ -25,7 +27,7 @@ static int64_t holder(const pod_pool_shape *s, pod_dtype t, const void *x, int64
     return held;
 }
 
-void pod__pool_max_ref(const pod_pool_shape *s, pod_dtype t, const void *x, void *y)
+static void pool_max(const pod_pool_shape *s, pod_dtype t, const void *x, void *y)
 {
     for (int64_t i = 0; i < s->n * s->p * s->q * s->c; i++) {
         const int64_t j = i % s->c, q = i / s->c % s->q, p = i / (s->c * s->q) % s->p;
@@ -34,8 +36,8 @@ void pod__pool_max_ref(const pod_pool_shape *s, pod_dtype t, const void *x, void
     }
 }
 
-void pod__pool_max_grad_ref(const pod_pool_shape *s, pod_dtype t, const void *x, const void *dy,
-                            void *dx)
+static void pool_max_grad(const pod_pool_shape *s, pod_dtype t, const void *x, const void *dy,
+                          void *dx)
 {
     for (int64_t i = 0; i < s->n * s->h * s->w * s->c; i++) {
         const int64_t j = i % s->c, w = i / s->c % s->w, h = i / (s->c * s->w) % s->h;
@@ -50,7 +52,7 @@ void pod__pool_max_grad_ref(const pod_pool_shape *s, pod_dtype t, const void *x,
     }
 }
 
-void pod__pool_mean_ref(int64_t n, int64_t hw, int64_t c, pod_dtype t, const void *x, void *y)
+static void pool_mean(int64_t n, int64_t hw, int64_t c, pod_dtype t, const void *x, void *y)
 {
     for (int64_t i = 0; i < n * c; i++) {
         float sum = 0;
@@ -60,9 +62,12 @@ void pod__pool_mean_ref(int64_t n, int64_t hw, int64_t c, pod_dtype t, const voi
     }
 }
 
-void pod__pool_mean_grad_ref(int64_t n, int64_t hw, int64_t c, pod_dtype t, const void *dy,
-                             void *dx)
+static void pool_mean_grad(int64_t n, int64_t hw, int64_t c, pod_dtype t, const void *dy, void *dx)
 {
     for (int64_t i = 0; i < n * hw * c; i++)
         pod_element_put(t, dx, i, pod_element_get(t, dy, i / (hw * c) * c + i % c) / (float)hw);
 }
+
+const pod_pool pod__pool_ref = {"ref", 0, pool_max, pool_max_grad, pool_mean, pool_mean_grad};
+
+POD_SETS_BF16(pool)

@@ -22,7 +22,8 @@ typedef struct pod_reduce {
     void (*col_sum)(int64_t rows, int64_t c, pod_dtype t, const void *x, float *sum);
 } pod_reduce;
 
-const pod_reduce *pod_reduce_sets(int *n); /* best first; the last one is the reference */
+/* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
+const pod_reduce *const *pod_reduce_sets(void);
 const pod_reduce *pod_reduce_pick(uint32_t cpu);
 
 #endif

@@ -34,7 +34,8 @@ typedef struct pod_softmax {
     void (*correct)(int64_t rows, int64_t c, const float *logits, const int32_t *labels, float *n);
 } pod_softmax;
 
-const pod_softmax *pod_softmax_sets(int *n); /* best first; the last one is the reference */
+/* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
+const pod_softmax *const *pod_softmax_sets(void);
 const pod_softmax *pod_softmax_pick(uint32_t cpu);
 
 #endif

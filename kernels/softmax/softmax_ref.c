@@ -3,7 +3,8 @@
 #include <math.h>
 
 #include "kernels/base/assert.h"
-#include "kernels/softmax/sets.h"
+#include "kernels/base/sets.h"
+#include "kernels/softmax/softmax.h"
 
 static double row_max(int64_t c, const float *row)
 {
@@ -31,8 +32,8 @@ static double row_loss(int64_t c, const float *row, int32_t label, double smooth
     return (1 - smoothing) * at_label + (smoothing > 0 ? smoothing / (double)c * everywhere : 0);
 }
 
-void pod__softmax_loss_ref(int64_t rows, int64_t c, const float *logits, const int32_t *labels,
-                           float smoothing, float scale, float *loss)
+static void softmax_loss(int64_t rows, int64_t c, const float *logits, const int32_t *labels,
+                         float smoothing, float scale, float *loss)
 {
     double sum = 0;
     for (int64_t r = 0; r < rows; r++) {
@@ -52,8 +53,8 @@ static void row_grad(int64_t c, const float *row, int32_t label, double smoothin
     }
 }
 
-void pod__softmax_grad_ref(int64_t rows, int64_t c, const float *logits, const int32_t *labels,
-                           float smoothing, float scale, float *dlogits)
+static void softmax_grad(int64_t rows, int64_t c, const float *logits, const int32_t *labels,
+                         float smoothing, float scale, float *dlogits)
 {
     for (int64_t r = 0; r < rows; r++) {
         POD_DCHECK(labels[r] < c, "label %d of %lld classes", (int)labels[r], (long long)c);
@@ -65,16 +66,16 @@ void pod__softmax_grad_ref(int64_t rows, int64_t c, const float *logits, const i
     }
 }
 
-void pod__softmax_loss_grad_ref(int64_t rows, int64_t c, const float *logits, const int32_t *labels,
-                                float smoothing, float scale, float grad_scale, float *loss,
-                                float *dlogits)
+static void softmax_loss_grad(int64_t rows, int64_t c, const float *logits, const int32_t *labels,
+                              float smoothing, float scale, float grad_scale, float *loss,
+                              float *dlogits)
 {
-    pod__softmax_loss_ref(rows, c, logits, labels, smoothing, scale, loss);
-    pod__softmax_grad_ref(rows, c, logits, labels, smoothing, grad_scale, dlogits);
+    softmax_loss(rows, c, logits, labels, smoothing, scale, loss);
+    softmax_grad(rows, c, logits, labels, smoothing, grad_scale, dlogits);
 }
 
-void pod__softmax_correct_ref(int64_t rows, int64_t c, const float *logits, const int32_t *labels,
-                              float *n)
+static void softmax_correct(int64_t rows, int64_t c, const float *logits, const int32_t *labels,
+                            float *n)
 {
     int64_t correct = 0;
     for (int64_t r = 0; r < rows; r++) {
@@ -86,3 +87,8 @@ void pod__softmax_correct_ref(int64_t rows, int64_t c, const float *logits, cons
     }
     *n = (float)correct;
 }
+
+const pod_softmax pod__softmax_ref = {
+    "ref", 0, softmax_loss, softmax_grad, softmax_loss_grad, softmax_correct};
+
+POD_SETS(softmax)

@@ -59,7 +59,8 @@ typedef struct pod_update {
                          const float *v, float *w);
 } pod_update;
 
-const pod_update *pod_update_sets(int *n); /* best first; the last one is the reference */
+/* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
+const pod_update *const *pod_update_sets(void);
 const pod_update *pod_update_pick(uint32_t cpu);
 
 #endif

@@ -1,10 +1,11 @@
 /* Updates, plainly: what kernels/update/update.h says, every operation rounded to float32. */
 #include <math.h>
 
-#include "kernels/update/sets.h"
+#include "kernels/base/sets.h"
+#include "kernels/update/update.h"
 
-void pod__update_momentum_outer_ref(int64_t count, float rate, float momentum, float decay,
-                                    bool nesterov, const float *g, float *v, float *w)
+static void update_momentum_outer(int64_t count, float rate, float momentum, float decay,
+                                  bool nesterov, const float *g, float *v, float *w)
 {
     for (int64_t i = 0; i < count; i++) {
         const float e = g[i] + decay * w[i];
@@ -14,8 +15,8 @@ void pod__update_momentum_outer_ref(int64_t count, float rate, float momentum, f
     }
 }
 
-void pod__update_momentum_inner_ref(int64_t count, float rate, float momentum, float decay,
-                                    bool nesterov, const float *g, float *v, float *w)
+static void update_momentum_inner(int64_t count, float rate, float momentum, float decay,
+                                  bool nesterov, const float *g, float *v, float *w)
 {
     for (int64_t i = 0; i < count; i++) {
         const float e = rate * (g[i] + decay * w[i]);
@@ -25,8 +26,8 @@ void pod__update_momentum_inner_ref(int64_t count, float rate, float momentum, f
     }
 }
 
-void pod__update_rmsprop_ref(int64_t count, const pod_rmsprop_attr *attr, float rate,
-                             const float *g, float *s, float *v, float *w)
+static void update_rmsprop(int64_t count, const pod_rmsprop_attr *attr, float rate, const float *g,
+                           float *s, float *v, float *w)
 {
     for (int64_t i = 0; i < count; i++) {
         const float e = g[i] + attr->decay * w[i];
@@ -57,8 +58,8 @@ static float direction(const pod_adam_attr *attr, corrections by, float m, float
     return m * by.per_c1 / (sqrtf(v * by.per_c2) + attr->eps) + attr->decay * w;
 }
 
-void pod__update_adam_step_ref(int64_t count, const pod_adam_attr *attr, float rate, const float *g,
-                               float *m, float *v, float *w)
+static void update_adam_step(int64_t count, const pod_adam_attr *attr, float rate, const float *g,
+                             float *m, float *v, float *w)
 {
     const corrections by = corrections_of(attr);
     for (int64_t i = 0; i < count; i++) {
@@ -67,8 +68,8 @@ void pod__update_adam_step_ref(int64_t count, const pod_adam_attr *attr, float r
     }
 }
 
-void pod__update_adam_norms_ref(int64_t count, const pod_adam_attr *attr, const float *g,
-                                const float *w, float *m, float *v, float *w_sq, float *u_sq)
+static void update_adam_norms(int64_t count, const pod_adam_attr *attr, const float *g,
+                              const float *w, float *m, float *v, float *w_sq, float *u_sq)
 {
     const corrections by = corrections_of(attr);
     double w_sum = 0, u_sum = 0;
@@ -82,8 +83,8 @@ void pod__update_adam_norms_ref(int64_t count, const pod_adam_attr *attr, const 
     *u_sq = (float)u_sum;
 }
 
-void pod__update_adam_direction_ref(int64_t count, const pod_adam_attr *attr, const float *g,
-                                    const float *w, float *m, float *v, float *u)
+static void update_adam_direction(int64_t count, const pod_adam_attr *attr, const float *g,
+                                  const float *w, float *m, float *v, float *u)
 {
     const corrections by = corrections_of(attr);
     for (int64_t i = 0; i < count; i++) {
@@ -92,9 +93,21 @@ void pod__update_adam_direction_ref(int64_t count, const pod_adam_attr *attr, co
     }
 }
 
-void pod__update_adam_descend_ref(int64_t count, const pod_adam_attr *attr, float rate,
-                                  const float *m, const float *v, float *w)
+static void update_adam_descend(int64_t count, const pod_adam_attr *attr, float rate,
+                                const float *m, const float *v, float *w)
 {
     const corrections by = corrections_of(attr);
     for (int64_t i = 0; i < count; i++) w[i] = w[i] - rate * direction(attr, by, m[i], v[i], w[i]);
 }
+
+const pod_update pod__update_ref = {"ref",
+                                    0,
+                                    update_momentum_outer,
+                                    update_momentum_inner,
+                                    update_rmsprop,
+                                    update_adam_step,
+                                    update_adam_norms,
+                                    update_adam_direction,
+                                    update_adam_descend};
+
+POD_SETS(update)

@@ -318,7 +318,7 @@ pod_status pod_config_from_args(const pod_command_form *command, int argc, char 
     pod_status s = l.words ? read_all(c, &l, environment) : POD_E_NOMEM;
     if (s != POD_OK) {
         pod_config_destroy(c);
-        return pod__trace(__FILE__, __LINE__, s);
+        return s;
     }
     *out = c;
     return POD_OK;

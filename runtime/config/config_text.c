@@ -95,7 +95,7 @@ pod_status pod_config_parse(const char *printed, pod_config **out)
     pod_status s = copy ? parse_lines(c, n_lines, copy) : POD_E_NOMEM;
     if (s != POD_OK) {
         pod_config_destroy(c);
-        return pod__trace(__FILE__, __LINE__, s);
+        return s;
     }
     *out = c;
     return POD_OK;

@@ -112,7 +112,7 @@ static pod_status read_all(const char *path, FILE *file, pod_ini_fn *fn, void *c
     reading r = {.path = path, .file = file, .fn = fn, .ctx = ctx};
     int bad_line = ini_parse_stream(read_line, &r, hand_on, &r);
     fclose(file);
-    if (r.status != POD_OK) return pod__trace(__FILE__, __LINE__, r.status);
+    if (r.status != POD_OK) return r.status;
     if (bad_line < 0) return pod_fail(POD_E_NOMEM, "%s: out of memory", path);
     if (bad_line > 0)
         return pod_fail(POD_E_FORMAT, "%s:%d: neither 'key = value' nor a comment", path, bad_line);

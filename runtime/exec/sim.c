@@ -170,7 +170,7 @@ pod_status pod_exec_sim_open(const pod_program *p, const pod_exec_sim_options *o
     pod_status status = fill(e, options);
     if (status != POD_OK) {
         pod_exec_sim_close(e);
-        return pod__trace(__FILE__, __LINE__, status);
+        return status;
     }
     *out = e;
     return POD_OK;

@@ -5,6 +5,7 @@
 
 #include "kernels/base/assert.h"
 #include "kernels/combine/combine.h"
+#include "kernels/depthwise/depthwise.h"
 #include "kernels/gate/gate.h"
 #include "kernels/layernorm/layernorm.h"
 #include "kernels/norm/norm.h"
@@ -107,21 +108,19 @@ pod__flat_attr pod__flat_of(const pod_lower_args *args, int32_t set);
 pod__rows_attr pod__rows_of(const pod_lower_args *args, int32_t set);
 
 /* pod__pointwise_pick(cpu): index of the set for this CPU; pod__pointwise_at(index): the set. */
-#define POD__FAMILY(family)                                           \
-    static inline int32_t pod__##family##_pick(uint32_t cpu)          \
-    {                                                                 \
-        int n;                                                        \
-        const pod_##family *sets = pod_##family##_sets(&n);           \
-        int32_t set = (int32_t)(pod_##family##_pick(cpu) - sets);     \
-        POD_ASSERT(set >= 0 && set < n, "set %d of %d", (int)set, n); \
-        return set;                                                   \
-    }                                                                 \
-    static inline const pod_##family *pod__##family##_at(int32_t set) \
-    {                                                                 \
-        int n;                                                        \
-        return &pod_##family##_sets(&n)[set];                         \
+#define POD__FAMILY(family)                                                   \
+    static inline int32_t pod__##family##_pick(uint32_t cpu)                  \
+    {                                                                         \
+        int32_t set = 0;                                                      \
+        while (pod_##family##_sets()[set] != pod_##family##_pick(cpu)) set++; \
+        return set;                                                           \
+    }                                                                         \
+    static inline const pod_##family *pod__##family##_at(int32_t set)         \
+    {                                                                         \
+        return pod_##family##_sets()[set];                                    \
     }
 POD__FAMILY(combine)
+POD__FAMILY(depthwise)
 POD__FAMILY(gate)
 POD__FAMILY(layernorm)
 POD__FAMILY(norm)

@@ -52,7 +52,7 @@ pod_status pod_mllog_open(const char *path, int rank, const pod_clock *clock, po
                                       : pod_fail(POD_E_NOMEM, "%s: out of memory", path);
         if (s != POD_OK) {
             release(l);
-            return pod__trace(__FILE__, __LINE__, s);
+            return s;
         }
     }
     *out = l;

@@ -8,20 +8,21 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/base/dtype.h"
 #include "kernels/base/simd/exp.h"
 
 #if defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
 
-#define POD_ISA(name)  name##_avx2
-#define POD_VEC_INLINE static inline __attribute__((always_inline))
+#define POD_SIMD    avx2
+#define POD_ISA_SET "avx2", POD_CPU_AVX2
 
 enum { POD_VEC_LANES = 8, POD_VEC16_LANES = 16 };
 typedef __m256 pod_vec;
 typedef __m256 pod_vec_mask; /* all bits of a lane, or none */
 
-POD_VEC_INLINE pod_vec pod__vec_widen(__m128i bf16)
+POD_INLINE pod_vec pod__vec_widen(__m128i bf16)
 {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bf16), 16));
 }
@@ -29,7 +30,7 @@ POD_VEC_INLINE pod_vec pod__vec_widen(__m128i bf16)
 /* To bf16, from the upper and the lower halves of 16 lanes and which of them are NaNs: one more
  * where the lower half is above 0x8000, or is 0x8000 and the last kept bit odd. A NaN takes its
  * quiet bit instead, and what has exponent 0 keeps its sign alone. */
-POD_VEC_INLINE __m256i pod__vec_round(__m256i high, __m256i low, __m256i nan)
+POD_INLINE __m256i pod__vec_round(__m256i high, __m256i low, __m256i nan)
 {
     const __m256i odd = _mm256_and_si256(high, _mm256_set1_epi16(1));
     const __m256i above = _mm256_xor_si256(low, _mm256_set1_epi16(INT16_MIN));
@@ -42,12 +43,12 @@ POD_VEC_INLINE __m256i pod__vec_round(__m256i high, __m256i low, __m256i nan)
     return _mm256_andnot_si256(fraction, _mm256_or_si256(rounded, quiet));
 }
 
-POD_VEC_INLINE __m256i pod__vec_nan(pod_vec v)
+POD_INLINE __m256i pod__vec_nan(pod_vec v)
 {
     return _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
 }
 
-POD_VEC_INLINE __m256i pod_vec16_narrow(pod_vec first, pod_vec second)
+POD_INLINE __m256i pod_vec16_narrow(pod_vec first, pod_vec second)
 {
     const __m256i f = _mm256_castps_si256(first), s = _mm256_castps_si256(second);
     const __m256i zero = _mm256_setzero_si256();
@@ -58,13 +59,13 @@ POD_VEC_INLINE __m256i pod_vec16_narrow(pod_vec first, pod_vec second)
     return _mm256_permute4x64_epi64(pod__vec_round(high, low, nan), 0xd8);
 }
 
-POD_VEC_INLINE __m128i pod__vec_narrow(pod_vec v)
+POD_INLINE __m128i pod__vec_narrow(pod_vec v)
 {
     return _mm256_castsi256_si128(pod_vec16_narrow(v, _mm256_setzero_ps()));
 }
 
 /* Part of a vector goes through the stack: AVX2 has no masks for 8 and 16 bits. */
-POD_VEC_INLINE pod_vec pod_vec_load(pod_dtype t, const void *data, int64_t i, int n)
+POD_INLINE pod_vec pod_vec_load(pod_dtype t, const void *data, int64_t i, int n)
 {
     if (t == POD_BF16) {
         uint16_t part[POD_VEC_LANES] = {0};
@@ -78,7 +79,7 @@ POD_VEC_INLINE pod_vec pod_vec_load(pod_dtype t, const void *data, int64_t i, in
     return _mm256_loadu_ps(p);
 }
 
-POD_VEC_INLINE void pod_vec_store(pod_dtype t, void *data, int64_t i, int n, pod_vec v)
+POD_INLINE void pod_vec_store(pod_dtype t, void *data, int64_t i, int n, pod_vec v)
 {
     if (t == POD_BF16) {
         uint16_t part[POD_VEC_LANES], *p = (uint16_t *)data + i;
@@ -91,7 +92,7 @@ POD_VEC_INLINE void pod_vec_store(pod_dtype t, void *data, int64_t i, int n, pod
     if (n < POD_VEC_LANES) memcpy(p, part, sizeof part[0] * (size_t)n);
 }
 
-POD_VEC_INLINE pod_vec pod_vec_load_u8(const uint8_t *data, int64_t i, int n)
+POD_INLINE pod_vec pod_vec_load_u8(const uint8_t *data, int64_t i, int n)
 {
     uint8_t part[POD_VEC_LANES] = {0};
     const void *p = data + i;
@@ -99,38 +100,35 @@ POD_VEC_INLINE pod_vec pod_vec_load_u8(const uint8_t *data, int64_t i, int n)
     return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(p)));
 }
 
-POD_VEC_INLINE pod_vec pod_vec_all(float x) { return _mm256_set1_ps(x); }
-POD_VEC_INLINE pod_vec pod_vec_add(pod_vec a, pod_vec b) { return _mm256_add_ps(a, b); }
-POD_VEC_INLINE pod_vec pod_vec_sub(pod_vec a, pod_vec b) { return _mm256_sub_ps(a, b); }
-POD_VEC_INLINE pod_vec pod_vec_mul(pod_vec a, pod_vec b) { return _mm256_mul_ps(a, b); }
-POD_VEC_INLINE pod_vec pod_vec_div(pod_vec a, pod_vec b) { return _mm256_div_ps(a, b); }
-POD_VEC_INLINE pod_vec pod_vec_sqrt(pod_vec a) { return _mm256_sqrt_ps(a); }
-POD_VEC_INLINE pod_vec pod_vec_fma(pod_vec a, pod_vec b, pod_vec c)
-{
-    return _mm256_fmadd_ps(a, b, c);
-}
+POD_INLINE pod_vec pod_vec_all(float x) { return _mm256_set1_ps(x); }
+POD_INLINE pod_vec pod_vec_add(pod_vec a, pod_vec b) { return _mm256_add_ps(a, b); }
+POD_INLINE pod_vec pod_vec_sub(pod_vec a, pod_vec b) { return _mm256_sub_ps(a, b); }
+POD_INLINE pod_vec pod_vec_mul(pod_vec a, pod_vec b) { return _mm256_mul_ps(a, b); }
+POD_INLINE pod_vec pod_vec_div(pod_vec a, pod_vec b) { return _mm256_div_ps(a, b); }
+POD_INLINE pod_vec pod_vec_sqrt(pod_vec a) { return _mm256_sqrt_ps(a); }
+POD_INLINE pod_vec pod_vec_fma(pod_vec a, pod_vec b, pod_vec c) { return _mm256_fmadd_ps(a, b, c); }
 
-POD_VEC_INLINE pod_vec pod_vec_even(pod_vec a, pod_vec b)
+POD_INLINE pod_vec pod_vec_even(pod_vec a, pod_vec b)
 {
     const __m256d pairs = _mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88));
     return _mm256_castpd_ps(_mm256_permute4x64_pd(pairs, 0xd8));
 }
-POD_VEC_INLINE pod_vec pod_vec_odd(pod_vec a, pod_vec b)
+POD_INLINE pod_vec pod_vec_odd(pod_vec a, pod_vec b)
 {
     const __m256d pairs = _mm256_castps_pd(_mm256_shuffle_ps(a, b, 0xdd));
     return _mm256_castpd_ps(_mm256_permute4x64_pd(pairs, 0xd8));
 }
 
-POD_VEC_INLINE pod_vec pod_vec_zip_first(pod_vec a, pod_vec b)
+POD_INLINE pod_vec pod_vec_zip_first(pod_vec a, pod_vec b)
 {
     return _mm256_permute2f128_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b), 0x20);
 }
-POD_VEC_INLINE pod_vec pod_vec_zip_second(pod_vec a, pod_vec b)
+POD_INLINE pod_vec pod_vec_zip_second(pod_vec a, pod_vec b)
 {
     return _mm256_permute2f128_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b), 0x31);
 }
 
-POD_VEC_INLINE void pod_vec_add_f64(pod_vec v, double *into)
+POD_INLINE void pod_vec_add_f64(pod_vec v, double *into)
 {
     const __m256d low = _mm256_cvtps_pd(_mm256_castps256_ps128(v));
     const __m256d high = _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1));
@@ -138,7 +136,7 @@ POD_VEC_INLINE void pod_vec_add_f64(pod_vec v, double *into)
     _mm256_storeu_pd(into + 4, _mm256_add_pd(_mm256_loadu_pd(into + 4), high));
 }
 
-POD_VEC_INLINE pod_vec pod_vec_first(int n, pod_vec x, pod_vec rest)
+POD_INLINE pod_vec pod_vec_first(int n, pod_vec x, pod_vec rest)
 {
     if (n == POD_VEC_LANES) return x;
     const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
@@ -146,17 +144,14 @@ POD_VEC_INLINE pod_vec pod_vec_first(int n, pod_vec x, pod_vec rest)
     return _mm256_blendv_ps(rest, x, _mm256_castsi256_ps(first));
 }
 
-POD_VEC_INLINE pod_vec pod_vec_max(pod_vec a, pod_vec b) { return _mm256_max_ps(a, b); }
+POD_INLINE pod_vec pod_vec_max(pod_vec a, pod_vec b) { return _mm256_max_ps(a, b); }
 
-POD_VEC_INLINE pod_vec pod_vec_minus_abs(pod_vec x)
-{
-    return _mm256_or_ps(x, _mm256_set1_ps(-0.0f));
-}
+POD_INLINE pod_vec pod_vec_minus_abs(pod_vec x) { return _mm256_or_ps(x, _mm256_set1_ps(-0.0f)); }
 
 /* Its first guess would have too few bits, and others on another CPU. */
-POD_VEC_INLINE pod_vec pod_vec_inverse(pod_vec x) { return _mm256_div_ps(_mm256_set1_ps(1), x); }
+POD_INLINE pod_vec pod_vec_inverse(pod_vec x) { return _mm256_div_ps(_mm256_set1_ps(1), x); }
 
-POD_VEC_INLINE pod_vec pod_vec_exp(pod_vec x)
+POD_INLINE pod_vec pod_vec_exp(pod_vec x)
 {
     const __m256 n = _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(POD_LOG2_E)),
                                      _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
@@ -174,40 +169,37 @@ POD_VEC_INLINE pod_vec pod_vec_exp(pod_vec x)
     return _mm256_and_ps(scaled, _mm256_cmp_ps(x, _mm256_set1_ps(-87), _CMP_NLT_UQ));
 }
 
-POD_VEC_INLINE pod_vec_mask pod_vec_gt(pod_vec a, pod_vec b)
-{
-    return _mm256_cmp_ps(a, b, _CMP_GT_OQ);
-}
-POD_VEC_INLINE pod_vec_mask pod_vec_equal(pod_vec a, pod_vec b)
+POD_INLINE pod_vec_mask pod_vec_gt(pod_vec a, pod_vec b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
+POD_INLINE pod_vec_mask pod_vec_equal(pod_vec a, pod_vec b)
 {
     return _mm256_cmp_ps(a, b, _CMP_EQ_OQ);
 }
-POD_VEC_INLINE pod_vec_mask pod_vec_not_le(pod_vec a, pod_vec b)
+POD_INLINE pod_vec_mask pod_vec_not_le(pod_vec a, pod_vec b)
 {
     return _mm256_cmp_ps(a, b, _CMP_NLE_UQ);
 }
-POD_VEC_INLINE pod_vec_mask pod_vec_is_number(pod_vec a) { return _mm256_cmp_ps(a, a, _CMP_ORD_Q); }
-POD_VEC_INLINE pod_vec_mask pod_vec_mask_all(void)
+POD_INLINE pod_vec_mask pod_vec_is_number(pod_vec a) { return _mm256_cmp_ps(a, a, _CMP_ORD_Q); }
+POD_INLINE pod_vec_mask pod_vec_mask_all(void)
 {
     return _mm256_castsi256_ps(_mm256_set1_epi32(-1));
 }
-POD_VEC_INLINE pod_vec_mask pod_vec_mask_and(pod_vec_mask a, pod_vec_mask b)
+POD_INLINE pod_vec_mask pod_vec_mask_and(pod_vec_mask a, pod_vec_mask b)
 {
     return _mm256_and_ps(a, b);
 }
-POD_VEC_INLINE pod_vec_mask pod_vec_mask_and_not(pod_vec_mask a, pod_vec_mask b)
+POD_INLINE pod_vec_mask pod_vec_mask_and_not(pod_vec_mask a, pod_vec_mask b)
 {
     return _mm256_andnot_ps(b, a);
 }
-POD_VEC_INLINE bool pod_vec_any(pod_vec_mask m) { return _mm256_movemask_ps(m) != 0; }
-POD_VEC_INLINE pod_vec pod_vec_select(pod_vec_mask m, pod_vec yes, pod_vec no)
+POD_INLINE bool pod_vec_any(pod_vec_mask m) { return _mm256_movemask_ps(m) != 0; }
+POD_INLINE pod_vec pod_vec_select(pod_vec_mask m, pod_vec yes, pod_vec no)
 {
     return _mm256_blendv_ps(no, yes, m);
 }
 
 typedef __m256i pod_vec16;
 
-POD_VEC_INLINE pod_vec16 pod_vec16_load(const void *data, int64_t i, int n)
+POD_INLINE pod_vec16 pod_vec16_load(const void *data, int64_t i, int n)
 {
     uint16_t part[POD_VEC16_LANES] = {0};
     const void *p = (const uint16_t *)data + i;
@@ -215,32 +207,32 @@ POD_VEC_INLINE pod_vec16 pod_vec16_load(const void *data, int64_t i, int n)
     return _mm256_loadu_si256(p);
 }
 
-POD_VEC_INLINE void pod_vec16_store(void *data, int64_t i, int n, pod_vec16 v)
+POD_INLINE void pod_vec16_store(void *data, int64_t i, int n, pod_vec16 v)
 {
     uint16_t part[POD_VEC16_LANES], *p = (uint16_t *)data + i;
     _mm256_storeu_si256((void *)(n < POD_VEC16_LANES ? part : p), v);
     if (n < POD_VEC16_LANES) memcpy(p, part, sizeof part[0] * (size_t)n);
 }
 
-POD_VEC_INLINE void pod_vec16_store_past(void *data, int64_t i, pod_vec16 v)
+POD_INLINE void pod_vec16_store_past(void *data, int64_t i, pod_vec16 v)
 {
     _mm256_stream_si256((void *)((uint16_t *)data + i), v);
 }
-POD_VEC_INLINE void pod_vec_store_past(float *data, int64_t i, pod_vec v)
+POD_INLINE void pod_vec_store_past(float *data, int64_t i, pod_vec v)
 {
     _mm256_stream_ps(data + i, v);
 }
-POD_VEC_INLINE void pod_vec_past_end(void) { _mm_sfence(); }
+POD_INLINE void pod_vec_past_end(void) { _mm_sfence(); }
 
-POD_VEC_INLINE pod_vec pod_vec16_even(pod_vec16 x)
+POD_INLINE pod_vec pod_vec16_even(pod_vec16 x)
 {
     return _mm256_castsi256_ps(_mm256_slli_epi32(x, 16));
 }
-POD_VEC_INLINE pod_vec pod_vec16_odd(pod_vec16 x)
+POD_INLINE pod_vec pod_vec16_odd(pod_vec16 x)
 {
     return _mm256_castsi256_ps(_mm256_and_si256(x, _mm256_set1_epi32((int)0xffff0000)));
 }
-POD_VEC_INLINE pod_vec16 pod_vec16_join(pod_vec even, pod_vec odd)
+POD_INLINE pod_vec16 pod_vec16_join(pod_vec even, pod_vec odd)
 {
     const __m256i e = _mm256_castps_si256(even), o = _mm256_castps_si256(odd);
     return pod__vec_round(_mm256_blend_epi16(_mm256_srli_epi32(e, 16), o, 0xaa),
@@ -248,47 +240,44 @@ POD_VEC_INLINE pod_vec16 pod_vec16_join(pod_vec even, pod_vec odd)
                           _mm256_blend_epi16(pod__vec_nan(even), pod__vec_nan(odd), 0xaa));
 }
 
-POD_VEC_INLINE pod_vec pod_vec16_even_where(pod_vec_mask m, pod_vec16 x)
+POD_INLINE pod_vec pod_vec16_even_where(pod_vec_mask m, pod_vec16 x)
 {
     return _mm256_and_ps(m, pod_vec16_even(x));
 }
-POD_VEC_INLINE pod_vec pod_vec16_odd_where(pod_vec_mask m, pod_vec16 x)
+POD_INLINE pod_vec pod_vec16_odd_where(pod_vec_mask m, pod_vec16 x)
 {
     return _mm256_and_ps(m, pod_vec16_odd(x));
 }
-POD_VEC_INLINE pod_vec16 pod_vec16_rejoin(pod_vec even, pod_vec odd)
+POD_INLINE pod_vec16 pod_vec16_rejoin(pod_vec even, pod_vec odd)
 {
     const __m256i low = _mm256_srli_epi32(_mm256_castps_si256(even), 16);
     return _mm256_or_si256(low, _mm256_castps_si256(odd));
 }
 
-POD_VEC_INLINE pod_vec16 pod_vec16_relu(pod_vec16 x)
+POD_INLINE pod_vec16 pod_vec16_relu(pod_vec16 x)
 {
     const __m256i above_minus_inf = _mm256_cmpgt_epi16(x, _mm256_set1_epi16((short)0xff80));
     return _mm256_or_si256(_mm256_max_epi16(x, _mm256_setzero_si256()),
                            _mm256_and_si256(x, above_minus_inf));
 }
 
-POD_VEC_INLINE pod_vec16 pod_vec16_where_positive(pod_vec16 y, pod_vec16 v)
+POD_INLINE pod_vec16 pod_vec16_where_positive(pod_vec16 y, pod_vec16 v)
 {
     const __m256i above_zero = _mm256_cmpgt_epi16(y, _mm256_setzero_si256());
     const __m256i nan = _mm256_cmpgt_epi16(y, _mm256_set1_epi16(0x7f80));
     return _mm256_and_si256(v, _mm256_andnot_si256(nan, above_zero));
 }
 
-POD_VEC_INLINE pod_vec16 pod_vec16_max_bits(pod_vec16 x, pod_vec16 y)
-{
-    return _mm256_max_epu16(x, y);
-}
-POD_VEC_INLINE bool pod_vec16_no_sign(pod_vec16 x)
+POD_INLINE pod_vec16 pod_vec16_max_bits(pod_vec16 x, pod_vec16 y) { return _mm256_max_epu16(x, y); }
+POD_INLINE bool pod_vec16_no_sign(pod_vec16 x)
 {
     const __m256i inf = _mm256_set1_epi16(0x7f80);
     const __m256i beyond = _mm256_subs_epu16(x, inf);
     return _mm256_testz_si256(beyond, beyond);
 }
-POD_VEC_INLINE pod_vec16 pod_vec16_all(uint16_t bits) { return _mm256_set1_epi16((short)bits); }
+POD_INLINE pod_vec16 pod_vec16_all(uint16_t bits) { return _mm256_set1_epi16((short)bits); }
 
-POD_VEC_INLINE pod_vec16 pod_vec16_where_same(pod_vec16 x, pod_vec16 y, pod_vec16 yes, pod_vec16 no)
+POD_INLINE pod_vec16 pod_vec16_where_same(pod_vec16 x, pod_vec16 y, pod_vec16 yes, pod_vec16 no)
 {
     return _mm256_blendv_epi8(no, yes, _mm256_cmpeq_epi16(x, y));
 }

@@ -1,6 +1,6 @@
 /* Vectors of float32 under AVX-512: the words in which a family's fast kernels are written once.
  *
- * simd/avx2.h defines the same names; a <family>_simd.inc is compiled under each of the two. Loads
+ * simd/avx2.h defines the same names; a <family>_simd.c is compiled under each of the two. Loads
  * and stores need no alignment and move n <= POD_VEC_LANES elements from element i on; lanes beyond
  * n are 0 and their memory is not touched. Storing as bf16 gives the bits of pod_bf16_from_f32.
  * Only pod_vec_fma is fused: files that include this are compiled with -ffp-contract=off, so that
@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/base/dtype.h"
 #include "kernels/base/simd/exp.h"
 
@@ -21,19 +22,20 @@
 #include <immintrin.h>
 
 #ifdef __AVX512BF16__
-#define POD_ISA(name) name##_avx512_bf16
+#define POD_SIMD    avx512_bf16
+#define POD_ISA_SET "avx512_bf16", POD_CPU_AVX512 | POD_CPU_AVX512_BF16
 #else
-#define POD_ISA(name) name##_avx512
+#define POD_SIMD    avx512
+#define POD_ISA_SET "avx512", POD_CPU_AVX512
 #endif
-#define POD_VEC_INLINE static inline __attribute__((always_inline))
 
 enum { POD_VEC_LANES = 16, POD_VEC16_LANES = 32 };
 typedef __m512 pod_vec;
 typedef __mmask16 pod_vec_mask;
 
-POD_VEC_INLINE __mmask16 pod__first(int n) { return (__mmask16)((1u << n) - 1u); }
+POD_INLINE __mmask16 pod__first(int n) { return (__mmask16)((1u << n) - 1u); }
 
-POD_VEC_INLINE pod_vec pod__vec_widen(__m256i bf16)
+POD_INLINE pod_vec pod__vec_widen(__m256i bf16)
 {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16), 16));
 }
@@ -41,10 +43,10 @@ POD_VEC_INLINE pod_vec pod__vec_widen(__m256i bf16)
 #ifdef __AVX512BF16__
 /* The instruction rounds to nearest even, makes NaNs quiet and flushes subnormals, whatever the
  * control register says: the same bits as below, and as pod_bf16_from_f32. */
-POD_VEC_INLINE __m256i pod__vec_narrow(pod_vec v) { return (__m256i)_mm512_cvtneps_pbh(v); }
+POD_INLINE __m256i pod__vec_narrow(pod_vec v) { return (__m256i)_mm512_cvtneps_pbh(v); }
 #else
 /* To bf16 in the upper half of each lane; what is in the lower half does not count. */
-POD_VEC_INLINE __m512i pod__vec_round(pod_vec v)
+POD_INLINE __m512i pod__vec_round(pod_vec v)
 {
     const __m512i bits = _mm512_castps_si512(v);
     const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
@@ -55,13 +57,13 @@ POD_VEC_INLINE __m512i pod__vec_round(pod_vec v)
     return _mm512_mask_and_epi32(r, tiny, bits, _mm512_set1_epi32(INT32_MIN));
 }
 
-POD_VEC_INLINE __m256i pod__vec_narrow(pod_vec v)
+POD_INLINE __m256i pod__vec_narrow(pod_vec v)
 {
     return _mm512_cvtepi32_epi16(_mm512_srli_epi32(pod__vec_round(v), 16));
 }
 #endif
 
-POD_VEC_INLINE pod_vec pod_vec_load(pod_dtype t, const void *data, int64_t i, int n)
+POD_INLINE pod_vec pod_vec_load(pod_dtype t, const void *data, int64_t i, int n)
 {
     if (t == POD_BF16) {
         const uint16_t *p = (const uint16_t *)data + i;
@@ -72,7 +74,7 @@ POD_VEC_INLINE pod_vec pod_vec_load(pod_dtype t, const void *data, int64_t i, in
     return n == POD_VEC_LANES ? _mm512_loadu_ps(p) : _mm512_maskz_loadu_ps(pod__first(n), p);
 }
 
-POD_VEC_INLINE void pod_vec_store(pod_dtype t, void *data, int64_t i, int n, pod_vec v)
+POD_INLINE void pod_vec_store(pod_dtype t, void *data, int64_t i, int n, pod_vec v)
 {
     if (t == POD_BF16) {
         uint16_t *p = (uint16_t *)data + i;
@@ -89,7 +91,7 @@ POD_VEC_INLINE void pod_vec_store(pod_dtype t, void *data, int64_t i, int n, pod
         _mm512_mask_storeu_ps(p, pod__first(n), v);
 }
 
-POD_VEC_INLINE pod_vec pod_vec_load_u8(const uint8_t *data, int64_t i, int n)
+POD_INLINE pod_vec pod_vec_load_u8(const uint8_t *data, int64_t i, int n)
 {
     const uint8_t *p = data + i;
     const __m128i bytes = n == POD_VEC_LANES ? _mm_loadu_si128((const void *)p)
@@ -97,25 +99,25 @@ POD_VEC_INLINE pod_vec pod_vec_load_u8(const uint8_t *data, int64_t i, int n)
     return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes));
 }
 
-POD_VEC_INLINE pod_vec pod_vec_all(float x) { return _mm512_set1_ps(x); }
-POD_VEC_INLINE pod_vec pod_vec_add(pod_vec a, pod_vec b) { return _mm512_add_ps(a, b); }
-POD_VEC_INLINE pod_vec pod_vec_sub(pod_vec a, pod_vec b) { return _mm512_sub_ps(a, b); }
-POD_VEC_INLINE pod_vec pod_vec_mul(pod_vec a, pod_vec b) { return _mm512_mul_ps(a, b); }
-POD_VEC_INLINE pod_vec pod_vec_div(pod_vec a, pod_vec b) { return _mm512_div_ps(a, b); }
-POD_VEC_INLINE pod_vec pod_vec_sqrt(pod_vec a) { return _mm512_sqrt_ps(a); }
-POD_VEC_INLINE pod_vec pod_vec_fma(pod_vec a, pod_vec b, pod_vec c) /* a b + c, rounded once */
+POD_INLINE pod_vec pod_vec_all(float x) { return _mm512_set1_ps(x); }
+POD_INLINE pod_vec pod_vec_add(pod_vec a, pod_vec b) { return _mm512_add_ps(a, b); }
+POD_INLINE pod_vec pod_vec_sub(pod_vec a, pod_vec b) { return _mm512_sub_ps(a, b); }
+POD_INLINE pod_vec pod_vec_mul(pod_vec a, pod_vec b) { return _mm512_mul_ps(a, b); }
+POD_INLINE pod_vec pod_vec_div(pod_vec a, pod_vec b) { return _mm512_div_ps(a, b); }
+POD_INLINE pod_vec pod_vec_sqrt(pod_vec a) { return _mm512_sqrt_ps(a); }
+POD_INLINE pod_vec pod_vec_fma(pod_vec a, pod_vec b, pod_vec c) /* a b + c, rounded once */
 {
     return _mm512_fmadd_ps(a, b, c);
 }
 
 /* The lanes of even and of odd index of a and b, one behind the other. */
-POD_VEC_INLINE pod_vec pod_vec_even(pod_vec a, pod_vec b)
+POD_INLINE pod_vec pod_vec_even(pod_vec a, pod_vec b)
 {
     const __m512i even =
         _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     return _mm512_permutex2var_ps(a, even, b);
 }
-POD_VEC_INLINE pod_vec pod_vec_odd(pod_vec a, pod_vec b)
+POD_INLINE pod_vec pod_vec_odd(pod_vec a, pod_vec b)
 {
     const __m512i odd =
         _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
@@ -123,12 +125,12 @@ POD_VEC_INLINE pod_vec pod_vec_odd(pod_vec a, pod_vec b)
 }
 
 /* The way back: the lanes of a and b in turn, their first halves and their second. */
-POD_VEC_INLINE pod_vec pod_vec_zip_first(pod_vec a, pod_vec b)
+POD_INLINE pod_vec pod_vec_zip_first(pod_vec a, pod_vec b)
 {
     const __m512i first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
     return _mm512_permutex2var_ps(a, first, b);
 }
-POD_VEC_INLINE pod_vec pod_vec_zip_second(pod_vec a, pod_vec b)
+POD_INLINE pod_vec pod_vec_zip_second(pod_vec a, pod_vec b)
 {
     const __m512i second =
         _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
@@ -136,7 +138,7 @@ POD_VEC_INLINE pod_vec pod_vec_zip_second(pod_vec a, pod_vec b)
 }
 
 /* into[lane] += v[lane], in double. */
-POD_VEC_INLINE void pod_vec_add_f64(pod_vec v, double *into)
+POD_INLINE void pod_vec_add_f64(pod_vec v, double *into)
 {
     const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(v));
     const __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
@@ -145,22 +147,22 @@ POD_VEC_INLINE void pod_vec_add_f64(pod_vec v, double *into)
 }
 
 /* The first n lanes of x, the others of `rest`. */
-POD_VEC_INLINE pod_vec pod_vec_first(int n, pod_vec x, pod_vec rest)
+POD_INLINE pod_vec pod_vec_first(int n, pod_vec x, pod_vec rest)
 {
     return n == POD_VEC_LANES ? x : _mm512_mask_blend_ps(pod__first(n), rest, x);
 }
 
 /* a where a > b, else b. */
-POD_VEC_INLINE pod_vec pod_vec_max(pod_vec a, pod_vec b) { return _mm512_max_ps(a, b); }
+POD_INLINE pod_vec pod_vec_max(pod_vec a, pod_vec b) { return _mm512_max_ps(a, b); }
 
-POD_VEC_INLINE pod_vec pod_vec_minus_abs(pod_vec x) /* -|x| */
+POD_INLINE pod_vec pod_vec_minus_abs(pod_vec x) /* -|x| */
 {
     return _mm512_or_ps(x, _mm512_set1_ps(-0.0f));
 }
 
 /* 1 / x of x in [1, 2], within 2^-22 of it; a NaN stays. A division would take as long as the
  * twenty instructions around it. */
-POD_VEC_INLINE pod_vec pod_vec_inverse(pod_vec x)
+POD_INLINE pod_vec pod_vec_inverse(pod_vec x)
 {
     const __m512 y = _mm512_rcp14_ps(x);
     return _mm512_fmadd_ps(y, _mm512_fnmadd_ps(x, y, _mm512_set1_ps(1)), y);
@@ -168,7 +170,7 @@ POD_VEC_INLINE pod_vec pod_vec_inverse(pod_vec x)
 
 /* e^x for x <= 0, within 2^-22 of it; 0 where x < -87; a NaN stays. e^x = 2^n e^r, r beside 0 and
  * e^r by the polynomial of Moshier's Cephes. */
-POD_VEC_INLINE pod_vec pod_vec_exp(pod_vec x)
+POD_INLINE pod_vec pod_vec_exp(pod_vec x)
 {
     const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(POD_LOG2_E)), 0);
     const __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(POD_LN2_LOW),
@@ -185,33 +187,33 @@ POD_VEC_INLINE pod_vec pod_vec_exp(pod_vec x)
 }
 
 /* Comparisons. A NaN compares false with everything, so `not_le` is true of it. */
-POD_VEC_INLINE pod_vec_mask pod_vec_gt(pod_vec a, pod_vec b)
+POD_INLINE pod_vec_mask pod_vec_gt(pod_vec a, pod_vec b)
 {
     return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
 }
-POD_VEC_INLINE pod_vec_mask pod_vec_equal(pod_vec a, pod_vec b)
+POD_INLINE pod_vec_mask pod_vec_equal(pod_vec a, pod_vec b)
 {
     return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ);
 }
-POD_VEC_INLINE pod_vec_mask pod_vec_not_le(pod_vec a, pod_vec b)
+POD_INLINE pod_vec_mask pod_vec_not_le(pod_vec a, pod_vec b)
 {
     return _mm512_cmp_ps_mask(a, b, _CMP_NLE_UQ);
 }
-POD_VEC_INLINE pod_vec_mask pod_vec_is_number(pod_vec a)
+POD_INLINE pod_vec_mask pod_vec_is_number(pod_vec a)
 {
     return _mm512_cmp_ps_mask(a, a, _CMP_ORD_Q);
 }
-POD_VEC_INLINE pod_vec_mask pod_vec_mask_all(void) { return (pod_vec_mask)0xffff; }
-POD_VEC_INLINE pod_vec_mask pod_vec_mask_and(pod_vec_mask a, pod_vec_mask b)
+POD_INLINE pod_vec_mask pod_vec_mask_all(void) { return (pod_vec_mask)0xffff; }
+POD_INLINE pod_vec_mask pod_vec_mask_and(pod_vec_mask a, pod_vec_mask b)
 {
     return (pod_vec_mask)(a & b);
 }
-POD_VEC_INLINE pod_vec_mask pod_vec_mask_and_not(pod_vec_mask a, pod_vec_mask b) /* a and not b */
+POD_INLINE pod_vec_mask pod_vec_mask_and_not(pod_vec_mask a, pod_vec_mask b) /* a and not b */
 {
     return (pod_vec_mask)(a & ~b);
 }
-POD_VEC_INLINE bool pod_vec_any(pod_vec_mask m) { return m != 0; }
-POD_VEC_INLINE pod_vec pod_vec_select(pod_vec_mask m, pod_vec yes, pod_vec no)
+POD_INLINE bool pod_vec_any(pod_vec_mask m) { return m != 0; }
+POD_INLINE pod_vec pod_vec_select(pod_vec_mask m, pod_vec yes, pod_vec no)
 {
     return _mm512_mask_blend_ps(m, no, yes);
 }
@@ -219,14 +221,14 @@ POD_VEC_INLINE pod_vec pod_vec_select(pod_vec_mask m, pod_vec yes, pod_vec no)
 /* Vectors of bf16 as they stand, for what only chooses among bits. */
 typedef __m512i pod_vec16;
 
-POD_VEC_INLINE pod_vec16 pod_vec16_load(const void *data, int64_t i, int n)
+POD_INLINE pod_vec16 pod_vec16_load(const void *data, int64_t i, int n)
 {
     const uint16_t *p = (const uint16_t *)data + i;
     return n == POD_VEC16_LANES ? _mm512_loadu_si512(p)
                                 : _mm512_maskz_loadu_epi16((1u << n) - 1u, p);
 }
 
-POD_VEC_INLINE void pod_vec16_store(void *data, int64_t i, int n, pod_vec16 v)
+POD_INLINE void pod_vec16_store(void *data, int64_t i, int n, pod_vec16 v)
 {
     uint16_t *p = (uint16_t *)data + i;
     if (n == POD_VEC16_LANES)
@@ -236,26 +238,26 @@ POD_VEC_INLINE void pod_vec16_store(void *data, int64_t i, int n, pod_vec16 v)
 }
 
 /* Past the caches, to a multiple of the vector's size. */
-POD_VEC_INLINE void pod_vec16_store_past(void *data, int64_t i, pod_vec16 v)
+POD_INLINE void pod_vec16_store_past(void *data, int64_t i, pod_vec16 v)
 {
     _mm512_stream_si512((void *)((uint16_t *)data + i), v);
 }
-POD_VEC_INLINE void pod_vec_store_past(float *data, int64_t i, pod_vec v)
+POD_INLINE void pod_vec_store_past(float *data, int64_t i, pod_vec v)
 {
     _mm512_stream_ps(data + i, v);
 }
-POD_VEC_INLINE void pod_vec_past_end(void) { _mm_sfence(); } /* before others read it */
+POD_INLINE void pod_vec_past_end(void) { _mm_sfence(); } /* before others read it */
 
 /* The elements of even and of odd index as float32; and back, rounded as by pod_vec_store. */
-POD_VEC_INLINE pod_vec pod_vec16_even(pod_vec16 x)
+POD_INLINE pod_vec pod_vec16_even(pod_vec16 x)
 {
     return _mm512_castsi512_ps(_mm512_slli_epi32(x, 16));
 }
-POD_VEC_INLINE pod_vec pod_vec16_odd(pod_vec16 x)
+POD_INLINE pod_vec pod_vec16_odd(pod_vec16 x)
 {
     return _mm512_castsi512_ps(_mm512_and_si512(x, _mm512_set1_epi32((int)0xffff0000)));
 }
-POD_VEC_INLINE pod_vec16 pod_vec16_join(pod_vec even, pod_vec odd)
+POD_INLINE pod_vec16 pod_vec16_join(pod_vec even, pod_vec odd)
 {
 #ifdef __AVX512BF16__
     const __m512i halves = _mm512_setr_epi32(
@@ -269,24 +271,24 @@ POD_VEC_INLINE pod_vec16 pod_vec16_join(pod_vec even, pod_vec odd)
 }
 
 /* The same where the mask says, 0 elsewhere. */
-POD_VEC_INLINE pod_vec pod_vec16_even_where(pod_vec_mask m, pod_vec16 x)
+POD_INLINE pod_vec pod_vec16_even_where(pod_vec_mask m, pod_vec16 x)
 {
     return _mm512_castsi512_ps(_mm512_maskz_slli_epi32(m, x, 16));
 }
-POD_VEC_INLINE pod_vec pod_vec16_odd_where(pod_vec_mask m, pod_vec16 x)
+POD_INLINE pod_vec pod_vec16_odd_where(pod_vec_mask m, pod_vec16 x)
 {
     return _mm512_castsi512_ps(_mm512_maskz_and_epi32(m, x, _mm512_set1_epi32((int)0xffff0000)));
 }
 
 /* Back where the halves are bf16 already. */
-POD_VEC_INLINE pod_vec16 pod_vec16_rejoin(pod_vec even, pod_vec odd)
+POD_INLINE pod_vec16 pod_vec16_rejoin(pod_vec even, pod_vec odd)
 {
     const __m512i low = _mm512_srli_epi32(_mm512_castps_si512(even), 16);
     return _mm512_or_si512(low, _mm512_castps_si512(odd));
 }
 
 /* Elements one behind the other, rounded as by pod_vec_store. */
-POD_VEC_INLINE pod_vec16 pod_vec16_narrow(pod_vec first, pod_vec second)
+POD_INLINE pod_vec16 pod_vec16_narrow(pod_vec first, pod_vec second)
 {
 #ifdef __AVX512BF16__
     return (__m512i)_mm512_cvtne2ps_pbh(second, first);
@@ -297,7 +299,7 @@ POD_VEC_INLINE pod_vec16 pod_vec16_narrow(pod_vec first, pod_vec second)
 }
 
 /* x where x > 0 or x is a NaN, else 0. As integers: NaNs with a sign are what lies above -inf. */
-POD_VEC_INLINE pod_vec16 pod_vec16_relu(pod_vec16 x)
+POD_INLINE pod_vec16 pod_vec16_relu(pod_vec16 x)
 {
     const __mmask32 negative_nan = _mm512_cmpgt_epu16_mask(x, _mm512_set1_epi16((short)0xff80));
     const __m512i positive = _mm512_max_epi16(x, _mm512_setzero_si512());
@@ -305,26 +307,23 @@ POD_VEC_INLINE pod_vec16 pod_vec16_relu(pod_vec16 x)
 }
 
 /* v where y > 0, else 0. As integers: the numbers above 0 go up to +inf, NaNs lie beyond. */
-POD_VEC_INLINE pod_vec16 pod_vec16_where_positive(pod_vec16 y, pod_vec16 v)
+POD_INLINE pod_vec16 pod_vec16_where_positive(pod_vec16 y, pod_vec16 v)
 {
     const __m512i from_zero = _mm512_sub_epi16(y, _mm512_set1_epi16(1));
     return _mm512_maskz_mov_epi16(_mm512_cmplt_epu16_mask(from_zero, _mm512_set1_epi16(0x7f80)), v);
 }
 
 /* The greater of each two as numbers without a sign, which is that of bf16 where none has one. */
-POD_VEC_INLINE pod_vec16 pod_vec16_max_bits(pod_vec16 x, pod_vec16 y)
-{
-    return _mm512_max_epu16(x, y);
-}
+POD_INLINE pod_vec16 pod_vec16_max_bits(pod_vec16 x, pod_vec16 y) { return _mm512_max_epu16(x, y); }
 /* Whether all are bf16 from 0 to +inf: no sign, no NaN. */
-POD_VEC_INLINE bool pod_vec16_no_sign(pod_vec16 x)
+POD_INLINE bool pod_vec16_no_sign(pod_vec16 x)
 {
     return _mm512_cmpgt_epu16_mask(x, _mm512_set1_epi16(0x7f80)) == 0;
 }
-POD_VEC_INLINE pod_vec16 pod_vec16_all(uint16_t bits) { return _mm512_set1_epi16((short)bits); }
+POD_INLINE pod_vec16 pod_vec16_all(uint16_t bits) { return _mm512_set1_epi16((short)bits); }
 
 /* Where x and y have the same bits `yes`, elsewhere `no`. */
-POD_VEC_INLINE pod_vec16 pod_vec16_where_same(pod_vec16 x, pod_vec16 y, pod_vec16 yes, pod_vec16 no)
+POD_INLINE pod_vec16 pod_vec16_where_same(pod_vec16 x, pod_vec16 y, pod_vec16 yes, pod_vec16 no)
 {
     return _mm512_mask_mov_epi16(no, _mm512_cmpeq_epi16_mask(x, y), yes);
 }

@@ -9,9 +9,10 @@
 #ifndef MINIPOD_KERNELS_BASE_SIMD_PAIR_H
 #define MINIPOD_KERNELS_BASE_SIMD_PAIR_H
 
+#include "kernels/base/arith.h"
 #include "kernels/base/simd/loop.h"
 
-#ifdef POD_ISA
+#ifdef POD_SIMD
 
 enum { POD_VEC2_LANES = 2 * POD_VEC_LANES };
 typedef struct pod_vec2 {
@@ -19,7 +20,7 @@ typedef struct pod_vec2 {
 } pod_vec2;
 
 /* As pod_vec_load and pod_vec_store, for n <= POD_VEC2_LANES. */
-POD_VEC_INLINE pod_vec2 pod_vec2_load(pod_dtype t, const void *data, int64_t i, int n)
+POD_INLINE pod_vec2 pod_vec2_load(pod_dtype t, const void *data, int64_t i, int n)
 {
     if (t == POD_BF16) {
         const pod_vec16 x = pod_vec16_load(data, i, n);
@@ -30,7 +31,7 @@ POD_VEC_INLINE pod_vec2 pod_vec2_load(pod_dtype t, const void *data, int64_t i, 
                       pod_vec_load(POD_F32, data, i + first, n - first)};
 }
 
-POD_VEC_INLINE void pod_vec2_store(pod_dtype t, void *data, int64_t i, int n, pod_vec2 x)
+POD_INLINE void pod_vec2_store(pod_dtype t, void *data, int64_t i, int n, pod_vec2 x)
 {
     if (t == POD_BF16) {
         pod_vec16_store(data, i, n, pod_vec16_join(x.a, x.b));
@@ -42,8 +43,8 @@ POD_VEC_INLINE void pod_vec2_store(pod_dtype t, void *data, int64_t i, int n, po
 }
 
 /* The same, past the caches where pod_goes_past says so. */
-POD_VEC_INLINE void pod_vec2_store_past(pod_dtype t, bool past, void *data, int64_t i, int n,
-                                        pod_vec2 x)
+POD_INLINE void pod_vec2_store_past(pod_dtype t, bool past, void *data, int64_t i, int n,
+                                    pod_vec2 x)
 {
     if (!past || n < POD_VEC2_LANES) {
         pod_vec2_store(t, data, i, n, x);
@@ -56,21 +57,21 @@ POD_VEC_INLINE void pod_vec2_store_past(pod_dtype t, bool past, void *data, int6
 }
 
 /* Asks for the pair that stands `ahead` elements behind element i. */
-POD_VEC_INLINE void pod_vec2_ahead(pod_dtype t, const void *data, int64_t i, int64_t ahead)
+POD_INLINE void pod_vec2_ahead(pod_dtype t, const void *data, int64_t i, int64_t ahead)
 {
     enum { LINE = 64 };
     const int64_t bytes = (int64_t)pod_dtype_bytes(t);
     for (int64_t k = 0; k < POD_VEC2_LANES * bytes; k += LINE)
         pod_ahead(data, (i + ahead) * bytes + k);
 }
-POD_VEC_INLINE int64_t pod_ahead_elements(pod_dtype t)
+POD_INLINE int64_t pod_ahead_elements(pod_dtype t)
 {
     return POD_AHEAD_BYTES / (int64_t)pod_dtype_bytes(t);
 }
 
 /* pod_vec2_load of what lies where x > y, and 0 elsewhere. */
-POD_VEC_INLINE pod_vec2 pod_vec2_load_where(pod_vec2 x, pod_vec2 y, pod_dtype t, const void *data,
-                                            int64_t i, int n)
+POD_INLINE pod_vec2 pod_vec2_load_where(pod_vec2 x, pod_vec2 y, pod_dtype t, const void *data,
+                                        int64_t i, int n)
 {
     const pod_vec_mask a = pod_vec_gt(x.a, y.a), b = pod_vec_gt(x.b, y.b);
     if (t == POD_BF16) {
@@ -83,7 +84,7 @@ POD_VEC_INLINE pod_vec2 pod_vec2_load_where(pod_vec2 x, pod_vec2 y, pod_dtype t,
 }
 
 /* As pod_vec2_store of elements that were loaded so, or 0: their bits, nothing to be rounded. */
-POD_VEC_INLINE void pod_vec2_put_back(pod_dtype t, void *data, int64_t i, int n, pod_vec2 x)
+POD_INLINE void pod_vec2_put_back(pod_dtype t, void *data, int64_t i, int n, pod_vec2 x)
 {
     if (t == POD_BF16)
         pod_vec16_store(data, i, n, pod_vec16_rejoin(x.a, x.b));
@@ -92,12 +93,12 @@ POD_VEC_INLINE void pod_vec2_put_back(pod_dtype t, void *data, int64_t i, int n,
 }
 
 /* Elements one behind the other, whatever the type; as pod_vec2_load and _store otherwise. */
-POD_VEC_INLINE pod_vec2 pod_vec2_load_flat(pod_dtype t, const void *data, int64_t i, int n)
+POD_INLINE pod_vec2 pod_vec2_load_flat(pod_dtype t, const void *data, int64_t i, int n)
 {
     const int first = n < POD_VEC_LANES ? n : POD_VEC_LANES;
     return (pod_vec2){pod_vec_load(t, data, i, first), pod_vec_load(t, data, i + first, n - first)};
 }
-POD_VEC_INLINE void pod_vec2_store_flat(pod_dtype t, void *data, int64_t i, int n, pod_vec2 x)
+POD_INLINE void pod_vec2_store_flat(pod_dtype t, void *data, int64_t i, int n, pod_vec2 x)
 {
     if (t == POD_BF16)
         pod_vec16_store(data, i, n, pod_vec16_narrow(x.a, x.b));
@@ -106,49 +107,49 @@ POD_VEC_INLINE void pod_vec2_store_flat(pod_dtype t, void *data, int64_t i, int 
 }
 
 /* A pair that stands as elements of type t do, one behind the other. */
-POD_VEC_INLINE pod_vec2 pod_vec2_flat(pod_dtype t, pod_vec2 x)
+POD_INLINE pod_vec2 pod_vec2_flat(pod_dtype t, pod_vec2 x)
 {
     if (t != POD_BF16) return x;
     return (pod_vec2){pod_vec_zip_first(x.a, x.b), pod_vec_zip_second(x.a, x.b)};
 }
 
 /* Whole pairs of coefficients or sums, in the order they stand in. */
-POD_VEC_INLINE pod_vec2 pod_vec2_at(const float *x, int64_t i)
+POD_INLINE pod_vec2 pod_vec2_at(const float *x, int64_t i)
 {
     return pod_vec2_load(POD_F32, x, i, POD_VEC2_LANES);
 }
-POD_VEC_INLINE void pod_vec2_put(float *x, int64_t i, pod_vec2 v)
+POD_INLINE void pod_vec2_put(float *x, int64_t i, pod_vec2 v)
 {
     pod_vec2_store(POD_F32, x, i, POD_VEC2_LANES, v);
 }
 
-POD_VEC_INLINE pod_vec2 pod_vec2_all(float x) { return (pod_vec2){pod_vec_all(x), pod_vec_all(x)}; }
-POD_VEC_INLINE pod_vec2 pod_vec2_add(pod_vec2 x, pod_vec2 y)
+POD_INLINE pod_vec2 pod_vec2_all(float x) { return (pod_vec2){pod_vec_all(x), pod_vec_all(x)}; }
+POD_INLINE pod_vec2 pod_vec2_add(pod_vec2 x, pod_vec2 y)
 {
     return (pod_vec2){pod_vec_add(x.a, y.a), pod_vec_add(x.b, y.b)};
 }
-POD_VEC_INLINE pod_vec2 pod_vec2_sub(pod_vec2 x, pod_vec2 y)
+POD_INLINE pod_vec2 pod_vec2_sub(pod_vec2 x, pod_vec2 y)
 {
     return (pod_vec2){pod_vec_sub(x.a, y.a), pod_vec_sub(x.b, y.b)};
 }
-POD_VEC_INLINE pod_vec2 pod_vec2_mul(pod_vec2 x, pod_vec2 y)
+POD_INLINE pod_vec2 pod_vec2_mul(pod_vec2 x, pod_vec2 y)
 {
     return (pod_vec2){pod_vec_mul(x.a, y.a), pod_vec_mul(x.b, y.b)};
 }
-POD_VEC_INLINE pod_vec2 pod_vec2_fma(pod_vec2 x, pod_vec2 y, pod_vec2 z) /* x y + z */
+POD_INLINE pod_vec2 pod_vec2_fma(pod_vec2 x, pod_vec2 y, pod_vec2 z) /* x y + z */
 {
     return (pod_vec2){pod_vec_fma(x.a, y.a, z.a), pod_vec_fma(x.b, y.b, z.b)};
 }
 
 /* max(x, 0); a NaN stays, and so does -0. */
-POD_VEC_INLINE pod_vec2 pod_vec2_relu(pod_vec2 x)
+POD_INLINE pod_vec2 pod_vec2_relu(pod_vec2 x)
 {
     const pod_vec zero = pod_vec_all(0);
     return (pod_vec2){pod_vec_max(zero, x.a), pod_vec_max(zero, x.b)};
 }
 
 /* x where y > 0, else 0. */
-POD_VEC_INLINE pod_vec2 pod_vec2_where_positive(pod_vec2 y, pod_vec2 x)
+POD_INLINE pod_vec2 pod_vec2_where_positive(pod_vec2 y, pod_vec2 x)
 {
     const pod_vec zero = pod_vec_all(0);
     return (pod_vec2){pod_vec_select(pod_vec_gt(y.a, zero), x.a, zero),
@@ -156,7 +157,7 @@ POD_VEC_INLINE pod_vec2 pod_vec2_where_positive(pod_vec2 y, pod_vec2 x)
 }
 
 /* into[i ...] += x, in double. */
-POD_VEC_INLINE void pod_vec2_add_f64(pod_vec2 x, double *into)
+POD_INLINE void pod_vec2_add_f64(pod_vec2 x, double *into)
 {
     pod_vec_add_f64(x.a, into);
     pod_vec_add_f64(x.b, into + POD_VEC_LANES);
@@ -164,7 +165,7 @@ POD_VEC_INLINE void pod_vec2_add_f64(pod_vec2 x, double *into)
 
 /* pod_tile_spread in the order of t; what is left of the last pair is 0. `out` has room for
  * POD_TILE_MAX, a whole number of pairs. */
-POD_VEC_INLINE void pod_vec2_spread(pod_dtype t, const pod_tile *tile, const float *of, float *out)
+POD_INLINE void pod_vec2_spread(pod_dtype t, const pod_tile *tile, const float *of, float *out)
 {
     const int64_t width = pod_tile_width(tile, tile->rep);
     pod_tile_spread(tile, of, out);
@@ -177,7 +178,7 @@ POD_VEC_INLINE void pod_vec2_spread(pod_dtype t, const pod_tile *tile, const flo
 }
 
 /* pod_tile_fold of sums in the order of t. */
-POD_VEC_INLINE double pod_vec2_fold(pod_dtype t, const pod_tile *tile, const double *of, int64_t j)
+POD_INLINE double pod_vec2_fold(pod_dtype t, const pod_tile *tile, const double *of, int64_t j)
 {
     double sum = 0;
     for (int64_t r = 0; r < tile->rep; r++) {

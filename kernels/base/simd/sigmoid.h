@@ -3,13 +3,14 @@
 #ifndef MINIPOD_KERNELS_BASE_SIMD_SIGMOID_H
 #define MINIPOD_KERNELS_BASE_SIMD_SIGMOID_H
 
+#include "kernels/base/arith.h"
 #include "kernels/base/simd/pair.h"
 
-#ifdef POD_ISA
+#ifdef POD_SIMD
 
 /* Within 2^-20 of itself and 2^-120; a NaN stays. With e = e^-|x|, which cannot overflow:
  * 1 / (1 + e), or e / (1 + e) below 0. */
-POD_VEC_INLINE pod_vec pod_vec_sigmoid(pod_vec x)
+POD_INLINE pod_vec pod_vec_sigmoid(pod_vec x)
 {
     const pod_vec one = pod_vec_all(1), e = pod_vec_exp(pod_vec_minus_abs(x));
     const pod_vec part = pod_vec_select(pod_vec_gt(x, pod_vec_all(0)), one, e);
@@ -21,7 +22,7 @@ POD_VEC_INLINE pod_vec pod_vec_sigmoid(pod_vec x)
  * powers of two saturates; the polynomial is the one whose largest error on [0, 1) is least, 2^-13.7
  * of 2^f, and the reciprocal's is 2^-14. */
 #ifdef __AVX512F__
-POD_VEC_INLINE pod_vec pod_vec_sigmoid_short(pod_vec x)
+POD_INLINE pod_vec pod_vec_sigmoid_short(pod_vec x)
 {
     const __m512 t = _mm512_mul_ps(x, _mm512_set1_ps(-POD_LOG2_E));
     const __m512 f = _mm512_reduce_ps(t, _MM_FROUND_TO_NEG_INF); /* t - floor(t), of infinities 0 */
@@ -32,24 +33,24 @@ POD_VEC_INLINE pod_vec pod_vec_sigmoid_short(pod_vec x)
     return _mm512_rcp14_ps(_mm512_add_ps(_mm512_scalef_ps(p, t), _mm512_set1_ps(1)));
 }
 #else
-POD_VEC_INLINE pod_vec pod_vec_sigmoid_short(pod_vec x) { return pod_vec_sigmoid(x); }
+POD_INLINE pod_vec pod_vec_sigmoid_short(pod_vec x) { return pod_vec_sigmoid(x); }
 #endif
 
 /* For a result of type t. */
-POD_VEC_INLINE pod_vec2 pod_vec2_sigmoid(pod_dtype t, pod_vec2 x)
+POD_INLINE pod_vec2 pod_vec2_sigmoid(pod_dtype t, pod_vec2 x)
 {
     if (t == POD_BF16) return (pod_vec2){pod_vec_sigmoid_short(x.a), pod_vec_sigmoid_short(x.b)};
     return (pod_vec2){pod_vec_sigmoid(x.a), pod_vec_sigmoid(x.b)};
 }
 
 /* x s, s = sigmoid(x), to be stored as t */
-POD_VEC_INLINE pod_vec2 pod_vec2_swish(pod_dtype t, pod_vec2 x)
+POD_INLINE pod_vec2 pod_vec2_swish(pod_dtype t, pod_vec2 x)
 {
     return pod_vec2_mul(x, pod_vec2_sigmoid(t, x));
 }
 
 /* s (1 + x (1 - s)), of what is to be stored as t */
-POD_VEC_INLINE pod_vec2 pod_vec2_swish_slope(pod_dtype t, pod_vec2 x)
+POD_INLINE pod_vec2 pod_vec2_swish_slope(pod_dtype t, pod_vec2 x)
 {
     const pod_vec2 one = pod_vec2_all(1), s = pod_vec2_sigmoid(t, x);
     return pod_vec2_mul(s, pod_vec2_fma(x, pod_vec2_sub(one, s), one));

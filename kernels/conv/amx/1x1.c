@@ -6,6 +6,7 @@
  *       for strips of 32 columns: a square    while the square before leaves */
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/base/simd/tile_amx.h"
 #include "kernels/conv/amx/1x1.h"
 #include "kernels/conv/amx/window.h"
@@ -15,9 +16,6 @@ enum { SIDE = POD__POINT_SIDE, LINE = POD__POINT_LINE_BYTES };
 
 /* What a block's weights may take of the second cache. */
 static const int64_t block_bytes = 1024 * 1024;
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t up(int64_t n, int64_t of) { return (n + of - 1) / of; }
 
 /* The call as a product (M, D) (D, W). */
 typedef struct product {
@@ -32,12 +30,12 @@ static product product_of(const pod_conv_call *call)
     const pod_conv_shape *s = &call->shape;
     const bool forward = call->pass == POD_CONV_FORWARD;
     product x = {.m = s->n * s->p * s->q, .d = forward ? s->c : s->k, .w = forward ? s->k : s->c};
-    x.n_chunks = up(x.d, SIDE);
-    x.n_strips = up(x.w, SIDE);
-    x.n_panels = up(x.m, SIDE);
+    x.n_chunks = pod_div_up(x.d, SIDE);
+    x.n_strips = pod_div_up(x.w, SIDE);
+    x.n_panels = pod_div_up(x.m, SIDE);
     const int64_t strip_bytes = x.n_chunks * POD__POINT_CHUNK_BYTES;
-    const int64_t n_blocks = up(x.n_strips * strip_bytes, block_bytes);
-    x.block_strips = up(x.n_strips, smaller(n_blocks, x.n_strips));
+    const int64_t n_blocks = pod_div_up(x.n_strips * strip_bytes, block_bytes);
+    x.block_strips = pod_div_up(x.n_strips, pod_min(n_blocks, x.n_strips));
     x.lays = (call->fused & POD_CONV_AFFINE_X) || x.d % SIDE || s->stride > 1;
     return x;
 }
@@ -84,7 +82,7 @@ static const char *pixel(const run *r, int64_t panel)
     return (const char *)r->call->a + panel * SIDE * r->x.d * 2;
 }
 
-static int64_t n_rows(const run *r, int64_t panel) { return smaller(SIDE, r->x.m - panel * SIDE); }
+static int64_t n_rows(const run *r, int64_t panel) { return pod_min(SIDE, r->x.m - panel * SIDE); }
 
 static bool is_laid(const run *r, int64_t panel) { return r->x.lays || n_rows(r, panel) < SIDE; }
 
@@ -142,11 +140,11 @@ static pod__point_ahead ahead_of(const run *r, int64_t panel, bool is_whole, int
     pod__point_ahead x = {0};
     if (in < r->x.n_panels && r->call->shape.stride == 1) {
         x.in = pixel(r, in);
-        x.in_lines = up(up(n_rows(r, in) * r->x.d * 2, LINE), n_chunks);
+        x.in_lines = pod_div_up(pod_div_up(n_rows(r, in) * r->x.d * 2, LINE), n_chunks);
     }
     if (out < r->x.n_panels && is_whole) {
         x.out = (const char *)r->call->out + out * SIDE * r->x.w * 2;
-        x.out_lines = up(up(n_rows(r, out) * r->x.w * 2, LINE), n_chunks);
+        x.out_lines = pod_div_up(pod_div_up(n_rows(r, out) * r->x.w * 2, LINE), n_chunks);
     }
     return x;
 }
@@ -191,7 +189,7 @@ static void run_square(run *r, int64_t panel, int64_t strip)
 static void run_block(run *r, int64_t begin, int64_t end)
 {
     const int64_t n_chunks = (end - begin) * r->x.n_chunks;
-    const int64_t lines = up(SIDE * r->x.n_chunks, end - begin); /* to lay after a square */
+    const int64_t lines = pod_div_up(SIDE * r->x.n_chunks, end - begin); /* to lay after a square */
     r->laying = laying_of(r, 0);
     for (int64_t panel = 0; panel < r->x.n_panels; panel++) {
         pod__point_lay(&r->laying, SIDE * r->x.n_chunks);
@@ -209,7 +207,7 @@ static void run_blocks(run *r)
 {
     pod__point_begin();
     for (int64_t strip = 0; strip < r->x.n_strips; strip += r->x.block_strips)
-        run_block(r, strip, smaller(strip + r->x.block_strips, r->x.n_strips));
+        run_block(r, strip, pod_min(strip + r->x.block_strips, r->x.n_strips));
     pod__point_leave(&r->leaving);
     r->resting.values = next_square(r);
     pod__point_end(next_square(r));
@@ -254,7 +252,7 @@ static const float *change_of(const pod_conv_call *call, char *room)
 {
     const int64_t c_end = call->shape.c;
     float *change = (void *)room;
-    for (int64_t c = 0; c < up(c_end, SIDE) * SIDE; c++) {
+    for (int64_t c = 0; c < pod_div_up(c_end, SIDE) * SIDE; c++) {
         float *to = change + c / SIDE * POD__POINT_CHANGE_FLOATS + c % 2 * 16 + c % SIDE / 2;
         to[0] = c < c_end ? call->x_scale[c] : 0;
         to[32] = c < c_end ? call->x_shift[c] : 0;

@@ -2,10 +2,9 @@
  * four sums are in flight. Between its products stand, in the order of the program, what is left to do
  * for the squares before: of the last one each tile is stored where its register is taken again, of
  * the one before that rows are rounded, added up and stored. So the tile unit need not wait. */
+#include "kernels/base/arith.h"
 #include "kernels/base/simd/tile_amx.h"
 #include "kernels/conv/amx/1x1.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum { SIDE = POD__POINT_SIDE, LINE = POD__POINT_LINE_BYTES, TILE = POD__POINT_TILE_BYTES };
 
@@ -21,13 +20,13 @@ typedef struct turns {
     sums first, second;
 } turns;
 
-INLINE turns no_sums(void)
+POD_INLINE turns no_sums(void)
 {
     const __m512 z = _mm512_setzero_ps();
     return (turns){{z, z, z, z}, {z, z, z, z}};
 }
 
-INLINE void sum_row(sums *s, __m512i y)
+POD_INLINE void sum_row(sums *s, __m512i y)
 {
     const __m512 even = _mm512_castsi512_ps(_mm512_slli_epi32(y, 16));
     const __m512 odd =
@@ -38,7 +37,7 @@ INLINE void sum_row(sums *s, __m512i y)
     s->odd_sq = _mm512_fmadd_ps(odd, odd, s->odd_sq);
 }
 
-INLINE void add_f64(double *into, __m512 v)
+POD_INLINE void add_f64(double *into, __m512 v)
 {
     const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(v));
     const __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
@@ -46,7 +45,7 @@ INLINE void add_f64(double *into, __m512 v)
     _mm512_storeu_pd(into + 8, _mm512_add_pd(_mm512_loadu_pd(into + 8), high));
 }
 
-INLINE void add_sums(double *into, const turns *s)
+POD_INLINE void add_sums(double *into, const turns *s)
 {
     add_f64(into, _mm512_add_ps(s->first.even, s->second.even));
     add_f64(into + 16, _mm512_add_ps(s->first.odd, s->second.odd));
@@ -55,7 +54,7 @@ INLINE void add_sums(double *into, const turns *s)
 }
 
 /* All columns are there, and neither bias nor ReLU. */
-INLINE void leave_row(const pod__point_leaving *x, int64_t row, bool keeps_sums, sums *s)
+POD_INLINE void leave_row(const pod__point_leaving *x, int64_t row, bool keeps_sums, sums *s)
 {
     const float *from = x->values + row * SIDE;
     const __m512i y = (__m512i)_mm512_cvtne2ps_pbh(_mm512_load_ps(from + 16), _mm512_load_ps(from));
@@ -64,8 +63,8 @@ INLINE void leave_row(const pod__point_leaving *x, int64_t row, bool keeps_sums,
 }
 
 /* Quarter `part` of the next n rows: 16, 8, 4, 2 or none; of 2 rows, each second quarter. */
-INLINE void leave_part(const pod__point_leaving *x, int64_t row, int n, int part, bool keeps_sums,
-                       turns *s)
+POD_INLINE void leave_part(const pod__point_leaving *x, int64_t row, int n, int part,
+                           bool keeps_sums, turns *s)
 {
     row += n * part / 4;
     if (n == 2 && part % 2 == 1) leave_row(x, row, keeps_sums, part == 1 ? &s->first : &s->second);
@@ -76,7 +75,7 @@ INLINE void leave_part(const pod__point_leaving *x, int64_t row, int n, int part
     }
 }
 
-INLINE __m512 relu(__m512 v)
+POD_INLINE __m512 relu(__m512 v)
 {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NLE_UQ), v);
 }
@@ -106,7 +105,7 @@ void pod__point_leave(const pod__point_leaving *x)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-INLINE void look_ahead(pod__point_ahead *x)
+POD_INLINE void look_ahead(pod__point_ahead *x)
 {
     const char *in = x->in, *out = x->out;
     for (int64_t i = 0; i < x->in_lines; i++, in += LINE) _mm_prefetch(in, _MM_HINT_T0);
@@ -124,9 +123,9 @@ INLINE void look_ahead(pod__point_ahead *x)
 
 /* One chunk, `rows` of the square that leaves behind its four products. The strip passes by: it
  * comes from the second cache, the first one is left to the panel. */
-INLINE void multiply_chunk(const pod__point_square *q, int64_t chunk, bool narrow,
-                           const pod__point_leaving *x, int64_t row, int rows, bool keeps_sums,
-                           turns *s)
+POD_INLINE void multiply_chunk(const pod__point_square *q, int64_t chunk, bool narrow,
+                               const pod__point_leaving *x, int64_t row, int rows, bool keeps_sums,
+                               turns *s)
 {
     const bool begins = chunk == 0;
     const int64_t row_bytes = q->panel.row_bytes;
@@ -151,8 +150,8 @@ INLINE void multiply_chunk(const pod__point_square *q, int64_t chunk, bool narro
 }
 
 /* `rows` leave with each chunk until the square has gone. */
-INLINE void multiply_as(const pod__point_square *q, pod__point_ahead *ahead,
-                        const pod__point_leaving *leaving, int rows, bool keeps_sums)
+POD_INLINE void multiply_as(const pod__point_square *q, pod__point_ahead *ahead,
+                            const pod__point_leaving *leaving, int rows, bool keeps_sums)
 {
     const pod__point_leaving x = *leaving;
     turns s = no_sums();
@@ -172,8 +171,8 @@ INLINE void multiply_as(const pod__point_square *q, pod__point_ahead *ahead,
     if (keeps_sums) add_sums(x.sums, &s);
 }
 
-INLINE void multiply_keeping(const pod__point_square *q, pod__point_ahead *ahead,
-                             const pod__point_leaving *leaving, bool keeps_sums)
+POD_INLINE void multiply_keeping(const pod__point_square *q, pod__point_ahead *ahead,
+                                 const pod__point_leaving *leaving, bool keeps_sums)
 {
     if (q->n_chunks <= 2)
         multiply_as(q, ahead, leaving, 16, keeps_sums);
@@ -186,8 +185,8 @@ INLINE void multiply_keeping(const pod__point_square *q, pod__point_ahead *ahead
 }
 
 /* Any strip, any square that leaves. */
-INLINE void multiply_any(const pod__point_square *q, pod__point_ahead *ahead,
-                         const pod__point_leaving *leaving, bool narrow)
+POD_INLINE void multiply_any(const pod__point_square *q, pod__point_ahead *ahead,
+                             const pod__point_leaving *leaving, bool narrow)
 {
     turns none = no_sums();
     multiply_chunk(q, 0, narrow, leaving, 0, 0, false, &none);
@@ -199,7 +198,7 @@ INLINE void multiply_any(const pod__point_square *q, pod__point_ahead *ahead,
     pod__point_leave(leaving);
 }
 
-INLINE bool is_plain(const pod__point_leaving *x)
+POD_INLINE bool is_plain(const pod__point_leaving *x)
 {
     return x->n_rows == SIDE && x->columns == UINT32_MAX && !x->bias && !x->relu;
 }
@@ -238,17 +237,17 @@ void pod__point_end(float *last)
 
 /* ---- panels are laid ------------------------------------------------------------------------- */
 
-INLINE __mmask32 first(int64_t n) { return n >= SIDE ? UINT32_MAX : (1u << n) - 1u; }
+POD_INLINE __mmask32 first(int64_t n) { return n >= SIDE ? UINT32_MAX : (1u << n) - 1u; }
 
-INLINE __m512 changed(__m512i x, __m512 scale, __m512 shift, bool rectified)
+POD_INLINE __m512 changed(__m512i x, __m512 scale, __m512 shift, bool rectified)
 {
     const __m512 v = _mm512_fmadd_ps(_mm512_castsi512_ps(x), scale, shift);
     return rectified ? _mm512_max_ps(_mm512_setzero_ps(), v) : v; /* of a NaN: the second */
 }
 
 /* Values of even and of odd number apart: each is a float32 where it stands. */
-INLINE void lay_as(pod__point_laying *x, int64_t n_lines, bool gathers, bool changes,
-                   bool rectified)
+POD_INLINE void lay_as(pod__point_laying *x, int64_t n_lines, bool gathers, bool changes,
+                       bool rectified)
 {
     const __m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i together = _mm512_or_si512(
@@ -277,7 +276,7 @@ INLINE void lay_as(pod__point_laying *x, int64_t n_lines, bool gathers, bool cha
     }
 }
 
-INLINE void lay_changed(pod__point_laying *x, int64_t n_lines, bool gathers)
+POD_INLINE void lay_changed(pod__point_laying *x, int64_t n_lines, bool gathers)
 {
     if (!x->change)
         lay_as(x, n_lines, gathers, false, false);

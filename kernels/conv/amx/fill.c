@@ -3,14 +3,10 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/conv/amx/window.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
-INLINE __mmask32 first(int64_t n) { return n >= 32 ? UINT32_MAX : (1u << n) - 1u; }
+POD_INLINE __mmask32 first(int64_t n) { return n >= 32 ? UINT32_MAX : (1u << n) - 1u; }
 
 /* n pixels of C values, from_bytes apart, to where they are to_bytes apart. What is behind a pixel
  * up to the next 64 bytes is zeroed, before the next pixel is written. */
@@ -39,7 +35,7 @@ static void zero_pixels(const pixels *x)
             _mm512_storeu_si512(x->to + i * x->to_bytes + 2 * c, _mm512_setzero_si512());
 }
 
-INLINE __m512 affine(__m256i bf16, __m512 scale, __m512 shift, bool rectified)
+POD_INLINE __m512 affine(__m256i bf16, __m512 scale, __m512 shift, bool rectified)
 {
     const __m512 x = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16), 16));
     const __m512 v = _mm512_fmadd_ps(x, scale, shift);
@@ -47,7 +43,7 @@ INLINE __m512 affine(__m256i bf16, __m512 scale, __m512 shift, bool rectified)
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NLE_UQ), v);
 }
 
-INLINE void affine_pixels_as(const pixels *x, const pod_conv_call *call, bool rectified)
+POD_INLINE void affine_pixels_as(const pixels *x, const pod_conv_call *call, bool rectified)
 {
     for (int64_t c = 0; c < x->c; c += POD__AMX_CHUNK) {
         /* pixels may follow each other closely, and all of a chunk are written before the next */
@@ -81,9 +77,9 @@ static void load_row(const pod_conv_call *call, const pod__amx_view *v, int64_t 
 {
     /* columns [begin, end) lie in the image */
     const bool inside = h >= 0 && h < v->h;
-    int64_t begin = v->left < 0 ? smaller(n_columns, (step - 1 - v->left) / step) : 0, end = begin;
+    int64_t begin = v->left < 0 ? pod_min(n_columns, (step - 1 - v->left) / step) : 0, end = begin;
     if (inside && v->w > v->left)
-        end = larger(begin, smaller(n_columns, (v->w - v->left - 1) / step + 1));
+        end = pod_max(begin, pod_min(n_columns, (v->w - v->left - 1) / step + 1));
     if (begin == end) begin = end = n_columns;
     pixels x = {.to = to, .n = begin, .c = v->c, .to_bytes = to_bytes};
     zero_pixels(&x);
@@ -140,7 +136,7 @@ static void fill_plane(const pod_conv_call *call, const pod__amx_view *v, const 
 static void fill_images(const pod_conv_call *call, const pod__amx_view *v,
                         const pod__amx_plan *plan, pod__amx_lines b, char *strip)
 {
-    const int64_t columns = (v->q - 1) * v->step + v->s, n_images = smaller(16, v->n - b.n);
+    const int64_t columns = (v->q - 1) * v->step + v->s, n_images = pod_min(16, v->n - b.n);
     for (int64_t i = 0; i < (b.n_lines - 1) * v->step + v->r; i++)
         for (int64_t image = 0; image < n_images; image++)
             load_row(call, v, b.n + image, v->top + b.line * v->step + i, columns, 1,
@@ -152,15 +148,15 @@ static void fill_images(const pod_conv_call *call, const pod__amx_view *v,
 
 enum { STACKED_BYTES = POD__AMX_LINE_BYTES / 2 }; /* of a pixel: 16 values */
 
-INLINE __m512 changed(__m512i x, __m512 scale, __m512 shift, bool rectified)
+POD_INLINE __m512 changed(__m512i x, __m512 scale, __m512 shift, bool rectified)
 {
     const __m512 v = _mm512_fmadd_ps(_mm512_castsi512_ps(x), scale, shift);
     return rectified ? _mm512_max_ps(_mm512_setzero_ps(), v) : v; /* of a NaN: the second */
 }
 
 /* n pixels, changed: two at a time, channels of even and of odd number apart. */
-INLINE void change_pixels_as(const pod_conv_call *call, const char *from, char *to, int64_t n,
-                             bool rectified)
+POD_INLINE void change_pixels_as(const pod_conv_call *call, const char *from, char *to, int64_t n,
+                                 bool rectified)
 {
     const __m512i lanes = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14);
     const __m512i next = _mm512_add_epi32(lanes, _mm512_set1_epi32(1));
@@ -193,13 +189,13 @@ static void change_pixels(const pod_conv_call *call, const char *from, char *to,
         change_pixels_as(call, from, to, n, false);
 }
 
-INLINE __m512i stacked(__m256i above, __m256i below)
+POD_INLINE __m512i stacked(__m256i above, __m256i below)
 {
     return _mm512_inserti64x4(_mm512_castsi256_si512(above), below, 1);
 }
 
-INLINE void stack_pixels_as(const char *above, const char *below, char *to, int64_t n,
-                            bool has_above, bool has_below)
+POD_INLINE void stack_pixels_as(const char *above, const char *below, char *to, int64_t n,
+                                bool has_above, bool has_below)
 {
     const __m256i zero = _mm256_setzero_si256();
 #pragma GCC unroll 8
@@ -233,8 +229,8 @@ static void fill_row(pod__amx_filling *f, int64_t i)
 {
     const pod__amx_view *v = f->view;
     const int64_t columns = f->row_bytes / POD__AMX_LINE_BYTES;
-    const int64_t begin = smaller(columns, larger(0, -v->left));
-    const int64_t end = larger(begin, smaller(columns, v->w - v->left));
+    const int64_t begin = pod_min(columns, pod_max(0, -v->left));
+    const int64_t end = pod_max(begin, pod_min(columns, v->w - v->left));
     const int64_t h = v->top + f->lines.line * v->step + i;
     const char *row = NULL;
     if (h >= 0 && h < v->h && begin < end) {
@@ -300,6 +296,6 @@ void pod__amx_fill(const pod_conv_call *call, const pod__amx_view *v, const pod_
     if (plan->way == POD__AMX_IMAGES)
         fill_images(call, v, plan, b, strip);
     else
-        for (int64_t plane = 0; plane < smaller(v->step, v->r); plane++)
+        for (int64_t plane = 0; plane < pod_min(v->step, v->r); plane++)
             fill_plane(call, v, plan, b, plane, row, strip);
 }

@@ -3,16 +3,13 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/base/simd/tile_amx.h"
 #include "kernels/conv/amx/lines.h"
 #include "kernels/conv/conv_kernels.h"
 
 /* What a ring may take of the first cache, and of the second one. */
 static const int64_t first_cache = 16 * 1024, second_cache = 1024 * 1024;
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t up(int64_t n, int64_t of) { return (n + of - 1) / of; }
 
 /* ---- the plan ------------------------------------------------------------------------------- */
 
@@ -21,7 +18,7 @@ static int64_t images_of_tile(const pod__amx_view *v)
 {
     int64_t best = 1, fewest = INT64_MAX;
     for (int64_t images = 1; images <= POD__AMX_ROWS; images *= 2) {
-        const int64_t n_tiles = up(v->n, images) * up(v->q * images, POD__AMX_ROWS);
+        const int64_t n_tiles = pod_div_up(v->n, images) * pod_div_up(v->q * images, POD__AMX_ROWS);
         if (n_tiles < fewest) best = images, fewest = n_tiles;
     }
     return best;
@@ -36,7 +33,7 @@ static int64_t rows_below(const pod__amx_view *v, int64_t lines)
 /* Rows of the ring: of a band and the new ones of the next, or all of the next where there is room. */
 static int64_t ring_rows(const pod__amx_view *v, const pod__lines_plan *p, int64_t lines)
 {
-    const int64_t rows = larger(rows_below(v, lines), lines * v->step);
+    const int64_t rows = pod_max(rows_below(v, lines), lines * v->step);
     const bool both = 2 * rows * p->row_bytes <= first_cache;
     return both ? 2 * rows : rows_below(v, lines) + lines * v->step;
 }
@@ -47,20 +44,21 @@ static void cut_bands(const pod__amx_view *v, pod__lines_plan *p)
 {
     const bool stay = (int64_t)pod__amx_weight_bytes(v) <= 3 * second_cache / 2;
     p->tiles_outside = stay;
-    p->lines = smaller(v->p, p->tiles % 2 ? 2 : 1);
+    p->lines = pod_min(v->p, p->tiles % 2 ? 2 : 1);
     for (int64_t lines = p->lines; lines <= v->p; lines++) {
         const int64_t rows = stay ? ring_rows(v, p, lines) : rows_below(v, lines);
         const bool fits = rows * p->row_bytes <= (stay ? first_cache : 3 * second_cache / 2);
         if (fits && (lines == v->p || lines * p->tiles % 4 == 0)) p->lines = lines;
     }
-    p->n_rows = stay ? ring_rows(v, p, p->lines) : larger(rows_below(v, p->lines), v->step);
+    p->n_rows = stay ? ring_rows(v, p, p->lines) : pod_max(rows_below(v, p->lines), v->step);
 }
 
 static pod__lines_plane plane_of(const pod__amx_view *v, const pod__lines_plan *p, int64_t i)
 {
-    const int64_t begin = larger(0, -v->left), end = smaller(p->columns, v->w - v->left);
+    const int64_t begin = pod_max(0, -v->left), end = pod_min(p->columns, v->w - v->left);
     const int64_t first = begin + (begin + v->step - i) % v->step;
-    pod__lines_plane plane = {.from = v->left + first, .n = up(larger(0, end - first), v->step)};
+    pod__lines_plane plane = {.from = v->left + first,
+                              .n = pod_div_up(pod_max(0, end - first), v->step)};
     plane.to = i * p->plane_bytes + first / v->step * p->images * POD__AMX_LINE_BYTES;
     return plane;
 }
@@ -69,9 +67,9 @@ static pod__lines_plan plan_of(const pod__amx_view *v)
 {
     pod__lines_plan p = {.images = images_of_tile(v)};
     p.pixels = POD__AMX_ROWS / p.images;
-    p.tiles = up(v->q, p.pixels);
+    p.tiles = pod_div_up(v->q, p.pixels);
     p.columns = (v->q - 1) * v->step + v->s;
-    p.plane_bytes = up(p.columns, v->step) * p.images * POD__AMX_LINE_BYTES;
+    p.plane_bytes = pod_div_up(p.columns, v->step) * p.images * POD__AMX_LINE_BYTES;
     p.chunk_bytes = v->step * p.plane_bytes;
     p.row_bytes = v->c / POD__AMX_CHUNK * p.chunk_bytes;
     for (int64_t i = 0; i < v->step; i++) p.planes[i] = plane_of(v, &p, i);
@@ -82,7 +80,7 @@ static pod__lines_plan plan_of(const pod__amx_view *v)
 /* Pixels of the rows of a band. */
 static int64_t n_moves(const pod__amx_view *v, const pod__lines_plan *p)
 {
-    return rows_below(v, p->lines) * p->images * smaller(v->w, p->columns);
+    return rows_below(v, p->lines) * p->images * pod_min(v->w, p->columns);
 }
 
 /* ---- the scratch ---------------------------------------------------------------------------- */
@@ -91,7 +89,7 @@ typedef struct layout {
     int64_t squares, sums, change, chunks, rows, moves, tiles, weights, ring, end;
 } layout;
 
-static int64_t lines_of(int64_t bytes) { return up(bytes, POD__AMX_LINE_BYTES) * 64; }
+static int64_t lines_of(int64_t bytes) { return pod_div_up(bytes, POD__AMX_LINE_BYTES) * 64; }
 
 static layout layout_of(const pod_conv_call *call, const pod__amx_view *v, const pod__lines_plan *p)
 {
@@ -138,7 +136,7 @@ static band next_band(const run *r, band b)
         b.line = 0;
         b.n += r->plan->images;
     }
-    b.n_lines = b.n < r->view->n ? smaller(r->plan->lines, r->view->p - b.line) : 0;
+    b.n_lines = b.n < r->view->n ? pod_min(r->plan->lines, r->view->p - b.line) : 0;
     return b;
 }
 
@@ -173,12 +171,12 @@ static pod__lines_filling filling_of(const run *r, band b, int64_t row, int64_t 
                             .change = r->change,
                             .fused = r->call->fused};
     if (row >= end) return f;
-    const int64_t n_images = smaller(p->images, v->n - b.n);
+    const int64_t n_images = pod_min(p->images, v->n - b.n);
     if (row == 0 && (b.n == 0 || n_images < p->images)) place_moves(r, n_images);
     const int64_t n_pixels = n_images * (p->planes[0].n + p->planes[1].n);
     f.at = r->moves;
     f.end = f.at + (end - row) * n_pixels;
-    f.at_once = up(f.end - f.at, steps);
+    f.at_once = pod_div_up(f.end - f.at, steps);
     int64_t ring_row = (b.base + row) % p->n_rows;
     for (int64_t i = 0; row < end; i++, row++) {
         const int64_t h = v->top + row;
@@ -219,7 +217,7 @@ static int64_t place_tiles(const run *r, band b)
 {
     const pod__amx_view *v = r->view;
     const pod__lines_plan *p = r->plan;
-    const int64_t n_images = smaller(p->images, v->n - b.n), last = (p->tiles - 1) * p->pixels;
+    const int64_t n_images = pod_min(p->images, v->n - b.n), last = (p->tiles - 1) * p->pixels;
     const uint32_t valid = valid_rows(p, p->pixels, n_images);
     const uint32_t valid_last = valid_rows(p, v->q - last, n_images);
     int64_t row = (b.base + b.line * v->step) % p->n_rows;
@@ -276,9 +274,9 @@ static void run_bands(const run *r, pod__lines_product *m)
 {
     const pod__amx_view *v = r->view;
     const pod__lines_plan *p = r->plan;
-    const int64_t squares = up(p->lines * p->tiles, POD__LINES_TILES) * (v->width / 32);
+    const int64_t squares = pod_div_up(p->lines * p->tiles, POD__LINES_TILES) * (v->width / 32);
     const int64_t steps = squares * m->n_chunks;
-    band b = {.n_lines = smaller(p->lines, v->p)};
+    band b = {.n_lines = pod_min(p->lines, v->p)};
     int64_t laid = 0; /* rows of the strip */
     while (b.n_lines > 0) {
         pod__lines_filling filling = filling_of(r, b, laid, rows_below(v, b.line + b.n_lines), 1);
@@ -286,10 +284,10 @@ static void run_bands(const run *r, pod__lines_product *m)
         const band next = next_band(r, b);
         /* of the next band what has room beside this one */
         const int64_t room = p->n_rows + b.base + b.line * v->step - next.base;
-        const int64_t end = smaller(room, rows_below(v, next.line + next.n_lines));
-        laid = next.line > 0 ? larger(next.line * v->step, rows_below(v, next.line)) : 0;
+        const int64_t end = pod_min(room, rows_below(v, next.line + next.n_lines));
+        laid = next.line > 0 ? pod_max(next.line * v->step, rows_below(v, next.line)) : 0;
         filling = filling_of(r, next, laid, next.n_lines > 0 ? end : 0, steps);
-        laid = larger(laid, end);
+        laid = pod_max(laid, end);
         m->filling = &filling;
         m->n_tiles = place_tiles(r, b);
         pod__lines_multiply(m);

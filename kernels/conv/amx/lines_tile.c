@@ -1,20 +1,19 @@
 /* The products of bands of lines, and between them what else there is to do: results that leave and
  * pixels that are laid. */
+#include "kernels/base/arith.h"
 #include "kernels/base/simd/tile_amx.h"
 #include "kernels/conv/amx/lines.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 enum { FILTERS = 32 };
 
-INLINE __m512 even_of(__m512i bf16) { return _mm512_castsi512_ps(_mm512_slli_epi32(bf16, 16)); }
+POD_INLINE __m512 even_of(__m512i bf16) { return _mm512_castsi512_ps(_mm512_slli_epi32(bf16, 16)); }
 
-INLINE __m512 odd_of(__m512i bf16)
+POD_INLINE __m512 odd_of(__m512i bf16)
 {
     return _mm512_castsi512_ps(_mm512_and_si512(bf16, _mm512_set1_epi32((int32_t)0xffff0000)));
 }
 
-INLINE __m512 relu(__m512 v) /* a NaN stays: max gives the second of the two */
+POD_INLINE __m512 relu(__m512 v) /* a NaN stays: max gives the second of the two */
 {
     return _mm512_max_ps(_mm512_setzero_ps(), v);
 }
@@ -39,7 +38,7 @@ typedef struct leaving {
     sums of_upper, of_lower;
 } leaving;
 
-INLINE leaving leaving_of(const pod__lines_product *m, const pod__lines_square *next)
+POD_INLINE leaving leaving_of(const pod__lines_product *m, const pod__lines_square *next)
 {
     const pod__lines_square *q = m->before;
     leaving x;
@@ -60,7 +59,8 @@ INLINE leaving leaving_of(const pod__lines_product *m, const pod__lines_square *
     return x;
 }
 
-INLINE void leave_row(const leaving *x, const float *from, pod_bf16 *out, sums *s, bool keeps_sums)
+POD_INLINE void leave_row(const leaving *x, const float *from, pod_bf16 *out, sums *s,
+                          bool keeps_sums)
 {
     __m512 low = _mm512_load_ps(from), high = _mm512_load_ps(from + 16);
     if (x->adds_bias) {
@@ -82,7 +82,7 @@ INLINE void leave_row(const leaving *x, const float *from, pod_bf16 *out, sums *
 }
 
 /* A row of each tile. */
-INLINE void leave_rows(leaving *x, bool keeps_sums)
+POD_INLINE void leave_rows(leaving *x, bool keeps_sums)
 {
     if (x->n_rows == 0) return;
     const int64_t at = *x->row_at;
@@ -97,7 +97,7 @@ INLINE void leave_rows(leaving *x, bool keeps_sums)
     x->n_rows--;
 }
 
-INLINE void add_f64(double *into, __m512 v)
+POD_INLINE void add_f64(double *into, __m512 v)
 {
     const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(v));
     const __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
@@ -106,7 +106,7 @@ INLINE void add_f64(double *into, __m512 v)
 }
 
 /* The rows that are left, and the sums. */
-INLINE void leave_rest(leaving *x, double *into, bool keeps_sums)
+POD_INLINE void leave_rest(leaving *x, double *into, bool keeps_sums)
 {
     while (x->n_rows > 0) leave_rows(x, keeps_sums);
     if (!keeps_sums) return;
@@ -119,7 +119,7 @@ INLINE void leave_rest(leaving *x, double *into, bool keeps_sums)
 /* ---- pixels that are laid ------------------------------------------------------------------- */
 
 /* The bits of 32 values, changed; channels of even and of odd number apart. */
-INLINE __m512i changed(__m512i x, const float *change, bool rectified)
+POD_INLINE __m512i changed(__m512i x, const float *change, bool rectified)
 {
     const __m512i halves = _mm512_setr_epi32(
         0x100000, 0x110001, 0x120002, 0x130003, 0x140004, 0x150005, 0x160006, 0x170007, 0x180008,
@@ -132,7 +132,7 @@ INLINE __m512i changed(__m512i x, const float *change, bool rectified)
 }
 
 /* From channel to channel of a pixel, a chunk at a time. */
-INLINE void lay_pixel(const pod__lines_filling *f, const char *from, char *to)
+POD_INLINE void lay_pixel(const pod__lines_filling *f, const char *from, char *to)
 {
     const char *const end = from + f->pixel_bytes;
     const float *change = f->change;
@@ -147,7 +147,7 @@ INLINE void lay_pixel(const pod__lines_filling *f, const char *from, char *to)
             _mm512_store_si512((void *)to, changed(_mm512_loadu_si512(from), change, false));
 }
 
-INLINE void lay_pixels(pod__lines_filling *f, int64_t n)
+POD_INLINE void lay_pixels(pod__lines_filling *f, int64_t n)
 {
     const pod__lines_move *m = f->at;
     const int64_t left = f->end - m;
@@ -161,8 +161,8 @@ void pod__lines_fill(pod__lines_filling *f) { lay_pixels(f, f->end - f->at); }
 /* ---- products ------------------------------------------------------------------------------- */
 
 /* Filters pass by: they do not displace the strip in the first cache. */
-INLINE void multiply_as(const pod__lines_product *m, const pod__lines_square *q, int n_rows,
-                        bool keeps_sums)
+POD_INLINE void multiply_as(const pod__lines_product *m, const pod__lines_square *q, int n_rows,
+                            bool keeps_sums)
 {
     const char *b = m->weights + q->filter / 16 * m->n_chunks * POD__AMX_TILE_BYTES;
     const pod__lines_tile upper = q->tiles[0], lower = q->tiles[1];

@@ -3,11 +3,8 @@
  * (taps, K), the last tap first. */
 #include <immintrin.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/conv/amx/window.h"
-
-#define INLINE static inline __attribute__((always_inline))
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static int64_t n_tile_columns(const pod__amx_view *v) { return (v->width + 15) / 16; }
 
@@ -21,10 +18,10 @@ static const void *element(pod_dtype type, const void *w, int64_t at)
     return (const char *)w + at * (int64_t)pod_dtype_bytes(type);
 }
 
-INLINE __mmask32 first(int64_t n) { return n >= 32 ? UINT32_MAX : (1u << n) - 1u; }
+POD_INLINE __mmask32 first(int64_t n) { return n >= 32 ? UINT32_MAX : (1u << n) - 1u; }
 
 /* n <= 32 values as bfloat16, zeros behind them. */
-INLINE __m512i load_32(pod_dtype type, const void *from, int64_t n)
+POD_INLINE __m512i load_32(pod_dtype type, const void *from, int64_t n)
 {
     if (type == POD_BF16) return _mm512_maskz_loadu_epi16(first(n), from);
     const __m512 low = _mm512_maskz_loadu_ps((__mmask16)first(n), from);
@@ -38,7 +35,7 @@ typedef struct place {
     int64_t r, e;
 } place;
 
-INLINE place place_of(const pod__amx_view *v, int64_t chunk, int64_t i)
+POD_INLINE place place_of(const pod__amx_view *v, int64_t chunk, int64_t i)
 {
     if (v->stacked) return (place){chunk / v->s * 2 + i / v->c, chunk % v->s * v->c + i % v->c};
     return (place){chunk / v->chunks_row, chunk % v->chunks_row * POD__AMX_CHUNK + i};
@@ -47,7 +44,7 @@ INLINE place place_of(const pod__amx_view *v, int64_t chunk, int64_t i)
 /* ---- forward: a filter's row (S C) is a column of the tile ---------------------------------- */
 
 /* (16, 16) to its transpose. */
-INLINE void transpose_dwords(const __m512i in[16], char *tile)
+POD_INLINE void transpose_dwords(const __m512i in[16], char *tile)
 {
     __m512i a[16], b[16];
     for (int i = 0; i < 16; i += 4) { /* lane l: rows i .. i + 3 of column 4 l + number */
@@ -75,17 +72,17 @@ INLINE void transpose_dwords(const __m512i in[16], char *tile)
 }
 
 /* Values [i, i + n) of a chunk, which lie in one row of a filter, zeros behind the row's end. */
-INLINE __m512i filter_values(const pod__amx_view *v, pod_dtype from, const void *w, int64_t filter,
-                             place at, int64_t n)
+POD_INLINE __m512i filter_values(const pod__amx_view *v, pod_dtype from, const void *w,
+                                 int64_t filter, place at, int64_t n)
 {
     const int64_t row = v->s * v->c;
     if (at.r >= v->r) return _mm512_setzero_si512();
     return load_32(from, element(from, w, (filter * v->r + at.r) * row + at.e),
-                   smaller(n, row - at.e));
+                   pod_min(n, row - at.e));
 }
 
-INLINE void pack_forward(const pod__amx_view *v, pod_dtype from, const void *w, int64_t filter,
-                         int64_t chunk, char *tile)
+POD_INLINE void pack_forward(const pod__amx_view *v, pod_dtype from, const void *w, int64_t filter,
+                             int64_t chunk, char *tile)
 {
     const int64_t n = v->stacked ? v->c : POD__AMX_CHUNK, n_filters = v->width - filter;
     const place at = place_of(v, chunk, 0), below = place_of(v, chunk, n);
@@ -102,12 +99,12 @@ INLINE void pack_forward(const pod__amx_view *v, pod_dtype from, const void *w, 
     transpose_dwords(values, tile);
 }
 
-INLINE void pack_forward_as(const pod__amx_view *v, pod_dtype from, const void *w, char *packed)
+POD_INLINE void pack_forward_as(const pod__amx_view *v, pod_dtype from, const void *w, char *packed)
 {
     const int64_t columns = n_tile_columns(v);
     for (int64_t column = 0; column < columns; column += 2)
         for (int64_t chunk = 0; chunk < v->n_chunks; chunk++)
-            for (int64_t i = column; i < smaller(column + 2, columns); i++) {
+            for (int64_t i = column; i < pod_min(column + 2, columns); i++) {
                 pack_forward(v, from, w, 16 * i, chunk, packed);
                 packed += POD__AMX_TILE_BYTES;
             }
@@ -135,7 +132,7 @@ static void find_values(const pod_conv_shape *s, const pod__amx_view *v, pod_dty
 }
 
 /* n <= 16 columns of two filters, woven. */
-INLINE __m512i woven(pod_dtype from, const char *even, const char *odd, int64_t n)
+POD_INLINE __m512i woven(pod_dtype from, const char *even, const char *odd, int64_t n)
 {
     const __m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i weave = _mm512_or_si512(
@@ -151,9 +148,9 @@ INLINE __m512i woven(pod_dtype from, const char *even, const char *odd, int64_t 
     return _mm512_permutexvar_epi16(weave, (__m512i)_mm512_cvtne2ps_pbh(y, x));
 }
 
-INLINE void pack_grad_chunk(const pod__amx_view *v, pod_dtype from,
-                            const char *const at[POD__AMX_CHUNK], int64_t chunk, bool streams,
-                            char *packed)
+POD_INLINE void pack_grad_chunk(const pod__amx_view *v, pod_dtype from,
+                                const char *const at[POD__AMX_CHUNK], int64_t chunk, bool streams,
+                                char *packed)
 {
     const int64_t columns = n_tile_columns(v), bytes = 16 * (int64_t)pod_dtype_bytes(from);
     for (int64_t i = 0; i < columns; i++) {
@@ -175,8 +172,8 @@ INLINE void pack_grad_chunk(const pod__amx_view *v, pod_dtype from,
 
 /* Chunks of the same filters one after the other, the first tap first: so the filters are read from
  * their beginnings to their ends. */
-INLINE void pack_grad_as(const pod_conv_shape *s, const pod__amx_view *v, pod_dtype from,
-                         const void *w, bool streams, char *packed)
+POD_INLINE void pack_grad_as(const pod_conv_shape *s, const pod__amx_view *v, pod_dtype from,
+                             const void *w, bool streams, char *packed)
 {
     const char *at[POD__AMX_CHUNK];
     const bool whole = !v->stacked && v->c % POD__AMX_CHUNK == 0;

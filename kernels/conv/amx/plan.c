@@ -1,4 +1,5 @@
 /* Views of a call, and how each is cut into blocks whose strip stays in a core's second cache. */
+#include "kernels/base/arith.h"
 #include "kernels/conv/amx/window.h"
 
 /* What strips may take of the cache, beside the filters. */
@@ -6,10 +7,6 @@ static const int64_t cache_bytes = 1536 * 1024, strip_min = 256 * 1024;
 
 /* What each of the two stacked strips may take of the first cache. */
 static const int64_t stacked_bytes = 13 * 1024;
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t up(int64_t n, int64_t of) { return (n + of - 1) / of; }
 
 int64_t pod__amx_n_views(const pod_conv_call *call)
 {
@@ -73,21 +70,21 @@ pod__amx_view pod__amx_view_at(const pod_conv_call *call, int64_t i)
                           ? forward_view(s)
                           : grad_view(s, pod__residue_rows(s, i / s->stride),
                                       pod__residue_columns(s, i % s->stride));
-    v.chunks_row = up(v.s * v.c, POD__AMX_CHUNK);
+    v.chunks_row = pod_div_up(v.s * v.c, POD__AMX_CHUNK);
     v.stacked = is_stacked(&v);
-    v.n_chunks = v.stacked ? up(v.r, 2) * v.s : v.r * v.chunks_row;
+    v.n_chunks = v.stacked ? pod_div_up(v.r, 2) * v.s : v.r * v.chunks_row;
     return v;
 }
 
 /* Even parts of `total` no longer than `most`. */
 static int64_t even_part(int64_t total, int64_t most)
 {
-    return total == 0 ? 1 : up(total, up(total, smaller(total, larger(1, most))));
+    return total == 0 ? 1 : pod_div_up(total, pod_div_up(total, pod_min(total, pod_max(1, most))));
 }
 
 static int64_t strip_budget(const pod__amx_view *v)
 {
-    return larger(strip_min, cache_bytes - (int64_t)pod__amx_weight_bytes(v));
+    return pod_max(strip_min, cache_bytes - (int64_t)pod__amx_weight_bytes(v));
 }
 
 static bool reads_in_place(const pod_conv_call *call, const pod__amx_view *v)
@@ -108,15 +105,15 @@ static pod__amx_plan direct_plan(const pod__amx_view *v)
 {
     pod__amx_plan plan = {.way = POD__AMX_DIRECT, .n_groups = 1, .pitch = v->c * 2};
     plan.n_lines = v->n * v->p * v->q;
-    plan.lines = larger(64, smaller(1024, strip_min / plan.pitch) / 32 * 32);
-    plan.max_tiles = up(plan.lines, POD__AMX_ROWS);
+    plan.lines = pod_max(64, pod_min(1024, strip_min / plan.pitch) / 32 * 32);
+    plan.max_tiles = pod_div_up(plan.lines, POD__AMX_ROWS);
     return plan;
 }
 
 static pod__amx_plan images_plan(const pod__amx_view *v)
 {
     pod__amx_plan plan = {.way = POD__AMX_IMAGES, .n_lines = v->p, .pitch = v->c * 2};
-    plan.n_groups = up(v->n, POD__AMX_ROWS);
+    plan.n_groups = pod_div_up(v->n, POD__AMX_ROWS);
     plan.strip_row = ((v->q - 1) * v->step + v->s) * POD__AMX_ROWS * plan.pitch;
     const int64_t n_rows = strip_budget(v) / plan.strip_row;
     plan.lines = even_part(v->p, (n_rows - v->r) / v->step + 1);
@@ -132,11 +129,11 @@ static pod__amx_plan windows_plan(const pod__amx_view *v)
     plan.n_lines = runs_on ? v->n * v->p : v->p;
     plan.n_groups = runs_on ? 1 : v->n;
     plan.strip_row = v->q * plan.pitch;
-    const int64_t planes = smaller(v->step, v->r), above = (v->r - 1) / v->step;
+    const int64_t planes = pod_min(v->step, v->r), above = (v->r - 1) / v->step;
     const int64_t most = strip_budget(v) / 3 / (planes * plan.strip_row) - above;
     plan.lines = even_part(plan.n_lines, most);
     plan.plane_rows = plan.lines + above;
-    plan.max_tiles = up(plan.lines * v->q, POD__AMX_ROWS);
+    plan.max_tiles = pod_div_up(plan.lines * v->q, POD__AMX_ROWS);
     /* the last tile of a block may begin within the strip and end behind it */
     plan.strip_bytes = (planes * plan.plane_rows * v->q + POD__AMX_ROWS) * plan.pitch;
     plan.row_bytes = 2 * (((v->q - 1) * v->step + v->s) * v->c * 2 + POD__AMX_LINE_BYTES);
@@ -145,7 +142,7 @@ static pod__amx_plan windows_plan(const pod__amx_view *v)
 
 int64_t pod__amx_stacked_rows(const pod__amx_view *v, int64_t n_lines)
 {
-    return n_lines + (up(v->r, 2) - 1) * pod__amx_stacked_step(v);
+    return n_lines + (pod_div_up(v->r, 2) - 1) * pod__amx_stacked_step(v);
 }
 
 static pod__amx_plan stacked_plan(const pod__amx_view *v)
@@ -155,8 +152,8 @@ static pod__amx_plan stacked_plan(const pod__amx_view *v)
     plan.pitch = v->step * POD__AMX_LINE_BYTES;
     plan.strip_row = ((v->q - 1) * v->step + v->s) * POD__AMX_LINE_BYTES;
     const int64_t most = stacked_bytes / plan.strip_row - pod__amx_stacked_rows(v, 0);
-    plan.lines = even_part(v->p, larger(few, most));
-    plan.max_tiles = plan.lines * up(v->q, POD__AMX_ROWS);
+    plan.lines = even_part(v->p, pod_max(few, most));
+    plan.max_tiles = plan.lines * pod_div_up(v->q, POD__AMX_ROWS);
     plan.row_bytes = plan.strip_row + POD__AMX_LINE_BYTES; /* two rows of the image */
     /* the last tile of a line may end behind it */
     plan.strip_bytes =

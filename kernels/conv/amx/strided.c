@@ -14,16 +14,11 @@
  * (amx/window.h), of which each is one pixel of the block. */
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/base/simd/tile_amx.h"
 #include "kernels/conv/amx/strided.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 enum { SQUARE = 32, ROW_BYTES = SQUARE * (int)sizeof(float), N_PIXELS = 4 };
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t up(int64_t n, int64_t of) { return (n + of - 1) / of; }
 
 /* One tile of A: where it lies behind the first, and the tiles of B that it meets, bytes from the
  * beginning of the filters; -1: none. */
@@ -58,8 +53,8 @@ static void find_shifts(pod__residue a, pod__residue b, int64_t *first, int64_t 
 {
     const bool has_a = a.n_taps > 0 && a.n_pixels > 0, has_b = b.n_taps > 0 && b.n_pixels > 0;
     const int64_t end_a = a.first + a.n_taps, end_b = b.first + b.n_taps;
-    *first = !has_b ? a.first : !has_a ? b.first : smaller(a.first, b.first);
-    *n = (!has_b ? end_a : !has_a ? end_b : larger(end_a, end_b)) - *first;
+    *first = !has_b ? a.first : !has_a ? b.first : pod_min(a.first, b.first);
+    *n = (!has_b ? end_a : !has_a ? end_b : pod_max(end_a, end_b)) - *first;
 }
 
 static int64_t weight_bytes(const pod_conv_shape *s) { return s->r * s->s * s->k * s->c * 2; }
@@ -73,7 +68,8 @@ static void lay_strip(cut *c, int64_t most_bytes)
     c->line_bytes = (c->w + (is_once ? c->n_t - 1 : 0)) * c->pitch;
     const int64_t most = most_bytes / (n_planes * c->line_bytes) - (c->n_u - 1);
     c->n_lines = c->h;
-    c->lines = up(c->h, up(c->h, smaller(c->h, larger(most, larger(1, SQUARE / c->w)))));
+    c->lines =
+        pod_div_up(c->h, pod_div_up(c->h, pod_min(c->h, pod_max(most, pod_max(1, SQUARE / c->w)))));
     const int64_t plane_bytes = (c->lines + c->n_u - 1) * c->line_bytes;
     c->t_bytes = is_once ? c->pitch : plane_bytes;
     /* the last tile may end behind the strip */
@@ -85,7 +81,7 @@ static cut cut_of(const pod_conv_call *call)
     const pod_conv_shape *s = &call->shape;
     const int64_t first_cache = 20 * 1024;
     const int64_t strip = weight_bytes(s) <= 2 * first_cache ? 6 * 1024 : 384 * 1024;
-    cut c = {.h = up(s->h, 2), .w = up(s->w, 2), .pitch = s->k * 2, .n_runs = s->n};
+    cut c = {.h = pod_div_up(s->h, 2), .w = pod_div_up(s->w, 2), .pitch = s->k * 2, .n_runs = s->n};
     find_shifts(pod__residue_rows(s, 0), pod__residue_rows(s, 1), &c.top, &c.n_u);
     find_shifts(pod__residue_columns(s, 0), pod__residue_columns(s, 1), &c.left, &c.n_t);
     c.passes_by = weight_bytes(s) > first_cache;
@@ -95,7 +91,7 @@ static cut cut_of(const pod_conv_call *call)
         c.n_runs = 1;
         c.n_lines = s->n * c.h * c.w;
         c.line_bytes = c.w * c.pitch;
-        c.lines = larger(64, strip / c.pitch / SQUARE * SQUARE);
+        c.lines = pod_max(64, strip / c.pitch / SQUARE * SQUARE);
         return c;
     }
     lay_strip(&c, strip);
@@ -123,7 +119,7 @@ static layout layout_of(const pod_conv_call *call)
     const int64_t n_steps = s->r * s->s * (s->k / POD__AMX_CHUNK);
     const cut c = cut_of(call);
     layout at = {.steps = 2 * POD__AMX_SQUARE_FLOATS * (int64_t)sizeof(float)};
-    at.strip = at.steps + up(n_steps * (int64_t)sizeof(step), 64) * 64;
+    at.strip = at.steps + pod_div_up(n_steps * (int64_t)sizeof(step), 64) * 64;
     at.end = at.strip + c.strip_bytes;
     return at;
 }
@@ -254,19 +250,19 @@ typedef struct run {
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-INLINE __m512i row_of(const float *from, bool has_low, bool has_high)
+POD_INLINE __m512i row_of(const float *from, bool has_low, bool has_high)
 {
     const __m512 low = has_low ? _mm512_loadu_ps(from) : _mm512_setzero_ps();
     const __m512 high = has_high ? _mm512_loadu_ps(from + 16) : _mm512_setzero_ps();
     return (__m512i)_mm512_cvtne2ps_pbh(high, low);
 }
 
-INLINE void leave_as(run *r, int64_t n_rows, bool has_low, bool has_high, bool zeros)
+POD_INLINE void leave_as(run *r, int64_t n_rows, bool has_low, bool has_high, bool zeros)
 {
     const int64_t c = r->call->shape.c;
     while (n_rows > 0 && r->next < r->end) {
         leaving *x = r->next;
-        const int64_t n = smaller(n_rows, x->n);
+        const int64_t n = pod_min(n_rows, x->n);
         const float *from = x->from;
         pod_bf16 *to = x->to;
 #pragma GCC unroll 4
@@ -285,7 +281,7 @@ INLINE void leave_as(run *r, int64_t n_rows, bool has_low, bool has_high, bool z
 }
 
 /* The next n_rows rows, or those that are left. */
-INLINE void leave(run *r, int64_t n_rows)
+POD_INLINE void leave(run *r, int64_t n_rows)
 {
     if (r->next == r->end) return;
     const part *p = r->leaves;
@@ -304,16 +300,16 @@ typedef struct segment {
     int64_t image, i, j, n;
 } segment;
 
-INLINE segment first_segment(const run *r, const tile *t)
+POD_INLINE segment first_segment(const run *r, const tile *t)
 {
-    return (segment){t->image, t->i, t->j, smaller(t->n, r->cut->w - t->j)};
+    return (segment){t->image, t->i, t->j, pod_min(t->n, r->cut->w - t->j)};
 }
 
 /* The next one, `left` pixels from the tile's end. */
-INLINE segment next_segment(const run *r, segment x, int64_t left)
+POD_INLINE segment next_segment(const run *r, segment x, int64_t left)
 {
     const bool ends = ++x.i == r->cut->h;
-    return (segment){x.image + ends, ends ? 0 : x.i, 0, smaller(left, r->cut->w)};
+    return (segment){x.image + ends, ends ? 0 : x.i, 0, pod_min(left, r->cut->w)};
 }
 
 static int64_t out_at(const run *r, segment x, int64_t down, int64_t right)
@@ -350,7 +346,7 @@ static void place_square(run *r, const square *q)
 }
 
 /* n elements, a multiple of 16. */
-INLINE void store_zeros(pod_bf16 *to, int64_t n)
+POD_INLINE void store_zeros(pod_bf16 *to, int64_t n)
 {
     int64_t i = 0;
     for (; i + POD__AMX_CHUNK <= n; i += POD__AMX_CHUNK)
@@ -368,7 +364,7 @@ static void zero_tile(const run *r, const tile *t)
         for (int down = 0; down < 2 && 2 * x.i + down < s->h; down++) {
             const bool *zeros = r->zeros[down];
             pod_bf16 *line = (pod_bf16 *)r->call->out + out_at(r, x, down, 0);
-            const int64_t n = smaller(2 * x.n, s->w - 2 * x.j);
+            const int64_t n = pod_min(2 * x.n, s->w - 2 * x.j);
             if (zeros[0] && zeros[1])
                 store_zeros(line, n * s->c);
             else if (zeros[0] || zeros[1])
@@ -397,8 +393,8 @@ static void zero_tile(const run *r, const tile *t)
     } while (0)
 
 /* One tile or two by 16 columns or 32. */
-INLINE void take_step(const step *s, const square *q, const char *b, int64_t pitch, bool tall,
-                      bool passes_by, bool begins, const bool uses[2], float *before)
+POD_INLINE void take_step(const step *s, const square *q, const char *b, int64_t pitch, bool tall,
+                          bool passes_by, bool begins, const bool uses[2], float *before)
 {
     _tile_loadd(4, q->tiles[0].a + s->a, pitch);
     if (tall) _tile_loadd(5, q->tiles[1].a + s->a, pitch);
@@ -414,9 +410,9 @@ INLINE void take_step(const step *s, const square *q, const char *b, int64_t pit
     if (s->b[1] >= 0 && tall) _tile_dpbf16ps(3, 5, 7);
 }
 
-INLINE void multiply_as(run *r, const square *q, bool tall, bool passes_by, float *before)
+POD_INLINE void multiply_as(run *r, const square *q, bool tall, bool passes_by, float *before)
 {
-    const int64_t rows = up(MAX_LEAVING, q->part->n_steps), pitch = r->cut->pitch;
+    const int64_t rows = pod_div_up(MAX_LEAVING, q->part->n_steps), pitch = r->cut->pitch;
     const char *b = r->weights + q->channel / SQUARE * q->part->next;
     const bool *uses = r->resting.part->uses;
     const step *s = q->part->steps, *end = s + q->part->n_steps;
@@ -477,14 +473,14 @@ typedef struct lines {
     int64_t run, line, n;
 } lines;
 
-INLINE void copy_lines(char *to, const char *from, int64_t bytes)
+POD_INLINE void copy_lines(char *to, const char *from, int64_t bytes)
 {
 #pragma GCC unroll 4
     for (int64_t i = 0; i < bytes; i += POD__AMX_LINE_BYTES)
         _mm512_store_si512((void *)(to + i), _mm512_loadu_si512(from + i));
 }
 
-INLINE void zero_lines(char *to, int64_t bytes)
+POD_INLINE void zero_lines(char *to, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += POD__AMX_LINE_BYTES)
         _mm512_store_si512((void *)(to + i), _mm512_setzero_si512());
@@ -496,8 +492,8 @@ static void fill_line(const pod_conv_call *call, const cut *c, int64_t image, in
 {
     const pod_conv_shape *s = &call->shape;
     const int64_t n = c->line_bytes / c->pitch;
-    const int64_t begin = p < 0 || p >= s->p ? n : smaller(n, larger(0, -left));
-    const int64_t end = larger(begin, smaller(n, s->q - left));
+    const int64_t begin = p < 0 || p >= s->p ? n : pod_min(n, pod_max(0, -left));
+    const int64_t end = pod_max(begin, pod_min(n, s->q - left));
     const char *line = (const char *)call->a + (image * s->p + p) * s->q * c->pitch;
     zero_lines(to, begin * c->pitch);
     if (begin < end)
@@ -537,9 +533,9 @@ static pixels pixels_of(const run *r, lines l, const char *a)
 
 /* The next 16 of them, or as many as there are: in place nothing may be read behind the last one,
  * and the tile begins before. */
-INLINE tile next_tile(const cut *c, pixels *p)
+POD_INLINE tile next_tile(const cut *c, pixels *p)
 {
-    const int32_t n = (int32_t)smaller(POD__AMX_ROWS, p->n);
+    const int32_t n = (int32_t)pod_min(POD__AMX_ROWS, p->n);
     const int32_t early = c->in_place && !p->alone ? POD__AMX_ROWS - n : 0;
     const tile t = {p->a - early * c->pitch, p->image, p->i, p->j, early, n};
     p->a += n * c->pitch;
@@ -552,7 +548,7 @@ INLINE tile next_tile(const cut *c, pixels *p)
     return t;
 }
 
-INLINE square next_tiles(const cut *c, pixels *p)
+POD_INLINE square next_tiles(const cut *c, pixels *p)
 {
     square q = {0};
     while (q.n_tiles < 2 && p->n > 0) q.tiles[q.n_tiles++] = next_tile(c, p);
@@ -585,7 +581,7 @@ void pod__amx_strided_run(const pod_conv_call *call, const char *weights, void *
     begin_squares(&r);
     for (int64_t i = 0; i < c.n_runs; i++)
         for (int64_t line = 0; line < c.n_lines; line += c.lines) {
-            const lines l = {i, line, smaller(c.lines, c.n_lines - line)};
+            const lines l = {i, line, pod_min(c.lines, c.n_lines - line)};
             const char *a = (const char *)call->a + line * c.pitch;
             if (!c.in_place) fill(call, &c, l, strip);
             pod_amx_order();

@@ -1,9 +1,8 @@
 /* The products of the AMX convolution and what is done to their results: 32 pixels by 32 filters at
  * a time, two tiles of A by two of B. */
+#include "kernels/base/arith.h"
 #include "kernels/base/simd/tile_amx.h"
 #include "kernels/conv/amx/window.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum { SQUARE = 32 };
 
@@ -13,13 +12,13 @@ typedef struct sums {
     __m512 sum[2], sum_sq[2];
 } sums;
 
-INLINE void sum_up(sums *s, int i, __m512 v)
+POD_INLINE void sum_up(sums *s, int i, __m512 v)
 {
     s->sum[i] = _mm512_add_ps(s->sum[i], v);
     s->sum_sq[i] = _mm512_fmadd_ps(v, v, s->sum_sq[i]);
 }
 
-INLINE void add_f64(double *into, __m512 v)
+POD_INLINE void add_f64(double *into, __m512 v)
 {
     const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(v));
     const __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
@@ -27,7 +26,7 @@ INLINE void add_f64(double *into, __m512 v)
     _mm512_storeu_pd(into + 8, _mm512_add_pd(_mm512_loadu_pd(into + 8), high));
 }
 
-INLINE void add_sums(const pod__amx_product *m, int64_t filter, const sums *s)
+POD_INLINE void add_sums(const pod__amx_product *m, int64_t filter, const sums *s)
 {
     if (m->pairs) {
         add_f64(m->sum + filter, _mm512_add_ps(s->sum[0], s->sum[1]));
@@ -40,12 +39,12 @@ INLINE void add_sums(const pod__amx_product *m, int64_t filter, const sums *s)
     add_f64(m->sum_sq + filter + 16, s->sum_sq[1]);
 }
 
-INLINE __m512 relu(__m512 v)
+POD_INLINE __m512 relu(__m512 v)
 {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NLE_UQ), v);
 }
 
-INLINE __m512 widen(__m256i bf16)
+POD_INLINE __m512 widen(__m256i bf16)
 {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16), 16));
 }
@@ -60,7 +59,7 @@ typedef struct leaving {
     __m512 bias[2];
 } leaving;
 
-INLINE __m512i finish_row(const leaving *x, const float *from)
+POD_INLINE __m512i finish_row(const leaving *x, const float *from)
 {
     __m512 low = _mm512_loadu_ps(from), high = _mm512_loadu_ps(from + 16);
     if (x->m->fused & POD_CONV_BIAS) {
@@ -71,14 +70,14 @@ INLINE __m512i finish_row(const leaving *x, const float *from)
     return (__m512i)_mm512_cvtne2ps_pbh(high, low);
 }
 
-INLINE void sum_row(sums *s, __m512i y)
+POD_INLINE void sum_row(sums *s, __m512i y)
 {
     sum_up(s, 0, widen(_mm512_castsi512_si256(y)));
     sum_up(s, 1, widen(_mm512_extracti64x4_epi64(y, 1)));
 }
 
-INLINE void finish_rows(const leaving *x, const pod__amx_tile *t, const float *from,
-                        bool keeps_sums, sums *s)
+POD_INLINE void finish_rows(const leaving *x, const pod__amx_tile *t, const float *from,
+                            bool keeps_sums, sums *s)
 {
     pod_bf16 *out = x->out + t->at + x->filter;
     from += t->first * SQUARE;
@@ -94,8 +93,8 @@ INLINE void finish_rows(const leaving *x, const pod__amx_tile *t, const float *f
     }
 }
 
-INLINE void finish_pairs(const leaving *x, const pod__amx_tile *t, const float *from,
-                         bool keeps_sums, sums *s)
+POD_INLINE void finish_pairs(const leaving *x, const pod__amx_tile *t, const float *from,
+                             bool keeps_sums, sums *s)
 {
     pod_bf16 *out = x->out + t->at;
     from += t->first * 16;
@@ -113,7 +112,7 @@ INLINE void finish_pairs(const leaving *x, const pod__amx_tile *t, const float *
     if (keeps_sums) sum_row(s, y);
 }
 
-INLINE void finish_as(const pod__amx_product *m, const pod__amx_square *q, bool keeps_sums)
+POD_INLINE void finish_as(const pod__amx_product *m, const pod__amx_square *q, bool keeps_sums)
 {
     const int64_t columns = m->width - q->filter;
     const int64_t second = m->pairs ? q->filter : q->filter + 16;
@@ -149,7 +148,7 @@ static void finish(const pod__amx_product *m, const pod__amx_square *q)
 /* ---- products ------------------------------------------------------------------------------- */
 
 /* A few lines of what the next block reads, for each step of this one. */
-INLINE void look_ahead(pod__amx_ahead *x)
+POD_INLINE void look_ahead(pod__amx_ahead *x)
 {
     for (int i = 0; i < x->lines && x->at < x->end; i++, x->at += POD__AMX_LINE_BYTES)
         _mm_prefetch(x->at, _MM_HINT_T1);
@@ -160,7 +159,7 @@ INLINE void look_ahead(pod__amx_ahead *x)
     x->n_ranges--;
 }
 
-INLINE void zero_tiles(void)
+POD_INLINE void zero_tiles(void)
 {
     _tile_zero(0);
     _tile_zero(1);
@@ -168,7 +167,7 @@ INLINE void zero_tiles(void)
     _tile_zero(3);
 }
 
-INLINE void load_filters(const char *b, bool passes_by)
+POD_INLINE void load_filters(const char *b, bool passes_by)
 {
     if (passes_by) {
         _tile_stream_loadd(6, b, POD__AMX_LINE_BYTES);
@@ -180,8 +179,8 @@ INLINE void load_filters(const char *b, bool passes_by)
 }
 
 /* One tile or two (tall) by 32 filters. */
-INLINE void multiply_wide(const pod__amx_product *m, const pod__amx_square *q, bool tall,
-                          bool passes_by)
+POD_INLINE void multiply_wide(const pod__amx_product *m, const pod__amx_square *q, bool tall,
+                              bool passes_by)
 {
     const char *b = m->weights + q->filter / 16 * m->n_chunks * POD__AMX_TILE_BYTES;
     const char *upper = q->tiles[0].a, *lower = q->tiles[tall ? 1 : 0].a;
@@ -201,7 +200,7 @@ INLINE void multiply_wide(const pod__amx_product *m, const pod__amx_square *q, b
 }
 
 /* Up to four tiles by 16 filters. */
-INLINE void multiply_narrow(const pod__amx_product *m, const pod__amx_square *q, int n)
+POD_INLINE void multiply_narrow(const pod__amx_product *m, const pod__amx_square *q, int n)
 {
     const char *b = m->weights + q->filter / 16 * m->n_chunks * POD__AMX_TILE_BYTES;
     const pod__amx_tile *t = q->tiles;
@@ -263,7 +262,7 @@ INLINE void multiply_narrow(const pod__amx_product *m, const pod__amx_square *q,
         _tile_dpbf16ps(1, A, B);                                      \
     } while (0)
 
-INLINE void multiply_stacked_narrow(const pod__amx_product *m, const pod__amx_square *q, int n)
+POD_INLINE void multiply_stacked_narrow(const pod__amx_product *m, const pod__amx_square *q, int n)
 {
     const char *b = m->weights + q->filter / 16 * m->n_chunks * POD__AMX_TILE_BYTES;
     const pod__amx_tile *t = q->tiles;
@@ -273,7 +272,7 @@ INLINE void multiply_stacked_narrow(const pod__amx_product *m, const pod__amx_sq
     for (; i < m->n_chunks; i++, b += POD__AMX_TILE_BYTES) MULTIPLY_STACKED_NARROW(6, 7);
 }
 
-INLINE void multiply_stacked_wide(const pod__amx_product *m, const pod__amx_square *q, int n)
+POD_INLINE void multiply_stacked_wide(const pod__amx_product *m, const pod__amx_square *q, int n)
 {
     const char *b = m->weights + q->filter / 16 * m->n_chunks * POD__AMX_TILE_BYTES;
     const pod__amx_tile *t = q->tiles;

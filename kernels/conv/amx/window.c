@@ -3,14 +3,13 @@
  * with all filters. */
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/base/simd/tile_amx.h"
 #include "kernels/conv/amx/strided.h"
 #include "kernels/conv/amx/window.h"
 #include "kernels/conv/amx_few/few.h"
 #include "kernels/conv/conv_kernels.h"
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t lines_of(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /* Regions of the scratch, in bytes from its start. Those behind `weights` are as large as the most
@@ -51,11 +50,11 @@ static layout layout_of(const pod_conv_call *call)
         const pod__amx_view v = pod__amx_view_at(call, i);
         if (pod__amx_is_empty(&v) || v.n_chunks == 0) continue;
         const pod__amx_plan plan = pod__amx_plan_of(call, &v);
-        chunks = larger(chunks, v.stacked ? 2 * v.n_chunks : v.n_chunks);
-        tiles = larger(tiles, plan.max_tiles);
-        rows = larger(rows, n_row_offsets(&v, &plan));
-        row = larger(row, plan.row_bytes);
-        strip = larger(strip, plan.strip_bytes);
+        chunks = pod_max(chunks, v.stacked ? 2 * v.n_chunks : v.n_chunks);
+        tiles = pod_max(tiles, plan.max_tiles);
+        rows = pod_max(rows, n_row_offsets(&v, &plan));
+        row = pod_max(row, plan.row_bytes);
+        strip = pod_max(strip, plan.strip_bytes);
     }
     const bool packs = !(call->fused & POD_CONV_PACKED_W), sums = call->fused & POD_CONV_SUMS;
     layout at = {.sums = 2 * POD__AMX_SQUARE_FLOATS * (int64_t)sizeof(float)};
@@ -77,7 +76,7 @@ static layout layout_of(const pod_conv_call *call)
 
 static pod__amx_lines first_block(const pod__amx_plan *plan)
 {
-    return (pod__amx_lines){0, 0, smaller(plan->lines, plan->n_lines)};
+    return (pod__amx_lines){0, 0, pod_min(plan->lines, plan->n_lines)};
 }
 
 /* Without lines after the last one. */
@@ -90,7 +89,7 @@ static pod__amx_lines next_block(const pod__amx_view *v, const pod__amx_plan *pl
         b.n += plan->way == POD__AMX_IMAGES ? POD__AMX_ROWS : 1;
         if (plan->n_groups == 1 || b.n >= v->n) return (pod__amx_lines){0};
     }
-    b.n_lines = smaller(plan->lines, plan->n_lines - b.line);
+    b.n_lines = pod_min(plan->lines, plan->n_lines - b.line);
     return b;
 }
 
@@ -138,7 +137,7 @@ static void place_chunks(const run *r)
 static int64_t image_tiles(const run *r, pod__amx_lines b)
 {
     const pod__amx_view *v = r->view;
-    const int64_t pixel = POD__AMX_ROWS * r->plan->pitch, images = smaller(16, v->n - b.n);
+    const int64_t pixel = POD__AMX_ROWS * r->plan->pitch, images = pod_min(16, v->n - b.n);
     for (int64_t i = 0; i < POD__AMX_ROWS; i++) r->rows[i] = i * v->out_h * v->out_w * v->width;
     for (int64_t i = 0; i < b.n_lines; i++)
         for (int64_t q = 0; q < v->q; q++)
@@ -177,7 +176,7 @@ static int64_t pixel_tiles(const run *r, const char *a, int64_t n, int64_t p, in
         place_pixels(r, n, p, q, n_pixels);
     int64_t n_tiles = 0;
     for (int64_t i = 0; i < n_pixels; i += POD__AMX_ROWS) {
-        const int64_t n_rows = smaller(POD__AMX_ROWS, n_pixels - i);
+        const int64_t n_rows = pod_min(POD__AMX_ROWS, n_pixels - i);
         const int64_t early = alone && i == 0 ? 0 : POD__AMX_ROWS - n_rows;
         r->tiles[n_tiles++] = (pod__amx_tile){.a = a + (i - early) * r->plan->pitch,
                                               .rows = close ? r->rows : r->rows + i,
@@ -199,7 +198,7 @@ static void place_stacked_tiles(const run *r)
             *t++ = (pod__amx_tile){.a = r->strip + i * r->plan->strip_row + q * r->plan->pitch,
                                    .rows = r->rows,
                                    .at = out_at(v, 0, i, q) - out_at(v, 0, 0, 0),
-                                   .n_rows = (int32_t)smaller(POD__AMX_ROWS, v->q - q)};
+                                   .n_rows = (int32_t)pod_min(POD__AMX_ROWS, v->q - q)};
 }
 
 static int64_t tiles_of(const run *r, pod__amx_lines b)
@@ -247,16 +246,16 @@ static pod__amx_ahead ahead_of(const run *r, pod__amx_lines b)
     int64_t begin = b.line * r->plan->pitch, bytes = b.n_lines * r->plan->pitch;
     if (r->plan->way != POD__AMX_DIRECT) {
         const int64_t top = v->top + b.line * v->step;
-        const int64_t first = smaller(larger(top, 0), v->h);
-        const int64_t end = larger(first, smaller(top + (b.n_lines - 1) * v->step + v->r, v->h));
+        const int64_t first = pod_min(pod_max(top, 0), v->h);
+        const int64_t end = pod_max(first, pod_min(top + (b.n_lines - 1) * v->step + v->r, v->h));
         begin = b.n * image_bytes + first * row_bytes;
         bytes = (end - first) * row_bytes;
     }
-    x.n_ranges = r->plan->way == POD__AMX_IMAGES ? smaller(16, v->n - b.n) : 1;
+    x.n_ranges = r->plan->way == POD__AMX_IMAGES ? pod_min(16, v->n - b.n) : 1;
     x.begin = x.at = (const char *)r->call->a + begin;
     x.end = x.begin + bytes;
     const int64_t squares = (r->plan->max_tiles + 1) / 2 * ((v->width + 31) / 32);
-    x.lines = (int)(x.n_ranges * bytes / 64 / larger(1, squares * v->n_chunks)) + 1;
+    x.lines = (int)(x.n_ranges * bytes / 64 / pod_max(1, squares * v->n_chunks)) + 1;
     return x;
 }
 
@@ -375,10 +374,10 @@ const char *pod__conv_amx_why_not(const pod_conv_call *call)
     const int64_t max = INT32_MAX;
     if (call->dtype != POD_BF16) return "it multiplies bfloat16 only";
     if (call->pass == POD_CONV_WEIGHT_GRAD) return "it has no weight gradient";
-    if (s->r > max || s->s > max || s->r * s->s > max / 8 / larger(s->c, s->k))
+    if (s->r > max || s->s > max || s->r * s->s > max / 8 / pod_max(s->c, s->k))
         return "a filter is above 2^28 elements";
     if (s->stride > 64) return "the stride is above 64";
-    if (larger(s->q, s->w) > max / 64 / s->s / larger(s->c, s->k) / s->stride)
+    if (pod_max(s->q, s->w) > max / 64 / s->s / pod_max(s->c, s->k) / s->stride)
         return "the windows of a line are too many for a strip";
     return NULL;
 }

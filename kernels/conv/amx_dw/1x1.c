@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/conv/conv_kernels.h"
 
 /* At most: of a block, whose panels of columns fit into L1; of a range. */
@@ -26,8 +27,6 @@ typedef struct layout {
 } layout;
 
 typedef pod__dw_block block;
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- decide --------------------------------------------------------------------------------- */
 
@@ -67,9 +66,9 @@ static layout layout_of(const plan *p)
 
 static void limit(const plan *p, block *b)
 {
-    b->n_pixels = smaller(p->pixels, p->n_pixels - b->pixel);
-    b->n_rows = smaller(p->rows, p->n_rows - b->row);
-    b->n_columns = smaller(p->columns, p->n_columns - b->column);
+    b->n_pixels = pod_min(p->pixels, p->n_pixels - b->pixel);
+    b->n_rows = pod_min(p->rows, p->n_rows - b->row);
+    b->n_columns = pod_min(p->columns, p->n_columns - b->column);
 }
 
 /* The block behind b, pixels innermost; behind the last there are no rows. */
@@ -146,8 +145,8 @@ static void rest(job *j, const block *b, int64_t row, int64_t column, float *sum
     l->sums = b->pixel > 0 ? sums : NULL;
     l->to = is_last ? (float *)j->call->out + k * c_end + c : sums;
     l->ld = is_last ? c_end : 0;
-    l->n_rows = smaller(POD__DW_PANEL, b->row + b->n_rows - row);
-    l->n_columns = smaller(POD__DW_PANEL, b->column + b->n_columns - column);
+    l->n_rows = pod_min(POD__DW_PANEL, b->row + b->n_rows - row);
+    l->n_columns = pod_min(POD__DW_PANEL, b->column + b->n_columns - column);
     l->transposed = j->p.turns_x;
     l->piece = 0;
 }

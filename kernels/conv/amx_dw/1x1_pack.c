@@ -1,28 +1,25 @@
 /* The panels of amx_dw/1x1.h, laid in AVX-512. */
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/conv/amx_dw/1x1.h"
 #include "kernels/conv/amx_dw/transpose.h"
 
 #include <immintrin.h>
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum {
     SIDE = POD__DW_PANEL,
     TILE = 16 * SIDE /* elements */
 };
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
-INLINE __mmask32 first(int64_t n) { return n >= SIDE ? UINT32_MAX : (1u << n) - 1u; }
+POD_INLINE __mmask32 first(int64_t n) { return n >= SIDE ? UINT32_MAX : (1u << n) - 1u; }
 
 /* ---- pixels --------------------------------------------------------------------------------- */
 
 /* Where the windows of 32 pixels see x; those behind the last are some pixel of it. */
 static void place_pixels(const pod_conv_shape *s, int64_t pixel, int64_t *at)
 {
-    pixel = smaller(pixel, s->n * s->p * s->q - 1);
+    pixel = pod_min(pixel, s->n * s->p * s->q - 1);
     int64_t q = pixel % s->q, p = pixel / s->q % s->p, n = pixel / s->q / s->p;
     for (int i = 0; i < SIDE; i++) {
         at[i] = ((n * s->h + p * s->stride) * s->w + q * s->stride) * s->c;
@@ -69,7 +66,7 @@ static change change_of(const place *p)
 }
 
 /* max(floor, v) is v where that is a NaN. */
-INLINE __m512i changed(__m512i x, const change *c)
+POD_INLINE __m512i changed(__m512i x, const change *c)
 {
     const __m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i together = _mm512_or_si512(
@@ -82,7 +79,7 @@ INLINE __m512i changed(__m512i x, const change *c)
     return _mm512_permutexvar_epi16(together, (__m512i)_mm512_cvtne2ps_pbh(b, a));
 }
 
-INLINE void stage_as(const place *p, pod_bf16 *room, bool changes)
+POD_INLINE void stage_as(const place *p, pod_bf16 *room, bool changes)
 {
     const pod__dw_side *side = p->side;
     const __mmask32 mask = first(p->n_channels);
@@ -112,7 +109,7 @@ static bool is_whole(const place *p) { return p->n_pixels == SIDE && p->n_channe
 /* ---- laid ----------------------------------------------------------------------------------- */
 
 /* 8 channels of the pixels i, 8 + i, 16 + i, 24 + i. */
-INLINE __m512i four_pixels(const pod_bf16 *from, int64_t pitch)
+POD_INLINE __m512i four_pixels(const pod_bf16 *from, int64_t pitch)
 {
     __m512i v = _mm512_castsi128_si512(_mm_loadu_si128((const void *)from));
     v = _mm512_inserti32x4(v, _mm_loadu_si128((const void *)(from + 8 * pitch)), 1);
@@ -120,7 +117,7 @@ INLINE __m512i four_pixels(const pod_bf16 *from, int64_t pitch)
     return _mm512_inserti32x4(v, _mm_loadu_si128((const void *)(from + 24 * pitch)), 3);
 }
 
-INLINE void turn_tile(const pod_bf16 *from, int64_t pitch, pod_bf16 *to)
+POD_INLINE void turn_tile(const pod_bf16 *from, int64_t pitch, pod_bf16 *to)
 {
     for (int c = 0; c < 16; c += 8) {
         __m512i v[8];
@@ -129,7 +126,7 @@ INLINE void turn_tile(const pod_bf16 *from, int64_t pitch, pod_bf16 *to)
     }
 }
 
-INLINE void weave(const pod_bf16 *from, int64_t pitch, pod_bf16 *to)
+POD_INLINE void weave(const pod_bf16 *from, int64_t pitch, pod_bf16 *to)
 {
     for (int i = 0; i < SIDE; i += 2) {
         const __m512i even = _mm512_loadu_si512(from + i * pitch);
@@ -175,12 +172,12 @@ void pod__dw_turn_block(const pod__dw_side *side, const pod__dw_block *b, pod_bf
     for (int64_t step = 0; step < n_steps; step++) {
         place p = {.side = side,
                    .pixel = b->pixel + step * SIDE,
-                   .n_pixels = smaller(SIDE, b->n_pixels - step * SIDE),
+                   .n_pixels = pod_min(SIDE, b->n_pixels - step * SIDE),
                    .row_at = row_at};
         if (side->strided) place_pixels(side->strided, p.pixel, row_at);
         for (int64_t c = 0; c < b->n_rows; c += SIDE) {
             p.c = b->row + c;
-            p.n_channels = smaller(SIDE, b->n_rows - c);
+            p.n_channels = pod_min(SIDE, b->n_rows - c);
             turn_step(&p, room, turned + (c / SIDE * n_steps + step) * POD__DW_STEP_COUNT);
         }
     }
@@ -207,9 +204,9 @@ void pod__dw_weave_panel(const pod__dw_side *side, const pod__dw_block *b, int64
     for (int64_t step = 0; step < pod__dw_panels(b->n_pixels); step++) {
         const place p = {.side = side,
                          .pixel = b->pixel + step * SIDE,
-                         .n_pixels = smaller(SIDE, b->n_pixels - step * SIDE),
+                         .n_pixels = pod_min(SIDE, b->n_pixels - step * SIDE),
                          .c = b->column + column,
-                         .n_channels = smaller(SIDE, b->n_columns - column),
+                         .n_channels = pod_min(SIDE, b->n_columns - column),
                          .row_at = row_at};
         if (side->strided) place_pixels(side->strided, p.pixel, row_at);
         weave_step(&p, room, woven + step * POD__DW_STEP_COUNT);

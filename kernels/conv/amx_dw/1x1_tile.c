@@ -1,29 +1,28 @@
 /* Squares of amx_dw/1x1.h, multiplied in AMX tiles. */
+#include "kernels/base/arith.h"
 #include "kernels/base/simd/tile_amx.h"
 #include "kernels/conv/amx_dw/1x1.h"
 
 #include <immintrin.h>
 
-#define INLINE static inline __attribute__((always_inline))
-
 enum { SIDE = POD__DW_PANEL, LINE = 64, TILE_BYTES = 1024, STEP_BYTES = 2 * TILE_BYTES };
 
 /* ---- sums leave ----------------------------------------------------------------------------- */
 
-INLINE __mmask16 first(int64_t n)
+POD_INLINE __mmask16 first(int64_t n)
 {
     return (__mmask16)(n >= 16 ? UINT16_MAX : n <= 0 ? 0 : (1u << n) - 1u);
 }
 
 /* 16 sums, of which those of the square are to be. */
-INLINE __m512 sums_at(const pod__dw_leaving *l, int64_t at)
+POD_INLINE __m512 sums_at(const pod__dw_leaving *l, int64_t at)
 {
     const __m512 added = _mm512_load_ps(l->added + at);
     return l->sums ? _mm512_add_ps(_mm512_load_ps(l->sums + at), added) : added;
 }
 
 /* n lines, to where the sums are kept. */
-INLINE void keep_lines(const float *added, const float *sums, float *to, int64_t n, bool adds)
+POD_INLINE void keep_lines(const float *added, const float *sums, float *to, int64_t n, bool adds)
 {
 #pragma GCC unroll 4
     for (int64_t i = 0; i < n * 16; i += 16) {
@@ -33,7 +32,7 @@ INLINE void keep_lines(const float *added, const float *sums, float *to, int64_t
 }
 
 /* The next lines, n a piece. */
-INLINE void keep_piece(pod__dw_leaving *l, int64_t n)
+POD_INLINE void keep_piece(pod__dw_leaving *l, int64_t n)
 {
     const int64_t at = l->piece * n * 16;
     if (at >= SIDE * SIDE) return;
@@ -46,7 +45,7 @@ INLINE void keep_piece(pod__dw_leaving *l, int64_t n)
 }
 
 /* To dw, which is not read soon: whole lines go there without being fetched. */
-INLINE void put(float *to, __mmask16 mask, __m512 v)
+POD_INLINE void put(float *to, __mmask16 mask, __m512 v)
 {
     if (mask == UINT16_MAX && (uintptr_t)to % LINE == 0)
         _mm512_stream_ps(to, v);
@@ -55,7 +54,7 @@ INLINE void put(float *to, __mmask16 mask, __m512 v)
 }
 
 /* Two rows, columns in their order. */
-INLINE void leave_rows(const pod__dw_leaving *l)
+POD_INLINE void leave_rows(const pod__dw_leaving *l)
 {
     const __m512i low_order =
         _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
@@ -75,7 +74,7 @@ INLINE void leave_rows(const pod__dw_leaving *l)
 }
 
 /* 4 columns of rows i, 4 + i, 8 + i and 12 + i. */
-INLINE __m512 four_rows(const float *from)
+POD_INLINE __m512 four_rows(const float *from)
 {
     __m512 v = _mm512_castps128_ps512(_mm_load_ps(from));
     v = _mm512_insertf32x4(v, _mm_load_ps(from + 4 * SIDE), 1);
@@ -83,14 +82,14 @@ INLINE __m512 four_rows(const float *from)
     return _mm512_insertf32x4(v, _mm_load_ps(from + 12 * SIDE), 3);
 }
 
-INLINE __m512 four_rows_at(const pod__dw_leaving *l, int64_t at)
+POD_INLINE __m512 four_rows_at(const pod__dw_leaving *l, int64_t at)
 {
     const __m512 added = four_rows(l->added + at);
     return l->sums ? _mm512_add_ps(four_rows(l->sums + at), added) : added;
 }
 
 /* Four columns of 16 rows become four rows. */
-INLINE void leave_columns(const pod__dw_leaving *l)
+POD_INLINE void leave_columns(const pod__dw_leaving *l)
 {
     const int quarter = l->piece % 4, tile = l->piece / 4 % 2, row = l->piece / 8 * 16;
     const int column = l->n_columns <= 16 ? 4 * quarter : 8 * quarter + 4 * tile;
@@ -109,7 +108,7 @@ INLINE void leave_columns(const pod__dw_leaving *l)
         put(l->to + (column + i) * l->ld + row, first(l->n_rows - row), _mm512_castpd_ps(v[i]));
 }
 
-INLINE void leave_piece(pod__dw_leaving *l)
+POD_INLINE void leave_piece(pod__dw_leaving *l)
 {
     if (l->piece >= POD__DW_LEAVING_PIECES) return;
     l->transposed ? leave_columns(l) : leave_rows(l);
@@ -127,7 +126,7 @@ static void leave(pod__dw_leaving *l)
 
 /* ---- products ------------------------------------------------------------------------------- */
 
-INLINE void fetch(pod__dw_fetching *f)
+POD_INLINE void fetch(pod__dw_fetching *f)
 {
     int64_t n = f->a_step;
     while (n > 0 && f->rows > 0) {
@@ -148,8 +147,8 @@ INLINE void fetch(pod__dw_fetching *f)
     } while (0)
 
 /* Tiles 0 1 of the square, below them 2 3. */
-INLINE void multiply_step(const char *a, const char *b, float *before, bool begins, bool tall,
-                          bool wide)
+POD_INLINE void multiply_step(const char *a, const char *b, float *before, bool begins, bool tall,
+                              bool wide)
 {
     _tile_loadd(6, b, LINE);
     _tile_stream_loadd(4, a, LINE);
@@ -166,7 +165,7 @@ INLINE void multiply_step(const char *a, const char *b, float *before, bool begi
 }
 
 /* `keeps`: what leaves goes to sums. */
-INLINE void run_square(const pod__dw_square *q, bool keeps, bool tall, bool wide)
+POD_INLINE void run_square(const pod__dw_square *q, bool keeps, bool tall, bool wide)
 {
     const char *a = (const char *)q->turned, *b = (const char *)q->woven;
     const int64_t n = q->n_steps, leaves = (POD__DW_LEAVING_PIECES + n - 1) / n;
@@ -186,7 +185,7 @@ INLINE void run_square(const pod__dw_square *q, bool keeps, bool tall, bool wide
     }
 }
 
-INLINE void run_as(const pod__dw_square *q, bool keeps)
+POD_INLINE void run_as(const pod__dw_square *q, bool keeps)
 {
     if (q->tall && q->wide)
         run_square(q, keeps, true, true);

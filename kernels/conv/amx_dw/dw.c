@@ -17,6 +17,7 @@
 
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/conv/conv_kernels.h"
 
 enum {
@@ -50,10 +51,6 @@ typedef struct block {
     int64_t image, n_images, line, n_lines;
 } block;
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t rounded_up(int64_t n, int64_t to) { return divided_up(n, to) * to; }
 static size_t padded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /* ---- decide --------------------------------------------------------------------------------- */
@@ -85,8 +82,8 @@ static int64_t grid_pixels(const plan *p, int64_t n_images, int64_t n_lines)
 /* Pixels of a panel, whole tiles of them. */
 static int64_t plane_of(const plan *p, int64_t n_images, int64_t n_lines)
 {
-    const int64_t grid = rounded_up(grid_pixels(p, n_images, n_lines), POD__DW_PIXELS);
-    return rounded_up(grid + (p->sliding ? (p->s.r - 1) * p->s.q : 0), POD__DW_PIXELS);
+    const int64_t grid = pod_round_up(grid_pixels(p, n_images, n_lines), POD__DW_PIXELS);
+    return pod_round_up(grid + (p->sliding ? (p->s.r - 1) * p->s.q : 0), POD__DW_PIXELS);
 }
 
 /* Blocks of about the same size, whole images if one of them fits. */
@@ -95,11 +92,11 @@ static void choose_block(plan *p)
     const pod_conv_shape *s = &p->s;
     const int64_t staged = p->direct ? 0 : p->width * p->step * p->step;
     const int64_t pixel_bytes = 2 * (p->m_pad + staged + p->n_tiles * POD__DW_TILE);
-    const int64_t pixels = larger(BLOCK_PIXELS_MIN, BLOCK_BYTES / pixel_bytes);
-    const int64_t lines = larger(1, pixels / s->q);
-    p->images = larger(1, smaller(s->n, lines / s->p));
-    p->images = divided_up(s->n, divided_up(larger(s->n, 1), p->images));
-    p->lines = divided_up(s->p, divided_up(s->p, smaller(lines, s->p)));
+    const int64_t pixels = pod_max(BLOCK_PIXELS_MIN, BLOCK_BYTES / pixel_bytes);
+    const int64_t lines = pod_max(1, pixels / s->q);
+    p->images = pod_max(1, pod_min(s->n, lines / s->p));
+    p->images = pod_div_up(s->n, pod_div_up(pod_max(s->n, 1), p->images));
+    p->lines = pod_div_up(s->p, pod_div_up(s->p, pod_min(lines, s->p)));
 }
 
 static plan plan_of(const pod_conv_call *call)
@@ -112,12 +109,12 @@ static plan plan_of(const pod_conv_call *call)
     }
     const bool point = s->r == 1 && s->s == 1;
     p.joined = s->s > 1 && s->c <= JOINED_MAX && s->s <= 8;
-    p.width = p.joined ? s->c : smaller(p.direct ? WIDE : WIDTH, rounded_up(s->c, POD__DW_TILE));
+    p.width = p.joined ? s->c : pod_min(p.direct ? WIDE : WIDTH, pod_round_up(s->c, POD__DW_TILE));
     p.taps_s = p.joined ? 1 : s->s;
     p.m = s->k;
     p.run = p.joined ? s->s * s->c : s->c;
     p.n_runs = s->r * p.taps_s;
-    p.m_pad = rounded_up(p.m, POD__DW_TILE), p.run_pad = rounded_up(p.run, POD__DW_TILE);
+    p.m_pad = pod_round_up(p.m, POD__DW_TILE), p.run_pad = pod_round_up(p.run, POD__DW_TILE);
     p.n_tiles = (int)(p.joined ? p.run_pad : p.width) / POD__DW_TILE;
     p.sliding = is_sliding(s, p.n_tiles);
     p.in_place = p.m == p.m_pad && p.run == p.run_pad;
@@ -165,7 +162,7 @@ static void stage(const job *j, int64_t c)
                          .first = -s->pad_w,
                          .step = p->staged_step,
                          .n_pixels = p->staged_cols,
-                         .n_channels = smaller(p->width, s->c - c)};
+                         .n_channels = pod_min(p->width, s->c - c)};
     if (j->call->fused & POD_CONV_AFFINE_X) {
         line.scale = j->call->x_scale + c;
         line.shift = j->call->x_shift + c;
@@ -230,7 +227,7 @@ static void multiply(const job *j, const pod__dw_lines *lines, int64_t column, i
     const int64_t plane = plane_of(p, j->b.n_images, j->b.n_lines);
     pod__dw_product product = {.turned = j->turned,
                                .m_tiles = p->m_pad / POD__DW_TILE,
-                               .n_steps = divided_up(grid, POD__DW_PIXELS),
+                               .n_steps = pod_div_up(grid, POD__DW_PIXELS),
                                .sums = j->sums,
                                .ld = p->n_runs * p->run_pad,
                                .adds = !j->first};
@@ -250,7 +247,7 @@ static void multiply_taps(const job *j, int64_t c)
 {
     const plan *p = &j->p;
     const int64_t left =
-        p->joined ? p->run_pad : rounded_up(smaller(p->width, p->run - c), POD__DW_TILE);
+        p->joined ? p->run_pad : pod_round_up(pod_min(p->width, p->run - c), POD__DW_TILE);
     const int n_tiles = (int)(left / POD__DW_TILE);
     const int64_t n_rows = p->sliding ? 1 : p->s.r;
     for (int64_t s = 0; s < p->taps_s; s++)
@@ -285,8 +282,8 @@ static void store_sums(const job *j)
 
 static block block_at(const plan *p, int64_t image, int64_t line)
 {
-    return (block){image, smaller(p->images, p->s.n - image), line,
-                   smaller(p->lines, p->s.p - line)};
+    return (block){image, pod_min(p->images, p->s.n - image), line,
+                   pod_min(p->lines, p->s.p - line)};
 }
 
 /* Without images behind the last one. */

@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/conv/amx_dw/dw.h"
 #include "kernels/conv/amx_dw/pairs.h"
 #include "kernels/conv/conv_kernels.h"
@@ -43,17 +44,14 @@ typedef struct layout { /* bytes from the start of the scratch */
     size_t zeros, staged, sums, turned[2], paired[2], end;
 } layout;
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t divided_down(int64_t a, int64_t b) { return a < 0 ? -divided_up(-a, b) : a / b; }
+static int64_t divided_down(int64_t a, int64_t b) { return a < 0 ? -pod_div_up(-a, b) : a / b; }
 static size_t padded(int64_t bytes) { return ((size_t)bytes + 63) / 64 * 64; }
 
 /* ---- decide --------------------------------------------------------------------------------- */
 
 static int64_t tiles_with(const pod_conv_shape *s, int64_t g)
 {
-    return divided_up(s->n, g) * divided_up(s->q * g, POD__DW_PIXELS);
+    return pod_div_up(s->n, g) * pod_div_up(s->q * g, POD__DW_PIXELS);
 }
 
 /* Images of a strip: as few as fill the tiles best. */
@@ -75,12 +73,12 @@ static int64_t add_segment(pod__dw_grid *grid, int64_t a, int64_t b, int64_t row
     for (int64_t tap = 0; tap < POD__DW_TAPS; tap++) {
         const int64_t shift = divided_down(tap - s->pad_w, s->stride);
         if (tap - s->pad_w - shift * s->stride != b) continue;
-        least = smaller(least, shift), most = larger(most, shift);
+        least = pod_min(least, shift), most = pod_max(most, shift);
         grid->tap[a][tap] = row + (shift - least) * half;
     }
     if (least > most) return row;
-    const int64_t begin = larger(0, least);
-    const int64_t end = smaller(divided_up(s->w - b, s->stride), s->q + most);
+    const int64_t begin = pod_max(0, least);
+    const int64_t end = pod_min(pod_div_up(s->w - b, s->stride), s->q + most);
     if (begin < end)
         grid->segment[grid->n_segments++] = (pod__dw_segment){.line = a,
                                                               .column = begin * s->stride + b,
@@ -104,21 +102,21 @@ static void lay_out_line(pod__dw_grid *grid)
             for (int64_t b = 0; b < s->stride; b++) row = add_segment(grid, a, b, row);
         }
         for (int64_t tap = 0; tap < (grid->joined ? 1 : POD__DW_TAPS); tap++)
-            last = larger(last, grid->tap[a][tap]);
+            last = pod_max(last, grid->tap[a][tap]);
     }
     /* All tiles are whole. */
-    grid->line = larger(row, last + grid->n_tiles * POD__DW_TILE) * POD__DW_ROW;
+    grid->line = pod_max(row, last + grid->n_tiles * POD__DW_TILE) * POD__DW_ROW;
 }
 
 static pod__dw_grid grid_of(const pod_conv_call *call)
 {
     const pod_conv_shape *s = &call->shape;
     pod__dw_grid grid = {.call = call, .joined = s->c < POD__DW_TILE, .g = choose_images(s)};
-    grid.n_strips = divided_up(s->n, grid.g);
-    grid.n_tiles = divided_up(s->q * grid.g, POD__DW_PIXELS);
+    grid.n_strips = pod_div_up(s->n, grid.g);
+    grid.n_tiles = pod_div_up(s->q * grid.g, POD__DW_PIXELS);
     grid.dy_line = s->stride == 1 ? s->pad_h - 2 : (s->pad_h - 1) / 2;
     grid.halo = s->stride == 1 ? 2 : 1;
-    grid.n_lines = smaller(divided_up(s->h, s->stride), s->p - grid.dy_line);
+    grid.n_lines = pod_min(pod_div_up(s->h, s->stride), s->p - grid.dy_line);
     grid.run = grid.joined ? POD__DW_TAPS * s->c : s->c;
     grid.staged_pixels = (s->q - 1) * s->stride + POD__DW_TAPS;
     lay_out_line(&grid);
@@ -135,30 +133,30 @@ static void choose_part(plan *p)
     const bool large = sums > SUMS_BYTES;
     const int64_t turned = large ? LARGE_TURNED_BYTES : TURNED_BYTES;
     const int64_t paired = large ? LARGE_PAIRED_BYTES : PAIRED_BYTES;
-    const int64_t whole = larger(1, grid->n_strips) * (grid->n_lines + grid->halo) * tile;
-    const int64_t all = larger(1, grid->n_strips * grid->n_lines);
-    const int64_t widest = paired / (smaller(2, p->t_tiles) * grid->line * half); /* in lines */
+    const int64_t whole = pod_max(1, grid->n_strips) * (grid->n_lines + grid->halo) * tile;
+    const int64_t all = pod_max(1, grid->n_strips * grid->n_lines);
+    const int64_t widest = paired / (pod_min(2, p->t_tiles) * grid->line * half); /* in lines */
     const bool once = large && all <= widest && 2 * whole <= turned;
-    p->n_m = once ? smaller(p->m_tiles, turned / whole) : p->m_tiles;
-    p->n_m = divided_up(p->m_tiles, divided_up(p->m_tiles, p->n_m));
+    p->n_m = once ? pod_min(p->m_tiles, turned / whole) : p->m_tiles;
+    p->n_m = pod_div_up(p->m_tiles, pod_div_up(p->m_tiles, p->n_m));
     int64_t lines = all;
-    if (!large) lines = larger(PART_TILES, all * grid->n_tiles / PARTS) / grid->n_tiles;
-    if (!once) lines = smaller(smaller(lines, widest), turned / (p->n_m * tile));
-    lines = larger(1, smaller(lines, all));
-    p->n_t = larger(1, smaller(smaller(WIDTH, p->t_tiles), paired / (lines * grid->line * half)));
-    p->n_t = divided_up(p->t_tiles, divided_up(p->t_tiles, p->n_t));
-    p->strips = larger(1, lines / grid->n_lines);
-    p->strips = divided_up(grid->n_strips, divided_up(larger(1, grid->n_strips), p->strips));
-    p->lines = smaller(lines, grid->n_lines);
-    p->lines = divided_up(grid->n_lines, divided_up(grid->n_lines, p->lines));
+    if (!large) lines = pod_max(PART_TILES, all * grid->n_tiles / PARTS) / grid->n_tiles;
+    if (!once) lines = pod_min(pod_min(lines, widest), turned / (p->n_m * tile));
+    lines = pod_max(1, pod_min(lines, all));
+    p->n_t = pod_max(1, pod_min(pod_min(WIDTH, p->t_tiles), paired / (lines * grid->line * half)));
+    p->n_t = pod_div_up(p->t_tiles, pod_div_up(p->t_tiles, p->n_t));
+    p->strips = pod_max(1, lines / grid->n_lines);
+    p->strips = pod_div_up(grid->n_strips, pod_div_up(pod_max(1, grid->n_strips), p->strips));
+    p->lines = pod_min(lines, grid->n_lines);
+    p->lines = pod_div_up(grid->n_lines, pod_div_up(grid->n_lines, p->lines));
 }
 
 static plan plan_of(const pod_conv_call *call)
 {
     plan p = {.grid = grid_of(call)};
     const pod_conv_shape *s = &call->shape;
-    p.m_tiles = divided_up(s->k, POD__DW_TILE);
-    p.t_tiles = divided_up(p.grid.run, POD__DW_TILE);
+    p.m_tiles = pod_div_up(s->k, POD__DW_TILE);
+    p.t_tiles = pod_div_up(p.grid.run, POD__DW_TILE);
     p.taps = p.grid.joined ? 1 : POD__DW_TAPS;
     p.in_place = s->k % POD__DW_TILE == 0 && p.grid.run % POD__DW_TILE == 0;
     choose_part(&p);
@@ -170,13 +168,13 @@ static pod__dw_part part_at(const plan *p, int64_t strip, int64_t line, int64_t 
 {
     const pod__dw_grid *grid = &p->grid;
     return (pod__dw_part){.strip = strip,
-                          .n_strips = smaller(p->strips, grid->n_strips - strip),
+                          .n_strips = pod_min(p->strips, grid->n_strips - strip),
                           .line = line,
-                          .n_lines = smaller(p->lines, grid->n_lines - line),
+                          .n_lines = pod_min(p->lines, grid->n_lines - line),
                           .m = m,
-                          .n_m = smaller(p->n_m, p->m_tiles - m),
+                          .n_m = pod_min(p->n_m, p->m_tiles - m),
                           .t = t,
-                          .n_t = smaller(p->n_t, p->t_tiles - t)};
+                          .n_t = pod_min(p->n_t, p->t_tiles - t)};
 }
 
 static pod__dw_part part_after(const plan *p, const pod__dw_part *x)

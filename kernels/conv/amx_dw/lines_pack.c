@@ -2,13 +2,10 @@
  * x on the way. */
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/conv/amx_dw/dw.h"
 #include "kernels/conv/amx_dw/lines.h"
 #include "kernels/conv/amx_dw/transpose.h"
-
-#define INLINE static inline __attribute__((always_inline))
-
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 int64_t pod__dw_turned_count(const pod__dw_grid *grid, const pod__dw_part *part)
 {
@@ -45,7 +42,7 @@ static void find_pixels(pod__dw_laying *l)
     const pod_conv_shape *s = &grid->call->shape;
     const int64_t image = (l->part.strip + l->run / grid->n_tiles) * grid->g;
     const int64_t first = l->run % grid->n_tiles * POD__DW_PIXELS;
-    const int64_t line = larger(0, l->part.line + grid->dy_line);
+    const int64_t line = pod_max(0, l->part.line + grid->dy_line);
     const pod_bf16 *dy = (const pod_bf16 *)grid->call->b + ((image * s->p + line) * s->q) * s->k;
     int64_t q = first / grid->g, n = first % grid->g;
     bool whole = 8 % grid->g == 0 && s->k % POD__DW_TILE == 0;
@@ -60,7 +57,7 @@ static void find_pixels(pod__dw_laying *l)
 }
 
 /* 8 channels, those of the mask, from c on. */
-INLINE void turn_8(const pod__dw_pixels *p, bool whole, __mmask8 mask, int64_t c, pod_bf16 *to)
+POD_INLINE void turn_8(const pod__dw_pixels *p, bool whole, __mmask8 mask, int64_t c, pod_bf16 *to)
 {
     __m512i v[8];
     for (int i = 0; i < 8; i++) {
@@ -124,7 +121,7 @@ typedef struct columns {
     int64_t row; /* elements from one row to the next */
 } columns;
 
-INLINE __m512i interleaved(__mmask32 there, __m512i pixels)
+POD_INLINE __m512i interleaved(__mmask32 there, __m512i pixels)
 {
     const __m512i order =
         _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
@@ -132,7 +129,7 @@ INLINE __m512i interleaved(__mmask32 there, __m512i pixels)
     return _mm512_maskz_permutexvar_epi16(there, order, pixels);
 }
 
-INLINE __m512i two_pixels(const pod_bf16 *a, const pod_bf16 *b, __mmask16 channels, bool whole)
+POD_INLINE __m512i two_pixels(const pod_bf16 *a, const pod_bf16 *b, __mmask16 channels, bool whole)
 {
     if (whole)
         return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256((const void *)a)),
@@ -141,7 +138,7 @@ INLINE __m512i two_pixels(const pod_bf16 *a, const pod_bf16 *b, __mmask16 channe
     return _mm512_inserti64x4(v, _mm256_maskz_loadu_epi16(channels, b), 1);
 }
 
-INLINE void pair_plain(const columns *c, bool whole)
+POD_INLINE void pair_plain(const columns *c, bool whole)
 {
     const pod_bf16 *a = c->x[0], *b = c->x[1];
     const int64_t pitch = c->pitch, row = c->row;
@@ -153,12 +150,12 @@ INLINE void pair_plain(const columns *c, bool whole)
 }
 
 /* max(0, v) is v where that is a NaN. */
-INLINE __m512 affine(__m512i x, __m512 scale, __m512 shift, __m512 floor)
+POD_INLINE __m512 affine(__m512i x, __m512 scale, __m512 shift, __m512 floor)
 {
     return _mm512_max_ps(floor, _mm512_fmadd_ps(_mm512_castsi512_ps(x), scale, shift));
 }
 
-INLINE void pair_affine(const columns *c, bool whole)
+POD_INLINE void pair_affine(const columns *c, bool whole)
 {
     const __m512 scale = _mm512_maskz_loadu_ps(c->channels, c->scale);
     const __m512 shift = _mm512_maskz_loadu_ps(c->channels, c->shift);
@@ -273,7 +270,7 @@ void pod__dw_lay_begin(pod__dw_laying *l, bool turns, int64_t n_chances)
     l->strip = l->v = l->segment = l->image = l->i_t = 0;
     l->n_turns = turns ? pod__dw_turned_count(grid, part) / POD__DW_LINE_TILE : 0;
     l->n_pairs = n_lines * grid->n_segments * grid->g / 2 * part->n_t;
-    l->n_chances = larger(1, n_chances), l->credit = 0;
+    l->n_chances = pod_max(1, n_chances), l->credit = 0;
     l->n_pieces = l->n_turns + l->n_pairs;
 }
 

@@ -2,12 +2,9 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/conv/amx_dw/dw.h"
 #include "kernels/conv/amx_dw/transpose.h"
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
-static int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /* ---- turned --------------------------------------------------------------------------------- */
 
@@ -46,8 +43,8 @@ void pod__dw_turn(const pod__dw_rows *rows, pod_bf16 *edge, pod_bf16 *turned)
 {
     const int64_t period = rows->pixels + rows->gap;
     const int64_t n_grid = rows->n_images * period - rows->gap;
-    const int64_t end = rounded_up(n_grid, POD__DW_PIXELS);
-    const int64_t width = rounded_up(rows->n_channels, POD__DW_TILE);
+    const int64_t end = pod_round_up(n_grid, POD__DW_PIXELS);
+    const int64_t width = pod_round_up(rows->n_channels, POD__DW_TILE);
     for (int64_t g = 0; g < end; g += POD__DW_PIXELS) {
         const bool close = rows->gap == 0 || g % period + POD__DW_PIXELS <= rows->pixels;
         const pod_bf16 *from = edge;
@@ -181,7 +178,7 @@ static void stage_copy(const pod__dw_line *line, const pod_bf16 *from, int64_t n
         return;
     }
     for (int64_t c = 0; c < line->n_channels; c += 32) {
-        const int64_t n = smaller(32, line->n_channels - c);
+        const int64_t n = pod_min(32, line->n_channels - c);
         const __mmask32 all = n == 32 ? UINT32_MAX : (1u << n) - 1u;
         for (int64_t i = 0; i < n_pixels; i++) {
             const __m512i x = _mm512_maskz_loadu_epi16(all, from + i * line->step * line->c + c);
@@ -194,7 +191,7 @@ void pod__dw_stage(const pod__dw_line *line, int64_t pitch, pod_bf16 *out)
 {
     int64_t begin = line->first < 0 ? (-line->first + line->step - 1) / line->step : 0;
     int64_t end = line->first < line->w ? (line->w - line->first - 1) / line->step + 1 : 0;
-    begin = smaller(begin, line->n_pixels), end = smaller(end, line->n_pixels);
+    begin = pod_min(begin, line->n_pixels), end = pod_min(end, line->n_pixels);
     if (!line->x || begin >= end) begin = end = 0;
     memset(out, 0, (size_t)(begin * pitch) * sizeof *out);
     memset(out + end * pitch, 0, (size_t)((line->n_pixels - end) * pitch) * sizeof *out);
@@ -205,6 +202,6 @@ void pod__dw_stage(const pod__dw_line *line, int64_t pitch, pod_bf16 *out)
         return;
     }
     for (int64_t c = 0; c < line->n_channels; c += 32)
-        stage_affine(line, c, (int)smaller(32, line->n_channels - c), from, end - begin, pitch,
+        stage_affine(line, c, (int)pod_min(32, line->n_channels - c), from, end - begin, pitch,
                      out + begin * pitch);
 }

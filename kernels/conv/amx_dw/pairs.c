@@ -16,10 +16,9 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/base/simd/tile_amx.h"
 #include "kernels/conv/amx_dw/transpose.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum {
     C = 16,
@@ -47,7 +46,7 @@ typedef struct block {
 /* ---- lines are laid ------------------------------------------------------------------------- */
 
 /* 16 channels of one pixel of two images, as pairs. */
-INLINE __m512i paired(const pod_bf16 *first, const pod_bf16 *second)
+POD_INLINE __m512i paired(const pod_bf16 *first, const pod_bf16 *second)
 {
     const __m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i order = _mm512_or_si512(
@@ -59,7 +58,7 @@ INLINE __m512i paired(const pod_bf16 *first, const pod_bf16 *second)
 }
 
 /* max of a NaN: the second. */
-INLINE __m512i changed(const block *b, __m512i pairs)
+POD_INLINE __m512i changed(const block *b, __m512i pairs)
 {
     const __m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i order = _mm512_or_si512(
@@ -74,7 +73,7 @@ INLINE __m512i changed(const block *b, __m512i pairs)
 }
 
 /* Columns of line i of the next block. */
-INLINE void pair(const block *b, int64_t i, int64_t piece, bool changes)
+POD_INLINE void pair(const block *b, int64_t i, int64_t piece, bool changes)
 {
     const int64_t at = i * LINE_VALUES + piece * COLUMNS_PIECE * C;
     const pod_bf16 *first = b->x[0] + at, *second = b->x[1] + at;
@@ -91,7 +90,7 @@ INLINE void pair(const block *b, int64_t i, int64_t piece, bool changes)
 }
 
 /* 8 channels of 16 columns of line i. */
-INLINE void turn(const block *b, int64_t i, int64_t half, int64_t eight)
+POD_INLINE void turn(const block *b, int64_t i, int64_t half, int64_t eight)
 {
     const int64_t at = i * LINE_VALUES + half * 16 * C + eight * 8, quarter = 4 * C;
     __m512i v[8];
@@ -119,8 +118,8 @@ static void lay_line(const block *b, int64_t i, bool changes)
 
 /* Piece by piece between the products of line i: of the next block's line i. What is left of that
  * is laid where the passes change. */
-INLINE void lay_piece(const block *b, int64_t i, int64_t pass, int64_t half, int64_t piece,
-                      bool changes)
+POD_INLINE void lay_piece(const block *b, int64_t i, int64_t pass, int64_t half, int64_t piece,
+                          bool changes)
 {
     if (piece == 0 && half == 0) turn(b, i, 0, pass);
     if (piece % 2 == 1) pair(b, i, pass * 4 + half * 2 + piece / 2, changes);
@@ -147,7 +146,7 @@ INLINE void lay_piece(const block *b, int64_t i, int64_t pass, int64_t half, int
         PIECE(3);                                      \
     } while (0)
 
-INLINE void pass_first(const block *b, int64_t half, bool changes)
+POD_INLINE void pass_first(const block *b, int64_t half, bool changes)
 {
     const int64_t pass = 0;
     TURNED(5, 0);
@@ -183,7 +182,7 @@ INLINE void pass_first(const block *b, int64_t half, bool changes)
         PIECE(3);                                      \
     } while (0)
 
-INLINE void pass_second(const block *b, int64_t half, bool changes)
+POD_INLINE void pass_second(const block *b, int64_t half, bool changes)
 {
     const int64_t pass = 1;
     TURNED(6, 0);
@@ -193,13 +192,13 @@ INLINE void pass_second(const block *b, int64_t half, bool changes)
     }
 }
 
-INLINE void multiply_first(const block *b, bool changes)
+POD_INLINE void multiply_first(const block *b, bool changes)
 {
     pass_first(b, 0, changes);
     pass_first(b, 1, changes);
 }
 
-INLINE void multiply_second(const block *b, bool changes)
+POD_INLINE void multiply_second(const block *b, bool changes)
 {
     pass_second(b, 0, changes);
     pass_second(b, 1, changes);
@@ -209,7 +208,7 @@ INLINE void multiply_second(const block *b, bool changes)
 #define TAKE(tile, r, s) _tile_loadd(tile, SUM(r, s), SUMS_ROW * sizeof(float))
 #define KEEP(tile, r, s) _tile_stored(tile, SUM(r, s), SUMS_ROW * sizeof(float))
 
-INLINE void take_first(const float *sums)
+POD_INLINE void take_first(const float *sums)
 {
     TAKE(0, 1, 0);
     TAKE(1, 1, 1);
@@ -218,7 +217,7 @@ INLINE void take_first(const float *sums)
 }
 
 /* Tiles are loaded as late as they can be, and stored as soon. */
-INLINE void change_to_second(const block *b, float *sums)
+POD_INLINE void change_to_second(const block *b, float *sums)
 {
     KEEP(0, 1, 0);
     TAKE(0, 0, 0);
@@ -236,7 +235,7 @@ INLINE void change_to_second(const block *b, float *sums)
     pod_amx_order();
 }
 
-INLINE void change_to_first(const block *b, float *sums)
+POD_INLINE void change_to_first(const block *b, float *sums)
 {
     KEEP(0, 0, 0);
     TAKE(0, 1, 0);
@@ -254,7 +253,7 @@ INLINE void change_to_first(const block *b, float *sums)
     pod_amx_order();
 }
 
-INLINE void keep_first(float *sums)
+POD_INLINE void keep_first(float *sums)
 {
     KEEP(0, 1, 0);
     KEEP(1, 1, 1);
@@ -262,7 +261,7 @@ INLINE void keep_first(float *sums)
     KEEP(3, 2, 1);
 }
 
-INLINE void keep_second(float *sums)
+POD_INLINE void keep_second(float *sums)
 {
     KEEP(0, 0, 0);
     KEEP(1, 0, 1);
@@ -299,7 +298,7 @@ static void place(const run *r, int64_t e, block *b)
     }
 }
 
-INLINE void run_blocks(const run *r, bool changes)
+POD_INLINE void run_blocks(const run *r, bool changes)
 {
     const pod_conv_call *call = r->call;
     float *sums = call->out;

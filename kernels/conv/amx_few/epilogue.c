@@ -1,9 +1,8 @@
 /* How units of amx_few/run.c leave: read back from their tiles, changed, summed up, stored. */
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/conv/amx_few/parts.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum {
     BLOCK = POD__FEW_BLOCK,
@@ -14,23 +13,21 @@ enum {
 
 typedef pod__few_leaving leaving;
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
 typedef struct sums {
     __m512 part[SUM_PARTS];
 } sums;
 
-INLINE sums sums_of(const leaving *x)
+POD_INLINE sums sums_of(const leaving *x)
 {
     return (sums){{x->sums[0], x->sums[1], x->sums[2], x->sums[3]}};
 }
 
-INLINE void keep_sums(leaving *x, const sums *s)
+POD_INLINE void keep_sums(leaving *x, const sums *s)
 {
     for (int i = 0; i < SUM_PARTS; i++) x->sums[i] = s->part[i];
 }
 
-INLINE void sum_up(sums *s, __m512i y)
+POD_INLINE void sum_up(sums *s, __m512i y)
 {
     const __m512 even = _mm512_castsi512_ps(_mm512_slli_epi32(y, 16));
     const __m512 odd =
@@ -59,7 +56,7 @@ typedef struct pair {
     __m512 low, high;
 } pair;
 
-INLINE __m512i finished(const leaving *x, pair p, bool changes)
+POD_INLINE __m512i finished(const leaving *x, pair p, bool changes)
 {
     if (changes && x->fused & POD_CONV_BIAS) {
         p.low = _mm512_add_ps(p.low, x->bias[0]);
@@ -72,7 +69,7 @@ INLINE __m512i finished(const leaving *x, pair p, bool changes)
     return (__m512i)_mm512_cvtne2ps_pbh(p.high, p.low);
 }
 
-INLINE pair pair_at(const float *values, int64_t row)
+POD_INLINE pair pair_at(const float *values, int64_t row)
 {
     return (pair){_mm512_load_ps(values + row * 16),
                   _mm512_load_ps(values + TILE_FLOATS + row * 16)};
@@ -80,8 +77,8 @@ INLINE pair pair_at(const float *values, int64_t row)
 
 /* The next n rows, without what is behind the last pixel of one that has half. Whether all were
  * numbers; unless they are taken as they are, sums are kept then only. */
-INLINE bool finish_as(leaving *x, int64_t n, bool has_half, bool as_they_are, bool changes,
-                      bool keeps_sums, bool streams)
+POD_INLINE bool finish_as(leaving *x, int64_t n, bool has_half, bool as_they_are, bool changes,
+                          bool keeps_sums, bool streams)
 {
     const float *values = x->values + x->row * 16;
     pod_bf16 *out = x->unit->out + x->row * 32;
@@ -165,7 +162,7 @@ static bool finish_any(leaving *x, int64_t n, bool has_half, bool as_they_are)
 void pod__few_finish_few(leaving *x)
 {
     const int64_t begin = x->row, whole = x->n_whole - begin;
-    const int64_t n = whole > 0 ? smaller(whole, PIECE) : x->n_rows - begin;
+    const int64_t n = whole > 0 ? pod_min(whole, PIECE) : x->n_rows - begin;
     const bool has_half = whole <= 0 && x->unit->has_half;
     if (finish_any(x, n, has_half, false)) return;
     mend_rows(x, begin, begin + n);

@@ -1,25 +1,22 @@
 /* Which convolutions of few channels are taken, how they are cut and how filters are packed. */
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/conv/amx_few/few.h"
 #include "kernels/conv/amx_few/pairs.h"
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t up(int64_t n, int64_t of) { return (n + of - 1) / of; }
 
 pod__few pod__few_of(const pod_conv_call *call)
 {
     const pod__amx_view v = pod__amx_view_at(call, 0);
     pod__few x = {.view = v, .folds = v.c < POD__FEW_CHANNELS};
-    const int64_t last = smaller(v.h - 1, v.top + (v.p - 1) * v.step + v.r - 1);
+    const int64_t last = pod_min(v.h - 1, v.top + (v.p - 1) * v.step + v.r - 1);
     x.window_rows = x.folds ? 1 : v.r;
-    x.n_rows = v.step == 1 ? up(v.q, 2) : v.q;
-    x.n_units = up(x.n_rows, POD__AMX_ROWS);
-    x.n_pieces = up(x.n_rows + 1, POD__FEW_PIECE);
+    x.n_rows = v.step == 1 ? pod_div_up(v.q, 2) : v.q;
+    x.n_units = pod_div_up(x.n_rows, POD__AMX_ROWS);
+    x.n_pieces = pod_div_up(x.n_rows + 1, POD__FEW_PIECE);
     x.pitch =
-        larger(x.n_units * POD__AMX_ROWS + 1, x.n_pieces * POD__FEW_PIECE) * POD__AMX_LINE_BYTES;
-    x.first = x.folds ? 0 : larger(0, v.top);
+        pod_max(x.n_units * POD__AMX_ROWS + 1, x.n_pieces * POD__FEW_PIECE) * POD__AMX_LINE_BYTES;
+    x.first = x.folds ? 0 : pod_max(0, v.top);
     x.n_seen = x.folds ? v.p : last - x.first + 1;
     /* Those of four lines of output: at stride 1 up to 8 rows, at stride 2, or where a line is an
      * image or half of one, 12. */

@@ -1,7 +1,6 @@
 /* Lines of the image as the tiles of amx_few/run.c read them. */
+#include "kernels/base/arith.h"
 #include "kernels/conv/amx_few/parts.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum { BLOCK = POD__FEW_BLOCK, PIECE = POD__FEW_PIECE, PIECE_BYTES = PIECE * BLOCK };
 
@@ -50,14 +49,14 @@ static void copy_inner(const laying *l)
         _mm512_store_si512((void *)(to + i * BLOCK), _mm512_loadu_si512(from + i * BLOCK));
 }
 
-INLINE __m512 changed(__m512i x, __m512 scale, __m512 shift, bool rectified)
+POD_INLINE __m512 changed(__m512i x, __m512 scale, __m512 shift, bool rectified)
 {
     const __m512 v = _mm512_fmadd_ps(_mm512_castsi512_ps(x), scale, shift);
     return rectified ? _mm512_max_ps(_mm512_setzero_ps(), v) : v; /* of a NaN: the second */
 }
 
 /* Even channels and odd ones are changed apart and put together again. */
-INLINE void change(const laying *l, bool rectified, bool is_inner)
+POD_INLINE void change(const laying *l, bool rectified, bool is_inner)
 {
     const __m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i together = _mm512_or_si512(

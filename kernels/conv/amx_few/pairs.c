@@ -5,9 +5,8 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/base/simd/tile_amx.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum {
     C = 16,
@@ -40,7 +39,7 @@ static channels channels_of(const pod_conv_call *call)
 }
 
 /* The tile unit leaves floating point one port, whole numbers two: so as many of these as can be. */
-INLINE __m512i block_of(const channels *x, const char *from, bool changes)
+POD_INLINE __m512i block_of(const channels *x, const char *from, bool changes)
 {
     const __m512i v = _mm512_loadu_si512(from);
     if (!changes) return v;
@@ -56,7 +55,7 @@ INLINE __m512i block_of(const channels *x, const char *from, bool changes)
 }
 
 /* Block i of both lines of a step. */
-INLINE void lay(const channels *x, const char *from, char *to, int64_t i, bool changes)
+POD_INLINE void lay(const channels *x, const char *from, char *to, int64_t i, bool changes)
 {
     from += i * BLOCK, to += i * BLOCK;
     const __m512i upper = block_of(x, from, changes);
@@ -82,7 +81,7 @@ typedef struct leaving {
     __mmask16 numbers;
 } leaving;
 
-INLINE void sum_up(leaving *x, __m512i y)
+POD_INLINE void sum_up(leaving *x, __m512i y)
 {
     const __m512 even = _mm512_castsi512_ps(_mm512_slli_epi32(y, 16));
     const __m512 odd =
@@ -93,7 +92,7 @@ INLINE void sum_up(leaving *x, __m512i y)
     x->sums[3] = _mm512_fmadd_ps(odd, odd, x->sums[3]);
 }
 
-INLINE void change_otherwise(const run *r, __m512 *even, __m512 *odd)
+POD_INLINE void change_otherwise(const run *r, __m512 *even, __m512 *odd)
 {
     const unsigned fused = r->call->fused;
     if (fused & POD_CONV_BIAS) {
@@ -108,7 +107,7 @@ INLINE void change_otherwise(const run *r, __m512 *even, __m512 *odd)
 }
 
 /* Two pixels. */
-INLINE void leave_row(const run *r, leaving *x, const float *values, pod_bf16 *out, int how)
+POD_INLINE void leave_row(const run *r, leaving *x, const float *values, pod_bf16 *out, int how)
 {
     __m512 even = _mm512_load_ps(values), odd = _mm512_load_ps(values + TILE_FLOATS);
     if (!(how & SUMS)) x->numbers = _mm512_mask_cmp_ps_mask(x->numbers, even, odd, _CMP_ORD_Q);
@@ -124,7 +123,7 @@ INLINE void leave_row(const run *r, leaving *x, const float *values, pod_bf16 *o
 }
 
 /* A line's sums go to doubles: no term passes more than 16 roundings before. */
-INLINE void end_sums(double *totals, leaving *x)
+POD_INLINE void end_sums(double *totals, leaving *x)
 {
     for (int i = 0; i < PARTS; i++) {
         double *to = totals + i * 16;
@@ -157,7 +156,7 @@ typedef struct place {
 } place;
 
 /* Row by row of 32: the even line's 16, which were multiplied last, then the odd one's. */
-INLINE void leave(const run *r, const place *at, leaving *x, int64_t row, int how)
+POD_INLINE void leave(const run *r, const place *at, leaving *x, int64_t row, int how)
 {
     float *values = at->values + (row < 16 ? 2 * TILE_FLOATS : 0);
     pod_bf16 *out = at->leaves[row / 16];
@@ -173,8 +172,8 @@ INLINE void leave(const run *r, const place *at, leaving *x, int64_t row, int ho
 }
 
 /* A 16th of what there is to do beside the products. */
-INLINE void do_piece(const run *r, const place *at, const channels *in, leaving *out, int64_t piece,
-                     int how)
+POD_INLINE void do_piece(const run *r, const place *at, const channels *in, leaving *out,
+                         int64_t piece, int how)
 {
     lay(in, at->from, at->next, piece, how & CHANGES);
     leave(r, at, out, 2 * piece, how);
@@ -197,8 +196,8 @@ INLINE void do_piece(const run *r, const place *at, const channels *in, leaving 
 /* The first step of an image ends no line before it, the last begins no second one. A tile of C has
  * every fourth product, for one takes as long as three or four; and what a product reads is loaded
  * as early as a tile is free, for what waits keeps what follows from being begun. */
-INLINE void step(const run *r, const place *at, const channels *in, leaving *out, bool first,
-                 bool last, int how)
+POD_INLINE void step(const run *r, const place *at, const channels *in, leaving *out, bool first,
+                     bool last, int how)
 {
     LINES(4, POD__PAIRS_BEFORE);
     LINES(5, POD__PAIRS_BEHIND);
@@ -262,10 +261,10 @@ INLINE void step(const run *r, const place *at, const channels *in, leaving *out
     PIECE(15);
 }
 
-INLINE char *laid(const run *r, int64_t e) { return r->ring + (e & 1) * POD__PAIRS_BYTES; }
+POD_INLINE char *laid(const run *r, int64_t e) { return r->ring + (e & 1) * POD__PAIRS_BYTES; }
 
 /* Before the first step no line has ended: zeros leave to where others will. */
-INLINE place place_of(const run *r, int64_t e)
+POD_INLINE place place_of(const run *r, int64_t e)
 {
     const int64_t last = r->n_lines / 2 - 1;
     place at = {.now = laid(r, e), .weights = r->weights, .values = r->values, .totals = r->totals};
@@ -276,7 +275,7 @@ INLINE place place_of(const run *r, int64_t e)
     return at;
 }
 
-INLINE void run_steps(const run *r, int how)
+POD_INLINE void run_steps(const run *r, int how)
 {
     const channels in = channels_of(r->call);
     const int64_t n = r->n_lines / 2, of_image = r->h / 2;

@@ -7,11 +7,10 @@
  * all of it in small pieces between the products, so that the tile unit waits for none of it. */
 #include <string.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/base/simd/tile_amx.h"
 #include "kernels/conv/amx_few/pairs.h"
 #include "kernels/conv/amx_few/parts.h"
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum {
     BLOCK = POD__FEW_BLOCK,
@@ -22,8 +21,6 @@ enum {
 
 typedef pod__few_unit unit;
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t up(int64_t n, int64_t of) { return (n + of - 1) / of; }
 static int64_t lines_of(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 typedef struct run {
@@ -55,7 +52,7 @@ static void even_out(run *r)
     r->first_lines = x->folds ? 1 : v->top + v->r;
     if (x->n_units > 1 || x->n_seen != v->p * r->n_lines || x->first > 0) return;
     if (x->window_rows == 2 || r->first_lines < 1) return;
-    const int64_t n_lays = up(r->n_lines * x->n_pieces, x->window_rows),
+    const int64_t n_lays = pod_div_up(r->n_lines * x->n_pieces, x->window_rows),
                   most = x->folds ? 3 : r->n_lines;
     if (n_lays <= most) r->n_lays = most;
 }
@@ -80,7 +77,7 @@ static void place_unit(run *r, unit *u)
     if (r->n == v->n) return;
     const int64_t row = r->i * POD__AMX_ROWS, pixels = v->step == 1 ? 2 : 1;
     const int64_t h = v->top + r->p * v->step;
-    u->n_rows = smaller(POD__AMX_ROWS, x->n_rows - row);
+    u->n_rows = pod_min(POD__AMX_ROWS, x->n_rows - row);
     u->has_half = (row + u->n_rows) * pixels > v->q;
     u->out = r->out;
     r->out += u->n_rows * 32 - (u->has_half ? 16 : 0);
@@ -89,14 +86,14 @@ static void place_unit(run *r, unit *u)
         u->window[i] = r->zeros;
         if (!is_laid) continue;
         u->window[i] = pod__few_line(x, r->ring, r->number + i) + row * BLOCK;
-        u->n_pieces = (r->number + i) * x->n_pieces + up(row + u->n_rows + 1, PIECE);
+        u->n_pieces = (r->number + i) * x->n_pieces + pod_div_up(row + u->n_rows + 1, PIECE);
     }
     next_unit(r);
 }
 
 /* ---- products ------------------------------------------------------------------------------- */
 
-INLINE void store_tiles(int which, float *values)
+POD_INLINE void store_tiles(int which, float *values)
 {
     if (which == 0) {
         _tile_stored(0, values, BLOCK);
@@ -107,7 +104,7 @@ INLINE void store_tiles(int which, float *values)
     }
 }
 
-INLINE void multiply_chunk(int which, const char *window, const char *weights)
+POD_INLINE void multiply_chunk(int which, const char *window, const char *weights)
 {
     _tile_loadd(4, window, BLOCK);
     _tile_loadd(6, weights, BLOCK);
@@ -121,7 +118,7 @@ INLINE void multiply_chunk(int which, const char *window, const char *weights)
     }
 }
 
-INLINE void zero_tiles(int which)
+POD_INLINE void zero_tiles(int which)
 {
     if (which == 0) {
         _tile_zero(0);
@@ -135,11 +132,11 @@ INLINE void zero_tiles(int which)
 /* A unit in tiles 0 and 1 or, which 1, in 2 and 3; those of the other pair, which is before, go to
  * `values`. Where all units are alike (n_lays > 0, n_rows known when compiled) each branch of the
  * code goes one way: what is mispredicted delays the products of the next unit. */
-INLINE void multiply_as(int which, int64_t n_rows, int64_t n_lays, const run *r, const unit *u,
-                        pod__few_laying *l, pod__few_leaving *x, float *values)
+POD_INLINE void multiply_as(int which, int64_t n_rows, int64_t n_lays, const run *r, const unit *u,
+                            pod__few_laying *l, pod__few_leaving *x, float *values)
 {
     const char *weights = r->weights;
-    const int64_t lay_at_once = n_lays ? n_lays : up(l->n_goal - l->n_pieces, n_rows);
+    const int64_t lay_at_once = n_lays ? n_lays : pod_div_up(l->n_goal - l->n_pieces, n_rows);
     pod_amx_order();
     zero_tiles(which);
 #pragma GCC unroll 3
@@ -153,8 +150,8 @@ INLINE void multiply_as(int which, int64_t n_rows, int64_t n_lays, const run *r,
     while (x->row < x->n_rows) pod__few_finish(x);
 }
 
-INLINE void multiply(int which, const run *r, const unit *u, pod__few_laying *l,
-                     pod__few_leaving *x, float *values)
+POD_INLINE void multiply(int which, const run *r, const unit *u, pod__few_laying *l,
+                         pod__few_leaving *x, float *values)
 {
     if (r->n_lays == 0)
         multiply_as(which, r->few.window_rows, 0, r, u, l, x, values);
@@ -173,13 +170,13 @@ static void run_units(run *r, pod__few_laying *l, pod__few_leaving *x, float *va
     float *const halves[] = {values, values + 2 * TILE_FLOATS};
     const int64_t n_pieces = r->few.n_pieces, most = r->few.view.n * r->few.n_seen * n_pieces;
     place_unit(r, &units[0]);
-    l->n_goal = r->n_lays ? smaller(most, r->first_lines * n_pieces) : units[0].n_pieces;
+    l->n_goal = r->n_lays ? pod_min(most, r->first_lines * n_pieces) : units[0].n_pieces;
     while (l->n_pieces < l->n_goal) pod__few_lay(l, 1);
     int64_t i = 0;
     for (; units[i % N_UNITS].n_rows > 0; i++) {
         unit *u = &units[i % N_UNITS], *next = &units[(i + 1) % N_UNITS];
         place_unit(r, next);
-        l->n_goal = r->n_lays ? smaller(most, l->n_goal + r->n_lines * n_pieces) : next->n_pieces;
+        l->n_goal = r->n_lays ? pod_min(most, l->n_goal + r->n_lines * n_pieces) : next->n_pieces;
         if (i % 2 == 0)
             multiply(0, r, u, l, x, halves[1]);
         else

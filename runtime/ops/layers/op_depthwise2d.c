@@ -186,7 +186,6 @@ static void depthwise_run(const void *attr, const void *const in[], void *const 
                           void *scratch)
 {
     const depthwise_run_attr *a = attr;
-    int n;
     pod_depthwise_call call = call_of(a);
     call.a = in[0];
     call.b = in[1];
@@ -195,7 +194,7 @@ static void depthwise_run(const void *attr, const void *const in[], void *const 
         call.sum = out[1];
         call.sum_sq = out[2];
     }
-    pod_depthwise_sets(&n)[a->set].run(&call, scratch);
+    pod__depthwise_at(a->set)->run(&call, scratch);
 }
 
 static pod_status depthwise_lower(const pod_lower_args *args, pod_lowering *l)
@@ -208,9 +207,8 @@ static pod_status depthwise_lower(const pod_lower_args *args, pod_lowering *l)
         .fused = args->node->op == &pod__op_depthwise2d_sums ? POD_DEPTHWISE_SUMS : 0};
     const pod_depthwise_call call = call_of(&run);
     POD_TRY(pod_depthwise_check(&call));
-    int n;
-    const pod_depthwise *set = pod_depthwise_pick(args->target->cpu);
-    run.set = (int32_t)(set - pod_depthwise_sets(&n));
+    run.set = pod__depthwise_pick(args->target->cpu);
+    const pod_depthwise *set = pod__depthwise_at(run.set);
     POD_TRY(pod__lower(args, depthwise_run, set->name, &run, sizeof run, l));
     l->scratch_bytes = set->scratch_bytes(&call);
     return POD_OK;

@@ -1,4 +1,0 @@
-/* Made of depthwise_simd.inc. */
-#include "kernels/base/simd/avx512.h"
-
-#include "kernels/depthwise/depthwise_simd.inc"

@@ -1,4 +1,0 @@
-/* Made of gate_simd.inc. */
-#include "kernels/base/simd/avx512.h"
-
-#include "kernels/gate/gate_simd.inc"

@@ -1,4 +1,0 @@
-/* Made of layernorm_simd.inc. */
-#include "kernels/base/simd/avx2.h"
-
-#include "kernels/layernorm/layernorm_simd.inc"

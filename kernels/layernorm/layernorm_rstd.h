@@ -1,0 +1,15 @@
+/* What all sets of kernels/layernorm share. */
+#ifndef MINIPOD_KERNELS_LAYERNORM_LAYERNORM_RSTD_H
+#define MINIPOD_KERNELS_LAYERNORM_LAYERNORM_RSTD_H
+
+#include <math.h>
+
+#include "kernels/layernorm/layernorm.h"
+
+/* rstd of the sum of squares about the mean. */
+static inline float pod__layernorm_rstd(double sum_sq, int64_t c, float eps)
+{
+    return (float)(1 / sqrt(sum_sq / (double)c + (double)eps));
+}
+
+#endif

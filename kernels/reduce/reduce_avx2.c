@@ -1,4 +1,0 @@
-/* Made of reduce_simd.inc. */
-#include "kernels/base/simd/avx2.h"
-
-#include "kernels/reduce/reduce_simd.inc"
