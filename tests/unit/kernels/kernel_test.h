@@ -10,16 +10,22 @@
 #include "kernels/base/cpu.h"
 #include "tests/harness/harness.h"
 
-/* Whether this program runs the set; what the CPU lacks is a skip, and is said. */
-static inline bool kernel_runs(const char *family, const char *set, uint32_t needs)
+/* Whether this program runs the kernel; what the CPU lacks is a skip, and is said. */
+static inline bool kernel_runs(const char *family, const char *name, uint32_t needs)
 {
     char what[64];
-    snprintf(what, sizeof what, "%s %s", family, set);
+    snprintf(what, sizeof what, "%s %s", family, name);
     pod_test_doing("%s", what);
     if (!(needs & ~pod_cpu_features())) return pod_test_tries(needs);
     pod_test_skip(what, "this CPU lacks the instructions");
     return false;
 }
+
+/* Runs what follows for each set of a family that this CPU can run; test_sets.c tells of the others. */
+#define EACH_SET(family, k)                                                                      \
+    for (const pod_##family *const *k##_at = pod_##family##_sets(), *k; (k = *k##_at); k##_at++) \
+        if (k->needs & ~pod_cpu_features()) {                                                    \
+        } else
 
 /* A tensor with a guard page behind it. */
 typedef struct tensor {
@@ -59,6 +65,9 @@ static inline void tensor_free(tensor *x)
     pod_test_guard_free(x->data, tensor_bytes(x));
     x->data = NULL;
 }
+
+/* A tensor that is freed at the end of its block. */
+#define TENSOR __attribute__((cleanup(tensor_free))) tensor
 
 static inline double tensor_get(const tensor *x, int64_t i)
 {

@@ -15,19 +15,6 @@ enum { N_COUNTS = sizeof counts / sizeof counts[0], ROOM = 40 /* above every shi
 
 static const pod_dtype types[] = {POD_F32, POD_BF16, POD_BINNED};
 
-static bool runs(const pod_combine *k) { return !(k->needs & ~pod_cpu_features()); }
-
-static void test_sets(void)
-{
-    int n;
-    const pod_combine *sets = pod_combine_sets(&n);
-    for (int i = 0; i < n; i++) {
-        kernel_runs("combine", sets[i].name, sets[i].needs);
-        POD_CHECK(pod_combine_pick(sets[i].needs) == &sets[i], "%s is not picked", sets[i].name);
-    }
-    CU_ASSERT_STRING_EQUAL(pod_combine_pick(POD_CPU_REFERENCE_ONLY)->name, "ref");
-}
-
 /* ---- elements of any bits, wherever they lie ------------------------------------------------ */
 
 /* A sum of two numbers, far apart or not, up to 2^15 times. */
@@ -92,14 +79,10 @@ typedef void (*try_fn)(const pod_combine *k, int64_t count, int64_t shift);
 static void each_case(try_fn check)
 {
     const int64_t shifts[] = {0, 7, 13};
-    int n;
-    const pod_combine *sets = pod_combine_sets(&n);
-    for (int s = 0; s < n - 1; s++) {
-        if (!runs(&sets[s])) continue;
-        for (size_t i = 0; i < N_COUNTS; i++)
+    EACH_SET(combine, set)
+        for (size_t i = 0; set->needs && i < N_COUNTS; i++)
             for (size_t j = 0; j < sizeof shifts / sizeof shifts[0]; j++)
-                if (counts[i] < 10000 || shifts[j] == 13) check(&sets[s], counts[i], shifts[j]);
-    }
+                if (counts[i] < 10000 || shifts[j] == 13) check(set, counts[i], shifts[j]);
 }
 
 /* ---- add ------------------------------------------------------------------------------------- */
@@ -111,17 +94,15 @@ static void check_add(const pod_combine *k, int64_t count, int64_t shift, pod_dt
     snprintf(name, sizeof name, "%s add %s to %s%s, %lld at %lld", k->name, pod_dtype_name(t),
              pod_dtype_name(t_sum), in_place ? " in place" : "", (long long)count,
              (long long)shift);
-    tensor from_all = tensor_any(1, t, count + 3), own_all = tensor_any(2, t_sum, count + ROOM);
-    tensor sum_all = tensor_new(t_sum, count + 2 * shift), want = tensor_new(t_sum, count);
-    tensor was = tensor_copy(&own_all);
+    TENSOR from_all = tensor_any(1, t, count + 3), own_all = tensor_any(2, t_sum, count + ROOM);
+    TENSOR sum_all = tensor_new(t_sum, count + 2 * shift), want = tensor_new(t_sum, count);
+    TENSOR was = tensor_copy(&own_all);
     const tensor from = tensor_part(&from_all, 3, count), own = tensor_part(&own_all, shift, count);
     const tensor sum = in_place ? own : tensor_part(&sum_all, 2 * shift, count);
     reference()->add(count, t, from.data, t_sum, own.data, want.data);
     k->add(count, t, from.data, t_sum, own.data, sum.data);
     check_same(name, &sum, &want);
     check_rest(name, &own_all, &was, shift, in_place ? count : 0);
-    tensor_free(&from_all), tensor_free(&own_all), tensor_free(&was);
-    tensor_free(&sum_all), tensor_free(&want);
 }
 
 static void check_adds(const pod_combine *k, int64_t count, int64_t shift)
@@ -158,7 +139,7 @@ static void check_all(const pod_combine *k, int64_t count, int64_t shift, pod_dt
         out[j] = in_place && j < n_in ? (void *)(uintptr_t)in[j]
                                       : tensor_part(&out_all[j], j % 3, count).data;
     }
-    tensor want = tensor_new(t, count), was = tensor_copy(&in_all[0]);
+    TENSOR want = tensor_new(t, count), was = tensor_copy(&in_all[0]);
     reference()->add_all(count, t, n_in, in, 1, &want.data);
     k->add_all(count, t, n_in, in, n_out, out);
     for (int j = 0; j < n_out; j++) {
@@ -168,7 +149,6 @@ static void check_all(const pod_combine *k, int64_t count, int64_t shift, pod_dt
     check_rest(name, &in_all[0], &was, shift, in_place ? count : 0);
     for (int j = 0; j < n_in; j++) tensor_free(&in_all[j]);
     for (int j = 0; j < n_out; j++) tensor_free(&out_all[j]);
-    tensor_free(&want), tensor_free(&was);
 }
 
 static void check_alls(const pod_combine *k, int64_t count, int64_t shift)
@@ -194,13 +174,12 @@ static void check_convert(const pod_combine *k, int64_t count, int64_t shift, po
     char name[96];
     snprintf(name, sizeof name, "%s convert %s to %s, %lld at %lld", k->name,
              pod_dtype_name(t_from), pod_dtype_name(t_to), (long long)count, (long long)shift);
-    tensor from_all = tensor_any(5, t_from, count + shift), want = tensor_new(t_to, count);
-    tensor got_all = tensor_new(t_to, count + 1);
+    TENSOR from_all = tensor_any(5, t_from, count + shift), want = tensor_new(t_to, count);
+    TENSOR got_all = tensor_new(t_to, count + 1);
     const tensor from = tensor_part(&from_all, shift, count), got = tensor_part(&got_all, 1, count);
     reference()->convert(count, t_from, from.data, t_to, want.data);
     k->convert(count, t_from, from.data, t_to, got.data);
     check_same(name, &got, &want);
-    tensor_free(&from_all), tensor_free(&want), tensor_free(&got_all);
 }
 
 static void check_converts(const pod_combine *k, int64_t count, int64_t shift)
@@ -224,31 +203,28 @@ static void test_arithmetic(void)
     pod_bf16 b[3];
     const void *in_b[3] = {&b[0], &b[1], &b[2]};
     for (int i = 0; i < 3; i++) b[i] = pod_bf16_from_f32((const float[]){256, 1, 1}[i]);
-    int n;
-    const pod_combine *sets = pod_combine_sets(&n);
-    for (int s = 0; s < n; s++) {
-        if (!runs(&sets[s])) continue;
+    EACH_SET(combine, set) {
         float sum[2];
         pod_bf16 sum_b;
         void *out[2] = {&sum[0], &sum[1]}, *out_b[1] = {&sum_b};
-        sets[s].add_all(1, POD_F32, 3, in_f, 2, out);
+        set->add_all(1, POD_F32, 3, in_f, 2, out);
         CU_ASSERT(sum[0] == 16777213.0f && sum[1] == 16777213.0f);
-        sets[s].add(1, POD_F32, &f[2], POD_F32, &f[0], &sum[0]);
+        set->add(1, POD_F32, &f[2], POD_F32, &f[0], &sum[0]);
         CU_ASSERT(sum[0] == 16777212.0f);
-        sets[s].add_all(1, POD_BF16, 3, in_b, 1, out_b);
+        set->add_all(1, POD_BF16, 3, in_b, 1, out_b);
         CU_ASSERT(pod_bf16_to_f32(sum_b) == 258.0f);
-        sets[s].add(1, POD_BF16, &b[1], POD_BF16, &b[0], &sum_b); /* a tie, to even */
+        set->add(1, POD_BF16, &b[1], POD_BF16, &b[0], &sum_b); /* a tie, to even */
         CU_ASSERT(pod_bf16_to_f32(sum_b) == 256.0f);
-        sets[s].add(1, POD_BF16, &b[1], POD_F32, &f[0], &sum[0]);
+        set->add(1, POD_BF16, &b[1], POD_F32, &f[0], &sum[0]);
         CU_ASSERT(sum[0] == 16777216.0f);
         pod_binned big;
-        sets[s].convert(1, POD_F32, &f[0], POD_BINNED, &big);
-        sets[s].add(1, POD_BINNED, &big, POD_BINNED, &big, &big);
-        sets[s].convert(1, POD_BINNED, &big, POD_F32, &sum[0]);
+        set->convert(1, POD_F32, &f[0], POD_BINNED, &big);
+        set->add(1, POD_BINNED, &big, POD_BINNED, &big, &big);
+        set->convert(1, POD_BINNED, &big, POD_F32, &sum[0]);
         CU_ASSERT(sum[0] == 33554430.0f);
-        sets[s].convert(1, POD_BF16, &b[0], POD_F32, &sum[1]);
+        set->convert(1, POD_BF16, &b[0], POD_F32, &sum[1]);
         CU_ASSERT(sum[1] == 256.0f);
-        sets[s].convert(1, POD_F32, &f[0], POD_BF16, &sum_b);
+        set->convert(1, POD_F32, &f[0], POD_BF16, &sum_b);
         CU_ASSERT(pod_bf16_to_f32(sum_b) == 16777216.0f);
     }
 }
@@ -276,8 +252,8 @@ static void test_operations(void)
     for (int t = 0; t < N_ALL_TYPES; t++)
         for (int op = 0; op < POD_N_OPS; op++) {
             if (pod_redop_why_not((pod_redop)op, all_types[t])) continue;
-            tensor a = tensor_new(all_types[t], 1001), b = tensor_new(all_types[t], 1001);
-            tensor c = tensor_new(all_types[t], 1001);
+            TENSOR a = tensor_new(all_types[t], 1001), b = tensor_new(all_types[t], 1001);
+            TENSOR c = tensor_new(all_types[t], 1001);
             for (int i = 0; i < 1001; i++) {
                 pod_test_put(all_types[t], a.data, i, i % 11 + 1);
                 pod_test_put(all_types[t], b.data, i, i % 7 + 1);
@@ -299,9 +275,6 @@ static void test_operations(void)
             }
             POD_CHECK(n_wrong == 0, "%s of %s: %d wrong", pod_redop_name((pod_redop)op),
                       pod_dtype_name(all_types[t]), n_wrong);
-            tensor_free(&a);
-            tensor_free(&b);
-            tensor_free(&c);
         }
 }
 
@@ -312,18 +285,15 @@ static void check_fold(const pod_combine *k, int64_t count, int64_t shift)
         for (int op = POD_PROD; op < POD_AVG; op++) {
             const pod_dtype type = all_types[t];
             if (count > 1000 || pod_redop_why_not((pod_redop)op, type)) continue;
-            tensor from = tensor_any(1, type, count + 3),
+            TENSOR from = tensor_any(1, type, count + 3),
                    own_all = tensor_any(2, type, count + ROOM);
-            tensor want = tensor_new(type, count);
+            TENSOR want = tensor_new(type, count);
             const tensor own = tensor_part(&own_all, shift, count);
             const void *data = tensor_part(&from, 3, count).data;
             pod_combine_two(reference(), (pod_redop)op, count, type, data, type, own.data,
                             want.data);
             pod_combine_two(k, (pod_redop)op, count, type, data, type, own.data, own.data);
             check_same(pod_redop_name((pod_redop)op), &own, &want);
-            tensor_free(&from);
-            tensor_free(&own_all);
-            tensor_free(&want);
         }
 }
 
@@ -352,16 +322,14 @@ static void test_halves(void)
                                      {65519, 65504},       {65520, INFINITY},
                                      {0x1p-25f, 0},        {0x1.8p-25f, 0x1p-24f},
                                      {0x3p-25f, 0x1p-23f}, {-0x1p-15f, -0x1p-15f}};
-    int n, n_wrong = 0;
-    const pod_combine *sets = pod_combine_sets(&n);
-    for (int s = 0; s < n; s++) {
-        if (!runs(&sets[s])) continue;
+    int n_wrong = 0;
+    EACH_SET(combine, set) {
         for (uint32_t bits = 0; bits < 0x10000; bits += 16) {
             uint16_t half[16], back[16];
             float wide[16];
             for (int i = 0; i < 16; i++) half[i] = (uint16_t)(bits + (uint32_t)i);
-            sets[s].convert(16, POD_F16, half, POD_F32, wide);
-            sets[s].convert(16, POD_F32, wide, POD_F16, back);
+            set->convert(16, POD_F16, half, POD_F32, wide);
+            set->convert(16, POD_F32, wide, POD_F16, back);
             for (int i = 0; i < 16; i++) {
                 const bool is_nan = (half[i] & 0x7fff) > 0x7c00;
                 n_wrong += back[i] != (is_nan ? half[i] | 0x200 : half[i]);
@@ -370,19 +338,23 @@ static void test_halves(void)
         for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++) {
             float in[16] = {edges[i][0]}, out[16];
             uint16_t half[16];
-            sets[s].convert(16, POD_F32, in, POD_F16, half);
-            sets[s].convert(16, POD_F16, half, POD_F32, out);
-            POD_CHECK(out[0] == edges[i][1], "%s: %a became %a", sets[s].name, (double)in[0],
+            set->convert(16, POD_F32, in, POD_F16, half);
+            set->convert(16, POD_F16, half, POD_F32, out);
+            POD_CHECK(out[0] == edges[i][1], "%s: %a became %a", set->name, (double)in[0],
                       (double)out[0]);
         }
     }
     CU_ASSERT_EQUAL(n_wrong, 0);
 }
 
-static CU_TestInfo tests[] = {{"sets", test_sets},       {"arithmetic", test_arithmetic},
-                              {"add", test_add},         {"add_all", test_add_all},
-                              {"convert", test_convert}, {"operations", test_operations},
-                              {"folds", test_folds},     {"divide", test_divide},
-                              {"halves", test_halves},   CU_TEST_INFO_NULL};
+static CU_TestInfo tests[] = {{"arithmetic", test_arithmetic},
+                              {"add", test_add},
+                              {"add_all", test_add_all},
+                              {"convert", test_convert},
+                              {"operations", test_operations},
+                              {"folds", test_folds},
+                              {"divide", test_divide},
+                              {"halves", test_halves},
+                              CU_TEST_INFO_NULL};
 
 CU_SuiteInfo pod_test_suites[] = {{"combine", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};

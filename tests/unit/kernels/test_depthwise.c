@@ -1,5 +1,5 @@
 /* kernels/depthwise: every set of the table, all passes, against sums in double that go over
- * y[n,p,q,c] += x[...] w[...] in one loop; and the passes against each other. */
+ * y[n,p,q,c] += x[...] w[...] in one loop. */
 #include <stdlib.h>
 
 #include "kernels/base/assert.h"
@@ -108,6 +108,7 @@ static void trial_end(trial *t)
     wide *const all[] = {&t->x, &t->w, &t->dy, &t->y, &t->dx, &t->dw, &t->sum, &t->sum_sq};
     for (int i = 0; i < N_OF(all); i++) wide_end(all[i]);
 }
+#define TRIAL __attribute__((cleanup(trial_end))) trial
 
 static void add(wide *x, int64_t at, double term)
 {
@@ -236,61 +237,26 @@ static void try_set(const pod_depthwise *set, trial *t, bool exact)
 static void try_shapes(bool exact)
 {
     static const pod_dtype types[] = {POD_F32, POD_BF16};
-    int n_sets;
-    const pod_depthwise *sets = pod_depthwise_sets(&n_sets);
     for (int s = 0; s < N_OF(shapes); s++)
         for (int type = 0; type < N_OF(types); type++) {
-            trial t = trial_of(shapes[s], types[type]);
+            TRIAL t = trial_of(shapes[s], types[type]);
             fill(&t.x, (uint64_t)s * 10 + 1, exact);
             fill(&t.w, (uint64_t)s * 10 + 2, exact);
             fill(&t.dy, (uint64_t)s * 10 + 3, exact);
             work_out(&t);
-            for (int i = 0; i < n_sets; i++)
-                if ((sets[i].needs & ~pod_cpu_features()) == 0) try_set(&sets[i], &t, exact);
-            trial_end(&t);
+            EACH_SET(depthwise, set) try_set(set, &t, exact);
         }
 }
 
 static void keeps_within_the_bound(void) { try_shapes(false); }
 static void is_exact_on_whole_numbers(void) { try_shapes(true); }
 
-static double inner_product(const wide *a, const wide *b)
-{
-    double sum = 0.0;
-    for (int64_t i = 0; i < a->t.count; i++) sum += a->value[i] * b->value[i];
-    return sum;
-}
-
-/* <y, dy> = <x, dx> = <w, dw>, in whole numbers below 2^24, where nothing is rounded. */
-static void passes_are_adjoint(void)
-{
-    int n_sets;
-    const pod_depthwise *sets = pod_depthwise_sets(&n_sets);
-    for (int s = 0; s < N_OF(shapes); s++)
-        for (int i = 0; i < n_sets; i++) {
-            if (sets[i].needs & ~pod_cpu_features()) continue;
-            trial t = trial_of(shapes[s], POD_F32);
-            fill(&t.x, (uint64_t)s + 100, true);
-            fill(&t.w, (uint64_t)s + 200, true);
-            fill(&t.dy, (uint64_t)s + 300, true);
-            for (int pass = 0; pass < POD_N_DEPTHWISE_PASSES; pass++) {
-                run(&sets[i], &t, (pod_depthwise_pass)pass, 0);
-                read_values(result_of(&t, (pod_depthwise_pass)pass));
-            }
-            const double y = inner_product(&t.y, &t.dy), dx = inner_product(&t.x, &t.dx);
-            const double dw = inner_product(&t.w, &t.dw);
-            POD_CHECK(y == dx && y == dw, "%s, shape %d: <y,dy> %.0f, <x,dx> %.0f, <w,dw> %.0f",
-                      sets[i].name, s, y, dx, dw);
-            trial_end(&t);
-        }
-}
-
 /* A value that is not finite in one pixel of an input reaches the results that the pixel reaches,
  * and no others. Weights are left out: the zeros round the image may or may not meet them. */
 static void poison_spreads(const pod_depthwise *set, const pod_depthwise_shape *s, pod_dtype type,
                            pod_depthwise_pass pass, bool in_dy, double value)
 {
-    trial t = trial_of(*s, type);
+    TRIAL t = trial_of(*s, type);
     wide *poisoned = in_dy ? &t.dy : &t.x;
     const int64_t at = poisoned->t.count / 3;
     for (int64_t i = 0; i < t.x.t.count; i++) pod_test_put(type, t.x.t.data, i, 1.0);
@@ -307,7 +273,6 @@ static void poison_spreads(const pod_depthwise *set, const pod_depthwise_shape *
     for (int64_t i = 0; i < out->t.count; i++) n_poisoned += !isfinite(out->value[i]);
     POD_CHECK(n_poisoned > 0 && n_poisoned < out->t.count, "%lld of %lld", (long long)n_poisoned,
               (long long)out->t.count);
-    trial_end(&t);
 }
 
 static void passes_on_what_is_not_finite(void)
@@ -320,13 +285,10 @@ static void passes_on_what_is_not_finite(void)
                 {POD_DEPTHWISE_INPUT_GRAD, true},
                 {POD_DEPTHWISE_WEIGHT_GRAD, false},
                 {POD_DEPTHWISE_WEIGHT_GRAD, true}};
-    int n_sets;
-    const pod_depthwise *sets = pod_depthwise_sets(&n_sets);
-    for (int i = 0; i < n_sets; i++) {
-        if (sets[i].needs & ~pod_cpu_features()) continue;
+    EACH_SET(depthwise, set) {
         for (int k = 0; k < N_OF(which) * N_OF(ways) * 4; k++) {
             const pod_depthwise_shape *s = &shapes[which[k / (N_OF(ways) * 4)]];
-            poison_spreads(&sets[i], s, k & 1 ? POD_BF16 : POD_F32, ways[k / 4 % N_OF(ways)].pass,
+            poison_spreads(set, s, k & 1 ? POD_BF16 : POD_F32, ways[k / 4 % N_OF(ways)].pass,
                            ways[k / 4 % N_OF(ways)].in_dy, k & 2 ? (double)NAN : -(double)INFINITY);
         }
     }
@@ -335,24 +297,19 @@ static void passes_on_what_is_not_finite(void)
 /* The same bits wherever the operands lie. */
 static void bits_do_not_depend_on_the_address(void)
 {
-    int n_sets;
-    const pod_depthwise *sets = pod_depthwise_sets(&n_sets);
-    for (int i = 0; i < n_sets; i++) {
-        if (sets[i].needs & ~pod_cpu_features()) continue;
-        trial t = trial_of(shapes[5], POD_BF16);
+    EACH_SET(depthwise, set) {
+        TRIAL t = trial_of(shapes[5], POD_BF16);
         fill(&t.x, 1, false), fill(&t.w, 2, false), fill(&t.dy, 3, false);
-        run(&sets[i], &t, POD_DEPTHWISE_WEIGHT_GRAD, 0);
-        tensor first = tensor_copy(&t.dw.t), shifted = tensor_new(POD_BF16, t.x.t.count + 1);
+        run(set, &t, POD_DEPTHWISE_WEIGHT_GRAD, 0);
+        TENSOR first = tensor_copy(&t.dw.t), shifted = tensor_new(POD_BF16, t.x.t.count + 1);
         memcpy((uint16_t *)shifted.data + 1, t.x.t.data, tensor_bytes(&t.x.t));
         pod_depthwise_call call = call_of(&t, POD_DEPTHWISE_WEIGHT_GRAD, 0);
         call.a = (uint16_t *)shifted.data + 1;
-        const size_t bytes = (sets[i].scratch_bytes(&call) + 63) / 64 * 64;
+        const size_t bytes = (set->scratch_bytes(&call) + 63) / 64 * 64;
         void *scratch = pod_test_guard(bytes);
-        sets[i].run(&call, scratch);
-        tensor_check_same(sets[i].name, &t.dw.t, &first);
+        set->run(&call, scratch);
+        tensor_check_same(set->name, &t.dw.t, &first);
         pod_test_guard_free(scratch, bytes);
-        tensor_free(&first), tensor_free(&shifted);
-        trial_end(&t);
     }
 }
 
@@ -377,17 +334,6 @@ static void check_refuses(void)
     POD_CHECK_FAILS(pod_depthwise_check(&call), POD_E_UNSUPPORTED, "elements are u8");
 }
 
-static void pick_takes_the_best(void)
-{
-    int n;
-    const pod_depthwise *sets = pod_depthwise_sets(&n);
-    for (int i = 0; i < n; i++) {
-        kernel_runs("depthwise", sets[i].name, sets[i].needs);
-        POD_CHECK(pod_depthwise_pick(sets[i].needs) == &sets[i], "%s is not picked", sets[i].name);
-    }
-    CU_ASSERT_STRING_EQUAL(pod_depthwise_pick(POD_CPU_REFERENCE_ONLY)->name, "ref");
-}
-
 /* A unit of MobileNet at 112x112x32 (Howard et al. 2017, table 1). */
 static void flops_count_multiply_adds_twice(void)
 {
@@ -398,11 +344,9 @@ static void flops_count_multiply_adds_twice(void)
 static CU_TestInfo depthwise_tests[] = {
     {"keeps_within_the_bound", keeps_within_the_bound},
     {"is_exact_on_whole_numbers", is_exact_on_whole_numbers},
-    {"passes_are_adjoint", passes_are_adjoint},
     {"passes_on_what_is_not_finite", passes_on_what_is_not_finite},
     {"bits_do_not_depend_on_the_address", bits_do_not_depend_on_the_address},
     {"check_refuses", check_refuses},
-    {"pick_takes_the_best", pick_takes_the_best},
     {"flops_count_multiply_adds_twice", flops_count_multiply_adds_twice},
     CU_TEST_INFO_NULL,
 };

@@ -8,19 +8,6 @@
 static const double U = 0x1p-24, SIGMOID_ERROR = 0x1p-20, SIGMOID_LEAST = 0x1p-120;
 static double swish_error(pod_dtype t) { return t == POD_BF16 ? 0x1p-12 : SIGMOID_ERROR; }
 
-static bool runs(const pod_gate *k) { return !(k->needs & ~pod_cpu_features()); }
-
-static void test_sets(void)
-{
-    int n;
-    const pod_gate *sets = pod_gate_sets(&n);
-    for (int i = 0; i < n; i++) {
-        kernel_runs("gate", sets[i].name, sets[i].needs);
-        POD_CHECK(pod_gate_pick(sets[i].needs) == &sets[i], "%s is not picked", sets[i].name);
-    }
-    CU_ASSERT_STRING_EQUAL(pod_gate_pick(POD_CPU_REFERENCE_ONLY)->name, "ref");
-}
-
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
 /* Numbers over the whole range of what a sigmoid tells apart, and beyond. */
@@ -100,8 +87,8 @@ static void check_curve(const pod_gate *k, curve what, pod_dtype t, int64_t n)
 {
     static near (*const at[])(pod_dtype, double, double, double) = {sigmoid_at, sigmoid_grad_at,
                                                                     swish_at, swish_grad_at};
-    tensor x = wide_numbers(1, t, n), dy = tensor_random(2, t, n), y = tensor_new(POD_F32, n);
-    tensor dy_f32 = tensor_random(3, POD_F32, n), out = tensor_new(what ? t : POD_F32, n);
+    TENSOR x = wide_numbers(1, t, n), dy = tensor_random(2, t, n), y = tensor_new(POD_F32, n);
+    TENSOR dy_f32 = tensor_random(3, POD_F32, n), out = tensor_new(what ? t : POD_F32, n);
     for (int64_t i = 0; i < n; i++) pod_test_put(POD_F32, y.data, i, sigmoid(tensor_get(&x, i)));
     run_curve(k, what, &x, &y, &dy, &dy_f32, &out);
     for (int64_t i = 0; i < n; i++) {
@@ -113,37 +100,31 @@ static void check_curve(const pod_gate *k, curve what, pod_dtype t, int64_t n)
                   curve_name[what], pod_dtype_name(t), (long long)n, tensor_get(&x, i), got,
                   want.value, want.bound);
     }
-    tensor_free(&x), tensor_free(&y), tensor_free(&dy), tensor_free(&dy_f32), tensor_free(&out);
 }
 
 static void test_curves(void)
 {
-    int n;
-    const pod_gate *sets = pod_gate_sets(&n);
-    for (int k = 0; k < n; k++)
-        for (int what = 0; runs(&sets[k]) && what < N_CURVES; what++)
+    EACH_SET(gate, set)
+        for (int what = 0; what < N_CURVES; what++)
             for (int i = 0; i < N_COUNTS; i++)
                 for (int t = 0; t < 2; t++)
-                    check_curve(&sets[k], (curve)what, t ? POD_BF16 : POD_F32, counts[i]);
+                    check_curve(set, (curve)what, t ? POD_BF16 : POD_F32, counts[i]);
 }
 
 static void test_odd_values(void)
 {
     const float odd[] = {NAN, INFINITY, -INFINITY, 0, -0.0f, 3e38f, -3e38f, 1e-40f};
     enum { N = sizeof odd / sizeof odd[0] };
-    int n;
-    const pod_gate *sets = pod_gate_sets(&n);
-    for (int k = 0; k < n; k++) {
+    EACH_SET(gate, set) {
         float s[N], y[N];
-        if (!runs(&sets[k])) continue;
-        sets[k].sigmoid(N, POD_F32, odd, s);
-        sets[k].swish(N, POD_F32, odd, y);
+        set->sigmoid(N, POD_F32, odd, s);
+        set->swish(N, POD_F32, odd, y);
         POD_CHECK(isnan(s[0]) && s[1] == 1 && s[2] == 0 && s[3] == 0.5f && s[4] == 0.5f &&
                       s[5] == 1 && s[6] == 0 && s[7] == 0.5f,
-                  "%s: sigmoid", sets[k].name);
+                  "%s: sigmoid", set->name);
         POD_CHECK(isnan(y[0]) && isinf(y[1]) && isnan(y[2]) && y[3] == 0 && y[5] == odd[5] &&
                       y[6] == 0,
-                  "%s: swish", sets[k].name);
+                  "%s: swish", set->name);
     }
 }
 
@@ -151,15 +132,13 @@ static void test_odd_values(void)
 
 static void check_scale(const pod_gate *k, int64_t n, int64_t rows, int64_t c, pod_dtype t)
 {
-    int n_sets;
-    const pod_gate *ref = &pod_gate_sets(&n_sets)[n_sets - 1];
     char name[96];
     snprintf(name, sizeof name, "%s scale %s (%lld, %lld, %lld)", k->name, pod_dtype_name(t),
              (long long)n, (long long)rows, (long long)c);
-    tensor x = tensor_random(5, t, n * rows * c), gate = tensor_random(6, POD_F32, n * c);
-    tensor y = tensor_new(t, n * rows * c), want = tensor_new(t, n * rows * c);
+    TENSOR x = tensor_random(5, t, n * rows * c), gate = tensor_random(6, POD_F32, n * c);
+    TENSOR y = tensor_new(t, n * rows * c), want = tensor_new(t, n * rows * c);
     tensor_sprinkle(&x);
-    ref->scale(n, rows, c, t, x.data, gate.data, want.data);
+    pod_gate_pick(POD_CPU_REFERENCE_ONLY)->scale(n, rows, c, t, x.data, gate.data, want.data);
     for (int64_t i = 0; i < x.count; i++) {
         const double v = tensor_get(&x, i) * tensor_get(&gate, i / (rows * c) * c + i % c);
         if (isfinite(v) && fabs(v) < 1e38)
@@ -170,22 +149,20 @@ static void check_scale(const pod_gate *k, int64_t n, int64_t rows, int64_t c, p
     tensor_check_same(name, &y, &want);
     k->scale(n, rows, c, t, x.data, gate.data, x.data);
     tensor_check_same(name, &x, &want);
-    tensor_free(&x), tensor_free(&gate), tensor_free(&y), tensor_free(&want);
 }
 
 /* The bits of the reference, also over dy; the reference near the formula. */
 static void check_mean_grad(const pod_gate *k, int64_t n, int64_t rows, int64_t c, pod_dtype t)
 {
-    int n_sets;
-    const pod_gate *ref = &pod_gate_sets(&n_sets)[n_sets - 1];
     char name[96];
     snprintf(name, sizeof name, "%s mean_grad %s (%lld, %lld, %lld)", k->name, pod_dtype_name(t),
              (long long)n, (long long)rows, (long long)c);
-    tensor dy = tensor_random(5, t, n * rows * c), gate = tensor_random(6, POD_F32, n * c);
-    tensor mean = tensor_random(9, t, n * c);
-    tensor dx = tensor_new(t, n * rows * c), want = tensor_new(t, n * rows * c);
+    TENSOR dy = tensor_random(5, t, n * rows * c), gate = tensor_random(6, POD_F32, n * c);
+    TENSOR mean = tensor_random(9, t, n * c);
+    TENSOR dx = tensor_new(t, n * rows * c), want = tensor_new(t, n * rows * c);
     tensor_sprinkle(&dy);
-    ref->mean_grad(n, rows, c, t, dy.data, gate.data, mean.data, want.data);
+    pod_gate_pick(POD_CPU_REFERENCE_ONLY)
+        ->mean_grad(n, rows, c, t, dy.data, gate.data, mean.data, want.data);
     for (int64_t i = 0; i < dy.count; i++) {
         const int64_t j = i / (rows * c) * c + i % c;
         const double by_gate = tensor_get(&dy, i) * tensor_get(&gate, j);
@@ -199,13 +176,12 @@ static void check_mean_grad(const pod_gate *k, int64_t n, int64_t rows, int64_t 
     tensor_check_same(name, &dx, &want);
     k->mean_grad(n, rows, c, t, dy.data, gate.data, mean.data, dy.data);
     tensor_check_same(name, &dy, &want);
-    tensor_free(&dy), tensor_free(&gate), tensor_free(&mean), tensor_free(&dx), tensor_free(&want);
 }
 
 static void check_sums(const pod_gate *k, int64_t n, int64_t rows, int64_t c, pod_dtype t)
 {
-    tensor x = tensor_random(7, t, n * rows * c), y = tensor_random(8, t, n * rows * c);
-    tensor sum = tensor_new(POD_F32, n * c);
+    TENSOR x = tensor_random(7, t, n * rows * c), y = tensor_random(8, t, n * rows * c);
+    TENSOR sum = tensor_new(POD_F32, n * c);
     k->sums(n, rows, c, t, x.data, y.data, sum.data);
     for (int64_t i = 0; i < n * c; i++) {
         double want = 0, size = 0;
@@ -220,7 +196,6 @@ static void check_sums(const pod_gate *k, int64_t n, int64_t rows, int64_t c, po
                   pod_dtype_name(t), (long long)n, (long long)rows, (long long)c,
                   tensor_get(&sum, i), want, bound);
     }
-    tensor_free(&x), tensor_free(&y), tensor_free(&sum);
 }
 
 static void test_gates(void)
@@ -229,20 +204,16 @@ static void test_gates(void)
                                         {1, 100, 7},  {2, 17, 96}, {1, 70, 240}, {2, 3, 1025},
                                         {0, 5, 8},    {2, 0, 8},   {1, 300, 32}, {2, 5, 2048},
                                         {3, 7777, 96}}; /* stored past the caches */
-    int n;
-    const pod_gate *sets = pod_gate_sets(&n);
-    for (int k = 0; k < n; k++)
-        for (size_t i = 0; runs(&sets[k]) && i < sizeof shapes / sizeof shapes[0]; i++)
-            for (int t = 0; t < 2; t++) {
-                const int64_t *s = shapes[i];
-                check_scale(&sets[k], s[0], s[1], s[2], t ? POD_BF16 : POD_F32);
-                check_mean_grad(&sets[k], s[0], s[1], s[2], t ? POD_BF16 : POD_F32);
-                check_sums(&sets[k], s[0], s[1], s[2], t ? POD_BF16 : POD_F32);
-            }
+    EACH_SET(gate, set)
+        for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i++) {
+            const int64_t *s = shapes[i / 2];
+            check_scale(set, s[0], s[1], s[2], i % 2 ? POD_BF16 : POD_F32);
+            check_mean_grad(set, s[0], s[1], s[2], i % 2 ? POD_BF16 : POD_F32);
+            check_sums(set, s[0], s[1], s[2], i % 2 ? POD_BF16 : POD_F32);
+        }
 }
 
-static CU_TestInfo tests[] = {{"sets", test_sets},
-                              {"curves", test_curves},
+static CU_TestInfo tests[] = {{"curves", test_curves},
                               {"odd values", test_odd_values},
                               {"gates", test_gates},
                               CU_TEST_INFO_NULL};

@@ -1,15 +1,17 @@
-/* kernels/gemm: every kernel of the table against sums in double, its edges, and its contract. */
-#include <math.h>
+/* kernels/gemm: every kernel of the table against sums in double, plain, with what is fused, and with B
+ * packed beforehand; its edges, and its contract. */
 #include <stdlib.h>
 
 #include "kernels/base/assert.h"
-#include "kernels/base/cpu.h"
 #include "kernels/gemm/blas.h"
 #include "kernels/gemm/gemm.h"
-#include "tests/harness/harness.h"
+#include "tests/unit/kernels/kernel_test.h"
+
+#define N_OF(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 /* Tiles and one off, one row or column, nothing, long sums, past the blocks of 512; sums so long
- * that A^T B goes another way; past the columns of a block, 1,024 and 2,048; odd ones among what a kernel of pairs of k takes. */
+ * that A^T B goes another way; past the columns of a block, 1,024 and 2,048; odd ones among what a kernel of pairs of k
+ * takes. */
 static const pod_gemm_shape shapes[] = {
     {1, 1, 1},      {3, 5, 7},       {16, 16, 16},    {17, 15, 33},   {31, 33, 64},
     {1, 64, 129},   {64, 1, 9},      {5, 4, 0},       {0, 4, 3},      {4, 0, 3},
@@ -26,7 +28,23 @@ static const struct {
     int64_t n_batch, gap;
 } layouts[] = {{1, 0}, {3, 5}, {0, 1}};
 
-#define N_OF(array) ((int)(sizeof(array) / sizeof(array)[0]))
+/* Tiles and one off, nothing, skinny, more than one block of k, of rows and of columns. */
+static const pod_gemm_shape fused_shapes[] = {
+    {1, 1, 1},    {5, 4, 0},      {0, 4, 3},       {4, 0, 3},      {16, 16, 32},
+    {17, 15, 33}, {32, 32, 64},   {33, 33, 1},     {31, 64, 31},   {64, 10, 96},
+    {3, 40, 70},  {40, 36, 1400}, {515, 5, 7},     {4, 520, 20},   {131, 129, 128},
+    {29, 66, 33}, {20, 70, 17},   {270, 34, 1030}, {3, 530, 1030},
+};
+
+enum { BIAS_AND_RELU = POD_GEMM_BIAS | POD_GEMM_RELU };
+
+/* A call and its operands, which are NaN between their rows. */
+typedef struct trial {
+    pod_gemm_call call;
+    bool exact; /* small whole numbers: nothing is rounded before the result */
+    tensor a, b, bias, c;
+    double *sum, *sum_abs; /* of the terms of C's elements, (n_batch, M, N) */
+} trial;
 
 /* Zeros, n of them; one more, so that n may be 0. */
 static double *zeros(int64_t n)
@@ -35,15 +53,6 @@ static double *zeros(int64_t n)
     POD_ASSERT(p != NULL, "no memory for %lld numbers", (long long)n);
     return p;
 }
-
-/* A call, its memory, and the size of each operand in elements. */
-typedef struct trial {
-    pod_gemm_call call;
-    void *a, *b, *c, *scratch;
-    int64_t a_count, b_count, c_count;
-    size_t scratch_bytes;
-    double *want, *sum_abs; /* of C's elements, (n_batch, M, N) */
-} trial;
 
 /* Elements from the first to the last; rows of `width` stand `ld` apart, no gap behind the last. */
 static int64_t extent(int64_t n_batch, int64_t stride, int64_t rows, int64_t width, int64_t ld)
@@ -78,254 +87,185 @@ static void lay_out(pod_gemm_call *c, int64_t gap)
     c->stride_c = s.m * c->ldc + gap;
 }
 
-/* Guarded A and B full of NaN; what is in them comes next. C comes with each run. */
-static trial trial_of(pod_gemm_call call)
+/* Numbers where the operands' elements are, and the sums of their products. */
+static void fill(trial *t, uint64_t seed)
 {
-    const pod_gemm_shape s = call.shape;
-    trial t = {.call = call};
-    t.a_count = extent(call.n_batch, call.stride_a, call.trans_a ? s.k : s.m,
-                       call.trans_a ? s.m : s.k, call.lda);
-    t.b_count = extent(call.n_batch, call.stride_b, call.trans_b ? s.n : s.k,
-                       call.trans_b ? s.k : s.n, call.ldb);
-    t.c_count = extent(call.n_batch, call.stride_c, s.m, s.n, call.ldc);
-    t.call.a = t.a = pod_test_guard((size_t)t.a_count * pod_dtype_bytes(call.ab_dtype));
-    t.call.b = t.b = pod_test_guard((size_t)t.b_count * pod_dtype_bytes(call.ab_dtype));
-    t.want = zeros(call.n_batch * s.m * s.n);
-    t.sum_abs = zeros(call.n_batch * s.m * s.n);
+    const pod_gemm_call *c = &t->call;
+    const pod_gemm_shape s = c->shape;
+    TENSOR a = tensor_new(c->ab_dtype, c->n_batch * s.m * s.k);
+    TENSOR b = tensor_new(c->ab_dtype, c->n_batch * s.k * s.n);
+    (t->exact ? pod_test_fill_exact(seed, a.count, 3, a.t, a.data)
+              : pod_test_fill(seed, a.count, a.t, a.data));
+    (t->exact ? pod_test_fill_exact(seed + 1, b.count, 3, b.t, b.data)
+              : pod_test_fill(seed + 1, b.count, b.t, b.data));
+    for (int64_t i = 0; i < a.count; i++)
+        pod_test_put(a.t, t->a.data, a_at(c, i / (s.m * s.k), i / s.k % s.m, i % s.k),
+                     tensor_get(&a, i));
+    for (int64_t i = 0; i < b.count; i++)
+        pod_test_put(b.t, t->b.data, b_at(c, i / (s.k * s.n), i / s.n % s.k, i % s.n),
+                     tensor_get(&b, i));
+    double *row = zeros(s.n);
+    for (int64_t i = 0; i < c->n_batch * s.k; i++) { /* row k of a product's B, by column k of A */
+        const int64_t product = i / s.k, k = i % s.k;
+        for (int64_t n = 0; n < s.n; n++) row[n] = tensor_get(&b, i * s.n + n);
+        for (int64_t m = 0; m < s.m; m++) {
+            const double x = tensor_get(&a, (product * s.m + m) * s.k + k);
+            const int64_t at = (product * s.m + m) * s.n;
+            for (int64_t n = 0; n < s.n; n++) {
+                t->sum[at + n] += x * row[n];
+                t->sum_abs[at + n] += fabs(x * row[n]);
+            }
+        }
+    }
+    free(row);
+}
+
+static trial trial_of(pod_gemm_shape s, int variant, int64_t n_batch, int64_t gap, uint64_t seed,
+                      bool exact)
+{
+    trial t = {.call = {.shape = s,
+                        .n_batch = n_batch,
+                        .trans_a = variant & 1,
+                        .trans_b = variant & 2,
+                        .ab_dtype = variant & 4 ? POD_BF16 : POD_F32},
+               .exact = exact};
+    pod_gemm_call *c = &t.call;
+    lay_out(c, gap);
+    t.a = tensor_new(c->ab_dtype, extent(n_batch, c->stride_a, c->trans_a ? s.k : s.m,
+                                         c->trans_a ? s.m : s.k, c->lda));
+    t.b = tensor_new(c->ab_dtype, extent(n_batch, c->stride_b, c->trans_b ? s.n : s.k,
+                                         c->trans_b ? s.k : s.n, c->ldb));
+    t.bias = tensor_random(3, POD_F32, s.n);
+    t.sum = zeros(n_batch * s.m * s.n), t.sum_abs = zeros(n_batch * s.m * s.n);
+    c->a = t.a.data, c->b = t.b.data, c->bias = t.bias.data;
+    fill(&t, seed);
     return t;
 }
 
 static void trial_end(trial *t)
 {
-    pod_test_guard_free(t->a, (size_t)t->a_count * pod_dtype_bytes(t->call.ab_dtype));
-    pod_test_guard_free(t->b, (size_t)t->b_count * pod_dtype_bytes(t->call.ab_dtype));
-    free(t->want);
-    free(t->sum_abs);
+    tensor_free(&t->a), tensor_free(&t->b), tensor_free(&t->bias);
+    free(t->sum), free(t->sum_abs);
 }
+#define TRIAL __attribute__((cleanup(trial_end))) trial
 
-/* Numbers where the operands' elements are; between the rows the NaNs stay. */
-static void fill(trial *t, uint64_t seed, bool exact)
+static void print(const char *kernel, const pod_gemm_call *c, char text[160])
 {
-    const pod_gemm_call *c = &t->call;
-    const pod_gemm_shape s = c->shape;
-    const int64_t n_a = c->n_batch * s.m * s.k, n_b = c->n_batch * s.k * s.n;
-    float *values = calloc((size_t)(n_a + n_b) + 1, sizeof *values);
-    POD_ASSERT(values != NULL, "no memory for %lld numbers", (long long)(n_a + n_b));
-    if (exact)
-        pod_test_fill_exact(seed, n_a + n_b, 3, POD_F32, values);
-    else
-        pod_test_fill(seed, n_a + n_b, POD_F32, values);
-    const float *next = values;
-    for (int64_t i = 0; i < c->n_batch; i++) {
-        for (int64_t m = 0; m < s.m; m++)
-            for (int64_t k = 0; k < s.k; k++)
-                pod_test_put(c->ab_dtype, t->a, a_at(c, i, m, k), (double)*next++);
-        for (int64_t k = 0; k < s.k; k++)
-            for (int64_t n = 0; n < s.n; n++)
-                pod_test_put(c->ab_dtype, t->b, b_at(c, i, k, n), (double)*next++);
-    }
-    free(values);
+    snprintf(text, 160, "gemm %s %lldx%lldx%lld%s%s batch %lld ld+%lld %s->%s beta %g fused %u",
+             kernel, (long long)c->shape.m, (long long)c->shape.n, (long long)c->shape.k,
+             c->trans_a ? " ta" : "", c->trans_b ? " tb" : "", (long long)c->n_batch,
+             (long long)(c->ldc - c->shape.n), pod_dtype_name(c->ab_dtype),
+             pod_dtype_name(c->c_dtype), (double)c->beta, c->fused);
 }
 
-static void work_out(trial *t)
+static void run(const pod_gemm_kernel *kernel, const pod_gemm_call *call)
 {
-    const pod_gemm_call *c = &t->call;
-    const pod_gemm_shape s = c->shape;
-    double *want = t->want, *sum_abs = t->sum_abs, *b = zeros(s.k * s.n);
-    for (int64_t i = 0; i < c->n_batch; i++) {
-        for (int64_t at = 0; at < s.k * s.n; at++)
-            b[at] = pod_test_get(c->ab_dtype, t->b, b_at(c, i, at / s.n, at % s.n));
-        for (int64_t m = 0; m < s.m; m++, want += s.n, sum_abs += s.n)
-            for (int64_t k = 0; k < s.k; k++) {
-                const double a = pod_test_get(c->ab_dtype, t->a, a_at(c, i, m, k));
-                for (int64_t n = 0; n < s.n; n++) {
-                    const double term = a * b[k * s.n + n];
-                    want[n] += term;
-                    sum_abs[n] += fabs(term);
-                }
-            }
-    }
-    free(b);
+    char what[160];
+    print(kernel->name, call, what);
+    pod_test_doing("%s", what);
+    TENSOR scratch = tensor_new(POD_U8, (int64_t)(kernel->scratch_bytes(call) + 63) / 64 * 64);
+    kernel->run(call, scratch.data);
 }
 
-static void run(trial *t, const pod_gemm_kernel *kernel)
-{
-    const size_t bytes = (kernel->scratch_bytes(&t->call) + 63) / 64 * 64;
-    void *scratch = pod_test_guard(bytes);
-    const pod_gemm_shape s = t->call.shape;
-    pod_test_doing("gemm %s, %lldx%lldx%lld", kernel->name, (long long)s.m, (long long)s.n,
-                   (long long)s.k);
-    kernel->run(&t->call, scratch);
-    pod_test_guard_free(scratch, bytes);
-}
-
-/* A fresh C: NaNs all over, or `before` in its elements when they are added to. */
+/* C, fresh: NaNs all over, or `before` in its elements when they are added to. */
 static void c_begin(trial *t, double before)
 {
+    pod_gemm_call *c = &t->call;
+    const pod_gemm_shape s = c->shape;
+    t->c = tensor_new(c->c_dtype, extent(c->n_batch, c->stride_c, s.m, s.n, c->ldc));
+    c->c = t->c.data;
+    for (int64_t i = 0; c->beta > 0 && i < c->n_batch * s.m * s.n; i++)
+        pod_test_put(c->c_dtype, c->c, c_at(c, i / (s.m * s.n), i / s.n % s.m, i % s.n), before);
+}
+
+/* Element i of C where it held `before`, and how far rounding may take it. */
+static double element(const trial *t, int64_t i, double before, double *bound)
+{
     const pod_gemm_call *c = &t->call;
-    t->call.c = t->c = pod_test_guard((size_t)t->c_count * pod_dtype_bytes(c->c_dtype));
-    if (c->beta < 1.0f) return;
-    for (int64_t i = 0; i < c->n_batch; i++)
-        for (int64_t m = 0; m < c->shape.m; m++)
-            for (int64_t n = 0; n < c->shape.n; n++)
-                pod_test_put(c->c_dtype, t->c, c_at(c, i, m, n), before);
+    const double bias = c->fused & POD_GEMM_BIAS ? tensor_get(&t->bias, i % c->shape.n) : 0.0;
+    double sum = t->sum[i] + before + bias;
+    const double sum_abs = t->sum_abs[i] + fabs(before) + fabs(bias);
+    *bound = t->exact ? 0 : pod_test_bound_dot(c->shape.k + 2, sum_abs, sum, c->c_dtype);
+    if (t->exact && c->c_dtype == POD_BF16)
+        sum = (double)pod_bf16_to_f32(pod_bf16_from_f32((float)sum));
+    return c->fused & POD_GEMM_RELU && sum <= 0.0 ? 0.0 : sum;
 }
 
-static void c_end(trial *t)
-{
-    pod_test_guard_free(t->c, (size_t)t->c_count * pod_dtype_bytes(t->call.c_dtype));
-}
-
-static bool is_untouched(const trial *t, int64_t at)
-{
-    static const unsigned char fresh[4] = {0xff, 0xff, 0xff, 0xff};
-    const size_t bytes = pod_dtype_bytes(t->call.c_dtype);
-    return memcmp((const char *)t->c + (size_t)at * bytes, fresh, bytes) == 0;
-}
-
-/* C against what was worked out: within the bound, or equal; and nothing between its rows. */
-static void compare(const trial *t, const char *name, double before, bool exact)
+/* C against what was worked out; and nothing between its rows. */
+static void check_c(const trial *t, const char *name, double before)
 {
     const pod_gemm_call *c = &t->call;
     const pod_gemm_shape s = c->shape;
-    char what[160];
-    snprintf(what, sizeof what, "%s %lldx%lldx%lld%s%s batch %lld ld+%lld %s->%s beta %g", name,
-             (long long)s.m, (long long)s.n, (long long)s.k, c->trans_a ? " ta" : "",
-             c->trans_b ? " tb" : "", (long long)c->n_batch, (long long)(c->ldc - s.n),
-             pod_dtype_name(c->ab_dtype), pod_dtype_name(c->c_dtype), (double)c->beta);
-    int64_t n_wrong = 0, n_seen = 0;
-    for (int64_t at = 0, i = 0; at < t->c_count; at++) {
+    int64_t n_wrong = 0, n_outside = 0, n_seen = 0;
+    for (int64_t at = 0; at < t->c.count; at++) {
         const int64_t in_batch = c->stride_c ? at % c->stride_c : at;
+        const double got = tensor_get(&t->c, at);
         if (in_batch >= s.m * c->ldc || in_batch % c->ldc >= s.n) {
-            POD_CHECK(is_untouched(t, at), "%s: wrote between rows, at %lld", what, (long long)at);
+            n_outside += !isnan(got);
             continue;
         }
-        double want = t->want[i] + before, bound = 0.0;
-        if (exact && c->c_dtype == POD_BF16)
-            want = (double)pod_bf16_to_f32(pod_bf16_from_f32((float)want));
-        if (!exact)
-            bound = pod_test_bound_dot(s.k + 1, t->sum_abs[i] + fabs(before), want, c->c_dtype);
-        n_wrong += !pod_test_near(pod_test_get(c->c_dtype, t->c, at), want, bound);
-        i++, n_seen++;
+        double bound;
+        const double want = element(t, n_seen++, before, &bound);
+        n_wrong += !pod_test_near(got, want, bound);
     }
+    char what[160];
+    print(name, c, what);
     POD_CHECK(n_wrong == 0, "%s: %lld of %lld differ", what, (long long)n_wrong, (long long)n_seen);
+    POD_CHECK(n_outside == 0, "%s: %lld elements between rows written", what, (long long)n_outside);
     POD_CHECK(n_seen == c->n_batch * s.m * s.n, "%s: %lld elements seen", what, (long long)n_seen);
 }
 
-/* n_runs[i] counts how often kernel i ran, so that one which refuses everything is found out. */
-static void try_kernels(trial *t, bool exact, int n_runs[])
+/* The call with C of each type and beta; 0 when the kernel refuses them all. */
+static int try_outputs(const pod_gemm_kernel *kernel, trial *t, unsigned fused)
 {
-    int n_kernels;
-    const pod_gemm_kernel *kernels = pod_gemm_kernels(&n_kernels);
     static const struct {
         pod_dtype type;
         float beta;
     } outputs[] = {{POD_F32, 0.0f}, {POD_F32, 1.0f}, {POD_BF16, 0.0f}};
-    for (int i = 0; i < n_kernels; i++) {
-        if (!pod_test_tries(kernels[i].needs)) continue;
-        for (int o = 0; o < N_OF(outputs); o++) {
-            t->call.c_dtype = outputs[o].type;
-            t->call.beta = outputs[o].beta;
-            const double before = outputs[o].beta > 0.0f ? 2.0 : 0.0;
-            POD_CHECK_OK(pod_gemm_check(&t->call));
-            if (kernels[i].why_not(&t->call)) continue;
-            c_begin(t, before);
-            run(t, &kernels[i]);
-            compare(t, kernels[i].name, before, exact);
-            c_end(t);
-            n_runs[i]++;
-        }
+    int n_runs = 0;
+    for (int o = 0; o < N_OF(outputs); o++) {
+        t->call.c_dtype = outputs[o].type;
+        t->call.beta = outputs[o].beta;
+        t->call.fused = fused;
+        POD_CHECK_OK(pod_gemm_check(&t->call));
+        if (kernel->why_not(&t->call)) continue;
+        const double before = outputs[o].beta > 0.0f ? 2.0 : 0.0;
+        c_begin(t, before);
+        run(kernel, &t->call);
+        check_c(t, kernel->name, before);
+        tensor_free(&t->c);
+        n_runs++;
     }
+    return n_runs;
 }
+
+/* ---- plain products ---- */
 
 static void try_shapes(bool exact)
 {
-    static const pod_dtype types[] = {POD_F32, POD_BF16};
-    int n_kernels, n_cases = 0;
-    const pod_gemm_kernel *kernels = pod_gemm_kernels(&n_kernels);
-    int *n_runs = calloc((size_t)n_kernels, sizeof *n_runs);
-    POD_ASSERT(n_runs != NULL, "no memory for %d counts", n_kernels);
+    int n, n_cases = 0, n_runs[64] = {0};
+    const pod_gemm_kernel *kernels = pod_gemm_kernels(&n);
     for (int s = 0; s < N_OF(shapes); s++)
         for (int l = 0; l < N_OF(layouts); l++) {
             const bool is_large = shapes[s].m * shapes[s].n * shapes[s].k > 1000000;
             if (is_large && layouts[l].n_batch != 1) continue;
             for (int variant = 0; variant < 8; variant++) {
                 if (n_cases++ % POD_TEST_EVERY) continue;
-                pod_gemm_call call = {.shape = shapes[s],
-                                      .n_batch = layouts[l].n_batch,
-                                      .trans_a = variant & 1,
-                                      .trans_b = variant & 2,
-                                      .ab_dtype = types[variant >> 2]};
-                lay_out(&call, layouts[l].gap);
-                trial t = trial_of(call);
-                fill(&t, (uint64_t)s * 100 + (uint64_t)l * 10 + (uint64_t)variant, exact);
-                work_out(&t);
-                try_kernels(&t, exact, n_runs);
-                trial_end(&t);
+                TRIAL t = trial_of(shapes[s], variant, layouts[l].n_batch, layouts[l].gap,
+                                   (uint64_t)n_cases * 10, exact);
+                for (int i = 0; i < n; i++)
+                    if (pod_test_tries(kernels[i].needs))
+                        n_runs[i] += try_outputs(&kernels[i], &t, 0);
             }
         }
-    for (int i = 0; i < n_kernels; i++)
-        if (pod_test_tries(kernels[i].needs))
+    for (int i = 0; i < n; i++)
+        if (kernel_runs("gemm", kernels[i].name, kernels[i].needs))
             POD_CHECK(POD_TEST_EVERY > 1 || n_runs[i] >= 12, "%s: ran %d times only",
                       kernels[i].name, n_runs[i]);
-    free(n_runs);
 }
 
 static void gemm_keeps_within_the_bound(void) { try_shapes(false); }
 static void gemm_is_exact_on_whole_numbers(void) { try_shapes(true); }
-
-static void gemm_says_what_this_cpu_lacks(void)
-{
-    int n;
-    const pod_gemm_kernel *kernels = pod_gemm_kernels(&n);
-    for (int i = 0; i < n; i++)
-        if (kernels[i].needs & ~pod_cpu_features())
-            pod_test_skip(kernels[i].name, "this CPU lacks what it needs");
-    POD_CHECK(n >= 2, "%d kernels", n);
-}
-
-/* Row 1 of A gets the value, and so must row 1 of C; the other rows stay as they were. */
-static void special_in_a_row(pod_dtype type, const pod_gemm_kernel *kernel, double value)
-{
-    const int64_t m = 20, n = 17, k = 40;
-    pod_gemm_call call = {.shape = {m, n, k}, .n_batch = 1, .ab_dtype = type, .c_dtype = type};
-    lay_out(&call, 0);
-    if (kernel->why_not(&call)) return;
-    trial t = trial_of(call);
-    fill(&t, 1, true);
-    work_out(&t);
-    for (int64_t i = 0; i < n; i++) pod_test_put(type, t.b, b_at(&call, 0, 3, i), 1.0);
-    c_begin(&t, 0.0);
-    run(&t, kernel);
-    double *before = zeros(m * n);
-    for (int64_t i = 0; i < m * n; i++) before[i] = pod_test_get(type, t.c, i);
-    pod_test_put(type, t.a, a_at(&call, 0, 1, 3), value);
-    run(&t, kernel);
-    for (int64_t i = 0; i < m * n; i++) {
-        const double want = i / n == 1 ? value : before[i];
-        const double got = pod_test_get(type, t.c, i);
-        POD_CHECK(pod_test_near(got, want, 0.0), "%s %s: element %lld is %g, want %g", kernel->name,
-                  pod_dtype_name(type), (long long)i, got, want);
-    }
-    free(before);
-    c_end(&t);
-    trial_end(&t);
-}
-
-static void gemm_passes_on_what_is_not_finite(void)
-{
-    static const pod_dtype types[] = {POD_F32, POD_BF16};
-    int n;
-    const pod_gemm_kernel *kernels = pod_gemm_kernels(&n);
-    for (int i = 0; i < n; i++) {
-        if (!pod_test_tries(kernels[i].needs)) continue;
-        for (int type = 0; type < 2; type++) {
-            special_in_a_row(types[type], &kernels[i], (double)NAN);
-            special_in_a_row(types[type], &kernels[i], (double)INFINITY);
-            special_in_a_row(types[type], &kernels[i], -(double)INFINITY);
-        }
-    }
-}
 
 /* Products of a batch side by side in the rows of C, as heads of attention lie; one B for all. */
 static void side_by_side(pod_dtype type, const pod_gemm_kernel *kernel)
@@ -372,6 +312,115 @@ static void gemm_batch_lies_side_by_side(void)
         side_by_side(POD_BF16, &kernels[i]);
     }
 }
+
+/* ---- what is fused, and B packed ---- */
+
+/* Every kernel that runs here, over shapes, transposes, types and gaps. */
+static void for_each_trial(int (*try_one)(const pod_gemm_kernel *, trial *))
+{
+    int n, n_runs = 0, n_cases = 0;
+    const pod_gemm_kernel *kernels = pod_gemm_kernels(&n);
+    for (int s = 0; s < 8 * N_OF(fused_shapes); s++)
+        for (int i = 0; i < n; i++) {
+            if (!pod_test_tries(kernels[i].needs) || n_cases++ % POD_TEST_EVERY) continue;
+            TRIAL t = trial_of(fused_shapes[s / 8], s % 8, 1, s / 8 % 3, 1, false);
+            n_runs += try_one(&kernels[i], &t);
+        }
+    POD_CHECK(n_runs > 0, "no kernel took any of it");
+}
+
+/* B packed for `m` rows as the call says, from its own type or from the float32 it was rounded from.
+ * Nothing is left where B was. */
+static int try_packed(const pod_gemm_kernel *kernel, trial *t, pod_dtype from, int64_t m)
+{
+    pod_gemm_call call = t->call;
+    call.fused = POD_GEMM_PACKED_B, call.shape.m = m;
+    if (!kernel->pack || kernel->why_not(&call)) return 0;
+    TENSOR source = tensor_new(from, t->b.count);
+    for (int64_t i = 0; i < source.count; i++)
+        pod_test_put(from, source.data, i, tensor_get(&t->b, i));
+    TENSOR packed = tensor_new(POD_U8, (int64_t)(kernel->packed_bytes(&call) + 63) / 64 * 64);
+    CU_ASSERT_EQUAL(kernel->packed_bytes(&t->call), kernel->packed_bytes(&call));
+    kernel->pack(&call, from, source.data, packed.data);
+    t->call.b = packed.data;
+    const int n_runs = try_outputs(kernel, t, POD_GEMM_PACKED_B) +
+                       try_outputs(kernel, t, POD_GEMM_PACKED_B | BIAS_AND_RELU);
+    t->call.b = t->b.data;
+    return n_runs;
+}
+
+static int try_fused(const pod_gemm_kernel *kernel, trial *t)
+{
+    return try_outputs(kernel, t, POD_GEMM_BIAS) + try_outputs(kernel, t, POD_GEMM_RELU) +
+           try_outputs(kernel, t, BIAS_AND_RELU);
+}
+
+static int try_packed_b(const pod_gemm_kernel *kernel, trial *t)
+{
+    const int64_t m = t->call.shape.m;
+    return try_packed(kernel, t, POD_F32, m) +
+           (t->call.ab_dtype == POD_BF16 ? try_packed(kernel, t, POD_BF16, m) : 0);
+}
+
+static void gemm_fuses_bias_and_relu(void) { for_each_trial(try_fused); }
+
+/* Also for calls of another M, and in several blocks of rows and columns and of a long k: what is fused
+ * to the last of them alone, and where they begin in a packed B. */
+static void gemm_takes_packed_b(void)
+{
+    static const pod_gemm_shape large[] = {{131, 129, 130}, {518, 1060, 65}, {130, 131, 900}};
+    int n;
+    bool any = false;
+    const pod_gemm_kernel *kernels = pod_gemm_kernels(&n);
+    for (int i = 0; i < n; i++) {
+        pod_gemm_call call = {.shape = {1, 1, 1}, .n_batch = 1, .fused = POD_GEMM_PACKED_B};
+        call.ab_dtype = POD_BF16;
+        POD_CHECK(!kernels[i].packed_bytes == !kernels[i].pack, "%s: half of packing",
+                  kernels[i].name);
+        if (!kernels[i].pack)
+            POD_CHECK(kernels[i].why_not(&call), "%s takes what it cannot pack", kernels[i].name);
+        if (!kernels[i].pack || !pod_test_tries(kernels[i].needs)) continue;
+        any = true;
+        for (int s = 0; s < N_OF(large); s++) {
+            TRIAL t = trial_of(large[s], s == 2 ? 6 : 4, 1, s == 0, 1, false);
+            POD_CHECK(try_packed(&kernels[i], &t, POD_F32, s ? large[s].m : 1) > 0,
+                      "%s refuses a large product", kernels[i].name);
+            if (s == 1) try_outputs(&kernels[i], &t, BIAS_AND_RELU);
+        }
+    }
+    if (any)
+        for_each_trial(try_packed_b);
+    else
+        pod_test_skip("gemm", "no kernel of this CPU packs B");
+}
+
+/* What is not finite in an operand shows in its row or column of C alone, through what is fused. */
+static int try_nan(const pod_gemm_kernel *kernel, trial *t)
+{
+    const pod_gemm_shape s = t->call.shape;
+    int64_t n_wrong = 0;
+    for (int fused = 0; fused < 2; fused++) {
+        t->call.fused = fused ? BIAS_AND_RELU : 0;
+        if (kernel->why_not(&t->call) || s.m == 0 || s.n == 0 || s.k == 0) return 0;
+        pod_test_put(t->a.t, t->a.data, a_at(&t->call, 0, s.m - 1, s.k - 1), (double)NAN);
+        pod_test_put(t->b.t, t->b.data, b_at(&t->call, 0, s.k - 1, 0), -(double)INFINITY);
+        if (fused) pod_test_put(t->b.t, t->b.data, b_at(&t->call, 0, s.k - 1, 0), (double)NAN);
+        c_begin(t, 0.0);
+        run(kernel, &t->call);
+        for (int64_t i = 0; i < s.m * s.n; i++) {
+            const double got = tensor_get(&t->c, c_at(&t->call, 0, i / s.n, i % s.n));
+            n_wrong += isfinite(got) == (i / s.n == s.m - 1 || i % s.n == 0);
+        }
+        tensor_free(&t->c);
+    }
+    POD_CHECK(n_wrong == 0, "%s %lldx%lldx%lld: %lld NaNs lost or spread", kernel->name,
+              (long long)s.m, (long long)s.n, (long long)s.k, (long long)n_wrong);
+    return 1;
+}
+
+static void gemm_passes_on_what_is_not_finite(void) { for_each_trial(try_nan); }
+
+/* ---- the contract ---- */
 
 static void gemm_check_refuses(void)
 {
@@ -422,13 +471,14 @@ static void gemm_pick_always_answers(void)
 }
 
 static CU_TestInfo gemm_tests[] = {
-    {"gemm_keeps_within_the_bound", gemm_keeps_within_the_bound},
-    {"gemm_is_exact_on_whole_numbers", gemm_is_exact_on_whole_numbers},
-    {"gemm_says_what_this_cpu_lacks", gemm_says_what_this_cpu_lacks},
-    {"gemm_passes_on_what_is_not_finite", gemm_passes_on_what_is_not_finite},
-    {"gemm_batch_lies_side_by_side", gemm_batch_lies_side_by_side},
-    {"gemm_check_refuses", gemm_check_refuses},
-    {"gemm_pick_always_answers", gemm_pick_always_answers},
+    {"keeps_within_the_bound", gemm_keeps_within_the_bound},
+    {"is_exact_on_whole_numbers", gemm_is_exact_on_whole_numbers},
+    {"batch_lies_side_by_side", gemm_batch_lies_side_by_side},
+    {"fuses_bias_and_relu", gemm_fuses_bias_and_relu},
+    {"takes_packed_b", gemm_takes_packed_b},
+    {"passes_on_what_is_not_finite", gemm_passes_on_what_is_not_finite},
+    {"check_refuses", gemm_check_refuses},
+    {"pick_always_answers", gemm_pick_always_answers},
     CU_TEST_INFO_NULL,
 };
 

@@ -1,5 +1,5 @@
 /* Layer normalization: every set against the formulas of the header in double, with the errors that
- * float32 can have made, and the gradient of x against finite differences of them. */
+ * float32 can have made. The operators' tests hold the gradient against finite differences. */
 #include <stdlib.h>
 
 #include "kernels/base/simd/loop.h"
@@ -11,19 +11,6 @@ static const double U = 0x1p-24;
 
 /* Roundings of a sum along a row or a column, and a few of what is made of its terms before. */
 enum { SUM = POD_SUM_CHAIN + 6 };
-
-static bool runs(const pod_layernorm *k) { return !(k->needs & ~pod_cpu_features()); }
-
-static void test_sets(void)
-{
-    int n;
-    const pod_layernorm *sets = pod_layernorm_sets(&n);
-    for (int i = 0; i < n; i++) {
-        kernel_runs("layernorm", sets[i].name, sets[i].needs);
-        POD_CHECK(pod_layernorm_pick(sets[i].needs) == &sets[i], "%s is not picked", sets[i].name);
-    }
-    CU_ASSERT_STRING_EQUAL(pod_layernorm_pick(POD_CPU_REFERENCE_ONLY)->name, "ref");
-}
 
 typedef struct batch {
     int64_t rows, c;
@@ -83,8 +70,8 @@ static void check_apply(const pod_layernorm *k, const batch *b, bool with_res)
     char name[96];
     double *want = calloc((size_t)(2 * n + 4 * b->rows + 1), sizeof *want), *bound = want + n;
     double *row = bound + n; /* mean, rstd, and their bounds */
-    tensor s = tensor_copy(&b->x), y = tensor_new(b->t, n);
-    tensor mean = tensor_new(POD_F32, b->rows), rstd = tensor_new(POD_F32, b->rows);
+    TENSOR s = tensor_copy(&b->x), y = tensor_new(b->t, n);
+    TENSOR mean = tensor_new(POD_F32, b->rows), rstd = tensor_new(POD_F32, b->rows);
     for (int64_t i = 0; with_res && i < n; i++)
         pod_test_put(b->t, s.data, i,
                      (double)((float)tensor_get(&b->x, i) + (float)tensor_get(&b->res, i)));
@@ -103,7 +90,7 @@ static void check_apply(const pod_layernorm *k, const batch *b, bool with_res)
             bound[i] = bound_rounded(b->t, rounded + 1.01 * moved / U, want[i]);
         }
     }
-    tensor sum = tensor_copy(&b->x);
+    TENSOR sum = tensor_copy(&b->x);
     batch_name(k, with_res ? "apply to a sum" : "apply", b, name);
     k->apply(b->rows, c, EPS, b->t, sum.data, with_res ? b->res.data : NULL, b->gamma.data,
              b->beta.data, with_res ? sum.data : NULL, y.data, mean.data, rstd.data);
@@ -116,7 +103,6 @@ static void check_apply(const pod_layernorm *k, const batch *b, bool with_res)
                  mean.data, rstd.data);
         tensor_check_same(name, &sum, &y);
     }
-    tensor_free(&s), tensor_free(&y), tensor_free(&mean), tensor_free(&rstd), tensor_free(&sum);
     free(want);
 }
 
@@ -145,13 +131,13 @@ static void check_grad_x(const pod_layernorm *k, const batch *b, bool with_more)
         }
     }
     for (int place = 0; place < 4; place++) {
-        tensor x = tensor_copy(&b->x), dy = tensor_copy(&b->dy), more = tensor_copy(&b->more);
-        tensor own = tensor_copy(&b->x), *const places[] = {&own, &x, &dy, &more};
+        TENSOR x = tensor_copy(&b->x), dy = tensor_copy(&b->dy), more = tensor_copy(&b->more);
+        TENSOR own = tensor_copy(&b->x);
+        tensor *const places[] = {&own, &x, &dy, &more};
         batch_name(k, with_more ? "grad_x and more" : "grad_x", b, name);
         k->grad_x(b->rows, c, b->t, x.data, dy.data, b->mean.data, b->rstd.data, b->gamma.data,
                   with_more ? more.data : NULL, places[place]->data);
         tensor_check_near(name, places[place], want, bound);
-        tensor_free(&x), tensor_free(&dy), tensor_free(&more), tensor_free(&own);
     }
     free(want);
 }
@@ -161,7 +147,7 @@ static void check_grad_params(const pod_layernorm *k, const batch *b)
     const int64_t c = b->c;
     char name[96];
     double *want = calloc((size_t)(4 * c), sizeof *want), *bound = want + 2 * c;
-    tensor dgamma = tensor_new(POD_F32, c), dbeta = tensor_new(POD_F32, c);
+    TENSOR dgamma = tensor_new(POD_F32, c), dbeta = tensor_new(POD_F32, c);
     for (int64_t i = 0; i < b->rows * c; i++) {
         const double dy = tensor_get(&b->dy, i), m = tensor_get(&b->mean, i / c);
         const double term = dy * (tensor_get(&b->x, i) - m) * tensor_get(&b->rstd, i / c);
@@ -173,7 +159,6 @@ static void check_grad_params(const pod_layernorm *k, const batch *b)
                    dbeta.data);
     tensor_check_near(name, &dgamma, want, bound);
     tensor_check_near(name, &dbeta, want + c, bound + c);
-    tensor_free(&dgamma), tensor_free(&dbeta);
     free(want);
 }
 
@@ -181,68 +166,19 @@ static void test_shapes(void)
 {
     const int64_t columns[] = {1, 3, 16, 31, 33, 64, 768, 1030, 2100};
     const int64_t rows[] = {0, 1, 5, 47};
-    int n;
-    const pod_layernorm *sets = pod_layernorm_sets(&n);
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
         for (size_t r = 0; r < 2 * sizeof rows / sizeof rows[0]; r++) {
             batch b = batch_make(rows[r / 2], columns[i], r % 2 ? POD_BF16 : POD_F32);
-            for (int s = 0; s < n; s++) {
-                if (!runs(&sets[s])) continue;
-                check_apply(&sets[s], &b, false);
-                check_apply(&sets[s], &b, true);
-                check_grad_x(&sets[s], &b, false);
-                check_grad_x(&sets[s], &b, true);
-                check_grad_params(&sets[s], &b);
+            EACH_SET(layernorm, set) {
+                check_apply(set, &b, false);
+                check_apply(set, &b, true);
+                check_grad_x(set, &b, false);
+                check_grad_x(set, &b, true);
+                check_grad_params(set, &b);
             }
             batch_free(&b);
         }
     }
-}
-
-/* L = sum of dy y in double. */
-static double loss(const batch *b, tensor *x)
-{
-    double total = 0, mean, rstd;
-    moments(x, 0, b->c, &mean, &rstd);
-    for (int64_t j = 0; j < b->c; j++)
-        total +=
-            tensor_get(&b->dy, j) * (tensor_get(x, j) - mean) * rstd * tensor_get(&b->gamma, j);
-    return total;
-}
-
-/* Fourth-order central difference, steps of 2^-6 that float32 holds: some 1e-6 of error. */
-static void test_gradient(void)
-{
-    enum { C = 19 };
-    const double h = 0x1p-6, steps[4] = {-2, -1, 1, 2};
-    double want[C], bound[C], at[4];
-    batch b = batch_make(1, C, POD_F32);
-    pod_test_fill_exact(3, C, 8, POD_F32, b.x.data);
-    tensor dx = tensor_new(POD_F32, C);
-    int n;
-    const pod_layernorm *sets = pod_layernorm_sets(&n);
-    for (int j = 0; j < C; j++) {
-        const double x0 = tensor_get(&b.x, j);
-        for (int s = 0; s < 4; s++) {
-            pod_test_put(POD_F32, b.x.data, j, x0 + steps[s] * h);
-            at[s] = loss(&b, &b.x);
-        }
-        pod_test_put(POD_F32, b.x.data, j, x0);
-        want[j] = (at[0] - 8 * at[1] + 8 * at[2] - at[3]) / (12 * h);
-        bound[j] = 1e-5;
-    }
-    for (int s = 0; s < n; s++) {
-        if (!runs(&sets[s])) continue;
-        tensor y = tensor_new(POD_F32, C);
-        sets[s].apply(1, C, EPS, POD_F32, b.x.data, NULL, b.gamma.data, b.beta.data, NULL, y.data,
-                      b.mean.data, b.rstd.data);
-        sets[s].grad_x(1, C, POD_F32, b.x.data, b.dy.data, b.mean.data, b.rstd.data, b.gamma.data,
-                       NULL, dx.data);
-        tensor_check_near(sets[s].name, &dx, want, bound);
-        tensor_free(&y);
-    }
-    tensor_free(&dx);
-    batch_free(&b);
 }
 
 /* A NaN spoils its row of y and dx, and its column of the gradients of gamma; no other. */
@@ -251,33 +187,25 @@ static void test_not_numbers(void)
     enum { ROWS = 5, C = 40, AT = 2 * C + 7 };
     batch b = batch_make(ROWS, C, POD_BF16);
     pod_test_put(b.t, b.x.data, AT, (double)NAN);
-    tensor y = tensor_new(b.t, ROWS * C), dgamma = tensor_new(POD_F32, C);
-    tensor dbeta = tensor_new(POD_F32, C), mean = tensor_new(POD_F32, ROWS);
-    tensor rstd = tensor_new(POD_F32, ROWS);
-    int n;
-    const pod_layernorm *sets = pod_layernorm_sets(&n);
-    for (int s = 0; s < n; s++) {
-        if (!runs(&sets[s])) continue;
-        sets[s].apply(ROWS, C, EPS, b.t, b.x.data, NULL, b.gamma.data, b.beta.data, NULL, y.data,
-                      mean.data, rstd.data);
+    TENSOR y = tensor_new(b.t, ROWS * C), dgamma = tensor_new(POD_F32, C);
+    TENSOR dbeta = tensor_new(POD_F32, C), mean = tensor_new(POD_F32, ROWS);
+    TENSOR rstd = tensor_new(POD_F32, ROWS);
+    EACH_SET(layernorm, set) {
+        set->apply(ROWS, C, EPS, b.t, b.x.data, NULL, b.gamma.data, b.beta.data, NULL, y.data,
+                   mean.data, rstd.data);
         for (int i = 0; i < ROWS * C; i++) CU_ASSERT_EQUAL(isnan(tensor_get(&y, i)), i / C == 2);
-        sets[s].grad_x(ROWS, C, b.t, b.x.data, b.dy.data, b.mean.data, b.rstd.data, b.gamma.data,
-                       NULL, y.data);
+        set->grad_x(ROWS, C, b.t, b.x.data, b.dy.data, b.mean.data, b.rstd.data, b.gamma.data, NULL,
+                    y.data);
         for (int i = 0; i < ROWS * C; i++) CU_ASSERT_EQUAL(isnan(tensor_get(&y, i)), i / C == 2);
-        sets[s].grad_params(ROWS, C, b.t, b.x.data, b.dy.data, b.mean.data, b.rstd.data,
-                            dgamma.data, dbeta.data);
+        set->grad_params(ROWS, C, b.t, b.x.data, b.dy.data, b.mean.data, b.rstd.data, dgamma.data,
+                         dbeta.data);
         for (int j = 0; j < C; j++)
             CU_ASSERT(isnan(tensor_get(&dgamma, j)) == (j == 7) && !isnan(tensor_get(&dbeta, j)));
     }
-    tensor_free(&y), tensor_free(&dgamma), tensor_free(&dbeta), tensor_free(&mean);
-    tensor_free(&rstd);
     batch_free(&b);
 }
 
-static CU_TestInfo tests[] = {{"sets", test_sets},
-                              {"shapes", test_shapes},
-                              {"gradient", test_gradient},
-                              {"not_numbers", test_not_numbers},
-                              CU_TEST_INFO_NULL};
+static CU_TestInfo tests[] = {
+    {"shapes", test_shapes}, {"not_numbers", test_not_numbers}, CU_TEST_INFO_NULL};
 
 CU_SuiteInfo pod_test_suites[] = {{"layernorm", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};

@@ -4,7 +4,7 @@
 #include "kernels/base/cpu.h"
 #include "kernels/base/rng.h"
 #include "kernels/gemm/pack.h"
-#include "tests/harness/harness.h"
+#include "tests/unit/kernels/kernel_test.h"
 
 enum { N_BF16 = 1 << 16, LONGEST = 150 };
 
@@ -77,15 +77,7 @@ static void windows_lie_below_each_other(const pod_pack *pack)
 
 static void for_each_pack(void (*test)(const pod_pack *pack))
 {
-    int n;
-    const pod_pack *const *packs = pod_packs(&n);
-    CU_ASSERT_STRING_EQUAL(packs[n - 1]->name, "plain");
-    for (int i = 0; i < n; i++) {
-        if (packs[i]->needs & ~pod_cpu_features())
-            pod_test_skip(packs[i]->name, "not on this CPU");
-        else
-            test(packs[i]);
-    }
+    EACH_SET(pack, set) test(set);
 }
 
 static void pack_widens_exactly(void) { for_each_pack(widen_is_exact); }
@@ -93,18 +85,11 @@ static void pack_narrows_as_bf16(void) { for_each_pack(narrow_rounds_as_bf16); }
 static void pack_keeps_to_its_length(void) { for_each_pack(lengths_are_kept); }
 static void pack_lays_windows(void) { for_each_pack(windows_lie_below_each_other); }
 
-static void pack_pick_answers(void)
-{
-    CU_ASSERT_STRING_EQUAL(pod_pack_pick(0)->name, "plain");
-    CU_ASSERT_EQUAL(pod_pack_pick(pod_cpu_features())->needs & ~pod_cpu_features(), 0);
-}
-
 static CU_TestInfo pack_tests[] = {
     {"pack_widens_exactly", pack_widens_exactly},
     {"pack_narrows_as_bf16", pack_narrows_as_bf16},
     {"pack_keeps_to_its_length", pack_keeps_to_its_length},
     {"pack_lays_windows", pack_lays_windows},
-    {"pack_pick_answers", pack_pick_answers},
     CU_TEST_INFO_NULL,
 };
 

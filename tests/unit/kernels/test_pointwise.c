@@ -162,34 +162,28 @@ static void check_in_place(const pod_pointwise *k, int op, const input *in, cons
     for (int over_b = 0; over_b < 2; over_b++) {
         if (over_b ? !ops[op].over_b : !ops[op].over_a) continue;
         input twin = *in;
-        tensor y = tensor_copy(over_b ? &in->b : &in->a);
+        TENSOR y = tensor_copy(over_b ? &in->b : &in->a);
         *(over_b ? &twin.b : &twin.a) = y;
         ops[op].run(k, &twin, y.data);
         tensor_check_same(name, &y, want);
-        tensor_free(&y);
     }
 }
 
 static void check_op(int op, const input *in, bool finite)
 {
     const pod_dtype out = ops[op].changes_type ? other(in->t) : in->t;
-    tensor want = tensor_new(out, count_of(in));
+    TENSOR want = tensor_new(out, count_of(in));
     char name[128];
-    int n;
-    const pod_pointwise *sets = pod_pointwise_sets(&n);
     ops[op].run(reference(), in, want.data);
-    for (int i = n - 1; i >= 0; i--) {
-        if (sets[i].needs & ~pod_cpu_features()) continue;
-        snprintf(name, sizeof name, "%s %s, %s (%lld, %lld)", sets[i].name, ops[op].name,
+    if (finite) check_reference(op, in, ops[op].name, &want);
+    EACH_SET(pointwise, set) {
+        snprintf(name, sizeof name, "%s %s, %s (%lld, %lld)", set->name, ops[op].name,
                  pod_dtype_name(in->t), (long long)in->rows, (long long)in->c);
-        tensor y = tensor_new(out, count_of(in));
-        ops[op].run(&sets[i], in, y.data);
-        if (i == n - 1 && finite) check_reference(op, in, name, &y);
+        TENSOR y = tensor_new(out, count_of(in));
+        ops[op].run(set, in, y.data);
         tensor_check_same(name, &y, &want);
-        check_in_place(&sets[i], op, in, name, &want);
-        tensor_free(&y);
+        check_in_place(set, op, in, name, &want);
     }
-    tensor_free(&want);
 }
 
 static void check_all(bool finite)
@@ -212,33 +206,16 @@ static void check_all(bool finite)
 static void test_numbers(void) { check_all(true); }
 static void test_not_numbers(void) { check_all(false); }
 
-static void test_sets(void)
-{
-    int n;
-    const pod_pointwise *sets = pod_pointwise_sets(&n);
-    for (int i = 0; i < n; i++) {
-        kernel_runs("pointwise", sets[i].name, sets[i].needs);
-        POD_CHECK(pod_pointwise_pick(sets[i].needs) == &sets[i], "%s is not picked", sets[i].name);
-    }
-    CU_ASSERT_STRING_EQUAL(reference()->name, "ref");
-    CU_ASSERT_EQUAL(reference()->needs, 0);
-    CU_ASSERT_PTR_EQUAL(pod_pointwise_pick(pod_cpu_features() | POD_CPU_AMX_BF16),
-                        pod_pointwise_pick(pod_cpu_features()));
-}
-
 /* Each of the 65,536 bf16 values, among them all NaNs and what is below the normal numbers. */
 static void test_every_bf16(void)
 {
     enum { N = 65536 };
-    int n;
-    const pod_pointwise *sets = pod_pointwise_sets(&n);
-    tensor x = tensor_new(POD_BF16, N), y = tensor_new(POD_BF16, N), g = tensor_new(POD_BF16, N);
-    tensor dy = tensor_random(5, POD_BF16, N);
+    TENSOR x = tensor_new(POD_BF16, N), y = tensor_new(POD_BF16, N), g = tensor_new(POD_BF16, N);
+    TENSOR dy = tensor_random(5, POD_BF16, N);
     for (int i = 0; i < N; i++) ((pod_bf16 *)x.data)[i].bits = (uint16_t)i;
-    for (int i = 0; i < n; i++) {
-        if (sets[i].needs & ~pod_cpu_features()) continue;
-        sets[i].relu(N, POD_BF16, x.data, y.data);
-        sets[i].relu_grad(N, POD_BF16, x.data, dy.data, g.data);
+    EACH_SET(pointwise, set) {
+        set->relu(N, POD_BF16, x.data, y.data);
+        set->relu_grad(N, POD_BF16, x.data, dy.data, g.data);
         int n_wrong = 0;
         for (int j = 0; j < N; j++) {
             const double v = tensor_get(&x, j);
@@ -247,9 +224,8 @@ static void test_every_bf16(void)
             n_wrong += ((pod_bf16 *)y.data)[j].bits != keep;
             n_wrong += ((pod_bf16 *)g.data)[j].bits != pass;
         }
-        POD_CHECK(n_wrong == 0, "%s: %d values are wrong", sets[i].name, n_wrong);
+        POD_CHECK(n_wrong == 0, "%s: %d values are wrong", set->name, n_wrong);
     }
-    tensor_free(&x), tensor_free(&y), tensor_free(&g), tensor_free(&dy);
 }
 
 /* Rounding to bf16 for every upper half and the lower halves that decide: below, at and above the
@@ -258,48 +234,39 @@ static void test_rounding(void)
 {
     const uint32_t low[] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xffff};
     enum { N_LOW = 6, N = 65536 * N_LOW };
-    int n;
-    const pod_pointwise *sets = pod_pointwise_sets(&n);
-    tensor x = tensor_new(POD_F32, N), y = tensor_new(POD_BF16, N), back = tensor_new(POD_F32, N);
+    TENSOR x = tensor_new(POD_F32, N), y = tensor_new(POD_BF16, N), back = tensor_new(POD_F32, N);
     uint32_t *bits = x.data;
     for (uint32_t i = 0; i < N; i++) bits[i] = (i / N_LOW) << 16 | low[i % N_LOW];
-    for (int i = 0; i < n; i++) {
-        if (sets[i].needs & ~pod_cpu_features()) continue;
-        sets[i].cast(N, POD_F32, x.data, POD_BF16, y.data);
-        sets[i].cast(N, POD_BF16, y.data, POD_F32, back.data);
+    EACH_SET(pointwise, set) {
+        set->cast(N, POD_F32, x.data, POD_BF16, y.data);
+        set->cast(N, POD_BF16, y.data, POD_F32, back.data);
         int n_wrong = 0;
         for (int j = 0; j < N; j++) {
             const pod_bf16 want = pod_bf16_from_f32(((float *)x.data)[j]);
             n_wrong += ((pod_bf16 *)y.data)[j].bits != want.bits;
             n_wrong += ((uint32_t *)back.data)[j] != (uint32_t)want.bits << 16;
         }
-        POD_CHECK(n_wrong == 0, "%s: %d of %d casts are wrong", sets[i].name, n_wrong, (int)N);
+        POD_CHECK(n_wrong == 0, "%s: %d of %d casts are wrong", set->name, n_wrong, (int)N);
     }
-    tensor_free(&x), tensor_free(&y), tensor_free(&back);
 }
 
 /* A sum so large that it is stored past the caches, with half a pair of vectors left. */
 static void test_past_the_caches(void)
 {
-    int n;
-    const pod_pointwise *sets = pod_pointwise_sets(&n);
     for (int t = 0; t < 2; t++) {
         input in = input_make(t ? 2 * 65537 : 65537, 16, t ? POD_BF16 : POD_F32, 5);
-        tensor want = tensor_new(in.t, count_of(&in)), got = tensor_new(in.t, count_of(&in));
+        TENSOR want = tensor_new(in.t, count_of(&in)), got = tensor_new(in.t, count_of(&in));
         run_add(pod_pointwise_pick(POD_CPU_REFERENCE_ONLY), &in, want.data);
-        for (int s = 0; s < n; s++) {
-            if (sets[s].needs & ~pod_cpu_features()) continue;
+        EACH_SET(pointwise, set) {
             memset(got.data, 0x55, tensor_bytes(&got));
-            run_add(&sets[s], &in, got.data);
-            tensor_check_same(sets[s].name, &got, &want);
+            run_add(set, &in, got.data);
+            tensor_check_same(set->name, &got, &want);
         }
-        tensor_free(&want), tensor_free(&got);
         input_free(&in);
     }
 }
 
-static CU_TestInfo tests[] = {{"sets", test_sets},
-                              {"numbers", test_numbers},
+static CU_TestInfo tests[] = {{"numbers", test_numbers},
                               {"not_numbers", test_not_numbers},
                               {"every_bf16", test_every_bf16},
                               {"rounding", test_rounding},

@@ -5,20 +5,7 @@
 #include "kernels/pool/pool.h"
 #include "tests/unit/kernels/kernel_test.h"
 
-static bool runs(const pod_pool *k) { return !(k->needs & ~pod_cpu_features()); }
-
 static const pod_pool *reference(void) { return pod_pool_pick(POD_CPU_REFERENCE_ONLY); }
-
-static void test_sets(void)
-{
-    int n;
-    const pod_pool *sets = pod_pool_sets(&n);
-    for (int i = 0; i < n; i++) {
-        kernel_runs("pool", sets[i].name, sets[i].needs);
-        POD_CHECK(pod_pool_pick(sets[i].needs) == &sets[i], "%s is not picked", sets[i].name);
-    }
-    CU_ASSERT_STRING_EQUAL(reference()->name, "ref");
-}
 
 static const struct {
     int64_t n, h, w, window, stride, pad;
@@ -74,7 +61,7 @@ static void check_reference(const pod_pool_shape *s, const tensor *x, const tens
     const int64_t n_in = count_in(s), n_out = count_out(s);
     double *y = calloc((size_t)(n_out + 2 * n_in + 1), sizeof *y);
     double *dx = y + n_out, *bound = dx + n_in;
-    tensor got = tensor_new(x->t, n_out), got_dx = tensor_new(x->t, n_in);
+    TENSOR got = tensor_new(x->t, n_out), got_dx = tensor_new(x->t, n_in);
     for (int64_t i = 0; i < n_out; i++) {
         const int64_t at = first_max(s, x, i);
         y[i] = tensor_get(x, at);
@@ -89,27 +76,21 @@ static void check_reference(const pod_pool_shape *s, const tensor *x, const tens
     tensor_check_near("max", &got, y, NULL);
     reference()->max_grad(s, x->t, x->data, dy->data, got_dx.data);
     tensor_check_near("max_grad", &got_dx, dx, bound);
-    tensor_free(&got), tensor_free(&got_dx);
     free(y);
 }
 
 static void check_sets(const pod_pool_shape *s, const tensor *x, const tensor *dy)
 {
-    int n;
-    const pod_pool *sets = pod_pool_sets(&n);
-    tensor want = tensor_new(x->t, count_out(s)), want_dx = tensor_new(x->t, count_in(s));
+    TENSOR want = tensor_new(x->t, count_out(s)), want_dx = tensor_new(x->t, count_in(s));
     reference()->max(s, x->t, x->data, want.data);
     reference()->max_grad(s, x->t, x->data, dy->data, want_dx.data);
-    for (int i = 0; i < n; i++) {
-        if (!runs(&sets[i])) continue;
-        tensor y = tensor_new(x->t, count_out(s)), dx = tensor_new(x->t, count_in(s));
-        sets[i].max(s, x->t, x->data, y.data);
-        tensor_check_same(sets[i].name, &y, &want);
-        sets[i].max_grad(s, x->t, x->data, dy->data, dx.data);
-        tensor_check_same(sets[i].name, &dx, &want_dx);
-        tensor_free(&y), tensor_free(&dx);
+    EACH_SET(pool, set) {
+        TENSOR y = tensor_new(x->t, count_out(s)), dx = tensor_new(x->t, count_in(s));
+        set->max(s, x->t, x->data, y.data);
+        tensor_check_same(set->name, &y, &want);
+        set->max_grad(s, x->t, x->data, dy->data, dx.data);
+        tensor_check_same(set->name, &dx, &want_dx);
     }
-    tensor_free(&want), tensor_free(&want_dx);
 }
 
 /* What is below 0 becomes 0, as in front of most poolings. */
@@ -129,14 +110,13 @@ static void test_max(void)
         const int kind = i % N_KINDS;
         const pod_dtype t = i / N_KINDS % 2 ? POD_BF16 : POD_F32;
         const pod_pool_shape s = shape_of(i / N_EACH, channels[i / (2 * N_KINDS) % 5]);
-        tensor x = tensor_random((uint64_t)i, t, count_in(&s));
-        tensor dy = tensor_random((uint64_t)i + 1000, t, count_out(&s));
+        TENSOR x = tensor_random((uint64_t)i, t, count_in(&s));
+        TENSOR dy = tensor_random((uint64_t)i + 1000, t, count_out(&s));
         if (kind % 3 == 1) pod_test_fill_exact((uint64_t)i, x.count, 1, t, x.data);
         if (kind >= 3) let_through(&x);
         if (kind % 3 == 2) tensor_sprinkle(&x);
         check_reference(&s, &x, &dy);
         check_sets(&s, &x, &dy);
-        tensor_free(&x), tensor_free(&dy);
     }
 }
 
@@ -152,11 +132,10 @@ static void test_large_max(void)
                               .window = 3,
                               .stride = 1,
                               .pad = 1};
-    tensor x = tensor_random(1, POD_BF16, count_in(&s));
-    tensor dy = tensor_random(2, POD_BF16, count_out(&s));
+    TENSOR x = tensor_random(1, POD_BF16, count_in(&s));
+    TENSOR dy = tensor_random(2, POD_BF16, count_out(&s));
     let_through(&x);
     check_sets(&s, &x, &dy);
-    tensor_free(&x), tensor_free(&dy);
 }
 
 /* By hand: 3x3 windows, stride 2, pad 1 on 4x4 with the maximum of all windows shared.
@@ -170,13 +149,10 @@ static void test_max_by_hand(void)
     const pod_pool_shape s = {
         .n = 1, .h = 4, .w = 4, .c = 1, .p = 2, .q = 2, .window = 3, .stride = 2, .pad = 1};
     const float x[16] = {[5] = 7, [7] = 7}, dy[4] = {1, 2, 4, 8};
-    int n;
-    const pod_pool *sets = pod_pool_sets(&n);
-    for (int i = 0; i < n; i++) {
-        if (!runs(&sets[i])) continue;
+    EACH_SET(pool, set) {
         float y[4], dx[16];
-        sets[i].max(&s, POD_F32, x, y);
-        sets[i].max_grad(&s, POD_F32, x, dy, dx);
+        set->max(&s, POD_F32, x, y);
+        set->max_grad(&s, POD_F32, x, dy, dx);
         for (int j = 0; j < 4; j++) CU_ASSERT_EQUAL(y[j], 7);
         for (int j = 0; j < 16; j++) CU_ASSERT_EQUAL(dx[j], j == 5 ? 15 : 0);
     }
@@ -184,10 +160,8 @@ static void test_max_by_hand(void)
 
 static void check_mean(int64_t n_images, int64_t hw, int64_t c, pod_dtype t)
 {
-    int n;
-    const pod_pool *sets = pod_pool_sets(&n);
-    tensor x = tensor_random(1, t, n_images * hw * c), dy = tensor_random(2, t, n_images * c);
-    tensor y = tensor_new(t, dy.count), dx = tensor_new(t, x.count);
+    TENSOR x = tensor_random(1, t, n_images * hw * c), dy = tensor_random(2, t, n_images * c);
+    TENSOR y = tensor_new(t, dy.count), dx = tensor_new(t, x.count);
     double *want = calloc((size_t)(2 * (dy.count + x.count) + 1), sizeof *want);
     double *bound = want + dy.count, *want_dx = bound + dy.count, *bound_dx = want_dx + x.count;
     for (int64_t i = 0; i < x.count; i++) {
@@ -198,20 +172,17 @@ static void check_mean(int64_t n_images, int64_t hw, int64_t c, pod_dtype t)
         bound_dx[i] = bound_rounded(t, fabs(want_dx[i]), want_dx[i]);
     }
     for (int64_t i = 0; i < dy.count; i++) bound[i] = bound_rounded(t, bound[i], want[i]);
-    for (int i = n - 1; i >= 0; i--) {
-        if (!runs(&sets[i])) continue;
-        sets[i].mean(n_images, hw, c, t, x.data, y.data);
-        tensor_check_near(sets[i].name, &y, want, bound);
-        sets[i].mean_grad(n_images, hw, c, t, dy.data, dx.data);
-        tensor_check_near(sets[i].name, &dx, want_dx, bound_dx);
-        tensor same = tensor_new(t, y.count), same_dx = tensor_new(t, dx.count);
+    EACH_SET(pool, set) {
+        set->mean(n_images, hw, c, t, x.data, y.data);
+        tensor_check_near(set->name, &y, want, bound);
+        set->mean_grad(n_images, hw, c, t, dy.data, dx.data);
+        tensor_check_near(set->name, &dx, want_dx, bound_dx);
+        TENSOR same = tensor_new(t, y.count), same_dx = tensor_new(t, dx.count);
         reference()->mean(n_images, hw, c, t, x.data, same.data);
         reference()->mean_grad(n_images, hw, c, t, dy.data, same_dx.data);
-        tensor_check_same(sets[i].name, &y, &same);
-        tensor_check_same(sets[i].name, &dx, &same_dx);
-        tensor_free(&same), tensor_free(&same_dx);
+        tensor_check_same(set->name, &y, &same);
+        tensor_check_same(set->name, &dx, &same_dx);
     }
-    tensor_free(&x), tensor_free(&dy), tensor_free(&y), tensor_free(&dx);
     free(want);
 }
 
@@ -223,8 +194,10 @@ static void test_mean(void)
                    i < 18 ? POD_F32 : POD_BF16);
 }
 
-static CU_TestInfo tests[] = {{"sets", test_sets},           {"max", test_max},
-                              {"large_max", test_large_max}, {"max_by_hand", test_max_by_hand},
-                              {"mean", test_mean},           CU_TEST_INFO_NULL};
+static CU_TestInfo tests[] = {{"max", test_max},
+                              {"large_max", test_large_max},
+                              {"max_by_hand", test_max_by_hand},
+                              {"mean", test_mean},
+                              CU_TEST_INFO_NULL};
 
 CU_SuiteInfo pod_test_suites[] = {{"pool", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};

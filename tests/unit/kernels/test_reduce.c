@@ -13,35 +13,18 @@ static double bound_sum(double sum_abs)
     return ROUNDINGS * pod_test_roundoff(POD_F32) * sum_abs * 1.001;
 }
 
-static bool runs(const pod_reduce *k) { return !(k->needs & ~pod_cpu_features()); }
-
-static void test_sets(void)
-{
-    int n;
-    const pod_reduce *sets = pod_reduce_sets(&n);
-    for (int i = 0; i < n; i++) {
-        kernel_runs("reduce", sets[i].name, sets[i].needs);
-        POD_CHECK(pod_reduce_pick(sets[i].needs) == &sets[i], "%s is not picked", sets[i].name);
-    }
-    CU_ASSERT_STRING_EQUAL(pod_reduce_pick(POD_CPU_REFERENCE_ONLY)->name, "ref");
-}
-
 static void test_sum_sq(void)
 {
     const int64_t counts[] = {0, 1, 15, 16, 17, 127, 255, 256, 257, 1000, 100003};
-    int n;
-    const pod_reduce *sets = pod_reduce_sets(&n);
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        tensor x = tensor_random(i + 1, POD_F32, counts[i]);
+        TENSOR x = tensor_random(i + 1, POD_F32, counts[i]);
         double want = 0;
         for (int64_t j = 0; j < counts[i]; j++) want += tensor_get(&x, j) * tensor_get(&x, j);
-        for (int s = 0; s < n; s++) {
-            if (!runs(&sets[s])) continue;
-            const double got = (double)sets[s].sum_sq(counts[i], x.data);
+        EACH_SET(reduce, set) {
+            const double got = (double)set->sum_sq(counts[i], x.data);
             POD_CHECK(pod_test_near(got, want, bound_sum(want)), "%s, %lld: %.9g, want %.9g",
-                      sets[s].name, (long long)counts[i], got, want);
+                      set->name, (long long)counts[i], got, want);
         }
-        tensor_free(&x);
     }
 }
 
@@ -55,21 +38,18 @@ static float rounded(const pod_wide_sum *s)
 /* Every set has the digits of the reference, of the whole and of its parts one after the other. */
 static void check_wide(const char *what, const tensor *x)
 {
-    int n;
-    const pod_reduce *sets = pod_reduce_sets(&n);
     pod_wide_sum want = {{0}, 0};
-    sets[n - 1].sum_sq_wide(x->count, x->data, &want);
-    for (int s = 0; s < n; s++) {
-        if (!runs(&sets[s])) continue;
+    pod_reduce_pick(POD_CPU_REFERENCE_ONLY)->sum_sq_wide(x->count, x->data, &want);
+    EACH_SET(reduce, set) {
         for (int64_t part = x->count + 1; part > 0; part = part > 3 ? part / 3 : 0) {
             pod_wide_sum got = {{0}, 0};
             for (int64_t at = 0; at < x->count; at += part)
-                sets[s].sum_sq_wide(x->count - at < part ? x->count - at : part,
-                                    (const float *)x->data + at, &got);
+                set->sum_sq_wide(x->count - at < part ? x->count - at : part,
+                                 (const float *)x->data + at, &got);
             POD_CHECK(memcmp(got.digit, want.digit, sizeof got.digit) == 0 &&
                           (got.not_finite == want.not_finite ||
                            (isnan(got.not_finite) && isnan(want.not_finite))),
-                      "%s, %s, %lld in parts of %lld: %.9g, want %.9g", what, sets[s].name,
+                      "%s, %s, %lld in parts of %lld: %.9g, want %.9g", what, set->name,
                       (long long)x->count, (long long)part, (double)rounded(&got),
                       (double)rounded(&want));
         }
@@ -80,7 +60,7 @@ static void test_sum_sq_wide(void)
 {
     const int64_t counts[] = {0, 1, 15, 16, 17, 1000, 1023, 1024, 1025, 100003};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        tensor x = tensor_random(i + 1, POD_F32, counts[i]);
+        TENSOR x = tensor_random(i + 1, POD_F32, counts[i]);
         pod_wide_sum sum = {{0}, 0};
         double want = 0;
         for (int64_t j = 0; j < counts[i]; j++) want += tensor_get(&x, j) * tensor_get(&x, j);
@@ -91,7 +71,6 @@ static void test_sum_sq_wide(void)
         check_wide("random", &x);
         tensor_sprinkle(&x);
         check_wide("odd ones", &x);
-        tensor_free(&x);
     }
 }
 
@@ -101,7 +80,7 @@ static void test_wide_ranges(void)
 {
     const int ranges[] = {0, 8, 9, 10, 18, 19, 20, 21, 40, 150};
     const int tops[] = {-130, -75, -74, -65, -60, -55, -50, 0, 62, 63, 64};
-    tensor x = tensor_new(POD_F32, 3000);
+    TENSOR x = tensor_new(POD_F32, 3000);
     for (size_t r = 0; r < sizeof ranges / sizeof ranges[0]; r++)
         for (size_t t = 0; t < sizeof tops / sizeof tops[0]; t++) {
             char what[64];
@@ -113,29 +92,24 @@ static void test_wide_ranges(void)
             snprintf(what, sizeof what, "2^%d and %d below", tops[t], ranges[r]);
             check_wide(what, &x);
         }
-    tensor_free(&x);
 }
 
 static void check_col_sum(int64_t rows, int64_t c, pod_dtype t)
 {
-    int n;
-    const pod_reduce *sets = pod_reduce_sets(&n);
-    tensor x = tensor_random(3, t, rows * c), sum = tensor_new(POD_F32, c);
+    TENSOR x = tensor_random(3, t, rows * c), sum = tensor_new(POD_F32, c);
     double *want = calloc((size_t)c, sizeof *want), *bound = calloc((size_t)c, sizeof *bound);
     char name[96];
     for (int64_t i = 0; i < rows * c; i++) {
         want[i % c] += tensor_get(&x, i);
         bound[i % c] += bound_sum(fabs(tensor_get(&x, i)));
     }
-    for (int s = 0; s < n; s++) {
-        if (!runs(&sets[s])) continue;
-        snprintf(name, sizeof name, "%s col_sum %s (%lld, %lld)", sets[s].name, pod_dtype_name(t),
+    EACH_SET(reduce, set) {
+        snprintf(name, sizeof name, "%s col_sum %s (%lld, %lld)", set->name, pod_dtype_name(t),
                  (long long)rows, (long long)c);
         memset(sum.data, 0xff, tensor_bytes(&sum));
-        sets[s].col_sum(rows, c, t, x.data, sum.data);
+        set->col_sum(rows, c, t, x.data, sum.data);
         tensor_check_near(name, &sum, want, bound);
     }
-    tensor_free(&x), tensor_free(&sum);
     free(want), free(bound);
 }
 
@@ -154,43 +128,35 @@ static void test_col_sum(void)
 static void test_exact(void)
 {
     enum { ROWS = 5003, C = 20 };
-    int n;
-    const pod_reduce *sets = pod_reduce_sets(&n);
-    tensor x = tensor_new(POD_F32, ROWS * C), sum = tensor_new(POD_F32, C);
+    TENSOR x = tensor_new(POD_F32, ROWS * C), sum = tensor_new(POD_F32, C);
     double want[C] = {0}, want_sq = 0;
     pod_test_fill_exact(7, ROWS * C, 8, POD_F32, x.data);
     for (int i = 0; i < ROWS * C; i++) {
         want[i % C] += tensor_get(&x, i);
         want_sq += tensor_get(&x, i) * tensor_get(&x, i);
     }
-    for (int s = 0; s < n; s++) {
-        if (!runs(&sets[s])) continue;
-        sets[s].col_sum(ROWS, C, POD_F32, x.data, sum.data);
-        tensor_check_near(sets[s].name, &sum, want, NULL);
-        CU_ASSERT_EQUAL((double)sets[s].sum_sq(ROWS * C, x.data), want_sq);
+    EACH_SET(reduce, set) {
+        set->col_sum(ROWS, C, POD_F32, x.data, sum.data);
+        tensor_check_near(set->name, &sum, want, NULL);
+        CU_ASSERT_EQUAL((double)set->sum_sq(ROWS * C, x.data), want_sq);
     }
-    tensor_free(&x), tensor_free(&sum);
 }
 
 /* A float32 chain would be off by thousands of roundings here. */
 static void test_error_does_not_grow(void)
 {
     enum { N = 3000000 };
-    int n;
-    const pod_reduce *sets = pod_reduce_sets(&n);
-    tensor x = tensor_new(POD_F32, N), sum = tensor_new(POD_F32, 1);
+    TENSOR x = tensor_new(POD_F32, N), sum = tensor_new(POD_F32, 1);
     for (int i = 0; i < N; i++) ((float *)x.data)[i] = 0.1f;
     const double want = N * (double)0.1f, want_sq = want * (double)0.1f;
-    for (int s = 0; s < n; s++) {
-        if (!runs(&sets[s])) continue;
+    EACH_SET(reduce, set) {
         const double bound = bound_sum(want), bound_sq = bound_sum(want_sq);
-        const double got_sq = (double)sets[s].sum_sq(N, x.data);
-        sets[s].col_sum(N, 1, POD_F32, x.data, sum.data);
-        tensor_check_near(sets[s].name, &sum, &want, &bound);
-        POD_CHECK(pod_test_near(got_sq, want_sq, bound_sq), "%s: %.9g, want %.9g", sets[s].name,
+        const double got_sq = (double)set->sum_sq(N, x.data);
+        set->col_sum(N, 1, POD_F32, x.data, sum.data);
+        tensor_check_near(set->name, &sum, &want, &bound);
+        POD_CHECK(pod_test_near(got_sq, want_sq, bound_sq), "%s: %.9g, want %.9g", set->name,
                   got_sq, want_sq);
     }
-    tensor_free(&x), tensor_free(&sum);
 }
 
 /* The same bits wherever the data lies. */
@@ -198,51 +164,42 @@ static void test_alignment(void)
 {
     enum { ROWS = 77, C = 20, N = ROWS * C };
     static float room[N + 32], sums[2][C];
-    int n;
-    const pod_reduce *sets = pod_reduce_sets(&n);
-    tensor x = tensor_random(9, POD_F32, N);
-    for (int s = 0; s < n; s++) {
-        if (!runs(&sets[s])) continue;
-        const float want = sets[s].sum_sq(N, x.data);
-        sets[s].col_sum(ROWS, C, POD_F32, x.data, sums[0]);
+    TENSOR x = tensor_random(9, POD_F32, N);
+    EACH_SET(reduce, set) {
+        const float want = set->sum_sq(N, x.data);
+        set->col_sum(ROWS, C, POD_F32, x.data, sums[0]);
         for (int shift = 0; shift < 32; shift++) {
             memcpy(room + shift, x.data, tensor_bytes(&x));
-            CU_ASSERT_EQUAL(sets[s].sum_sq(N, room + shift), want);
-            sets[s].col_sum(ROWS, C, POD_F32, room + shift, sums[1]);
+            CU_ASSERT_EQUAL(set->sum_sq(N, room + shift), want);
+            set->col_sum(ROWS, C, POD_F32, room + shift, sums[1]);
             CU_ASSERT_EQUAL(memcmp(sums[0], sums[1], sizeof sums[0]), 0);
         }
     }
-    tensor_free(&x);
 }
 
 /* What is not a number stays in its column, and gets through. */
 static void test_not_numbers(void)
 {
     enum { ROWS = 70, C = 20 };
-    int n;
-    const pod_reduce *sets = pod_reduce_sets(&n);
-    tensor x = tensor_random(4, POD_F32, ROWS * C), sum = tensor_new(POD_F32, C);
+    TENSOR x = tensor_random(4, POD_F32, ROWS * C), sum = tensor_new(POD_F32, C);
     pod_test_put(POD_F32, x.data, 69 * C + 3, (double)NAN);
     pod_test_put(POD_F32, x.data, 4 * C + 5, (double)INFINITY);
     pod_test_put(POD_F32, x.data, 68 * C + 19, -(double)INFINITY);
-    for (int s = 0; s < n; s++) {
-        if (!runs(&sets[s])) continue;
-        sets[s].col_sum(ROWS, C, POD_F32, x.data, sum.data);
+    EACH_SET(reduce, set) {
+        set->col_sum(ROWS, C, POD_F32, x.data, sum.data);
         for (int j = 0; j < C; j++) {
             const double got = tensor_get(&sum, j);
             const bool ok = j == 3    ? isnan(got)
                             : j == 5  ? got == (double)INFINITY
                             : j == 19 ? got == -(double)INFINITY
                                       : isfinite(got);
-            POD_CHECK(ok, "%s: column %d is %g", sets[s].name, j, got);
+            POD_CHECK(ok, "%s: column %d is %g", set->name, j, got);
         }
-        CU_ASSERT(isnan(sets[s].sum_sq(ROWS * C, x.data)));
+        CU_ASSERT(isnan(set->sum_sq(ROWS * C, x.data)));
     }
-    tensor_free(&x), tensor_free(&sum);
 }
 
-static CU_TestInfo tests[] = {{"sets", test_sets},
-                              {"sum_sq", test_sum_sq},
+static CU_TestInfo tests[] = {{"sum_sq", test_sum_sq},
                               {"sum_sq_wide", test_sum_sq_wide},
                               {"wide_ranges", test_wide_ranges},
                               {"col_sum", test_col_sum},

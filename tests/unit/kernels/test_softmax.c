@@ -6,19 +6,6 @@
 #include "kernels/softmax/softmax.h"
 #include "tests/unit/kernels/kernel_test.h"
 
-static bool runs(const pod_softmax *k) { return !(k->needs & ~pod_cpu_features()); }
-
-static void test_sets(void)
-{
-    int n;
-    const pod_softmax *sets = pod_softmax_sets(&n);
-    for (int i = 0; i < n; i++) {
-        kernel_runs("softmax", sets[i].name, sets[i].needs);
-        POD_CHECK(pod_softmax_pick(sets[i].needs) == &sets[i], "%s is not picked", sets[i].name);
-    }
-    CU_ASSERT_STRING_EQUAL(pod_softmax_pick(POD_CPU_REFERENCE_ONLY)->name, "ref");
-}
-
 /* log of the sum of exp(l[i]), not in the kernel's way but term by term:
  * log(e^a + e^b) = max + log1p(e^-|a-b|). */
 static double log_sum_exp(int64_t c, const double *l)
@@ -65,6 +52,7 @@ static void problem_free(problem *p)
     tensor_free(&p->logits);
     tensor_free(&p->labels);
 }
+#define PROBLEM __attribute__((cleanup(problem_free))) problem
 
 static void row_of(const problem *p, int64_t r, double *row)
 {
@@ -164,19 +152,18 @@ static void check_grad(const pod_softmax *k, const problem *p, float smoothing)
         if (label >= 0 && !is_reference(k))
             bound[i] += grad_error(p, row, i % p->c, label, smoothing);
     }
-    tensor got = tensor_new(POD_F32, n), twin = tensor_copy(&p->logits);
+    TENSOR got = tensor_new(POD_F32, n), twin = tensor_copy(&p->logits);
     k->grad(p->rows, p->c, p->logits.data, p->labels.data, smoothing, scale, got.data);
     tensor_check_near(k->name, &got, want, bound);
     k->grad(p->rows, p->c, twin.data, p->labels.data, smoothing, scale, twin.data);
     tensor_check_same(k->name, &twin, &got);
-    tensor_free(&got), tensor_free(&twin);
     free(want);
 }
 
 /* In one pass the bits of two; over the logits too. */
 static void check_loss_grad(const pod_softmax *k, const problem *p, float smoothing)
 {
-    tensor want = tensor_new(POD_F32, p->rows * p->c), got = tensor_copy(&p->logits);
+    TENSOR want = tensor_new(POD_F32, p->rows * p->c), got = tensor_copy(&p->logits);
     float want_loss, loss;
     k->loss(p->rows, p->c, p->logits.data, p->labels.data, smoothing, 0.5f, &want_loss);
     k->grad(p->rows, p->c, p->logits.data, p->labels.data, smoothing, 0.25f, want.data);
@@ -188,7 +175,6 @@ static void check_loss_grad(const pod_softmax *k, const problem *p, float smooth
     tensor_check_same(k->name, &got, &want);
     POD_CHECK(loss == want_loss || (isnan(loss) && isnan(want_loss)), "%s: loss %.9g, want %.9g",
               k->name, (double)loss, (double)want_loss);
-    tensor_free(&got), tensor_free(&want);
 }
 
 static void check_correct(const pod_softmax *k, const problem *p)
@@ -203,21 +189,17 @@ static void check_correct(const pod_softmax *k, const problem *p)
 static void test_shapes(void)
 {
     const int64_t rows[] = {0, 1, 4, 17}, columns[] = {1, 2, 10, 17, 300};
-    int n;
-    const pod_softmax *sets = pod_softmax_sets(&n);
     for (size_t i = 0; i < 20; i++) {
-        problem p = problem_make(rows[i / 5], columns[i % 5], 3);
-        for (int s = 0; s < n; s++) {
-            if (!runs(&sets[s])) continue;
-            check_loss(&sets[s], &p, 0);
-            check_loss(&sets[s], &p, 0.1f);
-            check_grad(&sets[s], &p, 0);
-            check_grad(&sets[s], &p, 0.1f);
-            check_loss_grad(&sets[s], &p, 0);
-            check_loss_grad(&sets[s], &p, 0.1f);
-            check_correct(&sets[s], &p);
+        PROBLEM p = problem_make(rows[i / 5], columns[i % 5], 3);
+        EACH_SET(softmax, set) {
+            check_loss(set, &p, 0);
+            check_loss(set, &p, 0.1f);
+            check_grad(set, &p, 0);
+            check_grad(set, &p, 0.1f);
+            check_loss_grad(set, &p, 0);
+            check_loss_grad(set, &p, 0.1f);
+            check_correct(set, &p);
         }
-        problem_free(&p);
     }
 }
 
@@ -226,11 +208,9 @@ static void test_exponential(void)
 {
     enum { ROWS = 200000 };
     const double u = pod_test_roundoff(POD_F32);
-    problem p = problem_make(ROWS, 2, 1);
-    tensor got = tensor_new(POD_F32, 2 * ROWS);
+    PROBLEM p = problem_make(ROWS, 2, 1);
+    TENSOR got = tensor_new(POD_F32, 2 * ROWS);
     double *want = calloc(4 * ROWS, sizeof *want), *bound = want + 2 * ROWS;
-    int n;
-    const pod_softmax *sets = pod_softmax_sets(&n);
     for (int64_t r = 0; r < ROWS; r++) {
         pod_test_put(POD_F32, p.logits.data, 2 * r, 0);
         pod_test_put(POD_F32, p.logits.data, 2 * r + 1, -(double)r * 90 / ROWS);
@@ -241,40 +221,33 @@ static void test_exponential(void)
         bound[2 * r] = 12 * u;                    /* beside 1, which is taken off */
         bound[2 * r + 1] = e * 12 * u + 0x1p-125; /* 2^-22 of its own, 2^-22 of the sum's, 4 u */
     }
-    for (int s = 0; s < n; s++) {
-        if (!runs(&sets[s])) continue;
-        sets[s].grad(ROWS, 2, p.logits.data, p.labels.data, 0, 1, got.data);
-        tensor_check_near(sets[s].name, &got, want, bound);
+    EACH_SET(softmax, set) {
+        set->grad(ROWS, 2, p.logits.data, p.labels.data, 0, 1, got.data);
+        tensor_check_near(set->name, &got, want, bound);
     }
     free(want);
-    tensor_free(&got);
-    problem_free(&p);
 }
 
 /* Logits of ten thousand: exp of one alone overflows. */
 static void test_large(void)
 {
     enum { ROWS = 6, C = 10 };
-    int n;
-    const pod_softmax *sets = pod_softmax_sets(&n);
-    problem p = problem_make(ROWS, C, 1e4);
+    PROBLEM p = problem_make(ROWS, C, 1e4);
     for (int64_t j = 0; j < C; j++) { /* one row far up, one far down, all alike */
         pod_test_put(POD_F32, p.logits.data, j, 1e4);
         pod_test_put(POD_F32, p.logits.data, C + j, -1e4);
     }
-    for (int s = 0; s < n; s++) {
-        if (!runs(&sets[s])) continue;
+    EACH_SET(softmax, set) {
         float loss, grad[ROWS * C];
-        check_loss(&sets[s], &p, 0);
-        check_loss(&sets[s], &p, 0.1f);
-        sets[s].loss(2, C, p.logits.data, p.labels.data, 0, 0.5f, &loss);
+        check_loss(set, &p, 0);
+        check_loss(set, &p, 0.1f);
+        set->loss(2, C, p.logits.data, p.labels.data, 0, 0.5f, &loss);
         CU_ASSERT_DOUBLE_EQUAL((double)loss, log(10), 3e-7);
-        sets[s].grad(ROWS, C, p.logits.data, p.labels.data, 0.1f, 1, grad);
+        set->grad(ROWS, C, p.logits.data, p.labels.data, 0.1f, 1, grad);
         for (int i = 0; i < ROWS * C; i++) CU_ASSERT(fabsf(grad[i]) <= 1);
         CU_ASSERT_DOUBLE_EQUAL((double)grad[1], 0.1 - 0.01, 1e-7);
-        check_loss_grad(&sets[s], &p, 0.1f);
+        check_loss_grad(set, &p, 0.1f);
     }
-    problem_free(&p);
 }
 
 static void test_correct(void)
@@ -291,14 +264,11 @@ static void test_correct(void)
         -1,  0, -INFINITY, 0, /* the second is the first maximum: right */
     };
     const int32_t labels[ROWS] = {3, 0, 1, 1, 2, -1, 0, 1};
-    int n;
-    const pod_softmax *sets = pod_softmax_sets(&n);
-    for (int s = 0; s < n; s++) {
-        if (!runs(&sets[s])) continue;
+    EACH_SET(softmax, set) {
         float got = -1;
-        sets[s].correct(ROWS, C, logits, labels, &got);
+        set->correct(ROWS, C, logits, labels, &got);
         CU_ASSERT_EQUAL(got, 4.0f);
-        sets[s].correct(0, C, logits, labels, &got);
+        set->correct(0, C, logits, labels, &got);
         CU_ASSERT_EQUAL(got, 0.0f);
     }
 }
@@ -309,27 +279,23 @@ static void test_not_numbers(void)
     enum { C = 3 };
     const float logits[3 * C] = {1, NAN, 2, 0, -INFINITY, 0, 1, 2, 3};
     const int32_t labels[3] = {0, 0, 1};
-    int n;
-    const pod_softmax *sets = pod_softmax_sets(&n);
-    for (int s = 0; s < n; s++) {
-        if (!runs(&sets[s])) continue;
+    EACH_SET(softmax, set) {
         float loss, grad[3 * C];
-        sets[s].loss(3, C, logits, labels, 0, 1, &loss);
+        set->loss(3, C, logits, labels, 0, 1, &loss);
         CU_ASSERT(isnan(loss));
-        sets[s].loss(1, C, logits + C, labels, 0, 1, &loss);
+        set->loss(1, C, logits + C, labels, 0, 1, &loss);
         CU_ASSERT_DOUBLE_EQUAL((double)loss, log(2), 1e-7);
-        sets[s].grad(3, C, logits, labels, 0, 1, grad);
+        set->grad(3, C, logits, labels, 0, 1, grad);
         for (int i = 0; i < 3 * C; i++) CU_ASSERT_EQUAL(!isnan(grad[i]), i >= C);
         CU_ASSERT_EQUAL(grad[C + 1], 0);
-        sets[s].loss_grad(3, C, logits, labels, 0, 1, 1, &loss, grad);
+        set->loss_grad(3, C, logits, labels, 0, 1, 1, &loss, grad);
         CU_ASSERT(isnan(loss));
         for (int i = 0; i < 3 * C; i++) CU_ASSERT_EQUAL(!isnan(grad[i]), i >= C);
     }
 }
 
 static CU_TestInfo tests[] = {
-    {"sets", test_sets},   {"shapes", test_shapes},   {"exponential", test_exponential},
-    {"large", test_large}, {"correct", test_correct}, {"not_numbers", test_not_numbers},
-    CU_TEST_INFO_NULL};
+    {"shapes", test_shapes},   {"exponential", test_exponential}, {"large", test_large},
+    {"correct", test_correct}, {"not_numbers", test_not_numbers}, CU_TEST_INFO_NULL};
 
 CU_SuiteInfo pod_test_suites[] = {{"softmax", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};

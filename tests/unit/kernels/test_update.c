@@ -14,19 +14,6 @@ static const float BETA1 = 0.9f, BETA2 = 0.99f, ADAM_EPS = 1e-6f;
 
 static const pod_rmsprop_attr RULE = {.rho = 0.9f, .momentum = 0.9f, .eps = 1e-3f, .decay = 0.01f};
 
-static bool runs(const pod_update *k) { return !(k->needs & ~pod_cpu_features()); }
-
-static void test_sets(void)
-{
-    int n;
-    const pod_update *sets = pod_update_sets(&n);
-    for (int i = 0; i < n; i++) {
-        kernel_runs("update", sets[i].name, sets[i].needs);
-        POD_CHECK(pod_update_pick(sets[i].needs) == &sets[i], "%s is not picked", sets[i].name);
-    }
-    CU_ASSERT_STRING_EQUAL(pod_update_pick(POD_CPU_REFERENCE_ONLY)->name, "ref");
-}
-
 /* The rules as the header numbers them. */
 typedef enum rule {
     OUTER,
@@ -72,6 +59,7 @@ static void state_free(state *s)
 {
     tensor_free(&s->w), tensor_free(&s->v), tensor_free(&s->m), tensor_free(&s->norms);
 }
+#define STATE __attribute__((cleanup(state_free))) state
 
 static void step(const pod_update *k, rule r, int number, const tensor *g, state *s)
 {
@@ -93,11 +81,10 @@ static void step(const pod_update *k, rule r, int number, const tensor *g, state
         return;
     }
     if (r == LAMB_BY_DIRECTION) {
-        tensor u = tensor_new(POD_F32, g->count);
+        TENSOR u = tensor_new(POD_F32, g->count);
         k->adam_direction(g->count, &attr, g->data, s->w.data, s->m.data, s->v.data, u.data);
         for (int64_t i = 0; i < g->count; i++)
             ((float *)s->w.data)[i] -= RATE * ((float *)u.data)[i];
-        tensor_free(&u);
         return;
     }
     (r == OUTER || r == OUTER_NESTEROV ? k->momentum_outer : k->momentum_inner)(
@@ -180,11 +167,11 @@ static void check_trace(const pod_update *k, rule r)
     enum { COUNT = 37 };
     trace want[COUNT];
     double values[COUNT], bounds[COUNT];
-    state s = state_make(COUNT);
+    STATE s = state_make(COUNT);
     for (int i = 0; i < COUNT; i++)
         want[i] = (trace){exactly(tensor_get(&s.w, i)), exactly(0), exactly(0)};
     for (int number = 1; number <= N_STEPS; number++) {
-        tensor g = tensor_random((uint64_t)number + 100, POD_F32, COUNT);
+        TENSOR g = tensor_random((uint64_t)number + 100, POD_F32, COUNT);
         step(k, r, number, &g, &s);
         for (int i = 0; i < COUNT; i++) {
             const num gi = exactly(tensor_get(&g, i));
@@ -195,7 +182,6 @@ static void check_trace(const pod_update *k, rule r)
             else
                 trace_momentum(&want[i], r, gi);
         }
-        tensor_free(&g);
     }
     char name[64];
     snprintf(name, sizeof name, "%s %s", k->name, rule_names[r]);
@@ -204,40 +190,33 @@ static void check_trace(const pod_update *k, rule r)
     for (int i = 0; i < COUNT; i++) POD_CHECK(bounds[i] < 1e-3, "a bound of %g is none", bounds[i]);
     for (int i = 0; i < COUNT; i++) values[i] = want[i].v.value, bounds[i] = want[i].v.error;
     tensor_check_near(name, &s.v, values, bounds);
-    state_free(&s);
 }
 
 static void test_traces(void)
 {
-    int n;
-    const pod_update *sets = pod_update_sets(&n);
-    for (int i = 0; i < n; i++)
-        for (int r = 0; r < N_RULES && runs(&sets[i]); r++) check_trace(&sets[i], (rule)r);
+    EACH_SET(update, set)
+        for (int r = 0; r < N_RULES; r++) check_trace(set, (rule)r);
 }
 
 /* ---- sets against the reference ------------------------------------------------------------- */
 
 static void check_same(rule r, int64_t count, bool finite)
 {
-    int n;
     char name[96];
-    const pod_update *sets = pod_update_sets(&n), *ref = pod_update_pick(POD_CPU_REFERENCE_ONLY);
-    for (int i = 0; i < n; i++) {
-        if (!runs(&sets[i])) continue;
-        snprintf(name, sizeof name, "%s %s, %lld", sets[i].name, rule_names[r], (long long)count);
-        state got = state_make(count), want = state_make(count);
+    const pod_update *ref = pod_update_pick(POD_CPU_REFERENCE_ONLY);
+    EACH_SET(update, set) {
+        snprintf(name, sizeof name, "%s %s, %lld", set->name, rule_names[r], (long long)count);
+        STATE got = state_make(count), want = state_make(count);
         for (int number = 1; number <= 3; number++) {
-            tensor g = tensor_random((uint64_t)number, POD_F32, count);
+            TENSOR g = tensor_random((uint64_t)number, POD_F32, count);
             if (!finite) tensor_sprinkle(&g);
-            step(&sets[i], r, number, &g, &got);
+            step(set, r, number, &g, &got);
             step(ref, r, number, &g, &want);
-            tensor_free(&g);
         }
         tensor_check_same(name, &got.w, &want.w);
         tensor_check_same(name, &got.v, &want.v);
         tensor_check_same(name, &got.m, &want.m);
         if (!finite && count > 2) CU_ASSERT(isnan(tensor_get(&got.w, 2)));
-        state_free(&got), state_free(&want);
     }
 }
 
@@ -261,8 +240,8 @@ static void check_lamb(const pod_update *k, const pod_reduce *sums, int64_t coun
     pod_adam_attr attr = adam_at(3);
     attr.eps = eps;
     attr.decay = 0;
-    state by_two = state_make(count), by_one = state_make(count), u = state_make(count);
-    tensor g = tensor_random(7, POD_F32, count);
+    STATE by_two = state_make(count), by_one = state_make(count), u = state_make(count);
+    TENSOR g = tensor_random(7, POD_F32, count);
     float w_sq, u_sq;
     memset(u.w.data, 0, tensor_bytes(&u.w));
     const float want_w_sq = sums->sum_sq(count, by_two.w.data);
@@ -277,37 +256,19 @@ static void check_lamb(const pod_update *k, const pod_reduce *sums, int64_t coun
     POD_CHECK(w_sq == want_w_sq && u_sq == want_u_sq,
               "%s, %lld: sums of squares %.9g and %.9g, want %.9g and %.9g", k->name,
               (long long)count, (double)w_sq, (double)u_sq, (double)want_w_sq, (double)want_u_sq);
-    state_free(&by_two), state_free(&by_one), state_free(&u);
-    tensor_free(&g);
-}
-
-static const pod_reduce *reduce_named(const char *name)
-{
-    int n;
-    const pod_reduce *sets = pod_reduce_sets(&n);
-    while (n > 0 && strcmp(sets[n - 1].name, name) != 0) n--;
-    return n ? &sets[n - 1] : NULL;
 }
 
 static void test_lamb(void)
 {
     const int64_t counts[] = {0, 1, 7, 16, 33, 255, 256, 257, 5000};
-    int n;
-    const pod_update *sets = pod_update_sets(&n);
-    for (int i = 0; i < n; i++) {
-        const pod_reduce *sums = reduce_named(sets[i].name);
-        POD_CHECK(sums, "no sums in %s", sets[i].name);
-        for (size_t j = 0; sums && runs(&sets[i]) && j < sizeof counts / sizeof counts[0]; j++) {
-            check_lamb(&sets[i], sums, counts[j], ADAM_EPS);
-            check_lamb(&sets[i], sums, counts[j], 0);
+    EACH_SET(update, set)
+        for (size_t j = 0; j < sizeof counts / sizeof counts[0]; j++) {
+            check_lamb(set, pod_reduce_pick(set->needs), counts[j], ADAM_EPS);
+            check_lamb(set, pod_reduce_pick(set->needs), counts[j], 0);
         }
-    }
 }
 
-static CU_TestInfo tests[] = {{"sets", test_sets},
-                              {"traces", test_traces},
-                              {"same_bits", test_same_bits},
-                              {"lamb", test_lamb},
-                              CU_TEST_INFO_NULL};
+static CU_TestInfo tests[] = {
+    {"traces", test_traces}, {"same_bits", test_same_bits}, {"lamb", test_lamb}, CU_TEST_INFO_NULL};
 
 CU_SuiteInfo pod_test_suites[] = {{"update", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};

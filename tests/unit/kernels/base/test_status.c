@@ -16,15 +16,11 @@ static pod_status middle(void)
     return POD_OK;
 }
 
-static void status_carries_text_and_places(void)
+static void status_carries_text(void)
 {
     pod_error_set("");
     CU_ASSERT_EQUAL(middle(), POD_E_SHAPE);
     CU_ASSERT_STRING_EQUAL(pod_error_text(), "conv1 has 3 channels, want 4");
-    const char *first = strstr(pod_error_trace(), "test_status.c:");
-    CU_ASSERT_PTR_NOT_NULL(first);
-    const char *second = first ? strchr(first, '\n') : NULL;
-    CU_ASSERT(second && strstr(second, "test_status.c:") && !strchr(second + 1, '\n'));
 }
 
 static void status_keeps_one_line_and_its_own_text(void)
@@ -38,11 +34,8 @@ static void status_keeps_one_line_and_its_own_text(void)
     text[sizeof text - 1] = '\0';
     (void)pod_fail(POD_E_IO, "%s", text);
     CU_ASSERT(strlen(pod_error_text()) < sizeof text - 1);
-    for (int i = 0; i < 200; i++) (void)pod__trace(__FILE__, i, POD_E_IO);
-    CU_ASSERT_PTR_NOT_NULL(strstr(pod_error_trace(), "test_status.c:1\n"));
     pod_error_set("elsewhere");
     CU_ASSERT_STRING_EQUAL(pod_error_text(), "elsewhere");
-    CU_ASSERT_STRING_EQUAL(pod_error_trace(), "");
 }
 
 static void *fail_in_thread(void *text)
@@ -65,16 +58,14 @@ static void status_belongs_to_its_thread(void)
 
 static void status_names(void)
 {
-#define POD_X(name, value, text)                                \
-    CU_ASSERT_STRING_EQUAL(pod_status_name(POD_##name), #name); \
-    CU_ASSERT_STRING_EQUAL(pod_status_text(POD_##name), text);
+#define POD_X(name, value) CU_ASSERT_STRING_EQUAL(pod_status_name(POD_##name), #name);
     POD_STATUS_MAP(POD_X)
 #undef POD_X
     CU_ASSERT_STRING_EQUAL(pod_status_name((pod_status)-99), "E_?");
 }
 
 static CU_TestInfo tests[] = {
-    {"carries_text_and_places", status_carries_text_and_places},
+    {"carries_text", status_carries_text},
     {"keeps_one_line_and_its_own_text", status_keeps_one_line_and_its_own_text},
     {"belongs_to_its_thread", status_belongs_to_its_thread},
     {"names", status_names},
