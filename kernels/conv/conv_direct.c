@@ -1,7 +1,6 @@
 #include "kernels/conv/conv_direct.h"
 
 #include "kernels/base/arith.h"
-#include "kernels/conv/residue.h"
 
 enum {
     STRIP = 24 * 1024,       /* elements, where the filters fit beside it into the nearer caches */
@@ -112,18 +111,7 @@ static void cut_for_filters(pod__direct *d, const pod_conv_call *call)
 static pod__direct forward(const pod_conv_call *call, pod__direct_isa isa)
 {
     const pod_conv_shape *s = &call->shape;
-    pod__direct d = {.view = {.image = call->a,
-                              .dtype = call->dtype,
-                              .h = s->h,
-                              .w = s->w,
-                              .c = s->c,
-                              .p = s->p,
-                              .q = s->q,
-                              .r = s->r,
-                              .s = s->s,
-                              .step = s->stride,
-                              .top = -s->pad_h,
-                              .left = -s->pad_w},
+    pod__direct d = {.view = pod__windows_of_x(call),
                      .n_images = s->n,
                      .width = s->k,
                      .per = isa.numbers,
@@ -142,18 +130,7 @@ static pod__direct input_grad(const pod_conv_call *call, int64_t i, pod__direct_
     const pod__residue columns = pod__residue_columns(s, i % s->stride);
     if (rows.n_pixels == 0 || columns.n_pixels == 0 || rows.n_taps == 0 || columns.n_taps == 0)
         return (pod__direct){.width = s->c, .per = isa.numbers};
-    pod__direct d = {.view = {.image = call->a,
-                              .dtype = call->dtype,
-                              .h = s->p,
-                              .w = s->q,
-                              .c = s->k,
-                              .p = rows.n_pixels,
-                              .q = columns.n_pixels,
-                              .r = rows.n_taps,
-                              .s = columns.n_taps,
-                              .step = 1,
-                              .top = rows.first,
-                              .left = columns.first},
+    pod__direct d = {.view = pod__windows_of_dy(call, rows, columns),
                      .n_images = s->n,
                      .width = s->c,
                      .per = isa.numbers,

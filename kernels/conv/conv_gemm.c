@@ -14,7 +14,6 @@
 #include "kernels/base/cpu.h"
 #include "kernels/conv/conv_kernels.h"
 #include "kernels/conv/panel.h"
-#include "kernels/conv/residue.h"
 #include "kernels/gemm/blas.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/pack.h"
@@ -83,19 +82,7 @@ static layout layout_of(const job *j)
 static job forward_job(const pod_conv_call *call)
 {
     const pod_conv_shape *s = &call->shape;
-    const pod__windows view = {.image = call->a,
-                               .dtype = call->dtype,
-                               .h = s->h,
-                               .w = s->w,
-                               .c = s->c,
-                               .p = s->p,
-                               .q = s->q,
-                               .r = s->r,
-                               .s = s->s,
-                               .step = s->stride,
-                               .top = -s->pad_h,
-                               .left = -s->pad_w};
-    job j = job_of(view, s->n, s->k);
+    job j = job_of(pod__windows_of_x(call), s->n, s->k);
     if (call->pass == POD_CONV_WEIGHT_GRAD) {
         pick_kernel(&j, (pod_gemm_call){.shape = {j.width, j.depth, panel_rows(&j)},
                                         .trans_a = true,
@@ -112,20 +99,7 @@ static job forward_job(const pod_conv_call *call)
 
 static job input_grad_job(const pod_conv_call *call, pod__residue rows, pod__residue columns)
 {
-    const pod_conv_shape *s = &call->shape;
-    const pod__windows view = {.image = call->a,
-                               .dtype = call->dtype,
-                               .h = s->p,
-                               .w = s->q,
-                               .c = s->k,
-                               .p = rows.n_pixels,
-                               .q = columns.n_pixels,
-                               .r = rows.n_taps,
-                               .s = columns.n_taps,
-                               .step = 1,
-                               .top = rows.first,
-                               .left = columns.first};
-    job j = job_of(view, s->n, s->c);
+    job j = job_of(pod__windows_of_dy(call, rows, columns), call->shape.n, call->shape.c);
     pick_kernel_for_weights(&j);
     return j;
 }

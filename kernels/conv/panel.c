@@ -16,6 +16,40 @@ static int64_t strip_rows(const pod__windows *v, int64_t n_lines)
 
 static int64_t strip_columns(const pod__windows *v) { return (v->q - 1) * v->step + v->s; }
 
+pod__windows pod__windows_of_x(const pod_conv_call *call)
+{
+    const pod_conv_shape *s = &call->shape;
+    return (pod__windows){.image = call->a,
+                          .dtype = call->dtype,
+                          .h = s->h,
+                          .w = s->w,
+                          .c = s->c,
+                          .p = s->p,
+                          .q = s->q,
+                          .r = s->r,
+                          .s = s->s,
+                          .step = s->stride,
+                          .top = -s->pad_h,
+                          .left = -s->pad_w};
+}
+
+pod__windows pod__windows_of_dy(const pod_conv_call *call, pod__residue rows, pod__residue columns)
+{
+    const pod_conv_shape *s = &call->shape;
+    return (pod__windows){.image = call->a,
+                          .dtype = call->dtype,
+                          .h = s->p,
+                          .w = s->q,
+                          .c = s->k,
+                          .p = rows.n_pixels,
+                          .q = columns.n_pixels,
+                          .r = rows.n_taps,
+                          .s = columns.n_taps,
+                          .step = 1,
+                          .top = rows.first,
+                          .left = columns.first};
+}
+
 int64_t pod__strip_floats(const pod__windows *v, int64_t n_lines)
 {
     return strip_rows(v, n_lines < v->p ? n_lines : v->p) * strip_columns(v) * v->c;

@@ -8,9 +8,7 @@
 #ifndef MINIPOD_KERNELS_CONV_PANEL_H
 #define MINIPOD_KERNELS_CONV_PANEL_H
 
-#include <stdint.h>
-
-#include "kernels/base/dtype.h"
+#include "kernels/conv/residue.h"
 
 typedef struct pod__windows {
     const void *image;
@@ -19,6 +17,11 @@ typedef struct pod__windows {
     int64_t p, q, r, s;
     int64_t step, top, left;
 } pod__windows;
+
+/* Those of x that y sees; and of dy that the pixels of dx with one pair of remainders see, which have
+ * no taps or no pixels where there are none. */
+pod__windows pod__windows_of_x(const pod_conv_call *call);
+pod__windows pod__windows_of_dy(const pod_conv_call *call, pod__residue rows, pod__residue columns);
 
 /* Floats of scratch for panels of up to n_lines lines. */
 int64_t pod__strip_floats(const pod__windows *v, int64_t n_lines);

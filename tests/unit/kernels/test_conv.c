@@ -162,14 +162,23 @@ static double bound_of(const trial *t, int64_t i)
            (t->call.fused ? pod_test_roundoff(t->call.dtype) * sum_abs : 0);
 }
 
+/* The elements of a tensor, to be freed. */
+static double *doubles_of(const tensor *t)
+{
+    double *x = calloc((size_t)t->count + 1, sizeof *x);
+    POD_ASSERT(x, "no memory for %lld numbers", (long long)t->count);
+    for (int64_t i = 0; i < t->count; i++) x[i] = tensor_get(t, i);
+    return x;
+}
+
 /* The reference of a call without anything fused. */
 static void check_reference(const trial *t)
 {
     const pod_conv_shape s = t->call.shape;
     const pod_conv_pass pass = t->call.pass;
-    double *want = calloc((size_t)t->want.count + 1, sizeof *want);
+    double *a = doubles_of(&t->a), *b = doubles_of(&t->b), *want = doubles_of(&t->want);
+    memset(want, 0, sizeof *want * (size_t)t->want.count);
     int64_t n_wrong = 0;
-    POD_ASSERT(want, "no memory for %lld sums", (long long)t->want.count);
     for (int64_t i = 0; i < s.n * s.p * s.q * s.r * s.s; i++) {
         const int64_t row = i / (s.r * s.s), tap = i % (s.r * s.s);
         const int64_t n = row / s.q / s.p, p = row / s.q % s.p, q = row % s.q;
@@ -180,12 +189,12 @@ static void check_reference(const trial *t)
             for (int64_t c = 0; c < s.c; c++) {
                 const int64_t x = ((n * s.h + h) * s.w + w) * s.c + c, y = row * s.k + k;
                 const int64_t of_w = (k * s.r * s.s + tap) * s.c + c;
-                const int64_t a = pass == POD_CONV_INPUT_GRAD ? y : x;
-                const int64_t b = pass == POD_CONV_WEIGHT_GRAD ? y : of_w;
-                want[pass == POD_CONV_FORWARD      ? y
-                     : pass == POD_CONV_INPUT_GRAD ? x
-                                                   : of_w] +=
-                    tensor_get(&t->a, a) * tensor_get(&t->b, b);
+                if (pass == POD_CONV_FORWARD)
+                    want[y] += a[x] * b[of_w];
+                else if (pass == POD_CONV_INPUT_GRAD)
+                    want[x] += a[y] * b[of_w];
+                else
+                    want[of_w] += a[x] * b[y];
             }
     }
     for (int64_t i = 0; i < t->want.count; i++) {
@@ -197,7 +206,7 @@ static void check_reference(const trial *t)
     print("ref", &t->call, what);
     POD_CHECK(n_wrong == 0, "%s: %lld of %lld differ", what, (long long)n_wrong,
               (long long)t->want.count);
-    free(want);
+    free(a), free(b), free(want);
 }
 
 static void check_sums(const trial *t, const char *what, const tensor *sum, const tensor *sum_sq)
