@@ -3,6 +3,7 @@
  * for the squares before: of the last one each tile is stored where its register is taken again, of
  * the one before that rows are rounded, added up and stored. So the tile unit need not wait. */
 #include "kernels/base/arith.h"
+#include "kernels/base/simd/avx512.h"
 #include "kernels/base/simd/tile_amx.h"
 #include "kernels/conv/amx/1x1.h"
 
@@ -28,29 +29,19 @@ POD_INLINE turns no_sums(void)
 
 POD_INLINE void sum_row(sums *s, __m512i y)
 {
-    const __m512 even = _mm512_castsi512_ps(_mm512_slli_epi32(y, 16));
-    const __m512 odd =
-        _mm512_castsi512_ps(_mm512_and_si512(y, _mm512_set1_epi32((int32_t)0xffff0000)));
+    const __m512 even = pod_vec16_even(y), odd = pod_vec16_odd(y);
     s->even = _mm512_add_ps(s->even, even);
     s->odd = _mm512_add_ps(s->odd, odd);
     s->even_sq = _mm512_fmadd_ps(even, even, s->even_sq);
     s->odd_sq = _mm512_fmadd_ps(odd, odd, s->odd_sq);
 }
 
-POD_INLINE void add_f64(double *into, __m512 v)
-{
-    const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(v));
-    const __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
-    _mm512_storeu_pd(into, _mm512_add_pd(_mm512_loadu_pd(into), low));
-    _mm512_storeu_pd(into + 8, _mm512_add_pd(_mm512_loadu_pd(into + 8), high));
-}
-
 POD_INLINE void add_sums(double *into, const turns *s)
 {
-    add_f64(into, _mm512_add_ps(s->first.even, s->second.even));
-    add_f64(into + 16, _mm512_add_ps(s->first.odd, s->second.odd));
-    add_f64(into + 32, _mm512_add_ps(s->first.even_sq, s->second.even_sq));
-    add_f64(into + 48, _mm512_add_ps(s->first.odd_sq, s->second.odd_sq));
+    pod_vec_add_f64(_mm512_add_ps(s->first.even, s->second.even), into);
+    pod_vec_add_f64(_mm512_add_ps(s->first.odd, s->second.odd), into + 16);
+    pod_vec_add_f64(_mm512_add_ps(s->first.even_sq, s->second.even_sq), into + 32);
+    pod_vec_add_f64(_mm512_add_ps(s->first.odd_sq, s->second.odd_sq), into + 48);
 }
 
 /* All columns are there, and neither bias nor ReLU. */

@@ -1,17 +1,11 @@
 /* The products of bands of lines, and between them what else there is to do: results that leave and
  * pixels that are laid. */
 #include "kernels/base/arith.h"
+#include "kernels/base/simd/avx512.h"
 #include "kernels/base/simd/tile_amx.h"
 #include "kernels/conv/amx/lines.h"
 
 enum { FILTERS = 32 };
-
-POD_INLINE __m512 even_of(__m512i bf16) { return _mm512_castsi512_ps(_mm512_slli_epi32(bf16, 16)); }
-
-POD_INLINE __m512 odd_of(__m512i bf16)
-{
-    return _mm512_castsi512_ps(_mm512_and_si512(bf16, _mm512_set1_epi32((int32_t)0xffff0000)));
-}
 
 POD_INLINE __m512 relu(__m512 v) /* a NaN stays: max gives the second of the two */
 {
@@ -74,7 +68,7 @@ POD_INLINE void leave_row(const leaving *x, const float *from, pod_bf16 *out, su
     else
         _mm512_storeu_si512(out, y);
     if (!keeps_sums) return;
-    const __m512 even = even_of(y), odd = odd_of(y);
+    const __m512 even = pod_vec16_even(y), odd = pod_vec16_odd(y);
     s->even = _mm512_add_ps(s->even, even);
     s->odd = _mm512_add_ps(s->odd, odd);
     s->even_sq = _mm512_fmadd_ps(even, even, s->even_sq);
@@ -97,23 +91,15 @@ POD_INLINE void leave_rows(leaving *x, bool keeps_sums)
     x->n_rows--;
 }
 
-POD_INLINE void add_f64(double *into, __m512 v)
-{
-    const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(v));
-    const __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
-    _mm512_storeu_pd(into, _mm512_add_pd(_mm512_loadu_pd(into), low));
-    _mm512_storeu_pd(into + 8, _mm512_add_pd(_mm512_loadu_pd(into + 8), high));
-}
-
 /* The rows that are left, and the sums. */
 POD_INLINE void leave_rest(leaving *x, double *into, bool keeps_sums)
 {
     while (x->n_rows > 0) leave_rows(x, keeps_sums);
     if (!keeps_sums) return;
-    add_f64(into, _mm512_add_ps(x->of_upper.even, x->of_lower.even));
-    add_f64(into + 16, _mm512_add_ps(x->of_upper.odd, x->of_lower.odd));
-    add_f64(into + 32, _mm512_add_ps(x->of_upper.even_sq, x->of_lower.even_sq));
-    add_f64(into + 48, _mm512_add_ps(x->of_upper.odd_sq, x->of_lower.odd_sq));
+    pod_vec_add_f64(_mm512_add_ps(x->of_upper.even, x->of_lower.even), into);
+    pod_vec_add_f64(_mm512_add_ps(x->of_upper.odd, x->of_lower.odd), into + 16);
+    pod_vec_add_f64(_mm512_add_ps(x->of_upper.even_sq, x->of_lower.even_sq), into + 32);
+    pod_vec_add_f64(_mm512_add_ps(x->of_upper.odd_sq, x->of_lower.odd_sq), into + 48);
 }
 
 /* ---- pixels that are laid ------------------------------------------------------------------- */
@@ -124,9 +110,10 @@ POD_INLINE __m512i changed(__m512i x, const float *change, bool rectified)
     const __m512i halves = _mm512_setr_epi32(
         0x100000, 0x110001, 0x120002, 0x130003, 0x140004, 0x150005, 0x160006, 0x170007, 0x180008,
         0x190009, 0x1a000a, 0x1b000b, 0x1c000c, 0x1d000d, 0x1e000e, 0x1f000f);
-    __m512 even = _mm512_fmadd_ps(even_of(x), _mm512_load_ps(change), _mm512_load_ps(change + 32));
+    __m512 even =
+        _mm512_fmadd_ps(pod_vec16_even(x), _mm512_load_ps(change), _mm512_load_ps(change + 32));
     __m512 odd =
-        _mm512_fmadd_ps(odd_of(x), _mm512_load_ps(change + 16), _mm512_load_ps(change + 48));
+        _mm512_fmadd_ps(pod_vec16_odd(x), _mm512_load_ps(change + 16), _mm512_load_ps(change + 48));
     if (rectified) even = relu(even), odd = relu(odd);
     return _mm512_permutexvar_epi16(halves, (__m512i)_mm512_cvtne2ps_pbh(odd, even));
 }

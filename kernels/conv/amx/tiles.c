@@ -1,6 +1,7 @@
 /* The products of the AMX convolution and what is done to their results: 32 pixels by 32 filters at
  * a time, two tiles of A by two of B. */
 #include "kernels/base/arith.h"
+#include "kernels/base/simd/avx512.h"
 #include "kernels/base/simd/tile_amx.h"
 #include "kernels/conv/amx/window.h"
 
@@ -18,25 +19,17 @@ POD_INLINE void sum_up(sums *s, int i, __m512 v)
     s->sum_sq[i] = _mm512_fmadd_ps(v, v, s->sum_sq[i]);
 }
 
-POD_INLINE void add_f64(double *into, __m512 v)
-{
-    const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(v));
-    const __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
-    _mm512_storeu_pd(into, _mm512_add_pd(_mm512_loadu_pd(into), low));
-    _mm512_storeu_pd(into + 8, _mm512_add_pd(_mm512_loadu_pd(into + 8), high));
-}
-
 POD_INLINE void add_sums(const pod__amx_product *m, int64_t filter, const sums *s)
 {
     if (m->pairs) {
-        add_f64(m->sum + filter, _mm512_add_ps(s->sum[0], s->sum[1]));
-        add_f64(m->sum_sq + filter, _mm512_add_ps(s->sum_sq[0], s->sum_sq[1]));
+        pod_vec_add_f64(_mm512_add_ps(s->sum[0], s->sum[1]), m->sum + filter);
+        pod_vec_add_f64(_mm512_add_ps(s->sum_sq[0], s->sum_sq[1]), m->sum_sq + filter);
         return;
     }
-    add_f64(m->sum + filter, s->sum[0]);
-    add_f64(m->sum + filter + 16, s->sum[1]);
-    add_f64(m->sum_sq + filter, s->sum_sq[0]);
-    add_f64(m->sum_sq + filter + 16, s->sum_sq[1]);
+    pod_vec_add_f64(s->sum[0], m->sum + filter);
+    pod_vec_add_f64(s->sum[1], m->sum + filter + 16);
+    pod_vec_add_f64(s->sum_sq[0], m->sum_sq + filter);
+    pod_vec_add_f64(s->sum_sq[1], m->sum_sq + filter + 16);
 }
 
 POD_INLINE __m512 relu(__m512 v)

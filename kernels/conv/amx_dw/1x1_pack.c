@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "kernels/base/arith.h"
+#include "kernels/base/simd/avx512.h"
 #include "kernels/conv/amx_dw/1x1.h"
 #include "kernels/conv/amx_dw/transpose.h"
 
@@ -71,9 +72,7 @@ POD_INLINE __m512i changed(__m512i x, const change *c)
     const __m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i together = _mm512_or_si512(
         number, _mm512_slli_epi32(_mm512_add_epi32(number, _mm512_set1_epi32(16)), 16));
-    const __m512 even = _mm512_castsi512_ps(_mm512_slli_epi32(x, 16));
-    const __m512 odd =
-        _mm512_castsi512_ps(_mm512_and_si512(x, _mm512_set1_epi32((int32_t)0xffff0000)));
+    const __m512 even = pod_vec16_even(x), odd = pod_vec16_odd(x);
     const __m512 a = _mm512_max_ps(c->floor, _mm512_fmadd_ps(even, c->scale[0], c->shift[0]));
     const __m512 b = _mm512_max_ps(c->floor, _mm512_fmadd_ps(odd, c->scale[1], c->shift[1]));
     return _mm512_permutexvar_epi16(together, (__m512i)_mm512_cvtne2ps_pbh(b, a));

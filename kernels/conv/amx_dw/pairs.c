@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "kernels/base/arith.h"
+#include "kernels/base/simd/avx512.h"
 #include "kernels/base/simd/tile_amx.h"
 #include "kernels/conv/amx_dw/transpose.h"
 
@@ -63,9 +64,7 @@ POD_INLINE __m512i changed(const block *b, __m512i pairs)
     const __m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i order = _mm512_or_si512(
         number, _mm512_slli_epi32(_mm512_add_epi32(number, _mm512_set1_epi32(16)), 16));
-    const __m512 first = _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16));
-    const __m512 second =
-        _mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32((int32_t)0xffff0000)));
+    const __m512 first = pod_vec16_even(pairs), second = pod_vec16_odd(pairs);
     const __m512i y = (__m512i)_mm512_cvtne2ps_pbh(
         _mm512_max_ps(b->least, _mm512_fmadd_ps(second, b->scale, b->shift)),
         _mm512_max_ps(b->least, _mm512_fmadd_ps(first, b->scale, b->shift)));

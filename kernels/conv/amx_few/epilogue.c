@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "kernels/base/arith.h"
+#include "kernels/base/simd/avx512.h"
 #include "kernels/conv/amx_few/parts.h"
 
 enum {
@@ -29,9 +30,7 @@ POD_INLINE void keep_sums(leaving *x, const sums *s)
 
 POD_INLINE void sum_up(sums *s, __m512i y)
 {
-    const __m512 even = _mm512_castsi512_ps(_mm512_slli_epi32(y, 16));
-    const __m512 odd =
-        _mm512_castsi512_ps(_mm512_and_si512(y, _mm512_set1_epi32((int32_t)0xffff0000)));
+    const __m512 even = pod_vec16_even(y), odd = pod_vec16_odd(y);
     s->part[0] = _mm512_add_ps(s->part[0], even);
     s->part[1] = _mm512_add_ps(s->part[1], odd);
     s->part[2] = _mm512_fmadd_ps(even, even, s->part[2]);

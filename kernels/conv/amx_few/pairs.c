@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/base/arith.h"
+#include "kernels/base/simd/avx512.h"
 #include "kernels/base/simd/tile_amx.h"
 
 enum {
@@ -83,9 +84,7 @@ typedef struct leaving {
 
 POD_INLINE void sum_up(leaving *x, __m512i y)
 {
-    const __m512 even = _mm512_castsi512_ps(_mm512_slli_epi32(y, 16));
-    const __m512 odd =
-        _mm512_castsi512_ps(_mm512_and_si512(y, _mm512_set1_epi32((int32_t)0xffff0000)));
+    const __m512 even = pod_vec16_even(y), odd = pod_vec16_odd(y);
     x->sums[0] = _mm512_add_ps(x->sums[0], even);
     x->sums[1] = _mm512_add_ps(x->sums[1], odd);
     x->sums[2] = _mm512_fmadd_ps(even, even, x->sums[2]);
