@@ -1,15 +1,13 @@
 /* What lets a run survive, in whole runs of a small network: attempts of one job, the log of all of
- * them, checkpoints on the way, what an earlier run left, faults that strike once, a request to
- * stop. Deaths and restarts are tests/system/kills.sh's. */
+ * them, checkpoints on the way, what an earlier run left, faults of files. Deaths, restarts and requests
+ * to stop are those of tests/system/kills.sh and tests/mpi/stopping.sh. */
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectives/exec/watch/stop.h"
 #include "runtime/core/file.h"
 #include "runtime/goodput/account.h"
 #include "runtime/goodput/job_file.h"
@@ -192,42 +190,6 @@ static void test_each_kept(void)
     pod_test_run_end(&r);
 }
 
-/* A weight that becomes no number ends the attempt; the next one goes on from the checkpoint before
- * it, and is not struck again. */
-static void test_fault_strikes_once(void)
-{
-    static const char fault[] = "--fault=nan:rank=0,step=6";
-    pod_test_run straight, struck, rest;
-    pod_job job;
-    pod_account account;
-    RUN(&straight, "straight", "--steps=9");
-    pod_test_run_start(&struck, comm, &pod_test_nets[POD_TEST_BN_RESIDUAL], "struck",
-                       (const char *const[]){"--optimizer=lars", "--steps=9", fault,
-                                             "--checkpoint=sync", "--checkpoint-every=4", NULL});
-    POD_CHECK(struck.status == POD_E_NUMERIC && struck.result.n_steps == 5,
-              "%s after %" PRId64 " steps: %s", pod_status_name(struck.status),
-              struck.result.n_steps, struck.error);
-    RUN(&rest, "struck", "--steps=9", fault, "--resume=auto");
-    POD_CHECK(rest.result.first_step == 4, "went on from %" PRId64, rest.result.first_step);
-    POD_CHECK(rest.result.weights_hash == straight.result.weights_hash, "other weights");
-    read_job(&rest, &job, &account);
-    POD_CHECK(account.n_disruptions == 1 && account.n_steps == 9 && account.n_lost_steps == 1,
-              "%d disruptions, %" PRId64 " steps, %" PRId64 " lost", account.n_disruptions,
-              account.n_steps, account.n_lost_steps);
-    for (int r = 0; r < size; r++) { /* of step 4; none behind the step that failed */
-        int n_saves = 0;
-        for (int64_t i = 0; i < job.part[r].n_marks; i++)
-            n_saves += job.part[r].mark[i].span == POD_JOB_SAVE;
-        POD_CHECK(n_saves == 1, "rank %d: %d saves", r, n_saves);
-    }
-    POD_CHECK(job.part[0].n_faults == 1 && job.part[0].end == POD_JOB_END_FAILED &&
-                  strstr(job.part[0].end_text, "not finite"),
-              "%" PRId64 " faults, '%s'", job.part[0].n_faults, job.part[0].end_text);
-    pod_test_run_end(&straight);
-    pod_test_run_end(&struck);
-    pod_test_run_end(&rest);
-}
-
 /* A fault of files is written down when it strikes, and only then: not where the save does not come
  * to it, nor where the save has failed before. */
 static void test_only_what_struck(void)
@@ -280,58 +242,13 @@ static void test_own_folder(void)
     POD_CHECK(chdir(back) == 0, "%s", back);
 }
 
-static void check_refused(const char *option, const char *says)
-{
-    pod_test_run r;
-    pod_test_run_start(&r, comm, &pod_test_nets[POD_TEST_BN_RESIDUAL], "refused",
-                       (const char *const[]){"--steps=2", option, NULL});
-    POD_CHECK(r.status == POD_E_INVALID && strstr(r.error, says), "%s: %s '%s'", option,
-              pod_status_name(r.status), r.error);
-    pod_test_run_end(&r);
-}
-
-static void test_refusals(void)
-{
-    check_refused("--fault=kill:rank=64,step=3", "kill of rank 64, but there ");
-    check_refused("--fault=kill:rank=0", "kill wants 'rank step'");
-}
-
-/* One rank is told; all stop behind the same step, with a checkpoint of it. Last of all: a process
- * stays told. */
-static void test_stop(void)
-{
-    pod_test_run r;
-    pod_job job;
-    pod_account account;
-    pod_stop_install();
-    if (rank == size - 1) (void)raise(SIGUSR1);
-    RUN(&r, "stopped", "--steps=13");
-    POD_CHECK(r.result.stopped && !r.result.reached && r.result.n_steps >= 1 &&
-                  r.result.n_steps < 13,
-              "%" PRId64 " steps", r.result.n_steps);
-    double steps[] = {(double)r.result.n_steps, -(double)r.result.n_steps};
-    pod_comm_max(comm, steps, 2);
-    POD_CHECK(steps[0] == -steps[1], "ranks did %g to %g steps", -steps[1], steps[0]);
-    read_job(&r, &job, &account);
-    POD_CHECK(job.part[0].end == POD_JOB_END_STOPPED && account.n_disruptions == 0 &&
-                  account.n_steps == r.result.n_steps && account.n_lost_steps == 0,
-              "end %d, %" PRId64 " steps", (int)job.part[0].end, account.n_steps);
-    char name[64];
-    snprintf(name, sizeof name, "checkpoint/step-%09" PRId64 "/manifest.json", r.result.n_steps);
-    POD_CHECK(there(&r, name), "no %s", name);
-    pod_test_run_end(&r);
-}
-
 static CU_TestInfo tests[] = {{"a new job in an old one's folder", test_new_job},
                               {"an attempt that is not born", test_unborn_attempt},
                               {"one zero of a job's times", test_one_zero},
                               {"a run that cannot begin", test_records_stay},
                               {"each that is whole", test_each_kept},
-                              {"a fault strikes once", test_fault_strikes_once},
                               {"faults of files that struck", test_only_what_struck},
                               {"its own folder", test_own_folder},
-                              {"refusals", test_refusals},
-                              {"a request to stop", test_stop},
                               CU_TEST_INFO_NULL};
 CU_SuiteInfo pod_test_suites[] = {{"guard", open_comm, close_comm, NULL, NULL, tests},
                                   CU_SUITE_INFO_NULL};
