@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Training steps of minipod and of PyTorch side by side, on the same cores of the same machine.
+"""Compares training steps of minipod and of PyTorch on the same cores of the same machine.
 
-They take turns, round by round, so that what else this host does hits all; each run's value is its
-median step, the table has the median over the rounds. PyTorch runs as it is and, from release 2 on,
-compiled by torch.compile, with the interpreter that runs this; the ratio is against the faster of the
-two. All train the same network (the counts of parameters must be equal) on images of the same size
-and classes; minipod reads images that it made beforehand from a file through its loader, PyTorch has
-a batch of noise ready in memory. What follows -- goes to `minipod train`.
+The two run in turns, round by round, so that other work on this host affects both. The value of a run is
+its median step; the table has the median over rounds. PyTorch runs eagerly and, from release 2 on, also
+compiled by torch.compile, with the interpreter that runs this script; the ratio is against the faster of
+the two. All train the same network (the numbers of parameters must be equal) on images of the same size
+and classes. minipod reads images from a file through its loader; PyTorch has one batch of noise in
+memory. Options after -- go to `minipod train`.
 
   compare.py --model resnet20 --batch 128                           one core
   compare.py --model resnet50 --batch 16 --steps 4 --rounds 3
@@ -14,8 +14,8 @@ a batch of noise ready in memory. What follows -- goes to `minipod train`.
   compare.py --model resnet20 --batch 128 -- --impl blas,gemm
   compare.py --model resnet20 --minipod build/release/bench/minipod --json resnet20.json
 
-Exit 0: measured; 1: a run failed; 2: usage, or what a run says that it cannot do; 77: this interpreter
-has no PyTorch.
+Exit code 0: measured. 1: a run failed. 2: wrong usage, or a run cannot do what was asked. 77: this
+interpreter has no PyTorch.
 """
 import argparse
 import json
@@ -166,17 +166,17 @@ def compare(args, folder):
 def read_arguments():
     p = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--model", default="resnet20")
-    p.add_argument("--batch", type=count, default=128, help="samples of one step over all ranks")
-    p.add_argument("--images", help="HxWxC; of the model")
+    p.add_argument("--batch", type=count, default=128, help="global batch: samples per step over all ranks")
+    p.add_argument("--images", help="image size HxWxC; default: the model's")
     p.add_argument("--precision", choices=("bf16", "f32"), default="bf16")
     p.add_argument("--ranks", type=count, default=1)
-    p.add_argument("--cpus", help="for taskset; as many as there are ranks, from 0")
+    p.add_argument("--cpus", help="CPUs as for taskset -c; default: one per rank, from 0")
     p.add_argument("--rounds", type=count, default=5)
-    p.add_argument("--steps", type=count, default=10, help="of a run, after --warmup-steps")
+    p.add_argument("--steps", type=count, default=10, help="timed steps per run, after --warmup-steps")
     p.add_argument("--warmup-steps", type=int, default=2)
     p.add_argument("--minipod", default=os.path.join(HERE, "../../build/release/bench/minipod"))
-    p.add_argument("--json", help="all rounds also in this file")
-    p.add_argument("rest", nargs="*", help="behind --: for minipod train")
+    p.add_argument("--json", help="file for the results of all rounds")
+    p.add_argument("rest", nargs="*", help="after --: options of minipod train")
     args = p.parse_args()
     args.images = args.images or IMAGES.get(args.model, SMALL_IMAGES)
     args.cpus = args.cpus or ",".join(str(i) for i in range(args.ranks))

@@ -1,39 +1,33 @@
 #!/usr/bin/env python3
-"""Holds minipod's logits and gradients against those of the same network in PyTorch.
+"""Compares minipod's logits and gradients with those of the same network in PyTorch.
 
-The weights come from a minipod checkpoint, the images from a minipod data set, both HDF5. minipod
-does one more step of plain SGD on one batch; the step's state is the gradient of each weight. PyTorch
-does the same batch in training, without dropout and with all units. Logits are those of an evaluation
-with the checkpoint's moving statistics. Batch norm's statistics are over the whole batch.
+The weights come from a minipod checkpoint, the images from a minipod data set, both HDF5. minipod runs
+one more step of plain SGD on one batch; the optimizer state after it is the gradient of each weight.
+PyTorch runs the same batch in training mode, without dropout and with all units. Logits are those of an
+evaluation with the checkpoint's moving statistics. Batch norm's statistics are over the whole batch.
 
-A row is one tensor: minipod's a, PyTorch's b in float32, and c, PyTorch in float64.
+Each row is one tensor: minipod's a, PyTorch's b in float32, and c, PyTorch in float64.
 
   a - b    max|a - b| / max|b|
   norm     ||a - b|| / ||b||
-  a - c    max|a - c| / max|c|, and
-  b - c    max|b - c| / max|c|         who is how far from the exact value
+  a - c    max|a - c| / max|c|, the distance of minipod from the exact value
+  b - c    max|b - c| / max|c|, the distance of PyTorch from it
 
-The exit code is 1 where an a is further than --tolerance from both b and c.
+The exit code is 1 if an a is further than --tolerance from both b and c.
 
-Two kinds of tensors are not what they seem, and are told by c alone:
+c tells two kinds of tensors apart that look wrong and are not:
 
-- A gradient that cancels. What is added to all of a channel before the next batch norm changes
-  nothing: the gradient by EfficientNet's project/beta is 0, and rounding is all that float32 has of it.
-  Below 1e-10 of the network's largest gradient in c, a is held against that largest one. A moving
-  mean is held against its channels' deviations, where these are larger.
-- A gradient through a ReLU whose input is 0 but for rounding: who rounds otherwise, sends all of it or
-  none. Where a tensor is beyond the tolerance, c is made again with ReLUs that switch at +1e-5 and at
-  -1e-5; what lies between the two is taken off, and shown as `kinks`.
+- A gradient that cancels. A value added to a whole channel before the next batch norm changes nothing, so
+  the gradient of EfficientNet's project/beta is 0, and float32 has only rounding errors of it. If c is
+  below 1e-10 of the network's largest gradient, a is compared relative to that largest one. A moving
+  mean is compared relative to its channels' deviations if these are larger.
+- A gradient through a ReLU whose input is 0 up to rounding: one program passes all of it on, the other
+  none. If a tensor is beyond the tolerance, c is computed again with ReLUs that switch at +1e-5 and at
+  -1e-5; the difference of the two is subtracted, and shown as `kinks`.
 
   torch_parity.py --model efficientnet-b0 --batch 8
   torch_parity.py --model resnet20 --batch 64 --ranks 2                    a batch over two ranks
   torch_parity.py --model resnet20 --checkpoint run --data set.h5
-  torch_parity.py --model resnet50 --batch 4 --shape 64x64x3 -- --impl ref
-
-Without --checkpoint some steps are trained before, so that no weight is at its initial value; without
---data the images are made. What follows -- goes to minipod's training and evaluation.
-
-Exit 0: equal within the tolerance; 1: not, or a run failed; 77: PyTorch or h5py is not here.
 """
 import argparse
 import csv
@@ -325,19 +319,20 @@ def read_arguments():
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--model", choices=sorted(MODELS), default="resnet20")
     p.add_argument("--batch", type=int, default=16)
-    p.add_argument("--ranks", type=int, default=1, help="of minipod, one group of batch norm")
-    p.add_argument("--checkpoint", help="a run's folder, of any optimizer; none: --steps are trained")
-    p.add_argument("--data", help="HDF5 of minipod, its first samples are used; none: made images")
-    p.add_argument("--shape", type=image_shape, help="HxWxC of made images; the model's")
-    p.add_argument("--steps", type=int, default=3, help="before the one that is compared")
-    p.add_argument("--lr", type=float, default=0.01, help="of these; where it is high, moving "
-                   "statistics do not follow, and logits without bound are no measure")
+    p.add_argument("--ranks", type=int, default=1, help="ranks of minipod, which form one batch-norm group")
+    p.add_argument("--checkpoint", help="folder of a run; default: train --steps first")
+    p.add_argument("--data", help="HDF5 data set, whose first samples are used; default: synthetic")
+    p.add_argument("--shape", type=image_shape, help="HxWxC of synthetic images; default: the model's")
+    p.add_argument("--steps", type=int, default=3, help="steps before the one that is compared")
+    p.add_argument("--lr", type=float, default=0.01,
+                   help="learning rate of these steps; if it is high, moving statistics "
+                   "lag, and unbounded logits cannot be compared")
     p.add_argument("--label-smoothing", type=float, default=0.1)
-    p.add_argument("--bn-epsilon", type=float, help="1e-5; of EfficientNet TensorFlow's 1e-3")
+    p.add_argument("--bn-epsilon", type=float, help="default 1e-5; EfficientNet: TensorFlow's 1e-3")
     p.add_argument("--tolerance", type=float, default=1e-3)
-    p.add_argument("--rows", type=int, default=5, help="gradients in the table, the farthest")
+    p.add_argument("--rows", type=int, default=5, help="gradients in the table, the furthest first")
     p.add_argument("--minipod", default=os.path.join(HERE, "../../build/release/bench/minipod"))
-    p.add_argument("rest", nargs="*", help="behind --: for minipod")
+    p.add_argument("rest", nargs="*", help="after --: options of minipod")
     args = p.parse_args()
     args.shape = args.shape or MODELS[args.model][0]
     if args.bn_epsilon is None:

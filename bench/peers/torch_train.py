@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Trains minipod's models with PyTorch on the same machine, to be held against `minipod train`.
+"""Trains minipod's models with PyTorch on the same machine, to compare with `minipod train`.
 
 The networks are those of models/*.c, parameter for parameter (ResNet v1.5; ResNets for small images
-with option B shortcuts; EfficientNet with dropout and stochastic depth; torch_parity.py holds
-them to it), in bf16 autocast and channels-last, one thread a rank; several ranks are
-DistributedDataParallel over gloo, each with its own part of the global batch and its own batch
-norm. Made data is a batch of noise that lies ready in memory: no time of loading is counted
-against PyTorch. With --target it trains on an IDX data set until an evaluation reaches it.
+with option B shortcuts; EfficientNet with dropout and stochastic depth); torch_parity.py checks that.
+They run in bf16 autocast and channels-last, with one thread per rank. Several ranks use
+DistributedDataParallel over gloo, each with its own shard of the global batch and its own batch norm.
+Synthetic data are one batch of noise in memory, so PyTorch spends no time on loading. With --target it
+trains on an IDX data set until an evaluation reaches the target.
 
   torch_train.py --model resnet20 --batch 128
   torch_train.py --model resnet50 --batch 16 --steps 3
@@ -16,7 +16,7 @@ against PyTorch. With --target it trains on an IDX data set until an evaluation 
       --lr 2.5 --trust 0.004 --weight-decay 2e-4 --lr-schedule poly --warmup 1 --epochs 12 \\
       --augment --crop-pad 2 --target 0.92
 
-Exit 0: done; 1: the target was missed; 77: PyTorch is not here, nothing was measured.
+Exit code 0: done. 1: the target was missed. 77: PyTorch is not installed, nothing was measured.
 """
 import argparse
 import gzip
@@ -485,32 +485,33 @@ def read_arguments():
     p = argparse.ArgumentParser(description=__doc__,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--model", choices=sorted(MODELS), default="resnet20")
-    p.add_argument("--batch", type=int, default=128, help="samples of one step over all ranks")
+    p.add_argument("--batch", type=int, default=128, help="global batch: samples per step over all ranks")
     p.add_argument("--ranks", type=int, default=1)
     p.add_argument("--precision", choices=("bf16", "f32"), default="bf16")
-    p.add_argument("--compile", action="store_true", help="torch.compile; warm-up steps take its time")
-    p.add_argument("--shape", type=image_shape, help="HxWxC of made images; the model's")
-    p.add_argument("--classes", type=int, help="of made images; the model's")
-    p.add_argument("--data", help="folder of an IDX data set; none: noise")
+    p.add_argument("--compile", action="store_true",
+                   help="use torch.compile; it compiles in the warm-up steps")
+    p.add_argument("--shape", type=image_shape, help="HxWxC of synthetic images; default: the model's")
+    p.add_argument("--classes", type=int, help="classes of synthetic images; default: the model's")
+    p.add_argument("--data", help="folder of an IDX data set; default: noise")
     p.add_argument("--augment", action="store_true", help="random crops and flips")
     p.add_argument("--crop-pad", type=int, default=4)
-    p.add_argument("--steps", type=int, default=10, help="timed, after --warmup-steps")
+    p.add_argument("--steps", type=int, default=10, help="timed steps, after --warmup-steps")
     p.add_argument("--warmup-steps", type=int, default=2)
-    p.add_argument("--epochs", type=float, default=0, help="of --data, instead of --steps")
+    p.add_argument("--epochs", type=float, default=0, help="epochs over --data, instead of --steps")
     p.add_argument("--target", type=float, default=0, help="accuracy at which training ends")
     p.add_argument("--optimizer", choices=("sgd", "lars", "adamw"), default="sgd")
     p.add_argument("--lr", type=float, default=0.1)
     p.add_argument("--lr-schedule", choices=("constant", "poly", "cosine"), default="cosine")
     p.add_argument("--end-lr", type=float, default=0)
-    p.add_argument("--warmup", type=float, default=0, help="epochs of a rising rate")
+    p.add_argument("--warmup", type=float, default=0, help="epochs of warm-up")
     p.add_argument("--momentum", type=float, default=0.9)
     p.add_argument("--weight-decay", type=float, default=1e-4)
     p.add_argument("--trust", type=float, default=0.001)
     p.add_argument("--epsilon", type=float, default=1e-6)
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--json", help="the result also in this file")
+    p.add_argument("--json", help="file for the result")
     p.add_argument("--quiet", action="store_true")
-    p.add_argument("--parameters", action="store_true", help="print how many there are, and end")
+    p.add_argument("--parameters", action="store_true", help="print the number of parameters and exit")
     args = p.parse_args()
     args.shape = args.shape or MODELS[args.model][0]
     args.classes = args.classes or MODELS[args.model][1]

@@ -1,28 +1,28 @@
 #!/usr/bin/env python3
-"""Weights of a minipod checkpoint to a .safetensors file and back, under PyTorch's names.
+"""Converts the weights of a minipod checkpoint to a .safetensors file and back, under PyTorch's names.
 
   weights.py export CHECKPOINT -o F.safetensors
   weights.py import F.safetensors --like CHECKPOINT -o FOLDER
 
-CHECKPOINT is a run's folder, a checkpoint's folder, its index.h5, or DIR/checkpoint/best. The names
-and layouts are those of the same network in torch_train.py, so there
+CHECKPOINT is the folder of a run or of a checkpoint, its index.h5, or DIR/checkpoint/best. Names and
+layouts are those of the same network in torch_train.py, so this works there:
 
   from safetensors.torch import load_file, save_file
   model = torch_train.make_model("resnet20", (28, 28, 1), 10)      # images, classes
   model.load_state_dict(load_file("F.safetensors"))
   save_file(model.state_dict(), "F.safetensors")
 
-The network in minipod sees (pixel / 255 - mean) / std with the data set's mean and std, and its
-epsilon of batch norm may be another (--bn-epsilon). `export --ema` takes the moving averages.
+The network in minipod sees (pixel / 255 - mean) / std with the data set's mean and std, and may have
+another epsilon of batch norm (--bn-epsilon). `export --ema` exports the moving averages.
 
-`import` makes one checkpoint, of step 0, of the weights in the file; what the file cannot know
-(model, data set, optimizer, settings) is that of --like, a checkpoint of the same network, which
-`minipod train --steps 1 --out DIR` makes; so are mean, std and class names, unless `export` noted
-them in the file. Moving averages become the weights, and the optimizer's
-states zero. `minipod eval --resume FOLDER` and `minipod train --resume FOLDER` take it.
+`import` makes a checkpoint of step 0 from the weights in the file. Model, data set, optimizer and
+settings come from --like, a checkpoint of the same network, which `minipod train --steps 1 --out DIR`
+makes. So do mean, std and class names, unless `export` stored them in the file. Moving averages are set
+to the weights, and optimizer states to zero. `minipod eval --resume FOLDER` and `minipod train --resume
+FOLDER` read it.
 
-Needs numpy and h5py, and no PyTorch: a .safetensors file is the length of a JSON header, the header,
-and the tensors' bytes. Exit 0; 2: a file that cannot be used; 77: numpy or h5py is not here.
+Needs numpy and h5py, not PyTorch: a .safetensors file is the length of a JSON header, the header, and
+the bytes of the tensors. Exit code 0: done. 2: a file cannot be used. 77: numpy or h5py is missing.
 """
 import argparse
 import json
@@ -259,7 +259,7 @@ def read_arguments():
     ways = p.add_subparsers(dest="way", required=True)
     out = ways.add_parser("export", help="a checkpoint to a .safetensors file")
     out.add_argument("checkpoint")
-    out.add_argument("--ema", action="store_true", help="the moving averages, not the weights")
+    out.add_argument("--ema", action="store_true", help="export the moving averages instead of the weights")
     out.add_argument("-o", "--output", required=True, metavar="F.safetensors")
     back = ways.add_parser("import", help="a .safetensors file to a checkpoint")
     back.add_argument("file")

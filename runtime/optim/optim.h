@@ -43,8 +43,7 @@ typedef struct pod_optim {
     int n_states, n_ones;
     unsigned traits; /* POD_OPTIM_ */
     pod_optim_update_fn *update;
-    pod_optim_default
-        own[POD_OPTIM_MAX_DEFAULTS]; /* defaults of the hyper-parameters that it reads */
+    pod_optim_default own[POD_OPTIM_MAX_DEFAULTS]; /* of the hyper-parameters that it reads */
 } pod_optim;
 
 const pod_optim *pod_optims(int *n);
