@@ -2,6 +2,7 @@
 # The rooms in doc/developing.md against the tree: every folder with files is a row, every row is a
 # folder, and every #include from one room of a layer into another is in the row's last column.
 #   house.sh ROOT
+# shellcheck disable=SC2016 # backticks of the page
 set -u
 cd "$1" || exit 2
 layers="kernels collectives runtime models bench"
