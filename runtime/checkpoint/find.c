@@ -7,9 +7,6 @@
 #include <sys/stat.h>
 
 #include "runtime/checkpoint/parts.h"
-#include "runtime/core/file.h"
-
-enum { LATEST_BYTES = 256 };
 
 static bool is_folder(const char *path)
 {
@@ -72,16 +69,15 @@ static pod_status list_folders(const char *where, pod_arena *a, candidate **out,
 /* ---- which comes first ---- */
 
 /* False where nothing points anywhere. */
-static bool read_latest(const char *where, pod_arena *a, pod_log *log, int64_t *step)
+static bool read_latest(const char *where, pod_log *log, int64_t *step)
 {
-    char path[POD_DISK_PATH_BYTES], *text = NULL;
+    char path[POD_DISK_PATH_BYTES];
     if (!is_there(where, "latest") || pod_disk_path(path, "%s/latest", where) != POD_OK)
         return false;
-    const bool is_read = pod_file_read_text(a, path, LATEST_BYTES, &text) == POD_OK;
-    if (is_read && pod__latest_parse(text, step)) return true;
+    if (pod__latest_read(path, step) == POD_OK) return true;
     if (log)
-        pod_log_say(log, POD_LOG_WARNING, "%s: %s; the checkpoint of the most steps is tried", path,
-                    is_read ? "damaged" : "cannot be read");
+        pod_log_say(log, POD_LOG_WARNING, "%s; the checkpoint of the most steps is tried",
+                    pod_error_text());
     return false;
 }
 
@@ -107,7 +103,7 @@ static pod_status find_in(const char *where, pod_arena *a, pod_log *log, pod_che
     int64_t latest;
     int n = 0, n_later = 0;
     POD_TRY(list_folders(where, a, &c, &n));
-    if (n > 0 && read_latest(where, a, log, &latest))
+    if (n > 0 && read_latest(where, log, &latest))
         while (n_later < n && c[n_later].step > latest) n_later++;
     return put_in_order(where, c, n, n_later, a, out);
 }
@@ -133,11 +129,9 @@ static pod_status find_one(const char *folder, pod_arena *a, pod_checkpoint_list
 static pod_status find_pointed(const char *path, const char *dir, pod_arena *a,
                                pod_checkpoint_list *out)
 {
-    char *text, name[POD__CHECKPOINT_FOLDER_BYTES];
+    char name[POD__CHECKPOINT_FOLDER_BYTES];
     int64_t step;
-    POD_TRY(pod_file_read_text(a, path, LATEST_BYTES, &text));
-    if (!pod__latest_parse(text, &step))
-        return pod_fail(POD_E_FORMAT, "%s: damaged: does not name a checkpoint", path);
+    POD_TRY(pod__latest_read(path, &step));
     const char *folder =
         pod_arena_text(a, "%s/%s", dir, pod__checkpoint_folder(step, POD__CHECKPOINT_WHOLE, name));
     if (!folder) return POD_E_NOMEM;

@@ -1,8 +1,10 @@
 #include "runtime/checkpoint/parts.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 int64_t pod_tensor_count(const pod_tensor *t)
@@ -70,18 +72,28 @@ size_t pod__latest_print(int64_t step, char *text, size_t room)
                             pod__checkpoint_crc(0, name, strlen(name)));
 }
 
-bool pod__latest_parse(const char *text, int64_t *step)
+bool pod__note_read(const char *path, char text[POD__NOTE_BYTES])
 {
-    char name[POD__CHECKPOINT_FOLDER_BYTES], printed[2 * POD__CHECKPOINT_FOLDER_BYTES];
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    const ssize_t n = read(fd, text, POD__NOTE_BYTES - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return n >= 0;
+}
+
+pod_status pod__latest_read(const char *path, int64_t *step)
+{
+    char text[POD__NOTE_BYTES], name[POD__CHECKPOINT_FOLDER_BYTES];
+    char printed[2 * POD__CHECKPOINT_FOLDER_BYTES];
     int64_t found;
-    const char *space = strchr(text, ' ');
-    if (!space || space - text >= POD__CHECKPOINT_FOLDER_BYTES) return false;
-    snprintf(name, sizeof name, "%.*s", (int)(space - text), text);
-    if (pod__checkpoint_folder_parse(name, &found) != POD__CHECKPOINT_WHOLE) return false;
-    pod__latest_print(found, printed, sizeof printed);
-    if (strcmp(text, printed) != 0) return false;
+    if (!pod__note_read(path, text)) return pod_fail(POD_E_IO, "%s: cannot be read", path);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " "), text);
+    const bool is_name = pod__checkpoint_folder_parse(name, &found) == POD__CHECKPOINT_WHOLE;
+    if (is_name) pod__latest_print(found, printed, sizeof printed);
+    if (!is_name || strcmp(text, printed) != 0) return pod_fail(POD_E_FORMAT, "%s: damaged", path);
     *step = found;
-    return true;
+    return POD_OK;
 }
 
 /* ---- who writes what ---- */

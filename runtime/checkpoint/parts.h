@@ -8,6 +8,7 @@
 enum {
     POD__CHECKPOINT_NAME_BYTES = 512,  /* of an array */
     POD__CHECKPOINT_FOLDER_BYTES = 64, /* of a folder's or a file's name */
+    POD__NOTE_BYTES = 1024,            /* of a receipt, of what an error says */
     POD__CHECKPOINT_MAX_RANKS = 1 << 16,
     POD__CHECKPOINT_KEPT_EVALS = 1 << 16, /* that a manifest is written with */
     POD__CHECKPOINT_MAX_EVALS = 1 << 20   /* that one is read with */
@@ -58,11 +59,14 @@ size_t pod__manifest_print(const pod__manifest *m, char *text, size_t room);
 POD_MUST pod_status pod__manifest_parse(const char *path, const char *text, size_t bytes,
                                         pod_arena *a, pod__manifest *out);
 
-/* ---- `latest` ---- */
+/* ---- `latest` and `best` ---- */
 
 size_t pod__latest_print(int64_t step, char *text, size_t room);
-/* False where the text is damaged. */
-bool pod__latest_parse(const char *text, int64_t *step);
+/* The step that the file at `path` points to. E_IO where it cannot be read, E_FORMAT where it is
+ * damaged. */
+POD_MUST pod_status pod__latest_read(const char *path, int64_t *step);
+/* A text of at most NOTE_BYTES - 1; false where there is none. Takes no memory. */
+bool pod__note_read(const char *path, char text[POD__NOTE_BYTES]);
 
 /* ---- the index ---- */
 

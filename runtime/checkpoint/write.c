@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "kernels/base/assert.h"
 #include "runtime/checkpoint/parts.h"
 
-enum { NOTE_BYTES = 1024, FIRST_PAUSE_NS = 1000 * 1000, LAST_PAUSE_NS = 20 * 1000 * 1000 };
+enum { FIRST_PAUSE_NS = 1000 * 1000, LAST_PAUSE_NS = 20 * 1000 * 1000 };
 
 static const double last_words_s = 2;
 
@@ -45,11 +44,19 @@ pod_status pod_checkpoint_shard_path(const char *dir, int64_t step, int rank,
                          pod__checkpoint_shard(rank, ".h5", file));
 }
 
+static pod_status write_in(const pod_checkpoint_save *s, const char *folder, const char *name,
+                           const void *data, size_t bytes, bool lasting)
+{
+    char path[POD_DISK_PATH_BYTES];
+    POD_TRY(pod_disk_path(path, "%s/%s", folder, name));
+    return pod_disk_write(s->disk, path, data, bytes, lasting);
+}
+
 /* ---- every rank ---- */
 
 pod_status pod_checkpoint_put_shard(const pod_checkpoint_save *s, const void *image, size_t bytes)
 {
-    char path[POD_DISK_PATH_BYTES], note[NOTE_BYTES];
+    char path[POD_DISK_PATH_BYTES], note[POD__NOTE_BYTES];
     POD_TRY(folder_of(s, POD__CHECKPOINT_PART, path));
     if (access(s->dir, F_OK) != 0) (void)!pod_disk_make(s->disk, s->dir); /* the next one tells */
     POD_TRY(pod_disk_make(s->disk, path));
@@ -65,7 +72,7 @@ pod_status pod_checkpoint_put_shard(const pod_checkpoint_save *s, const void *im
  * the shard is gone by now, which leaves room for a line. */
 void pod_checkpoint_put_failure(const pod_checkpoint_save *s, pod_status status, const char *text)
 {
-    char path[POD_DISK_PATH_BYTES], note[NOTE_BYTES];
+    char path[POD_DISK_PATH_BYTES], note[POD__NOTE_BYTES];
     int behind = 0;
     pod_disk disk = {0};
     snprintf(note, sizeof note, "%016" PRIx64 " %d %n%s", s->id, (int)status, &behind, text);
@@ -90,16 +97,6 @@ pod_status pod_checkpoint_desk_create(pod_arena *a, int ranks, int64_t max_evals
     return POD_OK;
 }
 
-static bool read_text(const char *path, char text[NOTE_BYTES])
-{
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
-    const ssize_t n = read(fd, text, NOTE_BYTES - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    return n > 0;
-}
-
 static pod_status fail_for(const pod_checkpoint_save *s, int rank, pod_status status,
                            const char *text)
 {
@@ -112,10 +109,10 @@ static pod_status fail_for(const pod_checkpoint_save *s, int rank, pod_status st
 static void read_receipt(const pod_checkpoint_save *s, int rank, pod_checkpoint_receipt *out,
                          pod_status *status)
 {
-    char path[POD_DISK_PATH_BYTES], note[NOTE_BYTES];
+    char path[POD_DISK_PATH_BYTES], note[POD__NOTE_BYTES];
     uint64_t id;
     int found = 0, n = 0;
-    if (file_of(s, rank, RECEIPT, path) != POD_OK || !read_text(path, note)) return;
+    if (file_of(s, rank, RECEIPT, path) != POD_OK || !pod__note_read(path, note)) return;
     if (sscanf(note, "%16" SCNx64 " %d %n", &id, &found, &n) != 2 || n == 0 || id != s->id) return;
     if (found == POD_OK)
         out->is_there = sscanf(note + n, "%zu %8" SCNx32, &out->bytes, &out->crc) == 2;
@@ -140,7 +137,7 @@ static int look(const pod_checkpoint_save *s, pod_checkpoint_receipt receipt[], 
 static pod_status collect(const pod_checkpoint_save *s, pod_status own, double patience_s,
                           pod_checkpoint_receipt receipt[])
 {
-    char why[NOTE_BYTES];
+    char why[POD__NOTE_BYTES];
     pod_status status = POD_OK;
     double waited_s = 0;
     long pause_ns = FIRST_PAUSE_NS;
@@ -191,7 +188,6 @@ static pod_status remove_others(const pod_checkpoint_save *s, const char *folder
 static pod_status write_manifest(const pod_checkpoint_save *s, const char *folder,
                                  const pod_checkpoint_index *index, const pod_checkpoint_desk *desk)
 {
-    char path[POD_DISK_PATH_BYTES];
     const pod__manifest m = {.step = s->step,
                              .ranks = s->ranks,
                              .evals = s->evals,
@@ -201,8 +197,7 @@ static pod_status write_manifest(const pod_checkpoint_save *s, const char *folde
                                        .crc = pod__checkpoint_crc(0, index->image, index->bytes)}};
     const size_t bytes = pod__manifest_print(&m, desk->text, desk->text_bytes);
     POD_ASSERT(bytes < desk->text_bytes, "a manifest of %zu bytes", bytes);
-    POD_TRY(pod_disk_path(path, "%s/manifest.json", folder));
-    return pod_disk_write(s->disk, path, desk->text, bytes, true);
+    return write_in(s, folder, "manifest.json", desk->text, bytes, true);
 }
 
 /* Whether a checkpoint is kept for ever: it says so itself, to whatever attempt asks. Where that
@@ -218,10 +213,10 @@ static bool has_keep(const char *dir, int64_t step)
 /* Where `best` is damaged it protects nothing. */
 static bool is_best(const char *dir, int64_t step)
 {
-    char path[POD_DISK_PATH_BYTES], text[NOTE_BYTES];
+    char path[POD_DISK_PATH_BYTES];
     int64_t at;
-    return pod_disk_path(path, "%s/best", dir) == POD_OK && read_text(path, text) &&
-           pod__latest_parse(text, &at) && at == step;
+    return pod_disk_path(path, "%s/best", dir) == POD_OK && pod__latest_read(path, &at) == POD_OK &&
+           at == step;
 }
 
 /* What is found at `step`: of a line of steps that this save does not go on with. */
@@ -234,20 +229,17 @@ static bool is_left_behind(const pod_checkpoint_save *s, pod__checkpoint_kind ki
 
 static pod_status write_keep(const pod_checkpoint_save *s, const char *folder)
 {
-    char path[POD_DISK_PATH_BYTES];
     const bool is_taken_over = s->left_from == 0 || s->step < s->left_from;
     if (!s->is_kept && !(is_taken_over && has_keep(s->dir, s->step))) return POD_OK;
-    POD_TRY(pod_disk_path(path, "%s/" KEEP, folder));
-    return pod_disk_write(s->disk, path, "", 0, false);
+    return write_in(s, folder, KEEP, "", 0, false);
 }
 
 static pod_status finish_folder(const pod_checkpoint_save *s, const pod_checkpoint_index *index,
                                 const pod_checkpoint_desk *desk)
 {
-    char folder[POD_DISK_PATH_BYTES], path[POD_DISK_PATH_BYTES];
+    char folder[POD_DISK_PATH_BYTES];
     POD_TRY(folder_of(s, POD__CHECKPOINT_PART, folder));
-    POD_TRY(pod_disk_path(path, "%s/index.h5", folder));
-    POD_TRY(pod_disk_write(s->disk, path, index->image, index->bytes, true));
+    POD_TRY(write_in(s, folder, "index.h5", index->image, index->bytes, true));
     POD_TRY(remove_others(s, folder));
     POD_TRY(write_keep(s, folder));
     POD_TRY(write_manifest(s, folder, index, desk));
@@ -277,20 +269,18 @@ static pod_status publish(const pod_checkpoint_save *s)
 /* `name`: latest or best. */
 static pod_status point(const pod_checkpoint_save *s, const char *name)
 {
-    char path[POD_DISK_PATH_BYTES], text[NOTE_BYTES];
-    const size_t bytes = pod__latest_print(s->step, text, sizeof text);
-    POD_TRY(pod_disk_path(path, "%s/%s", s->dir, name));
-    return pod_disk_write(s->disk, path, text, bytes, true);
+    char text[POD__NOTE_BYTES];
+    return write_in(s, s->dir, name, text, pod__latest_print(s->step, text, sizeof text), true);
 }
 
 pod_status pod_checkpoint_point_to(const char *dir, int64_t step)
 {
-    char path[POD_DISK_PATH_BYTES], text[NOTE_BYTES];
+    char path[POD_DISK_PATH_BYTES];
     int64_t at;
     pod_disk disk = {0};
     const pod_checkpoint_save of = {.dir = dir, .step = step, .disk = &disk};
     POD_TRY(pod_disk_path(path, "%s/latest", dir));
-    if (read_text(path, text) && pod__latest_parse(text, &at) && at == step) return POD_OK;
+    if (pod__latest_read(path, &at) == POD_OK && at == step) return POD_OK;
     POD_TRY(point(&of, "latest"));
     return pod_disk_sync(&disk, dir);
 }
@@ -300,7 +290,7 @@ static pod_status remove_left_behind(const pod_checkpoint_save *s);
 /* The folder has its name, and stays whatever fails from here on. */
 static pod_status make_known(const pod_checkpoint_save *s)
 {
-    char why[NOTE_BYTES];
+    char why[POD__NOTE_BYTES];
     const char *but = "and 'latest' not moved to it";
     pod_status status = pod_disk_sync(s->disk, s->dir);
     if (status == POD_OK) status = remove_left_behind(s);
@@ -318,7 +308,7 @@ static pod_status make_known(const pod_checkpoint_save *s)
 /* The record is of the failure, whatever giving up meets. */
 static void give_up(const pod_checkpoint_save *s)
 {
-    char why[NOTE_BYTES], folder[POD_DISK_PATH_BYTES];
+    char why[POD__NOTE_BYTES], folder[POD_DISK_PATH_BYTES];
     snprintf(why, sizeof why, "%s", pod_error_text());
     if (folder_of(s, POD__CHECKPOINT_PART, folder) == POD_OK)
         (void)!pod_disk_remove(s->disk, folder);
@@ -400,7 +390,7 @@ static bool find_surplus(const pod_checkpoint_save *s, int64_t keep_last, place 
 static pod_status clear(const pod_checkpoint_save *of, pod__checkpoint_kind kind, bool *is_clear)
 {
     char path[POD_DISK_PATH_BYTES], left[POD_DISK_PATH_BYTES], named[POD_DISK_PATH_BYTES];
-    char why[NOTE_BYTES];
+    char why[POD__NOTE_BYTES];
     POD_TRY(folder_of(of, kind, path));
     const pod_status removed = pod_disk_remove(of->disk, path);
     *is_clear = removed == POD_OK;
@@ -431,31 +421,41 @@ static pod_status remove_folder(const pod_checkpoint_save *s, place at, bool *st
     return cleared;
 }
 
-pod_status pod_checkpoint_rotate(const pod_checkpoint_save *s, int64_t keep_last, bool *one_stays)
+/* Answers how many were removed. The status is of the first that stays, else of the first of which
+ * files stay. */
+static int remove_surplus(const pod_checkpoint_save *s, int64_t keep_last, pod_status *status,
+                          bool *one_stays)
 {
-    char why[NOTE_BYTES];
-    pod_status status = POD_OK;
-    place at = {.step = -1};
-    POD_ASSERT(keep_last >= 1, "%" PRId64 " are kept", keep_last);
+    char why[POD__NOTE_BYTES];
+    int n = 0;
+    *status = POD_OK;
     *one_stays = false;
-    while (find_surplus(s, keep_last, &at)) {
+    for (place at = {.step = -1}; find_surplus(s, keep_last, &at); n++) {
         bool stays;
         const pod_status removed = remove_folder(s, at, &stays);
-        if (removed == POD_OK || (status != POD_OK && (*one_stays || !stays))) continue;
-        status = removed;
+        if (removed == POD_OK || (*status != POD_OK && (*one_stays || !stays))) continue;
+        *status = removed;
         *one_stays = stays;
         snprintf(why, sizeof why, "%s", pod_error_text());
     }
-    if (status != POD_OK) pod_error_set(why);
+    if (*status != POD_OK) pod_error_set(why);
+    return n;
+}
+
+pod_status pod_checkpoint_rotate(const pod_checkpoint_save *s, int64_t keep_last, bool *one_stays)
+{
+    pod_status status;
+    POD_ASSERT(keep_last >= 1, "%" PRId64 " are kept", keep_last);
+    remove_surplus(s, keep_last, &status, one_stays);
     return status;
 }
 
+/* Rotate tells what stays. */
 static pod_status remove_left_behind(const pod_checkpoint_save *s)
 {
-    bool any = false, stays;
-    for (place at = {.step = -1}; find_surplus(s, 0, &at); any = true)
-        (void)!remove_folder(s, at, &stays); /* rotate tells */
-    return any ? pod_disk_sync(s->disk, s->dir) : POD_OK;
+    bool stays;
+    pod_status status;
+    return remove_surplus(s, 0, &status, &stays) > 0 ? pod_disk_sync(s->disk, s->dir) : POD_OK;
 }
 
 pod_status pod_checkpoint_sweep(const char *path)

@@ -8,6 +8,7 @@
 
 #include "kernels/base/assert.h"
 #include "runtime/checkpoint/parts.h"
+#include "tests/fuzz/fuzz_file.h"
 
 enum { TAIL_BYTES = 64 };
 
@@ -57,11 +58,11 @@ static void parse(const char *text, size_t bytes)
     pod_arena_destroy(a);
 }
 
-static void parse_latest(const char *text)
+static void read_latest(const uint8_t *data, size_t bytes, const char *text)
 {
     char printed[256];
     int64_t step;
-    if (!pod__latest_parse(text, &step)) return;
+    if (bytes > 64 || pod__latest_read(fuzz_file(data, bytes), &step) != POD_OK) return;
     pod__latest_print(step, printed, sizeof printed);
     POD_ASSERT(step >= 0 && strcmp(printed, text) == 0, "'%s' is read as '%s'", text, printed);
 }
@@ -72,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     POD_ASSERT(text, "no memory for %zu bytes", bytes);
     if (bytes) memcpy(text, data, bytes);
     text[bytes] = '\0';
-    parse_latest(text);
+    read_latest(data, bytes, text);
     parse(text, bytes);
     const int tail =
         snprintf(text + bytes, TAIL_BYTES, "  \"manifest_crc32\": \"%08" PRIx32 "\"\n}\n",

@@ -58,7 +58,11 @@ typedef struct intake {
     member member[MAX_MEMBERS];
     int n_members;
     const struct form *form;
-    const member *file[N_FILES_MAX]; /* its files */
+    struct {
+        const member *of;
+        pod_split split;
+        int64_t n, usual; /* records */
+    } file[N_FILES_MAX];
     pod_dataset_info info;
 } intake;
 
@@ -158,17 +162,6 @@ static pod_status read_members(intake *m)
 
 /* ---- which set ------------------------------------------------------------------------------- */
 
-static int count_files(const intake *m, const struct form *f, const char **missing)
-{
-    int n = 0;
-    for (int k = f->n_files - 1; k >= 0; k--)
-        if (find(m, f->file[k]))
-            n++;
-        else
-            *missing = f->file[k];
-    return n;
-}
-
 /* Where nothing was found: the folder that an archive unpacks to stands one level below. */
 static pod_status fail_without(const intake *m)
 {
@@ -189,19 +182,33 @@ static pod_status fail_without(const intake *m)
                     m->from, forms[0].file[0], forms[1].file[0], forms[1].file[1]);
 }
 
+/* Takes the files that the form has; those that are missing stay NULL. */
+static int take_files(intake *m, const struct form *f)
+{
+    int n_found = 0;
+    m->form = f;
+    for (int k = 0; k < f->n_files; k++) {
+        const bool is_test = k + 1 == f->n_files;
+        m->file[k].of = find(m, f->file[k]);
+        m->file[k].split = is_test ? POD_SPLIT_TEST : POD_SPLIT_TRAIN;
+        m->file[k].usual = is_test ? f->n_test_records : f->n_records;
+        n_found += m->file[k].of != NULL;
+    }
+    return n_found;
+}
+
 static pod_status choose_form(intake *m)
 {
-    const char *missing = NULL;
-    int n[N_FORMS];
-    for (int i = 0; i < N_FORMS; i++) n[i] = count_files(m, &forms[i], &missing);
-    if (n[0] > 0 && n[1] > 0)
+    const int n_other = take_files(m, &forms[1]), n = take_files(m, &forms[0]);
+    if (n > 0 && n_other > 0)
         return pod_fail(POD_E_FORMAT, "%s: holds files of CIFAR-10 and of CIFAR-100, need one",
                         m->from);
-    if (n[0] + n[1] == 0) return fail_without(m);
-    m->form = &forms[n[0] == 0];
-    if (count_files(m, m->form, &missing) < m->form->n_files)
-        return pod_fail(POD_E_FORMAT, "%s: no %s, which %s has", m->from, missing, m->form->name);
-    for (int k = 0; k < m->form->n_files; k++) m->file[k] = find(m, m->form->file[k]);
+    if (n + n_other == 0) return fail_without(m);
+    if (n == 0) take_files(m, &forms[1]);
+    for (int k = 0; k < m->form->n_files; k++)
+        if (!m->file[k].of)
+            return pod_fail(POD_E_FORMAT, "%s: no %s, which %s has", m->from, m->form->file[k],
+                            m->form->name);
     if (m->options->for_labels && m->form->n_labels == 1)
         return pod_fail(POD_E_INVALID, "%s: %s has one label an image", m->options->for_labels,
                         m->form->name);
@@ -247,35 +254,24 @@ static int label_of(const intake *m, const uint8_t *rec)
     return rec[m->form->n_labels == 2 && !m->options->is_coarse];
 }
 
-static pod_split split_of(const intake *m, int k)
-{
-    return k + 1 < m->form->n_files ? POD_SPLIT_TRAIN : POD_SPLIT_TEST;
-}
-
-static int64_t usual_records(const intake *m, int k)
-{
-    return split_of(m, k) == POD_SPLIT_TRAIN ? m->form->n_records : m->form->n_test_records;
-}
-
 static pod_status check_file(intake *m, int k)
 {
     const struct form *f = m->form;
-    const member *file = m->file[k];
-    const pod_split split = split_of(m, k);
+    const member *file = m->file[k].of;
     const int64_t bytes = f->n_labels + PIXELS, n = file->bytes / bytes;
-    const int64_t usual = usual_records(m, k);
     if (n == 0 || file->bytes % bytes != 0)
         return pod_fail(POD_E_FORMAT,
                         "%s: %s has %" PRId64 " bytes, which is no whole number of records of "
                         "%" PRId64 "; %s has %" PRId64 " of them",
-                        m->from, file->name, file->bytes, bytes, f->name, usual);
+                        m->from, file->name, file->bytes, bytes, f->name, m->file[k].usual);
     for (int64_t i = 0; i < n; i++) {
         const int label = label_of(m, record(m, file, i));
         if (label >= m->info.n_classes)
             return pod_fail(POD_E_FORMAT, "%s: %s: label %" PRId64 " is %d, need 0 to %d", m->from,
                             file->name, i, label, m->info.n_classes - 1);
     }
-    m->info.n_samples[split] += n;
+    m->file[k].n = n;
+    m->info.n_samples[m->file[k].split] += n;
     return POD_OK;
 }
 
@@ -283,11 +279,11 @@ static void warn(const intake *m)
 {
     const char *names = m->form->label[m->options->is_coarse].names;
     int n = 0, first = 0;
-    for (int k = m->form->n_files - 1; k >= 0; k--) {
-        if (m->file[k]->bytes / (m->form->n_labels + PIXELS) == usual_records(m, k)) continue;
-        first = k;
-        n++;
-    }
+    for (int k = m->form->n_files - 1; k >= 0; k--)
+        if (m->file[k].n != m->file[k].usual) {
+            first = k;
+            n++;
+        }
     if (!find(m, names))
         pod_log_say(m->options->log, POD_LOG_WARNING, "%s: no %s: classes are named by number",
                     m->from, names);
@@ -295,8 +291,8 @@ static void warn(const intake *m)
         pod_log_say(m->options->log, POD_LOG_WARNING,
                     "%s: %d of %d files have not as many images as those of %s; %s has %" PRId64
                     " instead of %" PRId64,
-                    m->from, n, m->form->n_files, m->form->name, m->file[first]->name,
-                    m->file[first]->bytes / (m->form->n_labels + PIXELS), usual_records(m, first));
+                    m->from, n, m->form->n_files, m->form->name, m->file[first].of->name,
+                    m->file[first].n, m->file[first].usual);
 }
 
 /* (3, H, W) to (H, W, 3). */
@@ -312,15 +308,10 @@ static pod_status fill(void *ctx, pod_split split, int64_t first, int64_t count,
                        int32_t *labels)
 {
     const intake *m = ctx;
-    const int64_t bytes = m->form->n_labels + PIXELS;
     int k = split == POD_SPLIT_TEST ? m->form->n_files - 1 : 0;
-    while (first >= m->file[k]->bytes / bytes) first -= m->file[k++]->bytes / bytes;
     for (int64_t i = 0; i < count; i++, first++) {
-        if (first == m->file[k]->bytes / bytes) {
-            first = 0;
-            k++;
-        }
-        const uint8_t *rec = record(m, m->file[k], first);
+        while (first >= m->file[k].n) first -= m->file[k++].n;
+        const uint8_t *rec = record(m, m->file[k].of, first);
         labels[i] = label_of(m, rec);
         interleave(rec + m->form->n_labels, pixels + i * PIXELS);
     }

@@ -94,42 +94,33 @@ static int find_column(const reader *r, const char *const names[])
     return -1;
 }
 
-/* A header that leaves two columns to choose from, or none. */
-static pod_status check_header(const reader *r, const int found[])
-{
-    for (int c = 0; c < N_COLUMNS; c++)
-        for (int i = 0; found[c] >= 0 && i < r->n_fields; i++)
-            if (i != found[c] && strcasecmp(r->field[i], r->field[found[c]]) == 0)
-                return pod_fail(POD_E_FORMAT, "%s: line %" PRId64 ": two columns are called '%s'",
-                                r->path, r->row_line, r->field[i]);
-    bool is_name = found[FILE_COLUMN] < 0 && found[LABEL_COLUMN] >= 0;
-    for (int i = 0; i < r->n_fields; i++) is_name = is_name && !strchr(r->field[i], '.');
-    return is_name ? pod_fail(POD_E_FORMAT,
-                              "%s: line %" PRId64 " has a column '%s' and none of the files: call "
-                              "it 'file'",
-                              r->path, r->row_line, r->field[found[LABEL_COLUMN]])
-                   : POD_OK;
-}
-
-/* Of the first row: whether it is a header. */
-static pod_status take_header(reader *r, bool *is_header)
+/* The first row: a header, which may neither leave two columns to choose from nor none for the files,
+ * or a row of two or three fields. */
+static pod_status take_columns(reader *r, bool *is_header)
 {
     static const char *const names[N_COLUMNS][10] = {
         {"file", "filename", "file_name", "filepath", "file_path", "path", "image", "image_path",
          "image_name"},
         {"label", "class", "class_name", "label_name", "category", "target"},
         {"split", "set", "subset", "partition"}};
-    int found[N_COLUMNS];
-    for (int c = 0; c < N_COLUMNS; c++) found[c] = find_column(r, names[c]);
-    *is_header = found[FILE_COLUMN] >= 0 && found[LABEL_COLUMN] >= 0;
-    if (*is_header) memcpy(r->column, found, sizeof found);
-    return check_header(r, found);
-}
-
-static pod_status take_columns(reader *r, bool *is_header)
-{
-    POD_TRY(take_header(r, is_header));
+    bool has_dot = false;
+    for (int c = 0; c < N_COLUMNS; c++) r->column[c] = find_column(r, names[c]);
+    const int file = r->column[FILE_COLUMN], label = r->column[LABEL_COLUMN];
+    for (int i = 0; i < r->n_fields; i++) {
+        has_dot = has_dot || strchr(r->field[i], '.');
+        for (int c = 0; c < N_COLUMNS; c++)
+            if (r->column[c] >= 0 && i != r->column[c] &&
+                strcasecmp(r->field[i], r->field[r->column[c]]) == 0)
+                return pod_fail(POD_E_FORMAT, "%s: line %" PRId64 ": two columns are called '%s'",
+                                r->path, r->row_line, r->field[i]);
+    }
+    if (file < 0 && label >= 0 && !has_dot)
+        return pod_fail(POD_E_FORMAT,
+                        "%s: line %" PRId64 " has a column '%s' and none of the files: call it "
+                        "'file'",
+                        r->path, r->row_line, r->field[label]);
     r->n_first = r->n_fields;
+    *is_header = file >= 0 && label >= 0;
     if (*is_header) return POD_OK;
     if (r->n_fields < 2 || r->n_fields > N_COLUMNS)
         return pod_fail(POD_E_FORMAT,
