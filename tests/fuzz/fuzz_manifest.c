@@ -62,7 +62,8 @@ static void read_latest(const uint8_t *data, size_t bytes, const char *text)
 {
     char printed[256];
     int64_t step;
-    if (bytes > 64 || pod__latest_read(fuzz_file(data, bytes), &step) != POD_OK) return;
+    if (bytes > 64 || strncmp(text, "step-", 5) != 0) return; /* a file a run takes its time */
+    if (pod__latest_read(fuzz_file(data, bytes), &step) != POD_OK) return;
     pod__latest_print(step, printed, sizeof printed);
     POD_ASSERT(step >= 0 && strcmp(printed, text) == 0, "'%s' is read as '%s'", text, printed);
 }
