@@ -8,7 +8,7 @@
 #include "collectives/mesh/mesh.h"
 #include "runtime/config/config.h"
 #include "runtime/core/log.h"
-#include "runtime/goodput/job_model.h"
+#include "runtime/study/job_model.h"
 #include "runtime/machine/machine.h"
 #include "runtime/study/job_sim.h"
 

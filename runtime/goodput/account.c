@@ -13,7 +13,6 @@
 
 typedef struct attempt { /* one whose ranks left records */
     const pod_job_part *part;
-    const pod_job_part *earliest; /* NULL: its launcher saw it begin */
     int n_parts, number, ranks;
     int64_t first_step;    /* -1: not known */
     int64_t ideal;         /* of its steps; 0: not known */
@@ -79,7 +78,6 @@ static pod_status gather(const pod_job *j, const pod_job_part *part, attempt *a)
 {
     const pod_job_part *const all_end = j->part + j->n_parts;
     *a = (attempt){.part = part,
-                   .earliest = part,
                    .number = part->head.attempt,
                    .ranks = part->head.ranks,
                    .first_step = -1,
@@ -92,13 +90,11 @@ static pod_status gather(const pod_job *j, const pod_job_part *part, attempt *a)
         if (p->ideal > 0) a->ideal = p->ideal;
         for (int64_t i = 0; i < p->n_kept; i++)
             if (p->kept[i] > a->kept) a->kept = p->kept[i];
-        if (p->head.begin < a->begin) a->earliest = p;
         a->begin = earlier(a->begin, p->head.begin);
         a->last = later(a->last, p->last);
     }
     for (int i = 0; i < j->n_attempts; i++) {
         if (j->attempt[i].attempt != a->number) continue;
-        if (j->attempt[i].begin < a->begin) a->earliest = NULL;
         a->begin = earlier(a->begin, j->attempt[i].begin);
         a->launch = j->attempt[i].launch;
         a->launch_end = j->attempt[i].end;
@@ -112,18 +108,12 @@ static pod_status gather(const pod_job *j, const pod_job_part *part, attempt *a)
  * not known then, nor how long the job had its ranks. */
 static pod_status fail_overlap(const pod_job *j, const attempt *a)
 {
-    char name[POD_JOB_NAME_BYTES + 2] = "launch.jsonl";
-    const int before = a[-1].number;
-    if (a->earliest) {
-        pod_job_name_print((pod_job_name){a->number, a->earliest->head.rank}, name);
-        strcat(name, ":1");
-    }
-    return pod_fail(POD_E_FORMAT,
-                    "%s/job/%s: attempt %d begins %.9g s before attempt %d was last seen: a clock "
-                    "was set back, or two hosts' differ; without launch.jsonl and the files of "
-                    "attempts up to %d in job/ the rest can be accounted",
-                    j->dir, name, a->number, pod_stamp_seconds(a[-1].last - a->begin), before,
-                    before);
+    return pod_fail(
+        POD_E_FORMAT,
+        "%s/job: attempt %d begins %.9g s before attempt %d was last seen: a clock was "
+        "set back, or two hosts' differ; without launch.jsonl and the files of attempts "
+        "up to %d in job/ the rest can be accounted",
+        j->dir, a->number, pod_stamp_seconds(a[-1].last - a->begin), a[-1].number, a[-1].number);
 }
 
 static pod_status gather_all(accounting *x)

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/goodput/job_model.h"
 #include "runtime/goodput/saves.h"
 
 typedef struct adviser {
@@ -49,7 +48,9 @@ static void propose(adviser *v, double gain, const char *fmt, ...)
 
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
-double pod_save_overhead(double save_s, double mtbf_s, double interval_s)
+/* The share of time that saving at an interval and doing steps again costs, to first order. Least at
+ * Young's interval, sqrt(2 save mtbf) (study/job_model.h). */
+static double overhead(double save_s, double mtbf_s, double interval_s)
 {
     return save_s / interval_s + interval_s / (2 * mtbf_s);
 }
@@ -63,9 +64,8 @@ static void advise_interval(adviser *v, const pod_saves *s)
     const double now_s = (s->steps_s + s->cost_s) / (double)s->n;
     const double writing_s = s->n_seen > 0 ? s->writing_s / (double)s->n_seen : 0;
     const double mtbf_s = wall_s(v) / v->sum->n_ranks / v->sum->n_disruptions;
-    const double best_s = fmax(pod_job_interval_young_s(save_s, mtbf_s), fmax(step_s, writing_s));
-    const double gain =
-        pod_save_overhead(save_s, mtbf_s, now_s) - pod_save_overhead(save_s, mtbf_s, best_s);
+    const double best_s = fmax(sqrt(2 * save_s * mtbf_s), fmax(step_s, writing_s));
+    const double gain = overhead(save_s, mtbf_s, now_s) - overhead(save_s, mtbf_s, best_s);
     char every[32];
     snprintf(every, sizeof every, "%.0f steps", best_s / step_s);
     if (strcmp(every, "1 steps") == 0) snprintf(every, sizeof every, "step");

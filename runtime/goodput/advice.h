@@ -20,8 +20,4 @@ typedef struct pod_advice {
 POD_MUST pod_status pod_advise(pod_arena *a, const pod_job *j, const pod_account *sum,
                                const pod_stragglers *s, pod_advice out[POD_MAX_ADVICE], int *n);
 
-/* The share of time that saving at an interval and doing steps again costs, to first order:
- * save / interval + interval / (2 mtbf). Least at Young's interval (job_model.h). */
-double pod_save_overhead(double save_s, double mtbf_s, double interval_s);
-
 #endif

@@ -296,8 +296,3 @@ double pod_step_share(const pod_step_stats *s, pod_phase phase)
 {
     return s->step.mean > 0 ? s->phase[phase].mean / s->step.mean : 0;
 }
-
-double pod_step_share_other(const pod_step_stats *s)
-{
-    return s->step.mean > 0 ? s->other.mean / s->step.mean : 0;
-}

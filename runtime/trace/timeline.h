@@ -124,6 +124,5 @@ POD_MUST pod_status pod_step_stats_of(const pod_step_row *rows, int64_t n, pod_s
 
 /* Of the whole time of the steps; 0 when there were none. */
 double pod_step_share(const pod_step_stats *s, pod_phase phase);
-double pod_step_share_other(const pod_step_stats *s);
 
 #endif

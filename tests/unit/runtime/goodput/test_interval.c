@@ -5,7 +5,6 @@
 
 #include "runtime/goodput/advice.h"
 #include "runtime/goodput/deviation.h"
-#include "runtime/goodput/job_model.h"
 #include "runtime/goodput/saves.h"
 #include "tests/harness/harness.h"
 
@@ -232,15 +231,6 @@ static void advice_on_steps(void)
     pod_arena_destroy(a);
 }
 
-/* Young: what is saved too seldom costs. A save of 2 s, a failure every 100 s: every 20 s; that costs
- * 0.1 + 0.1, at 80 s it would 0.025 + 0.4. */
-static void young(void)
-{
-    CU_ASSERT_EQUAL(pod_job_interval_young_s(2, 100), 20);
-    CU_ASSERT_DOUBLE_EQUAL(pod_save_overhead(2, 100, 20), 0.2, 1e-12);
-    CU_ASSERT_DOUBLE_EQUAL(pod_save_overhead(2, 100, 80), 0.425, 1e-12);
-}
-
 /* One rank, 1 s steps without a gap: 1 to 60, of which a checkpoint at 50 took 0.5 s of its step and
  * was whole 2 s later; it is killed and goes on from 50 to 100 at once. 110 s and one disruption:
  * Young's interval for saves of 0.5 s is sqrt(110) = 10.49 s; it was 110 s. One that is whole after
@@ -435,7 +425,6 @@ static CU_TestInfo tests[] = {
     {"deviation of a job", deviation_of_a_job},
     {"advice by hand", advice_by_hand},
     {"advice on steps", advice_on_steps},
-    {"Young's interval", young},
     {"advice on checkpoints", advice_on_checkpoints},
     {"advice on disruptions", advice_on_disruptions},
     {"advice on a second launch", advice_on_a_second_launch},

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "kernels/base/rng.h"
-#include "runtime/goodput/job_model.h"
+#include "runtime/study/job_model.h"
 #include "tests/harness/harness.h"
 
 static const pod_stamp second = 1000000000;

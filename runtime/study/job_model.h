@@ -12,8 +12,8 @@
  *
  * on average, which is Daly's for D = 0. A checkpoint that is written behind training is kept later
  * than it is taken by `write`; then the same holds with e^(L (R + write)), but for the first. */
-#ifndef MINIPOD_RUNTIME_GOODPUT_JOB_MODEL_H
-#define MINIPOD_RUNTIME_GOODPUT_JOB_MODEL_H
+#ifndef MINIPOD_RUNTIME_STUDY_JOB_MODEL_H
+#define MINIPOD_RUNTIME_STUDY_JOB_MODEL_H
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/goodput/job_model.h"
+#include "runtime/study/job_model.h"
 
 #include <math.h>
 
