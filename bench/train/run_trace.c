@@ -3,29 +3,18 @@
 #include "kernels/base/arena.h"
 #include "runtime/trace/trace.h"
 
-typedef struct clocks { /* of one rank, as gathered */
-    pod_clock_offset early, late;
-} clocks;
-
-typedef struct head { /* of one rank's step, or of its deeds, as gathered */
-    int64_t step;
-    pod_time begin, end;
-    int64_t n;
-} head;
-
 typedef struct gathering { /* of rank 0; others have their own events alone */
     const pod_run_trace *run;
+    pod_clock_offset early, late; /* of this rank's clock */
     int size;
     bool is_root;
-    clocks *clock;
-    head *head;
+    pod_event *own;       /* of this rank, on the clock of rank 0 */
     pod_event *event;     /* (size, max_events) of one step */
     pod_event *beside;    /* (size, beside_room) */
     int64_t *n_beside;    /* (size) */
     int *rank;            /* (size) 0, 1, .. */
     pod_trace_part *part; /* (size) */
-    pod_event *own_beside;
-    pod_trace *trace; /* NULL: it could not be opened */
+    pod_trace *trace;     /* NULL: it could not be opened */
 } gathering;
 
 static int64_t now(const void *clock) { return pod_clock_now(clock); }
@@ -38,53 +27,43 @@ pod_status pod_run_trace_clock(pod_comm *comm, const pod_clock *clock, pod_clock
 
 static pod_status take_memory(pod_arena *a, gathering *g)
 {
-    const pod_timeline *tl = g->run->timeline;
+    const int64_t events = pod_timeline_max_events(g->run->timeline),
+                  beside = pod_timeline_beside_room(g->run->timeline);
     const int64_t n = g->is_root ? g->size : 0;
-    g->clock = POD_ARENA_NEW(a, clocks, n);
-    g->head = POD_ARENA_NEW(a, head, n);
-    g->event = POD_ARENA_NEW(a, pod_event, n * pod_timeline_max_events(tl));
-    g->beside = POD_ARENA_NEW(a, pod_event, n * pod_timeline_beside_room(tl));
+    g->own = POD_ARENA_NEW(a, pod_event, events > beside ? events : beside);
+    g->event = POD_ARENA_NEW(a, pod_event, n * events);
+    g->beside = POD_ARENA_NEW(a, pod_event, n * beside);
     g->n_beside = POD_ARENA_NEW(a, int64_t, n);
     g->rank = POD_ARENA_NEW(a, int, n);
     g->part = POD_ARENA_NEW(a, pod_trace_part, n);
-    g->own_beside = POD_ARENA_NEW(a, pod_event, pod_timeline_beside_room(tl));
-    const bool ok = g->clock && g->head && g->event && g->beside && g->n_beside && g->rank &&
-                    g->part && g->own_beside;
+    const bool ok = g->own && g->event && g->beside && g->n_beside && g->rank && g->part;
     for (int r = 0; ok && r < n; r++) g->rank[r] = r;
     return ok ? POD_OK : POD_E_NOMEM;
 }
 
-static pod_time aligned(const gathering *g, int rank, pod_time t)
+static pod_time aligned(const gathering *g, pod_time t)
 {
-    const clocks *c = &g->clock[rank];
-    return t + pod_clock_offset_at(&c->early, &c->late, t);
+    return t + pod_clock_offset_at(&g->early, &g->late, t);
 }
 
-static void align(const gathering *g, int rank, pod_event *event, int64_t n)
+/* Each rank's into its part of `all`, on the clock of rank 0. */
+static void gather_events(gathering *g, const pod_event *event, int64_t n, int64_t room,
+                          pod_event *all)
 {
     for (int64_t i = 0; i < n; i++) {
-        event[i].begin = aligned(g, rank, event[i].begin);
-        event[i].end = aligned(g, rank, event[i].end);
+        g->own[i] = event[i];
+        g->own[i].begin = aligned(g, event[i].begin);
+        g->own[i].end = aligned(g, event[i].end);
     }
-}
-
-static pod_status gather_clocks(gathering *g, const pod_clock_offset *early)
-{
-    clocks own = {.early = *early};
-    POD_TRY(pod_run_trace_clock(g->run->comm, g->run->clock, &own.late));
-    pod_comm_gather(g->run->comm, &own, sizeof own, g->clock);
-    return POD_OK;
+    pod_comm_gather(g->run->comm, g->own, sizeof *all * (size_t)room, all);
 }
 
 static void gather_beside(gathering *g)
 {
     const pod_timeline *tl = g->run->timeline;
-    const int64_t room = pod_timeline_beside_room(tl);
-    const int64_t n = pod_timeline_copy_beside(tl, g->own_beside);
+    const int64_t n = pod_timeline_copy_beside(tl, g->own);
     pod_comm_gather(g->run->comm, &n, sizeof n, g->n_beside);
-    pod_comm_gather(g->run->comm, g->own_beside, sizeof *g->beside * (size_t)room, g->beside);
-    for (int r = 0; g->is_root && r < g->size; r++)
-        align(g, r, g->beside + r * room, g->n_beside[r]);
+    gather_events(g, g->own, n, pod_timeline_beside_room(tl), g->beside);
 }
 
 /* The i-th kept step of all ranks into `part`. */
@@ -96,19 +75,14 @@ static void gather_step(gathering *g, int64_t i)
     const pod_step_row *row = pod_timeline_rows(tl, &n_rows);
     const pod_event *event = pod_timeline_kept(tl, i, &n);
     row += n_rows - pod_timeline_n_kept(tl) + i;
-    const head own = {.step = row->step, .begin = row->begin, .end = row->end, .n = n};
-    pod_comm_gather(g->run->comm, &own, sizeof own, g->head);
-    pod_comm_gather(g->run->comm, event, sizeof *event * (size_t)room, g->event);
-    for (int r = 0; g->is_root && r < g->size; r++) {
-        const head *h = &g->head[r];
-        align(g, r, g->event + r * room, h->n);
-        g->part[r] = (pod_trace_part){.rank = r,
-                                      .step = h->step,
-                                      .begin = aligned(g, r, h->begin),
-                                      .end = aligned(g, r, h->end),
-                                      .event = g->event + r * room,
-                                      .n = h->n};
-    }
+    const pod_trace_part own = {.rank = pod_comm_rank(g->run->comm),
+                                .step = row->step,
+                                .begin = aligned(g, row->begin),
+                                .end = aligned(g, row->end),
+                                .n = n};
+    pod_comm_gather(g->run->comm, &own, sizeof own, g->part);
+    gather_events(g, event, n, room, g->event);
+    for (int r = 0; g->is_root && r < g->size; r++) g->part[r].event = g->event + r * room;
 }
 
 /* What begins first. */
@@ -177,13 +151,15 @@ static pod_status check_alike(const pod_run_trace *t)
 pod_status pod_run_trace_write(const pod_run_trace *t, const pod_clock_offset *early,
                                const char *path)
 {
-    gathering g = {
-        .run = t, .size = pod_comm_size(t->comm), .is_root = pod_comm_rank(t->comm) == 0};
+    gathering g = {.run = t,
+                   .early = *early,
+                   .size = pod_comm_size(t->comm),
+                   .is_root = pod_comm_rank(t->comm) == 0};
     pod_arena *a = NULL;
     pod_status s = check_alike(t);
     if (s == POD_OK) s = pod_comm_agree(t->comm, pod_arena_create(NULL, &a));
     if (s == POD_OK) s = pod_comm_agree(t->comm, take_memory(a, &g));
-    if (s == POD_OK) s = gather_clocks(&g, early);
+    if (s == POD_OK) s = pod_run_trace_clock(t->comm, t->clock, &g.late);
     if (s == POD_OK) {
         gather_beside(&g);
         s = write_steps(&g, path);

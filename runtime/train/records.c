@@ -1,15 +1,42 @@
-/* The records of a run on rank 0: `:::MLLOG` lines of the job's log, rows of steps.csv. */
+/* The records of a run on rank 0: `:::MLLOG` lines of the job's log; and steps.csv, a row a step, each
+ * written as the step ends, so that a run that is killed leaves those that it did. The rows of a job
+ * follow one another over its attempts: one that goes on from a checkpoint cuts off those behind it
+ * first. So each kept step stands there once. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/core/file.h"
 #include "runtime/train/trainer.h"
 
 /* ---- steps and epochs ---- */
 
-void pod__records_put_step(const pod__trainer *t)
+static void put_finite(FILE *to, double value)
+{
+    fputc(',', to);
+    if (isfinite(value)) fprintf(to, "%.9g", value);
+}
+
+/* A row is flushed by one write, as a kill leaves it. Takes no memory. */
+void pod__records_put_step(pod__trainer *t)
 {
     int64_t n;
     const pod_step_row *row = pod_timeline_rows(t->result->timeline, &n);
-    const double correct = pod_exec_output(t->exec, POD_NET_CORRECT);
-    pod_steps_put(t->steps, &row[n - 1], pod__train_lr_at(t, row[n - 1].step),
-                  pod_exec_output(t->exec, POD_NET_LOSS), correct / (double)t->args->setup->batch);
+    row += n - 1;
+    if (!t->steps || t->steps_failure) return;
+    FILE *to = pod_file_stream(t->steps);
+    fprintf(to, "%" PRId64 ",%.9f,%.9f", row->step + 1,
+            pod_time_seconds(row->begin) - t->run_began_s, pod_time_seconds(row->end - row->begin));
+    for (int p = 0; p < POD_N_PHASES; p++) fprintf(to, ",%.9f", pod_time_seconds(row->phase[p]));
+    fprintf(to, ",%.9f,%.9f", pod_time_seconds(row->other), pod_time_seconds(row->comm));
+    put_finite(to, pod__train_lr_at(t, row->step));
+    put_finite(to, pod_exec_output(t->exec, POD_NET_LOSS));
+    put_finite(to, pod_exec_output(t->exec, POD_NET_CORRECT) / (double)t->args->setup->batch);
+    fputc('\n', to);
+    if (fflush(to) != 0) t->steps_failure = errno;
 }
 
 /* Epochs count from 1 in the log; an evaluation within an epoch has a fraction. */
@@ -55,24 +82,78 @@ void pod__records_tell_eval(const pod__trainer *t, const char *key, pod_mllog_va
 
 static pod_status open_steps(pod__trainer *t)
 {
-    const char *out = t->args->guard->out;
-    if (!*out || pod_comm_rank(t->args->comm) != 0) return POD_OK;
-    const char *path = pod_arena_text(t->result->arena, "%s/steps.csv", out);
-    return path ? pod_steps_open(path, &t->steps) : POD_E_NOMEM;
+    char path[POD_PATH_BYTES];
+    if (!*t->args->guard->out || pod_comm_rank(t->args->comm) != 0) return POD_OK;
+    POD_TRY(pod_path_join(t->args->guard->out, "steps.csv", path));
+    return pod_file_hold(path, &t->steps);
 }
 
+/* A whole line of steps.csv: a remark, the names of the columns, or a row of a step up to this. */
+static bool stays(const char *line, int64_t step)
+{
+    char *end;
+    if (!strchr(line, '\n')) return false;
+    const long long number = strtoll(line, &end, 10);
+    return end == line || number <= step;
+}
+
+static int64_t bytes_to_keep(FILE *from, int64_t step)
+{
+    char *line = NULL;
+    size_t room = 0;
+    int64_t bytes = 0;
+    ssize_t n;
+    while ((n = getline(&line, &room, from)) > 0 && stays(line, step)) bytes += n;
+    free(line);
+    return bytes;
+}
+
+static void print_head(FILE *to, const pod_train_args *a)
+{
+    fprintf(to, "# clock wall, machine %s, model %s, rank 0\n", a->machine, a->setup->model);
+    fprintf(
+        to,
+        "# steps count from 1; begin_s counts from run_start of mllog.txt; reduce_s is what was "
+        "not hidden; allreduce_s is the time in flight; loss and accuracy are those of the "
+        "training batch, empty where not finite\n");
+    fprintf(to, "step,begin_s,total_s");
+    for (int i = 0; i < POD_N_PHASES; i++) fprintf(to, ",%s_s", pod_phase_name((pod_phase)i));
+    fprintf(to, ",other_s,allreduce_s,lr,loss,accuracy\n");
+}
+
+static pod_status fail_to_write(const pod__trainer *t, int reason)
+{
+    return pod_fail(POD_E_WRITE, "%s/steps.csv: cannot write: %s", t->args->guard->out,
+                    strerror(reason));
+}
+
+/* goes_on: with the rows of earlier attempts, but for those of steps that were left behind. */
 static pod_status begin_steps(pod__trainer *t, bool goes_on)
 {
-    const pod_train_args *a = t->args;
-    const pod_steps_plan plan = {.attempt = t->past.attempt,
-                                 .goes_on = goes_on,
-                                 .first_step = t->result->first_step,
-                                 .machine = a->machine,
-                                 .model = a->setup->model,
-                                 .mesh = t->mesh,
-                                 .ranks = pod_comm_size(a->comm),
-                                 .run_began_s = t->run_began_s};
-    return t->steps ? pod_steps_begin(t->steps, &plan) : POD_OK;
+    const int64_t first = t->result->first_step;
+    if (!t->steps) return POD_OK;
+    FILE *to = pod_file_stream(t->steps);
+    const int64_t bytes = goes_on ? bytes_to_keep(to, first) : 0;
+    POD_TRY(pod_file_cut(t->steps, bytes));
+    t->steps_begun = true;
+    if (bytes == 0) print_head(to, t->args);
+    fprintf(to, "# attempt %d goes on behind step %" PRId64 ": mesh %s, %d ranks\n",
+            t->past.attempt, first, t->mesh, pod_comm_size(t->args->comm));
+    return fflush(to) == 0 ? POD_OK : fail_to_write(t, errno);
+}
+
+pod_status pod__records_close_steps(pod__trainer *t)
+{
+    pod_file *const f = t->steps;
+    t->steps = NULL;
+    if (!f) return POD_OK;
+    if (!t->steps_begun) {
+        pod_file_abandon(f);
+        return POD_OK;
+    }
+    const pod_status closed = pod_file_close(f);
+    if (t->steps_failure == 0) return closed;
+    return fail_to_write(t, t->steps_failure);
 }
 
 bool pod__records_are_told(const pod__trainer *t) { return t->is_evaluated && t->left.has_stop; }

@@ -279,7 +279,7 @@ static pod_status run(pod__trainer *t)
     else if (!pod__records_are_told(t))
         (void)!pod__records_end(t, false); /* it only puts a record */
     close_guard(t, &f);
-    pod_failure_note(&f, pod_comm_agree(a->comm, pod_steps_close(t->steps)));
+    pod_failure_note(&f, pod_comm_agree(a->comm, pod__records_close_steps(t)));
     if (t->result->began) {
         t->result->run_s = since_start(t);
         pod_failure_note(&f, pod__train_measure(t));

@@ -6,10 +6,10 @@
 #include "collectives/exec/watch/vote.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/core_wait.h"
+#include "runtime/core/file.h"
 #include "runtime/goodput/goodput_live.h"
 #include "runtime/train/inject.h"
 #include "runtime/train/saver.h"
-#include "runtime/train/steps.h"
 #include "runtime/train/train.h"
 
 typedef struct pod__past { /* what rank 0 finds in the run's folder, for all */
@@ -45,7 +45,9 @@ typedef struct pod__trainer {
     bool is_slowed[POD_MAX_FAULTS];
     bool struck[POD_MAX_FAULTS]; /* this rank's, in this attempt; by the saver's thread, too */
     int64_t saved_step;          /* of the latest save; -1: none */
-    pod_steps *steps;            /* rank 0's; NULL: nothing is kept */
+    pod_file *steps;             /* steps.csv, rank 0's; NULL: nothing is kept */
+    bool steps_begun;
+    int steps_failure; /* errno of the first write that failed; 0: none did */
     char mesh[POD_MESH_TEXT_BYTES];
     pod_ideal ideal;
     float lr, step_number; /* fed to the program */
@@ -91,7 +93,7 @@ double pod__train_lr_at(const pod__trainer *t, int64_t step);
  * are in hand before either is changed: a run that cannot have one of them leaves the other whole. */
 POD_MUST pod_status pod__records_begin(pod__trainer *t);
 void pod__records_open_epoch(pod__trainer *t, int64_t step);    /* before a step */
-void pod__records_put_step(const pod__trainer *t);              /* that has just ended */
+void pod__records_put_step(pod__trainer *t);                    /* that has just ended */
 void pod__records_close_epoch(pod__trainer *t, int64_t n_done); /* also where a failure ends it */
 void pod__records_tell_eval(const pod__trainer *t, const char *key, pod_mllog_value value,
                             int64_t n_done);
@@ -99,6 +101,7 @@ void pod__records_tell_eval(const pod__trainer *t, const char *key, pod_mllog_va
 bool pod__records_are_told(const pod__trainer *t);
 /* The log's run ends with the last evaluation, as time_to_target_s does: saving is not in it. */
 POD_MUST pod_status pod__records_end(pod__trainer *t, bool success);
+POD_MUST pod_status pod__records_close_steps(pod__trainer *t); /* E_WRITE, of a row too; local */
 
 /* folder.c. Before anything is read: finds out which attempt this is, and what earlier ones left.
  * Changes nothing in the folder, but that it has a checkpoint/ then. Collective. */
