@@ -312,21 +312,6 @@ static pod_launch_next decide(const launch *l, const pod_launch_outcome *o,
     return pod_launch_decide(&seen);
 }
 
-static pod_launch_story story_of(const launch *l, const pod_launch_outcome *o,
-                                 const pod_launch_log *log, const pod_launch_next *next)
-{
-    return (pod_launch_story){.reason = next->reason,
-                              .launcher = l->mpirun.we_wordv[0],
-                              .launcher_signal = o->launcher_signal,
-                              .exit_code = o->exit_code,
-                              .heard = o->heard,
-                              .lacked_memory = o->lacked_memory,
-                              .quiet_s = o->quiet_s,
-                              .failure = log->failure,
-                              .seconds = pod_stamp_seconds(o->end - o->begin),
-                              .step = log->step};
-}
-
 static void say_again(const launch *l, int attempt, const char *tale, const pod_launch_next *next)
 {
     const bool saves = pod_config_int(l->config, POD_OPT_CHECKPOINT_EVERY) > 0;
@@ -413,9 +398,9 @@ static pod_status attempt_once(launch *l, int attempt, pod_arena *arena, pod_lau
     *next = decide(l, &o, &log, kept);
     l->n_restarted += next->again;
     l->kept = kept;
-    const pod_launch_story story = story_of(l, &o, &log, next);
-    const char *what = pod_launch_what(arena, &story), *tale = pod_launch_tell(arena, &story);
-    if (!what || !tale) return POD_E_NOMEM;
+    const char *what = pod_launch_what(arena, next->reason, l->mpirun.we_wordv[0], &o, log.failure);
+    const char *tale = what ? pod_launch_tell(arena, what, &o, log.step) : NULL;
+    if (!tale) return POD_E_NOMEM;
     if (l->is_noted) /* an end without its begin would be no log */
         warn_of(l, pod_launch_file_put_end(l->file, attempt, o.end, o.exit_code,
                                            pod_launch_reason_text(next->reason), what));

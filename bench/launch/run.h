@@ -25,18 +25,6 @@ typedef struct pod_launch_plan { /* borrowed */
     double stall_s; /* after so long without growth it is ended; 0: never */
 } pod_launch_plan;
 
-typedef struct pod_launch_outcome {
-    pod_stamp begin, end;
-    int exit_code;       /* POD_LAUNCH_BY_SIGNAL and its number where a signal ended mpirun */
-    int launcher_signal; /* that one, else 0 */
-    bool was_ended;      /* from here: exit code and signal are of that */
-    bool stalled;        /* because no log grew */
-    bool has_logs;       /* a rank of the attempt has begun its log */
-    bool lacked_memory;  /* the kernel killed a process of the group that this one is in */
-    double quiet_s;      /* since the last growth, when it was found stalled */
-    pod_launch_heard heard;
-} pod_launch_outcome;
-
 /* Signals are this object's until it is closed: one a process at a time. Processes that it starts
  * carry MINIPOD_LAUNCHED_BY in their environment. The log is borrowed, and takes warnings. E_IO. */
 POD_MUST pod_status pod_launch_run_open(const pod_clock *clock, pod_log *log, pod_launch_run **out);

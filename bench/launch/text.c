@@ -100,48 +100,48 @@ void pod_launch_scanner_feed(pod_launch_scanner *s, const char *bytes, size_t n)
 
 /* ---- what is said ---- */
 
-static const char *tell_death(pod_arena *a, const pod_launch_story *s)
+static const char *tell_death(pod_arena *a, const char *launcher, const pod_launch_outcome *o)
 {
-    const char *why = s->lacked_memory
+    const char *why = o->lacked_memory
                           ? ", as memory ran out (--data-cache, --batch and the number "
                             "of ranks say how much they take)"
                           : "";
-    if (s->heard.rank >= 0 && s->heard.signal > 0)
-        return pod_arena_text(a, "rank %d was killed by signal %d%s", s->heard.rank,
-                              s->heard.signal, s->heard.signal == SIGKILL ? why : "");
-    if (s->heard.rank >= 0)
-        return pod_arena_text(a, "rank %d died (no signal is known)%s", s->heard.rank, why);
-    if (s->launcher_signal > 0)
-        return pod_arena_text(a, "%s was killed by signal %d%s", s->launcher, s->launcher_signal,
-                              why);
-    return pod_arena_text(a, "a rank was killed by signal %d%s", pod_launch_signal_of(s->exit_code),
+    if (o->heard.rank >= 0 && o->heard.signal > 0)
+        return pod_arena_text(a, "rank %d was killed by signal %d%s", o->heard.rank,
+                              o->heard.signal, o->heard.signal == SIGKILL ? why : "");
+    if (o->heard.rank >= 0)
+        return pod_arena_text(a, "rank %d died (no signal is known)%s", o->heard.rank, why);
+    if (o->launcher_signal > 0)
+        return pod_arena_text(a, "%s was killed by signal %d%s", launcher, o->launcher_signal, why);
+    return pod_arena_text(a, "a rank was killed by signal %d%s", pod_launch_signal_of(o->exit_code),
                           why);
 }
 
-const char *pod_launch_what(pod_arena *a, const pod_launch_story *s)
+const char *pod_launch_what(pod_arena *a, pod_launch_reason reason, const char *launcher,
+                            const pod_launch_outcome *o, const char *failure)
 {
-    switch (s->reason) {
+    switch (reason) {
     case POD_LAUNCH_OK: return "";
     case POD_LAUNCH_STOPPED: return "stopped as it was asked to";
-    case POD_LAUNCH_KILLED: return tell_death(a, s);
+    case POD_LAUNCH_KILLED: return tell_death(a, launcher, o);
     case POD_LAUNCH_HUNG:
-        if (s->heard.overdue[0] != '\0') return s->heard.overdue;
-        return pod_arena_text(a, "no rank's log grew for %.1f s", s->quiet_s);
+        if (o->heard.overdue[0] != '\0') return pod_arena_text(a, "%s", o->heard.overdue);
+        return pod_arena_text(a, "no rank's log grew for %.1f s", o->quiet_s);
     case POD_LAUNCH_MISSED: return "came to its end and missed its target";
     case POD_LAUNCH_USAGE:
     case POD_LAUNCH_UNSTARTED:
     case POD_LAUNCH_FAILED: break;
     }
-    const char *colon = s->failure[0] ? ": " : "";
-    return pod_arena_text(a, "ended with exit code %d%s%s", s->exit_code, colon, s->failure);
+    return pod_arena_text(a, "ended with exit code %d%s%s", o->exit_code, failure[0] ? ": " : "",
+                          failure);
 }
 
-const char *pod_launch_tell(pod_arena *a, const pod_launch_story *s)
+const char *pod_launch_tell(pod_arena *a, const char *what, const pod_launch_outcome *o,
+                            int64_t step)
 {
-    const char *what = pod_launch_what(a, s);
-    if (!what) return NULL;
-    if (s->step == 0)
+    const double seconds = pod_stamp_seconds(o->end - o->begin);
+    if (step == 0)
         return pod_arena_text(a, "%s; it took %.1f s and ended before its first step", what,
-                              s->seconds);
-    return pod_arena_text(a, "%s; it took %.1f s, to step %" PRId64, what, s->seconds, s->step);
+                              seconds);
+    return pod_arena_text(a, "%s; it took %.1f s, to step %" PRId64, what, seconds, step);
 }

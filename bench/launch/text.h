@@ -8,7 +8,7 @@
 
 #include "bench/launch/next.h"
 #include "kernels/base/arena.h"
-#include "kernels/base/status.h"
+#include "runtime/core/clock.h"
 
 enum { POD_LAUNCH_LINE_BYTES = 512 }; /* longer ones are cut off: nothing of interest is as long */
 
@@ -35,22 +35,24 @@ typedef struct pod_launch_scanner { /* lines out of bytes as they come */
 pod_launch_scanner pod_launch_scanner_start(void);
 void pod_launch_scanner_feed(pod_launch_scanner *s, const char *bytes, size_t n);
 
-typedef struct pod_launch_story { /* what a person is told of an attempt that failed */
-    pod_launch_reason reason;
-    const char *launcher; /* mpirun's name */
-    int launcher_signal;  /* that ended mpirun itself; 0: none did */
-    int exit_code;
+typedef struct pod_launch_outcome { /* of an attempt */
+    pod_stamp begin, end;
+    int exit_code;       /* POD_LAUNCH_BY_SIGNAL and its number where a signal ended mpirun */
+    int launcher_signal; /* that one, else 0 */
+    bool was_ended;      /* from here: exit code and signal are of that */
+    bool stalled;        /* because no log grew */
+    bool has_logs;       /* a rank of the attempt has begun its log */
+    bool lacked_memory;  /* the kernel killed a process of the group that this one is in */
+    double quiet_s;      /* since the last growth, when it was found stalled */
     pod_launch_heard heard;
-    bool lacked_memory;  /* meanwhile the kernel killed a process for want of it */
-    double quiet_s;      /* no log grew for so long; where the watchdog has not spoken */
-    const char *failure; /* what the first rank that failed says; "" */
-    double seconds;      /* it took */
-    int64_t step;        /* done; 0: none */
-} pod_launch_story;
+} pod_launch_outcome;
 
-/* "rank 3 was killed by signal 9". In the arena; NULL: no memory. */
-const char *pod_launch_what(pod_arena *a, const pod_launch_story *s);
-/* "rank 3 was killed by signal 9 after 12.3 s, at step 120" */
-const char *pod_launch_tell(pod_arena *a, const pod_launch_story *s);
+/* "rank 3 was killed by signal 9". launcher: mpirun's name; failure: what the first rank that failed
+ * says, or "". In the arena; NULL: no memory. */
+const char *pod_launch_what(pod_arena *a, pod_launch_reason reason, const char *launcher,
+                            const pod_launch_outcome *o, const char *failure);
+/* "WHAT; it took 12.3 s, to step 120"; 0: it did none. */
+const char *pod_launch_tell(pod_arena *a, const char *what, const pod_launch_outcome *o,
+                            int64_t step);
 
 #endif

@@ -242,56 +242,71 @@ static void test_exit(void)
 static void test_story(void)
 {
     static const struct {
-        pod_launch_story story;
+        pod_launch_reason reason;
+        pod_launch_outcome of;
+        const char *failure;
+        int64_t step;
         const char *text;
     } rows[] = {
-        {{.reason = POD_LAUNCH_KILLED,
-          .heard = {.rank = 3, .signal = 9},
-          .seconds = 12.34,
-          .step = 120},
+        {POD_LAUNCH_KILLED,
+         {.heard = {.rank = 3, .signal = 9}, .end = 12340000000},
+         "",
+         120,
          "rank 3 was killed by signal 9; it took 12.3 s, to step 120"},
-        {{.reason = POD_LAUNCH_KILLED,
-          .heard = {.rank = 3, .signal = 9},
-          .lacked_memory = true,
-          .seconds = 1,
-          .step = 2},
+        {POD_LAUNCH_KILLED,
+         {.heard = {.rank = 3, .signal = 9}, .lacked_memory = true, .end = 1000000000},
+         "",
+         2,
          "rank 3 was killed by signal 9, as memory ran out (--data-cache, --batch and the number "
-         "of "
-         "ranks say how much they take); it took 1.0 s, to step 2"},
-        {{.reason = POD_LAUNCH_KILLED, .heard = {.rank = 3}, .seconds = 1, .exit_code = 1},
-         "rank 3 died (no signal is known); it took 1.0 s and ended before its first step"},
-        {{.reason = POD_LAUNCH_KILLED,
-          .heard = {.rank = -1},
-          .exit_code = 137,
-          .launcher = "mpirun",
-          .launcher_signal = 9},
-         "mpirun was killed by signal 9; it took 0.0 s and ended before its first step"},
-        {{.reason = POD_LAUNCH_KILLED, .heard = {.rank = -1}, .exit_code = 139},
-         "a rank was killed by signal 11; it took 0.0 s and ended before its first step"},
-        {{.reason = POD_LAUNCH_HUNG,
-          .heard = {.rank = -1},
-          .quiet_s = 375,
-          .seconds = 900,
-          .step = 7},
-         "no rank's log grew for 375.0 s; it took 900.0 s, to step 7"},
-        {{.reason = POD_LAUNCH_HUNG,
-          .heard = {.rank = -1, .overdue = "rank 3 did not arrive in x, for 2 s"},
-          .seconds = 9,
-          .step = 7},
-         "rank 3 did not arrive in x, for 2 s; it took 9.0 s, to step 7"},
-        {{.reason = POD_LAUNCH_FAILED, .exit_code = 1, .failure = "loss is nan", .step = 7},
+         "of ranks say how much they take); it took 1.0 s, to step 2"},
+        {POD_LAUNCH_KILLED,
+         {.heard = {.rank = 3}, .exit_code = 1},
+         "",
+         0,
+         "rank 3 died (no signal is known); it took 0.0 s and ended before its first step"},
+        {POD_LAUNCH_KILLED,
+         {.heard = {.rank = -1}, .exit_code = 137, .launcher_signal = 9},
+         "",
+         1,
+         "mpirun was killed by signal 9; it took 0.0 s, to step 1"},
+        {POD_LAUNCH_KILLED,
+         {.heard = {.rank = -1}, .exit_code = 139},
+         "",
+         1,
+         "a rank was killed by signal 11; it took 0.0 s, to step 1"},
+        {POD_LAUNCH_HUNG,
+         {.heard = {.rank = -1}, .quiet_s = 375},
+         "",
+         7,
+         "no rank's log grew for 375.0 s; it took 0.0 s, to step 7"},
+        {POD_LAUNCH_HUNG,
+         {.heard = {.rank = -1, .overdue = "rank 3 did not arrive in x"}},
+         "",
+         7,
+         "rank 3 did not arrive in x; it took 0.0 s, to step 7"},
+        {POD_LAUNCH_FAILED,
+         {.exit_code = 1},
+         "loss is nan",
+         7,
          "ended with exit code 1: loss is nan; it took 0.0 s, to step 7"},
-        {{.reason = POD_LAUNCH_FAILED, .exit_code = 1, .failure = "", .step = 7},
+        {POD_LAUNCH_FAILED,
+         {.exit_code = 1},
+         "",
+         7,
          "ended with exit code 1; it took 0.0 s, to step 7"},
-        {{.reason = POD_LAUNCH_MISSED, .exit_code = 1, .failure = "", .seconds = 3, .step = 7},
-         "came to its end and missed its target; it took 3.0 s, to step 7"},
-        {{.reason = POD_LAUNCH_STOPPED, .failure = "", .step = 7},
-         "stopped as it was asked to; it took 0.0 s, to step 7"},
+        {POD_LAUNCH_MISSED,
+         {.exit_code = 1},
+         "",
+         7,
+         "came to its end and missed its target; it took 0.0 s, to step 7"},
+        {POD_LAUNCH_STOPPED, {0}, "", 7, "stopped as it was asked to; it took 0.0 s, to step 7"},
     };
     pod_arena *a;
     POD_CHECK_OK(pod_arena_create(NULL, &a));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const char *got = pod_launch_tell(a, &rows[i].story);
+        const char *what =
+            pod_launch_what(a, rows[i].reason, "mpirun", &rows[i].of, rows[i].failure);
+        const char *got = pod_launch_tell(a, what, &rows[i].of, rows[i].step);
         POD_CHECK(got && strcmp(got, rows[i].text) == 0, "'%s', want '%s'", got, rows[i].text);
     }
     pod_arena_destroy(a);
