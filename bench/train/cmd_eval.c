@@ -108,7 +108,7 @@ static pod_status evaluate(job *j)
                                       .data = j->data->info.name,
                                       .data_fingerprint = j->data_fingerprint,
                                       .set = pod_setup_seen(&j->setup, &j->data->info)};
-    POD_TRY(pod_snapshot_restore(path, &want, false, j->store, comm, j->call->log, &j->from));
+    POD_TRY(pod_snapshot_restore(path, &want, false, j->store, comm, j->call->log, NULL, &j->from));
     POD_TRY(pod_exec_open(j->program, j->store, comm, j->call->clock, &j->exec));
     POD_TRY(open_predictions(j));
     pod_time begin = pod_clock_now(&j->call->clock);

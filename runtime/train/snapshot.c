@@ -153,10 +153,9 @@ static pod_status spread_evals(pod_eval_rows *evals, pod_comm *comm, pod_arena *
     return POD_OK;
 }
 
-/* keep: for the rows; NULL: they are not wanted. */
-static pod_status restore(const char *path, const pod_checkpoint_info *want, bool with_state,
-                          pod_store *store, pod_comm *comm, pod_log *log, pod_arena *keep,
-                          pod_snapshot *out)
+pod_status pod_snapshot_restore(const char *path, const pod_checkpoint_info *want, bool with_state,
+                                pod_store *store, pod_comm *comm, pod_log *log, pod_arena *keep,
+                                pod_snapshot *out)
 {
     pod_arena *a = NULL;
     float **whole = NULL;
@@ -178,16 +177,4 @@ static pod_status restore(const char *path, const pod_checkpoint_info *want, boo
     pod_arena_destroy(a);
     if (status == POD_OK) *out = s;
     return status;
-}
-
-pod_status pod_snapshot_restore(const char *path, const pod_checkpoint_info *want, bool with_state,
-                                pod_store *store, pod_comm *comm, pod_log *log, pod_snapshot *out)
-{
-    return restore(path, want, with_state, store, comm, log, NULL, out);
-}
-
-pod_status pod_snapshot_resume(const char *path, const pod_checkpoint_info *want, pod_store *store,
-                               pod_comm *comm, pod_log *log, pod_arena *a, pod_snapshot *out)
-{
-    return restore(path, want, true, store, comm, log, a, out);
 }

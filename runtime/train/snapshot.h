@@ -28,14 +28,10 @@ POD_MUST pod_status pod_snapshot_origin(const char *path, pod_comm *comm, pod_ar
 
 /* Fills the store from the best checkpoint at `path` that is whole (pod_checkpoint_load). `want`
  * says what the run is: E_MISMATCH when the checkpoint is of another model or, with_state, of
- * another data set or optimizer. Without state only weights are read. Collective. */
+ * another data set or optimizer. Without state only weights are read. keep: an arena for the rows of
+ * evaluations; NULL: they are not wanted. Collective. */
 POD_MUST pod_status pod_snapshot_restore(const char *path, const pod_checkpoint_info *want,
                                          bool with_state, pod_store *store, pod_comm *comm,
-                                         pod_log *log, pod_snapshot *out);
-
-/* The same with state, for who goes on from it; the rows go into `a`. Collective. */
-POD_MUST pod_status pod_snapshot_resume(const char *path, const pod_checkpoint_info *want,
-                                        pod_store *store, pod_comm *comm, pod_log *log,
-                                        pod_arena *a, pod_snapshot *out);
+                                         pod_log *log, pod_arena *keep, pod_snapshot *out);
 
 #endif

@@ -116,8 +116,8 @@ static pod_status restore(pod__trainer *t, const pod_checkpoint_info *want)
     if (!*from) return POD_OK;
     pod__train_begin_span(t, POD_JOB_RESTORE);
     pod_snapshot found;
-    pod_status status =
-        pod_snapshot_resume(from, want, t->store, t->args->comm, t->args->log, r->arena, &found);
+    pod_status status = pod_snapshot_restore(from, want, true, t->store, t->args->comm,
+                                             t->args->log, r->arena, &found);
     pod__train_end_span(t, POD_JOB_RESTORE);
     POD_TRY(status);
     r->first_step = found.step;

@@ -167,7 +167,7 @@ static double distance(const pod_test_run *run, key k)
     hand_open(&h, run, true);
     hand_train(&h, k);
     POD_CHECK_OK(pod_store_create(h.program, 0, 999, &made));
-    POD_CHECK_OK(pod_snapshot_restore(run->folder, &want, false, made, comm, NULL, &found));
+    POD_CHECK_OK(pod_snapshot_restore(run->folder, &want, false, made, comm, NULL, NULL, &found));
     CU_ASSERT_EQUAL(found.step, STEPS);
     const double apart = pod_test_distance(made, h.store[0]);
     pod_store_destroy(made);

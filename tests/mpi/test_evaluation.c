@@ -48,7 +48,8 @@ static void hand_open(hand *h, const pod_test_run *run, const pod_test_net *net)
     POD_CHECK_OK(pod_network_compile(&network, &setup, info, false, &host, h->arena, &h->program));
     POD_CHECK_OK(pod_store_create(training, 0, 998, &h->kept));
     POD_CHECK_OK(pod_store_create(h->program, 0, 999, &h->store));
-    POD_CHECK_OK(pod_snapshot_restore(run->folder, &want, false, h->kept, comm, NULL, &found));
+    POD_CHECK_OK(
+        pod_snapshot_restore(run->folder, &want, false, h->kept, comm, NULL, NULL, &found));
 }
 
 static void hand_close(hand *h)

@@ -58,7 +58,7 @@ static bool bed_open(bed *b, int net, const char *precision)
     const pod_checkpoint_info want = {.model = b->setup.model};
     pod_status s = pod_comm_agree(comm, open_own(b, net));
     if (s == POD_OK)
-        s = pod_snapshot_restore(b->run.folder, &want, false, b->store, comm, NULL, &found);
+        s = pod_snapshot_restore(b->run.folder, &want, false, b->store, comm, NULL, NULL, &found);
     if (s == POD_OK) s = pod_exec_open(b->program, b->store, comm, pod_clock_start(), &b->exec);
     POD_CHECK(s == POD_OK, "%s", pod_error_text());
     return s == POD_OK;

@@ -85,7 +85,7 @@ static void check_restores(const fixture *f, int64_t want)
 {
     pod_snapshot found = {.step = -1};
     set_values(f, 999);
-    POD_CHECK_OK(pod_snapshot_restore(f->dir, &info, true, f->store, f->comm, NULL, &found));
+    POD_CHECK_OK(pod_snapshot_restore(f->dir, &info, true, f->store, f->comm, NULL, NULL, &found));
     POD_CHECK(found.step == want && n_other_values(f, want) == 0,
               "step %" PRId64 ", want %" PRId64 "; %" PRId64 " other values", found.step, want,
               n_other_values(f, want));

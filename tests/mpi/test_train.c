@@ -406,7 +406,8 @@ static void test_no_bad_checkpoint(void)
     pod_saver_close(saver);
     check_saves_written_down(tl);
     pod_timeline_destroy(tl);
-    POD_CHECK_OK(pod_snapshot_restore(pod_test_dir(), &info, true, store, comm, NULL, &found));
+    POD_CHECK_OK(
+        pod_snapshot_restore(pod_test_dir(), &info, true, store, comm, NULL, NULL, &found));
     POD_CHECK(found.step == 17 && variance[5] == before, "step %" PRId64 ", variance %g",
               found.step, (double)variance[5]);
     pod_store_destroy(store);
