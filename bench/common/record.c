@@ -116,12 +116,17 @@ void pod_cell_real(pod_record *r, const char *key, int digits, double value)
 
 pod_status pod_record_write_json(pod_record *r, const char *path)
 {
+    enum { PIECE = 512 };
     if (!*path) return POD_OK;
     while (r->json.depth > 0) pod_json_close(&r->json);
     if (fflush(r->json.to) != 0) return pod_fail(POD_E_NOMEM, "%s: no memory for it", path);
     pod_file *f;
     POD_TRY(pod_file_open_result(path, &f));
-    fwrite(r->text, 1, r->bytes, pod_file_stream(f));
+    /* In pieces that the stream keeps until they are written, so that closing it knows why not. */
+    for (size_t at = 0, n; at < r->bytes; at += n) {
+        n = r->bytes - at < PIECE ? r->bytes - at : PIECE;
+        fwrite(r->text + at, 1, n, pod_file_stream(f));
+    }
     return pod_file_close(f);
 }
 
