@@ -60,7 +60,7 @@ static bool differs(const pod_config *c, const pod_config *was, pod_opt o)
     const bool is_known = pod_config_is_set(was, o) ||
                           (option_of(o)->type == POD_OPTION_TEXT && !*pod_config_value(was, o));
     return is_known && pod_config_source(c, o) > POD_FROM_CHECKPOINT && !is_length(o) &&
-           !option_of(o)->reads_file && !pod_config_is_same(c, was, o);
+           o != POD_OPT_DATA && !pod_config_is_same(c, was, o);
 }
 
 static pod_status list_differences(const pod_config *given, const pod_config *was, pod_arena *a,

@@ -9,13 +9,7 @@
 #include "kernels/base/parse.h"
 #include "runtime/core/nearest.h"
 
-enum {
-    ONLY_TYPED = 1 << 20,
-    READS_FILE = 1 << 21,
-    WRITES_FILE = 1 << 22,
-    SHAPES = 1 << 23,
-    RECORDS = 1 << 24
-};
+enum { ONLY_TYPED = 1 << 20, WRITES_FILE = 1 << 22, SHAPES = 1 << 23, RECORDS = 1 << 24 };
 enum { MAX_TEXT_BYTES = 4096 };
 
 #define ANY          .min = 0, .max = 0
@@ -31,7 +25,6 @@ const pod_option pod__options[POD_N_OPTS] = {
                       limits,                                  \
                       .group = (g),                            \
                       .only_typed = ((who)&ONLY_TYPED) != 0,   \
-                      .reads_file = ((who)&READS_FILE) != 0,   \
                       .writes_file = ((who)&WRITES_FILE) != 0, \
                       .shapes = ((who)&SHAPES) != 0,           \
                       .records = ((who)&RECORDS) != 0,         \

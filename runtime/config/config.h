@@ -63,7 +63,6 @@ typedef struct pod_option {
     const char *choices;  /* "a|b|c": CHOICE */
     const char *group;
     bool only_typed; /* neither environment nor file */
-    bool reads_file; /* it may name a file that is read */
     bool writes_file;
     bool shapes, records; /* options.def */
     uint32_t commands;

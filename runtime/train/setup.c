@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/base/assert.h"
@@ -101,24 +102,20 @@ static pod_dtype wire_from(const pod_config *c)
     return strcmp(wire, "bf16") == 0 ? POD_BF16 : POD_F32;
 }
 
-/* Into `text`, or with NULL only how many bytes. */
-static size_t print_settings(const pod_config *c, char *text, size_t room)
-{
-    int n;
-    size_t used = 0;
-    const pod_option *options = pod_options(&n);
-    for (int i = 0; i < n; i++)
-        if (options[i].commands & POD_CMD_TRAIN && !options[i].only_typed)
-            used += (size_t)snprintf(text ? text + used : NULL, text ? room - used : 0, "%s = %s\n",
-                                     options[i].name, pod_optim_value(c, (pod_opt)i));
-    return used;
-}
-
+/* All options of train, a line each. */
 static const char *settings_of(const pod_config *c, pod_arena *arena)
 {
-    const size_t room = print_settings(c, NULL, 0) + 1;
-    char *text = pod_arena_get(arena, 1, room);
-    if (text) print_settings(c, text, room);
+    int n;
+    char *lines = NULL;
+    size_t bytes;
+    const pod_option *options = pod_options(&n);
+    FILE *to = open_memstream(&lines, &bytes);
+    if (!to) return NULL;
+    for (int i = 0; i < n; i++)
+        if (options[i].commands & POD_CMD_TRAIN && !options[i].only_typed)
+            fprintf(to, "%s = %s\n", options[i].name, pod_optim_value(c, (pod_opt)i));
+    const char *text = fclose(to) == 0 ? pod_arena_text(arena, "%s", lines) : NULL;
+    free(lines);
     return text;
 }
 

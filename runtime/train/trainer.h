@@ -1,5 +1,5 @@
 /* A training run in progress, for the files of runtime/train that carry it out: prepared
- * (train_prepare.c), run (train.c), measured (train_measure.c). */
+ * (train_prepare.c), run and measured (train.c). */
 #ifndef MINIPOD_RUNTIME_TRAIN_TRAINER_H
 #define MINIPOD_RUNTIME_TRAIN_TRAINER_H
 
@@ -79,10 +79,6 @@ void pod__train_keep_evaluation(pod__trainer *t, const pod_eval_row *row);
 
 /* Data, programs, weights, loaders, records. A BUILD span is open before and after. Collective. */
 POD_MUST pod_status pod__train_prepare(pod__trainer *t);
-
-/* Fills in the result's statistics, over all ranks, and the hash of the weights; E_MISMATCH when
- * ranks have other weights. Collective. */
-POD_MUST pod_status pod__train_measure(pod__trainer *t);
 
 /* Before the first step: nothing is left to train. */
 bool pod__train_is_done(const pod__trainer *t);
