@@ -10,8 +10,8 @@
 #include "bench/train/run_trace.h"
 #include "runtime/core/file.h"
 #include "tests/harness/harness.h"
-#include "tests/harness/trace_check.h"
 #include "tests/mpi/ranks.h"
+#include "tests/tools/trace_check.h"
 
 enum { N_STEPS = 5, KEPT = 3, APART_S = 900 };
 

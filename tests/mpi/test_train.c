@@ -9,9 +9,9 @@
 #include "runtime/train/saver.h"
 #include "runtime/train/snapshot.h"
 #include "tests/harness/harness.h"
-#include "tests/harness/mllog_check.h"
 #include "tests/harness/training.h"
 #include "tests/mpi/ranks.h"
+#include "tests/tools/mllog_check.h"
 
 enum { STEPS_PER_EPOCH = 5, N_TEST = 77 }; /* of pod_test_run_defaults */
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "tests/harness/harness.h"
-#include "tests/harness/jpegs.h"
+#include "tests/tools/jpegs.h"
 
 void make_grey(const char *path)
 {

@@ -8,8 +8,8 @@
 
 #include "runtime/data/import/decode.h"
 #include "tests/harness/harness.h"
-#include "tests/harness/jpegs.h"
-#include "tests/harness/pngs.h"
+#include "tests/tools/jpegs.h"
+#include "tests/tools/pngs.h"
 
 static const pod_image_want colour = {.channels = 3, .least_height = 1, .least_width = 1};
 static const pod_image_want grey = {.channels = 1, .least_height = 1, .least_width = 1};

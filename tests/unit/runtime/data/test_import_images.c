@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "tests/harness/harness.h"
-#include "tests/harness/jpegs.h"
-#include "tests/harness/pngs.h"
+#include "tests/tools/jpegs.h"
+#include "tests/tools/pngs.h"
 #include "tests/unit/runtime/data/image_folders.h"
 
 /* ---- what is whole --------------------------------------------------------------------------- */

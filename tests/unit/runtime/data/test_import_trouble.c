@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "tests/harness/harness.h"
-#include "tests/harness/jpegs.h"
+#include "tests/tools/jpegs.h"
 #include "tests/unit/runtime/data/image_folders.h"
 
 /* ---- calls that fail ------------------------------------------------------------------------- */

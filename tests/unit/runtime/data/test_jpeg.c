@@ -9,7 +9,7 @@
 #include "runtime/data/import/decode.h"
 #include "runtime/data/import/resize.h"
 #include "tests/harness/harness.h"
-#include "tests/harness/jpegs.h"
+#include "tests/tools/jpegs.h"
 
 static const pod_image_want any_size = {.channels = 3, .least_height = 1, .least_width = 1};
 

@@ -7,7 +7,7 @@
 #include "runtime/core/file.h"
 #include "runtime/trace/trace.h"
 #include "tests/harness/harness.h"
-#include "tests/harness/trace_check.h"
+#include "tests/tools/trace_check.h"
 
 static const pod_time us = 1000000;
 

@@ -12,7 +12,7 @@
 #include "runtime/core/file.h"
 #include "runtime/train/mllog.h"
 #include "tests/harness/harness.h"
-#include "tests/harness/mllog_check.h"
+#include "tests/tools/mllog_check.h"
 
 static const char *at(const char *name)
 {
