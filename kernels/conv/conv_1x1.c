@@ -30,8 +30,8 @@ static int64_t panel_rows(const pod_conv_call *call)
     return pod_min(n_rows(s), 128 + PANEL_BYTES / (s->c * (int64_t)pod_dtype_bytes(call->dtype)));
 }
 
-/* Forward, short products want w laid (C, K). */
-static bool lays_upright(const pod_conv_call *call)
+/* Forward, short products want w packed (C, K). */
+static bool packs_upright(const pod_conv_call *call)
 {
     return call->pass == POD_CONV_FORWARD &&
            pod_blas_rows(call->shape.k, call->shape.c) < INT64_MAX;
@@ -44,7 +44,7 @@ static pod_gemm_call product_of(const pod_conv_call *call, int64_t rows)
     pod_gemm_call g = {.n_batch = 1, .ab_dtype = call->dtype, .c_dtype = call->dtype};
     if (call->pass == POD_CONV_FORWARD) {
         g.shape = (pod_gemm_shape){rows, s->k, s->c};
-        g.trans_b = !lays_upright(call);
+        g.trans_b = !packs_upright(call);
     } else if (call->pass == POD_CONV_INPUT_GRAD) {
         g.shape = (pod_gemm_shape){rows, s->c, s->k};
     } else {
@@ -133,13 +133,13 @@ static layout layout_of(const pod_conv_call *call)
     const size_t full = gemm_bytes(call, rows);
     const size_t last = gemm_bytes(call, rows ? n_rows(s) % rows : 0);
     layout at = {.weights = full > last ? full : last};
-    at.pixels = at.weights + (lays_upright(call) ? padded((size_t)(s->k * s->c) * element) : 0);
+    at.pixels = at.weights + (packs_upright(call) ? padded((size_t)(s->k * s->c) * element) : 0);
     at.end = at.pixels + (s->stride > 1 ? padded((size_t)(rows * s->c) * element) : 0);
     return at;
 }
 
 /* w (K, C) to (C, K) */
-static void lay_upright(const pod_conv_call *call, void *out)
+static void pack_upright(const pod_conv_call *call, void *out)
 {
     const int64_t k_end = call->shape.k, c_end = call->shape.c;
     const size_t element = pod_dtype_bytes(call->dtype);
@@ -171,8 +171,8 @@ static void forward(const pod_conv_call *call, char *scratch)
     const layout at = layout_of(call);
     const int64_t row_bytes = call->shape.k * (int64_t)pod_dtype_bytes(call->dtype);
     const void *weights = call->b;
-    if (lays_upright(call)) {
-        lay_upright(call, scratch + at.weights);
+    if (packs_upright(call)) {
+        pack_upright(call, scratch + at.weights);
         weights = scratch + at.weights;
     }
     for (int64_t row = 0; row < n_rows(&call->shape); row += panel_rows(call)) {

@@ -25,7 +25,7 @@ static int64_t strip_rows(const pod__direct *d, int64_t n_lines)
     return (n_lines - 1) * d->view.step / d->row_gap + d->view.r;
 }
 
-/* Lays out the strip, for some channels, in blocks whose strip, with `beside` places a line, has
+/* Plans the strip, for some channels, in blocks whose strip, with `beside` places a line, has
  * about `places`. */
 static void cut(pod__direct *d, int64_t channels, int64_t places, int64_t beside)
 {

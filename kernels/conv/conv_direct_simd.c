@@ -17,8 +17,8 @@ enum {
     NARROW_ROWS = LANES == 16 ? 16 : 12, /* of one */
     DW_ROWS = LANES / 2,                 /* filters of a square of the weight gradient */
     DW_VECTORS = 3,
-    CACHE_LINE = 64,                      /* bytes */
-    TURNED_ELEMENTS = LANES == 16 ? 9 : 6 /* by one or two vectors of filters */
+    CACHE_LINE = 64,                          /* bytes */
+    TRANSPOSED_ELEMENTS = LANES == 16 ? 9 : 6 /* by one or two vectors of filters */
 };
 
 /* What is multiplied (conv_direct.h): vectors hold elements of 32 bits, of one number or two. */
@@ -171,7 +171,7 @@ static void run_weight_grad(const pod_conv_call *call, float *strip)
         bool adds = false;
         EACH_BLOCK(&d, b, {
             fill_strip(call, &d, &b, strip);
-            lay_dy(call, &d, &b, side);
+            pack_dy(call, &d, &b, side);
             add_block(&d, &b, strip, side, adds, (float *)call->out + d.first_filter * d.depth);
             adds = true;
         });

@@ -24,9 +24,9 @@ enum { PANEL_FLOATS = 96 * 1024, ROWS_MIN = 128 };
 typedef struct job {
     pod__windows view;
     int64_t n_lines, panel_lines;
-    int64_t depth; /* R S C of the view: columns of a panel */
-    int64_t width; /* K, or C for the input gradient: columns of the other matrix */
-    bool turned;   /* the weights lie (width, depth) instead of (depth, width) */
+    int64_t depth;   /* R S C of the view: columns of a panel */
+    int64_t width;   /* K, or C for the input gradient: columns of the other matrix */
+    bool transposed; /* the weights lie (width, depth) instead of (depth, width) */
     const pod_gemm_kernel *kernel;
     pod_gemm_call product; /* of a full panel; the operands' addresses are still open */
 } job;
@@ -61,9 +61,9 @@ static int64_t panel_rows(const job *j) { return j->panel_lines * j->view.q; }
 static void pick_kernel_for_weights(job *j)
 {
     pick_kernel(j, (pod_gemm_call){.shape = {panel_rows(j), j->width, j->depth},
-                                   .trans_b = j->turned,
+                                   .trans_b = j->transposed,
                                    .lda = j->depth,
-                                   .ldb = j->turned ? j->depth : j->width,
+                                   .ldb = j->transposed ? j->depth : j->width,
                                    .ldc = j->width});
 }
 
@@ -92,7 +92,7 @@ static job forward_job(const pod_conv_call *call)
         return j;
     }
     /* Products of few rows are faster with w upright; laying it so costs about a panel. */
-    j.turned = j.n_lines < 4 * j.panel_lines;
+    j.transposed = j.n_lines < 4 * j.panel_lines;
     pick_kernel_for_weights(&j);
     return j;
 }
@@ -162,12 +162,12 @@ static void convolve(const job *j, const float *weights, const target *to, float
     }
 }
 
-/* w (K, RSC) as float32, turned or upright. Upright in stripes of a cache line's floats. */
+/* w (K, RSC) as float32, transposed or upright. Upright in stripes of a cache line's floats. */
 static const float *forward_weights(const job *j, const pod_conv_call *call, float *room)
 {
     const pod_pack *pack = pod_pack_pick(pod_cpu_features());
-    if (j->turned && call->dtype == POD_F32) return call->b;
-    if (j->turned) {
+    if (j->transposed && call->dtype == POD_F32) return call->b;
+    if (j->transposed) {
         pod_pack_load(pack, call->dtype, call->b, 0, j->width * j->depth, room);
         return room;
     }

@@ -55,7 +55,7 @@ static void read_x(const pod_conv_call *call, float *to)
 }
 
 /* w as (R, S, C, K). */
-static void read_w_turned(const pod_conv_call *call, float *to)
+static void read_w_transposed(const pod_conv_call *call, float *to)
 {
     const int64_t filters = call->shape.k, taps = w_count(&call->shape) / filters;
     for (int64_t tap = 0; tap < taps; tap++)
@@ -66,7 +66,7 @@ static void read_w_turned(const pod_conv_call *call, float *to)
 /* ---- passes -------------------------------------------------------------------------------- */
 
 /* y[n,p,q,k] for all k */
-static void y_sums(const pod_conv_shape *s, const float *x, const float *w_turned, int64_t n,
+static void y_sums(const pod_conv_shape *s, const float *x, const float *w_transposed, int64_t n,
                    int64_t p, int64_t q, float *sum)
 {
     clear_row(sum, s->k);
@@ -77,7 +77,7 @@ static void y_sums(const pod_conv_shape *s, const float *x, const float *w_turne
             const int64_t w = q * s->stride - s->pad_w + t;
             if (w < 0 || w >= s->w) continue;
             const float *pixel = x + x_at(s, n, h, w),
-                        *tap = w_turned + (r * s->s + t) * s->c * s->k;
+                        *tap = w_transposed + (r * s->s + t) * s->c * s->k;
             for (int64_t c = 0; c < s->c; c++) add_row(sum, s->k, pixel[c], tap + c * s->k);
         }
     }
@@ -132,14 +132,14 @@ static void sum_channels(const pod_conv_call *call)
     }
 }
 
-static void forward(const pod_conv_call *call, float *x, float *w_turned, float *sum)
+static void forward(const pod_conv_call *call, float *x, float *w_transposed, float *sum)
 {
     const pod_conv_shape *s = &call->shape;
-    read_x(call, x), read_w_turned(call, w_turned);
+    read_x(call, x), read_w_transposed(call, w_transposed);
     for (int64_t n = 0; n < s->n; n++)
         for (int64_t p = 0; p < s->p; p++)
             for (int64_t q = 0; q < s->q; q++) {
-                y_sums(s, x, w_turned, n, p, q, sum);
+                y_sums(s, x, w_transposed, n, p, q, sum);
                 for (int64_t k = 0; k < s->k; k++) {
                     float y = sum[k];
                     if (call->fused & POD_CONV_BIAS) y += call->bias[k];

@@ -8,7 +8,7 @@
  *
  * `fused` is a set of POD_GEMM_ bits: what is done to a result before it is rounded and stored, so
  * that C = max(op(A) op(B) + beta C + bias, 0) with all of them; and whether B comes packed, as
- * the same kernel's `pack` laid it out for a call that differs at most in M and in the pointers.
+ * the same kernel's `pack` made it for a call that differs at most in M and in the pointers.
  *
  * Kernels stand in gemm.def, best first, the reference last; tests and benchmarks walk that
  * table. */

@@ -4,13 +4,13 @@
  *   for blocks of columns n, of rows m, of depth k        B's block stays in L2
  *     for panels of 32 rows: A's piece, into L1           as it lies where tiles can read it
  *       for panels of 32 columns: B's piece, streamed     by tile loads that leave L1 to A
- *         a square of sums, into scratch; the one before leaves for C meanwhile
+ *         a square of sums, into scratch; the one before goes to C meanwhile
  *
  * Between blocks of k sums wait in C where it is float32, else in scratch. */
 #include "kernels/gemm/gemm_amx.h"
 #include "kernels/base/arith.h"
 #include "kernels/base/simd/tile_amx.h"
-#include "kernels/gemm/gemm_avx512bf16_leave.h"
+#include "kernels/gemm/gemm_avx512bf16_epilogue.h"
 #include "kernels/gemm/gemm_kernels.h"
 
 /* The depth of a block keeps A's piece and two squares within L1; rows and columns keep both
@@ -49,8 +49,8 @@ typedef struct a_piece {
 } a_piece;
 
 /* Tiles 0 1 of the square, below them 2 3; `tall` and `wide`: it has more than 16 rows, columns. */
-POD_INLINE void multiply(const a_piece *a, const char *b, int64_t steps, leaving *before, bool tall,
-                         bool wide)
+POD_INLINE void multiply(const a_piece *a, const char *b, int64_t steps, epilogue *before,
+                         bool tall, bool wide)
 {
     const char *upper = a->at, *lower = upper + 16 * a->row_bytes;
     const int64_t rows_a_step = steps < 1 ? 0 : (PANEL + steps - 1) / steps;
@@ -67,14 +67,14 @@ POD_INLINE void multiply(const a_piece *a, const char *b, int64_t steps, leaving
             _tile_dpbf16ps(2, 5, 6);
             if (wide) _tile_dpbf16ps(3, 5, 7);
         }
-        leave(before, rows_a_step);
+        run_epilogue(before, rows_a_step);
         upper += a->step_bytes, lower += a->step_bytes, b += STEP_BYTES;
     }
-    leave(before, PANEL);
+    run_epilogue(before, PANEL);
 }
 
 /* One square through one block of k, into `sums`, while `before` leaves. */
-POD_INLINE void run_square(const a_piece *a, const char *b, int64_t steps, leaving *before,
+POD_INLINE void run_square(const a_piece *a, const char *b, int64_t steps, epilogue *before,
                            float *sums, bool tall, bool wide)
 {
     _tile_zero(0);
@@ -96,7 +96,7 @@ typedef struct product {
     const pod_bf16 *a;
     const void *b; /* packed, or bfloat16 */
     void *c;
-    leaving before; /* the square that was multiplied last */
+    epilogue before; /* the square that was multiplied last */
     int parity;
 } product;
 
@@ -153,7 +153,7 @@ static void run_block(product *p, const block *of)
             else
                 wide ? run_square(&a, b_at, steps, &p->before, sums, false, true)
                      : run_square(&a, b_at, steps, &p->before, sums, false, false);
-            p->before = leaving_of(p->call, p->c, of, m, rows, n, sums, room_to_wait(p, of, m, n));
+            p->before = epilogue_of(p->call, p->c, of, m, rows, n, sums, room_to_wait(p, of, m, n));
             p->parity = !p->parity;
         }
     }
@@ -166,13 +166,13 @@ const char *pod__gemm_amx_why_not(const pod_gemm_call *call)
 
 size_t pod__gemm_amx_scratch_bytes(const pod_gemm_call *call)
 {
-    return pod__amx_is_turned(call) ? pod__amx_turned_bytes(call) : layout_of(call).end;
+    return pod__amx_is_transposed(call) ? pod__amx_transposed_bytes(call) : layout_of(call).end;
 }
 
 void pod__gemm_amx_run(const pod_gemm_call *call, void *scratch)
 {
-    if (pod__amx_is_turned(call)) {
-        pod__amx_run_turned(call, scratch);
+    if (pod__amx_is_transposed(call)) {
+        pod__amx_run_transposed(call, scratch);
         return;
     }
     const pod_gemm_shape s = call->shape;
@@ -186,7 +186,7 @@ void pod__gemm_amx_run(const pod_gemm_call *call, void *scratch)
         for (bool more = pod__gemm_block_at(&at, &whole, s); more;
              more = pod__gemm_block_next(&at, &whole, s))
             run_block(&p, &at);
-        leave(&p.before, PANEL);
+        run_epilogue(&p.before, PANEL);
     }
     pod_amx_end();
 }

@@ -1,4 +1,4 @@
-/* Panels of the bfloat16 matrix products: operands laid out as AMX tiles read them
+/* Panels of the bfloat16 matrix products: operands packed as AMX tiles read them
  * (kernels/base/simd/tile_amx.h). B lies so for gemm_avx512bf16.c too.
  *
  * A step is 32 of k. Two tiles stand in a step, 16 rows of 64 bytes each, one behind the other;
@@ -46,8 +46,8 @@ size_t pod__amx_packed_bytes(const pod_gemm_call *call);
 void pod__amx_pack_whole_b(const pod_gemm_call *call, pod_dtype from, const void *b, void *packed);
 
 /* A^T B with a long k, which goes a way of its own. */
-bool pod__amx_is_turned(const pod_gemm_call *call);
-size_t pod__amx_turned_bytes(const pod_gemm_call *call);
-void pod__amx_run_turned(const pod_gemm_call *call, void *scratch);
+bool pod__amx_is_transposed(const pod_gemm_call *call);
+size_t pod__amx_transposed_bytes(const pod_gemm_call *call);
+void pod__amx_run_transposed(const pod_gemm_call *call, void *scratch);
 
 #endif

@@ -1,4 +1,4 @@
-/* The panels of gemm_amx.h, laid out in AVX-512. Float32 is rounded to nearest even on the way, as
+/* The panels of gemm_amx.h, packed in AVX-512. Float32 is rounded to nearest even on the way, as
  * kernels/base/bf16.h says. */
 #include <immintrin.h>
 #include <string.h>

@@ -2,16 +2,16 @@
  * registers, a pair (k, k + 1) of A broadcast to the pairs of B at a time.
  *
  *   for blocks of columns n, of rows m, of depth k     B's block, in L2 or L3
- *     for pieces of 14 rows of A, in L1 or L2          as it lies, copied, or turned
+ *     for pieces of 14 rows of A, in L1 or L2          as it lies, copied, or transposed
  *       for panels of 32 columns: B's piece, streamed
- *         a square of sums, which leaves for C
+ *         a square of sums, which goes to C
  *
  * B's panels are those of gemm_amx.h. Between blocks of k sums wait in C where it is float32, else
  * in scratch. Whole rows leave from the registers. vdpbf16ps takes subnormals for zero, as tiles do. */
 #include <string.h>
 
 #include "kernels/base/arith.h"
-#include "kernels/gemm/gemm_avx512bf16_leave.h"
+#include "kernels/gemm/gemm_avx512bf16_epilogue.h"
 #include "kernels/gemm/gemm_kernels.h"
 
 enum {
@@ -23,11 +23,11 @@ enum {
     MAX_COLUMNS = 256,
     MAX_COLUMNS_IN_PARTS = 512, /* where k is in parts */
     MAX_ROWS_IN_PARTS = 256,
-    MAX_ROWS_OF_LAID_B = 1024,
+    MAX_ROWS_OF_PACKED_B = 1024,
     ROW_BYTES = MAX_DEPTH * 2 + LINE, /* of a copied piece: rows do not meet in one set of L1 */
     WAITING_BYTES = ROWS * PANEL * (int)sizeof(float),
-    GROUP = 8, /* pieces that are turned at a time, so that lines are whole */
-    TURNED_BYTES = MAX_DEPTH / PAIR * LINE + 2 * LINE,
+    GROUP = 8, /* pieces that are transposed at a time, so that lines are whole */
+    TRANSPOSED_BYTES = MAX_DEPTH / PAIR * LINE + 2 * LINE,
 };
 
 typedef pod__gemm_block block;
@@ -45,12 +45,12 @@ static bool sums_wait(const pod_gemm_call *c)
 }
 
 /* Each part of k goes over C, or over the sums that wait for the next: these stay near where rows are
- * few, and A is read less often where columns are many. But B is laid once for each block of rows. */
+ * few, and A is read less often where columns are many. But B is packed once for each block of rows. */
 static int64_t max_rows(const pod_gemm_call *c)
 {
     if (c->shape.k <= MAX_DEPTH) return INT64_MAX;
     if (c->fused & POD_GEMM_PACKED_B) return MAX_ROWS_IN_PARTS;
-    return sums_wait(c) ? MAX_ROWS_OF_LAID_B : INT64_MAX;
+    return sums_wait(c) ? MAX_ROWS_OF_PACKED_B : INT64_MAX;
 }
 
 /* A block of B stays in L2, or of several parts of k comes from L3, which is no slower. */
@@ -96,7 +96,7 @@ static layout layout_of(const pod_gemm_call *c)
     const int64_t n_squares = n_pieces(whole.rows) * panels(whole.columns);
     const bool packed = c->fused & POD_GEMM_PACKED_B;
     layout at = {.square = 0, .a = WAITING_BYTES};
-    at.b = at.a + (size_t)(c->trans_a ? GROUP * TURNED_BYTES : ROWS * ROW_BYTES);
+    at.b = at.a + (size_t)(c->trans_a ? GROUP * TRANSPOSED_BYTES : ROWS * ROW_BYTES);
     at.sums =
         at.b + (packed ? 0 : (size_t)(panels(whole.columns) * whole.depth / STEP * STEP_BYTES));
     at.end = at.sums + (sums_wait(c) ? (size_t)(n_squares * WAITING_BYTES) : 0);
@@ -135,7 +135,7 @@ POD_INLINE void rectify_rows(__m512 (*sum)[2], int rows)
 }
 
 /* Whole rows of it leave the registers at once. */
-POD_INLINE void leave_at_once(__m512 (*sum)[2], const leaving *l, int rows)
+POD_INLINE void store_at_once(__m512 (*sum)[2], const epilogue *l, int rows)
 {
     if (l->plus) add_to_rows(sum, l->plus, l->plus_ld, rows);
     if (l->bias) add_to_rows(sum, l->bias, 0, rows);
@@ -158,7 +158,7 @@ POD_INLINE void leave_at_once(__m512 (*sum)[2], const leaving *l, int rows)
 
 /* `rows` rows by `vectors` vectors, both known to the compiler. Rows that are not whole go to `sums`,
  * 32 apart. */
-POD_INLINE void run_square(const a_piece *a, const char *b, int64_t pairs, const leaving *l,
+POD_INLINE void run_square(const a_piece *a, const char *b, int64_t pairs, const epilogue *l,
                            float *sums, int rows, int vectors)
 {
     __m512 sum[ROWS][2];
@@ -187,7 +187,7 @@ POD_INLINE void run_square(const a_piece *a, const char *b, int64_t pairs, const
         }
     }
     if (vectors > 1 && l->columns == PANEL) {
-        leave_at_once(sum, l, rows);
+        store_at_once(sum, l, rows);
         return;
     }
 #pragma GCC unroll 14
@@ -197,20 +197,20 @@ POD_INLINE void run_square(const a_piece *a, const char *b, int64_t pairs, const
     }
 }
 
-typedef void square_function(const a_piece *a, const char *b, int64_t pairs, const leaving *l,
+typedef void square_function(const a_piece *a, const char *b, int64_t pairs, const epilogue *l,
                              float *sums);
 
 #define EACH_HEIGHT(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
-#define FUNCTIONS(rows)                                                                           \
-    static void run_##rows##x16(const a_piece *a, const char *b, int64_t pairs, const leaving *l, \
-                                float *sums)                                                      \
-    {                                                                                             \
-        run_square(a, b, pairs, l, sums, rows, 1);                                                \
-    }                                                                                             \
-    static void run_##rows##x32(const a_piece *a, const char *b, int64_t pairs, const leaving *l, \
-                                float *sums)                                                      \
-    {                                                                                             \
-        run_square(a, b, pairs, l, sums, rows, 2);                                                \
+#define FUNCTIONS(rows)                                                                            \
+    static void run_##rows##x16(const a_piece *a, const char *b, int64_t pairs, const epilogue *l, \
+                                float *sums)                                                       \
+    {                                                                                              \
+        run_square(a, b, pairs, l, sums, rows, 1);                                                 \
+    }                                                                                              \
+    static void run_##rows##x32(const a_piece *a, const char *b, int64_t pairs, const epilogue *l, \
+                                float *sums)                                                       \
+    {                                                                                              \
+        run_square(a, b, pairs, l, sums, rows, 2);                                                 \
     }
 #define LINE_OF_TABLE(rows) [rows] = {run_##rows##x16, run_##rows##x32},
 EACH_HEIGHT(FUNCTIONS)
@@ -233,8 +233,8 @@ typedef struct product {
 } product;
 
 /* Two rows of A^T, 14 elements at most, to pairs. */
-POD_INLINE void turn_pair(const pod_bf16 *even, const pod_bf16 *odd, __mmask16 in_even,
-                          __mmask16 in_odd, char *out)
+POD_INLINE void transpose_pair(const pod_bf16 *even, const pod_bf16 *odd, __mmask16 in_even,
+                               __mmask16 in_odd, char *out)
 {
     const __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(in_even, even));
     const __m512i high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(in_odd, odd));
@@ -242,7 +242,8 @@ POD_INLINE void turn_pair(const pod_bf16 *even, const pod_bf16 *odd, __mmask16 i
 }
 
 /* Pieces `first` to `end` of A^T: [pair][m = 16][2] each. */
-static void turn_a(const product *p, const block *of, const cut *pieces, int64_t first, int64_t end)
+static void transpose_a(const product *p, const block *of, const cut *pieces, int64_t first,
+                        int64_t end)
 {
     const int64_t lda = p->call->lda, n = end - first, whole = of->depth / PAIR;
     int64_t m[GROUP];
@@ -256,10 +257,11 @@ static void turn_a(const product *p, const block *of, const cut *pieces, int64_t
     char *out = p->scratch + p->at.a;
     for (int64_t pair = 0; pair < whole; pair++, row += PAIR * lda, out += LINE)
         for (int64_t i = 0; i < n; i++)
-            turn_pair(row + m[i], row + lda + m[i], mask[i], mask[i], out + i * TURNED_BYTES);
+            transpose_pair(row + m[i], row + lda + m[i], mask[i], mask[i],
+                           out + i * TRANSPOSED_BYTES);
     if (of->depth % PAIR)
         for (int64_t i = 0; i < n; i++)
-            turn_pair(row + m[i], row + m[i], mask[i], 0, out + i * TURNED_BYTES);
+            transpose_pair(row + m[i], row + m[i], mask[i], 0, out + i * TRANSPOSED_BYTES);
 }
 
 static void copy_a(const pod_bf16 *a, int64_t lda, int64_t rows, int64_t depth, char *out)
@@ -282,11 +284,11 @@ static bool reads_a_as_it_lies(const pod_gemm_call *c, const block *of)
     return of->depth % PAIR == 0 && apart >= LINE && apart <= page - LINE;
 }
 
-/* The i-th piece of the block's rows; where A is transposed, its group was turned. */
+/* The i-th piece of the block's rows; where A is transposed, its group was transposed. */
 static a_piece piece_of_a(const product *p, const block *of, piece rows, int64_t i)
 {
     char *room = p->scratch + p->at.a;
-    if (p->call->trans_a) return (a_piece){room + i % GROUP * TURNED_BYTES, PAIR_BYTES, LINE};
+    if (p->call->trans_a) return (a_piece){room + i % GROUP * TRANSPOSED_BYTES, PAIR_BYTES, LINE};
     const int64_t lda = p->call->lda;
     const pod_bf16 *a = p->a + (of->m + rows.m) * lda + of->k;
     if (reads_a_as_it_lies(p->call, of))
@@ -308,9 +310,9 @@ static void run_piece(const product *p, const block *of, piece rows, int64_t i, 
     for (int64_t panel = 0; panel < n_panels; panel++) {
         const int64_t n = panel * PANEL;
         float *wait = waiting ? waiting + (i * n_panels + panel) * ROWS * PANEL : NULL;
-        leaving l = leaving_of(p->call, p->c, of, m, rows.rows, of->n + n, sums, wait);
+        epilogue l = epilogue_of(p->call, p->c, of, m, rows.rows, of->n + n, sums, wait);
         squares[rows.rows][of->columns - n > 16](&a, b.at, pairs, &l, sums);
-        if (l.columns < PANEL) leave(&l, rows.rows);
+        if (l.columns < PANEL) run_epilogue(&l, rows.rows);
         b.at += b.panel_bytes;
     }
 }
@@ -321,7 +323,7 @@ static void run_block(const product *p, const block *of)
     const cut pieces = cut_of(of->rows);
     for (int64_t first = 0; first < pieces.n; first += GROUP) {
         const int64_t end = pod_min(pieces.n, first + GROUP);
-        if (p->call->trans_a) turn_a(p, of, &pieces, first, end);
+        if (p->call->trans_a) transpose_a(p, of, &pieces, first, end);
         for (int64_t i = first; i < end; i++) run_piece(p, of, piece_at(&pieces, i), i, b);
     }
 }
@@ -332,7 +334,7 @@ const char *pod__gemm_avx512bf16_why_not(const pod_gemm_call *c)
 }
 
 /* OpenBLAS was measured to be faster: where most of a square would be padding, and
- * where laying out operands, or a float32 C, takes longer than multiplying. */
+ * where packing operands, or a float32 C, takes longer than multiplying. */
 const char *pod__gemm_avx512bf16_slow(const pod_gemm_call *c)
 {
     static const struct {

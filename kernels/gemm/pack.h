@@ -1,6 +1,6 @@
 /* Moving numbers into the panels that a matrix product reads, and its results out of them:
  * bfloat16 to float32 and back (as kernels/base/bf16.h says, bit for bit), and overlapping windows
- * of a row laid out one below the other. */
+ * of a row packed one below the other. */
 #ifndef MINIPOD_KERNELS_GEMM_PACK_H
 #define MINIPOD_KERNELS_GEMM_PACK_H
 

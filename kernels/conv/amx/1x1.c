@@ -2,8 +2,8 @@
  * (see amx/1x1.h):
  *
  *   for blocks of columns                     whose weights stay in the second cache
- *     for panels of 32 pixels                 in the first cache; the next one is fetched, or laid
- *       for strips of 32 columns: a square    while the square before leaves */
+ *     for panels of 32 pixels                 in the first cache; the next one is fetched, or packed
+ *       for strips of 32 columns: a square    while the one before is stored */
 #include <string.h>
 
 #include "kernels/base/arith.h"
@@ -71,10 +71,10 @@ typedef struct run {
     const char *weights;
     double *sums;
     float *squares;       /* two, which take turns */
-    int64_t row_at[SIDE]; /* of the panel that is being laid, with a stride */
+    int64_t row_at[SIDE]; /* of the panel that is being packed, with a stride */
     pod__point_ahead ahead;
     pod__point_laying laying;
-    pod__point_leaving resting, leaving; /* in the tiles; in one of the squares */
+    pod__point_epilogue resting, epilogue; /* in the tiles; in one of the squares */
 } run;
 
 static const char *pixel(const run *r, int64_t panel)
@@ -84,7 +84,7 @@ static const char *pixel(const run *r, int64_t panel)
 
 static int64_t n_rows(const run *r, int64_t panel) { return pod_min(SIDE, r->x.m - panel * SIDE); }
 
-static bool is_laid(const run *r, int64_t panel) { return r->x.lays || n_rows(r, panel) < SIDE; }
+static bool is_packed(const run *r, int64_t panel) { return r->x.lays || n_rows(r, panel) < SIDE; }
 
 /* Panels take turns with the scratch. */
 static char *room_of(const run *r, int64_t panel)
@@ -94,7 +94,7 @@ static char *room_of(const run *r, int64_t panel)
 
 static pod__point_panel panel_of(const run *r, int64_t panel)
 {
-    if (is_laid(r, panel))
+    if (is_packed(r, panel))
         return (pod__point_panel){room_of(r, panel), LINE, POD__POINT_CHUNK_BYTES};
     return (pod__point_panel){pixel(r, panel), r->x.d * 2, LINE};
 }
@@ -119,13 +119,13 @@ static const char *place_rows(run *r, int64_t panel)
     return (const char *)r->call->a + first;
 }
 
-static pod__point_laying laying_of(run *r, int64_t panel)
+static pod__point_laying packing_of(run *r, int64_t panel)
 {
     const bool strides = r->call->shape.stride > 1;
     return (pod__point_laying){.from = strides ? place_rows(r, panel) : pixel(r, panel),
                                .to = room_of(r, panel),
                                .depth = r->x.d,
-                               .n_rows = is_laid(r, panel) ? n_rows(r, panel) : 0,
+                               .n_rows = is_packed(r, panel) ? n_rows(r, panel) : 0,
                                .row_at = strides ? r->row_at : NULL,
                                .change = r->change,
                                .rectified = r->call->fused & POD_CONV_RELU_X};
@@ -151,11 +151,11 @@ static pod__point_ahead ahead_of(const run *r, int64_t panel, bool is_whole, int
 
 /* ---- squares --------------------------------------------------------------------------------- */
 
-static pod__point_leaving leaving_of(const run *r, int64_t panel, int64_t strip)
+static pod__point_epilogue epilogue_of(const run *r, int64_t panel, int64_t strip)
 {
     const pod_conv_call *call = r->call;
     const int64_t columns = r->x.w - strip * SIDE;
-    return (pod__point_leaving){
+    return (pod__point_epilogue){
         .out = (char *)call->out + (panel * SIDE * r->x.w + strip * SIDE) * 2,
         .out_bytes = r->x.w * 2,
         .n_rows = n_rows(r, panel),
@@ -168,7 +168,7 @@ static pod__point_leaving leaving_of(const run *r, int64_t panel, int64_t strip)
 /* The one in the tiles goes to where none is leaving from. */
 static float *next_square(const run *r)
 {
-    return r->squares + (r->leaving.values == r->squares ? POD__POINT_SQUARE_FLOATS : 0);
+    return r->squares + (r->epilogue.values == r->squares ? POD__POINT_SQUARE_FLOATS : 0);
 }
 
 static void run_square(run *r, int64_t panel, int64_t strip)
@@ -179,10 +179,10 @@ static void run_square(run *r, int64_t panel, int64_t strip)
                                  .n_chunks = r->x.n_chunks,
                                  .narrow = r->x.w - strip * SIDE <= 16,
                                  .before = next_square(r)};
-    pod__point_multiply(&q, &r->ahead, &r->leaving);
-    r->leaving = r->resting;
-    r->leaving.values = q.before;
-    r->resting = leaving_of(r, panel, strip);
+    pod__point_multiply(&q, &r->ahead, &r->epilogue);
+    r->epilogue = r->resting;
+    r->epilogue.values = q.before;
+    r->resting = epilogue_of(r, panel, strip);
 }
 
 /* Strips [begin, end) of all pixels. */
@@ -190,15 +190,15 @@ static void run_block(run *r, int64_t begin, int64_t end)
 {
     const int64_t n_chunks = (end - begin) * r->x.n_chunks;
     const int64_t lines = pod_div_up(SIDE * r->x.n_chunks, end - begin); /* to lay after a square */
-    r->laying = laying_of(r, 0);
+    r->laying = packing_of(r, 0);
     for (int64_t panel = 0; panel < r->x.n_panels; panel++) {
-        pod__point_lay(&r->laying, SIDE * r->x.n_chunks);
+        pod__point_pack(&r->laying, SIDE * r->x.n_chunks);
         r->laying = (pod__point_laying){0};
-        if (panel + 1 < r->x.n_panels) r->laying = laying_of(r, panel + 1);
+        if (panel + 1 < r->x.n_panels) r->laying = packing_of(r, panel + 1);
         r->ahead = ahead_of(r, panel, end - begin == r->x.n_strips, n_chunks);
         for (int64_t strip = begin; strip < end; strip++) {
             run_square(r, panel, strip);
-            if (r->laying.n_rows > 0) pod__point_lay(&r->laying, lines);
+            if (r->laying.n_rows > 0) pod__point_pack(&r->laying, lines);
         }
     }
 }
@@ -208,10 +208,10 @@ static void run_blocks(run *r)
     pod__point_begin();
     for (int64_t strip = 0; strip < r->x.n_strips; strip += r->x.block_strips)
         run_block(r, strip, pod_min(strip + r->x.block_strips, r->x.n_strips));
-    pod__point_leave(&r->leaving);
+    pod__point_store(&r->epilogue);
     r->resting.values = next_square(r);
     pod__point_end(next_square(r));
-    pod__point_leave(&r->resting);
+    pod__point_store(&r->resting);
 }
 
 /* ---- the kernel ------------------------------------------------------------------------------ */

@@ -3,8 +3,8 @@
  *   M  pixels, N P Q     D  depth: C, or K of an input gradient     W  width: K, or C
  *
  *   square   32 pixels by 32 columns of the output, four tiles of sums
- *   panel    32 pixels through the depth: where the image lies, or laid in chunks
- *   chunk    32 values of the depth, zeros behind the last one; laid: (32 pixels, 64 bytes)
+ *   panel    32 pixels through the depth: where the image lies, or packed in chunks
+ *   chunk    32 values of the depth, zeros behind the last one; packed: (32 pixels, 64 bytes)
  *   strip    32 columns through the depth, packed: two tiles of VNNI pairs a chunk, one where 16
  *            columns or fewer are left
  */
@@ -32,7 +32,7 @@ typedef struct pod__point_panel {
 } pod__point_panel;
 
 /* A square on its way to memory. */
-typedef struct pod__point_leaving {
+typedef struct pod__point_epilogue {
     const float *values;
     char *out;
     int64_t out_bytes; /* from one pixel to the next */
@@ -41,7 +41,7 @@ typedef struct pod__point_leaving {
     const float *bias; /* of its first column; NULL: none */
     double *sums;      /* POD__POINT_STRIP_SUMS; NULL: none */
     bool relu;
-} pod__point_leaving;
+} pod__point_epilogue;
 
 /* What is asked of memory while squares are multiplied: so many lines a chunk, from two places. */
 typedef struct pod__point_ahead {
@@ -50,7 +50,7 @@ typedef struct pod__point_ahead {
 } pod__point_ahead;
 
 /* Panel times strip. Three squares are under way: the product stays in the tiles; what they held of
- * the square before goes to `before`; and the one before that leaves. */
+ * the square before goes to `before`; and the one before that is stored. */
 typedef struct pod__point_square {
     pod__point_panel panel;
     const char *strip;
@@ -61,11 +61,11 @@ typedef struct pod__point_square {
 
 void pod__point_begin(void); /* the tiles */
 void pod__point_multiply(const pod__point_square *q, pod__point_ahead *ahead,
-                         const pod__point_leaving *leaving);
+                         const pod__point_epilogue *epilogue);
 void pod__point_end(float *last); /* gives the last square, and the tiles back */
-void pod__point_leave(const pod__point_leaving *x);
+void pod__point_store(const pod__point_epilogue *x);
 
-/* A panel that is laid while the one before is multiplied, a few lines after each square. */
+/* A panel that is packed while the one before is multiplied, a few lines after each square. */
 typedef struct pod__point_laying {
     const char *from; /* the first pixel */
     char *to;
@@ -76,6 +76,6 @@ typedef struct pod__point_laying {
     bool rectified;
 } pod__point_laying;
 
-void pod__point_lay(pod__point_laying *x, int64_t n_lines); /* the next ones, or those left */
+void pod__point_pack(pod__point_laying *x, int64_t n_lines); /* the next ones, or those left */
 
 #endif

@@ -9,7 +9,7 @@
 
 enum { SIDE = POD__POINT_SIDE, LINE = POD__POINT_LINE_BYTES, TILE = POD__POINT_TILE_BYTES };
 
-/* ---- a square leaves ------------------------------------------------------------------------- */
+/* ---- a square is stored ------------------------------------------------------------------------- */
 
 /* Sums of what was stored, columns of even number and of odd, and of their squares. */
 typedef struct sums {
@@ -45,7 +45,7 @@ POD_INLINE void add_sums(double *into, const turns *s)
 }
 
 /* All columns are there, and neither bias nor ReLU. */
-POD_INLINE void leave_row(const pod__point_leaving *x, int64_t row, bool keeps_sums, sums *s)
+POD_INLINE void store_row(const pod__point_epilogue *x, int64_t row, bool keeps_sums, sums *s)
 {
     const float *from = x->values + row * SIDE;
     const __m512i y = (__m512i)_mm512_cvtne2ps_pbh(_mm512_load_ps(from + 16), _mm512_load_ps(from));
@@ -54,15 +54,15 @@ POD_INLINE void leave_row(const pod__point_leaving *x, int64_t row, bool keeps_s
 }
 
 /* Quarter `part` of the next n rows: 16, 8, 4, 2 or none; of 2 rows, each second quarter. */
-POD_INLINE void leave_part(const pod__point_leaving *x, int64_t row, int n, int part,
+POD_INLINE void store_part(const pod__point_epilogue *x, int64_t row, int n, int part,
                            bool keeps_sums, turns *s)
 {
     row += n * part / 4;
-    if (n == 2 && part % 2 == 1) leave_row(x, row, keeps_sums, part == 1 ? &s->first : &s->second);
-    if (n == 4) leave_row(x, row, keeps_sums, part % 2 == 0 ? &s->first : &s->second);
+    if (n == 2 && part % 2 == 1) store_row(x, row, keeps_sums, part == 1 ? &s->first : &s->second);
+    if (n == 4) store_row(x, row, keeps_sums, part % 2 == 0 ? &s->first : &s->second);
     for (int i = 0; i < n / 8; i++) {
-        leave_row(x, row + 2 * i, keeps_sums, &s->first);
-        leave_row(x, row + 2 * i + 1, keeps_sums, &s->second);
+        store_row(x, row + 2 * i, keeps_sums, &s->first);
+        store_row(x, row + 2 * i + 1, keeps_sums, &s->second);
     }
 }
 
@@ -71,7 +71,7 @@ POD_INLINE __m512 relu(__m512 v)
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NLE_UQ), v);
 }
 
-void pod__point_leave(const pod__point_leaving *x)
+void pod__point_store(const pod__point_epilogue *x)
 {
     const __m512 zero = _mm512_setzero_ps();
     const __mmask16 low_mask = (__mmask16)x->columns, high_mask = (__mmask16)(x->columns >> 16);
@@ -112,10 +112,10 @@ POD_INLINE void look_ahead(pod__point_ahead *x)
         _tile_zero(tile);                 \
     } while (0)
 
-/* One chunk, `rows` of the square that leaves behind its four products. The strip passes by: it
+/* One chunk, `rows` of the square that is stored behind its four products. The strip passes by: it
  * comes from the second cache, the first one is left to the panel. */
 POD_INLINE void multiply_chunk(const pod__point_square *q, int64_t chunk, bool narrow,
-                               const pod__point_leaving *x, int64_t row, int rows, bool keeps_sums,
+                               const pod__point_epilogue *x, int64_t row, int rows, bool keeps_sums,
                                turns *s)
 {
     const bool begins = chunk == 0;
@@ -126,25 +126,25 @@ POD_INLINE void multiply_chunk(const pod__point_square *q, int64_t chunk, bool n
     _tile_loadd(4, upper, row_bytes);
     if (begins) BEGIN_TILE(0, q->before);
     _tile_dpbf16ps(0, 4, 6);
-    leave_part(x, row, rows, 0, keeps_sums, s);
+    store_part(x, row, rows, 0, keeps_sums, s);
     if (!narrow) _tile_stream_loadd(7, strip + TILE, LINE);
     if (begins) BEGIN_TILE(1, q->before + 16);
     if (!narrow) _tile_dpbf16ps(1, 4, 7);
-    leave_part(x, row, rows, 1, keeps_sums, s);
+    store_part(x, row, rows, 1, keeps_sums, s);
     _tile_loadd(5, lower, row_bytes);
     if (begins) BEGIN_TILE(2, q->before + 16 * SIDE);
     _tile_dpbf16ps(2, 5, 6);
-    leave_part(x, row, rows, 2, keeps_sums, s);
+    store_part(x, row, rows, 2, keeps_sums, s);
     if (begins) BEGIN_TILE(3, q->before + 16 * SIDE + 16);
     if (!narrow) _tile_dpbf16ps(3, 5, 7);
-    leave_part(x, row, rows, 3, keeps_sums, s);
+    store_part(x, row, rows, 3, keeps_sums, s);
 }
 
-/* `rows` leave with each chunk until the square has gone. */
+/* `rows` are stored with each chunk until the square has gone. */
 POD_INLINE void multiply_as(const pod__point_square *q, pod__point_ahead *ahead,
-                            const pod__point_leaving *leaving, int rows, bool keeps_sums)
+                            const pod__point_epilogue *epilogue, int rows, bool keeps_sums)
 {
-    const pod__point_leaving x = *leaving;
+    const pod__point_epilogue x = *epilogue;
     turns s = no_sums();
     multiply_chunk(q, 0, false, &x, 0, rows, keeps_sums, &s);
     look_ahead(ahead);
@@ -158,54 +158,54 @@ POD_INLINE void multiply_as(const pod__point_square *q, pod__point_ahead *ahead,
         look_ahead(ahead);
     }
     for (; row < SIDE; row += rows)
-        for (int part = 0; part < 4; part++) leave_part(&x, row, rows, part, keeps_sums, &s);
+        for (int part = 0; part < 4; part++) store_part(&x, row, rows, part, keeps_sums, &s);
     if (keeps_sums) add_sums(x.sums, &s);
 }
 
 POD_INLINE void multiply_keeping(const pod__point_square *q, pod__point_ahead *ahead,
-                                 const pod__point_leaving *leaving, bool keeps_sums)
+                                 const pod__point_epilogue *epilogue, bool keeps_sums)
 {
     if (q->n_chunks <= 2)
-        multiply_as(q, ahead, leaving, 16, keeps_sums);
+        multiply_as(q, ahead, epilogue, 16, keeps_sums);
     else if (q->n_chunks <= 4)
-        multiply_as(q, ahead, leaving, 8, keeps_sums);
+        multiply_as(q, ahead, epilogue, 8, keeps_sums);
     else if (q->n_chunks <= 8)
-        multiply_as(q, ahead, leaving, 4, keeps_sums);
+        multiply_as(q, ahead, epilogue, 4, keeps_sums);
     else
-        multiply_as(q, ahead, leaving, 2, keeps_sums);
+        multiply_as(q, ahead, epilogue, 2, keeps_sums);
 }
 
-/* Any strip, any square that leaves. */
+/* Any strip, any square that is stored. */
 POD_INLINE void multiply_any(const pod__point_square *q, pod__point_ahead *ahead,
-                             const pod__point_leaving *leaving, bool narrow)
+                             const pod__point_epilogue *epilogue, bool narrow)
 {
     turns none = no_sums();
-    multiply_chunk(q, 0, narrow, leaving, 0, 0, false, &none);
+    multiply_chunk(q, 0, narrow, epilogue, 0, 0, false, &none);
     look_ahead(ahead);
     for (int64_t i = 1; i < q->n_chunks; i++) {
-        multiply_chunk(q, i, narrow, leaving, 0, 0, false, &none);
+        multiply_chunk(q, i, narrow, epilogue, 0, 0, false, &none);
         look_ahead(ahead);
     }
-    pod__point_leave(leaving);
+    pod__point_store(epilogue);
 }
 
-POD_INLINE bool is_plain(const pod__point_leaving *x)
+POD_INLINE bool is_plain(const pod__point_epilogue *x)
 {
     return x->n_rows == SIDE && x->columns == UINT32_MAX && !x->bias && !x->relu;
 }
 
 void pod__point_multiply(const pod__point_square *q, pod__point_ahead *ahead,
-                         const pod__point_leaving *leaving)
+                         const pod__point_epilogue *epilogue)
 {
     pod_amx_order();
     if (q->narrow)
-        multiply_any(q, ahead, leaving, true);
-    else if (!is_plain(leaving))
-        multiply_any(q, ahead, leaving, false);
-    else if (leaving->sums)
-        multiply_keeping(q, ahead, leaving, true);
+        multiply_any(q, ahead, epilogue, true);
+    else if (!is_plain(epilogue))
+        multiply_any(q, ahead, epilogue, false);
+    else if (epilogue->sums)
+        multiply_keeping(q, ahead, epilogue, true);
     else
-        multiply_keeping(q, ahead, leaving, false);
+        multiply_keeping(q, ahead, epilogue, false);
 }
 
 void pod__point_begin(void)
@@ -226,7 +226,7 @@ void pod__point_end(float *last)
     pod_amx_end();
 }
 
-/* ---- panels are laid ------------------------------------------------------------------------- */
+/* ---- panels are packed ------------------------------------------------------------------------- */
 
 POD_INLINE __mmask32 first(int64_t n) { return n >= SIDE ? UINT32_MAX : (1u << n) - 1u; }
 
@@ -237,8 +237,8 @@ POD_INLINE __m512 changed(__m512i x, __m512 scale, __m512 shift, bool rectified)
 }
 
 /* Values of even and of odd number apart: each is a float32 where it stands. */
-POD_INLINE void lay_as(pod__point_laying *x, int64_t n_lines, bool gathers, bool changes,
-                       bool rectified)
+POD_INLINE void pack_as(pod__point_laying *x, int64_t n_lines, bool gathers, bool changes,
+                        bool rectified)
 {
     const __m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i together = _mm512_or_si512(
@@ -267,25 +267,25 @@ POD_INLINE void lay_as(pod__point_laying *x, int64_t n_lines, bool gathers, bool
     }
 }
 
-POD_INLINE void lay_changed(pod__point_laying *x, int64_t n_lines, bool gathers)
+POD_INLINE void pack_changed(pod__point_laying *x, int64_t n_lines, bool gathers)
 {
     if (!x->change)
-        lay_as(x, n_lines, gathers, false, false);
+        pack_as(x, n_lines, gathers, false, false);
     else if (x->rectified)
-        lay_as(x, n_lines, gathers, true, true);
+        pack_as(x, n_lines, gathers, true, true);
     else
-        lay_as(x, n_lines, gathers, true, false);
+        pack_as(x, n_lines, gathers, true, false);
 }
 
-void pod__point_lay(pod__point_laying *x, int64_t n_lines)
+void pod__point_pack(pod__point_laying *x, int64_t n_lines)
 {
     const int64_t n_chunks = (x->depth + SIDE - 1) / SIDE;
     while (n_lines > 0 && x->chunk < n_chunks && x->n_rows > 0) {
         const int64_t left = x->n_rows - x->row, n = left < n_lines ? left : n_lines;
         if (x->row_at)
-            lay_changed(x, n, true);
+            pack_changed(x, n, true);
         else
-            lay_changed(x, n, false);
+            pack_changed(x, n, false);
         n_lines -= n;
         x->row += n;
         if (x->row < x->n_rows) return;

@@ -39,7 +39,7 @@ static int64_t ring_rows(const pod__amx_view *v, const pod__lines_plan *p, int64
 }
 
 /* Filters that do not stay in the cache pass by once per band: then it is as large as may be, and the
- * next one is not laid before it is done. */
+ * next one is not packed before it is done. */
 static void cut_bands(const pod__amx_view *v, pod__lines_plan *p)
 {
     const bool stay = (int64_t)pod__amx_weight_bytes(v) <= 3 * second_cache / 2;
@@ -159,7 +159,7 @@ static void place_moves(const run *r, int64_t n_images)
             }
 }
 
-/* Rows [row, end) of the strip. Rows outside the image are zeros: what is laid of them is not kept. */
+/* Rows [row, end) of the strip. Rows outside the image are zeros: what is packed of them is not kept. */
 static pod__lines_filling filling_of(const run *r, band b, int64_t row, int64_t end, int64_t steps)
 {
     const pod__amx_view *v = r->view;
@@ -277,17 +277,17 @@ static void run_bands(const run *r, pod__lines_product *m)
     const int64_t squares = pod_div_up(p->lines * p->tiles, POD__LINES_TILES) * (v->width / 32);
     const int64_t steps = squares * m->n_chunks;
     band b = {.n_lines = pod_min(p->lines, v->p)};
-    int64_t laid = 0; /* rows of the strip */
+    int64_t packed = 0; /* rows of the strip */
     while (b.n_lines > 0) {
-        pod__lines_filling filling = filling_of(r, b, laid, rows_below(v, b.line + b.n_lines), 1);
+        pod__lines_filling filling = filling_of(r, b, packed, rows_below(v, b.line + b.n_lines), 1);
         pod__lines_fill(&filling);
         const band next = next_band(r, b);
         /* of the next band what has room beside this one */
         const int64_t room = p->n_rows + b.base + b.line * v->step - next.base;
         const int64_t end = pod_min(room, rows_below(v, next.line + next.n_lines));
-        laid = next.line > 0 ? pod_max(next.line * v->step, rows_below(v, next.line)) : 0;
-        filling = filling_of(r, next, laid, next.n_lines > 0 ? end : 0, steps);
-        laid = pod_max(laid, end);
+        packed = next.line > 0 ? pod_max(next.line * v->step, rows_below(v, next.line)) : 0;
+        filling = filling_of(r, next, packed, next.n_lines > 0 ? end : 0, steps);
+        packed = pod_max(packed, end);
         m->filling = &filling;
         m->n_tiles = place_tiles(r, b);
         pod__lines_multiply(m);

@@ -1,7 +1,7 @@
 /* What the files conv_amx_lines*.c share: forward pass and input gradient in AMX tiles where pixels
  * have whole chunks of channels, as an implicit product (amx/window.h).
  *
- * The image is laid once, as a ring of strip rows: a row of some images, their pixels in turn, zeros
+ * The image is packed once, as a ring of strip rows: a row of some images, their pixels in turn, zeros
  * around them in place. A tile of A is a piece of a line of those images, at a tap of the filter:
  *
  *   row of the strip   (chunks of channels, step planes, columns, images, 32 channels)
@@ -10,7 +10,7 @@
  * Plane i has the columns i, i + step, ... of the strip: those that a tap meets in turn.
  * So a line of 7, 14, 28 or 56 pixels is whole tiles of 16, 8, 4 or 2 images. A band, some
  * lines of output of these images, is multiplied with all filters, while what the band before it
- * left is stored and what the next one reads is laid: a few rows and pixels a step, between products,
+ * left is stored and what the next one reads is packed: a few rows and pixels a step, between products,
  * for the tile unit must not wait for them. */
 #ifndef MINIPOD_KERNELS_CONV_AMX_LINES_H
 #define MINIPOD_KERNELS_CONV_AMX_LINES_H
@@ -68,7 +68,7 @@ typedef struct pod__lines_move {
     int32_t to, row;
 } pod__lines_move;
 
-/* The pixels of a band that are still to be laid. */
+/* The pixels of a band that are still to be packed. */
 typedef struct pod__lines_filling {
     const pod__lines_move *at, *end;
     int64_t at_once; /* in a step */
@@ -91,7 +91,7 @@ typedef struct pod__lines_product {
     bool tiles_outside; /* which loop is the outer one: tiles, or filters */
     bool streams;       /* output goes past the caches: it is larger than they */
     pod__lines_filling *filling;
-    pod__lines_square *before; /* was multiplied, and leaves while the next one is */
+    pod__lines_square *before; /* was multiplied, and is stored while the next one is */
     float *squares;            /* 2 POD__LINES_SQUARE_FLOATS, scratch */
 } pod__lines_product;
 

@@ -1,5 +1,5 @@
-/* The products of bands of lines, and between them what else there is to do: results that leave and
- * pixels that are laid. */
+/* The products of bands of lines, and between them what else there is to do: results that are stored and
+ * pixels that are packed. */
 #include "kernels/base/arith.h"
 #include "kernels/base/simd/avx512.h"
 #include "kernels/base/simd/tile_amx.h"
@@ -12,7 +12,7 @@ POD_INLINE __m512 relu(__m512 v) /* a NaN stays: max gives the second of the two
     return _mm512_max_ps(_mm512_setzero_ps(), v);
 }
 
-/* ---- results that leave --------------------------------------------------------------------- */
+/* ---- results that are stored --------------------------------------------------------------------- */
 
 /* Sums of what was stored, of even and of odd filters, in float32 over a row of each tile at a time:
  * no term passes more than 18 roundings before it goes to a double. */
@@ -20,7 +20,7 @@ typedef struct sums {
     __m512 even, odd, even_sq, odd_sq;
 } sums;
 
-typedef struct leaving {
+typedef struct epilogue {
     const float *from; /* the next row of the upper tile; that of the lower one is 16 behind it */
     const int64_t *row_at;
     pod_bf16 *upper, *lower;
@@ -30,12 +30,12 @@ typedef struct leaving {
     int n_rows;
     bool adds_bias, rectifies, streams;
     sums of_upper, of_lower;
-} leaving;
+} epilogue;
 
-POD_INLINE leaving leaving_of(const pod__lines_product *m, const pod__lines_square *next)
+POD_INLINE epilogue epilogue_of(const pod__lines_product *m, const pod__lines_square *next)
 {
     const pod__lines_square *q = m->before;
-    leaving x;
+    epilogue x;
     x.from = q->values;
     x.row_at = m->row_at;
     x.upper = q->tiles[0].out;
@@ -53,7 +53,7 @@ POD_INLINE leaving leaving_of(const pod__lines_product *m, const pod__lines_squa
     return x;
 }
 
-POD_INLINE void leave_row(const leaving *x, const float *from, pod_bf16 *out, sums *s,
+POD_INLINE void store_row(const epilogue *x, const float *from, pod_bf16 *out, sums *s,
                           bool keeps_sums)
 {
     __m512 low = _mm512_load_ps(from), high = _mm512_load_ps(from + 16);
@@ -76,15 +76,15 @@ POD_INLINE void leave_row(const leaving *x, const float *from, pod_bf16 *out, su
 }
 
 /* A row of each tile. */
-POD_INLINE void leave_rows(leaving *x, bool keeps_sums)
+POD_INLINE void store_rows(epilogue *x, bool keeps_sums)
 {
     if (x->n_rows == 0) return;
     const int64_t at = *x->row_at;
     _mm_prefetch((const char *)(x->upper_next + at), _MM_HINT_T0);
     _mm_prefetch((const char *)(x->lower_next + at), _MM_HINT_T0);
-    if (x->valid & 1) leave_row(x, x->from, x->upper + at, &x->of_upper, keeps_sums);
+    if (x->valid & 1) store_row(x, x->from, x->upper + at, &x->of_upper, keeps_sums);
     if (x->valid & 1 << 16)
-        leave_row(x, x->from + POD__AMX_ROWS * FILTERS, x->lower + at, &x->of_lower, keeps_sums);
+        store_row(x, x->from + POD__AMX_ROWS * FILTERS, x->lower + at, &x->of_lower, keeps_sums);
     x->from += FILTERS;
     x->row_at++;
     x->valid >>= 1;
@@ -92,9 +92,9 @@ POD_INLINE void leave_rows(leaving *x, bool keeps_sums)
 }
 
 /* The rows that are left, and the sums. */
-POD_INLINE void leave_rest(leaving *x, double *into, bool keeps_sums)
+POD_INLINE void store_rest(epilogue *x, double *into, bool keeps_sums)
 {
-    while (x->n_rows > 0) leave_rows(x, keeps_sums);
+    while (x->n_rows > 0) store_rows(x, keeps_sums);
     if (!keeps_sums) return;
     pod_vec_add_f64(_mm512_add_ps(x->of_upper.even, x->of_lower.even), into);
     pod_vec_add_f64(_mm512_add_ps(x->of_upper.odd, x->of_lower.odd), into + 16);
@@ -102,7 +102,7 @@ POD_INLINE void leave_rest(leaving *x, double *into, bool keeps_sums)
     pod_vec_add_f64(_mm512_add_ps(x->of_upper.odd_sq, x->of_lower.odd_sq), into + 48);
 }
 
-/* ---- pixels that are laid ------------------------------------------------------------------- */
+/* ---- pixels that are packed ------------------------------------------------------------------- */
 
 /* The bits of 32 values, changed; channels of even and of odd number apart. */
 POD_INLINE __m512i changed(__m512i x, const float *change, bool rectified)
@@ -119,7 +119,7 @@ POD_INLINE __m512i changed(__m512i x, const float *change, bool rectified)
 }
 
 /* From channel to channel of a pixel, a chunk at a time. */
-POD_INLINE void lay_pixel(const pod__lines_filling *f, const char *from, char *to)
+POD_INLINE void pack_pixel(const pod__lines_filling *f, const char *from, char *to)
 {
     const char *const end = from + f->pixel_bytes;
     const float *change = f->change;
@@ -134,16 +134,16 @@ POD_INLINE void lay_pixel(const pod__lines_filling *f, const char *from, char *t
             _mm512_store_si512((void *)to, changed(_mm512_loadu_si512(from), change, false));
 }
 
-POD_INLINE void lay_pixels(pod__lines_filling *f, int64_t n)
+POD_INLINE void pack_pixels(pod__lines_filling *f, int64_t n)
 {
     const pod__lines_move *m = f->at;
     const int64_t left = f->end - m;
     if (left == 0) return;
     f->at += left < n ? left : n;
-    for (; m < f->at; m++) lay_pixel(f, f->from[m->row] + m->from, f->to[m->row] + m->to);
+    for (; m < f->at; m++) pack_pixel(f, f->from[m->row] + m->from, f->to[m->row] + m->to);
 }
 
-void pod__lines_fill(pod__lines_filling *f) { lay_pixels(f, f->end - f->at); }
+void pod__lines_fill(pod__lines_filling *f) { pack_pixels(f, f->end - f->at); }
 
 /* ---- products ------------------------------------------------------------------------------- */
 
@@ -153,7 +153,7 @@ POD_INLINE void multiply_as(const pod__lines_product *m, const pod__lines_square
 {
     const char *b = m->weights + q->filter / 16 * m->n_chunks * POD__AMX_TILE_BYTES;
     const pod__lines_tile upper = q->tiles[0], lower = q->tiles[1];
-    leaving before = leaving_of(m, q);
+    epilogue before = epilogue_of(m, q);
     pod__lines_filling f = *m->filling;
     _tile_zero(0);
     _tile_zero(1);
@@ -166,15 +166,15 @@ POD_INLINE void multiply_as(const pod__lines_product *m, const pod__lines_square
         _tile_dpbf16ps(0, 4, 6);
         _tile_stream_loadd(7, b + at.b + POD__AMX_TILE_BYTES, POD__AMX_LINE_BYTES);
         _tile_dpbf16ps(1, 4, 7);
-        leave_rows(&before, keeps_sums);
-        if (n_rows > 1) leave_rows(&before, keeps_sums);
+        store_rows(&before, keeps_sums);
+        if (n_rows > 1) store_rows(&before, keeps_sums);
         _tile_loadd(5, lower.rows[at.row] + lower.at + at.a, POD__AMX_LINE_BYTES);
         _tile_dpbf16ps(2, 5, 6);
         _tile_dpbf16ps(3, 5, 7);
-        lay_pixels(&f, f.at_once);
+        pack_pixels(&f, f.at_once);
     }
     *m->filling = f;
-    leave_rest(&before, m->sums + 2 * m->before->filter, keeps_sums);
+    store_rest(&before, m->sums + 2 * m->before->filter, keeps_sums);
 }
 
 static void multiply(const pod__lines_product *m, const pod__lines_square *q)
@@ -219,11 +219,11 @@ void pod__lines_multiply(const pod__lines_product *m)
 
 void pod__lines_end_product(const pod__lines_product *m)
 {
-    leaving x = leaving_of(m, m->before);
+    epilogue x = epilogue_of(m, m->before);
     double *into = m->sums + 2 * m->before->filter;
     if (m->fused & POD_CONV_SUMS)
-        leave_rest(&x, into, true);
+        store_rest(&x, into, true);
     else
-        leave_rest(&x, into, false);
+        store_rest(&x, into, false);
     m->before->values = NULL;
 }

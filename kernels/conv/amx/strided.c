@@ -61,7 +61,7 @@ static int64_t weight_bytes(const pod_conv_shape *s) { return s->r * s->s * s->k
 
 /* Lines of whole tiles lie once, with what their last tiles see behind them; others once for each t,
  * without gaps, for tiles that begin in one and end in the next. */
-static void lay_strip(cut *c, int64_t most_bytes)
+static void pack_strip(cut *c, int64_t most_bytes)
 {
     const bool is_once = c->w % POD__AMX_ROWS == 0;
     const int64_t n_planes = is_once ? 1 : c->n_t;
@@ -94,7 +94,7 @@ static cut cut_of(const pod_conv_call *call)
         c.lines = pod_max(64, strip / c.pitch / SQUARE * SQUARE);
         return c;
     }
-    lay_strip(&c, strip);
+    pack_strip(&c, strip);
     return c;
 }
 
@@ -222,12 +222,12 @@ typedef struct square {
 } square;
 
 /* Rows of a square that go to one line of dx: n of them, and one more under a mask. */
-typedef struct leaving {
+typedef struct epilogue {
     const float *from;
     pod_bf16 *to;
     int64_t n;
     __mmask32 last;
-} leaving;
+} epilogue;
 
 enum { MAX_LEAVING = 2 * POD__AMX_ROWS };
 
@@ -241,11 +241,11 @@ typedef struct run {
     float *squares;   /* two, in turn */
     /* Three squares are under way, so that the tile unit does not wait: one is multiplied, what the
      * tiles hold of the one before rests there until they are taken again, and the one before that
-     * leaves between the products. */
+     * is stored between the products. */
     square resting;
-    const part *leaves;
-    leaving *next, *end;
-    leaving leaving[MAX_LEAVING];
+    const part *finished;
+    epilogue *next, *end;
+    epilogue epilogue[MAX_LEAVING];
 } run;
 
 /* ---- results -------------------------------------------------------------------------------- */
@@ -257,11 +257,11 @@ POD_INLINE __m512i row_of(const float *from, bool has_low, bool has_high)
     return (__m512i)_mm512_cvtne2ps_pbh(high, low);
 }
 
-POD_INLINE void leave_as(run *r, int64_t n_rows, bool has_low, bool has_high, bool zeros)
+POD_INLINE void store_as(run *r, int64_t n_rows, bool has_low, bool has_high, bool zeros)
 {
     const int64_t c = r->call->shape.c;
     while (n_rows > 0 && r->next < r->end) {
-        leaving *x = r->next;
+        epilogue *x = r->next;
         const int64_t n = pod_min(n_rows, x->n);
         const float *from = x->from;
         pod_bf16 *to = x->to;
@@ -281,18 +281,18 @@ POD_INLINE void leave_as(run *r, int64_t n_rows, bool has_low, bool has_high, bo
 }
 
 /* The next n_rows rows, or those that are left. */
-POD_INLINE void leave(run *r, int64_t n_rows)
+POD_INLINE void run_epilogue(run *r, int64_t n_rows)
 {
     if (r->next == r->end) return;
-    const part *p = r->leaves;
+    const part *p = r->finished;
     if (p->zeros_beside)
-        leave_as(r, n_rows, true, true, true);
+        store_as(r, n_rows, true, true, true);
     else if (p->uses[0] && p->uses[1])
-        leave_as(r, n_rows, true, true, false);
+        store_as(r, n_rows, true, true, false);
     else if (p->uses[0])
-        leave_as(r, n_rows, true, false, false);
+        store_as(r, n_rows, true, false, false);
     else
-        leave_as(r, n_rows, false, true, false);
+        store_as(r, n_rows, false, true, false);
 }
 
 /* Pixels of a tile that lie in one line: n of them. */
@@ -329,7 +329,7 @@ static void place_tile(run *r, const square *q, const tile *t, const float *from
         const int64_t end = 2 * (x.j + x.n) + p->right - 1 + is_pair;
         const bool cuts = end > s->w; /* the last pixel is not there, or its right half */
         if (2 * x.i + p->down < s->h)
-            *r->end++ = (leaving){
+            *r->end++ = (epilogue){
                 from, (pod_bf16 *)r->call->out + out_at(r, x, p->down, p->right) + q->channel,
                 x.n - cuts, cuts && is_pair ? UINT16_MAX : 0};
         left -= x.n;
@@ -339,8 +339,8 @@ static void place_tile(run *r, const square *q, const tile *t, const float *from
 
 static void place_square(run *r, const square *q)
 {
-    r->leaves = q->part;
-    r->next = r->end = r->leaving;
+    r->finished = q->part;
+    r->next = r->end = r->epilogue;
     for (int i = 0; i < q->n_tiles; i++)
         place_tile(r, q, &q->tiles[i], q->values + i * POD__AMX_ROWS * SQUARE);
 }
@@ -417,17 +417,17 @@ POD_INLINE void multiply_as(run *r, const square *q, bool tall, bool passes_by, 
     const bool *uses = r->resting.part->uses;
     const step *s = q->part->steps, *end = s + q->part->n_steps;
     take_step(s, q, b, pitch, tall, passes_by, true, uses, before);
-    leave(r, rows);
+    run_epilogue(r, rows);
     while (++s < end) {
         take_step(s, q, b, pitch, tall, passes_by, false, uses, before);
-        leave(r, rows);
+        run_epilogue(r, rows);
     }
 }
 
-/* The square that rested leaves next. */
+/* The square that rested is stored next. */
 static void release(run *r)
 {
-    leave(r, INT64_MAX);
+    run_epilogue(r, INT64_MAX);
     place_square(r, &r->resting);
 }
 
@@ -449,7 +449,7 @@ static void begin_squares(run *r)
 {
     static const part none;
     r->resting = (square){.part = &none, .values = r->squares};
-    r->next = r->end = r->leaving;
+    r->next = r->end = r->epilogue;
     pod_amx_begin();
 }
 
@@ -462,7 +462,7 @@ static void end_squares(run *r)
     BEGIN_TILE(1, 1, before + 16);
     BEGIN_TILE(3, 1, before + POD__AMX_ROWS * SQUARE + 16);
     release(r);
-    leave(r, INT64_MAX);
+    run_epilogue(r, INT64_MAX);
     pod_amx_end();
 }
 

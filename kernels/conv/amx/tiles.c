@@ -42,17 +42,17 @@ POD_INLINE __m512 widen(__m256i bf16)
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16), 16));
 }
 
-/* How results leave: 32 columns of `mask` a row, `rows` of them. Where a pixel has 16 filters and the
+/* How results are stored: 32 columns of `mask` a row, `rows` of them. Where a pixel has 16 filters and the
  * next follows close, two pixels are taken as one row of 32. */
-typedef struct leaving {
+typedef struct epilogue {
     const pod__amx_product *m;
     pod_bf16 *out;
     int64_t filter;
     __mmask32 mask;
     __m512 bias[2];
-} leaving;
+} epilogue;
 
-POD_INLINE __m512i finish_row(const leaving *x, const float *from)
+POD_INLINE __m512i finish_row(const epilogue *x, const float *from)
 {
     __m512 low = _mm512_loadu_ps(from), high = _mm512_loadu_ps(from + 16);
     if (x->m->fused & POD_CONV_BIAS) {
@@ -69,7 +69,7 @@ POD_INLINE void sum_row(sums *s, __m512i y)
     sum_up(s, 1, widen(_mm512_extracti64x4_epi64(y, 1)));
 }
 
-POD_INLINE void finish_rows(const leaving *x, const pod__amx_tile *t, const float *from,
+POD_INLINE void finish_rows(const epilogue *x, const pod__amx_tile *t, const float *from,
                             bool keeps_sums, sums *s)
 {
     pod_bf16 *out = x->out + t->at + x->filter;
@@ -86,7 +86,7 @@ POD_INLINE void finish_rows(const leaving *x, const pod__amx_tile *t, const floa
     }
 }
 
-POD_INLINE void finish_pairs(const leaving *x, const pod__amx_tile *t, const float *from,
+POD_INLINE void finish_pairs(const epilogue *x, const pod__amx_tile *t, const float *from,
                              bool keeps_sums, sums *s)
 {
     pod_bf16 *out = x->out + t->at;
@@ -109,7 +109,7 @@ POD_INLINE void finish_as(const pod__amx_product *m, const pod__amx_square *q, b
 {
     const int64_t columns = m->width - q->filter;
     const int64_t second = m->pairs ? q->filter : q->filter + 16;
-    leaving x = {
+    epilogue x = {
         m, q->out, q->filter, columns >= SQUARE ? UINT32_MAX : (1u << columns) - 1u, {{0}, {0}}};
     if (m->fused & POD_CONV_BIAS) {
         const __mmask32 mask = m->pairs ? UINT32_MAX : x.mask;
@@ -311,7 +311,7 @@ static void store_square(const pod__amx_product *m, const pod__amx_square *q, bo
     _tile_stored(3, wide ? to + tile + 16 : to + 3 * tile, row_bytes);
 }
 
-/* What was multiplied before leaves while the next square is multiplied: the tile unit does not
+/* What was multiplied before is stored while the next square is multiplied: the tile unit does not
  * wait. */
 static void take_square(const pod__amx_product *m, pod__amx_square q)
 {

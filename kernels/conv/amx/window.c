@@ -1,5 +1,5 @@
 /* bfloat16 convolution in AMX tiles, forward and input gradient, as an implicit product (see
- * amx/window.h): per block of output lines the image below is laid as a strip once, then multiplied
+ * amx/window.h): per block of output lines the image below is packed as a strip once, then multiplied
  * with all filters. */
 #include <string.h>
 
@@ -224,7 +224,7 @@ static void zero_view(const pod_conv_call *call, const pod__amx_view *v)
                 memset((pod_bf16 *)call->out + out_at(v, n, p, q), 0, (size_t)v->width * 2);
 }
 
-/* 16 filters whose pixels leave two at a time. */
+/* 16 filters whose pixels are stored two at a time. */
 static bool has_pairs(const run *r) { return r->view->width == 16 && is_close(r->view, r->plan); }
 
 /* Output that is larger than the cache is gone from it when it is read again. */
@@ -286,7 +286,7 @@ static pod__amx_product product_of(const run *r, const char *weights, char *scra
                               .squares = (void *)(scratch + at->squares)};
 }
 
-/* While a block is multiplied the strip of the next one is laid. */
+/* While a block is multiplied the strip of the next one is packed. */
 static void run_stacked(const run *r, pod__amx_product *m, char *row)
 {
     const pod__amx_view *v = r->view;

@@ -1,6 +1,6 @@
 /* What the files of the AMX convolution share. It is an implicit product: a tile of A is 16 output
  * pixels by 32 values ("a chunk") of one row of their windows, read where the image lies or from a
- * strip, the part of the image below some lines of output, laid so that tiles can read it.
+ * strip, the part of the image below some lines of output, packed so that tiles can read it.
  *
  *   tile of A   16 pixels x 32 values of (s, c)     row by row at a fixed distance
  *   tile of B   32 values of (s, c) x 16 filters    VNNI pairs, packed beforehand
@@ -95,7 +95,7 @@ typedef struct pod__amx_lines {
 void pod__amx_fill(const pod_conv_call *call, const pod__amx_view *v, const pod__amx_plan *plan,
                    pod__amx_lines b, char *row, char *strip);
 
-/* A stacked strip that is being laid while the block before it is multiplied, some rows of the
+/* A stacked strip that is being packed while the block before it is multiplied, some rows of the
  * image a chunk; the two take turns. */
 typedef struct pod__amx_filling {
     const pod_conv_call *call;
@@ -160,13 +160,13 @@ typedef struct pod__amx_product {
     bool stacked;
     pod__amx_ahead *ahead;
     pod__amx_filling *filling; /* STACKED */
-    pod__amx_square *before;   /* was multiplied, and leaves while the next one is */
+    pod__amx_square *before;   /* was multiplied, and is stored while the next one is */
     float *squares;            /* 2 POD__AMX_SQUARE_FLOATS, scratch */
 } pod__amx_product;
 
 /* The tile registers for pod__amx_multiply. */
 void pod__amx_begin(bool stacked);
-/* The last square of a product leaves with the next product, or at the end: until then its tiles
+/* The last square of a product is stored with the next product, or at the end: until then its tiles
  * stay. */
 void pod__amx_multiply(const pod__amx_product *m);
 void pod__amx_end_product(const pod__amx_product *m);

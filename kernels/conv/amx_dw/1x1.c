@@ -1,10 +1,10 @@
 /* Weight gradient of 1x1 filters in bfloat16 tile products (amx_dw/1x1.h):
  *
  *   for ranges of rows, of columns            whose sums stay in L2
- *     for blocks of pixels                    turned; the next one is fetched into L2 meanwhile
+ *     for blocks of pixels                    transposed; the next one is fetched into L2 meanwhile
  *       for panels of columns                 woven, into L1
  *         for panels of rows: a square, which is added to its sums while the next one is
- *           multiplied; the last one leaves for dw */
+ *           multiplied; the last one goes to dw */
 #include "kernels/conv/amx_dw/1x1.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ typedef struct plan {
 
 /* Regions of the scratch, in bytes from its start. */
 typedef struct layout {
-    size_t sums, squares, turned, woven, room, end;
+    size_t sums, squares, transposed, woven, room, end;
 } layout;
 
 typedef pod__dw_block block;
@@ -57,8 +57,8 @@ static layout layout_of(const plan *p)
     const size_t square = POD__DW_STEP_COUNT * sizeof(float);
     layout at = {.sums = 0};
     at.squares = n_rows * n_columns * square;
-    at.turned = at.squares + 2 * square;
-    at.woven = at.turned + n_rows * a_panel;
+    at.transposed = at.squares + 2 * square;
+    at.woven = at.transposed + n_rows * a_panel;
     at.room = at.woven + a_panel;
     at.end = at.room + POD__DW_STEP_COUNT * sizeof(pod_bf16);
     return at;
@@ -86,10 +86,11 @@ static block block_after(const plan *p, block b)
 typedef struct job {
     const pod_conv_call *call;
     plan p;
-    pod__dw_side turned_side, woven_side;
-    pod_bf16 *turned, *woven, *room;
+    pod__dw_side transposed_side, woven_side;
+    pod_bf16 *transposed, *woven, *room;
     float *sums;
-    pod__dw_leaving leaving[2]; /* of the square in the tiles, leaving[turn], and the one before */
+    pod__dw_epilogue
+        epilogue[2]; /* of the square in the tiles, leaving[turn], and the one before */
     int turn;
     pod__dw_fetching fetching[2];
 } job;
@@ -97,13 +98,13 @@ typedef struct job {
 /* Lines a multiple of 2 KiB apart meet in two sets of L1. */
 static bool collides(int64_t n_channels) { return n_channels % 1024 == 0; }
 
-static pod__dw_side x_of(const pod_conv_call *call, bool is_turned)
+static pod__dw_side x_of(const pod_conv_call *call, bool is_transposed)
 {
     const pod_conv_shape *s = &call->shape;
     pod__dw_side x = {.at = call->a,
                       .n_channels = s->c,
                       .strided = s->stride > 1 ? s : NULL,
-                      .is_staged = s->stride > 1 || (is_turned && collides(s->c))};
+                      .is_staged = s->stride > 1 || (is_transposed && collides(s->c))};
     if (call->fused & POD_CONV_AFFINE_X) {
         x.scale = call->x_scale, x.shift = call->x_shift;
         x.relu = (call->fused & POD_CONV_RELU_X) != 0;
@@ -112,10 +113,11 @@ static pod__dw_side x_of(const pod_conv_call *call, bool is_turned)
     return x;
 }
 
-static pod__dw_side dy_of(const pod_conv_call *call, bool is_turned)
+static pod__dw_side dy_of(const pod_conv_call *call, bool is_transposed)
 {
     const int64_t k = call->shape.k;
-    return (pod__dw_side){.at = call->b, .n_channels = k, .is_staged = is_turned && collides(k)};
+    return (pod__dw_side){
+        .at = call->b, .n_channels = k, .is_staged = is_transposed && collides(k)};
 }
 
 static void begin_job(const pod_conv_call *call, char *room, job *j)
@@ -123,17 +125,17 @@ static void begin_job(const pod_conv_call *call, char *room, job *j)
     *j = (job){.call = call, .p = plan_of(call)};
     const layout at = layout_of(&j->p);
     const pod__dw_side x = x_of(call, j->p.turns_x), dy = dy_of(call, !j->p.turns_x);
-    j->turned_side = j->p.turns_x ? x : dy;
+    j->transposed_side = j->p.turns_x ? x : dy;
     j->woven_side = j->p.turns_x ? dy : x;
-    j->turned = (void *)(room + at.turned), j->woven = (void *)(room + at.woven);
+    j->transposed = (void *)(room + at.transposed), j->woven = (void *)(room + at.woven);
     j->room = (void *)(room + at.room), j->sums = (void *)(room + at.sums);
     for (int i = 0; i < 2; i++) {
-        j->leaving[i].added = (float *)(void *)(room + at.squares) + i * POD__DW_STEP_COUNT;
-        j->leaving[i].piece = POD__DW_LEAVING_PIECES;
+        j->epilogue[i].added = (float *)(void *)(room + at.squares) + i * POD__DW_STEP_COUNT;
+        j->epilogue[i].piece = POD__DW_EPILOGUE_PIECES;
     }
 }
 
-/* How the square at (row, column), which is in the tiles, will leave. Set in place: reading what was
+/* How the square at (row, column), which is in the tiles, will be stored. Set in place: reading what was
  * just copied stalls. */
 static void rest(job *j, const block *b, int64_t row, int64_t column, float *sums)
 {
@@ -141,7 +143,7 @@ static void rest(job *j, const block *b, int64_t row, int64_t column, float *sum
     const int64_t k = j->p.turns_x ? column : row, c = j->p.turns_x ? row : column;
     const bool is_last = b->pixel + b->n_pixels >= j->p.n_pixels;
     j->turn = 1 - j->turn;
-    pod__dw_leaving *l = &j->leaving[j->turn];
+    pod__dw_epilogue *l = &j->epilogue[j->turn];
     l->sums = b->pixel > 0 ? sums : NULL;
     l->to = is_last ? (float *)j->call->out + k * c_end + c : sums;
     l->ld = is_last ? c_end : 0;
@@ -168,7 +170,7 @@ static void begin_fetching_block(job *j, const block *now, const block *next)
                                pod__dw_panels(now->n_pixels);
     j->fetching[0].rows = j->fetching[1].rows = 0;
     if (next->n_rows <= 0) return;
-    begin_fetching(&j->fetching[0], &j->turned_side, next, next->row, next->n_rows, n_products);
+    begin_fetching(&j->fetching[0], &j->transposed_side, next, next->row, next->n_rows, n_products);
     begin_fetching(&j->fetching[1], &j->woven_side, next, next->column, next->n_columns,
                    n_products);
 }
@@ -180,10 +182,10 @@ static void run_block(job *j, const block *b)
     for (int64_t n = 0; n < b->n_columns; n += POD__DW_PANEL) {
         pod__dw_weave_panel(&j->woven_side, b, n, j->room, j->woven);
         for (int64_t m = 0; m < b->n_rows; m += POD__DW_PANEL, sums += POD__DW_STEP_COUNT) {
-            const pod__dw_square q = {.turned = j->turned + m * n_steps * POD__DW_STEP,
+            const pod__dw_square q = {.transposed = j->transposed + m * n_steps * POD__DW_STEP,
                                       .woven = j->woven,
                                       .n_steps = n_steps,
-                                      .leaving = &j->leaving[j->turn],
+                                      .epilogue = &j->epilogue[j->turn],
                                       .fetching = j->fetching,
                                       .tall = b->n_rows - m > 16,
                                       .wide = b->n_columns - n > 16};
@@ -199,7 +201,7 @@ static void run_blocks(job *j)
     for (limit(&j->p, &now); now.n_rows > 0;) {
         const block next = block_after(&j->p, now);
         begin_fetching_block(j, &now, &next);
-        pod__dw_turn_block(&j->turned_side, &now, j->room, j->turned);
+        pod__dw_transpose_block(&j->transposed_side, &now, j->room, j->transposed);
         run_block(j, &now);
         now = next;
     }
@@ -236,5 +238,5 @@ void pod__conv_amx_dw_1x1_run(const pod_conv_call *call, void *scratch)
     }
     pod__dw_point_start();
     run_blocks(&j);
-    pod__dw_point_stop(&j.leaving[j.turn]);
+    pod__dw_point_stop(&j.epilogue[j.turn]);
 }

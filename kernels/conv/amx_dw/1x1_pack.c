@@ -1,4 +1,4 @@
-/* The panels of amx_dw/1x1.h, laid in AVX-512. */
+/* The panels of amx_dw/1x1.h, packed in AVX-512. */
 #include <string.h>
 
 #include "kernels/base/arith.h"
@@ -105,7 +105,7 @@ static void stage(const place *p, pod_bf16 *room)
 
 static bool is_whole(const place *p) { return p->n_pixels == SIDE && p->n_channels == SIDE; }
 
-/* ---- laid ----------------------------------------------------------------------------------- */
+/* ---- packed ----------------------------------------------------------------------------------- */
 
 /* 8 channels of the pixels i, 8 + i, 16 + i, 24 + i. */
 POD_INLINE __m512i four_pixels(const pod_bf16 *from, int64_t pitch)
@@ -116,12 +116,12 @@ POD_INLINE __m512i four_pixels(const pod_bf16 *from, int64_t pitch)
     return _mm512_inserti32x4(v, _mm_loadu_si128((const void *)(from + 24 * pitch)), 3);
 }
 
-POD_INLINE void turn_tile(const pod_bf16 *from, int64_t pitch, pod_bf16 *to)
+POD_INLINE void transpose_tile(const pod_bf16 *from, int64_t pitch, pod_bf16 *to)
 {
     for (int c = 0; c < 16; c += 8) {
         __m512i v[8];
         for (int i = 0; i < 8; i++) v[i] = four_pixels(from + c + i * pitch, pitch);
-        pod__dw_turn_8(v, to + c * SIDE);
+        pod__dw_transpose_8(v, to + c * SIDE);
     }
 }
 
@@ -151,20 +151,20 @@ static void weave_narrow(const pod_bf16 *room, pod_bf16 *to)
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
-static void turn_step(const place *p, pod_bf16 *room, pod_bf16 *to)
+static void transpose_step(const place *p, pod_bf16 *room, pod_bf16 *to)
 {
     const int64_t pitch = p->side->n_channels;
     const bool is_copied = p->side->is_staged || !is_whole(p);
     if (is_copied) stage(p, room);
     for (int64_t c = 0; c < p->n_channels; c += 16)
         if (is_copied)
-            turn_tile(room + c, SIDE, to + c * SIDE);
+            transpose_tile(room + c, SIDE, to + c * SIDE);
         else
-            turn_tile(p->side->at + p->pixel * pitch + p->c + c, pitch, to + c * SIDE);
+            transpose_tile(p->side->at + p->pixel * pitch + p->c + c, pitch, to + c * SIDE);
 }
 
-void pod__dw_turn_block(const pod__dw_side *side, const pod__dw_block *b, pod_bf16 *room,
-                        pod_bf16 *turned)
+void pod__dw_transpose_block(const pod__dw_side *side, const pod__dw_block *b, pod_bf16 *room,
+                             pod_bf16 *transposed)
 {
     int64_t row_at[SIDE];
     const int64_t n_steps = pod__dw_panels(b->n_pixels);
@@ -177,7 +177,7 @@ void pod__dw_turn_block(const pod__dw_side *side, const pod__dw_block *b, pod_bf
         for (int64_t c = 0; c < b->n_rows; c += SIDE) {
             p.c = b->row + c;
             p.n_channels = pod_min(SIDE, b->n_rows - c);
-            turn_step(&p, room, turned + (c / SIDE * n_steps + step) * POD__DW_STEP_COUNT);
+            transpose_step(&p, room, transposed + (c / SIDE * n_steps + step) * POD__DW_STEP_COUNT);
         }
     }
 }

@@ -7,7 +7,7 @@
 
 enum { SIDE = POD__DW_PANEL, LINE = 64, TILE_BYTES = 1024, STEP_BYTES = 2 * TILE_BYTES };
 
-/* ---- sums leave ----------------------------------------------------------------------------- */
+/* ---- sums are stored ----------------------------------------------------------------------------- */
 
 POD_INLINE __mmask16 first(int64_t n)
 {
@@ -15,7 +15,7 @@ POD_INLINE __mmask16 first(int64_t n)
 }
 
 /* 16 sums, of which those of the square are to be. */
-POD_INLINE __m512 sums_at(const pod__dw_leaving *l, int64_t at)
+POD_INLINE __m512 sums_at(const pod__dw_epilogue *l, int64_t at)
 {
     const __m512 added = _mm512_load_ps(l->added + at);
     return l->sums ? _mm512_add_ps(_mm512_load_ps(l->sums + at), added) : added;
@@ -32,7 +32,7 @@ POD_INLINE void keep_lines(const float *added, const float *sums, float *to, int
 }
 
 /* The next lines, n a piece. */
-POD_INLINE void keep_piece(pod__dw_leaving *l, int64_t n)
+POD_INLINE void keep_piece(pod__dw_epilogue *l, int64_t n)
 {
     const int64_t at = l->piece * n * 16;
     if (at >= SIDE * SIDE) return;
@@ -54,7 +54,7 @@ POD_INLINE void put(float *to, __mmask16 mask, __m512 v)
 }
 
 /* Two rows, columns in their order. */
-POD_INLINE void leave_rows(const pod__dw_leaving *l)
+POD_INLINE void store_rows(const pod__dw_epilogue *l)
 {
     const __m512i low_order =
         _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
@@ -82,14 +82,14 @@ POD_INLINE __m512 four_rows(const float *from)
     return _mm512_insertf32x4(v, _mm_load_ps(from + 12 * SIDE), 3);
 }
 
-POD_INLINE __m512 four_rows_at(const pod__dw_leaving *l, int64_t at)
+POD_INLINE __m512 four_rows_at(const pod__dw_epilogue *l, int64_t at)
 {
     const __m512 added = four_rows(l->added + at);
     return l->sums ? _mm512_add_ps(four_rows(l->sums + at), added) : added;
 }
 
 /* Four columns of 16 rows become four rows. */
-POD_INLINE void leave_columns(const pod__dw_leaving *l)
+POD_INLINE void store_columns(const pod__dw_epilogue *l)
 {
     const int quarter = l->piece % 4, tile = l->piece / 4 % 2, row = l->piece / 8 * 16;
     const int column = l->n_columns <= 16 ? 4 * quarter : 8 * quarter + 4 * tile;
@@ -108,20 +108,20 @@ POD_INLINE void leave_columns(const pod__dw_leaving *l)
         put(l->to + (column + i) * l->ld + row, first(l->n_rows - row), _mm512_castpd_ps(v[i]));
 }
 
-POD_INLINE void leave_piece(pod__dw_leaving *l)
+POD_INLINE void store_piece(pod__dw_epilogue *l)
 {
-    if (l->piece >= POD__DW_LEAVING_PIECES) return;
-    l->transposed ? leave_columns(l) : leave_rows(l);
+    if (l->piece >= POD__DW_EPILOGUE_PIECES) return;
+    l->transposed ? store_columns(l) : store_rows(l);
     l->piece++;
 }
 
-static void leave(pod__dw_leaving *l)
+static void run_epilogue(pod__dw_epilogue *l)
 {
-    while (l->piece < POD__DW_LEAVING_PIECES)
+    while (l->piece < POD__DW_EPILOGUE_PIECES)
         if (l->ld == 0)
-            keep_piece(l, SIDE * SIDE / 16 / POD__DW_LEAVING_PIECES);
+            keep_piece(l, SIDE * SIDE / 16 / POD__DW_EPILOGUE_PIECES);
         else
-            leave_piece(l);
+            store_piece(l);
 }
 
 /* ---- products ------------------------------------------------------------------------------- */
@@ -164,13 +164,13 @@ POD_INLINE void multiply_step(const char *a, const char *b, float *before, bool 
     if (tall && wide) _tile_dpbf16ps(3, 5, 7);
 }
 
-/* `keeps`: what leaves goes to sums. */
+/* `keeps`: what is stored goes to sums. */
 POD_INLINE void run_square(const pod__dw_square *q, bool keeps, bool tall, bool wide)
 {
-    const char *a = (const char *)q->turned, *b = (const char *)q->woven;
-    const int64_t n = q->n_steps, leaves = (POD__DW_LEAVING_PIECES + n - 1) / n;
+    const char *a = (const char *)q->transposed, *b = (const char *)q->woven;
+    const int64_t n = q->n_steps, stores = (POD__DW_EPILOGUE_PIECES + n - 1) / n;
     const int64_t lines = (SIDE * SIDE / 16 + n - 1) / n;
-    pod__dw_leaving *l = q->leaving;
+    pod__dw_epilogue *l = q->epilogue;
     for (int64_t step = 0; step < n; step++, a += STEP_BYTES, b += STEP_BYTES) {
         if (step == 0)
             multiply_step(a, b, l->added, true, tall, wide);
@@ -179,7 +179,7 @@ POD_INLINE void run_square(const pod__dw_square *q, bool keeps, bool tall, bool 
         if (keeps)
             keep_piece(l, lines);
         else
-            for (int64_t i = 0; i < leaves; i++) leave_piece(l);
+            for (int64_t i = 0; i < stores; i++) store_piece(l);
         fetch(&q->fetching[0]);
         fetch(&q->fetching[1]);
     }
@@ -200,7 +200,7 @@ POD_INLINE void run_as(const pod__dw_square *q, bool keeps)
 void pod__dw_point_multiply(const pod__dw_square *q)
 {
     pod_amx_order();
-    if (q->leaving->ld == 0 && q->leaving->piece == 0)
+    if (q->epilogue->ld == 0 && q->epilogue->piece == 0)
         run_as(q, true);
     else
         run_as(q, false);
@@ -216,13 +216,13 @@ void pod__dw_point_start(void)
     _tile_zero(3);
 }
 
-void pod__dw_point_stop(pod__dw_leaving *last)
+void pod__dw_point_stop(pod__dw_epilogue *last)
 {
     BEGIN_TILE(0, last->added);
     BEGIN_TILE(1, last->added + 16);
     BEGIN_TILE(2, last->added + 16 * SIDE);
     BEGIN_TILE(3, last->added + 16 * SIDE + 16);
     pod_amx_end();
-    leave(last);
+    run_epilogue(last);
     _mm_sfence();
 }

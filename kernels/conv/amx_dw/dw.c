@@ -1,11 +1,11 @@
 /* Weight gradient in bfloat16 tile products (amx_dw/dw.h), a block of the batch at a time: whole
  * images, as many as the cache takes, or lines of one image. For each block
  *
- *   turned   dy, all K channels
+ *   transposed   dy, all K channels
  *   staged   x with its border, some channels at a time
  *   paired   what the taps see of the staged x: columns (s, c) of one r, or (c) of one r and s
  *
- *   sums (K, columns) += turned * paired
+ *   sums (K, columns) += transposed * paired
  *
  * sums is dw itself where K and the columns of a tap fill whole tiles.
  *
@@ -21,11 +21,12 @@
 #include "kernels/conv/conv_kernels.h"
 
 enum {
-    BLOCK_BYTES = 512 * 1024, /* of what is turned, staged and paired; a quarter of a core's L2 */
-    BLOCK_PIXELS_MIN = 512,   /* or the sums go through memory too often */
-    WIDE = 256,               /* channels at a time of x as it lies: long reads */
-    WIDTH = 64,               /* staged */
-    JOINED_MAX = 48           /* up to so many are staged together, whole lines of them */
+    BLOCK_BYTES =
+        512 * 1024,         /* of what is transposed, staged and paired; a quarter of a core's L2 */
+    BLOCK_PIXELS_MIN = 512, /* or the sums go through memory too often */
+    WIDE = 256,             /* channels at a time of x as it lies: long reads */
+    WIDTH = 64,             /* staged */
+    JOINED_MAX = 48         /* up to so many are staged together, whole lines of them */
 };
 
 typedef struct plan {
@@ -43,7 +44,7 @@ typedef struct plan {
 
 /* Regions of the scratch, in bytes from its start. */
 typedef struct layout {
-    size_t sums, turned, edge, staged, paired, end;
+    size_t sums, transposed, edge, staged, paired, end;
 } layout;
 
 /* Images [image, image + n_images), of each the lines [line, line + n_lines). */
@@ -130,9 +131,9 @@ static layout layout_of(const plan *p)
     const int64_t plane = plane_of(p, p->images, p->lines);
     const int64_t staged = p->images * p->staged_rows * p->staged_cols * p->width;
     layout at = {0};
-    at.turned =
+    at.transposed =
         at.sums + (p->in_place ? 0 : (size_t)(p->m_pad * p->n_runs * p->run_pad) * sizeof(float));
-    at.edge = at.turned + (size_t)(p->m_pad * plane) * sizeof(pod_bf16);
+    at.edge = at.transposed + (size_t)(p->m_pad * plane) * sizeof(pod_bf16);
     at.staged = at.edge + (size_t)(p->m_pad * POD__DW_PIXELS) * sizeof(pod_bf16);
     /* Whole tiles of columns are read, also of the last pixel. */
     const int64_t behind = POD__DW_TILE * 2;
@@ -149,7 +150,7 @@ typedef struct job {
     block b;
     bool first; /* block */
     float *sums;
-    pod_bf16 *turned, *edge, *staged, *paired;
+    pod_bf16 *transposed, *edge, *staged, *paired;
 } job;
 
 /* x of the block's windows, `width` channels from c on. */
@@ -225,7 +226,7 @@ static void multiply(const job *j, const pod__dw_lines *lines, int64_t column, i
     const plan *p = &j->p;
     const int64_t grid = grid_pixels(p, j->b.n_images, j->b.n_lines);
     const int64_t plane = plane_of(p, j->b.n_images, j->b.n_lines);
-    pod__dw_product product = {.turned = j->turned,
+    pod__dw_product product = {.transposed = j->transposed,
                                .m_tiles = p->m_pad / POD__DW_TILE,
                                .n_steps = pod_div_up(grid, POD__DW_PIXELS),
                                .sums = j->sums,
@@ -261,7 +262,7 @@ static void run_block(const job *j)
 {
     const plan *p = &j->p;
     const pod__dw_rows dy = dy_rows(j);
-    pod__dw_turn(&dy, j->edge, j->turned);
+    pod__dw_transpose(&dy, j->edge, j->transposed);
     for (int64_t c = 0; c < p->s.c; c += p->width) {
         if (!p->direct) stage(j, c);
         multiply_taps(j, c);
@@ -321,7 +322,7 @@ void pod__conv_amx_dw_run(const pod_conv_call *call, void *scratch)
     const layout at = layout_of(&j.p);
     char *room = scratch;
     j.sums = j.p.in_place ? call->out : (void *)(room + at.sums);
-    j.turned = (void *)(room + at.turned), j.edge = (void *)(room + at.edge);
+    j.transposed = (void *)(room + at.transposed), j.edge = (void *)(room + at.edge);
     j.staged = (void *)(room + at.staged), j.paired = (void *)(room + at.paired);
     pod__dw_begin();
     for (j.b = block_at(&j.p, 0, 0); j.b.n_images > 0; j.b = block_after(&j.p, j.b)) {

@@ -2,12 +2,12 @@
  * (amx_dw/lines.h). Going down the lines of a strip, the sums of the three taps r of one s stay
  * in registers, and so do the last lines of dy. With stride 1
  *
- *   sums[r] (K, C) += turned line v + 2 - r * paired line v
+ *   sums[r] (K, C) += transposed line v + 2 - r * paired line v
  *
  * so that three products load two tiles; with stride 2 an even line of x meets one line of dy, an odd
  * one two. Lines of dy that are not there are zeros.
  *
- * A part of the batch, of K and of C is multiplied while the next one is laid, piece by piece between
+ * A part of the batch, of K and of C is multiplied while the next one is packed, piece by piece between
  * the products: the tile unit and the vector units work at the same time. sums is dw itself where K
  * and C fill whole tiles. */
 #include "kernels/conv/amx_dw/lines.h"
@@ -21,12 +21,12 @@
 
 enum {
     /* Of a part; with the sums they fit a core's L2 twice, for this part and the next. */
-    TURNED_BYTES = 384 * 1024,
+    TRANSPOSED_BYTES = 384 * 1024,
     PAIRED_BYTES = 256 * 1024,
     SUMS_BYTES = 768 * 1024, /* larger sums do not fit: then these */
-    LARGE_TURNED_BYTES = 900 * 1024,
+    LARGE_TRANSPOSED_BYTES = 900 * 1024,
     LARGE_PAIRED_BYTES = 448 * 1024,
-    PARTS = 64,      /* so many at least, so that little is laid before the first product */
+    PARTS = 64,      /* so many at least, so that little is packed before the first product */
     PART_TILES = 32, /* tiles of pixels that are enough for a part */
     WIDTH = 4,       /* tiles of columns of a part */
     MAX_SIDE = 256
@@ -41,7 +41,7 @@ typedef struct plan {
 } plan;
 
 typedef struct layout { /* bytes from the start of the scratch */
-    size_t zeros, staged, sums, turned[2], paired[2], end;
+    size_t zeros, staged, sums, transposed[2], paired[2], end;
 } layout;
 
 static int64_t divided_down(int64_t a, int64_t b) { return a < 0 ? -pod_div_up(-a, b) : a / b; }
@@ -88,7 +88,7 @@ static int64_t add_segment(pod__dw_grid *grid, int64_t a, int64_t b, int64_t row
     return row + (s->q + most - least) * half;
 }
 
-static void lay_out_line(pod__dw_grid *grid)
+static void pack_line_of(pod__dw_grid *grid)
 {
     const pod_conv_shape *s = &grid->call->shape;
     int64_t row = 0, last = 0;
@@ -119,11 +119,11 @@ static pod__dw_grid grid_of(const pod_conv_call *call)
     grid.n_lines = pod_min(pod_div_up(s->h, s->stride), s->p - grid.dy_line);
     grid.run = grid.joined ? POD__DW_TAPS * s->c : s->c;
     grid.staged_pixels = (s->q - 1) * s->stride + POD__DW_TAPS;
-    lay_out_line(&grid);
+    pack_line_of(&grid);
     return grid;
 }
 
-/* Sums that are too large for the cache are passed over once, if the whole batch can be laid with
+/* Sums that are too large for the cache are passed over once, if the whole batch can be packed with
  * some channels of dy at a time; else seldom. At least two tiles of columns: whole cache lines. */
 static void choose_part(plan *p)
 {
@@ -131,17 +131,17 @@ static void choose_part(plan *p)
     const int64_t half = sizeof(pod_bf16), tile = grid->n_tiles * POD__DW_LINE_TILE * half;
     const int64_t sums = p->m_tiles * p->taps * p->t_tiles * POD__DW_TAPS * POD__DW_TILE_BYTES;
     const bool large = sums > SUMS_BYTES;
-    const int64_t turned = large ? LARGE_TURNED_BYTES : TURNED_BYTES;
+    const int64_t transposed = large ? LARGE_TRANSPOSED_BYTES : TRANSPOSED_BYTES;
     const int64_t paired = large ? LARGE_PAIRED_BYTES : PAIRED_BYTES;
     const int64_t whole = pod_max(1, grid->n_strips) * (grid->n_lines + grid->halo) * tile;
     const int64_t all = pod_max(1, grid->n_strips * grid->n_lines);
     const int64_t widest = paired / (pod_min(2, p->t_tiles) * grid->line * half); /* in lines */
-    const bool once = large && all <= widest && 2 * whole <= turned;
-    p->n_m = once ? pod_min(p->m_tiles, turned / whole) : p->m_tiles;
+    const bool once = large && all <= widest && 2 * whole <= transposed;
+    p->n_m = once ? pod_min(p->m_tiles, transposed / whole) : p->m_tiles;
     p->n_m = pod_div_up(p->m_tiles, pod_div_up(p->m_tiles, p->n_m));
     int64_t lines = all;
     if (!large) lines = pod_max(PART_TILES, all * grid->n_tiles / PARTS) / grid->n_tiles;
-    if (!once) lines = pod_min(pod_min(lines, widest), turned / (p->n_m * tile));
+    if (!once) lines = pod_min(pod_min(lines, widest), transposed / (p->n_m * tile));
     lines = pod_max(1, pod_min(lines, all));
     p->n_t = pod_max(1, pod_min(pod_min(WIDTH, p->t_tiles), paired / (lines * grid->line * half)));
     p->n_t = pod_div_up(p->t_tiles, pod_div_up(p->t_tiles, p->n_t));
@@ -193,14 +193,14 @@ static layout layout_of(const plan *p)
     const int64_t sums = k_pad * POD__DW_TAPS * p->taps * p->t_tiles * POD__DW_TILE;
     const int64_t staged = p->grid.staged_pixels * s->c + POD__DW_ROW;
     const pod__dw_part part = part_at(p, 0, 0, 0, 0);
-    const size_t turned = padded(pod__dw_turned_count(&p->grid, &part) * half);
+    const size_t transposed = padded(pod__dw_transposed_count(&p->grid, &part) * half);
     const size_t paired = padded(pod__dw_paired_count(&p->grid, &part) * half);
     layout at = {0};
     at.staged = at.zeros + padded(k_pad * half);
     at.sums = at.staged + (p->grid.joined ? padded(2 * staged * half) : 0);
-    at.turned[0] = at.sums + (p->in_place ? 0 : padded(sums * (int64_t)sizeof(float)));
-    at.turned[1] = at.turned[0] + turned;
-    at.paired[0] = at.turned[1] + turned;
+    at.transposed[0] = at.sums + (p->in_place ? 0 : padded(sums * (int64_t)sizeof(float)));
+    at.transposed[1] = at.transposed[0] + transposed;
+    at.paired[0] = at.transposed[1] + transposed;
     at.paired[1] = at.paired[0] + paired;
     at.end = at.paired[1] + paired;
     return at;
@@ -212,7 +212,7 @@ typedef struct job {
     const pod_conv_call *call;
     plan p;
     float *sums;
-    pod_bf16 *zeros, *staged, *turned[2], *paired[2];
+    pod_bf16 *zeros, *staged, *transposed[2], *paired[2];
 } job;
 
 static job job_of(const pod_conv_call *call, char *room)
@@ -222,28 +222,28 @@ static job job_of(const pod_conv_call *call, char *room)
     j.zeros = (void *)(room + at.zeros), j.staged = (void *)(room + at.staged);
     j.sums = j.p.in_place ? call->out : (void *)(room + at.sums);
     for (int i = 0; i < 2; i++) {
-        j.turned[i] = (void *)(room + at.turned[i]);
+        j.transposed[i] = (void *)(room + at.transposed[i]);
         j.paired[i] = (void *)(room + at.paired[i]);
     }
     return j;
 }
 
-static void lay_constants(const job *j)
+static void pack_constants(const job *j)
 {
     const plan *p = &j->p;
     const int64_t staged = p->grid.staged_pixels * j->call->shape.c + POD__DW_ROW;
     memset(j->zeros, 0, (size_t)(p->m_tiles * POD__DW_TILE) * sizeof *j->zeros);
     if (p->grid.joined) memset(j->staged, 0, (size_t)(2 * staged) * sizeof *j->staged);
     for (int i = 0; i < 2; i++)
-        pod__dw_lay_borders(&p->grid, p->n_t * p->strips * p->lines, j->paired[i]);
+        pod__dw_pack_borders(&p->grid, p->n_t * p->strips * p->lines, j->paired[i]);
 }
 
-/* All taps of a part, which `now` has laid. */
+/* All taps of a part, which `now` has packed. */
 static void multiply(const job *j, const pod__dw_laying *now, pod__dw_laying *next)
 {
     const plan *p = &j->p;
     const pod__dw_part *part = &now->part;
-    const int64_t a_plane = pod__dw_turned_count(&p->grid, part) / part->n_m;
+    const int64_t a_plane = pod__dw_transposed_count(&p->grid, part) / part->n_m;
     const int64_t b_plane = pod__dw_paired_count(&p->grid, part) / part->n_t;
     const int64_t run = p->t_tiles * POD__DW_TILE;
     pod__dw_pass pass = {.grid = &p->grid,
@@ -254,7 +254,7 @@ static void multiply(const job *j, const pod__dw_laying *now, pod__dw_laying *ne
     for (int64_t m = 0; m < part->n_m; m++)
         for (pass.s = 0; pass.s < p->taps; pass.s++)
             for (int64_t t = 0; t < part->n_t; t++) { /* inside: sums side by side */
-                pass.turned = now->turned + m * a_plane;
+                pass.transposed = now->transposed + m * a_plane;
                 pass.paired = now->paired + t * b_plane;
                 for (int64_t r = 0; r < POD__DW_TAPS; r++)
                     pass.sums[r] = j->sums + (part->m + m) * POD__DW_TILE * pass.ld +
@@ -274,21 +274,21 @@ static void run_parts(const job *j)
     const plan *p = &j->p;
     pod__dw_laying now = {.grid = &p->grid,
                           .part = part_at(p, 0, 0, 0, 0),
-                          .turned = j->turned[0],
+                          .transposed = j->transposed[0],
                           .paired = j->paired[0],
                           .staged = j->staged,
                           .zeros = j->zeros};
-    pod__dw_lay_begin(&now, true, 1);
-    pod__dw_lay_pieces(&now, INT64_MAX);
+    pod__dw_pack_begin(&now, true, 1);
+    pod__dw_pack_pieces(&now, INT64_MAX);
     while (now.part.n_strips > 0) {
         pod__dw_laying next = now;
         next.part = part_after(p, &now.part);
         const bool turns = next.part.t == 0; /* else it is for the same dy */
-        if (turns) next.turned = j->turned[now.turned == j->turned[0]];
+        if (turns) next.transposed = j->transposed[now.transposed == j->transposed[0]];
         next.paired = j->paired[now.paired == j->paired[0]];
-        pod__dw_lay_begin(&next, turns && next.part.n_strips > 0, lines_of(p, &now.part));
+        pod__dw_pack_begin(&next, turns && next.part.n_strips > 0, lines_of(p, &now.part));
         multiply(j, &now, &next);
-        pod__dw_lay_pieces(&next, INT64_MAX);
+        pod__dw_pack_pieces(&next, INT64_MAX);
         now = next;
     }
 }
@@ -340,7 +340,7 @@ void pod__conv_amx_dw_lines_run(const pod_conv_call *call, void *scratch)
         return;
     }
     const job j = job_of(call, scratch);
-    lay_constants(&j);
+    pack_constants(&j);
     pod__dw_begin();
     run_parts(&j);
     pod__dw_end();

@@ -6,7 +6,7 @@
  * A tile has 32 of them. So a pair (kernels/base/simd/tile_amx.h) is one column of two images, the tap
  * one column further on sees the pairs g / 2 rows further on, and x is paired once for all taps.
  *
- *   turned   (m tiles, strips, tiles of a line, lines of dy, 16 channels, 32 pixels)   the A tiles
+ *   transposed   (m tiles, strips, tiles of a line, lines of dy, 16 channels, 32 pixels)   the A tiles
  *   paired   (t tiles, strips, lines of x, rows, 16 channels, 2 images)                the B tiles
  *
  * Line v of `paired` has the lines v stride + i of x, i < stride, and of each the columns of each
@@ -37,7 +37,7 @@ typedef struct pod__dw_segment {
     int64_t row;                     /* of `paired`, where the first column begins */
 } pod__dw_segment;
 
-/* How the whole call is laid. */
+/* How the whole call is packed. */
 typedef struct pod__dw_grid {
     const pod_conv_call *call;
     bool joined;
@@ -66,41 +66,41 @@ typedef struct pod__dw_pixels {
     int64_t quarter; /* from pixel i < 8 to 8 + i, to 16 + i and to 24 + i; 0: they lie elsewhere */
 } pod__dw_pixels;
 
-/* A part that is being laid, piece by piece, while the part before it is multiplied. A piece is a
+/* A part that is being packed, piece by piece, while the part before it is multiplied. A piece is a
  * tile of dy, or a segment of two images' lines and of one tile of columns. */
 typedef struct pod__dw_laying {
     const pod__dw_grid *grid;
     pod__dw_part part;
-    pod_bf16 *turned, *paired, *staged;
+    pod_bf16 *transposed, *paired, *staged;
     const pod_bf16 *zeros; /* one pixel of dy */
     int64_t n_turns, n_pairs;
-    int64_t run, a, i_m; /* of `turned`: the next piece */
+    int64_t run, a, i_m; /* of `transposed`: the next piece */
     pod__dw_pixels pixels;
     int64_t strip, v, segment, image, i_t; /* of `paired` */
     int64_t n_pieces, n_chances, credit;   /* pieces come evenly with so many lines of products */
 } pod__dw_laying;
 
 /* Elements of what a part takes. */
-int64_t pod__dw_turned_count(const pod__dw_grid *grid, const pod__dw_part *part);
+int64_t pod__dw_transposed_count(const pod__dw_grid *grid, const pod__dw_part *part);
 int64_t pod__dw_paired_count(const pod__dw_grid *grid, const pod__dw_part *part);
 
 /* The rows of n_lines lines that stand for no column. */
-void pod__dw_lay_borders(const pod__dw_grid *grid, int64_t n_lines, pod_bf16 *paired);
+void pod__dw_pack_borders(const pod__dw_grid *grid, int64_t n_lines, pod_bf16 *paired);
 /* Sets what follows from grid and part; without `turns` the part is paired only. */
-void pod__dw_lay_begin(pod__dw_laying *l, bool turns, int64_t n_chances);
-void pod__dw_lay_pieces(pod__dw_laying *l, int64_t n); /* or those that are left */
+void pod__dw_pack_begin(pod__dw_laying *l, bool turns, int64_t n_chances);
+void pod__dw_pack_pieces(pod__dw_laying *l, int64_t n); /* or those that are left */
 
 static inline int64_t pod__dw_pieces_left(const pod__dw_laying *l)
 {
     return l->n_turns + l->n_pairs;
 }
 
-/* sums (16, ld) of the three taps r of one s = or += one tile of `turned` with one of `paired`, for
- * all lines of a part. Lays pieces of the next part meanwhile. */
+/* sums (16, ld) of the three taps r of one s = or += one tile of `transposed` with one of `paired`, for
+ * all lines of a part. Packs pieces of the next part meanwhile. */
 typedef struct pod__dw_pass {
     const pod__dw_grid *grid;
     const pod__dw_part *part;
-    const pod_bf16 *turned, *paired;
+    const pod_bf16 *transposed, *paired;
     int64_t s;
     float *sums[POD__DW_TAPS];
     int64_t ld;

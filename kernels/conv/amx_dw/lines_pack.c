@@ -1,4 +1,4 @@
-/* Pieces of amx_dw/lines.h: tiles of dy are turned, lines of x paired, with what is applied to
+/* Pieces of amx_dw/lines.h: tiles of dy are transposed, lines of x paired, with what is applied to
  * x on the way. */
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "kernels/conv/amx_dw/lines.h"
 #include "kernels/conv/amx_dw/transpose.h"
 
-int64_t pod__dw_turned_count(const pod__dw_grid *grid, const pod__dw_part *part)
+int64_t pod__dw_transposed_count(const pod__dw_grid *grid, const pod__dw_part *part)
 {
     return part->n_m * part->n_strips * grid->n_tiles * (part->n_lines + grid->halo) *
            POD__DW_LINE_TILE;
@@ -18,7 +18,7 @@ int64_t pod__dw_paired_count(const pod__dw_grid *grid, const pod__dw_part *part)
     return part->n_t * part->n_strips * part->n_lines * grid->line;
 }
 
-void pod__dw_lay_borders(const pod__dw_grid *grid, int64_t n_lines, pod_bf16 *paired)
+void pod__dw_pack_borders(const pod__dw_grid *grid, int64_t n_lines, pod_bf16 *paired)
 {
     for (int64_t i = 0; i < n_lines; i++, paired += grid->line) {
         int64_t begin = 0;
@@ -33,7 +33,7 @@ void pod__dw_lay_borders(const pod__dw_grid *grid, int64_t n_lines, pod_bf16 *pa
     }
 }
 
-/* ---- turned --------------------------------------------------------------------------------- */
+/* ---- transposed --------------------------------------------------------------------------------- */
 
 /* The pixels of one tile in the first line of dy that is there; zeros where there is no pixel. */
 static void find_pixels(pod__dw_laying *l)
@@ -57,7 +57,8 @@ static void find_pixels(pod__dw_laying *l)
 }
 
 /* 8 channels, those of the mask, from c on. */
-POD_INLINE void turn_8(const pod__dw_pixels *p, bool whole, __mmask8 mask, int64_t c, pod_bf16 *to)
+POD_INLINE void transpose_8(const pod__dw_pixels *p, bool whole, __mmask8 mask, int64_t c,
+                            pod_bf16 *to)
 {
     __m512i v[8];
     for (int i = 0; i < 8; i++) {
@@ -70,22 +71,22 @@ POD_INLINE void turn_8(const pod__dw_pixels *p, bool whole, __mmask8 mask, int64
         v[i] = _mm512_inserti32x4(_mm512_castsi128_si512(of[0]), of[1], 1);
         v[i] = _mm512_inserti32x4(_mm512_inserti32x4(v[i], of[2], 2), of[3], 3);
     }
-    pod__dw_turn_8(v, to);
+    pod__dw_transpose_8(v, to);
 }
 
-static void turn_tile(const pod__dw_pixels *p, int64_t k, int64_t c, pod_bf16 *to)
+static void transpose_tile(const pod__dw_pixels *p, int64_t k, int64_t c, pod_bf16 *to)
 {
     if (p->quarter > 0) {
-        turn_8(p, true, UINT8_MAX, c, to);
-        turn_8(p, true, UINT8_MAX, c + 8, to + 8 * POD__DW_PIXELS);
+        transpose_8(p, true, UINT8_MAX, c, to);
+        transpose_8(p, true, UINT8_MAX, c + 8, to + 8 * POD__DW_PIXELS);
         return;
     }
     const uint32_t mask = k - c < POD__DW_TILE ? (1u << (k - c)) - 1u : UINT16_MAX;
-    turn_8(p, false, (__mmask8)mask, c, to);
-    turn_8(p, false, (__mmask8)(mask >> 8), c + 8, to + 8 * POD__DW_PIXELS);
+    transpose_8(p, false, (__mmask8)mask, c, to);
+    transpose_8(p, false, (__mmask8)(mask >> 8), c + 8, to + 8 * POD__DW_PIXELS);
 }
 
-static void turn_piece(pod__dw_laying *l)
+static void transpose_piece(pod__dw_laying *l)
 {
     const pod__dw_grid *grid = l->grid;
     const pod_conv_shape *s = &grid->call->shape;
@@ -93,10 +94,11 @@ static void turn_piece(pod__dw_laying *l)
     const int64_t n_runs = l->part.n_strips * grid->n_tiles;
     const int64_t line = l->part.line + grid->dy_line + l->a;
     const bool inside = line >= 0 && line < s->p;
-    pod_bf16 *to = l->turned + ((l->i_m * n_runs + l->run) * n_lines + l->a) * POD__DW_LINE_TILE;
+    pod_bf16 *to =
+        l->transposed + ((l->i_m * n_runs + l->run) * n_lines + l->a) * POD__DW_LINE_TILE;
     if (l->a == 0 && l->i_m == 0) find_pixels(l);
     if (inside)
-        turn_tile(&l->pixels, s->k, (l->part.m + l->i_m) * POD__DW_TILE, to);
+        transpose_tile(&l->pixels, s->k, (l->part.m + l->i_m) * POD__DW_TILE, to);
     else
         memset(to, 0, POD__DW_LINE_TILE * sizeof *to);
     if (++l->i_m < l->part.n_m) return;
@@ -259,23 +261,23 @@ static void pair_piece(pod__dw_laying *l)
     l->v = 0, l->strip++;
 }
 
-/* ---- laid ----------------------------------------------------------------------------------- */
+/* ---- packed ----------------------------------------------------------------------------------- */
 
-void pod__dw_lay_begin(pod__dw_laying *l, bool turns, int64_t n_chances)
+void pod__dw_pack_begin(pod__dw_laying *l, bool turns, int64_t n_chances)
 {
     const pod__dw_grid *grid = l->grid;
     const pod__dw_part *part = &l->part;
     const int64_t n_lines = part->n_strips * part->n_lines;
     l->run = l->a = l->i_m = 0;
     l->strip = l->v = l->segment = l->image = l->i_t = 0;
-    l->n_turns = turns ? pod__dw_turned_count(grid, part) / POD__DW_LINE_TILE : 0;
+    l->n_turns = turns ? pod__dw_transposed_count(grid, part) / POD__DW_LINE_TILE : 0;
     l->n_pairs = n_lines * grid->n_segments * grid->g / 2 * part->n_t;
     l->n_chances = pod_max(1, n_chances), l->credit = 0;
     l->n_pieces = l->n_turns + l->n_pairs;
 }
 
-void pod__dw_lay_pieces(pod__dw_laying *l, int64_t n)
+void pod__dw_pack_pieces(pod__dw_laying *l, int64_t n)
 {
-    for (; n > 0 && l->n_turns > 0; n--, l->n_turns--) turn_piece(l);
+    for (; n > 0 && l->n_turns > 0; n--, l->n_turns--) transpose_piece(l);
     for (; n > 0 && l->n_pairs > 0; n--, l->n_pairs--) pair_piece(l);
 }

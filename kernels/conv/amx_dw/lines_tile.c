@@ -6,11 +6,11 @@
 #define LOAD(tile, from) _tile_loadd(tile, from, POD_AMX_ROW_BYTES)
 
 /* Pieces of the next part, as many as it takes for the last to come with the last chance. */
-static inline void lay_some(pod__dw_laying *l)
+static inline void pack_some(pod__dw_laying *l)
 {
     l->credit += l->n_pieces;
     if (l->credit < l->n_chances) return;
-    pod__dw_lay_pieces(l, l->credit / l->n_chances);
+    pod__dw_pack_pieces(l, l->credit / l->n_chances);
     l->credit %= l->n_chances;
 }
 
@@ -22,7 +22,7 @@ static inline void lay_some(pod__dw_laying *l)
         _tile_dpbf16ps(2, low, x);                     \
         _tile_dpbf16ps(1, middle, x);                  \
         _tile_dpbf16ps(0, high, x);                    \
-        lay_some(next);                                \
+        pack_some(next);                               \
     } while (0)
 
 static void multiply_run(const pod__dw_pass *p, const pod_bf16 *a, const pod_bf16 *b)
@@ -51,7 +51,7 @@ static void multiply_run(const pod__dw_pass *p, const pod_bf16 *a, const pod_bf1
         _tile_dpbf16ps(1, low, 5);                     \
         _tile_dpbf16ps(2, low, 6);                     \
         _tile_dpbf16ps(0, high, 6);                    \
-        lay_some(next);                                \
+        pack_some(next);                               \
     } while (0)
 
 static void multiply_strided_run(const pod__dw_pass *p, const pod_bf16 *a, const pod_bf16 *one,
@@ -73,7 +73,7 @@ static void multiply_runs(const pod__dw_pass *p)
     const pod__dw_grid *grid = p->grid;
     const int64_t n_lines = p->part->n_lines;
     const int64_t one = grid->tap[0][p->s] * POD__DW_ROW, two = grid->tap[1][p->s] * POD__DW_ROW;
-    const pod_bf16 *a = p->turned;
+    const pod_bf16 *a = p->transposed;
     for (int64_t i = 0; i < p->part->n_strips; i++) {
         const pod_bf16 *b = p->paired + i * n_lines * grid->line;
         for (int64_t j = 0; j < grid->n_tiles; j++) {

@@ -1,4 +1,4 @@
-/* How amx_dw/dw.c lays its operands: lines of x with their border, turned and paired pixels. */
+/* How amx_dw/dw.c packs its operands: lines of x with their border, transposed and paired pixels. */
 #include <immintrin.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "kernels/conv/amx_dw/dw.h"
 #include "kernels/conv/amx_dw/transpose.h"
 
-/* ---- turned --------------------------------------------------------------------------------- */
+/* ---- transposed --------------------------------------------------------------------------------- */
 
 /* 8 channels of the pixels i, 8 + i, 16 + i, 24 + i. */
 static inline __m512i four_pixels(const pod_bf16 *from, int64_t pitch)
@@ -18,11 +18,11 @@ static inline __m512i four_pixels(const pod_bf16 *from, int64_t pitch)
 }
 
 /* 32 pixels of 8 channels to 8 rows of 32. */
-static inline void turn_8(const pod_bf16 *from, int64_t pitch, pod_bf16 *to)
+static inline void transpose_8(const pod_bf16 *from, int64_t pitch, pod_bf16 *to)
 {
     __m512i v[8];
     for (int i = 0; i < 8; i++) v[i] = four_pixels(from + i * pitch, pitch);
-    pod__dw_turn_8(v, to);
+    pod__dw_transpose_8(v, to);
 }
 
 /* 32 pixels of the grid from g on, filled up with zeros. */
@@ -39,7 +39,7 @@ static void copy_rows(const pod__dw_rows *rows, int64_t g, int64_t n_grid, int64
     }
 }
 
-void pod__dw_turn(const pod__dw_rows *rows, pod_bf16 *edge, pod_bf16 *turned)
+void pod__dw_transpose(const pod__dw_rows *rows, pod_bf16 *edge, pod_bf16 *transposed)
 {
     const int64_t period = rows->pixels + rows->gap;
     const int64_t n_grid = rows->n_images * period - rows->gap;
@@ -56,9 +56,9 @@ void pod__dw_turn(const pod__dw_rows *rows, pod_bf16 *edge, pod_bf16 *turned)
             copy_rows(rows, g, n_grid, width, edge);
         }
         for (int64_t c = 0; c < width; c += 8)
-            turn_8(from + c, pitch,
-                   turned + c / POD__DW_TILE * POD__DW_TILE * end + g * POD__DW_TILE +
-                       c % POD__DW_TILE * POD__DW_PIXELS);
+            transpose_8(from + c, pitch,
+                        transposed + c / POD__DW_TILE * POD__DW_TILE * end + g * POD__DW_TILE +
+                            c % POD__DW_TILE * POD__DW_PIXELS);
     }
 }
 

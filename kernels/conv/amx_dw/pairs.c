@@ -1,12 +1,12 @@
 /* The products of amx_dw/pairs.h, two images and two lines at a time: "a block".
  *
- *   turned   (2 halves of a line, 16 channels, 16 columns, 2 images)   A tiles of a line of dy
+ *   transposed   (2 halves of a line, 16 channels, 16 columns, 2 images)   A tiles of a line of dy
  *   paired   (34 columns, 16 channels, 2 images)                       B tiles of a line of x, as
  *                                                                      they begin at column s
  *
- *   sums[1, s] += turned l     * paired l          line l, if there is one before
- *   sums[2, s] += turned l - 1 * paired l
- *   sums[0, s] += turned l     * paired l - 1
+ *   sums[1, s] += transposed l     * paired l          line l, if there is one before
+ *   sums[2, s] += transposed l - 1 * paired l
+ *   sums[0, s] += transposed l     * paired l - 1
  *
  * Sums that lie near each other in this list share what they load. The nine are more than there are
  * tiles: two passes go over a block, the first with sums[1 and 2, 0 and 1], the second with the
@@ -27,10 +27,10 @@ enum {
     LINE_VALUES = COLUMNS * C, /* of an image */
     ROW = 64,                  /* bytes: of a tile */
     TILE = 16 * ROW,
-    PAIRED = 2 * TILE, /* where it begins in a line as laid */
+    PAIRED = 2 * TILE, /* where it begins in a line as packed */
     LINE = PAIRED + (COLUMNS + 2) * ROW,
     LINES = 2,            /* of a block */
-    RING = 2 * LINES + 1, /* lines as laid: a block, the next one, the line before */
+    RING = 2 * LINES + 1, /* lines as packed: a block, the next one, the line before */
     SUMS_ROW = 9 * C,     /* of dw (16, 3, 3, 16) */
     COLUMNS_PIECE = 4
 };
@@ -38,13 +38,13 @@ enum {
 /* What a block reads and writes. */
 typedef struct block {
     bool first;                  /* of its images: there is no line before */
-    const char *line[LINES + 1]; /* as laid: the one before, then its own */
-    char *next[LINES];           /* where the next block's are laid, from: */
+    const char *line[LINES + 1]; /* as packed: the one before, then its own */
+    char *next[LINES];           /* where the next block's are packed, from: */
     const pod_bf16 *x[2], *dy[2];
     __m512 scale, shift, least;
 } block;
 
-/* ---- lines are laid ------------------------------------------------------------------------- */
+/* ---- lines are packed ------------------------------------------------------------------------- */
 
 /* 16 channels of one pixel of two images, as pairs. */
 POD_INLINE __m512i paired(const pod_bf16 *first, const pod_bf16 *second)
@@ -101,10 +101,10 @@ POD_INLINE void turn(const block *b, int64_t i, int64_t half, int64_t eight)
         v[j] = _mm512_inserti32x4(v[j], _mm_loadu_si128((const void *)(from + 2 * quarter)), 2);
         v[j] = _mm512_inserti32x4(v[j], _mm_loadu_si128((const void *)(from + 3 * quarter)), 3);
     }
-    pod__dw_turn_8(v, (pod_bf16 *)(void *)(b->next[i] + half * TILE + eight * 8 * ROW));
+    pod__dw_transpose_8(v, (pod_bf16 *)(void *)(b->next[i] + half * TILE + eight * 8 * ROW));
 }
 
-static void lay_line(const block *b, int64_t i, bool changes)
+static void pack_line(const block *b, int64_t i, bool changes)
 {
     for (int64_t piece = 0; piece < 8; piece++) pair(b, i, piece, changes);
     for (int64_t j = 0; j < 4; j++) turn(b, i, j / 2, j % 2);
@@ -112,27 +112,27 @@ static void lay_line(const block *b, int64_t i, bool changes)
 
 /* ---- products ------------------------------------------------------------------------------- */
 
-#define TURNED(tile, l)       _tile_loadd(tile, b->line[l] + half * TILE, ROW)
+#define TRANSPOSED(tile, l)   _tile_loadd(tile, b->line[l] + half * TILE, ROW)
 #define PAIRED_AT(tile, l, s) _tile_loadd(tile, b->line[l] + PAIRED + (half * 16 + (s)) * ROW, ROW)
 
 /* Piece by piece between the products of line i: of the next block's line i. What is left of that
- * is laid where the passes change. */
-POD_INLINE void lay_piece(const block *b, int64_t i, int64_t pass, int64_t half, int64_t piece,
-                          bool changes)
+ * is packed where the passes change. */
+POD_INLINE void pack_piece(const block *b, int64_t i, int64_t pass, int64_t half, int64_t piece,
+                           bool changes)
 {
     if (piece == 0 && half == 0) turn(b, i, 0, pass);
     if (piece % 2 == 1) pair(b, i, pass * 4 + half * 2 + piece / 2, changes);
     pod_amx_order();
 }
 
-#define PIECE(i) lay_piece(b, line, pass, half, i, changes)
+#define PIECE(i) pack_piece(b, line, pass, half, i, changes)
 
-/* The turned line is in tile `now`, the one before in tile `before`. */
+/* The transposed line is in tile `now`, the one before in tile `before`. */
 #define FIRST_LINE(i, now, before)                     \
     do {                                               \
         const int64_t line = i;                        \
         const bool has_before = line > 0 || !b->first; \
-        TURNED(now, line + 1);                         \
+        TRANSPOSED(now, line + 1);                     \
         PAIRED_AT(6, line + 1, 0);                     \
         PAIRED_AT(7, line + 1, 1);                     \
         _tile_dpbf16ps(0, now, 6);                     \
@@ -148,7 +148,7 @@ POD_INLINE void lay_piece(const block *b, int64_t i, int64_t pass, int64_t half,
 POD_INLINE void pass_first(const block *b, int64_t half, bool changes)
 {
     const int64_t pass = 0;
-    TURNED(5, 0);
+    TRANSPOSED(5, 0);
     for (int64_t i = 0; i < LINES; i += 2) {
         FIRST_LINE(i, 4, 5);
         FIRST_LINE(i + 1, 5, 4);
@@ -159,7 +159,7 @@ POD_INLINE void pass_first(const block *b, int64_t half, bool changes)
     do {                                               \
         const int64_t line = i;                        \
         const bool has_before = line > 0 || !b->first; \
-        TURNED(now, line + 1);                         \
+        TRANSPOSED(now, line + 1);                     \
         PAIRED_AT(7, line + 1, 2);                     \
         _tile_dpbf16ps(3, now, 7);                     \
         PIECE(0);                                      \
@@ -184,7 +184,7 @@ POD_INLINE void pass_first(const block *b, int64_t half, bool changes)
 POD_INLINE void pass_second(const block *b, int64_t half, bool changes)
 {
     const int64_t pass = 1;
-    TURNED(6, 0);
+    TRANSPOSED(6, 0);
     for (int64_t i = 0; i < LINES; i += 2) {
         SECOND_LINE(i, 5, 6);
         SECOND_LINE(i + 1, 6, 5);
@@ -277,9 +277,9 @@ typedef struct run {
     char *ring;
 } run;
 
-static char *laid(const run *r, int64_t line) { return r->ring + line % RING * LINE; }
+static char *packed(const run *r, int64_t line) { return r->ring + line % RING * LINE; }
 
-/* Block e, of those with one line after the other as laid; behind the last one that itself is laid
+/* Block e, of those with one line after the other as packed; behind the last one that itself is packed
  * once more. */
 static void place(const run *r, int64_t e, block *b)
 {
@@ -289,8 +289,8 @@ static void place(const run *r, int64_t e, block *b)
     const int64_t at =
         next / r->of_image * 2 * image_values + next % r->of_image * LINES * LINE_VALUES;
     b->first = e % r->of_image == 0;
-    for (int64_t i = 0; i <= LINES; i++) b->line[i] = laid(r, (e + 1) * LINES + i);
-    for (int64_t i = 0; i < LINES; i++) b->next[i] = laid(r, (e + 2) * LINES + 1 + i);
+    for (int64_t i = 0; i <= LINES; i++) b->line[i] = packed(r, (e + 1) * LINES + i);
+    for (int64_t i = 0; i < LINES; i++) b->next[i] = packed(r, (e + 2) * LINES + 1 + i);
     for (int i = 0; i < 2; i++) {
         b->x[i] = (const pod_bf16 *)call->a + at + i * image_values;
         b->dy[i] = (const pod_bf16 *)call->b + at + i * image_values;
@@ -307,7 +307,7 @@ POD_INLINE void run_blocks(const run *r, bool changes)
         if (!(call->fused & POD_CONV_RELU_X)) b.least = _mm512_set1_ps(-__builtin_inff());
     }
     place(r, -1, &b);
-    for (int64_t i = 0; i < LINES; i++) lay_line(&b, i, changes);
+    for (int64_t i = 0; i < LINES; i++) pack_line(&b, i, changes);
     pod_amx_order();
     take_first(sums);
     for (int64_t e = 0; e < r->n_blocks; e++) {

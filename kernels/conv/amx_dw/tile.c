@@ -60,7 +60,7 @@ static void run_unit(const pod__dw_product *p, int64_t m_first, int m, int64_t f
     unit u = {.n_steps = p->n_steps, .c_bytes = p->ld * (int64_t)sizeof(float), .adds = p->adds};
     for (int j = 0; j < n; j++) u.b[j] = (const char *)p->paired[first + j];
     for (int i = 0; i < m; i++) {
-        u.a[i] = (const char *)(p->turned + (m_first + i) * p->m_plane);
+        u.a[i] = (const char *)(p->transposed + (m_first + i) * p->m_plane);
         for (int j = 0; j < n; j++)
             u.c[i * n + j] = p->sums + (m_first + i) * POD__DW_TILE * p->ld + p->column[first + j];
     }

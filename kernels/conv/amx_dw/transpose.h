@@ -10,7 +10,8 @@
 
 /* v[i] has 8 channels of the pixels i, 8 + i, 16 + i and 24 + i; 8 rows of 32 pixels go to `to`: in
  * each quarter of a register an 8x8 matrix turns. */
-static inline __attribute__((always_inline)) void pod__dw_turn_8(const __m512i v[8], pod_bf16 *to)
+static inline __attribute__((always_inline)) void pod__dw_transpose_8(const __m512i v[8],
+                                                                      pod_bf16 *to)
 {
     __m512i pairs[8], fours[8];
     for (int i = 0; i < 4; i++) {

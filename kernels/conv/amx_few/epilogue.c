@@ -1,4 +1,4 @@
-/* How units of amx_few/run.c leave: read back from their tiles, changed, summed up, stored. */
+/* How units of amx_few/run.c are stored: read back from their tiles, changed, summed up, stored. */
 #include <string.h>
 
 #include "kernels/base/arith.h"
@@ -12,18 +12,18 @@ enum {
     PIECE = POD__FEW_ROWS_PIECE
 };
 
-typedef pod__few_leaving leaving;
+typedef pod__few_epilogue epilogue;
 
 typedef struct sums {
     __m512 part[SUM_PARTS];
 } sums;
 
-POD_INLINE sums sums_of(const leaving *x)
+POD_INLINE sums sums_of(const epilogue *x)
 {
     return (sums){{x->sums[0], x->sums[1], x->sums[2], x->sums[3]}};
 }
 
-POD_INLINE void keep_sums(leaving *x, const sums *s)
+POD_INLINE void keep_sums(epilogue *x, const sums *s)
 {
     for (int i = 0; i < SUM_PARTS; i++) x->sums[i] = s->part[i];
 }
@@ -38,7 +38,7 @@ POD_INLINE void sum_up(sums *s, __m512i y)
 }
 
 /* What one unit summed up goes to doubles: no term passes more than 16 roundings before. */
-static void end_sums(leaving *x)
+static void end_sums(epilogue *x)
 {
     for (int i = 0; i < SUM_PARTS; i++) {
         double *to = x->totals + i * 16;
@@ -55,7 +55,7 @@ typedef struct pair {
     __m512 low, high;
 } pair;
 
-POD_INLINE __m512i finished(const leaving *x, pair p, bool changes)
+POD_INLINE __m512i finished(const epilogue *x, pair p, bool changes)
 {
     if (changes && x->fused & POD_CONV_BIAS) {
         p.low = _mm512_add_ps(p.low, x->bias[0]);
@@ -76,7 +76,7 @@ POD_INLINE pair pair_at(const float *values, int64_t row)
 
 /* The next n rows, without what is behind the last pixel of one that has half. Whether all were
  * numbers; unless they are taken as they are, sums are kept then only. */
-POD_INLINE bool finish_as(leaving *x, int64_t n, bool has_half, bool as_they_are, bool changes,
+POD_INLINE bool finish_as(epilogue *x, int64_t n, bool has_half, bool as_they_are, bool changes,
                           bool keeps_sums, bool streams)
 {
     const float *values = x->values + x->row * 16;
@@ -112,15 +112,15 @@ POD_INLINE bool finish_as(leaving *x, int64_t n, bool has_half, bool as_they_are
 /* finish_piece[changes][keeps sums][streams] */
 #define PIECES(X) \
     X(0, 0, 0) X(0, 0, 1) X(0, 1, 0) X(0, 1, 1) X(1, 0, 0) X(1, 0, 1) X(1, 1, 0) X(1, 1, 1)
-#define DEFINE(c, k, s)                                \
-    static bool piece_##c##k##s(leaving *x, int64_t n) \
-    {                                                  \
-        return finish_as(x, n, false, false, c, k, s); \
+#define DEFINE(c, k, s)                                 \
+    static bool piece_##c##k##s(epilogue *x, int64_t n) \
+    {                                                   \
+        return finish_as(x, n, false, false, c, k, s);  \
     }
 PIECES(DEFINE)
 #undef DEFINE
 
-static bool (*const finish_piece[2][2][2])(leaving *x, int64_t n) = {
+static bool (*const finish_piece[2][2][2])(epilogue *x, int64_t n) = {
 #define ENTRY(c, k, s) [c][k][s] = piece_##c##k##s,
     PIECES(ENTRY)
 #undef ENTRY
@@ -128,7 +128,7 @@ static bool (*const finish_piece[2][2][2])(leaving *x, int64_t n) = {
 
 /* What is not a number is worked out again from its window alone: what lies beside that met zeros,
  * and these make no zeros of what is not finite. */
-static __m512 window_sum(const leaving *x, int64_t row, int64_t half)
+static __m512 window_sum(const epilogue *x, int64_t row, int64_t half)
 {
     const pod__amx_view *v = &x->few->view;
     const int64_t first = v->step == 1 ? half : 0; /* pixel */
@@ -144,27 +144,27 @@ static __m512 window_sum(const leaving *x, int64_t row, int64_t half)
     return sum;
 }
 
-static void mend_rows(const leaving *x, int64_t begin, int64_t end)
+static void fix_up_rows(const epilogue *x, int64_t begin, int64_t end)
 {
     for (int64_t i = begin; i < end; i++)
         for (int64_t half = 0; half < 2; half++)
             _mm512_store_ps(x->values + half * TILE_FLOATS + i * 16, window_sum(x, i, half));
 }
 
-static bool finish_any(leaving *x, int64_t n, bool has_half, bool as_they_are)
+static bool finish_any(epilogue *x, int64_t n, bool has_half, bool as_they_are)
 {
     if (x->fused & POD_CONV_SUMS) return finish_as(x, n, has_half, as_they_are, true, true, false);
     return finish_as(x, n, has_half, as_they_are, true, false, false);
 }
 
 /* What is left of a piece, or behind the last: rows of which some may be no numbers. */
-void pod__few_finish_few(leaving *x)
+void pod__few_finish_few(epilogue *x)
 {
     const int64_t begin = x->row, whole = x->n_whole - begin;
     const int64_t n = whole > 0 ? pod_min(whole, PIECE) : x->n_rows - begin;
     const bool has_half = whole <= 0 && x->unit->has_half;
     if (finish_any(x, n, has_half, false)) return;
-    mend_rows(x, begin, begin + n);
+    fix_up_rows(x, begin, begin + n);
     finish_any(x, n, has_half, true);
 }
 
@@ -177,12 +177,12 @@ static bool streams(const pod__few *few, const pod_conv_call *call)
            v->n * v->p * line_bytes >= least;
 }
 
-pod__few_leaving pod__few_leaving_of(const pod__few *few, const pod_conv_call *call,
-                                     const char *weights, double *totals)
+pod__few_epilogue pod__few_epilogue_of(const pod__few *few, const pod_conv_call *call,
+                                       const char *weights, double *totals)
 {
     const bool changes = call->fused & (POD_CONV_BIAS | POD_CONV_RELU);
     const bool keeps_sums = call->fused & POD_CONV_SUMS;
-    leaving x = {.few = few, .weights = weights, .fused = call->fused, .totals = totals};
+    epilogue x = {.few = few, .weights = weights, .fused = call->fused, .totals = totals};
     x.finish = finish_piece[changes][keeps_sums][streams(few, call)];
     memset(totals, 0, SUM_PARTS * 16 * sizeof *totals);
     if (x.fused & POD_CONV_BIAS) {
@@ -192,7 +192,7 @@ pod__few_leaving pod__few_leaving_of(const pod__few *few, const pod_conv_call *c
     return x;
 }
 
-void pod__few_begin(leaving *x, const pod__few_unit *u, float *values)
+void pod__few_begin(epilogue *x, const pod__few_unit *u, float *values)
 {
     x->unit = u;
     x->values = values;
@@ -202,7 +202,7 @@ void pod__few_begin(leaving *x, const pod__few_unit *u, float *values)
 }
 
 /* A part has every second channel: those of the first half of a row, then those of the second. */
-void pod__few_store_sums(const leaving *x, const pod_conv_call *call)
+void pod__few_store_sums(const epilogue *x, const pod_conv_call *call)
 {
     for (int64_t k = 0; k < call->shape.k; k++) {
         const double *sum = x->totals + k % 2 * 16 + k / 2, *sum_sq = sum + 32;

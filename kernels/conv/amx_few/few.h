@@ -8,7 +8,7 @@
  *   stride 2    0ab               is one: 32 filters
  *
  * So a row of a window is two tiles of A by four of B, whose columns hold zeros beside the window;
- * nothing is laid twice and no load crosses a cache line. A row of two tiles of C becomes 64 bytes
+ * nothing is packed twice and no load crosses a cache line. A row of two tiles of C becomes 64 bytes
  * of output that follow each other. */
 #ifndef MINIPOD_KERNELS_CONV_AMX_FEW_FEW_H
 #define MINIPOD_KERNELS_CONV_AMX_FEW_FEW_H
@@ -16,15 +16,15 @@
 #include "kernels/conv/amx/window.h"
 
 enum {
-    POD__FEW_CHANNELS = 16, /* of a pixel as laid */
+    POD__FEW_CHANNELS = 16, /* of a pixel as packed */
     POD__FEW_ROWS = 3,      /* of a window, at most */
-    POD__FEW_PIECE = 6      /* blocks of 64 bytes, which are laid at once */
+    POD__FEW_PIECE = 6      /* blocks of 64 bytes, which are packed at once */
 };
 
 typedef struct pod__few {
     pod__amx_view view;
-    bool folds;            /* a pixel as laid holds a column of a window */
-    int64_t window_rows;   /* as laid: 1 where folded */
+    bool folds;            /* a pixel as packed holds a column of a window */
+    int64_t window_rows;   /* as packed: 1 where folded */
     int64_t n_pieces;      /* of a line */
     int64_t n_rows;        /* of tiles, in a line of output */
     int64_t n_units;       /* of 16 such rows, in a line of output */

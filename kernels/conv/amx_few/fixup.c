@@ -42,7 +42,7 @@ static __m512 window_sum(const pod__pairs_run *r, int64_t line, int64_t pixel)
     return sum;
 }
 
-void pod__pairs_mend(const pod__pairs_run *r, int64_t line, float *values)
+void pod__pairs_fix_up(const pod__pairs_run *r, int64_t line, float *values)
 {
     for (int64_t i = 0; i < PIXELS; i++)
         _mm512_store_ps(values + i % 2 * (TILE / 4) + i / 2 * C, window_sum(r, line, i));

@@ -4,7 +4,7 @@
 
 enum { BLOCK = POD__FEW_BLOCK, PIECE = POD__FEW_PIECE, PIECE_BYTES = PIECE * BLOCK };
 
-typedef pod__few_laying laying;
+typedef pod__few_packing laying;
 
 static const char *image_row(const laying *l, int64_t h)
 {
@@ -83,7 +83,7 @@ static void change_inner(const laying *l) { change(l, false, true); }
 static void rectify_side(const laying *l) { change(l, true, false); }
 static void rectify_inner(const laying *l) { change(l, true, true); }
 
-/* A pixel as laid: the values of one column of a window, row by row. */
+/* A pixel as packed: the values of one column of a window, row by row. */
 static void fold(const laying *l)
 {
     const int64_t rows = l->few->view.r, bytes = l->few->view.c * 4;
@@ -147,22 +147,22 @@ static void place_channels(laying *l)
     l->shift[1] = _mm512_permutexvar_ps(odd, shift);
 }
 
-pod__few_laying pod__few_laying_of(const pod__few *few, const pod_conv_call *call, char *ring,
-                                   const char *zeros, uint32_t *masks)
+pod__few_packing pod__few_packing_of(const pod__few *few, const pod_conv_call *call, char *ring,
+                                     const char *zeros, uint32_t *masks)
 {
     laying l = {.few = few, .call = call, .ring = ring, .zeros = zeros, .masks = masks};
-    l.lay[0] = copy_side, l.lay[1] = copy_inner;
+    l.pack[0] = copy_side, l.pack[1] = copy_inner;
     place_masks(few, masks);
     while (l.inner < few->n_pieces && !is_inner(masks, l.inner)) l.inner++;
     while (l.inner + l.n_inner < few->n_pieces && is_inner(masks, l.inner + l.n_inner)) l.n_inner++;
     if (few->folds) {
         place_rows(&l);
-        l.lay[0] = l.lay[1] = fold;
+        l.pack[0] = l.pack[1] = fold;
     } else if (call->fused & POD_CONV_AFFINE_X) {
         const bool rectified = call->fused & POD_CONV_RELU_X;
         place_channels(&l);
-        l.lay[0] = rectified ? rectify_side : change_side;
-        l.lay[1] = rectified ? rectify_inner : change_inner;
+        l.pack[0] = rectified ? rectify_side : change_side;
+        l.pack[1] = rectified ? rectify_inner : change_inner;
     }
     begin_line(&l);
     return l;

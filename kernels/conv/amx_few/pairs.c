@@ -1,5 +1,5 @@
 /* The products of amx_few/pairs.h, and between them, so that the tile unit waits for nothing,
- * in pieces: the next step's lines are laid, and what was multiplied leaves. */
+ * in pieces: the next step's lines are packed, and what was multiplied is stored. */
 #include "kernels/conv/amx_few/pairs.h"
 
 #include <immintrin.h>
@@ -21,7 +21,7 @@ enum {
 
 typedef pod__pairs_run run;
 
-/* ---- lines are laid ------------------------------------------------------------------------- */
+/* ---- lines are packed ------------------------------------------------------------------------- */
 
 typedef struct channels {
     __m512 scale, shift;
@@ -56,7 +56,7 @@ POD_INLINE __m512i block_of(const channels *x, const char *from, bool changes)
 }
 
 /* Block i of both lines of a step. */
-POD_INLINE void lay(const channels *x, const char *from, char *to, int64_t i, bool changes)
+POD_INLINE void pack(const channels *x, const char *from, char *to, int64_t i, bool changes)
 {
     from += i * BLOCK, to += i * BLOCK;
     const __m512i upper = block_of(x, from, changes);
@@ -72,17 +72,17 @@ POD_INLINE void lay(const channels *x, const char *from, char *to, int64_t i, bo
                            _mm512_shuffle_i64x2(upper, lower, 0x44));
 }
 
-/* ---- what was multiplied leaves ------------------------------------------------------------- */
+/* ---- what was multiplied is stored ------------------------------------------------------------- */
 
 /* How: bit by bit known when compiled. */
 enum { CHANGES = 1, SUMS = 2, OTHER = 4 /* there is a bias, or ReLU, or output is streamed */ };
 
-typedef struct leaving {
+typedef struct epilogue {
     __m512 sums[PARTS];
     __mmask16 numbers;
-} leaving;
+} epilogue;
 
-POD_INLINE void sum_up(leaving *x, __m512i y)
+POD_INLINE void sum_up(epilogue *x, __m512i y)
 {
     const __m512 even = pod_vec16_even(y), odd = pod_vec16_odd(y);
     x->sums[0] = _mm512_add_ps(x->sums[0], even);
@@ -106,7 +106,7 @@ POD_INLINE void change_otherwise(const run *r, __m512 *even, __m512 *odd)
 }
 
 /* Two pixels. */
-POD_INLINE void leave_row(const run *r, leaving *x, const float *values, pod_bf16 *out, int how)
+POD_INLINE void store_row(const run *r, epilogue *x, const float *values, pod_bf16 *out, int how)
 {
     __m512 even = _mm512_load_ps(values), odd = _mm512_load_ps(values + TILE_FLOATS);
     if (!(how & SUMS)) x->numbers = _mm512_mask_cmp_ps_mask(x->numbers, even, odd, _CMP_ORD_Q);
@@ -122,7 +122,7 @@ POD_INLINE void leave_row(const run *r, leaving *x, const float *values, pod_bf1
 }
 
 /* A line's sums go to doubles: no term passes more than 16 roundings before. */
-POD_INLINE void end_sums(double *totals, leaving *x)
+POD_INLINE void end_sums(double *totals, epilogue *x)
 {
     for (int i = 0; i < PARTS; i++) {
         double *to = totals + i * 16;
@@ -134,12 +134,12 @@ POD_INLINE void end_sums(double *totals, leaving *x)
 }
 
 /* All rows of a line have left, some with what is not a number: once more. */
-static __attribute__((noinline)) void leave_mended(const run *r, float *values, pod_bf16 *out)
+static __attribute__((noinline)) void store_fixed_up(const run *r, float *values, pod_bf16 *out)
 {
-    leaving x = {.numbers = 0};
-    pod__pairs_mend(r, (out - (pod_bf16 *)r->call->out) / LINE_VALUES, values);
+    epilogue x = {.numbers = 0};
+    pod__pairs_fix_up(r, (out - (pod_bf16 *)r->call->out) / LINE_VALUES, values);
     for (int64_t i = 0; i < 16; i++)
-        leave_row(r, &x, values + i * C, out + i * 2 * C, SUMS | OTHER);
+        store_row(r, &x, values + i * C, out + i * 2 * C, SUMS | OTHER);
     if (r->call->fused & POD_CONV_SUMS) end_sums(r->totals, &x);
 }
 
@@ -147,23 +147,23 @@ static __attribute__((noinline)) void leave_mended(const run *r, float *values, 
 
 /* What a step reads and writes. */
 typedef struct place {
-    const char *now, *weights, *from; /* its lines as laid; the next step's */
-    char *next;                       /* where these are laid */
+    const char *now, *weights, *from; /* its lines as packed; the next step's */
+    char *next;                       /* where these are packed */
     float *values;
-    pod_bf16 *leaves[2]; /* the lines that the step before ended: even one and odd one */
+    pod_bf16 *ended[2]; /* the lines that the step before ended: even one and odd one */
     double *totals;
 } place;
 
 /* Row by row of 32: the even line's 16, which were multiplied last, then the odd one's. */
-POD_INLINE void leave(const run *r, const place *at, leaving *x, int64_t row, int how)
+POD_INLINE void run_epilogue(const run *r, const place *at, epilogue *x, int64_t row, int how)
 {
     float *values = at->values + (row < 16 ? 2 * TILE_FLOATS : 0);
-    pod_bf16 *out = at->leaves[row / 16];
-    leave_row(r, x, values + row % 16 * C, out + row % 16 * 2 * C, how);
+    pod_bf16 *out = at->ended[row / 16];
+    store_row(r, x, values + row % 16 * C, out + row % 16 * 2 * C, how);
     if (row % 16 < 15) return;
     if (how & SUMS) x->numbers = _mm512_cmp_ps_mask(x->sums[2], x->sums[3], _CMP_ORD_Q);
     if (x->numbers != UINT16_MAX)
-        leave_mended(r, values, out);
+        store_fixed_up(r, values, out);
     else if (how & SUMS)
         end_sums(at->totals, x);
     for (int i = 0; i < PARTS; i++) x->sums[i] = _mm512_setzero_ps();
@@ -171,12 +171,12 @@ POD_INLINE void leave(const run *r, const place *at, leaving *x, int64_t row, in
 }
 
 /* A 16th of what there is to do beside the products. */
-POD_INLINE void do_piece(const run *r, const place *at, const channels *in, leaving *out,
+POD_INLINE void do_piece(const run *r, const place *at, const channels *in, epilogue *out,
                          int64_t piece, int how)
 {
-    lay(in, at->from, at->next, piece, how & CHANGES);
-    leave(r, at, out, 2 * piece, how);
-    leave(r, at, out, 2 * piece + 1, how);
+    pack(in, at->from, at->next, piece, how & CHANGES);
+    run_epilogue(r, at, out, 2 * piece, how);
+    run_epilogue(r, at, out, 2 * piece + 1, how);
     pod_amx_order();
 }
 
@@ -195,7 +195,7 @@ POD_INLINE void do_piece(const run *r, const place *at, const channels *in, leav
 /* The first step of an image ends no line before it, the last begins no second one. A tile of C has
  * every fourth product, for one takes as long as three or four; and what a product reads is loaded
  * as early as a tile is free, for what waits keeps what follows from being begun. */
-POD_INLINE void step(const run *r, const place *at, const channels *in, leaving *out, bool first,
+POD_INLINE void step(const run *r, const place *at, const channels *in, epilogue *out, bool first,
                      bool last, int how)
 {
     LINES(4, POD__PAIRS_BEFORE);
@@ -260,17 +260,18 @@ POD_INLINE void step(const run *r, const place *at, const channels *in, leaving 
     PIECE(15);
 }
 
-POD_INLINE char *laid(const run *r, int64_t e) { return r->ring + (e & 1) * POD__PAIRS_BYTES; }
+POD_INLINE char *packed(const run *r, int64_t e) { return r->ring + (e & 1) * POD__PAIRS_BYTES; }
 
-/* Before the first step no line has ended: zeros leave to where others will. */
+/* Before the first step no line has ended: zeros are stored where others will be. */
 POD_INLINE place place_of(const run *r, int64_t e)
 {
     const int64_t last = r->n_lines / 2 - 1;
-    place at = {.now = laid(r, e), .weights = r->weights, .values = r->values, .totals = r->totals};
+    place at = {
+        .now = packed(r, e), .weights = r->weights, .values = r->values, .totals = r->totals};
     at.from = (const char *)r->call->a + (e < last ? e + 1 : last) * 2 * LINE_BYTES;
-    at.next = laid(r, e + 1);
+    at.next = packed(r, e + 1);
     for (int64_t i = 0, line = 2 * e - 2; i < 2; i++, line++)
-        at.leaves[i] = (pod_bf16 *)r->call->out + (line < 0 ? 0 : line) * LINE_VALUES;
+        at.ended[i] = (pod_bf16 *)r->call->out + (line < 0 ? 0 : line) * LINE_VALUES;
     return at;
 }
 
@@ -279,8 +280,8 @@ POD_INLINE void run_steps(const run *r, int how)
     const channels in = channels_of(r->call);
     const int64_t n = r->n_lines / 2, of_image = r->h / 2;
     const char *image = r->call->a;
-    leaving out = {.numbers = UINT16_MAX};
-    for (int64_t i = 0; i < 16; i++) lay(&in, image, laid(r, 0), i, how & CHANGES);
+    epilogue out = {.numbers = UINT16_MAX};
+    for (int64_t i = 0; i < 16; i++) pack(&in, image, packed(r, 0), i, how & CHANGES);
     pod_amx_order();
     _tile_zero(0);
     _tile_zero(1);
@@ -295,7 +296,7 @@ POD_INLINE void run_steps(const run *r, int how)
     const place at = place_of(r, n);
     _tile_stored(0, at.values, BLOCK);
     _tile_stored(1, at.values + TILE_FLOATS, BLOCK);
-    for (int64_t row = 0; row < 32; row++) leave(r, &at, &out, row, how);
+    for (int64_t row = 0; row < 32; row++) run_epilogue(r, &at, &out, row, how);
 }
 
 #define EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)

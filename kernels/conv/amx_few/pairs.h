@@ -1,7 +1,7 @@
 /* 3x3 windows of 16 channels by 16 filters on lines of 32 pixels, for amx_few/few.c: two lines of
  * the image at a time. A row of a tile is two pixels, and a line is a tile as it lies. An output's
  * window has two columns in the pair of pixels that it lies over and one beside it; the latter are
- * laid apart, two lines in a row of a tile:
+ * packed apart, two lines in a row of a tile:
  *
  *   line 2e       a b  c d  e f ..      upper: a tile      even outputs: a, c, e, ..
  *   line 2e + 1   A B  C D  E F ..      lower: a tile      odd ones: b, d, f, ..
@@ -18,8 +18,8 @@
 
 #include "kernels/conv/amx/window.h"
 
-/* Where a step's tiles lie in its part of the scratch, in bytes. What is laid `before` goes one row
- * further on, what is laid `behind` one row back. */
+/* Where a step's tiles lie in its part of the scratch, in bytes. What is packed `before` goes one row
+ * further on, what is packed `behind` one row back. */
 enum {
     POD__PAIRS_UPPER = 0,
     POD__PAIRS_LOWER = POD__AMX_TILE_BYTES,
@@ -48,7 +48,7 @@ typedef struct pod__pairs_run {
     const pod_conv_call *call;
     int64_t h, n_lines; /* of an image; of all */
     const char *weights;
-    char *ring;     /* two steps' lines as laid */
+    char *ring;     /* two steps' lines as packed */
     float *values;  /* even and odd outputs of line 2e - 1, then of line 2e */
     double *totals; /* sums of even channels and of odd ones, squares likewise: (4, 16) */
     bool streams;
@@ -56,6 +56,6 @@ typedef struct pod__pairs_run {
 
 /* The 32 pixels of a line of output once more, in `values`, each from its window alone: what lies
  * beside that met zeros, and these make no zeros of what is not finite. */
-void pod__pairs_mend(const pod__pairs_run *r, int64_t line, float *values);
+void pod__pairs_fix_up(const pod__pairs_run *r, int64_t line, float *values);
 
 #endif

@@ -2,7 +2,7 @@
  *
  *   unit i - 2   leaves: it is read back, changed, summed up and stored
  *   unit i - 1   is stored from its tiles, which are not those of unit i
- *   unit i + 1   has laid what its windows see and no unit has seen before
+ *   unit i + 1   has packed what its windows see and no unit has seen before
  *
  * all of it in small pieces between the products, so that the tile unit waits for none of it. */
 #include <string.h>
@@ -29,10 +29,10 @@ typedef struct run {
     char *ring;
     /* the next unit: of image n, line p */
     int64_t n, p, i;
-    int64_t number; /* of the line as laid on which its first window begins */
+    int64_t number; /* of the line as packed on which its first window begins */
     pod_bf16 *out;
     /* Where a line is a unit and each sees as many new lines: these, those that the first one sees,
-     * and the pieces that are laid with each row of a window; 0: units differ. */
+     * and the pieces that are packed with each row of a window; 0: units differ. */
     int64_t n_lines, first_lines, n_lays;
 } run;
 
@@ -43,7 +43,7 @@ static int64_t first_number(const pod__few *x, int64_t n)
     return n * x->n_seen + (x->folds ? 0 : x->view.top - x->first);
 }
 
-/* What is laid for a unit with each row of its windows. */
+/* What is packed for a unit with each row of its windows. */
 static void even_out(run *r)
 {
     const pod__few *x = &r->few;
@@ -82,9 +82,9 @@ static void place_unit(run *r, unit *u)
     u->out = r->out;
     r->out += u->n_rows * 32 - (u->has_half ? 16 : 0);
     for (int64_t i = 0; i < x->window_rows; i++) {
-        const bool is_laid = x->folds || (uint64_t)(h + i) < (uint64_t)v->h;
+        const bool is_packed = x->folds || (uint64_t)(h + i) < (uint64_t)v->h;
         u->window[i] = r->zeros;
-        if (!is_laid) continue;
+        if (!is_packed) continue;
         u->window[i] = pod__few_line(x, r->ring, r->number + i) + row * BLOCK;
         u->n_pieces = (r->number + i) * x->n_pieces + pod_div_up(row + u->n_rows + 1, PIECE);
     }
@@ -133,16 +133,16 @@ POD_INLINE void zero_tiles(int which)
  * `values`. Where all units are alike (n_lays > 0, n_rows known when compiled) each branch of the
  * code goes one way: what is mispredicted delays the products of the next unit. */
 POD_INLINE void multiply_as(int which, int64_t n_rows, int64_t n_lays, const run *r, const unit *u,
-                            pod__few_laying *l, pod__few_leaving *x, float *values)
+                            pod__few_packing *l, pod__few_epilogue *x, float *values)
 {
     const char *weights = r->weights;
-    const int64_t lay_at_once = n_lays ? n_lays : pod_div_up(l->n_goal - l->n_pieces, n_rows);
+    const int64_t pack_at_once = n_lays ? n_lays : pod_div_up(l->n_goal - l->n_pieces, n_rows);
     pod_amx_order();
     zero_tiles(which);
 #pragma GCC unroll 3
     for (int64_t i = 0; i < n_rows; i++, weights += 4 * POD__AMX_TILE_BYTES) {
         multiply_chunk(which, u->window[i], weights);
-        pod__few_lay(l, lay_at_once);
+        pod__few_pack_pieces(l, pack_at_once);
         if (i == n_rows / 2) store_tiles(1 - which, values);
         multiply_chunk(which, u->window[i] + BLOCK, weights + 2 * POD__AMX_TILE_BYTES);
         pod__few_finish(x);
@@ -150,8 +150,8 @@ POD_INLINE void multiply_as(int which, int64_t n_rows, int64_t n_lays, const run
     while (x->row < x->n_rows) pod__few_finish(x);
 }
 
-POD_INLINE void multiply(int which, const run *r, const unit *u, pod__few_laying *l,
-                         pod__few_leaving *x, float *values)
+POD_INLINE void multiply(int which, const run *r, const unit *u, pod__few_packing *l,
+                         pod__few_epilogue *x, float *values)
 {
     if (r->n_lays == 0)
         multiply_as(which, r->few.window_rows, 0, r, u, l, x, values);
@@ -163,15 +163,15 @@ POD_INLINE void multiply(int which, const run *r, const unit *u, pod__few_laying
         multiply_as(which, 1, 3, r, u, l, x, values);
 }
 
-/* What a unit needs of `l` has been laid when the one before it is multiplied. */
-static void run_units(run *r, pod__few_laying *l, pod__few_leaving *x, float *values)
+/* What a unit needs of `l` has been packed when the one before it is multiplied. */
+static void run_units(run *r, pod__few_packing *l, pod__few_epilogue *x, float *values)
 {
     unit units[N_UNITS];
     float *const halves[] = {values, values + 2 * TILE_FLOATS};
     const int64_t n_pieces = r->few.n_pieces, most = r->few.view.n * r->few.n_seen * n_pieces;
     place_unit(r, &units[0]);
     l->n_goal = r->n_lays ? pod_min(most, r->first_lines * n_pieces) : units[0].n_pieces;
-    while (l->n_pieces < l->n_goal) pod__few_lay(l, 1);
+    while (l->n_pieces < l->n_goal) pod__few_pack_pieces(l, 1);
     int64_t i = 0;
     for (; units[i % N_UNITS].n_rows > 0; i++) {
         unit *u = &units[i % N_UNITS], *next = &units[(i + 1) % N_UNITS];
@@ -233,9 +233,9 @@ void pod__few_run(const pod_conv_call *call, void *scratch)
         pod__few_pack(call, POD_BF16, call->b, room + at.weights);
         r.weights = room + at.weights;
     }
-    pod__few_laying l =
-        pod__few_laying_of(&r.few, call, r.ring, r.zeros, (void *)(room + at.masks));
-    pod__few_leaving x = pod__few_leaving_of(&r.few, call, r.weights, (void *)(room + at.totals));
+    pod__few_packing l =
+        pod__few_packing_of(&r.few, call, r.ring, r.zeros, (void *)(room + at.masks));
+    pod__few_epilogue x = pod__few_epilogue_of(&r.few, call, r.weights, (void *)(room + at.totals));
     pod_amx_begin();
     run_units(&r, &l, &x, (void *)(room + at.values));
     _mm_sfence();

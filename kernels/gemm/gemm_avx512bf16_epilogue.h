@@ -1,8 +1,8 @@
 /* A square of sums of a bfloat16 matrix product, at most 32 x 32, on its way to memory; with AMX a
  * few rows a step while the next square is multiplied, so that C's lines are fetched in its shadow.
  * Included by files compiled for AVX512_BF16 only. */
-#ifndef MINIPOD_KERNELS_GEMM_GEMM_AVX512BF16_LEAVE_H
-#define MINIPOD_KERNELS_GEMM_GEMM_AVX512BF16_LEAVE_H
+#ifndef MINIPOD_KERNELS_GEMM_GEMM_AVX512BF16_EPILOGUE_H
+#define MINIPOD_KERNELS_GEMM_GEMM_AVX512BF16_EPILOGUE_H
 
 #include "kernels/base/arith.h"
 #include "kernels/gemm/gemm_amx.h"
@@ -22,27 +22,27 @@ enum {
 static inline int64_t panels(int64_t n) { return (n + PANEL - 1) / PANEL; }
 
 /* All addresses are of the next row. */
-typedef struct leaving {
+typedef struct epilogue {
     const float *sums, *plus, *bias; /* plus: what C held, NULL: it does not count */
     void *to;
     int64_t plus_ld, to_ld, rows, columns;
     pod_dtype type;
     bool relu, is_plain; /* plain: whole rows of float32, as they are or added to what `to` holds */
-} leaving;
+} epilogue;
 
 POD_INLINE __m512 rectified(__m512 v) /* a NaN stays */
 {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NLE_UQ), v);
 }
 
-POD_INLINE __m512 finished(__m512 v, const leaving *l, int64_t column, __mmask16 mask)
+POD_INLINE __m512 finished(__m512 v, const epilogue *l, int64_t column, __mmask16 mask)
 {
     if (l->plus) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, l->plus + column));
     if (l->bias) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, l->bias + column));
     return l->relu ? rectified(v) : v;
 }
 
-static void leave_row(leaving *l)
+static void store_row(epilogue *l)
 {
     const __mmask32 mask = l->columns < PANEL ? (1u << l->columns) - 1u : UINT32_MAX;
     const __mmask16 mask_low = (__mmask16)mask, mask_high = (__mmask16)(mask >> 16);
@@ -60,7 +60,7 @@ static void leave_row(leaving *l)
     }
 }
 
-POD_INLINE void leave_plain(leaving *l, int64_t n, bool adds)
+POD_INLINE void store_plain(epilogue *l, int64_t n, bool adds)
 {
     const float *sums = l->sums;
     float *to = l->to;
@@ -79,34 +79,35 @@ POD_INLINE void leave_plain(leaving *l, int64_t n, bool adds)
 }
 
 /* The next rows of it, `max` at most. */
-POD_INLINE void leave(leaving *l, int64_t max)
+POD_INLINE void run_epilogue(epilogue *l, int64_t max)
 {
     const int64_t n = pod_min(l->rows, max);
     if (l->is_plain && l->plus) {
-        leave_plain(l, n, true);
+        store_plain(l, n, true);
     } else if (l->is_plain) {
-        leave_plain(l, n, false);
+        store_plain(l, n, false);
     } else {
-        for (int64_t i = 0; i < n; i++) leave_row(l);
+        for (int64_t i = 0; i < n; i++) store_row(l);
     }
     l->rows -= n;
 }
 
 /* The square of `rows` rows at (m, n) of the block, after its part of k. Between parts it waits at
  * `wait`, rows of 32; NULL: in C, which is float32. */
-static inline leaving leaving_of(const pod_gemm_call *call, void *c, const pod__gemm_block *of,
-                                 int64_t m, int64_t rows, int64_t n, const float *sums, float *wait)
+static inline epilogue epilogue_of(const pod_gemm_call *call, void *c, const pod__gemm_block *of,
+                                   int64_t m, int64_t rows, int64_t n, const float *sums,
+                                   float *wait)
 {
     const bool is_first = of->k == 0, is_last = of->k + of->depth >= call->shape.k;
     const int64_t at = (m * call->ldc + n) * (int64_t)pod_dtype_bytes(call->c_dtype);
-    leaving l = {.sums = sums,
-                 .to = (char *)c + at,
-                 .plus_ld = call->ldc,
-                 .to_ld = call->ldc,
-                 .rows = rows,
-                 .columns = pod_min(of->n + of->columns - n, PANEL),
-                 .type = call->c_dtype,
-                 .relu = is_last && call->fused & POD_GEMM_RELU};
+    epilogue l = {.sums = sums,
+                  .to = (char *)c + at,
+                  .plus_ld = call->ldc,
+                  .to_ld = call->ldc,
+                  .rows = rows,
+                  .columns = pod_min(of->n + of->columns - n, PANEL),
+                  .type = call->c_dtype,
+                  .relu = is_last && call->fused & POD_GEMM_RELU};
     if (is_last && call->fused & POD_GEMM_BIAS) l.bias = call->bias + n;
     if (is_first ? call->beta > 0.0f : !wait) {
         l.plus = l.to;

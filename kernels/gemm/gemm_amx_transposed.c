@@ -2,16 +2,16 @@
  * gemm_amx.c, but the other way round:
  *
  *   for blocks of columns n, of rows m, of depth k        the next one is fetched into L2 meanwhile
- *     A's block, turned, into L2
+ *     A's block, transposed, into L2
  *     for panels of 32 columns: B's piece, into L1
  *       for panels of 32 rows: A's piece, streamed        by tile loads that leave L1 to B
- *         a square of sums, where it waits for the next block; the last one leaves for C */
+ *         a square of sums, where it waits for the next block; the last one goes to C */
 #include "kernels/base/arith.h"
 #include "kernels/base/simd/tile_amx.h"
 #include "kernels/gemm/gemm_amx.h"
-#include "kernels/gemm/gemm_avx512bf16_leave.h"
+#include "kernels/gemm/gemm_avx512bf16_epilogue.h"
 
-bool pod__amx_is_turned(const pod_gemm_call *c)
+bool pod__amx_is_transposed(const pod_gemm_call *c)
 {
     const int64_t long_k = 2048; /* from here on what is read counts more than where sums go */
     return c->trans_a && !c->trans_b && !(c->fused & POD_GEMM_PACKED_B) && c->shape.k >= long_k;
@@ -87,7 +87,7 @@ POD_INLINE void begin_fetching(fetching *f, const void *row, int64_t row_bytes, 
 
 /* What is done in the shadow of the tiles. */
 typedef struct meanwhile {
-    leaving before;    /* the square that was multiplied last */
+    epilogue before;   /* the square that was multiplied last */
     fetching a, b;     /* of the next block, into L2 */
     fetching sums, to; /* of the next square, into L1 */
 } meanwhile;
@@ -110,13 +110,13 @@ POD_INLINE void multiply(const char *a, const char *b, int64_t steps, meanwhile 
             _tile_dpbf16ps(2, 5, 6);
             if (wide) _tile_dpbf16ps(3, 5, 7);
         }
-        leave(&other->before, rows_a_step);
+        run_epilogue(&other->before, rows_a_step);
         fetch(&other->a, true);
         fetch(&other->b, true);
         fetch(&other->sums, false);
         fetch(&other->to, false);
     }
-    leave(&other->before, PANEL);
+    run_epilogue(&other->before, PANEL);
 }
 
 /* One square through one block of k, into `sums`, on top of what they hold if it `adds`. */
@@ -166,20 +166,20 @@ typedef struct product {
 } product;
 
 /* How the square at (m, n) leaves when its sums are whole. */
-static leaving leaving_whole(const product *p, const block *of, int64_t m, int64_t n,
-                             const float *sums)
+static epilogue epilogue_whole(const product *p, const block *of, int64_t m, int64_t n,
+                               const float *sums)
 {
     const pod_gemm_call *call = p->call;
     const int64_t at = m * call->ldc + n;
-    leaving l = {.sums = sums,
-                 .bias = call->fused & POD_GEMM_BIAS ? call->bias + n : NULL,
-                 .to = (char *)p->c + at * (int64_t)pod_dtype_bytes(call->c_dtype),
-                 .plus_ld = call->ldc,
-                 .to_ld = call->ldc,
-                 .rows = pod_min(of->m + of->rows - m, PANEL),
-                 .columns = pod_min(of->n + of->columns - n, PANEL),
-                 .type = call->c_dtype,
-                 .relu = call->fused & POD_GEMM_RELU};
+    epilogue l = {.sums = sums,
+                  .bias = call->fused & POD_GEMM_BIAS ? call->bias + n : NULL,
+                  .to = (char *)p->c + at * (int64_t)pod_dtype_bytes(call->c_dtype),
+                  .plus_ld = call->ldc,
+                  .to_ld = call->ldc,
+                  .rows = pod_min(of->m + of->rows - m, PANEL),
+                  .columns = pod_min(of->n + of->columns - n, PANEL),
+                  .type = call->c_dtype,
+                  .relu = call->fused & POD_GEMM_RELU};
     if (call->beta > 0.0f) l.plus = l.to;
     l.is_plain = l.type == POD_F32 && l.columns == PANEL && !l.bias && !l.relu;
     return l;
@@ -213,7 +213,7 @@ static void begin_fetching_square(product *p, const block *of, int64_t m, int64_
                    c->ldc * bytes, PANEL * bytes / LINE, PANEL, steps);
 }
 
-/* A panel of B by all of A's that were turned. */
+/* A panel of B by all of A's that were transposed. */
 static void run_column(product *p, const block *of, int64_t n, const char *a, const char *b)
 {
     const int64_t steps = pod__amx_steps(of->depth), n_rows = panels(of->rows);
@@ -223,13 +223,13 @@ static void run_column(product *p, const block *of, int64_t n, const char *a, co
         begin_fetching_square(p, of, m, n, sums + PANEL * PANEL);
         run_square(a, b, steps, &p->other, sums, of->k > 0, of->m + of->rows - m > 16,
                    of->n + of->columns - n > 16);
-        if (is_last) p->other.before = leaving_whole(p, of, m, n, sums);
+        if (is_last) p->other.before = epilogue_whole(p, of, m, n, sums);
         a += steps * STEP_BYTES, sums += PANEL * PANEL;
     }
 }
 
 /* Columns of a matrix (k, .) into a panel, a step at a time, while the next block is fetched. */
-static void lay_panel(product *p, pod__amx_block columns, bool is_a, char *panel)
+static void pack_panel(product *p, pod__amx_block columns, bool is_a, char *panel)
 {
     const int64_t depth = columns.rows, row_bytes = columns.ld * (int64_t)sizeof(pod_bf16);
     for (int64_t k = 0; k < depth; k += STEP, panel += STEP_BYTES) {
@@ -247,15 +247,15 @@ static void run_block(product *p, const block *of)
     const int64_t piece = pod__amx_steps(of->depth) * STEP_BYTES;
     char *a = p->scratch + p->at.a, *b = p->scratch + p->at.b;
     for (int64_t m = 0; m < of->rows; m += PANEL)
-        lay_panel(p,
-                  (pod__amx_block){POD_BF16, p->a + of->k * lda + of->m + m, lda, of->depth,
-                                   pod_min(of->rows - m, PANEL)},
-                  true, a + m / PANEL * piece);
+        pack_panel(p,
+                   (pod__amx_block){POD_BF16, p->a + of->k * lda + of->m + m, lda, of->depth,
+                                    pod_min(of->rows - m, PANEL)},
+                   true, a + m / PANEL * piece);
     for (int64_t n = 0; n < of->columns; n += PANEL) {
-        lay_panel(p,
-                  (pod__amx_block){POD_BF16, p->b + of->k * ldb + of->n + n, ldb, of->depth,
-                                   pod_min(of->columns - n, PANEL)},
-                  false, b);
+        pack_panel(p,
+                   (pod__amx_block){POD_BF16, p->b + of->k * ldb + of->n + n, ldb, of->depth,
+                                    pod_min(of->columns - n, PANEL)},
+                   false, b);
         pod_amx_order();
         run_column(p, of, of->n + n, a, b);
     }
@@ -272,16 +272,16 @@ static void run_product(product *p)
         if (has_next) begin_fetching_block(p, &now, &next);
         run_block(p, &now);
     }
-    leave(&p->other.before, PANEL);
+    run_epilogue(&p->other.before, PANEL);
 }
 
-size_t pod__amx_turned_bytes(const pod_gemm_call *call)
+size_t pod__amx_transposed_bytes(const pod_gemm_call *call)
 {
     const block whole = whole_block(call);
     return layout_of(&whole).end;
 }
 
-void pod__amx_run_turned(const pod_gemm_call *call, void *scratch)
+void pod__amx_run_transposed(const pod_gemm_call *call, void *scratch)
 {
     product p = {.call = call, .whole = whole_block(call), .scratch = scratch};
     p.at = layout_of(&p.whole);
