@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "kernels/base/arith.h"
 #include "kernels/base/assert.h"
 
 typedef struct job {
@@ -78,8 +79,6 @@ static bool spoils(job *j, int64_t step)
     return spoilt;
 }
 
-static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* How long a step takes that begins when `done` are done, and up to which step others are alike and
  * no fault strikes, in their saves neither. */
 static pod_stamp step_time(job *j, int64_t *until)
@@ -90,11 +89,11 @@ static pod_stamp step_time(job *j, int64_t *until)
         const pod_fault *f = &j->plan->fault[i];
         const int64_t last = f->until > 0 ? f->until : INT64_MAX;
         if (f->kind != POD_FAULT_SLOW) {
-            if (may_strike(j, i) && f->step >= next) *until = lesser(*until, f->step - 1);
+            if (may_strike(j, i) && f->step >= next) *until = pod_min(*until, f->step - 1);
         } else if (next < f->from) {
-            *until = lesser(*until, f->from - 1);
+            *until = pod_min(*until, f->from - 1);
         } else if (next <= last) {
-            *until = lesser(*until, last);
+            *until = pod_min(*until, last);
             factor = fmax(factor, f->factor);
             if (next <= j->plan->n_steps) j->r.struck |= UINT64_C(1) << i;
         }
@@ -188,7 +187,7 @@ static void skip_intervals(job *j)
     const pod_stamp next = pod_nodes_next(j->nodes), limit = j->plan->limit,
                     ahead = (next < limit ? next : limit) - j->now;
     if (steps + save == 0 || ahead <= 0) return;
-    const int64_t n = lesser((until - j->done) / every, ahead / (steps + save));
+    const int64_t n = pod_min((until - j->done) / every, ahead / (steps + save));
     if (n <= 0) return;
     j->now += n * (steps + save);
     j->r.by_span[POD_JOB_STEP] += n * steps;
