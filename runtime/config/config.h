@@ -1,15 +1,15 @@
-/* The settings of one command: file < environment < command line.
+/* The settings of one command: command line > environment > file.
  *
- * An option is one name in three spellings made by rule: --lr-schedule, MINIPOD_LR_SCHEDULE, and
- * the file key lr-schedule; nccl-tests' --lr_schedule will do for the first and last. All of them
- * stand in options.def. A value follows as `--lr 0.1` or `--lr=0.1`; a bool also stands alone
+ * An option has one name in three spellings made by rule: --lr-schedule, MINIPOD_LR_SCHEDULE, and
+ * the file key lr-schedule. The first and last may also have _ for -, as in nccl-tests. All options
+ * are in options.def. A value follows as `--lr 0.1` or `--lr=0.1`; a bool may also be alone
  * (`--trace`, `--trace on`, `--trace 1`, `--trace=off`). `--` ends the options. Files given with
- * --conf are read in order, and the last word wins; in one file a key that stands twice is an
- * error, as is one that no command knows; one of another command is checked and not used, so that
- * train and eval can share a file.
+ * --conf are read in order, and the last value wins. A key that occurs twice in one file is an
+ * error, and so is a key that no command knows. A key of another command is checked and not used,
+ * so that train and eval can share a file.
  *
- * Errors are E_INVALID, or what reading a file gave; one line that names the option as the person
- * spelled it (or FILE:LINE, or the environment name), what was wanted and what was found. */
+ * Errors are E_INVALID, or the status of reading a file: one line that names the option as it was
+ * spelled (or FILE:LINE, or the environment name), what was wanted and what was found. */
 #ifndef MINIPOD_RUNTIME_CORE_CONFIG_H
 #define MINIPOD_RUNTIME_CORE_CONFIG_H
 
@@ -20,7 +20,7 @@
 
 #include "kernels/base/status.h"
 
-enum { /* who takes an option */
+enum { /* the commands that take an option */
        POD_CMD_TRAIN = 1u << 0,
        POD_CMD_EVAL = 1u << 1,
        POD_CMD_DATA = 1u << 2,
@@ -70,7 +70,7 @@ typedef struct pod_option {
 } pod_option;
 
 const pod_option *pod_options(int *n); /* in pod_opt's order */
-/* "MINIPOD_LR_SCHEDULE" into `text`; returns `text`. */
+/* Writes "MINIPOD_LR_SCHEDULE" to `text`, and returns it. */
 const char *pod_option_environment(const pod_option *o, char *text, size_t bytes);
 
 typedef enum pod_source { /* a later one overrides an earlier one */
@@ -87,55 +87,57 @@ typedef struct pod_command_form {
     const char *name;
     uint32_t bit;     /* POD_CMD_ */
     const char *args; /* "ACTION [FILE]", or "" */
-    int max_args;     /* words that are no options */
+    int max_args;     /* how many words other than options it takes */
     const char *summary;
 } pod_command_form;
 
 typedef struct pod_config pod_config;
 
-/* `argv` is what follows the command's name; `environment` ends with NULL as environ does. When
- * --help, --help-all (which sets --help as well) or --version stands on the command line, nothing
- * else is looked at. */
+/* `argv` is the words after the command's name; `environment` ends with NULL as environ does. With
+ * --help, --help-all (which sets --help as well) or --version on the command line, nothing else is
+ * read. */
 POD_MUST pod_status pod_config_from_args(const pod_command_form *command, int argc,
                                          char *const argv[], char *const environment[],
                                          pod_config **out);
 void pod_config_destroy(pod_config *c); /* NULL is allowed */
 
-/* All options, arguments and where they come from as text, `name = value` under a [source] each;
- * alive as long as c. pod_config_parse makes an equal configuration from it: so rank 0 reads the
- * world and sends the text to the others. */
+/* Returns all options and arguments with their sources as text, `name = value` under a [source]
+ * each, which lives as long as c. pod_config_parse makes an equal configuration from it, so rank 0
+ * can read the settings and send the text to the others. */
 const char *pod_config_print(const pod_config *c);
 POD_MUST pod_status pod_config_parse(const char *printed, pod_config **out);
 
-/* `c`, where what nobody has set and is one of the n options `which` is as `settings` have it,
- * lines of `option = value` as checkpoints keep them; an option of no line, or of an empty value,
- * stays as it is. E_INVALID where a value is none of its option. The caller destroys `out`. */
+/* Copies `c` and fills in those of the n options `which` that nobody has set, from `settings`:
+ * lines of `option = value`, as checkpoints keep them. An option without a line, or with an empty
+ * value, stays as it is. E_INVALID if a value does not fit its option. The caller destroys
+ * `out`. */
 POD_MUST pod_status pod_config_fill(const pod_config *c, const char *settings,
                                     const pod_opt which[], int n, pod_config **out);
 
-/* `c` with these lines of `option = value`, as if they had been typed. The caller destroys `out`. */
+/* Copies `c` with these lines of `option = value`, as if they had been typed. The caller destroys
+ * `out`. */
 POD_MUST pod_status pod_config_override(const pod_config *c, const char *settings,
                                         pod_config **out);
 
-/* Typed by options.def: asking for another type is a fault of ours, and so is asking for a number
- * that nobody has set and whose default is the optimizer's (pod_optim_number finds it; the text is
- * empty). Texts live as long as c. */
+/* Return values by the types of options.def: asserts the type, and asserts that a number is set if
+ * its default is the optimizer's (pod_optim_number finds that; its text is empty). Texts live as
+ * long as c. */
 int64_t pod_config_int(const pod_config *c, pod_opt o);
 double pod_config_double(const pod_config *c, pod_opt o);
 int64_t pod_config_size(const pod_config *c, pod_opt o); /* bytes */
 bool pod_config_bool(const pod_config *c, pod_opt o);
-int64_t pod_config_count(const pod_config *c, pod_opt o);     /* of a BOOL that has a range */
-const char *pod_config_text(const pod_config *c, pod_opt o);  /* TEXT and CHOICE; "" when absent */
+int64_t pod_config_count(const pod_config *c, pod_opt o);     /* for a BOOL with a range */
+const char *pod_config_text(const pod_config *c, pod_opt o);  /* TEXT and CHOICE; "" if absent */
 const char *pod_config_value(const pod_config *c, pod_opt o); /* any type, as it was written */
 
-/* `text`, a value of the option, as all values that are equal to it are written: "1e-4" and "0.0001"
- * become "0.0001", "1024K" becomes "1M", "yes" "on". Itself where it is none of its values. */
+/* Returns the normal form of `text`, a value of the option: "1e-4" and "0.0001" become "0.0001",
+ * "1024K" becomes "1M", "yes" "on". Returns `text` itself if it is no such value. */
 enum { POD_OPTION_NORMAL_BYTES = 32 };
 const char *pod_option_normal(const pod_option *o, const char *text,
                               char room[POD_OPTION_NORMAL_BYTES]);
 
 pod_source pod_config_source(const pod_config *c, pod_opt o);
-bool pod_config_is_set(const pod_config *c, pod_opt o); /* by anyone but the default */
+bool pod_config_is_set(const pod_config *c, pod_opt o); /* not the default */
 /* Returns whether both values mean the same, in any spelling: 0.1 and 1e-1. */
 bool pod_config_is_same(const pod_config *a, const pod_config *b, pod_opt o);
 
@@ -146,7 +148,7 @@ const char *pod_config_arg(const pod_config *c, int i);
 int pod_config_n_files(const pod_config *c);
 const char *pod_config_file(const pod_config *c, int i);
 
-/* Lines to print as warnings: MINIPOD_ names in the environment that mean nothing. */
+/* Warnings to print: MINIPOD_ names in the environment that mean nothing. */
 int pod_config_n_warnings(const pod_config *c);
 const char *pod_config_warning(const pod_config *c, int i);
 

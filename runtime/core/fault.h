@@ -1,9 +1,9 @@
-/* Faults as a person writes them: `kind:key=value,...`, several joined by `;`.
+/* Faults to inject, as a user writes them: `kind:key=value,...`, several joined by `;`.
  *
  *     slow:rank=2,factor=1.5,from=50;kill:rank=3,step=120
  *
- * Steps count from 1. A fault strikes once in a job: what struck in one attempt does not strike
- * again when the step is done again. Slow is no blow but a state: it holds in every attempt. */
+ * Steps count from 1. A fault is injected once in a job, and not again when a later attempt repeats
+ * its step. `slow` is a state that lasts in every attempt. */
 #ifndef MINIPOD_RUNTIME_CORE_FAULT_H
 #define MINIPOD_RUNTIME_CORE_FAULT_H
 
@@ -18,7 +18,7 @@ typedef enum pod_fault_kind {
     POD_N_FAULT_KINDS
 } pod_fault_kind;
 
-typedef struct pod_fault { /* what was not given is 0 */
+typedef struct pod_fault { /* 0: not given */
     pod_fault_kind kind;
     int rank;
     int dim;             /* of the mesh, from 0 */
@@ -32,18 +32,18 @@ typedef struct pod_fault { /* what was not given is 0 */
 enum { POD_MAX_FAULTS = 64 };
 
 const char *pod_fault_name(pod_fault_kind k);
-void pod_fault_help(FILE *to); /* a line a kind, with its keys */
+void pod_fault_help(FILE *to); /* prints one line per kind, with its keys */
 
 enum { POD_FAULT_TEXT_BYTES = 192 };
-/* As a person would write it, without the keys that may be left out and were; returns `text`. */
+/* Prints it as a user would write it, without optional keys that were not given; returns `text`. */
 const char *pod_fault_print(const pod_fault *f, char text[POD_FAULT_TEXT_BYTES]);
 
-/* How many there are in `text` into *n. E_INVALID, naming the part, for what is no fault, a key
- * that it does not take or that is missing or stands twice, a value out of range, two that slow a
- * rank at the same step, more than POD_MAX_FAULTS. */
+/* Parses the faults in `text`; *n is their number. E_INVALID, with the word at fault, for an
+ * unknown fault, a key that is unknown, missing or given twice, a value out of range, two faults
+ * that slow a rank at the same step, or more than POD_MAX_FAULTS. */
 POD_MUST pod_status pod_faults_parse(const char *text, pod_fault out[POD_MAX_FAULTS], int *n);
 
-/* E_INVALID where it strikes none of so many; `what` is one of them, "rank" or "core". */
+/* E_INVALID if its rank is none of n; `what` is "rank" or "core", for the text. */
 POD_MUST pod_status pod_fault_check_rank(const pod_fault *f, int n, const char *what);
 
 #endif

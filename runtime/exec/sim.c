@@ -51,8 +51,8 @@ static int times_of(const pod_program *p, int32_t coll)
 }
 
 /* With fewer elements than cores, some cores send none, and their position decides which. Such a
- * collective is simulated with PARTS elements per core, which costs the same but for a few bytes.
- * */
+ * collective is simulated with PARTS elements per core, which costs the same but for a few
+ * bytes. */
 static pod_coll_args args_of(const pod_exec_sim *e, int32_t c)
 {
     pod_coll_args args = e->program->coll[c].args;

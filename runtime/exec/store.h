@@ -1,5 +1,5 @@
-/* Weights and everything else that is kept from step to step, by name, outside any executor: the
- * train and eval programs and the checkpoint share one. float32. */
+/* The variables: weights and all else that is kept from step to step, by name, outside any
+ * executor. The train and eval programs and the checkpoint share one store. float32. */
 #ifndef MINIPOD_RUNTIME_EXEC_STORE_H
 #define MINIPOD_RUNTIME_EXEC_STORE_H
 
@@ -10,9 +10,9 @@
 
 typedef struct pod_store pod_store;
 
-/* Room for all variables of the program, with their initial values, drawn from (seed, the
- * variable's name): the same on every rank, whatever else the program holds. Of a variable that is
- * dealt out it is the part of core `core`, and it starts at zeros or at ones. */
+/* Creates all variables of the program with their initial values, drawn from (seed, the variable's
+ * name): the same on every rank, whatever else the program holds. Of a sharded variable it holds
+ * the shard of core `core`, which starts at zeros or at ones. */
 POD_MUST pod_status pod_store_create(const pod_program *p, int core, uint64_t seed,
                                      pod_store **out);
 void pod_store_destroy(pod_store *s); /* NULL is allowed */
@@ -22,11 +22,11 @@ const pod_program_variable *pod_store_variable(const pod_store *s, int i);
 int pod_store_find(const pod_store *s, const char *name); /* -1: there is none */
 float *pod_store_data(pod_store *s, int i);               /* aligned to 64 bytes */
 int64_t pod_store_count(const pod_store *s, int i);       /* elements of data */
-bool pod_store_is_dealt(const pod_store *s, int i);       /* each core has a part of it */
+bool pod_store_is_dealt(const pod_store *s, int i);       /* it is sharded over the cores */
 int pod_store_core(const pod_store *s);
 size_t pod_store_bytes(const pod_store *s);
 
-/* FNV-1a over names and bits of all variables but optimizer states: equal on all ranks. */
+/* Returns FNV-1a over names and bits of all variables but optimizer states: equal on all ranks. */
 uint64_t pod_store_hash(const pod_store *s);
 
 #endif

@@ -1,5 +1,5 @@
-/* One op, and all that is known of it. Each op is one file, op_<name>.c, and one line in ops.def.
- * */
+/* One op, and all that is known of it. Each op is one file, op_<name>.c, and one line in
+ * ops.def. */
 #ifndef MINIPOD_RUNTIME_OPS_OP_H
 #define MINIPOD_RUNTIME_OPS_OP_H
 
@@ -26,30 +26,30 @@ static inline pod_choice pod_target_choice(const pod_target *t)
     return (pod_choice){.cpu = t->cpu, .impl = t->impl, .rates = t->rates};
 }
 
-/* `count` products of matrices, (rows, depth) by (depth, cols). A convolution is one: of its passes
- * forward reads images as (N P Q, R S C), the gradient of the images as (N H W, R S K / stride^2),
- * that of the filters sums over all N P Q. */
+/* `count` matmuls, (rows, depth) by (depth, cols). A convolution is one as well: forward reads
+ * images as (N P Q, R S C), the gradient of the images as (N H W, R S K / stride^2), and the
+ * gradient of the filters sums over all N P Q. */
 typedef struct pod_product {
     double count, rows, cols, depth;
 } pod_product;
 
 /* The work of a node on values of given shapes. */
 typedef struct pod_cost {
-    double matrix_flops; /* two a multiply-add of matrix products and convolutions */
-    pod_product product; /* where a matrix unit can do these; none of a depthwise convolution */
-    /* Everything else, one an element and operation; a function such as exp is about ten, as a
-     * polynomial of vector operations is. */
+    double matrix_flops; /* two per multiply-add of matmuls and convolutions */
+    pod_product product; /* these, if a matrix unit can do them; none for depthwise convolutions */
+    /* Other work, one per element and operation; a function such as exp counts about ten, like a
+     * polynomial of vector operations. */
     double vector_ops;
     double bytes_read, bytes_written;
 } pod_cost;
 
-/* How an op goes over its largest value; whether ops can do so together, in one pass over memory,
- * on a machine whose compiler joins them. */
+/* How an op traverses its largest value: whether a compiler can join ops in one pass over
+ * memory. */
 typedef enum pod_sweep {
-    POD_SWEEP_OWN,  /* in a way of its own */
-    POD_SWEEP_EACH, /* element by element, values of a channel or a sample beside them */
-    POD_SWEEP_SUMS  /* the same, and adds up: what comes out is much smaller, but for a copy of
-                       what was added up */
+    POD_SWEEP_OWN,  /* in some other way */
+    POD_SWEEP_EACH, /* element by element, with values per channel or per sample */
+    POD_SWEEP_SUMS  /* the same, with sums as outputs, which are much smaller, and perhaps a copy of
+                       the summands */
 } pod_sweep;
 
 /* Runs an instruction. in, out and scratch are ready; nothing may fail or allocate. When
@@ -73,16 +73,16 @@ typedef struct pod_lowering {
     size_t attr_bytes;
     size_t scratch_bytes;
     const char *impl;             /* name of the kernel: "blas", "avx512", "ref" */
-    const char *const *step_impl; /* of an op that runs others: that of each */
-    int8_t in_place[POD_MAX_OUT]; /* out k may take the memory of in in_place[k]; -1: it may not */
+    const char *const *step_impl; /* for an op that runs others: the kernel of each */
+    int8_t in_place[POD_MAX_OUT]; /* output k may use the memory of input in_place[k]; -1: none */
 } pod_lowering;
 
-/* How a node would take a weight packed as its kernel likes it. */
+/* A weight of a node, packed for its kernel. */
 typedef struct pod_packing {
-    int input;        /* that is to be packed; the node that packs reads what was cast to it */
-    size_t bytes;     /* of the packed weight; 0: the kernel takes none */
-    const pod_op *op; /* that packs: float32 or bfloat16 -> bytes */
-    const void *attr; /* of the node from then on, and of the node that packs */
+    int input;        /* the input to pack; the packing node reads it before its cast */
+    size_t bytes;     /* of the packed weight; 0: the kernel takes no packed weight */
+    const pod_op *op; /* the op that packs: float32 or bfloat16 -> bytes */
+    const void *attr; /* attribute of this node from then on, and of the packing node */
     size_t attr_bytes;
 } pod_packing;
 
@@ -91,7 +91,7 @@ typedef enum pod_op_kind {
     POD_OP_INPUT,     /* fed by the host; attr is an int32_t, the batch_dim of pod_input */
     POD_OP_VARIABLE,  /* lives in the store */
     POD_OP_VIEW,      /* its output is its input's memory: no instruction */
-    POD_OP_COLLECTIVE /* becomes a start and a wait; only passes make it */
+    POD_OP_COLLECTIVE /* becomes a start and a wait; only passes add it */
 } pod_op_kind;
 
 enum { POD_N_OUT_IS_N_IN = -1 };
@@ -99,41 +99,42 @@ enum { POD_N_OUT_IS_N_IN = -1 };
 struct pod_op {
     const char *name;
     pod_op_kind kind;
-    int n_in, n_more; /* inputs that it needs, and that it may have behind them */
+    int n_in, n_more; /* required inputs, and optional ones after them */
     int n_out;        /* POD_N_OUT_IS_N_IN: as many as inputs */
-    /* false: an input that is a sum or varies over cores is reduced before this op sees it. true:
-     * the op takes this core's own part, and infer says what comes out; where infer answers
-     * E_UNSUPPORTED (an add of a sum and a whole value), all inputs are to be reduced first. */
+    /* false: an input that is a sum or varies over cores is reduced before this op. true: the op
+     * works on this core's summand, and infer gives the type of the result; if infer returns
+     * E_UNSUPPORTED (an add of a sum and a whole value), all inputs are reduced first. */
     bool takes_parts;
-    /* Bits of inputs that are sums over samples, wanted over those of a whole group of cores that
-     * share batch norm's statistics; of what the cores of all groups hold they stay parts. */
+    /* Bits of the inputs that must be summed over the samples of a group of cores that share batch
+     * norm's statistics. They remain summands of the sum over all groups. */
     uint32_t of_group;
     /* The op works element by element on all its values but scalars, and its run attr begins with
-     * an int64_t, their count: run with another count on pointers moved alike, it does so many. */
+     * their count, an int64_t: with another count and shifted pointers it processes so many. */
     bool by_element;
-    /* How its values lie to samples, a letter each, inputs > outputs: 's' its first dimension is
-     * samples; 'w' it has none; '+' a sum over samples, float32. Run on some of the samples, the op
-     * does these alone. A node of fewer inputs has the first letters. NULL: it takes all at
-     * once. */
+    /* How its values depend on samples, one letter each, inputs > outputs: 's' the first dimension
+     * is samples; 'w' there are none; '+' a sum over samples, float32. The op can run on some of
+     * the samples alone. A node with fewer inputs has the first letters. NULL: it needs all samples
+     * at once. */
     const char *by_sample;
     pod_sweep sweep;
-    /* Made in one pass over memory: backward may make the outputs again rather than keep them. */
+    /* One pass over memory: backward may recompute the outputs instead of keeping them. */
     bool is_cheap;
-    /* Types of the outputs, with shape, dtype, split, sum and vary, from those of the inputs. The
-     * error's text names the inputs' shapes, but neither op nor label: pod_op_infer and pod_op_add
-     * put them before it. NULL for leaves: the builder gives their types. */
+    /* Computes the types of the outputs (shape, dtype, split, sum and vary) from those of the
+     * inputs. The text of an error names the shapes of the inputs; pod_op_infer and pod_op_add
+     * prepend op and label. NULL for leaves, whose types the builder gives. */
     pod_status (*infer)(const pod_node *n, const pod_type in[], int n_in, pod_type out[]);
-    /* Appends the gradient's nodes. d_out[k] has id 0 where no gradient comes in (never for all);
-     * d_in[j] is wanted where need[j], and left 0 where there is none. NULL: not differentiable. */
+    /* Appends the nodes of the gradient. d_out[k] has id 0 if output k has no gradient (never all
+     * of them); d_in[j] is needed if need[j], and stays 0 if there is none. NULL: not
+     * differentiable. */
     void (*grad)(pod_graph *g, const pod_node *n, const pod_value d_out[], const bool need[],
                  pod_value d_in[]);
-    /* Vector operations an element of the first input or output, whichever has more of them. */
+    /* Vector operations per element of the first input or output, whichever is larger. */
     double ops_each;
     /* NULL: every input is read once, every output written once, and ops_each. */
     void (*cost)(const pod_node *n, const pod_type in[], const pod_type out[], pod_cost *cost);
-    /* Asked before lowering; the attr goes into the arena. NULL: never. */
+    /* Called before lowering; the attr is in the arena. NULL: the op packs nothing. */
     pod_status (*packing)(const pod_lower_args *args, pod_packing *out);
-    /* Only for POD_OP_RUN. The calls were checked by infer; E_NOMEM is the usual failure. */
+    /* For POD_OP_RUN only. infer has checked the types; E_NOMEM is the usual failure. */
     pod_status (*lower)(const pod_lower_args *args, pod_lowering *lowering);
 };
 
@@ -144,27 +145,27 @@ extern const struct pod_op_names {
 #undef POD_OP
 } pod_op_named;
 
-const pod_op *const *pod_ops(int *n);        /* the order of ops.def */
+const pod_op *const *pod_ops(int *n);        /* in the order of ops.def */
 const pod_op *pod_op_find(const char *name); /* NULL: there is none */
 
-/* Adds a node through infer. Sticky: if any input has id 0, or inference fails (its text recorded
- * in the graph), every output has id 0. Writes op->n_out values. The label is the scope, or the
- * op's name outside any scope. */
+/* Adds a node with inference. Sticky: if an input has id 0, or inference fails (the graph records
+ * its text), every output has id 0. Writes op->n_out values. The label is the scope, or the name of
+ * the op outside any scope. */
 void pod_op_add(pod_graph *g, const pod_op *op, const void *attr, size_t attr_bytes,
                 const pod_value in[], int n_in, pod_value out[]);
 pod_value pod_op_add1(pod_graph *g, const pod_op *op, const void *attr, size_t attr_bytes,
                       const pod_value in[], int n_in);
 
-/* Values that are dealt out as one sequence begin at multiples of a line: the elements one
- * takes. */
+/* Returns the elements that a value takes in a sharded sequence, where values begin at cache
+ * lines. */
 int64_t pod_shard_padded(int64_t count);
 
-/* The work of a node on values of these types; nothing where it becomes no instruction of its own. */
+/* Returns the work of a node on values of these types; zero if it becomes no instruction. */
 pod_cost pod_op_cost(const pod_node *n, const pod_type in[], const pod_type out[]);
 
 pod_cost pod_op_cost_in(const pod_graph *g, const pod_node *n); /* a node of g */
 
-/* Inference again over types that were spread: for passes. */
+/* Repeats inference over types that were split over cores: for passes. */
 POD_MUST pod_status pod_op_infer(const pod_node *n, const pod_type in[], pod_type out[]);
 
 #endif

@@ -1,7 +1,7 @@
 /* The builder calls that a model includes, one per op. All are sticky (runtime/graph/graph.h).
  *
- * Activations are float32 or bfloat16 ("the travelling type"); weights are float32 variables and
- * are cast where an op meets bfloat16 activations. Shapes: see runtime/graph/shape.h. */
+ * Activations are float32 or bfloat16; weights are float32 variables and are cast where an op meets
+ * bfloat16 activations. runtime/graph/shape.h has the letters of shapes. */
 #ifndef MINIPOD_RUNTIME_OPS_OPS_H
 #define MINIPOD_RUNTIME_OPS_OPS_H
 
@@ -13,14 +13,14 @@ enum { POD_NO_BATCH = -1 };
  * samples of the batch, which pod_compile splits over the mesh. POD_NO_BATCH: every core reads the
  * whole value, whatever its extents. */
 pod_value pod_input(pod_graph *g, const char *name, pod_type type, int batch_dim);
-/* A trained variable, float32, named by scope and `name`. */
+/* Adds a trained variable, float32, named by scope and `name`. */
 pod_value pod_weight(pod_graph *g, const char *name, pod_shape shape, pod_init init, pod_role role);
-/* Kept from step to step and not trained. */
+/* Adds a variable that is kept from step to step and not trained. */
 pod_value pod_variable(pod_graph *g, const char *name, pod_shape shape, pod_init init,
                        pod_role role);
 pod_value pod_fill(pod_graph *g, float value); /* a constant scalar, float32: op_fill.c */
 
-/* ---- matrix products and convolutions ---- */
+/* ---- matmuls and convolutions ---- */
 typedef struct pod_matmul_attr {
     bool trans_a, trans_b;
     pod_dtype c_dtype; /* of the result */
@@ -31,20 +31,20 @@ pod_value pod_matmul(pod_graph *g, pod_value a, pod_value b, pod_matmul_attr att
 typedef struct pod_conv2d_attr {
     int stride;
     int pad;   /* rows and columns of zeros on every side */
-    bool same; /* instead TensorFlow's SAME padding: P = ceil(H / stride), an odd zero behind */
+    bool same; /* TensorFlow's SAME padding instead: P = ceil(H / stride), an odd zero at the end */
 } pod_conv2d_attr;
 /* x (N, H, W, C), w (K, R, S, C) -> (N, P, Q, K), P = (H + 2 pad - R) / stride + 1. The filter is
  * cast to x's type. */
 pod_value pod_conv2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr attr);
-/* Each channel with a filter of its own: x (N, H, W, C), w (R, S, C) -> (N, P, Q, C). The filter is
- * cast to x's type. */
+/* Convolves each channel with its own filter: x (N, H, W, C), w (R, S, C) -> (N, P, Q, C). The
+ * filter is cast to x's type. */
 pod_value pod_depthwise2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr attr);
-/* x (N, F) by a new weight "w" (F, units) and, with_bias, a new bias "b", both in the current
- * scope. */
+/* Multiplies x (N, F) by a new weight "w" (F, units) and, with_bias, adds a new bias "b", both in
+ * the current scope. */
 pod_value pod_dense(pod_graph *g, pod_value x, int64_t units, bool with_bias);
 
 /* ---- pointwise ---- */
-pod_value pod_cast(pod_graph *g, pod_value x, pod_dtype to); /* x itself when it has that type */
+pod_value pod_cast(pod_graph *g, pod_value x, pod_dtype to); /* x itself if it has that type */
 pod_value pod_relu(pod_graph *g, pod_value x);
 pod_value pod_add(pod_graph *g, pod_value a, pod_value b);
 pod_value pod_bias_add(pod_graph *g, pod_value x,
@@ -52,7 +52,8 @@ pod_value pod_bias_add(pod_graph *g, pod_value x,
 /* alpha x + beta z, float32. */
 pod_value pod_axpby(pod_graph *g, float alpha, pod_value x, float beta, pod_value z);
 pod_value pod_scale(pod_graph *g, float alpha, pod_value x); /* float32 */
-/* Bytes of an image (N, H, W, C) to (x / 255 - mean[c]) / std[c]; C up to POD_MAX_CHANNELS. */
+/* Converts bytes of images (N, H, W, C) to (x / 255 - mean[c]) / std[c]; C up to
+ * POD_MAX_CHANNELS. */
 enum { POD_MAX_CHANNELS = 4 };
 pod_value pod_normalize(pod_graph *g, pod_value images, const float mean[], const float std[],
                         pod_dtype to);
@@ -61,32 +62,32 @@ pod_value pod_reshape(pod_graph *g, pod_value x, pod_shape shape); /* keeps the 
 /* ---- sigmoid, swish and gates: op_gate.c ---- */
 pod_value pod_sigmoid(pod_graph *g, pod_value x); /* float32 */
 pod_value pod_swish(pod_graph *g, pod_value x);   /* x sigmoid(x) */
-/* x (N, ..., C), each channel of a sample by its number in gate (N, C), float32. */
+/* Multiplies each channel of a sample of x (N, ..., C) by its number in gate (N, C), float32. */
 pod_value pod_gate_by(pod_graph *g, pod_value x, pod_value gate);
 
-/* ---- what is left out at random in training: op_drop.c ---- */
-/* draws (N), int32: a random number a sample and step, from the host. Layers draw apart by their
- * scope. Of x (N, C) each element with probability `rate`, the others times 1 / (1 - rate). Other
- * shapes are E_UNSUPPORTED: what is drawn for a channel would drop it in all of (N, T, C). */
+/* ---- dropout in training: op_drop.c ---- */
+/* Drops each element of x (N, C) with probability `rate` and scales the others by 1 / (1 - rate).
+ * draws (N), int32, is one random number per sample and step, from the host; layers differ by their
+ * scope. Other shapes are E_UNSUPPORTED: a draw for a channel would drop it in all of (N, T, C). */
 pod_value pod_dropout(pod_graph *g, pod_value x, pod_value draws, float rate);
-/* x (N, ..., C), all of a sample together: stochastic depth. */
+/* Drops whole samples of x (N, ..., C): stochastic depth. */
 pod_value pod_drop_samples(pod_graph *g, pod_value x, pod_value draws, float rate);
 
 /* ---- batch normalization: op_batchnorm.c ---- */
 typedef struct pod_batchnorm_attr {
     float momentum; /* moving = momentum moving + (1 - momentum) batch */
     float eps;
-    bool train;     /* false: the moving statistics normalize */
+    bool train;     /* false: normalizes with the moving statistics */
     pod_init gamma; /* ONE, or ZERO for the last one of a residual unit */
 } pod_batchnorm_attr;
-/* Over all dimensions but the last. Makes "gamma", "beta", "moving_mean", "moving_var" in the
- * current scope. In training the statistics are those of a core's own samples of one micro-step, or
- * of its group's (pod_compile_args.bn_group); the moving ones follow their mean over all cores and
- * micro-steps, the moving variance the biased batch variance. */
+/* Normalizes over all dimensions but the last. Adds "gamma", "beta", "moving_mean", "moving_var" in
+ * the current scope. In training the statistics are those of a core's own samples of one
+ * micro-step, or of its group's (pod_compile_args.bn_group); the moving ones follow their mean over
+ * all cores and micro-steps, the moving variance the biased batch variance. */
 pod_value pod_batchnorm(pod_graph *g, pod_value x, pod_batchnorm_attr attr);
 
 /* ---- layer normalization: op_layernorm.c ---- */
-/* Over the last dimension. Makes "gamma" and "beta" in the current scope. */
+/* Normalizes over the last dimension. Adds "gamma" and "beta" in the current scope. */
 pod_value pod_layer_norm(pod_graph *g, pod_value x, float eps);
 /* Layer norm of x + res in one op; *sum is x + res, for the residual path. */
 pod_value pod_add_layer_norm(pod_graph *g, pod_value x, pod_value res, float eps, pod_value *sum);
@@ -98,7 +99,7 @@ typedef struct pod_max_pool_attr {
 pod_value pod_max_pool(pod_graph *g, pod_value x, pod_max_pool_attr attr);
 pod_value pod_mean_pool(pod_graph *g, pod_value x); /* (N, H, W, C) -> (N, C) */
 
-/* ---- loss and measure: logits (N, C) float32, labels (N) int32, negative: padding ---- */
+/* ---- loss and metric: logits (N, C) float32, labels (N) int32, negative: padding ---- */
 typedef struct pod_softmax_loss_attr {
     float smoothing;
     float scale; /* 1/N: the mean over the whole batch; 1: the sum */
@@ -107,16 +108,16 @@ pod_value pod_softmax_loss(pod_graph *g, pod_value logits, pod_value labels,
                            pod_softmax_loss_attr attr);                        /* scalar */
 pod_value pod_count_correct(pod_graph *g, pod_value logits, pod_value labels); /* scalar */
 
-/* ---- updates: what optimizers are made of; scalars are float32 of no dimensions ---- */
+/* ---- updates, of which optimizers consist; scalars are float32 without dimensions ---- */
 pod_value pod_sum_sq(pod_graph *g, pod_value x);
 typedef struct pod_momentum_attr {
     float momentum, decay;
     bool nesterov;
-    bool rate_inside; /* v gathers rate times the gradient (You 2017), else the gradient */
+    bool rate_inside; /* v accumulates rate times the gradient (You 2017), else the gradient */
     bool trust;       /* rate = lr eta |w| / (|g| + decay |w| + eps), lr where a norm is 0 */
     float eta, eps;
 } pod_momentum_attr;
-/* Assigns w and v. w_sq and g_sq are the sums of squares, id 0 without trust. */
+/* Assigns w and v. w_sq and g_sq are sums of squares, with id 0 without trust. */
 void pod_momentum_update(pod_graph *g, pod_value w, pod_value v, pod_value grad, pod_value lr,
                          pod_value w_sq, pod_value g_sq, pod_momentum_attr attr);
 typedef struct pod_rmsprop_update_attr {
@@ -136,8 +137,8 @@ void pod_lamb_update(pod_graph *g, pod_value w, pod_value m, pod_value v, pod_va
                      pod_value step, pod_value lr, pod_adam_update_attr attr);
 
 /* Assigns mean + (1 - d) (value - mean), d = min(decay, (1 + step) / (10 + step)): TensorFlow's
- * moving average with its number of updates. The first step takes the value. `step` counts from 1:
- * op_ema.c. */
+ * moving average with its number of updates. The first step assigns the value. `step` counts from
+ * 1: op_ema.c. */
 void pod_ema_update(pod_graph *g, pod_value mean, pod_value value, pod_value step, float decay);
 
 #endif

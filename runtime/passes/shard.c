@@ -306,8 +306,8 @@ static int32_t gathered_in(const shard *s, const pod_variable_info *v)
     return group_of(s, pod_graph_value(s->from, v->assigned)->node);
 }
 
-/* Returns whether it is the n-th of its group; values of one group lie at one offset of a bucket.
- * */
+/* Returns whether it is the n-th of its group; values of one group lie at one offset of a
+ * bucket. */
 static bool is_nth_gathered(const shard *s, int variable, int begin, int end, int nth)
 {
     const int32_t k = gathered_in(s, pod_graph_variable(s->from, variable));

@@ -31,8 +31,8 @@ typedef struct conv_attr {
     int64_t pass, fused;
 } conv_attr;
 
-/* Attribute of kernels that take a packed filter, whose shape can no longer be read off the value.
- * */
+/* Attribute of kernels that take a packed filter, whose shape can no longer be read off the
+ * value. */
 typedef struct packed_attr {
     conv_attr conv;
     pod_conv_shape shape;
