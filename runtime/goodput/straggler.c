@@ -72,36 +72,21 @@ static double take_step(paces *p, const pod_job_part *part, const int64_t at[])
     return longest_s;
 }
 
-/* The steps that all ranks of an attempt did, but its first one: takes them where `take`, else only
- * counts them. `at` (n_ranks) is which of each rank's steps. */
-static void walk_steps(paces *p, const pod_job_part *part, int64_t at[], bool take)
+/* The steps that all ranks of an attempt did, but its first one; a log on a full disk may lack some.
+ * `at` (n_ranks) is which of each rank's steps. */
+static void take_steps(paces *p, const pod_job_part *part, int64_t at[])
 {
     for (int r = 0; r < p->n_ranks; r++) at[r] = 1;
-    for (;;) {
-        int64_t latest = INT64_MIN;
-        for (int r = 0; r < p->n_ranks; r++) {
-            if (at[r] >= part[r].n_steps) return;
-            if (part[r].step[at[r]].step > latest) latest = part[r].step[at[r]].step;
+    for (; at[0] < part[0].n_steps; at[0]++) {
+        const int64_t step = part[0].step[at[0]].step;
+        bool is_there = true;
+        for (int r = 1; r < p->n_ranks; r++) {
+            while (at[r] < part[r].n_steps && part[r].step[at[r]].step < step) at[r]++;
+            is_there &= at[r] < part[r].n_steps && part[r].step[at[r]].step == step;
         }
-        int n_there = 0;
-        for (int r = 0; r < p->n_ranks; r++)
-            if (part[r].step[at[r]].step == latest) n_there++;
-        if (n_there == p->n_ranks) {
-            if (take) p->steps_s += take_step(p, part, at);
-            p->n_steps++;
-        }
-        for (int r = 0; r < p->n_ranks; r++)
-            at[r] += n_there == p->n_ranks || part[r].step[at[r]].step < latest;
-    }
-}
-
-static void walk_attempts(paces *p, const pod_job *j, int64_t at[], bool take)
-{
-    p->n_steps = 0;
-    for (int first = 0, end; first < j->n_parts; first = end) {
-        end = end_of_attempt(j, first);
-        if (is_whole(j, first, end) && end - first == p->n_ranks)
-            walk_steps(p, &j->part[first], at, take);
+        if (!is_there) continue;
+        p->steps_s += take_step(p, part, at);
+        p->n_steps++;
     }
 }
 
@@ -127,20 +112,25 @@ static pod_status take_paces(pod_arena *a, const pod_job *j, paces *p)
 {
     *p = (paces){.n_ranks = pick_ranks(j)};
     if (p->n_ranks == 0 || p->n_ranks > j->n_parts) return POD_OK;
-    int64_t *at = POD_ARENA_NEW(a, int64_t, p->n_ranks);
-    if (!at) return POD_E_NOMEM;
-    walk_attempts(p, j, at, false);
-    const int64_t n = p->n_steps * p->n_ranks;
-    p->step = POD_ARENA_NEW(a, int64_t, p->n_steps);
+    int64_t *at = POD_ARENA_NEW(a, int64_t, p->n_ranks), most = 1;
+    for (int i = 0; i < j->n_parts; i++)
+        if (j->part[i].head.rank == 0) most += j->part[i].n_steps;
+    const int64_t n = most * p->n_ranks;
+    p->step = POD_ARENA_NEW(a, int64_t, most);
     p->own = POD_ARENA_NEW(a, double, n);
     p->reduce = POD_ARENA_NEW(a, double, n);
     p->input = POD_ARENA_NEW(a, double, n);
     p->core_wait = POD_ARENA_NEW(a, double, n);
     p->excess = POD_ARENA_NEW(a, double, n);
-    p->column = POD_ARENA_NEW(a, double, p->n_steps > p->n_ranks ? p->n_steps : p->n_ranks);
-    if (!p->step || !p->own || !p->reduce || !p->input || !p->core_wait || !p->excess || !p->column)
+    p->column = POD_ARENA_NEW(a, double, most > p->n_ranks ? most : p->n_ranks);
+    if (!at || !p->step || !p->own || !p->reduce || !p->input || !p->core_wait || !p->excess ||
+        !p->column)
         return POD_E_NOMEM;
-    walk_attempts(p, j, at, true);
+    for (int first = 0, end; first < j->n_parts; first = end) {
+        end = end_of_attempt(j, first);
+        if (is_whole(j, first, end) && end - first == p->n_ranks)
+            take_steps(p, &j->part[first], at);
+    }
     return POD_OK;
 }
 
