@@ -1,8 +1,8 @@
 /* accumulate: a step in micro-steps, which are one more dimension of the mesh (plan.h), in time.
  *
- * partition has spread the batch over the cores and their micro-steps alike. What it reduces over
- * both is here added up over the micro-steps as soon as each of them has made its part, float32,
- * and the sum alone is all-reduced; on one core nothing is left to reduce.
+ * partition has split the batch over the cores and over their micro-steps. A sum over both is here
+ * accumulated over the micro-steps, float32, as soon as each has computed its summand, and only the
+ * total is all-reduced. On one core nothing is left to reduce.
  *
  *     part --allreduce--> whole    becomes    zeros, part --accumulate--> --allreduce--> whole */
 #include "runtime/ops/op.h"

@@ -1,8 +1,8 @@
-/* bucket: the all-reduces of single values become few of many, in the order in which their values
- * are ready, so that a bucket can travel while backward goes on. Nothing joins a bucket that is
- * wanted before it is ready itself, nor one that forward or backward wait for, as for the sums of a
- * batch norm, unless they wait for it, too. What the host reads goes into a bucket of its own: it is
- * waited for before the update. */
+/* bucket: joins the all-reduces of single values into few of many, in the order in which their
+ * values are ready, so that a bucket can travel while backward continues. A value does not join a
+ * bucket if it is needed before the bucket is ready, or if forward or backward waits for the
+ * bucket, as for the sums of a batch norm, unless they wait for the value, too. Outputs have a
+ * bucket of their own, because they are needed before the update. */
 #include <stdlib.h>
 
 #include "kernels/base/assert.h"

@@ -1,5 +1,5 @@
-/* Moving averages of all that evaluation reads: "ema/<variable>" of each trained variable and each
- * moving statistic, after its update. */
+/* Adds moving averages of all that evaluation reads: "ema/<variable>" of each trained variable and
+ * each moving statistic, after its update. */
 #include <string.h>
 
 #include "runtime/ops/ops.h"

@@ -1,4 +1,4 @@
-/* emit: the plan becomes a program, which needs neither graph nor plan any more. */
+/* emit: turns the plan into a program, which needs neither graph nor plan any more. */
 #include <string.h>
 
 #include "collectives/algo/rules.h"

@@ -1,6 +1,6 @@
-/* The derivative of a loss: nodes from the last to the first, each op adding what it knows of its
- * own gradient; what reaches a value from several users is added up as it comes. Only what leads
- * from a trained variable to the loss is looked at. */
+/* Appends the derivative of a loss: visits nodes from the last to the first, and each op adds its
+ * own gradient. Gradients that reach a value from several users are summed as they come. Only nodes
+ * between a trained variable and the loss are visited. */
 #include <string.h>
 
 #include "kernels/base/assert.h"

@@ -1,11 +1,12 @@
-/* memory: which bytes hold which value, and when.
+/* memory: decides which bytes hold which value, and when.
  *
- * A value's slot is the host's memory (inputs), the store's (variables, and the values assigned to
- * them where an op updates in place), part of a bucket, part of another value (views, in-place
- * outputs), or its own. Slots of their own are alive from the item that first writes to the one
- * that last reads them; the largest are placed first, each at the lowest offset where nothing alive
- * at the same time lies. What is made before the micro-steps and read in them is alive until the
- * last of them ends; what they add up stays in one slot. */
+ * A value's slot is memory of the host (inputs) or of the store (variables, and the values assigned
+ * to them if an op updates in place), or it is inside a bucket or inside another value (views,
+ * in-place outputs), or it is a slot of its own in the slab. The latter are alive from the item
+ * that first writes to them to the item that last reads them. The largest are placed first, each at
+ * the lowest offset that is free of values alive at the same time. A value that is computed before
+ * the micro-steps and read in them is alive until the last of them ends; a sum over them stays in
+ * one slot. */
 #include <stdlib.h>
 #include <string.h>
 

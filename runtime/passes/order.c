@@ -1,8 +1,8 @@
-/* order: the instructions in a row. Nodes keep the graph's order; a bucket starts as soon as its
- * last value is ready and is waited for right before the first node that reads from it, or at once
- * where nothing is to run meanwhile. What the host reads is waited for and fetched before the first
- * node of the update, so that a loss that is not finite stops the step while the weights are still
- * whole. Nothing starts before the last micro-step has run. */
+/* order: puts the instructions in a row. Nodes keep the graph's order. A bucket starts as soon as
+ * its last value is ready, and the wait for it comes right before the first node that reads from
+ * it, or at once if nothing is to run in between. Outputs are waited for and fetched before the
+ * first node of the update, so that a loss that is not finite stops the step while the weights are
+ * still valid. Nothing starts before the last micro-step has run. */
 #include "kernels/base/assert.h"
 #include "runtime/passes/plan.h"
 

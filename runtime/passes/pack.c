@@ -1,6 +1,6 @@
-/* pack: weights that kernels take packed get a node that packs them, straight from the float32
- * variable where only a cast lay in between. Once a step: not in every call of a kernel that runs
- * for several tiles of samples or in several micro-steps. */
+/* pack: adds a node that packs each weight that a kernel takes packed, straight from the float32
+ * variable if only a cast lies in between. It packs once per step, not in every call of a kernel
+ * that runs for several tiles of samples or in several micro-steps. */
 #include "runtime/ops/op.h"
 #include "runtime/passes/plan.h"
 #include "runtime/passes/rewrite.h"

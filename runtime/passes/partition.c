@@ -1,10 +1,10 @@
-/* partition: a graph over the whole batch becomes the graph that every core runs on its shard.
+/* partition: turns a graph over the whole batch into the graph that every core runs on its shard.
  *
- * Inputs whose first dimension counts the samples of the batch are split over the whole mesh; infer
- * carries the spread through the graph; where an op meets a sum or a varying value that it does not
- * take in parts, an all-reduce goes in between (and, for a varying value, the division that makes
- * it a mean). Nodes that nothing needs are dropped, those that only lead to an assignment move
- * behind backward, where they wait for collectives in the order in which these can start. */
+ * Inputs whose first dimension counts the samples of the batch are split over the whole mesh, and
+ * infer carries the split through the graph. If an op does not take a sum or a varying value, an
+ * all-reduce goes before it (and, for a varying value, the division that makes it a mean). Nodes
+ * that nothing needs are dropped. Nodes that only lead to an assignment move behind backward, where
+ * they wait for collectives in the order in which these can start. */
 #include <stdlib.h>
 #include <string.h>
 

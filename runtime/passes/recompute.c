@@ -1,13 +1,13 @@
-/* recompute: cheap values of forward that backward reads are dropped and made again, just before
- * backward first reads them (Chen et al. 2016, arXiv 1604.06174, of elementwise operations alone).
+/* recompute: drops cheap values of forward that backward reads, and recomputes them just before
+ * backward first reads them (Chen et al. 2016, arXiv 1604.06174, for elementwise operations only).
  *
  *     x kept, y = relu(bn_apply(x)) kept   becomes   x kept, y; y' = relu(bn_apply(x)) in backward
  *
- * A value is made again where all it takes is there anyhow: leaves, what backward reads itself, and
- * what can be made again in turn. So nothing is kept that was not kept before. What depends on no
- * sample, such as casts of weights, stays: it is as large whatever the batch. The same kernels run
- * on the same operands, so that results keep their bits, unless tile then cuts the samples
- * elsewhere, and sums over them are rounded in another order. */
+ * A value is recomputed if all its inputs are there anyway: leaves, values that backward reads
+ * itself, and values that can be recomputed in turn. So nothing more is kept. A value that depends
+ * on no sample, such as a cast of weights, stays, since its size does not grow with the batch. The
+ * same kernels run on the same operands, so results keep their bits, unless tile then cuts the
+ * samples elsewhere and sums over them round in another order. */
 #include "runtime/ops/op.h"
 #include "runtime/passes/plan.h"
 #include "runtime/passes/rewrite.h"

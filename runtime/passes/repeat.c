@@ -1,11 +1,11 @@
-/* repeat: which nodes run once and which in every micro-step, in three stretches.
+/* repeat: sorts nodes into three stretches: which run once and which in every micro-step.
  *
  *     before    what no micro-step changes: casts of weights, the zeros that sums begin with
  *     repeated  what depends on the samples of a micro-step, and adding up what it made
  *     after     what needs the sums: reductions, the update
  *
- * Within a stretch the order stays. A sum that is wanted while its samples are still to come cannot
- * be had: E_UNSUPPORTED. */
+ * Within a stretch the order stays. A sum that is needed before all its samples have been seen is
+ * E_UNSUPPORTED. */
 #include "runtime/ops/op.h"
 #include "runtime/passes/plan.h"
 #include "runtime/passes/rewrite.h"

@@ -1,18 +1,18 @@
-/* shard: each core updates its part of the weights (Xu et al. 2020, arXiv 2004.13336).
+/* shard: each core updates its shard of the weights (Xu et al. 2020, arXiv 2004.13336).
  *
- * Gradients that the update alone reads are joined into buckets, in the order of their updates, and
- * a bucket is dealt out: its sums are scattered instead of all-reduced, each core runs the update
- * on its block of them, and the new weights are gathered. A block may hold parts of several weights
- * and a weight may lie across blocks. Optimizer states are kept for a core's block alone.
+ * Gradients that only the update reads are joined into buckets, in the order of their updates, and
+ * a bucket is sharded: its sums are scattered instead of all-reduced, each core runs the update on
+ * its block of them, and the new weights are gathered. A block may hold shards of several weights,
+ * and a weight may lie across blocks. A core keeps optimizer states only for its block.
  *
  *     parts of g --reduce_scatter--> g | w | states  --update--> w' | states' --allgather--> w'
  *
- * A norm is the sum of squares of a core's part, rounded to float32, summed over the cores: R of
- * them bring at most R + 1 roundings, (R + 1) 2^-24 of it, beside those of the kernel, whose blocks
- * begin elsewhere; exact ones (the pass wire) bring none. All else is element by element, so that
- * without norms, or with exact ones, the new weights have the bits of the whole update where the
- * sums of gradients have. So that the norms of a bucket travel as one, what leads to them stands
- * before all that reads them. A gradient of which anything else is made is left as it was. */
+ * A norm is the sum of squares of a core's shard, rounded to float32, summed over the cores. R of
+ * them cause at most R + 1 roundings, (R + 1) 2^-24 of the norm, besides those of the kernel, whose
+ * blocks begin elsewhere; exact ones (the pass wire) cause none. All else is element by element. So
+ * without norms, or with exact ones, the new weights have the bits of the unsharded update if the
+ * sums of gradients have. For the norms of a bucket to travel as one, the nodes that lead to them
+ * come before all nodes that read them. A gradient that anything else reads is left as it was. */
 #include "runtime/ops/op.h"
 #include "runtime/passes/plan.h"
 #include "runtime/passes/rewrite.h"

@@ -1,17 +1,17 @@
-/* tile: nodes that follow each other and work sample by sample become one node that runs them all
- * on a few samples before it goes on to the next few (runtime/ops/tiled.h), so that a value is read
- * from the core's cache where plainly it would come from memory, and one that nobody else reads
- * never is in memory at all:
+/* tile: joins consecutive nodes that work sample by sample into one node that runs all of them on a
+ * few samples before it continues with the next few (runtime/ops/tiled.h). A value is then read
+ * from the core's cache instead of from memory, and a value that no other node reads is never in
+ * memory at all:
  *
  *     bn_grad_apply  y, dz -> dy          for each tile
  *     conv2d_dx      dy, w -> dx             dy = bn_grad_apply(y, dz)   dy: a tile in the cache
  *     conv2d_dw      x, dy -> dw             dx = conv2d_dx(dy, w)
  *                                            dw += conv2d_dw(x, dy)
  *
- * A group grows until a node needs a sum over the samples that the group still makes, or one sample
- * of all its values does not fit the tile any more, or the phase ends. Nodes in between that do not
- * depend on the group go before it. A group is kept if it saves more traffic than its weights,
- * which each tile reads again, and its sums, which each tile adds to, cost. */
+ * A group grows until a node needs a sum over the samples that the group still computes, or until
+ * one sample of all its values does not fit the tile any more, or until the phase ends. Nodes in
+ * between that do not depend on the group go before it. A group is kept if it saves more traffic
+ * than its weights, which each tile reads again, and its sums, which each tile adds to, cost. */
 #include <string.h>
 
 #include "kernels/base/assert.h"

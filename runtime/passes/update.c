@@ -1,5 +1,5 @@
-/* Weights are updated in the order in which their gradients are made, so that the first reductions
- * to end find their updates next. */
+/* Updates weights in the order in which their gradients are computed, so that the first reductions
+ * to end are followed by their updates. */
 #include <stdlib.h>
 
 #include "kernels/base/assert.h"

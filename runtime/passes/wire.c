@@ -1,18 +1,20 @@
-/* wire: what is all-reduced travels in another type than the float32 it is made in and read as.
+/* wire: sums travel in another type than float32, in which they are computed and read.
  *
- * A core's part is converted as soon as it is made, into the memory that is all-reduced; the sum is
- * converted back before its first reader, or before the update where the host reads it. With bf16
- * only gradients travel so: sums that backward makes and the update alone reads. With binned, whose
- * sums do not depend on their order, everything does: also the loss and moving statistics.
+ * A core's summand is converted as soon as it is computed, into the memory that is all-reduced. The
+ * sum is converted back before its first reader, or before the update if the host reads it. bf16 is
+ * for gradients only: sums that backward computes and only the update reads. With binned, whose
+ * sums do not depend on their order, all sums are converted, also the loss and moving statistics.
  *
- * A sum that an op of the update makes over its input, a norm, would be rounded with each core's
- * part: its bits would tell where the parts were cut. With binned another op takes its place, whose
- * sums are made as they travel, all digits of them, and rounded once (kernels/base/wide_sum.h):
+ * A norm, the sum that an op of the update computes over its input, would be rounded for each
+ * core's shard, so its bits would depend on the sharding. With binned another op takes its place,
+ * which sums in the type of the messages, keeps all digits, and rounds once
+ * (kernels/base/wide_sum.h):
  *
  *     sum_sq --f32 (parts)--> to_wire --> all-reduce --> from_wire --f32-->
  *     sum_sq_wide --------binned (8)----> all-reduce --> from_wide --f32-->
  *
- * So does it where weights are whole on every core, without the all-reduce: the same bits. */
+ * The same op runs without the all-reduce if weights are whole on every core, and gives the same
+ * bits. */
 #include <string.h>
 
 #include "runtime/ops/op.h"
