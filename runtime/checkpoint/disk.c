@@ -55,15 +55,16 @@ static int open_new(pod_disk *d, const char *path)
     return -1;
 }
 
-static int write_piece(pod_disk *d, int fd, const char *data, size_t bytes)
+static int write_all(pod_disk *d, int fd, const char *data, size_t bytes)
 {
-    if (!has_space(d)) return -1;
-    while (bytes > 0) {
-        const ssize_t n = write(fd, data, bytes);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return -1;
-        data += n;
-        bytes -= (size_t)n;
+    for (size_t at = 0, end = 0; at < bytes;) {
+        if (at == end) {
+            if (!has_space(d)) return -1;
+            end = bytes - at < POD_DISK_PIECE ? bytes : at + POD_DISK_PIECE;
+        }
+        const ssize_t n = write(fd, data + at, end - at);
+        if (n < 0 && errno != EINTR) return -1;
+        if (n > 0) at += (size_t)n;
     }
     return 0;
 }
@@ -79,16 +80,11 @@ static int rename_one(pod_disk *d, const char *from, const char *to)
     return has_space(d) ? rename(from, to) : -1;
 }
 
+/* A file, or an empty folder. */
 static int remove_one(pod_disk *d, const char *path)
 {
     count(d);
-    return unlink(path) == 0 || errno == ENOENT ? 0 : -1;
-}
-
-static int remove_empty(pod_disk *d, const char *folder)
-{
-    count(d);
-    return rmdir(folder) == 0 || errno == ENOENT ? 0 : -1;
+    return remove(path) == 0 || errno == ENOENT ? 0 : -1;
 }
 
 /* ---- what is made of them ---- */
@@ -107,16 +103,6 @@ static pod_status not_written(const char *path, const char *what)
 static pod_status refused(const char *path, const char *what)
 {
     return fail(errno == ENOSPC || errno == EDQUOT ? POD_E_WRITE : POD_E_IO, path, what);
-}
-
-static int write_all(pod_disk *d, int fd, const char *data, size_t bytes)
-{
-    for (size_t at = 0; at < bytes; at += POD_DISK_PIECE) {
-        const size_t left = bytes - at;
-        const size_t piece = left < POD_DISK_PIECE ? left : POD_DISK_PIECE;
-        if (write_piece(d, fd, data + at, piece) != 0) return -1;
-    }
-    return 0;
 }
 
 /* Renamed under the lock; and what was begun is removed under it, not another's. */
@@ -205,5 +191,5 @@ pod_status pod_disk_remove(pod_disk *d, const char *path)
     const pod_status s = remove_files(d, files, path);
     closedir(files);
     if (s != POD_OK) return s;
-    return remove_empty(d, path) == 0 ? POD_OK : refused(path, "be removed");
+    return remove_one(d, path) == 0 ? POD_OK : refused(path, "be removed");
 }

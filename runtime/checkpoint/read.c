@@ -11,7 +11,7 @@
 #include "runtime/checkpoint/parts.h"
 #include "runtime/core/file.h"
 
-enum { DIMS_BYTES = 24 * POD_H5_MAX_DIMS, BLOCK_BYTES = 1 << 20 };
+enum { BLOCK_BYTES = 1 << 20 };
 
 /* ---- whole files ---- */
 
@@ -130,26 +130,17 @@ typedef struct filler { /* what is being filled */
     int64_t *filled; /* (n): elements from the first on */
 } filler;
 
-/* "3x3x16x32"; "one value" without dimensions. */
-static const char *print_dims(int n, const int64_t dim[], char text[DIMS_BYTES])
-{
-    int used = snprintf(text, DIMS_BYTES, "%s", n == 0 ? "one value" : "");
-    for (int i = 0; i < n; i++)
-        used +=
-            snprintf(text + used, (size_t)(DIMS_BYTES - used), "%s%" PRId64, i ? "x" : "", dim[i]);
-    return text;
-}
-
 static pod_status check_shape(const pod_tensor *t, const pod_h5_array *array)
 {
     bool same = array->n_dims == t->n_dims && strcmp(array->type, "f32") == 0;
     for (int i = 0; same && i < t->n_dims; i++) same = array->dim[i] == t->dim[i];
     if (same) return POD_OK;
-    char found[DIMS_BYTES], wanted[DIMS_BYTES];
-    return pod_fail(
-        POD_E_MISMATCH, "%s: '%s' is %s of %s, need f32 of %s: a checkpoint of another model?",
-        array->file->path, t->name, array->type, print_dims(array->n_dims, array->dim, found),
-        print_dims(t->n_dims, t->dim, wanted));
+    char found[POD_H5_DIMS_BYTES], wanted[POD_H5_DIMS_BYTES];
+    return pod_fail(POD_E_MISMATCH,
+                    "%s: '%s' is %s of %s, need f32 of %s: a checkpoint of another model?",
+                    array->file->path, t->name, array->type,
+                    pod_h5_print_dims(array->n_dims, array->dim, found),
+                    pod_h5_print_dims(t->n_dims, t->dim, wanted));
 }
 
 static pod_status lacks(const pod_h5_file *f, const pod_tensor *t)
@@ -353,56 +344,57 @@ static void warn_of_set(const char *folder, const pod_checkpoint_info *found,
     }
 }
 
-static pod_status load_one(const char *folder, const pod_checkpoint_info *want, bool with_state,
-                           const pod_tensor tensor[], int n, pod_arena *a, pod_log *log,
-                           pod_checkpoint_info *out)
+typedef struct loading { /* what pod_checkpoint_load was given */
+    const pod_checkpoint_info *want;
+    bool with_state;
+    const pod_tensor *tensor;
+    int n;
+    pod_arena *arena;
+    pod_log *log;
+    pod_checkpoint_info *out;
+} loading;
+
+static pod_status load_one(const loading *l, const char *folder)
 {
+    const pod_checkpoint_info *want = l->want;
     pod_checkpoint_info found;
-    POD_TRY(pod_checkpoint_read_info(folder, a, &found));
+    POD_TRY(pod_checkpoint_read_info(folder, l->arena, &found));
     POD_TRY(check_same(folder, "model", found.model, want->model));
-    if (with_state) {
-        if (found.data_fingerprint != want->data_fingerprint &&
-            has_other_images(&found.set, &want->set))
+    const bool is_resized = has_other_images(&found.set, &want->set);
+    if (l->with_state) {
+        if (found.data_fingerprint != want->data_fingerprint && is_resized)
             return fail_images(folder, &found.set, &want->set);
         POD_TRY(check_same(folder, "data set", found.data, want->data));
         POD_TRY(check_data(folder, &found, want));
         POD_TRY(check_same(folder, "optimizer", found.optimizer, want->optimizer));
     }
-    const pod_status s = read_all(folder, tensor, n, true, a);
-    if (s == POD_E_MISMATCH && has_other_images(&found.set, &want->set))
-        return fail_images(folder, &found.set, &want->set);
+    const pod_status s = read_all(folder, l->tensor, l->n, true, l->arena);
+    if (s == POD_E_MISMATCH && is_resized) return fail_images(folder, &found.set, &want->set);
     POD_TRY(s);
-    if (!with_state) warn_of_set(folder, &found, want, log);
+    if (!l->with_state) warn_of_set(folder, &found, want, l->log);
     found.folder = folder;
-    *out = found;
+    *l->out = found;
     return POD_OK;
 }
 
-/* Something else may do where this one is damaged, but not where it is of another run. */
-static bool is_damage(pod_status s)
+/* Another one may do where this one is damaged, but not where it is of another run. One that has
+ * vanished is not damaged: then nothing is told, and `*again` set. */
+static pod_status load_first(const loading *l, const pod_checkpoint_list *list, bool *again)
 {
-    return s == POD_E_IO || s == POD_E_FORMAT || s == POD_E_NUMERIC;
-}
-
-/* One that has vanished is not damaged: then nothing is told, and `*again` set. */
-static pod_status load_first(const pod_checkpoint_list *list, const pod_checkpoint_info *want,
-                             bool with_state, const pod_tensor tensor[], int n, pod_arena *a,
-                             pod_log *log, pod_checkpoint_info *out, bool *again)
-{
+    char why[POD__NOTE_BYTES];
     pod_status s = POD_E_IO;
     *again = false;
     for (int i = 0; i < list->n; i++) {
-        s = load_one(list->folder[i], want, with_state, tensor, n, a, log, out);
-        if (!is_damage(s)) return s;
+        s = load_one(l, list->folder[i]);
+        if (s != POD_E_IO && s != POD_E_FORMAT && s != POD_E_NUMERIC) return s;
         *again = has_vanished(list->folder[i]);
         if (*again) return s;
-        if (log && i + 1 < list->n)
-            pod_log_say(log, POD_LOG_WARNING, "%s; the checkpoint before it is tried",
+        if (l->log && i + 1 < list->n)
+            pod_log_say(l->log, POD_LOG_WARNING, "%s; the checkpoint before it is tried",
                         pod_error_text());
     }
     if (list->n == 0) return pod_fail(POD_E_IO, "%s: holds no checkpoint", list->where);
     if (list->n == 1) return s;
-    char why[512];
     snprintf(why, sizeof why, "%s", pod_error_text());
     return pod_fail(s, "%s: none of %d checkpoints is whole; the last one: %s", list->where,
                     list->n, why);
@@ -412,12 +404,13 @@ pod_status pod_checkpoint_load(const char *path, const pod_checkpoint_info *want
                                const pod_tensor tensor[], int n, pod_arena *a, pod_log *log,
                                pod_checkpoint_info *out)
 {
+    const loading l = {want, with_state, tensor, n, a, log, out};
     pod_checkpoint_list list;
     pod_status s = POD_E_IO;
     bool again = true;
     for (int tries = 0; again && tries < MOST_TRIES; tries++) {
         POD_TRY(pod_checkpoint_find(path, a, log, &list));
-        s = load_first(&list, want, with_state, tensor, n, a, log, out, &again);
+        s = load_first(&l, &list, &again);
     }
     return s;
 }

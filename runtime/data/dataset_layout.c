@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST_BYTES = 320, DIMS_BYTES = 24 * POD_H5_MAX_DIMS, MOST_SEEN = 1 << 20 };
+enum { LIST_BYTES = 320, MOST_SEEN = 1 << 20 };
 
 /* ---- what is there --------------------------------------------------------------------------- */
 
@@ -43,16 +43,6 @@ pod_status pod__layout_check_arrays(const pod_h5_file *f, int n, const char *con
                     found[0] ? found : "no dataset");
 }
 
-/* "20x3x32x32" */
-static const char *print_dims(const pod_h5_array *a, char text[DIMS_BYTES])
-{
-    int used = snprintf(text, DIMS_BYTES, "%s", a->n_dims ? "" : "one value");
-    for (int i = 0; i < a->n_dims; i++)
-        used += snprintf(text + used, (size_t)(DIMS_BYTES - used), "%s%" PRId64, i ? "x" : "",
-                         a->dim[i]);
-    return text;
-}
-
 /* ---- images ---------------------------------------------------------------------------------- */
 
 /* "; its first values run from 0 to 1: (255 * x).round().astype('u1')"; "" where they cannot be
@@ -84,19 +74,20 @@ static void advise_on_values(const pod_h5_array *a, char text[LIST_BYTES])
 
 static pod_status check_shape(const pod_h5_array *a)
 {
-    char dims[DIMS_BYTES];
+    char dims[POD_H5_DIMS_BYTES];
     const char *remedy = a->n_dims == 3   ? ": x[..., None] adds C = 1"
                          : a->n_dims == 2 ? ": x.reshape(-1, H, W, C)"
                                           : "";
     if (a->n_dims != 4)
         return pod_fail(POD_E_FORMAT, "%s: dataset '%s' has %d dimensions (%s), need 4 (N,H,W,C)%s",
-                        a->file->path, a->name, a->n_dims, print_dims(a, dims), remedy);
+                        a->file->path, a->name, a->n_dims,
+                        pod_h5_print_dims(a->n_dims, a->dim, dims), remedy);
     /* 3 pixels high, or 1, and more than 4 channels: nobody has such images. */
     if ((a->dim[1] == 1 || a->dim[1] == 3) && a->dim[3] > 4)
         return pod_fail(POD_E_FORMAT,
                         "%s: dataset '%s' is %s, which looks like N,C,H,W, need N,H,W,C: "
                         "x.transpose(0, 2, 3, 1)",
-                        a->file->path, a->name, print_dims(a, dims));
+                        a->file->path, a->name, pod_h5_print_dims(a->n_dims, a->dim, dims));
     return POD_OK;
 }
 
@@ -116,7 +107,7 @@ pod_status pod__layout_check_images(const pod_h5_array *a)
 
 pod_status pod__layout_check_labels(const pod_h5_array *a, int64_t n_images)
 {
-    char dims[DIMS_BYTES];
+    char dims[POD_H5_DIMS_BYTES];
     const bool is_integer = a->type[0] == 'u' || a->type[0] == 'i';
     const char *remedy = a->n_dims == 2 && a->dim[1] == 1 ? ": y[:, 0]"
                          : a->n_dims == 2                 ? ": y.argmax(1) if it is one-hot"
@@ -126,7 +117,8 @@ pod_status pod__layout_check_labels(const pod_h5_array *a, int64_t n_images)
     if (a->n_dims != 1 || !is_integer)
         return pod_fail(POD_E_FORMAT,
                         "%s: dataset '%s' has %d dimensions (%s) of type %s, need 1 of integers%s",
-                        a->file->path, a->name, a->n_dims, print_dims(a, dims), a->type, remedy);
+                        a->file->path, a->name, a->n_dims,
+                        pod_h5_print_dims(a->n_dims, a->dim, dims), a->type, remedy);
     POD_TRY(pod_h5_check_filters(a));
     if (a->dim[0] == n_images) return POD_OK;
     return pod_fail(POD_E_FORMAT, "%s: dataset '%s' has %" PRId64 " labels for %" PRId64 " images",

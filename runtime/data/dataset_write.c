@@ -23,7 +23,7 @@ struct pod_dataset_writer {
     pod_file *aside; /* holds the name `part`; HDF5 writes into the same file */
     pod_h5_file file;
     pod_h5_array images[POD_N_SPLITS], labels[POD_N_SPLITS];
-    int64_t n_wanted[POD_N_SPLITS], n_written[POD_N_SPLITS];
+    int64_t n_written[POD_N_SPLITS];
     int64_t *n_of;           /* (POD_N_SPLITS, n_classes), or NULL */
     pod_channel_stats stats; /* of the training pixels */
     bool has_failed;         /* to write: nothing of HDF5's is closed then (h5.h) */
@@ -102,7 +102,6 @@ static pod_status create_file(pod_dataset_writer *w)
 
 static pod_status writer_init(pod_dataset_writer *w, const char *path)
 {
-    memcpy(w->n_wanted, w->info->n_samples, sizeof w->n_wanted);
     w->path = pod_arena_text(w->arena, "%s", path);
     w->part = pod_arena_text(w->arena, "%s" POD_FILE_PART, path);
     if (!w->path || !w->part) return POD_E_NOMEM;
@@ -165,9 +164,9 @@ pod_status pod_dataset_writer_add(pod_dataset_writer *w, pod_split split, int64_
     const pod_dataset_info *info = w->info;
     int64_t first = w->n_written[split];
     POD_TRY(check_not_stopped(w));
-    if (count > w->n_wanted[split] - first)
+    if (count > w->info->n_samples[split] - first)
         return pod_fail(POD_E_FORMAT, "%s: %" PRId64 " %s samples, need %" PRId64, w->path,
-                        first + count, pod_split_name(split), w->n_wanted[split]);
+                        first + count, pod_split_name(split), w->info->n_samples[split]);
     for (int64_t i = 0; i < count; i++)
         if (labels[i] < 0 || labels[i] >= info->n_classes)
             return pod_fail(POD_E_FORMAT, "%s: %s label %" PRId64 " is %d, need 0 to %d", w->path,
@@ -183,28 +182,6 @@ pod_status pod_dataset_writer_add(pod_dataset_writer *w, pod_split split, int64_
     for (int64_t i = 0; s == POD_OK && w->n_of && i < count; i++)
         w->n_of[(int64_t)split * info->n_classes + labels[i]]++;
     return s;
-}
-
-/* With the lock held. */
-static pod_status cut_split(pod_dataset_writer *w, int split)
-{
-    POD_TRY(pod_h5_array_cut(&w->images[split], w->n_written[split]));
-    POD_TRY(pod_h5_array_cut(&w->labels[split], w->n_written[split]));
-    w->n_wanted[split] = w->n_written[split];
-    return POD_OK;
-}
-
-pod_status pod_dataset_writer_cut(pod_dataset_writer *w)
-{
-    for (int s = 0; s < POD_N_SPLITS; s++)
-        if (w->n_written[s] < 1)
-            return pod_fail(POD_E_FORMAT, "%s: 0 %s samples, need at least 1", w->path,
-                            pod_split_name((pod_split)s));
-    pod_status status = POD_OK;
-    pod_h5_lock();
-    for (int s = 0; s < POD_N_SPLITS && status == POD_OK; s++) status = heed(w, cut_split(w, s));
-    pod_h5_unlock();
-    return status;
 }
 
 pod_status pod_dataset_writer_put_files(pod_dataset_writer *w, pod_split split, int64_t n,
@@ -252,9 +229,9 @@ static pod_status close_file(pod_dataset_writer *w)
 static pod_status check_complete(const pod_dataset_writer *w)
 {
     for (int s = 0; s < POD_N_SPLITS; s++)
-        if (w->n_written[s] != w->n_wanted[s])
+        if (w->n_written[s] != w->info->n_samples[s])
             return pod_fail(POD_E_FORMAT, "%s: %" PRId64 " %s samples, need %" PRId64, w->path,
-                            w->n_written[s], pod_split_name((pod_split)s), w->n_wanted[s]);
+                            w->n_written[s], pod_split_name((pod_split)s), w->info->n_samples[s]);
     return POD_OK;
 }
 

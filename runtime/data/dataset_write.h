@@ -30,8 +30,6 @@ POD_MUST pod_status pod_dataset_writer_add(pod_dataset_writer *w, pod_split spli
                                            const int32_t *labels);
 /* Whether such a signal came: whoever makes samples for long may stop. From any thread. */
 bool pod_dataset_writer_is_stopped(void);
-/* No more samples come: the splits hold those that were added, and `info` said how many at most. */
-POD_MUST pod_status pod_dataset_writer_cut(pod_dataset_writer *w);
 /* The files that the samples of a split came from, in order: (n), one each of those added so far.
  * After the last of them. */
 POD_MUST pod_status pod_dataset_writer_put_files(pod_dataset_writer *w, pod_split split, int64_t n,

@@ -210,6 +210,15 @@ static bool read_dims(hid_t space, int *n_dims, int64_t dim[])
     return true;
 }
 
+const char *pod_h5_print_dims(int n, const int64_t dim[], char text[POD_H5_DIMS_BYTES])
+{
+    int used = snprintf(text, POD_H5_DIMS_BYTES, "%s", n == 0 ? "one value" : "");
+    for (int i = 0; i < n; i++)
+        used += snprintf(text + used, (size_t)(POD_H5_DIMS_BYTES - used), "%s%" PRId64,
+                         i ? "x" : "", dim[i]);
+    return text;
+}
+
 bool pod_h5_has_array(const pod_h5_file *f, const char *name)
 {
     hid_t id = H5Dopen2(f->id, name, H5P_DEFAULT);
@@ -368,18 +377,6 @@ void pod_h5_array_close(pod_h5_array *a)
 {
     pod__h5_release(a->id);
     a->id = 0;
-}
-
-pod_status pod_h5_array_cut(pod_h5_array *a, int64_t n_rows)
-{
-    POD_ASSERT(n_rows >= 0 && n_rows <= a->dim[0], "%" PRId64 " of %" PRId64 " rows", n_rows,
-               a->dim[0]);
-    hsize_t size[POD_H5_MAX_DIMS];
-    for (int i = 0; i < a->n_dims; i++) size[i] = (hsize_t)(i == 0 ? n_rows : a->dim[i]);
-    POD_TRY(pod__h5_check(H5Dset_extent(a->id, size) >= 0, POD_E_WRITE, a->file, "dataset", a->name,
-                          "cannot be shortened"));
-    a->dim[0] = n_rows;
-    return POD_OK;
 }
 
 /* The rows as a selection in the file and a plain block in memory, `to` or `from`. */

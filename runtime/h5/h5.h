@@ -67,6 +67,10 @@ typedef struct pod_h5_array {
     int64_t dim[POD_H5_MAX_DIMS];
 } pod_h5_array;
 
+/* "20x3x32x32"; "one value" without dimensions. */
+enum { POD_H5_DIMS_BYTES = 24 * POD_H5_MAX_DIMS };
+const char *pod_h5_print_dims(int n, const int64_t dim[], char text[POD_H5_DIMS_BYTES]);
+
 bool pod_h5_has_array(const pod_h5_file *f, const char *name);
 /* Whether the path from the root on ("/train/images") is that of anything. E_FORMAT where that
  * cannot be known; HDF5 1.10 reports a damaged root once and then takes what is behind the damage
@@ -84,9 +88,6 @@ POD_MUST pod_status pod_h5_array_create(const pod_h5_file *f, const char *name, 
                                         int n_dims, const int64_t dim[], int64_t chunk_rows,
                                         pod_h5_array *out);
 void pod_h5_array_close(pod_h5_array *a);
-/* Cuts dimension 0 of an array that was created here to its first n_rows. */
-POD_MUST pod_status pod_h5_array_cut(pod_h5_array *a, int64_t n_rows);
-
 /* Rows first .. first + count - 1 of dimension 0 as elements of t (numbers out of range are
  * clipped; POD_BF16 stands for its 16 bits). */
 POD_MUST pod_status pod_h5_read_rows(const pod_h5_array *a, pod_dtype t, int64_t first,

@@ -308,7 +308,6 @@ static pod_status write_images(intake *m, const char *h5_path)
     POD_TRY(pod_dataset_writer_open(h5_path, &m->info, m->n_of, &m->writer));
     pod_status s = pass(m, "importing");
     if (s == POD_OK && !m->bad.skip) s = pod__bad_images_end(&m->bad, m->folder);
-    if (s == POD_OK && m->n_kept < m->list.n) s = pod_dataset_writer_cut(m->writer);
     if (s == POD_OK) s = write_files(m);
     if (s == POD_OK) return pod_dataset_writer_finish(m->writer);
     pod_dataset_writer_abort(m->writer);

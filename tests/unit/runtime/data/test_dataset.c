@@ -164,54 +164,6 @@ static void writer_takes_statistics(void)
     pod_dataset_close(d);
 }
 
-/* Fewer samples than were announced: over chunks' ends, in their middle, one. */
-static void writer_cuts(void)
-{
-    enum { N = 120, BYTES = 16 * 16 * 3 };
-    static const int64_t kept[][2] = {{N, 1}, {N - 1, 21}, {42, 63}, {1, N}};
-    const char *const names[] = {"a", "b"};
-    const pod_dataset_info info = {.name = "n",
-                                   .origin = "",
-                                   .licence = "",
-                                   .n_samples = {N, N},
-                                   .height = 16,
-                                   .width = 16,
-                                   .channels = 3,
-                                   .n_classes = 2,
-                                   .class_names = names};
-    static uint8_t pixels[N * BYTES], got[BYTES];
-    static int32_t labels[N];
-    char path[MAX_PATH_BYTES];
-    pod_test_fill_exact(9, N * BYTES, 255, POD_U8, pixels);
-    for (int i = 0; i < N; i++) labels[i] = i % 3 == 0;
-    for (size_t k = 0; k < sizeof kept / sizeof kept[0]; k++) {
-        pod_dataset_writer *w = NULL;
-        POD_CHECK_OK(pod_dataset_writer_open(in_dir(path, "cut.h5"), &info, NULL, &w));
-        if (!w) return;
-        POD_CHECK_FAILS(pod_dataset_writer_cut(w), POD_E_FORMAT,
-                        "0 train samples, need at least 1");
-        for (int s = 0; s < POD_N_SPLITS; s++)
-            POD_CHECK_OK(pod_dataset_writer_add(w, (pod_split)s, kept[k][s], pixels, NULL, labels));
-        POD_CHECK_OK(pod_dataset_writer_cut(w));
-        POD_CHECK_OK(pod_dataset_writer_finish(w));
-        for (int64_t cache = 0; cache <= 1 << 30; cache += 1 << 30) {
-            const pod_dataset_options o = {.cache_bytes = cache};
-            pod_dataset *d = NULL;
-            POD_CHECK_OK(pod_dataset_open_with(path, 0, &o, &d));
-            if (!d) return;
-            for (int s = 0; s < POD_N_SPLITS; s++) {
-                CU_ASSERT(d->info.n_samples[s] == kept[k][s]);
-                for (int64_t i = 0; i < kept[k][s]; i++) {
-                    POD_CHECK_OK(pod_dataset_read(d, (pod_split)s, i, got));
-                    CU_ASSERT(memcmp(got, pixels + i * BYTES, BYTES) == 0);
-                    CU_ASSERT(pod_dataset_label(d, (pod_split)s, i) == labels[i]);
-                }
-            }
-            pod_dataset_close(d);
-        }
-    }
-}
-
 /* The files that samples came from read back, and are not known where none were put. */
 static void writer_keeps_files(void)
 {
@@ -457,7 +409,6 @@ static CU_TestInfo tests[] = {{"flush_tells", flush_tells},
                               {"export_reads_back", export_reads_back},
                               {"writer_takes_statistics", writer_takes_statistics},
                               {"threads_read_a_file", threads_read_a_file},
-                              {"writer_cuts", writer_cuts},
                               {"writer_keeps_files", writer_keeps_files},
                               {"writer_refuses", writer_refuses},
                               {"reads_files_of_others", reads_files_of_others},

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "runtime/data/import/import.h"
 #include "tests/harness/harness.h"
@@ -25,11 +26,6 @@ static void put_be32(bytes *b, int64_t x)
     for (int shift = 24; shift >= 0; shift -= 8) put(b, (int)(x >> shift & 255));
 }
 
-static void put_le(bytes *b, uint32_t x, int n)
-{
-    for (int i = 0; i < n; i++) put(b, (int)(x >> 8 * i & 255));
-}
-
 /* A header and n elements i * 3 mod `modulus`. */
 static bytes idx_file(int n_dims, const int64_t dim[], int64_t n, int modulus)
 {
@@ -40,22 +36,19 @@ static bytes idx_file(int n_dims, const int64_t dim[], int64_t n, int modulus)
     return b;
 }
 
-/* RFC 1952 with one stored block of RFC 1951: a gzip file without a compressor. */
 static bytes gzipped(const bytes *plain)
 {
+    enum { WINDOW_BITS = 15, GZIP = 16, MEMORY = 8 };
     bytes b = {0};
-    static const uint8_t head[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1};
-    for (size_t i = 0; i < sizeof head; i++) put(&b, head[i]);
-    put_le(&b, (uint32_t)plain->n, 2);
-    put_le(&b, ~(uint32_t)plain->n, 2);
-    uint32_t crc = 0xffffffffu;
-    for (size_t i = 0; i < plain->n; i++) {
-        put(&b, plain->at[i]);
-        crc ^= plain->at[i];
-        for (int k = 0; k < 8; k++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
-    }
-    put_le(&b, ~crc, 4);
-    put_le(&b, (uint32_t)plain->n, 4);
+    z_stream z = {.next_in = (Bytef *)plain->at, .next_out = b.at};
+    z.avail_in = (uInt)plain->n;
+    z.avail_out = sizeof b.at;
+    /* Stored, so that a byte of the file is one of the data. */
+    CU_ASSERT(deflateInit2(&z, Z_NO_COMPRESSION, Z_DEFLATED, WINDOW_BITS + GZIP, MEMORY,
+                           Z_DEFAULT_STRATEGY) == Z_OK);
+    CU_ASSERT(deflate(&z, Z_FINISH) == Z_STREAM_END);
+    b.n = sizeof b.at - z.avail_out;
+    deflateEnd(&z);
     return b;
 }
 
