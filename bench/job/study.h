@@ -8,8 +8,8 @@
 #include "collectives/mesh/mesh.h"
 #include "runtime/config/config.h"
 #include "runtime/core/log.h"
-#include "runtime/study/job_model.h"
 #include "runtime/machine/machine.h"
+#include "runtime/study/job_model.h"
 #include "runtime/study/job_sim.h"
 
 enum { POD_JOB_MAX_POINTS = 64, POD_JOB_MAX_RUNS = 64 };
