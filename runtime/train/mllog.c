@@ -93,16 +93,6 @@ static pod_status drop_held(pod_mllog *l)
     return failed ? pod_fail(POD_E_NOMEM, "%s: out of memory", l->path) : POD_OK;
 }
 
-pod_status pod_mllog_begin(pod_mllog *l)
-{
-    if (!l->held_stream) return POD_OK; /* silent */
-    POD_TRY(pod_file_cut(l->file, 0));
-    POD_TRY(drop_held(l));
-    fwrite(l->held, 1, l->held_bytes, pod_file_stream(l->file));
-    flush(l);
-    return l->status;
-}
-
 static bool has_key(const char *line, const char *key)
 {
     const char *at = strstr(line, "\"key\": \"");
@@ -182,12 +172,18 @@ pod_status pod_mllog_find(pod_mllog *l, pod_stamp job_began, int64_t step, pod_m
     return POD_OK;
 }
 
-pod_status pod_mllog_go_on(pod_mllog *l, int attempt, int64_t step, const pod_mllog_left *left)
+pod_status pod_mllog_begin(pod_mllog *l, const pod_mllog_left *left, int attempt, int64_t step)
 {
-    POD_TRY(pod_file_cut(l->file, left->bytes));
+    if (!l->file) return POD_OK;
+    POD_TRY(pod_file_cut(l->file, left->has_run ? left->bytes : 0));
     POD_TRY(drop_held(l));
-    pod_mllog_put(l, "minipod_attempt", pod_mllog_int(attempt),
-                  {"minipod_step", pod_mllog_int(step)});
+    if (left->has_run) {
+        pod_mllog_put(l, "minipod_attempt", pod_mllog_int(attempt),
+                      {"minipod_step", pod_mllog_int(step)});
+    } else {
+        fwrite(l->held, 1, l->held_bytes, pod_file_stream(l->file));
+        flush(l);
+    }
     return l->status;
 }
 

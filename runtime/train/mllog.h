@@ -31,10 +31,6 @@ typedef struct pod_mllog pod_mllog;
  * it begins or goes on. E_IO, also while another process writes it. */
 POD_MUST pod_status pod_mllog_open(const char *path, int rank, const pod_clock *clock,
                                    pod_mllog **out);
-/* The log begins: with what was held back. E_WRITE, as of close, where the disk does not take a
- * record. */
-POD_MUST pod_status pod_mllog_begin(pod_mllog *l);
-
 typedef struct pod_mllog_left { /* by earlier attempts, until so many steps were done */
     bool has_run;               /* a run_start of the job: there is a log to go on with */
     int64_t run_start_ms;       /* its time */
@@ -50,9 +46,11 @@ typedef struct pod_mllog_left { /* by earlier attempts, until so many steps were
  * abandoned. */
 POD_MUST pod_status pod_mllog_find(pod_mllog *l, pod_stamp job_began, int64_t step,
                                    pod_mllog_left *out);
-/* Where that has a run: goes on behind it, and what was held back is dropped. */
-POD_MUST pod_status pod_mllog_go_on(pod_mllog *l, int attempt, int64_t step,
-                                    const pod_mllog_left *left);
+/* The log begins with what was held back; or, where `left` has a run, goes on behind that as this
+ * attempt, and drops what was held back. E_WRITE, as of close, where the disk does not take a
+ * record. */
+POD_MUST pod_status pod_mllog_begin(pod_mllog *l, const pod_mllog_left *left, int attempt,
+                                    int64_t step);
 /* Where it has a run_stop, too: the log stays with that as it is, and nothing is put any more. */
 POD_MUST pod_status pod_mllog_keep(pod_mllog *l, const pod_mllog_left *left);
 /* The first failure of any write. One that did not begin is abandoned. Releases l

@@ -165,7 +165,7 @@ static pod_status go_on_with_log(const pod__trainer *t)
     const pod_setup *s = t->args->setup;
     const int64_t first = t->result->first_step;
     pod_mllog *log = t->args->mllog;
-    POD_TRY(pod_mllog_go_on(log, t->past.attempt, first, &t->left));
+    POD_TRY(pod_mllog_begin(log, &t->left, t->past.attempt, first));
     pod_mllog_put(log, "minipod_attempt_settings", pod_mllog_null(),
                   {"minipod_step", pod_mllog_int(first)}, {"batch", pod_mllog_int(s->batch)},
                   {"mesh_ranks", pod_mllog_int(pod_comm_size(t->args->comm))},
@@ -190,7 +190,7 @@ pod_status pod__records_begin(pod__trainer *t)
     t->epoch_is_open = left->in_epoch;
     t->is_evaluated = left->has_run && left->has_eval && pod__train_is_done(t);
     if (pod__records_are_told(t)) return POD_OK;
-    return left->has_run ? go_on_with_log(t) : pod_mllog_begin(log);
+    return left->has_run ? go_on_with_log(t) : pod_mllog_begin(log, left, attempt, first);
 }
 
 /* A log that tells all of it stays, but where another target makes another end. */

@@ -14,6 +14,8 @@
 #include "tests/harness/harness.h"
 #include "tests/tools/mllog_check.h"
 
+static const pod_mllog_left anew; /* nothing is left */
+
 static const char *at(const char *name)
 {
     static char path[4][600];
@@ -25,7 +27,7 @@ static const char *at(const char *name)
 
 static void write_run(pod_mllog *l)
 {
-    POD_CHECK_OK(pod_mllog_begin(l));
+    POD_CHECK_OK(pod_mllog_begin(l, &anew, 1, 0));
     pod_mllog_submission(
         l, &(pod_mllog_run){"resnet", "nobody", "2 cores \"x\\y\"", "resnet20", "glyphs"});
     pod_mllog_put(l, "init_start", pod_mllog_null());
@@ -283,9 +285,7 @@ static void killed_attempt(const char *path, int attempt, int64_t from, int64_t 
         bool ok = pod_mllog_open(path, 0, &clock, &l) == POD_OK;
         if (ok) put_head(l);
         ok = ok && (attempt == 1 || pod_mllog_find(l, 0, from, &left) == POD_OK) &&
-             left.has_run == (attempt > 1) &&
-             (left.has_run ? pod_mllog_go_on(l, attempt, from, &left) : pod_mllog_begin(l)) ==
-                 POD_OK;
+             left.has_run == (attempt > 1) && pod_mllog_begin(l, &left, attempt, from) == POD_OK;
         if (ok) put_attempt(l, from, to, left.in_epoch, true);
         _exit(!ok);
     }
@@ -310,7 +310,7 @@ static void attempts_are_one_run(void)
         put_head(l);
         POD_CHECK_OK(pod_mllog_find(l, began, 5, &left));
         CU_ASSERT_TRUE(left.has_run && left.in_epoch);
-        POD_CHECK_OK(pod_mllog_go_on(l, attempt, 5, &left));
+        POD_CHECK_OK(pod_mllog_begin(l, &left, attempt, 5));
         put_attempt(l, 5, 8, left.in_epoch, false);
         POD_CHECK_OK(pod_mllog_close(l));
         POD_CHECK(pod_mllog_check(path, why, sizeof why), "attempt %d: %s", attempt, why);
@@ -331,7 +331,7 @@ static void attempts_are_one_run(void)
     put_head(l);
     POD_CHECK_OK(pod_mllog_find(l, 0, 0, &left));
     CU_ASSERT_FALSE(left.has_run);
-    POD_CHECK_OK(pod_mllog_begin(l));
+    POD_CHECK_OK(pod_mllog_begin(l, &anew, 1, 0));
     put_attempt(l, 0, 8, false, false);
     POD_CHECK_OK(pod_mllog_close(l));
     POD_CHECK(pod_mllog_check(at("none.txt"), why, sizeof why), "begun anew: %s", why);
@@ -353,7 +353,7 @@ static void an_evaluation_is_told_once(void)
         put_head(l);
         POD_CHECK_OK(pod_mllog_find(l, 0, 8, &left));
         POD_CHECK(!left.has_eval && !left.has_stop, "%d records are an evaluation", n_told);
-        POD_CHECK_OK(pod_mllog_go_on(l, 2, 8, &left));
+        POD_CHECK_OK(pod_mllog_begin(l, &left, 2, 8));
         if (left.in_epoch) pod_mllog_put(l, "epoch_stop", pod_mllog_null(), epoch, done);
         if (n_told > 0) pod_mllog_put(l, "eval_start", pod_mllog_null(), epoch, done);
         if (n_told > 1) pod_mllog_put(l, "eval_stop", pod_mllog_null(), epoch, done);
@@ -386,7 +386,7 @@ static void lines_are_there_before_the_end(void)
     pod_mllog *l;
     POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_OK(pod_mllog_open(at("live.txt"), 0, &clock, &l));
-    POD_CHECK_OK(pod_mllog_begin(l));
+    POD_CHECK_OK(pod_mllog_begin(l, &anew, 1, 0));
     pod_mllog_put(l, "a_long_key_before_a_short_one", pod_mllog_real((double)NAN));
     pod_mllog_put(l, "k", pod_mllog_bool(true));
     POD_CHECK_OK(pod_file_read_text(a, at("live.txt"), 1 << 20, &text));
