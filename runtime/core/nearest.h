@@ -2,9 +2,9 @@
 #ifndef MINIPOD_RUNTIME_CORE_NEAREST_H
 #define MINIPOD_RUNTIME_CORE_NEAREST_H
 
-/* The only one among `names` that begins so; else the one that takes the fewest letters to insert,
- * delete or change; NULL when even that one takes more than three, or more than half of the letters
- * given. */
+/* Returns the only one of `names` that begins with `given`; else the one that is the fewest letters
+ * (inserted, deleted or changed) away; NULL if these are more than three, or more than half of the
+ * letters given. */
 const char *pod_nearest_name(const char *given, const char *const names[], int n);
 
 #endif

@@ -5,7 +5,8 @@
 
 #include "kernels/base/status.h"
 
-/* E_INVALID when it has no `bytes` of memory. `what` need them: "16 ranks with 1M each". */
+/* E_INVALID if the host does not have `bytes` of memory. `what` needs them: "16 ranks with 1M
+ * each". */
 POD_MUST pod_status pod_room_check(const char *what, double bytes);
 
 #endif

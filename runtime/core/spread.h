@@ -1,10 +1,10 @@
-/* How a set of measured values is told in a row: never one number alone. */
+/* The summary of measured values in a row: never one number alone. */
 #ifndef MINIPOD_RUNTIME_CORE_SPREAD_H
 #define MINIPOD_RUNTIME_CORE_SPREAD_H
 
 #include <stdint.h>
 
-typedef struct pod_spread { /* in the unit of the values; all 0 when there were none */
+typedef struct pod_spread { /* in the unit of the values; all 0 without values */
     int64_t n;
     double min, median, mean, p99, max;
 } pod_spread;
@@ -13,10 +13,10 @@ typedef struct pod_spread { /* in the unit of the values; all 0 when there were 
  * smallest value that 99 % do not exceed (nearest rank). */
 pod_spread pod_spread_of(double *values, int64_t n);
 
-/* The k-th smallest of n, 0 <= k < n. Moves them about; takes no memory and time linear in n, but
- * for values that conspire. */
+/* Returns the k-th smallest of n, 0 <= k < n. Reorders the values; takes no memory, and time linear
+ * in n except for adversarial values. */
 int64_t pod_spread_nth(int64_t *values, int64_t n, int64_t k);
-/* The median of n >= 1, likewise; the mean of the middle two is cut to a whole number. */
+/* Returns the median of n >= 1, likewise; the mean of the middle two is truncated. */
 int64_t pod_spread_middle(int64_t *values, int64_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* A thread that leaves signals to the main one. */
+/* Threads that block all signals, so that the main thread gets them. */
 #ifndef MINIPOD_RUNTIME_CORE_THREAD_H
 #define MINIPOD_RUNTIME_CORE_THREAD_H
 
@@ -6,7 +6,7 @@
 
 #include "kernels/base/status.h"
 
-/* POD_E_NOMEM with the system's reason. */
+/* Fails with POD_E_NOMEM and the system's reason. */
 POD_MUST pod_status pod_thread_start(pthread_t *out, void *(*run)(void *arg), void *arg);
 
 #endif

@@ -9,17 +9,17 @@
 #include "kernels/base/arena.h"
 #include "runtime/core/clock.h"
 
-typedef enum pod_deed { /* what stands in a timeline beside instructions */
+typedef enum pod_deed { /* entries of a timeline other than instructions */
                         POD_DEED_NONE,
-                        POD_DEED_BATCH, /* rows of a batch are made */
+                        POD_DEED_BATCH, /* rows of a batch are prepared */
                         POD_DEED_EVAL_BATCH,
-                        POD_DEED_SAVE_WAIT, /* for the save before */
+                        POD_DEED_SAVE_WAIT, /* wait for the save before */
                         POD_DEED_SAVE_COPY,
                         POD_DEED_SAVE_WRITE,
                         POD_DEED_SAVE_COMMIT,
                         POD_DEED_EVALUATION,
                         POD_DEED_ATTEMPT, /* begins */
-                        POD_DEED_FAULT,   /* strikes */
+                        POD_DEED_FAULT,   /* is injected */
                         POD_N_DEEDS
 } pod_deed;
 
@@ -27,7 +27,7 @@ const char *pod_deed_name(pod_deed d); /* "batch" */
 
 typedef struct pod_done { /* one entry */
     pod_time begin, end;
-    int64_t number; /* of the step it is for, from 1; of an attempt or a fault its own */
+    int64_t number; /* its step, from 1; for an attempt or a fault, its number */
     pod_deed deed;
 } pod_done;
 
@@ -37,12 +37,12 @@ typedef struct pod_track pod_track;
 POD_MUST pod_status pod_track_create(pod_arena *a, const pod_clock *clock, int room,
                                      pod_track **out);
 
-/* The owner's. NULL records nothing, at time 0. */
+/* For the owner. With NULL they record nothing, at time 0. */
 pod_time pod_track_now(const pod_track *t);
 void pod_track_put(pod_track *t, pod_deed deed, int64_t number, pod_time begin, pod_time end);
 
-/* The reader's: the oldest entry that was not taken; false: there is none. */
+/* For the reader: takes the oldest entry; false if there is none. */
 bool pod_track_take(pod_track *t, pod_done *out);
-int64_t pod_track_dropped(const pod_track *t); /* so far; anyone's */
+int64_t pod_track_dropped(const pod_track *t); /* so far; for any thread */
 
 #endif

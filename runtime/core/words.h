@@ -6,8 +6,9 @@
 
 #include "kernels/base/status.h"
 
-/* The first of the words that commas join goes into `word` (room bytes), and *text to behind its
- * comma, or to the end. E_INVALID, naming `what`, where the word does not fit: *text stays. */
+/* Copies the first of the words in a comma-separated list to `word` (room bytes), and moves *text
+ * behind its comma, or to the end. E_INVALID, naming `what`, if the word does not fit; *text then
+ * stays. */
 POD_MUST pod_status pod_word_take(const char *what, const char **text, char *word, size_t room);
 
 #endif

@@ -7,18 +7,18 @@
 #include "runtime/machine/machine.h"
 
 /* Dimensions are x, y and z of chips in this order; a mesh of three on a machine with several cores
- * a chip begins with those, and then x and y.
+ * per chip begins with the cores of a chip, then x and y.
  *
- * Opens or wraps each dimension as the machine does at that extent; what its file says nothing of
- * stays as it is, and so does what was forced. E_INVALID for a wrap that was asked for and that the
- * machine cannot do, for more cores a chip than it has, and for a mesh larger than it. */
+ * Opens or wraps each dimension as the machine does at that extent. A dimension that its file does
+ * not mention stays as it is, and so does a forced one. E_INVALID for a wrap that the machine
+ * cannot do, for more cores per chip than it has, and for a mesh larger than the machine. */
 POD_MUST pod_status pod_machine_wrap_mesh(const pod_machine *m, pod_mesh *mesh);
 
 /* Returns the cores used per chip: the first extent of a mesh that begins with cores, else 1. */
 int pod_machine_cores_used(const pod_machine *m, const pod_mesh *mesh);
 
-/* The slice with so many cores, of those that the machine's file lists (`slices`). E_INVALID where
- * there is none, naming the nearest, and where the file lists none or what is no mesh. */
+/* Finds the slice with so many cores among the `slices` of the machine file. E_INVALID, naming the
+ * nearest, if there is none, and if the file lists none or something else than meshes. */
 POD_MUST pod_status pod_machine_slice(const pod_machine *m, int64_t cores, pod_mesh *out);
 
 /* If ranks outnumber a host's cores, they share them in turns. E_INVALID if the file lacks a number

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 typedef struct pod__machine_preset {
-    const char *name; /* the file's, without .conf */
+    const char *name; /* name of the file without .conf */
     const char *text;
 } pod__machine_preset;
 
