@@ -5,7 +5,7 @@
 # by itself, alone, and some of them on three ranks; `data`, which takes no ranks, alone.
 # shellcheck source-path=SCRIPTDIR source=../common.sh
 . "$(dirname "$0")/../common.sh"
-limit_s=20 # a hang, however busy this machine is
+limit_s=60 # a hang, however busy this machine is
 at_once=3  # cases that run together
 
 n_cases=0
