@@ -97,7 +97,7 @@ typedef struct pod_bench {
     pod_machine host; /* rank 0's */
     pod_table *table; /* on rank 0, once it has begun; else NULL */
     pod_bench_row *row;
-    int n_rows, room;
+    int n_rows;
 } pod_bench;
 
 /* ---- plan.c ---- */

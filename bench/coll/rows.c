@@ -17,14 +17,9 @@ static const char *name_of(pod_bench *b, const pod_bench_row *row, const pod_col
 
 pod_status pod_bench_add(pod_bench *b, pod_bench_row row, const pod_coll_args *args)
 {
-    if (b->n_rows == b->room) {
-        const int room = b->room ? 2 * b->room : 64;
-        pod_bench_row *larger = POD_ARENA_NEW(b->arena, pod_bench_row, room);
-        if (!larger) return POD_E_NOMEM;
-        if (b->n_rows) memcpy(larger, b->row, (size_t)b->n_rows * sizeof larger[0]);
-        b->row = larger;
-        b->room = room;
-    }
+    pod_bench_row *rows = POD_ARENA_GROW(b->arena, b->row, b->n_rows);
+    if (!rows) return POD_E_NOMEM;
+    b->row = rows;
     row.name = name_of(b, &row, args);
     if (!row.name) return POD_E_NOMEM;
     b->row[b->n_rows++] = row;

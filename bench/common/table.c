@@ -11,7 +11,7 @@
 
 typedef struct text_list {
     const char **text;
-    int n, room;
+    int n;
 } text_list;
 
 enum { MAX_GROUPS = 2 };
@@ -60,17 +60,12 @@ static void append(pod_table *t, text_list *list, const char *fmt, va_list args)
 static void append(pod_table *t, text_list *list, const char *fmt, va_list args)
 {
     if (t->status != POD_OK) return;
-    if (list->n == list->room) {
-        const int room = list->room ? 2 * list->room : 16;
-        const char **larger = POD_ARENA_NEW(t->arena, const char *, room);
-        if (!larger) {
-            t->status = POD_E_NOMEM;
-            return;
-        }
-        if (list->n) memcpy(larger, list->text, (size_t)list->n * sizeof larger[0]);
-        list->text = larger;
-        list->room = room;
+    const char **text = POD_ARENA_GROW(t->arena, list->text, list->n);
+    if (!text) {
+        t->status = POD_E_NOMEM;
+        return;
     }
+    list->text = text;
     list->text[list->n] = pod_arena_vtext(t->arena, fmt, args);
     if (list->text[list->n])
         list->n++;
@@ -229,6 +224,20 @@ void pod_table_add(pod_table *t, const char *fmt, ...)
     if (!t->log || t->status != POD_OK || t->cells.n % t->n_columns != 0) return;
     if (!t->has_names) stream_names(t);
     stream_line(t, print_row, t->cells.n / t->n_columns - 1);
+}
+
+void pod_table_row(pod_table *t, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    char *text = pod_arena_vtext(t->arena, fmt, args);
+    va_end(args);
+    if (!text) t->status = POD_E_NOMEM;
+    for (char *at = text, *tab; at; at = tab ? tab + 1 : NULL) {
+        tab = strchr(at, '\t');
+        if (tab) *tab = '\0';
+        pod_table_add(t, "%s", at);
+    }
 }
 
 const pod_column *pod_table_next(const pod_table *t)
@@ -401,6 +410,14 @@ pod_status pod_table_write_csv(const pod_table *t, const char *path)
     for (int row = -1; row < n_rows(t); row++) print_csv_row(t, row, to);
     POD_TRY(pod_file_close(f));
     return POD_OK;
+}
+
+pod_status pod_table_end(pod_table *t, FILE *to, const char *csv)
+{
+    pod_status s = pod_table_print(t, to);
+    if (s == POD_OK && *csv) s = pod_table_write_csv(t, csv);
+    pod_table_destroy(t);
+    return s;
 }
 
 /* Digits alone stay a whole number; what is not known ("-") is null, any other text stays one. */

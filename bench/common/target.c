@@ -6,6 +6,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/gemm.h"
 #include "runtime/core/nearest.h"
+#include "runtime/core/words.h"
 
 enum { MAX_NAMES = 2 * POD_MAX_CANDIDATES, WORD_BYTES = 64 };
 
@@ -19,17 +20,22 @@ static int kernel_names(const char *name[MAX_NAMES])
     return count;
 }
 
-static pod_status check_name(const char *word)
+pod_status pod_target_check_impls(const char *impl, const char *const name[], int n)
 {
-    const char *name[MAX_NAMES];
-    const int n = kernel_names(name);
-    for (int i = 0; i < n; i++)
-        if (strcmp(name[i], word) == 0) return POD_OK;
-    const char *near = pod_nearest_name(word, name, n);
-    if (near)
-        return pod_fail(POD_E_INVALID, "impl: there is no kernel '%s'; did you mean '%s'?", word,
-                        near);
-    return pod_fail(POD_E_INVALID, "impl: there is no kernel '%s' (minipod explain kernels)", word);
+    char word[WORD_BYTES];
+    for (const char *at = impl; *at;) {
+        int i = 0;
+        POD_TRY(pod_word_take("impl", &at, word, sizeof word));
+        while (i < n && strcmp(name[i], word) != 0) i++;
+        const char *near = i < n ? NULL : pod_nearest_name(word, name, n);
+        if (near)
+            return pod_fail(POD_E_INVALID, "impl: there is no kernel '%s'; did you mean '%s'?",
+                            word, near);
+        if (i == n)
+            return pod_fail(POD_E_INVALID,
+                            "impl: there is no kernel '%s' (minipod explain kernels)", word);
+    }
+    return POD_OK;
 }
 
 pod_status pod_target_machine(pod_comm *comm, const pod_config *c, pod_machine *out)
@@ -47,15 +53,8 @@ pod_status pod_target_machine(pod_comm *comm, const pod_config *c, pod_machine *
 pod_status pod_target_from(const pod_config *c, const pod_machine *machine, pod_target *out)
 {
     const char *impl = pod_config_text(c, POD_OPT_IMPL);
-    for (const char *at = impl; *at;) {
-        char word[WORD_BYTES];
-        const size_t length = strcspn(at, ",");
-        const size_t kept = length < WORD_BYTES ? length : WORD_BYTES - 1;
-        memcpy(word, at, kept);
-        word[kept] = '\0';
-        POD_TRY(check_name(word));
-        at += length + (at[length] == ',');
-    }
+    const char *name[MAX_NAMES];
+    POD_TRY(pod_target_check_impls(impl, name, kernel_names(name)));
     *out = (pod_target){
         .name = "host", .cpu = pod_cpu_features(), .impl = impl, .rates = &machine->kernel_rate};
     return POD_OK;

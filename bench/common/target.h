@@ -12,6 +12,9 @@
  * whose times are a simulation's; else as pod_machine_load. */
 POD_MUST pod_status pod_target_machine(pod_comm *comm, const pod_config *c, pod_machine *out);
 
+/* E_INVALID, with the nearest, unless each of the words of --impl is one of the n names. */
+POD_MUST pod_status pod_target_check_impls(const char *impl, const char *const name[], int n);
+
 /* `c` and `machine` are borrowed as long as the target
  * is used. E_INVALID, with the nearest name, when --impl names a kernel that no table has. */
 POD_MUST pod_status pod_target_from(const pod_config *c, const pod_machine *machine,

@@ -4,24 +4,33 @@
 #include "bench/command.h"
 #include "bench/common/published.h"
 #include "bench/explain/explain.h"
+#include "runtime/core/words.h"
+#include "runtime/optim/optim.h"
 
 /* ---- program and machine --------------------------------------------------------------------- */
 
+pod_status pod_explain_plan(pod_explain *e)
+{
+    return pod_planned_of(e->config, e->arena, &e->planned);
+}
+
+pod_status pod_explain_compile(pod_explain *e)
+{
+    const pod_planned *p = &e->planned;
+    POD_TRY(pod_explain_plan(e));
+    return pod_network_compile(&p->net, &p->setup, &p->data, true, &p->target, e->arena,
+                               &e->program);
+}
+
 pod_status pod_explain_program(pod_explain *e)
 {
-    pod_planned r;
-    const pod_program *program;
-    POD_TRY(pod_planned_of(e->config, e->arena, &r));
-    pod_status s =
-        pod_network_compile(&r.net, &r.setup, &r.data, true, &r.target, e->arena, &program);
-    if (s == POD_OK && pod_machine_is_virtual(&r.machine))
+    POD_TRY(pod_explain_compile(e));
+    if (pod_machine_is_virtual(&e->planned.machine))
         printf(
             "# as it goes to %s, whose compiler joins instructions and pads values: simulate costs "
             "what that leaves\n",
-            r.machine.name);
-    if (s == POD_OK) pod_program_print(program, stdout);
-    pod_planned_end(&r);
-    POD_TRY(s);
+            e->planned.machine.name);
+    pod_program_print(e->program, stdout);
     return POD_OK;
 }
 
@@ -29,11 +38,10 @@ static pod_status print_slices(const pod_machine *m)
 {
     if (!*m->slices) return POD_OK;
     printf("# --cores N picks a slice:");
-    for (const char *at = m->slices; at; at = strchr(at, ',')) {
+    for (const char *at = m->slices; *at;) {
         char word[POD_MESH_TEXT_BYTES];
         pod_mesh mesh;
-        at += *at == ',';
-        snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ","), at);
+        POD_TRY(pod_word_take("slices", &at, word, sizeof word));
         POD_TRY(pod_mesh_parse(word, &mesh));
         printf(" %d (%s)", pod_mesh_size(&mesh), word);
     }
@@ -54,6 +62,36 @@ pod_status pod_explain_machine(pod_explain *e)
         pod_machine_print(&m, stdout);
     pod_machine_print_absent(&m, stdout);
     return print_slices(&m);
+}
+
+/* ---- optimizer --------------------------------------------------------------------------------- */
+
+static const char *source_text(pod_source s)
+{
+    static const char *const texts[POD_N_SOURCES] = {
+        [POD_FROM_DEFAULT] = "the optimizer's default",
+        [POD_FROM_CHECKPOINT] = "from a checkpoint",
+        [POD_FROM_FILE] = "from a --conf file",
+        [POD_FROM_ENVIRONMENT] = "from the environment",
+        [POD_FROM_COMMAND_LINE] = "from the command line"};
+    return texts[s];
+}
+
+pod_status pod_explain_optimizer(pod_explain *e)
+{
+    int n;
+    pod_table *t;
+    const pod_option *options = pod_options(&n);
+    const pod_config *c = e->config;
+    const pod_optim *optim = pod_optim_find(pod_config_text(c, POD_OPT_OPTIMIZER));
+    POD_TRY(pod_table_create(pod_quantity_columns, POD_QUANTITY_COLUMNS, &t));
+    pod_table_note(t, "%s: %s", optim->name, optim->formula);
+    pod_table_note(t, "%s", optim->source);
+    for (const pod_optim_default *d = optim->own; d->value; d++)
+        pod_table_quantity(t, options[d->option].name, "",
+                           source_text(pod_config_source(c, d->option)), "%s",
+                           pod_optim_value(c, d->option));
+    return pod_table_end(t, stdout, "");
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -87,6 +125,7 @@ pod_status pod_cmd_explain(pod_call *call, int *exit_code)
         e.config = settled;
         s = topics[i].run(&e);
     done:
+        pod_planned_end(&e.planned);
         pod_config_destroy(settled);
         pod_arena_destroy(e.arena);
         return s;

@@ -4,7 +4,6 @@
 
 static const pod_column columns[] = {
     {"pattern", "", true}, {"times", "", false}, {"verdict", "", true}};
-enum { N_COLUMNS = 3 };
 
 static void add_note(pod_table *t, const char *how, const pod_program *p)
 {
@@ -18,45 +17,36 @@ static pod_status print(const pod_planned *r, const pod_program *plain, const po
 {
     pod_table *t;
     char mesh[POD_MESH_TEXT_BYTES];
-    POD_TRY(pod_table_create(columns, N_COLUMNS, &t));
+    POD_TRY(pod_table_create(columns, 3, &t));
     pod_table_note(t, "a training step of %s, batch %lld, on one core of mesh %s", r->net.name,
                    (long long)r->setup.batch, pod_mesh_print(&fused->mesh, mesh, sizeof mesh));
     add_note(t, "plain", plain);
     add_note(t, "fused", fused);
     for (int32_t i = 0; i < fused->n_fusions; i++) {
         const pod_fusion *f = &fused->fusion[i];
-        pod_table_add(t, "%s", f->name);
-        pod_table_add(t, "%d", f->n);
-        if (f->refused)
-            pod_table_add(t, "refused: %s", f->refused);
-        else
-            pod_table_add(t, "done");
+        pod_table_row(t, "%s\t%d\t%s%s", f->name, f->n, f->refused ? "refused: " : "done",
+                      f->refused ? f->refused : "");
     }
     pod_table_footer(t);
     for (int32_t i = 0; i < fused->n_fusions; i++) {
         const pod_fusion *f = &fused->fusion[i];
         if (!f->refused) pod_table_note(t, "%s: %s -> %s", f->name, f->matches, f->becomes);
     }
-    pod_status s = pod_table_print(t, stdout);
-    pod_table_destroy(t);
-    return s;
+    return pod_table_end(t, stdout, "");
 }
 
-static pod_status compile(pod_explain *e, pod_planned *r, bool fusion, const pod_program **out)
+static pod_status compile(pod_explain *e, bool fusion, const pod_program **out)
 {
-    r->setup.compile.fusion = fusion;
-    return pod_network_compile(&r->net, &r->setup, &r->data, true, &r->target, e->arena, out);
+    pod_planned *p = &e->planned;
+    p->setup.compile.fusion = fusion;
+    return pod_network_compile(&p->net, &p->setup, &p->data, true, &p->target, e->arena, out);
 }
 
 pod_status pod_explain_fusions(pod_explain *e)
 {
-    pod_planned r;
     const pod_program *plain, *fused;
-    POD_TRY(pod_planned_of(e->config, e->arena, &r));
-    pod_status s = compile(e, &r, false, &plain);
-    if (s == POD_OK) s = compile(e, &r, true, &fused);
-    if (s == POD_OK) s = print(&r, plain, fused);
-    pod_planned_end(&r);
-    POD_TRY(s);
-    return POD_OK;
+    POD_TRY(pod_explain_plan(e));
+    POD_TRY(compile(e, false, &plain));
+    POD_TRY(compile(e, true, &fused));
+    return print(&e->planned, plain, fused);
 }

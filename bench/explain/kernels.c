@@ -53,7 +53,6 @@ static const struct {
 
 static const pod_column table_columns[] = {
     {"kind", "", true}, {"kernel", "", true}, {"rate", "GFLOP/s", false}, {"verdict", "", true}};
-enum { N_TABLE_COLUMNS = 4 };
 
 /* Whether it takes the call, and a kernel of its family is picked by rates, and it has none. */
 static bool lacks_a_rate(const pod_choice *how, const char *kind, const pod_candidate *c)
@@ -124,16 +123,14 @@ static pod_status print_tables(const pod_planned *r)
     pod_table *t;
     const pod_choice how = pod_target_choice(&r->target);
     const bool measured = r->machine.kernel_rate.n > 0;
-    POD_TRY(pod_table_create(table_columns, N_TABLE_COLUMNS, &t));
+    POD_TRY(pod_table_create(table_columns, 4, &t));
     pod_table_note(t, "%s: %s", pod_cpu_model(), pod_cpu_print(how.cpu, features, sizeof features));
     pod_table_note(t, "rates: %s",
                    measured ? "of the machine file; *: built in, where the file has none"
                             : "built in; minipod calibrate measures this host's");
     if (how.impl && *how.impl) pod_table_note(t, "preferred where they apply: %s", how.impl);
     add_kinds(t, &how);
-    pod_status s = pod_table_print(t, stdout);
-    pod_table_destroy(t);
-    return s;
+    return pod_table_end(t, stdout, "");
 }
 
 /* ---- what a training step picked ------------------------------------------------------------- */
@@ -157,10 +154,10 @@ static const pod_column use_columns[] = {{"op", "", true},
                                          {"kernel", "", true},
                                          {"instructions", "", false},
                                          {"matrix", "GFLOP", false}};
-enum { N_USE_COLUMNS = 4 };
 
-static pod_status print_uses(const pod_explain *e, const pod_planned *r, const pod_program *p)
+static pod_status print_uses(const pod_explain *e)
 {
+    const pod_program *p = e->program;
     int n = 0;
     use *uses = POD_ARENA_NEW(e->arena, use, p->n_instrs);
     if (!uses) return POD_E_NOMEM;
@@ -172,31 +169,19 @@ static pod_status print_uses(const pod_explain *e, const pod_planned *r, const p
     }
     pod_table *t;
     char mesh[POD_MESH_TEXT_BYTES];
-    POD_TRY(pod_table_create(use_columns, N_USE_COLUMNS, &t));
-    pod_table_note(t, "a training step of %s on one core of mesh %s", r->net.name,
+    POD_TRY(pod_table_create(use_columns, 4, &t));
+    pod_table_note(t, "a training step of %s on one core of mesh %s", e->planned.net.name,
                    pod_mesh_print(&p->mesh, mesh, sizeof mesh));
-    for (int i = 0; i < n; i++) {
-        pod_table_add(t, "%s", uses[i].op);
-        pod_table_add(t, "%s", uses[i].kernel);
-        pod_table_add(t, "%d", uses[i].n);
-        pod_table_add(t, "%.3f", uses[i].flops / 1e9);
-    }
-    pod_status s = pod_table_print(t, stdout);
-    pod_table_destroy(t);
-    return s;
+    for (int i = 0; i < n; i++)
+        pod_table_row(t, "%s\t%s\t%d\t%.3f", uses[i].op, uses[i].kernel, uses[i].n,
+                      uses[i].flops / 1e9);
+    return pod_table_end(t, stdout, "");
 }
 
 pod_status pod_explain_kernels(pod_explain *e)
 {
-    pod_planned r;
-    const pod_program *program;
-    POD_TRY(pod_planned_of(e->config, e->arena, &r));
-    pod_status s =
-        pod_network_compile(&r.net, &r.setup, &r.data, true, &r.target, e->arena, &program);
-    if (s == POD_OK) s = print_tables(&r);
+    POD_TRY(pod_explain_compile(e));
+    POD_TRY(print_tables(&e->planned));
     putchar('\n');
-    if (s == POD_OK) s = print_uses(e, &r, program);
-    pod_planned_end(&r);
-    POD_TRY(s);
-    return POD_OK;
+    return print_uses(e);
 }

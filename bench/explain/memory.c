@@ -11,11 +11,6 @@ enum { N_SHOWN = 10 };
 
 static const double MIB = 1048576;
 
-static pod_status compile(pod_planned *r, pod_arena *arena, const pod_program **out)
-{
-    return pod_network_compile(&r->net, &r->setup, &r->data, true, &r->target, arena, out);
-}
-
 /* ---- one program ----------------------------------------------------------------------------- */
 
 static const pod_column columns[] = {
@@ -28,10 +23,7 @@ static const pod_column alive_columns[] = {{"alive at the peak", "", true},
 
 static void row(pod_table *t, const char *what, double bytes, const char *note)
 {
-    pod_table_add(t, "%s", what);
-    pod_table_add(t, "%.0f", bytes);
-    pod_table_add(t, "%.1f", bytes / MIB);
-    pod_table_add(t, "%s", note);
+    pod_table_row(t, "%s\t%.0f\t%.1f\t%s", what, bytes, bytes / MIB, note);
 }
 
 /* A pod holds what its compiler leaves of the program; the other rows are of that as it is here. */
@@ -83,7 +75,7 @@ static pod_status print_rows(const pod_planned *r, const pod_program *p, const p
     pod_table_footer(t);
     if (r->setup.compile.recompute)
         pod_table_note(t, "%d instructions of forward run again in backward", (int)p->n_recomputed);
-    if (s == POD_OK) s = pod_table_print(t, stdout);
+    if (s == POD_OK) return pod_table_end(t, stdout, "");
     pod_table_destroy(t);
     return s;
 }
@@ -94,16 +86,12 @@ static pod_status print_alive(const pod_program *p, const pod_footprint *f)
     POD_TRY(pod_table_create(alive_columns, sizeof alive_columns / sizeof alive_columns[0], &t));
     for (int32_t i = 0; i < f->n_alive && i < N_SHOWN; i++) {
         const pod_alive *a = &f->alive[i];
-        pod_table_add(t, "%s", p->instr[a->maker].label);
-        pod_table_add(t, "%s", p->instr[a->maker].op);
-        pod_table_add(t, "%s", pod_use_name(a->use));
-        pod_table_add(t, "%.1f", (double)a->bytes / MIB);
-        pod_table_add(t, "%.1f", 100 * (double)a->bytes / (double)f->alive_bytes);
+        pod_table_row(t, "%s\t%s\t%s\t%.1f\t%.1f", p->instr[a->maker].label, p->instr[a->maker].op,
+                      pod_use_name(a->use), (double)a->bytes / MIB,
+                      100 * (double)a->bytes / (double)f->alive_bytes);
     }
     putchar('\n');
-    pod_status s = pod_table_print(t, stdout);
-    pod_table_destroy(t);
-    return s;
+    return pod_table_end(t, stdout, "");
 }
 
 /* ---- the largest batch ----------------------------------------------------------------------- */
@@ -128,19 +116,15 @@ static void print_fit(const pod_planned *r, double limit, const pod_fit *f)
 
 pod_status pod_explain_memory(pod_explain *e)
 {
-    pod_planned r;
-    const pod_program *program;
+    const pod_planned *p = &e->planned;
     pod_footprint f;
     pod_fit largest = {0};
     const double limit = (double)pod_config_size(e->config, POD_OPT_MEMORY);
-    POD_TRY(pod_planned_of(e->config, e->arena, &r));
-    pod_status s = compile(&r, e->arena, &program);
-    if (s == POD_OK) s = pod_footprint_of(program, e->arena, &f);
-    if (s == POD_OK) s = find_fit(&r, limit, &largest);
-    if (s == POD_OK) s = print_rows(&r, program, &f);
-    if (s == POD_OK) s = print_alive(program, &f);
-    if (s == POD_OK) print_fit(&r, limit, &largest);
-    pod_planned_end(&r);
-    POD_TRY(s);
+    POD_TRY(pod_explain_compile(e));
+    POD_TRY(pod_footprint_of(e->program, e->arena, &f));
+    POD_TRY(find_fit(p, limit, &largest));
+    POD_TRY(print_rows(p, e->program, &f));
+    POD_TRY(print_alive(e->program, &f));
+    print_fit(p, limit, &largest);
     return POD_OK;
 }

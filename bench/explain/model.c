@@ -82,33 +82,26 @@ static const pod_column stage_columns[] = {
     {"multiply-adds", "", false},
     {"share", "%", false},
 };
-enum { N_LAYER_COLUMNS = 5, N_STAGE_COLUMNS = 4 };
 
 static pod_status print_layers(const pod_planned *r, const layers *l)
 {
     pod_table *t;
-    POD_TRY(pod_table_create(layer_columns, N_LAYER_COLUMNS, &t));
+    POD_TRY(pod_table_create(layer_columns, 5, &t));
     pod_table_note(t, "%s: %s", r->net.name, r->choice.model->about);
     pod_table_note(t, "images %" PRId64 "x%" PRId64 "x%" PRId64 ", %d classes (%s)", r->data.height,
                    r->data.width, r->data.channels, r->data.n_classes, pod_planned_source(r));
     pod_table_note(t, "multiply-adds of one image, forward, in products and convolutions");
-    for (int i = 0; i < l->n; i++) {
-        pod_table_add(t, "%s", l->at[i].label);
-        pod_table_add(t, "%s", l->at[i].ops);
-        pod_table_add(t, "%s", l->at[i].shape);
-        pod_table_add(t, "%" PRId64, l->at[i].parameters);
-        pod_table_add(t, "%.0f", l->at[i].multiply_adds);
-    }
-    pod_status s = pod_table_print(t, stdout);
-    pod_table_destroy(t);
-    return s;
+    for (const layer *x = l->at; x < l->at + l->n; x++)
+        pod_table_row(t, "%s\t%s\t%s\t%" PRId64 "\t%.0f", x->label, x->ops, x->shape, x->parameters,
+                      x->multiply_adds);
+    return pod_table_end(t, stdout, "");
 }
 
 /* Layers whose labels begin alike, up to the first slash, and follow each other. */
 static pod_status print_stages(const layers *l, double total)
 {
     pod_table *t;
-    POD_TRY(pod_table_create(stage_columns, N_STAGE_COLUMNS, &t));
+    POD_TRY(pod_table_create(stage_columns, 4, &t));
     for (int i = 0; i < l->n;) {
         const size_t length = strcspn(l->at[i].label, "/");
         int64_t parameters = 0;
@@ -120,15 +113,11 @@ static pod_status print_stages(const layers *l, double total)
             parameters += l->at[k].parameters;
             macs += l->at[k].multiply_adds;
         }
-        pod_table_add(t, "%.*s", (int)length, l->at[i].label);
-        pod_table_add(t, "%" PRId64, parameters);
-        pod_table_add(t, "%.0f", macs);
-        pod_table_add(t, "%.1f", total > 0 ? 100 * macs / total : 0);
+        pod_table_row(t, "%.*s\t%" PRId64 "\t%.0f\t%.1f", (int)length, l->at[i].label, parameters,
+                      macs, total > 0 ? 100 * macs / total : 0);
         i = k;
     }
-    pod_status s = pod_table_print(t, stdout);
-    pod_table_destroy(t);
-    return s;
+    return pod_table_end(t, stdout, "");
 }
 
 static pod_status build(pod_explain *e, pod_planned *r, pod_graph **out)
@@ -152,9 +141,11 @@ static void print_models(void)
     putchar('\n');
 }
 
-static pod_status explain(pod_explain *e, pod_planned *r)
+pod_status pod_explain_model(pod_explain *e)
 {
+    pod_planned *r = &e->planned;
     pod_graph *g = NULL;
+    POD_TRY(pod_explain_plan(e));
     POD_TRY(build(e, r, &g));
     layers l = {.at = POD_ARENA_NEW(e->arena, layer, pod_graph_n_nodes(g))};
     if (!l.at) return POD_E_NOMEM;
@@ -170,15 +161,5 @@ static pod_status explain(pod_explain *e, pod_planned *r)
     POD_TRY(print_stages(&l, total));
     printf("\nparameters     %" PRId64 "\nmultiply-adds  %.0f\n", n_parameters(g, NULL), total);
     print_models();
-    return POD_OK;
-}
-
-pod_status pod_explain_model(pod_explain *e)
-{
-    pod_planned r;
-    POD_TRY(pod_planned_of(e->config, e->arena, &r));
-    pod_status s = explain(e, &r);
-    pod_planned_end(&r);
-    POD_TRY(s);
     return POD_OK;
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "bench/kernels/vector.h"
+#include "runtime/core/words.h"
 
 /* The words of the command line are one problem; else a file or a set has them. */
 static pod_status read_problems(const pod_config *c, pod_arena *a, pod_kernels_plan *p)
@@ -30,15 +31,8 @@ static pod_status read_problems(const pod_config *c, pod_arena *a, pod_kernels_p
 static bool has_function(const char *wanted, const pod_problem *p)
 {
     char op[32];
-    const char *family = pod_families()[p->family].name;
-    pod_problem_print_op(p, op, sizeof op);
-    for (const char *name = wanted; name; name = strchr(name, ',')) {
-        name += *name == ',';
-        const size_t bytes = strcspn(name, ",");
-        if (bytes == strlen(op) && strncmp(name, op, bytes) == 0) return true;
-        if (bytes == strlen(family) && strncmp(name, family, bytes) == 0) return true;
-    }
-    return wanted[0] == '\0';
+    return wanted[0] == '\0' || pod_word_is_in(wanted, pod_families()[p->family].name) ||
+           pod_word_is_in(wanted, pod_problem_print_op(p, op, sizeof op));
 }
 
 static int n_functions(const pod_problem *p)
@@ -116,19 +110,13 @@ static pod_status note_none(pod_kernels_bench *b, const pod_race *r)
 {
     char text[POD_PROBLEM_TEXT_BYTES];
     pod_kernels_none one = {.is_by_name = r->refusals[0] == '\0'};
-    if (b->n_none == b->none_room) {
-        const int room = b->none_room ? 2 * b->none_room : 16;
-        pod_kernels_none *larger = POD_ARENA_NEW(b->arena, pod_kernels_none, room);
-        if (!larger) return POD_E_NOMEM;
-        if (b->n_none) memcpy(larger, b->none, (size_t)b->n_none * sizeof larger[0]);
-        b->none = larger;
-        b->none_room = room;
-    }
     one.text = pod_arena_text(b->arena, "%s", pod_problem_print(&r->problem, text, sizeof text));
     one.why = one.is_by_name
                   ? pod_arena_text(b->arena, "none of its kernels is called %s", b->plan.impl)
                   : pod_arena_text(b->arena, "%s", r->refusals);
-    if (!one.text || !one.why) return POD_E_NOMEM;
+    pod_kernels_none *none = POD_ARENA_GROW(b->arena, b->none, b->n_none);
+    if (!one.text || !one.why || !none) return POD_E_NOMEM;
+    b->none = none;
     b->none[b->n_none++] = one;
     return POD_OK;
 }

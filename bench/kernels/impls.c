@@ -1,15 +1,15 @@
 /* --impl: names of kernels, of any table, and of peers. */
 #include <string.h>
 
+#include "bench/common/target.h"
 #include "bench/kernels/vector.h"
 #include "bench/peers/peer.h"
 #include "kernels/base/assert.h"
 #include "kernels/conv/conv.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/gemm/gemm.h"
-#include "runtime/core/nearest.h"
 
-enum { MAX_NAMES = 128, WORD_BYTES = 64 };
+enum { MAX_NAMES = 128 };
 
 typedef struct names {
     const char *name[MAX_NAMES];
@@ -50,17 +50,6 @@ static void add_known(names *all)
     add(all, "all");
 }
 
-static pod_status check_name(const names *known, const char *word)
-{
-    for (int i = 0; i < known->n; i++)
-        if (strcmp(known->name[i], word) == 0) return POD_OK;
-    const char *near = pod_nearest_name(word, known->name, known->n);
-    if (near)
-        return pod_fail(POD_E_INVALID, "impl: there is no kernel '%s'; did you mean '%s'?", word,
-                        near);
-    return pod_fail(POD_E_INVALID, "impl: there is no kernel '%s' (minipod explain kernels)", word);
-}
-
 int pod_kernels_longest_impl(void)
 {
     names known = {.n = 0};
@@ -75,14 +64,5 @@ pod_status pod_kernels_check_impls(const char *impl)
 {
     names known = {.n = 0};
     add_known(&known);
-    for (const char *at = impl; *at != '\0';) {
-        char word[WORD_BYTES];
-        const size_t length = strcspn(at, ",");
-        const size_t kept = length < WORD_BYTES ? length : WORD_BYTES - 1;
-        memcpy(word, at, kept);
-        word[kept] = '\0';
-        POD_TRY(check_name(&known, word));
-        at += length + (at[length] == ',');
-    }
-    return POD_OK;
+    return pod_target_check_impls(impl, known.name, known.n);
 }

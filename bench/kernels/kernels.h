@@ -99,10 +99,10 @@ typedef struct pod_kernels_bench {
     pod_machine peak;          /* of it, only peaks, measured in this run */
     pod_table *table;
     pod_kernels_row *row;
-    int n_rows, room;
+    int n_rows;
     int n_races;
     pod_kernels_none *none; /* (n_none) in their order */
-    int n_none, none_room;
+    int n_none;
 } pod_kernels_bench;
 
 /* ---- families: gemm.c, conv.c, vector.c ---- */

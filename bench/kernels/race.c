@@ -8,6 +8,7 @@
 #include "kernels/base/assert.h"
 #include "kernels/base/cpu.h"
 #include "runtime/core/room.h"
+#include "runtime/core/words.h"
 
 /* A turn ends after --iters calls, or when it has lasted so long: slow ones would hold up all. */
 static const double turn_s = 0.05;
@@ -44,13 +45,7 @@ static bool wants_all(const pod_kernels_plan *plan)
 
 bool pod_race_wants(const pod_kernels_plan *plan, const char *impl)
 {
-    const size_t bytes = strlen(impl);
-    if (wants_all(plan)) return strcmp(impl, "ref") != 0;
-    for (const char *name = plan->impl; name; name = strchr(name, ',')) {
-        name += *name == ',';
-        if (strcspn(name, ",") == bytes && strncmp(name, impl, bytes) == 0) return true;
-    }
-    return false;
+    return wants_all(plan) ? strcmp(impl, "ref") != 0 : pod_word_is_in(plan->impl, impl);
 }
 
 /* Once, though a kernel may be asked twice: packed and not. */

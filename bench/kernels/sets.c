@@ -10,19 +10,14 @@ enum { MAX_FILE_BYTES = 1 << 20 };
 typedef struct reading {
     pod_arena *arena;
     pod_problem *problem;
-    int n, room;
+    int n;
 } reading;
 
 static pod_status add(reading *r, const pod_problem *p)
 {
-    if (r->n == r->room) {
-        const int room = r->room ? 2 * r->room : 32;
-        pod_problem *larger = POD_ARENA_NEW(r->arena, pod_problem, room);
-        if (!larger) return POD_E_NOMEM;
-        if (r->n) memcpy(larger, r->problem, (size_t)r->n * sizeof larger[0]);
-        r->problem = larger;
-        r->room = room;
-    }
+    pod_problem *all = POD_ARENA_GROW(r->arena, r->problem, r->n);
+    if (!all) return POD_E_NOMEM;
+    r->problem = all;
     r->problem[r->n++] = *p;
     return POD_OK;
 }

@@ -140,14 +140,9 @@ static void add_cells(pod_kernels_bench *b, const pod_kernels_row *r)
 
 pod_status pod_kernels_add(pod_kernels_bench *b, const pod_kernels_row *row)
 {
-    if (b->n_rows == b->room) {
-        const int room = b->room ? 2 * b->room : 64;
-        pod_kernels_row *larger = POD_ARENA_NEW(b->arena, pod_kernels_row, room);
-        if (!larger) return POD_E_NOMEM;
-        if (b->n_rows) memcpy(larger, b->row, (size_t)b->n_rows * sizeof larger[0]);
-        b->row = larger;
-        b->room = room;
-    }
+    pod_kernels_row *rows = POD_ARENA_GROW(b->arena, b->row, b->n_rows);
+    if (!rows) return POD_E_NOMEM;
+    b->row = rows;
     b->row[b->n_rows++] = *row;
     add_cells(b, row);
     return POD_OK;

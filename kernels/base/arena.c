@@ -1,6 +1,7 @@
 #include "kernels/base/arena.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +101,16 @@ void *pod_arena_get_array(pod_arena *a, size_t align, size_t element_bytes, size
     if (n <= SIZE_MAX / element_bytes) return pod_arena_get(a, align, n * element_bytes);
     (void)pod_fail(POD_E_NOMEM, "arena: no memory for %zu elements of %zu bytes", n, element_bytes);
     return NULL;
+}
+
+void *pod_arena_grow(pod_arena *a, void *array, size_t align, size_t element_bytes, size_t n)
+{
+    enum { LEAST = 16 };
+    const bool is_full = n == 0 || (n >= LEAST && (n & (n - 1)) == 0);
+    if (!is_full) return array;
+    void *larger = pod_arena_get_array(a, align, element_bytes, n < LEAST ? LEAST : 2 * n);
+    if (larger && n > 0) memcpy(larger, array, n * element_bytes);
+    return larger;
 }
 
 void *pod_arena_copy(pod_arena *a, const void *src, size_t align, size_t bytes)

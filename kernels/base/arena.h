@@ -42,6 +42,12 @@ char *pod_arena_vtext(pod_arena *a, const char *fmt, va_list args) POD_PRINTF(2,
 
 size_t pod_arena_bytes(const pod_arena *a); /* what has been handed out so far */
 
+/* The array of n elements, or a copy with room for twice as many where n is 0 or a power of two from 16
+ * on: an array that has grown by one at a time has room for one more. NULL without memory. */
+void *pod_arena_grow(pod_arena *a, void *array, size_t align, size_t element_bytes, size_t n);
+#define POD_ARENA_GROW(arena, array, n) \
+    pod_arena_grow((arena), (array), _Alignof(max_align_t), sizeof((array)[0]), (size_t)(n))
+
 #define POD_ARENA_NEW(arena, type, n) \
     ((type *)pod_arena_get_array((arena), _Alignof(type), sizeof(type), (size_t)(n)))
 

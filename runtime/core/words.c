@@ -14,3 +14,13 @@ pod_status pod_word_take(const char *what, const char **text, char *word, size_t
     *text = at + length + (at[length] == ',');
     return POD_OK;
 }
+
+bool pod_word_is_in(const char *list, const char *word)
+{
+    const size_t bytes = strlen(word);
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strcspn(at, ",") == bytes && strncmp(at, word, bytes) == 0) return true;
+    }
+    return false;
+}

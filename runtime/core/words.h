@@ -2,6 +2,7 @@
 #ifndef MINIPOD_RUNTIME_CORE_WORDS_H
 #define MINIPOD_RUNTIME_CORE_WORDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "kernels/base/status.h"
@@ -10,5 +11,8 @@
  * behind its comma, or to the end. E_INVALID, naming `what`, if the word does not fit; *text then
  * stays. */
 POD_MUST pod_status pod_word_take(const char *what, const char **text, char *word, size_t room);
+
+/* Whether `word` is one of those of `list`. */
+bool pod_word_is_in(const char *list, const char *word);
 
 #endif
