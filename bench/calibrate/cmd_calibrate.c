@@ -23,7 +23,7 @@
 
 #include "bench/calibrate/calibrate.h"
 #include "bench/common/quota.h"
-#include "bench/common/table.h"
+#include "bench/common/record.h"
 #include "kernels/base/arena.h"
 #include "kernels/base/cpu.h"
 #include "kernels/base/element.h"
@@ -84,20 +84,11 @@ static const pod_column columns[] = {
 static void add_row(rates *r, const char *what, const char *impl, const char *size,
                     const char *unit, const pod_spread *s, const char *ok)
 {
-    pod_table *t = r->table;
     const double spread_percent = 100 * (s->max - s->min) / s->median;
     r->n++;
     r->n_spread += spread_percent > BUSY_PERCENT;
-    pod_table_add(t, "%s", what);
-    pod_table_add(t, "%s", impl);
-    pod_table_add(t, "%s", size);
-    pod_table_add(t, "%s", unit);
-    pod_table_add(t, "%.4g", s->median);
-    pod_table_add(t, "%.4g", s->min);
-    pod_table_add(t, "%.4g", s->max);
-    pod_table_add(t, "%.1f", spread_percent);
-    pod_table_add(t, "%" PRId64, s->n);
-    pod_table_add(t, "%s", ok);
+    pod_table_cells(r->table, "%s\t%s\t%s\t%s\t%.4g\t%.4g\t%.4g\t%.1f\t%" PRId64 "\t%s", what, impl,
+                    size, unit, s->median, s->min, s->max, spread_percent, s->n, ok);
 }
 
 /* ---- register peaks -------------------------------------------------------------------------- */
@@ -406,24 +397,16 @@ static pod_status measure_wanted(pod_call *call, rates *r, pod_machine *m)
     return s;
 }
 
-static pod_status write_json(const char *path, const pod_machine *m, const pod_table *t)
+static void fill_json(pod_record *r, const pod_machine *m)
 {
-    pod_file *f;
-    POD_TRY(pod_file_open_result(path, &f));
-    pod_json j = pod_json_start(pod_file_stream(f), 2);
-    pod_json_open_object(&j, NULL);
-    pod_json_text(&j, "schema", "minipod.calibrate");
-    pod_json_int(&j, "version", 1);
-    pod_json_text(&j, "clock", m->clock);
-    pod_json_text(&j, "hostname", m->hostname);
-    pod_json_text(&j, "cpu_model", m->cpu_model);
-    pod_json_text(&j, "cpu_features", m->cpu_features);
-    pod_json_int(&j, "physical_cores", m->physical_cores);
-    pod_json_text(&j, "blas", pod_blas_config());
-    pod_table_json(t, &j, "rows");
-    pod_json_close(&j);
-    POD_TRY(pod_file_close(f));
-    return POD_OK;
+    pod_json *j = &r->json;
+    pod_json_text(j, "clock", m->clock);
+    pod_json_text(j, "hostname", m->hostname);
+    pod_json_text(j, "cpu_model", m->cpu_model);
+    pod_json_text(j, "cpu_features", m->cpu_features);
+    pod_json_int(j, "physical_cores", m->physical_cores);
+    pod_json_text(j, "blas", pod_blas_config());
+    pod_table_json(r->table, j, "rows");
 }
 
 /* The host that runs have, if this binding is theirs, too. */
@@ -470,10 +453,9 @@ static void say_what_is_missing(pod_call *call, const pod_machine *m)
                     "simulations of this host need the rest, which minipod calibrate measures");
 }
 
-static pod_status calibrate(pod_call *call, const char *path, pod_table *t)
+static pod_status calibrate(pod_call *call, const char *path, pod_record *record)
 {
-    const char *csv = pod_config_text(call->config, POD_OPT_CSV);
-    const char *json = pod_config_text(call->config, POD_OPT_JSON);
+    pod_table *t = record->table;
     rates r = {.table = t};
     pod_machine m;
     pod_machine_describe_host(&m);
@@ -490,8 +472,9 @@ static pod_status calibrate(pod_call *call, const char *path, pod_table *t)
     pod_log_say(call->log, POD_LOG_RESULT, "# written: %s",
                 pod_file_is_stdout(path) ? "standard output" : path);
     say_what_is_missing(call, &m);
-    if (csv[0] != '\0') POD_TRY(pod_table_write_csv(t, csv));
-    if (json[0] != '\0') POD_TRY(write_json(json, &m, t));
+    fill_json(record, &m);
+    POD_TRY(pod_record_write_csv(record, pod_config_text(call->config, POD_OPT_CSV)));
+    POD_TRY(pod_record_write_json(record, pod_config_text(call->config, POD_OPT_JSON)));
     if (BUSY_ONE_IN * r.n_spread > r.n)
         pod_log_say(call->log, POD_LOG_WARNING,
                     "%d of %d rates spread by more than %d %%: this host was busy; calibrate again "
@@ -511,10 +494,11 @@ static pod_status calibrate_here(pod_call *call)
         snprintf(path, sizeof path, "%s", given);
     }
     POD_TRY(pod_file_check_result(path)); /* before it is measured for nothing */
-    pod_table *t;
-    POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
-    pod_status s = calibrate(call, path, t);
-    pod_table_destroy(t);
+    pod_record r;
+    POD_TRY(
+        pod_record_open("minipod.calibrate", 2, columns, sizeof columns / sizeof columns[0], &r));
+    const pod_status s = calibrate(call, path, &r);
+    pod_record_close(&r);
     return s;
 }
 

@@ -3,9 +3,8 @@
 #include <stdlib.h>
 
 #include "bench/coll/coll.h"
+#include "bench/common/json_file.h"
 #include "bench/common/json_option.h"
-#include "runtime/core/file.h"
-#include "runtime/core/json.h"
 
 enum { VERSION = 2 };
 
@@ -110,8 +109,9 @@ static void put_row(pod_json *j, const pod_bench *b, int sequence, const pod_ben
     pod_json_close(j);
 }
 
-static void put_run(pod_json *j, const pod_bench *b)
+static void put_run(const void *bench, pod_json *j)
 {
+    const pod_bench *b = bench;
     const pod_bench_plan *p = &b->plan;
     char mesh[POD_MESH_TEXT_BYTES];
     pod_json_open_object(j, NULL);
@@ -142,9 +142,5 @@ static void put_run(pod_json *j, const pod_bench *b)
 
 pod_status pod_bench_write_json(const pod_bench *b, const char *path)
 {
-    pod_file *f;
-    POD_TRY(pod_file_open_result(path, &f));
-    pod_json j = pod_json_start(pod_file_stream(f), 2);
-    put_run(&j, b);
-    return pod_file_close(f);
+    return pod_json_file_write(path, 2, put_run, b);
 }

@@ -226,7 +226,7 @@ void pod_table_add(pod_table *t, const char *fmt, ...)
     stream_line(t, print_row, t->cells.n / t->n_columns - 1);
 }
 
-void pod_table_row(pod_table *t, const char *fmt, ...)
+void pod_table_cells(pod_table *t, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);

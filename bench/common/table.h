@@ -43,8 +43,8 @@ void pod_table_group(pod_table *t, int first, int n, const char *title, const ch
 void pod_table_csv_only(pod_table *t, int first, int n);
 /* The next cell, row by row. */
 void pod_table_add(pod_table *t, const char *fmt, ...) POD_PRINTF(2, 3);
-/* A whole row: cells are parted by tabs in `fmt`, and have none themselves. */
-void pod_table_row(pod_table *t, const char *fmt, ...) POD_PRINTF(2, 3);
+/* The next cells, parted by tabs in `fmt`; themselves they have none. */
+void pod_table_cells(pod_table *t, const char *fmt, ...) POD_PRINTF(2, 3);
 const pod_column *pod_table_next(const pod_table *t); /* the column of the next cell */
 /* Appends to the last cell, of a table that is not streamed. */
 void pod_table_extend(pod_table *t, const char *fmt, va_list args) POD_PRINTF(2, 0);

@@ -173,8 +173,8 @@ static pod_status print_uses(const pod_explain *e)
     pod_table_note(t, "a training step of %s on one core of mesh %s", e->planned.net.name,
                    pod_mesh_print(&p->mesh, mesh, sizeof mesh));
     for (int i = 0; i < n; i++)
-        pod_table_row(t, "%s\t%s\t%d\t%.3f", uses[i].op, uses[i].kernel, uses[i].n,
-                      uses[i].flops / 1e9);
+        pod_table_cells(t, "%s\t%s\t%d\t%.3f", uses[i].op, uses[i].kernel, uses[i].n,
+                        uses[i].flops / 1e9);
     return pod_table_end(t, stdout, "");
 }
 

@@ -180,7 +180,7 @@ static pod_status run(pod_kernels_bench *b, int *exit_code)
     POD_TRY(pod_kernels_table_begin(b));
     POD_TRY(run_all(b));
     POD_TRY(pod_kernels_table_end(b));
-    if (json[0] != '\0') POD_TRY(pod_kernels_write_json(b, json));
+    POD_TRY(pod_kernels_write_json(b, json));
     if (pod_kernels_n_wrong(b) > 0) *exit_code = POD_EXIT_FAILED;
     return POD_OK;
 }
@@ -190,7 +190,7 @@ pod_status pod_cmd_kernels(pod_call *call, int *exit_code)
     pod_kernels_bench b = {.call = call};
     POD_TRY(pod_arena_create(NULL, &b.arena));
     const pod_status s = run(&b, exit_code);
-    pod_table_destroy(b.table);
+    pod_record_close(&b.record);
     pod_arena_destroy(b.arena);
     return s;
 }

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "bench/command.h"
-#include "bench/common/table.h"
+#include "bench/common/record.h"
 #include "bench/kernels/problem.h"
 #include "kernels/base/arena.h"
 #include "kernels/base/choice.h"
@@ -97,7 +97,7 @@ typedef struct pod_kernels_bench {
     pod_kernels_plan plan;
     pod_machine host, machine; /* this host; the file that peaks are also known from */
     pod_machine peak;          /* of it, only peaks, measured in this run */
-    pod_table *table;
+    pod_record record;
     pod_kernels_row *row;
     int n_rows;
     int n_races;
@@ -172,7 +172,7 @@ void pod_kernels_measure_peaks(pod_kernels_bench *b);
 POD_MUST pod_status pod_kernels_table_begin(pod_kernels_bench *b);
 POD_MUST pod_status pod_kernels_add(pod_kernels_bench *b, const pod_kernels_row *row);
 POD_MUST pod_status pod_kernels_table_end(pod_kernels_bench *b);
-POD_MUST pod_status pod_kernels_write_json(const pod_kernels_bench *b, const char *path);
+POD_MUST pod_status pod_kernels_write_json(pod_kernels_bench *b, const char *path);
 bool pod_kernels_is_right(const pod_kernels_row *row);
 int pod_kernels_n_wrong(const pod_kernels_bench *b);
 

@@ -2,10 +2,6 @@
 #include "bench/common/json_option.h"
 #include "bench/kernels/kernels.h"
 #include "kernels/gemm/blas.h"
-#include "runtime/core/file.h"
-#include "runtime/core/json.h"
-
-enum { VERSION = 1 };
 
 static void put_arguments(pod_json *j, const pod_config *c)
 {
@@ -34,13 +30,9 @@ static void put_host(pod_json *j, const pod_kernels_bench *b)
     pod_json_close(j);
 }
 
-static void put_run(pod_json *j, const pod_kernels_bench *b)
+pod_status pod_kernels_write_json(pod_kernels_bench *b, const char *path)
 {
-    pod_json_open_object(j, NULL);
-    pod_json_text(j, "schema", "minipod.kernels");
-    pod_json_int(j, "version", VERSION);
-    pod_json_text(j, "minipod", POD_VERSION);
-    pod_json_text(j, "git", POD_GIT_ID);
+    pod_json *j = &b->record.json;
     pod_json_text(j, "clock", "wall");
     pod_json_text(j, "machine", b->machine.name);
     put_arguments(j, b->call->config);
@@ -49,15 +41,6 @@ static void put_run(pod_json *j, const pod_kernels_bench *b)
         pod_json_int(j, "wrong", pod_kernels_n_wrong(b));
     else
         pod_json_null(j, "wrong");
-    pod_table_json(b->table, j, "rows");
-    pod_json_close(j);
-}
-
-pod_status pod_kernels_write_json(const pod_kernels_bench *b, const char *path)
-{
-    pod_file *f;
-    POD_TRY(pod_file_open_result(path, &f));
-    pod_json j = pod_json_start(pod_file_stream(f), 2);
-    put_run(&j, b);
-    return pod_file_close(f);
+    pod_table_json(b->record.table, j, "rows");
+    return pod_record_write_json(&b->record, path);
 }

@@ -115,15 +115,11 @@ static void add_share(pod_table *t, double whole, double part)
 
 static void add_cells(pod_kernels_bench *b, const pod_kernels_row *r)
 {
-    pod_table *t = b->table;
+    pod_table *t = b->record.table;
     const double peak = peak_gflops(b, r->peak);
-    pod_table_add(t, "%s", r->impl);
-    pod_table_add(t, "%s", r->op);
-    pod_table_add(t, "%s", r->shape);
-    pod_table_add(t, "%s", r->type);
-    pod_table_add(t, "%s", r->is_packed ? "yes" : "no");
-    pod_table_add(t, "%s", r->is_picked ? "*" : "-");
-    pod_table_add(t, "%s", r->is_cold ? "cold" : "hot");
+    pod_table_cells(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s", r->impl, r->op, r->shape, r->type,
+                    r->is_packed ? "yes" : "no", r->is_picked ? "*" : "-",
+                    r->is_cold ? "cold" : "hot");
     add_number(t, 1e6 * r->time_s.median);
     add_number(t, 1e6 * r->time_s.min);
     add_number(t, 1e6 * r->time_s.p99);
@@ -440,17 +436,16 @@ pod_status pod_kernels_table_begin(pod_kernels_bench *b)
 {
     const int *widths;
     POD_TRY(find_widths(b, &widths));
-    POD_TRY(pod_table_create(columns, N_COLUMNS, &b->table));
-    pod_table_stream(b->table, b->call->log, widths);
-    note_all(b->table, b);
+    POD_TRY(pod_record_open("minipod.kernels", 2, columns, N_COLUMNS, &b->record));
+    pod_table_stream(b->record.table, b->call->log, widths);
+    note_all(b->record.table, b);
     return POD_OK;
 }
 
 pod_status pod_kernels_table_end(pod_kernels_bench *b)
 {
-    const char *csv = pod_config_text(b->call->config, POD_OPT_CSV);
-    pod_table_footer(b->table);
-    note_verdicts(b->table, b);
-    POD_TRY(pod_table_print(b->table, b->call->log->out));
-    return csv[0] != '\0' ? pod_table_write_csv(b->table, csv) : POD_OK;
+    pod_table_footer(b->record.table);
+    note_verdicts(b->record.table, b);
+    POD_TRY(pod_table_print(b->record.table, b->call->log->out));
+    return pod_record_write_csv(&b->record, pod_config_text(b->call->config, POD_OPT_CSV));
 }

@@ -1,14 +1,11 @@
 /* minipod scale: a training step over a list of meshes, simulated or for real, and where scaling is
  * lost. */
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/command.h"
-#include "bench/common/json_file.h"
 #include "bench/common/plot.h"
-#include "bench/common/table.h"
+#include "bench/common/record.h"
 #include "bench/simulate/scale.h"
 #include "bench/simulate/settings.h"
 #include "runtime/core/file.h"
@@ -18,7 +15,7 @@ enum { PATH_BYTES = 4096, N_PARTS = 4 };
 /* Of core 0's step; the last columns of the table. */
 static const char *const parts[N_PARTS] = {"compute", "reduce", "update", "other"};
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- the record ------------------------------------------------------------------------------- */
 
 static const pod_column columns[] = {
     {"mesh", "", true},      {"cores", "", false},       {"batch", "", false},
@@ -52,76 +49,85 @@ static void find_lost(const pod_scaling *s, int i, const pod_scale_time *t,
     for (int k = 0; k < N_PARTS; k++) lost[k] = (part_s[k] - share * first_s[k]) / t->step_s;
 }
 
-/* As the table has it: in %, and no -0.00. */
-static double percent(double share)
+/* Whether the table shows that a part of it gains. */
+static bool add_row(pod_record *r, const pod_scaling *s, int i, bool real)
 {
-    const double rounded = round(1e4 * share) / 100;
-    return rounded == 0 ? 0 : rounded;
-}
-
-static void add_share(pod_table *t, double share) { pod_table_add(t, "%.2f", percent(share)); }
-
-/* Whether a part of it gains. */
-static bool add_row(pod_table *t, const pod_scaling *s, int i, const pod_scale_time *x,
-                    const pod_scale_time *first, const char *clock)
-{
-    const pod_scale_point *p = &s->point[i];
+    const pod_scale_point *p = &s->point[i], *one = &s->point[0];
+    const pod_scale_time *t = real ? &p->real : &p->simulated;
+    const pod_scale_time *first = real ? &one->real : &one->simulated;
+    pod_json *j = &r->json;
     double lost[N_PARTS];
     bool gains = false;
-    pod_table_add(t, "%s", p->mesh);
-    pod_table_add(t, "%d", p->cores);
-    pod_table_add(t, "%" PRId64, p->batch);
-    pod_table_add(t, "%s", clock);
-    pod_table_add(t, "%.3f", x->step_s * 1e3);
-    pod_table_add(t, "%.1f", per_s(p, x));
-    pod_table_add(t, "%.3f", per_s(p, x) / per_s(&s->point[0], first));
-    add_share(t, efficiency(s, i, x, first));
-    find_lost(s, i, x, first, lost);
+    pod_json_open_object(j, NULL);
+    pod_cell_text(r, "mesh", p->mesh);
+    pod_cell_int(r, "ranks", p->cores);
+    pod_cell_int(r, "global_batch", p->batch);
+    pod_json_text(j, "clock", real ? "wall" : "virtual");
+    pod_cell_text(r, NULL, !real ? "virtual" : p->shares_cores ? "wall, cores shared" : "wall");
+    pod_json_bool(j, "cores_shared", real && p->shares_cores);
+    pod_cell_real(r, "step_s", 3, t->step_s);
+    pod_cell_real(r, "samples_per_s", 1, per_s(p, t));
+    pod_cell_real(r, "speedup", 3, per_s(p, t) / per_s(one, first));
+    pod_cell_real(r, "efficiency", 2, efficiency(s, i, t, first));
+    pod_json_open_object(j, "lost");
+    find_lost(s, i, t, first, lost);
     for (int k = 0; k < N_PARTS; k++) {
-        add_share(t, lost[k]);
-        gains |= percent(lost[k]) < 0;
+        pod_cell_real(r, parts[k], 2, lost[k]);
+        gains |= lost[k] < -0.5e-4;
     }
+    pod_json_close(j);
+    if (!real) pod_published_put(&p->nearest, j);
+    if (p->explanation && !real) {
+        pod_json_open_object(j, "explain");
+        pod_explanation_json(p->explanation, j);
+        pod_json_close(j);
+    }
+    pod_json_close(j);
     return gains;
 }
 
-static pod_status print_table(const pod_scaling *s, const pod_config *c, FILE *to)
+static void add_head(pod_record *r, const pod_scaling *s, const pod_config *c)
 {
-    pod_table *t;
-    const char *csv = pod_config_text(c, POD_OPT_CSV);
-    POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
-    pod_table_note(t, "minipod %s scale, machine %s, %s, %s scaling", POD_VERSION, s->machine,
-                   pod_config_text(c, POD_OPT_MODEL), pod_config_text(c, POD_OPT_SCALING));
-    pod_table_note(t, "images: %s%s", s->images,
+    const char *model = pod_config_text(c, POD_OPT_MODEL);
+    const char *scaling = pod_config_text(c, POD_OPT_SCALING);
+    pod_table_note(r->table, "minipod %s scale, machine %s, %s, %s scaling", POD_VERSION,
+                   s->machine, model, scaling);
+    pod_table_note(r->table, "images: %s%s", s->images,
                    s->has_data && !pod_config_is_set(c, POD_OPT_DATA)
                        ? ", made, of the size it was published for; --data gives others"
                        : "");
-    pod_simulate_note_options(t, c);
-    pod_table_note(t, "efficiency: samples/s of a core against the first mesh's; compute to other: "
-                      "what of core 0's step each part loses");
+    pod_simulate_note_options(r->table, c);
+    pod_table_note(r->table,
+                   "efficiency: samples/s of a core against the first mesh's; compute to other: "
+                   "what of core 0's step each part loses");
+    pod_json_text(&r->json, "machine", s->machine);
+    pod_json_text(&r->json, "model", model);
+    pod_json_text(&r->json, "scaling", scaling);
+    pod_json_text(&r->json, "data", s->has_data ? s->images : NULL);
+    pod_simulate_put_options(c, &r->json);
+}
+
+static void fill(pod_record *r, const pod_scaling *s, const pod_config *c)
+{
     bool has_gains = false;
+    add_head(r, s, c);
+    pod_json_open_array(&r->json, "rows");
     for (int i = 0; i < s->n; i++) {
-        const pod_scale_point *p = &s->point[i], *first = &s->point[0];
-        if (s->has_real)
-            has_gains |= add_row(t, s, i, &p->real, &first->real,
-                                 p->shares_cores ? "wall, cores shared" : "wall");
-        has_gains |= add_row(t, s, i, &p->simulated, &first->simulated, "virtual");
+        if (s->has_real) has_gains |= add_row(r, s, i, true);
+        has_gains |= add_row(r, s, i, false);
     }
-    pod_table_footer(t);
+    pod_table_footer(r->table);
     for (int i = 0; i < s->n; i++) {
         const pod_nearest *n = &s->point[i].nearest;
         if (n->row)
-            pod_table_note(t, "%s: nearest published %.2f ms, %s, evaluations included%s%s",
+            pod_table_note(r->table, "%s: nearest published %.2f ms, %s, evaluations included%s%s",
                            s->point[i].mesh, n->step_s * 1e3, n->row->preset,
                            *n->differs ? "; differs in " : "", n->differs);
     }
     if (has_gains)
-        pod_table_note(t,
+        pod_table_note(r->table,
                        "below 0: a part takes less of the step than the first mesh's would for as "
                        "many samples a core, which is a gain");
-    pod_status status = pod_table_print(t, to);
-    if (status == POD_OK && *csv) status = pod_table_write_csv(t, csv);
-    pod_table_destroy(t);
-    return status;
 }
 
 static void print_explanations(const pod_scaling *s, FILE *to)
@@ -132,70 +138,18 @@ static void print_explanations(const pod_scaling *s, FILE *to)
                     s->point[i].explained);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-typedef struct scale_record {
-    const pod_scaling *scaling;
-    const pod_config *config;
-} scale_record;
-
-static void put_time(pod_json *j, const pod_scaling *s, int i, bool real)
+static pod_status tell(const pod_scaling *s, const pod_config *c, FILE *to)
 {
-    const pod_scale_point *p = &s->point[i], *one = &s->point[0];
-    const pod_scale_time *t = real ? &p->real : &p->simulated;
-    const pod_scale_time *first = real ? &one->real : &one->simulated;
-    double lost[N_PARTS];
-    pod_json_open_object(j, NULL);
-    pod_json_text(j, "mesh", p->mesh);
-    pod_json_int(j, "ranks", p->cores);
-    pod_json_int(j, "global_batch", p->batch);
-    pod_json_text(j, "clock", real ? "wall" : "virtual");
-    pod_json_bool(j, "cores_shared", real && p->shares_cores);
-    pod_json_double(j, "step_s", t->step_s);
-    pod_json_double(j, "samples_per_s", per_s(p, t));
-    pod_json_double(j, "speedup", per_s(p, t) / per_s(one, first));
-    pod_json_double(j, "efficiency", efficiency(s, i, t, first));
-    pod_json_open_object(j, "lost");
-    find_lost(s, i, t, first, lost);
-    for (int k = 0; k < N_PARTS; k++) pod_json_double(j, parts[k], lost[k]);
-    pod_json_close(j);
-    if (!real) pod_published_put(&p->nearest, j);
-    if (p->explanation && !real) {
-        pod_json_open_object(j, "explain");
-        pod_explanation_json(p->explanation, j);
-        pod_json_close(j);
-    }
-    pod_json_close(j);
-}
-
-static void put(const void *record, pod_json *j)
-{
-    const scale_record *r = record;
-    const pod_scaling *s = r->scaling;
-    pod_json_open_object(j, NULL);
-    pod_json_text(j, "schema", "minipod.scale");
-    pod_json_int(j, "version", 1);
-    pod_json_text(j, "minipod", POD_VERSION);
-    pod_json_text(j, "git", POD_GIT_ID);
-    pod_json_text(j, "machine", s->machine);
-    pod_json_text(j, "model", pod_config_text(r->config, POD_OPT_MODEL));
-    pod_json_text(j, "scaling", pod_config_text(r->config, POD_OPT_SCALING));
-    pod_json_text(j, "data", s->has_data ? s->images : NULL);
-    pod_simulate_put_options(r->config, j);
-    pod_json_open_array(j, "rows");
-    for (int i = 0; i < s->n; i++) {
-        if (s->has_real) put_time(j, s, i, true);
-        put_time(j, s, i, false);
-    }
-    pod_json_close(j);
-    pod_json_close(j);
-}
-
-static pod_status write_json(const pod_scaling *s, const pod_config *c)
-{
-    const char *json = pod_config_text(c, POD_OPT_JSON);
-    const scale_record record = {s, c};
-    return *json ? pod_json_file_write(json, 2, put, &record) : POD_OK;
+    enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
+    pod_record r;
+    POD_TRY(pod_record_open("minipod.scale", 2, columns, N_COLUMNS, &r));
+    fill(&r, s, c);
+    pod_status status = pod_table_print(r.table, to);
+    if (status == POD_OK) status = pod_record_write_csv(&r, pod_config_text(c, POD_OPT_CSV));
+    if (status == POD_OK) print_explanations(s, to);
+    if (status == POD_OK) status = pod_record_write_json(&r, pod_config_text(c, POD_OPT_JSON));
+    pod_record_close(&r);
+    return status;
 }
 
 /* ---- the plot -------------------------------------------------------------------------------- */
@@ -313,9 +267,7 @@ static pod_status scale(pod_call *call, pod_scaling *s)
     if (*folder) POD_TRY(pod_dir_make(folder));
     POD_TRY(measure_alike(call, real, s));
     if (*s->warning) pod_log_say(call->log, POD_LOG_WARNING, "%s", s->warning);
-    POD_TRY(print_table(s, c, call->log->out));
-    print_explanations(s, call->log->out);
-    POD_TRY(write_json(s, c));
+    POD_TRY(tell(s, c, call->log->out));
     return draw(s, c, call->log);
 }
 

@@ -228,16 +228,12 @@ static pod_status print_parts(const pod_explanation *e, FILE *to)
     pod_table_note(t, "what each part of the network waits for, in shares of its time");
     for (int i = 0; i < e->n_parts; i++) {
         const pod_network_part *part = &e->part[i];
-        pod_table_add(t, "%s", pod_phase_name(part->phase));
-        pod_table_add(t, "%s", part->name);
-        pod_table_add(t, "%.3f", part->seconds * 1e3);
-        pod_table_add(t, "%.1f", 100 * part->seconds / e->step_s);
+        pod_table_cells(t, "%s\t%s\t%.3f\t%.1f", pod_phase_name(part->phase), part->name,
+                        part->seconds * 1e3, 100 * part->seconds / e->step_s);
         for (pod_bound b = 0; b < POD_N_BOUNDS; b++)
             pod_table_add(t, "%.0f", 100 * part->bound_s[b] / part->seconds);
     }
-    pod_status status = pod_table_print(t, to);
-    pod_table_destroy(t);
-    return status;
+    return pod_table_end(t, to, "");
 }
 
 static void say_reduce(const pod_planned *p, const pod_simulated *s, FILE *to)

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/common/json_file.h"
 #include "bench/common/published.h"
-#include "bench/common/table.h"
+#include "bench/common/record.h"
 #include "bench/simulate/settings.h"
 #include "bench/simulate/simulated.h"
 
@@ -17,7 +16,7 @@ static const row *const rows = pod_published_rows;
 
 typedef struct outcome {
     double step_s, evaluation_s, seconds; /* of all steps and evaluations */
-    double share, error;                  /* % */
+    double share, error;                  /* of 1 */
     char mesh[POD_MESH_TEXT_BYTES], machine[32];
     int cores;
     int64_t batch;
@@ -42,9 +41,9 @@ static pod_status predict_in(const pod_config *c, const row *r, pod_arena *arena
     out->cores = s.cores;
     out->batch = p.setup.batch;
     out->step_s = s.step_s;
-    out->share = 100 * pod_simulated_allreduce_share(&s);
+    out->share = pod_simulated_allreduce_share(&s);
     out->seconds = r->steps * s.step_s + r->evaluations * out->evaluation_s;
-    out->error = 100 * (out->seconds / r->seconds - 1);
+    out->error = out->seconds / r->seconds - 1;
 done:
     pod_planned_end(&p);
     return status;
@@ -111,34 +110,34 @@ static const pod_column columns[] = {
 static const char *const kind_names[] = {
     [POD_ROW_FITTED] = "fitted", [POD_ROW_PREDICTED] = "predicted", [POD_ROW_APART] = "apart"};
 
-static void add_row(pod_table *t, const row *r, const outcome *o)
+static double known(bool is_known, double value) { return is_known ? value : (double)NAN; }
+
+static void add_row(pod_record *t, const row *r, const outcome *o)
 {
-    pod_table_add(t, "%s", r->name);
-    pod_table_add(t, "%s", o->machine);
-    pod_table_add(t, "%s", o->mesh);
-    pod_table_add(t, "%d", o->cores);
-    pod_table_add(t, "%lld", (long long)o->batch);
-    pod_table_add(t, "%.2f", 1e3 * r->seconds / r->steps);
-    pod_table_add(t, "%.2f", 1e3 * o->seconds / r->steps);
-    pod_table_add(t, "%+.1f", o->error);
-    pod_table_add(t, "%s", kind_names[r->kind]);
-    pod_table_add(t, "%.2f", 1e3 * o->step_s);
-    if (r->evaluations > 0)
-        pod_table_add(t, "%.3f", o->evaluation_s);
-    else
-        pod_table_add(t, "-");
-    pod_table_add(t, "%.2f", o->share);
-    if (r->share > 0)
-        pod_table_add(t, "%.2f", r->share);
-    else
-        pod_table_add(t, "-");
-    pod_table_add(t, "%s", r->preset);
+    pod_json_open_object(&t->json, NULL);
+    pod_cell_text(t, "name", r->name);
+    pod_cell_text(t, "machine", o->machine);
+    pod_cell_text(t, "mesh", o->mesh);
+    pod_cell_int(t, "ranks", o->cores);
+    pod_cell_int(t, "global_batch", o->batch);
+    pod_cell_real(t, "published_s", 2, r->seconds / r->steps);
+    pod_cell_real(t, "predicted_s", 2, o->seconds / r->steps);
+    pod_table_add(t->table, "%+.1f", 100 * o->error);
+    pod_json_double(&t->json, "error", o->error);
+    pod_cell_text(t, "row_is", kind_names[r->kind]);
+    pod_cell_real(t, "step_s", 2, o->step_s);
+    pod_cell_real(t, "evaluation_s", 3, known(r->evaluations > 0, o->evaluation_s));
+    pod_cell_real(t, "allreduce_share", 2, o->share);
+    pod_cell_real(t, "allreduce_share_published", 2, known(r->share > 0, r->share / 100));
+    pod_cell_text(t, "preset", r->preset);
+    pod_json_text(&t->json, "command", o->command);
+    pod_json_close(&t->json);
 }
 
 typedef struct validation {
     outcome o[N_ROWS];
     int n_counted;
-    double median, worst, share; /* errors in %, and percentage points */
+    double median, worst, share; /* errors, and how far shares are apart; of 1 */
     bool held;
 } validation;
 
@@ -147,11 +146,11 @@ static void judge(validation *v)
     double error[N_ROWS];
     const int n = counted_errors(v->o, error);
     for (int i = 0; i < N_ROWS; i++)
-        if (rows[i].share > 0) v->share = fmax(v->share, fabs(v->o[i].share - rows[i].share));
+        if (rows[i].share > 0) v->share = fmax(v->share, fabs(v->o[i].share - rows[i].share / 100));
     v->n_counted = n;
     v->median = n % 2 ? error[n / 2] : (error[n / 2 - 1] + error[n / 2]) / 2;
     v->worst = error[n - 1];
-    v->held = v->median <= 5 && v->worst <= 10 && v->share <= 1;
+    v->held = v->median <= 0.05 && v->worst <= 0.10 && v->share <= 0.01;
 }
 
 static void add_verdict(pod_table *t, const validation *v)
@@ -159,10 +158,10 @@ static void add_verdict(pod_table *t, const validation *v)
     pod_table_footer(t);
     pod_table_note(t, "predicted rows, EfficientNet-B2's counted once by its worst: %d",
                    v->n_counted);
-    pod_table_note(t, "error: median %.1f %% (5 allowed), worst %.1f %% (10 allowed)", v->median,
-                   v->worst);
+    pod_table_note(t, "error: median %.1f %% (5 allowed), worst %.1f %% (10 allowed)",
+                   100 * v->median, 100 * v->worst);
     pod_table_note(t, "share of all-reduce: at most %.2f percentage points apart (1 allowed): %s",
-                   v->share, v->held ? "all hold" : "NOT all hold");
+                   100 * v->share, v->held ? "all hold" : "NOT all hold");
 }
 
 /* In picoseconds, so that it can be held against what the command prints. */
@@ -173,71 +172,38 @@ static void add_commands(pod_table *t, const validation *v)
         pod_table_note(t, "  %.9f ms: %s", 1e3 * v->o[i].step_s, v->o[i].command);
 }
 
-static pod_status print(const validation *v, FILE *to, const char *csv)
+static void fill(pod_record *r, const validation *v)
 {
-    pod_table *t;
-    POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
-    pod_table_note(t, "minipod %s simulate --validate, clock virtual", POD_VERSION);
-    pod_table_note(t, "published: seconds between evaluations / steps, one evaluation included; of "
-                      "EfficientNet-B2 a step");
-    pod_table_note(t, "apart: whole runs, whose number of steps varies; not counted");
-    for (int i = 0; i < N_ROWS; i++) add_row(t, &rows[i], &v->o[i]);
-    add_verdict(t, v);
-    add_commands(t, v);
-    pod_status s = pod_table_print(t, to);
-    if (s == POD_OK && *csv) s = pod_table_write_csv(t, csv);
-    pod_table_destroy(t);
-    return s;
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void put_known(pod_json *j, const char *key, bool is_known, double value)
-{
-    if (is_known)
-        pod_json_double(j, key, value);
-    else
-        pod_json_null(j, key);
-}
-
-static void put_row(pod_json *j, const row *r, const outcome *o)
-{
-    pod_json_open_object(j, NULL);
-    pod_json_text(j, "name", r->name);
-    pod_json_text(j, "preset", r->preset);
-    pod_json_text(j, "command", o->command);
-    pod_json_text(j, "machine", o->machine);
-    pod_json_text(j, "mesh", o->mesh);
-    pod_json_int(j, "ranks", o->cores);
-    pod_json_int(j, "global_batch", o->batch);
-    pod_json_text(j, "row_is", kind_names[r->kind]);
-    pod_json_double(j, "published_s", r->seconds / r->steps);
-    pod_json_double(j, "predicted_s", o->seconds / r->steps);
-    pod_json_double(j, "error", o->error / 100);
-    pod_json_double(j, "step_s", o->step_s);
-    put_known(j, "evaluation_s", r->evaluations > 0, o->evaluation_s);
-    pod_json_double(j, "allreduce_share", o->share / 100);
-    put_known(j, "allreduce_share_published", r->share > 0, r->share / 100);
-    pod_json_close(j);
-}
-
-static void put(const void *validated, pod_json *j)
-{
-    const validation *v = validated;
-    pod_json_open_object(j, NULL);
-    pod_json_text(j, "schema", "minipod.simulate.validate");
-    pod_json_int(j, "version", 1);
-    pod_json_text(j, "minipod", POD_VERSION);
+    pod_json *j = &r->json;
+    pod_table_note(r->table, "minipod %s simulate --validate, clock virtual", POD_VERSION);
+    pod_table_note(r->table,
+                   "published: seconds between evaluations / steps, one evaluation included; of "
+                   "EfficientNet-B2 a step");
+    pod_table_note(r->table, "apart: whole runs, whose number of steps varies; not counted");
     pod_json_text(j, "clock", "virtual");
     pod_json_bool(j, "all_hold", v->held);
     pod_json_int(j, "rows_counted", v->n_counted);
-    pod_json_double(j, "error_median", v->median / 100);
-    pod_json_double(j, "error_worst", v->worst / 100);
-    pod_json_double(j, "allreduce_share_apart", v->share / 100);
+    pod_json_double(j, "error_median", v->median);
+    pod_json_double(j, "error_worst", v->worst);
+    pod_json_double(j, "allreduce_share_apart", v->share);
     pod_json_open_array(j, "rows");
-    for (int i = 0; i < N_ROWS; i++) put_row(j, &rows[i], &v->o[i]);
-    pod_json_close(j);
-    pod_json_close(j);
+    for (int i = 0; i < N_ROWS; i++) add_row(r, &rows[i], &v->o[i]);
+    add_verdict(r->table, v);
+    add_commands(r->table, v);
+}
+
+static pod_status tell(const validation *v, const pod_call *call)
+{
+    enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
+    const pod_config *c = call->config;
+    pod_record r;
+    POD_TRY(pod_record_open("minipod.simulate.validate", 2, columns, N_COLUMNS, &r));
+    fill(&r, v);
+    pod_status s = pod_table_print(r.table, call->log->out);
+    if (s == POD_OK) s = pod_record_write_csv(&r, pod_config_text(c, POD_OPT_CSV));
+    if (s == POD_OK) s = pod_record_write_json(&r, pod_config_text(c, POD_OPT_JSON));
+    pod_record_close(&r);
+    return s;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -265,12 +231,10 @@ pod_status pod_simulate_validate(pod_call *call, bool *held)
 {
     validation v = {0};
     const pod_config *c = call->config;
-    const char *json = pod_config_text(c, POD_OPT_JSON);
     POD_TRY(check_options(c));
     for (int i = 0; i < N_ROWS; i++) POD_TRY(predict(&rows[i], &v.o[i]));
     judge(&v);
-    POD_TRY(print(&v, call->log->out, pod_config_text(c, POD_OPT_CSV)));
-    if (*json) POD_TRY(pod_json_file_write(json, 2, put, &v));
+    POD_TRY(tell(&v, call));
     *held = v.held;
     return POD_OK;
 }
