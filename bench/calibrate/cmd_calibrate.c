@@ -87,8 +87,8 @@ static void add_row(rates *r, const char *what, const char *impl, const char *si
     const double spread_percent = 100 * (s->max - s->min) / s->median;
     r->n++;
     r->n_spread += spread_percent > BUSY_PERCENT;
-    pod_table_cells(r->table, "%s\t%s\t%s\t%s\t%.4g\t%.4g\t%.4g\t%.1f\t%" PRId64 "\t%s", what, impl,
-                    size, unit, s->median, s->min, s->max, spread_percent, s->n, ok);
+    pod_table_row(r->table, "%s\t%s\t%s\t%s\t%.4g\t%.4g\t%.4g\t%.1f\t%" PRId64 "\t%s", what, impl,
+                  size, unit, s->median, s->min, s->max, spread_percent, s->n, ok);
 }
 
 /* ---- register peaks -------------------------------------------------------------------------- */

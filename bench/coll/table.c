@@ -79,15 +79,15 @@ static void add_row(pod_table *t, const pod_bench *b, const pod_bench_row *r)
     const pod_spread *in_place = &r->form_s[POD_IN_PLACE];
     const double time_s = in_place->median;
     char mesh[POD_MESH_TEXT_BYTES];
-    pod_table_cells(t, "%" PRId64 "\t%" PRId64 "\t%s\t%s\t%d", pod_bench_bytes(p, r->size),
-                    pod_bench_count(p, r->size), size->type->name,
-                    pod_coll_adds(p->coll) ? pod_redop_name(size->op) : "none",
-                    pod_coll_has_root(p->coll) ? size->root : -1);
+    pod_table_row(t, "%" PRId64 "\t%" PRId64 "\t%s\t%s\t%d", pod_bench_bytes(p, r->size),
+                  pod_bench_count(p, r->size), size->type->name,
+                  pod_coll_adds(p->coll) ? pod_redop_name(size->op) : "none",
+                  pod_coll_has_root(p->coll) ? size->root : -1);
     add_form(t, b, r, POD_OUT_OF_PLACE);
     add_form(t, b, r, POD_IN_PLACE);
     add_iterations(t, r);
-    pod_table_cells(t, "%s\t%s\t%s", r->name, pod_mesh_print(&p->mesh, mesh, sizeof mesh),
-                    pod_bench_clock(p));
+    pod_table_row(t, "%s\t%s\t%s", r->name, pod_mesh_print(&p->mesh, mesh, sizeof mesh),
+                  pod_bench_clock(p));
     add_known(t, r->ideal_s > 0, 1e6 * r->ideal_s);
     if (r->ideal_s > 0 && time_s > 0)
         pod_table_add(t, "%.3f", r->ideal_s / time_s);
@@ -96,7 +96,7 @@ static void add_row(pod_table *t, const pod_bench *b, const pod_bench_row *r)
     pod_table_add(t, "%s", p->on == POD_ON_SIM ? "-" : r->n_buffers > 1 ? "cold" : "hot");
     pod_table_add(t, "%.1f", time_s > 0 ? 100 * (in_place->max - in_place->min) / time_s : 0);
     if (!r->busiest_link) return;
-    pod_table_cells(t, "%s\t%.1f\t%" PRId64, r->busiest_link, 100 * r->busiest_share, r->n_events);
+    pod_table_row(t, "%s\t%.1f\t%" PRId64, r->busiest_link, 100 * r->busiest_share, r->n_events);
     add_number(t, r->events_per_s);
 }
 
@@ -441,12 +441,12 @@ static pod_status print_iterations(const pod_bench *b)
     POD_TRY(pod_table_create(names, sizeof names / sizeof names[0], &t));
     for (int i = 0; i < b->n_rows; i++)
         for (int64_t k = 0; k < b->row[i].iter_s.n; k++) {
-            pod_table_cells(t, "%" PRId64 "\t%s\t%s\t%" PRId64,
-                            pod_bench_bytes(&b->plan, b->row[i].size), b->row[i].name,
-                            b->row[i].n_buffers > 1 ? "cold" : "hot", k);
+            pod_table_row(t, "%" PRId64 "\t%s\t%s\t%" PRId64,
+                          pod_bench_bytes(&b->plan, b->row[i].size), b->row[i].name,
+                          b->row[i].n_buffers > 1 ? "cold" : "hot", k);
             add_number(t, 1e6 * b->row[i].iters[k]);
         }
-    return pod_table_end(t, b->call->log->out, "");
+    return pod_table_finish(t, b->call->log->out, "");
 }
 
 /* Of cells that are not known yet when the first row is printed. */

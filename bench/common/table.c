@@ -226,20 +226,6 @@ void pod_table_add(pod_table *t, const char *fmt, ...)
     stream_line(t, print_row, t->cells.n / t->n_columns - 1);
 }
 
-void pod_table_cells(pod_table *t, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    char *text = pod_arena_vtext(t->arena, fmt, args);
-    va_end(args);
-    if (!text) t->status = POD_E_NOMEM;
-    for (char *at = text, *tab; at; at = tab ? tab + 1 : NULL) {
-        tab = strchr(at, '\t');
-        if (tab) *tab = '\0';
-        pod_table_add(t, "%s", at);
-    }
-}
-
 const pod_column *pod_table_next(const pod_table *t)
 {
     return &t->column[t->cells.n % t->n_columns];
@@ -410,14 +396,6 @@ pod_status pod_table_write_csv(const pod_table *t, const char *path)
     for (int row = -1; row < n_rows(t); row++) print_csv_row(t, row, to);
     POD_TRY(pod_file_close(f));
     return POD_OK;
-}
-
-pod_status pod_table_end(pod_table *t, FILE *to, const char *csv)
-{
-    pod_status s = pod_table_print(t, to);
-    if (s == POD_OK && *csv) s = pod_table_write_csv(t, csv);
-    pod_table_destroy(t);
-    return s;
 }
 
 /* Digits alone stay a whole number; what is not known ("-") is null, any other text stays one. */

@@ -43,8 +43,6 @@ void pod_table_group(pod_table *t, int first, int n, const char *title, const ch
 void pod_table_csv_only(pod_table *t, int first, int n);
 /* The next cell, row by row. */
 void pod_table_add(pod_table *t, const char *fmt, ...) POD_PRINTF(2, 3);
-/* The next cells, parted by tabs in `fmt`; themselves they have none. */
-void pod_table_cells(pod_table *t, const char *fmt, ...) POD_PRINTF(2, 3);
 const pod_column *pod_table_next(const pod_table *t); /* the column of the next cell */
 /* Appends to the last cell, of a table that is not streamed. */
 void pod_table_extend(pod_table *t, const char *fmt, va_list args) POD_PRINTF(2, 0);
@@ -61,8 +59,6 @@ void pod_table_quantity(pod_table *t, const char *quantity, const char *unit, co
 
 /* E_NOMEM if any note or cell found no memory. Rows must be complete. */
 POD_MUST pod_status pod_table_print(const pod_table *t, FILE *to);
-/* Prints it, writes the CSV too unless `csv` is "", and destroys the table. */
-POD_MUST pod_status pod_table_end(pod_table *t, FILE *to, const char *csv);
 enum { POD_TABLE_KEY_BYTES = 96 };
 /* A column's name in a CSV, into `key`: letters, digits and "_" alone, and the unit at its end:
  * "time" in "(us)" is time_us, "peak%" peak_pct, "err/bound" err_over_bound, "#wrong" wrong. */

@@ -91,7 +91,7 @@ pod_status pod_explain_optimizer(pod_explain *e)
         pod_table_quantity(t, options[d->option].name, "",
                            source_text(pod_config_source(c, d->option)), "%s",
                            pod_optim_value(c, d->option));
-    return pod_table_end(t, stdout, "");
+    return pod_table_finish(t, stdout, "");
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

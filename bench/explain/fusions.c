@@ -24,15 +24,15 @@ static pod_status print(const pod_planned *r, const pod_program *plain, const po
     add_note(t, "fused", fused);
     for (int32_t i = 0; i < fused->n_fusions; i++) {
         const pod_fusion *f = &fused->fusion[i];
-        pod_table_cells(t, "%s\t%d\t%s%s", f->name, f->n, f->refused ? "refused: " : "done",
-                        f->refused ? f->refused : "");
+        pod_table_row(t, "%s\t%d\t%s%s", f->name, f->n, f->refused ? "refused: " : "done",
+                      f->refused ? f->refused : "");
     }
     pod_table_footer(t);
     for (int32_t i = 0; i < fused->n_fusions; i++) {
         const pod_fusion *f = &fused->fusion[i];
         if (!f->refused) pod_table_note(t, "%s: %s -> %s", f->name, f->matches, f->becomes);
     }
-    return pod_table_end(t, stdout, "");
+    return pod_table_finish(t, stdout, "");
 }
 
 static pod_status compile(pod_explain *e, bool fusion, const pod_program **out)

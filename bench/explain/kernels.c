@@ -130,7 +130,7 @@ static pod_status print_tables(const pod_planned *r)
                             : "built in; minipod calibrate measures this host's");
     if (how.impl && *how.impl) pod_table_note(t, "preferred where they apply: %s", how.impl);
     add_kinds(t, &how);
-    return pod_table_end(t, stdout, "");
+    return pod_table_finish(t, stdout, "");
 }
 
 /* ---- what a training step picked ------------------------------------------------------------- */
@@ -173,9 +173,9 @@ static pod_status print_uses(const pod_explain *e)
     pod_table_note(t, "a training step of %s on one core of mesh %s", e->planned.net.name,
                    pod_mesh_print(&p->mesh, mesh, sizeof mesh));
     for (int i = 0; i < n; i++)
-        pod_table_cells(t, "%s\t%s\t%d\t%.3f", uses[i].op, uses[i].kernel, uses[i].n,
-                        uses[i].flops / 1e9);
-    return pod_table_end(t, stdout, "");
+        pod_table_row(t, "%s\t%s\t%d\t%.3f", uses[i].op, uses[i].kernel, uses[i].n,
+                      uses[i].flops / 1e9);
+    return pod_table_finish(t, stdout, "");
 }
 
 pod_status pod_explain_kernels(pod_explain *e)

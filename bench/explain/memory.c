@@ -23,7 +23,7 @@ static const pod_column alive_columns[] = {{"alive at the peak", "", true},
 
 static void row(pod_table *t, const char *what, double bytes, const char *note)
 {
-    pod_table_cells(t, "%s\t%.0f\t%.1f\t%s", what, bytes, bytes / MIB, note);
+    pod_table_row(t, "%s\t%.0f\t%.1f\t%s", what, bytes, bytes / MIB, note);
 }
 
 /* A pod holds what its compiler leaves of the program; the other rows are of that as it is here. */
@@ -75,7 +75,7 @@ static pod_status print_rows(const pod_planned *r, const pod_program *p, const p
     pod_table_footer(t);
     if (r->setup.compile.recompute)
         pod_table_note(t, "%d instructions of forward run again in backward", (int)p->n_recomputed);
-    if (s == POD_OK) return pod_table_end(t, stdout, "");
+    if (s == POD_OK) return pod_table_finish(t, stdout, "");
     pod_table_destroy(t);
     return s;
 }
@@ -86,12 +86,12 @@ static pod_status print_alive(const pod_program *p, const pod_footprint *f)
     POD_TRY(pod_table_create(alive_columns, sizeof alive_columns / sizeof alive_columns[0], &t));
     for (int32_t i = 0; i < f->n_alive && i < N_SHOWN; i++) {
         const pod_alive *a = &f->alive[i];
-        pod_table_cells(t, "%s\t%s\t%s\t%.1f\t%.1f", p->instr[a->maker].label,
-                        p->instr[a->maker].op, pod_use_name(a->use), (double)a->bytes / MIB,
-                        100 * (double)a->bytes / (double)f->alive_bytes);
+        pod_table_row(t, "%s\t%s\t%s\t%.1f\t%.1f", p->instr[a->maker].label, p->instr[a->maker].op,
+                      pod_use_name(a->use), (double)a->bytes / MIB,
+                      100 * (double)a->bytes / (double)f->alive_bytes);
     }
     putchar('\n');
-    return pod_table_end(t, stdout, "");
+    return pod_table_finish(t, stdout, "");
 }
 
 /* ---- the largest batch ----------------------------------------------------------------------- */

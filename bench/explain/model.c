@@ -92,9 +92,9 @@ static pod_status print_layers(const pod_planned *r, const layers *l)
                    r->data.width, r->data.channels, r->data.n_classes, pod_planned_source(r));
     pod_table_note(t, "multiply-adds of one image, forward, in products and convolutions");
     for (const layer *x = l->at; x < l->at + l->n; x++)
-        pod_table_cells(t, "%s\t%s\t%s\t%" PRId64 "\t%.0f", x->label, x->ops, x->shape,
-                        x->parameters, x->multiply_adds);
-    return pod_table_end(t, stdout, "");
+        pod_table_row(t, "%s\t%s\t%s\t%" PRId64 "\t%.0f", x->label, x->ops, x->shape, x->parameters,
+                      x->multiply_adds);
+    return pod_table_finish(t, stdout, "");
 }
 
 /* Layers whose labels begin alike, up to the first slash, and follow each other. */
@@ -113,11 +113,11 @@ static pod_status print_stages(const layers *l, double total)
             parameters += l->at[k].parameters;
             macs += l->at[k].multiply_adds;
         }
-        pod_table_cells(t, "%.*s\t%" PRId64 "\t%.0f\t%.1f", (int)length, l->at[i].label, parameters,
-                        macs, total > 0 ? 100 * macs / total : 0);
+        pod_table_row(t, "%.*s\t%" PRId64 "\t%.0f\t%.1f", (int)length, l->at[i].label, parameters,
+                      macs, total > 0 ? 100 * macs / total : 0);
         i = k;
     }
-    return pod_table_end(t, stdout, "");
+    return pod_table_finish(t, stdout, "");
 }
 
 static pod_status build(pod_explain *e, pod_planned *r, pod_graph **out)

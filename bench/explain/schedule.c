@@ -152,8 +152,8 @@ pod_status pod_explain_algorithms(pod_explain *e)
         args.coll = algos[i].coll;
         if (pod_config_is_set(e->config, POD_OPT_COLLECTIVE) && args.coll != x.args.coll) continue;
         const char *why_not = algos[i].why_not(&x.mesh, &args);
-        pod_table_cells(t, "%s\t%s\t%s\t%s", pod_coll_name(args.coll), algos[i].name,
-                        why_not ? "no" : "yes", why_not ? why_not : algos[i].good_for);
+        pod_table_row(t, "%s\t%s\t%s\t%s", pod_coll_name(args.coll), algos[i].name,
+                      why_not ? "no" : "yes", why_not ? why_not : algos[i].good_for);
     }
-    return pod_table_end(t, stdout, "");
+    return pod_table_finish(t, stdout, "");
 }

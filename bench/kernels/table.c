@@ -117,9 +117,9 @@ static void add_cells(pod_kernels_bench *b, const pod_kernels_row *r)
 {
     pod_table *t = b->record.table;
     const double peak = peak_gflops(b, r->peak);
-    pod_table_cells(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s", r->impl, r->op, r->shape, r->type,
-                    r->is_packed ? "yes" : "no", r->is_picked ? "*" : "-",
-                    r->is_cold ? "cold" : "hot");
+    pod_table_row(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s", r->impl, r->op, r->shape, r->type,
+                  r->is_packed ? "yes" : "no", r->is_picked ? "*" : "-",
+                  r->is_cold ? "cold" : "hot");
     add_number(t, 1e6 * r->time_s.median);
     add_number(t, 1e6 * r->time_s.min);
     add_number(t, 1e6 * r->time_s.p99);

@@ -228,12 +228,12 @@ static pod_status print_parts(const pod_explanation *e, FILE *to)
     pod_table_note(t, "what each part of the network waits for, in shares of its time");
     for (int i = 0; i < e->n_parts; i++) {
         const pod_network_part *part = &e->part[i];
-        pod_table_cells(t, "%s\t%s\t%.3f\t%.1f", pod_phase_name(part->phase), part->name,
-                        part->seconds * 1e3, 100 * part->seconds / e->step_s);
+        pod_table_row(t, "%s\t%s\t%.3f\t%.1f", pod_phase_name(part->phase), part->name,
+                      part->seconds * 1e3, 100 * part->seconds / e->step_s);
         for (pod_bound b = 0; b < POD_N_BOUNDS; b++)
             pod_table_add(t, "%.0f", 100 * part->bound_s[b] / part->seconds);
     }
-    return pod_table_end(t, to, "");
+    return pod_table_finish(t, to, "");
 }
 
 static void say_reduce(const pod_planned *p, const pod_simulated *s, FILE *to)

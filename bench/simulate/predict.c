@@ -172,8 +172,8 @@ static double rounded(double value, int digits)
 
 static void add_times(pod_table *t, double measured_s, double predicted_s)
 {
-    pod_table_cells(t, "%.4f\t%.4f\t%+.4f", rounded(1e3 * measured_s, 4),
-                    rounded(1e3 * predicted_s, 4), rounded(1e3 * (predicted_s - measured_s), 4));
+    pod_table_row(t, "%.4f\t%.4f\t%+.4f", rounded(1e3 * measured_s, 4),
+                  rounded(1e3 * predicted_s, 4), rounded(1e3 * (predicted_s - measured_s), 4));
     if (measured_s > 0)
         pod_table_add(t, "%.3f", rounded(predicted_s / measured_s, 3));
     else
@@ -182,7 +182,7 @@ static void add_times(pod_table *t, double measured_s, double predicted_s)
 
 static void add_part(pod_table *t, const char *name, double measured_s, double predicted_s)
 {
-    pod_table_cells(t, "%s\t-\t-\t-", name);
+    pod_table_row(t, "%s\t-\t-\t-", name);
     add_times(t, measured_s, predicted_s);
 }
 
