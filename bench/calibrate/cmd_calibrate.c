@@ -122,88 +122,7 @@ static void measure_peaks(rates *r, pod_machine *m)
     }
 }
 
-/* ---- products -------------------------------------------------------------------------------- */
-
-typedef struct product {
-    pod_gemm_call call;
-    const pod_gemm_kernel *kernel;
-    void *scratch;
-} product;
-
-static double run_product(void *ctx, int64_t rounds)
-{
-    product *p = ctx;
-    for (int64_t i = 0; i < rounds; i++) p->kernel->run(&p->call, p->scratch);
-    return 2.0 * (double)rounds * (double)(p->call.shape.m * p->call.shape.n * p->call.shape.k);
-}
-
-/* Small whole numbers, so that every sum is exact in any order. */
-static float whole(int64_t i) { return (float)(i * 7 % 5 - 2); }
-
-static bool product_is_right(const product *p)
-{
-    const float *a = p->call.a, *b = p->call.b, *c = p->call.c;
-    const int64_t n = p->call.shape.n;
-    const int64_t every = 1 + n * n / 997;
-    for (int64_t at = 0; at < n * n; at += every) {
-        double sum = 0;
-        for (int64_t k = 0; k < n; k++)
-            sum += (double)a[at / n * n + k] * (double)b[k * n + at % n];
-        if (sum != (double)c[at]) return false;
-    }
-    return true;
-}
-
-static pod_status prepare_product(pod_arena *arena, int64_t n, product *out)
-{
-    const size_t bytes = (size_t)(n * n) * sizeof(float);
-    float *a = pod_arena_get(arena, ALIGN, bytes), *b = pod_arena_get(arena, ALIGN, bytes);
-    float *c = pod_arena_get(arena, ALIGN, bytes);
-    if (!a || !b || !c) return POD_E_NOMEM;
-    for (int64_t i = 0; i < n * n; i++) {
-        a[i] = whole(i);
-        b[i] = whole(3 * i + 1);
-    }
-    product p = {.call = {.shape = {n, n, n},
-                          .n_batch = 1,
-                          .ab_dtype = POD_F32,
-                          .c_dtype = POD_F32,
-                          .lda = n,
-                          .ldb = n,
-                          .ldc = n,
-                          .a = a,
-                          .b = b,
-                          .c = c}};
-    p.kernel = pod_gemm_pick(&(pod_choice){.cpu = pod_cpu_features()}, &p.call);
-    p.scratch = pod_arena_get(arena, ALIGN, p.kernel->scratch_bytes(&p.call));
-    if (!p.scratch) return POD_E_NOMEM;
-    *out = p;
-    return POD_OK;
-}
-
-static pod_status measure_product(rates *r, int64_t n, pod_machine_text kernel, double *rate)
-{
-    pod_arena *arena;
-    POD_TRY(pod_arena_create(NULL, &arena));
-    product p;
-    pod_status s = prepare_product(arena, n, &p);
-    if (s == POD_OK) {
-        char size[32];
-        snprintf(size, sizeof size, "%" PRId64 "x%" PRId64 "x%" PRId64, n, n, n);
-        const pod_spread spread = measure(run_product, &p);
-        const bool right = product_is_right(&p);
-        add_row(r, "sgemm", p.kernel->name, size, "GFLOP/s", &spread, right ? "yes" : "NO");
-        *rate = pod_four_digits(spread.median);
-        snprintf(kernel, POD_MACHINE_TEXT_BYTES, "%s", p.kernel->name);
-        if (!right)
-            s = pod_fail(POD_E_NUMERIC, "sgemm %s: kernel %s gives a wrong product", size,
-                         p.kernel->name);
-    }
-    pod_arena_destroy(arena);
-    return s;
-}
-
-/* ---- which kernel for which kind of call ----------------------------------------------------- */
+/* ---- products and convolutions --------------------------------------------------------------- */
 
 typedef struct kernel_work {
     pod_gemm_call gemm;
@@ -259,6 +178,46 @@ static pod_status prepare_conv(pod_arena *arena, kernel_work *w)
     w->scratch = pod_arena_get(arena, ALIGN, w->conv_kernel->scratch_bytes(&w->conv));
     w->flops = pod_conv_flops(&s);
     return x && filter && y && w->scratch ? POD_OK : POD_E_NOMEM;
+}
+
+/* Of n ones, so that every sum is exact. */
+static bool is_product_right(const kernel_work *w, int64_t n)
+{
+    for (int64_t i = 0; i < n * n; i++)
+        if (((const float *)w->gemm.c)[i] != (float)n) return false;
+    return true;
+}
+
+static pod_status measure_product_in(pod_arena *arena, rates *r, int64_t n, pod_machine_text kernel,
+                                     double *rate)
+{
+    char size[32];
+    kernel_work w = {.gemm = {.shape = {n, n, n},
+                              .n_batch = 1,
+                              .ab_dtype = POD_F32,
+                              .c_dtype = POD_F32,
+                              .lda = n,
+                              .ldb = n,
+                              .ldc = n}};
+    w.gemm_kernel = pod_gemm_pick(&(pod_choice){.cpu = pod_cpu_features()}, &w.gemm);
+    POD_TRY(prepare_gemm(arena, &w));
+    snprintf(size, sizeof size, "%" PRId64 "x%" PRId64 "x%" PRId64, n, n, n);
+    snprintf(kernel, POD_MACHINE_TEXT_BYTES, "%s", w.gemm_kernel->name);
+    const pod_spread spread = measure(run_kernel, &w);
+    const bool right = is_product_right(&w, n);
+    add_row(r, "sgemm", kernel, size, "GFLOP/s", &spread, right ? "yes" : "NO");
+    *rate = pod_four_digits(spread.median);
+    if (right) return POD_OK;
+    return pod_fail(POD_E_NUMERIC, "sgemm %s: kernel %s gives a wrong product", size, kernel);
+}
+
+static pod_status measure_product(rates *r, int64_t n, pod_machine_text kernel, double *rate)
+{
+    pod_arena *arena;
+    POD_TRY(pod_arena_create(NULL, &arena));
+    const pod_status s = measure_product_in(arena, r, n, kernel, rate);
+    pod_arena_destroy(arena);
+    return s;
 }
 
 static pod_status measure_kernel(rates *r, pod_machine *m, const char *kind, const pod_candidate *c,

@@ -123,85 +123,33 @@ RUN(combine, convert, a->count, a->t, v[0], a->other, v[1])
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+#define OPERAND(...) \
+    {                \
+        __VA_ARGS__  \
+    }
 /* All of an array of the problem's type; a number of each column, or of all. */
-#define IN                                                    \
-    {                                                         \
-        POD_READS, POD_TYPE_PROBLEM, POD_EXTENT_ALL, false, 0 \
-    }
-#define OUT                                                    \
-    {                                                          \
-        POD_WRITES, POD_TYPE_PROBLEM, POD_EXTENT_ALL, false, 0 \
-    }
-#define IN_F                                              \
-    {                                                     \
-        POD_READS, POD_TYPE_F32, POD_EXTENT_ALL, false, 0 \
-    }
-#define IN_POS                                           \
-    {                                                    \
-        POD_READS, POD_TYPE_F32, POD_EXTENT_ALL, true, 0 \
-    }
-#define MOVES                                               \
-    {                                                       \
-        POD_UPDATES, POD_TYPE_F32, POD_EXTENT_ALL, false, 0 \
-    }
-#define MOVES_POS                                          \
-    {                                                      \
-        POD_UPDATES, POD_TYPE_F32, POD_EXTENT_ALL, true, 0 \
-    }
-#define OUT_F                                              \
-    {                                                      \
-        POD_WRITES, POD_TYPE_F32, POD_EXTENT_ALL, false, 0 \
-    }
-#define OTHER                                                \
-    {                                                        \
-        POD_WRITES, POD_TYPE_OTHER, POD_EXTENT_ALL, false, 0 \
-    }
-#define COL                                                   \
-    {                                                         \
-        POD_READS, POD_TYPE_F32, POD_EXTENT_COLUMNS, false, 0 \
-    }
-#define COL_POS                                              \
-    {                                                        \
-        POD_READS, POD_TYPE_F32, POD_EXTENT_COLUMNS, true, 0 \
-    }
-#define OUT_COL                                                \
-    {                                                          \
-        POD_WRITES, POD_TYPE_F32, POD_EXTENT_COLUMNS, false, 0 \
-    }
-#define SUM_COL(most)                                             \
-    {                                                             \
-        POD_SUMS, POD_TYPE_F32, POD_EXTENT_COLUMNS, false, (most) \
-    }
+#define IN            OPERAND(POD_READS, POD_TYPE_PROBLEM, POD_EXTENT_ALL, false, 0)
+#define OUT           OPERAND(POD_WRITES, POD_TYPE_PROBLEM, POD_EXTENT_ALL, false, 0)
+#define IN_F          OPERAND(POD_READS, POD_TYPE_F32, POD_EXTENT_ALL, false, 0)
+#define IN_POS        OPERAND(POD_READS, POD_TYPE_F32, POD_EXTENT_ALL, true, 0)
+#define MOVES         OPERAND(POD_UPDATES, POD_TYPE_F32, POD_EXTENT_ALL, false, 0)
+#define MOVES_POS     OPERAND(POD_UPDATES, POD_TYPE_F32, POD_EXTENT_ALL, true, 0)
+#define OUT_F         OPERAND(POD_WRITES, POD_TYPE_F32, POD_EXTENT_ALL, false, 0)
+#define OTHER         OPERAND(POD_WRITES, POD_TYPE_OTHER, POD_EXTENT_ALL, false, 0)
+#define COL           OPERAND(POD_READS, POD_TYPE_F32, POD_EXTENT_COLUMNS, false, 0)
+#define COL_POS       OPERAND(POD_READS, POD_TYPE_F32, POD_EXTENT_COLUMNS, true, 0)
+#define OUT_COL       OPERAND(POD_WRITES, POD_TYPE_F32, POD_EXTENT_COLUMNS, false, 0)
+#define SUM_COL(most) OPERAND(POD_SUMS, POD_TYPE_F32, POD_EXTENT_COLUMNS, false, (most))
 /* Of terms that may have been stored as another bf16. */
-#define STORED(most) ((most)*0x1p10)
-#define SUM_ALL(most)                                         \
-    {                                                         \
-        POD_SUMS, POD_TYPE_F32, POD_EXTENT_ONE, false, (most) \
-    }
-#define NEAR(extent, most)                                                 \
-    {                                                                      \
-        POD_APPROXIMATES, POD_TYPE_F32, POD_EXTENT_##extent, false, (most) \
-    }
-#define LABELS                                                \
-    {                                                         \
-        POD_READS, POD_TYPE_LABELS, POD_EXTENT_ROWS, false, 0 \
-    }
-#define PIXELS                                           \
-    {                                                    \
-        POD_READS, POD_TYPE_U8, POD_EXTENT_ALL, false, 0 \
-    }
-#define ROW                                                \
-    {                                                      \
-        POD_READS, POD_TYPE_F32, POD_EXTENT_ROWS, false, 0 \
-    }
-#define ROW_POS                                           \
-    {                                                     \
-        POD_READS, POD_TYPE_F32, POD_EXTENT_ROWS, true, 0 \
-    }
-#define ABOUT(most)                                                       \
-    {                                                                     \
-        POD_APPROXIMATES, POD_TYPE_PROBLEM, POD_EXTENT_ALL, false, (most) \
-    }
+#define STORED(most)  ((most)*0x1p10)
+#define SUM_ALL(most) OPERAND(POD_SUMS, POD_TYPE_F32, POD_EXTENT_ONE, false, (most))
+#define NEAR(extent, most) \
+    OPERAND(POD_APPROXIMATES, POD_TYPE_F32, POD_EXTENT_##extent, false, (most))
+#define LABELS      OPERAND(POD_READS, POD_TYPE_LABELS, POD_EXTENT_ROWS, false, 0)
+#define PIXELS      OPERAND(POD_READS, POD_TYPE_U8, POD_EXTENT_ALL, false, 0)
+#define ROW         OPERAND(POD_READS, POD_TYPE_F32, POD_EXTENT_ROWS, false, 0)
+#define ROW_POS     OPERAND(POD_READS, POD_TYPE_F32, POD_EXTENT_ROWS, true, 0)
+#define ABOUT(most) OPERAND(POD_APPROXIMATES, POD_TYPE_PROBLEM, POD_EXTENT_ALL, false, (most))
 #define OP(family, function, n, ...)                                              \
     {                                                                             \
         POD_FAMILY_##family, #function, family##_##function, (n), { __VA_ARGS__ } \

@@ -7,7 +7,7 @@
 #include "bench/common/plot.h"
 #include "bench/common/record.h"
 #include "bench/simulate/scale.h"
-#include "bench/simulate/settings.h"
+#include "bench/simulate/simulate.h"
 #include "runtime/core/file.h"
 
 enum { PATH_BYTES = 4096, N_PARTS = 4 };

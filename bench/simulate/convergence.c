@@ -1,4 +1,4 @@
-#include "bench/simulate/convergence.h"
+#include "bench/simulate/simulate.h"
 
 #include <math.h>
 #include <string.h>

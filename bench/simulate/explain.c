@@ -1,4 +1,4 @@
-#include "bench/simulate/explain.h"
+#include "bench/simulate/simulate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,9 +110,7 @@ static bool has_slow_core(const pod_planned *p, const pod_simulated *s)
 static bool has_failed_link(const pod_planned *p, const pod_simulated *s)
 {
     (void)s;
-    for (int i = 0; i < p->n_faults; i++)
-        if (p->fault[i].kind == POD_FAULT_LINK) return true;
-    return false;
+    return pod_simulate_has_fault(p, POD_FAULT_LINK);
 }
 
 typedef struct change {

@@ -1,4 +1,4 @@
-#include "bench/simulate/links.h"
+#include "bench/simulate/simulate.h"
 
 #include <math.h>
 #include <stdlib.h>

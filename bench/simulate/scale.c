@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "bench/launch/mpirun.h"
-#include "bench/simulate/settings.h"
+#include "bench/simulate/simulate.h"
 #include "bench/simulate/simulated.h"
 #include "runtime/core/file.h"
 #include "runtime/machine/machine_net.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "bench/common/published.h"
-#include "bench/simulate/explain.h"
+#include "bench/simulate/simulate.h"
 #include "collectives/mesh/mesh.h"
 #include "kernels/base/arena.h"
 #include "runtime/config/config.h"

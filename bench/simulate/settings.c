@@ -1,4 +1,4 @@
-#include "bench/simulate/settings.h"
+#include "bench/simulate/simulate.h"
 
 #include <inttypes.h>
 #include <string.h>

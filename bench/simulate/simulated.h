@@ -3,12 +3,23 @@
 #define MINIPOD_BENCH_SIMULATE_SIMULATED_H
 
 #include "bench/common/planned.h"
-#include "bench/simulate/input.h"
 #include "runtime/core/log.h"
 #include "runtime/exec/sim.h"
 #include "runtime/goodput/goodput.h"
 #include "runtime/trace/timeline.h"
 #include "runtime/trace/trace.h"
+
+/* A simulated step's batch: hosts make samples ready, and hand them to their chips, while the step
+ * before runs. */
+typedef struct pod_input_time { /* of one step, all hosts alike; 0: not known, taken as none */
+    double make_s;              /* a host's samples at --input-rate */
+    double feed_s;              /* a chip's part of them, from its host */
+    double seconds;             /* the longer: a host makes some while it hands others over */
+    int n_hosts;                /* 0 where it is not known what a host has */
+} pod_input_time;
+
+/* E_INVALID when --input-rate is given and the machine's file does not say what a host has. */
+POD_MUST pod_status pod_simulate_input(const pod_planned *p, pod_input_time *out);
 
 typedef struct pod_by_core { /* of a time that each core has */
     double mean_s, least_s, most_s;
@@ -39,6 +50,9 @@ typedef struct pod_simulated { /* lives in the arena that it was made in */
     char busiest_link[POD_LINK_TEXT_BYTES];
     double compile_wall_s, plan_wall_s, run_wall_s; /* this host's time; run: of the steps */
 } pod_simulated;
+
+/* Whether --fault has one of the kind. */
+bool pod_simulate_has_fault(const pod_planned *p, pod_fault_kind kind);
 
 /* `log` shows how far it is; NULL: nothing does. E_INVALID where the machine's file lacks a number or
  * its memory does not hold the program. */

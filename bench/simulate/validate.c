@@ -1,4 +1,4 @@
-#include "bench/simulate/validate.h"
+#include "bench/simulate/simulate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,7 +6,6 @@
 
 #include "bench/common/published.h"
 #include "bench/common/record.h"
-#include "bench/simulate/settings.h"
 #include "bench/simulate/simulated.h"
 
 enum { N_ROWS = POD_N_PUBLISHED, EVALUATED = 50000, COMMAND_BYTES = 1024 };
