@@ -139,6 +139,9 @@ const pod_coll_algo *pod_bench_pick(const pod_bench_plan *p, const pod_bench_ent
 POD_MUST pod_status pod_bench_ranks(pod_bench *b);
 POD_MUST pod_status pod_bench_local(pod_bench *b);
 POD_MUST pod_status pod_bench_sim(pod_bench *b);
+/* Whether they differ in their size alone. */
+bool pod_bench_is_alike(const pod_bench_size *a, const pod_bench_size *b);
+int pod_bench_peer(const pod_bench_plan *p); /* its entry; -1: none */
 /* Whether the ranks of a node find memory, shared or their own, for their buffers: E_INVALID, for
  * less may be asked for. All ranks of a node call it. */
 POD_MUST pod_status pod_bench_ranks_room(const pod_bench *b);

@@ -208,8 +208,7 @@ pod_status pod_bench_entries_from(const pod_config *c, pod_arena *a, pod_bench_p
     const bool tunes = pod_config_is_set(c, POD_OPT_AUTOTUNE);
     bool is_named = false;
     for (int s = 1; tunes && s < p->n_sizes; s++)
-        if (p->size[s].type != p->size[0].type || p->size[s].op != p->size[0].op ||
-            p->size[s].root != p->size[0].root)
+        if (!pod_bench_is_alike(&p->size[s], &p->size[0]))
             return pod_fail(POD_E_INVALID,
                             "autotune: rules go by size alone; want one type, operation and root");
     if (tunes && p->chunk_bytes > 0)

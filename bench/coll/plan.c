@@ -5,6 +5,7 @@
 #include "bench/coll/coll.h"
 #include "bench/common/planned.h"
 #include "kernels/base/parse.h"
+#include "runtime/core/words.h"
 #include "runtime/machine/machine_net.h"
 #include "runtime/train/setup.h"
 
@@ -38,16 +39,14 @@ static const char *op_name(int i) { return pod_redop_name((pod_redop)i); }
 static pod_status parse_list(const char *what, const char *text, const char *(*name_of)(int), int n,
                              int out[], int *n_out)
 {
-    char rest[256];
+    char name[32];
     *n_out = 0;
     if (strcmp(text, "all") == 0) {
         while (*n_out < n) out[*n_out] = *n_out, ++*n_out;
         return POD_OK;
     }
-    snprintf(rest, sizeof rest, "%s", text);
-    for (char *next = rest, *name; (name = next);) {
-        next = strchr(name, ',');
-        if (next) *next++ = '\0';
+    for (const char *at = text; *at;) {
+        POD_TRY(pod_word_take(what, &at, name, sizeof name));
         int i = 0;
         while (i < n && strcmp(name_of(i), known_as(name)) != 0) i++;
         char names[256] = "";
@@ -81,9 +80,7 @@ static pod_status add_size(const pod_config *c, pod_bench_plan *p, pod_bench_siz
                            pod_bench_size of)
 {
     const pod_bench_size *last = p->n_sizes > 0 ? &size[p->n_sizes - 1] : NULL;
-    if (last && last->count == of.count && last->type == of.type && last->op == of.op &&
-        last->root == of.root)
-        return POD_OK;
+    if (last && last->count == of.count && pod_bench_is_alike(last, &of)) return POD_OK;
     if (p->n_sizes == MAX_SIZES)
         return pod_fail(POD_E_INVALID,
                         "minbytes, maxbytes: more than %d rows: there is one for each size from %s "
@@ -211,17 +208,10 @@ static pod_status check_buffers(const pod_config *c, const pod_bench_plan *p)
 
 static pod_bench_on on_of(const char *text)
 {
-    static const struct {
-        const char *text;
-        pod_bench_on on;
-    } names[] = {{"auto", POD_ON_SHM},
-                 {"shm", POD_ON_SHM},
-                 {"mpi", POD_ON_MPI},
-                 {"local", POD_ON_LOCAL},
-                 {"sim", POD_ON_SIM}};
-    size_t i = 0;
-    while (strcmp(names[i].text, text) != 0) i++;
-    return names[i].on;
+    return strcmp(text, "mpi") == 0     ? POD_ON_MPI
+           : strcmp(text, "local") == 0 ? POD_ON_LOCAL
+           : strcmp(text, "sim") == 0   ? POD_ON_SIM
+                                        : POD_ON_SHM;
 }
 
 const char *pod_bench_clock(const pod_bench_plan *p)
@@ -236,13 +226,6 @@ static int n_on_my_node(pod_comm *comm)
     return n;
 }
 
-static int most_on_a_node(pod_comm *comm)
-{
-    double n = n_on_my_node(comm);
-    pod_comm_max(comm, &n, 1);
-    return (int)n;
-}
-
 /* Rank 0's node stands for all. */
 static void describe_node(pod_comm *comm, pod_bench_plan *p)
 {
@@ -251,7 +234,9 @@ static void describe_node(pod_comm *comm, pod_bench_plan *p)
     p->n_cores = pod_comm_cores(comm).here;
     pod_comm_broadcast(comm, 0, &p->cache_bytes, sizeof p->cache_bytes);
     pod_comm_broadcast(comm, 0, &p->n_cores, sizeof p->n_cores);
-    p->n_node_ranks = most_on_a_node(comm);
+    double most = n_on_my_node(comm);
+    pod_comm_max(comm, &most, 1);
+    p->n_node_ranks = (int)most;
 }
 
 /* The machine, and its links under this mesh. */
@@ -317,14 +302,15 @@ static pod_status check_node(const pod_config *c, const pod_bench_plan *p, int n
 /* What would do nothing in a simulation, or make what no pod is. */
 static pod_status check_simulation(const pod_config *c, const pod_bench_plan *p)
 {
-    const bool checks = pod_config_source(c, POD_OPT_CHECK) == POD_FROM_COMMAND_LINE &&
-                        pod_config_bool(c, POD_OPT_CHECK);
-    if (checks) return pod_fail(POD_E_INVALID, "check: --on sim moves no data that could be wrong");
-    if (pod_config_source(c, POD_OPT_PER_ITER_TIMING) == POD_FROM_COMMAND_LINE &&
+    const bool is_pod = pod_machine_is_virtual(&p->machine);
+    const pod_source typed = POD_FROM_COMMAND_LINE;
+    if (pod_config_source(c, POD_OPT_CHECK) == typed && pod_config_bool(c, POD_OPT_CHECK))
+        return pod_fail(POD_E_INVALID, "check: --on sim moves no data that could be wrong");
+    if (pod_config_source(c, POD_OPT_PER_ITER_TIMING) == typed &&
         pod_config_bool(c, POD_OPT_PER_ITER_TIMING))
         return pod_fail(POD_E_INVALID, "per-iter-timing: --on sim has one time for all iterations");
-    if (pod_config_source(c, POD_OPT_NODE) == POD_FROM_COMMAND_LINE &&
-        pod_config_int(c, POD_OPT_NODE) > 0 && pod_machine_is_virtual(&p->machine))
+    if (is_pod && pod_config_source(c, POD_OPT_NODE) == typed &&
+        pod_config_int(c, POD_OPT_NODE) > 0)
         return pod_fail(POD_E_INVALID, "node: the cores of %s share no memory", p->machine.name);
     return POD_OK;
 }

@@ -1,9 +1,7 @@
 /* --plot: bus bandwidth in place by size, a line for each algorithm, type, operation and kind of
  * buffers. */
-#include <stdlib.h>
-
-#include "bench/coll/coll.h"
 #include "bench/common/plot.h"
+#include "bench/coll/coll.h"
 
 typedef struct series {
     int entry, first; /* a size of its type, operation and root */
@@ -12,9 +10,8 @@ typedef struct series {
 
 static bool is_of(const pod_bench *b, const series *s, const pod_bench_row *r)
 {
-    const pod_bench_size *x = &b->plan.size[r->size], *y = &b->plan.size[s->first];
-    return r->entry == s->entry && (r->n_buffers > 1) == s->is_cold && x->type == y->type &&
-           x->op == y->op && x->root == y->root;
+    return r->entry == s->entry && (r->n_buffers > 1) == s->is_cold &&
+           pod_bench_is_alike(&b->plan.size[r->size], &b->plan.size[s->first]);
 }
 
 /* The row stands first in a line of its own. */
@@ -36,8 +33,9 @@ static void print_title(const pod_bench *b, const series *s, FILE *to)
     fputc('\'', to);
 }
 
-static void print_script(const pod_bench *b, FILE *to)
+static void print_script(const void *bench, FILE *to)
 {
+    const pod_bench *b = bench;
     const pod_bench_plan *p = &b->plan;
     char mesh[POD_MESH_TEXT_BYTES];
     series s;
@@ -66,13 +64,5 @@ static void print_script(const pod_bench *b, FILE *to)
 
 pod_status pod_bench_plot(const pod_bench *b, const char *path)
 {
-    char *script = NULL;
-    size_t bytes;
-    FILE *to = open_memstream(&script, &bytes);
-    if (!to) return pod_fail(POD_E_NOMEM, "%s: no memory for the plot's script", path);
-    print_script(b, to);
-    fclose(to);
-    const pod_status status = pod_plot(script, path, b->call->log);
-    free(script);
-    return status;
+    return pod_plot_print(print_script, b, path, b->call->log);
 }

@@ -63,13 +63,6 @@ static size_t most_bytes(const pod_bench_plan *p)
     return most;
 }
 
-static bool has_peer(const pod_bench_plan *p)
-{
-    for (int e = 0; e < p->n_entries; e++)
-        if (p->entry[e].is_peer) return true;
-    return false;
-}
-
 /* Where the result of a subject stands. */
 static void *result(const bench_ranks *x, const subject *s, int buffer)
 {
@@ -387,8 +380,8 @@ static pod_status measure_all(bench_ranks *x)
 static pod_status take_private_memory(bench_ranks *x, size_t bytes)
 {
     x->in = pod_arena_get(x->b->arena, ALIGN, bytes);
-    if (has_peer(x->plan)) x->out = pod_arena_get(x->b->arena, ALIGN, bytes);
-    return x->in && (x->out || !has_peer(x->plan)) ? POD_OK : POD_E_NOMEM;
+    if (pod_bench_peer(x->plan) >= 0) x->out = pod_arena_get(x->b->arena, ALIGN, bytes);
+    return x->in && (x->out || pod_bench_peer(x->plan) < 0) ? POD_OK : POD_E_NOMEM;
 }
 
 static pod_status take_memory(bench_ranks *x)
@@ -407,7 +400,7 @@ pod_status pod_bench_ranks_room(const pod_bench *b)
 {
     const pod_bench_plan *p = &b->plan;
     const size_t bytes = most_bytes(p);
-    const int n_buffers = has_peer(p) ? 3 : 2; /* ours, what is given, a peer's */
+    const int n_buffers = pod_bench_peer(p) >= 0 ? 3 : 2; /* ours, what is given, a peer's */
     char what[80];
     snprintf(what, sizeof what, "maxbytes: %d ranks of a node with buffers of %.3g GB each",
              p->n_node_ranks, 1e-9 * (double)bytes);

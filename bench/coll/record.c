@@ -8,17 +8,6 @@
 
 enum { VERSION = 2 };
 
-static void put_arguments(pod_json *j, const pod_config *c)
-{
-    int n;
-    const pod_option *options = pod_options(&n);
-    pod_json_open_object(j, "args");
-    for (int i = 0; i < n; i++)
-        if (options[i].commands & POD_CMD_COLL && !options[i].only_typed)
-            pod_json_option(j, &options[i], pod_config_value(c, (pod_opt)i));
-    pod_json_close(j);
-}
-
 /* What may change a time; nothing else of the environment is anyone's business. */
 static void put_environment(pod_json *j)
 {
@@ -124,7 +113,7 @@ static void put_run(const void *bench, pod_json *j)
     pod_json_text(j, "mesh", pod_mesh_print(&p->mesh, mesh, sizeof mesh));
     pod_json_int(j, "ranks", p->n_ranks);
     put_header(j, b);
-    put_arguments(j, b->call->config);
+    pod_json_arguments(j, b->call->config, POD_CMD_COLL);
     put_environment(j);
     put_host(j, b);
     if (p->n_checks > 0)

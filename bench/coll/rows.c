@@ -125,11 +125,16 @@ const pod_bench_row *pod_bench_best(const pod_bench *b, int size, bool cold)
     return best;
 }
 
-static const pod_bench_row *peer_of(const pod_bench *b, int size, bool cold)
+int pod_bench_peer(const pod_bench_plan *p)
 {
-    for (int e = 0; e < b->plan.n_entries; e++)
-        if (b->plan.entry[e].is_peer) return pod_bench_find(b, size, e, cold);
-    return NULL;
+    int e = p->n_entries - 1;
+    while (e >= 0 && !p->entry[e].is_peer) e--;
+    return e;
+}
+
+bool pod_bench_is_alike(const pod_bench_size *a, const pod_bench_size *b)
+{
+    return a->type == b->type && a->op == b->op && a->root == b->root;
 }
 
 pod_bench_summary pod_bench_summarize(const pod_bench *b, int entry, bool cold)
@@ -138,7 +143,8 @@ pod_bench_summary pod_bench_summarize(const pod_bench *b, int entry, bool cold)
     double log_ratios = 0;
     int n_ratios = 0;
     for (int i = 0; i < b->n_rows; i++) {
-        const pod_bench_row *r = &b->row[i], *peer = peer_of(b, r->size, cold);
+        const pod_bench_row *r = &b->row[i],
+                            *peer = pod_bench_find(b, r->size, pod_bench_peer(&b->plan), cold);
         if (r->entry != entry || is_cold(r) != cold) continue;
         s.n_rows++;
         for (int f = 0; f < POD_N_FORMS; f++)

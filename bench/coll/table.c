@@ -34,38 +34,22 @@ enum {
     FIRST_OF_ITERATIONS = FIRST_OF_FORMS + 2 * N_OF_FORM
 };
 
-/* Four digits, without an exponent. */
-static void add_number(pod_table *t, double x)
-{
-    const int digits = x >= 1000 ? 0 : x >= 100 ? 1 : x >= 10 ? 2 : x >= 1 ? 3 : 4;
-    pod_table_add(t, "%.*f", digits, x);
-}
-
-static void add_known(pod_table *t, bool is_known, double x)
-{
-    if (is_known)
-        add_number(t, x);
-    else
-        pod_table_add(t, "-");
-}
+static double known(bool is_known, double x) { return is_known ? x : (double)NAN; }
 
 static void add_iterations(pod_table *t, const pod_bench_row *r)
 {
-    const bool known = r->iter_s.n > 0;
-    add_known(t, known, 1e6 * r->iter_s.min);
-    add_known(t, known, 1e6 * r->iter_s.max);
-    add_known(t, known, 1e6 * r->iter_s.p99);
-    if (known)
-        pod_table_add(t, "%.1f", 100 * r->iter_cv);
-    else
-        pod_table_add(t, "-");
+    const bool is_known = r->iter_s.n > 0;
+    pod_table_number(t, known(is_known, 1e6 * r->iter_s.min));
+    pod_table_number(t, known(is_known, 1e6 * r->iter_s.max));
+    pod_table_number(t, known(is_known, 1e6 * r->iter_s.p99));
+    pod_table_row(t, "%.1f", known(is_known, 100 * r->iter_cv));
 }
 
 static void add_form(pod_table *t, const pod_bench *b, const pod_bench_row *r, pod_bench_form f)
 {
-    add_number(t, 1e6 * r->form_s[f].median);
-    add_number(t, pod_bench_algbw(b, r, f));
-    add_number(t, pod_bench_busbw(b, r, f));
+    pod_table_number(t, 1e6 * r->form_s[f].median);
+    pod_table_number(t, pod_bench_algbw(b, r, f));
+    pod_table_number(t, pod_bench_busbw(b, r, f));
     if (r->n_wrong[f] < 0)
         pod_table_add(t, "N/A"); /* as nccl-tests */
     else
@@ -88,16 +72,15 @@ static void add_row(pod_table *t, const pod_bench *b, const pod_bench_row *r)
     add_iterations(t, r);
     pod_table_row(t, "%s\t%s\t%s", r->name, pod_mesh_print(&p->mesh, mesh, sizeof mesh),
                   pod_bench_clock(p));
-    add_known(t, r->ideal_s > 0, 1e6 * r->ideal_s);
-    if (r->ideal_s > 0 && time_s > 0)
-        pod_table_add(t, "%.3f", r->ideal_s / time_s);
-    else
-        pod_table_add(t, "-");
-    pod_table_add(t, "%s", p->on == POD_ON_SIM ? "-" : r->n_buffers > 1 ? "cold" : "hot");
-    pod_table_add(t, "%.1f", time_s > 0 ? 100 * (in_place->max - in_place->min) / time_s : 0);
+    pod_table_number(t, known(r->ideal_s > 0, 1e6 * r->ideal_s));
+    pod_table_row(t, "%.3f\t%s\t%.1f", known(r->ideal_s > 0 && time_s > 0, r->ideal_s / time_s),
+                  p->on == POD_ON_SIM ? "-"
+                  : r->n_buffers > 1  ? "cold"
+                                      : "hot",
+                  time_s > 0 ? 100 * (in_place->max - in_place->min) / time_s : 0);
     if (!r->busiest_link) return;
     pod_table_row(t, "%s\t%.1f\t%" PRId64, r->busiest_link, 100 * r->busiest_share, r->n_events);
-    add_number(t, r->events_per_s);
+    pod_table_number(t, r->events_per_s);
 }
 
 /* ---- before the rows ------------------------------------------------------------------------ */
@@ -122,13 +105,6 @@ static const char *traffic_factor(pod_coll coll)
     case POD_REDUCE_SCATTER: return "all of it read, a block written";
     default: return "(n-1)/n of it";
     }
-}
-
-static bool has_peer(const pod_bench_plan *p)
-{
-    for (int e = 0; e < p->n_entries; e++)
-        if (p->entry[e].is_peer) return true;
-    return false;
 }
 
 static bool shares_cores(const pod_bench_plan *p)
@@ -198,7 +174,7 @@ static void note_timing(pod_table *t, const pod_bench *b)
     pod_table_note(t,
                    "buffers of ours are registered before the clock runs, and worked on in place;"
                    " out of place they copy first what the rank gives");
-    if (has_peer(p))
+    if (pod_bench_peer(p) >= 0)
         pod_table_note(t,
                        "mpi is %s of any memory; where it is compared the faster of its two forms"
                        " counts, and ours in place",
@@ -335,9 +311,8 @@ static void matrix_line(pod_table *t, const pod_bench *b, int entry, int first, 
 
 static double against_mpi(const pod_bench *b, int size, bool is_cold)
 {
-    const pod_bench_row *best = pod_bench_best(b, size, is_cold), *peer = NULL;
-    for (int e = 0; e < b->plan.n_entries; e++)
-        if (b->plan.entry[e].is_peer) peer = pod_bench_find(b, size, e, is_cold);
+    const pod_bench_row *best = pod_bench_best(b, size, is_cold);
+    const pod_bench_row *peer = pod_bench_find(b, size, pod_bench_peer(&b->plan), is_cold);
     if (!best || !peer || b->plan.size[size].count == 0) return 0;
     const double mine = pod_bench_time_s(best), mpis = pod_bench_time_s(peer);
     return mine > 0 ? mpis / mine : 0;
@@ -362,11 +337,6 @@ static void matrix_block(pod_table *t, const pod_bench *b, int first, int end, b
     if (has_ratio) pod_table_note(t, "%s", ratios);
 }
 
-static bool is_same_kind(const pod_bench_size *a, const pod_bench_size *b)
-{
-    return a->type == b->type && a->op == b->op && a->root == b->root;
-}
-
 /* One size of a kind alone says no more than its rows, where these are printed. */
 static void note_matrix(pod_table *t, const pod_bench *b, bool is_cold)
 {
@@ -374,7 +344,7 @@ static void note_matrix(pod_table *t, const pod_bench *b, bool is_cold)
     const bool is_alone = pod_config_bool(b->call->config, POD_OPT_MATRIX);
     for (int first = 0, end; first < p->n_sizes; first = end) {
         for (end = first + 1; end < p->n_sizes && end < first + MATRIX_SIZES &&
-                              is_same_kind(&p->size[first], &p->size[end]);)
+                              pod_bench_is_alike(&p->size[first], &p->size[end]);)
             end++;
         bool has_rows = false;
         for (int s = first; s < end; s++) has_rows = has_rows || pod_bench_best(b, s, is_cold);
@@ -444,7 +414,7 @@ static pod_status print_iterations(const pod_bench *b)
             pod_table_row(t, "%" PRId64 "\t%s\t%s\t%" PRId64,
                           pod_bench_bytes(&b->plan, b->row[i].size), b->row[i].name,
                           b->row[i].n_buffers > 1 ? "cold" : "hot", k);
-            add_number(t, 1e6 * b->row[i].iters[k]);
+            pod_table_number(t, 1e6 * b->row[i].iters[k]);
         }
     return pod_table_finish(t, b->call->log->out, "");
 }

@@ -28,6 +28,17 @@ void pod_json_option(pod_json *j, const pod_option *o, const char *value)
         pod_json_text(j, o->name, value);
 }
 
+void pod_json_arguments(pod_json *j, const pod_config *c, unsigned command)
+{
+    int n;
+    const pod_option *options = pod_options(&n);
+    pod_json_open_object(j, "args");
+    for (int i = 0; i < n; i++)
+        if (options[i].commands & command && !options[i].only_typed)
+            pod_json_option(j, &options[i], pod_config_value(c, (pod_opt)i));
+    pod_json_close(j);
+}
+
 static const pod_option *option_of(const char *name)
 {
     int n;

@@ -12,6 +12,9 @@
 /* `value` is a text of one of the option's values, or "". */
 void pod_json_option(pod_json *j, const pod_option *o, const char *value);
 
+/* An object "args" of the options of a command (POD_CMD_...), but for those that are typed alone. */
+void pod_json_arguments(pod_json *j, const pod_config *c, unsigned command);
+
 /* The text of a value in a record, as pod_option_normal has it; NULL where it is neither text, number,
  * bool nor null, or there is no memory. `value` may be of an option that there is no more. */
 const char *pod_json_option_text(const cJSON *value, pod_arena *a);

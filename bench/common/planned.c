@@ -8,6 +8,7 @@
 #include "collectives/exec/sim/sim.h"
 #include "kernels/base/cpu.h"
 #include "kernels/base/parse.h"
+#include "runtime/core/words.h"
 #include "runtime/machine/machine_net.h"
 
 static pod_status published(const pod_model *m, pod_arena *arena, pod_dataset_info *out)
@@ -111,9 +112,7 @@ static pod_status parse_watched(const char *text, int n_cores, pod_planned *p)
     while (*text) {
         char word[16];
         int64_t core;
-        const size_t length = strcspn(text, ",");
-        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1),
-                 text);
+        POD_TRY(pod_word_take("trace-cores", &text, word, sizeof word));
         if (p->n_watched == POD_MAX_WATCHED)
             return pod_fail(POD_E_INVALID, "trace-cores: more than %d", POD_MAX_WATCHED);
         POD_TRY(pod_parse_int("trace-cores", word, 0, n_cores - 1, &core));
@@ -121,7 +120,6 @@ static pod_status parse_watched(const char *text, int n_cores, pod_planned *p)
             if (p->watched[i] == core)
                 return pod_fail(POD_E_INVALID, "trace-cores: '%s' is there twice", word);
         p->watched[p->n_watched++] = (int)core;
-        text += length + (text[length] == ',');
     }
     if (p->n_watched > 0) return POD_OK;
     return pod_fail(POD_E_INVALID, "trace-cores: is empty, want numbers of cores like 0,17");

@@ -1,134 +1,83 @@
 #include "bench/common/plot.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <spawn.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/core/file.h"
-#include "runtime/core/thread.h"
 
-enum { BLOCK_BYTES = 1 << 16 };
-
-typedef struct drawing {
-    const char *script;
-    pid_t pid;
-    int gnuplot; /* a socket: its standard input and output */
-} drawing;
-
-static bool put(int to, const char *text, size_t bytes)
-{
-    while (bytes > 0) {
-        const ssize_t n = send(to, text, bytes, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return false;
-        text += n;
-        bytes -= (size_t)n;
-    }
-    return true;
-}
-
-/* A thread of its own, since gnuplot draws before it has read all. That gnuplot has ended meanwhile
- * its exit code tells. */
-static void *feed(void *ctx)
-{
-    const drawing *d = ctx;
-    (void)put(d->gnuplot, d->script, strlen(d->script));
-    shutdown(d->gnuplot, SHUT_WR);
-    return NULL;
-}
-
-/* Answers errno's number. */
-static int spawn(int own, pid_t *pid)
+/* Runs it from one file into the other; answers errno's number. */
+static int run_gnuplot(FILE *script, FILE *svg, int *code)
 {
     extern char **environ;
     char name[] = "gnuplot", *argv[] = {name, NULL};
     posix_spawn_file_actions_t files;
+    pid_t pid;
     int failed = posix_spawn_file_actions_init(&files);
     if (failed) return failed;
-    posix_spawn_file_actions_adddup2(&files, own, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&files, own, STDOUT_FILENO);
-    failed = posix_spawnp(pid, argv[0], &files, NULL, argv, environ);
+    posix_spawn_file_actions_adddup2(&files, fileno(script), STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&files, fileno(svg), STDOUT_FILENO);
+    failed = posix_spawnp(&pid, argv[0], &files, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&files);
-    return failed;
+    if (failed) return failed;
+    while (waitpid(pid, code, 0) < 0 && errno == EINTR) continue;
+    return 0;
 }
 
-static int start_gnuplot(drawing *d)
-{
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return errno;
-    for (int i = 0; i < 2; i++) fcntl(ends[i], F_SETFD, FD_CLOEXEC);
-    const int failed = spawn(ends[1], &d->pid);
-    close(ends[1]);
-    d->gnuplot = ends[0];
-    if (failed) close(d->gnuplot);
-    return failed;
-}
-
-/* gnuplot names what has no key after itself, and a browser shows that as a tooltip. */
-static void put_without_names(const char *svg, FILE *to)
+/* gnuplot names what has no key after itself, and a browser shows that as a tooltip. False: there is
+ * nothing. */
+static bool copy_without_names(FILE *from, FILE *to)
 {
     static const char begin[] = "<title>gnuplot_plot_", end[] = "</title>";
-    for (const char *at; (at = strstr(svg, begin));) {
-        fwrite(svg, 1, (size_t)(at - svg), to);
-        svg = strstr(at, end);
-        if (!svg) return;
-        svg += strlen(end);
+    char *line = NULL;
+    size_t room = 0;
+    bool has_any = false;
+    rewind(from);
+    for (; getline(&line, &room, from) > 0; has_any = true) {
+        const char *rest = line;
+        for (const char *at; rest && (at = strstr(rest, begin));) {
+            fwrite(rest, 1, (size_t)(at - rest), to);
+            rest = strstr(at, end);
+            if (rest) rest += strlen(end);
+        }
+        if (rest) fputs(rest, to);
     }
-    fputs(svg, to);
+    free(line);
+    return has_any;
 }
 
-/* Whether anything came. */
-static bool copy(int from, FILE *to)
+static pod_status draw(FILE *script, FILE *svg, FILE *to, bool *is_installed)
 {
-    char block[BLOCK_BYTES], *svg = NULL;
-    size_t bytes = 0;
-    ssize_t n;
-    FILE *all = open_memstream(&svg, &bytes);
-    if (!all) return false;
-    while ((n = read(from, block, sizeof block)) > 0 || (n < 0 && errno == EINTR))
-        if (n > 0) fwrite(block, 1, (size_t)n, all);
-    if (fclose(all) == 0) put_without_names(svg, to);
-    free(svg);
-    return bytes > 0;
-}
-
-static pod_status draw(drawing *d, FILE *to)
-{
-    pthread_t feeder;
     int code = -1;
-    bool is_drawn = false;
-    const pod_status s = pod_thread_start(&feeder, feed, d);
-    if (s == POD_OK) {
-        is_drawn = copy(d->gnuplot, to);
-        pthread_join(feeder, NULL);
-    }
-    close(d->gnuplot);
-    while (waitpid(d->pid, &code, 0) < 0 && errno == EINTR) continue;
-    if (s != POD_OK) return s;
-    if (code != 0) return pod_fail(POD_E_IO, "gnuplot: failed");
-    return is_drawn ? POD_OK : pod_fail(POD_E_IO, "gnuplot: drew nothing, so there is no plot");
-}
-
-pod_status pod_plot_draw(const char *script, FILE *to, bool *is_installed)
-{
-    drawing d = {.script = script};
-    const int failed = start_gnuplot(&d);
+    const int failed = run_gnuplot(script, svg, &code);
     *is_installed = failed != ENOENT;
     if (!*is_installed) return POD_OK;
     if (failed) return pod_fail(POD_E_IO, "gnuplot: cannot be started: %s", strerror(failed));
-    return draw(&d, to);
+    if (code != 0) return pod_fail(POD_E_IO, "gnuplot: failed");
+    return copy_without_names(svg, to)
+               ? POD_OK
+               : pod_fail(POD_E_IO, "gnuplot: drew nothing, so there is no plot");
+}
+
+pod_status pod_plot_draw(const char *text, FILE *to, bool *is_installed)
+{
+    FILE *script = tmpfile(), *svg = tmpfile();
+    pod_status s = POD_OK;
+    if (script) fputs(text, script);
+    if (!script || !svg || fflush(script) != 0 || fseek(script, 0, SEEK_SET) != 0)
+        s = pod_fail(POD_E_IO, "gnuplot: no temporary files: %s", strerror(errno));
+    if (s == POD_OK) s = draw(script, svg, to, is_installed);
+    if (script) fclose(script);
+    if (svg) fclose(svg);
+    return s;
 }
 
 /* What gnuplot itself writes to a file it does not check. */
-pod_status pod_plot(const char *script, const char *path, pod_log *log)
+static pod_status plot(const char *script, const char *path, pod_log *log)
 {
     bool is_installed = false;
     pod_file *f;
@@ -138,6 +87,20 @@ pod_status pod_plot(const char *script, const char *path, pod_log *log)
     if (s == POD_OK)
         pod_log_say(log, POD_LOG_WARNING, "no plot: gnuplot is not installed (gnuplot-nox)");
     pod_file_abandon(f);
+    return s;
+}
+
+pod_status pod_plot_print(void (*print)(const void *what, FILE *to), const void *what,
+                          const char *path, pod_log *log)
+{
+    char *script = NULL;
+    size_t bytes;
+    FILE *to = open_memstream(&script, &bytes);
+    if (!to) return pod_fail(POD_E_NOMEM, "%s: no memory for the plot's script", path);
+    print(what, to);
+    fclose(to);
+    const pod_status s = plot(script, path, log);
+    free(script);
     return s;
 }
 

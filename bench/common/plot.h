@@ -11,10 +11,11 @@
  * E_IO when gnuplot fails or draws nothing. */
 POD_MUST pod_status pod_plot_draw(const char *script, FILE *to, bool *is_installed);
 
-/* Draws what the script says, which names no output: a file of results, whole or not there. Without
- * gnuplot: a note on the log, and POD_OK. E_IO when gnuplot fails or draws nothing, E_WRITE where
- * the file is not written in full. */
-POD_MUST pod_status pod_plot(const char *script, const char *path, pod_log *log);
+/* Draws what `print` prints of `what`, a script that names no output: a file of results, whole or not
+ * there. Without gnuplot: a note on the log, and POD_OK. E_IO when gnuplot fails or draws nothing,
+ * E_WRITE where the file is not written in full. */
+POD_MUST pod_status pod_plot_print(void (*print)(const void *what, FILE *to), const void *what,
+                                   const char *path, pod_log *log);
 
 /* The values along an axis. Begins with pod_plot_span_start, takes each that is finite. */
 typedef struct pod_plot_span {

@@ -5,6 +5,7 @@
 
 #include "kernels/base/parse.h"
 #include "runtime/core/nearest.h"
+#include "runtime/core/words.h"
 #include "runtime/machine/machine_net.h"
 
 const pod_published pod_published_rows[POD_N_PUBLISHED] = {
@@ -74,12 +75,11 @@ static pod_status find_slices(const pod_config *c, char *text, size_t bytes)
     size_t used = 0;
     pod_machine m;
     POD_TRY(pod_machine_load(pod_config_text(c, POD_OPT_MACHINE), &m));
-    for (const char *at = cores; at; at = strchr(at, ',')) {
+    for (const char *at = cores; *at;) {
         char word[24], mesh_text[POD_MESH_TEXT_BYTES];
         int64_t n;
         pod_mesh mesh;
-        at += *at == ',';
-        snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ","), at);
+        POD_TRY(pod_word_take("cores", &at, word, sizeof word));
         POD_TRY(pod_parse_int("cores", word, 1, 1 << 24, &n));
         if (pod_machine_is_virtual(&m))
             POD_TRY(pod_machine_slice(&m, n, &mesh));

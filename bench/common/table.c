@@ -1,6 +1,7 @@
 #include "bench/common/table.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -224,6 +225,15 @@ void pod_table_add(pod_table *t, const char *fmt, ...)
     if (!t->log || t->status != POD_OK || t->cells.n % t->n_columns != 0) return;
     if (!t->has_names) stream_names(t);
     stream_line(t, print_row, t->cells.n / t->n_columns - 1);
+}
+
+void pod_table_number(pod_table *t, double x)
+{
+    const int digits = x >= 1000 ? 0 : x >= 100 ? 1 : x >= 10 ? 2 : x >= 1 ? 3 : 4;
+    if (isfinite(x))
+        pod_table_add(t, "%.*f", digits, x);
+    else
+        pod_table_add(t, "-");
 }
 
 const pod_column *pod_table_next(const pod_table *t)

@@ -43,6 +43,8 @@ void pod_table_group(pod_table *t, int first, int n, const char *title, const ch
 void pod_table_csv_only(pod_table *t, int first, int n);
 /* The next cell, row by row. */
 void pod_table_add(pod_table *t, const char *fmt, ...) POD_PRINTF(2, 3);
+/* The next cell with four digits and no exponent; "-" for what is not finite. */
+void pod_table_number(pod_table *t, double x);
 const pod_column *pod_table_next(const pod_table *t); /* the column of the next cell */
 /* Appends to the last cell, of a table that is not streamed. */
 void pod_table_extend(pod_table *t, const char *fmt, va_list args) POD_PRINTF(2, 0);

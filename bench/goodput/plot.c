@@ -41,8 +41,16 @@ static void print_tops(const pod_run_account *r, const pod_account x[], const po
     fputs("e\n", to);
 }
 
-static void print_script(const pod_run_account *r, const pod_account x[], FILE *to)
+typedef struct drawing {
+    const pod_run_account *run;
+    pod_account part[N_PARTS];
+} drawing;
+
+static void print_script(const void *what, FILE *to)
 {
+    const drawing *d = what;
+    const pod_run_account *r = d->run;
+    const pod_account *x = d->part;
     char title[PATH_BYTES + 8];
     pod_job_span list[POD_N_JOB_SPANS];
     const int n = list_spans(r, list);
@@ -62,15 +70,7 @@ static void print_script(const pod_run_account *r, const pod_account x[], FILE *
 
 pod_status pod_goodput_plot(const pod_run_account *r, const char *path, pod_log *log)
 {
-    pod_account x[N_PARTS];
-    char *script = NULL;
-    size_t bytes;
-    POD_TRY(pod_account_cut(&r->job, r->now, r->sum.begin, r->sum.end, x, N_PARTS));
-    FILE *to = open_memstream(&script, &bytes);
-    if (!to) return pod_fail(POD_E_NOMEM, "%s: no memory for the plot's script", path);
-    print_script(r, x, to);
-    fclose(to);
-    const pod_status status = pod_plot(script, path, log);
-    free(script);
-    return status;
+    drawing d = {.run = r};
+    POD_TRY(pod_account_cut(&r->job, r->now, r->sum.begin, r->sum.end, d.part, N_PARTS));
+    return pod_plot_print(print_script, &d, path, log);
 }

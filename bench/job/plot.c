@@ -67,8 +67,9 @@ static void print_mark(double at, const char *name, int color, FILE *to)
             at, at, color, name, at, 0.05 * color, color);
 }
 
-static void print_script(const pod_job_study *s, FILE *to)
+static void print_script(const void *study, FILE *to)
 {
+    const pod_job_study *s = study;
     char name[64];
     fprintf(to,
             "set terminal svg size 960,540 noenhanced\n"
@@ -103,13 +104,5 @@ static void print_script(const pod_job_study *s, FILE *to)
 
 pod_status pod_job_plot(const pod_job_study *s, const char *path, pod_log *log)
 {
-    char *script = NULL;
-    size_t bytes;
-    FILE *to = open_memstream(&script, &bytes);
-    if (!to) return pod_fail(POD_E_NOMEM, "%s: no memory for the plot's script", path);
-    print_script(s, to);
-    fclose(to);
-    const pod_status status = pod_plot(script, path, log);
-    free(script);
-    return status;
+    return pod_plot_print(print_script, s, path, log);
 }

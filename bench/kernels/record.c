@@ -3,17 +3,6 @@
 #include "bench/kernels/kernels.h"
 #include "kernels/gemm/blas.h"
 
-static void put_arguments(pod_json *j, const pod_config *c)
-{
-    int n;
-    const pod_option *options = pod_options(&n);
-    pod_json_open_object(j, "args");
-    for (int i = 0; i < n; i++)
-        if (options[i].commands & POD_CMD_KERNELS && !options[i].only_typed)
-            pod_json_option(j, &options[i], pod_config_value(c, (pod_opt)i));
-    pod_json_close(j);
-}
-
 static void put_host(pod_json *j, const pod_kernels_bench *b)
 {
     const pod_machine *m = &b->host;
@@ -35,7 +24,7 @@ pod_status pod_kernels_write_json(pod_kernels_bench *b, const char *path)
     pod_json *j = &b->record.json;
     pod_json_text(j, "clock", "wall");
     pod_json_text(j, "machine", b->machine.name);
-    put_arguments(j, b->call->config);
+    pod_json_arguments(j, b->call->config, POD_CMD_KERNELS);
     put_host(j, b);
     if (b->plan.with_check)
         pod_json_int(j, "wrong", pod_kernels_n_wrong(b));

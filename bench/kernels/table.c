@@ -89,29 +89,7 @@ static double gbs_of(const pod_kernels_row *r)
 
 bool pod_kernels_is_right(const pod_kernels_row *r) { return r->err <= 1; }
 
-/* Four digits, without an exponent. */
-static void add_number(pod_table *t, double x)
-{
-    const int digits = x >= 1000 ? 0 : x >= 100 ? 1 : x >= 10 ? 2 : x >= 1 ? 3 : 4;
-    pod_table_add(t, "%.*f", digits, x);
-}
-
-static void add_known(pod_table *t, bool is_known, double x)
-{
-    if (is_known)
-        add_number(t, x);
-    else
-        pod_table_add(t, "-");
-}
-
-/* Of `whole`; 0: that is not known. */
-static void add_share(pod_table *t, double whole, double part)
-{
-    if (whole > 0)
-        pod_table_add(t, "%.1f", 100 * part / whole);
-    else
-        pod_table_add(t, "-");
-}
+static double known(bool is_known, double x) { return is_known ? x : (double)NAN; }
 
 static void add_cells(pod_kernels_bench *b, const pod_kernels_row *r)
 {
@@ -120,18 +98,19 @@ static void add_cells(pod_kernels_bench *b, const pod_kernels_row *r)
     pod_table_row(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s", r->impl, r->op, r->shape, r->type,
                   r->is_packed ? "yes" : "no", r->is_picked ? "*" : "-",
                   r->is_cold ? "cold" : "hot");
-    add_number(t, 1e6 * r->time_s.median);
-    add_number(t, 1e6 * r->time_s.min);
-    add_number(t, 1e6 * r->time_s.p99);
-    add_known(t, r->flops > 0, gflops_of(r));
-    add_share(t, r->flops > 0 ? peak : 0, gflops_of(r));
-    add_number(t, gbs_of(r));
-    add_share(t, r->copy_s > 0 ? r->time_s.median : 0, r->copy_s);
-    if (r->err < 0)
-        pod_table_add(t, "-");
-    else
-        pod_table_add(t, "%.3f", r->err);
-    pod_table_add(t, "%s", r->err < 0 ? "-" : pod_kernels_is_right(r) ? "yes" : "NO");
+    pod_table_number(t, 1e6 * r->time_s.median);
+    pod_table_number(t, 1e6 * r->time_s.min);
+    pod_table_number(t, 1e6 * r->time_s.p99);
+    pod_table_number(t, known(r->flops > 0, gflops_of(r)));
+    pod_table_row(t, "%.1f", known(r->flops > 0 && peak > 0, 100 * gflops_of(r) / peak));
+    pod_table_number(t, gbs_of(r));
+    pod_table_row(t, "%.1f", known(r->copy_s > 0, 100 * r->copy_s / r->time_s.median));
+    if (r->err < 0) {
+        pod_table_row(t, "-\t-");
+    } else {
+        pod_table_add(t, "%.3f", r->err); /* "inf" for what is not there */
+        pod_table_add(t, "%s", pod_kernels_is_right(r) ? "yes" : "NO");
+    }
 }
 
 pod_status pod_kernels_add(pod_kernels_bench *b, const pod_kernels_row *row)

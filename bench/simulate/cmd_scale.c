@@ -1,6 +1,5 @@
 /* minipod scale: a training step over a list of meshes, simulated or for real, and where scaling is
  * lost. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/command.h"
@@ -207,30 +206,36 @@ static void print_panel(const pod_scaling *s, const char *label, int column, FIL
     if (s->has_real) print_series(s, true, to);
 }
 
-static pod_status draw(const pod_scaling *s, const pod_config *c, pod_log *log)
+typedef struct drawing {
+    const pod_scaling *scaling;
+    const pod_config *config;
+} drawing;
+
+static void print_script(const void *what, FILE *to)
 {
-    const char *folder = pod_config_text(c, POD_OPT_OUT);
-    char path[PATH_BYTES], *script = NULL;
-    size_t bytes;
-    if (!*folder) return POD_OK;
-    snprintf(path, sizeof path, "%s/scale.svg", folder);
-    (void)remove(path); /* an earlier one's, which stands for nothing where none can be drawn */
-    FILE *to = open_memstream(&script, &bytes);
-    if (!to) return pod_fail(POD_E_NOMEM, "%s: no memory for the plot's script", path);
+    const drawing *d = what;
     fprintf(to,
             "set terminal svg size 960,420 noenhanced\n"
             "set multiplot layout 1,2 title '%s on %s, %s scaling'\n"
             "set xlabel 'cores'\nset logscale x 2\nset grid\nset key bottom\nset logscale y\n",
-            pod_config_text(c, POD_OPT_MODEL), s->machine, pod_config_text(c, POD_OPT_SCALING));
-    print_ranges(s, to);
-    print_panel(s, "samples/s", RATE, to);
+            pod_config_text(d->config, POD_OPT_MODEL), d->scaling->machine,
+            pod_config_text(d->config, POD_OPT_SCALING));
+    print_ranges(d->scaling, to);
+    print_panel(d->scaling, "samples/s", RATE, to);
     fputs("unset logscale y\nset yrange [0:110<*]\n", to);
-    print_panel(s, "scaling efficiency, %", EFFICIENCY, to);
+    print_panel(d->scaling, "scaling efficiency, %", EFFICIENCY, to);
     fputs("unset multiplot\n", to);
-    fclose(to);
-    const pod_status status = pod_plot(script, path, log);
-    free(script);
-    return status;
+}
+
+static pod_status draw(const pod_scaling *s, const pod_config *c, pod_log *log)
+{
+    const char *folder = pod_config_text(c, POD_OPT_OUT);
+    const drawing what = {s, c};
+    char path[PATH_BYTES];
+    if (!*folder) return POD_OK;
+    snprintf(path, sizeof path, "%s/scale.svg", folder);
+    (void)remove(path); /* an earlier one's, which stands for nothing where none can be drawn */
+    return pod_plot_print(print_script, &what, path, log);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

@@ -1,8 +1,6 @@
 #include "bench/simulate/simulate.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bench/common/plot.h"
 #include "runtime/core/file.h"
@@ -71,89 +69,63 @@ static double drawn_share(const pod_simulated *s, view v, int x, int y, pod_hop 
     return most;
 }
 
-/* Inline data of gnuplot, which takes no plot of nothing. */
-typedef struct layer {
-    const char *style; /* how it is drawn */
-    char *data;
-    size_t bytes;
-    FILE *to;
-} layer;
+typedef struct drawing {
+    const pod_planned *planned;
+    const pod_simulated *simulated;
+} drawing;
 
-enum { SHARES, MISSING, FAILED, N_LAYERS };
-
-static bool open_layers(layer l[N_LAYERS])
+/* Places without a link, and how many; NULL: only counts them. */
+static int print_missing(const pod_simulated *s, view v, pod_hop hop, FILE *to)
 {
-    static const char *const style[] = {
-        [SHARES] = "matrix with image pixels",
-        [MISSING] = "using 1:2:(0.5):(0.5) with boxxyerror fs solid noborder fc 'grey70'",
-        [FAILED] = "using 1:2:(0.25):(0.25) with boxxyerror fs solid noborder fc 'blue'"};
-    bool all = true;
-    for (int i = 0; i < N_LAYERS; i++) {
-        l[i] = (layer){.style = style[i]};
-        l[i].to = open_memstream(&l[i].data, &l[i].bytes);
-        all = all && l[i].to;
-    }
-    return all;
+    int n = 0;
+    for (int y = 0; y < v.n_up; y++)
+        for (int x = 0; x < v.n_across; x++)
+            if (drawn_share(s, v, x, y, hop) < 0) {
+                n++;
+                if (to) fprintf(to, "%d %d\n", x, y);
+            }
+    return n;
 }
 
-static void close_layers(layer l[N_LAYERS])
+/* Likewise. A link has failed both ways: up from its core, and down from the next. */
+static int print_failed(const drawing *d, view v, pod_hop hop, FILE *to)
 {
-    for (int i = 0; i < N_LAYERS; i++)
-        if (l[i].to) fclose(l[i].to);
-}
-
-static void print_layers(layer l[N_LAYERS], FILE *to)
-{
-    for (int i = 0; i < N_LAYERS; i++)
-        if (l[i].bytes > 0)
-            fprintf(to, "%s '-' %s notitle", i == SHARES ? "plot" : ",", l[i].style);
-    fputc('\n', to);
-    for (int i = 0; i < N_LAYERS; i++)
-        if (l[i].bytes > 0) fprintf(to, "%se\n", l[i].data);
-}
-
-/* A link has failed both ways: up from its core, and down from the next. */
-static void print_failed(const pod_planned *p, const pod_simulated *s, view v, pod_hop hop,
-                         FILE *to)
-{
-    const pod_mesh *m = &s->program->mesh;
-    for (int i = 0; i < p->n_faults; i++) {
-        const pod_fault *f = &p->fault[i];
+    const pod_mesh *m = &d->simulated->program->mesh;
+    int n = 0;
+    for (int i = 0; i < d->planned->n_faults; i++) {
+        const pod_fault *f = &d->planned->fault[i];
         if (f->kind != POD_FAULT_LINK || f->dim != hop.dim) continue;
         const int rank = hop.dir > 0 ? f->rank : pod_mesh_neighbor(m, f->rank, f->dim, 1);
         const pod_coord at = pod_mesh_coord(m, rank);
-        fprintf(to, "%d %d\n", at.at[v.across], v.up < 0 ? 0 : at.at[v.up]);
+        n++;
+        if (to) fprintf(to, "%d %d\n", at.at[v.across], v.up < 0 ? 0 : at.at[v.up]);
     }
+    return n;
 }
 
-static void print_places(const pod_simulated *s, view v, pod_hop hop, FILE *shares, FILE *missing)
+/* gnuplot takes no inline data of nothing. */
+static void print_panel(const drawing *d, view v, pod_hop hop, FILE *to)
 {
+    static const char box[] =
+        ", '-' using 1:2:(%.2f):(%.2f) with boxxyerror fs solid noborder fc '%s' notitle";
+    const pod_simulated *s = d->simulated;
+    const bool has_missing = print_missing(s, v, hop, NULL) > 0;
+    const bool has_failed = print_failed(d, v, hop, NULL) > 0;
+    fprintf(to, "set title 'links %s dimension %d'\nplot '-' matrix with image pixels notitle",
+            hop.dir > 0 ? "up" : "down", hop.dim);
+    if (has_missing) fprintf(to, box, 0.5, 0.5, "grey70");
+    if (has_failed) fprintf(to, box, 0.25, 0.25, "blue");
+    fputc('\n', to);
     for (int y = 0; y < v.n_up; y++) {
-        for (int x = 0; x < v.n_across; x++) {
-            const double share = drawn_share(s, v, x, y, hop);
-            fprintf(shares, "%.4f ", share < 0 ? 0 : 100 * share);
-            if (share < 0) fprintf(missing, "%d %d\n", x, y);
-        }
-        fputc('\n', shares);
+        for (int x = 0; x < v.n_across; x++)
+            fprintf(to, "%.4f ", 100 * fmax(0, drawn_share(s, v, x, y, hop)));
+        fputc('\n', to);
     }
-}
-
-static pod_status print_panel(const pod_planned *p, const pod_simulated *s, view v, pod_hop hop,
-                              FILE *to)
-{
-    layer l[N_LAYERS];
-    const bool has_memory = open_layers(l);
-    if (has_memory) {
-        print_places(s, v, hop, l[SHARES].to, l[MISSING].to);
-        print_failed(p, s, v, hop, l[FAILED].to);
-    }
-    close_layers(l);
-    if (has_memory) {
-        fprintf(to, "set title 'links %s dimension %d'\n", hop.dir > 0 ? "up" : "down", hop.dim);
-        print_layers(l, to);
-    }
-    for (int i = 0; i < N_LAYERS; i++) free(l[i].data);
-    return has_memory ? POD_OK : pod_fail(POD_E_NOMEM, "no memory for a plot's script");
+    fputs("e\n", to);
+    if (has_missing) print_missing(s, v, hop, to);
+    if (has_missing) fputs("e\n", to);
+    if (has_failed) print_failed(d, v, hop, to);
+    if (has_failed) fputs("e\n", to);
 }
 
 /* Of all panels, in %, so that they compare. */
@@ -176,8 +148,10 @@ static int tics_of(int n)
     return step;
 }
 
-static pod_status print_script(const pod_planned *p, const pod_simulated *s, FILE *to)
+static void print_script(const void *what, FILE *to)
 {
+    const drawing *drawn = what;
+    const pod_simulated *s = drawn->simulated;
     enum { TITLE_BYTES = 320 };
     const view v = view_of(&s->program->mesh);
     const int n_drawn = v.end - v.first;
@@ -185,7 +159,7 @@ static pod_status print_script(const pod_planned *p, const pod_simulated *s, FIL
     fprintf(to, "set terminal svg size 960,%d noenhanced\n", n_drawn * 420);
     snprintf(title, sizeof title,
              "share of a step that links are busy, %%, on %s, mesh %s (virtual clock)%s",
-             p->machine.name, pod_mesh_print(&s->program->mesh, mesh, sizeof mesh),
+             drawn->planned->machine.name, pod_mesh_print(&s->program->mesh, mesh, sizeof mesh),
              n_drawn > 2 ? "; the busiest along dimension 2" : "");
     fprintf(to,
             "set multiplot layout %d,2 title %s\n"
@@ -199,25 +173,11 @@ static pod_status print_script(const pod_planned *p, const pod_simulated *s, FIL
             tics_of(v.n_up));
     for (int d = v.first; d < v.end; d++)
         for (int dir = 1; dir >= -1; dir -= 2) {
-            POD_TRY(print_panel(p, s, v, (pod_hop){d, dir}, to));
+            print_panel(drawn, v, (pod_hop){d, dir}, to);
             if (d == v.first && dir > 0)
                 fputs("unset label\n", to); /* every panel would repeat it */
         }
     fputs("unset multiplot\n", to);
-    return POD_OK;
-}
-
-static pod_status draw(const pod_planned *p, const pod_simulated *s, const char *path, pod_log *log)
-{
-    char *script = NULL;
-    size_t bytes;
-    FILE *to = open_memstream(&script, &bytes);
-    if (!to) return pod_fail(POD_E_NOMEM, "%s: no memory for the plot's script", path);
-    pod_status status = print_script(p, s, to);
-    fclose(to);
-    if (status == POD_OK) status = pod_plot(script, path, log);
-    free(script);
-    return status;
 }
 
 pod_status pod_simulate_write_links(const pod_planned *p, const pod_simulated *s,
@@ -231,5 +191,5 @@ pod_status pod_simulate_write_links(const pod_planned *p, const pod_simulated *s
     POD_TRY(pod_file_close(f));
     if (s->cores == 1) return POD_OK;
     snprintf(path, sizeof path, "%s/links.svg", folder);
-    return draw(p, s, path, log);
+    return pod_plot_print(print_script, &(drawing){p, s}, path, log);
 }

@@ -13,19 +13,19 @@
 #include "bench/simulate/simulate.h"
 #include "bench/simulate/simulated.h"
 #include "runtime/core/file.h"
+#include "runtime/core/words.h"
 #include "runtime/machine/machine_net.h"
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-static pod_status add_point(pod_scaling *s, const pod_machine *m, const char *mesh, size_t length)
+static pod_status add_point(pod_scaling *s, const pod_machine *m, const char **text)
 {
     pod_scale_point *p = &s->point[s->n];
     pod_mesh parsed;
     if (s->n == POD_SCALE_MAX_POINTS)
         return pod_fail(POD_E_INVALID, "meshes: more than %d", POD_SCALE_MAX_POINTS);
     *p = (pod_scale_point){0};
-    snprintf(p->mesh, sizeof p->mesh, "%.*s",
-             (int)(length < sizeof p->mesh ? length : sizeof p->mesh - 1), mesh);
+    POD_TRY(pod_word_take("meshes", text, p->mesh, sizeof p->mesh));
     POD_TRY(pod_mesh_parse(p->mesh, &parsed));
     if (pod_machine_is_virtual(m)) POD_TRY(pod_machine_wrap_mesh(m, &parsed));
     p->cores = pod_mesh_size(&parsed);
@@ -61,10 +61,9 @@ pod_status pod_scale_list(const pod_config *c, bool is_real, pod_scaling *s)
                         "machine: %s is not this host, which --on host measures: "
                         "--on sim",
                         name);
-    for (size_t length; text; text = text[length] ? text + length + 1 : NULL) {
-        length = strcspn(text, ",");
-        if (length == 0) return pod_fail(POD_E_INVALID, "meshes: an empty one in '%.80s'", meshes);
-        POD_TRY(add_point(s, &machine, text, length));
+    while (*text) {
+        if (*text == ',') return pod_fail(POD_E_INVALID, "meshes: an empty one in '%.80s'", meshes);
+        POD_TRY(add_point(s, &machine, &text));
     }
     return set_batches(s, pod_config_int(c, POD_OPT_BATCH),
                        strcmp(pod_config_text(c, POD_OPT_SCALING), "weak") == 0);

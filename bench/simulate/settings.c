@@ -114,45 +114,32 @@ const char *pod_simulate_command(const pod_config *c, pod_arena *arena)
 
 /* ---- algorithms ------------------------------------------------------------------------------ */
 
+enum { MAX_USES = 64 };
+
 typedef struct use { /* of an algorithm with a chunk in a step */
     const pod_coll_algo *algo;
     int64_t chunk_bytes; /* 0: its own choice */
     int64_t n, bytes;
 } use;
 
-/* NULL where the instruction starts no collective. */
-static const pod_program_coll *coll_at(const pod_program *p, int32_t i)
+/* In the order in which a step comes to them; answers how many. */
+static int find_uses(const pod_program *p, use uses[MAX_USES])
 {
-    return p->instr[i].kind == POD_I_COLL_START ? &p->coll[p->instr[i].ticket] : NULL;
-}
-
-static bool is_alike(const pod_program_coll *a, const pod_program_coll *b)
-{
-    return a->algo == b->algo && a->args.chunk_bytes == b->args.chunk_bytes;
-}
-
-/* From the first instruction at *next or behind it that starts such a collective as none before it;
- * *next is behind that then. False: there is none. */
-static bool find_use(const pod_program *p, int32_t *next, use *out)
-{
-    const pod_program_coll *first = NULL;
-    int32_t i = *next;
-    for (; i < p->n_instrs && !first; i++) {
-        first = coll_at(p, i);
-        for (int32_t k = 0; first && k < i; k++)
-            if (coll_at(p, k) && is_alike(coll_at(p, k), first)) first = NULL;
-    }
-    if (!first) return false;
-    *next = i;
-    *out = (use){.algo = first->algo, .chunk_bytes = first->args.chunk_bytes};
-    for (i--; i < p->n_instrs; i++) {
-        const pod_program_coll *coll = coll_at(p, i);
-        if (!coll || !is_alike(coll, first)) continue;
+    int n = 0;
+    for (int32_t i = 0; i < p->n_instrs; i++) {
+        if (p->instr[i].kind != POD_I_COLL_START) continue;
+        const pod_program_coll *coll = &p->coll[p->instr[i].ticket];
         const int times = pod_program_times(p, i);
-        out->n += times;
-        out->bytes += times * coll->args.count * (int64_t)pod_dtype_bytes(coll->args.dtype);
+        int u = 0;
+        while (u < n &&
+               (uses[u].algo != coll->algo || uses[u].chunk_bytes != coll->args.chunk_bytes))
+            u++;
+        if (u == MAX_USES) continue;
+        if (u == n) uses[n++] = (use){coll->algo, coll->args.chunk_bytes, 0, 0};
+        uses[u].n += times;
+        uses[u].bytes += times * coll->args.count * (int64_t)pod_dtype_bytes(coll->args.dtype);
     }
-    return true;
+    return n;
 }
 
 /* As --algo takes it. */
@@ -164,41 +151,35 @@ static const char *print_use(const use *u, char text[64])
     return text;
 }
 
-/* The rows of a kind of collective. */
-static void add_algorithms_of(pod_record *r, const pod_program *p, pod_coll coll)
+static void add_row_of(pod_record *r, const use uses[], int n, pod_coll coll)
 {
-    char name[32], text[64];
-    use u;
-    bool is_first = true;
+    char name[32], text[64], algos[128] = "", note[256] = "";
+    for (const use *u = uses; u < uses + n; u++) {
+        if (u->algo->coll != coll) continue;
+        const size_t a = strlen(algos), b = strlen(note);
+        print_use(u, text);
+        snprintf(algos + a, sizeof algos - a, "%s%s", a ? "," : "", text);
+        snprintf(note + b, sizeof note - b, "%s%s: %" PRId64 " a step, %.3f MB", b ? "; " : "",
+                 text, u->n, (double)u->bytes * 1e-6);
+    }
     snprintf(name, sizeof name, "%s by", pod_coll_name(coll));
-    char algos[128] = "";
-    for (int32_t next = 0; find_use(p, &next, &u);) {
-        if (u.algo->coll != coll) continue;
-        const size_t n = strlen(algos);
-        snprintf(algos + n, sizeof algos - n, "%s%s", n ? "," : "", print_use(&u, text));
-    }
-    if (*algos) pod_record_text(r, NULL, name, algos);
-    for (int32_t next = 0; find_use(p, &next, &u);) {
-        if (u.algo->coll != coll) continue;
-        pod_record_note(r, "%s%s: %" PRId64 " a step, %.3f MB", is_first ? "" : "; ",
-                        print_use(&u, text), u.n, (double)u.bytes * 1e-6);
-        is_first = false;
-    }
+    if (*algos) pod_table_quantity(r->table, name, "", note, "%s", algos);
 }
 
 void pod_simulate_add_algorithms(pod_record *r, const pod_program *p)
 {
-    use u;
-    for (int coll = 0; coll < POD_N_COLLS; coll++) add_algorithms_of(r, p, (pod_coll)coll);
+    use uses[MAX_USES];
+    const int n = find_uses(p, uses);
     pod_json *j = &r->json;
+    for (int coll = 0; coll < POD_N_COLLS; coll++) add_row_of(r, uses, n, (pod_coll)coll);
     pod_json_open_array(j, "algorithms");
-    for (int32_t next = 0; find_use(p, &next, &u);) {
+    for (const use *u = uses; u < uses + n; u++) {
         pod_json_open_object(j, NULL);
-        pod_json_text(j, "collective", pod_coll_name(u.algo->coll));
-        pod_json_text(j, "algorithm", u.algo->name);
-        pod_json_int(j, "chunk_bytes", u.chunk_bytes);
-        pod_json_int(j, "per_step", u.n);
-        pod_json_int(j, "bytes_per_step", u.bytes);
+        pod_json_text(j, "collective", pod_coll_name(u->algo->coll));
+        pod_json_text(j, "algorithm", u->algo->name);
+        pod_json_int(j, "chunk_bytes", u->chunk_bytes);
+        pod_json_int(j, "per_step", u->n);
+        pod_json_int(j, "bytes_per_step", u->bytes);
         pod_json_close(j);
     }
     pod_json_close(j);
