@@ -61,10 +61,9 @@ pod_status pod_scale_list(const pod_config *c, bool is_real, pod_scaling *s)
                         "machine: %s is not this host, which --on host measures: "
                         "--on sim",
                         name);
-    while (*text) {
-        if (*text == ',') return pod_fail(POD_E_INVALID, "meshes: an empty one in '%.80s'", meshes);
-        POD_TRY(add_point(s, &machine, &text));
-    }
+    if (*text == ',' || strstr(text, ",,") || text[strlen(text) - 1] == ',')
+        return pod_fail(POD_E_INVALID, "meshes: an empty one in '%.80s'", meshes);
+    while (*text) POD_TRY(add_point(s, &machine, &text));
     return set_batches(s, pod_config_int(c, POD_OPT_BATCH),
                        strcmp(pod_config_text(c, POD_OPT_SCALING), "weak") == 0);
 }
