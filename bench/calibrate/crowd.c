@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/calibrate/probe.h"
+#include "bench/calibrate/calibrate.h"
 
 enum { MAX_CROWD = 64 };
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/calibrate/probe.h"
+#include "bench/calibrate/calibrate.h"
 #include "runtime/exec/host_ops.h"
 
 /* ---- what is kept of it ---- */

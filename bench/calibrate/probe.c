@@ -1,4 +1,4 @@
-#include "bench/calibrate/probe.h"
+#include "bench/calibrate/calibrate.h"
 
 #include <string.h>
 

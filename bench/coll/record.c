@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "bench/coll/coll.h"
-#include "bench/common/json_file.h"
 #include "bench/common/json_option.h"
+#include "bench/common/record.h"
 
 enum { VERSION = 2 };
 

@@ -50,6 +50,21 @@ double pod_planned_fed_bytes(const pod_planned *p);
 pod_rank_memory pod_planned_rank_memory(const pod_planned *p, const pod_program *program,
                                         int64_t batch);
 
+/* ---- the largest batch that a core's memory holds ---- */
+
+/* Of a core: program, weights and states; of a machine that is a host with its cores also the
+ * batches that are fed, which others keep elsewhere. */
+POD_MUST pod_status pod_fit_bytes(const pod_planned *p, const pod_program *program, double *bytes);
+
+typedef struct pod_fit {
+    int64_t unit;  /* of the batch: all cores, all micro-steps, a sample each */
+    int64_t batch; /* 0: not even one unit fits */
+    double bytes;  /* what it needs */
+} pod_fit;
+
+/* Each batch asked about is compiled; nothing is run. */
+POD_MUST pod_status pod_fit_largest(const pod_planned *p, double limit_bytes, pod_fit *out);
+
 /* Which algorithms a machine with a virtual clock takes where --algo says nothing; is_sharded: also
  * to scatter and gather. E_INVALID where the machine's file lacks a number that this needs. */
 POD_MUST pod_status pod_planned_pod_rules(const pod_machine *machine, const pod_mesh *mesh,

@@ -42,4 +42,9 @@ POD_MUST pod_status pod_record_write_json(pod_record *r, const char *path);
 /* The table's, likewise. */
 POD_MUST pod_status pod_record_write_csv(const pod_record *r, const char *path);
 
+/* A JSON file without a table: `put` puts `what`, with an item a line down to line_depth. E_IO. */
+POD_MUST pod_status pod_json_file_write(const char *path, int line_depth,
+                                        void (*put)(const void *what, pod_json *j),
+                                        const void *what);
+
 #endif

@@ -2,7 +2,7 @@
  * largest batch that fits --memory. Each batch asked about is compiled; nothing is run. */
 #include <inttypes.h>
 
-#include "bench/common/fit.h"
+#include "bench/common/planned.h"
 #include "bench/explain/explain.h"
 #include "kernels/base/parse.h"
 #include "runtime/program/footprint.h"

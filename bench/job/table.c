@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "bench/common/json_file.h"
+#include "bench/common/record.h"
 #include "bench/common/table.h"
 
 enum { TEXT_BYTES = 32 };

@@ -6,71 +6,52 @@
 #include "bench/kernels/vector.h"
 #include "runtime/core/words.h"
 
-/* The words of the command line are one problem; else a file or a set has them. */
-static pod_status read_problems(const pod_config *c, pod_arena *a, pod_kernels_plan *p)
-{
-    char line[512] = "";
-    pod_problem *given;
-    for (int i = 0; i < pod_config_n_args(c); i++) {
-        const size_t used = strlen(line);
-        snprintf(line + used, sizeof line - used, "%s%s", i ? " " : "", pod_config_arg(c, i));
-    }
-    if (pod_config_n_args(c) == 0) {
-        POD_TRY(pod_problems_load(a, pod_config_text(c, POD_OPT_SHAPES), &given, &p->n_problems));
-        p->problem = given;
-        return POD_OK;
-    }
-    given = POD_ARENA_NEW(a, pod_problem, 1);
-    if (!given) return POD_E_NOMEM;
-    POD_TRY(pod_problem_parse("problem", line, given));
-    p->problem = given;
-    p->n_problems = 1;
-    return POD_OK;
-}
-
-static bool has_function(const char *wanted, const pod_problem *p)
+/* Whether --family names it. */
+static bool is_wanted(const char *wanted, const pod_problem *p)
 {
     char op[32];
     return wanted[0] == '\0' || pod_word_is_in(wanted, pod_families()[p->family].name) ||
            pod_word_is_in(wanted, pod_problem_print_op(p, op, sizeof op));
 }
 
-static int n_functions(const pod_problem *p)
+/* A problem for each function that *p asks for and --family wants, float32 where that one takes
+ * nothing else and nobody said otherwise. */
+static pod_status add_functions(const char *wanted, pod_arena *a, const pod_problem *p,
+                                pod_kernels_plan *plan)
 {
-    return p->function < 0 ? pod_family_n_functions(p->family) : 1;
-}
-
-/* The problem for the i-th of the functions that *p asks for, float32 where that one takes nothing
- * else and nobody said otherwise. */
-static pod_problem of_function(const pod_problem *p, int i)
-{
-    pod_problem one = *p;
-    if (p->function < 0) one.function = i;
-    if (!p->has_dtype && pod_vector_is_f32_only(&one)) one.dtype = POD_F32;
-    return one;
-}
-
-/* Whether --family leaves anything to be measured. */
-static pod_status check_family(const char *wanted, const pod_kernels_plan *p)
-{
-    for (int i = 0; i < p->n_problems; i++) {
-        for (int f = 0; f < n_functions(&p->problem[i]); f++) {
-            const pod_problem one = of_function(&p->problem[i], f);
-            if (has_function(wanted, &one)) return POD_OK;
-        }
-    }
-    return pod_fail(POD_E_INVALID, "family: none of %d problems is of '%s'", p->n_problems, wanted);
-}
-
-static pod_status check_room(const pod_kernels_plan *p)
-{
-    for (int i = 0; i < p->n_problems; i++) {
-        for (int f = 0; f < n_functions(&p->problem[i]); f++) {
-            const pod_problem one = of_function(&p->problem[i], f);
-            POD_TRY(pod_race_check_room(p, &one));
-        }
+    const int n = p->function < 0 ? pod_family_n_functions(p->family) : 1;
+    for (int i = 0; i < n; i++) {
+        pod_problem one = *p;
+        if (p->function < 0) one.function = i;
+        if (!p->has_dtype && pod_vector_is_f32_only(&one)) one.dtype = POD_F32;
+        if (!is_wanted(wanted, &one)) continue;
+        POD_TRY(pod_race_check_room(plan, &one));
+        pod_problem *all = POD_ARENA_GROW(a, plan->problem, plan->n_problems);
+        if (!all) return POD_E_NOMEM;
+        plan->problem = all;
+        plan->problem[plan->n_problems++] = one;
     }
     return POD_OK;
+}
+
+/* The words of the command line are one problem; else a file or a set has them. */
+static pod_status read_problems(const pod_config *c, pod_arena *a, pod_kernels_plan *plan)
+{
+    const char *wanted = pod_config_text(c, POD_OPT_FAMILY);
+    char line[512] = "";
+    pod_problem one, *given = &one;
+    plan->n_lines = 1;
+    for (int i = 0; i < pod_config_n_args(c); i++) {
+        const size_t used = strlen(line);
+        snprintf(line + used, sizeof line - used, "%s%s", i ? " " : "", pod_config_arg(c, i));
+    }
+    if (*line)
+        POD_TRY(pod_problem_parse("problem", line, &one));
+    else
+        POD_TRY(pod_problems_load(a, pod_config_text(c, POD_OPT_SHAPES), &given, &plan->n_lines));
+    for (int i = 0; i < plan->n_lines; i++) POD_TRY(add_functions(wanted, a, &given[i], plan));
+    if (plan->n_problems > 0) return POD_OK;
+    return pod_fail(POD_E_INVALID, "family: none of %d problems is of '%s'", plan->n_lines, wanted);
 }
 
 static pod_status read_plan(const pod_config *c, pod_arena *a, pod_kernels_plan *p)
@@ -89,9 +70,7 @@ static pod_status read_plan(const pod_config *c, pod_arena *a, pod_kernels_plan 
                             .n_rounds = (int)pod_config_int(c, POD_OPT_ROUNDS),
                             .cache_bytes = cache > 0 ? cache : 32 << 20};
     POD_TRY(pod_kernels_check_impls(p->impl));
-    POD_TRY(read_problems(c, a, p));
-    POD_TRY(check_family(pod_config_text(c, POD_OPT_FAMILY), p));
-    return check_room(p);
+    return read_problems(c, a, p);
 }
 
 /* ---- the races ------------------------------------------------------------------------------- */
@@ -142,30 +121,20 @@ static pod_status run_race(pod_kernels_bench *b, const pod_problem *p)
     return s;
 }
 
-static pod_status run_problem(pod_kernels_bench *b, const pod_problem *p)
-{
-    const char *wanted = pod_config_text(b->call->config, POD_OPT_FAMILY);
-    for (int i = 0; i < n_functions(p); i++) {
-        const pod_problem one = of_function(p, i);
-        if (has_function(wanted, &one)) POD_TRY(run_race(b, &one));
-    }
-    return POD_OK;
-}
-
 static pod_status run_all(pod_kernels_bench *b)
 {
     pod_progress_begin(b->call->log, "measuring", "problems", 0, b->plan.n_problems);
     for (int i = 0; i < b->plan.n_problems; i++) {
-        POD_TRY(run_problem(b, &b->plan.problem[i]));
+        POD_TRY(run_race(b, &b->plan.problem[i]));
         pod_progress_at(b->call->log, i + 1, "%s", "");
     }
     pod_progress_end(b->call->log);
     if (b->n_rows > 0) return POD_OK;
     const pod_kernels_none *first = &b->none[0];
-    if (b->plan.n_problems == 1)
+    if (b->plan.n_lines == 1)
         return pod_fail(POD_E_UNSUPPORTED, "no kernel takes %s: %s", first->text, first->why);
     return pod_fail(POD_E_UNSUPPORTED, "no kernel takes any of %d problems; the first is %s: %s",
-                    b->plan.n_problems, first->text, first->why);
+                    b->plan.n_lines, first->text, first->why);
 }
 
 static pod_status run(pod_kernels_bench *b, int *exit_code)

@@ -20,9 +20,9 @@
 enum { POD_MAX_CONTENDERS = 48, POD_RACE_ALIGN = 64, POD_REFUSALS_BYTES = 768 };
 
 typedef struct pod_kernels_plan {
-    const pod_problem *problem;
-    int n_problems;
-    const char *impl; /* names joined by commas; "" or "all" */
+    pod_problem *problem;    /* of one function each */
+    int n_problems, n_lines; /* lines: that asked for them */
+    const char *impl;        /* names joined by commas; "" or "all" */
     bool with_packed, with_unpacked, with_hot, with_cold, with_check;
     int n_iters, n_warmup, n_rounds;
     int64_t cache_bytes;    /* of the last level */
@@ -166,7 +166,7 @@ double pod_dot_bound(int64_t n_terms, double sum_abs, double result, pod_dtype t
  * dim[n - 1], as its coordinates; false behind the last. */
 bool pod_sample_at(int i, int n, const int64_t dim[], int64_t at[]);
 
-/* ---- table.c, record.c ---- */
+/* ---- table.c ---- */
 
 void pod_kernels_measure_peaks(pod_kernels_bench *b);
 POD_MUST pod_status pod_kernels_table_begin(pod_kernels_bench *b);

@@ -101,4 +101,12 @@ POD_MUST pod_status pod_problems_load(pod_arena *a, const char *name, pod_proble
 /* The i-th name that the program knows; NULL behind the last. */
 const char *pod_problems_known(int i);
 
+/* The files of bench/shapes, as the build puts them into the program. */
+typedef struct pod__shapes {
+    const char *name; /* the file's, without .txt */
+    const char *text;
+} pod__shapes;
+
+extern const pod__shapes pod__shape_sets[]; /* ends with a NULL name */
+
 #endif

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "bench/kernels/problem.h"
-#include "bench/kernels/shapes.h"
 #include "runtime/core/file.h"
 
 enum { MAX_FILE_BYTES = 1 << 20 };

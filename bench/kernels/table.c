@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/json_option.h"
 #include "bench/kernels/kernels.h"
 #include "bench/peers/peer.h"
 #include "kernels/base/cpu.h"
@@ -378,21 +379,6 @@ static void widen(int *width, int needed)
     if (needed > *width) *width = needed;
 }
 
-/* Of "FAMILY.FUNCTION"; a family alone has all of its functions. */
-static int op_width(const pod_problem *p)
-{
-    char text[POD_PROBLEM_TEXT_BYTES];
-    const pod_family *family = &pod_families()[p->family];
-    if (p->function >= 0) return (int)strlen(pod_problem_print_op(p, text, sizeof text));
-    int longest = 0;
-    for (const char *word = family->functions; *word != '\0'; word += *word == '|') {
-        const int length = (int)strcspn(word, "|");
-        widen(&longest, length);
-        word += length;
-    }
-    return (int)strlen(family->name) + 1 + longest;
-}
-
 /* Rows are printed as they come: all that can stand in them is looked at before. */
 static pod_status find_widths(const pod_kernels_bench *b, const int **out)
 {
@@ -403,7 +389,7 @@ static pod_status find_widths(const pod_kernels_bench *b, const int **out)
     for (int i = 0; i < b->plan.n_problems; i++) {
         char text[POD_PROBLEM_TEXT_BYTES];
         const pod_problem *p = &b->plan.problem[i];
-        widen(&width[OP], op_width(p));
+        widen(&width[OP], (int)strlen(pod_problem_print_op(p, text, sizeof text)));
         widen(&width[SHAPE], (int)strlen(pod_problem_print_shape(p, text, sizeof text)));
         widen(&width[TYPE], (int)strlen(pod_problem_print_words(p, text, sizeof text)));
     }
@@ -427,4 +413,37 @@ pod_status pod_kernels_table_end(pod_kernels_bench *b)
     note_verdicts(b->record.table, b);
     POD_TRY(pod_table_print(b->record.table, b->call->log->out));
     return pod_record_write_csv(&b->record, pod_config_text(b->call->config, POD_OPT_CSV));
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void put_host(pod_json *j, const pod_kernels_bench *b)
+{
+    const pod_machine *m = &b->host;
+    pod_json_open_object(j, "host");
+    pod_json_text(j, "hostname", m->hostname);
+    pod_json_text(j, "cpu_model", m->cpu_model);
+    pod_json_text(j, "cpu_features", m->cpu_features);
+    pod_json_int(j, "physical_cores", m->physical_cores);
+    pod_json_int(j, "last_cache_bytes", b->plan.cache_bytes);
+    pod_json_text(j, "blas", pod_blas_config());
+    pod_json_text(j, "compiler", __VERSION__);
+    pod_json_double(j, "peak_bf16_gflop_per_s", b->peak.peak_bf16_gflop_per_s);
+    pod_json_double(j, "peak_f32_gflop_per_s", b->peak.peak_f32_gflop_per_s);
+    pod_json_close(j);
+}
+
+pod_status pod_kernels_write_json(pod_kernels_bench *b, const char *path)
+{
+    pod_json *j = &b->record.json;
+    pod_json_text(j, "clock", "wall");
+    pod_json_text(j, "machine", b->machine.name);
+    pod_json_arguments(j, b->call->config, POD_CMD_KERNELS);
+    put_host(j, b);
+    if (b->plan.with_check)
+        pod_json_int(j, "wrong", pod_kernels_n_wrong(b));
+    else
+        pod_json_null(j, "wrong");
+    pod_table_json(b->record.table, j, "rows");
+    return pod_record_write_json(&b->record, path);
 }

@@ -12,7 +12,7 @@ foreach(file IN LISTS FILES)
   string(APPEND rows "    {\"${name}\",\n     \"${text}\"},\n")
 endforeach()
 file(WRITE "${OUT}.new"
-"#include \"bench/kernels/shapes.h\"
+"#include \"bench/kernels/problem.h\"
 
 const pod__shapes pod__shape_sets[] = {
 ${rows}    {0, 0},

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "bench/command.h"
-#include "bench/common/json_file.h"
 #include "bench/common/models.h"
+#include "bench/common/record.h"
 #include "bench/common/target.h"
 #include "bench/simulate/predict.h"
 #include "runtime/exec/cost.h"

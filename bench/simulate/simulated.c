@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "bench/common/fit.h"
+#include "bench/common/planned.h"
 #include "collectives/net/engine.h"
 #include "runtime/machine/machine_net.h"
 
