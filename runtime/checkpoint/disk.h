@@ -37,7 +37,7 @@ POD_MUST pod_status pod_disk_put_aside(pod_disk *d, const char *from, const char
                                        char named[POD_DISK_PATH_BYTES]);
 POD_MUST pod_status pod_disk_sync(pod_disk *d, const char *folder); /* the names in it */
 POD_MUST pod_status pod_disk_make(pod_disk *d, const char *folder); /* one that exists is fine */
-/* A file, or a folder with the files in it. What is not there is removed already. */
+/* A file, or a folder with the files and empty folders in it. What is not there is removed already. */
 POD_MUST pod_status pod_disk_remove(pod_disk *d, const char *path);
 
 /* "DIR/NAME" made from a format; E_INVALID when it is too long. */

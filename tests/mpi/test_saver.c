@@ -376,7 +376,7 @@ static void test_stays(void)
     POD_CHECK_OK(pod_saver_open(&plan, &info, f.store, comm, &s));
     set_values(&f, 1);
     pod_saver_begin(s, 1);
-    snprintf(path, sizeof path, "%s/step-000000001/folder", f.dir);
+    snprintf(path, sizeof path, "%s/step-000000001/folder/inside", f.dir);
     if (rank == 0) POD_CHECK_OK(pod_dir_make(path));
     set_values(&f, 2);
     pod_saver_begin(s, 2);
