@@ -5,9 +5,7 @@
 #include "bench/common/table.h"
 #include "runtime/goodput/account.h"
 #include "runtime/goodput/advice.h"
-#include "runtime/goodput/deviation.h"
 #include "runtime/goodput/fleet.h"
-#include "runtime/goodput/saves.h"
 
 #define N_COLUMNS(list) ((int)(sizeof(list) / sizeof((list)[0])))
 

@@ -8,6 +8,29 @@
 #include "runtime/goodput/account.h"
 #include "runtime/goodput/straggler.h"
 
+/* ---- what its saves took and came to, over all ranks and attempts ---- */
+
+typedef struct pod_saves { /* while training went on, where nothing else is said */
+    int64_t n;             /* of a rank; all ranks take part in a checkpoint */
+    double cost_s;         /* training stood still: for a copy, or until the file was whole */
+    double steps_s;
+    int64_t n_steps;
+    int64_t n_kept;   /* checkpoints that became whole */
+    int64_t n_seen;   /* of these, behind which a step came */
+    int64_t n_sync;   /* which were whole before it began */
+    double writing_s; /* of the seen ones, from the end of their step */
+
+    int64_t n_begun;  /* checkpoints, those at an attempt's end too */
+    int64_t n_failed; /* that never became whole, though their attempt lived on */
+    /* Rank time of steps that a disruption cost, and that a failed checkpoint had kept. */
+    double failed_s;
+    int64_t n_failed_steps;
+} pod_saves;
+
+pod_saves pod_saves_of(const pod_job *j);
+
+/* ---- proposals ---- */
+
 enum { POD_MAX_ADVICE = 3 };
 #define POD_ADVICE_LEAST 0.01 /* of the job's time: less is not said */
 

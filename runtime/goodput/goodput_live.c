@@ -8,7 +8,7 @@
 
 #include "runtime/core/file.h"
 #include "runtime/core/spread.h"
-#include "runtime/goodput/deviation.h"
+#include "runtime/goodput/straggler.h"
 
 enum {
     RING_SECONDS = 1024, /* more than the longest window */

@@ -6,7 +6,7 @@
  * keeps yet are in the category too, and apart as unsaved_time_s. Beside the keys of goodput.h:
  * "attempt", "step", "kept_step"; "interval_goodput", the runtime goodput of the last 60, 300 and
  * 900 s, to the second; "step_time_usual_s", the median of the last 1,000 steps, "step_time_p90_s",
- * of the last 100, and "step_time_deviation", how much longer that is (deviation.h). The first step
+ * of the last 100, and "step_time_deviation", how much longer that is (straggler.h). The first step
  * of an attempt is in neither; what it takes beyond a usual one is start-up. */
 #ifndef MINIPOD_RUNTIME_GOODPUT_GOODPUT_LIVE_H
 #define MINIPOD_RUNTIME_GOODPUT_GOODPUT_LIVE_H

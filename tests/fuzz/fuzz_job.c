@@ -8,7 +8,6 @@
 
 #include "kernels/base/assert.h"
 #include "runtime/goodput/advice.h"
-#include "runtime/goodput/deviation.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

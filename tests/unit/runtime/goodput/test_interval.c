@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "runtime/goodput/advice.h"
-#include "runtime/goodput/deviation.h"
-#include "runtime/goodput/saves.h"
 #include "tests/harness/harness.h"
 
 static const pod_stamp second = 1000000000, begun = 1700000000000000000;
