@@ -6,7 +6,7 @@
 #include "runtime/machine/machine.h"
 #include "runtime/program/program.h"
 
-typedef enum pod_bound { /* what an instruction waits for most */
+typedef enum pod_bound { /* the resource that limits an instruction */
                          POD_BOUND_MATRIX,
                          POD_BOUND_VECTOR,
                          POD_BOUND_MEMORY,
@@ -16,21 +16,21 @@ typedef enum pod_bound { /* what an instruction waits for most */
 
 const char *pod_bound_name(pod_bound b); /* "matrix" */
 
-typedef struct pod_instr_time { /* of one core, in seconds; of a collective or a fetch 0 */
+typedef struct pod_instr_time { /* on one core, in seconds; 0 for a collective or a fetch */
     double matrix_s, vector_s, memory_s, overhead_s;
     double seconds; /* of the instruction: units of a core work at the same time */
     pod_bound bound;
-    double flops, vector_ops, bytes; /* pod_cost's of all whose work it is; to and from memory */
-    int32_t n_joined;                /* whose work it is; 0: it is part of another's, or none */
+    double flops, vector_ops, bytes; /* of all joined instructions; bytes to and from memory */
+    int32_t n_joined; /* joined instructions; 0: it is joined to another, or has none */
 } pod_instr_time;
 
-/* time[i] for every instruction i of the program. E_INVALID, naming the key, when the machine's
- * file lacks a number that this needs. */
+/* Computes time[i] for every instruction i. E_INVALID, naming the key, if the machine file lacks a
+ * number that this needs. */
 POD_MUST pod_status pod_cost_program(const pod_machine *m, const pod_program *p,
                                      pod_instr_time time[]);
 
-/* Bytes that a core of a virtual machine holds at most in a step: variables, input, the memory of
- * collectives, and the values that its compiler stores, as it stores them. E_INVALID likewise. */
+/* Computes the bytes that a core of a virtual machine needs in a step: variables, input, the memory
+ * of collectives, and the values that its compiler stores, in its layout. E_INVALID likewise. */
 POD_MUST pod_status pod_cost_memory(const pod_machine *m, const pod_program *p, size_t *bytes);
 
 /* The two kinds of machines: clock virtual, and clock wall. */
@@ -39,7 +39,7 @@ POD_MUST pod_status pod__cost_pod(const pod_machine *m, const pod_program *p,
 POD_MUST pod_status pod__cost_host(const pod_machine *m, const pod_program *p,
                                    pod_instr_time time[]);
 
-/* `seconds` and `bound` from the others: the slowest unit, and the overhead before it. */
+/* Computes `seconds` and `bound` from the others: the slowest unit, and the overhead before it. */
 void pod__cost_bound(pod_instr_time *t);
 
 #endif

@@ -1,12 +1,11 @@
-/* Which instructions a compiler joins, so that what lies between them never goes to memory:
+/* The instructions that a compiler joins, so that values between them never go to memory:
  *
- *   - a value made element by element that only sweeps and products read is not stored: each of its
- *     readers makes it again from what it is made of, where that moves fewer bytes;
- *   - a sweep over what a product or another sweep makes runs as that is made, if all else that it
- *     reads is there before.
+ *   - a value computed element by element that only sweeps and matmuls read is not stored if that
+ *     moves fewer bytes: each of its readers computes it from its inputs;
+ *   - a sweep over the result of a matmul or of another sweep runs together with it, if all its
+ *     other inputs are there before.
  *
- * Nothing is moved across a collective. What is joined is charged where its first instruction
- * stands. */
+ * Nothing moves across a collective. Joined instructions count at the first of them. */
 #ifndef MINIPOD_RUNTIME_EXEC_COST_JOIN_H
 #define MINIPOD_RUNTIME_EXEC_COST_JOIN_H
 
@@ -23,8 +22,8 @@ typedef struct pod_joined {
     pod_list reads, writes; /* slots in memory, each once; views as what they show */
 } pod_joined;
 
-/* bytes[s]: of slot s as the machine stores it. Instructions that run nothing are left out. In the
- * order of the leads; E_NOMEM. */
+/* Finds the joined instructions, in the order of their leads, without instructions that run
+ * nothing. bytes[s] are those of slot s as the machine stores it. Fails with E_NOMEM. */
 POD_MUST pod_status pod_join(const pod_program *p, const double bytes[], pod_arena *arena,
                              const pod_joined **out, int32_t *n);
 
