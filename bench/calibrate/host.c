@@ -87,65 +87,54 @@ static void write_all(side *s, int value)
     meet(s);
 }
 
-static double median_of(double *values) { return pod_spread_of(values, N_TURNS).median; }
+typedef void turn_fn(const side *s, int turn);
 
-/* Both copy what the other has written, at the same time. */
-static double measure_copies(side *s)
+/* Both do it at the same time, turn by turn; the median. */
+static double measure_turns(side *s, int n, turn_fn *work)
 {
     double turn_s[N_TURNS];
     write_all(s, 0);
-    for (int i = 0; i < N_TURNS / 2; i++) {
+    for (int i = 0; i < n; i++) {
         meet(s);
         const pod_clock clock = pod_clock_start();
-        memcpy(s->buffer[N_TURNS / 2 + i], s->of->side[1 - s->rank].buffer[i],
-               COUNT * sizeof(float));
-        turn_s[2 * i] = turn_s[2 * i + 1] = since(&clock);
-    }
-    return median_of(turn_s);
-}
-
-/* Both add it to their own. */
-static double measure_adds(side *s)
-{
-    double turn_s[N_TURNS];
-    write_all(s, 0);
-    for (int i = 0; i < N_TURNS / 2; i++) {
-        meet(s);
-        const pod_clock clock = pod_clock_start();
-        const void *in[] = {s->of->side[1 - s->rank].buffer[i], s->buffer[N_TURNS / 2 + i]};
-        void *out[] = {s->buffer[N_TURNS / 2 + i]};
-        s->of->combine->add_all(COUNT, POD_F32, 2, in, 1, out);
-        turn_s[2 * i] = turn_s[2 * i + 1] = since(&clock);
-    }
-    return median_of(turn_s);
-}
-
-/* Each sums a half of both buffers and stores it to both: allreduce `direct`. */
-static double measure_share(side *s)
-{
-    double turn_s[N_TURNS];
-    const ptrdiff_t half = COUNT / 2, first = s->rank * half;
-    write_all(s, 0);
-    for (int i = 0; i < N_TURNS; i++) {
-        float *a = (float *)(void *)s->of->side[0].buffer[i] + first,
-              *b = (float *)(void *)s->of->side[1].buffer[i] + first;
-        meet(s);
-        const pod_clock clock = pod_clock_start();
-        const void *in[] = {a, b};
-        void *out[] = {a, b};
-        s->of->combine->add_all(half, POD_F32, 2, in, 2, out);
+        work(s, i);
         turn_s[i] = since(&clock);
     }
-    return median_of(turn_s);
+    return pod_spread_of(turn_s, n).median;
+}
+
+/* Copies what the other has written. */
+static void copy_other(const side *s, int i)
+{
+    memcpy(s->buffer[N_TURNS / 2 + i], s->of->side[1 - s->rank].buffer[i], COUNT * sizeof(float));
+}
+
+/* Adds it to its own. */
+static void add_other(const side *s, int i)
+{
+    const void *in[] = {s->of->side[1 - s->rank].buffer[i], s->buffer[N_TURNS / 2 + i]};
+    void *out[] = {s->buffer[N_TURNS / 2 + i]};
+    s->of->combine->add_all(COUNT, POD_F32, 2, in, 1, out);
+}
+
+/* Sums a half of both buffers and stores it to both: allreduce `direct`. */
+static void sum_half(const side *s, int i)
+{
+    const ptrdiff_t half = COUNT / 2, first = s->rank * half;
+    float *a = (float *)(void *)s->of->side[0].buffer[i] + first,
+          *b = (float *)(void *)s->of->side[1].buffer[i] + first;
+    const void *in[] = {a, b};
+    void *out[] = {a, b};
+    s->of->combine->add_all(half, POD_F32, 2, in, 2, out);
 }
 
 static void *run_side(void *arg)
 {
     side *s = arg;
     measure_latency(s);
-    s->copy_s = measure_copies(s);
-    s->add_s = measure_adds(s);
-    s->share_s = measure_share(s);
+    s->copy_s = measure_turns(s, N_TURNS / 2, copy_other);
+    s->add_s = measure_turns(s, N_TURNS / 2, add_other);
+    s->share_s = measure_turns(s, N_TURNS, sum_half);
     meet(s);
     return NULL;
 }

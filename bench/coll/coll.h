@@ -152,7 +152,8 @@ POD_MUST pod_status pod_bench_sim_room(pod_bench *b);
 
 /* ---- rows.c ---- */
 
-/* `args` are what the algorithm was built with: they and the entry give the row its name. */
+/* `args` are what the algorithm was built with: they and the entry give the row its name. What is to
+ * be said of row.iters is found here. */
 POD_MUST pod_status pod_bench_add(pod_bench *b, pod_bench_row row, const pod_coll_args *args);
 /* What is compared: of ours in place, since their buffers are registered; of the peer the faster
  * form. */
@@ -166,7 +167,6 @@ double pod_bench_traffic(const pod_bench_plan *p, int size);
  * memory; k chooses how many parts of it at a time. What the limit on a wall clock is measured
  * with. The buffer is of zeros, or what is in it afterwards does not matter. */
 void pod_bench_rewrite(void *buffer, size_t bytes, int k);
-double pod_bench_cv(const double values[], int64_t n);
 
 /* How one entry did on hot or on cold buffers, over all sizes it was measured at. */
 typedef struct pod_bench_summary {

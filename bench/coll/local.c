@@ -135,11 +135,6 @@ static pod_status measure_entry(bench_local *x, int entry, double copy_s)
                          .ideal_s = copy_s * pod_bench_traffic(p, x->size)};
     for (int f = 0; f < POD_N_FORMS; f++)
         POD_TRY(measure_form(x, all, (pod_bench_form)f, iter_s, &row));
-    double *sorted =
-        pod_arena_copy(x->arena, iter_s, _Alignof(double), (size_t)p->n_iters * sizeof(double));
-    if (!sorted) return POD_E_NOMEM;
-    row.iter_s = pod_spread_of(sorted, p->n_iters);
-    row.iter_cv = pod_bench_cv(iter_s, p->n_iters);
     return pod_bench_add(x->b, row, &args);
 }
 

@@ -316,9 +316,6 @@ static pod_status add_rows(bench_ranks *x)
     const pod_bench_plan *p = x->plan;
     for (int i = 0; i < x->n_subjects; i++) {
         subject *s = &x->subject[i];
-        double *sorted = pod_arena_copy(x->arena, s->iter_s, _Alignof(double),
-                                        (size_t)p->n_iters * sizeof(double));
-        if (!sorted) return POD_E_NOMEM;
         const pod_bench_row row = {
             .size = x->size,
             .entry = s->entry,
@@ -326,8 +323,6 @@ static pod_status add_rows(bench_ranks *x)
             .n_buffers = x->n_buffers,
             .form_s = {pod_spread_of(s->round_s[POD_OUT_OF_PLACE], p->n_rounds),
                        pod_spread_of(s->round_s[POD_IN_PLACE], p->n_rounds)},
-            .iter_s = pod_spread_of(sorted, p->n_iters),
-            .iter_cv = pod_bench_cv(s->iter_s, p->n_iters),
             .iters = s->iter_s,
             .n_wrong = {s->n_wrong[POD_OUT_OF_PLACE], s->n_wrong[POD_IN_PLACE]},
             .ideal_s = x->copy_s * pod_bench_traffic(p, x->size),

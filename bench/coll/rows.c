@@ -15,11 +15,28 @@ static const char *name_of(pod_bench *b, const pod_bench_row *row, const pod_col
                           pod_print_size(args->chunk_bytes, chunk, sizeof chunk));
 }
 
+/* Standard deviation / mean. */
+static double cv_of(const double values[], int64_t n)
+{
+    double mean = 0, square = 0;
+    for (int64_t i = 0; i < n; i++) mean += values[i] / (double)n;
+    for (int64_t i = 0; i < n; i++) square += (values[i] - mean) * (values[i] - mean) / (double)n;
+    return mean > 0 ? sqrt(square) / mean : 0;
+}
+
 pod_status pod_bench_add(pod_bench *b, pod_bench_row row, const pod_coll_args *args)
 {
     pod_bench_row *rows = POD_ARENA_GROW(b->arena, b->row, b->n_rows);
     if (!rows) return POD_E_NOMEM;
     b->row = rows;
+    if (row.iters) {
+        const int64_t n = b->plan.n_iters;
+        double *sorted =
+            pod_arena_copy(b->arena, row.iters, _Alignof(double), (size_t)n * sizeof(double));
+        if (!sorted) return POD_E_NOMEM;
+        row.iter_cv = cv_of(row.iters, n);
+        row.iter_s = pod_spread_of(sorted, n);
+    }
     row.name = name_of(b, &row, args);
     if (!row.name) return POD_E_NOMEM;
     b->row[b->n_rows++] = row;
@@ -92,14 +109,6 @@ void pod_bench_rewrite(void *buffer, size_t bytes, int k)
     void *out[MAX_PARTS];
     for (int i = 0; i < n; i++) in[i] = out[i] = (float *)buffer + i * count;
     c->add_all(count, POD_F32, n, in, n, out);
-}
-
-double pod_bench_cv(const double values[], int64_t n)
-{
-    double mean = 0, square = 0;
-    for (int64_t i = 0; i < n; i++) mean += values[i] / (double)n;
-    for (int64_t i = 0; i < n; i++) square += (values[i] - mean) * (values[i] - mean) / (double)n;
-    return mean > 0 ? sqrt(square) / mean : 0;
 }
 
 /* ---- figures of many rows ------------------------------------------------------------------- */

@@ -122,29 +122,6 @@ static void add_notes(const prediction *j, const pod_side *measured, const pod_s
                    measured->step_s / predicted->step_s);
 }
 
-static pod_status tell(const prediction *j, const pod_side *measured, const pod_side *predicted)
-{
-    const char *csv = pod_config_text(j->call->config, POD_OPT_CSV);
-    const pod_program *p = j->result.program;
-    for (int is_csv = 0; is_csv <= (csv[0] != '\0'); is_csv++) {
-        pod_table *t;
-        POD_TRY(pod_table_create(pod_predict_columns, pod_n_predict_columns, &t));
-        add_notes(j, measured, predicted, t);
-        pod_status s =
-            pod_predict_table(p, measured, predicted, is_csv ? p->n_instrs : N_WORST, j->arena, t);
-        if (s == POD_OK)
-            s = is_csv ? pod_table_write_csv(t, csv) : pod_table_print(t, j->call->log->out);
-        pod_table_destroy(t);
-        POD_TRY(s);
-    }
-    return POD_OK;
-}
-
-typedef struct predict_record {
-    const prediction *prediction;
-    const pod_side *measured, *predicted;
-} predict_record;
-
 static void put_side(pod_json *j, const char *key, const char *clock, const prediction *p,
                      const pod_side *side)
 {
@@ -160,9 +137,9 @@ static void put_side(pod_json *j, const char *key, const char *clock, const pred
     pod_json_close(j);
 }
 
-static void put_instr(pod_json *j, const predict_record *r, int32_t i)
+static void put_instr(pod_json *j, const pod_instr *in, int32_t i, const pod_side *measured,
+                      const pod_side *predicted)
 {
-    const pod_instr *in = &r->prediction->result.program->instr[i];
     pod_json_open_object(j, NULL);
     pod_json_int(j, "instr", i);
     pod_json_text(j, "phase", pod_phase_name(in->phase));
@@ -170,21 +147,16 @@ static void put_instr(pod_json *j, const predict_record *r, int32_t i)
     pod_json_text(j, "kernel", in->impl);
     pod_json_int(j, "works", in->n_works);
     pod_json_text(j, "label", in->label);
-    pod_json_double(j, "measured_s", r->measured->instr_s[i]);
-    pod_json_double(j, "predicted_s", r->predicted->instr_s[i]);
+    pod_json_double(j, "measured_s", measured->instr_s[i]);
+    pod_json_double(j, "predicted_s", predicted->instr_s[i]);
     pod_json_close(j);
 }
 
-static void put(const void *record, pod_json *j)
+static void put(pod_json *j, const prediction *p, const pod_side *measured,
+                const pod_side *predicted)
 {
-    const predict_record *r = record;
-    const prediction *p = r->prediction;
     char mesh[POD_MESH_TEXT_BYTES];
-    pod_json_open_object(j, NULL);
-    pod_json_text(j, "schema", "minipod.predict");
-    pod_json_int(j, "version", 1);
-    pod_json_text(j, "minipod", POD_VERSION);
-    pod_json_text(j, "git", POD_GIT_ID);
+    const pod_program *program = p->result.program;
     pod_json_text(j, "machine", p->machine.name);
     pod_json_text(j, "model", p->setup.model);
     pod_json_text(j, "mesh", pod_mesh_print(&p->setup.compile.mesh, mesh, sizeof mesh));
@@ -193,12 +165,32 @@ static void put(const void *record, pod_json *j)
     pod_json_int(j, "cores_at_work", p->cores.at_work);
     pod_json_int(j, "global_batch", p->setup.batch);
     pod_json_int(j, "steps_measured", n_measured(p));
-    put_side(j, "measured", "wall", p, r->measured);
-    put_side(j, "predicted", "virtual", p, r->predicted);
+    put_side(j, "measured", "wall", p, measured);
+    put_side(j, "predicted", "virtual", p, predicted);
     pod_json_open_array(j, "instructions");
-    for (int32_t i = 0; i < p->result.program->n_instrs; i++) put_instr(j, r, i);
+    for (int32_t i = 0; i < program->n_instrs; i++)
+        put_instr(j, &program->instr[i], i, measured, predicted);
     pod_json_close(j);
-    pod_json_close(j);
+}
+
+/* With so many instructions, to `to` or, with all of them, as the files. */
+static pod_status tell(const prediction *j, const pod_side *measured, const pod_side *predicted,
+                       int most, FILE *to)
+{
+    const pod_config *c = j->call->config;
+    pod_record r;
+    POD_TRY(pod_record_open("minipod.predict", 2, pod_predict_columns, pod_n_predict_columns, &r));
+    add_notes(j, measured, predicted, r.table);
+    pod_status s =
+        pod_predict_table(j->result.program, measured, predicted, most, j->arena, r.table);
+    if (s == POD_OK && to) s = pod_table_print(r.table, to);
+    if (s == POD_OK && !to) s = pod_record_write_csv(&r, pod_config_text(c, POD_OPT_CSV));
+    if (s == POD_OK && !to) {
+        put(&r.json, j, measured, predicted);
+        s = pod_record_write_json(&r, pod_config_text(c, POD_OPT_JSON));
+    }
+    pod_record_close(&r);
+    return s;
 }
 
 /* Rank 0's. */
@@ -209,10 +201,8 @@ static pod_status compare(const prediction *j)
     POD_TRY(
         pod_side_measured(j->result.timeline, j->result.program, N_WARM_UP, j->arena, &measured));
     POD_TRY(pod_side_predicted(&j->machine, j->result.program, &f, j->arena, &predicted));
-    POD_TRY(tell(j, &measured, &predicted));
-    const char *json = pod_config_text(j->call->config, POD_OPT_JSON);
-    const predict_record record = {j, &measured, &predicted};
-    return *json ? pod_json_file_write(json, 2, put, &record) : POD_OK;
+    POD_TRY(tell(j, &measured, &predicted, N_WORST, j->call->log->out));
+    return tell(j, &measured, &predicted, j->result.program->n_instrs, NULL);
 }
 
 static void release(prediction *j)

@@ -41,14 +41,32 @@ static void a_row_at_once(void)
     free(text);
 }
 
-static void aligned_for_a_person(void)
+/* What `print` writes, to be freed. */
+static char *printed(const pod_table *t)
 {
-    pod_table *t = make(2);
     char *text = NULL;
     size_t bytes;
     FILE *to = open_memstream(&text, &bytes);
     POD_CHECK_OK(pod_table_print(t, to));
     fclose(to);
+    return text;
+}
+
+static char *as_json(const pod_table *t, int line_depth)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *to = open_memstream(&text, &bytes);
+    pod_json j = pod_json_start(to, line_depth);
+    pod_table_json(t, &j, NULL);
+    fclose(to);
+    return text;
+}
+
+static void aligned_for_a_person(void)
+{
+    pod_table *t = make(2);
+    char *text = printed(t);
     CU_ASSERT_STRING_EQUAL(text, "# clock wall\n"
                                  "# impl        time  note\n"
                                  "#               us  \n"
@@ -107,12 +125,7 @@ static void csv_and_json(void)
                                  "kernel_1,1000.5,\"say \"\"a, b\"\"\"\n");
     POD_CHECK_FAILS(pod_table_write_csv(t, "/nowhere/t.csv"), POD_E_IO, "/nowhere/t.csv");
 
-    char *json = NULL;
-    size_t bytes;
-    FILE *to = open_memstream(&json, &bytes);
-    pod_json j = pod_json_start(to, 1);
-    pod_table_json(t, &j, NULL);
-    fclose(to);
+    char *json = as_json(t, 1);
     cJSON *rows = cJSON_Parse(json);
     CU_ASSERT_EQUAL(cJSON_GetArraySize(rows), 2);
     const cJSON *row = cJSON_GetArrayItem(rows, 1);
@@ -166,7 +179,6 @@ static void groups_and_unknowns(void)
     static const char *const cells[] = {"1", "-", "2.5", "-", "a # b", "N/A", "0.5", "-", "x", "c"};
     pod_table *t;
     char path[600], *text, *csv;
-    size_t bytes;
     pod_arena *a;
     POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_OK(pod_table_create(names, 5, &t));
@@ -174,9 +186,7 @@ static void groups_and_unknowns(void)
     pod_table_group(t, 2, 1, "in", "in_");
     pod_table_csv_only(t, 3, 1);
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) pod_table_add(t, "%s", cells[i]);
-    FILE *to = open_memstream(&text, &bytes);
-    POD_CHECK_OK(pod_table_print(t, to));
-    fclose(to);
+    text = printed(t);
     CU_ASSERT_STRING_EQUAL(text, "#      out    in\n"
                                  "#   n  time  time  note\n"
                                  "#        us    us  \n"
@@ -205,12 +215,7 @@ static void numbers_as_they_are(void)
         pod_table *t;
         POD_CHECK_OK(pod_table_create(one, 1, &t));
         pod_table_add(t, "%s", cells[i][0]);
-        char *json = NULL;
-        size_t bytes;
-        FILE *to = open_memstream(&json, &bytes);
-        pod_json j = pod_json_start(to, 0);
-        pod_table_json(t, &j, NULL);
-        fclose(to);
+        char *json = as_json(t, 0);
         POD_CHECK(strstr(json, cells[i][1]), "%s became %s", cells[i][0], json);
         free(json);
         pod_table_destroy(t);
@@ -219,20 +224,28 @@ static void numbers_as_they_are(void)
 
 static void many_rows_and_none(void)
 {
-    pod_table *t = make(200);
-    char *text = NULL;
-    size_t bytes;
-    FILE *to = open_memstream(&text, &bytes);
-    POD_CHECK_OK(pod_table_print(t, to));
-    fclose(to);
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n  kernel_199  199099.5  say"));
-    free(text);
-    pod_table_destroy(t);
-    t = make(0);
-    to = open_memstream(&text, &bytes);
-    POD_CHECK_OK(pod_table_print(t, to));
-    fclose(to);
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "# impl  time  note\n"));
+    static const char *const want[] = {"# impl  time  note\n", "\n  kernel_199  199099.5  say"};
+    for (int i = 0; i < 2; i++) {
+        pod_table *t = make(200 * i);
+        char *text = printed(t);
+        CU_ASSERT_PTR_NOT_NULL(strstr(text, want[i]));
+        free(text);
+        pod_table_destroy(t);
+    }
+}
+
+/* Four digits without an exponent; what is not finite is not known; cells of a row at once. */
+static void rows_and_numbers(void)
+{
+    static const pod_column names[] = {{"a", "", false}, {"b", "", false}, {"c", "", true}};
+    pod_table *t;
+    POD_CHECK_OK(pod_table_create(names, 3, &t));
+    pod_table_row(t, "%.1f\t%d\t%s", (double)NAN, 7, "x\ty");
+    pod_table_number(t, 12345.6);
+    pod_table_number(t, (double)INFINITY);
+    pod_table_add(t, "z");
+    char *text = printed(t);
+    CU_ASSERT_STRING_EQUAL(text, "#     a  b  c\n      -  7  x\ty\n  12346  -  z\n");
     free(text);
     pod_table_destroy(t);
 }
@@ -259,6 +272,7 @@ static CU_TestInfo tests[] = {
     {"groups, and what is not known", groups_and_unknowns},
     {"numbers as they are", numbers_as_they_are},
     {"many rows and none", many_rows_and_none},
+    {"rows and numbers", rows_and_numbers},
     CU_TEST_INFO_NULL,
 };
 
