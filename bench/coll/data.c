@@ -5,8 +5,8 @@
 
 #include "kernels/base/bf16.h"
 #include "kernels/base/binned.h"
-#include "kernels/base/f16.h"
 #include "kernels/combine/combine.h"
+#include "kernels/combine/f16.h"
 
 /* Values repeat with a period that no block or chunk divides, so that what comes to a wrong place
  * shows, and sums are made once for all of them. */

@@ -3,9 +3,9 @@
 
 #include "kernels/base/binned.h"
 #include "kernels/base/element.h"
-#include "kernels/base/f16.h"
 #include "kernels/base/sets.h"
 #include "kernels/combine/combine.h"
+#include "kernels/combine/f16.h"
 
 static void combine_add(int64_t count, pod_dtype t, const void *from, pod_dtype t_sum,
                         const void *own, void *sum)

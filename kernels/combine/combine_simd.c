@@ -6,9 +6,9 @@
  * again. Bf16 is taken 32 bits at a time, as elements of even and of odd index: that widens at half
  * the cost of spreading neighbours. Before the strips stands what reaches a line of the cache,
  * since a vector across two lines counts twice. */
-#include "kernels/base/f16.h"
 #include "kernels/base/simd/simd.h"
 #include "kernels/combine/combine.h"
+#include "kernels/combine/f16.h"
 
 static const pod_combine *reference(void) { return pod_combine_pick(POD_CPU_REFERENCE_ONLY); }
 

@@ -17,8 +17,8 @@
 #include "kernels/base/bf16.h"
 #include "kernels/base/binned.h"
 #include "kernels/base/cpu.h"
-#include "kernels/base/f16.h"
 #include "kernels/base/rng.h"
+#include "kernels/combine/f16.h"
 #include "tests/harness/run.h"
 
 static int own_rank, n_ranks = 1;

@@ -2,8 +2,8 @@
  *
  * From float32 to nearest, ties to even; overflow becomes infinity, subnormals stay, a NaN keeps
  * the upper bits of its payload and becomes quiet: what the instructions of F16C do. */
-#ifndef MINIPOD_KERNELS_BASE_F16_H
-#define MINIPOD_KERNELS_BASE_F16_H
+#ifndef MINIPOD_KERNELS_COMBINE_F16_H
+#define MINIPOD_KERNELS_COMBINE_F16_H
 
 #include <stdint.h>
 #include <string.h>
