@@ -277,16 +277,11 @@ pod_status pod_exec_sim_step(pod_exec_sim *e, int64_t step, const pod_exec_sim_w
                         "simulated step %" PRId64 " ends beyond the 53 days that the clock counts",
                         step);
     for (int w = 0; w < n_watches; w++)
-        pod_timeline_end_step(watch[w].tl, pod_exec_sim_ended(e, watch[w].core));
+        pod_timeline_end_step(watch[w].tl, e->core[pod_sim_core_of(e->sim, watch[w].core)].ended);
     return POD_OK;
 }
 
 pod_time pod_exec_sim_now(const pod_exec_sim *e) { return e->now; }
-
-pod_time pod_exec_sim_ended(const pod_exec_sim *e, int c)
-{
-    return e->core[pod_sim_core_of(e->sim, c)].ended;
-}
 
 pod_time pod_exec_sim_phase(const pod_exec_sim *e, int c, pod_phase phase)
 {

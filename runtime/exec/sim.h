@@ -50,8 +50,7 @@ typedef struct pod_exec_sim_watch { /* a core whose events are recorded */
 POD_MUST pod_status pod_exec_sim_step(pod_exec_sim *e, int64_t step,
                                       const pod_exec_sim_watch watch[], int n_watches);
 
-pod_time pod_exec_sim_now(const pod_exec_sim *e);             /* when the last core ended */
-pod_time pod_exec_sim_ended(const pod_exec_sim *e, int core); /* when this one ended that step */
+pod_time pod_exec_sim_now(const pod_exec_sim *e); /* when the last core ended */
 /* Returns the time of this core in a phase, over all steps, running or waiting for a reduction. */
 pod_time pod_exec_sim_phase(const pod_exec_sim *e, int core, pod_phase phase);
 int pod_exec_sim_n_simulated(const pod_exec_sim *e); /* cores, or classes of them */
