@@ -8,8 +8,8 @@
 
 #include "collectives/exec/mpi/comm_mpi.h"
 #include "collectives/exec/shm/segment.h"
-#include "collectives/exec/watch/board.h"
-#include "collectives/exec/watch/roll.h"
+#include "collectives/exec/watch/mailbox.h"
+#include "collectives/exec/watch/roster.h"
 #include "collectives/exec/watch/watch.h"
 #include "kernels/base/assert.h"
 #include "kernels/base/cpu.h"
@@ -29,8 +29,8 @@ struct pod_comm {
     int rank, size;
     int *leader;    /* (size) the lowest rank of each one's node */
     int *node_rank; /* (size) its rank there */
-    pod__board *board;
-    pod__roll *roll;
+    pod__mailbox *mailbox;
+    pod__roster *roster;
     pod__segment *segment;
     double patience_s, watchdog_s;
     int64_t step;
@@ -127,7 +127,7 @@ static void find_nodes(pod_comm *c)
 
 void pod_comm_split_nodes(pod_comm *c, int n)
 {
-    POD_ASSERT(n > 0 && !c->board, "nodes of %d ranks, with or after runs", n);
+    POD_ASSERT(n > 0 && !c->mailbox, "nodes of %d ranks, with or after runs", n);
     MPI_Comm whole = c->node;
     MPI_Comm_split(whole, c->rank / n, c->rank, &c->node);
     MPI_Comm_free(&whole);
@@ -202,9 +202,9 @@ void pod_comm_close(pod_comm *c)
     pod__comm_count_call(c);
     wait_for_all(c, "the end");
     if (!c->is_alone) pod_assert_install(abort, -1);
-    pod__board_close(c->board);
+    pod__mailbox_close(c->mailbox);
     pod__segment_release(c->segment);
-    pod__roll_destroy(c->roll);
+    pod__roster_destroy(c->roster);
     MPI_Comm_free(&c->node);
     MPI_Comm_free(&c->world);
     if (c->ends_mpi) MPI_Finalize();
@@ -250,15 +250,15 @@ double pod__comm_patience_s(const pod_comm *c) { return c->patience_s; }
 
 double pod__comm_watchdog_s(const pod_comm *c) { return c->watchdog_s; }
 
-pod_status pod__comm_open_board(pod_comm *c)
+pod_status pod__comm_open_mailbox(pod_comm *c)
 {
-    if (c->board) return POD_OK;
-    POD_TRY(pod__board_open(c, &c->board));
-    pod__board_show_step(c->board, c->step);
+    if (c->mailbox) return POD_OK;
+    POD_TRY(pod__mailbox_open(c, &c->mailbox));
+    pod__mailbox_show_step(c->mailbox, c->step);
     return POD_OK;
 }
 
-pod__board *pod__comm_board(const pod_comm *c) { return c->board; }
+pod__mailbox *pod__comm_mailbox(const pod_comm *c) { return c->mailbox; }
 
 pod__segment **pod__comm_segment(pod_comm *c) { return &c->segment; }
 
@@ -271,22 +271,22 @@ static bool has_other_nodes(const pod_comm *c)
 
 pod_status pod_comm_set_watchdog(pod_comm *c, double seconds)
 {
-    POD_TRY(pod__comm_open_board(c));
+    POD_TRY(pod__comm_open_mailbox(c));
     pod_status status = POD_OK;
-    if (!c->roll && has_other_nodes(c)) status = pod__roll_create(c, &c->roll);
+    if (!c->roster && has_other_nodes(c)) status = pod__roster_create(c, &c->roster);
     POD_TRY(pod_comm_agree(c, status));
     pod__watch_install();
     c->watchdog_s = seconds;
     return POD_OK;
 }
 
-pod__roll *pod__comm_roll(pod_comm *c) { return c->roll; }
-int pod__comm_roll_tag(const pod_comm *c) { return c->max_tag; }
+pod__roster *pod__comm_roster(pod_comm *c) { return c->roster; }
+int pod__comm_roster_tag(const pod_comm *c) { return c->max_tag; }
 
 void pod_comm_set_step(pod_comm *c, int64_t step)
 {
     c->step = step;
-    if (c->board) pod__board_show_step(c->board, step);
+    if (c->mailbox) pod__mailbox_show_step(c->mailbox, step);
 }
 
 int64_t pod__comm_step(const pod_comm *c) { return c->step; }

@@ -202,7 +202,7 @@ static pod_status create(pod_comm *c, const pod_sched *s, pod_dtype t, pod_windo
                          const char *what, pod_coll_run **out)
 {
     pod__watch_install();
-    POD_TRY(pod__comm_open_board(c));
+    POD_TRY(pod__comm_open_mailbox(c));
     pod_coll_run *r = NULL;
     pod_status status = pod_comm_agree(c, create_alone(c, s, t, w, buf, what, &r));
     if (status != POD_OK) {

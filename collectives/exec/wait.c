@@ -4,8 +4,8 @@
 #include <sched.h>
 
 #include "collectives/exec/run.h"
-#include "collectives/exec/watch/board.h"
 #include "collectives/exec/watch/host.h"
+#include "collectives/exec/watch/mailbox.h"
 #include "collectives/exec/watch/watch.h"
 
 /* What is tried before this rank sleeps until it is rung. A message between two ranks that both run
@@ -27,7 +27,7 @@ typedef struct waiter {
     pod_coll_run *run;
     pod_coll_run *const *others;
     int n_others;
-    const pod__board *board; /* NULL: nobody to be woken by */
+    const pod__mailbox *mailbox; /* NULL: nobody to be woken by */
     const patience *patience;
     int64_t n_changes; /* of all of them, at the last look */
     int64_t n_looks;   /* since something moved */
@@ -57,12 +57,12 @@ static bool can_sleep(const waiter *w)
 
 static void sleep_until_rung(waiter *w)
 {
-    uint32_t *bell = pod__board_bell(w->board, pod_comm_rank(w->run->comm));
+    uint32_t *doorbell = pod__mailbox_doorbell(w->mailbox, pod_comm_rank(w->run->comm));
     const int64_t n_changes = w->n_changes;
-    pod__bell_set(bell);
+    pod__doorbell_set(doorbell);
     const bool sleeps = !look(w) && w->n_changes == n_changes;
-    if (sleeps) pod__host_sleep(bell, 1, SLEEP_NS);
-    pod__bell_clear(bell);
+    if (sleeps) pod__host_sleep(doorbell, 1, SLEEP_NS);
+    pod__doorbell_clear(doorbell);
     if (sleeps) pod__watch_look(&w->watch);
 }
 
@@ -93,8 +93,8 @@ void pod_coll_run_wait_among(pod_coll_run *r, pod_coll_run *const others[], int 
 {
     waiter w = {.run = r, .others = others, .n_others = n};
     if (look(&w)) return;
-    w.board = pod__comm_board(r->comm);
-    w.patience = w.board && !pod__board_is_crowded(w.board) ? &roomy : &crowded;
+    w.mailbox = pod__comm_mailbox(r->comm);
+    w.patience = w.mailbox && !pod__mailbox_is_crowded(w.mailbox) ? &roomy : &crowded;
     w.watch = (pod__watch){
         .comm = r->comm, .what = r->what, .number = r->epoch, .awaited = list_awaited, .of = r};
     pod__watch_begin(&w.watch);

@@ -1,6 +1,6 @@
-/* A calendar of windows: events of the window that is under way are in a heap, those soon to come in
- * a list for each window, and those far ahead in a second heap. A list becomes the heap when its
- * window begins, so that a heap stays small enough for a cache however many events there are.
+/* A calendar of windows: events of the window that is under way are in a heap, those soon to come
+ * in a list for each window, and those far ahead in a second heap. A list becomes the heap when
+ * its window begins, so that a heap stays small enough for a cache however many events there are.
  *
  * Brown, "Calendar queues: a fast O(1) priority queue implementation for the simulation event set
  * problem", 1988. */

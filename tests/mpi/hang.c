@@ -1,5 +1,6 @@
-/* hang WHERE CARRIER NODE SECONDS: ranks that train in form, with steps of an all-reduce, a vote and
- * an agreement, under a watchdog of so many seconds. In step 20 the last but one (of one, itself)
+/* hang WHERE CARRIER NODE SECONDS: ranks that train in form, with steps of an all-reduce, a vote
+ * and an agreement, under a watchdog of so many seconds. In step 20 the last but one (of one,
+ * itself)
  *
  *     begin      stops for ever as the step begins
  *     inside     when it has begun the all-reduce
@@ -14,12 +15,12 @@
  *     late       comes after half of the seconds; all goes on
  *     idle       works for twice the seconds, while the others have nothing to do; all goes on
  *
- * With "paced" it is late by little in every step and all ranks say which process they are, so that
- * they can be stopped and made to go on from outside, wherever they are; all goes on.
+ * With "paced" it is late by little in every step and all ranks say which process they are, so
+ * that they can be stopped and made to go on from outside, wherever they are; all goes on.
  *
- * and "setup" is "begin" before the first step. CARRIER is mpi, shm, or direct: shm with an algorithm
- * that only meets. NODE is how many ranks play a node; 0: all. Who hangs says when, in seconds since
- * the epoch. */
+ * and "setup" is "begin" before the first step. CARRIER is mpi, shm, or direct: shm with an
+ * algorithm that only meets. NODE is how many ranks play a node; 0: all. Who hangs says when, in
+ * seconds since the epoch. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

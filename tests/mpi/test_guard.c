@@ -1,6 +1,6 @@
-/* What lets a run survive, in whole runs of a small network: attempts of one job, the log of all of
- * them, checkpoints on the way, what an earlier run left, faults of files. Deaths, restarts and requests
- * to stop are those of tests/system/train/kills.sh and tests/mpi/stopping.sh. */
+/* What lets a run survive, in whole runs of a small network: attempts of one job, the log of all
+ * of them, checkpoints on the way, what an earlier run left, faults of files. Deaths, restarts and
+ * requests to stop are those of tests/system/train/kills.sh and tests/mpi/stopping.sh. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

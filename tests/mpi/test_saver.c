@@ -221,7 +221,8 @@ static void *write_late(void *arg)
     return NULL;
 }
 
-/* Reading may take longer than the watchdog's seconds: nobody hangs. Last of all: a watchdog stays. */
+/* Reading may take longer than the watchdog's seconds: nobody hangs. Last of all: a watchdog
+ * stays. */
 static void test_slow_restore(void)
 {
     fixture f;
@@ -365,7 +366,8 @@ static void test_corrupt(void)
     end(&f);
 }
 
-/* What is in its folder keeps an older one from being removed: the newer one is whole all the same. */
+/* What is in its folder keeps an older one from being removed: the newer one is whole all the
+ * same. */
 static void test_stays(void)
 {
     fixture f;

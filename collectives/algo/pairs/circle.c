@@ -1,5 +1,5 @@
-/* Rounds in which every member sends to the one so many places further on in a circle, with as many
- * blocks; all-gather and reduce-scatter for any number of members in ceil(log2(size)) rounds.
+/* Rounds in which every member sends to the one so many places further on in a circle, with as
+ * many blocks; all-gather and reduce-scatter for any number of members in ceil(log2(size)) rounds.
  *
  * In the all-gather members hold 1, 2, 4, ... blocks from their own on, and send what the one as
  * many places behind lacks. Here five members:
@@ -11,10 +11,10 @@
  *     4 holds   4        0 4      0 1 2 4      0 1 2 3 4
  *
  * Every rank sends and receives (size - 1) / size of the buffer. Blocks come straight to their
- * places, so that what goes round the end of the buffer is two messages. Backwards, with sums, it is
- * the reduce-scatter. Bruck, Ho, Kipnis, Upfal and Weathersby,
- * "Efficient algorithms for all-to-all communications in multiport message-passing systems", 1997;
- * Traeff, "Optimal, non-pipelined reduce-scatter and allreduce algorithms", 2024. */
+ * places, so that what goes round the end of the buffer is two messages. Backwards, with sums, it
+ * is the reduce-scatter. Bruck, Ho, Kipnis, Upfal and Weathersby, "Efficient algorithms for all-
+ * to-all communications in multiport message-passing systems", 1997; Traeff, "Optimal, non-
+ * pipelined reduce-scatter and allreduce algorithms", 2024. */
 #include "collectives/algo/algorithms.h"
 
 typedef struct circle {

@@ -8,13 +8,13 @@
  *     all-gather along y       n / X         of the sum
  *     all-gather along x       n
  *
- * A dimension that wraps goes first, since both its directions work at once: so where the other
- * is open, that carries 1 / X of the data. Of two that are alike in this the shorter one goes first,
- * so that a torus turned takes the same time. In all orders a part of the payload goes x, y and the
- * rest y, x, in such shares that their first rings take the same time, half and half where the
+ * A dimension that wraps goes first, since both its directions work at once: so where the other is
+ * open, that carries 1 / X of the data. Of two that are alike in this the shorter one goes first,
+ * so that a torus turned takes the same time. In all orders a part of the payload goes x, y and
+ * the rest y, x, in such shares that their first rings take the same time, half and half where the
  * dimensions are alike: then all links of the mesh work all the time. Over three dimensions of
- * chips a part goes x, y, z, one y, z, x and one z, x, y. Where the first of three is the cores
- * of a chip, these sum up before and gather after all else.
+ * chips a part goes x, y, z, one y, z, x and one z, x, y. Where the first of three is the cores of
+ * a chip, these sum up before and gather after all else.
  *
  * An all-reduce is cut into strips, each of which goes through all rings on its own, every block
  * in one piece. So all ranks wait for the same, and while one strip is gathered along x another
@@ -26,14 +26,14 @@
  *
  * What a rank has in the middle is the algorithm's own business in an all-reduce: there each part
  * of a strip is cut along its own order, so that blocks lie in one run. A reduce-scatter must
- * leave, and an all-gather take, the block that is the member's, of which each order has its share;
- * then what goes along x is X Y runs instead of X blocks (deal.h), and no element is moved for the
- * sake of its place.
+ * leave, and an all-gather take, the block that is the member's, of which each order has its
+ * share; then what goes along x is X Y runs instead of X blocks (deal.h), and no element is moved
+ * for the sake of its place.
  *
  * In an all-reduce a rank takes about 4 (X - 1 + Y - 1) steps, or 4 (X - 1 + Y - 1 + Z - 1), for
- * each strip and order, and 4 (cores - 1); in either half alone 4 (X Y - 1) for both orders of
- * two dimensions and 2 X Y (cores - 1), in an all-gather one more for each part that waits for
- * both orders. */
+ * each strip and order, and 4 (cores - 1); in either half alone 4 (X Y - 1) for both orders of two
+ * dimensions and 2 X Y (cores - 1), in an all-gather one more for each part that waits for both
+ * orders. */
 #include "collectives/algo/algorithms.h"
 #include "collectives/algo/ring/ring.h"
 
@@ -74,8 +74,8 @@ static int n_ways(const pod_mesh *m, const pod_group *g, int dim)
     return path.size > 2 && !path.is_line ? 2 : 1;
 }
 
-/* Whether a ring along `a` goes before one along `b`: the one that works both ways, then the shorter
- * one, whose name in the mesh does not matter: a torus that is turned takes the same time. */
+/* Whether a ring along `a` goes before one along `b`: the one that works both ways, then the
+ * shorter one, whose name in the mesh does not matter: a torus that is turned takes the same time. */
 static bool is_before(const pod_mesh *m, const pod_group *g, int a, int b)
 {
     const int ways_a = n_ways(m, g, a), ways_b = n_ways(m, g, b);
@@ -348,10 +348,10 @@ static pod_status build(const pod_mesh *m, int rank, const pod_coll_args *args, 
     return POD_OK;
 }
 
-/* In all orders at once. Of an all-reduce all links work. Either half alone takes X / 2 + Y / 2 hops
- * where the mesh wraps, against X Y / 2 of a ring both ways, which uses half of the links; but a
- * rank sends up to 2 X Y messages, each of half a block, where a ring sends X Y: hosts, which pay
- * for every message, may do better with that. */
+/* In all orders at once. Of an all-reduce all links work. Either half alone takes X / 2 + Y / 2
+ * hops where the mesh wraps, against X Y / 2 of a ring both ways, which uses half of the links;
+ * but a rank sends up to 2 X Y messages, each of half a block, where a ring sends X Y: hosts,
+ * which pay for every message, may do better with that. */
 pod_status pod__torus2d_build(const pod_mesh *m, int rank, const pod_coll_args *args,
                               pod_sched *out)
 {

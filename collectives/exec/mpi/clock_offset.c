@@ -72,7 +72,7 @@ static void wait_for_others(pod_comm *c)
 pod_status pod_clock_offset_find(pod_comm *c, const pod_clock_source *own, pod_clock_offset *out)
 {
     exchange e = {.comm = c};
-    POD_TRY(pod__comm_open_board(c)); /* by which a death is found */
+    POD_TRY(pod__comm_open_mailbox(c)); /* by which a death is found */
     POD_TRY(pod__comm_take_tags(c, 1, &e.tag));
     pod__comm_count_call(c);
     *out = (pod_clock_offset){.at = own->now(own->ctx)};

@@ -22,9 +22,9 @@ POD_MUST pod_status pod_peer_mpi_create(pod_arena *a, pod_comm *c, const pod_col
                                         const pod_peer_mpi **out);
 void pod_peer_mpi_destroy(const pod_peer_mpi *p); /* NULL is allowed */
 
-/* `in` holds what the rank gives, at its position in the buffer of the collective; so `out` receives
- * what comes to it. In place (MPI_IN_PLACE, MPI_Sendrecv_replace) where in is out. A broadcast has
- * one buffer, `out`. Collective. */
+/* `in` holds what the rank gives, at its position in the buffer of the collective; so `out`
+ * receives what comes to it. In place (MPI_IN_PLACE, MPI_Sendrecv_replace) where in is out. A
+ * broadcast has one buffer, `out`. Collective. */
 void pod_peer_mpi_run(const pod_peer_mpi *p, const void *in, void *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* Messages and shared steps by memory that the ranks of a node share.
  *
- * Each run has a window of its own, its board of flags. A part of it is written by its rank alone,
+ * Each run has a window of its own, its table of flags. A part of it is written by its rank alone,
  * but for counters, and holds
  *
  *     head        where the rest lies, and the rank's buffer in the window of the data
@@ -33,7 +33,7 @@
 
 #include "collectives/exec/add_received.h"
 #include "collectives/exec/run.h"
-#include "collectives/exec/watch/board.h"
+#include "collectives/exec/watch/mailbox.h"
 #include "kernels/base/assert.h"
 
 enum { FLAGS_A_LINE = POD__CACHE_LINE / sizeof(uint32_t) };
@@ -59,7 +59,7 @@ typedef struct counter {
 typedef struct link {      /* from a step to the other ranks */
     uint32_t *own;         /* what this rank posts */
     uint32_t *awaited;     /* the other half's flag, or the counter */
-    uint32_t *bell;        /* of the peer */
+    uint32_t *doorbell;    /* of the peer */
     const char *source[2]; /* of a receive, by turn */
 } link;
 
@@ -72,7 +72,7 @@ typedef struct pending {
 typedef struct memory { /* of a rank, as this process sees it */
     char *main, *scratch[2];
     uint32_t *arrived;
-    uint32_t *bell;
+    uint32_t *doorbell;
 } memory;
 
 struct pod__over_shm {
@@ -93,10 +93,10 @@ struct pod__over_shm {
 
 /* ---- running ------------------------------------------------------------------------------- */
 
-static void post(uint32_t *flag, uint32_t epoch, uint32_t *bell)
+static void post(uint32_t *flag, uint32_t epoch, uint32_t *doorbell)
 {
     __atomic_store_n(flag, epoch, __ATOMIC_SEQ_CST);
-    pod__bell_look(bell);
+    pod__doorbell_look(doorbell);
 }
 
 static bool has_reached(const uint32_t *flag, uint32_t want)
@@ -121,7 +121,7 @@ static void take(pod_coll_run *r, int32_t i)
     else
         pod__add_received(r->combine, r->op, s, r->type, s->count, received,
                           pod__run_place(r, s->src), dst);
-    post(l->own, r->epoch, l->bell);
+    post(l->own, r->epoch, l->doorbell);
     pod__run_finish(r, i);
 }
 
@@ -135,7 +135,7 @@ static void come_to_sync(pod_coll_run *r, int32_t i)
         await(m, i, all);
         return;
     }
-    for (int k = 0; k < m->layout.n_shared; k++) pod__bell_look(m->sharing[k].bell);
+    for (int k = 0; k < m->layout.n_shared; k++) pod__doorbell_look(m->sharing[k].doorbell);
     pod__run_finish(r, i);
 }
 
@@ -165,7 +165,7 @@ void pod__shm_begin(pod_coll_run *r, int32_t i)
     const link *l = &r->shm->link[i];
     switch (s->kind) {
     case POD_STEP_SEND:
-        post(l->own, r->epoch, l->bell);
+        post(l->own, r->epoch, l->doorbell);
         await(r->shm, i, r->epoch);
         break;
     case POD_STEP_SYNC: come_to_sync(r, i); break;
@@ -369,7 +369,7 @@ static memory find_memory(const pod_coll_run *r, int rank)
     return (memory){.main = (char *)pod_window_data_of(m->data, rank) + h->main,
                     .scratch = {part + h->scratch[0], part + h->scratch[1]},
                     .arrived = (uint32_t *)(void *)(part + h->arrived),
-                    .bell = pod__board_bell(pod__comm_board(r->comm), rank)};
+                    .doorbell = pod__mailbox_doorbell(pod__comm_mailbox(r->comm), rank)};
 }
 
 static pod_status connect_message(pod_coll_run *r, const message *mine)
@@ -395,7 +395,7 @@ static pod_status connect_message(pod_coll_run *r, const message *mine)
     l->own =
         (uint32_t *)(void *)((char *)pod_window_data(m->control) + m->layout.flags) + mine->flag;
     l->awaited = (uint32_t *)(void *)(part + h->flags) + other->flag;
-    l->bell = of.bell;
+    l->doorbell = of.doorbell;
     for (int turn = 0; receive == mine && turn < 2; turn++)
         l->source[turn] = (send->src.buf == POD_BUF_MAIN ? of.main : of.scratch[turn]) +
                           (size_t)send->src.first * r->element_bytes[send->src.buf];

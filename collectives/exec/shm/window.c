@@ -7,11 +7,11 @@
 #include "collectives/exec/shm/segment.h"
 #include "kernels/base/assert.h"
 
-enum { PAGE_BYTES = 4096, LEAST_PART_BYTES = 1 << 20 }; /* the boards of hundreds of runs */
+enum { PAGE_BYTES = 4096, LEAST_PART_BYTES = 1 << 20 }; /* the flags of hundreds of runs */
 
-/* Each rank's part begins at another place of a page. The ways of a first-level cache are a page each:
- * if all parts began at one, a sum over sixteen ranks would find none of the lines again that it has
- * just read when it stores to them. */
+/* Each rank's part begins at another place of a page. The ways of a first-level cache are a page
+ * each: if all parts began at one, a sum over sixteen ranks would find none of the lines again
+ * that it has just read when it stores to them. */
 enum { SHIFT_BYTES = 256, N_SHIFTS = PAGE_BYTES / SHIFT_BYTES };
 
 struct pod_window {

@@ -95,8 +95,9 @@ struct pod_sim_coll {
     pod__sim_state *state; /* (n_cores, n_states); NULL when it does not run */
 };
 
-/* A key of an event, from its high bits down: kind, collective, how far a head has come (as a rank,
- * counted from its sender at rank 0), place of the step, core. So ties are decided in that order. */
+/* A key of an event, from its high bits down: kind, collective, how far a head has come (as a
+ * rank, counted from its sender at rank 0), place of the step, core. So ties are decided in that
+ * order. */
 enum {
     POD__SIM_KIND_SHIFT = 62,
     POD__SIM_COLL_SHIFT = 50,

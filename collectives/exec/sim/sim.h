@@ -70,8 +70,8 @@ int pod_sim_core_of(const pod_sim *sim, int rank); /* itself, or its class */
 POD_MUST pod_status pod_sim_fail_links(pod_sim *sim, const int link[], int n);
 
 /* Adds a collective of which all[k] is the part of the first rank of class k, in a simulation that
- * was not created with classes of every rank k; nothing is kept of `all`. E_INVALID, naming rank and step, when a message or sync has no other half;
- * races and spans are not looked at. E_NOMEM. */
+ * was not created with classes of every rank k; nothing is kept of `all`. E_INVALID, naming rank
+ * and step, when a message or sync has no other half; races and spans are not looked at. E_NOMEM. */
 POD_MUST pod_status pod_sim_add(pod_sim *sim, const pod_sched *const all[], pod_dtype t,
                                 pod_sim_coll **out);
 /* The same of an algorithm: builds what is needed, and shares it with those that were added with

@@ -3,17 +3,17 @@
 #include <sched.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "collectives/exec/mpi/comm_mpi.h"
-#include "collectives/exec/watch/board.h"
 #include "collectives/exec/watch/host.h"
-#include "collectives/exec/watch/line.h"
-#include "collectives/exec/watch/roll.h"
+#include "collectives/exec/watch/mailbox.h"
+#include "collectives/exec/watch/roster.h"
 
 enum { MAX_NAMED = 8, NS_PER_S = 1000000000 };
 enum { PAUSES = 64, LOOKS_BEFORE_WATCH = 4 };
 
-static const int64_t LOOK_NS = 20000000;     /* between two looks at the board */
+static const int64_t LOOK_NS = 20000000;     /* between two looks at the mailbox */
 static const int64_t NEARLY_NS = 1000000000; /* by which ranks notice apart that nothing comes */
 static const int64_t SILENT_NS = 5000000000; /* in which who speaks ends the job */
 static const int64_t LONG_NS = 1000000000;   /* after which who waits sleeps */
@@ -61,22 +61,22 @@ static void add(ranks *r, int rank)
 
 static bool is_own(const pod_comm *c, int rank) { return rank == pod_comm_rank(c); }
 
-/* As far as the board shows, this rank aside. */
+/* As far as the mailbox shows, this rank aside. */
 static bool waits(const pod_comm *c, int rank, int64_t since_ns)
 {
-    return pod__board_wait_of(pod__comm_board(c), rank) >= since_ns;
+    return pod__mailbox_wait_of(pod__comm_mailbox(c), rank) >= since_ns;
 }
 
 static void find_missing_of_node(const pod_comm *c, int64_t since_ns, ranks *out)
 {
-    for (int r = 0; r < pod_comm_size(c) && pod__comm_board(c); r++)
+    for (int r = 0; r < pod_comm_size(c) && pod__comm_mailbox(c); r++)
         if (!is_own(c, r) && pod_comm_shares_node(c, r) && !waits(c, r, since_ns)) add(out, r);
 }
 
-static void find_missing_of_roll(pod_comm *c, ranks *out)
+static void find_missing_elsewhere(pod_comm *c, ranks *out)
 {
     for (int r = 0; r < pod_comm_size(c); r++)
-        if (!pod_comm_shares_node(c, r) && !pod__roll_has_answered(pod__comm_roll(c), r))
+        if (!pod_comm_shares_node(c, r) && !pod__roster_has_answered(pod__comm_roster(c), r))
             add(out, r);
 }
 
@@ -85,116 +85,150 @@ static void find_awaited(const pod__watch *w, ranks *out)
     if (w->awaited) out->n = w->awaited(w->of, out->rank, MAX_NAMED);
 }
 
-/* ---- lines ----------------------------------------------------------------------------------- */
+/* ---- lines: one for standard error, made of nothing that a signal handler may not use ---------- */
 
-static void begin_line(pod__line *l, const pod__watch *w)
+enum { LINE_BYTES = 512 };
+
+typedef struct line { /* what does not fit is cut off */
+    size_t n;
+    char text[LINE_BYTES];
+} line;
+
+static void line_text(line *l, const char *text)
 {
-    l->n = 0;
-    pod__line_rank(l, pod_comm_rank(w->comm));
-    pod__line_text(l, ": ");
+    while (*text && l->n < LINE_BYTES - 1) l->text[l->n++] = *text++;
 }
 
-static void add_ranks(pod__line *l, const ranks *r)
+static void line_number(line *l, uint64_t value)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    digits[--at] = '\0';
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    line_text(l, &digits[at]);
+}
+
+static void line_rank(line *l, int rank)
+{
+    line_text(l, "rank ");
+    line_number(l, (uint64_t)rank);
+}
+
+static void line_put(line *l)
+{
+    l->text[l->n++] = '\n';
+    ssize_t written = write(STDERR_FILENO, l->text, l->n);
+    (void)written; /* there is nobody to tell */
+}
+
+static void begin_line(line *l, const pod__watch *w)
+{
+    l->n = 0;
+    line_rank(l, pod_comm_rank(w->comm));
+    line_text(l, ": ");
+}
+
+static void add_ranks(line *l, const ranks *r)
 {
     for (int i = 0; i < r->n; i++) {
-        if (i > 0) pod__line_text(l, ", ");
-        pod__line_rank(l, r->rank[i]);
+        if (i > 0) line_text(l, ", ");
+        line_rank(l, r->rank[i]);
     }
-    if (r->n == MAX_NAMED) pod__line_text(l, ", ...");
+    if (r->n == MAX_NAMED) line_text(l, ", ...");
 }
 
 /* "allreduce torus2d 4M #17, step 120" */
-static void add_place(pod__line *l, const pod__watch *w)
+static void add_place(line *l, const pod__watch *w)
 {
-    pod__line_text(l, w->what);
-    pod__line_text(l, " #");
-    pod__line_number(l, w->number);
+    line_text(l, w->what);
+    line_text(l, " #");
+    line_number(l, w->number);
     const int64_t step = pod__comm_step(w->comm);
     if (step <= 0) return;
-    pod__line_text(l, ", step ");
-    pod__line_number(l, (uint64_t)step);
+    line_text(l, ", step ");
+    line_number(l, (uint64_t)step);
 }
 
 /* "waiting for rank 3, rank 5 in allreduce torus2d 4M #17" */
-static void add_state(pod__line *l, const pod__watch *w)
+static void add_state(line *l, const pod__watch *w)
 {
     ranks awaited = {0};
     find_awaited(w, &awaited);
     if (!w->awaited) find_missing_of_node(w->comm, 1, &awaited);
-    pod__line_text(l, awaited.n > 0 ? "waiting for " : "waiting");
+    line_text(l, awaited.n > 0 ? "waiting for " : "waiting");
     add_ranks(l, &awaited);
-    pod__line_text(l, " in ");
+    line_text(l, " in ");
     add_place(l, w);
 }
 
-static void add_seconds(pod__line *l, int64_t ns)
-{
-    pod__line_number(l, (uint64_t)(ns / NS_PER_S));
-}
+static void add_seconds(line *l, int64_t ns) { line_number(l, (uint64_t)(ns / NS_PER_S)); }
 
 static void say_late(const pod__watch *w, int64_t waited_ns)
 {
-    pod__line l;
+    line l;
     begin_line(&l, w);
     add_state(&l, w);
-    pod__line_text(&l, " since ");
+    line_text(&l, " since ");
     add_seconds(&l, waited_ns);
-    pod__line_text(&l, " s");
-    pod__line_put(&l);
+    line_text(&l, " s");
+    line_put(&l);
 }
 
 static void say_dead(const pod__watch *w, int dead)
 {
-    pod__line l;
+    line l;
     begin_line(&l, w);
-    pod__line_rank(&l, dead);
-    pod__line_text(&l, " died; ");
-    pod__line_rank(&l, pod_comm_rank(w->comm));
-    pod__line_text(&l, " was ");
+    line_rank(&l, dead);
+    line_text(&l, " died; ");
+    line_rank(&l, pod_comm_rank(w->comm));
+    line_text(&l, " was ");
     add_state(&l, w);
-    pod__line_put(&l);
+    line_put(&l);
 }
 
 /* ", which waits itself in step 119," of a rank of this node. */
-static void add_waiting(pod__line *l, const pod_comm *c, int rank)
+static void add_waiting(line *l, const pod_comm *c, int rank)
 {
-    if (!pod__comm_board(c) || !pod_comm_shares_node(c, rank)) return;
-    pod__line_text(l, ", which waits itself");
-    const int64_t step = pod__board_step_of(pod__comm_board(c), rank);
+    if (!pod__comm_mailbox(c) || !pod_comm_shares_node(c, rank)) return;
+    line_text(l, ", which waits itself");
+    const int64_t step = pod__mailbox_step_of(pod__comm_mailbox(c), rank);
     if (step > 0) {
-        pod__line_text(l, " in step ");
-        pod__line_number(l, (uint64_t)step);
+        line_text(l, " in step ");
+        line_number(l, (uint64_t)step);
     }
-    pod__line_text(l, ",");
+    line_text(l, ",");
 }
 
 /* Nobody is missing: named is who is awaited, though it is not he who keeps the others. */
-static void add_awaited(pod__line *l, const pod__watch *w)
+static void add_awaited(line *l, const pod__watch *w)
 {
     ranks awaited = {0};
     find_awaited(w, &awaited);
     for (int i = 0; i < awaited.n; i++) {
-        if (i > 0) pod__line_text(l, " ");
-        pod__line_rank(l, awaited.rank[i]);
+        if (i > 0) line_text(l, " ");
+        line_rank(l, awaited.rank[i]);
         add_waiting(l, w->comm, awaited.rank[i]);
     }
-    if (awaited.n == 0) pod__line_text(l, "all wait, and some");
+    if (awaited.n == 0) line_text(l, "all wait, and some");
 }
 
 static void say_overdue(const pod__watch *w, const ranks *missing, int64_t waited_ns)
 {
-    pod__line l;
+    line l;
     begin_line(&l, w);
     if (missing->n > 0)
         add_ranks(&l, missing);
     else
         add_awaited(&l, w);
-    pod__line_text(&l, " did not arrive in ");
+    line_text(&l, " did not arrive in ");
     add_place(&l, w);
-    pod__line_text(&l, ", for ");
+    line_text(&l, ", for ");
     add_seconds(&l, waited_ns);
-    pod__line_text(&l, " s: ending the job");
-    pod__line_put(&l);
+    line_text(&l, " s: ending the job");
+    line_put(&l);
 }
 
 /* ---- ending ---------------------------------------------------------------------------------- */
@@ -202,15 +236,16 @@ static void say_overdue(const pod__watch *w, const ranks *missing, int64_t waite
 /* Whoever has claimed it speaks. */
 static bool claim_end(const pod_comm *c)
 {
-    const pod__board *board = pod__comm_board(c);
-    return !board || pod__board_claim_end(board);
+    const pod__mailbox *mailbox = pod__comm_mailbox(c);
+    return !mailbox || pod__mailbox_claim_end(mailbox);
 }
 
 static bool is_ending(pod_comm *c)
 {
-    const pod__board *board = pod__comm_board(c);
-    const pod__roll *roll = pod__comm_roll(c);
-    return (board && pod__board_is_ending(board)) || (roll && pod__roll_is_ending(roll));
+    const pod__mailbox *mailbox = pod__comm_mailbox(c);
+    const pod__roster *roster = pod__comm_roster(c);
+    return (mailbox && pod__mailbox_is_ending(mailbox)) ||
+           (roster && pod__roster_is_ending(roster));
 }
 
 /* As it waited: who waits looks often. On a machine where ranks hardly come to run a gap may be
@@ -253,13 +288,13 @@ _Noreturn static void end_in_silence(pod_comm *c)
 static void begin_end(pod_comm *c)
 {
     if (!claim_end(c)) end_in_silence(c);
-    if (pod__comm_roll(c)) pod__roll_end(pod__comm_roll(c));
+    if (pod__comm_roster(c)) pod__roster_end(pod__comm_roster(c));
 }
 
 static void look_for_dead(pod__watch *w)
 {
-    const pod__board *board = pod__comm_board(w->comm);
-    const int dead = board ? pod__board_find_dead(board) : -1;
+    const pod__mailbox *mailbox = pod__comm_mailbox(w->comm);
+    const int dead = mailbox ? pod__mailbox_find_dead(mailbox) : -1;
     if (dead < 0) return;
     if (is_told(w) || has_woken(w)) end_in_silence(w->comm); /* it died because the job ends */
     begin_end(w->comm);
@@ -274,14 +309,14 @@ static void end_overdue(pod__watch *w, const ranks *missing)
     pod_comm_abort(w->comm, 1);
 }
 
-/* Whether the roll is to be called and not over. The first rank of a node calls it, for all of its
- * node wait. */
-static bool roll_is_open(pod__watch *w, int64_t now_ns, int64_t limit_ns)
+/* Whether the ranks of other nodes are to be asked and may still answer. The first rank of a node
+ * calls it, for all of its node wait. */
+static bool roster_is_open(pod__watch *w, int64_t now_ns, int64_t limit_ns)
 {
-    pod__roll *roll = pod__comm_roll(w->comm);
-    if (!roll || w->waited_ns > limit_ns + SILENT_NS) return false;
+    pod__roster *roster = pod__comm_roster(w->comm);
+    if (!roster || w->waited_ns > limit_ns + SILENT_NS) return false;
     const bool calls = pod__comm_node_rank(w->comm, pod_comm_rank(w->comm)) == 0;
-    return !calls || pod__roll_call(roll, now_ns) != POD__ROLL_OVER;
+    return !calls || pod__roster_call(roster, now_ns) != POD__ROSTER_OVER;
 }
 
 /* Someone has not come for too long. Whoever was stopped in a wait, before this one began, has not
@@ -291,8 +326,8 @@ static void look_for_missing(pod__watch *w, int64_t now_ns, int64_t limit_ns)
     ranks missing = {0};
     find_missing_of_node(w->comm, now_ns - limit_ns / 4 * 3, &missing);
     if (missing.n == 0) {
-        if (roll_is_open(w, now_ns, limit_ns)) return;
-        if (pod__comm_roll(w->comm)) find_missing_of_roll(w->comm, &missing);
+        if (roster_is_open(w, now_ns, limit_ns)) return;
+        if (pod__comm_roster(w->comm)) find_missing_elsewhere(w->comm, &missing);
     }
     end_overdue(w, &missing);
 }
@@ -304,11 +339,11 @@ static void on_end(int signal_number)
     const pod__watch *w = waited_for;
     const bool is_over = w && is_told(w);
     if (w && !is_over && !has_woken(w)) {
-        pod__line l;
+        line l;
         begin_line(&l, w);
-        pod__line_text(&l, "ended from outside, ");
+        line_text(&l, "ended from outside, ");
         add_state(&l, w);
-        pod__line_put(&l);
+        line_put(&l);
     }
     if (is_ask_instead && !is_over && is_ask_instead(signal_number)) return;
     for (int i = 0; i < N_ENDS; i++)
@@ -333,7 +368,7 @@ void pod__watch_ask_before_end(bool (*is_ask)(int signal_number)) { is_ask_inste
 
 static void show_wait(const pod__watch *w, int64_t looked_ns)
 {
-    if (pod__comm_board(w->comm)) pod__board_show_wait(pod__comm_board(w->comm), looked_ns);
+    if (pod__comm_mailbox(w->comm)) pod__mailbox_show_wait(pod__comm_mailbox(w->comm), looked_ns);
 }
 
 /* From now on nothing has come. */
@@ -341,7 +376,7 @@ static void begin_waiting(pod__watch *w)
 {
     w->waited_ns = 0;
     w->say_ns = (int64_t)(pod__comm_patience_s(w->comm) * NS_PER_S);
-    if (pod__comm_roll(w->comm)) pod__roll_forget(pod__comm_roll(w->comm));
+    if (pod__comm_roster(w->comm)) pod__roster_forget(pod__comm_roster(w->comm));
 }
 
 /* The time since the last look, as far as this rank ran. */
@@ -382,7 +417,7 @@ void pod__watch_look(pod__watch *w)
     if (now_ns - w->looked_ns < LOOK_NS) return;
     count_time(w, now_ns);
     show_wait(w, now_ns);
-    if (pod__comm_roll(w->comm)) pod__roll_listen(pod__comm_roll(w->comm));
+    if (pod__comm_roster(w->comm)) pod__roster_listen(pod__comm_roster(w->comm));
     look_for_dead(w);
     if (w->is_idle) return;
     const int64_t limit_ns = limit_ns_of(w->comm);

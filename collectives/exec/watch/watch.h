@@ -9,15 +9,15 @@
  *     SIGTERM, SIGINT, SIGHUP in a wait     is said; then whatever was installed before it
  *
  * Who did not come? In a ring a rank waits for its neighbour, who waits for his. So each rank shows
- * on the board of its node that it waits, and goes on showing it while it does: missing is who
+ * on the mailbox of its node that it waits, and goes on showing it while it does: missing is who
  * shows nothing, since it works or hangs, and who has not looked for long, since it was stopped as
- * it waited. Where all of a node wait, its ranks call the roll of the other nodes (roll.h).
+ * it waited. Where all of a node wait, its ranks ask those of the other nodes (roster.h).
  *
  * Time counts from look to look, and of a longer gap only as much as a look may take: a rank that
  * was stopped itself (a suspended job) has not waited meanwhile. Behind a gap that is long beside
  * the watchdog's seconds the wait begins anew, since other ranks may wake later than this one.
  *
- * Of a node one rank speaks: who ends the job says so on the board, and the others are silent. */
+ * Of a node one rank speaks: who ends the job says so on the mailbox, and the others are silent. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_WATCH_WATCH_H
 #define MINIPOD_COLLECTIVES_EXEC_WATCH_WATCH_H
 
@@ -37,7 +37,7 @@ typedef struct pod__watch { /* one wait */
     int (*awaited)(const void *of, int rank[], int max);
     const void *of;
     int64_t waited_ns; /* this rank ran and nothing came; -1: begins at the next look */
-    int64_t looked_ns; /* when it looked at the board */
+    int64_t looked_ns; /* when it looked at the mailbox */
     int64_t say_ns;    /* of waited_ns, when it is said for the next time */
 } pod__watch;
 
@@ -58,7 +58,7 @@ static inline void pod__watch_moved(pod__watch *w) { w->waited_ns = -1; }
 bool pod__watch_is_long(const pod__watch *w);
 void pod__watch_sleep(void); /* a millisecond */
 
-/* To be called often: looks at the clock, now and then at the board. Does not return when it ends
+/* To be called often: looks at the clock, now and then at the mailbox. Does not return when it ends
  * the job. */
 void pod__watch_look(pod__watch *w);
 

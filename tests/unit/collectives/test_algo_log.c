@@ -255,8 +255,8 @@ static void test_refusals(void)
     pod_arena_destroy(arena);
 }
 
-/* On the virtual clock, 8000 bytes at 1000 bytes/s a link, 1 s a message, 0.5 s a hop, 2000 bytes/s to add, 4000
- * bytes/s of memory; sums by hand. */
+/* On the virtual clock, 8000 bytes at 1000 bytes/s a link, 1 s a message, 0.5 s a hop, 2000
+ * bytes/s to add, 4000 bytes/s of memory; sums by hand. */
 static void test_seconds(void)
 {
     static const pod_net net = {.link_bytes_per_s = {1000, 1000, 1000},

@@ -1,4 +1,4 @@
-#include "collectives/exec/watch/board.h"
+#include "collectives/exec/watch/mailbox.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 enum { CACHE_LINE = 64 };
 
 typedef struct place { /* of a rank, in its part of the window */
-    _Alignas(CACHE_LINE) uint32_t bell;
+    _Alignas(CACHE_LINE) uint32_t doorbell;
     _Alignas(CACHE_LINE) pthread_mutex_t life; /* its rank holds it */
     int found_dead;                            /* rank + 1 of whom it found dead, and then ended */
     uint32_t is_ending;                        /* of the node's first rank: speaks for all */
@@ -20,19 +20,19 @@ typedef struct place { /* of a rank, in its part of the window */
     pod_cpu_set cpus;
 } place;
 
-struct pod__board {
+struct pod__mailbox {
     pod_comm *comm;
     pod_window *window;
     place *own, *first; /* of this rank, and of the first of the node */
     bool is_crowded;
 };
 
-static place *place_of(const pod__board *b, int rank)
+static place *place_of(const pod__mailbox *b, int rank)
 {
     return pod_window_data_of(b->window, rank);
 }
 
-static void find_places(pod__board *b)
+static void find_places(pod__mailbox *b)
 {
     int first = 0;
     while (!pod_comm_shares_node(b->comm, first)) first++;
@@ -41,7 +41,7 @@ static void find_places(pod__board *b)
 }
 
 /* Bound ranks have a CPU each and together as many as there are of them. */
-static bool find_crowd(const pod__board *b)
+static bool find_crowd(const pod__mailbox *b)
 {
     pod_cpu_set all = {{0}};
     int n_ranks = 0;
@@ -67,11 +67,11 @@ static pod_status begin_life(place *own)
     }
     if (!failed) failed = pthread_mutex_lock(&own->life);
     return failed
-               ? pod_fail(POD_E_UNSUPPORTED, "board: no lock between processes: error %d", failed)
+               ? pod_fail(POD_E_UNSUPPORTED, "mailbox: no lock between processes: error %d", failed)
                : POD_OK;
 }
 
-static pod_status show_place(pod__board *b)
+static pod_status show_place(pod__mailbox *b)
 {
     place *own = b->own;
     pod_cpu_allowed(&own->cpus);
@@ -82,13 +82,13 @@ static pod_status show_place(pod__board *b)
     return status;
 }
 
-pod_status pod__board_open(pod_comm *c, pod__board **out)
+pod_status pod__mailbox_open(pod_comm *c, pod__mailbox **out)
 {
-    pod__board *b = malloc(sizeof *b);
+    pod__mailbox *b = malloc(sizeof *b);
     pod_status status =
-        pod_comm_agree(c, b ? POD_OK : pod_fail(POD_E_NOMEM, "board: %zu bytes", sizeof *b));
+        pod_comm_agree(c, b ? POD_OK : pod_fail(POD_E_NOMEM, "mailbox: %zu bytes", sizeof *b));
     if (status != POD_OK) goto failed;
-    *b = (pod__board){.comm = c};
+    *b = (pod__mailbox){.comm = c};
     POD_TRY_GOTO(status, pod_window_create(c, sizeof(place), &b->window), failed);
     find_places(b);
     POD_TRY_GOTO(status, show_place(b), no_life);
@@ -103,7 +103,7 @@ failed:
     return status;
 }
 
-void pod__board_close(pod__board *b)
+void pod__mailbox_close(pod__mailbox *b)
 {
     if (!b) return;
     pthread_mutex_unlock(&b->own->life);
@@ -111,9 +111,9 @@ void pod__board_close(pod__board *b)
     free(b);
 }
 
-bool pod__board_is_crowded(const pod__board *b) { return b->is_crowded; }
+bool pod__mailbox_is_crowded(const pod__mailbox *b) { return b->is_crowded; }
 
-int pod__board_find_dead(const pod__board *b)
+int pod__mailbox_find_dead(const pod__mailbox *b)
 {
     const int own = pod_comm_rank(b->comm);
     for (int r = 0; r < pod_comm_size(b->comm); r++) {
@@ -130,39 +130,42 @@ int pod__board_find_dead(const pod__board *b)
     return -1;
 }
 
-void pod__board_show_wait(const pod__board *b, int64_t looked_ns)
+void pod__mailbox_show_wait(const pod__mailbox *b, int64_t looked_ns)
 {
     __atomic_store_n(&b->own->looked_ns, looked_ns, __ATOMIC_RELAXED);
 }
 
-void pod__board_show_step(const pod__board *b, int64_t step)
+void pod__mailbox_show_step(const pod__mailbox *b, int64_t step)
 {
     __atomic_store_n(&b->own->step, step, __ATOMIC_RELAXED);
 }
 
-int64_t pod__board_wait_of(const pod__board *b, int rank)
+int64_t pod__mailbox_wait_of(const pod__mailbox *b, int rank)
 {
     return __atomic_load_n(&place_of(b, rank)->looked_ns, __ATOMIC_RELAXED);
 }
 
-int64_t pod__board_step_of(const pod__board *b, int rank)
+int64_t pod__mailbox_step_of(const pod__mailbox *b, int rank)
 {
     return __atomic_load_n(&place_of(b, rank)->step, __ATOMIC_RELAXED);
 }
 
-bool pod__board_claim_end(const pod__board *b)
+bool pod__mailbox_claim_end(const pod__mailbox *b)
 {
     return __atomic_exchange_n(&b->first->is_ending, 1, __ATOMIC_RELAXED) == 0;
 }
 
-bool pod__board_is_ending(const pod__board *b)
+bool pod__mailbox_is_ending(const pod__mailbox *b)
 {
     return __atomic_load_n(&b->first->is_ending, __ATOMIC_RELAXED);
 }
 
-uint32_t *pod__board_bell(const pod__board *b, int rank) { return &place_of(b, rank)->bell; }
-
-void pod__bell_ring(uint32_t *bell)
+uint32_t *pod__mailbox_doorbell(const pod__mailbox *b, int rank)
 {
-    if (__atomic_exchange_n(bell, 0, __ATOMIC_RELAXED)) pod__host_wake(bell);
+    return &place_of(b, rank)->doorbell;
+}
+
+void pod__doorbell_ring(uint32_t *doorbell)
+{
+    if (__atomic_exchange_n(doorbell, 0, __ATOMIC_RELAXED)) pod__host_wake(doorbell);
 }

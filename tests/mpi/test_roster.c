@@ -1,8 +1,8 @@
-/* The roll: who answers is there, who does not is missing; an answer counts for the call that asked
- * for it and for no later one. */
+/* The roster: who answers is there, who does not is missing; an answer counts for the call that
+ * asked for it and for no later one. */
 #include <time.h>
 
-#include "collectives/exec/watch/roll.h"
+#include "collectives/exec/watch/roster.h"
 #include "tests/harness/harness.h"
 #include "tests/mpi/ranks.h"
 
@@ -13,62 +13,63 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static int n_answers(const pod__roll *r)
+static int n_answers(const pod__roster *r)
 {
     int n = 0;
-    for (int i = 0; i < size; i++) n += i != rank && pod__roll_has_answered(r, i);
+    for (int i = 0; i < size; i++) n += i != rank && pod__roster_has_answered(r, i);
     return n;
 }
 
 /* Until `n` others have answered, at most some seconds. */
-static void listen_for(pod__roll *r, int n)
+static void listen_for(pod__roster *r, int n)
 {
     const struct timespec nap = {.tv_nsec = 1000000};
     for (int i = 0; i < 20000 && n_answers(r) < n; i++) {
-        pod__roll_listen(r);
+        pod__roster_listen(r);
         nanosleep(&nap, NULL);
     }
     POD_CHECK(n_answers(r) == n, "%d answers, want %d", n_answers(r), n);
 }
 
-static pod__roll *begin(void)
+static pod__roster *begin(void)
 {
-    pod__roll *r = NULL;
-    POD_CHECK_OK(pod__roll_create(comm, &r));
+    pod__roster *r = NULL;
+    POD_CHECK_OK(pod__roster_create(comm, &r));
     pod_comm_barrier(comm);
     return r;
 }
 
-static void end(pod__roll *r)
+static void end(pod__roster *r)
 {
     pod_comm_barrier(comm);
-    pod__roll_listen(r); /* nothing is left for the next */
+    pod__roster_listen(r); /* nothing is left for the next */
     pod_comm_barrier(comm);
-    pod__roll_destroy(r);
+    pod__roster_destroy(r);
 }
 
 /* Others hear of the call in their wait for the end, as ranks that wait listen. */
-static void listen_once_called(pod__roll *r)
+static void listen_once_called(pod__roster *r)
 {
     const struct timespec nap = {.tv_nsec = 1000000};
-    for (int i = 0; i < 20000 && !pod__roll_is_ending(r); i++) {
-        pod__roll_listen(r);
+    for (int i = 0; i < 20000 && !pod__roster_is_ending(r); i++) {
+        pod__roster_listen(r);
         nanosleep(&nap, NULL);
     }
-    POD_CHECK(pod__roll_is_ending(r), "no call");
+    POD_CHECK(pod__roster_is_ending(r), "no call");
 }
 
 static void test_call(void)
 {
-    pod__roll *r = begin();
-    POD_CHECK(!pod__roll_is_ending(r) && pod__roll_has_answered(r, rank), "begun already");
+    pod__roster *r = begin();
+    POD_CHECK(!pod__roster_is_ending(r) && pod__roster_has_answered(r, rank), "begun already");
     if (rank == 0) {
-        POD_CHECK(pod__roll_call(r, now_ns()) == POD__ROLL_OPEN, "not open");
+        POD_CHECK(pod__roster_call(r, now_ns()) == POD__ROSTER_OPEN, "not open");
         listen_for(r, size - 1);
-        POD_CHECK(pod__roll_call(r, now_ns() + INT64_C(1000000000)) == POD__ROLL_OVER, "not over");
+        POD_CHECK(pod__roster_call(r, now_ns() + INT64_C(1000000000)) == POD__ROSTER_OVER,
+                  "not over");
     } else {
         listen_once_called(r);
-        POD_CHECK(pod__roll_call(r, now_ns()) == POD__ROLL_CALLED, "called itself");
+        POD_CHECK(pod__roster_call(r, now_ns()) == POD__ROSTER_CALLED, "called itself");
     }
     end(r);
 }
@@ -76,17 +77,17 @@ static void test_call(void)
 /* What came in answer to a call that was given up tells nothing of who is there at the next. */
 static void test_old_answers(void)
 {
-    pod__roll *r = begin();
+    pod__roster *r = begin();
     for (int call = 0; call < 2; call++) {
         if (rank == 0) {
-            POD_CHECK(pod__roll_call(r, now_ns()) == POD__ROLL_OPEN, "call %d", call);
+            POD_CHECK(pod__roster_call(r, now_ns()) == POD__ROSTER_OPEN, "call %d", call);
             POD_CHECK(n_answers(r) == 0, "call %d: %d have answered before they could", call,
                       n_answers(r));
-            pod__roll_forget(r);
+            pod__roster_forget(r);
             listen_for(r, size - 1); /* they come late */
         } else {
             listen_once_called(r);
-            pod__roll_forget(r);
+            pod__roster_forget(r);
         }
         pod_comm_barrier(comm);
     }
@@ -95,5 +96,5 @@ static void test_old_answers(void)
 
 static CU_TestInfo tests[] = {
     {"a call", test_call}, {"answers to an earlier call", test_old_answers}, CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"roll", open_comm, close_comm, NULL, NULL, tests},
+CU_SuiteInfo pod_test_suites[] = {{"roster", open_comm, close_comm, NULL, NULL, tests},
                                   CU_SUITE_INFO_NULL};

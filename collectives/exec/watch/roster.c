@@ -1,4 +1,4 @@
-#include "collectives/exec/watch/roll.h"
+#include "collectives/exec/watch/roster.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,51 +10,51 @@ static const int64_t ANSWER_NS = 500000000;
 
 typedef enum note { CALL, ANSWER, END } note;
 
-struct pod__roll {
+struct pod__roster {
     pod_comm *comm;
     int64_t called_ns; /* 0: this rank has not called */
     bool is_called;    /* by one who will speak */
     bool has_answered[];
 };
 
-pod_status pod__roll_create(pod_comm *c, pod__roll **out)
+pod_status pod__roster_create(pod_comm *c, pod__roster **out)
 {
-    const size_t bytes = sizeof(pod__roll) + (size_t)pod_comm_size(c) * sizeof(bool);
-    pod__roll *r = calloc(1, bytes);
-    if (!r) return pod_fail(POD_E_NOMEM, "roll: %zu bytes", bytes);
+    const size_t bytes = sizeof(pod__roster) + (size_t)pod_comm_size(c) * sizeof(bool);
+    pod__roster *r = calloc(1, bytes);
+    if (!r) return pod_fail(POD_E_NOMEM, "roster: %zu bytes", bytes);
     r->comm = c;
     *out = r;
     return POD_OK;
 }
 
-void pod__roll_destroy(pod__roll *r) { free(r); }
+void pod__roster_destroy(pod__roster *r) { free(r); }
 
-void pod__roll_forget(pod__roll *r)
+void pod__roster_forget(pod__roster *r)
 {
-    if (!pod__roll_is_ending(r)) return;
+    if (!pod__roster_is_ending(r)) return;
     r->called_ns = 0;
     r->is_called = false;
     memset(r->has_answered, 0, (size_t)pod_comm_size(r->comm) * sizeof r->has_answered[0]);
 }
 
 /* Nobody waits for it to be sent: a rank that hangs takes nothing. */
-static void send(const pod__roll *r, int rank, note which)
+static void send(const pod__roster *r, int rank, note which)
 {
     static const int notes[] = {CALL, ANSWER, END};
     MPI_Request sent;
-    MPI_Isend(&notes[which], 1, MPI_INT, rank, pod__comm_roll_tag(r->comm),
+    MPI_Isend(&notes[which], 1, MPI_INT, rank, pod__comm_roster_tag(r->comm),
               pod__comm_world(r->comm), &sent);
     MPI_Request_free(&sent);
 }
 
-static void send_to_others(const pod__roll *r, note which)
+static void send_to_others(const pod__roster *r, note which)
 {
     for (int i = 0; i < pod_comm_size(r->comm); i++)
         if (i != pod_comm_rank(r->comm)) send(r, i, which);
 }
 
 /* Who calls waits too. */
-static void take(pod__roll *r, int rank, note which)
+static void take(pod__roster *r, int rank, note which)
 {
     const bool is_first = r->called_ns == 0 || rank < pod_comm_rank(r->comm);
     r->has_answered[rank] = true;
@@ -62,10 +62,10 @@ static void take(pod__roll *r, int rank, note which)
     if (which == CALL) send(r, rank, ANSWER);
 }
 
-void pod__roll_listen(pod__roll *r)
+void pod__roster_listen(pod__roster *r)
 {
     MPI_Comm world = pod__comm_world(r->comm);
-    const int tag = pod__comm_roll_tag(r->comm);
+    const int tag = pod__comm_roster_tag(r->comm);
     int is_here;
     MPI_Status status;
     MPI_Iprobe(MPI_ANY_SOURCE, tag, world, &is_here, &status);
@@ -77,23 +77,23 @@ void pod__roll_listen(pod__roll *r)
     }
 }
 
-pod__roll_state pod__roll_call(pod__roll *r, int64_t now_ns)
+pod__roster_state pod__roster_call(pod__roster *r, int64_t now_ns)
 {
-    if (r->is_called) return POD__ROLL_CALLED;
+    if (r->is_called) return POD__ROSTER_CALLED;
     if (r->called_ns == 0) {
         /* What came until now answers an earlier call. */
         memset(r->has_answered, 0, (size_t)pod_comm_size(r->comm) * sizeof r->has_answered[0]);
         r->called_ns = now_ns;
         send_to_others(r, CALL);
     }
-    return now_ns - r->called_ns < ANSWER_NS ? POD__ROLL_OPEN : POD__ROLL_OVER;
+    return now_ns - r->called_ns < ANSWER_NS ? POD__ROSTER_OPEN : POD__ROSTER_OVER;
 }
 
-void pod__roll_end(pod__roll *r) { send_to_others(r, END); }
+void pod__roster_end(pod__roster *r) { send_to_others(r, END); }
 
-bool pod__roll_has_answered(const pod__roll *r, int rank)
+bool pod__roster_has_answered(const pod__roster *r, int rank)
 {
     return rank == pod_comm_rank(r->comm) || r->has_answered[rank];
 }
 
-bool pod__roll_is_ending(const pod__roll *r) { return r->is_called || r->called_ns != 0; }
+bool pod__roster_is_ending(const pod__roster *r) { return r->is_called || r->called_ns != 0; }
