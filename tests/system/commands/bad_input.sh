@@ -324,7 +324,7 @@ alone "classes: 0 and 2 are both called 'a'" data import idx "$in/small" -o y.h5
 idx_case 'train-labels.*behind\|train-labels.*more' trailing
 idx_case 'missing: no file t10k-images' missing
 idx_case 'train-images.*gz: ' zipped
-idx_case 'train-images.*gz: cannot be read' garbled
+idx_case 'train-images.*gz: incorrect data check' garbled
 idx_case 'no file train-images-idx3-ubyte, plain or .gz; wanted are' folder
 idx_case 'absent: cannot be read as a folder: No such file' absent
 alone 'small/below/y.h5\|empty/y.h5' data import idx "$in/small" -o "$in/empty/y.h5"
