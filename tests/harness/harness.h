@@ -20,6 +20,14 @@
 
 extern CU_SuiteInfo pod_test_suites[]; /* ends with CU_SUITE_INFO_NULL */
 
+/* The suite of a program that has one: POD_TEST_SUITE("kernels.rng", {"name", function}, ...); the
+ * other form opens something before the first test and closes it after the last. */
+#define POD_TEST_SUITE(name, ...) POD_TEST_SUITE_WITH(name, NULL, NULL, __VA_ARGS__)
+#define POD_TEST_SUITE_WITH(name, open, close, ...)                                 \
+    static CU_TestInfo tests[] = {__VA_ARGS__, CU_TEST_INFO_NULL};                  \
+    CU_SuiteInfo pod_test_suites[] = {{(name), (open), (close), NULL, NULL, tests}, \
+                                      CU_SUITE_INFO_NULL}
+
 /* Takes kernels only up to what MINIPOD_MAX_ISA names; all where it is not set. main has called it;
  * a test that lowers the cap itself calls it at its end. */
 void pod_test_cap(void);

@@ -186,14 +186,7 @@ static void misuse_ends_the_program(void)
     }
 }
 
-static CU_TestInfo tests[] = {
-    {"products_have_the_bits_of_the_manual", products_have_the_bits_of_the_manual},
-    {"stores_keep_to_the_rows", stores_keep_to_the_rows},
-    {"misuse_ends_the_program", misuse_ends_the_program},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {.pName = "tiles", .pTests = tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("tiles",
+               {"products_have_the_bits_of_the_manual", products_have_the_bits_of_the_manual},
+               {"stores_keep_to_the_rows", stores_keep_to_the_rows},
+               {"misuse_ends_the_program", misuse_ends_the_program});

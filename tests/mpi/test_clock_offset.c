@@ -96,10 +96,6 @@ static void test_line(void)
     CU_ASSERT_EQUAL(pod_clock_offset_at(&early, &early, 9999), 50);
 }
 
-static CU_TestInfo tests[] = {{"one clock for all", test_one_clock},
-                              {"made-up offsets are found", test_made_up_offset},
-                              {"clocks that run apart", test_drift},
-                              {"between two measurements", test_line},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"clock_offset", open_comm, close_comm, NULL, NULL, tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE_WITH("clock_offset", open_comm, close_comm, {"one clock for all", test_one_clock},
+                    {"made-up offsets are found", test_made_up_offset},
+                    {"clocks that run apart", test_drift}, {"between two measurements", test_line});

@@ -300,27 +300,12 @@ static void test_cores(void)
     sched_setaffinity(0, sizeof before, &before);
 }
 
-static CU_TestInfo tests[] = {
-    {"open", test_open},
-    {"open alone", test_open_alone},
-    {"agree ok", test_agree_ok},
-    {"agree one", test_agree_one},
-    {"same", test_same},
-    {"agree worst", test_agree_worst},
-    {"agree alike", test_agree_alike},
-    {"agree on one kind", test_agree_same_kind},
-    {"totals", test_totals},
-    {"gather in parts", test_gather_parts},
-    {"tags", test_tags},
-    {"window", test_window},
-    {"no memory", test_no_memory},
-    {"windows", test_windows},
-    {"cores", test_cores},
-    {"nodes", test_nodes}, /* the last: the comm stays split */
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"comm", open_comm, close_comm, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE_WITH("comm", open_comm, close_comm, {"open", test_open},
+                    {"open alone", test_open_alone}, {"agree ok", test_agree_ok},
+                    {"agree one", test_agree_one}, {"same", test_same},
+                    {"agree worst", test_agree_worst}, {"agree alike", test_agree_alike},
+                    {"agree on one kind", test_agree_same_kind}, {"totals", test_totals},
+                    {"gather in parts", test_gather_parts}, {"tags", test_tags},
+                    {"window", test_window}, {"no memory", test_no_memory},
+                    {"windows", test_windows}, {"cores", test_cores}, {"nodes", test_nodes},
+                    /* the last: the comm stays split */);

@@ -226,10 +226,8 @@ static void test_resume(void)
     }
 }
 
-static CU_TestInfo tests[] = {{"the bits of draws by step and sample", test_same_bits},
-                              {"any shape of a mesh", test_any_shape},
-                              {"the path of one core", test_one_path},
-                              {"resume equals a straight run", test_resume},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"draws", open_comm, close_comm, NULL, NULL, tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE_WITH("draws", open_comm, close_comm,
+                    {"the bits of draws by step and sample", test_same_bits},
+                    {"any shape of a mesh", test_any_shape},
+                    {"the path of one core", test_one_path},
+                    {"resume equals a straight run", test_resume});

@@ -143,8 +143,5 @@ static void test_averages(void)
     }
 }
 
-static CU_TestInfo tests[] = {{"it counts exactly", test_weights},
-                              {"it reads the averages", test_averages},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"evaluation", open_comm, close_comm, NULL, NULL, tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE_WITH("evaluation", open_comm, close_comm, {"it counts exactly", test_weights},
+                    {"it reads the averages", test_averages});

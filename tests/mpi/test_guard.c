@@ -242,13 +242,11 @@ static void test_own_folder(void)
     POD_CHECK(chdir(back) == 0, "%s", back);
 }
 
-static CU_TestInfo tests[] = {{"a new job in an old one's folder", test_new_job},
-                              {"an attempt that is not born", test_unborn_attempt},
-                              {"one zero of a job's times", test_one_zero},
-                              {"a run that cannot begin", test_records_stay},
-                              {"each that is whole", test_each_kept},
-                              {"faults of files that struck", test_only_what_struck},
-                              {"its own folder", test_own_folder},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"guard", open_comm, close_comm, NULL, NULL, tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE_WITH("guard", open_comm, close_comm,
+                    {"a new job in an old one's folder", test_new_job},
+                    {"an attempt that is not born", test_unborn_attempt},
+                    {"one zero of a job's times", test_one_zero},
+                    {"a run that cannot begin", test_records_stay},
+                    {"each that is whole", test_each_kept},
+                    {"faults of files that struck", test_only_what_struck},
+                    {"its own folder", test_own_folder});

@@ -105,6 +105,5 @@ static void test_loop(void)
     train(&pod_test_nets[POD_TEST_BN_RESIDUAL], "--prefetch=2", "--wire=f32", "--accumulate=4");
 }
 
-static CU_TestInfo tests[] = {{"nothing after the first step", test_loop}, CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"loop_alloc", open_comm, close_comm, NULL, NULL, tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE_WITH("loop_alloc", open_comm, close_comm,
+                    {"nothing after the first step", test_loop});

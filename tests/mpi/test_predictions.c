@@ -177,9 +177,5 @@ static void test_refusals(void)
     bed_close(&b);
 }
 
-static CU_TestInfo tests[] = {{"the file holds what was evaluated", test_file},
-                              {"refusals", test_refusals},
-                              CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{"predictions", open_comm, close_comm, NULL, NULL, tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE_WITH("predictions", open_comm, close_comm,
+                    {"the file holds what was evaluated", test_file}, {"refusals", test_refusals});

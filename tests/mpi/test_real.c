@@ -592,16 +592,11 @@ static void test_other_store(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {{"the bits of the check executor", test_same_bits},
-                              {"batch norm over groups", test_bn_groups},
-                              {"one path whatever the mesh", test_one_path},
-                              {"the same bits twice", test_twice},
-                              {"a huge rate", test_huge_rate},
-                              {"a fault on one rank", test_one_rank},
-                              {"a weight that is not finite", test_bad_weight},
-                              {"a slow core", test_slow},
-                              {"another program", test_other_program},
-                              {"another store", test_other_store},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"real", open_comm, close_comm, NULL, NULL, tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE_WITH("real", open_comm, close_comm,
+                    {"the bits of the check executor", test_same_bits},
+                    {"batch norm over groups", test_bn_groups},
+                    {"one path whatever the mesh", test_one_path},
+                    {"the same bits twice", test_twice}, {"a huge rate", test_huge_rate},
+                    {"a fault on one rank", test_one_rank},
+                    {"a weight that is not finite", test_bad_weight}, {"a slow core", test_slow},
+                    {"another program", test_other_program}, {"another store", test_other_store});

@@ -94,7 +94,5 @@ static void test_old_answers(void)
     end(r);
 }
 
-static CU_TestInfo tests[] = {
-    {"a call", test_call}, {"answers to an earlier call", test_old_answers}, CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"roster", open_comm, close_comm, NULL, NULL, tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE_WITH("roster", open_comm, close_comm, {"a call", test_call},
+                    {"answers to an earlier call", test_old_answers});

@@ -149,8 +149,6 @@ static void test_no_steps(void)
     pod_timeline_destroy(tl);
 }
 
-static CU_TestInfo tests[] = {{"clocks a quarter of an hour apart", test_clocks_apart},
-                              {"no steps", test_no_steps},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"run_trace", open_comm, close_comm, NULL, NULL, tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE_WITH("run_trace", open_comm, close_comm,
+                    {"clocks a quarter of an hour apart", test_clocks_apart},
+                    {"no steps", test_no_steps});

@@ -470,17 +470,10 @@ static void test_folder_went(void)
     end(&f);
 }
 
-static CU_TestInfo tests[] = {{"whoever holds what", test_ways},
-                              {"from one rank", test_from_one},
-                              {"a full disk", test_full_disk},
-                              {"whole, but", test_whole_but},
-                              {"a byte flips", test_corrupt},
-                              {"an older one stays", test_stays},
-                              {"leftovers", test_leftovers},
-                              {"an obstacle", test_obstacle},
-                              {"no folder", test_no_folder},
-                              {"a folder that went", test_folder_went},
-                              {"slower than the watchdog", test_slow_restore},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"saver", open_comm, close_comm, NULL, NULL, tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE_WITH("saver", open_comm, close_comm, {"whoever holds what", test_ways},
+                    {"from one rank", test_from_one}, {"a full disk", test_full_disk},
+                    {"whole, but", test_whole_but}, {"a byte flips", test_corrupt},
+                    {"an older one stays", test_stays}, {"leftovers", test_leftovers},
+                    {"an obstacle", test_obstacle}, {"no folder", test_no_folder},
+                    {"a folder that went", test_folder_went},
+                    {"slower than the watchdog", test_slow_restore});

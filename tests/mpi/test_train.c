@@ -414,15 +414,10 @@ static void test_no_bad_checkpoint(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {{"resume equals a straight run", test_resume},
-                              {"resume after the target", test_resume_after_target},
-                              {"epochs and evaluations", test_epochs},
-                              {"the log of a finished job", test_log_of_a_finished_job},
-                              {"the target ends a run", test_target},
-                              {"the job log closes", test_job_log},
-                              {"the result", test_result},
-                              {"a refusal", test_refusal},
-                              {"nothing bad is saved", test_no_bad_checkpoint},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"train", open_comm, close_comm, NULL, NULL, tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE_WITH("train", open_comm, close_comm, {"resume equals a straight run", test_resume},
+                    {"resume after the target", test_resume_after_target},
+                    {"epochs and evaluations", test_epochs},
+                    {"the log of a finished job", test_log_of_a_finished_job},
+                    {"the target ends a run", test_target}, {"the job log closes", test_job_log},
+                    {"the result", test_result}, {"a refusal", test_refusal},
+                    {"nothing bad is saved", test_no_bad_checkpoint});

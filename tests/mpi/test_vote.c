@@ -113,12 +113,5 @@ static void test_no_barrier(void)
     pod_vote_close(v);
 }
 
-static CU_TestInfo tests[] = {
-    {"no turn", test_no_turn},       {"words", test_words}, {"two at once", test_two},
-    {"no barrier", test_no_barrier}, CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"vote", open_comm, close_comm, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE_WITH("vote", open_comm, close_comm, {"no turn", test_no_turn}, {"words", test_words},
+                    {"two at once", test_two}, {"no barrier", test_no_barrier});

@@ -176,12 +176,7 @@ static void test_resume(void)
     }
 }
 
-static CU_TestInfo tests[] = {{"exact sums end alike", test_exact},
-                              {"and on parts", test_exact_parts},
-                              {"what gradients travel as", test_wires},
-                              {"with and without overlap", test_overlap},
-                              {"updates on parts", test_shard_update},
-                              {"resume across them", test_resume},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"wire", open_comm, close_comm, NULL, NULL, tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE_WITH("wire", open_comm, close_comm, {"exact sums end alike", test_exact},
+                    {"and on parts", test_exact_parts}, {"what gradients travel as", test_wires},
+                    {"with and without overlap", test_overlap},
+                    {"updates on parts", test_shard_update}, {"resume across them", test_resume});

@@ -252,15 +252,6 @@ static void every_operation(void)
                     check_operation((pod_redop)op, (pod_dtype)t, ranks[i]);
 }
 
-static CU_TestInfo tests[] = {
-    {"right results are right", right_results_are_right},
-    {"wrong results are wrong", wrong_results_are_wrong},
-    {"every rank counts", every_rank_counts},
-    {"every operation", every_operation},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"bench.coll_data", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("bench.coll_data", {"right results are right", right_results_are_right},
+               {"wrong results are wrong", wrong_results_are_wrong},
+               {"every rank counts", every_rank_counts}, {"every operation", every_operation});

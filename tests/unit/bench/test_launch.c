@@ -421,18 +421,7 @@ static void test_log(void)
     }
 }
 
-static CU_TestInfo tests[] = {
-    {"what follows an attempt", test_next},
-    {"a job that fails comes to an end", test_ends},
-    {"who died", test_scan},
-    {"by which signal", test_exit},
-    {"what is said", test_story},
-    {"what is left", test_left},
-    {"what the log says", test_log},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"bench.launch", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("bench.launch", {"what follows an attempt", test_next},
+               {"a job that fails comes to an end", test_ends}, {"who died", test_scan},
+               {"by which signal", test_exit}, {"what is said", test_story},
+               {"what is left", test_left}, {"what the log says", test_log});

@@ -129,14 +129,5 @@ static void table_holds(void)
     }
 }
 
-static CU_TestInfo tests[] = {
-    {"typed", typed},
-    {"not_typed", not_typed},
-    {"table_holds", table_holds},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"bench.no_effect", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("bench.no_effect", {"typed", typed}, {"not_typed", not_typed},
+               {"table_holds", table_holds});

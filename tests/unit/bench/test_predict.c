@@ -62,13 +62,5 @@ static void turns_are_other(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {
-    {"what takes turns is other", turns_are_other},
-    {"no sign without a number", no_sign_without_a_number},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"bench.predict", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("bench.predict", {"what takes turns is other", turns_are_other},
+               {"no sign without a number", no_sign_without_a_number});

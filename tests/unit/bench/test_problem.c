@@ -154,10 +154,5 @@ static void sets(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {{"product", product}, {"convolution", convolution},
-                              {"work", work},       {"printed", printed},
-                              {"refused", refused}, {"files", files},
-                              {"sets", sets},       CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{"bench.problem", NULL, NULL, NULL, NULL, tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("bench.problem", {"product", product}, {"convolution", convolution}, {"work", work},
+               {"printed", printed}, {"refused", refused}, {"files", files}, {"sets", sets});

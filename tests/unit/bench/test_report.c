@@ -113,12 +113,6 @@ static void test_refused(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {
-    {"a record", test_record},           {"categories", test_categories},
-    {"steps become points", test_steps}, {"an empty cell", test_empty_cell},
-    {"what is refused", test_refused},   CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"bench.report", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("bench.report", {"a record", test_record}, {"categories", test_categories},
+               {"steps become points", test_steps}, {"an empty cell", test_empty_cell},
+               {"what is refused", test_refused});

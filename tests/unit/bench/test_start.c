@@ -88,13 +88,4 @@ static void by_hosts(void)
     }
 }
 
-static CU_TestInfo tests[] = {
-    {"launchers", launchers},
-    {"by_hosts", by_hosts},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"bench.start", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("bench.start", {"launchers", launchers}, {"by_hosts", by_hosts});

@@ -262,21 +262,11 @@ static void decimals_tell_accuracy_from_target(void)
         CU_ASSERT_EQUAL(pod_places_apart(cases[i].accuracy, cases[i].target), cases[i].places);
 }
 
-static CU_TestInfo tests[] = {
-    {"decimals tell accuracy from target", decimals_tell_accuracy_from_target},
-    {"aligned for a person", aligned_for_a_person},
-    {"a row at once", a_row_at_once},
-    {"streamed", streamed},
-    {"csv and json", csv_and_json},
-    {"keys of columns", keys_of_columns},
-    {"groups, and what is not known", groups_and_unknowns},
-    {"numbers as they are", numbers_as_they_are},
-    {"many rows and none", many_rows_and_none},
-    {"rows and numbers", rows_and_numbers},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"bench.table", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("bench.table",
+               {"decimals tell accuracy from target", decimals_tell_accuracy_from_target},
+               {"aligned for a person", aligned_for_a_person}, {"a row at once", a_row_at_once},
+               {"streamed", streamed}, {"csv and json", csv_and_json},
+               {"keys of columns", keys_of_columns},
+               {"groups, and what is not known", groups_and_unknowns},
+               {"numbers as they are", numbers_as_they_are},
+               {"many rows and none", many_rows_and_none}, {"rows and numbers", rows_and_numbers});

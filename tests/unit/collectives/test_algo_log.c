@@ -306,18 +306,8 @@ static void test_seconds(void)
     }
 }
 
-static CU_TestInfo tests[] = {
-    {"rounds and volume", test_rounds_and_volume},
-    {"folded volume", test_folded_volume},
-    {"scatter_ring volume", test_scatter_ring_volume},
-    {"swing peers", test_swing_peers},
-    {"same bits", test_same_bits},
-    {"refusals", test_refusals},
-    {"seconds", test_seconds},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"algo_log", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("algo_log", {"rounds and volume", test_rounds_and_volume},
+               {"folded volume", test_folded_volume},
+               {"scatter_ring volume", test_scatter_ring_volume}, {"swing peers", test_swing_peers},
+               {"same bits", test_same_bits}, {"refusals", test_refusals},
+               {"seconds", test_seconds});

@@ -269,12 +269,4 @@ static void test_random(void)
     free(n_run);
 }
 
-static CU_TestInfo tests[] = {
-    {"random", test_random},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"algo", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("algo", {"random", test_random});

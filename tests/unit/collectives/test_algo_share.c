@@ -100,13 +100,4 @@ static void test_drawing(void)
     pod_arena_destroy(arena);
 }
 
-static CU_TestInfo tests[] = {
-    {"refusals", test_refusals},
-    {"drawing", test_drawing},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"algo_share", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("algo_share", {"refusals", test_refusals}, {"drawing", test_drawing});

@@ -53,7 +53,5 @@ static void test_never(void)
     CU_ASSERT_EQUAL(pod_busy_take(&busy, 6, 1, false), POD_PS_NEVER);
 }
 
-static CU_TestInfo tests[] = {{"by hand", test_by_hand},
-                              {"no time lies behind the end of time", test_never},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"busy", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("busy", {"by hand", test_by_hand},
+               {"no time lies behind the end of time", test_never});

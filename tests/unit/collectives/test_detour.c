@@ -230,9 +230,5 @@ static void test_refused(void)
     }
 }
 
-static CU_TestInfo tests[] = {{"one link", test_one_link},
-                              {"some links", test_some_links},
-                              {"by hand", test_by_hand},
-                              {"what is refused", test_refused},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"detour", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("detour", {"one link", test_one_link}, {"some links", test_some_links},
+               {"by hand", test_by_hand}, {"what is refused", test_refused});

@@ -163,11 +163,6 @@ static void test_no_memory(void)
     }
 }
 
-static CU_TestInfo tests[] = {{"picoseconds", test_picoseconds},
-                              {"ties", test_ties},
-                              {"long run", test_long_run},
-                              {"against a list", test_against_a_list},
-                              {"never", test_never},
-                              {"no memory", test_no_memory},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"engine", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("engine", {"picoseconds", test_picoseconds}, {"ties", test_ties},
+               {"long run", test_long_run}, {"against a list", test_against_a_list},
+               {"never", test_never}, {"no memory", test_no_memory});

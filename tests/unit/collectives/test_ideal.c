@@ -129,16 +129,8 @@ static void it_is_reached(void)
     }
 }
 
-static CU_TestInfo tests[] = {
-    {"numbers by hand", numbers_by_hand},
-    {"cores of a chip share its links", cores_of_a_chip_share_its_links},
-    {"a slow dimension sets the limit", a_slow_dimension_sets_the_limit},
-    {"nothing simulated is faster", nothing_simulated_is_faster},
-    {"it is reached", it_is_reached},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"collectives.ideal", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("collectives.ideal", {"numbers by hand", numbers_by_hand},
+               {"cores of a chip share its links", cores_of_a_chip_share_its_links},
+               {"a slow dimension sets the limit", a_slow_dimension_sets_the_limit},
+               {"nothing simulated is faster", nothing_simulated_is_faster},
+               {"it is reached", it_is_reached});

@@ -245,20 +245,9 @@ static void test_group_tiles(void)
     POD_CHECK_FAILS(pod_group_tiles(&m, 48, &g), POD_E_INVALID, "groups of 48 cores do not tile");
 }
 
-static CU_TestInfo tests[] = {
-    {"parse and print", test_parse},
-    {"parse refuses", test_parse_refuses},
-    {"coordinates", test_coordinates},
-    {"neighbours", test_neighbors},
-    {"members of groups", test_group_members},
-    {"groups that do not fit", test_group_faults},
-    {"groups by their size", test_group_tiles},
-    {"routes", test_routes},
-    {"links", test_links},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"mesh", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("mesh", {"parse and print", test_parse}, {"parse refuses", test_parse_refuses},
+               {"coordinates", test_coordinates}, {"neighbours", test_neighbors},
+               {"members of groups", test_group_members},
+               {"groups that do not fit", test_group_faults},
+               {"groups by their size", test_group_tiles}, {"routes", test_routes},
+               {"links", test_links});

@@ -472,21 +472,8 @@ static void test_receives_at_once(void)
     pod_arena_destroy(arena);
 }
 
-static CU_TestInfo tests[] = {
-    {"paths", test_paths},
-    {"deals", test_deals},
-    {"open meshes", test_open_meshes},
-    {"meshes of chips", test_meshes_of_chips},
-    {"groups", test_groups},
-    {"refuses", test_refuses},
-    {"links of a torus", test_links_of_torus},
-    {"steps", test_steps},
-    {"strips", test_strips},
-    {"receives at once", test_receives_at_once},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"ring", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("ring", {"paths", test_paths}, {"deals", test_deals},
+               {"open meshes", test_open_meshes}, {"meshes of chips", test_meshes_of_chips},
+               {"groups", test_groups}, {"refuses", test_refuses},
+               {"links of a torus", test_links_of_torus}, {"steps", test_steps},
+               {"strips", test_strips}, {"receives at once", test_receives_at_once});

@@ -431,23 +431,9 @@ static void test_file_refuses(void)
     POD_CHECK_FAILS(pod_coll_rules_load(arena, "@/", &r), POD_E_IO, "/: ");
 }
 
-static CU_TestInfo tests[] = {
-    {"round trip", test_round_trip},
-    {"parse refuses", test_parse_refuses},
-    {"pick", test_pick},
-    {"apply", test_apply},
-    {"missed", test_missed},
-    {"pick on nodes", test_pick_on_nodes},
-    {"explain", test_explain},
-    {"chunk", test_chunk},
-    {"takes chunk", test_takes_chunk},
-    {"file", test_file},
-    {"file refuses", test_file_refuses},
-    {"table", test_table},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"rules", open_arena, close_arena, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE_WITH("rules", open_arena, close_arena, {"round trip", test_round_trip},
+                    {"parse refuses", test_parse_refuses}, {"pick", test_pick},
+                    {"apply", test_apply}, {"missed", test_missed},
+                    {"pick on nodes", test_pick_on_nodes}, {"explain", test_explain},
+                    {"chunk", test_chunk}, {"takes chunk", test_takes_chunk}, {"file", test_file},
+                    {"file refuses", test_file_refuses}, {"table", test_table});

@@ -407,12 +407,7 @@ static void test_bad_nets(void)
     pod_sim_destroy(sim);
 }
 
-static CU_TestInfo tests[] = {{"by hand", test_by_hand},
-                              {"a ring of three", test_ring_of_three},
-                              {"one is preferred", test_preferred},
-                              {"faults", test_faults},
-                              {"deadlock", test_deadlock},
-                              {"no answer", test_no_answer},
-                              {"bad nets", test_bad_nets},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"sim", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("sim", {"by hand", test_by_hand}, {"a ring of three", test_ring_of_three},
+               {"one is preferred", test_preferred}, {"faults", test_faults},
+               {"deadlock", test_deadlock}, {"no answer", test_no_answer},
+               {"bad nets", test_bad_nets});

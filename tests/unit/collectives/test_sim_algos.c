@@ -357,13 +357,7 @@ static void test_pod(void)
     CU_ASSERT_TRUE(r.use.n_events > 0 && r.use.n_messages > r.use.n_events);
 }
 
-static CU_TestInfo tests[] = {{"textbook formulas", test_textbook},
-                              {"cheapest", test_cheapest},
-                              {"stragglers", test_stragglers},
-                              {"monotone", test_monotone},
-                              {"one of each class", test_one_of_each},
-                              {"skewed ring", test_skewed_ring},
-                              {"in flight", test_in_flight},
-                              {"pod", test_pod},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"sim_algos", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("sim_algos", {"textbook formulas", test_textbook}, {"cheapest", test_cheapest},
+               {"stragglers", test_stragglers}, {"monotone", test_monotone},
+               {"one of each class", test_one_of_each}, {"skewed ring", test_skewed_ring},
+               {"in flight", test_in_flight}, {"pod", test_pod});

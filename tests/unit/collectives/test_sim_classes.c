@@ -261,10 +261,5 @@ static void test_roots(void)
     }
 }
 
-static CU_TestInfo tests[] = {{"every algorithm", test_every_algorithm},
-                              {"groups", test_groups},
-                              {"how many", test_how_many},
-                              {"roots", test_roots},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"sim_classes", NULL, NULL, NULL, NULL, tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("sim_classes", {"every algorithm", test_every_algorithm}, {"groups", test_groups},
+               {"how many", test_how_many}, {"roots", test_roots});

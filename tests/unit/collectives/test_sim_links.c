@@ -234,5 +234,4 @@ static void test_conserved(void)
               "ranks are alike in %d cases, messages rerouted in %d", all.n_alike, all.n_detoured);
 }
 
-static CU_TestInfo tests[] = {{"bytes are conserved", test_conserved}, CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"sim_links", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("sim_links", {"bytes are conserved", test_conserved});

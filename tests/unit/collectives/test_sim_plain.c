@@ -199,8 +199,5 @@ static void test_skewed(void) { check_all(SKEWED, (waits){1000, 500, 500}); }
 
 static void test_in_company(void) { check_all(IN_COMPANY, (waits){1000, 1000, 500}); }
 
-static CU_TestInfo tests[] = {{"at once", test_at_once},
-                              {"skewed", test_skewed},
-                              {"in company", test_in_company},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"sim_plain", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("sim_plain", {"at once", test_at_once}, {"skewed", test_skewed},
+               {"in company", test_in_company});

@@ -347,14 +347,7 @@ static void test_halves(void)
     CU_ASSERT_EQUAL(n_wrong, 0);
 }
 
-static CU_TestInfo tests[] = {{"arithmetic", test_arithmetic},
-                              {"add", test_add},
-                              {"add_all", test_add_all},
-                              {"convert", test_convert},
-                              {"operations", test_operations},
-                              {"folds", test_folds},
-                              {"divide", test_divide},
-                              {"halves", test_halves},
-                              CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{"combine", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("combine", {"arithmetic", test_arithmetic}, {"add", test_add},
+               {"add_all", test_add_all}, {"convert", test_convert},
+               {"operations", test_operations}, {"folds", test_folds}, {"divide", test_divide},
+               {"halves", test_halves});

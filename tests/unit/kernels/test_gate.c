@@ -213,8 +213,5 @@ static void test_gates(void)
         }
 }
 
-static CU_TestInfo tests[] = {{"curves", test_curves},
-                              {"odd values", test_odd_values},
-                              {"gates", test_gates},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"gate", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("gate", {"curves", test_curves}, {"odd values", test_odd_values},
+               {"gates", test_gates});

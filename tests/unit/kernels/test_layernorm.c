@@ -205,7 +205,4 @@ static void test_not_numbers(void)
     batch_free(&b);
 }
 
-static CU_TestInfo tests[] = {
-    {"shapes", test_shapes}, {"not_numbers", test_not_numbers}, CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{"layernorm", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("layernorm", {"shapes", test_shapes}, {"not_numbers", test_not_numbers});

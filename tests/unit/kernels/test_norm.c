@@ -575,15 +575,7 @@ static void test_columns_apart(void)
     }
 }
 
-static CU_TestInfo tests[] = {{"shapes", test_shapes},
-                              {"error_does_not_grow", test_error_does_not_grow},
-                              {"formulas", test_formulas},
-                              {"moments", test_moments},
-                              {"fold", test_fold},
-                              {"act", test_act},
-                              {"past_the_caches", test_past_the_caches},
-                              {"act_of_odd_ones", test_act_of_odd_ones},
-                              {"columns_apart", test_columns_apart},
-                              CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{"norm", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("norm", {"shapes", test_shapes}, {"error_does_not_grow", test_error_does_not_grow},
+               {"formulas", test_formulas}, {"moments", test_moments}, {"fold", test_fold},
+               {"act", test_act}, {"past_the_caches", test_past_the_caches},
+               {"act_of_odd_ones", test_act_of_odd_ones}, {"columns_apart", test_columns_apart});

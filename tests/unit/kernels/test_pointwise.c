@@ -266,11 +266,6 @@ static void test_past_the_caches(void)
     }
 }
 
-static CU_TestInfo tests[] = {{"numbers", test_numbers},
-                              {"not_numbers", test_not_numbers},
-                              {"every_bf16", test_every_bf16},
-                              {"rounding", test_rounding},
-                              {"past_the_caches", test_past_the_caches},
-                              CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{"pointwise", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("pointwise", {"numbers", test_numbers}, {"not_numbers", test_not_numbers},
+               {"every_bf16", test_every_bf16}, {"rounding", test_rounding},
+               {"past_the_caches", test_past_the_caches});

@@ -194,10 +194,5 @@ static void test_mean(void)
                    i < 18 ? POD_F32 : POD_BF16);
 }
 
-static CU_TestInfo tests[] = {{"max", test_max},
-                              {"large_max", test_large_max},
-                              {"max_by_hand", test_max_by_hand},
-                              {"mean", test_mean},
-                              CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{"pool", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("pool", {"max", test_max}, {"large_max", test_large_max},
+               {"max_by_hand", test_max_by_hand}, {"mean", test_mean});

@@ -199,14 +199,7 @@ static void test_not_numbers(void)
     }
 }
 
-static CU_TestInfo tests[] = {{"sum_sq", test_sum_sq},
-                              {"sum_sq_wide", test_sum_sq_wide},
-                              {"wide_ranges", test_wide_ranges},
-                              {"col_sum", test_col_sum},
-                              {"exact", test_exact},
-                              {"error_does_not_grow", test_error_does_not_grow},
-                              {"alignment", test_alignment},
-                              {"not_numbers", test_not_numbers},
-                              CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{"reduce", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("reduce", {"sum_sq", test_sum_sq}, {"sum_sq_wide", test_sum_sq_wide},
+               {"wide_ranges", test_wide_ranges}, {"col_sum", test_col_sum}, {"exact", test_exact},
+               {"error_does_not_grow", test_error_does_not_grow}, {"alignment", test_alignment},
+               {"not_numbers", test_not_numbers});

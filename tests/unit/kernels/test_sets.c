@@ -47,7 +47,5 @@ FAMILY(update)
     {                          \
 #family, test_##family \
     }
-static CU_TestInfo tests[] = {LINE(combine), LINE(depthwise), LINE(gate),      LINE(layernorm),
-                              LINE(norm),    LINE(pack),      LINE(pointwise), LINE(pool),
-                              LINE(reduce),  LINE(softmax),   LINE(update),    CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"sets", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("sets", LINE(combine), LINE(depthwise), LINE(gate), LINE(layernorm), LINE(norm),
+               LINE(pack), LINE(pointwise), LINE(pool), LINE(reduce), LINE(softmax), LINE(update));

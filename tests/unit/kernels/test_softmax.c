@@ -287,8 +287,5 @@ static void test_not_numbers(void)
     }
 }
 
-static CU_TestInfo tests[] = {
-    {"shapes", test_shapes},   {"exponential", test_exponential}, {"large", test_large},
-    {"correct", test_correct}, {"not_numbers", test_not_numbers}, CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{"softmax", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("softmax", {"shapes", test_shapes}, {"exponential", test_exponential},
+               {"large", test_large}, {"correct", test_correct}, {"not_numbers", test_not_numbers});

@@ -268,7 +268,5 @@ static void test_lamb(void)
         }
 }
 
-static CU_TestInfo tests[] = {
-    {"traces", test_traces}, {"same_bits", test_same_bits}, {"lamb", test_lamb}, CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{"update", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("update", {"traces", test_traces}, {"same_bits", test_same_bits},
+               {"lamb", test_lamb});

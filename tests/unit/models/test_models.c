@@ -409,21 +409,10 @@ static void other_inputs_are_refused(void)
     CU_ASSERT_PTR_NULL(pod_model_find("resnet21"));
 }
 
-static CU_TestInfo tests[] = {
-    {"parameters_and_multiply_adds", parameters_and_multiply_adds},
-    {"efficientnets", efficientnets},
-    {"scaled_by_hand", scaled_by_hand},
-    {"logits_at_many_sizes", logits_at_many_sizes},
-    {"depth_is_the_name", depth_is_the_name},
-    {"variables", variables},
-    {"efficientnet_starts", efficientnet_starts},
-    {"what_is_left_out", what_is_left_out},
-    {"small_images_are_refused", small_images_are_refused},
-    {"other_inputs_are_refused", other_inputs_are_refused},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"models", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("models", {"parameters_and_multiply_adds", parameters_and_multiply_adds},
+               {"efficientnets", efficientnets}, {"scaled_by_hand", scaled_by_hand},
+               {"logits_at_many_sizes", logits_at_many_sizes},
+               {"depth_is_the_name", depth_is_the_name}, {"variables", variables},
+               {"efficientnet_starts", efficientnet_starts}, {"what_is_left_out", what_is_left_out},
+               {"small_images_are_refused", small_images_are_refused},
+               {"other_inputs_are_refused", other_inputs_are_refused});

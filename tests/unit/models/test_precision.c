@@ -211,7 +211,5 @@ static void near_float32(void)
     }
 }
 
-static CU_TestInfo tests[] = {{"products alone are in bf16", products_alone_are_in_bf16},
-                              {"near float32", near_float32},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"precision", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("precision", {"products alone are in bf16", products_alone_are_in_bf16},
+               {"near float32", near_float32});

@@ -186,6 +186,4 @@ static void test_bf16(void)
     for (int i = 0; i < n; i += POD_TEST_EVERY) check_model(&m[i], POD_BF16, 0.05);
 }
 
-static CU_TestInfo tests[] = {{"float32", test_f32}, {"bfloat16", test_bf16}, CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"models.steps", NULL, NULL, NULL, NULL, tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("models.steps", {"float32", test_f32}, {"bfloat16", test_bf16});

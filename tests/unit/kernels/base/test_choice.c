@@ -161,20 +161,12 @@ static void blas_without_vectors_is_not_picked(void)
         CU_ASSERT_STRING_NOT_EQUAL(pod_gemm_pick(&(pod_choice){.cpu = cpu}, &call)->name, "blas");
 }
 
-static CU_TestInfo tests[] = {
-    {"blas_without_vectors_is_not_picked", blas_without_vectors_is_not_picked},
-    {"first_that_applies", first_that_applies},
-    {"a_wish_is_granted_where_it_applies", a_wish_is_granted_where_it_applies},
-    {"advice_is_no_refusal", advice_is_no_refusal},
-    {"the_highest_rate_wins", the_highest_rate_wins},
-    {"a_rate_may_have_another_name", a_rate_may_have_another_name},
-    {"rates_refuse_what_a_file_cannot_hold", rates_refuse_what_a_file_cannot_hold},
-    {"kinds_are_those_of_their_calls", kinds_are_those_of_their_calls},
-    {"nobody_is_asked_who_cannot_run", nobody_is_asked_who_cannot_run},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {.pName = "choice", .pTests = tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("choice", {"blas_without_vectors_is_not_picked", blas_without_vectors_is_not_picked},
+               {"first_that_applies", first_that_applies},
+               {"a_wish_is_granted_where_it_applies", a_wish_is_granted_where_it_applies},
+               {"advice_is_no_refusal", advice_is_no_refusal},
+               {"the_highest_rate_wins", the_highest_rate_wins},
+               {"a_rate_may_have_another_name", a_rate_may_have_another_name},
+               {"rates_refuse_what_a_file_cannot_hold", rates_refuse_what_a_file_cannot_hold},
+               {"kinds_are_those_of_their_calls", kinds_are_those_of_their_calls},
+               {"nobody_is_asked_who_cannot_run", nobody_is_asked_who_cannot_run});

@@ -183,18 +183,6 @@ static void parse_dims(void)
     CU_ASSERT(n_dims == 1 && dim[0] == 7 && dim[1] == 14);
 }
 
-static CU_TestInfo tests[] = {
-    {"int", parse_int},
-    {"double", parse_double},
-    {"size", parse_size},
-    {"size_round_trip", size_round_trip},
-    {"print_double", print_double},
-    {"bool", parse_bool},
-    {"dims", parse_dims},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"kernels.parse", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("kernels.parse", {"int", parse_int}, {"double", parse_double}, {"size", parse_size},
+               {"size_round_trip", size_round_trip}, {"print_double", print_double},
+               {"bool", parse_bool}, {"dims", parse_dims});

@@ -571,22 +571,14 @@ static void patience(void)
     POD_CHECK(!exists(in_dir("patience/step-000000001.part")), "a part is left");
 }
 
-static CU_TestInfo tests[] = {{"round trip", round_trip},
-                              {"a missing shard", missing_shard},
-                              {"some variables, and again", some_and_again},
-                              {"finding", finding},
-                              {"not found", not_found},
-                              {"rotation", rotation},
-                              {"kept for ever", kept_for_ever},
-                              {"sweeping", sweeping},
-                              {"checkpoints of other models", other_models},
-                              {"other files", other_files},
-                              {"values that are not finite", values_that_are_not_finite},
-                              {"positions in the data", positions},
-                              {"more evaluations than are kept", many_evaluations},
-                              {"unwritable", unwritable},
-                              {"two indices", two_indices},
-                              {"patience", patience},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"checkpoint", open_arena, close_arena, NULL, NULL, tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE_WITH("checkpoint", open_arena, close_arena, {"round trip", round_trip},
+                    {"a missing shard", missing_shard},
+                    {"some variables, and again", some_and_again}, {"finding", finding},
+                    {"not found", not_found}, {"rotation", rotation},
+                    {"kept for ever", kept_for_ever}, {"sweeping", sweeping},
+                    {"checkpoints of other models", other_models}, {"other files", other_files},
+                    {"values that are not finite", values_that_are_not_finite},
+                    {"positions in the data", positions},
+                    {"more evaluations than are kept", many_evaluations},
+                    {"unwritable", unwritable}, {"two indices", two_indices},
+                    {"patience", patience});

@@ -368,15 +368,9 @@ static void damage(void)
               "'%s'", pod_error_text());
 }
 
-static CU_TestInfo tests[] = {{"a full disk", full_disk},
-                              {"killed", killed},
-                              {"killed while replacing", killed_while_replacing},
-                              {"killed while rotating", killed_while_rotating},
-                              {"killed while turning back", killed_while_turning_back},
-                              {"turned back", turned_back},
-                              {"what cannot be removed", cannot_be_removed},
-                              {"what cannot be renamed", cannot_be_renamed},
-                              {"damage", damage},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {
-    {"checkpoint_faults", open_models, close_models, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE_WITH("checkpoint_faults", open_models, close_models, {"a full disk", full_disk},
+                    {"killed", killed}, {"killed while replacing", killed_while_replacing},
+                    {"killed while rotating", killed_while_rotating},
+                    {"killed while turning back", killed_while_turning_back},
+                    {"turned back", turned_back}, {"what cannot be removed", cannot_be_removed},
+                    {"what cannot be renamed", cannot_be_renamed}, {"damage", damage});

@@ -83,6 +83,4 @@ static void cuts(void)
     }
 }
 
-static CU_TestInfo tests[] = {{"boxes", boxes}, {"cuts", cuts}, CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"checkpoint_pieces", open_arena, close_arena, NULL, NULL, tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE_WITH("checkpoint_pieces", open_arena, close_arena, {"boxes", boxes}, {"cuts", cuts});

@@ -539,29 +539,16 @@ static void nearest(void)
     CU_ASSERT_PTR_NULL(pod_nearest_name("", names, 3));
 }
 
-static CU_TestInfo tests[] = {
-    {"defaults hold", defaults_hold},
-    {"spellings", spellings},
-    {"joined values", joined_values},
-    {"precedence", precedence},
-    {"file of the environment", file_of_the_environment},
-    {"values of a file", values_of_a_file},
-    {"bad lines", bad_lines},
-    {"bad files", bad_files},
-    {"strange environment warns", strange_environment_warns},
-    {"help has every option", help_has_every_option},
-    {"short help has what is named", short_help_has_what_is_named},
-    {"help is asked for", help_is_asked_for},
-    {"print is the inverse of parse", print_is_the_inverse_of_parse},
-    {"a checkpoint fills", a_checkpoint_fills},
-    {"values are compared by meaning", values_are_compared_by_meaning},
-    {"hints lead to options", hints_lead_to_options},
-    {"values have a normal form", values_have_a_normal_form},
-    {"nearest", nearest},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.config", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.config", {"defaults hold", defaults_hold}, {"spellings", spellings},
+               {"joined values", joined_values}, {"precedence", precedence},
+               {"file of the environment", file_of_the_environment},
+               {"values of a file", values_of_a_file}, {"bad lines", bad_lines},
+               {"bad files", bad_files}, {"strange environment warns", strange_environment_warns},
+               {"help has every option", help_has_every_option},
+               {"short help has what is named", short_help_has_what_is_named},
+               {"help is asked for", help_is_asked_for},
+               {"print is the inverse of parse", print_is_the_inverse_of_parse},
+               {"a checkpoint fills", a_checkpoint_fills},
+               {"values are compared by meaning", values_are_compared_by_meaning},
+               {"hints lead to options", hints_lead_to_options},
+               {"values have a normal form", values_have_a_normal_form}, {"nearest", nearest});

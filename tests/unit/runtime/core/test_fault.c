@@ -117,9 +117,5 @@ static void test_bad(void)
               "found slow:rank=1,factor=2,from=5 and slow:rank=1,factor=2,until=5");
 }
 
-static CU_TestInfo tests[] = {{"good ones", test_good},
-                              {"all kinds", test_all_kinds},
-                              {"printed", test_print},
-                              {"bad ones", test_bad},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"fault", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("fault", {"good ones", test_good}, {"all kinds", test_all_kinds},
+               {"printed", test_print}, {"bad ones", test_bad});

@@ -411,26 +411,12 @@ static void name_taken_away(void)
     check_text(at("moved"), "second");
 }
 
-static CU_TestInfo tests[] = {
-    {"written whole", written_whole},
-    {"gone on with", goes_on},
-    {"unwritable", unwritable},
-    {"files of results", results},
-    {"within a folder", within},
-    {"one writer", one_writer},
-    {"a killed writer", killed_writer},
-    {"a name taken away", name_taken_away},
-    {"read back", read_back},
-    {"directories", directories},
-    {"clock goes forth", clock_goes_forth},
-    {"log by level", log_by_level},
-    {"log progress in place", log_progress_in_place},
-    {"log progress spares results", log_progress_spares_results},
-    {"log in place", log_in_place},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.file", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.file", {"written whole", written_whole}, {"gone on with", goes_on},
+               {"unwritable", unwritable}, {"files of results", results},
+               {"within a folder", within}, {"one writer", one_writer},
+               {"a killed writer", killed_writer}, {"a name taken away", name_taken_away},
+               {"read back", read_back}, {"directories", directories},
+               {"clock goes forth", clock_goes_forth}, {"log by level", log_by_level},
+               {"log progress in place", log_progress_in_place},
+               {"log progress spares results", log_progress_spares_results},
+               {"log in place", log_in_place});

@@ -90,15 +90,6 @@ static void two_threads(void)
     pod_arena_destroy(arena);
 }
 
-static CU_TestInfo tests[] = {
-    {"what goes in comes out", what_goes_in_comes_out},
-    {"nobody listens", nobody_listens},
-    {"time goes on", time_goes_on},
-    {"two threads", two_threads},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.track", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.track", {"what goes in comes out", what_goes_in_comes_out},
+               {"nobody listens", nobody_listens}, {"time goes on", time_goes_on},
+               {"two threads", two_threads});

@@ -206,12 +206,6 @@ static void parts_are_even(void)
     POD_CHECK(n_mirrored > N * 4 / 10 && n_mirrored < N * 6 / 10, "%d mirrored", n_mirrored);
 }
 
-static CU_TestInfo tests[] = {{"parses", parses},
-                              {"by_definition", by_definition},
-                              {"place_decides", place_decides},
-                              {"guards_hold", guards_hold},
-                              {"parts_are_even", parts_are_even},
-                              CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{.pName = "runtime.augment", .pTests = tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("runtime.augment", {"parses", parses}, {"by_definition", by_definition},
+               {"place_decides", place_decides}, {"guards_hold", guards_hold},
+               {"parts_are_even", parts_are_even});

@@ -100,14 +100,6 @@ static void what_does_not_match(void)
     pod_dataset_close(d);
 }
 
-static CU_TestInfo tests[] = {
-    {"classes match by name", classes_match_by_name},
-    {"a set is presented as trained", a_set_is_presented_as_trained},
-    {"what does not match", what_does_not_match},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.classes", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.classes", {"classes match by name", classes_match_by_name},
+               {"a set is presented as trained", a_set_is_presented_as_trained},
+               {"what does not match", what_does_not_match});

@@ -405,17 +405,11 @@ static void flush_tells(void)
     signal(SIGXFSZ, SIG_DFL);
 }
 
-static CU_TestInfo tests[] = {{"flush_tells", flush_tells},
-                              {"export_reads_back", export_reads_back},
-                              {"writer_takes_statistics", writer_takes_statistics},
-                              {"threads_read_a_file", threads_read_a_file},
-                              {"writer_keeps_files", writer_keeps_files},
-                              {"writer_refuses", writer_refuses},
-                              {"reads_files_of_others", reads_files_of_others},
-                              {"damage_never_lies", damage_never_lies},
-                              {"out_of_memory", out_of_memory},
-                              {"prints", prints},
-                              CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{.pName = "runtime.dataset", .pTests = tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("runtime.dataset", {"flush_tells", flush_tells},
+               {"export_reads_back", export_reads_back},
+               {"writer_takes_statistics", writer_takes_statistics},
+               {"threads_read_a_file", threads_read_a_file},
+               {"writer_keeps_files", writer_keeps_files}, {"writer_refuses", writer_refuses},
+               {"reads_files_of_others", reads_files_of_others},
+               {"damage_never_lies", damage_never_lies}, {"out_of_memory", out_of_memory},
+               {"prints", prints});

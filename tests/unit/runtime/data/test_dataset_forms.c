@@ -207,11 +207,6 @@ static void other_forms(void)
                     "/raw: this is IDX: minipod data import idx ");
 }
 
-static CU_TestInfo tests[] = {{"wrong_forms_are_named", wrong_forms_are_named},
-                              {"fills_in_what_is_absent", fills_in_what_is_absent},
-                              {"no_data_set_at_all", no_data_set_at_all},
-                              {"other_forms", other_forms},
-                              CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{.pName = "runtime.dataset_forms", .pTests = tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("runtime.dataset_forms", {"wrong_forms_are_named", wrong_forms_are_named},
+               {"fills_in_what_is_absent", fills_in_what_is_absent},
+               {"no_data_set_at_all", no_data_set_at_all}, {"other_forms", other_forms});

@@ -196,12 +196,6 @@ static void linear_stays_below(void)
     pod_dataset_close(d);
 }
 
-static CU_TestInfo tests[] = {{"parses", parses},
-                              {"bits_are_known", bits_are_known},
-                              {"place_decides", place_decides},
-                              {"any_size", any_size},
-                              {"as_a_data_set", as_a_data_set},
-                              {"linear_stays_below", linear_stays_below},
-                              CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{.pName = "runtime.glyphs", .pTests = tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("runtime.glyphs", {"parses", parses}, {"bits_are_known", bits_are_known},
+               {"place_decides", place_decides}, {"any_size", any_size},
+               {"as_a_data_set", as_a_data_set}, {"linear_stays_below", linear_stays_below});

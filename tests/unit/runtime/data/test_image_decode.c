@@ -284,11 +284,6 @@ static void damaged_exif(void)
     CU_ASSERT(pod__exif_orientation(exif, sizeof exif) == 1);
 }
 
-static CU_TestInfo tests[] = {
-    {"all_kinds", all_kinds},       {"cut_or_changed", cut_or_changed},
-    {"too_large", too_large},       {"what_it_is", what_it_is},
-    {"upright", upright},           {"jpeg_of_a_camera", jpeg_of_a_camera},
-    {"damaged_exif", damaged_exif}, CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{.pName = "runtime.image_decode", .pTests = tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("runtime.image_decode", {"all_kinds", all_kinds}, {"cut_or_changed", cut_or_changed},
+               {"too_large", too_large}, {"what_it_is", what_it_is}, {"upright", upright},
+               {"jpeg_of_a_camera", jpeg_of_a_camera}, {"damaged_exif", damaged_exif});

@@ -506,20 +506,12 @@ static void labels_from_one(void)
     }
 }
 
-static CU_TestInfo tests[] = {{"reads_each_spelling", reads_each_spelling},
-                              {"texts", texts},
-                              {"warns_of_missing_classes", warns_of_missing_classes},
-                              {"refuses_one_name_for_two", refuses_one_name_for_two},
-                              {"reads_colour", reads_colour},
-                              {"reads_members", reads_members},
-                              {"corruption_is_named", corruption_is_named},
-                              {"names_what_is_missing", names_what_is_missing},
-                              {"folders_are_no_files", folders_are_no_files},
-                              {"sets_by_prefix", sets_by_prefix},
-                              {"labels_of_ints", labels_of_ints},
-                              {"labels_from_one", labels_from_one},
-                              {"fashion_mnist", fashion_mnist},
-                              CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{.pName = "runtime.import_idx", .pTests = tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("runtime.import_idx", {"reads_each_spelling", reads_each_spelling}, {"texts", texts},
+               {"warns_of_missing_classes", warns_of_missing_classes},
+               {"refuses_one_name_for_two", refuses_one_name_for_two},
+               {"reads_colour", reads_colour}, {"reads_members", reads_members},
+               {"corruption_is_named", corruption_is_named},
+               {"names_what_is_missing", names_what_is_missing},
+               {"folders_are_no_files", folders_are_no_files}, {"sets_by_prefix", sets_by_prefix},
+               {"labels_of_ints", labels_of_ints}, {"labels_from_one", labels_from_one},
+               {"fashion_mnist", fashion_mnist});

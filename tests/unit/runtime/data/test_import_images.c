@@ -379,19 +379,11 @@ static void sign_language_digits(void)
     check_real(&(real){"sign-language-digits", "/Dataset", 1650, 412, {0.675, 0.646, 0.617}});
 }
 
-static CU_TestInfo tests[] = {{"class_folders", class_folders},
-                              {"split_folders", split_folders},
-                              {"remedies", remedies},
-                              {"split_of_what_is_left", split_of_what_is_left},
-                              {"same_file_of_any_number", same_file_of_any_number},
-                              {"no_images_by_name", no_images_by_name},
-                              {"jpeg_and_png", jpeg_and_png},
-                              {"numbers_as_classes", numbers_as_classes},
-                              {"odd_but_good", odd_but_good},
-                              {"output_among_images", output_among_images},
-                              {"nothing_is_left", nothing_is_left},
-                              {"sign_language_digits", sign_language_digits},
-                              CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{.pName = "runtime.import_images", .pTests = tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("runtime.import_images", {"class_folders", class_folders},
+               {"split_folders", split_folders}, {"remedies", remedies},
+               {"split_of_what_is_left", split_of_what_is_left},
+               {"same_file_of_any_number", same_file_of_any_number},
+               {"no_images_by_name", no_images_by_name}, {"jpeg_and_png", jpeg_and_png},
+               {"numbers_as_classes", numbers_as_classes}, {"odd_but_good", odd_but_good},
+               {"output_among_images", output_among_images}, {"nothing_is_left", nothing_is_left},
+               {"sign_language_digits", sign_language_digits});

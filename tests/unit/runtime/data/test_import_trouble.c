@@ -323,14 +323,10 @@ static void a_signal_leaves_nothing(void)
     CU_ASSERT(is_there(&f, ".h5"));
 }
 
-static CU_TestInfo tests[] = {{"bad_images_are_named", bad_images_are_named},
-                              {"many_bad_images", many_bad_images},
-                              {"a_class_that_skipping_empties", a_class_that_skipping_empties},
-                              {"troubles_of_the_host", troubles_of_the_host},
-                              {"made_shorter_meanwhile", made_shorter_meanwhile},
-                              {"old_errors_are_none", old_errors_are_none},
-                              {"a_signal_leaves_nothing", a_signal_leaves_nothing},
-                              CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{.pName = "runtime.import_trouble", .pTests = tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("runtime.import_trouble", {"bad_images_are_named", bad_images_are_named},
+               {"many_bad_images", many_bad_images},
+               {"a_class_that_skipping_empties", a_class_that_skipping_empties},
+               {"troubles_of_the_host", troubles_of_the_host},
+               {"made_shorter_meanwhile", made_shorter_meanwhile},
+               {"old_errors_are_none", old_errors_are_none},
+               {"a_signal_leaves_nothing", a_signal_leaves_nothing});

@@ -461,18 +461,9 @@ static void boxes_in_the_middle(void)
     }
 }
 
-static CU_TestInfo tests[] = {{"decodes_and_reduces", decodes_and_reduces},
-                              {"colours", colours},
-                              {"converts", converts},
-                              {"cut_anywhere", cut_anywhere},
-                              {"damaged_at_any_size", damaged_at_any_size},
-                              {"no_memory", no_memory},
-                              {"bytes_that_nobody_reads", bytes_that_nobody_reads},
-                              {"right_edges_stay", right_edges_stay},
-                              {"refuses", refuses},
-                              {"resizes", resizes},
-                              {"keeps", keeps},
-                              {"boxes_in_the_middle", boxes_in_the_middle},
-                              CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{.pName = "runtime.jpeg", .pTests = tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("runtime.jpeg", {"decodes_and_reduces", decodes_and_reduces}, {"colours", colours},
+               {"converts", converts}, {"cut_anywhere", cut_anywhere},
+               {"damaged_at_any_size", damaged_at_any_size}, {"no_memory", no_memory},
+               {"bytes_that_nobody_reads", bytes_that_nobody_reads},
+               {"right_edges_stay", right_edges_stay}, {"refuses", refuses}, {"resizes", resizes},
+               {"keeps", keeps}, {"boxes_in_the_middle", boxes_in_the_middle});

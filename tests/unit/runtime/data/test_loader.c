@@ -452,19 +452,15 @@ static void parts_are_written_down(void)
     pod_loader_close(l);
 }
 
-static CU_TestInfo tests[] = {{"order_is_a_permutation", order_is_a_permutation},
-                              {"orders_are_even", orders_are_even},
-                              {"refuses", refuses},
-                              {"once_an_epoch_on_any_mesh", once_an_epoch_on_any_mesh},
-                              {"resume_is_the_straight_run", resume_is_the_straight_run},
-                              {"augments_by_place", augments_by_place},
-                              {"evaluation_counts_all", evaluation_counts_all},
-                              {"made_during_evaluation", made_during_evaluation},
-                              {"failure_comes_out_of_next", failure_comes_out_of_next},
-                              {"close_at_any_time", close_at_any_time},
-                              {"parts_are_written_down", parts_are_written_down},
-                              {"allocates_nothing_on_the_way", allocates_nothing_on_the_way},
-                              {"out_of_memory", out_of_memory},
-                              CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{.pName = "runtime.loader", .pTests = tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("runtime.loader", {"order_is_a_permutation", order_is_a_permutation},
+               {"orders_are_even", orders_are_even}, {"refuses", refuses},
+               {"once_an_epoch_on_any_mesh", once_an_epoch_on_any_mesh},
+               {"resume_is_the_straight_run", resume_is_the_straight_run},
+               {"augments_by_place", augments_by_place},
+               {"evaluation_counts_all", evaluation_counts_all},
+               {"made_during_evaluation", made_during_evaluation},
+               {"failure_comes_out_of_next", failure_comes_out_of_next},
+               {"close_at_any_time", close_at_any_time},
+               {"parts_are_written_down", parts_are_written_down},
+               {"allocates_nothing_on_the_way", allocates_nothing_on_the_way},
+               {"out_of_memory", out_of_memory});

@@ -191,17 +191,9 @@ static void names_what_is_missing(void)
     release(&c);
 }
 
-static CU_TestInfo tests[] = {
-    {"takes what was measured", takes_what_was_measured},
-    {"cores crowd each other", cores_crowd_each_other},
-    {"ranks take turns", ranks_take_turns},
-    {"tiles wait for memory", tiles_wait_for_memory},
-    {"tiles crowd less", tiles_crowd_less},
-    {"names what is missing", names_what_is_missing},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.cost_host", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.cost_host", {"takes what was measured", takes_what_was_measured},
+               {"cores crowd each other", cores_crowd_each_other},
+               {"ranks take turns", ranks_take_turns},
+               {"tiles wait for memory", tiles_wait_for_memory},
+               {"tiles crowd less", tiles_crowd_less},
+               {"names what is missing", names_what_is_missing});

@@ -201,16 +201,7 @@ static void needs_all_numbers(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {
-    {"by_hand", by_hand},
-    {"sums_are_waited_for", sums_are_waited_for},
-    {"chips_may_keep_values", chips_may_keep_values},
-    {"better_is_not_slower", better_is_not_slower},
-    {"needs_all_numbers", needs_all_numbers},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"cost_pod", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("cost_pod", {"by_hand", by_hand}, {"sums_are_waited_for", sums_are_waited_for},
+               {"chips_may_keep_values", chips_may_keep_values},
+               {"better_is_not_slower", better_is_not_slower},
+               {"needs_all_numbers", needs_all_numbers});

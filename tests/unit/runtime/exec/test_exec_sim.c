@@ -413,19 +413,16 @@ static void test_noise_has_no_last_turn(void)
                                 pod_noise_factor(&noise, at[j].core, 0, at[j].turn));
 }
 
-static CU_TestInfo tests[] = {{"one core: the sum of its instructions", test_one_core},
-                              {"collectives waited for at once: the sum of all", test_sum_of_parts},
-                              {"overlap gains", test_overlap_gains},
-                              {"sharded overlap", test_sharded_overlap},
-                              {"a straggler holds up the others", test_straggler},
-                              {"what is waited for overtakes", test_overtaking},
-                              {"faster links delay nothing", test_faster_links},
-                              {"one of each class stands for all", test_classes},
-                              {"a failed link is gone round", test_failed_link},
-                              {"noise: factors", test_noise_factors},
-                              {"noise has no last turn", test_noise_has_no_last_turn},
-                              {"noise: a core alone", test_noise_alone},
-                              {"noise: cores that wait for each other", test_noise},
-                              {"the timeline closes, with micro-steps", test_timeline},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"exec_sim", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("exec_sim", {"one core: the sum of its instructions", test_one_core},
+               {"collectives waited for at once: the sum of all", test_sum_of_parts},
+               {"overlap gains", test_overlap_gains}, {"sharded overlap", test_sharded_overlap},
+               {"a straggler holds up the others", test_straggler},
+               {"what is waited for overtakes", test_overtaking},
+               {"faster links delay nothing", test_faster_links},
+               {"one of each class stands for all", test_classes},
+               {"a failed link is gone round", test_failed_link},
+               {"noise: factors", test_noise_factors},
+               {"noise has no last turn", test_noise_has_no_last_turn},
+               {"noise: a core alone", test_noise_alone},
+               {"noise: cores that wait for each other", test_noise},
+               {"the timeline closes, with micro-steps", test_timeline});

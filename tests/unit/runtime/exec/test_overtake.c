@@ -75,8 +75,6 @@ static void test_none_in_flight(void)
     CU_ASSERT(f.n_preferred == 0 && f.n_plain == 0);
 }
 
-static CU_TestInfo tests[] = {
-    {"none passes what is waited for sooner", test_none_passes_what_is_sooner},
-    {"waiting at once", test_none_in_flight},
-    CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"overtake", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("overtake",
+               {"none passes what is waited for sooner", test_none_passes_what_is_sooner},
+               {"waiting at once", test_none_in_flight});

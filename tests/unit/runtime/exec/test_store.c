@@ -243,9 +243,8 @@ static void test_hash(void)
     pod_store_destroy(two);
 }
 
-static CU_TestInfo tests[] = {
-    {"moments of initial values", test_moments}, {"parts of a variable", test_dealt_out},
-    {"bounds and lookup", test_bounds},          {"variables are independent", test_independence},
-    {"company does not matter", test_company},   {"meshes do not matter", test_meshes},
-    {"the hash sees every bit", test_hash},      CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"store", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("store", {"moments of initial values", test_moments},
+               {"parts of a variable", test_dealt_out}, {"bounds and lookup", test_bounds},
+               {"variables are independent", test_independence},
+               {"company does not matter", test_company}, {"meshes do not matter", test_meshes},
+               {"the hash sees every bit", test_hash});

@@ -500,22 +500,13 @@ static void what_cannot_be_is_refused(void)
     }
 }
 
-static CU_TestInfo tests[] = {
-    {"by hand", by_hand},
-    {"with another rank count", with_another_rank_count},
-    {"time given back is not counted", time_given_back_is_not_counted},
-    {"what left no record", what_left_no_record},
-    {"the next is on its way", the_next_is_on_its_way},
-    {"dead behind its first step", dead_behind_its_first_step},
-    {"an attempt that did not get there", an_attempt_that_did_not_get_there},
-    {"what cannot be is refused", what_cannot_be_is_refused},
-    {"before an attempt", before_an_attempt},
-    {"what the folder keeps", what_the_folder_keeps},
-    {"many ranks", many_ranks},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.account", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.account", {"by hand", by_hand},
+               {"with another rank count", with_another_rank_count},
+               {"time given back is not counted", time_given_back_is_not_counted},
+               {"what left no record", what_left_no_record},
+               {"the next is on its way", the_next_is_on_its_way},
+               {"dead behind its first step", dead_behind_its_first_step},
+               {"an attempt that did not get there", an_attempt_that_did_not_get_there},
+               {"what cannot be is refused", what_cannot_be_is_refused},
+               {"before an attempt", before_an_attempt},
+               {"what the folder keeps", what_the_folder_keeps}, {"many ranks", many_ranks});

@@ -216,12 +216,4 @@ static void random_jobs(void)
     }
 }
 
-static CU_TestInfo tests[] = {
-    {"random jobs", random_jobs},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.account_random", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.account_random", {"random jobs", random_jobs});

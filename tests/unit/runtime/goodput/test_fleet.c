@@ -215,18 +215,8 @@ static void from_a_file(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {
-    {"two jobs", two_jobs},
-    {"again, without capacity", again_without_capacity},
-    {"capacity changes", capacity_changes},
-    {"no time", no_time},
-    {"what is refused", what_is_refused},
-    {"against a run", against_a_run},
-    {"from a file", from_a_file},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.fleet", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.fleet", {"two jobs", two_jobs},
+               {"again, without capacity", again_without_capacity},
+               {"capacity changes", capacity_changes}, {"no time", no_time},
+               {"what is refused", what_is_refused}, {"against a run", against_a_run},
+               {"from a file", from_a_file});

@@ -214,18 +214,9 @@ static void file_closes_too(void)
                     "/nowhere");
 }
 
-static CU_TestInfo tests[] = {
-    {"categories close", categories_close},
-    {"steps not kept are lost", steps_not_kept_are_lost},
-    {"odd nanoseconds close", odd_nanoseconds_close},
-    {"a save keeps what there was as it began", a_save_keeps_what_there_was_as_it_began},
-    {"a step that failed", a_step_that_failed},
-    {"factors", factors},
-    {"file closes too", file_closes_too},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.goodput", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.goodput", {"categories close", categories_close},
+               {"steps not kept are lost", steps_not_kept_are_lost},
+               {"odd nanoseconds close", odd_nanoseconds_close},
+               {"a save keeps what there was as it began", a_save_keeps_what_there_was_as_it_began},
+               {"a step that failed", a_step_that_failed}, {"factors", factors},
+               {"file closes too", file_closes_too});

@@ -370,20 +370,10 @@ static void failures(void)
     end(&p);
 }
 
-static CU_TestInfo tests[] = {
-    {"windows by hand", windows_by_hand},
-    {"long steps fill their seconds", long_steps_fill_their_seconds},
-    {"steps that stray", steps_that_stray},
-    {"once a second", once_a_second},
-    {"later attempts carry on", later_attempts_carry_on},
-    {"windows look back", windows_look_back},
-    {"an attempt may undo what was kept", an_attempt_may_undo_what_was_kept},
-    {"no memory in a step", no_memory_in_a_step},
-    {"failures", failures},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.goodput_live", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.goodput_live", {"windows by hand", windows_by_hand},
+               {"long steps fill their seconds", long_steps_fill_their_seconds},
+               {"steps that stray", steps_that_stray}, {"once a second", once_a_second},
+               {"later attempts carry on", later_attempts_carry_on},
+               {"windows look back", windows_look_back},
+               {"an attempt may undo what was kept", an_attempt_may_undo_what_was_kept},
+               {"no memory in a step", no_memory_in_a_step}, {"failures", failures});

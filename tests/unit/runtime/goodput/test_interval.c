@@ -415,22 +415,12 @@ static void a_failure_is_no_failed_save(void)
               (int)s.n_begun);
 }
 
-static CU_TestInfo tests[] = {
-    {"thirds of a job", thirds_of_a_job},
-    {"parts close", parts_close},
-    {"parts of a job that runs", parts_of_a_job_that_runs},
-    {"deviation of steps", deviation_of_steps},
-    {"deviation of a job", deviation_of_a_job},
-    {"advice by hand", advice_by_hand},
-    {"advice on steps", advice_on_steps},
-    {"advice on checkpoints", advice_on_checkpoints},
-    {"advice on disruptions", advice_on_disruptions},
-    {"advice on a second launch", advice_on_a_second_launch},
-    {"a failure is no failed save", a_failure_is_no_failed_save},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.interval", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.interval", {"thirds of a job", thirds_of_a_job},
+               {"parts close", parts_close}, {"parts of a job that runs", parts_of_a_job_that_runs},
+               {"deviation of steps", deviation_of_steps},
+               {"deviation of a job", deviation_of_a_job}, {"advice by hand", advice_by_hand},
+               {"advice on steps", advice_on_steps},
+               {"advice on checkpoints", advice_on_checkpoints},
+               {"advice on disruptions", advice_on_disruptions},
+               {"advice on a second launch", advice_on_a_second_launch},
+               {"a failure is no failed save", a_failure_is_no_failed_save});

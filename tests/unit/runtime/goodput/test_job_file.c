@@ -499,23 +499,14 @@ static void names(void)
         POD_CHECK(!pod_job_name_parse(not_names[i], &got), "%s is a name", not_names[i]);
 }
 
-static CU_TestInfo tests[] = {
-    {"names", names},
-    {"there and back", there_and_back},
-    {"no writer takes nothing", no_writer_takes_nothing},
-    {"a torn line is left out", a_torn_line_is_left_out},
-    {"two threads leave whole lines", two_threads_leave_whole_lines},
-    {"a full disk leaves whole lines", a_full_disk_leaves_whole_lines},
-    {"two do not write one file", two_do_not_write_one_file},
-    {"what is no log is refused", what_is_no_log_is_refused},
-    {"no log is said", no_log_is_said},
-    {"launches are read", launches_are_read},
-    {"parts stand in order", parts_stand_in_order},
-    {"clear takes logs alone", clear_takes_logs_alone},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.job_file", NULL, release_arena, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE_WITH("runtime.job_file", NULL, release_arena, {"names", names},
+                    {"there and back", there_and_back},
+                    {"no writer takes nothing", no_writer_takes_nothing},
+                    {"a torn line is left out", a_torn_line_is_left_out},
+                    {"two threads leave whole lines", two_threads_leave_whole_lines},
+                    {"a full disk leaves whole lines", a_full_disk_leaves_whole_lines},
+                    {"two do not write one file", two_do_not_write_one_file},
+                    {"what is no log is refused", what_is_no_log_is_refused},
+                    {"no log is said", no_log_is_said}, {"launches are read", launches_are_read},
+                    {"parts stand in order", parts_stand_in_order},
+                    {"clear takes logs alone", clear_takes_logs_alone});

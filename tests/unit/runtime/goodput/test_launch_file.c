@@ -205,18 +205,7 @@ static void test_bad(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {
-    {"lines", test_lines},
-    {"taken back", test_take_back},
-    {"a torn line", test_torn},
-    {"one launcher at a time", test_taken},
-    {"a torn line that stays is the last", test_torn_for_good},
-    {"a full disk", test_full},
-    {"bad ones", test_bad},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.launch_file", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.launch_file", {"lines", test_lines}, {"taken back", test_take_back},
+               {"a torn line", test_torn}, {"one launcher at a time", test_taken},
+               {"a torn line that stays is the last", test_torn_for_good},
+               {"a full disk", test_full}, {"bad ones", test_bad});

@@ -89,15 +89,8 @@ static void test_student(void)
     }
 }
 
-static CU_TestInfo tests[] = {{"the fastest and the slowest are left out", test_without_extremes},
-                              {"a run that missed is the slowest", test_one_missed},
-                              {"two that missed, or two runs, make no score", test_no_score},
-                              {"three runs are enough", test_least_runs},
-                              {"interval of the mean", test_interval},
-                              {"Student's t", test_student},
-                              CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.score", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.score", {"the fastest and the slowest are left out", test_without_extremes},
+               {"a run that missed is the slowest", test_one_missed},
+               {"two that missed, or two runs, make no score", test_no_score},
+               {"three runs are enough", test_least_runs}, {"interval of the mean", test_interval},
+               {"Student's t", test_student});

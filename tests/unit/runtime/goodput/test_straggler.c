@@ -378,19 +378,10 @@ static void nothing_to_compare(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {
-    {"slow ranks are named", slow_ranks_are_named},
-    {"nobody is named by chance", nobody_is_named_by_chance},
-    {"a slow rank is named in time", a_slow_rank_is_named_in_time},
-    {"many ranks", many_ranks},
-    {"figures by hand", figures_by_hand},
-    {"waits for cores are taken off", waits_for_cores_are_taken_off},
-    {"attempts that compare", attempts_that_compare},
-    {"nothing to compare", nothing_to_compare},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.straggler", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.straggler", {"slow ranks are named", slow_ranks_are_named},
+               {"nobody is named by chance", nobody_is_named_by_chance},
+               {"a slow rank is named in time", a_slow_rank_is_named_in_time},
+               {"many ranks", many_ranks}, {"figures by hand", figures_by_hand},
+               {"waits for cores are taken off", waits_for_cores_are_taken_off},
+               {"attempts that compare", attempts_that_compare},
+               {"nothing to compare", nothing_to_compare});

@@ -375,12 +375,8 @@ static void test_requests(void)
     fail_at = 0;
 }
 
-static CU_TestInfo tests[] = {{"the first failure stays", test_first_failure},
-                              {"refusals", test_refusals},
-                              {"reading back", test_reading},
-                              {"scopes as deep as they like", test_deep_scopes},
-                              {"thousands of variables", test_many_variables},
-                              {"no memory for a block", test_blocks},
-                              {"no memory for a request", test_requests},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"graph", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("graph", {"the first failure stays", test_first_failure},
+               {"refusals", test_refusals}, {"reading back", test_reading},
+               {"scopes as deep as they like", test_deep_scopes},
+               {"thousands of variables", test_many_variables},
+               {"no memory for a block", test_blocks}, {"no memory for a request", test_requests});

@@ -130,16 +130,6 @@ static void names(void)
     POD_CHECK(kind == POD_LR_COSINE, "a failure changed the kind to %d", (int)kind);
 }
 
-static CU_TestInfo tests[] = {
-    {"by_hand", by_hand},
-    {"mlperf_poly", mlperf_poly},
-    {"starts_at_base", starts_at_base},
-    {"keeps_its_shape", keeps_its_shape},
-    {"names", names},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.lr", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.lr", {"by_hand", by_hand}, {"mlperf_poly", mlperf_poly},
+               {"starts_at_base", starts_at_base}, {"keeps_its_shape", keeps_its_shape},
+               {"names", names});

@@ -556,18 +556,10 @@ static void read_what_the_table_says(void)
     }
 }
 
-static CU_TestInfo tests[] = {
-    {"options_name_the_tables", options_name_the_tables},
-    {"defaults_are_of_options", defaults_are_of_options},
-    {"a_value_is_found", a_value_is_found},
-    {"states_are_variables", states_are_variables},
-    {"readiness_orders_the_updates", readiness_orders_the_updates},
-    {"follow_their_formulas", follow_their_formulas},
-    {"read_what_the_table_says", read_what_the_table_says},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.optim", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.optim", {"options_name_the_tables", options_name_the_tables},
+               {"defaults_are_of_options", defaults_are_of_options},
+               {"a_value_is_found", a_value_is_found},
+               {"states_are_variables", states_are_variables},
+               {"readiness_orders_the_updates", readiness_orders_the_updates},
+               {"follow_their_formulas", follow_their_formulas},
+               {"read_what_the_table_says", read_what_the_table_says});

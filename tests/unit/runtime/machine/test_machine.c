@@ -408,22 +408,9 @@ static void json_reads_back(void)
     }
 }
 
-static CU_TestInfo tests[] = {
-    {"print is the inverse of read", print_is_the_inverse_of_read},
-    {"bad files", bad_files},
-    {"pods need keys", pods_need_keys},
-    {"host may be unknown", host_may_be_unknown},
-    {"known machines", known_machines},
-    {"machines wrap meshes", machines_wrap_meshes},
-    {"slices", machines_have_slices},
-    {"machines of chips", machines_of_chips},
-    {"machine nets", machine_nets},
-    {"nets of crowds", nets_of_crowds},
-    {"json reads back", json_reads_back},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.machine", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.machine", {"print is the inverse of read", print_is_the_inverse_of_read},
+               {"bad files", bad_files}, {"pods need keys", pods_need_keys},
+               {"host may be unknown", host_may_be_unknown}, {"known machines", known_machines},
+               {"machines wrap meshes", machines_wrap_meshes}, {"slices", machines_have_slices},
+               {"machines of chips", machines_of_chips}, {"machine nets", machine_nets},
+               {"nets of crowds", nets_of_crowds}, {"json reads back", json_reads_back});

@@ -114,16 +114,7 @@ static void has_room_for_so_many(void)
     free(t);
 }
 
-static CU_TestInfo tests[] = {
-    {"print is the inverse of parse", print_is_the_inverse_of_parse},
-    {"bad lines", bad_lines},
-    {"looks between", looks_between},
-    {"other kernels serve", other_kernels_serve},
-    {"has room for so many", has_room_for_so_many},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.op_times", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.op_times", {"print is the inverse of parse", print_is_the_inverse_of_parse},
+               {"bad lines", bad_lines}, {"looks between", looks_between},
+               {"other kernels serve", other_kernels_serve},
+               {"has room for so many", has_room_for_so_many});

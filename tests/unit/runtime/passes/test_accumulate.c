@@ -264,13 +264,7 @@ static void test_refusals(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {{"the result of the whole batch", test_whole_batch},
-                              {"batch norm as on more cores", test_batch_norm},
-                              {"in bf16", test_bf16},
-                              {"the plan", test_plan},
-                              {"turns", test_turns},
-                              {"planted faults are found", test_planted},
-                              {"refusals", test_refusals},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"accumulate", NULL, NULL, NULL, NULL, tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("accumulate", {"the result of the whole batch", test_whole_batch},
+               {"batch norm as on more cores", test_batch_norm}, {"in bf16", test_bf16},
+               {"the plan", test_plan}, {"turns", test_turns},
+               {"planted faults are found", test_planted}, {"refusals", test_refusals});

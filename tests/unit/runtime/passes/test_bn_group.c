@@ -215,10 +215,6 @@ static void test_gradients_travel_apart(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {{"gradients travel apart", test_gradients_travel_apart},
-                              {"a group is like one core", test_like_one_core},
-                              {"micro-steps", test_micro_steps},
-                              {"groups matter", test_groups_matter},
-                              CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {{"bn_group", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("bn_group", {"gradients travel apart", test_gradients_travel_apart},
+               {"a group is like one core", test_like_one_core}, {"micro-steps", test_micro_steps},
+               {"groups matter", test_groups_matter});

@@ -102,6 +102,4 @@ static void test_dealt_out(void)
         }
 }
 
-static CU_TestInfo tests[] = {
-    {"averages", test_averages}, {"dealt out", test_dealt_out}, CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"ema", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("ema", {"averages", test_averages}, {"dealt out", test_dealt_out});

@@ -83,6 +83,4 @@ static void test_sums(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {
-    {"the peak", test_peak}, {"sums of micro-steps", test_sums}, CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"footprint", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("footprint", {"the peak", test_peak}, {"sums of micro-steps", test_sums});

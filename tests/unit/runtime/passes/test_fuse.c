@@ -300,13 +300,9 @@ static void keeps_products(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {{"follows the plain program", follows_the_plain_program},
-                              {"follows it in other modes", follows_it_in_other_modes},
-                              {"counts what it does", counts_what_it_does},
-                              {"squeeze and excite", squeeze_and_excite},
-                              {"the target decides", target_decides},
-                              {"evaluates alike", evaluates_alike},
-                              {"keeps what is read", keeps_what_is_read},
-                              {"keeps products", keeps_products},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"fuse", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("fuse", {"follows the plain program", follows_the_plain_program},
+               {"follows it in other modes", follows_it_in_other_modes},
+               {"counts what it does", counts_what_it_does},
+               {"squeeze and excite", squeeze_and_excite}, {"the target decides", target_decides},
+               {"evaluates alike", evaluates_alike}, {"keeps what is read", keeps_what_is_read},
+               {"keeps products", keeps_products});

@@ -222,8 +222,5 @@ static void says_why_not(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {{"follows the plain program", follows_the_plain_program},
-                              {"no cast is between", no_cast_is_between},
-                              {"says why not", says_why_not},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"fuse_cast", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("fuse_cast", {"follows the plain program", follows_the_plain_program},
+               {"no cast is between", no_cast_is_between}, {"says why not", says_why_not});

@@ -126,15 +126,6 @@ static void trains_alike(void)
     }
 }
 
-static CU_TestInfo tests[] = {
-    {"packs what kernels take", packs_what_kernels_take},
-    {"packs nothing for others", packs_nothing_for_others},
-    {"packs once a step", packs_once_a_step},
-    {"trains alike", trains_alike},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {.pName = "pack_weights", .pTests = tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("pack_weights", {"packs what kernels take", packs_what_kernels_take},
+               {"packs nothing for others", packs_nothing_for_others},
+               {"packs once a step", packs_once_a_step}, {"trains alike", trains_alike});

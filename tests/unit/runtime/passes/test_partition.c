@@ -244,11 +244,9 @@ static void test_batch_is_an_axis(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {{"sums that forward needs whole", test_forward},
-                              {"what variables become", test_assigned},
-                              {"collectives end within the step", test_ends},
-                              {"a stale view is found", test_stale_view},
-                              {"attributes tell programs apart", test_attributes},
-                              {"the batch is an axis", test_batch_is_an_axis},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"partition", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("partition", {"sums that forward needs whole", test_forward},
+               {"what variables become", test_assigned},
+               {"collectives end within the step", test_ends},
+               {"a stale view is found", test_stale_view},
+               {"attributes tell programs apart", test_attributes},
+               {"the batch is an axis", test_batch_is_an_axis});

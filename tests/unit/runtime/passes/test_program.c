@@ -565,19 +565,13 @@ static void test_refusals(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {{"all meshes follow one path", test_meshes},
-                              {"targets and guards", test_targets},
-                              {"planted overlaps are found", test_planted_overlap},
-                              {"planted faults of collectives are found", test_planted_in_flight},
-                              {"the plan", test_plan},
-                              {"order of waits", test_order_of_waits},
-                              {"waiting at once", test_wait_at_once},
-                              {"the fingerprint", test_fingerprint},
-                              {"ranks of a node", test_node_size},
-                              {"gradients travel as bf16", test_wire_bf16},
-                              {"updates on parts of the weights", test_shard_update},
-                              {"exact sums, one path", test_wire_exact},
-                              {"exact sums, all of them", test_exact_program},
-                              {"refusals", test_refusals},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"program", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("program", {"all meshes follow one path", test_meshes},
+               {"targets and guards", test_targets},
+               {"planted overlaps are found", test_planted_overlap},
+               {"planted faults of collectives are found", test_planted_in_flight},
+               {"the plan", test_plan}, {"order of waits", test_order_of_waits},
+               {"waiting at once", test_wait_at_once}, {"the fingerprint", test_fingerprint},
+               {"ranks of a node", test_node_size}, {"gradients travel as bf16", test_wire_bf16},
+               {"updates on parts of the weights", test_shard_update},
+               {"exact sums, one path", test_wire_exact},
+               {"exact sums, all of them", test_exact_program}, {"refusals", test_refusals});

@@ -83,7 +83,5 @@ static void test_what_runs_again(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {{"less memory, the same bits", test_same_bits},
-                              {"what runs again", test_what_runs_again},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"recompute", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("recompute", {"less memory, the same bits", test_same_bits},
+               {"what runs again", test_what_runs_again});

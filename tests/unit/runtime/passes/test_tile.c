@@ -203,16 +203,8 @@ static void ends_where_a_sum_is_needed(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {
-    {"follows the untiled program", follows_the_untiled_program},
-    {"follows it in other modes", follows_it_in_other_modes},
-    {"is part of the fingerprint", is_part_of_the_fingerprint},
-    {"groups what fits", groups_what_fits},
-    {"ends where a sum is needed", ends_where_a_sum_is_needed},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {.pName = "tile", .pTests = tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("tile", {"follows the untiled program", follows_the_untiled_program},
+               {"follows it in other modes", follows_it_in_other_modes},
+               {"is part of the fingerprint", is_part_of_the_fingerprint},
+               {"groups what fits", groups_what_fits},
+               {"ends where a sum is needed", ends_where_a_sum_is_needed});

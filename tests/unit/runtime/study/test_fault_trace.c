@@ -159,11 +159,6 @@ static void a_cluster(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {{"good", good},
-                              {"bad", bad},
-                              {"replay goes round", replay_goes_round},
-                              {"replay samples", replay_samples},
-                              {"a cluster", a_cluster},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"fault trace", NULL, NULL, NULL, NULL, tests},
-                                  CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("fault trace", {"good", good}, {"bad", bad},
+               {"replay goes round", replay_goes_round}, {"replay samples", replay_samples},
+               {"a cluster", a_cluster});

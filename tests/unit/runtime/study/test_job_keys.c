@@ -68,6 +68,4 @@ static void help_lines_fit(void)
     free(text);
 }
 
-static CU_TestInfo tests[] = {
-    {"good", good}, {"bad", bad}, {"help lines fit", help_lines_fit}, CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"job keys", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("job keys", {"good", good}, {"bad", bad}, {"help lines fit", help_lines_fit});

@@ -166,16 +166,7 @@ static void what_is_missing(void)
     pod_arena_destroy(arena);
 }
 
-static CU_TestInfo tests[] = {
-    {"the last holds up those before", the_last_holds_up_those_before},
-    {"groups know nothing of each other", groups_know_nothing_of_each_other},
-    {"equals", equals},
-    {"micro-steps", micro_steps},
-    {"what is missing", what_is_missing},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.flows", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.flows", {"the last holds up those before", the_last_holds_up_those_before},
+               {"groups know nothing of each other", groups_know_nothing_of_each_other},
+               {"equals", equals}, {"micro-steps", micro_steps},
+               {"what is missing", what_is_missing});

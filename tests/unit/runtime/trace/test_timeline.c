@@ -247,21 +247,10 @@ static void dropped_are_counted(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {
-    {"a step closes", a_step_closes},
-    {"dropped events count as other", dropped_events_count_as_other},
-    {"last steps are kept", last_steps_are_kept},
-    {"steps allocate nothing", steps_allocate_nothing},
-    {"deeds", deeds},
-    {"of deeds the latest", latest_deeds},
-    {"too many steps", too_many_steps},
-    {"statistics", statistics},
-    {"spread of few", spread_of_few},
-    {"dropped are counted", dropped_are_counted},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.timeline", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.timeline", {"a step closes", a_step_closes},
+               {"dropped events count as other", dropped_events_count_as_other},
+               {"last steps are kept", last_steps_are_kept},
+               {"steps allocate nothing", steps_allocate_nothing}, {"deeds", deeds},
+               {"of deeds the latest", latest_deeds}, {"too many steps", too_many_steps},
+               {"statistics", statistics}, {"spread of few", spread_of_few},
+               {"dropped are counted", dropped_are_counted});

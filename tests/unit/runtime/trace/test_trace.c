@@ -389,15 +389,6 @@ static void the_judge_judges(void)
     }
 }
 
-static CU_TestInfo tests[] = {
-    {"slices", slices},       {"arrows", arrows},
-    {"counters", counters},   {"deeds", deeds},
-    {"no gaps", no_gaps},     {"simulated work", simulated_work},
-    {"no events", no_events}, {"the judge judges", the_judge_judges},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.trace", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.trace", {"slices", slices}, {"arrows", arrows}, {"counters", counters},
+               {"deeds", deeds}, {"no gaps", no_gaps}, {"simulated work", simulated_work},
+               {"no events", no_events}, {"the judge judges", the_judge_judges});

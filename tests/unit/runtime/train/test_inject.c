@@ -182,12 +182,5 @@ static void test_hang(void)
               "ends with state %d", state);
 }
 
-static CU_TestInfo tests[] = {
-    {"check", test_check}, {"slowness", test_slowness}, {"nan", test_nan},
-    {"kill", test_kill},   {"hang", test_hang},         CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"inject", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("inject", {"check", test_check}, {"slowness", test_slowness}, {"nan", test_nan},
+               {"kill", test_kill}, {"hang", test_hang});

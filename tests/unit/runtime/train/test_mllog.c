@@ -399,20 +399,12 @@ static void lines_are_there_before_the_end(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo tests[] = {
-    {"a run passes", a_run_passes},
-    {"attempts are one run", attempts_are_one_run},
-    {"an evaluation is told once", an_evaluation_is_told_once},
-    {"lines are as the library writes them", lines_are_as_the_library_writes_them},
-    {"each line is needed", each_line_is_needed},
-    {"bad records are found", bad_records_are_found},
-    {"silent where it should be", silent_where_it_should_be},
-    {"abandoned leaves the log before", abandoned_leaves_the_log_before},
-    {"lines are there before the end", lines_are_there_before_the_end},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"runtime.mllog", NULL, NULL, NULL, NULL, tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("runtime.mllog", {"a run passes", a_run_passes},
+               {"attempts are one run", attempts_are_one_run},
+               {"an evaluation is told once", an_evaluation_is_told_once},
+               {"lines are as the library writes them", lines_are_as_the_library_writes_them},
+               {"each line is needed", each_line_is_needed},
+               {"bad records are found", bad_records_are_found},
+               {"silent where it should be", silent_where_it_should_be},
+               {"abandoned leaves the log before", abandoned_leaves_the_log_before},
+               {"lines are there before the end", lines_are_there_before_the_end});

@@ -326,15 +326,9 @@ static void test_no_schedule(void)
     CU_ASSERT_EQUAL(got.n_steps, 1);
 }
 
-static CU_TestInfo tests[] = {{"the mesh of a number of ranks", test_auto_mesh},
-                              {"a given mesh", test_given_mesh},
-                              {"evaluations", evaluations},
-                              {"to evaluate", to_evaluate},
-                              {"every option in its field", test_fields},
-                              {"defaults", test_defaults},
-                              {"refusals", test_refusals},
-                              {"schedules", test_schedule},
-                              {"another batch", test_another_batch},
-                              {"no schedule", test_no_schedule},
-                              CU_TEST_INFO_NULL};
-CU_SuiteInfo pod_test_suites[] = {{"setup", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+POD_TEST_SUITE("setup", {"the mesh of a number of ranks", test_auto_mesh},
+               {"a given mesh", test_given_mesh}, {"evaluations", evaluations},
+               {"to evaluate", to_evaluate}, {"every option in its field", test_fields},
+               {"defaults", test_defaults}, {"refusals", test_refusals},
+               {"schedules", test_schedule}, {"another batch", test_another_batch},
+               {"no schedule", test_no_schedule});
