@@ -88,12 +88,17 @@ static link *link_of(const pod_links *l, int rank, int side)
 
 static int side_of(pod_hop hop) { return 2 * hop.dim + (hop.dir < 0); }
 
-void pod_links_pass(pod_links *l, int rank, pod_hop hop, double bytes, bool is_preferred,
+int pod_links_kept(const pod_links *l, int rank, pod_hop hop)
+{
+    return (int)(link_of(l, rank, side_of(hop)) - l->link);
+}
+
+void pod_links_pass(pod_links *l, int kept, int dim, double bytes, bool is_preferred,
                     pod_transit *t)
 {
-    link *via = link_of(l, rank, side_of(hop));
-    const int64_t held_ps = pod_ps(bytes * l->s_per_byte[hop.dim]);
-    const int64_t latency_ps = l->latency_ps[hop.dim];
+    link *via = &l->link[kept];
+    const int64_t held_ps = pod_ps(bytes * l->s_per_byte[dim]);
+    const int64_t latency_ps = l->latency_ps[dim];
     const int64_t start_ps = pod_busy_take(&via->busy, t->head_ps, held_ps, is_preferred);
     if (start_ps > t->head_ps) {
         l->wait_ps = pod_ps_add(l->wait_ps, start_ps - t->head_ps);
@@ -136,3 +141,5 @@ pod_links_use pod_links_used(const pod_links *l)
     }
     return use;
 }
+
+void pod_links_fetch(const pod_links *l, int kept) { __builtin_prefetch(&l->link[kept], 1); }

@@ -25,10 +25,16 @@ typedef struct pod_transit { /* a message on its way */
     int64_t left_ps;         /* when its tail will have left the rank before */
 } pod_transit;
 
-/* Takes the head, which is at the rank at the time t->head_ps, one hop on; what is preferred waits
- * for its like alone (net/busy.h). Calls for a link come in the order of head_ps. */
-void pod_links_pass(pod_links *l, int rank, pod_hop hop, double bytes, bool is_preferred,
+/* The hop's link, as it is kept: those that are kept as one have one number. */
+int pod_links_kept(const pod_links *l, int rank, pod_hop hop);
+
+/* Takes the head, which is at that link's near end at the time t->head_ps, one hop on, along
+ * dimension `dim`; what is preferred waits for its like alone (net/busy.h). Calls for a link come in
+ * the order of head_ps. */
+void pod_links_pass(pod_links *l, int kept, int dim, double bytes, bool is_preferred,
                     pod_transit *t);
+
+void pod_links_fetch(const pod_links *l, int kept); /* asks the cache for it */
 
 typedef struct pod_links_use {
     int busiest;      /* link; the first of those that were used as long */

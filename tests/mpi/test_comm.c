@@ -307,5 +307,5 @@ POD_TEST_SUITE_WITH("comm", open_comm, close_comm, {"open", test_open},
                     {"agree on one kind", test_agree_same_kind}, {"totals", test_totals},
                     {"gather in parts", test_gather_parts}, {"tags", test_tags},
                     {"window", test_window}, {"no memory", test_no_memory},
-                    {"windows", test_windows}, {"cores", test_cores}, {"nodes", test_nodes},
-                    /* the last: the comm stays split */);
+                    {"windows", test_windows}, {"cores", test_cores},
+                    {"nodes", test_nodes} /* the last: the comm stays split */);

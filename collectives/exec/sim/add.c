@@ -9,33 +9,88 @@
 static pod_status take_cores(pod_sim *sim)
 {
     const int n_ranks = pod_mesh_size(&sim->classes.mesh);
-    sim->sender = POD_ARENA_NEW(sim->arena, pod_busy, sim->n_cores);
-    sim->unit = POD_ARENA_NEW(sim->arena, pod_busy, sim->n_cores);
-    sim->rank = POD_ARENA_NEW(sim->arena, int32_t, sim->n_cores);
-    sim->column = POD_ARENA_NEW(sim->arena, int32_t, sim->n_cores);
+    sim->sender = POD_ARENA_NEW(sim->arena, pod_busy, sim->n_slots);
+    sim->unit = POD_ARENA_NEW(sim->arena, pod_busy, sim->n_slots);
+    sim->rank = POD_ARENA_NEW(sim->arena, int32_t, sim->n_slots);
+    sim->next =
+        POD_ARENA_NEW(sim->arena, pod__sim_next, 2 * sim->classes.mesh.n_dims * sim->n_slots);
+    sim->name = POD_ARENA_NEW(sim->arena, int32_t, sim->n_slots);
+    sim->core_named = POD_ARENA_NEW(sim->arena, int32_t, sim->n_cores);
     sim->core_of = POD_ARENA_NEW(sim->arena, int32_t, n_ranks);
+    sim->column_of = POD_ARENA_NEW(sim->arena, int32_t, n_ranks);
+    sim->column_rank = POD_ARENA_NEW(sim->arena, int32_t, sim->n_columns);
     sim->coord = POD_ARENA_NEW(sim->arena, pod_coord, n_ranks);
-    if (!sim->sender || !sim->unit || !sim->rank || !sim->column || !sim->core_of || !sim->coord)
+    if (!sim->sender || !sim->unit || !sim->rank || !sim->next || !sim->name || !sim->core_named ||
+        !sim->core_of || !sim->column_of || !sim->column_rank || !sim->coord)
         return POD_E_NOMEM;
+    for (int i = 0; i < sim->n_slots; i++) sim->rank[i] = -1;
+    for (int k = 0; k < sim->n_columns; k++) sim->column_rank[k] = -1;
     if (sim->n_cores == sim->classes.n_classes) return POD_OK;
-    sim->moved_by = POD_ARENA_NEW(sim->arena, pod_coord, sim->n_cores);
+    sim->moved_by = POD_ARENA_NEW(sim->arena, pod_coord, sim->n_slots);
     return sim->moved_by ? POD_OK : POD_E_NOMEM;
 }
 
-static void number_cores(pod_sim *sim)
+/* Who lies with whom: those a shift apart. Where nobody is alike, those along dimensions that wrap
+ * come near to it. */
+static pod_sim_classes layout_of(const pod_sim_classes *c)
+{
+    pod_sim_classes layout = *c;
+    if (c->n_alike > 1) return layout;
+    layout.n_classes = 1;
+    for (int d = 0; d < c->mesh.n_dims; d++) {
+        if (c->mesh.wraps[d]) layout.shift[d] = 1;
+        layout.n_classes *= layout.shift[d];
+    }
+    layout.n_alike = c->n_classes / layout.n_classes;
+    return layout;
+}
+
+static int slot_of(const pod_sim *sim, const pod_sim_classes *layout, int rank)
+{
+    int member = 0, stride = 1;
+    for (int d = 0; d < layout->mesh.n_dims; d++) {
+        member += sim->coord[rank].at[d] / layout->shift[d] * stride;
+        stride *= layout->mesh.extent[d] / layout->shift[d];
+    }
+    return pod_sim_class_of(layout, rank) << sim->n_member_bits | member;
+}
+
+static void find_neighbors(pod_sim *sim)
+{
+    const pod_mesh *m = &sim->classes.mesh;
+    for (int side = 0; side < 2 * m->n_dims; side++)
+        for (int k = 0; k < sim->n_slots; k++) {
+            if (sim->rank[k] < 0) continue;
+            const pod_hop hop = {side / 2, side % 2 ? -1 : 1};
+            const int to = pod_mesh_neighbor(m, sim->rank[k], hop.dim, hop.dir);
+            sim->next[side * sim->n_slots + k] = (pod__sim_next){
+                to < 0 ? -1 : sim->core_of[to], pod_links_kept(sim->links, sim->rank[k], hop)};
+        }
+}
+
+static pod_status number_cores(pod_sim *sim, bool is_each, const pod_sim_classes *layout)
 {
     const pod_sim_classes *c = &sim->classes;
     const int n_ranks = pod_mesh_size(&c->mesh);
     for (int r = 0; r < n_ranks; r++) {
-        const int k = pod_sim_class_of(c, r), core = sim->n_cores == n_ranks ? r : k;
+        const int class_number = pod_sim_class_of(c, r);
         sim->coord[r] = pod_mesh_coord(&c->mesh, r);
-        sim->core_of[r] = core;
-        if (core == k && pod_sim_class_rank(c, k) != r) continue;
-        sim->rank[core] = r;
-        sim->column[core] = k;
+        const int k = is_each ? slot_of(sim, layout, r) : class_number;
+        const bool is_first = pod_sim_class_rank(c, class_number) == r;
+        sim->core_of[r] = k;
+        sim->column_of[r] = k >> sim->n_column_shift;
+        if (is_first) sim->column_rank[sim->column_of[r]] = r;
+        if (!is_each && !is_first) continue;
+        sim->rank[k] = r;
+        sim->name[k] = is_each ? r : class_number;
+        sim->core_named[sim->name[k]] = k;
         for (int d = 0; d < c->mesh.n_dims && sim->moved_by; d++)
-            sim->moved_by[core].at[d] = sim->coord[r].at[d] / c->shift[d] * c->shift[d];
+            sim->moved_by[k].at[d] = sim->coord[r].at[d] / c->shift[d] * c->shift[d];
     }
+    POD_TRY(
+        pod_links_create(sim->arena, &sim->net, &c->mesh, sim->core_of, sim->n_slots, &sim->links));
+    find_neighbors(sim);
+    return POD_OK;
 }
 
 static pod_status fill(pod_sim *sim)
@@ -44,12 +99,18 @@ static pod_status fill(pod_sim *sim)
     if (n_ranks > POD__SIM_MAX_RANKS)
         return pod_fail(POD_E_UNSUPPORTED, "simulation: %d ranks, at most %d", n_ranks,
                         POD__SIM_MAX_RANKS);
-    while (1 << sim->n_core_bits < sim->n_cores) sim->n_core_bits++;
+    const bool is_each = sim->n_cores == n_ranks;
+    const pod_sim_classes layout = layout_of(&sim->classes);
+    while (is_each && 1 << sim->n_member_bits < layout.n_alike) sim->n_member_bits++;
+    sim->n_slots = is_each ? layout.n_classes << sim->n_member_bits : sim->n_cores;
+    while (1 << sim->n_slot_bits < sim->n_slots) sim->n_slot_bits++;
+    sim->slot_mask = (1u << sim->n_slot_bits) - 1;
+    if (sim->classes.n_alike > 1) sim->n_column_shift = sim->n_member_bits;
+    sim->n_columns = sim->n_slots >> sim->n_column_shift;
     POD_TRY(take_cores(sim));
-    number_cores(sim);
-    POD_TRY(pod_links_create(sim->arena, &sim->net, &sim->classes.mesh, sim->core_of, sim->n_cores,
-                             &sim->links));
+    POD_TRY(number_cores(sim, is_each, &layout));
     POD_TRY(pod_engine_create(NULL, &sim->engine));
+    POD_TRY(pod__sim_set_places(sim));
     sim->message_ps = pod_ps(sim->net.message_s);
     sim->sync_ps = pod_ps(sim->net.sync_s);
     return POD_OK;
@@ -124,7 +185,7 @@ void pod_sim_destroy(pod_sim *sim)
 
 int pod_sim_n_cores(const pod_sim *sim) { return sim->n_cores; }
 
-int pod_sim_core_of(const pod_sim *sim, int rank) { return sim->core_of[rank]; }
+int pod_sim_core_of(const pod_sim *sim, int rank) { return sim->name[sim->core_of[rank]]; }
 
 /* ---- collectives ---------------------------------------------------------------------------- */
 
@@ -155,8 +216,8 @@ static pod_status make_known_room(pod_sim *sim, int32_t n)
 
 static pod_status add_coll(pod_sim *sim, const pod__sim_shared *s, double scale, pod_sim_coll **out)
 {
-    const int64_t n_names = (int64_t)s->plan->n_places << sim->n_core_bits;
-    if (n_names > UINT32_MAX)
+    const int64_t n_names = (int64_t)s->plan->n_places << sim->n_slot_bits;
+    if (n_names > UINT32_MAX || s->plan->n_places >= 1 << POD__SIM_PLACE_BITS)
         return pod_fail(POD_E_UNSUPPORTED, "simulation: %d steps on each of %d ranks",
                         (int)s->plan->n_places, sim->n_cores);
     POD_TRY(make_room(sim));
@@ -164,11 +225,14 @@ static pod_status add_coll(pod_sim *sim, const pod__sim_shared *s, double scale,
     pod_sim_coll *c = POD_ARENA_NEW(sim->arena, pod_sim_coll, 1);
     if (!c) return POD_E_NOMEM;
     *c = (pod_sim_coll){.number = (uint32_t)sim->n_colls,
+                        .n_places = s->plan->n_places,
+                        .n_words = s->plan->n_words,
+                        .step = s->plan->step,
                         .plan = s->plan,
                         .scale = scale,
                         .n_messages = s->plan->n_messages * sim->classes.n_alike,
                         .message_bytes = scale * s->plan->message_bytes * sim->classes.n_alike};
-    c->part = POD_ARENA_NEW(sim->arena, pod__sim_part, sim->n_cores);
+    c->part = POD_ARENA_NEW(sim->arena, pod__sim_part, sim->n_slots);
     c->group = POD_ARENA_NEW(sim->arena, pod__sim_group, s->plan->n_syncs);
     if (!c->part || !c->group) return POD_E_NOMEM;
     sim->coll[sim->n_colls++] = c;
@@ -176,15 +240,17 @@ static pod_status add_coll(pod_sim *sim, const pod__sim_shared *s, double scale,
     return POD_OK;
 }
 
-/* Of schedules, all[k] that of the first rank of class k. */
+/* Plan and costs of schedules, all[k] that of rank column_rank[k]. */
 static pod_status build_shared(pod_sim *sim, const pod_sched *const all[], pod_dtype t,
                                pod__sim_shared **out)
 {
     pod__sim_shared *s = POD_ARENA_NEW(sim->arena, pod__sim_shared, 1);
     if (!s) return POD_E_NOMEM;
-    POD_TRY(pod__sim_plan_build(sim, all, t, &s->plan));
+    POD_TRY(pod__sim_plan_build(sim->arena, sim, all, t, &s->plan));
     s->next = sim->shared; /* from here on the simulation frees the plan, whatever fails */
     sim->shared = s;
+    /* A SYNC that takes no time joins all that share at one. */
+    if (s->plan->n_syncs > 0) POD_TRY(pod_engine_set_places(sim->engine, NULL));
     *out = s;
     return POD_OK;
 }
@@ -192,8 +258,19 @@ static pod_status build_shared(pod_sim *sim, const pod_sched *const all[], pod_d
 pod_status pod_sim_add(pod_sim *sim, const pod_sched *const all[], pod_dtype t, pod_sim_coll **out)
 {
     pod__sim_shared *s;
-    POD_TRY(build_shared(sim, all, t, &s));
-    return add_coll(sim, s, 1, out);
+    pod_arena *work;
+    pod_status status = POD_E_NOMEM;
+    POD_TRY(pod_arena_create(NULL, &work));
+    const pod_sched **ordered = POD_ARENA_NEW(work, const pod_sched *, sim->n_columns);
+    if (!ordered) goto done;
+    for (int k = 0; k < sim->n_columns; k++)
+        if (sim->column_rank[k] >= 0)
+            ordered[k] = all[pod_sim_class_of(&sim->classes, sim->column_rank[k])];
+    POD_TRY_GOTO(status, build_shared(sim, ordered, t, &s), done);
+    POD_TRY_GOTO(status, add_coll(sim, s, 1, out), done);
+done:
+    pod_arena_destroy(work);
+    return status;
 }
 
 static pod_status build_algo(pod_sim *sim, const pod_coll_algo *algo, const pod_coll_args *args,
@@ -203,12 +280,13 @@ static pod_status build_algo(pod_sim *sim, const pod_coll_algo *algo, const pod_
     pod_arena *work;
     pod_status status = POD_E_NOMEM;
     POD_TRY(pod_arena_create(NULL, &work));
-    const pod_sched **all = POD_ARENA_NEW(work, const pod_sched *, c->n_classes);
+    const pod_sched **all = POD_ARENA_NEW(work, const pod_sched *, sim->n_columns);
     if (!all) goto done;
-    for (int k = 0; k < c->n_classes; k++)
-        POD_TRY_GOTO(status,
-                     pod_coll_build(work, algo, &c->mesh, pod_sim_class_rank(c, k), args, &all[k]),
-                     done);
+    for (int k = 0; k < sim->n_columns; k++)
+        if (sim->column_rank[k] >= 0)
+            POD_TRY_GOTO(status,
+                         pod_coll_build(work, algo, &c->mesh, sim->column_rank[k], args, &all[k]),
+                         done);
     POD_TRY_GOTO(status, build_shared(sim, all, args->dtype, out), done);
     (*out)->algo = algo;
     (*out)->args = *args;

@@ -27,24 +27,17 @@ int pod_sim_class_of(const pod_sim_classes *c, int rank)
     return number;
 }
 
-int pod_sim_class_member(const pod_sim_classes *c, int class_number, int i)
+int pod_sim_class_rank(const pod_sim_classes *c, int class_number)
 {
     POD_DCHECK(class_number >= 0 && class_number < c->n_classes, "class %d of %d", class_number,
                c->n_classes);
     int rank = 0, stride = 1;
     for (int d = 0; d < c->mesh.n_dims; d++) {
-        const int shift = c->shift[d], n = c->mesh.extent[d] / shift;
-        rank += (class_number % shift + i % n * shift) * stride;
+        rank += class_number % c->shift[d] * stride;
         stride *= c->mesh.extent[d];
-        class_number /= shift;
-        i /= n;
+        class_number /= c->shift[d];
     }
     return rank;
-}
-
-int pod_sim_class_rank(const pod_sim_classes *c, int class_number)
-{
-    return pod_sim_class_member(c, class_number, 0);
 }
 
 /* ---- schedules to compare ------------------------------------------------------------------- */

@@ -43,8 +43,7 @@ POD_MUST pod_status pod_sim_classes_find(const pod_net *net, const pod_mesh *m,
                                          pod_sim_likeness likeness, pod_sim_classes *out);
 
 int pod_sim_class_of(const pod_sim_classes *c, int rank);
-/* The i-th of its n_alike ranks, and the first one. */
-int pod_sim_class_member(const pod_sim_classes *c, int class_number, int i);
+/* The first of its ranks. */
 int pod_sim_class_rank(const pod_sim_classes *c, int class_number);
 
 #endif

@@ -3,20 +3,10 @@
 
 #include "collectives/exec/sim/plan.h"
 
-static int rank_of(const pod__sim_builder *b, int32_t i)
-{
-    return pod_sim_class_rank(&b->sim->classes, b->column[i]);
-}
-
-static int class_of(const pod__sim_builder *b, int rank)
-{
-    return pod_sim_class_of(&b->sim->classes, rank);
-}
-
 static pod_status blame(const pod__sim_builder *b, int32_t i, const char *fault)
 {
     char text[POD_STEP_TEXT_BYTES];
-    const int rank = rank_of(b, i);
+    const int rank = b->rank[b->column[i]];
     pod_step_print(pod__sim_source_of(b, i), text, sizeof text);
     return pod_fail(POD_E_INVALID, "schedule: rank %d step %d (%s): %s", rank,
                     (int)pod__sim_place_of(b, i), text, fault);
@@ -31,7 +21,7 @@ typedef struct receives { /* all receives, those of one sender's class together 
 
 static pod_status sort_receives(pod__sim_builder *b, receives *out)
 {
-    const int n_columns = b->plan->n_columns, n_ranks = pod_mesh_size(&b->sim->classes.mesh);
+    const int n_columns = b->plan->n_columns, n_ranks = pod_mesh_size(&b->classes->mesh);
     const int32_t n = b->first[n_columns];
     int32_t *first = POD_ARENA_NEW(b->work, int32_t, n_columns + 1);
     if (!first) return POD_E_NOMEM;
@@ -39,15 +29,15 @@ static pod_status sort_receives(pod__sim_builder *b, receives *out)
         const pod_step *s = pod__sim_source_of(b, i);
         if (!pod_step_is_message(s)) continue;
         if (s->peer < 0 || s->peer >= n_ranks) return blame(b, i, "there is no such peer");
-        if (s->peer == rank_of(b, i)) return blame(b, i, "a message to itself");
-        if (s->kind != POD_STEP_SEND) first[class_of(b, s->peer)]++;
+        if (s->peer == b->rank[b->column[i]]) return blame(b, i, "a message to itself");
+        if (s->kind != POD_STEP_SEND) first[b->column_of[s->peer]]++;
     }
     for (int k = 0; k < n_columns; k++) first[k + 1] += first[k];
     int32_t *list = POD_ARENA_NEW(b->work, int32_t, first[n_columns]);
     if (!list) return POD_E_NOMEM;
     for (int32_t i = n; i-- > 0;)
         if (pod__sim_receives(pod__sim_source_of(b, i)))
-            list[--first[class_of(b, pod__sim_source_of(b, i)->peer)]] = i;
+            list[--first[b->column_of[pod__sim_source_of(b, i)->peer]]] = i;
     *out = (receives){first, list};
     return POD_OK;
 }
@@ -55,15 +45,13 @@ static pod_status sort_receives(pod__sim_builder *b, receives *out)
 /* The rank that lies from the first of the sender's class as this receive's rank from its peer. */
 static int receiver_seen(const pod__sim_builder *b, int32_t recv)
 {
-    const pod_mesh *m = &b->sim->classes.mesh;
-    const int peer = pod__sim_source_of(b, recv)->peer,
-              sender = pod_sim_class_rank(&b->sim->classes, class_of(b, peer));
-    pod_coord c = b->sim->coord[rank_of(b, recv)];
+    const pod_mesh *m = &b->classes->mesh;
+    const int peer = pod__sim_source_of(b, recv)->peer, sender = b->rank[b->column_of[peer]];
+    pod_coord c = b->coord[b->rank[b->column[recv]]];
     if (sender == peer) return pod_mesh_rank(m, c);
     for (int d = 0; d < m->n_dims; d++) {
         const int extent = m->extent[d];
-        c.at[d] =
-            (c.at[d] + b->sim->coord[sender].at[d] - b->sim->coord[peer].at[d] + extent) % extent;
+        c.at[d] = (c.at[d] + b->coord[sender].at[d] - b->coord[peer].at[d] + extent) % extent;
     }
     return pod_mesh_rank(m, c);
 }
@@ -110,7 +98,7 @@ static pod_status pair_sender(pod__sim_builder *b, const receives *recv, int k, 
         if (b->partner[send] != POD__SIM_NONE)
             return blame(b, i, "a second message with this peer and tag");
         /* Ranks of a class may differ by an element, those of classes of one rank do not. */
-        if (pod__sim_source_of(b, send)->count != s->count && b->sim->classes.n_alike == 1)
+        if (pod__sim_source_of(b, send)->count != s->count && b->classes->n_alike == 1)
             return blame(b, i, "another number of elements is sent");
         b->partner[send] = i;
         b->partner[i] = send;
@@ -160,8 +148,7 @@ static pod_status collect_syncs(pod__sim_builder *b, sync_step **out, int32_t *n
         int n_shared;
         const int *shared = pod_sched_shared(b->sched[b->column[i]], &n_shared);
         if (n_shared == 0) return blame(b, i, "its rank shares nothing");
-        if (b->sim->classes.n_alike > 1)
-            return blame(b, i, "ranks that share memory are not alike");
+        if (b->classes->n_alike > 1) return blame(b, i, "ranks that share memory are not alike");
         list[n++] = (sync_step){shared[0], pod__sim_source_of(b, i)->tag, i, n_shared};
     }
     if (n) qsort(list, (size_t)n, sizeof *list, by_group);

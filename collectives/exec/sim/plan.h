@@ -11,13 +11,16 @@ enum { POD__SIM_NONE = -1 };
 typedef struct pod__sim_builder {
     pod_arena *out, *work;
     const pod_sim *sim;
+    const pod_sim_classes *classes;
+    const pod_coord *coord;          /* (n_ranks) */
+    const int32_t *column_of, *rank; /* (n_ranks) and (n_columns) */
     const pod_sched *const *sched;
     pod_dtype dtype;
     const pod_step **steps; /* (n_columns) of the schedules */
     int32_t *first;         /* (n_columns + 1) */
-    int32_t *column;        /* by step */
-    int32_t *partner;       /* by step */
-    uint8_t *implied;       /* by step: bit j: after[j] need not be waited for */
+    int32_t *column;
+    int32_t *partner;  /* by step */
+    uint8_t *left_out; /* by step: of `after`, by bits; and whether it is left out of another's */
     pod__sim_plan *plan;
 } pod__sim_builder;
 

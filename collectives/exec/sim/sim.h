@@ -41,7 +41,7 @@ typedef struct pod_sim_coll pod_sim_coll; /* a collective of a simulation */
 
 /* Of every rank of the mesh. E_INVALID for a net with a rate or time that is none; E_NOMEM. */
 POD_MUST pod_status pod_sim_create(const pod_net *net, const pod_mesh *m, pod_sim **out);
-/* Of ranks of which those of a class do alike (classes.h): the schedule of a rank is that of
+/* Of ranks of which those of a class do alike (sim_classes.h): the schedule of a rank is that of
  * the first rank of its class, moved along. With one_of_each only the first ranks are simulated,
  * and stand for the others: then all that is said below of ranks and their number is said of
  * classes, and every rank of a class is started when its class is. */
@@ -70,8 +70,9 @@ int pod_sim_core_of(const pod_sim *sim, int rank); /* itself, or its class */
 POD_MUST pod_status pod_sim_fail_links(pod_sim *sim, const int link[], int n);
 
 /* Adds a collective of which all[k] is the part of the first rank of class k, in a simulation that
- * was not created with classes of every rank k; nothing is kept of `all`. E_INVALID, naming rank
- * and step, when a message or sync has no other half; races and spans are not looked at. E_NOMEM. */
+ * was not created with classes of every rank k; nothing is kept of `all`. One with SYNCs only while
+ * nothing is under way. E_INVALID, naming rank and step, when a message or sync has no other half;
+ * races and spans are not looked at. E_NOMEM. */
 POD_MUST pod_status pod_sim_add(pod_sim *sim, const pod_sched *const all[], pod_dtype t,
                                 pod_sim_coll **out);
 /* The same of an algorithm: builds what is needed, and shares it with those that were added with
@@ -86,9 +87,10 @@ void pod_sim_prefer(pod_sim_coll *c);
 
 int pod_sim_coll_number(const pod_sim_coll *c); /* in the order in which they were added, from 0 */
 
-/* Rank begins its part at this time, not before pod_sim_now. A collective can be started again when
- * pod_sim_next has answered all of its ranks. The first start takes memory for the run, and the end
- * of the last rank gives it back: E_NOMEM. */
+/* Rank begins its part at this time: before the first pod_sim_next and after one that was false any
+ * rank, not before pod_sim_now; in between the rank that has just been done, not before it was. A
+ * collective can be started again when pod_sim_next has told of all its ranks. The first start
+ * takes memory for the run, and the end of the last rank gives it back: E_NOMEM. */
 POD_MUST pod_status pod_sim_start(pod_sim *sim, pod_sim_coll *c, int rank, int64_t at_ps);
 
 typedef struct pod_sim_done {
@@ -97,15 +99,16 @@ typedef struct pod_sim_done {
     int64_t at_ps;
 } pod_sim_done;
 
-/* Runs until a rank is done with its part: no peer reads or writes its buffer any more. False when
- * nothing more can happen. */
+/* Goes on until a rank is done with its part: no peer reads or writes its buffer any more. False
+ * when nothing more can happen. Of one rank what is done earlier comes earlier; of two, it may come
+ * later by as long as news of one needs to the other. */
 bool pod_sim_next(pod_sim *sim, pod_sim_done *out);
 
 /* POD_OK unless a rank that started is not done, though nothing more can happen: E_INVALID with the
  * step that it waits in; E_NOMEM when memory for events was wanting. */
 POD_MUST pod_status pod_sim_check_done(const pod_sim *sim, const pod_sim_coll *c);
 
-/* The time of the last event. */
+/* When a rank was done that pod_sim_next has just told of; when it was false, of the last one. */
 int64_t pod_sim_now(const pod_sim *sim);
 
 typedef struct pod_sim_use { /* since create */

@@ -1,6 +1,7 @@
 /* Schedules on a virtual clock: numbers made by hand, and what must hold of every algorithm. */
 #include <stdlib.h>
 
+#include "collectives/exec/sim/core.h"
 #include "collectives/exec/sim/sim.h"
 #include "collectives/net/engine.h"
 #include "tests/harness/harness.h"
@@ -387,6 +388,43 @@ static void test_no_answer(void)
     pod_arena_destroy(a);
 }
 
+static void *get_twice(void *left, size_t align, size_t bytes)
+{
+    int *n = left;
+    return (*n)-- > 0 ? pod_alloc_default.get(NULL, align, bytes) : NULL;
+}
+
+static void put_back(void *left, void *p)
+{
+    (void)left;
+    pod_alloc_default.put(NULL, p);
+}
+
+/* What was built of a collective whose places its engine has no memory for is the simulation's to
+ * free. */
+static void test_no_places(void)
+{
+    static const script s = {"", "2", .step = {{SYNC(0, FREE), END}, {SYNC(0, FREE), END}},
+                             .shares = true};
+    int left = 2; /* an engine and its one place */
+    const pod_alloc scarce = {get_twice, put_back, &left};
+    pod_arena *a;
+    pod_mesh m;
+    pod_sim *sim;
+    pod_sim_coll *c;
+    const pod_sched *all[MAX_RANKS];
+    POD_CHECK_OK(pod_mesh_parse("2", &m));
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    build_script(a, &s, 2, all);
+    POD_CHECK_OK(pod_sim_create(&plain, &m, &sim));
+    pod_engine_destroy(sim->engine);
+    POD_CHECK_OK(pod_engine_create(&scarce, &sim->engine));
+    POD_CHECK_FAILS(pod_sim_add(sim, all, POD_U8, &c), POD_E_NOMEM, "no memory for 1 places");
+    POD_CHECK(sim->shared && sim->shared->plan, "its plan is nobody's");
+    pod_sim_destroy(sim);
+    pod_arena_destroy(a);
+}
+
 static void test_bad_nets(void)
 {
     pod_mesh m;
@@ -410,4 +448,4 @@ static void test_bad_nets(void)
 POD_TEST_SUITE("sim", {"by hand", test_by_hand}, {"a ring of three", test_ring_of_three},
                {"one is preferred", test_preferred}, {"faults", test_faults},
                {"deadlock", test_deadlock}, {"no answer", test_no_answer},
-               {"bad nets", test_bad_nets});
+               {"no memory for places", test_no_places}, {"bad nets", test_bad_nets});
