@@ -12,9 +12,9 @@
  *
  * Every rank sends and receives (size - 1) / size of the buffer. Blocks come straight to their
  * places, so that what goes round the end of the buffer is two messages. Backwards, with sums, it
- * is the reduce-scatter. Bruck, Ho, Kipnis, Upfal and Weathersby, "Efficient algorithms for
- * all-to-all communications in multiport message-passing systems", 1997; Traeff, "Optimal,
- * non-pipelined reduce-scatter and allreduce algorithms", 2024. */
+ * is the reduce-scatter. Bruck, Ho, Kipnis, Upfal and Weathersby, "Efficient algorithms for all-
+ * to-all communications in multiport message-passing systems", 1997; Traeff, "Optimal, non-
+ * pipelined reduce-scatter and allreduce algorithms", 2024. */
 #include "collectives/algo/algorithms.h"
 
 typedef struct circle {
