@@ -28,16 +28,17 @@ static int run_gnuplot(FILE *script, FILE *svg, int *code)
     return 0;
 }
 
-/* gnuplot names what has no key after itself, and a browser shows that as a tooltip. False: there is
- * nothing. */
-static bool copy_without_names(FILE *from, FILE *to)
+/* gnuplot names what has no key after itself, and a browser shows that as a tooltip. gnuplot does not
+ * check what it writes: its last line says whether all of it is there. */
+static pod_status copy_without_names(FILE *from, FILE *to)
 {
     static const char begin[] = "<title>gnuplot_plot_", end[] = "</title>";
     char *line = NULL;
     size_t room = 0;
-    bool has_any = false;
+    bool has_any = false, is_whole = false;
     rewind(from);
     for (; getline(&line, &room, from) > 0; has_any = true) {
+        is_whole = is_whole || strcmp(line, "</svg>\n") == 0;
         const char *rest = line;
         for (const char *at; rest && (at = strstr(rest, begin));) {
             fwrite(rest, 1, (size_t)(at - rest), to);
@@ -47,7 +48,10 @@ static bool copy_without_names(FILE *from, FILE *to)
         if (rest) fputs(rest, to);
     }
     free(line);
-    return has_any;
+    if (is_whole) return POD_OK;
+    return has_any ? pod_fail(POD_E_WRITE, "gnuplot's drawing is cut off: is there room for "
+                                           "temporary files?")
+                   : pod_fail(POD_E_IO, "gnuplot drew nothing");
 }
 
 static pod_status draw(FILE *script, FILE *svg, FILE *to, bool *is_installed)
@@ -56,11 +60,9 @@ static pod_status draw(FILE *script, FILE *svg, FILE *to, bool *is_installed)
     const int failed = run_gnuplot(script, svg, &code);
     *is_installed = failed != ENOENT;
     if (!*is_installed) return POD_OK;
-    if (failed) return pod_fail(POD_E_IO, "gnuplot: cannot be started: %s", strerror(failed));
-    if (code != 0) return pod_fail(POD_E_IO, "gnuplot: failed");
-    return copy_without_names(svg, to)
-               ? POD_OK
-               : pod_fail(POD_E_IO, "gnuplot: drew nothing, so there is no plot");
+    if (failed) return pod_fail(POD_E_IO, "gnuplot cannot be started: %s", strerror(failed));
+    if (code != 0) return pod_fail(POD_E_IO, "gnuplot failed");
+    return copy_without_names(svg, to);
 }
 
 pod_status pod_plot_draw(const char *text, FILE *to, bool *is_installed)
@@ -69,7 +71,7 @@ pod_status pod_plot_draw(const char *text, FILE *to, bool *is_installed)
     pod_status s = POD_OK;
     if (script) fputs(text, script);
     if (!script || !svg || fflush(script) != 0 || fseek(script, 0, SEEK_SET) != 0)
-        s = pod_fail(POD_E_IO, "gnuplot: no temporary files: %s", strerror(errno));
+        s = pod_fail(POD_E_IO, "no temporary files for gnuplot: %s", strerror(errno));
     if (s == POD_OK) s = draw(script, svg, to, is_installed);
     if (script) fclose(script);
     if (svg) fclose(svg);
@@ -87,7 +89,7 @@ static pod_status plot(const char *script, const char *path, pod_log *log)
     if (s == POD_OK)
         pod_log_say(log, POD_LOG_WARNING, "no plot: gnuplot is not installed (gnuplot-nox)");
     pod_file_abandon(f);
-    return s;
+    return s == POD_OK ? s : pod_fail(s, "%s: cannot write: %s", path, pod_error_text());
 }
 
 pod_status pod_plot_print(void (*print)(const void *what, FILE *to), const void *what,

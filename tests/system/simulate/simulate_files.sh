@@ -152,7 +152,7 @@ json hungry/timeline.json '639e3 < sum(e["dur"] for e in j["traceEvents"] if e.g
 # What is drawn: links that are not there, and those that have failed, from both of their ends; points and
 # the ideal.
 mkdir bin
-printf '#!/bin/sh\necho GNUPLOT\nexec tee script\n' >bin/gnuplot
+printf '#!/bin/sh\necho GNUPLOT\ntee script\necho "</svg>"\n' >bin/gnuplot
 chmod +x bin/gnuplot
 PATH=$work/bin:$PATH
 # layers STYLE: how many panels have it
@@ -183,7 +183,7 @@ done
 # One that ends well and draws nothing leaves no empty plot.
 printf '#!/bin/sh\nexec cat >script\n' >bin/gnuplot
 "$minipod" simulate --machine tpu-v3 --mesh 2x3x2 --model mlp --batch 96 --out nothing >out 2>err
-[ $? -eq 2 ] && [ "$(cat err)" = 'minipod simulate: gnuplot: drew nothing, so there is no plot' ] ||
+[ $? -eq 2 ] && [ "$(cat err)" = 'minipod simulate: nothing/links.svg: cannot write: gnuplot drew nothing' ] ||
     fail "nothing drawn: $(cat err)"
 [ "$(ls nothing | tr '\n' ' ')" = 'links.csv simulate.json ' ] || fail "nothing drawn: $(ls nothing)"
 
