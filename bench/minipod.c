@@ -23,8 +23,8 @@
 #include "kernels/base/cpu.h"
 #include "kernels/gemm/blas.h"
 #include "models/model.h"
-#include "runtime/core/fault.h"
-#include "runtime/core/nearest.h"
+#include "runtime/config/fault.h"
+#include "runtime/core/words.h"
 #include "runtime/optim/optim.h"
 
 #define ALONE POD_ALONE

@@ -1,7 +1,7 @@
 #include "bench/common/models.h"
 
 #include "runtime/config/config.h"
-#include "runtime/core/nearest.h"
+#include "runtime/core/words.h"
 
 enum {
     N_MODELS = 0

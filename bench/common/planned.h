@@ -6,7 +6,7 @@
 #include "bench/common/models.h"
 #include "bench/common/target.h"
 #include "runtime/config/config.h"
-#include "runtime/core/fault.h"
+#include "runtime/config/fault.h"
 #include "runtime/data/dataset.h"
 #include "runtime/machine/machine.h"
 #include "runtime/train/rank_memory.h"

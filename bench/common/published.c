@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "kernels/base/parse.h"
-#include "runtime/core/nearest.h"
 #include "runtime/core/words.h"
 #include "runtime/machine/machine_net.h"
 

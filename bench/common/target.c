@@ -5,7 +5,6 @@
 #include "kernels/base/cpu.h"
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/gemm.h"
-#include "runtime/core/nearest.h"
 #include "runtime/core/words.h"
 
 enum { MAX_NAMES = 2 * POD_MAX_CANDIDATES, WORD_BYTES = 64 };

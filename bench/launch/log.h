@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "runtime/core/fault.h"
+#include "runtime/config/fault.h"
 #include "runtime/goodput/job_file.h"
 
 typedef struct pod_launch_log {

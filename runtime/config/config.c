@@ -7,7 +7,7 @@
 
 #include "kernels/base/assert.h"
 #include "kernels/base/parse.h"
-#include "runtime/core/nearest.h"
+#include "runtime/core/words.h"
 
 enum { ONLY_TYPED = 1 << 20, WRITES_FILE = 1 << 22, SHAPES = 1 << 23, RECORDS = 1 << 24 };
 enum { MAX_TEXT_BYTES = 4096 };

@@ -6,7 +6,7 @@
 #include "kernels/base/parse.h"
 #include "runtime/config/config_parts.h"
 #include "runtime/core/ini.h"
-#include "runtime/core/nearest.h"
+#include "runtime/core/words.h"
 
 enum { MAX_NAME_BYTES = 64, PREFIX = 8 /* bytes of MINIPOD_ */ };
 

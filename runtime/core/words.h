@@ -15,4 +15,9 @@ POD_MUST pod_status pod_word_take(const char *what, const char **text, char *wor
 /* Whether `word` is one of those of `list`. */
 bool pod_word_is_in(const char *list, const char *word);
 
+/* Returns the only one of `names` that begins with `given`; else the one that is the fewest letters
+ * (inserted, deleted or changed) away; NULL if these are more than three, or more than half of the
+ * letters given. */
+const char *pod_nearest_name(const char *given, const char *const names[], int n);
+
 #endif

@@ -12,7 +12,7 @@
 #include <zlib.h>
 
 #include "runtime/core/file.h"
-#include "runtime/core/nearest.h"
+#include "runtime/core/words.h"
 
 enum { HEAD_BYTES = 1024, MOST_NAMES = 4096, MOST_FILES = 64, MOST_DEPTH = 3 };
 

@@ -8,7 +8,7 @@
 
 #include "kernels/base/parse.h"
 #include "runtime/core/file.h"
-#include "runtime/core/nearest.h"
+#include "runtime/core/words.h"
 
 enum { N_FIELDS = 4, TEXT_BYTES = 512, MAX_RANKS = 1 << 30 };
 

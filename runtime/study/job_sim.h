@@ -18,7 +18,7 @@
 #ifndef MINIPOD_RUNTIME_STUDY_JOB_SIM_H
 #define MINIPOD_RUNTIME_STUDY_JOB_SIM_H
 
-#include "runtime/core/fault.h"
+#include "runtime/config/fault.h"
 #include "runtime/goodput/job_log.h"
 #include "runtime/study/nodes.h"
 

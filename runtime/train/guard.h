@@ -8,7 +8,7 @@
 #include "collectives/exec/comm.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/config/config.h"
-#include "runtime/core/fault.h"
+#include "runtime/config/fault.h"
 #include "runtime/core/log.h"
 #include "runtime/exec/exec.h"
 #include "runtime/goodput/goodput.h"

@@ -9,9 +9,9 @@
 
 #include "collectives/exec/comm.h"
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/exec/inject.h"
 #include "runtime/exec/store.h"
 #include "runtime/trace/timeline.h"
-#include "runtime/train/inject.h"
 
 typedef struct pod_saver pod_saver;
 

@@ -7,8 +7,8 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/core_wait.h"
 #include "runtime/core/file.h"
+#include "runtime/exec/inject.h"
 #include "runtime/goodput/goodput_live.h"
-#include "runtime/train/inject.h"
 #include "runtime/train/saver.h"
 #include "runtime/train/train.h"
 

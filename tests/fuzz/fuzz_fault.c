@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/base/assert.h"
-#include "runtime/core/fault.h"
+#include "runtime/config/fault.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

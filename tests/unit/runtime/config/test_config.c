@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/config/config.h"
-#include "runtime/core/nearest.h"
+#include "runtime/core/words.h"
 #include "tests/harness/harness.h"
 
 enum { MAX_WORDS = 12 };

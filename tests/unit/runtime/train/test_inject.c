@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/train/inject.h"
+#include "runtime/exec/inject.h"
 #include "tests/harness/harness.h"
 
 enum { STEPS = 20 };

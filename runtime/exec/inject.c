@@ -1,4 +1,4 @@
-#include "runtime/train/inject.h"
+#include "runtime/exec/inject.h"
 
 #include <math.h>
 #include <signal.h>

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "runtime/core/fault.h"
+#include "runtime/config/fault.h"
 #include "runtime/exec/exec.h"
 
 typedef struct pod_injection { /* borrowed */

@@ -1,7 +1,7 @@
 /* Faults as a person writes them. */
 #include <string.h>
 
-#include "runtime/core/fault.h"
+#include "runtime/config/fault.h"
 #include "tests/harness/harness.h"
 
 static void test_good(void)

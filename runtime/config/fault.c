@@ -1,4 +1,4 @@
-#include "runtime/core/fault.h"
+#include "runtime/config/fault.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -14,12 +14,12 @@ static const struct {
     const char *name, *must, *may, *what;
 } kinds[] = {
 #define POD_FAULT(id, name, must, may, what) {name, must, may, what},
-#include "runtime/core/fault.def"
+#include "runtime/config/fault.def"
 };
 
 static const char kind_names[] =
 #define POD_FAULT(id, name, must, may, what) " " name
-#include "runtime/core/fault.def"
+#include "runtime/config/fault.def"
     ;
 
 const char *pod_fault_name(pod_fault_kind k) { return kinds[k].name; }

@@ -14,7 +14,7 @@
 
 typedef enum pod_fault_kind {
 #define POD_FAULT(id, name, keys, more, what) POD_FAULT_##id,
-#include "runtime/core/fault.def"
+#include "runtime/config/fault.def"
     POD_N_FAULT_KINDS
 } pod_fault_kind;
 
