@@ -1,8 +1,13 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include <png.h>
 
 #include "runtime/data/import/codec.h"
+
+/* Of one allocation of the library: far more than a row takes, or a colour profile. What asks for
+ * more is a damaged chunk, which the file does not have. */
+#define MAX_PIECE_BYTES ((png_alloc_size_t)1 << 26)
 
 typedef struct reader {
     png_structp lib;
@@ -10,15 +15,16 @@ typedef struct reader {
     pod__codec *codec;
     const uint8_t *file;
     size_t n_left; /* bytes of the file */
+    bool no_memory;
 } reader;
 
 /* ---- what the library calls ------------------------------------------------------------------ */
 
 static void fail(png_structp lib, png_const_charp text)
 {
-    pod__codec *c = ((reader *)png_get_error_ptr(lib))->codec;
-    pod__codec_refuse(c, strstr(text, "Out of memory") ? POD_E_NOMEM : POD_E_FORMAT, "%s", text);
-    longjmp(c->back, 1);
+    const reader *r = png_get_error_ptr(lib);
+    pod__codec_refuse(r->codec, r->no_memory ? POD_E_NOMEM : POD_E_FORMAT, "%s", text);
+    longjmp(r->codec->back, 1);
 }
 
 /* Of what spoils no pixel, such as a colour profile that is known to be wrong. */
@@ -26,6 +32,19 @@ static void hear(png_structp lib, png_const_charp text)
 {
     (void)text;
     ((reader *)png_get_error_ptr(lib))->codec->traits |= POD_IMAGE_FLAWED;
+}
+
+static void *take(png_structp lib, png_alloc_size_t bytes)
+{
+    void *p = bytes <= MAX_PIECE_BYTES ? malloc(bytes) : NULL;
+    if (!p && bytes <= MAX_PIECE_BYTES) ((reader *)png_get_mem_ptr(lib))->no_memory = true;
+    return p;
+}
+
+static void give_back(png_structp lib, void *p)
+{
+    (void)lib;
+    free(p);
 }
 
 static void read_bytes(png_structp lib, png_bytep to, size_t bytes)
@@ -83,7 +102,7 @@ static int orientation_of(const reader *r)
 static bool decode(reader *r, const pod_image_want *want, pod_image *out)
 {
     pod__codec *c = r->codec;
-    r->lib = png_create_read_struct(PNG_LIBPNG_VER_STRING, r, fail, hear);
+    r->lib = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, r, fail, hear, r, take, give_back);
     r->info = r->lib ? png_create_info_struct(r->lib) : NULL;
     if (!r->info) return pod__codec_refuse(c, POD_E_NOMEM, "no memory for a PNG decoder");
     png_set_read_fn(r->lib, r, read_bytes);
