@@ -141,11 +141,23 @@ pod_status pod_result_files_check_out(const char *out, uint32_t command)
 
 /* ---- beside each other ---- */
 
+/* The text of an option that writes nothing, if a file has that name: the command may read it. */
+static const char *read_by(const pod_config *c, pod_opt o)
+{
+    int n;
+    struct stat st;
+    const pod_option *option = &pod_options(&n)[o];
+    if (option->type != POD_OPTION_TEXT || option->writes_file) return "";
+    const char *text = pod_config_text(c, o);
+    return stat(text, &st) == 0 && S_ISREG(st.st_mode) ? text : "";
+}
+
 static pod_status check_beside(const pod_config *c, uint32_t command, pod_opt mine)
 {
     const char *path = path_of(c, mine), *out = pod_config_text(c, POD_OPT_OUT);
-    for (int o = 0; o < (int)mine; o++) {
-        const char *other = path_of(c, (pod_opt)o);
+    for (int o = 0; o < POD_N_OPTS; o++) {
+        const char *other = o < (int)mine ? path_of(c, (pod_opt)o) : "";
+        if (*other == '\0') other = read_by(c, (pod_opt)o);
         if (*other == '\0' || !pod_file_is_same(path, other)) continue;
         return pod_fail(POD_E_INVALID, "%s: '%s' is %s, which %s takes", name_of(mine), path,
                         pod_file_is_stdout(path) ? "standard output" : "the file",

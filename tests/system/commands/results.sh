@@ -69,6 +69,12 @@ is_alone csv && cmp -s out pred.csv && grep -q '^# minipod' err || fail "predict
 [ ! -e ./- ] || fail "predictions: a file called -"
 refuses "csv: '-' is standard output, which predictions takes" "${eval[@]}" --predictions - --csv -
 refuses "json: 'x' is the file, which predictions takes" "${eval[@]}" --predictions x --json x
+# Nor in place of a file that the command reads, though minipod wrote it.
+printf '# minipod 0.1.0\njob,x\n' >jobs.csv
+refuses "csv: 'jobs.csv' is the file, which jobs takes" goodput . --jobs jobs.csv --csv jobs.csv
+printf '# minipod coll\n' >rules.txt
+refuses "autotune: './rules.txt' is the file, which algo takes" coll --algo rules.txt --autotune ./rules.txt
+rm jobs.csv rules.txt
 
 # The machine file, too; its measuring takes minutes.
 for to in - /dev/stdout; do
