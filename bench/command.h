@@ -3,6 +3,7 @@
 #define MINIPOD_BENCH_COMMAND_H
 
 #include "collectives/exec/comm.h"
+#include "kernels/base/arena.h"
 #include "kernels/base/status.h"
 #include "runtime/config/config.h"
 #include "runtime/core/clock.h"
@@ -12,9 +13,10 @@ enum { POD_EXIT_OK = 0, POD_EXIT_FAILED = 1, POD_EXIT_USAGE = 2 };
 
 typedef struct pod_call { /* what a command is called with; borrowed */
     const pod_config *config;
-    pod_log *log;    /* silent on ranks other than 0 */
-    pod_comm *comm;  /* NULL for a command that takes no ranks */
-    pod_clock clock; /* since the program began */
+    pod_log *log;     /* silent on ranks other than 0 */
+    pod_comm *comm;   /* NULL for a command that takes no ranks */
+    pod_clock clock;  /* since the program began */
+    pod_arena *arena; /* the command's, until it has returned */
 } pod_call;
 
 /* Does the work. `exit_code` is POD_EXIT_OK; a command that ended well and missed its target sets

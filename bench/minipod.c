@@ -253,6 +253,23 @@ static void warn_of_slow_start(double seconds, pod_log *log)
         pod_log_say(log, POD_LOG_WARNING, "%s", text);
 }
 
+/* Of ranks all answer alike: one rank's failure is not to pass in silence. */
+static pod_status run_checked(const pod_command *c, pod_call *call, int *exit_code)
+{
+    const bool speaks = !call->comm || pod_comm_rank(call->comm) == 0;
+    pod_status s = pod_arena_create(NULL, &call->arena);
+    if (s == POD_OK && speaks) s = pod_result_files_check(call->config, c->form.bit);
+    if (call->comm) s = pod_comm_agree(call->comm, s);
+    POD_TRY(s);
+    const char *folder = pod_config_text(call->config, POD_OPT_OUT);
+    const bool is_new = speaks && *folder && access(folder, F_OK) != 0;
+    s = c->run(call, exit_code);
+    if (call->comm) s = pod_comm_agree(call->comm, s);
+    pod_progress_end(call->log);
+    if (s != POD_OK && is_new) (void)rmdir(folder); /* where nothing is in it: it only misleads */
+    return s;
+}
+
 /* start_s: until MPI was there. */
 static pod_status run_with(const pod_command *c, const pod_config *config, pod_comm *comm,
                            double start_s, const pod_clock *clock, int *exit_code)
@@ -271,15 +288,8 @@ static pod_status run_with(const pod_command *c, const pod_config *config, pod_c
     if (!*pod_config_text(config, POD_OPT_RESUME)) /* else settings of a checkpoint are missing */
         pod_no_effect_warn(config, c->form.bit, comm ? pod_comm_size(comm) : 1, &log);
     pod_call call = {.config = config, .log = &log, .comm = comm, .clock = *clock};
-    pod_status s = rank == 0 ? pod_result_files_check(config, c->form.bit) : POD_OK;
-    if (comm) s = pod_comm_agree(comm, s);
-    POD_TRY(s);
-    const char *folder = pod_config_text(config, POD_OPT_OUT);
-    const bool is_new = rank == 0 && *folder && access(folder, F_OK) != 0;
-    s = c->run(&call, exit_code);
-    if (comm) s = pod_comm_agree(comm, s); /* one rank's failure is not to pass in silence */
-    pod_progress_end(&log);
-    if (s != POD_OK && is_new) (void)rmdir(folder); /* where nothing is in it: it only misleads */
+    const pod_status s = run_checked(c, &call, exit_code);
+    pod_arena_destroy(call.arena);
     return s;
 }
 

@@ -4,25 +4,6 @@
 
 #include "bench/coll/coll.h"
 
-static pod_status measure(pod_bench *b)
-{
-    switch (b->plan.on) {
-    case POD_ON_LOCAL: return pod_bench_local(b);
-    case POD_ON_SIM: return pod_bench_sim(b);
-    default: return pod_bench_ranks(b);
-    }
-}
-
-/* Whether the ranks, or what plays them in one process, find the memory for it. */
-static pod_status check_room(pod_bench *b)
-{
-    switch (b->plan.on) {
-    case POD_ON_LOCAL: return pod_bench_local_room(b);
-    case POD_ON_SIM: return pod_bench_sim_room(b);
-    default: return pod_bench_ranks_room(b);
-    }
-}
-
 static pod_status tell(pod_bench *b)
 {
     const char *json = pod_config_text(b->call->config, POD_OPT_JSON);
@@ -84,11 +65,13 @@ static pod_status run(pod_bench *b, int *exit_code)
     pod_comm *comm = b->call->comm;
     POD_TRY(pod_bench_plan_from(b->call, b->arena, &b->plan));
     pod_machine_describe_host(&b->host);
-    POD_TRY(pod_comm_agree(comm, check_room(b)));
+    const bool is_sim = b->plan.on == POD_ON_SIM;
+    /* Whether the ranks, or what plays them in one process, find the memory for it. */
+    POD_TRY(pod_comm_agree(comm, is_sim ? pod_bench_sim_room(b) : pod_bench_ranks_room(b)));
     const bool speaks = pod_comm_rank(comm) == 0;
     POD_TRY(pod_comm_agree(comm, speaks ? warn_of_algo(b) : POD_OK));
     POD_TRY(pod_comm_agree(comm, speaks ? pod_bench_table_begin(b) : POD_OK));
-    POD_TRY(measure(b));
+    POD_TRY(is_sim ? pod_bench_sim(b) : pod_bench_ranks(b));
     POD_TRY(pod_comm_agree(comm, speaks ? tell(b) : POD_OK));
     if (!is_right(b) || !is_fast_enough(b)) *exit_code = POD_EXIT_FAILED;
     return POD_OK;
@@ -96,10 +79,8 @@ static pod_status run(pod_bench *b, int *exit_code)
 
 pod_status pod_cmd_coll(pod_call *call, int *exit_code)
 {
-    pod_bench b = {.call = call};
-    POD_TRY(pod_comm_agree(call->comm, pod_arena_create(NULL, &b.arena)));
+    pod_bench b = {.call = call, .arena = call->arena};
     const pod_status s = run(&b, exit_code);
     pod_table_destroy(b.table);
-    pod_arena_destroy(b.arena);
     return s;
 }

@@ -133,20 +133,17 @@ POD_MUST pod_status pod_bench_refuse(pod_arena *a, pod_bench_plan *p, const char
 const pod_coll_algo *pod_bench_pick(const pod_bench_plan *p, const pod_bench_entry *e, int size,
                                     pod_coll_args *args);
 
-/* ---- the ways to measure: ranks.c, local.c, sim.c ---- */
+/* ---- the ways to measure: ranks.c, also with all ranks in one process, and sim.c ---- */
 
 /* Every size and entry; rows are added on all ranks alike. Collective where there are ranks. */
 POD_MUST pod_status pod_bench_ranks(pod_bench *b);
-POD_MUST pod_status pod_bench_local(pod_bench *b);
 POD_MUST pod_status pod_bench_sim(pod_bench *b);
 /* Whether they differ in their size alone. */
 bool pod_bench_is_alike(const pod_bench_size *a, const pod_bench_size *b);
 int pod_bench_peer(const pod_bench_plan *p); /* its entry; -1: none */
-/* Whether the ranks of a node find memory, shared or their own, for their buffers: E_INVALID, for
- * less may be asked for. All ranks of a node call it. */
+/* Whether the ranks of a node, or the one process for all ranks, find memory, shared or their own, for
+ * their buffers: E_INVALID, for less may be asked for. All ranks of a node call it. */
 POD_MUST pod_status pod_bench_ranks_room(const pod_bench *b);
-/* Whether the one process finds memory for all ranks: pod_room_check of the most. */
-POD_MUST pod_status pod_bench_local_room(const pod_bench *b);
 /* Likewise; of `all` algorithms those that find none are left out, while one is left. */
 POD_MUST pod_status pod_bench_sim_room(pod_bench *b);
 
@@ -160,6 +157,18 @@ POD_MUST pod_status pod_bench_add(pod_bench *b, pod_bench_row row, const pod_col
 double pod_bench_time_s(const pod_bench_row *r);
 double pod_bench_algbw(const pod_bench *b, const pod_bench_row *r, pod_bench_form f); /* GB/s */
 double pod_bench_busbw(const pod_bench *b, const pod_bench_row *r, pod_bench_form f);
+
+typedef struct pod_bench_factor { /* whole + nth / n, of n ranks, and what a person reads for it */
+    const char *text;
+    double whole, nth;
+} pod_bench_factor;
+
+typedef struct pod_bench_figures {
+    pod_bench_factor busbw, traffic; /* busbw / algbw; what pod_bench_traffic answers */
+    bool has_parts;                  /* each rank has a part of the buffer */
+} pod_bench_figures;
+extern const pod_bench_figures pod_bench_of_coll[POD_N_COLLS];
+
 /* The share of its buffer that a rank must read and write at the least, on average: 1 is all of it
  * read and all of it written. */
 double pod_bench_traffic(const pod_bench_plan *p, int size);

@@ -1,6 +1,7 @@
-/* Collectives among the ranks of a job, on the wall clock, timed as nccl-tests does: so many
- * operations back to back between two looks at the clock. Nothing is sent or allocated while the
- * clock runs, beyond what is measured.
+/* Collectives on the wall clock, among the ranks of a job or, with --on local, among as many in one
+ * process: what one pass of the plain twin of the executors costs on one core. They are timed as
+ * nccl-tests does: so many operations back to back between two looks at the clock. Nothing is sent or
+ * allocated while the clock runs, beyond what is measured.
  *
  * Each is timed in place and out of place, as nccl-tests does. Ours work in place, as training does,
  * on buffers that were registered before; out of place they copy first what the rank gives. The MPI
@@ -12,6 +13,7 @@
 #include "bench/coll/coll.h"
 #include "bench/coll/data.h"
 #include "collectives/exec/coll_run.h"
+#include "collectives/exec/exec_local.h"
 #include "collectives/exec/mpi/peer_mpi.h"
 #include "kernels/base/parse.h"
 #include "runtime/core/room.h"
@@ -24,8 +26,9 @@ typedef struct subject { /* one entry at one size */
     pod_coll_args args;
     const pod_peer_mpi *peer;     /* NULL: ours */
     pod_coll_run **run;           /* (n_buffers) */
+    const pod_sched *const *all;  /* of all ranks, where they are in this process; then no run */
     double *round_s[POD_N_FORMS]; /* (n_rounds) of an operation */
-    double *iter_s;               /* (n_iters) in place */
+    double *iter_s;               /* (n_iters) in place; in one process of the last round */
     int64_t n_wrong[POD_N_FORMS];
 } subject;
 
@@ -33,13 +36,15 @@ typedef struct bench_ranks {
     pod_bench *b;
     const pod_bench_plan *plan;
     pod_comm *comm;
-    pod_arena *arena; /* of one size */
+    int first_rank, n_here; /* the ranks of this process */
+    pod_arena *arena;       /* of one size */
     pod_coll_data *data;
     pod_window *window; /* NULL: nothing is shared */
-    char *own;          /* buffers of ours, one after another */
-    char *in, *out;     /* what is given out of place, and the peer's results, in memory as users
-                            of MPI have it; out is NULL without a peer */
-    pod_range given;    /* of a buffer, by this rank; element_bytes each */
+    /* (n_here) times rank_bytes each, of a rank its buffers one after another: ours; what is given out
+     * of place; the peer's results, in memory as users of MPI have it, NULL without a peer. */
+    char *own, *in, *out;
+    size_t rank_bytes;
+    void **local; /* (n_here) what pod_sched_run_local works on */
     size_t element_bytes;
     size_t buffer_bytes; /* at this size, guards and all */
     int size, n_buffers;
@@ -47,6 +52,7 @@ typedef struct bench_ranks {
     subject *subject;
     int n_subjects;
     double copy_s;
+    pod_status status; /* of the executor for one process, once it has failed */
 } bench_ranks;
 
 /* ---- buffers -------------------------------------------------------------------------------- */
@@ -63,34 +69,58 @@ static size_t most_bytes(const pod_bench_plan *p)
     return most;
 }
 
-/* Where the result of a subject stands. */
-static void *result(const bench_ranks *x, const subject *s, int buffer)
+/* Ranks of this process are 0 to n_here - 1 here. */
+static void *buffer_of(const bench_ranks *x, char *memory, int rank, int buffer)
 {
-    return pod_coll_data_at((s->peer ? x->out : x->own) + (size_t)buffer * x->buffer_bytes);
+    return pod_coll_data_at(memory + (size_t)rank * x->rank_bytes +
+                            (size_t)buffer * x->buffer_bytes);
+}
+
+/* Where the result of a subject stands. */
+static void *result(const bench_ranks *x, const subject *s, int rank, int buffer)
+{
+    return buffer_of(x, s->peer ? x->out : x->own, rank, buffer);
 }
 
 /* What it is given. */
-static void *input(const bench_ranks *x, const subject *s, int buffer, pod_bench_form f)
+static void *input(const bench_ranks *x, const subject *s, int rank, int buffer, pod_bench_form f)
 {
-    if (f == POD_IN_PLACE) return result(x, s, buffer);
-    return pod_coll_data_at(x->in + (size_t)buffer * x->buffer_bytes);
+    return f == POD_IN_PLACE ? result(x, s, rank, buffer) : buffer_of(x, x->in, rank, buffer);
 }
 
 /* ---- one operation, and many ---------------------------------------------------------------- */
 
-static void operate(const bench_ranks *x, const subject *s, int buffer, pod_bench_form f)
+static void copy_given(const bench_ranks *x, const subject *s, int buffer)
 {
-    char *in = input(x, s, buffer, f), *out = result(x, s, buffer);
-    const bool copies = !s->peer || x->plan->coll == POD_BROADCAST; /* which is in place alone */
-    const size_t first = (size_t)x->given.first * x->element_bytes;
-    if (f == POD_OUT_OF_PLACE && copies)
-        memcpy(out + first, in + first, (size_t)x->given.count * x->element_bytes);
-    if (s->peer) {
-        pod_peer_mpi_run(s->peer, copies ? out : in, out);
-        return;
+    for (int r = 0; r < x->n_here; r++) {
+        const pod_range given = pod_coll_data_given(&s->args, x->plan->n_ranks, x->first_rank + r);
+        const size_t first = (size_t)given.first * x->element_bytes;
+        memcpy((char *)result(x, s, r, buffer) + first,
+               (char *)input(x, s, r, buffer, POD_OUT_OF_PLACE) + first,
+               (size_t)given.count * x->element_bytes);
     }
-    pod_coll_run_start(s->run[buffer]);
-    pod_coll_run_wait(s->run[buffer]);
+}
+
+static void operate_in_process(bench_ranks *x, const subject *s, int buffer)
+{
+    if (x->status != POD_OK) return;
+    for (int r = 0; r < x->n_here; r++) x->local[r] = result(x, s, r, buffer);
+    x->status = pod_sched_run_local(s->all, x->n_here, s->args.dtype, x->local);
+}
+
+static void operate(bench_ranks *x, const subject *s, int buffer, pod_bench_form f)
+{
+    const bool copies = !s->peer || x->plan->coll == POD_BROADCAST; /* which is in place alone */
+    if (f == POD_OUT_OF_PLACE && copies) copy_given(x, s, buffer);
+    if (s->peer) {
+        void *out = result(x, s, 0, buffer);
+        pod_peer_mpi_run(s->peer, copies ? out : input(x, s, 0, buffer, f), out);
+    } else if (s->all) {
+        operate_in_process(x, s, buffer);
+    } else {
+        pod_coll_run_start(s->run[buffer]);
+        pod_coll_run_wait(s->run[buffer]);
+    }
 }
 
 static void operate_on_next(bench_ranks *x, const subject *s, pod_bench_form f)
@@ -98,12 +128,6 @@ static void operate_on_next(bench_ranks *x, const subject *s, pod_bench_form f)
     operate(x, s, x->next, f);
     x->next = (x->next + 1) % x->n_buffers;
     if (x->plan->is_blocking) pod_comm_barrier(x->comm);
-}
-
-static void warm_up(bench_ranks *x, const subject *s, pod_bench_form f)
-{
-    for (int i = 0; i < x->plan->n_warmup; i++) operate_on_next(x, s, f);
-    pod_comm_barrier(x->comm);
 }
 
 /* Time that this thread had a core. */
@@ -125,27 +149,23 @@ static double now_s(const bench_ranks *x, const pod_clock *clock)
     return x->plan->counts_cpu_time ? core_seconds() : seconds_since(clock);
 }
 
-static double time_round(bench_ranks *x, const subject *s, pod_bench_form f)
+/* Of an operation; `iter_s`, unless it is NULL, gets the time of each by itself. */
+static double time_round(bench_ranks *x, const subject *s, pod_bench_form f, double iter_s[])
 {
     const int n = x->plan->n_iters;
-    warm_up(x, s, f);
+    for (int i = 0; i < x->plan->n_warmup; i++) operate_on_next(x, s, f);
+    pod_comm_barrier(x->comm);
     const pod_clock clock = pod_clock_start();
-    const double before = now_s(x, &clock);
-    for (int i = 0; i < n; i++) operate_on_next(x, s, f);
-    return (now_s(x, &clock) - before) / n;
-}
-
-static void time_iterations(bench_ranks *x, const subject *s)
-{
-    warm_up(x, s, POD_IN_PLACE);
-    const pod_clock clock = pod_clock_start();
-    double before = now_s(x, &clock);
-    for (int i = 0; i < x->plan->n_iters; i++) {
-        operate_on_next(x, s, POD_IN_PLACE);
+    const double begin = now_s(x, &clock);
+    double before = begin;
+    for (int i = 0; i < n; i++) {
+        operate_on_next(x, s, f);
+        if (!iter_s) continue;
         const double now = now_s(x, &clock);
-        s->iter_s[i] = now - before;
+        iter_s[i] = now - before;
         before = now;
     }
+    return ((iter_s ? before : now_s(x, &clock)) - begin) / n;
 }
 
 /* The time that counts, of those of all ranks (--average); likewise for many of them. */
@@ -167,22 +187,29 @@ static void agree_on(const bench_ranks *x, double time_s[], int n)
 static void fill_with_zeros(const bench_ranks *x)
 {
     const size_t bytes = x->buffer_bytes * (size_t)x->n_buffers;
-    memset(x->own, 0, bytes);
-    memset(x->in, 0, bytes);
-    if (x->out) memset(x->out, 0, bytes);
+    char *const memory[] = {x->own, x->in, x->out};
+    for (int i = 0; i < 3; i++)
+        for (int r = 0; memory[i] && r < x->n_here; r++)
+            memset(memory[i] + (size_t)r * x->rank_bytes, 0, bytes);
 }
 
+/* A look at the clock after each operation would hold up the other ranks, where there are any: so
+ * iterations are timed apart. */
 static void time_subjects(bench_ranks *x)
 {
     const pod_bench_plan *p = x->plan;
+    const bool is_alone = p->on == POD_ON_LOCAL;
     fill_with_zeros(x);
     for (int round = 0; round < p->n_rounds; round++)
-        for (int i = 0; i < x->n_subjects; i++)
+        for (int i = 0; i < x->n_subjects; i++) {
+            subject *s = &x->subject[i];
             for (int f = 0; f < POD_N_FORMS; f++)
-                x->subject[i].round_s[f][round] = time_round(x, &x->subject[i], (pod_bench_form)f);
+                s->round_s[f][round] =
+                    time_round(x, s, (pod_bench_form)f, is_alone ? s->iter_s : NULL);
+        }
     for (int i = 0; i < x->n_subjects; i++) {
         subject *s = &x->subject[i];
-        time_iterations(x, s);
+        if (!is_alone) time_round(x, s, POD_IN_PLACE, s->iter_s);
         for (int f = 0; f < POD_N_FORMS; f++) agree_on(x, s->round_s[f], p->n_rounds);
         agree_on(x, s->iter_s, p->n_iters);
     }
@@ -191,24 +218,25 @@ static void time_subjects(bench_ranks *x)
 /* ---- right or wrong ------------------------------------------------------------------------- */
 
 /* All buffers back to back: a collective that leaves early would meet the next. */
-static int64_t count_wrong(const bench_ranks *x, const subject *s, pod_bench_form f)
+static int64_t count_wrong(bench_ranks *x, const subject *s, pod_bench_form f)
 {
-    const int rank = pod_comm_rank(x->comm);
     double n_wrong = 0;
-    for (int i = 0; i < x->n_buffers; i++) {
-        pod_coll_data_clear(x->data, result(x, s, i));
-        pod_coll_data_fill(x->data, rank, input(x, s, i, f));
-    }
+    for (int r = 0; r < x->n_here; r++)
+        for (int i = 0; i < x->n_buffers; i++) {
+            pod_coll_data_clear(x->data, result(x, s, r, i));
+            pod_coll_data_fill(x->data, x->first_rank + r, input(x, s, r, i, f));
+        }
     pod_comm_barrier(x->comm);
     for (int i = 0; i < x->n_buffers; i++) operate(x, s, i, f);
     pod_comm_barrier(x->comm);
-    for (int i = 0; i < x->n_buffers; i++)
-        n_wrong += (double)pod_coll_data_wrong(x->data, rank, result(x, s, i));
+    for (int r = 0; r < x->n_here; r++)
+        for (int i = 0; i < x->n_buffers; i++)
+            n_wrong += (double)pod_coll_data_wrong(x->data, x->first_rank + r, result(x, s, r, i));
     pod_comm_sum(x->comm, &n_wrong, 1);
     return (int64_t)n_wrong;
 }
 
-static void check(const bench_ranks *x, subject *s)
+static void check(bench_ranks *x, subject *s)
 {
     for (int f = 0; f < POD_N_FORMS; f++) {
         s->n_wrong[f] = x->plan->n_checks > 0 ? 0 : -1;
@@ -219,23 +247,29 @@ static void check(const bench_ranks *x, subject *s)
 
 /* ---- the limit ------------------------------------------------------------------------------ */
 
+static void rewrite(const bench_ranks *x, int buffer, int k)
+{
+    for (int r = 0; r < x->n_here; r++)
+        pod_bench_rewrite(buffer_of(x, x->own, r, buffer),
+                          (size_t)pod_bench_bytes(x->plan, x->size), k);
+}
+
 /* The best time in which all ranks at once read and write their buffers, each all of it once. Ranks
  * that share a core take turns, so what counts is the time that each has it, one after the other;
- * what else this host does is not in it. */
+ * what else this host does is not in it. One process has a core for all of them. */
 static double time_copy(const bench_ranks *x)
 {
-    const double n_ranks = x->plan->n_node_ranks, n_cores = x->plan->n_cores, enough_s = 0.05;
-    const int64_t bytes = pod_bench_bytes(x->plan, x->size), long_enough = 1 << 20;
+    const double n_ranks = x->plan->n_node_ranks, n_cores = x->plan->n_cores;
+    const double enough_s = x->plan->on == POD_ON_LOCAL ? 0 : 0.05;
+    const int64_t bytes = x->n_here * pod_bench_bytes(x->plan, x->size), long_enough = 1 << 20;
     const int n =
         bytes * x->n_buffers < long_enough ? (int)(long_enough / (bytes + 1)) + 1 : x->n_buffers;
-    const subject ours = {0};
     const pod_clock clock = pod_clock_start();
     double best = 0, state[2] = {0, 0}; /* of a copy; since the clock began */
     for (int i = 0; i < MIN_COPIES || state[1] < enough_s; i++) {
         pod_comm_barrier(x->comm);
         const double before = core_seconds();
-        for (int k = 0; k < n; k++)
-            pod_bench_rewrite(result(x, &ours, k % x->n_buffers), (size_t)bytes, i);
+        for (int k = 0; k < n; k++) rewrite(x, k % x->n_buffers, i);
         state[0] = (core_seconds() - before) / n;
         state[1] = seconds_since(&clock);
         pod_comm_max(x->comm, state, 2); /* so that all stop alike */
@@ -266,7 +300,7 @@ static pod_status make_runs(bench_ranks *x, subject *s)
     snprintf(what, sizeof what, "%s %s %s", pod_coll_name(s->args.coll), s->algo->name,
              pod_print_size(pod_bench_bytes(x->plan, x->size), bytes, sizeof bytes));
     for (int i = 0; i < x->n_buffers; i++)
-        POD_TRY(make_run(x, sched, what, result(x, s, i), &s->run[i]));
+        POD_TRY(make_run(x, sched, what, result(x, s, 0, i), &s->run[i]));
     return POD_OK;
 }
 
@@ -280,7 +314,9 @@ static pod_status make_subject(bench_ranks *x, const pod_bench_entry *e, subject
     }
     s->iter_s = POD_ARENA_NEW(x->b->arena, double, x->plan->n_iters);
     if (!s->iter_s) return POD_E_NOMEM;
-    return e->is_peer ? pod_peer_mpi_create(x->arena, x->comm, &s->args, &s->peer) : POD_OK;
+    if (e->is_peer) return pod_peer_mpi_create(x->arena, x->comm, &s->args, &s->peer);
+    if (x->plan->on != POD_ON_LOCAL) return POD_OK;
+    return pod_coll_build_all(x->arena, s->algo, &x->plan->mesh, &s->args, &s->all);
 }
 
 static pod_status make_subjects(bench_ranks *x)
@@ -297,7 +333,7 @@ static pod_status make_subjects(bench_ranks *x)
     }
     POD_TRY(pod_comm_agree(x->comm, mine));
     for (int i = 0; i < x->n_subjects; i++)
-        if (!x->subject[i].peer) POD_TRY(make_runs(x, &x->subject[i]));
+        if (!x->subject[i].peer && !x->subject[i].all) POD_TRY(make_runs(x, &x->subject[i]));
     return POD_OK;
 }
 
@@ -338,7 +374,7 @@ static pod_status measure(bench_ranks *x)
     time_subjects(x);
     x->copy_s = time_copy(x);
     for (int i = 0; i < x->n_subjects; i++) check(x, &x->subject[i]);
-    return pod_comm_agree(x->comm, add_rows(x));
+    return pod_comm_agree(x->comm, x->status == POD_OK ? add_rows(x) : x->status);
 }
 
 static pod_status measure_size(bench_ranks *x, int size, int n_buffers)
@@ -349,7 +385,6 @@ static pod_status measure_size(bench_ranks *x, int size, int n_buffers)
     const pod_coll_args args = pod_bench_args(x->plan, size);
     x->element_bytes = pod_dtype_bytes(args.dtype);
     x->buffer_bytes = pod_coll_data_bytes(args.count, args.dtype);
-    x->given = pod_coll_data_given(&args, x->plan->n_ranks, pod_comm_rank(x->comm));
     POD_TRY(pod_comm_agree(x->comm, pod_arena_create(NULL, &x->arena)));
     const pod_status s = measure(x);
     destroy_subjects(x);
@@ -374,14 +409,17 @@ static pod_status measure_all(bench_ranks *x)
 
 static pod_status take_private_memory(bench_ranks *x, size_t bytes)
 {
+    const bool has_peer = pod_bench_peer(x->plan) >= 0;
     x->in = pod_arena_get(x->b->arena, ALIGN, bytes);
-    if (pod_bench_peer(x->plan) >= 0) x->out = pod_arena_get(x->b->arena, ALIGN, bytes);
-    return x->in && (x->out || pod_bench_peer(x->plan) < 0) ? POD_OK : POD_E_NOMEM;
+    if (has_peer) x->out = pod_arena_get(x->b->arena, ALIGN, bytes);
+    x->local = POD_ARENA_NEW(x->b->arena, void *, x->n_here);
+    return x->in && (x->out || !has_peer) && x->local ? POD_OK : POD_E_NOMEM;
 }
 
 static pod_status take_memory(bench_ranks *x)
 {
-    const size_t bytes = most_bytes(x->plan);
+    x->rank_bytes = most_bytes(x->plan);
+    const size_t bytes = x->rank_bytes * (size_t)x->n_here;
     if (x->plan->on == POD_ON_SHM) {
         POD_TRY(pod_window_create(x->comm, bytes, &x->window));
         x->own = pod_window_data(x->window);
@@ -391,20 +429,27 @@ static pod_status take_memory(bench_ranks *x)
     return pod_comm_agree(x->comm, x->own ? take_private_memory(x, bytes) : POD_E_NOMEM);
 }
 
+static int n_ranks_here(const pod_bench_plan *p) { return p->on == POD_ON_LOCAL ? p->n_ranks : 1; }
+
 pod_status pod_bench_ranks_room(const pod_bench *b)
 {
     const pod_bench_plan *p = &b->plan;
     const size_t bytes = most_bytes(p);
+    const int n_ranks = p->n_node_ranks * n_ranks_here(p);
     const int n_buffers = pod_bench_peer(p) >= 0 ? 3 : 2; /* ours, what is given, a peer's */
     char what[80];
     snprintf(what, sizeof what, "maxbytes: %d ranks of a node with buffers of %.3g GB each",
-             p->n_node_ranks, 1e-9 * (double)bytes);
-    return pod_room_check(what, (double)p->n_node_ranks * n_buffers * (double)bytes);
+             n_ranks, 1e-9 * (double)bytes);
+    return pod_room_check(what, (double)n_ranks * n_buffers * (double)bytes);
 }
 
 pod_status pod_bench_ranks(pod_bench *b)
 {
-    bench_ranks x = {.b = b, .plan = &b->plan, .comm = b->call->comm};
+    bench_ranks x = {.b = b,
+                     .plan = &b->plan,
+                     .comm = b->call->comm,
+                     .first_rank = pod_comm_rank(b->call->comm),
+                     .n_here = n_ranks_here(&b->plan)};
     pod_status s = take_memory(&x);
     if (s == POD_OK) s = measure_all(&x);
     pod_window_destroy(x.window);

@@ -58,45 +58,36 @@ double pod_bench_algbw(const pod_bench *b, const pod_bench_row *r, pod_bench_for
     return s > 0 ? 1e-9 * (double)pod_bench_bytes(&b->plan, r->size) / s : 0;
 }
 
-/* nccl-tests, doc/PERFORMANCE.md. */
-static double busbw_factor(pod_coll coll, int n_ranks)
-{
-    const double n = n_ranks, others = (n - 1) / n;
-    switch (coll) {
-    case POD_ALLREDUCE: return 2 * others;
-    case POD_BROADCAST:
-    case POD_REDUCE:
-    case POD_SENDRECV: return 1;
-    default: return others;
-    }
-}
+/* Bus bandwidth as nccl-tests has it (doc/PERFORMANCE.md). */
+const pod_bench_figures pod_bench_of_coll[POD_N_COLLS] = {
+    [POD_ALLREDUCE] = {{"2(n-1)/n", 2, -2}, {"all of it", 1, 0}, false},
+    [POD_REDUCE_SCATTER] = {{"(n-1)/n", 1, -1},
+                            {"all of it read, a block written", 0.5, 0.5},
+                            true},
+    [POD_ALLGATHER] = {{"(n-1)/n", 1, -1}, {"(n-1)/n of it", 1, -1}, true},
+    [POD_BROADCAST] = {{"1", 1, 0}, {"(n-1)/n of it", 1, -1}, false},
+    [POD_ALLTOALL] = {{"(n-1)/n", 1, -1}, {"(n-1)/n of it", 1, -1}, true},
+    [POD_REDUCE] = {{"1", 1, 0}, {"all of it read, a block written", 0.5, 0.5}, false},
+    [POD_SENDRECV] = {{"1", 1, 0}, {"all of it", 1, 0}, false}};
+
+static double of_ranks(pod_bench_factor f, int n) { return f.whole + f.nth / n; }
 
 double pod_bench_busbw(const pod_bench *b, const pod_bench_row *r, pod_bench_form f)
 {
-    return pod_bench_algbw(b, r, f) * busbw_factor(b->plan.coll, b->plan.n_ranks);
+    return pod_bench_algbw(b, r, f) *
+           of_ranks(pod_bench_of_coll[b->plan.coll].busbw, b->plan.n_ranks);
 }
 
 int64_t pod_bench_count(const pod_bench_plan *p, int size)
 {
-    switch (p->coll) {
-    case POD_REDUCE_SCATTER:
-    case POD_ALLGATHER:
-    case POD_ALLTOALL: return (p->size[size].count + p->n_ranks - 1) / p->n_ranks;
-    default: return p->size[size].count;
-    }
+    const int n_parts = pod_bench_of_coll[p->coll].has_parts ? p->n_ranks : 1;
+    return (p->size[size].count + n_parts - 1) / n_parts;
 }
 
 double pod_bench_traffic(const pod_bench_plan *p, int size)
 {
-    const double n = p->n_ranks;
     if (p->n_ranks == 1 || p->size[size].count == 0) return 0;
-    switch (p->coll) {
-    case POD_ALLREDUCE:
-    case POD_SENDRECV: return 1;
-    case POD_REDUCE:
-    case POD_REDUCE_SCATTER: return (1 + 1 / n) / 2; /* all of it is read, a block is written */
-    default: return (n - 1) / n;
-    }
+    return of_ranks(pod_bench_of_coll[p->coll].traffic, p->n_ranks);
 }
 
 void pod_bench_rewrite(void *buffer, size_t bytes, int k)

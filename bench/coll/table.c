@@ -85,28 +85,6 @@ static void add_row(pod_table *t, const pod_bench *b, const pod_bench_row *r)
 
 /* ---- before the rows ------------------------------------------------------------------------ */
 
-static const char *busbw_factor(pod_coll coll)
-{
-    switch (coll) {
-    case POD_ALLREDUCE: return "2(n-1)/n";
-    case POD_BROADCAST:
-    case POD_REDUCE:
-    case POD_SENDRECV: return "1";
-    default: return "(n-1)/n";
-    }
-}
-
-static const char *traffic_factor(pod_coll coll)
-{
-    switch (coll) {
-    case POD_ALLREDUCE:
-    case POD_SENDRECV: return "all of it";
-    case POD_REDUCE:
-    case POD_REDUCE_SCATTER: return "all of it read, a block written";
-    default: return "(n-1)/n of it";
-    }
-}
-
 static bool shares_cores(const pod_bench_plan *p)
 {
     return pod_bench_runs_mpi(p) && p->n_node_ranks > p->n_cores;
@@ -183,7 +161,7 @@ static void note_timing(pod_table *t, const pod_bench *b)
     pod_table_note(t,
                    "ideal: every rank's buffer, %s, through memory once in and once out, as fast"
                    " as %s in this run at this size%s; frac = ideal / time",
-                   traffic_factor(p->coll),
+                   pod_bench_of_coll[p->coll].traffic.text,
                    p->on == POD_ON_LOCAL ? "one core rewrites it"
                                          : "all ranks at once rewrite theirs",
                    shares_cores(p) ? ", times ranks / cores" : "");
@@ -216,7 +194,7 @@ static void note_how(pod_table *t, const pod_bench *b)
     pod_table_note(t,
                    "algbw = size / time, busbw = algbw x %s (nccl-tests); size is the %s; GB/s"
                    " are 1e9",
-                   busbw_factor(p->coll), is_whole ? "whole array's" : "buffer's");
+                   pod_bench_of_coll[p->coll].busbw.text, is_whole ? "whole array's" : "buffer's");
     if (p->on == POD_ON_SIM)
         note_simulation(t, p);
     else

@@ -39,16 +39,18 @@ static pod_status read_problems(const pod_config *c, pod_arena *a, pod_kernels_p
 {
     const char *wanted = pod_config_text(c, POD_OPT_FAMILY);
     char line[512] = "";
-    pod_problem one, *given = &one;
-    plan->n_lines = 1;
+    pod_problem one, *given = NULL;
     for (int i = 0; i < pod_config_n_args(c); i++) {
         const size_t used = strlen(line);
         snprintf(line + used, sizeof line - used, "%s%s", i ? " " : "", pod_config_arg(c, i));
     }
-    if (*line)
+    if (*line) {
         POD_TRY(pod_problem_parse("problem", line, &one));
-    else
+        given = &one;
+        plan->n_lines = 1;
+    } else {
         POD_TRY(pod_problems_load(a, pod_config_text(c, POD_OPT_SHAPES), &given, &plan->n_lines));
+    }
     for (int i = 0; i < plan->n_lines; i++) POD_TRY(add_functions(wanted, a, &given[i], plan));
     if (plan->n_problems > 0) return POD_OK;
     return pod_fail(POD_E_INVALID, "family: none of %d problems is of '%s'", plan->n_lines, wanted);
@@ -156,10 +158,8 @@ static pod_status run(pod_kernels_bench *b, int *exit_code)
 
 pod_status pod_cmd_kernels(pod_call *call, int *exit_code)
 {
-    pod_kernels_bench b = {.call = call};
-    POD_TRY(pod_arena_create(NULL, &b.arena));
+    pod_kernels_bench b = {.call = call, .arena = call->arena};
     const pod_status s = run(&b, exit_code);
     pod_record_close(&b.record);
-    pod_arena_destroy(b.arena);
     return s;
 }

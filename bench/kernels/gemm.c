@@ -19,64 +19,43 @@ typedef struct product {
 typedef struct call {
     pod_gemm_call call;
     const pod_gemm_kernel *kernel;
-    const operands *operands;
     void *scratch;
     pod_operand packed; /* of bytes; none: b as it lies */
 } call;
-
-/* ---- running --------------------------------------------------------------------------------- */
 
 static void run(const pod_contender *c, int set)
 {
     const call *x = c->call;
     pod_gemm_call now = x->call;
-    now.a = pod_operand_at(&x->operands->a, set);
-    now.b = pod_operand_at(c->is_packed ? &x->packed : &x->operands->b, set);
-    now.c = pod_operand_at(&x->operands->c, set);
+    now.a = pod_operand_at(c->a, set);
+    now.b = pod_operand_at(c->b, set);
+    now.c = pod_operand_at(c->out, set);
     x->kernel->run(&now, x->scratch);
 }
 
-/* ---- right or wrong -------------------------------------------------------------------------- */
-
-/* One element of C by its definition, in double, and what the arithmetic allows. */
-static double element(const product *p, pod_dtype c_dtype, const int64_t at[3], double *bound)
+/* at: batch, m, n */
+static pod_dot element(const pod_race *r, const int64_t at[])
 {
+    const product *p = r->operands;
     const pod_gemm_call *g = &p->call;
-    const operands *o = &p->of_problem;
-    const int64_t i = at[0], m = at[1], n = at[2];
-    double sum = 0, sum_abs = 0;
-    for (int64_t k = 0; k < g->shape.k; k++) {
-        const double term =
-            pod_operand_value(&o->a,
-                              i * g->stride_a + (g->trans_a ? k * g->lda + m : m * g->lda + k)) *
-            pod_operand_value(&o->b,
-                              i * g->stride_b + (g->trans_b ? n * g->ldb + k : k * g->ldb + n));
-        sum += term;
-        sum_abs += fabs(term);
-    }
-    if (g->fused & POD_GEMM_BIAS) {
-        sum += (double)p->bias[n];
-        sum_abs += fabs((double)p->bias[n]);
-    }
-    if (g->fused & POD_GEMM_RELU && sum < 0) sum = 0;
-    *bound = pod_dot_bound(g->shape.k + 1, sum_abs, sum, c_dtype);
+    const int64_t a = at[0] * g->stride_a, b = at[0] * g->stride_b, m = at[1], n = at[2];
+    pod_dot sum = {0};
+    for (int64_t k = 0; k < g->shape.k; k++)
+        pod_dot_add(
+            &sum,
+            pod_operand_value(&p->of_problem.a, a + (g->trans_a ? k * g->lda + m : m * g->lda + k)),
+            pod_operand_value(&p->of_problem.b,
+                              b + (g->trans_b ? n * g->ldb + k : k * g->ldb + n)));
+    if (g->fused & POD_GEMM_BIAS) pod_dot_add(&sum, (double)p->bias[n], 1);
+    if (g->fused & POD_GEMM_RELU) sum.value = fmax(sum.value, 0);
     return sum;
 }
 
 static double err(const pod_race *r, const pod_contender *c)
 {
-    const product *p = r->operands;
-    const pod_gemm_shape s = p->call.shape;
-    const int64_t dim[3] = {p->call.n_batch, s.m, s.n};
-    int64_t at[3];
-    double worst = 0;
-    for (int i = 0; pod_sample_at(i, 3, dim, at); i++) {
-        double bound;
-        const double want = element(p, c->out->dtype, at, &bound);
-        const double got = pod_operand_value(c->out, (at[0] * s.m + at[1]) * s.n + at[2]);
-        if (got != want) worst = fmax(worst, fabs(got - want) / bound);
-    }
-    return worst;
+    const pod_gemm_call *g = &((const product *)r->operands)->call;
+    const int64_t dim[] = {g->n_batch, g->shape.m, g->shape.n};
+    return pod_race_err(r, c->out, 3, dim, element);
 }
 
 /* ---- contenders ------------------------------------------------------------------------------ */
@@ -99,12 +78,12 @@ static pod_gemm_call call_of(const pod_problem *p, pod_dtype ab, pod_dtype c)
                            .fused = p->fused};
 }
 
-static pod_status pack(pod_race *r, call *x)
+static pod_status pack(pod_race *r, const pod_operand *b, call *x)
 {
     const int64_t bytes = (int64_t)x->kernel->packed_bytes(&x->call);
     POD_TRY(pod_operand_room(r, POD_U8, bytes, &x->packed));
     for (int s = 0; s < r->n_sets; s++)
-        x->kernel->pack(&x->call, x->call.ab_dtype, pod_operand_at(&x->operands->b, s),
+        x->kernel->pack(&x->call, x->call.ab_dtype, pod_operand_at(b, s),
                         pod_operand_at(&x->packed, s));
     return POD_OK;
 }
@@ -119,11 +98,11 @@ static pod_status add(const pod_kernels_plan *plan, pod_race *r, const char *imp
     const bool is_peer = o == &((const product *)r->operands)->of_peer;
     call *x = POD_ARENA_NEW(r->arena, call, 1);
     if (!x) return POD_E_NOMEM;
-    *x = (call){.call = *g, .kernel = k, .operands = o};
+    *x = (call){.call = *g, .kernel = k};
     x->call.bias = ((const product *)r->operands)->bias;
     x->scratch = pod_arena_get(r->arena, POD_RACE_ALIGN, k->scratch_bytes(g));
     if (!x->scratch) return POD_E_NOMEM;
-    if (is_packed) POD_TRY(pack(r, x));
+    if (is_packed) POD_TRY(pack(r, &o->b, x));
     pod_problem as_f32 = r->problem;
     as_f32.dtype = as_f32.c_dtype = POD_F32;
     pod_race_add(r, &(pod_contender){.impl = impl,
@@ -132,9 +111,11 @@ static pod_status add(const pod_kernels_plan *plan, pod_race *r, const char *imp
                                      .is_peer = is_peer,
                                      .peak = g->ab_dtype,
                                      .bytes = is_peer ? pod_problem_bytes(&as_f32) : 0,
+                                     .a = &o->a,
+                                     .b = is_packed ? &x->packed : &o->b,
+                                     .out = &o->c,
                                      .run = run,
                                      .err = err,
-                                     .out = &o->c,
                                      .call = x});
     return POD_OK;
 }
@@ -184,5 +165,6 @@ pod_status pod_race_gemm(const pod_kernels_plan *plan, pod_race *r)
     }
     POD_TRY(add_kernels(plan, r));
     const operands *o = &all->of_problem;
-    return pod_race_add_peers(plan, r, &o->a, &o->b, &o->c, err);
+    return pod_race_add_peers(plan, r,
+                              &(pod_contender){.a = &o->a, .b = &o->b, .out = &o->c, .err = err});
 }

@@ -53,9 +53,11 @@ struct pod_contender {
     bool is_copy;   /* moves as many bytes, and no more: what others are held to */
     pod_dtype peak; /* against the register peak of this type */
     double bytes;   /* 0: the race's */
+    /* What it reads first and second, and what it makes, which becomes NaN before it is looked at; out
+     * is NULL where err runs it. A copy goes from a to b. */
+    const pod_operand *a, *b, *out;
     void (*run)(const pod_contender *c, int set);
     void (*settle)(const pod_contender *c); /* brings set 0's output to `out`; NULL: it is there */
-    const pod_operand *out; /* becomes NaN before it is looked at; NULL: err runs it */
     pod_err_fn *err;
     const void *call; /* whoever runs it knows what */
 };
@@ -138,10 +140,10 @@ bool pod_race_admits(const pod_kernels_plan *plan, pod_race *r, const char *impl
 pod_choice pod_race_choice(const pod_kernels_plan *plan);
 /* *c is copied. */
 void pod_race_add(pod_race *r, const pod_contender *c);
-/* What peers make of r->problem with these operands, packed and not, as the plan says. */
+/* What peers make of r->problem, packed and not, as the plan says, with the operands and the err of
+ * `like`. */
 POD_MUST pod_status pod_race_add_peers(const pod_kernels_plan *plan, pod_race *r,
-                                       const pod_operand *a, const pod_operand *b,
-                                       const pod_operand *out, pod_err_fn *err);
+                                       const pod_contender *like);
 void pod_race_end_peers(pod_race *r);
 /* All rounds; adds rows to b. */
 POD_MUST pod_status pod_race_run(pod_kernels_bench *b, pod_race *r);
@@ -158,13 +160,26 @@ double pod_operand_value(const pod_operand *o, int64_t i);
 void pod_operand_spoil(const pod_operand *o);
 bool pod_operand_is_finite(const pod_operand *o); /* of set 0, all of it */
 
-/* What a sum of `n_terms` products may be off, when each operation is rounded to float32 and the
- * result to `t` (Higham 2002, section 3.1). */
-double pod_dot_bound(int64_t n_terms, double sum_abs, double result, pod_dtype t);
-
 /* Elements of an output that are looked at: corners first, then chance. The i-th of dim[0] x ... x
  * dim[n - 1], as its coordinates; false behind the last. */
 bool pod_sample_at(int i, int n, const int64_t dim[], int64_t at[]);
+
+enum { POD_MAX_OUTPUT_DIMS = 4 };
+
+typedef struct pod_dot { /* a sum of products by its definition, in double */
+    double value, abs;   /* of all terms; of their sizes */
+    double slack;        /* what terms may differ by before they are added */
+    int64_t n_terms;
+} pod_dot;
+
+void pod_dot_add(pod_dot *d, double a, double b);
+typedef pod_dot pod_element_fn(const pod_race *r, const int64_t at[]);
+
+/* The worst of the sampled elements of `out`, dim[0] x ... x dim[n - 1], against `element`: pod_err_fn. */
+double pod_race_err(const pod_race *r, const pod_operand *out, int n, const int64_t dim[],
+                    pod_element_fn *element);
+/* By how many times `bound` the two differ. */
+double pod_err_of(double got, double want, double bound);
 
 /* ---- table.c ---- */
 

@@ -277,19 +277,6 @@ static pod_status parse_shape(const char *place, char *text, pod_problem *p)
     return POD_OK;
 }
 
-static const char blanks[] = " \t\r";
-
-/* The next word of *rest, which it ends with a 0; NULL behind the last. */
-static char *next_word(char **rest)
-{
-    char *word = *rest + strspn(*rest, blanks);
-    if (*word == '\0') return NULL;
-    char *end = word + strcspn(word, blanks);
-    *rest = *end == '\0' ? end : end + 1;
-    *end = '\0';
-    return word;
-}
-
 pod_status pod_problem_parse(const char *place, const char *line, pod_problem *out)
 {
     char text[POD_PROBLEM_LINE_BYTES];
@@ -301,14 +288,15 @@ pod_status pod_problem_parse(const char *place, const char *line, pod_problem *o
             return pod_fail(POD_E_INVALID, "%s: a control character", place);
     memcpy(text, line, strlen(line) + 1);
     pod_problem p = {.dtype = POD_BF16, .c_dtype = POD_F32, .n_batch = 1};
-    char *rest = text, *op = next_word(&rest);
+    static const char blanks[] = " \t\r";
+    char *rest, *op = strtok_r(text, blanks, &rest);
     if (!op) return pod_fail(POD_E_INVALID, "%s: no problem in it", place);
     POD_TRY(parse_op(place, op, &p));
-    char *shape = next_word(&rest);
+    char *shape = strtok_r(NULL, blanks, &rest);
     if (!shape) return pod_fail(POD_E_INVALID, "%s: '%.60s' has no shape behind it", place, op);
     POD_TRY(parse_shape(place, shape, &p));
     said_words said = {0};
-    for (char *word = next_word(&rest); word; word = next_word(&rest))
+    for (const char *word; (word = strtok_r(NULL, blanks, &rest));)
         POD_TRY(parse_word(place, word, &said, &p));
     if (families[p.family].form == POD_FORM_CONV && p.fused & POD_CONV_RELU_X)
         p.fused |= POD_CONV_AFFINE_X;

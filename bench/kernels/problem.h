@@ -93,11 +93,12 @@ const char *pod_problem_print_words(const pod_problem *p, char *text, size_t tex
 double pod_problem_flops(const pod_problem *p);
 double pod_problem_bytes(const pod_problem *p);
 
-/* All problems of a text, `name` stands for its file. E_FORMAT when there is none; as parse. */
+/* Appends all problems of a text, `name` stands for its file, to the *n of *all, an array that has
+ * grown in the arena; NULL: none yet. E_FORMAT when there is none; as parse. */
 POD_MUST pod_status pod_problems_parse(pod_arena *a, const char *name, const char *text,
-                                       pod_problem **out, int *n);
-/* A file, or a set that the program knows (bench/shapes) by name; "all": all of those. */
-POD_MUST pod_status pod_problems_load(pod_arena *a, const char *name, pod_problem **out, int *n);
+                                       pod_problem **all, int *n);
+/* Likewise of a file, or a set that the program knows (bench/shapes) by name; "all": all of those. */
+POD_MUST pod_status pod_problems_load(pod_arena *a, const char *name, pod_problem **all, int *n);
 /* The i-th name that the program knows; NULL behind the last. */
 const char *pod_problems_known(int i);
 

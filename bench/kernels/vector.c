@@ -18,10 +18,6 @@ typedef struct operands {
     void *want[POD_MAX_VECTOR_OPERANDS];   /* what the reference leaves; NULL: it only reads */
 } operands;
 
-typedef struct copy {
-    pod_operand from, to;
-} copy;
-
 static pod_vector_args args_of(const pod_race *r, int set)
 {
     const operands *o = r->operands;
@@ -53,17 +49,15 @@ static void run(const pod_contender *c, int set)
 
 static void run_copy(const pod_contender *c, int set)
 {
-    const copy *x = c->call;
-    memcpy(pod_operand_at(&x->to, set), pod_operand_at(&x->from, set), x->from.stride);
+    memcpy(pod_operand_at(c->b, set), pod_operand_at(c->a, set), c->a->stride);
 }
 
 /* memcpy writes past the caches when much is to be copied; pieces stay in them. */
 static void run_copy_in_pieces(const pod_contender *c, int set)
 {
-    const copy *x = c->call;
-    const char *from = pod_operand_at(&x->from, set);
-    char *to = pod_operand_at(&x->to, set);
-    const size_t piece = 65536, bytes = x->from.stride;
+    const char *from = pod_operand_at(c->a, set);
+    char *to = pod_operand_at(c->b, set);
+    const size_t piece = 65536, bytes = c->a->stride;
     for (size_t at = 0; at < bytes; at += piece)
         memcpy(to + at, from + at, bytes - at < piece ? bytes - at : piece);
 }
@@ -196,32 +190,33 @@ static pod_status make_operands(pod_race *r)
 static double copy_err(const pod_race *r, const pod_contender *c)
 {
     (void)r;
-    const copy *x = c->call;
-    pod_operand_spoil(&x->to);
+    pod_operand_spoil(c->b);
     c->run(c, 0);
-    return memcmp(x->from.data, x->to.data, bytes_of(&x->from)) == 0 ? 0 : (double)INFINITY;
+    return memcmp(c->a->data, c->b->data, bytes_of(c->a)) == 0 ? 0 : (double)INFINITY;
 }
 
 /* Half of the bytes read, half of them written; nothing else does its work without arithmetic. */
 static pod_status add_copies(const pod_kernels_plan *plan, pod_race *r)
 {
-    copy *x = POD_ARENA_NEW(r->arena, copy, 1);
+    static const struct {
+        const char *name;
+        void (*run)(const pod_contender *c, int set);
+    } copies[] = {{"memcpy", run_copy}, {"memcpy64k", run_copy_in_pieces}};
+    pod_operand *from = POD_ARENA_NEW(r->arena, pod_operand, 2), *to = from + 1;
     const int64_t bytes = (int64_t)(r->bytes / 2) + 1;
-    if (!x) return POD_E_NOMEM;
-    POD_TRY(pod_operand_room(r, POD_U8, bytes, &x->from));
-    POD_TRY(pod_operand_room(r, POD_U8, bytes, &x->to));
-    fill_whole(&x->from, 256);
-    for (int s = 1; s < r->n_sets; s++)
-        memcpy(pod_operand_at(&x->from, s), x->from.data, x->from.stride);
-    const pod_contender copies[] = {
-        {.impl = "memcpy", .is_copy = true, .run = run_copy, .err = copy_err, .call = x},
-        {.impl = "memcpy64k",
-         .is_copy = true,
-         .run = run_copy_in_pieces,
-         .err = copy_err,
-         .call = x}};
+    if (!from) return POD_E_NOMEM;
+    POD_TRY(pod_operand_room(r, POD_U8, bytes, from));
+    POD_TRY(pod_operand_room(r, POD_U8, bytes, to));
+    fill_whole(from, 256);
+    for (int s = 1; s < r->n_sets; s++) memcpy(pod_operand_at(from, s), from->data, from->stride);
     for (int i = 0; i < 2; i++)
-        if (pod_race_wants(plan, copies[i].impl)) pod_race_add(r, &copies[i]);
+        if (pod_race_wants(plan, copies[i].name))
+            pod_race_add(r, &(pod_contender){.impl = copies[i].name,
+                                             .is_copy = true,
+                                             .a = from,
+                                             .b = to,
+                                             .run = copies[i].run,
+                                             .err = copy_err});
     return POD_OK;
 }
 

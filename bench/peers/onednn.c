@@ -199,8 +199,7 @@ static void reorder(pod_peer_run *r, const side *s, bool is_output, int set)
     dnnl_stream_wait(r->stream);
 }
 
-static pod_status make_memory(pod_peer_run *r, side *s, bool is_output,
-                              void *(*plain)(const void *ctx, int set), const void *ctx)
+static pod_status make_memory(pod_peer_run *r, side *s, bool is_output, const pod_operand *plain)
 {
     s->own = *dnnl_primitive_desc_query_md(r->descriptor, s->query, 0);
     s->plain_memory = calloc((size_t)r->n_sets, sizeof(dnnl_memory_t));
@@ -209,9 +208,10 @@ static pod_status make_memory(pod_peer_run *r, side *s, bool is_output,
     const bool is_own = !dnnl_memory_desc_equal(&s->own, &s->plain);
     if (is_own) POD_TRY(make_reorder(r, s, is_output));
     for (int i = 0; i < r->n_sets; i++) {
-        TRY_DNNL(dnnl_memory_create(&s->plain_memory[i], &s->plain, r->engine, plain(ctx, i)));
+        TRY_DNNL(dnnl_memory_create(&s->plain_memory[i], &s->plain, r->engine,
+                                    pod_operand_at(plain, i)));
         TRY_DNNL(dnnl_memory_create(&s->own_memory[i], &s->own, r->engine,
-                                    is_own ? DNNL_MEMORY_ALLOCATE : plain(ctx, i)));
+                                    is_own ? DNNL_MEMORY_ALLOCATE : pod_operand_at(plain, i)));
         if (is_own && !is_output) reorder(r, s, false, i);
     }
     return POD_OK;
@@ -250,9 +250,9 @@ static pod_status prepare(pod_peer_run *r, const pod_peer_call *call)
     POD_TRY(p->family == POD_FAMILY_gemm ? describe_product(r, p, call->is_packed)
                                          : describe_conv(r, p, call->is_packed));
     TRY_DNNL(dnnl_primitive_create(&r->primitive, r->descriptor));
-    POD_TRY(make_memory(r, &r->side[A], false, call->a, call->ctx));
-    POD_TRY(make_memory(r, &r->side[B], false, call->b, call->ctx));
-    return make_memory(r, &r->side[OUT], true, call->out, call->ctx);
+    POD_TRY(make_memory(r, &r->side[A], false, call->a));
+    POD_TRY(make_memory(r, &r->side[B], false, call->b));
+    return make_memory(r, &r->side[OUT], true, call->out);
 }
 
 static pod_status create(const pod_peer_call *call, pod_peer_run **out)

@@ -4,8 +4,7 @@
 #ifndef MINIPOD_BENCH_PEERS_PEER_H
 #define MINIPOD_BENCH_PEERS_PEER_H
 
-#include "bench/kernels/problem.h"
-#include "kernels/base/status.h"
+#include "bench/kernels/kernels.h"
 
 typedef struct pod_peer_call { /* borrowed as long as what is made of it */
     const pod_problem *problem;
@@ -13,10 +12,8 @@ typedef struct pod_peer_call { /* borrowed as long as what is made of it */
      * the clock runs; else all lies as ours does, and what the peer moves is in the time. */
     bool is_packed;
     int n_sets;
-    /* The i-th set's first and second operand and its output, of the call's types. */
-    void *(*a)(const void *ctx, int set), *(*b)(const void *ctx, int set);
-    void *(*out)(const void *ctx, int set);
-    const void *ctx;
+    const pod_operand *a, *b,
+        *out; /* n_sets of each: the first and second operand, and the output */
 } pod_peer_call;
 
 typedef struct pod_peer_run pod_peer_run;
