@@ -82,12 +82,19 @@ static inline void tensor_sprinkle(tensor *x)
         if (i * 7 + 2 < x->count) pod_test_put(x->t, x->data, i * 7 + 2, odd_ones[i]);
 }
 
+static inline bool tensor_has_bits(const tensor *x, const tensor *of)
+{
+    return x->count == of->count && memcmp(x->data, of->data, tensor_bytes(x)) == 0;
+}
+
 /* The same bits, but for which NaN it is: with two NaNs among the operands that is the compiler's
  * choice. */
 static inline void tensor_check_same(const char *name, const tensor *got, const tensor *want)
 {
     const size_t bytes = pod_dtype_bytes(got->t);
     int64_t n_wrong = 0, first = 0;
+    CU_PASS("");
+    if (tensor_has_bits(got, want)) return;
     for (int64_t i = got->count - 1; i >= 0; i--) {
         const size_t at = (size_t)i * bytes;
         if (memcmp((char *)got->data + at, (char *)want->data + at, bytes) == 0) continue;

@@ -28,11 +28,12 @@ enum { PACK_NOT, PACK_SAME, PACK_F32, N_PACKINGS };
  * numbers with a NaN and an infinity among them. */
 typedef enum filling { EXACT, RANDOM, POISONED } filling;
 
+/* Operands, and what the reference makes of them with the bits that call.fused has. */
 typedef struct trial {
     pod_conv_call call; /* without what kernels pack */
     filling filling;
-    tensor a, b, scale, shift, bias, want, sum, sum_sq;
-    tensor sum_abs; /* of the terms of each result, where they are RANDOM */
+    tensor a, b, scale, shift, bias, out, sum, sum_sq;
+    double *bound; /* (out.count) how far off one sum may be; NULL: not at all */
 } trial;
 
 static tensor filled(filling how, uint64_t seed, pod_dtype type, int64_t count, double unit)
@@ -71,6 +72,14 @@ static tensor out_of(const pod_conv_call *call)
     return tensor_new(call->dtype, call->pass == POD_CONV_FORWARD ? n_y(s) : n_x(s));
 }
 
+/* So many zeros, to be freed. */
+static double *numbers(int64_t count)
+{
+    double *x = calloc((size_t)count + 1, sizeof *x);
+    POD_ASSERT(x, "no memory for %lld numbers", (long long)count);
+    return x;
+}
+
 static void print(const char *kernel, const pod_conv_call *call, char text[160])
 {
     const pod_conv_shape *s = &call->shape;
@@ -90,7 +99,7 @@ static void run(const pod_conv_kernel *kernel, const pod_conv_call *call)
     kernel->run(call, scratch.data);
 }
 
-/* The reference on magnitudes in float32. */
+/* The reference on magnitudes in float32: the sum of the terms of each result without their signs. */
 static tensor sums_of_magnitudes(const trial *t)
 {
     pod_conv_call call = t->call;
@@ -111,10 +120,9 @@ static tensor sums_of_magnitudes(const trial *t)
     return out;
 }
 
-static trial trial_of(pod_conv_shape s, pod_dtype type, pod_conv_pass pass, unsigned fused,
-                      filling how)
+static trial trial_of(pod_conv_shape s, pod_dtype type, pod_conv_pass pass, filling how)
 {
-    trial t = {.call = {.shape = s, .pass = pass, .dtype = type, .fused = fused}, .filling = how};
+    trial t = {.call = {.shape = s, .pass = pass, .dtype = type}, .filling = how};
     POD_CHECK_OK(pod_conv_check(&t.call));
     t.a = filled(how, 1, type, pass == POD_CONV_INPUT_GRAD ? n_y(&s) : n_x(&s), 1);
     t.b = filled(how, 2, type, pass == POD_CONV_WEIGHT_GRAD ? n_y(&s) : n_w(&s), 1);
@@ -128,93 +136,91 @@ static trial trial_of(pod_conv_shape s, pod_dtype type, pod_conv_pass pass, unsi
     t.shift = filled(how, 4, POD_F32, s.c, 0.5);
     t.bias = filled(how, 5, POD_F32, s.k, 0.5);
     t.sum = tensor_new(POD_F32, s.k), t.sum_sq = tensor_new(POD_F32, s.k);
-    t.want = out_of(&t.call);
-    t.call.a = t.a.data, t.call.b = t.b.data, t.call.out = t.want.data;
+    t.out = out_of(&t.call);
+    if (how == RANDOM) t.bound = numbers(t.out.count);
+    t.call.a = t.a.data, t.call.b = t.b.data, t.call.out = t.out.data;
     t.call.x_scale = t.scale.data, t.call.x_shift = t.shift.data, t.call.bias = t.bias.data;
     t.call.sum = t.sum.data, t.call.sum_sq = t.sum_sq.data;
-    run(pod_conv_find("ref"), &t.call);
-    if (how == RANDOM) t.sum_abs = sums_of_magnitudes(&t);
     return t;
 }
 
 static void trial_end(trial *t)
 {
-    tensor *const all[] = {&t->a,    &t->b,   &t->scale,  &t->shift,  &t->bias,
-                           &t->want, &t->sum, &t->sum_sq, &t->sum_abs};
-    for (int i = 0; i < N_OF(all); i++)
-        if (all[i]->data) tensor_free(all[i]);
+    tensor *const all[] = {&t->a,    &t->b,   &t->scale, &t->shift,
+                           &t->bias, &t->out, &t->sum,   &t->sum_sq};
+    for (int i = 0; i < N_OF(all); i++) tensor_free(all[i]);
+    free(t->bound);
 }
+#define TRIAL __attribute__((cleanup(trial_end))) trial
 
-static int64_t n_terms(const pod_conv_shape *s, pod_conv_pass pass)
-{
-    const int64_t n[] = {s->r * s->s * s->c, s->r * s->s * s->k, s->n * s->p * s->q};
-    return n[pass];
-}
-
-/* How far one sum may be off; what is applied to x may be rounded once or twice in float32 before the
+/* Runs the reference. What is applied to x may be rounded once or twice in float32 before the
  * rounding to the element type, which may then fall elsewhere. */
-static double bound_of(const trial *t, int64_t i)
+static void run_reference(trial *t, unsigned fused)
 {
-    if (t->filling != RANDOM) return 0;
-    const double sum_abs = tensor_get(&t->sum_abs, i) * 1.01;
-    return pod_test_bound_dot(n_terms(&t->call.shape, t->call.pass), sum_abs,
-                              tensor_get(&t->want, i), t->want.t) +
-           (t->call.fused ? pod_test_roundoff(t->call.dtype) * sum_abs : 0);
-}
-
-/* The elements of a tensor, to be freed. */
-static double *doubles_of(const tensor *t)
-{
-    double *x = calloc((size_t)t->count + 1, sizeof *x);
-    POD_ASSERT(x, "no memory for %lld numbers", (long long)t->count);
-    for (int64_t i = 0; i < t->count; i++) x[i] = tensor_get(t, i);
-    return x;
+    const pod_conv_shape *s = &t->call.shape;
+    const int64_t n_terms[] = {s->r * s->s * s->c, s->r * s->s * s->k, s->n * s->p * s->q};
+    t->call.fused = fused;
+    run(pod_conv_find("ref"), &t->call);
+    if (!t->bound) return;
+    TENSOR magnitudes = sums_of_magnitudes(t);
+    for (int64_t i = 0; i < t->out.count; i++) {
+        const double sum_abs = tensor_get(&magnitudes, i) * 1.01;
+        t->bound[i] =
+            pod_test_bound_dot(n_terms[t->call.pass], sum_abs, tensor_get(&t->out, i), t->out.t) +
+            (fused ? pod_test_roundoff(t->call.dtype) * sum_abs : 0);
+    }
 }
 
 /* The reference of a call without anything fused. */
 static void check_reference(const trial *t)
 {
     const pod_conv_shape s = t->call.shape;
-    const pod_conv_pass pass = t->call.pass;
-    double *a = doubles_of(&t->a), *b = doubles_of(&t->b), *want = doubles_of(&t->want);
-    memset(want, 0, sizeof *want * (size_t)t->want.count);
-    int64_t n_wrong = 0;
+    double *a = numbers(t->a.count), *b = numbers(t->b.count), *want = numbers(t->out.count);
+    for (int64_t i = 0; i < t->a.count; i++) a[i] = tensor_get(&t->a, i);
+    for (int64_t i = 0; i < t->b.count; i++) b[i] = tensor_get(&t->b, i);
     for (int64_t i = 0; i < s.n * s.p * s.q * s.r * s.s; i++) {
         const int64_t row = i / (s.r * s.s), tap = i % (s.r * s.s);
         const int64_t n = row / s.q / s.p, p = row / s.q % s.p, q = row % s.q;
         const int64_t h = p * s.stride - s.pad_h + tap / s.s;
         const int64_t w = q * s.stride - s.pad_w + tap % s.s;
         if (h < 0 || h >= s.h || w < 0 || w >= s.w) continue;
-        for (int64_t k = 0; k < s.k; k++)
-            for (int64_t c = 0; c < s.c; c++) {
-                const int64_t x = ((n * s.h + h) * s.w + w) * s.c + c, y = row * s.k + k;
-                const int64_t of_w = (k * s.r * s.s + tap) * s.c + c;
-                if (pass == POD_CONV_FORWARD)
-                    want[y] += a[x] * b[of_w];
-                else if (pass == POD_CONV_INPUT_GRAD)
-                    want[x] += a[y] * b[of_w];
-                else
-                    want[of_w] += a[x] * b[y];
-            }
-    }
-    for (int64_t i = 0; i < t->want.count; i++) {
-        if (t->filling == EXACT && t->want.t == POD_BF16)
-            want[i] = (double)pod_bf16_to_f32(pod_bf16_from_f32((float)want[i]));
-        n_wrong += !pod_test_near(tensor_get(&t->want, i), want[i], bound_of(t, i));
+        for (int64_t k = 0; k < s.k; k++) {
+            const int64_t x = ((n * s.h + h) * s.w + w) * s.c, y = row * s.k + k;
+            const int64_t of_w = (k * s.r * s.s + tap) * s.c;
+            if (t->call.pass == POD_CONV_FORWARD)
+                for (int64_t c = 0; c < s.c; c++) want[y] += a[x + c] * b[of_w + c];
+            else if (t->call.pass == POD_CONV_INPUT_GRAD)
+                for (int64_t c = 0; c < s.c; c++) want[x + c] += a[y] * b[of_w + c];
+            else
+                for (int64_t c = 0; c < s.c; c++) want[of_w + c] += a[x + c] * b[y];
+        }
     }
     char what[160];
     print("ref", &t->call, what);
-    POD_CHECK(n_wrong == 0, "%s: %lld of %lld differ", what, (long long)n_wrong,
-              (long long)t->want.count);
+    for (int64_t i = 0; t->filling == EXACT && t->out.t == POD_BF16 && i < t->out.count; i++)
+        want[i] = (double)pod_bf16_to_f32(pod_bf16_from_f32((float)want[i]));
+    pod_test_compare(what, t->out.count, t->out.t, t->out.data, want, t->bound);
     free(a), free(b), free(want);
+}
+
+/* A kernel's result against that of the reference. */
+static void check_result(const trial *t, const char *what, const tensor *got)
+{
+    int64_t n_wrong = 0;
+    const bool is_same = tensor_has_bits(got, &t->out);
+    for (int64_t i = 0; !is_same && i < got->count; i++)
+        n_wrong += !pod_test_near(tensor_get(got, i), tensor_get(&t->out, i),
+                                  t->bound ? 2 * t->bound[i] : 0);
+    POD_CHECK(n_wrong == 0, "%s: %lld of %lld differ", what, (long long)n_wrong,
+              (long long)got->count);
 }
 
 static void check_sums(const trial *t, const char *what, const tensor *sum, const tensor *sum_sq)
 {
     for (int64_t k = 0; k < sum->count; k++) {
         double sum_abs = 0;
-        for (int64_t i = k; i < t->want.count; i += sum->count)
-            sum_abs += fabs(tensor_get(&t->want, i));
+        for (int64_t i = k; i < t->out.count; i += sum->count)
+            sum_abs += fabs(tensor_get(&t->out, i));
         const double want = tensor_get(&t->sum, k), want_sq = tensor_get(&t->sum_sq, k);
         const double bound = pod_test_bound_dot(POD_SUM_CHAIN + 2, sum_abs, want, POD_F32);
         const double bound_sq = pod_test_bound_dot(POD_SUM_CHAIN + 2, want_sq, want_sq, POD_F32);
@@ -242,56 +248,61 @@ static bool try_kernel(const pod_conv_kernel *kernel, const trial *t, int packin
         kernel->pack(&call, from, w.data, packed.data);
         call.b = packed.data;
     }
-    TENSOR out = tensor_new(t->want.t, t->want.count);
+    TENSOR out = tensor_new(t->out.t, t->out.count);
     TENSOR sum = tensor_new(POD_F32, call.shape.k), sum_sq = tensor_new(POD_F32, call.shape.k);
     call.out = out.data, call.sum = sum.data, call.sum_sq = sum_sq.data;
     run(kernel, &call);
     char what[160];
     print(kernel->name, &call, what);
-    int64_t n_wrong = 0;
-    for (int64_t i = 0; i < out.count; i++)
-        n_wrong += !pod_test_near(tensor_get(&out, i), tensor_get(&t->want, i), 2 * bound_of(t, i));
-    POD_CHECK(n_wrong == 0, "%s: %lld of %lld differ", what, (long long)n_wrong,
-              (long long)out.count);
+    check_result(t, what, &out);
     if (call.fused & POD_CONV_SUMS) check_sums(t, what, &sum, &sum_sq);
     return true;
 }
 
-/* How often each kernel ran, so that one which refuses everything is found out; and with packed w. */
-static int n_runs[64], n_packed[64];
+/* How often each kernel ran, so that one which refuses everything is found out; and with packed w; and
+ * how many cases there were. */
+static int n_runs[64], n_packed[64], n_tried;
 
-/* All kernels but the reference, which is last and takes everything; with the reference itself
- * against double where nothing is fused. */
-static void try_kernels(pod_conv_shape s, pod_dtype type, pod_conv_pass pass, unsigned fused,
-                        filling how, bool with_reference)
+static bool is_taken(const pod_conv_call *call)
 {
     int n;
     const pod_conv_kernel *kernels = pod_conv_kernels(&n);
-    const pod_conv_call call = {.shape = s, .pass = pass, .dtype = type, .fused = fused};
-    bool any = with_reference;
     for (int i = 0; i < n - 1; i++)
-        any = any || (pod_test_tries(kernels[i].needs) && !kernels[i].why_not(&call));
-    if (!any) return;
-    trial t = trial_of(s, type, pass, fused, how);
-    if (with_reference) check_reference(&t);
-    for (int i = 0; i < n - 1; i++)
-        for (int packing = 0; packing < N_PACKINGS; packing++)
-            if (pod_test_tries(kernels[i].needs) && try_kernel(&kernels[i], &t, packing))
-                (packing ? n_packed : n_runs)[i]++;
-    trial_end(&t);
+        if (pod_test_tries(kernels[i].needs) && !kernels[i].why_not(call)) return true;
+    return false;
+}
+
+/* All kernels but the reference, which is last and takes everything, with these bits fused, one after
+ * the other; with the reference itself against double where nothing is fused. */
+static void try_kernels(pod_conv_shape s, pod_dtype type, pod_conv_pass pass, filling how,
+                        const unsigned fused[], int n_fused, bool with_reference)
+{
+    int n;
+    const pod_conv_kernel *kernels = pod_conv_kernels(&n);
+    TRIAL t = trial_of(s, type, pass, how);
+    for (int f = 0; f < n_fused; f++) {
+        t.call.fused = fused[f];
+        if (n_tried++ % POD_TEST_EVERY || (!with_reference && !is_taken(&t.call))) continue;
+        run_reference(&t, fused[f]);
+        if (with_reference) check_reference(&t);
+        for (int i = 0; i < n - 1; i++)
+            for (int packing = 0; packing < N_PACKINGS; packing++)
+                if (pod_test_tries(kernels[i].needs) && try_kernel(&kernels[i], &t, packing))
+                    (packing ? n_packed : n_runs)[i]++;
+    }
 }
 
 static const pod_dtype types[] = {POD_F32, POD_BF16};
+static const unsigned nothing[] = {0};
 
 static void try_any(filling how)
 {
-    int n_kernels, n = 0;
+    int n_kernels;
     const pod_conv_kernel *kernels = pod_conv_kernels(&n_kernels);
     memset(n_runs, 0, sizeof n_runs);
-    for (int s = 0; s < N_OF(any_shapes); s++)
-        for (int v = 0; v < 2 * POD_N_CONV_PASSES; v++)
-            if (n++ % POD_TEST_EVERY == 0)
-                try_kernels(any_shapes[s], types[v % 2], (pod_conv_pass)(v / 2), 0, how, true);
+    for (int i = 0; i < N_OF(any_shapes) * 2 * POD_N_CONV_PASSES; i++)
+        try_kernels(any_shapes[i / (2 * POD_N_CONV_PASSES)], types[i % 2],
+                    (pod_conv_pass)(i / 2 % POD_N_CONV_PASSES), how, nothing, 1, true);
     for (int i = 0; i < n_kernels - 1; i++)
         if (kernel_runs("conv", kernels[i].name, kernels[i].needs))
             POD_CHECK(POD_TEST_EVERY > 1 || n_runs[i] >= 12, "%s: ran %d times only",
@@ -301,18 +312,19 @@ static void try_any(filling how)
 static void conv_keeps_within_the_bound(void) { try_any(RANDOM); }
 static void conv_is_exact_on_whole_numbers(void) { try_any(EXACT); }
 
+static void try_fused(filling how, const unsigned bits[], int n_bits)
+{
+    for (int i = 0; i < 2 * N_OF(fused_shapes); i++) {
+        try_kernels(fused_shapes[i / 2], types[i % 2], POD_CONV_FORWARD, how, bits, n_bits, false);
+        try_kernels(fused_shapes[i / 2], types[i % 2], POD_CONV_INPUT_GRAD, how, nothing, 1, false);
+    }
+}
+
 static void conv_fuses_and_packs(void)
 {
-    int n_kernels, n = 0;
+    int n_kernels;
     const pod_conv_kernel *kernels = pod_conv_kernels(&n_kernels);
-    for (int s = 0; s < N_OF(fused_shapes); s++)
-        for (int t = 0; t < 2; t++) {
-            for (int i = 0; i < N_OF(forward_bits); i++)
-                if (n++ % POD_TEST_EVERY == 0)
-                    try_kernels(fused_shapes[s], types[t], POD_CONV_FORWARD, forward_bits[i], EXACT,
-                                false);
-            try_kernels(fused_shapes[s], types[t], POD_CONV_INPUT_GRAD, 0, EXACT, false);
-        }
+    try_fused(EXACT, forward_bits, N_OF(forward_bits));
     for (int i = 0; i < n_kernels; i++)
         if (kernels[i].pack && pod_test_tries(kernels[i].needs))
             POD_CHECK(POD_TEST_EVERY > 1 || n_packed[i] > 0, "%s took no packed filters",
@@ -323,14 +335,11 @@ static void conv_fuses_and_packs(void)
  * finite there is not finite in any order. */
 static void conv_passes_on_what_is_not_finite(void)
 {
-    for (int s = 0; s < N_OF(fused_shapes); s += POD_TEST_EVERY)
-        for (int t = 0; t < 2; t++) {
-            for (int i = 0; i < N_OF(forward_bits); i++)
-                if (!(forward_bits[i] & POD_CONV_SUMS))
-                    try_kernels(fused_shapes[s], types[t], POD_CONV_FORWARD, forward_bits[i],
-                                POISONED, false);
-            try_kernels(fused_shapes[s], types[t], POD_CONV_INPUT_GRAD, 0, POISONED, false);
-        }
+    unsigned bits[N_OF(forward_bits)];
+    int n = 0;
+    for (int i = 0; i < N_OF(forward_bits); i++)
+        if (!(forward_bits[i] & POD_CONV_SUMS)) bits[n++] = forward_bits[i];
+    try_fused(POISONED, bits, n);
 }
 
 /* Output beyond the caches may take another way out. */
@@ -345,12 +354,12 @@ static void conv_fills_large_outputs(void)
         {64, 33, 65, 16, 32, 64, 16, 2, 2, 1, 0, 0},
         {128, 32, 32, 16, 32, 32, 16, 3, 3, 1, 1, 1},
     };
-    for (int i = 0; i < 2 * N_OF(large); i += POD_TEST_EVERY)
-        try_kernels(large[i / 2], types[i % 2], POD_CONV_FORWARD, POD_CONV_BIAS | POD_CONV_SUMS,
-                    EXACT, false);
+    static const unsigned fused[] = {POD_CONV_BIAS | POD_CONV_SUMS};
+    for (int i = 0; i < 2 * N_OF(large); i++)
+        try_kernels(large[i / 2], types[i % 2], POD_CONV_FORWARD, EXACT, fused, 1, false);
     for (int t = 0; t < 2; t++)
         try_kernels((pod_conv_shape){1, 256, 512, 16, 128, 256, 2, 2, 2, 2, 0, 0}, types[t],
-                    POD_CONV_INPUT_GRAD, 0, EXACT, false);
+                    POD_CONV_INPUT_GRAD, EXACT, nothing, 1, false);
 }
 
 /* Filters packed for one number of images serve another. */
@@ -381,9 +390,8 @@ static void conv_packed_filters_serve_any_batch(void)
 static void try_dw(filling how)
 {
     static const unsigned fused[] = {0, POD_CONV_AFFINE_X, POD_CONV_AFFINE_X | POD_CONV_RELU_X};
-    for (int i = 0; i < N_OF(dw_shapes) * N_OF(fused); i += POD_TEST_EVERY)
-        try_kernels(dw_shapes[i / N_OF(fused)], POD_BF16, POD_CONV_WEIGHT_GRAD,
-                    fused[i % N_OF(fused)], how, false);
+    for (int i = 0; i < N_OF(dw_shapes); i++)
+        try_kernels(dw_shapes[i], POD_BF16, POD_CONV_WEIGHT_GRAD, how, fused, N_OF(fused), false);
 }
 
 static void dw_keeps_within_the_bound(void) { try_dw(RANDOM); }
@@ -394,8 +402,8 @@ static void dw_passes_on_what_is_not_finite(void)
 {
     static const int picked[] = {0, 2, 5, 6, 8, 9, 12, 20, 21, 38, 40, 43, 72};
     for (int i = 0; i < 2 * N_OF(picked); i++)
-        try_kernels(dw_shapes[picked[i / 2]], types[i % 2], POD_CONV_WEIGHT_GRAD, 0, POISONED,
-                    false);
+        try_kernels(dw_shapes[picked[i / 2]], types[i % 2], POD_CONV_WEIGHT_GRAD, POISONED, nothing,
+                    1, false);
 }
 
 static void conv_check_refuses(void)

@@ -38,12 +38,20 @@ static const pod_gemm_shape fused_shapes[] = {
 
 enum { BIAS_AND_RELU = POD_GEMM_BIAS | POD_GEMM_RELU };
 
+/* A product of A and B, whichever way they lie: the same for all transposes. */
+typedef struct product {
+    pod_gemm_shape shape;
+    int64_t n_batch;
+    bool exact;            /* small whole numbers: nothing is rounded before the result */
+    tensor a, b;           /* (n_batch, M, K), (n_batch, K, N) */
+    double *sum, *sum_abs; /* of the terms of C's elements, (n_batch, M, N) */
+} product;
+
 /* A call and its operands, which are NaN between their rows. */
 typedef struct trial {
+    const product *of;
     pod_gemm_call call;
-    bool exact; /* small whole numbers: nothing is rounded before the result */
     tensor a, b, bias, c;
-    double *sum, *sum_abs; /* of the terms of C's elements, (n_batch, M, N) */
 } trial;
 
 /* Zeros, n of them; one more, so that n may be 0. */
@@ -87,66 +95,71 @@ static void lay_out(pod_gemm_call *c, int64_t gap)
     c->stride_c = s.m * c->ldc + gap;
 }
 
-/* Numbers where the operands' elements are, and the sums of their products. */
-static void fill(trial *t, uint64_t seed)
+static product product_of(pod_gemm_shape s, int64_t n_batch, pod_dtype type, uint64_t seed,
+                          bool exact)
 {
-    const pod_gemm_call *c = &t->call;
-    const pod_gemm_shape s = c->shape;
-    TENSOR a = tensor_new(c->ab_dtype, c->n_batch * s.m * s.k);
-    TENSOR b = tensor_new(c->ab_dtype, c->n_batch * s.k * s.n);
-    (t->exact ? pod_test_fill_exact(seed, a.count, 3, a.t, a.data)
-              : pod_test_fill(seed, a.count, a.t, a.data));
-    (t->exact ? pod_test_fill_exact(seed + 1, b.count, 3, b.t, b.data)
-              : pod_test_fill(seed + 1, b.count, b.t, b.data));
-    for (int64_t i = 0; i < a.count; i++)
-        pod_test_put(a.t, t->a.data, a_at(c, i / (s.m * s.k), i / s.k % s.m, i % s.k),
-                     tensor_get(&a, i));
-    for (int64_t i = 0; i < b.count; i++)
-        pod_test_put(b.t, t->b.data, b_at(c, i / (s.k * s.n), i / s.n % s.k, i % s.n),
-                     tensor_get(&b, i));
+    product p = {.shape = s, .n_batch = n_batch, .exact = exact};
+    tensor *const operands[] = {&p.a, &p.b};
+    p.a = tensor_new(type, n_batch * s.m * s.k), p.b = tensor_new(type, n_batch * s.k * s.n);
+    p.sum = zeros(n_batch * s.m * s.n), p.sum_abs = zeros(n_batch * s.m * s.n);
+    for (int i = 0; i < 2; i++)
+        if (exact)
+            pod_test_fill_exact(seed + (uint64_t)i, operands[i]->count, 3, type, operands[i]->data);
+        else
+            pod_test_fill(seed + (uint64_t)i, operands[i]->count, type, operands[i]->data);
     double *row = zeros(s.n);
-    for (int64_t i = 0; i < c->n_batch * s.k; i++) { /* row k of a product's B, by column k of A */
-        const int64_t product = i / s.k, k = i % s.k;
-        for (int64_t n = 0; n < s.n; n++) row[n] = tensor_get(&b, i * s.n + n);
+    for (int64_t i = 0; i < n_batch * s.k; i++) { /* row k of a product's B, by column k of A */
+        const int64_t batch = i / s.k, k = i % s.k;
+        for (int64_t n = 0; n < s.n; n++) row[n] = tensor_get(&p.b, i * s.n + n);
         for (int64_t m = 0; m < s.m; m++) {
-            const double x = tensor_get(&a, (product * s.m + m) * s.k + k);
-            const int64_t at = (product * s.m + m) * s.n;
+            const double x = tensor_get(&p.a, (batch * s.m + m) * s.k + k);
+            double *sum = p.sum + (batch * s.m + m) * s.n;
+            double *sum_abs = p.sum_abs + (batch * s.m + m) * s.n;
             for (int64_t n = 0; n < s.n; n++) {
-                t->sum[at + n] += x * row[n];
-                t->sum_abs[at + n] += fabs(x * row[n]);
+                sum[n] += x * row[n];
+                sum_abs[n] += fabs(x * row[n]);
             }
         }
     }
     free(row);
+    return p;
 }
 
-static trial trial_of(pod_gemm_shape s, int variant, int64_t n_batch, int64_t gap, uint64_t seed,
-                      bool exact)
+static void product_end(product *p)
 {
-    trial t = {.call = {.shape = s,
-                        .n_batch = n_batch,
-                        .trans_a = variant & 1,
-                        .trans_b = variant & 2,
-                        .ab_dtype = variant & 4 ? POD_BF16 : POD_F32},
-               .exact = exact};
+    tensor_free(&p->a), tensor_free(&p->b);
+    free(p->sum), free(p->sum_abs);
+}
+#define PRODUCT __attribute__((cleanup(product_end))) product
+
+/* `trans`: 1 of A, 2 of B. */
+static trial trial_of(const product *p, int trans, int64_t gap)
+{
+    const pod_gemm_shape s = p->shape;
+    trial t = {.of = p,
+               .call = {.shape = s,
+                        .n_batch = p->n_batch,
+                        .trans_a = trans & 1,
+                        .trans_b = trans & 2,
+                        .ab_dtype = p->a.t}};
     pod_gemm_call *c = &t.call;
     lay_out(c, gap);
-    t.a = tensor_new(c->ab_dtype, extent(n_batch, c->stride_a, c->trans_a ? s.k : s.m,
-                                         c->trans_a ? s.m : s.k, c->lda));
-    t.b = tensor_new(c->ab_dtype, extent(n_batch, c->stride_b, c->trans_b ? s.n : s.k,
-                                         c->trans_b ? s.k : s.n, c->ldb));
+    t.a = tensor_new(p->a.t, extent(p->n_batch, c->stride_a, c->trans_a ? s.k : s.m,
+                                    c->trans_a ? s.m : s.k, c->lda));
+    t.b = tensor_new(p->b.t, extent(p->n_batch, c->stride_b, c->trans_b ? s.n : s.k,
+                                    c->trans_b ? s.k : s.n, c->ldb));
     t.bias = tensor_random(3, POD_F32, s.n);
-    t.sum = zeros(n_batch * s.m * s.n), t.sum_abs = zeros(n_batch * s.m * s.n);
+    for (int64_t i = 0; i < p->a.count; i++)
+        pod_test_put(t.a.t, t.a.data, a_at(c, i / (s.m * s.k), i / s.k % s.m, i % s.k),
+                     tensor_get(&p->a, i));
+    for (int64_t i = 0; i < p->b.count; i++)
+        pod_test_put(t.b.t, t.b.data, b_at(c, i / (s.k * s.n), i / s.n % s.k, i % s.n),
+                     tensor_get(&p->b, i));
     c->a = t.a.data, c->b = t.b.data, c->bias = t.bias.data;
-    fill(&t, seed);
     return t;
 }
 
-static void trial_end(trial *t)
-{
-    tensor_free(&t->a), tensor_free(&t->b), tensor_free(&t->bias);
-    free(t->sum), free(t->sum_abs);
-}
+static void trial_end(trial *t) { tensor_free(&t->a), tensor_free(&t->b), tensor_free(&t->bias); }
 #define TRIAL __attribute__((cleanup(trial_end))) trial
 
 static void print(const char *kernel, const pod_gemm_call *c, char text[160])
@@ -183,10 +196,10 @@ static double element(const trial *t, int64_t i, double before, double *bound)
 {
     const pod_gemm_call *c = &t->call;
     const double bias = c->fused & POD_GEMM_BIAS ? tensor_get(&t->bias, i % c->shape.n) : 0.0;
-    double sum = t->sum[i] + before + bias;
-    const double sum_abs = t->sum_abs[i] + fabs(before) + fabs(bias);
-    *bound = t->exact ? 0 : pod_test_bound_dot(c->shape.k + 2, sum_abs, sum, c->c_dtype);
-    if (t->exact && c->c_dtype == POD_BF16)
+    double sum = t->of->sum[i] + before + bias;
+    const double sum_abs = t->of->sum_abs[i] + fabs(before) + fabs(bias);
+    *bound = t->of->exact ? 0 : pod_test_bound_dot(c->shape.k + 2, sum_abs, sum, c->c_dtype);
+    if (t->of->exact && c->c_dtype == POD_BF16)
         sum = (double)pod_bf16_to_f32(pod_bf16_from_f32((float)sum));
     return c->fused & POD_GEMM_RELU && sum <= 0.0 ? 0.0 : sum;
 }
@@ -241,21 +254,35 @@ static int try_outputs(const pod_gemm_kernel *kernel, trial *t, unsigned fused)
 
 /* ---- plain products ---- */
 
+static const pod_dtype types[] = {POD_F32, POD_BF16};
+
+/* Each kernel, with transposes of every kind. The last one, the reference, knows no blocks and no tiles:
+ * what is large shows nothing more of it. */
+static void try_product(const product *p, int64_t gap, bool is_large, int n_runs[])
+{
+    static int n_cases;
+    int n;
+    const pod_gemm_kernel *kernels = pod_gemm_kernels(&n);
+    for (int trans = 0; trans < 4; trans++) {
+        if (n_cases++ % POD_TEST_EVERY) continue;
+        TRIAL t = trial_of(p, trans, gap);
+        for (int i = 0; i < n - is_large; i++)
+            if (pod_test_tries(kernels[i].needs)) n_runs[i] += try_outputs(&kernels[i], &t, 0);
+    }
+}
+
 static void try_shapes(bool exact)
 {
-    int n, n_cases = 0, n_runs[64] = {0};
+    int n, n_runs[64] = {0};
     const pod_gemm_kernel *kernels = pod_gemm_kernels(&n);
     for (int s = 0; s < N_OF(shapes); s++)
         for (int l = 0; l < N_OF(layouts); l++) {
             const bool is_large = shapes[s].m * shapes[s].n * shapes[s].k > 1000000;
             if (is_large && layouts[l].n_batch != 1) continue;
-            for (int variant = 0; variant < 8; variant++) {
-                if (n_cases++ % POD_TEST_EVERY) continue;
-                TRIAL t = trial_of(shapes[s], variant, layouts[l].n_batch, layouts[l].gap,
-                                   (uint64_t)n_cases * 10, exact);
-                for (int i = 0; i < n; i++)
-                    if (pod_test_tries(kernels[i].needs))
-                        n_runs[i] += try_outputs(&kernels[i], &t, 0);
+            for (int t = 0; t < 2; t++) {
+                PRODUCT p = product_of(shapes[s], layouts[l].n_batch, types[t],
+                                       (uint64_t)(100 * s + 10 * l + 2 * t), exact);
+                try_product(&p, layouts[l].gap, is_large, n_runs);
             }
         }
     for (int i = 0; i < n; i++)
@@ -320,12 +347,14 @@ static void for_each_trial(int (*try_one)(const pod_gemm_kernel *, trial *))
 {
     int n, n_runs = 0, n_cases = 0;
     const pod_gemm_kernel *kernels = pod_gemm_kernels(&n);
-    for (int s = 0; s < 8 * N_OF(fused_shapes); s++)
-        for (int i = 0; i < n; i++) {
-            if (!pod_test_tries(kernels[i].needs) || n_cases++ % POD_TEST_EVERY) continue;
-            TRIAL t = trial_of(fused_shapes[s / 8], s % 8, 1, s / 8 % 3, 1, false);
-            n_runs += try_one(&kernels[i], &t);
+    for (int s = 0; s < 2 * N_OF(fused_shapes); s++) {
+        PRODUCT p = product_of(fused_shapes[s / 2], 1, types[s % 2], 1, false);
+        for (int i = 0; i < 4 * n; i++) {
+            if (!pod_test_tries(kernels[i / 4].needs) || n_cases++ % POD_TEST_EVERY) continue;
+            TRIAL t = trial_of(&p, i % 4, s / 2 % 3);
+            n_runs += try_one(&kernels[i / 4], &t);
         }
+    }
     POD_CHECK(n_runs > 0, "no kernel took any of it");
 }
 
@@ -382,7 +411,8 @@ static void gemm_takes_packed_b(void)
         if (!kernels[i].pack || !pod_test_tries(kernels[i].needs)) continue;
         any = true;
         for (int s = 0; s < N_OF(large); s++) {
-            TRIAL t = trial_of(large[s], s == 2 ? 6 : 4, 1, s == 0, 1, false);
+            PRODUCT p = product_of(large[s], 1, POD_BF16, 1, false);
+            TRIAL t = trial_of(&p, s == 2 ? 2 : 0, s == 0);
             POD_CHECK(try_packed(&kernels[i], &t, POD_F32, s ? large[s].m : 1) > 0,
                       "%s refuses a large product", kernels[i].name);
             if (s == 1) try_outputs(&kernels[i], &t, BIAS_AND_RELU);
@@ -470,19 +500,11 @@ static void gemm_pick_always_answers(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(pod_blas_config(), "OpenBLAS"));
 }
 
-static CU_TestInfo gemm_tests[] = {
-    {"keeps_within_the_bound", gemm_keeps_within_the_bound},
-    {"is_exact_on_whole_numbers", gemm_is_exact_on_whole_numbers},
-    {"batch_lies_side_by_side", gemm_batch_lies_side_by_side},
-    {"fuses_bias_and_relu", gemm_fuses_bias_and_relu},
-    {"takes_packed_b", gemm_takes_packed_b},
-    {"passes_on_what_is_not_finite", gemm_passes_on_what_is_not_finite},
-    {"check_refuses", gemm_check_refuses},
-    {"pick_always_answers", gemm_pick_always_answers},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {.pName = "gemm", .pTests = gemm_tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("gemm", {"keeps_within_the_bound", gemm_keeps_within_the_bound},
+               {"is_exact_on_whole_numbers", gemm_is_exact_on_whole_numbers},
+               {"batch_lies_side_by_side", gemm_batch_lies_side_by_side},
+               {"fuses_bias_and_relu", gemm_fuses_bias_and_relu},
+               {"takes_packed_b", gemm_takes_packed_b},
+               {"passes_on_what_is_not_finite", gemm_passes_on_what_is_not_finite},
+               {"check_refuses", gemm_check_refuses},
+               {"pick_always_answers", gemm_pick_always_answers});
