@@ -1,4 +1,4 @@
-/* That a CPU quota leaves the ranks of this host less time than their cores have. */
+/* Warns if a CPU quota gives the ranks of this host less time than their cores could. */
 #ifndef MINIPOD_BENCH_COMMON_QUOTA_H
 #define MINIPOD_BENCH_COMMON_QUOTA_H
 

@@ -164,8 +164,8 @@ void pod_sched_print(FILE *out, int rank, const pod_sched *s);
  * the ranks whose contributions are in the sum ("0-2" is the sum of three; "1x2" counts one twice)
  * and a star marks what the round wrote. Round k is what takes k messages or sums over shared
  * memory, one after another, to come about. A step whose span lies outside its buffer must have
- * been ruled out by verify. E_UNSUPPORTED beyond 64 ranks or 1024 elements; E_INVALID as verify has
- * it for messages that do not match and for deadlock. Nothing is printed on failure. */
+ * been ruled out by verify. E_UNSUPPORTED beyond 64 ranks or 1024 elements; E_INVALID for unmatched
+ * messages or a deadlock, with the texts of pod_sched_verify. Nothing is printed on failure. */
 POD_MUST pod_status pod_sched_draw(FILE *out, const pod_sched *const all[], int n_ranks);
 
 #endif

@@ -114,7 +114,7 @@ int64_t pod_checkpoint_best(const char *run);
  * not as above. */
 POD_MUST pod_status pod_checkpoint_read_info(const char *folder, pod_arena *a,
                                              pod_checkpoint_info *out);
-/* Of the best checkpoint at `path` (pod_checkpoint_find) whose index can be read; where none can,
+/* Of the newest checkpoint at `path` (pod_checkpoint_find) whose index can be read; where none can,
  * which pod_checkpoint_load tells, its settings are "" and nothing else is known. "" is no path. */
 POD_MUST pod_status pod_checkpoint_find_info(const char *path, pod_arena *a,
                                              pod_checkpoint_info *out);
@@ -123,12 +123,12 @@ POD_MUST pod_status pod_checkpoint_find_info(const char *path, pod_arena *a,
  * failure the tensors hold anything. */
 POD_MUST pod_status pod_checkpoint_read(const char *folder, const pod_tensor tensor[], int n);
 
-/* Fills the tensors from the best checkpoint at `path` (pod_checkpoint_find) that is whole; each
+/* Fills the tensors from the newest checkpoint at `path` (pod_checkpoint_find) that is whole; each
  * one that is not is a line of warning. E_MISMATCH where it is of another model than `want` says,
  * has weights that are none of the tensors, but for averages, or, with_state, is of another data
  * set, by name or by fingerprint, or optimizer; E_IO, E_FORMAT where none is whole. What a job that
- * trains removes meanwhile is not told: the others are looked for again. Without state
- * another data set is a warning, and so is another size of images, where the weights fit. */
+ * trains removes meanwhile is not told: the others are looked for again. Without state another data
+ * set is a warning, and so is another size of images, where the weights fit. */
 POD_MUST pod_status pod_checkpoint_load(const char *path, const pod_checkpoint_info *want,
                                         bool with_state, const pod_tensor tensor[], int n,
                                         pod_arena *a, pod_log *log, pod_checkpoint_info *out);

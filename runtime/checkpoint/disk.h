@@ -3,8 +3,8 @@
  *
  * Operations are counted from 1: an open for writing, a write of at most POD_DISK_PIECE bytes, a
  * sync, a rename, a folder made, a file or folder removed. Errors name the path and the system's
- * reason: E_WRITE of what was open and of a disk that is full, else E_IO. Nothing here takes
- * memory. */
+ * reason: E_WRITE if a write to an open file fails or the disk is full, E_IO if something cannot be
+ * opened, made, renamed or removed. Nothing here takes memory. */
 #ifndef MINIPOD_RUNTIME_CHECKPOINT_DISK_H
 #define MINIPOD_RUNTIME_CHECKPOINT_DISK_H
 

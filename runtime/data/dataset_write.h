@@ -1,10 +1,12 @@
-/* Writes a data set as an HDF5 file; layout in dataset.h. The file is made aside, as PATH.minipod-part, and
- * renamed at the end, so that no half file stands under the final name. Samples come in order; mean
- * and std are taken from the training pixels as they pass. Takes the HDF5 lock itself.
+/* Writes a data set as an HDF5 file; layout in dataset.h. The file is made aside, as
+ * PATH.minipod-part, and renamed at the end, so that no half file stands under the final name.
+ * Samples come in order; mean and std are taken from the training pixels as they pass. Takes the
+ * HDF5 lock itself.
  *
- * A signal that would end the process (SIGINT, SIGTERM, SIGHUP) is put off while there is a writer,
- * one at a time: the writer fails at its next call, and once that is gone the process ends as
- * it would have. What is ignored, or has a handler, is left alone. */
+ * A process has at most one writer at a time. While it has one, SIGINT, SIGTERM and SIGHUP are
+ * deferred: the next pod_dataset_writer_add or _finish fails with E_WRITE, and once the writer is
+ * gone (finish, abort) the signal is raised again. Signals that are ignored or have a handler are
+ * not deferred. */
 #ifndef MINIPOD_RUNTIME_DATA_DATASET_WRITE_H
 #define MINIPOD_RUNTIME_DATA_DATASET_WRITE_H
 

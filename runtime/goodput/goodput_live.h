@@ -29,8 +29,8 @@ POD_MUST pod_status pod_goodput_live_open(const pod_goodput_live_plan *plan, con
                                           pod_goodput_live **out);
 /* Behind each step, between spans. A failure to write is kept for close. NULL takes nothing. */
 void pod_goodput_live_at(pod_goodput_live *v, const pod_job_log *l, pod_stamp at);
-/* Leaves the file as it is: the job's end writes its own. E_IO, E_WRITE. NULL is
- * allowed. */
+/* Writes nothing: at its end the job replaces the file by the final one. Returns the first error of
+ * pod_goodput_live_at: E_IO, E_WRITE. NULL is allowed. */
 POD_MUST pod_status pod_goodput_live_close(pod_goodput_live *v);
 
 #endif

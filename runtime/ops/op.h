@@ -111,10 +111,10 @@ struct pod_op {
     /* The op works element by element on all its values but scalars, and its run attr begins with
      * their count, an int64_t: with another count and shifted pointers it processes so many. */
     bool by_element;
-    /* How its values depend on samples, one letter each, inputs > outputs: 's' the first dimension
-     * is samples; 'w' there are none; '+' a sum over samples, float32. The op can run on some of
-     * the samples alone. A node with fewer inputs has the first letters. NULL: it needs all samples
-     * at once. */
+    /* How its values depend on samples, one letter each, inputs > outputs, as in "sw>s+": 's' the
+     * first dimension counts samples; 'w' no dimension does, as in a weight; '+' an output that is
+     * a float32 sum over samples. The op can run on some of the samples alone. A node with fewer
+     * inputs has the first letters. NULL: it needs all samples at once. */
     const char *by_sample;
     pod_sweep sweep;
     /* One pass over memory: backward may recompute the outputs instead of keeping them. */

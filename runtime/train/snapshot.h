@@ -21,15 +21,16 @@ typedef struct pod_snapshot { /* what a checkpoint tells beside values */
     char folder[POD_DISK_PATH_BYTES];
 } pod_snapshot;
 
-/* What the best checkpoint at `path` (pod_checkpoint_find_info) was trained on, in the arena, and
- * the fingerprint of that set; without classes and 0 where it is not known, as of "". Collective. */
+/* What the newest usable checkpoint at `path` (pod_checkpoint_find_info) was trained on, in the
+ * arena, and the fingerprint of that set; without classes and 0 where it is not known, as of "".
+ * Collective. */
 POD_MUST pod_status pod_snapshot_origin(const char *path, pod_comm *comm, pod_arena *a,
                                         pod_dataset_info *set, uint64_t *fingerprint);
 
-/* Fills the store from the best checkpoint at `path` that is whole (pod_checkpoint_load). `want`
+/* Fills the store from the newest checkpoint at `path` that is whole (pod_checkpoint_load). `want`
  * says what the run is: E_MISMATCH when the checkpoint is of another model or, with_state, of
- * another data set or optimizer. Without state only weights are read. keep: an arena for the rows of
- * evaluations; NULL: they are not wanted. Collective. */
+ * another data set or optimizer. Without state only weights are read. keep: an arena for the rows
+ * of evaluations; NULL: they are not wanted. Collective. */
 POD_MUST pod_status pod_snapshot_restore(const char *path, const pod_checkpoint_info *want,
                                          bool with_state, pod_store *store, pod_comm *comm,
                                          pod_log *log, pod_arena *keep, pod_snapshot *out);

@@ -4,8 +4,8 @@
  * each class, its column. What a run changes is a word for each step of each core that needs one,
  * where a core is a rank that is simulated: all, or one of each class. What is of one core lies
  * together: with a straggler no two are at the same place at the same time, and what a core needs
- * next is beside what it has just needed. A step is named by place << n_slot_bits | core, its place
- * being that in the schedule; names decide ties as well. */
+ * next is beside what it has just needed. The id of a step is its position in the schedule <<
+ * n_slot_bits | core. Events at the same time run in the order of their ids. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_SIM_CORE_H
 #define MINIPOD_COLLECTIVES_EXEC_SIM_CORE_H
 

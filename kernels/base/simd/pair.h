@@ -163,8 +163,9 @@ POD_INLINE void pod_vec2_add_f64(pod_vec2 x, double *into)
     pod_vec_add_f64(x.b, into + POD_VEC_LANES);
 }
 
-/* pod_tile_spread in the order of t; what is left of the last pair is 0. `out` has room for
- * POD_TILE_MAX, a whole number of pairs. */
+/* Like pod_tile_spread, with the elements in the order that a pair of type t has (top of this
+ * file); the last pair is filled up with zeros. `out` has room for POD_TILE_MAX, a whole number of
+ * pairs. */
 POD_INLINE void pod_vec2_spread(pod_dtype t, const pod_tile *tile, const float *of, float *out)
 {
     const int64_t width = pod_tile_width(tile, tile->rep);

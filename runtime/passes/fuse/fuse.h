@@ -24,7 +24,7 @@ typedef struct pod__fuse {
     pod__site *site;
     int32_t n_sites;
     int32_t *maker;   /* by value: its site */
-    pod_value *model; /* by value: itself, or of a new one the value whose type it has */
+    pod_value *model; /* by value: the value of `from` whose type it has */
     bool *by_sample;  /* by value of `from`: its first dimension counts the batch's samples */
     bool *kept;       /* by value: an output of the step, or what a variable becomes */
     int32_t n_values, value_cap;
