@@ -1,7 +1,8 @@
-/* The builder calls that a model includes, one per op. All are sticky (runtime/graph/graph.h).
+/* The builder calls that model code uses. All are sticky (runtime/graph/graph.h).
  *
- * Activations are float32 or bfloat16; weights are float32 variables and are cast where an op meets
- * bfloat16 activations. runtime/graph/shape.h has the letters of shapes. */
+ * Activations are float32 or bfloat16. Weights are float32 variables; convolutions and pod_dense
+ * cast them to the type of the activations, pod_matmul does not. runtime/graph/shape.h defines the
+ * letters of shapes. */
 #ifndef MINIPOD_RUNTIME_OPS_OPS_H
 #define MINIPOD_RUNTIME_OPS_OPS_H
 
@@ -10,12 +11,12 @@
 /* ---- leaves: op_leaf.c ---- */
 enum { POD_NO_BATCH = -1 };
 /* Declares a value that the host feeds in each step. batch_dim 0: the first dimension counts the
- * samples of the batch, which pod_compile splits over the mesh. POD_NO_BATCH: every core reads the
- * whole value, whatever its extents. */
+ * samples of the batch, which pod_compile splits over the mesh and the micro-steps. POD_NO_BATCH:
+ * every core reads the whole value. E_INVALID for any other batch_dim. */
 pod_value pod_input(pod_graph *g, const char *name, pod_type type, int batch_dim);
 /* Adds a trained variable, float32, named by scope and `name`. */
 pod_value pod_weight(pod_graph *g, const char *name, pod_shape shape, pod_init init, pod_role role);
-/* Adds a variable that is kept from step to step and not trained. */
+/* Adds a variable that is kept from step to step but not trained: role MOVING or STATE. */
 pod_value pod_variable(pod_graph *g, const char *name, pod_shape shape, pod_init init,
                        pod_role role);
 pod_value pod_fill(pod_graph *g, float value); /* a constant scalar, float32: op_fill.c */
@@ -25,7 +26,8 @@ typedef struct pod_matmul_attr {
     bool trans_a, trans_b;
     pod_dtype c_dtype; /* of the result */
 } pod_matmul_attr;
-/* op(a) op(b): (M, K) by (K, N), or batched (B, M, K) by (B, K, N). One element type for both. */
+/* Returns op(a) op(b), where op transposes or not: (M, K) by (K, N), or batched (B, M, K) by (B, K,
+ * N). a and b have one element type. */
 pod_value pod_matmul(pod_graph *g, pod_value a, pod_value b, pod_matmul_attr attr);
 
 typedef struct pod_conv2d_attr {
@@ -52,7 +54,7 @@ pod_value pod_bias_add(pod_graph *g, pod_value x,
 /* alpha x + beta z, float32. */
 pod_value pod_axpby(pod_graph *g, float alpha, pod_value x, float beta, pod_value z);
 pod_value pod_scale(pod_graph *g, float alpha, pod_value x); /* float32 */
-/* Converts bytes of images (N, H, W, C) to (x / 255 - mean[c]) / std[c]; C up to
+/* Converts images of bytes (N, H, W, C) to (x / 255 - mean[c]) / std[c], of type `to`; C is at most
  * POD_MAX_CHANNELS. */
 enum { POD_MAX_CHANNELS = 4 };
 pod_value pod_normalize(pod_graph *g, pod_value images, const float mean[], const float std[],
@@ -62,15 +64,16 @@ pod_value pod_reshape(pod_graph *g, pod_value x, pod_shape shape); /* keeps the 
 /* ---- sigmoid, swish and gates: op_gate.c ---- */
 pod_value pod_sigmoid(pod_graph *g, pod_value x); /* float32 */
 pod_value pod_swish(pod_graph *g, pod_value x);   /* x sigmoid(x) */
-/* Multiplies each channel of a sample of x (N, ..., C) by its number in gate (N, C), float32. */
+/* Multiplies x (N, ..., C) by gate (N, C), float32: channel c of sample n by gate[n][c]. */
 pod_value pod_gate_by(pod_graph *g, pod_value x, pod_value gate);
 
 /* ---- dropout in training: op_drop.c ---- */
-/* Drops each element of x (N, C) with probability `rate` and scales the others by 1 / (1 - rate).
- * draws (N), int32, is one random number per sample and step, from the host; layers differ by their
- * scope. Other shapes are E_UNSUPPORTED: a draw for a channel would drop it in all of (N, T, C). */
+/* Zeroes each element of x (N, C) with probability `rate` and scales the others by 1 / (1 - rate).
+ * draws (N), int32, holds one random number per sample and step, which the host feeds; the scope is
+ * part of the random key, so that layers in different scopes drop different elements. Fails with
+ * E_UNSUPPORTED for other shapes, where a whole channel of (N, T, C) would be dropped. */
 pod_value pod_dropout(pod_graph *g, pod_value x, pod_value draws, float rate);
-/* Drops whole samples of x (N, ..., C): stochastic depth. */
+/* The same for whole samples of x (N, ..., C): stochastic depth. */
 pod_value pod_drop_samples(pod_graph *g, pod_value x, pod_value draws, float rate);
 
 /* ---- batch normalization: op_batchnorm.c ---- */
@@ -80,10 +83,10 @@ typedef struct pod_batchnorm_attr {
     bool train;     /* false: normalizes with the moving statistics */
     pod_init gamma; /* ONE, or ZERO for the last one of a residual unit */
 } pod_batchnorm_attr;
-/* Normalizes over all dimensions but the last. Adds "gamma", "beta", "moving_mean", "moving_var" in
- * the current scope. In training the statistics are those of a core's own samples of one
- * micro-step, or of its group's (pod_compile_args.bn_group); the moving ones follow their mean over
- * all cores and micro-steps, the moving variance the biased batch variance. */
+/* Normalizes over all dimensions but the last. Adds "gamma", "beta", "moving_mean" and "moving_var"
+ * in the current scope. In training, mean and variance are those of one core's samples in one
+ * micro-step, or those of a group of cores (pod_compile_args.bn_group). The moving statistics
+ * follow the average of these over all cores and micro-steps; the variance is the biased one. */
 pod_value pod_batchnorm(pod_graph *g, pod_value x, pod_batchnorm_attr attr);
 
 /* ---- layer normalization: op_layernorm.c ---- */
@@ -99,7 +102,8 @@ typedef struct pod_max_pool_attr {
 pod_value pod_max_pool(pod_graph *g, pod_value x, pod_max_pool_attr attr);
 pod_value pod_mean_pool(pod_graph *g, pod_value x); /* (N, H, W, C) -> (N, C) */
 
-/* ---- loss and metric: logits (N, C) float32, labels (N) int32, negative: padding ---- */
+/* ---- loss and metric: logits (N, C) float32, labels (N) int32; a negative label is padding
+ * ---- */
 typedef struct pod_softmax_loss_attr {
     float smoothing;
     float scale; /* 1/N: the mean over the whole batch; 1: the sum */
@@ -108,16 +112,17 @@ pod_value pod_softmax_loss(pod_graph *g, pod_value logits, pod_value labels,
                            pod_softmax_loss_attr attr);                        /* scalar */
 pod_value pod_count_correct(pod_graph *g, pod_value logits, pod_value labels); /* scalar */
 
-/* ---- updates, of which optimizers consist; scalars are float32 without dimensions ---- */
+/* ---- updates, for optimizers; lr, step and sums of squares are float32 scalars ---- */
 pod_value pod_sum_sq(pod_graph *g, pod_value x);
 typedef struct pod_momentum_attr {
     float momentum, decay;
     bool nesterov;
-    bool rate_inside; /* v accumulates rate times the gradient (You 2017), else the gradient */
+    bool rate_inside; /* v accumulates the rate times the gradient (You 2017), not the gradient */
     bool trust;       /* rate = lr eta |w| / (|g| + decay |w| + eps), lr where a norm is 0 */
     float eta, eps;
 } pod_momentum_attr;
-/* Assigns w and v. w_sq and g_sq are sums of squares, with id 0 without trust. */
+/* Assigns w and v. w_sq and g_sq are the sums of squares of w and grad; without trust they have id
+ * 0. */
 void pod_momentum_update(pod_graph *g, pod_value w, pod_value v, pod_value grad, pod_value lr,
                          pod_value w_sq, pod_value g_sq, pod_momentum_attr attr);
 typedef struct pod_rmsprop_update_attr {
@@ -132,13 +137,12 @@ typedef struct pod_adam_update_attr {
 /* Assigns w - lr u, m and v (kernels/update). `step` counts from 1. */
 void pod_adam_update(pod_graph *g, pod_value w, pod_value m, pod_value v, pod_value grad,
                      pod_value step, pod_value lr, pod_adam_update_attr attr);
-/* The same with w - lr |w|/|u| u, the ratio 1 where a norm is 0. */
+/* The same, but assigns w - lr (|w| / |u|) u; the ratio is 1 if either norm is 0. */
 void pod_lamb_update(pod_graph *g, pod_value w, pod_value m, pod_value v, pod_value grad,
                      pod_value step, pod_value lr, pod_adam_update_attr attr);
 
-/* Assigns mean + (1 - d) (value - mean), d = min(decay, (1 + step) / (10 + step)): TensorFlow's
- * moving average with its number of updates. The first step assigns the value. `step` counts from
- * 1: op_ema.c. */
+/* Assigns mean + (1 - d) (value - mean) to mean, where d = min(decay, (1 + step) / (10 + step)), as
+ * TensorFlow's moving average with num_updates does; in step 1, d = 0. `step` counts from 1. */
 void pod_ema_update(pod_graph *g, pod_value mean, pod_value value, pod_value step, float decay);
 
 #endif
