@@ -1,4 +1,4 @@
-/* Looking for values that are not finite. */
+/* Detects NaN and infinity. */
 #ifndef MINIPOD_RUNTIME_EXEC_FINITE_H
 #define MINIPOD_RUNTIME_EXEC_FINITE_H
 
@@ -7,7 +7,8 @@
 
 #include "kernels/base/dtype.h"
 
-/* Checks f32 and bf16; returns true for other types. */
+/* Returns whether all `count` elements are finite; always true for types other than f32 and
+ * bf16. */
 bool pod__all_finite(pod_dtype t, const void *data, int64_t count);
 
 #endif

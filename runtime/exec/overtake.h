@@ -1,14 +1,15 @@
-/* The collectives of a step that go first on links and cores that others use. The sim executor
- * applies this to machines whose programs are ordered by a compiler. */
+/* Finds the collectives of a step that go first on links and cores that other collectives use at
+ * the same time. The sim executor applies this to machines whose programs a compiler orders. */
 #ifndef MINIPOD_RUNTIME_EXEC_OVERTAKE_H
 #define MINIPOD_RUNTIME_EXEC_OVERTAKE_H
 
 #include "kernels/base/arena.h"
 #include "runtime/program/program.h"
 
-/* Returns by collective, in the arena, whether it is preferred (collectives/net/busy.h): whether
- * others are in flight when it starts and it is needed before all of these, as the sums of a batch
- * norm are before gradients. Preferred collectives keep their order. E_NOMEM. */
+/* Returns, by collective, whether it is preferred (collectives/net/busy.h). It is if other
+ * collectives that are not preferred are in flight when it starts, and it is waited for before all
+ * of these: the sums of a batch norm before gradients, for example. Preferred collectives keep
+ * their order. *out is in the arena. E_NOMEM. */
 POD_MUST pod_status pod_overtakes(const pod_program *p, pod_arena *a, const bool **out);
 
 #endif

@@ -1,9 +1,9 @@
 /* The graph of one step: nodes in an order in which each value is computed before it is used.
  *
- * The builder is sticky: a call that fails records the first cause with its scope, returns a value
- * with id 0, and every later call passes that on, so that model code has no error branches;
- * pod_graph_finish reports the cause. Model code uses the calls of runtime/ops/ops.h, which end in
- * pod_graph_append. Everything a graph holds lives in the arena it was created from. */
+ * The builder is sticky: the first call that fails records its cause and scope and returns a value
+ * with id 0, and so does every later call. Model code thus needs no error branches;
+ * pod_graph_finish reports the cause. Model code uses the calls of runtime/ops/ops.h, which call
+ * pod_graph_append. Everything that a graph holds lives in the arena that it was created from. */
 #ifndef MINIPOD_RUNTIME_GRAPH_GRAPH_H
 #define MINIPOD_RUNTIME_GRAPH_GRAPH_H
 
@@ -15,7 +15,8 @@
 #include "runtime/graph/phase.h"
 #include "runtime/graph/shape.h"
 
-/* Outputs of an op; inputs and outputs of one. Only the bucket of a collective has more. */
+/* At most so many outputs of a node, and inputs and outputs together. Only the nodes of collectives
+ * over a whole bucket have more. */
 enum { POD_MAX_OUT = 8, POD_MAX_VALUES = 32 };
 
 typedef struct pod_op pod_op; /* runtime/ops/op.h */
@@ -39,7 +40,8 @@ typedef struct pod_value_info {
     pod_type type;
     int32_t node;              /* index of the node that computes it */
     int out;                   /* index among the outputs of that node */
-    int32_t variable, becomes; /* 1 + what pod_graph_find_variable and _find_assigned return */
+    int32_t variable, becomes; /* 1 + the result of pod_graph_find_variable, of
+                    pod_graph_find_assigned */
 } pod_value_info;
 
 /* HE: normal with variance 2 scale / fan-in (He et al., 2015); fan-in is R S C of filters (K, R, S,
@@ -58,8 +60,9 @@ typedef struct pod_init {
 
 typedef enum pod_role {
     POD_ROLE_WEIGHT, /* trained */
-    POD_ROLE_NORM,   /* trained, a scale or shift of a normalization: skipped by decay and trust */
-    POD_ROLE_BIAS,   /* trained, a bias: skipped likewise, but rmsprop decays it */
+    POD_ROLE_NORM,   /* trained, scale or shift of a normalization: no weight decay, no
+                        trust ratio */
+    POD_ROLE_BIAS,   /* trained, a bias: likewise, except that rmsprop decays it */
     POD_ROLE_MOVING, /* a moving statistic */
     POD_ROLE_STATE   /* state of an optimizer */
 } pod_role;
@@ -69,7 +72,8 @@ typedef struct pod_variable_info {
     pod_value value;
     pod_init init;
     pod_role role;
-    pod_value assigned; /* its value after the step; id 0: it does not change */
+    pod_value assigned; /* the value that it is assigned at the end of the step; id 0:
+                           none */
 } pod_variable_info;
 
 typedef struct pod_named {
@@ -80,7 +84,7 @@ typedef struct pod_named {
 POD_MUST pod_status pod_graph_create(pod_arena *a, pod_graph **out);
 /* Returns the first failure of any builder call, with its scope: E_SHAPE, E_INVALID or E_NOMEM. */
 POD_MUST pod_status pod_graph_finish(pod_graph *g);
-/* Records a failure in the builder, unless there is one; returns the value with id 0. */
+/* Records a failure unless one is recorded already; returns the value with id 0. */
 pod_value pod_graph_fail(pod_graph *g, pod_status s, const char *fmt, ...) POD_PRINTF(3, 4);
 bool pod_graph_failed(const pod_graph *g);
 pod_arena *pod_graph_arena(pod_graph *g);
@@ -98,14 +102,14 @@ int32_t pod_graph_append(pod_graph *g, const pod_op *op, const char *label, cons
                          size_t attr_bytes, const pod_value in[], int n_in, const pod_type out[],
                          int n_out);
 
-/* Register the output of an input or variable node as such. Names are copied. */
+/* Register the output of an input or variable node under its name, which is copied. */
 void pod_graph_add_input(pod_graph *g, const char *name, pod_value value);
 void pod_graph_add_variable(pod_graph *g, const pod_variable_info *v);
 /* Assigns `value`, of the same type, to the variable at the end of the step. At most once per
  * variable. */
 void pod_assign(pod_graph *g, pod_value variable, pod_value value);
-/* Names a value that the host reads after each step, float32: a scalar, or rows (N, F). A core that
- * holds some of the rows shows these. */
+/* Names a float32 value that the host reads after each step: a scalar, or rows (N, F), of which
+ * each core returns those that it holds. E_SHAPE for other values. */
 void pod_output(pod_graph *g, const char *name, pod_value value);
 
 /* Reading. Indices start at 0, value ids at 1. Pointers are valid until the next append. */

@@ -1,4 +1,4 @@
-/* The phases of a training step, as the tables of a run show them. */
+/* The phases of a training step; the tables that a run prints have one row for each. */
 #ifndef MINIPOD_RUNTIME_GRAPH_PHASE_H
 #define MINIPOD_RUNTIME_GRAPH_PHASE_H
 

@@ -1,8 +1,6 @@
-/* Shapes and types of values.
- *
- * Letters, everywhere: N samples, H W image rows and columns, C input channels, P Q output rows and
- * columns, K output channels, R S filter rows and columns. Images are (N, H, W, C), filters
- * (K, R, S, C), matrices (rows, columns), all row-major. */
+/* Shapes and types of values. Letters, in all headers: N samples, H W image rows and columns, C
+ * input channels, P Q output rows and columns, K output channels, R S filter rows and columns.
+ * Images are (N, H, W, C), filters (K, R, S, C), matrices (rows, columns), all row-major. */
 #ifndef MINIPOD_RUNTIME_GRAPH_SHAPE_H
 #define MINIPOD_RUNTIME_GRAPH_SHAPE_H
 
@@ -20,24 +18,26 @@ typedef struct pod_shape {
     int64_t dim[POD_MAX_DIMS];
 } pod_shape;
 
-/* Sharding by elements. A sequence of elements is sharded over the cores along the mesh dimensions
- * in `over`, per_core elements to each, in their order. The value begins at element `first` of it.
- * A core holds the elements of the value that fall into its block: all, some, or none. per_core 0:
- * not sharded. */
+/* Sharding by elements. Several values, one after the other, form a sequence of elements. The cores
+ * along the mesh dimensions in `over` each hold a block of per_core elements of that sequence, in
+ * the order of the cores. This value begins at element `first` of the sequence, so that a core
+ * holds all, some, or none of its elements. per_core 0: not sharded. */
 typedef struct pod_shard {
     int64_t first, per_core;
     uint8_t over;
 } pod_shard;
 
-/* `shape` is the shape of the whole value. The masks say how the cores of a mesh hold it; bit d
- * stands for mesh dimension d. All zero: every core holds the whole value, with the same bits. */
+/* `shape` is the shape of the whole value. The masks describe how the cores of a mesh hold it; bit
+ * d stands for mesh dimension d. If all masks are zero and it is not sharded, every core holds the
+ * whole value, with the same bits. */
 typedef struct pod_type {
     pod_dtype dtype;
     pod_shape shape;
-    uint8_t split[POD_MAX_DIMS]; /* by dimension: the mesh dimensions that it is split over */
-    uint8_t sum;                 /* the value is the sum over the cores along these */
-    uint8_t vary; /* cores along these have values of their own (a statistic of their samples); the
-                     value of all is their mean */
+    uint8_t split[POD_MAX_DIMS]; /* by dimension of the value: the mesh dimensions over which it is
+                           split */
+    uint8_t sum;  /* each core holds a summand; the value is the sum over the cores along these */
+    uint8_t vary; /* cores along these hold different values (statistics of their samples), whose
+                     mean is the value */
     pod_shard shard;
 } pod_type;
 
@@ -54,9 +54,11 @@ pod_type pod_type_of(pod_dtype t, int n_dims, const int64_t dim[]); /* whole on 
 /* Returns the shape on one core: split dimensions divided by the extents, rounded up. */
 pod_shape pod_type_local(const pod_type *t, const pod_mesh *m);
 size_t pod_type_local_bytes(const pod_type *t, const pod_mesh *m);
-/* Returns the shard of core number `core`, or the whole of a value that is not sharded. */
+/* Returns the range of elements that core number `core` holds: all of them if the value is not
+ * sharded. */
 pod_part pod_type_part(const pod_type *t, int core);
-/* Returns the product of the extents in the mask: the number of cores in one group. */
+/* Returns the number of cores in a group along the mesh dimensions of the mask: the product of
+ * their extents. */
 int pod_mask_size(const pod_mesh *m, uint8_t mask);
 uint8_t pod_mask_all(const pod_mesh *m); /* the dimensions longer than 1 */
 

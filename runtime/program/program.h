@@ -1,5 +1,6 @@
-/* A program: the instructions of one step, in order, as plain data. It is the same on every rank,
- * and can be printed and hashed. Executors make no further choices. */
+/* A program: the instructions of one step, in order, as plain data. It is the same on every rank
+ * and can be printed and hashed. Executors choose nothing: kernels, algorithms and memory offsets
+ * are in the program. */
 #ifndef MINIPOD_RUNTIME_PROGRAM_PROGRAM_H
 #define MINIPOD_RUNTIME_PROGRAM_PROGRAM_H
 
@@ -12,15 +13,17 @@
 typedef enum pod_instr_kind {
     POD_I_RUN,        /* run(attr, in, out, scratch) */
     POD_I_COLL_START, /* starts the collective on the memory of slot in[0] */
-    POD_I_COLL_WAIT,  /* waits for its end; nothing touches the slot in between */
+    POD_I_COLL_WAIT,  /* waits for its end; no instruction between the two touches the
+                         slot */
     POD_I_FETCH       /* the host reads in[0], a float32 scalar or rows, as output `ticket` */
 } pod_instr_kind;
 
-/* The memory that a slot is in. */
+/* The memory that contains a slot. */
 typedef enum pod_space {
-    POD_SPACE_INPUT, /* memory of the host, fed each step; `index` is the input */
-    POD_SPACE_STORE, /* a variable; `index` is the program's variable */
-    POD_SPACE_STEP,  /* the slab, alive for part of one step */
+    POD_SPACE_INPUT, /* the host's memory, fed each step; `index` is that of the
+                        input */
+    POD_SPACE_STORE, /* a variable; `index` is that of pod_program.variable */
+    POD_SPACE_STEP,  /* the slab of values that live for part of one step */
     POD_SPACE_WINDOW /* the slab that collectives work on */
 } pod_space;
 
@@ -29,19 +32,22 @@ typedef struct pod_slot {
     int32_t index; /* of the input or variable */
     size_t offset; /* within the slab, or within the variable */
     size_t bytes;
-    int32_t root;        /* the slot whose memory contains this one's; itself if it has its own */
-    int32_t shows;       /* for a view: the slot that it shows in another shape; else itself */
+    int32_t root;        /* the slot whose memory contains this one; itself if none
+                            does */
+    int32_t shows;       /* of a view: the slot with the same memory and another shape;
+                            else itself */
     int32_t first, last; /* instructions between which a root slot of STEP or WINDOW is alive */
-    size_t advance;      /* of an input: bytes by which it advances with each micro-step */
-    pod_type type;       /* as in the graph; scratch is bytes of no type (n_dims 0, POD_U8) */
+    size_t advance;      /* of an input: bytes from one micro-step to the next */
+    pod_type type;       /* as in the graph; of scratch: POD_U8 and n_dims 0 */
 } pod_slot;
 
-/* The work of one op on the values that a core has at a time: all that its time depends on. */
+/* The work of one op on the samples that a core processes at a time (all of a micro-step, or a
+ * tile): everything that its time depends on. */
 typedef struct pod_work {
     const char *op, *impl;
     pod_dtype dtype;    /* of its first input */
-    pod_shape from, to; /* its first input, and the largest of its other values; no dimensions if it
-                           works element by element */
+    pod_shape from, to; /* shapes of its first input, and of the largest of its other values; n_dims
+               0 if it works element by element */
     pod_cost cost;
     double sum_bytes; /* bytes of its outputs that are summed over tiles */
 } pod_work;
@@ -57,13 +63,16 @@ typedef struct pod_instr {
     size_t attr_bytes;
     const int32_t *in, *out; /* slots */
     int n_in, n_out;
-    int32_t scratch; /* slot, or -1 */
-    int32_t part_of; /* a sharded slot, or -1: the instruction runs on this core's shard of it, and
-                        on the same shard of its other values of that shape */
-    int32_t ticket;  /* joins a start and its wait: index of `coll`; for FETCH: the output */
-    pod_cost cost;   /* on one core */
-    const pod_work *work;     /* its ops: one, or those of a tile */
-    int32_t n_works, n_tiles; /* each runs n_tiles times; none in a collective or a fetch */
+    int32_t scratch;          /* slot, or -1 */
+    int32_t part_of;          /* a sharded slot, or -1. The instruction runs on this
+                                 core's shard of that slot, and on the same elements of
+                                 its other values of that shape */
+    int32_t ticket;           /* of a start and its wait: index into pod_program.coll;
+                                 of FETCH: the output */
+    pod_cost cost;            /* on one core */
+    const pod_work *work;     /* one element, or one for each step of a tiled op */
+    int32_t n_works, n_tiles; /* each work runs n_tiles times; 0 for collectives and
+                                 fetches */
 } pod_instr;
 
 /* A collective of the program: in place over one slot. */
@@ -80,16 +89,18 @@ typedef struct pod_program_variable {
     pod_role role;
 } pod_program_variable;
 
-/* The instructions in [first, end) run `count` times in a step, once per micro-step. Inputs advance
- * from one to the next, and sums accumulate. An empty range with count 1 means no micro-steps. */
+/* The instructions in [first, end) run `count` times in a step, once per micro-step: inputs advance
+ * to the next samples, and sums accumulate. Without micro-steps the range is empty and count is
+ * 1. */
 typedef struct pod_repeat {
     int32_t first, end, count;
 } pod_repeat;
 
-/* A pattern of nodes that are fused into one, and how often that was done or refused. */
+/* A fusion pattern (passes/fuse/fusions.def), and how often it was fused or, for one reason,
+ * refused. */
 typedef struct pod_fusion {
     const char *name, *matches, *becomes;
-    const char *refused; /* why; NULL: it was done */
+    const char *refused; /* why the n matches were refused; NULL: they were fused */
     int n;
 } pod_fusion;
 
@@ -108,17 +119,19 @@ typedef struct pod_program {
     int32_t n_instrs, n_slots, n_colls, n_inputs, n_outputs, n_variables;
     size_t step_bytes, window_bytes; /* of the two slabs */
     size_t store_bytes;              /* variables on one core, with its shards of sharded ones */
-    size_t state_bytes;              /* of these, optimizer states */
-    size_t whole_state_bytes;        /* the same without sharding */
+    size_t state_bytes;              /* the part of store_bytes that is optimizer
+                                        states */
+    size_t whole_state_bytes;        /* state_bytes without sharding */
     size_t guard_bytes;              /* canary bytes behind every slot of the slabs */
     int32_t n_recomputed;            /* nodes of forward that run again in backward */
     double model_flops;              /* of one step, all cores, from the graph as it was built */
-    int64_t reduce_bytes;            /* all-reduced in one step: sum of the buffers' bytes; a
-                                        scatter or a gather counts half */
-    uint64_t fingerprint;            /* equal on all ranks, or the run does not start */
+    int64_t reduce_bytes;            /* of all collectives in one step: the bytes of their buffers;
+                             a reduce-scatter or an all-gather counts half */
+    uint64_t fingerprint;            /* ranks compare it before a run starts */
 } pod_program;
 
-/* An instruction instance: the n-th that runs in one step, with each micro-step counted. */
+/* An instruction instance: instructions of the repeated range have one for each micro-step. A step
+ * runs instances 0 to pod_program_n_turns - 1. */
 typedef struct pod_turn {
     int32_t instr, micro_step;
 } pod_turn;
@@ -130,18 +143,20 @@ int pod_program_times(const pod_program *p, int32_t instr);
 /* Returns the bytes that one core reads and writes in a step, by the cost of its instructions. */
 double pod_program_moved_bytes(const pod_program *p);
 
-/* The shard of a slot's value that core `core` holds: its offset in bytes in the slot's memory, and
- * its elements. The store keeps only this shard of a sharded variable. */
+/* The part of a slot's value that core `core` holds: its offset in bytes in the slot's memory, and
+ * its number of elements. The offset of a sharded variable is 0, because the store keeps only this
+ * part of it. */
 typedef struct pod_slot_part {
     size_t offset;
     int64_t count;
 } pod_slot_part;
 pod_slot_part pod_program_part(const pod_program *p, int32_t slot, int core);
-/* Returns the attr of an instruction for core `core`: as it is, or a copy in the arena with the
- * count of the core's shard. NULL without memory. */
+/* Returns the attr of an instruction for core `core`; if the instruction runs on a shard, a copy in
+ * the arena with the element count of that core's shard. NULL without memory. */
 const void *pod_program_attr(const pod_program *p, int32_t instr, int core, pod_arena *a);
 
-/* Prints one line per instruction: index, phase, op, label, kernel, slots, offsets and bytes. */
+/* Prints a header and one line per instruction: index, kind, phase, op, kernel, label, and its
+ * slots with offsets and bytes. */
 void pod_program_print(const pod_program *p, FILE *to);
 /* Hashes the mesh, the order, kernels and attributes of instructions, slots, collectives with their
  * groups, variables with their initial values, inputs and outputs (kernels/base/hash.h). */

@@ -1,10 +1,11 @@
-/* The graph as patterns see and change it: a row of sites, each with a node or empty, in an order
- * in which every value is made before it is read. Every node of the graph has a site of its own
- * with an empty one before it, for what a pattern has to compute first. Values keep their ids; new
- * ones get ids behind them. Private to this folder.
+/* The graph in the form that fusion patterns change: an array of sites, each empty or with one
+ * node, in an order in which every value is computed before it is read. Every node has a site, and
+ * there is an empty site before it, for a node that a pattern has to add. Values keep their ids;
+ * new values get ids behind these. Private to this folder.
  *
- * A pattern is tried at every site. It changes nothing, or it changes the nodes it matches: into
- * others, in the place of the last one it reads from; those left over are removed. */
+ * A pattern is tried at every site. It changes nothing, or it replaces the nodes that it matches. A
+ * replacement stands where all its inputs are computed already; nodes that are no longer needed are
+ * removed. */
 #ifndef MINIPOD_RUNTIME_PASSES_FUSE_H
 #define MINIPOD_RUNTIME_PASSES_FUSE_H
 
@@ -23,18 +24,19 @@ typedef struct pod__fuse {
     const pod_graph *from;
     pod__site *site;
     int32_t n_sites;
-    int32_t *maker;   /* by value: its site */
+    int32_t *maker;   /* by value: the site that computes it */
     pod_value *model; /* by value: the value of `from` whose type it has */
-    bool *by_sample;  /* by value of `from`: its first dimension counts the batch's samples */
-    bool *kept;       /* by value: an output of the step, or what a variable becomes */
+    bool *by_sample;  /* by value of `from`: whether its first dimension counts the batch's
+                        samples */
+    bool *kept;       /* by value: whether it is an output of the step or assigned to a variable */
     int32_t n_values, value_cap;
     bool no_memory;
 } pod__fuse;
 
-/* The verdict on a pattern at a site. */
+/* The result of trying a pattern at a site. */
 typedef struct pod__verdict {
     bool fused;
-    const char *refused; /* it matches, but: in the arena or static; NULL: it does not match */
+    const char *refused; /* why a match was not fused, in the arena or static; NULL: no match */
 } pod__verdict;
 
 typedef pod__verdict pod__pattern_fn(pod__fuse *f, pod__site *at);
@@ -50,28 +52,28 @@ pod__site *pod__maker_of(const pod__fuse *f, pod_value v);
 pod_dtype pod__dtype_of(const pod__fuse *f, pod_value v);
 
 enum { POD__MAX_READERS = 16 };
-/* The sites that read the value, in order. What is kept, or read by more than POD__MAX_READERS,
- * answers n = -1. */
+/* The sites that read a value, in order. n is -1 if the value is kept or has more than
+ * POD__MAX_READERS readers. */
 typedef struct pod__readers {
     int n;
     pod__site *site[POD__MAX_READERS];
 } pod__readers;
 pod__readers pod__readers_of(const pod__fuse *f, pod_value v);
-/* The one reader of the value when it is this op; NULL: it is not. */
+/* Returns the reader of the value if it has exactly one and that is this op, else NULL. */
 pod__site *pod__only_reader(const pod__fuse *f, pod_value v, const pod_op *op);
 
-/* "add reads it too" */
+/* Returns a refusal such as "add reads it too". */
 pod__verdict pod__refused_by_reader(const pod__fuse *f, const pod__site *reader);
 
-/* A new value, of the type of `model`, that the site makes as its next output. */
+/* Adds a new value, of the type of `model`, as the site's next output. */
 pod_value pod__add_output(pod__fuse *f, pod__site *s, pod_value model);
-/* `v`, another site's output so far, becomes this site's next output. */
+/* Makes `v`, until now the output of another site, the next output of this site. */
 void pod__take_output(pod__fuse *f, pod__site *s, pod_value v);
 void pod__set_inputs(pod__site *s, const pod_value in[], int n);
 void pod__read_instead(pod__site *s, pod_value old, pod_value now);
 void pod__clear(pod__site *s);
 
-/* For pod_conv2d_why_not and pod_matmul_why_not. */
+/* Memory for the types in the arguments of pod_conv2d_why_not and pod_matmul_why_not. */
 typedef struct pod__fuse_types {
     pod_type in[POD__SITE_IN], out[POD_MAX_OUT];
 } pod__fuse_types;
