@@ -1,6 +1,8 @@
-/* Shapes and types of values. Letters, in all headers: N samples, H W image rows and columns, C
- * input channels, P Q output rows and columns, K output channels, R S filter rows and columns.
- * Images are (N, H, W, C), filters (K, R, S, C), matrices (rows, columns), all row-major. */
+/* Shapes and types of values.
+ *
+ * Letters, in all headers: N samples, H W image rows and columns, C input channels, P Q output rows
+ * and columns, K output channels, R S filter rows and columns. Images are (N, H, W, C), filters (K,
+ * R, S, C), matrices (rows, columns), all row-major. */
 #ifndef MINIPOD_RUNTIME_GRAPH_SHAPE_H
 #define MINIPOD_RUNTIME_GRAPH_SHAPE_H
 
